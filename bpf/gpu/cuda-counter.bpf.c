@@ -3,7 +3,7 @@
 #include "gpumon_gpu.h"
 
 #define KERNELS 1024
-#define BLOCKS	65536
+#define BLOCKS	65536 /* the last one also has all blocks with higher numbers */
 #define SMS	1024
 
 struct {
@@ -27,14 +27,6 @@ struct {
 	__type(value, __u64);
 } warp_ns_by_sm SEC(".maps");
 
-/* Time of blocks whose number is beyond warp_ns_by_block. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} other_blocks_warp_ns SEC(".maps");
-
 SEC("gpu/entry")
 int counter_entry(void *ctx)
 {
@@ -50,17 +42,14 @@ int counter_entry(void *ctx)
 SEC("gpu/exit")
 int counter_exit(void *ctx)
 {
-	__u64 ns = bpf_get_globaltimer() - gpumon_kept(0);
+	__u64 ns = bpf_get_globaltimer() - gpumon_kept(0), block = gpumon_block();
 
 	ns = ns * gpumon_active_lanes() / 32;
 	if (!gpumon_is_leader())
 		return 0;
 	gpumon_count(&warp_ns_by_kernel, gpumon_kernel(), ns);
 	gpumon_count(&warp_ns_by_sm, bpf_get_sm_id(), ns);
-	if (gpumon_block() < BLOCKS)
-		gpumon_count(&warp_ns_by_block, gpumon_block(), ns);
-	else
-		gpumon_count(&other_blocks_warp_ns, 0, ns);
+	gpumon_count(&warp_ns_by_block, block < BLOCKS ? block : BLOCKS - 1, ns);
 	return 0;
 }
 

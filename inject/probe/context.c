@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "base/inject.h"
+#include "clock.h"
 #include "context.h"
 #include "talk.h"
 
@@ -14,6 +15,8 @@
 #define END_WAIT_NS 2000000000ull
 /* What is left to the program of the GPU's free memory. */
 #define SHARE	    2
+/* Copies take one part of so many of the time at most. */
+#define COPY_SHARE  20
 
 /**
  * struct context - a context of the program that has loaded a module with programs
@@ -91,6 +94,17 @@ static CUresult clear_and_fill(const struct context *context)
 	return result;
 }
 
+/* The 8 bytes behind the maps are for this. */
+static void compare_clocks(const struct context *context)
+{
+	uint64_t error_ns;
+	int64_t offset_ns;
+
+	if (inject_probe_clock(context->stream, context->memory + inject_probe_settings.bytes,
+			       &offset_ns, &error_ns))
+		inject_probe_say_clock(context->number, offset_ns, error_ns);
+}
+
 /* Memory on the GPU and its copy. Tells the user why there is none. */
 static void make_memory(struct context *context)
 {
@@ -114,7 +128,7 @@ static void make_memory(struct context *context)
 		return;
 	result = inject_probe_driver.stream_create(&context->stream, CU_STREAM_NON_BLOCKING);
 	if (result == CUDA_SUCCESS)
-		result = inject_probe_driver.alloc(&context->memory, bytes);
+		result = inject_probe_driver.alloc(&context->memory, bytes + sizeof(uint64_t));
 	if (result == CUDA_SUCCESS) {
 		result = clear_and_fill(context);
 		if (result != CUDA_SUCCESS)
@@ -124,7 +138,9 @@ static void make_memory(struct context *context)
 		context->memory = 0;
 		inject_probe_tell(0, "no memory for the maps on %s (CUDA error %d): nothing of it "
 				  "is counted", name, (int)result);
+		return;
 	}
+	compare_clocks(context);
 }
 
 /* Locked. NULL: there are too many. */
@@ -187,14 +203,14 @@ static void fill_table(const struct context *context, const struct module *modul
 		inject_probe_driver.stream_wait(context->stream);
 }
 
-/* Locked, inside. */
-static void fill_current(CUcontext handle)
+/* Locked, inside. The context's number, or -1. */
+static int fill_current(CUcontext handle)
 {
 	struct context *context = find_context(handle);
 	uint64_t bit;
 
 	if (!context || !context->memory)
-		return;
+		return -1;
 	bit = 1ull << (context - contexts);
 	for (size_t i = 0; i < modules_n; i++) {
 		if (!modules[i].handle || modules[i].filled & bit)
@@ -202,6 +218,7 @@ static void fill_current(CUcontext handle)
 		modules[i].filled |= bit;
 		fill_table(context, &modules[i]);
 	}
+	return (int)context->number;
 }
 
 static struct module *free_module(void)
@@ -250,25 +267,28 @@ void inject_probe_module_remove(void *handle, bool is_library)
 	pthread_mutex_unlock(&lock);
 }
 
-void inject_probe_fill(void)
+int inject_probe_fill(void)
 {
 	static __thread CUcontext seen __attribute__((tls_model("initial-exec")));
+	static __thread int number __attribute__((tls_model("initial-exec")));
 	static __thread uint32_t seen_in __attribute__((tls_model("initial-exec")));
 	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
 	struct inject_probe_inside inside;
 	CUcontext current;
 
 	current = current_context();
-	if (INJECT_LIKELY(current == seen && now == seen_in) || !current)
-		return;
+	if (!current)
+		return -1;
+	if (INJECT_LIKELY(current == seen && now == seen_in))
+		return number;
 	inject_probe_inside_begin(&inside);
 	pthread_mutex_lock(&lock);
-	if (modules_n)
-		fill_current(current);
+	number = modules_n ? fill_current(current) : -1;
 	pthread_mutex_unlock(&lock);
 	inject_probe_inside_end(&inside);
 	seen = current;
 	seen_in = now;
+	return number;
 }
 
 static void clear_range(void *argument, const struct gpumon_wire_range *range)
@@ -310,8 +330,10 @@ static void copy_context(struct context *context, bool wait)
 		forget_context(context);
 		return;
 	}
-	if (wait && wait_for_program())
+	if (wait && wait_for_program()) {
 		flags = GPUMON_WIRE_QUIET;
+		compare_clocks(context);
+	}
 	result = inject_probe_driver.copy_out(context->area, context->memory,
 					      inject_probe_settings.bytes, context->stream);
 	if (result == CUDA_SUCCESS)
@@ -335,6 +357,19 @@ void inject_probe_copy(CUcontext handle, int device, bool wait)
 			copy_context(&contexts[i], wait);
 	pthread_mutex_unlock(&lock);
 	inject_probe_inside_end(&inside);
+}
+
+void inject_probe_copy_sometimes(void)
+{
+	static _Atomic uint64_t next;
+	uint64_t begin = inject_now(), due = atomic_load(&next), end;
+
+	/* One thread at a time. */
+	if (begin < due || !atomic_compare_exchange_strong(&next, &due, UINT64_MAX))
+		return;
+	inject_probe_copy(NULL, -1, false);
+	end = inject_now();
+	atomic_store(&next, end + COPY_SHARE * (end - begin));
 }
 
 void inject_probe_forget(CUcontext handle, int device)

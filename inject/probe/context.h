@@ -24,8 +24,11 @@ void inject_probe_module_add(void *handle, bool is_library, void *image, size_t 
 /* The program unloads it. */
 void inject_probe_module_remove(void *handle, bool is_library);
 
-/* Before a launch: fills in tables that are still empty in the current context. */
-void inject_probe_fill(void);
+/*
+ * Before a launch: fills in tables that are still empty in the current context. Returns the context's
+ * number as gpumon-user knows it; negative: it has none.
+ */
+int inject_probe_fill(void);
 
 /**
  * inject_probe_copy - bring the shared memory of contexts up to date
@@ -36,6 +39,9 @@ void inject_probe_fill(void);
  * Context: not within a call of CUDA, but for its beginning.
  */
 void inject_probe_copy(CUcontext context, int device, bool wait);
+
+/* The same for all contexts, without a wait, unless copies would take more than 5 % of the time. */
+void inject_probe_copy_sometimes(void);
 
 /* These contexts have ended, with their memory. Arguments as above. */
 void inject_probe_forget(CUcontext context, int device);

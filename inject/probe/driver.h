@@ -34,10 +34,15 @@ typedef struct inject_cuda_library *inject_library_t;
 	X(module_unload, "cuModuleUnload", (CUmodule))                                            \
 	X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))         \
 	X(module_global, "cuModuleGetGlobal_v2", (CUdeviceptr *, size_t *, CUmodule, const char *)) \
+	X(launch, "cuLaunchKernel",                                                                \
+	  (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,       \
+	   unsigned int, unsigned int, CUstream, void **, void **))                                \
 	X(function_attribute, "cuFuncGetAttribute", (int *, CUfunction_attribute, CUfunction))
 
-/* CUDA 11 has none of these. */
-#define INJECT_PROBE_DRIVER_12(X) \
+/* Older drivers lack these. A kernel's handle may be a CUkernel. */
+#define INJECT_PROBE_DRIVER_12(X)                                 \
+	X(function_name, "cuFuncGetName", (const char **, void *)) \
+	X(kernel_name, "cuKernelGetName", (const char **, void *)) \
 	X(library_global, "cuLibraryGetGlobal", (CUdeviceptr *, size_t *, inject_library_t, const char *))
 
 /* The functions, by what they do. */

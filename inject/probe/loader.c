@@ -9,6 +9,7 @@
 #include "base/inject.h"
 #include "context.h"
 #include "image.h"
+#include "launches.h"
 #include "loader.h"
 #include "trial.h"
 
@@ -31,6 +32,11 @@ struct link {
 
 struct one_handle {
 	void *handle;
+};
+
+struct launch_ex {
+	const void *config;
+	void *function;
 };
 
 struct one_device {
@@ -86,9 +92,16 @@ enum inject_probe_call inject_probe_classify(const char *name)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (strcmp(name, calls[i].name) == 0)
 			return calls[i].call;
+	if (strstr(name, "Synchronize") || strncmp(name, "cuMemcpyDtoH", 12) == 0)
+		return INJECT_PROBE_SYNCHRONISE;
+	if (strncmp(name, "cuLaunchKernelEx", 16) == 0)
+		return INJECT_PROBE_LAUNCH_EX;
+	if (strncmp(name, "cuLaunchKernel", 14) == 0 ||
+	    (strncmp(name, "cuLaunchCooperativeKernel", 25) == 0 && !strstr(name, "Multi")))
+		return INJECT_PROBE_LAUNCH;
 	if ((strncmp(name, "cuLaunch", 8) == 0 && !strstr(name, "HostFunc")) ||
 	    strncmp(name, "cuGraphLaunch", 13) == 0)
-		return INJECT_PROBE_LAUNCH;
+		return INJECT_PROBE_LAUNCH_OTHER;
 	return INJECT_PROBE_NONE;
 }
 
@@ -243,7 +256,16 @@ void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
 {
 	switch (call) {
 	case INJECT_PROBE_LAUNCH:
+		inject_probe_launch_add(((struct one_handle *)parameters)->handle,
+					inject_probe_fill());
+		break;
+	case INJECT_PROBE_LAUNCH_EX:
+		inject_probe_launch_add(((struct launch_ex *)parameters)->function,
+					inject_probe_fill());
+		break;
+	case INJECT_PROBE_LAUNCH_OTHER:
 		inject_probe_fill();
+		inject_probe_launch_unknown();
 		break;
 	case INJECT_PROBE_CONTEXT_DESTROY: {
 		CUcontext context = ((struct one_handle *)parameters)->handle;
@@ -257,6 +279,7 @@ void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
 		inject_probe_copy(NULL, ((struct one_device *)parameters)->device, true);
 		break;
 	case INJECT_PROBE_NONE:
+	case INJECT_PROBE_SYNCHRONISE:
 	case INJECT_PROBE_UNLOAD_MODULE:
 	case INJECT_PROBE_UNLOAD_LIBRARY:
 		break;
@@ -271,6 +294,12 @@ void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool 
 	switch (call) {
 	case INJECT_PROBE_NONE:
 	case INJECT_PROBE_LAUNCH:
+	case INJECT_PROBE_LAUNCH_EX:
+	case INJECT_PROBE_LAUNCH_OTHER:
+		break;
+	/* The program may end at once, without a word: by _exit() or a signal. */
+	case INJECT_PROBE_SYNCHRONISE:
+		inject_probe_copy_sometimes();
 		break;
 	case INJECT_PROBE_CONTEXT_DESTROY: {
 		CUcontext context = ((struct one_handle *)parameters)->handle;
@@ -287,6 +316,7 @@ void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool 
 		break;
 	case INJECT_PROBE_UNLOAD_MODULE:
 	case INJECT_PROBE_UNLOAD_LIBRARY:
+		inject_probe_launches_forget();
 		if (succeeded)
 			inject_probe_module_remove(((struct one_handle *)parameters)->handle,
 						   call == INJECT_PROBE_UNLOAD_LIBRARY);

@@ -17,7 +17,10 @@ enum inject_probe_call {
 	INJECT_PROBE_LINK_FILE, /* (CUlinkState, type, const char *path, ...) */
 	INJECT_PROBE_UNLOAD_MODULE,
 	INJECT_PROBE_UNLOAD_LIBRARY,
-	INJECT_PROBE_LAUNCH,
+	INJECT_PROBE_LAUNCH,	   /* (CUfunction, ...) */
+	INJECT_PROBE_LAUNCH_EX,	   /* (const CUlaunchConfig *, CUfunction, ...) */
+	INJECT_PROBE_LAUNCH_OTHER, /* of several kernels, or of a graph */
+	INJECT_PROBE_SYNCHRONISE, /* the program has waited for the GPU */
 	INJECT_PROBE_CONTEXT_DESTROY,
 	INJECT_PROBE_PRIMARY_RELEASE,
 	INJECT_PROBE_PRIMARY_RESET,

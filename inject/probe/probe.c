@@ -13,6 +13,7 @@
 #include "context.h"
 #include "cupti/library.h"
 #include "driver.h"
+#include "launches.h"
 #include "loader.h"
 #include "probe.h"
 #include "talk.h"
@@ -91,7 +92,7 @@ static void *copy_now_and_then(void *argument)
 	while (!atomic_load(&stop)) {
 		inject_futex_wait_while(&stop, 0, inject_now() + period);
 		if (!atomic_load(&stop))
-			inject_probe_copy(NULL, -1, false);
+			inject_probe_copy_sometimes();
 	}
 	return NULL;
 }
@@ -121,6 +122,7 @@ static void begin(const char *path)
 				  (int)getpid(), why);
 		return;
 	}
+	inject_probe_launches_begin();
 	atomic_store(&is_active, true);
 	pthread_atfork(NULL, NULL, forget_in_child);
 	if (inject_own_thread(&thread, copy_now_and_then, NULL))

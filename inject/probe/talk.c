@@ -197,6 +197,38 @@ void *inject_probe_ask_area(unsigned int device, const char *name, unsigned int 
 	return memory;
 }
 
+struct gpumon_wire_launches *inject_probe_ask_launches(void)
+{
+	const struct gpumon_wire_request request = new_request(GPUMON_WIRE_LAUNCHES);
+	struct gpumon_wire_launches *launches = NULL;
+	struct gpumon_wire_answer answer;
+	int fd;
+
+	if (ask(&request, -1, &answer, sizeof(answer), &fd) && answer.type == GPUMON_WIRE_AREA)
+		launches = map_descriptor(fd, sizeof(*launches), PROT_READ | PROT_WRITE, MAP_SHARED);
+	close_descriptor(fd);
+	return launches;
+}
+
+void inject_probe_say_name(unsigned int kernel, const char *name)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_NAME);
+
+	request.context = kernel;
+	snprintf(request.text, sizeof(request.text), "%s", name);
+	say(&request);
+}
+
+void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t error_ns)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_CLOCK);
+
+	request.context = context;
+	request.offset_ns = offset_ns;
+	request.error_ns = error_ns;
+	say(&request);
+}
+
 void inject_probe_say_copied(unsigned int context, unsigned int flags,
 			     void (*clear)(void *argument, const struct gpumon_wire_range *range),
 			     void *argument)

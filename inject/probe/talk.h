@@ -59,6 +59,13 @@ void inject_probe_say_copied(unsigned int context, unsigned int flags,
 			     void (*clear)(void *argument, const struct gpumon_wire_range *range),
 			     void *argument);
 
+/* Shared memory for launches, or NULL. */
+struct gpumon_wire_launches *inject_probe_ask_launches(void);
+/* The kernel with this number in the launches has this name. */
+void inject_probe_say_name(unsigned int kernel, const char *name);
+/* How the clock of a context's GPU compares: struct gpumon_wire_request. */
+void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t error_ns);
+
 /* For the user: a sentence, and how many launches ran without their programs for that reason. */
 void inject_probe_tell(unsigned long launches, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

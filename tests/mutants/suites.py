@@ -49,6 +49,11 @@ def capture(_top, test):
     return MAKE + ["-C", "user"], [sys.executable, "tests/capture/run", test]
 
 
+def probe(top, test):
+    return (MAKE + ["-C", "tests/probe", f"obj/{test}"],
+            [sys.executable, "tests/probe/run", f"{top}/tests/probe/obj", test])
+
+
 def headers():
     """CUDA's headers, the same for the whole run."""
     if not headers.found:
@@ -60,4 +65,4 @@ def headers():
 
 headers.found = None
 
-SUITES = {suite.__name__: suite for suite in (user, stack, inject, opencl, ze, record, output, capture)}
+SUITES = {suite.__name__: suite for suite in (user, stack, inject, opencl, ze, record, output, capture, probe)}

@@ -96,6 +96,14 @@ const struct accepted_program accepted_programs[] = {
 	{ "distance", GPUMON_PROBE_ENTRY,
 	  LOOKUP "r1 = r0; r1 += 48; again: *(u64 *)(r0 + 0) = 0; r0 += 8\n"
 		 "if r0 != r1 goto again; r1 -= r0; r1 *= 3\n" OUT },
+	{ "call with either map", GPUMON_PROBE_ENTRY,
+	  "call get_lane_id; r1 = map sm_array; if r0 == 0 goto join; r1 = map thread_array\n"
+	  "if r0 == 1 goto join; r1 = map array\n"
+	  "join: r2 = 1; r3 = 1; call gpumon_count; exit" },
+	{ "value of either map", GPUMON_PROBE_ENTRY,
+	  "*(u32 *)(r10 - 4) = 0; call get_lane_id; r1 = map array; if r0 == 0 goto join\n"
+	  "r1 = map odd\njoin: r2 = r10; r2 += -4; call map_lookup_elem\n"
+	  "if r0 == 0 goto out; *(u32 *)(r0 + 8) = 1\n" OUT },
 };
 
 const size_t accepted_programs_n = sizeof(accepted_programs) / sizeof(accepted_programs[0]);

@@ -293,6 +293,39 @@ static const struct bpf_insn leaves[] = {
 	MOV_K(2, 0),   MOV_K(3, 1),	    CALL(COUNT_ADD), RETURN,
 };
 
+/* One call with the map of the lane: SMs, array or words, at index 1 to 3. */
+static const struct bpf_insn either_map[] = {
+	CALL(LANE_ID),
+	MOV_K(2, 1),
+	LD_MAP(1, CORPUS_SM_ARRAY),
+	JMP_K(JEQ, 0, 0, 7),
+	MOV_K(2, 2),
+	LD_MAP(1, CORPUS_ARRAY),
+	JMP_K(JGT, 0, 10, 3),
+	MOV_K(2, 3),
+	LD_MAP(1, CORPUS_WORDS),
+	MOV_X(3, 0),
+	ALU64_K(ADD, 3, 1),
+	CALL(COUNT_ADD),
+	SHOW(0),
+	RETURN,
+};
+
+/* A lookup in one of two hashes, or arrays: a value of either is added to. */
+static const struct bpf_insn either_value[] = {
+	CALL(LANE_ID),
+	ST(W, 10, -4, 5),
+	STACK_ARGUMENT(2, -4),
+	LD_MAP(1, CORPUS_SM_ARRAY),
+	JMP_K(JSET, 0, 1, 2),
+	LD_MAP(1, CORPUS_ARRAY),
+	CALL(BPF_FUNC_map_lookup_elem),
+	JMP_K(JEQ, 0, 0, 2),
+	MOV_K(1, 7),
+	ATOMIC(DW, BPF_ADD, 0, 0, 1),
+	RETURN,
+};
+
 #define PROGRAM(name, point, most)                                                        \
 	{                                                                                 \
 #name, GPUMON_PROBE_##point, name, sizeof(name) / sizeof((name)[0]), most \
@@ -308,7 +341,8 @@ const struct corpus_program corpus_programs[] = {
 	PROGRAM(long_hash, ENTRY, 0),	   PROGRAM(array_update, ENTRY, 0),
 	PROGRAM(print, ENTRY, 0),	   PROGRAM(places, ENTRY, 0),
 	PROGRAM(memory, MEMORY, 120),	   PROGRAM(counting_loop, RUN, 0),
-	PROGRAM(leaves, ENTRY, 0),
+	PROGRAM(leaves, ENTRY, 0),	   PROGRAM(either_map, ENTRY, 0),
+	PROGRAM(either_value, ENTRY, 0),
 };
 const uint32_t corpus_programs_n = sizeof(corpus_programs) / sizeof(corpus_programs[0]);
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * emit_ptx ISA SM corpus|random SEED N: a module with a kernel for each program: the corpus, or N random
- * programs from a seed on. For ptxas.
+ * emit_ptx ISA SM corpus|random SEED N|objects FILE...: a module with a kernel for each program: the
+ * corpus, N random programs from a seed on, or all of object files. For ptxas.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "corpus.h"
+#include "probe/tool/check.h"
 #include "random_code.h"
 #include "sample.h"
 
-static void write_kernel(const char *name, const struct sample *sample)
+static void write_kernel(const char *name, const char *block)
 {
 	printf(".visible .entry %s(.param .u64 to)\n{\n"
 	       "\t.reg .b64 %%rd<3>;\n\t.reg .b64 %%gpumon_kept<4>;\n"
@@ -24,8 +25,8 @@ static void write_kernel(const char *name, const struct sample *sample)
 	       "\tmov.b32 %%gpumon_size, 8;\n\tmov.b32 %%gpumon_flags, 1;\n"
 	       "\tmov.b32 %%gpumon_kernel, 3;\n",
 	       name);
-	if (sample)
-		fputs(sample->text, stdout);
+	if (block)
+		fputs(block, stdout);
 	/* A kernel that needs what was kept, and its own registers. */
 	printf("\tadd.s64 %%rd2, %%rd2, %%gpumon_kept0;\n\tst.global.u64 [%%rd1+8], %%rd2;\n"
 	       "\tret;\n}\n\n");
@@ -43,7 +44,7 @@ static int write_program(const char *name, const struct bpf_insn *code, uint32_t
 	else if (result)
 		fprintf(stderr, "%s: %s\n", name, sample.error);
 	else
-		write_kernel(name, &sample);
+		write_kernel(name, sample.text);
 	if (result && sample.err.code == GPUMON_ERROR_REFUSED)
 		result = 0;
 	sample_clear(&sample);
@@ -67,6 +68,49 @@ static int write_random(uint64_t seed, uint32_t n, const struct gpumon_probe_tar
 	return result;
 }
 
+static int write_object_program(const struct gpumon_probe_check *check, uint32_t i,
+				const struct gpumon_probe_target *target)
+{
+	const struct gpumon_probe_program *program = &check->object.programs[i];
+	const struct gpumon_probe_verdict *verdict = &check->verdicts[i];
+	struct gpumon_error err = verdict->refusal;
+	char *block = NULL;
+	size_t size;
+	FILE *out = open_memstream(&block, &size);
+	int result = !out || !verdict->facts ||
+		     gpumon_probe_translate(program, verdict->facts, target, out, &err);
+
+	if (out)
+		fclose(out);
+	if (result && verdict->facts && target->isa < 60) {
+		/* What old PTX has no instruction for. */
+		printf("// %s\n", err.message);
+		result = 0;
+	} else if (result) {
+		fprintf(stderr, "%s\n", err.message);
+	} else {
+		write_kernel(program->name, block);
+	}
+	free(block);
+	return result;
+}
+
+static int write_object(const char *path, const struct gpumon_probe_target *target)
+{
+	static const struct gpumon_probe_rules rules = { .allow_exit = true };
+	struct gpumon_probe_check check;
+	struct gpumon_error err;
+	int result = gpumon_probe_check(path, &rules, &check, &err);
+	uint32_t i;
+
+	if (result)
+		fprintf(stderr, "%s\n", err.message);
+	for (i = 0; !result && i < check.object.programs_n; i++)
+		result = write_object_program(&check, i, target);
+	gpumon_probe_check_clear(&check);
+	return result;
+}
+
 int main(int argc, char **argv)
 {
 	struct gpumon_probe_target target = { .shards = 256, .fuel = 1 << 16 };
@@ -83,11 +127,16 @@ int main(int argc, char **argv)
 			printf(" %s=%u", corpus_programs[i].name, corpus_programs[i].most);
 	printf("\n.version %u.%u\n.target sm_%s\n.address_size 64\n\n"
 	       ".const .align 8 .b64 gpumon_probe_table[%u];\n\n",
-	       target.isa / 10, target.isa % 10, argv[2], 1 + CORPUS_MAPS);
+	       target.isa / 10, target.isa % 10, argv[2], 1 + GPUMON_PROBE_MAX_MAPS);
 	if (strcmp(argv[3], "random") == 0)
 		return argc < 6 || write_random(strtoull(argv[4], NULL, 10),
 						strtoul(argv[5], NULL, 10), &target);
 	write_kernel("bare", NULL);
+	if (strcmp(argv[3], "objects") == 0) {
+		for (i = 4; i < (uint32_t)argc && !result; i++)
+			result = write_object(argv[i], &target);
+		return result;
+	}
 	for (i = 0; i < corpus_programs_n && !result; i++)
 		result = write_program(corpus_programs[i].name, corpus_programs[i].code,
 				       corpus_programs[i].code_n, corpus_maps, CORPUS_MAPS,

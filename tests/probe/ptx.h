@@ -129,6 +129,8 @@ struct ptx_region {
  * @warps_n: how many
  * @random: state of the scheduler; 0: lanes stay together as far as they can
  * @steps: instructions that may still be executed
+ * @watch: called after each instruction with @watcher; may look at the memory; or NULL
+ * @watcher: for @watch
  * @error: what went wrong
  */
 struct ptx_machine {
@@ -141,6 +143,8 @@ struct ptx_machine {
 	uint32_t warps_n;
 	uint64_t random;
 	uint64_t steps;
+	void (*watch)(void *watcher);
+	void *watcher;
 	char error[256];
 };
 

@@ -329,6 +329,8 @@ int ptx_run(struct ptx_machine *machine)
 		result = step_warp(machine, &machine->warps[warp]);
 		if (result < 0)
 			return -1;
+		if (machine->watch)
+			machine->watch(machine->watcher);
 		if (!result) {
 			snprintf(machine->error, sizeof(machine->error), "lanes wait for ever");
 			return -1;

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """ptxas.py OBJECTS: what the translator writes, through each ptxas for each of its architectures.
 
-A hand-written corpus with each helper and each kind of map, and random programs. The sizes of the
-corpus, in instructions of the GPU, are printed; some have a limit.
+A hand-written corpus with each helper and each kind of map, random programs, and gpumon's own tools.
+The sizes of corpus and tools, in instructions of the GPU, are printed; some have a limit.
 """
+import glob
 import os
 import random
 import re
@@ -14,6 +15,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+GPU = os.path.join(HERE, "../../bpf/gpu")
 sys.path.insert(0, os.path.join(HERE, "../lib"))
 import verdict  # noqa: E402
 
@@ -23,20 +25,22 @@ NOP, BRA = 0x918, 0x947
 
 
 def assemblers():
+    """Paths; each line has a version and a path."""
     out = subprocess.run([os.path.join(HERE, "../lib/cuda"), "assemblers"], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, text=True, check=False).stdout
-    return out.split()
+    return [line.split(maxsplit=1)[1] for line in out.splitlines()]
 
 
 def known(ptxas):
-    """(version, newest ISA, architectures without the letters a and f)"""
+    """(version, newest ISA, architectures, those with a letter)"""
     text = subprocess.run([ptxas, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
     release = re.search(r"release (\d+)\.(\d+)", text)
     major, minor = int(release[1]), int(release[2])
     text = subprocess.run([ptxas, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
     architectures = sorted({int(a) for a in re.findall(r"'sm_(\d+)'", text)})
+    letters = sorted(set(re.findall(r"'sm_(\d+[a-z])'", text)))
     isa = {11: 70 + minor, 12: 80 + minor, 13: 90 + minor}[major]
-    return f"{major}.{minor}", isa, architectures
+    return f"{major}.{minor}", isa, architectures, letters
 
 
 def oldest_isa(architecture):
@@ -101,20 +105,29 @@ def sizes(folder, log):
 
 
 def check(ptxas, objects, seed):
-    version, newest, architectures = known(ptxas)
+    version, newest, architectures, letters = known(ptxas)
+    tools = {v: sorted(glob.glob(os.path.join(objects, "bpf", v, "*.bpf.o"))) for v in ("v3", "v4")}
+    tools = {v: [t for t in found if os.path.exists(os.path.join(GPU, os.path.basename(t)[:-1] + "c"))]
+             for v, found in tools.items()}
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         for architecture in architectures:
             why = None
             for isa in sorted({max(oldest_isa(architecture), 50), newest}):
-                for what in (("corpus",), ("random", str(seed), str(RANDOM_PROGRAMS))):
+                for what in (("corpus",), ("random", str(seed), str(RANDOM_PROGRAMS)),
+                             *(("objects", *files) for files in tools.values())):
                     why = why or assemble(ptxas, objects, folder, isa, architecture, *what)[0]
             verdict.report(f"probe/ptxas: ptxas {version}, sm_{architecture}", why=why)
             failed |= bool(why)
-        if 90 in architectures:
-            why, log = assemble(ptxas, objects, folder, newest, 90, "corpus")
+        for architecture in letters:
+            why = assemble(ptxas, objects, folder, newest, architecture, "corpus")[0]
+            why = why or assemble(ptxas, objects, folder, newest, architecture, "objects", *tools["v4"])[0]
+            verdict.report(f"probe/ptxas: ptxas {version}, sm_{architecture}", why=why)
+            failed |= bool(why)
+        for what in (["corpus"], ["objects", *tools["v4"]]) if 90 in architectures else ():
+            why, log = assemble(ptxas, objects, folder, newest, 90, *what)
             why = why or sizes(folder, log)
-            verdict.report(f"probe/ptxas: sizes by ptxas {version}", why=why)
+            verdict.report(f"probe/ptxas: sizes of {what[0]} by ptxas {version}", why=why)
             failed |= bool(why)
     return failed
 

@@ -8,6 +8,10 @@
 #define LOOKUP                                                        \
 	"*(u32 *)(r10 - 4) = 0; r1 = map array; r2 = r10; r2 += -4\n" \
 	"call map_lookup_elem\n"
+/* A lookup in one of two maps: r0, at instruction 8. */
+#define EITHER(a, b)                                                                      \
+	"*(u64 *)(r10 - 8) = 0; call get_lane_id; r1 = map " a "; if r0 == 0 goto join\n" \
+	"r1 = map " b "\njoin: r2 = r10; r2 += -8; call map_lookup_elem\n"
 #define OUT "out: r0 = 0; exit"
 
 const struct refused_program refused_programs[] = {
@@ -432,6 +436,26 @@ const struct refused_program refused_programs[] = {
 	  "r1 = map histogram; r2 = 0; r3 = r10; call gpumon_histogram_add; exit",
 	  "instruction 3: argument 3 of gpumon_histogram_add(), r3, is an address of "
 	  "the stack: it must be a number" },
+	{ GPUMON_PROBE_ENTRY,
+	  EITHER("array", "odd") "if r0 == 0 goto out; *(u64 *)(r0 + 8) = 1\n" OUT,
+	  "instruction 9: 8 bytes at 8: outside of the value of map odd, which has 12 bytes: "
+	  "correct the index or make the value larger" },
+	{ GPUMON_PROBE_ENTRY,
+	  EITHER("array",
+		 "odd") "if r0 == 0 goto out; r6 = r0; call get_sm_id; r0 &= 15; r6 += r0\n"
+			"*(u8 *)(r6 + 0) = 1\n" OUT,
+	  "instruction 13: r6 leads into one of several maps, perhaps outside of its value: "
+	  "bound the index with if or &, or access each map by itself" },
+	{ GPUMON_PROBE_ENTRY, EITHER("array", "hash") OUT,
+	  "instruction 7: bpf_map_lookup_elem() may get map array or map hash, whose keys or "
+	  "values differ in size: call it for each" },
+	{ GPUMON_PROBE_ENTRY, EITHER("array", "ring") OUT,
+	  "instruction 7: map ring has type 27, which bpf_map_lookup_elem() cannot use: see the "
+	  "table of maps in gpumon_gpu.h" },
+	{ GPUMON_PROBE_ENTRY,
+	  "call get_lane_id; r1 = value .rodata; if r0 == 0 goto join; r1 = value .data\n"
+	  "join: *(u8 *)(r1 + 0) = 1\n" OUT,
+	  "instruction 4: it writes to .rodata, which can only be read: leave out the const" },
 	{ GPUMON_PROBE_ENTRY, "r0 = 0",
 	  "instruction 0: the program runs on over its end: end it with a return, "
 	  "without __builtin_unreachable()" },

@@ -144,10 +144,16 @@ struct target {
 	bool outside;
 };
 
+/* Maps of what has none are not looked at. */
+static bool has_map(const struct gpumon_probe_operand *operand, uint32_t map)
+{
+	return !operand->maps || operand->maps >> map & 1;
+}
+
 static bool check_operand(struct machine *machine, const struct content *address, int64_t offset,
 			  const struct gpumon_probe_operand *operand, const char *what)
 {
-	if (address->kind != operand->kind || address->map != operand->map ||
+	if (address->kind != operand->kind || !has_map(operand, address->map) ||
 	    address->depth != operand->depth)
 		fail(machine, "%s is of kind %u, map %u, depth %u", what, address->kind,
 		     address->map, address->depth);
@@ -425,9 +431,9 @@ static void check_argument(struct machine *machine, enum gpumon_probe_argument k
 		return;
 	case GPUMON_PROBE_ARG_MAP:
 		if (get(machine, number).kind != GPUMON_PROBE_MAP ||
-		    get(machine, number).map != operand->map)
+		    !has_map(operand, get(machine, number).map))
 			fail(machine, "argument %u is not map %u", number, operand->map);
-		*map = &machine->program->maps[operand->map];
+		*map = &machine->program->maps[get(machine, number).map];
 		return;
 	case GPUMON_PROBE_ARG_KEY:
 		check_readable(machine, number, (*map)->key_size);

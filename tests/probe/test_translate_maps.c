@@ -109,6 +109,22 @@ static void test_counters(void **state)
 		}
 		lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 48);
 	}
+	EACH_RUN(sample, "either_map", 96, NULL)
+	{
+		uint32_t value;
+
+		gpumon_probe_read_value(&corpus_maps[CORPUS_WORDS], 1, sample.images[CORPUS_WORDS],
+					3, &value);
+		assert_int_equal(value, 3 * 65);
+		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 1), 3);
+		assert_int_equal(number(&sample, CORPUS_ARRAY, 2), 3 * 462);
+		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	}
+	EACH_RUN(sample, "either_value", 96, NULL)
+	{
+		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 5), 48 * 7);
+		assert_int_equal(number(&sample, CORPUS_ARRAY, 5), 48 * 7);
+	}
 	EACH_RUN(sample, "leaves", 64, NULL)
 	assert_int_equal(number(&sample, CORPUS_ARRAY, 0), 2);
 }
@@ -295,6 +311,48 @@ static void test_ring(void **state)
 		gpumon_probe_drain_clear(&drain);
 	}
 	free(drained);
+}
+
+struct watched {
+	struct gpumon_probe_drain drain;
+	struct drained drained;
+};
+
+static void drain_now(void *arg)
+{
+	struct watched *watched = arg;
+	const struct sample *sample = watched->drained.sample;
+
+	gpumon_probe_ring_drain(&watched->drain, &corpus_maps[CORPUS_RING], sample->target.shards,
+				sample->images[CORPUS_RING], true);
+}
+
+/* What is marked as written is complete at each time. */
+static void test_ring_while_it_runs(void **state)
+{
+	struct watched *watched = calloc(1, sizeof(*watched));
+	struct sample sample;
+
+	(void)state;
+	for (uint32_t target = 0; target < COUNT(targets); target++) {
+		make(&sample, "record", &targets[target]);
+		memset(watched, 0, sizeof(*watched));
+		watched->drain = (struct gpumon_probe_drain){ .record = take_record,
+							      .clear = clear_memory,
+							      .arg = &watched->drained };
+		watched->drained.sample = &sample;
+		assert_int_equal(gpumon_probe_drain_init(&watched->drain, &corpus_maps[CORPUS_RING],
+							 sample.target.shards),
+				 0);
+		sample.machine.watch = drain_now;
+		sample.machine.watcher = watched;
+		run(&sample, 70, 3, NULL);
+		assert_int_equal(watched->drained.n, 70);
+		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		gpumon_probe_drain_clear(&watched->drain);
+		sample_clear(&sample);
+	}
+	free(watched);
 }
 
 static void count_record(void *arg, const void *data, uint32_t size)
@@ -550,7 +608,7 @@ int main(void)
 		cmocka_unit_test(test_ring),	 cmocka_unit_test(test_events),
 		cmocka_unit_test(test_print),	 cmocka_unit_test(test_array_update),
 		cmocka_unit_test(test_places),	 cmocka_unit_test(test_sectors),
-		cmocka_unit_test(test_fuel),
+		cmocka_unit_test(test_fuel),	 cmocka_unit_test(test_ring_while_it_runs),
 	};
 	const char *given = getenv("GPUMON_SEED");
 

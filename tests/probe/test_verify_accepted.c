@@ -39,6 +39,10 @@ static void check_operand(const struct gpumon_probe_operand *is,
 	assert_int_equal(is->offset, wanted->offset);
 	assert_int_equal(is->last, wanted->last);
 	assert_int_equal(is->map, wanted->map);
+	if (wanted->maps)
+		assert_int_equal(is->maps, wanted->maps);
+	else if (is->kind == GPUMON_PROBE_VALUE || is->kind == GPUMON_PROBE_MAP)
+		assert_int_equal(is->maps, 1ull << wanted->map);
 	assert_int_equal(is->value, wanted->value);
 }
 
@@ -219,6 +223,18 @@ static void test_atomics(void **state)
 		.offset = 4, .map = MAP_ARRAY);
 }
 
+static void test_several_maps(void **state)
+{
+	(void)state;
+	accept("call with either map");
+	ARGUMENT(8, 1, .kind = GPUMON_PROBE_MAP, .map = MAP_ARRAY,
+		 .maps = 1u << MAP_ARRAY | 1u << MAP_SM_ARRAY | 1u << MAP_THREAD_ARRAY);
+	/* The smaller value has 12 bytes. */
+	accept("value of either map");
+	ADDRESS(9, .kind = GPUMON_PROBE_VALUE, .align = 8, .constant = true, .offset = 8,
+		.map = MAP_ARRAY, .maps = 1u << MAP_ARRAY | 1u << MAP_ODD);
+}
+
 static void test_distance(void **state)
 {
 	(void)state;
@@ -238,7 +254,7 @@ int main(void)
 		cmocka_unit_test(test_context),		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_functions),	cmocka_unit_test(test_null_constant),
 		cmocka_unit_test(test_places_joined),	cmocka_unit_test(test_atomics),
-		cmocka_unit_test(test_distance),
+		cmocka_unit_test(test_distance),	cmocka_unit_test(test_several_maps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest kernels=6.12,7 timeout=120
-"""Programs for the GPU that gpumon's verifier accepts, the kernel's accepts, too."""
+# vm: class=newest kernels=6.12,7 timeout=300
+"""Programs for the GPU that gpumon's verifier accepts, the kernel's accepts, too. Run by the kernel and as
+PTX, they do the same."""
 import os
 import sys
 
@@ -16,5 +17,10 @@ SEED = 26
 step("written and random programs, by both verifiers")
 done = lab.run(os.path.join(lab.BUILD, "tests/probe/kernel_check"), str(PROGRAMS), str(SEED),
                check_=False)
+print(done.stdout)
+equal(done.returncode, 0, "exit status")
+
+step("random programs, run by the kernel and as PTX")
+done = lab.run(os.path.join(lab.BUILD, "tests/probe/kernel_run"), check_=False)
 print(done.stdout)
 equal(done.returncode, 0, "exit status")

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * exchange_image [--sm=N] [--repeat] OBJECT IMAGE OUT [PATTERN...]: exchanges an image, as the code within a
- * program under test does, and prints what became of its kernels as JSON. OUT is only written if it
- * is another image. --repeat: twice in one run, which has to give the same.
+ * exchange_image [--sm=N] [--repeat] [--at=OFFSET,SIZE] OBJECT IMAGE OUT [PATTERN...]: exchanges an
+ * image, or a part of a file, as the code within a program under test does, and prints what became
+ * of its kernels as JSON. OUT is only written if it is another image. --repeat: twice in one run, which
+ * has to give the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -144,6 +145,7 @@ int main(int argc, char **argv)
 	struct gpumon_probe_run run = { .kernels_n = 0 };
 	const struct gpumon_probe_fact **facts;
 	enum gpumon_probe_outcome outcome;
+	unsigned long part = 0, part_size = 0;
 	size_t object_size, size, out_size, again_size;
 	void *object_file, *image;
 	struct gpumon_error err;
@@ -155,6 +157,9 @@ int main(int argc, char **argv)
 		repeat |= !strcmp(argv[1], "--repeat");
 		if (!strncmp(argv[1], "--sm=", 5))
 			order.sm = (uint32_t)strtoul(argv[1] + 5, NULL, 10);
+		if (!strncmp(argv[1], "--at=", 5) &&
+		    sscanf(argv[1] + 5, "%lu,%lu", &part, &part_size) != 2)
+			fail("--at=OFFSET,SIZE");
 	}
 	if (argc < 4)
 		fail("[--sm=N] [--repeat] OBJECT IMAGE OUT [PATTERN...]");
@@ -163,16 +168,21 @@ int main(int argc, char **argv)
 		fail(err.message);
 	facts = verify(&object);
 	image = read_file(argv[2], &size, repeat);
+	if (part > size || part_size > size - part)
+		fail("this part is not in the file");
+	if (part_size)
+		size = part_size;
 	order.object = &object;
 	order.facts = facts;
 	order.kernels = (const char *const *)argv + 4;
 	order.kernels_n = (uint32_t)(argc - 4);
 	begin = now();
-	data = exchange(&order, image, size, &run, &outcome, &out_size);
+	data = exchange(&order, (char *)image + part, size, &run, &outcome, &out_size);
 	begin = now() - begin;
 	if (repeat) {
 		uint32_t kernels = run.kernels_n, lines = run.lines_n;
-		char *again = exchange(&order, image, size, &run, &outcome, &again_size);
+		char *again =
+			exchange(&order, (char *)image + part, size, &run, &outcome, &again_size);
 
 		if (again_size != out_size || memcmp(data, again, out_size) ||
 		    run.kernels_n != kernels || run.lines_n != lines)

@@ -111,6 +111,7 @@ static void list_image(struct listing *listing, const struct gpumon_fatbin_image
 	       listing->containers, image->kind, image->sm, image->specific ? "true" : "false",
 	       image->major, image->minor, packings[image->packing], image->payload_size,
 	       image->unpacked_size);
+	printf(", \"stored\": %lu", crc32_z(0, image->entry, image->size));
 	print_text("name", image->name, image->name_size);
 	print_text("options", image->options, image->options_size);
 	if (listing->every && listing->images % listing->every == 0) {

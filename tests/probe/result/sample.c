@@ -71,7 +71,7 @@ void sample_tool(struct sample *sample, const char *tool)
 	uint8_t *bytes;
 	size_t size;
 
-	snprintf(path, sizeof(path), "%s/bpf/%s.bpf.o", OBJECTS, tool);
+	snprintf(path, sizeof(path), "%s/bpf/gpu/%s.bpf.o", OBJECTS, tool);
 	bytes = read_file(path, &size);
 	if (gpumon_probe_object_read(bytes, size, tool, &sample->object, &err))
 		fail_msg("%s", err.message);

@@ -72,9 +72,13 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("no program, no --pid and no capture", "correlate", "--graphs");
 	CHECK_USAGE("--graphs: \"never\" is none of", "correlate", "--graphs=never");
 	CHECK_USAGE("option --graphs needs an argument", "record", "--graphs");
-	CHECK_USAGE("--check is missing", "probe", "x.bpf.o");
-	CHECK_USAGE("name one object file", "probe", "--check");
-	CHECK_USAGE("name one object file", "probe", "--check", "a.bpf.o", "b.bpf.o");
+	CHECK_USAGE("name a tool or an object file, and after --", "probe", "x.bpf.o");
+	CHECK_USAGE("name one tool or object file", "probe", "--check");
+	CHECK_USAGE("name one tool or object file", "probe", "--check", "a.bpf.o", "b.bpf.o");
+	CHECK_USAGE("--list stands alone", "probe", "--list", "threadhist");
+	CHECK_USAGE("--list stands alone", "probe", "--list", "--check");
+	CHECK_USAGE("did you mean threadhist?", "probe", "--check", "treadhist");
+	CHECK_USAGE("name an object file, or one of cuda-counter", "probe", "--check", "nonsense");
 	CHECK_USAGE("nothing to set", "set");
 	CHECK_USAGE("\"drm_sched\" wants on or off", "set", "drm_sched");
 	CHECK_USAGE("\"yes\" after \"drm_sched\"", "set", "drm_sched", "yes");

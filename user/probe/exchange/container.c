@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf_names.h"
 #include "machine_code.h"
 
 /* What the kernels of a container are refused for, or "". */
@@ -21,16 +22,47 @@ static int edit_image(struct gpumon_exchange *exchange, struct gpumon_exchange_c
 					 &container->texts[image]);
 }
 
+/*
+ * Whether machine code says that PTX has no wanted kernel: what is for the same architecture was made of
+ * this PTX. Names are found much faster in it. Device functions may be missing there, as they are
+ * often inlined.
+ */
+static int is_ruled_out(struct gpumon_exchange *exchange,
+			const struct gpumon_exchange_container *container, size_t text)
+{
+	const struct gpumon_fatbin_image *is = &container->fatbin.images[text];
+	bool seen = false;
+
+	if (gpumon_exchange_wants_functions(exchange->order))
+		return 0;
+	for (size_t i = 0; i < container->fatbin.images_n; i++) {
+		const struct gpumon_fatbin_image *image = &container->fatbin.images[i];
+		int may;
+
+		if (image->kind != GPUMON_FATBIN_ELF || image->sm != is->sm ||
+		    image->specific != is->specific)
+			continue;
+		may = gpumon_exchange_may_hold(exchange, image);
+		if (may)
+			return may < 0 ? -1 : 0;
+		seen = true;
+	}
+	return seen;
+}
+
 static int edit_images(struct gpumon_exchange *exchange,
 		       struct gpumon_exchange_container *container)
 {
 	uint32_t sm = exchange->order->sm, best = sm ? gpumon_exchange_best_text(container, sm) : 0;
 
 	for (size_t i = 0; i < container->fatbin.images_n; i++) {
+		int out;
+
 		if (container->fatbin.images[i].kind != GPUMON_FATBIN_PTX ||
 		    (sm && container->fatbin.images[i].sm != best))
 			continue;
-		if (edit_image(exchange, container, i))
+		out = is_ruled_out(exchange, container, i);
+		if (out < 0 || (!out && edit_image(exchange, container, i)))
 			return -1;
 		if (container->texts[i].changed) {
 			container->changed = true;

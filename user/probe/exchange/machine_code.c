@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf_names.h"
 #include "machine_code.h"
 
 /* Data of the calls for each kernel of a cubin. */
@@ -122,10 +123,16 @@ int gpumon_exchange_code_only(struct gpumon_exchange *exchange,
 		exchange->run->unread++;
 		return 0;
 	}
-	for (size_t i = 0; i < fatbin->images_n; i++)
-		if (fatbin->images[i].kind == GPUMON_FATBIN_ELF && fatbin->images[i].sm == sm &&
-		    each_kernel(exchange, &fatbin->images[i], tell_kernel, &looking))
+	for (size_t i = 0; i < fatbin->images_n; i++) {
+		int may;
+
+		if (fatbin->images[i].kind != GPUMON_FATBIN_ELF || fatbin->images[i].sm != sm)
+			continue;
+		may = gpumon_exchange_may_hold(exchange, &fatbin->images[i]);
+		if (may < 0 ||
+		    (may && each_kernel(exchange, &fatbin->images[i], tell_kernel, &looking)))
 			return -1;
+	}
 	return 0;
 }
 

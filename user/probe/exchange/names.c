@@ -180,3 +180,11 @@ bool gpumon_exchange_wants_all(const struct gpumon_probe_order *order)
 			return true;
 	return false;
 }
+
+bool gpumon_exchange_wants_functions(const struct gpumon_probe_order *order)
+{
+	for (uint32_t i = 0; i < order->object->programs_n; i++)
+		if (order->facts[i] && is_of_function(order->object->programs[i].point))
+			return true;
+	return false;
+}

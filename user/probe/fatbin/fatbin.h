@@ -137,6 +137,18 @@ int gpumon_fatbin_unpack(const struct gpumon_fatbin_image *image, uint8_t **data
 			 struct gpumon_error *err);
 
 /**
+ * gpumon_fatbin_unpack_begin - get the beginning of an image, which is much faster than all of it
+ * @image: image
+ * @to: out
+ * @room: bytes at most
+ *
+ * Return: how many bytes there are; less than @room if the image is shorter, or damaged there, or cannot
+ * be unpacked.
+ */
+size_t gpumon_fatbin_unpack_begin(const struct gpumon_fatbin_image *image, uint8_t *to,
+				  size_t room);
+
+/**
  * gpumon_fatbin_elf_kernels - find the kernels of a cubin
  * @data: cubin
  * @size: bytes

@@ -36,35 +36,60 @@ static void copy_match(uint8_t *to, size_t distance, size_t length)
 	memcpy(to, from, length);
 }
 
-bool gpumon_lz4_unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size)
+/* Returns the bytes at @to; @whole: whether the block ends there. */
+static size_t unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size,
+		     bool *whole)
 {
 	const uint8_t *from_end = from + from_size;
 	uint8_t *begin = to, *to_end = to + to_size;
 
+	*whole = false;
 	while (from < from_end) {
 		uint8_t token = *from++;
-		size_t literals = token >> 4, match = token & 15, distance;
+		size_t literals = token >> 4, match = token & 15, distance, room;
 
 		if (!read_length(&from, from_end, &literals) ||
-		    literals > (size_t)(from_end - from) || literals > (size_t)(to_end - to))
-			return false;
-		memcpy(to, from, literals);
+		    literals > (size_t)(from_end - from))
+			break;
+		room = (size_t)(to_end - to);
+		memcpy(to, from, literals < room ? literals : room);
+		if (literals > room)
+			return to_size;
 		from += literals;
 		to += literals;
 		/* The last sequence has no match. */
-		if (from == from_end)
-			return to == to_end;
+		if (from == from_end) {
+			*whole = true;
+			break;
+		}
 		if (from_end - from < 2)
-			return false;
+			break;
 		distance = (size_t)from[0] | (size_t)from[1] << 8;
 		from += 2;
 		if (!read_length(&from, from_end, &match))
-			return false;
+			break;
 		match += MATCH_LEAST;
-		if (!distance || distance > (size_t)(to - begin) || match > (size_t)(to_end - to))
-			return false;
-		copy_match(to, distance, match);
+		if (!distance || distance > (size_t)(to - begin))
+			break;
+		room = (size_t)(to_end - to);
+		copy_match(to, distance, match < room ? match : room);
+		if (match > room)
+			return to_size;
 		to += match;
 	}
-	return false;
+	return (size_t)(to - begin);
+}
+
+bool gpumon_lz4_unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size)
+{
+	bool whole;
+
+	return unpack(from, from_size, to, to_size, &whole) == to_size && whole;
+}
+
+size_t gpumon_lz4_unpack_begin(const uint8_t *from, size_t from_size, uint8_t *to, size_t room)
+{
+	bool whole;
+
+	return unpack(from, from_size, to, room, &whole);
 }

@@ -18,4 +18,15 @@
  */
 bool gpumon_lz4_unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size);
 
+/**
+ * gpumon_lz4_unpack_begin - unpack the beginning of a block
+ * @from: block
+ * @from_size: its bytes
+ * @to: out
+ * @room: bytes at most
+ *
+ * Return: how many bytes there are; less than @room if the block ends before, or is damaged there.
+ */
+size_t gpumon_lz4_unpack_begin(const uint8_t *from, size_t from_size, uint8_t *to, size_t room);
+
 #endif /* GPUMON_PROBE_FATBIN_LZ4_H */

@@ -43,6 +43,41 @@ static int unpack_to(const struct gpumon_fatbin_image *image, uint8_t *to, struc
 	}
 }
 
+static size_t unpack_zstd_begin(const struct gpumon_fatbin_image *image, uint8_t *to, size_t room)
+{
+	ZSTD_DCtx *context = ZSTD_createDCtx();
+	ZSTD_inBuffer from = { image->payload, image->payload_size, 0 };
+	ZSTD_outBuffer out = { to, room, 0 };
+	size_t result = 1, before;
+
+	/* 0: the end. Without progress the data is cut off. */
+	while (context && result && out.pos < out.size) {
+		before = from.pos + out.pos;
+		result = ZSTD_decompressStream(context, &out, &from);
+		if (ZSTD_isError(result) || from.pos + out.pos == before)
+			break;
+	}
+	ZSTD_freeDCtx(context);
+	return out.pos;
+}
+
+size_t gpumon_fatbin_unpack_begin(const struct gpumon_fatbin_image *image, uint8_t *to, size_t room)
+{
+	if (room > image->unpacked_size)
+		room = image->unpacked_size;
+	switch (image->packing) {
+	case GPUMON_FATBIN_PLAIN:
+		memcpy(to, image->payload, room);
+		return room;
+	case GPUMON_FATBIN_LZ4:
+		return gpumon_lz4_unpack_begin(image->payload, image->payload_size, to, room);
+	case GPUMON_FATBIN_ZSTD:
+		return unpack_zstd_begin(image, to, room);
+	default:
+		return 0;
+	}
+}
+
 /* It is the first that a text has, after comments. */
 static bool has_version(const char *text, size_t size)
 {

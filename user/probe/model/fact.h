@@ -29,7 +29,9 @@ enum gpumon_probe_kind {
  * @offset: of STACK: from the frame's top, -512 to -1; of VALUE: from the value's start; of CONTEXT:
  *          from its start; that of the instruction is included. Not @constant: the lowest of STACK
  * @last: of STACK, not @constant: the highest offset. 0: anywhere in the frame
- * @map: of VALUE and MAP
+ * @map: of VALUE and MAP: the first one that it may be (of)
+ * @maps: likewise, all of them, a bit each. Of VALUE with more than one, @check is not set. Maps that are
+ *        arguments have what the helper needs, and equal sizes of keys and values where it takes them.
  * @value: of NUMBER
  */
 struct gpumon_probe_operand {
@@ -41,6 +43,7 @@ struct gpumon_probe_operand {
 	int32_t offset;
 	int32_t last;
 	uint32_t map;
+	uint64_t maps;
 	uint64_t value;
 };
 

@@ -173,6 +173,26 @@ void gpumon_probe_areas_copied(struct gpumon_probe_areas *areas, uint32_t number
 	read_ring(areas, area, object->maps_n, &gpumon_probe_print_map, &reader, quiet);
 }
 
+void gpumon_probe_areas_clock(struct gpumon_probe_areas *areas, uint32_t number, int64_t offset_ns,
+			      uint64_t error_ns)
+{
+	struct gpumon_probe_clock *clock;
+	int64_t low = offset_ns - (int64_t)error_ns, high = offset_ns + (int64_t)error_ns;
+
+	if (number >= areas->areas_n || error_ns > INT64_MAX / 4)
+		return;
+	clock = &areas->areas[number].clock;
+	if (clock->known) {
+		int64_t before = (int64_t)clock->error_ns;
+
+		low = clock->offset_ns - before < low ? clock->offset_ns - before : low;
+		high = clock->offset_ns + before > high ? clock->offset_ns + before : high;
+	}
+	clock->known = true;
+	clock->error_ns = ((uint64_t)high - (uint64_t)low + 1) / 2;
+	clock->offset_ns = low + (int64_t)clock->error_ns;
+}
+
 struct gpumon_probe_device *gpumon_probe_areas_devices(const struct gpumon_probe_areas *areas)
 {
 	struct gpumon_probe_device *devices = calloc(areas->areas_n + 1, sizeof(*devices));
@@ -181,6 +201,7 @@ struct gpumon_probe_device *gpumon_probe_areas_devices(const struct gpumon_probe
 		devices[i].name = areas->areas[i].name;
 		devices[i].shards = areas->plan->shards;
 		devices[i].images = areas->areas[i].images;
+		devices[i].clock = areas->areas[i].clock;
 		memcpy(&devices[i].control,
 		       areas->areas[i].memory + areas->plan->settings.places[0],
 		       sizeof(devices[i].control));

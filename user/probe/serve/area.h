@@ -15,6 +15,7 @@
  * @memory: shared copy, the plan's bytes
  * @drains: by number of the map, of rings; behind them that of the print ring
  * @images: by number of the map
+ * @clock: of the GPU
  * @settled: nothing ran on the GPU when it was copied last
  */
 struct gpumon_probe_area {
@@ -22,6 +23,7 @@ struct gpumon_probe_area {
 	uint8_t *memory;
 	struct gpumon_probe_drain *drains;
 	const void **images;
+	struct gpumon_probe_clock clock;
 	bool settled;
 };
 
@@ -72,6 +74,10 @@ int gpumon_probe_areas_add(struct gpumon_probe_areas *areas, const char *name, i
 void gpumon_probe_areas_copied(struct gpumon_probe_areas *areas, uint32_t number, bool quiet,
 			       void (*clear)(void *argument, uint64_t offset, uint64_t size),
 			       void *argument);
+
+/* A comparison of a context's clock, which may have been made before: the range then has both. */
+void gpumon_probe_areas_clock(struct gpumon_probe_areas *areas, uint32_t number, int64_t offset_ns,
+			      uint64_t error_ns);
 
 /* What there is, as gpumon_probe_result's @devices, to be freed; NULL without memory. */
 struct gpumon_probe_device *gpumon_probe_areas_devices(const struct gpumon_probe_areas *areas);

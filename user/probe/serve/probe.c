@@ -25,6 +25,9 @@ static int show_server(struct gpumon_context *context, const struct gpumon_probe
 		       const char *tool)
 {
 	struct gpumon_probe_device *devices = gpumon_probe_areas_devices(&server->areas);
+	uint64_t launches_n = 0;
+	struct gpumon_probe_launch *launches = gpumon_probe_launches_list(
+		&server->launchers, &server->run, server->areas.areas_n, &launches_n);
 	const struct gpumon_probe_result result = {
 		.tool = tool,
 		.object = server->order->object,
@@ -33,9 +36,12 @@ static int show_server(struct gpumon_context *context, const struct gpumon_probe
 		.devices_n = server->areas.areas_n,
 		.records = server->areas.records,
 		.prints = &server->areas.prints,
+		.launches = launches,
+		.launches_n = launches_n,
 	};
 	int ret = devices ? show(context, &result) : -1;
 
+	free(launches);
 	free(devices);
 	for (uint32_t i = 0; i < server->notes_n; i++)
 		fprintf(context->err, "gpumon-user: %s\n", server->notes[i]);
@@ -50,10 +56,24 @@ static void tell_nothing(struct gpumon_context *context, const struct gpumon_pro
 		fprintf(context->err,
 			"gpumon-user: no process of %s used CUDA: nothing was put into a kernel\n",
 			program);
-	else if (!server->exchanged && !server->run.kernels_n)
+	else if (!server->exchanged && !server->run.kernels_n && !server->run.unread)
 		fprintf(context->err,
 			"gpumon-user: none of the kernels that were asked for came up in %llu images: nothing was put into a kernel\n",
 			(unsigned long long)server->images);
+}
+
+/* What is missing, and why. */
+static void tell_missing(struct gpumon_context *context, const struct gpumon_probe_server *server)
+{
+	for (uint32_t i = 0; i < server->areas.areas_n; i++)
+		if (!server->areas.areas[i].settled)
+			fprintf(context->err,
+				"gpumon-user: %s: the process was killed, or did not end by exit(): what its kernels did after the last copy of the maps is missing\n",
+				server->areas.areas[i].name);
+	if (server->run.unread)
+		fprintf(context->err,
+			"gpumon-user: %u images have machine code only, which programs cannot be put into; --kernel shows the kernels in them\n",
+			server->run.unread);
 }
 
 static int finish(struct gpumon_context *context, const struct gpumon_probe_server *server,
@@ -62,6 +82,7 @@ static int finish(struct gpumon_context *context, const struct gpumon_probe_serv
 	struct gpumon_error err;
 
 	tell_nothing(context, server, argv[0]);
+	tell_missing(context, server);
 	if (show_server(context, server, options->tool)) {
 		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
 				 "the output could not be written");

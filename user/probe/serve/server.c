@@ -32,6 +32,7 @@ void gpumon_probe_server_close(struct gpumon_probe_server *server)
 	if (server->listener.fd >= 0)
 		gpumon_listener_close(&server->listener);
 	gpumon_probe_areas_clear(&server->areas);
+	gpumon_probe_launches_clear(&server->launchers);
 	gpumon_probe_run_clear(&server->run);
 	gpumon_pool_clear(&server->pool);
 }
@@ -297,6 +298,20 @@ static void answer_copied(struct gpumon_probe_server *server, int socket,
 	send_answer(socket, &clears.answer, sizeof(clears.answer), -1);
 }
 
+static void answer_launches(struct gpumon_probe_server *server, int socket,
+			    const struct gpumon_wire_request *request)
+{
+	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_AREA,
+					     .size = sizeof(struct gpumon_wire_launches) };
+	int fd = gpumon_probe_launches_add(&server->launchers, request->pid);
+
+	if (fd < 0)
+		answer.type = GPUMON_WIRE_REFUSED;
+	send_answer(socket, &answer, sizeof(answer), fd);
+	if (fd >= 0)
+		close(fd);
+}
+
 static void answer_request(struct gpumon_probe_server *server, int socket,
 			   const struct gpumon_wire_request *request, int fd)
 {
@@ -320,6 +335,17 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		break;
 	case GPUMON_WIRE_COPIED:
 		answer_copied(server, socket, request);
+		break;
+	case GPUMON_WIRE_LAUNCHES:
+		answer_launches(server, socket, request);
+		break;
+	case GPUMON_WIRE_NAME:
+		gpumon_probe_launches_name(&server->launchers, request->pid, request->context,
+					   request->text);
+		break;
+	case GPUMON_WIRE_CLOCK:
+		gpumon_probe_areas_clock(&server->areas, request->context, request->offset_ns,
+					 request->error_ns);
 		break;
 	case GPUMON_WIRE_TELL:
 		add_note(server, request->text);

@@ -4,6 +4,7 @@
 #define GPUMON_PROBE_SERVER_H
 
 #include "area.h"
+#include "launches.h"
 #include "process/listener.h"
 #include "probe/exchange/exchange.h"
 
@@ -16,6 +17,7 @@
  * @listener: socket
  * @run: kernels and lines
  * @areas: contexts
+ * @launchers: processes, for their launches
  * @pool: owns @notes
  * @notes: what libraries have to tell the user, each once
  * @notes_n: how many
@@ -29,6 +31,7 @@ struct gpumon_probe_server {
 	struct gpumon_listener listener;
 	struct gpumon_probe_run run;
 	struct gpumon_probe_areas areas;
+	struct gpumon_probe_processes launchers;
 	struct gpumon_pool pool;
 	const char *notes[GPUMON_PROBE_MAX_NOTES];
 	uint32_t notes_n;

@@ -8,6 +8,7 @@
 
 #include "base/read_at.h"
 #include "check.h"
+#include "tools.h"
 
 static int cannot_read(const char *path, int error, struct gpumon_error *err)
 {
@@ -38,13 +39,16 @@ static int read_descriptor(int fd, const char *path, uint8_t **image, size_t *si
 	return 0;
 }
 
-static int read_object(const char *path, struct gpumon_probe_object *object,
-		       struct gpumon_error *err)
+static int read_file(const char *path, struct gpumon_probe_object *object, struct gpumon_error *err)
 {
+	const struct gpumon_probe_tool *tool;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
 	uint8_t *image = NULL;
 	size_t size = 0;
 
+	/* A mistyped name of a tool rather than a missing file. */
+	if (fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG) && !strpbrk(path, "/."))
+		return gpumon_probe_tool_find(path, &tool, err);
 	if (fd < 0)
 		return cannot_read(path, errno, err);
 	ret = read_descriptor(fd, path, &image, &size, err);
@@ -53,6 +57,19 @@ static int read_object(const char *path, struct gpumon_probe_object *object,
 	free(image);
 	close(fd);
 	return ret;
+}
+
+static int read_object(const char *name, struct gpumon_probe_object *object,
+		       struct gpumon_error *err)
+{
+	const struct gpumon_probe_tool *tool;
+
+	if (!gpumon_probe_is_tool(name))
+		return read_file(name, object, err);
+	if (gpumon_probe_tool_find(name, &tool, err))
+		return -1;
+	return gpumon_probe_object_read(tool->object, (size_t)(tool->end - tool->object), name,
+					object, err);
 }
 
 static uint32_t count_checked(const struct gpumon_probe_fact *facts, uint32_t count)
@@ -81,15 +98,15 @@ static int verify_program(const struct gpumon_probe_program *program,
 	return 0;
 }
 
-int gpumon_probe_check(const char *path, const struct gpumon_probe_rules *rules,
+int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 		       struct gpumon_probe_check *check, struct gpumon_error *err)
 {
 	memset(check, 0, sizeof(*check));
-	if (read_object(path, &check->object, err))
+	if (read_object(name, &check->object, err))
 		return -1;
 	check->verdicts = calloc(check->object.programs_n + 1, sizeof(*check->verdicts));
 	if (!check->verdicts)
-		return cannot_read(path, ENOMEM, err);
+		return cannot_read(name, ENOMEM, err);
 	for (uint32_t i = 0; i < check->object.programs_n; i++)
 		if (verify_program(&check->object.programs[i], rules, &check->verdicts[i]))
 			check->refused++;

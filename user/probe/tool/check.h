@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Reads an object file and verifies its programs for the GPU, without a GPU. */
+/* Reads an object and verifies its programs for the GPU, without a GPU. */
 #ifndef GPUMON_PROBE_CHECK_H
 #define GPUMON_PROBE_CHECK_H
 
@@ -33,15 +33,15 @@ struct gpumon_probe_check {
 };
 
 /**
- * gpumon_probe_check - read a file and verify each program in it
- * @path: object file, GPUMON_PROBE_MAX_OBJECT bytes at most
+ * gpumon_probe_check - read an object and verify each program in it
+ * @name: a tool's name, or else an object file, GPUMON_PROBE_MAX_OBJECT bytes at most
  * @rules: see there
  * @check: out, to be cleared in both cases
- * @err: why the file cannot be read; a refused program is not an error
+ * @err: why it cannot be read; a refused program is not an error
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_check(const char *path, const struct gpumon_probe_rules *rules,
+int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 		       struct gpumon_probe_check *check, struct gpumon_error *err);
 void gpumon_probe_check_clear(struct gpumon_probe_check *check);
 

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "show.h"
 #include "term/table.h"
+#include "tools.h"
 
 static const char *const points[GPUMON_PROBE_POINTS] = {
 	[GPUMON_PROBE_ENTRY] = "entry",
@@ -129,5 +130,39 @@ struct json_object *gpumon_probe_json(const struct gpumon_probe_check *check)
 	bad |= gpumon_json_add(object, "programs", programs);
 	bad |= gpumon_json_add(object, "maps", maps);
 	bad |= gpumon_json_add_u64(object, "programs_for_the_cpu", check->object.cpu_n);
+	return gpumon_json_finish(object, bad);
+}
+
+int gpumon_probe_show_tools(const struct gpumon_term *term, FILE *out)
+{
+	struct gpumon_table *table = gpumon_table_new(term);
+	size_t n;
+	const struct gpumon_probe_tool *tools = gpumon_probe_tools(&n);
+
+	gpumon_table_column(table, "TOOL", GPUMON_COLUMN_KEY);
+	gpumon_table_column(table, "FINDS OUT", 0);
+	for (size_t i = 0; i < n; i++) {
+		gpumon_table_text(table, tools[i].name);
+		gpumon_table_text(table, tools[i].summary);
+	}
+	return gpumon_table_print(table, out);
+}
+
+struct json_object *gpumon_probe_tools_json(void)
+{
+	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
+	size_t n;
+	const struct gpumon_probe_tool *tools = gpumon_probe_tools(&n);
+	bool bad = !object || !array;
+
+	for (size_t i = 0; !bad && i < n; i++) {
+		struct json_object *tool = json_object_new_object();
+
+		bad |= gpumon_json_add_string(tool, "name", tools[i].name);
+		bad |= gpumon_json_add_string(tool, "summary", tools[i].summary);
+		bad |= gpumon_json_add_bool(tool, "built", tools[i].object);
+		bad |= gpumon_json_append(array, tool);
+	}
+	bad |= gpumon_json_add(object, "tools", array);
 	return gpumon_json_finish(object, bad);
 }

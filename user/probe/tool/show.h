@@ -15,4 +15,9 @@ int gpumon_probe_show(const struct gpumon_probe_check *check, const struct gpumo
 /* {"programs":[…],"maps":[…],"programs_for_the_cpu":N}, NULL without memory. */
 struct json_object *gpumon_probe_json(const struct gpumon_probe_check *check);
 
+/* The tools of gpumon, a line each. 0, or -1 without memory. */
+int gpumon_probe_show_tools(const struct gpumon_term *term, FILE *out);
+/* {"tools":[{"name","summary","built"}]}, NULL without memory. */
+struct json_object *gpumon_probe_tools_json(void);
+
 #endif /* GPUMON_PROBE_SHOW_H */

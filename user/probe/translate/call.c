@@ -107,7 +107,7 @@ static void call_place(struct text *text, int32_t id)
 	}
 }
 
-void text_call(struct text *text, const struct gpumon_probe_step *step)
+static void write_call(struct text *text, const struct gpumon_probe_step *step)
 {
 	switch (step->imm) {
 	case BPF_FUNC_map_lookup_elem:
@@ -127,10 +127,10 @@ void text_call(struct text *text, const struct gpumon_probe_step *step)
 		pid_tgid(text);
 		break;
 	case BPF_FUNC_perf_event_output:
-		text_ring_output(text, 1, 3, -TEXT_ENOSPC);
+		text_ring_output(text, 3, -TEXT_ENOSPC);
 		break;
 	case BPF_FUNC_ringbuf_output:
-		text_ring_output(text, 0, 1, -TEXT_EAGAIN);
+		text_ring_output(text, 1, -TEXT_EAGAIN);
 		break;
 	case 502:
 		text_emit(text, "mov.u64 $d, %globaltimer", RESULT);
@@ -170,4 +170,46 @@ void text_call(struct text *text, const struct gpumon_probe_step *step)
 	default:
 		call_place(text, step->imm);
 	}
+}
+
+/* Which argument is a map, from 0, or -1. */
+static int map_argument(const struct gpumon_probe_step *step)
+{
+	const struct gpumon_probe_helper *helper = gpumon_probe_helper_find(step->imm);
+	int i;
+
+	for (i = 0; helper && i < 5; i++)
+		if (helper->arguments[i] == GPUMON_PROBE_ARG_MAP)
+			return i;
+	return -1;
+}
+
+/* clang makes one call of two that differ in the map alone: the text has one for each map again. */
+void text_call(struct text *text, const struct gpumon_probe_step *step)
+{
+	int argument = map_argument(step);
+	uint64_t left = argument < 0 ? 0 : text->facts[text->step].arguments[argument].maps;
+	uint32_t end = 0, next = 0, differs;
+	bool several = left & (left - 1);
+
+	if (several)
+		end = text_new_label(text);
+	do {
+		text->map = left ? (uint32_t)__builtin_ctzll(left) : 0;
+		left &= left - 1;
+		if (left) {
+			next = text_new_label(text);
+			differs = text_predicate(text);
+			text_emit(text, "setp.ne.u64 $p, $d, $d", differs, argument + 1,
+				  text_map_address(text, text->map));
+			text_emit(text, "@$p bra $l", differs, next);
+		}
+		write_call(text, step);
+		if (left) {
+			text_emit(text, "bra $l", end);
+			text_label(text, next);
+		}
+	} while (left);
+	if (several)
+		text_label(text, end);
 }

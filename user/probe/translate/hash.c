@@ -92,9 +92,7 @@ static uint32_t state_word(struct text *text, const struct way *way,
 /* Begin at the key's first slot. What follows is run for each slot, with its state. */
 static void begin_way(struct text *text, struct way *way)
 {
-	const struct gpumon_probe_fact *fact = &text->facts[text->step];
-
-	way->map = &text->program->maps[fact->arguments[0].map];
+	way->map = &text->program->maps[text->map];
 	way->layout = gpumon_probe_hash_layout(way->map);
 	if (way->layout.slots > UINT32_MAX)
 		text_refuse(text, "map %s has %u entries: a hash has at most %u", way->map->name,
@@ -109,7 +107,7 @@ static void begin_way(struct text *text, struct way *way)
 	way->none = text_new_label(text);
 	way->end = text_new_label(text);
 	hash_key(text, way);
-	way->base = text_map_address(text, fact->arguments[0].map);
+	way->base = text_map_address(text, text->map);
 	text_emit(text, "mov.b32 $w, 0", way->turn);
 	text_label(text, way->begin);
 	text_emit(text, "and.b32 $w, $w, $u", way->slot, way->slot,
@@ -268,14 +266,13 @@ static void revive(struct text *text, const struct way *way, const struct text_w
 
 void text_hash_update(struct text *text)
 {
-	const struct gpumon_probe_fact *fact = &text->facts[text->step];
 	uint32_t waits = text_word(text), empty = text_new_label(text);
 	uint32_t settled = text_new_label(text), ready = text_new_label(text);
 	struct text_words value;
 	struct text_place place;
 	struct way way;
 
-	text_words_load(text, 2, text->program->maps[fact->arguments[0].map].value_size, &value);
+	text_words_load(text, 2, text->program->maps[text->map].value_size, &value);
 	text_emit(text, "mov.b32 $w, $i", waits, MAX_WAITS);
 	begin_way(text, &way);
 	refuse_flags(text, &way, "gt", BPF_EXIST, -TEXT_EINVAL);

@@ -13,7 +13,7 @@ struct element {
 
 static const struct gpumon_probe_map *the_map(const struct text *text)
 {
-	return &text->program->maps[text->facts[text->step].arguments[0].map];
+	return &text->program->maps[text->map];
 }
 
 void text_words_load(struct text *text, unsigned int argument, uint32_t size,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The helpers on maps. Each writes R0. */
+/* The helpers on maps. Each writes R0. The map is @map of the text. */
 #ifndef GPUMON_PROBE_MAP_H
 #define GPUMON_PROBE_MAP_H
 
@@ -34,13 +34,13 @@ void text_map_delete(struct text *text);
 void text_map_count(struct text *text);
 void text_map_histogram(struct text *text);
 
-/* Of hashes: hash.c. The map is that of argument 0. */
+/* Of hashes: hash.c. */
 void text_hash_lookup(struct text *text);
 void text_hash_update(struct text *text);
 void text_hash_delete(struct text *text);
 
-/* Append a record to a ring: ring.c. @result: error if it is full. */
-void text_ring_output(struct text *text, unsigned int map, unsigned int memory, int result);
+/* Append a record to a ring: ring.c. @memory: the argument with it. @result: error if it is full. */
+void text_ring_output(struct text *text, unsigned int memory, int result);
 /* The same with the print ring. */
 void text_ring_print(struct text *text);
 

@@ -188,10 +188,10 @@ static void append_record(struct text *text, const struct gpumon_probe_map *map,
 	text_label(text, end);
 }
 
-void text_ring_output(struct text *text, unsigned int map, unsigned int memory, int result)
+void text_ring_output(struct text *text, unsigned int memory, int result)
 {
 	const struct gpumon_probe_fact *fact = &text->facts[text->step];
-	const struct gpumon_probe_map *ring = &text->program->maps[fact->arguments[map].map];
+	const struct gpumon_probe_map *ring = &text->program->maps[text->map];
 	uint32_t size = fact->arguments[memory + 1].value;
 	struct text_words record;
 
@@ -201,8 +201,7 @@ void text_ring_output(struct text *text, unsigned int map, unsigned int memory, 
 		return;
 	}
 	text_words_load(text, memory, size, &record);
-	append_record(text, ring, text_map_address(text, fact->arguments[map].map), &record,
-		      result);
+	append_record(text, ring, text_map_address(text, text->map), &record, result);
 }
 
 /* Where the text is, for struct gpumon_probe_print: map and offset. */

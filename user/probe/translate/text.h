@@ -39,6 +39,7 @@ struct text_frame {
  * struct text - a block that is being written
  * @program, @facts, @target, @err: as given
  * @step: index of the step that is being written
+ * @map: the map of the call that is being written: calls that may get several are written for each
  * @out: for the instructions; declarations come in front of them at the end
  * @wide, @word, @predicate, @label: next free number
  * @end_used, @fuel_used: a jump leads to that label
@@ -51,6 +52,7 @@ struct text {
 	const struct gpumon_probe_target *target;
 	struct gpumon_error *err;
 	uint32_t step;
+	uint32_t map;
 	FILE *out;
 	uint32_t wide;
 	uint32_t word;

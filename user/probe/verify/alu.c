@@ -78,7 +78,7 @@ static int alu_unary(struct gpumon_verifier *verifier)
 
 static bool same_object(const struct gpumon_cell *a, const struct gpumon_cell *b)
 {
-	return a->kind == b->kind && a->depth == b->depth && a->map == b->map;
+	return a->kind == b->kind && a->depth == b->depth && a->maps == b->maps;
 }
 
 /* An address and a number, or the distance of two addresses. */
@@ -99,7 +99,7 @@ static int alu_address(struct gpumon_verifier *verifier, const struct gpumon_cel
 	if (address->kind == GPUMON_PROBE_MAP)
 		return GPUMON_REFUSE(
 			verifier, "it calculates with map %s itself: look up a value and use that",
-			gpumon_verifier_map_name(verifier, address->map));
+			gpumon_verifier_map_name(verifier, gpumon_cell_map(address)));
 	if (BPF_CLASS(step->code) == BPF_ALU64 && op == BPF_SUB && both &&
 	    same_object(left, right)) {
 		/* They may be different values of one map. */

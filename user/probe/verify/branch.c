@@ -68,7 +68,7 @@ static int compare_addresses(struct gpumon_verifier *verifier, const struct gpum
 		return GPUMON_REFUSE(verifier,
 				     "it compares an address that may be NULL with another one: "
 				     "compare it with NULL first");
-	if (left->kind != right->kind || left->map != right->map || left->depth != right->depth ||
+	if (left->kind != right->kind || left->maps != right->maps || left->depth != right->depth ||
 	    BPF_OP(gpumon_verifier_step(verifier)->code) == BPF_JSET)
 		return GPUMON_REFUSE(verifier,
 				     "it compares %s with %s: only compare addresses in the same "

@@ -14,8 +14,8 @@
 /**
  * struct call - a call while its arguments are looked at
  * @helper: helper
- * @map: its map argument, or NULL
- * @map_number: number of that
+ * @map: its map argument, or NULL; the first one it may be
+ * @maps: all that it may be, a bit each
  * @text: its text argument, or NULL
  * @text_room: bytes of .rodata from there on
  * @printed: PRINTED arguments so far
@@ -23,7 +23,7 @@
 struct call {
 	const struct gpumon_probe_helper *helper;
 	const struct gpumon_probe_map *map;
-	uint32_t map_number;
+	uint64_t maps;
 	const char *text;
 	uint32_t text_room;
 	int printed;
@@ -99,20 +99,45 @@ static int refuse_kind(struct gpumon_verifier *verifier, const struct call *call
 			     NAME(call->helper), number, gpumon_verifier_kind_text(cell), wanted);
 }
 
+static bool takes(const struct call *call, enum gpumon_probe_argument kind)
+{
+	for (unsigned int i = 0; i < ARGUMENTS; i++)
+		if (call->helper->arguments[i] == kind)
+			return true;
+	return false;
+}
+
+/* A map that the map argument may be. */
+static int check_one_map(struct gpumon_verifier *verifier, const struct call *call, uint32_t number)
+{
+	const struct gpumon_probe_map *map = &verifier->program->maps[number];
+
+	if (!(call->helper->maps & 1u << map->kind))
+		return GPUMON_REFUSE(
+			verifier,
+			"map %s has type %u, which %s%s() cannot use: see the table of "
+			"maps in gpumon_gpu.h",
+			gpumon_verifier_map_name(verifier, number), map->type, NAME(call->helper));
+	if ((takes(call, GPUMON_PROBE_ARG_KEY) && map->key_size != call->map->key_size) ||
+	    (takes(call, GPUMON_PROBE_ARG_VALUE) && map->value_size != call->map->value_size))
+		return GPUMON_REFUSE(verifier,
+				     "%s%s() may get map %s or map %s, whose keys or values differ "
+				     "in size: call it for each",
+				     NAME(call->helper), call->map->name ? call->map->name : "",
+				     gpumon_verifier_map_name(verifier, number));
+	return 0;
+}
+
 static int check_map(struct gpumon_verifier *verifier, struct call *call, unsigned int number,
 		     const struct gpumon_cell *cell)
 {
 	if (cell->kind != GPUMON_PROBE_MAP)
 		return refuse_kind(verifier, call, number, cell, "a map");
-	call->map_number = cell->map;
-	call->map = &verifier->program->maps[cell->map];
-	if (!(call->helper->maps & 1u << call->map->kind))
-		return GPUMON_REFUSE(
-			verifier,
-			"map %s has type %u, which %s%s() cannot use: see the table of "
-			"maps in gpumon_gpu.h",
-			gpumon_verifier_map_name(verifier, cell->map), call->map->type,
-			NAME(call->helper));
+	call->maps = cell->maps;
+	call->map = &verifier->program->maps[gpumon_cell_map(cell)];
+	for (uint64_t left = cell->maps; left; left &= left - 1)
+		if (check_one_map(verifier, call, (uint32_t)__builtin_ctzll(left)))
+			return -1;
 	return 0;
 }
 
@@ -150,15 +175,15 @@ static int check_out(struct gpumon_verifier *verifier, const struct call *call, 
 {
 	const struct gpumon_probe_operand *operand =
 		&verifier->facts[verifier->at].arguments[number - 1];
+	uint32_t map;
 
 	if (check_memory(verifier, call, number, cell, 8, true))
 		return -1;
-	if (cell->kind == GPUMON_PROBE_VALUE && verifier->program->maps[cell->map].read_only)
+	if (gpumon_memory_read_only(verifier, cell, &map))
 		return GPUMON_REFUSE(verifier,
 				     "%s%s() would write to %s, which can only be read: use a "
 				     "variable on the stack",
-				     NAME(call->helper),
-				     gpumon_verifier_map_name(verifier, cell->map));
+				     NAME(call->helper), gpumon_verifier_map_name(verifier, map));
 	if (operand->align < 8 || (cell->kind == GPUMON_PROBE_STACK && !operand->constant))
 		return GPUMON_REFUSE(verifier,
 				     "argument %u of %s%s(), r%u, must lead to one variable of 8 "
@@ -190,17 +215,21 @@ static int check_constant(struct gpumon_verifier *verifier, const struct call *c
 static int check_size(struct gpumon_verifier *verifier, const struct call *call,
 		      unsigned int number, const struct gpumon_cell *cell)
 {
+	const struct gpumon_probe_map *maps = verifier->program->maps;
+
 	if (check_constant(verifier, call, number, cell, 1, GPUMON_PROBE_MAX_RECORD_SIZE))
 		return -1;
-	if (call->map && call->map->kind == GPUMON_PROBE_MAP_RING &&
-	    cell->number.umax > call->map->value_size)
-		return GPUMON_REFUSE(
-			verifier,
-			"a record of %llu bytes does not fit into ring %s, whose records "
-			"have at most %u: make it shorter",
-			(unsigned long long)cell->number.umax,
-			gpumon_verifier_map_name(verifier, call->map_number),
-			call->map->value_size);
+	for (uint64_t left = call->maps; left; left &= left - 1) {
+		uint32_t map = (uint32_t)__builtin_ctzll(left), room = maps[map].value_size;
+
+		if (maps[map].kind == GPUMON_PROBE_MAP_RING && cell->number.umax > room)
+			return GPUMON_REFUSE(
+				verifier,
+				"a record of %llu bytes does not fit into ring %s, whose records "
+				"have at most %u: make it shorter",
+				(unsigned long long)cell->number.umax,
+				gpumon_verifier_map_name(verifier, map), room);
+	}
 	if (call->text && cell->number.umax > call->text_room)
 		return GPUMON_REFUSE(
 			verifier,
@@ -219,14 +248,14 @@ static int check_text(struct gpumon_verifier *verifier, struct call *call, unsig
 
 	if (cell->kind != GPUMON_PROBE_VALUE || cell->maybe_null)
 		return refuse_kind(verifier, call, number, cell, "a text in .rodata");
-	map = &verifier->program->maps[cell->map];
+	map = &verifier->program->maps[gpumon_cell_map(cell)];
 	if (map->kind != GPUMON_PROBE_MAP_DATA || !map->read_only || !map->data)
 		return GPUMON_REFUSE(verifier,
 				     "argument %u of %s%s(), r%u, leads into %s: it must be a text "
 				     "in .rodata, make it static const",
 				     number, NAME(call->helper), number,
-				     gpumon_verifier_map_name(verifier, cell->map));
-	if (!gpumon_number_is_constant(&cell->number))
+				     gpumon_verifier_map_name(verifier, gpumon_cell_map(cell)));
+	if (gpumon_cell_has_maps(cell) || !gpumon_number_is_constant(&cell->number))
 		return GPUMON_REFUSE(verifier,
 				     "argument %u of %s%s(), r%u, varies: it must be one text",
 				     number, NAME(call->helper), number);
@@ -353,7 +382,7 @@ static void set_result(struct gpumon_verifier *verifier, const struct call *call
 	gpumon_state_forget(verifier->state, gpumon_verifier_id(verifier));
 	*result = (struct gpumon_cell){ .kind = GPUMON_PROBE_VALUE,
 					.maybe_null = true,
-					.map = call->map_number,
+					.maps = call->maps,
 					.id = gpumon_verifier_id(verifier),
 					.number = gpumon_number_constant(0) };
 }

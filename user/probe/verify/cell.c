@@ -23,6 +23,16 @@ bool gpumon_cell_is_address(const struct gpumon_cell *cell)
 	return cell->kind != GPUMON_PROBE_NOTHING && cell->kind != GPUMON_PROBE_NUMBER;
 }
 
+uint32_t gpumon_cell_map(const struct gpumon_cell *cell)
+{
+	return cell->maps ? (uint32_t)__builtin_ctzll(cell->maps) : 0;
+}
+
+bool gpumon_cell_has_maps(const struct gpumon_cell *cell)
+{
+	return cell->maps & (cell->maps - 1);
+}
+
 bool gpumon_cell_is_any(const struct gpumon_cell *cell)
 {
 	struct gpumon_number any = gpumon_number_any();
@@ -64,8 +74,9 @@ struct gpumon_cell gpumon_cell_join(const struct gpumon_cell *a, const struct gp
 	joined.id = 0;
 	if (a->kind == GPUMON_PROBE_NOTHING)
 		return joined;
-	if (a->map != b->map || a->depth != b->depth)
+	if (a->depth != b->depth)
 		return gpumon_cell_nothing(GPUMON_CELL_MIXED);
+	joined.maps |= b->maps;
 	joined.maybe_null = a->maybe_null || b->maybe_null;
 	joined.number = gpumon_number_join(&a->number, &b->number);
 	if (widening->on)
@@ -78,6 +89,6 @@ bool gpumon_cell_equal(const struct gpumon_cell *a, const struct gpumon_cell *b)
 	if (a->kind != b->kind)
 		return false;
 	return a->kind == GPUMON_PROBE_NOTHING ||
-	       (a->depth == b->depth && a->maybe_null == b->maybe_null && a->map == b->map &&
+	       (a->depth == b->depth && a->maybe_null == b->maybe_null && a->maps == b->maps &&
 		a->id == b->id && !memcmp(&a->number, &b->number, sizeof(a->number)));
 }

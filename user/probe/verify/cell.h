@@ -20,7 +20,7 @@ enum gpumon_cell_why {
  * @why: of NOTHING: enum gpumon_cell_why
  * @depth: of STACK: whose frame
  * @maybe_null: of VALUE: it may be the number 0 instead
- * @map: of VALUE and MAP
+ * @maps: of VALUE and MAP: those that it may be (of), a bit each, at least one
  * @id: cells with the same one, if it is not 0, have equal contents
  * @number: of NUMBER: itself; of STACK, VALUE and CONTEXT: the offset from the frame's top, from the
  *          value's start, from the context's start
@@ -30,8 +30,8 @@ struct gpumon_cell {
 	uint8_t why;
 	uint8_t depth;
 	bool maybe_null;
-	uint32_t map;
 	uint32_t id;
+	uint64_t maps;
 	struct gpumon_number number;
 };
 
@@ -40,6 +40,10 @@ struct gpumon_cell gpumon_cell_number(struct gpumon_number number);
 struct gpumon_cell gpumon_cell_any_number(void);
 
 bool gpumon_cell_is_address(const struct gpumon_cell *cell);
+/* The first map that it may be (of). */
+uint32_t gpumon_cell_map(const struct gpumon_cell *cell);
+/* Whether it may be (of) more than one. */
+bool gpumon_cell_has_maps(const struct gpumon_cell *cell);
 /* Is it a number of which nothing is known? */
 bool gpumon_cell_is_any(const struct gpumon_cell *cell);
 /* Is it the number @value, and no other? */

@@ -73,13 +73,15 @@ static int load_stack(struct gpumon_verifier *verifier, const struct gpumon_acce
 static void load_value(const struct gpumon_verifier *verifier, const struct gpumon_access *access,
 		       struct gpumon_cell *cell)
 {
-	const struct gpumon_probe_map *map = &verifier->program->maps[access->address.map];
+	const struct gpumon_probe_map *map =
+		&verifier->program->maps[gpumon_cell_map(&access->address)];
 	uint8_t code = gpumon_verifier_step(verifier)->code;
 	struct gpumon_number number;
 	uint64_t value = 0;
 
-	if (!map->read_only || map->kind != GPUMON_PROBE_MAP_DATA || !map->data ||
-	    !access->operand->constant || access->operand->check)
+	if (gpumon_cell_has_maps(&access->address) || !map->read_only ||
+	    map->kind != GPUMON_PROBE_MAP_DATA || !map->data || !access->operand->constant ||
+	    access->operand->check)
 		return;
 	for (unsigned int i = access->size; i; i--)
 		value = value << 8 | map->data[access->operand->offset + (int32_t)i - 1];
@@ -138,14 +140,15 @@ int gpumon_verifier_load(struct gpumon_verifier *verifier)
 static int check_writable(struct gpumon_verifier *verifier, const struct gpumon_access *access)
 {
 	const struct gpumon_cell *address = &access->address;
+	uint32_t map;
 
 	if (address->kind == GPUMON_PROBE_CONTEXT)
 		return GPUMON_REFUSE(verifier, "it writes to the context, which can only be read: "
 					       "use a variable of its own");
-	if (address->kind == GPUMON_PROBE_VALUE && verifier->program->maps[address->map].read_only)
+	if (gpumon_memory_read_only(verifier, address, &map))
 		return GPUMON_REFUSE(verifier,
 				     "it writes to %s, which can only be read: leave out the const",
-				     gpumon_verifier_map_name(verifier, address->map));
+				     gpumon_verifier_map_name(verifier, map));
 	return 0;
 }
 
@@ -194,7 +197,7 @@ int gpumon_verifier_store(struct gpumon_verifier *verifier)
 			"it stores %s in map %s: addresses stay in registers and on the "
 			"stack",
 			gpumon_verifier_kind_text(&cell),
-			gpumon_verifier_map_name(verifier, access.address.map));
+			gpumon_verifier_map_name(verifier, gpumon_cell_map(&access.address)));
 	return 0;
 }
 

@@ -19,14 +19,16 @@ void gpumon_memory_describe(const struct gpumon_cell *cell, struct gpumon_probe_
 	case GPUMON_PROBE_VALUE:
 	case GPUMON_PROBE_CONTEXT:
 		operand->depth = cell->depth;
-		operand->map = cell->map;
+		operand->map = gpumon_cell_map(cell);
+		operand->maps = cell->maps;
 		operand->align = (uint8_t)gpumon_number_alignment(&cell->number);
 		operand->constant = constant && cell->number.smin >= INT32_MIN &&
 				    cell->number.smax <= INT32_MAX;
 		operand->offset = operand->constant ? (int32_t)cell->number.smin : 0;
 		break;
 	case GPUMON_PROBE_MAP:
-		operand->map = cell->map;
+		operand->map = gpumon_cell_map(cell);
+		operand->maps = cell->maps;
 		break;
 	default:
 		break;
@@ -53,13 +55,41 @@ static int check_kind(struct gpumon_verifier *verifier, const struct gpumon_acce
 				     "%s is map %s itself: call bpf_map_lookup_elem() and use "
 				     "what it returns",
 				     access->name,
-				     gpumon_verifier_map_name(verifier, address->map));
+				     gpumon_verifier_map_name(verifier, gpumon_cell_map(address)));
 	if (address->maybe_null)
 		return GPUMON_REFUSE(verifier,
 				     "%s, a value of map %s, may be NULL: return if it is",
 				     access->name,
-				     gpumon_verifier_map_name(verifier, address->map));
+				     gpumon_verifier_map_name(verifier, gpumon_cell_map(address)));
 	return 0;
+}
+
+/* The map that an address may lead into whose values are the smallest. */
+static uint32_t smallest_map(const struct gpumon_verifier *verifier,
+			     const struct gpumon_cell *address)
+{
+	const struct gpumon_probe_map *maps = verifier->program->maps;
+	uint32_t map = gpumon_cell_map(address), other;
+
+	for (uint64_t left = address->maps; left; left &= left - 1) {
+		other = (uint32_t)__builtin_ctzll(left);
+		if (maps[other].value_size < maps[map].value_size)
+			map = other;
+	}
+	return map;
+}
+
+bool gpumon_memory_read_only(const struct gpumon_verifier *verifier,
+			     const struct gpumon_cell *address, uint32_t *map)
+{
+	if (address->kind != GPUMON_PROBE_VALUE)
+		return false;
+	for (uint64_t left = address->maps; left; left &= left - 1) {
+		*map = (uint32_t)__builtin_ctzll(left);
+		if (verifier->program->maps[*map].read_only)
+			return true;
+	}
+	return false;
 }
 
 static int refuse_outside(struct gpumon_verifier *verifier, const struct gpumon_access *access)
@@ -67,6 +97,7 @@ static int refuse_outside(struct gpumon_verifier *verifier, const struct gpumon_
 	const struct gpumon_cell *address = &access->address;
 	const char *plural = access->size == 1 ? "" : "s";
 	long long offset = access->number.smin;
+	uint32_t map = smallest_map(verifier, address);
 
 	if (address->kind == GPUMON_PROBE_STACK)
 		return GPUMON_REFUSE(
@@ -77,9 +108,8 @@ static int refuse_outside(struct gpumon_verifier *verifier, const struct gpumon_
 	return GPUMON_REFUSE(verifier,
 			     "%u byte%s at %lld: outside of the value of map %s, which has %u "
 			     "bytes: correct the index or make the value larger",
-			     access->size, plural, offset,
-			     gpumon_verifier_map_name(verifier, address->map),
-			     verifier->program->maps[address->map].value_size);
+			     access->size, plural, offset, gpumon_verifier_map_name(verifier, map),
+			     verifier->program->maps[map].value_size);
 }
 
 static int check_bounds(struct gpumon_verifier *verifier, struct gpumon_access *access)
@@ -87,16 +117,24 @@ static int check_bounds(struct gpumon_verifier *verifier, struct gpumon_access *
 	const struct gpumon_cell *address = &access->address;
 	const struct gpumon_number *number = &access->number;
 	int64_t low = 0, high;
+	uint32_t map;
 
 	if (address->kind == GPUMON_PROBE_STACK) {
 		low = -GPUMON_PROBE_MAX_STACK;
 		high = -(int64_t)access->size;
 	} else {
-		high = (int64_t)verifier->program->maps[address->map].value_size - access->size;
+		map = smallest_map(verifier, address);
+		high = (int64_t)verifier->program->maps[map].value_size - access->size;
 	}
 	if (high < low || number->smin > high || number->smax < low)
 		return refuse_outside(verifier, access);
 	access->operand->check = number->smin < low || number->smax > high;
+	if (access->operand->check && gpumon_cell_has_maps(address))
+		return GPUMON_REFUSE(verifier,
+				     "%s leads into one of several maps, perhaps outside of its "
+				     "value: bound the index with if or &, or access each map by "
+				     "itself",
+				     access->name);
 	return 0;
 }
 

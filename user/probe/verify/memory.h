@@ -39,6 +39,10 @@ void gpumon_memory_describe(const struct gpumon_cell *cell, struct gpumon_probe_
  */
 int gpumon_memory_resolve(struct gpumon_verifier *verifier, struct gpumon_access *access);
 
+/* Whether a map that an address may lead into can only be read. @map: out: it. */
+bool gpumon_memory_read_only(const struct gpumon_verifier *verifier,
+			     const struct gpumon_cell *address, uint32_t *map);
+
 /* Bytes of the stack that an access of the stack may touch. */
 struct gpumon_place gpumon_memory_place(const struct gpumon_access *access);
 

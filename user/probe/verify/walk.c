@@ -147,7 +147,7 @@ static void load_wide_constant(struct gpumon_verifier *verifier)
 	struct gpumon_cell cell = gpumon_cell_number(gpumon_number_constant(step->value));
 
 	if (step->src)
-		cell.map = step->map;
+		cell.maps = 1ull << step->map;
 	if (step->src == BPF_PSEUDO_MAP_IDX)
 		cell.kind = GPUMON_PROBE_MAP;
 	else if (step->src == BPF_PSEUDO_MAP_IDX_VALUE)

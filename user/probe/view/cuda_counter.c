@@ -105,18 +105,18 @@ static void say_kernel(struct gpumon_sheet *sheet, struct gpumon_probe_names *na
 		gpumon_sheet_found(sheet, "No kernel takes half of the time of all warps");
 }
 
-/* One row of the table of spreads, and what of it stands out. */
+/* One row of the table of spreads, of the first @n numbers of a map, and what of it stands out. */
 static void show_spread(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result,
-			const char *map_name, const char *word, bool *found)
+			const struct gpumon_probe_map *map, uint32_t n, const char *word,
+			bool *found)
 {
-	const struct gpumon_probe_map *map = gpumon_probe_result_map(result, map_name);
-	uint64_t *numbers = malloc((size_t)map->max_entries * sizeof(*numbers));
+	uint64_t *numbers = malloc(((size_t)n + 1) * sizeof(*numbers));
 	char factor[GPUMON_PROBE_FACTOR_BYTES];
 	struct gpumon_probe_spread spread;
 
-	for (uint32_t i = 0; numbers && i < map->max_entries; i++)
+	for (uint32_t i = 0; numbers && i < n; i++)
 		numbers[i] = gpumon_probe_number(result, map, i);
-	if (!numbers || gpumon_probe_spread(numbers, map->max_entries, &spread)) {
+	if (!numbers || gpumon_probe_spread(numbers, n, &spread)) {
 		gpumon_sheet_fail(sheet);
 		free(numbers);
 		return;
@@ -140,6 +140,8 @@ static void show_spread(struct gpumon_sheet *sheet, const struct gpumon_probe_re
 
 static void show_spreads(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
 {
+	const struct gpumon_probe_map *sms = gpumon_probe_result_map(result, "warp_ns_by_sm");
+	const struct gpumon_probe_map *blocks = gpumon_probe_result_map(result, "warp_ns_by_block");
 	bool found = false;
 
 	gpumon_sheet_table(sheet, "spread", "How the time is spread, all kernels together");
@@ -149,8 +151,8 @@ static void show_spreads(struct gpumon_sheet *sheet, const struct gpumon_probe_r
 	gpumon_sheet_column(sheet, "MEDIAN", "median_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, "MOST", "most_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, "WHICH", "most_at", GPUMON_SHEET_NUMBER);
-	show_spread(sheet, result, "warp_ns_by_sm", "SM", &found);
-	show_spread(sheet, result, "warp_ns_by_block", "block", &found);
+	show_spread(sheet, result, sms, sms->max_entries, "SM", &found);
+	show_spread(sheet, result, blocks, blocks->max_entries - 1, "block", &found);
 	if (!found)
 		gpumon_sheet_found(
 			sheet,
@@ -164,7 +166,7 @@ static void show_blocks(struct gpumon_sheet *sheet, const struct gpumon_probe_re
 	struct gpumon_probe_buckets buckets = { 0 };
 	uint64_t ns;
 
-	for (uint32_t i = 0; i < map->max_entries; i++) {
+	for (uint32_t i = 0; i + 1 < map->max_entries; i++) {
 		ns = gpumon_probe_number(result, map, i);
 		if (ns)
 			gpumon_probe_buckets_add(&buckets, ns);
@@ -173,15 +175,25 @@ static void show_blocks(struct gpumon_sheet *sheet, const struct gpumon_probe_re
 				  &buckets);
 }
 
+static void note_last(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+{
+	const struct gpumon_probe_map *map = gpumon_probe_result_map(result, "warp_ns_by_block");
+	uint32_t last = map->max_entries - 1;
+	uint64_t ns = gpumon_probe_number(result, map, last);
+	char time[GPUMON_FORMAT_LEN];
+
+	if (ns)
+		gpumon_sheet_note(sheet,
+				  "%s is of blocks from number %" PRIu32
+				  " on, which are counted together",
+				  gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)), last);
+}
+
 static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 {
 	const struct gpumon_probe_result *result = names->result;
-	const struct gpumon_probe_map *other =
-		gpumon_probe_result_map(result, "other_blocks_warp_ns");
 	uint32_t n;
 	struct kernel *kernels = read_kernels(result, &n);
-	char time[GPUMON_FORMAT_LEN];
-	uint64_t ns;
 
 	if (!kernels) {
 		gpumon_sheet_fail(sheet);
@@ -196,13 +208,7 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 				 false);
 	gpumon_probe_generic_map(sheet, names, gpumon_probe_result_map(result, "warp_ns_by_block"),
 				 false);
-	ns = gpumon_probe_number(result, other, 0);
-	if (ns)
-		gpumon_sheet_note(sheet,
-				  "%s is of blocks from number %" PRIu32
-				  " on, which are counted together",
-				  gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)),
-				  gpumon_probe_result_map(result, "warp_ns_by_block")->max_entries);
+	note_last(sheet, result);
 	free(kernels);
 }
 
@@ -212,7 +218,6 @@ const struct gpumon_probe_view gpumon_probe_view_cuda_counter = {
 		  { "warps_by_kernel", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) },
 		  { "warp_ns_by_kernel", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) },
 		  { "warp_ns_by_sm", GPUMON_PROBE_MAP_ARRAY, sizeof(uint64_t) },
-		  { "warp_ns_by_block", GPUMON_PROBE_MAP_ARRAY, sizeof(uint64_t) },
-		  { "other_blocks_warp_ns", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) } },
+		  { "warp_ns_by_block", GPUMON_PROBE_MAP_ARRAY, sizeof(uint64_t) } },
 	.show = show,
 };

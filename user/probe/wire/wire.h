@@ -33,6 +33,9 @@ enum gpumon_wire_type {
 	GPUMON_WIRE_NOT_LOADED, /* likewise */
 	GPUMON_WIRE_CONTEXT,	/* answer: AREA with the shared memory */
 	GPUMON_WIRE_COPIED,	/* answer: CLEAR, as many as necessary, and DONE */
+	GPUMON_WIRE_LAUNCHES,	/* answer: AREA with struct gpumon_wire_launches */
+	GPUMON_WIRE_NAME,	/* of a kernel in @context; no answer */
+	GPUMON_WIRE_CLOCK,	/* of a context; no answer */
 	GPUMON_WIRE_TELL,	/* for the user; no answer */
 	/* of gpumon-user */
 	GPUMON_WIRE_SETTINGS,
@@ -49,11 +52,14 @@ enum gpumon_wire_type {
  * @type: of the library
  * @version: GPUMON_WIRE_VERSION
  * @pid: of the process, as it sees itself
- * @context: CONTEXT: number of a GPU of the driver; COPIED: what AREA said
+ * @context: CONTEXT: number of a GPU of the driver; COPIED, CLOCK: what AREA said; NAME: the kernel's
+ *           number in this process
  * @size: EXCHANGE: bytes of the image in the memfd
  * @flags: GPUMON_WIRE_QUIET and so on
  * @losses: TELL: launches that ran without their programs
- * @text: CONTEXT: name of the GPU; TOO_LARGE, NOT_LOADED: the kernel; TELL: a sentence, or ""
+ * @offset_ns: CLOCK: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
+ * @error_ns: CLOCK: the result is right to within this
+ * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_LOADED: the kernel; TELL: a sentence, or ""
  */
 struct gpumon_wire_request {
 	uint32_t type;
@@ -64,6 +70,8 @@ struct gpumon_wire_request {
 	uint32_t flags;
 	uint32_t reserved;
 	uint64_t losses;
+	int64_t offset_ns;
+	uint64_t error_ns;
 	char text[GPUMON_WIRE_NAMES];
 };
 
@@ -128,6 +136,33 @@ struct gpumon_wire_answer {
 		struct gpumon_wire_range clears[GPUMON_WIRE_CLEARS];
 		char why[GPUMON_WIRE_NOTE];
 	};
+};
+
+/**
+ * struct gpumon_wire_launch - a launch of a kernel
+ * @ns: CLOCK_MONOTONIC when the program called for it
+ * @kernel: number of the kernel in this process, from 1; 0: not written yet
+ * @context: as AREA said
+ */
+struct gpumon_wire_launch {
+	uint64_t ns;
+	uint32_t kernel;
+	uint32_t context;
+};
+
+#define GPUMON_WIRE_LAUNCHES_MAX (1u << 20)
+
+/**
+ * struct gpumon_wire_launches - launches of a process, in shared memory
+ * @count: how many there were: more than there is room for are only counted
+ * @unknown: there were others of which the kernels are not known, such as those of graphs
+ * @launches: the first ones
+ */
+struct gpumon_wire_launches {
+	uint64_t count;
+	uint64_t unknown;
+	uint64_t reserved[6];
+	struct gpumon_wire_launch launches[GPUMON_WIRE_LAUNCHES_MAX];
 };
 
 #endif /* GPUMON_PROBE_WIRE_H */

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Programs inside GPU kernels on a real GPU: what they count is what probed.cu knows of itself."""
+import json
+import os
+import subprocess
+
+import programs
+from programs import SCRATCH, environment
+from steps import check, equal, figure, note
+
+# Of vector_add and the like, with 65,536 elements in blocks of 256.
+READS = {"vector_add": 2 * 4 * 65536, "strided": 4 * 6144, "vectors": 16 * 4096 + 1024,
+         "block_sum": 4 * 65536, "exits": None, "uneven": None, "cluster": None}
+WRITES = {"vector_add": 4 * 65536, "strided": 4 * 6144, "vectors": 16 * 4096 + 1024,
+          "block_sum": 4 * 256, "uneven": 4 * 16896, "cluster": 4 * 2048,
+          # An eighth ends early, and another one in a function.
+          "exits": 4 * (65536 - 2 * 8192)}
+BLOCKS = {"vector_add": 257, "exits": 257, "strided": 24, "vectors": 16, "block_sum": 256,
+          "uneven": 132, "cluster": 32}
+LOADERS = {"ptx": 7, "fatbin": 8, "cubin": 6}
+
+
+def run_probe(arguments, program, status=0):
+    """The program's own output, the result, and what was said."""
+    result = subprocess.run([programs.program("gpumon-user"), "probe", "--json", *arguments, "--",
+                             *program], capture_output=True, text=True, timeout=120,
+                            env=environment(GPUMON_INJECT=programs.LIBRARY))
+    equal(result.returncode, status, f"exit status of {os.path.basename(program[0])} {' '.join(program[1:])}")
+    own, _, rest = result.stdout.partition('{"found"')
+    return own, json.loads('{"found"' + rest) if rest else None, result.stderr
+
+
+def by_kernel(result, table):
+    """The sums of a map by the kernel's name."""
+    names = {row["kernel"]: row["name"] for row in result["tables"]["kernels"]["rows"]}
+    return {names[row["index"]]: row[table] for row in result["tables"][table]["rows"]}
+
+
+def counts(program, mode, times):
+    """Each count by kernel is the program's own."""
+    plain = json.loads(subprocess.run([program, *mode], capture_output=True, text=True, timeout=60,
+                                      check=True, env=environment()).stdout)
+    own, result, _ = run_probe([programs.program("probes.bpf.o")], [program, *mode])
+    own = json.loads(own)
+    name = f"{os.path.basename(program)} {' '.join(mode)}"
+    equal(own["sum"], plain["sum"], f"{name}: the program's results are the same")
+    equal(by_kernel(result, "entries"), own["threads"], f"{name}: threads at entry")
+    equal(by_kernel(result, "plain"), own["threads"], f"{name}: by plain additions")
+    exits = dict(own["threads"])
+    # Values that a program keeps are not seen in functions.
+    exits["exits"] -= 8192 * times
+    equal(by_kernel(result, "exits"), exits, f"{name}: threads at exit, but for those in a function")
+    equal(sum(row["by_block"] for row in result["tables"]["by_block"]["rows"]),
+          sum(own["threads"].values()), f"{name}: threads by block, in a hash")
+    for table, known in ("reads", READS), ("writes", WRITES), ("blocks", BLOCKS):
+        found = by_kernel(result, table)
+        for kernel, count in known.items():
+            should = None if count is None else count * times
+            equal(found.get(kernel), should, f"{name}: {table} of {kernel}")
+    equal(by_kernel(result, "atomics")["vectors"], 128 * times, f"{name}: atomic operations of vectors")
+    equal(by_kernel(result, "barriers")["block_sum"], 8 * 65536 * times, f"{name}: barriers of block_sum")
+    equal(sum(row["count"] for row in result["tables"]["lost"]["rows"]), 0, f"{name}: nothing is lost")
+    equal(result["tables"]["firsts"]["records"], sum(own["launches"].values()), f"{name}: a record a launch")
+
+
+def step_counts():
+    for program in "probed", "probed-static":
+        counts(programs.program(program), ["all"], 1)
+        counts(programs.program(program), ["graph", "10"], 10)
+
+
+def step_loaders():
+    for kind, loaders in LOADERS.items():
+        own, result, _ = run_probe([programs.program("threadhist.bpf.o")],
+                                   [programs.program("probe_loaders"), programs.program("driver." + kind)])
+        equal(len(own.split()), loaders, f"loaders of {kind} that work with programs in their images")
+        runs = sum(row["runs"] for row in result["tables"]["runs"]["rows"])
+        equal(runs, 0 if kind == "cubin" else 1024 * loaders, f"threads that {kind} loaders ran")
+    ways = {row["way"] for row in result["tables"]["kernels"]["rows"]}
+    check(len(ways) <= 1, f"why cubins have none is said: {ways}")
+
+
+def step_ends():
+    """A program that is killed, or ends by _exit(), keeps its status; what was missed is said."""
+    for mode, status in ("exit", 3), ("kill", 137):
+        own, result, said = run_probe([programs.program("probes.bpf.o")],
+                                      [programs.program("probed"), mode], status)
+        threads = json.loads(own)["threads"]
+        entries = by_kernel(result, "entries")
+        check(all(entries.get(k, 0) <= v for k, v in threads.items()), f"{mode}: not too many counted")
+        check(entries == threads or "missing" in said, f"{mode}: what is missing is said",
+              f"{entries} of {threads}: {said}")
+        figure(f"probe {mode}: counted of all", sum(entries.values()) / sum(threads.values()))
+
+
+def step_cost():
+    """Kernels with programs against the same ones without, in turns within one process."""
+    for tool in "nothing", "warptime", "threadcount", "threadrecord", "memtrace":
+        own, _, _ = run_probe(["-k", "vector_add", "-k", "product", programs.program(tool + ".bpf.o")],
+                              [programs.program("probed"), "big"])
+        times = json.loads(own)["us"]
+        figure("probe cost " + tool, times)
+        note(f"{tool}: " + "; ".join(f"{k} {v[1]} -> {v[0]} us, {v[3]} ({v[2]} .. {v[4]})"
+                                     for k, v in times.items()))
+
+
+PYTHON = {
+    "cupy": """
+import cupy
+module = cupy.RawModule(code='extern "C" __global__ void thrice(const float *x, float *y)'
+                        '{ int i = blockDim.x * blockIdx.x + threadIdx.x; y[i] = 3 * x[i]; }')
+x = cupy.arange(4096, dtype=cupy.float32)
+y = cupy.zeros_like(x)
+module.get_function('thrice')((16,), (256,), (x, y))
+print(float(y.sum()))
+""",
+    "torch": """
+import torch
+torch.manual_seed(0)
+print('%.6f' % float(torch.nn.Linear(64, 64).cuda()(torch.ones(8, 64, device='cuda')).sum().detach()))
+""",
+}
+
+
+def step_python():
+    """CuPy's PTX gets programs; PyTorch's machine code does not, and its results stay."""
+    for name, text in PYTHON.items():
+        path = os.path.join(SCRATCH, name + ".py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        env = environment(CUPY_COMPILE_WITH_PTX="1", CUPY_CACHE_DIR=os.path.join(SCRATCH, "cupy"))
+        if subprocess.run(["python3", "-c", "import " + name], env=env, capture_output=True,
+                          check=False).returncode:
+            note(f"no {name} here")
+            continue
+        plain = subprocess.run(["python3", path], capture_output=True, text=True, env=env, check=True,
+                               timeout=120).stdout
+        os.environ.update({k: env[k] for k in ("CUPY_COMPILE_WITH_PTX", "CUPY_CACHE_DIR")})
+        own, result, said = run_probe([programs.program("threadhist.bpf.o")], ["python3", path])
+        equal(own, plain, f"{name}: the same result")
+        runs = sum(row["runs"] for row in result["tables"]["runs"]["rows"])
+        if name == "cupy":
+            check(runs >= 4096, "cupy: its kernel has programs", runs)
+        else:
+            check("machine code" in said, "torch: it is said that there is machine code only", said)
+
+
+STEPS = [("probe-counts", step_counts, 120), ("probe-loaders", step_loaders, 60),
+         ("probe-ends", step_ends, 60), ("probe-python", step_python, 120),
+         ("probe-cost", step_cost, 120)]

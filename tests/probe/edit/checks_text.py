@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The PTX editor on what is written by hand and on what CUDA makes."""
+import json
+import os
+import re
+import resource
+
+from common import (ALL, HERE, NVCC, architectures, assemble, assemblers, call, compiled, edit,
+                    newest_for, path, read, side_by_side, texts, write)
+import reference
+import verdict
+
+
+def test_counts_by_hand():
+    for name in ("basic", "hopper"):
+        text = os.path.join(HERE, name + ".ptx")
+        expected = dict(re.findall(r"^// (points|left|copies|lines): (.*)$", read(text), re.M))
+        report, _ = edit(text, ALL)
+        verdict.equal(report["points"], json.loads(expected["points"]), name)
+        verdict.equal({k: v for k, v in report["left"].items() if v}, json.loads(expected["left"]), name)
+        verdict.equal(report["copies"], int(expected["copies"]), name + ": copies")
+        verdict.equal([line[1:] for line in report["lines"]], json.loads(expected["lines"]), name + ": lines")
+
+
+def test_counts_by_regular_expressions():
+    for text, _ in texts():
+        report, _ = edit(text, ALL)
+        points, copies = reference.count(read(text))
+        verdict.equal({k: report["points"][k] for k in "nxmab"}, points, os.path.basename(text))
+        verdict.equal(report["copies"], copies, os.path.basename(text) + ": copies")
+        verdict.check(points["m"] > 30 and points["x"] > 2, "hardly any points: %r" % points)
+
+
+def without_blocks(text):
+    """An edited text with empty blocks, without what was put in."""
+    return re.sub(r"\n\{\n\.reg \.b32 %gpumon_kernel;\n(?:(?!\n\{\n\}\n).)*?\n(?:\{\n\}\n\n)+(?:\$gpumon_over:\n)?\}\n", "",
+                  text, flags=re.S)
+
+
+def test_the_rest_stays_byte_for_byte():
+    for text, _ in texts():
+        before = read(text)
+        report, out = edit(text, ALL, "no_such_kernel", out=path("same.ptx"))
+        verdict.equal(read(out) == before, True, "a text of which nothing is wanted stays")
+        verdict.equal(report["functions"], 0, "functions")
+        # All that a kernel without copies gets are blocks, which can be taken out again.
+        report, out = edit(text, "nxbe", out=path("blocks.ptx"))
+        if not report["copies"]:
+            verdict.equal(without_blocks(read(out)) == before, True, "%s without its blocks" % text)
+        for name in report["names"][::5]:
+            report, out = edit(text, "nxmabe", name, out=path("one.ptx"))
+            if report["functions"] and not report["copies"]:
+                after = read(out)
+                verdict.check(after != before, name + " has no block")
+                verdict.equal(without_blocks(after) == before, True, "%s without the blocks of %s" % (text, name))
+
+
+def test_empty_blocks_change_no_machine_code():
+    def one(text, architecture):
+        plain = assemble(newest_for(text), architecture, text)
+        report, out = edit(text, ALL + "e")
+        same = assemble(newest_for(text), architecture, out)
+        verdict.check(report["points"]["m"] > 30, "no points")
+        if report["copies"] and "basic" in text:
+            # Copies are sections of their own, if functions may be called from elsewhere.
+            same = {name: code for name, code in same.items() if name in plain}
+        verdict.equal(sorted(plain), sorted(same), "sections of " + text)
+        changed = [name for name in plain if plain[name] != same[name]]
+        verdict.equal([c for c in changed if not calls_copies(text, c)], [], "changed in " + text)
+        _, out = edit(text, "nx")
+        counting = assemble(newest_for(text), architecture, out)
+        verdict.check(all(counting[name] != plain[name] for name in plain if is_kernel(text, name)),
+                      "blocks that count change nothing, either")
+    side_by_side(one, texts())
+
+
+def calls_copies(text, section):
+    return "basic" in text and section == ".text.calls"
+
+
+def is_kernel(text, section):
+    return re.search(r"\.entry\s+%s\b" % re.escape(section[6:]), read(text)) and section != ".text.never_ends"
+
+
+def test_old_assemblers_agree():
+    """The same with those of Debian, for what they can read."""
+    def one(version, ptxas):
+        known = architectures(ptxas)
+        todo = [(os.path.join(HERE, "basic.ptx"), "75")]
+        if "90a" in known:
+            todo.append((os.path.join(HERE, "hopper.ptx"), "90a"))
+        if os.access(NVCC, os.X_OK):
+            # What this compiler makes for it is no newer than its header says.
+            lower = re.sub(r"^\.version .*$", ".version 7.5", read(compiled()["75"]), flags=re.M)
+            todo.append((write("lower_%s.ptx" % version, lower), "75"))
+        for text, architecture in todo:
+            name = "%s_%s" % (version, os.path.basename(text)[:-4])
+            plain = assemble(ptxas, architecture, text, path(name + ".cubin"))
+            _, out = edit(text, ALL + "e", out=path(name + ".basic.e.ptx" if "basic" in text else name + ".e.ptx"))
+            same = assemble(ptxas, architecture, out)
+            changed = [s for s in plain if plain[s] != same.get(s) and not calls_copies(text, s)]
+            verdict.equal(changed, [], "%s with ptxas %s" % (text, version))
+    side_by_side(one, assemblers()[:-1])
+
+
+def versions(ptxas_version):
+    """Versions of PTX that an assembler reads, from 6.3."""
+    last = {"11": "7.8", "12": "8.4", "13": "9.0"}.get(ptxas_version.split(".")[0], "9.0")
+    every = ["6.3", "6.4", "6.5"] + ["7.%d" % i for i in range(9)] + ["8.%d" % i for i in range(9)] + ["9.0"]
+    return every[:every.index(last) + 1]
+
+
+# The first version of PTX that has an architecture.
+FIRST = {"80": "7.0", "86": "7.1", "87": "7.4", "88": "9.0", "89": "7.8", "90": "7.8", "90a": "8.0",
+         "100": "8.6", "101": "8.6", "103": "8.8", "110": "9.0", "120": "8.7", "121": "8.8"}
+
+
+def test_every_architecture_and_version():
+    """Blocks in all points, of a text that each of them can have."""
+    def one(version, ptxas, architecture, isa):
+        text = re.sub(r"^\.version .*$", ".version " + isa, read(os.path.join(HERE, "basic.ptx")), flags=re.M)
+        text = re.sub(r"^\.target .*$", ".target sm_" + architecture, text, flags=re.M)
+        name = "basic_%s_%s_%s" % (version, architecture, isa)
+        original = write(name + ".ptx", text)
+        report, out = edit(original, ALL, out=path(name + ".c.ptx"), tool="fast/edit_text")
+        verdict.equal((report["isa"], report["sm"]),
+                      (int(isa.replace(".", "")), int(re.sub(r"\D", "", architecture))), "header")
+        assemble(ptxas, architecture, out)
+    todo = []
+    for version, ptxas in assemblers():
+        known, every = architectures(ptxas), versions(version)
+        todo += [(version, ptxas, a, every[-1]) for a in known]
+        if version == assemblers()[-1][0]:
+            todo += [(version, ptxas, "75", isa) for isa in every]
+        todo += [(version, ptxas, a, FIRST[a]) for a in known if a in FIRST and FIRST[a] in every]
+    side_by_side(one, todo)
+    verdict.check(len(todo) > 40, "only %r" % todo)
+
+
+def test_blocks_that_count_in_all_kernels():
+    """Everything that the compiler makes assembles with all blocks, also with values that are kept."""
+    def one(text, architecture):
+        for points in (ALL, "nxmk"):
+            _, out = edit(text, points)
+            assemble(newest_for(text), architecture, out)
+    side_by_side(one, texts())
+
+
+def test_predicated_exits_cost_nothing():
+    """An exit that is not taken has no more code before it than the test that was there."""
+    head = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n" \
+           ".reg .pred %p; .reg .b32 %r; ld.param.u32 %r, [n]; setp.eq.u32 %p, %r, 0;\n"
+    one = write("exit_one.ptx", head + "@%p ret; ret;\n}\n")
+    two = write("exit_two.ptx", head + "@!%p bra OVER; ret; OVER: ret;\n}\n")
+    sizes = [len(assemble(newest_for(t), "75", edit(t, "x")[1])[".text.k"]) for t in (one, two)]
+    verdict.check(sizes[0] <= sizes[1], "%d bytes instead of %d" % tuple(sizes))
+
+
+def test_large_texts_take_linear_time():
+    """Kernels, calls, scopes, labels, registers, operands, comments by the million."""
+    head = ".version 7.0\n.target sm_75\n.address_size 64\n"
+    kernel = ".visible .entry k%d(.param .u64 p) {\n.reg .b64 %%rd<3>; .reg .b32 %%r<9>; ld.param.u64 %%rd1, [p];\n" + \
+             "ld.global.u32 %%r1, [%%rd1+4];\nst.global.u32 [%%rd1], %%r1;\n" * 40 + "ret; }\n"
+    large = {
+        "kernels": head + "".join(kernel % i for i in range(5000)),
+        "calls": head + "".join(".func f%d { call f%d; ld.global.u32 %%r, [x]; ret; }\n" % (i, i + 1)
+                                for i in range(150000)) + ".func f150000 { ret; } .entry k { call f0; }",
+        "scopes": head + ".entry k {" + "{ .reg .b32 %r;" * 300000 + "}" * 300000 + "}",
+        "labels": head + ".entry k {" + "L:" * 2000000 + "ret; }",
+        "registers": head + ".entry k { .reg .b64 " + ",".join("r%d" % i for i in range(300000)) + "; ret; }",
+        "operands": head + ".entry k { st.global.u32 [a]" + ", x" * 2000000 + "; }",
+        "comments": head + "/* */ // x\n" * 1000000 + ".entry k { ret; }",
+    }
+    for name, text in large.items():
+        file = write("large.ptx", text)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        report, out = edit(file, "nxmab", out=path("large.out"), tool="fast/edit_text")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # Of the processor, not of the clock: the machine may be busy.
+        seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        verdict.check(seconds < 5 * verdict.SLOWER, "%s: %.1f s for %d MB" % (name, seconds, len(text) >> 20))
+        verdict.equal(report["copies"], 150000 if name == "calls" else 0, name + ": copies")
+        os.unlink(out)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "launches.h"
+
+#define NAMES_MAX 1000000
+
+int gpumon_probe_launches_add(struct gpumon_probe_processes *processes, uint32_t pid)
+{
+	struct gpumon_probe_process *process = &processes->processes[processes->processes_n];
+	int fd;
+
+	if (processes->processes_n == GPUMON_PROBE_MAX_PROCESSES)
+		return -1;
+	fd = memfd_create("gpumon-launches", MFD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (!ftruncate(fd, sizeof(*process->launches))) {
+		process->launches = mmap(NULL, sizeof(*process->launches), PROT_READ | PROT_WRITE,
+					 MAP_SHARED, fd, 0);
+		if (process->launches != MAP_FAILED) {
+			process->pid = pid;
+			processes->processes_n++;
+			return fd;
+		}
+	}
+	close(fd);
+	return -1;
+}
+
+/* Pids may come again: the last one counts. */
+static struct gpumon_probe_process *find_process(struct gpumon_probe_processes *processes,
+						 uint32_t pid)
+{
+	for (uint32_t i = processes->processes_n; i--;)
+		if (processes->processes[i].pid == pid)
+			return &processes->processes[i];
+	return NULL;
+}
+
+void gpumon_probe_launches_name(struct gpumon_probe_processes *processes, uint32_t pid,
+				uint32_t number, const char *name)
+{
+	struct gpumon_probe_process *process = find_process(processes, pid);
+
+	if (!process || number > NAMES_MAX)
+		return;
+	while (process->names_n <= number)
+		if (!GPUMON_ARRAY_ADD(process->names, process->names_n, process->names_room))
+			return;
+	process->names[number] = gpumon_pool_text(&processes->pool, name);
+}
+
+static uint32_t find_kernel(const struct gpumon_probe_run *run, const char *name)
+{
+	for (uint32_t i = 0; name && i < run->kernels_n; i++)
+		if (strcmp(run->kernels[i].name, name) == 0)
+			return i;
+	return UINT32_MAX;
+}
+
+/* Numbers in the run, by those in the process; NULL without memory. */
+static uint32_t *list_numbers(const struct gpumon_probe_process *process,
+			      const struct gpumon_probe_run *run)
+{
+	uint32_t *numbers = calloc(process->names_n + 1, sizeof(*numbers));
+
+	for (uint32_t i = 0; numbers && i < process->names_n; i++)
+		numbers[i] = find_kernel(run, process->names[i]);
+	return numbers;
+}
+
+static uint64_t add_launches(const struct gpumon_probe_process *process, const uint32_t *numbers,
+			     uint32_t devices_n, struct gpumon_probe_launch *launches)
+{
+	uint64_t count = process->launches->count, added = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		const struct gpumon_wire_launch launch = process->launches->launches[i];
+
+		if (!launch.kernel || launch.kernel >= process->names_n ||
+		    numbers[launch.kernel] == UINT32_MAX || launch.context >= devices_n)
+			continue;
+		launches[added++] = (struct gpumon_probe_launch){ .kernel = numbers[launch.kernel],
+								  .device = launch.context,
+								  .ns = launch.ns };
+	}
+	return added;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct gpumon_probe_launch *one = a, *other = b;
+
+	return (one->ns > other->ns) - (one->ns < other->ns);
+}
+
+struct gpumon_probe_launch *
+gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
+			   const struct gpumon_probe_run *run, uint32_t devices_n,
+			   uint64_t *launches_n)
+{
+	struct gpumon_probe_launch *launches;
+	uint64_t count = 0;
+
+	*launches_n = 0;
+	for (uint32_t i = 0; i < processes->processes_n; i++) {
+		const struct gpumon_wire_launches *written = processes->processes[i].launches;
+
+		if (written->unknown || written->count > GPUMON_WIRE_LAUNCHES_MAX)
+			return NULL;
+		count += written->count;
+	}
+	launches = calloc(count + 1, sizeof(*launches));
+	for (uint32_t i = 0; launches && i < processes->processes_n; i++) {
+		uint32_t *numbers = list_numbers(&processes->processes[i], run);
+
+		if (numbers)
+			*launches_n += add_launches(&processes->processes[i], numbers, devices_n,
+						    launches + *launches_n);
+		free(numbers);
+	}
+	if (launches)
+		qsort(launches, *launches_n, sizeof(*launches), compare_times);
+	return launches;
+}
+
+void gpumon_probe_launches_clear(struct gpumon_probe_processes *processes)
+{
+	for (uint32_t i = 0; i < processes->processes_n; i++) {
+		munmap(processes->processes[i].launches,
+		       sizeof(*processes->processes[i].launches));
+		free(processes->processes[i].names);
+	}
+	gpumon_pool_clear(&processes->pool);
+}

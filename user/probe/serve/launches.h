@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Launches of kernels on the CPU, as the libraries have written them. */
+#ifndef GPUMON_PROBE_LAUNCHES_H
+#define GPUMON_PROBE_LAUNCHES_H
+
+#include "probe/result/result.h"
+#include "probe/wire/wire.h"
+
+#define GPUMON_PROBE_MAX_PROCESSES 64 /* whose launches are known */
+
+/**
+ * struct gpumon_probe_process - a process that launches
+ * @pid: as it sees itself
+ * @launches: shared memory
+ * @names: of kernels, by their number in it; NULL: unknown
+ * @names_n: how many
+ * @names_room: memory for so many
+ */
+struct gpumon_probe_process {
+	uint32_t pid;
+	struct gpumon_wire_launches *launches;
+	const char **names;
+	uint32_t names_n;
+	uint32_t names_room;
+};
+
+/* Zeroed: no processes. */
+struct gpumon_probe_processes {
+	struct gpumon_pool pool;
+	struct gpumon_probe_process processes[GPUMON_PROBE_MAX_PROCESSES];
+	uint32_t processes_n;
+};
+
+/* A process wants to write launches. Returns a memfd to be closed, or -1. */
+int gpumon_probe_launches_add(struct gpumon_probe_processes *processes, uint32_t pid);
+
+/* The kernel with this number in a process has this name. */
+void gpumon_probe_launches_name(struct gpumon_probe_processes *processes, uint32_t pid,
+				uint32_t number, const char *name);
+
+/**
+ * gpumon_probe_launches_list - launches of kernels that have programs
+ * @processes: processes
+ * @run: kernels
+ * @devices_n: contexts that there are
+ * @launches_n: out: how many
+ *
+ * Return: by rising time, to be freed; NULL: none, no memory, or not all are known.
+ */
+struct gpumon_probe_launch *
+gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
+			   const struct gpumon_probe_run *run, uint32_t devices_n,
+			   uint64_t *launches_n);
+
+void gpumon_probe_launches_clear(struct gpumon_probe_processes *processes);
+
+#endif /* GPUMON_PROBE_LAUNCHES_H */
