@@ -218,7 +218,8 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 		DRIVER(cuModuleLoadFatBinary),	 DRIVER(cuModuleUnload),
 		DRIVER(cuLinkAddData_v2),	 DRIVER(cuLinkAddFile_v2),
 		DRIVER(cuCtxDestroy_v2),	 DRIVER(cuDevicePrimaryCtxRelease_v2),
-		DRIVER(cuDevicePrimaryCtxReset_v2),
+		DRIVER(cuDevicePrimaryCtxReset_v2), DRIVER(cuCtxSynchronize),
+		DRIVER(cuStreamSynchronize),
 #if CUDA_VERSION >= 12000
 		DRIVER(cuLibraryLoadData),	 DRIVER(cuLibraryLoadFromFile),
 		DRIVER(cuLibraryUnload),

@@ -32,7 +32,7 @@ ADD = """
 """
 LIMIT = 100
 
-# Nothing, and a parameter that it does not read.
+# Nothing.
 IDLE = "\n.visible .entry %s(.param .u64 out, .param .u32 n)\n{\n\tret;\n}\n"
 
 

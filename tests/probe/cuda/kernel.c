@@ -14,12 +14,12 @@ struct reader {
 	char *why;
 };
 
-const char *const kernel_specials[] = {
+const char *const kernel_specials[PTX_SPECIALS] = {
 	[PTX_TID_X] = "%tid.x",	      [PTX_TID_Y] = "%tid.y",	    [PTX_TID_Z] = "%tid.z",
 	[PTX_NTID_X] = "%ntid.x",     [PTX_NTID_Y] = "%ntid.y",	    [PTX_NTID_Z] = "%ntid.z",
 	[PTX_CTAID_X] = "%ctaid.x",   [PTX_CTAID_Y] = "%ctaid.y",   [PTX_CTAID_Z] = "%ctaid.z",
 	[PTX_NCTAID_X] = "%nctaid.x", [PTX_NCTAID_Y] = "%nctaid.y", [PTX_NCTAID_Z] = "%nctaid.z",
-	NULL,
+	[PTX_GLOBALTIMER] = "%globaltimer",
 };
 
 static bool fail(struct reader *reader, const char *why)
@@ -105,8 +105,8 @@ static bool name_operand(struct reader *reader, const char *name, struct operand
 {
 	const struct kernel *kernel = reader->kernel;
 
-	for (uint32_t i = 0; kernel_specials[i]; i++) {
-		if (strcmp(kernel_specials[i], name) != 0)
+	for (uint32_t i = 0; i < PTX_SPECIALS; i++) {
+		if (!kernel_specials[i] || strcmp(kernel_specials[i], name) != 0)
 			continue;
 		*operand = (struct operand){ .kind = SPECIAL, .index = i };
 		return true;

@@ -89,8 +89,8 @@ struct kernels {
 	uint32_t table_n;
 };
 
-/* The names of %tid.x and so on, by enum ptx_special; NULL behind the last one. */
-extern const char *const kernel_specials[];
+/* The names of those that kernels may use themselves, as %tid.x; NULL: not this one. */
+extern const char *const kernel_specials[PTX_SPECIALS];
 
 /**
  * kernels_read - read a text

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cupti.h>
+
 #include "../../inject/mock.h"
 #include "device.h"
 
@@ -159,12 +161,27 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 }
 
 /* What was begun in a stream is done when the call returns. */
-CUresult cuStreamSynchronize(CUstream stream)
+static int synchronise(const void *parameters)
 {
-	(void)stream;
+	(void)parameters;
 	if (mock_is_forbidden())
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	return mock_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+				   "cuStreamSynchronize", false, __builtin_return_address(0),
+				   &stream, synchronise);
+}
+
+CUresult cuCtxSynchronize(void)
+{
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize",
+				   false, __builtin_return_address(0), NULL, synchronise);
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned int flags)

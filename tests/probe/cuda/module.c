@@ -272,6 +272,12 @@ static int find_global(CUdeviceptr *at, size_t *size, struct mock_module *module
 	return table ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+CUresult cuFuncGetName(const char **name, CUfunction function)
+{
+	*name = ((const struct mock_function *)(const void *)function)->name;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *size, CUmodule module, const char *name)
 {
 	return (CUresult)find_global(at, size, (struct mock_module *)(void *)module, name);

@@ -13,6 +13,7 @@
  *	graph KERNEL BxT*N	captured into a graph, with work in between, which is launched twice
  *	churn N FILE KERNEL BxT	N times: load, launch, unload
  *	contexts N FILE KERNEL BxT	N times: make a context, load, launch, destroy
+ *	wait			for the current context
  *	fork, kill, _exit N, exit N, close, sleep MS
  */
 #include <pthread.h>
@@ -437,6 +438,8 @@ static int run_word(char **words)
 		return say(word, cuDevicePrimaryCtxReset(0)), 1;
 	if (strcmp(word, "unload") == 0)
 		return say(word, unload()), 1;
+	if (strcmp(word, "wait") == 0)
+		return say(word, cuCtxSynchronize()), 1;
 	if (strcmp(word, "fork") == 0)
 		return run_child(), 1;
 	if (strcmp(word, "close") == 0)

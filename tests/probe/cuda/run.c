@@ -14,6 +14,8 @@
 #define STEPS_RUN (1u << 28)
 /* In registers that were not set. */
 #define GARBAGE 0xdeadbeefdeadbeef
+/* What has to be added to the GPU's clock to get CLOCK_MONOTONIC. */
+#define CLOCK_OFFSET 7000000000
 
 struct mock_launch {
 	struct mock_function *function;
@@ -102,6 +104,13 @@ static uint64_t special(const struct grid *grid, unsigned int thread, uint32_t i
 	case PTX_NCTAID_Y:
 	case PTX_NCTAID_Z:
 		return 1;
+	case PTX_SMID:
+		return (grid->first + thread / threads) % SMS;
+	case PTX_WARPID:
+		return thread % threads / PTX_LANES;
+	case PTX_GLOBALTIMER:
+	case PTX_CLOCK64:
+		return mock_monotonic() - CLOCK_OFFSET;
 	default:
 		return 0;
 	}
@@ -134,35 +143,31 @@ static uint8_t *memory_of(const struct grid *grid, uint64_t address, uint32_t si
 	return NULL;
 }
 
-/* ld.global.u32, st.global.u32, red.global.add.u32 */
-static void access_memory(const struct grid *grid, unsigned int thread, const struct step *step)
-{
-	bool load = step->op[0] == 'l';
-	const struct operand *where = &step->operands[load];
-	uint8_t *memory =
-		memory_of(grid, value_of(grid, thread, where) + (uint64_t)where->offset, 4);
-	uint32_t value;
-
-	if (load) {
-		memcpy(&value, memory, sizeof(value));
-		grid->state[thread].registers[step->operands[0].index] = value;
-		return;
-	}
-	value = (uint32_t)value_of(grid, thread, &step->operands[1]);
-	if (step->op[0] == 'r') {
-		uint32_t old;
-
-		memcpy(&old, memory, sizeof(old));
-		value += old;
-	}
-	memcpy(memory, &value, sizeof(value));
-}
-
 static bool has_suffix(const char *op, const char *suffix)
 {
 	size_t n = strlen(op), m = strlen(suffix);
 
 	return n >= m && strcmp(op + n - m, suffix) == 0;
+}
+
+/* ld.global, st.global, red.global.add of .u32 and .u64 */
+static void access_memory(const struct grid *grid, unsigned int thread, const struct step *step)
+{
+	bool load = step->op[0] == 'l';
+	const struct operand *where = &step->operands[load];
+	uint32_t size = has_suffix(step->op, "64") ? 8 : 4;
+	uint8_t *memory =
+		memory_of(grid, value_of(grid, thread, where) + (uint64_t)where->offset, size);
+	uint64_t value = 0;
+
+	if (load || step->op[0] == 'r')
+		memcpy(&value, memory, size);
+	if (load) {
+		grid->state[thread].registers[step->operands[0].index] = value;
+		return;
+	}
+	value += value_of(grid, thread, &step->operands[1]);
+	memcpy(memory, &value, size);
 }
 
 static void compute(const struct grid *grid, unsigned int thread, const struct step *step)
@@ -216,16 +221,10 @@ static void run_instruction(const struct grid *grid, unsigned int thread, const 
 static void begin_lane(const struct grid *grid, unsigned int thread, const struct step *step,
 		       struct ptx_lane *lane)
 {
-	static _Atomic uint64_t clock = 1000000000;
-	unsigned int block = grid->first + thread / grid->launch->threads;
-
 	lane->live = !grid->state[thread].gone && !is_led_around(grid, thread, step);
-	for (uint32_t i = 0; kernel_specials[i]; i++)
-		lane->special[i] = special(grid, thread, i);
-	lane->special[PTX_SMID] = block % SMS;
-	lane->special[PTX_WARPID] = thread % grid->launch->threads / PTX_LANES;
-	lane->special[PTX_GLOBALTIMER] = atomic_fetch_add(&clock, 1);
-	lane->special[PTX_CLOCK64] = lane->special[PTX_GLOBALTIMER];
+	for (uint32_t i = 0; i < PTX_KERNEL; i++)
+		if (i != PTX_LANEID && i != PTX_LANEMASK_LT)
+			lane->special[i] = special(grid, thread, i);
 	lane->special[PTX_KERNEL] = step->number;
 	if (step->has_context)
 		lane->special[PTX_ADDRESS] = value_of(grid, thread, &step->address) +

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Each way to load a module."""
 import images
-from images import ADD, IDLE, LIMIT, text
+from images import ADD, LIMIT, text
 from kit import Folder, equal
 
 LOADERS = ("data", "data-ex", "fat-binary", "file", "link", "link-file", "library", "library-file")
@@ -36,8 +36,9 @@ def check_loader(how):
     with Folder() as folder:
         for name, (image, has_ptx) in forms(folder).items():
             path = folder.write(name, image)
+            options = () if has_ptx else ("--kernel", "first", "--kernel", "sec*")
             result = folder.probe("context", "load", how, path, "launch", "first", "3x64*2",
-                                  "launch", "second", "1x33")
+                                  "launch", "second", "1x33", options=options)
             if has_ptx:
                 expect(result, "first", 2, 192)
                 expect(result, "second", 1, 33)
