@@ -91,3 +91,11 @@ enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char pa
 	leave_out_root(path, root);
 	return traces ? GPUMON_LEVEL_ZERO_TRACED : GPUMON_LEVEL_ZERO_NO_TRACER;
 }
+
+bool gpumon_hip_has_driver(const char *root)
+{
+	char path[PATH_MAX];
+
+	return (size_t)snprintf(path, sizeof(path), "%s/dev/kfd", root) < sizeof(path) &&
+	       !access(path, F_OK);
+}

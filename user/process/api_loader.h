@@ -37,4 +37,7 @@ enum gpumon_level_zero_loader {
  */
 enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char path[PATH_MAX]);
 
+/* Whether there is AMD's kernel driver for computing, without which HIP has no devices. @root: as above */
+bool gpumon_hip_has_driver(const char *root);
+
 #endif /* GPUMON_PROCESS_API_LOADER_H */

@@ -391,7 +391,7 @@ static void tell_nothing(const struct session *session)
 		return;
 	if (WIFSIGNALED(status)) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA, OpenCL or Level Zero\n",
+			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA, HIP, OpenCL or Level Zero\n",
 			WTERMSIG(status), strsignal(WTERMSIG(status)), program);
 		return;
 	}
@@ -403,11 +403,11 @@ static void tell_nothing(const struct session *session)
 	}
 	if (gpumon_opencl_loader("", loader) == GPUMON_OPENCL_NO_LAYERS) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: no process used CUDA or Level Zero, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
+			"gpumon-user: nothing was recorded: no process used CUDA, HIP or Level Zero, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
 			loader);
 		return;
 	}
-	fputs("gpumon-user: nothing was recorded: no process used CUDA, OpenCL or Level Zero (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
+	fputs("gpumon-user: nothing was recorded: no process used CUDA, HIP, OpenCL or Level Zero (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
 	      err);
 }
 
