@@ -76,6 +76,11 @@ enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_
 	return has_layers ? GPUMON_OPENCL_LAYERS : GPUMON_OPENCL_NO_LAYERS;
 }
 
+bool gpumon_opencl_is_named(const char *program)
+{
+	return has_word(program, "libOpenCL.so");
+}
+
 enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char path[PATH_MAX])
 {
 	const char *named = getenv("ZE_ENABLE_ALT_DRIVERS");

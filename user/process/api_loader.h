@@ -21,6 +21,9 @@ enum gpumon_opencl_loader {
  */
 enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_MAX]);
 
+/* Whether a program's own file names OpenCL's loader: it is linked with it, or loads it. */
+bool gpumon_opencl_is_named(const char *program);
+
 enum gpumon_level_zero_loader {
 	GPUMON_LEVEL_ZERO_NONE,	     /* no loader, or no driver for it */
 	GPUMON_LEVEL_ZERO_TRACED,    /* "record" can see programs that use it */
