@@ -30,6 +30,12 @@ static bool start_hip(struct inject_thread *thread, bool at_start, const char **
 	return true;
 }
 
+static void switch_window(struct inject_thread *thread, bool on)
+{
+	(void)thread;
+	inject_hip_operations_window(on);
+}
+
 /* The library has locks, which a child of fork must not find locked. */
 static void drain_hip(struct inject_thread *thread)
 {
@@ -73,6 +79,7 @@ const struct inject_backend inject_hip_backend = {
 	.load = inject_hip_is_traced,
 	.code = inject_hip_code,
 	.start = start_hip,
+	.window_calls = switch_window,
 	.drain = drain_hip,
 	.end = end_hip,
 	.forked = forget_hip,

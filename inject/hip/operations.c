@@ -43,11 +43,28 @@ static const struct {
 	{ BUFFER_TO_IMAGE, GPUMON_PLACE_DEVICE, GPUMON_PLACE_ARRAY },
 };
 
+/* How long after the window copies are waited for. */
+#define COPIES_NS 1000000000u
+
+static _Atomic uint64_t window_ended_ns;
+
+void inject_hip_operations_window(bool on)
+{
+	atomic_store(&window_ended_ns, on ? 0 : inject_now());
+}
+
+static bool may_run(void)
+{
+	return atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
+	       inject_hip_launches_count() ||
+	       inject_now() - atomic_load(&window_ended_ns) < COPIES_NS;
+}
+
 bool inject_hip_operation_is_wanted(uint32_t operation)
 {
 	return atomic_load_explicit(&inject_session.is_open, memory_order_relaxed) &&
 	       !(inject_session.record & GPUMON_RECORD_NO_TIMES) &&
-	       (operation == INJECT_HIP_KERNEL || operation == INJECT_HIP_COPY);
+	       (operation == INJECT_HIP_KERNEL || operation == INJECT_HIP_COPY) && may_run();
 }
 
 static void set_copy(struct inject_operation *operation, const struct inject_hip_record *record)

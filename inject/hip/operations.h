@@ -5,7 +5,13 @@
 
 #include "launches.h"
 
-/* Whether to report such an operation: it is launched, or ended, just now. */
+/* The window begins or ends. */
+void inject_hip_operations_window(bool on);
+
+/*
+ * Whether to report such an operation: it is launched, or ended, just now. Outside of the window only
+ * as long as some of it may still run, because the library is slower where it measures.
+ */
 bool inject_hip_operation_is_wanted(uint32_t operation);
 
 /* One has ended. In a thread of the library, or one of the program's that waits. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hip.h"
@@ -172,6 +173,23 @@ static void mode_kill(int count)
 	raise(SIGKILL);
 }
 
+/* For so many ms; says how many kernels that were. */
+static void mode_for(int count)
+{
+	struct timespec begin, now;
+	unsigned long launched = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		launch_add(NULL);
+		hipDeviceSynchronize();
+		launched++;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+		 count);
+	printf("launched %lu\n", launched);
+}
+
 static void mode_until_killed(int count)
 {
 	(void)count;
@@ -187,13 +205,10 @@ static const struct {
 	const char *name;
 	void (*run)(int count);
 } modes[] = {
-	{ "calls", mode_calls },
-	{ "threads", mode_threads },
-	{ "graph", mode_graph },
-	{ "fork", mode_fork },
-	{ "errors", mode_errors },
-	{ "kill", mode_kill },
-	{ "until-killed", mode_until_killed },
+	{ "calls", mode_calls },   { "threads", mode_threads },
+	{ "graph", mode_graph },   { "fork", mode_fork },
+	{ "errors", mode_errors }, { "kill", mode_kill },
+	{ "for", mode_for },	   { "until-killed", mode_until_killed },
 };
 
 int main(int argc, char **argv)

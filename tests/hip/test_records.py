@@ -117,3 +117,12 @@ def test_attach():
                 equal(len(run["device"]), 1, "devices")
         finally:
             program.kill()
+
+
+def test_windows():
+    """--records=sampled: a second after a window, the library is no longer asked to measure"""
+    run = Recorded("for", 4000, options=["--records=sampled", "--windows=100ms/60s"])
+    (launched,), = run.said("launched")
+    equal(len(run["kernel"]), len(run["launch"]), "kernels")
+    within(len(run.ran), len(run["kernel"]), int(launched) * 2 // 3, "operations that the library measured")
+    within(len(run["kernel"]), 10, int(launched) // 4, "kernels")
