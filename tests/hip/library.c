@@ -373,7 +373,13 @@ void __hipRegisterFunction(void **modules, const void *stub, char *name, const c
 {
 	static size_t count;
 
-	(void)modules, (void)name, (void)limit, (void)tid, (void)bid, (void)block, (void)grid;
+	(void)modules;
+	(void)name;
+	(void)limit;
+	(void)tid;
+	(void)bid;
+	(void)block;
+	(void)grid;
 	(void)size;
 	stubs[count % 8].stub = stub;
 	stubs[count++ % 8].name = device_name;
@@ -411,7 +417,8 @@ int hipLaunchKernel(const void *stub, struct size grid, struct size block, void 
 {
 	struct arguments arguments = arguments_of(stub, grid, block);
 
-	(void)kept, (void)shared;
+	(void)kept;
+	(void)shared;
 	arguments.stream = stream;
 	TRACED(hipLaunchKernel, &arguments, sizeof(arguments),
 	       run_kernel(hipKernelNameRefByPtr(stub, NULL), stream));
@@ -422,7 +429,8 @@ int hipLaunchCooperativeKernel(const void *stub, struct size grid, struct size b
 {
 	struct arguments arguments = arguments_of(stub, grid, block);
 
-	(void)kept, (void)shared;
+	(void)kept;
+	(void)shared;
 	arguments.stream = stream;
 	TRACED(hipLaunchCooperativeKernel, &arguments, sizeof(arguments),
 	       run_kernel(hipKernelNameRefByPtr(stub, NULL), stream));
@@ -447,7 +455,9 @@ int hipModuleLaunchKernel(void *function, uint32_t x, uint32_t y, uint32_t z, ui
 		module_arguments(function, (struct size){ x, y, z },
 				 (struct size){ local_x, local_y, local_z }, stream);
 
-	(void)kept, (void)shared, (void)extra;
+	(void)kept;
+	(void)shared;
+	(void)extra;
 	TRACED(hipModuleLaunchKernel, &arguments, sizeof(arguments),
 	       run_kernel(function ? hipKernelNameRef(function) : NULL, stream));
 }
@@ -460,7 +470,12 @@ int hipExtModuleLaunchKernel(void *function, uint32_t x, uint32_t y, uint32_t z,
 		module_arguments(function, (struct size){ x, y, z },
 				 (struct size){ local_x, local_y, local_z }, stream);
 
-	(void)kept, (void)shared, (void)extra, (void)start, (void)stop, (void)flags;
+	(void)kept;
+	(void)shared;
+	(void)extra;
+	(void)start;
+	(void)stop;
+	(void)flags;
 	TRACED(hipExtModuleLaunchKernel, &arguments, sizeof(arguments),
 	       run_kernel(function ? hipKernelNameRef(function) : NULL, stream));
 }
@@ -493,13 +508,15 @@ int hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *str
 
 int hipMemset(void *to, int value, size_t bytes)
 {
-	(void)to, (void)value;
+	(void)to;
+	(void)value;
 	TRACED(hipMemset, NULL, 0, fill(bytes, NULL));
 }
 
 int hipMemsetAsync(void *to, int value, size_t bytes, void *stream)
 {
-	(void)to, (void)value;
+	(void)to;
+	(void)value;
 	TRACED(hipMemsetAsync, NULL, 0, fill(bytes, stream));
 }
 
@@ -520,7 +537,9 @@ int hipGraphLaunch(void *executable, void *stream)
 
 int hipGraphInstantiate(void **executable, void *graph, void **node, char *text, size_t size)
 {
-	(void)node, (void)text, (void)size;
+	(void)node;
+	(void)text;
+	(void)size;
 	*executable = graph;
 	return 0;
 }
