@@ -75,7 +75,6 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("--check is missing", "probe", "x.bpf.o");
 	CHECK_USAGE("name one object file", "probe", "--check");
 	CHECK_USAGE("name one object file", "probe", "--ptx");
-	CHECK_USAGE("leave out --json", "probe", "--ptx", "--json", "x.bpf.o");
 	CHECK_USAGE("--sm: \"34\"", "probe", "--ptx", "--sm", "34", "x.bpf.o");
 	CHECK_USAGE("name one object file", "probe", "--check", "a.bpf.o", "b.bpf.o");
 	CHECK_USAGE("nothing to set", "set");
