@@ -89,7 +89,7 @@ def probed():
     """PTX of the program of tests/device, with each form of an exit."""
     out = path("probed.ptx")
     call(NVCC, "-std=c++17", "-ptx", "-lineinfo", "-arch=compute_90", "-o", out,
-         os.path.join(HERE, "../../device/probed.cu"))
+         os.path.join(HERE, "../../device/probe/probed.cu"))
     return out
 
 
