@@ -114,7 +114,7 @@ static __u64 (*const bpf_get_lane_id)(void) = (void *)511;
 /* --- gpumon's */
 
 /* Add to a 64-bit number in an array: ARRAY, PERCPU_ARRAY (cheapest) or of threads, whose @index is
- * ignored. Threads of a warp with the same index add once. Return: 0, or -1: no such index.
+ * ignored. What each thread adds counts. Return: 0, or -1: no such index.
  */
 static long (*const gpumon_count)(void *map, __u64 index, __u64 amount) = (void *)600;
 /* Count a value in the histogram at this index. Return: 0, or -1: no such index. */
@@ -137,7 +137,8 @@ static __u64 (*const gpumon_thread)(void) = (void *)608;
 static __u64 (*const gpumon_block)(void) = (void *)609;
 static __u64 (*const gpumon_warp_in_block)(void) = (void *)610;
 /* Number of distinct sectors of 32 bytes that the threads which are here together access: @size bytes
- * at @address each. All of them get the same number.
+ * at @address each. All of them get the same number. A thread whose access reaches over the end of a
+ * sector counts all of its sectors, whatever the others access.
  */
 static __u64 (*const gpumon_sectors)(__u64 address, __u64 size) = (void *)611;
 

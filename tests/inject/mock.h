@@ -71,6 +71,7 @@ struct mock_node {
 	uint64_t id;
 	char name[48];
 	enum mock_work work;
+	struct mock_launch *launch; /* of struct mock_gpu, or NULL */
 };
 
 #define MOCK_NODES 64
@@ -85,6 +86,28 @@ struct mock_stream {
 	uint32_t id;
 	struct mock_graph *capture;
 };
+
+/**
+ * struct mock_gpu - what runs kernels, for a stand-in that does (tests/probe/cuda)
+ * @prepare: note the parameters of a launch; NULL: no such function
+ * @run: run a kernel that was noted
+ * @forget: free it
+ * @set: write bytes into the GPU's memory
+ * @capture: a stream's capture begins or ends
+ *
+ * @run, @set and @capture return an error of CUDA. A function begins with its kernel's name.
+ */
+struct mock_gpu {
+	struct mock_launch *(*prepare)(CUfunction function, unsigned int blocks,
+				       unsigned int threads, void **parameters);
+	int (*run)(const struct mock_launch *launch);
+	void (*forget)(struct mock_launch *launch);
+	int (*set)(CUdeviceptr at, unsigned char value, size_t size);
+	int (*capture)(bool begins);
+};
+
+/* Set before cuInit(), or NULL: a launch is an event and nothing else. */
+extern const struct mock_gpu *mock_gpu;
 
 /* Exported by the stand-in for libcuda. */
 void mock_set_hooks(const struct mock_hooks *hooks);

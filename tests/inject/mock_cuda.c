@@ -17,6 +17,8 @@
 
 #define ACCOUNTS (1u << 21)
 
+const struct mock_gpu *mock_gpu;
+
 static _Atomic(const struct mock_hooks *) current_hooks;
 
 /* CUPTI may be loaded at any time. */
@@ -191,8 +193,12 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 	return CUDA_SUCCESS;
 }
 
-/* Either a node of the graph that the stream is captured into, or an operation for the GPU. */
-static void do_work(enum mock_work work, const char *name, CUstream stream, uint64_t bytes)
+/*
+ * Either a node of the graph that the stream is captured into, or an operation for the GPU. Return: the
+ * node, or NULL.
+ */
+static struct mock_node *do_work(enum mock_work work, const char *name, CUstream stream,
+				 uint64_t bytes)
 {
 	struct mock_stream *mock = stream_of(stream);
 	struct mock_account *account;
@@ -214,10 +220,33 @@ static void do_work(enum mock_work work, const char *name, CUstream stream, uint
 		if (hooks && !getenv("MOCK_NO_NODES"))
 			hooks->resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, NULL, (CUgraph)graph,
 					(CUgraphNode)node, NULL);
-		return;
+		return node;
 	}
 	if (hooks)
 		hooks->work(work, name, correlation, stream, 0, 0, bytes);
+	return NULL;
+}
+
+static int work_kernel(CUfunction function, unsigned int blocks, unsigned int threads,
+		       CUstream stream, void **parameters)
+{
+	struct mock_launch *launch = NULL;
+	struct mock_node *node;
+	int result = CUDA_SUCCESS;
+
+	if (mock_gpu) {
+		launch = mock_gpu->prepare(function, blocks, threads, parameters);
+		if (!launch)
+			return CUDA_ERROR_INVALID_HANDLE;
+	}
+	node = do_work(MOCK_WORK_KERNEL, (const char *)function, stream, 0);
+	if (node) {
+		node->launch = launch;
+	} else if (launch) {
+		result = mock_gpu->run(launch);
+		mock_gpu->forget(launch);
+	}
+	return result;
 }
 
 /* MOCK_LAUNCH_US: duration of a launch before its kernel is queued, and again afterwards. */
@@ -232,14 +261,15 @@ static void take_time(void)
 static int launch_kernel(const void *parameters)
 {
 	const cuLaunchKernel_params *p = parameters;
+	int result;
 
 	/* A grid of 0 is rejected, as by the real libcuda. */
 	if (!p->gridDimX)
 		return CUDA_ERROR_INVALID_VALUE;
 	take_time();
-	do_work(MOCK_WORK_KERNEL, (const char *)p->f, p->hStream, 0);
+	result = work_kernel(p->f, p->gridDimX, p->blockDimX, p->hStream, p->kernelParams);
 	take_time();
-	return 0;
+	return result;
 }
 
 CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
@@ -261,9 +291,8 @@ static int launch_kernel_per_thread(const void *parameters)
 {
 	const cuLaunchKernel_params *p = parameters;
 
-	do_work(MOCK_WORK_KERNEL, (const char *)p->f,
-		p->hStream ? p->hStream : CU_STREAM_PER_THREAD, 0);
-	return 0;
+	return work_kernel(p->f, p->gridDimX, p->blockDimX,
+			   p->hStream ? p->hStream : CU_STREAM_PER_THREAD, p->kernelParams);
 }
 
 void mock_launch_per_thread(const char *kernel)
@@ -279,8 +308,8 @@ static int launch_kernel_ex(const void *parameters)
 {
 	const cuLaunchKernelEx_params *p = parameters;
 
-	do_work(MOCK_WORK_KERNEL, (const char *)p->f, p->config->hStream, 0);
-	return 0;
+	return work_kernel(p->f, p->config->gridDimX, p->config->blockDimX, p->config->hStream,
+			   p->kernelParams);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
@@ -315,7 +344,7 @@ static int memset_async(const void *parameters)
 	const cuMemsetD8Async_params *p = parameters;
 
 	do_work(MOCK_WORK_SET, "", p->hStream, p->N);
-	return 0;
+	return mock_gpu ? mock_gpu->set(p->dstDevice, p->uc, p->N) : 0;
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
@@ -333,7 +362,7 @@ static int begin_capture(const void *parameters)
 
 	stream->capture = calloc(1, sizeof(*stream->capture));
 	stream->capture->id = atomic_fetch_add(&last_graph, 1) + 1;
-	return 0;
+	return mock_gpu ? mock_gpu->capture(true) : 0;
 }
 
 CUresult cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode)
@@ -353,7 +382,7 @@ static int end_capture(const void *parameters)
 
 	captured = (CUgraph)stream->capture;
 	stream->capture = NULL;
-	return 0;
+	return mock_gpu ? mock_gpu->capture(false) : 0;
 }
 
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
@@ -395,12 +424,16 @@ static int launch_graph(const void *parameters)
 {
 	const cuGraphLaunch_params *p = parameters;
 	const struct mock_graph *graph = (const void *)p->hGraph;
+	int result = CUDA_SUCCESS;
 	unsigned int i;
 
 	for (i = 0; i < graph->count && hooks; i++)
 		hooks->work(graph->nodes[i].work, graph->nodes[i].name, correlation, p->hStream,
 			    graph->nodes[i].id, graph->id, 64);
-	return 0;
+	for (i = 0; i < graph->count && result == CUDA_SUCCESS; i++)
+		if (graph->nodes[i].launch)
+			result = mock_gpu->run(graph->nodes[i].launch);
+	return result;
 }
 
 CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)

@@ -213,7 +213,17 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 		DRIVER(cuMemcpyAsync),		 DRIVER(cuMemsetD8Async),
 		DRIVER(cuStreamBeginCapture_v2), DRIVER(cuStreamEndCapture),
 		DRIVER(cuGraphLaunch),		 DRIVER(cuMemSetAccess),
-		DRIVER(cuLaunchKernel_ptsz),
+		DRIVER(cuLaunchKernel_ptsz),	 DRIVER(cuModuleLoad),
+		DRIVER(cuModuleLoadData),	 DRIVER(cuModuleLoadDataEx),
+		DRIVER(cuModuleLoadFatBinary),	 DRIVER(cuModuleUnload),
+		DRIVER(cuLinkAddData_v2),	 DRIVER(cuLinkAddFile_v2),
+		DRIVER(cuCtxDestroy_v2),	 DRIVER(cuDevicePrimaryCtxRelease_v2),
+		DRIVER(cuDevicePrimaryCtxReset_v2), DRIVER(cuCtxSynchronize),
+		DRIVER(cuStreamSynchronize),
+#if CUDA_VERSION >= 12000
+		DRIVER(cuLibraryLoadData),	 DRIVER(cuLibraryLoadFromFile),
+		DRIVER(cuLibraryUnload),
+#endif
 	};
 
 	*name = NULL;

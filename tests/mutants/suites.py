@@ -45,6 +45,15 @@ def output(top, test):
             [sys.executable, "tests/output/run", f"{top}/tests/user/obj/produce", test])
 
 
+def probe_edit(top, test):
+    objects = f"{top}/tests/probe/edit/obj"
+    if test.startswith("test_"):
+        return (MAKE + ["-C", "tests/probe/edit", f"obj/{test}"],
+                ["sh", "-c", f"cd tests/probe/edit && {sys.executable} ../../lib/tap.py probe/edit {objects}/{test}"])
+    return (MAKE + ["-C", "tests/probe/edit", "all"],
+            [sys.executable, "tests/probe/edit/check", objects, test])
+
+
 def capture(_top, test):
     return MAKE + ["-C", "user"], [sys.executable, "tests/capture/run", test]
 
@@ -65,4 +74,4 @@ def headers():
 
 headers.found = None
 
-SUITES = {suite.__name__: suite for suite in (user, stack, inject, opencl, ze, record, output, capture, probe)}
+SUITES = {suite.__name__: suite for suite in (user, stack, inject, opencl, ze, record, output, capture, probe, probe_edit)}

@@ -635,6 +635,7 @@ static const struct ptx_op ops[] = {
 	BOTH("popc", "b", POPC, false, 2),
 	BOTH("bfind", "u", BFIND, false, 2),
 	{ "and.pred", run_compute, 1, false, 3, false, AND },
+	{ "or.pred", run_compute, 1, false, 3, false, OR },
 	{ "not.pred", run_compute, 1, false, 2, false, NOT },
 	{ "mul.wide.u32", run_multiply, 4, false, 3, false, MUL_WIDE },
 	{ "mad.wide.u32", run_multiply, 4, false, 4, false, MUL_WIDE },

@@ -519,6 +519,11 @@ static uint64_t pattern_address(uint32_t pattern, uint32_t lane)
 		return 0x1000;
 	case 4:
 		return 0x1000 + ((uint64_t)lane << 40);
+	case 6:
+		return 0x2000 - 8 * lane;
+	case 7:
+		/* Rising, but for one that comes back to the first sector. */
+		return lane == 4 ? 0x1004 : 0x1000 + 16 * lane;
 	default:
 		return 0x1010 + 32 * (lane * 7 % 5);
 	}
@@ -561,7 +566,7 @@ static void test_sectors(void **state)
 	(void)state;
 	/* Not on the last target. */
 	for (target = 0; target + 1 < COUNT(targets); target++)
-		for (pattern = 0; pattern < 6; pattern++)
+		for (pattern = 0; pattern < 8; pattern++)
 			for (threads = 5; threads <= 32; threads += 9) {
 				make(&sample, "memory", &targets[target]);
 				run(&sample, threads, 0, set_access);

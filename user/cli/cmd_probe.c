@@ -4,16 +4,24 @@
 
 #include "base/json.h"
 #include "base/options.h"
+#include "base/output_file.h"
 #include "base/privileges.h"
 #include "commands.h"
 #include "probe/serve/probe.h"
 #include "probe/tool/check.h"
+#include "probe/tool/into.h"
+#include "probe/tool/ptx.h"
 #include "probe/tool/show.h"
 #include "probe/tool/tools.h"
 
 struct probe_options {
 	bool check;
 	bool list;
+	bool ptx;
+	const char *into; /* an image */
+	const char *output;
+	bool force;
+	uint32_t sm;
 	struct gpumon_probe_rules rules;
 	struct gpumon_probe_options run;
 };
@@ -75,6 +83,20 @@ static int show_check(struct gpumon_context *context, const struct gpumon_probe_
 	return check->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
 }
 
+static int show_ptx(struct gpumon_context *context, const struct gpumon_probe_check *check,
+		    uint32_t sm)
+{
+	int ret = check->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
+	struct gpumon_error err;
+
+	report_refusals(context, check);
+	for (uint32_t i = 0; i < check->object.programs_n; i++)
+		if (check->verdicts[i].facts &&
+		    gpumon_probe_print_ptx(check, i, sm, context->out, &err))
+			ret = gpumon_report(context, &err);
+	return ret;
+}
+
 static int check_file(struct gpumon_context *context, const char *path,
 		      const struct probe_options *options)
 {
@@ -84,8 +106,75 @@ static int check_file(struct gpumon_context *context, const char *path,
 
 	if (gpumon_probe_check(path, &options->rules, &check, &err))
 		ret = gpumon_report(context, &err);
+	else if (options->ptx)
+		ret = show_ptx(context, &check, options->sm ? options->sm : 90);
 	else
 		ret = show_check(context, &check);
+	gpumon_probe_check_clear(&check);
+	return ret;
+}
+
+static int show_into(struct gpumon_context *context, const struct gpumon_probe_into *into)
+{
+	struct gpumon_term term;
+	struct gpumon_error err;
+
+	gpumon_term_get(&term, context->out);
+	if (context->json ?
+		    gpumon_json_print(gpumon_probe_into_json(into), !term.tty, context->out) :
+		    gpumon_probe_show_into(into, &term, context->out)) {
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
+				 "the output could not be written");
+		return gpumon_report(context, &err);
+	}
+	if (into->outcome == GPUMON_PROBE_EXCHANGED)
+		return GPUMON_EXIT_OK;
+	if (context->json)
+		return GPUMON_EXIT_FAILED;
+	gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+			 "%s: no kernel of it got a program: nothing is written", into->image);
+	return gpumon_report(context, &err);
+}
+
+static int write_into(struct gpumon_context *context, const struct gpumon_probe_check *check,
+		      const struct probe_options *options)
+{
+	struct gpumon_probe_into into = {
+		.image = options->into,
+		.kernels = options->run.kernels,
+		.kernels_n = options->run.kernels_n,
+		.sm = options->sm,
+		.fuel = options->run.fuel ? options->run.fuel : GPUMON_PROBE_FUEL,
+	};
+	struct gpumon_output_file file;
+	struct gpumon_error err;
+	int ret;
+
+	if (gpumon_output_file_open(&file, options->output, options->force, true, context->out,
+				    &err))
+		return gpumon_report(context, &err);
+	ret = gpumon_probe_into(check, &into, file.stream, &err);
+	if (gpumon_output_file_close(&file, !ret && into.outcome == GPUMON_PROBE_EXCHANGED, &err))
+		ret = -1;
+	ret = ret ? gpumon_report(context, &err) : show_into(context, &into);
+	gpumon_probe_run_clear(&into.run);
+	return ret;
+}
+
+/* The image of a module in a file, with the programs in its kernels. */
+static int put_into(struct gpumon_context *context, const char *name,
+		    const struct probe_options *options)
+{
+	struct gpumon_probe_check check;
+	struct gpumon_error err;
+	int ret;
+
+	if (gpumon_probe_check(name, &options->rules, &check, &err)) {
+		ret = gpumon_report(context, &err);
+	} else {
+		report_refusals(context, &check);
+		ret = check.refused ? GPUMON_EXIT_FAILED : write_into(context, &check, options);
+	}
 	gpumon_probe_check_clear(&check);
 	return ret;
 }
@@ -127,6 +216,11 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION("check", 0, GPUMON_OPTION_FLAG, &given.check),
 		GPUMON_OPTION("list", 0, GPUMON_OPTION_FLAG, &given.list),
+		GPUMON_OPTION("ptx", 0, GPUMON_OPTION_FLAG, &given.ptx),
+		GPUMON_OPTION("into", 0, GPUMON_OPTION_TEXT, &given.into),
+		GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &given.output),
+		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &given.force),
+		GPUMON_OPTION_RANGE("sm", 0, GPUMON_OPTION_U32, &given.sm, 35, 999),
 		GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &given.rules.allow_exit),
 		GPUMON_OPTION_CALL("kernel", 'k', &given.run, take_kernel),
 		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &given.run.fuel, 1, 1u << 30),
@@ -137,14 +231,24 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 
 	if (ret != GPUMON_OPTIONS_GO_ON)
 		return ret;
-	if (given.list && (given.check || argc))
+	if (given.list && (given.check || given.ptx || argc))
 		return gpumon_usage(context, "--list stands alone, or with --json");
 	if (given.list)
 		return list_tools(context);
-	if (!given.check && argc < 2)
+	if (given.ptx && context->json)
+		return gpumon_usage(context, "--ptx prints PTX: leave out --json");
+	if (!given.into != !given.output || (given.into && (given.check || given.ptx || argc != 1)))
+		return gpumon_usage(context,
+				    "--into IMAGE needs -o FILE, and one tool or object file");
+	if (given.into && !strcmp(given.output, "-"))
+		return gpumon_usage(context,
+				    "-o needs a file: what became of the kernels is printed");
+	if (given.into)
+		return put_into(context, argv[0], &given);
+	if (!given.check && !given.ptx && argc < 2)
 		return gpumon_usage(context,
 				    "name a tool or an object file, and after -- a program to run");
-	if (!given.check)
+	if (!given.check && !given.ptx)
 		return run_program(context, argv[0], argv + 1, &given);
 	if (argc != 1)
 		return gpumon_usage(context, "name one tool or object file");
@@ -155,7 +259,7 @@ const struct gpumon_command gpumon_command_probe = {
 	.name = "probe",
 	.summary = "Run eBPF programs inside a program's GPU kernels",
 	.usage =
-		"TOOL|FILE.bpf.o [OPTION]... -- PROGRAM [ARGUMENT]... | --check TOOL|FILE.bpf.o | --list",
+		"TOOL|FILE.bpf.o [OPTION]... -- PROGRAM [ARGUMENT]... | {--check | --ptx | --into IMAGE -o FILE} TOOL|FILE.bpf.o | --list",
 	.help = "Runs a program and puts eBPF programs into its CUDA kernels: those of a tool that comes with\n"
 		"gpumon (--list), or of an object file made by clang -target bpf. A file with the name of a tool\n"
 		"is ./NAME. When the program has ended, what was gathered is shown: a tool says what stands out;\n"
@@ -165,11 +269,19 @@ const struct gpumon_command gpumon_command_probe = {
 		"is named with the instruction, the source line and the reason. bpf/gpu/gpumon_gpu.h says how\n"
 		"such programs are written.\n"
 		"\n"
-		"Exit status: the program's; 1 if an eBPF program is refused.\n"
+		"Exit status: the program's; 1 if an eBPF program is refused, or if no\n"
+		"kernel of an image got one.\n"
 		"\n"
 		"Options:\n"
 		"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n"
 		"      --fuel N           backward jumps that one run of a program may take (65536)\n"
+		"      --ptx              print what each accepted program becomes in a kernel\n"
+		"      --into IMAGE       put the programs into the kernels of an image, without a GPU: PTX, cubin or\n"
+		"                         fat binary. Prints what became of each kernel\n"
+		"  -o, --output FILE      write the new image to FILE\n"
+		"      --force            replace FILE\n"
+		"      --sm N             for a GPU of this architecture: 90 is sm_90, the default of --ptx; --into\n"
+		"                         without it is for any\n"
 		"      --allow-exit       accept programs that end a thread of the kernel\n"
 		"      --check            only verify, without a GPU\n"
 		"      --list             the tools that come with gpumon, a line each\n"

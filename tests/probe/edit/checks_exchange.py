@@ -328,3 +328,41 @@ def test_exchange_of_damaged_containers():
                               capture_output=True, text=True, errors="replace")
         verdict.equal(done.returncode, 0, "byte %d: %s" % (at, done.stderr[-400:]))
         data[at] = was
+
+
+def into(*arguments):
+    """gpumon-user probe --into: exit status, output, errors."""
+    command = os.path.join(HERE, "../../../user/gpumon-user")
+    done = subprocess.run([command, "probe", "--into", *arguments], capture_output=True, text=True)
+    verdict.check("\033" not in done.stdout, "colours in a pipe")
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_probe_into():
+    tool, out = program("bpf/memtrace.bpf.o"), os.path.join(new_folder(), "new.fatbin")
+    status, table, errors = into(small(), "-o", out, "-k", "scale", tool)
+    verdict.equal((status, errors), (0, ""), "into")
+    verdict.check(re.search(r"^ +0 +memory 4 +0 +programs put into its PTX +void scale<float>\(float\*, float, int\)$", table, re.M),
+                  table)
+    verdict.equal(keys(images(out)), keys(images(exchange("memtrace", small(), "scale")[2])), "images")
+    for image, text in unpacked(out):
+        if image["kind"] == 1:
+            assemble(newest_for(text), str(image["sm"]), text)
+    status, _, errors = into(small(), "-o", out, tool)
+    verdict.check(status == 1 and "exists" in errors, "it replaces a file: %r" % errors)
+    status, text, errors = into(small(), "-o", out, "--force", "--json", "--sm", "90", "-k", "scale<float>", "-k", "inner::*", tool)
+    document = json.loads(text)
+    verdict.equal((status, errors, document["exchanged"]), (0, "", True), "as JSON")
+    verdict.equal({k["name"]: (k["way"], k["points"]["memory"]) for k in document["kernels"]},
+                  {SCALE: ("PTX", 2), ADD: ("PTX", 3)}, "kernels")
+    verdict.equal(sorted(line["line"] for line in document["lines"]), [7, 12], "lines")
+    new = os.path.join(new_folder(), "none")
+    status, text, errors = into(small(), "-o", new, "-k", "nothing", tool)
+    verdict.check(status == 1 and "nothing is written" in errors and not os.path.exists(new), errors)
+    status, text, errors = into(small(), "-o", new, "--json", "-k", "nothing", tool)
+    verdict.equal((status, json.loads(text)["exchanged"], errors), (1, False, ""), "nothing, as JSON")
+    for wrong in ((small(), tool), (small(), "-o", "-", tool), (small(), "-o", new), (small(), "-o", new, "--sm", "7", tool)):
+        verdict.equal(into(*wrong)[0], 2, "usage: %r" % (wrong[1:],))
+    for missing in ("/no/such/file", "/dev/null", HERE):
+        status, _, errors = into(missing, "-o", new, tool)
+        verdict.check(status == 1 and errors.count("\n") == 1 and missing in errors, errors)

@@ -33,17 +33,23 @@ static const struct gpumon_edit_plan *plan_all(void *data,
 	return &plan;
 }
 
+/* The last text that was written. To be freed. */
+static char *written;
+
 /* Edit a text in a block of its exact size. Returns whether it was accepted. */
 static bool edit(const char *from, size_t size, struct gpumon_error *err)
 {
 	struct gpumon_edit_request request = { .plan = plan_all, .line = number_line };
 	struct gpumon_edit_report report;
 	struct gpumon_edit_module module;
-	char *copy = malloc(size ? size : 1), *changed = NULL;
+	char *copy = malloc(size ? size : 1);
 	size_t changed_size;
-	FILE *out = open_memstream(&changed, &changed_size);
+	FILE *out;
 	bool done = false;
 
+	free(written);
+	written = NULL;
+	out = open_memstream(&written, &changed_size);
 	assert_true(copy && out);
 	memcpy(copy, from, size);
 	if (!gpumon_edit_open(copy, size, &module, err)) {
@@ -51,7 +57,6 @@ static bool edit(const char *from, size_t size, struct gpumon_error *err)
 		gpumon_edit_close(&module);
 	}
 	fclose(out);
-	free(changed);
 	free(copy);
 	return done;
 }
@@ -120,6 +125,96 @@ static void test_a_name_that_ends_with_a_backslash(void **state)
 	assert_true(edit(odd, strlen(odd), &err));
 }
 
+/* What a block finds at each form of a point. */
+static void test_what_stands_around_a_block(void **state)
+{
+	static const char head[] = ".version 8.0\n.target sm_90\n.entry k(.param .u64 a) {\n"
+				   ".shared .b8 tile[64]; .local .b8 depot[8]; .reg .pred %p;\n"
+				   ".reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .f32 %f<9>;\n";
+	static const struct {
+		const char *instruction, *block;
+	} cases[] = {
+		{ "@%p ld.global.u32 %r1, [%rd1+4];",
+		  "@!%p bra $gpumon_over;\nmov.b32 %gpumon_kernel, 0;\nmov.b64 %gpumon_address, %rd1;\n"
+		  "add.s64 %gpumon_address, %gpumon_address, 4;\nmov.b32 %gpumon_size, 4;\n"
+		  "mov.b32 %gpumon_flags, 1;\nmov.b64 %gpumon_line, 0;\n{}\n$gpumon_over:\n}\n@%p ld" },
+		{ "@!%p st.shared.v4.f32 [%r2], {%f1, %f2, %f3, %f4};",
+		  "@%p bra $gpumon_over;\nmov.b32 %gpumon_kernel, 0;\ncvt.u64.u32 %gpumon_address, %r2;\n"
+		  "mov.b32 %gpumon_size, 16;\nmov.b32 %gpumon_flags, 18;" },
+		{ "ld.global.nc.v2.b16 {%r1, %r2}, [%rd1+-8];",
+		  "mov.b64 %gpumon_address, %rd1;\nadd.s64 %gpumon_address, %gpumon_address, -8;\n"
+		  "mov.b32 %gpumon_size, 4;\nmov.b32 %gpumon_flags, 1;" },
+		{ "st.local.u8 [depot+3], %r1;",
+		  "mov.b64 %gpumon_address, depot;\nadd.s64 %gpumon_address, %gpumon_address, 3;\n"
+		  "mov.b32 %gpumon_size, 1;\nmov.b32 %gpumon_flags, 34;" },
+		{ "ld.shared.u64 %rd2, [%rd1];",
+		  "mov.b64 %gpumon_address, %rd1;\nmov.b32 %gpumon_size, 8;\nmov.b32 %gpumon_flags, 17;" },
+		{ "atom.global.add.u64 %rd2, [%rd1], 1;",
+		  "mov.b64 %gpumon_address, %rd1;\nmov.b32 %gpumon_size, 8;\nmov.b32 %gpumon_flags, 3;\n"
+		  "mov.b64 %gpumon_line, 0;\n{}\n{}\n}\natom" },
+		{ "red.shared.max.u32 [tile+4], %r1;",
+		  "add.s64 %gpumon_address, %gpumon_address, 4;\nmov.b32 %gpumon_size, 4;\n"
+		  "mov.b32 %gpumon_flags, 19;" },
+		{ "cp.async.cg.shared.global [%r1], [%rd1], 16, %r2;",
+		  "mov.b64 %gpumon_address, %rd1;\nmov.b32 %gpumon_size, %r2;\nmov.b32 %gpumon_flags, 65;" },
+		{ "cp.async.ca.shared.global [%r1], [%rd1], 8, %p;",
+		  "selp.b32 %gpumon_size, 0, 8, %p;\nmov.b32 %gpumon_flags, 65;" },
+		{ "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], %r2;",
+		  "mov.b64 %gpumon_address, %rd1;\nmov.b32 %gpumon_size, %r2;\nmov.b32 %gpumon_flags, 66;" },
+		{ "bar.sync 1, 64;", "mov.b64 %gpumon_address, 1;\nmov.b32 %gpumon_size, 64;\n"
+				     "mov.b32 %gpumon_flags, 0;" },
+		{ ".loc 1 77 2\nbarrier.sync %r3;",
+		  "cvt.u64.u32 %gpumon_address, %r3;\nmov.b32 %gpumon_size, 0;\n"
+		  "mov.b32 %gpumon_flags, 0;\nmov.b64 %gpumon_line, 77;" },
+		{ "{ .reg .b64 %r2; ld.shared.f32 %f1, [%r2]; }", "mov.b64 %gpumon_address, %r2;" },
+		{ "{ .reg .b64 %r2; } ld.shared.f32 %f1, [%r2];",
+		  "cvt.u64.u32 %gpumon_address, %r2;" },
+		{ "@%p exit; ", "{\n.reg .b32 %gpumon_kernel;\n@!%p bra $gpumon_over;\n"
+				"mov.b32 %gpumon_kernel, 0;\n{}\n$gpumon_over:\n}\n@%p exit;" },
+		{ "bra L; L:",
+		  "L:\n{\n.reg .b32 %gpumon_kernel;\nmov.b32 %gpumon_kernel, 0;\n{}\n}\n}" },
+		{ ".pragma \"used_bytes_mask 15\";\nld.global.u32 %r1, [%rd1];",
+		  "{}\n}\n.pragma \"used_bytes_mask 15\";\nld.global" },
+	};
+	struct gpumon_error err;
+	char whole[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(whole, sizeof(whole), "%s%s}\n", head, cases[i].instruction);
+		assert_true(edit(whole, strlen(whole), &err));
+		if (!strstr(written, cases[i].block))
+			fail_msg("%s: no %s in %s", cases[i].instruction, cases[i].block, written);
+	}
+}
+
+/* Neither is an access: a load of a parameter, a jump, a barrier of a warp. */
+static void test_what_gets_no_block(void **state)
+{
+	static const char *const instructions[] = {
+		"ld.param.u64 %rd1, [a];",
+		"bra L; L: ret;",
+		"bar.warp.sync -1;",
+		"ld.const.u32 %r1, [c];",
+		"@%p trap;",
+		"prefetch.global.L2 [%rd1];",
+		"barrier.cluster.wait;",
+		"mov.u64 %rd1, 5;",
+		"cp.async.wait_all;",
+		"tex.1d.v4.f32.s32 {a, b, c, d}, [t, {%r1}];",
+	};
+	struct gpumon_error err;
+	char whole[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]); i++) {
+		snprintf(whole, sizeof(whole), ".version 8.0\n.target sm_90\n.entry k {\n%s\n}\n",
+			 instructions[i]);
+		assert_true(edit(whole, strlen(whole), &err));
+		assert_null(strstr(written, "%gpumon_address"));
+	}
+}
+
 static void test_lz4(void **state)
 {
 	/* "abcd", then 12 bytes from 4 before, then "xyzzy". */
@@ -159,6 +254,13 @@ static int read_text(void **state)
 	return 0;
 }
 
+static int forget(void **state)
+{
+	(void)state;
+	free(written);
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,8 +268,10 @@ int main(void)
 		cmocka_unit_test(test_damaged_bytes),
 		cmocka_unit_test(test_errors_have_their_line),
 		cmocka_unit_test(test_a_name_that_ends_with_a_backslash),
+		cmocka_unit_test(test_what_stands_around_a_block),
+		cmocka_unit_test(test_what_gets_no_block),
 		cmocka_unit_test(test_lz4),
 	};
 
-	return cmocka_run_group_tests(tests, read_text, NULL);
+	return cmocka_run_group_tests(tests, read_text, forget);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * An eBPF program for the GPU, between its object file and PTX: maps, and instructions without
- * calls of functions. probe/object makes it, probe/verify checks it.
- * Writing it as PTX is the next step and is not there yet.
+ * calls of functions. probe/object makes it, probe/verify checks it, probe/translate writes it as PTX.
  */
 #ifndef GPUMON_PROBE_PROGRAM_H
 #define GPUMON_PROBE_PROGRAM_H

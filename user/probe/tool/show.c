@@ -25,6 +25,11 @@ static const char *const kinds[] = {
 	[GPUMON_PROBE_MAP_DATA] = "data",
 };
 
+const char *gpumon_probe_point_word(enum gpumon_probe_point point)
+{
+	return points[point];
+}
+
 static int show_programs(const struct gpumon_probe_check *check, const struct gpumon_term *term,
 			 FILE *out)
 {

@@ -9,6 +9,9 @@
 #include "check.h"
 #include "term/format.h"
 
+/* Where a program runs, for people and JSON: "entry". */
+const char *gpumon_probe_point_word(enum gpumon_probe_point point);
+
 /* Programs with their verdicts, then maps. 0, or -1 without memory. */
 int gpumon_probe_show(const struct gpumon_probe_check *check, const struct gpumon_term *term,
 		      FILE *out);

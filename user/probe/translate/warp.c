@@ -192,11 +192,41 @@ static void add_others(struct text *text, uint32_t mask, uint32_t others, uint32
 	text_label(text, end);
 }
 
+/*
+ * Most warps access rising addresses: then a sector is a new one if the lane before has another. Where
+ * all lanes have one sector each, and rise, @total is their count, and a jump leads to @end.
+ */
+static void distinct_by_neighbour(struct text *text, uint32_t mask, uint32_t sector,
+				  uint32_t single, uint32_t total, uint32_t end)
+{
+	uint32_t lower = text_special(text, "%lanemask_lt"), lane = text_special(text, "%laneid");
+	uint32_t leads = text_predicate(text), low = text_word(text), high = text_word(text);
+	uint32_t rises = text_predicate(text), differs = text_predicate(text), nearest, before;
+
+	text_emit(text, "and.b32 $w, $w, $w", lower, lower, mask);
+	text_emit(text, "setp.eq.u32 $p, $w, 0", leads, lower);
+	nearest = text_word(text);
+	text_emit(text, "bfind.u32 $w, $w", nearest, lower);
+	text_emit(text, "selp.b32 $w, $w, $w, $p", lane, lane, nearest, leads);
+	text_emit(text, "mov.b64 {$w, $w}, $d", low, high, sector);
+	low = text_shuffle(text, mask, low, lane);
+	high = text_shuffle(text, mask, high, lane);
+	before = text_wide(text);
+	text_emit(text, "mov.b64 $d, {$w, $w}", before, low, high);
+	text_emit(text, "setp.le.u64 $p, $d, $d", rises, before, sector);
+	text_emit(text, "and.pred $p, $p, $p", rises, rises, single);
+	text_emit(text, "setp.ne.u64 $p, $d, $d", differs, before, sector);
+	text_emit(text, "or.pred $p, $p, $p", differs, differs, leads);
+	text_emit(text, "popc.b32 $w, $w", total, text_ballot(text, mask, differs));
+	text_emit(text, "setp.eq.u32 $p, $w, $w", leads, text_ballot(text, mask, rises), mask);
+	text_emit(text, "@$p bra $l", leads, end);
+}
+
 uint32_t text_sectors(struct text *text, uint32_t address, uint32_t size)
 {
 	uint32_t first = text_wide(text), last = text_wide(text), result = text_wide(text);
 	uint32_t single = text_predicate(text), count = text_word(text), others = text_word(text);
-	uint32_t mask, singles, total;
+	uint32_t total = text_word(text), end = text_new_label(text), mask, singles, slow;
 
 	if (!text_has_sync(text)) {
 		text_refuse(text,
@@ -212,14 +242,17 @@ uint32_t text_sectors(struct text *text, uint32_t address, uint32_t size)
 	text_emit(text, "sub.s64 $d, $d, 1", last, last);
 	text_emit(text, "shr.u64 $d, $d, 5", last, last);
 	text_emit(text, "setp.eq.u64 $p, $d, $d", single, first, last);
+	distinct_by_neighbour(text, mask, first, single, total, end);
 	text_emit(text, "sub.s64 $d, $d, $d", last, last, first);
 	text_emit(text, "cvt.u32.u64 $w, $d", count, last);
 	text_emit(text, "add.u32 $w, $w, 1", count, count);
 	singles = text_ballot(text, mask, single);
 	text_emit(text, "xor.b32 $w, $w, $w", others, singles, mask);
-	total = text_has_match(text) ? distinct_by_match(text, mask, first, single, singles) :
-				       distinct_by_loop(text, mask, first, single, singles);
+	slow = text_has_match(text) ? distinct_by_match(text, mask, first, single, singles) :
+				      distinct_by_loop(text, mask, first, single, singles);
+	text_emit(text, "mov.b32 $w, $w", total, slow);
 	add_others(text, mask, others, count, total);
+	text_label(text, end);
 	text_emit(text, "cvt.u64.u32 $d, $w", result, total);
 	return result;
 }

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Memory, streams and events. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <cupti.h>
+
+#include "../../inject/mock.h"
+#include "device.h"
+
+/* In memory that nobody has written. */
+#define GARBAGE 0xa5
+
+struct mock_event {
+	uint64_t after;
+};
+
+struct mock_piece *mock_piece_add(struct mock_context *context, size_t size)
+{
+	struct mock_piece *piece;
+
+	if (size > mock_setting("MOCK_ALLOC_MAX", 4ul << 30))
+		return NULL;
+	piece = calloc(1, sizeof(*piece));
+	/* The exact size, so that a sanitizer notices what is behind it. */
+	if (posix_memalign((void **)&piece->at, 256, size)) {
+		free(piece);
+		return NULL;
+	}
+	memset(piece->at, GARBAGE, size);
+	piece->size = size;
+	piece->next = context->pieces;
+	context->pieces = piece;
+	return piece;
+}
+
+void mock_piece_remove(struct mock_context *context, const void *at)
+{
+	struct mock_piece **link = &context->pieces, *piece;
+
+	while (*link && (*link)->at != at)
+		link = &(*link)->next;
+	piece = *link;
+	if (!piece)
+		return;
+	*link = piece->next;
+	free(piece->at);
+	free(piece);
+}
+
+static const struct mock_piece *piece_of(CUdeviceptr at, size_t size)
+{
+	const struct mock_context *context = mock_current();
+	const struct mock_piece *piece = context ? context->pieces : NULL;
+
+	for (; piece; piece = piece->next)
+		if (at >= (uintptr_t)piece->at && size <= piece->size &&
+		    at - (uintptr_t)piece->at <= piece->size - size)
+			return piece;
+	return NULL;
+}
+
+bool mock_is_memory(CUdeviceptr at, size_t size)
+{
+	return piece_of(at, size);
+}
+
+void mock_copy_words(void *to, const void *from, size_t size)
+{
+	volatile uint64_t *words = to;
+	const volatile uint64_t *source = from;
+	size_t n = ((uintptr_t)to | (uintptr_t)from) % sizeof(*words) ? 0 : size / sizeof(*words);
+
+	for (size_t i = 0; i < n; i++)
+		words[i] = source[i];
+	n *= sizeof(*words);
+	memcpy((char *)to + n, (const char *)from + n, size - n);
+}
+
+int mock_set(CUdeviceptr at, unsigned char value, size_t size)
+{
+	bool known;
+
+	mock_device_lock();
+	known = mock_is_memory(at, size);
+	if (known)
+		memset((void *)(uintptr_t)at, value, size);
+	mock_device_unlock();
+	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult copy(void *to, const void *from, CUdeviceptr at, size_t size)
+{
+	bool known;
+
+	mock_device_lock();
+	known = mock_is_memory(at, size);
+	if (known)
+		mock_copy_words(to, from, size);
+	mock_device_unlock();
+	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream)
+{
+	(void)stream;
+	return copy((void *)(uintptr_t)to, from, to, size);
+}
+
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	(void)stream;
+	return copy(to, (const void *)(uintptr_t)from, from, size);
+}
+
+CUresult cuMemAlloc(CUdeviceptr *at, size_t size)
+{
+	const struct mock_piece *piece;
+
+	if (mock_is_forbidden())
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (!mock_current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	mock_device_lock();
+	piece = mock_piece_add(mock_current(), size);
+	mock_device_unlock();
+	if (!piece)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*at = (uintptr_t)piece->at;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree(CUdeviceptr at)
+{
+	bool known;
+
+	if (mock_is_forbidden())
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	mock_device_lock();
+	known = mock_is_memory(at, 1);
+	if (known)
+		mock_piece_remove(mock_current(), (void *)(uintptr_t)at);
+	mock_device_unlock();
+	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemGetInfo(size_t *free_bytes, size_t *all)
+{
+	*free_bytes = mock_setting("MOCK_FREE_MIB", 64 << 10) << 20;
+	*all = 80ul << 30;
+	return mock_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+	(void)flags;
+	if (!mock_current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*stream = (CUstream)calloc(1, sizeof(struct mock_stream));
+	return CUDA_SUCCESS;
+}
+
+/* What was begun in a stream is done when the call returns. */
+static int synchronise(const void *parameters)
+{
+	(void)parameters;
+	if (mock_is_forbidden())
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	return mock_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+				   "cuStreamSynchronize", false, __builtin_return_address(0),
+				   &stream, synchronise);
+}
+
+CUresult cuCtxSynchronize(void)
+{
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize",
+				   false, __builtin_return_address(0), NULL, synchronise);
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned int flags)
+{
+	(void)flags;
+	if (!mock_current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*event = (CUevent)calloc(1, sizeof(struct mock_event));
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+	uint64_t done;
+
+	(void)stream;
+	mock_launch_counts(&((struct mock_event *)(void *)event)->after, &done);
+	return mock_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuEventQuery(CUevent event)
+{
+	uint64_t begun, done;
+
+	if (mock_is_forbidden())
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	mock_launch_counts(&begun, &done);
+	return done < ((const struct mock_event *)(const void *)event)->after ?
+		       CUDA_ERROR_NOT_READY :
+		       CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent event)
+{
+	free(event);
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What cannot be had is said, and the program runs as it would without gpumon."""
+import images
+from images import HEAD, IDLE, text
+from kit import Folder, check, contains, equal
+from test_loaders import expect
+
+
+def run(*launches, image=None, **more):
+    with Folder() as folder:
+        path = folder.write("image", image or text("first", "second"))
+        return folder.probe("context", "load", "data", path, *launches, **more)
+
+
+FIRST = ("launch", "first", "1x32")
+SECOND = ("launch", "second", "1x32")
+
+
+def test_nothing_wanted():
+    result = run(*FIRST, options=("--kernel", "third"))
+    equal(result.kernels, {}, "kernels")
+    contains(result.errors, "none of the kernels that were asked for came up in 1 image", "messages")
+    equal(result.status, 0, "status")
+
+
+def test_some_wanted():
+    result = run(*FIRST, *SECOND, options=("--kernel", "sec?nd"))
+    equal(list(result.kernels), ["second"], "kernels")
+    expect(result, "second", 1, 32)
+
+
+def test_no_cuda():
+    with Folder() as folder:
+        status, out, errors = folder.finish(folder.start(
+            [__import__("kit").program, "probe", __import__("kit").objects + "/count.bpf.o", "--", "/bin/sh", "-c",
+             "echo hello; exit 9"]))
+        equal(status, 9, "status")
+        contains(out, "hello\n", "output")
+        contains(errors, "no process of /bin/sh used CUDA", "messages")
+
+
+def test_machine_code_only():
+    with Folder() as folder:
+        path = folder.write("cubin", folder.cubin(text("first")))
+        result = folder.probe("context", "load", "data", path, *FIRST)
+        contains(result.errors, "machine code only", "messages")
+
+
+def test_not_loaded():
+    """the driver refuses the texts with programs: it gets the program's own ones"""
+    result = run(*FIRST, MOCK_REFUSE=1)
+    equal({k: v["way"] for k, v in result.kernels.items()},
+          {"first": "not_loaded", "second": "not_loaded"}, "kernels")
+    contains(result.errors, "CUDA does not load a module with programs in it: error 218", "messages")
+
+
+def test_too_large():
+    """a kernel that needs more registers is left alone, the other one of its module is not"""
+    result = run(*FIRST, *SECOND, MOCK_LARGE="first")
+    equal(result.kernels["first"]["way"], "too_large", "first")
+    expect(result, "second", 1, 32)
+    equal(result.counts("entries"), {"second": 32}, "entries")
+
+
+def test_little_memory():
+    result = run(*FIRST, MOCK_FREE_MIB=0)
+    contains(result.errors, "Stand-in 0 has 0 MiB free", "messages")
+    equal(result.rows("entries_by_kernel") if "entries_by_kernel" in result.tables else [], [], "entries")
+
+
+def test_no_memory():
+    result = run(*FIRST, MOCK_ALLOC_MAX=65536)
+    contains(result.errors, "no memory for the maps on Stand-in 0 (CUDA error 2)", "messages")
+    equal(result.rows("entries_by_kernel") if "entries_by_kernel" in result.tables else [], [], "entries")
+
+
+def test_old_driver():
+    """without CUPTI nothing can be exchanged"""
+    result = run(*FIRST, changes=True, GPUMON_CUPTI="/nowhere", MOCK_FAIL="cuptiSubscribe:39")
+    contains(result.errors, "nothing could be put into kernels of process", "messages")
+    equal(result.kernels, {}, "kernels")
+
+
+def test_another_profiler():
+    result = run(*FIRST, MOCK_FAIL="cuptiSubscribe:39")
+    contains(result.errors, "another profiler holds CUPTI", "messages")
+    equal(result.kernels, {}, "kernels")
+
+
+BROKEN = (
+    "x",
+    ".version",
+    ".version 8.0\n",
+    HEAD,
+    HEAD + ".visible .entry first(",
+    HEAD + ".visible .entry first()\n{",
+    HEAD + ".visible .entry first()\n{\n\tret\n}\n",
+    HEAD + ".visible .entry first()\n{\n\t@%p ret;;\n}}\n",
+    HEAD + ".visible .entry first()\n{\n\tld.global.u32 %r1, [[[;\n\tret;\n}\n",
+    HEAD + "/* no end",
+    text("first")[:-4],
+    text("first").replace("st.global.u32", "st"),
+    text("first").replace(".version 8.0", ".version 1.0"),
+    text("first").replace(".target sm_80", ".target sm_10"),
+    text("first") * 2,
+    "\x7fELF" + "\0" * 100,
+)
+
+
+def test_broken_texts():
+    """what CUDA says about them is what the program sees"""
+    with Folder() as folder:
+        words = ["context"]
+        for i, image in enumerate(BROKEN):
+            words += ["load", "data", folder.write(f"broken-{i}", image),
+                      "load", "link", folder.write(f"broken-{i}", image)]
+        words += ["load", "data", folder.write("image", text("second")), *SECOND]
+        expect(folder.probe(*words), "second", 1, 32)
+
+
+def broken_containers(good):
+    yield good[:16]
+    yield good[:80]
+    yield images.container()
+    for at, value in ((4, 0xff), (6, 0xff), (0x10, 9), (0x14, 0xff), (0x17, 0xff), (0x18, 1), (0x1b, 0x7f),
+                      (0x20, 0xff), (0x24, 0xff), (0x30, 0xff), (0x39, 0x20), (0x39, 0x80), (0x49, 0x7f)):
+        yield good[:at] + bytes([value]) + good[at + 1:]
+
+
+def test_broken_containers():
+    with Folder() as folder:
+        good = images.container(images.packed_entry(text("first")), images.ptx_entry(text("first")))
+        words = ["context"]
+        for i, image in enumerate(broken_containers(good)):
+            # CUDA looks at what the head says, so there has to be memory.
+            words += ["load", "data", folder.write(f"broken-{i}", image + bytes(70000))]
+        words += ["load", "data", folder.write("image", text("second")), *SECOND]
+        expect(folder.probe(*words), "second", 1, 32)
+
+
+def test_no_such_file():
+    result = run(*FIRST, "load", "file", "/nowhere", "load", "file", "/dev/null", "load", "library-file", "/",
+                 "load", "link-file", "/nowhere")
+    expect(result, "first", 1, 32)
+
+
+def test_idle_kernel():
+    """an entry and an exit, and no access of memory"""
+    result = run(*FIRST, image=text("first", form=IDLE))
+    expect(result, "first", 1, 32, form=IDLE)
+    equal(result.rows("bytes_by_kernel"), [], "bytes")

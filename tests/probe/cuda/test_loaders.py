@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Each way to load a module."""
+import images
+from images import ADD, LIMIT, text
+from kit import Folder, equal
+
+LOADERS = ("data", "data-ex", "fat-binary", "file", "link", "link-file", "library", "library-file")
+
+
+def expect(result, kernel, launches, threads, form=ADD):
+    """All numbers of a kernel in its launches with so many threads."""
+    equal(result.kernels[kernel]["way"], "ptx", f"way of {kernel}")
+    equal(result.counts("entries").get(kernel), launches * threads, "entries")
+    equal(result.counts("exits").get(kernel), launches * threads, "exits")
+    equal(result.counts("kept").get(kernel), launches * threads, "values that were kept")
+    if form == ADD:
+        equal(result.counts("bytes").get(kernel), launches * min(threads, LIMIT) * 8, "bytes")
+    equal({cause: n for cause, n in result.lost.items() if n}, {}, "losses")
+
+
+def forms(folder):
+    """{name: (image, whether programs can be put into it)}"""
+    ptx = text("first", "second")
+    cubin = folder.cubin(ptx)
+    return {
+        "ptx": (ptx, True),
+        "container": (images.container(images.ptx_entry(ptx)), True),
+        "packed": (images.container(images.packed_entry(ptx)), True),
+        "both": (images.container(images.elf_entry(cubin), images.ptx_entry(ptx)), True),
+        "cubin": (cubin, False),
+        "sass": (images.container(images.elf_entry(cubin)), False),
+    }
+
+
+def check_loader(how):
+    with Folder() as folder:
+        for name, (image, has_ptx) in forms(folder).items():
+            path = folder.write(name, image)
+            options = () if has_ptx else ("--kernel", "first", "--kernel", "sec*")
+            result = folder.probe("context", "load", how, path, "launch", "first", "3x64*2",
+                                  "launch", "second", "1x33", options=options)
+            if has_ptx:
+                expect(result, "first", 2, 192)
+                expect(result, "second", 1, 33)
+                equal(len(result.rows("threads")), 192, f"{name}: threads")
+                equal(result.rows(".data")[0]["value"], 1000 + 2 * 192 + 33, f"{name}: data")
+            else:
+                equal({k: v["way"] for k, v in result.kernels.items()},
+                      {"first": "no_ptx", "second": "no_ptx"}, name)
+
+
+def add_loader_tests():
+    for how in LOADERS:
+        globals()["test_" + how.replace("-", "_")] = lambda how=how: check_loader(how)
+
+
+add_loader_tests()
