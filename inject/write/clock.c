@@ -131,6 +131,19 @@ void inject_clock_learn(struct inject_clock *clock, uint64_t begin_ns, uint64_t 
 	choose_clock(clock);
 }
 
+void inject_clock_name(struct inject_clock *clock, uint32_t source)
+{
+	size_t i;
+
+	for (i = 0; i < CLOCKS; i++)
+		if (clocks[i].source == source) {
+			clock->has_bounds = true;
+			clock->source = source;
+			clock->offset = samples[i].offset;
+			clock->error = samples[i].error;
+		}
+}
+
 void inject_clock_set(struct inject_clock *clock, int64_t offset, uint64_t error)
 {
 	clock->has_bounds = true;

@@ -52,6 +52,9 @@ void inject_clock_sample(void);
 void inject_clock_learn(struct inject_clock *clock, uint64_t begin_ns, uint64_t end_ns,
 			uint64_t queued);
 
+/* Another way to know it: it is one of the system's clocks. After inject_clock_sample(). */
+void inject_clock_name(struct inject_clock *clock, uint32_t source);
+
 /* Another way to know it: @offset was measured, with @error. */
 void inject_clock_set(struct inject_clock *clock, int64_t offset, uint64_t error);
 

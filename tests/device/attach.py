@@ -85,6 +85,13 @@ class Subject:
         self.end()
 
 
+def cpu_ns(pid):
+    """Processor time of a process, in steps of a tick."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        user, system = map(int, file.read().rsplit(")", 1)[1].split()[11:13])
+    return (user + system) * 1000000000 // os.sysconf("SC_CLK_TCK")
+
+
 class Recorder:
     """`gpumon-user record -p` on a process with the library asleep, while each block runs."""
 
@@ -95,12 +102,17 @@ class Recorder:
         self.counts = collections.Counter()
         self.has_stacks = self.has_python = False
         self.errors = []
-        self.bytes = 0
+        self.bytes = self.cpu_ns = 0
 
     def begun(self):
-        """The library has written the beginning of the capture."""
-        return any(os.path.getsize(path)
-                   for path in glob.glob(os.path.join(self.folder, "process-*.records")))
+        """The library has written the beginning of the capture, or of the ring."""
+        return any(os.path.getsize(path) for name in ("process-*.records", ".ring/*")
+                   for path in glob.glob(os.path.join(self.folder, name)))
+
+    def written(self):
+        """Files of records: of the capture, or of the last one of a ring."""
+        captures = sorted(glob.glob(os.path.join(self.folder, "capture-*")))
+        return glob.glob(os.path.join((captures or [self.folder])[-1], "process-*.records"))
 
     def __enter__(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -118,6 +130,7 @@ class Recorder:
         return self
 
     def __exit__(self, *_):
+        self.cpu_ns += cpu_ns(self.process.pid)
         self.process.send_signal(signal.SIGINT)
         try:
             errors = self.process.communicate(timeout=60)[1]
@@ -126,7 +139,7 @@ class Recorder:
             raise
         self.take(errors)
         self.look()
-        self.bytes += sum(os.path.getsize(path) for path in glob.glob(self.folder + "/*.records"))
+        self.bytes += sum(os.path.getsize(path) for path in self.written())
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def take(self, errors):
@@ -137,15 +150,18 @@ class Recorder:
 
     def look(self):
         """What kinds of records there are."""
-        for path in glob.glob(os.path.join(self.folder, "process-*.records")):
+        for path in self.written():
             with open(path, "rb") as file:
                 data = file.read(LOOKED_AT)
             for kind, _, _ in reference.all_records(data):
                 self.has_stacks |= kind == STACK
                 self.has_python |= kind == FRAME
 
-    def bytes_a_launch(self):
-        return self.bytes / max(1, sum(one * number for (one, _), number in self.counts.items()))
+    def costs(self):
+        """What a launch costs besides the program's time: room on disk, and the recorder's time."""
+        launches = max(1, sum(one * number for (one, _), number in self.counts.items()))
+        return (f"{self.bytes / launches:.1f} bytes a launch, {self.cpu_ns / launches:.0f} ns of the "
+                "recorder's processor time")
 
     def complaints(self, segments, stacks, python, exact=True):
         """

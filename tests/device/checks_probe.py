@@ -17,7 +17,7 @@ WRITES = {"vector_add": 4 * 65536, "strided": 4 * 6144, "vectors": 16 * 4096 + 1
           "exits": 4 * (65536 - 2 * 8192)}
 BLOCKS = {"vector_add": 257, "exits": 257, "strided": 24, "vectors": 16, "block_sum": 256,
           "uneven": 132, "cluster": 32}
-LOADERS = {"ptx": 7, "fatbin": 8, "cubin": 6}
+LOADERS = {"ptx": 7, "fatbin": 8, "cubin": 5}
 
 
 def run_probe(arguments, program, status=0, env=None):
@@ -130,7 +130,7 @@ print('%.6f' % float(torch.nn.Linear(64, 64).cuda()(torch.ones(8, 64, device='cu
 def step_python():
     """CuPy's PTX gets programs; PyTorch's machine code does not, and its results stay."""
     for name, text in PYTHON.items():
-        path = os.path.join(SCRATCH, name + ".py")
+        path = os.path.join(SCRATCH, f"probe_{name}.py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         env = environment(own=False, CUPY_COMPILE_WITH_PTX="1",

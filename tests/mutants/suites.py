@@ -35,6 +35,12 @@ def ze(top, test):
              f"{top}/tests/ze/obj", test])
 
 
+def hip(top, test):
+    return (["sh", "-c", "make -s -C user && make -s -C tests/hip build"],
+            ["env", f"GPUMON_PROGRAM={top}/user/gpumon-user", sys.executable, "tests/hip/check",
+             f"{top}/tests/hip/obj", test])
+
+
 def record(top, test):
     return (["sh", "-c", f"make -s -C user && make -s -C tests/record all inject CUDA={headers()}"],
             [sys.executable, "tests/record/run", f"{top}/user/gpumon-user", f"{top}/tests/record/obj", test])
@@ -74,4 +80,5 @@ def headers():
 
 headers.found = None
 
-SUITES = {suite.__name__: suite for suite in (user, stack, inject, opencl, ze, record, output, capture, probe, probe_edit)}
+SUITES = {suite.__name__: suite for suite in (user, stack, inject, opencl, ze, hip, record, output, capture, probe,
+                                                probe_edit)}

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What the program sees of its driver, and what a driver may say."""
+import glob
 import os
+import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 
 import capture
-from capture import BAD_TIMES, FAILED, LIMIT, UNTIMED, Capture, Skip, check, equal, within
+from capture import BAD_TIMES, FAILED, LIMIT, UNTIMED, Capture, Skip, check, contains, equal, within
 
 
 def bare(name, *words, **variables):
@@ -135,3 +138,26 @@ def test_cost():
     print(f"# {without:.0f} instructions for a launch, {with_stacks:.0f} with its stack", flush=True)
     check(without < 2000, f"{without:.0f} instructions without a stack: more than 2000")
     check(with_stacks < 4000, f"{with_stacks:.0f} instructions with a stack: more than 4000")
+
+
+def test_old_loader():
+    """a loader that knows no layers: one line says so, and the exit status is 77 unless the program has one of its own"""
+    loader = next((path for path in glob.glob("/usr/lib/*-linux-gnu/libOpenCL.so.1")), None)
+    if os.geteuid() or not loader:
+        raise Skip("needs root, and ocl-icd-libopencl1: a loader is mounted over the installed one")
+    old = pathlib.Path(capture.objects, "libOpenCL.so.old")
+    old.write_bytes(pathlib.Path(loader).read_bytes().replace(b"OPENCL_LAYERS", b"OPENCL_OTHERS"))
+    program = f"{capture.objects}/program"
+    # What a shell starts is not looked into.
+    for command, status in ((f"{program} commands 1", 77), (f"{program} exit 20", 3), ("true", 0),
+                            (f"sh -c '{program} commands 1; :'", 0)):
+        folder = tempfile.mkdtemp(prefix="gpumon-opencl-", dir=capture.objects)
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", f"mount --bind {old} {os.path.realpath(loader)} && "
+             f"exec {capture.tool} record --run-as root --no-driver -o {folder}/capture -- {command}"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=LIMIT, env=capture.environment())
+        equal(done.returncode, status, f"status of {command} ({done.stderr[-300:]})")
+        line, = [line for line in done.stderr.splitlines() if "nothing was recorded" in line]
+        contains(line, "has no layers", "line")
+        if status == 77:
+            equal(done.stdout, bare("program", "commands", "1"), "output")

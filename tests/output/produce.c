@@ -240,6 +240,42 @@ static void produce_timelines(void)
 	PRODUCE("both.perfetto", gpumon_output_perfetto(out, paths, 2, &no_options));
 }
 
+/* Operations in windows of 20 ms in 60, the last one cut off, and half of the time busy in them. */
+static void produce_windows(void)
+{
+	const uint64_t ms = 1000000, begin = 1000 * ms;
+	struct capture_maker *maker = capture_maker_new();
+	const struct gpumon_profile_options options = { 0 };
+	char path[4096];
+	const char *const paths[] = { path };
+	uint32_t name = make_string(maker, "windowed_kernel");
+	struct gpumon_profile *profile;
+	struct gpumon_scan *scan;
+	struct gpumon_view view;
+
+	snprintf(path, sizeof(path), "%s/windows", directory);
+	make_process(maker, .pid = 100, .rank = ~0u);
+	for (uint64_t at = begin; at < begin + 300 * ms; at += 60 * ms) {
+		make_window(maker, .time_ns = at,
+			    .head.flags = at == begin ? 0 : GPUMON_WINDOW_OPERATIONS);
+		for (uint64_t k = 0; k < 20; k++)
+			make_kernel(maker, .start_ns = at + k * ms, .end_ns = at + k * ms + ms / 2,
+				    .correlation = (uint32_t)(at / ms + k), .name = name,
+				    .context = 1, .stream = 7);
+		make_window(maker, .time_ns = at + 20 * ms,
+			    .head.flags = GPUMON_WINDOW_OPERATIONS | GPUMON_WINDOW_END);
+	}
+	capture_maker_save(maker, path, "process-100-1", 0);
+	if (gpumon_profile_load(paths, 1, &options, &profile) ||
+	    gpumon_scan_load(paths, 1, profile, 240, &scan))
+		exit(1);
+	gpumon_view_of(profile, scan, &view);
+	produce_view("windows", &view);
+	gpumon_scan_free(scan);
+	gpumon_profile_free(profile);
+	capture_maker_free(maker);
+}
+
 int main(int argc, char **argv)
 {
 	struct gpumon_view view;
@@ -257,5 +293,6 @@ int main(int argc, char **argv)
 	produce_large();
 	produce_diff();
 	produce_timelines();
+	produce_windows();
 	return 0;
 }

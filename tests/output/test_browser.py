@@ -267,3 +267,24 @@ return r;""")
     # The right end shows the time that was at three quarters.
     before, after = (float(answer[key].split()[1]) for key in ("before", "after"))
     assert abs(before - after) < before / 100, (answer["before"], answer["after"])
+
+
+@test
+def windows():
+    """Times outside of windows are shaded in the report's timeline, and the details say so"""
+    answer = run("windows.html", """
+var area = document.querySelector(".area"), box = area.getBoundingClientRect();
+var shade = area.querySelector("path.unknown"), points = [], idle;
+function tip(part) { area.dispatchEvent(new MouseEvent("mousemove", { bubbles: true,
+	clientX: box.left + part * box.width, clientY: box.top + 5 })); return document.querySelector("div.tip").textContent; }
+function shaded(part) { var point = area.querySelector("svg").createSVGPoint();
+	point.x = part * 240; point.y = 50; return shade.isPointInFill(point); }
+var length = 4 * 60 + 20;
+return { color: getComputedStyle(shade).fill, within: [10, 70, 250].map(function (ms) { return shaded(ms / length); }),
+	outside: [40, 100, 220].map(function (ms) { return shaded(ms / length); }),
+	tips: [tip(10 / length), tip(40 / length)], what: document.querySelector("#timeline small").textContent };""")
+    equal((answer["within"], answer["outside"]), ([False] * 3, [True] * 3), "what is shaded")
+    assert answer["color"] not in ("none", "rgb(0, 0, 0)"), answer["color"]
+    assert "not recorded" not in answer["tips"][0], answer["tips"]
+    assert answer["tips"][1].endswith(": 0% busy, 100% not recorded"), answer["tips"]
+    assert "grey" in answer["what"], answer["what"]

@@ -154,7 +154,8 @@ def cupti(kit):
     for number, (variables, parts) in enumerate(cases):
         words = injected(kit, 0 if "GPUMON_CUPTI" in variables else 13, **variables)
         done = kit.run("record", "-o", f"capture{number}", "--", *words, "loop", "20")
-        equal(done.returncode, 0, "status")
+        # Something is recorded without kernels.
+        equal(done.returncode, 0 if "refuses" in parts[0] else 77, "status")
         equal(done.stdout, b"", "output")
         for part in parts:
             contains(done.stderr.decode(), part, f"message of {variables}")

@@ -58,6 +58,7 @@ struct gpumon_scan_process {
  * struct gpumon_scan_row - the timeline of a stream
  * @stream: id, ~0 for a whole device
  * @busy_ns: per bin: time with a running operation; overlaps count once
+ * @unknown_ns: per bin: time outside of the windows in which operations were recorded; NULL: none
  */
 struct gpumon_scan_row {
 	uint32_t process;
@@ -65,6 +66,7 @@ struct gpumon_scan_row {
 	uint32_t context;
 	uint32_t stream;
 	uint64_t *busy_ns;
+	uint64_t *unknown_ns;
 };
 
 /**

@@ -13,6 +13,7 @@
 #include "record_names.h"
 #include "scan_apis.h"
 #include "scan_streams.h"
+#include "scan_windows.h"
 #include "tree.h"
 
 #define BINS_MAX (1u << 16)
@@ -56,6 +57,7 @@ struct reading {
 	struct wanted *wanted;
 	size_t wanted_count;
 	struct gpumon_scan_apis apis;
+	struct gpumon_scan_windows windows;
 	struct note *notes;
 	size_t note_count;
 	struct gpumon_stream_told *streams;
@@ -79,8 +81,10 @@ void gpumon_scan_free(struct gpumon_scan *scan)
 	gpumon_scan_apis_free(scan);
 	for (unsigned int i = 0; i < scan->note_count; i++)
 		free(scan->notes[i]);
-	for (unsigned int i = 0; i < scan->row_count; i++)
+	for (unsigned int i = 0; i < scan->row_count; i++) {
 		free(scan->rows[i].busy_ns);
+		free(scan->rows[i].unknown_ns);
+	}
 	for (unsigned int i = 0; i < scan->stream_count; i++)
 		free(scan->streams[i].name);
 	free(scan->streams);
@@ -422,6 +426,10 @@ static void on_record(struct reading *reading, uint32_t process, const struct gp
 	case GPUMON_RECORD_UNIFIED_MEMORY:
 		on_unified(reading, record);
 		break;
+	case GPUMON_RECORD_WINDOW:
+		if (gpumon_scan_windows_record(&reading->windows, process, record))
+			reading->failed = true;
+		break;
 	case GPUMON_RECORD_TOTALS:
 		on_totals(reading, process, record);
 		break;
@@ -557,6 +565,8 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	if (!ret) {
 		if (gpumon_scan_apis_end(&reading.apis, reading.scan, &reading.names))
 			reading.failed = true;
+		if (gpumon_scan_windows_end(&reading.windows, reading.scan))
+			reading.failed = true;
 		add_notes(&reading);
 		add_streams(&reading);
 		add_totals(&reading);
@@ -572,6 +582,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	for (unsigned int i = 0; reading.busy && i < reading.scan->row_count; i++)
 		gpumon_busy_clear(&reading.busy[i].busy);
 	gpumon_keys_clear(&reading.rows);
+	gpumon_scan_windows_clear(&reading.windows);
 	free(reading.wanted);
 	free(reading.apis.wanted);
 	free(reading.notes);

@@ -76,6 +76,11 @@ enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_
 	return has_layers ? GPUMON_OPENCL_LAYERS : GPUMON_OPENCL_NO_LAYERS;
 }
 
+bool gpumon_opencl_is_named(const char *program)
+{
+	return has_word(program, "libOpenCL.so");
+}
+
 enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char path[PATH_MAX])
 {
 	const char *named = getenv("ZE_ENABLE_ALT_DRIVERS");
@@ -90,4 +95,12 @@ enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char pa
 		 find_library(root, "libze_tracing_layer.so.1", other);
 	leave_out_root(path, root);
 	return traces ? GPUMON_LEVEL_ZERO_TRACED : GPUMON_LEVEL_ZERO_NO_TRACER;
+}
+
+bool gpumon_hip_has_driver(const char *root)
+{
+	char path[PATH_MAX];
+
+	return (size_t)snprintf(path, sizeof(path), "%s/dev/kfd", root) < sizeof(path) &&
+	       !access(path, F_OK);
 }

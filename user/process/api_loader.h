@@ -21,6 +21,9 @@ enum gpumon_opencl_loader {
  */
 enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_MAX]);
 
+/* Whether a program's own file names OpenCL's loader: it is linked with it, or loads it. */
+bool gpumon_opencl_is_named(const char *program);
+
 enum gpumon_level_zero_loader {
 	GPUMON_LEVEL_ZERO_NONE,	     /* no loader, or no driver for it */
 	GPUMON_LEVEL_ZERO_TRACED,    /* "record" can see programs that use it */
@@ -36,5 +39,8 @@ enum gpumon_level_zero_loader {
  * Intel's, or one that ZE_ENABLE_ALT_DRIVERS names.
  */
 enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char path[PATH_MAX]);
+
+/* Whether there is AMD's kernel driver for computing, without which HIP has no devices. @root: as above */
+bool gpumon_hip_has_driver(const char *root);
 
 #endif /* GPUMON_PROCESS_API_LOADER_H */

@@ -88,7 +88,7 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 	"      --records HOW      what the GPU does always (all, the default) or in windows (sampled)\n" \
 	"      --windows TIME/PERIOD  how long such windows are, and how often: 1s/30s\n"                \
 	"      --sample 1/N       the call path of one of N launches\n"                                  \
-	"      --no-times         OpenCL, Level Zero: count what a device does without measuring it,\n"  \
+	"      --no-times         HIP, OpenCL, Level Zero: count what a device does without times,\n"    \
 	"                         for drivers that are slow when they measure\n"                         \
 	"      --no-stacks        no call paths\n"                                                       \
 	"      --no-python        no Python functions in them\n"                                         \

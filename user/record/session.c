@@ -391,7 +391,7 @@ static void tell_nothing(const struct session *session)
 		return;
 	if (WIFSIGNALED(status)) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA, OpenCL or Level Zero\n",
+			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA, HIP, OpenCL or Level Zero\n",
 			WTERMSIG(status), strsignal(WTERMSIG(status)), program);
 		return;
 	}
@@ -403,11 +403,11 @@ static void tell_nothing(const struct session *session)
 	}
 	if (gpumon_opencl_loader("", loader) == GPUMON_OPENCL_NO_LAYERS) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: no process used CUDA or Level Zero, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
+			"gpumon-user: nothing was recorded: no process used CUDA, HIP or Level Zero, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
 			loader);
 		return;
 	}
-	fputs("gpumon-user: nothing was recorded: no process used CUDA, OpenCL or Level Zero (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
+	fputs("gpumon-user: nothing was recorded: no process used CUDA, HIP, OpenCL or Level Zero (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
 	      err);
 }
 
@@ -470,18 +470,43 @@ static void session_tell_result(const struct session *session)
 		      err);
 }
 
-/* With a program, its own exit status counts. */
+/* A program that uses no GPU is no reason; one that uses OpenCL where it cannot be seen is. */
+static bool is_unseen(const struct session *session)
+{
+	char path[PATH_MAX];
+
+	return session->options->argv && !session->result->counts.refused &&
+	       gpumon_opencl_loader("", path) == GPUMON_OPENCL_NO_LAYERS &&
+	       gpumon_launch_find_program(session->options->argv[0], path) &&
+	       gpumon_opencl_is_named(path);
+}
+
+/* Nothing was recorded in any process, and this machine is the reason. */
+static bool was_impossible(const struct session *session)
+{
+	const struct gpumon_recorder_counts *counts = &session->result->counts;
+	const struct gpumon_target_counts *targets = &counts->targets;
+
+	if (counts->probed)
+		return false;
+	if (!counts->processes)
+		return is_unseen(session);
+	return counts->without_gpu >= counts->processes && !targets->launches &&
+	       !targets->captured && !targets->kernels && !targets->copies && !targets->sets;
+}
+
+/* With a program, its own exit status counts, but where it says that all is well and it is not. */
 static int exit_status(const struct session *session)
 {
 	const struct gpumon_recorder_counts *counts = &session->result->counts;
+	int status = GPUMON_EXIT_OK;
 
 	if (session->options->argv)
-		return gpumon_launch_exit_status(&session->launch);
-	if (!counts->processes && !counts->probed)
-		return counts->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
-	if (!counts->probed && counts->without_gpu >= counts->processes)
-		return GPUMON_EXIT_IMPOSSIBLE;
-	return GPUMON_EXIT_OK;
+		status = gpumon_launch_exit_status(&session->launch);
+	else if (!counts->processes && !counts->probed && counts->refused)
+		status = GPUMON_EXIT_FAILED;
+	return status == GPUMON_EXIT_OK && was_impossible(session) ? GPUMON_EXIT_IMPOSSIBLE :
+								     status;
 }
 
 /* Look names up while the files are still the mapped ones. */

@@ -25,19 +25,19 @@ static bool add_variable(struct gpumon_variables *variables, const char *name, c
 }
 
 /*
- * Level Zero's loader loads no library that a variable names, so that ours is preloaded: on machines
- * with a driver for it only, because a program that cannot open it, such as one in a container, says
- * so. Its path cannot be written with a blank or a colon in it.
+ * Level Zero's loader and HIP's library load none that a variable names, so that ours is preloaded: on
+ * machines with a driver for one of them only, because a program that cannot open it, such as one in a
+ * container, says so. Its path cannot be written with a blank or a colon in it.
  */
-static bool add_level_zero(struct gpumon_variables *variables, const char *library)
+static bool add_preloaded(struct gpumon_variables *variables, const char *library)
 {
 	char loader[PATH_MAX];
+	bool has_ze = gpumon_level_zero_loader("", loader) == GPUMON_LEVEL_ZERO_TRACED;
 
-	if (gpumon_level_zero_loader("", loader) != GPUMON_LEVEL_ZERO_TRACED ||
-	    strpbrk(library, " :"))
+	if ((!has_ze && !gpumon_hip_has_driver("")) || strpbrk(library, " :"))
 		return true;
 	return add_variable(variables, "LD_PRELOAD", getenv("LD_PRELOAD"), library) &&
-	       (getenv("ZE_ENABLE_TRACING_LAYER") ||
+	       (!has_ze || getenv("ZE_ENABLE_TRACING_LAYER") ||
 		add_variable(variables, "ZE_ENABLE_TRACING_LAYER", NULL, "1"));
 }
 
@@ -54,7 +54,7 @@ int gpumon_variables_make(struct gpumon_variables *variables, const char *librar
 			       add_variable(variables, "OPENCL_LAYERS", getenv("OPENCL_LAYERS"),
 					    library) &&
 			       add_variable(variables, "GPUMON_SOCKET", NULL, socket) &&
-			       add_level_zero(variables, library) ?
+			       add_preloaded(variables, library) ?
 		       0 :
 		       -ENOMEM;
 }

@@ -464,11 +464,12 @@ struct place {
 static void access_memory(struct sample *sample, uint32_t device, struct place place,
 			  uint64_t accesses, uint64_t bytes, uint64_t sectors)
 {
-	uint64_t *traffic = sample_put(sample, device, sample_find(sample, "places"), &place);
+	uint32_t map = sample_find(sample, "places"), shard = place.sm % 4;
+	uint32_t index = (place.line ? 512 + (uint32_t)place.line : place.kernel) * 8 + place.flags;
 
-	traffic[0] += accesses;
-	traffic[1] += accesses * bytes;
-	traffic[2] += accesses * sectors;
+	sample_add(sample, device, map, shard, index, 0, accesses);
+	sample_add(sample, device, map, shard, index, 1, accesses * bytes);
+	sample_add(sample, device, map, shard, index, 2, accesses * sectors);
 }
 
 static void scattered_lines_are_found(void **state)

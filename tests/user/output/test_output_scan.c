@@ -90,6 +90,55 @@ static void busy_bins(void **state)
 	capture_maker_remove(directory);
 }
 
+/* Of each bin, how much lies outside of the windows; a process that was recorded all the time has none. */
+static void outside_of_windows(void **state)
+{
+	static const uint64_t unknown[] = { 0, 0, 3, 101, 101, 101, 94, 0, 9, 101 };
+	struct capture_maker *makers[] = { capture_maker_new(), capture_maker_new() };
+	const struct gpumon_profile_options options = { 0 };
+	char *directory = capture_maker_directory();
+	char *in[] = { path_in(directory, "a"), path_in(directory, "b") };
+	const char *const paths[] = { in[0], in[1] };
+	struct gpumon_profile *profile;
+	struct gpumon_scan *scan;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t name = make_string(makers[i], "kernel");
+
+		make_process(makers[i], .pid = i + 1, .rank = ~0u);
+		make_window(makers[i], .time_ns = 900);
+		/* From 1000 to 2000, in bins of 101. */
+		make_kernel(makers[i], .start_ns = 1000, .end_ns = 1100, .correlation = 1,
+			    .name = name, .context = 1, .stream = 7);
+		make_kernel(makers[i], .start_ns = 1750, .end_ns = 2000, .correlation = 2,
+			    .name = name, .context = 1, .stream = 7);
+	}
+	make_window(makers[0], .time_ns = 1700);
+	make_window(makers[0], .time_ns = 1300, .head.flags = GPUMON_WINDOW_END);
+	make_window(makers[0], .time_ns = 1900, .head.flags = GPUMON_WINDOW_END);
+	for (uint32_t i = 0; i < 2; i++)
+		capture_maker_save(makers[i], in[i], "process-1-1", 1);
+	assert_int_equal(gpumon_profile_load(paths, 2, &options, &profile), 0);
+	assert_int_equal(gpumon_scan_load(paths, 2, profile, 10, &scan), 0);
+	assert_int_equal(scan->bin_ns, 101);
+	assert_int_equal(scan->row_count, 4);
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct gpumon_scan_row *row = &scan->rows[i];
+
+		assert_int_equal(!row->unknown_ns, row->process == scan->processes[1].number);
+		for (unsigned int bin = 0; row->unknown_ns && bin < 10; bin++)
+			assert_int_equal(row->unknown_ns[bin], unknown[bin]);
+	}
+	gpumon_scan_free(scan);
+	gpumon_profile_free(profile);
+	for (uint32_t i = 0; i < 2; i++) {
+		capture_maker_free(makers[i]);
+		free(in[i]);
+	}
+	capture_maker_remove(directory);
+}
+
 /* Kinds with bytes, with a duration, and an unknown newer kind. */
 static void unified_memory(void **state)
 {
@@ -261,9 +310,9 @@ static void no_capture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(busy_bins),	  cmocka_unit_test(who_and_notes),
-		cmocka_unit_test(unified_memory), cmocka_unit_test(streams),
-		cmocka_unit_test(no_capture),
+		cmocka_unit_test(busy_bins),	 cmocka_unit_test(outside_of_windows),
+		cmocka_unit_test(who_and_notes), cmocka_unit_test(unified_memory),
+		cmocka_unit_test(streams),	 cmocka_unit_test(no_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,7 @@
 		const bin = Number(element.getAttribute("data-bin"));
 		const areas = Array.from(element.querySelectorAll(".area"));
 		const rows = areas.map(function (area) { return area.getAttribute("data-busy").split(" ").map(Number); });
+		const unknown = areas.map(function (area) { return (area.getAttribute("data-unknown") || "").split(" ").map(Number); });
 		const count = rows[0].length, axis = element.querySelector(".axis div"), ticks = axis.innerHTML;
 		const marks = Array.from(element.querySelectorAll(".area u")).map(function (u) {
 			return { u: u, at: parseFloat(u.style.left) * count / 100, length: parseFloat(u.style.width) * count / 100 };
@@ -145,7 +146,8 @@
 				const idle = event.target.tagName === "U" ? ", " + event.target.title : "";
 				if (began !== null)
 					choose(event.clientX);
-				tip.textContent = "at " + time(i * bin) + ": " + rows[row][i] + "% busy" + idle;
+				tip.textContent = "at " + time(i * bin) + ": " + rows[row][i] + "% busy" +
+					(unknown[row][i] ? ", " + unknown[row][i] + "% not recorded" : "") + idle;
 				tip.style.display = "block";
 				tip.style.left = Math.min(event.clientX + 12, window.innerWidth - tip.offsetWidth - 4) + "px";
 				tip.style.top = event.clientY + 16 + "px";

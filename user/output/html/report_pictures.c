@@ -44,14 +44,36 @@ static void put_axis(FILE *out, uint64_t length_ns)
 	fputs("</div></div>\n", out);
 }
 
+/* What was not recorded hangs from the top: the rest of a bin is what is known of it. */
+static void put_unknown(FILE *out, const struct gpumon_scan *scan, const uint64_t *unknown_ns)
+{
+	double last = 0;
+
+	fputs("<path class=\"unknown\" d=\"M0 0", out);
+	for (unsigned int i = 0; i < scan->bins; i++) {
+		double unknown = 100.0 * (double)unknown_ns[i] / (double)scan->bin_ns;
+
+		if (i && fabs(unknown - last) < 0.05)
+			continue;
+		if (i)
+			fprintf(out, "H%u", i);
+		fprintf(out, "V%.1f", unknown);
+		last = unknown;
+	}
+	fprintf(out, "H%uV0Z\"/>", scan->bins);
+}
+
 /* The height in each bin is the share of time with a running operation. */
 static void put_area(FILE *out, const struct gpumon_scan *scan, const struct gpumon_scan_row *row)
 {
 	double last = 0;
 
 	fprintf(out,
-		"<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><path d=\"M0 100",
+		"<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
 		scan->bins);
+	if (row->unknown_ns)
+		put_unknown(out, scan, row->unknown_ns);
+	fputs("<path d=\"M0 100", out);
 	for (unsigned int i = 0; i < scan->bins; i++) {
 		double busy = 100.0 * (double)row->busy_ns[i] / (double)scan->bin_ns;
 
@@ -106,6 +128,13 @@ static const struct gpumon_device_row *device_row(const struct gpumon_view *view
 	return NULL;
 }
 
+static void put_percents(FILE *out, const struct gpumon_scan *scan, const uint64_t *ns)
+{
+	for (unsigned int i = 0; i < scan->bins; i++)
+		fprintf(out, "%s%.0f", i ? " " : "",
+			ceil(100.0 * (double)ns[i] / (double)scan->bin_ns));
+}
+
 static void put_row(FILE *out, const struct gpumon_view *view, const struct gpumon_scan_row *row)
 {
 	const struct gpumon_scan *scan = view->scan;
@@ -131,9 +160,11 @@ static void put_row(FILE *out, const struct gpumon_view *view, const struct gpum
 	fputs("</b><em>", out);
 	gpumon_report_percent(out, busy, scan->bin_ns * scan->bins);
 	fputs("</em></span><div class=\"area\" data-busy=\"", out);
-	for (unsigned int i = 0; i < scan->bins; i++)
-		fprintf(out, "%s%.0f", i ? " " : "",
-			ceil(100.0 * (double)row->busy_ns[i] / (double)scan->bin_ns));
+	put_percents(out, scan, row->busy_ns);
+	if (row->unknown_ns) {
+		fputs("\" data-unknown=\"", out);
+		put_percents(out, scan, row->unknown_ns);
+	}
 	fputs("\">", out);
 	put_area(out, scan, row);
 	if (device)
@@ -152,7 +183,7 @@ void gpumon_report_timeline(FILE *out, const struct gpumon_view *view)
 		 "how much of each %s something ran; the longest idling marked%s",
 		 gpumon_text_ns(text, sizeof(text), scan->bin_ns),
 		 gpumon_view_has_windows(view) ?
-			 "; nothing is known of the time outside of the windows" :
+			 "; grey from the top: how much of it was not recorded" :
 			 "");
 	gpumon_report_section(out, "timeline", "Timeline", what);
 	fprintf(out, "<div class=\"timeline\" data-bin=\"%" PRIu64 "\">\n", scan->bin_ns);

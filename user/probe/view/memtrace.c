@@ -17,14 +17,19 @@
 #define FAR_SHARE    5	 /* percent of all sectors that such a line has at least */
 #define SAID_LINES   5
 
-/* Key and value of the map "places". */
+/* As in memtrace.bpf.c. */
+#define KERNELS	   512
+#define LINES	   4096
+#define DIRECTIONS 8
+
+/* Where an access was. */
 struct place {
 	uint64_t line;
 	uint32_t kernel;
-	uint16_t flags;
-	uint16_t sm;
+	uint32_t flags;
 };
 
+/* Value of the map "places". */
 struct traffic {
 	uint64_t accesses; /* of warps */
 	uint64_t bytes;
@@ -85,19 +90,38 @@ static int compare_sectors(const void *a, const void *b)
 	return (one->flags > other->flags) - (one->flags < other->flags);
 }
 
+/* Place of an index of the map. A kernel that has no number of its own is unknown. */
+static struct place place_of(const struct gpumon_probe_run *run, uint32_t index)
+{
+	uint32_t row = index / DIRECTIONS, direction = index % DIRECTIONS;
+	struct place place = { .kernel = row < KERNELS - 1 ? row : UINT32_MAX };
+
+	place.flags = (direction & (GPUMON_PROBE_READ | GPUMON_PROBE_WRITE)) |
+		      (direction & 4 ? GPUMON_PROBE_ASYNC : 0);
+	if (row < KERNELS)
+		return place;
+	place.line = row - KERNELS;
+	place.kernel = run && place.line && place.line <= run->lines_n ?
+			       run->lines[place.line - 1].kernel :
+			       UINT32_MAX;
+	return place;
+}
+
 static int read_device(const struct gpumon_probe_result *result, uint32_t device,
 		       const uint64_t *lines, struct rows *rows)
 {
 	const struct gpumon_probe_map *map = gpumon_probe_result_map(result, "places");
-	const void *image = gpumon_probe_image_of(result, device, map), *key, *value;
-	struct traffic traffic;
+	const void *image = gpumon_probe_image_of(result, device, map);
 	uint32_t lines_n = result->run ? result->run->lines_n : 0;
+	struct traffic traffic;
 	struct place place;
-	uint64_t at = 0, line;
+	uint64_t line;
 
-	while (image && gpumon_probe_hash_next(map, image, &at, &key, &value)) {
-		memcpy(&place, key, sizeof(place));
-		memcpy(&traffic, value, sizeof(traffic));
+	for (uint32_t i = 0; image && i < map->max_entries; i++) {
+		gpumon_probe_read_value(map, result->devices[device].shards, image, i, &traffic);
+		if (!traffic.accesses)
+			continue;
+		place = place_of(result->run, i);
 		line = place.line && place.line <= lines_n ? lines[place.line - 1] : place.line;
 		if (add_place(rows, &place, line, &traffic))
 			return -1;
@@ -275,6 +299,6 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 
 const struct gpumon_probe_view gpumon_probe_view_memtrace = {
 	.tool = "memtrace",
-	.maps = { { "places", GPUMON_PROBE_MAP_HASH, sizeof(struct traffic) } },
+	.maps = { { "places", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(struct traffic) } },
 	.show = show,
 };

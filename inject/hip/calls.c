@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <string.h>
+
+#include "base/handles.h"
+#include "calls.h"
+#include "functions.h"
+#include "operations.h"
+#include "write/intern.h"
+
+/* Bytes before the stream in a launch's arguments. */
+#define STREAM_OF_HOST	 56
+#define STREAM_OF_MODULE 40
+
+/* From this version on hipPeekAtLastError() has the last error, not the last result. */
+#define LAST_ERROR_STAYS 70000000
+
+/* The stream for which there is no graph. */
+#define NULL_STREAM NULL
+
+/**
+ * struct arguments - of a launch of one kernel, as all but the newest functions have them
+ * @kernel: address of its stub, or its handle
+ * @grid: numbers of groups, or of work-items
+ * @local: work-items of a group
+ */
+struct arguments {
+	const void *kernel;
+	uint32_t grid[3];
+	uint32_t local[3];
+};
+
+static _Atomic uint32_t last_correlation;
+
+/* Not while a capture ends: nobody would wait for the operations any more. */
+static _Atomic bool is_accepting;
+
+/* A graph may be captured. */
+static _Atomic bool captures;
+
+/* Names of kernels by their stubs. */
+static struct inject_handles stubs = INJECT_HANDLES;
+
+void inject_hip_calls_accept(bool accept)
+{
+	atomic_store(&is_accepting, accept);
+}
+
+static uint64_t correlation_of(const void *call)
+{
+	uint64_t correlation;
+
+	memcpy(&correlation, call, sizeof(correlation));
+	return correlation;
+}
+
+static uint32_t name_of_stub(struct inject_thread *thread, const void *stub)
+{
+	uint64_t kept = inject_handle_number(&stubs, stub, 0);
+	uint32_t generation = atomic_load(&inject_session.generation), id;
+
+	if (kept >> 32 == generation)
+		return (uint32_t)kept;
+	id = inject_intern_string(thread, inject_hip.hipKernelNameRefByPtr(stub, NULL_STREAM));
+	if (id && inject_string_is_written(id))
+		inject_handle_set(&stubs, stub, 0, (uint64_t)generation << 32 | id);
+	return id;
+}
+
+static void read_arguments(uint8_t where, const struct arguments *arguments,
+			   struct inject_hip_launch *launch)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		launch->local[i] = arguments->local[i];
+		launch->grid[i] = arguments->grid[i];
+		launch->global[i] = (uint64_t)arguments->grid[i] * arguments->local[i];
+		if (where == INJECT_HIP_ARGUMENTS_ITEMS) {
+			launch->global[i] = arguments->grid[i];
+			launch->grid[i] = launch->local[i] ?
+						  (arguments->grid[i] - 1) / launch->local[i] + 1 :
+						  0;
+		}
+	}
+}
+
+/* A handle is looked into, so that it has to be a good one: the launch has succeeded. */
+static uint32_t name_of_kernel(struct inject_thread *thread, uint8_t where, const void *kernel)
+{
+	if (where == INJECT_HIP_ARGUMENTS_UNKNOWN)
+		return 0;
+	if (where == INJECT_HIP_ARGUMENTS_HOST)
+		return name_of_stub(thread, kernel);
+	return inject_intern_string(thread, inject_hip.hipKernelNameRef(kernel));
+}
+
+/* What the call returns is not said, so it is asked for; the program's last error stays as it is. */
+static int result_of_call(void)
+{
+	int result;
+
+	if (inject_hip.version < LAST_ERROR_STAYS)
+		return inject_hip.hipPeekAtLastError();
+	result = inject_hip.hipExtGetLastError();
+	/* Which has set it to success; this sets it to the last error, the same. */
+	if (result)
+		inject_hip.hipPeekAtLastError();
+	return result;
+}
+
+static bool is_captured(const struct inject_hip_function *function, const char *arguments)
+{
+	size_t at = function->arguments == INJECT_HIP_ARGUMENTS_HOST ? STREAM_OF_HOST :
+								       STREAM_OF_MODULE;
+	int status = 0;
+	void *stream;
+
+	if (!atomic_load_explicit(&captures, memory_order_relaxed) ||
+	    function->arguments == INJECT_HIP_ARGUMENTS_UNKNOWN)
+		return false;
+	memcpy(&stream, arguments + at, sizeof(stream));
+	return stream != NULL_STREAM && !inject_hip.hipStreamIsCapturing(stream, &status) && status;
+}
+
+/*
+ * Before the result is asked for: the operation may have ended already, and what is added then would
+ * wait for ever. So the launch is there while it runs, and is taken out if it failed.
+ */
+static void add_launch(struct inject_thread *thread, const struct inject_hip_function *function,
+		       const void *call)
+{
+	const char *arguments = (const char *)call + INJECT_HIP_ARGUMENTS;
+	struct inject_hip_launch launch = {
+		.correlation = correlation_of(call),
+		.begin_ns = thread->call.start_ns,
+		.device = inject_hip.hipGetStreamDeviceId(NULL_STREAM),
+	};
+
+	if (function->arguments != INJECT_HIP_ARGUMENTS_UNKNOWN)
+		read_arguments(function->arguments, (const struct arguments *)arguments, &launch);
+	if (!inject_hip_launch_add(&launch))
+		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, 1);
+}
+
+/* The library has filled the arguments in. */
+static void launch_begins(uint32_t number, void *call)
+{
+	const struct inject_hip_function *function = inject_hip_function(number);
+	struct inject_thread *thread = inject_thread_enter(true);
+	int kept = errno;
+
+	if (thread) {
+		if (thread->call.open && thread->call.correlation == (uint32_t)correlation_of(call))
+			add_launch(thread, function, call);
+		inject_thread_leave(thread);
+	}
+	errno = kept;
+}
+
+static void end_launch(struct inject_thread *thread, const struct inject_hip_function *function,
+		       const void *call, int result)
+{
+	const char *arguments = (const char *)call + INJECT_HIP_ARGUMENTS;
+	uint64_t correlation = correlation_of(call);
+	struct inject_hip_launch launch;
+	const void *kernel;
+	uint32_t name;
+
+	thread->call.is_captured = !result && is_captured(function, arguments);
+	if (result || thread->call.is_captured) {
+		inject_hip_launch_take(correlation, &launch);
+		return;
+	}
+	memcpy(&kernel, arguments, sizeof(kernel));
+	name = name_of_kernel(thread, function->arguments, kernel);
+	if (!(inject_session.record & GPUMON_RECORD_NO_TIMES)) {
+		inject_hip_launch_name(correlation, name);
+	} else if (inject_hip_launch_take(correlation, &launch)) {
+		launch.name = name;
+		inject_hip_operation_untimed(thread, &launch, GPUMON_WORK_UNTIMED);
+	}
+}
+
+static void call_ends(uint32_t number, void *call)
+{
+	const struct inject_hip_function *function = inject_hip_function(number);
+	struct inject_thread *thread = inject_thread_enter(true);
+	uint32_t correlation = (uint32_t)correlation_of(call);
+	int kept = errno, result = 0;
+
+	if (thread) {
+		if (inject_call_ends(thread, correlation)) {
+			uint64_t end_ns = inject_now();
+
+			if (function->class & INJECT_CLASS_LAUNCH)
+				result = result_of_call();
+			if (function->class & INJECT_CLASS_KERNEL)
+				end_launch(thread, function, call, result);
+			inject_call_finish(thread, end_ns, thread->call.context, result);
+			thread->call.context = 0;
+		}
+		inject_thread_leave(thread);
+	} else if (inject_self && inject_self->call.correlation == correlation) {
+		/* The capture has ended; in the next one it is no call. */
+		inject_self->call.open = 0;
+	}
+	errno = kept;
+}
+
+static uint32_t name_id(struct inject_thread *thread, struct inject_hip_function *function)
+{
+	uint32_t string;
+
+	if (inject_kept_string(&function->name_id, &string))
+		return string;
+	return inject_keep_string(thread, &function->name_id, function->name);
+}
+
+static void set_phases(void *call, const struct inject_hip_layout *layout, uint64_t correlation,
+		       bool is_kernel)
+{
+	const inject_hip_phase phases[2] = { is_kernel ? launch_begins : NULL, call_ends };
+
+	memcpy(call, &correlation, sizeof(correlation));
+	memcpy((char *)call + layout->enter, phases, sizeof(phases));
+}
+
+/* Calls of this library come with the thread within, and those of a function that is recorded. */
+static bool is_nested(const struct inject_thread *thread)
+{
+	return thread->ours ||
+	       (thread->call.open && GPUMON_API_OF(thread->call.context) == GPUMON_API_HIP);
+}
+
+static bool is_wanted(uint16_t class)
+{
+	return class & INJECT_CLASS_LAUNCH ? inject_call_is_asked_for(class) :
+					     inject_call_is_wanted(class);
+}
+
+void inject_hip_calls_forked(void)
+{
+	inject_handles_forked(&stubs);
+	atomic_store(&captures, false);
+}
+
+int inject_hip_call_begin(uint32_t number, void *call, const struct inject_hip_layout *layout)
+{
+	struct inject_hip_function *function = inject_hip_function(number);
+	struct inject_thread *thread;
+	int kept = errno, answer = INJECT_HIP_NO;
+	uint32_t id;
+
+	if (!function)
+		return INJECT_HIP_NO;
+	if (function->captures)
+		atomic_store(&captures, true);
+	if (!atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
+	    !atomic_load_explicit(&is_accepting, memory_order_relaxed) ||
+	    !is_wanted(function->class))
+		return INJECT_HIP_NO;
+	thread = inject_thread_enter(false);
+	if (thread) {
+		if (!is_nested(thread)) {
+			id = inject_next_correlation(&last_correlation);
+			inject_call_begin(thread, id, function->class, name_id(thread, function));
+			thread->call.context = INJECT_HIP_ID(0);
+			set_phases(call, layout,
+				   (uint64_t)atomic_load(&inject_session.generation) << 32 | id,
+				   function->class & INJECT_CLASS_KERNEL);
+			answer = INJECT_HIP_YES;
+		}
+		inject_thread_leave(thread);
+	}
+	errno = kept;
+	return answer;
+}

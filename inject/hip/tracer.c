@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "functions.h"
+#include "operations.h"
+#include "tracer.h"
+#include "write/library_code.h"
+
+/* A record of these addresses is none: newer versions say so that one will come. */
+#define NO_RECORD 4096u
+
+/* Before 5.4 there is another interface. Sizes by the headers of each version. */
+static const struct inject_hip_layout layouts[] = {
+	{ 504, 508, 856 },
+	{ 600, 605, 1536 },
+	{ 700, 703, 1536 },
+};
+
+struct inject_hip inject_hip;
+
+/* By the first call of the program. */
+static enum {
+	NOT_YET,
+	TRACED,
+	NO_FUNCTIONS,
+	UNKNOWN_VERSION,
+} state;
+
+static const struct inject_hip_layout *layout;
+static void (*tell_first_call)(void);
+
+/* Calls wait for the first one; its own calls, by the thread's number, do not. */
+static pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool is_entered;
+static _Atomic pid_t entering_thread;
+
+static int find_path(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)size;
+	if (!strstr(info->dlpi_name, "/libamdhip64"))
+		return 0;
+	snprintf(argument, PATH_MAX, "%s", info->dlpi_name);
+	return 1;
+}
+
+/* Of any version, wherever it was found. Looks at what is loaded, not at files. Never closed. */
+static void *find_library(void)
+{
+	static void *library;
+	char path[PATH_MAX];
+
+	if (!library && dl_iterate_phdr(find_path, path))
+		library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+	return library;
+}
+
+void *inject_hip_symbol(const char *name)
+{
+	void *library = find_library();
+
+	return library ? dlsym(library, name) : NULL;
+}
+
+static bool find_functions(void)
+{
+	bool all = true;
+
+#define FIND(type, name, arguments)                                       \
+	inject_hip.name = __extension__(void *) inject_hip_symbol(#name); \
+	all &= inject_hip.name != NULL;
+	INJECT_HIP_CALLED(FIND)
+#undef FIND
+	inject_hip.hipExtGetLastError = __extension__(void *)
+		inject_hip_symbol("hipExtGetLastError");
+	return all;
+}
+
+static const struct inject_hip_layout *find_layout(void)
+{
+	unsigned int version, i;
+
+	if (inject_hip.hipRuntimeGetVersion(&inject_hip.version) || inject_hip.version < 0)
+		return NULL;
+	version = (unsigned int)inject_hip.version / 100000;
+	if (version >= 700 && !inject_hip.hipExtGetLastError)
+		return NULL;
+	for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (version >= layouts[i].version && version < layouts[i].before)
+			return &layouts[i];
+	return NULL;
+}
+
+static void enter(void)
+{
+	layout = find_layout();
+	if (layout)
+		inject_hip_functions_find();
+	else
+		inject_hip.hipRegisterTracerCallback(NULL);
+	state = layout ? TRACED : UNKNOWN_VERSION;
+	tell_first_call();
+}
+
+static pid_t thread_number(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+/* False: the call is one of this library. */
+static bool enter_once(void)
+{
+	if (INJECT_LIKELY(atomic_load_explicit(&is_entered, memory_order_acquire)))
+		return true;
+	if (atomic_load(&entering_thread) == thread_number())
+		return false;
+	pthread_mutex_lock(&entering);
+	if (!atomic_load(&is_entered)) {
+		atomic_store(&entering_thread, thread_number());
+		enter();
+		atomic_store(&entering_thread, 0);
+		atomic_store_explicit(&is_entered, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&entering);
+	return true;
+}
+
+static int traced(uint32_t domain, uint32_t number, void *data)
+{
+	if (domain == INJECT_HIP_DOMAIN_CALL)
+		return enter_once() && layout ? inject_hip_call_begin(number, data, layout) :
+						INJECT_HIP_NO;
+	if (domain != INJECT_HIP_DOMAIN_OPERATION ||
+	    !atomic_load_explicit(&is_entered, memory_order_acquire) || !layout)
+		return INJECT_HIP_NO;
+	if (!data)
+		return inject_hip_operation_is_wanted(number) ? INJECT_HIP_YES : INJECT_HIP_NO;
+	if ((uintptr_t)data >= NO_RECORD && inject_hip_operation_is_wanted(number))
+		inject_hip_operation_ended(data);
+	return INJECT_HIP_YES;
+}
+
+void inject_hip_trace(void (*first_call)(void))
+{
+	static _Atomic bool is_registered;
+
+	if (atomic_load(&is_registered) || !find_library() || atomic_exchange(&is_registered, true))
+		return;
+	tell_first_call = first_call;
+	if (find_functions())
+		inject_hip.hipRegisterTracerCallback(traced);
+	else
+		state = NO_FUNCTIONS;
+	if (state == NO_FUNCTIONS)
+		tell_first_call();
+}
+
+bool inject_hip_is_traced(const char **why)
+{
+	static char text[128];
+
+	if (state == NO_FUNCTIONS)
+		*why = "HIP is not recorded: its library has no tracer (5.4 and newer have)";
+	if (state == UNKNOWN_VERSION) {
+		snprintf(
+			text, sizeof(text),
+			"HIP is not recorded: how version %d.%d of its library is traced is not known (5.4 to 5.7, 6.0 to 6.4 and 7.0 to 7.2 are)",
+			inject_hip.version / 10000000, inject_hip.version / 100000 % 100);
+		*why = text;
+	}
+	return state == TRACED;
+}
+
+unsigned int inject_hip_code(struct inject_code *code, unsigned int room)
+{
+	return room && state == TRACED &&
+	       inject_library_code(__extension__(void *) inject_hip.hipRuntimeGetVersion, code);
+}

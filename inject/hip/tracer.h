@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The library's tracer, which has one callback for the whole process. */
+#ifndef GPUMON_INJECT_HIP_TRACER_H
+#define GPUMON_INJECT_HIP_TRACER_H
+
+#include "hip.h"
+
+/**
+ * inject_hip_trace - have the library call back, if it is loaded
+ * @first_call: called once, from within the program's first call of the API
+ *
+ * Does not initialise HIP. Does nothing where that was done before.
+ */
+void inject_hip_trace(void (*first_call)(void));
+
+/* A function of the library; NULL: it is not loaded, or has none of that name. */
+void *inject_hip_symbol(const char *name);
+
+/* After the first call: false, with @why, where nothing can be recorded. */
+bool inject_hip_is_traced(const char **why);
+
+/* Where the library's code is. */
+unsigned int inject_hip_code(struct inject_code *code, unsigned int room);
+
+#endif /* GPUMON_INJECT_HIP_TRACER_H */

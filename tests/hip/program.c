@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * A program that uses HIP, with its kernels registered as a compiler has it done. "did NAME COUNT BYTES"
+ * are the calls that succeeded, "failed NAME COUNT" those that did not.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hip.h"
+
+#define THREADS 8
+#define BYTES	1024u
+
+static const struct {
+	const char *name;
+} names[] = {
+	{ "hipLaunchKernel" },
+	{ "hipLaunchCooperativeKernel" },
+	{ "hipModuleLaunchKernel" },
+	{ "hipExtModuleLaunchKernel" },
+	{ "hipMemcpy" },
+	{ "hipMemcpyAsync" },
+	{ "hipMemset" },
+	{ "hipMemsetAsync" },
+	{ "hipGraphLaunch" },
+};
+
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+static struct {
+	unsigned long good, bad, bytes;
+} counts[NAMES];
+
+/* The addresses of these are the program's names of kernels. */
+static char add_stub, scale_stub;
+static void *stream, *function;
+static char memory[BYTES];
+static const struct size grid = { 7, 2, 1 }, block = { 32, 3, 1 };
+
+static __attribute__((constructor)) void register_kernels(void)
+{
+	static const char binary[64];
+	void **modules = __hipRegisterFatBinary(binary);
+
+	__hipRegisterFunction(modules, &add_stub, "_Z3addPf", "_Z3addPf", ~0u, NULL, NULL, NULL,
+			      NULL, NULL);
+	__hipRegisterFunction(modules, &scale_stub, "_Z5scalePf", "_Z5scalePf", ~0u, NULL, NULL,
+			      NULL, NULL, NULL);
+}
+
+static void account(const char *name, int result, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < NAMES; i++) {
+		if (strcmp(names[i].name, name))
+			continue;
+		__atomic_fetch_add(result ? &counts[i].bad : &counts[i].good, 1, __ATOMIC_RELAXED);
+		if (!result)
+			__atomic_fetch_add(&counts[i].bytes, bytes, __ATOMIC_RELAXED);
+	}
+}
+
+#define CALL(name, bytes, ...) account(#name, name(__VA_ARGS__), bytes)
+
+static __attribute__((noinline)) void launch_add(void *on)
+{
+	CALL(hipLaunchKernel, 0, &add_stub, grid, block, NULL, 0, on);
+}
+
+static __attribute__((noinline)) void every_call(void)
+{
+	launch_add(NULL);
+	CALL(hipLaunchCooperativeKernel, 0, &scale_stub, grid, block, NULL, 0, stream);
+	CALL(hipModuleLaunchKernel, 0, function, 7, 2, 1, 32, 3, 1, 0, stream, NULL, NULL);
+	if (hipExtModuleLaunchKernel)
+		CALL(hipExtModuleLaunchKernel, 0, function, 224, 6, 1, 32, 3, 1, 0, stream, NULL,
+		     NULL, NULL, NULL, 0);
+	CALL(hipMemcpy, BYTES, memory, memory, BYTES, TO_DEVICE);
+	CALL(hipMemcpyAsync, BYTES / 2, memory, memory, BYTES / 2, FROM_DEVICE, stream);
+	CALL(hipMemset, BYTES, memory, 3, BYTES);
+	CALL(hipMemsetAsync, BYTES / 4, memory, 3, BYTES / 4, stream);
+	hipStreamSynchronize(stream);
+}
+
+static __attribute__((noinline)) void mode_calls(int count)
+{
+	while (count--)
+		every_call();
+	hipDeviceSynchronize();
+}
+
+static void *launch_many(void *argument)
+{
+	int count = *(const int *)argument;
+
+	while (count--)
+		launch_add(NULL);
+	return NULL;
+}
+
+static void mode_threads(int count)
+{
+	pthread_t threads[THREADS];
+	size_t i;
+
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, launch_many, &count);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	hipDeviceSynchronize();
+}
+
+/* Two launches go into a graph, which is launched; a third does not. */
+static void mode_graph(int count)
+{
+	void *graph = NULL, *executable = NULL;
+
+	hipStreamBeginCapture(stream, 0);
+	hipLaunchKernel(&add_stub, grid, block, NULL, 0, stream);
+	hipLaunchKernel(&scale_stub, grid, block, NULL, 0, stream);
+	launch_add(NULL);
+	hipStreamEndCapture(stream, &graph);
+	hipGraphInstantiate(&executable, graph, NULL, NULL, 0);
+	while (count--)
+		CALL(hipGraphLaunch, 0, executable, stream);
+	hipDeviceSynchronize();
+}
+
+/* What a program that looks at its errors sees. A kernel that there is not makes a launch fail. */
+static void mode_errors(int count)
+{
+	int (*newer)(void) = __extension__(void *) dlsym(RTLD_DEFAULT, "hipExtGetLastError");
+	int result, i;
+
+	for (i = 0; i < count; i++) {
+		result = hipLaunchKernel(memory, grid, block, NULL, 0, NULL);
+		printf("launch %d last %d ", result,
+		       newer && i % 2 ? newer() : hipPeekAtLastError());
+		launch_add(NULL);
+		printf("after a good one %d ", hipPeekAtLastError());
+		hipMemcpy(NULL, NULL, 4, TO_DEVICE);
+		printf("copy %d ", hipGetLastError());
+		printf("then %d\n", newer ? newer() : hipGetLastError());
+	}
+	hipDeviceSynchronize();
+}
+
+static void mode_fork(int count)
+{
+	pid_t child;
+
+	mode_calls(count);
+	child = fork();
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	mode_calls(count);
+}
+
+static void mode_kill(int count)
+{
+	while (count--)
+		launch_add(NULL);
+	fflush(NULL);
+	raise(SIGKILL);
+}
+
+/* For so many ms; says how many kernels that were. */
+static void mode_for(int count)
+{
+	struct timespec begin, now;
+	unsigned long launched = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		launch_add(NULL);
+		hipDeviceSynchronize();
+		launched++;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+		 count);
+	printf("launched %lu\n", launched);
+}
+
+static void mode_until_killed(int count)
+{
+	(void)count;
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		launch_add(NULL);
+		hipDeviceSynchronize();
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*run)(int count);
+} modes[] = {
+	{ "calls", mode_calls },   { "threads", mode_threads },
+	{ "graph", mode_graph },   { "fork", mode_fork },
+	{ "errors", mode_errors }, { "kill", mode_kill },
+	{ "for", mode_for },	   { "until-killed", mode_until_killed },
+};
+
+int main(int argc, char **argv)
+{
+	int devices = 0;
+	size_t i;
+
+	hipGetDeviceCount(&devices);
+	hipStreamCreate(&stream);
+	hipModuleGetFunction(&function, NULL, "_Z6modulePf");
+	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (strcmp(argv[1], modes[i].name) == 0)
+			modes[i].run(argc > 2 ? atoi(argv[2]) : 1);
+	for (i = 0; i < NAMES; i++) {
+		if (counts[i].good)
+			printf("did %s %lu %lu\n", names[i].name, counts[i].good, counts[i].bytes);
+		if (counts[i].bad)
+			printf("failed %s %lu\n", names[i].name, counts[i].bad);
+	}
+	return 0;
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Calls of the program, and which versions of the library are known."""
+import collections
+import os
+
+import capture
+from capture import LAUNCH_FAILED, check, contains, equal
+from recorded import Recorded, bare
+
+
+def test_failed():
+    """launches that fail are said to have; the program sees the errors that it sees without a recorder"""
+    for version in (507, 604, 700):
+        run = Recorded("errors", 4, version=version)
+        equal(run.output, bare("errors", 4, version=version).stdout, "what the program sees")
+        results = collections.Counter((run.text(launch.function), launch.result, launch.flags & LAUNCH_FAILED)
+                                      for launch in run["launch"])
+        equal(results, {("hipLaunchKernel", 98, 16): 4, ("hipLaunchKernel", 0, 0): 4, ("hipMemcpy", 1, 16): 4},
+              f"results of {version}")
+        equal(len(run["kernel"]), 4, "kernels")
+
+
+def test_versions():
+    """known ones are recorded, by both layouts; others are left alone, and the summary says so"""
+    for version in (504, 507, 600, 604, 700, 702):
+        Recorded("calls", 1, version=version).equals_account()
+    for version in (503, 508, 605, 703, 800):
+        run = Recorded("calls", 1, version=version)
+        equal(run.output, bare("calls", 1, version=version).stdout, "output")
+        equal((run["launch"], run["kernel"]), ([], []), "records")
+        line, = [line for line in run.done.stderr.splitlines() if "HIP is not recorded" in line]
+        contains(line, f"version {version // 100}.{version % 100} of its library", "line")
+        contains(run.summary(), "HIP is not recorded", "summary")
+
+
+def test_other_calls():
+    """--api and --sync: waits and all other calls of the program, and none of this library"""
+    run = Recorded("calls", 2, options=["--api", "--sync"])
+    calls = collections.Counter(run.text(call.function) for call in run["call"])
+    equal(calls, {"hipStreamSynchronize": 2, "hipDeviceSynchronize": 1, "hipStreamCreate": 1, "hipGetDeviceCount": 1}, "calls")
+    check(all(call.stack for call in run["call"] if "Synchronize" in run.text(call.function)), "a wait without a stack")
+
+
+def test_loaded_late():
+    """a library that is loaded by one that is loaded by the program, as in Python"""
+    run = Recorded("calls", 2, program=[os.path.join(capture.objects, "late")],
+                   HIP_TEST_PROGRAM=os.path.join(capture.objects, "libprogram.so"))
+    run.equals_account().equal_times()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Debian 13: two loaders, pocl 6.0 and rusticl (Mesa 25.0, on llvmpipe)."""
+import os
+import pathlib
+import re
+import subprocess
+
+import capture
+from capture import LIMIT, Capture, Skip, check, equal
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCRIPT = str(HERE / "newer-drivers")
+
+
+def prepare():
+    if os.environ.get("SANITIZE"):
+        raise Skip("a sanitizer's library does not run with another C library")
+    done = subprocess.run([SCRIPT, "prepare"], stdout=subprocess.PIPE, text=True, check=False, timeout=LIMIT * 3)
+    if done.returncode == 77:
+        raise Skip(done.stdout.strip())
+    equal(done.returncode, 0, "status of newer-drivers")
+
+
+def variables(driver):
+    return {"POCL_CACHE_DIR": f"{capture.objects}/cache-{driver}", "GPUMON_CACHE": os.environ.get("GPUMON_CACHE", ""),
+            "HOME": os.environ.get("HOME", "/root")}
+
+
+def within_root(loader, driver, name):
+    return [SCRIPT, "run", loader, driver, str(capture.objects), f"{capture.objects}/{name}"]
+
+
+def bare(loader, driver, name, *words):
+    return subprocess.run([*within_root(loader, driver, name), *words], stdout=subprocess.PIPE, text=True, check=True,
+                          stderr=subprocess.DEVNULL, timeout=LIMIT, env=capture.environment(**variables(driver))).stdout
+
+
+def recorded(loader, driver, name, *words, options=()):
+    return Capture(*words, program=within_root(loader, driver, name), options=["--run-as", "root", *options],
+                   **variables(driver))
+
+
+def with_driver(loader, driver):
+    prepare()
+    for words, count in ((("commands", "2"), None), (("threads", "100"), 800), (("queue-each", "50"), None),
+                         (("out-of-order", "3"), None), (("sub-devices", "3"), None)):
+        # rusticl divides no device.
+        if (driver, words[0]) == ("rusticl", "sub-devices"):
+            continue
+        run = recorded(loader, driver, "program", *words).equals_account().all_have_stacks()
+        check(run.works() and all(work.start_ns for work in run.works()), f"{words}: no work, or work without times")
+        run.all_have_times()
+        equal(len(run["kernel"]) if count else None, count, f"kernels of {words}")
+        equal({clock.source for clock in run["clock"]} <= {1, 2}, True, f"clocks {run['clock']}")
+    want = bare(loader, driver, "asks").splitlines()
+    got = recorded(loader, driver, "asks").output.splitlines()
+    # rusticl gives zeroes where the standard has no times; with the layer, the answer is the standard's.
+    wrong = [pair for pair in zip(got, want) if pair[0] != pair[1]]
+    equal([pair for pair in wrong if driver != "rusticl" or not re.search(r": -7\b", pair[0])], [], "answers")
+    equal(len(got), len(want), "answers")
+    check(len(want) > 500, f"{len(want)} answers")
+
+
+def test_newer_ocl_icd_pocl():
+    """ocl-icd 2.3.3 and pocl 6.0: counts, stacks, times; answers as without the layer"""
+    with_driver("ocl-icd", "pocl")
+
+
+def test_newer_ocl_icd_rusticl():
+    """ocl-icd 2.3.3 and rusticl"""
+    with_driver("ocl-icd", "rusticl")
+
+
+def test_newer_khronos_pocl():
+    """Khronos's loader and pocl 6.0"""
+    with_driver("khronos", "pocl")
+
+
+def test_newer_khronos_rusticl():
+    """Khronos's loader and rusticl"""
+    with_driver("khronos", "rusticl")
