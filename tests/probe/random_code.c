@@ -13,9 +13,16 @@
 #define FUNCTIONS 2
 
 const struct gpumon_probe_map random_maps[2] = {
-	{ "result", GPUMON_PROBE_MAP_DATA, BPF_MAP_TYPE_ARRAY, 0, RANDOM_RESULT_BYTES, 1, false,
-	  NULL },
-	{ "data", GPUMON_PROBE_MAP_DATA, BPF_MAP_TYPE_ARRAY, 0, RANDOM_DATA_BYTES, 1, false, NULL },
+	{ .name = "result",
+	  .kind = GPUMON_PROBE_MAP_DATA,
+	  .type = BPF_MAP_TYPE_ARRAY,
+	  .value_size = RANDOM_RESULT_BYTES,
+	  .max_entries = 1 },
+	{ .name = "data",
+	  .kind = GPUMON_PROBE_MAP_DATA,
+	  .type = BPF_MAP_TYPE_ARRAY,
+	  .value_size = RANDOM_DATA_BYTES,
+	  .max_entries = 1 },
 };
 
 static uint32_t draw(struct random_code *program, uint32_t below)

@@ -88,6 +88,12 @@ struct {
 	__uint(value_size, 16);
 } sizes SEC(".maps");
 
+/* Global variables. */
+__u64 total;
+static __s32 difference[2];
+struct with_bits bits_in_data;
+__u64 given = 7;
+
 #define USE(name) bpf_map_delete_elem(&name, key)
 
 SEC("gpu/entry")
@@ -103,5 +109,9 @@ int use_all(void *ctx)
 	USE(wides);
 	USE(deeps);
 	USE(sizes);
+	total++;
+	difference[bpf_get_sm_id() & 1]--;
+	bits_in_data.high++;
+	given++;
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* What is in keys and values, by the object's types. */
 #include "common.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sample.h"
@@ -76,6 +77,60 @@ static void other_types_have_none(void **state)
 	sample_clear(&sample);
 }
 
+/* By their symbols; clang may put them in any order. */
+static uint32_t offset_of(const struct gpumon_probe_map *map, const char *name, uint8_t size,
+			  bool is_signed)
+{
+	for (uint32_t i = 0; i < map->value_fields.n; i++) {
+		const struct gpumon_probe_field *field = &map->value_fields.fields[i];
+
+		if (strcmp(field->name, name) != 0)
+			continue;
+		assert_int_equal(field->size, size);
+		assert_int_equal(field->is_signed, is_signed);
+		return field->offset;
+	}
+	fail_msg("no variable %s in %s", name, map->name);
+	return 0;
+}
+
+static void variables_are_shown(void **state)
+{
+	struct gpumon_probe_map *map;
+	struct sample sample;
+	uint8_t *memory;
+	char *text;
+
+	(void)state;
+	sample_init(&sample);
+	sample_tool(&sample, "fields");
+	map = &sample.maps[sample_find(&sample, ".data")];
+	assert_int_equal(offset_of(map, "given", 8, false), 0);
+	assert_int_equal(map->value_fields.n, 1);
+	map = &sample.maps[sample_find(&sample, ".bss")];
+	/* Bits have no name. */
+	assert_int_equal(map->value_fields.n, 3);
+	sample_device(&sample, 1);
+	memory = sample.images[0][map - sample.maps];
+	*(uint64_t *)(memory + offset_of(map, "total", 8, false)) = 1234567;
+	*(int32_t *)(memory + offset_of(map, "difference[1]", 4, true)) = -5;
+	assert_int_equal(offset_of(map, "difference[1]", 4, true),
+			 offset_of(map, "difference[0]", 4, true) + 4);
+	text = sample_print(&sample, false);
+	assert_in(text, "\ntotal         1,234,567\n");
+	assert_in(text, "\ndifference[1]        -5\n");
+	assert_not_in(text, "difference[0]");
+	assert_not_in(text, "\n+");
+	free(text);
+	/* Where no variable is. */
+	for (uint32_t at = 0; at < map->value_size; at++)
+		memory[at] = 1;
+	text = sample_print(&sample, false);
+	assert_in(text, "\n+");
+	free(text);
+	sample_clear(&sample);
+}
+
 static void tools_have_fields(void **state)
 {
 	static const struct expected place[] = { { "line", 0, 8, false },
@@ -102,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_have_names),
 		cmocka_unit_test(other_types_have_none),
+		cmocka_unit_test(variables_are_shown),
 		cmocka_unit_test(tools_have_fields),
 	};
 

@@ -312,8 +312,8 @@ static void threads_and_data(void **state)
 			"     1    2\n");
 	assert_in(text, "\n… and 76 more, see --json\n");
 	assert_in(text, ".bss\n"
-			"OFFSET VALUE\n"
-			"     8    77\n");
+			"VARIABLE VALUE\n"
+			"+8          77\n");
 	assert_not_in(text, ".rodata");
 	free(text);
 	sample_clear(&sample);

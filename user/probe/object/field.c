@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <elf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "probe/object/field.h"
@@ -98,20 +100,66 @@ static bool walk_type(struct walk *walk, uint32_t id, uint64_t offset, const cha
 	return false;
 }
 
+static int keep_fields(const struct walk *walk, struct gpumon_probe_fields *fields)
+{
+	struct gpumon_probe_field *copy;
+
+	*fields = (struct gpumon_probe_fields){ 0 };
+	if (!walk->n)
+		return walk->no_memory ? -1 : 0;
+	copy = gpumon_pool_zalloc(walk->pool, walk->n * sizeof(*copy));
+	if (!copy)
+		return -1;
+	memcpy(copy, walk->fields, walk->n * sizeof(*copy));
+	fields->fields = copy;
+	fields->n = walk->n;
+	return 0;
+}
+
 int gpumon_probe_fields_read(const struct btf *btf, uint32_t id, uint32_t size,
 			     struct gpumon_pool *pool, struct gpumon_probe_fields *fields)
 {
 	struct walk walk = { .btf = btf, .pool = pool, .size = size };
-	struct gpumon_probe_field *copy;
 
-	*fields = (struct gpumon_probe_fields){ 0 };
-	if (!walk_type(&walk, id, 0, "", 0) || !walk.n)
-		return walk.no_memory ? -1 : 0;
-	copy = gpumon_pool_zalloc(pool, walk.n * sizeof(*copy));
-	if (!copy)
-		return -1;
-	memcpy(copy, walk.fields, walk.n * sizeof(*copy));
-	fields->fields = copy;
-	fields->n = walk.n;
-	return 0;
+	if (!walk_type(&walk, id, 0, "", 0))
+		walk.n = 0;
+	return keep_fields(&walk, fields);
+}
+
+static void walk_variable(struct walk *walk, const struct gpumon_probe_symbol *symbol)
+{
+	int32_t id = btf__find_by_name_kind(walk->btf, symbol->name, BTF_KIND_VAR);
+	const struct btf_type *variable = id < 0 ? NULL : btf__type_by_id(walk->btf, (uint32_t)id);
+	uint32_t before = walk->n;
+
+	walk->steps = 0;
+	if (!variable || !walk_type(walk, variable->type, symbol->value, symbol->name, 0))
+		walk->n = before;
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+	const struct gpumon_probe_field *one = a, *other = b;
+
+	return (one->offset > other->offset) - (one->offset < other->offset);
+}
+
+int gpumon_probe_fields_of_data(const struct gpumon_probe_image *image, const struct btf *btf,
+				uint32_t section, struct gpumon_probe_fields *fields)
+{
+	struct walk walk = { .btf = btf, .pool = image->pool };
+	const struct gpumon_probe_symbol *symbol;
+	uint32_t looked = 0;
+
+	walk.size = (uint32_t)image->sections[section].size;
+	/* Each look at a name takes a search of all types. */
+	for (uint32_t i = 0; btf && i < image->symbols_n && looked < MAX_STEPS; i++) {
+		symbol = &image->symbols[i];
+		if (symbol->section != section || symbol->type != STT_OBJECT)
+			continue;
+		looked++;
+		walk_variable(&walk, symbol);
+	}
+	qsort(walk.fields, walk.n, sizeof(walk.fields[0]), compare_offsets);
+	return keep_fields(&walk, fields);
 }

@@ -7,6 +7,7 @@
 
 #include "base/pool.h"
 #include "probe/model/program.h"
+#include "probe/object/image.h"
 
 #define GPUMON_PROBE_MAX_FIELDS 32 /* of a type: more are not shown one by one */
 
@@ -22,5 +23,17 @@
  */
 int gpumon_probe_fields_read(const struct btf *btf, uint32_t id, uint32_t size,
 			     struct gpumon_pool *pool, struct gpumon_probe_fields *fields);
+
+/**
+ * gpumon_probe_fields_of_data - find the global variables in a section
+ * @image: object file
+ * @btf: its types, or NULL: none are found
+ * @section: index of .data, .bss or .rodata
+ * @fields: out. Variables that have other things than whole numbers are left out
+ *
+ * Return: 0, or -1 without memory.
+ */
+int gpumon_probe_fields_of_data(const struct gpumon_probe_image *image, const struct btf *btf,
+				uint32_t section, struct gpumon_probe_fields *fields);
 
 #endif /* GPUMON_PROBE_FIELD_H */

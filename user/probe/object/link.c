@@ -4,6 +4,7 @@
 
 #include "probe/model/refuse.h"
 #include "probe/object/flatten.h"
+#include "probe/object/field.h"
 #include "probe/object/link.h"
 #include "probe/object/map.h"
 
@@ -222,6 +223,9 @@ static int refer_to_data(struct link *link, uint32_t at, uint32_t section, uint6
 		if (gpumon_probe_map_of_data(linker->image, &linker->image->sections[section],
 					     &linker->maps[number], link->err))
 			return -1;
+		if (gpumon_probe_fields_of_data(linker->image, linker->btf, section,
+						&linker->maps[number].value_fields))
+			return gpumon_probe_image_no_memory(linker->image, link->err);
 		linker->maps_n++;
 	}
 	insn[0].src_reg = BPF_PSEUDO_MAP_IDX_VALUE;

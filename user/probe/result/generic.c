@@ -149,39 +149,14 @@ static void show_ring(struct rows *rows)
 								     GPUMON_PROBE_JSON_ROWS));
 }
 
-/* Global variables have no names here: words that are not zero. The memory ends with a whole one. */
-static void show_data(struct rows *rows)
-{
-	const struct gpumon_probe_result *result = rows->names->result;
-	const struct gpumon_probe_map *map = rows->map;
-	const uint8_t *image;
-	uint32_t size;
-
-	if (map->read_only)
-		return;
-	gpumon_probe_columns_index(&rows->key, "offset");
-	gpumon_probe_columns_init(&rows->value, &(struct gpumon_probe_fields){ 0 },
-				  sizeof(uint64_t), "value", false);
-	begin_table(rows);
-	for (uint32_t device = 0; device < result->devices_n; device++) {
-		image = gpumon_probe_image_of(result, device, map);
-		for (uint32_t i = 0; image && i < map->value_size; i += sizeof(uint64_t)) {
-			size = map->value_size - i < 8 ? map->value_size - i : 8;
-			if (!is_zero(image + i, size))
-				add_row(rows, device, &i, image + i, sizeof(uint64_t));
-		}
-	}
-}
-
 void gpumon_probe_generic_map(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
 			      const struct gpumon_probe_map *map, bool people)
 {
 	struct rows rows = { .sheet = sheet, .names = names, .map = map, .people = people };
 
 	gpumon_probe_words_of(map->name, &rows.words);
-	if (map->kind != GPUMON_PROBE_MAP_DATA)
-		gpumon_probe_columns_init(&rows.value, &map->value_fields, map->value_size,
-					  rows.words.value, false);
+	gpumon_probe_columns_init(&rows.value, &map->value_fields, map->value_size,
+				  rows.words.value, false);
 	switch (map->kind) {
 	case GPUMON_PROBE_MAP_HASH:
 		show_hash(&rows);
@@ -193,7 +168,7 @@ void gpumon_probe_generic_map(struct gpumon_sheet *sheet, struct gpumon_probe_na
 		show_ring(&rows);
 		break;
 	case GPUMON_PROBE_MAP_DATA:
-		show_data(&rows);
+		gpumon_probe_generic_data(sheet, names, map, people);
 		break;
 	case GPUMON_PROBE_MAP_THREAD_ARRAY:
 		gpumon_probe_generic_threads(sheet, names, map);

@@ -12,4 +12,8 @@ void gpumon_probe_generic_histogram(struct gpumon_sheet *sheet, struct gpumon_pr
 void gpumon_probe_generic_threads(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
 				  const struct gpumon_probe_map *map);
 
+/* Global variables that are not 0. */
+void gpumon_probe_generic_data(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+			       const struct gpumon_probe_map *map, bool people);
+
 #endif /* GPUMON_PROBE_GENERIC_INNER_H */

@@ -5,7 +5,7 @@
 #include "tools.h"
 
 #define NAMES_BYTES 256
-#define NAME_MOST  32 /* letters of a name that are compared; no tool has as many */
+#define NAME_MOST   32 /* letters of a name that are compared; no tool has as many */
 #define NEAR	    3  /* letters that may be wrong, missing or too many */
 
 #ifdef GPUMON_BPF
