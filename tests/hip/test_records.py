@@ -75,6 +75,9 @@ def test_unfinished():
     equal({work.flags for work in run.works()}, {UNFINISHED}, "flags")
     equal(collections.Counter(run.text(kernel.name) for kernel in run["kernel"]),
           {"_Z3addPf": 2, "_Z5scalePf": 2, "_Z6modulePf": 4}, "names")
+    # More than there is room for at first.
+    run = Recorded("threads", 400, HIP_TEST_FAULT="silent")
+    equal((len(run["kernel"]), {work.flags for work in run["kernel"]}, run["loss"]), (3200, {UNFINISHED}, []), "many")
 
 
 def test_nonsense():
