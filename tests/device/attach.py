@@ -104,10 +104,13 @@ class Recorder:
         self.errors = []
         self.bytes = self.cpu_ns = 0
 
-    def begun(self):
-        """The library has written the beginning of the capture, or of the ring."""
-        return any(os.path.getsize(path) for name in ("process-*.records", ".ring/*")
-                   for path in glob.glob(os.path.join(self.folder, name)))
+    def channels(self):
+        """
+        Inodes of the channels that the library has mapped. The files do not say whether it records:
+        a ring has none before the first record.
+        """
+        with open(f"/proc/{self.pid}/maps", encoding="utf-8") as file:
+            return {line.split()[4] for line in file if "memfd:gpumon-channel" in line}
 
     def written(self):
         """Files of records: of the capture, or of the last one of a ring."""
@@ -116,16 +119,19 @@ class Recorder:
 
     def __enter__(self):
         shutil.rmtree(self.folder, ignore_errors=True)
+        before = self.channels()
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(
             [GPUMON, "record", "-o", self.folder, "--no-driver", "--no-names", *self.options,
              "-p", str(self.pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True, env=environment(False))
         until = time.monotonic() + 30
-        while not self.begun():
+        while not self.channels() - before:
             if self.process.poll() is not None or time.monotonic() > until:
+                late = self.process.poll() is None
                 self.process.kill()
-                raise RuntimeError(f"record -p: {self.process.stderr.read()[-300:]}")
+                raise RuntimeError(f"record -p: {'nothing recorded after 30 s ' if late else ''}"
+                                   f"{self.process.stderr.read()[-300:]}")
             time.sleep(0.01)
         return self
 
