@@ -115,7 +115,7 @@ static int64_t update(struct reference *reference, uint32_t number, const void *
 	return 0;
 }
 
-static int64_t delete (struct reference *reference, uint32_t number, const void *key)
+static int64_t delete_key(struct reference *reference, uint32_t number, const void *key)
 {
 	int64_t entry = find_entry(reference, number, key);
 
@@ -313,7 +313,7 @@ static int call(struct run *run, const struct gpumon_probe_step *step)
 		regs[0] = update(reference, map, key, (const void *)(uintptr_t)regs[3], regs[4]);
 		break;
 	case BPF_FUNC_map_delete_elem:
-		regs[0] = delete (reference, map, key);
+		regs[0] = delete_key(reference, map, key);
 		break;
 	default:
 		return fail(run, "helper", step->imm);
