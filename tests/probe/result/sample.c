@@ -133,6 +133,7 @@ void *sample_at(struct sample *sample, uint32_t device, uint32_t map, uint32_t s
 	const struct gpumon_probe_map *of = &sample->maps[map];
 
 	assert_true(index < of->max_entries);
+	assert_true(shard < sample->devices[device].shards);
 	return (uint8_t *)sample->images[device][map] + shard * gpumon_probe_shard_bytes(of) +
 	       index * gpumon_probe_value_bytes(of);
 }

@@ -133,17 +133,17 @@ static void variables_are_shown(void **state)
 
 static void tools_have_fields(void **state)
 {
-	static const struct expected place[] = { { "line", 0, 8, false },
-						 { "kernel", 8, 4, false },
-						 { "flags", 12, 2, false },
-						 { "sm", 14, 2, false } };
+	static const struct expected traffic[] = { { "accesses", 0, 8, false },
+						   { "bytes", 8, 8, false },
+						   { "sectors", 16, 8, false } };
 	static const struct expected start[] = { { "kernel", 0, 8, false }, { "ns", 8, 8, false } };
 	struct sample sample;
 
 	(void)state;
 	sample_init(&sample);
 	sample_tool(&sample, "memtrace");
-	check_fields(&sample.maps[sample_find(&sample, "places")].key_fields, place, COUNT(place));
+	check_fields(&sample.maps[sample_find(&sample, "places")].value_fields, traffic,
+		     COUNT(traffic));
 	sample_clear(&sample);
 	sample_init(&sample);
 	sample_tool(&sample, "launchlate");

@@ -464,7 +464,8 @@ struct place {
 static void access_memory(struct sample *sample, uint32_t device, struct place place,
 			  uint64_t accesses, uint64_t bytes, uint64_t sectors)
 {
-	uint32_t map = sample_find(sample, "places"), shard = place.sm % 4;
+	uint32_t map = sample_find(sample, "places");
+	uint32_t shard = place.sm % sample->devices[device].shards;
 	uint32_t index = (place.line ? 512 + (uint32_t)place.line : place.kernel) * 8 + place.flags;
 
 	sample_add(sample, device, map, shard, index, 0, accesses);

@@ -22,6 +22,8 @@
 #define LINES	   4096
 #define DIRECTIONS 8
 
+#define SEVERAL UINT32_MAX /* instead of a kernel: all that have no place of their own */
+
 /* Where an access was. */
 struct place {
 	uint64_t line;
@@ -90,11 +92,11 @@ static int compare_sectors(const void *a, const void *b)
 	return (one->flags > other->flags) - (one->flags < other->flags);
 }
 
-/* Place of an index of the map. A kernel that has no number of its own is unknown. */
+/* Place of an index of the map. */
 static struct place place_of(const struct gpumon_probe_run *run, uint32_t index)
 {
 	uint32_t row = index / DIRECTIONS, direction = index % DIRECTIONS;
-	struct place place = { .kernel = row < KERNELS - 1 ? row : UINT32_MAX };
+	struct place place = { .kernel = row < KERNELS - 1 ? row : SEVERAL };
 
 	place.flags = (direction & (GPUMON_PROBE_READ | GPUMON_PROBE_WRITE)) |
 		      (direction & 4 ? GPUMON_PROBE_ASYNC : 0);
@@ -103,7 +105,7 @@ static struct place place_of(const struct gpumon_probe_run *run, uint32_t index)
 	place.line = row - KERNELS;
 	place.kernel = run && place.line && place.line <= run->lines_n ?
 			       run->lines[place.line - 1].kernel :
-			       UINT32_MAX;
+			       SEVERAL;
 	return place;
 }
 
@@ -177,6 +179,8 @@ static int read_rows(const struct gpumon_probe_result *result, struct rows *rows
 	return ret;
 }
 
+static const char several[] = "several kernels";
+
 static const char *direction(uint32_t flags)
 {
 	static const char *const words[] = { "-", "read", "write", "atomic" };
@@ -232,7 +236,8 @@ static void show_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *nam
 	for (uint32_t i = 0; i < rows->used; i++) {
 		const struct row *row = &rows->rows[i];
 
-		gpumon_sheet_number(sheet, row->kernel);
+		gpumon_sheet_value(sheet, (struct gpumon_value){ .v = row->kernel,
+								 .known = row->kernel != SEVERAL });
 		gpumon_sheet_ratio(sheet, percent(row->traffic.sectors, rows->sectors));
 		gpumon_sheet_number(sheet, row->traffic.bytes);
 		gpumon_sheet_number(sheet, row->traffic.accesses);
@@ -243,7 +248,9 @@ static void show_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *nam
 		gpumon_sheet_number(sheet, (row->flags & GPUMON_PROBE_ASYNC) != 0);
 		gpumon_sheet_text(sheet, gpumon_probe_line_name(names, row->line));
 		gpumon_sheet_number(sheet, row->traffic.sectors);
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, row->kernel));
+		gpumon_sheet_text(sheet, row->kernel == SEVERAL ?
+						 several :
+						 gpumon_probe_kernel_name(names, row->kernel));
 	}
 }
 
@@ -257,8 +264,8 @@ static void say_row(struct gpumon_sheet *sheet, struct gpumon_probe_names *names
 		sheet,
 		"%s of %s, %s: %.1f sectors for %.0f bytes of a warp: %s what coalesced access needs",
 		line ? line : "Accesses without a line",
-		gpumon_probe_kernel_short(names, row->kernel), direction(row->flags),
-		per_access(row->traffic.sectors, &row->traffic),
+		row->kernel == SEVERAL ? several : gpumon_probe_kernel_short(names, row->kernel),
+		direction(row->flags), per_access(row->traffic.sectors, &row->traffic),
 		per_access(row->traffic.bytes, &row->traffic),
 		gpumon_probe_factor(factor, times_needed(&row->traffic)));
 }
