@@ -215,6 +215,20 @@ static void test_what_gets_no_block(void **state)
 	}
 }
 
+/* A kernel calls its own copy of a function with a point. The function itself stays. */
+static void test_calls_of_copies(void **state)
+{
+	static const char text_with_calls[] =
+		".version 7.0\n.target sm_75\n.func f { .reg .b64 %a; ld.global.u32 %r, [%a]; ret; }\n"
+		".func g { ret; }\n.entry k { call f; @%p call.uni f; call g; ret; }\n";
+	struct gpumon_error err;
+
+	(void)state;
+	assert_true(edit(text_with_calls, strlen(text_with_calls), &err));
+	assert_non_null(strstr(written, ".func f__gpumon_2 ;"));
+	assert_non_null(strstr(written, "call f__gpumon_2; @%p call.uni f__gpumon_2; call g;"));
+}
+
 static void test_lz4(void **state)
 {
 	/* "abcd", then 12 bytes from 4 before, then "xyzzy". */
@@ -270,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_a_name_that_ends_with_a_backslash),
 		cmocka_unit_test(test_what_stands_around_a_block),
 		cmocka_unit_test(test_what_gets_no_block),
+		cmocka_unit_test(test_calls_of_copies),
 		cmocka_unit_test(test_lz4),
 	};
 
