@@ -152,6 +152,8 @@ static void compare_ends(const struct list *full, const struct list *kept,
 		if (kept->records[n]->type == GPUMON_RECORD_LAUNCH &&
 		    correlation_of(kept->records[n]) < first)
 			first = correlation_of(kept->records[n]);
+	for (size_t n = 0; n < kept->count && dropped->records; n++)
+		assert_true(correlation_of(kept->records[n]) >= first);
 	while (k > 0) {
 		const struct gpumon_record *record = full->records[--k];
 
