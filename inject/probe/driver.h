@@ -16,6 +16,7 @@ typedef struct inject_cuda_library *inject_library_t;
 	X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                  \
 	X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *))                                  \
 	X(context_device, "cuCtxGetDevice", (CUdevice *))                                    \
+	X(device_attribute, "cuDeviceGetAttribute", (int *, CUdevice_attribute, CUdevice))   \
 	X(device_name, "cuDeviceGetName", (char *, int, CUdevice))                           \
 	X(memory_info, "cuMemGetInfo_v2", (size_t *, size_t *))                              \
 	X(alloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                   \

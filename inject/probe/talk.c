@@ -148,7 +148,8 @@ static int make_image(const void *image, size_t size)
 	return fd;
 }
 
-void *inject_probe_ask_image(const void *image, size_t size, struct gpumon_wire_answer *answer)
+void *inject_probe_ask_image(const void *image, size_t size, unsigned int sm,
+			     struct gpumon_wire_answer *answer)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_EXCHANGE);
 	int given = make_image(image, size), fd;
@@ -157,6 +158,7 @@ void *inject_probe_ask_image(const void *image, size_t size, struct gpumon_wire_
 	if (given < 0)
 		return NULL;
 	request.size = size;
+	request.sm = sm;
 	if (ask(&request, given, answer, sizeof(*answer), &fd) && answer->type == GPUMON_WIRE_IMAGE)
 		memory = map_descriptor(fd, answer->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 	answer->names[sizeof(answer->names) - 1] = '\0';

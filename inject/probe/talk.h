@@ -25,11 +25,13 @@ const void *inject_probe_content(void);
  * inject_probe_ask_image - the image that replaces another
  * @image: image
  * @size: bytes
+ * @sm: architecture of the GPU that it is for: 90; 0: not known
  * @answer: out: its names
  *
  * Return: the new image, @answer's size bytes, to be unmapped; NULL: use the one that there is.
  */
-void *inject_probe_ask_image(const void *image, size_t size, struct gpumon_wire_answer *answer);
+void *inject_probe_ask_image(const void *image, size_t size, unsigned int sm,
+			     struct gpumon_wire_answer *answer);
 
 /**
  * inject_probe_say_left - a kernel that further images are to leave alone

@@ -150,8 +150,9 @@ static uint64_t *list_points(const struct gpumon_probe_run *run)
 }
 
 static void edit_image(struct gpumon_probe_server *server, const void *image, size_t size,
-		       struct edited *edited, struct gpumon_wire_answer *answer)
+		       uint32_t sm, struct edited *edited, struct gpumon_wire_answer *answer)
 {
+	struct gpumon_probe_order order = *server->order;
 	uint32_t before_n = server->run.kernels_n;
 	uint64_t *before = list_points(&server->run);
 	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
@@ -159,9 +160,9 @@ static void edit_image(struct gpumon_probe_server *server, const void *image, si
 	struct gpumon_error err;
 	int ret = -1;
 
+	order.sm = sm;
 	if (before && out) {
-		ret = gpumon_probe_exchange(server->order, image, size, &server->run, out, &outcome,
-					    &err);
+		ret = gpumon_probe_exchange(&order, image, size, &server->run, out, &outcome, &err);
 		if (ret)
 			add_note(server, err.message);
 	}
@@ -207,7 +208,7 @@ static void answer_exchange(struct gpumon_probe_server *server, int socket,
 	if (request->size && end >= 0 && (uint64_t)end >= request->size)
 		image = mmap(NULL, request->size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (image != MAP_FAILED) {
-		edit_image(server, image, request->size, &edited, &answer);
+		edit_image(server, image, request->size, request->sm, &edited, &answer);
 		munmap(image, request->size);
 	}
 	/* A PTX text ends with a NUL for the loaders, which open_memstream() has put behind it. */

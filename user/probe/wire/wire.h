@@ -56,6 +56,7 @@ enum gpumon_wire_type {
  *           number in this process
  * @size: EXCHANGE: bytes of the image in the memfd
  * @flags: GPUMON_WIRE_QUIET and so on
+ * @sm: EXCHANGE: architecture of the GPU that it is for, such as 90; 0: not known yet
  * @losses: TELL: launches that ran without their programs
  * @offset_ns: CLOCK: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
  * @error_ns: CLOCK: the result is right to within this
@@ -68,7 +69,7 @@ struct gpumon_wire_request {
 	uint32_t context;
 	uint64_t size;
 	uint32_t flags;
-	uint32_t reserved;
+	uint32_t sm;
 	uint64_t losses;
 	int64_t offset_ns;
 	uint64_t error_ns;
