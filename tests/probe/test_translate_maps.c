@@ -524,6 +524,8 @@ static uint64_t pattern_address(uint32_t pattern, uint32_t lane)
 	case 7:
 		/* Rising, but for one that comes back to the first sector. */
 		return lane == 4 ? 0x1004 : 0x1000 + 16 * lane;
+	case 8:
+		return 0x1010 + 256 * lane;
 	default:
 		return 0x1010 + 32 * (lane * 7 % 5);
 	}
@@ -531,10 +533,16 @@ static uint64_t pattern_address(uint32_t pattern, uint32_t lane)
 
 static uint32_t pattern;
 
+/* Lane 3 accesses 100 bytes from the middle of a sector on. */
+static bool is_long(uint32_t lane)
+{
+	return (pattern == 5 || pattern == 8) && lane == 3;
+}
+
 static void set_access(struct ptx_lane *lane, uint32_t thread)
 {
 	lane->special[PTX_ADDRESS] = pattern_address(pattern, thread);
-	lane->special[PTX_SIZE] = pattern == 5 && thread == 3 ? 100 : 4;
+	lane->special[PTX_SIZE] = is_long(thread) ? 100 : 4;
 	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
 }
 
@@ -544,8 +552,7 @@ static uint32_t count_sectors(uint32_t threads)
 	uint32_t n = 0, i, j, extra = 0;
 
 	for (i = 0; i < threads; i++) {
-		/* Lane 3 accesses 100 bytes from the middle of a sector on. */
-		if (pattern == 5 && i == 3) {
+		if (is_long(i)) {
 			extra = 4;
 			continue;
 		}
@@ -566,7 +573,7 @@ static void test_sectors(void **state)
 	(void)state;
 	/* Not on the last target. */
 	for (target = 0; target + 1 < COUNT(targets); target++)
-		for (pattern = 0; pattern < 8; pattern++)
+		for (pattern = 0; pattern < 9; pattern++)
 			for (threads = 5; threads <= 32; threads += 9) {
 				make(&sample, "memory", &targets[target]);
 				run(&sample, threads, 0, set_access);
