@@ -333,7 +333,7 @@ static const struct bpf_insn either_value[] = {
 
 const struct corpus_program corpus_programs[] = {
 	PROGRAM(empty, ENTRY, 0),	   PROGRAM(counter, ENTRY, 25),
-	PROGRAM(lookup, ENTRY, 25),	   PROGRAM(thread_counter, EXIT, 80),
+	PROGRAM(lookup, ENTRY, 28),	   PROGRAM(thread_counter, EXIT, 80),
 	PROGRAM(word_counter, EXIT, 35),   PROGRAM(entry_time, ENTRY, 8),
 	PROGRAM(exit_histogram, EXIT, 40), PROGRAM(record, EXIT, 170),
 	PROGRAM(event, EXIT, 0),	   PROGRAM(hash_count, ENTRY, 0),
