@@ -59,7 +59,11 @@ static __u64 count_block_threads(void)
 /* The last threads of a block: give its place back. */
 static void end_block(struct block *block, __u64 now)
 {
-	gpumon_histogram_add(&straggling_ns_by_kernel, kernel_index(), now - block->first);
+	__u64 first = block->first;
+
+	/* The one that read the clock first is not always the one that writes it first. */
+	gpumon_histogram_add(&straggling_ns_by_kernel, kernel_index(),
+			     now > first ? now - first : 0);
 	if (gpumon_kernel() < LAST_KERNELS)
 		gpumon_count(&lasts, gpumon_kernel() * WARPS + gpumon_warp_in_block(), 1);
 	block->first = 0;
