@@ -59,7 +59,11 @@ struct exchange {
 	int fd;
 };
 
-static __thread struct exchange loading __attribute__((tls_model("initial-exec")));
+/*
+ * Of a thread that has loaded something. A library that comes late has little room for variables of
+ * threads.
+ */
+static __thread struct exchange *loading __attribute__((tls_model("initial-exec")));
 /* Something was linked with programs in it: cubins may have the table, too. */
 static _Atomic bool links;
 
@@ -124,9 +128,9 @@ static void exchange_data(struct load *load)
 
 	if (!inject_image_find(load->image, &image))
 		return;
-	loading.image = exchange_image(&image, &loading.size);
-	if (loading.image)
-		load->image = loading.image;
+	loading->image = exchange_image(&image, &loading->size);
+	if (loading->image)
+		load->image = loading->image;
 }
 
 /* The file's content, with a NUL behind it: a PTX text ends with one. */
@@ -156,13 +160,13 @@ static void *read_file(const char *path, size_t *size)
 /* A path from which the new image is read. */
 static const char *make_path(const void *image, size_t size)
 {
-	loading.fd = (int)syscall(SYS_memfd_create, "gpumon-module", 1u /* close-on-exec */);
-	if (loading.fd < 0)
+	loading->fd = (int)syscall(SYS_memfd_create, "gpumon-module", 1u /* close-on-exec */);
+	if (loading->fd < 0)
 		return NULL;
-	if (write(loading.fd, image, size) != (ssize_t)size)
+	if (write(loading->fd, image, size) != (ssize_t)size)
 		return NULL;
-	snprintf(loading.path, sizeof(loading.path), "/proc/self/fd/%d", loading.fd);
-	return loading.path;
+	snprintf(loading->path, sizeof(loading->path), "/proc/self/fd/%d", loading->fd);
+	return loading->path;
 }
 
 static const char *exchange_file(const char *path)
@@ -176,9 +180,9 @@ static const char *exchange_file(const char *path)
 		return path;
 	if (inject_image_find(content, &image) &&
 	    (const char *)image.data + image.size <= (const char *)content + size) {
-		loading.image = exchange_image(&image, &loading.size);
-		if (loading.image)
-			replacement = make_path(loading.image, loading.size);
+		loading->image = exchange_image(&image, &loading->size);
+		if (loading->image)
+			replacement = make_path(loading->image, loading->size);
 	}
 	munmap(content, size);
 	return replacement ? replacement : path;
@@ -196,19 +200,24 @@ static void exchange_link(struct link *link, bool is_file)
 	}
 	if (link->type == CU_JIT_INPUT_FATBINARY && !inject_image_find(link->data, &image))
 		return;
-	loading.image = inject_probe_replace(&image, &loading.size);
-	if (!loading.image)
+	loading->image = inject_probe_replace(&image, &loading->size);
+	if (!loading->image)
 		return;
-	link->data = loading.image;
-	link->size = loading.size;
+	link->data = loading->image;
+	link->size = loading->size;
 }
 
 static void load_begins(enum inject_probe_call call, void *parameters)
 {
-	if (loading.depth++)
+	if (!loading)
+		loading = mmap(NULL, sizeof(*loading), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (loading == MAP_FAILED)
+		loading = NULL;
+	if (!loading || loading->depth++)
 		return;
-	loading.image = NULL;
-	loading.fd = -1;
+	loading->image = NULL;
+	loading->fd = -1;
 	switch (call) {
 	case INJECT_PROBE_LOAD_MODULE:
 	case INJECT_PROBE_LOAD_LIBRARY:
@@ -230,26 +239,27 @@ static void load_begins(enum inject_probe_call call, void *parameters)
 static void load_ends(enum inject_probe_call call, void *parameters, bool succeeded)
 {
 	struct load *load = parameters;
-	void *image = loading.image;
+	void *image;
 
-	if (!loading.depth || --loading.depth)
+	if (!loading || !loading->depth || --loading->depth)
 		return;
-	if (loading.fd >= 0)
-		close(loading.fd);
-	loading.image = NULL;
+	image = loading->image;
+	if (loading->fd >= 0)
+		close(loading->fd);
+	loading->image = NULL;
 	if (call == INJECT_PROBE_LINK || call == INJECT_PROBE_LINK_FILE) {
 		/* The linker has read it. */
 		atomic_store(&links, atomic_load(&links) || image);
 		if (image)
-			munmap(image, loading.size);
+			munmap(image, loading->size);
 		return;
 	}
 	if (!succeeded || !load->handle || (!image && !atomic_load(&links))) {
 		if (image)
-			munmap(image, loading.size);
+			munmap(image, loading->size);
 		return;
 	}
-	inject_probe_module_add(*load->handle, is_library(call), image, loading.size);
+	inject_probe_module_add(*load->handle, is_library(call), image, loading->size);
 }
 
 void inject_probe_call_begins(enum inject_probe_call call, void *parameters)

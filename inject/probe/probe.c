@@ -132,9 +132,13 @@ static void begin(const char *path)
 
 bool inject_probe_enter(void)
 {
-	const char *path = getenv(GPUMON_WIRE_VARIABLE);
+	const char *path;
 
-	if (!path || !*path || getauxval(AT_SECURE))
+	/* The environment is another user's then, and is not even read. */
+	if (getauxval(AT_SECURE))
+		return false;
+	path = getenv(GPUMON_WIRE_VARIABLE);
+	if (!path || !*path)
 		return false;
 	inject_cupti_read_environment();
 	begin(path);
