@@ -8,6 +8,7 @@
 #include "base/inject.h"
 #include "clock.h"
 #include "context.h"
+#include "launches.h"
 #include "talk.h"
 
 /* The same as in user/probe/translate/translate.h, which writes it into kernels. */
@@ -27,6 +28,7 @@
  * @area: shared copy of @memory
  * @stream: of the library
  * @clock: kernel that reads the GPU's clock, or NULL
+ * @settled: number of the launches when it was copied last with nothing running, plus 1; 0: never
  */
 struct context {
 	CUcontext handle;
@@ -36,16 +38,19 @@ struct context {
 	void *area;
 	CUstream stream;
 	CUfunction clock;
+	uint64_t settled;
 };
 
 /**
  * struct module - a module or library with programs
  * @handle: NULL: unloaded
+ * @context: of a module, which goes with it; of a library NULL
  * @image: what CUDA was given
  * @filled: contexts whose table is filled in, or cannot be, a bit each by their place
  */
 struct module {
 	void *handle;
+	CUcontext context;
 	void *image;
 	size_t size;
 	uint64_t filled;
@@ -170,19 +175,28 @@ static struct context *find_context(CUcontext handle)
 	return context;
 }
 
-/*
- * Locked. Its memory goes with it. If it lives on after all, its next launch gets new memory: what is
- * forgotten here is never wrong, and what was remembered too long would be.
- */
+static void forget_module(struct module *module)
+{
+	if (module->image)
+		munmap(module->image, module->size);
+	*module = (struct module){ 0 };
+}
+
+/* Locked. Its memory and modules are gone: their handles may be those of others later. */
 static void forget_context(struct context *context)
 {
 	uint64_t bit = 1ull << (context - contexts);
 
-	if (context->area)
-		munmap(context->area, inject_probe_settings.bytes);
-	*context = (struct context){ 0 };
-	for (size_t i = 0; i < modules_n; i++)
+	for (size_t i = 0; i < modules_n; i++) {
+		if (modules[i].context && modules[i].context == context->handle)
+			forget_module(&modules[i]);
 		modules[i].filled &= ~bit;
+	}
+	if (context->area) {
+		inject_probe_say_ended(context->number);
+		munmap(context->area, inject_probe_settings.bytes);
+	}
+	*context = (struct context){ 0 };
 	atomic_fetch_add(&generation, 1);
 }
 
@@ -219,7 +233,8 @@ static int fill_current(CUcontext handle)
 		return -1;
 	bit = 1ull << (context - contexts);
 	for (size_t i = 0; i < modules_n; i++) {
-		if (!modules[i].handle || modules[i].filled & bit)
+		if (!modules[i].handle || modules[i].filled & bit ||
+		    (modules[i].context && modules[i].context != handle))
 			continue;
 		modules[i].filled |= bit;
 		fill_table(context, &modules[i]);
@@ -248,9 +263,11 @@ void inject_probe_module_add(void *handle, bool is_library, void *image, size_t 
 	pthread_mutex_lock(&lock);
 	module = free_module();
 	if (module) {
-		*module = (struct module){
-			.handle = handle, .image = image, .size = size, .is_library = is_library
-		};
+		*module = (struct module){ .handle = handle,
+					   .image = image,
+					   .size = size,
+					   .context = is_library ? NULL : current,
+					   .is_library = is_library };
 		atomic_fetch_add(&generation, 1);
 		if (current)
 			fill_current(current);
@@ -265,9 +282,7 @@ void inject_probe_module_remove(void *handle, bool is_library)
 	for (size_t i = 0; i < modules_n; i++) {
 		if (modules[i].handle != handle || modules[i].is_library != is_library)
 			continue;
-		if (modules[i].image)
-			munmap(modules[i].image, modules[i].size);
-		modules[i] = (struct module){ 0 };
+		forget_module(&modules[i]);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -324,6 +339,8 @@ static bool wait_for_program(void)
 /* Locked, inside. */
 static void copy_context(struct context *context, bool wait)
 {
+	uint64_t launches = 0;
+	bool known = inject_probe_launches_number(&launches);
 	unsigned int flags = 0;
 	CUcontext popped;
 	CUresult result;
@@ -336,7 +353,10 @@ static void copy_context(struct context *context, bool wait)
 	}
 	if (wait && wait_for_program()) {
 		flags = GPUMON_WIRE_QUIET;
+		context->settled = known ? launches + 1 : 0;
 		compare_clocks(context);
+	} else if (known && context->settled == launches + 1) {
+		flags = GPUMON_WIRE_QUIET;
 	}
 	result = inject_probe_driver.copy_out(context->area, context->memory,
 					      inject_probe_settings.bytes, context->stream);
@@ -349,39 +369,46 @@ static void copy_context(struct context *context, bool wait)
 		forget_context(context); /* destroyed, or broken by a fault */
 }
 
-void inject_probe_copy(CUcontext handle, int device, bool wait)
+/* How long it took, without the wait for others. */
+static uint64_t copy_contexts(CUcontext handle, bool wait)
 {
 	struct inject_probe_inside inside;
+	uint64_t begin, took;
 
 	inject_probe_inside_begin(&inside);
 	pthread_mutex_lock(&lock);
+	begin = inject_now();
 	for (unsigned int i = 0; i < contexts_n; i++)
-		if ((!handle || contexts[i].handle == handle) &&
-		    (device < 0 || contexts[i].device == device))
+		if (!handle || contexts[i].handle == handle)
 			copy_context(&contexts[i], wait);
+	took = inject_now() - begin;
 	pthread_mutex_unlock(&lock);
 	inject_probe_inside_end(&inside);
+	return took;
+}
+
+void inject_probe_copy(CUcontext handle, bool wait)
+{
+	copy_contexts(handle, wait);
 }
 
 void inject_probe_copy_sometimes(void)
 {
 	static _Atomic uint64_t next;
-	uint64_t begin = inject_now(), due = atomic_load(&next), end;
+	uint64_t due = atomic_load(&next), took;
 
 	/* One thread at a time. */
-	if (begin < due || !atomic_compare_exchange_strong(&next, &due, UINT64_MAX))
+	if (inject_now() < due || !atomic_compare_exchange_strong(&next, &due, UINT64_MAX))
 		return;
-	inject_probe_copy(NULL, -1, false);
-	end = inject_now();
-	atomic_store(&next, end + COPY_SHARE * (end - begin));
+	took = copy_contexts(NULL, false);
+	atomic_store(&next, inject_now() + COPY_SHARE * took);
 }
 
-void inject_probe_forget(CUcontext handle, int device)
+void inject_probe_forget(CUcontext handle)
 {
 	pthread_mutex_lock(&lock);
 	for (unsigned int i = 0; i < contexts_n; i++)
-		if (contexts[i].handle && (!handle || contexts[i].handle == handle) &&
-		    (device < 0 || contexts[i].device == device))
+		if (contexts[i].handle && contexts[i].handle == handle)
 			forget_context(&contexts[i]);
 	pthread_mutex_unlock(&lock);
 }

@@ -33,17 +33,16 @@ int inject_probe_fill(void);
 /**
  * inject_probe_copy - bring the shared memory of contexts up to date
  * @context: of this one; NULL: of all
- * @device: of this GPU only; -1: of all
  * @wait: for what the program has launched, two seconds at most
  *
  * Context: not within a call of CUDA, but for its beginning.
  */
-void inject_probe_copy(CUcontext context, int device, bool wait);
+void inject_probe_copy(CUcontext context, bool wait);
 
 /* The same for all contexts, without a wait, unless copies would take more than 5 % of the time. */
 void inject_probe_copy_sometimes(void);
 
-/* These contexts have ended, with their memory. Arguments as above. */
-void inject_probe_forget(CUcontext context, int device);
+/* This context has ended, with its memory and its modules. */
+void inject_probe_forget(CUcontext context);
 
 #endif /* GPUMON_INJECT_PROBE_CONTEXT_H */

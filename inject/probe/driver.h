@@ -15,6 +15,9 @@ typedef struct inject_cuda_library *inject_library_t;
 	X(context_current, "cuCtxGetCurrent", (CUcontext *))                                 \
 	X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                  \
 	X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *))                                  \
+	X(primary_state, "cuDevicePrimaryCtxGetState", (CUdevice, unsigned int *, int *))    \
+	X(primary_retain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))               \
+	X(primary_release, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                       \
 	X(context_device, "cuCtxGetDevice", (CUdevice *))                                    \
 	X(device_attribute, "cuDeviceGetAttribute", (int *, CUdevice_attribute, CUdevice))   \
 	X(device_name, "cuDeviceGetName", (char *, int, CUdevice))                           \

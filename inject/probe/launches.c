@@ -108,7 +108,16 @@ void inject_probe_launch_add(void *function, int context)
 void inject_probe_launch_unknown(void)
 {
 	if (launches)
-		__atomic_store_n(&launches->unknown, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&launches->unknown, 1, __ATOMIC_RELAXED);
+}
+
+bool inject_probe_launches_number(uint64_t *number)
+{
+	if (!launches)
+		return false;
+	*number = __atomic_load_n(&launches->count, __ATOMIC_RELAXED) +
+		  __atomic_load_n(&launches->unknown, __ATOMIC_RELAXED);
+	return true;
 }
 
 void inject_probe_launches_forget(void)

@@ -3,6 +3,9 @@
 #ifndef GPUMON_INJECT_PROBE_LAUNCHES_H
 #define GPUMON_INJECT_PROBE_LAUNCHES_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Get the memory. Without it, launches are not written. */
 void inject_probe_launches_begin(void);
 
@@ -17,6 +20,9 @@ void inject_probe_launch_add(void *function, int context);
 
 /* Something else was launched, such as a graph: which kernels it has is not known. */
 void inject_probe_launch_unknown(void);
+
+/* A number that changes with each launch. Return: false where it is not known. */
+bool inject_probe_launches_number(uint64_t *number);
 
 /* A module or library goes, and the handles of its kernels may be others' later. */
 void inject_probe_launches_forget(void);

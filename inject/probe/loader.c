@@ -207,6 +207,27 @@ static void exchange_link(struct link *link, bool is_file)
 	link->size = loading->size;
 }
 
+/* The primary context that this thread releases or resets. */
+static __thread CUcontext ending __attribute__((tls_model("initial-exec")));
+
+/* NULL: nobody uses it. */
+static CUcontext primary_context(CUdevice device)
+{
+	struct inject_probe_inside inside;
+	CUcontext context = NULL;
+	unsigned int flags;
+	int is_active = 0;
+
+	inject_probe_inside_begin(&inside);
+	if (inject_probe_driver.primary_state(device, &flags, &is_active) == CUDA_SUCCESS &&
+	    is_active && inject_probe_driver.primary_retain(&context, device) == CUDA_SUCCESS)
+		inject_probe_driver.primary_release(device);
+	else
+		context = NULL;
+	inject_probe_inside_end(&inside);
+	return context;
+}
+
 static void load_begins(enum inject_probe_call call, void *parameters)
 {
 	if (!loading)
@@ -281,12 +302,14 @@ void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
 		CUcontext context = ((struct one_handle *)parameters)->handle;
 
 		if (context)
-			inject_probe_copy(context, -1, true);
+			inject_probe_copy(context, true);
 		break;
 	}
 	case INJECT_PROBE_PRIMARY_RELEASE:
 	case INJECT_PROBE_PRIMARY_RESET:
-		inject_probe_copy(NULL, ((struct one_device *)parameters)->device, true);
+		ending = primary_context(((struct one_device *)parameters)->device);
+		if (ending)
+			inject_probe_copy(ending, true);
 		break;
 	case INJECT_PROBE_NONE:
 	case INJECT_PROBE_SYNCHRONISE:
@@ -315,14 +338,17 @@ void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool 
 		CUcontext context = ((struct one_handle *)parameters)->handle;
 
 		if (succeeded && context)
-			inject_probe_forget(context, -1);
+			inject_probe_forget(context);
 		break;
 	}
-	/* It may have been the last user of the context. If not, its next launch gets new memory. */
 	case INJECT_PROBE_PRIMARY_RELEASE:
 	case INJECT_PROBE_PRIMARY_RESET:
-		if (succeeded)
-			inject_probe_forget(NULL, ((struct one_device *)parameters)->device);
+		/* Others may use it still. */
+		if (succeeded && ending &&
+		    (call == INJECT_PROBE_PRIMARY_RESET ||
+		     !primary_context(((struct one_device *)parameters)->device)))
+			inject_probe_forget(ending);
+		ending = NULL;
 		break;
 	case INJECT_PROBE_UNLOAD_MODULE:
 	case INJECT_PROBE_UNLOAD_LIBRARY:

@@ -102,7 +102,7 @@ static void finish_at_exit(void)
 	if (!atomic_load(&is_active) || atomic_exchange(&stop, 1))
 		return;
 	inject_futex_wake(&stop);
-	inject_probe_copy(NULL, -1, true);
+	inject_probe_copy(NULL, true);
 }
 
 static void forget_in_child(void)

@@ -97,10 +97,16 @@ static void close_descriptor(int fd)
 static bool are_valid(const struct gpumon_wire_settings *settings)
 {
 	bool valid = settings->type == GPUMON_WIRE_SETTINGS &&
-		     settings->version == GPUMON_WIRE_VERSION && settings->bytes &&
-		     settings->places_n && settings->places_n <= GPUMON_WIRE_PLACES &&
+		     settings->version == GPUMON_WIRE_VERSION &&
+		     settings->bytes >= sizeof(uint64_t) && settings->places_n &&
+		     settings->places_n <= GPUMON_WIRE_PLACES &&
 		     settings->content_n <= GPUMON_WIRE_PLACES;
 
+	valid = valid && settings->pid_place <= settings->bytes - sizeof(uint64_t) &&
+		settings->print_place <= settings->bytes - sizeof(uint64_t) &&
+		settings->print < settings->bytes && settings->copy_ms;
+	for (uint32_t i = 0; valid && i < settings->places_n; i++)
+		valid = settings->places[i] < settings->bytes;
 	for (uint32_t i = 0; valid && i < settings->content_n; i++)
 		valid = settings->content[i].size <= settings->bytes &&
 			settings->content[i].offset <= settings->bytes - settings->content[i].size;
@@ -161,6 +167,11 @@ void *inject_probe_ask_image(const void *image, size_t size, unsigned int sm,
 	request.sm = sm;
 	if (ask(&request, given, answer, sizeof(*answer), &fd) && answer->type == GPUMON_WIRE_IMAGE)
 		memory = map_descriptor(fd, answer->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	/* CUDA reads a text to its end. */
+	if (memory && ((const char *)memory)[answer->size - 1]) {
+		munmap(memory, answer->size);
+		memory = NULL;
+	}
 	answer->names[sizeof(answer->names) - 1] = '\0';
 	close_descriptor(fd);
 	close(given);
@@ -257,6 +268,14 @@ void inject_probe_say_copied(unsigned int context, unsigned int flags,
 	}
 	close_descriptor(fd);
 	close(socket);
+}
+
+void inject_probe_say_ended(unsigned int context)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_ENDED);
+
+	request.context = context;
+	say(&request);
 }
 
 void inject_probe_tell(unsigned long launches, const char *format, ...)

@@ -68,6 +68,9 @@ void inject_probe_say_name(unsigned int kernel, const char *name);
 /* How the clock of a context's GPU compares: struct gpumon_wire_request. */
 void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t error_ns);
 
+/* The context has ended: its shared memory is not written any more. */
+void inject_probe_say_ended(unsigned int context);
+
 /* For the user: a sentence, and how many launches ran without their programs for that reason. */
 void inject_probe_tell(unsigned long launches, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

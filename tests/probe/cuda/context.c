@@ -163,6 +163,13 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
+{
+	*flags = 0;
+	*active = primary[device].alive;
+	return CUDA_SUCCESS;
+}
+
 static int release(const void *parameters)
 {
 	struct mock_context *context = &primary[*(const CUdevice *)parameters];

@@ -3,16 +3,22 @@
 #ifndef GPUMON_PROBE_AREA_H
 #define GPUMON_PROBE_AREA_H
 
+#include <sys/types.h>
+
 #include "plan.h"
 #include "probe/model/read.h"
 #include "probe/result/result.h"
 
-#define GPUMON_PROBE_MAX_AREAS 256
+#define GPUMON_PROBE_MAX_AREAS 4096
+/* Contexts that have ended and are still shown by themselves. */
+#define GPUMON_PROBE_ENDED_AREAS 16
 
 /**
  * struct gpumon_probe_area - a context
  * @name: of its GPU and process
- * @memory: shared copy, the plan's bytes
+ * @pid: of the process, as it is here
+ * @ended: the context or its process has
+ * @memory: shared copy, the plan's bytes; NULL: it was added to the area of those that have ended
  * @drains: by number of the map, of rings; behind them that of the print ring
  * @images: by number of the map
  * @clock: of the GPU
@@ -20,6 +26,8 @@
  */
 struct gpumon_probe_area {
 	const char *name;
+	pid_t pid;
+	bool ended;
 	uint8_t *memory;
 	struct gpumon_probe_drain *drains;
 	const void **images;
@@ -36,6 +44,7 @@ struct gpumon_probe_area {
  * @pool: texts
  * @areas: contexts
  * @areas_n: how many
+ * @sum: index of the area that has what older contexts have gathered, or -1
  */
 struct gpumon_probe_areas {
 	const struct gpumon_probe_object *object;
@@ -45,6 +54,7 @@ struct gpumon_probe_areas {
 	struct gpumon_pool pool;
 	struct gpumon_probe_area areas[GPUMON_PROBE_MAX_AREAS];
 	uint32_t areas_n;
+	int32_t sum;
 };
 
 /* Return: 0, or -1 without memory. To be cleared in both cases. */
@@ -57,11 +67,15 @@ void gpumon_probe_areas_clear(struct gpumon_probe_areas *areas);
  * gpumon_probe_areas_add - a new context
  * @areas: areas
  * @name: for people
+ * @pid: of its process, as it is here
  * @fd: out: memfd of its memory, to be closed
  *
  * Return: its number, or -1: too many, no memory.
  */
-int gpumon_probe_areas_add(struct gpumon_probe_areas *areas, const char *name, int *fd);
+int gpumon_probe_areas_add(struct gpumon_probe_areas *areas, const char *name, pid_t pid, int *fd);
+
+/* A context has ended: nobody writes its memory any more. */
+void gpumon_probe_areas_ended(struct gpumon_probe_areas *areas, uint32_t number);
 
 /**
  * gpumon_probe_areas_copied - read the rings of a context that was copied

@@ -5,30 +5,25 @@
 #include <unistd.h>
 
 #include "launches.h"
+#include "shared.h"
 
 #define NAMES_MAX 1000000
 
 int gpumon_probe_launches_add(struct gpumon_probe_processes *processes, uint32_t pid)
 {
 	struct gpumon_probe_process *process = &processes->processes[processes->processes_n];
+	void *memory;
 	int fd;
 
 	if (processes->processes_n == GPUMON_PROBE_MAX_PROCESSES)
 		return -1;
-	fd = memfd_create("gpumon-launches", MFD_CLOEXEC);
+	fd = gpumon_probe_shared_make("gpumon-launches", sizeof(*process->launches), &memory);
 	if (fd < 0)
 		return -1;
-	if (!ftruncate(fd, sizeof(*process->launches))) {
-		process->launches = mmap(NULL, sizeof(*process->launches), PROT_READ | PROT_WRITE,
-					 MAP_SHARED, fd, 0);
-		if (process->launches != MAP_FAILED) {
-			process->pid = pid;
-			processes->processes_n++;
-			return fd;
-		}
-	}
-	close(fd);
-	return -1;
+	process->launches = memory;
+	process->pid = pid;
+	processes->processes_n++;
+	return fd;
 }
 
 /* Pids may come again: the last one counts. */
@@ -73,13 +68,16 @@ static uint32_t *list_numbers(const struct gpumon_probe_process *process,
 	return numbers;
 }
 
-static uint64_t add_launches(const struct gpumon_probe_process *process, const uint32_t *numbers,
-			     uint32_t devices_n, struct gpumon_probe_launch *launches)
+static uint64_t add_launches(const struct gpumon_probe_process *process, uint64_t count,
+			     const uint32_t *numbers, uint32_t devices_n,
+			     struct gpumon_probe_launch *launches)
 {
-	uint64_t count = process->launches->count, added = 0;
+	uint64_t added = 0;
 
 	for (uint64_t i = 0; i < count; i++) {
-		const struct gpumon_wire_launch launch = process->launches->launches[i];
+		struct gpumon_wire_launch launch;
+
+		memcpy(&launch, &process->launches->launches[i], sizeof(launch));
 
 		if (!launch.kernel || launch.kernel >= process->names_n ||
 		    numbers[launch.kernel] == UINT32_MAX || launch.context >= devices_n)
@@ -103,24 +101,26 @@ gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
 			   const struct gpumon_probe_run *run, uint32_t devices_n,
 			   uint64_t *launches_n)
 {
+	/* The processes may write theirs meanwhile. */
+	uint64_t counts[GPUMON_PROBE_MAX_PROCESSES], count = 0;
 	struct gpumon_probe_launch *launches;
-	uint64_t count = 0;
 
 	*launches_n = 0;
 	for (uint32_t i = 0; i < processes->processes_n; i++) {
 		const struct gpumon_wire_launches *written = processes->processes[i].launches;
 
-		if (written->unknown || written->count > GPUMON_WIRE_LAUNCHES_MAX)
+		counts[i] = __atomic_load_n(&written->count, __ATOMIC_RELAXED);
+		if (written->unknown || counts[i] > GPUMON_WIRE_LAUNCHES_MAX)
 			return NULL;
-		count += written->count;
+		count += counts[i];
 	}
 	launches = calloc(count + 1, sizeof(*launches));
 	for (uint32_t i = 0; launches && i < processes->processes_n; i++) {
 		uint32_t *numbers = list_numbers(&processes->processes[i], run);
 
 		if (numbers)
-			*launches_n += add_launches(&processes->processes[i], numbers, devices_n,
-						    launches + *launches_n);
+			*launches_n += add_launches(&processes->processes[i], counts[i], numbers,
+						    devices_n, launches + *launches_n);
 		free(numbers);
 	}
 	if (launches)

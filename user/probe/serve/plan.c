@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -69,14 +70,17 @@ int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t sh
 			"the maps would take %llu MiB on each GPU, and at most %llu are possible: use smaller max_entries",
 			(unsigned long long)(end >> 20),
 			(unsigned long long)(GPUMON_PROBE_MAX_MEMORY >> 20));
-	plan->content = memfd_create("gpumon-maps", MFD_CLOEXEC);
+	plan->content = memfd_create("gpumon-maps", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (plan->content >= 0 && !ftruncate(plan->content, (off_t)end)) {
 		uint32_t i = 0;
 
 		while (i < object->maps_n &&
 		       !write_content(plan, &object->maps[i], settings->places[1 + i]))
 			i++;
-		if (i == object->maps_n)
+		/* All processes get it. */
+		if (i == object->maps_n &&
+		    !fcntl(plan->content, F_ADD_SEALS,
+			   F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
 			return 0;
 	}
 	gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_MEMORY,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "server.h"
+#include "shared.h"
 
 /* A library sends its request right after it has connected. */
 #define REQUEST_MS 2000
@@ -199,18 +200,14 @@ static void answer_exchange(struct gpumon_probe_server *server, int socket,
 			    const struct gpumon_wire_request *request, int fd)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
-	off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
 	struct edited edited = { 0 };
-	void *image = MAP_FAILED;
+	void *image = gpumon_probe_shared_read(fd, request->size);
 	int new_fd = -1;
 
 	server->images++;
-	if (request->size && end >= 0 && (uint64_t)end >= request->size)
-		image = mmap(NULL, request->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (image != MAP_FAILED) {
+	if (image)
 		edit_image(server, image, request->size, request->sm, &edited, &answer);
-		munmap(image, request->size);
-	}
+	free(image);
 	/* A PTX text ends with a NUL for the loaders, which open_memstream() has put behind it. */
 	if (answer.type == GPUMON_WIRE_IMAGE) {
 		answer.size = edited.size + 1;
@@ -236,6 +233,15 @@ static void leave_kernel(struct gpumon_probe_server *server, const char *name,
 		}
 }
 
+/* The process at the other end, 0 if it is not known. */
+static pid_t pid_of(int socket)
+{
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) ? 0 : peer.pid;
+}
+
 static void answer_context(struct gpumon_probe_server *server, int socket,
 			   const struct gpumon_wire_request *request)
 {
@@ -245,7 +251,7 @@ static void answer_context(struct gpumon_probe_server *server, int socket,
 
 	snprintf(name, sizeof(name), "GPU %u (%.100s), process %u", request->context, request->text,
 		 request->pid);
-	number = gpumon_probe_areas_add(&server->areas, name, &fd);
+	number = gpumon_probe_areas_add(&server->areas, name, pid_of(socket), &fd);
 	if (number < 0) {
 		snprintf(answer.why, sizeof(answer.why), "no memory, or too many contexts");
 		add_note(
@@ -337,6 +343,9 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		break;
 	case GPUMON_WIRE_COPIED:
 		answer_copied(server, socket, request);
+		break;
+	case GPUMON_WIRE_ENDED:
+		gpumon_probe_areas_ended(&server->areas, request->context);
 		break;
 	case GPUMON_WIRE_LAUNCHES:
 		answer_launches(server, socket, request);

@@ -33,6 +33,7 @@ enum gpumon_wire_type {
 	GPUMON_WIRE_NOT_LOADED, /* likewise */
 	GPUMON_WIRE_CONTEXT,	/* answer: AREA with the shared memory */
 	GPUMON_WIRE_COPIED,	/* answer: CLEAR, as many as necessary, and DONE */
+	GPUMON_WIRE_ENDED,	/* the context has; no answer */
 	GPUMON_WIRE_LAUNCHES,	/* answer: AREA with struct gpumon_wire_launches */
 	GPUMON_WIRE_NAME,	/* of a kernel in @context; no answer */
 	GPUMON_WIRE_CLOCK,	/* of a context; no answer */
@@ -52,7 +53,7 @@ enum gpumon_wire_type {
  * @type: of the library
  * @version: GPUMON_WIRE_VERSION
  * @pid: of the process, as it sees itself
- * @context: CONTEXT: number of a GPU of the driver; COPIED, CLOCK: what AREA said; NAME: the kernel's
+ * @context: CONTEXT: number of a GPU of the driver; COPIED, ENDED, CLOCK: what AREA said; NAME: the kernel's
  *           number in this process
  * @size: EXCHANGE: bytes of the image in the memfd
  * @flags: GPUMON_WIRE_QUIET and so on
@@ -76,9 +77,8 @@ struct gpumon_wire_request {
 	char text[GPUMON_WIRE_NAMES];
 };
 
-/* COPIED: nothing ran on the GPU while it was copied; the context ends. */
+/* COPIED: nothing ran on the GPU while it was copied. */
 #define GPUMON_WIRE_QUIET 1u
-#define GPUMON_WIRE_LAST  2u
 
 /**
  * struct gpumon_wire_range - a piece of a context's memory
