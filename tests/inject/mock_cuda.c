@@ -155,9 +155,11 @@ CUresult cuDriverGetVersion(int *version)
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	(void)device;
-	*value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID	? 0x1b :
-		 attribute == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID ? 2 :
-								  1;
+	*value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID		   ? 0x1b :
+		 attribute == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID		   ? 2 :
+		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 :
+		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0 :
+									     1;
 	return CUDA_SUCCESS;
 }
 

@@ -19,7 +19,7 @@ static __thread struct mock_context *stack[STACK];
 static __thread int top;
 static pid_t own_pid;
 
-#define DRIVER(name, parameters, body)                                                        \
+#define DRIVER(name, parameters, body)                                                          \
 	(CUresult) mock_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, \
 			     false, __builtin_return_address(0), parameters, body)
 
@@ -135,7 +135,8 @@ CUresult mock_context_create(CUcontext *handle, CUdevice device)
 
 static int destroy(const void *parameters)
 {
-	struct mock_context *context = (struct mock_context *)(void *)*(const CUcontext *)parameters;
+	struct mock_context *context =
+		(struct mock_context *)(void *)*(const CUcontext *)parameters;
 
 	if (!context || !context->alive)
 		return CUDA_ERROR_INVALID_CONTEXT;

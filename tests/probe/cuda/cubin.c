@@ -9,7 +9,14 @@
 #define CUDA_ENTRY  0x10
 #define MARK	    "mock machine code"
 
-enum { NULL_SECTION, NAMES, SYMBOLS, STRINGS, CODE, SECTIONS };
+enum {
+	NULL_SECTION,
+	NAMES,
+	SYMBOLS,
+	STRINGS,
+	CODE,
+	SECTIONS
+};
 
 #define NAME_TEXTS "\0.shstrtab\0.symtab\0.strtab\0.text"
 static const unsigned int name_at[SECTIONS] = { 0, 1, 11, 19, 27 };
@@ -28,7 +35,7 @@ static void find_names(const char *text, struct names *names)
 		size_t length;
 
 		text += strlen(".entry ");
-		length = strcspn(text, " (\n{");
+		length = strcspn(text, " (\n\x7b");
 		if (names->text_n + length + 1 > sizeof(names->text))
 			break;
 		names->symbols[names->symbols_n++] = (Elf64_Sym){

@@ -15,10 +15,18 @@ struct reader {
 };
 
 const char *const kernel_specials[PTX_SPECIALS] = {
-	[PTX_TID_X] = "%tid.x",	      [PTX_TID_Y] = "%tid.y",	    [PTX_TID_Z] = "%tid.z",
-	[PTX_NTID_X] = "%ntid.x",     [PTX_NTID_Y] = "%ntid.y",	    [PTX_NTID_Z] = "%ntid.z",
-	[PTX_CTAID_X] = "%ctaid.x",   [PTX_CTAID_Y] = "%ctaid.y",   [PTX_CTAID_Z] = "%ctaid.z",
-	[PTX_NCTAID_X] = "%nctaid.x", [PTX_NCTAID_Y] = "%nctaid.y", [PTX_NCTAID_Z] = "%nctaid.z",
+	[PTX_TID_X] = "%tid.x",
+	[PTX_TID_Y] = "%tid.y",
+	[PTX_TID_Z] = "%tid.z",
+	[PTX_NTID_X] = "%ntid.x",
+	[PTX_NTID_Y] = "%ntid.y",
+	[PTX_NTID_Z] = "%ntid.z",
+	[PTX_CTAID_X] = "%ctaid.x",
+	[PTX_CTAID_Y] = "%ctaid.y",
+	[PTX_CTAID_Z] = "%ctaid.z",
+	[PTX_NCTAID_X] = "%nctaid.x",
+	[PTX_NCTAID_Y] = "%nctaid.y",
+	[PTX_NCTAID_Z] = "%nctaid.z",
 	[PTX_GLOBALTIMER] = "%globaltimer",
 };
 
@@ -94,8 +102,7 @@ static bool find_register(struct reader *reader, const char *name, uint32_t *ind
 	for (*index = 0; *index < kernel->registers_n; ++*index)
 		if (strcmp(kernel->registers[*index], name) == 0)
 			return true;
-	if (kernel->registers_n == REGISTERS_MAX ||
-	    strlen(name) >= sizeof(kernel->registers[0]))
+	if (kernel->registers_n == REGISTERS_MAX || strlen(name) >= sizeof(kernel->registers[0]))
 		return fail(reader, "too many registers");
 	strcpy(kernel->registers[kernel->registers_n++], name);
 	return true;
@@ -133,8 +140,7 @@ static bool take_operand(struct reader *reader, struct operand *operand)
 	if (*reader->at == '-' || isdigit((unsigned char)*reader->at)) {
 		if (!take_number(reader, &operand->value))
 			return false;
-	} else if (!take_word(reader, name, sizeof(name)) ||
-		   !name_operand(reader, name, operand)) {
+	} else if (!take_word(reader, name, sizeof(name)) || !name_operand(reader, name, operand)) {
 		return false;
 	}
 	if (memory && take(reader, "+") && !take_number(reader, &operand->offset))
@@ -177,8 +183,7 @@ static bool read_instruction(struct reader *reader)
 	if (!step || !take_guard(reader, step) || !take_word(reader, step->op, sizeof(step->op)))
 		return false;
 	while (!take(reader, ";")) {
-		if (step->operands_n == OPERANDS_MAX ||
-		    (step->operands_n && !take(reader, ",")) ||
+		if (step->operands_n == OPERANDS_MAX || (step->operands_n && !take(reader, ",")) ||
 		    !take_operand(reader, &step->operands[step->operands_n++]))
 			return fail(reader, "a bad operand");
 	}

@@ -19,7 +19,13 @@
 #define BLOCKS_MAX     8
 #define OPERANDS_MAX   4
 
-enum operand_kind { NO_OPERAND, REGISTER, SPECIAL, NUMBER, PARAMETER };
+enum operand_kind {
+	NO_OPERAND,
+	REGISTER,
+	SPECIAL,
+	NUMBER,
+	PARAMETER
+};
 
 /* A register, %tid.x and so on by enum ptx_special, a number, a parameter; @offset: [%rd1+8] */
 struct operand {

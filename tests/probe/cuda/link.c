@@ -15,7 +15,7 @@ struct mock_link {
 	void *cubin;
 };
 
-#define DRIVER(name, parameters, body)                                                        \
+#define DRIVER(name, parameters, body)                                                          \
 	(CUresult) mock_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, \
 			     false, __builtin_return_address(0), parameters, body)
 

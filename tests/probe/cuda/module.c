@@ -14,7 +14,7 @@
 
 #define TABLE "gpumon_probe_table"
 
-#define DRIVER(name, parameters, body)                                                        \
+#define DRIVER(name, parameters, body)                                                          \
 	(CUresult) mock_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, \
 			     false, __builtin_return_address(0), parameters, body)
 
@@ -307,9 +307,10 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
 			   CUlibraryOption *libraryOptions, void **libraryOptionValues,
 			   unsigned int numLibraryOptions)
 {
-	cuLibraryLoadData_params p = { library,	      code,	      jitOptions,
-				       jitOptionsValues,  numJitOptions,  libraryOptions,
-				       libraryOptionValues, numLibraryOptions };
+	cuLibraryLoadData_params p = {
+		library,       code,	       jitOptions,	    jitOptionsValues,
+		numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions
+	};
 
 	return DRIVER(cuLibraryLoadData, &p, load_library_data);
 }
@@ -332,9 +333,10 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
 			       CUlibraryOption *libraryOptions, void **libraryOptionValues,
 			       unsigned int numLibraryOptions)
 {
-	cuLibraryLoadFromFile_params p = { library,	      fileName,	      jitOptions,
-					   jitOptionsValues,  numJitOptions,  libraryOptions,
-					   libraryOptionValues, numLibraryOptions };
+	cuLibraryLoadFromFile_params p = {
+		library,       fileName,       jitOptions,	    jitOptionsValues,
+		numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions
+	};
 
 	return DRIVER(cuLibraryLoadFromFile, &p, load_library_file);
 }

@@ -7,7 +7,7 @@
  *	destroy, release, reset	end the newest context; of the primary one
  *	load HOW FILE		push a module; HOW is one of "loaders" below
  *	unload			pop it
- *	launch KERNEL BxT*N	of the newest module: N times B blocks of T threads
+ *	launch KERNEL BxT*N	of the newest module: N times, B blocks of T
  *	threads N KERNEL BxT*M	the same in N threads at a time
  *	background KERNEL BxT	in a thread that nobody waits for
  *	graph KERNEL BxT*N	captured into a graph, with work in between, which is launched twice
@@ -121,10 +121,7 @@ static int load_file(struct module *module, const void *path, size_t size)
 
 static CUjitInputType type_of(const char *data)
 {
-	return memcmp(data, "\x7f"
-			    "ELF",
-		      4) == 0 ?
-		       CU_JIT_INPUT_CUBIN :
+	return memcmp(data, "\177ELF", 4) == 0		? CU_JIT_INPUT_CUBIN :
 	       memcmp(data, "\x50\xed\x55\xba", 4) == 0 ? CU_JIT_INPUT_FATBINARY :
 							  CU_JIT_INPUT_PTX;
 }
@@ -240,7 +237,9 @@ static int find_grid(char **words, struct grid *grid)
 	grid->times = 1;
 	grid->context = &contexts[current < 0 ? 0 : current];
 	snprintf(grid->kernel, sizeof(grid->kernel), "%s", words[0]);
-	sscanf(words[1], "%ux%u*%u", &grid->blocks, &grid->threads, &grid->times);
+	/* "*N" may be missing. */
+	if (sscanf(words[1], "%ux%u*%u", &grid->blocks, &grid->threads, &grid->times) < 2)
+		return CUDA_ERROR_INVALID_VALUE;
 	for (int i = modules_n; i-- > 0 && result;) {
 #if CUDA_VERSION >= 12000
 		if (modules[i].is_library) {

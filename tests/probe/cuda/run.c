@@ -116,7 +116,8 @@ static uint64_t special(const struct grid *grid, unsigned int thread, uint32_t i
 	}
 }
 
-static uint64_t value_of(const struct grid *grid, unsigned int thread, const struct operand *operand)
+static uint64_t value_of(const struct grid *grid, unsigned int thread,
+			 const struct operand *operand)
 {
 	switch (operand->kind) {
 	case REGISTER:
@@ -227,8 +228,8 @@ static void begin_lane(const struct grid *grid, unsigned int thread, const struc
 			lane->special[i] = special(grid, thread, i);
 	lane->special[PTX_KERNEL] = step->number;
 	if (step->has_context)
-		lane->special[PTX_ADDRESS] = value_of(grid, thread, &step->address) +
-					     (uint64_t)step->address.offset;
+		lane->special[PTX_ADDRESS] =
+			value_of(grid, thread, &step->address) + (uint64_t)step->address.offset;
 	lane->special[PTX_LINE] = step->line;
 	lane->special[PTX_SIZE] = step->size;
 	lane->special[PTX_FLAGS] = step->flags;
