@@ -80,7 +80,6 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("did you mean threadhist?", "probe", "--check", "treadhist");
 	CHECK_USAGE("name an object file, or one of cuda-counter", "probe", "--check", "nonsense");
 	CHECK_USAGE("name one tool or object file", "probe", "--ptx");
-	CHECK_USAGE("leave out --json", "probe", "--ptx", "--json", "x.bpf.o");
 	CHECK_USAGE("--sm: \"34\"", "probe", "--ptx", "--sm", "34", "x.bpf.o");
 	CHECK_USAGE("nothing to set", "set");
 	CHECK_USAGE("\"drm_sched\" wants on or off", "set", "drm_sched");
