@@ -32,18 +32,18 @@ static void find_names(const char *text, struct names *names)
 {
 	names->text_n = names->symbols_n = 1;
 	while ((text = strstr(text, ".entry ")) && names->symbols_n < 32) {
+		Elf64_Sym *symbol = &names->symbols[names->symbols_n];
 		size_t length;
 
 		text += strlen(".entry ");
-		length = strcspn(text, " (\n\x7b");
+		length = strcspn(text, " (\n{");
 		if (names->text_n + length + 1 > sizeof(names->text))
 			break;
-		names->symbols[names->symbols_n++] = (Elf64_Sym){
-			.st_name = (Elf64_Word)names->text_n,
-			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-			.st_other = CUDA_ENTRY,
-			.st_shndx = CODE,
-		};
+		names->symbols_n++;
+		symbol->st_name = (Elf64_Word)names->text_n;
+		symbol->st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+		symbol->st_other = CUDA_ENTRY;
+		symbol->st_shndx = CODE;
 		memcpy(names->text + names->text_n, text, length);
 		names->text_n += length + 1;
 	}
