@@ -21,14 +21,13 @@
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
-#define MUST(call)                                                                    \
-	do {                                                                          \
-		cudaError_t error_ = (call);                                          \
-		if (error_ != cudaSuccess) {                                          \
-			fprintf(stderr, "probed: %s: %s\n", #call,                    \
-				cudaGetErrorString(error_));                          \
-			exit(1);                                                      \
-		}                                                                     \
+#define MUST(call)                                                                              \
+	do {                                                                                    \
+		cudaError_t error_ = (call);                                                    \
+		if (error_ != cudaSuccess) {                                                    \
+			fprintf(stderr, "probed: %s: %s\n", #call, cudaGetErrorString(error_)); \
+			exit(1);                                                                \
+		}                                                                               \
 	} while (0)
 
 extern "C" __global__ void vector_add(const float *a, const float *b, float *c, unsigned int n)

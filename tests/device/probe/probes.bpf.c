@@ -80,7 +80,8 @@ int count_exit(void *ctx)
 {
 	gpumon_count(&exits, gpumon_kernel(), 1);
 	if (gpumon_is_leader())
-		gpumon_histogram_add(&run_ns, gpumon_kernel(), bpf_get_globaltimer() - gpumon_kept(0));
+		gpumon_histogram_add(&run_ns, gpumon_kernel(),
+				     bpf_get_globaltimer() - gpumon_kept(0));
 	return 0;
 }
 

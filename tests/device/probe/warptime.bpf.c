@@ -18,7 +18,8 @@ SEC("gpu/exit")
 int warptime_exit(void *ctx)
 {
 	if (gpumon_is_leader())
-		gpumon_histogram_add(&run_ns, gpumon_kernel(), bpf_get_globaltimer() - gpumon_kept(0));
+		gpumon_histogram_add(&run_ns, gpumon_kernel(),
+				     bpf_get_globaltimer() - gpumon_kept(0));
 	return 0;
 }
 
