@@ -170,9 +170,9 @@ static bool is_map_address(const struct gpumon_probe_step *step)
 /* Calls of helpers without a map that read the control block. */
 static bool calls_control(const struct gpumon_probe_step *step)
 {
-	return step->code == (BPF_JMP | BPF_CALL) && (step->imm == BPF_FUNC_trace_printk ||
-						      step->imm == BPF_FUNC_get_current_pid_tgid ||
-						      step->imm == 501);
+	return step->code == (BPF_JMP | BPF_CALL) &&
+	       (step->imm == BPF_FUNC_trace_printk || step->imm == BPF_FUNC_get_current_pid_tgid ||
+		step->imm == 501);
 }
 
 static bool uses_table(const struct text *text)

@@ -23,7 +23,8 @@ struct {
 SEC("gpu/exit")
 int ring_exit(void *ctx)
 {
-	struct record record = { .thread = gpumon_thread(), .pid = bpf_get_current_pid_tgid() >> 32 };
+	struct record record = { .thread = gpumon_thread(),
+				 .pid = bpf_get_current_pid_tgid() >> 32 };
 
 	bpf_ringbuf_output(&records, &record, sizeof(record), 0);
 	gpumon_count(&exits, 0, 1);
