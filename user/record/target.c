@@ -11,6 +11,7 @@
 
 #include "capture/channel_reader.h"
 #include "base/wait.h"
+#include "process/descriptor.h"
 #include "target.h"
 
 #ifndef SO_PEERPIDFD
@@ -248,30 +249,15 @@ static int make_channel(struct gpumon_target *target, struct gpumon_error *err)
 
 static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
 {
-	int descriptor = gpumon_channel_descriptor(target->channel);
-	struct gpumon_message_settings settings = target->options->settings;
-	struct iovec vector = { .iov_base = &settings, .iov_len = sizeof(settings) };
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { { 0 } };
-	struct msghdr message = {
-		.msg_iov = &vector,
-		.msg_iovlen = 1,
-		.msg_control = control.room,
-		.msg_controllen = sizeof(control.room),
-	};
-	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+	int ret = gpumon_send_descriptor(target->socket, &target->options->settings,
+					 sizeof(target->options->settings),
+					 gpumon_channel_descriptor(target->channel));
 
-	rights->cmsg_level = SOL_SOCKET;
-	rights->cmsg_type = SCM_RIGHTS;
-	rights->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
 	/* It has just sent its hello, so there is room, or it is gone. */
-	if (sendmsg(target->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
+	if (ret)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
 					"process %d was not recorded: %s", (int)target->info.pid,
-					strerror(errno));
+					strerror(-ret));
 	return 0;
 }
 

@@ -111,6 +111,7 @@ int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *im
 	struct gpumon_exchange exchange = { order, run, err };
 
 	*outcome = GPUMON_PROBE_UNTOUCHED;
+	run->images++;
 	if (size < FORM_BYTES)
 		return 0;
 	switch (gpumon_fatbin_form(image)) {

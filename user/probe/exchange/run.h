@@ -37,6 +37,7 @@ enum gpumon_probe_way {
  * @why: of REFUSED: the reason, else ""
  * @points: places that got a program, by kind, in all images
  * @left: places that got none, by cause
+ * @image: the last image in which it got programs, as struct gpumon_probe_run's @images; 0: none
  * @told: @way is known; before that it is as without memory
  */
 struct gpumon_probe_kernel {
@@ -45,6 +46,7 @@ struct gpumon_probe_kernel {
 	const char *why;
 	uint64_t points[GPUMON_PROBE_POINTS];
 	uint64_t left[GPUMON_EDIT_CAUSES_N];
+	uint64_t image;
 	bool told;
 };
 
@@ -67,6 +69,7 @@ struct gpumon_probe_line_of {
  * @kernels_n: how many
  * @lines: what struct gpumon_context's line means: number 1 is lines[0]; 0 is a point without a line
  * @lines_n: how many
+ * @images: how many were exchanged, or looked at
  * @unread: containers and cubins without PTX that were not looked into, as all kernels are asked for
  * @kernels_room: room in @kernels
  * @lines_room: room in @lines
@@ -81,6 +84,7 @@ struct gpumon_probe_run {
 	uint32_t kernels_n;
 	struct gpumon_probe_line_of *lines;
 	uint32_t lines_n;
+	uint64_t images;
 	uint32_t unread;
 	uint32_t kernels_room;
 	uint32_t lines_room;

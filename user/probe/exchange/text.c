@@ -263,8 +263,11 @@ int gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
 					  why))
 			return gpumon_exchange_no_memory(exchange);
 		kernel = &exchange->run->kernels[is->number];
-		for (int j = 0; !why && j < GPUMON_PROBE_POINTS; j++)
+		for (int j = 0; !why && j < GPUMON_PROBE_POINTS; j++) {
 			kernel->points[j] += is->counts.points[j];
+			if (is->counts.points[j])
+				kernel->image = exchange->run->images;
+		}
 		for (int j = 0; !why && j < GPUMON_EDIT_CAUSES_N; j++)
 			kernel->left[j] += is->counts.left[j];
 	}

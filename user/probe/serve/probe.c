@@ -59,7 +59,7 @@ static void tell_nothing(struct gpumon_context *context, const struct gpumon_pro
 	else if (!server->exchanged && !server->run.kernels_n && !server->run.unread)
 		fprintf(context->err,
 			"gpumon-user: none of the kernels that were asked for came up in %llu images: nothing was put into a kernel\n",
-			(unsigned long long)server->images);
+			(unsigned long long)server->run.images);
 }
 
 /* What is missing, and why. */

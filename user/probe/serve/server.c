@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "process/descriptor.h"
 #include "server.h"
 #include "shared.h"
 
@@ -74,24 +75,11 @@ static bool receive_request(int socket, struct gpumon_wire_request *request, int
 /* The library may be gone: nothing depends on it. */
 static void send_answer(int socket, const void *answer, size_t size, int fd)
 {
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { 0 };
-	struct iovec vector = { .iov_base = (void *)answer, .iov_len = size };
-	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
+	int ret;
 
-	if (fd >= 0) {
-		header.msg_control = control.room;
-		header.msg_controllen = sizeof(control.room);
-		control.align.cmsg_len = CMSG_LEN(sizeof(int));
-		control.align.cmsg_level = SOL_SOCKET;
-		control.align.cmsg_type = SCM_RIGHTS;
-		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
-	}
-	while (sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
-	       (errno == EAGAIN || errno == EINTR) && wait_for(socket, POLLOUT))
-		;
+	do
+		ret = gpumon_send_descriptor(socket, answer, size, fd);
+	while ((ret == -EAGAIN || ret == -EINTR) && wait_for(socket, POLLOUT));
 }
 
 static void add_note(struct gpumon_probe_server *server, const char *text)
@@ -115,54 +103,31 @@ struct edited {
 	size_t size;
 };
 
-static uint64_t count_points(const struct gpumon_probe_kernel *kernel)
-{
-	uint64_t points = 0;
-
-	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
-		points += kernel->points[i];
-	return points;
-}
-
-/* Kernels that have more points than before, into the answer. */
-static void name_kernels(const struct gpumon_probe_run *run, const uint64_t *before,
-			 uint32_t before_n, struct gpumon_wire_answer *answer)
+/* Kernels that got programs in the last image, into the answer. */
+static void name_kernels(const struct gpumon_probe_run *run, struct gpumon_wire_answer *answer)
 {
 	size_t at = 0, length;
 
 	for (uint32_t i = 0; i < run->kernels_n; i++) {
 		length = strlen(run->kernels[i].name) + 1;
-		if (count_points(&run->kernels[i]) == (i < before_n ? before[i] : 0) ||
-		    length > sizeof(answer->names) - at)
+		if (run->kernels[i].image != run->images || length > sizeof(answer->names) - at)
 			continue;
 		memcpy(answer->names + at, run->kernels[i].name, length);
 		at += length;
-		answer->count++;
 	}
-}
-
-static uint64_t *list_points(const struct gpumon_probe_run *run)
-{
-	uint64_t *points = calloc(run->kernels_n + 1, sizeof(*points));
-
-	for (uint32_t i = 0; points && i < run->kernels_n; i++)
-		points[i] = count_points(&run->kernels[i]);
-	return points;
 }
 
 static void edit_image(struct gpumon_probe_server *server, const void *image, size_t size,
 		       uint32_t sm, struct edited *edited, struct gpumon_wire_answer *answer)
 {
 	struct gpumon_probe_order order = *server->order;
-	uint32_t before_n = server->run.kernels_n;
-	uint64_t *before = list_points(&server->run);
 	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
 	FILE *out = open_memstream(&edited->text, &edited->size);
 	struct gpumon_error err;
 	int ret = -1;
 
 	order.sm = sm;
-	if (before && out) {
+	if (out) {
 		ret = gpumon_probe_exchange(&order, image, size, &server->run, out, &outcome, &err);
 		if (ret)
 			add_note(server, err.message);
@@ -171,28 +136,23 @@ static void edit_image(struct gpumon_probe_server *server, const void *image, si
 		ret = -1;
 	if (!ret && outcome == GPUMON_PROBE_EXCHANGED) {
 		answer->type = GPUMON_WIRE_IMAGE;
-		answer->size = edited->size;
-		name_kernels(&server->run, before, before_n, answer);
+		name_kernels(&server->run, answer);
 		server->exchanged++;
 	}
-	free(before);
 }
 
-static int make_memfd(const void *data, size_t size)
+/* A PTX text ends with a NUL for the loaders, which open_memstream() has put behind it. */
+static int share_edited(const struct edited *edited, uint64_t *size)
 {
-	int fd = memfd_create("gpumon-edited", MFD_CLOEXEC);
-	const char *at = data;
-	ssize_t written = 0;
+	void *memory;
+	int fd;
 
-	for (size_t done = 0; fd >= 0 && done < size; done += (size_t)written) {
-		written = write(fd, at + done, size - done);
-		if (written < 0 && errno == EINTR)
-			written = 0;
-		if (written < 0) {
-			close(fd);
-			fd = -1;
-		}
-	}
+	*size = edited->size + 1;
+	fd = gpumon_probe_shared_make("gpumon-edited", *size, &memory);
+	if (fd < 0)
+		return -1;
+	memcpy(memory, edited->text, *size);
+	munmap(memory, *size);
 	return fd;
 }
 
@@ -204,14 +164,11 @@ static void answer_exchange(struct gpumon_probe_server *server, int socket,
 	void *image = gpumon_probe_shared_read(fd, request->size);
 	int new_fd = -1;
 
-	server->images++;
 	if (image)
 		edit_image(server, image, request->size, request->sm, &edited, &answer);
 	free(image);
-	/* A PTX text ends with a NUL for the loaders, which open_memstream() has put behind it. */
 	if (answer.type == GPUMON_WIRE_IMAGE) {
-		answer.size = edited.size + 1;
-		new_fd = make_memfd(edited.text, edited.size + 1);
+		new_fd = share_edited(&edited, &answer.size);
 		if (new_fd < 0)
 			answer.type = GPUMON_WIRE_UNTOUCHED;
 	}

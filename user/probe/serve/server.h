@@ -22,7 +22,6 @@
  * @notes: what libraries have to tell the user, each once
  * @notes_n: how many
  * @processes: that said hello
- * @images: that were looked at
  * @exchanged: that were exchanged
  */
 struct gpumon_probe_server {
@@ -36,7 +35,6 @@ struct gpumon_probe_server {
 	const char *notes[GPUMON_PROBE_MAX_NOTES];
 	uint32_t notes_n;
 	uint64_t processes;
-	uint64_t images;
 	uint64_t exchanged;
 };
 
