@@ -273,6 +273,26 @@ void inject_cupti_write_api(struct inject_thread *thread)
 	inject_api_write(thread, GPUMON_API_CUDA, "CUDA", text, NULL);
 }
 
+void inject_cupti_functions(CUpti_CallbackDomain domain,
+			    void (*each)(CUpti_CallbackDomain domain, uint32_t id,
+					 const char *name))
+{
+	unsigned int misses = 0;
+	const char *name;
+
+	/* Some numbers are not used. */
+	for (uint32_t id = 1; id < INJECT_FUNCTIONS && misses < 64; id++) {
+		name = NULL;
+		if (inject_cupti.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS ||
+		    !name) {
+			misses++;
+			continue;
+		}
+		misses = 0;
+		each(domain, id, name);
+	}
+}
+
 const char *inject_cupti_result(CUptiResult result)
 {
 	const char *text = NULL;

@@ -101,6 +101,14 @@ bool inject_cupti_load(const char **why);
 /* Which CUPTI was loaded and which CUDA the driver is for, for messages about a mismatch. */
 void inject_cupti_describe(char *text, size_t size);
 
+/* More than there are in either domain: 523 and 807 in CUDA 13.0. */
+#define INJECT_FUNCTIONS 2048
+
+/* Calls @each for each function of a domain of callbacks, the driver's or the runtime's. */
+void inject_cupti_functions(CUpti_CallbackDomain domain,
+			    void (*each)(CUpti_CallbackDomain domain, uint32_t id,
+					 const char *name));
+
 /* The name of a result, or "unknown". */
 const char *inject_cupti_result(CUptiResult result);
 

@@ -58,25 +58,15 @@ uint16_t inject_classify(const char *name)
 	return 0;
 }
 
+static void classify_function(CUpti_CallbackDomain domain, uint32_t id, const char *name)
+{
+	inject_class[domain - CUPTI_CB_DOMAIN_DRIVER_API][id] = inject_classify(name);
+}
+
 static void classify_all(void)
 {
-	unsigned int domain, id, misses;
-	const char *name;
-
-	for (domain = 0; domain < 2; domain++) {
-		/* Some numbers are not used. */
-		for (id = 1, misses = 0; id < INJECT_FUNCTIONS && misses < 64; id++) {
-			name = NULL;
-			if (inject_cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API + domain,
-							      id, &name) != CUPTI_SUCCESS ||
-			    !name) {
-				misses++;
-				continue;
-			}
-			misses = 0;
-			inject_class[domain][id] = inject_classify(name);
-		}
-	}
+	inject_cupti_functions(CUPTI_CB_DOMAIN_DRIVER_API, classify_function);
+	inject_cupti_functions(CUPTI_CB_DOMAIN_RUNTIME_API, classify_function);
 	is_classified = true;
 }
 

@@ -13,9 +13,6 @@
 #define INJECT_CLASS_CAPTURE_BEGIN 1024u
 #define INJECT_CLASS_CAPTURE_END   2048u
 
-/* More than there are in either domain: 523 and 807 in CUDA 13.0. */
-#define INJECT_FUNCTIONS 2048
-
 /* By domain (driver 0, runtime 1) and callback id. */
 extern uint16_t inject_class[2][INJECT_FUNCTIONS] INJECT_HIDDEN;
 

@@ -124,7 +124,6 @@ static void make_memory(struct context *context)
 	inject_probe_driver.memory_info(&free_bytes, &all);
 	if (bytes > free_bytes / SHARE) {
 		inject_probe_tell(
-			0,
 			"%s has %zu MiB free, and the maps would take %llu: nothing of it "
 			"is counted. Use smaller maps",
 			name, free_bytes >> 20, (unsigned long long)(bytes >> 20));
@@ -144,8 +143,7 @@ static void make_memory(struct context *context)
 	}
 	if (result != CUDA_SUCCESS) {
 		context->memory = 0;
-		inject_probe_tell(0,
-				  "no memory for the maps on %s (CUDA error %d): nothing of it "
+		inject_probe_tell("no memory for the maps on %s (CUDA error %d): nothing of it "
 				  "is counted",
 				  name, (int)result);
 		return;

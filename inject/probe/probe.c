@@ -18,10 +18,7 @@
 #include "probe.h"
 #include "talk.h"
 
-/* More than there are: 807 in CUDA 13.0. */
-#define FUNCTIONS 2048
-
-static uint8_t calls[FUNCTIONS];
+static uint8_t calls[INJECT_FUNCTIONS];
 static CUpti_SubscriberHandle subscriber;
 /* In a child after fork there is no thread, and CUDA does not work. */
 static _Atomic bool is_active;
@@ -34,8 +31,8 @@ static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_Call
 	int kept = errno;
 
 	(void)user;
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= FUNCTIONS || inject_probe_is_inside() ||
-	    !atomic_load_explicit(&is_active, memory_order_relaxed))
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= INJECT_FUNCTIONS ||
+	    inject_probe_is_inside() || !atomic_load_explicit(&is_active, memory_order_relaxed))
 		return;
 	if (data->callbackSite == CUPTI_API_ENTER)
 		inject_probe_call_begins(calls[id], (void *)data->functionParams);
@@ -47,16 +44,20 @@ static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_Call
 	errno = kept;
 }
 
+static void enable_function(CUpti_CallbackDomain domain, uint32_t id, const char *name)
+{
+	calls[id] = (uint8_t)inject_probe_classify(name);
+	if (calls[id] != INJECT_PROBE_NONE)
+		inject_cupti.cuptiEnableCallback(1, subscriber, domain, id);
+}
+
 static bool subscribe(const char **why)
 {
-	const char *missing, *name;
-	unsigned int misses = 0;
 	CUptiResult result;
 
 	if (!inject_cupti_load(why))
 		return false;
-	missing = inject_probe_driver_load();
-	if (missing) {
+	if (inject_probe_driver_load()) {
 		*why = "the driver of CUDA is too old for programs in kernels";
 		return false;
 	}
@@ -67,20 +68,7 @@ static bool subscribe(const char **why)
 			       inject_cupti_result(result);
 		return false;
 	}
-	for (uint32_t id = 1; id < FUNCTIONS && misses < 64; id++) {
-		name = NULL;
-		if (inject_cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) !=
-			    CUPTI_SUCCESS ||
-		    !name) {
-			misses++;
-			continue;
-		}
-		misses = 0;
-		calls[id] = (uint8_t)inject_probe_classify(name);
-		if (calls[id] != INJECT_PROBE_NONE)
-			inject_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-							 id);
-	}
+	inject_cupti_functions(CUPTI_CB_DOMAIN_DRIVER_API, enable_function);
 	return true;
 }
 
@@ -118,7 +106,7 @@ static void begin(const char *path)
 	if (!inject_probe_hello(path))
 		return;
 	if (!subscribe(&why)) {
-		inject_probe_tell(0, "nothing could be put into kernels of process %d: %s",
+		inject_probe_tell("nothing could be put into kernels of process %d: %s",
 				  (int)getpid(), why);
 		return;
 	}

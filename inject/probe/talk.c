@@ -278,7 +278,7 @@ void inject_probe_say_ended(unsigned int context)
 	say(&request);
 }
 
-void inject_probe_tell(unsigned long launches, const char *format, ...)
+void inject_probe_tell(const char *format, ...)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_TELL);
 	va_list arguments;
@@ -286,6 +286,5 @@ void inject_probe_tell(unsigned long launches, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(request.text, sizeof(request.text), format, arguments);
 	va_end(arguments);
-	request.losses = launches;
 	say(&request);
 }

@@ -53,7 +53,7 @@ void *inject_probe_ask_area(unsigned int device, const char *name, unsigned int 
 /**
  * inject_probe_say_copied - the shared memory is up to date
  * @context: its number
- * @flags: GPUMON_WIRE_QUIET, GPUMON_WIRE_LAST
+ * @flags: GPUMON_WIRE_QUIET or 0
  * @clear: called for each range of the GPU's memory that is to be zeroed, in their order
  * @argument: for it
  */
@@ -71,8 +71,7 @@ void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t er
 /* The context has ended: its shared memory is not written any more. */
 void inject_probe_say_ended(unsigned int context);
 
-/* For the user: a sentence, and how many launches ran without their programs for that reason. */
-void inject_probe_tell(unsigned long launches, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/* A sentence for the user. */
+void inject_probe_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif /* GPUMON_INJECT_PROBE_TALK_H */

@@ -81,7 +81,7 @@ static const char *next_name(const struct gpumon_wire_answer *answer, const char
 	return name < answer->names + sizeof(answer->names) && *name ? name : NULL;
 }
 
-/* How many kernels are too large; gpumon-user is told which. */
+/* How many kernels are too large. Reports each to gpumon-user. */
 static unsigned int find_too_large(const struct inject_image *image, CUmodule edited,
 				   const struct gpumon_wire_answer *answer)
 {
@@ -119,8 +119,7 @@ static enum verdict try_image(const struct inject_image *image, const void *edit
 		inject_probe_driver.module_unload(module);
 		return too_large ? AGAIN : USE;
 	}
-	inject_probe_tell(0, "CUDA does not load a module with programs in it: error %d",
-			  (int)result);
+	inject_probe_tell("CUDA does not load a module with programs in it: error %d", (int)result);
 	while ((name = next_name(answer, name)))
 		inject_probe_say_left(name, GPUMON_WIRE_NOT_LOADED);
 	return LEAVE;

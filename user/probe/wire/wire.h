@@ -3,8 +3,8 @@
  * How the injection library in a program and gpumon-user probe speak. The library asks for the image that
  * replaces another, and copies the memory of maps; gpumon-user edits, reads and shows.
  *
- * gpumon-user listens on the SOCK_SEQPACKET socket in GPUMON_PROBE_SOCKET. The library connects anew for
- * each request, since the program may close descriptors that it does not know. A request is one struct,
+ * gpumon-user listens on the SOCK_SEQPACKET socket in GPUMON_PROBE_SOCKET. The library opens
+ * a connection for each request, because the program may close descriptors that it does not know. A request is one struct,
  * perhaps with a memfd; so is each message of the answer. Neither side trusts sizes of the other.
  *
  * The memory of a context on the GPU is one block: the control block, maps and the print ring at places
@@ -58,7 +58,6 @@ enum gpumon_wire_type {
  * @size: EXCHANGE: bytes of the image in the memfd
  * @flags: GPUMON_WIRE_QUIET and so on
  * @sm: EXCHANGE: architecture of the GPU that it is for, such as 90; 0: not known yet
- * @losses: TELL: launches that ran without their programs
  * @offset_ns: CLOCK: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
  * @error_ns: CLOCK: the result is right to within this
  * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_LOADED: the kernel; TELL: a sentence, or ""
@@ -71,7 +70,6 @@ struct gpumon_wire_request {
 	uint64_t size;
 	uint32_t flags;
 	uint32_t sm;
-	uint64_t losses;
 	int64_t offset_ns;
 	uint64_t error_ns;
 	char text[GPUMON_WIRE_NAMES];
@@ -122,7 +120,7 @@ struct gpumon_wire_settings {
 /**
  * struct gpumon_wire_answer - what gpumon-user answers otherwise
  * @type: IMAGE, UNTOUCHED, AREA, CLEAR, DONE or REFUSED
- * @count: IMAGE: kernels in @names; CLEAR: of @clears; AREA: number of the context
+ * @count: CLEAR: of @clears; AREA: number of the context
  * @size: IMAGE, AREA: bytes of the memfd
  * @names: IMAGE: kernels that were edited, as many as there is room for, with a NUL behind each
  * @clears: CLEAR: what to set to zero, in this order
