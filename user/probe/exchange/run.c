@@ -27,6 +27,14 @@ uint32_t gpumon_probe_run_kernel(struct gpumon_probe_run *run, const char *name,
 	return number;
 }
 
+uint32_t gpumon_probe_run_find(const struct gpumon_probe_run *run, const char *name)
+{
+	for (uint32_t i = 0; i < run->kernels_n; i++)
+		if (strcmp(run->kernels[i].name, name) == 0)
+			return i;
+	return GPUMON_PROBE_NO_NUMBER;
+}
+
 uint64_t gpumon_probe_run_line(struct gpumon_probe_run *run, const struct gpumon_edit_line *line)
 {
 	const char *file = gpumon_pool_part(&run->pool, line->file, line->file_size);

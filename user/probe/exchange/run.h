@@ -105,6 +105,9 @@ struct gpumon_probe_run {
  */
 uint32_t gpumon_probe_run_kernel(struct gpumon_probe_run *run, const char *name, size_t size);
 
+/* The number of a kernel that is known, or GPUMON_PROBE_NO_NUMBER. */
+uint32_t gpumon_probe_run_find(const struct gpumon_probe_run *run, const char *name);
+
 /* The number of a source line, from 1, or 0 without memory. */
 uint64_t gpumon_probe_run_line(struct gpumon_probe_run *run, const struct gpumon_edit_line *line);
 

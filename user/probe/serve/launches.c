@@ -49,14 +49,6 @@ void gpumon_probe_launches_name(struct gpumon_probe_processes *processes, uint32
 	process->names[number] = gpumon_pool_text(&processes->pool, name);
 }
 
-static uint32_t find_kernel(const struct gpumon_probe_run *run, const char *name)
-{
-	for (uint32_t i = 0; name && i < run->kernels_n; i++)
-		if (strcmp(run->kernels[i].name, name) == 0)
-			return i;
-	return UINT32_MAX;
-}
-
 /* Numbers in the run, by those in the process; NULL without memory. */
 static uint32_t *list_numbers(const struct gpumon_probe_process *process,
 			      const struct gpumon_probe_run *run)
@@ -64,7 +56,8 @@ static uint32_t *list_numbers(const struct gpumon_probe_process *process,
 	uint32_t *numbers = calloc(process->names_n + 1, sizeof(*numbers));
 
 	for (uint32_t i = 0; numbers && i < process->names_n; i++)
-		numbers[i] = find_kernel(run, process->names[i]);
+		numbers[i] = process->names[i] ? gpumon_probe_run_find(run, process->names[i]) :
+						 GPUMON_PROBE_NO_NUMBER;
 	return numbers;
 }
 
@@ -80,7 +73,7 @@ static uint64_t add_launches(const struct gpumon_probe_process *process, uint64_
 		memcpy(&launch, &process->launches->launches[i], sizeof(launch));
 
 		if (!launch.kernel || launch.kernel >= process->names_n ||
-		    numbers[launch.kernel] == UINT32_MAX || launch.context >= devices_n)
+		    numbers[launch.kernel] == GPUMON_PROBE_NO_NUMBER || launch.context >= devices_n)
 			continue;
 		launches[added++] = (struct gpumon_probe_launch){ .kernel = numbers[launch.kernel],
 								  .device = launch.context,

@@ -182,12 +182,14 @@ static void answer_exchange(struct gpumon_probe_server *server, int socket,
 static void leave_kernel(struct gpumon_probe_server *server, const char *name,
 			 enum gpumon_probe_way way)
 {
-	for (uint32_t i = 0; i < server->run.kernels_n; i++)
-		if (strcmp(server->run.kernels[i].name, name) == 0) {
-			server->run.kernels[i].way = way;
-			memset(server->run.kernels[i].points, 0,
-			       sizeof(server->run.kernels[i].points));
-		}
+	uint32_t number = gpumon_probe_run_find(&server->run, name);
+	struct gpumon_probe_kernel *kernel;
+
+	if (number == GPUMON_PROBE_NO_NUMBER)
+		return;
+	kernel = &server->run.kernels[number];
+	kernel->way = way;
+	memset(kernel->points, 0, sizeof(kernel->points));
 }
 
 /* The process at the other end, 0 if it is not known. */
