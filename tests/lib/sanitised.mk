@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#
+# For makefiles of tests, which set TESTS_DIR, the folder tests/: LIBRARY is all of gpumon-user but
+# main(), under ASan and UBSan, LIBRARY_LIBS what it needs, SANITISED_CFLAGS the flags that it was
+# built with. tests/user builds it once for all.
+
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+PKG_CONFIG ?= pkg-config
+
+PACKAGES := libnl-genl-3.0 json-c libdw libelf libbpf zlib libzstd cmocka
+ifneq ($(MAKECMDGOALS),clean)
+ifneq ($(shell $(PKG_CONFIG) --exists $(PACKAGES) && echo yes),yes)
+$(error $(PKG_CONFIG) does not find all of "$(PACKAGES)": install libnl-genl-3-dev libjson-c-dev libdw-dev libelf-dev libbpf-dev libiberty-dev zlib1g-dev libzstd-dev libcmocka-dev)
+endif
+PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+# libiberty has no .pc file.
+LIBRARY_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -liberty -lm
+endif
+
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITISED_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I$(TESTS_DIR)/../user -I. $(CPPFLAGS) $(PACKAGE_CFLAGS) -O1 -g \
+		   $(SANITIZE) -Wall -Wextra -Wshadow
+LIBRARY ?= $(TESTS_DIR)/user/obj/libuser.a
+
+# Several makes may want it at the same time.
+sanitised-library:
+	+@flock $(TESTS_DIR)/user $(MAKE) -s --no-print-directory -j"$$(nproc)" -C $(TESTS_DIR)/user $(abspath $(LIBRARY)) \
+		OBJ=$(abspath $(dir $(LIBRARY)))
+
+.PHONY: sanitised-library
