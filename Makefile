@@ -98,13 +98,10 @@ clean:
 	@test ! -e tests/inject/Makefile || $(MAKE) -C tests/inject clean
 	@find . \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name Module.symvers -o -name modules.order \) -delete
-	@rm -f gpumon-user mock_submit churn_fork tests/mock/mock_submit tests/mock/churn_fork tests/mock/mock_nvidia_load
+	@rm -f mock_submit churn_fork tests/mock/mock_submit tests/mock/churn_fork tests/mock/mock_nvidia_load
 	@rm -rf tests/mock/nvidia-*/ gpumon-debug
 
-# --- the lab (tests/vm): everything one kernel's tests need, at the top of a
-# build folder
-
-lab: lab-module lab-debug lab-user lab-mock lab-tests
+# --- the lab (tests/vm/build): what one kernel's tests need, at the top of a build folder
 
 lab-module: modules
 
@@ -113,9 +110,6 @@ lab-debug:
 	+@$(MAKE) modules BUILD='$(BUILD)/gpumon-debug' GPUMON_DEBUG=1
 
 .PHONY: lab-debug
-
-lab-user: user
-	ln -sf user/gpumon-user .
 
 lab-mock:
 	+$(MAKE) -C tests/mock all
@@ -182,7 +176,7 @@ help:
 	@echo 'make check              the tests, 25 minutes on two processors; the last line says how many passed'
 	@echo 'make check-full         all suites on all kernels; 90 minutes'
 	@echo 'make check-deep         all suites on kernels with KASAN, lockdep, KCSAN..., long storms, fuzzing, mutants; a night'
-	@echo 'make style              checkpatch, sparse, clang-format, shellcheck, the netlink spec'
+	@echo 'make style              checkpatch, clang-format, shellcheck, the netlink spec'
 	@echo 'make fuzz SECONDS=60    each fuzzer that long (TARGET="elf netlink": only these; COVERAGE=1)'
 	@echo 'make mutants            changes the code in many places, one at a time: does a test notice? (WORDS="capture")'
 	@echo 'make bench              what gpumon costs, against others, on all kernels (KERNELS=6.1)'
@@ -194,6 +188,6 @@ help:
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
-	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests lab-nvidia style check check-full check-deep demo \
+	dkms-source dkms-install dkms-uninstall clean lab-module lab-mock lab-tests lab-nvidia style check check-full check-deep demo \
 	fuzz mutants bench \
 	check-device bench-device help

@@ -121,6 +121,12 @@ root_of()
 	fi
 }
 
+# release_dir RELEASE: a copy of the sources, and what is built in it for all kernels of the release
+release_dir()
+{
+	echo "$GPUMON_CACHE/build/$1"
+}
+
 # apt_uri main|security: the mirror that this machine itself uses
 apt_uri()
 {
