@@ -16,7 +16,12 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 typedef ElfW(Phdr) program_header_t;
 typedef ElfW(Rela) relocation_t;
-typedef CUptiResult subscribe_function(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
+
+/*
+ * The clock that the program's profiler asked for while CUPTI was not its own. Such a profiler sets its
+ * clock first and subscribes then. CUPTI has one clock, and forgets it when gpumon lets go.
+ */
+static _Atomic CUpti_TimestampCallbackFunc kept_clock;
 
 /**
  * struct dynamic - what a library's dynamic section says about its imports
@@ -32,10 +37,10 @@ struct dynamic {
 	size_t bytes[2];
 };
 
-/* The function that @caller would have called, and the name of its file. */
-static subscribe_function *find_original(const void *caller, const char **name)
+/* The function @symbol that @caller would have called, or NULL, and the name of its file. */
+static void *find_original(const char *symbol, const void *caller, const char **name)
 {
-	subscribe_function *original = NULL;
+	void *original = NULL;
 	Dl_info info;
 	void *handle;
 
@@ -49,11 +54,11 @@ static subscribe_function *find_original(const void *caller, const char **name)
 		if (!handle)
 			handle = dlopen(NULL, RTLD_NOW);
 		if (handle) {
-			original = (subscribe_function *)dlsym(handle, "cuptiSubscribe");
+			original = dlsym(handle, symbol);
 			dlclose(handle);
 		}
 	}
-	return original ? original : inject_cupti.cuptiSubscribe;
+	return original;
 }
 
 static void note_rival(const char *name, bool yielded, CUptiResult result)
@@ -80,18 +85,53 @@ static CUptiResult subscribe_for_program(CUpti_SubscriberHandle *subscriber,
 					 CUpti_CallbackFunc callback, void *argument)
 {
 	bool is_open = atomic_load(&inject_session.is_open), yielded = false;
+	CUpti_TimestampCallbackFunc clock;
 	CUptiResult result;
 	const char *name;
-	subscribe_function *original = find_original(__builtin_return_address(0), &name);
+	__typeof__(&cuptiSubscribe) original =
+		find_original("cuptiSubscribe", __builtin_return_address(0), &name);
 
+	if (!original)
+		original = inject_cupti.cuptiSubscribe;
 	if (is_open && (inject_session.record & GPUMON_RECORD_YIELD))
 		yielded = inject_window_yield();
 	result = original(subscriber, callback, argument);
 	if (yielded)
 		inject_subscribe_clock_lost();
+	clock = result == CUPTI_SUCCESS ? atomic_exchange(&kept_clock, NULL) : NULL;
+	if (clock) {
+		inject_subscribe_clock_lost();
+		inject_cupti.cuptiActivityRegisterTimestampCallback(clock);
+	}
 	if (is_open)
 		note_rival(name, yielded, result);
 	return result;
+}
+
+/* In place of cuptiActivityRegisterTimestampCallback(), likewise. */
+static CUptiResult set_clock_for_program(CUpti_TimestampCallbackFunc clock)
+{
+	const char *name;
+	__typeof__(&cuptiActivityRegisterTimestampCallback) original = find_original(
+		"cuptiActivityRegisterTimestampCallback", __builtin_return_address(0), &name);
+
+	if (inject_subscribed()) {
+		atomic_store(&kept_clock, clock);
+		return CUPTI_SUCCESS;
+	}
+	if (!original)
+		original = inject_cupti.cuptiActivityRegisterTimestampCallback;
+	inject_subscribe_clock_lost();
+	return original(clock);
+}
+
+static void *find_replacement(const char *symbol)
+{
+	if (!strcmp(symbol, "cuptiSubscribe"))
+		return (void *)subscribe_for_program;
+	if (!strcmp(symbol, "cuptiActivityRegisterTimestampCallback"))
+		return (void *)set_clock_for_program;
+	return NULL;
 }
 
 static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entry,
@@ -120,7 +160,8 @@ static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entr
 }
 
 /* The table is read-only where all functions were looked up at the start. */
-static void replace_import(void **import, const program_header_t *relro, uintptr_t base)
+static void replace_import(void **import, void *replacement, const program_header_t *relro,
+			   uintptr_t base)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)import & -page;
 	bool is_protected = relro && (uintptr_t)import >= base + relro->p_vaddr &&
@@ -128,7 +169,7 @@ static void replace_import(void **import, const program_header_t *relro, uintptr
 
 	if (is_protected && mprotect((void *)at, page, PROT_READ | PROT_WRITE))
 		return;
-	__atomic_store_n(import, (void *)subscribe_for_program, __ATOMIC_RELEASE);
+	__atomic_store_n(import, replacement, __ATOMIC_RELEASE);
 	if (is_protected)
 		mprotect((void *)at, page, PROT_READ);
 }
@@ -157,11 +198,14 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *argumen
 
 		for (; count; count--, relocation++) {
 			uint32_t symbol = (uint32_t)ELF64_R_SYM(relocation->r_info);
+			void *replacement = NULL;
 
-			if (symbol && !strcmp(dynamic.strings + dynamic.symbols[symbol].st_name,
-					      "cuptiSubscribe"))
+			if (symbol)
+				replacement = find_replacement(dynamic.strings +
+							       dynamic.symbols[symbol].st_name);
+			if (replacement)
 				replace_import((void **)(info->dlpi_addr + relocation->r_offset),
-					       relro, info->dlpi_addr);
+					       replacement, relro, info->dlpi_addr);
 		}
 	}
 	return 0;

@@ -14,7 +14,7 @@
 uint16_t inject_class[2][INJECT_FUNCTIONS];
 
 static CUpti_SubscriberHandle subscriber;
-static bool is_subscribed;
+static _Atomic bool is_subscribed;
 static bool is_classified;
 static bool has_clock;
 

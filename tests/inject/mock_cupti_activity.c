@@ -66,6 +66,11 @@ bool mock_kind_enabled(CUpti_ActivityKind kind)
 	return atomic_load(&is_enabled[kind]);
 }
 
+CUpti_TimestampCallbackFunc mock_clock(void)
+{
+	return clock_function;
+}
+
 uint64_t mock_now(void)
 {
 	struct timespec real;

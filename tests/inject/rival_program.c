@@ -2,8 +2,8 @@
 /*
  * A program with a profiler of its own, which it uses in the second third of its launches.
  * rival_program COUNT once|until LIBRARY before|after: with the library loaded before or after the first
- * launches. Prints what cuptiSubscribe() returned, and how many launches its profiler saw. "until"
- * tries until it can have CUPTI, and waits until gpumon has it again.
+ * launches. Prints what cuptiSubscribe() returned, how many launches its profiler saw, and whether
+ * CUPTI had its clock. "until" tries until it can have CUPTI, and waits until gpumon has it again.
  */
 #include <cuda_runtime_api.h>
 #include <cupti.h>
@@ -35,7 +35,8 @@ int main(int argc, char **argv)
 	unsigned int count = argc > 4 ? (unsigned int)atoi(argv[1]) : 0;
 	bool until, is_early, (*is_on)(CUpti_ActivityKind);
 	unsigned int (*end)(void);
-	int (*begin)(void), result;
+	int (*begin)(bool), result;
+	bool (*has_clock)(void), its_clock;
 	void *rival = NULL, *cupti;
 
 	if (argc < 5)
@@ -49,13 +50,15 @@ int main(int argc, char **argv)
 		rival = dlopen(argv[3], RTLD_NOW);
 	if (!rival)
 		return 2;
-	begin = (int (*)(void))dlsym(rival, "rival_begin");
+	begin = (int (*)(bool))dlsym(rival, "rival_begin");
+	has_clock = (bool (*)(void))dlsym(rival, "rival_has_clock");
 	end = (unsigned int (*)(void))dlsym(rival, "rival_end");
-	/* gpumon looks at new libraries now and then. */
-	for (int i = 0; (result = begin()) && until && i < 3000; i++)
+	/* gpumon looks at new libraries now and then. Before that it cannot keep its clock. */
+	for (int i = 0; (result = begin(is_early)) && until && i < 3000; i++)
 		pause_ms(10);
 	launch(count);
-	printf("%d %u\n", result, result ? 0 : end());
+	its_clock = has_clock();
+	printf("%d %u %d\n", result, result ? 0 : end(), its_clock);
 	/* Kernels are what a window switches on last. */
 	cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
 	is_on = cupti ? (bool (*)(CUpti_ActivityKind))dlsym(cupti, "mock_kind_enabled") : NULL;

@@ -17,15 +17,14 @@ def run_rival(until, when, **settings):
     equal(len(run.account(harness.LAUNCH)), 3 * COUNT, "launches of the program")
     target = run.only()
     equal(target.totals()["lost"], {}, "losses")
-    result, seen = map(int, run.output.split())
-    return target, result, seen
+    return target, *map(int, run.output.split())
 
 
 def test_rival_is_refused():
     """gpumon has CUPTI: the program's profiler is refused, which a note says, and all is recorded"""
     for when in ("before", "after"):
-        target, result, seen = run_rival("once", when)
-        equal((result, seen), (39, 0), "cuptiSubscribe of the program")
+        target, *found = run_rival("once", when)
+        equal(found, [39, 0, 0], "cuptiSubscribe of the program, its launches, its clock")
         records = target.records()
         equal(len(records["launch"]), 3 * COUNT, "launches")
         equal(len(records["kernel"]), 3 * COUNT, "kernels")
@@ -37,9 +36,9 @@ def test_rival_is_refused():
 def test_rival_goes_first():
     """--yield: the program's profiler sees its launches, and there is a gap in the capture"""
     for when in ("before", "after"):
-        target, result, seen = run_rival("until", when, record=rec.DEFAULT | rec.YIELD)
+        target, *found = run_rival("until", when, record=rec.DEFAULT | rec.YIELD)
         # The stand-in calls back at the begin and at the end of a call.
-        equal((result, seen), (0, 2 * COUNT), "what the program's profiler saw")
+        equal(found, [0, 2 * COUNT, when == "before"], "what the program's profiler saw, and its clock")
         records = target.records()
         windows = sorted(records["window"], key=lambda w: w.time_ns)
         equal([(records["strings"][w.reason], bool(w.flags & rec.WINDOW_END)) for w in windows],
