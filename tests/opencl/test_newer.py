@@ -38,8 +38,9 @@ def bare(loader, driver, command, *words):
 
 
 def recorded(loader, driver, command, *words, options=()):
+    # rusticl takes half a minute of a quiet machine for all of clpeak's kernels.
     return Capture(*words, program=within_root(loader, driver, command), options=["--run-as", "root", *options],
-                   **variables(driver))
+                   limit=3 * LIMIT, **variables(driver))
 
 
 def other_programs(loader, driver):
