@@ -52,14 +52,15 @@ class Record:
 class Capture:
     """A run of a program, recorded."""
 
-    def __init__(self, *words, program=None, pid=None, options=(), status=0, expect=1, **variables):
+    def __init__(self, *words, program=None, pid=None, options=(), status=0, expect=1, limit=LIMIT,
+                 **variables):
         self.folder = tempfile.mkdtemp(prefix="gpumon-opencl-", dir=objects)
         self.path = os.path.join(self.folder, "capture")
         command = program or [os.path.join(objects, "program")]
         target = ["-p", str(pid)] if pid else ["--", *command, *map(str, words)]
         self.done = subprocess.run(
             [tool, "record", "-o", self.path, "--no-driver", *options, *target],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LIMIT, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit, check=False,
             cwd=self.folder, env=environment(**variables))
         self.output = self.done.stdout
         if status is not None:

@@ -26,7 +26,10 @@ static const char *const source =
 	"kernel void add(global float *a, global const float *b)\n"
 	"{ size_t i = get_global_id(1) * get_global_size(0) + get_global_id(0); a[i] += b[i]; }\n"
 	"kernel void scale(global float *a) { a[get_global_id(0)] *= 2; }\n"
-	"kernel void empty(int a) { }\n";
+	"kernel void empty(int a) { }\n"
+	"kernel void busy(global uint *a, uint times) { uint x = 1 + get_global_id(0);\n"
+	"	for (uint i = 0; i < times; i++) { x ^= x << 13; x ^= x >> 17; x ^= x << 5; }\n"
+	"	a[get_global_id(0)] = x; }\n";
 
 static cl_platform_id platform;
 static cl_device_id device;
@@ -78,13 +81,16 @@ static void say_what(void)
 	fflush(stdout);
 }
 
+/* With OWN_PROFILING set, the program asks its queues for times. */
 static cl_command_queue make_queue(cl_command_queue_properties properties)
 {
 	cl_queue_properties list[] = { CL_QUEUE_PROPERTIES, properties, 0 };
+	cl_command_queue made;
 	cl_int result;
-	cl_command_queue made = clCreateCommandQueueWithProperties(
-		context, device, properties ? list : NULL, &result);
 
+	if (getenv("OWN_PROFILING"))
+		list[1] |= CL_QUEUE_PROFILING_ENABLE;
+	made = clCreateCommandQueueWithProperties(context, device, list[1] ? list : NULL, &result);
 	need(result, "clCreateCommandQueueWithProperties");
 	return made;
 }
@@ -356,6 +362,48 @@ static void mode_out_of_order(long number)
 	printf("did clEnqueueNDRangeKernel %ld 0\n", number);
 }
 
+/* Each thread has three paths, and each path a kernel of its own. */
+__attribute__((noinline)) static void path_of_add(void)
+{
+	const size_t square[2] = { SIDE, SIDE };
+
+	NEED(clEnqueueNDRangeKernel(queue, add, 2, NULL, square, NULL, 0, NULL, NULL));
+}
+
+__attribute__((noinline)) static void path_of_scale(void)
+{
+	const size_t line = COUNT;
+
+	NEED(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &line, NULL, 0, NULL, NULL));
+}
+
+__attribute__((noinline)) static void path_of_empty(void)
+{
+	launch_empty(queue);
+}
+
+static void *use_paths(void *argument)
+{
+	static void (*const paths[])(void) = { path_of_add, path_of_scale, path_of_empty };
+	unsigned int seed = (unsigned int)(uintptr_t)&seed >> 4;
+
+	for (long i = 0; i < *(long *)argument; i++)
+		paths[rand_r(&seed) % 3]();
+	return NULL;
+}
+
+static void mode_paths(long number)
+{
+	pthread_t threads[8];
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, use_paths, &number);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	NEED(clFinish(queue));
+	printf("did clEnqueueNDRangeKernel %ld 0\n", 8 * number);
+}
+
 /* Two halves of the device, each with a queue of its own. */
 static void mode_sub_devices(long number)
 {
@@ -578,6 +626,37 @@ static void mode_known(long number)
 	}
 }
 
+static cl_ulong time_of(cl_event event, cl_profiling_info what)
+{
+	cl_ulong time;
+
+	NEED(clGetEventProfilingInfo(event, what, sizeof(time), &time, NULL));
+	return time;
+}
+
+/* Four at once, if the driver does that, with the times that it gives the program. */
+static void mode_overlap(long number)
+{
+	cl_command_queue any =
+		make_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
+	const size_t one = 1;
+	cl_event events[4];
+	cl_kernel busy;
+	cl_int result;
+
+	busy = clCreateKernel(program, "busy", &result);
+	need(result, "busy");
+	NEED(clSetKernelArg(busy, 0, sizeof(a), &a));
+	NEED(clSetKernelArg(busy, 1, sizeof(cl_uint), &(cl_uint){ (cl_uint)number * 1000000 }));
+	for (int i = 0; i < 4; i++)
+		NEED(clEnqueueNDRangeKernel(any, busy, 1, NULL, &one, &one, 0, NULL, &events[i]));
+	NEED(clFinish(any));
+	for (int i = 0; i < 4; i++)
+		printf("ran %lu %lu\n", time_of(events[i], CL_PROFILING_COMMAND_START),
+		       time_of(events[i], CL_PROFILING_COMMAND_END));
+	printf("did clEnqueueNDRangeKernel 4 0\n");
+}
+
 /* Processor time of the process for a launch, the library's thread included. */
 static void mode_bench(long number)
 {
@@ -607,6 +686,25 @@ static void mode_bench_flag(long number)
 	mode_bench(number);
 }
 
+/* As clpeak measures it: from queued to start, one launch at a time, by the driver's clock. */
+static void mode_latency(long number)
+{
+	cl_command_queue timed = make_queue(CL_QUEUE_PROFILING_ENABLE);
+	const size_t one = 1;
+	cl_ulong sum = 0;
+	cl_event event;
+
+	for (long i = -1000; i < number; i++) {
+		NEED(clEnqueueNDRangeKernel(timed, empty, 1, NULL, &one, &one, 0, NULL, &event));
+		NEED(clFinish(timed));
+		if (i >= 0)
+			sum += time_of(event, CL_PROFILING_COMMAND_START) -
+			       time_of(event, CL_PROFILING_COMMAND_QUEUED);
+		NEED(clReleaseEvent(event));
+	}
+	printf("latency %.1f\n", (double)sum / (double)number);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(long number);
@@ -616,6 +714,7 @@ static const struct {
 	{ "queues", mode_queues },
 	{ "queue-each", mode_queue_each },
 	{ "out-of-order", mode_out_of_order },
+	{ "paths", mode_paths },
 	{ "sub-devices", mode_sub_devices },
 	{ "refused", mode_refused },
 	{ "failed", mode_failed },
@@ -627,8 +726,10 @@ static const struct {
 	{ "both", mode_both },
 	{ "cuda-first", mode_cuda_first },
 	{ "known", mode_known },
+	{ "overlap", mode_overlap },
 	{ "bench", mode_bench },
 	{ "bench-flag", mode_bench_flag },
+	{ "latency", mode_latency },
 };
 
 int main(int argc, char **argv)

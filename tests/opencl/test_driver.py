@@ -38,6 +38,19 @@ def test_answers_without_times():
     same_answers("--no-times")
 
 
+def test_output():
+    """output and exit status of a program: as without the layer, with times of its own and without"""
+    for own in ({}, {"OWN_PROFILING": "1"}):
+        for words in ("commands 1", "threads 20", "queues 10", "queue-each 10", "out-of-order 3", "paths 10",
+                      "sub-devices 3", "refused", "failed", "never", "exit 20", "fork 5"):
+            alone = subprocess.run([f"{capture.objects}/program", *words.split()], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, text=True, check=False, timeout=LIMIT,
+                                   env=capture.environment(**own))
+            run = Capture(*words.split(), status=alone.returncode, **own)
+            equal(run.output, alone.stdout, f"output of {words}, {own}")
+            check(alone.stdout and run["launch"], f"{words}: nothing said, or nothing recorded")
+
+
 def vendors():
     """A folder for the loader with the mock alone in it."""
     folder = os.path.join(capture.objects, "vendors")

@@ -64,6 +64,24 @@ def test_many_threads():
     equal(len({launch.tid for launch in run["launch"]}), 8, "threads")
 
 
+def test_paths():
+    """8 threads that launch by three paths at random: each path has its own kernel, no GPU time is another's"""
+    run = Capture("paths", 200).equals_account().all_have_stacks()
+    nodes, wrong, right = run.json()["nodes"], 0, 0
+    for node in nodes:
+        if node["kind"] != "kernel" or not node["count"]:
+            continue
+        path, up = [], node["parent"]
+        while up is not None:
+            path.append(nodes[up]["name"])
+            up = nodes[up]["parent"]
+        if f"path_of_{node['name']}" in path and "use_paths" in path:
+            right += node["count"]
+        else:
+            wrong += node["gpu_ns"]
+    equal((wrong, right), (0, 1600), "GPU time on a wrong path, kernels on the right one")
+
+
 def test_many_queues():
     """100 queues, and a queue for each of 100 kernels that is released before the kernel has ended"""
     run = Capture("queues", 100).equals_account().all_have_stacks()
@@ -216,6 +234,33 @@ def test_known_length():
         right += abs((kernel.end_ns - kernel.start_ns) - (end - start)) <= (end - start) // 50
     # A busy machine takes the processor away between the driver's clock and the program's.
     check(right >= 3, f"{right} of 5 lengths are right")
+
+
+def overlap(times):
+    """For how long two of these ran at once, summed over all pairs."""
+    return sum(max(0, min(one[1], other[1]) - max(one[0], other[0]))
+               for number, one in enumerate(times) for other in times[:number])
+
+
+def equals_drivers_times(run):
+    """What the driver told the program of kernels that may overlap is what the capture has."""
+    run.equals_account()
+    told = sorted((int(start), int(end)) for start, end in run.said("ran"))
+    kernels = sorted((kernel.start_ns, kernel.end_ns) for kernel in run["kernel"])
+    equal(len(kernels), len(told), "kernels")
+    error = run["clock"][-1].error_ns + 1000
+    for (start, end), (told_start, told_end) in zip(kernels, told):
+        offset = start - told_start - run["clock"][-1].offset_ns
+        within(offset, -error, error, "start, from the driver's")
+        within(end - start, told_end - told_start - 2, told_end - told_start + 2, "length, from the driver's")
+    within(overlap(kernels), overlap(told) - 6 * error, overlap(told) + 6 * error, "overlap")
+    return overlap(told)
+
+
+def test_overlap():
+    """kernels of an out-of-order queue that ran at once: as the driver reports it to the program"""
+    if not equals_drivers_times(Capture("overlap", 20)):
+        raise Skip("the driver ran one after the other")
 
 
 def test_clock():

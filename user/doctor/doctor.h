@@ -65,7 +65,10 @@ void gpumon_doctor_config(struct gpumon_doctor *doctor);
 void gpumon_doctor_machine(struct gpumon_doctor *doctor);
 /* The module's files: installed, loaded, version. */
 void gpumon_doctor_module(struct gpumon_doctor *doctor);
-/* The injection library, NVIDIA's driver, CUPTI, and access to live processes. */
+/*
+ * The injection library, NVIDIA's driver, CUPTI, what OpenCL, Level Zero and HIP need, and access to
+ * live processes.
+ */
 void gpumon_doctor_cuda(struct gpumon_doctor *doctor);
 /* The result of connecting to the module; NULL if it worked. */
 void gpumon_doctor_netlink(struct gpumon_doctor *doctor, const struct gpumon_error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * The requirements of "record": the injection library, NVIDIA's driver, CUPTI, the loaders of OpenCL and
- * Level Zero, and access to other processes.
+ * Level Zero, HIP's library, and access to other processes.
  */
 #include <glob.h>
 #include <limits.h>
@@ -177,6 +177,37 @@ static void check_level_zero(struct gpumon_doctor *doctor)
 	}
 }
 
+static void check_hip(struct gpumon_doctor *doctor)
+{
+	char path[PATH_MAX], version[GPUMON_HIP_VERSION_LEN];
+	enum gpumon_hip_library library = gpumon_hip_library(doctor->root, path, version);
+	const char *number = *version ? version : "unknown";
+
+	if (library == GPUMON_HIP_NONE)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "hip", NULL,
+			"no libamdhip64 in the usual folders: only programs that bring their own (PyTorch does) use HIP here");
+	else if (library == GPUMON_HIP_NO_TRACER)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "hip", "use HIP 5.4 or newer",
+			"%s (version %s) has no hipRegisterTracerCallback: \"record\" does not see HIP programs",
+			path, number);
+	else if (library == GPUMON_HIP_UNKNOWN_VERSION)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "hip",
+			"use HIP 5.4 to 5.7, 6.0 to 6.4 or 7.0 to 7.2",
+			"how version %s of %s is traced is not known: \"record\" does not see HIP programs",
+			number, path);
+	else if (!gpumon_hip_has_driver(doctor->root))
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "hip", NULL,
+			"%s (version %s); no /dev/kfd, so HIP has no GPU here, and nothing of it is recorded",
+			path, number);
+	else
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "hip", NULL, "%s (version %s)", path,
+				  number);
+}
+
 static bool has_capability(const struct gpumon_doctor *doctor, unsigned int bit)
 {
 	unsigned long long effective;
@@ -220,5 +251,6 @@ void gpumon_doctor_cuda(struct gpumon_doctor *doctor)
 		check_cupti(doctor);
 	check_opencl(doctor);
 	check_level_zero(doctor);
+	check_hip(doctor);
 	check_ptrace(doctor);
 }

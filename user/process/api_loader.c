@@ -34,12 +34,12 @@ static bool has_word(const char *path, const char *word)
 	return found;
 }
 
-/* The first file of a name in the usual folders. @path has room for PATH_MAX, and gets @root, too. */
+/* A file of a name in the usual folders, of several in one the newest. @path has room for PATH_MAX, and gets @root, too. */
 static bool find_library(const char *root, const char *name, char *path)
 {
 	static const char *const folders[] = {
-		"/usr/lib/*-linux-gnu",	  "/usr/lib64", "/usr/lib", "/usr/local/lib",
-		"/usr/local/cuda*/lib64",
+		"/usr/lib/*-linux-gnu",	  "/usr/lib64",	    "/usr/lib", "/usr/local/lib",
+		"/usr/local/cuda*/lib64", "/opt/rocm*/lib",
 	};
 	bool found = false;
 
@@ -52,7 +52,7 @@ static bool find_library(const char *root, const char *name, char *path)
 			continue;
 		found = !glob(pattern, 0, NULL, &files);
 		if (found)
-			snprintf(path, PATH_MAX, "%s", files.gl_pathv[0]);
+			snprintf(path, PATH_MAX, "%s", files.gl_pathv[files.gl_pathc - 1]);
 		globfree(&files);
 	}
 	return found;
@@ -103,4 +103,44 @@ bool gpumon_hip_has_driver(const char *root)
 
 	return (size_t)snprintf(path, sizeof(path), "%s/dev/kfd", root) < sizeof(path) &&
 	       !access(path, F_OK);
+}
+
+/* Of the file that a link such as libamdhip64.so.6 leads to: libamdhip64.so.6.4.43484. 0: none. */
+static unsigned int version_of_file(const char *path, unsigned int *minor)
+{
+	char file[PATH_MAX];
+	unsigned int major;
+	const char *end;
+
+	if (!realpath(path, file))
+		return 0;
+	end = strstr(file, "libamdhip64.so.");
+	return end && sscanf(end, "libamdhip64.so.%u.%u", &major, minor) == 2 ? major : 0;
+}
+
+enum gpumon_hip_library gpumon_hip_library(const char *root, char path[PATH_MAX],
+					   char version[GPUMON_HIP_VERSION_LEN])
+{
+	/* As inject/hip/tracer.c has them: those whose records are known. */
+	static const struct {
+		unsigned int major, from, to;
+	} known[] = { { 5, 4, 7 }, { 6, 0, 4 }, { 7, 0, 2 } };
+	unsigned int major, minor = 0;
+	bool has_tracer, is_known;
+
+	*version = '\0';
+	if (!find_library(root, "libamdhip64.so.[0-9]*", path))
+		return GPUMON_HIP_NONE;
+	has_tracer = has_word(path, "hipRegisterTracerCallback");
+	major = version_of_file(path, &minor);
+	leave_out_root(path, root);
+	is_known = !major;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		is_known |= major == known[i].major && minor >= known[i].from &&
+			    minor <= known[i].to;
+	if (major)
+		snprintf(version, GPUMON_HIP_VERSION_LEN, "%u.%u", major, minor);
+	return !has_tracer ? GPUMON_HIP_NO_TRACER :
+	       !is_known   ? GPUMON_HIP_UNKNOWN_VERSION :
+			     GPUMON_HIP_TRACED;
 }

@@ -43,4 +43,25 @@ enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char pa
 /* Whether there is AMD's kernel driver for computing, without which HIP has no devices. @root: as above */
 bool gpumon_hip_has_driver(const char *root);
 
+enum gpumon_hip_library {
+	GPUMON_HIP_NONE,	    /* in none of the usual folders */
+	GPUMON_HIP_TRACED,	    /* "record" can see programs that use it */
+	GPUMON_HIP_NO_TRACER,	    /* too old */
+	GPUMON_HIP_UNKNOWN_VERSION, /* how it is traced is not known, so it is not */
+};
+
+/* Two numbers of 32 bits, a dot, and the end. */
+#define GPUMON_HIP_VERSION_LEN 24
+
+/**
+ * gpumon_hip_library - find HIP's library, and whether it can be traced
+ * @root: folder of the machine's files, "" for this machine
+ * @path: out, without @root
+ * @version: out, such as "6.4"; empty if its file's name does not say it
+ *
+ * A library that a program brings itself, such as that of PyTorch's package, is not looked for.
+ */
+enum gpumon_hip_library gpumon_hip_library(const char *root, char path[PATH_MAX],
+					   char version[GPUMON_HIP_VERSION_LEN]);
+
 #endif /* GPUMON_PROCESS_API_LOADER_H */

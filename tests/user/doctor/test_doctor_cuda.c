@@ -82,6 +82,45 @@ static void opencl(void **state)
 	machine_expect("opencl", GPUMON_DOCTOR_WARN, "no layers");
 }
 
+#define ZE "/usr/lib/x86_64-linux-gnu/libze_"
+
+static void level_zero(void **state)
+{
+	(void)state;
+	machine_put(ZE "loader.so.1", "zelTracerCreate");
+	machine_expect("level-zero", GPUMON_DOCTOR_OK, "no program uses Level Zero");
+	machine_put(ZE "intel_gpu.so.1", "");
+	machine_expect("level-zero", GPUMON_DOCTOR_WARN, ZE "loader.so.1 has no tracing layer");
+	machine_put(ZE "tracing_layer.so.1", "");
+	machine_expect("level-zero", GPUMON_DOCTOR_OK, ZE "loader.so.1");
+	machine_put(ZE "loader.so.1", "zeInit");
+	machine_expect("level-zero", GPUMON_DOCTOR_WARN, "no tracing layer");
+}
+
+#define HIP "/usr/lib/x86_64-linux-gnu/libamdhip64.so."
+
+static void hip(void **state)
+{
+	(void)state;
+	machine_expect("hip", GPUMON_DOCTOR_OK, "no libamdhip64");
+	machine_put(HIP "5.2.21153", "hipRegisterApiCallback");
+	machine_put_link(HIP "5", "libamdhip64.so.5.2.21153");
+	machine_expect("hip", GPUMON_DOCTOR_WARN, "(version 5.2) has no hipRegisterTracerCallback");
+	machine_expect_advice("hip", "5.4");
+	/* The newest counts. */
+	machine_put(HIP "6.4.43484", "hipRegisterTracerCallback");
+	machine_expect("hip", GPUMON_DOCTOR_OK, "(version 6.4); no /dev/kfd");
+	machine_put("/dev/kfd", "");
+	machine_expect("hip", GPUMON_DOCTOR_OK, HIP "6.4.43484 (version 6.4)");
+	machine_take_away("/usr/lib/x86_64-linux-gnu");
+	machine_put("/opt/rocm-9.1/lib/libamdhip64.so.9.1.0", "hipRegisterTracerCallback");
+	machine_expect("hip", GPUMON_DOCTOR_WARN,
+		       "how version 9.1 of /opt/rocm-9.1/lib/libamdhip64.so.9.1.0 is traced");
+	machine_take_away("/opt/rocm-9.1");
+	machine_put("/usr/lib64/libamdhip64.so.6", "hipRegisterTracerCallback");
+	machine_expect("hip", GPUMON_DOCTOR_OK, "/usr/lib64/libamdhip64.so.6 (version unknown)");
+}
+
 static void ptrace_scope(void **state)
 {
 	struct gpumon_doctor doctor = machine_look();
@@ -135,8 +174,8 @@ static void all_by_bpf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(no_driver), TEST(drivers),	     TEST(cupti),
-		TEST(opencl),	 TEST(ptrace_scope), TEST(all_by_bpf),
+		TEST(no_driver),  TEST(drivers), TEST(cupti),	     TEST(opencl),
+		TEST(level_zero), TEST(hip),	 TEST(ptrace_scope), TEST(all_by_bpf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
