@@ -59,7 +59,10 @@ struct module {
 
 #define CONTEXTS_MAX 64
 
+/* Held during calls of CUDA. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Of the list of contexts: not held during calls. */
+static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
 static struct context contexts[CONTEXTS_MAX];
 static unsigned int contexts_n;
 static struct module *modules;
@@ -148,29 +151,59 @@ static void make_memory(struct context *context)
 				  name, (int)result);
 		return;
 	}
-	context->clock = inject_probe_clock_load();
+	/* Where machine code is patched, this is within the load of a module. */
+	if (inject_probe_settings.way == GPUMON_WIRE_WAY_PTX)
+		context->clock = inject_probe_clock_load();
 	compare_clocks(context);
 }
 
-/* Locked. NULL: there are too many. */
-static struct context *find_context(CUcontext handle)
+/* The context of this handle, or, for NULL, a place for one. NULL: there is none. */
+static struct context *look_up(CUcontext handle)
 {
 	struct context *context = NULL;
 
-	for (unsigned int i = 0; i < contexts_n; i++) {
+	pthread_mutex_lock(&listing);
+	for (unsigned int i = 0; !context && i < contexts_n; i++)
 		if (contexts[i].handle == handle)
-			return &contexts[i];
-		if (!contexts[i].handle)
 			context = &contexts[i];
-	}
-	if (!context && contexts_n == CONTEXTS_MAX)
-		return NULL;
-	if (!context)
+	if (!context && !handle && contexts_n < CONTEXTS_MAX)
 		context = &contexts[contexts_n++];
-	*context = (struct context){ .handle = handle };
-	inject_probe_driver.context_device(&context->device);
-	make_memory(context);
+	pthread_mutex_unlock(&listing);
 	return context;
+}
+
+/* One thread at a time, which need not have the lock. NULL: there are too many. */
+static struct context *find_context(CUcontext handle)
+{
+	struct context *context = look_up(handle), made = { .handle = handle };
+
+	if (context)
+		return context;
+	context = look_up(NULL);
+	if (!context)
+		return NULL;
+	inject_probe_driver.context_device(&made.device);
+	make_memory(&made);
+	pthread_mutex_lock(&listing);
+	*context = made;
+	pthread_mutex_unlock(&listing);
+	return context;
+}
+
+CUdeviceptr inject_probe_memory(CUcontext handle)
+{
+	const struct context *context = find_context(handle);
+
+	return context ? context->memory : 0;
+}
+
+bool inject_probe_write(CUcontext handle, CUdeviceptr to, const void *data, size_t size)
+{
+	const struct context *context = look_up(handle);
+
+	return context && context->memory &&
+	       inject_probe_driver.copy_in(to, data, size, context->stream) == CUDA_SUCCESS &&
+	       inject_probe_driver.stream_wait(context->stream) == CUDA_SUCCESS;
 }
 
 static void forget_module(struct module *module)
@@ -194,7 +227,9 @@ static void forget_context(struct context *context)
 		inject_probe_say_ended(context->number);
 		munmap(context->area, inject_probe_settings.bytes);
 	}
+	pthread_mutex_lock(&listing);
 	*context = (struct context){ 0 };
+	pthread_mutex_unlock(&listing);
 	atomic_fetch_add(&generation, 1);
 }
 
@@ -343,7 +378,7 @@ static void copy_context(struct context *context, bool wait)
 	CUcontext popped;
 	CUresult result;
 
-	if (!context->handle || !context->memory)
+	if (!context->memory)
 		return;
 	if (inject_probe_driver.context_push(context->handle) != CUDA_SUCCESS) {
 		forget_context(context);
@@ -367,6 +402,17 @@ static void copy_context(struct context *context, bool wait)
 		forget_context(context); /* destroyed, or broken by a fault */
 }
 
+/* Whether the place has a context, and this one; NULL: any. Only the lock's holder ends one. */
+static bool is_listed(unsigned int i, CUcontext handle)
+{
+	bool is;
+
+	pthread_mutex_lock(&listing);
+	is = contexts[i].handle && (!handle || contexts[i].handle == handle);
+	pthread_mutex_unlock(&listing);
+	return is;
+}
+
 /* How long it took, without the wait for others. */
 static uint64_t copy_contexts(CUcontext handle, bool wait)
 {
@@ -376,8 +422,8 @@ static uint64_t copy_contexts(CUcontext handle, bool wait)
 	inject_probe_inside_begin(&inside);
 	pthread_mutex_lock(&lock);
 	begin = inject_now();
-	for (unsigned int i = 0; i < contexts_n; i++)
-		if (!handle || contexts[i].handle == handle)
+	for (unsigned int i = 0; i < CONTEXTS_MAX; i++)
+		if (is_listed(i, handle))
 			copy_context(&contexts[i], wait);
 	took = inject_now() - begin;
 	pthread_mutex_unlock(&lock);
@@ -405,8 +451,8 @@ void inject_probe_copy_sometimes(void)
 void inject_probe_forget(CUcontext handle)
 {
 	pthread_mutex_lock(&lock);
-	for (unsigned int i = 0; i < contexts_n; i++)
-		if (contexts[i].handle && contexts[i].handle == handle)
+	for (unsigned int i = 0; i < CONTEXTS_MAX; i++)
+		if (handle && is_listed(i, handle))
 			forget_context(&contexts[i]);
 	pthread_mutex_unlock(&lock);
 }

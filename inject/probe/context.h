@@ -31,6 +31,20 @@ void inject_probe_module_remove(void *handle, bool is_library);
 int inject_probe_fill(void);
 
 /**
+ * inject_probe_memory - the memory of the maps in the current context
+ * @context: the current one
+ *
+ * Made when it is asked for, by one thread at a time. It waits for nothing that a thread holds during a
+ * call of CUDA.
+ *
+ * Return: 0: there is none.
+ */
+CUdeviceptr inject_probe_memory(CUcontext context);
+
+/* Writes memory of the current context, which has such memory, and waits for it. */
+bool inject_probe_write(CUcontext context, CUdeviceptr to, const void *data, size_t size);
+
+/**
  * inject_probe_copy - bring the shared memory of contexts up to date
  * @context: of this one; NULL: of all
  * @wait: for what the program has launched, two seconds at most

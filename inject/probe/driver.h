@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Functions of CUDA's driver that the probes call.. */
+/* Functions of CUDA's driver that the probes call. */
 #ifndef GPUMON_INJECT_PROBE_DRIVER_H
 #define GPUMON_INJECT_PROBE_DRIVER_H
 

@@ -16,6 +16,7 @@
 #include "launches.h"
 #include "loader.h"
 #include "probe.h"
+#include "sass.h"
 #include "talk.h"
 
 static uint8_t calls[INJECT_FUNCTIONS];
@@ -23,6 +24,11 @@ static CUpti_SubscriberHandle subscriber;
 /* In a child after fork there is no thread, and CUDA does not work. */
 static _Atomic bool is_active;
 static _Atomic uint32_t stop;
+
+bool inject_probe_is_active(void)
+{
+	return atomic_load_explicit(&is_active, memory_order_relaxed);
+}
 
 static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			     const void *argument)
@@ -32,7 +38,7 @@ static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_Call
 
 	(void)user;
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= INJECT_FUNCTIONS ||
-	    inject_probe_is_inside() || !atomic_load_explicit(&is_active, memory_order_relaxed))
+	    inject_probe_is_inside() || !inject_probe_is_active())
 		return;
 	if (data->callbackSite == CUPTI_API_ENTER)
 		inject_probe_call_begins(calls[id], (void *)data->functionParams);
@@ -105,12 +111,19 @@ static void begin(const char *path)
 
 	if (!inject_probe_hello(path))
 		return;
-	if (!subscribe(&why)) {
+	if (inject_probe_settings.way == GPUMON_WIRE_WAY_SASS) {
+		if (!inject_probe_sass_begin(&why)) {
+			inject_probe_tell_unable("kernels of process %d are not patched: %s",
+						 (int)getpid(), why);
+			return;
+		}
+	} else if (!subscribe(&why)) {
 		inject_probe_tell("nothing could be put into kernels of process %d: %s",
 				  (int)getpid(), why);
 		return;
+	} else {
+		inject_probe_launches_begin();
 	}
-	inject_probe_launches_begin();
 	atomic_store(&is_active, true);
 	pthread_atfork(NULL, NULL, forget_in_child);
 	if (inject_own_thread(&thread, copy_now_and_then, NULL))

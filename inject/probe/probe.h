@@ -12,4 +12,7 @@
  */
 bool inject_probe_enter(void);
 
+/* Whether this process has programs in its kernels: not in a child after fork. */
+bool inject_probe_is_active(void);
+
 #endif /* GPUMON_INJECT_PROBE_H */

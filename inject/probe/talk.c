@@ -104,7 +104,9 @@ static bool are_valid(const struct gpumon_wire_settings *settings)
 
 	valid = valid && settings->pid_place <= settings->bytes - sizeof(uint64_t) &&
 		settings->print_place <= settings->bytes - sizeof(uint64_t) &&
-		settings->print < settings->bytes && settings->copy_ms;
+		settings->print < settings->bytes && settings->copy_ms &&
+		strnlen(settings->sanitizer, sizeof(settings->sanitizer)) <
+			sizeof(settings->sanitizer);
 	for (uint32_t i = 0; valid && i < settings->places_n; i++)
 		valid = settings->places[i] < settings->bytes;
 	for (uint32_t i = 0; valid && i < settings->content_n; i++)
@@ -173,6 +175,42 @@ void *inject_probe_ask_image(const void *image, size_t size, unsigned int sm,
 		memory = NULL;
 	}
 	answer->names[sizeof(answer->names) - 1] = '\0';
+	close_descriptor(fd);
+	close(given);
+	return memory;
+}
+
+void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answer)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_PATCHES);
+	void *memory = NULL;
+	int fd;
+
+	request.sm = sm;
+	if (ask(&request, -1, answer, sizeof(*answer), &fd) && answer->type == GPUMON_WIRE_CODE &&
+	    answer->count && answer->count <= GPUMON_WIRE_POINTS)
+		memory = map_descriptor(fd, answer->size, PROT_READ, MAP_PRIVATE);
+	for (int i = 0; memory && i < GPUMON_WIRE_POINTS; i++)
+		answer->points[i].function[sizeof(answer->points[i].function) - 1] = '\0';
+	close_descriptor(fd);
+	return memory;
+}
+
+void *inject_probe_ask_kernels(const void *cubin, size_t size, size_t *list_size, uint32_t *n)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_MODULE);
+	struct gpumon_wire_answer answer;
+	int given = make_image(cubin, size), fd;
+	void *memory = NULL;
+
+	if (given < 0)
+		return NULL;
+	request.size = size;
+	if (ask(&request, given, &answer, sizeof(answer), &fd) &&
+	    answer.type == GPUMON_WIRE_KERNELS)
+		memory = map_descriptor(fd, answer.size, PROT_READ, MAP_PRIVATE);
+	*list_size = answer.size;
+	*n = answer.count;
 	close_descriptor(fd);
 	close(given);
 	return memory;
@@ -278,13 +316,29 @@ void inject_probe_say_ended(unsigned int context)
 	say(&request);
 }
 
-void inject_probe_tell(const char *format, ...)
+static void tell(unsigned int flags, const char *format, va_list arguments)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_TELL);
+
+	request.flags = flags;
+	vsnprintf(request.text, sizeof(request.text), format, arguments);
+	say(&request);
+}
+
+void inject_probe_tell(const char *format, ...)
+{
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(request.text, sizeof(request.text), format, arguments);
+	tell(0, format, arguments);
 	va_end(arguments);
-	say(&request);
+}
+
+void inject_probe_tell_unable(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	tell(GPUMON_WIRE_UNABLE, format, arguments);
+	va_end(arguments);
 }

@@ -34,9 +34,29 @@ void *inject_probe_ask_image(const void *image, size_t size, unsigned int sm,
 			     struct gpumon_wire_answer *answer);
 
 /**
+ * inject_probe_ask_patches - the functions for patches of machine code
+ * @sm: architecture of the GPU: 90
+ * @answer: out: what is to be patched
+ *
+ * Return: a cubin, @answer's size bytes, to be unmapped; NULL: there are none, and the user knows why.
+ */
+void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answer);
+
+/**
+ * inject_probe_ask_kernels - the kernels of a module that get programs
+ * @cubin: the module
+ * @size: bytes
+ * @list_size: out: bytes of the list
+ * @n: out: how many
+ *
+ * Return: struct gpumon_wire_kernel, each with its name behind it, to be unmapped; NULL: none.
+ */
+void *inject_probe_ask_kernels(const void *cubin, size_t size, size_t *list_size, uint32_t *n);
+
+/**
  * inject_probe_say_left - a kernel that further images are to leave alone
  * @kernel: its name
- * @why: GPUMON_WIRE_TOO_LARGE, GPUMON_WIRE_NOT_LOADED
+ * @why: GPUMON_WIRE_TOO_LARGE, GPUMON_WIRE_NOT_LOADED, GPUMON_WIRE_NOT_PATCHED
  */
 void inject_probe_say_left(const char *kernel, enum gpumon_wire_type why);
 
@@ -70,6 +90,9 @@ void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t er
 
 /* The context has ended: its shared memory is not written any more. */
 void inject_probe_say_ended(unsigned int context);
+
+/* A sentence for the user: nothing can be put into kernels of this process. */
+void inject_probe_tell_unable(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A sentence for the user. */
 void inject_probe_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -149,6 +149,39 @@ def step_python():
             check("machine code" in said, "torch: it is said that there is machine code only", said)
 
 
+def sass_counts(mode, times):
+    """As counts(), of a program without PTX."""
+    program = programs.program("probed-sass")
+    plain = json.loads(subprocess.run([program, *mode], capture_output=True, text=True, timeout=60,
+                                      check=True, env=environment()).stdout)
+    own, result, _ = run_probe(["--sass", programs.program("patched.bpf.o")], [program, *mode])
+    own = json.loads(own)
+    name = f"--sass {' '.join(mode)}"
+    equal(own["sum"], plain["sum"], f"{name}: the program's results are the same")
+    for table in "entries", "exits", "plain":
+        equal(by_kernel(result, table), own["threads"], f"{name}: threads, {table}")
+    for table, known in ("blocks", BLOCKS), ("reads", READS), ("writes", WRITES):
+        found = by_kernel(result, table)
+        for kernel, count in known.items():
+            should = None if count is None else count * times
+            equal(found.get(kernel), should, f"{name}: {table} of {kernel}")
+    equal(by_kernel(result, "atomics")["vectors"], 128 * times, f"{name}: atomic operations of vectors")
+    equal(by_kernel(result, "barriers")["block_sum"], 8 * 65536 * times, f"{name}: barriers of block_sum")
+    equal(sum(row["count"] for row in result["tables"]["lost"]["rows"]), 0, f"{name}: nothing is lost")
+
+
+def step_sass():
+    """Kernels without PTX, by patches of their machine code."""
+    tried = subprocess.run([programs.program("gpumon-user"), "probe", "--sass", programs.program("blocks.bpf.o"), "--",
+                            "/bin/true"], capture_output=True, text=True, check=False, timeout=60,
+                           env=environment(GPUMON_INJECT=programs.LIBRARY))
+    if tried.returncode == 77:
+        note(tried.stderr.strip())
+        return
+    sass_counts(["all"], 1)
+    sass_counts(["graph", "10"], 10)
+
+
 STEPS = [("probe-counts", step_counts, 120), ("probe-loaders", step_loaders, 60),
          ("probe-ends", step_ends, 60), ("probe-python", step_python, 120),
-         ("probe-cost", step_cost, 120)]
+         ("probe-sass", step_sass, 120), ("probe-cost", step_cost, 120)]

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * emit_ptx ISA SM corpus|random SEED N|objects FILE...: a module with a kernel for each program: the
- * corpus, N random programs from a seed on, or all of object files. For ptxas.
+ * corpus, N random programs from a seed on, or all of object files. emit_ptx ISA SM patch FILE: the
+ * functions for patches of machine code that an object becomes. For ptxas.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "corpus.h"
+#include "probe/patch/patch.h"
 #include "probe/tool/check.h"
 #include "random_code.h"
 #include "sample.h"
@@ -111,6 +113,36 @@ static int write_object(const char *path, const struct gpumon_probe_target *targ
 	return result;
 }
 
+/* A program that patches cannot have is refused by name: a comment instead of a module. */
+static int write_patch(const char *path, const struct gpumon_probe_target *target)
+{
+	static const struct gpumon_probe_rules rules = { .allow_exit = true };
+	const struct gpumon_probe_fact *facts[GPUMON_PROBE_MAX_PROGRAMS];
+	struct gpumon_probe_patch patch = { .facts = facts, .target = *target };
+	struct gpumon_probe_check check;
+	struct gpumon_error err;
+	char *text = NULL;
+	uint32_t places;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int result = gpumon_probe_check(path, &rules, &check, &err);
+
+	for (uint32_t i = 0; !result && i < check.object.programs_n; i++)
+		facts[i] = check.verdicts[i].facts;
+	patch.object = &check.object;
+	if (!result && out)
+		result = gpumon_probe_patch_write(&patch, out, &places, &err);
+	if (out)
+		fclose(out);
+	if (result)
+		printf("// refused: %s\n", err.message);
+	else
+		fputs(text, stdout);
+	free(text);
+	gpumon_probe_check_clear(&check);
+	return result && err.code != GPUMON_ERROR_REFUSED;
+}
+
 int main(int argc, char **argv)
 {
 	struct gpumon_probe_target target = { .shards = 256, .fuel = 1 << 16 };
@@ -121,6 +153,8 @@ int main(int argc, char **argv)
 		return 2;
 	target.isa = strtoul(argv[1], NULL, 10);
 	target.sm = strtoul(argv[2], NULL, 10);
+	if (strcmp(argv[3], "patch") == 0)
+		return argc < 5 || write_patch(argv[4], &target);
 	printf("// sizes:");
 	for (i = 0; i < corpus_programs_n; i++)
 		if (corpus_programs[i].most || i == 0)

@@ -30,7 +30,8 @@ enum ptx_operand_kind {
 
 struct ptx_operand {
 	enum ptx_operand_kind kind;
-	enum ptx_operand_kind base; /* of PTX_MEMORY: PTX_WIDE, PTX_SYMBOL, PTX_SPECIAL: the table */
+	enum ptx_operand_kind
+		base; /* of PTX_MEMORY: PTX_WIDE, PTX_SYMBOL, PTX_SPECIAL (PTX_SPECIALS: the table) */
 	uint32_t reg;
 	uint32_t other; /* second of a pair */
 	int64_t value;
@@ -87,7 +88,8 @@ enum ptx_special {
 	PTX_LINE,
 	PTX_SIZE,
 	PTX_FLAGS,
-	PTX_KEPT, /* 4 of them; only these are written */
+	PTX_TABLE_AT, /* of a patch: address of the table */
+	PTX_KEPT,     /* 4 of them; only these are written */
 	PTX_SPECIALS = PTX_KEPT + 4
 };
 

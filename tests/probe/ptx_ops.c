@@ -369,7 +369,8 @@ static int run_ld(ARGUMENTS)
 	EACH_LANE(i)
 	{
 		value = (struct ptx_value){ .set = true };
-		if ((from->base == PTX_SPECIAL) != (op->what == TABLE) ||
+		if ((from->base == PTX_SPECIAL && from->reg == PTX_SPECIALS) !=
+			    (op->what == TABLE) ||
 		    instruction->operands[0].kind != PTX_WIDE)
 			return ptx_fail(machine, instruction, "a wrong state space");
 		if (op->what == TABLE) {

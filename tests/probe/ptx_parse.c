@@ -26,8 +26,8 @@ static const char *const specials[PTX_SPECIALS] = {
 	"%ntid.z",	 "%ctaid.x",	  "%ctaid.y",	   "%ctaid.z",	     "%nctaid.x",
 	"%nctaid.y",	 "%nctaid.z",	  "%smid",	   "%warpid",	     "%laneid",
 	"%lanemask_lt",	 "%globaltimer",  "%clock64",	   "%gpumon_kernel", "%gpumon_address",
-	"%gpumon_line",	 "%gpumon_size",  "%gpumon_flags", "%gpumon_kept0",  "%gpumon_kept1",
-	"%gpumon_kept2", "%gpumon_kept3",
+	"%gpumon_line",	 "%gpumon_size",  "%gpumon_flags", "%gpumon_table",  "%gpumon_kept0",
+	"%gpumon_kept1", "%gpumon_kept2", "%gpumon_kept3",
 };
 
 static int fail(struct parser *parser, const char *why)
@@ -131,7 +131,9 @@ static int parse_memory(struct parser *parser, struct ptx_operand *operand)
 	struct ptx_operand base = { 0 };
 
 	if (take(parser, "gpumon_probe_table"))
-		base.kind = PTX_SPECIAL;
+		base = (struct ptx_operand){ .kind = PTX_SPECIAL, .reg = PTX_SPECIALS };
+	else if (take(parser, "%gpumon_table"))
+		base = (struct ptx_operand){ .kind = PTX_SPECIAL, .reg = PTX_TABLE_AT };
 	else if (!take_register(parser, &base) && !take_symbol(parser, &base))
 		return fail(parser, "no address");
 	if (base.kind != PTX_SPECIAL && base.kind != PTX_WIDE && base.kind != PTX_SYMBOL)

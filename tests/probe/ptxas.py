@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """ptxas.py OBJECTS: what the translator writes, through each ptxas for each of its architectures.
 
-A hand-written corpus with each helper and each kind of map, random programs, and gpumon's own tools.
+A hand-written corpus with each helper and each kind of map, random programs, and gpumon's own tools;
+those that can be patches of machine code as such, too.
 The sizes of corpus and tools, in instructions of the GPU, are printed; some have a limit.
 """
 import glob
@@ -20,6 +21,8 @@ sys.path.insert(0, os.path.join(HERE, "../lib"))
 import verdict  # noqa: E402
 
 RANDOM_PROGRAMS = 40
+# Tools without gpumon_keep().
+PATCHES = ("launchlate", "memtrace", "threadhist")
 # Padding at the end of a kernel: NOP, and a jump to itself.
 NOP, BRA = 0x918, 0x947
 
@@ -79,11 +82,26 @@ def assemble(ptxas, objects, folder, isa, architecture, *what):
                               stdout=file, stderr=subprocess.PIPE, text=True, check=False)
     if made.returncode:
         return f"emit_ptx: {made.stderr}", ""
-    done = subprocess.run([ptxas, f"-arch=sm_{architecture}", "-v", "-o", os.path.join(folder, "module.cubin"),
-                           source], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    as_patch = ["--compile-as-tools-patch"] if what[0] == "patch" else []
+    done = subprocess.run([ptxas, f"-arch=sm_{architecture}", "-v", *as_patch, "-o",
+                           os.path.join(folder, "module.cubin"), source], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         return done.stdout[:2000], done.stdout
     return None, done.stdout
+
+
+def patch(ptxas, objects, folder, isa, architecture, name):
+    """Why a tool cannot be assembled as functions for patches, or None."""
+    why, _ = assemble(ptxas, objects, folder, isa, architecture, "patch",
+                      os.path.join(objects, "bpf", "v3", name + ".bpf.o"))
+    if why:
+        return f"{name} as a patch: {why}"
+    with open(os.path.join(folder, "module.ptx"), encoding="ascii") as file:
+        text = file.read()
+    with open(os.path.join(folder, "module.cubin"), "rb") as file:
+        cubin = file.read()
+    missing = [f for f in re.findall(r"\.visible \.func \([^)]*\) (\w+)", text) if b".text." + f.encode() not in cubin]
+    return f"{name} as a patch: no {missing}" if missing or "gpumon_at_" not in text else None
 
 
 def sizes(folder, log):
@@ -117,6 +135,8 @@ def check(ptxas, objects, seed):
                 for what in (("corpus",), ("random", str(seed), str(RANDOM_PROGRAMS)),
                              *(("objects", *files) for files in tools.values())):
                     why = why or assemble(ptxas, objects, folder, isa, architecture, *what)[0]
+                for name in PATCHES if isa >= 60 else ():
+                    why = why or patch(ptxas, objects, folder, isa, architecture, name)
             verdict.report(f"probe/ptxas: ptxas {version}, sm_{architecture}", why=why)
             failed |= bool(why)
         for architecture in letters:

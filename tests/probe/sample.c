@@ -45,7 +45,7 @@ static void make_memory(struct sample *sample)
 
 	machine->table = table;
 	machine->table_n = program->maps_n + 1;
-	machine->regions_n = program->maps_n + 2;
+	machine->regions_n = program->maps_n + 3;
 	machine->regions = calloc(machine->regions_n, sizeof(*machine->regions));
 	sample->images = calloc(program->maps_n + 1, sizeof(*sample->images));
 	for (i = 0; i < program->maps_n; i++) {
@@ -69,6 +69,14 @@ static void make_memory(struct sample *sample)
 	machine->regions[i] =
 		region(i, (uint8_t *)&sample->control, sizeof(sample->control), false);
 	table[0] = machine->regions[i].address;
+	i++;
+	/* Patches read it from memory. */
+	machine->regions[i] = region(i, (uint8_t *)table,
+				     sample->target.patch ? machine->table_n * sizeof(*table) : 0,
+				     true);
+	if (sample->target.patch)
+		machine->table_n = 0;
+	sample->table_at = machine->regions[i].address;
 	machine->block = sample->block;
 }
 
@@ -149,6 +157,7 @@ int sample_run_with(struct sample *sample, uint32_t threads, uint64_t random,
 		ptx_warp_init(&machine->warps[i], sample->block);
 		for (j = 0; j < PTX_LANES; j++) {
 			place_lane(&machine->warps[i].lanes[j], i * PTX_LANES + j, threads);
+			machine->warps[i].lanes[j].special[PTX_TABLE_AT] = sample->table_at;
 			if (prepare)
 				prepare(&machine->warps[i].lanes[j], i * PTX_LANES + j);
 		}

@@ -20,6 +20,7 @@ struct sample {
 	struct gpumon_probe_control control;
 	uint8_t **images; /* memory of the maps */
 	uint8_t *print;
+	uint64_t table_at; /* of patches: address of the table of addresses */
 	char error[256];
 };
 

@@ -17,6 +17,7 @@
 static const struct gpumon_probe_target targets[] = {
 	{ .isa = 90, .sm = 90, .shards = 4, .fuel = 4096 },
 	{ .isa = 50, .sm = 52, .shards = 1, .fuel = 4096 },
+	{ .isa = 90, .sm = 90, .shards = 4, .fuel = 4096, .patch = true },
 };
 
 static void compare(const struct sample *sample, const struct reference *reference, uint64_t seed)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user probe: eBPF programs for GPU kernels. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -34,6 +35,22 @@ static int take_kernel(struct gpumon_context *context, const char *text, void *v
 		return gpumon_usage(context, "more than %d patterns of kernels",
 				    GPUMON_PROBE_MAX_PATTERNS);
 	options->kernels[options->kernels_n++] = text;
+	return 0;
+}
+
+/* "1/N" */
+static int take_sample(struct gpumon_context *context, const char *text, void *value)
+{
+	uint32_t *sample = value;
+	unsigned long n;
+	char *end;
+
+	if (strncmp(text, "1/", 2) != 0 || text[2] < '1' || text[2] > '9')
+		return gpumon_usage(context, "--sample is 1/N, such as 1/16: one of N blocks");
+	n = strtoul(text + 2, &end, 10);
+	if (*end || n > 1u << 30)
+		return gpumon_usage(context, "--sample is 1/N, N from 1 to %u", 1u << 30);
+	*sample = (uint32_t)n;
 	return 0;
 }
 
@@ -224,6 +241,10 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &given.rules.allow_exit),
 		GPUMON_OPTION_CALL("kernel", 'k', &given.run, take_kernel),
 		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &given.run.fuel, 1, 1u << 30),
+		GPUMON_OPTION("sass", 0, GPUMON_OPTION_FLAG, &given.run.sass),
+		GPUMON_OPTION_CALL("sample", 0, &given.run.sample, take_sample),
+		GPUMON_OPTION("ptxas", 0, GPUMON_OPTION_TEXT, &given.run.ptxas),
+		GPUMON_OPTION("sanitizer", 0, GPUMON_OPTION_TEXT, &given.run.sanitizer),
 		GPUMON_OPTION_JSON(context),
 		{ 0 },
 	};
@@ -237,6 +258,10 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return list_tools(context);
 	if (given.ptx && context->json)
 		return gpumon_usage(context, "--ptx prints PTX: leave out --json");
+	if (given.run.sass && (given.check || given.ptx || given.into))
+		return gpumon_usage(context, "--sass is for a program that is run");
+	if (!given.run.sass && (given.run.sample || given.run.ptxas || given.run.sanitizer))
+		return gpumon_usage(context, "--sample, --ptxas and --sanitizer need --sass");
 	if (!given.into != !given.output || (given.into && (given.check || given.ptx || argc != 1)))
 		return gpumon_usage(context,
 				    "--into IMAGE needs -o FILE, and one tool or object file");
@@ -270,11 +295,16 @@ const struct gpumon_command gpumon_command_probe = {
 		"such programs are written.\n"
 		"\n"
 		"Exit status: the program's; 1 if an eBPF program is refused, or if no\n"
-		"kernel of an image got one.\n"
+		"kernel of an image got one; 77 if --sass is not possible here.\n"
 		"\n"
 		"Options:\n"
 		"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n"
 		"      --fuel N           backward jumps that one run of a program may take (65536)\n"
+		"      --sass             patch the kernels' machine code with NVIDIA's sanitizer, which also reaches\n"
+		"                         kernels without PTX: cuBLAS, PyTorch, Triton. Slower; see probe.md\n"
+		"      --sample 1/N       with --sass: run the programs in one of N blocks\n"
+		"      --ptxas FILE       with --sass: NVIDIA's assembler (PATH, CUDA, PyTorch's and Triton's wheels)\n"
+		"      --sanitizer FILE   with --sass: libsanitizer-public.so (that of CUDA)\n"
 		"      --ptx              print what each accepted program becomes in a kernel\n"
 		"      --into IMAGE       put the programs into the kernels of an image, without a GPU: PTX, cubin or\n"
 		"                         fat binary. Prints what became of each kernel\n"

@@ -72,6 +72,7 @@ struct mock_function {
 	char name[KERNEL_NAME];
 	struct mock_module *module;
 	const struct kernel *kernel;
+	const uint32_t *data; /* of patches; NULL: none */
 };
 
 /**

@@ -49,6 +49,10 @@ struct operand {
  * @line: what it says
  * @blocks: programs
  * @blocks_n: how many
+ * @patched: it was put there by the stand-in for the sanitizer: programs run by the data of the function
+ * @bits: of @patched: of each program
+ * @atomics: of @patched: the program is for atomic operations only
+ * @sample: of @patched: 1 of so many blocks runs them
  */
 struct step {
 	char op[24];
@@ -64,6 +68,10 @@ struct step {
 	uint64_t line;
 	struct ptx_block *blocks[BLOCKS_MAX];
 	uint32_t blocks_n;
+	bool patched;
+	uint32_t bits[BLOCKS_MAX];
+	bool atomics[BLOCKS_MAX];
+	uint32_t sample;
 };
 
 /**

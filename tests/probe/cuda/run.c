@@ -219,6 +219,17 @@ static void run_instruction(const struct grid *grid, unsigned int thread, const 
 		compute(grid, thread, step);
 }
 
+/* Whether a block of threads runs a program of a patch: with data, and by the sample. */
+static bool runs_patch(const struct grid *grid, unsigned int thread, const struct step *step,
+		       uint32_t program)
+{
+	const uint32_t *data = grid->launch->function->data;
+
+	return data && (data[1] & step->bits[program]) &&
+	       (!step->sample || !(special(grid, thread, PTX_CTAID_X) % step->sample)) &&
+	       (!step->atomics[program] || (step->flags & 3) == 3);
+}
+
 static void begin_lane(const struct grid *grid, unsigned int thread, const struct step *step,
 		       struct ptx_lane *lane)
 {
@@ -233,13 +244,18 @@ static void begin_lane(const struct grid *grid, unsigned int thread, const struc
 	lane->special[PTX_LINE] = step->line;
 	lane->special[PTX_SIZE] = step->size;
 	lane->special[PTX_FLAGS] = step->flags;
+	if (step->patched && grid->launch->function->data) {
+		lane->special[PTX_KERNEL] = grid->launch->function->data[0];
+		lane->special[PTX_TABLE_AT] = (uintptr_t)(grid->launch->function->data + 2);
+	}
 	memcpy(&lane->special[PTX_KEPT], grid->state[thread].kept, sizeof(grid->state->kept));
 }
 
 /* One program in all threads that run now. */
-static void run_program(const struct grid *grid, const struct step *step,
-			const struct ptx_block *block, uint32_t table_n)
+static void run_program(const struct grid *grid, const struct step *step, uint32_t program,
+			uint32_t table_n)
 {
+	const struct ptx_block *block = step->blocks[program];
 	unsigned int per_block = (grid->launch->threads + PTX_LANES - 1) / PTX_LANES, i, j;
 	struct ptx_machine machine = {
 		.block = block,
@@ -258,9 +274,12 @@ static void run_program(const struct grid *grid, const struct step *step,
 		for (j = 0; j < PTX_LANES; j++) {
 			unsigned int thread = i % per_block * PTX_LANES + j;
 
-			if (thread < grid->launch->threads)
-				begin_lane(grid, i / per_block * grid->launch->threads + thread,
-					   step, &machine.warps[i].lanes[j]);
+			if (thread >= grid->launch->threads)
+				continue;
+			thread += i / per_block * grid->launch->threads;
+			begin_lane(grid, thread, step, &machine.warps[i].lanes[j]);
+			if (step->patched && !runs_patch(grid, thread, step, program))
+				machine.warps[i].lanes[j].live = false;
 		}
 	}
 	if (ptx_run(&machine))
@@ -297,7 +316,7 @@ static void run_wave(struct grid *grid, uint32_t table_n)
 		const struct step *step = &grid->kernel->steps[i];
 
 		for (uint32_t j = 0; j < step->blocks_n; j++)
-			run_program(grid, step, step->blocks[j], table_n);
+			run_program(grid, step, j, table_n);
 		for (unsigned int j = 0; *step->op && j < threads; j++)
 			if (!grid->state[j].gone && !is_led_around(grid, j, step))
 				run_instruction(grid, j, step);

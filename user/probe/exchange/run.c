@@ -70,7 +70,7 @@ int gpumon_probe_run_tell(struct gpumon_probe_run *run, uint32_t kernel, enum gp
 	struct gpumon_probe_kernel *is = &run->kernels[kernel];
 	const char *text;
 
-	if (gpumon_probe_run_leaves(run, kernel) || (is->told && way != GPUMON_PROBE_WAY_PTX))
+	if (gpumon_probe_run_leaves(run, kernel) || (is->told && !gpumon_probe_way_is_in(way)))
 		return 0;
 	text = gpumon_pool_text(&run->pool, way == GPUMON_PROBE_WAY_REFUSED ? why : "");
 	if (!text)

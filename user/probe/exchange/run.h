@@ -17,10 +17,12 @@
 /* What became of a kernel that was asked for. */
 #define GPUMON_PROBE_WAYS(X)                                                         \
 	X(PTX, "programs put into its PTX")                                          \
+	X(SASS, "programs called by its patched machine code (SASS)")                \
 	X(NO_PTX, "only machine code (SASS) of it: no PTX to put programs into")     \
 	X(REFUSED, "its PTX cannot be edited")                                       \
 	X(TOO_LARGE, "with the programs it would need too many registers to launch") \
-	X(NOT_LOADED, "CUDA did not load it with the programs in it")
+	X(NOT_LOADED, "CUDA did not load it with the programs in it")                \
+	X(NOT_PATCHED, "its machine code was not patched: a message says why")
 
 enum gpumon_probe_way {
 #define GPUMON_PROBE_WAY(name, text) GPUMON_PROBE_WAY_##name,
@@ -29,10 +31,16 @@ enum gpumon_probe_way {
 	GPUMON_PROBE_WAYS_N
 };
 
+/* Whether a kernel has programs in it. */
+static inline bool gpumon_probe_way_is_in(enum gpumon_probe_way way)
+{
+	return way == GPUMON_PROBE_WAY_PTX || way == GPUMON_PROBE_WAY_SASS;
+}
+
 /**
  * struct gpumon_probe_kernel - a kernel that was asked for, or a device function with a program
  * @name: mangled
- * @way: what became of it: of several images with it the first, but PTX if one was edited. The run time
+ * @way: what became of it: of several images with it the first, but PTX or SASS if one was edited. The run time
  *       sets TOO_LARGE and NOT_LOADED: later images leave such a kernel alone.
  * @why: of REFUSED: the reason, else ""
  * @points: places that got a program, by kind, in all images

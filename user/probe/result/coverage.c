@@ -100,7 +100,7 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 	for (uint32_t i = 0; run && i < run->kernels_n; i++) {
 		const struct gpumon_probe_kernel *kernel = &run->kernels[i];
 
-		if (kernel->way == GPUMON_PROBE_WAY_PTX)
+		if (gpumon_probe_way_is_in(kernel->way))
 			continue;
 		gpumon_sheet_text(sheet, *kernel->why ? kernel->why : way_texts[kernel->way]);
 		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, i));
@@ -109,17 +109,26 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 
 static void note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_run *run)
 {
-	uint64_t places = 0, kernels = 0;
+	uint64_t places = 0, kernels = 0, patched = 0;
 
 	for (uint32_t i = 0; i < run->kernels_n; i++) {
-		if (run->kernels[i].way != GPUMON_PROBE_WAY_PTX)
+		if (!gpumon_probe_way_is_in(run->kernels[i].way))
 			continue;
 		places += sum_of(run->kernels[i].points, GPUMON_PROBE_POINTS);
 		kernels++;
+		patched += run->kernels[i].way == GPUMON_PROBE_WAY_SASS;
 	}
-	gpumon_sheet_note(sheet,
-			  "%" PRIu64 " of %" PRIu32 " kernels have programs, at %" PRIu64 " places",
-			  kernels, run->kernels_n, places);
+	if (patched)
+		gpumon_sheet_note(sheet,
+				  "%" PRIu64 " of %" PRIu32
+				  " kernels have programs, by patches of machine code: at how many "
+				  "places is not known",
+				  patched, run->kernels_n);
+	else
+		gpumon_sheet_note(sheet,
+				  "%" PRIu64 " of %" PRIu32 " kernels have programs, at %" PRIu64
+				  " places",
+				  kernels, run->kernels_n, places);
 }
 
 void gpumon_probe_note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_names *names,

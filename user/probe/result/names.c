@@ -87,7 +87,7 @@ const char *gpumon_probe_only_kernel(struct gpumon_probe_names *names)
 	uint32_t found = 0, only = 0;
 
 	for (uint32_t i = 0; run && i < run->kernels_n; i++) {
-		if (run->kernels[i].way != GPUMON_PROBE_WAY_PTX)
+		if (!gpumon_probe_way_is_in(run->kernels[i].way))
 			continue;
 		found++;
 		only = i;

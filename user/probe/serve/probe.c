@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "probe.h"
@@ -70,6 +71,10 @@ static void tell_missing(struct gpumon_context *context, const struct gpumon_pro
 			fprintf(context->err,
 				"gpumon-user: %s: the process was killed, or did not end by exit(): what its kernels did after the last copy of the maps is missing\n",
 				server->areas.areas[i].name);
+	if (server->patches && server->patches->sample > 1)
+		fprintf(context->err,
+			"gpumon-user: programs ran in 1 of %u blocks of each kernel: counts are of these blocks, times %u is an estimate\n",
+			server->patches->sample, server->patches->sample);
 	if (server->run.unread)
 		fprintf(context->err,
 			"gpumon-user: %u images have machine code only, which programs cannot be put into; --kernel shows the kernels in them\n",
@@ -88,7 +93,50 @@ static int finish(struct gpumon_context *context, const struct gpumon_probe_serv
 				 "the output could not be written");
 		return gpumon_report(context, &err);
 	}
-	return status;
+	return server->unable && !status ? GPUMON_EXIT_IMPOSSIBLE : status;
+}
+
+/* The way is said, as the results of the two differ in what they cost, and in what is there. */
+static void tell_way(struct gpumon_context *context, const struct gpumon_probe_patches *patches)
+{
+	fprintf(context->err,
+		"gpumon-user: machine code of kernels is patched (--sass): by %s, programs assembled by %s\n",
+		patches->sanitizer, patches->ptxas);
+}
+
+/* Where programs are put into machine code: what that needs. @patches: NULL: nothing. */
+static int open_patches(struct gpumon_context *context, struct gpumon_probe_patches *patches,
+			const struct gpumon_probe_options *options, const char *program,
+			struct gpumon_probe_plan *plan, struct gpumon_error *err)
+{
+	const struct gpumon_probe_patch_tools tools = { .ptxas = options->ptxas,
+							.sanitizer = options->sanitizer,
+							.program = program };
+
+	if (!patches)
+		return 0;
+	if (options->tool && strcmp(options->tool, "launchlate") == 0)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+			"launchlate needs the times of launches, which are not noted with --sass: leave out --sass");
+	patches->sample = options->sample;
+	if (gpumon_probe_patches_open(patches, &tools, err))
+		return -1;
+	plan->settings.way = GPUMON_WIRE_WAY_SASS;
+	snprintf(plan->settings.sanitizer, sizeof(plan->settings.sanitizer), "%s",
+		 patches->sanitizer);
+	tell_way(context, patches);
+	return 0;
+}
+
+static int serve(struct gpumon_probe_server *server, const struct gpumon_probe_order *order,
+		 const struct gpumon_probe_plan *plan, struct gpumon_probe_patches *patches,
+		 char *const *argv, int *status, struct gpumon_error *err)
+{
+	if (gpumon_probe_server_open(server, order, plan, err))
+		return -1;
+	server->patches = patches;
+	return gpumon_probe_session_run(server, argv, status, err);
 }
 
 static const struct gpumon_probe_fact **list_facts(const struct gpumon_probe_check *check)
@@ -114,25 +162,31 @@ int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_pro
 		.fuel = options->fuel ? options->fuel : GPUMON_PROBE_FUEL,
 	};
 	struct gpumon_probe_server *server = calloc(1, sizeof(*server));
+	struct gpumon_probe_patches *patches = options->sass ? calloc(1, sizeof(*patches)) : NULL;
 	struct gpumon_probe_plan plan = { .content = -1 };
 	struct gpumon_error err;
 	int status = 0, ret = -1;
 
-	if (!facts || !server)
+	if (patches)
+		patches->order = &order;
+	if (!facts || !server || (options->sass && !patches))
 		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 				 "no memory");
 	else if (!gpumon_probe_plan_make(&check->object, SHARDS, COPY_MS, &plan, &err)) {
-		ret = gpumon_probe_server_open(server, &order, &plan, &err);
+		ret = open_patches(context, patches, options, argv[0], &plan, &err);
 		if (!ret)
-			ret = gpumon_probe_session_run(server, argv, &status, &err);
-		status = ret ? gpumon_report(context, &err) :
-			       finish(context, server, options, argv, status);
-		gpumon_probe_server_close(server);
+			ret = serve(server, &order, &plan, patches, argv, &status, &err);
+		if (!ret)
+			status = finish(context, server, options, argv, status);
 		gpumon_probe_plan_clear(&plan);
-		ret = 0;
 	}
 	if (ret)
 		status = gpumon_report(context, &err);
+	if (server && server->order)
+		gpumon_probe_server_close(server);
+	if (patches)
+		gpumon_probe_patches_close(patches);
+	free(patches);
 	free(server);
 	free(facts);
 	return status;

@@ -14,12 +14,20 @@
  * @kernels: patterns of kernels
  * @kernels_n: how many; 0: all kernels
  * @fuel: backward jumps of a run; 0: GPUMON_PROBE_FUEL
+ * @sass: patch machine code instead of exchanging images
+ * @sample: of @sass: 1 of so many blocks runs the programs; 0: all
+ * @ptxas: of @sass: assembler, or NULL: it is searched
+ * @sanitizer: of @sass: library, or NULL: it is searched
  */
 struct gpumon_probe_options {
 	const char *tool;
 	const char *kernels[GPUMON_PROBE_MAX_PATTERNS];
 	uint32_t kernels_n;
 	uint32_t fuel;
+	bool sass;
+	uint32_t sample;
+	const char *ptxas;
+	const char *sanitizer;
 };
 
 #define GPUMON_PROBE_FUEL 65536

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "probe/exchange/patched.h"
 #include "process/descriptor.h"
 #include "server.h"
 #include "shared.h"
@@ -178,7 +179,110 @@ static void answer_exchange(struct gpumon_probe_server *server, int socket,
 	free(edited.text);
 }
 
-/* Further images leave it alone. */
+/* The code is not written by others. */
+static int share_code(const struct gpumon_probe_code *code)
+{
+	void *memory;
+	int fd = gpumon_probe_shared_make("gpumon-patches", code->size, &memory);
+
+	if (fd < 0)
+		return -1;
+	memcpy(memory, code->code, code->size);
+	munmap(memory, code->size);
+	return fd;
+}
+
+static void answer_patches(struct gpumon_probe_server *server, int socket,
+			   const struct gpumon_wire_request *request)
+{
+	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_REFUSED };
+	const struct gpumon_probe_code *code =
+		server->patches ? gpumon_probe_patches_make(server->patches, request->sm,
+							    server->listener.folder) :
+				  NULL;
+	int fd = code && code->code ? share_code(code) : -1;
+
+	if (fd >= 0) {
+		answer.type = GPUMON_WIRE_CODE;
+		answer.size = code->size;
+		answer.count = gpumon_probe_patches_points(code, answer.points);
+	} else {
+		server->unable = true;
+		add_note(server, code && *code->why ? code->why : "no memory for patches");
+	}
+	send_answer(socket, &answer, sizeof(answer), fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/**
+ * struct listed - kernels of a module, for a library
+ * @out: stream
+ * @n: how many
+ */
+struct listed {
+	FILE *out;
+	uint32_t n;
+};
+
+static int list_kernel(void *argument, uint32_t number, uint32_t programs, const char *name)
+{
+	struct listed *listed = argument;
+	struct gpumon_wire_kernel kernel = { .number = number,
+					     .programs = programs,
+					     .name_size = (uint32_t)strlen(name) + 1 };
+
+	fwrite(&kernel, sizeof(kernel), 1, listed->out);
+	fwrite(name, kernel.name_size, 1, listed->out);
+	listed->n++;
+	return ferror(listed->out);
+}
+
+static void list_kernels(struct gpumon_probe_server *server, const void *cubin, size_t size,
+			 struct edited *list, struct gpumon_wire_answer *answer)
+{
+	struct listed listed = { .out = open_memstream(&list->text, &list->size) };
+	struct gpumon_error err;
+	int ret = -1;
+
+	if (listed.out) {
+		ret = gpumon_probe_patched(server->order, cubin, size, &server->run, list_kernel,
+					   &listed, &err);
+		if (ret)
+			add_note(server, err.message);
+	}
+	if (listed.out && fclose(listed.out))
+		ret = -1;
+	if (ret || !listed.n)
+		return;
+	answer->type = GPUMON_WIRE_KERNELS;
+	answer->count = listed.n;
+	server->exchanged++;
+}
+
+static void answer_module(struct gpumon_probe_server *server, int socket,
+			  const struct gpumon_wire_request *request, int fd)
+{
+	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
+	struct edited list = { 0 };
+	void *cubin = server->patches ? gpumon_probe_shared_read(fd, request->size) : NULL;
+	int new_fd = -1;
+
+	if (cubin)
+		list_kernels(server, cubin, request->size, &list, &answer);
+	free(cubin);
+	if (answer.type == GPUMON_WIRE_KERNELS) {
+		new_fd = share_edited(&list, &answer.size);
+		if (new_fd < 0)
+			answer.type = GPUMON_WIRE_UNTOUCHED;
+	}
+	send_answer(socket, &answer, sizeof(answer), new_fd);
+	if (new_fd >= 0)
+		close(new_fd);
+	free(list.text);
+}
+
+/* Further images leave it alone, but for one that could not be patched. */
 static void leave_kernel(struct gpumon_probe_server *server, const char *name,
 			 enum gpumon_probe_way way)
 {
@@ -297,6 +401,9 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 	case GPUMON_WIRE_NOT_LOADED:
 		leave_kernel(server, request->text, GPUMON_PROBE_WAY_NOT_LOADED);
 		break;
+	case GPUMON_WIRE_NOT_PATCHED:
+		leave_kernel(server, request->text, GPUMON_PROBE_WAY_NOT_PATCHED);
+		break;
 	case GPUMON_WIRE_CONTEXT:
 		answer_context(server, socket, request);
 		break;
@@ -318,7 +425,14 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 					 request->error_ns);
 		break;
 	case GPUMON_WIRE_TELL:
+		server->unable |= request->flags & GPUMON_WIRE_UNABLE;
 		add_note(server, request->text);
+		break;
+	case GPUMON_WIRE_PATCHES:
+		answer_patches(server, socket, request);
+		break;
+	case GPUMON_WIRE_MODULE:
+		answer_module(server, socket, request, fd);
 		break;
 	default:
 		break;

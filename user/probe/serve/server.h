@@ -5,6 +5,7 @@
 
 #include "area.h"
 #include "launches.h"
+#include "patches.h"
 #include "process/listener.h"
 #include "probe/exchange/exchange.h"
 
@@ -14,6 +15,8 @@
  * struct gpumon_probe_server - the other side of the libraries
  * @order: what is put into which kernels
  * @plan: memory of a context
+ * @patches: machine code is patched; NULL: images are exchanged
+ * @unable: nothing can be patched in a process, or for a GPU
  * @listener: socket
  * @run: kernels and lines
  * @areas: contexts
@@ -22,11 +25,13 @@
  * @notes: what libraries have to tell the user, each once
  * @notes_n: how many
  * @processes: that said hello
- * @exchanged: that were exchanged
+ * @exchanged: images that were exchanged, modules that were patched
  */
 struct gpumon_probe_server {
 	const struct gpumon_probe_order *order;
 	const struct gpumon_probe_plan *plan;
+	struct gpumon_probe_patches *patches;
+	bool unable;
 	struct gpumon_listener listener;
 	struct gpumon_probe_run run;
 	struct gpumon_probe_areas areas;

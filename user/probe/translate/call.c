@@ -49,9 +49,8 @@ static void active_lanes(struct text *text)
 
 static void pid_tgid(struct text *text)
 {
-	uint32_t control = text_wide(text);
+	uint32_t control = text_table(text, 0);
 
-	text_emit(text, "ld.const.u64 $d, [$s]", control, GPUMON_PROBE_TABLE);
 	text_emit(text, "ld.global.u64 $d, [$d+$u]", RESULT, control,
 		  (uint32_t)offsetof(struct gpumon_probe_control, pid_tgid));
 }
@@ -60,7 +59,10 @@ static uint32_t kept_slot(struct text *text)
 {
 	const struct gpumon_probe_operand *slot = &text->facts[text->step].arguments[0];
 
-	if (!slot->constant || slot->value >= GPUMON_PROBE_MAX_KEPT)
+	if (text->target->patch)
+		text_refuse(text, "a patch of machine code has no registers that last, so nothing "
+				  "can be kept: use a map by gpumon_thread()");
+	else if (!slot->constant || slot->value >= GPUMON_PROBE_MAX_KEPT)
 		text_refuse(text, "the slot of gpumon_keep and gpumon_kept is a constant below %d",
 			    GPUMON_PROBE_MAX_KEPT);
 	return (uint32_t)slot->value;
@@ -140,6 +142,9 @@ static void write_call(struct text *text, const struct gpumon_probe_step *step)
 		text_emit(text, "mov.b64 $d, 0", RESULT);
 		break;
 	case 507:
+		if (text->target->patch)
+			text_refuse(text, "a patch of machine code cannot end a thread: leave out "
+					  "bpf_cuda_exit, or use a kernel with PTX");
 		text_emit(text, "exit");
 		break;
 	case 600:

@@ -17,11 +17,7 @@ static const char *guard_text(char *text, size_t size, int guard)
 
 uint32_t text_map_address(struct text *text, uint32_t map)
 {
-	uint32_t base = text_wide(text);
-
-	text_emit(text, "ld.const.u64 $d, [$s+$u]", base, GPUMON_PROBE_TABLE,
-		  8 * GPUMON_PROBE_TABLE_ENTRY(map));
-	return base;
+	return text_table(text, GPUMON_PROBE_TABLE_ENTRY(map));
 }
 
 struct text_place text_place_global(uint32_t reg, int32_t displacement)

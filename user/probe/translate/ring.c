@@ -226,11 +226,10 @@ void text_ring_print(struct text *text)
 	const struct gpumon_probe_step *step = &text->program->steps[text->step];
 	const struct gpumon_probe_fact *fact = &text->facts[text->step];
 	struct text_words record = { .n = 4, .size = sizeof(struct gpumon_probe_print) };
-	uint32_t address = text_wide(text), there = text_predicate(text), i;
+	uint32_t address = text_table(text, 0), there = text_predicate(text), i;
 	uint32_t skip = text_new_label(text);
 	bool takes = step->imm == BPF_FUNC_trace_printk;
 
-	text_emit(text, "ld.const.u64 $d, [$s]", address, GPUMON_PROBE_TABLE);
 	text_emit(text, "ld.global.u64 $d, [$d+$u]", address, address,
 		  (uint32_t)offsetof(struct gpumon_probe_control, print));
 	text_emit(text, "setp.ne.u64 $p, $d, 0", there, address);

@@ -91,12 +91,25 @@ void text_refuse(struct text *text, const char *format, ...)
 	text->failed = true;
 }
 
+uint32_t text_table(struct text *text, uint32_t entry)
+{
+	uint32_t reg = text_wide(text);
+
+	if (text->target->patch)
+		text_emit(text, "ld.global.u64 $d, [$s+$u]", reg, GPUMON_PROBE_TABLE_REG,
+			  8 * entry);
+	else if (entry)
+		text_emit(text, "ld.const.u64 $d, [$s+$u]", reg, GPUMON_PROBE_TABLE, 8 * entry);
+	else
+		text_emit(text, "ld.const.u64 $d, [$s]", reg, GPUMON_PROBE_TABLE);
+	return reg;
+}
+
 void text_lose(struct text *text, enum gpumon_probe_loss loss, int guard)
 {
-	uint32_t control = text_wide(text);
+	uint32_t control = text_table(text, 0);
 	uint32_t place = loss * sizeof(uint64_t);
 
-	text_emit(text, "ld.const.u64 $d, [$s]", control, GPUMON_PROBE_TABLE);
 	if (guard < 0)
 		text_emit(text, "red.global.add.u64 [$d+$u], 1", control, place);
 	else

@@ -86,6 +86,9 @@ uint32_t text_register(const struct gpumon_probe_step *step, uint8_t reg);
 /* Refuse the program at the present step. */
 void text_refuse(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* An entry of the table of addresses as a new %gd: 0 is the control block. */
+uint32_t text_table(struct text *text, uint32_t entry);
+
 /* Count losses: %gd of the address of the counter is a new one. @guard: a predicate, or -1. */
 void text_lose(struct text *text, enum gpumon_probe_loss loss, int guard);
 

@@ -194,9 +194,8 @@ static bool uses_table(const struct text *text)
  */
 static void guard_table(struct text *text)
 {
-	uint32_t control = text_wide(text), empty = text_predicate(text);
+	uint32_t control = text_table(text, 0), empty = text_predicate(text);
 
-	text_emit(text, "ld.const.u64 $d, [$s]", control, GPUMON_PROBE_TABLE);
 	text_emit(text, "setp.eq.u64 $p, $d, 0", empty, control);
 	text_emit(text, "@$p bra $l", empty, TEXT_LABEL_END);
 	text->end_used = true;

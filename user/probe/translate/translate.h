@@ -8,6 +8,7 @@
 #ifndef GPUMON_PROBE_TRANSLATE_H
 #define GPUMON_PROBE_TRANSLATE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -23,7 +24,9 @@
  * Around the block, at MEMORY, ATOMIC and BARRIER:
  *			.reg .b64 %gpumon_address, %gpumon_line; .reg .b32 %gpumon_size, %gpumon_flags
  */
-#define GPUMON_PROBE_TABLE	"gpumon_probe_table"
+#define GPUMON_PROBE_TABLE "gpumon_probe_table"
+/* Of a patch instead of the table: .reg .b64, the address of the same table in global memory. */
+#define GPUMON_PROBE_TABLE_REG	"%gpumon_table"
 #define GPUMON_PROBE_KEPT_REG	"%gpumon_kept"
 #define GPUMON_PROBE_KERNEL_REG "%gpumon_kernel"
 
@@ -33,12 +36,14 @@
  * @sm: its target: 50, 90
  * @shards: copies of what aggregates by SM, a power of two
  * @fuel: backward jumps that one run of the program may take
+ * @patch: for a function that patches of machine code call (probe/patch): nothing lasts in it
  */
 struct gpumon_probe_target {
 	uint32_t isa;
 	uint32_t sm;
 	uint32_t shards;
 	uint32_t fuel;
+	bool patch;
 };
 
 /**

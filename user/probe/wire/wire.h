@@ -17,27 +17,32 @@
 #include <stdint.h>
 
 #define GPUMON_WIRE_VARIABLE "GPUMON_PROBE_SOCKET"
-#define GPUMON_WIRE_VERSION  1u
+#define GPUMON_WIRE_VERSION  2u
 
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES (1 + 64 + 1)
 #define GPUMON_WIRE_NAMES  4096 /* bytes of names in a message */
 #define GPUMON_WIRE_CLEARS 256	/* ranges in a message */
 #define GPUMON_WIRE_NOTE   256
+#define GPUMON_WIRE_PATH   512 /* bytes of a path */
+#define GPUMON_WIRE_POINTS 8   /* kinds of instructions that are patched */
 
 enum gpumon_wire_type {
 	/* of the library */
-	GPUMON_WIRE_HELLO = 1,	/* answer: SETTINGS, with the first content of the memory */
-	GPUMON_WIRE_EXCHANGE,	/* with the image; answer: IMAGE with the new one, or UNTOUCHED */
-	GPUMON_WIRE_TOO_LARGE,	/* a kernel is to be left alone; no answer */
-	GPUMON_WIRE_NOT_LOADED, /* likewise */
-	GPUMON_WIRE_CONTEXT,	/* answer: AREA with the shared memory */
-	GPUMON_WIRE_COPIED,	/* answer: CLEAR, as many as necessary, and DONE */
-	GPUMON_WIRE_ENDED,	/* the context has; no answer */
-	GPUMON_WIRE_LAUNCHES,	/* answer: AREA with struct gpumon_wire_launches */
-	GPUMON_WIRE_NAME,	/* of a kernel in @context; no answer */
-	GPUMON_WIRE_CLOCK,	/* of a context; no answer */
-	GPUMON_WIRE_TELL,	/* for the user; no answer */
+	GPUMON_WIRE_HELLO = 1,	 /* answer: SETTINGS, with the first content of the memory */
+	GPUMON_WIRE_EXCHANGE,	 /* with the image; answer: IMAGE with the new one, or UNTOUCHED */
+	GPUMON_WIRE_TOO_LARGE,	 /* a kernel is to be left alone; no answer */
+	GPUMON_WIRE_NOT_LOADED,	 /* likewise */
+	GPUMON_WIRE_CONTEXT,	 /* answer: AREA with the shared memory */
+	GPUMON_WIRE_COPIED,	 /* answer: CLEAR, as many as necessary, and DONE */
+	GPUMON_WIRE_ENDED,	 /* the context has; no answer */
+	GPUMON_WIRE_LAUNCHES,	 /* answer: AREA with struct gpumon_wire_launches */
+	GPUMON_WIRE_NAME,	 /* of a kernel in @context; no answer */
+	GPUMON_WIRE_CLOCK,	 /* of a context; no answer */
+	GPUMON_WIRE_TELL,	 /* for the user; no answer */
+	GPUMON_WIRE_PATCHES,	 /* for machine code; answer: CODE with a cubin, or REFUSED */
+	GPUMON_WIRE_MODULE,	 /* with its cubin; answer: KERNELS with these, or UNTOUCHED */
+	GPUMON_WIRE_NOT_PATCHED, /* a kernel of KERNELS; no answer */
 	/* of gpumon-user */
 	GPUMON_WIRE_SETTINGS,
 	GPUMON_WIRE_IMAGE,
@@ -46,6 +51,14 @@ enum gpumon_wire_type {
 	GPUMON_WIRE_CLEAR,
 	GPUMON_WIRE_DONE,
 	GPUMON_WIRE_REFUSED,
+	GPUMON_WIRE_CODE,
+	GPUMON_WIRE_KERNELS,
+};
+
+/* How programs get into kernels. */
+enum gpumon_wire_way {
+	GPUMON_WIRE_WAY_PTX,  /* images are exchanged, through CUPTI */
+	GPUMON_WIRE_WAY_SASS, /* machine code is patched, by NVIDIA's sanitizer */
 };
 
 /**
@@ -55,12 +68,12 @@ enum gpumon_wire_type {
  * @pid: of the process, as it sees itself
  * @context: CONTEXT: number of a GPU of the driver; COPIED, ENDED, CLOCK: what AREA said; NAME: the kernel's
  *           number in this process
- * @size: EXCHANGE: bytes of the image in the memfd
+ * @size: EXCHANGE, MODULE: bytes of the image in the memfd
  * @flags: GPUMON_WIRE_QUIET and so on
- * @sm: EXCHANGE: architecture of the GPU that it is for, such as 90; 0: not known yet
+ * @sm: EXCHANGE, PATCHES: architecture of the GPU that it is for, such as 90; 0: not known yet
  * @offset_ns: CLOCK: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
  * @error_ns: CLOCK: the result is right to within this
- * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_LOADED: the kernel; TELL: a sentence, or ""
+ * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_LOADED, NOT_PATCHED: the kernel; TELL: a sentence, or ""
  */
 struct gpumon_wire_request {
 	uint32_t type;
@@ -77,6 +90,8 @@ struct gpumon_wire_request {
 
 /* COPIED: nothing ran on the GPU while it was copied. */
 #define GPUMON_WIRE_QUIET 1u
+/* TELL: nothing can be put into kernels of this process. */
+#define GPUMON_WIRE_UNABLE 2u
 
 /**
  * struct gpumon_wire_range - a piece of a context's memory
@@ -101,6 +116,8 @@ struct gpumon_wire_range {
  * @print_place: where the address of the print ring is to be
  * @print: place of the print ring; 0: there is none
  * @copy_ms: how often memory is copied while the program runs
+ * @way: enum gpumon_wire_way
+ * @sanitizer: SASS: path of its library
  */
 struct gpumon_wire_settings {
 	uint32_t type;
@@ -114,16 +131,43 @@ struct gpumon_wire_settings {
 	uint64_t print_place;
 	uint64_t print;
 	uint32_t copy_ms;
-	uint32_t reserved;
+	uint32_t way;
+	char sanitizer[GPUMON_WIRE_PATH];
+};
+
+/**
+ * struct gpumon_wire_point - a kind of instruction to be patched
+ * @instruction: its number, as the sanitizer has it
+ * @function: in the cubin
+ */
+struct gpumon_wire_point {
+	uint32_t instruction;
+	char function[28];
+};
+
+/**
+ * struct gpumon_wire_kernel - a kernel that gets programs; its name with a NUL is behind it
+ * @number: in gpumon-user
+ * @programs: a bit each
+ * @name_size: bytes of the name, with the NUL
+ *
+ * What a patched kernel's functions get is in the GPU's memory: @number, @programs, and the table of
+ * addresses.
+ */
+struct gpumon_wire_kernel {
+	uint32_t number;
+	uint32_t programs;
+	uint32_t name_size;
 };
 
 /**
  * struct gpumon_wire_answer - what gpumon-user answers otherwise
- * @type: IMAGE, UNTOUCHED, AREA, CLEAR, DONE or REFUSED
- * @count: CLEAR: of @clears; AREA: number of the context
- * @size: IMAGE, AREA: bytes of the memfd
+ * @type: IMAGE, UNTOUCHED, AREA, CLEAR, DONE, CODE, KERNELS or REFUSED
+ * @count: CLEAR: of @clears; AREA: number of the context; CODE: of @points; KERNELS: of them
+ * @size: IMAGE, AREA, CODE, KERNELS: bytes of the memfd
  * @names: IMAGE: kernels that were edited, as many as there is room for, with a NUL behind each
  * @clears: CLEAR: what to set to zero, in this order
+ * @points: CODE: what is to be patched
  * @why: REFUSED: a sentence
  */
 struct gpumon_wire_answer {
@@ -133,6 +177,7 @@ struct gpumon_wire_answer {
 	union {
 		char names[GPUMON_WIRE_NAMES];
 		struct gpumon_wire_range clears[GPUMON_WIRE_CLEARS];
+		struct gpumon_wire_point points[GPUMON_WIRE_POINTS];
 		char why[GPUMON_WIRE_NOTE];
 	};
 };

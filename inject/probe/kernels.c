@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "context.h"
+#include "kernels.h"
+
+/* Kernels whose data are allocated together. */
+#define TOGETHER 64
+
+/* As user/probe/patch/patch.h has it, with the table behind it. */
+struct data {
+	uint32_t kernel;
+	uint32_t programs;
+	uint64_t table[GPUMON_WIRE_PLACES];
+};
+
+/**
+ * struct entry - data of a kernel in a context
+ * @context: NULL: the context has ended
+ */
+struct entry {
+	CUcontext context;
+	uint32_t kernel;
+	uint32_t programs;
+	CUdeviceptr at;
+};
+
+static struct entry *entries;
+static size_t entries_n, entries_room;
+/* What is left of the memory that was allocated last, in this context. */
+static CUcontext rest_of;
+static CUdeviceptr rest;
+static size_t rest_n;
+
+bool inject_kernels_next(const struct inject_patched_module *module, size_t *at,
+			 struct gpumon_wire_kernel *kernel, const char **name)
+{
+	const char *list = module->kernels;
+
+	if (module->size - *at <= sizeof(*kernel))
+		return false;
+	memcpy(kernel, list + *at, sizeof(*kernel));
+	*at += sizeof(*kernel);
+	if (!kernel->name_size || kernel->name_size > module->size - *at ||
+	    list[*at + kernel->name_size - 1])
+		return false;
+	*name = list + *at;
+	*at += kernel->name_size;
+	return true;
+}
+
+bool inject_kernels_find(const struct inject_patched_module *module, const char *name,
+			 struct gpumon_wire_kernel *kernel)
+{
+	const char *other;
+	size_t at = 0;
+
+	while (inject_kernels_next(module, &at, kernel, &other))
+		if (strcmp(name, other) == 0)
+			return true;
+	return false;
+}
+
+static CUdeviceptr take_place(CUcontext context)
+{
+	if (rest_of != context || !rest_n) {
+		if (inject_probe_driver.alloc(&rest, TOGETHER * sizeof(struct data)) !=
+		    CUDA_SUCCESS)
+			return 0;
+		rest_of = context;
+		rest_n = TOGETHER;
+	}
+	rest_n--;
+	return rest + rest_n * sizeof(struct data);
+}
+
+static bool write_data(CUcontext context, CUdeviceptr at, const struct gpumon_wire_kernel *kernel,
+		       CUdeviceptr memory)
+{
+	const struct gpumon_wire_settings *settings = &inject_probe_settings;
+	struct data data = { .kernel = kernel->number, .programs = kernel->programs };
+
+	for (uint32_t i = 0; i < settings->places_n; i++)
+		data.table[i] = memory + settings->places[i];
+	return inject_probe_write(context, at, &data, sizeof(data));
+}
+
+CUdeviceptr inject_kernels_data(CUcontext context, const struct gpumon_wire_kernel *kernel,
+				CUdeviceptr memory)
+{
+	struct entry *entry = NULL;
+	CUdeviceptr at;
+
+	for (size_t i = 0; i < entries_n; i++) {
+		if (entries[i].context == context && entries[i].kernel == kernel->number &&
+		    entries[i].programs == kernel->programs)
+			return entries[i].at;
+		if (!entries[i].context)
+			entry = &entries[i];
+	}
+	if (!entry &&
+	    !inject_grow((void **)&entries, &entries_room, entries_n + 1, sizeof(*entries)))
+		return 0;
+	at = take_place(context);
+	if (!at || !write_data(context, at, kernel, memory))
+		return 0;
+	if (!entry)
+		entry = &entries[entries_n++];
+	*entry = (struct entry){ context, kernel->number, kernel->programs, at };
+	return at;
+}
+
+void inject_kernels_forget(CUcontext context)
+{
+	for (size_t i = 0; i < entries_n; i++)
+		if (entries[i].context == context)
+			entries[i].context = NULL;
+	if (rest_of == context)
+		rest_n = 0;
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The driver holds locks while it says that a module was loaded, so what is called from there waits for
+ * nothing that another thread holds during a call of CUDA.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cupti.h>
+
+#include "base/grow.h"
+#include "context.h"
+#include "driver.h"
+#include "kernels.h"
+#include "loader.h"
+#include "probe.h"
+#include "sanitizer.h"
+#include "sass.h"
+#include "talk.h"
+
+/* Kernels of a module that are loaded at once; of larger ones each when the program needs it. */
+#define AT_ONCE 64
+
+/**
+ * struct patches - functions for patches in a context
+ * @context: NULL: it has ended
+ * @points: what is patched
+ * @points_n: how many; 0: there are none, and the context's modules are left alone
+ */
+struct patches {
+	CUcontext context;
+	struct gpumon_wire_point points[GPUMON_WIRE_POINTS];
+	uint32_t points_n;
+};
+
+static inject_sanitizer_subscriber_t subscriber;
+
+/* Of the sanitizer's calls, and of what is below. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct patches *all_patches;
+static size_t patches_n, patches_room;
+static struct inject_patched_module *modules;
+static size_t modules_n, modules_room;
+
+/* Of the current context's GPU; 0: not known. */
+static unsigned int current_sm(void)
+{
+	int major = 0, minor = 0;
+	CUdevice device;
+
+	if (inject_probe_driver.context_device(&device) != CUDA_SUCCESS)
+		return 0;
+	inject_probe_driver.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+					     device);
+	inject_probe_driver.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+					     device);
+	return (unsigned int)(major * 10 + minor);
+}
+
+/* Locked. Bring the functions into a context. Tells the user why there are none. */
+static void add_functions(struct patches *patches)
+{
+	struct gpumon_wire_answer answer;
+	void *code = inject_probe_ask_patches(current_sm(), &answer);
+	int result;
+
+	if (!code)
+		return;
+	result = inject_sanitizer.add_patches(code, patches->context);
+	munmap(code, answer.size);
+	if (result != INJECT_SANITIZER_SUCCESS) {
+		inject_probe_tell_unable(
+			"the sanitizer refuses the programs (error %d): kernels of "
+			"process %d are left alone. Use the sanitizer and the "
+			"assembler of the same CUDA",
+			result, (int)getpid());
+		return;
+	}
+	memcpy(patches->points, answer.points, sizeof(patches->points));
+	patches->points_n = answer.count;
+}
+
+/* Locked. NULL: no memory. */
+static struct patches *find_patches(CUcontext context)
+{
+	struct patches *patches = NULL;
+
+	for (size_t i = 0; i < patches_n; i++) {
+		if (all_patches[i].context == context)
+			return &all_patches[i];
+		if (!all_patches[i].context)
+			patches = &all_patches[i];
+	}
+	if (!patches &&
+	    !inject_grow((void **)&all_patches, &patches_room, patches_n + 1, sizeof(*patches)))
+		return NULL;
+	if (!patches)
+		patches = &all_patches[patches_n++];
+	*patches = (struct patches){ .context = context };
+	add_functions(patches);
+	return patches;
+}
+
+/* Locked. */
+static bool patch(CUmodule module, const struct patches *patches)
+{
+	int result = INJECT_SANITIZER_SUCCESS;
+
+	for (uint32_t i = 0; i < patches->points_n && !result; i++)
+		result = inject_sanitizer.patch_instructions((int)patches->points[i].instruction,
+							     module, patches->points[i].function);
+	if (!result)
+		result = inject_sanitizer.patch_module(module);
+	if (result)
+		inject_probe_tell_unable(
+			"a module of process %d cannot be patched (error %d of the "
+			"sanitizer): its kernels are left alone",
+			(int)getpid(), result);
+	return !result;
+}
+
+/* Locked, in the context. */
+static void set_data(const struct inject_patched_module *module, CUfunction function,
+		     const struct gpumon_wire_kernel *kernel)
+{
+	CUdeviceptr memory = inject_probe_memory(module->context), data;
+
+	if (!memory)
+		return;
+	data = inject_kernels_data(module->context, kernel, memory);
+	if (!data || inject_sanitizer.set_callback_data(function, (void *)data))
+		inject_probe_tell("a patched kernel of process %d could not be given its maps: it "
+				  "is not counted",
+				  (int)getpid());
+}
+
+/* Locked, in the context. */
+static void set_all(const struct inject_patched_module *module)
+{
+	struct gpumon_wire_kernel kernel;
+	CUfunction function;
+	const char *name;
+	size_t at = 0;
+
+	while (inject_kernels_next(module, &at, &kernel, &name))
+		if (inject_probe_driver.module_function(&function, module->module, name) ==
+		    CUDA_SUCCESS)
+			set_data(module, function, &kernel);
+}
+
+/* Locked. NULL: no memory. */
+static struct inject_patched_module *add_module(void)
+{
+	for (size_t i = 0; i < modules_n; i++)
+		if (!modules[i].context)
+			return &modules[i];
+	if (!inject_grow((void **)&modules, &modules_room, modules_n + 1, sizeof(*modules)))
+		return NULL;
+	return &modules[modules_n++];
+}
+
+static void forget_module(struct inject_patched_module *module)
+{
+	munmap(module->kernels, module->size);
+	*module = (struct inject_patched_module){ .context = NULL };
+}
+
+/* It has no programs: they are told, and forgotten. */
+static void leave_module(const struct inject_patched_module *module)
+{
+	struct gpumon_wire_kernel kernel;
+	const char *name;
+	size_t at = 0;
+
+	while (inject_kernels_next(module, &at, &kernel, &name))
+		inject_probe_say_left(name, GPUMON_WIRE_NOT_PATCHED);
+	munmap(module->kernels, module->size);
+}
+
+/* Locked, in the context. */
+static void begin_module(const struct inject_patched_module *loaded)
+{
+	const struct patches *patches = find_patches(loaded->context);
+	struct inject_patched_module *module = add_module();
+
+	if (!module || !patches || !patches->points_n || !patch(loaded->module, patches)) {
+		leave_module(loaded);
+		return;
+	}
+	*module = *loaded;
+	if (module->n <= AT_ONCE || !inject_probe_driver.function_name)
+		set_all(module);
+}
+
+static void module_loaded(const struct inject_sanitizer_module *data)
+{
+	struct inject_patched_module module = { .context = data->context, .module = data->module };
+	CUcontext popped;
+
+	if (!data->cubin || !data->size)
+		return;
+	module.kernels = inject_probe_ask_kernels(data->cubin, data->size, &module.size, &module.n);
+	if (!module.kernels)
+		return;
+	if (inject_probe_driver.context_push(data->context) != CUDA_SUCCESS) {
+		leave_module(&module);
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	begin_module(&module);
+	pthread_mutex_unlock(&lock);
+	inject_probe_driver.context_pop(&popped);
+}
+
+static void module_unloads(const struct inject_sanitizer_module *data)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < modules_n; i++)
+		if (modules[i].context == data->context && modules[i].module == data->module)
+			forget_module(&modules[i]);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Functions that the driver loads when they are needed. */
+static void functions_loaded(const struct inject_sanitizer_functions *data)
+{
+	struct gpumon_wire_kernel kernel;
+	CUcontext popped;
+	const char *name;
+
+	if (!inject_probe_driver.function_name ||
+	    inject_probe_driver.context_push(data->context) != CUDA_SUCCESS)
+		return;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < modules_n; i++) {
+		if (modules[i].context != data->context || modules[i].module != data->module)
+			continue;
+		for (uint32_t j = 0; j < data->n; j++)
+			if (inject_probe_driver.function_name(&name, data->functions[j]) ==
+				    CUDA_SUCCESS &&
+			    inject_kernels_find(&modules[i], name, &kernel))
+				set_data(&modules[i], data->functions[j], &kernel);
+	}
+	pthread_mutex_unlock(&lock);
+	inject_probe_driver.context_pop(&popped);
+}
+
+static void context_ends(CUcontext context)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < patches_n; i++)
+		if (all_patches[i].context == context)
+			all_patches[i].context = NULL;
+	for (size_t i = 0; i < modules_n; i++)
+		if (modules[i].context == context)
+			forget_module(&modules[i]);
+	inject_kernels_forget(context);
+	pthread_mutex_unlock(&lock);
+}
+
+static void on_resource(uint32_t id, const void *data)
+{
+	struct inject_probe_inside inside;
+
+	inject_probe_inside_begin(&inside);
+	switch (id) {
+	case INJECT_SANITIZER_MODULE_LOADED:
+		module_loaded(data);
+		break;
+	case INJECT_SANITIZER_MODULE_UNLOAD_STARTING:
+		module_unloads(data);
+		break;
+	case INJECT_SANITIZER_FUNCTIONS_LAZY_LOADED:
+		functions_loaded(data);
+		break;
+	case INJECT_SANITIZER_CONTEXT_DESTROY_STARTING:
+		context_ends(((const struct inject_sanitizer_context *)data)->context);
+		break;
+	default:
+		break;
+	}
+	inject_probe_inside_end(&inside);
+}
+
+static void on_call(const struct inject_sanitizer_call *data)
+{
+	enum inject_probe_call call = inject_probe_classify(data->function);
+
+	if (!data->site)
+		inject_probe_call_begins(call, (void *)(uintptr_t)data->parameters);
+	else
+		inject_probe_call_ends(call, (void *)(uintptr_t)data->parameters,
+				       data->result && *(const int *)data->result == CUDA_SUCCESS);
+}
+
+static void on_event(void *user, int domain, uint32_t id, const void *data)
+{
+	int kept = errno;
+
+	(void)user;
+	if (inject_probe_is_inside() || !inject_probe_is_active())
+		return;
+	if (domain == INJECT_SANITIZER_RESOURCE)
+		on_resource(id, data);
+	else if (domain == INJECT_SANITIZER_DRIVER_API)
+		on_call(data);
+	errno = kept;
+}
+
+/* Calls after which maps are copied, and those that end a context. */
+static const uint32_t calls[] = {
+	CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize,
+	CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2,
+	CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2_ptds,
+	CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy,
+	CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2,
+	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease,
+	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2,
+	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset,
+	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2,
+};
+
+static const uint32_t resources[] = {
+	INJECT_SANITIZER_MODULE_LOADED,
+	INJECT_SANITIZER_MODULE_UNLOAD_STARTING,
+	INJECT_SANITIZER_FUNCTIONS_LAZY_LOADED,
+	INJECT_SANITIZER_CONTEXT_DESTROY_STARTING,
+};
+
+bool inject_probe_sass_begin(const char **why)
+{
+	int result;
+
+	if (!inject_sanitizer_load(inject_probe_settings.sanitizer, why))
+		return false;
+	if (inject_probe_driver_load()) {
+		*why = "the driver of CUDA is too old for programs in kernels";
+		return false;
+	}
+	result = inject_sanitizer.subscribe(&subscriber, on_event, NULL);
+	for (size_t i = 0; !result && i < sizeof(resources) / sizeof(resources[0]); i++)
+		result = inject_sanitizer.enable_callback(1, subscriber, INJECT_SANITIZER_RESOURCE,
+							  resources[i]);
+	/* Without one of these, copies are rarer. */
+	for (size_t i = 0; !result && i < sizeof(calls) / sizeof(calls[0]); i++)
+		inject_sanitizer.enable_callback(1, subscriber, INJECT_SANITIZER_DRIVER_API,
+						 calls[i]);
+	if (!result)
+		return true;
+	*why = result == INJECT_SANITIZER_MAX_LIMIT_REACHED ?
+		       "another tool holds the sanitizer or CUPTI, which serve one at a time: run the program without it" :
+		       "the sanitizer does not work with this driver: use that of the driver's CUDA, or a newer one (--sanitizer)";
+	if (subscriber)
+		inject_sanitizer.unsubscribe(subscriber);
+	subscriber = NULL;
+	return false;
+}

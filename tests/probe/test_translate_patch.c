@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Programs as functions for patches of machine code do what they do within a kernel, and what such a
+ * function cannot do is refused.
+ */
+#include "common.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus.h"
+#include "probe/patch/patch.h"
+#include "probe/tool/check.h"
+#include "sample.h"
+
+#define THREADS 256
+
+static void prepare(struct ptx_lane *lane, uint32_t thread)
+{
+	lane->special[PTX_KERNEL] = 3;
+	lane->special[PTX_ADDRESS] = 0x7000 + 24 * thread;
+	lane->special[PTX_SIZE] = 8;
+	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
+}
+
+static int make(struct sample *sample, const struct corpus_program *program, bool patch)
+{
+	struct gpumon_probe_target target = sample_target;
+
+	target.patch = patch;
+	return sample_make(sample, program->code, program->code_n, corpus_maps, CORPUS_MAPS,
+			   program->point, &target);
+}
+
+/* Runs it. Returns whether something was written. */
+static bool run(struct sample *sample, uint64_t random)
+{
+	bool written = false;
+
+	if (sample_run_with(sample, THREADS, random, prepare))
+		fail_msg("%s\n%s", sample->error, sample->text);
+	for (uint32_t i = 0; i < CORPUS_MAPS; i++) {
+		uint64_t bytes = gpumon_probe_map_bytes(&corpus_maps[i], sample->target.shards);
+
+		for (uint64_t j = 0; j < bytes; j++)
+			written |= sample->images[i][j];
+	}
+	return written;
+}
+
+static void compare(const struct corpus_program *program, const struct sample *one,
+		    const struct sample *other)
+{
+	for (uint32_t i = 0; i < CORPUS_MAPS; i++)
+		if (memcmp(one->images[i], other->images[i],
+			   gpumon_probe_map_bytes(&corpus_maps[i], one->target.shards)) != 0)
+			fail_msg("%s: map %s differs", program->name, corpus_maps[i].name);
+	assert_memory_equal(&one->control.lost, &other->control.lost, sizeof(one->control.lost));
+}
+
+static bool is_refused(const struct corpus_program *program, const char *why)
+{
+	return strstr(why, "bpf_cuda_exit") || strstr(why, "nothing can be kept") ||
+	       program->point == GPUMON_PROBE_RUN;
+}
+
+static void test_same_as_inline(void **state)
+{
+	uint32_t same = 0, refused = 0, wrote = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < corpus_programs_n; i++) {
+		const struct corpus_program *program = &corpus_programs[i];
+		struct sample inlined, patch;
+
+		if (make(&inlined, program, false))
+			fail_msg("%s: %s", program->name, inlined.error);
+		if (make(&patch, program, true)) {
+			assert_true(is_refused(program, patch.error));
+			refused++;
+		} else {
+			assert_null(strstr(patch.text, "gpumon_probe_table"));
+			wrote += run(&inlined, 0);
+			run(&patch, 0);
+			compare(program, &inlined, &patch);
+			same++;
+		}
+		sample_clear(&inlined);
+		sample_clear(&patch);
+	}
+	print_message("%u programs do the same, %u of them write; %u are refused\n", same, wrote,
+		      refused);
+	assert_true(wrote > 10 && refused > 1);
+}
+
+/* The module of an object of bpf/ here, to be freed, or NULL. */
+static char *write_module(const char *name, uint32_t sample, uint32_t *places,
+			  struct gpumon_error *err)
+{
+	static const struct gpumon_probe_rules rules = { .allow_exit = true };
+	const struct gpumon_probe_fact *facts[GPUMON_PROBE_MAX_PROGRAMS];
+	struct gpumon_probe_patch patch = { .facts = facts,
+					    .target = sample_target,
+					    .sample = sample };
+	struct gpumon_probe_check check;
+	char path[512], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int ret;
+
+	snprintf(path, sizeof(path), OBJECTS "/bpf/v3/%s.bpf.o", name);
+	if (gpumon_probe_check(path, &rules, &check, err))
+		fail_msg("%s", err->message);
+	for (uint32_t i = 0; i < check.object.programs_n; i++)
+		facts[i] = check.verdicts[i].facts;
+	patch.object = &check.object;
+	ret = gpumon_probe_patch_write(&patch, out, places, err);
+	fclose(out);
+	gpumon_probe_check_clear(&check);
+	if (!ret)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void test_places(void **state)
+{
+	struct gpumon_error err = { 0 };
+	uint32_t places;
+	char *text;
+
+	(void)state;
+	text = write_module("memtrace", 0, &places, &err);
+	assert_non_null(text);
+	assert_int_equal(places, 1u << GPUMON_PROBE_PATCH_GLOBAL | 1u << GPUMON_PROBE_PATCH_SHARED |
+					 1u << GPUMON_PROBE_PATCH_LOCAL);
+	assert_non_null(strstr(text, "gpumon_at_shared("));
+	assert_null(strstr(text, "gpumon_at_enter("));
+	assert_null(strstr(text, "rem.u32 %gpumon_block"));
+	free(text);
+	text = write_module("threadhist", 16, &places, &err);
+	assert_non_null(text);
+	assert_int_equal(places, 1u << GPUMON_PROBE_PATCH_BLOCK_EXIT);
+	assert_non_null(strstr(text, "rem.u32 %gpumon_block, %gpumon_block, 16;"));
+	free(text);
+}
+
+static void test_refused(void **state)
+{
+	struct gpumon_error err = { 0 };
+	uint32_t places;
+
+	(void)state;
+	assert_null(write_module("points", 0, &places, &err));
+	assert_int_equal(err.code, GPUMON_ERROR_REFUSED);
+	assert_non_null(strstr(err.message, "no places for device functions"));
+	assert_null(write_module("cuda-counter", 0, &places, &err));
+	assert_int_equal(err.code, GPUMON_ERROR_REFUSED);
+	assert_non_null(strstr(err.message, "nothing can be kept"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same_as_inline),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
