@@ -150,8 +150,8 @@ class Recorder:
 
     def take(self, errors):
         """From the recorder's last lines: how much it recorded, and how much it lost."""
-        match = re.search(r"(\d+) launches, (\d+) kernels", errors)
-        self.counts[tuple(map(int, match.groups())) if match else (0, 0)] += 1
+        match = re.search(r"(\d+) launches, (\d+) kernels, (\d+) copies", errors)
+        self.counts[tuple(map(int, match.groups())) if match else (0, 0, 0)] += 1
         self.errors += [line for line in errors.splitlines() if "lost" in line]
 
     def look(self):
@@ -165,21 +165,23 @@ class Recorder:
 
     def costs(self):
         """What a launch costs besides the program's time: room on disk, and the recorder's time."""
-        launches = max(1, sum(one * number for (one, _), number in self.counts.items()))
+        launches = max(1, sum(one * number for (one, _, _), number in self.counts.items()))
         return (f"{self.bytes / launches:.1f} bytes a launch, {self.cpu_ns / launches:.0f} ns of the "
                 "recorder's processor time")
 
     def complaints(self, segments, stacks, python, exact=True):
         """
-        What is wrong with captures that should all have the same segments. Not exact: some
-        records come at any time.
+        What is wrong with captures that should all have the same segments, or a kernel or a copy
+        for each launch. Not exact: some records come at any time.
         """
         wrong = []
         if len(self.counts) != 1:
             wrong.append(f"captures that are alike have {dict(self.counts)}")
-        for launches, kernels in self.counts:
-            if not launches or not kernels or exact and (launches % segments or kernels % segments):
-                wrong.append(f"{launches} launches, {kernels} kernels in {segments} segments")
+        for launches, kernels, copies in self.counts:
+            alike = not (launches % segments or kernels % segments)
+            if not launches or not kernels or exact and not alike and launches != kernels + copies:
+                wrong.append(f"{launches} launches, {kernels} kernels, {copies} copies and sets in "
+                             f"{segments} segments")
         if self.has_stacks != stacks:
             wrong.append(f"{'no ' if stacks else ''}stacks")
         if python is not None and self.has_python != python:

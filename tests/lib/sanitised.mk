@@ -10,7 +10,8 @@ endif
 PKG_CONFIG ?= pkg-config
 
 PACKAGES := libnl-genl-3.0 json-c libdw libelf libbpf zlib libzstd cmocka
-ifneq ($(MAKECMDGOALS),clean)
+# Not for goals that need no library.
+ifneq ($(filter-out clean $(OTHER_GOALS),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(PACKAGES) && echo yes),yes)
 $(error $(PKG_CONFIG) does not find all of "$(PACKAGES)": install libnl-genl-3-dev libjson-c-dev libdw-dev libelf-dev libbpf-dev libiberty-dev zlib1g-dev libzstd-dev libcmocka-dev)
 endif
