@@ -108,22 +108,23 @@ static void begin(const char *path)
 {
 	const char *why = "";
 	pthread_t thread;
+	bool sass;
 
 	if (!inject_probe_hello(path))
 		return;
-	if (inject_probe_settings.way == GPUMON_WIRE_WAY_SASS) {
-		if (!inject_probe_sass_begin(&why)) {
-			inject_probe_tell_unable("kernels of process %d are not patched: %s",
-						 (int)getpid(), why);
-			return;
-		}
-	} else if (!subscribe(&why)) {
+	sass = inject_probe_settings.way == GPUMON_WIRE_WAY_SASS;
+	if (sass && !inject_probe_sass_begin(&why)) {
+		inject_probe_tell_unable("kernels of process %d are not patched: %s", (int)getpid(),
+					 why);
+		return;
+	}
+	if (!sass && !subscribe(&why)) {
 		inject_probe_tell("nothing could be put into kernels of process %d: %s",
 				  (int)getpid(), why);
 		return;
-	} else {
-		inject_probe_launches_begin();
 	}
+	if (!sass)
+		inject_probe_launches_begin();
 	atomic_store(&is_active, true);
 	pthread_atfork(NULL, NULL, forget_in_child);
 	if (inject_own_thread(&thread, copy_now_and_then, NULL))
