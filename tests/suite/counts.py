@@ -43,10 +43,10 @@ lab.equal(mock["mock_gpu.0", "ring2"]["timeouts"], 2, "timeouts of the mock")
 lab.check_counts(mock, waits=waits)
 
 lab.step("dependencies between rings and devices")
-# The ring is kept busy for a second first. All jobs that are waited for come behind that, so that
-# the scheduler looks while they still wait, also where the host stops this machine for a while.
-lab.submit("-d", 0, "-r", 1, "-n", 10, "-s", 100000000)
-lab.submit("-d", 1, "-r", 0, "-n", 20, "-D", "0:1", "-w", timeout=120)
+# Long enough that the scheduler looks while what a job waits for still runs, also where the host
+# stops this machine for some 20 ms. A job that takes 400 ms is timed out.
+lab.submit("-d", 1, "-r", 0, "-n", 20, "-s", 60000000 * min(lab.SLOWER, 5), "-D", "0:1", "-w",
+           timeout=120)
 mock = lab.wait_idle()
 lab.equal(mock["mock_gpu.1", "ring0"]["dependencies_run"], 20, "dependencies of the mock")
 lab.check_counts(mock, waits=waits)
