@@ -159,7 +159,7 @@ def commands(mine, other, pid):
         "record -p, another user's process": ["record", "-o", mine + "/attached", "-p", str(pid)],
         READERS: [["correlate", own], ["flamegraph", own, "-o", "-"], ["report", own, "-o", "-"],
                   ["export", "--folded", own], ["diff", own, own]],
-        "probe --check": ["probe", "--check", BUILD + "/user/obj/bpf/gpu/memtrace.bpf.o"],
+        "probe --check": ["probe", "--check", "memtrace"],
         "report, another user's capture": ["report", other, "-o", "-"],
     }
 
