@@ -37,8 +37,8 @@ struct dynamic {
 	size_t bytes[2];
 };
 
-/* The function @symbol that @caller would have called, or NULL, and the name of its file. */
-static void *find_original(const char *symbol, const void *caller, const char **name)
+/* The function @symbol that @caller would have called, @ours if that is not known, and its file's name. */
+static void *find_original(const char *symbol, void *ours, const void *caller, const char **name)
 {
 	void *original = NULL;
 	Dl_info info;
@@ -58,7 +58,16 @@ static void *find_original(const char *symbol, const void *caller, const char **
 			dlclose(handle);
 		}
 	}
-	return original;
+	return original ? original : ours;
+}
+
+static __typeof__(&cuptiActivityRegisterTimestampCallback) find_set_clock(const void *caller)
+{
+	const char *name;
+
+	return find_original("cuptiActivityRegisterTimestampCallback",
+			     (void *)inject_cupti.cuptiActivityRegisterTimestampCallback, caller,
+			     &name);
 }
 
 static void note_rival(const char *name, bool yielded, CUptiResult result)
@@ -88,21 +97,18 @@ static CUptiResult subscribe_for_program(CUpti_SubscriberHandle *subscriber,
 	CUpti_TimestampCallbackFunc clock;
 	CUptiResult result;
 	const char *name;
+	const void *caller = __builtin_return_address(0);
 	__typeof__(&cuptiSubscribe) original =
-		find_original("cuptiSubscribe", __builtin_return_address(0), &name);
+		find_original("cuptiSubscribe", (void *)inject_cupti.cuptiSubscribe, caller, &name);
 
-	if (!original)
-		original = inject_cupti.cuptiSubscribe;
 	if (is_open && (inject_session.record & GPUMON_RECORD_YIELD))
 		yielded = inject_window_yield();
 	result = original(subscriber, callback, argument);
-	if (yielded)
-		inject_subscribe_clock_lost();
 	clock = result == CUPTI_SUCCESS ? atomic_exchange(&kept_clock, NULL) : NULL;
-	if (clock) {
+	if (yielded || clock)
 		inject_subscribe_clock_lost();
-		inject_cupti.cuptiActivityRegisterTimestampCallback(clock);
-	}
+	if (clock)
+		find_set_clock(caller)(clock);
 	if (is_open)
 		note_rival(name, yielded, result);
 	return result;
@@ -111,18 +117,12 @@ static CUptiResult subscribe_for_program(CUpti_SubscriberHandle *subscriber,
 /* In place of cuptiActivityRegisterTimestampCallback(), likewise. */
 static CUptiResult set_clock_for_program(CUpti_TimestampCallbackFunc clock)
 {
-	const char *name;
-	__typeof__(&cuptiActivityRegisterTimestampCallback) original = find_original(
-		"cuptiActivityRegisterTimestampCallback", __builtin_return_address(0), &name);
-
 	if (inject_subscribed()) {
 		atomic_store(&kept_clock, clock);
 		return CUPTI_SUCCESS;
 	}
-	if (!original)
-		original = inject_cupti.cuptiActivityRegisterTimestampCallback;
 	inject_subscribe_clock_lost();
-	return original(clock);
+	return find_set_clock(__builtin_return_address(0))(clock);
 }
 
 static void *find_replacement(const char *symbol)

@@ -10,7 +10,9 @@
  * inject_rival_look - see calls of cuptiSubscribe() by libraries that were loaded since the last time
  *
  * Replaces cuptiSubscribe(), and the function that sets CUPTI's clock, in their tables of imported
- * functions. A library that looks them up with dlsym() is not seen. Context: takes the loader's lock; one thread at a time.
+ * functions. A library that looks them up with dlsym() is not seen.
+ *
+ * Context: takes the loader's lock; one thread at a time.
  */
 void inject_rival_look(void);
 

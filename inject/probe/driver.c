@@ -23,6 +23,20 @@ const char *inject_probe_driver_load(void)
 	return NULL;
 }
 
+unsigned int inject_probe_current_sm(void)
+{
+	int major = 0, minor = 0;
+	CUdevice device;
+
+	if (inject_probe_driver.context_device(&device) != CUDA_SUCCESS ||
+	    inject_probe_driver.device_attribute(
+		    &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) != CUDA_SUCCESS ||
+	    inject_probe_driver.device_attribute(
+		    &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) != CUDA_SUCCESS)
+		return 0;
+	return (unsigned int)(major * 10 + minor);
+}
+
 void inject_probe_inside_begin(struct inject_probe_inside *inside)
 {
 	depth++;

@@ -64,6 +64,9 @@ extern struct inject_probe_driver inject_probe_driver;
 /* Finds them. Return: the name of one that is missing, or NULL. */
 const char *inject_probe_driver_load(void);
 
+/* Architecture of the current context's GPU, such as 90; 0: there is none. */
+unsigned int inject_probe_current_sm(void);
+
 /*
  * Calls of the driver that are the library's own: callbacks of them are ignored, and they may allocate
  * and copy while the program captures a stream into a graph.

@@ -9,10 +9,8 @@
 /* Kernels whose data are allocated together. */
 #define TOGETHER 64
 
-/* As user/probe/patch/patch.h has it, with the table behind it. */
 struct data {
-	uint32_t kernel;
-	uint32_t programs;
+	struct gpumon_wire_patch_data head;
 	uint64_t table[GPUMON_WIRE_PLACES];
 };
 
@@ -80,7 +78,7 @@ static bool write_data(CUcontext context, CUdeviceptr at, const struct gpumon_wi
 		       CUdeviceptr memory)
 {
 	const struct gpumon_wire_settings *settings = &inject_probe_settings;
-	struct data data = { .kernel = kernel->number, .programs = kernel->programs };
+	struct data data = { .head = { kernel->number, kernel->programs } };
 
 	for (uint32_t i = 0; i < settings->places_n; i++)
 		data.table[i] = memory + settings->places[i];

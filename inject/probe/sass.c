@@ -46,26 +46,11 @@ static size_t patches_n, patches_room;
 static struct inject_patched_module *modules;
 static size_t modules_n, modules_room;
 
-/* Of the current context's GPU; 0: not known. */
-static unsigned int current_sm(void)
-{
-	int major = 0, minor = 0;
-	CUdevice device;
-
-	if (inject_probe_driver.context_device(&device) != CUDA_SUCCESS)
-		return 0;
-	inject_probe_driver.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-					     device);
-	inject_probe_driver.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-					     device);
-	return (unsigned int)(major * 10 + minor);
-}
-
 /* Locked. Bring the functions into a context. Tells the user why there are none. */
 static void add_functions(struct patches *patches)
 {
 	struct gpumon_wire_answer answer;
-	void *code = inject_probe_ask_patches(current_sm(), &answer);
+	void *code = inject_probe_ask_patches(inject_probe_current_sm(), &answer);
 	int result;
 
 	if (!code)

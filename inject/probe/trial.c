@@ -11,25 +11,11 @@
 /* How often an image is edited again, without the kernels that became too large. */
 #define ROUNDS_MAX 4
 
-/* Of the current context's GPU; 0: there is none. */
-static unsigned int current_sm(void)
-{
-	int major = 0, minor = 0;
-	CUdevice device;
-
-	if (inject_probe_driver.context_device(&device) != CUDA_SUCCESS ||
-	    inject_probe_driver.device_attribute(
-		    &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) != CUDA_SUCCESS ||
-	    inject_probe_driver.device_attribute(
-		    &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) != CUDA_SUCCESS)
-		return 0;
-	return (unsigned int)(major * 10 + minor);
-}
-
 void *inject_probe_replace(const struct inject_image *image, size_t *size)
 {
 	struct gpumon_wire_answer answer;
-	void *memory = inject_probe_ask_image(image->data, image->size, current_sm(), &answer);
+	void *memory = inject_probe_ask_image(image->data, image->size, inject_probe_current_sm(),
+					      &answer);
 
 	*size = answer.size;
 	return memory;
@@ -136,7 +122,8 @@ void *inject_probe_trial(const struct inject_image *image, size_t *size)
 	inject_probe_inside_begin(&inside);
 	inject_probe_driver.context_current(&current);
 	for (int round = 0; verdict == AGAIN && round < ROUNDS_MAX; round++) {
-		memory = inject_probe_ask_image(image->data, image->size, current_sm(), &answer);
+		memory = inject_probe_ask_image(image->data, image->size, inject_probe_current_sm(),
+						&answer);
 		*size = answer.size;
 		verdict = memory && current ? try_image(image, memory, &answer) : USE;
 		if (verdict == USE)

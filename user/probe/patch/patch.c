@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "patch.h"
+#include "probe/wire/wire.h"
 
 /* What the sanitizer says of an access: reads and writes are as in struct gpumon_probe_context. */
 #define READS_AND_WRITES (GPUMON_PROBE_READ | GPUMON_PROBE_WRITE)
@@ -142,9 +143,9 @@ static int write_function(const struct gpumon_probe_patch *patch,
 		"\tld.global.u32 %%gpumon_programs, [%s+%zu];\n"
 		"\tadd.s64 %s, %s, %zu;\n",
 		GPUMON_PROBE_KERNEL_REG, GPUMON_PROBE_TABLE_REG,
-		offsetof(struct gpumon_probe_patch_data, kernel), GPUMON_PROBE_TABLE_REG,
-		offsetof(struct gpumon_probe_patch_data, programs), GPUMON_PROBE_TABLE_REG,
-		GPUMON_PROBE_TABLE_REG, sizeof(struct gpumon_probe_patch_data));
+		offsetof(struct gpumon_wire_patch_data, kernel), GPUMON_PROBE_TABLE_REG,
+		offsetof(struct gpumon_wire_patch_data, programs), GPUMON_PROBE_TABLE_REG,
+		GPUMON_PROBE_TABLE_REG, sizeof(struct gpumon_wire_patch_data));
 	write_context(out, place);
 	for (uint32_t i = 0; i < patch->object->programs_n; i++)
 		if (patch->facts[i] && takes(place, patch->object->programs[i].point) &&

@@ -4,7 +4,7 @@
  * of PTX, to be assembled with ptxas --compile-as-tools-patch. Pure: no CUDA, no files.
  *
  * Each function gets the data that was set for the kernel: 0 (nothing runs), or the address of
- * struct gpumon_probe_patch_data in the GPU's memory, which has the table of addresses behind it.
+ * struct gpumon_wire_patch_data in the GPU's memory, which has the table of addresses behind it.
  */
 #ifndef GPUMON_PROBE_PATCH_H
 #define GPUMON_PROBE_PATCH_H
@@ -33,18 +33,6 @@ enum gpumon_probe_patch_place {
 	GPUMON_PROBE_PATCH_PLACES(GPUMON_PROBE_PATCH_PLACE)
 #undef GPUMON_PROBE_PATCH_PLACE
 	GPUMON_PROBE_PATCH_PLACES_N
-};
-
-/**
- * struct gpumon_probe_patch_data - what a patched kernel's functions get
- * @kernel: its number: what gpumon_kernel() gives
- * @programs: that run in it, 1 << index
- *
- * The table of addresses follows: probe/model/layout.h.
- */
-struct gpumon_probe_patch_data {
-	uint32_t kernel;
-	uint32_t programs;
 };
 
 /**

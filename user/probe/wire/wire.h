@@ -150,14 +150,23 @@ struct gpumon_wire_point {
  * @number: in gpumon-user
  * @programs: a bit each
  * @name_size: bytes of the name, with the NUL
- *
- * What a patched kernel's functions get is in the GPU's memory: @number, @programs, and the table of
- * addresses.
  */
 struct gpumon_wire_kernel {
 	uint32_t number;
 	uint32_t programs;
 	uint32_t name_size;
+};
+
+/**
+ * struct gpumon_wire_patch_data - what the functions of a patched kernel get, in the GPU's memory
+ * @kernel: its number: what gpumon_kernel() gives
+ * @programs: that run in it, 1 << index
+ *
+ * The table of addresses follows: probe/model/layout.h.
+ */
+struct gpumon_wire_patch_data {
+	uint32_t kernel;
+	uint32_t programs;
 };
 
 /**
