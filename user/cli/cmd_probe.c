@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user probe: eBPF programs for GPU kernels. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -42,14 +41,12 @@ static int take_kernel(struct gpumon_context *context, const char *text, void *v
 static int take_sample(struct gpumon_context *context, const char *text, void *value)
 {
 	uint32_t *sample = value;
-	unsigned long n;
-	char *end;
+	uint64_t n;
 
-	if (strncmp(text, "1/", 2) != 0 || text[2] < '1' || text[2] > '9')
+	if (strncmp(text, "1/", 2) != 0)
 		return gpumon_usage(context, "--sample is 1/N, such as 1/16: one of N blocks");
-	n = strtoul(text + 2, &end, 10);
-	if (*end || n > 1u << 30)
-		return gpumon_usage(context, "--sample is 1/N, N from 1 to %u", 1u << 30);
+	if (gpumon_argument_u64(context, "--sample", text + 2, 1, 1u << 30, &n))
+		return -1;
 	*sample = (uint32_t)n;
 	return 0;
 }

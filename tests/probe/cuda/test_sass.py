@@ -123,6 +123,12 @@ def test_sass_no_library():
 
 def test_sass_no_assembler():
     unable("cannot assemble the programs for sm_", ptxas="program")
+    path = os.path.join(kit.objects, "ptxas-fails")
+    for says, message in ("only this", "(only this)"), ("first\\nsecond", "(first)"), ("", "(it says nothing)"):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nprintf '{says}'\nexit 1\n")
+        os.chmod(path, 0o755)
+        unable(message, ptxas="ptxas-fails")
 
 
 def refused(message, *options, status=77, tool="patched"):

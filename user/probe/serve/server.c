@@ -142,19 +142,35 @@ static void edit_image(struct gpumon_probe_server *server, const void *image, si
 	}
 }
 
-/* A PTX text ends with a NUL for the loaders, which open_memstream() has put behind it. */
-static int share_edited(const struct edited *edited, uint64_t *size)
+/* -1: no memory. */
+static int share_copy(const char *name, const void *data, size_t size)
 {
 	void *memory;
-	int fd;
+	int fd = gpumon_probe_shared_make(name, size, &memory);
 
-	*size = edited->size + 1;
-	fd = gpumon_probe_shared_make("gpumon-edited", *size, &memory);
 	if (fd < 0)
 		return -1;
-	memcpy(memory, edited->text, *size);
-	munmap(memory, *size);
+	memcpy(memory, data, size);
+	munmap(memory, size);
 	return fd;
+}
+
+/* The answer, with the text unless it is UNTOUCHED. Frees the text. */
+static void answer_edited(int socket, struct gpumon_wire_answer *answer, struct edited *edited)
+{
+	int fd = -1;
+
+	if (answer->type != GPUMON_WIRE_UNTOUCHED) {
+		/* A PTX text ends with a NUL for the loaders, which open_memstream() has put behind it. */
+		answer->size = edited->size + 1;
+		fd = share_copy("gpumon-edited", edited->text, answer->size);
+		if (fd < 0)
+			answer->type = GPUMON_WIRE_UNTOUCHED;
+	}
+	send_answer(socket, answer, sizeof(*answer), fd);
+	if (fd >= 0)
+		close(fd);
+	free(edited->text);
 }
 
 static void answer_exchange(struct gpumon_probe_server *server, int socket,
@@ -163,33 +179,11 @@ static void answer_exchange(struct gpumon_probe_server *server, int socket,
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
 	struct edited edited = { 0 };
 	void *image = gpumon_probe_shared_read(fd, request->size);
-	int new_fd = -1;
 
 	if (image)
 		edit_image(server, image, request->size, request->sm, &edited, &answer);
 	free(image);
-	if (answer.type == GPUMON_WIRE_IMAGE) {
-		new_fd = share_edited(&edited, &answer.size);
-		if (new_fd < 0)
-			answer.type = GPUMON_WIRE_UNTOUCHED;
-	}
-	send_answer(socket, &answer, sizeof(answer), new_fd);
-	if (new_fd >= 0)
-		close(new_fd);
-	free(edited.text);
-}
-
-/* The code is not written by others. */
-static int share_code(const struct gpumon_probe_code *code)
-{
-	void *memory;
-	int fd = gpumon_probe_shared_make("gpumon-patches", code->size, &memory);
-
-	if (fd < 0)
-		return -1;
-	memcpy(memory, code->code, code->size);
-	munmap(memory, code->size);
-	return fd;
+	answer_edited(socket, &answer, &edited);
 }
 
 static void answer_patches(struct gpumon_probe_server *server, int socket,
@@ -200,7 +194,7 @@ static void answer_patches(struct gpumon_probe_server *server, int socket,
 		server->patches ? gpumon_probe_patches_make(server->patches, request->sm,
 							    server->listener.folder) :
 				  NULL;
-	int fd = code && code->code ? share_code(code) : -1;
+	int fd = code && code->code ? share_copy("gpumon-patches", code->code, code->size) : -1;
 
 	if (fd >= 0) {
 		answer.type = GPUMON_WIRE_CODE;
@@ -266,20 +260,11 @@ static void answer_module(struct gpumon_probe_server *server, int socket,
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
 	struct edited list = { 0 };
 	void *cubin = server->patches ? gpumon_probe_shared_read(fd, request->size) : NULL;
-	int new_fd = -1;
 
 	if (cubin)
 		list_kernels(server, cubin, request->size, &list, &answer);
 	free(cubin);
-	if (answer.type == GPUMON_WIRE_KERNELS) {
-		new_fd = share_edited(&list, &answer.size);
-		if (new_fd < 0)
-			answer.type = GPUMON_WIRE_UNTOUCHED;
-	}
-	send_answer(socket, &answer, sizeof(answer), new_fd);
-	if (new_fd >= 0)
-		close(new_fd);
-	free(list.text);
+	answer_edited(socket, &answer, &list);
 }
 
 /* Further images leave it alone, but for one that could not be patched. */

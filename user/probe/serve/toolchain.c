@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process/launch.h"
+#include "shared.h"
 #include "toolchain.h"
 
 #define LIBRARY "libsanitizer-public.so"
@@ -76,22 +78,6 @@ int gpumon_probe_find_sanitizer(const char *given, char *path, size_t room,
 		LIBRARY);
 }
 
-static bool find_in_path(const char *name, char path[PATH_MAX])
-{
-	const char *at = getenv("PATH");
-
-	for (; at && *at; at += strcspn(at, ":"), at += *at == ':') {
-		int length = (int)strcspn(at, ":");
-		char file[PATH_MAX];
-
-		if (length &&
-		    snprintf(file, sizeof(file), "%.*s/%s", length, at, name) < (int)sizeof(file) &&
-		    copy_path(path, PATH_MAX, file, X_OK))
-			return true;
-	}
-	return false;
-}
-
 /* In the wheels below a Python's folder, such as /usr/local. */
 static bool find_in_wheels(const char *prefix, char path[PATH_MAX])
 {
@@ -112,8 +98,7 @@ static bool find_beside(const char *program, char path[PATH_MAX])
 {
 	char file[PATH_MAX];
 
-	if (strchr(program, '/') ? !copy_path(file, sizeof(file), program, X_OK) :
-				   !find_in_path(program, file))
+	if (!gpumon_launch_find_program(program, file))
 		return false;
 	for (int i = 0; i < 2; i++) {
 		char *slash = strrchr(file, '/');
@@ -139,7 +124,7 @@ int gpumon_probe_find_ptxas(const char *given, const char *program, char path[PA
 				      "%.300s cannot be run: --ptxas or GPUMON_PTXAS has to name NVIDIA's assembler",
 				      given);
 	if (copy_path(path, PATH_MAX, getenv("TRITON_PTXAS_PATH"), X_OK) ||
-	    find_in_path("ptxas", path) ||
+	    gpumon_launch_find_program("ptxas", path) ||
 	    find_by_pattern("/usr/local/cuda/bin/ptxas", X_OK, path, PATH_MAX) ||
 	    find_by_pattern("/usr/local/cuda-1*/bin/ptxas", X_OK, path, PATH_MAX) ||
 	    find_beside(program, path) || (environment && find_in_wheels(environment, path)) ||
@@ -161,20 +146,16 @@ static bool write_file(const char *path, const char *data, size_t size)
 
 static void *read_file(const char *path, size_t *size)
 {
-	FILE *file = fopen(path, "re");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat status;
 	void *data = NULL;
 
-	if (file && !fstat(fileno(file), &status) && status.st_size > 0 &&
-	    status.st_size <= CODE_MAX)
-		data = malloc((size_t)status.st_size);
-	if (data && fread(data, 1, (size_t)status.st_size, file) != (size_t)status.st_size) {
-		free(data);
-		data = NULL;
+	if (fd >= 0 && !fstat(fd, &status) && status.st_size <= CODE_MAX) {
+		*size = (size_t)status.st_size;
+		data = gpumon_probe_shared_read(fd, *size);
 	}
-	*size = data ? (size_t)status.st_size : 0;
-	if (file)
-		fclose(file);
+	if (fd >= 0)
+		close(fd);
 	return data;
 }
 
@@ -211,12 +192,14 @@ static int run(const char *const *argv, const char *log)
 /* The first line of what it says, which is one line for it all. */
 static int tell(const char *ptxas, unsigned int sm, const char *log, struct gpumon_error *err)
 {
-	size_t size;
-	char *text = read_file(log, &size), line[160] = "it says nothing";
+	FILE *file = fopen(log, "re");
+	char line[160];
 
-	if (text)
-		snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n\r"), text);
-	free(text);
+	if (!file || !fgets(line, sizeof(line), file))
+		strcpy(line, "it says nothing");
+	line[strcspn(line, "\n\r")] = '\0';
+	if (file)
+		fclose(file);
 	return gpumon_error_set(
 		err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_UNSUPPORTED,
 		"%.200s cannot assemble the programs for sm_%u (%.150s): name another one by --ptxas",
