@@ -42,6 +42,18 @@ def threads_run(result):
                for row in result["tables"]["threads"]["rows"])
 
 
+def places(result, name, times):
+    """What is known of the kernels; nothing is lost."""
+    for table, known in ("reads", READS), ("writes", WRITES), ("blocks", BLOCKS):
+        found = by_kernel(result, table)
+        for kernel, count in known.items():
+            should = None if count is None else count * times
+            equal(found.get(kernel), should, f"{name}: {table} of {kernel}")
+    equal(by_kernel(result, "atomics")["vectors"], 128 * times, f"{name}: atomic operations of vectors")
+    equal(by_kernel(result, "barriers")["block_sum"], 8 * 65536 * times, f"{name}: barriers of block_sum")
+    equal(sum(row["count"] for row in result["tables"]["lost"]["rows"]), 0, f"{name}: nothing is lost")
+
+
 def counts(program, mode, times):
     """Each count by kernel is the program's own."""
     plain = json.loads(subprocess.run([program, *mode], capture_output=True, text=True, timeout=60,
@@ -58,14 +70,7 @@ def counts(program, mode, times):
     equal(by_kernel(result, "exits"), exits, f"{name}: threads at exit, but for those in a function")
     equal(sum(row["by_block"] for row in result["tables"]["by_block"]["rows"]),
           sum(own["threads"].values()), f"{name}: threads by block, in a hash")
-    for table, known in ("reads", READS), ("writes", WRITES), ("blocks", BLOCKS):
-        found = by_kernel(result, table)
-        for kernel, count in known.items():
-            should = None if count is None else count * times
-            equal(found.get(kernel), should, f"{name}: {table} of {kernel}")
-    equal(by_kernel(result, "atomics")["vectors"], 128 * times, f"{name}: atomic operations of vectors")
-    equal(by_kernel(result, "barriers")["block_sum"], 8 * 65536 * times, f"{name}: barriers of block_sum")
-    equal(sum(row["count"] for row in result["tables"]["lost"]["rows"]), 0, f"{name}: nothing is lost")
+    places(result, name, times)
     equal(len(result["tables"]["firsts"]["rows"]), sum(own["launches"].values()), f"{name}: a record a launch")
 
 
@@ -160,14 +165,7 @@ def sass_counts(mode, times):
     equal(own["sum"], plain["sum"], f"{name}: the program's results are the same")
     for table in "entries", "exits", "plain":
         equal(by_kernel(result, table), own["threads"], f"{name}: threads, {table}")
-    for table, known in ("blocks", BLOCKS), ("reads", READS), ("writes", WRITES):
-        found = by_kernel(result, table)
-        for kernel, count in known.items():
-            should = None if count is None else count * times
-            equal(found.get(kernel), should, f"{name}: {table} of {kernel}")
-    equal(by_kernel(result, "atomics")["vectors"], 128 * times, f"{name}: atomic operations of vectors")
-    equal(by_kernel(result, "barriers")["block_sum"], 8 * 65536 * times, f"{name}: barriers of block_sum")
-    equal(sum(row["count"] for row in result["tables"]["lost"]["rows"]), 0, f"{name}: nothing is lost")
+    places(result, name, times)
 
 
 def step_sass():

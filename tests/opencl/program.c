@@ -298,16 +298,22 @@ static void *launch_many(void *argument)
 	return NULL;
 }
 
-static void mode_threads(long number)
+/* Each of them launches so many kernels. */
+static void in_threads(void *(*launch)(void *), long number)
 {
 	pthread_t threads[8];
 
 	for (int i = 0; i < 8; i++)
-		pthread_create(&threads[i], NULL, launch_many, &number);
+		pthread_create(&threads[i], NULL, launch, &number);
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
 	NEED(clFinish(queue));
 	printf("did clEnqueueNDRangeKernel %ld 0\n", 8 * number);
+}
+
+static void mode_threads(long number)
+{
+	in_threads(launch_many, number);
 }
 
 static void mode_queues(long number)
@@ -394,14 +400,7 @@ static void *use_paths(void *argument)
 
 static void mode_paths(long number)
 {
-	pthread_t threads[8];
-
-	for (int i = 0; i < 8; i++)
-		pthread_create(&threads[i], NULL, use_paths, &number);
-	for (int i = 0; i < 8; i++)
-		pthread_join(threads[i], NULL);
-	NEED(clFinish(queue));
-	printf("did clEnqueueNDRangeKernel %ld 0\n", 8 * number);
+	in_threads(use_paths, number);
 }
 
 /* Two halves of the device, each with a queue of its own. */
