@@ -51,6 +51,7 @@ struct fire_account {
  * @seq: sequence number
  * @time_ns: time of the vblank, as reported to clients
  * @handled_ns: CLOCK_MONOTONIC of its interrupt
+ * @missed: frames before it whose interrupt did not come because the timer was late
  */
 struct fire_record {
 	unsigned int device;
@@ -58,6 +59,7 @@ struct fire_record {
 	u64 seq;
 	s64 time_ns;
 	s64 handled_ns;
+	unsigned int missed;
 };
 
 /**

@@ -149,6 +149,7 @@ void fire_crtc_frame(struct fire_crtc *crtc, unsigned int frames, ktime_t frame)
 		.device = crtc->device->pdev->id,
 		.crtc = drm_crtc_index(&crtc->base),
 		.handled_ns = ktime_get_ns(),
+		.missed = frames - 1,
 	};
 	bool enabled, interrupt, taken = false;
 	unsigned long flags;

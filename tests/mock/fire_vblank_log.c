@@ -42,13 +42,13 @@ void fire_log_show(struct seq_file *m)
 	raw_spin_unlock_irqrestore(&log_lock, flags);
 
 	seq_printf(m, "# %llu\n", added);
-	seq_puts(m, "device crtc seq time_ns handled_ns\n");
+	seq_puts(m, "device crtc seq time_ns handled_ns missed\n");
 	for (i = added > log_size ? added - log_size : 0; i < added; i++) {
 		raw_spin_lock_irqsave(&log_lock, flags);
 		record = log_records[i % log_size];
 		raw_spin_unlock_irqrestore(&log_lock, flags);
-		seq_printf(m, "fire_vblank.%u %u %llu %lld %lld\n", record.device, record.crtc,
-			   record.seq, record.time_ns, record.handled_ns);
+		seq_printf(m, "fire_vblank.%u %u %llu %lld %lld %u\n", record.device, record.crtc,
+			   record.seq, record.time_ns, record.handled_ns, record.missed);
 	}
 }
 

@@ -32,7 +32,7 @@ LAYOUT = {EVENT_VBLANK: struct.Struct("=QIIII"), EVENT_SEQUENCE: struct.Struct("
 
 # time_ns is the time of the vblank; only microseconds with EVENT_VBLANK.
 Event = namedtuple("Event", "type user_data time_ns sequence crtc_id")
-Record = namedtuple("Record", "device crtc seq time_ns handled_ns")
+Record = namedtuple("Record", "device crtc seq time_ns handled_ns missed")
 
 
 def load(**parameters):
