@@ -77,6 +77,11 @@ const struct accepted_program accepted_programs[] = {
 	  "r1 = map ring; r2 = r10; r2 += -24; r3 = 24; r4 = 0; call ringbuf_output\n"
 	  "r1 = 0; r2 = map ring; r3 = 0; r4 = r10; r4 += -16; r5 = 16\n"
 	  "call perf_event_output; r1 = 3; r2 = r6; call gpumon_keep; exit" },
+	{ "text on the stack", GPUMON_PROBE_ENTRY,
+	  "call get_lane_id; *(u32 *)(r10 - 8) = 0x64252061; r2 = 0; if r0 == 0 goto join\n"
+	  "r2 = 7\n"
+	  "join: *(u16 *)(r10 - 4) = 10; r1 = r10; r1 += -8; r3 = r2; r2 = 6\n"
+	  "call trace_printk; exit" },
 	{ "functions", GPUMON_PROBE_ENTRY,
 	  "r6 = 1; r1 = r10; r1 += -8\n{\nr6 = r1; *(u64 *)(r10 - 8) = 3\n"
 	  "r2 = *(u64 *)(r10 - 8); *(u64 *)(r6 + 0) = r2; r0 = 0\n}\n"

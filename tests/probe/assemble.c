@@ -6,6 +6,7 @@
 
 #include "probe/model/helper.h"
 #include "probe/model/opcode.h"
+#include "probe/model/texts.h"
 
 #include "assemble.h"
 
@@ -430,6 +431,8 @@ static void resolve_labels(struct assembler *assembler)
 	}
 }
 
+static struct gpumon_probe_texts texts;
+
 void assemble(const char *text, enum gpumon_probe_point point, struct assembled *out)
 {
 	struct assembler assembler = { .out = out };
@@ -440,7 +443,8 @@ void assemble(const char *text, enum gpumon_probe_point point, struct assembled 
 						      .point = point,
 						      .steps = out->steps,
 						      .maps = probe_maps,
-						      .maps_n = MAPS };
+						      .maps_n = MAPS,
+						      .texts = &texts };
 	while (*text) {
 		size_t length = strcspn(text, "\n;");
 

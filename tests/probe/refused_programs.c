@@ -398,9 +398,20 @@ const struct refused_program refused_programs[] = {
 	  "r3 = r1; call get_block_dim; exit",
 	  "instruction 7: argument 1 of bpf_get_block_dim(), r1, must lead to one "
 	  "variable of 8 bytes, aligned: use a u64" },
-	{ GPUMON_PROBE_ENTRY, "*(u64 *)(r10 - 8) = 0; r1 = r10; r1 += -8; call puts; exit",
-	  "instruction 3: argument 1 of bpf_puts(), r1, is an address of the stack: it "
-	  "must be a text in .rodata" },
+	{ GPUMON_PROBE_ENTRY,
+	  "call get_sm_id; *(u64 *)(r10 - 8) = r0; r1 = r10; r1 += -8; call puts; exit",
+	  "instruction 4: the text in argument 1 of bpf_puts(), r1, is on the stack, and not "
+	  "the same on each path, with its NUL: make it static const" },
+	{ GPUMON_PROBE_ENTRY,
+	  "call get_sm_id; *(u32 *)(r10 - 4) = 97; if r0 == 0 goto join\n"
+	  "*(u8 *)(r10 - 4) = 98\n"
+	  "join: r1 = r10; r1 += -4; call puts; exit",
+	  "instruction 6: the text in argument 1 of bpf_puts(), r1, is on the stack, and not "
+	  "the same on each path, with its NUL: make it static const" },
+	{ GPUMON_PROBE_ENTRY,
+	  "*(u64 *)(r10 - 8) = 97; r1 = r10; r1 += -4; r2 = 5; call trace_printk; exit",
+	  "instruction 4: argument 2 of bpf_trace_printk(), r2, is 5, but the text has 4 bytes "
+	  "at most: use sizeof" },
 	{ GPUMON_PROBE_ENTRY, "r1 = value .data; call puts; exit",
 	  "instruction 1: argument 1 of bpf_puts(), r1, leads into .data: it must be a "
 	  "text in .rodata, make it static const" },

@@ -25,6 +25,13 @@ def test_ring():
     equal(result.lost.get("ring_full"), 0, "losses")
 
 
+def test_texts():
+    """texts on the stack, each with its own call"""
+    rows = run("launch", "first", "2x64", "launch", "first", "1x64").tables["printed"]["rows"]
+    equal(sorted({row["text"] for row in rows}), ["and 1, the last", "thread 0 ends"], "texts")
+    equal(sum(row["times"] for row in rows), 4, "times")
+
+
 def test_full():
     """what has no room is counted, to the record"""
     result = run("launch", "first", "16x128*4")

@@ -163,6 +163,7 @@ struct gpumon_probe_step {
  * @maps_n: 0 to GPUMON_PROBE_MAX_MAPS
  * @lines: by rising instruction; may be empty
  * @lines_n: how many
+ * @texts: of the object; the verifier adds to them. NULL: texts on the stack are refused.
  */
 struct gpumon_probe_program {
 	const char *name;
@@ -174,6 +175,7 @@ struct gpumon_probe_program {
 	uint32_t maps_n;
 	const struct gpumon_probe_line *lines;
 	uint32_t lines_n;
+	struct gpumon_probe_texts *texts;
 };
 
 #endif /* GPUMON_PROBE_PROGRAM_H */

@@ -3,12 +3,14 @@
 #include <bpf/libbpf.h>
 #include <string.h>
 
+#include "probe/model/texts.h"
 #include "probe/object/extra.h"
 #include "probe/object/flatten.h"
 #include "probe/object/image.h"
 #include "probe/object/link.h"
 #include "probe/object/object.h"
 #include "probe/object/section.h"
+#include "probe/object/split.h"
 
 struct reader {
 	struct gpumon_probe_object *object;
@@ -64,6 +66,7 @@ static int read_program(struct reader *reader, uint32_t function, const char *se
 			GPUMON_PROBE_MAX_PROGRAMS);
 	program->name = gpumon_pool_text(&object->pool, name);
 	program->section = gpumon_pool_text(&object->pool, section);
+	program->texts = object->texts;
 	if (!program->name || !program->section)
 		return gpumon_probe_image_no_memory(image, reader->err);
 	if (gpumon_probe_section_read(program->section, program->name, &program->point, &targets,
@@ -71,8 +74,12 @@ static int read_program(struct reader *reader, uint32_t function, const char *se
 	    gpumon_probe_link(&reader->linker, function, program, reader->err))
 		return -1;
 	object->targets[object->programs_n++] = targets;
-	return gpumon_probe_flatten(program, reader->linker.code, reader->linker.code_n,
-				    &object->pool, reader->err);
+	if (gpumon_probe_flatten(program, reader->linker.code, reader->linker.code_n, &object->pool,
+				 reader->err))
+		return -1;
+	return gpumon_probe_split_prints(program, &object->pool) ?
+		       gpumon_probe_image_no_memory(image, reader->err) :
+		       0;
 }
 
 /* As for libbpf, a program is a function of a section of its own that others can see. */
@@ -107,7 +114,8 @@ static int read_object(struct reader *reader)
 								     sizeof(*object->programs));
 	object->targets = gpumon_pool_zalloc(&object->pool,
 					     GPUMON_PROBE_MAX_PROGRAMS * sizeof(*object->targets));
-	if (!object->programs || !object->targets ||
+	object->texts = gpumon_pool_zalloc(&object->pool, sizeof(*object->texts));
+	if (!object->programs || !object->targets || !object->texts ||
 	    gpumon_probe_linker_init(&reader->linker, &reader->image))
 		return gpumon_probe_image_no_memory(&reader->image, reader->err);
 	reader->linker.btf = reader->btf;

@@ -16,6 +16,7 @@
  * @programs: its programs for the GPU
  * @targets: for each program what its section names: kernels (globs, mangled or demangled) with
  *           commas in between, or ""
+ * @texts: those that its programs have on their stack, once they are verified
  * @cpu_n: programs for the CPU in it (uprobe, kprobe of the kernel, tracepoint): libbpf loads those
  */
 struct gpumon_probe_object {
@@ -25,6 +26,7 @@ struct gpumon_probe_object {
 	struct gpumon_probe_program *programs;
 	const char **targets;
 	uint32_t programs_n;
+	struct gpumon_probe_texts *texts;
 	uint32_t cpu_n;
 };
 

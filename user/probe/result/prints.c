@@ -5,6 +5,7 @@
 
 #include "generic.h"
 #include "prints.h"
+#include "probe/model/texts.h"
 #include "term/output_text.h"
 
 #define ARGUMENTS   3
@@ -60,23 +61,39 @@ static void print_number(char *buf, size_t size, const struct conversion *conver
 	snprintf(buf, size, format, (unsigned long long)number);
 }
 
+/* The bytes that a record's text is in, and how many there are; NULL if it names none. */
+static const char *find_bytes(const struct gpumon_probe_object *object,
+			      const struct gpumon_probe_print *print, uint32_t *size)
+{
+	const struct gpumon_probe_map *map =
+		print->map < object->maps_n ? &object->maps[print->map] : NULL;
+
+	if (print->map == GPUMON_PROBE_TEXTS_MAP && object->texts) {
+		*size = object->texts->used;
+		return object->texts->bytes;
+	}
+	if (!map || map->kind != GPUMON_PROBE_MAP_DATA)
+		return NULL;
+	*size = map->value_size;
+	return (const char *)map->data;
+}
+
 /* The text that a record names, up to its end or that of its map; "" if it names none. */
 static void find_text(const struct gpumon_probe_object *object,
 		      const struct gpumon_probe_print *print, char *text)
 {
-	const struct gpumon_probe_map *map =
-		print->map < object->maps_n ? &object->maps[print->map] : NULL;
+	uint32_t size = 0;
+	const char *bytes = find_bytes(object, print, &size);
 	size_t left;
 
 	text[0] = '\0';
-	if (!map || map->kind != GPUMON_PROBE_MAP_DATA || !map->data ||
-	    print->offset >= map->value_size)
+	if (!bytes || print->offset >= size)
 		return;
-	left = map->value_size - print->offset;
+	left = size - print->offset;
 	if (left > GPUMON_PROBE_LINE_BYTES - 1)
 		left = GPUMON_PROBE_LINE_BYTES - 1;
-	left = strnlen((const char *)map->data + print->offset, left);
-	memcpy(text, map->data + print->offset, left);
+	left = strnlen(bytes + print->offset, left);
+	memcpy(text, bytes + print->offset, left);
 	while (left && text[left - 1] == '\n')
 		left--;
 	text[left] = '\0';

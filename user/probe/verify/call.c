@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "probe/model/helper.h"
+#include "probe/model/texts.h"
 #include "probe/verify/memory.h"
 #include "probe/verify/text.h"
 
@@ -17,7 +18,7 @@
  * @map: its map argument, or NULL; the first one it may be
  * @maps: all that it may be, a bit each
  * @text: its text argument, or NULL
- * @text_room: bytes of .rodata from there on
+ * @text_room: bytes from there on
  * @printed: PRINTED arguments so far
  */
 struct call {
@@ -240,12 +241,51 @@ static int check_size(struct gpumon_verifier *verifier, const struct call *call,
 	return 0;
 }
 
+/* A text that the program has put together on its stack, byte by byte the same on each path. */
+static int check_stack_text(struct gpumon_verifier *verifier, struct call *call,
+			    unsigned int number, const struct gpumon_cell *cell)
+{
+	struct gpumon_probe_operand *operand = &verifier->facts[verifier->at].arguments[number - 1];
+	const struct gpumon_frame *frame = &verifier->state->frames[cell->depth];
+	const struct gpumon_probe_program *program = verifier->program;
+	int64_t first = (int64_t)operand->offset + GPUMON_PROBE_MAX_STACK;
+	const char *text = NULL;
+	uint32_t at;
+
+	if (operand->constant && first >= 0 && first < GPUMON_PROBE_MAX_STACK) {
+		call->text_room = gpumon_stack_known(frame, (unsigned int)first);
+		if (memchr(&frame->bytes[first], '\0', call->text_room))
+			text = (const char *)&frame->bytes[first];
+	}
+	if (!text)
+		return GPUMON_REFUSE(
+			verifier,
+			"the text in argument %u of %s%s(), r%u, is on the stack, and "
+			"not the same on each path, with its NUL: make it static const",
+			number, NAME(call->helper), number);
+	at = gpumon_probe_texts_add(program->texts, text);
+	if (at == UINT32_MAX)
+		return GPUMON_REFUSE(verifier,
+				     "texts on the stack take more than %u bytes: make them static "
+				     "const",
+				     GPUMON_PROBE_TEXTS_BYTES);
+	*operand = (struct gpumon_probe_operand){ .kind = GPUMON_PROBE_VALUE,
+						  .align = 1,
+						  .constant = true,
+						  .offset = (int32_t)at,
+						  .map = GPUMON_PROBE_TEXTS_MAP };
+	call->text = program->texts->bytes + at;
+	return 0;
+}
+
 static int check_text(struct gpumon_verifier *verifier, struct call *call, unsigned int number,
 		      const struct gpumon_cell *cell)
 {
 	const struct gpumon_probe_map *map;
 	uint64_t offset = cell->number.umin;
 
+	if (cell->kind == GPUMON_PROBE_STACK && verifier->program->texts)
+		return check_stack_text(verifier, call, number, cell);
 	if (cell->kind != GPUMON_PROBE_VALUE || cell->maybe_null)
 		return refuse_kind(verifier, call, number, cell, "a text in .rodata");
 	map = &verifier->program->maps[gpumon_cell_map(cell)];

@@ -53,6 +53,22 @@ static bool join_cells(struct gpumon_cell *cell, const struct gpumon_cell *other
 	return changed;
 }
 
+/* Bytes that are the same on both paths stay known. */
+static bool join_known(struct gpumon_frame *frame, const struct gpumon_frame *other,
+		       unsigned int word)
+{
+	uint64_t before = frame->known[word], both = before & other->known[word];
+
+	for (uint64_t left = both; left; left &= left - 1) {
+		unsigned int byte = word * 64 + (unsigned int)__builtin_ctzll(left);
+
+		if (frame->bytes[byte] != other->bytes[byte])
+			both &= ~(left & -left);
+	}
+	frame->known[word] = both;
+	return both != before;
+}
+
 static bool join_frames(struct gpumon_frame *frame, const struct gpumon_frame *other,
 			const struct gpumon_widening *widening, struct pairs *pairs,
 			unsigned int number)
@@ -64,6 +80,7 @@ static bool join_frames(struct gpumon_frame *frame, const struct gpumon_frame *o
 	for (unsigned int i = 0; i < GPUMON_PROBE_MAX_STACK / 64; i++) {
 		changed |= frame->set[i] & ~other->set[i];
 		frame->set[i] &= other->set[i];
+		changed |= join_known(frame, other, i);
 	}
 	for (uint64_t left = both; left; left &= left - 1) {
 		unsigned int slot = (unsigned int)__builtin_ctzll(left);
@@ -96,6 +113,7 @@ bool gpumon_state_join(struct gpumon_state *state, struct gpumon_state *other,
 struct packed_frame {
 	uint64_t set[GPUMON_PROBE_MAX_STACK / 64];
 	uint64_t tracked;
+	uint64_t known[GPUMON_PROBE_MAX_STACK / 64];
 };
 
 /**
@@ -103,7 +121,7 @@ struct packed_frame {
  * @frames_n: frames, which follow
  * @why: of the registers that have nothing; PRESENT: its cell follows, behind the frames
  *
- * After the cells of the registers come those of the frames.
+ * After the cells of the registers come those of the frames, then the known bytes of the frames.
  */
 struct gpumon_packed_state {
 	unsigned int frames_n;
@@ -112,6 +130,35 @@ struct gpumon_packed_state {
 };
 
 #define PRESENT 0xff
+
+static size_t count_known(const struct gpumon_state *state)
+{
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < state->frames_n; i++)
+		for (unsigned int word = 0; word < GPUMON_PROBE_MAX_STACK / 64; word++)
+			n += (size_t)__builtin_popcountll(state->frames[i].known[word]);
+	return n;
+}
+
+/* Copy the known bytes of all frames to @packed, or back. */
+static void copy_known(struct gpumon_state *state, uint8_t *packed, bool back)
+{
+	for (unsigned int i = 0; i < state->frames_n; i++) {
+		struct gpumon_frame *frame = &state->frames[i];
+
+		for (unsigned int word = 0; word < GPUMON_PROBE_MAX_STACK / 64; word++)
+			for (uint64_t left = frame->known[word]; left; left &= left - 1) {
+				uint8_t *byte = &frame->bytes[word * 64 +
+							      (unsigned int)__builtin_ctzll(left)];
+
+				if (back)
+					*byte = *packed++;
+				else
+					*packed++ = *byte;
+			}
+	}
+}
 
 int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **packed, size_t *size)
 {
@@ -122,7 +169,8 @@ int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **p
 
 	while (gpumon_state_next(state, &cursor))
 		n++;
-	needed = sizeof(*to) + state->frames_n * sizeof(to->frames[0]) + n * sizeof(*cells);
+	needed = sizeof(*to) + state->frames_n * sizeof(to->frames[0]) + n * sizeof(*cells) +
+		 count_known(state);
 	to = realloc(*packed, needed);
 	if (!to)
 		return -1;
@@ -136,11 +184,13 @@ int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **p
 	for (unsigned int i = 0; i < state->frames_n; i++) {
 		memcpy(to->frames[i].set, state->frames[i].set, sizeof(to->frames[i].set));
 		to->frames[i].tracked = state->frames[i].tracked;
+		memcpy(to->frames[i].known, state->frames[i].known, sizeof(to->frames[i].known));
 	}
 	cells = (struct gpumon_cell *)&to->frames[state->frames_n];
 	cursor = 0;
 	for (size_t i = 0; i < n; i++)
 		cells[i] = *gpumon_state_next(state, &cursor);
+	copy_known(state, (uint8_t *)&cells[n], false);
 	return 0;
 }
 
@@ -158,7 +208,10 @@ void gpumon_state_unpack(const struct gpumon_packed_state *packed, struct gpumon
 
 		memcpy(frame->set, packed->frames[i].set, sizeof(frame->set));
 		frame->tracked = packed->frames[i].tracked;
+		memcpy(frame->known, packed->frames[i].known, sizeof(frame->known));
 		for (uint64_t left = frame->tracked; left; left &= left - 1)
 			frame->slots[__builtin_ctzll(left)] = *cell++;
 	}
+	/* Behind the cells; copied back only. */
+	copy_known(state, (uint8_t *)cell, true);
 }

@@ -11,6 +11,11 @@ static bool is_tracked(const struct gpumon_frame *frame, unsigned int byte)
 	return frame->tracked >> byte / 8 & 1;
 }
 
+static bool is_known(const struct gpumon_frame *frame, unsigned int byte)
+{
+	return frame->known[byte / 64] >> byte % 64 & 1;
+}
+
 static unsigned int place_end(const struct gpumon_place *place)
 {
 	return place->last + place->size;
@@ -41,8 +46,21 @@ struct gpumon_cell *gpumon_stack_slot(struct gpumon_frame *frame, const struct g
 
 void gpumon_stack_forget(struct gpumon_frame *frame, const struct gpumon_place *place)
 {
-	for (unsigned int byte = place->first; byte < place_end(place); byte++)
+	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
 		frame->tracked &= ~(1ull << byte / 8);
+		frame->known[byte / 64] &= ~(1ull << byte % 64);
+	}
+}
+
+static void write_bytes(struct gpumon_frame *frame, const struct gpumon_place *place,
+			uint64_t number)
+{
+	for (unsigned int i = 0; i < place->size; i++, number >>= 8) {
+		unsigned int byte = place->first + i;
+
+		frame->known[byte / 64] |= 1ull << byte % 64;
+		frame->bytes[byte] = (uint8_t)number;
+	}
 }
 
 void gpumon_stack_write(struct gpumon_frame *frame, const struct gpumon_place *place,
@@ -61,4 +79,15 @@ void gpumon_stack_write(struct gpumon_frame *frame, const struct gpumon_place *p
 		frame->tracked |= 1ull << place->first / 8;
 		frame->slots[place->first / 8] = *cell;
 	}
+	if (cell->kind == GPUMON_PROBE_NUMBER && gpumon_number_is_constant(&cell->number))
+		write_bytes(frame, place, cell->number.bits);
+}
+
+unsigned int gpumon_stack_known(const struct gpumon_frame *frame, unsigned int first)
+{
+	unsigned int end = first;
+
+	while (end < GPUMON_PROBE_MAX_STACK && is_known(frame, end))
+		end++;
+	return end - first;
 }

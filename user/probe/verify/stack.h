@@ -35,4 +35,7 @@ void gpumon_stack_forget(struct gpumon_frame *frame, const struct gpumon_place *
 void gpumon_stack_write(struct gpumon_frame *frame, const struct gpumon_place *place,
 			const struct gpumon_cell *cell);
 
+/* How many bytes from @first on have a value that is known, without a gap. */
+unsigned int gpumon_stack_known(const struct gpumon_frame *frame, unsigned int first);
+
 #endif /* GPUMON_PROBE_STACK_H */

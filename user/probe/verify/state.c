@@ -9,6 +9,13 @@ static bool has_context(enum gpumon_probe_point point)
 	       point == GPUMON_PROBE_BARRIER;
 }
 
+static void clear_stack(struct gpumon_frame *frame)
+{
+	memset(frame->set, 0, sizeof(frame->set));
+	memset(frame->known, 0, sizeof(frame->known));
+	frame->tracked = 0;
+}
+
 void gpumon_state_begin(struct gpumon_state *state, const struct gpumon_probe_program *program)
 {
 	struct gpumon_cell *argument = &state->registers[1];
@@ -20,8 +27,7 @@ void gpumon_state_begin(struct gpumon_state *state, const struct gpumon_probe_pr
 	for (unsigned int i = 0; i < GPUMON_STATE_REGISTERS; i++)
 		state->registers[i] = gpumon_cell_nothing(GPUMON_CELL_UNSET);
 	for (unsigned int i = 0; i < state->frames_n; i++) {
-		memset(state->frames[i].set, 0, sizeof(state->frames[i].set));
-		state->frames[i].tracked = 0;
+		clear_stack(&state->frames[i]);
 	}
 	*argument = gpumon_cell_number(gpumon_number_constant(0));
 	if (has_context(program->point))
@@ -38,6 +44,8 @@ void gpumon_state_copy(struct gpumon_state *to, const struct gpumon_state *from)
 		struct gpumon_frame *frame = &to->frames[i];
 
 		memcpy(frame->set, from->frames[i].set, sizeof(frame->set));
+		memcpy(frame->known, from->frames[i].known, sizeof(frame->known));
+		memcpy(frame->bytes, from->frames[i].bytes, sizeof(frame->bytes));
 		frame->tracked = from->frames[i].tracked;
 		for (uint64_t left = frame->tracked; left; left &= left - 1) {
 			int slot = __builtin_ctzll(left);
@@ -61,8 +69,7 @@ static void clear_frame(struct gpumon_state *state, unsigned int depth)
 
 	for (unsigned int i = 0; i < GPUMON_STATE_KEPT; i++)
 		kept[i] = gpumon_cell_nothing(GPUMON_CELL_UNSET);
-	memset(state->frames[depth].set, 0, sizeof(state->frames[depth].set));
-	state->frames[depth].tracked = 0;
+	clear_stack(&state->frames[depth]);
 }
 
 /* Nothing may point into the frames above @depth. */

@@ -16,11 +16,15 @@
  * @set: bytes that have part of a number, a bit each, by rising address
  * @tracked: slots of which @slots says what they have, a bit each. An address has no bytes in @set.
  * @slots: 8 bytes each, by rising address
+ * @known: bytes of which @bytes has the only value, a bit each: a text's
+ * @bytes: by rising address
  */
 struct gpumon_frame {
 	uint64_t set[GPUMON_PROBE_MAX_STACK / 64];
 	uint64_t tracked;
 	struct gpumon_cell slots[GPUMON_STATE_SLOTS];
+	uint64_t known[GPUMON_PROBE_MAX_STACK / 64];
+	uint8_t bytes[GPUMON_PROBE_MAX_STACK];
 };
 
 /**
