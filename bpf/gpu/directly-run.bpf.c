@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Kernels of their own: a vector, and a product of matrices whose size is read from a map. Whatever
- * the launch's geometry is, each value is made once.
+ * Kernels of their own: they fill two vectors, add them, and multiply them as matrices. Whatever the
+ * launch's geometry is, each value is made once.
  */
 #include "gpumon_gpu.h"
 
-#define MOST 65536
+#define MOST	  65536
+#define SIZE_IF_0 256
 
 /* 0: length of the vectors, and rows and columns of the matrices */
 struct {
@@ -39,12 +40,29 @@ static __u64 count_threads(void)
 	return blocks * x * y * z;
 }
 
-static void set_result(__u32 index, __u64 value)
+static void set_value(void *map, __u32 index, __u64 value)
 {
-	__u64 *at = bpf_map_lookup_elem(&result, &index);
+	__u64 *at = bpf_map_lookup_elem(map, &index);
 
 	if (at)
 		*at = value;
+}
+
+/* Leaves alone what --set has set. */
+SEC("gpu/run")
+int fill(void *ctx)
+{
+	__u64 step = count_threads();
+
+	if (!gpumon_thread() && !value_at(&sizes, 0))
+		set_value(&sizes, 0, SIZE_IF_0);
+	for (__u64 i = gpumon_thread(); i < MOST; i += step) {
+		if (!value_at(&left, i))
+			set_value(&left, i, i + 1);
+		if (!value_at(&right, i))
+			set_value(&right, i, 2 * i + 1);
+	}
+	return 0;
 }
 
 SEC("gpu/run")
@@ -53,7 +71,7 @@ int vector_add(void *ctx)
 	__u64 n = value_at(&sizes, 0), step = count_threads();
 
 	for (__u64 i = gpumon_thread(); i < n; i += step)
-		set_result(i, value_at(&left, i) + value_at(&right, i));
+		set_value(&result, i, value_at(&left, i) + value_at(&right, i));
 	return 0;
 }
 
@@ -67,7 +85,7 @@ int matrix_multiply(void *ctx)
 
 		for (__u64 k = 0; k < n; k++)
 			sum += value_at(&left, row * n + k) * value_at(&right, k * n + column);
-		set_result(at, sum);
+		set_value(&result, at, sum);
 	}
 	return 0;
 }

@@ -180,6 +180,21 @@ def step_sass():
     sass_counts(["graph", "10"], 10)
 
 
-STEPS = [("probe-counts", step_counts, 120), ("probe-loaders", step_loaders, 60),
+def step_own():
+    """Programs that are kernels of their own: what they make, and how long they run."""
+    for options, found in (
+            ([], "The result is the product of left and right, of 256 x 256 values"),
+            (["--blocks", "1", "--threads", "32", "--set", "sizes[0]=8", "--set", "left[*]=2"],
+             "The result is the product of left and right, of 8 x 8 values")):
+        done = subprocess.run([programs.program("gpumon-user"), "probe", "--json", "--times", "5", *options,
+                               "directly-run"], capture_output=True, text=True, check=False, timeout=60)
+        check(done.returncode == 0 and not done.stderr, f"{done.returncode} {done.stderr}")
+        result = json.loads(done.stdout)
+        check(found in result["found"], f"{options}: {result['found']}")
+        figure("own" + "".join(options),
+                     {row["program"]: row["median_ns"] for row in result["tables"]["ran"]["rows"]})
+
+
+STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-loaders", step_loaders, 60),
          ("probe-ends", step_ends, 60), ("probe-python", step_python, 120),
          ("probe-sass", step_sass, 120), ("probe-cost", step_cost, 120)]

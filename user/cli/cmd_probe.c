@@ -7,10 +7,12 @@
 #include "base/output_file.h"
 #include "base/privileges.h"
 #include "commands.h"
+#include "probe/serve/alone.h"
 #include "probe/serve/probe.h"
 #include "probe/tool/check.h"
 #include "probe/tool/into.h"
 #include "probe/tool/ptx.h"
+#include "probe/tool/set.h"
 #include "probe/tool/show.h"
 #include "probe/tool/tools.h"
 
@@ -23,6 +25,8 @@ struct probe_options {
 	bool force;
 	uint32_t sm;
 	struct gpumon_probe_rules rules;
+	const char *sets[GPUMON_PROBE_MAX_SETS];
+	uint32_t sets_n;
 	struct gpumon_probe_options run;
 };
 
@@ -34,6 +38,16 @@ static int take_kernel(struct gpumon_context *context, const char *text, void *v
 		return gpumon_usage(context, "more than %d patterns of kernels",
 				    GPUMON_PROBE_MAX_PATTERNS);
 	options->kernels[options->kernels_n++] = text;
+	return 0;
+}
+
+static int take_set(struct gpumon_context *context, const char *text, void *value)
+{
+	struct probe_options *options = value;
+
+	if (options->sets_n == GPUMON_PROBE_MAX_SETS)
+		return gpumon_usage(context, "more than %d times --set", GPUMON_PROBE_MAX_SETS);
+	options->sets[options->sets_n++] = text;
 	return 0;
 }
 
@@ -202,7 +216,16 @@ static const char *tool_of(const char *path, char *name, size_t room)
 	return name;
 }
 
-/* A program that lacks a part of what was asked for would count wrong. */
+static int set_values(struct gpumon_probe_check *check, const struct probe_options *options,
+		      struct gpumon_error *err)
+{
+	for (uint32_t i = 0; i < options->sets_n; i++)
+		if (gpumon_probe_set(&check->object, options->sets[i], err))
+			return -1;
+	return 0;
+}
+
+/* @argv: a program, or only NULL. One that lacks a part of what was asked for would count wrong. */
 static int run_program(struct gpumon_context *context, const char *path, char *const *argv,
 		       const struct probe_options *options)
 {
@@ -213,12 +236,17 @@ static int run_program(struct gpumon_context *context, const char *path, char *c
 	int ret;
 
 	run.tool = tool_of(path, tool, sizeof(tool));
-	if (gpumon_probe_check(path, &options->rules, &check, &err)) {
+	if (gpumon_probe_check(path, &options->rules, &check, &err) ||
+	    set_values(&check, options, &err)) {
 		ret = gpumon_report(context, &err);
 	} else {
 		report_refusals(context, &check);
-		ret = check.refused ? GPUMON_EXIT_FAILED :
-				      gpumon_probe_program(context, &check, &run, argv);
+		if (check.refused)
+			ret = GPUMON_EXIT_FAILED;
+		else if (*argv)
+			ret = gpumon_probe_program(context, &check, &run, argv);
+		else
+			ret = gpumon_probe_alone(context, &check, &run);
 	}
 	gpumon_probe_check_clear(&check);
 	return ret;
@@ -226,7 +254,7 @@ static int run_program(struct gpumon_context *context, const char *path, char *c
 
 static int probe_run(struct gpumon_context *context, int argc, char **argv)
 {
-	struct probe_options given = { 0 };
+	struct probe_options given = { .run = { .blocks = 64, .threads = 256, .times = 1 } };
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION("check", 0, GPUMON_OPTION_FLAG, &given.check),
 		GPUMON_OPTION("list", 0, GPUMON_OPTION_FLAG, &given.list),
@@ -238,6 +266,12 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &given.rules.allow_exit),
 		GPUMON_OPTION_CALL("kernel", 'k', &given.run, take_kernel),
 		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &given.run.fuel, 1, 1u << 30),
+		GPUMON_OPTION_CALL("set", 0, &given, take_set),
+		GPUMON_OPTION_RANGE("gpu", 0, GPUMON_OPTION_U32, &given.run.gpu, 0, 1023),
+		GPUMON_OPTION_RANGE("blocks", 0, GPUMON_OPTION_U32, &given.run.blocks, 1,
+				    INT32_MAX),
+		GPUMON_OPTION_RANGE("threads", 0, GPUMON_OPTION_U32, &given.run.threads, 1, 1024),
+		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.run.times, 1, 100000),
 		GPUMON_OPTION("sass", 0, GPUMON_OPTION_FLAG, &given.run.sass),
 		GPUMON_OPTION_CALL("sample", 0, &given.run.sample, take_sample),
 		GPUMON_OPTION("ptxas", 0, GPUMON_OPTION_TEXT, &given.run.ptxas),
@@ -267,7 +301,7 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 				    "-o needs a file: what became of the kernels is printed");
 	if (given.into)
 		return put_into(context, argv[0], &given);
-	if (!given.check && !given.ptx && argc < 2)
+	if (!argc)
 		return gpumon_usage(context,
 				    "name a tool or an object file, and after -- a program to run");
 	if (!given.check && !given.ptx)
@@ -281,7 +315,7 @@ const struct gpumon_command gpumon_command_probe = {
 	.name = "probe",
 	.summary = "Run eBPF programs inside a program's GPU kernels",
 	.usage =
-		"TOOL|FILE.bpf.o [OPTION]... -- PROGRAM [ARGUMENT]... | {--check | --ptx | --into IMAGE -o FILE} TOOL|FILE.bpf.o | --list",
+		"TOOL|FILE.bpf.o [OPTION]... [-- PROGRAM [ARGUMENT]...] | {--check | --ptx | --into IMAGE -o FILE} TOOL|FILE.bpf.o | --list",
 	.help = "Runs a program and puts eBPF programs into its CUDA kernels: those of a tool that comes with\n"
 		"gpumon (--list), or of an object file made by clang -target bpf. A file with the name of a tool\n"
 		"is ./NAME. When the program has ended, what was gathered is shown: a tool says what stands out;\n"
@@ -291,12 +325,20 @@ const struct gpumon_command gpumon_command_probe = {
 		"is named with the instruction, the source line and the reason. bpf/gpu/gpumon_gpu.h says how\n"
 		"such programs are written.\n"
 		"\n"
+		"Without a PROGRAM, those in gpu/run are run as kernels of their own, in the order of the\n"
+		"object, and the maps are shown.\n"
+		"\n"
 		"Exit status: the program's; 1 if an eBPF program is refused, or if no\n"
-		"kernel of an image got one; 77 if --sass is not possible here.\n"
+		"kernel of an image got one; 77 if --sass, or a kernel of its own, is not possible here.\n"
 		"\n"
 		"Options:\n"
 		"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n"
 		"      --fuel N           backward jumps that one run of a program may take (65536)\n"
+		"      --set MAP[INDEX]=N a value that an array has at first; MAP[*]=N: all of its values\n"
+		"      --blocks N         without a PROGRAM: blocks of the grid (64)\n"
+		"      --threads N        without a PROGRAM: threads of a block (256)\n"
+		"      --times N          without a PROGRAM: how often each runs (1)\n"
+		"      --gpu N            without a PROGRAM: on which GPU (0)\n"
 		"      --sass             patch the kernels' machine code with NVIDIA's sanitizer, which also reaches\n"
 		"                         kernels without PTX: cuBLAS, PyTorch, Triton. Slower; see probe.md\n"
 		"      --sample 1/N       with --sass: run the programs in one of N blocks\n"

@@ -72,6 +72,18 @@ CUresult cuDeviceGet(CUdevice *device, int number)
 	return number >= 0 && number < DEVICES ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
+CUresult cuDeviceGetCount(int *count)
+{
+	*count = (int)mock_setting("MOCK_DEVICES", DEVICES);
+	return *count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text)
+{
+	*text = error == CUDA_ERROR_NO_DEVICE ? "no CUDA-capable device is detected" : "an error";
+	return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetName(char *name, int size, CUdevice device)
 {
 	snprintf(name, (size_t)size, "Stand-in %d", device);

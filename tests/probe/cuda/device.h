@@ -4,6 +4,7 @@
  * and an interpreter. The GPU's memory is memory of this process, at the same addresses.
  *
  * Settings in the environment:
+ *	MOCK_DEVICES=N		GPUs
  *	MOCK_FREE_MIB=N		free memory of the GPU
  *	MOCK_ALLOC_MAX=N	the largest piece that can be allocated, in bytes
  *	MOCK_REFUSE=1		texts with programs in them are not loaded

@@ -202,6 +202,18 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 	return mock_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+/* CUDA 13 has another name for its programs. */
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to);
+
+/* As long as there are launches between the two. */
+CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
+{
+	*ms = (float)(((struct mock_event *)(void *)to)->after -
+		      ((struct mock_event *)(void *)from)->after);
+	return CUDA_SUCCESS;
+}
+
 CUresult cuEventQuery(CUevent event)
 {
 	uint64_t begun, done;

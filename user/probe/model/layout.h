@@ -135,6 +135,8 @@ struct gpumon_probe_ring {
 uint64_t gpumon_probe_value_bytes(const struct gpumon_probe_map *map);
 /* Bytes of one shard of an SM array or a histogram; of the other kinds but a ring all of it. */
 uint64_t gpumon_probe_shard_bytes(const struct gpumon_probe_map *map);
+/* Bytes of its first content, @map->data; 0: it begins with zeroes. */
+uint64_t gpumon_probe_content_bytes(const struct gpumon_probe_map *map);
 /* Bytes of a map's memory. @shards is a power of two. */
 uint64_t gpumon_probe_map_bytes(const struct gpumon_probe_map *map, uint32_t shards);
 struct gpumon_probe_hash gpumon_probe_hash_layout(const struct gpumon_probe_map *map);

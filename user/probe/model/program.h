@@ -64,7 +64,8 @@ struct gpumon_probe_fields {
  * @value_size: bytes of a value; of a record at most for a ring
  * @max_entries: values; threads for a thread array, bytes for a ring
  * @read_only: .rodata: stores are refused
- * @data: first content of a data map, @value_size bytes; NULL: zeroes
+ * @data: first content of a data map, @value_size bytes, or of an array as it lies in memory
+ *        (gpumon_probe_map_bytes()); NULL: zeroes
  * @key_fields: what a key is, within @key_size
  * @value_fields: what a value or a record is, within @value_size
  */

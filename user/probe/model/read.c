@@ -17,7 +17,7 @@ static uint32_t number_bytes(uint32_t left)
 	return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-void gpumon_probe_add_value(void *sum, const void *value, uint32_t size)
+static void change_value(void *sum, const void *value, uint32_t size, bool take)
 {
 	uint32_t place = 0, bytes;
 	uint64_t a, b;
@@ -27,10 +27,20 @@ void gpumon_probe_add_value(void *sum, const void *value, uint32_t size)
 		a = b = 0;
 		memcpy(&a, (uint8_t *)sum + place, bytes);
 		memcpy(&b, (const uint8_t *)value + place, bytes);
-		a += b;
+		a = take ? a - b : a + b;
 		memcpy((uint8_t *)sum + place, &a, bytes);
 		place += bytes;
 	}
+}
+
+void gpumon_probe_add_value(void *sum, const void *value, uint32_t size)
+{
+	change_value(sum, value, size, false);
+}
+
+void gpumon_probe_take_value(void *sum, const void *value, uint32_t size)
+{
+	change_value(sum, value, size, true);
 }
 
 void gpumon_probe_read_value(const struct gpumon_probe_map *map, uint32_t shards, const void *image,

@@ -20,6 +20,8 @@ void gpumon_probe_read_value(const struct gpumon_probe_map *map, uint32_t shards
 
 /* Add a value to another one in the same way. */
 void gpumon_probe_add_value(void *sum, const void *value, uint32_t size);
+/* Likewise subtract. */
+void gpumon_probe_take_value(void *sum, const void *value, uint32_t size);
 
 /* Bytes of a value as it is read: @value_size; of a histogram its 64 counters. */
 uint32_t gpumon_probe_read_bytes(const struct gpumon_probe_map *map);

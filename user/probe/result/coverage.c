@@ -191,7 +191,7 @@ void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names
 
 	list_kernels(sheet, names);
 	show_kernels(sheet, names);
-	if (result->run && result->run->kernels_n)
+	if (result->run && result->run->kernels_n && !result->ran_n)
 		note_kernels(sheet, result->run);
 	note_places(sheet, result->run);
 	if (result->run && result->run->unread)

@@ -50,6 +50,26 @@ struct gpumon_probe_launch {
 };
 
 /**
+ * struct gpumon_probe_ran - a kernel that is a program itself
+ * @program: its name
+ * @blocks: of the grid
+ * @threads: of a block
+ * @times: how often it ran
+ * @shortest_ns: by the GPU's clock
+ * @median_ns: likewise
+ * @longest_ns: likewise
+ */
+struct gpumon_probe_ran {
+	const char *program;
+	uint32_t blocks;
+	uint32_t threads;
+	uint32_t times;
+	uint64_t shortest_ns;
+	uint64_t median_ns;
+	uint64_t longest_ns;
+};
+
+/**
  * struct gpumon_probe_result - what an object's programs have gathered
  * @tool: name of the tool whose view is wanted, or NULL: a table for each map
  * @object: programs and maps
@@ -61,6 +81,8 @@ struct gpumon_probe_launch {
  * @prints: records of gpumon_probe_print_map, what programs have printed; may be NULL
  * @launches: of kernels that have programs, by rising time. NULL: they are not known
  * @launches_n: how many
+ * @ran: kernels that are programs themselves: nothing else ran then
+ * @ran_n: how many
  */
 struct gpumon_probe_result {
 	const char *tool;
@@ -72,6 +94,8 @@ struct gpumon_probe_result {
 	const struct gpumon_probe_records *prints;
 	const struct gpumon_probe_launch *launches;
 	uint64_t launches_n;
+	const struct gpumon_probe_ran *ran;
+	uint32_t ran_n;
 };
 
 #endif /* GPUMON_PROBE_RESULT_H */

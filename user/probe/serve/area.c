@@ -124,7 +124,7 @@ static struct gpumon_probe_area *sum_area(struct gpumon_probe_areas *areas)
 	for (uint32_t i = 0; i < object->maps_n; i++)
 		if (object->maps[i].data)
 			memcpy(area->memory + areas->plan->settings.places[1 + i],
-			       object->maps[i].data, object->maps[i].value_size);
+			       object->maps[i].data, gpumon_probe_content_bytes(&object->maps[i]));
 	return area;
 }
 

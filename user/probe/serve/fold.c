@@ -16,19 +16,16 @@ static void fold_values(const struct gpumon_probe_map *map, uint32_t shards, uin
 					       from + shard * shard_step + i * step, size);
 }
 
-/* What was added to the words of global data since the start. */
-static void fold_data(const struct gpumon_probe_map *map, uint8_t *to, const uint8_t *from)
+/* What was added to the first content. */
+static void fold_content(const struct gpumon_probe_map *map, uint8_t *to, const uint8_t *from,
+			 uint64_t values, uint32_t size)
 {
-	for (uint32_t i = 0; i < map->value_size; i += sizeof(uint64_t)) {
-		uint32_t size = map->value_size - i < 8 ? map->value_size - i : 8;
-		uint64_t sum = 0, more = 0, first = 0;
+	uint64_t step = gpumon_probe_value_bytes(map);
 
-		memcpy(&sum, to + i, size);
-		memcpy(&more, from + i, size);
+	for (uint64_t i = 0; i < values; i++) {
+		gpumon_probe_add_value(to + i * step, from + i * step, size);
 		if (map->data)
-			memcpy(&first, (const uint8_t *)map->data + i, size);
-		sum += more - first;
-		memcpy(to + i, &sum, size);
+			gpumon_probe_take_value(to + i * step, map->data + i * step, size);
 	}
 }
 
@@ -88,7 +85,8 @@ void gpumon_probe_fold(const struct gpumon_probe_object *object,
 			break;
 		case GPUMON_PROBE_MAP_ARRAY:
 		case GPUMON_PROBE_MAP_THREAD_ARRAY:
-			fold_values(map, 1, to + place, from + place);
+			fold_content(map, to + place, from + place, map->max_entries,
+				     gpumon_probe_read_bytes(map));
 			break;
 		case GPUMON_PROBE_MAP_HASH:
 			sum.lost[GPUMON_PROBE_LOST_HASH_FULL] +=
@@ -96,7 +94,7 @@ void gpumon_probe_fold(const struct gpumon_probe_object *object,
 			break;
 		case GPUMON_PROBE_MAP_DATA:
 			if (!map->read_only)
-				fold_data(map, to + place, from + place);
+				fold_content(map, to + place, from + place, 1, map->value_size);
 			break;
 		default:
 			break;

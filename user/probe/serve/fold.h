@@ -12,8 +12,8 @@
  * @to: memory, which begins with the plan's content
  * @from: memory; written by a process, and not trusted
  *
- * Numbers are added: values with the same index or key, global data (what was added to its first content),
- * losses. Rings are left out.
+ * Numbers are added: values with the same index or key, global data, losses; of arrays and data with a first
+ * content, what was added to it. Rings are left out.
  */
 void gpumon_probe_fold(const struct gpumon_probe_object *object,
 		       const struct gpumon_probe_plan *plan, uint8_t *to, const uint8_t *from);

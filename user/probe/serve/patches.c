@@ -9,21 +9,6 @@
 /* For a look at the programs before a GPU is known. */
 #define SM_ANY 90
 
-/* The version of PTX with which an architecture came; the assembler may be as old. */
-static uint32_t isa_for(uint32_t sm)
-{
-	static const struct {
-		uint32_t sm;
-		uint32_t isa;
-	} table[] = { { 121, 88 }, { 120, 87 }, { 110, 90 }, { 103, 88 }, { 100, 86 }, { 89, 78 },
-		      { 88, 90 },  { 87, 74 },	{ 86, 71 },  { 80, 70 },  { 75, 63 },  { 72, 61 } };
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (sm >= table[i].sm)
-			return table[i].isa;
-	return 60;
-}
-
 static int write_text(const struct gpumon_probe_patches *patches, uint32_t sm, char **text,
 		      size_t *size, uint32_t *places, struct gpumon_error *err)
 {
@@ -31,7 +16,7 @@ static int write_text(const struct gpumon_probe_patches *patches, uint32_t sm, c
 	const struct gpumon_probe_patch patch = {
 		.object = order->object,
 		.facts = order->facts,
-		.target = { .isa = isa_for(sm),
+		.target = { .isa = gpumon_probe_isa(sm),
 			    .sm = sm,
 			    .shards = order->shards,
 			    .fuel = order->fuel,

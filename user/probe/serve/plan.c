@@ -24,15 +24,13 @@ static int write_content(struct gpumon_probe_plan *plan, const struct gpumon_pro
 			 uint64_t at)
 {
 	struct gpumon_wire_settings *settings = &plan->settings;
+	uint64_t size = gpumon_probe_content_bytes(map);
 
-	if (!map->data)
+	if (!size)
 		return 0;
 	settings->content[settings->content_n++] =
-		(struct gpumon_wire_range){ .offset = at, .size = map->value_size };
-	return pwrite(plan->content, map->data, map->value_size, (off_t)at) ==
-			       (ssize_t)map->value_size ?
-		       0 :
-		       -1;
+		(struct gpumon_wire_range){ .offset = at, .size = size };
+	return pwrite(plan->content, map->data, size, (off_t)at) == (ssize_t)size ? 0 : -1;
 }
 
 static bool prints(const struct gpumon_probe_object *object)

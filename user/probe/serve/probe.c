@@ -3,27 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "probe.h"
-#include "probe/view/view.h"
 #include "session.h"
+#include "show.h"
 
-/* About half the SMs of the largest GPUs: with 64 a histogram costs 2 % of a vector addition. */
-#define SHARDS	64
 #define COPY_MS 500
 
-static int show(struct gpumon_context *context, const struct gpumon_probe_result *result)
-{
-	struct gpumon_term term;
-
-	gpumon_term_get(&term, context->out);
-	if (context->json)
-		return gpumon_json_print(gpumon_probe_view_json(result), !term.tty, context->out);
-	return gpumon_probe_view_print(result, &term, context->out);
-}
-
 static int show_server(struct gpumon_context *context, const struct gpumon_probe_server *server,
-		       const char *tool)
+		       const char *tool, struct gpumon_error *err)
 {
 	struct gpumon_probe_device *devices = gpumon_probe_areas_devices(&server->areas);
 	uint64_t launches_n = 0;
@@ -40,7 +27,9 @@ static int show_server(struct gpumon_context *context, const struct gpumon_probe
 		.launches = launches,
 		.launches_n = launches_n,
 	};
-	int ret = devices ? show(context, &result) : -1;
+	int ret = devices ? gpumon_probe_show_result(context, &result, err) :
+			    gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					     "no memory for the result");
 
 	free(launches);
 	free(devices);
@@ -88,11 +77,8 @@ static int finish(struct gpumon_context *context, const struct gpumon_probe_serv
 
 	tell_nothing(context, server, argv[0]);
 	tell_missing(context, server);
-	if (show_server(context, server, options->tool)) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-				 "the output could not be written");
+	if (show_server(context, server, options->tool, &err))
 		return gpumon_report(context, &err);
-	}
 	return server->unable && !status ? GPUMON_EXIT_IMPOSSIBLE : status;
 }
 
@@ -139,26 +125,16 @@ static int serve(struct gpumon_probe_server *server, const struct gpumon_probe_o
 	return gpumon_probe_session_run(server, argv, status, err);
 }
 
-static const struct gpumon_probe_fact **list_facts(const struct gpumon_probe_check *check)
-{
-	const struct gpumon_probe_fact **facts =
-		calloc(check->object.programs_n + 1, sizeof(*facts));
-
-	for (uint32_t i = 0; facts && i < check->object.programs_n; i++)
-		facts[i] = check->verdicts[i].facts;
-	return facts;
-}
-
 int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_probe_check *check,
 			 const struct gpumon_probe_options *options, char *const *argv)
 {
-	const struct gpumon_probe_fact **facts = list_facts(check);
+	const struct gpumon_probe_fact **facts = gpumon_probe_check_facts(check);
 	const struct gpumon_probe_order order = {
 		.object = &check->object,
 		.facts = facts,
 		.kernels = options->kernels,
 		.kernels_n = options->kernels_n,
-		.shards = SHARDS,
+		.shards = GPUMON_PROBE_SHARDS,
 		.fuel = options->fuel ? options->fuel : GPUMON_PROBE_FUEL,
 	};
 	struct gpumon_probe_server *server = calloc(1, sizeof(*server));
@@ -172,7 +148,7 @@ int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_pro
 	if (!facts || !server || (options->sass && !patches))
 		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 				 "no memory");
-	else if (!gpumon_probe_plan_make(&check->object, SHARDS, COPY_MS, &plan, &err)) {
+	else if (!gpumon_probe_plan_make(&check->object, GPUMON_PROBE_SHARDS, COPY_MS, &plan, &err)) {
 		ret = open_patches(context, patches, options, argv[0], &plan, &err);
 		if (!ret)
 			ret = serve(server, &order, &plan, patches, argv, &status, &err);

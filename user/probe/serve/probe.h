@@ -18,6 +18,10 @@
  * @sample: of @sass: 1 of so many blocks runs the programs; 0: all
  * @ptxas: of @sass: assembler, or NULL: it is searched
  * @sanitizer: of @sass: library, or NULL: it is searched
+ * @gpu: for programs that are kernels of their own: number of the GPU
+ * @blocks: likewise: of the grid
+ * @threads: likewise: of a block
+ * @times: likewise: how often each runs, one after the other
  */
 struct gpumon_probe_options {
 	const char *tool;
@@ -28,9 +32,15 @@ struct gpumon_probe_options {
 	uint32_t sample;
 	const char *ptxas;
 	const char *sanitizer;
+	uint32_t gpu;
+	uint32_t blocks;
+	uint32_t threads;
+	uint32_t times;
 };
 
 #define GPUMON_PROBE_FUEL 65536
+/* About half the SMs of the largest GPUs: with 64 a histogram costs 2 % of a vector addition. */
+#define GPUMON_PROBE_SHARDS 64
 
 /**
  * gpumon_probe_program - run a program and show the result

@@ -113,6 +113,16 @@ int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 	return 0;
 }
 
+const struct gpumon_probe_fact **gpumon_probe_check_facts(const struct gpumon_probe_check *check)
+{
+	const struct gpumon_probe_fact **facts =
+		calloc(check->object.programs_n + 1, sizeof(*facts));
+
+	for (uint32_t i = 0; facts && i < check->object.programs_n; i++)
+		facts[i] = check->verdicts[i].facts;
+	return facts;
+}
+
 void gpumon_probe_check_clear(struct gpumon_probe_check *check)
 {
 	for (uint32_t i = 0; check->verdicts && i < check->object.programs_n; i++)

@@ -43,6 +43,11 @@ struct gpumon_probe_check {
  */
 int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 		       struct gpumon_probe_check *check, struct gpumon_error *err);
+/*
+ * For each program what was proved, NULL where it was refused: as struct gpumon_probe_order's @facts. To be
+ * freed; NULL without memory.
+ */
+const struct gpumon_probe_fact **gpumon_probe_check_facts(const struct gpumon_probe_check *check);
 void gpumon_probe_check_clear(struct gpumon_probe_check *check);
 
 #endif /* GPUMON_PROBE_CHECK_H */

@@ -61,6 +61,12 @@ int gpumon_probe_translate(const struct gpumon_probe_program *program,
 			   const struct gpumon_probe_target *target, FILE *out,
 			   struct gpumon_error *err);
 
+/*
+ * The version of PTX with which an architecture came, as struct gpumon_probe_target's @isa: an assembler
+ * or a driver that knows the architecture takes it.
+ */
+uint32_t gpumon_probe_isa(uint32_t sm);
+
 /* Whether the program uses gpumon_keep() or gpumon_kept(). */
 bool gpumon_probe_keeps(const struct gpumon_probe_program *program);
 /* Whether it prints: then the print ring has to be there, see struct gpumon_probe_control. */

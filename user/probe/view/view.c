@@ -5,6 +5,7 @@
 #include "probe/result/coverage.h"
 #include "probe/result/generic.h"
 #include "probe/result/prints.h"
+#include "probe/result/ran.h"
 #include "tool_views.h"
 #include "view.h"
 
@@ -48,6 +49,7 @@ static struct gpumon_sheet *fill_sheet(const struct gpumon_probe_result *result)
 	struct gpumon_probe_names names;
 
 	gpumon_probe_names_init(&names, result);
+	gpumon_probe_show_ran(sheet, result);
 	if (view)
 		view->show(sheet, &names);
 	else

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Programs that are kernels of their own, and values that arrays have at first."""
+import json
+import os
+
+import kit
+from images import IDLE, text
+from kit import Folder, contains, equal
+
+
+def own(*options, tool="own", **environment):
+    """(status, output, errors)"""
+    path = os.path.join(kit.objects, tool + ".bpf.o")
+    with Folder() as folder:
+        return folder.finish(folder.start([kit.program, "probe", *options, path], **environment))
+
+
+def tables(*options):
+    status, out, errors = own("--json", *options)
+    equal((status, errors), (0, ""), "status, messages")
+    return {key: table["rows"] for key, table in json.loads(out)["tables"].items()}
+
+
+def test_kernels():
+    """each runs as often and as wide as it is asked to, in the order of the object"""
+    found = tables("--blocks", "3", "--threads", "40", "--times", "2", "--set", "given[*]=5",
+                   "--set", "given[7]=-2")
+    equal([(r["program"], r["blocks"], r["threads"], r["times"]) for r in found["ran"]],
+          [("double_them", 3, 40, 2), ("once_more", 3, 40, 2)], "what ran")
+    equal([row["runs"] for row in found["runs"]], [240, 240], "runs by thread")
+    equal([row["doubled"] for row in found["doubled"]],
+          [2**32 - 2 if i == 7 else 12 for i in range(64)], "values")
+    equal({row["text"] for row in found["printed"]}, {"process 1"}, "what was printed")
+
+
+def test_refusals():
+    """why nothing runs, in one line"""
+    for options, environment, status, message in (
+            ((), {"MOCK_DEVICES": 0}, 77, "no GPU can be used: no CUDA-capable device"),
+            (("--gpu", "9"), {}, 1, "there is no GPU 9, the driver has 2"),
+            ((), {"LD_LIBRARY_PATH": "/nowhere"}, 77, "there is no NVIDIA driver here"),
+            ((), {"MOCK_FREE_MIB": 0}, 1, "0 MiB free, and the maps would take"),
+            ((), {"MOCK_REFUSE": 1}, 1, "the driver does not load the programs"),
+            (("--threads", "1025"), {}, 2, "1 to 1024"),
+            (("--set", "given[64]=1"), {}, 1, "its indexes are 0 to 63"),
+            (("--set", "given[0]=4294967296"), {}, 1, "does not fit into 4 bytes"),
+            (("--set", "given[0]=-2147483649"), {}, 1, "does not fit into 4 bytes"),
+            (("--set", "runs[0]=1"), {}, 1, "only arrays can be set"),
+            (("--set", "nothing[0]=1"), {}, 1, "no program for the GPU uses a map"),
+            (("--set", "given=1"), {}, 1, "say MAP[INDEX]=NUMBER"),
+            (("--set", "given[0]=x"), {}, 1, "say MAP[INDEX]=NUMBER")):
+        got, out, errors = own(*options, **environment)
+        equal((got, out, errors.count("\n")), (status, "", 1), f"{options} {environment}: {errors}")
+        contains(errors, message, "message")
+    got, out, errors = own(tool="ring")
+    equal((got, out), (2, ""), "of an object without a kernel")
+    contains(errors, "name a program to run after --", "message")
+
+
+def test_set_beside_a_program():
+    """contexts of a program begin with the values, also when many of them are added up"""
+    with Folder() as folder:
+        path = folder.write("image", text("first", form=IDLE))
+        once = ["context", "load", "data", path, "launch", "first", "1x32", "wait", "destroy"]
+        for contexts in 1, 20:
+            result = folder.probe(*once * contexts, tool="own", options=("--set", "given[*]=3"))
+            sums = {}
+            for row in result.rows("given"):
+                sums[row["index"]] = sums.get(row["index"], 0) + row["given"]
+            equal(result.status, 0, "status")
+            equal(result.rows("runs")[0]["runs"] > 0, True, "programs ran")
+            equal(len(set(sums.values())), 1, f"values of {contexts} contexts: {sums}")

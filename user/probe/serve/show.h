@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Prints what was gathered, as the user asked for it. */
+#ifndef GPUMON_PROBE_SERVE_SHOW_H
+#define GPUMON_PROBE_SERVE_SHOW_H
+
+#include "base/command.h"
+#include "probe/result/result.h"
+
+/* Tables, or JSON with --json. 0, or -1 with @err. */
+int gpumon_probe_show_result(struct gpumon_context *context,
+			     const struct gpumon_probe_result *result, struct gpumon_error *err);
+
+#endif /* GPUMON_PROBE_SERVE_SHOW_H */
