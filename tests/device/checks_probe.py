@@ -184,7 +184,7 @@ def step_own():
     """Programs that are kernels of their own: what they make, and how long they run."""
     for options, found in (
             ([], "The result is the product of left and right, of 256 x 256 values"),
-            (["--blocks", "1", "--threads", "32", "--set", "sizes[0]=8", "--set", "left[*]=2"],
+            (["--grid", "4,2", "--block", "8,4,2", "--set", "sizes[0]=8", "--set", "left[*]=2"],
              "The result is the product of left and right, of 8 x 8 values")):
         done = subprocess.run([programs.program("gpumon-user"), "probe", "--json", "--times", "5", *options,
                                "directly-run"], capture_output=True, text=True, check=False, timeout=60)

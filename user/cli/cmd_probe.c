@@ -51,6 +51,48 @@ static int take_set(struct gpumon_context *context, const char *text, void *valu
 	return 0;
 }
 
+/* "X[,Y[,Z]]" */
+static int take_sides(struct gpumon_context *context, const char *name, const char *text,
+		      const uint32_t *most, uint32_t *sides)
+{
+	char side[16];
+	uint64_t n;
+
+	sides[1] = sides[2] = 1;
+	for (int i = 0; i < 3; i++) {
+		size_t length = strcspn(text, ",");
+
+		snprintf(side, sizeof(side), "%.*s",
+			 (int)(length < sizeof(side) ? length : sizeof(side)), text);
+		if (gpumon_argument_u64(context, name, side, 1, most[i], &n))
+			return -1;
+		sides[i] = (uint32_t)n;
+		text += length;
+		if (!*text++)
+			return 0;
+	}
+	return gpumon_usage(context, "%s is X[,Y[,Z]]", name);
+}
+
+static int take_grid(struct gpumon_context *context, const char *text, void *value)
+{
+	static const uint32_t most[] = { INT32_MAX, 65535, 65535 };
+
+	return take_sides(context, "--grid", text, most, value);
+}
+
+static int take_block(struct gpumon_context *context, const char *text, void *value)
+{
+	static const uint32_t most[] = { 1024, 1024, 64 };
+	const uint32_t *sides = value;
+
+	if (take_sides(context, "--block", text, most, value))
+		return -1;
+	if ((uint64_t)sides[0] * sides[1] * sides[2] > 1024)
+		return gpumon_usage(context, "--block %s has more than 1024 threads", text);
+	return 0;
+}
+
 /* "1/N" */
 static int take_sample(struct gpumon_context *context, const char *text, void *value)
 {
@@ -254,7 +296,9 @@ static int run_program(struct gpumon_context *context, const char *path, char *c
 
 static int probe_run(struct gpumon_context *context, int argc, char **argv)
 {
-	struct probe_options given = { .run = { .blocks = 64, .threads = 256, .times = 1 } };
+	struct probe_options given = {
+		.run = { .grid = { 64, 1, 1 }, .block = { 256, 1, 1 }, .times = 1 }
+	};
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION("check", 0, GPUMON_OPTION_FLAG, &given.check),
 		GPUMON_OPTION("list", 0, GPUMON_OPTION_FLAG, &given.list),
@@ -268,9 +312,8 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &given.run.fuel, 1, 1u << 30),
 		GPUMON_OPTION_CALL("set", 0, &given, take_set),
 		GPUMON_OPTION_RANGE("gpu", 0, GPUMON_OPTION_U32, &given.run.gpu, 0, 1023),
-		GPUMON_OPTION_RANGE("blocks", 0, GPUMON_OPTION_U32, &given.run.blocks, 1,
-				    INT32_MAX),
-		GPUMON_OPTION_RANGE("threads", 0, GPUMON_OPTION_U32, &given.run.threads, 1, 1024),
+		GPUMON_OPTION_CALL("grid", 0, given.run.grid, take_grid),
+		GPUMON_OPTION_CALL("block", 0, given.run.block, take_block),
 		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.run.times, 1, 100000),
 		GPUMON_OPTION("sass", 0, GPUMON_OPTION_FLAG, &given.run.sass),
 		GPUMON_OPTION_CALL("sample", 0, &given.run.sample, take_sample),
@@ -335,8 +378,8 @@ const struct gpumon_command gpumon_command_probe = {
 		"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n"
 		"      --fuel N           backward jumps that one run of a program may take (65536)\n"
 		"      --set MAP[INDEX]=N a value that an array has at first; MAP[*]=N: all of its values\n"
-		"      --blocks N         without a PROGRAM: blocks of the grid (64)\n"
-		"      --threads N        without a PROGRAM: threads of a block (256)\n"
+		"      --grid X[,Y[,Z]]   without a PROGRAM: blocks of the grid (64)\n"
+		"      --block X[,Y[,Z]]  without a PROGRAM: threads of a block (256)\n"
 		"      --times N          without a PROGRAM: how often each runs (1)\n"
 		"      --gpu N            without a PROGRAM: on which GPU (0)\n"
 		"      --sass             patch the kernels' machine code with NVIDIA's sanitizer, which also reaches\n"

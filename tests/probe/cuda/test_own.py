@@ -23,7 +23,7 @@ def tables(*options):
 
 def test_kernels():
     """each runs as often and as wide as it is asked to, in the order of the object"""
-    found = tables("--blocks", "3", "--threads", "40", "--times", "2", "--set", "given[*]=5",
+    found = tables("--grid", "3,1", "--block", "40", "--times", "2", "--set", "given[*]=5",
                    "--set", "given[7]=-2")
     equal([(r["program"], r["blocks"], r["threads"], r["times"]) for r in found["ran"]],
           [("double_them", 3, 40, 2), ("once_more", 3, 40, 2)], "what ran")
@@ -41,7 +41,11 @@ def test_refusals():
             ((), {"LD_LIBRARY_PATH": "/nowhere"}, 77, "there is no NVIDIA driver here"),
             ((), {"MOCK_FREE_MIB": 0}, 1, "0 MiB free, and the maps would take"),
             ((), {"MOCK_REFUSE": 1}, 1, "the driver does not load the programs"),
-            (("--threads", "1025"), {}, 2, "1 to 1024"),
+            (("--block", "1025"), {}, 2, "1 to 1024"),
+            (("--block", "32,33"), {}, 2, "more than 1024 threads"),
+            (("--grid", "1,"), {}, 2, "--grid"),
+            (("--grid", "1,,2"), {}, 2, "--grid"),
+            (("--grid", "1,1,1,1"), {}, 2, "--grid is X[,Y[,Z]]"),
             (("--set", "given[64]=1"), {}, 1, "its indexes are 0 to 63"),
             (("--set", "given[0]=4294967296"), {}, 1, "does not fit into 4 bytes"),
             (("--set", "given[0]=-2147483649"), {}, 1, "does not fit into 4 bytes"),

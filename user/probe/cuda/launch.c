@@ -129,8 +129,8 @@ int gpumon_cuda_module(struct gpumon_cuda_gpu *gpu, const char *ptx, const char 
 	return error ? refuse(gpu, error, "the table of maps could not be filled", err) : 0;
 }
 
-static int launch(const struct gpumon_cuda_gpu *gpu, const char *kernel, uint32_t blocks,
-		  uint32_t threads, gpumon_cuda_event_t *events)
+static int launch(const struct gpumon_cuda_gpu *gpu, const char *kernel, const uint32_t *grid,
+		  const uint32_t *block, gpumon_cuda_event_t *events)
 {
 	const struct gpumon_cuda_driver *driver = &gpu->driver;
 	gpumon_cuda_function_t function;
@@ -139,14 +139,15 @@ static int launch(const struct gpumon_cuda_gpu *gpu, const char *kernel, uint32_
 	if (!error)
 		error = driver->event_record(events[0], NULL);
 	if (!error)
-		error = driver->launch(function, blocks, 1, 1, threads, 1, 1, 0, NULL, NULL, NULL);
+		error = driver->launch(function, grid[0], grid[1], grid[2], block[0], block[1],
+				       block[2], 0, NULL, NULL, NULL);
 	if (!error)
 		error = driver->event_record(events[1], NULL);
 	return error ? error : driver->wait();
 }
 
-int gpumon_cuda_run(struct gpumon_cuda_gpu *gpu, const char *kernel, uint32_t blocks,
-		    uint32_t threads, uint64_t *ns, struct gpumon_error *err)
+int gpumon_cuda_run(struct gpumon_cuda_gpu *gpu, const char *kernel, const uint32_t *grid,
+		    const uint32_t *block, uint64_t *ns, struct gpumon_error *err)
 {
 	const struct gpumon_cuda_driver *driver = &gpu->driver;
 	gpumon_cuda_event_t events[2] = { NULL, NULL };
@@ -156,7 +157,7 @@ int gpumon_cuda_run(struct gpumon_cuda_gpu *gpu, const char *kernel, uint32_t bl
 	if (!error)
 		error = driver->event_create(&events[1], 0);
 	if (!error)
-		error = launch(gpu, kernel, blocks, threads, events);
+		error = launch(gpu, kernel, grid, block, events);
 	if (!error)
 		error = driver->event_time(&ms, events[0], events[1]);
 	for (int i = 0; i < 2; i++)

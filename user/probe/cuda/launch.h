@@ -70,14 +70,14 @@ int gpumon_cuda_module(struct gpumon_cuda_gpu *gpu, const char *ptx, const char 
  * gpumon_cuda_run - launch a kernel without parameters, and wait for its end
  * @gpu: GPU with a module
  * @kernel: name
- * @blocks: of the grid
- * @threads: of a block
+ * @grid: blocks in x, y and z
+ * @block: threads of a block in x, y and z
  * @ns: out: how long it ran, by the GPU's clock
  * @err: why it did not run, or not to its end
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_cuda_run(struct gpumon_cuda_gpu *gpu, const char *kernel, uint32_t blocks,
-		    uint32_t threads, uint64_t *ns, struct gpumon_error *err);
+int gpumon_cuda_run(struct gpumon_cuda_gpu *gpu, const char *kernel, const uint32_t *grid,
+		    const uint32_t *block, uint64_t *ns, struct gpumon_error *err);
 
 #endif /* GPUMON_PROBE_CUDA_LAUNCH_H */

@@ -9,6 +9,10 @@
 /* The same name as that of a kernel, for a device function. */
 #define FUNCTION 0x46ull
 
+/* In objects that share maps with the kernel, bpftime puts this before the GPU's kernels. */
+#define PREFIX	      "cuda_"
+#define BESIDE_KERNEL PREFIX "_Z"
+
 /* What a pattern may be compared with. */
 #define FORMS 4
 
@@ -102,7 +106,10 @@ static bool fits_list(const char *list, const struct name *name)
 
 	for (const char *at = list;; at++) {
 		if (!*at || (*at == ',' && !depth)) {
-			if (fits(begin, (size_t)(at - begin), name))
+			if (fits(begin, (size_t)(at - begin), name) ||
+			    (!strncmp(begin, BESIDE_KERNEL, strlen(BESIDE_KERNEL)) &&
+			     fits(begin + strlen(PREFIX), (size_t)(at - begin) - strlen(PREFIX),
+				  name)))
 				return true;
 			if (!*at)
 				return false;

@@ -61,8 +61,8 @@ struct gpumon_probe_launch {
  */
 struct gpumon_probe_ran {
 	const char *program;
-	uint32_t blocks;
-	uint32_t threads;
+	uint64_t blocks;
+	uint64_t threads;
 	uint32_t times;
 	uint64_t shortest_ns;
 	uint64_t median_ns;

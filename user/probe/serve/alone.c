@@ -90,6 +90,11 @@ static int compare_ns(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+static uint64_t volume(const uint32_t *sides)
+{
+	return (uint64_t)sides[0] * sides[1] * sides[2];
+}
+
 static int run_kernel(struct alone *alone, const char *name, struct gpumon_error *err)
 {
 	const struct gpumon_probe_options *options = alone->options;
@@ -97,14 +102,14 @@ static int run_kernel(struct alone *alone, const char *name, struct gpumon_error
 	int ret = ns ? 0 : no_memory(err);
 
 	for (uint32_t i = 0; !ret && i < options->times; i++)
-		ret = gpumon_cuda_run(&alone->gpu, name, options->blocks, options->threads, &ns[i],
+		ret = gpumon_cuda_run(&alone->gpu, name, options->grid, options->block, &ns[i],
 				      err);
 	if (!ret) {
 		qsort(ns, options->times, sizeof(*ns), compare_ns);
 		alone->ran[alone->ran_n++] = (struct gpumon_probe_ran){
 			.program = name,
-			.blocks = options->blocks,
-			.threads = options->threads,
+			.blocks = volume(options->grid),
+			.threads = volume(options->block),
 			.times = options->times,
 			.shortest_ns = ns[0],
 			.median_ns = ns[options->times / 2],

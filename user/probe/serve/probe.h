@@ -19,8 +19,8 @@
  * @ptxas: of @sass: assembler, or NULL: it is searched
  * @sanitizer: of @sass: library, or NULL: it is searched
  * @gpu: for programs that are kernels of their own: number of the GPU
- * @blocks: likewise: of the grid
- * @threads: likewise: of a block
+ * @grid: likewise: blocks in x, y and z
+ * @block: likewise: threads of a block in x, y and z
  * @times: likewise: how often each runs, one after the other
  */
 struct gpumon_probe_options {
@@ -33,8 +33,8 @@ struct gpumon_probe_options {
 	const char *ptxas;
 	const char *sanitizer;
 	uint32_t gpu;
-	uint32_t blocks;
-	uint32_t threads;
+	uint32_t grid[3];
+	uint32_t block[3];
 	uint32_t times;
 };
 

@@ -37,21 +37,23 @@ static int show_programs(const struct gpumon_probe_check *check, const struct gp
 
 	gpumon_table_column(table, "PROGRAM", GPUMON_COLUMN_KEY);
 	gpumon_table_column(table, "RUNS AT", 0);
-	gpumon_table_column(table, "OF", 0);
 	gpumon_table_column(table, "STEPS", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "CHECKED", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "VERDICT", 0);
+	gpumon_table_column(table, "OF", GPUMON_COLUMN_NAME);
 	for (uint32_t i = 0; i < check->object.programs_n; i++) {
 		const struct gpumon_probe_program *program = &check->object.programs[i];
 		const struct gpumon_probe_verdict *verdict = &check->verdicts[i];
 
 		gpumon_table_text(table, program->name);
 		gpumon_table_text(table, points[program->point]);
-		gpumon_table_text(table, *check->object.targets[i] ? check->object.targets[i] :
-								     "all kernels");
 		gpumon_table_count(table, program->steps_n);
 		gpumon_table_count(table, verdict->checked);
 		gpumon_table_text(table, verdict->facts ? "accepted" : "refused");
+		gpumon_table_text(table, *check->object.targets[i] ? check->object.targets[i] :
+					 program->point == GPUMON_PROBE_RUN ?
+								     "a kernel of its own" :
+								     "all kernels");
 	}
 	return gpumon_table_print(table, out);
 }
