@@ -70,11 +70,18 @@ static const unsigned int commands[COMMANDS] = {
 	[UNKNOWN] = COMMAND(0x7f, 16),
 };
 
+enum {
+	ISSUED,
+	FAILED,
+	RM_FAILED,
+	RESULTS
+};
+
 /* Written by its own process alone. Closes and ends of mappings belong to this process here. */
 struct slot {
 	pid_t pid;
 	uint64_t counter[MINORS][COUNTERS];
-	uint64_t command[COMMANDS][2];
+	uint64_t command[COMMANDS][RESULTS];
 };
 
 struct shared {
@@ -184,10 +191,10 @@ static void command(int fd, enum command which, void *argument, int error)
 	if (error ? !ret || errno != error : ret)
 		die("ioctl %#x, expected error %d", commands[which], error);
 	count(MINOR_CTL, IOCTLS, 1);
-	own->command[which][0]++;
+	own->command[which][ISSUED]++;
 	if (ret) {
 		count(MINOR_CTL, IOCTLS_FAILED, 1);
-		own->command[which][1]++;
+		own->command[which][FAILED]++;
 	}
 }
 
@@ -209,20 +216,25 @@ static void compat_command(int fd, enum command which)
 		die("32-bit command %#x gives %ld", commands[which], ret);
 	munmap(argument, page);
 	count(MINOR_CTL, IOCTLS, 1);
-	own->command[which][0]++;
+	own->command[which][ISSUED]++;
 #else
 	errno = ENOSYS;
 	die("command %#x of file %d as of a 32-bit program", commands[which], fd);
 #endif
 }
 
-/* A status of the resource manager is in the argument; the call returns 0 whatever it is. */
-static void expect_status(const char *what, uint32_t status, int fails)
+/*
+ * A command that returns 0, and whether the resource manager fails: that is in a status in its
+ * argument.
+ */
+static void rm_command(int fd, enum command which, void *argument, size_t status, int fails)
 {
-	if (!status != !fails) {
+	command(fd, which, argument, 0);
+	if (!get32(argument, status) != !fails) {
 		errno = EPROTO;
-		die("%s: status %#x", what, status);
+		die("command %#x: status %#x", commands[which], get32(argument, status));
 	}
+	own->command[which][RM_FAILED] += fails;
 }
 
 static uint32_t new_client(int fd)
@@ -231,22 +243,45 @@ static uint32_t new_client(int fd)
 
 	/* Class NV01_ROOT_CLIENT. */
 	put32(alloc, 12, 0x41);
-	command(fd, ALLOC, alloc, 0);
-	expect_status("a new client", get32(alloc, 28), 0);
+	rm_command(fd, ALLOC, alloc, 28, 0);
 	return get32(alloc, 8);
 }
 
-static void free_client(int fd, uint32_t client)
+static void free_object(int fd, uint32_t client, uint32_t object, int fails)
 {
 	unsigned char argument[ARGUMENT_MAX] = {};
 
 	put32(argument, 0, client);
-	put32(argument, 8, client);
-	command(fd, FREE, argument, 0);
-	expect_status("free", get32(argument, 12), 0);
+	put32(argument, 8, object);
+	rm_command(fd, FREE, argument, 12, fails);
 }
 
-static void run_commands(int fd, int mock)
+/* Nothing has this number: no object, class or command of the resource manager. The mock knows it. */
+#define NONE 0x7fff
+
+/* What returns 0, and has not worked. */
+static void run_refused(int fd, uint32_t client)
+{
+	unsigned char control[ARGUMENT_MAX] = {}, alloc[ARGUMENT_MAX] = {}, map[ARGUMENT_MAX] = {};
+
+	put32(control, 0, client);
+	put32(control, 4, client);
+	put32(control, 8, NONE);
+	rm_command(fd, CONTROL, control, 28, 1);
+	put32(alloc, 0, client);
+	put32(alloc, 4, client);
+	put32(alloc, 12, NONE);
+	rm_command(fd, ALLOC, alloc, 28, 1);
+	put32(map, 0, client);
+	put32(map, 4, client);
+	put32(map, 8, NONE);
+	put64(map, 24, page);
+	put32(map, 48, fd);
+	rm_command(fd, MAP, map, 40, 1);
+	free_object(fd, client, NONE, 1);
+}
+
+static void run_commands(int fd)
 {
 	unsigned char argument[ARGUMENT_MAX] = {}, inner[ARGUMENT_MAX] = {};
 	uint32_t client;
@@ -258,15 +293,12 @@ static void run_commands(int fd, int mock)
 	command(fd, CHECK_VERSION, argument, 0);
 
 	client = new_client(fd);
-	/* NV0000_CTRL_CMD_NULL, and one that does not exist. */
+	/* NV0000_CTRL_CMD_NULL. */
 	memset(argument, 0, sizeof(argument));
 	put32(argument, 0, client);
 	put32(argument, 4, client);
-	command(fd, CONTROL, argument, 0);
-	expect_status("control", get32(argument, 28), 0);
-	put32(argument, 8, 0x7fff);
-	command(fd, CONTROL, argument, 0);
-	expect_status("unknown control", get32(argument, 28), !mock);
+	rm_command(fd, CONTROL, argument, 28, 0);
+	run_refused(fd, client);
 
 	/* The same as CARD_INFO, within another command. */
 	memset(argument, 0, sizeof(argument));
@@ -275,7 +307,7 @@ static void run_commands(int fd, int mock)
 	put64(argument, 8, (uintptr_t)inner);
 	command(fd, XFER, argument, 0);
 
-	free_client(fd, client);
+	free_object(fd, client, client, 0);
 	command(fd, WRONG_SIZE, argument, EINVAL);
 	command(fd, UNKNOWN, argument, EINVAL);
 	command(fd, CARD_INFO, NULL, EFAULT);
@@ -320,8 +352,7 @@ static void run_mmaps(int fd, unsigned int pages)
 	put32(argument, 8, handle);
 	put32(argument, 12, 0x90ce);
 	put64(argument, 16, (uintptr_t)memory);
-	command(fd, ALLOC, argument, 0);
-	expect_status("memory", get32(argument, 28), 0);
+	rm_command(fd, ALLOC, argument, 28, 0);
 
 	memset(argument, 0, sizeof(argument));
 	put32(argument, 0, client);
@@ -329,8 +360,7 @@ static void run_mmaps(int fd, unsigned int pages)
 	put32(argument, 8, handle);
 	put64(argument, 24, pages * page);
 	put32(argument, 48, second);
-	command(fd, MAP, argument, 0);
-	expect_status("map", get32(argument, 40), 0);
+	rm_command(fd, MAP, argument, 40, 0);
 
 	at = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_SHARED, second, 0);
 	if (at == MAP_FAILED)
@@ -349,7 +379,7 @@ static void run_mmaps(int fd, unsigned int pages)
 	if (munmap(at, pages * page))
 		die("munmap");
 	count(MINOR_CTL, VMA_RELEASES, pages > 2 ? 2 : 1);
-	free_client(fd, client);
+	free_object(fd, client, client, 0);
 	close_ctl(second);
 
 	if (mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 1UL << 31) != MAP_FAILED)
@@ -360,7 +390,7 @@ static void run_mmaps(int fd, unsigned int pages)
 static void run_process(int ready, int go)
 {
 	struct pollfd p = { .events = POLLIN };
-	int fd, copy, mock = !access("/sys/kernel/debug/mock_nvidia", F_OK);
+	int fd, copy;
 	unsigned int i;
 	char byte;
 
@@ -374,7 +404,7 @@ static void run_process(int ready, int go)
 		copy = dup(fd);
 		if (copy < 0 || close(fd))
 			die("dup");
-		run_commands(copy, mock);
+		run_commands(copy);
 		run_mmaps(copy, 1);
 		run_mmaps(copy, 8);
 		run_child(copy);
@@ -408,7 +438,8 @@ static void print_counters(const char *prefix, const uint64_t *counter)
 static void print_account(void)
 {
 	struct slot all = {};
-	unsigned int s, m, i;
+	static const char *const names[RESULTS] = { "ioctls", "failed", "rm_failed" };
+	unsigned int s, m, i, r;
 	char prefix[32];
 
 	for (s = 0; s < shared->slots; s++) {
@@ -420,10 +451,9 @@ static void print_account(void)
 				sum[i] += slot->counter[m][i];
 				all.counter[m][i] += slot->counter[m][i];
 			}
-		for (i = 0; i < COMMANDS; i++) {
-			all.command[i][0] += slot->command[i][0];
-			all.command[i][1] += slot->command[i][1];
-		}
+		for (i = 0; i < COMMANDS; i++)
+			for (r = 0; r < RESULTS; r++)
+				all.command[i][r] += slot->command[i][r];
 		snprintf(prefix, sizeof(prefix), "pid/%d/", slot->pid);
 		print_counters(prefix, sum);
 	}
@@ -432,9 +462,9 @@ static void print_account(void)
 		print_counters(prefix, all.counter[m]);
 	}
 	for (i = 0; i < COMMANDS; i++)
-		printf("command/0x%08x/ioctls %llu\ncommand/0x%08x/failed %llu\n", commands[i],
-		       (unsigned long long)all.command[i][0], commands[i],
-		       (unsigned long long)all.command[i][1]);
+		for (r = 0; r < RESULTS; r++)
+			printf("command/0x%08x/%s %llu\n", commands[i], names[r],
+			       (unsigned long long)all.command[i][r]);
 }
 
 static unsigned int number(const char *text)

@@ -108,20 +108,22 @@ def check_devices(account, name0, sections=None):
 
 
 def commands(account):
-    """{command: (number, name, ioctls, failed)} that the programs did."""
+    """{command: (number, name, ioctls, failed, rm_failed)} that the programs did."""
     expected = {}
     for name, n in account.items():
         words = name.split("/")
         if words[0] == "command" and words[2] == "ioctls" and n:
             number = int(words[1], 16) & 0xff
-            expected[words[1]] = (number, NAMES[number], n,
-                                  account.get("command/%s/failed" % words[1], 0))
+            expected[words[1]] = (number, NAMES[number], n, *(
+                account.get("command/%s/%s" % (words[1], what), 0)
+                for what in ("failed", "rm_failed")))
     return expected
 
 
 def check_commands(account, sections=None):
     rows = nvidia_stats.table("ioctls", "command", sections=sections)
-    lab.equal({command: (row["number"], row["name"], row["ioctls"], row["failed"])
+    lab.equal({command: (row["number"], row["name"], row["ioctls"], row["failed"],
+                         row["rm_failed"])
                for command, row in rows.items()}, commands(account), "commands")
     for command, row in rows.items():
         lab.equal(row["duration_ns_count"], row["ioctls"], "durations of " + command)
