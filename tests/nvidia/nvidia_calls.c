@@ -91,8 +91,8 @@ struct shared {
 
 static struct {
 	unsigned int processes, rounds, gpu_opens, compat;
-	int hold;
-} options = { 2, 5, 0, 0, 0 };
+	int hold, wander;
+} options = { 2, 5, 0, 0, 0, 0 };
 
 static struct shared *shared;
 static struct slot *own;
@@ -425,6 +425,40 @@ static void run_process(int ready, int go)
 	_exit(0);
 }
 
+/*
+ * Uses /dev/nvidiactl again and again, whenever the driver is there. A line of stdin stops it, until
+ * the next one; it then has no file open, and prints its account so far.
+ */
+static void wander(void)
+{
+	struct pollfd input = { .fd = 0, .events = POLLIN };
+	unsigned char argument[ARGUMENT_MAX] = {};
+	char line[16];
+	int fd;
+
+	be(getpid());
+	for (;;) {
+		/* Between two opens the driver can be unloaded. */
+		if (poll(&input, 1, 2)) {
+			if (read(0, line, sizeof(line)) <= 0)
+				return;
+			printf("%llu %llu\n", (unsigned long long)own->counter[MINOR_CTL][OPENS],
+			       (unsigned long long)own->counter[MINOR_CTL][IOCTLS]);
+			fflush(stdout);
+			if (read(0, line, sizeof(line)) <= 0)
+				return;
+		}
+		fd = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
+		if (fd < 0 && errno != ENXIO && errno != ENODEV && errno != ENOENT)
+			die("open of /dev/nvidiactl");
+		if (fd < 0)
+			continue;
+		count(MINOR_CTL, OPENS, 1);
+		command(fd, CARD_INFO, argument, 0);
+		close_ctl(fd);
+	}
+}
+
 static void print_counters(const char *prefix, const uint64_t *counter)
 {
 	unsigned int i;
@@ -483,7 +517,7 @@ static void parse(int argc, char **argv)
 {
 	int c, wrong = 0;
 
-	while ((c = getopt(argc, argv, "p:n:g:c:H")) != -1) {
+	while ((c = getopt(argc, argv, "p:n:g:c:Hw")) != -1) {
 		switch (c) {
 		case 'p':
 			options.processes = number(optarg);
@@ -500,6 +534,9 @@ static void parse(int argc, char **argv)
 		case 'H':
 			options.hold = 1;
 			break;
+		case 'w':
+			options.wander = 1;
+			break;
 		default:
 			wrong = 1;
 		}
@@ -508,8 +545,9 @@ static void parse(int argc, char **argv)
 	if (wrong || optind != argc || !options.processes ||
 	    options.processes * (1 + 2 * options.rounds) > PROCESSES_MAX * 2) {
 		fprintf(stderr,
-			"usage: nvidia_calls [-p PROCESSES] [-n ROUNDS] [-g OPENS OF A GPU] [-c 32-BIT COMMANDS] [-H]\n"
-			"-H: print \"held\" with a file open, and wait for the end of stdin\n");
+			"usage: nvidia_calls [-p PROCESSES] [-n ROUNDS] [-g OPENS OF A GPU] [-c 32-BIT COMMANDS] [-H] [-w]\n"
+			"-H: print \"held\" with a file open, and wait for the end of stdin\n"
+			"-w: one process, until the end of stdin, also without the driver; each line stops it or lets it go on\n");
 		exit(2);
 	}
 }
@@ -527,6 +565,10 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED || pipe(ready) || pipe(go))
 		die("mmap or pipe");
 	make_nodes();
+	if (options.wander) {
+		wander();
+		return 0;
+	}
 	for (i = 0; i < options.processes; i++) {
 		pid_t pid = fork();
 

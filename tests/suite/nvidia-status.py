@@ -9,6 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
 import nvidia
+import nvidia_real
 import nvidia_stats
 import source_bpf
 
@@ -46,6 +47,7 @@ def call(of, about, times, before=0):
 
 nvidia.load("580", real_commands=1)
 lab.load_gpumon()
+nvidia_real.make_node("nvidiactl", 195, 255)
 CTL = os.open("/dev/nvidiactl", os.O_RDWR)
 # On a busy machine a call may be lost for BPF. It is tried again then.
 source_bpf.need()

@@ -54,10 +54,44 @@ def make_node(name, major, minor):
     os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(major, minor))
 
 
+def rmmod(name):
+    """Also beside programs that have the driver's files open for a moment."""
+    def gone():
+        done = lab.run("rmmod", name, check_=False)
+        lab.check(not done.returncode or "in use" in done.stderr, "rmmod says: " + done.stderr)
+        return not done.returncode
+    lab.until(gone, "rmmod " + name)
+
+
 def unload():
     for name in "nvidia_uvm", "nvidia_modeset", "nvidia", "nvidia_pci":
         if lab.loaded(name):
             lab.rmmod(name)
+
+
+class Wanderer:
+    """nvidia_calls -w: a process that uses the driver all the time, whether it is there or not."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([CALLS, "-w"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, universal_newlines=True)
+
+    def _line(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def stop(self):
+        """(opens, ioctls) so far; it has no file open, until go()."""
+        self._line()
+        opens, ioctls = map(int, self.process.stdout.readline().split())
+        return opens, ioctls
+
+    def go(self):
+        self._line()
+
+    def end(self):
+        self.process.stdin.close()
+        lab.equal(self.process.wait(60 * lab.SLOWER), 0, "exit status of nvidia_calls -w")
 
 
 def control(*words):
@@ -149,9 +183,9 @@ def check_calls(account, name0=BUS):
     lab.check_sums(sections)
 
 
-def check_probes(sections=None):
+def check_probes(sections=None, group="nvidia"):
     """Every probe is attached, or its reason says that nothing is lost, or what is."""
-    rows = nvidia_stats.probes(sections)
+    rows = lab.probes(sections, group)
     for name, row in rows.items():
         allowed = {"attached": "", "off": "not needed, ", "missing": ""}
         says = "probe %s is %s, %s" % (name, row["state"], row["reason"])
