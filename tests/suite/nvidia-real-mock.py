@@ -118,6 +118,13 @@ def observe(driver, plain):
     return seen
 
 
+lab.step("the table of drivers in kernels.md has this one")
+with open(lab.BUILD + "/Documentation/reference/kernels.md") as page:
+    listed = [line.split("|")[1].strip() for line in page if "`%s`" % lab.KERNEL in line]
+print("    %s: %s, in the table as %s" % (lab.KERNEL, nvidia_real.VERSION, listed))
+# Debian's updates stay in a branch.
+lab.equal([driver.split(".")[0] for driver in listed], [GENERATION], "branches of its rows")
+
 lab.step("the mock on its own, to see if this kernel gives it BTF")
 nvidia.load(GENERATION)
 PLAIN = not nvidia.has_btf("nvidia")
