@@ -66,8 +66,8 @@ static mock_probed int nvidia_close(struct inode *inode, struct file *file)
 
 /*
  * Commands of the driver that work without a GPU, and the size of their arguments. Whatever they
- * should do is left out, but for the status of those that have one: of an object, a class or a
- * command that does not exist. For nvidia_calls that is MOCK_NONE, at @object.
+ * should do is left out, but for the status of those that have one. The object, class or command at
+ * @object does not exist if it is MOCK_NONE; a free of none works in the driver, too.
  */
 #define MOCK_NONE	   0x7fff
 #define MOCK_NOT_SUPPORTED 0x56
@@ -77,7 +77,7 @@ static const struct {
 	u16 object;
 	u16 status;
 } real_commands[] = {
-	{ 200, 8 * 72 },    { 210, 72 },	{ 211, 16 },	    { 0x29, 16, 8, 12 },
+	{ 200, 8 * 72 },    { 210, 72 },	{ 211, 16 },	    { 0x29, 16, 0, 12 },
 	{ 0x2a, 32, 8, 28 }, { 0x2b, 32, 12, 28 }, { 0x4e, 56, 8, 40 },
 };
 

@@ -247,13 +247,13 @@ static uint32_t new_client(int fd)
 	return get32(alloc, 8);
 }
 
-static void free_object(int fd, uint32_t client, uint32_t object, int fails)
+static void free_client(int fd, uint32_t client)
 {
 	unsigned char argument[ARGUMENT_MAX] = {};
 
 	put32(argument, 0, client);
-	put32(argument, 8, object);
-	rm_command(fd, FREE, argument, 12, fails);
+	put32(argument, 8, client);
+	rm_command(fd, FREE, argument, 12, 0);
 }
 
 /* Nothing has this number: no object, class or command of the resource manager. The mock knows it. */
@@ -278,7 +278,6 @@ static void run_refused(int fd, uint32_t client)
 	put64(map, 24, page);
 	put32(map, 48, fd);
 	rm_command(fd, MAP, map, 40, 1);
-	free_object(fd, client, NONE, 1);
 }
 
 static void run_commands(int fd)
@@ -307,7 +306,7 @@ static void run_commands(int fd)
 	put64(argument, 8, (uintptr_t)inner);
 	command(fd, XFER, argument, 0);
 
-	free_object(fd, client, client, 0);
+	free_client(fd, client);
 	command(fd, WRONG_SIZE, argument, EINVAL);
 	command(fd, UNKNOWN, argument, EINVAL);
 	command(fd, CARD_INFO, NULL, EFAULT);
@@ -379,7 +378,7 @@ static void run_mmaps(int fd, unsigned int pages)
 	if (munmap(at, pages * page))
 		die("munmap");
 	count(MINOR_CTL, VMA_RELEASES, pages > 2 ? 2 : 1);
-	free_object(fd, client, client, 0);
+	free_client(fd, client);
 	close_ctl(second);
 
 	if (mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 1UL << 31) != MAP_FAILED)

@@ -40,7 +40,8 @@ def check(kind, hits):
     lab.equal(sum(row["bottom_halves"] for row in rows.values()),
               hits["nvidia_isr_kthread_bh"] + hits["nvidia_isr_msix_kthread_bh"],
               "%s threaded halves" % kind)
-    lab.equal(hits["nvidia_isr_msix"] > 0, kind in ("msix", "both"), "the handler of MSI-X was called")
+    lab.equal(hits["nvidia_isr_msix"] > 0, kind in ("msix", "both"),
+              "the handler of MSI-X was called")
     for (device, irq), row in rows.items():
         lab.equal(device, nvidia_real.BUS, "device of irq %d" % irq)
         if kind != "intx":

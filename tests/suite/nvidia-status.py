@@ -57,12 +57,12 @@ for attempt in range(5):
         lab.rmmod("gpumon")
         lab.load_gpumon()
     counting = source_bpf.Counting()
-    failed = (call(CONTROL, NONE, 3), call(CONTROL, 0, 4, before=7), call(FREE, NONE, 1),
+    failed = (call(CONTROL, NONE, 3), call(CONTROL, 0, 4, before=7), call(FREE, NONE, 1, before=5),
               call(ALLOC, NONE, 2), call(ALLOC, 0x41, 5), call(MAP, NONE, 6),
               call(CARD_INFO, NONE, 2), call(SHORT, NONE, 8, before=9))
     document = counting.end()
     lab.equal(failed, (0,) * 7 + (8,), "calls that return an error")
-    expected = {CONTROL: (7, 0, 3), FREE: (1, 0, 1), ALLOC: (7, 0, 2), MAP: (6, 0, 6),
+    expected = {CONTROL: (7, 0, 3), FREE: (1, 0, 0), ALLOC: (7, 0, 2), MAP: (6, 0, 6),
                 CARD_INFO: (2, 0, 0), SHORT: (8, 8, 0)}
     expected = {"0x%08x" % number: counts for (number, _, _), counts in expected.items()}
 
