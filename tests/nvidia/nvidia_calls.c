@@ -140,7 +140,8 @@ static void make_nodes(void)
 	for (i = 0; i < sizeof(minors) / sizeof(minors[0]); i++) {
 		node_path(path, sizeof(path), minors[i]);
 		unlink(path);
-		if (mknod(path, S_IFCHR | 0666, makedev(195, minors[i])))
+		/* Another one may have made it meanwhile. */
+		if (mknod(path, S_IFCHR | 0666, makedev(195, minors[i])) && errno != EEXIST)
 			die("%s", path);
 	}
 }
@@ -438,7 +439,7 @@ static void wander(void)
 	be(getpid());
 	for (;;) {
 		/* Between two opens the driver can be unloaded. */
-		if (poll(&input, 1, 2)) {
+		if (poll(&input, 1, 10)) {
 			if (read(0, line, sizeof(line)) <= 0)
 				return;
 			printf("%llu %llu\n", (unsigned long long)own->counter[MINOR_CTL][OPENS],

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=nvidia timeout=600 kernels=6.1-nvidia,6.12-nvidia,7-nvidia
+# vm: class=nvidia timeout=900 kernels=6.1-nvidia,6.12-nvidia,7-nvidia
 """NVIDIA's real driver: interrupts of each kind while a GPU is being opened, and a real Xid.
 
 Not with the open modules: without the GPU's firmware an open of theirs is over in no time.

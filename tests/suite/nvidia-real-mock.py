@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=nvidia timeout=400
+# vm: class=nvidia timeout=900
 """The mock of NVIDIA's driver against the real one: same program, same rows, reasons, messages."""
 import os
 import sys

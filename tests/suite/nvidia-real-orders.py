@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=nvidia timeout=900 deep-timeout=14400
+# vm: class=nvidia timeout=1500 deep-timeout=14400
 """NVIDIA's real driver: gpumon and its modules come and go in all orders beside running programs."""
 import itertools
 import os
