@@ -7,6 +7,7 @@
  * the file and the process that opened it do not matter.
  */
 #include "source_process.bpf.h"
+#include "../kmod/uapi/gpumon_nvidia_commands.h"
 
 #define MINOR_BITS 20
 #define FILE_TYPE  0170000
@@ -32,6 +33,7 @@ struct pt_regs___kernel {
 #define NR_OF(regs) ((long)BPF_CORE_READ(regs, orig_ax))
 #define ARG1(regs)  BPF_CORE_READ(regs, di)
 #define ARG2(regs)  BPF_CORE_READ(regs, si)
+#define ARG3(regs)  BPF_CORE_READ(regs, dx)
 #define ARG4(regs)  BPF_CORE_READ(regs, r10)
 #define ARG5(regs)  BPF_CORE_READ(regs, r8)
 /* A call of a 32-bit program, whose call numbers are different. */
@@ -56,6 +58,7 @@ struct pt_regs___kernel {
 #define NR_OF(r)  ((long)BPF_CORE_READ(r, syscallno))
 #define ARG1(r)	  BPF_CORE_READ(r, orig_x0)
 #define ARG2(r)	  BPF_CORE_READ(r, regs[1])
+#define ARG3(r)	  BPF_CORE_READ(r, regs[2])
 #define ARG4(r)	  BPF_CORE_READ(r, regs[3])
 #define ARG5(r)	  BPF_CORE_READ(r, regs[4])
 #else
@@ -265,8 +268,21 @@ static __noinline int opened(__u64 now, __u32 fd, bool twin)
 	return 0;
 }
 
+/* The resource manager's own error is in the argument, which the driver has copied back. */
+static __noinline bool rm_failed(__u32 family, __u32 command, __u64 argument)
+{
+	int at = gpumon_nvidia_status_at(command);
+	__u32 status = 0;
+
+	if (family != SOURCE_NVIDIA || at < 0)
+		return false;
+	bpf_probe_read_user(&status, sizeof(status), (const void *)(argument + at));
+	return status;
+}
+
 /* Its row in the table of commands, SOURCE_NONE if there is no room. */
-static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, __u64 elapsed)
+static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, bool rm_failed,
+				      __u64 elapsed)
 {
 	struct source_command *command;
 	bool created;
@@ -284,6 +300,8 @@ static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, _
 	add(&command->count, 1);
 	if (failed)
 		add(&command->failed, 1);
+	if (rm_failed)
+		add(&command->rm_failed, 1);
 	add(&command->buckets[bucket_of(elapsed, SOURCE_LATENCY_BUCKETS)], 1);
 	add(&command->duration.sum, elapsed);
 	raise_to(&command->duration.max, elapsed);
@@ -291,7 +309,7 @@ static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, _
 	return slot;
 }
 
-static __noinline int returned(__u64 now, __u64 ret)
+static __noinline int returned(__u64 now, __u64 ret, const struct pt_regs___kernel *regs)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid(), row;
 	struct call *found = bpf_map_lookup_elem(&calls, &tid);
@@ -311,6 +329,7 @@ static __noinline int returned(__u64 now, __u64 ret)
 	switch (call.nr) {
 	case NR_IOCTL:
 		row = count_command(device->family, call.argument, (__s64)ret < 0,
+				    !ret && rm_failed(device->family, call.argument, ARG3(regs)),
 				    now - call.time_ns);
 		if (row >= SOURCE_COMMANDS) {
 			add(&probes[SOURCE_NVIDIA_EXIT].table_full, 1);
@@ -358,7 +377,7 @@ INLINE int leave(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	case NR_CLOSE:
 	case NR_MMAP:
 		now = bpf_ktime_get_ns();
-		return returned(now, ret);
+		return returned(now, ret, regs);
 	case NR_OPEN:
 	case NR_OPENAT:
 	case NR_OPENAT2:

@@ -263,6 +263,7 @@ struct source_command {
 	__u32 reserved;
 	__u64 count;
 	__u64 failed;
+	__u64 rm_failed;
 	struct source_histogram duration;
 	__u64 buckets[SOURCE_LATENCY_BUCKETS];
 };

@@ -51,4 +51,51 @@
 	X(218, "WAIT_OPEN_COMPLETE")
 /* clang-format on */
 
+/*
+ * Commands that have a status of the resource manager in their argument: number, size of the argument,
+ * place of the status. From nvos.h and nv-ioctl.h of 535 to 595: where a structure has grown, its
+ * size says which one it is.
+ */
+/* clang-format off */
+#define GPUMON_NVIDIA_STATUSES(X) \
+	X(0x27, 56, 40) \
+	X(0x28, 20, 16) \
+	X(0x29, 16, 12) \
+	X(0x2a, 32, 28) \
+	X(0x2b, 32, 28) \
+	X(0x2b, 48, 40) \
+	X(0x34, 28, 24) \
+	X(0x35, 24, 20) \
+	X(0x39, 32, 24) \
+	X(0x41, 56, 48) \
+	X(0x4a, 184, 20) \
+	X(0x4d, 72, 64) \
+	X(0x4e, 56, 40) \
+	X(0x4f, 32, 24) \
+	X(0x54, 56, 48) \
+	X(0x57, 56, 48) \
+	X(0x57, 64, 56) \
+	X(0x58, 40, 32) \
+	X(0x58, 48, 40) \
+	X(0x59, 16, 12) \
+	X(0x5e, 40, 32) \
+	X(206, 16, 12) \
+	X(207, 16, 12) \
+	X(217, 2600, 2592) \
+	X(217, 2608, 2600)
+/* clang-format on */
+
+/* Where the status is in the argument of a command, any value; -1: it has none that is known. */
+static inline int gpumon_nvidia_status_at(unsigned int command)
+{
+	switch (command & 0x3fff00ff) {
+#define STATUS(number, size, at)      \
+	case (size) << 16 | (number): \
+		return at;
+		GPUMON_NVIDIA_STATUSES(STATUS)
+#undef STATUS
+	}
+	return -1;
+}
+
 #endif /* GPUMON_NVIDIA_COMMANDS_H */

@@ -66,30 +66,46 @@ static mock_probed int nvidia_close(struct inode *inode, struct file *file)
 
 /*
  * Commands of the driver that work without a GPU, and the size of their arguments. Whatever they
- * should do is left out.
+ * should do is left out, but for the status of those that have one. The object, class or command at
+ * @object does not exist if it is MOCK_NONE; a free of none works in the driver, too.
  */
+#define MOCK_NONE	   0x7fff
+#define MOCK_NOT_SUPPORTED 0x56
 static const struct {
 	u8 number;
 	u16 size;
+	u16 object;
+	u16 status;
 } real_commands[] = {
-	{ 200, 8 * 72 }, { 210, 72 },  { 211, 16 },  { 0x29, 16 },
-	{ 0x2a, 32 },	 { 0x2b, 32 }, { 0x4e, 56 },
+	{ 200, 8 * 72 },    { 210, 72 },	{ 211, 16 },	    { 0x29, 16, 0, 12 },
+	{ 0x2a, 32, 8, 28 }, { 0x2b, 32, 12, 28 }, { 0x4e, 56, 8, 40 },
 };
 
 /* The driver copies the argument before it looks at the number, and ignores the type. */
-static int serve_real(unsigned int cmd, const void __user *at)
+static int serve_real(unsigned int cmd, void __user *at)
 {
 	unsigned int i;
 	void *argument = memdup_user(at, _IOC_SIZE(cmd));
+	u32 object, status;
+	int ret = -EINVAL;
 
 	if (IS_ERR(argument))
 		return PTR_ERR(argument);
+	for (i = 0; i < ARRAY_SIZE(real_commands); i++) {
+		if (_IOC_NR(cmd) != real_commands[i].number ||
+		    _IOC_SIZE(cmd) != real_commands[i].size)
+			continue;
+		ret = 0;
+		if (!real_commands[i].status)
+			break;
+		object = *(u32 *)(argument + real_commands[i].object);
+		status = object == MOCK_NONE ? MOCK_NOT_SUPPORTED : 0;
+		if (copy_to_user(at + real_commands[i].status, &status, sizeof(status)))
+			ret = -EFAULT;
+		break;
+	}
 	kfree(argument);
-	for (i = 0; i < ARRAY_SIZE(real_commands); i++)
-		if (_IOC_NR(cmd) == real_commands[i].number &&
-		    _IOC_SIZE(cmd) == real_commands[i].size)
-			return 0;
-	return -EINVAL;
+	return ret;
 }
 
 static int serve(struct file *file, unsigned int cmd, unsigned long i_arg)

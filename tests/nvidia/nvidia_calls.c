@@ -70,11 +70,18 @@ static const unsigned int commands[COMMANDS] = {
 	[UNKNOWN] = COMMAND(0x7f, 16),
 };
 
+enum {
+	ISSUED,
+	FAILED,
+	RM_FAILED,
+	RESULTS
+};
+
 /* Written by its own process alone. Closes and ends of mappings belong to this process here. */
 struct slot {
 	pid_t pid;
 	uint64_t counter[MINORS][COUNTERS];
-	uint64_t command[COMMANDS][2];
+	uint64_t command[COMMANDS][RESULTS];
 };
 
 struct shared {
@@ -84,8 +91,8 @@ struct shared {
 
 static struct {
 	unsigned int processes, rounds, gpu_opens, compat;
-	int hold;
-} options = { 2, 5, 0, 0, 0 };
+	int hold, wander;
+} options = { 2, 5, 0, 0, 0, 0 };
 
 static struct shared *shared;
 static struct slot *own;
@@ -133,7 +140,8 @@ static void make_nodes(void)
 	for (i = 0; i < sizeof(minors) / sizeof(minors[0]); i++) {
 		node_path(path, sizeof(path), minors[i]);
 		unlink(path);
-		if (mknod(path, S_IFCHR | 0666, makedev(195, minors[i])))
+		/* Another one may have made it meanwhile. */
+		if (mknod(path, S_IFCHR | 0666, makedev(195, minors[i])) && errno != EEXIST)
 			die("%s", path);
 	}
 }
@@ -184,10 +192,10 @@ static void command(int fd, enum command which, void *argument, int error)
 	if (error ? !ret || errno != error : ret)
 		die("ioctl %#x, expected error %d", commands[which], error);
 	count(MINOR_CTL, IOCTLS, 1);
-	own->command[which][0]++;
+	own->command[which][ISSUED]++;
 	if (ret) {
 		count(MINOR_CTL, IOCTLS_FAILED, 1);
-		own->command[which][1]++;
+		own->command[which][FAILED]++;
 	}
 }
 
@@ -209,20 +217,25 @@ static void compat_command(int fd, enum command which)
 		die("32-bit command %#x gives %ld", commands[which], ret);
 	munmap(argument, page);
 	count(MINOR_CTL, IOCTLS, 1);
-	own->command[which][0]++;
+	own->command[which][ISSUED]++;
 #else
 	errno = ENOSYS;
 	die("command %#x of file %d as of a 32-bit program", commands[which], fd);
 #endif
 }
 
-/* A status of the resource manager is in the argument; the call returns 0 whatever it is. */
-static void expect_status(const char *what, uint32_t status, int fails)
+/*
+ * A command that returns 0, and whether the resource manager fails: that is in a status in its
+ * argument.
+ */
+static void rm_command(int fd, enum command which, void *argument, size_t status, int fails)
 {
-	if (!status != !fails) {
+	command(fd, which, argument, 0);
+	if (!get32(argument, status) != !fails) {
 		errno = EPROTO;
-		die("%s: status %#x", what, status);
+		die("command %#x: status %#x", commands[which], get32(argument, status));
 	}
+	own->command[which][RM_FAILED] += fails;
 }
 
 static uint32_t new_client(int fd)
@@ -231,8 +244,7 @@ static uint32_t new_client(int fd)
 
 	/* Class NV01_ROOT_CLIENT. */
 	put32(alloc, 12, 0x41);
-	command(fd, ALLOC, alloc, 0);
-	expect_status("a new client", get32(alloc, 28), 0);
+	rm_command(fd, ALLOC, alloc, 28, 0);
 	return get32(alloc, 8);
 }
 
@@ -242,11 +254,34 @@ static void free_client(int fd, uint32_t client)
 
 	put32(argument, 0, client);
 	put32(argument, 8, client);
-	command(fd, FREE, argument, 0);
-	expect_status("free", get32(argument, 12), 0);
+	rm_command(fd, FREE, argument, 12, 0);
 }
 
-static void run_commands(int fd, int mock)
+/* Nothing has this number: no object, class or command of the resource manager. The mock knows it. */
+#define NONE 0x7fff
+
+/* What returns 0, and has not worked. */
+static void run_refused(int fd, uint32_t client)
+{
+	unsigned char control[ARGUMENT_MAX] = {}, alloc[ARGUMENT_MAX] = {}, map[ARGUMENT_MAX] = {};
+
+	put32(control, 0, client);
+	put32(control, 4, client);
+	put32(control, 8, NONE);
+	rm_command(fd, CONTROL, control, 28, 1);
+	put32(alloc, 0, client);
+	put32(alloc, 4, client);
+	put32(alloc, 12, NONE);
+	rm_command(fd, ALLOC, alloc, 28, 1);
+	put32(map, 0, client);
+	put32(map, 4, client);
+	put32(map, 8, NONE);
+	put64(map, 24, page);
+	put32(map, 48, fd);
+	rm_command(fd, MAP, map, 40, 1);
+}
+
+static void run_commands(int fd)
 {
 	unsigned char argument[ARGUMENT_MAX] = {}, inner[ARGUMENT_MAX] = {};
 	uint32_t client;
@@ -258,15 +293,12 @@ static void run_commands(int fd, int mock)
 	command(fd, CHECK_VERSION, argument, 0);
 
 	client = new_client(fd);
-	/* NV0000_CTRL_CMD_NULL, and one that does not exist. */
+	/* NV0000_CTRL_CMD_NULL. */
 	memset(argument, 0, sizeof(argument));
 	put32(argument, 0, client);
 	put32(argument, 4, client);
-	command(fd, CONTROL, argument, 0);
-	expect_status("control", get32(argument, 28), 0);
-	put32(argument, 8, 0x7fff);
-	command(fd, CONTROL, argument, 0);
-	expect_status("unknown control", get32(argument, 28), !mock);
+	rm_command(fd, CONTROL, argument, 28, 0);
+	run_refused(fd, client);
 
 	/* The same as CARD_INFO, within another command. */
 	memset(argument, 0, sizeof(argument));
@@ -320,8 +352,7 @@ static void run_mmaps(int fd, unsigned int pages)
 	put32(argument, 8, handle);
 	put32(argument, 12, 0x90ce);
 	put64(argument, 16, (uintptr_t)memory);
-	command(fd, ALLOC, argument, 0);
-	expect_status("memory", get32(argument, 28), 0);
+	rm_command(fd, ALLOC, argument, 28, 0);
 
 	memset(argument, 0, sizeof(argument));
 	put32(argument, 0, client);
@@ -329,8 +360,7 @@ static void run_mmaps(int fd, unsigned int pages)
 	put32(argument, 8, handle);
 	put64(argument, 24, pages * page);
 	put32(argument, 48, second);
-	command(fd, MAP, argument, 0);
-	expect_status("map", get32(argument, 40), 0);
+	rm_command(fd, MAP, argument, 40, 0);
 
 	at = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_SHARED, second, 0);
 	if (at == MAP_FAILED)
@@ -360,7 +390,7 @@ static void run_mmaps(int fd, unsigned int pages)
 static void run_process(int ready, int go)
 {
 	struct pollfd p = { .events = POLLIN };
-	int fd, copy, mock = !access("/sys/kernel/debug/mock_nvidia", F_OK);
+	int fd, copy;
 	unsigned int i;
 	char byte;
 
@@ -374,7 +404,7 @@ static void run_process(int ready, int go)
 		copy = dup(fd);
 		if (copy < 0 || close(fd))
 			die("dup");
-		run_commands(copy, mock);
+		run_commands(copy);
 		run_mmaps(copy, 1);
 		run_mmaps(copy, 8);
 		run_child(copy);
@@ -395,6 +425,40 @@ static void run_process(int ready, int go)
 	_exit(0);
 }
 
+/*
+ * Uses /dev/nvidiactl again and again, whenever the driver is there. A line of stdin stops it, until
+ * the next one; it then has no file open, and prints its account so far.
+ */
+static void wander(void)
+{
+	struct pollfd input = { .fd = 0, .events = POLLIN };
+	unsigned char argument[ARGUMENT_MAX] = {};
+	char line[16];
+	int fd;
+
+	be(getpid());
+	for (;;) {
+		/* Between two opens the driver can be unloaded. */
+		if (poll(&input, 1, 10)) {
+			if (read(0, line, sizeof(line)) <= 0)
+				return;
+			printf("%llu %llu\n", (unsigned long long)own->counter[MINOR_CTL][OPENS],
+			       (unsigned long long)own->counter[MINOR_CTL][IOCTLS]);
+			fflush(stdout);
+			if (read(0, line, sizeof(line)) <= 0)
+				return;
+		}
+		fd = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
+		if (fd < 0 && errno != ENXIO && errno != ENODEV && errno != ENOENT)
+			die("open of /dev/nvidiactl");
+		if (fd < 0)
+			continue;
+		count(MINOR_CTL, OPENS, 1);
+		command(fd, CARD_INFO, argument, 0);
+		close_ctl(fd);
+	}
+}
+
 static void print_counters(const char *prefix, const uint64_t *counter)
 {
 	unsigned int i;
@@ -408,7 +472,8 @@ static void print_counters(const char *prefix, const uint64_t *counter)
 static void print_account(void)
 {
 	struct slot all = {};
-	unsigned int s, m, i;
+	static const char *const names[RESULTS] = { "ioctls", "failed", "rm_failed" };
+	unsigned int s, m, i, r;
 	char prefix[32];
 
 	for (s = 0; s < shared->slots; s++) {
@@ -420,10 +485,9 @@ static void print_account(void)
 				sum[i] += slot->counter[m][i];
 				all.counter[m][i] += slot->counter[m][i];
 			}
-		for (i = 0; i < COMMANDS; i++) {
-			all.command[i][0] += slot->command[i][0];
-			all.command[i][1] += slot->command[i][1];
-		}
+		for (i = 0; i < COMMANDS; i++)
+			for (r = 0; r < RESULTS; r++)
+				all.command[i][r] += slot->command[i][r];
 		snprintf(prefix, sizeof(prefix), "pid/%d/", slot->pid);
 		print_counters(prefix, sum);
 	}
@@ -432,9 +496,9 @@ static void print_account(void)
 		print_counters(prefix, all.counter[m]);
 	}
 	for (i = 0; i < COMMANDS; i++)
-		printf("command/0x%08x/ioctls %llu\ncommand/0x%08x/failed %llu\n", commands[i],
-		       (unsigned long long)all.command[i][0], commands[i],
-		       (unsigned long long)all.command[i][1]);
+		for (r = 0; r < RESULTS; r++)
+			printf("command/0x%08x/%s %llu\n", commands[i], names[r],
+			       (unsigned long long)all.command[i][r]);
 }
 
 static unsigned int number(const char *text)
@@ -453,7 +517,7 @@ static void parse(int argc, char **argv)
 {
 	int c, wrong = 0;
 
-	while ((c = getopt(argc, argv, "p:n:g:c:H")) != -1) {
+	while ((c = getopt(argc, argv, "p:n:g:c:Hw")) != -1) {
 		switch (c) {
 		case 'p':
 			options.processes = number(optarg);
@@ -470,6 +534,9 @@ static void parse(int argc, char **argv)
 		case 'H':
 			options.hold = 1;
 			break;
+		case 'w':
+			options.wander = 1;
+			break;
 		default:
 			wrong = 1;
 		}
@@ -478,8 +545,9 @@ static void parse(int argc, char **argv)
 	if (wrong || optind != argc || !options.processes ||
 	    options.processes * (1 + 2 * options.rounds) > PROCESSES_MAX * 2) {
 		fprintf(stderr,
-			"usage: nvidia_calls [-p PROCESSES] [-n ROUNDS] [-g OPENS OF A GPU] [-c 32-BIT COMMANDS] [-H]\n"
-			"-H: print \"held\" with a file open, and wait for the end of stdin\n");
+			"usage: nvidia_calls [-p PROCESSES] [-n ROUNDS] [-g OPENS OF A GPU] [-c 32-BIT COMMANDS] [-H] [-w]\n"
+			"-H: print \"held\" with a file open, and wait for the end of stdin\n"
+			"-w: one process, until the end of stdin, also without the driver; each line stops it or lets it go on\n");
 		exit(2);
 	}
 }
@@ -497,6 +565,10 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED || pipe(ready) || pipe(go))
 		die("mmap or pipe");
 	make_nodes();
+	if (options.wander) {
+		wander();
+		return 0;
+	}
 	for (i = 0; i < options.processes; i++) {
 		pid_t pid = fork();
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=nvidia timeout=400
+# vm: class=nvidia timeout=900
 """NVIDIA's real driver: what programs do with its files, by the module and by BPF."""
 import json
 import os
@@ -93,7 +93,8 @@ for plain in False, True:
         for column in "opens", "ioctls", "ioctls_failed", "mmaps", "mmaps_failed", "mapped_bytes":
             lab.equal(rows[255][column], theirs[255][column], column + " by BPF")
         ours = source_bpf.table(document, "nvidia", "ioctls", "command")
-        lab.equal({c: (row["number"], lab.value(row["name"]), row["ioctls"], row["failed"])
+        lab.equal({c: (row["number"], lab.value(row["name"]), row["ioctls"], row["failed"],
+                       row["rm_failed"])
                    for c, row in ours.items()}, nvidia_real.commands(account), "commands by BPF")
     lab.rmmod("gpumon")
     nvidia_real.unload()

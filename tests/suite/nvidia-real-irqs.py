@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=nvidia timeout=600 kernels=6.1-nvidia,6.12-nvidia
+# vm: class=nvidia timeout=900 kernels=6.1-nvidia,6.12-nvidia,7-nvidia
 """NVIDIA's real driver: interrupts of each kind while a GPU is being opened, and a real Xid.
 
 Not with the open modules: without the GPU's firmware an open of theirs is over in no time.
@@ -40,7 +40,8 @@ def check(kind, hits):
     lab.equal(sum(row["bottom_halves"] for row in rows.values()),
               hits["nvidia_isr_kthread_bh"] + hits["nvidia_isr_msix_kthread_bh"],
               "%s threaded halves" % kind)
-    lab.equal(hits["nvidia_isr_msix"] > 0, kind == "msix", "the handler of MSI-X was called")
+    lab.equal(hits["nvidia_isr_msix"] > 0, kind in ("msix", "both"),
+              "the handler of MSI-X was called")
     for (device, irq), row in rows.items():
         lab.equal(device, nvidia_real.BUS, "device of irq %d" % irq)
         if kind != "intx":
@@ -50,7 +51,8 @@ def check(kind, hits):
 
 
 nvidia_real.make_node("nvidia0", 195, 0)
-for kind, count in ("msi", 3000), ("msix", 5000), ("intx", 2000):
+# With both the driver takes MSI-X.
+for kind, count in ("msi", 3000), ("msix", 5000), ("intx", 2000), ("both", 1000):
     lab.step("%s: %d interrupts, and a threaded half" % (kind, count))
     nvidia_real.load(chip="GH100", interrupts=kind)
     lab.load_gpumon()

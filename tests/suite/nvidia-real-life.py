@@ -1,15 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=nvidia timeout=900 deep-timeout=14400
-"""NVIDIA's real driver: GPUs come and go, sleep and wake, p2p, unified memory; load orders."""
+# vm: class=nvidia timeout=900
+"""NVIDIA's real driver: GPUs come and go, sleep and wake, p2p, unified memory."""
 import ctypes
-import errno
 import fcntl
-import itertools
 import mmap
 import os
 import struct
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
@@ -20,7 +17,6 @@ import nvidia_stats
 import source_bpf
 from gpumon_netlink import Gpumon
 
-DEEP = bool(os.environ.get("GPUMON_DEEP"))
 UVM_INITIALIZE = 0x30000001
 PAGES = 60
 BLOCK = 2 << 20
@@ -53,6 +49,20 @@ def use_managed_memory():
         ctypes.c_char.from_address(MANAGED + i * BLOCK).value = b"x"
     libc.munmap(MANAGED, PAGES * BLOCK)
     os.close(uvm)
+
+
+def make_uvm_node():
+    major = [line.split()[0] for line in lab.read("/proc/devices").splitlines()
+             if line.endswith(" nvidia-uvm")]
+    nvidia_real.make_node("nvidia-uvm", int(major[0]), 0)
+
+
+def check_uvm_probes(with_btf):
+    """Each is attached; its prototype was compared where that can be."""
+    for name, (state, reason) in nvidia_real.check_probes(group="nvidia_uvm").items():
+        lab.equal(state, "attached", "%s (%s)" % (name, reason))
+        lab.equal("prototype not checked: no BTF" not in str(reason), with_btf,
+                  "the prototype of %s was checked" % name)
 
 
 def buses():
@@ -93,11 +103,8 @@ lab.equal((row["gets"], row["gets_failed"], row["bytes"]), (0, 100, 0), "p2p get
 
 lab.step("unified memory: faults of the CPU")
 nvidia_real.insmod("nvidia-uvm")
-group = {g["group"]: g for g in lab.stats()["groups"]}["nvidia_uvm"]
-lab.equal(group["state"], "attached", "group nvidia_uvm")
-major = [line.split()[0] for line in lab.read("/proc/devices").splitlines()
-         if line.endswith(" nvidia-uvm")]
-nvidia_real.make_node("nvidia-uvm", int(major[0]), 0)
+check_uvm_probes(True)
+make_uvm_node()
 counting = source_bpf.Counting()
 use_managed_memory()
 rows = {row["processor"]: row for row in lab.stats()["nvidia_uvm.faults"]}
@@ -111,6 +118,18 @@ rows = source_bpf.table(document, "nvidia_uvm", "ioctls", "command")
 lab.equal({command: row["ioctls"] for command, row in rows.items()},
           {"0x%08x" % UVM_INITIALIZE: 1}, "commands of /dev/nvidia-uvm by BPF")
 
+lab.step("the same without BTF: that is all that is known")
+nvidia_real.rmmod("nvidia_uvm")
+nvidia_real.insmod("nvidia-uvm", plain=True)
+check_uvm_probes(False)
+make_uvm_node()
+with Gpumon() as g:
+    g.reset()
+use_managed_memory()
+rows = lab.stats()["nvidia_uvm.faults"]
+lab.equal([(row["processor"], row["faults"], row["cpu_writes"]) for row in rows if row["faults"]],
+          [(None, PAGES, None)], "faults")
+
 lab.step("/dev/nvidia-modeset: from 550 on it has functions of its own")
 nvidia_real.insmod("nvidia-modeset")
 nvidia_real.make_node("nvidia-modeset", 195, 254)
@@ -119,40 +138,4 @@ rows = {row["device"]: (row["opens"], row["closes"]) for row in lab.stats()["nvi
 lab.equal(rows.get("nvidia-modeset"), (1, 1) if nvidia_real.GENERATION == "535" else None,
           "the row of /dev/nvidia-modeset")
 lab.rmmod("gpumon")
-nvidia_real.unload()
-
-lab.step("all orders of loading and unloading")
-rounds = 25 if DEEP else 1
-for _ in range(rounds):
-    for gpumon_first, gpumon_last in itertools.product((True, False), repeat=2):
-        nvidia_real.add_gpus()
-        if gpumon_first:
-            lab.load_gpumon()
-        nvidia_real.insmod("nvidia")
-        if not gpumon_first:
-            lab.load_gpumon()
-        nvidia_real.check_calls(nvidia_real.calls("-n", 1))
-        if not gpumon_last:
-            lab.rmmod("gpumon")
-        nvidia_real.unload()
-        if gpumon_last:
-            group = {g["group"]: g for g in lab.stats()["groups"]}["nvidia"]
-            lab.equal(group["state"], "waiting", "the group after rmmod nvidia")
-            lab.rmmod("gpumon")
-
-lab.step("gpumon comes and goes beside running programs")
-nvidia_real.load()
-for i in range(50 if DEEP else 10):
-    program = subprocess.Popen([nvidia_real.CALLS, "-p", "4"], stdout=subprocess.DEVNULL)
-    lab.load_gpumon()
-    with Gpumon() as g:
-        g.reset()
-    lab.check_sums()
-    lab.rmmod("gpumon")
-    lab.equal(program.wait(120 * lab.SLOWER), 0, "exit status of the program of round %d" % i)
-try:
-    os.open("/dev/nvidia0", os.O_RDWR)
-    lab.fail("a GPU without firmware can be opened")
-except OSError as e:
-    lab.equal(e.errno, errno.EIO, "error of an open")
 nvidia_real.unload()

@@ -55,7 +55,7 @@ def agree(bpf, module):
     for command, row in ours.items():
         other = theirs[command]
         source_bpf.same_keys(row, other, "ioctls")
-        for column in ("number", "name", "ioctls", "failed"):
+        for column in ("number", "name", "ioctls", "failed", "rm_failed"):
             lab.equal(row[column], other[column], "%s of %s" % (column, command))
         # From the entry of the system call instead of the driver's function, to its end.
         source_bpf.near(row["duration_ns"], other["duration_ns"], "durations of " + command)

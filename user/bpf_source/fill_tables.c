@@ -227,7 +227,8 @@ int gpumon_source_command(struct gpumon_model *model, unsigned int id,
 	    add_number(row, "number", COMMAND_NUMBER(command->command)) ||
 	    add_label(row, "name", command_name(command), false) ||
 	    add_counter(row, "ioctls", command->count) ||
-	    add_counter(row, "failed", command->failed))
+	    add_counter(row, "failed", command->failed) ||
+	    (command->family == SOURCE_NVIDIA && add_counter(row, "rm_failed", command->rm_failed)))
 		return -1;
 	column = add_column(row, "duration_ns", GPUMON_COLUMN_KIND_HISTOGRAM);
 	if (!column)

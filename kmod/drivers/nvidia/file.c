@@ -61,12 +61,14 @@ struct gpumon_statistics gpumon_nvidia_devices = {
 enum {
 	IOCTL_COUNT,
 	IOCTL_FAILED,
+	IOCTL_RM_FAILED,
 	IOCTL_DURATION
 };
 
 static const struct gpumon_column ioctl_columns[] = {
 	[IOCTL_COUNT] = GPUMON_COUNTER("ioctls", .roles = BIT(NVIDIA_IOCTL)),
 	[IOCTL_FAILED] = GPUMON_COUNTER("failed", .roles = BIT(NVIDIA_IOCTL)),
+	[IOCTL_RM_FAILED] = GPUMON_COUNTER("rm_failed", .roles = BIT(NVIDIA_IOCTL)),
 	[IOCTL_DURATION] = GPUMON_HISTOGRAM("duration_ns", .roles = BIT(NVIDIA_IOCTL)),
 };
 
@@ -241,6 +243,21 @@ static noinline u32 ioctl_learn(u64 key, u32 command, bool failed)
 		       gpumon_row_learn(&gpumon_nvidia_ioctls, OTHER_KEY, "other", NULL, NULL);
 }
 
+/*
+ * The resource manager's own error is in the argument, which the driver has just copied back. A page
+ * that is gone again, or what another thread of the program has put there, is the program's own loss.
+ */
+static bool rm_failed(const struct nvidia_ioctl_data *ioctl)
+{
+	int at = gpumon_nvidia_status_at(ioctl->command);
+	u32 status;
+
+	return at >= 0 &&
+	       !copy_from_user_nofault(&status, (void __user *)(ioctl->argument + at),
+				       sizeof(status)) &&
+	       status;
+}
+
 /* kretprobe on nvidia_unlocked_ioctl(file, command, argument) */
 GPUMON_KRETPROBE(gpumon_nvidia_ioctl_entered)
 {
@@ -248,6 +265,7 @@ GPUMON_KRETPROBE(gpumon_nvidia_ioctl_entered)
 
 	ioctl->file = (void *)regs_get_kernel_argument(regs, 0);
 	ioctl->command = regs_get_kernel_argument(regs, 1);
+	ioctl->argument = regs_get_kernel_argument(regs, 2);
 	ioctl->since = gpumon_clock();
 	return 0;
 }
@@ -277,6 +295,8 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_ioctl_returned)
 		return;
 	if (unlikely(ret < 0))
 		gpumon_row_add(words, IOCTL_FAILED, 1);
+	else if (unlikely(rm_failed(ioctl)))
+		gpumon_row_add(words, IOCTL_RM_FAILED, 1);
 	gpumon_clock_elapsed(ioctl->since, now, &elapsed);
 	gpumon_row_observe(&gpumon_nvidia_ioctls, words, IOCTL_DURATION, elapsed);
 	gpumon_event_ring_now(GPUMON_EVENT_IOCTL, row, ioctl->command, ret, elapsed, 0);

@@ -103,6 +103,7 @@ extern struct gpumon_track gpumon_nvidia_open_files, gpumon_nvidia_page_tables;
 struct nvidia_ioctl_data {
 	u64 since;
 	const struct file *file;
+	unsigned long argument;
 	u32 command;
 };
 

@@ -54,10 +54,44 @@ def make_node(name, major, minor):
     os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(major, minor))
 
 
+def rmmod(name):
+    """Also beside programs that have the driver's files open for a moment."""
+    def gone():
+        done = lab.run("rmmod", name, check_=False)
+        lab.check(not done.returncode or "in use" in done.stderr, "rmmod says: " + done.stderr)
+        return not done.returncode
+    lab.until(gone, "rmmod " + name)
+
+
 def unload():
     for name in "nvidia_uvm", "nvidia_modeset", "nvidia", "nvidia_pci":
         if lab.loaded(name):
             lab.rmmod(name)
+
+
+class Wanderer:
+    """nvidia_calls -w: a process that uses the driver all the time, whether it is there or not."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([CALLS, "-w"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, universal_newlines=True)
+
+    def _line(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def stop(self):
+        """(opens, ioctls) so far; it has no file open, until go()."""
+        self._line()
+        opens, ioctls = map(int, self.process.stdout.readline().split())
+        return opens, ioctls
+
+    def go(self):
+        self._line()
+
+    def end(self):
+        self.process.stdin.close()
+        lab.equal(self.process.wait(60 * lab.SLOWER), 0, "exit status of nvidia_calls -w")
 
 
 def control(*words):
@@ -108,20 +142,22 @@ def check_devices(account, name0, sections=None):
 
 
 def commands(account):
-    """{command: (number, name, ioctls, failed)} that the programs did."""
+    """{command: (number, name, ioctls, failed, rm_failed)} that the programs did."""
     expected = {}
     for name, n in account.items():
         words = name.split("/")
         if words[0] == "command" and words[2] == "ioctls" and n:
             number = int(words[1], 16) & 0xff
-            expected[words[1]] = (number, NAMES[number], n,
-                                  account.get("command/%s/failed" % words[1], 0))
+            expected[words[1]] = (number, NAMES[number], n, *(
+                account.get("command/%s/%s" % (words[1], what), 0)
+                for what in ("failed", "rm_failed")))
     return expected
 
 
 def check_commands(account, sections=None):
     rows = nvidia_stats.table("ioctls", "command", sections=sections)
-    lab.equal({command: (row["number"], row["name"], row["ioctls"], row["failed"])
+    lab.equal({command: (row["number"], row["name"], row["ioctls"], row["failed"],
+                         row["rm_failed"])
                for command, row in rows.items()}, commands(account), "commands")
     for command, row in rows.items():
         lab.equal(row["duration_ns_count"], row["ioctls"], "durations of " + command)
@@ -147,9 +183,9 @@ def check_calls(account, name0=BUS):
     lab.check_sums(sections)
 
 
-def check_probes(sections=None):
+def check_probes(sections=None, group="nvidia"):
     """Every probe is attached, or its reason says that nothing is lost, or what is."""
-    rows = nvidia_stats.probes(sections)
+    rows = lab.probes(sections, group)
     for name, row in rows.items():
         allowed = {"attached": "", "off": "not needed, ", "missing": ""}
         says = "probe %s is %s, %s" % (name, row["state"], row["reason"])

@@ -209,11 +209,16 @@ static void tables_have_the_modules_columns(void **state)
 	assert_string_equal(table->rows[0].labels[1].value, "41");
 	assert_string_equal(table->rows[0].labels[2].value, "-");
 	assert_int_equal(gpumon_row_column(&table->rows[0], "duration_ns")->histogram.count.v, 2);
+	/* nvidia-uvm's arguments are not looked at. */
+	assert_null(gpumon_row_column(&table->rows[0], "rm_failed"));
 	command.family = SOURCE_NVIDIA;
+	command.rm_failed = 3;
 	assert_int_equal(gpumon_source_command(&model, 1, &command), 0);
 	assert_string_equal(
 		gpumon_model_statistics(&model, "nvidia", "ioctls")->rows[0].labels[2].value,
 		"RM_FREE");
+	table = gpumon_model_statistics(&model, "nvidia", "ioctls");
+	assert_int_equal(gpumon_row_column(&table->rows[0], "rm_failed")->value.v, 3);
 	table = gpumon_model_statistics(&model, "nvidia_uvm", "ioctls");
 	/* An unknown family is left out. */
 	command.family = device.family = SOURCE_NVIDIA_FAMILIES;
