@@ -240,10 +240,9 @@ static uint32_t intern_new(uint64_t address, const struct code *code,
 	return intern->frame(intern->context, &frame, is_written);
 }
 
-static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_reader *caller,
-						       uint64_t address, const struct code *code,
-						       uint64_t key,
-						       const struct gpumon_python_intern *intern)
+static __attribute__((noinline)) uint32_t
+identify_new(struct gpumon_python_reader *caller, uint64_t address, const struct code *code,
+	     uint64_t key, const struct gpumon_python_intern *intern, bool *is_settled)
 {
 	bool is_written = true;
 	uint32_t id;
@@ -255,13 +254,15 @@ static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_read
 	id = intern_new(address, code, intern, &is_written);
 	if (id && is_written)
 		keep_line_id(key, id);
+	else
+		*is_settled = false;
 	return id;
 }
 
 /* Inlined twice, with checked loads and with unchecked ones. */
 static inline __attribute__((always_inline)) uint32_t
 identify(struct gpumon_python_reader *reader, uint64_t address, uint64_t instruction,
-	 const struct gpumon_python_intern *intern)
+	 const struct gpumon_python_intern *intern, bool *is_settled)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	struct gpumon_python_reader again;
@@ -305,20 +306,21 @@ identify(struct gpumon_python_reader *reader, uint64_t address, uint64_t instruc
 			return id;
 	}
 	again = *reader;
-	id = identify_new(&again, address, &code, key, intern);
+	id = identify_new(&again, address, &code, key, intern, is_settled);
 	reader->bad = again.bad;
 	return id;
 }
 
 uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t address,
-			       uint64_t instruction, const struct gpumon_python_intern *intern)
+			       uint64_t instruction, const struct gpumon_python_intern *intern,
+			       bool *is_settled)
 {
 	struct gpumon_python_reader unchecked = { reader->thread, false, false };
 	uint32_t id;
 
 	if (__builtin_expect(reader->checked, 0))
-		return identify(reader, address, instruction, intern);
-	id = identify(&unchecked, address, instruction, intern);
+		return identify(reader, address, instruction, intern, is_settled);
+	id = identify(&unchecked, address, instruction, intern, is_settled);
 	reader->bad = unchecked.bad;
 	return id;
 }

@@ -12,7 +12,8 @@
 /* How frames of Python are tied to those of C, by version. */
 enum gpumon_python_linkage {
 	GPUMON_PYTHON_NONE = 0,
-	GPUMON_PYTHON_CFRAMES = 1, /* 3.10: a frame object for each call of the loop, and a CFrame */
+	GPUMON_PYTHON_CFRAMES =
+		1, /* 3.10: a frame object for each call of the loop, and a CFrame */
 	GPUMON_PYTHON_ENTRIES = 2, /* 3.11: several functions, the outermost marked; a CFrame */
 	GPUMON_PYTHON_SHIMS = 3, /* from 3.12: a frame of Python's kind in the C frame ends them */
 };
@@ -21,6 +22,7 @@ enum gpumon_python_linkage {
  * struct gpumon_python_layout - offsets in bytes
  * @linkage: enum gpumon_python_linkage
  * @tagged: low bits of the pointer to the code are no part of it
+ * @thread_interpreter: of a thread state
  * @thread_id: pthread_self() of a thread state
  * @thread_frame: frame, or CFrame, of a thread state
  * @thread_cframe: CFrame, where @thread_frame is none
@@ -43,6 +45,7 @@ enum gpumon_python_linkage {
 struct gpumon_python_layout {
 	enum gpumon_python_linkage linkage;
 	bool tagged;
+	uint16_t thread_interpreter;
 	uint16_t thread_id;
 	uint16_t thread_frame;
 	uint16_t thread_cframe;
@@ -183,6 +186,19 @@ bool gpumon_python_end_waits(void);
 bool gpumon_python_enter(void);
 void gpumon_python_leave(void);
 
+/* --- watch.c */
+
+/* Asks the interpreter to tell of code objects that it frees; by a thread that may call it. */
+void gpumon_python_watch(void);
+
+/**
+ * gpumon_python_code_epoch - another number whenever a code object was freed
+ * @interpreter: of the objects
+ *
+ * Return: it; 0 where that interpreter does not tell.
+ */
+uint64_t gpumon_python_code_epoch(uint64_t interpreter);
+
 /* --- confirm.c */
 
 /* Frames that the interpreter is asked about. */
@@ -236,11 +252,13 @@ struct gpumon_python_intern;
  * @code: address of the code object
  * @instruction: as the frame has it
  * @intern: gives new ones
+ * @is_settled: set to false where the next walk has to ask again
  *
  * Return: the id; 0 for none. @reader is bad where this is no code object.
  */
 uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t code,
-			       uint64_t instruction, const struct gpumon_python_intern *intern);
+			       uint64_t instruction, const struct gpumon_python_intern *intern,
+			       bool *is_settled);
 
 bool gpumon_python_code_init(void);
 

@@ -84,6 +84,9 @@ struct gpumon_stack_known {
  * @known: return addresses, in the order in which they were seen; the last one is never filled
  * @known_count: of these, the first one included
  * @known_at: index by hash of the address, 0 for none
+ * @walk: number of the last walk
+ * @above: memory of what uses the walker, unmapped with this
+ * @above_size: its bytes
  */
 struct gpumon_stack_thread {
 	uint64_t low;
@@ -107,6 +110,9 @@ struct gpumon_stack_thread {
 	struct gpumon_stack_known known[GPUMON_STACK_KNOWN + 1];
 	unsigned int known_count;
 	uint16_t known_at[1u << GPUMON_STACK_KNOWN_BITS];
+	uint64_t walk;
+	void *above;
+	size_t above_size;
 };
 
 /* --- thread.c */

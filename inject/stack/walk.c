@@ -381,6 +381,7 @@ static struct gpumon_stack_thread *begin_walk(unsigned int room,
 	atomic_store_explicit(&thread->busy, true, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->registers = *registers;
+	thread->walk++;
 	walk_stack(thread, room < GPUMON_STACK_WALK_MAX ? room : GPUMON_STACK_WALK_MAX);
 	return thread;
 }
@@ -418,6 +419,7 @@ bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int ro
 					    .stack = thread->stack,
 					    .count = thread->count,
 					    .same = thread->same,
+					    .walk = thread->walk,
 					    .truncated = thread->truncated };
 	end_walk(thread);
 	return true;

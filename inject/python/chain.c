@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * A launch usually shares all but its innermost frames with the one before. A frame's memory may
+ * have another function in it by then, or the same one elsewhere, so each frame is looked at:
+ * where it is, its code object, its instruction and the next frame are compared with what was there.
+ * That the code object is the same one, and not another at its address, is known without a look at it
+ * as long as the interpreter tells that it has freed none (watch.c). So what is left of a frame that
+ * did not change is four loads and compares: its line is not looked up, its id not hashed.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "chain.h"
+
+/* Of entries, and the end of their array. */
+#define MOST GPUMON_PYTHON_FRAMES_MAX
+
+struct gpumon_python_thread *gpumon_python_thread(void)
+{
+	struct gpumon_stack_thread *thread = gpumon_stack_thread();
+	int kept = errno;
+	void *memory;
+
+	if (GPUMON_STACK_LIKELY(thread->above != NULL))
+		return thread->above;
+	memory = mmap(NULL, sizeof(struct gpumon_python_thread), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED) {
+		errno = kept;
+		return NULL;
+	}
+	thread->above = memory;
+	thread->above_size = sizeof(struct gpumon_python_thread);
+	return memory;
+}
+
+bool gpumon_python_chain_begin(struct gpumon_python_chain *chain)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	struct gpumon_python_reader *reader = &chain->reader;
+	uint64_t state;
+
+	/* From here on, end.c keeps the frames from being freed. */
+	if (!gpumon_python.initialized())
+		return false;
+	state = (uint64_t)(uintptr_t)gpumon_python.thread_state();
+	if (!state)
+		return false;
+	if (gpumon_python_word(reader, state + layout->thread_id) != (uint64_t)pthread_self()) {
+		reader->bad = true;
+		return false;
+	}
+	chain->interpreter = gpumon_python_word(reader, state + layout->thread_interpreter);
+	if (layout->thread_cframe)
+		chain->cframe = gpumon_python_word(reader, state + layout->thread_cframe);
+	if (layout->thread_frame)
+		chain->frame = gpumon_python_word(reader, state + layout->thread_frame);
+	else if (chain->cframe)
+		chain->frame = gpumon_python_word(reader, chain->cframe + layout->cframe_frame);
+	return chain->frame && !reader->bad;
+}
+
+static inline __attribute__((always_inline)) bool next_by(struct gpumon_python_chain *chain,
+							  struct gpumon_python_entry *entry,
+							  struct gpumon_python_reader *reader)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	bool has_shims = layout->linkage == GPUMON_PYTHON_SHIMS;
+	uint64_t frame = chain->frame;
+	uint8_t owner = 0;
+
+	if (!frame || reader->bad || ++chain->looked > MOST)
+		return false;
+	if (layout->owner)
+		owner = gpumon_python_byte(reader, frame + layout->owner);
+	*entry = (struct gpumon_python_entry){
+		.frame = frame,
+		.is_function = !has_shims || owner < GPUMON_PYTHON_OWNER_SHIM,
+	};
+	entry->is_last = layout->linkage == GPUMON_PYTHON_CFRAMES || !entry->is_function ||
+			 (layout->linkage == GPUMON_PYTHON_ENTRIES && owner);
+	if (entry->is_last && !has_shims)
+		entry->frame = chain->cframe;
+	if (entry->is_function) {
+		entry->code = gpumon_python_word(reader, frame + layout->code);
+		if (layout->tagged)
+			entry->code &= ~3ull;
+		entry->instruction =
+			layout->instruction_unit ?
+				gpumon_python_int(reader, frame + layout->instruction) :
+				gpumon_python_word(reader, frame + layout->instruction);
+	}
+	chain->frame = gpumon_python_word(reader, frame + layout->previous);
+	if (entry->is_last && layout->cframe_previous)
+		chain->cframe = gpumon_python_word(reader, chain->cframe + layout->cframe_previous);
+	return !reader->bad;
+}
+
+bool gpumon_python_chain_next(struct gpumon_python_chain *chain, struct gpumon_python_entry *entry)
+{
+	struct gpumon_python_reader unchecked = { NULL, false, false };
+
+	if (GPUMON_STACK_UNLIKELY(chain->reader.checked))
+		return next_by(chain, entry, &chain->reader);
+	return next_by(chain, entry, &unchecked);
+}
+
+static inline uint16_t *index_of(struct gpumon_python_thread *thread, uint64_t frame)
+{
+	return &thread->index[frame * 0x9e3779b97f4a7c15ull >> (64 - GPUMON_PYTHON_INDEX_BITS)];
+}
+
+/* The kept entry of an address, MOST for none. */
+static inline unsigned int find_kept(struct gpumon_python_thread *thread, uint64_t frame)
+{
+	unsigned int from_end = *index_of(thread, frame);
+
+	if (!from_end || from_end > thread->count ||
+	    thread->entries[MOST - from_end].frame != frame)
+		return MOST;
+	return MOST - from_end;
+}
+
+/*
+ * The kept entries from @at on that are as the chain is; behind them, or where the chain and they
+ * part. Only where there are shims, and loads are not checked.
+ */
+static inline unsigned int pass_same(struct gpumon_python_chain *chain,
+				     const struct gpumon_python_thread *thread, unsigned int at)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	struct gpumon_python_reader unchecked = { NULL, false, false };
+	uint64_t mask = layout->tagged ? ~3ull : ~0ull;
+	uint64_t frame = chain->frame;
+	unsigned int begin = at;
+
+	for (; at < MOST && thread->entries[at].frame == frame; at++) {
+		const struct gpumon_python_entry *entry = &thread->entries[at];
+		bool is_shim = gpumon_python_byte(&unchecked, frame + layout->owner) >=
+			       GPUMON_PYTHON_OWNER_SHIM;
+
+		if (is_shim == entry->is_function)
+			break;
+		if (!is_shim &&
+		    ((gpumon_python_word(&unchecked, frame + layout->code) & mask) != entry->code ||
+		     gpumon_python_word(&unchecked, frame + layout->instruction) !=
+			     entry->instruction))
+			break;
+		frame = gpumon_python_word(&unchecked, frame + layout->previous);
+	}
+	chain->frame = frame;
+	chain->looked += at - begin;
+	return at;
+}
+
+unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
+				      struct gpumon_python_thread *thread,
+				      const struct gpumon_python_intern *intern)
+{
+	uint64_t epoch = chain->reader.checked ||
+					 gpumon_python.layout.linkage != GPUMON_PYTHON_SHIMS ?
+				 0 :
+				 gpumon_python_code_epoch(chain->interpreter);
+	bool are_kept = epoch && thread->epoch == epoch && thread->generation == intern->generation;
+	bool is_settled = true;
+	unsigned int count = 0;
+	unsigned int same = 0;
+	struct gpumon_python_entry *entry;
+
+	while (chain->frame) {
+		unsigned int at = are_kept ? find_kept(thread, chain->frame) : MOST;
+
+		if (at < MOST) {
+			unsigned int begin = at;
+
+			at = pass_same(chain, thread, at);
+			if (at == MOST && !chain->frame) {
+				same = MOST - begin;
+				break;
+			}
+			if (count + (at - begin) > MOST)
+				break;
+			memcpy(thread->fresh + count, thread->entries + begin,
+			       (at - begin) * sizeof(*entry));
+			count += at - begin;
+		}
+		if (count == MOST)
+			break;
+		entry = &thread->fresh[count];
+		if (!gpumon_python_chain_next(chain, entry))
+			break;
+		count++;
+		if (entry->is_function)
+			entry->id = gpumon_python_code_id(&chain->reader, entry->code,
+							  entry->instruction, intern, &is_settled);
+	}
+	/* A chain that was left before its end has other outermost frames than the next one. */
+	if (!is_settled || chain->frame || chain->reader.bad)
+		epoch = 0;
+	if (GPUMON_STACK_UNLIKELY(count + same > MOST)) {
+		memmove(thread->entries + count, thread->entries + (MOST - same),
+			(MOST - count) * sizeof(*entry));
+		memcpy(thread->entries, thread->fresh, count * sizeof(*entry));
+		thread->count = MOST;
+		thread->epoch = 0;
+		return 0;
+	}
+	memcpy(thread->entries + (MOST - same - count), thread->fresh, count * sizeof(*entry));
+	for (unsigned int i = 0; i < count; i++)
+		*index_of(thread, thread->fresh[i].frame) = (uint16_t)(same + count - i);
+	thread->count = count + same;
+	thread->epoch = epoch;
+	thread->generation = intern->generation;
+	return same;
+}
