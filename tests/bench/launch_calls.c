@@ -5,6 +5,7 @@
  * read, so that nothing of the library's stays in a cache of that size.
  */
 #include <stdint.h>
+#include <valgrind/callgrind.h>
 
 #define LINE 64
 #define DATA (64 << 10)
@@ -75,4 +76,15 @@ int op_product(const char *name)
 int op_attention(const char *name)
 {
 	return attention20(name) + 4;
+}
+
+/* What is counted by callgrind begins, ends. */
+void count_begin(void)
+{
+	CALLGRIND_START_INSTRUMENTATION;
+}
+
+void count_end(void)
+{
+	CALLGRIND_STOP_INSTRUMENTATION;
 }
