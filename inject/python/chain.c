@@ -83,15 +83,10 @@ static inline __attribute__((always_inline)) bool next_by(struct gpumon_python_c
 			 (layout->linkage == GPUMON_PYTHON_ENTRIES && owner);
 	if (entry->is_last && !has_shims)
 		entry->frame = chain->cframe;
-	if (entry->is_function) {
-		entry->code = gpumon_python_word(reader, frame + layout->code);
-		if (layout->tagged)
-			entry->code &= ~3ull;
-		entry->instruction =
-			layout->instruction_unit ?
-				gpumon_python_int(reader, frame + layout->instruction) :
-				gpumon_python_word(reader, frame + layout->instruction);
-	}
+	entry->code = gpumon_python_word(reader, frame + layout->code);
+	entry->instruction = layout->instruction_unit ?
+				     gpumon_python_int(reader, frame + layout->instruction) :
+				     gpumon_python_word(reader, frame + layout->instruction);
 	chain->frame = gpumon_python_word(reader, frame + layout->previous);
 	if (entry->is_last && layout->cframe_previous)
 		chain->cframe = gpumon_python_word(reader, chain->cframe + layout->cframe_previous);
@@ -105,6 +100,11 @@ bool gpumon_python_chain_next(struct gpumon_python_chain *chain, struct gpumon_p
 	if (GPUMON_STACK_UNLIKELY(chain->reader.checked))
 		return next_by(chain, entry, &chain->reader);
 	return next_by(chain, entry, &unchecked);
+}
+
+static inline GPUMON_PYTHON_NO_SANITIZER uint64_t word_at(uint64_t address)
+{
+	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
 static inline uint16_t *index_of(struct gpumon_python_thread *thread, uint64_t frame)
@@ -125,34 +125,28 @@ static inline unsigned int find_kept(struct gpumon_python_thread *thread, uint64
 
 /*
  * The kept entries from @at on that are as the chain is; behind them, or where the chain and they
- * part. Only where there are shims, and loads are not checked.
+ * part. Only where there are shims, and loads are not checked. A shim is told from a function by what
+ * it has in the place of a code object.
  */
-static inline unsigned int pass_same(struct gpumon_python_chain *chain,
-				     const struct gpumon_python_thread *thread, unsigned int at)
+static inline GPUMON_PYTHON_NO_SANITIZER unsigned int
+pass_same(struct gpumon_python_chain *chain, const struct gpumon_python_thread *thread,
+	  unsigned int at)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	struct gpumon_python_reader unchecked = { NULL, false, false };
-	uint64_t mask = layout->tagged ? ~3ull : ~0ull;
+	const size_t code = gpumon_python.layout.code;
+	const size_t instruction = gpumon_python.layout.instruction;
+	const size_t previous = gpumon_python.layout.previous;
+	const struct gpumon_python_entry *entry = &thread->entries[at];
+	const struct gpumon_python_entry *end = &thread->entries[MOST];
 	uint64_t frame = chain->frame;
-	unsigned int begin = at;
 
-	for (; at < MOST && thread->entries[at].frame == frame; at++) {
-		const struct gpumon_python_entry *entry = &thread->entries[at];
-		bool is_shim = gpumon_python_byte(&unchecked, frame + layout->owner) >=
-			       GPUMON_PYTHON_OWNER_SHIM;
-
-		if (is_shim == entry->is_function)
-			break;
-		if (!is_shim &&
-		    ((gpumon_python_word(&unchecked, frame + layout->code) & mask) != entry->code ||
-		     gpumon_python_word(&unchecked, frame + layout->instruction) !=
-			     entry->instruction))
-			break;
-		frame = gpumon_python_word(&unchecked, frame + layout->previous);
+	while (entry < end && entry->frame == frame && word_at(frame + code) == entry->code &&
+	       word_at(frame + instruction) == entry->instruction) {
+		frame = word_at(frame + previous);
+		entry++;
 	}
 	chain->frame = frame;
-	chain->looked += at - begin;
-	return at;
+	chain->looked += (unsigned int)(entry - &thread->entries[at]);
+	return (unsigned int)(entry - thread->entries);
 }
 
 unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
@@ -193,7 +187,8 @@ unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 			break;
 		count++;
 		if (entry->is_function)
-			entry->id = gpumon_python_code_id(&chain->reader, entry->code,
+			entry->id = gpumon_python_code_id(&chain->reader,
+							  gpumon_python_entry_code(entry),
 							  entry->instruction, intern, &is_settled);
 	}
 	/* A chain that was left before its end has other outermost frames than the next one. */

@@ -18,8 +18,8 @@
  * struct gpumon_python_entry - a frame of Python
  * @frame: its address; of a call's last one, an address within the C frame of the call: where there
  *         are shims this is the same
- * @code: address of the code object, 0 of a shim
- * @instruction: as the frame has it, 0 of a shim
+ * @code: as the frame has it; a shim has something that is no function's
+ * @instruction: as the frame has it
  * @id: of the line, 0 for none
  * @place: how many frames of the whole stack begin with this one, the outermost included
  * @host: how many frames of C are outward of that of its call
@@ -36,6 +36,12 @@ struct gpumon_python_entry {
 	uint16_t is_function : 1;
 	uint16_t is_last : 1;
 };
+
+/* The address of the code object. */
+static inline uint64_t gpumon_python_entry_code(const struct gpumon_python_entry *entry)
+{
+	return gpumon_python.layout.tagged ? entry->code & ~3ull : entry->code;
+}
 
 /* Of a thread's entries by address. */
 #define GPUMON_PYTHON_INDEX_BITS 7

@@ -60,7 +60,8 @@ static bool confirm_chain(struct gpumon_python_chain chain)
 	while (count < GPUMON_PYTHON_CONFIRM_MAX && gpumon_python_chain_next(&chain, &entry)) {
 		if (entry.is_function)
 			places[count++] =
-				(struct gpumon_python_place){ entry.code, entry.instruction };
+				(struct gpumon_python_place){ gpumon_python_entry_code(&entry),
+							      entry.instruction };
 	}
 	return !chain.reader.bad && gpumon_python_confirm(&chain.reader, places, count);
 }
@@ -77,8 +78,27 @@ static inline void put_frame(struct merge *merge, uint64_t frame)
 /* Frames of C inward of what is there, down to @last. */
 static inline void put_native(struct merge *merge, unsigned int last)
 {
-	while (merge->next >= last)
-		put_frame(merge, merge->view.frames[merge->next--]);
+	uint64_t *frames = merge->thread->frames;
+	const uint64_t *native = merge->view.frames;
+	unsigned int next = merge->next;
+	unsigned int at = merge->at;
+
+	while (merge->is_same && next >= last) {
+		if (frames[at - 1] == native[next]) {
+			at--;
+			next--;
+			merge->same++;
+		} else {
+			merge->is_same = false;
+		}
+	}
+	if (next >= last) {
+		at -= next - last + 1;
+		memcpy(frames + at, native + last, (next - last + 1) * sizeof(*frames));
+		next = last - 1;
+	}
+	merge->at = at;
+	merge->next = next;
 }
 
 static inline bool is_in(const struct gpumon_stack_view *view, unsigned int at, uint64_t address)

@@ -53,15 +53,15 @@ static inline void copy_frames(struct gpumon_stack_frames *to, unsigned int to_a
 static inline NO_SANITIZER unsigned int pass_kept(const struct gpumon_stack_frames *kept,
 						  unsigned int at)
 {
-	for (; at + 1 < END; at++) {
-		uint64_t saved = kept->saved[at];
+	for (size_t next = at + 1; next < END; next++) {
+		uint64_t saved = kept->saved[next - 1];
 
-		if (saved == GPUMON_STACK_UNKEPT ||
-		    load_word(kept->stack[at + 1] - 8) != kept->frames[at + 1] ||
-		    (saved && load_word(saved) != kept->base[at + 1]))
-			break;
+		if (load_word(kept->stack[next] - 8) != kept->frames[next])
+			return (unsigned int)next - 1;
+		if (saved && (saved == GPUMON_STACK_UNKEPT || load_word(saved) != kept->base[next]))
+			return (unsigned int)next - 1;
 	}
-	return at;
+	return END - 1;
 }
 
 /* A step on the thread's own stack. False: by gpumon_stack_step(), which can do all of them. */
@@ -114,6 +114,19 @@ static void forget_known(struct gpumon_stack_thread *thread)
 	thread->known_count = 1;
 }
 
+/* By rsp or rbp, with the caller's rbp within the frame, if it is there. */
+static bool is_usual(uint64_t rule)
+{
+	uint64_t kind = rule & GPUMON_RULE_KIND;
+	int64_t offset = gpumon_rule_offset(rule);
+	int64_t base = gpumon_rule_base_offset(rule);
+
+	if ((kind != GPUMON_RULE_RSP && kind != GPUMON_RULE_RBP) || offset < 8 ||
+	    rule & GPUMON_RULE_BASE_RBP)
+		return false;
+	return !(rule & GPUMON_RULE_BASE_CFA) || (base < 0 && base >= -offset);
+}
+
 /* The index of an address in @known; 0 where it has no rule, or one of a kind that is not usual. */
 static uint16_t find_known(struct gpumon_stack_thread *thread, uint64_t frame, uint64_t salt)
 {
@@ -124,7 +137,7 @@ static uint16_t find_known(struct gpumon_stack_thread *thread, uint64_t frame, u
 	if (GPUMON_STACK_LIKELY(thread->known[*at].frame == frame))
 		return *at;
 	rule = gpumon_rule_find(frame, salt);
-	if ((rule & GPUMON_RULE_KIND) - 1 > 1 || rule & GPUMON_RULE_BASE_RBP)
+	if (!is_usual(rule))
 		return 0;
 	if (thread->known_count == GPUMON_STACK_KNOWN)
 		forget_known(thread);
@@ -205,7 +218,6 @@ static inline NO_SANITIZER bool walk_by_rules(struct gpumon_stack_thread *thread
 
 	for (;;) {
 		struct gpumon_stack_known *callee = known;
-		uint64_t span = limit - 8 - stack;
 		uint64_t next_base = base;
 		uint64_t saved = 0;
 		uint64_t next, cfa;
@@ -228,14 +240,18 @@ static inline NO_SANITIZER bool walk_by_rules(struct gpumon_stack_thread *thread
 			callee->caller = index;
 			known = &thread->known[index];
 		}
-		cfa = (known->by_base ? base : stack) + (uint64_t)(int64_t)known->offset;
-		/* The return address is between rsp and the end of the stack. */
-		if (cfa - 8 - stack > span || cfa & 7)
+		/* What is loaded is between rsp and the end of the stack. */
+		cfa = stack + (uint64_t)known->offset;
+		if (known->by_base) {
+			cfa = base + (uint64_t)known->offset;
+			if (cfa & 7 || cfa < stack + 8 || cfa > limit ||
+			    cfa - stack < (uint64_t) - (int64_t)known->base_offset)
+				break;
+		} else if (cfa > limit) {
 			break;
+		}
 		if (known->base_offset) {
 			saved = cfa + (uint64_t)(int64_t)known->base_offset;
-			if (saved - stack > span || saved & 7)
-				break;
 			next_base = load_word(saved);
 		}
 		next = load_word(cfa - 8);
