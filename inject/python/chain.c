@@ -93,6 +93,32 @@ static inline __attribute__((always_inline)) bool next_by(struct gpumon_python_c
 	return !reader->bad;
 }
 
+static inline GPUMON_PYTHON_NO_SANITIZER uint64_t word_at(uint64_t address)
+{
+	return *(const volatile uint64_t *)(uintptr_t)address;
+}
+
+/* The same where there are shims, and loads are not checked: nearly always. */
+static inline __attribute__((always_inline)) GPUMON_PYTHON_NO_SANITIZER bool
+next_of_shims(struct gpumon_python_chain *chain, struct gpumon_python_entry *entry)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	uint64_t frame = chain->frame;
+	uint64_t owner = frame + layout->owner;
+	bool is_function = (uint8_t)(word_at(owner & ~7ull) >> (owner & 7) * 8) <
+			   GPUMON_PYTHON_OWNER_SHIM;
+
+	if (++chain->looked > MOST)
+		return false;
+	*entry = (struct gpumon_python_entry){ .frame = frame,
+					       .code = word_at(frame + layout->code),
+					       .instruction = word_at(frame + layout->instruction),
+					       .is_function = is_function,
+					       .is_last = !is_function };
+	chain->frame = word_at(frame + layout->previous);
+	return true;
+}
+
 bool gpumon_python_chain_next(struct gpumon_python_chain *chain, struct gpumon_python_entry *entry)
 {
 	struct gpumon_python_reader unchecked = { NULL, false, false };
@@ -100,11 +126,6 @@ bool gpumon_python_chain_next(struct gpumon_python_chain *chain, struct gpumon_p
 	if (GPUMON_STACK_UNLIKELY(chain->reader.checked))
 		return next_by(chain, entry, &chain->reader);
 	return next_by(chain, entry, &unchecked);
-}
-
-static inline GPUMON_PYTHON_NO_SANITIZER uint64_t word_at(uint64_t address)
-{
-	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
 static inline uint16_t *index_of(struct gpumon_python_thread *thread, uint64_t frame)
@@ -153,10 +174,9 @@ unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 				      struct gpumon_python_thread *thread,
 				      const struct gpumon_python_intern *intern)
 {
-	uint64_t epoch = chain->reader.checked ||
-					 gpumon_python.layout.linkage != GPUMON_PYTHON_SHIMS ?
-				 0 :
-				 gpumon_python_code_epoch(chain->interpreter);
+	bool has_shims = gpumon_python.layout.linkage == GPUMON_PYTHON_SHIMS &&
+			 !chain->reader.checked;
+	uint64_t epoch = has_shims ? gpumon_python_code_epoch(chain->interpreter) : 0;
 	bool are_kept = epoch && thread->epoch == epoch && thread->generation == intern->generation;
 	bool is_settled = true;
 	unsigned int count = 0;
@@ -183,7 +203,8 @@ unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 		if (count == MOST)
 			break;
 		entry = &thread->fresh[count];
-		if (!gpumon_python_chain_next(chain, entry))
+		if (!(has_shims ? next_of_shims(chain, entry) :
+				  gpumon_python_chain_next(chain, entry)))
 			break;
 		count++;
 		if (entry->is_function)
@@ -203,7 +224,7 @@ unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 		return 0;
 	}
 	memcpy(thread->entries + (MOST - same - count), thread->fresh, count * sizeof(*entry));
-	for (unsigned int i = 0; i < count; i++)
+	for (unsigned int i = 0; epoch && i < count; i++)
 		*index_of(thread, thread->fresh[i].frame) = (uint16_t)(same + count - i);
 	thread->count = count + same;
 	thread->epoch = epoch;

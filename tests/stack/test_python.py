@@ -13,6 +13,8 @@ import subprocess
 import sys
 import threading
 
+import torture
+
 library = ctypes.CDLL(sys.argv[1])
 holding = ctypes.PyDLL(sys.argv[1])
 for each in (library, holding):
@@ -400,6 +402,21 @@ time.sleep(0.05)
         say(not any(ends), "threads that launch while the interpreter ends, %s" % when, ends)
 
 
+def tortured():
+    """Each stack against a full walk, and against what the interpreter says."""
+    wrong = []
+
+    def look():
+        got, want = take(), here()
+        if python(got[0]) != want and not got[1]:
+            wrong.append((python(got[0]), want))
+    compared = ctypes.c_uint.in_dll(library, "probe_compared")
+    before = compared.value
+    raised = torture.run(look, range(3), 400)
+    say(not raised and not wrong and compared.value - before > 3000,
+        "a program that changes its stacks in all ways", (compared.value - before, raised, wrong[:1]))
+
+
 def take_raw(lib):
     text = ctypes.create_string_buffer(1 << 18)
     lib.probe_stack(text, len(text), 512)
@@ -426,6 +443,7 @@ def main():
     limits()
     generations()
     no_room()
+    tortured()
     in_child()
     ending()
     say(not library.probe_problem(), "nothing was refused", library.probe_problem())
