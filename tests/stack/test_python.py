@@ -248,18 +248,25 @@ def threads():
 
 
 def reused_code():
-    """Code objects that are freed, and others that take their place."""
-    wrong = 0
-    places = set()
-    for number in range(1500):
-        space = {"take": take, "here": here}
-        exec("\n" * (number % 7) + "def f%d():\n    return take(), here()" % (number % 1000), space)
-        function = space["f%d" % (number % 1000)]
-        places.add(id(function.__code__))
-        got, want = function()
-        wrong += python(got[0]) != want
-    say(not wrong and len(places) < 1400, "code that comes where other code was",
-        "%d wrong, %d places" % (wrong, len(places)))
+    """Code objects that are freed, and others that take their place: later, or at once."""
+    for when in "later", "at once":
+        wrong = at_once = 0
+        last = None
+        places = set()
+        for number in range(1500):
+            space = {"take": take, "here": here}
+            exec("\n" * (number % 7) + "def f():\n    return take(), here()", space)
+            place = id(space["f"].__code__)
+            at_once += place == last
+            last = place
+            places.add(place)
+            got, want = space["f"]()
+            wrong += python(got[0]) != want
+            if when == "at once":
+                space.clear()
+        say(not wrong and len(places) < 1400 and (when == "later" or at_once > 1000),
+            "code that comes where other code was, %s" % when,
+            "%d wrong, %d places, %d at once" % (wrong, len(places), at_once))
 
 
 def limits():
