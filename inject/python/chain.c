@@ -5,7 +5,8 @@
  * where it is, its code object, its instruction and the next frame are compared with what was there.
  * That the code object is the same one, and not another at its address, is known without a look at it
  * as long as the interpreter tells that it has freed none (watch.c). So what is left of a frame that
- * did not change is four loads and compares: its line is not looked up, its id not hashed.
+ * did not change is four loads and compares: its line is not looked up, its id not hashed. An
+ * interpreter that does not tell, as those before 3.12, has its code objects looked at (code.c).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -137,11 +138,13 @@ static inline uint16_t *index_of(struct gpumon_python_thread *thread, uint64_t f
 static inline unsigned int find_kept(struct gpumon_python_thread *thread, uint64_t frame)
 {
 	unsigned int from_end = *index_of(thread, frame);
+	unsigned int at = MOST - from_end;
 
-	if (!from_end || from_end > thread->count ||
-	    thread->entries[MOST - from_end].frame != frame)
+	if (!from_end || from_end > thread->count)
 		return MOST;
-	return MOST - from_end;
+	if (thread->epoch == GPUMON_PYTHON_LOOKED)
+		return thread->looks[at].frame == frame ? at : MOST;
+	return thread->entries[at].frame == frame ? at : MOST;
 }
 
 /*
@@ -170,6 +173,61 @@ pass_same(struct gpumon_python_chain *chain, const struct gpumon_python_thread *
 	return (unsigned int)(entry - thread->entries);
 }
 
+/* The same where the code objects have to be looked at, of any interpreter. */
+static GPUMON_PYTHON_NO_SANITIZER unsigned int
+pass_looked(struct gpumon_python_chain *chain, const struct gpumon_python_thread *thread,
+	    unsigned int at)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	const enum gpumon_python_linkage linkage = layout->linkage;
+	const uint64_t mask = layout->instruction_unit ? UINT32_MAX : ~0ull;
+	struct gpumon_python_reader unchecked = { NULL, false, false };
+	unsigned int begin = at;
+
+	for (; at < MOST; at++) {
+		const struct gpumon_python_entry *entry = &thread->entries[at];
+		const struct gpumon_python_look *look = &thread->looks[at];
+		uint64_t frame = chain->frame;
+
+		if (frame != look->frame || word_at(frame + layout->code) != entry->code ||
+		    (word_at(frame + layout->instruction) & mask) != entry->instruction)
+			break;
+		if (linkage == GPUMON_PYTHON_ENTRIES &&
+		    (gpumon_python_byte(&unchecked, frame + layout->owner) != 0) != entry->is_last)
+			break;
+		if (linkage != GPUMON_PYTHON_SHIMS && entry->is_last &&
+		    chain->cframe != entry->frame)
+			break;
+		if (entry->is_function &&
+		    !gpumon_python_code_is(gpumon_python_entry_code(entry), look->identity))
+			break;
+		chain->frame = word_at(frame + layout->previous);
+		if (entry->is_last && layout->cframe_previous)
+			chain->cframe = word_at(chain->cframe + layout->cframe_previous);
+	}
+	chain->looked += at - begin;
+	return at;
+}
+
+/* Fresh frames of this walk, in front of those that are the same as in the one before. */
+static void keep_entries(struct gpumon_python_thread *thread, unsigned int count, unsigned int same,
+			 uint64_t epoch)
+{
+	unsigned int begin = MOST - same - count;
+	bool is_looked = epoch == GPUMON_PYTHON_LOOKED;
+
+	memcpy(thread->entries + begin, thread->fresh, count * sizeof(thread->fresh[0]));
+	if (is_looked)
+		memcpy(thread->looks + begin, thread->fresh_looks,
+		       count * sizeof(thread->looks[0]));
+	for (unsigned int i = 0; epoch && i < count; i++)
+		*index_of(thread,
+			  is_looked ? thread->fresh_looks[i].frame : thread->fresh[i].frame) =
+			(uint16_t)(same + count - i);
+	thread->count = count + same;
+	thread->epoch = epoch;
+}
+
 unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 				      struct gpumon_python_thread *thread,
 				      const struct gpumon_python_intern *intern)
@@ -177,19 +235,25 @@ unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 	bool has_shims = gpumon_python.layout.linkage == GPUMON_PYTHON_SHIMS &&
 			 !chain->reader.checked;
 	uint64_t epoch = has_shims ? gpumon_python_code_epoch(chain->interpreter) : 0;
-	bool are_kept = epoch && thread->epoch == epoch && thread->generation == intern->generation;
+	bool is_looked = !epoch && !chain->reader.checked;
 	bool is_settled = true;
+	bool are_kept;
 	unsigned int count = 0;
 	unsigned int same = 0;
 	struct gpumon_python_entry *entry;
+	uint64_t code;
 
+	if (is_looked)
+		epoch = GPUMON_PYTHON_LOOKED;
+	are_kept = epoch && thread->epoch == epoch && thread->generation == intern->generation;
 	while (chain->frame) {
 		unsigned int at = are_kept ? find_kept(thread, chain->frame) : MOST;
 
 		if (at < MOST) {
 			unsigned int begin = at;
 
-			at = pass_same(chain, thread, at);
+			at = is_looked ? pass_looked(chain, thread, at) :
+					 pass_same(chain, thread, at);
 			if (at == MOST && !chain->frame) {
 				same = MOST - begin;
 				break;
@@ -198,20 +262,29 @@ unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 				break;
 			memcpy(thread->fresh + count, thread->entries + begin,
 			       (at - begin) * sizeof(*entry));
+			if (is_looked)
+				memcpy(thread->fresh_looks + count, thread->looks + begin,
+				       (at - begin) * sizeof(thread->looks[0]));
 			count += at - begin;
 		}
 		if (count == MOST)
 			break;
 		entry = &thread->fresh[count];
+		if (is_looked)
+			thread->fresh_looks[count].frame = chain->frame;
 		if (!(has_shims ? next_of_shims(chain, entry) :
 				  gpumon_python_chain_next(chain, entry)))
 			break;
 		count++;
-		if (entry->is_function)
-			entry->id = gpumon_python_code_id(&chain->reader,
-							  gpumon_python_entry_code(entry),
-							  entry->instruction, intern, &is_settled);
+		if (!entry->is_function)
+			continue;
+		code = gpumon_python_entry_code(entry);
+		entry->id = gpumon_python_code_id(&chain->reader, code, entry->instruction, intern,
+						  &is_settled);
+		if (is_looked && entry->id)
+			gpumon_python_code_look(code, thread->fresh_looks[count - 1].identity);
 	}
+	thread->generation = intern->generation;
 	/* A chain that was left before its end has other outermost frames than the next one. */
 	if (!is_settled || chain->frame || chain->reader.bad)
 		epoch = 0;
@@ -223,11 +296,6 @@ unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 		thread->epoch = 0;
 		return 0;
 	}
-	memcpy(thread->entries + (MOST - same - count), thread->fresh, count * sizeof(*entry));
-	for (unsigned int i = 0; epoch && i < count; i++)
-		*index_of(thread, thread->fresh[i].frame) = (uint16_t)(same + count - i);
-	thread->count = count + same;
-	thread->epoch = epoch;
-	thread->generation = intern->generation;
+	keep_entries(thread, count, same, epoch);
 	return same;
 }

@@ -43,6 +43,19 @@ static inline uint64_t gpumon_python_entry_code(const struct gpumon_python_entry
 	return gpumon_python.layout.tagged ? entry->code & ~3ull : entry->code;
 }
 
+/**
+ * struct gpumon_python_look - what is compared where the interpreter does not tell of code objects
+ * @frame: address of an entry's
+ * @identity: of a function's code object
+ */
+struct gpumon_python_look {
+	uint64_t frame;
+	uint64_t identity[GPUMON_PYTHON_IDENTITY];
+};
+
+/* In @epoch of a thread: its code objects are looked at. */
+#define GPUMON_PYTHON_LOOKED (~0ull)
+
 /* Of a thread's entries by address. */
 #define GPUMON_PYTHON_INDEX_BITS 7
 
@@ -54,13 +67,16 @@ static inline uint64_t gpumon_python_entry_code(const struct gpumon_python_entry
  * @fresh: entries of this walk that were not kept, the innermost first
  * @entries: of the last walk, the innermost first, in the last @count places
  * @count: of these
- * @epoch: gpumon_python_code_epoch() before they were read, 0 where they cannot be kept
+ * @epoch: gpumon_python_code_epoch() before they were read, or GPUMON_PYTHON_LOOKED; 0 where they
+ *         cannot be kept
  * @generation: of the ids
  * @walk: number of the thread's walk that they are of
  * @frame_count: in the last places of @frames: the stack that was put together from them, 0 for none
  * @is_native: no function of Python was in the last stack
  * @index: place of an entry, from the end of @entries on, by hash of its address; may be outdated
  * @frames: the whole stack, the innermost first
+ * @fresh_looks: of @fresh
+ * @looks: of @entries
  */
 struct gpumon_python_thread {
 	struct gpumon_python_entry fresh[GPUMON_PYTHON_FRAMES_MAX];
@@ -73,6 +89,8 @@ struct gpumon_python_thread {
 	bool is_native;
 	uint16_t index[1u << GPUMON_PYTHON_INDEX_BITS];
 	uint64_t frames[GPUMON_PYTHON_STACK_MAX];
+	struct gpumon_python_look fresh_looks[GPUMON_PYTHON_FRAMES_MAX];
+	struct gpumon_python_look looks[GPUMON_PYTHON_FRAMES_MAX];
 };
 
 /* That of the calling thread, which has walked; NULL where there is no memory. */

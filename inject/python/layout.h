@@ -240,6 +240,9 @@ bool gpumon_python_confirm(struct gpumon_python_reader *reader,
 
 /* --- code.c */
 
+/* Words by which a code object is told from another one at its address. */
+#define GPUMON_PYTHON_IDENTITY 8
+
 /* Where in the code a frame is, in bytes; negative before it has begun. */
 int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
 			     uint64_t instruction);
@@ -259,6 +262,18 @@ struct gpumon_python_intern;
 uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t code,
 			       uint64_t instruction, const struct gpumon_python_intern *intern,
 			       bool *is_settled);
+
+/* For gpumon_python_code_is(): what a code object is known by. Loads are not checked. */
+void gpumon_python_code_look(uint64_t address, uint64_t *identity);
+
+/**
+ * gpumon_python_code_is - is an object the one that was there before
+ * @address: of a code object; loads are not checked
+ * @identity: what gpumon_python_code_look() said of the one before
+ *
+ * Return: it is, or has the same name, file and lines.
+ */
+bool gpumon_python_code_is(uint64_t address, const uint64_t *identity);
 
 bool gpumon_python_code_init(void);
 
