@@ -99,6 +99,16 @@ static inline GPUMON_PYTHON_NO_SANITIZER uint64_t word_at(uint64_t address)
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
+/*
+ * An address that was compared with the one that was just loaded. Loads from it do not wait for that,
+ * which the compiler would make them do, since both are the same.
+ */
+static inline uint64_t known_address(uint64_t address)
+{
+	__asm__("" : "+r"(address));
+	return address;
+}
+
 /* The same where there are shims, and loads are not checked: nearly always. */
 static inline __attribute__((always_inline)) GPUMON_PYTHON_NO_SANITIZER bool
 next_of_shims(struct gpumon_python_chain *chain, struct gpumon_python_entry *entry)
@@ -163,9 +173,13 @@ pass_same(struct gpumon_python_chain *chain, const struct gpumon_python_thread *
 	const struct gpumon_python_entry *end = &thread->entries[MOST];
 	uint64_t frame = chain->frame;
 
-	while (entry < end && entry->frame == frame && word_at(frame + code) == entry->code &&
-	       word_at(frame + instruction) == entry->instruction) {
-		frame = word_at(frame + previous);
+	while (entry < end && entry->frame == frame) {
+		uint64_t known = known_address(entry->frame);
+
+		if (word_at(known + code) != entry->code ||
+		    word_at(known + instruction) != entry->instruction)
+			break;
+		frame = word_at(known + previous);
 		entry++;
 	}
 	chain->frame = frame;
@@ -187,9 +201,9 @@ pass_looked(struct gpumon_python_chain *chain, const struct gpumon_python_thread
 	for (; at < MOST; at++) {
 		const struct gpumon_python_entry *entry = &thread->entries[at];
 		const struct gpumon_python_look *look = &thread->looks[at];
-		uint64_t frame = chain->frame;
+		uint64_t frame = known_address(look->frame);
 
-		if (frame != look->frame || word_at(frame + layout->code) != entry->code ||
+		if (chain->frame != look->frame || word_at(frame + layout->code) != entry->code ||
 		    (word_at(frame + layout->instruction) & mask) != entry->instruction)
 			break;
 		if (linkage == GPUMON_PYTHON_ENTRIES &&
