@@ -38,21 +38,7 @@ static uint32_t intern_python_frame(void *context, const struct gpumon_python_fr
 	return id;
 }
 
-/* How many of the outermost frames are those of the thread's stack before, in its other room. */
-static inline unsigned int count_same(const struct inject_thread *thread,
-				      const struct gpumon_stack_view *view)
-{
-	const uint64_t *old = thread->frames[thread->turn] + thread->frame_count;
-	const uint64_t *new = view->frames + view->count;
-	unsigned int most = view->count < thread->frame_count ? view->count : thread->frame_count;
-	unsigned int same = 0;
-
-	while (same < most && *--old == *--new)
-		same++;
-	return same;
-}
-
-/* @view is in the walker's memory, or in the thread's where there is Python. */
+/* @view is in the walker's memory. */
 static inline bool walk_with_python(struct inject_thread *thread, unsigned int room,
 				    struct gpumon_stack_view *view)
 {
@@ -63,13 +49,7 @@ static inline bool walk_with_python(struct inject_thread *thread, unsigned int r
 	intern.frame = intern_python_frame;
 	intern.context = thread;
 	intern.generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
-	view->frames = thread->frames[thread->turn ^ 1];
-	view->count = gpumon_python_stack(thread->frames[thread->turn ^ 1], room, &view->truncated,
-					  &intern);
-	view->same = count_same(thread, view);
-	thread->turn ^= 1;
-	thread->frame_count = view->count;
-	return view->count;
+	return gpumon_python_stack(view, room, &intern);
 }
 
 /* A plug-in may be closed before the worker looks, and another one be where it was. */

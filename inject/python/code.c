@@ -10,6 +10,7 @@
  * begins: one that has all of these in common has the same name and lines. The
  * number is beside the first line, while all else costs a miss of the cache each.
  */
+#include <string.h>
 #include <sys/mman.h>
 
 #include "layout.h"
@@ -49,11 +50,12 @@ bool gpumon_python_code_init(void)
 	return true;
 }
 
-/* What identifies a line of a code object. */
+/* What identifies a line of a code object; from KEY_IDENTITY on the object at an address. */
 enum {
 	KEY_ADDRESS,
 	KEY_INSTRUCTION,
-	KEY_FILE,
+	KEY_IDENTITY,
+	KEY_FILE = KEY_IDENTITY,
 	KEY_VERSION, /* and first line */
 	KEY_WORDS_NUMBERED,
 	KEY_NAME = KEY_WORDS_NUMBERED,
@@ -64,6 +66,8 @@ enum {
 	KEY_LINES,
 	KEY_WORDS,
 };
+
+_Static_assert(KEY_WORDS - KEY_IDENTITY == GPUMON_PYTHON_IDENTITY, "an identity has its room");
 
 /* A sum of products that can be computed in parallel. */
 static inline uint64_t hash_key(const uint64_t *key, unsigned int words, uint64_t generation)
@@ -89,8 +93,8 @@ static inline uint64_t hash_key(const uint64_t *key, unsigned int words, uint64_
  * made one after the other differ. Characters of other
  * letters begin behind those of ASCII, so what is read lies within either.
  */
-static inline uint64_t text_hash(struct gpumon_python_reader *reader, uint64_t text,
-				 uint64_t length)
+static inline __attribute__((always_inline)) uint64_t text_hash(struct gpumon_python_reader *reader,
+								uint64_t text, uint64_t length)
 {
 	uint64_t hash = gpumon_python_word(reader, text + TEXT_HASH);
 	uint64_t last;
@@ -240,10 +244,9 @@ static uint32_t intern_new(uint64_t address, const struct code *code,
 	return intern->frame(intern->context, &frame, is_written);
 }
 
-static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_reader *caller,
-						       uint64_t address, const struct code *code,
-						       uint64_t key,
-						       const struct gpumon_python_intern *intern)
+static __attribute__((noinline)) uint32_t
+identify_new(struct gpumon_python_reader *caller, uint64_t address, const struct code *code,
+	     uint64_t key, const struct gpumon_python_intern *intern, bool *is_settled)
 {
 	bool is_written = true;
 	uint32_t id;
@@ -255,48 +258,65 @@ static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_read
 	id = intern_new(address, code, intern, &is_written);
 	if (id && is_written)
 		keep_line_id(key, id);
+	else
+		*is_settled = false;
 	return id;
+}
+
+/* Words that are there also where objects are numbered; true if this one is. */
+static inline __attribute__((always_inline)) bool read_number(struct gpumon_python_reader *reader,
+							      uint64_t address, uint64_t *words)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	uint64_t version = 0;
+
+	words[KEY_FILE] = gpumon_python_word(reader, address + layout->file);
+	if (layout->version)
+		version = gpumon_python_int(reader, address + layout->version);
+	words[KEY_VERSION] = version << 32 |
+			     gpumon_python_int(reader, address + layout->first_line);
+	return version;
+}
+
+static inline __attribute__((always_inline)) void read_texts(struct gpumon_python_reader *reader,
+							     uint64_t address, uint64_t *words)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	uint64_t name = gpumon_python_word(reader, address + layout->name);
+	uint64_t file = words[KEY_FILE];
+
+	words[KEY_NAME] = name;
+	words[KEY_LINES] = gpumon_python_word(reader, address + layout->lines);
+	words[KEY_NAME_LENGTH] = gpumon_python_word(reader, name + TEXT_LENGTH);
+	words[KEY_NAME_HASH] = text_hash(reader, name, words[KEY_NAME_LENGTH]);
+	words[KEY_FILE_LENGTH] = gpumon_python_word(reader, file + TEXT_LENGTH);
+	words[KEY_FILE_HASH] = text_hash(reader, file, words[KEY_FILE_LENGTH]);
 }
 
 /* Inlined twice, with checked loads and with unchecked ones. */
 static inline __attribute__((always_inline)) uint32_t
-identify(struct gpumon_python_reader *reader, uint64_t address, uint64_t instruction,
-	 const struct gpumon_python_intern *intern)
+identify(struct gpumon_python_reader *reader, uint64_t *words,
+	 const struct gpumon_python_intern *intern, bool *is_settled)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	uint64_t address = words[KEY_ADDRESS];
 	struct gpumon_python_reader again;
-	uint64_t words[KEY_WORDS];
-	uint64_t version = 0;
+	bool is_numbered = read_number(reader, address, words);
 	struct code code;
-	uint64_t key;
+	uint64_t key = 0;
 	uint32_t id;
 
-	code.first_line = gpumon_python_int(reader, address + layout->first_line);
-	code.file = gpumon_python_word(reader, address + layout->file);
-	if (layout->version)
-		version = gpumon_python_int(reader, address + layout->version);
-	words[KEY_ADDRESS] = address;
-	words[KEY_INSTRUCTION] = instruction;
-	words[KEY_FILE] = code.file;
-	words[KEY_VERSION] = version << 32 | code.first_line;
-	if (version) {
+	if (is_numbered) {
 		key = hash_key(words, KEY_WORDS_NUMBERED, intern->generation);
 		id = find_line_id(key);
 		if (__builtin_expect(id && !reader->bad, 1))
 			return id;
 	}
-	code.offset = code_offset(reader, address, instruction);
-	code.name = gpumon_python_word(reader, address + layout->name);
-	code.lines = gpumon_python_word(reader, address + layout->lines);
+	code.offset = code_offset(reader, address, words[KEY_INSTRUCTION]);
 	if (reader->bad)
 		return 0;
-	if (!version) {
-		words[KEY_NAME] = code.name;
-		words[KEY_NAME_LENGTH] = gpumon_python_word(reader, code.name + TEXT_LENGTH);
-		words[KEY_NAME_HASH] = text_hash(reader, code.name, words[KEY_NAME_LENGTH]);
-		words[KEY_FILE_LENGTH] = gpumon_python_word(reader, code.file + TEXT_LENGTH);
-		words[KEY_FILE_HASH] = text_hash(reader, code.file, words[KEY_FILE_LENGTH]);
-		words[KEY_LINES] = code.lines;
+	if (!is_numbered) {
+		read_texts(reader, address, words);
 		if (reader->bad)
 			return 0;
 		key = hash_key(words, KEY_WORDS, intern->generation);
@@ -304,21 +324,61 @@ identify(struct gpumon_python_reader *reader, uint64_t address, uint64_t instruc
 		if (__builtin_expect(id != 0, 1))
 			return id;
 	}
+	code.first_line = (uint32_t)words[KEY_VERSION];
+	code.file = words[KEY_FILE];
+	code.name = gpumon_python_word(reader, address + layout->name);
+	code.lines = gpumon_python_word(reader, address + layout->lines);
+	if (reader->bad)
+		return 0;
 	again = *reader;
-	id = identify_new(&again, address, &code, key, intern);
+	id = identify_new(&again, address, &code, key, intern, is_settled);
 	reader->bad = again.bad;
 	return id;
 }
 
 uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t address,
-			       uint64_t instruction, const struct gpumon_python_intern *intern)
+			       uint64_t instruction, const struct gpumon_python_intern *intern,
+			       bool *is_settled)
 {
 	struct gpumon_python_reader unchecked = { reader->thread, false, false };
+	uint64_t words[KEY_WORDS];
 	uint32_t id;
 
+	words[KEY_ADDRESS] = address;
+	words[KEY_INSTRUCTION] = instruction;
 	if (__builtin_expect(reader->checked, 0))
-		return identify(reader, address, instruction, intern);
-	id = identify(&unchecked, address, instruction, intern);
+		return identify(reader, words, intern, is_settled);
+	id = identify(&unchecked, words, intern, is_settled);
 	reader->bad = unchecked.bad;
 	return id;
+}
+
+void gpumon_python_code_look(uint64_t address, uint64_t *identity)
+{
+	struct gpumon_python_reader unchecked = { NULL, false, false };
+	uint64_t words[KEY_WORDS] = { 0 };
+
+	if (!read_number(&unchecked, address, words))
+		read_texts(&unchecked, address, words);
+	memcpy(identity, words + KEY_IDENTITY, GPUMON_PYTHON_IDENTITY * sizeof(*identity));
+}
+
+bool gpumon_python_code_is(uint64_t address, const uint64_t *identity)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	const uint64_t *known = identity - KEY_IDENTITY;
+	struct gpumon_python_reader unchecked = { NULL, false, false };
+	uint64_t name = known[KEY_NAME];
+	uint64_t file = known[KEY_FILE];
+	uint64_t words[KEY_WORDS];
+
+	if (read_number(&unchecked, address, words))
+		return words[KEY_FILE] == file && words[KEY_VERSION] == known[KEY_VERSION];
+	return words[KEY_FILE] == file && words[KEY_VERSION] == known[KEY_VERSION] &&
+	       gpumon_python_word(&unchecked, address + layout->name) == name &&
+	       gpumon_python_word(&unchecked, address + layout->lines) == known[KEY_LINES] &&
+	       gpumon_python_word(&unchecked, name + TEXT_LENGTH) == known[KEY_NAME_LENGTH] &&
+	       text_hash(&unchecked, name, known[KEY_NAME_LENGTH]) == known[KEY_NAME_HASH] &&
+	       gpumon_python_word(&unchecked, file + TEXT_LENGTH) == known[KEY_FILE_LENGTH] &&
+	       text_hash(&unchecked, file, known[KEY_FILE_LENGTH]) == known[KEY_FILE_HASH];
 }

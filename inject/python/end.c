@@ -89,6 +89,7 @@ static int register_at_exit(void *argument)
 	gpumon_python.forget(registered);
 	gpumon_python.forget(function);
 	gpumon_python.forget(module);
+	gpumon_python_watch();
 	return 0;
 }
 

@@ -25,6 +25,7 @@ static _Atomic bool has_problem;
 
 static const struct gpumon_python_layout layout_3_10 = {
 	.linkage = GPUMON_PYTHON_CFRAMES,
+	.thread_interpreter = 16,
 	.thread_id = 176,
 	.thread_frame = 24,
 	.thread_cframe = 48,
@@ -42,6 +43,7 @@ static const struct gpumon_python_layout layout_3_10 = {
 
 static const struct gpumon_python_layout layout_3_11 = {
 	.linkage = GPUMON_PYTHON_ENTRIES,
+	.thread_interpreter = 16,
 	.thread_id = 152,
 	.thread_cframe = 56,
 	.cframe_frame = 8,
@@ -63,6 +65,7 @@ static const struct gpumon_python_layout layout_3_11 = {
 
 static const struct gpumon_python_layout layout_3_12 = {
 	.linkage = GPUMON_PYTHON_SHIMS,
+	.thread_interpreter = 16,
 	.thread_id = 136,
 	.thread_cframe = 56,
 	.cframe_frame = 0,
@@ -93,6 +96,7 @@ enum {
 	TABLE_FRAME_3_14 = 31,
 	TABLE_CODE_3_14 = 39,
 	/* within a group */
+	THREAD_INTERPRETER = 3,
 	THREAD_FRAME = 4,
 	THREAD_ID = 5,
 	FRAME_PREVIOUS = 1,
@@ -157,10 +161,10 @@ static bool read_table(const uint64_t *table, unsigned int minor)
 	const uint64_t *frame = table + (minor == 13 ? TABLE_FRAME_3_13 : TABLE_FRAME_3_14);
 	const uint64_t *code = table + (minor == 13 ? TABLE_CODE_3_13 : TABLE_CODE_3_14);
 	const uint64_t offsets[] = {
-		thread[THREAD_FRAME],  thread[THREAD_ID],	frame[FRAME_PREVIOUS],
-		frame[FRAME_CODE],     frame[FRAME_OWNER],	frame[FRAME_INSTRUCTION],
-		code[CODE_FILE],       code[CODE_NAME],		code[CODE_LINES],
-		code[CODE_FIRST_LINE], code[CODE_INSTRUCTIONS],
+		thread[THREAD_FRAME],	    thread[THREAD_ID],	   frame[FRAME_PREVIOUS],
+		thread[THREAD_INTERPRETER], frame[FRAME_CODE],	   frame[FRAME_OWNER],
+		frame[FRAME_INSTRUCTION],   code[CODE_FILE],	   code[CODE_NAME],
+		code[CODE_LINES],	    code[CODE_FIRST_LINE], code[CODE_INSTRUCTIONS],
 	};
 
 	if (memcmp(table, "xdebugpy", 8) || table[TABLE_VERSION] >> 16 != (0x0300u | minor))
@@ -172,6 +176,7 @@ static bool read_table(const uint64_t *table, unsigned int minor)
 	gpumon_python.layout = (struct gpumon_python_layout){
 		.linkage = GPUMON_PYTHON_SHIMS,
 		.tagged = minor >= 14,
+		.thread_interpreter = (uint16_t)thread[THREAD_INTERPRETER],
 		.thread_id = (uint16_t)thread[THREAD_ID],
 		.thread_frame = (uint16_t)thread[THREAD_FRAME],
 		.previous = (uint16_t)frame[FRAME_PREVIOUS],

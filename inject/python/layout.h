@@ -12,7 +12,8 @@
 /* How frames of Python are tied to those of C, by version. */
 enum gpumon_python_linkage {
 	GPUMON_PYTHON_NONE = 0,
-	GPUMON_PYTHON_CFRAMES = 1, /* 3.10: a frame object for each call of the loop, and a CFrame */
+	GPUMON_PYTHON_CFRAMES =
+		1, /* 3.10: a frame object for each call of the loop, and a CFrame */
 	GPUMON_PYTHON_ENTRIES = 2, /* 3.11: several functions, the outermost marked; a CFrame */
 	GPUMON_PYTHON_SHIMS = 3, /* from 3.12: a frame of Python's kind in the C frame ends them */
 };
@@ -21,6 +22,7 @@ enum gpumon_python_linkage {
  * struct gpumon_python_layout - offsets in bytes
  * @linkage: enum gpumon_python_linkage
  * @tagged: low bits of the pointer to the code are no part of it
+ * @thread_interpreter: of a thread state
  * @thread_id: pthread_self() of a thread state
  * @thread_frame: frame, or CFrame, of a thread state
  * @thread_cframe: CFrame, where @thread_frame is none
@@ -43,6 +45,7 @@ enum gpumon_python_linkage {
 struct gpumon_python_layout {
 	enum gpumon_python_linkage linkage;
 	bool tagged;
+	uint16_t thread_interpreter;
 	uint16_t thread_id;
 	uint16_t thread_frame;
 	uint16_t thread_cframe;
@@ -183,6 +186,19 @@ bool gpumon_python_end_waits(void);
 bool gpumon_python_enter(void);
 void gpumon_python_leave(void);
 
+/* --- watch.c */
+
+/* Asks the interpreter to tell of code objects that it frees; by a thread that may call it. */
+void gpumon_python_watch(void);
+
+/**
+ * gpumon_python_code_epoch - another number whenever a code object was freed
+ * @interpreter: of the objects
+ *
+ * Return: it; 0 where that interpreter does not tell.
+ */
+uint64_t gpumon_python_code_epoch(uint64_t interpreter);
+
 /* --- confirm.c */
 
 /* Frames that the interpreter is asked about. */
@@ -224,6 +240,9 @@ bool gpumon_python_confirm(struct gpumon_python_reader *reader,
 
 /* --- code.c */
 
+/* Words by which a code object is told from another one at its address. */
+#define GPUMON_PYTHON_IDENTITY 8
+
 /* Where in the code a frame is, in bytes; negative before it has begun. */
 int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
 			     uint64_t instruction);
@@ -236,11 +255,25 @@ struct gpumon_python_intern;
  * @code: address of the code object
  * @instruction: as the frame has it
  * @intern: gives new ones
+ * @is_settled: set to false where the next walk has to ask again
  *
  * Return: the id; 0 for none. @reader is bad where this is no code object.
  */
 uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t code,
-			       uint64_t instruction, const struct gpumon_python_intern *intern);
+			       uint64_t instruction, const struct gpumon_python_intern *intern,
+			       bool *is_settled);
+
+/* For gpumon_python_code_is(): what a code object is known by. Loads are not checked. */
+void gpumon_python_code_look(uint64_t address, uint64_t *identity);
+
+/**
+ * gpumon_python_code_is - is an object the one that was there before
+ * @address: of a code object; loads are not checked
+ * @identity: what gpumon_python_code_look() said of the one before
+ *
+ * Return: it is, or has the same name, file and lines.
+ */
+bool gpumon_python_code_is(uint64_t address, const uint64_t *identity);
 
 bool gpumon_python_code_init(void);
 

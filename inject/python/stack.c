@@ -9,284 +9,329 @@
  * One call of the interpreter's loop in C runs many functions of Python. Where
  * these belong among the frames of C is known by address: with each call the
  * loop keeps something on its own stack that the frames of Python lead to.
+ *
+ * The stack is put together from the outermost frame on. Where the outermost functions and frames
+ * of C are those of the walk before, so is what was put together from them.
  */
-#include <pthread.h>
 #include <string.h>
 
 #include "../user/capture/format.h"
+#include "chain.h"
 #include "layout.h"
 #include "stack.h"
 #include "stack/internal.h"
 
-/* Frames of Python in one walk, including those without room, so that a loop among them ends. */
-#define FRAMES_MAX 4096
-
-/**
- * struct chain - the thread's frames of Python, the innermost first
- * @reader: loads
- * @unproven: the layout may be another one
- * @frame: next one, 0 at the end
- * @cframe: of the call of the loop that runs it, where there are such
- * @looked: frames so far
- */
-struct chain {
-	struct gpumon_python_reader reader;
-	bool unproven;
-	uint64_t frame;
-	uint64_t cframe;
-	unsigned int looked;
-};
+#define LAST	   GPUMON_PYTHON_FRAMES_MAX
+#define STACK_LAST GPUMON_PYTHON_STACK_MAX
 
 /**
  * struct merge - the stack as it is put together
  * @view: frames of C
- * @next: of these, first one that is not in @frames
- * @frames: where to
- * @room: of @frames
- * @count: in @frames
- * @cut: something found no room
+ * @thread: caller's
+ * @next: outermost frame of C that is not yet there, 0 for none: the first one is ours
+ * @first: entry that was put last
+ * @at: where the frames that are there begin
+ * @same: how many of them are what was there before
+ * @is_same: all of them
+ * @is_unproven: the layout may be another one
+ * @bad: functions have no place
+ * @found: some have one
  */
 struct merge {
 	struct gpumon_stack_view view;
+	struct gpumon_python_thread *thread;
 	unsigned int next;
-	uint64_t *frames;
-	unsigned int room;
-	unsigned int count;
-	bool cut;
+	unsigned int first;
+	unsigned int at;
+	unsigned int same;
+	bool is_same;
+	bool is_unproven;
+	bool bad;
+	bool found;
 };
-
-static bool begin_chain(struct chain *chain)
-{
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	uint64_t state;
-
-	/* From here on, end.c keeps the frames from being freed. */
-	if (!gpumon_python.initialized())
-		return false;
-	state = (uint64_t)(uintptr_t)gpumon_python.thread_state();
-	if (!state)
-		return false;
-	if (gpumon_python_word(&chain->reader, state + layout->thread_id) !=
-	    (uint64_t)pthread_self()) {
-		chain->reader.bad = true;
-		return false;
-	}
-	if (layout->thread_cframe)
-		chain->cframe = gpumon_python_word(&chain->reader, state + layout->thread_cframe);
-	if (layout->thread_frame)
-		chain->frame = gpumon_python_word(&chain->reader, state + layout->thread_frame);
-	else if (chain->cframe)
-		chain->frame =
-			gpumon_python_word(&chain->reader, chain->cframe + layout->cframe_frame);
-	return chain->frame && !chain->reader.bad;
-}
-
-/**
- * struct step - a frame of Python
- * @function: it is a function's
- * @last: the outermost of a call of the loop
- * @code: address of the code object
- * @instruction: as the frame has it
- * @host: an address within the C frame of the call, where @last
- */
-struct step {
-	bool function;
-	bool last;
-	uint64_t code;
-	uint64_t instruction;
-	uint64_t host;
-};
-
-static inline __attribute__((always_inline)) bool
-next_frame_by(struct chain *chain, struct step *step, struct gpumon_python_reader *reader)
-{
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	uint64_t frame = chain->frame;
-	uint8_t owner = 0;
-
-	if (!frame || reader->bad || ++chain->looked > FRAMES_MAX)
-		return false;
-	if (layout->owner)
-		owner = gpumon_python_byte(reader, frame + layout->owner);
-	step->function = layout->linkage != GPUMON_PYTHON_SHIMS || owner < GPUMON_PYTHON_OWNER_SHIM;
-	step->last = layout->linkage == GPUMON_PYTHON_CFRAMES || !step->function ||
-		     (layout->linkage == GPUMON_PYTHON_ENTRIES && owner);
-	step->host = layout->linkage == GPUMON_PYTHON_SHIMS ? frame : chain->cframe;
-	if (step->function) {
-		step->code = gpumon_python_word(reader, frame + layout->code);
-		if (layout->tagged)
-			step->code &= ~3ull;
-		step->instruction = layout->instruction_unit ?
-					    gpumon_python_int(reader, frame + layout->instruction) :
-					    gpumon_python_word(reader, frame + layout->instruction);
-	}
-	chain->frame = gpumon_python_word(reader, frame + layout->previous);
-	if (step->last && layout->cframe_previous)
-		chain->cframe = gpumon_python_word(reader, chain->cframe + layout->cframe_previous);
-	return !reader->bad;
-}
-
-/* The next frame. False: there is none, or the chain makes no sense. */
-static inline bool next_frame(struct chain *chain, struct step *step)
-{
-	struct gpumon_python_reader unchecked = { NULL, false, false };
-
-	if (GPUMON_STACK_UNLIKELY(chain->reader.checked))
-		return next_frame_by(chain, step, &chain->reader);
-	return next_frame_by(chain, step, &unchecked);
-}
-
-/**
- * struct group - functions that one call of the loop runs
- * @ids: theirs, with GPUMON_STACK_FRAME_ID
- * @count: of these
- * @host: an address within the frame of that call
- */
-struct group {
-	uint64_t ids[GPUMON_STACK_WALK_MAX];
-	unsigned int count;
-	uint64_t host;
-};
-
-/* The next call's functions. False: there is none, or the chain makes no sense. */
-static bool next_group(struct chain *chain, struct group *group,
-		       const struct gpumon_python_intern *intern)
-{
-	struct step step;
-
-	group->count = 0;
-	while (next_frame(chain, &step)) {
-		if (step.function) {
-			uint32_t id = gpumon_python_code_id(&chain->reader, step.code,
-							    step.instruction, intern);
-
-			if (id && group->count < GPUMON_STACK_WALK_MAX)
-				group->ids[group->count++] = GPUMON_STACK_FRAME_ID | id;
-		}
-		if (step.last) {
-			group->host = step.host;
-			return !chain->reader.bad;
-		}
-	}
-	return false;
-}
 
 /* Asks the interpreter itself, where this thread holds its lock. */
-static bool confirm_chain(struct chain chain)
+static bool confirm_chain(struct gpumon_python_chain chain)
 {
 	struct gpumon_python_place places[GPUMON_PYTHON_CONFIRM_MAX];
+	struct gpumon_python_entry entry;
 	unsigned int count = 0;
-	struct step step;
 
-	while (count < GPUMON_PYTHON_CONFIRM_MAX && next_frame(&chain, &step)) {
-		if (step.function)
+	while (count < GPUMON_PYTHON_CONFIRM_MAX && gpumon_python_chain_next(&chain, &entry)) {
+		if (entry.is_function)
 			places[count++] =
-				(struct gpumon_python_place){ step.code, step.instruction };
+				(struct gpumon_python_place){ gpumon_python_entry_code(&entry),
+							      entry.instruction };
 	}
 	return !chain.reader.bad && gpumon_python_confirm(&chain.reader, places, count);
 }
 
-static void put_frames(struct merge *merge, const uint64_t *frames, unsigned int count)
+static inline void put_frame(struct merge *merge, uint64_t frame)
 {
-	unsigned int left = merge->room - merge->count;
+	uint64_t *place = &merge->thread->frames[--merge->at];
 
-	if (count > left) {
-		count = left;
-		merge->cut = true;
+	merge->is_same = merge->is_same && *place == frame;
+	merge->same += merge->is_same;
+	*place = frame;
+}
+
+/* Frames of C inward of what is there, down to @last. */
+static inline void put_native(struct merge *merge, unsigned int last)
+{
+	uint64_t *frames = merge->thread->frames;
+	const uint64_t *native = merge->view.frames;
+	unsigned int next = merge->next;
+	unsigned int at = merge->at;
+
+	while (merge->is_same && next >= last) {
+		if (frames[at - 1] == native[next]) {
+			at--;
+			next--;
+			merge->same++;
+		} else {
+			merge->is_same = false;
+		}
 	}
-	memcpy(merge->frames + merge->count, frames, count * sizeof(*frames));
-	merge->count += count;
+	if (next >= last) {
+		at -= next - last + 1;
+		memcpy(frames + at, native + last, (next - last + 1) * sizeof(*frames));
+		next = last - 1;
+	}
+	merge->at = at;
+	merge->next = next;
 }
 
-/* The frame of C that runs the functions; view.count where it is not among the remaining ones. */
-static unsigned int find_host(const struct merge *merge, uint64_t host)
+static inline bool is_in(const struct gpumon_stack_view *view, unsigned int at, uint64_t address)
 {
-	const struct gpumon_stack_view *view = &merge->view;
-	unsigned int at = merge->next;
+	return view->stack[at] <= address && address < view->stack[at + 1];
+}
 
-	while (at < view->count && host >= view->stack[at + 1])
+/* The entry of the call that @at is of. */
+static unsigned int find_last(const struct gpumon_python_thread *thread, unsigned int at)
+{
+	while (at < LAST - 1 && !thread->entries[at].is_last)
 		at++;
-	return at < view->count && host >= view->stack[at] ? at : view->count;
+	return at;
 }
 
-/* The frames of C behind the last function of Python. */
-static unsigned int put_rest(struct merge *merge, bool *truncated)
+/*
+ * Takes over the outermost frames of the stack before, up to a function of Python: one of the @same
+ * outermost, of a call whose frame of C is where it was, as are all frames outward of that.
+ */
+static void take_prefix(struct merge *merge, unsigned int same)
+{
+	const struct gpumon_python_thread *thread = merge->thread;
+	const struct gpumon_stack_view *view = &merge->view;
+	unsigned int at;
+
+	for (at = LAST - same; at < LAST; at++) {
+		const struct gpumon_python_entry *entry = &thread->entries[at];
+
+		if (!entry->is_function || entry->host > view->same ||
+		    entry->host + 2u > view->count)
+			continue;
+		if (entry->host < view->same || is_in(view, view->count - 1 - entry->host,
+						      thread->entries[find_last(thread, at)].frame))
+			break;
+	}
+	if (at == LAST)
+		return;
+	merge->first = at;
+	merge->at = STACK_LAST - thread->entries[at].place;
+	merge->same = thread->entries[at].place;
+	merge->next = view->count - 1 - thread->entries[at].host - 1;
+	merge->found = true;
+}
+
+/* Has the call that ends with an entry functions to be put? */
+static bool has_functions(const struct gpumon_python_thread *thread, unsigned int last)
+{
+	unsigned int at = last;
+
+	do {
+		if (thread->entries[at].is_function && thread->entries[at].id)
+			return true;
+	} while (at-- > LAST - thread->count && !thread->entries[at].is_last);
+	return false;
+}
+
+/*
+ * Is the frame of a call beyond the end of a walk that was cut? Where the last frame ends is then not
+ * known, so it is that of the innermost call that may have it.
+ */
+static bool is_beyond(const struct merge *merge, unsigned int last)
+{
+	const struct gpumon_python_thread *thread = merge->thread;
+	const struct gpumon_stack_view *view = &merge->view;
+	unsigned int at = last;
+
+	if (!view->truncated)
+		return false;
+	if (thread->entries[last].frame >= view->stack[view->count])
+		return true;
+	if (!is_in(view, view->count - 1, thread->entries[last].frame))
+		return false;
+	while (at-- > LAST - thread->count) {
+		if (thread->entries[at].is_last)
+			return is_in(view, view->count - 1, thread->entries[at].frame);
+	}
+	return false;
+}
+
+/* The place of a call's functions, whose outermost entry is @last. */
+static uint16_t put_host(struct merge *merge, unsigned int last)
 {
 	const struct gpumon_stack_view *view = &merge->view;
+	uint64_t address = merge->thread->entries[last].frame;
+	unsigned int at;
 
-	put_frames(merge, view->frames + merge->next, view->count - merge->next);
-	*truncated = view->truncated || merge->cut;
-	return merge->count;
+	if (!has_functions(merge->thread, last))
+		return GPUMON_PYTHON_HOST_NONE;
+	if (is_beyond(merge, last))
+		return GPUMON_PYTHON_HOST_BEYOND;
+	for (at = merge->next; at >= 1; at--) {
+		if (!is_in(view, at, address))
+			continue;
+		put_native(merge, at + 1);
+		merge->next = at - 1;
+		merge->found = true;
+		return (uint16_t)(view->count - 1 - at);
+	}
+	/* Not a chain of this stack, unless the layout is proven. */
+	merge->bad = merge->bad || merge->is_unproven;
+	return GPUMON_PYTHON_HOST_NONE;
 }
 
-/* Whether the thread has functions of Python and all of them found their frame of C. */
-static bool merge_python(struct merge *merge, struct chain *chain, struct group *group,
+static void put_entries(struct merge *merge)
+{
+	struct gpumon_python_thread *thread = merge->thread;
+	uint16_t host = merge->first < LAST ? thread->entries[merge->first].host :
+					      GPUMON_PYTHON_HOST_NONE;
+
+	for (unsigned int at = merge->first; at-- > LAST - thread->count;) {
+		struct gpumon_python_entry *entry = &thread->entries[at];
+
+		if (entry->is_last)
+			host = put_host(merge, at);
+		if (entry->is_function && entry->id && host != GPUMON_PYTHON_HOST_NONE)
+			put_frame(merge, GPUMON_STACK_FRAME_ID | entry->id);
+		entry->host = host;
+		entry->place = (uint16_t)(STACK_LAST - merge->at);
+	}
+}
+
+/* Whether the thread has functions of Python; nothing was wrong with any of them. */
+static bool merge_python(struct merge *merge, struct gpumon_python_chain *chain,
 			 const struct gpumon_python_intern *intern)
 {
-	bool found = false;
+	struct gpumon_python_thread *thread = merge->thread;
+	unsigned int same;
 
-	if (!begin_chain(chain))
+	if (!gpumon_python_chain_begin(chain))
 		return false;
 	if (GPUMON_STACK_UNLIKELY(!gpumon_python_confirmed()) && gpumon_python_can_confirm() &&
 	    !confirm_chain(*chain)) {
 		chain->reader.bad = true;
 		return false;
 	}
-	while (merge->count < merge->room && next_group(chain, group, intern)) {
-		unsigned int host = find_host(merge, group->host);
-
-		if (!group->count)
-			continue;
-		if (host < merge->view.count) {
-			put_frames(merge, merge->view.frames + merge->next, host - merge->next);
-			put_frames(merge, group->ids, group->count);
-			merge->next = host + 1;
-			found = true;
-		} else if (merge->view.truncated &&
-			   group->host >= merge->view.stack[merge->view.count]) {
-			/* Beyond the end of the walk. */
-			put_frames(merge, merge->view.frames + merge->next,
-				   merge->view.count - merge->next);
-			merge->next = merge->view.count;
-			put_frames(merge, group->ids, group->count);
-		} else if (chain->unproven) {
-			/* Not a chain of this stack, unless the layout is proven. */
-			chain->reader.bad = true;
-		}
-	}
-	return found && !chain->reader.bad;
+	same = gpumon_python_chain_walk(chain, thread, intern);
+	if (chain->reader.bad)
+		return false;
+	if (thread->frame_count && !merge->view.truncated)
+		take_prefix(merge, same);
+	put_entries(merge);
+	if (merge->bad)
+		chain->reader.bad = true;
+	return merge->found && !chain->reader.bad;
 }
 
-__attribute__((noinline)) unsigned int
-gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
-		    const struct gpumon_python_intern *intern)
+/* Without functions of Python: the walker's own frames, but for ours. */
+static bool give_native(struct gpumon_stack_view *view, struct gpumon_python_thread *thread,
+			bool goes_on)
+{
+	if (!goes_on || !thread->is_native)
+		view->same = 0;
+	if (thread) {
+		thread->is_native = true;
+		thread->frame_count = 0;
+	}
+	view->frames++;
+	view->count--;
+	if (view->same > view->count)
+		view->same = view->count;
+	return view->count;
+}
+
+/* All that was put together, as far as there is room. */
+static bool give_merged(struct gpumon_stack_view *view, struct merge *merge, unsigned int room,
+			bool goes_on)
+{
+	struct gpumon_python_thread *thread = merge->thread;
+	unsigned int before = goes_on ? thread->frame_count : 0;
+
+	put_native(merge, 1);
+	view->frames = thread->frames + merge->at;
+	view->count = STACK_LAST - merge->at;
+	view->same = merge->same < before ? merge->same : before;
+	view->truncated = merge->view.truncated;
+	thread->frame_count = view->truncated ? 0 : view->count;
+	thread->is_native = false;
+	if (view->count > room) {
+		view->count = room;
+		view->same = 0;
+		view->truncated = true;
+		thread->frame_count = 0;
+	}
+	return view->count;
+}
+
+__attribute__((noinline)) bool gpumon_python_stack(struct gpumon_stack_view *view,
+						   unsigned int room,
+						   const struct gpumon_python_intern *intern)
 {
 	int state = atomic_load_explicit(&gpumon_python.state, memory_order_acquire);
-	struct merge merge = { .frames = frames, .room = room, .next = 1 };
-	struct chain chain = { .unproven = state == GPUMON_PYTHON_UNPROVEN };
-	struct group group;
+	struct merge merge = { .at = STACK_LAST,
+			       .first = LAST,
+			       .is_same = true,
+			       .is_unproven = state == GPUMON_PYTHON_UNPROVEN };
+	struct gpumon_python_thread *thread;
+	struct gpumon_python_chain chain;
+	bool goes_on;
 	bool fits;
 
-	*truncated = true;
 	/* The first frame is this function. */
-	if (!room || !gpumon_stack_walk_view(&merge.view, room + 1))
-		return 0;
-	if (state == GPUMON_PYTHON_ABSENT || state == GPUMON_PYTHON_REFUSED)
-		return put_rest(&merge, truncated);
-	chain.reader.checked = !gpumon_python_end_waits() || chain.unproven;
+	if (!room || !gpumon_stack_walk_view(view, room + 1))
+		return false;
+	thread = gpumon_python_thread();
+	/* Has nobody walked in between? What is the same is so since the last walk. */
+	goes_on = thread && thread->walk + 1 == view->walk;
+	if (thread)
+		thread->walk = view->walk;
+	if (!thread || state == GPUMON_PYTHON_ABSENT || state == GPUMON_PYTHON_REFUSED)
+		return give_native(view, thread, goes_on);
+	chain.reader = (struct gpumon_python_reader){
+		.thread = gpumon_stack_thread(),
+		.checked = !gpumon_python_end_waits() || merge.is_unproven,
+	};
+	chain.cframe = 0;
+	chain.frame = 0;
+	chain.looked = 0;
 	if (!gpumon_python_enter())
-		return put_rest(&merge, truncated);
-	chain.reader.thread = gpumon_stack_thread();
-	fits = merge_python(&merge, &chain, &group, intern);
+		return give_native(view, thread, goes_on);
+	merge.thread = thread;
+	merge.view = *view;
+	merge.next = view->count - 1;
+	if (!goes_on)
+		thread->frame_count = 0;
+	fits = merge_python(&merge, &chain, intern);
 	gpumon_python_leave();
-	if (fits) {
-		if (chain.unproven)
-			gpumon_python_fitted();
-	} else if (chain.reader.bad) {
+	if (fits && merge.is_unproven)
+		gpumon_python_fitted();
+	if (chain.reader.bad) {
 		gpumon_python_failed();
-		merge.count = 0;
-		merge.next = 1;
-		merge.cut = false;
+		thread->epoch = 0;
 	}
-	return put_rest(&merge, truncated);
+	if (chain.reader.bad || merge.at == STACK_LAST)
+		return give_native(view, thread, goes_on);
+	return give_merged(view, &merge, room, goes_on);
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stack/walk.h"
+
 /**
  * struct gpumon_python_frame - a function of Python that has called
  * @function: its qualified name ("Class.method"; the bare one before Python 3.11), UTF-8, with
@@ -66,17 +68,17 @@ bool gpumon_python_init(void);
 const char *gpumon_python_problem(void);
 
 /**
- * gpumon_python_stack - as gpumon_stack_walk(), with functions of Python
- * @frames: filled; functions of Python are GPUMON_STACK_FRAME_ID with an id of @intern, in the
- *          place of the frame of the interpreter's loop that runs them
- * @room: of @frames
- * @truncated: as gpumon_stack_walk(); functions of Python beyond the last frame that could be
- *             found are there nevertheless
+ * gpumon_python_stack - as gpumon_stack_walk_view(), with functions of Python
+ * @view: filled in, without @stack; functions of Python are GPUMON_STACK_FRAME_ID with an id of
+ *        @intern, in the place of the frame of the interpreter's loop that runs them; those beyond
+ *        the last frame that could be found are there nevertheless; @same is since the thread's
+ *        call before
+ * @room: frames at most
  * @intern: gives ids
  *
- * Return: how many of @frames are filled.
+ * Return: false where nothing was found.
  */
-unsigned int gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
-				 const struct gpumon_python_intern *intern);
+bool gpumon_python_stack(struct gpumon_stack_view *view, unsigned int room,
+			 const struct gpumon_python_intern *intern);
 
 #endif /* GPUMON_PYTHON_STACK_H */

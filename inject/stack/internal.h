@@ -42,8 +42,25 @@ struct gpumon_stack_registers {
 	uint64_t rip; /* return address into the caller */
 };
 
-/* What is kept of each frame besides its address, for the next walk (walk.c). */
-#define GPUMON_STACK_SLOTS (GPUMON_STACK_WALK_MAX + 1)
+/* Frames of a walk, and two more places (walk.c). */
+#define GPUMON_STACK_SLOTS (GPUMON_STACK_WALK_MAX + 2)
+
+/* In @saved: the step to the next frame loaded more than what is compared. */
+#define GPUMON_STACK_UNKEPT 1
+
+/**
+ * struct gpumon_stack_frames - frames of a walk, the innermost first
+ * @frames: what the rule of a frame is looked up with: the address behind the one that is in it
+ * @stack: rsp of a frame, when the one that it called is gone: 8 behind where its @frames was loaded
+ * @base: its rbp
+ * @saved: where the rbp of its caller was loaded, 0 where it is the same, or GPUMON_STACK_UNKEPT
+ */
+struct gpumon_stack_frames {
+	uint64_t frames[GPUMON_STACK_SLOTS];
+	uint64_t stack[GPUMON_STACK_SLOTS];
+	uint64_t base[GPUMON_STACK_SLOTS];
+	uint64_t saved[GPUMON_STACK_SLOTS];
+};
 
 /* Return addresses that a thread knows the rule of, of the usual kinds. */
 #define GPUMON_STACK_KNOWN	1024
@@ -52,13 +69,17 @@ struct gpumon_stack_registers {
 /**
  * struct gpumon_stack_known - one of them
  * @frame: address, 0 of the first one, which stands for none
- * @rule: of it
+ * @offset: of the CFA, in bytes
+ * @base_offset: of the caller's rbp from the CFA, in bytes; 0 where it is as it is
  * @caller: index of the one that its frame returned to last: likely the next to be looked for
+ * @by_base: @offset is that from rbp, and not from rsp
  */
 struct gpumon_stack_known {
 	uint64_t frame;
-	uint64_t rule;
-	uint64_t caller;
+	int32_t offset;
+	int32_t base_offset;
+	uint16_t caller;
+	bool by_base;
 };
 
 /**
@@ -70,20 +91,21 @@ struct gpumon_stack_known {
  * @switches: of stacks in this walk
  * @busy: a walk is going on; one in a signal handler must not touch this
  * @own: the last walk saw nothing but the thread's own stack
- * @count: frames of the last walk
+ * @has_end: it went to a frame that the rules say is the outermost
+ * @count: of its frames, which are the last ones in @kept; behind them is where the last one ends
  * @same: of gpumon_stack_view
  * @refused: addresses that were none, or had no rule, of all walks
  * @truncated: so
  * @salt: of the rules that the last walk used
  * @registers: at the begin of the walk
- * @frames: what the rule of a frame is looked up with: the address behind the one that is in it
- * @stack: rsp of a frame, when the one that it called is gone
- * @base: its rbp
- * @link: where its return address was loaded; 0 where the step needed more than that and @saved
- * @saved: where the rbp of its caller was loaded, 0 where it is the same
+ * @kept: the last walk
+ * @fresh: this one, as long as it goes on
  * @known: return addresses, in the order in which they were seen; the last one is never filled
  * @known_count: of these, the first one included
  * @known_at: index by hash of the address, 0 for none
+ * @walk: number of the last walk
+ * @above: memory of what uses the walker, unmapped with this
+ * @above_size: its bytes
  */
 struct gpumon_stack_thread {
 	uint64_t low;
@@ -92,6 +114,7 @@ struct gpumon_stack_thread {
 	uint64_t readable_high;
 	atomic_bool busy;
 	bool own;
+	bool has_end;
 	bool truncated;
 	unsigned int switches;
 	unsigned int count;
@@ -99,13 +122,13 @@ struct gpumon_stack_thread {
 	unsigned int refused;
 	uint64_t salt;
 	struct gpumon_stack_registers registers;
-	uint64_t frames[GPUMON_STACK_SLOTS];
-	uint64_t stack[GPUMON_STACK_SLOTS];
-	uint64_t base[GPUMON_STACK_SLOTS];
-	uint64_t link[GPUMON_STACK_SLOTS];
-	uint64_t saved[GPUMON_STACK_SLOTS];
-	struct gpumon_stack_known known[GPUMON_STACK_KNOWN + 1];
 	unsigned int known_count;
+	uint64_t walk;
+	void *above;
+	size_t above_size;
+	struct gpumon_stack_frames kept;
+	struct gpumon_stack_frames fresh;
+	struct gpumon_stack_known known[GPUMON_STACK_KNOWN + 1];
 	uint16_t known_at[1u << GPUMON_STACK_KNOWN_BITS];
 };
 
@@ -346,7 +369,7 @@ struct gpumon_stack_state {
 
 /**
  * gpumon_stack_step - from a frame to that of its caller, with all loads checked
- * @thread: caller, whose frames up to this one are filled in
+ * @thread: caller, whose @fresh frames up to this one are filled in
  * @index: of the frame
  * @rule: of it
  * @salt: that it is of

@@ -90,9 +90,9 @@ static void begin_context(struct gpumon_cfi_context *context, struct gpumon_stac
 	context->thread = thread;
 	context->index = index;
 	context->salt = salt;
-	context->registers[GPUMON_DWARF_RSP] = thread->stack[index];
-	context->registers[GPUMON_DWARF_RBP] = thread->base[index];
-	context->registers[GPUMON_DWARF_RIP] = thread->frames[index];
+	context->registers[GPUMON_DWARF_RSP] = thread->fresh.stack[index];
+	context->registers[GPUMON_DWARF_RBP] = thread->fresh.base[index];
+	context->registers[GPUMON_DWARF_RIP] = thread->fresh.frames[index];
 	context->known = 1u << GPUMON_DWARF_RSP | 1u << GPUMON_DWARF_RBP | 1u << GPUMON_DWARF_RIP;
 }
 
@@ -128,13 +128,13 @@ bool gpumon_stack_register(struct gpumon_cfi_context *context, uint64_t number, 
 	 * function saved it that did, of those that the walk has come through.
 	 */
 	for (unsigned int i = context->index; i-- > 0;) {
-		if (!gpumon_rule_row(context->thread->frames[i], context->salt, &row))
+		if (!gpumon_rule_row(context->thread->fresh.frames[i], context->salt, &row))
 			return false;
 		if (row.registers[number].how == GPUMON_CFI_SAME)
 			continue;
 		begin_context(&inner, context->thread, i, context->salt);
 		/* The frame's CFA is where its caller's stack begins, but in a signal frame. */
-		cfa = context->thread->stack[i + 1];
+		cfa = context->thread->fresh.stack[i + 1];
 		if (row.registers[number].how == GPUMON_CFI_REGISTER ||
 		    !recover_register(&inner, &row.registers[number], number, cfa, value))
 			return false;

@@ -21,8 +21,12 @@ static bool key_made;
 
 static void thread_gone(void *data)
 {
+	struct gpumon_stack_thread *thread = data;
+
 	mine = NULL;
-	munmap(data, sizeof(struct gpumon_stack_thread));
+	if (thread->above)
+		munmap(thread->above, thread->above_size);
+	munmap(thread, sizeof(*thread));
 }
 
 bool gpumon_stack_thread_init(void)

@@ -13,7 +13,8 @@
  * kept. When the next one reaches a frame that is the same (address, rsp, rbp),
  * whatever follows is decided by the few words of the stack that were loaded
  * then: if these have not changed, neither has the rest of the walk. Comparing
- * them needs no rules, and no load has to wait for the one before it.
+ * them needs no rules, and no load has to wait for the one before it. Kept frames are at the end of
+ * their arrays, so that the outermost ones stay where they are, however many are inward of them.
  *
  * The thread's own stack is mapped from rsp to its end, so words in it are loaded
  * directly. Any other stack may be unmapped at any time: the kernel is asked, page
@@ -23,111 +24,44 @@
 
 #include "rule.h"
 
-/* Room that is made when a walk is longer than the one before. */
-#define GAP 16
+/* Where kept frames end; there is a frame that is none, and behind it one that no walk comes to. */
+#define END GPUMON_STACK_WALK_MAX
 
 /* How often an address that was invalid or had no rule is looked at again. */
 #define AGAIN 256
 
 #define NO_SANITIZER __attribute__((no_sanitize("address", "thread", "undefined")))
 
-/**
- * struct kept - what is left of the thread's walk before this one
- * @next: first frame of it that this walk has not passed
- * @count: end of them
- * @matching: the walk is on it
- * @first: frame of this walk since which it is
- */
-struct kept {
-	unsigned int next;
-	unsigned int count;
-	bool matching;
-	unsigned int first;
-};
-
 static inline NO_SANITIZER uint64_t load_word(uint64_t address)
 {
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
-static void move_frames(struct gpumon_stack_thread *thread, unsigned int to, unsigned int from,
-			unsigned int count)
+static inline void copy_frames(struct gpumon_stack_frames *to, unsigned int to_at,
+			       const struct gpumon_stack_frames *from, unsigned int at,
+			       unsigned int count)
 {
 	size_t size = count * sizeof(uint64_t);
 
-	memmove(thread->frames + to, thread->frames + from, size);
-	memmove(thread->stack + to, thread->stack + from, size);
-	memmove(thread->base + to, thread->base + from, size);
-	memmove(thread->link + to, thread->link + from, size);
-	memmove(thread->saved + to, thread->saved + from, size);
+	memcpy(to->frames + to_at, from->frames + at, size);
+	memcpy(to->stack + to_at, from->stack + at, size);
+	memcpy(to->base + to_at, from->base + at, size);
+	memcpy(to->saved + to_at, from->saved + at, size);
 }
 
-/* Frame @count of the walk is about to be written: moves kept frames out of the way. */
-static inline void make_room(struct gpumon_stack_thread *thread, struct kept *kept,
-			     unsigned int count)
+/* From a kept frame that is still right, the outermost up to which all are. */
+static inline NO_SANITIZER unsigned int pass_kept(const struct gpumon_stack_frames *kept,
+						  unsigned int at)
 {
-	unsigned int left;
+	for (size_t next = at + 1; next < END; next++) {
+		uint64_t saved = kept->saved[next - 1];
 
-	if (GPUMON_STACK_LIKELY(kept->next > count || kept->next >= kept->count))
-		return;
-	left = kept->count - kept->next;
-	if (left > GPUMON_STACK_WALK_MAX - (count + GAP))
-		left = count + GAP < GPUMON_STACK_WALK_MAX ? GPUMON_STACK_WALK_MAX - (count + GAP) :
-							     0;
-	move_frames(thread, count + GAP, kept->next, left);
-	kept->next = count + GAP;
-	kept->count = kept->next + left;
-}
-
-/*
- * If the walk's frame @count is one of those that are kept, takes over all that are still right.
- * Returns how many more frames than before are known; the state is then that of the last one,
- * which is kept->next.
- */
-static inline NO_SANITIZER unsigned int take_kept(struct gpumon_stack_thread *thread,
-						  struct kept *kept, unsigned int count,
-						  unsigned int room,
-						  struct gpumon_stack_state *state)
-{
-	unsigned int at = kept->next;
-	unsigned int end = kept->count;
-	unsigned int begin;
-
-	while (at < end && thread->stack[at] < state->stack)
-		at++;
-	kept->next = at;
-	if (at >= end || thread->stack[at] != state->stack || thread->frames[at] != state->frame ||
-	    thread->base[at] != state->base) {
-		/* What begins where this frame does is passed with it. */
-		kept->next = at + (at < end && thread->stack[at] == state->stack);
-		kept->matching = false;
-		return 0;
+		if (load_word(kept->stack[next] - 8) != kept->frames[next])
+			return (unsigned int)next - 1;
+		if (saved && (saved == GPUMON_STACK_UNKEPT || load_word(saved) != kept->base[next]))
+			return (unsigned int)next - 1;
 	}
-	if (!kept->matching) {
-		kept->matching = true;
-		kept->first = count;
-	}
-	begin = at;
-	if (end - begin > room - count)
-		end = begin + room - count;
-	for (; at + 1 < end; at++) {
-		uint64_t link = thread->link[at];
-		uint64_t saved = thread->saved[at];
-
-		if (!link || load_word(link) != thread->frames[at + 1] ||
-		    (saved && load_word(saved) != thread->base[at + 1]))
-			break;
-	}
-	if (begin != count)
-		move_frames(thread, count, begin, at - begin + 1);
-	kept->next = at;
-	if (at == begin)
-		return 0;
-	state->interrupted = false;
-	state->frame = thread->frames[count + at - begin];
-	state->stack = thread->stack[count + at - begin];
-	state->base = thread->base[count + at - begin];
-	return at - begin;
+	return END - 1;
 }
 
 /* A step on the thread's own stack. False: by gpumon_stack_step(), which can do all of them. */
@@ -163,8 +97,7 @@ static inline NO_SANITIZER bool step_by_rule(struct gpumon_stack_thread *thread,
 	}
 	state->frame = load_word(cfa - 8);
 	state->stack = cfa;
-	thread->link[index] = kind == GPUMON_RULE_LOAD ? 0 : cfa - 8;
-	thread->saved[index] = saved;
+	thread->fresh.saved[index] = kind == GPUMON_RULE_LOAD ? GPUMON_STACK_UNKEPT : saved;
 	return true;
 }
 
@@ -181,86 +114,163 @@ static void forget_known(struct gpumon_stack_thread *thread)
 	thread->known_count = 1;
 }
 
-/* The index of an address in @known; 0 where it has no rule, or one of a kind that is not usual. */
-static uint64_t find_known(struct gpumon_stack_thread *thread, uint64_t frame, uint64_t salt)
+/* By rsp or rbp, with the caller's rbp within the frame, if it is there. */
+static bool is_usual(uint64_t rule)
 {
-	uint16_t *at = &thread->known_at[frame * 0x9e3779b97f4a7c15ull >>
-					 (64 - GPUMON_STACK_KNOWN_BITS)];
+	uint64_t kind = rule & GPUMON_RULE_KIND;
+	int64_t offset = gpumon_rule_offset(rule);
+	int64_t base = gpumon_rule_base_offset(rule);
+
+	if ((kind != GPUMON_RULE_RSP && kind != GPUMON_RULE_RBP) || offset < 8 ||
+	    rule & GPUMON_RULE_BASE_RBP)
+		return false;
+	return !(rule & GPUMON_RULE_BASE_CFA) || (base < 0 && base >= -offset);
+}
+
+/* The index of an address in @known; 0 where it has no rule, or one of a kind that is not usual. */
+static uint16_t find_known(struct gpumon_stack_thread *thread, uint64_t frame, uint64_t salt)
+{
+	uint16_t *at =
+		&thread->known_at[frame * 0x9e3779b97f4a7c15ull >> (64 - GPUMON_STACK_KNOWN_BITS)];
 	uint64_t rule;
 
 	if (GPUMON_STACK_LIKELY(thread->known[*at].frame == frame))
 		return *at;
 	rule = gpumon_rule_find(frame, salt);
-	if ((rule & GPUMON_RULE_KIND) - 1 > 1)
+	if (!is_usual(rule))
 		return 0;
 	if (thread->known_count == GPUMON_STACK_KNOWN)
 		forget_known(thread);
 	*at = (uint16_t)thread->known_count++;
-	/* Another one may be first seen in this walk, too. */
-	thread->known[*at] = (struct gpumon_stack_known){ frame, rule, *at + 1u };
+	thread->known[*at] = (struct gpumon_stack_known){
+		.frame = frame,
+		.offset = (int32_t)gpumon_rule_offset(rule),
+		.base_offset =
+			rule & GPUMON_RULE_BASE_CFA ? (int32_t)gpumon_rule_base_offset(rule) : 0,
+		/* Another one may be first seen in this walk, too. */
+		.caller = (uint16_t)(*at + 1u),
+		.by_base = (rule & GPUMON_RULE_KIND) == GPUMON_RULE_RBP,
+	};
 	return *at;
+}
+
+/**
+ * struct walk - where one is
+ * @state: of the frame that comes next
+ * @count: of frames in @fresh
+ * @room: for frames
+ * @kept: first kept frame that is not passed
+ * @same: how many of the kept frames, the outermost ones, are the rest of the walk; 0: it goes on
+ * @salt: of rules
+ * @limit: up to which loads are safe; as rsp: none is
+ */
+struct walk {
+	struct gpumon_stack_state state;
+	unsigned int count;
+	unsigned int room;
+	unsigned int kept;
+	unsigned int same;
+	uint64_t salt;
+	uint64_t limit;
+};
+
+/*
+ * The walk is at a kept frame: takes over all that are still right. They are the rest of the walk if
+ * the last of them was the outermost one of a stack; else the last one is where it goes on.
+ */
+static inline void take_kept(struct gpumon_stack_thread *thread, struct walk *walk)
+{
+	const struct gpumon_stack_frames *kept = &thread->kept;
+	unsigned int begin = walk->kept;
+	unsigned int at = pass_kept(kept, begin);
+
+	walk->kept = at + 1;
+	if (at == END - 1 && thread->has_end && END - begin <= walk->room - walk->count) {
+		walk->same = END - begin;
+		return;
+	}
+	if (at - begin > walk->room - 1 - walk->count)
+		at = begin + (walk->room - 1 - walk->count);
+	copy_frames(&thread->fresh, walk->count, kept, begin, at - begin);
+	walk->count += at - begin;
+	walk->state = (struct gpumon_stack_state){ kept->frames[at], kept->stack[at],
+						   kept->base[at], false };
 }
 
 /*
  * Frames by rules of the usual kind, as many as there are in a row: nearly all of a walk's, so
- * this has nothing else in it. Ends in front of any other, of frame @end, and of one whose stack
- * begins where @near does or behind it. Returns the count of frames then.
+ * this has nothing else in it. Ends in front of any other, of the last one that there is room for,
+ * and at one that is kept, with true.
  */
-static inline NO_SANITIZER unsigned int walk_by_rules(struct gpumon_stack_thread *thread,
-						      unsigned int count, unsigned int end,
-						      uint64_t near, uint64_t salt, uint64_t limit,
-						      struct gpumon_stack_state *state)
+static inline NO_SANITIZER bool walk_by_rules(struct gpumon_stack_thread *thread, struct walk *walk)
 {
-	uint64_t frame = state->frame;
-	uint64_t stack = state->stack;
-	uint64_t base = state->base;
+	const struct gpumon_stack_frames *kept = &thread->kept;
+	struct gpumon_stack_frames *fresh = &thread->fresh;
+	uint64_t frame = walk->state.frame;
+	uint64_t stack = walk->state.stack;
+	uint64_t base = walk->state.base;
+	uint64_t limit = walk->limit;
+	unsigned int count = walk->count;
+	unsigned int last = walk->room - 1;
+	unsigned int next_kept = walk->kept;
 	struct gpumon_stack_known *known = thread->known;
+	bool is_kept = false;
 
-	while (count < end && stack < near) {
+	for (;;) {
 		struct gpumon_stack_known *callee = known;
-		uint64_t span = limit - 8 - stack;
 		uint64_t next_base = base;
 		uint64_t saved = 0;
-		uint64_t next, rule, cfa;
+		uint64_t next, cfa;
 
+		while (kept->stack[next_kept] < stack)
+			next_kept++;
+		if (kept->stack[next_kept] == stack && kept->frames[next_kept] == frame &&
+		    kept->base[next_kept] == base) {
+			is_kept = true;
+			break;
+		}
+		if (count >= last)
+			break;
 		known = &thread->known[callee->caller];
 		if (GPUMON_STACK_UNLIKELY(known->frame != frame)) {
-			uint64_t index = find_known(thread, frame, salt);
+			uint16_t index = find_known(thread, frame, walk->salt);
 
 			if (!index)
 				break;
 			callee->caller = index;
 			known = &thread->known[index];
 		}
-		rule = known->rule;
-		cfa = ((rule & GPUMON_RULE_KIND) == GPUMON_RULE_RSP ? stack : base) +
-		      (uint64_t)gpumon_rule_offset(rule);
-		/* The return address is between rsp and the end of the stack. */
-		if (cfa - 8 - stack > span || cfa & 7)
-			break;
-		if (rule & GPUMON_RULE_BASE) {
-			saved = (rule & GPUMON_RULE_BASE_CFA ? cfa : base) +
-				(uint64_t)gpumon_rule_base_offset(rule);
-			if (saved - stack > span || saved & 7)
+		/* What is loaded is between rsp and the end of the stack. */
+		cfa = stack + (uint64_t)known->offset;
+		if (known->by_base) {
+			cfa = base + (uint64_t)known->offset;
+			if (cfa & 7 || cfa < stack + 8 || cfa > limit ||
+			    cfa - stack < (uint64_t) - (int64_t)known->base_offset)
 				break;
+		} else if (cfa > limit) {
+			break;
+		}
+		if (known->base_offset) {
+			saved = cfa + (uint64_t)(int64_t)known->base_offset;
 			next_base = load_word(saved);
 		}
 		next = load_word(cfa - 8);
 		if (!next)
 			break;
-		thread->frames[count] = frame;
-		thread->stack[count] = stack;
-		thread->base[count] = base;
-		thread->link[count] = cfa - 8;
-		thread->saved[count] = saved;
+		fresh->frames[count] = frame;
+		fresh->stack[count] = stack;
+		fresh->base[count] = base;
+		fresh->saved[count] = saved;
 		count++;
 		frame = next;
 		stack = cfa;
 		base = next_base;
 	}
-	if (stack != state->stack)
-		*state = (struct gpumon_stack_state){ frame, stack, base, false };
-	return count;
+	if (stack != walk->state.stack)
+		walk->state = (struct gpumon_stack_state){ frame, stack, base, false };
+	walk->count = count;
+	walk->kept = next_kept;
+	return is_kept;
 }
 
 static uint64_t look_again(struct gpumon_stack_thread *thread, uint64_t salt, uint64_t rule,
@@ -271,94 +281,126 @@ static uint64_t look_again(struct gpumon_stack_thread *thread, uint64_t salt, ui
 	return gpumon_rule_make(state->frame, salt, state->interrupted);
 }
 
-static NO_SANITIZER void walk_stack(struct gpumon_stack_thread *thread, unsigned int room)
-{
-	struct gpumon_stack_state state = { thread->registers.rip, thread->registers.rsp,
-					    thread->registers.rbp, false };
-	uint64_t salt = gpumon_stack_salt();
-	uint64_t limit = limit_at(thread, state.stack);
-	bool own = limit != state.stack;
-	struct kept kept = { 0 };
-	unsigned int count = 0;
-	bool truncated = true;
+/* How a step ended. */
+enum outcome {
+	GOES_ON,
+	CUT,	   /* the stack goes on, the walk does not */
+	WHOLE,	   /* there is no other frame */
+	OUTERMOST, /* as the rule of this one's address says */
+};
 
-	if (thread->own && own && thread->salt == salt)
-		kept.count = thread->count;
-	if (thread->salt != salt || !thread->known_count)
+/* Any frame, by any rule. */
+static NO_SANITIZER enum outcome walk_step(struct gpumon_stack_thread *thread, struct walk *walk)
+{
+	struct gpumon_stack_frames *fresh = &thread->fresh;
+	struct gpumon_stack_state *state = &walk->state;
+	uint64_t rule = gpumon_rule_find(state->frame, walk->salt);
+	uint64_t kind;
+
+	if (GPUMON_STACK_UNLIKELY(!rule))
+		rule = gpumon_rule_make(state->frame, walk->salt, state->interrupted);
+	kind = rule & GPUMON_RULE_KIND;
+	if (GPUMON_STACK_UNLIKELY(kind >= GPUMON_RULE_STOP)) {
+		rule = look_again(thread, walk->salt, rule, state);
+		kind = rule & GPUMON_RULE_KIND;
+	}
+	if (kind == GPUMON_RULE_BAD && walk->count)
+		return CUT;
+
+	fresh->frames[walk->count] = state->frame;
+	fresh->stack[walk->count] = state->stack;
+	fresh->base[walk->count] = state->base;
+	fresh->saved[walk->count] = GPUMON_STACK_UNKEPT;
+	walk->count++;
+	if (kind == GPUMON_RULE_END)
+		return OUTERMOST;
+	if (kind > GPUMON_RULE_END)
+		return kind == GPUMON_RULE_STOP && rule & GPUMON_RULE_GUESS && !state->base ?
+			       WHOLE :
+			       CUT;
+	if (walk->count == walk->room)
+		return CUT;
+	if (GPUMON_STACK_LIKELY(walk->limit != state->stack) &&
+	    GPUMON_STACK_LIKELY(step_by_rule(thread, walk->count - 1, rule, walk->limit, state))) {
+		state->interrupted = false;
+	} else {
+		if (!gpumon_stack_step(thread, walk->count - 1, rule, walk->salt, state))
+			return CUT;
+		if (state->frame)
+			walk->limit = limit_at(thread, state->stack);
+	}
+	return state->frame ? GOES_ON : WHOLE;
+}
+
+/* How many of the outermost fresh frames, all there are, are what is kept. */
+static unsigned int count_same(const struct gpumon_stack_thread *thread, unsigned int count)
+{
+	const struct gpumon_stack_frames *kept = &thread->kept;
+	const struct gpumon_stack_frames *fresh = &thread->fresh;
+	unsigned int most = count < thread->count ? count : thread->count;
+	unsigned int same = 0;
+
+	while (same < most && fresh->frames[count - 1 - same] == kept->frames[END - 1 - same] &&
+	       fresh->stack[count - 1 - same] == kept->stack[END - 1 - same])
+		same++;
+	return same;
+}
+
+/* The walk is at its end: its frames are kept. */
+static void keep_frames(struct gpumon_stack_thread *thread, const struct walk *walk, bool is_cut)
+{
+	unsigned int count = walk->count;
+	uint64_t end;
+
+	if (walk->same) {
+		thread->same = walk->same;
+	} else {
+		/* Where the last frame ends is known by the rule's step, if there was one. */
+		end = walk->state.stack > thread->fresh.stack[count - 1] ? walk->state.stack :
+									   walk->limit;
+		thread->same = thread->truncated == is_cut && thread->kept.stack[END] == end ?
+				       count_same(thread, count) :
+				       0;
+		thread->kept.stack[END] = end;
+		thread->truncated = is_cut;
+	}
+	copy_frames(&thread->kept, END - walk->same - count, &thread->fresh, 0, count);
+	thread->count = walk->same + count;
+}
+
+static void walk_stack(struct gpumon_stack_thread *thread, unsigned int room)
+{
+	const struct gpumon_stack_registers *registers = &thread->registers;
+	struct walk walk = {
+		.state = { registers->rip, registers->rsp, registers->rbp, false },
+		.room = room,
+		.salt = gpumon_stack_salt(),
+		.limit = limit_at(thread, registers->rsp),
+	};
+	enum outcome outcome = GOES_ON;
+	bool own = walk.limit != walk.state.stack;
+
+	thread->kept.stack[END + 1] = ~0ull;
+	walk.kept = thread->own && own && thread->salt == walk.salt ? END - thread->count : END + 1;
+	if (thread->salt != walk.salt || !thread->known_count)
 		forget_known(thread);
-	thread->salt = salt;
+	thread->salt = walk.salt;
 	thread->switches = 0;
 	thread->readable_low = 0;
 	thread->readable_high = 0;
 
-	for (;;) {
-		uint64_t rule;
-		uint64_t kind;
-
-		if (kept.count)
-			count += take_kept(thread, &kept, count, room, &state);
-		if (limit != state.stack && !kept.matching) {
-			bool more = kept.next < kept.count;
-			unsigned int end = more && kept.next < room ? kept.next : room - 1;
-			unsigned int begin = count;
-
-			count = walk_by_rules(thread, count, end,
-					      more ? thread->stack[kept.next] : ~0ull, salt, limit,
-					      &state);
-			if (count != begin && more)
-				continue;
-		}
-		rule = gpumon_rule_find(state.frame, salt);
-		if (GPUMON_STACK_UNLIKELY(!rule))
-			rule = gpumon_rule_make(state.frame, salt, state.interrupted);
-		kind = rule & GPUMON_RULE_KIND;
-		if (GPUMON_STACK_UNLIKELY(kind >= GPUMON_RULE_STOP)) {
-			rule = look_again(thread, salt, rule, &state);
-			kind = rule & GPUMON_RULE_KIND;
-		}
-		if (kind == GPUMON_RULE_BAD && count)
-			break;
-
-		if (!kept.matching)
-			make_room(thread, &kept, count);
-		else
-			kept.next++;
-		thread->frames[count] = state.frame;
-		thread->stack[count] = state.stack;
-		thread->base[count] = state.base;
-		count++;
-		if (kind >= GPUMON_RULE_END) {
-			truncated = kind != GPUMON_RULE_END &&
-				    !(kind == GPUMON_RULE_STOP && rule & GPUMON_RULE_GUESS &&
-				      !state.base);
-			break;
-		}
-		if (count == room)
-			break;
-		if (GPUMON_STACK_LIKELY(limit != state.stack) &&
-		    GPUMON_STACK_LIKELY(step_by_rule(thread, count - 1, rule, limit, &state))) {
-			state.interrupted = false;
-		} else {
-			thread->link[count - 1] = 0;
-			if (!gpumon_stack_step(thread, count - 1, rule, salt, &state))
+	while (outcome == GOES_ON) {
+		if (walk.limit != walk.state.stack && walk_by_rules(thread, &walk)) {
+			take_kept(thread, &walk);
+			if (walk.same)
 				break;
-			if (state.frame)
-				limit = limit_at(thread, state.stack);
-			own = own && limit != state.stack;
 		}
-		if (!state.frame) {
-			truncated = false;
-			break;
-		}
+		outcome = walk_step(thread, &walk);
+		own = own && walk.limit != walk.state.stack;
 	}
-	/* Where the last frame ends is known by the rule's step, if there was one. */
-	thread->stack[count] = state.stack > thread->stack[count - 1] ? state.stack : limit;
-	thread->same = kept.matching && kept.next == kept.count && thread->truncated == truncated &&
-				       count > kept.first ?
-			       count - kept.first :
-			       0;
-	thread->truncated = truncated;
-	thread->count = count;
+	if (!walk.same)
+		thread->has_end = outcome == OUTERMOST;
+	keep_frames(thread, &walk, outcome == CUT);
 	thread->own = own;
 }
 
@@ -381,6 +423,7 @@ static struct gpumon_stack_thread *begin_walk(unsigned int room,
 	atomic_store_explicit(&thread->busy, true, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->registers = *registers;
+	thread->walk++;
 	walk_stack(thread, room < GPUMON_STACK_WALK_MAX ? room : GPUMON_STACK_WALK_MAX);
 	return thread;
 }
@@ -402,7 +445,7 @@ unsigned int gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *t
 		return 0;
 	count = thread->count;
 	*truncated = thread->truncated;
-	memcpy(frames, thread->frames, count * sizeof(*frames));
+	memcpy(frames, thread->kept.frames + (END - count), count * sizeof(*frames));
 	end_walk(thread);
 	return count;
 }
@@ -414,10 +457,11 @@ bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int ro
 
 	if (!thread)
 		return false;
-	*view = (struct gpumon_stack_view){ .frames = thread->frames,
-					    .stack = thread->stack,
+	*view = (struct gpumon_stack_view){ .frames = thread->kept.frames + (END - thread->count),
+					    .stack = thread->kept.stack + (END - thread->count),
 					    .count = thread->count,
 					    .same = thread->same,
+					    .walk = thread->walk,
 					    .truncated = thread->truncated };
 	end_walk(thread);
 	return true;

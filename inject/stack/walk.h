@@ -50,6 +50,7 @@ unsigned int gpumon_stack_walk(uint64_t *frames, unsigned int room, bool *trunca
  * @count: of @frames; @stack has one more
  * @same: how many of the outermost are the same as in the walk before, return address for
  *        return address and place for place
+ * @walk: number of the walk, of the thread's
  * @truncated: as gpumon_stack_walk() says
  */
 struct gpumon_stack_view {
@@ -57,6 +58,7 @@ struct gpumon_stack_view {
 	const uint64_t *stack;
 	unsigned int count;
 	unsigned int same;
+	uint64_t walk;
 	bool truncated;
 };
 

@@ -86,6 +86,8 @@ void inject_thread_introduce(struct inject_thread *thread, uint32_t generation)
 	atomic_store_explicit(&thread->generation, generation, memory_order_relaxed);
 	gpumon_channel_writer_begin(&thread->writer, &inject_session.map, thread->tid);
 	thread->call.open = 0;
+	/* The last stack may be of another kind: with functions of Python, or without. */
+	thread->hashed = 0;
 	if (thread->ours)
 		return;
 	inject_names_introduce(thread);

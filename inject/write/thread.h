@@ -69,9 +69,6 @@ struct inject_range {
  * @ranges: open ranges of all domains, in the order of their pushes, also outside of captures
  * @range_count: how many of them
  * @ranges_beyond: that were pushed when there was no more room
- * @frames: room for two stacks with functions of Python: the last one, and that before
- * @turn: which of @frames has the last one
- * @frame_count: of the last one
  * @hashes: of the last stack: of its outermost frame, of its outermost two, ...
  * @has_new_stack: its last stack was the first of its kind
  * @libraries: that were loaded at its last stack, as gpumon_stack_libraries() counts
@@ -94,9 +91,6 @@ struct inject_thread {
 	uint32_t range_count;
 	uint32_t ranges_beyond;
 	struct inject_range ranges[INJECT_RANGES];
-	uint64_t frames[2][GPUMON_STACK_DEPTH_MAX];
-	unsigned int turn;
-	unsigned int frame_count;
 	uint64_t hashes[GPUMON_STACK_DEPTH_MAX];
 	bool has_new_stack;
 	uint64_t libraries;

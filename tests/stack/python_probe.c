@@ -3,10 +3,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../user/capture/format.h"
+#include "python/chain.h"
 #include "python/layout.h"
 #include "python/stack.h"
 #include "stack/walk.h"
@@ -88,49 +91,113 @@ void probe_new_generation(void)
 	interning.generation++;
 }
 
+/* What was found with what a thread keeps, and what is found without it. */
+struct found {
+	uint64_t frames[GPUMON_STACK_WALK_MAX];
+	unsigned int count;
+	unsigned int same;
+	bool truncated;
+};
+
+/* The thread's last stack, to see what is said to be the same. Threads are few. */
+static __thread struct found *last;
+
+/* Stacks of which what a thread keeps gave something else than a full walk; and frames that were not the same. */
+atomic_uint probe_different;
+atomic_uint probe_not_same;
+/* Stacks that were compared, their frames, and how many of these were the same as before. */
+atomic_uint probe_compared;
+atomic_uint probe_frames;
+atomic_uint probe_same;
+
+static __attribute__((noinline)) void find(struct found *found, unsigned int room)
+{
+	struct gpumon_stack_view view = { .truncated = true };
+	bool has_stack = gpumon_python_stack(&view, room, &interning);
+
+	found->count = has_stack ? view.count : 0;
+	found->same = has_stack ? view.same : 0;
+	found->truncated = view.truncated;
+	memcpy(found->frames, view.frames, found->count * sizeof(found->frames[0]));
+	if (!last)
+		last = calloc(1, sizeof(*last));
+	if (found->same > found->count || found->same > last->count ||
+	    memcmp(found->frames + found->count - found->same,
+		   last->frames + last->count - found->same,
+		   found->same * sizeof(found->frames[0])))
+		probe_not_same++;
+	*last = *found;
+}
+
+/* All but the frame of probe_stack(), the second one, which is at another line. */
+static bool is_alike(const struct found *one, const struct found *other)
+{
+	return one->count == other->count && one->truncated == other->truncated && one->count &&
+	       one->frames[0] == other->frames[0] &&
+	       (one->count < 2 || !memcmp(one->frames + 2, other->frames + 2,
+					  (one->count - 2) * sizeof(one->frames[0])));
+}
+
+static void forget(void)
+{
+	struct gpumon_python_thread *thread = gpumon_python_thread();
+
+	gpumon_stack_thread()->count = 0;
+	thread->epoch = 0;
+	thread->frame_count = 0;
+}
+
 /* One line for each frame: P function, file, line, first line; or C and the symbol. */
 int probe_stack(char *text, size_t size, unsigned int room)
 {
-	uint64_t frames[GPUMON_STACK_WALK_MAX];
-	bool truncated;
-	unsigned int count;
+	struct found found;
+	struct found again;
+	struct found whole;
 	size_t used = 0;
 
 	errno = 4711;
-	count = gpumon_python_stack(frames, room, &truncated, &interning);
+	find(&found, room);
+	probe_frames += found.count;
+	probe_same += found.same;
+	find(&again, room);
+	forget();
+	find(&whole, room);
 	if (errno != 4711)
 		probe_errno_changed = 1;
+	probe_compared++;
+	if (!is_alike(&found, &whole) || !is_alike(&again, &whole))
+		probe_different++;
 
-	for (unsigned int i = 0; i < count && used < size; i++) {
-		uint32_t id = (uint32_t)(frames[i] & ~GPUMON_STACK_FRAME_ID);
+	for (unsigned int i = 0; i < found.count && used < size; i++) {
+		uint32_t id = (uint32_t)(found.frames[i] & ~GPUMON_STACK_FRAME_ID);
 		Dl_info info;
 
-		if (frames[i] & GPUMON_STACK_FRAME_ID)
+		if (found.frames[i] & GPUMON_STACK_FRAME_ID)
 			used += (size_t)snprintf(text + used, size - used, "P\t%s\t%s\t%u\t%u\n",
 						 known[id - 1].function, known[id - 1].file,
 						 known[id - 1].line, known[id - 1].first_line);
 		else
 			used += (size_t)snprintf(text + used, size - used, "C\t%s\n",
-						 dladdr((void *)(frames[i] - 1), &info) &&
+						 dladdr((void *)(found.frames[i] - 1), &info) &&
 								 info.dli_sname ?
 							 info.dli_sname :
 							 "?");
 	}
-	return truncated ? -(int)count : (int)count;
+	return found.truncated ? -(int)found.count : (int)found.count;
 }
 
 /* Without the text, to measure the speed. */
 unsigned int probe_repeat(unsigned int times, int python)
 {
-	uint64_t frames[GPUMON_STACK_WALK_MAX];
-	unsigned int count = 0;
-	bool truncated;
+	struct gpumon_stack_view view = { 0 };
 
-	for (unsigned int i = 0; i < times; i++)
-		count = python ? gpumon_python_stack(frames, GPUMON_STACK_WALK_MAX, &truncated,
-						     &interning) :
-				 gpumon_stack_walk(frames, GPUMON_STACK_WALK_MAX, &truncated);
-	return count;
+	for (unsigned int i = 0; i < times; i++) {
+		if (!python)
+			gpumon_stack_walk_view(&view, GPUMON_STACK_WALK_MAX);
+		else
+			gpumon_python_stack(&view, GPUMON_STACK_WALK_MAX, &interning);
+	}
+	return view.count;
 }
 
 /* Call back in a thread that Python did not create. */

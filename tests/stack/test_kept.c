@@ -82,10 +82,11 @@ static NOINLINE void look(void)
 	/* The result kept for the next walk: this one, or one from another place. */
 	if (draw(2))
 		gpumon_stack_walk_view(&view, room);
-	old_count = view.count;
-	memcpy(old_frames, gpumon_stack_thread()->frames, gpumon_stack_thread()->count * 8);
-	memcpy(old_stack, gpumon_stack_thread()->stack, (gpumon_stack_thread()->count + 1) * 8);
 	old_count = gpumon_stack_thread()->count;
+	memcpy(old_frames, gpumon_stack_thread()->kept.frames + GPUMON_STACK_WALK_MAX - old_count,
+	       old_count * 8);
+	memcpy(old_stack, gpumon_stack_thread()->kept.stack + GPUMON_STACK_WALK_MAX - old_count,
+	       (old_count + 1) * 8);
 }
 
 static void go(unsigned int depth);

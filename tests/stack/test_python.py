@@ -13,6 +13,8 @@ import subprocess
 import sys
 import threading
 
+import torture
+
 library = ctypes.CDLL(sys.argv[1])
 holding = ctypes.PyDLL(sys.argv[1])
 for each in (library, holding):
@@ -246,18 +248,25 @@ def threads():
 
 
 def reused_code():
-    """Code objects that are freed, and others that take their place."""
-    wrong = 0
-    places = set()
-    for number in range(1500):
-        space = {"take": take, "here": here}
-        exec("\n" * (number % 7) + "def f%d():\n    return take(), here()" % (number % 1000), space)
-        function = space["f%d" % (number % 1000)]
-        places.add(id(function.__code__))
-        got, want = function()
-        wrong += python(got[0]) != want
-    say(not wrong and len(places) < 1400, "code that comes where other code was",
-        "%d wrong, %d places" % (wrong, len(places)))
+    """Code objects that are freed, and others that take their place: later, or at once."""
+    for when in "later", "at once":
+        wrong = at_once = 0
+        last = None
+        places = set()
+        for number in range(1500):
+            space = {"take": take, "here": here}
+            exec("\n" * (number % 7) + "def f():\n    return take(), here()", space)
+            place = id(space["f"].__code__)
+            at_once += place == last
+            last = place
+            places.add(place)
+            got, want = space["f"]()
+            wrong += python(got[0]) != want
+            if when == "at once":
+                space.clear()
+        say(not wrong and len(places) < 1400 and (when == "later" or at_once > 1000),
+            "code that comes where other code was, %s" % when,
+            "%d wrong, %d places, %d at once" % (wrong, len(places), at_once))
 
 
 def limits():
@@ -309,7 +318,8 @@ def no_room():
         take()
         counts.append(ctypes.c_uint.in_dll(library, "probe_interned").value - before)
     refuse.value = 0
-    say(counts[0] == counts[1] == counts[2] > 2 and not counts[3],
+    # Each stack is taken three times.
+    say(counts[0] == counts[1] == 3 * counts[2] > 6 and not counts[3],
         "a name that found no room is tried again", counts)
 
 
@@ -399,6 +409,21 @@ time.sleep(0.05)
         say(not any(ends), "threads that launch while the interpreter ends, %s" % when, ends)
 
 
+def tortured():
+    """Each stack against a full walk, and against what the interpreter says."""
+    wrong = []
+
+    def look():
+        got, want = take(), here()
+        if python(got[0]) != want and not got[1]:
+            wrong.append((python(got[0]), want))
+    compared = ctypes.c_uint.in_dll(library, "probe_compared")
+    before = compared.value
+    raised = torture.run(look, range(3), 400)
+    say(not raised and not wrong and compared.value - before > 3000,
+        "a program that changes its stacks in all ways", (compared.value - before, raised, wrong[:1]))
+
+
 def take_raw(lib):
     text = ctypes.create_string_buffer(1 << 18)
     lib.probe_stack(text, len(text), 512)
@@ -425,9 +450,15 @@ def main():
     limits()
     generations()
     no_room()
+    tortured()
     in_child()
     ending()
     say(not library.probe_problem(), "nothing was refused", library.probe_problem())
+    numbers = {name: ctypes.c_uint.in_dll(library, "probe_" + name).value
+               for name in ("compared", "different", "not_same", "frames", "same")}
+    say(numbers["compared"] > 100 and not numbers["different"] and not numbers["not_same"],
+        "what is kept of the stack before is what a full walk finds", numbers)
+    print("# %s" % numbers, flush=True)
     say(not ctypes.c_int.in_dll(library, "probe_errno_changed").value, "errno of the program is left alone")
     print("1..%d" % tests)
     sys.exit(1 if failures else 0)
