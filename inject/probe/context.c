@@ -25,6 +25,7 @@
  * @device: number of its GPU
  * @number: as gpumon-user knows it
  * @memory: of the maps, 0: there is none, and its programs do nothing
+ * @shared: addresses of maps with memory on the CPU, by their place in the table; 0: in @memory
  * @area: shared copy of @memory
  * @stream: of the library
  * @clock: kernel that reads the GPU's clock, or NULL
@@ -35,6 +36,7 @@ struct context {
 	CUdevice device;
 	unsigned int number;
 	CUdeviceptr memory;
+	CUdeviceptr shared[GPUMON_WIRE_PLACES];
 	void *area;
 	CUstream stream;
 	CUfunction clock;
@@ -115,6 +117,31 @@ static void compare_clocks(const struct context *context)
 		inject_probe_say_clock(context->number, offset_ns, error_ns);
 }
 
+/* Memory of the kernel's maps, for the GPU. */
+static void find_shared(struct context *context)
+{
+	for (uint64_t left = inject_probe_settings.shared; left; left &= left - 1) {
+		uint32_t map = (uint32_t)__builtin_ctzll(left);
+		size_t size = 0;
+		void *memory = inject_probe_shared(map, &size);
+		CUresult result = CUDA_ERROR_UNKNOWN;
+
+		if (memory)
+			result = inject_probe_driver.host_register(
+				memory, size,
+				CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+		if (result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+			result = inject_probe_driver.host_address(&context->shared[1 + map], memory,
+								  0);
+		if (result != CUDA_SUCCESS) {
+			context->shared[1 + map] = 0;
+			inject_probe_tell("CUDA does not share a map with the CPU (error %d): what "
+					  "the GPU's programs write into it is missing",
+					  (int)result);
+		}
+	}
+}
+
 /* Memory on the GPU and its copy. Tells the user why there is none. */
 static void make_memory(struct context *context)
 {
@@ -151,6 +178,7 @@ static void make_memory(struct context *context)
 				  name, (int)result);
 		return;
 	}
+	find_shared(context);
 	/* Where machine code is patched, this is within the load of a module. */
 	if (inject_probe_settings.way == GPUMON_WIRE_WAY_PTX)
 		context->clock = inject_probe_clock_load();
@@ -251,7 +279,8 @@ static void fill_table(const struct context *context, const struct module *modul
 	if (find_table(module, &table, &size) != CUDA_SUCCESS || size < wanted)
 		return;
 	for (uint32_t i = 0; i < settings->places_n; i++)
-		addresses[i] = context->memory + settings->places[i];
+		addresses[i] = context->shared[i] ? context->shared[i] :
+						    context->memory + settings->places[i];
 	if (inject_probe_driver.copy_in(table, addresses, wanted, context->stream) == CUDA_SUCCESS)
 		inject_probe_driver.stream_wait(context->stream);
 }

@@ -11,37 +11,39 @@
 typedef struct inject_cuda_library *inject_library_t;
 
 /* X(member, symbol, parameters) */
-#define INJECT_PROBE_DRIVER(X)                                                               \
-	X(context_current, "cuCtxGetCurrent", (CUcontext *))                                 \
-	X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                  \
-	X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *))                                  \
-	X(primary_state, "cuDevicePrimaryCtxGetState", (CUdevice, unsigned int *, int *))    \
-	X(primary_retain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))               \
-	X(primary_release, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                       \
-	X(context_device, "cuCtxGetDevice", (CUdevice *))                                    \
-	X(device_attribute, "cuDeviceGetAttribute", (int *, CUdevice_attribute, CUdevice))   \
-	X(device_name, "cuDeviceGetName", (char *, int, CUdevice))                           \
-	X(memory_info, "cuMemGetInfo_v2", (size_t *, size_t *))                              \
-	X(alloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                   \
-	X(free, "cuMemFree_v2", (CUdeviceptr))                                               \
-	X(set, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))            \
-	X(copy_in, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream))    \
-	X(copy_out, "cuMemcpyDtoHAsync_v2", (void *, CUdeviceptr, size_t, CUstream))         \
-	X(stream_create, "cuStreamCreate", (CUstream *, unsigned int))                       \
-	X(stream_wait, "cuStreamSynchronize", (CUstream))                                    \
-	X(event_create, "cuEventCreate", (CUevent *, unsigned int))                          \
-	X(event_record, "cuEventRecord", (CUevent, CUstream))                                \
-	X(event_query, "cuEventQuery", (CUevent))                                            \
-	X(event_destroy, "cuEventDestroy_v2", (CUevent))                                     \
-	X(capture_mode, "cuThreadExchangeStreamCaptureMode", (CUstreamCaptureMode *))        \
-	X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                       \
-	X(module_unload, "cuModuleUnload", (CUmodule))                                       \
-	X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))    \
-	X(module_global, "cuModuleGetGlobal_v2",                                             \
-	  (CUdeviceptr *, size_t *, CUmodule, const char *))                                 \
-	X(launch, "cuLaunchKernel",                                                          \
-	  (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, \
-	   unsigned int, unsigned int, CUstream, void **, void **))                          \
+#define INJECT_PROBE_DRIVER(X)                                                                 \
+	X(context_current, "cuCtxGetCurrent", (CUcontext *))                                   \
+	X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                    \
+	X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *))                                    \
+	X(primary_state, "cuDevicePrimaryCtxGetState", (CUdevice, unsigned int *, int *))      \
+	X(primary_retain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))                 \
+	X(primary_release, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                         \
+	X(context_device, "cuCtxGetDevice", (CUdevice *))                                      \
+	X(device_attribute, "cuDeviceGetAttribute", (int *, CUdevice_attribute, CUdevice))     \
+	X(device_name, "cuDeviceGetName", (char *, int, CUdevice))                             \
+	X(memory_info, "cuMemGetInfo_v2", (size_t *, size_t *))                                \
+	X(alloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                     \
+	X(free, "cuMemFree_v2", (CUdeviceptr))                                                 \
+	X(host_register, "cuMemHostRegister_v2", (void *, size_t, unsigned int))               \
+	X(host_address, "cuMemHostGetDevicePointer_v2", (CUdeviceptr *, void *, unsigned int)) \
+	X(set, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))              \
+	X(copy_in, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream))      \
+	X(copy_out, "cuMemcpyDtoHAsync_v2", (void *, CUdeviceptr, size_t, CUstream))           \
+	X(stream_create, "cuStreamCreate", (CUstream *, unsigned int))                         \
+	X(stream_wait, "cuStreamSynchronize", (CUstream))                                      \
+	X(event_create, "cuEventCreate", (CUevent *, unsigned int))                            \
+	X(event_record, "cuEventRecord", (CUevent, CUstream))                                  \
+	X(event_query, "cuEventQuery", (CUevent))                                              \
+	X(event_destroy, "cuEventDestroy_v2", (CUevent))                                       \
+	X(capture_mode, "cuThreadExchangeStreamCaptureMode", (CUstreamCaptureMode *))          \
+	X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                         \
+	X(module_unload, "cuModuleUnload", (CUmodule))                                         \
+	X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))      \
+	X(module_global, "cuModuleGetGlobal_v2",                                               \
+	  (CUdeviceptr *, size_t *, CUmodule, const char *))                                   \
+	X(launch, "cuLaunchKernel",                                                            \
+	  (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,   \
+	   unsigned int, unsigned int, CUstream, void **, void **))                            \
 	X(function_attribute, "cuFuncGetAttribute", (int *, CUfunction_attribute, CUfunction))
 
 /* Older drivers lack these. A kernel's handle may be a CUkernel. */

@@ -133,6 +133,33 @@ bool inject_probe_hello(const char *path)
 	return content;
 }
 
+/* Called with the lock of the contexts. A map has no size that could be asked for. */
+void *inject_probe_shared(uint32_t map, size_t *size)
+{
+	static struct {
+		void *memory;
+		size_t size;
+	} maps[GPUMON_WIRE_PLACES];
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_SHARED);
+	struct gpumon_wire_answer answer;
+	int fd = -1;
+
+	if (!maps[map].memory) {
+		request.context = map;
+		if (ask(&request, -1, &answer, sizeof(answer), &fd) &&
+		    answer.type == GPUMON_WIRE_AREA && fd >= 0 && answer.size) {
+			void *memory =
+				mmap(NULL, answer.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+			maps[map].memory = memory == MAP_FAILED ? NULL : memory;
+			maps[map].size = answer.size;
+		}
+		close_descriptor(fd);
+	}
+	*size = maps[map].size;
+	return maps[map].memory;
+}
+
 const void *inject_probe_content(void)
 {
 	return content;

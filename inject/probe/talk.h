@@ -18,6 +18,15 @@ extern struct gpumon_wire_settings inject_probe_settings;
  */
 bool inject_probe_hello(const char *path);
 
+/**
+ * inject_probe_shared - memory of a map that the kernel's programs use, too
+ * @map: number of the map, of the settings' @shared
+ * @size: out: bytes
+ *
+ * Return: the memory, the same each time; NULL: it is not to be had.
+ */
+void *inject_probe_shared(uint32_t map, size_t *size);
+
 /* What the memory of a context begins with: struct gpumon_wire_settings' @content. */
 const void *inject_probe_content(void);
 

@@ -41,6 +41,17 @@ static int take_kernel(struct gpumon_context *context, const char *text, void *v
 	return 0;
 }
 
+static int take_attach(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_probe_cpu_options *options = value;
+
+	if (options->attach_n == GPUMON_PROBE_MAX_ATTACHED)
+		return gpumon_usage(context, "more than %d times --attach",
+				    GPUMON_PROBE_MAX_ATTACHED);
+	options->attach[options->attach_n++] = text;
+	return 0;
+}
+
 static int take_set(struct gpumon_context *context, const char *text, void *value)
 {
 	struct probe_options *options = value;
@@ -315,6 +326,8 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION_CALL("grid", 0, given.run.grid, take_grid),
 		GPUMON_OPTION_CALL("block", 0, given.run.block, take_block),
 		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.run.times, 1, 100000),
+		GPUMON_OPTION_CALL("attach", 0, &given.run.cpu, take_attach),
+		GPUMON_OPTION("no-cpu", 0, GPUMON_OPTION_FLAG, &given.run.no_cpu),
 		GPUMON_OPTION("sass", 0, GPUMON_OPTION_FLAG, &given.run.sass),
 		GPUMON_OPTION_CALL("sample", 0, &given.run.sample, take_sample),
 		GPUMON_OPTION("ptxas", 0, GPUMON_OPTION_TEXT, &given.run.ptxas),
@@ -322,6 +335,7 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION_JSON(context),
 		{ 0 },
 	};
+	struct gpumon_error err;
 	int ret = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
 
 	if (ret != GPUMON_OPTIONS_GO_ON)
@@ -342,6 +356,11 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 	if (given.into && !strcmp(given.output, "-"))
 		return gpumon_usage(context,
 				    "-o needs a file: what became of the kernels is printed");
+	/* The object's programs for the CPU need BPF. A program runs as the caller of sudo. */
+	if (given.into || given.check || given.ptx || argc < 2)
+		gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);
+	else if (gpumon_privileges_become(NULL, GPUMON_PRIVILEGE_BPF, 0, &err))
+		return gpumon_report(context, &err);
 	if (given.into)
 		return put_into(context, argv[0], &given);
 	if (!argc)
@@ -368,6 +387,9 @@ const struct gpumon_command gpumon_command_probe = {
 		"is named with the instruction, the source line and the reason. bpf/gpu/gpumon_gpu.h says how\n"
 		"such programs are written.\n"
 		"\n"
+		"Uprobes, kprobes and tracepoints in the object are attached while PROGRAM runs, for all processes.\n"
+		"Arrays that they and the GPU's programs use are shared.\n"
+		"\n"
 		"Without a PROGRAM, those in gpu/run are run as kernels of their own, in the order of the\n"
 		"object, and the maps are shown.\n"
 		"\n"
@@ -378,6 +400,9 @@ const struct gpumon_command gpumon_command_probe = {
 		"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n"
 		"      --fuel N           backward jumps that one run of a program may take (65536)\n"
 		"      --set MAP[INDEX]=N a value that an array has at first; MAP[*]=N: all of its values\n"
+		"      --attach NAME=FILE:FUNCTION\n"
+		"                         where a uprobe of the object is, if its section does not say it\n"
+		"      --no-cpu           leave out the object's programs for the CPU, which need root\n"
 		"      --grid X[,Y[,Z]]   without a PROGRAM: blocks of the grid (64)\n"
 		"      --block X[,Y[,Z]]  without a PROGRAM: threads of a block (256)\n"
 		"      --times N          without a PROGRAM: how often each runs (1)\n"
@@ -398,6 +423,6 @@ const struct gpumon_command gpumon_command_probe = {
 		"      --check            only verify, without a GPU\n"
 		"      --list             the tools that come with gpumon, a line each\n"
 		"      --json             the same as one JSON document\n",
-	.privileges = GPUMON_PRIVILEGE_FILES,
+	.privileges = GPUMON_PRIVILEGE_FILES | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_PROGRAM,
 	.run = probe_run,
 };

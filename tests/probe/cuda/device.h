@@ -35,11 +35,13 @@ typedef struct mock_function *CUkernel;
  * @next: in the context
  * @at: address
  * @size: bytes
+ * @is_host: of the program, which has registered it
  */
 struct mock_piece {
 	struct mock_piece *next;
 	uint8_t *at;
 	size_t size;
+	bool is_host;
 };
 
 /**

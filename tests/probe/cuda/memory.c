@@ -44,8 +44,28 @@ void mock_piece_remove(struct mock_context *context, const void *at)
 	if (!piece)
 		return;
 	*link = piece->next;
-	free(piece->at);
+	if (!piece->is_host)
+		free(piece->at);
 	free(piece);
+}
+
+CUresult cuMemHostRegister(void *at, size_t size, unsigned int flags)
+{
+	struct mock_piece *piece = calloc(1, sizeof(*piece));
+
+	(void)flags;
+	*piece = (struct mock_piece){
+		.next = mock_current()->pieces, .at = at, .size = size, .is_host = true
+	};
+	mock_current()->pieces = piece;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *address, void *at, unsigned int flags)
+{
+	(void)flags;
+	*address = (uintptr_t)at;
+	return CUDA_SUCCESS;
 }
 
 static const struct mock_piece *piece_of(CUdeviceptr at, size_t size)

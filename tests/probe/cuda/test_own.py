@@ -74,3 +74,37 @@ def test_set_beside_a_program():
             equal(result.status, 0, "status")
             equal(result.rows("runs")[0]["runs"] > 0, True, "programs ran")
             equal(len(set(sums.values())), 1, f"values of {contexts} contexts: {sums}")
+
+
+def test_shared_with_cpu():
+    """an array is the same memory for a uprobe and for the GPU's programs, in each context"""
+    attach = ("--attach", f"launched={kit.objects}/program:launch_in")
+    with Folder() as folder:
+        path = folder.write("image", text("first", form=IDLE))
+        once = ["context", "load", "data", path, "launch", "first", "1x32", "wait"]
+        result = folder.probe(*once, *once[4:], "context", *once[1:], tool="shared", changes=True,
+                              options=("--set", "launches[0]=100", *attach))
+        if result.status == 77:
+            raise kit.Skip(result.errors.strip())
+        equal(result.status, 0, "status")
+        equal([row["launches"] for row in result.rows("launches")], [103, 30], "launches, on both sides")
+        equal({row["index"]: row["seen"] for row in result.rows("seen")}, {1: 101, 2: 102, 3: 103},
+              "what the GPU has seen of the CPU's count")
+
+
+def test_cpu_refusals():
+    """programs for the CPU that cannot run, and why"""
+    image = ["context"]
+    with Folder() as folder:
+        for options, status, message in (
+                ((), 1, "say --attach launched=FILE:FUNCTION"),
+                (("--attach", f"launched={kit.objects}/program:nothing"), 1, "launched is not attached"),
+                (("--attach", "launched=x"), 1, "launched is not attached"),
+                (("--attach", f"other={kit.objects}/program:launch_in"), 1, "--attach launched=FILE:FUNCTION"),
+                (("--no-cpu",), 0, "")):
+            done = folder.finish(folder.start([kit.program, "probe", *options, os.path.join(kit.objects, "shared.bpf.o"),
+                                               "--", *folder.command(image)]))
+            if done[0] == 77:
+                raise kit.Skip(done[2].strip())
+            equal(done[0], status, f"status of {options}: {done[2]}")
+            contains(done[2], message, "message")

@@ -228,7 +228,7 @@ int gpumon_probe_alone(struct gpumon_context *context, const struct gpumon_probe
 			gpumon_error_set(
 				&err, GPUMON_EXIT_USAGE, -EINVAL, GPUMON_ERROR_REFUSED,
 				"no program of it is a kernel of its own (gpu/run): name a program to run after --");
-		else if (!gpumon_probe_plan_make(&check->object, GPUMON_PROBE_SHARDS, 0,
+		else if (!gpumon_probe_plan_make(&check->object, GPUMON_PROBE_SHARDS, 0, 0,
 						 &alone->plan, &err)) {
 			ret = run_alone(context, alone, &err);
 			gpumon_probe_plan_clear(&alone->plan);

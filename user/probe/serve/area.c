@@ -265,6 +265,16 @@ void gpumon_probe_areas_clock(struct gpumon_probe_areas *areas, uint32_t number,
 	clock->offset_ns = low + (int64_t)clock->error_ns;
 }
 
+void gpumon_probe_areas_share(struct gpumon_probe_areas *areas, uint32_t map, const void *memory)
+{
+	for (uint32_t i = 0; i < areas->areas_n; i++) {
+		if (!areas->areas[i].images)
+			continue;
+		areas->areas[i].images[map] = memory;
+		return;
+	}
+}
+
 struct gpumon_probe_device *gpumon_probe_areas_devices(const struct gpumon_probe_areas *areas)
 {
 	struct gpumon_probe_device *devices = calloc(areas->areas_n + 1, sizeof(*devices));

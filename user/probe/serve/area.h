@@ -93,6 +93,11 @@ void gpumon_probe_areas_copied(struct gpumon_probe_areas *areas, uint32_t number
 void gpumon_probe_areas_clock(struct gpumon_probe_areas *areas, uint32_t number, int64_t offset_ns,
 			      uint64_t error_ns);
 
+/*
+ * A map has its memory elsewhere, for all contexts together: it is shown with the first one.
+ */
+void gpumon_probe_areas_share(struct gpumon_probe_areas *areas, uint32_t map, const void *memory);
+
 /* What there is, as gpumon_probe_result's @devices, to be freed; NULL without memory. */
 struct gpumon_probe_device *gpumon_probe_areas_devices(const struct gpumon_probe_areas *areas);
 

@@ -42,7 +42,7 @@ static bool prints(const struct gpumon_probe_object *object)
 }
 
 int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t shards,
-			   uint32_t copy_ms, struct gpumon_probe_plan *plan,
+			   uint32_t copy_ms, uint64_t shared, struct gpumon_probe_plan *plan,
 			   struct gpumon_error *err)
 {
 	struct gpumon_wire_settings *settings = &plan->settings;
@@ -52,6 +52,7 @@ int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t sh
 	settings->type = GPUMON_WIRE_SETTINGS;
 	settings->version = GPUMON_WIRE_VERSION;
 	settings->copy_ms = copy_ms;
+	settings->shared = shared;
 	settings->pid_place = control + offsetof(struct gpumon_probe_control, pid_tgid);
 	settings->print_place = control + offsetof(struct gpumon_probe_control, print);
 	settings->places[settings->places_n++] = control;
@@ -73,7 +74,8 @@ int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t sh
 		uint32_t i = 0;
 
 		while (i < object->maps_n &&
-		       !write_content(plan, &object->maps[i], settings->places[1 + i]))
+		       (shared >> i & 1 ||
+			!write_content(plan, &object->maps[i], settings->places[1 + i])))
 			i++;
 		/* All processes get it. */
 		if (i == object->maps_n &&

@@ -27,13 +27,14 @@ struct gpumon_probe_plan {
  * @object: programs and maps
  * @shards: a power of two
  * @copy_ms: how often memory is copied
+ * @shared: maps whose memory is elsewhere, a bit each
  * @plan: out, to be cleared if it is returned
  * @err: maps that are too large, no memory
  *
  * Return: 0, or -1 with @err.
  */
 int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t shards,
-			   uint32_t copy_ms, struct gpumon_probe_plan *plan,
+			   uint32_t copy_ms, uint64_t shared, struct gpumon_probe_plan *plan,
 			   struct gpumon_error *err);
 void gpumon_probe_plan_clear(struct gpumon_probe_plan *plan);
 

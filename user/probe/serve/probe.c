@@ -9,6 +9,17 @@
 
 #define COPY_MS 500
 
+/* What is in memory of the kernel's. */
+static void take_shared(struct gpumon_probe_server *server)
+{
+	for (uint64_t left = gpumon_probe_cpu_shared(server->cpu); left; left &= left - 1) {
+		uint32_t map = (uint32_t)__builtin_ctzll(left);
+
+		gpumon_probe_areas_share(&server->areas, map,
+					 gpumon_probe_cpu_memory(server->cpu, map));
+	}
+}
+
 static int show_server(struct gpumon_context *context, const struct gpumon_probe_server *server,
 		       const char *tool, struct gpumon_error *err)
 {
@@ -70,13 +81,14 @@ static void tell_missing(struct gpumon_context *context, const struct gpumon_pro
 			server->run.unread);
 }
 
-static int finish(struct gpumon_context *context, const struct gpumon_probe_server *server,
+static int finish(struct gpumon_context *context, struct gpumon_probe_server *server,
 		  const struct gpumon_probe_options *options, char *const *argv, int status)
 {
 	struct gpumon_error err;
 
 	tell_nothing(context, server, argv[0]);
 	tell_missing(context, server);
+	take_shared(server);
 	if (show_server(context, server, options->tool, &err))
 		return gpumon_report(context, &err);
 	return server->unable && !status ? GPUMON_EXIT_IMPOSSIBLE : status;
@@ -117,12 +129,28 @@ static int open_patches(struct gpumon_context *context, struct gpumon_probe_patc
 
 static int serve(struct gpumon_probe_server *server, const struct gpumon_probe_order *order,
 		 const struct gpumon_probe_plan *plan, struct gpumon_probe_patches *patches,
-		 char *const *argv, int *status, struct gpumon_error *err)
+		 const struct gpumon_probe_cpu *cpu, char *const *argv, int *status,
+		 struct gpumon_error *err)
 {
 	if (gpumon_probe_server_open(server, order, plan, err))
 		return -1;
 	server->patches = patches;
+	server->cpu = cpu;
 	return gpumon_probe_session_run(server, argv, status, err);
+}
+
+/* The programs for the CPU run before the program is started. @cpu: NULL: there are none. */
+static int open_cpu(const struct gpumon_probe_check *check,
+		    const struct gpumon_probe_options *options, struct gpumon_probe_cpu **cpu,
+		    struct gpumon_error *err)
+{
+	if (!check->object.cpu_n || options->no_cpu)
+		return 0;
+	if (options->sass)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+			"programs for the CPU do not work with --sass yet: leave them out with --no-cpu");
+	return gpumon_probe_cpu_open(check, &options->cpu, cpu, err);
 }
 
 int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_probe_check *check,
@@ -140,6 +168,7 @@ int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_pro
 	struct gpumon_probe_server *server = calloc(1, sizeof(*server));
 	struct gpumon_probe_patches *patches = options->sass ? calloc(1, sizeof(*patches)) : NULL;
 	struct gpumon_probe_plan plan = { .content = -1 };
+	struct gpumon_probe_cpu *cpu = NULL;
 	struct gpumon_error err;
 	int status = 0, ret = -1;
 
@@ -148,10 +177,12 @@ int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_pro
 	if (!facts || !server || (options->sass && !patches))
 		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 				 "no memory");
-	else if (!gpumon_probe_plan_make(&check->object, GPUMON_PROBE_SHARDS, COPY_MS, &plan, &err)) {
+	else if (!open_cpu(check, options, &cpu, &err) &&
+		 !gpumon_probe_plan_make(&check->object, GPUMON_PROBE_SHARDS, COPY_MS,
+					 gpumon_probe_cpu_shared(cpu), &plan, &err)) {
 		ret = open_patches(context, patches, options, argv[0], &plan, &err);
 		if (!ret)
-			ret = serve(server, &order, &plan, patches, argv, &status, &err);
+			ret = serve(server, &order, &plan, patches, cpu, argv, &status, &err);
 		if (!ret)
 			status = finish(context, server, options, argv, status);
 		gpumon_probe_plan_clear(&plan);
@@ -162,6 +193,7 @@ int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_pro
 		gpumon_probe_server_close(server);
 	if (patches)
 		gpumon_probe_patches_close(patches);
+	gpumon_probe_cpu_close(cpu);
 	free(patches);
 	free(server);
 	free(facts);

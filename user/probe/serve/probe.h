@@ -4,6 +4,7 @@
 #define GPUMON_PROBE_PROBE_H
 
 #include "base/command.h"
+#include "cpu.h"
 #include "probe/tool/check.h"
 
 #define GPUMON_PROBE_MAX_PATTERNS 64
@@ -18,6 +19,8 @@
  * @sample: of @sass: 1 of so many blocks runs the programs; 0: all
  * @ptxas: of @sass: assembler, or NULL: it is searched
  * @sanitizer: of @sass: library, or NULL: it is searched
+ * @cpu: where programs for the CPU run
+ * @no_cpu: leave them out
  * @gpu: for programs that are kernels of their own: number of the GPU
  * @grid: likewise: blocks in x, y and z
  * @block: likewise: threads of a block in x, y and z
@@ -32,6 +35,8 @@ struct gpumon_probe_options {
 	uint32_t sample;
 	const char *ptxas;
 	const char *sanitizer;
+	struct gpumon_probe_cpu_options cpu;
+	bool no_cpu;
 	uint32_t gpu;
 	uint32_t grid[3];
 	uint32_t block[3];

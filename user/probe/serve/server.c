@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cpu.h"
 #include "probe/exchange/patched.h"
 #include "process/descriptor.h"
 #include "server.h"
@@ -368,6 +369,20 @@ static void answer_launches(struct gpumon_probe_server *server, int socket,
 		close(fd);
 }
 
+static void answer_shared(struct gpumon_probe_server *server, int socket,
+			  const struct gpumon_wire_request *request)
+{
+	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_REFUSED };
+	int fd = gpumon_probe_cpu_descriptor(server->cpu, request->context);
+
+	if (fd >= 0) {
+		answer.type = GPUMON_WIRE_AREA;
+		answer.size =
+			gpumon_probe_map_bytes(&server->order->object->maps[request->context], 1);
+	}
+	send_answer(socket, &answer, sizeof(answer), fd);
+}
+
 static void answer_request(struct gpumon_probe_server *server, int socket,
 			   const struct gpumon_wire_request *request, int fd)
 {
@@ -415,6 +430,9 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		break;
 	case GPUMON_WIRE_PATCHES:
 		answer_patches(server, socket, request);
+		break;
+	case GPUMON_WIRE_SHARED:
+		answer_shared(server, socket, request);
 		break;
 	case GPUMON_WIRE_MODULE:
 		answer_module(server, socket, request, fd);

@@ -16,6 +16,7 @@
  * @order: what is put into which kernels
  * @plan: memory of a context
  * @patches: machine code is patched; NULL: images are exchanged
+ * @cpu: programs for the CPU, NULL: none
  * @unable: nothing can be patched in a process, or for a GPU
  * @listener: socket
  * @run: kernels and lines
@@ -31,6 +32,7 @@ struct gpumon_probe_server {
 	const struct gpumon_probe_order *order;
 	const struct gpumon_probe_plan *plan;
 	struct gpumon_probe_patches *patches;
+	const struct gpumon_probe_cpu *cpu;
 	bool unable;
 	struct gpumon_listener listener;
 	struct gpumon_probe_run run;

@@ -39,37 +39,34 @@ static int read_descriptor(int fd, const char *path, uint8_t **image, size_t *si
 	return 0;
 }
 
-static int read_file(const char *path, struct gpumon_probe_object *object, struct gpumon_error *err)
+static int read_file(const char *path, struct gpumon_probe_check *check, struct gpumon_error *err)
 {
 	const struct gpumon_probe_tool *tool;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
-	uint8_t *image = NULL;
-	size_t size = 0;
 
 	/* A mistyped name of a tool rather than a missing file. */
 	if (fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG) && !strpbrk(path, "/."))
 		return gpumon_probe_tool_find(path, &tool, err);
 	if (fd < 0)
 		return cannot_read(path, errno, err);
-	ret = read_descriptor(fd, path, &image, &size, err);
+	ret = read_descriptor(fd, path, &check->bytes, &check->size, err);
 	if (!ret)
-		ret = gpumon_probe_object_read(image, size, path, object, err);
-	free(image);
+		ret = gpumon_probe_object_read(check->bytes, check->size, path, &check->object,
+					       err);
 	close(fd);
 	return ret;
 }
 
-static int read_object(const char *name, struct gpumon_probe_object *object,
-		       struct gpumon_error *err)
+static int read_object(const char *name, struct gpumon_probe_check *check, struct gpumon_error *err)
 {
 	const struct gpumon_probe_tool *tool;
 
 	if (!gpumon_probe_is_tool(name))
-		return read_file(name, object, err);
+		return read_file(name, check, err);
 	if (gpumon_probe_tool_find(name, &tool, err))
 		return -1;
 	return gpumon_probe_object_read(tool->object, (size_t)(tool->end - tool->object), name,
-					object, err);
+					&check->object, err);
 }
 
 static uint32_t count_checked(const struct gpumon_probe_fact *facts, uint32_t count)
@@ -102,7 +99,7 @@ int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 		       struct gpumon_probe_check *check, struct gpumon_error *err)
 {
 	memset(check, 0, sizeof(*check));
-	if (read_object(name, &check->object, err))
+	if (read_object(name, check, err))
 		return -1;
 	check->verdicts = calloc(check->object.programs_n + 1, sizeof(*check->verdicts));
 	if (!check->verdicts)
@@ -128,6 +125,7 @@ void gpumon_probe_check_clear(struct gpumon_probe_check *check)
 	for (uint32_t i = 0; check->verdicts && i < check->object.programs_n; i++)
 		free(check->verdicts[i].facts);
 	free(check->verdicts);
+	free(check->bytes);
 	gpumon_probe_object_clear(&check->object);
 	memset(check, 0, sizeof(*check));
 }

@@ -25,11 +25,15 @@ struct gpumon_probe_verdict {
  * @object: the file
  * @verdicts: by number of the program
  * @refused: how many programs were refused
+ * @bytes: of the file, NULL of a tool
+ * @size: how many
  */
 struct gpumon_probe_check {
 	struct gpumon_probe_object object;
 	struct gpumon_probe_verdict *verdicts;
 	uint32_t refused;
+	uint8_t *bytes;
+	size_t size;
 };
 
 /**

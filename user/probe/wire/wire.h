@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define GPUMON_WIRE_VARIABLE "GPUMON_PROBE_SOCKET"
-#define GPUMON_WIRE_VERSION  2u
+#define GPUMON_WIRE_VERSION  3u
 
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES (1 + 64 + 1)
@@ -43,6 +43,7 @@ enum gpumon_wire_type {
 	GPUMON_WIRE_PATCHES,	 /* for machine code; answer: CODE with a cubin, or REFUSED */
 	GPUMON_WIRE_MODULE,	 /* with its cubin; answer: KERNELS with these, or UNTOUCHED */
 	GPUMON_WIRE_NOT_PATCHED, /* a kernel of KERNELS; no answer */
+	GPUMON_WIRE_SHARED,	 /* a map of @shared; answer: AREA with its memory */
 	/* of gpumon-user */
 	GPUMON_WIRE_SETTINGS,
 	GPUMON_WIRE_IMAGE,
@@ -67,7 +68,7 @@ enum gpumon_wire_way {
  * @version: GPUMON_WIRE_VERSION
  * @pid: of the process, as it sees itself
  * @context: CONTEXT: number of a GPU of the driver; COPIED, ENDED, CLOCK: what AREA said; NAME: the kernel's
- *           number in this process
+ *           number in this process; SHARED: number of the map
  * @size: EXCHANGE, MODULE: bytes of the image in the memfd
  * @flags: GPUMON_WIRE_QUIET and so on
  * @sm: EXCHANGE, PATCHES: architecture of the GPU that it is for, such as 90; 0: not known yet
@@ -118,6 +119,7 @@ struct gpumon_wire_range {
  * @copy_ms: how often memory is copied while the program runs
  * @way: enum gpumon_wire_way
  * @sanitizer: SASS: path of its library
+ * @shared: maps that are arrays of the kernel, a bit each: their memory is on the CPU
  */
 struct gpumon_wire_settings {
 	uint32_t type;
@@ -133,6 +135,7 @@ struct gpumon_wire_settings {
 	uint32_t copy_ms;
 	uint32_t way;
 	char sanitizer[GPUMON_WIRE_PATH];
+	uint64_t shared;
 };
 
 /**
