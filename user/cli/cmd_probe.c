@@ -270,11 +270,16 @@ static const char *tool_of(const char *path, char *name, size_t room)
 }
 
 static int set_values(struct gpumon_probe_check *check, const struct probe_options *options,
-		      struct gpumon_error *err)
+		      struct gpumon_probe_options *run, struct gpumon_error *err)
 {
-	for (uint32_t i = 0; i < options->sets_n; i++)
-		if (gpumon_probe_set(&check->object, options->sets[i], err))
+	for (uint32_t i = 0; i < options->sets_n; i++) {
+		int ret = gpumon_probe_set(&check->object, options->sets[i], err);
+
+		if (ret < 0)
 			return -1;
+		if (ret)
+			run->cpu.sets[run->cpu.sets_n++] = options->sets[i];
+	}
 	return 0;
 }
 
@@ -290,7 +295,7 @@ static int run_program(struct gpumon_context *context, const char *path, char *c
 
 	run.tool = tool_of(path, tool, sizeof(tool));
 	if (gpumon_probe_check(path, &options->rules, &check, &err) ||
-	    set_values(&check, options, &err)) {
+	    set_values(&check, options, &run, &err)) {
 		ret = gpumon_report(context, &err);
 	} else {
 		report_refusals(context, &check);

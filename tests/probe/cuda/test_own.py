@@ -2,6 +2,7 @@
 """Programs that are kernels of their own, and values that arrays have at first."""
 import json
 import os
+import shutil
 
 import kit
 from images import IDLE, text
@@ -78,17 +79,21 @@ def test_set_beside_a_program():
 
 def test_shared_with_cpu():
     """an array is the same memory for a uprobe and for the GPU's programs, in each context"""
-    attach = ("--attach", f"launched={kit.objects}/program:launch_in")
     with Folder() as folder:
+        # A file of its own, as the uprobe is hit by all processes.
+        copy = shutil.copy(os.path.join(kit.objects, "program"), folder.path)
         path = folder.write("image", text("first", form=IDLE))
-        once = ["context", "load", "data", path, "launch", "first", "1x32", "wait"]
-        result = folder.probe(*once, *once[4:], "context", *once[1:], tool="shared", changes=True,
-                              options=("--set", "launches[0]=100", *attach))
-        if result.status == 77:
-            raise kit.Skip(result.errors.strip())
-        equal(result.status, 0, "status")
-        equal([row["launches"] for row in result.rows("launches")], [103, 30], "launches, on both sides")
-        equal({row["index"]: row["seen"] for row in result.rows("seen")}, {1: 101, 2: 102, 3: 103},
+        context, launch = ["context", "load", "data", path], ["launch", "first", "1x32", "wait"]
+        status, out, errors = folder.finish(folder.start(
+            [kit.program, "probe", "--json", "--set", "launches[0]=100", "--set", "step[0]=1", "--attach",
+             f"launched={copy}:launch_in", os.path.join(kit.objects, "shared.bpf.o"), "--", copy, *context, *launch,
+             *launch, *context, *launch]))
+        if status == 77:
+            raise kit.Skip(errors.strip())
+        equal((status, errors), (0, ""), "status, messages")
+        found = json.loads(out.splitlines()[-1])["tables"]
+        equal([row["launches"] for row in found["launches"]["rows"]], [103, 30], "launches, on both sides")
+        equal({row["index"]: row["seen"] for row in found["seen"]["rows"]}, {1: 101, 2: 102, 3: 103},
               "what the GPU has seen of the CPU's count")
 
 
@@ -101,6 +106,7 @@ def test_cpu_refusals():
                 (("--attach", f"launched={kit.objects}/program:nothing"), 1, "launched is not attached"),
                 (("--attach", "launched=x"), 1, "launched is not attached"),
                 (("--attach", f"other={kit.objects}/program:launch_in"), 1, "--attach launched=FILE:FUNCTION"),
+                (("--set", "nothing[0]=1"), 1, "the object has no array of this name"),
                 (("--no-cpu",), 0, "")):
             done = folder.finish(folder.start([kit.program, "probe", *options, os.path.join(kit.objects, "shared.bpf.o"),
                                                "--", *folder.command(image)]))

@@ -215,15 +215,22 @@ static int check_sizes(const struct gpumon_probe_image *image, struct gpumon_pro
 	return 0;
 }
 
+bool gpumon_probe_map_kind(uint32_t type, enum gpumon_probe_map_kind *kind)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (types[i].type == type) {
+			*kind = types[i].kind;
+			return true;
+		}
+	}
+	return false;
+}
+
 static int find_kind(const struct gpumon_probe_image *image, struct gpumon_probe_map *map,
 		     struct gpumon_error *err)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		if (types[i].type == map->type) {
-			map->kind = types[i].kind;
-			return 0;
-		}
-	}
+	if (gpumon_probe_map_kind(map->type, &map->kind))
+		return 0;
 	return gpumon_probe_image_refuse(
 		image, err, "map %s: type %u does not exist on a GPU: use one of gpumon_gpu.h",
 		map->name, map->type);

@@ -37,6 +37,9 @@ int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct
 			    const char *name, struct gpumon_probe_map *map,
 			    struct gpumon_error *err);
 
+/* What a type of map, the kernel's, bpftime's or gpumon's, is on a GPU; false: nothing. */
+bool gpumon_probe_map_kind(uint32_t type, enum gpumon_probe_map_kind *kind);
+
 /* Whether a section is .rodata, .data or .bss, also with something behind it: .rodata.str1.1. */
 bool gpumon_probe_map_is_data(const struct gpumon_probe_section *section);
 

@@ -10,9 +10,11 @@
 #include "base/bpf_privilege.h"
 #include "cpu.h"
 #include "probe/model/layout.h"
+#include "probe/object/map.h"
 #include "probe/object/section.h"
 
 #define MAX_IDS	     64 /* maps of a program */
+#define NAME_BYTES   64 /* of a map */
 #define SAID_BYTES   256
 #define KERNEL_TYPES 1000 /* those from here on are bpftime's and gpumon's */
 
@@ -38,13 +40,13 @@ struct gpumon_probe_cpu {
 	size_t bytes[GPUMON_PROBE_MAX_MAPS];
 };
 
-/* The last line of libbpf that says what is wrong. */
+/* The first line of libbpf that says what is wrong. */
 static char said[SAID_BYTES];
 
 __attribute__((format(printf, 2, 0))) static int keep_line(enum libbpf_print_level level,
 							   const char *format, va_list args)
 {
-	if (level == LIBBPF_WARN) {
+	if (level == LIBBPF_WARN && !said[0]) {
 		vsnprintf(said, sizeof(said), format, args);
 		said[strcspn(said, "\n")] = '\0';
 	}
@@ -71,21 +73,28 @@ static const struct gpumon_probe_map *find_map(const struct gpumon_probe_check *
 	return NULL;
 }
 
-/* Arrays become such that a process can map; what the kernel has no type for is not made. */
+/*
+ * Arrays become such that a process can map, bpftime's hashes the kernel's; what the kernel has no type
+ * for is not made.
+ */
 static void prepare_maps(struct gpumon_probe_cpu *cpu)
 {
 	struct bpf_map *map;
-	uint32_t number;
 
 	bpf_object__for_each_map(map, cpu->object)
 	{
-		const struct gpumon_probe_map *is =
-			find_map(cpu->check, bpf_map__name(map), &number);
+		uint32_t type = (uint32_t)bpf_map__type(map);
+		enum gpumon_probe_map_kind kind = GPUMON_PROBE_MAP_DATA;
+		bool known = gpumon_probe_map_kind(type, &kind);
 
-		if (is && is->kind == GPUMON_PROBE_MAP_ARRAY) {
+		if (bpf_map__is_internal(map))
+			continue;
+		if (known && kind == GPUMON_PROBE_MAP_ARRAY) {
 			bpf_map__set_type(map, BPF_MAP_TYPE_ARRAY);
 			bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
-		} else if ((uint32_t)bpf_map__type(map) >= KERNEL_TYPES) {
+		} else if (known && kind == GPUMON_PROBE_MAP_HASH) {
+			bpf_map__set_type(map, BPF_MAP_TYPE_HASH);
+		} else if (type >= KERNEL_TYPES) {
 			bpf_map__set_autocreate(map, false);
 		}
 	}
@@ -180,6 +189,41 @@ static int share_maps(struct gpumon_probe_cpu *cpu, struct gpumon_error *err)
 		if (share_map(cpu, number, fd, err))
 			return -1;
 	}
+	return 0;
+}
+
+static int set_value(const struct gpumon_probe_cpu *cpu, const char *text, struct gpumon_error *err)
+{
+	struct gpumon_probe_setting setting;
+	char name[NAME_BYTES];
+	const struct bpf_map *map;
+
+	if (gpumon_probe_set_read(text, &setting, err))
+		return -1;
+	snprintf(name, sizeof(name), "%.*s",
+		 (int)(setting.length < sizeof(name) ? setting.length : sizeof(name)),
+		 setting.name);
+	map = bpf_object__find_map_by_name(cpu->object, name);
+	if (!map || bpf_map__type(map) != BPF_MAP_TYPE_ARRAY)
+		return REFUSE(err, "--set %.80s: the object has no array of this name", text);
+	if (gpumon_probe_set_fits(&setting, text, bpf_map__value_size(map),
+				  bpf_map__max_entries(map), err))
+		return -1;
+	for (uint64_t i = setting.first; i <= setting.last && i < bpf_map__max_entries(map); i++) {
+		uint32_t index = (uint32_t)i;
+
+		if (bpf_map_update_elem(bpf_map__fd(map), &index, &setting.number, BPF_ANY))
+			return REFUSE(err, "--set %.80s: %s", text, strerror(errno));
+	}
+	return 0;
+}
+
+static int set_values(const struct gpumon_probe_cpu *cpu,
+		      const struct gpumon_probe_cpu_options *options, struct gpumon_error *err)
+{
+	for (uint32_t i = 0; i < options->sets_n; i++)
+		if (set_value(cpu, options->sets[i], err))
+			return -1;
 	return 0;
 }
 
@@ -278,7 +322,8 @@ int gpumon_probe_cpu_open(const struct gpumon_probe_check *check,
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"no memory");
 	cpu->check = check;
-	if (load(cpu, err) || share_maps(cpu, err) || attach_all(cpu, options, err)) {
+	if (load(cpu, err) || share_maps(cpu, err) || set_values(cpu, options, err) ||
+	    attach_all(cpu, options, err)) {
 		gpumon_probe_cpu_close(cpu);
 		return -1;
 	}

@@ -9,22 +9,6 @@
 /* Of an array's first content. */
 #define BYTES_MAX (64ull << 20)
 
-/**
- * struct setting - what --set says
- * @name: of the map
- * @length: of @name
- * @first: index
- * @last: index
- * @number: value
- */
-struct setting {
-	const char *name;
-	size_t length;
-	uint64_t first;
-	uint64_t last;
-	uint64_t number;
-};
-
 #define REFUSE(err, ...) \
 	gpumon_error_set(err, GPUMON_EXIT_FAILED, -EINVAL, GPUMON_ERROR_REFUSED, __VA_ARGS__)
 
@@ -41,11 +25,11 @@ static bool read_number(const char *text, char end, uint64_t *number, const char
 	return true;
 }
 
-static bool read_setting(const char *text, struct setting *setting)
+static bool read_setting(const char *text, struct gpumon_probe_setting *setting)
 {
 	const char *at = strchr(text, '['), *end;
 
-	*setting = (struct setting){ .name = text, .last = UINT64_MAX };
+	*setting = (struct gpumon_probe_setting){ .name = text, .last = UINT64_MAX };
 	if (!at || at == text)
 		return false;
 	setting->length = (size_t)(at++ - text);
@@ -59,8 +43,33 @@ static bool read_setting(const char *text, struct setting *setting)
 	return *at == '=' && read_number(at + 1, '\0', &setting->number, &end);
 }
 
+int gpumon_probe_set_read(const char *text, struct gpumon_probe_setting *setting,
+			  struct gpumon_error *err)
+{
+	if (read_setting(text, setting))
+		return 0;
+	return REFUSE(err, "--set %.80s: say MAP[INDEX]=NUMBER, or MAP[*]=NUMBER for all values",
+		      text);
+}
+
+int gpumon_probe_set_fits(const struct gpumon_probe_setting *setting, const char *text,
+			  uint32_t value_size, uint32_t entries, struct gpumon_error *err)
+{
+	if (value_size > 8 || value_size & (value_size - 1))
+		return REFUSE(err,
+			      "--set %.80s: a value of it has %u bytes: only numbers can be set",
+			      text, value_size);
+	if (setting->first >= entries)
+		return REFUSE(err, "--set %.80s: its indexes are 0 to %u", text, entries - 1);
+	if (value_size < 8 && setting->number >> 8 * value_size &&
+	    ~setting->number >> (8 * value_size - 1))
+		return REFUSE(err, "--set %.80s: the number does not fit into %u bytes", text,
+			      value_size);
+	return 0;
+}
+
 static struct gpumon_probe_map *find_map(struct gpumon_probe_object *object,
-					 const struct setting *setting)
+					 const struct gpumon_probe_setting *setting)
 {
 	for (uint32_t i = 0; i < object->maps_n; i++)
 		if (strlen(object->maps[i].name) == setting->length &&
@@ -69,7 +78,7 @@ static struct gpumon_probe_map *find_map(struct gpumon_probe_object *object,
 	return NULL;
 }
 
-static int check_map(const struct gpumon_probe_map *map, const struct setting *setting,
+static int check_map(const struct gpumon_probe_map *map, const struct gpumon_probe_setting *setting,
 		     const char *text, struct gpumon_error *err)
 {
 	if (!map)
@@ -86,25 +95,21 @@ static int check_map(const struct gpumon_probe_map *map, const struct setting *s
 			      map->max_entries - 1);
 	if (gpumon_probe_map_bytes(map, 1) > BYTES_MAX)
 		return REFUSE(err, "--set %.80s: it has more than %llu MiB", text, BYTES_MAX >> 20);
-	if (map->value_size < 8 && setting->number >> 8 * map->value_size &&
-	    ~setting->number >> (8 * map->value_size - 1))
-		return REFUSE(err, "--set %.80s: the number does not fit into %u bytes", text,
-			      map->value_size);
-	return 0;
+	return gpumon_probe_set_fits(setting, text, map->value_size, map->max_entries, err);
 }
 
 int gpumon_probe_set(struct gpumon_probe_object *object, const char *text, struct gpumon_error *err)
 {
 	struct gpumon_probe_map *map;
-	struct setting setting;
+	struct gpumon_probe_setting setting;
 	uint64_t step;
 	uint8_t *data;
 
-	if (!read_setting(text, &setting))
-		return REFUSE(err,
-			      "--set %.80s: say MAP[INDEX]=NUMBER, or MAP[*]=NUMBER for all values",
-			      text);
+	if (gpumon_probe_set_read(text, &setting, err))
+		return -1;
 	map = find_map(object, &setting);
+	if (!map && object->cpu_n)
+		return 1;
 	if (check_map(map, &setting, text, err))
 		return -1;
 	data = (uint8_t *)(uintptr_t)map->data;

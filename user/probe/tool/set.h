@@ -9,12 +9,35 @@
 #define GPUMON_PROBE_MAX_SETS 64
 
 /**
+ * struct gpumon_probe_setting - what --set says
+ * @name: of the map
+ * @length: of @name
+ * @first: index
+ * @last: index; UINT64_MAX: to the last one that there is
+ * @number: value
+ */
+struct gpumon_probe_setting {
+	const char *name;
+	size_t length;
+	uint64_t first;
+	uint64_t last;
+	uint64_t number;
+};
+
+/* "MAP[INDEX]=NUMBER", or "MAP[*]=NUMBER": 0, or -1 with @err. */
+int gpumon_probe_set_read(const char *text, struct gpumon_probe_setting *setting,
+			  struct gpumon_error *err);
+/* Whether an array of these sizes can have it: 0, or -1 with @err. */
+int gpumon_probe_set_fits(const struct gpumon_probe_setting *setting, const char *text,
+			  uint32_t value_size, uint32_t entries, struct gpumon_error *err);
+
+/**
  * gpumon_probe_set - set values of an array
  * @object: its map gets a first content
  * @text: "MAP[INDEX]=NUMBER", or "MAP[*]=NUMBER" for all values; numbers in C's ways, also negative
  * @err: what is wrong with it
  *
- * Return: 0, or -1 with @err.
+ * Return: 0, or -1 with @err; 1: it may be a map of the programs for the CPU alone.
  */
 int gpumon_probe_set(struct gpumon_probe_object *object, const char *text,
 		     struct gpumon_error *err);

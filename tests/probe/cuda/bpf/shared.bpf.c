@@ -11,6 +11,13 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} step SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 4);
 	__type(key, __u32);
 	__type(value, __u64);
@@ -22,8 +29,10 @@ int launched(void *ctx)
 	__u32 first = 0;
 	__u64 *count = bpf_map_lookup_elem(&launches, &first);
 
-	if (count)
-		__sync_fetch_and_add(count, 1);
+	__u32 *more = bpf_map_lookup_elem(&step, &first);
+
+	if (count && more)
+		__sync_fetch_and_add(count, *more);
 	return 0;
 }
 
