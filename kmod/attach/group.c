@@ -247,7 +247,8 @@ bool gpumon_group_column_known(const struct gpumon_group *group,
  * @word: what, a bit of process_words
  *
  * Context: gpumon_probe_lock held.
- * Return: whether a probe that counts it is attached, and none that is lacks what it needs.
+ * Return: whether a probe that counts it is attached, and none that is lacks what it needs. One whose
+ *         module is gone has counted before, as far as it did not need the module's types.
  */
 bool gpumon_group_counts_of_processes(unsigned int word)
 {
@@ -258,6 +259,9 @@ bool gpumon_group_counts_of_processes(unsigned int word)
 
 	for_each_group(group, g) {
 		for_each_probe(group, probe) {
+			if (probe->state == GPUMON_ATTACH_STATE_WAITING && probe->counted &&
+			    probe->process_words & BIT(word) && !probe->process_needs)
+				known = true;
 			if (probe->state != GPUMON_ATTACH_STATE_ATTACHED ||
 			    !(probe->process_words & BIT(word)))
 				continue;

@@ -55,6 +55,7 @@ struct tracepoint;
  * @process_needs: field of a private type without which it does not know these, NULL for none
  * @number: slot of its counters, given at load
  * @state: what became of it
+ * @counted: it was attached at some time
  * @reason: why, for a reader
  * @check: what BTF says about its prototype: 0 it is the expected one, -EBADMSG it is not,
  *         -ENODATA that is unknown
@@ -87,6 +88,7 @@ struct gpumon_probe {
 
 	u32 number;
 	enum gpumon_attach_state state;
+	bool counted;
 	char reason[GPUMON_REASON_LEN];
 	int check;
 	char check_reason[GPUMON_REASON_LEN];

@@ -13,6 +13,8 @@ void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state
 	va_list args;
 
 	probe->state = state;
+	if (state == GPUMON_ATTACH_STATE_ATTACHED)
+		probe->counted = true;
 	va_start(args, format);
 	vscnprintf(probe->reason, sizeof(probe->reason), format, args);
 	va_end(args);

@@ -89,5 +89,16 @@ lab.equal(call(SERVED), 0, "commands that fail")
 rows = check(len(WRONG) + len(SERVED))
 lab.check(len(rows) <= CAPACITY + 8, "%d rows" % len(rows))
 lab.equal(served - set(rows), set(), "commands of the driver without a row")
-lab.rmmod("gpumon")
+
+lab.step("the driver is gone: what processes did with it is still known")
+
+
+def processes():
+    return [(row["pid"], row["opens"], row["ioctls"], row["mapped_bytes"])
+            for row in lab.stats()["processes"]]
+
+
+before = processes()
 nvidia.unload()
+lab.equal(processes(), before, "processes")
+lab.rmmod("gpumon")
