@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+
 #include "call_path.h"
 #include "python/stack.h"
 #include "stack/walk.h"
@@ -82,28 +84,82 @@ static inline uint32_t intern_path(struct inject_thread *thread, const uint64_t 
 	return id;
 }
 
+#ifdef GPUMON_COMPARE
+
+static _Atomic uint64_t compared;
+static _Atomic uint64_t different;
+
+/* A path that was taken against one for which nothing was kept. */
+static void compare_path(struct inject_thread *thread, const uint64_t *frames, unsigned int count,
+			 bool truncated)
+{
+	struct gpumon_stack_view view;
+	unsigned int first;
+
+	gpumon_python_forget();
+	atomic_fetch_add(&compared, 1);
+	if (!walk_with_python(thread, inject_session.stack_room, &view)) {
+		atomic_fetch_add(&different, 1);
+		return;
+	}
+	first = count_of_api(view.frames, view.count);
+	/* A frame more of ours is one less of a path that is cut. */
+	if (truncated && view.truncated && view.count - first < count)
+		count = view.count - first;
+	if (view.count - first != count || view.truncated != truncated ||
+	    memcmp(view.frames + first, frames, count * sizeof(*frames)))
+		atomic_fetch_add(&different, 1);
+}
+
+void inject_call_path_compared(uint64_t *all, uint64_t *wrong)
+{
+	*all = atomic_exchange(&compared, 0);
+	*wrong = atomic_exchange(&different, 0);
+}
+
+#endif
+
+/* The id of a path in the walker's memory. */
+static inline uint32_t intern_view(struct inject_thread *thread, struct gpumon_stack_view *view,
+				   unsigned int first)
+{
+	unsigned int count = view->count - first;
+	uint32_t id;
+
+	if (INJECT_UNLIKELY(count > inject_session.stack_depth)) {
+		count = inject_session.stack_depth;
+		view->truncated = true;
+	}
+	if (INJECT_LIKELY(!view->truncated))
+		return intern_path(thread, view->frames + first, count, false, view->same);
+	/* No hashes are kept: frames of a cut stack differ each time. */
+	thread->hashed = 0;
+	id = intern_path(thread, view->frames + first, count, true, 0);
+	thread->hashed = 0;
+	return id;
+}
+
 uint32_t inject_call_path(struct inject_thread *thread)
 {
 	struct gpumon_stack_view view;
-	unsigned int count, first;
+	unsigned int first;
 	uint32_t id;
 
 	if (!walk_with_python(thread, inject_session.stack_room, &view)) {
 		thread->hashed = 0;
 		return 0;
 	}
-	count = view.count;
-	first = count_of_api(view.frames, count);
-	count -= first;
-	if (INJECT_UNLIKELY(count > inject_session.stack_depth)) {
-		count = inject_session.stack_depth;
-		view.truncated = true;
-	}
-	if (INJECT_LIKELY(!view.truncated))
-		return intern_path(thread, view.frames + first, count, false, view.same);
-	/* No hashes are kept: frames of a cut stack differ each time. */
-	thread->hashed = 0;
-	id = intern_path(thread, view.frames + first, count, view.truncated, 0);
-	thread->hashed = 0;
+	first = count_of_api(view.frames, view.count);
+#ifdef GPUMON_COMPARE
+	uint64_t frames[GPUMON_STACK_DEPTH_MAX];
+	unsigned int count = view.count - first;
+	bool truncated = view.truncated;
+
+	memcpy(frames, view.frames + first, count * sizeof(frames[0]));
+#endif
+	id = intern_view(thread, &view, first);
+#ifdef GPUMON_COMPARE
+	compare_path(thread, frames, count, truncated);
+#endif
 	return id;
 }

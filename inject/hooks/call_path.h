@@ -12,4 +12,9 @@
  */
 uint32_t inject_call_path(struct inject_thread *thread);
 
+#ifdef GPUMON_COMPARE
+/* For tests: paths that were compared with a full walk since the last call, and those that differed. */
+void inject_call_path_compared(uint64_t *all, uint64_t *wrong);
+#endif
+
 #endif /* GPUMON_INJECT_CALL_PATH_H */

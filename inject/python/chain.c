@@ -37,6 +37,19 @@ struct gpumon_python_thread *gpumon_python_thread(void)
 	return memory;
 }
 
+void gpumon_python_forget(void)
+{
+	struct gpumon_stack_thread *stack = gpumon_stack_thread();
+	struct gpumon_python_thread *thread = stack ? stack->above : NULL;
+
+	if (stack)
+		stack->count = 0;
+	if (thread) {
+		thread->epoch = 0;
+		thread->frame_count = 0;
+	}
+}
+
 bool gpumon_python_chain_begin(struct gpumon_python_chain *chain)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;

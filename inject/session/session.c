@@ -210,6 +210,19 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	return true;
 }
 
+static void say_compared(struct inject_thread *thread)
+{
+#ifdef GPUMON_COMPARE
+	uint64_t all, wrong;
+
+	inject_call_path_compared(&all, &wrong);
+	inject_session_note(thread, 0, "%llu stacks compared, %llu differ", (unsigned long long)all,
+			    (unsigned long long)wrong);
+#else
+	(void)thread;
+#endif
+}
+
 void inject_session_end(bool recorder_lives, const char *reason, unsigned int settle_ms)
 {
 	struct gpumon_channel *channel = inject_session.map.channel;
@@ -225,6 +238,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 		inject_names_refresh(thread);
 		inject_mappings_write(thread);
 		inject_window_end(thread, reason);
+		say_compared(thread);
 	}
 	atomic_store(&inject_session.recording, false);
 	atomic_store(&inject_session.is_open, false);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "../../user/capture/format.h"
-#include "python/chain.h"
 #include "python/layout.h"
 #include "python/stack.h"
 #include "stack/walk.h"
@@ -138,15 +137,6 @@ static bool is_alike(const struct found *one, const struct found *other)
 					  (one->count - 2) * sizeof(one->frames[0])));
 }
 
-static void forget(void)
-{
-	struct gpumon_python_thread *thread = gpumon_python_thread();
-
-	gpumon_stack_thread()->count = 0;
-	thread->epoch = 0;
-	thread->frame_count = 0;
-}
-
 /* One line for each frame: P function, file, line, first line; or C and the symbol. */
 int probe_stack(char *text, size_t size, unsigned int room)
 {
@@ -160,7 +150,7 @@ int probe_stack(char *text, size_t size, unsigned int room)
 	probe_frames += found.count;
 	probe_same += found.same;
 	find(&again, room);
-	forget();
+	gpumon_python_forget();
 	find(&whole, room);
 	if (errno != 4711)
 		probe_errno_changed = 1;
