@@ -195,6 +195,22 @@ def step_own():
                      {row["program"]: row["median_ns"] for row in result["tables"]["ran"]["rows"]})
 
 
-STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-loaders", step_loaders, 60),
+def step_cpu():
+    """A uprobe and the GPU's programs share an array: CUDA takes the kernel's memory."""
+    if os.geteuid():
+        note("probe-cpu: uprobes need root")
+        return
+    program = programs.program("probed-static")
+    own, result, said = run_probe(["--set", "step[0]=1", "--attach", f"launched={program}:cudaLaunchKernel",
+                                   programs.program("shared.bpf.o")], [program, "all"])
+    launches = [row["launches"] for row in result["tables"]["launches"]["rows"]]
+    all_launches = sum(json.loads(own)["launches"].values())
+    check(0 < launches[0] <= all_launches, f"launches that the CPU counts: {launches[0]} of {all_launches}", said)
+    equal(launches[1], 10 * all_launches, "what the GPU adds beside it")
+    seen = [row["seen"] for row in result["tables"]["seen"]["rows"]]
+    check(0 < max(seen), "the GPU has seen the count", said)
+
+
+STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-cpu", step_cpu, 60), ("probe-loaders", step_loaders, 60),
          ("probe-ends", step_ends, 60), ("probe-python", step_python, 120),
          ("probe-sass", step_sass, 120), ("probe-cost", step_cost, 120)]
