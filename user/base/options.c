@@ -19,6 +19,20 @@ static bool has_argument(const struct gpumon_option *option)
 }
 
 /* 0, or -1 after calling gpumon_usage(). */
+static int take_text(struct gpumon_context *context, const char *what, struct gpumon_texts *texts)
+{
+	if (!*optarg || texts->n == GPUMON_MAX_TEXTS) {
+		if (*optarg)
+			gpumon_usage(context, "%s is given more than %d times", what,
+				     GPUMON_MAX_TEXTS);
+		else
+			gpumon_usage(context, "%s: the name is empty", what);
+		return -1;
+	}
+	texts->texts[texts->n++] = optarg;
+	return 0;
+}
+
 static int take_option(struct gpumon_context *context, const struct gpumon_option *option)
 {
 	uint32_t *word = option->value;
@@ -43,6 +57,8 @@ static int take_option(struct gpumon_context *context, const struct gpumon_optio
 			return 0;
 		gpumon_usage(context, "%s: the name is empty", what);
 		return -1;
+	case GPUMON_OPTION_TEXTS:
+		return take_text(context, what, option->value);
 	case GPUMON_OPTION_U32:
 		if (gpumon_argument_u64(context, what, optarg, option->min, option->max, &number))
 			return -1;

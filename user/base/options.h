@@ -8,6 +8,18 @@
 
 #include "command.h"
 
+#define GPUMON_MAX_TEXTS 64
+
+/**
+ * struct gpumon_texts - arguments of an option that is given several times
+ * @texts: in their order, none is empty
+ * @n: how many
+ */
+struct gpumon_texts {
+	const char *texts[GPUMON_MAX_TEXTS];
+	uint32_t n;
+};
+
 /**
  * enum gpumon_option_kind - what an option takes, and what @value of it points to
  * @GPUMON_OPTION_FLAG: no argument; a bool that becomes true
@@ -15,6 +27,7 @@
  * @GPUMON_OPTION_BITS: no argument; a uint32_t in which the bits of @min are set
  * @GPUMON_OPTION_NO_BITS: no argument; a uint32_t in which the bits of @min are cleared
  * @GPUMON_OPTION_TEXT: a const char *; the argument may not be empty
+ * @GPUMON_OPTION_TEXTS: a struct gpumon_texts, which gets each argument that is given
  * @GPUMON_OPTION_U32: a uint32_t from @min to @max
  * @GPUMON_OPTION_U64: a uint64_t from @min to @max
  * @GPUMON_OPTION_TIME: a uint64_t in nanoseconds
@@ -27,6 +40,7 @@ enum gpumon_option_kind {
 	GPUMON_OPTION_BITS,
 	GPUMON_OPTION_NO_BITS,
 	GPUMON_OPTION_TEXT,
+	GPUMON_OPTION_TEXTS,
 	GPUMON_OPTION_U32,
 	GPUMON_OPTION_U64,
 	GPUMON_OPTION_TIME,

@@ -25,42 +25,9 @@ struct probe_options {
 	bool force;
 	uint32_t sm;
 	struct gpumon_probe_rules rules;
-	const char *sets[GPUMON_PROBE_MAX_SETS];
-	uint32_t sets_n;
+	struct gpumon_texts sets;
 	struct gpumon_probe_options run;
 };
-
-static int take_kernel(struct gpumon_context *context, const char *text, void *value)
-{
-	struct gpumon_probe_options *options = value;
-
-	if (options->kernels_n == GPUMON_PROBE_MAX_PATTERNS)
-		return gpumon_usage(context, "more than %d patterns of kernels",
-				    GPUMON_PROBE_MAX_PATTERNS);
-	options->kernels[options->kernels_n++] = text;
-	return 0;
-}
-
-static int take_attach(struct gpumon_context *context, const char *text, void *value)
-{
-	struct gpumon_probe_cpu_options *options = value;
-
-	if (options->attach_n == GPUMON_PROBE_MAX_ATTACHED)
-		return gpumon_usage(context, "more than %d times --attach",
-				    GPUMON_PROBE_MAX_ATTACHED);
-	options->attach[options->attach_n++] = text;
-	return 0;
-}
-
-static int take_set(struct gpumon_context *context, const char *text, void *value)
-{
-	struct probe_options *options = value;
-
-	if (options->sets_n == GPUMON_PROBE_MAX_SETS)
-		return gpumon_usage(context, "more than %d times --set", GPUMON_PROBE_MAX_SETS);
-	options->sets[options->sets_n++] = text;
-	return 0;
-}
 
 /* "X[,Y[,Z]]" */
 static int take_sides(struct gpumon_context *context, const char *name, const char *text,
@@ -222,8 +189,8 @@ static int write_into(struct gpumon_context *context, const struct gpumon_probe_
 {
 	struct gpumon_probe_into into = {
 		.image = options->into,
-		.kernels = options->run.kernels,
-		.kernels_n = options->run.kernels_n,
+		.kernels = options->run.kernels.texts,
+		.kernels_n = options->run.kernels.n,
 		.sm = options->sm,
 		.fuel = options->run.fuel ? options->run.fuel : GPUMON_PROBE_FUEL,
 	};
@@ -272,13 +239,13 @@ static const char *tool_of(const char *path, char *name, size_t room)
 static int set_values(struct gpumon_probe_check *check, const struct probe_options *options,
 		      struct gpumon_probe_options *run, struct gpumon_error *err)
 {
-	for (uint32_t i = 0; i < options->sets_n; i++) {
-		int ret = gpumon_probe_set(&check->object, options->sets[i], err);
+	for (uint32_t i = 0; i < options->sets.n; i++) {
+		int ret = gpumon_probe_set(&check->object, options->sets.texts[i], err);
 
 		if (ret < 0)
 			return -1;
 		if (ret)
-			run->cpu.sets[run->cpu.sets_n++] = options->sets[i];
+			run->cpu.sets.texts[run->cpu.sets.n++] = options->sets.texts[i];
 	}
 	return 0;
 }
@@ -324,14 +291,14 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &given.force),
 		GPUMON_OPTION_RANGE("sm", 0, GPUMON_OPTION_U32, &given.sm, 35, 999),
 		GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &given.rules.allow_exit),
-		GPUMON_OPTION_CALL("kernel", 'k', &given.run, take_kernel),
+		GPUMON_OPTION("kernel", 'k', GPUMON_OPTION_TEXTS, &given.run.kernels),
 		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &given.run.fuel, 1, 1u << 30),
-		GPUMON_OPTION_CALL("set", 0, &given, take_set),
+		GPUMON_OPTION("set", 0, GPUMON_OPTION_TEXTS, &given.sets),
 		GPUMON_OPTION_RANGE("gpu", 0, GPUMON_OPTION_U32, &given.run.gpu, 0, 1023),
 		GPUMON_OPTION_CALL("grid", 0, given.run.grid, take_grid),
 		GPUMON_OPTION_CALL("block", 0, given.run.block, take_block),
 		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.run.times, 1, 100000),
-		GPUMON_OPTION_CALL("attach", 0, &given.run.cpu, take_attach),
+		GPUMON_OPTION("attach", 0, GPUMON_OPTION_TEXTS, &given.run.cpu.attach),
 		GPUMON_OPTION("no-cpu", 0, GPUMON_OPTION_FLAG, &given.run.no_cpu),
 		GPUMON_OPTION("sass", 0, GPUMON_OPTION_FLAG, &given.run.sass),
 		GPUMON_OPTION_CALL("sample", 0, &given.run.sample, take_sample),

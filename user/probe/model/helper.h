@@ -17,7 +17,7 @@ enum gpumon_probe_argument {
 	GPUMON_PROBE_ARG_MEMORY,  /* points to as many readable bytes as the next argument says */
 	GPUMON_PROBE_ARG_SIZE,	  /* a constant, 1 to GPUMON_PROBE_MAX_RECORD_SIZE */
 	GPUMON_PROBE_ARG_OUT_U64, /* points to 8 aligned writable bytes */
-	GPUMON_PROBE_ARG_TEXT,	  /* points to a text with its NUL in .rodata */
+	GPUMON_PROBE_ARG_TEXT,	  /* points to a text with its NUL */
 	GPUMON_PROBE_ARG_SLOT,	  /* a constant below GPUMON_PROBE_MAX_KEPT */
 	GPUMON_PROBE_ARG_PRINTED, /* a number if the text has a conversion for it, or anything */
 };

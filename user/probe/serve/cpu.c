@@ -16,6 +16,7 @@
 #define MAX_IDS	     64 /* maps of a program */
 #define NAME_BYTES   64 /* of a map */
 #define SAID_BYTES   256
+#define ATTACHED_MAX 32
 #define KERNEL_TYPES 1000 /* those from here on are bpftime's and gpumon's */
 
 /**
@@ -32,7 +33,7 @@
 struct gpumon_probe_cpu {
 	const struct gpumon_probe_check *check;
 	struct bpf_object *object;
-	struct bpf_link *links[GPUMON_PROBE_MAX_ATTACHED];
+	struct bpf_link *links[ATTACHED_MAX];
 	uint32_t links_n;
 	uint64_t shared;
 	int descriptors[GPUMON_PROBE_MAX_MAPS];
@@ -221,8 +222,8 @@ static int set_value(const struct gpumon_probe_cpu *cpu, const char *text, struc
 static int set_values(const struct gpumon_probe_cpu *cpu,
 		      const struct gpumon_probe_cpu_options *options, struct gpumon_error *err)
 {
-	for (uint32_t i = 0; i < options->sets_n; i++)
-		if (set_value(cpu, options->sets[i], err))
+	for (uint32_t i = 0; i < options->sets.n; i++)
+		if (set_value(cpu, options->sets.texts[i], err))
 			return -1;
 	return 0;
 }
@@ -232,9 +233,10 @@ static const char *place_of(const struct gpumon_probe_cpu_options *options, cons
 {
 	size_t length = strlen(name);
 
-	for (uint32_t i = 0; i < options->attach_n; i++)
-		if (!strncmp(options->attach[i], name, length) && options->attach[i][length] == '=')
-			return options->attach[i] + length + 1;
+	for (uint32_t i = 0; i < options->attach.n; i++)
+		if (!strncmp(options->attach.texts[i], name, length) &&
+		    options->attach.texts[i][length] == '=')
+			return options->attach.texts[i] + length + 1;
 	return NULL;
 }
 
@@ -263,9 +265,9 @@ static int attach(struct gpumon_probe_cpu *cpu, struct bpf_program *program, con
 	int failed;
 
 	said[0] = '\0';
-	if (cpu->links_n == GPUMON_PROBE_MAX_ATTACHED)
+	if (cpu->links_n == ATTACHED_MAX)
 		return REFUSE(err, "there are more than %d programs for the CPU: split the object",
-			      GPUMON_PROBE_MAX_ATTACHED);
+			      ATTACHED_MAX);
 	errno = 0;
 	link = place ? attach_uprobe(program, place) : bpf_program__attach(program);
 	failed = errno;
@@ -298,11 +300,11 @@ static int attach_all(struct gpumon_probe_cpu *cpu, const struct gpumon_probe_cp
 		if (attach(cpu, program, place, err))
 			return -1;
 	}
-	if (named == options->attach_n)
+	if (named == options->attach.n)
 		return 0;
 	return REFUSE(err,
 		      "--attach %.100s: no program for the CPU has this name, or it is given twice",
-		      options->attach[0]);
+		      options->attach.texts[0]);
 }
 
 int gpumon_probe_cpu_open(const struct gpumon_probe_check *check,

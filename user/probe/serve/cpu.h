@@ -7,25 +7,20 @@
 #ifndef GPUMON_PROBE_CPU_H
 #define GPUMON_PROBE_CPU_H
 
+#include "base/options.h"
 #include "probe/tool/check.h"
 #include "probe/tool/set.h"
-
-#define GPUMON_PROBE_MAX_ATTACHED 32
 
 struct gpumon_probe_cpu;
 
 /**
  * struct gpumon_probe_cpu_options - what a section does not say
  * @attach: "PROGRAM=FILE:FUNCTION" for uprobes
- * @attach_n: how many
  * @sets: "MAP[INDEX]=NUMBER" for maps that no program for the GPU uses
- * @sets_n: how many
  */
 struct gpumon_probe_cpu_options {
-	const char *attach[GPUMON_PROBE_MAX_ATTACHED];
-	uint32_t attach_n;
-	const char *sets[GPUMON_PROBE_MAX_SETS];
-	uint32_t sets_n;
+	struct gpumon_texts attach;
+	struct gpumon_texts sets;
 };
 
 /**

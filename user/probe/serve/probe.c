@@ -160,8 +160,8 @@ int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_pro
 	const struct gpumon_probe_order order = {
 		.object = &check->object,
 		.facts = facts,
-		.kernels = options->kernels,
-		.kernels_n = options->kernels_n,
+		.kernels = options->kernels.texts,
+		.kernels_n = options->kernels.n,
 		.shards = GPUMON_PROBE_SHARDS,
 		.fuel = options->fuel ? options->fuel : GPUMON_PROBE_FUEL,
 	};

@@ -7,13 +7,10 @@
 #include "cpu.h"
 #include "probe/tool/check.h"
 
-#define GPUMON_PROBE_MAX_PATTERNS 64
-
 /**
  * struct gpumon_probe_options - how programs are put into kernels
  * @tool: name of a tool of gpumon, or NULL
- * @kernels: patterns of kernels
- * @kernels_n: how many; 0: all kernels
+ * @kernels: patterns of kernels; none: all
  * @fuel: backward jumps of a run; 0: GPUMON_PROBE_FUEL
  * @sass: patch machine code instead of exchanging images
  * @sample: of @sass: 1 of so many blocks runs the programs; 0: all
@@ -28,8 +25,7 @@
  */
 struct gpumon_probe_options {
 	const char *tool;
-	const char *kernels[GPUMON_PROBE_MAX_PATTERNS];
-	uint32_t kernels_n;
+	struct gpumon_texts kernels;
 	uint32_t fuel;
 	bool sass;
 	uint32_t sample;

@@ -6,8 +6,6 @@
 #include "base/error.h"
 #include "probe/object/object.h"
 
-#define GPUMON_PROBE_MAX_SETS 64
-
 /**
  * struct gpumon_probe_setting - what --set says
  * @name: of the map
