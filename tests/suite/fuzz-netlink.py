@@ -70,6 +70,7 @@ with Gpumon() as g:
     mock = wait_idle()
     ours = rings()
     by_netlink = {(r["device"], r["name"]): r for r in g.rings()}
+    equal(sorted((r["device"], r["name"]) for r in g.rings()), sorted(mock), "rings")
     for key, row in mock.items():
         for column in ("queued", "run", "done", "errors", "killed"):
             should = row[column] - start[key][column]
