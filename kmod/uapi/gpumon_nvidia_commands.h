@@ -51,49 +51,57 @@
 	X(218, "WAIT_OPEN_COMPLETE")
 /* clang-format on */
 
-/*
- * Commands that have a status of the resource manager in their argument: number, size of the argument,
- * place of the status. From nvos.h and nv-ioctl.h of 535 to 595: where a structure has grown, its
- * size says which one it is.
- */
-/* clang-format off */
-#define GPUMON_NVIDIA_STATUSES(X) \
-	X(0x27, 56, 40) \
-	X(0x28, 20, 16) \
-	X(0x29, 16, 12) \
-	X(0x2a, 32, 28) \
-	X(0x2b, 32, 28) \
-	X(0x2b, 48, 40) \
-	X(0x34, 28, 24) \
-	X(0x35, 24, 20) \
-	X(0x39, 32, 24) \
-	X(0x41, 56, 48) \
-	X(0x4a, 184, 20) \
-	X(0x4d, 72, 64) \
-	X(0x4e, 56, 40) \
-	X(0x4f, 32, 24) \
-	X(0x54, 56, 48) \
-	X(0x57, 56, 48) \
-	X(0x57, 64, 56) \
-	X(0x58, 40, 32) \
-	X(0x58, 48, 40) \
-	X(0x59, 16, 12) \
-	X(0x5e, 40, 32) \
-	X(206, 16, 12) \
-	X(207, 16, 12) \
-	X(217, 2600, 2592) \
-	X(217, 2608, 2600)
-/* clang-format on */
+/* Number and size are what makes a command; its type and direction are not looked at. */
+#define GPUMON_NVIDIA_COMMAND(number, size) ((size) << 16 | (number))
 
-/* Where the status is in the argument of a command, any value; -1: it has none that is known. */
+/**
+ * gpumon_nvidia_status_at - where the resource manager's status is in the argument of a command
+ * @command: as the ioctl has it, any value
+ *
+ * From nvos.h and nv-ioctl.h of 535 to 595. Where a structure has grown, its size says which one it is.
+ *
+ * Return: bytes from its beginning; -1 if there is none, or it is not known.
+ */
 static inline int gpumon_nvidia_status_at(unsigned int command)
 {
-	switch (command & 0x3fff00ff) {
-#define STATUS(number, size, at)      \
-	case (size) << 16 | (number): \
-		return at;
-		GPUMON_NVIDIA_STATUSES(STATUS)
-#undef STATUS
+	switch (command & GPUMON_NVIDIA_COMMAND(0xff, 0x3fff)) {
+	case GPUMON_NVIDIA_COMMAND(0x29, 16):
+	case GPUMON_NVIDIA_COMMAND(0x59, 16):
+	case GPUMON_NVIDIA_COMMAND(206, 16):
+	case GPUMON_NVIDIA_COMMAND(207, 16):
+		return 12;
+	case GPUMON_NVIDIA_COMMAND(0x28, 20):
+		return 16;
+	case GPUMON_NVIDIA_COMMAND(0x35, 24):
+	case GPUMON_NVIDIA_COMMAND(0x4a, 184):
+		return 20;
+	case GPUMON_NVIDIA_COMMAND(0x34, 28):
+	case GPUMON_NVIDIA_COMMAND(0x39, 32):
+	case GPUMON_NVIDIA_COMMAND(0x4f, 32):
+		return 24;
+	case GPUMON_NVIDIA_COMMAND(0x2a, 32):
+	case GPUMON_NVIDIA_COMMAND(0x2b, 32):
+		return 28;
+	case GPUMON_NVIDIA_COMMAND(0x58, 40):
+	case GPUMON_NVIDIA_COMMAND(0x5e, 40):
+		return 32;
+	case GPUMON_NVIDIA_COMMAND(0x27, 56):
+	case GPUMON_NVIDIA_COMMAND(0x2b, 48):
+	case GPUMON_NVIDIA_COMMAND(0x4e, 56):
+	case GPUMON_NVIDIA_COMMAND(0x58, 48):
+		return 40;
+	case GPUMON_NVIDIA_COMMAND(0x41, 56):
+	case GPUMON_NVIDIA_COMMAND(0x54, 56):
+	case GPUMON_NVIDIA_COMMAND(0x57, 56):
+		return 48;
+	case GPUMON_NVIDIA_COMMAND(0x57, 64):
+		return 56;
+	case GPUMON_NVIDIA_COMMAND(0x4d, 72):
+		return 64;
+	case GPUMON_NVIDIA_COMMAND(217, 2600):
+		return 2592;
+	case GPUMON_NVIDIA_COMMAND(217, 2608):
+		return 2600;
 	}
 	return -1;
 }

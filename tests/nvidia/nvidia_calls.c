@@ -224,10 +224,7 @@ static void compat_command(int fd, enum command which)
 #endif
 }
 
-/*
- * A command that returns 0, and whether the resource manager fails: that is in a status in its
- * argument.
- */
+/* A command that returns 0. The resource manager's status is in its argument. */
 static void rm_command(int fd, enum command which, void *argument, size_t status, int fails)
 {
 	command(fd, which, argument, 0);
@@ -425,10 +422,7 @@ static void run_process(int ready, int go)
 	_exit(0);
 }
 
-/*
- * Uses /dev/nvidiactl again and again, whenever the driver is there. A line of stdin stops it, until
- * the next one; it then has no file open, and prints its account so far.
- */
+/* Uses /dev/nvidiactl whenever it is there. A line of stdin stops it, without a file, until the next. */
 static void wander(void)
 {
 	struct pollfd input = { .fd = 0, .events = POLLIN };

@@ -67,7 +67,8 @@ def run(*command, timeout=60, check_=True, **options):
 
 
 def insmod(name, **parameters):
-    run("insmod", "%s/%s.ko" % (BUILD, name), *["%s=%s" % p for p in parameters.items()])
+    run("insmod", "%s/%s.ko" % (BUILD, name), *["%s=%s" % p for p in parameters.items()],
+        timeout=300)
 
 
 def rmmod(*names):
