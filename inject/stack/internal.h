@@ -70,14 +70,14 @@ struct gpumon_stack_frames {
  * struct gpumon_stack_known - one of them
  * @frame: address, 0 of the first one, which stands for none
  * @offset: of the CFA, in bytes
- * @base_offset: of the caller's rbp from the CFA, in bytes; 0 where it is as it is
+ * @base_below: how far below the CFA the caller's rbp is, in bytes; 0 where it is as it is
  * @caller: index of the one that its frame returned to last: likely the next to be looked for
  * @by_base: @offset is that from rbp, and not from rsp
  */
 struct gpumon_stack_known {
 	uint64_t frame;
-	int32_t offset;
-	int32_t base_offset;
+	uint32_t offset;
+	uint32_t base_below;
 	uint16_t caller;
 	bool by_base;
 };

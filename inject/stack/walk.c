@@ -144,9 +144,9 @@ static uint16_t find_known(struct gpumon_stack_thread *thread, uint64_t frame, u
 	*at = (uint16_t)thread->known_count++;
 	thread->known[*at] = (struct gpumon_stack_known){
 		.frame = frame,
-		.offset = (int32_t)gpumon_rule_offset(rule),
-		.base_offset =
-			rule & GPUMON_RULE_BASE_CFA ? (int32_t)gpumon_rule_base_offset(rule) : 0,
+		.offset = (uint32_t)gpumon_rule_offset(rule),
+		.base_below =
+			rule & GPUMON_RULE_BASE_CFA ? (uint32_t)-gpumon_rule_base_offset(rule) : 0,
 		/* Another one may be first seen in this walk, too. */
 		.caller = (uint16_t)(*at + 1u),
 		.by_base = (rule & GPUMON_RULE_KIND) == GPUMON_RULE_RBP,
@@ -241,17 +241,17 @@ static inline NO_SANITIZER bool walk_by_rules(struct gpumon_stack_thread *thread
 			known = &thread->known[index];
 		}
 		/* What is loaded is between rsp and the end of the stack. */
-		cfa = stack + (uint64_t)known->offset;
+		cfa = stack + known->offset;
 		if (known->by_base) {
-			cfa = base + (uint64_t)known->offset;
+			cfa = base + known->offset;
 			if (cfa & 7 || cfa < stack + 8 || cfa > limit ||
-			    cfa - stack < (uint64_t) - (int64_t)known->base_offset)
+			    cfa - stack < known->base_below)
 				break;
 		} else if (cfa > limit) {
 			break;
 		}
-		if (known->base_offset) {
-			saved = cfa + (uint64_t)(int64_t)known->base_offset;
+		if (known->base_below) {
+			saved = cfa - known->base_below;
 			next_base = load_word(saved);
 		}
 		next = load_word(cfa - 8);

@@ -14,8 +14,8 @@ typedef struct {
 	unsigned int x, y, z;
 } dim3;
 
-int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, unsigned long shared,
-		     void *stream);
+int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
+		     unsigned long shared, void *stream);
 
 static volatile char data[DATA];
 
@@ -30,24 +30,24 @@ static __attribute__((noinline)) int launch(const char *name)
 }
 
 /* A function of a frame of its own size, that calls the next one. */
-#define CALL(operation, number, next, words)                                   \
+#define CALL(operation, number, next, words)                                     \
 	static __attribute__((noinline)) int operation##number(const char *name) \
-	{                                                                      \
-		volatile uint64_t space[words];                                \
-                                                                               \
-		space[0] = number;                                             \
-		return next(name) + (int)space[0];                             \
+	{                                                                        \
+		volatile uint64_t space[words];                                  \
+                                                                                 \
+		space[0] = number;                                               \
+		return next(name) + (int)space[0];                               \
 	}
 
-#define FOUR(operation, a, b, c, d, next)  \
-	CALL(operation, a, next, 2)        \
+#define FOUR(operation, a, b, c, d, next)   \
+	CALL(operation, a, next, 2)         \
 	CALL(operation, b, operation##a, 9) \
 	CALL(operation, c, operation##b, 4) \
 	CALL(operation, d, operation##c, 15)
 
-#define TWELVE(operation)                              \
-	FOUR(operation, 1, 2, 3, 4, launch)            \
-	FOUR(operation, 5, 6, 7, 8, operation##4)      \
+#define TWELVE(operation)                         \
+	FOUR(operation, 1, 2, 3, 4, launch)       \
+	FOUR(operation, 5, 6, 7, 8, operation##4) \
 	FOUR(operation, 9, 10, 11, 12, operation##8)
 
 TWELVE(add)
