@@ -74,7 +74,8 @@ uint64_t gpumon_probe_content_bytes(const struct gpumon_probe_map *map)
 {
 	if (!map->data)
 		return 0;
-	return map->kind == GPUMON_PROBE_MAP_DATA ? map->value_size : gpumon_probe_map_bytes(map, 1);
+	return map->kind == GPUMON_PROBE_MAP_DATA ? map->value_size :
+						    gpumon_probe_map_bytes(map, 1);
 }
 
 struct gpumon_probe_hash gpumon_probe_hash_layout(const struct gpumon_probe_map *map)
