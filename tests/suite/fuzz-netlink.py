@@ -70,14 +70,18 @@ with Gpumon() as g:
     mock = wait_idle()
     ours = rings()
     by_netlink = {(r["device"], r["name"]): r for r in g.rings()}
-    equal(sorted((r["device"], r["name"]) for r in g.rings()), sorted(mock), "rings")
+    # The table is full. While the group was off, the rings had no scheduler, and one may have been
+    # taken away just as its jobs came again: they were in this row for that moment, before the reset.
+    other = by_netlink.pop(("-", "other"), None)
+    equal(other and [other[c] for c in ("queued", "run", "done")], other and [0, 0, 0], "others")
+    equal(sorted(by_netlink), sorted(mock), "rings")
     for key, row in mock.items():
         for column in ("queued", "run", "done", "errors", "killed"):
             should = row[column] - start[key][column]
             equal((ours[key][column], by_netlink[key][column]), (should, should),
                   "%s of %s" % (column, key))
         equal((ours[key]["queue_depth"], ours[key]["hw_depth"]), (0, 0), "depths of %s" % (key,))
-    equal(len(g.histograms()), 32 * 4, "histograms")
+    equal(len(g.histograms()), (32 + bool(other)) * 4, "histograms")
     check_sums()
     equal(g.info()["max_rings"], 32, "max_rings")
 step("done")
