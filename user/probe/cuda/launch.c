@@ -4,20 +4,27 @@
 
 #include "launch.h"
 
-#define LOG_BYTES     2048
-#define NS_OF_MS      1e6f
-#define SHARE	      2 /* of the GPU's free memory, one part stays free */
-#define NO_DEVICE     100
-#define NO_MISMATCH   803 /* system driver mismatch and what follows: no GPU can be used */
-#define IS_MACHINE(e) ((e) == NO_DEVICE || (e) >= NO_MISMATCH)
+#define LOG_BYTES 2048
+#define NS_OF_MS  1e6f
+#define SHARE	  2 /* of the GPU's free memory, one part stays free */
+
+static int refuse_with(const struct gpumon_cuda_gpu *gpu, int status, int error, const char *what,
+		       struct gpumon_error *err)
+{
+	return gpumon_error_set(err, status, -EIO, GPUMON_ERROR_REFUSED, "%s: %s", what,
+				gpumon_cuda_error(&gpu->driver, error));
+}
 
 static int refuse(const struct gpumon_cuda_gpu *gpu, int error, const char *what,
 		  struct gpumon_error *err)
 {
-	return gpumon_error_set(err,
-				IS_MACHINE(error) ? GPUMON_EXIT_IMPOSSIBLE : GPUMON_EXIT_FAILED,
-				-EIO, GPUMON_ERROR_REFUSED, "%s: %s", what,
-				gpumon_cuda_error(&gpu->driver, error));
+	return refuse_with(gpu, GPUMON_EXIT_FAILED, error, what, err);
+}
+
+/* This machine is why. */
+static int refuse_machine(const struct gpumon_cuda_gpu *gpu, int error, struct gpumon_error *err)
+{
+	return refuse_with(gpu, GPUMON_EXIT_IMPOSSIBLE, error, "no GPU can be used", err);
 }
 
 static int find_device(struct gpumon_cuda_gpu *gpu, uint32_t number, struct gpumon_error *err)
@@ -31,7 +38,7 @@ static int find_device(struct gpumon_cuda_gpu *gpu, uint32_t number, struct gpum
 					count);
 	if (!error)
 		error = driver->device_get(&gpu->device, (int)number);
-	return error ? refuse(gpu, error, "no GPU can be used", err) : 0;
+	return error ? refuse_machine(gpu, error, err) : 0;
 }
 
 int gpumon_cuda_open(struct gpumon_cuda_gpu *gpu, uint32_t number, struct gpumon_error *err)
@@ -45,7 +52,7 @@ int gpumon_cuda_open(struct gpumon_cuda_gpu *gpu, uint32_t number, struct gpumon
 		return -1;
 	error = driver->init(0);
 	if (error)
-		return refuse(gpu, error, "no GPU can be used", err);
+		return refuse_machine(gpu, error, err);
 	if (find_device(gpu, number, err))
 		return -1;
 	driver->device_name(gpu->name, (int)sizeof(gpu->name), gpu->device);
