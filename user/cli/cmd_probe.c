@@ -277,11 +277,28 @@ static int run_program(struct gpumon_context *context, const char *path, char *c
 	return ret;
 }
 
+/* Beside a program, or kernels of their own: each has its options. Those of the latter get their defaults. */
+static int check_way(struct gpumon_context *context, struct gpumon_probe_options *run, bool beside)
+{
+	static const uint32_t grid[] = { 64, 1, 1 }, block[] = { 256, 1, 1 };
+
+	if (beside && (run->grid[0] || run->block[0] || run->times))
+		return gpumon_usage(context, "--grid, --block and --times go without a program");
+	if (!beside && (run->sass || run->kernels.n || run->cpu.attach.n || run->no_cpu))
+		return gpumon_usage(context,
+				    "--kernel, --sass, --attach and --no-cpu go with a program");
+	if (!run->grid[0])
+		memcpy(run->grid, grid, sizeof(grid));
+	if (!run->block[0])
+		memcpy(run->block, block, sizeof(block));
+	if (!run->times)
+		run->times = 1;
+	return 0;
+}
+
 static int probe_run(struct gpumon_context *context, int argc, char **argv)
 {
-	struct probe_options given = {
-		.run = { .grid = { 64, 1, 1 }, .block = { 256, 1, 1 }, .times = 1 }
-	};
+	struct probe_options given = { 0 };
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION("check", 0, GPUMON_OPTION_FLAG, &given.check),
 		GPUMON_OPTION("list", 0, GPUMON_OPTION_FLAG, &given.list),
@@ -335,9 +352,11 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_report(context, &err);
 	if (given.into)
 		return put_into(context, argv[0], &given);
-	if (!argc)
+	if (!given.check && !given.ptx && !argc)
 		return gpumon_usage(context,
 				    "name a tool or an object file, and after -- a program to run");
+	if (!given.check && !given.ptx && check_way(context, &given.run, argc > 1))
+		return GPUMON_EXIT_USAGE;
 	if (!given.check && !given.ptx)
 		return run_program(context, argv[0], argv + 1, &given);
 	if (argc != 1)

@@ -72,7 +72,12 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("no program, no --pid and no capture", "correlate", "--graphs");
 	CHECK_USAGE("--graphs: \"never\" is none of", "correlate", "--graphs=never");
 	CHECK_USAGE("option --graphs needs an argument", "record", "--graphs");
-	CHECK_USAGE("name a tool or an object file, and after --", "probe", "x.bpf.o");
+	CHECK_USAGE("name a tool or an object file, and after --", "probe");
+	CHECK_USAGE("--times go without a program", "probe", "--times", "2", "threadhist", "--",
+		    "true");
+	CHECK_USAGE("--no-cpu go with a program", "probe", "--no-cpu", "directly-run");
+	CHECK_USAGE("--block 33,32 has more than 1024", "probe", "--block", "33,32",
+		    "directly-run");
 	CHECK_USAGE("name one tool or object file", "probe", "--check");
 	CHECK_USAGE("name one tool or object file", "probe", "--check", "a.bpf.o", "b.bpf.o");
 	CHECK_USAGE("--list stands alone", "probe", "--list", "threadhist");
