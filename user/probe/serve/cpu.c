@@ -82,8 +82,7 @@ static void prepare_maps(struct gpumon_probe_cpu *cpu)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, cpu->object)
-	{
+	bpf_object__for_each_map(map, cpu->object) {
 		uint32_t type = (uint32_t)bpf_map__type(map);
 		enum gpumon_probe_map_kind kind = GPUMON_PROBE_MAP_DATA;
 		bool known = gpumon_probe_map_kind(type, &kind);
@@ -129,8 +128,7 @@ static bool is_used(const struct gpumon_probe_cpu *cpu, uint32_t id)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, cpu->object)
-	{
+	bpf_object__for_each_program(program, cpu->object) {
 		uint32_t ids[MAX_IDS];
 		struct bpf_prog_info info = { .nr_map_ids = MAX_IDS,
 					      .map_ids = (uint64_t)(uintptr_t)ids };
@@ -176,8 +174,7 @@ static int share_maps(struct gpumon_probe_cpu *cpu, struct gpumon_error *err)
 	struct bpf_map *map;
 	uint32_t number;
 
-	bpf_object__for_each_map(map, cpu->object)
-	{
+	bpf_object__for_each_map(map, cpu->object) {
 		struct bpf_map_info info = { 0 };
 		uint32_t size = sizeof(info);
 		int fd = bpf_map__fd(map);
@@ -290,8 +287,7 @@ static int attach_all(struct gpumon_probe_cpu *cpu, const struct gpumon_probe_cp
 	struct bpf_program *program;
 	uint32_t named = 0;
 
-	bpf_object__for_each_program(program, cpu->object)
-	{
+	bpf_object__for_each_program(program, cpu->object) {
 		const char *place = place_of(options, bpf_program__name(program));
 
 		if (is_for_gpu(program))

@@ -26,9 +26,8 @@ void gpumon_state_begin(struct gpumon_state *state, const struct gpumon_probe_pr
 			state->frames_n = program->steps[i].depth + 1u;
 	for (unsigned int i = 0; i < GPUMON_STATE_REGISTERS; i++)
 		state->registers[i] = gpumon_cell_nothing(GPUMON_CELL_UNSET);
-	for (unsigned int i = 0; i < state->frames_n; i++) {
+	for (unsigned int i = 0; i < state->frames_n; i++)
 		clear_stack(&state->frames[i]);
-	}
 	*argument = gpumon_cell_number(gpumon_number_constant(0));
 	if (has_context(program->point))
 		argument->kind = GPUMON_PROBE_CONTEXT;
