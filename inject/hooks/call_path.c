@@ -103,7 +103,7 @@ static void compare_path(struct inject_thread *thread, const uint64_t *frames, u
 		return;
 	}
 	first = count_of_api(view.frames, view.count);
-	/* A frame more of ours is one less of a path that is cut. */
+	/* This walk has one more frame of the library, so a path that is cut has one less. */
 	if (truncated && view.truncated && view.count - first < count)
 		count = view.count - first;
 	if (view.count - first != count || view.truncated != truncated ||

@@ -172,7 +172,7 @@ static inline unsigned int find_kept(struct gpumon_python_thread *thread, uint64
 
 /*
  * The kept entries from @at on that are as the chain is; behind them, or where the chain and they
- * part. Only where there are shims, and loads are not checked. A shim is told from a function by what
+ * part. Only where there are shims, and loads are not checked. A shim differs from a function in what
  * it has in the place of a code object.
  */
 static inline GPUMON_PYTHON_NO_SANITIZER unsigned int

@@ -240,7 +240,7 @@ bool gpumon_python_confirm(struct gpumon_python_reader *reader,
 
 /* --- code.c */
 
-/* Words by which a code object is told from another one at its address. */
+/* Words that differ between a code object and another one at its address. */
 #define GPUMON_PYTHON_IDENTITY 8
 
 /* Where in the code a frame is, in bytes; negative before it has begun. */

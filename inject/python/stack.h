@@ -81,7 +81,7 @@ const char *gpumon_python_problem(void);
 bool gpumon_python_stack(struct gpumon_stack_view *view, unsigned int room,
 			 const struct gpumon_python_intern *intern);
 
-/* For tests: the calling thread's next walk finds all anew, frames of C too. */
+/* For tests: the calling thread's next walk uses nothing of the last one, nor of its frames of C. */
 void gpumon_python_forget(void);
 
 #endif /* GPUMON_PYTHON_STACK_H */

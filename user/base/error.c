@@ -34,3 +34,9 @@ int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_
 	}
 	return -1;
 }
+
+int gpumon_error_output(struct gpumon_error *err)
+{
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
+				"the output could not be written");
+}

@@ -87,8 +87,7 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 		gpumon_doctor_print(&doctor, &term, context->out);
 
 	if (ret) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-				 "the output could not be written");
+		gpumon_error_output(&err);
 		ret = gpumon_report(context, &err);
 	} else if (gpumon_doctor_count(&doctor, GPUMON_DOCTOR_FAIL)) {
 		ret = GPUMON_EXIT_FAILED;

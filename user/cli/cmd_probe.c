@@ -105,8 +105,7 @@ static int list_tools(struct gpumon_context *context)
 		ret = gpumon_probe_show_tools(&term, context->out);
 	if (!ret)
 		return GPUMON_EXIT_OK;
-	gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-			 "the output could not be written");
+	gpumon_error_output(&err);
 	return gpumon_report(context, &err);
 }
 
@@ -122,8 +121,7 @@ static int show_check(struct gpumon_context *context, const struct gpumon_probe_
 	else
 		ret = gpumon_probe_show(check, &term, context->out);
 	if (ret) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-				 "the output could not be written");
+		gpumon_error_output(&err);
 		return gpumon_report(context, &err);
 	}
 	if (!context->json)
@@ -171,8 +169,7 @@ static int show_into(struct gpumon_context *context, const struct gpumon_probe_i
 	if (context->json ?
 		    gpumon_json_print(gpumon_probe_into_json(into), !term.tty, context->out) :
 		    gpumon_probe_show_into(into, &term, context->out)) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-				 "the output could not be written");
+		gpumon_error_output(&err);
 		return gpumon_report(context, &err);
 	}
 	if (into->outcome == GPUMON_PROBE_EXCHANGED)

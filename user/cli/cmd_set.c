@@ -207,8 +207,7 @@ static int set_run(struct gpumon_context *context, int argc, char **argv)
 	if (!ret && !context->json)
 		show_text(context, &settings, &model);
 	else if (!ret && show_json(context, &settings, &model))
-		ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-				       "the output could not be written");
+		ret = gpumon_error_output(&err);
 	gpumon_model_free(&model);
 	gpumon_client_close(client);
 	return ret ? gpumon_report(context, &err) : GPUMON_EXIT_OK;

@@ -95,8 +95,7 @@ static int show_model(struct gpumon_context *context, const struct settings *set
 		fputc('\n', settings->out);
 	if (!ret)
 		return 0;
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-				"the output could not be written");
+	return gpumon_error_output(err);
 }
 
 static int check_group(const struct settings *settings, const struct gpumon_model *model,

@@ -240,3 +240,20 @@ const char *gpumon_probe_instruction_refusal(const struct bpf_insn *insn)
 		return check_arithmetic(insn);
 	}
 }
+
+static bool is_jump_class(uint8_t code)
+{
+	return BPF_CLASS(code) == BPF_JMP || BPF_CLASS(code) == BPF_JMP32;
+}
+
+bool gpumon_probe_step_is_jump(const struct gpumon_probe_step *step)
+{
+	return is_jump_class(step->code) && BPF_OP(step->code) != BPF_CALL &&
+	       BPF_OP(step->code) != BPF_EXIT;
+}
+
+bool gpumon_probe_step_runs_on(const struct gpumon_probe_step *step)
+{
+	return !is_jump_class(step->code) ||
+	       (BPF_OP(step->code) != BPF_JA && BPF_OP(step->code) != BPF_EXIT);
+}

@@ -4,6 +4,9 @@
 #define GPUMON_PROBE_INSTRUCTION_H
 
 #include <linux/bpf.h>
+#include <stdbool.h>
+
+#include "probe/model/program.h"
 
 /**
  * gpumon_probe_instruction_refusal - check one instruction by itself
@@ -15,5 +18,10 @@
  * Return: NULL, or why it is refused and what to do.
  */
 const char *gpumon_probe_instruction_refusal(const struct bpf_insn *insn);
+
+/* What is a step of a well-formed program? */
+bool gpumon_probe_step_is_jump(
+	const struct gpumon_probe_step *step); /* with or without a condition */
+bool gpumon_probe_step_runs_on(const struct gpumon_probe_step *step); /* the next one may follow */
 
 #endif /* GPUMON_PROBE_INSTRUCTION_H */

@@ -8,18 +8,6 @@
 
 #define FARTHEST 64 /* steps from where ways meet to the call */
 
-static bool is_jump(const struct gpumon_probe_step *step)
-{
-	uint8_t class = BPF_CLASS(step->code), op = BPF_OP(step->code);
-
-	return (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL && op != BPF_EXIT;
-}
-
-static bool runs_on(const struct gpumon_probe_step *step)
-{
-	return step->code != (BPF_JMP | BPF_JA) && step->code != (BPF_JMP | BPF_EXIT);
-}
-
 static bool prints(const struct gpumon_probe_step *step)
 {
 	const struct gpumon_probe_helper *helper;
@@ -38,7 +26,7 @@ static uint32_t steps_to_print(const struct gpumon_probe_program *program, uint3
 
 		if (prints(step))
 			return n + 1;
-		if (is_jump(step) || !runs_on(step))
+		if (gpumon_probe_step_is_jump(step) || !gpumon_probe_step_runs_on(step))
 			break;
 	}
 	return 0;
@@ -50,7 +38,7 @@ static uint32_t copied_steps(const struct gpumon_probe_program *program, uint32_
 	const struct gpumon_probe_step *step = &program->steps[jump];
 	uint32_t n;
 
-	if (!is_jump(step))
+	if (!gpumon_probe_step_is_jump(step))
 		return 0;
 	n = steps_to_print(program, step->target);
 	if (n && !taken[step->target]) {
@@ -83,7 +71,7 @@ static uint32_t find_copies(const struct gpumon_probe_program *program, bool *ta
 
 	taken[0] = true;
 	for (uint32_t i = 0; i + 1 < program->steps_n; i++)
-		taken[i + 1] |= runs_on(&program->steps[i]);
+		taken[i + 1] |= gpumon_probe_step_runs_on(&program->steps[i]);
 	for (uint32_t i = 0; i < program->steps_n; i++) {
 		uint32_t n = copied_steps(program, i, taken);
 

@@ -16,6 +16,5 @@ int gpumon_probe_show_result(struct gpumon_context *context,
 		ret = gpumon_probe_view_print(result, &term, context->out);
 	if (!ret)
 		return 0;
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-				"the output could not be written");
+	return gpumon_error_output(err);
 }

@@ -6,23 +6,6 @@
 #define REMEDY "compile it again"
 #define LDDW   (BPF_LD | BPF_IMM | BPF_DW)
 
-static bool is_jump_class(uint8_t code)
-{
-	return BPF_CLASS(code) == BPF_JMP || BPF_CLASS(code) == BPF_JMP32;
-}
-
-bool gpumon_shape_is_jump(const struct gpumon_probe_step *step)
-{
-	return is_jump_class(step->code) && BPF_OP(step->code) != BPF_CALL &&
-	       BPF_OP(step->code) != BPF_EXIT;
-}
-
-bool gpumon_shape_runs_on(const struct gpumon_probe_step *step)
-{
-	return !is_jump_class(step->code) ||
-	       (BPF_OP(step->code) != BPF_JA && BPF_OP(step->code) != BPF_EXIT);
-}
-
 static bool writes_register(const struct gpumon_probe_step *step)
 {
 	uint8_t class = BPF_CLASS(step->code);
@@ -130,7 +113,7 @@ static int check_step(const struct gpumon_probe_program *program, uint32_t at,
 		return gpumon_probe_refuse(program, step->origin, err,
 					   "it changes r10, the address of the stack: copy it to "
 					   "another register and change that");
-	if (gpumon_shape_is_jump(step) && step->target >= program->steps_n)
+	if (gpumon_probe_step_is_jump(step) && step->target >= program->steps_n)
 		return gpumon_probe_refuse(program, step->origin, err,
 					   "it jumps to step %u, of %u: " REMEDY, step->target,
 					   program->steps_n);
@@ -154,7 +137,7 @@ int gpumon_shape_check(const struct gpumon_probe_program *program, struct gpumon
 		if (check_step(program, at, err))
 			return -1;
 	last = &program->steps[program->steps_n - 1];
-	if (gpumon_shape_runs_on(last))
+	if (gpumon_probe_step_runs_on(last))
 		return gpumon_probe_refuse(
 			program, last->origin, err,
 			"the program runs on over its end: end it with a return, "

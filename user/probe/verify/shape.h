@@ -18,8 +18,4 @@
  */
 int gpumon_shape_check(const struct gpumon_probe_program *program, struct gpumon_error *err);
 
-/* What is a step, after gpumon_shape_check()? */
-bool gpumon_shape_is_jump(const struct gpumon_probe_step *step); /* with or without a condition */
-bool gpumon_shape_runs_on(const struct gpumon_probe_step *step); /* the next one may follow */
-
 #endif /* GPUMON_PROBE_SHAPE_H */
