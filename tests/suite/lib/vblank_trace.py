@@ -29,7 +29,7 @@ def traced():
     """(vblanks as records, {event: count})."""
     text = tracefs.read()
     tracefs.clear()
-    records = [vblank.Record(0, int(c), int(s), int(t), 0) for c, s, t, _ in EVENT.findall(text)]
+    records = [vblank.Record(0, int(c), int(s), int(t), 0, 0) for c, s, t, _ in EVENT.findall(text)]
     return records, {e: text.count(": %s: " % e) for e in EVENTS}
 
 
