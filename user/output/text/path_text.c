@@ -232,7 +232,7 @@ static int put_pieces(FILE *out, const struct path *path, unsigned int columns)
 			gap |= piece->rank <= RANK_FUNCTION;
 			continue;
 		}
-		for (; i && run_of(path, i - 1) > run; i--)
+		for (; i && is_same(&path->pieces[i - 1], &path->pieces[i]); i--)
 			run++;
 		fprintf(out, "%s%s", any ? SEPARATOR : "", gap ? "…" SEPARATOR : "");
 		if (run > 1 && piece->rank == RANK_PLACE)

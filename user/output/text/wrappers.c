@@ -109,6 +109,12 @@ static char *short_name(const char *name)
 	return copy;
 }
 
+/* fnmatch() converts both texts from the locale's encoding: most names differ before the first star. */
+static bool is_match(const char *pattern, const char *name)
+{
+	return !strncmp(pattern, name, strcspn(pattern, "*")) && !fnmatch(pattern, name, 0);
+}
+
 enum gpumon_frame_role gpumon_frame_role(const struct gpumon_node *node)
 {
 	bool python = node->kind == GPUMON_NODE_PYTHON;
@@ -120,7 +126,7 @@ enum gpumon_frame_role gpumon_frame_role(const struct gpumon_node *node)
 	/* Without memory, the line only has more frames than needed. */
 	name = short_name(node->name);
 	for (size_t i = 0; name && i < sizeof(roles) / sizeof(roles[0]); i++) {
-		if (python != !!roles[i].file || fnmatch(roles[i].pattern, name, 0) ||
+		if (python != !!roles[i].file || !is_match(roles[i].pattern, name) ||
 		    (python && strcmp(roles[i].file, node->module ? node->module : "")))
 			continue;
 		role = roles[i].role;
