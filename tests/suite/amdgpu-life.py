@@ -101,7 +101,7 @@ with Gpumon() as g:
             os._exit(0)
     end = time.monotonic() + 240
     turns = 0
-    while turns < 20 or amdgpu.probes()["amdgpu_bo_move"]["seen"] < 1000:
+    while turns < 8 or amdgpu.probes()["amdgpu_bo_move"]["seen"] < 1000:
         lab.check(time.monotonic() < end, "too few moves are seen")
         g.group_set("amdgpu", turns % 2)
         turns += 1
