@@ -25,7 +25,10 @@ def test():
               Pressure((64, 128))]
     ways = prepare_sleep()
     if ways:
-        storms.append(Sleeps(ways, turns=0))
+        sleeps = Sleeps(ways)
+        # So that a driver has time to load: each suspend takes seconds under TCG.
+        sleeps.pause = 2.0, 6.0
+        storms.append(sleeps)
     storm.rage(storm.seconds(10), storms,
                last=[EventReader(records, steady=False), EventReader(records, steady=False),
                      Looker(steady=False), Looker(steady=False, tool=False)])

@@ -93,6 +93,7 @@ class Storm(threading.Thread):
         self.counts = collections.Counter()
         self.least = dict(self.least, **least)
         self.over = threading.Event()
+        self.calm = False
         self.failure = None
 
     def begin(self):
@@ -121,7 +122,7 @@ class Storm(threading.Thread):
                 while not self.over.is_set():
                     self.turn()
                     self.counts["turns"] += 1
-                    self.over.wait(self.random.uniform(*self.pause))
+                    self.over.wait(self.random.uniform(*self.pause) * (30 if self.calm else 1))
             finally:
                 self.end()
         except BaseException as e:
@@ -153,7 +154,7 @@ def rage(length, storms, last=(), until=None):
     """Let storms rage for so many seconds, then stop them: those of last after the others.
 
     Longer, up to 15 times, where the host gave the machine too little for what each needs; on a
-    slow kernel up to 45 times.
+    slow kernel up to 45 times. Those that have what they need then leave the processors to the rest.
     until: all is over when this one ends by itself. A failure of one is the test's.
     """
     begin = time.monotonic()
@@ -166,6 +167,8 @@ def rage(length, storms, last=(), until=None):
         passed = time.monotonic() - begin
         if passed > most or passed > length and not any(s.missing() for s in everything):
             break
+        for s in everything:
+            s.calm = passed > length and not s.missing()
         time.sleep(0.1)
     for some in storms, last:
         for s in some:
