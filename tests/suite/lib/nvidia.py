@@ -237,6 +237,12 @@ class Hits:
         tracefs.enable("mock_hits")
         return self
 
+    @staticmethod
+    def is_called(function):
+        """Has it been called since?"""
+        return any(line.split()[0] == function and line.split()[1] != "0"
+                   for line in tracefs.read("kprobe_profile").splitlines())
+
     def __exit__(self, *error):
         time.sleep(0.1)
         tracefs.enable("mock_hits", False)
