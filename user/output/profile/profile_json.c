@@ -476,6 +476,7 @@ int gpumon_output_json(FILE *out, const struct gpumon_view *view)
 	PUT_ARRAY("ranges", view->range_count, range_json(&view->ranges[i]));
 	if (!ret)
 		ret = gpumon_json_member(out, false, "unified_memory", unified_memory(view->scan));
+	PUT_ARRAY("probes", view->sheet_count, gpumon_sheet_json(view->sheets[i]));
 	PUT_ARRAY("gaps", view->gap_count, gap_json(&view->gaps[i]));
 	if (!ret)
 		ret = put_nodes(out, view->root);

@@ -545,6 +545,20 @@ static void print_missing(const struct summary *summary)
 	}
 }
 
+/* What programs in kernels have gathered, of each capture. */
+static int print_sheets(const struct summary *summary)
+{
+	for (unsigned int i = 0; i < summary->view->sheet_count; i++) {
+		const struct gpumon_sheet *sheet = summary->view->sheets[i];
+		const char *tool = gpumon_sheet_tool(sheet);
+
+		print_heading(summary, "In kernels", tool ? tool : "");
+		if (gpumon_sheet_print(sheet, summary->term, summary->out))
+			return -1;
+	}
+	return 0;
+}
+
 int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struct gpumon_view *view,
 			  const struct gpumon_summary_options *options)
 {
@@ -562,7 +576,8 @@ int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struc
 	print_about(&summary);
 	if (!summary.totals.count && !summary.totals.cpu_ns)
 		print_line(&summary, 0, "", "No work of a GPU and no launch was recorded.");
-	if (print_kernels(&summary) || print_paths(&summary) || print_devices(&summary))
+	if (print_kernels(&summary) || print_paths(&summary) || print_sheets(&summary) ||
+	    print_devices(&summary))
 		goto no_memory;
 	print_latency(&summary);
 	if (print_gaps(&summary) || print_ranges(&summary) || print_unified(&summary))

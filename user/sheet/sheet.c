@@ -40,6 +40,17 @@ static const char *keep_text(struct gpumon_sheet *sheet, const char *text)
 	return kept;
 }
 
+void gpumon_sheet_set_tool(struct gpumon_sheet *sheet, const char *tool)
+{
+	if (sheet)
+		sheet->tool = keep_text(sheet, tool);
+}
+
+const char *gpumon_sheet_tool(const struct gpumon_sheet *sheet)
+{
+	return sheet ? sheet->tool : NULL;
+}
+
 static struct gpumon_sheet_table *current(struct gpumon_sheet *sheet)
 {
 	return sheet && !sheet->failed && sheet->tables_n ? &sheet->tables[sheet->tables_n - 1] :

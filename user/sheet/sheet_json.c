@@ -74,5 +74,6 @@ struct json_object *gpumon_sheet_json(const struct gpumon_sheet *sheet)
 			bad |= gpumon_json_add(tables, sheet->tables[i].key,
 					       table_json(&sheet->tables[i]));
 	bad |= gpumon_json_add(object, "tables", tables);
+	bad |= gpumon_json_add_string(object, "tool", sheet->tool);
 	return gpumon_json_finish(object, bad);
 }

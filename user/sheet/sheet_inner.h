@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* How a sheet is kept. */
-#ifndef GPUMON_PROBE_SHEET_INNER_H
-#define GPUMON_PROBE_SHEET_INNER_H
+#ifndef GPUMON_SHEET_INNER_H
+#define GPUMON_SHEET_INNER_H
 
 #include "base/pool.h"
 #include "sheet.h"
@@ -39,6 +39,7 @@ struct gpumon_sheet_line {
 
 struct gpumon_sheet {
 	struct gpumon_pool pool;
+	const char *tool;
 	struct gpumon_sheet_table *tables;
 	uint32_t tables_n;
 	uint32_t tables_room;
@@ -53,4 +54,4 @@ static inline uint32_t gpumon_sheet_rows(const struct gpumon_sheet_table *table)
 	return table->columns_n ? table->cells_n / table->columns_n : 0;
 }
 
-#endif /* GPUMON_PROBE_SHEET_INNER_H */
+#endif /* GPUMON_SHEET_INNER_H */
