@@ -106,6 +106,16 @@ void gpumon_sheet_column(struct gpumon_sheet *sheet, const char *title, const ch
 	column->kind = kind;
 }
 
+void gpumon_sheet_figure(struct gpumon_sheet *sheet, const char *title)
+{
+	struct gpumon_sheet_table *table = current(sheet);
+	struct gpumon_sheet_column *column =
+		table && table->columns_n ? &table->columns[table->columns_n - 1] : NULL;
+
+	if (column)
+		column->figure = title ? keep_text(sheet, title) : column->title;
+}
+
 static void add_cell(struct gpumon_sheet *sheet, struct gpumon_sheet_cell value)
 {
 	struct gpumon_sheet_table *table = current(sheet);

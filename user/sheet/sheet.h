@@ -52,6 +52,11 @@ void gpumon_sheet_left_out(struct gpumon_sheet *sheet, uint64_t rows);
  */
 void gpumon_sheet_column(struct gpumon_sheet *sheet, const char *title, const char *key,
 			 enum gpumon_sheet_kind kind);
+/*
+ * The column added last is a figure of kernels, whose numbers are in the column "kernel": it also stands
+ * beside other figures of the same kernels. @title: there; NULL: that of the column.
+ */
+void gpumon_sheet_figure(struct gpumon_sheet *sheet, const char *title);
 
 /* Add the next cell of the table, row after row, as its column's kind wants it. */
 void gpumon_sheet_text(struct gpumon_sheet *sheet, const char *text); /* NULL: unknown */

@@ -32,6 +32,7 @@ static struct json_object *column_json(const struct gpumon_sheet_column *column)
 
 	bad |= gpumon_json_add_string(object, "title", column->title);
 	bad |= gpumon_json_add_string(object, "kind", kind_words[column->kind]);
+	bad |= gpumon_json_add_string(object, "figure", column->figure);
 	return gpumon_json_finish(object, bad);
 }
 
@@ -183,15 +184,17 @@ static bool get_number(struct json_object *object, const char *key, uint64_t mos
 
 static bool read_column(struct gpumon_sheet *sheet, struct json_object *object)
 {
-	const char *key, *title, *word;
+	const char *key, *title, *figure, *word;
 
 	if (!get_text(object, "key", &key) || !get_text(object, "title", &title) ||
-	    !get_text(object, "kind", &word) || !word)
+	    !get_text(object, "figure", &figure) || !get_text(object, "kind", &word) || !word)
 		return false;
 	for (size_t kind = 0; kind < KINDS; kind++) {
 		if (strcmp(word, kind_words[kind]) != 0)
 			continue;
 		gpumon_sheet_column(sheet, title, key, (enum gpumon_sheet_kind)kind);
+		if (figure)
+			gpumon_sheet_figure(sheet, figure);
 		return true;
 	}
 	return false;

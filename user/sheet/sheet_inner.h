@@ -6,8 +6,10 @@
 #include "base/pool.h"
 #include "sheet.h"
 
+/* @figure: title elsewhere, of a figure of kernels; NULL: it is none */
 struct gpumon_sheet_column {
 	const char *title;
+	const char *figure;
 	const char *key;
 	enum gpumon_sheet_kind kind;
 };
@@ -48,6 +50,15 @@ struct gpumon_sheet {
 	uint32_t lines_room;
 	bool failed;
 };
+
+struct gpumon_table;
+
+/* @largest: number of the longest bar */
+void gpumon_sheet_print_cell(struct gpumon_table *table, const struct gpumon_sheet_cell *cell,
+			     enum gpumon_sheet_kind kind, uint64_t largest);
+/* Add it to an object under its column's key. 0, or -1 without memory. */
+int gpumon_sheet_cell_json(struct json_object *object, const struct gpumon_sheet_column *column,
+			   const struct gpumon_sheet_cell *cell);
 
 static inline uint32_t gpumon_sheet_rows(const struct gpumon_sheet_table *table)
 {
