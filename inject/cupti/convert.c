@@ -439,7 +439,7 @@ static void convert_unified(struct inject_thread *thread, const unified_record *
 	inject_append(thread, &record);
 }
 
-#define OWNS_STREAM(type, record)                                    \
+#define OWNS_STREAM(type, record)                                     \
 	inject_guest_owns_stream(((const type *)(record))->contextId, \
 				 ((const type *)(record))->streamId)
 

@@ -261,7 +261,8 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION_RANGE("gpu", 0, GPUMON_OPTION_U32, &given.choice.run.gpu, 0, 1023),
 		GPUMON_OPTION_CALL("grid", 0, given.choice.run.grid, take_grid),
 		GPUMON_OPTION_CALL("block", 0, given.choice.run.block, take_block),
-		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.choice.run.times, 1, 100000),
+		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.choice.run.times, 1,
+				    100000),
 		GPUMON_OPTION_CALL("sample", 0, &given.choice.run.sample, take_sample),
 		GPUMON_OPTION("ptxas", 0, GPUMON_OPTION_TEXT, &given.choice.run.ptxas),
 		GPUMON_OPTION("sanitizer", 0, GPUMON_OPTION_TEXT, &given.choice.run.sanitizer),
@@ -281,7 +282,8 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context, "--ptx prints PTX: leave out --json");
 	if (given.choice.run.sass && (given.check || given.ptx || given.into))
 		return gpumon_usage(context, "--sass is for a program that is run");
-	if (!given.choice.run.sass && (given.choice.run.sample || given.choice.run.ptxas || given.choice.run.sanitizer))
+	if (!given.choice.run.sass &&
+	    (given.choice.run.sample || given.choice.run.ptxas || given.choice.run.sanitizer))
 		return gpumon_usage(context, "--sample, --ptxas and --sanitizer need --sass");
 	if (!given.into != !given.output || (given.into && (given.check || given.ptx || argc != 1)))
 		return gpumon_usage(context,
@@ -332,8 +334,7 @@ const struct gpumon_command gpumon_command_probe = {
 		"Exit status: the program's; 1 if an eBPF program is refused, or if no\n"
 		"kernel of an image got one; 77 if --sass, or a kernel of its own, is not possible here.\n"
 		"\n"
-		"Options:\n"
-		GPUMON_PROBE_HELP
+		"Options:\n" GPUMON_PROBE_HELP
 		"      --grid X[,Y[,Z]]   without a PROGRAM: blocks of the grid (64)\n"
 		"      --block X[,Y[,Z]]  without a PROGRAM: threads of a block (256)\n"
 		"      --times N          without a PROGRAM: how often each runs (1)\n"

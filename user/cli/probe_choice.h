@@ -35,18 +35,18 @@ struct gpumon_probe_choice {
 };
 
 /* Lines for a command's table of options. */
-#define GPUMON_PROBE_OPTIONS(choice)                                                            \
-	GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &(choice)->rules.allow_exit),        \
-		GPUMON_OPTION("kernel", 'k', GPUMON_OPTION_TEXTS, &(choice)->run.kernels),      \
-		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &(choice)->run.fuel, 1,       \
-				    1u << 30),                                                  \
-		GPUMON_OPTION("set", 0, GPUMON_OPTION_TEXTS, &(choice)->sets),                  \
-		GPUMON_OPTION("attach", 0, GPUMON_OPTION_TEXTS, &(choice)->run.cpu.attach),     \
-		GPUMON_OPTION("no-cpu", 0, GPUMON_OPTION_FLAG, &(choice)->run.no_cpu),          \
+#define GPUMON_PROBE_OPTIONS(choice)                                                        \
+	GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &(choice)->rules.allow_exit),    \
+		GPUMON_OPTION("kernel", 'k', GPUMON_OPTION_TEXTS, &(choice)->run.kernels),  \
+		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &(choice)->run.fuel, 1,   \
+				    1u << 30),                                              \
+		GPUMON_OPTION("set", 0, GPUMON_OPTION_TEXTS, &(choice)->sets),              \
+		GPUMON_OPTION("attach", 0, GPUMON_OPTION_TEXTS, &(choice)->run.cpu.attach), \
+		GPUMON_OPTION("no-cpu", 0, GPUMON_OPTION_FLAG, &(choice)->run.no_cpu),      \
 		GPUMON_OPTION("sass", 0, GPUMON_OPTION_FLAG, &(choice)->run.sass)
 
 /* Their part of the help, but for --sass. */
-#define GPUMON_PROBE_HELP                                                                                \
+#define GPUMON_PROBE_HELP                                                                                    \
 	"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n" \
 	"      --fuel N           backward jumps that one run of a program may take (65536)\n"               \
 	"      --set MAP[INDEX]=N a value that an array has at first; MAP[*]=N: all of its values\n"         \
@@ -56,11 +56,10 @@ struct gpumon_probe_choice {
 	"      --allow-exit       accept programs that end a thread of the kernel\n"
 
 /* The options of "record" and "correlate". */
-#define GPUMON_PROBE_WITHIN_OPTIONS(choice)                                 \
-	GPUMON_OPTION("probe", 0, GPUMON_OPTION_TEXT, &(choice)->name), \
-		GPUMON_PROBE_OPTIONS(choice)
+#define GPUMON_PROBE_WITHIN_OPTIONS(choice) \
+	GPUMON_OPTION("probe", 0, GPUMON_OPTION_TEXT, &(choice)->name), GPUMON_PROBE_OPTIONS(choice)
 
-#define GPUMON_PROBE_WITHIN_HELP                                                                     \
+#define GPUMON_PROBE_WITHIN_HELP                                                                          \
 	"      --probe TOOL|FILE.bpf.o  also run eBPF programs in the kernels, as \"probe\" does; what\n" \
 	"                         they gathered is kept in the capture. With it:\n" GPUMON_PROBE_HELP
 

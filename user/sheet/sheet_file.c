@@ -221,12 +221,12 @@ static bool read_cell(struct gpumon_sheet *sheet, enum gpumon_sheet_kind kind,
 	default:
 		if (cell && type != json_type_int)
 			return false;
-		gpumon_sheet_value(sheet,
-				   (struct gpumon_value){
-					   .known = cell,
-					   .v = kind == GPUMON_SHEET_SIGNED ?
-							(uint64_t)json_object_get_int64(cell) :
-							json_object_get_uint64(cell) });
+		gpumon_sheet_value(
+			sheet,
+			(struct gpumon_value){ .known = cell,
+					       .v = kind == GPUMON_SHEET_SIGNED ?
+							    (uint64_t)json_object_get_int64(cell) :
+							    json_object_get_uint64(cell) });
 		return true;
 	}
 }
@@ -332,10 +332,8 @@ int gpumon_sheet_read(const char *directory, struct gpumon_sheet **sheet)
 	if (!*sheet || !json_object_is_type(root, json_type_object) || !read_sheet(*sheet, root)) {
 		gpumon_sheet_free(*sheet);
 		*sheet = gpumon_sheet_new();
-		gpumon_sheet_note(
-			*sheet,
-			GPUMON_SHEET_FILE
-			" cannot be read: what programs in kernels gathered is missing");
+		gpumon_sheet_note(*sheet, GPUMON_SHEET_FILE
+				  " cannot be read: what programs in kernels gathered is missing");
 	}
 	json_object_put(root);
 	if (*sheet && !(*sheet)->failed)

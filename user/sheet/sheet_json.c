@@ -30,7 +30,7 @@ static struct json_object *row_json(const struct gpumon_sheet_table *table, uint
 	for (uint32_t i = 0; i < table->columns_n; i++)
 		if (table->columns[i].key)
 			bad |= gpumon_sheet_cell_json(object, &table->columns[i],
-					&table->cells[row * table->columns_n + i]);
+						      &table->cells[row * table->columns_n + i]);
 	return gpumon_json_finish(object, bad);
 }
 

@@ -140,8 +140,9 @@ static int print_rows(const struct gpumon_sheet_table *sheet, uint32_t rows,
 		for (i = 0; i < sheet->columns_n; i++) {
 			column = &sheet->columns[i];
 			if (is_shown(column, term))
-				gpumon_sheet_print_cell(table, &sheet->cells[row * sheet->columns_n + i],
-					   column->kind, largest);
+				gpumon_sheet_print_cell(table,
+							&sheet->cells[row * sheet->columns_n + i],
+							column->kind, largest);
 		}
 	}
 	return gpumon_table_print(table, out);

@@ -182,9 +182,9 @@ static int show_gathered(struct gpumon_context *context, const struct alone *alo
 		.ran = alone->ran,
 		.ran_n = alone->ran_n,
 	};
-	int ret = devices ? gpumon_probe_show_sheet(context, gpumon_probe_view_sheet(&result),
-						    err) :
-			    no_memory(err);
+	int ret = devices ?
+			  gpumon_probe_show_sheet(context, gpumon_probe_view_sheet(&result), err) :
+			  no_memory(err);
 
 	free(devices);
 	return ret;
