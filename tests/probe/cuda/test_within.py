@@ -176,7 +176,7 @@ def test_within_full():
     with Folder() as folder:
         path = folder.write("image", text("first", "second", form=IDLE))
         words = ["context", "load", "data", path, "launch", "first", "1x1*75000", "sleep", 500, "launch", "first",
-                 "1x1", "context", "load", "library", path, "launch", "second", "1x9*3", "wait"]
+                 "1x1", "none", "load", "library", path, "context", "launch", "second", "1x9*3", "wait"]
         both = record(folder, *words, options=("--max-size", "1M", "--no-python"))
         contains(both.errors, "recording ended at the largest size", "messages")
         equal(both.counts("entries"), {"first": 75001, "second": 27}, "entries")
@@ -187,12 +187,15 @@ def test_within_windows():
     """between windows of records CUPTI is let go of, but not by the programs"""
     with Folder() as folder:
         path = folder.write("image", text("first", "second"))
-        words = ["context", "load", "data", path]
+        words = []
         for _ in range(10):
-            words += ["launch", "first", "1x32", "sleep", 30, "load", "data", path, "launch", "second", "1x8"]
-        both = record(folder, *words, options=("--records", "sampled", "--windows", "20ms/60ms"))
-        equal(both.counts("entries"), {"first": 320, "second": 80}, "entries")
-        equal(both.counts("exits"), {"first": 320, "second": 80}, "exits")
+            # The table of addresses is filled in at the launch.
+            words += ["none", "load", "library", path, "context", "launch", "first", "1x32", "sleep", 30,
+                      "launch", "second", "1x8", "destroy"]
+        for more in ((), ("--api",)):
+            both = record(folder, *words, options=("--records", "sampled", "--windows", "20ms/60ms", *more))
+            equal(both.counts("entries"), {"first": 320, "second": 80}, f"entries {more}")
+            equal(both.counts("exits"), {"first": 320, "second": 80}, f"exits {more}")
 
 
 def test_within_gpumon_killed():
