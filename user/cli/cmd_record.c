@@ -66,8 +66,8 @@ const struct gpumon_command gpumon_command_record = {
 		"With -p, a process in which libgpumon-inject.so sleeps is recorded until it ends, the time\n"
 		"is over, or Ctrl-C.\n"
 		"\n"
-		"Options:\n" GPUMON_RECORD_HELP GPUMON_CONTINUOUS_HELP GPUMON_PROBE_WITHIN_HELP
-		"  -q, --quiet            print nothing at the end either\n"
+		"Options:\n" GPUMON_RECORD_HELP GPUMON_CONTINUOUS_HELP
+		"  -q, --quiet            print nothing at the end either\n" GPUMON_PROBE_WITHIN_HELP
 		"\n"
 		"Examples:\n"
 		"  gpumon-user record -o run1 -- python3 train.py\n"
