@@ -231,6 +231,16 @@ static bool read_cell(struct gpumon_sheet *sheet, enum gpumon_sheet_kind kind,
 	}
 }
 
+/* A table with a title has something to print, also where there are no bars. */
+static bool is_printable(const struct gpumon_sheet_table *table)
+{
+	bool is = !table->title;
+
+	for (uint32_t i = 0; i < table->columns_n; i++)
+		is |= table->columns[i].title && table->columns[i].kind != GPUMON_SHEET_BAR;
+	return is && table->columns_n;
+}
+
 static bool read_table(struct gpumon_sheet *sheet, struct json_object *object)
 {
 	struct json_object *columns = get_array(object, "columns"),
@@ -253,7 +263,7 @@ static bool read_table(struct gpumon_sheet *sheet, struct json_object *object)
 	if (sheet->failed)
 		return true;
 	table = &sheet->tables[sheet->tables_n - 1];
-	if (!table->columns_n || json_object_array_length(cells) % table->columns_n)
+	if (!is_printable(table) || json_object_array_length(cells) % table->columns_n)
 		return false;
 	for (size_t i = 0; i < json_object_array_length(cells) && !sheet->failed; i++)
 		if (!read_cell(sheet, table->columns[i % table->columns_n].kind,
