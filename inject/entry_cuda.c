@@ -8,6 +8,7 @@ int InitializeInjection(void);
 /* libcuda calls it in the library that CUDA_INJECTION64_PATH names: from within cuInit, once. */
 INJECT_EXPORT int InitializeInjection(void)
 {
+	/* First: a recording then uses the same subscription. */
 	if (!inject_probe_enter())
 		inject_enter(&inject_cupti_backend);
 	return 1;

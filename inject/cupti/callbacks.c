@@ -8,6 +8,7 @@
 #include "callbacks.h"
 #include "detach.h"
 #include "graphs.h"
+#include "guest.h"
 #include "hooks/call.h"
 #include "nvtx.h"
 #include "session/session.h"
@@ -90,8 +91,8 @@ static void control_capture(struct inject_thread *thread, uint16_t class, bool i
 		inject_window_close(thread, "cudaProfilerStop");
 }
 
-static inline void handle_call(unsigned int which, CUpti_CallbackId id, uint16_t class, bool is_exit,
-			       const CUpti_CallbackData *data)
+static inline void handle_call(unsigned int which, CUpti_CallbackId id, uint16_t class,
+			       bool is_exit, const CUpti_CallbackData *data)
 {
 	/* A call that began within the window is recorded even if the window has closed since. */
 	struct inject_thread *thread = inject_thread_enter(is_exit || (class & CONTROL));
@@ -132,6 +133,23 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 	errno = kept;
 }
 
+/* What the guest does belongs to neither the begin nor the end of the program's call. */
+static void handle_with_guest(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			      const CUpti_CallbackData *data)
+{
+	bool is_for_guest = domain == CUPTI_CB_DOMAIN_DRIVER_API;
+	bool is_exit = data->callbackSite == CUPTI_API_EXIT;
+
+	if (inject_guest->is_inside())
+		return;
+	if (is_for_guest && !is_exit)
+		inject_guest->call(id, data);
+	if (inject_subscribed())
+		handle_api_callback(domain, id, data);
+	if (is_for_guest && is_exit)
+		inject_guest->call(id, data);
+}
+
 void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			      const void *data)
 {
@@ -141,7 +159,10 @@ void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	switch (domain) {
 	case CUPTI_CB_DOMAIN_RUNTIME_API:
 	case CUPTI_CB_DOMAIN_DRIVER_API:
-		handle_api_callback(domain, id, data);
+		if (INJECT_UNLIKELY(inject_guest))
+			handle_with_guest(domain, id, data);
+		else
+			handle_api_callback(domain, id, data);
 		break;
 	case CUPTI_CB_DOMAIN_RESOURCE:
 		thread = inject_thread_enter(true);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "guest.h"
 #include "subscribe.h"
 #include "write/intern.h"
 #include "write/totals.h"
@@ -438,11 +439,42 @@ static void convert_unified(struct inject_thread *thread, const unified_record *
 	inject_append(thread, &record);
 }
 
+#define OWNS_STREAM(type, record)                                     \
+	inject_guest_owns_stream(((const type *)(record))->contextId, \
+				 ((const type *)(record))->streamId)
+
+/* The guest's own work is not the program's. */
+static bool is_of_guest(const CUpti_Activity *activity)
+{
+	const void *record = activity;
+	const memory_record *memory = record;
+
+	switch (activity->kind) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return OWNS_STREAM(kernel_record, record);
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		return OWNS_STREAM(copy_record, record);
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		return OWNS_STREAM(set_record, record);
+	case CUPTI_ACTIVITY_KIND_STREAM:
+		return OWNS_STREAM(stream_record, record);
+	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		return OWNS_STREAM(sync_record, record);
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		return inject_guest_owns_memory(memory->contextId, memory->address);
+	default:
+		return false;
+	}
+}
+
 static void convert_one(struct inject_thread *thread, const CUpti_Activity *activity,
 			struct lot *lot)
 {
 	const void *record = activity;
 
+	if (INJECT_UNLIKELY(inject_guest) && is_of_guest(activity))
+		return;
 	switch (activity->kind) {
 	case CUPTI_ACTIVITY_KIND_KERNEL:
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:

@@ -7,16 +7,23 @@
 #include "callbacks.h"
 #include "detach.h"
 #include "graphs.h"
+#include "guest.h"
 #include "nvtx/range.h"
 #include "session/session.h"
 #include "subscribe.h"
 
 uint16_t inject_class[2][INJECT_FUNCTIONS];
 
+const struct inject_guest *inject_guest;
+
+/* Of the recording and of the guest, which may be there alone. */
 static CUpti_SubscriberHandle subscriber;
+/* Of the recording. */
 static _Atomic bool is_subscribed;
 static bool is_classified;
 static bool has_clock;
+/* Functions of the driver that the guest hears of. */
+static bool is_guests[INJECT_FUNCTIONS];
 
 bool inject_subscribed(void)
 {
@@ -70,6 +77,42 @@ static void classify_all(void)
 	is_classified = true;
 }
 
+/* For the recording and the guest, which never begin at the same time. */
+static CUptiResult hold_cupti(void)
+{
+	CUptiResult result;
+
+	if (subscriber)
+		return CUPTI_SUCCESS;
+	result = inject_cupti.cuptiSubscribe(&subscriber, inject_callback, NULL);
+	if (result != CUPTI_SUCCESS)
+		subscriber = NULL;
+	return result;
+}
+
+bool inject_guest_join(const struct inject_guest *guest, const char **why)
+{
+	CUptiResult result;
+
+	if (!inject_cupti_load(why))
+		return false;
+	inject_guest = guest;
+	result = hold_cupti();
+	if (result == CUPTI_SUCCESS)
+		return true;
+	inject_guest = NULL;
+	*why = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ?
+		       "another profiler holds CUPTI, which serves one at a time: run the program without it" :
+		       inject_cupti_result(result);
+	return false;
+}
+
+void inject_guest_enable(CUpti_CallbackId id)
+{
+	inject_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+	is_guests[id] = true;
+}
+
 bool inject_subscribe(const char **why)
 {
 	static char text[512];
@@ -78,7 +121,7 @@ bool inject_subscribe(const char **why)
 
 	if (!inject_cupti_load(why))
 		return false;
-	result = inject_cupti.cuptiSubscribe(&subscriber, inject_callback, NULL);
+	result = hold_cupti();
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
 		*why = "another profiler holds CUPTI, which serves one at a time: nothing of the GPU is recorded. Run the program without it (in PyTorch: without torch.profiler)";
 		return false;
@@ -201,6 +244,8 @@ static void enable_classes(struct inject_thread *thread, uint16_t classes, bool 
 		for (id = 1; id < INJECT_FUNCTIONS; id++) {
 			if (!(inject_class[domain][id] & wanted))
 				continue;
+			if (!on && !domain && is_guests[id])
+				continue;
 			result = inject_cupti.cuptiEnableCallback(
 				on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API + domain, id);
 			if (on && !failed)
@@ -317,6 +362,9 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on)
 	if (!is_subscribed)
 		return;
 	if (record & GPUMON_RECORD_ALL_CALLS) {
+		/* The guest must not miss a call meanwhile. */
+		if (!on && inject_guest)
+			return;
 		expect_success(thread,
 			       inject_cupti.cuptiEnableDomain(on, subscriber,
 							      CUPTI_CB_DOMAIN_RUNTIME_API),
@@ -350,6 +398,10 @@ void inject_unsubscribe(bool program_goes_on)
 	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DEVICE);
 	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONTEXT);
 	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_STREAM);
+	if (inject_guest) {
+		is_subscribed = false;
+		return;
+	}
 	if (program_goes_on && inject_detach(subscriber))
 		has_clock = false;
 	else
@@ -360,6 +412,7 @@ void inject_unsubscribe(bool program_goes_on)
 
 void inject_subscribe_forked(void)
 {
+	inject_guest = NULL;
 	subscriber = NULL;
 	is_subscribed = false;
 }

@@ -58,9 +58,13 @@ void inject_subscribe_unified_memory(struct inject_thread *thread);
 /* Another subscriber had CUPTI, and may have set a clock of its own. */
 void inject_subscribe_clock_lost(void);
 
-/* @program_goes_on: from then on CUPTI costs it nothing, where that is possible (detach.h). */
+/*
+ * @program_goes_on: from then on CUPTI costs it nothing, where that is possible (detach.h). With a guest,
+ * only the recording lets go of CUPTI.
+ */
 void inject_unsubscribe(bool program_goes_on);
 
+/* For a recording. */
 bool inject_subscribed(void);
 
 /* In a child after fork. */

@@ -8,6 +8,7 @@
 #include "base/inject.h"
 #include "clock.h"
 #include "context.h"
+#include "cupti/guest.h"
 #include "launches.h"
 #include "talk.h"
 
@@ -164,9 +165,12 @@ static void make_memory(struct context *context)
 	if (!context->area)
 		return;
 	result = inject_probe_driver.stream_create(&context->stream, CU_STREAM_NON_BLOCKING);
-	if (result == CUDA_SUCCESS)
-		result = inject_probe_driver.alloc(&context->memory, bytes + sizeof(uint64_t));
 	if (result == CUDA_SUCCESS) {
+		inject_guest_own(context->handle, context->stream, 0);
+		result = inject_probe_driver.alloc(&context->memory, bytes + sizeof(uint64_t));
+	}
+	if (result == CUDA_SUCCESS) {
+		inject_guest_own(context->handle, context->stream, context->memory);
 		result = clear_and_fill(context);
 		if (result != CUDA_SUCCESS)
 			inject_probe_driver.free(context->memory);

@@ -11,7 +11,7 @@
 #include "base/inject.h"
 #include "base/own.h"
 #include "context.h"
-#include "cupti/library.h"
+#include "cupti/guest.h"
 #include "driver.h"
 #include "launches.h"
 #include "loader.h"
@@ -20,7 +20,6 @@
 #include "talk.h"
 
 static uint8_t calls[INJECT_FUNCTIONS];
-static CUpti_SubscriberHandle subscriber;
 /* In a child after fork there is no thread, and CUDA does not work. */
 static _Atomic bool is_active;
 static _Atomic uint32_t stop;
@@ -30,15 +29,11 @@ bool inject_probe_is_active(void)
 	return atomic_load_explicit(&is_active, memory_order_relaxed);
 }
 
-static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-			     const void *argument)
+static void on_call(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
-	const CUpti_CallbackData *data = argument;
 	int kept = errno;
 
-	(void)user;
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= INJECT_FUNCTIONS ||
-	    inject_probe_is_inside() || !inject_probe_is_active())
+	if (id >= INJECT_FUNCTIONS || !inject_probe_is_active())
 		return;
 	if (data->callbackSite == CUPTI_API_ENTER)
 		inject_probe_call_begins(calls[id], (void *)data->functionParams);
@@ -50,30 +45,27 @@ static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_Call
 	errno = kept;
 }
 
+static const struct inject_guest guest = {
+	.is_inside = inject_probe_is_inside,
+	.call = on_call,
+};
+
 static void enable_function(CUpti_CallbackDomain domain, uint32_t id, const char *name)
 {
+	(void)domain;
 	calls[id] = (uint8_t)inject_probe_classify(name);
 	if (calls[id] != INJECT_PROBE_NONE)
-		inject_cupti.cuptiEnableCallback(1, subscriber, domain, id);
+		inject_guest_enable(id);
 }
 
 static bool subscribe(const char **why)
 {
-	CUptiResult result;
-
-	if (!inject_cupti_load(why))
-		return false;
 	if (inject_probe_driver_load()) {
 		*why = "the driver of CUDA is too old for programs in kernels";
 		return false;
 	}
-	result = inject_cupti.cuptiSubscribe(&subscriber, on_call, NULL);
-	if (result != CUPTI_SUCCESS) {
-		*why = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ?
-			       "another profiler holds CUPTI, which serves one at a time: run the program without it" :
-			       inject_cupti_result(result);
+	if (!inject_guest_join(&guest, why))
 		return false;
-	}
 	inject_cupti_functions(CUPTI_CB_DOMAIN_DRIVER_API, enable_function);
 	return true;
 }
@@ -134,7 +126,7 @@ static void begin(const char *path)
 
 bool inject_probe_enter(void)
 {
-	const char *path;
+	const char *path, *recorder;
 
 	/* The environment is another user's then, and is not even read. */
 	if (getauxval(AT_SECURE))
@@ -144,5 +136,7 @@ bool inject_probe_enter(void)
 		return false;
 	inject_cupti_read_environment();
 	begin(path);
-	return true;
+	recorder = getenv("GPUMON_SOCKET");
+	/* The sanitizer and CUPTI's records exclude each other. */
+	return !recorder || !*recorder || inject_probe_settings.way == GPUMON_WIRE_WAY_SASS;
 }

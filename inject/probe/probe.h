@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Programs in the kernels of this process: gpumon-user probe has started it. */
+/* Programs in the kernels of this process: gpumon-user probe or record --probe has started it. */
 #ifndef GPUMON_INJECT_PROBE_H
 #define GPUMON_INJECT_PROBE_H
 
 #include <stdbool.h>
 
 /**
- * inject_probe_enter - CUDA is being initialised
+ * inject_probe_enter - CUDA is being initialised, and what records it has not come yet
  *
- * Return: true if gpumon-user probe has started the program: it is not recorded then.
+ * Return: true if the process has programs in its kernels and is not recorded.
  */
 bool inject_probe_enter(void);
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Programs inside GPU kernels on a real GPU: what they count is what probed.cu knows of itself."""
+import collections
 import json
 import os
 import subprocess
@@ -211,6 +212,74 @@ def step_cpu():
     check(0 < max(seen), "the GPU has seen the count", said)
 
 
+def recorded_kernels(profile):
+    """How often each ran, by CUPTI's records."""
+    return {row["mangled"] or row["name"]: row["count"] for row in profile["kernels"] if row["kind"] == "kernel"}
+
+
+def recorded_paths(profile):
+    """GPU operations by call path."""
+    found, paths = collections.Counter(), []
+    for node in profile["nodes"]:
+        paths.append((*paths[node["parent"]], node["name"]) if paths else ())
+        found[paths[-1]] += node["count"]
+    return +found
+
+
+def within(name, program, mode):
+    """Programs in kernels, and CUPTI's records of the same kernels: each is as without the other."""
+    words = [program, *mode]
+    plain = json.loads(programs.call(words, env=environment(), limit=0).stdout)
+    _, alone, _ = run_probe([programs.program("probes.bpf.o")], words)
+    bare = programs.Recorded("probe-bare", words)
+    run = programs.Recorded("probe-within", words, options=["--probe", programs.program("probes.bpf.o")])
+    own, profile = json.loads(run.result.stdout), run.profile
+    equal(run.result.returncode, 0, f"{name}: exit status")
+    equal(own["sum"], plain["sum"], f"{name}: the program's results are the same")
+    equal(len(profile["probes"]), 1, f"{name}: what programs gathered is in the capture")
+    result = profile["probes"][0]
+    for table in "entries", "exits", "reads", "writes", "blocks", "atomics", "barriers":
+        equal(by_kernel(result, table), by_kernel(alone, table), f"{name}: {table} as without a recording")
+    equal(by_kernel(result, "entries"), own["threads"], f"{name}: entries as the program knows them")
+    equal(sum(row["count"] for row in result["tables"]["lost"]["rows"]), 0, f"{name}: nothing is lost")
+    equal(recorded_kernels(profile), own["launches"], f"{name}: records of kernels as the program knows them")
+    equal(recorded_paths(profile), recorded_paths(bare.profile), f"{name}: call paths as without programs")
+    equal(profile["recording"]["counted"], bare.profile["recording"]["counted"], f"{name}: what CUPTI counts")
+    check(profile["missing"]["nothing"], f"{name}: nothing is missing", profile["missing"]["summary"])
+
+
+def figures_within():
+    """A tool's figure stands beside the records of each kernel."""
+    run = programs.Recorded("probe-figures", [programs.program("probed"), "all"], options=["--probe", "cuda-counter"])
+    launches, kernels = json.loads(run.result.stdout)["launches"], run.profile["kernels"]
+    rows = run.profile["probes"][0]["tables"]["by_kernel"]["rows"]
+    equal({row["kernel_name"]: row["calls"] for row in rows}, launches, "cuda-counter, recorded: calls")
+    beside = {row["name"] for row in kernels if row["kind"] == "kernel" and row["probe"]["mean_ns"]}
+    equal(beside, set(launches), "cuda-counter, recorded: kernels with the time of a warp beside their records")
+
+
+def step_within():
+    for program in "probed", "probed-static":
+        within(program + " all, recorded", programs.program(program), ["all"])
+        within(program + " graph, recorded", programs.program(program), ["graph", "10"])
+    figures_within()
+    for kind, loaders in LOADERS.items():
+        run = programs.Recorded("probe-loaders", [programs.program("probe_loaders"), programs.program("driver." + kind)],
+                                options=["--probe", "threadhist"])
+        equal(threads_run(run.profile["probes"][0]), 0 if kind == "cubin" else 1024 * loaders,
+              f"threads that {kind} loaders ran, recorded")
+    for name, status in ("exit", 3), ("kill", 137):
+        run = programs.Recorded("probe-" + name, [programs.program("probed"), name],
+                                options=["--probe", programs.program("probes.bpf.o")])
+        equal(run.result.returncode, status, f"{name}, recorded: exit status")
+        check(run.profile["recording"]["counted"]["launches"], f"{name}, recorded: launches are in the capture")
+    run = programs.Recorded("probe-cost", [programs.program("probed"), "big"],
+                            options=["--probe", programs.program("warptime.bpf.o"), "-k", "vector_add", "-k", "product"])
+    times = json.loads(run.result.stdout)["us"]
+    figure("probe cost warptime, recorded", times)
+    note("warptime, recorded: " + "; ".join(f"{k} {v[1]} -> {v[0]} us" for k, v in times.items()))
+
+
 STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-cpu", step_cpu, 60), ("probe-loaders", step_loaders, 60),
-         ("probe-ends", step_ends, 60), ("probe-python", step_python, 120),
+         ("probe-ends", step_ends, 60), ("probe-within", step_within, 180), ("probe-python", step_python, 120),
          ("probe-sass", step_sass, 120), ("probe-cost", step_cost, 120)]

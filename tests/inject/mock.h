@@ -62,7 +62,7 @@ struct mock_hooks {
 	void (*nvtx)(unsigned int id, const char *name, const void *parameters, const void *result);
 	void (*work)(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
 		     uint64_t node, uint32_t graph, uint64_t bytes);
-	void (*wait)(uint32_t correlation);
+	void (*wait)(uint32_t correlation, CUstream stream);
 	void (*stream)(uint32_t id);
 	void (*allocate)(uint32_t correlation, uint64_t address, uint64_t bytes);
 };
@@ -108,6 +108,12 @@ struct mock_gpu {
 
 /* Set before cuInit(), or NULL: a launch is an event and nothing else. */
 extern const struct mock_gpu *mock_gpu;
+
+/* Within mock_call(): work for the GPU, a wait for it (NULL: all of it), and what CUPTI reports besides. */
+void mock_work_copy(CUstream stream, uint64_t bytes);
+void mock_wait(CUstream stream);
+void mock_stream_made(uint32_t id);
+void mock_allocate(uint64_t address, uint64_t bytes);
 
 /* Exported by the stand-in for libcuda. */
 void mock_set_hooks(const struct mock_hooks *hooks);

@@ -448,10 +448,15 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 }
 
 /* For the stand-ins for the runtime and NVTX. */
-void mock_wait(void)
+void mock_wait(CUstream stream)
 {
 	if (hooks)
-		hooks->wait(correlation);
+		hooks->wait(correlation, stream);
+}
+
+void mock_work_copy(CUstream stream, uint64_t bytes)
+{
+	do_work(MOCK_WORK_COPY, "", stream, bytes);
 }
 
 void mock_stream_made(uint32_t id)

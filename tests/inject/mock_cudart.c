@@ -8,9 +8,6 @@
 #include "mock.h"
 
 void mock_context(bool ends);
-void mock_wait(void);
-void mock_allocate(uint64_t address, uint64_t bytes);
-void mock_stream_made(uint32_t id);
 
 static void initialise(void)
 {
@@ -107,7 +104,7 @@ static int nothing(const void *parameters)
 static int wait_for_gpu(const void *parameters)
 {
 	(void)parameters;
-	mock_wait();
+	mock_wait(NULL);
 	return 0;
 }
 

@@ -74,7 +74,7 @@ void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, C
 		  uint64_t node, uint32_t graph, uint64_t bytes);
 void mock_put_context(void);
 bool mock_in_buffer_callback(void);
-void mock_wait_for_gpu(uint32_t correlation);
+void mock_wait_for_gpu(uint32_t correlation, CUstream stream);
 void mock_put_stream(uint32_t id);
 void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes);
 void mock_prepare_for_fork(void);

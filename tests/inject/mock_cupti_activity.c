@@ -230,7 +230,7 @@ static void *be_gpu(void *argument)
 }
 
 /* Except operations that never end. */
-void mock_wait_for_gpu(uint32_t correlation)
+void mock_wait_for_gpu(uint32_t correlation, CUstream stream)
 {
 	CUpti_ActivitySynchronization *sync;
 	const struct task *task;
@@ -248,12 +248,18 @@ void mock_wait_for_gpu(uint32_t correlation)
 	if (is_enabled[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION]) {
 		sync = mock_put(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, &buffer);
 		if (sync) {
-			sync->type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
+			sync->type =
+				(uintptr_t)stream > 2 ?
+					CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE :
+					CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
 			sync->start = start;
 			sync->end = mock_now();
 			sync->correlationId = correlation;
 			sync->contextId = 1;
-			sync->streamId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+			sync->streamId =
+				(uintptr_t)stream > 2 ?
+					((const struct mock_stream *)(const void *)stream)->id :
+					(uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
 		}
 	}
 	pthread_mutex_unlock(&lock);

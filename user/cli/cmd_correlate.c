@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "base/privileges.h"
+#include "probe_choice.h"
 #include "process/launch.h"
 #include "record/live.h"
 #include "record/options.h"
@@ -17,6 +18,7 @@
 /**
  * struct correlate_run - state of the command
  * @session: recording of a program or processes
+ * @probe: programs in its kernels
  * @show: captures to show
  * @summary: options of the output
  * @no_live: print nothing before the end
@@ -24,6 +26,7 @@
 struct correlate_run {
 	struct gpumon_context *context;
 	struct gpumon_session_options session;
+	struct gpumon_probe_choice probe;
 	struct gpumon_show show;
 	struct gpumon_summary_options summary;
 	bool no_live;
@@ -107,9 +110,10 @@ static int show_captures(struct correlate_run *run, int argc, char **argv)
 {
 	const struct gpumon_session_options *session = &run->session;
 
-	if (session->pid_count || session->directory[0] || session->duration_ns)
-		return gpumon_usage(run->context,
-				    "captures are shown as they are: leave out -o, -p, -d");
+	if (session->pid_count || session->directory[0] || session->duration_ns || run->probe.name)
+		return gpumon_usage(
+			run->context,
+			"captures are shown as they are: leave out -o, -p, -d and --probe");
 	if (gpumon_show_operands(run->context, &run->show, argc, argv))
 		return GPUMON_EXIT_USAGE;
 	gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);
@@ -122,6 +126,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION_JSON(context),
 		GPUMON_RECORD_OPTIONS(&run.session),
+		GPUMON_PROBE_WITHIN_OPTIONS(&run.probe),
 		GPUMON_SHOW_TREE_OPTIONS(&run.show),
 		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &run.show.force),
 		GPUMON_OPTION_RANGE("rows", 0, GPUMON_OPTION_U32, &run.summary.rows, 1,
@@ -160,8 +165,16 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 				 "%.300s: neither a capture nor a program", run.session.argv[0]);
 		return gpumon_report(context, &err);
 	}
-	status = gpumon_record_privileges(context, &run.session);
-	return status ? status : record_and_show(&run);
+	status = gpumon_probe_within_check(context, &run.probe, &run.session);
+	if (!status)
+		status = gpumon_record_privileges(context, &run.session, run.probe.name);
+	if (status)
+		return status;
+	status = gpumon_probe_within_open(context, &run.probe, &run.session);
+	if (!status)
+		status = record_and_show(&run);
+	gpumon_probe_within_close(&run.probe);
+	return status;
 }
 
 const struct gpumon_command gpumon_command_correlate = {
@@ -180,7 +193,7 @@ const struct gpumon_command gpumon_command_correlate = {
 		"      --summary FILE     where the summary goes, - for standard output\n"
 		"      --force            replace FILE\n"
 		"      --no-live          no line of status on the terminal\n" GPUMON_RECORD_HELP
-			GPUMON_SHOW_TREE_HELP "\n"
+			GPUMON_PROBE_WITHIN_HELP GPUMON_SHOW_TREE_HELP "\n"
 		"Examples:\n"
 		"  gpumon-user correlate -- python3 train.py\n"
 		"  gpumon-user correlate rank0 rank1\n",

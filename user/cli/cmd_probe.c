@@ -8,13 +8,11 @@
 #include "base/privileges.h"
 #include "commands.h"
 #include "probe/serve/alone.h"
-#include "probe/serve/probe.h"
-#include "probe/tool/check.h"
 #include "probe/tool/into.h"
 #include "probe/tool/ptx.h"
-#include "probe/tool/set.h"
 #include "probe/tool/show.h"
 #include "probe/tool/tools.h"
+#include "probe_choice.h"
 
 struct probe_options {
 	bool check;
@@ -24,9 +22,7 @@ struct probe_options {
 	const char *output;
 	bool force;
 	uint32_t sm;
-	struct gpumon_probe_rules rules;
-	struct gpumon_texts sets;
-	struct gpumon_probe_options run;
+	struct gpumon_probe_choice choice;
 };
 
 /* "X[,Y[,Z]]" */
@@ -85,13 +81,6 @@ static int take_sample(struct gpumon_context *context, const char *text, void *v
 	return 0;
 }
 
-static void report_refusals(struct gpumon_context *context, const struct gpumon_probe_check *check)
-{
-	for (uint32_t i = 0; i < check->object.programs_n; i++)
-		if (!check->verdicts[i].facts)
-			gpumon_report(context, &check->verdicts[i].refusal);
-}
-
 static int list_tools(struct gpumon_context *context)
 {
 	struct gpumon_term term;
@@ -125,7 +114,7 @@ static int show_check(struct gpumon_context *context, const struct gpumon_probe_
 		return gpumon_report(context, &err);
 	}
 	if (!context->json)
-		report_refusals(context, check);
+		gpumon_probe_report_refusals(context, check);
 	return check->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
 }
 
@@ -135,7 +124,7 @@ static int show_ptx(struct gpumon_context *context, const struct gpumon_probe_ch
 	int ret = check->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
 	struct gpumon_error err;
 
-	report_refusals(context, check);
+	gpumon_probe_report_refusals(context, check);
 	for (uint32_t i = 0; i < check->object.programs_n; i++)
 		if (check->verdicts[i].facts &&
 		    gpumon_probe_print_ptx(check, i, sm, context->out, &err))
@@ -150,7 +139,7 @@ static int check_file(struct gpumon_context *context, const char *path,
 	struct gpumon_error err;
 	int ret;
 
-	if (gpumon_probe_check(path, &options->rules, &check, &err))
+	if (gpumon_probe_check(path, &options->choice.rules, &check, &err))
 		ret = gpumon_report(context, &err);
 	else if (options->ptx)
 		ret = show_ptx(context, &check, options->sm ? options->sm : 90);
@@ -186,10 +175,10 @@ static int write_into(struct gpumon_context *context, const struct gpumon_probe_
 {
 	struct gpumon_probe_into into = {
 		.image = options->into,
-		.kernels = options->run.kernels.texts,
-		.kernels_n = options->run.kernels.n,
+		.kernels = options->choice.run.kernels.texts,
+		.kernels_n = options->choice.run.kernels.n,
 		.sm = options->sm,
-		.fuel = options->run.fuel ? options->run.fuel : GPUMON_PROBE_FUEL,
+		.fuel = options->choice.run.fuel ? options->choice.run.fuel : GPUMON_PROBE_FUEL,
 	};
 	struct gpumon_output_file file;
 	struct gpumon_error err;
@@ -214,63 +203,27 @@ static int put_into(struct gpumon_context *context, const char *name,
 	struct gpumon_error err;
 	int ret;
 
-	if (gpumon_probe_check(name, &options->rules, &check, &err)) {
+	if (gpumon_probe_check(name, &options->choice.rules, &check, &err)) {
 		ret = gpumon_report(context, &err);
 	} else {
-		report_refusals(context, &check);
+		gpumon_probe_report_refusals(context, &check);
 		ret = check.refused ? GPUMON_EXIT_FAILED : write_into(context, &check, options);
 	}
 	gpumon_probe_check_clear(&check);
 	return ret;
 }
 
-/* The tool that a file is by its name: "launchlate" of "launchlate.bpf.o". */
-static const char *tool_of(const char *path, char *name, size_t room)
+/* @argv: a program, or only NULL. */
+static int run_program(struct gpumon_context *context, struct gpumon_probe_choice *choice,
+		       char *const *argv)
 {
-	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	int ret = gpumon_probe_choice_open(context, choice);
 
-	snprintf(name, room, "%.*s", (int)strcspn(file, "."), file);
-	return name;
-}
-
-static int set_values(struct gpumon_probe_check *check, const struct probe_options *options,
-		      struct gpumon_probe_options *run, struct gpumon_error *err)
-{
-	for (uint32_t i = 0; i < options->sets.n; i++) {
-		int ret = gpumon_probe_set(&check->object, options->sets.texts[i], err);
-
-		if (ret < 0)
-			return -1;
-		if (ret)
-			run->cpu.sets.texts[run->cpu.sets.n++] = options->sets.texts[i];
-	}
-	return 0;
-}
-
-/* @argv: a program, or only NULL. One that lacks a part of what was asked for would count wrong. */
-static int run_program(struct gpumon_context *context, const char *path, char *const *argv,
-		       const struct probe_options *options)
-{
-	struct gpumon_probe_options run = options->run;
-	struct gpumon_probe_check check;
-	struct gpumon_error err;
-	char tool[64];
-	int ret;
-
-	run.tool = tool_of(path, tool, sizeof(tool));
-	if (gpumon_probe_check(path, &options->rules, &check, &err) ||
-	    set_values(&check, options, &run, &err)) {
-		ret = gpumon_report(context, &err);
-	} else {
-		report_refusals(context, &check);
-		if (check.refused)
-			ret = GPUMON_EXIT_FAILED;
-		else if (*argv)
-			ret = gpumon_probe_program(context, &check, &run, argv);
-		else
-			ret = gpumon_probe_alone(context, &check, &run);
-	}
-	gpumon_probe_check_clear(&check);
+	if (!ret && *argv)
+		ret = gpumon_probe_program(context, &choice->check, &choice->run, argv);
+	else if (!ret)
+		ret = gpumon_probe_alone(context, &choice->check, &choice->run);
+	gpumon_probe_check_clear(&choice->check);
 	return ret;
 }
 
@@ -304,20 +257,15 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &given.output),
 		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &given.force),
 		GPUMON_OPTION_RANGE("sm", 0, GPUMON_OPTION_U32, &given.sm, 35, 999),
-		GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &given.rules.allow_exit),
-		GPUMON_OPTION("kernel", 'k', GPUMON_OPTION_TEXTS, &given.run.kernels),
-		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &given.run.fuel, 1, 1u << 30),
-		GPUMON_OPTION("set", 0, GPUMON_OPTION_TEXTS, &given.sets),
-		GPUMON_OPTION_RANGE("gpu", 0, GPUMON_OPTION_U32, &given.run.gpu, 0, 1023),
-		GPUMON_OPTION_CALL("grid", 0, given.run.grid, take_grid),
-		GPUMON_OPTION_CALL("block", 0, given.run.block, take_block),
-		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.run.times, 1, 100000),
-		GPUMON_OPTION("attach", 0, GPUMON_OPTION_TEXTS, &given.run.cpu.attach),
-		GPUMON_OPTION("no-cpu", 0, GPUMON_OPTION_FLAG, &given.run.no_cpu),
-		GPUMON_OPTION("sass", 0, GPUMON_OPTION_FLAG, &given.run.sass),
-		GPUMON_OPTION_CALL("sample", 0, &given.run.sample, take_sample),
-		GPUMON_OPTION("ptxas", 0, GPUMON_OPTION_TEXT, &given.run.ptxas),
-		GPUMON_OPTION("sanitizer", 0, GPUMON_OPTION_TEXT, &given.run.sanitizer),
+		GPUMON_PROBE_OPTIONS(&given.choice),
+		GPUMON_OPTION_RANGE("gpu", 0, GPUMON_OPTION_U32, &given.choice.run.gpu, 0, 1023),
+		GPUMON_OPTION_CALL("grid", 0, given.choice.run.grid, take_grid),
+		GPUMON_OPTION_CALL("block", 0, given.choice.run.block, take_block),
+		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.choice.run.times, 1,
+				    100000),
+		GPUMON_OPTION_CALL("sample", 0, &given.choice.run.sample, take_sample),
+		GPUMON_OPTION("ptxas", 0, GPUMON_OPTION_TEXT, &given.choice.run.ptxas),
+		GPUMON_OPTION("sanitizer", 0, GPUMON_OPTION_TEXT, &given.choice.run.sanitizer),
 		GPUMON_OPTION_JSON(context),
 		{ 0 },
 	};
@@ -332,9 +280,10 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return list_tools(context);
 	if (given.ptx && context->json)
 		return gpumon_usage(context, "--ptx prints PTX: leave out --json");
-	if (given.run.sass && (given.check || given.ptx || given.into))
+	if (given.choice.run.sass && (given.check || given.ptx || given.into))
 		return gpumon_usage(context, "--sass is for a program that is run");
-	if (!given.run.sass && (given.run.sample || given.run.ptxas || given.run.sanitizer))
+	if (!given.choice.run.sass &&
+	    (given.choice.run.sample || given.choice.run.ptxas || given.choice.run.sanitizer))
 		return gpumon_usage(context, "--sample, --ptxas and --sanitizer need --sass");
 	if (!given.into != !given.output || (given.into && (given.check || given.ptx || argc != 1)))
 		return gpumon_usage(context,
@@ -352,10 +301,11 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 	if (!given.check && !given.ptx && !argc)
 		return gpumon_usage(context,
 				    "name a tool or an object file, and after -- a program to run");
-	if (!given.check && !given.ptx && check_way(context, &given.run, argc > 1))
+	if (!given.check && !given.ptx && check_way(context, &given.choice.run, argc > 1))
 		return GPUMON_EXIT_USAGE;
+	given.choice.name = argv[0];
 	if (!given.check && !given.ptx)
-		return run_program(context, argv[0], argv + 1, &given);
+		return run_program(context, &given.choice, argv + 1);
 	if (argc != 1)
 		return gpumon_usage(context, "name one tool or object file");
 	return check_file(context, argv[0], &given);
@@ -384,13 +334,7 @@ const struct gpumon_command gpumon_command_probe = {
 		"Exit status: the program's; 1 if an eBPF program is refused, or if no\n"
 		"kernel of an image got one; 77 if --sass, or a kernel of its own, is not possible here.\n"
 		"\n"
-		"Options:\n"
-		"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n"
-		"      --fuel N           backward jumps that one run of a program may take (65536)\n"
-		"      --set MAP[INDEX]=N a value that an array has at first; MAP[*]=N: all of its values\n"
-		"      --attach NAME=FILE:FUNCTION\n"
-		"                         where a uprobe of the object is, if its section does not say it\n"
-		"      --no-cpu           leave out the object's programs for the CPU, which need root\n"
+		"Options:\n" GPUMON_PROBE_HELP
 		"      --grid X[,Y[,Z]]   without a PROGRAM: blocks of the grid (64)\n"
 		"      --block X[,Y[,Z]]  without a PROGRAM: threads of a block (256)\n"
 		"      --times N          without a PROGRAM: how often each runs (1)\n"
@@ -407,7 +351,6 @@ const struct gpumon_command gpumon_command_probe = {
 		"      --force            replace FILE\n"
 		"      --sm N             for a GPU of this architecture: 90 is sm_90, the default of --ptx; --into\n"
 		"                         without it is for any\n"
-		"      --allow-exit       accept programs that end a thread of the kernel\n"
 		"      --check            only verify, without a GPU\n"
 		"      --list             the tools that come with gpumon, a line each\n"
 		"      --json             the same as one JSON document\n",

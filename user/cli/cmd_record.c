@@ -2,29 +2,37 @@
 /* gpumon-user record: record a program's GPU use into a capture. */
 #include "commands.h"
 #include "base/privileges.h"
+#include "probe_choice.h"
 #include "record/continuous_options.h"
 #include "record/options.h"
 
-static int record_run(struct gpumon_context *context, struct gpumon_session_options *options)
+static int record_run(struct gpumon_context *context, struct gpumon_session_options *options,
+		      struct gpumon_probe_choice *probe)
 {
 	struct gpumon_session_result result;
 	struct gpumon_error err;
-	int ret = gpumon_record_privileges(context, options);
+	int ret = gpumon_record_privileges(context, options, probe->name);
 
 	if (ret)
 		return ret;
-	if (gpumon_session_run(context, options, &result, &err))
-		return gpumon_report(context, &err);
-	return result.exit_status;
+	ret = gpumon_probe_within_open(context, probe, options);
+	if (!ret && gpumon_session_run(context, options, &result, &err))
+		ret = gpumon_report(context, &err);
+	else if (!ret)
+		ret = result.exit_status;
+	gpumon_probe_within_close(probe);
+	return ret;
 }
 
 static int command_record(struct gpumon_context *context, int argc, char **argv)
 {
 	struct gpumon_continuous_choice choice = { 0 };
+	struct gpumon_probe_choice probe = { 0 };
 	struct gpumon_session_options session;
 	const struct gpumon_option options[] = {
 		GPUMON_RECORD_OPTIONS(&session),
 		GPUMON_CONTINUOUS_OPTIONS(&choice),
+		GPUMON_PROBE_WITHIN_OPTIONS(&probe),
 		GPUMON_OPTION("quiet", 'q', GPUMON_OPTION_FLAG, &session.quiet),
 		{ 0 },
 	};
@@ -42,7 +50,9 @@ static int command_record(struct gpumon_context *context, int argc, char **argv)
 	if (!session.argv && !session.pid_count)
 		return gpumon_usage(context, "no program to run, and no --pid");
 	status = gpumon_continuous_options_check(context, &choice, &session);
-	return status ? status : record_run(context, &session);
+	if (!status)
+		status = gpumon_probe_within_check(context, &probe, &session);
+	return status ? status : record_run(context, &session, &probe);
 }
 
 const struct gpumon_command gpumon_command_record = {
@@ -57,11 +67,12 @@ const struct gpumon_command gpumon_command_record = {
 		"is over, or Ctrl-C.\n"
 		"\n"
 		"Options:\n" GPUMON_RECORD_HELP GPUMON_CONTINUOUS_HELP
-		"  -q, --quiet            print nothing at the end either\n"
+		"  -q, --quiet            print nothing at the end either\n" GPUMON_PROBE_WITHIN_HELP
 		"\n"
 		"Examples:\n"
 		"  gpumon-user record -o run1 -- python3 train.py\n"
 		"  gpumon-user correlate run1\n"
+		"  gpumon-user record --probe cuda-counter -o run2 -- ./train\n"
 		"  gpumon-user record -p 4242 --duration 10\n"
 		"  gpumon-user record --continuous --low-overhead -o last -- ./server\n",
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_DEBUGFS | GPUMON_PRIVILEGE_BPF |

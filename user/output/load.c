@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "load.h"
+#include "sheet/sheet_file.h"
 
 static int load_failed(const char *path, struct gpumon_error *err)
 {
@@ -23,6 +24,24 @@ static int load_failed(const char *path, struct gpumon_error *err)
 				"%s: no memory to read it", path);
 }
 
+/* Of the captures that have one. -1 without memory. */
+static int load_sheets(struct gpumon_load *load, const char *const *paths, unsigned int count)
+{
+	load->sheets = calloc(count + 1, sizeof(*load->sheets));
+	if (!load->sheets)
+		return -1;
+	for (unsigned int i = 0; i < count; i++) {
+		struct gpumon_sheet **sheet = &load->sheets[load->sheet_count];
+
+		if (gpumon_sheet_read(paths[i], sheet))
+			return -1;
+		load->sheet_count += *sheet != NULL;
+	}
+	load->view.sheets = load->sheets;
+	load->view.sheet_count = load->sheet_count;
+	return 0;
+}
+
 int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, unsigned int count,
 			 const struct gpumon_profile_options *options, unsigned int bins,
 			 struct gpumon_error *err)
@@ -32,6 +51,9 @@ int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, uns
 	    gpumon_scan_load(paths, count, load->profile, bins, &load->scan))
 		return load_failed(paths[0], err);
 	gpumon_view_of(load->profile, load->scan, &load->view);
+	if (load_sheets(load, paths, count))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory for what programs in kernels gathered");
 	return 0;
 }
 
@@ -41,6 +63,9 @@ void gpumon_load_free(struct gpumon_load *load)
 		gpumon_scan_free(load->scan);
 	if (load->profile)
 		gpumon_profile_free(load->profile);
+	for (unsigned int i = 0; i < load->sheet_count; i++)
+		gpumon_sheet_free(load->sheets[i]);
+	free(load->sheets);
 	memset(load, 0, sizeof(*load));
 }
 

@@ -16,11 +16,15 @@
  * struct gpumon_load - captures that were read
  * @profile: their profile
  * @scan: data that the profile lacks
- * @view: a view of both
+ * @sheets: what programs in kernels have gathered
+ * @sheet_count: number of @sheets
+ * @view: a view of them
  */
 struct gpumon_load {
 	struct gpumon_profile *profile;
 	struct gpumon_scan *scan;
+	struct gpumon_sheet **sheets;
+	unsigned int sheet_count;
 	struct gpumon_view view;
 };
 

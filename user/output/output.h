@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "correlate/profile/profile.h"
+#include "sheet/sheet.h"
 #include "term/format.h"
 #include "unified.h"
 
@@ -171,6 +172,8 @@ void gpumon_scan_free(struct gpumon_scan *scan);
  * @losses: GPUMON_LOSS_CAUSES counts
  * @cut_paths: call paths beyond GPUMON_TREE_NODES_MAX
  * @scan: NULL if only the profile is known
+ * @sheets: what programs in kernels have gathered, of each capture that has it
+ * @sheet_count: number of @sheets
  *
  * Tables are those of profile.h. Pointers may be NULL if their count is 0.
  */
@@ -193,6 +196,8 @@ struct gpumon_view {
 	uint64_t first_ns;
 	uint64_t last_ns;
 	const struct gpumon_scan *scan;
+	struct gpumon_sheet *const *sheets;
+	unsigned int sheet_count;
 };
 
 /* The default weight of paths: GPU time, or otherwise launches, by number or by time. */

@@ -29,6 +29,12 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
 	view->scan = scan;
 }
 
+unsigned int gpumon_view_figures(const struct gpumon_view *view,
+				 struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES])
+{
+	return view->sheet_count == 1 ? gpumon_sheet_figures(view->sheets[0], figures) : 0;
+}
+
 void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_totals *totals)
 {
 	struct gpumon_missing missing;

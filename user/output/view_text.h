@@ -4,6 +4,7 @@
 #define GPUMON_OUTPUT_VIEW_TEXT_H
 
 #include "output.h"
+#include "sheet/figure.h"
 
 /**
  * struct gpumon_view_totals - sums over a view's tree
@@ -51,6 +52,13 @@ static inline uint64_t gpumon_view_elapsed(const struct gpumon_device_row *row,
 {
 	return row->elapsed_ns ? row->elapsed_ns : totals->wall_ns;
 }
+
+/*
+ * What programs in kernels have found out of each kernel. Of several captures nothing: their kernels are
+ * one row. Returns how many.
+ */
+unsigned int gpumon_view_figures(const struct gpumon_view *view,
+				 struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES]);
 
 /* What ran where, for how long, and its GPU time. */
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view);

@@ -233,8 +233,9 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 }
 
 int gpumon_record_privileges(struct gpumon_context *context,
-			     const struct gpumon_session_options *options)
+			     const struct gpumon_session_options *options, bool with_bpf)
 {
+	unsigned int needs = GPUMON_PRIVILEGE_MODULE | (with_bpf ? GPUMON_PRIVILEGE_BPF : 0);
 	struct gpumon_error err;
 
 	if (!options->argv) {
@@ -245,11 +246,9 @@ int gpumon_record_privileges(struct gpumon_context *context,
 				       GPUMON_PRIVILEGE_PROCESSES);
 		return 0;
 	}
-	gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_DEBUGFS |
-			       GPUMON_PRIVILEGE_FILES | GPUMON_PRIVILEGE_PROCESSES |
-			       GPUMON_PRIVILEGE_PROGRAM);
-	if (gpumon_privileges_become(options->run_as, GPUMON_PRIVILEGE_MODULE,
-				     GPUMON_PRIVILEGE_DEBUGFS, &err))
+	gpumon_privileges_keep(needs | GPUMON_PRIVILEGE_DEBUGFS | GPUMON_PRIVILEGE_FILES |
+			       GPUMON_PRIVILEGE_PROCESSES | GPUMON_PRIVILEGE_PROGRAM);
+	if (gpumon_privileges_become(options->run_as, needs, GPUMON_PRIVILEGE_DEBUGFS, &err))
 		return gpumon_report(context, &err);
 	return 0;
 }

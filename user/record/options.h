@@ -107,13 +107,14 @@ void gpumon_record_options_default(struct gpumon_session_options *options);
  * user
  * @context: context
  * @options: complete options
+ * @with_bpf: there may be BPF programs for the CPU beside the recording
  *
  * Call it before anything is opened or created.
  *
  * Return: 0, or an exit status after reporting the failure.
  */
 int gpumon_record_privileges(struct gpumon_context *context,
-			     const struct gpumon_session_options *options);
+			     const struct gpumon_session_options *options, bool with_bpf);
 
 /**
  * gpumon_record_directory - expand the name of a capture, for one per rank or host

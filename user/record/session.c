@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "correlate/profile/kept.h"
-#include "term/format.h"
 #include "base/privileges.h"
 #include "base/wait.h"
 #include "dormant.h"
 #include "process/api_loader.h"
 #include "process/launch.h"
 #include "process/left_behind.h"
-#include "losses.h"
 #include "files/remove.h"
-#include "session.h"
+#include "session_inner.h"
 #include "variables.h"
 
 /* How long live processes may take at the end to send their data. */
@@ -34,42 +30,6 @@
 #define LEFT_TELL_NS   1000000000ULL
 /* Searching /proc may take at most 1/20 of one CPU. */
 #define LEFT_SHARE 20
-
-/**
- * struct session - a running recording
- * @continuous: NULL without a ring
- * @alarms: of the module, when last looked at
- * @notes: notes of libraries, reported at the end
- * @trouble: the first failed write, reported at the end
- * @made: we created the directory
- * @began_ns: time of its beginning
- * @stopped: it ended before the program did
- * @ended_ns: time when the program ended, 0 while it runs
- * @left: processes that it left running, at the last look
- * @none: number of looks in a row that found none
- * @look_ns: time of the next look
- * @told: the user knows that we wait for them
- */
-struct session {
-	struct gpumon_context *context;
-	const struct gpumon_session_options *options;
-	struct gpumon_session_result *result;
-	struct gpumon_capture_writer *writer;
-	struct gpumon_recorder *recorder;
-	struct gpumon_continuous *continuous;
-	uint64_t alarms;
-	struct gpumon_launch launch;
-	struct gpumon_library_notes notes;
-	struct gpumon_error trouble;
-	uint64_t began_ns;
-	bool made;
-	bool stopped;
-	uint64_t ended_ns;
-	unsigned int left;
-	unsigned int none;
-	uint64_t look_ns;
-	bool told;
-};
 
 /* "python3 train.py", cut to the room there is. */
 static char *command_text(char *const *argv)
@@ -172,7 +132,8 @@ static int start_program(struct session *session, struct gpumon_error *err)
 			 "CUDA_INJECTION64_PATH was %.400s, replaced by gpumon's", before);
 		gpumon_recorder_note(session->recorder, 0, text);
 	}
-	if (gpumon_variables_make(&variables, library, gpumon_recorder_socket(session->recorder)))
+	if (gpumon_variables_make(&variables, library, gpumon_recorder_socket(session->recorder),
+				  session->options->beside.variable))
 		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 				       "out of memory");
 	else
@@ -344,8 +305,17 @@ static void write_captures(struct session *session)
 	gpumon_continuous_step(session->continuous);
 }
 
+static void step_beside(const struct session *session)
+{
+	const struct gpumon_session_beside *beside = &session->options->beside;
+
+	if (beside->variable)
+		beside->step(beside->data);
+}
+
 static void session_wait(struct session *session)
 {
+	const struct gpumon_session_beside *beside = &session->options->beside;
 	const struct gpumon_session_live *live = &session->options->live;
 	uint64_t period_ns = live->period_ms * 1000000ULL;
 	uint64_t next_tick_ns = session->began_ns + period_ns;
@@ -355,12 +325,14 @@ static void session_wait(struct session *session)
 			{ .fd = gpumon_recorder_fd(session->recorder), .events = POLLIN },
 			{ .fd = session->launch.signals, .events = POLLIN },
 			{ .fd = session->launch.pidfd, .events = POLLIN },
+			{ .fd = beside->variable ? beside->fd : -1, .events = POLLIN },
 		};
 		uint64_t now = gpumon_monotonic_ns();
 		bool interrupted = false;
 
-		(void)poll(fds, 3, wait_ms(session, next_tick_ns, now));
+		(void)poll(fds, 4, wait_ms(session, next_tick_ns, now));
 		gpumon_recorder_step(session->recorder);
+		step_beside(session);
 		if (fds[1].revents)
 			gpumon_launch_signal(&session->launch, &interrupted);
 		if (session->continuous)
@@ -378,96 +350,6 @@ static void session_wait(struct session *session)
 			next_tick_ns = gpumon_monotonic_ns() + period_ns;
 		}
 	}
-}
-
-static void tell_nothing(const struct session *session)
-{
-	FILE *err = session->context->err;
-	const char *program = session->options->argv[0];
-	int status = session->launch.status;
-	char loader[PATH_MAX];
-
-	if (session->result->counts.refused)
-		return;
-	if (WIFSIGNALED(status)) {
-		fprintf(err,
-			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA, HIP, OpenCL or Level Zero\n",
-			WTERMSIG(status), strsignal(WTERMSIG(status)), program);
-		return;
-	}
-	if (gpumon_launch_privileged(program)) {
-		fprintf(err,
-			"gpumon-user: nothing was recorded: %s is setuid, setgid or has capabilities, so the injection library is not loaded into it: run it as the user that it runs as\n",
-			program);
-		return;
-	}
-	if (gpumon_opencl_loader("", loader) == GPUMON_OPENCL_NO_LAYERS) {
-		fprintf(err,
-			"gpumon-user: nothing was recorded: no process used CUDA, HIP or Level Zero, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
-			loader);
-		return;
-	}
-	fputs("gpumon-user: nothing was recorded: no process used CUDA, HIP, OpenCL or Level Zero (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
-	      err);
-}
-
-static void tell_counts(const struct session *session)
-{
-	const struct gpumon_recorder_counts *counts = &session->result->counts;
-	const struct gpumon_target_counts *targets = &counts->targets;
-	FILE *err = session->context->err;
-	char bytes[GPUMON_FORMAT_LEN];
-
-	gpumon_format_bytes(bytes, sizeof(bytes), gpumon_value_of(targets->bytes));
-	if (counts->processes || !counts->probed)
-		fprintf(err,
-			"gpumon-user: %u process%s, %" PRIu64 " launches, %" PRIu64
-			" kernels, %" PRIu64 " copies and sets, %s in %s\n",
-			counts->processes, counts->processes == 1 ? "" : "es",
-			targets->launches + targets->captured, targets->kernels,
-			targets->copies + targets->sets, bytes, session->result->directory);
-	if (counts->probed)
-		fprintf(err,
-			"gpumon-user: %u process%s by uprobes, %" PRIu64
-			" calls, what the GPU did is not known, %s in %s\n",
-			counts->probed, counts->probed == 1 ? "" : "es", counts->hits, bytes,
-			session->result->directory);
-	gpumon_losses_print(err, targets->lost, gpumon_capture_lost(session->writer));
-}
-
-/* Report the result in one line, and failures in others. */
-static void session_tell_result(const struct session *session)
-{
-	const struct gpumon_recorder_counts *counts = &session->result->counts;
-	FILE *err = session->context->err;
-
-	if (session->trouble.code)
-		fprintf(err, "gpumon-user: %s\n", session->trouble.message);
-	if (gpumon_privileges_user() && !session->options->quiet)
-		fprintf(err,
-			"gpumon-user: the program ran as %s, and what was made is that user's (--run-as root: as root)\n",
-			gpumon_privileges_user());
-	/* Failures are always reported. */
-	if (session->options->quiet &&
-	    (session->options->argv || session->result->exit_status == GPUMON_EXIT_OK))
-		return;
-	if (counts->refused)
-		fprintf(err, "gpumon-user: %s\n", counts->refusal);
-	if (counts->refused > 1)
-		fprintf(err, "gpumon-user: and %u more, the notes in %s say why\n",
-			counts->refused - 1, session->result->directory);
-	/* The summary contains them, too. */
-	if (!session->options->brief)
-		gpumon_library_notes_print(err, &session->notes, session->result->directory);
-	if (!counts->processes && session->options->argv) {
-		tell_nothing(session);
-		return;
-	}
-	if (!session->options->brief && !session->options->quiet)
-		tell_counts(session);
-	if (counts->full)
-		fputs("gpumon-user: recording ended at the largest size (--max-size), before the program did\n",
-		      err);
 }
 
 /* A program that uses no GPU is no reason; one that uses OpenCL where it cannot be seen is. */
@@ -539,6 +421,18 @@ static void end_continuous(struct session *session)
 			written.captures, written.captures == 1 ? "" : "s", written.last);
 }
 
+static void keep_beside(const struct session *session)
+{
+	const struct gpumon_session_options *options = session->options;
+	int directory = gpumon_capture_directory(session->writer);
+	struct gpumon_error err;
+
+	if (options->beside.variable &&
+	    options->beside.keep(options->beside.data, directory,
+				 !options->quiet && !options->brief, &err))
+		fprintf(session->context->err, "gpumon-user: %s\n", err.message);
+}
+
 static int session_begin(struct session *session, struct gpumon_error *err)
 {
 	struct gpumon_recorder_options options = session->options->recorder;
@@ -581,6 +475,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		tell_left_running(&session);
 		/* Also stop processes that the program left running. */
 		gpumon_recorder_stop(session.recorder, STOP_MS);
+		step_beside(&session);
 		gpumon_recorder_get_counts(session.recorder, &result->counts);
 		result->exit_status = exit_status(&session);
 		if (live->end)
@@ -591,7 +486,8 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 	if (session.continuous)
 		gpumon_continuous_of(session.continuous, NULL);
 	if (!ret) {
-		session_tell_result(&session);
+		gpumon_session_tell(&session);
+		keep_beside(&session);
 		if (session.continuous)
 			end_continuous(&session);
 		/* The descriptor is still needed after the writer is closed. */

@@ -32,6 +32,23 @@ struct gpumon_session_live {
 };
 
 /**
+ * struct gpumon_session_beside - something else that the processes of the program talk to
+ * @variable: NAME=VALUE for the environment of the program; NULL: there is nothing else
+ * @fd: readable when @step has something to do
+ * @step: called then, and when the program has ended. Records wait meanwhile
+ * @keep: called at the end, for what is to be kept in the capture too: its @directory is a descriptor.
+ *        @say: what is missing is to be printed. -1 with @err
+ * @data: passed to both
+ */
+struct gpumon_session_beside {
+	const char *variable;
+	int fd;
+	void (*step)(void *data);
+	int (*keep)(void *data, int directory, bool say, struct gpumon_error *err);
+	void *data;
+};
+
+/**
  * struct gpumon_session_options - what to record, and where
  * @directory: directory of the capture; "": gpumon-YYYYMMDD-HHMMSS
  * @argv: program and arguments, NULL to record processes
@@ -48,6 +65,7 @@ struct gpumon_session_live {
  * @graphs_said: the user chose how graphs are recorded
  * @records_said: the user chose whether operations come in windows
  * @live: may be empty
+ * @beside: likewise; with a program only
  */
 struct gpumon_session_options {
 	char directory[PATH_MAX];
@@ -65,6 +83,7 @@ struct gpumon_session_options {
 	bool graphs_said;
 	bool records_said;
 	struct gpumon_session_live live;
+	struct gpumon_session_beside beside;
 };
 
 /**

@@ -7,14 +7,21 @@
 #include "process/api_loader.h"
 #include "variables.h"
 
+static size_t count_variables(const struct gpumon_variables *variables)
+{
+	size_t n = 0;
+
+	while (variables->list[n])
+		n++;
+	return n;
+}
+
 /* False without memory. */
 static bool add_variable(struct gpumon_variables *variables, const char *name, const char *before,
 			 const char *value)
 {
-	size_t at = 0;
+	size_t at = count_variables(variables);
 
-	while (variables->list[at])
-		at++;
 	if (!before)
 		before = "";
 	if (asprintf(&variables->list[at], "%s=%s%s%s", name, before, *before ? ":" : "", value) >=
@@ -41,12 +48,22 @@ static bool add_preloaded(struct gpumon_variables *variables, const char *librar
 		add_variable(variables, "ZE_ENABLE_TRACING_LAYER", NULL, "1"));
 }
 
+/* False without memory. @whole: NAME=VALUE, or NULL. */
+static bool add_whole(struct gpumon_variables *variables, const char *whole)
+{
+	size_t at = count_variables(variables);
+
+	if (whole)
+		variables->list[at] = strdup(whole);
+	return !whole || variables->list[at];
+}
+
 /*
  * NVTX has one of its own. OpenCL's layers that there are stay; the last one is next to the drivers.
  * Its loader has no layers before ocl-icd 2.3 and Khronos's 3.0: it ignores the variable.
  */
 int gpumon_variables_make(struct gpumon_variables *variables, const char *library,
-			  const char *socket)
+			  const char *socket, const char *more)
 {
 	memset(variables, 0, sizeof(*variables));
 	return add_variable(variables, "CUDA_INJECTION64_PATH", NULL, library) &&
@@ -54,7 +71,7 @@ int gpumon_variables_make(struct gpumon_variables *variables, const char *librar
 			       add_variable(variables, "OPENCL_LAYERS", getenv("OPENCL_LAYERS"),
 					    library) &&
 			       add_variable(variables, "GPUMON_SOCKET", NULL, socket) &&
-			       add_preloaded(variables, library) ?
+			       add_preloaded(variables, library) && add_whole(variables, more) ?
 		       0 :
 		       -ENOMEM;
 }

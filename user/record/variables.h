@@ -6,7 +6,7 @@
 #include <limits.h>
 
 /* More than there are APIs. */
-#define GPUMON_VARIABLES_MAX 8
+#define GPUMON_VARIABLES_MAX 9
 
 /**
  * struct gpumon_variables - variables by which each API loads the injection library
@@ -21,11 +21,12 @@ struct gpumon_variables {
  * @variables: out, for gpumon_variables_free(), also after an error
  * @library: path of the injection library
  * @socket: of the recorder
+ * @more: another variable, as NAME=VALUE; NULL: there is none
  *
  * Return: 0, -ENOMEM.
  */
 int gpumon_variables_make(struct gpumon_variables *variables, const char *library,
-			  const char *socket);
+			  const char *socket, const char *more);
 
 void gpumon_variables_free(struct gpumon_variables *variables);
 

@@ -121,20 +121,43 @@ static CUresult copy(void *to, const void *from, CUdeviceptr at, size_t size)
 	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+#define DRIVER(name, parameters, body)                                                          \
+	(CUresult) mock_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, \
+			     false, __builtin_return_address(0), parameters, body)
+
+static int copy_in(const void *parameters)
+{
+	const cuMemcpyHtoDAsync_v2_params *p = parameters;
+
+	mock_work_copy(p->hStream, p->ByteCount);
+	return copy((void *)(uintptr_t)p->dstDevice, p->srcHost, p->dstDevice, p->ByteCount);
+}
+
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream)
 {
-	(void)stream;
-	return copy((void *)(uintptr_t)to, from, to, size);
+	const cuMemcpyHtoDAsync_v2_params p = { to, from, size, stream };
+
+	return DRIVER(cuMemcpyHtoDAsync_v2, &p, copy_in);
+}
+
+static int copy_out(const void *parameters)
+{
+	const cuMemcpyDtoHAsync_v2_params *p = parameters;
+
+	mock_work_copy(p->hStream, p->ByteCount);
+	return copy(p->dstHost, (const void *)(uintptr_t)p->srcDevice, p->srcDevice, p->ByteCount);
 }
 
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	(void)stream;
-	return copy(to, (const void *)(uintptr_t)from, from, size);
+	const cuMemcpyDtoHAsync_v2_params p = { to, from, size, stream };
+
+	return DRIVER(cuMemcpyDtoHAsync_v2, &p, copy_out);
 }
 
-CUresult cuMemAlloc(CUdeviceptr *at, size_t size)
+static int allocate(const void *parameters)
 {
+	const cuMemAlloc_v2_params *p = parameters;
 	const struct mock_piece *piece;
 
 	if (mock_is_forbidden())
@@ -142,12 +165,20 @@ CUresult cuMemAlloc(CUdeviceptr *at, size_t size)
 	if (!mock_current())
 		return CUDA_ERROR_INVALID_CONTEXT;
 	mock_device_lock();
-	piece = mock_piece_add(mock_current(), size);
+	piece = mock_piece_add(mock_current(), p->bytesize);
 	mock_device_unlock();
 	if (!piece)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*at = (uintptr_t)piece->at;
+	*p->dptr = (uintptr_t)piece->at;
+	mock_allocate(*p->dptr, p->bytesize);
 	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc(CUdeviceptr *at, size_t size)
+{
+	const cuMemAlloc_v2_params p = { at, size };
+
+	return DRIVER(cuMemAlloc_v2, &p, allocate);
 }
 
 CUresult cuMemFree(CUdeviceptr at)
@@ -173,20 +204,30 @@ CUresult cuMemGetInfo(size_t *free_bytes, size_t *all)
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
+	static _Atomic uint32_t last = 20;
+	struct mock_stream *made;
+
 	(void)flags;
 	if (!mock_current())
 		return CUDA_ERROR_INVALID_CONTEXT;
-	*stream = (CUstream)calloc(1, sizeof(struct mock_stream));
+	made = calloc(1, sizeof(*made));
+	made->id = ++last;
+	*stream = (CUstream)made;
+	mock_stream_made(made->id);
 	return CUDA_SUCCESS;
 }
 
 /* What was begun in a stream is done when the call returns. */
 static int synchronise(const void *parameters)
 {
-	(void)parameters;
+	const CUstream *stream = parameters;
+
 	if (mock_is_forbidden())
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	return mock_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+	if (!mock_current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	mock_wait(stream ? *stream : NULL);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuStreamSynchronize(CUstream stream)

@@ -153,9 +153,15 @@ static void no_work(enum mock_work work, const char *name, uint32_t correlation,
 		(void)bytes;
 }
 
-static void no_wait(uint32_t correlation)
+static void no_wait(uint32_t correlation, CUstream stream)
 {
+	(void)stream;
 	(void)correlation;
+}
+
+static void no_stream(uint32_t id)
+{
+	(void)id;
 }
 
 static void no_allocation(uint32_t correlation, uint64_t address, uint64_t bytes)
@@ -166,7 +172,7 @@ static void no_allocation(uint32_t correlation, uint64_t address, uint64_t bytes
 int sanitizerSubscribe(void **handle, callback_t function, void *data)
 {
 	static const struct mock_hooks hooks = { on_api,  no_resource, no_nvtx,	     no_work,
-						 no_wait, no_wait,     no_allocation };
+						 no_wait, no_stream,   no_allocation };
 
 	if (mock_setting("MOCK_SANITIZER_BUSY", 0) || callback)
 		return LIMIT_REACHED;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -289,6 +290,52 @@ static int put_flames(FILE *out, const struct gpumon_view *view)
 	return totals.untimed ? put_flame(out, view, GPUMON_WEIGHT_UNTIMED) : 0;
 }
 
+static void put_lines(FILE *out, char *text)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		gpumon_text_xml(out, line);
+		putc('\n', out);
+	}
+}
+
+/* As text: a tool's tables are its own. */
+static int put_sheet(FILE *out, const struct gpumon_sheet *sheet)
+{
+	const char *tool = gpumon_sheet_tool(sheet);
+	const struct gpumon_term term = { 0 };
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int ret = memory ? gpumon_sheet_print(sheet, &term, memory) : -1;
+
+	if (memory && fclose(memory))
+		ret = -1;
+	if (!ret) {
+		fputs("<p><b>", out);
+		gpumon_text_xml(out, tool ? tool : "");
+		fputs("</b></p>\n<pre>", out);
+		put_lines(out, text);
+		fputs("</pre>\n", out);
+	}
+	free(text);
+	return ret;
+}
+
+static int put_sheets(FILE *out, const struct gpumon_view *view)
+{
+	int ret = 0;
+
+	if (!view->sheet_count)
+		return 0;
+	gpumon_report_section(out, "probe", "In kernels", "what programs in them gathered");
+	for (unsigned int i = 0; i < view->sheet_count && !ret; i++)
+		ret = put_sheet(out, view->sheets[i]);
+	gpumon_report_end(out);
+	return ret;
+}
+
 int gpumon_output_report(FILE *out, const struct gpumon_view *view)
 {
 	put_head(out, view);
@@ -302,6 +349,10 @@ int gpumon_output_report(FILE *out, const struct gpumon_view *view)
 		return -1;
 	}
 	gpumon_report_kernels(out, view);
+	if (put_sheets(out, view)) {
+		errno = ENOMEM;
+		return -1;
+	}
 	if (view->latency && gpumon_distribution_count(view->latency)) {
 		gpumon_report_section(out, "latency", "Launch latency",
 				      "from the call to the start on the GPU");

@@ -193,7 +193,21 @@ struct json_object *gpumon_json_distribution(const struct gpumon_distribution *f
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *kernel_json(const struct gpumon_kernel_row *row)
+/* What programs in the kernel found out; NULL without memory. */
+static struct json_object *figures_json(const struct gpumon_view *view, const char *kernel)
+{
+	struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES];
+	unsigned int n = gpumon_view_figures(view, figures);
+	struct json_object *object = json_object_new_object();
+	int bad = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		bad |= gpumon_sheet_figure_json(&figures[i], kernel, object);
+	return gpumon_json_finish(object, bad);
+}
+
+static struct json_object *kernel_json(const struct gpumon_view *view,
+				       const struct gpumon_kernel_row *row)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_string(object, "name", row->name);
@@ -208,6 +222,7 @@ static struct json_object *kernel_json(const struct gpumon_kernel_row *row)
 				   gpumon_add_saturated(row->gpu_ns, row->left_ns));
 	bad |= gpumon_json_add(object, "duration", gpumon_json_distribution(row->duration));
 	bad |= gpumon_json_add(object, "latency", gpumon_json_distribution(row->latency));
+	bad |= gpumon_json_add(object, "probe", figures_json(view, row->name));
 	return gpumon_json_finish(object, bad);
 }
 
@@ -471,11 +486,12 @@ int gpumon_output_json(FILE *out, const struct gpumon_view *view)
 	if (!ret)
 		ret = gpumon_json_member(out, false, "latency",
 					 gpumon_json_distribution(view->latency));
-	PUT_ARRAY("kernels", view->kernel_count, kernel_json(&view->kernels[i]));
+	PUT_ARRAY("kernels", view->kernel_count, kernel_json(view, &view->kernels[i]));
 	PUT_ARRAY("devices", view->device_count, device_json(view, &view->devices[i]));
 	PUT_ARRAY("ranges", view->range_count, range_json(&view->ranges[i]));
 	if (!ret)
 		ret = gpumon_json_member(out, false, "unified_memory", unified_memory(view->scan));
+	PUT_ARRAY("probes", view->sheet_count, gpumon_sheet_json(view->sheets[i]));
 	PUT_ARRAY("gaps", view->gap_count, gap_json(&view->gaps[i]));
 	if (!ret)
 		ret = put_nodes(out, view->root);

@@ -160,6 +160,8 @@ static int print_kernels(const struct summary *summary)
 	unsigned int n = view->kernel_count < summary->rows ? view->kernel_count : summary->rows;
 	/* The names of matrix kernels only differ after about 35 characters. */
 	bool quantiles = summary->term->columns >= WIDE;
+	struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES];
+	unsigned int figure_count = gpumon_view_figures(view, figures);
 	struct gpumon_table *table;
 	int ret;
 
@@ -177,6 +179,8 @@ static int print_kernels(const struct summary *summary)
 		gpumon_table_column(table, "P50", GPUMON_COLUMN_RIGHT);
 		gpumon_table_column(table, "P99", GPUMON_COLUMN_RIGHT);
 	}
+	for (unsigned int i = 0; i < figure_count; i++)
+		gpumon_sheet_figure_column(&figures[i], table);
 	gpumon_table_column(table, "KERNEL", GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_kernel_row *row = &view->kernels[i];
@@ -194,6 +198,8 @@ static int print_kernels(const struct summary *summary)
 			gpumon_table_ns(table, quantile_of(row->duration, 0.5));
 			gpumon_table_ns(table, quantile_of(row->duration, 0.99));
 		}
+		for (unsigned int k = 0; k < figure_count; k++)
+			gpumon_sheet_figure_cell(&figures[k], row->name, table);
 		gpumon_table_text(table, row->name);
 	}
 	ret = gpumon_table_print(table, summary->out);
@@ -545,6 +551,20 @@ static void print_missing(const struct summary *summary)
 	}
 }
 
+/* What programs in kernels have gathered, of each capture. */
+static int print_sheets(const struct summary *summary)
+{
+	for (unsigned int i = 0; i < summary->view->sheet_count; i++) {
+		const struct gpumon_sheet *sheet = summary->view->sheets[i];
+		const char *tool = gpumon_sheet_tool(sheet);
+
+		print_heading(summary, "In kernels", tool ? tool : "");
+		if (gpumon_sheet_print(sheet, summary->term, summary->out))
+			return -1;
+	}
+	return 0;
+}
+
 int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struct gpumon_view *view,
 			  const struct gpumon_summary_options *options)
 {
@@ -562,7 +582,8 @@ int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struc
 	print_about(&summary);
 	if (!summary.totals.count && !summary.totals.cpu_ns)
 		print_line(&summary, 0, "", "No work of a GPU and no launch was recorded.");
-	if (print_kernels(&summary) || print_paths(&summary) || print_devices(&summary))
+	if (print_kernels(&summary) || print_paths(&summary) || print_sheets(&summary) ||
+	    print_devices(&summary))
 		goto no_memory;
 	print_latency(&summary);
 	if (print_gaps(&summary) || print_ranges(&summary) || print_unified(&summary))

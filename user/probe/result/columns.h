@@ -8,7 +8,7 @@
 #define GPUMON_PROBE_COLUMNS_H
 
 #include "names.h"
-#include "sheet.h"
+#include "sheet/sheet.h"
 
 #define GPUMON_PROBE_OWN_FIELDS 8
 #define GPUMON_PROBE_WORD_BYTES 64

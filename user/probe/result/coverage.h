@@ -4,7 +4,7 @@
 #define GPUMON_PROBE_COVERAGE_H
 
 #include "names.h"
-#include "sheet.h"
+#include "sheet/sheet.h"
 
 /*
  * Add tables "kernels" and "lost", and notes. People get a table of kernels only if there is one that

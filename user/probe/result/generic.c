@@ -35,6 +35,8 @@ static void begin_table(struct rows *rows)
 	if (rows->key.size)
 		gpumon_probe_columns_add(&rows->key, NULL, rows->names, rows->sheet);
 	gpumon_probe_columns_add(&rows->value, &rows->key, rows->names, rows->sheet);
+	if (!rows->by_device && !strcmp(rows->words.index, "kernel"))
+		gpumon_sheet_figure(rows->sheet, NULL);
 }
 
 static void add_row(struct rows *rows, uint32_t device, const void *key, const void *value,

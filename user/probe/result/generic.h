@@ -4,7 +4,7 @@
 #define GPUMON_PROBE_GENERIC_H
 
 #include "names.h"
-#include "sheet.h"
+#include "sheet/sheet.h"
 #include "sum.h"
 
 #define GPUMON_PROBE_SHOWN_ROWS 24	    /* of a map, for people */

@@ -4,7 +4,7 @@
 #define GPUMON_PROBE_GENERIC_INNER_H
 
 #include "names.h"
-#include "sheet.h"
+#include "sheet/sheet.h"
 
 void gpumon_probe_generic_histogram(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
 				    const struct gpumon_probe_map *map, bool people);

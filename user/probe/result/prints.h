@@ -4,7 +4,7 @@
 #define GPUMON_PROBE_PRINTS_H
 
 #include "result.h"
-#include "sheet.h"
+#include "sheet/sheet.h"
 
 #define GPUMON_PROBE_LINE_BYTES 256
 

@@ -4,7 +4,7 @@
 #define GPUMON_PROBE_RAN_H
 
 #include "result.h"
-#include "sheet.h"
+#include "sheet/sheet.h"
 
 /* Add the table "ran", if there were such kernels. */
 void gpumon_probe_show_ran(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result);

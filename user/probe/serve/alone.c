@@ -9,6 +9,7 @@
 #include "probe/cuda/launch.h"
 #include "probe/exchange/own.h"
 #include "probe/translate/translate.h"
+#include "probe/view/view.h"
 #include "show.h"
 
 /**
@@ -181,7 +182,9 @@ static int show_gathered(struct gpumon_context *context, const struct alone *alo
 		.ran = alone->ran,
 		.ran_n = alone->ran_n,
 	};
-	int ret = devices ? gpumon_probe_show_result(context, &result, err) : no_memory(err);
+	int ret = devices ?
+			  gpumon_probe_show_sheet(context, gpumon_probe_view_sheet(&result), err) :
+			  no_memory(err);
 
 	free(devices);
 	return ret;

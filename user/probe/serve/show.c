@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+
 #include "base/json.h"
-#include "probe/view/view.h"
 #include "show.h"
 
-int gpumon_probe_show_result(struct gpumon_context *context,
-			     const struct gpumon_probe_result *result, struct gpumon_error *err)
+int gpumon_probe_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
+			    struct gpumon_error *err)
 {
 	struct gpumon_term term;
 	int ret;
 
+	if (!sheet)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory for the result");
 	gpumon_term_get(&term, context->out);
 	if (context->json)
-		ret = gpumon_json_print(gpumon_probe_view_json(result), !term.tty, context->out);
+		ret = gpumon_json_print(gpumon_sheet_json(sheet), !term.tty, context->out);
 	else
-		ret = gpumon_probe_view_print(result, &term, context->out);
+		ret = gpumon_sheet_print(sheet, &term, context->out);
+	gpumon_sheet_free(sheet);
 	if (!ret)
 		return 0;
 	return gpumon_error_output(err);

@@ -4,10 +4,12 @@
 #define GPUMON_PROBE_SERVE_SHOW_H
 
 #include "base/command.h"
-#include "probe/result/result.h"
+#include "sheet/sheet.h"
 
-/* Tables, or JSON with --json. 0, or -1 with @err. */
-int gpumon_probe_show_result(struct gpumon_context *context,
-			     const struct gpumon_probe_result *result, struct gpumon_error *err);
+/*
+ * Tables, or JSON with --json. Frees @sheet; NULL: there was no memory for it. 0, or -1 with @err.
+ */
+int gpumon_probe_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
+			    struct gpumon_error *err);
 
 #endif /* GPUMON_PROBE_SERVE_SHOW_H */

@@ -74,6 +74,7 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 	gpumon_sheet_column(sheet, "CALLS", "calls", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "WARPS", "warps", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "OF A WARP", "mean_ns", GPUMON_SHEET_NS);
+	gpumon_sheet_figure(sheet, "A WARP");
 	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
 	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
 	for (uint32_t i = 0; i < n; i++) {

@@ -91,6 +91,7 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 	gpumon_sheet_column(sheet, "EXITS", "exits", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, NULL, "sum_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, "MEAN", "mean_ns", GPUMON_SHEET_NS);
+	gpumon_sheet_figure(sheet, "TO EXIT");
 	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
 	for (uint32_t i = 0; i < n; i++) {
 		gpumon_sheet_number(sheet, kernels[i].number);

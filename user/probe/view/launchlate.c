@@ -260,6 +260,7 @@ static void show_rows(struct late *late)
 	gpumon_sheet_column(sheet, NULL, "sum_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, "LEAST", "least_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, "MEAN", "mean_ns", GPUMON_SHEET_NS);
+	gpumon_sheet_figure(sheet, "TO START");
 	gpumon_sheet_column(sheet, "MOST", "most_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
 	for (uint32_t i = 0; i < late->rows_n; i++) {

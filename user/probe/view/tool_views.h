@@ -4,7 +4,7 @@
 #define GPUMON_PROBE_TOOL_VIEWS_H
 
 #include "probe/result/names.h"
-#include "probe/result/sheet.h"
+#include "sheet/sheet.h"
 
 #define GPUMON_PROBE_VIEW_MAPS 8
 

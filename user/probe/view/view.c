@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
-#include "base/json.h"
 #include "probe/result/coverage.h"
 #include "probe/result/generic.h"
 #include "probe/result/prints.h"
@@ -41,13 +40,13 @@ static const struct gpumon_probe_view *find_view(const struct gpumon_probe_resul
 	return NULL;
 }
 
-/* NULL without memory. */
-static struct gpumon_sheet *fill_sheet(const struct gpumon_probe_result *result)
+struct gpumon_sheet *gpumon_probe_view_sheet(const struct gpumon_probe_result *result)
 {
 	const struct gpumon_probe_view *view = find_view(result);
 	struct gpumon_sheet *sheet = gpumon_sheet_new();
 	struct gpumon_probe_names names;
 
+	gpumon_sheet_set_tool(sheet, result->tool);
 	gpumon_probe_names_init(&names, result);
 	gpumon_probe_show_ran(sheet, result);
 	if (view)
@@ -65,7 +64,7 @@ static struct gpumon_sheet *fill_sheet(const struct gpumon_probe_result *result)
 int gpumon_probe_view_print(const struct gpumon_probe_result *result,
 			    const struct gpumon_term *term, FILE *out)
 {
-	struct gpumon_sheet *sheet = fill_sheet(result);
+	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(result);
 	int ret = gpumon_sheet_print(sheet, term, out);
 
 	gpumon_sheet_free(sheet);
@@ -74,12 +73,9 @@ int gpumon_probe_view_print(const struct gpumon_probe_result *result,
 
 struct json_object *gpumon_probe_view_json(const struct gpumon_probe_result *result)
 {
-	struct gpumon_sheet *sheet = fill_sheet(result);
+	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(result);
 	struct json_object *object = gpumon_sheet_json(sheet);
 
 	gpumon_sheet_free(sheet);
-	if (!object)
-		return NULL;
-	return gpumon_json_finish(object,
-				  gpumon_json_add_string(object, "tool", result->tool) != 0);
+	return object;
 }

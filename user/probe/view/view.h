@@ -10,7 +10,11 @@
 #include <stdio.h>
 
 #include "probe/result/result.h"
+#include "sheet/sheet.h"
 #include "term/format.h"
+
+/* Tables, what they say in sentences, kernels without programs, losses. To be freed; NULL without memory. */
+struct gpumon_sheet *gpumon_probe_view_sheet(const struct gpumon_probe_result *result);
 
 /**
  * gpumon_probe_view_print - print tables, and what they say in a sentence

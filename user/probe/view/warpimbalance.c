@@ -94,6 +94,7 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
 	gpumon_sheet_column(sheet, "BLOCKS", "blocks", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "HALF WAIT", "half_wait_ns", GPUMON_SHEET_NS);
+	gpumon_sheet_figure(sheet, NULL);
 	gpumon_sheet_column(sheet, "A TENTH", "tenth_wait_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, "WARPS", "warps", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "HALF TAKE", "half_warp_ns", GPUMON_SHEET_NS);

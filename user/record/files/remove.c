@@ -9,6 +9,7 @@
 #include "capture/capture.h"
 #include "correlate/profile/kept.h"
 #include "remove.h"
+#include "sheet/sheet_file.h"
 
 static bool has_suffix(const char *name, const char *with)
 {
@@ -21,7 +22,7 @@ static bool has_suffix(const char *name, const char *with)
 static bool is_ours(const char *name)
 {
 	if (!strcmp(name, GPUMON_CAPTURE_INFO) || !strcmp(name, GPUMON_CAPTURE_INFO_NEW) ||
-	    !strcmp(name, GPUMON_CAPTURE_RESERVE))
+	    !strcmp(name, GPUMON_CAPTURE_RESERVE) || !strcmp(name, GPUMON_SHEET_FILE))
 		return true;
 	if (!strncmp(name, "perf-", 5) && has_suffix(name, ".map"))
 		return true;

@@ -40,6 +40,17 @@ static const char *keep_text(struct gpumon_sheet *sheet, const char *text)
 	return kept;
 }
 
+void gpumon_sheet_set_tool(struct gpumon_sheet *sheet, const char *tool)
+{
+	if (sheet)
+		sheet->tool = keep_text(sheet, tool);
+}
+
+const char *gpumon_sheet_tool(const struct gpumon_sheet *sheet)
+{
+	return sheet ? sheet->tool : NULL;
+}
+
 static struct gpumon_sheet_table *current(struct gpumon_sheet *sheet)
 {
 	return sheet && !sheet->failed && sheet->tables_n ? &sheet->tables[sheet->tables_n - 1] :
@@ -93,6 +104,16 @@ void gpumon_sheet_column(struct gpumon_sheet *sheet, const char *title, const ch
 	column->title = keep_text(sheet, title);
 	column->key = keep_text(sheet, key);
 	column->kind = kind;
+}
+
+void gpumon_sheet_figure(struct gpumon_sheet *sheet, const char *title)
+{
+	struct gpumon_sheet_table *table = current(sheet);
+	struct gpumon_sheet_column *column =
+		table && table->columns_n ? &table->columns[table->columns_n - 1] : NULL;
+
+	if (column)
+		column->figure = title ? keep_text(sheet, title) : column->title;
 }
 
 static void add_cell(struct gpumon_sheet *sheet, struct gpumon_sheet_cell value)

@@ -3,8 +3,8 @@
  * Tables, and sentences about them, which are then printed for people or as JSON: so both always say
  * the same. A sheet without memory takes every call and fails when it is printed.
  */
-#ifndef GPUMON_PROBE_SHEET_H
-#define GPUMON_PROBE_SHEET_H
+#ifndef GPUMON_SHEET_H
+#define GPUMON_SHEET_H
 
 #include <json.h>
 #include <stdio.h>
@@ -33,6 +33,10 @@ enum gpumon_sheet_kind {
 struct gpumon_sheet *gpumon_sheet_new(void);
 void gpumon_sheet_free(struct gpumon_sheet *sheet);
 
+/* What has gathered the data: the name of a tool; NULL, as at first: nothing that has a name. */
+void gpumon_sheet_set_tool(struct gpumon_sheet *sheet, const char *tool);
+const char *gpumon_sheet_tool(const struct gpumon_sheet *sheet);
+
 /*
  * Begin a table. @key: its name in JSON, or NULL: it is only for people; @title: above it, or NULL: it is
  * only in JSON.
@@ -48,6 +52,11 @@ void gpumon_sheet_left_out(struct gpumon_sheet *sheet, uint64_t rows);
  */
 void gpumon_sheet_column(struct gpumon_sheet *sheet, const char *title, const char *key,
 			 enum gpumon_sheet_kind kind);
+/*
+ * The column added last is a figure of kernels, whose numbers are in the column "kernel": it also stands
+ * beside other figures of the same kernels. @title: there; NULL: that of the column.
+ */
+void gpumon_sheet_figure(struct gpumon_sheet *sheet, const char *title);
 
 /* Add the next cell of the table, row after row, as its column's kind wants it. */
 void gpumon_sheet_text(struct gpumon_sheet *sheet, const char *text); /* NULL: unknown */
@@ -67,9 +76,9 @@ void gpumon_sheet_fail(struct gpumon_sheet *sheet);
 /* Tables, then what was found, then notes. 0, or -1 without memory. */
 int gpumon_sheet_print(const struct gpumon_sheet *sheet, const struct gpumon_term *term, FILE *out);
 /*
- * {"found":[TEXT],"notes":[TEXT],"tables":{KEY:{"rows":[{…}],"rows_left_out":N}}}; NULL without
+ * {"found":[TEXT],"notes":[TEXT],"tables":{KEY:{"rows":[{…}],"rows_left_out":N}},"tool":TEXT}; NULL without
  * memory.
  */
 struct json_object *gpumon_sheet_json(const struct gpumon_sheet *sheet);
 
-#endif /* GPUMON_PROBE_SHEET_H */
+#endif /* GPUMON_SHEET_H */

@@ -67,8 +67,8 @@ static void print_signed(struct gpumon_table *table, uint64_t number)
 	gpumon_table_text(table, text);
 }
 
-static void print_cell(struct gpumon_table *table, const struct gpumon_sheet_cell *cell,
-		       enum gpumon_sheet_kind kind, uint64_t largest)
+void gpumon_sheet_print_cell(struct gpumon_table *table, const struct gpumon_sheet_cell *cell,
+			     enum gpumon_sheet_kind kind, uint64_t largest)
 {
 	struct gpumon_value value = { .v = cell->number, .known = cell->known };
 	char text[BAR_BYTES];
@@ -140,8 +140,9 @@ static int print_rows(const struct gpumon_sheet_table *sheet, uint32_t rows,
 		for (i = 0; i < sheet->columns_n; i++) {
 			column = &sheet->columns[i];
 			if (is_shown(column, term))
-				print_cell(table, &sheet->cells[row * sheet->columns_n + i],
-					   column->kind, largest);
+				gpumon_sheet_print_cell(table,
+							&sheet->cells[row * sheet->columns_n + i],
+							column->kind, largest);
 		}
 	}
 	return gpumon_table_print(table, out);

@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "sheet_inner.h"
 
-static int add_cell(struct json_object *object, const struct gpumon_sheet_column *column,
-		    const struct gpumon_sheet_cell *cell)
+int gpumon_sheet_cell_json(struct json_object *object, const struct gpumon_sheet_column *column,
+			   const struct gpumon_sheet_cell *cell)
 {
 	if (!cell->known)
 		return gpumon_json_add_null(object, column->key);
@@ -29,8 +29,8 @@ static struct json_object *row_json(const struct gpumon_sheet_table *table, uint
 
 	for (uint32_t i = 0; i < table->columns_n; i++)
 		if (table->columns[i].key)
-			bad |= add_cell(object, &table->columns[i],
-					&table->cells[row * table->columns_n + i]);
+			bad |= gpumon_sheet_cell_json(object, &table->columns[i],
+						      &table->cells[row * table->columns_n + i]);
 	return gpumon_json_finish(object, bad);
 }
 
@@ -74,5 +74,6 @@ struct json_object *gpumon_sheet_json(const struct gpumon_sheet *sheet)
 			bad |= gpumon_json_add(tables, sheet->tables[i].key,
 					       table_json(&sheet->tables[i]));
 	bad |= gpumon_json_add(object, "tables", tables);
+	bad |= gpumon_json_add_string(object, "tool", sheet->tool);
 	return gpumon_json_finish(object, bad);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* How a sheet is kept. */
-#ifndef GPUMON_PROBE_SHEET_INNER_H
-#define GPUMON_PROBE_SHEET_INNER_H
+#ifndef GPUMON_SHEET_INNER_H
+#define GPUMON_SHEET_INNER_H
 
 #include "base/pool.h"
 #include "sheet.h"
 
+/* @figure: title elsewhere, of a figure of kernels; NULL: it is none */
 struct gpumon_sheet_column {
 	const char *title;
+	const char *figure;
 	const char *key;
 	enum gpumon_sheet_kind kind;
 };
@@ -39,6 +41,7 @@ struct gpumon_sheet_line {
 
 struct gpumon_sheet {
 	struct gpumon_pool pool;
+	const char *tool;
 	struct gpumon_sheet_table *tables;
 	uint32_t tables_n;
 	uint32_t tables_room;
@@ -48,9 +51,18 @@ struct gpumon_sheet {
 	bool failed;
 };
 
+struct gpumon_table;
+
+/* @largest: number of the longest bar */
+void gpumon_sheet_print_cell(struct gpumon_table *table, const struct gpumon_sheet_cell *cell,
+			     enum gpumon_sheet_kind kind, uint64_t largest);
+/* Add it to an object under its column's key. 0, or -1 without memory. */
+int gpumon_sheet_cell_json(struct json_object *object, const struct gpumon_sheet_column *column,
+			   const struct gpumon_sheet_cell *cell);
+
 static inline uint32_t gpumon_sheet_rows(const struct gpumon_sheet_table *table)
 {
 	return table->columns_n ? table->cells_n / table->columns_n : 0;
 }
 
-#endif /* GPUMON_PROBE_SHEET_INNER_H */
+#endif /* GPUMON_SHEET_INNER_H */

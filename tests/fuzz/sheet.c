@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What programs in kernels have gathered, in a capture: any bytes as such a file. What is accepted is
+ * printed, and is the same when it is written and read again.
+ */
+#include <fcntl.h>
+#include <json.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "sheet/figure.h"
+#include "sheet/sheet_file.h"
+
+static char *json_of(const struct gpumon_sheet *sheet)
+{
+	struct json_object *object = gpumon_sheet_json(sheet);
+	char *text;
+
+	MUST(object);
+	text = strdup(json_object_to_json_string(object));
+	json_object_put(object);
+	MUST(text);
+	json_object_put(fuzz_json(text, strlen(text)));
+	return text;
+}
+
+static void print(const struct gpumon_sheet *sheet, unsigned int columns)
+{
+	const struct gpumon_term term = { .columns = columns };
+	struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES];
+	unsigned int n = gpumon_sheet_figures(sheet, figures);
+	struct gpumon_table *table = gpumon_table_new(&term);
+	struct fuzz_stream out;
+
+	fuzz_stream_begin(&out);
+	MUST(!gpumon_sheet_print(sheet, &term, out.stream));
+	gpumon_table_column(table, "KERNEL", GPUMON_COLUMN_NAME);
+	for (unsigned int i = 0; i < n; i++)
+		gpumon_sheet_figure_column(&figures[i], table);
+	gpumon_table_text(table, "first");
+	for (unsigned int i = 0; i < n; i++)
+		gpumon_sheet_figure_cell(&figures[i], "first", table);
+	MUST(!gpumon_table_print(table, out.stream));
+	fuzz_stream_end(&out);
+	fuzz_is_text(out.data, out.size, "\n");
+	fuzz_stream_free(&out);
+}
+
+static void write_and_read(const struct gpumon_sheet *sheet, const char *text)
+{
+	const char *folder = fuzz_path("again");
+	struct gpumon_sheet *again;
+	struct gpumon_error err;
+	int directory;
+	char *other;
+
+	fuzz_folder_make("again");
+	directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	MUST(directory >= 0);
+	MUST(!gpumon_sheet_write(sheet, directory, &err));
+	close(directory);
+	MUST(!gpumon_sheet_read(folder, &again) && again);
+	other = json_of(again);
+	MUST(!strcmp(text, other));
+	free(other);
+	gpumon_sheet_free(again);
+	fuzz_folder_remove("again");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gpumon_sheet *sheet;
+	char *text;
+
+	fuzz_write(fuzz_path(GPUMON_SHEET_FILE), data, size);
+	MUST(!gpumon_sheet_read(fuzz_folder(), &sheet) && sheet);
+	text = json_of(sheet);
+	print(sheet, 0);
+	print(sheet, 60);
+	write_and_read(sheet, text);
+	free(text);
+	gpumon_sheet_free(sheet);
+	return 0;
+}

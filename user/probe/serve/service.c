@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/view/view.h"
+#include "service.h"
+
+#define COPY_MS 500
+
+static int no_memory(struct gpumon_error *err)
+{
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY, "no memory");
+}
+
+/* The programs for the CPU run before the program is started. */
+static int open_cpu(struct gpumon_probe_service *service, const struct gpumon_probe_check *check,
+		    struct gpumon_error *err)
+{
+	if (!check->object.cpu_n || service->options->no_cpu)
+		return 0;
+	if (service->options->sass)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+			"programs for the CPU do not work with --sass yet: leave them out with --no-cpu");
+	return gpumon_probe_cpu_open(check, &service->options->cpu, &service->cpu, err);
+}
+
+/* Where programs are put into machine code: what that needs. */
+static int open_patches(struct gpumon_probe_service *service, struct gpumon_error *err)
+{
+	const struct gpumon_probe_options *options = service->options;
+	const struct gpumon_probe_patch_tools tools = { .ptxas = options->ptxas,
+							.sanitizer = options->sanitizer,
+							.program = service->program };
+
+	if (!options->sass)
+		return 0;
+	if (options->tool && strcmp(options->tool, "launchlate") == 0)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+			"launchlate needs the times of launches, which are not noted with --sass: leave out --sass");
+	service->patches = calloc(1, sizeof(*service->patches));
+	if (!service->patches)
+		return no_memory(err);
+	service->patches->order = &service->order;
+	service->patches->sample = options->sample;
+	if (gpumon_probe_patches_open(service->patches, &tools, err))
+		return -1;
+	service->plan.settings.way = GPUMON_WIRE_WAY_SASS;
+	snprintf(service->plan.settings.sanitizer, sizeof(service->plan.settings.sanitizer), "%s",
+		 service->patches->sanitizer);
+	return 0;
+}
+
+static int open_all(struct gpumon_probe_service *service, const struct gpumon_probe_check *check,
+		    struct gpumon_error *err)
+{
+	service->facts = gpumon_probe_check_facts(check);
+	if (!service->facts)
+		return no_memory(err);
+	service->order = (struct gpumon_probe_order){
+		.object = &check->object,
+		.facts = service->facts,
+		.kernels = service->options->kernels.texts,
+		.kernels_n = service->options->kernels.n,
+		.shards = GPUMON_PROBE_SHARDS,
+		.fuel = service->options->fuel ? service->options->fuel : GPUMON_PROBE_FUEL,
+	};
+	if (open_cpu(service, check, err) ||
+	    gpumon_probe_plan_make(&check->object, GPUMON_PROBE_SHARDS, COPY_MS,
+				   gpumon_probe_cpu_shared(service->cpu), &service->plan, err) ||
+	    open_patches(service, err) ||
+	    gpumon_probe_server_open(&service->server, &service->order, &service->plan, err))
+		return -1;
+	service->server.patches = service->patches;
+	service->server.cpu = service->cpu;
+	return 0;
+}
+
+int gpumon_probe_service_open(const struct gpumon_probe_check *check,
+			      const struct gpumon_probe_options *options, const char *program,
+			      struct gpumon_probe_service **opened, struct gpumon_error *err)
+{
+	struct gpumon_probe_service *service = calloc(1, sizeof(*service));
+
+	*opened = NULL;
+	if (!service)
+		return no_memory(err);
+	service->options = options;
+	service->program = program;
+	service->plan.content = -1;
+	if (open_all(service, check, err)) {
+		gpumon_probe_service_close(service);
+		return -1;
+	}
+	*opened = service;
+	return 0;
+}
+
+void gpumon_probe_service_close(struct gpumon_probe_service *service)
+{
+	if (!service)
+		return;
+	if (service->server.order)
+		gpumon_probe_server_close(&service->server);
+	gpumon_probe_plan_clear(&service->plan);
+	if (service->patches)
+		gpumon_probe_patches_close(service->patches);
+	gpumon_probe_cpu_close(service->cpu);
+	free(service->patches);
+	free(service->facts);
+	free(service);
+}
+
+void gpumon_probe_service_variable(const struct gpumon_probe_service *service,
+				   char variable[GPUMON_PROBE_VARIABLE_BYTES])
+{
+	snprintf(variable, GPUMON_PROBE_VARIABLE_BYTES, GPUMON_WIRE_VARIABLE "=%s",
+		 service->server.listener.path);
+}
+
+/* What is in memory of the kernel's. */
+static void take_shared(struct gpumon_probe_service *service)
+{
+	for (uint64_t left = gpumon_probe_cpu_shared(service->cpu); left; left &= left - 1) {
+		uint32_t map = (uint32_t)__builtin_ctzll(left);
+
+		gpumon_probe_areas_share(&service->server.areas, map,
+					 gpumon_probe_cpu_memory(service->cpu, map));
+	}
+}
+
+struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *service)
+{
+	const struct gpumon_probe_server *server = &service->server;
+	struct gpumon_probe_device *devices;
+	struct gpumon_probe_launch *launches;
+	struct gpumon_sheet *sheet = NULL;
+	uint64_t launches_n = 0;
+
+	take_shared(service);
+	devices = gpumon_probe_areas_devices(&server->areas);
+	launches = gpumon_probe_launches_list(&server->launchers, &server->run,
+					      server->areas.areas_n, &launches_n);
+	if (devices) {
+		const struct gpumon_probe_result result = {
+			.tool = service->options->tool,
+			.object = service->order.object,
+			.run = &server->run,
+			.devices = devices,
+			.devices_n = server->areas.areas_n,
+			.records = server->areas.records,
+			.prints = &server->areas.prints,
+			.launches = launches,
+			.launches_n = launches_n,
+		};
+
+		sheet = gpumon_probe_view_sheet(&result);
+	}
+	free(launches);
+	free(devices);
+	return sheet;
+}
+
+struct sayer {
+	void (*say)(void *argument, const char *text);
+	void *argument;
+};
+
+static void say(const struct sayer *sayer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct sayer *sayer, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	sayer->say(sayer->argument, text);
+}
+
+/* Why nothing was gathered. */
+static void say_nothing(const struct gpumon_probe_service *service, const struct sayer *sayer)
+{
+	const struct gpumon_probe_server *server = &service->server;
+
+	if (!server->processes)
+		say(sayer, "no process of %s used CUDA: nothing was put into a kernel",
+		    service->program);
+	else if (!server->exchanged && !server->run.kernels_n && !server->run.unread)
+		say(sayer,
+		    "none of the kernels that were asked for came up in %llu images: nothing was put into a kernel",
+		    (unsigned long long)server->run.images);
+}
+
+void gpumon_probe_service_missing(const struct gpumon_probe_service *service,
+				  void (*function)(void *argument, const char *text),
+				  void *argument)
+{
+	const struct gpumon_probe_server *server = &service->server;
+	const struct sayer sayer = { function, argument };
+
+	say_nothing(service, &sayer);
+	for (uint32_t i = 0; i < server->areas.areas_n; i++)
+		if (!server->areas.areas[i].settled)
+			say(&sayer,
+			    "%s: the process was killed, or did not end by exit(): what its kernels did after the last copy of the maps is missing",
+			    server->areas.areas[i].name);
+	if (server->patches && server->patches->sample > 1)
+		say(&sayer,
+		    "programs ran in 1 of %u blocks of each kernel: counts are of these blocks, times %u is an estimate",
+		    server->patches->sample, server->patches->sample);
+	if (server->run.unread)
+		say(&sayer,
+		    "%u images have machine code only, which programs cannot be put into; --kernel shows the kernels in them",
+		    server->run.unread);
+}
+
+void gpumon_probe_service_notes(const struct gpumon_probe_service *service,
+				void (*function)(void *argument, const char *text), void *argument)
+{
+	for (uint32_t i = 0; i < service->server.notes_n; i++)
+		function(argument, service->server.notes[i]);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* A running recording, and what is printed at its end. */
+#ifndef GPUMON_RECORD_SESSION_INNER_H
+#define GPUMON_RECORD_SESSION_INNER_H
+
+#include "process/launch.h"
+#include "session.h"
+
+/**
+ * struct session - a running recording
+ * @continuous: NULL without a ring
+ * @alarms: of the module, when last looked at
+ * @notes: notes of libraries, reported at the end
+ * @trouble: the first failed write, reported at the end
+ * @made: we created the directory
+ * @began_ns: time of its beginning
+ * @stopped: it ended before the program did
+ * @ended_ns: time when the program ended, 0 while it runs
+ * @left: processes that it left running, at the last look
+ * @none: number of looks in a row that found none
+ * @look_ns: time of the next look
+ * @told: the user knows that we wait for them
+ */
+struct session {
+	struct gpumon_context *context;
+	const struct gpumon_session_options *options;
+	struct gpumon_session_result *result;
+	struct gpumon_capture_writer *writer;
+	struct gpumon_recorder *recorder;
+	struct gpumon_continuous *continuous;
+	uint64_t alarms;
+	struct gpumon_launch launch;
+	struct gpumon_library_notes notes;
+	struct gpumon_error trouble;
+	uint64_t began_ns;
+	bool made;
+	bool stopped;
+	uint64_t ended_ns;
+	unsigned int left;
+	unsigned int none;
+	uint64_t look_ns;
+	bool told;
+};
+
+/* Report the result in one line, and failures in others. */
+void gpumon_session_tell(const struct session *session);
+
+#endif /* GPUMON_RECORD_SESSION_INNER_H */
