@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import chunks
@@ -69,14 +70,17 @@ g.alerts_join()
 
 lab.step("an Xid makes a capture, and its alert is in it")
 recording = Recording("out")
+began = time.monotonic()
 xid(79)
 found = lab.until(recording.captures, "a capture")
 lab.equal(found, [(1, OF_ALERT)], "alerts, reason")
 
-lab.step("those that come soon after it make one together")
+lab.step("those that come soon after it make one together, 10 s after it")
 for number in 13, 31, 48:
     xid(number)
 lab.until(lambda: len(recording.captures()) > 1, "another capture")
+# The first was begun a second after its reason.
+lab.check(time.monotonic() - began >= 11, "it came too early")
 found += [(4, OF_ALERT + ", and 2 more"), (4, REASON + "the end")]
 lab.equal(recording.end(), found, "alerts, reasons")
 
