@@ -1,11 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Reads profile.proto, and is as strict as programs that collect profiles are."""
+"""Reads profile.proto, and is as strict as all of those that collect profiles: Go's pprof, Parca and
+Pyroscope.
+"""
 import collections
 import gzip
+import os
+import re
+import sys
 
-from kit import equal
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from verdict import check, equal  # noqa: E402
 
 Profile = collections.namedtuple("Profile", "types samples time duration comments period_type")
+
+# Of a label, and of the parts of NAME:SAMPLE_TYPE:SAMPLE_UNIT:PERIOD_TYPE:PERIOD_UNIT, by which profiles
+# are asked for.
+NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+# Pyroscope takes a profile of 1970 for one without a time.
+YEAR_1971 = 365 * 86400 * 10**9
 
 
 def varint(data, at):
@@ -23,7 +35,7 @@ def fields(data):
     found, at = collections.defaultdict(list), 0
     while at < len(data):
         key, at = varint(data, at)
-        equal(key & 7 in (0, 2), True, f"wire type of {key}")
+        check(key & 7 in (0, 2), f"wire type of {key}")
         value, at = varint(data, at)
         if key & 7 == 2:
             value, at = data[at:at + value], at + value
@@ -48,32 +60,69 @@ def numbered(messages, what):
     return [None] + found
 
 
-def read(path):
+def value_type(message, texts):
+    """(type, unit)"""
+    found = fields(message)
+    parts = tuple(texts[found[field][0]] for field in (1, 2))
+    check(all(map(NAME.fullmatch, parts)), f"{parts} cannot be asked for")
+    return parts
+
+
+def labels_of(messages, texts):
+    """Only texts are indexed, by names without blanks and the like, each once."""
+    labels = sorted((texts[label[1][0]], texts[label[2][0]]) for label in map(fields, messages))
+    for name, text in labels:
+        check(NAME.fullmatch(name) and text, f"label {name!r}: {text!r}")
+    equal(len(dict(labels)), len(labels), "names of labels")
+    return tuple(labels)
+
+
+def names_of(top, texts):
+    """Names of functions by location."""
+    mappings = numbered(top[3], "mappings")
+    for mapping in mappings[1:]:
+        # With this no symbols are looked for.
+        check(texts[mapping[5][0]] and mapping[7] == [1], "a mapping's file, and that it has functions")
+    functions = numbered(top[5], "functions")
+    names = [None]
+    for location in numbered(top[4], "locations")[1:]:
+        check(location[2] == [] or 1 <= location[2][0] < len(mappings), "mapping")
+        lines = [fields(line) for line in location[4]]
+        check(lines and all(1 <= line[1][0] < len(functions) for line in lines), "lines of a location")
+        names.append(texts[functions[lines[0][1][0]][2][0]])
+        check(names[-1], "a function without a name")
+    return names
+
+
+def parse(data, has_time=True):
     """Samples by call path, the outermost first, and labels: a list of values."""
-    with open(path, "rb") as file:
-        top = fields(gzip.decompress(file.read()))
+    top = fields(gzip.decompress(data))
     texts = [text.decode() for text in top[6]]
     equal(texts[0], "", "first text")
-    mappings = numbered(top[3], "mappings")
-    functions = numbered(top[5], "functions")
-    locations = numbered(top[4], "locations")
-    names = [None]
-    for location in locations[1:]:
-        equal(location[2] == [] or 1 <= location[2][0] < len(mappings), True, "mapping")
-        lines = [fields(line) for line in location[4]]
-        names.append(texts[functions[lines[0][1][0]][2][0]])
-    types = [texts[fields(kind)[1][0]] for kind in top[1]]
+    names = names_of(top, texts)
+    types = [value_type(kind, texts)[0] for kind in top[1]]
+    equal(len(set(types)), len(types), "types")
+    check(texts[top[14][0]] in types, "the type that is shown first")
     samples = collections.defaultdict(lambda: [0] * len(types))
     for message in top[2]:
         sample = fields(message)
-        labels = []
-        for label in map(fields, sample[3]):
-            labels.append((texts[label[1][0]], texts[label[2][0]]))
-        path = tuple(names[number] for number in reversed(numbers(sample[1])))
+        locations = numbers(sample[1])
+        check(locations and 0 not in locations, "locations of a sample")
+        path = tuple(names[number] for number in reversed(locations))
         values = numbers(sample[2])
         equal(len(values), len(types), "values of a sample")
-        key = path, tuple(sorted(labels))
+        check(any(values) and max(values) < 1 << 63, f"values {values}")
+        key = path, labels_of(sample[3], texts)
         samples[key] = [a + b for a, b in zip(samples[key], values)]
-    period_type = fields(top[11][0])
-    return Profile(types, dict(samples), top[9][0], top[10][0], [texts[i] for i in top[13]],
-                   tuple(texts[period_type[i][0]] for i in (1, 2)))
+    equal(top[12], [1], "period")
+    time = top[9][0] if has_time else None
+    if has_time:
+        check(time > YEAR_1971, "time")
+        check(top[10][0] or not samples, "without a duration Parca takes it for a state")
+    return Profile(types, dict(samples), time, top[10][0], [texts[i] for i in top[13]],
+                   value_type(top[11][0], texts))
+
+
+def read(path, has_time=True):
+    with open(path, "rb") as file:
+        return parse(file.read(), has_time)
