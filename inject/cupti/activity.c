@@ -7,8 +7,6 @@
 #include "convert.h"
 #include "subscribe.h"
 
-/* CUPTI 13 uses one for each thread of the program, so they are rather small. */
-#define BUFFER_SIZE (512u << 10)
 #define BUFFERS_MAX (1u << 13)
 #define NONE	    UINT32_MAX
 
@@ -19,6 +17,8 @@ struct list {
 
 static uint8_t *pool;
 static uint32_t pool_count;
+static uint32_t buffer_bytes;
+static bool pool_is_old;
 static struct list free_buffers = { .head = NONE };
 static struct list complete_buffers = { .head = NONE };
 static _Atomic uint32_t next[BUFFERS_MAX];
@@ -64,25 +64,29 @@ static uint32_t take_all_buffers(struct list *list)
 	return oldest;
 }
 
-bool inject_activity_setup(uint32_t mib)
+bool inject_activity_setup(const struct gpumon_message_settings *settings)
 {
-	uint32_t count = (uint32_t)(((uint64_t)mib << 20) / BUFFER_SIZE), i;
+	uint32_t bytes = settings->buffer_kib << 10;
+	uint32_t count = (uint32_t)(((uint64_t)settings->buffer_mib << 20) / bytes), i;
 	void *memory;
 
 	if (count > BUFFERS_MAX)
 		count = BUFFERS_MAX;
+	pool_is_old = pool && (count != pool_count || bytes != buffer_bytes);
 	/* CUPTI may still have buffers of the previous capture: then the pool stays as it is. */
-	if (pool && (count == pool_count || atomic_load(&at_home) != pool_count))
+	if (pool && (!pool_is_old || !inject_activity_is_home()))
 		return true;
-	memory = mmap(NULL, (size_t)count * BUFFER_SIZE, PROT_READ | PROT_WRITE,
+	memory = mmap(NULL, (size_t)count * bytes, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return pool;
 	if (pool)
-		munmap(pool, (size_t)pool_count * BUFFER_SIZE);
+		munmap(pool, (size_t)pool_count * buffer_bytes);
 	take_all_buffers(&free_buffers);
 	pool = memory;
 	pool_count = count;
+	buffer_bytes = bytes;
+	pool_is_old = false;
 	for (i = count; i-- > 0;)
 		push_buffer(&free_buffers, i);
 	atomic_store(&at_home, count);
@@ -100,8 +104,8 @@ void CUPTIAPI inject_activity_request(uint8_t **buffer, size_t *size, size_t *re
 	if (which == NONE)
 		return;
 	atomic_fetch_sub_explicit(&at_home, 1, memory_order_relaxed);
-	*buffer = pool + (size_t)which * BUFFER_SIZE;
-	*size = BUFFER_SIZE;
+	*buffer = pool + (size_t)which * buffer_bytes;
+	*size = buffer_bytes;
 }
 
 void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
@@ -112,16 +116,22 @@ void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8
 	(void)context;
 	(void)stream;
 	(void)size;
-	if (!buffer || buffer < pool || offset >= (size_t)pool_count * BUFFER_SIZE)
+	if (!buffer || buffer < pool || offset >= (size_t)pool_count * buffer_bytes)
 		return;
-	valid_bytes[offset / BUFFER_SIZE] = (uint32_t)(valid < BUFFER_SIZE ? valid : BUFFER_SIZE);
-	push_buffer(&complete_buffers, (uint32_t)(offset / BUFFER_SIZE));
+	valid_bytes[offset / buffer_bytes] =
+		(uint32_t)(valid < buffer_bytes ? valid : buffer_bytes);
+	push_buffer(&complete_buffers, (uint32_t)(offset / buffer_bytes));
 	inject_wake();
 }
 
 bool inject_activity_is_home(void)
 {
 	return atomic_load(&at_home) == pool_count;
+}
+
+bool inject_activity_is_old(void)
+{
+	return pool_is_old;
 }
 
 void inject_activity_drain(struct inject_thread *thread)
@@ -132,11 +142,11 @@ void inject_activity_drain(struct inject_thread *thread)
 
 	for (; which != NONE; which = following) {
 		following = atomic_load_explicit(&next[which], memory_order_relaxed);
-		buffer = pool + (size_t)which * BUFFER_SIZE;
+		buffer = pool + (size_t)which * buffer_bytes;
 		if (thread)
 			inject_convert(thread, buffer, valid_bytes[which]);
 		/* CUPTI expects zeroed buffers, and may have begun a record behind the last one. */
-		memset(buffer, 0, BUFFER_SIZE);
+		memset(buffer, 0, buffer_bytes);
 		push_buffer(&free_buffers, which);
 		atomic_fetch_add_explicit(&at_home, 1, memory_order_relaxed);
 	}

@@ -11,18 +11,21 @@
 
 /**
  * inject_activity_setup - make the pool
- * @mib: of all buffers, at most
+ * @settings: of the session: size of one buffer, and of all
  *
  * A pool of another size stays as it is while CUPTI has buffers of it.
  *
  * Return: false where there is no memory.
  */
-bool inject_activity_setup(uint32_t mib);
+bool inject_activity_setup(const struct gpumon_message_settings *settings);
 
 /* For cuptiActivityRegisterCallbacks. */
 void CUPTIAPI inject_activity_request(uint8_t **buffer, size_t *size, size_t *records);
 void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
 				       size_t size, size_t valid);
+
+/* Whether the pool is that of an earlier session, which had other settings. */
+bool inject_activity_is_old(void);
 
 /* Whether CUPTI has given all buffers back. */
 bool inject_activity_is_home(void);

@@ -28,6 +28,10 @@ static bool start_cupti(struct inject_thread *thread, bool at_start, const char 
 		inject_unsubscribe(false);
 		return false;
 	}
+	if (inject_activity_is_old())
+		inject_session_note(
+			thread, 0,
+			"CUPTI's buffers are those of the capture before, of which it has not given all back");
 	inject_subscribe_always(thread, at_start);
 	inject_rival_look();
 	if (inject_session.settings.graphs == GPUMON_GRAPHS_WHOLE && !at_start)

@@ -10,9 +10,9 @@
 #include "operations.h"
 #include "tracer.h"
 
-static bool reserve_launches(uint32_t mib)
+static bool reserve_launches(const struct gpumon_message_settings *settings)
 {
-	inject_hip_launches_reserve(mib);
+	inject_hip_launches_reserve(settings->buffer_mib);
 	return true;
 }
 

@@ -14,7 +14,7 @@
  * struct inject_backend - what a session asks of an API
  * @api: name
  * @read_environment: once, in the program's own thread: variables that only this API has
- * @reserve: memory for what the API delivers, @mib at most; false where there is none
+ * @reserve: memory for what the API delivers, as the settings say; false where there is none
  * @load: find the API's libraries and subscribe to them; false where that is not possible, with
  *        @why set to a sentence that is valid until the next call
  * @versions: set those of the fields that are this API's; also where @load returned false
@@ -50,7 +50,7 @@
 struct inject_backend {
 	const char *api;
 	void (*read_environment)(void);
-	bool (*reserve)(uint32_t mib);
+	bool (*reserve)(const struct gpumon_message_settings *settings);
 	bool (*load)(const char **why);
 	void (*versions)(struct inject_versions *versions);
 	void (*describe)(struct inject_thread *thread);

@@ -56,12 +56,12 @@ void inject_session_look_for_python(struct inject_thread *thread)
 	}
 }
 
-static bool reserve_for_backends(uint32_t mib)
+static bool reserve_for_backends(const struct gpumon_message_settings *settings)
 {
 	const struct inject_backend *backend;
 
 	inject_for_each_backend(backend)
-		if (!backend->reserve(mib))
+		if (!backend->reserve(settings))
 			return false;
 	return true;
 }
@@ -140,7 +140,7 @@ static void join_backend(struct inject_thread *thread, const struct inject_backe
 {
 	const char *why = "no memory for what it reports";
 
-	if (!backend->reserve(inject_session.settings.buffer_mib) || !load_backend(backend, &why)) {
+	if (!backend->reserve(&inject_session.settings) || !load_backend(backend, &why)) {
 		inject_session_note(thread, GPUMON_NOTE_MISSING, "%s: %s", backend->api, why);
 		return;
 	}
@@ -183,7 +183,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 {
 	struct inject_thread *thread;
 
-	if (!inject_intern_setup() || !reserve_for_backends(settings->buffer_mib))
+	if (!inject_intern_setup() || !reserve_for_backends(settings))
 		return false;
 	inject_session.settings = *settings;
 	inject_session.record = settings->record;

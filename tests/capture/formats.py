@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Outputs of a capture against its JSON: sums, numbers of pieces, names."""
 import collections
-import gzip
 import html.parser
 import json
 import pathlib
@@ -11,6 +10,7 @@ from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "output"))
 import go_pprof  # noqa: E402,F401
+import pprof_reader  # noqa: E402
 from check import Message  # noqa: E402,F401
 
 WORK = ("kernel", "copy", "set", "graph")
@@ -117,8 +117,7 @@ def perfetto(data, document):
 
 
 def pprof(data, document):
-    top = Message(gzip.decompress(data))
-    samples = [message.packed(2) for message in top.messages(2)]
+    samples = pprof_reader.parse(data).samples.values()
     nodes = document["nodes"]
     for index, key in enumerate(["scaled_gpu_ns", "scaled_count", "cpu_ns"]):
         assert sum(values[index] for values in samples) == sum(node[key] for node in nodes), key

@@ -251,7 +251,7 @@ def whole_graphs():
 
 
 def windows():
-    """Operations in windows: kernels on two paths, a graph with two nodes, ranges, and what has no sample."""
+    """Operations in windows: kernels on two paths, two graphs launched in one place, ranges, and what has no sample."""
     pid, time, number = 4400, 5 * 10**9, 0
     file = begin(pid, "/opt/made/sample")
     file.put("window", time_ns=time, reason="start")
@@ -269,10 +269,12 @@ def windows():
             if is_in:
                 kernel(file, number, at + 700, 3000 + 100 * (i % 7), ["train_kernel", "other_kernel"][kind // 2])
         elif kind == 3:
-            launch(file, number, at, pid, file.stack(0x400700, 0x400100), "graph", graph=6)
+            graph = 7 if i < 60 else 6
+            launch(file, number, at, pid, file.stack(0x400700, 0x400100), "graph", graph=graph)
             if is_in:
-                kernel(file, number, at + 900, 2000, "graph_kernel", node=900, graph=6)
-                kernel(file, number, at + 3000, 1500, "graph_kernel", node=999, graph=6)
+                kernel(file, number, at + 900, 2000, "graph_kernel", node=900, graph=graph)
+                if graph == 6:
+                    kernel(file, number, at + 3000, 1500, "graph_kernel", node=999, graph=6)
         elif i % 15 == 4 and not is_in:
             # Nothing like it is launched in a window.
             launch(file, number, at, pid, file.stack(0x400800 + i % 4, 0x400100), "copy", context=1)

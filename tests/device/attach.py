@@ -85,11 +85,24 @@ class Subject:
         self.end()
 
 
-def cpu_ns(pid):
-    """Processor time of a process, in steps of a tick."""
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+def cpu_ns(path):
+    """Processor time of a process or thread by its path below /proc, in steps of a tick."""
+    with open(f"/proc/{path}/stat", encoding="utf-8") as file:
         user, system = map(int, file.read().rsplit(")", 1)[1].split()[11:13])
     return (user + system) * 1000000000 // os.sysconf("SC_CLK_TCK")
+
+
+def library_ns(pid):
+    """Processor time of the library's threads in a process: they pass on what CUPTI delivers."""
+    total = 0
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as file:
+                if file.read() == "gpumon\n":
+                    total += cpu_ns(f"{pid}/task/{tid}")
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return total
 
 
 class Recorder:
@@ -102,7 +115,7 @@ class Recorder:
         self.counts = collections.Counter()
         self.has_stacks = self.has_python = False
         self.errors = []
-        self.bytes = self.cpu_ns = 0
+        self.bytes = self.cpu_ns = self.library_ns = 0
 
     def channels(self):
         """
@@ -120,6 +133,7 @@ class Recorder:
     def __enter__(self):
         shutil.rmtree(self.folder, ignore_errors=True)
         before = self.channels()
+        self.library_ns -= library_ns(self.pid)
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(
             [GPUMON, "record", "-o", self.folder, "--no-driver", "--no-names", *self.options,
@@ -137,6 +151,7 @@ class Recorder:
 
     def __exit__(self, *_):
         self.cpu_ns += cpu_ns(self.process.pid)
+        self.library_ns += library_ns(self.pid)
         self.process.send_signal(signal.SIGINT)
         try:
             errors = self.process.communicate(timeout=60)[1]
@@ -149,10 +164,13 @@ class Recorder:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def take(self, errors):
-        """From the recorder's last lines: how much it recorded, and how much it lost."""
+        """
+        From the recorder's last lines: how much it recorded and lost, and whether buffers were not
+        those that it asked for.
+        """
         match = re.search(r"(\d+) launches, (\d+) kernels, (\d+) copies", errors)
         self.counts[tuple(map(int, match.groups())) if match else (0, 0, 0)] += 1
-        self.errors += [line for line in errors.splitlines() if "lost" in line]
+        self.errors += [line for line in errors.splitlines() if "lost" in line or "buffers" in line]
 
     def look(self):
         """What kinds of records there are."""
@@ -164,10 +182,11 @@ class Recorder:
                 self.has_python |= kind == FRAME
 
     def costs(self):
-        """What a launch costs besides the program's time: room on disk, and the recorder's time."""
+        """What a launch costs besides the time of the program's threads: room on disk, and time."""
         launches = max(1, sum(one * number for (one, _, _), number in self.counts.items()))
         return (f"{self.bytes / launches:.1f} bytes a launch, {self.cpu_ns / launches:.0f} ns of the "
-                "recorder's processor time")
+                f"recorder's processor time, {self.library_ns / launches:.0f} ns of the library's "
+                "threads")
 
     def complaints(self, segments, stacks, python, exact=True):
         """

@@ -3,7 +3,10 @@
 """The measuring code of tests/device/bench, without a GPU: known answers, and programs whose speed
 changes.
 """
+import argparse
 import glob
+import importlib.machinery
+import importlib.util
 import os
 import shutil
 import struct
@@ -228,7 +231,9 @@ class Recorded(unittest.TestCase):
                       self.recorder(right, "440 launches, 800 kernels"),
                       self.recorder(right, "what"), self.recorder(right, stacks=False),
                       self.recorder(right, python=True),
-                      self.recorder(right + "\ngpumon-user: lost: 3 launches")):
+                      self.recorder(right + "\ngpumon-user: lost: 3 launches"),
+                      self.recorder(right + "\ngpumon-user: CUPTI's buffers are those of the "
+                                    "capture before, of which it has not given all back")):
             self.assertTrue(wrong.complaints(40, True, False))
 
     def test_kinds_of_records(self):
@@ -241,6 +246,29 @@ class Recorded(unittest.TestCase):
                     file.write(chunks.plain_chunk(records))
                 one.look()
                 self.assertEqual((one.has_stacks, one.has_python), (stacks, python))
+
+
+class Modes(unittest.TestCase):
+    def setUp(self):
+        path = os.path.join(programs.HERE, "bench")
+        loader = importlib.machinery.SourceFileLoader("bench", path)
+        self.bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench", loader))
+        loader.exec_module(self.bench)
+
+    def wanted(self, *modes):
+        return self.bench.wanted_modes(argparse.Namespace(mode=modes and list(modes), add=[]))
+
+    def test_said(self):
+        self.assertEqual(self.wanted("native", "control"), ["control", "native"])
+
+    def test_buffers(self):
+        """Together, or one of them, but not if nothing is said."""
+        group = self.wanted("buffers")
+        self.assertEqual(len(group), 5)
+        self.assertIn("buffers-512K-500ms", group)
+        self.assertEqual(self.wanted("buffers-64K-500ms"), ["buffers-64K-500ms"])
+        self.assertEqual(self.wanted("buffers", "records"), ["records", *group])
+        self.assertEqual(self.wanted() + group, list(self.bench.MODES))
 
 
 # As in workloads.py and known.cu: a step takes 1 ms, 2 in a window, except in each fifth segment.

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from verdict import SLOWER, Failure, Skip, check, equal, until  # noqa: E402,F401
 
 (LAUNCH, CAPTURED, KERNEL, COPY, SET, DROPPED, NO_TIME, NODE, CLONE, CALL, UNFINISHED,
- BROKEN, LOADED, DETACHED, GRAPH) = range(1, 16)
+ BROKEN, LOADED, DETACHED, GRAPH, BUFFER) = range(1, 17)
 ENTRY = struct.Struct("<4I5Q2I")
 Entry = collections.namedtuple(
     "Entry", "type pid tid correlation address start end node other result window")

@@ -29,6 +29,7 @@ enum mock_account_type {
 	MOCK_LOADED = 13,   /* the program loaded a library; @address: in that library */
 	MOCK_DETACHED = 14, /* cuptiFinalize() */
 	MOCK_GRAPH = 15,    /* a launch of a graph, reported as one operation */
+	MOCK_BUFFER = 16,   /* the library gave one; @other: its size */
 };
 
 /* A record of the account. The file is named by MOCK_ACCOUNT. */

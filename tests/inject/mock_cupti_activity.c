@@ -155,6 +155,7 @@ static struct mock_buffer *new_buffer(void)
 		if (buffer->data[i])
 			mock_broken(MOCK_RULE_NOT_ZEROED);
 	buffer->owner = pthread_self();
+	mock_account(MOCK_BUFFER)->other = buffer->size;
 	return buffer->data ? buffer : NULL;
 }
 
@@ -386,6 +387,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
 	CUptiResult result = mock_failure("cuptiActivityFlushAll", (int)flag);
 	const char *hang = getenv("MOCK_FLUSH_HANGS"), *takes = getenv("MOCK_FLUSH_MS");
+	const char *keeps = getenv("MOCK_KEEPS_BUFFERS");
 	const struct timespec forever = { .tv_sec = 1000 };
 	unsigned int i;
 
@@ -396,7 +398,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	if (result != CUPTI_SUCCESS)
 		return result;
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < BUFFERS; i++)
+	for (i = keeps ? (unsigned int)atoi(keeps) : 0; i < BUFFERS; i++)
 		if (buffers[i].data && buffers[i].used &&
 		    (!buffers[i].pending || (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)))
 			deliver(&buffers[i]);

@@ -225,9 +225,9 @@ class Target:
 
 
 def make_settings(record=DEFAULT, window=ALWAYS, flush_ms=50, depth=128, mib=16, name="",
-                  sample=1, graphs=NODES, operations_sampled=0, window_ms=0, period_ms=0):
-    return struct.pack("<8I128s4I", SETTINGS, VERSION, record, window, flush_ms, depth, mib, sample,
-                       name.encode(), graphs, operations_sampled, window_ms, period_ms)
+                  sample=1, graphs=NODES, operations_sampled=0, window_ms=0, period_ms=0, kib=0):
+    return struct.pack("<8I128s5I", SETTINGS, VERSION, record, window, flush_ms, depth, mib, sample,
+                       name.encode(), graphs, operations_sampled, window_ms, period_ms, kib)
 
 
 class Recorder:

@@ -290,6 +290,46 @@ def test_dormant():
         equal(target.totals()["launches"], len(launched), "launches in all")
 
 
+def buffer_sizes(run):
+    """In KiB, as they change."""
+    sizes = [entry.other >> 10 for entry in run.account(harness.BUFFER)]
+    return [size for before, size in zip([None] + sizes, sizes) if size != before]
+
+
+def capture_with_buffers(run, kib):
+    """Notes of a capture of a live process."""
+    target = attach(f"\0gpumon-{os.geteuid()}-{run.process.pid}", kib=kib)
+    until(lambda: target.totals()["kernels"] > 500, "kernels are recorded")
+    target.stop()
+    check(target.done.wait(LIMIT), "it does not stop")
+    target.connection.close()
+    return notes(target.records())
+
+
+def test_buffers():
+    """CUPTI's buffers have the size that the recorder says, another one in each capture"""
+    run = Run("steady", 10 ** 9, 100, recorded=False, wait=False)
+    for kib in 64, 0, 2048, 1, 10 ** 6:
+        equal(capture_with_buffers(run, kib), [], f"notes with {kib}")
+    run.process.kill()
+    run.process.communicate(timeout=LIMIT)
+    run.check_rules()
+    # Of 16 MiB, each has at most a fourth.
+    equal(buffer_sizes(run), [64, 512, 2048, 16, 4096], "sizes")
+
+
+def test_kept_buffers():
+    """a size that cannot be had, since CUPTI has not given back all buffers, is noted"""
+    run = Run("steady", 10 ** 9, 100, recorded=False, wait=False,
+              environment={"MOCK_KEEPS_BUFFERS": "1"})
+    equal([capture_with_buffers(run, kib) for kib in (0, 64, 0)],
+          [[], ["CUPTI's buffers are those of the capture before, of which it has not given all "
+                "back"], []], "notes")
+    run.process.kill()
+    run.process.communicate(timeout=LIMIT)
+    equal(buffer_sizes(run), [512], "sizes")
+
+
 def test_python_again():
     """a second capture of a process has its functions of Python, too"""
     if SANITIZED:

@@ -26,6 +26,7 @@ SANITISED_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I$(TESTS_DIR)/../user -I. $(CPPFLAG
 LIBRARY ?= $(TESTS_DIR)/user/obj/libuser.a
 
 # Several makes may want it at the same time.
+# LIBRARY depends on it by a rule with a recipe: without, make does not see that the file is newer.
 sanitised-library:
 	+@flock $(TESTS_DIR)/user $(MAKE) -s --no-print-directory -j"$$(nproc)" -C $(TESTS_DIR)/user $(abspath $(LIBRARY)) \
 		OBJ=$(abspath $(dir $(LIBRARY)))

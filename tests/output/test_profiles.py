@@ -4,6 +4,7 @@ import gzip
 import json
 import unicodedata
 
+import pprof_reader
 from check import Message, equal, files, test
 
 NAMES = ["training", "empty", "hostile", "huge", "large"]
@@ -133,6 +134,14 @@ def pprof_agrees():
         for (way, _), (path, node) in zip(samples, [p for p in paths(profile(name)) if p[0] and (
                 p[1]["gpu_ns"] or p[1]["count"] or p[1]["cpu_ns"])]):
             equal(len(way), len(path), f"{name}: depth of {node['name']}")
+
+
+@test
+def pprof_collected():
+    """what collects profiles accepts it, also with hostile names"""
+    for name in NAMES:
+        profile_ = pprof_reader.read(files / f"{name}.pb.gz", name == "training")
+        equal(profile_.period_type, ("gpu", "nanoseconds"), name)
 
 
 @test

@@ -6,9 +6,10 @@ import socket
 import subprocess
 import time
 
-import pprof_reader
 from check_continuous import captures
 from kit import Skip, contains, equal, test
+
+import pprof_reader
 
 TYPES = ["gpu_nanoseconds", "count", "cpu_nanoseconds"]
 

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 
-for folder in ("../lib", "../suite/lib"):
+for folder in ("../lib", "../suite/lib", "../output"):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), folder))
 import chunks  # noqa: E402
 from verdict import SLOWER, Skip, contains, equal, until  # noqa: E402,F401

@@ -50,7 +50,9 @@ static void check_same(const struct gpumon_stack_view *view)
 	all_frames += view->count;
 }
 
-static NOINLINE void look(void)
+/* Also called from below, by its name. */
+void look(void);
+NOINLINE void look(void)
 {
 	unsigned int room = draw(4) ? GPUMON_STACK_WALK_MAX : 1 + draw(200);
 	struct gpumon_stack_view view;
@@ -173,11 +175,76 @@ static NOINLINE void go(unsigned int depth)
 		look();
 }
 
+/* Its CFA is loaded from memory. */
+static NOINLINE void look_realigned(void)
+{
+	volatile int space[16] __attribute__((aligned(64)));
+	volatile char more[1 + draw(16)];
+
+	space[0] = 1;
+	more[0] = 1;
+	look();
+	sink += space[0] + more[0];
+}
+
+#ifdef __x86_64__
+/* Its CFA is by rbx. */
+void look_by_rbx(void);
+__asm__(".text\n"
+	".type look_by_rbx, @function\n"
+	"look_by_rbx:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbx\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset %rbx, -16\n"
+	"	movq %rsp, %rbx\n"
+	"	.cfi_def_cfa_register %rbx\n"
+	"	andq $-64, %rsp\n"
+	"	call look\n"
+	"	movq %rbx, %rsp\n"
+	"	.cfi_def_cfa_register %rsp\n"
+	"	popq %rbx\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size look_by_rbx, . - look_by_rbx\n");
+#else
+#define look_by_rbx look_realigned
+#endif
+
+/*
+ * Two callers of a function that aligns its stack: it is at the same place for both, with the same
+ * rbp, and the return address of the first is still where it was, in what the second does not write.
+ */
+static NOINLINE void from_two_places(void (*function)(void))
+{
+	for (size_t shift = 0; shift < 64; shift += 16) {
+		{
+			volatile char space[16 + shift];
+
+			space[0] = 1;
+			function();
+			sink += space[0];
+		}
+		{
+			volatile char space[32 + shift];
+
+			space[0] = 1;
+			function();
+			sink -= space[0];
+		}
+	}
+}
+
 int main(void)
 {
 	gpumon_stack_init();
 	for (int i = 0; i < 3000; i++)
 		go(draw(40));
+	for (int i = 0; i < 20; i++) {
+		from_two_places(look_realigned);
+		from_two_places(look_by_rbx);
+	}
 	/* Deeper than what can be kept. */
 	for (int i = 0; i < 100; i++)
 		go(150 + draw(150));

@@ -156,6 +156,7 @@ enum gpumon_graphs {
  * @operations_sampled: operations come in windows in any case
  * @window_ms: length of such a window
  * @period_ms: mean time from the start of one to that of the next
+ * @buffer_kib: size of one of CUPTI's buffers, 0: the library's choice
  */
 struct gpumon_message_settings {
 	uint32_t type;
@@ -171,6 +172,7 @@ struct gpumon_message_settings {
 	uint32_t operations_sampled;
 	uint32_t window_ms;
 	uint32_t period_ms;
+	uint32_t buffer_kib;
 };
 
 struct gpumon_message_refused {

@@ -28,6 +28,7 @@
  * @names_ns: time when @names was read
  * @records: records to be written
  * @reason: why nothing is recorded
+ * @alarms: alerts, or Xids where alerts are not available
  * @switched_on: the ring was off before
  */
 struct gpumon_driver {
@@ -103,7 +104,9 @@ static void drain_events(struct gpumon_driver *driver)
 							&driver->names))
 				return;
 			driver->events++;
-			driver->alarms += events[k].event == GPUMON_EVENT_XID;
+			/* With alerts, an Xid is one of them, too. */
+			if (!driver->alerts)
+				driver->alarms += events[k].event == GPUMON_EVENT_XID;
 		}
 		write_records(driver);
 	}

@@ -6,6 +6,7 @@
 #include "options.h"
 #include "process/process_info.h"
 
+#define KIB (1ULL << 10)
 #define MIB (1ULL << 20)
 
 /* CUPTI's complete buffers are requested about twice a second. */
@@ -16,6 +17,8 @@
 #define SAMPLE_MAX    1000000
 #define WINDOW_MIN_NS 10000000ULL
 #define PERIOD_MAX_NS 86400000000000ULL
+#define FLUSH_MIN_NS  20000000ULL
+#define FLUSH_MAX_NS  10000000000ULL
 
 void gpumon_record_options_default(struct gpumon_session_options *options)
 {
@@ -184,21 +187,34 @@ int gpumon_record_take_sample(struct gpumon_context *context, const char *text, 
 	return 0;
 }
 
+/* Room for a time or a size. */
+#define VALUE_ROOM 32
+
+/* Copy what is before a slash, cut where it is no value anyway. Returns what is behind it, or NULL. */
+static const char *split_at_slash(const char *text, char value[VALUE_ROOM])
+{
+	size_t length = strcspn(text, "/");
+
+	snprintf(value, VALUE_ROOM, "%s", text);
+	if (length < VALUE_ROOM)
+		value[length] = '\0';
+	return text[length] ? text + length + 1 : NULL;
+}
+
 /* "1s/30s": windows of the first time, one in each of the second on average. */
 int gpumon_record_take_windows(struct gpumon_context *context, const char *text, void *value)
 {
 	struct gpumon_message_settings *settings = value;
-	const char *slash = strchr(text, '/');
+	char first[VALUE_ROOM];
+	const char *second = split_at_slash(text, first);
 	uint64_t window, period;
-	char first[32];
 
-	if (!slash || (size_t)(slash - text) >= sizeof(first)) {
+	if (!second) {
 		gpumon_usage(context, "--windows: \"%s\" is not two times such as 1s/30s", text);
 		return -1;
 	}
-	snprintf(first, sizeof(first), "%.*s", (int)(slash - text), text);
 	if (gpumon_argument_duration(context, "--windows", first, &window) ||
-	    gpumon_argument_duration(context, "--windows", slash + 1, &period))
+	    gpumon_argument_duration(context, "--windows", second, &period))
 		return -1;
 	if (window < WINDOW_MIN_NS || period < window || period > PERIOD_MAX_NS) {
 		gpumon_usage(context,
@@ -224,11 +240,31 @@ int gpumon_record_take_wait(struct gpumon_context *context, const char *text, vo
 int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *text, void *value)
 {
 	struct gpumon_message_settings *settings = value;
-	uint64_t bytes;
+	char all[VALUE_ROOM];
+	const char *one = split_at_slash(text, all);
+	uint64_t bytes, each = 0;
 
-	if (gpumon_argument_size(context, "--cupti-buffer", text, MIB, 16384 * MIB, &bytes))
+	if (gpumon_argument_size(context, "--cupti-buffer", all, MIB, 16384 * MIB, &bytes) ||
+	    (one &&
+	     gpumon_argument_size(context, "--cupti-buffer", one, 16 * KIB, 16 * MIB, &each)))
 		return -1;
 	settings->buffer_mib = (uint32_t)(bytes / MIB);
+	settings->buffer_kib = (uint32_t)(each / KIB);
+	return 0;
+}
+
+int gpumon_record_take_flush(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_message_settings *settings = value;
+	uint64_t ns;
+
+	if (gpumon_argument_duration(context, "--flush", text, &ns))
+		return -1;
+	if (ns < FLUSH_MIN_NS || ns > FLUSH_MAX_NS) {
+		gpumon_usage(context, "--flush: a time from 20ms to 10s");
+		return -1;
+	}
+	settings->flush_ms = (uint32_t)(ns / 1000000);
 	return 0;
 }
 

@@ -45,6 +45,8 @@
 				    &(session)->recorder.channel_bytes, 1ULL << 20, 1ULL << 30),   \
 		GPUMON_OPTION_CALL("cupti-buffer", 0, &(session)->recorder.settings,               \
 				   gpumon_record_take_cupti_buffer),                               \
+		GPUMON_OPTION_CALL("flush", 0, &(session)->recorder.settings,                      \
+				   gpumon_record_take_flush),                                      \
 		GPUMON_OPTION_RANGE("max-size", 0, GPUMON_OPTION_SIZE,                             \
 				    &(session)->recorder.max_bytes, 1ULL << 20, 1ULL << 50),       \
 		GPUMON_OPTION("run-as", 0, GPUMON_OPTION_TEXT, &(session)->run_as),                \
@@ -63,6 +65,7 @@ int gpumon_record_take_windows(struct gpumon_context *context, const char *text,
 int gpumon_record_take_sample(struct gpumon_context *context, const char *text, void *settings);
 int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *text,
 				    void *settings);
+int gpumon_record_take_flush(struct gpumon_context *context, const char *text, void *settings);
 
 /* Their part of the help. */
 #define GPUMON_RECORD_HELP                                                                               \
@@ -96,7 +99,9 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 	"      --no-names         keep no function names: they are looked up when it is read\n"          \
 	"      --stack-depth N    frames of a call path at most, 1 to 512\n"                             \
 	"      --buffer SIZE      memory shared with each process, 1M to 1G\n"                           \
-	"      --cupti-buffer SIZE  CUPTI's memory in each process at most, 1M to 16G\n"                 \
+	"      --cupti-buffer SIZE[/EACH]  CUPTI's memory in each process at most, 1M to 16G; one\n"     \
+	"                         buffer of it\n"                                                        \
+	"      --flush TIME       how often CUPTI is asked for what the GPU did, 20ms to 10s\n"          \
 	"      --max-size SIZE    end recording when the capture is that large\n"
 
 /* Set the defaults. */

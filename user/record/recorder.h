@@ -124,7 +124,7 @@ void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 /* Copy the perf maps of live processes into a capture of a ring: @directory is a descriptor. */
 void gpumon_recorder_copy_maps(const struct gpumon_recorder *recorder, int directory);
 
-/* Alerts and Xids of the module until now. */
+/* Alerts of the module until now, or Xids where alerts are not available. */
 uint64_t gpumon_recorder_alarms(const struct gpumon_recorder *recorder);
 
 /* Notes of libraries, valid as long as the recorder. */

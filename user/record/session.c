@@ -293,15 +293,12 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 /* Captures that something asks for, while the recording goes on. */
 static void write_captures(struct session *session)
 {
-	uint64_t alarms = gpumon_recorder_alarms(session->recorder);
-
 	if (session->launch.usr1)
 		gpumon_continuous_trigger(session->continuous, "SIGUSR1", true);
 	session->launch.usr1 = false;
-	if (alarms != session->alarms)
+	for (; session->alarms < gpumon_recorder_alarms(session->recorder); session->alarms++)
 		gpumon_continuous_trigger(session->continuous, "an alert of the gpumon module",
 					  false);
-	session->alarms = alarms;
 	gpumon_continuous_step(session->continuous);
 }
 

@@ -9,9 +9,9 @@
 #include "opencl/harvest.h"
 #include "layer.h"
 
-static bool reserve_commands(uint32_t mib)
+static bool reserve_commands(const struct gpumon_message_settings *settings)
 {
-	inject_command_reserve(mib);
+	inject_command_reserve(settings->buffer_mib);
 	return true;
 }
 

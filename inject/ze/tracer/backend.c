@@ -9,10 +9,10 @@
 #include "ze/command.h"
 #include "ze/harvest.h"
 
-static bool reserve_pending(uint32_t mib)
+static bool reserve_pending(const struct gpumon_message_settings *settings)
 {
-	inject_ze_events_reserve(mib);
-	inject_ze_pending_reserve(mib);
+	inject_ze_events_reserve(settings->buffer_mib);
+	inject_ze_pending_reserve(settings->buffer_mib);
 	return true;
 }
 

@@ -108,6 +108,11 @@ static void wrong_usage(void **state)
 		    "99999999999999999999G", "true");
 	CHECK_USAGE("--max-size: \"17179869184G\"", "record", "--max-size", "17179869184G", "true");
 	CHECK_USAGE("--stack-depth: \"513\"", "record", "--stack-depth", "513", "true");
+	CHECK_USAGE("--cupti-buffer: \"8K\" is not", "record", "--cupti-buffer", "256M/8K", "true");
+	CHECK_USAGE("--cupti-buffer: \"\" is not", "record", "--cupti-buffer", "256M/", "true");
+	CHECK_USAGE("--windows: \"1s\" is not two", "record", "--windows", "1s", "true");
+	CHECK_USAGE("--flush: a time from 20ms", "record", "--flush", "19ms", "true");
+	CHECK_USAGE("--flush: a time from 20ms", "record", "--flush", "11s", "true");
 	CHECK_USAGE("unknown option --frobnicate", "record", "--frobnicate", "true");
 	CHECK_USAGE("--output: the name is empty", "record", "-o", "", "true");
 	CHECK_USAGE("only %h, %p, %r and %% mean", "record", "-o", "a%x", "true");
@@ -179,7 +184,13 @@ static void what_is_recorded(void **state)
 	assert_int_equal(parse("buffer", "64MiB").recorder.channel_bytes, 64 << 20);
 	assert_int_equal(parse("buffer", "2048K").recorder.channel_bytes, 2 << 20);
 	assert_int_equal(parse("max-size", "3G").recorder.max_bytes, 3ULL << 30);
-	assert_int_equal(parse("cupti-buffer", "1G").recorder.settings.buffer_mib, 1024);
+	session = parse("cupti-buffer", "1G");
+	assert_int_equal(session.recorder.settings.buffer_mib, 1024);
+	assert_int_equal(session.recorder.settings.buffer_kib, 0);
+	session = parse("cupti-buffer", "256M/64K");
+	assert_int_equal(session.recorder.settings.buffer_mib, 256);
+	assert_int_equal(session.recorder.settings.buffer_kib, 64);
+	assert_int_equal(parse("flush", "1s").recorder.settings.flush_ms, 1000);
 	assert_int_equal(parse("stack-depth", "512").recorder.settings.stack_depth, 512);
 	assert_int_equal(parse("duration", "1.5").duration_ns, 1500000000);
 	assert_false(parse("no-driver", NULL).recorder.driver);

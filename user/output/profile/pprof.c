@@ -335,10 +335,9 @@ static void pprof_about(struct writer *writer, const struct gpumon_view_totals *
 		gpumon_protobuf_uint(message, PROFILE_TIME_NANOS, view->scan->created_ns);
 	gpumon_protobuf_uint(message, PROFILE_DURATION_NANOS,
 			     period ? period->duration_ns : totals->wall_ns);
-	if (period) {
-		value_type(writer, PROFILE_PERIOD_TYPE, "gpu", "nanoseconds");
-		gpumon_protobuf_uint(message, PROFILE_PERIOD, 1);
-	}
+	/* Collectors name what they show after it. Each nanosecond is counted. */
+	value_type(writer, PROFILE_PERIOD_TYPE, "gpu", "nanoseconds");
+	gpumon_protobuf_uint(message, PROFILE_PERIOD, 1);
 	if (*gpumon_view_command(view))
 		gpumon_protobuf_uint(message, PROFILE_COMMENT,
 				     pprof_string(writer, gpumon_view_command(view)));
