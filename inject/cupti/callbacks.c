@@ -91,8 +91,8 @@ static void control_capture(struct inject_thread *thread, uint16_t class, bool i
 		inject_window_close(thread, "cudaProfilerStop");
 }
 
-static inline void handle_call(unsigned int which, CUpti_CallbackId id, uint16_t class,
-			       bool is_exit, const CUpti_CallbackData *data)
+static inline void handle_call(unsigned int which, CUpti_CallbackId id, uint16_t class, bool is_exit,
+			       const CUpti_CallbackData *data)
 {
 	/* A call that began within the window is recorded even if the window has closed since. */
 	struct inject_thread *thread = inject_thread_enter(is_exit || (class & CONTROL));
@@ -133,7 +133,7 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 	errno = kept;
 }
 
-/* What the guest does belongs to neither the begin nor the end of the program's call. */
+/* What the guest does before and after a call is not part of its recorded time. */
 static void handle_with_guest(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			      const CUpti_CallbackData *data)
 {

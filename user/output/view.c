@@ -29,6 +29,18 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
 	view->scan = scan;
 }
 
+const char *gpumon_view_sheet(char *buf, size_t len, const struct gpumon_view *view,
+			      unsigned int sheet)
+{
+	const char *tool = gpumon_sheet_tool(view->sheets[sheet]);
+	int at = snprintf(buf, len, "%s", tool ? tool : "");
+
+	if (view->sheet_count > 1 && at >= 0 && (size_t)at < len)
+		snprintf(buf + at, len - (size_t)at, ", %u of %u captures", sheet + 1,
+			 view->sheet_count);
+	return buf;
+}
+
 unsigned int gpumon_view_figures(const struct gpumon_view *view,
 				 struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES])
 {

@@ -53,6 +53,10 @@ static inline uint64_t gpumon_view_elapsed(const struct gpumon_device_row *row,
 	return row->elapsed_ns ? row->elapsed_ns : totals->wall_ns;
 }
 
+/* Which of the sheets it is: its tool, and of several captures the number. */
+const char *gpumon_view_sheet(char *buf, size_t len, const struct gpumon_view *view,
+			      unsigned int sheet);
+
 /*
  * What programs in kernels have found out of each kernel. Of several captures nothing: their kernels are
  * one row. Returns how many.

@@ -35,7 +35,7 @@ struct gpumon_session_live {
  * struct gpumon_session_beside - something else that the processes of the program talk to
  * @variable: NAME=VALUE for the environment of the program; NULL: there is nothing else
  * @fd: readable when @step has something to do
- * @step: called then, and when the program has ended. Records wait meanwhile
+ * @step: called then, and when the program has ended. Records are not drained meanwhile
  * @keep: called at the end, for what is to be kept in the capture too: its @directory is a descriptor.
  *        @say: what is missing is to be printed. -1 with @err
  * @data: passed to both

@@ -125,6 +125,24 @@ def test_within_figures():
         contains(out, "2 of 2 kernels have programs", "report")
 
 
+def test_within_two_captures():
+    """of several captures each is shown, and no figure beside a kernel that all of them have"""
+    with Folder() as folder:
+        words = ("context", "load", "data", image(folder), "launch", "first", "1x32*2", "wait")
+        paths = []
+        for tool in "count", "ring":
+            record(folder, *words, tool=tool)
+            paths.append(os.path.join(folder.path, "capture-" + tool))
+        status, out, errors = folder.finish(folder.start([kit.program, "correlate", *paths]))
+        equal(status, 0, errors)
+        contains(out, "In kernels  count, 1 of 2 captures", "summary")
+        contains(out, "In kernels  ring, 2 of 2 captures", "summary")
+        status, out, errors = folder.finish(folder.start([kit.program, "correlate", "--json", *paths]))
+        profile = json.loads(out)
+        equal([probe["tool"] for probe in profile["probes"]], ["count", "ring"], "tools")
+        equal([row["probe"] for row in profile["kernels"] if row["name"] == "first"], [{}], "figures")
+
+
 def test_within_losses():
     """and what is left alone"""
     with Folder() as folder:

@@ -301,20 +301,19 @@ static void put_lines(FILE *out, char *text)
 }
 
 /* As text: a tool's tables are its own. */
-static int put_sheet(FILE *out, const struct gpumon_sheet *sheet)
+static int put_sheet(FILE *out, const struct gpumon_view *view, unsigned int sheet)
 {
-	const char *tool = gpumon_sheet_tool(sheet);
 	const struct gpumon_term term = { 0 };
-	char *text = NULL;
+	char *text = NULL, what[128];
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
-	int ret = memory ? gpumon_sheet_print(sheet, &term, memory) : -1;
+	int ret = memory ? gpumon_sheet_print(view->sheets[sheet], &term, memory) : -1;
 
 	if (memory && fclose(memory))
 		ret = -1;
 	if (!ret) {
 		fputs("<p><b>", out);
-		gpumon_text_xml(out, tool ? tool : "");
+		gpumon_text_xml(out, gpumon_view_sheet(what, sizeof(what), view, sheet));
 		fputs("</b></p>\n<pre>", out);
 		put_lines(out, text);
 		fputs("</pre>\n", out);
@@ -331,7 +330,7 @@ static int put_sheets(FILE *out, const struct gpumon_view *view)
 		return 0;
 	gpumon_report_section(out, "probe", "In kernels", "what programs in them gathered");
 	for (unsigned int i = 0; i < view->sheet_count && !ret; i++)
-		ret = put_sheet(out, view->sheets[i]);
+		ret = put_sheet(out, view, i);
 	gpumon_report_end(out);
 	return ret;
 }

@@ -554,15 +554,16 @@ static void print_missing(const struct summary *summary)
 /* What programs in kernels have gathered, of each capture. */
 static int print_sheets(const struct summary *summary)
 {
-	for (unsigned int i = 0; i < summary->view->sheet_count; i++) {
-		const struct gpumon_sheet *sheet = summary->view->sheets[i];
-		const char *tool = gpumon_sheet_tool(sheet);
+	const struct gpumon_view *view = summary->view;
+	char what[128];
+	int ret = 0;
 
-		print_heading(summary, "In kernels", tool ? tool : "");
-		if (gpumon_sheet_print(sheet, summary->term, summary->out))
-			return -1;
+	for (unsigned int i = 0; i < view->sheet_count && !ret; i++) {
+		print_heading(summary, "In kernels",
+			      gpumon_view_sheet(what, sizeof(what), view, i));
+		ret = gpumon_sheet_print(view->sheets[i], summary->term, summary->out);
 	}
-	return 0;
+	return ret;
 }
 
 int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struct gpumon_view *view,
