@@ -134,13 +134,16 @@ static void node_path(char *path, size_t size, unsigned int minor)
 static void make_nodes(void)
 {
 	static const unsigned int minors[] = { 0, MINOR_CTL, MINOR_MISSING };
+	struct stat node;
 	char path[64];
 	unsigned int i;
 
 	for (i = 0; i < sizeof(minors) / sizeof(minors[0]); i++) {
 		node_path(path, sizeof(path), minors[i]);
+		/* Another one that runs needs it, and may have made it meanwhile. */
+		if (!stat(path, &node) && node.st_rdev == makedev(195, minors[i]))
+			continue;
 		unlink(path);
-		/* Another one may have made it meanwhile. */
 		if (mknod(path, S_IFCHR | 0666, makedev(195, minors[i])) && errno != EEXIST)
 			die("%s", path);
 	}
