@@ -12,6 +12,10 @@
 #define BAR_BYTES   (BAR_COLUMNS * 3 + 1)
 #define EIGHTHS	    8
 
+/* Columns of a terminal from which on texts are not shortened, and to what they are. */
+#define WIDE	     100
+#define TEXT_COLUMNS 16
+
 static bool is_utf8(void)
 {
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
@@ -123,12 +127,30 @@ static uint64_t find_largest(const struct gpumon_sheet_table *sheet, uint32_t ro
 	return largest;
 }
 
+/* The end of a place in a source tells most: "…functions.hpp:294". */
+static void print_end(struct gpumon_table *table, const char *text)
+{
+	unsigned int columns = gpumon_text_columns(text);
+	char end[TEXT_COLUMNS * 4 + sizeof("…")];
+
+	if (columns <= TEXT_COLUMNS) {
+		gpumon_table_text(table, text);
+		return;
+	}
+	while (columns >= TEXT_COLUMNS)
+		columns -= gpumon_text_character_columns(gpumon_text_next(&text));
+	snprintf(end, sizeof(end), "…%s", text);
+	gpumon_table_text(table, end);
+}
+
 static int print_rows(const struct gpumon_sheet_table *sheet, uint32_t rows,
 		      const struct gpumon_term *term, FILE *out)
 {
 	struct gpumon_table *table = gpumon_table_new(term);
 	uint64_t largest = find_largest(sheet, rows);
+	bool is_narrow = term->columns && term->columns < WIDE;
 	const struct gpumon_sheet_column *column;
+	const struct gpumon_sheet_cell *cell;
 	uint32_t i;
 
 	for (i = 0; i < sheet->columns_n; i++) {
@@ -139,10 +161,13 @@ static int print_rows(const struct gpumon_sheet_table *sheet, uint32_t rows,
 	for (uint32_t row = 0; row < rows; row++) {
 		for (i = 0; i < sheet->columns_n; i++) {
 			column = &sheet->columns[i];
-			if (is_shown(column, term))
-				gpumon_sheet_print_cell(table,
-							&sheet->cells[row * sheet->columns_n + i],
-							column->kind, largest);
+			if (!is_shown(column, term))
+				continue;
+			cell = &sheet->cells[row * sheet->columns_n + i];
+			if (is_narrow && column->kind == GPUMON_SHEET_TEXT && cell->known)
+				print_end(table, cell->text);
+			else
+				gpumon_sheet_print_cell(table, cell, column->kind, largest);
 		}
 	}
 	return gpumon_table_print(table, out);
@@ -170,6 +195,34 @@ static int print_table(const struct gpumon_sheet_table *sheet, const struct gpum
 	return 0;
 }
 
+/* A line goes on below, two columns in. A word that is longer than a line stays whole. */
+static void print_sentence(const char *text, unsigned int columns, FILE *out)
+{
+	unsigned int at = 0;
+
+	while (*text) {
+		const char *end = text;
+		unsigned int wide = 0;
+		char code[4];
+
+		while (*end && *end != ' ')
+			wide += gpumon_text_character_columns(gpumon_text_next(&end));
+		/* Behind the last word there is a point. */
+		if (columns && at && at + 1 + wide + !*end > columns) {
+			fputs("\n  ", out);
+			at = 2;
+		} else if (at) {
+			fputc(' ', out);
+			at++;
+		}
+		while (text < end)
+			fwrite(code, 1, gpumon_text_encode(code, gpumon_text_next(&text)), out);
+		at += wide;
+		text += *text == ' ';
+	}
+	fputc('.', out);
+}
+
 static void print_lines(const struct gpumon_sheet *sheet, bool notes,
 			const struct gpumon_term *term, FILE *out)
 {
@@ -177,8 +230,8 @@ static void print_lines(const struct gpumon_sheet *sheet, bool notes,
 		if (sheet->lines[i].note != notes)
 			continue;
 		fputs(notes ? "" : gpumon_term_bold(term), out);
-		gpumon_text_plain(out, sheet->lines[i].text);
-		fprintf(out, ".%s\n", notes ? "" : gpumon_term_reset(term));
+		print_sentence(sheet->lines[i].text, term->columns, out);
+		fprintf(out, "%s\n", notes ? "" : gpumon_term_reset(term));
 	}
 }
 

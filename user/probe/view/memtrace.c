@@ -220,7 +220,7 @@ static void add_columns(struct gpumon_sheet *sheet)
 	gpumon_sheet_column(sheet, "BYTES", "bytes", GPUMON_SHEET_BYTES);
 	gpumon_sheet_column(sheet, "ACCESSES", "accesses", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, NULL, "sectors", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "SECTORS/ACCESS", "sectors_per_access", GPUMON_SHEET_RATIO);
+	gpumon_sheet_column(sheet, "SECTORS", "sectors_per_access", GPUMON_SHEET_RATIO);
 	gpumon_sheet_column(sheet, "NEEDED", "sectors_needed_per_access", GPUMON_SHEET_RATIO);
 	gpumon_sheet_column(sheet, "DOES", "direction", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(sheet, NULL, "asynchronous", GPUMON_SHEET_NUMBER);
