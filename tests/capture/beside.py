@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """
-What is recorded beside launches and their work, by the records alone: calls, waits, ranges, memory, what
-the driver does, notes, totals. Where it is on a timeline, and what the JSON has of it.
+What is recorded beside launches and their work, by the files alone: calls, waits, ranges, memory, what
+the driver does, notes, totals, what programs in kernels gathered. Where it is on a timeline, and what the JSON has of it.
 """
 import collections
 import json
@@ -94,7 +94,27 @@ def on_timeline(text):
     return found
 
 
+def probes_of(directory):
+    """What the JSON has of probe.json: the cells of a table are in one list, a row after the other."""
+    file = pathlib.Path(directory) / "probe.json"
+    if not file.exists():
+        return []
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    tables = {}
+    for table in kept["tables"]:
+        keys = [column["key"] for column in table["columns"]]
+        cells = table["cells"]
+        rows = [cells[at:at + len(keys)] for at in range(0, len(cells), len(keys))]
+        tables[table["key"]] = [{key: cell for key, cell in zip(keys, row) if key} for row in rows]
+    # What only people see, a histogram or a bar, has no key.
+    tables.pop(None, None)
+    return [(kept["found"], kept["notes"], tables)]
+
+
 def check(text, document, directory):
+    got = [(probe["found"], probe["notes"], {key: table["rows"] for key, table in probe["tables"].items()})
+           for probe in document["probes"]]
+    assert got == probes_of(directory), "probes are not those of probe.json"
     beside = Beside(directory)
     got = on_timeline(text)
     assert got == beside.shown, f"timeline: {list((got - beside.shown) + (beside.shown - got))[:3]}"

@@ -33,7 +33,9 @@ def tables(text):
 
 
 def top_paths(document):
-    """For the heaviest nodes: the name and the functions that lead there, without places."""
+    """For the heaviest nodes: the name and the functions that lead there, without places, and without
+    the two that nvcc makes of a kernel, which have its name.
+    """
     nodes = document["nodes"]
     # Sorted by their time; equal ones as the tree has them.
     heavy = sorted((node for node in nodes if node["scaled_gpu_ns"]),
@@ -42,7 +44,8 @@ def top_paths(document):
         frames, at = [], node["parent"]
         while at is not None:
             above = nodes[at]
-            if above["kind"] in ("function", "python") and not PLACE.search(above["name"]):
+            if above["kind"] in ("function", "python") and not PLACE.search(above["name"]) and \
+                    above["name"] != node["name"] and not above["name"].startswith("__device_stub__"):
                 frames.append(above["name"])
             at = above["parent"]
         yield node["name"], frames
