@@ -516,7 +516,7 @@ static void scattered_lines_are_found(void **state)
 	assert_string_equal(row_text(rows, 3, "kernel_name"), "kernel 7");
 	json_object_put(document);
 	text = sample_print(&sample, false);
-	assert_in(text, "  12.7%   125KiB     1,000           32.00    4.00  read    foo.cu:42  "
+	assert_in(text, "  12.7%   125KiB     1,000    32.00    4.00  read    foo.cu:42  "
 			"vectorAdd(float const*, float const*, float*)\n");
 	free(text);
 	sample_clear(&sample);
