@@ -73,6 +73,30 @@ class Folder:
         """(status, output, errors) of the program without gpumon."""
         return self.finish(self.start(self.command(words), **environment))
 
+    def outlives(self, image, *gpumon):
+        """gpumon-user with these words and an object is killed: the program does what it does alone."""
+        words = ["context", "load", "data", image, "launch", "first", "1x32", "sleep", 600, "launch", "first",
+                 "1x32", "load", "data-ex", image, "launch", "first", "1x32", "context", "load", "library", image,
+                 "launch", "first", "1x32", "wait", "destroy", "exit", 4]
+        plain = self.alone(*words)
+        out = os.path.join(self.path, "out")
+        # gpumon-user's pipes would end with it.
+        script = f'"$@" >{out} 2>&1; echo "status $?" >>{out}'
+        process = self.start([program, *gpumon, os.path.join(objects, "count.bpf.o"), "--",
+                              "/bin/sh", "-c", script, "sh", *self.command(words)])
+
+        def printed():
+            if not os.path.exists(out):
+                return ""
+            with open(out, encoding="utf-8") as file:
+                return file.read()
+
+        until(lambda: "sum" in printed(), "the first launch")
+        process.kill()
+        process.communicate()
+        until(lambda: "status" in printed(), "the program's end")
+        equal(printed(), plain[1] + f"status {plain[0]}\n", "what the program did")
+
     def probe(self, *words, tool="count", options=(), changes=False, ends=None, **environment):
         """A run under gpumon-user probe; without `changes` the program has to do what it does alone."""
         command = [program, "probe", "--json", *options, os.path.join(objects, tool + ".bpf.o"), "--"]
