@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/privileges.h"
-#include "probe/serve/service.h"
 #include "probe/tool/set.h"
 #include "probe_choice.h"
 #include "sheet/sheet_file.h"

@@ -5,10 +5,9 @@
 
 #include "base/options.h"
 #include "probe/serve/probe.h"
+#include "probe/serve/service.h"
 #include "probe/tool/check.h"
 #include "record/session.h"
-
-struct gpumon_probe_service;
 
 /**
  * struct gpumon_probe_choice - programs, and how they are put into kernels
@@ -18,7 +17,7 @@ struct gpumon_probe_service;
  * @run: options of the run
  * @tool: name of the tool, of @run
  * @check: the object
- * @service: of gpumon_probe_beside()
+ * @service: of gpumon_probe_within_open()
  * @variable: likewise
  * @err: where sentences for the user go
  */
@@ -30,7 +29,7 @@ struct gpumon_probe_choice {
 	char tool[64];
 	struct gpumon_probe_check check;
 	struct gpumon_probe_service *service;
-	char variable[256];
+	char variable[GPUMON_PROBE_VARIABLE_BYTES];
 	FILE *err;
 };
 
