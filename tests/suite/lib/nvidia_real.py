@@ -73,6 +73,9 @@ class Wanderer:
     """nvidia_calls -w: a process that uses the driver all the time, whether it is there or not."""
 
     def __init__(self):
+        # Without the driver, each open of its files would make the kernel start modprobe.
+        with open("/proc/sys/kernel/modprobe", "w", encoding="ascii") as f:
+            f.write("\n")
         self.process = subprocess.Popen([CALLS, "-w"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, universal_newlines=True)
 
