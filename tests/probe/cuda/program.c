@@ -41,6 +41,7 @@ struct context {
 struct module {
 	void *handle;
 	bool is_library;
+	int context;
 };
 
 struct grid {
@@ -198,7 +199,7 @@ static const struct {
 
 static int load(const char *how, const char *path)
 {
-	struct module module = { .handle = NULL };
+	struct module module = { .context = current };
 	int result = -1;
 	char *data;
 	size_t size;
@@ -383,6 +384,16 @@ static void churn(int n, char **words)
 	say("churn", result);
 }
 
+/* The newest one; its modules end with it. */
+static int destroy_context(void)
+{
+	contexts_n--;
+	while (modules_n && !modules[modules_n - 1].is_library &&
+	       modules[modules_n - 1].context == contexts_n)
+		modules_n--;
+	return cuCtxDestroy(contexts[contexts_n].handle);
+}
+
 static void churn_contexts(int n, char **words)
 {
 	int result = 0;
@@ -394,9 +405,7 @@ static void churn_contexts(int n, char **words)
 		result |= load("data", words[0]);
 		result |= find_grid(words + 1, &grid);
 		result |= launch_in(&grid, NULL);
-		modules_n--;
-		contexts_n--;
-		result |= cuCtxDestroy(contexts[contexts_n].handle);
+		result |= destroy_context();
 	}
 	current = -1;
 	say("contexts", result);
@@ -430,7 +439,7 @@ static int run_word(char **words)
 	if (strcmp(word, "none") == 0)
 		return current = -1, say(word, cuCtxSetCurrent(NULL)), 1;
 	if (strcmp(word, "destroy") == 0)
-		return say(word, cuCtxDestroy(contexts[--contexts_n].handle)), 1;
+		return say(word, destroy_context()), 1;
 	if (strcmp(word, "release") == 0)
 		return say(word, cuDevicePrimaryCtxRelease(0)), 1;
 	if (strcmp(word, "reset") == 0)
