@@ -14,6 +14,7 @@
  * @kernels: struct gpumon_wire_kernel, each with its name behind it
  * @size: bytes of @kernels
  * @n: how many
+ * @number: of the module in gpumon-user
  */
 struct inject_patched_module {
 	CUcontext context;
@@ -21,6 +22,7 @@ struct inject_patched_module {
 	void *kernels;
 	size_t size;
 	uint32_t n;
+	uint32_t number;
 };
 
 /* The kernel behind *@at, which is moved on; NULL: there are no more. *@name is its name. */

@@ -13,6 +13,7 @@
 #include <cupti.h>
 
 #include "base/grow.h"
+#include "base/inject.h"
 #include "context.h"
 #include "driver.h"
 #include "kernels.h"
@@ -91,16 +92,20 @@ static struct patches *find_patches(CUcontext context)
 }
 
 /* Locked. */
-static bool patch(CUmodule module, const struct patches *patches)
+static bool patch(const struct inject_patched_module *module, const struct patches *patches)
 {
 	int result = INJECT_SANITIZER_SUCCESS;
+	uint64_t begin = inject_now();
 
 	for (uint32_t i = 0; i < patches->points_n && !result; i++)
 		result = inject_sanitizer.patch_instructions((int)patches->points[i].instruction,
-							     module, patches->points[i].function);
+							     module->module,
+							     patches->points[i].function);
 	if (!result)
-		result = inject_sanitizer.patch_module(module);
-	if (result)
+		result = inject_sanitizer.patch_module(module->module);
+	if (!result)
+		inject_probe_say_loaded(module->number, inject_now() - begin);
+	else
 		inject_probe_tell_unable(
 			"a module of process %d cannot be patched (error %d of the "
 			"sanitizer): its kernels are left alone",
@@ -172,7 +177,7 @@ static void begin_module(const struct inject_patched_module *loaded)
 	const struct patches *patches = find_patches(loaded->context);
 	struct inject_patched_module *module = add_module();
 
-	if (!module || !patches || !patches->points_n || !patch(loaded->module, patches)) {
+	if (!module || !patches || !patches->points_n || !patch(loaded, patches)) {
 		leave_module(loaded);
 		return;
 	}
@@ -184,13 +189,17 @@ static void begin_module(const struct inject_patched_module *loaded)
 static void module_loaded(const struct inject_sanitizer_module *data)
 {
 	struct inject_patched_module module = { .context = data->context, .module = data->module };
+	struct gpumon_wire_answer answer;
 	CUcontext popped;
 
 	if (!data->cubin || !data->size)
 		return;
-	module.kernels = inject_probe_ask_kernels(data->cubin, data->size, &module.size, &module.n);
+	module.kernels = inject_probe_ask_kernels(data->cubin, data->size, &answer);
 	if (!module.kernels)
 		return;
+	module.size = answer.size;
+	module.n = answer.count;
+	module.number = answer.module;
 	if (inject_probe_driver.context_push(data->context) != CUDA_SUCCESS) {
 		leave_module(&module);
 		return;

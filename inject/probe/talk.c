@@ -223,21 +223,18 @@ void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answe
 	return memory;
 }
 
-void *inject_probe_ask_kernels(const void *cubin, size_t size, size_t *list_size, uint32_t *n)
+void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wire_answer *answer)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_MODULE);
-	struct gpumon_wire_answer answer;
 	int given = make_image(cubin, size), fd;
 	void *memory = NULL;
 
 	if (given < 0)
 		return NULL;
 	request.size = size;
-	if (ask(&request, given, &answer, sizeof(answer), &fd) &&
-	    answer.type == GPUMON_WIRE_KERNELS)
-		memory = map_descriptor(fd, answer.size, PROT_READ, MAP_PRIVATE);
-	*list_size = answer.size;
-	*n = answer.count;
+	if (ask(&request, given, answer, sizeof(*answer), &fd) &&
+	    answer->type == GPUMON_WIRE_KERNELS)
+		memory = map_descriptor(fd, answer->size, PROT_READ, MAP_PRIVATE);
 	close_descriptor(fd);
 	close(given);
 	return memory;
@@ -340,6 +337,15 @@ void inject_probe_say_ended(unsigned int context)
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_ENDED);
 
 	request.context = context;
+	say(&request);
+}
+
+void inject_probe_say_loaded(uint32_t module, uint64_t took_ns)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_LOADED);
+
+	request.context = module;
+	request.took_ns = took_ns;
 	say(&request);
 }
 

@@ -55,12 +55,11 @@ void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answe
  * inject_probe_ask_kernels - the kernels of a module that get programs
  * @cubin: the module
  * @size: bytes
- * @list_size: out: bytes of the list
- * @n: out: how many
+ * @answer: out: bytes of the list, how many, and the module's number
  *
  * Return: struct gpumon_wire_kernel, each with its name behind it, to be unmapped; NULL: none.
  */
-void *inject_probe_ask_kernels(const void *cubin, size_t size, size_t *list_size, uint32_t *n);
+void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wire_answer *answer);
 
 /**
  * inject_probe_say_left - a kernel that further images are to leave alone
@@ -99,6 +98,9 @@ void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t er
 
 /* The context has ended: its shared memory is not written any more. */
 void inject_probe_say_ended(unsigned int context);
+
+/* The module with this number in the answer was loaded, or patched, in @took_ns. */
+void inject_probe_say_loaded(uint32_t module, uint64_t took_ns);
 
 /* A sentence for the user: nothing can be put into kernels of this process. */
 void inject_probe_tell_unable(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/inject.h"
 #include "driver.h"
 #include "talk.h"
 #include "trial.h"
@@ -39,17 +40,22 @@ static int block_max(CUmodule module, const char *kernel)
  * @image: of the program
  * @original: loaded when the first kernel has to be compared
  * @is_loaded: @original was loaded, or cannot be
+ * @took_ns: by the driver for the other module
  */
 struct comparison {
 	const struct inject_image *image;
 	CUmodule original;
 	bool is_loaded;
+	uint64_t took_ns;
 };
 
 static bool became_too_large(struct comparison *comparison, CUmodule edited, const char *kernel)
 {
+	uint64_t begin = inject_now();
 	int threads = block_max(edited, kernel);
 
+	/* A driver that loads lazily does the kernel's work here. */
+	comparison->took_ns += inject_now() - begin;
 	if (!threads || threads >= BLOCK_MAX)
 		return false;
 	if (!comparison->is_loaded &&
@@ -68,21 +74,20 @@ static const char *next_name(const struct gpumon_wire_answer *answer, const char
 }
 
 /* How many kernels are too large. Reports each to gpumon-user. */
-static unsigned int find_too_large(const struct inject_image *image, CUmodule edited,
+static unsigned int find_too_large(struct comparison *comparison, CUmodule edited,
 				   const struct gpumon_wire_answer *answer)
 {
-	struct comparison comparison = { .image = image };
 	unsigned int too_large = 0;
 	const char *name = NULL;
 
 	while ((name = next_name(answer, name))) {
-		if (!became_too_large(&comparison, edited, name))
+		if (!became_too_large(comparison, edited, name))
 			continue;
 		inject_probe_say_left(name, GPUMON_WIRE_TOO_LARGE);
 		too_large++;
 	}
-	if (comparison.original)
-		inject_probe_driver.module_unload(comparison.original);
+	if (comparison->original)
+		inject_probe_driver.module_unload(comparison->original);
 	return too_large;
 }
 
@@ -95,14 +100,18 @@ enum verdict {
 static enum verdict try_image(const struct inject_image *image, const void *edited,
 			      const struct gpumon_wire_answer *answer)
 {
+	struct comparison comparison = { .image = image };
+	uint64_t begin = inject_now();
 	const char *name = NULL;
 	unsigned int too_large;
 	CUmodule module;
 	CUresult result = inject_probe_driver.module_load(&module, edited);
 
 	if (result == CUDA_SUCCESS) {
-		too_large = find_too_large(image, module, answer);
+		comparison.took_ns = inject_now() - begin;
+		too_large = find_too_large(&comparison, module, answer);
 		inject_probe_driver.module_unload(module);
+		inject_probe_say_loaded(answer->module, comparison.took_ns);
 		return too_large ? AGAIN : USE;
 	}
 	inject_probe_tell("CUDA does not load a module with programs in it: error %d", (int)result);

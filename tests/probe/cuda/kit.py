@@ -46,6 +46,7 @@ class Folder:
                 "GPUMON_INJECT": os.path.join(objects, "libgpumon-inject.so"),
                 "GPUMON_CUPTI": os.path.join(objects, "libcupti.so.13"),
                 "NO_COLOR": "1",
+                "XDG_CACHE_HOME": os.path.join(self.path, "cache"),
                 "ASAN_OPTIONS": f"detect_leaks=0:log_path={self.path}/sanitizer",
                 "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={self.path}/sanitizer",
                 **{k: str(v) for k, v in more.items()}}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cupti.h>
 
@@ -123,6 +124,29 @@ void mock_module_remove(struct mock_module *module)
 	free(module);
 }
 
+/* What a driver's compiler does with programs takes MOCK_COMPILE_MS, or MOCK_LAZY_MS when the kernel is needed. */
+static void compile(const struct mock_module *module, const char *setting)
+{
+	if (module->kernels.table_n)
+		usleep((useconds_t)mock_setting(setting, 0) * 1000);
+}
+
+/* A text with programs in it, into the folder MOCK_KEEP, a file for each load. */
+static void keep(const char *text)
+{
+	const char *folder = strstr(text, TABLE) ? getenv("MOCK_KEEP") : NULL;
+	static _Atomic unsigned int number;
+	char path[4096];
+	FILE *file;
+
+	if (!folder)
+		return;
+	snprintf(path, sizeof(path), "%s/%06d-%03u", folder, (int)getpid(), number++);
+	file = fopen(path, "we");
+	if (!file || fputs(text, file) < 0 || fclose(file))
+		abort();
+}
+
 static int load(const char *image, struct mock_context *context, struct mock_module **out)
 {
 	struct mock_module *module = calloc(1, sizeof(*module));
@@ -130,11 +154,15 @@ static int load(const char *image, struct mock_context *context, struct mock_mod
 	char why[256] = "", *text = image ? mock_text_of(image, &is_machine_code) : NULL;
 	int result = CUDA_SUCCESS;
 
+	if (text)
+		keep(text);
 	if (!text)
 		result = CUDA_ERROR_INVALID_IMAGE;
 	else if (!kernels_read(text, &module->kernels, why) ||
 		 (module->kernels.table_n && mock_setting("MOCK_REFUSE", 0)))
 		result = CUDA_ERROR_INVALID_PTX;
+	if (result == CUDA_SUCCESS)
+		compile(module, "MOCK_COMPILE_MS");
 	free(text);
 	if (result != CUDA_SUCCESS) {
 		kernels_clear(&module->kernels);
@@ -248,6 +276,7 @@ static int find_function(struct mock_module *module, const char *name, struct mo
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
+	compile((struct mock_module *)(void *)module, "MOCK_LAZY_MS");
 	return (CUresult)find_function((struct mock_module *)(void *)module, name,
 				       (struct mock_function **)(void *)function);
 }

@@ -8,6 +8,8 @@
 #include "probe/object/object.h"
 #include "records.h"
 
+struct gpumon_probe_modules;
+
 /**
  * struct gpumon_probe_clock - how a GPU's clock (bpf_get_globaltimer()) compares to the CPU's
  * @known: the clocks were compared
@@ -74,6 +76,7 @@ struct gpumon_probe_ran {
  * @tool: name of the tool whose view is wanted, or NULL: a table for each map
  * @object: programs and maps
  * @run: kernels and lines; NULL: none are known
+ * @modules: of these kernels; NULL: they are not known
  * @devices: contexts; their maps are not the same memory
  * @devices_n: how many; 0 if no kernel ran
  * @records: by number of the map: what came out of rings so far, on all devices; of other maps it is
@@ -88,6 +91,7 @@ struct gpumon_probe_result {
 	const char *tool;
 	const struct gpumon_probe_object *object;
 	const struct gpumon_probe_run *run;
+	const struct gpumon_probe_modules *modules;
 	const struct gpumon_probe_device *devices;
 	uint32_t devices_n;
 	const struct gpumon_probe_records *records;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wait.h"
 #include "patches.h"
 #include "probe/patch/patch.h"
 #include "toolchain.h"
@@ -55,20 +56,23 @@ const struct gpumon_probe_code *gpumon_probe_patches_make(struct gpumon_probe_pa
 {
 	struct gpumon_probe_code *code;
 	struct gpumon_error err;
+	uint64_t begin_ns = gpumon_monotonic_ns();
 	char *text = NULL;
-	size_t size;
+	size_t size, code_size = 0;
 
 	for (uint32_t i = 0; i < patches->codes_n; i++)
-		if (patches->codes[i].sm == sm)
+		if (patches->codes[i].made.sm == sm)
 			return &patches->codes[i];
 	if (patches->codes_n == GPUMON_PROBE_MAX_TARGETS)
 		return NULL;
 	code = &patches->codes[patches->codes_n++];
-	code->sm = sm;
+	code->made.sm = sm;
 	if (write_text(patches, sm, &text, &size, &code->places, &err) ||
-	    gpumon_probe_assemble(patches->ptxas, sm, folder, text, size, &code->code, &code->size,
-				  &err))
+	    gpumon_probe_assemble(patches->ptxas, sm, folder, text, size, &code->code, &code_size,
+				  &code->made.cached, &err))
 		snprintf(code->why, sizeof(code->why), "%s", err.message);
+	code->made.size = code_size;
+	code->made.took_ns = gpumon_monotonic_ns() - begin_ns;
 	free(text);
 	return code;
 }

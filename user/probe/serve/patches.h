@@ -6,16 +6,20 @@
 #include <limits.h>
 
 #include "probe/exchange/exchange.h"
+#include "probe/result/modules.h"
 #include "probe/wire/wire.h"
 
-#define GPUMON_PROBE_MAX_TARGETS 8
-
-/* Functions for an architecture. @why: they cannot be made, else "". */
+/**
+ * struct gpumon_probe_code - functions for an architecture
+ * @made: see there
+ * @places: that have functions, a bit each
+ * @code: cubin of @made.size bytes
+ * @why: they cannot be made, else ""
+ */
 struct gpumon_probe_code {
-	uint32_t sm;
+	struct gpumon_probe_assembly made;
 	uint32_t places;
 	void *code;
-	size_t size;
 	char why[sizeof(((struct gpumon_error *)0)->message)];
 };
 

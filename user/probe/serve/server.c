@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "cpu.h"
 #include "probe/exchange/patched.h"
 #include "process/descriptor.h"
@@ -119,18 +120,37 @@ static void name_kernels(const struct gpumon_probe_run *run, struct gpumon_wire_
 	}
 }
 
-static void edit_image(struct gpumon_probe_server *server, const void *image, size_t size,
-		       uint32_t sm, struct edited *edited, struct gpumon_wire_answer *answer)
+/* The last image got programs. Returns the module's number. */
+static uint32_t add_module(struct gpumon_probe_server *server,
+			   const struct gpumon_wire_request *request, uint64_t begin_ns,
+			   uint64_t edited)
 {
+	struct gpumon_probe_module module = { .process = request->pid,
+					      .edit_ns = gpumon_monotonic_ns() - begin_ns,
+					      .size = request->size,
+					      .edited = edited };
+
+	for (uint32_t i = 0; i < server->run.kernels_n; i++)
+		if (server->run.kernels[i].image == server->run.images && !module.kernels++)
+			module.kernel = i;
+	return gpumon_probe_modules_add(&server->modules, &module);
+}
+
+static void edit_image(struct gpumon_probe_server *server,
+		       const struct gpumon_wire_request *request, const void *image,
+		       struct edited *edited, struct gpumon_wire_answer *answer)
+{
+	uint64_t begin_ns = gpumon_monotonic_ns();
 	struct gpumon_probe_order order = *server->order;
 	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
 	FILE *out = open_memstream(&edited->text, &edited->size);
 	struct gpumon_error err;
 	int ret = -1;
 
-	order.sm = sm;
+	order.sm = request->sm;
 	if (out) {
-		ret = gpumon_probe_exchange(&order, image, size, &server->run, out, &outcome, &err);
+		ret = gpumon_probe_exchange(&order, image, request->size, &server->run, out,
+					    &outcome, &err);
 		if (ret)
 			add_note(server, err.message);
 	}
@@ -139,7 +159,7 @@ static void edit_image(struct gpumon_probe_server *server, const void *image, si
 	if (!ret && outcome == GPUMON_PROBE_EXCHANGED) {
 		answer->type = GPUMON_WIRE_IMAGE;
 		name_kernels(&server->run, answer);
-		server->exchanged++;
+		answer->module = add_module(server, request, begin_ns, edited->size);
 	}
 }
 
@@ -182,7 +202,7 @@ static void answer_exchange(struct gpumon_probe_server *server, int socket,
 	void *image = gpumon_probe_shared_read(fd, request->size);
 
 	if (image)
-		edit_image(server, image, request->size, request->sm, &edited, &answer);
+		edit_image(server, request, image, &edited, &answer);
 	free(image);
 	answer_edited(socket, &answer, &edited);
 }
@@ -195,11 +215,12 @@ static void answer_patches(struct gpumon_probe_server *server, int socket,
 		server->patches ? gpumon_probe_patches_make(server->patches, request->sm,
 							    server->listener.folder) :
 				  NULL;
-	int fd = code && code->code ? share_copy("gpumon-patches", code->code, code->size) : -1;
+	int fd = code && code->code ? share_copy("gpumon-patches", code->code, code->made.size) :
+				      -1;
 
 	if (fd >= 0) {
 		answer.type = GPUMON_WIRE_CODE;
-		answer.size = code->size;
+		answer.size = code->made.size;
 		answer.count = gpumon_probe_patches_points(code, answer.points);
 	} else {
 		server->unable = true;
@@ -233,16 +254,18 @@ static int list_kernel(void *argument, uint32_t number, uint32_t programs, const
 	return ferror(listed->out);
 }
 
-static void list_kernels(struct gpumon_probe_server *server, const void *cubin, size_t size,
+static void list_kernels(struct gpumon_probe_server *server,
+			 const struct gpumon_wire_request *request, const void *cubin,
 			 struct edited *list, struct gpumon_wire_answer *answer)
 {
+	uint64_t begin_ns = gpumon_monotonic_ns();
 	struct listed listed = { .out = open_memstream(&list->text, &list->size) };
 	struct gpumon_error err;
 	int ret = -1;
 
 	if (listed.out) {
-		ret = gpumon_probe_patched(server->order, cubin, size, &server->run, list_kernel,
-					   &listed, &err);
+		ret = gpumon_probe_patched(server->order, cubin, request->size, &server->run,
+					   list_kernel, &listed, &err);
 		if (ret)
 			add_note(server, err.message);
 	}
@@ -252,7 +275,7 @@ static void list_kernels(struct gpumon_probe_server *server, const void *cubin, 
 		return;
 	answer->type = GPUMON_WIRE_KERNELS;
 	answer->count = listed.n;
-	server->exchanged++;
+	answer->module = add_module(server, request, begin_ns, 0);
 }
 
 static void answer_module(struct gpumon_probe_server *server, int socket,
@@ -263,7 +286,7 @@ static void answer_module(struct gpumon_probe_server *server, int socket,
 	void *cubin = server->patches ? gpumon_probe_shared_read(fd, request->size) : NULL;
 
 	if (cubin)
-		list_kernels(server, cubin, request->size, &list, &answer);
+		list_kernels(server, request, cubin, &list, &answer);
 	free(cubin);
 	answer_edited(socket, &answer, &list);
 }
@@ -403,6 +426,10 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		break;
 	case GPUMON_WIRE_NOT_PATCHED:
 		leave_kernel(server, request->text, GPUMON_PROBE_WAY_NOT_PATCHED);
+		break;
+	case GPUMON_WIRE_LOADED:
+		gpumon_probe_modules_loaded(&server->modules, request->context, request->pid,
+					    request->took_ns);
 		break;
 	case GPUMON_WIRE_CONTEXT:
 		answer_context(server, socket, request);

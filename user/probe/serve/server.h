@@ -8,6 +8,7 @@
 #include "patches.h"
 #include "process/listener.h"
 #include "probe/exchange/exchange.h"
+#include "probe/result/modules.h"
 
 #define GPUMON_PROBE_MAX_NOTES 16
 
@@ -20,13 +21,13 @@
  * @unable: nothing can be patched in a process, or for a GPU
  * @listener: socket
  * @run: kernels and lines
+ * @modules: that got programs
  * @areas: contexts
  * @launchers: processes, for their launches
  * @pool: owns @notes
  * @notes: what libraries have to tell the user, each once
  * @notes_n: how many
  * @processes: that said hello
- * @exchanged: images that were exchanged, modules that were patched
  */
 struct gpumon_probe_server {
 	const struct gpumon_probe_order *order;
@@ -36,13 +37,13 @@ struct gpumon_probe_server {
 	bool unable;
 	struct gpumon_listener listener;
 	struct gpumon_probe_run run;
+	struct gpumon_probe_modules modules;
 	struct gpumon_probe_areas areas;
 	struct gpumon_probe_processes launchers;
 	struct gpumon_pool pool;
 	const char *notes[GPUMON_PROBE_MAX_NOTES];
 	uint32_t notes_n;
 	uint64_t processes;
-	uint64_t exchanged;
 };
 
 /**

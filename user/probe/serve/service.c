@@ -132,15 +132,25 @@ static void take_shared(struct gpumon_probe_service *service)
 	}
 }
 
+static void take_assemblies(const struct gpumon_probe_patches *patches,
+			    struct gpumon_probe_modules *modules)
+{
+	modules->assemblies_n = 0;
+	for (uint32_t i = 0; patches && i < patches->codes_n; i++)
+		if (patches->codes[i].code)
+			modules->assemblies[modules->assemblies_n++] = patches->codes[i].made;
+}
+
 struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *service)
 {
-	const struct gpumon_probe_server *server = &service->server;
+	struct gpumon_probe_server *server = &service->server;
 	struct gpumon_probe_device *devices;
 	struct gpumon_probe_launch *launches;
 	struct gpumon_sheet *sheet = NULL;
 	uint64_t launches_n = 0;
 
 	take_shared(service);
+	take_assemblies(service->patches, &server->modules);
 	devices = gpumon_probe_areas_devices(&server->areas);
 	launches = gpumon_probe_launches_list(&server->launchers, &server->run,
 					      server->areas.areas_n, &launches_n);
@@ -149,6 +159,7 @@ struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *ser
 			.tool = service->options->tool,
 			.object = service->order.object,
 			.run = &server->run,
+			.modules = &server->modules,
 			.devices = devices,
 			.devices_n = server->areas.areas_n,
 			.records = server->areas.records,
@@ -191,7 +202,7 @@ static void say_nothing(const struct gpumon_probe_service *service, const struct
 	if (!server->processes)
 		say(sayer, "no process of %s used CUDA: nothing was put into a kernel",
 		    service->program);
-	else if (!server->exchanged && !server->run.kernels_n && !server->run.unread)
+	else if (!server->modules.n && !server->run.kernels_n && !server->run.unread)
 		say(sayer,
 		    "none of the kernels that were asked for came up in %llu images: nothing was put into a kernel",
 		    (unsigned long long)server->run.images);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "process/launch.h"
 #include "shared.h"
 #include "toolchain.h"
@@ -20,6 +22,8 @@
 #define LIBRARY "libsanitizer-public.so"
 /* A cubin of functions has some kilobytes. */
 #define CODE_MAX (16u << 20)
+/* Kind of what the cache keeps. */
+#define CACHE "patches"
 
 extern char **environ;
 
@@ -206,8 +210,8 @@ static int tell(const char *ptxas, unsigned int sm, const char *log, struct gpum
 		ptxas, sm, line);
 }
 
-int gpumon_probe_assemble(const char *ptxas, unsigned int sm, const char *folder, const char *text,
-			  size_t size, void **code, size_t *code_size, struct gpumon_error *err)
+static int assemble(const char *ptxas, unsigned int sm, const char *folder, const char *text,
+		    size_t size, void **code, size_t *code_size, struct gpumon_error *err)
 {
 	char source[PATH_MAX], target[PATH_MAX], log[PATH_MAX], architecture[32];
 	const char *argv[] = { ptxas,  architecture, "--compile-as-tools-patch", "-o", target,
@@ -229,4 +233,46 @@ int gpumon_probe_assemble(const char *ptxas, unsigned int sm, const char *folder
 	unlink(target);
 	unlink(log);
 	return *code ? 0 : -1;
+}
+
+/* All that the code depends on. Another version of the assembler is another file. */
+static char *make_key(const char *ptxas, unsigned int sm, const char *text, size_t size,
+		      size_t *key_size)
+{
+	char path[PATH_MAX], *key = NULL;
+	struct stat status;
+	FILE *out;
+
+	if (!realpath(ptxas, path) || stat(path, &status))
+		return NULL;
+	out = open_memstream(&key, key_size);
+	if (!out)
+		return NULL;
+	fprintf(out, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ".%09ld sm_%u%c", path,
+		(uint64_t)status.st_dev, (uint64_t)status.st_ino, (uint64_t)status.st_size,
+		(uint64_t)status.st_mtim.tv_sec, status.st_mtim.tv_nsec, sm, '\0');
+	fwrite(text, 1, size, out);
+	if (!fclose(out))
+		return key;
+	free(key);
+	return NULL;
+}
+
+int gpumon_probe_assemble(const char *ptxas, unsigned int sm, const char *folder, const char *text,
+			  size_t size, void **code, size_t *code_size, bool *cached,
+			  struct gpumon_error *err)
+{
+	size_t key_size = 0;
+	char *key = make_key(ptxas, sm, text, size, &key_size);
+	int ret = 0;
+
+	*code = key ? gpumon_cache_read(CACHE, key, key_size, code_size) : NULL;
+	*cached = *code;
+	if (!*cached) {
+		ret = assemble(ptxas, sm, folder, text, size, code, code_size, err);
+		if (!ret && key)
+			gpumon_cache_write(CACHE, key, key_size, *code, *code_size);
+	}
+	free(key);
+	return ret;
 }

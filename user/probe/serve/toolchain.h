@@ -4,6 +4,7 @@
 #define GPUMON_PROBE_TOOLCHAIN_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -38,7 +39,7 @@ int gpumon_probe_find_ptxas(const char *given, const char *program, char path[PA
 			    struct gpumon_error *err);
 
 /**
- * gpumon_probe_assemble - assemble functions for patches
+ * gpumon_probe_assemble - assemble functions for patches, or read what an earlier run has assembled
  * @ptxas: assembler
  * @sm: architecture: 90
  * @folder: private one, for files that are removed again
@@ -46,11 +47,13 @@ int gpumon_probe_find_ptxas(const char *given, const char *program, char path[PA
  * @size: bytes of it
  * @code: out: cubin, to be freed
  * @code_size: out
+ * @cached: out: nothing was assembled
  * @err: what the assembler says
  *
  * Return: 0, or -1 with @err.
  */
 int gpumon_probe_assemble(const char *ptxas, unsigned int sm, const char *folder, const char *text,
-			  size_t size, void **code, size_t *code_size, struct gpumon_error *err);
+			  size_t size, void **code, size_t *code_size, bool *cached,
+			  struct gpumon_error *err);
 
 #endif /* GPUMON_PROBE_TOOLCHAIN_H */

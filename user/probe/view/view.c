@@ -3,6 +3,7 @@
 
 #include "probe/result/coverage.h"
 #include "probe/result/generic.h"
+#include "probe/result/modules.h"
 #include "probe/result/prints.h"
 #include "probe/result/ran.h"
 #include "tool_views.h"
@@ -55,6 +56,7 @@ struct gpumon_sheet *gpumon_probe_view_sheet(const struct gpumon_probe_result *r
 		gpumon_probe_generic(sheet, &names);
 	gpumon_probe_show_prints(sheet, result);
 	gpumon_probe_coverage(sheet, &names);
+	gpumon_probe_show_modules(sheet, &names);
 	if (names.failed)
 		gpumon_sheet_fail(sheet);
 	gpumon_probe_names_clear(&names);

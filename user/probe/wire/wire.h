@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define GPUMON_WIRE_VARIABLE "GPUMON_PROBE_SOCKET"
-#define GPUMON_WIRE_VERSION  3u
+#define GPUMON_WIRE_VERSION  4u
 
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES (1 + 64 + 1)
@@ -44,6 +44,7 @@ enum gpumon_wire_type {
 	GPUMON_WIRE_MODULE,	 /* with its cubin; answer: KERNELS with these, or UNTOUCHED */
 	GPUMON_WIRE_NOT_PATCHED, /* a kernel of KERNELS; no answer */
 	GPUMON_WIRE_SHARED,	 /* a map of @shared; answer: AREA with its memory */
+	GPUMON_WIRE_LOADED,	 /* a module was; no answer */
 	/* of gpumon-user */
 	GPUMON_WIRE_SETTINGS,
 	GPUMON_WIRE_IMAGE,
@@ -68,12 +69,13 @@ enum gpumon_wire_way {
  * @version: GPUMON_WIRE_VERSION
  * @pid: of the process, as it sees itself
  * @context: CONTEXT: number of a GPU of the driver; COPIED, ENDED, CLOCK: what AREA said; NAME: the kernel's
- *           number in this process; SHARED: number of the map
+ *           number in this process; SHARED: number of the map; LOADED: number of the module
  * @size: EXCHANGE, MODULE: bytes of the image in the memfd
  * @flags: GPUMON_WIRE_QUIET and so on
  * @sm: EXCHANGE, PATCHES: architecture of the GPU that it is for, such as 90; 0: not known yet
  * @offset_ns: CLOCK: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
  * @error_ns: CLOCK: the result is right to within this
+ * @took_ns: LOADED: how long the driver, or the sanitizer, took
  * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_LOADED, NOT_PATCHED: the kernel; TELL: a sentence, or ""
  */
 struct gpumon_wire_request {
@@ -86,6 +88,7 @@ struct gpumon_wire_request {
 	uint32_t sm;
 	int64_t offset_ns;
 	uint64_t error_ns;
+	uint64_t took_ns;
 	char text[GPUMON_WIRE_NAMES];
 };
 
@@ -177,6 +180,7 @@ struct gpumon_wire_patch_data {
  * @type: IMAGE, UNTOUCHED, AREA, CLEAR, DONE, CODE, KERNELS or REFUSED
  * @count: CLEAR: of @clears; AREA: number of the context; CODE: of @points; KERNELS: of them
  * @size: IMAGE, AREA, CODE, KERNELS: bytes of the memfd
+ * @module: IMAGE, KERNELS: number of the module, for LOADED
  * @names: IMAGE: kernels that were edited, as many as there is room for, with a NUL behind each
  * @clears: CLEAR: what to set to zero, in this order
  * @points: CODE: what is to be patched
@@ -186,6 +190,8 @@ struct gpumon_wire_answer {
 	uint32_t type;
 	uint32_t count;
 	uint64_t size;
+	uint32_t module;
+	uint32_t reserved;
 	union {
 		char names[GPUMON_WIRE_NAMES];
 		struct gpumon_wire_range clears[GPUMON_WIRE_CLEARS];
