@@ -115,6 +115,50 @@ def step_cost():
                                      for k, v in times.items()))
 
 
+def folder_bytes(folder):
+    return sum(os.path.getsize(os.path.join(path, name)) for path, _, names in os.walk(folder) for name in names)
+
+
+def loads(name, arguments, program, folder):
+    """Milliseconds that the modules took, and what the caches in the folder have got by it."""
+    env = environment(GPUMON_INJECT=programs.LIBRARY, CUDA_CACHE_PATH=os.path.join(folder, "driver"),
+                      XDG_CACHE_HOME=os.path.join(folder, "gpumon"), CUDA_CACHE_DISABLE=0)
+    _, result, _ = run_probe(arguments, program, env=env)
+    modules = result["tables"]["modules"]["rows"]
+    found = {"modules": len(modules), "edit_ms": round(sum(row["edit_ns"] for row in modules) / 1e6, 2),
+             "load_ms": round(sum(row["load_ns"] or 0 for row in modules) / 1e6, 2),
+             "bytes": [sum(row["size_bytes"] for row in modules), sum(row["edited_bytes"] or 0 for row in modules)],
+             "driver_cache_bytes": folder_bytes(os.path.join(folder, "driver"))}
+    for row in result["tables"].get("patches", {"rows": ()})["rows"]:
+        found["patches"] = [row["from"], round(row["took_ns"] / 1e6, 2)]
+    note(f"{name}: {found['modules']} modules of {found['bytes'][0]} bytes, new {found['bytes'][1]}; edited in "
+         f"{found['edit_ms']} ms, loaded in {found['load_ms']} ms"
+         + (f"; patches from {found['patches'][0]} in {found['patches'][1]} ms" if "patches" in found else ""))
+    return found
+
+
+def step_load():
+    """Modules with the driver's cache, and gpumon's, first empty and then filled."""
+    done = {}
+    for tool, name in (("threadhist", "probed"), ("memtrace", "probed"), ("threadhist", "loaders"),
+                       ("threadhist", "sass"), ("memtrace", "sass")):
+        program = {"probed": [programs.program("probed"), "all"], "sass": [programs.program("probed-sass"), "all"],
+                   "loaders": [programs.program("probe_loaders"), programs.program("driver.ptx")]}[name]
+        arguments = [*(["--sass"] if name == "sass" else []), tool]
+        folder = os.path.join(SCRATCH, f"load-{tool}-{name}")
+        for cache in "driver", "gpumon":
+            os.makedirs(os.path.join(folder, cache))
+        first, again = (loads(f"{tool}, {name}, {state} caches", arguments, program, folder)
+                        for state in ("empty", "filled"))
+        done[f"{tool} {name}"] = [first, again]
+        equal(again["driver_cache_bytes"], first["driver_cache_bytes"], f"{tool}, {name}: the driver's cache stays")
+        if name == "sass":
+            equal([first["patches"][0], again["patches"][0]], ["ptxas", "cache"], f"{tool}: where the patches come from")
+        else:
+            check(first["driver_cache_bytes"], f"{tool}, {name}: the driver keeps what it has compiled")
+    figure("probe load", done)
+
+
 PYTHON = {
     "cupy": """
 import cupy
@@ -288,4 +332,4 @@ def step_within():
 
 STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-cpu", step_cpu, 60), ("probe-loaders", step_loaders, 60),
          ("probe-ends", step_ends, 60), ("probe-within", step_within, 180), ("probe-python", step_python, 120),
-         ("probe-sass", step_sass, 120), ("probe-cost", step_cost, 120)]
+         ("probe-sass", step_sass, 120), ("probe-load", step_load, 120), ("probe-cost", step_cost, 120)]
