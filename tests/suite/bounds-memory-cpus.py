@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=once own-boot cpus=6 timeout=200
+# vm: class=full own-boot cpus=6 timeout=200
 # vm: not-sanitised=KASAN adds to every allocation and keeps what was freed
 """The memory of each further CPU is what Documentation/reference/memory.md says: the same on six
 CPUs.

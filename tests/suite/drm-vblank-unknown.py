@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel own-boot timeout=240
+# vm: class=newest own-boot timeout=240
 """drm_vblank where a device cannot be told: vblanks without the kprobe that tells
 it, bad arguments, and the comings and goings of modules and of the group. What
 cannot be known is said to be ambiguous or unknown, and never put to a device.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel cpus=2 timeout=300
+# vm: class=newest timeout=300
 """While a command waits for probes that run: other families answer, no buffer is freed early.
 
 The mock keeps a processor in a section without preemption, as the body of a kprobe is, so that no

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest own-boot timeout=240
+# vm: class=full own-boot timeout=240
 """A sleeping CPU does not keep tables from making room: gpumon is loaded on a CPU that is idle
 from then on, and all activity is on the other.
 """

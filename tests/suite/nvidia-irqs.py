@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel icount cpus=2
+# vm: class=newest icount cpus=2
 """NVIDIA's interrupts, each once; hard half to threaded half, per irq and never crossed."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel timeout=240
+# vm: class=newest timeout=240
 """More sleeping commands than can be followed: the others are reported as missed."""
 import fcntl
 import os

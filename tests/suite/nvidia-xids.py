@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel
+# vm: class=newest
 """Xid errors, once each by code and GPU, with and without the tracepoint; alerts at once."""
 import os
 import sys
