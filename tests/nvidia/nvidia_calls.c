@@ -430,19 +430,19 @@ static void wander(void)
 {
 	struct pollfd input = { .fd = 0, .events = POLLIN };
 	unsigned char argument[ARGUMENT_MAX] = {};
-	char line[16];
+	char newline;
 	int fd;
 
 	be(getpid());
 	for (;;) {
 		/* Between two opens the driver can be unloaded. */
 		if (poll(&input, 1, 10)) {
-			if (read(0, line, sizeof(line)) <= 0)
+			if (read(0, &newline, 1) <= 0)
 				return;
 			printf("%llu %llu\n", (unsigned long long)own->counter[MINOR_CTL][OPENS],
 			       (unsigned long long)own->counter[MINOR_CTL][IOCTLS]);
 			fflush(stdout);
-			if (read(0, line, sizeof(line)) <= 0)
+			if (read(0, &newline, 1) <= 0)
 				return;
 		}
 		fd = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
