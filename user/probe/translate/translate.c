@@ -201,6 +201,21 @@ static void guard_table(struct text *text)
 	text->end_used = true;
 }
 
+static bool may_change_r0(const struct gpumon_probe_step *step)
+{
+	switch (BPF_CLASS(step->code)) {
+	case BPF_JMP:
+	case BPF_JMP32:
+		return BPF_OP(step->code) == BPF_CALL;
+	case BPF_ST:
+		return false;
+	case BPF_STX:
+		return BPF_MODE(step->code) == BPF_ATOMIC;
+	default:
+		return step->dst == 0;
+	}
+}
+
 static void write_steps(struct text *text, const bool *targets)
 {
 	uint32_t i;
@@ -213,6 +228,8 @@ static void write_steps(struct text *text, const bool *targets)
 		text->step = i;
 		if (targets[i])
 			text_label(text, i);
+		if (targets[i] || may_change_r0(&text->program->steps[i]))
+			text->looked_up = false;
 		write_step(text, &text->program->steps[i]);
 	}
 	if (text->fuel_used) {
