@@ -53,13 +53,13 @@ int memtrace_access(struct gpumon_context *ctx)
 
 	if (flags & (GPUMON_SHARED | GPUMON_LOCAL))
 		return 0;
+	traffic = find(line, flags);
+	if (!traffic)
+		return 0;
 	/* These look at all threads of the warp, so before only one goes on. */
 	if (gpumon_contiguous(address, size)) {
 		lane = bpf_get_lane_id();
 		if ((__u32)lane)
-			return 0;
-		traffic = find(line, flags);
-		if (!traffic)
 			return 0;
 		__sync_fetch_and_add(
 			&traffic->whole[(size > 1) + (size > 2) + (size > 4) + (size > 8)],
@@ -72,9 +72,6 @@ int memtrace_access(struct gpumon_context *ctx)
 	sectors = gpumon_sectors(address, size);
 	bytes = size * gpumon_active_lanes();
 	if (!gpumon_is_leader())
-		return 0;
-	traffic = find(line, flags);
-	if (!traffic)
 		return 0;
 	__sync_fetch_and_add(&traffic->accesses, 1);
 	__sync_fetch_and_add(&traffic->bytes, bytes);

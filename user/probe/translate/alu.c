@@ -258,7 +258,7 @@ void text_alu(struct text *text, const struct gpumon_probe_step *step)
 /* Whether it compares the result of a lookup with the null pointer. */
 static bool asks_for_element(const struct text *text, const struct gpumon_probe_step *step)
 {
-	return text->looked_up && step->dst == 0 && !step->imm &&
+	return text->looked_up & UINT64_C(1) << text_register(step, step->dst) && !step->imm &&
 	       (step->code == (BPF_JMP | BPF_JEQ | BPF_K) ||
 		step->code == (BPF_JMP | BPF_JNE | BPF_K));
 }

@@ -220,6 +220,6 @@ void text_call(struct text *text, const struct gpumon_probe_step *step)
 	} while (left);
 	if (several) {
 		text_label(text, end);
-		text->looked_up = false;
+		text->looked_up = 0;
 	}
 }

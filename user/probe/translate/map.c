@@ -124,7 +124,7 @@ void text_map_lookup(struct text *text)
 	}
 	element = find_element(text, map, load_index(text));
 	text_emit(text, "selp.b64 $d, $d, 0, $p", 0, element.address, element.exists);
-	text->looked_up = true;
+	text->looked_up = 1;
 	text->exists = element.exists;
 }
 

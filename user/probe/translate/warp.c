@@ -261,25 +261,25 @@ uint32_t text_sectors(struct text *text, uint32_t address, uint32_t size)
 	return result;
 }
 
-/* Whether all 32 lanes, which are here, have the same %gd: a new predicate. */
+/* Whether all lanes of the mask have the same %gd: a new predicate. */
 static uint32_t same_in_warp(struct text *text, uint32_t mask, uint32_t value)
 {
-	uint32_t same = text_predicate(text), low, high, zero, low_there, high_there;
+	uint32_t same = text_predicate(text), low, high, first, low_there, high_there;
 
 	if (text_has_match(text)) {
-		text_emit(text, "match.all.sync.b64 _|$p, $d, 0xffffffff", same, value);
+		text_emit(text, "match.all.sync.b64 _|$p, $d, $w", same, value, mask);
 		return same;
 	}
 	low = text_word(text);
 	high = text_word(text);
-	zero = text_word(text);
+	first = text_word(text);
 	text_emit(text, "mov.b64 {$w, $w}, $d", low, high, value);
-	text_emit(text, "mov.b32 $w, 0", zero);
-	low_there = text_shuffle(text, mask, low, zero);
-	high_there = text_shuffle(text, mask, high, zero);
+	text_emit(text, "bfind.u32 $w, $w", first, mask);
+	low_there = text_shuffle(text, mask, low, first);
+	high_there = text_shuffle(text, mask, high, first);
 	text_emit(text, "setp.eq.u32 $p, $w, $w", same, low, low_there);
 	text_emit(text, "setp.eq.and.u32 $p, $w, $w, $p", same, high, high_there, same);
-	text_emit(text, "setp.eq.u32 $p, $w, 0xffffffff", same, text_ballot(text, mask, same));
+	text_emit(text, "setp.eq.u32 $p, $w, $w", same, text_ballot(text, mask, same), mask);
 	return same;
 }
 
@@ -290,17 +290,13 @@ static uint32_t same_in_warp(struct text *text, uint32_t mask, uint32_t value)
  */
 uint32_t text_contiguous(struct text *text, uint32_t address, uint32_t size)
 {
-	uint32_t result = text_wide(text), begin = text_wide(text), end_bits = text_wide(text);
+	uint32_t result = text_wide(text), begin = text_wide(text), rest = text_wide(text);
 	uint32_t low = text_word(text), high = text_word(text), mark = text_word(text);
-	uint32_t fits = text_predicate(text), part = text_predicate(text);
-	uint32_t end = text_new_label(text), mask;
+	uint32_t fits = text_predicate(text), same, mask;
 
 	if (refuse_without_sync(text, "gpumon_contiguous"))
 		return result;
 	mask = text_active_mask(text);
-	text_emit(text, "mov.b64 $d, 0", result);
-	text_emit(text, "setp.ne.u32 $p, $w, 0xffffffff", part, mask);
-	text_emit(text, "@$p bra $l", part, end);
 	text_emit(text, "cvt.u32.u64 $w, $d", low, size);
 	text_emit(text, "mul.wide.u32 $d, $w, $w", begin, text_special(text, "%laneid"), low);
 	text_emit(text, "sub.s64 $d, $d, $d", begin, address, begin);
@@ -310,16 +306,13 @@ uint32_t text_contiguous(struct text *text, uint32_t address, uint32_t size)
 	text_emit(text, "shl.b32 $w, $w, 26", mark, mark);
 	text_emit(text, "add.u32 $w, $w, $w", high, high, mark);
 	text_emit(text, "mov.b64 $d, {$w, $w}", begin, low, high);
-	part = same_in_warp(text, mask, begin);
+	same = same_in_warp(text, mask, begin);
 	text_emit(text, "sub.s64 $d, $d, 1", begin, size);
 	text_emit(text, "setp.le.u64 $p, $d, 15", fits, begin);
-	text_emit(text, "and.b64 $d, $d, $d", end_bits, begin, size);
-	text_emit(text, "setp.eq.and.u64 $p, $d, 0, $p", fits, end_bits, fits);
-	text_emit(text, "cvt.u32.u64 $w, $d", mark, begin);
-	text_emit(text, "and.b32 $w, $w, $w", low, low, mark);
-	text_emit(text, "setp.eq.and.u32 $p, $w, 0, $p", part, low, part);
-	text_emit(text, "and.pred $p, $p, $p", fits, fits, part);
+	text_emit(text, "and.b64 $d, $d, $d", rest, begin, size);
+	text_emit(text, "setp.eq.and.u64 $p, $d, 0, $p", fits, rest, fits);
+	text_emit(text, "setp.eq.and.u32 $p, $w, 0xffffffff, $p", same, mask, same);
+	text_emit(text, "and.pred $p, $p, $p", fits, fits, same);
 	text_emit(text, "selp.b64 $d, 1, 0, $p", result, fits);
-	text_label(text, end);
 	return result;
 }
