@@ -534,7 +534,7 @@ static void whole_warps_add_up(void **state)
 	sample_device(&sample, 1);
 	map = sample_find(&sample, "places");
 	for (uint32_t i = 0; i < 5; i++)
-		sample_add(&sample, i % 2, map, i, place, 3 + i, 10 + i);
+		sample_add(&sample, i % 2, map, 0, place, 3 + i, 10 + i);
 	/* Two of them began in the middle of a sector; and another access. */
 	sample_add(&sample, 0, map, 1, place, 2, 2);
 	access_memory(&sample, 0, (struct place){ 0, 3, GPUMON_PROBE_WRITE, 1 }, 1, 100, 7);
