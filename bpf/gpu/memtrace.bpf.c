@@ -12,7 +12,7 @@
 #define WHOLE	   5 /* sizes of an access of a thread: 1, 2, 4, 8, 16 bytes */
 
 /*
- * What costs is the additions: as many as a cache has for one place follow one another. So where a whole
+ * The additions are what costs, since those to one place of the cache follow one another. So where a whole
  * warp accesses one piece, which is usual, a single one counts the access, its bytes and its sectors.
  */
 struct traffic {
@@ -58,6 +58,7 @@ int memtrace_access(struct gpumon_context *ctx)
 		return 0;
 	/* These look at all threads of the warp, so before only one goes on. */
 	if (gpumon_contiguous(address, size)) {
+		/* Lane 0 adds lane + 1: for a constant 1 ptxas would add up over the warp first. */
 		lane = bpf_get_lane_id();
 		if ((__u32)lane)
 			return 0;
@@ -66,6 +67,7 @@ int memtrace_access(struct gpumon_context *ctx)
 			lane + 1);
 		if (address % 32)
 			__sync_fetch_and_add(&traffic->sectors, lane + 1);
+		/* Otherwise clang joins this with the last addition below, and threads part for longer. */
 		asm volatile("" ::: "memory");
 		return 0;
 	}
