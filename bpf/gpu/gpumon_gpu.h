@@ -141,5 +141,9 @@ static __u64 (*const gpumon_warp_in_block)(void) = (void *)610;
  * sector counts all of its sectors, whatever the others access.
  */
 static __u64 (*const gpumon_sectors)(__u64 address, __u64 size) = (void *)611;
+/* 1 in each thread of a warp if all 32 are here together, @size is 1, 2, 4, 8 or 16 in all of them, and
+ * thread n accesses what lies n times @size behind what thread 0 does. In all other cases 0.
+ */
+static __u64 (*const gpumon_contiguous)(__u64 address, __u64 size) = (void *)612;
 
 #endif /* GPUMON_GPU_H */

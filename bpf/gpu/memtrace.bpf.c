@@ -9,11 +9,17 @@
 #define KERNELS	   512
 #define LINES	   4096
 #define DIRECTIONS 8
+#define WHOLE	   5 /* sizes of an access of a thread: 1, 2, 4, 8, 16 bytes */
 
+/*
+ * The additions are what costs, since those to one place of the cache follow one another. So where a whole
+ * warp accesses one piece, which is usual, a single one counts the access, its bytes and its sectors.
+ */
 struct traffic {
-	__u64 accesses; /* of warps */
+	__u64 accesses; /* of warps, without those in @whole */
 	__u64 bytes;
-	__u64 sectors; /* of 32 bytes */
+	__u64 sectors;	    /* of 32 bytes; with those beyond what the bytes of @whole fill */
+	__u64 whole[WHOLE]; /* accesses of one piece by whole warps, by size */
 };
 
 /* By line, behind those without one by kernel. A hash would cost three times as much. */
@@ -24,29 +30,50 @@ struct {
 	__type(value, struct traffic);
 } places SEC(".maps");
 
-SEC("gpu/memory")
-int memtrace_access(struct gpumon_context *ctx)
+static __always_inline struct traffic *find(__u64 line, __u64 flags)
 {
-	__u64 size = ctx->size, flags = ctx->flags, line = ctx->line, sectors, bytes, row;
-	struct traffic *traffic;
+	__u64 row = gpumon_kernel();
 	__u32 place;
 
-	if (flags & (GPUMON_SHARED | GPUMON_LOCAL))
-		return 0;
-	/* These look at all threads of the warp, so before only one goes on. */
-	sectors = gpumon_sectors(ctx->address, size);
-	bytes = size * gpumon_active_lanes();
-	if (!gpumon_is_leader())
-		return 0;
-	row = gpumon_kernel();
 	/* The last one has all others. */
 	if (row >= KERNELS)
 		row = KERNELS - 1;
 	if (line && line < LINES)
 		row = KERNELS + line;
 	place = row * DIRECTIONS + ((flags & GPUMON_ASYNC) >> 4 | (flags & 3));
-	traffic = bpf_map_lookup_elem(&places, &place);
+	return bpf_map_lookup_elem(&places, &place);
+}
+
+SEC("gpu/memory")
+int memtrace_access(struct gpumon_context *ctx)
+{
+	__u64 address = ctx->address, size = ctx->size, flags = ctx->flags, line = ctx->line;
+	struct traffic *traffic;
+	__u64 lane, sectors, bytes;
+
+	if (flags & (GPUMON_SHARED | GPUMON_LOCAL))
+		return 0;
+	traffic = find(line, flags);
 	if (!traffic)
+		return 0;
+	/* These look at all threads of the warp, so before only one goes on. */
+	if (gpumon_contiguous(address, size)) {
+		/* Lane 0 adds lane + 1: for a constant 1 ptxas would add up over the warp first. */
+		lane = bpf_get_lane_id();
+		if ((__u32)lane)
+			return 0;
+		__sync_fetch_and_add(
+			&traffic->whole[(size > 1) + (size > 2) + (size > 4) + (size > 8)],
+			lane + 1);
+		if (address % 32)
+			__sync_fetch_and_add(&traffic->sectors, lane + 1);
+		/* Otherwise clang joins this with the last addition below, and threads part for longer. */
+		asm volatile("" ::: "memory");
+		return 0;
+	}
+	sectors = gpumon_sectors(address, size);
+	bytes = size * gpumon_active_lanes();
+	if (!gpumon_is_leader())
 		return 0;
 	__sync_fetch_and_add(&traffic->accesses, 1);
 	__sync_fetch_and_add(&traffic->bytes, bytes);

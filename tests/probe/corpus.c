@@ -45,6 +45,7 @@ const struct gpumon_probe_map corpus_maps[CORPUS_MAPS] = {
 #define BLOCK	      609
 #define WARP_IN_BLOCK 610
 #define SECTORS	      611
+#define CONTIGUOUS    612
 
 /* Store R0 in .bss. */
 #define SHOW(off) LD_DATA(9, CORPUS_BSS, off), STX(DW, 9, 0, 0)
@@ -282,6 +283,33 @@ static const struct bpf_insn memory[] = {
 	RETURN,
 };
 
+/* Threads of warps that access one piece. */
+static const struct bpf_insn contiguous[] = {
+	MOV_X(6, 1),	  LDX(DW, 1, 6, 0), LDX(W, 2, 6, 16),
+	CALL(CONTIGUOUS), MOV_X(3, 0),	    LD_MAP(1, CORPUS_SM_ARRAY),
+	MOV_K(2, 0),	  CALL(COUNT_ADD),  RETURN,
+};
+
+/* 1 to the element of the lane if there is one, and another 1 if the lane is odd. */
+static const struct bpf_insn lookup_lane[] = {
+	CALL(LANE_ID),
+	MOV_X(7, 0),
+	STX(W, 10, -4, 0),
+	STACK_ARGUMENT(2, -4),
+	LD_MAP(1, CORPUS_SM_ARRAY),
+	CALL(BPF_FUNC_map_lookup_elem),
+	MOV_X(6, 0),
+	MOV_K(1, 1),
+	JMP_K(JNE, 0, 0, 2),
+	RETURN,
+	ATOMIC(DW, BPF_ADD, 6, 0, 1),
+	MOV_X(0, 7),
+	ALU64_K(AND, 0, 1),
+	JMP_K(JEQ, 0, 0, 1),
+	ATOMIC(DW, BPF_ADD, 6, 0, 1),
+	RETURN,
+};
+
 /* Counts to a number in .bss; without an end if it is 0. */
 static const struct bpf_insn counting_loop[] = {
 	LD_DATA(9, CORPUS_BSS, 0), LDX(DW, 2, 9, 0), MOV_K(1, 0), ALU64_K(ADD, 1, 1),
@@ -342,7 +370,8 @@ const struct corpus_program corpus_programs[] = {
 	PROGRAM(print, ENTRY, 0),	   PROGRAM(places, ENTRY, 0),
 	PROGRAM(memory, MEMORY, 120),	   PROGRAM(counting_loop, RUN, 0),
 	PROGRAM(leaves, ENTRY, 0),	   PROGRAM(either_map, ENTRY, 0),
-	PROGRAM(either_value, ENTRY, 0),
+	PROGRAM(either_value, ENTRY, 0),   PROGRAM(contiguous, MEMORY, 0),
+	PROGRAM(lookup_lane, ENTRY, 0),
 };
 const uint32_t corpus_programs_n = sizeof(corpus_programs) / sizeof(corpus_programs[0]);
 

@@ -584,6 +584,30 @@ static int run_match(ARGUMENTS)
 	return 0;
 }
 
+static int run_match_all(ARGUMENTS)
+{
+	struct ptx_value result = { 1, true }, first = { 0 }, mine;
+	bool begun = false;
+	uint32_t i;
+
+	EACH_LANE(i)
+	{
+		mine = ptx_read(machine, &warp->lanes[i], &instruction->operands[1]);
+		if (!begun)
+			first = mine;
+		begun = true;
+		result.bits &= mine.bits == first.bits;
+		result.set &= mine.set;
+	}
+	EACH_LANE(i)
+	{
+		if (ptx_write(machine, &warp->lanes[i], instruction, &instruction->operands[0],
+			      result))
+			return -1;
+	}
+	return 0;
+}
+
 #define BOTH(word, type, action, is_signed, n)                                  \
 	{ word "." type "32", run_compute, 4, is_signed, n, false, action },    \
 	{                                                                       \
@@ -692,6 +716,7 @@ static const struct ptx_op ops[] = {
 	{ "vote.sync.ballot.b32", run_ballot, 4, false, 3, true, 0 },
 	{ "shfl.sync.idx.b32", run_shfl, 4, false, 5, true, 0 },
 	{ "match.any.sync.b64", run_match, 8, false, 3, true, 0 },
+	{ "match.all.sync.b64", run_match_all, 8, false, 3, true, 0 },
 };
 
 const struct ptx_op *ptx_op_find(const char *name)

@@ -150,6 +150,11 @@ static int parse_operand(struct parser *parser, struct ptx_operand *operand)
 {
 	struct ptx_operand high;
 
+	/* Of two results the second one: a predicate. */
+	if (take(parser, "_|"))
+		return take_register(parser, operand) && operand->kind == PTX_PREDICATE ?
+			       0 :
+			       fail(parser, "no predicate");
 	if (take(parser, "["))
 		return parse_memory(parser, operand);
 	if (take(parser, "{")) {

@@ -291,9 +291,9 @@ const struct refused_program refused_programs[] = {
 	{ GPUMON_PROBE_ENTRY, "call 512; exit",
 	  "instruction 0: helper 512, bpf_get_ptx_reg(), is not there on a GPU: "
 	  "registers of the kernel cannot be read" },
-	{ GPUMON_PROBE_ENTRY, "call 612; exit",
-	  "instruction 0: helper 612 does not exist: the nearest is 611, "
-	  "gpumon_sectors(); gpumon_gpu.h has all" },
+	{ GPUMON_PROBE_ENTRY, "call 613; exit",
+	  "instruction 0: helper 613 does not exist: the nearest is 612, "
+	  "gpumon_contiguous(); gpumon_gpu.h has all" },
 	{ GPUMON_PROBE_ENTRY, "call 300000; exit",
 	  "instruction 0: helper 300000 does not exist: gpumon_gpu.h has all that do" },
 	{ GPUMON_PROBE_ENTRY, "call cuda_exit; exit",

@@ -80,21 +80,12 @@ static void make_memory(struct sample *sample)
 	machine->block = sample->block;
 }
 
-int sample_make(struct sample *sample, const struct bpf_insn *code, uint32_t code_n,
-		const struct gpumon_probe_map *maps, uint32_t maps_n, enum gpumon_probe_point point,
-		const struct gpumon_probe_target *target)
+/* What follows the steps. */
+static int finish(struct sample *sample, const struct gpumon_probe_target *target)
 {
 	static const struct gpumon_probe_rules rules = { .allow_exit = true };
 
-	memset(sample, 0, sizeof(*sample));
 	sample->target = *target;
-	sample->program = (struct gpumon_probe_program){
-		.name = "sample", .section = "test", .point = point, .maps = maps, .maps_n = maps_n
-	};
-	if (gpumon_probe_flatten(&sample->program, code, code_n, &sample->pool, &sample->err)) {
-		memcpy(sample->error, sample->err.message, sizeof(sample->error) - 1);
-		return -1;
-	}
 	sample->facts = calloc(sample->program.steps_n, sizeof(*sample->facts));
 	if (gpumon_probe_verify(&sample->program, &rules, sample->facts, &sample->err)) {
 		memcpy(sample->error, sample->err.message, sizeof(sample->error) - 1);
@@ -107,6 +98,29 @@ int sample_make(struct sample *sample, const struct bpf_insn *code, uint32_t cod
 		return -1;
 	make_memory(sample);
 	return 0;
+}
+
+int sample_take(struct sample *sample, const struct gpumon_probe_program *program,
+		const struct gpumon_probe_target *target)
+{
+	memset(sample, 0, sizeof(*sample));
+	sample->program = *program;
+	return finish(sample, target);
+}
+
+int sample_make(struct sample *sample, const struct bpf_insn *code, uint32_t code_n,
+		const struct gpumon_probe_map *maps, uint32_t maps_n, enum gpumon_probe_point point,
+		const struct gpumon_probe_target *target)
+{
+	memset(sample, 0, sizeof(*sample));
+	sample->program = (struct gpumon_probe_program){
+		.name = "sample", .section = "test", .point = point, .maps = maps, .maps_n = maps_n
+	};
+	if (gpumon_probe_flatten(&sample->program, code, code_n, &sample->pool, &sample->err)) {
+		memcpy(sample->error, sample->err.message, sizeof(sample->error) - 1);
+		return -1;
+	}
+	return finish(sample, target);
 }
 
 void sample_clear(struct sample *sample)

@@ -34,6 +34,9 @@ extern const struct gpumon_probe_target sample_target;
 int sample_make(struct sample *sample, const struct bpf_insn *code, uint32_t code_n,
 		const struct gpumon_probe_map *maps, uint32_t maps_n, enum gpumon_probe_point point,
 		const struct gpumon_probe_target *target);
+/* The same of a program that has its steps already; it stays. */
+int sample_take(struct sample *sample, const struct gpumon_probe_program *program,
+		const struct gpumon_probe_target *target);
 void sample_clear(struct sample *sample);
 
 /*

@@ -92,6 +92,9 @@ static void test_counters(void **state)
 	}
 	EACH_RUN(sample, "lookup", 300, NULL)
 	assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 3), 300);
+	EACH_RUN(sample, "lookup_lane", 64, NULL)
+	for (i = 0; i < corpus_maps[CORPUS_SM_ARRAY].max_entries; i++)
+		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, i), i < 32 ? 2 * (1 + i % 2) : 0);
 	EACH_RUN(sample, "thread_counter", 300, NULL)
 	{
 		for (i = 0; i < 256; i++)
@@ -590,6 +593,68 @@ static void test_sectors(void **state)
 	sample_clear(&sample);
 }
 
+/* A warp that accesses one piece, but for one lane that is elsewhere or takes another size. */
+static const struct piece {
+	uint64_t address;
+	uint32_t size;
+	uint32_t lane;
+	uint64_t away;
+	uint32_t other_size;
+	bool whole;
+} pieces[] = {
+	{ 0x1000, 1, 0, 0, 1, true },
+	{ 0x1001, 1, 0, 0, 1, true },
+	{ 0x1002, 2, 0, 0, 2, true },
+	{ 0xfffffff0, 4, 0, 0, 4, true },
+	{ 0x7fffffffff00, 8, 0, 0, 8, true },
+	{ 0x1010, 16, 0, 0, 16, true },
+	{ 0x1000, 0, 0, 0, 0, false },
+	{ 0x1000, 3, 0, 0, 3, false },
+	{ 0x1000, 32, 0, 0, 32, false },
+	{ 0x1000, 0x80000004, 0, 0, 0x80000004, false },
+	{ 0x1000, 4, 31, 4, 4, false },
+	{ 0x1000, 4, 0, 4, 4, false },
+	{ 0x1000, 4, 7, 1ULL << 32, 4, false },
+	{ 0x1000, 4, 7, 1ULL << 57, 4, false },
+	/* 16 bytes behind the first lane, as lane 2 with 8 would be. */
+	{ 0x1000, 4, 2, 8, 8, false },
+	{ 0x1000, 4, 0, 0, 8, false },
+	{ 0x1000, 4, 0, 0, 68, false },
+	{ 0x1000, 4, 0, 0, 0, false },
+};
+
+static const struct piece *piece;
+
+static void set_piece(struct ptx_lane *lane, uint32_t thread)
+{
+	bool other = thread % PTX_LANES == piece->lane;
+
+	lane->special[PTX_ADDRESS] = piece->address + (uint64_t)piece->size * (thread % PTX_LANES) +
+				     (other ? piece->away : 0);
+	lane->special[PTX_SIZE] = other ? piece->other_size : piece->size;
+	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
+}
+
+static void test_contiguous(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	for (piece = pieces; piece < pieces + COUNT(pieces); piece++)
+		for (uint32_t target = 0; target + 1 < COUNT(targets); target++)
+			for (uint32_t order = 0; order < ORDERS; order++) {
+				uint64_t threads;
+
+				make(&sample, "contiguous", &targets[target]);
+				run(&sample, 63, order, set_piece);
+				threads = number(&sample, CORPUS_SM_ARRAY, 0);
+				/* A warp that is not together does not count, one of 31 neither. */
+				if (!piece->whole || threads || !order)
+					assert_int_equal(threads, piece->whole ? 32 : 0);
+				sample_clear(&sample);
+			}
+}
+
 static void test_fuel(void **state)
 {
 	struct sample sample;
@@ -615,12 +680,13 @@ static void test_fuel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counters), cmocka_unit_test(test_histogram),
-		cmocka_unit_test(test_hash),	 cmocka_unit_test(test_long_keys),
-		cmocka_unit_test(test_ring),	 cmocka_unit_test(test_events),
-		cmocka_unit_test(test_print),	 cmocka_unit_test(test_array_update),
-		cmocka_unit_test(test_places),	 cmocka_unit_test(test_sectors),
-		cmocka_unit_test(test_fuel),	 cmocka_unit_test(test_ring_while_it_runs),
+		cmocka_unit_test(test_counters),   cmocka_unit_test(test_histogram),
+		cmocka_unit_test(test_hash),	   cmocka_unit_test(test_long_keys),
+		cmocka_unit_test(test_ring),	   cmocka_unit_test(test_events),
+		cmocka_unit_test(test_print),	   cmocka_unit_test(test_array_update),
+		cmocka_unit_test(test_places),	   cmocka_unit_test(test_sectors),
+		cmocka_unit_test(test_fuel),	   cmocka_unit_test(test_ring_while_it_runs),
+		cmocka_unit_test(test_contiguous),
 	};
 	const char *given = getenv("GPUMON_SEED");
 

@@ -133,9 +133,12 @@ static void variables_are_shown(void **state)
 
 static void tools_have_fields(void **state)
 {
-	static const struct expected traffic[] = { { "accesses", 0, 8, false },
-						   { "bytes", 8, 8, false },
-						   { "sectors", 16, 8, false } };
+	static const struct expected traffic[] = {
+		{ "accesses", 0, 8, false },  { "bytes", 8, 8, false },
+		{ "sectors", 16, 8, false },  { "whole[0]", 24, 8, false },
+		{ "whole[1]", 32, 8, false }, { "whole[2]", 40, 8, false },
+		{ "whole[3]", 48, 8, false }, { "whole[4]", 56, 8, false }
+	};
 	static const struct expected start[] = { { "kernel", 0, 8, false }, { "ns", 8, 8, false } };
 	struct sample sample;
 

@@ -522,6 +522,38 @@ static void scattered_lines_are_found(void **state)
 	sample_clear(&sample);
 }
 
+/* Accesses of one piece by whole warps are one number for each size. */
+static void whole_warps_add_up(void **state)
+{
+	struct sample sample;
+	struct json_object *document, *rows;
+	uint32_t map, place = 3 * 8 + GPUMON_PROBE_WRITE;
+
+	(void)state;
+	begin(&sample, "memtrace");
+	sample_device(&sample, 1);
+	map = sample_find(&sample, "places");
+	for (uint32_t i = 0; i < 5; i++)
+		sample_add(&sample, i % 2, map, 0, place, 3 + i, 10 + i);
+	/* Two of them began in the middle of a sector; and another access. */
+	sample_add(&sample, 0, map, 1, place, 2, 2);
+	access_memory(&sample, 0, (struct place){ 0, 3, GPUMON_PROBE_WRITE, 1 }, 1, 100, 7);
+	/* A place that has only these. */
+	sample_add(&sample, 0, map, 0, 4 * 8 + GPUMON_PROBE_READ, 7, UINT64_MAX / 16);
+	document = sample_json(&sample);
+	rows = sample_rows(document, "lines");
+	assert_int_equal(json_object_array_length(rows), 2);
+	assert_string_equal(row_text(rows, 0, "kernel_name"), "kernel 4");
+	assert_int_equal(row_number(rows, 0, "accesses"), UINT64_MAX / 16);
+	assert_int_equal(row_number(rows, 1, "accesses"), 10 + 11 + 12 + 13 + 14 + 1);
+	assert_int_equal(row_number(rows, 1, "bytes"),
+			 32 * (10 + 2 * 11 + 4 * 12 + 8 * 13 + 16 * 14) + 100);
+	assert_int_equal(row_number(rows, 1, "sectors"),
+			 10 + 2 * 11 + 4 * 12 + 8 * 13 + 16 * 14 + 2 + 7);
+	json_object_put(document);
+	sample_clear(&sample);
+}
+
 static void coalesced_lines_are_not(void **state)
 {
 	struct sample sample;
@@ -674,6 +706,7 @@ int main(void)
 		cmocka_unit_test(even_kernels_are_not),
 		cmocka_unit_test(scattered_lines_are_found),
 		cmocka_unit_test(coalesced_lines_are_not),
+		cmocka_unit_test(whole_warps_add_up),
 		cmocka_unit_test(results_are_checked),
 		cmocka_unit_test(waiting_blocks_are_found),
 		cmocka_unit_test(few_waiting_blocks_are_found),

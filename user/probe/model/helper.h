@@ -61,7 +61,8 @@ enum gpumon_probe_result {
 	X(608, gpumon_thread, NUMBER, NO, NONE, NONE, NONE, NONE, NONE)                  \
 	X(609, gpumon_block, NUMBER, NO, NONE, NONE, NONE, NONE, NONE)                   \
 	X(610, gpumon_warp_in_block, NUMBER, NO, NONE, NONE, NONE, NONE, NONE)           \
-	X(611, gpumon_sectors, NUMBER, NO, NUMBER, NUMBER, NONE, NONE, NONE)
+	X(611, gpumon_sectors, NUMBER, NO, NUMBER, NUMBER, NONE, NONE, NONE)             \
+	X(612, gpumon_contiguous, NUMBER, NO, NUMBER, NUMBER, NONE, NONE, NONE)
 
 #define GPUMON_PROBE_ON_NO	  0u
 #define GPUMON_PROBE_ON_HASH	  (1u << GPUMON_PROBE_MAP_HASH)

@@ -255,6 +255,14 @@ void text_alu(struct text *text, const struct gpumon_probe_step *step)
 	text_emit(text, "cvt.u64.u32 $d, $w", dst, result);
 }
 
+/* Whether it compares the result of a lookup with the null pointer. */
+static bool asks_for_element(const struct text *text, const struct gpumon_probe_step *step)
+{
+	return text->looked_up & UINT64_C(1) << text_register(step, step->dst) && !step->imm &&
+	       (step->code == (BPF_JMP | BPF_JEQ | BPF_K) ||
+		step->code == (BPF_JMP | BPF_JNE | BPF_K));
+}
+
 uint32_t text_condition(struct text *text, const struct gpumon_probe_step *step)
 {
 	static const struct {
@@ -272,6 +280,13 @@ uint32_t text_condition(struct text *text, const struct gpumon_probe_step *step)
 	struct source source = take_source(text, step, wide);
 	char place[32], type[2] = { compare[BPF_OP(step->code) >> 4].type };
 
+	/* Of a constant index it is known, of an address it is not. */
+	if (asks_for_element(text, step)) {
+		if (BPF_OP(step->code) == BPF_JNE)
+			return text->exists;
+		text_emit(text, "not.pred $p, $p", result, text->exists);
+		return result;
+	}
 	if (!wide)
 		dst = low_half(text, dst);
 	if (BPF_OP(step->code) == BPF_JSET) {

@@ -172,6 +172,9 @@ static void write_call(struct text *text, const struct gpumon_probe_step *step)
 	case 611:
 		text_emit(text, "mov.b64 $d, $d", RESULT, text_sectors(text, 1, 2));
 		break;
+	case 612:
+		text_emit(text, "mov.b64 $d, $d", RESULT, text_contiguous(text, 1, 2));
+		break;
 	default:
 		call_place(text, step->imm);
 	}
@@ -215,6 +218,8 @@ void text_call(struct text *text, const struct gpumon_probe_step *step)
 			text_label(text, next);
 		}
 	} while (left);
-	if (several)
+	if (several) {
 		text_label(text, end);
+		text->looked_up = 0;
+	}
 }

@@ -124,6 +124,8 @@ void text_map_lookup(struct text *text)
 	}
 	element = find_element(text, map, load_index(text));
 	text_emit(text, "selp.b64 $d, $d, 0, $p", 0, element.address, element.exists);
+	text->looked_up = 1;
+	text->exists = element.exists;
 }
 
 void text_map_update(struct text *text)

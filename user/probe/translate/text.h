@@ -42,6 +42,9 @@ struct text_frame {
  * @map: the map of the call that is being written: calls that may get several are written for each
  * @out: for the instructions; declarations come in front of them at the end
  * @wide, @word, @predicate, @label: next free number
+ * @looked_up: registers with the result of a lookup in an array, a bit each: no null pointers if
+ *             @exists
+ * @exists: predicate
  * @end_used, @fuel_used: a jump leads to that label
  * @failed: @err is set
  * @frames: the stack, by depth
@@ -58,6 +61,8 @@ struct text {
 	uint32_t word;
 	uint32_t predicate;
 	uint32_t label;
+	uint64_t looked_up;
+	uint32_t exists;
 	bool end_used;
 	bool fuel_used;
 	bool failed;

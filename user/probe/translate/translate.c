@@ -201,6 +201,33 @@ static void guard_table(struct text *text)
 	text->end_used = true;
 }
 
+/* Keep up which registers have the result of a lookup, before a step that may change it is written. */
+static void follow_lookup(struct text *text, const struct gpumon_probe_step *step)
+{
+	uint64_t dst = UINT64_C(1) << text_register(step, step->dst);
+	uint64_t src = UINT64_C(1) << text_register(step, step->src);
+
+	switch (BPF_CLASS(step->code)) {
+	case BPF_JMP:
+		if (BPF_OP(step->code) == BPF_CALL)
+			text->looked_up &= ~UINT64_C(1);
+		break;
+	case BPF_JMP32:
+	case BPF_ST:
+		break;
+	case BPF_STX:
+		if (BPF_MODE(step->code) == BPF_ATOMIC)
+			text->looked_up &= ~(src | 1);
+		break;
+	default:
+		if (step->code == (BPF_ALU64 | BPF_MOV | BPF_X) && !step->off &&
+		    text->looked_up & src)
+			text->looked_up |= dst;
+		else
+			text->looked_up &= ~dst;
+	}
+}
+
 static void write_steps(struct text *text, const bool *targets)
 {
 	uint32_t i;
@@ -211,8 +238,11 @@ static void write_steps(struct text *text, const bool *targets)
 		if (!text->facts[i].reached)
 			continue;
 		text->step = i;
-		if (targets[i])
+		if (targets[i]) {
 			text_label(text, i);
+			text->looked_up = 0;
+		}
+		follow_lookup(text, &text->program->steps[i]);
 		write_step(text, &text->program->steps[i]);
 	}
 	if (text->fuel_used) {

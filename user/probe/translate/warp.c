@@ -222,19 +222,23 @@ static void distinct_by_neighbour(struct text *text, uint32_t mask, uint32_t sec
 	text_emit(text, "@$p bra $l", leads, end);
 }
 
+static bool refuse_without_sync(struct text *text, const char *helper)
+{
+	if (text_has_sync(text))
+		return false;
+	text_refuse(text, "%s needs PTX 6.0, and the kernel is in PTX %u.%u: leave this kernel out",
+		    helper, text->target->isa / 10, text->target->isa % 10);
+	return true;
+}
+
 uint32_t text_sectors(struct text *text, uint32_t address, uint32_t size)
 {
 	uint32_t first = text_wide(text), last = text_wide(text), result = text_wide(text);
 	uint32_t single = text_predicate(text), count = text_word(text), others = text_word(text);
 	uint32_t total = text_word(text), end = text_new_label(text), mask, singles, slow;
 
-	if (!text_has_sync(text)) {
-		text_refuse(text,
-			    "gpumon_sectors needs PTX 6.0, and the kernel is in PTX %u.%u: "
-			    "leave this kernel out",
-			    text->target->isa / 10, text->target->isa % 10);
+	if (refuse_without_sync(text, "gpumon_sectors"))
 		return result;
-	}
 	mask = text_active_mask(text);
 	text_emit(text, "shr.u64 $d, $d, 5", first, address);
 	text_emit(text, "max.u64 $d, $d, 1", last, size);
@@ -254,5 +258,61 @@ uint32_t text_sectors(struct text *text, uint32_t address, uint32_t size)
 	add_others(text, mask, others, count, total);
 	text_label(text, end);
 	text_emit(text, "cvt.u64.u32 $d, $w", result, total);
+	return result;
+}
+
+/* Whether all lanes of the mask have the same %gd: a new predicate. */
+static uint32_t same_in_warp(struct text *text, uint32_t mask, uint32_t value)
+{
+	uint32_t same = text_predicate(text), low, high, first, low_there, high_there;
+
+	if (text_has_match(text)) {
+		text_emit(text, "match.all.sync.b64 _|$p, $d, $w", same, value, mask);
+		return same;
+	}
+	low = text_word(text);
+	high = text_word(text);
+	first = text_word(text);
+	text_emit(text, "mov.b64 {$w, $w}, $d", low, high, value);
+	text_emit(text, "bfind.u32 $w, $w", first, mask);
+	low_there = text_shuffle(text, mask, low, first);
+	high_there = text_shuffle(text, mask, high, first);
+	text_emit(text, "setp.eq.u32 $p, $w, $w", same, low, low_there);
+	text_emit(text, "setp.eq.and.u32 $p, $w, $w, $p", same, high, high_there, same);
+	text_emit(text, "setp.eq.u32 $p, $w, $w", same, text_ballot(text, mask, same), mask);
+	return same;
+}
+
+/*
+ * Where each lane's address less that of its place in the piece is the same, the warp accesses one
+ * piece. Addresses of GPUs have fewer than 58 bits, so the size fits above: lanes of different sizes
+ * differ. What the size alone decides costs nothing where it is a constant.
+ */
+uint32_t text_contiguous(struct text *text, uint32_t address, uint32_t size)
+{
+	uint32_t result = text_wide(text), begin = text_wide(text), rest = text_wide(text);
+	uint32_t low = text_word(text), high = text_word(text), mark = text_word(text);
+	uint32_t fits = text_predicate(text), same, mask;
+
+	if (refuse_without_sync(text, "gpumon_contiguous"))
+		return result;
+	mask = text_active_mask(text);
+	text_emit(text, "cvt.u32.u64 $w, $d", low, size);
+	text_emit(text, "mul.wide.u32 $d, $w, $w", begin, text_special(text, "%laneid"), low);
+	text_emit(text, "sub.s64 $d, $d, $d", begin, address, begin);
+	text_emit(text, "mov.b64 {$w, $w}, $d", low, high, begin);
+	text_emit(text, "min.u64 $d, $d, 32", begin, size);
+	text_emit(text, "cvt.u32.u64 $w, $d", mark, begin);
+	text_emit(text, "shl.b32 $w, $w, 26", mark, mark);
+	text_emit(text, "add.u32 $w, $w, $w", high, high, mark);
+	text_emit(text, "mov.b64 $d, {$w, $w}", begin, low, high);
+	same = same_in_warp(text, mask, begin);
+	text_emit(text, "sub.s64 $d, $d, 1", begin, size);
+	text_emit(text, "setp.le.u64 $p, $d, 15", fits, begin);
+	text_emit(text, "and.b64 $d, $d, $d", rest, begin, size);
+	text_emit(text, "setp.eq.and.u64 $p, $d, 0, $p", fits, rest, fits);
+	text_emit(text, "setp.eq.and.u32 $p, $w, 0xffffffff, $p", same, mask, same);
+	text_emit(text, "and.pred $p, $p, $p", fits, fits, same);
+	text_emit(text, "selp.b64 $d, 1, 0, $p", result, fits);
 	return result;
 }

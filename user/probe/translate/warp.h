@@ -24,5 +24,7 @@ uint32_t text_block(struct text *text);
 uint32_t text_warp_in_block(struct text *text);
 /* Number of distinct 32-byte sectors that the warp accesses, as a new %gd: gpumon_sectors(). */
 uint32_t text_sectors(struct text *text, uint32_t address, uint32_t size);
+/* Whether a whole warp accesses one piece, as a new %gd: gpumon_contiguous(). */
+uint32_t text_contiguous(struct text *text, uint32_t address, uint32_t size);
 
 #endif /* GPUMON_PROBE_WARP_H */

@@ -21,6 +21,7 @@
 #define KERNELS	   512
 #define LINES	   4096
 #define DIRECTIONS 8
+#define WHOLE	   5
 
 #define SEVERAL UINT32_MAX /* instead of a kernel: all that have no place of their own */
 
@@ -32,6 +33,13 @@ struct place {
 };
 
 /* Value of the map "places". */
+struct counts {
+	uint64_t accesses;
+	uint64_t bytes;
+	uint64_t sectors;
+	uint64_t whole[WHOLE];
+};
+
 struct traffic {
 	uint64_t accesses; /* of warps */
 	uint64_t bytes;
@@ -54,6 +62,33 @@ struct rows {
 	uint64_t sectors;
 };
 
+static void add_traffic(struct traffic *to, const struct traffic *traffic)
+{
+	to->accesses = gpumon_add_saturated(to->accesses, traffic->accesses);
+	to->bytes = gpumon_add_saturated(to->bytes, traffic->bytes);
+	to->sectors = gpumon_add_saturated(to->sectors, traffic->sectors);
+}
+
+static uint64_t shift_saturated(uint64_t number, uint32_t bits)
+{
+	return number > UINT64_MAX >> bits ? UINT64_MAX : number << bits;
+}
+
+/* A whole warp takes 32 times what a thread takes, and so many sectors as a thread takes bytes. */
+static struct traffic traffic_of(const struct counts *counts)
+{
+	struct traffic traffic = { counts->accesses, counts->bytes, counts->sectors };
+
+	for (uint32_t i = 0; i < WHOLE; i++) {
+		uint64_t accesses = counts->whole[i];
+		struct traffic whole = { accesses, shift_saturated(accesses, 5 + i),
+					 shift_saturated(accesses, i) };
+
+		add_traffic(&traffic, &whole);
+	}
+	return traffic;
+}
+
 static int add_place(struct rows *rows, const struct place *place, uint64_t line,
 		     const struct traffic *traffic)
 {
@@ -72,9 +107,7 @@ static int add_place(struct rows *rows, const struct place *place, uint64_t line
 		*row = (struct row){ .kernel = place->kernel, .flags = place->flags, .line = line };
 	}
 	row = &rows->rows[number];
-	row->traffic.accesses = gpumon_add_saturated(row->traffic.accesses, traffic->accesses);
-	row->traffic.bytes = gpumon_add_saturated(row->traffic.bytes, traffic->bytes);
-	row->traffic.sectors = gpumon_add_saturated(row->traffic.sectors, traffic->sectors);
+	add_traffic(&row->traffic, traffic);
 	rows->sectors = gpumon_add_saturated(rows->sectors, traffic->sectors);
 	return 0;
 }
@@ -116,11 +149,13 @@ static int read_device(const struct gpumon_probe_result *result, uint32_t device
 	const void *image = gpumon_probe_image_of(result, device, map);
 	uint32_t lines_n = result->run ? result->run->lines_n : 0;
 	struct traffic traffic;
+	struct counts counts;
 	struct place place;
 	uint64_t line;
 
 	for (uint32_t i = 0; image && i < map->max_entries; i++) {
-		gpumon_probe_read_value(map, result->devices[device].shards, image, i, &traffic);
+		gpumon_probe_read_value(map, result->devices[device].shards, image, i, &counts);
+		traffic = traffic_of(&counts);
 		if (!traffic.accesses)
 			continue;
 		place = place_of(result->run, i);
@@ -306,6 +341,6 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 
 const struct gpumon_probe_view gpumon_probe_view_memtrace = {
 	.tool = "memtrace",
-	.maps = { { "places", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(struct traffic) } },
+	.maps = { { "places", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(struct counts) } },
 	.show = show,
 };
