@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Programs inside GPU kernels on a real GPU: what they count is what probed.cu knows of itself."""
 import collections
+import concurrent.futures
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 
 import programs
 from programs import SCRATCH, environment
-from steps import check, equal, figure, note
+from steps import Skip, check, equal, figure, note
 
 # Of vector_add and the like, with 65,536 elements in blocks of 256.
 READS = {"vector_add": 2 * 4 * 65536, "strided": 4 * 6144, "vectors": 16 * 4096 + 1024,
@@ -330,6 +333,36 @@ def step_within():
     note("warptime, recorded: " + "; ".join(f"{k} {v[1]} -> {v[0]} us" for k, v in times.items()))
 
 
+@contextlib.contextmanager
+def mps():
+    """CUDA's multi-process service: programs beside each other in one context of the GPU."""
+    control = "nvidia-cuda-mps-control"
+    folder = os.path.join(SCRATCH, "mps")
+    os.makedirs(folder)
+    before = dict(os.environ)
+    os.environ.update(CUDA_MPS_PIPE_DIRECTORY=folder, CUDA_MPS_LOG_DIRECTORY=folder)
+    try:
+        subprocess.run([control, "-d"], check=True, timeout=60)
+        yield lambda: subprocess.run([control], input="get_server_list\n", capture_output=True, text=True, timeout=60,
+                                     check=True).stdout.split()
+    finally:
+        subprocess.run([control], input="quit\n", text=True, check=False, timeout=60)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def step_mps():
+    """Two programs share the GPU by MPS: each has its own counts, and its results."""
+    if not shutil.which("nvidia-cuda-mps-control"):
+        raise Skip("there is no nvidia-cuda-mps-control")
+    with mps() as servers, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for one, another in ((step_counts, step_counts), (step_sass, step_counts), (step_within, step_counts)):
+            for done in [pool.submit(one), pool.submit(another)]:
+                done.result()
+        check(servers(), "a server of MPS ran the programs")
+
+
 STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-cpu", step_cpu, 60), ("probe-loaders", step_loaders, 60),
          ("probe-ends", step_ends, 60), ("probe-within", step_within, 180), ("probe-python", step_python, 120),
-         ("probe-sass", step_sass, 120), ("probe-load", step_load, 120), ("probe-cost", step_cost, 120)]
+         ("probe-sass", step_sass, 120), ("probe-load", step_load, 120), ("probe-mps", step_mps, 120),
+         ("probe-cost", step_cost, 120)]
