@@ -189,12 +189,14 @@ static void limit_size(int folder)
 static bool write_all(int fd, const void *data, size_t size)
 {
 	FILE *file = fdopen(fd, "w");
+	bool whole;
 
 	if (!file) {
 		close(fd);
 		return false;
 	}
-	return (fwrite(data, 1, size, file) == size) & !fclose(file);
+	whole = fwrite(data, 1, size, file) == size;
+	return !fclose(file) && whole;
 }
 
 /* @name is complete, or as it was before. */
