@@ -42,7 +42,7 @@ static bool is_ours(int fd)
 	return !fstat(fd, &status) && status.st_uid == geteuid();
 }
 
-/* Open a folder of ours in another one, which is closed. -1: it is not there, or another user's. */
+/* Open a folder within @parent, and close @parent. -1: it does not exist, or belongs to another user. */
 static int enter(int parent, const char *name, bool make, int flags)
 {
 	int fd;
@@ -51,7 +51,7 @@ static int enter(int parent, const char *name, bool make, int flags)
 		return -1;
 	flags |= O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	fd = openat(parent, name, flags);
-	/* As root, not in the home folder of somebody else. */
+	/* Root makes no folder in the home of another user. */
 	if (fd < 0 && errno == ENOENT && make && is_ours(parent) && !mkdirat(parent, name, 0700))
 		fd = openat(parent, name, flags);
 	close(parent);
@@ -85,7 +85,7 @@ static void name_of(const void *key, size_t key_size, char name[NAME_BYTES])
 	snprintf(name, NAME_BYTES, "%016" PRIx64, gpumon_hash_bytes(key, key_size));
 }
 
-/* Only a file of ours that nobody else can write. */
+/* A regular file that belongs to this user, and that other users cannot write. */
 static bool is_trusted(int fd, uint64_t *size)
 {
 	struct stat status;
