@@ -162,6 +162,9 @@ int gpumon_fatbin_elf_kernels(const void *data, size_t size,
 			      int (*each)(void *context, const char *name), void *context,
 			      struct gpumon_error *err);
 
+/* Whether a cubin has a symbol of this name, other than as a reference. */
+bool gpumon_fatbin_elf_defines(const void *data, size_t size, const char *name);
+
 /**
  * struct gpumon_fatbin_change - what becomes of an image
  * @leave_out: it is not written

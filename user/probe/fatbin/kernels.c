@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <gelf.h>
+#include <string.h>
 
 #include "fatbin.h"
 #include "layout.h"
@@ -7,8 +8,29 @@
 /* In st_other of a symbol of a cubin: it is the entry of a kernel. */
 #define CUDA_ENTRY 0x10
 
+/**
+ * struct search - symbols that are looked for
+ * @each: called for each kernel
+ * @context: for @each
+ * @defined: name of any symbol, or NULL: kernels are looked for
+ */
+struct search {
+	int (*each)(void *context, const char *name);
+	void *context;
+	const char *defined;
+};
+
+static int look_at_symbol(const struct search *search, const GElf_Sym *symbol, const char *name)
+{
+	if (search->defined)
+		return symbol->st_shndx != SHN_UNDEF && strcmp(name, search->defined) == 0;
+	if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC || !(symbol->st_other & CUDA_ENTRY))
+		return 0;
+	return search->each(search->context, name);
+}
+
 static int each_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-		       int (*each)(void *context, const char *name), void *context)
+		       const struct search *search)
 {
 	Elf_Data *symbols = elf_getdata(section, NULL);
 	size_t n = symbols && header->sh_entsize ? symbols->d_size / header->sh_entsize : 0;
@@ -18,20 +40,18 @@ static int each_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 		GElf_Sym symbol;
 		int result;
 
-		if (!gelf_getsym(symbols, (int)i, &symbol) ||
-		    GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & CUDA_ENTRY))
+		if (!gelf_getsym(symbols, (int)i, &symbol))
 			continue;
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		result = name ? each(context, name) : 0;
+		result = name ? look_at_symbol(search, &symbol, name) : 0;
 		if (result)
 			return result;
 	}
 	return 0;
 }
 
-int gpumon_fatbin_elf_kernels(const void *data, size_t size,
-			      int (*each)(void *context, const char *name), void *context,
-			      struct gpumon_error *err)
+static int search_elf(const void *data, size_t size, const struct search *search,
+		      struct gpumon_error *err)
 {
 	Elf *elf = NULL;
 	int result = 0;
@@ -45,8 +65,25 @@ int gpumon_fatbin_elf_kernels(const void *data, size_t size,
 		GElf_Shdr header;
 
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
-			result = each_symbol(elf, section, &header, each, context);
+			result = each_symbol(elf, section, &header, search);
 	}
 	elf_end(elf);
 	return result;
+}
+
+int gpumon_fatbin_elf_kernels(const void *data, size_t size,
+			      int (*each)(void *context, const char *name), void *context,
+			      struct gpumon_error *err)
+{
+	const struct search search = { .each = each, .context = context };
+
+	return search_elf(data, size, &search, err);
+}
+
+bool gpumon_fatbin_elf_defines(const void *data, size_t size, const char *name)
+{
+	const struct search search = { .defined = name };
+	struct gpumon_error unread;
+
+	return search_elf(data, size, &search, &unread) == 1;
 }
