@@ -30,6 +30,7 @@
  * @area: shared copy of @memory
  * @stream: of the library
  * @clock: kernel that reads the GPU's clock, or NULL
+ * @asked_clock: @clock is known
  * @settled: number of the launches when it was copied last with nothing running, plus 1; 0: never
  */
 struct context {
@@ -41,6 +42,7 @@ struct context {
 	void *area;
 	CUstream stream;
 	CUfunction clock;
+	bool asked_clock;
 	uint64_t settled;
 };
 
@@ -183,13 +185,12 @@ static void make_memory(struct context *context)
 		return;
 	}
 	find_shared(context);
-	/* Where machine code is patched, this is within the load of a module. */
-	if (inject_probe_settings.way == GPUMON_WIRE_WAY_PTX)
-		context->clock = inject_probe_clock_load();
-	compare_clocks(context);
 }
 
-/* The context of this handle, or, for NULL, a place for one. NULL: there is none. */
+/* Handle of a place that somebody fills. */
+#define TAKEN ((CUcontext)(void *)contexts)
+
+/* The context of this handle; NULL: there is none. */
 static struct context *look_up(CUcontext handle)
 {
 	struct context *context = NULL;
@@ -198,35 +199,70 @@ static struct context *look_up(CUcontext handle)
 	for (unsigned int i = 0; !context && i < contexts_n; i++)
 		if (contexts[i].handle == handle)
 			context = &contexts[i];
-	if (!context && !handle && contexts_n < CONTEXTS_MAX)
-		context = &contexts[contexts_n++];
 	pthread_mutex_unlock(&listing);
 	return context;
 }
 
-/* One thread at a time, which need not have the lock. NULL: there are too many. */
+/* NULL: there are too many. */
+static struct context *take_place(void)
+{
+	struct context *context = NULL;
+
+	pthread_mutex_lock(&listing);
+	for (unsigned int i = 0; !context && i < contexts_n; i++)
+		if (!contexts[i].handle)
+			context = &contexts[i];
+	if (!context && contexts_n < CONTEXTS_MAX)
+		context = &contexts[contexts_n++];
+	if (context)
+		context->handle = TAKEN;
+	pthread_mutex_unlock(&listing);
+	return context;
+}
+
+/*
+ * Made if it is missing, with or without the lock. Two threads may do that at the same time, as neither may
+ * wait for the other: then the context has memory twice, and both are copied. NULL: there are too many.
+ */
 static struct context *find_context(CUcontext handle)
 {
 	struct context *context = look_up(handle), made = { .handle = handle };
 
 	if (context)
 		return context;
-	context = look_up(NULL);
-	if (!context)
+	context = take_place();
+	if (!context) {
+		inject_probe_tell(
+			"process %d has more than %d contexts at a time: the others are not counted",
+			(int)getpid(), CONTEXTS_MAX);
 		return NULL;
+	}
 	inject_probe_driver.context_device(&made.device);
 	make_memory(&made);
 	pthread_mutex_lock(&listing);
 	*context = made;
 	pthread_mutex_unlock(&listing);
+	atomic_fetch_add(&generation, 1);
 	return context;
 }
 
-CUdeviceptr inject_probe_memory(CUcontext handle)
+static void write_addresses(const struct context *context, uint64_t addresses[GPUMON_WIRE_PLACES])
+{
+	const struct gpumon_wire_settings *settings = &inject_probe_settings;
+
+	for (uint32_t i = 0; i < settings->places_n; i++)
+		addresses[i] = context->shared[i] ? context->shared[i] :
+						    context->memory + settings->places[i];
+}
+
+bool inject_probe_addresses(CUcontext handle, uint64_t addresses[GPUMON_WIRE_PLACES])
 {
 	const struct context *context = find_context(handle);
 
-	return context ? context->memory : 0;
+	if (!context || !context->memory)
+		return false;
+	write_addresses(context, addresses);
+	return true;
 }
 
 bool inject_probe_write(CUcontext handle, CUdeviceptr to, const void *data, size_t size)
@@ -282,9 +318,7 @@ static void fill_table(const struct context *context, const struct module *modul
 	/* A module of another context, or without an edited kernel. */
 	if (find_table(module, &table, &size) != CUDA_SUCCESS || size < wanted)
 		return;
-	for (uint32_t i = 0; i < settings->places_n; i++)
-		addresses[i] = context->shared[i] ? context->shared[i] :
-						    context->memory + settings->places[i];
+	write_addresses(context, addresses);
 	if (inject_probe_driver.copy_in(table, addresses, wanted, context->stream) == CUDA_SUCCESS)
 		inject_probe_driver.stream_wait(context->stream);
 }
@@ -292,11 +326,16 @@ static void fill_table(const struct context *context, const struct module *modul
 /* Locked, inside. The context's number, or -1. */
 static int fill_current(CUcontext handle)
 {
-	struct context *context = find_context(handle);
+	struct context *context = modules_n ? find_context(handle) : look_up(handle);
 	uint64_t bit;
 
 	if (!context || !context->memory)
 		return -1;
+	if (!context->asked_clock) {
+		context->asked_clock = true;
+		context->clock = inject_probe_clock_load();
+		compare_clocks(context);
+	}
 	bit = 1ull << (context - contexts);
 	for (size_t i = 0; i < modules_n; i++) {
 		if (!modules[i].handle || modules[i].filled & bit ||
@@ -369,7 +408,7 @@ int inject_probe_fill(void)
 		return number;
 	inject_probe_inside_begin(&inside);
 	pthread_mutex_lock(&lock);
-	number = modules_n ? fill_current(current) : -1;
+	number = fill_current(current);
 	pthread_mutex_unlock(&lock);
 	inject_probe_inside_end(&inside);
 	seen = current;
@@ -441,7 +480,8 @@ static bool is_listed(unsigned int i, CUcontext handle)
 	bool is;
 
 	pthread_mutex_lock(&listing);
-	is = contexts[i].handle && (!handle || contexts[i].handle == handle);
+	is = contexts[i].handle && contexts[i].handle != TAKEN &&
+	     (!handle || contexts[i].handle == handle);
 	pthread_mutex_unlock(&listing);
 	return is;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "driver.h"
+#include "talk.h"
 
 /**
  * inject_probe_module_add - a module with programs was loaded
@@ -31,15 +32,16 @@ void inject_probe_module_remove(void *handle, bool is_library);
 int inject_probe_fill(void);
 
 /**
- * inject_probe_memory - the memory of the maps in the current context
+ * inject_probe_addresses - the table of addresses of the maps in the current context
  * @context: the current one
+ * @addresses: out
  *
- * Made when it is asked for, by one thread at a time. It waits for nothing that a thread holds during a
- * call of CUDA.
+ * Their memory is made when it is asked for. It waits for nothing that a thread holds during a call of
+ * CUDA.
  *
- * Return: 0: there is none.
+ * Return: false: there is no memory.
  */
-CUdeviceptr inject_probe_memory(CUcontext context);
+bool inject_probe_addresses(CUcontext context, uint64_t addresses[GPUMON_WIRE_PLACES]);
 
 /* Writes memory of the current context, which has such memory, and waits for it. */
 bool inject_probe_write(CUcontext context, CUdeviceptr to, const void *data, size_t size);

@@ -74,19 +74,15 @@ static CUdeviceptr take_place(CUcontext context)
 	return rest + rest_n * sizeof(struct data);
 }
 
-static bool write_data(CUcontext context, CUdeviceptr at, const struct gpumon_wire_kernel *kernel,
-		       CUdeviceptr memory)
+static bool write_data(CUcontext context, CUdeviceptr at, const struct gpumon_wire_kernel *kernel)
 {
-	const struct gpumon_wire_settings *settings = &inject_probe_settings;
 	struct data data = { .head = { kernel->number, kernel->programs } };
 
-	for (uint32_t i = 0; i < settings->places_n; i++)
-		data.table[i] = memory + settings->places[i];
-	return inject_probe_write(context, at, &data, sizeof(data));
+	return inject_probe_addresses(context, data.table) &&
+	       inject_probe_write(context, at, &data, sizeof(data));
 }
 
-CUdeviceptr inject_kernels_data(CUcontext context, const struct gpumon_wire_kernel *kernel,
-				CUdeviceptr memory)
+CUdeviceptr inject_kernels_data(CUcontext context, const struct gpumon_wire_kernel *kernel)
 {
 	struct entry *entry = NULL;
 	CUdeviceptr at;
@@ -102,7 +98,7 @@ CUdeviceptr inject_kernels_data(CUcontext context, const struct gpumon_wire_kern
 	    !inject_grow((void **)&entries, &entries_room, entries_n + 1, sizeof(*entries)))
 		return 0;
 	at = take_place(context);
-	if (!at || !write_data(context, at, kernel, memory))
+	if (!at || !write_data(context, at, kernel))
 		return 0;
 	if (!entry)
 		entry = &entries[entries_n++];

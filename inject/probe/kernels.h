@@ -37,14 +37,12 @@ bool inject_kernels_find(const struct inject_patched_module *module, const char 
  * inject_kernels_data - the data that the patches of a kernel get
  * @context: current
  * @kernel: number and programs
- * @memory: of the maps in this context
  *
  * The same kernel of several modules has the same data, which stays until the context ends.
  *
  * Return: its address on the GPU; 0: no memory.
  */
-CUdeviceptr inject_kernels_data(CUcontext context, const struct gpumon_wire_kernel *kernel,
-				CUdeviceptr memory);
+CUdeviceptr inject_kernels_data(CUcontext context, const struct gpumon_wire_kernel *kernel);
 
 /* The context ends, with its memory. */
 void inject_kernels_forget(CUcontext context);

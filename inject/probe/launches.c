@@ -83,14 +83,12 @@ static uint32_t give_number(void *handle)
 	return number;
 }
 
-void inject_probe_launch_add(void *function, int context)
+static void add_launch(void *function, uint32_t context, uint64_t ns)
 {
-	uint64_t now = inject_now(), at;
 	struct gpumon_wire_launch *launch;
 	uint32_t number;
+	uint64_t at;
 
-	if (!launches || !function || context < 0)
-		return;
 	number = find_number(function);
 	if (INJECT_UNLIKELY(!number))
 		number = give_number(function);
@@ -100,9 +98,39 @@ void inject_probe_launch_add(void *function, int context)
 	if (at >= GPUMON_WIRE_LAUNCHES_MAX)
 		return;
 	launch = &launches->launches[at];
-	launch->ns = now;
-	launch->context = (uint32_t)context;
+	launch->ns = ns;
+	launch->context = context;
 	__atomic_store_n(&launch->kernel, number, __ATOMIC_RELEASE);
+}
+
+/* Of this thread: a launch that has begun in a context that is not known. */
+static __thread void *waiting __attribute__((tls_model("initial-exec")));
+static __thread uint64_t waiting_ns __attribute__((tls_model("initial-exec")));
+
+void inject_probe_launch_begins(void *function, int context)
+{
+	uint64_t now = inject_now();
+
+	if (!launches || !function)
+		return;
+	if (context >= 0) {
+		add_launch(function, (uint32_t)context, now);
+		return;
+	}
+	waiting = function;
+	waiting_ns = now;
+}
+
+bool inject_probe_launch_waits(void)
+{
+	return waiting;
+}
+
+void inject_probe_launch_ends(int context)
+{
+	if (context >= 0)
+		add_launch(waiting, (uint32_t)context, waiting_ns);
+	waiting = NULL;
 }
 
 void inject_probe_launch_unknown(void)

@@ -287,12 +287,12 @@ void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
 {
 	switch (call) {
 	case INJECT_PROBE_LAUNCH:
-		inject_probe_launch_add(((struct one_handle *)parameters)->handle,
-					inject_probe_fill());
+		inject_probe_launch_begins(((struct one_handle *)parameters)->handle,
+					   inject_probe_fill());
 		break;
 	case INJECT_PROBE_LAUNCH_EX:
-		inject_probe_launch_add(((struct launch_ex *)parameters)->function,
-					inject_probe_fill());
+		inject_probe_launch_begins(((struct launch_ex *)parameters)->function,
+					   inject_probe_fill());
 		break;
 	case INJECT_PROBE_LAUNCH_OTHER:
 		inject_probe_fill();
@@ -326,9 +326,12 @@ void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool 
 {
 	switch (call) {
 	case INJECT_PROBE_NONE:
+	case INJECT_PROBE_LAUNCH_OTHER:
+		break;
 	case INJECT_PROBE_LAUNCH:
 	case INJECT_PROBE_LAUNCH_EX:
-	case INJECT_PROBE_LAUNCH_OTHER:
+		if (inject_probe_launch_waits())
+			inject_probe_launch_ends(inject_probe_fill());
 		break;
 	/* The program may end at once, without a word: by _exit() or a signal. */
 	case INJECT_PROBE_SYNCHRONISE:

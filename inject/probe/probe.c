@@ -96,27 +96,34 @@ static void forget_in_child(void)
 	atomic_store(&is_active, false);
 }
 
-static void begin(const char *path)
+/* By the sanitizer, or by CUPTI if that is what the settings say, or all that there is. */
+static bool begin_way(void)
 {
 	const char *why = "";
-	pthread_t thread;
-	bool sass;
 
-	if (!inject_probe_hello(path))
-		return;
-	sass = inject_probe_settings.way == GPUMON_WIRE_WAY_SASS;
-	if (sass && !inject_probe_sass_begin(&why)) {
+	if (inject_probe_settings.way != GPUMON_WIRE_WAY_PTX) {
+		if (inject_probe_sass_begin(&why))
+			return true;
 		inject_probe_tell_unable("kernels of process %d are not patched: %s", (int)getpid(),
 					 why);
-		return;
 	}
-	if (!sass && !subscribe(&why)) {
-		inject_probe_tell("nothing could be put into kernels of process %d: %s",
-				  (int)getpid(), why);
+	if (inject_probe_settings.way == GPUMON_WIRE_WAY_SASS)
+		return false;
+	inject_probe_settings.way = GPUMON_WIRE_WAY_PTX;
+	if (subscribe(&why))
+		return true;
+	inject_probe_tell("nothing could be put into kernels of process %d: %s", (int)getpid(),
+			  why);
+	return false;
+}
+
+static void begin(const char *path)
+{
+	pthread_t thread;
+
+	if (!inject_probe_hello(path) || !begin_way())
 		return;
-	}
-	if (!sass)
-		inject_probe_launches_begin();
+	inject_probe_launches_begin();
 	atomic_store(&is_active, true);
 	pthread_atfork(NULL, NULL, forget_in_child);
 	if (inject_own_thread(&thread, copy_now_and_then, NULL))

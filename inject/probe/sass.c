@@ -25,6 +25,8 @@
 
 /* Kernels of a module that are loaded at once; of larger ones each when the program needs it. */
 #define AT_ONCE 64
+/* More functions than the driver has. */
+#define CALLS_MAX 2048
 
 /**
  * struct patches - functions for patches in a context
@@ -117,11 +119,8 @@ static bool patch(const struct inject_patched_module *module, const struct patch
 static void set_data(const struct inject_patched_module *module, CUfunction function,
 		     const struct gpumon_wire_kernel *kernel)
 {
-	CUdeviceptr memory = inject_probe_memory(module->context), data;
+	CUdeviceptr data = inject_kernels_data(module->context, kernel);
 
-	if (!memory)
-		return;
-	data = inject_kernels_data(module->context, kernel, memory);
 	if (!data || inject_sanitizer.set_callback_data(function, (void *)data))
 		inject_probe_tell("a patched kernel of process %d could not be given its maps: it "
 				  "is not counted",
@@ -280,10 +279,19 @@ static void on_resource(uint32_t id, const void *data)
 	inject_probe_inside_end(&inside);
 }
 
-static void on_call(const struct inject_sanitizer_call *data)
+static void on_call(uint32_t id, const struct inject_sanitizer_call *data)
 {
-	enum inject_probe_call call = inject_probe_classify(data->function);
+	/* By the callback's id, plus 1. */
+	static _Atomic uint8_t known[CALLS_MAX];
+	enum inject_probe_call call;
 
+	if (id >= CALLS_MAX)
+		return;
+	call = atomic_load_explicit(&known[id], memory_order_relaxed);
+	if (INJECT_UNLIKELY(!call--)) {
+		call = inject_probe_classify(data->function);
+		atomic_store_explicit(&known[id], (uint8_t)(call + 1), memory_order_relaxed);
+	}
 	if (!data->site)
 		inject_probe_call_begins(call, (void *)(uintptr_t)data->parameters);
 	else
@@ -301,12 +309,50 @@ static void on_event(void *user, int domain, uint32_t id, const void *data)
 	if (domain == INJECT_SANITIZER_RESOURCE)
 		on_resource(id, data);
 	else if (domain == INJECT_SANITIZER_DRIVER_API)
-		on_call(data);
+		on_call(id, data);
 	errno = kept;
 }
 
-/* Calls after which maps are copied, and those that end a context. */
+/*
+ * Callback ids that are not in the headers of CUDA 11: they have been the same since there are such
+ * functions (cupti_driver_cbid.h of CUDA 13.0).
+ */
+#define CBID_cuLibraryLoadData	   678
+#define CBID_cuLibraryLoadFromFile 679
+#define CBID_cuLibraryUnload	   680
+#define CBID_cuCtxSynchronize_v2   800
+
+/* Calls that load images: they are exchanged. */
+static const uint32_t loads[] = {
+	CUPTI_DRIVER_TRACE_CBID_cuModuleLoad,
+	CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData,
+	CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx,
+	CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary,
+	CBID_cuLibraryLoadData,
+	CBID_cuLibraryLoadFromFile,
+	CUPTI_DRIVER_TRACE_CBID_cuLinkAddData,
+	CUPTI_DRIVER_TRACE_CBID_cuLinkAddData_v2,
+	CUPTI_DRIVER_TRACE_CBID_cuLinkAddFile,
+	CUPTI_DRIVER_TRACE_CBID_cuLinkAddFile_v2,
+};
+
+/* Launches, calls after which maps are copied, and those that end modules and contexts. */
 static const uint32_t calls[] = {
+	CUPTI_DRIVER_TRACE_CBID_cuModuleUnload,
+	CBID_cuLibraryUnload,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunch,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+	CBID_cuCtxSynchronize_v2,
 	CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
@@ -328,6 +374,14 @@ static const uint32_t resources[] = {
 	INJECT_SANITIZER_CONTEXT_DESTROY_STARTING,
 };
 
+/* Without one of these, less is exchanged, or copies are rarer. */
+static void enable_calls(const uint32_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		inject_sanitizer.enable_callback(1, subscriber, INJECT_SANITIZER_DRIVER_API,
+						 ids[i]);
+}
+
 bool inject_probe_sass_begin(const char **why)
 {
 	int result;
@@ -342,12 +396,12 @@ bool inject_probe_sass_begin(const char **why)
 	for (size_t i = 0; !result && i < sizeof(resources) / sizeof(resources[0]); i++)
 		result = inject_sanitizer.enable_callback(1, subscriber, INJECT_SANITIZER_RESOURCE,
 							  resources[i]);
-	/* Without one of these, copies are rarer. */
-	for (size_t i = 0; !result && i < sizeof(calls) / sizeof(calls[0]); i++)
-		inject_sanitizer.enable_callback(1, subscriber, INJECT_SANITIZER_DRIVER_API,
-						 calls[i]);
-	if (!result)
+	if (!result) {
+		enable_calls(calls, sizeof(calls) / sizeof(calls[0]));
+		if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
+			enable_calls(loads, sizeof(loads) / sizeof(loads[0]));
 		return true;
+	}
 	*why = result == INJECT_SANITIZER_MAX_LIMIT_REACHED ?
 		       "another tool holds the sanitizer or CUPTI, which serve one at a time: run the program without it" :
 		       "the sanitizer does not work with this driver: use that of the driver's CUDA, or a newer one (--sanitizer)";

@@ -30,6 +30,15 @@ static struct gpumon_wire_request new_request(enum gpumon_wire_type type)
 	};
 }
 
+static struct gpumon_wire_request new_image_request(enum gpumon_wire_type type)
+{
+	struct gpumon_wire_request request = new_request(type);
+
+	if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
+		request.flags = GPUMON_WIRE_PATCHED;
+	return request;
+}
+
 /* A connection on which @request has been sent, with @fd unless it is negative; -1. */
 static int send_request(const struct gpumon_wire_request *request, int fd)
 {
@@ -186,7 +195,7 @@ static int make_image(const void *image, size_t size)
 void *inject_probe_ask_image(const void *image, size_t size, unsigned int sm,
 			     struct gpumon_wire_answer *answer)
 {
-	struct gpumon_wire_request request = new_request(GPUMON_WIRE_EXCHANGE);
+	struct gpumon_wire_request request = new_image_request(GPUMON_WIRE_EXCHANGE);
 	int given = make_image(image, size), fd;
 	void *memory = NULL;
 
@@ -225,7 +234,7 @@ void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answe
 
 void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wire_answer *answer)
 {
-	struct gpumon_wire_request request = new_request(GPUMON_WIRE_MODULE);
+	struct gpumon_wire_request request = new_image_request(GPUMON_WIRE_MODULE);
 	int given = make_image(cubin, size), fd;
 	void *memory = NULL;
 

@@ -202,30 +202,83 @@ def step_python():
             check("machine code" in said, "torch: it is said that there is machine code only", said)
 
 
-def sass_counts(mode, times):
-    """As counts(), of a program without PTX."""
-    program = programs.program("probed-sass")
+def patched_counts(options, kind, mode, times):
+    """As counts(), by patched.bpf.c. Returns the ways into the kernels."""
+    program = programs.program(kind)
     plain = json.loads(subprocess.run([program, *mode], capture_output=True, text=True, timeout=60,
                                       check=True, env=environment()).stdout)
-    own, result, _ = run_probe(["--sass", programs.program("patched.bpf.o")], [program, *mode])
+    own, result, _ = run_probe([*options, programs.program("patched.bpf.o")], [program, *mode])
     own = json.loads(own)
-    name = f"--sass {' '.join(mode)}"
+    name = f"{' '.join(options)} {kind} {' '.join(mode)}"
     equal(own["sum"], plain["sum"], f"{name}: the program's results are the same")
     for table in "entries", "exits", "plain":
         equal(by_kernel(result, table), own["threads"], f"{name}: threads, {table}")
     places(result, name, times)
+    return {row["way"] for row in result["tables"]["kernels"]["rows"]}
 
 
-def step_sass():
-    """Kernels without PTX, by patches of their machine code."""
+def can_patch():
     tried = subprocess.run([programs.program("gpumon-user"), "probe", "--sass", programs.program("blocks.bpf.o"), "--",
                             "/bin/true"], capture_output=True, text=True, check=False, timeout=60,
                            env=environment(GPUMON_INJECT=programs.LIBRARY))
     if tried.returncode == 77:
         note(tried.stderr.strip())
+    return tried.returncode != 77
+
+
+def step_sass():
+    """Kernels without PTX, by patches of their machine code."""
+    if not can_patch():
         return
-    sass_counts(["all"], 1)
-    sass_counts(["graph", "10"], 10)
+    patched_counts(["--sass"], "probed-sass", ["all"], 1)
+    patched_counts(["--sass"], "probed-sass", ["graph", "10"], 10)
+
+
+def blocks_run(result):
+    """Of blocks.bpf.c, by kernel."""
+    names = {row["kernel"]: row["mangled"] for row in result["tables"]["kernels"]["rows"]}
+    return {names[row["kernel"]]: row["blocks"] for row in result["tables"]["blocks_by_kernel"]["rows"]}
+
+
+def both_ways():
+    """A program that has both kinds of kernels."""
+    path = os.path.join(SCRATCH, "probe_both.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(PYTHON["torch"] + PYTHON["cupy"])
+    env = environment(own=False, CUPY_COMPILE_WITH_PTX="1", CUPY_CACHE_DIR=os.path.join(SCRATCH, "cupy"),
+                      GPUMON_INJECT=programs.LIBRARY)
+    plain = subprocess.run([programs.PYTHON, path], capture_output=True, text=True, env=env, check=False, timeout=120)
+    if plain.returncode:
+        note("PyTorch and CuPy are not both here")
+        return
+    own, result, said = run_probe(["-k", "*", programs.program("blocks.bpf.o")], [programs.PYTHON, path], env=env)
+    equal(own, plain.stdout, "PyTorch and CuPy: the same results")
+    ways = collections.Counter(row["way"] for row in result["tables"]["kernels"]["rows"])
+    check(ways["ptx"] and ways["sass"], f"PyTorch and CuPy: ways into their kernels: {dict(ways)}", said)
+    equal(blocks_run(result).get("thrice"), 16, "PyTorch and CuPy: blocks of the kernel with PTX")
+    figure("probe ways", dict(ways))
+
+
+def step_ways():
+    """Kernels that are named get programs by their PTX, or by their machine code where they have none."""
+    if not can_patch():
+        return
+    for kind, way in ("probed", "ptx"), ("probed-static", "ptx"), ("probed-sass", "sass"):
+        for mode, times in (["all"], 1), (["graph", "10"], 10):
+            equal(patched_counts(["-k", "*"], kind, mode, times), {way}, f"{kind}: ways")
+    for kind, loaders in LOADERS.items():
+        _, result, said = run_probe(["-k", "*", programs.program("blocks.bpf.o")],
+                                    [programs.program("probe_loaders"), programs.program("driver." + kind)])
+        equal({row["way"] for row in result["tables"]["kernels"]["rows"]}, {"sass" if kind == "cubin" else "ptx"},
+              f"{kind} by its loaders: ways")
+        blocks = blocks_run(result)
+        check(blocks and not sum(blocks.values()) % loaders, f"{kind}: the kernels of its {loaders} loaders are counted",
+              f"{blocks} {said}")
+    own, result, _ = run_probe(["-k", "*", "launchlate"], [programs.program("probed-sass"), "all"])
+    launches = json.loads(own)["launches"]
+    equal({row["kernel_name"]: (row["starts"], row["launches"]) for row in result["tables"]["by_kernel"]["rows"]},
+          {name: (n, n) for name, n in launches.items()}, "launchlate in machine code: starts and launches")
+    both_ways()
 
 
 def step_own():
@@ -243,20 +296,26 @@ def step_own():
                      {row["program"]: row["median_ns"] for row in result["tables"]["ran"]["rows"]})
 
 
+def shared_with_cpu(program, *options):
+    own, result, said = run_probe([*options, "--set", "step[0]=1", "--attach", f"launched={program}:cudaLaunchKernel",
+                                   programs.program("shared.bpf.o")], [program, "all"])
+    launches = [row["launches"] for row in result["tables"]["launches"]["rows"]]
+    all_launches = sum(json.loads(own)["launches"].values())
+    name = " ".join(options) or "PTX"
+    check(0 < launches[0] <= all_launches, f"{name}: launches that the CPU counts: {launches[0]} of {all_launches}", said)
+    equal(launches[1], 10 * all_launches, f"{name}: what the GPU adds beside it")
+    seen = [row["seen"] for row in result["tables"]["seen"]["rows"]]
+    check(0 < max(seen), f"{name}: the GPU has seen the count", said)
+
+
 def step_cpu():
     """A uprobe and the GPU's programs share an array: CUDA takes the kernel's memory."""
     if os.geteuid():
         note("probe-cpu: uprobes need root")
         return
-    program = programs.program("probed-static")
-    own, result, said = run_probe(["--set", "step[0]=1", "--attach", f"launched={program}:cudaLaunchKernel",
-                                   programs.program("shared.bpf.o")], [program, "all"])
-    launches = [row["launches"] for row in result["tables"]["launches"]["rows"]]
-    all_launches = sum(json.loads(own)["launches"].values())
-    check(0 < launches[0] <= all_launches, f"launches that the CPU counts: {launches[0]} of {all_launches}", said)
-    equal(launches[1], 10 * all_launches, "what the GPU adds beside it")
-    seen = [row["seen"] for row in result["tables"]["seen"]["rows"]]
-    check(0 < max(seen), "the GPU has seen the count", said)
+    shared_with_cpu(programs.program("probed-static"))
+    if can_patch():
+        shared_with_cpu(programs.program("probed-sass"), "--sass")
 
 
 def recorded_kernels(profile):
@@ -364,5 +423,5 @@ def step_mps():
 
 STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-cpu", step_cpu, 60), ("probe-loaders", step_loaders, 60),
          ("probe-ends", step_ends, 60), ("probe-within", step_within, 180), ("probe-python", step_python, 120),
-         ("probe-sass", step_sass, 120), ("probe-load", step_load, 120), ("probe-mps", step_mps, 120),
+         ("probe-sass", step_sass, 120), ("probe-ways", step_ways, 180), ("probe-load", step_load, 120), ("probe-mps", step_mps, 120),
          ("probe-cost", step_cost, 120)]

@@ -282,9 +282,11 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context, "--ptx prints PTX: leave out --json");
 	if (given.choice.run.sass && (given.check || given.ptx || given.into))
 		return gpumon_usage(context, "--sass is for a program that is run");
-	if (!given.choice.run.sass &&
-	    (given.choice.run.sample || given.choice.run.ptxas || given.choice.run.sanitizer))
-		return gpumon_usage(context, "--sample, --ptxas and --sanitizer need --sass");
+	if (!given.choice.run.sass && given.choice.run.sample)
+		return gpumon_usage(context, "--sample needs --sass");
+	if (!given.choice.run.sass && !given.choice.run.kernels.n &&
+	    (given.choice.run.ptxas || given.choice.run.sanitizer))
+		return gpumon_usage(context, "--ptxas and --sanitizer need --kernel or --sass");
 	if (!given.into != !given.output || (given.into && (given.check || given.ptx || argc != 1)))
 		return gpumon_usage(context,
 				    "--into IMAGE needs -o FILE, and one tool or object file");
@@ -339,11 +341,12 @@ const struct gpumon_command gpumon_command_probe = {
 		"      --block X[,Y[,Z]]  without a PROGRAM: threads of a block (256)\n"
 		"      --times N          without a PROGRAM: how often each runs (1)\n"
 		"      --gpu N            without a PROGRAM: on which GPU (0)\n"
-		"      --sass             patch the kernels' machine code with NVIDIA's sanitizer, which also reaches\n"
-		"                         kernels without PTX: cuBLAS, PyTorch, Triton. Slower; see probe.md\n"
+		"      --sass             patch the machine code of all kernels with NVIDIA's sanitizer. Without it,\n"
+		"                         only that of kernels named by --kernel that have no PTX: cuBLAS,\n"
+		"                         PyTorch, Triton. Slower; see probe.md\n"
 		"      --sample 1/N       with --sass: run the programs in one of N blocks\n"
-		"      --ptxas FILE       with --sass: NVIDIA's assembler (PATH, CUDA, PyTorch's and Triton's wheels)\n"
-		"      --sanitizer FILE   with --sass: libsanitizer-public.so (that of CUDA)\n"
+		"      --ptxas FILE       for machine code: NVIDIA's assembler (PATH, CUDA, PyTorch's and Triton's wheels)\n"
+		"      --sanitizer FILE   for machine code: libsanitizer-public.so (that of CUDA)\n"
 		"      --ptx              print what each accepted program becomes in a kernel\n"
 		"      --into IMAGE       put the programs into the kernels of an image, without a GPU: PTX, cubin or\n"
 		"                         fat binary. Prints what became of each kernel\n"

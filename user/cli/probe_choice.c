@@ -137,6 +137,7 @@ int gpumon_probe_within_open(struct gpumon_context *context, struct gpumon_probe
 	if (!choice->name)
 		return 0;
 	choice->err = context->err;
+	choice->run.within = true;
 	ret = gpumon_probe_choice_open(context, choice);
 	if (ret)
 		return ret;

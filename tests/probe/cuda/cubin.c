@@ -28,25 +28,33 @@ struct names {
 	unsigned int symbols_n;
 };
 
-static void find_names(const char *text, struct names *names)
+/* Names behind this word. */
+static void find_symbols(const char *text, const char *word, unsigned char type,
+			 unsigned char other, struct names *names)
 {
-	names->text_n = names->symbols_n = 1;
-	while ((text = strstr(text, ".entry ")) && names->symbols_n < 32) {
+	while ((text = strstr(text, word)) && names->symbols_n < 32) {
 		Elf64_Sym *symbol = &names->symbols[names->symbols_n];
 		size_t length;
 
-		text += strlen(".entry ");
-		length = strcspn(text, " (\n{");
+		text += strlen(word);
+		length = strcspn(text, " (\n{[");
 		if (names->text_n + length + 1 > sizeof(names->text))
 			break;
 		names->symbols_n++;
 		symbol->st_name = (Elf64_Word)names->text_n;
-		symbol->st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
-		symbol->st_other = CUDA_ENTRY;
+		symbol->st_info = ELF64_ST_INFO(STB_GLOBAL, type);
+		symbol->st_other = other;
 		symbol->st_shndx = CODE;
 		memcpy(names->text + names->text_n, text, length);
 		names->text_n += length + 1;
 	}
+}
+
+static void find_names(const char *text, struct names *names)
+{
+	names->text_n = names->symbols_n = 1;
+	find_symbols(text, ".entry ", STT_FUNC, CUDA_ENTRY, names);
+	find_symbols(text, ".const .align 8 .b64 ", STT_OBJECT, 0, names);
 }
 
 void *cubin_make(const char *text, size_t *size)

@@ -33,7 +33,7 @@ def test_sass_cubin():
     result = sass("context", "load", "data", "IMAGE", "launch", "first", "2x64*3", *SECOND)
     expect(result, "first", 3, 128)
     expect(result, "second", 1, 32)
-    contains(result.errors, "machine code of kernels is patched (--sass)", "the way")
+    contains(result.errors, "machine code (SASS) of 2 kernels was patched, as --sass says, by ", "the way")
 
 
 def test_sass_ptx():
@@ -147,4 +147,5 @@ def test_sass_refused():
     refused("/nonexistent cannot be run", "--sass", "--sanitizer", library, "--ptxas", "/nonexistent")
     refused("nothing can be kept", "--sass", status=1, tool="count")
     refused("--sample is 1/N", "--sass", "--sample", "16", status=2)
-    refused("need --sass", "--sample", "1/16", status=2)
+    refused("--sample needs --sass", "--sample", "1/16", status=2)
+    refused("need --kernel or --sass", "--ptxas", "/nonexistent", status=2)

@@ -26,6 +26,7 @@
  *      then looked at.
  * @shards: copies of what aggregates by SM, a power of two
  * @fuel: backward jumps that one run of a program may take
+ * @patched: machine code is patched when it is loaded (patched.h): kernels without PTX are left out here
  */
 struct gpumon_probe_order {
 	const struct gpumon_probe_object *object;
@@ -35,6 +36,7 @@ struct gpumon_probe_order {
 	uint32_t sm;
 	uint32_t shards;
 	uint32_t fuel;
+	bool patched;
 };
 
 enum gpumon_probe_outcome {

@@ -93,6 +93,8 @@ int gpumon_exchange_cubin(struct gpumon_exchange *exchange, const void *data, si
 	struct looking looking = { .exchange = exchange };
 	struct gpumon_error err = { .code = GPUMON_ERROR_NONE };
 
+	if (exchange->order->patched)
+		return 0;
 	if (gpumon_exchange_wants_all(exchange->order)) {
 		exchange->run->unread++;
 		return 0;
@@ -111,6 +113,8 @@ int gpumon_exchange_code_only(struct gpumon_exchange *exchange,
 	bool texts = false;
 	uint32_t sm = 0;
 
+	if (exchange->order->patched)
+		return 0;
 	/* The kernels are the same for each architecture: one is enough. */
 	for (size_t i = 0; i < fatbin->images_n; i++) {
 		texts |= fatbin->images[i].kind == GPUMON_FATBIN_PTX;

@@ -1,22 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
 #include <string.h>
 
 #include "names.h"
 #include "patched.h"
 #include "probe/fatbin/fatbin.h"
+#include "probe/translate/translate.h"
 
 struct looking {
 	struct gpumon_exchange exchange;
 	int (*each)(void *argument, uint32_t number, uint32_t programs, const char *name);
 	void *argument;
+	bool edited; /* the module's image was */
 	bool failed;
 };
+
+/* Why it is not PTX that programs are put into; "" if that was not tried. */
+static const char *why_patched(const struct looking *looking,
+			       const struct gpumon_probe_kernel *kernel, char *text, size_t room)
+{
+	if (!looking->exchange.order->patched)
+		return "";
+	if (!kernel->told)
+		return "its machine code (SASS) calls the programs: it has no PTX";
+	if (kernel->way != GPUMON_PROBE_WAY_REFUSED)
+		return kernel->why;
+	snprintf(text, room,
+		 "its machine code (SASS) calls the programs: its PTX cannot be edited: %s",
+		 kernel->why);
+	return text;
+}
+
+static int no_memory(struct looking *looking)
+{
+	looking->failed = true;
+	return gpumon_exchange_no_memory(&looking->exchange);
+}
 
 static int look_at(void *context, const char *name)
 {
 	struct looking *looking = context;
 	struct gpumon_exchange *exchange = &looking->exchange;
 	uint32_t programs, number;
+	char text[512];
 
 	looking->failed = true;
 	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
@@ -25,12 +51,19 @@ static int look_at(void *context, const char *name)
 	if (!programs)
 		return 0;
 	number = gpumon_probe_run_kernel(exchange->run, name, strlen(name));
-	if (number == GPUMON_PROBE_NO_NUMBER ||
-	    gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_SASS, "") ||
-	    looking->each(looking->argument, number, programs, name)) {
-		looking->failed = true;
-		return gpumon_exchange_no_memory(exchange);
-	}
+	if (number == GPUMON_PROBE_NO_NUMBER)
+		return no_memory(looking);
+	if (gpumon_probe_run_leaves(exchange->run, number))
+		return 0;
+	if (looking->edited)
+		return gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_NO_PTX, "") ?
+			       no_memory(looking) :
+			       0;
+	if (gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_SASS,
+				  why_patched(looking, &exchange->run->kernels[number], text,
+					      sizeof(text))) ||
+	    looking->each(looking->argument, number, programs, name))
+		return no_memory(looking);
 	exchange->run->kernels[number].image = exchange->run->images;
 	return 0;
 }
@@ -49,6 +82,7 @@ int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cub
 	struct gpumon_error unread;
 
 	run->images++;
+	looking.edited = gpumon_fatbin_elf_defines(cubin, size, GPUMON_PROBE_TABLE);
 	if (size < sizeof(uint64_t) ||
 	    !gpumon_fatbin_elf_kernels(cubin, size, look_at, &looking, &unread))
 		return 0;

@@ -15,6 +15,9 @@
  * @argument: for @each
  * @err: no memory. A module that cannot be read has no kernels.
  *
+ * In a module that the driver has made of an edited image, kernels with programs have them already, and
+ * the others are left alone.
+ *
  * Return: 0, or -1 with @err.
  */
 int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cubin, size_t size,

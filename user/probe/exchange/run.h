@@ -37,12 +37,18 @@ static inline bool gpumon_probe_way_is_in(enum gpumon_probe_way way)
 	return way == GPUMON_PROBE_WAY_PTX || way == GPUMON_PROBE_WAY_SASS;
 }
 
+/* Whether the reason is kept, as there are several. */
+static inline bool gpumon_probe_way_has_why(enum gpumon_probe_way way)
+{
+	return way == GPUMON_PROBE_WAY_REFUSED || way == GPUMON_PROBE_WAY_SASS;
+}
+
 /**
  * struct gpumon_probe_kernel - a kernel that was asked for, or a device function with a program
  * @name: mangled
  * @way: what became of it: of several images with it the first, but PTX or SASS if one was edited. The run time
  *       sets TOO_LARGE and NOT_LOADED: later images leave such a kernel alone.
- * @why: of REFUSED: the reason, else ""
+ * @why: of REFUSED: the reason; of SASS: why its PTX was not taken, or ""; else ""
  * @points: places that got a program, by kind, in all images
  * @left: places that got none, by cause
  * @image: the last image in which it got programs, as struct gpumon_probe_run's @images; 0: none

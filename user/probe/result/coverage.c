@@ -118,7 +118,13 @@ static void note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_r
 		kernels++;
 		patched += run->kernels[i].way == GPUMON_PROBE_WAY_SASS;
 	}
-	if (patched)
+	if (patched && patched < kernels)
+		gpumon_sheet_note(sheet,
+				  "%" PRIu64 " of %" PRIu32 " kernels have programs: %" PRIu64
+				  " in their PTX, at %" PRIu64 " places, and %" PRIu64
+				  " by patches of machine code, at how many places is not known",
+				  kernels, run->kernels_n, kernels - patched, places, patched);
+	else if (patched)
 		gpumon_sheet_note(sheet,
 				  "%" PRIu64 " of %" PRIu32
 				  " kernels have programs, by patches of machine code: at how many "
@@ -198,7 +204,7 @@ void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names
 		gpumon_sheet_note(
 			sheet,
 			"%" PRIu32
-			" images without PTX were not looked into: name kernels (--kernel) to see which are in them",
+			" images without PTX were not looked into: name kernels (--kernel) to reach those in them",
 			result->run->unread);
 	if (!result->devices_n)
 		gpumon_sheet_note(sheet, "No kernel with a program has run");

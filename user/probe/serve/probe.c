@@ -9,15 +9,6 @@ static void print_line(void *context, const char *text)
 	fprintf(((struct gpumon_context *)context)->err, "gpumon-user: %s\n", text);
 }
 
-/* The way is said, as the results of the two differ in what they cost, and in what is there. */
-static void tell_way(struct gpumon_context *context, const struct gpumon_probe_patches *patches)
-{
-	if (patches)
-		fprintf(context->err,
-			"gpumon-user: machine code of kernels is patched (--sass): by %s, programs assembled by %s\n",
-			patches->sanitizer, patches->ptxas);
-}
-
 static int show(struct gpumon_context *context, struct gpumon_probe_service *service, int *status,
 		struct gpumon_error *err)
 {
@@ -39,10 +30,8 @@ int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_pro
 	int status = 0, ret;
 
 	ret = gpumon_probe_service_open(check, options, argv[0], &service, &err);
-	if (!ret) {
-		tell_way(context, service->patches);
+	if (!ret)
 		ret = gpumon_probe_session_run(&service->server, argv, &status, &err);
-	}
 	if (!ret)
 		ret = show(context, service, &status, &err);
 	if (ret)

@@ -12,10 +12,11 @@
  * @tool: name of a tool of gpumon, or NULL
  * @kernels: patterns of kernels; none: all
  * @fuel: backward jumps of a run; 0: GPUMON_PROBE_FUEL
- * @sass: patch machine code instead of exchanging images
+ * @sass: patch machine code of all kernels; otherwise that of kernels without PTX, if kernels are named
+ * @within: a recording, which needs CUPTI: no machine code is patched
  * @sample: of @sass: 1 of so many blocks runs the programs; 0: all
- * @ptxas: of @sass: assembler, or NULL: it is searched
- * @sanitizer: of @sass: library, or NULL: it is searched
+ * @ptxas: for patches: assembler, or NULL: it is searched
+ * @sanitizer: for patches: library, or NULL: it is searched
  * @cpu: where programs for the CPU run
  * @no_cpu: leave them out
  * @gpu: for programs that are kernels of their own: number of the GPU
@@ -28,6 +29,7 @@ struct gpumon_probe_options {
 	struct gpumon_texts kernels;
 	uint32_t fuel;
 	bool sass;
+	bool within;
 	uint32_t sample;
 	const char *ptxas;
 	const char *sanitizer;

@@ -96,6 +96,12 @@ static void add_note(struct gpumon_probe_server *server, const char *text)
 		server->notes[server->notes_n++] = note;
 }
 
+/* Kernels with PTX still get their programs where both ways are open. */
+static void note_unable(struct gpumon_probe_server *server)
+{
+	server->unable |= server->plan->settings.way == GPUMON_WIRE_WAY_SASS;
+}
+
 /**
  * struct edited - an image that was written
  * @text: new image
@@ -148,6 +154,7 @@ static void edit_image(struct gpumon_probe_server *server,
 	int ret = -1;
 
 	order.sm = request->sm;
+	order.patched = request->flags & GPUMON_WIRE_PATCHED;
 	if (out) {
 		ret = gpumon_probe_exchange(&order, image, request->size, &server->run, out,
 					    &outcome, &err);
@@ -223,7 +230,7 @@ static void answer_patches(struct gpumon_probe_server *server, int socket,
 		answer.size = code->made.size;
 		answer.count = gpumon_probe_patches_points(code, answer.points);
 	} else {
-		server->unable = true;
+		note_unable(server);
 		add_note(server, code && *code->why ? code->why : "no memory for patches");
 	}
 	send_answer(socket, &answer, sizeof(answer), fd);
@@ -260,12 +267,14 @@ static void list_kernels(struct gpumon_probe_server *server,
 {
 	uint64_t begin_ns = gpumon_monotonic_ns();
 	struct listed listed = { .out = open_memstream(&list->text, &list->size) };
+	struct gpumon_probe_order order = *server->order;
 	struct gpumon_error err;
 	int ret = -1;
 
+	order.patched = request->flags & GPUMON_WIRE_PATCHED;
 	if (listed.out) {
-		ret = gpumon_probe_patched(server->order, cubin, request->size, &server->run,
-					   list_kernel, &listed, &err);
+		ret = gpumon_probe_patched(&order, cubin, request->size, &server->run, list_kernel,
+					   &listed, &err);
 		if (ret)
 			add_note(server, err.message);
 	}
@@ -452,7 +461,8 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 					 request->error_ns);
 		break;
 	case GPUMON_WIRE_TELL:
-		server->unable |= request->flags & GPUMON_WIRE_UNABLE;
+		if (request->flags & GPUMON_WIRE_UNABLE)
+			note_unable(server);
 		add_note(server, request->text);
 		break;
 	case GPUMON_WIRE_PATCHES:

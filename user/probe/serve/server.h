@@ -16,9 +16,9 @@
  * struct gpumon_probe_server - the other side of the libraries
  * @order: what is put into which kernels
  * @plan: memory of a context
- * @patches: machine code is patched; NULL: images are exchanged
+ * @patches: machine code is patched; NULL: images are exchanged only
  * @cpu: programs for the CPU, NULL: none
- * @unable: nothing can be patched in a process, or for a GPU
+ * @unable: nothing can be put into kernels of a process, or of a GPU
  * @listener: socket
  * @run: kernels and lines
  * @modules: that got programs

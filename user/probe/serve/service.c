@@ -20,36 +20,39 @@ static int open_cpu(struct gpumon_probe_service *service, const struct gpumon_pr
 {
 	if (!check->object.cpu_n || service->options->no_cpu)
 		return 0;
-	if (service->options->sass)
-		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-			"programs for the CPU do not work with --sass yet: leave them out with --no-cpu");
 	return gpumon_probe_cpu_open(check, &service->options->cpu, &service->cpu, err);
 }
 
-/* Where programs are put into machine code: what that needs. */
+/*
+ * Kernels that were named are reached in their machine code if they have no PTX, where that is possible:
+ * what it needs. Without names it would slow down all kernels of the program.
+ */
 static int open_patches(struct gpumon_probe_service *service, struct gpumon_error *err)
 {
 	const struct gpumon_probe_options *options = service->options;
+	struct gpumon_wire_settings *settings = &service->plan.settings;
 	const struct gpumon_probe_patch_tools tools = { .ptxas = options->ptxas,
 							.sanitizer = options->sanitizer,
 							.program = service->program };
+	bool must = options->sass || options->ptxas || options->sanitizer;
 
-	if (!options->sass)
+	if (options->within || (!must && !options->kernels.n))
 		return 0;
-	if (options->tool && strcmp(options->tool, "launchlate") == 0)
-		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-			"launchlate needs the times of launches, which are not noted with --sass: leave out --sass");
 	service->patches = calloc(1, sizeof(*service->patches));
 	if (!service->patches)
 		return no_memory(err);
 	service->patches->order = &service->order;
 	service->patches->sample = options->sample;
-	if (gpumon_probe_patches_open(service->patches, &tools, err))
-		return -1;
-	service->plan.settings.way = GPUMON_WIRE_WAY_SASS;
-	snprintf(service->plan.settings.sanitizer, sizeof(service->plan.settings.sanitizer), "%s",
+	if (gpumon_probe_patches_open(service->patches, &tools, err)) {
+		if (must)
+			return -1;
+		snprintf(service->no_patches, sizeof(service->no_patches), "%s", err->message);
+		free(service->patches);
+		service->patches = NULL;
+		return 0;
+	}
+	settings->way = options->sass ? GPUMON_WIRE_WAY_SASS : GPUMON_WIRE_WAY_EACH;
+	snprintf(settings->sanitizer, sizeof(settings->sanitizer), "%s",
 		 service->patches->sanitizer);
 	return 0;
 }
@@ -208,6 +211,32 @@ static void say_nothing(const struct gpumon_probe_service *service, const struct
 		    (unsigned long long)server->run.images);
 }
 
+static uint32_t count_kernels(const struct gpumon_probe_run *run, enum gpumon_probe_way way)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < run->kernels_n; i++)
+		n += run->kernels[i].way == way;
+	return n;
+}
+
+/* Which kernels went another way than PTX, as that differs in what it costs, and those that could have. */
+static void say_way(const struct gpumon_probe_service *service, const struct sayer *sayer)
+{
+	const struct gpumon_probe_run *run = &service->server.run;
+	uint32_t patched = count_kernels(run, GPUMON_PROBE_WAY_SASS);
+
+	if (patched)
+		say(sayer,
+		    "machine code (SASS) of %u kernel%s was patched, %s, by %s; programs were assembled by %s",
+		    patched, patched == 1 ? "" : "s",
+		    service->options->sass ? "as --sass says" : "for want of PTX to edit",
+		    service->patches->sanitizer, service->patches->ptxas);
+	if (*service->no_patches && count_kernels(run, GPUMON_PROBE_WAY_NO_PTX))
+		say(sayer, "machine code (SASS) of kernels without PTX could not be patched: %s",
+		    service->no_patches);
+}
+
 void gpumon_probe_service_missing(const struct gpumon_probe_service *service,
 				  void (*function)(void *argument, const char *text),
 				  void *argument)
@@ -216,6 +245,7 @@ void gpumon_probe_service_missing(const struct gpumon_probe_service *service,
 	const struct sayer sayer = { function, argument };
 
 	say_nothing(service, &sayer);
+	say_way(service, &sayer);
 	for (uint32_t i = 0; i < server->areas.areas_n; i++)
 		if (!server->areas.areas[i].settled)
 			say(&sayer,
@@ -227,7 +257,7 @@ void gpumon_probe_service_missing(const struct gpumon_probe_service *service,
 		    server->patches->sample, server->patches->sample);
 	if (server->run.unread)
 		say(&sayer,
-		    "%u images have machine code only, which programs cannot be put into; --kernel shows the kernels in them",
+		    "%u images have machine code only: name kernels (--kernel), and their machine code is patched where that is possible",
 		    server->run.unread);
 }
 

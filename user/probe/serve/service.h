@@ -17,7 +17,8 @@
  * @facts: of @order
  * @order: what is put into which kernels
  * @plan: memory of a context
- * @patches: machine code is patched; NULL: images are exchanged
+ * @patches: machine code is patched; NULL: images are exchanged only
+ * @no_patches: why it is not, where kernels were named; else ""
  * @cpu: programs for the CPU, NULL: there are none
  * @server: answers
  */
@@ -28,6 +29,7 @@ struct gpumon_probe_service {
 	struct gpumon_probe_order order;
 	struct gpumon_probe_plan plan;
 	struct gpumon_probe_patches *patches;
+	char no_patches[sizeof(((struct gpumon_error *)0)->message)];
 	struct gpumon_probe_cpu *cpu;
 	struct gpumon_probe_server server;
 };

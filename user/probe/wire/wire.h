@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define GPUMON_WIRE_VARIABLE "GPUMON_PROBE_SOCKET"
-#define GPUMON_WIRE_VERSION  4u
+#define GPUMON_WIRE_VERSION  5u
 
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES (1 + 64 + 1)
@@ -61,6 +61,7 @@ enum gpumon_wire_type {
 enum gpumon_wire_way {
 	GPUMON_WIRE_WAY_PTX,  /* images are exchanged, through CUPTI */
 	GPUMON_WIRE_WAY_SASS, /* machine code is patched, by NVIDIA's sanitizer */
+	GPUMON_WIRE_WAY_EACH, /* both, through the sanitizer: machine code where there is no PTX */
 };
 
 /**
@@ -96,6 +97,8 @@ struct gpumon_wire_request {
 #define GPUMON_WIRE_QUIET 1u
 /* TELL: nothing can be put into kernels of this process. */
 #define GPUMON_WIRE_UNABLE 2u
+/* EXCHANGE, MODULE: what is not exchanged comes as a module when it is loaded. */
+#define GPUMON_WIRE_PATCHED 4u
 
 /**
  * struct gpumon_wire_range - a piece of a context's memory
@@ -121,7 +124,7 @@ struct gpumon_wire_range {
  * @print: place of the print ring; 0: there is none
  * @copy_ms: how often memory is copied while the program runs
  * @way: enum gpumon_wire_way
- * @sanitizer: SASS: path of its library
+ * @sanitizer: SASS, EACH: path of its library
  * @shared: maps that are arrays of the kernel, a bit each: their memory is on the CPU
  */
 struct gpumon_wire_settings {

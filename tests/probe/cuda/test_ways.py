@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The way into each kernel: its PTX, or its machine code where it has none. Kernels are named for that."""
+import json
+import os
+import shutil
+
+import kit
+from images import IDLE, text
+from kit import Folder, contains, equal
+
+FIRST = ("launch", "first", "1x32*2")
+SECOND = ("launch", "second", "1x32")
+BOTH = ("context", "load", "data", "PTX", *FIRST, "load", "data", "CUBIN", *SECOND)
+TOOLS = ("--ptxas", "ptxas", "--sanitizer", "libsanitizer-public.so")
+
+
+def run(*words, options=("-k", "*", *TOOLS), tool="patched", first=text("first"), **more):
+    """PTX stands for a text with a kernel, CUBIN for another kernel's machine code."""
+    with Folder() as folder:
+        paths = {"PTX": folder.write("ptx", first), "CUBIN": folder.write("cubin", folder.cubin(text("second")))}
+        own = {name: os.path.join(kit.objects, name) for name in TOOLS[1::2]}
+        return folder.probe(*(paths.get(word, word) for word in words), tool=tool,
+                            options=[own.get(option, option) for option in options], **more)
+
+
+def ways(result):
+    return {name: kernel["way"] for name, kernel in result.kernels.items()}
+
+
+def expect(result, **kernels):
+    equal(ways(result), {name: way for name, (way, _) in kernels.items()}, "ways")
+    for table in "entries", "exits":
+        equal(result.counts(table), {name: threads for name, (_, threads) in kernels.items() if threads}, table)
+    equal({cause: n for cause, n in result.lost.items() if n}, {}, "losses")
+
+
+def test_ways_of_two_modules():
+    result = run(*BOTH)
+    expect(result, first=("ptx", 64), second=("sass", 32))
+    contains(result.kernels["second"]["why"], "it has no PTX", "why")
+    contains(result.errors, "machine code (SASS) of 1 kernel was patched, for want of PTX to edit, by ", "messages")
+
+
+def test_ways_by_library():
+    """the exchanged image of a library is loaded later, in the context"""
+    expect(run("context", "load", "library", "PTX", *FIRST, "load", "data", "CUBIN", *SECOND, "context",
+               "load", "data", "CUBIN", *SECOND, "use", 0, "wait"), first=("ptx", 64), second=("sass", 64))
+
+
+def test_ways_old_text():
+    """a text in a version of PTX that lacks what the programs need"""
+    result = run("context", "load", "data", "PTX", *FIRST, first=text("first").replace(".version 8.0", ".version 3.2"))
+    expect(result, first=("sass", 64))
+    contains(result.kernels["first"]["why"], "its PTX cannot be edited: ", "why")
+
+
+def test_ways_threads():
+    """contexts and modules of several threads come at the same time"""
+    expect(run("context", "load", "data", "PTX", "load", "data", "CUBIN", "threads", 4, "first", "1x32*25",
+               "threads", 4, "second", "1x32*25"),
+           first=("ptx", 3200), second=("sass", 3200))
+
+
+def test_ways_too_large():
+    """with programs its PTX does not work: it is not tried in another way"""
+    expect(run(*BOTH, MOCK_LARGE="first"), first=("too_large", 0), second=("sass", 32))
+
+
+def test_ways_only_named():
+    """without names machine code is left alone, as patches are slow"""
+    result = run(*BOTH, options=())
+    equal(ways(result), {"first": "ptx"}, "ways")
+    contains(result.errors, "name kernels (--kernel), and their machine code is patched", "messages")
+    result = run(*BOTH, options=("-k", "first", *TOOLS))
+    expect(result, first=("ptx", 64))
+
+
+def test_ways_impossible():
+    """what has PTX gets its programs all the same, and the status is the program's"""
+    for setting, way, message in (("BUSY", "no_ptx", "another tool holds the sanitizer or CUPTI"),
+                                  ("REFUSE", "not_patched", "the sanitizer refuses the programs (error 1)"),
+                                  ("MODULE", "not_patched", "cannot be patched (error 1 of the sanitizer)")):
+        result = run(*BOTH, **{"MOCK_SANITIZER_" + setting: 1})
+        expect(result, first=("ptx", 64), second=(way, 0))
+        contains(result.errors, message, "messages")
+
+
+def test_ways_no_tools():
+    """nothing of NVIDIA's tools is here: it is said where it would have helped"""
+    nothing = {"GPUMON_SANITIZER": "/nonexistent"}
+    result = run(*BOTH, options=("-k", "*"), **nothing)
+    expect(result, first=("ptx", 64), second=("no_ptx", 0))
+    contains(result.errors, "could not be patched: /nonexistent cannot be read", "messages")
+    equal("could not be patched" in run("context", "load", "data", "PTX", *FIRST, options=("-k", "*"), **nothing).errors,
+          False, "a word of it where all kernels have PTX")
+
+
+def test_ways_program_needs_ptx():
+    """a program that keeps values works in PTX only"""
+    result = run(*BOTH, tool="count", options=("-k", "*"), **{
+        "GPUMON_" + name: os.path.join(kit.objects, file) for name, file in (("PTXAS", "ptxas"), ("SANITIZER", "libsanitizer-public.so"))})
+    equal(ways(result), {"first": "ptx", "second": "no_ptx"}, "ways")
+    contains(result.errors, "nothing can be kept", "messages")
+
+
+def probe(folder, *command, **more):
+    """A run of which all messages are known: the result's tables, and the messages."""
+    status, out, errors = folder.finish(folder.start(
+        [kit.program, "probe", "--json", *command], **{name: os.path.join(kit.objects, file) for name, file in (
+            ("GPUMON_PTXAS", "ptxas"), ("GPUMON_SANITIZER", "libsanitizer-public.so"))}, **more))
+    if status == 77:
+        raise kit.Skip(errors.strip())
+    equal(status, 0, f"status ({errors})")
+    return json.loads(out.splitlines()[-1])["tables"], errors
+
+
+def test_ways_launchlate():
+    """launches of kernels of both ways are known"""
+    with Folder() as folder:
+        paths = {"PTX": folder.write("ptx", text("first")), "CUBIN": folder.write("cubin", folder.cubin(text("second")))}
+        for options, ways_are in (("-k", "*"), ["ptx", "sass"]), (("--sass",), ["sass", "sass"]):
+            found, _ = probe(folder, *options, "launchlate", "--",
+                             *folder.command([paths.get(word, word) for word in BOTH]))
+            equal([row["way"] for row in found["kernels"]["rows"]], ways_are, "ways")
+            equal({row["kernel_name"]: (row["starts"], row["launches"]) for row in found["by_kernel"]["rows"]},
+                  {"first": (2, 2), "second": (1, 1)}, "starts and launches")
+
+
+def test_ways_shared_with_cpu():
+    """an array is the same memory for a uprobe and for patches, in each context"""
+    with Folder() as folder:
+        copy = shutil.copy(os.path.join(kit.objects, "program"), folder.path)
+        path = folder.write("image", folder.cubin(text("first", form=IDLE)))
+        context, launch = ["context", "load", "data", path], ["launch", "first", "1x32", "wait"]
+        found, _ = probe(folder, "-k", "*", "--set", "launches[0]=100", "--set", "step[0]=1", "--attach",
+                         f"launched={copy}:launch_in", os.path.join(kit.objects, "shared.bpf.o"), "--", copy, *context,
+                         *launch, *launch, *context, *launch)
+        equal([row["way"] for row in found["kernels"]["rows"]], ["sass"], "ways")
+        equal([row["launches"] for row in found["launches"]["rows"]], [103, 30], "launches, on both sides")
+        equal({row["index"]: row["seen"] for row in found["seen"]["rows"]}, {1: 101, 2: 102, 3: 103},
+              "what the GPU has seen of the CPU's count")
