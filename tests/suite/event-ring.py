@@ -14,7 +14,7 @@ from events import DONE, ERROR, KILLED, QUEUE, RUN, WAIT
 from gpumon_netlink import Gpumon
 
 # Nanoseconds by which a latency and the times of its records may differ, normally and if the CPU is
-# taken away between two clock readings.
+# taken away between two clock readings: on sanitised kernels by the host, too, as their clock is its own.
 APART = 5000
 SLICE = 100000000
 
@@ -96,7 +96,7 @@ with Gpumon() as g:
                 lab.check(e.error < 0, "error of %r" % (e,))
     # A latency and the times of its two records come from successive clock readings.
     apart.sort()
-    lab.check(apart[len(apart) // 2] < APART and apart[-1] < SLICE,
+    lab.check(apart[len(apart) // 2] < APART and apart[-1] < SLICE * lab.SLOWER,
               "latencies and times are apart by %d ns in the middle, %d at most" %
               (apart[len(apart) // 2], apart[-1]))
     lab.equal(sum(1 for s in jobs.values() if s[0].comm == "two words"), 160, "jobs by comm")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=300 deep-timeout=900
+# vm: class=newest timeout=600 deep-timeout=900
 """Programs for the GPU that gpumon's verifier accepts, the kernel's accepts, too. Run by the kernel and as
 PTX, they do the same."""
 import os
@@ -18,7 +18,7 @@ SEED = 26
 
 step("written and random programs, by both verifiers")
 done = lab.run(os.path.join(lab.BUILD, "tests/probe/kernel_check"), str(PROGRAMS), str(SEED),
-               check_=False)
+               timeout=600, check_=False)
 print(done.stdout)
 equal(done.returncode, 0, "exit status")
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Storms on gpumon itself: loaded and unloaded, switched, reset, read; and its books."""
 import collections
+import contextlib
+import faulthandler
+import glob
 import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 import time
 
@@ -37,6 +41,18 @@ def insmod(**parameters):
     lab.run("insmod", MODULE, *["%s=%s" % p for p in parameters.items()], timeout=200)
 
 
+def _tell_holders():
+    """Why a module stays: how often it is held, by which files, and what this test's threads do."""
+    with open("/sys/module/gpumon/refcnt", encoding="ascii") as f:
+        print("gpumon is held", f.read().strip(), "times")
+    for path in glob.glob("/proc/[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(path).startswith(FOLDER):
+                print(path, os.readlink(path))
+    sys.stdout.flush()
+    faulthandler.dump_traceback(sys.stdout)
+
+
 def unload(patience=60):
     """Retry while a reader has a file open. Returns the number of refusals."""
     refused = 0
@@ -45,7 +61,9 @@ def unload(patience=60):
         refused += 1
         if time.monotonic() > begin + 0.1:
             LET_GO.set()
-        lab.check(time.monotonic() < begin + patience * lab.SLOWER, "gpumon cannot be unloaded")
+        if time.monotonic() >= begin + patience * lab.SLOWER:
+            _tell_holders()
+            lab.fail("gpumon cannot be unloaded")
         time.sleep(0.005)
     LET_GO.clear()
     lab.check(not os.path.exists(FOLDER), "the directory in debugfs is left")
