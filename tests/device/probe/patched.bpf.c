@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* probes.bpf.c for patches of machine code. */
-#define PATCHED
-#include "probes.bpf.c"
