@@ -84,15 +84,38 @@ static CUcontext current_context(void)
 	return current;
 }
 
+/* Threads that can be on the GPU at a time. */
+static uint64_t kept_places(const struct context *context)
+{
+	int processors = 0;
+
+	if (!inject_probe_settings.kept_words ||
+	    inject_probe_driver.device_attribute(&processors,
+						 CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+						 context->device) != CUDA_SUCCESS)
+		return 0;
+	return (uint64_t)processors * GPUMON_WIRE_KEPT_THREADS;
+}
+
+/* The copied part, a word for the clock, and what threads keep. */
+static uint64_t memory_bytes(const struct context *context)
+{
+	return inject_probe_settings.bytes +
+	       (1 + kept_places(context) * inject_probe_settings.kept_words) * sizeof(uint64_t);
+}
+
 static CUresult clear_and_fill(const struct context *context)
 {
 	const struct gpumon_wire_settings *settings = &inject_probe_settings;
 	const char *content = inject_probe_content();
 	uint64_t print = context->memory + settings->print,
 		 pid = (uint64_t)getpid() << 32 | (uint64_t)getpid();
+	const uint64_t kept[] = { context->memory + settings->bytes + sizeof(uint64_t),
+				  kept_places(context) };
 	CUresult result;
 
-	result = inject_probe_driver.set(context->memory, 0, settings->bytes, context->stream);
+	result =
+		inject_probe_driver.set(context->memory, 0, memory_bytes(context), context->stream);
 	for (uint32_t i = 0; result == CUDA_SUCCESS && i < settings->content_n; i++)
 		result = inject_probe_driver.copy_in(context->memory + settings->content[i].offset,
 						     content + settings->content[i].offset,
@@ -100,6 +123,9 @@ static CUresult clear_and_fill(const struct context *context)
 	if (result == CUDA_SUCCESS)
 		result = inject_probe_driver.copy_in(context->memory + settings->pid_place, &pid,
 						     sizeof(pid), context->stream);
+	if (result == CUDA_SUCCESS && settings->kept_words)
+		result = inject_probe_driver.copy_in(context->memory + settings->kept_place, kept,
+						     sizeof(kept), context->stream);
 	if (result == CUDA_SUCCESS && settings->print)
 		result = inject_probe_driver.copy_in(context->memory + settings->print_place,
 						     &print, sizeof(print), context->stream);
@@ -148,7 +174,7 @@ static void find_shared(struct context *context)
 /* Memory on the GPU and its copy. Tells the user why there is none. */
 static void make_memory(struct context *context)
 {
-	uint64_t bytes = inject_probe_settings.bytes;
+	uint64_t bytes = memory_bytes(context);
 	size_t free_bytes = 0, all = 0;
 	char name[128] = "a GPU";
 	CUresult result;
@@ -169,7 +195,7 @@ static void make_memory(struct context *context)
 	result = inject_probe_driver.stream_create(&context->stream, CU_STREAM_NON_BLOCKING);
 	if (result == CUDA_SUCCESS) {
 		inject_guest_own(context->handle, context->stream, 0);
-		result = inject_probe_driver.alloc(&context->memory, bytes + sizeof(uint64_t));
+		result = inject_probe_driver.alloc(&context->memory, bytes);
 	}
 	if (result == CUDA_SUCCESS) {
 		inject_guest_own(context->handle, context->stream, context->memory);

@@ -113,6 +113,9 @@ static bool are_valid(const struct gpumon_wire_settings *settings)
 
 	valid = valid && settings->pid_place <= settings->bytes - sizeof(uint64_t) &&
 		settings->print_place <= settings->bytes - sizeof(uint64_t) &&
+		settings->kept_words <= GPUMON_WIRE_KEPT_WORDS &&
+		(!settings->kept_words ||
+		 settings->kept_place <= settings->bytes - 2 * sizeof(uint64_t)) &&
 		settings->print < settings->bytes && settings->copy_ms &&
 		strnlen(settings->sanitizer, sizeof(settings->sanitizer)) <
 			sizeof(settings->sanitizer);

@@ -13,6 +13,8 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#define MOCK_PROCESSORS 8 /* SMs of a GPU */
+
 enum mock_account_type {
 	MOCK_LAUNCH = 1,   /* outermost call of a launch function; @address: its return address */
 	MOCK_CAPTURED = 2, /* the same into a graph */

@@ -159,6 +159,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 		 attribute == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID		   ? 2 :
 		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 :
 		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0 :
+		 attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT	   ? MOCK_PROCESSORS :
 									     1;
 	return CUDA_SUCCESS;
 }

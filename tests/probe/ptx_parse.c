@@ -22,12 +22,12 @@ struct parser {
 };
 
 static const char *const specials[PTX_SPECIALS] = {
-	"%tid.x",	 "%tid.y",	  "%tid.z",	   "%ntid.x",	     "%ntid.y",
-	"%ntid.z",	 "%ctaid.x",	  "%ctaid.y",	   "%ctaid.z",	     "%nctaid.x",
-	"%nctaid.y",	 "%nctaid.z",	  "%smid",	   "%warpid",	     "%laneid",
-	"%lanemask_lt",	 "%globaltimer",  "%clock64",	   "%gpumon_kernel", "%gpumon_address",
-	"%gpumon_line",	 "%gpumon_size",  "%gpumon_flags", "%gpumon_table",  "%gpumon_kept0",
-	"%gpumon_kept1", "%gpumon_kept2", "%gpumon_kept3",
+	"%tid.x",	   "%tid.y",	    "%tid.z",	     "%ntid.x",	      "%ntid.y",
+	"%ntid.z",	   "%ctaid.x",	    "%ctaid.y",	     "%ctaid.z",      "%nctaid.x",
+	"%nctaid.y",	   "%nctaid.z",	    "%smid",	     "%warpid",	      "%laneid",
+	"%lanemask_lt",	   "%globaltimer",  "%clock64",	     "%gridid",	      "%gpumon_kernel",
+	"%gpumon_address", "%gpumon_line",  "%gpumon_size",  "%gpumon_flags", "%gpumon_table",
+	"%gpumon_kept0",   "%gpumon_kept1", "%gpumon_kept2", "%gpumon_kept3",
 };
 
 static int fail(struct parser *parser, const char *why)

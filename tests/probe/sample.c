@@ -8,8 +8,8 @@
 #include "sample.h"
 
 #define BLOCK_THREADS 128
-#define SMS	      8
 #define MAX_STEPS     (1u << 28)
+#define GRID	      77
 
 const struct gpumon_probe_target sample_target = { .isa = 90, .sm = 90, .shards = 4, .fuel = 4096 };
 
@@ -45,7 +45,7 @@ static void make_memory(struct sample *sample)
 
 	machine->table = table;
 	machine->table_n = program->maps_n + 1;
-	machine->regions_n = program->maps_n + 3;
+	machine->regions_n = program->maps_n + 4;
 	machine->regions = calloc(machine->regions_n, sizeof(*machine->regions));
 	sample->images = calloc(program->maps_n + 1, sizeof(*sample->images));
 	for (i = 0; i < program->maps_n; i++) {
@@ -77,7 +77,25 @@ static void make_memory(struct sample *sample)
 	if (sample->target.patch)
 		machine->table_n = 0;
 	sample->table_at = machine->regions[i].address;
+	i++;
+	sample->kept = calloc(1, SAMPLE_KEPT_BYTES);
+	machine->regions[i] = region(i, sample->kept, SAMPLE_KEPT_BYTES, false);
+	sample->control.kept = machine->regions[i].address;
+	sample->control.kept_places = SAMPLE_PLACES;
 	machine->block = sample->block;
+}
+
+static int make_taking(struct sample *sample)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	gpumon_probe_take_place(&sample->target, out, &sample->err);
+	fclose(out);
+	sample->taking = ptx_parse(text, sample->error);
+	free(text);
+	return sample->taking ? 0 : -1;
 }
 
 /* What follows the steps. */
@@ -97,7 +115,7 @@ static int finish(struct sample *sample, const struct gpumon_probe_target *targe
 	if (!sample->block)
 		return -1;
 	make_memory(sample);
-	return 0;
+	return target->patch && gpumon_probe_keeps(&sample->program) ? make_taking(sample) : 0;
 }
 
 int sample_take(struct sample *sample, const struct gpumon_probe_program *program,
@@ -131,9 +149,11 @@ void sample_clear(struct sample *sample)
 		free(sample->images[i]);
 	free(sample->images);
 	free(sample->print);
+	free(sample->kept);
 	free((void *)sample->machine.table);
 	free(sample->machine.regions);
 	ptx_free(sample->block);
+	ptx_free(sample->taking);
 	free(sample->text);
 	free(sample->facts);
 	gpumon_pool_clear(&sample->pool);
@@ -150,14 +170,15 @@ static void place_lane(struct ptx_lane *lane, uint32_t thread, uint32_t threads)
 	special[PTX_NTID_Y] = special[PTX_NTID_Z] = 1;
 	special[PTX_NCTAID_X] = (threads + BLOCK_THREADS - 1) / BLOCK_THREADS;
 	special[PTX_NCTAID_Y] = special[PTX_NCTAID_Z] = 1;
-	special[PTX_SMID] = thread / BLOCK_THREADS % SMS;
+	special[PTX_SMID] = thread / BLOCK_THREADS % SAMPLE_SMS;
 	special[PTX_WARPID] = thread / PTX_LANES % 64;
 	special[PTX_GLOBALTIMER] = 1000000000 + thread;
 	special[PTX_CLOCK64] = 5000 + thread;
+	special[PTX_GRIDID] = GRID;
 }
 
-int sample_run_with(struct sample *sample, uint32_t threads, uint64_t random,
-		    void (*prepare)(struct ptx_lane *lane, uint32_t thread))
+static int run_block(struct sample *sample, struct ptx_block *block, uint32_t threads,
+		     uint64_t random, void (*prepare)(struct ptx_lane *lane, uint32_t thread))
 {
 	struct ptx_machine *machine = &sample->machine;
 	uint32_t warps = (threads + PTX_LANES - 1) / PTX_LANES, i, j;
@@ -165,10 +186,11 @@ int sample_run_with(struct sample *sample, uint32_t threads, uint64_t random,
 
 	machine->warps = calloc(warps, sizeof(*machine->warps));
 	machine->warps_n = warps;
+	machine->block = block;
 	machine->random = random;
 	machine->steps = MAX_STEPS;
 	for (i = 0; i < warps; i++) {
-		ptx_warp_init(&machine->warps[i], sample->block);
+		ptx_warp_init(&machine->warps[i], block);
 		for (j = 0; j < PTX_LANES; j++) {
 			place_lane(&machine->warps[i].lanes[j], i * PTX_LANES + j, threads);
 			machine->warps[i].lanes[j].special[PTX_TABLE_AT] = sample->table_at;
@@ -183,6 +205,14 @@ int sample_run_with(struct sample *sample, uint32_t threads, uint64_t random,
 	if (result)
 		memcpy(sample->error, machine->error, sizeof(sample->error));
 	return result;
+}
+
+int sample_run_with(struct sample *sample, uint32_t threads, uint64_t random,
+		    void (*prepare)(struct ptx_lane *lane, uint32_t thread))
+{
+	if (sample->taking && run_block(sample, sample->taking, threads, random, NULL))
+		return -1;
+	return run_block(sample, sample->block, threads, random, prepare);
 }
 
 int sample_run(struct sample *sample, uint32_t threads, uint64_t random)

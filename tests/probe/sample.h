@@ -8,6 +8,10 @@
 #include "probe/translate/translate.h"
 #include "ptx.h"
 
+#define SAMPLE_SMS	  8
+#define SAMPLE_PLACES	  (SAMPLE_SMS * GPUMON_PROBE_KEPT_WARPS * GPUMON_PROBE_KEPT_LANES)
+#define SAMPLE_KEPT_BYTES (8ull * SAMPLE_PLACES * (GPUMON_PROBE_KEPT_TAGS + GPUMON_PROBE_MAX_KEPT))
+
 struct sample {
 	struct gpumon_probe_program program;
 	struct gpumon_pool pool;
@@ -20,7 +24,9 @@ struct sample {
 	struct gpumon_probe_control control;
 	uint8_t **images; /* memory of the maps */
 	uint8_t *print;
-	uint64_t table_at; /* of patches: address of the table of addresses */
+	uint8_t *kept;
+	struct ptx_block *taking; /* of patches: a thread's place for what it keeps, or NULL */
+	uint64_t table_at;	  /* of patches: address of the table of addresses */
 	char error[256];
 };
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Counts everything that probed.cu knows of itself, by number of the kernel. With PATCHED what patches of
- * machine code can have: nothing is kept from one program to another.
- */
+/* Counts everything that probed.cu knows of itself, by number of the kernel. */
 #include "gpumon_gpu.h"
 
 #define KERNELS 64
@@ -58,9 +55,7 @@ int count_entry(void *ctx)
 	__u32 key = kernel;
 	__u64 *count;
 
-#ifndef PATCHED
 	gpumon_keep(0, bpf_get_globaltimer());
-#endif
 	gpumon_count(&entries, kernel, 1);
 	gpumon_count(&threads, 0, 1);
 	count = bpf_map_lookup_elem(&plain, &key);
@@ -84,11 +79,9 @@ SEC("gpu/exit")
 int count_exit(void *ctx)
 {
 	gpumon_count(&exits, gpumon_kernel(), 1);
-#ifndef PATCHED
 	if (gpumon_is_leader())
 		gpumon_histogram_add(&run_ns, gpumon_kernel(),
 				     bpf_get_globaltimer() - gpumon_kept(0));
-#endif
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "../../inject/mock.h"
 #include "device.h"
 
-#define SMS	  8
+#define SMS	  MOCK_PROCESSORS
 #define STEPS_RUN (1u << 28)
 /* In registers that were not set. */
 #define GARBAGE 0xdeadbeefdeadbeef
@@ -107,7 +107,10 @@ static uint64_t special(const struct grid *grid, unsigned int thread, uint32_t i
 	case PTX_SMID:
 		return (grid->first + thread / threads) % SMS;
 	case PTX_WARPID:
-		return thread % threads / PTX_LANES;
+		return thread / threads / SMS * ((threads + PTX_LANES - 1) / PTX_LANES) +
+		       thread % threads / PTX_LANES;
+	case PTX_GRIDID:
+		return grid->number;
 	case PTX_GLOBALTIMER:
 	case PTX_CLOCK64:
 		return mock_monotonic() - CLOCK_OFFSET;

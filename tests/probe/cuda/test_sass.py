@@ -11,7 +11,7 @@ FIRST = ("launch", "first", "1x32")
 SECOND = ("launch", "second", "1x32")
 
 
-def sass(*words, options=(), ptxas="ptxas", sanitizer="libsanitizer-public.so", tool="patched", image=None, **more):
+def sass(*words, options=(), ptxas="ptxas", sanitizer="libsanitizer-public.so", tool="count", image=None, **more):
     """A run with --sass; IMAGE stands for a cubin with two kernels."""
     with Folder() as folder:
         path = folder.write("image", image or folder.cubin(text("first", "second")))
@@ -22,7 +22,7 @@ def sass(*words, options=(), ptxas="ptxas", sanitizer="libsanitizer-public.so", 
 
 def expect(result, kernel, launches, threads, blocks=1):
     equal(result.kernels[kernel]["way"], "sass", f"way of {kernel}")
-    for table in "entries", "exits":
+    for table in "entries", "exits", "kept":
         equal(result.counts(table).get(kernel), launches * threads, table)
     equal(result.counts("bytes").get(kernel), launches * min(threads, LIMIT) * 8, "bytes")
     equal({cause: n for cause, n in result.lost.items() if n}, {}, "losses")
@@ -131,7 +131,7 @@ def test_sass_no_assembler():
         unable(message, ptxas="ptxas-fails")
 
 
-def refused(message, *options, status=77, tool="patched"):
+def refused(message, *options, status=77, tool="count"):
     """Before the program is run."""
     with Folder() as folder:
         done = folder.finish(folder.start([kit.program, "probe", *options, os.path.join(kit.objects, tool + ".bpf.o"),
@@ -145,7 +145,7 @@ def test_sass_refused():
     library = os.path.join(kit.objects, "libsanitizer-public.so")
     refused("/nonexistent cannot be read", "--sass", "--sanitizer", "/nonexistent")
     refused("/nonexistent cannot be run", "--sass", "--sanitizer", library, "--ptxas", "/nonexistent")
-    refused("nothing can be kept", "--sass", status=1, tool="count")
+    refused("no places for device functions", "--sass", status=1, tool="function")
     refused("--sample is 1/N", "--sass", "--sample", "16", status=2)
     refused("--sample needs --sass", "--sample", "1/16", status=2)
     refused("need --kernel or --sass", "--ptxas", "/nonexistent", status=2)

@@ -113,7 +113,7 @@ class Patched:
     def run(self, source, *options, what="", **environment):
         """The patches come from there, and the result is right."""
         before = self.calls()
-        result = self.folder.probe("context", "load", "data", self.image, *FIRST, tool="patched",
+        result = self.folder.probe("context", "load", "data", self.image, *FIRST, tool="count",
                                    options=("--sass", "--ptxas", self.ptxas, "--sanitizer",
                                             os.path.join(kit.objects, "libsanitizer-public.so"), *options), **environment)
         equal([row["from"] for row in result.rows("patches")], [source], f"{what}: patches")

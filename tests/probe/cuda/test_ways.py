@@ -14,7 +14,7 @@ BOTH = ("context", "load", "data", "PTX", *FIRST, "load", "data", "CUBIN", *SECO
 TOOLS = ("--ptxas", "ptxas", "--sanitizer", "libsanitizer-public.so")
 
 
-def run(*words, options=("-k", "*", *TOOLS), tool="patched", first=text("first"), **more):
+def run(*words, options=("-k", "*", *TOOLS), tool="count", first=text("first"), **more):
     """PTX stands for a text with a kernel, CUBIN for another kernel's machine code."""
     with Folder() as folder:
         paths = {"PTX": folder.write("ptx", first), "CUBIN": folder.write("cubin", folder.cubin(text("second")))}
@@ -29,7 +29,7 @@ def ways(result):
 
 def expect(result, **kernels):
     equal(ways(result), {name: way for name, (way, _) in kernels.items()}, "ways")
-    for table in "entries", "exits":
+    for table in "entries", "exits", "kept":
         equal(result.counts(table), {name: threads for name, (_, threads) in kernels.items() if threads}, table)
     equal({cause: n for cause, n in result.lost.items() if n}, {}, "losses")
 
@@ -96,11 +96,11 @@ def test_ways_no_tools():
 
 
 def test_ways_program_needs_ptx():
-    """a program that keeps values works in PTX only"""
-    result = run(*BOTH, tool="count", options=("-k", "*"), **{
+    """a program of a device function works in PTX only"""
+    result = run(*BOTH, tool="function", options=("-k", "*"), **{
         "GPUMON_" + name: os.path.join(kit.objects, file) for name, file in (("PTXAS", "ptxas"), ("SANITIZER", "libsanitizer-public.so"))})
     equal(ways(result), {"first": "ptx", "second": "no_ptx"}, "ways")
-    contains(result.errors, "nothing can be kept", "messages")
+    contains(result.errors, "no places for device functions", "messages")
 
 
 def probe(folder, *command, **more):

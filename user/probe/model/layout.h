@@ -39,13 +39,14 @@
 #define GPUMON_PROBE_TABLE_ENTRY(map) (1u + (map))
 
 /* What is lost, and why. */
-#define GPUMON_PROBE_LOSSES(X)                                                 \
-	X(FUEL, "runs ended by the limit of backward jumps")                   \
-	X(OUTSIDE, "accesses outside of a map's value or the stack")           \
-	X(HASH_FULL, "keys that found no room in a hash")                      \
-	X(HASH_BUSY, "keys that another thread had claimed and did not write") \
-	X(RING_FULL, "records that found no room in a ring")                   \
-	X(THREADS, "accesses by threads beyond the end of an array for each thread")
+#define GPUMON_PROBE_LOSSES(X)                                                       \
+	X(FUEL, "runs ended by the limit of backward jumps")                         \
+	X(OUTSIDE, "accesses outside of a map's value or the stack")                 \
+	X(HASH_FULL, "keys that found no room in a hash")                            \
+	X(HASH_BUSY, "keys that another thread had claimed and did not write")       \
+	X(RING_FULL, "records that found no room in a ring")                         \
+	X(THREADS, "accesses by threads beyond the end of an array for each thread") \
+	X(MOVED, "runs in machine code that did not find what their thread had kept")
 
 enum gpumon_probe_loss {
 #define GPUMON_PROBE_LOSS_NAME(name, text) GPUMON_PROBE_LOST_##name,
@@ -62,12 +63,24 @@ const char *gpumon_probe_loss_text(enum gpumon_probe_loss loss);
  * @lost: losses by cause, written by the GPU
  * @pid_tgid: result of get_current_pid_tgid, or 0
  * @print: address of the print ring, if a program prints
+ * @kept: address of what threads keep, of patches
+ * @kept_places: for so many threads at a time: GPUMON_PROBE_KEPT_WARPS * GPUMON_PROBE_KEPT_LANES for each
+ *		 processor (SM) of the GPU
+ *
+ * At @kept are words of 8 bytes, each for all places, and then the next one: number of the grid, of
+ * the thread in it plus 1, and the values.
  */
 struct gpumon_probe_control {
 	uint64_t lost[GPUMON_PROBE_LOSS_CAUSES];
 	uint64_t pid_tgid;
 	uint64_t print;
+	uint64_t kept;
+	uint64_t kept_places;
 };
+
+#define GPUMON_PROBE_KEPT_WARPS 64 /* of a processor at a time, at most */
+#define GPUMON_PROBE_KEPT_LANES 32
+#define GPUMON_PROBE_KEPT_TAGS	2 /* words in front of the values */
 
 /**
  * struct gpumon_probe_print - a record of the print ring

@@ -123,6 +123,34 @@ static int write_program(const struct gpumon_probe_patch *patch, uint32_t progra
 	return 0;
 }
 
+/* Programs that keep something, a bit each: threads of their kernels take a place at their begin. */
+static uint32_t keeping(const struct gpumon_probe_patch *patch)
+{
+	uint32_t programs = 0;
+
+	for (uint32_t i = 0; i < patch->object->programs_n; i++)
+		if (patch->facts[i] && gpumon_probe_keeps(&patch->object->programs[i]))
+			programs |= 1u << i;
+	return programs;
+}
+
+static int write_taking(const struct gpumon_probe_patch *patch, uint32_t programs, FILE *out,
+			struct gpumon_error *err)
+{
+	struct gpumon_probe_target target = patch->target;
+
+	target.patch = true;
+	fprintf(out,
+		"\tand.b32 %%gpumon_runs, %%gpumon_programs, %" PRIu32 ";\n"
+		"\tsetp.eq.u32 %%gpumon_skip, %%gpumon_runs, 0;\n"
+		"\t@%%gpumon_skip bra gpumon_taken;\n",
+		programs);
+	if (gpumon_probe_take_place(&target, out, err))
+		return -1;
+	fputs("gpumon_taken:\n", out);
+	return 0;
+}
+
 static int write_function(const struct gpumon_probe_patch *patch,
 			  enum gpumon_probe_patch_place place, FILE *out, struct gpumon_error *err)
 {
@@ -147,6 +175,9 @@ static int write_function(const struct gpumon_probe_patch *patch,
 		offsetof(struct gpumon_wire_patch_data, programs), GPUMON_PROBE_TABLE_REG,
 		GPUMON_PROBE_TABLE_REG, sizeof(struct gpumon_wire_patch_data));
 	write_context(out, place);
+	if (place == GPUMON_PROBE_PATCH_BLOCK_ENTER && keeping(patch) &&
+	    write_taking(patch, keeping(patch), out, err))
+		return -1;
 	for (uint32_t i = 0; i < patch->object->programs_n; i++)
 		if (patch->facts[i] && takes(place, patch->object->programs[i].point) &&
 		    write_program(patch, i, out, err))
@@ -185,7 +216,7 @@ int gpumon_probe_patch_write(const struct gpumon_probe_patch *patch, FILE *out, 
 	fprintf(out, ".version %u.%u\n.target sm_%u\n.address_size 64\n", patch->target.isa / 10,
 		patch->target.isa % 10, patch->target.sm);
 	for (int place = 0; place < GPUMON_PROBE_PATCH_PLACES_N; place++) {
-		bool any = false;
+		bool any = place == GPUMON_PROBE_PATCH_BLOCK_ENTER && keeping(patch);
 
 		for (uint32_t i = 0; i < patch->object->programs_n; i++)
 			any |= patch->facts[i] && takes((enum gpumon_probe_patch_place)place,

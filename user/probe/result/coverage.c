@@ -40,6 +40,8 @@ static const char *const remedies[GPUMON_PROBE_LOSS_CAUSES] = {
 		"raise max_entries of the ring, or write fewer records; what is added up on the GPU is not affected",
 	[GPUMON_PROBE_LOST_THREADS] =
 		"raise max_entries of the array, in threads, or name fewer kernels (--kernel)",
+	[GPUMON_PROBE_LOST_MOVED] =
+		"these runs did nothing more: the GPU had moved the thread, as when several programs share it",
 };
 
 /* FUEL: "fuel" */

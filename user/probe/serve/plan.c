@@ -54,6 +54,7 @@ int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t sh
 	settings->copy_ms = copy_ms;
 	settings->shared = shared;
 	settings->pid_place = control + offsetof(struct gpumon_probe_control, pid_tgid);
+	settings->kept_place = control + offsetof(struct gpumon_probe_control, kept);
 	settings->print_place = control + offsetof(struct gpumon_probe_control, print);
 	settings->places[settings->places_n++] = control;
 	for (uint32_t i = 0; i < object->maps_n; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "probe/model/helper.h"
 #include "probe/translate/call.h"
+#include "probe/translate/keep.h"
 #include "probe/translate/map.h"
 #include "probe/translate/warp.h"
 
@@ -53,19 +54,6 @@ static void pid_tgid(struct text *text)
 
 	text_emit(text, "ld.global.u64 $d, [$d+$u]", RESULT, control,
 		  (uint32_t)offsetof(struct gpumon_probe_control, pid_tgid));
-}
-
-static uint32_t kept_slot(struct text *text)
-{
-	const struct gpumon_probe_operand *slot = &text->facts[text->step].arguments[0];
-
-	if (text->target->patch)
-		text_refuse(text, "a patch of machine code has no registers that last, so nothing "
-				  "can be kept: use a map by gpumon_thread()");
-	else if (!slot->constant || slot->value >= GPUMON_PROBE_MAX_KEPT)
-		text_refuse(text, "the slot of gpumon_keep and gpumon_kept is a constant below %d",
-			    GPUMON_PROBE_MAX_KEPT);
-	return (uint32_t)slot->value;
 }
 
 static void call_place(struct text *text, int32_t id)
@@ -163,11 +151,10 @@ static void write_call(struct text *text, const struct gpumon_probe_step *step)
 		text_emit(text, "mov.u64 $d, %clock64", RESULT);
 		break;
 	case 605:
-		text_emit(text, "mov.b64 $s$u, $d", GPUMON_PROBE_KEPT_REG, kept_slot(text), 2);
-		text_emit(text, "mov.b64 $d, 0", RESULT);
+		text_keep(text);
 		break;
 	case 606:
-		text_emit(text, "mov.b64 $d, $s$u", RESULT, GPUMON_PROBE_KEPT_REG, kept_slot(text));
+		text_kept(text);
 		break;
 	case 611:
 		text_emit(text, "mov.b64 $d, $d", RESULT, text_sectors(text, 1, 2));

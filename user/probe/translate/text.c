@@ -76,6 +76,19 @@ uint32_t text_register(const struct gpumon_probe_step *step, uint8_t reg)
 	return reg < 6 ? reg : reg + step->depth * TEXT_FRAME_REGS;
 }
 
+static void declare(FILE *out, const char *type, char kind, uint32_t count)
+{
+	if (count)
+		fprintf(out, "\t.reg .%s %%g%c<%" PRIu32 ">;\n", type, kind, count);
+}
+
+void text_declare(const struct text *text, FILE *out)
+{
+	declare(out, "b64", 'd', text->wide);
+	declare(out, "b32", 'w', text->word);
+	declare(out, "pred", 'p', text->predicate);
+}
+
 void text_refuse(struct text *text, const char *format, ...)
 {
 	char reason[256];

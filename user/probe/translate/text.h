@@ -17,9 +17,10 @@
 #define TEXT_FRAME_REGS	 5
 #define TEXT_FIRST_WIDE	 (6 + GPUMON_PROBE_MAX_DEPTH * TEXT_FRAME_REGS)
 #define TEXT_FUEL_WORD	 0 /* number of %gw, while the block has loops */
-#define TEXT_FIRST_LABEL (GPUMON_PROBE_MAX_STEPS + 2)
+#define TEXT_FIRST_LABEL (GPUMON_PROBE_MAX_STEPS + 3)
 #define TEXT_LABEL_END	 GPUMON_PROBE_MAX_STEPS	      /* behind the block's last instruction */
 #define TEXT_LABEL_FUEL	 (GPUMON_PROBE_MAX_STEPS + 1) /* the limit of backward jumps */
+#define TEXT_LABEL_MOVED (GPUMON_PROBE_MAX_STEPS + 2) /* what the thread has kept is not here */
 
 /* Bytes of the stack that lie in one register: probe/translate/stack.h. */
 struct text_cell {
@@ -45,7 +46,7 @@ struct text_frame {
  * @looked_up: registers with the result of a lookup in an array, a bit each: no null pointers if
  *             @exists
  * @exists: predicate
- * @end_used, @fuel_used: a jump leads to that label
+ * @end_used, @fuel_used, @moved_used: a jump leads to that label
  * @failed: @err is set
  * @frames: the stack, by depth
  */
@@ -65,6 +66,7 @@ struct text {
 	uint32_t exists;
 	bool end_used;
 	bool fuel_used;
+	bool moved_used;
 	bool failed;
 	struct text_frame frames[GPUMON_PROBE_MAX_DEPTH];
 };
@@ -87,6 +89,9 @@ uint32_t text_new_label(struct text *text);
 
 /* The number of a program's register. */
 uint32_t text_register(const struct gpumon_probe_step *step, uint8_t reg);
+
+/* Declare the registers that the block has used. */
+void text_declare(const struct text *text, FILE *out);
 
 /* Refuse the program at the present step. */
 void text_refuse(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

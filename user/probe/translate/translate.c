@@ -168,11 +168,14 @@ static bool is_map_address(const struct gpumon_probe_step *step)
 }
 
 /* Calls of helpers without a map that read the control block. */
-static bool calls_control(const struct gpumon_probe_step *step)
+static bool calls_control(const struct text *text, const struct gpumon_probe_step *step)
 {
-	return step->code == (BPF_JMP | BPF_CALL) &&
-	       (step->imm == BPF_FUNC_trace_printk || step->imm == BPF_FUNC_get_current_pid_tgid ||
-		step->imm == 501);
+	if (step->code != (BPF_JMP | BPF_CALL))
+		return false;
+	if (step->imm == 605 || step->imm == 606)
+		return text->target->patch;
+	return step->imm == BPF_FUNC_trace_printk || step->imm == BPF_FUNC_get_current_pid_tgid ||
+	       step->imm == 501;
 }
 
 static bool uses_table(const struct text *text)
@@ -181,8 +184,8 @@ static bool uses_table(const struct text *text)
 		const struct gpumon_probe_step *step = &text->program->steps[i];
 
 		if (text->facts[i].reached &&
-		    (is_map_address(step) || calls_control(step) || text->facts[i].back_edge ||
-		     text->facts[i].address.check))
+		    (is_map_address(step) || calls_control(text, step) ||
+		     text->facts[i].back_edge || text->facts[i].address.check))
 			return true;
 	}
 	return false;
@@ -228,6 +231,15 @@ static void follow_lookup(struct text *text, const struct gpumon_probe_step *ste
 	}
 }
 
+/* Where runs end that are counted as lost. */
+static void write_lost_end(struct text *text, uint32_t label, enum gpumon_probe_loss loss)
+{
+	text_emit(text, "bra $l", TEXT_LABEL_END);
+	text->end_used = true;
+	text_label(text, label);
+	text_lose(text, loss, -1);
+}
+
 static void write_steps(struct text *text, const bool *targets)
 {
 	uint32_t i;
@@ -245,20 +257,12 @@ static void write_steps(struct text *text, const bool *targets)
 		follow_lookup(text, &text->program->steps[i]);
 		write_step(text, &text->program->steps[i]);
 	}
-	if (text->fuel_used) {
-		text_emit(text, "bra $l", TEXT_LABEL_END);
-		text->end_used = true;
-		text_label(text, TEXT_LABEL_FUEL);
-		text_lose(text, GPUMON_PROBE_LOST_FUEL, -1);
-	}
+	if (text->fuel_used)
+		write_lost_end(text, TEXT_LABEL_FUEL, GPUMON_PROBE_LOST_FUEL);
+	if (text->moved_used)
+		write_lost_end(text, TEXT_LABEL_MOVED, GPUMON_PROBE_LOST_MOVED);
 	if (text->end_used)
 		text_label(text, TEXT_LABEL_END);
-}
-
-static void declare(FILE *out, const char *type, char kind, uint32_t count)
-{
-	if (count)
-		fprintf(out, "\t.reg .%s %%g%c<%" PRIu32 ">;\n", type, kind, count);
 }
 
 static void write_block(struct text *text, const char *body, FILE *out)
@@ -268,9 +272,7 @@ static void write_block(struct text *text, const char *body, FILE *out)
 		       text->program->point == GPUMON_PROBE_BARRIER;
 
 	fputs("{\n", out);
-	declare(out, "b64", 'd', text->wide);
-	declare(out, "b32", 'w', text->word);
-	declare(out, "pred", 'p', text->predicate);
+	text_declare(text, out);
 	text_stack_begin(text, out);
 	fprintf(out, "\tmov.b64 %%gd1, %d;\n", context ? CONTEXT_ADDRESS : 0);
 	if (text->fuel_used)

@@ -61,6 +61,19 @@ int gpumon_probe_translate(const struct gpumon_probe_program *program,
 			   const struct gpumon_probe_target *target, FILE *out,
 			   struct gpumon_error *err);
 
+/**
+ * gpumon_probe_take_place - write the block by which a thread takes its place for what it keeps
+ * @target: see there, with @patch
+ * @out: stream for the text
+ * @err: no memory
+ *
+ * A patch runs it at the begin of each thread of a kernel with a program that keeps something.
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_take_place(const struct gpumon_probe_target *target, FILE *out,
+			    struct gpumon_error *err);
+
 /*
  * The version of PTX with which an architecture came, as struct gpumon_probe_target's @isa: an assembler
  * or a driver that knows the architecture takes it.

@@ -20,12 +20,14 @@
 #define GPUMON_WIRE_VERSION  5u
 
 /* The control block, each map and the print ring. */
-#define GPUMON_WIRE_PLACES (1 + 64 + 1)
-#define GPUMON_WIRE_NAMES  4096 /* bytes of names in a message */
-#define GPUMON_WIRE_CLEARS 256	/* ranges in a message */
-#define GPUMON_WIRE_NOTE   256
-#define GPUMON_WIRE_PATH   512 /* bytes of a path */
-#define GPUMON_WIRE_POINTS 8   /* kinds of instructions that are patched */
+#define GPUMON_WIRE_PLACES	 (1 + 64 + 1)
+#define GPUMON_WIRE_NAMES	 4096 /* bytes of names in a message */
+#define GPUMON_WIRE_CLEARS	 256  /* ranges in a message */
+#define GPUMON_WIRE_NOTE	 256
+#define GPUMON_WIRE_PATH	 512  /* bytes of a path */
+#define GPUMON_WIRE_POINTS	 8    /* kinds of instructions that are patched */
+#define GPUMON_WIRE_KEPT_WORDS	 16   /* at most, of what a thread keeps */
+#define GPUMON_WIRE_KEPT_THREADS 2048 /* of a processor at a time, at most: for so many is memory */
 
 enum gpumon_wire_type {
 	/* of the library */
@@ -122,6 +124,8 @@ struct gpumon_wire_range {
  * @pid_place: where the number of the process is to be, as get_current_pid_tgid gives it
  * @print_place: where the address of the print ring is to be
  * @print: place of the print ring; 0: there is none
+ * @kept_place: where the address of what threads keep, and then the number of places, are to be
+ * @kept_words: words for each place, which are behind @bytes; 0: nothing is kept in memory
  * @copy_ms: how often memory is copied while the program runs
  * @way: enum gpumon_wire_way
  * @sanitizer: SASS, EACH: path of its library
@@ -138,6 +142,8 @@ struct gpumon_wire_settings {
 	uint64_t pid_place;
 	uint64_t print_place;
 	uint64_t print;
+	uint64_t kept_place;
+	uint32_t kept_words;
 	uint32_t copy_ms;
 	uint32_t way;
 	char sanitizer[GPUMON_WIRE_PATH];

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Counts everything by kernel, so that the test knows each number. With PATCHED nothing is kept, as in
- * patches of machine code.
- */
+/* Counts everything by kernel, so that the test knows each number. */
 #include "gpumon_gpu.h"
 
 #define KERNELS 64
@@ -37,9 +34,7 @@ int count_entry(void *ctx)
 	__u64 thread = gpumon_thread(), one = 1;
 
 	gpumon_count(&entries_by_kernel, gpumon_kernel(), 1);
-#ifndef PATCHED
 	gpumon_keep(1, thread + 1);
-#endif
 	bpf_map_update_elem(&threads, &thread, &one, BPF_ANY);
 	return 0;
 }
@@ -48,9 +43,7 @@ SEC("gpu/exit")
 int count_exit(void *ctx)
 {
 	gpumon_count(&exits_by_kernel, gpumon_kernel(), 1);
-#ifndef PATCHED
 	gpumon_count(&kept_by_kernel, gpumon_kernel(), gpumon_kept(1) == gpumon_thread() + 1);
-#endif
 	__sync_fetch_and_add(&first, 1);
 	return 0;
 }
