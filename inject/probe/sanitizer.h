@@ -15,6 +15,9 @@ enum inject_sanitizer_result {
 	INJECT_SANITIZER_MAX_LIMIT_REACHED = 10, /* another subscriber */
 };
 
+/* The last kind of instruction that was there from the beginning. */
+#define INJECT_SANITIZER_BARRIER 6
+
 enum inject_sanitizer_domain {
 	INJECT_SANITIZER_DRIVER_API = 1, /* callback ids are those of CUPTI */
 	INJECT_SANITIZER_RESOURCE = 3,

@@ -93,6 +93,19 @@ static struct patches *find_patches(CUcontext context)
 	return patches;
 }
 
+/* Locked. Returns why an instruction is not patched; one that an older sanitizer does not know is left out. */
+static int patch_point(CUmodule module, const struct gpumon_wire_point *point)
+{
+	int result = inject_sanitizer.patch_instructions((int)point->instruction, module,
+							 point->function);
+
+	if (!result || point->instruction <= INJECT_SANITIZER_BARRIER)
+		return result;
+	inject_probe_tell("this sanitizer does not know asynchronous copies, or shared memory of "
+			  "other blocks: they are not seen in machine code. Use that of CUDA 13");
+	return INJECT_SANITIZER_SUCCESS;
+}
+
 /* Locked. */
 static bool patch(const struct inject_patched_module *module, const struct patches *patches)
 {
@@ -100,9 +113,7 @@ static bool patch(const struct inject_patched_module *module, const struct patch
 	uint64_t begin = inject_now();
 
 	for (uint32_t i = 0; i < patches->points_n && !result; i++)
-		result = inject_sanitizer.patch_instructions((int)patches->points[i].instruction,
-							     module->module,
-							     patches->points[i].function);
+		result = patch_point(module->module, &patches->points[i]);
 	if (!result)
 		result = inject_sanitizer.patch_module(module->module);
 	if (!result)

@@ -14,13 +14,13 @@ from steps import Skip, check, equal, figure, note
 
 # Of vector_add and the like, with 65,536 elements in blocks of 256.
 READS = {"vector_add": 2 * 4 * 65536, "strided": 4 * 6144, "vectors": 16 * 4096 + 1024,
-         "block_sum": 4 * 65536, "exits": None, "uneven": None, "cluster": None}
+         "block_sum": 4 * 65536, "copied": 16 * 4096, "exits": None, "uneven": None, "cluster": None}
 WRITES = {"vector_add": 4 * 65536, "strided": 4 * 6144, "vectors": 16 * 4096 + 1024,
-          "block_sum": 4 * 256, "uneven": 4 * 16896, "cluster": 4 * 2048,
+          "block_sum": 4 * 256, "uneven": 4 * 16896, "cluster": 4 * 2048, "copied": 4 * 4096,
           # An eighth ends early, and another one in a function.
           "exits": 4 * (65536 - 2 * 8192)}
 BLOCKS = {"vector_add": 257, "exits": 257, "strided": 24, "vectors": 16, "block_sum": 256,
-          "uneven": 132, "cluster": 32}
+          "uneven": 132, "cluster": 32, "copied": 16}
 LOADERS = {"ptx": 7, "fatbin": 8, "cubin": 5}
 
 

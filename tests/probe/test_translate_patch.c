@@ -201,7 +201,9 @@ static void test_places(void **state)
 	text = write_module("memtrace", 0, &places, &err);
 	assert_non_null(text);
 	assert_int_equal(places, 1u << GPUMON_PROBE_PATCH_GLOBAL | 1u << GPUMON_PROBE_PATCH_SHARED |
-					 1u << GPUMON_PROBE_PATCH_LOCAL);
+					 1u << GPUMON_PROBE_PATCH_LOCAL |
+					 1u << GPUMON_PROBE_PATCH_ASYNC |
+					 1u << GPUMON_PROBE_PATCH_REMOTE);
 	assert_non_null(strstr(text, "gpumon_at_shared("));
 	assert_null(strstr(text, "gpumon_at_enter("));
 	assert_null(strstr(text, "rem.u32 %gpumon_block"));

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <cooperative_groups.h>
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #define MUST(call)                                                                              \
@@ -168,6 +169,21 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster(unsigned int *out)
 	out[i] = i ^ 0x5a5a;
 }
 
+/* Copied past the registers (cp.async). */
+extern "C" __global__ void copied(const float4 *in, float *out)
+{
+	__shared__ float4 tile[256];
+	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float4 other;
+
+	__pipeline_memcpy_async(&tile[threadIdx.x], &in[i], sizeof(*in));
+	__pipeline_commit();
+	__pipeline_wait_prior(0);
+	__syncthreads();
+	other = tile[threadIdx.x ^ 1];
+	out[i] = other.x + other.y - other.z + other.w;
+}
+
 static std::map<std::string, long> threads, launches;
 
 #define COUNT 65536u
@@ -204,6 +220,8 @@ static void launch_all(cudaStream_t stream)
 	ran("uneven", 132 * 128);
 	cluster<<<32, 64, 0, stream>>>(numbers);
 	ran("cluster", 32 * 64);
+	copied<<<16, BLOCK, 0, stream>>>((const float4 *)a, c);
+	ran("copied", 16 * BLOCK);
 }
 
 static void launch_together(void)

@@ -12,6 +12,8 @@
 #define MEMORY                                                                            \
 	", .param .b64 gpumon_pointer, .param .b32 gpumon_bytes, .param .b32 gpumon_how," \
 	" .param .b64 gpumon_value"
+/* cp.async: from global to shared memory. */
+#define ASYNC	", .param .b64 gpumon_pointer, .param .b32 gpumon_to, .param .b32 gpumon_bytes"
 #define BARRIER ", .param .b32 gpumon_barrier, .param .b32 gpumon_threads, .param .b32 gpumon_how"
 
 static const struct {
@@ -26,7 +28,8 @@ static const struct {
 static bool is_memory(enum gpumon_probe_patch_place place)
 {
 	return place == GPUMON_PROBE_PATCH_GLOBAL || place == GPUMON_PROBE_PATCH_SHARED ||
-	       place == GPUMON_PROBE_PATCH_LOCAL;
+	       place == GPUMON_PROBE_PATCH_LOCAL || place == GPUMON_PROBE_PATCH_ASYNC ||
+	       place == GPUMON_PROBE_PATCH_REMOTE;
 }
 
 /* Whether programs of this point run at this place. */
@@ -51,9 +54,10 @@ static bool takes(enum gpumon_probe_patch_place place, enum gpumon_probe_point p
 static void write_context(FILE *out, enum gpumon_probe_patch_place place)
 {
 	bool memory = is_memory(place);
-	uint32_t space = place == GPUMON_PROBE_PATCH_SHARED ? GPUMON_PROBE_SHARED :
-			 place == GPUMON_PROBE_PATCH_LOCAL  ? GPUMON_PROBE_LOCAL :
-							      0;
+	bool shared = place == GPUMON_PROBE_PATCH_SHARED || place == GPUMON_PROBE_PATCH_REMOTE;
+	uint32_t space = shared				   ? GPUMON_PROBE_SHARED :
+			 place == GPUMON_PROBE_PATCH_LOCAL ? GPUMON_PROBE_LOCAL :
+							     0;
 
 	if (!memory && place != GPUMON_PROBE_PATCH_BARRIER)
 		return;
@@ -68,6 +72,15 @@ static void write_context(FILE *out, enum gpumon_probe_patch_place place)
 		      "\tld.param.b32 %gpumon_size, [gpumon_threads];\n"
 		      "\tmov.b32 %gpumon_flags, 0;\n",
 		      out);
+		return;
+	}
+	if (place == GPUMON_PROBE_PATCH_ASYNC) {
+		fprintf(out,
+			"\tld.param.b64 %%gpumon_address, [gpumon_pointer];\n"
+			"\tld.param.b32 %%gpumon_size, [gpumon_bytes];\n"
+			"\tmov.b32 %%gpumon_flags, %u;\n"
+			"\tsetp.ne.u32 %%gpumon_plain, %%gpumon_flags, 0;\n",
+			GPUMON_PROBE_READ | GPUMON_PROBE_ASYNC);
 		return;
 	}
 	fprintf(out,

@@ -20,13 +20,15 @@
  * X(name, number of the sanitizer's instruction, function, further parameters)
  * What the sanitizer calls a block's begin and end comes in each thread.
  */
-#define GPUMON_PROBE_PATCH_PLACES(X)             \
-	X(BLOCK_ENTER, 1, "gpumon_at_enter", "") \
-	X(BLOCK_EXIT, 2, "gpumon_at_exit", "")   \
-	X(GLOBAL, 3, "gpumon_at_global", MEMORY) \
-	X(SHARED, 4, "gpumon_at_shared", MEMORY) \
-	X(LOCAL, 5, "gpumon_at_local", MEMORY)   \
-	X(BARRIER, 6, "gpumon_at_barrier", BARRIER)
+#define GPUMON_PROBE_PATCH_PLACES(X)                \
+	X(BLOCK_ENTER, 1, "gpumon_at_enter", "")    \
+	X(BLOCK_EXIT, 2, "gpumon_at_exit", "")      \
+	X(GLOBAL, 3, "gpumon_at_global", MEMORY)    \
+	X(SHARED, 4, "gpumon_at_shared", MEMORY)    \
+	X(LOCAL, 5, "gpumon_at_local", MEMORY)      \
+	X(BARRIER, 6, "gpumon_at_barrier", BARRIER) \
+	X(ASYNC, 14, "gpumon_at_async", ASYNC)      \
+	X(REMOTE, 17, "gpumon_at_remote", MEMORY)
 
 enum gpumon_probe_patch_place {
 #define GPUMON_PROBE_PATCH_PLACE(name, number, function, more) GPUMON_PROBE_PATCH_##name,
