@@ -33,6 +33,16 @@ def environment(**more):
             "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1", **more}
 
 
+def sanitised(command):
+    """A program that is not of the tests, with the sanitizer that the library was built with."""
+    if not os.environ.get("SANITIZE"):
+        return command
+    # It wants to find the exceptions of C++ when it begins.
+    libraries = [subprocess.run(["gcc", "-print-file-name=" + name], stdout=subprocess.PIPE, text=True,
+                                check=True).stdout.strip() for name in ("libasan.so", "libstdc++.so.6")]
+    return ["/usr/bin/env", "LD_PRELOAD=" + ":".join(libraries), *command]
+
+
 class Record:
     """Fields by the names that they have in the format; strings are looked up by text()."""
 
@@ -56,7 +66,7 @@ class Capture:
                  **variables):
         self.folder = tempfile.mkdtemp(prefix="gpumon-opencl-", dir=objects)
         self.path = os.path.join(self.folder, "capture")
-        command = program or [os.path.join(objects, "program")]
+        command = sanitised(program) if program else [os.path.join(objects, "program")]
         target = ["-p", str(pid)] if pid else ["--", *command, *map(str, words)]
         self.done = subprocess.run(
             [tool, "record", "-o", self.path, "--no-driver", *options, *target],
