@@ -11,7 +11,7 @@
 #include "../../inject/mock.h"
 #include "device.h"
 
-#define STACK 8
+#define STACK 96
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mock_context primary[DEVICES];

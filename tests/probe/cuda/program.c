@@ -29,7 +29,7 @@
 
 #define WORDS	4096
 #define LIMIT	100 /* only these words are changed */
-#define HANDLES 64
+#define HANDLES 80
 
 CUresult mock_context_create(CUcontext *handle, CUdevice device);
 

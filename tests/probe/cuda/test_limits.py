@@ -149,3 +149,12 @@ def test_idle_kernel():
     result = run(*FIRST, image=text("first", form=IDLE))
     expect(result, "first", 1, 32, form=IDLE)
     equal(result.rows("bytes_by_kernel"), [], "bytes")
+
+
+def test_too_many_contexts():
+    """more than are followed at a time: the others run without programs, and that is said"""
+    with Folder() as folder:
+        path = folder.write("image", text("first"))
+        result = folder.probe(*["context", "load", "data", path, "launch", "first", "1x32"] * 66)
+    equal(result.counts("entries"), {"first": 64 * 32}, "entries")
+    contains(result.errors, "more than 64 contexts at a time: the others are not counted", "messages")
