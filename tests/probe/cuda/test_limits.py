@@ -19,8 +19,19 @@ SECOND = ("launch", "second", "1x32")
 def test_nothing_wanted():
     result = run(*FIRST, options=("--kernel", "third"))
     equal(result.kernels, {}, "kernels")
-    contains(result.errors, "none of the kernels that were asked for came up in 1 image", "messages")
+    contains(result.errors, "none of the kernels that were asked for came up in 1 images: nothing was put into a kernel\n",
+             "messages")
     equal(result.status, 0, "status")
+
+
+def test_near_names():
+    """a name with a slip: the kernels that may have been meant"""
+    for pattern, near in ("frist", "first"), ("secnod*", "second"), ("FIRST", "first"), ("first_kernel", "first"):
+        result = run(*FIRST, options=("--kernel", pattern))
+        equal(result.kernels, {}, "kernels")
+        contains(result.errors, f"nothing was put into a kernel. Did you mean {near}?", f"messages for {pattern}")
+    several = run(*FIRST, image=text("vector_add", "first", "vector_sub", "add_vector"), options=("--kernel", "vectr_*"))
+    contains(several.errors, "Did you mean vector_add, vector_sub?", "messages")
 
 
 def test_some_wanted():

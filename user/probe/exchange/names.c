@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "names.h"
 #include "probe/edit/lex.h"
 #include "symbol/symbol.h"
@@ -143,8 +144,58 @@ static bool kernel_is_named(const struct gpumon_probe_order *order, const struct
 	return !order->kernels_n;
 }
 
-static uint32_t programs_for(const struct gpumon_probe_order *order, const char *text, bool kernel)
+/* How far a pattern is from a name. Its stars are left out; with one, the name's begin is enough. */
+static unsigned int distance(const char *pattern, const struct gpumon_ptx_slice *name)
 {
+	char plain[GPUMON_NEAR_LETTERS + 1], text[GPUMON_NEAR_LETTERS + 1];
+	bool open = strchr(pattern, '*');
+	size_t n = 0;
+
+	if (name->size > GPUMON_NEAR_LETTERS)
+		return GPUMON_NEAR_CHANGES + 1;
+	for (; *pattern && n < GPUMON_NEAR_LETTERS; pattern++)
+		if (*pattern != '*' && *pattern != '?')
+			plain[n++] = *pattern;
+	plain[n] = '\0';
+	memcpy(text, name->at, name->size);
+	text[name->size] = '\0';
+	if (n <= GPUMON_NEAR_CHANGES)
+		return GPUMON_NEAR_CHANGES + 1;
+	if (strcasestr(text, plain) ||
+	    (name->size > GPUMON_NEAR_CHANGES && strcasestr(plain, text)))
+		return 0;
+	return gpumon_near(plain, n, text, open && n < name->size ? n : name->size);
+}
+
+/* A kernel that was not asked for: perhaps it was meant. Without memory there is no hint. */
+static void note_near(const struct gpumon_exchange *exchange, const struct name *name)
+{
+	const struct gpumon_ptx_slice *form = &name->forms[name->n - 1];
+	struct gpumon_probe_near near = { .changes = GPUMON_NEAR_CHANGES + 1 }, other;
+
+	for (uint32_t i = 0; i < exchange->order->kernels_n; i++) {
+		unsigned int changes = distance(exchange->order->kernels[i], form);
+
+		if (changes < near.changes)
+			near.changes = changes;
+	}
+	if (near.changes > GPUMON_NEAR_CHANGES)
+		return;
+	near.name = gpumon_pool_part(&exchange->run->pool, form->at, form->size);
+	for (int i = 0; near.name && i < GPUMON_PROBE_NEAR; i++) {
+		if (exchange->run->near[i].name == near.name)
+			return;
+		if (exchange->run->near[i].name && exchange->run->near[i].changes <= near.changes)
+			continue;
+		other = exchange->run->near[i];
+		exchange->run->near[i] = near;
+		near = other;
+	}
+}
+
+static uint32_t programs_for(const struct gpumon_exchange *exchange, const char *text, bool kernel)
+{
+	const struct gpumon_probe_order *order = exchange->order;
 	struct name name = { .forms = { { text, strlen(text) } }, .n = 1 };
 	char *demangled = gpumon_demangle(text);
 	uint32_t programs = 0;
@@ -155,6 +206,8 @@ static uint32_t programs_for(const struct gpumon_probe_order *order, const char 
 		for (uint32_t i = 0; i < order->object->programs_n; i++)
 			if (program_wants(order, i, kernel, &name))
 				programs |= 1u << i;
+	if (!programs && kernel && order->kernels_n)
+		note_near(exchange, &name);
 	free(demangled);
 	return programs;
 }
@@ -170,7 +223,7 @@ int gpumon_exchange_wanted(struct gpumon_exchange *exchange, const char *name, s
 		text = strndup(name, size);
 		if (!text)
 			return gpumon_exchange_no_memory(exchange);
-		known = 1 + (uint64_t)programs_for(exchange->order, text, kernel);
+		known = 1 + (uint64_t)programs_for(exchange, text, kernel);
 		free(text);
 		if (gpumon_map_set(&exchange->run->wanted, key, known))
 			return gpumon_exchange_no_memory(exchange);

@@ -77,6 +77,18 @@ struct gpumon_probe_line_of {
 };
 
 /**
+ * struct gpumon_probe_near - a kernel that was not asked for, with a name like one that was
+ * @name: without parameters; NULL: none
+ * @changes: between the two: 0 if one contains the other
+ */
+struct gpumon_probe_near {
+	const char *name;
+	unsigned int changes;
+};
+
+#define GPUMON_PROBE_NEAR 3 /* of a run: the nearest ones */
+
+/**
  * struct gpumon_probe_run - the kernels of a run; a zeroed one is empty
  * @pool: owns the texts
  * @kernels: by number: what gpumon_kernel() gives to a program
@@ -91,6 +103,7 @@ struct gpumon_probe_line_of {
  * @line_numbers: of a kernel, a file in @pool and a line
  * @wanted: of a name's hash: 1 + programs that the function gets, a bit each. So all images of a run
  *          have to be exchanged by the same order.
+ * @near: the nearest first
  */
 struct gpumon_probe_run {
 	struct gpumon_pool pool;
@@ -105,6 +118,7 @@ struct gpumon_probe_run {
 	struct gpumon_keys kernel_numbers;
 	struct gpumon_keys line_numbers;
 	struct gpumon_map wanted;
+	struct gpumon_probe_near near[GPUMON_PROBE_NEAR];
 };
 
 #define GPUMON_PROBE_NO_NUMBER GPUMON_KEY_NONE

@@ -201,6 +201,19 @@ static void say(const struct sayer *sayer, const char *format, ...)
 	sayer->say(sayer->argument, text);
 }
 
+static void say_none(const struct gpumon_probe_run *run, const struct sayer *sayer)
+{
+	char near[512] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < GPUMON_PROBE_NEAR && run->near[i].name; i++)
+		used += (size_t)snprintf(near + used, sizeof(near) - used, "%s%s",
+					 i ? ", " : ". Did you mean ", run->near[i].name);
+	say(sayer,
+	    "none of the kernels that were asked for came up in %llu images: nothing was put into a kernel%s%s",
+	    (unsigned long long)run->images, near, used ? "?" : "");
+}
+
 /* Why nothing was gathered. */
 static void say_nothing(const struct gpumon_probe_service *service, const struct sayer *sayer)
 {
@@ -210,9 +223,7 @@ static void say_nothing(const struct gpumon_probe_service *service, const struct
 		say(sayer, "no process of %s used CUDA: nothing was put into a kernel",
 		    service->program);
 	else if (!server->modules.n && !server->run.kernels_n && !server->run.unread)
-		say(sayer,
-		    "none of the kernels that were asked for came up in %llu images: nothing was put into a kernel",
-		    (unsigned long long)server->run.images);
+		say_none(&server->run, sayer);
 }
 
 static uint32_t count_kernels(const struct gpumon_probe_run *run, enum gpumon_probe_way way)

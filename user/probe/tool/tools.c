@@ -2,11 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "tools.h"
 
 #define NAMES_BYTES 256
-#define NAME_MOST   32 /* letters of a name that are compared; no tool has as many */
-#define NEAR	    3  /* letters that may be wrong, missing or too many */
 
 #ifdef GPUMON_BPF
 /* The assembler searches the compiler's paths, of which one is the folder with BPF programs. */
@@ -57,43 +56,17 @@ bool gpumon_probe_is_tool(const char *name)
 	return find_exact(name);
 }
 
-/* Letters to change, add or leave out to get from one name to the other. */
-static unsigned int count_changes(const char *one, const char *other)
-{
-	unsigned int row[NAME_MOST + 1], before, above, least;
-	size_t n = strlen(one), m = strlen(other);
-
-	if (n > NAME_MOST || m > NAME_MOST)
-		return NAME_MOST;
-	for (size_t j = 0; j <= m; j++)
-		row[j] = (unsigned int)j;
-	for (size_t i = 1; i <= n; i++) {
-		before = row[0];
-		row[0] = (unsigned int)i;
-		for (size_t j = 1; j <= m; j++) {
-			above = row[j];
-			least = before + (one[i - 1] != other[j - 1]);
-			if (above + 1 < least)
-				least = above + 1;
-			if (row[j - 1] + 1 < least)
-				least = row[j - 1] + 1;
-			row[j] = least;
-			before = above;
-		}
-	}
-	return row[m];
-}
-
 /* The beginning of a tool's name is near, too. */
 static const char *find_near(const char *name)
 {
-	unsigned int least = NEAR + 1, changes;
+	unsigned int least = GPUMON_NEAR_CHANGES + 1, changes;
 	const char *found = NULL;
 
 	for (size_t i = 0; i < TOOLS_N; i++) {
 		changes = strlen(name) > 2 && !strncmp(all_tools[i].name, name, strlen(name)) ?
 				  1 :
-				  count_changes(name, all_tools[i].name);
+				  gpumon_near(name, strlen(name), all_tools[i].name,
+					      strlen(all_tools[i].name));
 		if (changes < least) {
 			least = changes;
 			found = all_tools[i].name;
