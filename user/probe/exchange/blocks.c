@@ -47,11 +47,22 @@ int gpumon_exchange_blocks_add(struct gpumon_exchange *exchange,
 /* Programs at the same point stand one behind the other, in the order of the object. */
 static int join(const struct gpumon_exchange_blocks *blocks,
 		const struct gpumon_probe_object *object, enum gpumon_probe_point point,
-		uint32_t programs, char **joined)
+		const struct gpumon_exchange_set *set, char **joined)
 {
+	uint32_t programs = set->programs;
+	struct gpumon_error err;
 	FILE *out = NULL;
 	size_t size;
 
+	if (point == GPUMON_PROBE_ENTRY && set->keeps && blocks->target.memory) {
+		out = open_memstream(joined, &size);
+		if (!out)
+			return -1;
+		if (gpumon_probe_take_place(&blocks->target, out, &err)) {
+			fclose(out);
+			return -1;
+		}
+	}
 	for (uint32_t i = 0; i < object->programs_n; i++) {
 		if (!(programs & 1u << i) || object->programs[i].point != point)
 			continue;
@@ -81,7 +92,7 @@ ssize_t gpumon_exchange_blocks_set(struct gpumon_exchange *exchange,
 		if (programs & 1u << i && gpumon_probe_keeps(&object->programs[i]))
 			set->keeps = true;
 	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
-		if (join(blocks, object, (enum gpumon_probe_point)i, programs, &set->blocks[i]))
+		if (join(blocks, object, (enum gpumon_probe_point)i, set, &set->blocks[i]))
 			return gpumon_exchange_no_memory(exchange);
 	return (ssize_t)blocks->sets_n - 1;
 }

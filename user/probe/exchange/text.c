@@ -128,33 +128,38 @@ static int find_wanted(struct gpumon_exchange *exchange, struct gpumon_exchange_
 	return 0;
 }
 
-/* The plan of each function. A function with a program that cannot be translated is refused. */
+/* What is put into a function. One with a program that cannot be translated is refused. */
+static int make_plan(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		     struct gpumon_exchange_function *is)
+{
+	ssize_t set;
+
+	if (gpumon_exchange_blocks_add(exchange, blocks, is->programs))
+		return -1;
+	if (is->programs & blocks->failed) {
+		is->refused = true;
+		return refuse(exchange, is->number, blocks->why);
+	}
+	set = gpumon_exchange_blocks_set(exchange, blocks, is->programs);
+	if (set < 0)
+		return -1;
+	is->plan.number = is->number;
+	is->plan.keeps = blocks->sets[set].keeps && !blocks->target.memory;
+	is->plan.counts = &is->counts;
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+		is->plan.blocks[i] = blocks->sets[set].blocks[i];
+	return 0;
+}
+
 static int make_plans(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
 		      struct gpumon_exchange_text *text, bool *any)
 {
 	for (size_t i = 0; i < text->module.functions_n; i++) {
 		struct gpumon_exchange_function *is = &text->functions[i];
-		ssize_t set;
 
-		if (!is->programs)
-			continue;
-		if (gpumon_exchange_blocks_add(exchange, blocks, is->programs))
+		if (is->programs && make_plan(exchange, blocks, is))
 			return -1;
-		if (is->programs & blocks->failed) {
-			is->refused = true;
-			if (refuse(exchange, is->number, blocks->why))
-				return -1;
-			continue;
-		}
-		set = gpumon_exchange_blocks_set(exchange, blocks, is->programs);
-		if (set < 0)
-			return -1;
-		is->plan.number = is->number;
-		is->plan.keeps = blocks->sets[set].keeps;
-		is->plan.counts = &is->counts;
-		for (int j = 0; j < GPUMON_PROBE_POINTS; j++)
-			is->plan.blocks[j] = blocks->sets[set].blocks[j];
-		*any = true;
+		*any |= is->programs && !is->refused;
 	}
 	return 0;
 }
@@ -201,14 +206,55 @@ static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 	return refuse_all(exchange, text, err.message);
 }
 
+static struct gpumon_probe_target target_of(const struct gpumon_exchange *exchange,
+					    const struct gpumon_exchange_text *text, bool memory)
+{
+	return (struct gpumon_probe_target){ .isa = text->module.isa,
+					     .sm = text->module.sm,
+					     .shards = exchange->order->shards,
+					     .fuel = exchange->order->fuel,
+					     .memory = memory };
+}
+
+/*
+ * Kernels with points in functions, which do not see what the kernel keeps in registers: they keep it in
+ * memory. That costs more, so that it is known only now whether it has to be.
+ */
+static int write_again(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
+{
+	struct gpumon_exchange_blocks blocks = { .target = target_of(exchange, text, true) };
+	bool any = false;
+	int result = 0;
+
+	for (size_t i = 0; !result && i < text->module.functions_n; i++) {
+		struct gpumon_exchange_function *is = &text->functions[i];
+
+		if (is->counts.left[GPUMON_EDIT_KEPT]) {
+			result = make_plan(exchange, &blocks, is);
+			any = true;
+		}
+		memset(&is->counts, 0, sizeof(is->counts));
+	}
+	if (!result && any) {
+		free(text->changed);
+		text->changed = NULL;
+		result = write_text(exchange, text);
+	}
+	gpumon_exchange_blocks_clear(&blocks);
+	return result;
+}
+
+static bool leaves_points_in_functions(const struct gpumon_exchange_text *text)
+{
+	for (size_t i = 0; text->changed && i < text->module.functions_n; i++)
+		if (text->functions[i].counts.left[GPUMON_EDIT_KEPT])
+			return true;
+	return false;
+}
+
 static int edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
 {
-	struct gpumon_exchange_blocks blocks = {
-		.target = { .isa = text->module.isa,
-			    .sm = text->module.sm,
-			    .shards = exchange->order->shards,
-			    .fuel = exchange->order->fuel },
-	};
+	struct gpumon_exchange_blocks blocks = { .target = target_of(exchange, text, false) };
 	bool any = false;
 	int result;
 
@@ -220,6 +266,8 @@ static int edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchan
 		result = make_plans(exchange, &blocks, text, &any);
 	if (!result && any)
 		result = write_text(exchange, text);
+	if (!result && leaves_points_in_functions(text))
+		result = write_again(exchange, text);
 	for (size_t i = 0; i < text->module.functions_n; i++) {
 		const struct gpumon_exchange_function *is = &text->functions[i];
 

@@ -60,6 +60,9 @@ int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t sh
 	for (uint32_t i = 0; i < object->maps_n; i++)
 		settings->places[settings->places_n++] =
 			place(&end, gpumon_probe_map_bytes(&object->maps[i], shards));
+	for (uint32_t i = 0; i < object->programs_n; i++)
+		if (gpumon_probe_keeps(&object->programs[i]))
+			settings->kept_words = GPUMON_PROBE_KEPT_TAGS + GPUMON_PROBE_MAX_KEPT;
 	if (prints(object))
 		settings->print =
 			place(&end, gpumon_probe_map_bytes(&gpumon_probe_print_map, shards));

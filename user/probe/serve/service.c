@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/translate/translate.h"
 #include "probe/view/view.h"
 #include "service.h"
 
@@ -53,9 +52,6 @@ static int open_patches(struct gpumon_probe_service *service, struct gpumon_erro
 		return 0;
 	}
 	settings->way = options->sass ? GPUMON_WIRE_WAY_SASS : GPUMON_WIRE_WAY_EACH;
-	for (uint32_t i = 0; i < service->order.object->programs_n; i++)
-		if (gpumon_probe_keeps(&service->order.object->programs[i]))
-			settings->kept_words = GPUMON_PROBE_KEPT_TAGS + GPUMON_PROBE_MAX_KEPT;
 	snprintf(settings->sanitizer, sizeof(settings->sanitizer), "%s",
 		 service->patches->sanitizer);
 	return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A patch has no registers that last. What a thread keeps is in memory then, at the place on the GPU where
+ * A patch has no registers that last, and functions do not see those of a kernel. What a thread keeps is in memory then, at the place on the GPU where
  * it is: processor, warp and lane. The place says which thread it is of, since the GPU may move one to
  * another place, as when programs share it.
  */
@@ -116,7 +116,7 @@ void text_keep(struct text *text)
 {
 	uint32_t slot = slot_of(text);
 
-	if (text->target->patch)
+	if (text_keeps_in_memory(text))
 		text_emit(text, "st.global.u64 [$d], $d", find_value(text, slot), VALUE);
 	else
 		text_emit(text, "mov.b64 $s$u, $d", GPUMON_PROBE_KEPT_REG, slot, VALUE);
@@ -127,7 +127,7 @@ void text_kept(struct text *text)
 {
 	uint32_t slot = slot_of(text);
 
-	if (text->target->patch)
+	if (text_keeps_in_memory(text))
 		text_emit(text, "ld.global.u64 $d, [$d]", RESULT, find_value(text, slot));
 	else
 		text_emit(text, "mov.b64 $d, $s$u", RESULT, GPUMON_PROBE_KEPT_REG, slot);
@@ -137,7 +137,7 @@ int gpumon_probe_take_place(const struct gpumon_probe_target *target, FILE *out,
 			    struct gpumon_error *err)
 {
 	struct text text = { .target = target, .err = err };
-	uint32_t zero = text_wide(&text);
+	uint32_t zero = text_wide(&text), none = text_predicate(&text);
 	struct place place;
 	char *body = NULL;
 	size_t size;
@@ -146,6 +146,9 @@ int gpumon_probe_take_place(const struct gpumon_probe_target *target, FILE *out,
 	if (!text.out)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
 					"no memory to write a patch");
+	/* A table without addresses. */
+	text_emit(&text, "setp.eq.u64 $p, $d, 0", none, text_table(&text, 0));
+	text_emit(&text, "@$p bra $l", none, TEXT_LABEL_END);
 	place = find_place(&text);
 	text_emit(&text, "@$p bra $l", place.outside, TEXT_LABEL_END);
 	text_emit(&text, "mov.b64 $d, 0", zero);

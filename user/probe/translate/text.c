@@ -129,6 +129,11 @@ void text_lose(struct text *text, enum gpumon_probe_loss loss, int guard)
 		text_emit(text, "@$p red.global.add.u64 [$d+$u], 1", guard, control, place);
 }
 
+bool text_keeps_in_memory(const struct text *text)
+{
+	return text->target->patch || text->target->memory;
+}
+
 bool text_has_sync(const struct text *text)
 {
 	return text->target->isa >= 60;

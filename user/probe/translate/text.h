@@ -102,6 +102,9 @@ uint32_t text_table(struct text *text, uint32_t entry);
 /* Count losses: %gd of the address of the counter is a new one. @guard: a predicate, or -1. */
 void text_lose(struct text *text, enum gpumon_probe_loss loss, int guard);
 
+/* Whether the program's threads keep their values in memory. */
+bool text_keeps_in_memory(const struct text *text);
+
 /* Whether the target has these. */
 bool text_has_sync(const struct text *text);	/* shfl.sync and the like */
 bool text_has_acquire(const struct text *text); /* ld.acquire, st.release */

@@ -173,7 +173,7 @@ static bool calls_control(const struct text *text, const struct gpumon_probe_ste
 	if (step->code != (BPF_JMP | BPF_CALL))
 		return false;
 	if (step->imm == 605 || step->imm == 606)
-		return text->target->patch;
+		return text_keeps_in_memory(text);
 	return step->imm == BPF_FUNC_trace_printk || step->imm == BPF_FUNC_get_current_pid_tgid ||
 	       step->imm == 501;
 }

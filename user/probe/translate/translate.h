@@ -37,6 +37,8 @@
  * @shards: copies of what aggregates by SM, a power of two
  * @fuel: backward jumps that one run of the program may take
  * @patch: for a function that patches of machine code call (probe/patch): nothing lasts in it
+ * @memory: what a thread keeps is in memory, as with @patch, and not in registers: also functions that
+ *          the kernel calls have it. The thread takes its place first: gpumon_probe_take_place()
  */
 struct gpumon_probe_target {
 	uint32_t isa;
@@ -44,6 +46,7 @@ struct gpumon_probe_target {
 	uint32_t shards;
 	uint32_t fuel;
 	bool patch;
+	bool memory;
 };
 
 /**
@@ -63,11 +66,11 @@ int gpumon_probe_translate(const struct gpumon_probe_program *program,
 
 /**
  * gpumon_probe_take_place - write the block by which a thread takes its place for what it keeps
- * @target: see there, with @patch
+ * @target: see there, with @patch or @memory
  * @out: stream for the text
  * @err: no memory
  *
- * A patch runs it at the begin of each thread of a kernel with a program that keeps something.
+ * It runs at the begin of each thread of a kernel with a program that keeps something in memory.
  *
  * Return: 0, or -1 with @err.
  */
