@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A patch has no registers that last, and functions do not see those of a kernel. What a thread keeps is in memory then, at the place on the GPU where
- * it is: processor, warp and lane. The place says which thread it is of, since the GPU may move one to
- * another place, as when programs share it.
+ * A patch has no registers that last, and functions do not see those of a kernel. What a thread keeps is in
+ * memory then, at the place on the GPU where it is: processor, warp and lane. The place says which thread it
+ * is of, since the GPU may move one to another place, as when programs share it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
