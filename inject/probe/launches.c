@@ -83,12 +83,14 @@ static uint32_t give_number(void *handle)
 	return number;
 }
 
-static void add_launch(void *function, uint32_t context, uint64_t ns)
+void inject_probe_launch_add(void *function, unsigned int context, uint64_t ns)
 {
 	struct gpumon_wire_launch *launch;
 	uint32_t number;
 	uint64_t at;
 
+	if (!launches || !function)
+		return;
 	number = find_number(function);
 	if (INJECT_UNLIKELY(!number))
 		number = give_number(function);
@@ -101,36 +103,6 @@ static void add_launch(void *function, uint32_t context, uint64_t ns)
 	launch->ns = ns;
 	launch->context = context;
 	__atomic_store_n(&launch->kernel, number, __ATOMIC_RELEASE);
-}
-
-/* Of this thread: a launch that has begun in a context that is not known. */
-static __thread void *waiting __attribute__((tls_model("initial-exec")));
-static __thread uint64_t waiting_ns __attribute__((tls_model("initial-exec")));
-
-void inject_probe_launch_begins(void *function, int context)
-{
-	uint64_t now = inject_now();
-
-	if (!launches || !function)
-		return;
-	if (context >= 0) {
-		add_launch(function, (uint32_t)context, now);
-		return;
-	}
-	waiting = function;
-	waiting_ns = now;
-}
-
-bool inject_probe_launch_waits(void)
-{
-	return waiting;
-}
-
-void inject_probe_launch_ends(int context)
-{
-	if (context >= 0)
-		add_launch(waiting, (uint32_t)context, waiting_ns);
-	waiting = NULL;
 }
 
 void inject_probe_launch_unknown(void)

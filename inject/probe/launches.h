@@ -10,19 +10,14 @@
 void inject_probe_launches_begin(void);
 
 /**
- * inject_probe_launch_begins - a launch begins
+ * inject_probe_launch_add - the program launches a kernel
  * @function: CUfunction or CUkernel
- * @context: number of the context as gpumon-user knows it; negative: it has none yet, and the launch waits
+ * @context: number of the context as gpumon-user knows it
+ * @ns: CLOCK_MONOTONIC when the launch began
  *
  * Names a kernel when it comes for the first time; otherwise some 100 instructions.
  */
-void inject_probe_launch_begins(void *function, int context);
-
-/* Whether a launch of this thread waits for its context, which may get its memory while it loads the kernel. */
-bool inject_probe_launch_waits(void);
-
-/* It has been launched in this context; negative: in one without programs. */
-void inject_probe_launch_ends(int context);
+void inject_probe_launch_add(void *function, unsigned int context, uint64_t ns);
 
 /* Something else was launched, such as a graph: which kernels it has is not known. */
 void inject_probe_launch_unknown(void);

@@ -50,6 +50,8 @@ struct one_device {
  * @size: bytes
  * @path: of the new file, for loaders of files
  * @fd: of that file
+ * @waiting: kernel of a launch whose context may get its memory while it loads the kernel, or NULL
+ * @waiting_ns: when it began
  */
 struct exchange {
 	unsigned int depth;
@@ -57,6 +59,8 @@ struct exchange {
 	size_t size;
 	char path[32];
 	int fd;
+	void *waiting;
+	uint64_t waiting_ns;
 };
 
 /*
@@ -228,14 +232,45 @@ static CUcontext primary_context(CUdevice device)
 	return context;
 }
 
-static void load_begins(enum inject_probe_call call, void *parameters)
+static bool has_exchange(void)
 {
 	if (!loading)
 		loading = mmap(NULL, sizeof(*loading), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (loading == MAP_FAILED)
 		loading = NULL;
-	if (!loading || loading->depth++)
+	return loading;
+}
+
+static void launch_begins(void *function)
+{
+	uint64_t now = inject_now();
+	int context = inject_probe_fill();
+
+	if (context >= 0) {
+		inject_probe_launch_add(function, (unsigned int)context, now);
+	} else if (has_exchange()) {
+		loading->waiting = function;
+		loading->waiting_ns = now;
+	}
+}
+
+static void launch_ends(void)
+{
+	int context;
+
+	if (!loading || !loading->waiting)
+		return;
+	context = inject_probe_fill();
+	if (context >= 0)
+		inject_probe_launch_add(loading->waiting, (unsigned int)context,
+					loading->waiting_ns);
+	loading->waiting = NULL;
+}
+
+static void load_begins(enum inject_probe_call call, void *parameters)
+{
+	if (!has_exchange() || loading->depth++)
 		return;
 	loading->image = NULL;
 	loading->fd = -1;
@@ -287,12 +322,10 @@ void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
 {
 	switch (call) {
 	case INJECT_PROBE_LAUNCH:
-		inject_probe_launch_begins(((struct one_handle *)parameters)->handle,
-					   inject_probe_fill());
+		launch_begins(((struct one_handle *)parameters)->handle);
 		break;
 	case INJECT_PROBE_LAUNCH_EX:
-		inject_probe_launch_begins(((struct launch_ex *)parameters)->function,
-					   inject_probe_fill());
+		launch_begins(((struct launch_ex *)parameters)->function);
 		break;
 	case INJECT_PROBE_LAUNCH_OTHER:
 		inject_probe_fill();
@@ -330,8 +363,7 @@ void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool 
 		break;
 	case INJECT_PROBE_LAUNCH:
 	case INJECT_PROBE_LAUNCH_EX:
-		if (inject_probe_launch_waits())
-			inject_probe_launch_ends(inject_probe_fill());
+		launch_ends();
 		break;
 	/* The program may end at once, without a word: by _exit() or a signal. */
 	case INJECT_PROBE_SYNCHRONISE:
