@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/near.h"
 #include "names.h"
+#include "near.h"
 #include "probe/edit/lex.h"
 #include "symbol/symbol.h"
 

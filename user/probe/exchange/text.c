@@ -223,19 +223,16 @@ static struct gpumon_probe_target target_of(const struct gpumon_exchange *exchan
 static int write_again(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
 {
 	struct gpumon_exchange_blocks blocks = { .target = target_of(exchange, text, true) };
-	bool any = false;
 	int result = 0;
 
 	for (size_t i = 0; !result && i < text->module.functions_n; i++) {
 		struct gpumon_exchange_function *is = &text->functions[i];
 
-		if (is->counts.left[GPUMON_EDIT_KEPT]) {
+		if (is->counts.left[GPUMON_EDIT_KEPT])
 			result = make_plan(exchange, &blocks, is);
-			any = true;
-		}
 		memset(&is->counts, 0, sizeof(is->counts));
 	}
-	if (!result && any) {
+	if (!result) {
 		free(text->changed);
 		text->changed = NULL;
 		result = write_text(exchange, text);

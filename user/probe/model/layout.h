@@ -46,7 +46,7 @@
 	X(HASH_BUSY, "keys that another thread had claimed and did not write")       \
 	X(RING_FULL, "records that found no room in a ring")                         \
 	X(THREADS, "accesses by threads beyond the end of an array for each thread") \
-	X(MOVED, "runs in machine code that did not find what their thread had kept")
+	X(MOVED, "runs that did not find in memory what their thread had kept")
 
 enum gpumon_probe_loss {
 #define GPUMON_PROBE_LOSS_NAME(name, text) GPUMON_PROBE_LOST_##name,
@@ -63,7 +63,7 @@ const char *gpumon_probe_loss_text(enum gpumon_probe_loss loss);
  * @lost: losses by cause, written by the GPU
  * @pid_tgid: result of get_current_pid_tgid, or 0
  * @print: address of the print ring, if a program prints
- * @kept: address of what threads keep, of patches
+ * @kept: address of what threads keep in memory: translate/keep.c
  * @kept_places: for so many threads at a time: GPUMON_PROBE_KEPT_WARPS * GPUMON_PROBE_KEPT_LANES for each
  *		 processor (SM) of the GPU
  *

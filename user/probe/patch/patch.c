@@ -116,31 +116,42 @@ static void write_sample(FILE *out, uint32_t sample)
 		sample);
 }
 
+/* Go on only in a kernel with one of these programs, a bit each. */
+static void write_skip(FILE *out, uint32_t programs, const char *label)
+{
+	fprintf(out,
+		"\tand.b32 %%gpumon_runs, %%gpumon_programs, %u;\n"
+		"\tsetp.eq.u32 %%gpumon_skip, %%gpumon_runs, 0;\n"
+		"\t@%%gpumon_skip bra %s;\n",
+		programs, label);
+}
+
 static int write_program(const struct gpumon_probe_patch *patch, uint32_t program, FILE *out,
 			 struct gpumon_error *err)
 {
 	const struct gpumon_probe_program *is = &patch->object->programs[program];
 	struct gpumon_probe_target target = patch->target;
+	char over[32];
 
 	target.patch = true;
-	fprintf(out,
-		"\tand.b32 %%gpumon_runs, %%gpumon_programs, %u;\n"
-		"\tsetp.eq.u32 %%gpumon_skip, %%gpumon_runs, 0;\n"
-		"\t@%%gpumon_skip bra gpumon_over_%" PRIu32 ";\n",
-		1u << program, program);
+	snprintf(over, sizeof(over), "gpumon_over_%" PRIu32, program);
+	write_skip(out, 1u << program, over);
 	if (is->point == GPUMON_PROBE_ATOMIC)
-		fprintf(out, "\t@%%gpumon_plain bra gpumon_over_%" PRIu32 ";\n", program);
+		fprintf(out, "\t@%%gpumon_plain bra %s;\n", over);
 	if (gpumon_probe_translate(is, patch->facts[program], &target, out, err))
 		return -1;
-	fprintf(out, "gpumon_over_%" PRIu32 ":\n", program);
+	fprintf(out, "%s:\n", over);
 	return 0;
 }
 
 /* Programs that keep something, a bit each: threads of their kernels take a place at their begin. */
-static uint32_t keeping(const struct gpumon_probe_patch *patch)
+static uint32_t takers_at(const struct gpumon_probe_patch *patch,
+			  enum gpumon_probe_patch_place place)
 {
 	uint32_t programs = 0;
 
+	if (place != GPUMON_PROBE_PATCH_BLOCK_ENTER)
+		return 0;
 	for (uint32_t i = 0; i < patch->object->programs_n; i++)
 		if (patch->facts[i] && gpumon_probe_keeps(&patch->object->programs[i]))
 			programs |= 1u << i;
@@ -153,11 +164,7 @@ static int write_taking(const struct gpumon_probe_patch *patch, uint32_t program
 	struct gpumon_probe_target target = patch->target;
 
 	target.patch = true;
-	fprintf(out,
-		"\tand.b32 %%gpumon_runs, %%gpumon_programs, %" PRIu32 ";\n"
-		"\tsetp.eq.u32 %%gpumon_skip, %%gpumon_runs, 0;\n"
-		"\t@%%gpumon_skip bra gpumon_taken;\n",
-		programs);
+	write_skip(out, programs, "gpumon_taken");
 	if (gpumon_probe_take_place(&target, out, err))
 		return -1;
 	fputs("gpumon_taken:\n", out);
@@ -167,6 +174,8 @@ static int write_taking(const struct gpumon_probe_patch *patch, uint32_t program
 static int write_function(const struct gpumon_probe_patch *patch,
 			  enum gpumon_probe_patch_place place, FILE *out, struct gpumon_error *err)
 {
+	uint32_t takers = takers_at(patch, place);
+
 	fprintf(out,
 		".visible .func (.param .b32 gpumon_result) %s(.param .b64 gpumon_data, .param .b64 gpumon_pc%s)\n"
 		"{\n"
@@ -188,8 +197,7 @@ static int write_function(const struct gpumon_probe_patch *patch,
 		offsetof(struct gpumon_wire_patch_data, programs), GPUMON_PROBE_TABLE_REG,
 		GPUMON_PROBE_TABLE_REG, sizeof(struct gpumon_wire_patch_data));
 	write_context(out, place);
-	if (place == GPUMON_PROBE_PATCH_BLOCK_ENTER && keeping(patch) &&
-	    write_taking(patch, keeping(patch), out, err))
+	if (takers && write_taking(patch, takers, out, err))
 		return -1;
 	for (uint32_t i = 0; i < patch->object->programs_n; i++)
 		if (patch->facts[i] && takes(place, patch->object->programs[i].point) &&
@@ -229,7 +237,7 @@ int gpumon_probe_patch_write(const struct gpumon_probe_patch *patch, FILE *out, 
 	fprintf(out, ".version %u.%u\n.target sm_%u\n.address_size 64\n", patch->target.isa / 10,
 		patch->target.isa % 10, patch->target.sm);
 	for (int place = 0; place < GPUMON_PROBE_PATCH_PLACES_N; place++) {
-		bool any = place == GPUMON_PROBE_PATCH_BLOCK_ENTER && keeping(patch);
+		bool any = takers_at(patch, (enum gpumon_probe_patch_place)place);
 
 		for (uint32_t i = 0; i < patch->object->programs_n; i++)
 			any |= patch->facts[i] && takes((enum gpumon_probe_patch_place)place,

@@ -12,6 +12,11 @@
 /* As the allocator of CUDA does. */
 #define ALIGN 256u
 
+_Static_assert(GPUMON_WIRE_KEPT_THREADS == GPUMON_PROBE_KEPT_WARPS * GPUMON_PROBE_KEPT_LANES,
+	       "the library makes as many places as programs look for");
+_Static_assert(GPUMON_WIRE_KEPT_WORDS >= GPUMON_PROBE_KEPT_TAGS + GPUMON_PROBE_MAX_KEPT,
+	       "the library takes as many words");
+
 static uint64_t place(uint64_t *end, uint64_t bytes)
 {
 	uint64_t at = *end;

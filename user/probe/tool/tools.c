@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/near.h"
+#include "probe/exchange/near.h"
 #include "tools.h"
 
 #define NAMES_BYTES 256

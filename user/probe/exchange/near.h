@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* How alike two names are, for a hint at the one that was meant. */
-#ifndef GPUMON_NEAR_H
-#define GPUMON_NEAR_H
+#ifndef GPUMON_PROBE_NEAR_H
+#define GPUMON_PROBE_NEAR_H
 
 #include <stddef.h>
 
@@ -20,4 +20,4 @@
  */
 unsigned int gpumon_near(const char *one, size_t n, const char *other, size_t m);
 
-#endif /* GPUMON_NEAR_H */
+#endif /* GPUMON_PROBE_NEAR_H */
