@@ -71,7 +71,9 @@ uint64_t gpumon_hash_bytes(const void *data, size_t size)
 		hash = gpumon_hash(hash ^ word) + 0x632be59bd9b4e019ull;
 	}
 	word = 0;
-	memcpy(&word, p, size);
+	/* Of nothing there may be no address. */
+	if (size)
+		memcpy(&word, p, size);
 	return gpumon_hash(hash ^ word);
 }
 
