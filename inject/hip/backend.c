@@ -26,7 +26,6 @@ static bool start_hip(struct inject_thread *thread, bool at_start, const char **
 	(void)why;
 	while (inject_hip_launch_take_any(&launch))
 		;
-	inject_hip_calls_accept(true);
 	return true;
 }
 
@@ -53,7 +52,6 @@ static void end_hip(struct inject_thread *thread, bool recorder_lives, unsigned 
 	struct inject_hip_launch launch;
 	const char *why;
 
-	inject_hip_calls_accept(false);
 	if (!inject_hip_is_traced(&why))
 		return;
 	/* The thread that reports them is not this one. */

@@ -32,19 +32,11 @@ struct arguments {
 
 static _Atomic uint32_t last_correlation;
 
-/* Not while a capture ends: nobody would wait for the operations any more. */
-static _Atomic bool is_accepting;
-
 /* A graph may be captured. */
 static _Atomic bool captures;
 
 /* Names of kernels by their stubs. */
 static struct inject_handles stubs = INJECT_HANDLES;
-
-void inject_hip_calls_accept(bool accept)
-{
-	atomic_store(&is_accepting, accept);
-}
 
 static uint64_t correlation_of(const void *call)
 {
@@ -256,9 +248,7 @@ int inject_hip_call_begin(uint32_t number, void *call, const struct inject_hip_l
 		return INJECT_HIP_NO;
 	if (function->captures)
 		atomic_store(&captures, true);
-	if (!atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
-	    !atomic_load_explicit(&is_accepting, memory_order_relaxed) ||
-	    !is_wanted(function->class))
+	if (!inject_session_takes_calls() || !is_wanted(function->class))
 		return INJECT_HIP_NO;
 	thread = inject_thread_enter(false);
 	if (thread) {

@@ -5,9 +5,6 @@
 
 #include "hip.h"
 
-/* From now on calls are recorded, or no longer. */
-void inject_hip_calls_accept(bool accept);
-
 /**
  * inject_hip_call_begin - a call begins
  * @function: the API's number of it

@@ -142,8 +142,7 @@ void inject_command_begin(struct inject_command *command, cl_command_queue handl
 
 	command->event = event;
 	command->is_recorded = false;
-	if (!atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
-	    !inject_call_is_asked_for(functions[function].class))
+	if (!inject_session_takes_calls() || !inject_call_is_asked_for(functions[function].class))
 		return;
 	kept = errno;
 	queue = inject_queue_find(handle);
@@ -306,10 +305,10 @@ bool inject_other_begin(enum inject_opencl_function function)
 	struct inject_thread *thread;
 	int kept = errno;
 
-	if (!atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
-	    !inject_call_is_wanted(functions[function].class))
+	if (!inject_session_takes_calls() || !inject_call_is_wanted(functions[function].class))
 		return false;
-	thread = begin_call(function, INJECT_OPENCL_ID(0), inject_next_correlation(&last_correlation));
+	thread = begin_call(function, INJECT_OPENCL_ID(0),
+			    inject_next_correlation(&last_correlation));
 	if (thread)
 		inject_thread_leave(thread);
 	errno = kept;

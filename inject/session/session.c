@@ -195,6 +195,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	inject_window_reset();
 	atomic_fetch_add(&inject_session.generation, 1);
 	inject_session.map = *map;
+	atomic_store(&inject_session.ends, false);
 	atomic_store(&inject_session.is_open, true);
 	thread = inject_thread_enter(true);
 	if (!thread) {
@@ -232,6 +233,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 	if (!thread)
 		return;
 	inject_window_lock();
+	atomic_store(&inject_session.ends, true);
 	inject_for_each_backend(backend)
 		backend->end(thread, recorder_lives, settle_ms);
 	if (recorder_lives) {

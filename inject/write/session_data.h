@@ -25,6 +25,7 @@ struct inject_code {
 /**
  * struct inject_session - the current capture
  * @recording: callbacks write records: the window is open
+ * @ends: calls that begin now get no record: nobody would wait for their operations
  * @generation: number of the capture, from 1 on: ids of an earlier one have to be defined again
  * @record: GPUMON_RECORD_*
  * @stack_depth: frames at most
@@ -38,6 +39,7 @@ struct inject_code {
  */
 struct inject_session {
 	_Atomic bool recording;
+	_Atomic bool ends;
 	_Atomic bool is_open;
 	_Atomic uint32_t generation;
 	uint32_t record;
@@ -50,5 +52,12 @@ struct inject_session {
 };
 
 extern struct inject_session inject_session INJECT_HIDDEN;
+
+/* Whether a call that begins now gets a record, for APIs that have no hook to switch off. */
+static inline bool inject_session_takes_calls(void)
+{
+	return atomic_load_explicit(&inject_session.recording, memory_order_relaxed) &&
+	       !atomic_load_explicit(&inject_session.ends, memory_order_relaxed);
+}
 
 #endif /* GPUMON_INJECT_SESSION_DATA_H */

@@ -36,14 +36,6 @@ static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 static struct inject_ze_pending *added, *taken;
 static size_t added_count, added_room, taken_room, most;
 
-/* Not while a capture ends: nobody would ask for the times any more. */
-static _Atomic bool is_accepting;
-
-void inject_ze_pending_accept(bool accept)
-{
-	atomic_store(&is_accepting, accept);
-}
-
 void inject_ze_pending_reserve(uint32_t mib)
 {
 	pthread_mutex_lock(&adding);
@@ -108,14 +100,13 @@ static bool begin_call(enum inject_ze_function function, uint32_t context)
 {
 	struct inject_thread *thread;
 
-	if (!atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
-	    !atomic_load_explicit(&is_accepting, memory_order_relaxed))
+	if (!inject_session_takes_calls())
 		return false;
 	thread = inject_thread_enter(false);
 	if (!thread)
 		return false;
-	inject_call_begin(thread, inject_next_correlation(&last_correlation), functions[function].class,
-			  function_name_id(thread, function));
+	inject_call_begin(thread, inject_next_correlation(&last_correlation),
+			  functions[function].class, function_name_id(thread, function));
 	thread->call.context = context;
 	inject_thread_leave(thread);
 	return true;

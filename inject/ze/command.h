@@ -33,9 +33,6 @@ struct inject_ze_pending {
 	uint32_t correlation;
 };
 
-/* From now on calls are recorded, or no longer. */
-void inject_ze_pending_accept(bool accept);
-
 /* Memory for what is pending, at most. */
 void inject_ze_pending_reserve(uint32_t mib);
 

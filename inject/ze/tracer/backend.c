@@ -23,7 +23,6 @@ static bool start_level_zero(struct inject_thread *thread, bool at_start, const 
 	(void)at_start;
 	(void)why;
 	inject_ze_harvest_end(NULL, 0);
-	inject_ze_pending_accept(true);
 	return true;
 }
 
@@ -38,7 +37,6 @@ static void drain_level_zero(struct inject_thread *thread)
 static void end_level_zero(struct inject_thread *thread, bool recorder_lives,
 			   unsigned int settle_ms)
 {
-	inject_ze_pending_accept(false);
 	inject_ze_harvest_end(recorder_lives ? thread : NULL, settle_ms);
 }
 
