@@ -22,7 +22,7 @@ LIMIT = {"hits": (20000, 20000, 20000), "stacks": (30000, 40000, 60000)}
 
 
 def times(*arguments):
-    run = uprobes.Run("program", 1, 1, "time=1600")
+    run = uprobes.Run("program", 1, 1, "warm=0", "time=1600")
     run.start()
     dump = run.dump(*arguments) if arguments else None
     run.go()

@@ -16,8 +16,8 @@ from lab import check, equal, step
 LIBRARIES = ["libcuda.so.1", "libamdhip64.so.6", "libze_loader.so.1", "libc.so.6"]
 
 
-def run(program, threads, rounds, *arguments, out=uprobes.OUT):
-    r = uprobes.Run(program, threads, rounds, out=out)
+def run(program, threads, rounds, *arguments, out=uprobes.OUT, learns=True):
+    r = uprobes.Run(program, threads, rounds, *(() if learns else ("warm=0",)), out=out)
     r.start()
     dump = r.dump(*arguments)
     r.go()
@@ -69,7 +69,7 @@ equal((seen.counts["nested"], seen.counts["lost_ring"]), (4 * 25, 0), "nested, l
 check(any("no CUDA runtime with symbols" in n for n in seen.notes()), "notes: %s" % seen.notes())
 
 step("no stacks, launches alone")
-r, seen = run("program", 2, 50, "no-stacks", "no-blocking")
+r, seen = run("program", 2, 50, "no-stacks", "no-blocking", learns=False)
 want = uprobes.expected(r.account)
 for tid, hits in seen.hits.items():
     for name in ("cudaStreamSynchronize", "cudaDeviceSynchronize", "hipStreamSynchronize"):
@@ -98,7 +98,7 @@ uprobes.check_exact(r, seen)
 check(seen.counts["stacks_no_room"] > 100, "all stacks had room")
 
 step("room for 2 threads: hits of others are counted as lost, and have no number")
-r, seen = run("program", 4, 50, "threads=2")
+r, seen = run("program", 4, 50, "threads=2", learns=False)
 uprobes.check_hits(seen)
 total = sum(sum(t.values()) for t in uprobes.expected(r.account).values())
 c = seen.counts

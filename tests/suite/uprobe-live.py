@@ -66,7 +66,7 @@ check(sum(uprobes.expected(run.account)[run_tid]["cudaMemsetAsync"]
 
 step("a library that is loaded later: the dynamic linker tells")
 library = os.path.join(uprobes.OUT, "libcudart.so.13")
-run = uprobes.Run("program-bare", 2, 100, "load=%s:cudaLaunchKernel" % library)
+run = uprobes.Run("program-bare", 2, 100, "warm=0", "load=%s:cudaLaunchKernel" % library)
 run.start()
 refused = run.dump(wait=True)
 equal(uprobes.read(refused).one("error")["code"], "no-library", "without a library")

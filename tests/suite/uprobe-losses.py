@@ -48,7 +48,7 @@ def check_losses(run, seen):
 
 def unread(out, rounds, *arguments):
     """A run of which nothing is read until the program has ended."""
-    run = uprobes.Run("program", 2, rounds, out=out)
+    run = uprobes.Run("program", 2, rounds, "warm=0", out=out)
     run.start()
     dump = run.dump("sleep=600000", *arguments)
     run.go()
@@ -64,7 +64,7 @@ check_losses(run, seen)
 check(seen.counts["lost_ring"] > 0, "nothing was lost")
 
 step("nobody reads for two seconds: a gap, and all after it")
-run = uprobes.Run("program", 2, 1500, "pause=3000")
+run = uprobes.Run("program", 2, 1500, "warm=0", "pause=3000")
 run.start()
 dump = run.dump("ring=65536", "sleep=2000")
 run.go()

@@ -59,7 +59,7 @@ step("a process without any library of the kind")
 equal(refusal(os.getpid()), ("no-library", 1), "this test")
 
 step("a thread instead of a process")
-threads = uprobes.Run("program", 1, 10**9, "pause=1000")
+threads = uprobes.Run("program", 1, 10**9, "warm=0", "pause=1000")
 threads.start()
 threads.go()
 tids = []

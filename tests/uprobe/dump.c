@@ -3,10 +3,11 @@
  * Prints the records that user/uprobe delivers for a live process, one JSON object per line.
  *
  * usage: dump PID [ring=BYTES] [stacks=N] [threads=N] [depth=N] [wait] [no-blocking] [no-stacks]
- *             [rescan=MS] [sleep=MS] [ready=FILE]
+ *             [rescan=MS] [sleep=MS] [ready=FILE] [learnt=FILE:HITS]
  *        dump supported
  *   sleep=  how long to wait before the first read
  *   ready=  file that is created when everything is attached
+ *   learnt= file that is created after so many hits: the code that they came from is known then
  *
  * Ends with the process, or on SIGTERM.
  */
@@ -23,10 +24,24 @@
 
 static volatile sig_atomic_t stopped;
 
+static char *learnt;
+static unsigned long hits_to_learn;
+
 static void stop(int number)
 {
 	(void)number;
 	stopped = 1;
+}
+
+static void create(const char *file)
+{
+	close(open(file, O_CREAT | O_WRONLY, 0600));
+}
+
+static void learn(char *words)
+{
+	learnt = strtok(words, ":");
+	hits_to_learn = strtoul(strtok(NULL, ":"), NULL, 0);
 }
 
 static void print_text(const char *text, size_t length)
@@ -105,6 +120,8 @@ static void print(void *data, uint32_t tid, const struct gpumon_record *record)
 
 		if (tid != h->tid)
 			abort();
+		if (hits_to_learn && !--hits_to_learn)
+			create(learnt);
 		printf("{\"type\":\"hit\",\"time_ns\":%" PRIu64 ",\"number\":%" PRIu64
 		       ",\"duration_ns\":%" PRIu64
 		       ",\"tid\":%u,\"function\":%u,\"stack\":%u,\"blocking\":%s}\n",
@@ -196,7 +213,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (int i = 2; i < argc; i++) {
-		const char *value = strchr(argv[i], '=');
+		char *value = strchr(argv[i], '=');
 		unsigned long number = value ? strtoul(value + 1, NULL, 0) : 0;
 
 		if (!strncmp(argv[i], "ring=", 5))
@@ -213,6 +230,8 @@ int main(int argc, char **argv)
 			sleep_ms = number;
 		else if (!strncmp(argv[i], "ready=", 6))
 			ready = value + 1;
+		else if (!strncmp(argv[i], "learnt=", 7) && strchr(argv[i], ':'))
+			learn(value + 1);
 		else if (!strcmp(argv[i], "wait"))
 			wait = true;
 		else if (!strcmp(argv[i], "no-blocking"))
@@ -230,7 +249,7 @@ int main(int argc, char **argv)
 	printf("{\"type\":\"attached\",\"took_ns\":%" PRIu64 "}\n", now_ns() - start);
 	fflush(stdout);
 	if (ready)
-		close(open(ready, O_CREAT | O_WRONLY, 0600));
+		create(ready);
 	for (unsigned long i = 0; i < sleep_ms && !stopped; i++)
 		usleep(1000);
 	while (!stopped && gpumon_uprobes_state(uprobes) == GPUMON_UPROBES_RUNNING) {

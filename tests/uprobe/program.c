@@ -4,13 +4,13 @@
  * of it on standard output, as JSON. It is linked with stand-ins, or loads
  * them when it runs.
  *
- * usage: program THREADS ROUNDS [go=FILE] [load=LIBRARY:FUNCTION] [reload=N] [pause=US] [warm=US]
+ * usage: program THREADS ROUNDS [go=FILE] [load=LIBRARY:FUNCTION] [reload=N] [pause=US] [warm=FILE]
  *                [time=N] [stay=FILE] [leader-exits] [exec] [vfork]
  *   go=      waits for the file before it begins; prints a line with its pid before
  *   load=    calls that function, of a library loaded after go=, instead of the usual ones
  *   reload=  loads and unloads it so often, ROUNDS calls each time
  *   pause=   between rounds
- *   warm=    after the first round, in which all that the program does is done once
+ *   warm=    waits for the file after the first round, in which all that the program does is done once
  *   time=    makes so many calls by each of a few paths, and prints what the quickest took
  *   stay=    waits for that file at the end, in cudaDeviceSynchronize's place
  */
@@ -70,7 +70,8 @@ struct worker {
 };
 
 static unsigned long rounds;
-static unsigned int pause_us, warm_us;
+static unsigned int pause_us;
+static const char *warm_file;
 static void (*loaded)(void);
 
 /* Keep a value alive, whatever the compiler could remove. */
@@ -190,6 +191,9 @@ static __attribute__((noinline)) void one_round(struct worker *worker, unsigned 
 		usleep(pause_us);
 }
 
+/* Behind work(): what follows is other code. The compiler keeps this order. */
+static void wait_for(const char *file);
+
 static void *work(void *data)
 {
 	struct worker *worker = data;
@@ -199,8 +203,8 @@ static void *work(void *data)
 		one_round(worker, i);
 		/* All rounds must call from the same address, whatever a compiler prefers. */
 		__asm__ volatile("" : "+r"(i));
-		if (!i)
-			usleep(warm_us);
+		if (!i && warm_file)
+			wait_for(warm_file);
 	}
 	return NULL;
 }
@@ -227,7 +231,7 @@ static void print_account(const struct worker *workers, unsigned int count, cons
 		{ "deep", deep },
 		{ "one_round", one_round },
 		{ "work", work },
-		{ "wait_for", wait_for },
+		{ "-", wait_for },
 	};
 
 	printf("{\"pid\":%d,\"threads\":{", (int)getpid());
@@ -388,7 +392,7 @@ int main(int argc, char **argv)
 		} else if (!strncmp(argv[i], "pause=", 6)) {
 			pause_us = (unsigned int)atoi(value + 1);
 		} else if (!strncmp(argv[i], "warm=", 5)) {
-			warm_us = (unsigned int)atoi(value + 1);
+			warm_file = value + 1;
 		} else if (!strncmp(argv[i], "time=", 5)) {
 			plan.time = strtoul(value + 1, NULL, 0);
 		} else if (!strncmp(argv[i], "stay=", 5)) {

@@ -23,7 +23,7 @@ class Real(uprobes.Run):
     """A program of tests/uprobe/real."""
 
     def __init__(self, program, mode):
-        super().__init__(program, 0, 0)
+        super().__init__(program, 0, 0, "warm=0")
         self.work_file = os.path.join(self.folder, "work")
         self.command = [os.path.join(uprobes.OUT, program), str(ROUNDS), self.go_file, mode,
                         self.work_file]

@@ -113,14 +113,19 @@ class Seen:
 
 
 class Run:
-    """A program that makes known calls."""
+    """A program that makes known calls. After the first round it waits until its code is known."""
 
     def __init__(self, program, threads, rounds, *arguments, prefix=(), out=OUT):
         self.folder = tempfile.mkdtemp(prefix="uprobe-")
         self.rounds = rounds
         self.go_file = os.path.join(self.folder, "go")
+        self.learnt = ()
         self.command = list(prefix) + [os.path.join(out, program), str(threads), str(rounds),
-                                       "go=" + self.go_file, "warm=1000000"] + list(arguments)
+                                       "go=" + self.go_file] + [a for a in arguments if a != "warm=0"]
+        if "warm=0" not in arguments:
+            file = os.path.join(self.folder, "learnt")
+            self.command.append("warm=" + file)
+            self.learnt = ("learnt=%s:%d" % (file, threads * len(sequence(1))),)
         self.process = self.account = self.pid = None
 
     def start(self, **options):
@@ -134,7 +139,7 @@ class Run:
     def dump(self, *arguments, pid=None, wait=True, **options):
         ready = os.path.join(self.folder, "ready%d" % time.monotonic_ns())
         process = subprocess.Popen([os.path.join(OUT, "uprobe-dump"), str(pid or self.pid),
-                                    "ready=" + ready] + list(arguments),
+                                    "ready=" + ready, *self.learnt, *arguments],
                                    stdout=open(ready + ".out", "w+"), **options)
         process.output = ready + ".out"
         while wait and not os.path.exists(ready) and process.poll() is None:
@@ -194,8 +199,7 @@ def names_of(run, frames):
         for address, other in places:
             if address < frame <= address + 4096:
                 name = other
-        # It is the last frame: what follows is other code.
-        names.append("-" if name == "wait_for" else name)
+        names.append(name)
     return names
 
 
