@@ -8,6 +8,7 @@
 
 #include "fuzz.h"
 #include "probe/exchange/exchange.h"
+#include "probe/exchange/patched.h"
 #include "probe/fatbin/fatbin.h"
 #include "probe/edit/lex.h"
 #include "probe/verify/verify.h"
@@ -160,6 +161,25 @@ static void check_run(const struct gpumon_probe_run *run)
 		MUST(run->lines[i].kernel < run->kernels_n && run->lines[i].line);
 }
 
+static int take_kernel(void *argument, uint32_t number, uint32_t wanted, const char *name)
+{
+	const struct gpumon_probe_run *run = argument;
+
+	MUST(number < run->kernels_n && !strcmp(run->kernels[number].name, name) && wanted);
+	return 0;
+}
+
+/* A cubin, as for the sanitizer. */
+static void look_at_patched(const struct gpumon_probe_order *order, const uint8_t *image, size_t n)
+{
+	struct gpumon_probe_run run = { .kernels_n = 0 };
+	struct gpumon_error err;
+
+	if (gpumon_probe_patched(order, image, n, &run, take_kernel, &run, &err))
+		MUST(err.code == GPUMON_ERROR_MEMORY);
+	gpumon_probe_run_clear(&run);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint32_t gpus[] = { 0, 0, 75, 90 };
@@ -195,6 +215,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(err.code == GPUMON_ERROR_MEMORY);
 	}
 	fuzz_stream_free(&out);
+	if (n >= 16 && gpumon_fatbin_form(image) == GPUMON_FATBIN_ELF_FILE)
+		look_at_patched(&order, image, n);
 	gpumon_probe_run_clear(&run);
 	free(image);
 	return 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * exchange_image [--sm=N] [--repeat] [--at=OFFSET,SIZE] OBJECT IMAGE OUT [PATTERN...]: exchanges an
- * image, or a part of a file, as the code within a program under test does, and prints what became
- * of its kernels as JSON. OUT is only written if it is another image. --repeat: twice in one run, which
- * has to give the same.
+ * exchange_image [--sm=N] [--repeat] [--patched] [--at=OFFSET,SIZE] OBJECT IMAGE OUT [PATTERN...]:
+ * exchanges an image, or a part of a file, as the code within a program under test does, and prints what
+ * became of its kernels as JSON. OUT is only written if it is another image. --repeat: twice in one run,
+ * which has to give the same. --patched: the image is a cubin, which the sanitizer patches.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "probe/exchange/exchange.h"
+#include "probe/exchange/patched.h"
 #include "probe/verify/verify.h"
 
 static const char *const ways[] = {
@@ -130,6 +131,22 @@ static char *exchange(const struct gpumon_probe_order *order, const void *image,
 	return data;
 }
 
+static int take_kernel(void *argument, uint32_t number, uint32_t programs, const char *name)
+{
+	(void)argument, (void)number, (void)programs, (void)name;
+	return 0;
+}
+
+static char *patch(const struct gpumon_probe_order *order, const void *image, size_t size,
+		   struct gpumon_probe_run *run)
+{
+	struct gpumon_error err;
+
+	if (gpumon_probe_patched(order, image, size, run, take_kernel, NULL, &err))
+		fail(err.message);
+	return NULL;
+}
+
 static void write_file(const char *path, const char *data, size_t size)
 {
 	FILE *file = fopen(path, "wb");
@@ -144,17 +161,18 @@ int main(int argc, char **argv)
 	struct gpumon_probe_object object;
 	struct gpumon_probe_run run = { .kernels_n = 0 };
 	const struct gpumon_probe_fact **facts;
-	enum gpumon_probe_outcome outcome;
+	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
 	unsigned long part = 0, part_size = 0;
-	size_t object_size, size, out_size, again_size;
+	size_t object_size, size, out_size = 0, again_size;
 	void *object_file, *image;
 	struct gpumon_error err;
-	bool repeat = false;
+	bool repeat = false, patched = false;
 	double begin;
 	char *data;
 
 	for (; argc > 1 && argv[1][0] == '-'; argc--, argv++) {
 		repeat |= !strcmp(argv[1], "--repeat");
+		patched |= !strcmp(argv[1], "--patched");
 		if (!strncmp(argv[1], "--sm=", 5))
 			order.sm = (uint32_t)strtoul(argv[1] + 5, NULL, 10);
 		if (!strncmp(argv[1], "--at=", 5) &&
@@ -162,12 +180,12 @@ int main(int argc, char **argv)
 			fail("--at=OFFSET,SIZE");
 	}
 	if (argc < 4)
-		fail("[--sm=N] [--repeat] OBJECT IMAGE OUT [PATTERN...]");
+		fail("[--sm=N] [--repeat] [--patched] OBJECT IMAGE OUT [PATTERN...]");
 	object_file = read_file(argv[1], &object_size, true);
 	if (gpumon_probe_object_read(object_file, object_size, argv[1], &object, &err))
 		fail(err.message);
 	facts = verify(&object);
-	image = read_file(argv[2], &size, repeat);
+	image = read_file(argv[2], &size, repeat || patched);
 	if (part > size || part_size > size - part)
 		fail("this part is not in the file");
 	if (part_size)
@@ -177,7 +195,8 @@ int main(int argc, char **argv)
 	order.kernels = (const char *const *)argv + 4;
 	order.kernels_n = (uint32_t)(argc - 4);
 	begin = now();
-	data = exchange(&order, (char *)image + part, size, &run, &outcome, &out_size);
+	data = patched ? patch(&order, image, size, &run) :
+			 exchange(&order, (char *)image + part, size, &run, &outcome, &out_size);
 	begin = now() - begin;
 	if (repeat) {
 		uint32_t kernels = run.kernels_n, lines = run.lines_n;
@@ -188,8 +207,9 @@ int main(int argc, char **argv)
 		    run.kernels_n != kernels || run.lines_n != lines)
 			fail("the second time gives another result");
 		free(again);
-		free(image);
 	}
+	if (repeat || patched)
+		free(image);
 	if (outcome == GPUMON_PROBE_EXCHANGED)
 		write_file(argv[3], data, out_size);
 	print_run(&run, outcome, begin);

@@ -24,6 +24,8 @@
 	X(TENSOR, "bulk copy of a tensor")                                 \
 	X(DESCRIPTOR, "matrix product through descriptors")                \
 	X(MATRIX, "matrix load or store of a warp")                        \
+	X(BULK, "bulk copy, in machine code")                              \
+	X(CLUSTER, "asynchronous store within a cluster, in machine code") \
 	X(INDIRECT, "call through a pointer")                              \
 	X(EXTERNAL, "call of a function outside of this text")             \
 	X(KEPT, "point within a function, of a program that keeps values") \

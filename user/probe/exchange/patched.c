@@ -5,6 +5,7 @@
 #include "names.h"
 #include "patched.h"
 #include "probe/fatbin/fatbin.h"
+#include "probe/fatbin/unseen.h"
 #include "probe/translate/translate.h"
 
 struct looking {
@@ -68,6 +69,34 @@ static int look_at(void *context, const char *name)
 	return 0;
 }
 
+static bool has_memory_point(const struct gpumon_probe_order *order, uint32_t programs)
+{
+	for (uint32_t i = 0; i < order->object->programs_n; i++)
+		if (programs & 1u << i && order->object->programs[i].point == GPUMON_PROBE_MEMORY)
+			return true;
+	return false;
+}
+
+/* Accesses of a kernel that the patches do not see. */
+static int add_unseen(void *context, const char *name, const uint64_t unseen[GPUMON_EDIT_CAUSES_N])
+{
+	struct looking *looking = context;
+	struct gpumon_exchange *exchange = &looking->exchange;
+	uint32_t programs, number = gpumon_probe_run_find(exchange->run, name);
+
+	if (number == GPUMON_PROBE_NO_NUMBER ||
+	    exchange->run->kernels[number].image != exchange->run->images)
+		return 0;
+	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs)) {
+		looking->failed = true;
+		return -1;
+	}
+	for (int i = 0; has_memory_point(exchange->order, programs) && i < GPUMON_EDIT_CAUSES_N;
+	     i++)
+		exchange->run->kernels[number].left[i] += unseen[i];
+	return 0;
+}
+
 int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cubin, size_t size,
 			 struct gpumon_probe_run *run,
 			 int (*each)(void *argument, uint32_t number, uint32_t programs,
@@ -83,8 +112,11 @@ int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cub
 
 	run->images++;
 	looking.edited = gpumon_fatbin_elf_defines(cubin, size, GPUMON_PROBE_TABLE);
-	if (size < sizeof(uint64_t) ||
-	    !gpumon_fatbin_elf_kernels(cubin, size, look_at, &looking, &unread))
-		return 0;
+	if (size >= sizeof(uint64_t) &&
+	    !gpumon_fatbin_elf_kernels(cubin, size, look_at, &looking, &unread) &&
+	    !looking.edited &&
+	    gpumon_fatbin_elf_unseen(cubin, size, add_unseen, &looking, &unread) < 0 &&
+	    unread.code == GPUMON_ERROR_MEMORY)
+		no_memory(&looking);
 	return looking.failed ? -1 : 0;
 }

@@ -2,11 +2,9 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "cubin.h"
 #include "fatbin.h"
 #include "layout.h"
-
-/* In st_other of a symbol of a cubin: it is the entry of a kernel. */
-#define CUDA_ENTRY 0x10
 
 /**
  * struct search - symbols that are looked for
@@ -24,7 +22,7 @@ static int look_at_symbol(const struct search *search, const GElf_Sym *symbol, c
 {
 	if (search->defined)
 		return symbol->st_shndx != SHN_UNDEF && strcmp(name, search->defined) == 0;
-	if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC || !(symbol->st_other & CUDA_ENTRY))
+	if (!gpumon_cubin_is_kernel(symbol))
 		return 0;
 	return search->each(search->context, name);
 }
@@ -53,14 +51,9 @@ static int each_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 static int search_elf(const void *data, size_t size, const struct search *search,
 		      struct gpumon_error *err)
 {
-	Elf *elf = NULL;
-	int result = 0;
+	Elf *elf = gpumon_cubin_open(data, size);
+	int result = elf ? 0 : gpumon_fatbin_refuse(err, "a cubin that is no ELF file");
 
-	/* libelf only reads from this memory, but does not say so. */
-	if (elf_version(EV_CURRENT) != EV_NONE)
-		elf = elf_memory((char *)(uintptr_t)data, size);
-	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		result = gpumon_fatbin_refuse(err, "a cubin that is no ELF file");
 	for (Elf_Scn *section = NULL; !result && (section = elf_nextscn(elf, section));) {
 		GElf_Shdr header;
 
