@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dlfcn.h>
 #include <elf.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/glibc.h"
 #include "image.h"
 
 #define WRAPPER	  0x466243b1u
@@ -65,6 +68,22 @@ static size_t elf_size(const Elf64_Ehdr *header)
 	return section_end > end ? section_end : end;
 }
 
+void inject_image_name(struct inject_image *image, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(image->file, sizeof(image->file), "%s", slash ? slash + 1 : path);
+}
+
+void inject_image_locate(struct inject_image *image)
+{
+	Dl_info info;
+
+	image->file[0] = '\0';
+	if (dladdr(image->data, &info) && info.dli_fname)
+		inject_image_name(image, info.dli_fname);
+}
+
 bool inject_image_find(const void *given, struct inject_image *image)
 {
 	struct container container;
@@ -82,6 +101,7 @@ bool inject_image_find(const void *given, struct inject_image *image)
 		memcpy(&magic, given, sizeof(magic));
 	}
 	image->data = given;
+	inject_image_locate(image);
 	if (magic == CONTAINER) {
 		memcpy(&container, given, sizeof(container));
 		image->size = container.head_size + container.size;

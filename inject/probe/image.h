@@ -11,11 +11,14 @@
  * @data: PTX, cubin or container of a fat binary, without its wrapper
  * @size: bytes
  * @has_ptx: there may be PTX in it
+ * @file: name of the library or program that it is in, or of the file from which it is read, without folders;
+ *        "": not known
  */
 struct inject_image {
 	const void *data;
 	size_t size;
 	bool has_ptx;
+	char file[64];
 };
 
 /**
@@ -26,5 +29,11 @@ struct inject_image {
  * Return: false where it is nothing that is known.
  */
 bool inject_image_find(const void *given, struct inject_image *image);
+
+/* Set @file to the name behind the last slash, as far as there is room. */
+void inject_image_name(struct inject_image *image, const char *path);
+
+/* Set @file to the library or program that @data is in. */
+void inject_image_locate(struct inject_image *image);
 
 #endif /* GPUMON_INJECT_PROBE_IMAGE_H */

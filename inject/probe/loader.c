@@ -184,6 +184,7 @@ static const char *exchange_file(const char *path)
 		return path;
 	if (inject_image_find(content, &image) &&
 	    (const char *)image.data + image.size <= (const char *)content + size) {
+		inject_image_name(&image, path);
 		loading->image = exchange_image(&image, &loading->size);
 		if (loading->image)
 			replacement = make_path(loading->image, loading->size);
@@ -202,6 +203,7 @@ static void exchange_link(struct link *link, bool is_file)
 		link->data = (void *)exchange_file(link->data);
 		return;
 	}
+	inject_image_locate(&image);
 	if (link->type == CU_JIT_INPUT_FATBINARY && !inject_image_find(link->data, &image))
 		return;
 	loading->image = inject_probe_replace(&image, &loading->size);

@@ -195,17 +195,18 @@ static int make_image(const void *image, size_t size)
 	return fd;
 }
 
-void *inject_probe_ask_image(const void *image, size_t size, unsigned int sm,
+void *inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
 			     struct gpumon_wire_answer *answer)
 {
 	struct gpumon_wire_request request = new_image_request(GPUMON_WIRE_EXCHANGE);
-	int given = make_image(image, size), fd;
+	int given = make_image(image->data, image->size), fd;
 	void *memory = NULL;
 
 	if (given < 0)
 		return NULL;
-	request.size = size;
+	request.size = image->size;
 	request.sm = sm;
+	snprintf(request.text, sizeof(request.text), "%s", image->file);
 	if (ask(&request, given, answer, sizeof(*answer), &fd) && answer->type == GPUMON_WIRE_IMAGE)
 		memory = map_descriptor(fd, answer->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 	/* CUDA reads a text to its end. */

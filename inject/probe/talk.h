@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "../user/probe/wire/wire.h"
+#include "image.h"
 
 extern struct gpumon_wire_settings inject_probe_settings;
 
@@ -32,14 +33,13 @@ const void *inject_probe_content(void);
 
 /**
  * inject_probe_ask_image - the image that replaces another
- * @image: image
- * @size: bytes
+ * @image: of the program
  * @sm: architecture of the GPU that it is for: 90; 0: not known
  * @answer: out: its names
  *
  * Return: the new image, @answer's size bytes, to be unmapped; NULL: use the one that there is.
  */
-void *inject_probe_ask_image(const void *image, size_t size, unsigned int sm,
+void *inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
 			     struct gpumon_wire_answer *answer);
 
 /**

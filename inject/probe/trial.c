@@ -15,8 +15,7 @@
 void *inject_probe_replace(const struct inject_image *image, size_t *size)
 {
 	struct gpumon_wire_answer answer;
-	void *memory = inject_probe_ask_image(image->data, image->size, inject_probe_current_sm(),
-					      &answer);
+	void *memory = inject_probe_ask_image(image, inject_probe_current_sm(), &answer);
 
 	*size = answer.size;
 	return memory;
@@ -131,8 +130,7 @@ void *inject_probe_trial(const struct inject_image *image, size_t *size)
 	inject_probe_inside_begin(&inside);
 	inject_probe_driver.context_current(&current);
 	for (int round = 0; verdict == AGAIN && round < ROUNDS_MAX; round++) {
-		memory = inject_probe_ask_image(image->data, image->size, inject_probe_current_sm(),
-						&answer);
+		memory = inject_probe_ask_image(image, inject_probe_current_sm(), &answer);
 		*size = answer.size;
 		verdict = memory && current ? try_image(image, memory, &answer) : USE;
 		if (verdict == USE)

@@ -39,6 +39,14 @@ class Folder:
     def cubin(self, ptx):
         return images.cubin(self.path, objects, ptx)
 
+    def library(self, name, image):
+        """A shared library with an image in it."""
+        path, image = os.path.join(self.path, name), self.write("linked", image)
+        subprocess.run(["cc", "-shared", "-nostdlib", "-x", "assembler", "-o", path, "-"], check=True, text=True,
+                       input=f'.globl image\n.data\n.balign 8\nimage: .incbin "{image}"\n'
+                             '.section .note.GNU-stack,"",%progbits\n')
+        return path
+
     def environment(self, **more):
         return {**{k: v for k, v in os.environ.items()
                    if not k.startswith(("GPUMON_", "MOCK_", "CUDA_"))},

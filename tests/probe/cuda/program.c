@@ -16,6 +16,7 @@
  *	wait			for the current context
  *	fork, kill, _exit N, exit N, close, sleep MS
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -120,6 +121,17 @@ static int load_file(struct module *module, const void *path, size_t size)
 	return cuModuleLoad((CUmodule *)&module->handle, path);
 }
 
+/* What is in a shared library, as the run time has it for its programs. */
+static int load_linked(struct module *module, const void *path, size_t size)
+{
+	void *library = dlopen(path, RTLD_NOW);
+
+	(void)size;
+	if (!library)
+		return -1;
+	return cuModuleLoadData((CUmodule *)&module->handle, dlsym(library, "image"));
+}
+
 static CUjitInputType type_of(const char *data)
 {
 	return memcmp(data, "\177ELF", 4) == 0		? CU_JIT_INPUT_CUBIN :
@@ -189,6 +201,7 @@ static const struct {
 	{ "fat-binary", load_fat_binary, false },
 	{ "wrapper", load_wrapper, false },
 	{ "file", load_file, true },
+	{ "linked", load_linked, true },
 	{ "link", load_link, false },
 	{ "link-file", load_link_file, true },
 #if CUDA_VERSION >= 12000

@@ -5,7 +5,7 @@ import os
 import shutil
 
 import kit
-from images import IDLE, text
+from images import IDLE, container, ptx_entry, text
 from kit import Folder, contains, equal
 
 FIRST = ("launch", "first", "1x32*2")
@@ -52,6 +52,22 @@ def test_ways_old_text():
     result = run("context", "load", "data", "PTX", *FIRST, first=text("first").replace(".version 8.0", ".version 3.2"))
     expect(result, first=("sass", 64))
     contains(result.kernels["first"]["why"], "its PTX cannot be edited: ", "why")
+
+
+def test_ways_of_nvidias_libraries():
+    """PTX in them stays as it is: only NVIDIA's own way into machine code is taken, if kernels are named"""
+    tools = [os.path.join(kit.objects, option) if not option.startswith("-") else option for option in TOOLS]
+    for name, owner in (("libcublas.so.13", True), ("libmine.so", False)):
+        for image in (text("first") + "\0").encode(), container(ptx_entry(text("first"))):
+            with Folder() as folder:
+                words = ["context", "load", "linked", folder.library(name, image), *FIRST, "wait"]
+                named = folder.probe(*words, options=["-k", "first", *tools])
+                expect(named, first=("sass" if owner else "ptx", 64))
+                without = folder.probe(*words, options=["-k", "first"], GPUMON_SANITIZER="/nonexistent")
+                expect(without, first=("refused", 0) if owner else ("ptx", 64))
+                for result in (named, without) if owner else ():
+                    contains(result.kernels["first"]["why"], f"{name} is NVIDIA's, whose licence forbids changes", "why")
+                equal(folder.probe(*words).kernels.keys(), set() if owner else {"first"}, "kernels without --kernel")
 
 
 def test_ways_threads():

@@ -114,6 +114,10 @@ int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *im
 	run->images++;
 	if (size < FORM_BYTES)
 		return 0;
+	if (order->owner && !order->patched && gpumon_exchange_wants_all(order)) {
+		run->unread++;
+		return 0;
+	}
 	switch (gpumon_fatbin_form(image)) {
 	case GPUMON_FATBIN_TEXT:
 		return exchange_text(&exchange, image, size, out, outcome);

@@ -26,6 +26,7 @@
  *      then looked at.
  * @shards: copies of what aggregates by SM, a power of two
  * @fuel: backward jumps that one run of a program may take
+ * @owner: whose the image is, if its PTX has to stay as it is (owner.h); NULL: it may be edited
  * @patched: machine code is patched when it is loaded (patched.h): kernels without PTX are left out here
  */
 struct gpumon_probe_order {
@@ -36,6 +37,7 @@ struct gpumon_probe_order {
 	uint32_t sm;
 	uint32_t shards;
 	uint32_t fuel;
+	const char *owner;
 	bool patched;
 };
 

@@ -96,7 +96,8 @@ struct gpumon_probe_near {
  * @lines: what struct gpumon_context's line means: number 1 is lines[0]; 0 is a point without a line
  * @lines_n: how many
  * @images: how many were exchanged, or looked at
- * @unread: containers and cubins without PTX that were not looked into, as all kernels are asked for
+ * @unread: images without PTX, or of NVIDIA's libraries, that were not looked into, as all kernels are
+ *          asked for
  * @kernels_room: room in @kernels
  * @lines_room: room in @lines
  * @kernel_numbers: of a name in @pool

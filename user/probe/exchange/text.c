@@ -283,6 +283,8 @@ int gpumon_exchange_text_edit(struct gpumon_exchange *exchange, const char *sour
 
 	memset(text, 0, sizeof(*text));
 	size = strnlen(source, size);
+	if (exchange->order->owner)
+		return look_through(exchange, source, size, exchange->order->owner) < 0 ? -1 : 0;
 	found = look_through(exchange, source, size, NULL);
 	if (found <= 0)
 		return found;

@@ -206,7 +206,7 @@ void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names
 		gpumon_sheet_note(
 			sheet,
 			"%" PRIu32
-			" images without PTX were not looked into: name kernels (--kernel) to reach those in them",
+			" images without PTX, or of NVIDIA's libraries, were not looked into: name kernels (--kernel) to reach those in them",
 			result->run->unread);
 	if (!result->devices_n)
 		gpumon_sheet_note(sheet, "No kernel with a program has run");

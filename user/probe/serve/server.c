@@ -10,6 +10,7 @@
 
 #include "base/wait.h"
 #include "cpu.h"
+#include "probe/exchange/owner.h"
 #include "probe/exchange/patched.h"
 #include "process/descriptor.h"
 #include "server.h"
@@ -150,9 +151,12 @@ static void edit_image(struct gpumon_probe_server *server,
 	struct gpumon_probe_order order = *server->order;
 	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
 	FILE *out = open_memstream(&edited->text, &edited->size);
+	char owner[GPUMON_EXCHANGE_OWNER];
 	struct gpumon_error err;
 	int ret = -1;
 
+	if (gpumon_exchange_owner(request->text, owner, sizeof(owner)))
+		order.owner = owner;
 	order.sm = request->sm;
 	order.patched = request->flags & GPUMON_WIRE_PATCHED;
 	if (out) {
@@ -312,6 +316,7 @@ static void leave_kernel(struct gpumon_probe_server *server, const char *name,
 	kernel = &server->run.kernels[number];
 	kernel->way = way;
 	memset(kernel->points, 0, sizeof(kernel->points));
+	memset(kernel->left, 0, sizeof(kernel->left));
 }
 
 /* The process at the other end, 0 if it is not known. */

@@ -268,7 +268,7 @@ void gpumon_probe_service_missing(const struct gpumon_probe_service *service,
 		    server->patches->sample, server->patches->sample);
 	if (server->run.unread)
 		say(&sayer,
-		    "%u images have machine code only: name kernels (--kernel), and their machine code is patched where that is possible",
+		    "%u images have machine code only, or are of NVIDIA's libraries: name kernels (--kernel), and their machine code is patched where that is possible",
 		    server->run.unread);
 }
 

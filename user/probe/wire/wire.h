@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define GPUMON_WIRE_VARIABLE "GPUMON_PROBE_SOCKET"
-#define GPUMON_WIRE_VERSION  5u
+#define GPUMON_WIRE_VERSION  6u
 
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES	 (1 + 64 + 1)
@@ -79,7 +79,8 @@ enum gpumon_wire_way {
  * @offset_ns: CLOCK: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
  * @error_ns: CLOCK: the result is right to within this
  * @took_ns: LOADED: how long the driver, or the sanitizer, took
- * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_LOADED, NOT_PATCHED: the kernel; TELL: a sentence, or ""
+ * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_LOADED, NOT_PATCHED: the kernel; TELL: a sentence, or "";
+ *        EXCHANGE: name of the file that the image is in, or ""
  */
 struct gpumon_wire_request {
 	uint32_t type;
