@@ -35,9 +35,12 @@ def run_probe(arguments, program, status=0, env=None):
 
 
 def by_kernel(result, table):
-    """The sums of a map by the kernel's name."""
+    """The sums of a map by the kernel's name; arrays have rows for each GPU."""
     names = {row["kernel"]: row["mangled"] for row in result["tables"]["kernels"]["rows"]}
-    return {names[row["index"]]: row[table] for row in result["tables"][table]["rows"]}
+    found = collections.Counter()
+    for row in result["tables"][table]["rows"]:
+        found[names[row["index"]]] += row[table]
+    return dict(found)
 
 
 def threads_run(result):
@@ -238,6 +241,34 @@ def step_sass():
                   json.loads(own)["launches"], "--sass cuda-counter: calls")
 
 
+def step_unseen():
+    """What patches do not see is counted as left out; the rest is as in PTX, and so are the results."""
+    if not can_patch():
+        return
+    plain = json.loads(programs.call([programs.program("probed"), "unseen"], env=environment(), limit=0).stdout)
+    for kind, way, bulk in ("probed", "ptx", (0, 1024)), ("probed-sass", "sass", (1, None)):
+        own, result, _ = run_probe(["-k", "*", programs.program("probes.bpf.o")], [programs.program(kind), "unseen"])
+        own = json.loads(own)
+        rows = {row["mangled"]: row for row in result["tables"]["kernels"]["rows"]}
+        equal(own["sum"], plain["sum"], f"unseen, {kind}: the program's results are the same")
+        equal(by_kernel(result, "entries"), own["threads"], f"unseen, {kind}: threads")
+        equal({name: (rows[name]["way"], rows[name]["places_left_out"]) for name in ("matrices", "bulk")},
+              {"matrices": (way, 1), "bulk": (way, bulk[0])}, f"unseen, {kind}: ways, and places left out")
+        equal(by_kernel(result, "writes"), {"matrices": 4 * 32, "bulk": 4 * 256}, f"unseen, {kind}: bytes written")
+        equal(by_kernel(result, "reads").get("bulk"), bulk[1], f"unseen, {kind}: bytes read by the bulk copy")
+
+
+def step_gpus():
+    """All GPUs of the machine in one process, each used by its own thread."""
+    count = len(programs.call(["nvidia-smi", "-L"], limit=0).stdout.splitlines())
+    if count < 2:
+        raise Skip("there is one GPU")
+    patched_counts([], "probed", ["gpus"], count)
+    if can_patch():
+        patched_counts(["-k", "*"], "probed", ["gpus"], count)
+        patched_counts(["--sass"], "probed-sass", ["gpus"], count)
+
+
 def blocks_run(result):
     """Of blocks.bpf.c, by kernel."""
     names = {row["kernel"]: row["mangled"] for row in result["tables"]["kernels"]["rows"]}
@@ -427,5 +458,6 @@ def step_mps():
 
 STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-cpu", step_cpu, 60), ("probe-loaders", step_loaders, 60),
          ("probe-ends", step_ends, 60), ("probe-within", step_within, 180), ("probe-python", step_python, 120),
-         ("probe-sass", step_sass, 120), ("probe-ways", step_ways, 180), ("probe-load", step_load, 120), ("probe-mps", step_mps, 120),
+         ("probe-sass", step_sass, 120), ("probe-ways", step_ways, 180),
+         ("probe-unseen", step_unseen, 60), ("probe-gpus", step_gpus, 60), ("probe-load", step_load, 120), ("probe-mps", step_mps, 120),
          ("probe-cost", step_cost, 120)]

@@ -4,7 +4,7 @@
  * they accessed, and prints it as one JSON object, with a sum over all results: the sum must
  * not depend on programs in the kernels.
  *
- *     probed [MODE]: all (default), graph, big, exit, kill
+ *     probed [MODE]: all (default), graph, big, unseen, gpus (all of them at a time), exit, kill
  */
 #include <algorithm>
 #include <csignal>
@@ -12,7 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <time.h>
@@ -184,17 +186,63 @@ extern "C" __global__ void copied(const float4 *in, float *out)
 	out[i] = other.x + other.y - other.z + other.w;
 }
 
+/* One access of shared memory that patches do not see: by a warp as a whole. */
+extern "C" __global__ void matrices(unsigned int *out)
+{
+	__shared__ alignas(16) unsigned int tile[32 * 4];
+	unsigned int is[4], i = threadIdx.x;
+
+	for (unsigned int k = 0; k < 4; k++)
+		tile[4 * i + k] = 4 * i + k;
+	__syncwarp();
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+		     : "=r"(is[0]), "=r"(is[1]), "=r"(is[2]), "=r"(is[3])
+		     : "r"((unsigned int)__cvta_generic_to_shared(&tile[4 * i])));
+	out[i] = is[0] + is[1] + is[2] + is[3];
+}
+
+/* One copy of 1024 bytes, which patches do not see: past the threads. */
+extern "C" __global__ void bulk(const float *in, float *out)
+{
+	__shared__ alignas(16) float tile[256];
+	__shared__ unsigned long long barrier;
+	unsigned int to = (unsigned int)__cvta_generic_to_shared(tile),
+		     at = (unsigned int)__cvta_generic_to_shared(&barrier), done = 0;
+
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at));
+		asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+		asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 1024;" ::"r"(at));
+		asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+			     "[%0], [%1], 1024, [%2];" ::"r"(to),
+			     "l"(in), "r"(at)
+			     : "memory");
+	}
+	__syncthreads();
+	while (!done)
+		asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0;"
+			     " selp.b32 %0, 1, 0, p; }"
+			     : "=r"(done)
+			     : "r"(at)
+			     : "memory");
+	out[threadIdx.x] = tile[threadIdx.x];
+}
+
 static std::map<std::string, long> threads, launches;
+static std::mutex counting;
 
 #define COUNT 65536u
 #define BLOCK 256u
 
-static float *a, *b, *c;
-static unsigned int *numbers, *others;
-static double *total;
+/* On the GPU of the thread. */
+static thread_local float *a, *b, *c;
+static thread_local unsigned int *numbers, *others;
+static thread_local double *total;
 
 static void ran(const char *kernel, long count)
 {
+	std::lock_guard<std::mutex> lock(counting);
+
 	threads[kernel] += count;
 	launches[kernel]++;
 }
@@ -222,6 +270,14 @@ static void launch_all(cudaStream_t stream)
 	ran("cluster", 32 * 64);
 	copied<<<16, BLOCK, 0, stream>>>((const float4 *)a, c);
 	ran("copied", 16 * BLOCK);
+}
+
+static void launch_unseen(void)
+{
+	matrices<<<1, 32>>>(numbers);
+	ran("matrices", 32);
+	bulk<<<1, BLOCK>>>(a, c);
+	ran("bulk", BLOCK);
 }
 
 static void launch_together(void)
@@ -388,11 +444,8 @@ static void time_all(void)
 	printf("}, ");
 }
 
-int main(int argc, char **argv)
+static void allocate(void)
 {
-	const char *mode = argc > 1 ? argv[1] : "all";
-	int times = argc > 2 ? atoi(argv[2]) : 1;
-	double begin = now_ms(), sum;
 	std::vector<float> first(COUNT);
 
 	for (unsigned int i = 0; i < COUNT; i++)
@@ -409,19 +462,59 @@ int main(int argc, char **argv)
 	MUST(cudaMemset(numbers, 0, COUNT * sizeof(int)));
 	MUST(cudaMemset(others, 0, 2 * 4096 * sizeof(int)));
 	MUST(cudaMemset(total, 0, sizeof(double)));
+}
 
-	printf("{");
+/* What all GPUs compute, each used by a thread of its own. */
+static double use_all_gpus(void)
+{
+	std::vector<std::thread> users;
+	std::vector<double> sums;
+	double sum = 0;
+	int count;
+
+	MUST(cudaGetDeviceCount(&count));
+	sums.resize(count);
+	for (int i = 0; i < count; i++)
+		users.emplace_back([i, &sums] {
+			MUST(cudaSetDevice(i));
+			allocate();
+			launch_all(NULL);
+			launch_together();
+			sums[i] = add_up();
+		});
+	for (int i = 0; i < count; i++) {
+		users[i].join();
+		sum += sums[i];
+	}
+	return sum;
+}
+
+static double use_one_gpu(const char *mode, int times)
+{
+	allocate();
 	if (strcmp(mode, "graph") == 0) {
 		launch_graph(times);
 	} else if (strcmp(mode, "big") == 0) {
 		time_all();
+	} else if (strcmp(mode, "unseen") == 0) {
+		launch_unseen();
 	} else {
 		for (int i = 0; i < times; i++) {
 			launch_all(NULL);
 			launch_together();
 		}
 	}
-	sum = add_up();
+	return add_up();
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "all";
+	int times = argc > 2 ? atoi(argv[2]) : 1;
+	double begin = now_ms(), sum;
+
+	printf("{");
+	sum = strcmp(mode, "gpus") == 0 ? use_all_gpus() : use_one_gpu(mode, times);
 	print_counts("threads", threads);
 	print_counts("launches", launches);
 	printf("\"ms\": %.0f, \"sum\": %.17g}\n", now_ms() - begin, sum);
