@@ -92,7 +92,9 @@ bool inject_image_find(const void *given, struct inject_image *image)
 
 	if (!given)
 		return false;
-	memcpy(&magic, given, sizeof(magic));
+	/* A text may be shorter. No other form has a NUL in its first bytes. */
+	magic = 0;
+	memcpy(&magic, given, strnlen(given, sizeof(magic)));
 	if (magic == WRAPPER) {
 		memcpy(&wrapper, given, sizeof(wrapper));
 		given = wrapper.container;
@@ -108,7 +110,7 @@ bool inject_image_find(const void *given, struct inject_image *image)
 		image->has_ptx = container_has_ptx(given, image->size);
 		return true;
 	}
-	if (memcmp(given, ELFMAG, SELFMAG) == 0) {
+	if (strncmp(given, ELFMAG, SELFMAG) == 0) {
 		image->size = elf_size(given);
 		image->has_ptx = false;
 		return true;

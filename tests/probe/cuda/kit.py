@@ -18,6 +18,12 @@ SANITIZED = os.environ.get("SANITIZE", "") != ""
 LIMIT = 60 * SLOWER
 
 
+def sanitizer_runtime():
+    """For a program that is not built with the sanitizer, but loads what is."""
+    return subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.strip()
+
+
 class Folder:
     """A folder for images, which goes with the test."""
 

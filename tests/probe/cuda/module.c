@@ -172,8 +172,7 @@ static int load(const char *image, struct mock_context *context, struct mock_mod
 	for (uint32_t i = 0; i < module->kernels.kernels_n; i++) {
 		module->functions[i].module = module;
 		module->functions[i].kernel = &module->kernels.kernels[i];
-		snprintf(module->functions[i].name, KERNEL_NAME, "%s",
-			 module->functions[i].kernel->name);
+		memcpy(module->functions[i].name, module->functions[i].kernel->name, KERNEL_NAME);
 	}
 	mock_device_lock();
 	module->context = context;

@@ -33,6 +33,7 @@
 #define HANDLES 80
 
 CUresult mock_context_create(CUcontext *handle, CUdevice device);
+const void *mock_last_begun(void);
 
 struct context {
 	CUcontext handle;
@@ -134,9 +135,9 @@ static int load_linked(struct module *module, const void *path, size_t size)
 
 static CUjitInputType type_of(const char *data)
 {
-	return memcmp(data, "\177ELF", 4) == 0		? CU_JIT_INPUT_CUBIN :
-	       memcmp(data, "\x50\xed\x55\xba", 4) == 0 ? CU_JIT_INPUT_FATBINARY :
-							  CU_JIT_INPUT_PTX;
+	return strncmp(data, "\177ELF", 4) == 0		 ? CU_JIT_INPUT_CUBIN :
+	       strncmp(data, "\x50\xed\x55\xba", 4) == 0 ? CU_JIT_INPUT_FATBINARY :
+							   CU_JIT_INPUT_PTX;
 }
 
 static int finish_link(struct module *module, CUlinkState state, int result)
@@ -333,11 +334,12 @@ static void run_background(char **words)
 	static struct grid grid;
 	pthread_t thread;
 
-	if (!find_grid(words, &grid)) {
-		pthread_create(&thread, NULL, run_thread, &grid);
-		pthread_detach(thread);
-	}
-	usleep(50000);
+	if (find_grid(words, &grid))
+		return;
+	pthread_create(&thread, NULL, run_thread, &grid);
+	pthread_detach(thread);
+	while (mock_last_begun() != grid.function)
+		usleep(1000);
 }
 
 static void run_graph(char **words)

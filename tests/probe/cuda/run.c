@@ -51,6 +51,15 @@ struct grid {
 /* One kernel at a time, so that its atomic operations are. */
 static pthread_mutex_t gpu = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t begun, done;
+static _Atomic(const struct mock_function *) last_begun;
+
+/* For the program: the kernel that runs, or ran last. */
+const void *mock_last_begun(void);
+
+const void *mock_last_begun(void)
+{
+	return atomic_load(&last_begun);
+}
 
 void mock_launch_counts(uint64_t *begun_now, uint64_t *done_now)
 {
@@ -378,6 +387,7 @@ static int run(const struct mock_launch *launch)
 		return result;
 	grid.number = atomic_fetch_add(&begun, 1) + 1;
 	pthread_mutex_lock(&gpu);
+	atomic_store(&last_begun, launch->function);
 	/* What has no programs is as fast as it can be: the library's own kernels. */
 	if (!grid.kernel->has_programs)
 		block_us = 0;

@@ -12,6 +12,9 @@ from kit import Folder, contains, equal
 def own(*options, tool="own", **environment):
     """(status, output, errors)"""
     path = os.path.join(kit.objects, tool + ".bpf.o")
+    if kit.SANITIZED:
+        # gpumon-user itself loads the stand-in.
+        environment = {"LD_PRELOAD": kit.sanitizer_runtime(), **environment}
     with Folder() as folder:
         return folder.finish(folder.start([kit.program, "probe", *options, path], **environment))
 

@@ -117,7 +117,7 @@ def test_sass_module_refused():
 
 def test_sass_no_library():
     """a file that is none"""
-    unable("the sanitizer's library cannot be loaded", way=None, sanitizer="patched.bpf.o")
+    unable("the sanitizer's library cannot be loaded", way=None, sanitizer="shared.bpf.o")
     unable("libcuda.so.1 has no sanitizerSubscribe", way=None, sanitizer="libcuda.so.1")
 
 
