@@ -10,6 +10,7 @@
  *	MOCK_REFUSE=1		texts with programs in them are not loaded
  *	MOCK_LARGE=KERNEL	with a program in it, it can be launched with 512 threads only
  *	MOCK_BLOCK_US=N		a block of threads takes so long
+ *	MOCK_WAIT_COPIED=1	half of the blocks wait until memory has been copied
  */
 #ifndef PROBE_CUDA_DEVICE_H
 #define PROBE_CUDA_DEVICE_H
@@ -122,6 +123,9 @@ char *mock_read_file(const char *path, size_t *size);
 
 /* Kernels that run, or have run: for events. */
 void mock_launch_counts(uint64_t *begun, uint64_t *done);
+
+/* How often memory was copied from the GPU. */
+uint64_t mock_copies_out(void);
 void mock_run_install(void);
 
 #endif /* PROBE_CUDA_DEVICE_H */

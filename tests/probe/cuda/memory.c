@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Memory, streams and events. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,12 +141,24 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstre
 	return DRIVER(cuMemcpyHtoDAsync_v2, &p, copy_in);
 }
 
+static _Atomic uint64_t copies_out;
+
+uint64_t mock_copies_out(void)
+{
+	return atomic_load(&copies_out);
+}
+
 static int copy_out(const void *parameters)
 {
 	const cuMemcpyDtoHAsync_v2_params *p = parameters;
 
+	int result;
+
 	mock_work_copy(p->hStream, p->ByteCount);
-	return copy(p->dstHost, (const void *)(uintptr_t)p->srcDevice, p->srcDevice, p->ByteCount);
+	result =
+		copy(p->dstHost, (const void *)(uintptr_t)p->srcDevice, p->srcDevice, p->ByteCount);
+	atomic_fetch_add(&copies_out, 1);
+	return result;
 }
 
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream)

@@ -374,10 +374,20 @@ static int enter(struct grid *grid)
 	return result;
 }
 
+/* One copy may have begun before. */
+static void wait_copied(void)
+{
+	uint64_t until = mock_copies_out() + 2;
+
+	for (int i = 0; i < 60000 && mock_copies_out() < until; i++)
+		usleep(1000);
+}
+
 static int run(const struct mock_launch *launch)
 {
 	struct grid grid = { .launch = launch, .kernel = launch->function->kernel };
 	unsigned int block_us = (unsigned int)mock_setting("MOCK_BLOCK_US", 0);
+	bool waits = mock_setting("MOCK_WAIT_COPIED", 0);
 	int result;
 
 	if (mock_is_child())
@@ -390,9 +400,11 @@ static int run(const struct mock_launch *launch)
 	atomic_store(&last_begun, launch->function);
 	/* What has no programs is as fast as it can be: the library's own kernels. */
 	if (!grid.kernel->has_programs)
-		block_us = 0;
-	grid.running = block_us ? 1 : launch->blocks;
+		block_us = waits = 0;
+	grid.running = block_us || waits ? 1 : launch->blocks;
 	for (; grid.first < launch->blocks; grid.first += grid.running) {
+		if (waits && grid.first == launch->blocks / 2)
+			wait_copied();
 		run_wave(&grid, launch->function->module->kernels.table_n);
 		if (block_us)
 			usleep(block_us);
