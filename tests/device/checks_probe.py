@@ -258,6 +258,43 @@ def step_unseen():
         equal(by_kernel(result, "reads").get("bulk"), bulk[1], f"unseen, {kind}: bytes read by the bulk copy")
 
 
+LAYER = """
+import torch
+torch.manual_seed(0)
+layer = torch.nn.Sequential(torch.nn.Linear(2048, 2048), torch.nn.GELU(), torch.nn.LayerNorm(2048)).cuda()
+x = torch.randn(2048, 2048, device='cuda')
+begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+times = []
+for i in range(220):
+    begin.record()
+    y = layer(x)
+    end.record()
+    end.synchronize()
+    times.append(begin.elapsed_time(end))
+print('%.4f %.6f' % (sorted(times[20:])[100], float(y.detach().abs().sum())))
+"""
+
+
+def step_layer():
+    """A layer of PyTorch, which is machine code: milliseconds without programs, and with one in each block."""
+    path = os.path.join(SCRATCH, "probe_layer.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(LAYER)
+    env = environment(own=False, GPUMON_INJECT=programs.LIBRARY)
+    words = [programs.PYTHON, path]
+    if programs.call(words, env=env, limit=0).returncode or not can_patch():
+        raise Skip("there is no PyTorch, or no sanitizer")
+    kinds = {"bare": None, "blocks": programs.program("blocks.bpf.o"), "threadhist": "threadhist"}
+    found = collections.defaultdict(list)
+    for _ in range(3):
+        for name, tool in kinds.items():
+            own = run_probe(["-k", "*", tool], words, env=env)[0] if tool else programs.call(words, env=env, limit=0).stdout
+            found[name].append([float(word) for word in own.split()])
+    equal(len({result for runs in found.values() for _, result in runs}), 1, "a layer: results")
+    figure("probe layer", {name: [time for time, _ in runs] for name, runs in found.items()})
+    note("a layer of PyTorch, ms: " + "; ".join(f"{name} {[time for time, _ in runs]}" for name, runs in found.items()))
+
+
 def step_gpus():
     """All GPUs of the machine in one process, each used by its own thread."""
     count = len(programs.call(["nvidia-smi", "-L"], limit=0).stdout.splitlines())
@@ -459,5 +496,5 @@ def step_mps():
 STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-cpu", step_cpu, 60), ("probe-loaders", step_loaders, 60),
          ("probe-ends", step_ends, 60), ("probe-within", step_within, 180), ("probe-python", step_python, 120),
          ("probe-sass", step_sass, 120), ("probe-ways", step_ways, 180),
-         ("probe-unseen", step_unseen, 60), ("probe-gpus", step_gpus, 60), ("probe-load", step_load, 120), ("probe-mps", step_mps, 120),
+         ("probe-unseen", step_unseen, 60), ("probe-gpus", step_gpus, 60), ("probe-layer", step_layer, 180), ("probe-load", step_load, 120), ("probe-mps", step_mps, 120),
          ("probe-cost", step_cost, 120)]
