@@ -4,13 +4,14 @@
  * of it on standard output, as JSON. It is linked with stand-ins, or loads
  * them when it runs.
  *
- * usage: program THREADS ROUNDS [go=FILE] [load=LIBRARY:FUNCTION] [reload=N] [pause=US] [warm=FILE]
+ * usage: program THREADS ROUNDS [go=FILE] [load=LIBRARY:FUNCTION] [reload=N] [pause=US] [warm=FILE] [until=FILE]
  *                [time=N] [stay=FILE] [leader-exits] [exec] [vfork]
  *   go=      waits for the file before it begins; prints a line with its pid before
  *   load=    calls that function, of a library loaded after go=, instead of the usual ones
  *   reload=  loads and unloads it so often, ROUNDS calls each time
  *   pause=   between rounds
  *   warm=    waits for the file after the first round, in which all that the program does is done once
+ *   until=   goes on after the rounds until the file is there
  *   time=    makes so many calls by each of a few paths, and prints what the quickest took
  *   stay=    waits for that file at the end, in cudaDeviceSynchronize's place
  */
@@ -71,7 +72,7 @@ struct worker {
 
 static unsigned long rounds;
 static unsigned int pause_us;
-static const char *warm_file;
+static const char *warm_file, *until_file;
 static void (*loaded)(void);
 
 /* Keep a value alive, whatever the compiler could remove. */
@@ -199,7 +200,7 @@ static void *work(void *data)
 	struct worker *worker = data;
 
 	worker->tid = syscall(SYS_gettid);
-	for (unsigned long i = 0; i < rounds; i++) {
+	for (unsigned long i = 0; i < rounds || (until_file && access(until_file, F_OK)); i++) {
 		one_round(worker, i);
 		/* All rounds must call from the same address, whatever a compiler prefers. */
 		__asm__ volatile("" : "+r"(i));
@@ -393,6 +394,8 @@ int main(int argc, char **argv)
 			pause_us = (unsigned int)atoi(value + 1);
 		} else if (!strncmp(argv[i], "warm=", 5)) {
 			warm_file = value + 1;
+		} else if (!strncmp(argv[i], "until=", 6)) {
+			until_file = value + 1;
 		} else if (!strncmp(argv[i], "time=", 5)) {
 			plan.time = strtoul(value + 1, NULL, 0);
 		} else if (!strncmp(argv[i], "stay=", 5)) {

@@ -117,11 +117,13 @@ class Run:
 
     def __init__(self, program, threads, rounds, *arguments, prefix=(), out=OUT):
         self.folder = tempfile.mkdtemp(prefix="uprobe-")
+        self.stop_file = os.path.join(self.folder, "stop")
         self.rounds = rounds
         self.go_file = os.path.join(self.folder, "go")
         self.learnt = ()
         self.command = list(prefix) + [os.path.join(out, program), str(threads), str(rounds),
-                                       "go=" + self.go_file] + [a for a in arguments if a != "warm=0"]
+                                       "go=" + self.go_file] + \
+            [a.replace("until=stop", "until=" + self.stop_file) for a in arguments if a != "warm=0"]
         if "warm=0" not in arguments:
             file = os.path.join(self.folder, "learnt")
             self.command.append("warm=" + file)
@@ -148,6 +150,10 @@ class Run:
 
     def go(self):
         open(self.go_file, "w").close()
+
+    def stop(self):
+        """The end of a program with "until=stop"."""
+        open(self.stop_file, "w").close()
 
     def finish(self):
         text = self.process.communicate()[0]
@@ -177,6 +183,17 @@ def expected(account):
             count[SEEN_AS.get(name, name)] += n
         found[int(tid)] = dict(count)
     return found
+
+
+def rounds(run, tid):
+    """How many a thread made: each has one of these calls."""
+    return expected(run.account)[tid]["cudaMemsetAsync"]
+
+
+def delivered(dump):
+    """How many hits a dump that still runs has printed."""
+    with open(dump.output) as f:
+        return f.read().count('"type":"hit"')
 
 
 def check_hits(seen):
