@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "accepted_programs.h"
 #include "kernel_insns.h"
+#include "kernel_release.h"
 #include "probe/verify/verify.h"
 #include "random_program.h"
 #include "run_steps.h"
@@ -205,15 +205,9 @@ struct exactness {
 /* 7.3 forgets a bound in none of 944 programs, 6.12 in 16 of 917, 6.1 in 231 of 939. */
 static struct exactness exactness_here(void)
 {
-	struct utsname name;
-	unsigned int major = 7, minor = 0;
-
-	if (!uname(&name))
-		sscanf(name.release, "%u.%u", &major, &minor);
-	if (major >= 7)
-		return (struct exactness){ .one_of = 500 };
-	return minor < 12 ? (struct exactness){ .one_of = 3, .written = 2 } :
-			    (struct exactness){ .one_of = 40 };
+	if (kernel_is_before(6, 12))
+		return (struct exactness){ .one_of = 3, .written = 2 };
+	return (struct exactness){ .one_of = kernel_is_before(7, 0) ? 40 : 500 };
 }
 
 int main(int argc, char **argv)
