@@ -190,12 +190,6 @@ def rounds(run, tid):
     return expected(run.account)[tid]["cudaMemsetAsync"]
 
 
-def delivered(dump):
-    """How many hits a dump that still runs has printed."""
-    with open(dump.output) as f:
-        return f.read().count('"type":"hit"')
-
-
 def check_hits(seen):
     """What holds for the hits of any run."""
     for tid, hits in seen.hits.items():
