@@ -103,7 +103,6 @@ bool inject_image_find(const void *given, struct inject_image *image)
 		memcpy(&magic, given, sizeof(magic));
 	}
 	image->data = given;
-	inject_image_locate(image);
 	if (magic == CONTAINER) {
 		memcpy(&container, given, sizeof(container));
 		image->size = container.head_size + container.size;

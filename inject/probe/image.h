@@ -24,7 +24,7 @@ struct inject_image {
 /**
  * inject_image_find - what is at an address that a program gives to CUDA
  * @given: as a loader without a size takes it; it is what CUDA would read
- * @image: out
+ * @image: out, but for @file
  *
  * Return: false where it is nothing that is known.
  */

@@ -132,6 +132,7 @@ static void exchange_data(struct load *load)
 
 	if (!inject_image_find(load->image, &image))
 		return;
+	inject_image_locate(&image);
 	loading->image = exchange_image(&image, &loading->size);
 	if (loading->image)
 		load->image = loading->image;
@@ -203,9 +204,9 @@ static void exchange_link(struct link *link, bool is_file)
 		link->data = (void *)exchange_file(link->data);
 		return;
 	}
-	inject_image_locate(&image);
 	if (link->type == CU_JIT_INPUT_FATBINARY && !inject_image_find(link->data, &image))
 		return;
+	inject_image_locate(&image);
 	loading->image = inject_probe_replace(&image, &loading->size);
 	if (!loading->image)
 		return;
