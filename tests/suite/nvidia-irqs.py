@@ -23,7 +23,8 @@ def latencies():
                 for r in g.statistics()["nvidia.irqs"]}
 
 
-def check(variant):
+def check(variant, bursts):
+    """@bursts: the lines that were raised again while their threaded half ran."""
     account = nvidia.account()
     rows = nvidia_stats.table("irqs", "device", "irq")
     histograms = latencies()
@@ -37,10 +38,13 @@ def check(variant):
                 continue
             expected += 1
             row = rows[address, irq]
-            lab.equal((row["interrupts"], row["unhandled"], row["bottom_halves"],
-                       row["isr_to_bh_ns_count"]),
-                      (mock("isrs"), mock("isrs_unhandled"), mock("bhs"), mock("latencies")),
-                      "%s irq %d of %s" % (variant, irq, address))
+            name = "%s irq %d of %s" % (variant, irq, address)
+            lab.equal((row["interrupts"], row["unhandled"], row["bottom_halves"]),
+                      (mock("isrs"), mock("isrs_unhandled"), mock("bhs")), name)
+            # The mock reads when its thread was woken a little after the probe does. What comes
+            # in between belongs to this run of the thread for the mock, and to the next for gpumon.
+            most = mock("bhs") if irq in bursts else mock("latencies")
+            lab.within(row["isr_to_bh_ns_count"], mock("latencies"), most, "times of " + name)
             lab.within(histograms[address, irq]["sum"], mock("latency_ns") -
                        mock("latencies") * SLACK_NS,
                        mock("latency_ns") + mock("latencies") * SLACK_NS,
@@ -63,14 +67,15 @@ def drive():
     # Threaded halves that still run while the next interrupts come.
     nvidia.control("burst", 0, 0, 50, 20000)
     nvidia.control("burst", 1, "legacy", 50, 20000)
+    devices = nvidia.devices()
+    return devices[0][1][0], devices[1][2]
 
 
 for variant in "580", "535":
     lab.step("%s: counts and times" % variant)
     nvidia.load(variant)
     lab.load_gpumon()
-    drive()
-    check(variant)
+    check(variant, drive())
     lab.equal(sum(nvidia_stats.table("irqs", "device", "irq")[k]["interrupts"]
                   for k in nvidia_stats.table("irqs", "device", "irq")),
               nvidia.account()["isrs"], "every interrupt once, MSI-X too")
