@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "map.h"
+#include "array.h"
 #include "pool.h"
 
 #define BLOCK_SIZE (64u << 10)
@@ -106,24 +107,6 @@ void gpumon_pool_clear(struct gpumon_pool *pool)
 	free(pool->blocks);
 	free(pool->texts);
 	memset(pool, 0, sizeof(*pool));
-}
-
-void *gpumon_array_add(void **array, uint32_t *used, uint32_t *room, size_t size)
-{
-	char *at;
-
-	if (*used == *room) {
-		uint32_t more = *room ? *room * 2 : 16;
-		void *grown = more > *room ? reallocarray(*array, more, size) : NULL;
-
-		if (!grown)
-			return NULL;
-		*array = grown;
-		*room = more;
-	}
-	at = (char *)*array + (size_t)(*used)++ * size;
-	memset(at, 0, size);
-	return at;
 }
 
 static uint32_t *find_key(const struct gpumon_keys *keys, const struct gpumon_key *key)

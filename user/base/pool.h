@@ -54,9 +54,4 @@ struct gpumon_keys {
 uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *key, bool *added);
 void gpumon_keys_clear(struct gpumon_keys *keys);
 
-/* Append one zeroed element and count it. NULL without memory. */
-void *gpumon_array_add(void **array, uint32_t *used, uint32_t *room, size_t size);
-#define GPUMON_ARRAY_ADD(array, used, room) \
-	gpumon_array_add((void **)&(array), &(used), &(room), sizeof(*(array)))
-
 #endif /* GPUMON_CORRELATE_POOL_H */

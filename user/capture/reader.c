@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/folder.h"
 #include "internal.h"
 #include "reader_file.h"
@@ -83,25 +84,16 @@ static int compare_files(const void *a, const void *b)
 static int add_file(struct gpumon_capture *capture, const char *entry, size_t length,
 		    uint32_t *room)
 {
-	struct gpumon_reader_file *file;
+	struct gpumon_reader_file *file = GPUMON_ARRAY_ADD(capture->files, capture->n_files, *room);
 
-	if (capture->n_files == *room) {
-		uint32_t more = *room ? *room * 2 : 16;
-		void *grown = reallocarray(capture->files, more, sizeof(*capture->files));
-
-		if (!grown)
-			return -ENOMEM;
-		capture->files = grown;
-		*room = more;
-	}
-	file = &capture->files[capture->n_files];
-	memset(file, 0, sizeof(*file));
+	if (!file)
+		return -ENOMEM;
 	file->fd = -1;
 	file->name = strndup(entry, length);
-	if (!file->name)
-		return -ENOMEM;
-	capture->n_files++;
-	return 0;
+	if (file->name)
+		return 0;
+	capture->n_files--;
+	return -ENOMEM;
 }
 
 /* Add files that are not known yet. 0, or a negative errno. */

@@ -2,27 +2,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "capture.h"
 #include "ring_state.h"
 
 static void open_range(struct gpumon_ring_state *state, const struct gpumon_record_range *range)
 {
-	struct gpumon_record_range *ranges = state->ranges;
+	struct gpumon_record_range *open;
 
 	if (state->count == GPUMON_RING_RANGES_MAX)
 		return;
-	if (state->count == state->room) {
-		uint32_t room = state->room ? 2 * state->room : 16;
-
-		ranges = reallocarray(ranges, room, sizeof(*ranges));
-		if (!ranges)
-			return;
-		state->ranges = ranges;
-		state->room = room;
-	}
-	ranges[state->count] = *range;
-	ranges[state->count].head.size = sizeof(*range);
-	state->count++;
+	open = GPUMON_ARRAY_ADD(state->ranges, state->count, state->room);
+	if (!open)
+		return;
+	*open = *range;
+	open->head.size = sizeof(*range);
 }
 
 static bool is_closed_by(const struct gpumon_record_range *open,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "functions.h"
 
 static bool ends_with(const char *name, size_t length, const char *end)
@@ -61,7 +62,7 @@ int64_t gpumon_functions_number(struct gpumon_functions *functions, const char *
 {
 	const char *base = gpumon_function_base(name, &length);
 	uint64_t hash, number;
-	char(*names)[GPUMON_FUNCTION_MAX];
+	char *added;
 
 	if (length >= GPUMON_FUNCTION_MAX || !may_be_function(base, length) ||
 	    memchr(base, 0, length))
@@ -75,20 +76,15 @@ int64_t gpumon_functions_number(struct gpumon_functions *functions, const char *
 		    !memcmp(functions->names[number - 1], base, length))
 			return (int64_t)number;
 	}
-	if (functions->used == functions->room) {
-		uint32_t room = functions->room ? functions->room * 2 : 64;
-
-		names = realloc(functions->names, room * sizeof(*names));
-		if (!names)
-			return -1;
-		functions->names = names;
-		functions->room = room;
-	}
-	if (gpumon_map_set(&functions->by_name, hash, functions->used + 1))
+	added = GPUMON_ARRAY_ADD(functions->names, functions->used, functions->room);
+	if (!added)
 		return -1;
-	memcpy(functions->names[functions->used], base, length);
-	functions->names[functions->used][length] = '\0';
-	return ++functions->used;
+	if (gpumon_map_set(&functions->by_name, hash, functions->used)) {
+		functions->used--;
+		return -1;
+	}
+	memcpy(added, base, length);
+	return functions->used;
 }
 
 void gpumon_functions_clear(struct gpumon_functions *functions)

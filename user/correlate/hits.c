@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "engine.h"
 
 /* How far a thread's hits may be out of order before a missing number counts as lost. */
@@ -34,68 +35,22 @@ enum until {
 	END,   /* everything has arrived */
 };
 
-/* --- queues */
-
-static int hit_room(struct hit_queue *queue)
-{
-	struct gpumon_record_hit *at;
-	uint32_t room = queue->room ? queue->room * 2 : 16;
-
-	if (queue->first + queue->used < queue->room)
-		return 0;
-	if (queue->first > queue->room / 2) {
-		memmove(queue->at, queue->at + queue->first, queue->used * sizeof(*queue->at));
-		queue->first = 0;
-		return 0;
-	}
-	at = realloc(queue->at, room * sizeof(*at));
-	if (!at)
-		return -1;
-	queue->at = at;
-	queue->room = room;
-	return 0;
-}
-
-static int call_room(struct call_queue *queue)
-{
-	struct call *at;
-	uint32_t room = queue->room ? queue->room * 2 : 16;
-
-	if (queue->first + queue->used < queue->room)
-		return 0;
-	if (queue->first > queue->room / 2) {
-		memmove(queue->at, queue->at + queue->first, queue->used * sizeof(*queue->at));
-		queue->first = 0;
-		return 0;
-	}
-	at = realloc(queue->at, room * sizeof(*at));
-	if (!at)
-		return -1;
-	queue->at = at;
-	queue->room = room;
-	return 0;
-}
-
 static struct hit_thread *thread_of(struct hits *hits, uint32_t tid)
 {
 	uint64_t place = gpumon_map_get(&hits->by_tid, tid);
-	struct hit_thread *threads;
+	struct hit_thread *thread;
 
 	if (place)
 		return &hits->threads[place - 1];
-	if (hits->used == hits->room) {
-		uint32_t room = hits->room ? hits->room * 2 : 16;
-
-		threads = realloc(hits->threads, room * sizeof(*threads));
-		if (!threads)
-			return NULL;
-		hits->threads = threads;
-		hits->room = room;
-	}
-	if (gpumon_map_set(&hits->by_tid, tid, hits->used + 1))
+	thread = GPUMON_ARRAY_ADD(hits->threads, hits->used, hits->room);
+	if (!thread)
 		return NULL;
-	hits->threads[hits->used] = (struct hit_thread){ .tid = tid };
-	return &hits->threads[hits->used++];
+	if (gpumon_map_set(&hits->by_tid, tid, hits->used)) {
+		hits->used--;
+		return NULL;
+	}
+	thread->tid = tid;
+	return thread;
 }
 
 /* --- functions */
@@ -318,14 +273,13 @@ int gpumon_hits_hit(struct gpumon_correlate *correlate, struct process *process,
 		    const struct gpumon_record_hit *record)
 {
 	struct hit_thread *thread = thread_of(&process->hits, record->tid);
-	struct hit_queue *queue;
+	struct hit_queue *queue = thread ? &thread->hits : NULL;
 	struct gpumon_record_hit *at;
 	uint32_t place;
 
-	if (!thread || hit_room(&thread->hits))
+	if (!queue || GPUMON_QUEUE_ROOM(queue->at, queue->first, queue->used, queue->room))
 		return -1;
 	correlate->counts.hits++;
-	queue = &thread->hits;
 	at = queue->at + queue->first;
 	place = queue->used;
 	while (place && at[place - 1].number > record->number)
@@ -351,13 +305,12 @@ int gpumon_hits_launch(struct gpumon_correlate *correlate, struct process *proce
 		       const struct launch *launch)
 {
 	struct hit_thread *thread = thread_of(&process->hits, launch->tid);
-	struct call_queue *queue;
+	struct call_queue *queue = thread ? &thread->calls : NULL;
 	struct call *at;
 	uint32_t place;
 
-	if (!thread || call_room(&thread->calls))
+	if (!queue || GPUMON_QUEUE_ROOM(queue->at, queue->first, queue->used, queue->room))
 		return -1;
-	queue = &thread->calls;
 	at = queue->at + queue->first;
 	place = queue->used;
 	while (place && at[place - 1].start_ns > launch->start_ns)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "engine.h"
 
 /* Clones of clones. A longer chain is a cycle, which only a broken capture has. */
@@ -17,19 +18,13 @@ int gpumon_nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node 
 	if (!place) {
 		if (nodes->used == NODES_MAX)
 			return 0;
-		if (nodes->used == nodes->room) {
-			uint32_t room = nodes->room ? nodes->room * 2 : 64;
-
-			node = realloc(nodes->nodes, room * sizeof(*node));
-			if (!node)
-				return -1;
-			nodes->nodes = node;
-			nodes->room = room;
-		}
-		place = nodes->used + 1;
-		if (gpumon_map_set(&nodes->by_id, record->node, place))
+		if (!GPUMON_ARRAY_ADD(nodes->nodes, nodes->used, nodes->room))
 			return -1;
-		nodes->used++;
+		place = nodes->used;
+		if (gpumon_map_set(&nodes->by_id, record->node, place)) {
+			nodes->used--;
+			return -1;
+		}
 	}
 	/* A reused id: launches from now on belong to the new node. */
 	node = &nodes->nodes[place - 1];

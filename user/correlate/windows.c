@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
+#include "base/array.h"
 #include "windows.h"
 
 int gpumon_windows_add(struct gpumon_windows *windows, const struct gpumon_record_window *record)

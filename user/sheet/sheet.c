@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "sheet_inner.h"
 
 #define SENTENCE_BYTES 1024

@@ -5,6 +5,7 @@
 
 #include <dwarf.h>
 
+#include "base/array.h"
 #include "symbol_dwarf.h"
 
 #define UNITS_MAX   (4u << 20)
@@ -30,7 +31,6 @@ struct ranges {
 	size_t looked; /* counts ranges, whether they were added or not */
 	struct range *items;
 	size_t count;
-	size_t room;
 };
 
 /* A function, or an inlined call. */
@@ -56,7 +56,6 @@ struct held {
 struct vector {
 	void *items;
 	size_t count;
-	size_t room;
 };
 
 struct unit {
@@ -78,34 +77,24 @@ struct gpumon_symbol_dwarf {
 
 static int vector_append(struct vector *vector, const void *item, size_t size)
 {
-	if (vector->count == vector->room) {
-		size_t room = vector->room ? vector->room * 2 : 64;
-		void *p = realloc(vector->items, room * size);
+	void *to = gpumon_grow(&vector->items, &vector->count, size);
 
-		if (!p)
-			return -1;
-		vector->items = p;
-		vector->room = room;
-	}
-	memcpy((char *)vector->items + vector->count++ * size, item, size);
-	return 0;
+	if (to)
+		memcpy(to, item, size);
+	return to ? 0 : -1;
 }
 
 static int add_range(struct ranges *ranges, uint64_t low, uint64_t high, uint32_t of,
 		     uint32_t depth)
 {
+	struct range *range;
+
 	if (low >= high || ranges->count >= RANGES_MAX)
 		return 0;
-	if (ranges->count == ranges->room) {
-		size_t room = ranges->room ? ranges->room * 2 : 64;
-		void *p = realloc(ranges->items, room * sizeof(*ranges->items));
-
-		if (!p)
-			return -1;
-		ranges->items = p;
-		ranges->room = room;
-	}
-	ranges->items[ranges->count++] = (struct range){ low, high, of, depth, 0 };
+	range = GPUMON_GROW(ranges->items, ranges->count);
+	if (!range)
+		return -1;
+	*range = (struct range){ low, high, of, depth, 0 };
 	return 0;
 }
 
@@ -375,10 +364,12 @@ static void read_unit(struct gpumon_symbol_dwarf *dwarf, struct unit *unit)
 	sort_ranges(&unit->ranges);
 	if (dwarf_getsrclines(&unit->die, &lines, &n_lines))
 		n_lines = 0;
-	dwarf->bytes += unit->nodes.room * sizeof(struct node) +
-			unit->holders.room * sizeof(struct holder) +
-			unit->held.room * sizeof(struct held) +
-			unit->ranges.room * sizeof(struct range) + n_lines * LINE_BYTES;
+	/* Arrays have room for up to twice as many. */
+	dwarf->bytes += 2 * (unit->nodes.count * sizeof(struct node) +
+			     unit->holders.count * sizeof(struct holder) +
+			     unit->held.count * sizeof(struct held) +
+			     unit->ranges.count * sizeof(struct range)) +
+			n_lines * LINE_BYTES;
 }
 
 static uint32_t holder_of(const struct unit *unit, const void *die)

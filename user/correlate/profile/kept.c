@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kept.h"
+#include "base/array.h"
 #include "base/pool.h"
 
 #define HEAD "gpumon-symbols 1\n"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
+#include "base/array.h"
 #include "profile_busy.h"
 
 /* Maximum number of late intervals. Beyond it, all others may arrive later. */
@@ -127,26 +127,6 @@ static void count_first(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data
 	busy->used--;
 }
 
-static int make_room(struct gpumon_busy *busy)
-{
-	uint32_t room = busy->room ? busy->room * 2 : 16;
-	struct gpumon_interval *at;
-
-	if (busy->first + busy->used < busy->room)
-		return 0;
-	if (busy->first > busy->room / 8) {
-		memmove(busy->at, busy->at + busy->first, busy->used * sizeof(*busy->at));
-		busy->first = 0;
-		return 0;
-	}
-	at = reallocarray(busy->at, room, sizeof(*at));
-	if (!at)
-		return -1;
-	busy->at = at;
-	busy->room = room;
-	return 0;
-}
-
 /* Append an interval, or join it with the last one. */
 static int append_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
 {
@@ -160,7 +140,7 @@ static int append_interval(struct gpumon_busy *busy, struct gpumon_interval inte
 			return 0;
 		}
 	}
-	if (make_room(busy))
+	if (GPUMON_QUEUE_ROOM(busy->at, busy->first, busy->used, busy->room))
 		return -1;
 	busy->at[busy->first + busy->used++] = interval;
 	return 0;

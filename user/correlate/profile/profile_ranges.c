@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "profile_ranges.h"
 
 /* Maximum number of changes of a thread that are kept for operations in flight. */
@@ -86,21 +87,8 @@ static int change_open_range(struct gpumon_ranges *ranges, struct gpumon_range_t
 		thread->first += CHANGES_MAX / 4;
 		thread->used -= CHANGES_MAX / 4;
 	}
-	if (thread->first + thread->used == thread->room) {
-		if (thread->first > thread->room / 8) {
-			memmove(thread->changes, thread->changes + thread->first,
-				thread->used * sizeof(*at));
-			thread->first = 0;
-		} else {
-			uint32_t room = thread->room ? thread->room * 2 : 64;
-
-			at = reallocarray(thread->changes, room, sizeof(*at));
-			if (!at)
-				return -1;
-			thread->changes = at;
-			thread->room = room;
-		}
-	}
+	if (GPUMON_QUEUE_ROOM(thread->changes, thread->first, thread->used, thread->room))
+		return -1;
 	at = &thread->changes[thread->first + thread->used++];
 	at->time_ns = time_ns;
 	at->path = path;

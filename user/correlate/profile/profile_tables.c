@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "profile_tables.h"
 
 /* Processes are numbered from 0 on, so a capture with higher numbers is broken. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "correlate/functions.h"
 #include "profile_tree.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "profile_internal.h"
 
 static const char *const match_reasons[GPUMON_MATCH_KINDS] = {

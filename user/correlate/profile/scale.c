@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "profile_internal.h"
 
 static uint32_t find_group(struct gpumon_scale *scale, uint32_t process, uint32_t flags,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "run.h"
 
 uint32_t gpumon_probe_run_kernel(struct gpumon_probe_run *run, const char *name, size_t size)

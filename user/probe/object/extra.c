@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "probe/object/extra.h"
 
 #define RECORD_SIZE 16 /* of lines and of relocations; longer ones are possible */

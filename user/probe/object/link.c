@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "probe/model/refuse.h"
 #include "probe/object/flatten.h"
 #include "probe/object/field.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/pool.h"
 #include "probe/model/read.h"
 #include "probe/result/generic.h"
