@@ -33,14 +33,17 @@ def environment(**more):
             "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1", **more}
 
 
-def sanitised(command):
-    """A program that is not of the tests, with the sanitizer that the library was built with."""
+def sanitised(command, *preloaded):
+    """A program that may not be of the tests, with the sanitizer that the library was built with.
+
+    @preloaded: what else is preloaded, after it.
+    """
     if not os.environ.get("SANITIZE"):
         return command
     # It wants to find the exceptions of C++ when it begins.
     libraries = [subprocess.run(["gcc", "-print-file-name=" + name], stdout=subprocess.PIPE, text=True,
                                 check=True).stdout.strip() for name in ("libasan.so", "libstdc++.so.6")]
-    return ["/usr/bin/env", "LD_PRELOAD=" + ":".join(libraries), *command]
+    return ["/usr/bin/env", "LD_PRELOAD=" + ":".join([*libraries, *preloaded]), *command]
 
 
 class Record:
@@ -66,7 +69,8 @@ class Capture:
                  **variables):
         self.folder = tempfile.mkdtemp(prefix="gpumon-opencl-", dir=objects)
         self.path = os.path.join(self.folder, "capture")
-        command = sanitised(program) if program else [os.path.join(objects, "program")]
+        preloaded = [variables["LD_PRELOAD"]] if "LD_PRELOAD" in variables else []
+        command = sanitised(program, *preloaded) if program else [os.path.join(objects, "program")]
         target = ["-p", str(pid)] if pid else ["--", *command, *map(str, words)]
         self.done = subprocess.run(
             [tool, "record", "-o", self.path, "--no-driver", *options, *target],
