@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map.h"
 #include "array.h"
+#include "map.h"
 #include "pool.h"
 
 #define BLOCK_SIZE (64u << 10)
