@@ -377,6 +377,9 @@ class Control(Storm):
             kinds.append(self.reset)
         if self.groups:
             kinds += [self.switch_group] * 2
+        if self.calm:
+            # The others still wait for events, which the dice may have switched off for long.
+            kinds = [self.all_on]
         if LET_GO.is_set():
             return
         try:
@@ -390,14 +393,22 @@ class Control(Storm):
             self.counts["not there"] += 1
             self.over.wait(0.05)
 
+    def groups_on(self, g):
+        for name in self.groups:
+            g.group_set(name, 1)
+
+    def all_on(self, g):
+        self.groups_on(g)
+        if not self.on:
+            self.ring_on(g)
+
     def end(self):
         """Switch everything on again, except the ring, if gpumon stays loaded."""
         if not self.steady:
             return
         with Gpumon(30) as g:
             self.ring_off(g)
-            for name in self.groups:
-                g.group_set(name, 1)
+            self.groups_on(g)
 
     def check(self, account=None):
         """After the storm, with nothing on its way and the readers gone."""
