@@ -399,8 +399,7 @@ class Control(Storm):
 
     def all_on(self, g):
         self.groups_on(g)
-        if not self.on:
-            self.ring_on(g)
+        self.ring_on(g)
 
     def end(self):
         """Switch everything on again, except the ring, if gpumon stays loaded."""
