@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/bpf_privilege.h"
 #include "doctor.h"
 #include "base/version.h"
@@ -20,7 +21,7 @@ void gpumon_doctor_add(struct gpumon_doctor *doctor, enum gpumon_doctor_level le
 		       const char *name, const char *advice, const char *format, ...)
 {
 	struct gpumon_doctor_check check = { .level = level };
-	struct gpumon_doctor_check *bigger;
+	struct gpumon_doctor_check *added = NULL;
 	char *message;
 	va_list args;
 	int len;
@@ -31,17 +32,16 @@ void gpumon_doctor_add(struct gpumon_doctor *doctor, enum gpumon_doctor_level le
 	check.message = len < 0 ? NULL : message;
 	check.name = strdup(name);
 	check.advice = advice ? strdup(advice) : NULL;
-	bigger = reallocarray(doctor->checks, doctor->n_checks + 1, sizeof(*bigger));
-	if (bigger)
-		doctor->checks = bigger;
-	if (!bigger || !check.message || !check.name || (advice && !check.advice)) {
+	if (check.message && check.name && (!advice || check.advice))
+		added = GPUMON_GROW(doctor->checks, doctor->n_checks);
+	if (!added) {
 		free(check.message);
 		free(check.name);
 		free(check.advice);
 		doctor->failed = true;
 		return;
 	}
-	doctor->checks[doctor->n_checks++] = check;
+	*added = check;
 }
 
 void gpumon_doctor_free(struct gpumon_doctor *doctor)

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/wait.h"
 #include "driver.h"
 #include "process/listener.h"
@@ -41,10 +42,10 @@ struct gpumon_recorder {
 	struct gpumon_driver *driver;
 	int epoll;
 	struct gpumon_target **targets;
-	unsigned int count;
-	unsigned int room;
+	uint32_t count;
+	uint32_t room;
 	struct gpumon_probed **probed;
-	unsigned int probed_count;
+	size_t probed_count;
 	bool closed;
 	uint64_t until_ns;
 	const char *why_closed;
@@ -145,7 +146,7 @@ static void unwatch_target(struct gpumon_recorder *recorder, const struct gpumon
 
 int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpumon_error *err)
 {
-	struct gpumon_target *target;
+	struct gpumon_target *target, **place;
 
 	if (recorder->closed) {
 		refuse_connection(socket, recorder->why_closed);
@@ -158,48 +159,43 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 					"a process was not recorded: %u are recorded already",
 					recorder->count);
 	}
-	if (recorder->count == recorder->room) {
-		unsigned int room = recorder->room ? 2 * recorder->room : 16;
-		struct gpumon_target **targets =
-			realloc(recorder->targets, room * sizeof(struct gpumon_target *));
-
-		if (!targets) {
-			close(socket);
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM,
-						GPUMON_ERROR_MEMORY, "no memory");
-		}
-		recorder->targets = targets;
-		recorder->room = room;
-	}
 	target = gpumon_target_new(socket, &recorder->target_options, err);
 	if (!target)
 		return -1;
+	place = GPUMON_ARRAY_ADD(recorder->targets, recorder->count, recorder->room);
+	if (!place) {
+		gpumon_target_free(target);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory");
+	}
+	*place = target;
 	if (watch_descriptor(recorder, gpumon_target_socket(target), target) ||
 	    watch_descriptor(recorder, gpumon_target_pidfd(target), target)) {
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "epoll: %s",
 				 strerror(errno));
 		unwatch_target(recorder, target);
 		gpumon_target_free(target);
+		recorder->count--;
 		return -1;
 	}
-	recorder->targets[recorder->count++] = target;
 	return 0;
 }
 
 int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gpumon_error *err)
 {
-	struct gpumon_probed **probed = realloc(
-		recorder->probed, (recorder->probed_count + 1) * sizeof(struct gpumon_probed *));
+	struct gpumon_probed *probed, **place;
 
+	probed = gpumon_probed_new(recorder->writer, recorder->options.root, pid,
+				   &recorder->options.settings, err);
 	if (!probed)
+		return -1;
+	place = GPUMON_GROW(recorder->probed, recorder->probed_count);
+	if (!place) {
+		gpumon_probed_free(probed);
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"no memory");
-	recorder->probed = probed;
-	probed[recorder->probed_count] = gpumon_probed_new(recorder->writer, recorder->options.root,
-							   pid, &recorder->options.settings, err);
-	if (!probed[recorder->probed_count])
-		return -1;
-	recorder->probed_count++;
+	}
+	*place = probed;
 	return 0;
 }
 

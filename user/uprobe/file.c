@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "symbol/elf_find.h"
 #include "function.h"
 #include "process.h"
@@ -20,24 +21,23 @@ struct begin {
 struct reader {
 	struct gpumon_uprobe_file *file;
 	uint64_t *addresses; /* addresses of sites */
+	size_t address_count;
 	struct begin *begins;
 	size_t begin_count;
-	size_t begin_room;
 };
 
 int gpumon_uprobe_file_add_site(struct gpumon_uprobe_file *file,
 				const struct gpumon_uprobe_site *site)
 {
-	struct gpumon_uprobe_site *sites =
-		realloc(file->sites, (file->site_count + 1) * sizeof(*sites));
+	struct gpumon_uprobe_site *added = NULL;
 
-	if (sites)
-		file->sites = sites;
-	if (!sites || !site->name) {
+	if (site->name)
+		added = GPUMON_GROW(file->sites, file->site_count);
+	if (!added) {
 		free(site->name);
 		return -ENOMEM;
 	}
-	sites[file->site_count++] = *site;
+	*added = *site;
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static int read_site(void *data, const struct gpumon_elf_function *function)
 	struct gpumon_uprobe_file *file = reader->file;
 	unsigned int kind = gpumon_function_kind(function->name);
 	struct gpumon_uprobe_site site = { .offset = function->offset, .kind = kind };
-	uint64_t *addresses;
+	uint64_t *address;
 
 	if (!strcmp(function->name, "_dl_debug_state"))
 		file->linker_offset = function->offset;
@@ -59,11 +59,10 @@ static int read_site(void *data, const struct gpumon_elf_function *function)
 	for (unsigned int i = 0; i < file->site_count; i++)
 		if (file->sites[i].offset == function->offset)
 			return 0;
-	addresses = realloc(reader->addresses, (file->site_count + 1) * sizeof(*addresses));
-	if (!addresses)
+	address = GPUMON_GROW(reader->addresses, reader->address_count);
+	if (!address)
 		return -ENOMEM;
-	reader->addresses = addresses;
-	addresses[file->site_count] = function->address;
+	*address = function->address;
 	site.name = strndup(function->name, strcspn(function->name, "@"));
 	return gpumon_uprobe_file_add_site(file, &site);
 }
@@ -71,17 +70,12 @@ static int read_site(void *data, const struct gpumon_elf_function *function)
 static int read_begin(void *data, const struct gpumon_elf_function *function)
 {
 	struct reader *reader = data;
-	struct begin *begins = reader->begins;
+	struct begin *begin = GPUMON_GROW(reader->begins, reader->begin_count);
 
-	if (reader->begin_count == reader->begin_room) {
-		reader->begin_room = reader->begin_room ? 2 * reader->begin_room : 256;
-		begins = realloc(begins, reader->begin_room * sizeof(*begins));
-		if (!begins)
-			return -ENOMEM;
-		reader->begins = begins;
-	}
-	begins[reader->begin_count++] =
-		(struct begin){ function->offset, gpumon_function_of_runtime(function->name) };
+	if (!begin)
+		return -ENOMEM;
+	begin->offset = function->offset;
+	begin->runtime = gpumon_function_of_runtime(function->name);
 	return 0;
 }
 
@@ -98,7 +92,7 @@ static int compare_begins(const void *a, const void *b)
 static int find_spans(struct reader *reader)
 {
 	struct gpumon_uprobe_file *file = reader->file;
-	struct gpumon_uprobe_span *spans;
+	struct gpumon_uprobe_span *span;
 	bool within = false;
 
 	qsort(reader->begins, reader->begin_count, sizeof(*reader->begins), compare_begins);
@@ -106,12 +100,10 @@ static int find_spans(struct reader *reader)
 		const struct begin *begin = &reader->begins[i];
 
 		if (begin->runtime && !within) {
-			spans = realloc(file->spans, (file->span_count + 1) * sizeof(*spans));
-			if (!spans)
+			span = GPUMON_GROW(file->spans, file->span_count);
+			if (!span)
 				return -ENOMEM;
-			file->spans = spans;
-			spans[file->span_count++] =
-				(struct gpumon_uprobe_span){ begin->offset, UINT64_MAX };
+			*span = (struct gpumon_uprobe_span){ begin->offset, UINT64_MAX };
 		} else if (!begin->runtime && within) {
 			file->spans[file->span_count - 1].end = begin->offset;
 		}

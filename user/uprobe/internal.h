@@ -49,7 +49,7 @@ struct gpumon_uprobes {
 
 	/* String ids of functions, by their number in cookies. */
 	char **functions;
-	uint32_t function_count;
+	size_t function_count;
 	unsigned int probes;
 	unsigned int returns;
 	unsigned int refused;

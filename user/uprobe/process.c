@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "symbol/elf_find.h"
 #include "process.h"
 #include "rule.h"
@@ -124,15 +125,24 @@ int gpumon_uprobe_process_open(const struct gpumon_uprobe_process *process,
 	return fd;
 }
 
+static void free_file(struct gpumon_uprobe_file *file)
+{
+	gpumon_uprobe_unwind_free(file);
+	for (size_t i = 0; i < file->site_count; i++)
+		free(file->sites[i].name);
+	free(file->sites);
+	free(file->spans);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file);
+}
+
 static struct gpumon_uprobe_file *add_file(struct gpumon_uprobe_process *process,
 					   const struct line *line)
 {
-	struct gpumon_uprobe_file *file, **files;
+	struct gpumon_uprobe_file *file, **added = NULL;
 
-	files = realloc(process->files, (process->file_count + 1) * sizeof(*files));
-	if (!files)
-		return NULL;
-	process->files = files;
 	file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
@@ -145,14 +155,13 @@ static struct gpumon_uprobe_file *add_file(struct gpumon_uprobe_process *process
 	if (file->path && file->fd < 0)
 		snprintf(file->why, sizeof(file->why), "it cannot be opened: %s",
 			 strerror(-file->fd));
-	if (!file->path || (file->fd >= 0 && gpumon_uprobe_file_read(file))) {
-		if (file->fd >= 0)
-			close(file->fd);
-		free(file->path);
-		free(file);
+	if (file->path && (file->fd < 0 || !gpumon_uprobe_file_read(file)))
+		added = GPUMON_GROW(process->files, process->file_count);
+	if (!added) {
+		free_file(file);
 		return NULL;
 	}
-	files[process->file_count++] = file;
+	*added = file;
 	return file;
 }
 
@@ -172,10 +181,10 @@ static struct gpumon_uprobe_file *find_file(struct gpumon_uprobe_process *proces
 const struct gpumon_uprobe_map *
 gpumon_uprobe_process_map(const struct gpumon_uprobe_process *process, uint64_t address)
 {
-	unsigned int low = 0, high = process->map_count;
+	size_t low = 0, high = process->map_count;
 
 	while (low < high) {
-		unsigned int middle = low + (high - low) / 2;
+		size_t middle = low + (high - low) / 2;
 		const struct gpumon_uprobe_map *map = &process->maps[middle];
 
 		if (address < map->start)
@@ -199,16 +208,16 @@ static bool same_map(const struct gpumon_uprobe_map *a, const struct gpumon_upro
  * old one were unmapped.
  */
 static int compare_maps(struct gpumon_uprobe_process *process, struct gpumon_uprobe_map *old,
-			unsigned int old_count)
+			size_t old_count)
 {
-	unsigned int at = 0;
+	size_t at = 0;
 
 	free(process->unmapped);
 	process->unmapped_count = 0;
 	process->unmapped = calloc(old_count + 1, sizeof(*old));
 	if (!process->unmapped)
 		return -1;
-	for (unsigned int i = 0; i < old_count; i++) {
+	for (size_t i = 0; i < old_count; i++) {
 		while (at < process->map_count && process->maps[at].start < old[i].start)
 			at++;
 		if (at < process->map_count && same_map(&old[i], &process->maps[at]))
@@ -222,27 +231,22 @@ static int compare_maps(struct gpumon_uprobe_process *process, struct gpumon_upr
 static int read_maps(struct gpumon_uprobe_process *process, FILE *stream)
 {
 	char *text = NULL;
-	size_t room = 0, maps_room = 0;
+	size_t room = 0;
 	struct line line;
 	int result = 0;
 
 	while (!result && getline(&text, &room, stream) > 0) {
-		struct gpumon_uprobe_map *maps = process->maps, *map;
+		struct gpumon_uprobe_map *map;
 
 		if (!parse_line(text, &line) || !line.executable ||
 		    (line.path[0] == '[' && strncmp(line.path, "[anon", 5) &&
 		     strcmp(line.path, VDSO)))
 			continue;
-		if (process->map_count == maps_room) {
-			maps_room = maps_room ? 2 * maps_room : 64;
-			maps = realloc(maps, maps_room * sizeof(*maps));
-			if (!maps) {
-				result = -1;
-				break;
-			}
-			process->maps = maps;
+		map = GPUMON_GROW(process->maps, process->map_count);
+		if (!map) {
+			result = -1;
+			break;
 		}
-		map = &maps[process->map_count];
 		*map = (struct gpumon_uprobe_map){ line.start, line.end, line.offset, NULL, false };
 		if ((line.path[0] == '/' && line.inode) || !strcmp(line.path, VDSO)) {
 			map->file = find_file(process, &line);
@@ -251,7 +255,6 @@ static int read_maps(struct gpumon_uprobe_process *process, FILE *stream)
 			else
 				map->file->mapped = true;
 		}
-		process->map_count++;
 	}
 	free(text);
 	return result;
@@ -260,7 +263,7 @@ static int read_maps(struct gpumon_uprobe_process *process, FILE *stream)
 int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpumon_error *err)
 {
 	struct gpumon_uprobe_map *old = process->maps;
-	unsigned int old_count = process->map_count;
+	size_t old_count = process->map_count;
 	char path[64];
 	FILE *stream;
 	int result, sys;
@@ -309,19 +312,8 @@ int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpu
 
 void gpumon_uprobe_process_free(struct gpumon_uprobe_process *process)
 {
-	for (unsigned int i = 0; i < process->file_count; i++) {
-		struct gpumon_uprobe_file *file = process->files[i];
-
-		gpumon_uprobe_unwind_free(file);
-		for (unsigned int j = 0; j < file->site_count; j++)
-			free(file->sites[j].name);
-		free(file->sites);
-		free(file->spans);
-		if (file->fd >= 0)
-			close(file->fd);
-		free(file->path);
-		free(file);
-	}
+	for (size_t i = 0; i < process->file_count; i++)
+		free_file(process->files[i]);
 	free(process->files);
 	free(process->maps);
 	free(process->unmapped);

@@ -59,12 +59,12 @@ struct gpumon_uprobe_file {
 	uint8_t build_id[GPUMON_BUILD_ID_SIZE];
 	uint8_t build_id_size;
 	struct gpumon_uprobe_site *sites;
-	unsigned int site_count;
+	size_t site_count;
 	uint64_t linker_offset;
 	uint64_t device_offset;
 	bool api;
 	struct gpumon_uprobe_span *spans;
-	unsigned int span_count;
+	size_t span_count;
 	unsigned int done;
 	unsigned int probed;
 	char why[160];
@@ -90,9 +90,9 @@ struct gpumon_uprobe_process {
 	pid_t pid;
 	const char *root;
 	struct gpumon_uprobe_map *maps;
-	unsigned int map_count;
+	size_t map_count;
 	struct gpumon_uprobe_file **files;
-	unsigned int file_count;
+	size_t file_count;
 	struct gpumon_uprobe_map *unmapped;
 	unsigned int unmapped_count;
 };

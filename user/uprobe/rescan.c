@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "function.h"
 #include "process/identity.h"
 #include "rescan.h"
@@ -16,20 +17,18 @@
 /* One number for a name, in whichever libraries it is. */
 static bool number_function(struct gpumon_uprobes *uprobes, const char *name, uint32_t *number)
 {
-	uint32_t count = uprobes->function_count;
-	char **functions;
+	char *copy, **added;
 
-	for (*number = 0; *number < count; (*number)++)
+	for (*number = 0; *number < uprobes->function_count; (*number)++)
 		if (!strcmp(uprobes->functions[*number], name))
 			return true;
-	functions = realloc(uprobes->functions, (count + 1) * sizeof(*functions));
-	if (!functions)
+	copy = strdup(name);
+	added = copy ? GPUMON_GROW(uprobes->functions, uprobes->function_count) : NULL;
+	if (!added) {
+		free(copy);
 		return false;
-	uprobes->functions = functions;
-	functions[count] = strdup(name);
-	if (!functions[count])
-		return false;
-	uprobes->function_count++;
+	}
+	*added = copy;
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/folder.h"
 #include "numbered.h"
 #include "remove.h"
@@ -49,7 +50,7 @@ static void list_numbered(int directory, const char *prefix, struct names *names
 {
 	DIR *dir = gpumon_folder_entries(directory, ".", 0);
 	const struct dirent *entry;
-	void *more;
+	char *added;
 
 	*names = (struct names){ 0 };
 	if (!dir)
@@ -57,11 +58,10 @@ static void list_numbered(int directory, const char *prefix, struct names *names
 	while ((entry = readdir(dir))) {
 		if (!number_of(entry->d_name, prefix))
 			continue;
-		more = reallocarray(names->names, names->count + 1, sizeof(*names->names));
-		if (!more)
+		added = GPUMON_GROW(names->names, names->count);
+		if (!added)
 			break;
-		names->names = more;
-		snprintf(names->names[names->count++], sizeof(*names->names), "%s", entry->d_name);
+		snprintf(added, sizeof(*names->names), "%s", entry->d_name);
 	}
 	closedir(dir);
 	if (names->count)
