@@ -272,7 +272,7 @@ def step_devices():
 def step_mig():
     instances = mig_devices()
     if not instances:
-        raise Skip("MIG is not on, and not ours to switch on")
+        raise Skip("MIG is off, and this test does not change the machine's settings")
     run = Recorded("mig", [program("known"), "mixed", 50], keep=True,
                    env={"CUDA_VISIBLE_DEVICES": instances[0]})
     profile = check_profile("MIG", run)

@@ -32,7 +32,7 @@ static bool add_variable(struct gpumon_variables *variables, const char *name, c
 }
 
 /*
- * Level Zero's loader and HIP's library load none that a variable names, so that ours is preloaded: on
+ * Level Zero's loader and HIP's library load none that a variable names, so that gpumon's is preloaded: on
  * machines with a driver for one of them only, because a program that cannot open it, such as one in a
  * container, says so. Its path cannot be written with a blank or a colon in it.
  */
