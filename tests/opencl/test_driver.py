@@ -55,8 +55,11 @@ def vendors():
     """A folder for the loader with the mock alone in it."""
     folder = os.path.join(capture.objects, "vendors")
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "mock.icd"), "w", encoding="utf-8") as file:
+    # Tests run side by side: none may find it empty, while another one writes it.
+    new = os.path.join(folder, f"mock.{os.getpid()}")
+    with open(new, "w", encoding="utf-8") as file:
         file.write(f"{capture.objects}/libmock.so\n")
+    os.replace(new, os.path.join(folder, "mock.icd"))
     return folder
 
 
