@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Extend an array by one zeroed element and return it, or NULL without memory. */
+/* Extend an array by one zeroed element and return it, or NULL without memory. @n may have fallen since. */
 void *gpumon_grow(void **array, size_t *n, size_t size);
 
 #define GPUMON_GROW(array, n) gpumon_grow((void **)&(array), &(n), sizeof(*(array)))

@@ -42,8 +42,7 @@ struct gpumon_recorder {
 	struct gpumon_driver *driver;
 	int epoll;
 	struct gpumon_target **targets;
-	uint32_t count;
-	uint32_t room;
+	size_t count;
 	struct gpumon_probed **probed;
 	size_t probed_count;
 	bool closed;
@@ -156,13 +155,13 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 	if (recorder->count >= TARGETS_MAX) {
 		refuse_connection(socket, "too many processes are recorded at once");
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-					"a process was not recorded: %u are recorded already",
+					"a process was not recorded: %zu are recorded already",
 					recorder->count);
 	}
 	target = gpumon_target_new(socket, &recorder->target_options, err);
 	if (!target)
 		return -1;
-	place = GPUMON_ARRAY_ADD(recorder->targets, recorder->count, recorder->room);
+	place = GPUMON_GROW(recorder->targets, recorder->count);
 	if (!place) {
 		gpumon_target_free(target);
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
