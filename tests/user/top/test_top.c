@@ -15,6 +15,7 @@
 
 #include "term/sparkline.h"
 #include "top/top.h"
+#include "top_page.h"
 
 #define SECOND 1000000000ULL
 
@@ -94,40 +95,6 @@ static void add_group(struct gpumon_model *model, uint64_t state, const char *re
 static void update(struct gpumon_top *top, struct gpumon_model *reading)
 {
 	assert_int_equal(gpumon_top_update(top, reading), 0);
-}
-
-static char *draw(const struct gpumon_top *top, const struct gpumon_top_view *view)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_non_null(out);
-	gpumon_top_draw(top, view, out);
-	fclose(out);
-	return text;
-}
-
-static unsigned int lines_of(const char *text)
-{
-	unsigned int n = 1;
-
-	for (; *text; text++)
-		n += *text == '\n' && text[1];
-	return n;
-}
-
-/* Width of the longest line. */
-static unsigned int columns_of(const char *text)
-{
-	unsigned int widest = 0;
-	unsigned int n = 0;
-
-	for (; *text; text++) {
-		n = *text == '\n' ? 0 : n + (((unsigned char)*text & 0xc0) != 0x80);
-		widest = n > widest ? n : widest;
-	}
-	return widest;
 }
 
 /* A busy machine, after @n readings a second apart. */
@@ -236,7 +203,7 @@ static void reset_between_counts_from_the_reset(void **state)
 	/* 100 jobs of 1 ms in the half second since the reset. */
 	assert_true(top.rings[0].load > 0.1999 && top.rings[0].load < 0.2001);
 	assert_int_equal(top.rings[0].done.v, 100);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "reset"));
 	free(text);
 	gpumon_top_free(&top);
@@ -344,7 +311,7 @@ static void page_has_what_matters(void **state)
 	(void)state;
 	busy(&top, 30, 3);
 	gpumon_top_sort(&top, GPUMON_TOP_LOAD);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "0000:03:00.0/gfx_0.0.0"));
 	assert_non_null(strstr(text, "TIME QUEUED"));
 	assert_non_null(strstr(text, "TIME RUN"));
@@ -376,10 +343,10 @@ static void page_never_exceeds_the_terminal(void **state)
 				.note = columns % 3 ? NULL : "something failed",
 				.term = { .columns = columns, .rows = rows },
 			};
-			char *text = draw(&top, &view);
+			char *text = top_page_draw(&top, &view);
 
-			assert_true(columns_of(text) <= columns);
-			assert_true(lines_of(text) <= rows);
+			assert_true(top_page_columns(text) <= columns);
+			assert_true(top_page_lines(text) <= rows);
 			free(text);
 		}
 	}
@@ -394,13 +361,13 @@ static void what_does_not_fit_is_said(void **state)
 
 	(void)state;
 	busy(&top, 3, 24);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "more rings"));
 	assert_non_null(strstr(text, "more processes"));
 	free(text);
 	/* Without a limit everything is there. */
 	view.term.rows = 0;
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_null(strstr(text, " more "));
 	free(text);
 	gpumon_top_free(&top);
@@ -416,7 +383,7 @@ static void why_there_is_nothing(void **state)
 	(void)state;
 	add_group(&model, GPUMON_ATTACH_STATE_WAITING, "module gpu_sched is not loaded", 0);
 	update(&top, &model);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "drm_sched is waiting: module gpu_sched is not loaded"));
 	assert_non_null(strstr(text, "No ring has had a job yet."));
 	assert_non_null(strstr(text, "Nothing lost"));
@@ -443,7 +410,7 @@ static void exited_processes_are_counted(void **state)
 	}
 	assert_string_equal(top.processes[0].comm, "just gone");
 	assert_string_equal(top.processes[1].comm, "idle");
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "just gone (exited)"));
 	assert_non_null(strstr(text, "idle"));
 	assert_null(strstr(text, "gone too"));
@@ -465,7 +432,7 @@ static void unknown_is_a_dash(void **state)
 	ring->id = gpumon_value_of(0);
 	ring->name = strdup("lonely");
 	update(&top, &model);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	line = strstr(text, "-/lonely");
 	assert_non_null(line);
 	line[strcspn(line, "\n")] = '\0';
@@ -487,7 +454,7 @@ static void names_cannot_drive_the_terminal(void **state)
 	add_process(&model, 5, "evil\033]0;x\007\nname\xff", 10, true);
 	add_process(&model, 6, "\xc3\xa4pfel", 10, true);
 	update(&top, &model);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	for (const char *at = text; *at; at++)
 		assert_true(*at == '\n' || (*at >= ' ' && *at < 0x7f));
 	assert_non_null(strstr(text, "evil?"));
@@ -506,7 +473,7 @@ static void long_ring_names_keep_their_end(void **state)
 	(void)state;
 	add_ring(&model, 0, "a-device-with-a-very-long-name-that-goes-on", "the_end", 10, 1000);
 	update(&top, &model);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "goes-on/the_end"));
 	assert_null(strstr(text, "a-device-with"));
 	free(text);
@@ -532,24 +499,11 @@ static void sparklines(void **state)
 
 static int show(int argc, char **argv)
 {
-	struct gpumon_top_view view = {
-		.utf8 = true,
-		.live = true,
-		.interval_ns = SECOND,
-		.clock = "14:05:33",
-		.term = { .tty = true, .colour = true, .columns = 120, .rows = 28 },
-	};
 	struct gpumon_top top = { 0 };
 
-	if (argc > 3) {
-		view.term.columns = (unsigned int)atoi(argv[2]);
-		view.term.rows = (unsigned int)atoi(argv[3]);
-	}
 	busy(&top, 40, argc > 4 ? (unsigned int)atoi(argv[4]) : 5);
-	gpumon_top_sort(&top, view.sort);
-	gpumon_top_draw(&top, &view, stdout);
-	putchar('\n');
-	gpumon_top_free(&top);
+	gpumon_top_sort(&top, GPUMON_TOP_LOAD);
+	top_page_show(&top, "", argc - 2, argv + 2);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "top/top.h"
+#include "top_page.h"
 
 #define SECOND 1000000000ULL
 
@@ -44,18 +45,6 @@ static void two_readings(struct gpumon_top *top)
 		model.processes[0].container = strdup("0123456789ab");
 		assert_int_equal(gpumon_top_update(top, &model), 0);
 	}
-}
-
-static char *draw(const struct gpumon_top *top, const struct gpumon_top_view *view)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_non_null(out);
-	gpumon_top_draw(top, view, out);
-	fclose(out);
-	return text;
 }
 
 /* The line with this beginning, with single blanks. */
@@ -132,7 +121,7 @@ static void page_of_a_group(void **state)
 
 	(void)state;
 	two_readings(&top);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "drm_vblank.crtcs\n"));
 	line_is(text, "DEVICE", "DEVICE CRTC VBLANKS/S MOVED-BYTES/S PENDING INTERVAL-P99 LATE/S");
 	/*
@@ -161,33 +150,13 @@ static void page_of_processes(void **state)
 
 	(void)state;
 	two_readings(&top);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	line_is(text, "PID", "PID PROCESS JOBS/S ALLOCATED/S IOCTLS/S OPEN-NOW CONTAINER");
 	line_is(text, "4243", "4243 ?[31m? 0 0B 25.0 1 -");
 	line_is(text, "4242", "4242 glxgears 0 0B 0 0 0123456789ab");
 	assert_true(strstr(text, "4243") < strstr(text, "4242"));
 	free(text);
 	gpumon_top_free(&top);
-}
-
-static unsigned int lines_of(const char *text)
-{
-	unsigned int n = 1;
-
-	for (; *text; text++)
-		n += *text == '\n' && text[1];
-	return n;
-}
-
-static unsigned int columns_of(const char *text)
-{
-	unsigned int widest = 0, n = 0;
-
-	for (; *text; text++) {
-		n = *text == '\n' ? 0 : n + (((unsigned char)*text & 0xc0) != 0x80);
-		widest = n > widest ? n : widest;
-	}
-	return widest;
 }
 
 /* More tables, and one with many rows. */
@@ -225,10 +194,10 @@ static void pages_never_exceed_the_terminal(void **state)
 		strcpy(view.page, pages[i]);
 		for (view.term.columns = 1; view.term.columns < 150; view.term.columns += 3) {
 			for (view.term.rows = 1; view.term.rows < 40; view.term.rows++) {
-				char *text = draw(&top, &view);
+				char *text = top_page_draw(&top, &view);
 
-				assert_true(columns_of(text) <= view.term.columns);
-				assert_true(lines_of(text) <= view.term.rows);
+				assert_true(top_page_columns(text) <= view.term.columns);
+				assert_true(top_page_lines(text) <= view.term.rows);
 				free(text);
 			}
 		}
@@ -246,7 +215,7 @@ static void what_does_not_fit_is_said(void **state)
 	crowd(&top);
 	view.term.columns = 50;
 	view.term.rows = 30;
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	/* Columns without data are dropped first. */
 	assert_null(strstr(text, "LATE"));
 	assert_non_null(strstr(text, "more, not wide enough"));
@@ -257,13 +226,13 @@ static void what_does_not_fit_is_said(void **state)
 	free(text);
 
 	view.term.rows = 14;
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "and 2 more tables"));
 	free(text);
 
 	/* No room for the names of all pages: only the current one, and their number. */
 	view.term.columns = 36;
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "tab page [drm_vblank] 2 of 3"));
 	free(text);
 	gpumon_top_free(&top);
@@ -281,12 +250,12 @@ static void groups_that_idle_share_a_line(void **state)
 	test_tables(&model);
 	model.groups[2].state = gpumon_value_of(GPUMON_ATTACH_STATE_WAITING);
 	assert_int_equal(gpumon_top_update(&top, &model), 0);
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "\nother off, drm_vblank waiting\n"));
 	free(text);
 	/* On its own page, a group shows the reason. */
 	strcpy(view.page, "drm_vblank");
-	text = draw(&top, &view);
+	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "drm_vblank is waiting"));
 	assert_null(strstr(text, "other off"));
 	free(text);
@@ -295,24 +264,10 @@ static void groups_that_idle_share_a_line(void **state)
 
 static int show(int argc, char **argv)
 {
-	struct gpumon_top_view view = {
-		.utf8 = true,
-		.live = true,
-		.interval_ns = SECOND,
-		.clock = "14:05:33",
-		.term = { .tty = true, .colour = true, .columns = 120, .rows = 28 },
-	};
 	struct gpumon_top top = { 0 };
 
-	snprintf(view.page, sizeof(view.page), "%s", argv[2]);
-	if (argc > 4) {
-		view.term.columns = (unsigned int)atoi(argv[3]);
-		view.term.rows = (unsigned int)atoi(argv[4]);
-	}
 	two_readings(&top);
-	gpumon_top_draw(&top, &view, stdout);
-	putchar('\n');
-	gpumon_top_free(&top);
+	top_page_show(&top, argv[2], argc - 3, argv + 3);
 	return 0;
 }
 
