@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tempfile
 
 import harness
 import recorder as rec
@@ -36,6 +37,34 @@ def test_symbols():
     equal(sizes, ["16"], "bytes of constructors")
     tls = re.search(r"TLS\s+\S+ \S+ \S+ \S+ (0x[0-9a-f]+)", read("-l"))
     check(not tls or int(tls.group(1), 16) <= 64, "too much static TLS for a library that comes late")
+
+
+def test_headers():
+    """an API without headers is left out, and without any there is an explanation"""
+    headers = {"OpenCL": "CL/cl_layer.h", "Level Zero": "level_zero/layers/zel_tracing_register_cb.h"}
+
+    def build(*present):
+        with tempfile.TemporaryDirectory() as folder:
+            for header in present:
+                os.makedirs(os.path.dirname(f"{folder}/{header}"))
+                open(f"{folder}/{header}", "w").close()
+            return subprocess.run(["make", "-n", "-C", "../../inject", "CUDA=/none", f"OBJ={folder}/obj",
+                                   f"CPPFLAGS=-nostdinc -isystem {folder}"],
+                                  capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+
+    for api, header in headers.items():
+        made = build(header)
+        equal(made.returncode, 0, f"status with {header}")
+        equal({a for a in headers if f"without {a}," in made.stdout}, set(headers) - {api},
+              f"APIs left out with {header}")
+        equal({a for a, part in (("OpenCL", "entry_opencl.c"), ("Level Zero", "entry_ze.c"))
+               if part in made.stdout}, {api}, f"APIs built with {header}")
+    made = build()
+    if os.path.exists("/usr/include/cupti.h"):
+        check("without OpenCL," in made.stdout and "without Level Zero," in made.stdout, made.stdout)
+    else:
+        equal(made.returncode, 2, "status without headers")
+        check("needs the headers of an API" in made.stderr, made.stderr)
 
 
 def test_cost():
