@@ -10,8 +10,10 @@
 #include "ze/tracer/backend.h"
 #include "ze/tracer/tracer.h"
 
-/* Of a version that the headers may not have yet. */
-ze_result_t zeInitDrivers(uint32_t *count, ze_driver_handle_t *drivers, void *description);
+/* Of version 1.10, which the headers may not have yet. */
+struct _ze_init_driver_type_desc_t;
+ze_result_t zeInitDrivers(uint32_t *count, ze_driver_handle_t *drivers,
+			  struct _ze_init_driver_type_desc_t *description);
 
 static void enter_after(ze_result_t result)
 {
@@ -39,7 +41,7 @@ INJECT_EXPORT ze_result_t zeInit(ze_init_flags_t flags)
 }
 
 INJECT_EXPORT ze_result_t zeInitDrivers(uint32_t *count, ze_driver_handle_t *drivers,
-					void *description)
+					struct _ze_init_driver_type_desc_t *description)
 {
 	__typeof__(&zeInitDrivers) below = __extension__(void *) inject_ze_symbol("zeInitDrivers");
 	ze_result_t result = below ? below(count, drivers, description) :

@@ -11,15 +11,21 @@ from test_records import equals_drivers_times
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPT = str(HERE / "newer-drivers")
+INJECT = HERE.parents[1] / "inject"
+
+
+def prepared(what):
+    done = subprocess.run([SCRIPT, what], stdout=subprocess.PIPE, text=True, check=False, timeout=LIMIT * 3)
+    if done.returncode == 77:
+        raise Skip(done.stdout.strip())
+    equal(done.returncode, 0, "status of newer-drivers")
+    return done.stdout.strip()
 
 
 def prepare():
     if os.environ.get("SANITIZE"):
         raise Skip("a sanitizer's library does not run with another C library")
-    done = subprocess.run([SCRIPT, "prepare"], stdout=subprocess.PIPE, text=True, check=False, timeout=LIMIT * 3)
-    if done.returncode == 77:
-        raise Skip(done.stdout.strip())
-    equal(done.returncode, 0, "status of newer-drivers")
+    prepared("prepare")
 
 
 def variables(driver):
@@ -82,6 +88,18 @@ def with_driver(loader, driver):
     equal([pair for pair in wrong if driver != "rusticl" or not re.search(r": -7\b", pair[0])], [], "answers")
     equal(len(got), len(want), "answers")
     check(len(want) > 500, f"{len(want)} answers")
+
+
+def test_newer_headers():
+    """the library compiles with Debian 13's headers"""
+    headers = prepared("headers")
+    sources = [source.relative_to(INJECT) for part in ("opencl", "ze") for source in
+               [INJECT / f"entry_{part}.c", *sorted((INJECT / part).rglob("*.c"))]]
+    done = subprocess.run(["make", "-s", "-j2", "-C", str(INJECT), "CUDA=/none", f"OBJ={capture.objects}/newer-headers",
+                           f"CPPFLAGS=-isystem {headers}", "CFLAGS=-fsyntax-only -Werror",
+                           *(f"{capture.objects}/newer-headers/{source.with_suffix('.o')}" for source in sources)],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=LIMIT)
+    equal(done.returncode, 0, f"status of make: {done.stderr}")
 
 
 def test_newer_ocl_icd_pocl():

@@ -16,7 +16,7 @@
  */
 struct platform {
 	_Atomic(cl_platform_id) handle;
-	cl_api_clCreateCommandQueueWithProperties create_queue;
+	inject_create_queue_fn create_queue;
 	clCreateCommandBufferKHR_fn create_buffer;
 	clEnqueueCommandBufferKHR_fn enqueue;
 };
@@ -137,7 +137,7 @@ static void *wrap_address(cl_platform_id handle, const char *name, void *address
 	if (!platform)
 		return address;
 	if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0) {
-		platform->create_queue = (cl_api_clCreateCommandQueueWithProperties)address;
+		platform->create_queue = (inject_create_queue_fn)address;
 		return (void *)create_queue;
 	}
 	if (strcmp(name, "clCreateCommandBufferKHR") == 0) {

@@ -95,9 +95,9 @@ static cl_command_queue_properties asked_properties(const cl_queue_properties *p
 	return 0;
 }
 
-cl_command_queue inject_create_queue_by(cl_api_clCreateCommandQueueWithProperties below,
-					cl_context context, cl_device_id device,
-					const cl_queue_properties *properties, cl_int *result)
+cl_command_queue inject_create_queue_by(inject_create_queue_fn below, cl_context context,
+					cl_device_id device, const cl_queue_properties *properties,
+					cl_int *result)
 {
 	cl_command_queue_properties asked = asked_properties(properties);
 	cl_queue_properties changed[INJECT_PROPERTIES + 2];

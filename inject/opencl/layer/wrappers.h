@@ -21,9 +21,13 @@ void inject_wrap_extensions(struct _cl_icd_dispatch *layer);
 			(layer)->name = (with); \
 	} while (0)
 
+/* The headers of OpenCL have called this type differently since the end of 2023. */
+typedef __typeof__(((struct _cl_icd_dispatch *)NULL)
+			   ->clCreateCommandQueueWithProperties) inject_create_queue_fn;
+
 /* clCreateCommandQueueWithProperties, also as an extension of OpenCL 1.2. */
-cl_command_queue inject_create_queue_by(cl_api_clCreateCommandQueueWithProperties below,
-					cl_context context, cl_device_id device,
-					const cl_queue_properties *properties, cl_int *result);
+cl_command_queue inject_create_queue_by(inject_create_queue_fn below, cl_context context,
+					cl_device_id device, const cl_queue_properties *properties,
+					cl_int *result);
 
 #endif /* GPUMON_INJECT_OPENCL_WRAPPERS_H */
