@@ -14,6 +14,13 @@
 #define GPUMON_GLIBC_BASE "GLIBC_2.17"
 #endif
 
+/* strtol() and the like have another symbol since 2.38, with which _GNU_SOURCE has binary numbers. */
+#include <features.h>
+#undef __GLIBC_USE_C2X_STRTOL
+#define __GLIBC_USE_C2X_STRTOL 0
+#undef __GLIBC_USE_C23_STRTOL
+#define __GLIBC_USE_C23_STRTOL 0
+
 #ifdef GPUMON_GLIBC_BASE
 #define GPUMON_OLD(function) __asm__(".symver " #function "," #function "@" GPUMON_GLIBC_BASE)
 
