@@ -253,7 +253,7 @@ static void cxx(void **state)
 		"}\n"
 		"int call(int x) { return twice(x) + thing().get(x); }\n"
 		"}\n";
-	struct gpumon_symbols *symbols = new_symbols();
+	struct gpumon_symbols *symbols;
 	bool twice = false, get = false;
 	uint64_t bias, start, size;
 
@@ -261,6 +261,7 @@ static void cxx(void **state)
 		print_message("no g++ here\n");
 		skip();
 	}
+	symbols = new_symbols();
 	symbol_write(*state, "names.cc", text, strlen(text));
 	symbol_run(*state, "g++ -O2 -g -shared -fPIC -o names.so names.cc");
 	bias = symbol_load(symbols, *state, "names.so", AT, 1);

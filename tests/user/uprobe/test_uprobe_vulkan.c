@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The search for tables of Vulkan devices, in the memory of this process. A file of it plays the
- * loader. tests/suite/uprobe-libraries.py has the real one.
+ * The search for tables of Vulkan devices, in the memory of a child: the search's own memory has
+ * copies of the tables that it has read. A file of the child plays the loader.
+ * tests/suite/uprobe-libraries.py has the real one.
  */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -54,8 +59,43 @@ static const struct {
 struct setup {
 	struct gpumon_uprobe_process process;
 	struct gpumon_uprobe_file *own;
-	uint64_t *table;
 };
+
+static pid_t child;
+/* In the child. */
+static uint64_t *table;
+
+static int start_child(void **state)
+{
+	(void)state;
+	table = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (table == MAP_FAILED)
+		return -1;
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return child < 0 ? -1 : 0;
+}
+
+static int end_child(void **state)
+{
+	(void)state;
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return 0;
+}
+
+static void write_table(uint64_t number, uintptr_t submit, uintptr_t wait)
+{
+	uint64_t words[] = { [0] = number, [0x20 / 8] = submit, [0x28 / 8] = wait };
+	const struct iovec here = { words, sizeof(words) };
+	const struct iovec there = { table + 100, sizeof(words) };
+
+	assert_int_equal(process_vm_writev(child, &here, 1, &there, 1, 0), sizeof(words));
+}
 
 static void begin(struct setup *setup)
 {
@@ -64,7 +104,7 @@ static void begin(struct setup *setup)
 	struct gpumon_error err;
 
 	memset(setup, 0, sizeof(*setup));
-	setup->process.pid = getpid();
+	setup->process.pid = child;
 	setup->process.root = "";
 	assert_int_equal(gpumon_uprobe_process_scan(&setup->process, &err), 0);
 	map = gpumon_uprobe_process_map(&setup->process, (uintptr_t)memset);
@@ -85,24 +125,12 @@ static void begin(struct setup *setup)
 	assert_non_null(map);
 	setup->own = map->file;
 	assert_ptr_not_equal(setup->own, loader);
-	setup->table =
-		mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(setup->table, MAP_FAILED);
 }
 
 static void end(struct setup *setup)
 {
-	munmap(setup->table, TABLE_BYTES);
+	write_table(0, 0, 0);
 	gpumon_uprobe_process_free(&setup->process);
-}
-
-static void set_table(struct setup *setup, uintptr_t submit, uintptr_t wait)
-{
-	volatile uint64_t *table = setup->table + 100;
-
-	table[0] = GPUMON_VULKAN_TABLE;
-	table[0x20 / 8] = submit;
-	table[0x28 / 8] = wait;
 }
 
 static void functions_of_a_device(void **state)
@@ -115,7 +143,7 @@ static void functions_of_a_device(void **state)
 	skip();
 #endif
 	begin(&setup);
-	set_table(&setup, (uintptr_t)first_function, (uintptr_t)second_function);
+	write_table(GPUMON_VULKAN_TABLE, (uintptr_t)first_function, (uintptr_t)second_function);
 	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, false), 1);
 	assert_int_equal(setup.own->site_count, 2);
 	assert_string_equal(setup.own->sites[0].name, "vkQueueSubmit");
@@ -132,14 +160,14 @@ static void functions_of_a_device(void **state)
 	end(&setup);
 
 	begin(&setup);
-	set_table(&setup, (uintptr_t)first_function, (uintptr_t)second_function);
+	write_table(GPUMON_VULKAN_TABLE, (uintptr_t)first_function, (uintptr_t)second_function);
 	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, true), 1);
 	assert_int_equal(setup.own->site_count, 1);
 	end(&setup);
 
 	/* A driver of an older version lacks functions. */
 	begin(&setup);
-	set_table(&setup, (uintptr_t)first_function, 0);
+	write_table(GPUMON_VULKAN_TABLE, (uintptr_t)first_function, 0);
 	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, false), 1);
 	assert_int_equal(setup.own->site_count, 1);
 	end(&setup);
@@ -164,14 +192,14 @@ static void other_memory(void **state)
 #endif
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		begin(&setup);
-		set_table(&setup, pairs[i][0], pairs[i][1]);
+		write_table(GPUMON_VULKAN_TABLE, pairs[i][0], pairs[i][1]);
 		assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, false), 0);
 		assert_int_equal(setup.own->site_count, 0);
 		end(&setup);
 	}
 	/* Nothing is searched in a process without the loader. */
 	begin(&setup);
-	set_table(&setup, start, (uintptr_t)second_function);
+	write_table(GPUMON_VULKAN_TABLE, start, (uintptr_t)second_function);
 	for (unsigned int i = 0; i < setup.process.file_count; i++)
 		setup.process.files[i]->device_offset = 0;
 	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, false), -ENOENT);
@@ -185,5 +213,5 @@ int main(void)
 		cmocka_unit_test(other_memory),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, start_child, end_child);
 }
