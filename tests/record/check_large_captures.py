@@ -107,3 +107,23 @@ def many_notes(kit):
     equal(sizes["report"] < MIB, True, f"a page of {sizes['report']} bytes")
     tree = json.loads(kit.run("correlate", "--json", "notes").stdout)
     equal(len(tree["recording"]["notes"]), 100001, "notes, each once")
+
+
+@test
+def many_mappings(kit):
+    """A process maps from high addresses downwards, and a plug-in is loaded at one place again and again."""
+    made = Maker()
+    for number in range(150000):
+        made.mapping(1, 0x7f0000000000 - 0x2000 * number, 0x1000, f"/lib/{number % 10}")
+    made.stack(1, [0x7f0000000008, 0x600008])
+    for number in range(30000):
+        time_ns = 1000 + 1000 * number
+        made.mapping(time_ns, 0x600000, 0x1000, f"/plugin-{number % 2}")
+        made.launch(number + 1, time_ns + 100, 1)
+        made.kernel(number + 1, time_ns + 150, time_ns + 160)
+        made.unmapping(time_ns + 900, 0x600000, 0x1000)
+    made.save(kit.path("mappings"))
+    all_read(kit, "mappings", 400, 8)
+    text = kit.run("correlate", "mappings").stdout.decode()
+    for plugin in ("plugin-0", "plugin-1"):
+        contains(text, plugin, "call paths")

@@ -41,6 +41,13 @@ class Maker:
     def stack(self, number, frames):
         self.put(7, struct.pack(f"<II{len(frames)}Q", number, len(frames), *frames))
 
+    def mapping(self, time_ns, start, size, path):
+        self.put(3, struct.pack("<QQQQQQI20sB7s", time_ns, start, start + size, 0, 0, 0,
+                                self.string(path), b"", 0, b""))
+
+    def unmapping(self, time_ns, start, size):
+        self.put(4, struct.pack("<QQQ", time_ns, start, start + size))
+
     def launch(self, correlation, start_ns, stack=0, function="cudaLaunchKernel", tid=100):
         self.put(20, struct.pack("<QQIIIIIi", start_ns, start_ns + 10, tid, correlation, stack,
                                  self.string(function), 1, 0))

@@ -6,6 +6,7 @@
 #ifndef GPUMON_SYMBOL_MAPPINGS_H
 #define GPUMON_SYMBOL_MAPPINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,25 +17,36 @@ struct gpumon_symbol_object;
  * @start: address
  * @end: address after it
  * @offset: offset of @start in the file
- * @first_ns: time when it was first seen
- * @last_ns: time when it was last seen, without another mapping there in between
+ * @time_ns: time when it was seen
  * @object: the file
+ * @reach: largest end of the items of its block up to this one
+ * @again: the same one, when it was last seen, without another mapping there in between
  */
 struct gpumon_symbol_mapping {
 	uint64_t start;
 	uint64_t end;
 	uint64_t offset;
-	uint64_t first_ns;
-	uint64_t last_ns;
+	uint64_t time_ns;
 	struct gpumon_symbol_object *object;
+	uint64_t reach;
+	bool again;
 };
 
-/* An unmapping is an item without a file. */
+struct gpumon_symbol_block {
+	struct gpumon_symbol_mapping *items;
+	uint32_t used;
+	uint32_t room;
+};
+
+/*
+ * Sorted by start, end and time, then in the order of arrival. In blocks, so that it costs little
+ * to put one between others. An unmapping is an item without a file.
+ */
 struct gpumon_symbol_intervals {
-	struct gpumon_symbol_mapping *items; /* sorted by start, then in the order of arrival */
-	uint64_t *reach;		     /* largest end of the items up to each one */
-	size_t count;
-	size_t room;
+	struct gpumon_symbol_block *blocks;
+	uint32_t used;
+	uint32_t room;
+	size_t count; /* of items, without those that were seen again */
 };
 
 struct gpumon_symbol_mappings {

@@ -72,8 +72,7 @@ int gpumon_symbols_map(struct gpumon_symbols *symbols, const struct gpumon_recor
 		.start = mapping->start,
 		.end = mapping->end,
 		.offset = mapping->offset,
-		.first_ns = mapping->time_ns,
-		.last_ns = mapping->time_ns,
+		.time_ns = mapping->time_ns,
 	};
 
 	mapped.object = gpumon_symbol_objects_get(symbols->objects, mapping, path ? path : "");

@@ -15,7 +15,13 @@
 static void add(struct gpumon_symbol_mappings *mappings, uint64_t start, uint64_t end,
 		uint64_t offset, uint64_t time_ns, struct gpumon_symbol_object *object)
 {
-	struct gpumon_symbol_mapping mapping = { start, end, offset, time_ns, time_ns, object };
+	struct gpumon_symbol_mapping mapping = {
+		.start = start,
+		.end = end,
+		.offset = offset,
+		.time_ns = time_ns,
+		.object = object,
+	};
 
 	assert_int_equal(gpumon_symbol_mappings_add(mappings, &mapping), 0);
 }
@@ -230,6 +236,31 @@ static void any_order(void **state)
 	}
 }
 
+/* A plug-in that is loaded and unloaded at one place again and again, among many other files. */
+static void many_in_turn(void **state)
+{
+	struct gpumon_symbol_mappings m = { 0 };
+	const uint64_t turns = 5000;
+
+	(void)state;
+	for (uint64_t i = 0; i < turns; i++) {
+		/* Any order, and each once. */
+		uint64_t turn = i * 1237 % turns, time = 10 * turn + 10;
+
+		add(&m, 100, 200, 0, time, turn % 2 ? A : B);
+		gpumon_symbol_mappings_remove(&m, 100, 200, time + 5);
+		add(&m, 1000 + 8 * (turns - i), 1004 + 8 * (turns - i), 0, 1, C);
+	}
+	assert_int_equal(m.mapped.count, 2 * turns);
+	for (uint64_t turn = 0; turn < turns; turn++) {
+		assert_ptr_equal(find(&m, 150, 10 * turn + 14), turn % 2 ? A : B);
+		assert_ptr_equal(find(&m, 1011 + 8 * turn, 1), C);
+		assert_null(find(&m, 1012 + 8 * turn, 1));
+	}
+	assert_null(find(&m, 150, 10 * turns + 5));
+	gpumon_symbol_mappings_free(&m);
+}
+
 /* A broken or hostile capture: bounded, and earlier results stay. */
 static void too_many(void **state)
 {
@@ -252,7 +283,8 @@ int main(void)
 		cmocka_unit_test(ends),		  cmocka_unit_test(one_after_the_other),
 		cmocka_unit_test(not_seen),	  cmocka_unit_test(over_another),
 		cmocka_unit_test(without_a_time), cmocka_unit_test(told_again),
-		cmocka_unit_test(any_order),	  cmocka_unit_test(too_many),
+		cmocka_unit_test(any_order),	  cmocka_unit_test(many_in_turn),
+		cmocka_unit_test(too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
