@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/read_at.h"
 #include "elf_find.h"
 #include "perf_map.h"
 
@@ -250,22 +250,6 @@ static void forget_map(struct gpumon_perf_map *map)
 	map->n_bad = 0;
 }
 
-static size_t read_all(int fd, char *text, size_t room)
-{
-	size_t size = 0;
-	ssize_t n;
-
-	while (size < room) {
-		n = read(fd, text + size, room - size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		size += (size_t)n;
-	}
-	return size;
-}
-
 /* Everybody can write to /tmp: a link or a pipe there may be another user's trap. */
 static int open_map(const char *root, const char *path, struct stat *st)
 {
@@ -287,6 +271,7 @@ static const char *error_text(int err)
 static void load_map(struct gpumon_perf_map *map)
 {
 	struct stat st;
+	ssize_t have;
 	size_t size;
 	int fd;
 
@@ -310,7 +295,14 @@ static void load_map(struct gpumon_perf_map *map)
 		report_problem(map, "it is longer than 256 MiB: what is behind that has no names");
 	}
 	map->text = malloc(size + 1);
-	if (!map->text || read_lines(map, read_all(fd, map->text, size)) || lay_out(map)) {
+	have = map->text ? gpumon_read_at(fd, map->text, size, 0) : 0;
+	if (have < 0) {
+		snprintf(map->problem, sizeof(map->problem), "it cannot be read: %s",
+			 strerror(errno));
+		forget_map(map);
+		goto out;
+	}
+	if (!map->text || read_lines(map, (size_t)have) || lay_out(map)) {
 		forget_map(map);
 		report_problem(map, "there is not enough memory for it");
 		goto out;
@@ -380,17 +372,25 @@ int gpumon_perf_map_write(int from, int (*make)(void *data), void *data)
 {
 	FILE *copy = NULL;
 	struct stat st;
+	ssize_t have;
 	size_t size;
 	int fd, err = 0;
 	char *text;
 
-	if (fstat(from, &st) || lseek(from, 0, SEEK_SET))
+	if (fstat(from, &st))
 		return -errno;
 	size = (size_t)st.st_size < FILE_MAX ? (size_t)st.st_size : FILE_MAX;
 	text = malloc(size + 1);
 	if (!text)
 		return -ENOMEM;
-	size = read_all(from, text, size);
+	/* A child that writes a capture shares the descriptor's position. */
+	have = gpumon_read_at(from, text, size, 0);
+	if (have < 0) {
+		err = -errno;
+		free(text);
+		return err;
+	}
+	size = (size_t)have;
 	for (const char *line = text, *stop; line < text + size; line = stop + 1) {
 		struct piece piece;
 
@@ -421,22 +421,6 @@ int gpumon_perf_map_write(int from, int (*make)(void *data), void *data)
 	if (!err && (size_t)st.st_size > FILE_MAX)
 		err = -EFBIG;
 	return err ? err : 1;
-}
-
-static int make_path(void *path)
-{
-	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-}
-
-int gpumon_perf_map_copy(const char *root, unsigned int pid, const char *to)
-{
-	int from = gpumon_perf_map_open(root, pid, NULL), ret;
-
-	if (from < 0)
-		return from == -ENOENT ? 0 : from;
-	ret = gpumon_perf_map_write(from, make_path, (void *)(uintptr_t)to);
-	close(from);
-	return ret;
 }
 
 void gpumon_perf_map_free(struct gpumon_perf_map *map)

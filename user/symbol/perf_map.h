@@ -51,7 +51,7 @@ int gpumon_perf_map_open(const char *root, unsigned int pid, const uid_t *owner)
 
 /**
  * gpumon_perf_map_write - copy the valid lines of such a file
- * @from: descriptor, read from its beginning
+ * @from: descriptor, read from its beginning; its position stays
  * @make: creates the copy once there is a valid line: a descriptor, or -1 with errno
  * @data: passed to @make
  *
@@ -62,16 +62,6 @@ int gpumon_perf_map_open(const char *root, unsigned int pid, const uid_t *owner)
  * copy left on a full disk. -EFBIG: the file is longer than 256 MiB, and the rest was left out.
  */
 int gpumon_perf_map_write(int from, int (*make)(void *data), void *data);
-
-/**
- * gpumon_perf_map_copy - copy a runtime's file for later
- * @root: root of the process, as for gpumon_symbols_new()
- * @pid: pid in its own pid namespace, as in the file name
- * @to: path of the copy; not created if there is nothing to copy
- *
- * Return: as gpumon_perf_map_write().
- */
-int gpumon_perf_map_copy(const char *root, unsigned int pid, const char *to);
 
 void gpumon_perf_map_free(struct gpumon_perf_map *map);
 

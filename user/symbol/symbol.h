@@ -44,7 +44,7 @@ struct gpumon_symbols;
  * @root: prefix of paths, normally ""; "/proc/PID/root" for a live container or any live process:
  *        then deleted files have names as well. Links in it cannot lead out of it.
  * @perf_map: path of the perf-PID.map to use, NULL for none. For a container, copy it with
- *            gpumon_perf_map_copy().
+ *            gpumon_perf_map_write().
  *
  * Return: NULL without memory.
  */
