@@ -31,8 +31,8 @@ struct gpumon_capture_file {
 	int fd;
 	uint64_t size; /* of whole chunks */
 	uint64_t sequence;
-	uint64_t lost;		       /* records lost since the last loss record */
-	struct gpumon_ring_file *kept; /* its part of the ring, instead of @fd */
+	uint64_t lost[GPUMON_LOSS_CAUSES]; /* since the last loss records */
+	struct gpumon_ring_file *kept;	   /* its part of the ring, instead of @fd */
 };
 
 struct gpumon_capture_writer {
@@ -278,18 +278,33 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
 	return 0;
 }
 
-static uint64_t count_records(const void *records, size_t size)
+static bool has_losses(const struct gpumon_capture_file *file)
+{
+	static const uint64_t none[GPUMON_LOSS_CAUSES];
+
+	return memcmp(file->lost, none, sizeof(none)) != 0;
+}
+
+/* What a lost record of a loss stands for is still counted. Returns the number of other records. */
+static uint64_t count_lost(struct gpumon_capture_file *file, const void *records, size_t size)
 {
 	const char *at = records;
 	uint64_t count = 0;
 
 	while (gpumon_record_check((const void *)at, size) != GPUMON_RECORD_IMPOSSIBLE) {
 		const struct gpumon_record *record = (const void *)at;
+		struct gpumon_record_loss loss = { .cause = GPUMON_LOSS_CAUSES };
 
-		count += record->type != GPUMON_RECORD_PAD;
+		if (record->type == GPUMON_RECORD_LOSS)
+			gpumon_record_copy(&loss, sizeof(loss), record);
+		if (loss.cause < GPUMON_LOSS_CAUSES)
+			file->lost[loss.cause] += loss.count;
+		else
+			count += record->type != GPUMON_RECORD_PAD;
 		at += record->size;
 		size -= record->size;
 	}
+	file->lost[GPUMON_LOSS_RECORDER] += count;
 	return count;
 }
 
@@ -348,34 +363,40 @@ static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int
 	return 0;
 }
 
-/* What the file lacks by now. */
-static struct gpumon_record_loss make_loss(const struct gpumon_capture_file *file)
+/* What the file lacks by now. Returns the size of the records. */
+static size_t make_losses(const struct gpumon_capture_file *file, struct gpumon_record_loss *losses)
 {
-	return (struct gpumon_record_loss){
-		.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(struct gpumon_record_loss) },
-		.time_ns = now_ns(CLOCK_MONOTONIC),
-		.count = file->lost,
-		.cause = GPUMON_LOSS_RECORDER,
-	};
+	struct gpumon_record_loss *next = losses;
+
+	for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++)
+		if (file->lost[cause])
+			*next++ = (struct gpumon_record_loss){
+				.head = { GPUMON_RECORD_LOSS, 0, sizeof(*next) },
+				.time_ns = now_ns(CLOCK_MONOTONIC),
+				.count = file->lost[cause],
+				.cause = cause,
+			};
+	return (size_t)(next - losses) * sizeof(*losses);
 }
 
 /*
- * Write a record of the losses until now, then the records, of which there may be none. -E2BIG: the
+ * Write records of the losses until now, then the records, of which there may be none. -E2BIG: the
  * capture would become larger than @limit.
  */
 static int write_chunks(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			size_t size, uint64_t limit)
 {
-	struct gpumon_record_loss loss = make_loss(file);
+	struct gpumon_record_loss losses[GPUMON_LOSS_CAUSES];
 	struct gpumon_chunk loss_chunk = { .sequence = file->sequence };
-	struct gpumon_chunk chunk = { .sequence = file->sequence + (file->lost > 0), .tid = tid };
+	struct gpumon_chunk chunk = { .sequence = file->sequence, .tid = tid };
 	struct iovec part[4];
 	int parts = 0;
 	int ret;
 
-	if (file->lost) {
-		gpumon_chunk_fill(&loss_chunk, part, &loss, sizeof(loss), NULL);
+	if (has_losses(file)) {
+		gpumon_chunk_fill(&loss_chunk, part, losses, make_losses(file, losses), NULL);
 		parts += 2;
+		chunk.sequence++;
 	}
 	if (size) {
 		gpumon_chunk_fill(&chunk, part + parts, records, size, file->writer->packed);
@@ -387,7 +408,7 @@ static int write_chunks(struct gpumon_capture_file *file, uint32_t tid, const vo
 	if (ret)
 		return ret;
 	file->sequence += (uint64_t)parts / 2;
-	file->lost = 0;
+	memset(file->lost, 0, sizeof(file->lost));
 	return 0;
 }
 
@@ -410,13 +431,13 @@ int gpumon_capture_append_chunk(struct gpumon_capture_file *file, struct gpumon_
 static int keep_records(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			size_t size)
 {
-	struct gpumon_record_loss loss = make_loss(file);
+	struct gpumon_record_loss losses[GPUMON_LOSS_CAUSES];
 	int ret = 0;
 
-	if (file->lost)
-		ret = gpumon_ring_append(file->kept, 0, &loss, sizeof(loss));
+	if (has_losses(file))
+		ret = gpumon_ring_append(file->kept, 0, losses, make_losses(file, losses));
 	if (!ret) {
-		file->lost = 0;
+		memset(file->lost, 0, sizeof(file->lost));
 		ret = gpumon_ring_append(file->kept, tid, records, size);
 	}
 	if (!ret)
@@ -439,7 +460,6 @@ static int append_chunk(struct gpumon_capture_file *file, uint32_t tid, const vo
 			size_t size, uint64_t limit)
 {
 	struct gpumon_capture_writer *writer = file->writer;
-	uint64_t count;
 	int ret;
 
 	if (!size)
@@ -456,9 +476,7 @@ static int append_chunk(struct gpumon_capture_file *file, uint32_t tid, const vo
 		writer->full = true;
 		return 0;
 	}
-	count = count_records(records, size);
-	file->lost += count;
-	writer->lost += count;
+	writer->lost += count_lost(file, records, size);
 	gpumon_capture_fail(ret, GPUMON_ERROR_IO,
 			    "%s/%s%s: %s: records are lost until it can be written again",
 			    writer->path, file->name, GPUMON_CAPTURE_SUFFIX, strerror(-ret));
@@ -527,7 +545,7 @@ static int end_file(struct gpumon_capture_file *file)
 
 	if (file->fd < 0)
 		return 0;
-	if (file->lost)
+	if (has_losses(file))
 		ret = write_chunks(file, 0, NULL, 0, UINT64_MAX);
 	if (close(file->fd) && !ret)
 		ret = -errno;
@@ -556,7 +574,7 @@ void gpumon_capture_end_file(struct gpumon_capture_file *file)
 		return;
 	}
 	/* Losses that cannot be reported now are reported at the end of the capture. */
-	if (!file->lost)
+	if (!has_losses(file))
 		end_file(file);
 }
 

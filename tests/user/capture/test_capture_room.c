@@ -101,6 +101,49 @@ static void room_that_comes_back(void **state)
 	capture_maker_remove(directory);
 }
 
+/* A loss that cannot be written is not less of a loss: it is there later, with its cause. */
+static void losses_without_room(void **state)
+{
+	const struct gpumon_record_loss loss = {
+		.head = { GPUMON_RECORD_LOSS, 0, sizeof(loss) },
+		.time_ns = 1,
+		.count = 5000,
+		.cause = GPUMON_LOSS_CHANNEL_FULL,
+	};
+	char *directory = capture_maker_directory();
+	struct gpumon_capture_writer *writer = capture_create(directory);
+	struct gpumon_capture_file *file = capture_add(writer, "process-1-1");
+	uint64_t lost[GPUMON_LOSS_CAUSES] = { 0 };
+	struct gpumon_capture_cursor cursor;
+	const struct gpumon_record *record;
+	struct gpumon_capture *capture;
+	struct rlimit old, small;
+
+	(void)state;
+	gpumon_capture_on_trouble(writer, tell, &told);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = old;
+	small.rlim_cur = 10;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(gpumon_capture_append(file, 0, &loss, sizeof(loss)), -1);
+	assert_int_equal(write_hits(file, 20), 20);
+	assert_int_equal(gpumon_capture_append(file, 0, &loss, sizeof(loss)), -1);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(gpumon_capture_lost(writer), 20);
+	assert_int_equal(gpumon_capture_close(writer), -1);
+	capture = capture_open(directory);
+	while ((record = gpumon_capture_next(capture, &cursor)))
+		if (record->type == GPUMON_RECORD_LOSS)
+			lost[((const struct gpumon_record_loss *)record)->cause] +=
+				((const struct gpumon_record_loss *)record)->count;
+	capture_assert_whole(capture);
+	gpumon_capture_free(capture);
+	assert_int_equal(lost[GPUMON_LOSS_CHANNEL_FULL], 10000);
+	assert_int_equal(lost[GPUMON_LOSS_RECORDER], 20);
+	capture_maker_remove(directory);
+}
+
 /* In a namespace of its own. 0, or 77 if that is not allowed here. */
 static int fill_disk(const char *directory)
 {
@@ -200,6 +243,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(room_that_comes_back),
+		cmocka_unit_test(losses_without_room),
 		cmocka_unit_test(a_disk_that_is_full),
 		cmocka_unit_test(a_recorder_that_is_killed),
 	};
