@@ -329,7 +329,7 @@ static size_t sort_records(struct gpumon_ring_file *file, const void *records, s
 		}
 		done += record->size;
 	}
-	return put_losses(file, to, used);
+	return used;
 }
 
 static void see_events(struct gpumon_ring_file *file, struct gpumon_record_dropped *counts,
@@ -358,8 +358,8 @@ static int write_chunk(struct gpumon_ring_segment *segment, struct iovec *part)
 	return n < 0 ? -errno : -ENOSPC;
 }
 
-int gpumon_ring_append(struct gpumon_ring_file *file, uint32_t tid, const void *records,
-		       size_t size)
+/* Write @size bytes of the ring's events. */
+static int write_events(struct gpumon_ring_file *file, uint32_t tid, size_t size)
 {
 	struct gpumon_ring *ring = file->ring;
 	struct gpumon_chunk chunk = { .tid = tid, .sequence = file->number };
@@ -367,9 +367,6 @@ int gpumon_ring_append(struct gpumon_ring_file *file, uint32_t tid, const void *
 	struct iovec vector[2];
 	int ret;
 
-	if (size > GPUMON_CHUNK_SIZE_MAX || size % 8)
-		return -EINVAL;
-	size = sort_records(file, records, size);
 	if (size)
 		gpumon_chunk_fill(&chunk, vector, ring->events, size, ring->packed);
 	ret = segment_room(ring, size ? sizeof(chunk) + chunk.size : 0);
@@ -389,6 +386,23 @@ int gpumon_ring_append(struct gpumon_ring_file *file, uint32_t tid, const void *
 	ring->youngest->bytes += sizeof(chunk) + chunk.size;
 	ring->bytes += sizeof(chunk) + chunk.size;
 	return 0;
+}
+
+int gpumon_ring_append(struct gpumon_ring_file *file, uint32_t tid, const void *records,
+		       size_t size)
+{
+	uint64_t lost[GPUMON_LOSS_CAUSES];
+	int ret;
+
+	if (size > GPUMON_CHUNK_SIZE_MAX || size % 8)
+		return -EINVAL;
+	size = sort_records(file, records, size);
+	memcpy(lost, file->lost, sizeof(lost));
+	ret = write_events(file, tid, put_losses(file, file->ring->events, size));
+	/* They wait for the next chunk. */
+	if (ret)
+		memcpy(file->lost, lost, sizeof(lost));
+	return ret;
 }
 
 int gpumon_ring_directory(const struct gpumon_ring *ring)

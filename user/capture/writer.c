@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/version.h"
+#include "definitions.h"
 #include "directory.h"
 #include "internal.h"
 #include "pack.h"
@@ -285,6 +286,13 @@ static bool has_losses(const struct gpumon_capture_file *file)
 	return memcmp(file->lost, none, sizeof(none)) != 0;
 }
 
+/* A ring has it in memory, whatever becomes of the rest. */
+static bool in_memory(const struct gpumon_capture_file *file, const struct gpumon_record *record)
+{
+	return file->kept &&
+	       (gpumon_definition_is(record->type) || record->type == GPUMON_RECORD_TOTALS);
+}
+
 /* What a lost record of a loss stands for is still counted. Returns the number of other records. */
 static uint64_t count_lost(struct gpumon_capture_file *file, const void *records, size_t size)
 {
@@ -300,7 +308,7 @@ static uint64_t count_lost(struct gpumon_capture_file *file, const void *records
 		if (loss.cause < GPUMON_LOSS_CAUSES)
 			file->lost[loss.cause] += loss.count;
 		else
-			count += record->type != GPUMON_RECORD_PAD;
+			count += record->type != GPUMON_RECORD_PAD && !in_memory(file, record);
 		at += record->size;
 		size -= record->size;
 	}
@@ -432,17 +440,15 @@ static int keep_records(struct gpumon_capture_file *file, uint32_t tid, const vo
 			size_t size)
 {
 	struct gpumon_record_loss losses[GPUMON_LOSS_CAUSES];
-	int ret = 0;
+	int ret = gpumon_ring_append(file->kept, tid, records, size);
 
-	if (has_losses(file))
-		ret = gpumon_ring_append(file->kept, 0, losses, make_losses(file, losses));
-	if (!ret) {
+	if (ret)
+		return ret;
+	file->size += size;
+	if (has_losses(file) &&
+	    !gpumon_ring_append(file->kept, 0, losses, make_losses(file, losses)))
 		memset(file->lost, 0, sizeof(file->lost));
-		ret = gpumon_ring_append(file->kept, tid, records, size);
-	}
-	if (!ret)
-		file->size += size;
-	return ret;
+	return 0;
 }
 
 static void tell_once(struct gpumon_capture_writer *writer)
@@ -570,6 +576,8 @@ static void forget_file(struct gpumon_capture_file *file)
 void gpumon_capture_end_file(struct gpumon_capture_file *file)
 {
 	if (file->kept) {
+		if (has_losses(file))
+			(void)keep_records(file, 0, NULL, 0);
 		forget_file(file);
 		return;
 	}

@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,6 +106,12 @@ static uint64_t folder_bytes(const char *path)
 			bytes += (uint64_t)status.st_size;
 	closedir(dir);
 	return bytes;
+}
+
+static void ignore_trouble(void *data, const struct gpumon_error *err)
+{
+	(void)data;
+	(void)err;
 }
 
 static struct gpumon_capture_writer *create_ring(const char *path, uint64_t bytes)
@@ -433,6 +441,52 @@ static void definitions_that_change(void **state)
 	gpumon_definitions_clear(&definitions);
 }
 
+/*
+ * A process ends while its launches cannot be written: they are losses of the next capture. What
+ * is kept in memory is not lost.
+ */
+static void ended_after_losses(void **state)
+{
+	char *path = capture_maker_directory();
+	struct gpumon_capture_writer *ring = create_ring(path, LIMIT);
+	struct gpumon_capture_file *file = capture_add(ring, "process-1-1");
+	struct capture_maker *maker = capture_maker_new();
+	struct rlimit old, small;
+	struct contents kept;
+	uint64_t random = 1;
+	char capture[300];
+
+	(void)state;
+	gpumon_capture_on_trouble(ring, ignore_trouble, NULL);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = old;
+	small.rlim_cur = 10;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (uint32_t number = 1; number <= 2; number++) {
+		const void *records;
+		size_t size;
+
+		make_events(maker, number, &random);
+		records = capture_maker_records(maker, &size);
+		assert_int_equal(gpumon_capture_append(file, 1, records, size), -1);
+		capture_maker_clear(maker);
+	}
+	setrlimit(RLIMIT_FSIZE, &old);
+	gpumon_capture_end_file(file);
+	snprintf(capture, sizeof(capture), "%s/capture", path);
+	assert_int_equal(gpumon_capture_write_ring(ring, capture, "", NULL, 0), 0);
+	contents_read(&kept, capture);
+	assert_int_equal(gpumon_capture_lost(ring), 2);
+	assert_int_equal(kept.lost[GPUMON_LOSS_RECORDER], 2);
+	/* A stack of each launch, and the names of their functions. */
+	assert_in_range(kept.definitions[0].count, 3, 5);
+	contents_free(&kept);
+	capture_maker_free(maker);
+	assert_int_equal(gpumon_capture_close(ring), 0);
+	capture_maker_remove(path);
+}
+
 static void directories(void **state)
 {
 	const struct gpumon_ring_limits limits = { .bytes = LIMIT };
@@ -468,6 +522,7 @@ int main(void)
 		cmocka_unit_test(ended_processes),
 		cmocka_unit_test(too_many_definitions),
 		cmocka_unit_test(definitions_that_change),
+		cmocka_unit_test(ended_after_losses),
 		cmocka_unit_test(directories),
 	};
 
