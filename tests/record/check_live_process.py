@@ -109,6 +109,19 @@ def impostor(kit):
 
 
 @test
+def says_nothing(kit):
+    """It is connected to, and does not say what it is until the end: it was not recorded."""
+    import socket
+    silent = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    silent.bind(f"\0gpumon-{os.geteuid()}-{os.getpid()}")
+    silent.listen(1)
+    done = kit.run("record", "-o", "capture", "-p", str(os.getpid()), "-d", "0.1")
+    contains(done.stderr.decode(), f"process {os.getpid()} was not recorded: recording ended before",
+             "message")
+    equal(done.returncode, 1, "status")
+
+
+@test
 def in_a_folder(kit):
     """A path longer than a socket name works from outside."""
     player = start_player(kit, "listen", "stop", env={"GPUMON_LISTEN": kit.folder})

@@ -338,6 +338,22 @@ static uint64_t bytes_written(const struct gpumon_recorder *recorder)
 	return counts.targets.bytes + gpumon_driver_bytes(recorder->driver);
 }
 
+/* A target that has not said what it is has nothing to send. */
+static void stop_target(struct gpumon_recorder *recorder, struct gpumon_target *target)
+{
+	struct gpumon_error err;
+
+	if (gpumon_target_state(target) != GPUMON_TARGET_HELLO) {
+		gpumon_target_stop(target);
+		return;
+	}
+	gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ETIMEDOUT, GPUMON_ERROR_IO,
+			 "process %d was not recorded: recording ended before it identified itself",
+			 (int)gpumon_target_info(target)->pid);
+	tell_refused(recorder, &err);
+	gpumon_target_end(target);
+}
+
 static void look_at_size(struct gpumon_recorder *recorder)
 {
 	if (!recorder->options.max_bytes || recorder->counts.full ||
@@ -350,7 +366,7 @@ static void look_at_size(struct gpumon_recorder *recorder)
 	gpumon_driver_note(recorder->driver, GPUMON_NOTE_MISSING,
 			   "the capture reached its largest size (--max-size), recording ended");
 	for (unsigned int i = 0; i < recorder->count; i++)
-		gpumon_target_stop(recorder->targets[i]);
+		stop_target(recorder, recorder->targets[i]);
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
 		end_probed(recorder, recorder->probed[i]);
 }
@@ -421,7 +437,7 @@ void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms)
 	if (until < recorder->until_ns)
 		recorder->until_ns = until;
 	for (unsigned int i = 0; i < recorder->count; i++)
-		gpumon_target_stop(recorder->targets[i]);
+		stop_target(recorder, recorder->targets[i]);
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
 		end_probed(recorder, recorder->probed[i]);
 	free_ended_targets(recorder);

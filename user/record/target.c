@@ -364,14 +364,12 @@ void gpumon_target_end(struct gpumon_target *target)
 
 void gpumon_target_stop(struct gpumon_target *target)
 {
-	if (target->state == GPUMON_TARGET_RUNNING) {
-		gpumon_channel_set_command(target->channel, GPUMON_CHANNEL_STOP);
-		/* The library polls from time to time. A message wakes it. */
-		(void)!send(target->socket, &target->options->settings,
-			    sizeof(target->options->settings), MSG_NOSIGNAL | MSG_DONTWAIT);
-	} else if (target->state == GPUMON_TARGET_HELLO) {
-		gpumon_target_end(target);
-	}
+	if (target->state != GPUMON_TARGET_RUNNING)
+		return;
+	gpumon_channel_set_command(target->channel, GPUMON_CHANNEL_STOP);
+	/* The library polls from time to time. A message wakes it. */
+	(void)!send(target->socket, &target->options->settings, sizeof(target->options->settings),
+		    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool gpumon_target_stopped(const struct gpumon_target *target)
