@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import signal
 import struct
 import subprocess
 import sys
@@ -63,26 +64,32 @@ class Record:
 
 
 class Capture:
-    """A run of a program, recorded."""
+    """A run of a program, recorded. Of a running one, pid, until there are so many launches."""
 
-    def __init__(self, *words, program=None, pid=None, options=(), status=0, expect=1, limit=LIMIT,
+    def __init__(self, *words, program=None, pid=None, launches=0, options=(), status=0, expect=1, limit=LIMIT,
                  **variables):
         self.folder = tempfile.mkdtemp(prefix="gpumon-opencl-", dir=objects)
         self.path = os.path.join(self.folder, "capture")
         preloaded = [variables["LD_PRELOAD"]] if "LD_PRELOAD" in variables else []
         command = sanitised(program, *preloaded) if program else [os.path.join(objects, "program")]
         target = ["-p", str(pid)] if pid else ["--", *command, *map(str, words)]
-        self.done = subprocess.run(
-            [tool, "record", "-o", self.path, "--no-driver", *options, *target],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit, check=False,
-            cwd=self.folder, env=environment(**variables))
-        self.output = self.done.stdout
+        with subprocess.Popen([tool, "record", "-o", self.path, "--no-driver", *options, *target],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+                              env=environment(**variables)) as recorder:
+            try:
+                if launches:
+                    until(lambda: recorder.poll() is not None or self.has_launches(launches), f"{launches} launches")
+                    recorder.send_signal(signal.SIGINT)
+                self.output, errors = recorder.communicate(timeout=limit)
+            finally:
+                recorder.kill()
+        self.done = subprocess.CompletedProcess(recorder.args, recorder.returncode, self.output, errors)
         if status is not None:
             check(self.done.returncode == status,
                   f"exit status {self.done.returncode}, not {status}: {self.done.stderr[-500:]}")
         if "--continuous" in options:
             self.path, = map(str, pathlib.Path(self.path).glob("capture-*"))
-        files = sorted(pathlib.Path(self.path).glob("process-*.records"))
+        files = self.files()
         check("runtime error" not in self.done.stderr, f"a sanitizer says {self.done.stderr[-2000:]}")
         if expect is not None:
             equal(len(files), expect, "processes")
@@ -96,6 +103,19 @@ class Capture:
                 self.records[record.what].append(record)
                 if record.what == "string":
                     self.strings[record.id] = record.tail[:record.length].decode()
+
+    def files(self):
+        return sorted(pathlib.Path(self.path).glob("process-*.records"))
+
+    def has_launches(self, number):
+        """Also while it is being recorded: the last chunk may not be whole."""
+        count = 0
+        for file in self.files():
+            data, at = file.read_bytes(), 0
+            while found := chunks.chunk_at(data, at):
+                count += sum(NAMES.get(kind) == "launch" for kind, _, _ in chunks.records_in(found[2]))
+                at = found[3]
+        return count >= number
 
     def __getitem__(self, kind):
         return self.records[kind]

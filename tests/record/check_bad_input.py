@@ -3,6 +3,7 @@
 
 0 done, 1 failed, 2 wrong usage, 77 not possible here; a program that ran has its own.
 """
+import glob
 import json
 import os
 import resource
@@ -174,7 +175,12 @@ def cupti_of_live_process(kit):
         try:
             process.stdout.readline()
             wait_listening(process.pid)
-            done = kit.run("record", "-o", f"capture{status}", "-p", str(process.pid), "-d", "0.3")
+            recorder = kit.start("record", "-o", f"capture{status}", "-p", str(process.pid))
+            if status:
+                until(lambda: glob.glob(kit.path(f"capture{status}/process-*")), "it is connected")
+            else:
+                kit.wait_launches(1, f"capture{status}")
+            done = kit.end(recorder, signal.SIGINT)
         finally:
             process.kill()
             process.communicate()
@@ -261,10 +267,10 @@ def named_twice(kit):
     """A process that is named twice is recorded once."""
     player = kit.start("listen", "stop", program=kit.player)
     wait_listening(player.pid)
-    done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-p", str(player.pid),
-                   "-d", "0.2")
+    recorder = kit.start("record", "-o", "capture", "-p", str(player.pid), "-p", str(player.pid))
+    kit.wait_launches(100)
+    equal(kit.end(recorder, signal.SIGINT).returncode, 0, "status")
     kit.end(player)
-    equal(done.returncode, 0, "status")
     kit.capture().check(1, 100)
 
 

@@ -31,11 +31,19 @@ def namespaces(kit, *words, **options):
     return process, pid
 
 
+def record_until(kit, launches, *words):
+    """Record running processes until there are so many launches, and stop with Ctrl-C."""
+    process = kit.start("record", "-o", "capture", *words)
+    kit.wait_launches(launches)
+    done = kit.end(process, signal.SIGINT)
+    equal(done.returncode, 0, "status")
+    return done
+
+
 @test
 def asleep(kit):
     player = start_player(kit, "pause=100", "launches=300", "listen", "stop", "out=on", "exit=3")
-    done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-d", "0.5")
-    equal(done.returncode, 0, "status")
+    record_until(kit, 300, "-p", str(player.pid))
     kit.capture().check(1, 300)
     done = kit.end(player)
     equal(done.returncode, 3, "the program's status")
@@ -54,10 +62,7 @@ def until_it_ends(kit):
 @test
 def until_control_c(kit):
     player = start_player(kit, "listen", "stop", "sleep=200")
-    process = kit.start("record", "-o", "capture", "-p", str(player.pid))
-    kit.wait_launches(100)
-    done = kit.end(process, signal.SIGINT)
-    equal(done.returncode, 0, "status")
+    record_until(kit, 100, "-p", str(player.pid))
     kit.end(player)
     kit.capture().check(1, 100)
 
@@ -66,8 +71,7 @@ def until_control_c(kit):
 def several(kit):
     players = [start_player(kit, "listen", "stop") for _ in range(3)]
     words = [word for player in players for word in ("-p", str(player.pid))]
-    done = kit.run("record", "-o", "capture", *words, "-d", "0.4")
-    equal(done.returncode, 0, "status")
+    record_until(kit, 300, *words)
     for player in players:
         kit.end(player)
     kit.capture().check(3, 300)
@@ -125,8 +129,7 @@ def says_nothing(kit):
 def in_a_folder(kit):
     """A path longer than a socket name works from outside."""
     player = start_player(kit, "listen", "stop", env={"GPUMON_LISTEN": kit.folder})
-    done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-d", "0.2")
-    equal(done.returncode, 0, "status")
+    record_until(kit, 100, "-p", str(player.pid))
     kit.end(player)
     kit.capture().check(1, 100)
 
@@ -135,8 +138,7 @@ def in_a_folder(kit):
 def in_a_container(kit):
     """Process 1 of its own namespaces, with its own network."""
     player, pid = namespaces(kit, "listen", "stop")
-    done = kit.run("record", "-o", "capture", "-p", str(pid), "-d", "0.2")
-    equal(done.returncode, 0, "message")
+    record_until(kit, 100, "-p", str(pid))
     kit.end(player)
     capture = kit.capture()
     capture.check(1, 100)
@@ -147,8 +149,7 @@ def in_a_container(kit):
 @test
 def folder_in_a_container(kit):
     player, pid = namespaces(kit, "listen", "stop", env={"GPUMON_LISTEN": kit.folder})
-    done = kit.run("record", "-o", "capture", "-p", str(pid), "-d", "0.2")
-    equal(done.returncode, 0, "status")
+    record_until(kit, 100, "-p", str(pid))
     kit.end(player)
     kit.capture().check(1, 100)
 

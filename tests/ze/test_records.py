@@ -105,7 +105,7 @@ def test_attach():
         try:
             equal(program.stdout.readline(), b"ready\n", "program")
             for _ in range(2):
-                run = Recorded(pid=program.pid, options=["--duration", "0.3"])
+                run = Recorded(pid=program.pid, launches=40)
                 works = collections.Counter(run.text(kernel.name) for kernel in run["kernel"] if not kernel.graph)
                 launches = collections.Counter(run.text(launch.function) for launch in run["launch"])
                 check(works["scale"] > 10, f"kernels {works}")
