@@ -174,6 +174,16 @@ static void write_gone(struct inject_thread *thread, uint64_t time_ns, uint64_t 
 	inject_append(thread, &record);
 }
 
+/*
+ * Whether the program headers are in the page of the ELF header, as linkers put them. Editors of ELF
+ * files put them behind everything else, which may not be mapped: then the worker asks the loader.
+ */
+static bool has_headers_in_page(const Elf64_Ehdr *header, uint64_t page_size)
+{
+	return header->e_phoff < page_size &&
+	       header->e_phnum <= (page_size - header->e_phoff) / sizeof(Elf64_Phdr);
+}
+
 void inject_mappings_notice(struct inject_thread *thread, uint64_t start, uint64_t end,
 			    uint64_t base, const char *name)
 {
@@ -190,7 +200,7 @@ void inject_mappings_notice(struct inject_thread *thread, uint64_t start, uint64
 
 	/* The program and the kernel's own object, which have other names here, never go. */
 	if (name[0] != '/' || !is_news(start, name, &is_another) ||
-	    memcmp(header->e_ident, ELFMAG, SELFMAG))
+	    memcmp(header->e_ident, ELFMAG, SELFMAG) || !has_headers_in_page(header, page + 1))
 		return;
 	/* The worker did not see it go. */
 	if (is_another)

@@ -18,6 +18,9 @@ from test_records import PYTHON
 # System call number, the same on all machines.
 CLOSE_RANGE = 436
 
+# Where an ELF file with moved headers has them: in memory, the kernel's addresses would be there.
+FAR_HEADERS = 1 << 40
+
 
 def test_fork_and_exec():
     """a forked child is not recorded, one that calls exec is a process of its own"""
@@ -485,6 +488,31 @@ def test_odd_library():
         named = {records["strings"][m.path]: m for m in records["mapping"]}
         check(path in named, "the library has no mapping")
         os.unlink(path)
+
+
+def move_headers(path):
+    """Change an ELF file: its program headers are at its end, further away than its memory reaches."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    headers, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    struct.pack_into("<Q", data, 32, FAR_HEADERS)
+    with open(path, "wb") as file:
+        file.write(data)
+        file.seek(FAR_HEADERS)
+        file.write(data[headers:headers + size * count])
+
+
+def test_moved_headers():
+    """a library whose program headers are not in its memory does no harm, and has its mapping"""
+    path = os.path.join(harness.objects, "plugin-moved.so")
+    shutil.copy(f"{harness.objects}/plugin-a.so", path)
+    move_headers(path)
+    run = Run("plugin", 30, path, f"{harness.objects}/plugin-b.so")
+    equal(run.status, 0, "exit status")
+    records = run.only().records()
+    check(path in {records["strings"][m.path] for m in records["mapping"]}, "the library has no mapping")
+    os.unlink(path)
 
 
 def test_secure_exec():
