@@ -109,15 +109,17 @@ void *inject_handle_add(struct inject_handles *handles, const void *handle, unsi
 			size_t size)
 {
 	void *entry = inject_handle_find(handles, handle, kind);
+	struct inject_handle_slot *slot;
 
 	if (entry)
 		return entry;
 	pthread_mutex_lock(&handles->adding);
 	entry = inject_handle_find(handles, handle, kind);
-	if (!entry) {
+	/* The slot first: memory is never given back. */
+	slot = entry ? NULL : take_slot(handles, handle, kind, 0);
+	if (slot) {
 		entry = take_memory(handles, size);
-		if (entry && !take_slot(handles, handle, kind, (uintptr_t)entry))
-			entry = NULL;
+		atomic_store(&slot->value, (uintptr_t)entry);
 	}
 	pthread_mutex_unlock(&handles->adding);
 	return entry;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The library itself: what it needs, what it exports, what it costs."""
+import ctypes
 import os
+import resource
 import re
 import subprocess
 import tempfile
@@ -65,6 +67,30 @@ def test_headers():
     else:
         equal(made.returncode, 2, "status without headers")
         check("needs the headers of an API" in made.stderr, made.stderr)
+
+
+def test_full_table_of_objects():
+    """objects for which a table has no room take no memory, however many there are"""
+    handles = ctypes.CDLL(f"{harness.objects}/handles.so")
+    add = handles.inject_handle_add
+    add.restype = ctypes.c_void_p
+    add.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
+    table = ctypes.create_string_buffer(256)
+    number = 1
+    while add(table, number * 64, 0, 16):
+        number += 1
+    check(number > 10000, f"room for {number} only")
+    pages = mapped_pages()
+    for _ in range(20000):
+        number += 1
+        check(not add(table, number * 64, 0, 4096), "there is room again")
+    check((mapped_pages() - pages) * resource.getpagesize() < 1 << 20, "it takes memory for nothing")
+    check(add(table, 64, 0, 16), "what was there is still there")
+
+
+def mapped_pages():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0])
 
 
 def test_cost():
