@@ -37,6 +37,9 @@ enum what {
 	SIGNAL, /* of an event, takes no time */
 };
 
+/* In headers that are newer than Debian 12's. */
+#define MAPPED_TIMESTAMP (1u << 3)
+
 /* An object that commands are put into, or that they signal. */
 struct pool {
 	ze_event_pool_flags_t flags;
@@ -455,6 +458,9 @@ HERE ze_result_t zeEventPoolCreate(ze_context_handle_t context,
 {
 	(void)count;
 	(void)devices;
+	if (description->flags & MAPPED_TIMESTAMP &&
+	    description->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP)
+		return ZE_RESULT_ERROR_INVALID_ENUMERATION;
 	*pool = (void *)MAKE(pool, description->flags, (struct context *)context);
 	count_in(&((struct context *)context)->pools, 1);
 	return ZE_RESULT_SUCCESS;
@@ -543,7 +549,7 @@ HERE ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t handle,
 	const char *how = getenv("ZE_TEST_TIMES");
 	ze_result_t status = ZE_RESULT_SUCCESS;
 
-	if (!(event->pool->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP))
+	if (!(event->pool->flags & (ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | MAPPED_TIMESTAMP)))
 		return ZE_RESULT_ERROR_INVALID_ARGUMENT;
 	if (zeEventQueryStatus(handle) != ZE_RESULT_SUCCESS)
 		return ZE_RESULT_NOT_READY;

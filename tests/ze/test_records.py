@@ -128,5 +128,5 @@ def test_refused():
     equal(run.output, bare("answers", 3).stdout, "what the program sees")
     failed = [launch for launch in run["launch"] if launch.flags & LAUNCH_FAILED]
     equal([launch.result & 0xffffffff for launch in failed], [0x78000004] * 3, "results")
-    equal((len(run["launch"]), len(run["kernel"])), (7, 4), "launches and kernels")
+    equal((len(run["launch"]), len(run["kernel"])), (8, 5), "launches and kernels")
     run.equal_times()

@@ -101,9 +101,13 @@ INJECT_ZE_AFTER(KernelSetGroupSize, kernel_set_group_size)
 	kernel->local[2] = *p->pgroupSizeZ;
 }
 
+/* Times in the host's time: ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, which older headers lack. */
+#define MAPPED_TIMESTAMP (1u << 3)
+
 /*
  * The program's events say times, too, and the host can ask them. A pool that other processes use
- * stays as it is, since such pools may have no times.
+ * stays as it is, since such pools may have no times. One with mapped times has times already, and may
+ * not have the other flag.
  */
 INJECT_ZE_BEFORE(PoolCreate, event_pool_create)
 {
@@ -122,18 +126,23 @@ INJECT_ZE_BEFORE(PoolCreate, event_pool_create)
 	_Static_assert(sizeof(*changed) <= sizeof(thread->scratch), "larger than its room");
 	changed = (void *)thread->scratch;
 	memcpy(changed, *p->pdesc, sizeof(*changed));
-	changed->flags |= ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
+	changed->flags |= ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
+	if (!(changed->flags & MAPPED_TIMESTAMP))
+		changed->flags |= ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP;
 	*p->pdesc = changed;
 }
 
 INJECT_ZE_AFTER(PoolCreate, event_pool_create)
 {
-	const ze_event_pool_flags_t timed = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP |
-					    ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
+	const ze_event_pool_flags_t timed = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | MAPPED_TIMESTAMP;
+	ze_event_pool_flags_t flags;
 
 	INJECT_ZE_UNUSED();
-	if (result == ZE_RESULT_SUCCESS && !inject_ze_is_ours())
-		inject_ze_event_pool_made(**p->pphEventPool, ((*p->pdesc)->flags & timed) == timed);
+	if (result != ZE_RESULT_SUCCESS || inject_ze_is_ours())
+		return;
+	flags = (*p->pdesc)->flags;
+	inject_ze_event_pool_made(**p->pphEventPool,
+				  flags & timed && flags & ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
 }
 
 INJECT_ZE_AFTER(EventCreate, event_create)
