@@ -183,5 +183,6 @@ void inject_recorder_forked(void)
 	/* Without descriptors of its own, the thread's are in the child, too. */
 	inject_socket_close(&connection);
 	inject_socket_close(&listener);
+	inject_socket_forked();
 	atomic_store(&state, LISTENING);
 }

@@ -162,6 +162,11 @@ void inject_socket_unlisten(void)
 		unlink(path);
 }
 
+void inject_socket_forked(void)
+{
+	atomic_store(&listening, NULL);
+}
+
 int inject_socket_accept(int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -56,6 +56,9 @@ int inject_socket_listen(void);
 /* Removes the file that inject_socket_listen() may have made. */
 void inject_socket_unlisten(void);
 
+/* In a child after fork: that file is the parent's. */
+void inject_socket_forked(void);
+
 /**
  * inject_socket_accept - accept a recorder of root or of the program's user
  * @listener: of inject_socket_listen()

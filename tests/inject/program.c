@@ -397,6 +397,43 @@ static int fork_namesakes(void)
 	return 0;
 }
 
+/* As CUDA does in a child. */
+static void initialize_again(void)
+{
+	void *library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
+	int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") :
+					    NULL;
+
+	if (initialize)
+		initialize();
+}
+
+/* A child that begins a life of its own, and cannot listen: the parent's socket stays. */
+static int fork_while_listening(void)
+{
+	char path[4096];
+	int status;
+	pid_t pid;
+
+	launch_here("kernel_a", NULL);
+	snprintf(path, sizeof(path), "%s/gpumon-%u-%d.sock", getenv("GPUMON_LISTEN"), geteuid(),
+		 getpid());
+	for (unsigned int i = 0; access(path, F_OK); i++) {
+		if (i == 5000)
+			return 9;
+		pause_ms(1);
+	}
+	pid = fork();
+	if (!pid) {
+		setenv("GPUMON_LISTEN", "/nowhere/at/all", true);
+		initialize_again();
+		exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		return 11;
+	return access(path, F_OK) ? 12 : 0;
+}
+
 /*
  * Close all unknown descriptors, as daemons do, and get the same numbers for a socket. A read from
  * that would steal its data.
@@ -544,6 +581,8 @@ int main(int argc, char **argv)
 		return take_descriptors(count, &hold_sockets);
 	} else if (strcmp(what, "fork-with-loader") == 0) {
 		return fork_with_loader(argv[3]);
+	} else if (strcmp(what, "fork-while-listening") == 0) {
+		return fork_while_listening();
 	} else if (strcmp(what, "namesakes") == 0) {
 		return fork_namesakes();
 	} else if (strcmp(what, "plugins") == 0) {

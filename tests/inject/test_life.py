@@ -42,6 +42,14 @@ def test_fork_with_loader():
     equal(run.status, 0, "exit status (12: the child hung)")
 
 
+def test_fork_while_listening():
+    """a child that begins a life of its own leaves the socket of its parent alone"""
+    folder = os.path.join(harness.objects, "listen")
+    os.makedirs(folder, exist_ok=True)
+    run = Run("fork-while-listening", recorded=False, environment={"GPUMON_LISTEN": folder})
+    equal(run.status, 0, "exit status (12: the parent's socket is gone)")
+
+
 def test_fork_of_namesakes():
     """children that have the recorded process's number, in another pid namespace, are not it"""
     probe = ["unshare", "--pid", "--fork", "--mount-proc", "unshare", "--pid", "true"]
