@@ -181,8 +181,10 @@ void inject_worker_finish(unsigned int wait_ms)
 	uint64_t until = inject_now() + wait_ms * 1000000ull;
 
 	inject_socket_unlisten();
+	/* The program's end calls this once for each API that was loaded: only the first one waits. */
+	if (atomic_exchange(&finish, true))
+		return;
 	/* Without a session it has nothing to write, and sleeps until a recorder connects. */
-	atomic_store(&finish, true);
 	if (!atomic_load(&runs) || !atomic_load(&inject_session.is_open))
 		return;
 	inject_wake_reset();

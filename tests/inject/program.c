@@ -397,7 +397,7 @@ static int fork_namesakes(void)
 	return 0;
 }
 
-/* As CUDA does in a child. */
+/* As CUDA does in a child, or as another API does. */
 static void initialize_again(void)
 {
 	void *library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
@@ -583,6 +583,11 @@ int main(int argc, char **argv)
 		return fork_with_loader(argv[3]);
 	} else if (strcmp(what, "fork-while-listening") == 0) {
 		return fork_while_listening();
+	} else if (strcmp(what, "again") == 0) {
+		for (i = 0; i < count; i++)
+			mixed(i);
+		for (i = 0; i < more; i++)
+			initialize_again();
 	} else if (strcmp(what, "namesakes") == 0) {
 		return fork_namesakes();
 	} else if (strcmp(what, "plugins") == 0) {
