@@ -32,7 +32,6 @@ struct inject_device {
  * @in_order: its commands end in the order in which they were enqueued
  * @is_timed: it measures times, because of the program or because of us
  * @is_changed: it measures times because of us, which the program does not see
- * @has_properties: it was created with a list of properties
  * @blocked: number of the look in which a command of it was found that had not ended
  * @property_count: of @properties, with the 0 at their end
  * @properties: as the program gave them
@@ -45,7 +44,6 @@ struct inject_queue {
 	bool in_order;
 	bool is_timed;
 	bool is_changed;
-	bool has_properties;
 	uint64_t blocked;
 	unsigned int property_count;
 	cl_queue_properties properties[INJECT_PROPERTIES];

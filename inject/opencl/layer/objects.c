@@ -36,7 +36,6 @@ static void add_queue(cl_command_queue handle, cl_context context, cl_device_id 
 	queue->is_timed = is_changed || asked & CL_QUEUE_PROFILING_ENABLE;
 	queue->is_changed = is_changed;
 	queue->property_count = 0;
-	queue->has_properties = properties;
 	while (properties && queue->property_count < INJECT_PROPERTIES) {
 		queue->properties[queue->property_count] = properties[queue->property_count];
 		if (!(queue->property_count++ % 2) && !properties[queue->property_count - 1])
