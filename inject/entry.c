@@ -49,16 +49,15 @@ static bool is_owner(void)
 	return atomic_load(owner) == (int)getpid();
 }
 
+/* Another thread may make this process the owner before the fork ends: both ends are counted. */
 static void prepare_fork(void)
 {
-	if (is_owner())
-		inject_fork_begin();
+	inject_fork_begin(is_owner());
 }
 
 static void resume_after_fork(void)
 {
-	if (is_owner())
-		inject_fork_end();
+	inject_fork_end();
 }
 
 /* Registered again after each API was loaded, so that it runs before what they have registered. */

@@ -27,13 +27,13 @@ void inject_locks_end(void)
 	atomic_fetch_sub(&holders, 1);
 }
 
-void inject_fork_begin(void)
+void inject_fork_begin(bool has_threads)
 {
 	const struct timespec pause = { .tv_nsec = 50000 };
 	uint64_t until = inject_now() + FORK_MS * 1000000ull;
 
 	atomic_fetch_add(&forks, 1);
-	while (atomic_load(&holders) && inject_now() < until)
+	while (has_threads && atomic_load(&holders) && inject_now() < until)
 		nanosleep(&pause, NULL);
 }
 

@@ -7,12 +7,17 @@
 #ifndef GPUMON_INJECT_FORK_H
 #define GPUMON_INJECT_FORK_H
 
+#include <stdbool.h>
+
 /* Waits while the program forks. Not within a callback of an API. */
 void inject_locks_begin(void);
 void inject_locks_end(void);
 
-/* Around fork(), in the parent: waits for those who hold locks, a fifth of a second at most. */
-void inject_fork_begin(void);
+/*
+ * Around fork(), in the parent: where the library has threads, waits for those that hold locks, a fifth
+ * of a second at most.
+ */
+void inject_fork_begin(bool has_threads);
 void inject_fork_end(void);
 
 /* In the child: nobody is within. */

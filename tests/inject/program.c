@@ -339,6 +339,17 @@ static void *let_go(void *argument)
 	return argument;
 }
 
+static bool is_library_held(void)
+{
+	/* The library searches for libraries at each flush, and for a new stack. */
+	for (unsigned int i = 0; !atomic_load(&is_held); i++) {
+		if (i == 5000)
+			return false;
+		pause_ms(1);
+	}
+	return true;
+}
+
 /* Fork while the library's thread holds the loader's lock, which the child needs. */
 static int fork_with_loader(const char *plugin)
 {
@@ -348,12 +359,8 @@ static int fork_with_loader(const char *plugin)
 
 	launch_here("kernel_a", NULL);
 	atomic_store(&hold_loader, true);
-	for (unsigned int i = 0; !atomic_load(&is_held); i++) {
-		/* The library searches for libraries at each flush, and for a new stack. */
-		if (i == 5000)
-			return 9;
-		pause_ms(1);
-	}
+	if (!is_library_held())
+		return 9;
 	pthread_create(&other, NULL, let_go, NULL);
 	pid = fork();
 	if (!pid) {
@@ -432,6 +439,39 @@ static int fork_while_listening(void)
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		return 11;
 	return access(path, F_OK) ? 12 : 0;
+}
+
+static _Atomic bool initializes_in_fork;
+
+static void initialize_in_fork(void)
+{
+	if (atomic_exchange(&initializes_in_fork, false))
+		initialize_again();
+}
+
+/* In a child an API is initialised while it forks, as by another thread. */
+static int fork_in_child(void)
+{
+	int status;
+	pid_t pid;
+
+	/* Registered before the library's, so that it runs after it. */
+	pthread_atfork(initialize_in_fork, NULL, NULL);
+	launch_here("kernel_a", NULL);
+	pid = fork();
+	if (!pid) {
+		atomic_store(&initializes_in_fork, true);
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		atomic_store(&hold_loader, true);
+		status = is_library_held() ? 0 : 9;
+		atomic_store(&hold_loader, false);
+		_exit(status);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return 11;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 12;
 }
 
 /*
@@ -588,6 +628,8 @@ int main(int argc, char **argv)
 			mixed(i);
 		for (i = 0; i < more; i++)
 			initialize_again();
+	} else if (strcmp(what, "fork-in-child") == 0) {
+		return fork_in_child();
 	} else if (strcmp(what, "namesakes") == 0) {
 		return fork_namesakes();
 	} else if (strcmp(what, "plugins") == 0) {

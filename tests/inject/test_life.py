@@ -50,6 +50,13 @@ def test_fork_while_listening():
     equal(run.status, 0, "exit status (12: the parent's socket is gone)")
 
 
+def test_fork_in_child():
+    """an API that a child initialises while it forks does not hang the library's thread"""
+    run = Run("fork-in-child")
+    equal(run.status, 0, "exit status (9: the thread does not do its work)")
+    equal(len(run.targets()), 2, "processes that connected")
+
+
 def test_fork_of_namesakes():
     """children that have the recorded process's number, in another pid namespace, are not it"""
     probe = ["unshare", "--pid", "--fork", "--mount-proc", "unshare", "--pid", "true"]
