@@ -38,7 +38,6 @@ static void forget_in_child(void)
 	pthread_mutex_init(&entering, NULL);
 	inject_fork_child();
 	inject_session_forked();
-	inject_thread_forked();
 	inject_worker_forked();
 	inject_recorder_forked();
 	gpumon_stack_forked();

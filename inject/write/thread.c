@@ -39,10 +39,27 @@ struct inject_thread *inject_thread_first(void)
 	return atomic_load(&threads);
 }
 
+/* In a child after fork: only the caller lives. */
+static void forget_threads(void)
+{
+	struct inject_thread *thread, *self = inject_self;
+
+	for (thread = atomic_load(&threads); thread; thread = thread->next) {
+		atomic_store(&thread->inside, false);
+		atomic_store(&thread->generation, 0);
+		thread->call.open = 0;
+		atomic_store(&thread->taken, thread == self);
+	}
+	if (self)
+		self->tid = (uint32_t)syscall(SYS_gettid);
+}
+
 bool inject_thread_setup(void)
 {
+	/* Not with the rest of what a child forgets: NVTX may be there before any API. */
 	if (!key_made)
-		key_made = pthread_key_create(&key, end_thread) == 0;
+		key_made = pthread_key_create(&key, end_thread) == 0 &&
+			   pthread_atfork(NULL, NULL, forget_threads) == 0;
 	return key_made;
 }
 
@@ -122,18 +139,4 @@ void inject_thread_release_blocks(void)
 			gpumon_channel_writer_end(&thread->writer);
 		atomic_store(&thread->generation, 0);
 	}
-}
-
-void inject_thread_forked(void)
-{
-	struct inject_thread *thread, *self = inject_self;
-
-	for (thread = atomic_load(&threads); thread; thread = thread->next) {
-		atomic_store(&thread->inside, false);
-		atomic_store(&thread->generation, 0);
-		thread->call.open = 0;
-		atomic_store(&thread->taken, thread == self);
-	}
-	if (self)
-		self->tid = (uint32_t)syscall(SYS_gettid);
 }

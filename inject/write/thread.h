@@ -104,6 +104,8 @@ struct inject_thread {
 /**
  * inject_thread_setup - once, before any other of these
  *
+ * Also has a child after fork forget the threads of its parent.
+ *
  * Return: false where the process has no thread-specific key left.
  */
 bool inject_thread_setup(void);
@@ -172,9 +174,6 @@ struct inject_thread *inject_thread_first(void);
 
 /* Gives the blocks of all threads back; no thread may be within. */
 void inject_thread_release_blocks(void);
-
-/* In a child after fork: only the caller lives. */
-void inject_thread_forked(void);
 
 /* Appends a record. The channel counts those that do not fit. */
 static inline bool inject_append(struct inject_thread *thread, const void *record)

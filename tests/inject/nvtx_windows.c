@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Ranges named "wanted", for recording windows. Kernels launched while one is open are named
- * "inside", others "outside". nvtx_windows overlap|domains|threads|names|again
+ * "inside", others "outside". nvtx_windows overlap|domains|threads|names|again|child
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
@@ -140,6 +141,22 @@ static void again(void)
 	(void)!fgets(line, sizeof(line), stdin);
 }
 
+/* Only the child uses CUDA; its parent had a range. */
+static void child(void)
+{
+	int status;
+	pid_t pid;
+
+	nvtxRangePushA("of the parent");
+	pid = fork();
+	if (!pid) {
+		launch("outside");
+		cudaDeviceSynchronize();
+		exit(0);
+	}
+	exit(pid > 0 && waitpid(pid, &status, 0) == pid ? status : 1);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -149,10 +166,12 @@ int main(int argc, char **argv)
 		    { "domains", domains },
 		    { "threads", threads },
 		    { "names", names },
-		    { "again", again } };
+		    { "again", again },
+		    { "child", child } };
 
 	/* Load CUDA, and with it the library, before the first range. */
-	cudaDeviceSynchronize();
+	if (argc < 2 || strcmp(argv[1], "child"))
+		cudaDeviceSynchronize();
 	for (size_t i = 0; argc > 1 && i < sizeof(all) / sizeof(all[0]); i++)
 		if (!strcmp(argv[1], all[i].name))
 			all[i].run();

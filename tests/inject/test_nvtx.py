@@ -5,7 +5,7 @@ import os
 
 import harness
 import recorder as rec
-from harness import LIMIT, Run
+from harness import LIMIT, Run, compare_all
 from test_life import attach
 from verdict import check, equal, until
 
@@ -81,6 +81,14 @@ def test_nvtx_window_again():
             equal(kernels(target.records()), {"inside": inside}, f"kernels of capture {inside}")
     process.communicate(timeout=LIMIT)
     sleeping.check_rules()
+
+
+def test_nvtx_before_fork():
+    """a child whose parent had ranges, and only the child CUDA, has launches of its own thread"""
+    done = run("child")
+    equal((done.status, done.errors), (0, ""), "exit status")
+    records = compare_all(done, done.only())
+    equal([launch.tid for launch in records["launch"]], [done.only().pid], "threads of launches")
 
 
 def fifo(folder):
