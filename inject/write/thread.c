@@ -15,7 +15,16 @@ static _Atomic(struct inject_thread *) threads;
 static pthread_key_t key;
 static bool key_made;
 
-/* At a thread's end: the next new thread reuses its struct. */
+/* The next new thread reuses its struct. */
+static void give_back_thread(struct inject_thread *thread)
+{
+	thread->call.open = 0;
+	thread->range_count = 0;
+	thread->ranges_beyond = 0;
+	atomic_store(&thread->taken, false);
+}
+
+/* At a thread's end. */
 static void end_thread(void *argument)
 {
 	struct inject_thread *thread = argument;
@@ -27,11 +36,8 @@ static void end_thread(void *argument)
 			gpumon_channel_writer_end(&thread->writer);
 		atomic_store(&thread->inside, false);
 	}
-	thread->call.open = 0;
-	thread->range_count = 0;
-	thread->ranges_beyond = 0;
 	inject_self = NULL;
-	atomic_store(&thread->taken, false);
+	give_back_thread(thread);
 }
 
 struct inject_thread *inject_thread_first(void)
@@ -47,11 +53,13 @@ static void forget_threads(void)
 	for (thread = atomic_load(&threads); thread; thread = thread->next) {
 		atomic_store(&thread->inside, false);
 		atomic_store(&thread->generation, 0);
-		thread->call.open = 0;
-		atomic_store(&thread->taken, thread == self);
+		if (thread != self)
+			give_back_thread(thread);
 	}
-	if (self)
-		self->tid = (uint32_t)syscall(SYS_gettid);
+	if (!self)
+		return;
+	self->call.open = 0;
+	self->tid = (uint32_t)syscall(SYS_gettid);
 }
 
 bool inject_thread_setup(void)

@@ -141,16 +141,40 @@ static void again(void)
 	(void)!fgets(line, sizeof(line), stdin);
 }
 
-/* Only the child uses CUDA; its parent had a range. */
+static pthread_barrier_t pushed;
+
+static void *push_and_stay(void *argument)
+{
+	nvtxRangePushA("of another thread");
+	pthread_barrier_wait(&pushed);
+	pause();
+	return argument;
+}
+
+static void *launch_outside(void *argument)
+{
+	launch("outside");
+	return argument;
+}
+
+/* Only the child uses CUDA; threads of its parent had ranges. */
 static void child(void)
 {
+	pthread_t thread;
 	int status;
 	pid_t pid;
 
 	nvtxRangePushA("of the parent");
+	/* The library's own thread in the child takes the place of one of them. */
+	pthread_barrier_init(&pushed, NULL, 3);
+	pthread_create(&thread, NULL, push_and_stay, NULL);
+	pthread_create(&thread, NULL, push_and_stay, NULL);
+	pthread_barrier_wait(&pushed);
 	pid = fork();
 	if (!pid) {
 		launch("outside");
+		pthread_create(&thread, NULL, launch_outside, NULL);
+		pthread_join(thread, NULL);
 		cudaDeviceSynchronize();
 		exit(0);
 	}

@@ -84,11 +84,14 @@ def test_nvtx_window_again():
 
 
 def test_nvtx_before_fork():
-    """a child whose parent had ranges, and only the child CUDA, has launches of its own thread"""
-    done = run("child")
+    """a child that uses CUDA, and its parent only NVTX: its threads are its own, as are their ranges"""
+    done = run("child", record=rec.DEFAULT | rec.RANGES)
     equal((done.status, done.errors), (0, ""), "exit status")
-    records = compare_all(done, done.only())
-    equal([launch.tid for launch in records["launch"]], [done.only().pid], "threads of launches")
+    target = done.only()
+    records = compare_all(done, target)
+    equal([launch.tid == target.pid for launch in records["launch"]], [True, False], "threads of launches")
+    equal([(records["strings"][r.text], r.tid) for r in records["range"]], [("of the parent", target.pid)],
+          "ranges that are open")
 
 
 def fifo(folder):
