@@ -10,11 +10,13 @@ enum kind {
 	KERNEL,
 	DEVICE,
 	CONTEXT,
-	MAPPED,
 	BUFFER,
 };
 
 static struct inject_handles handles = INJECT_HANDLES;
+
+/* Mapped memory: there may be so many addresses that objects would find no room beside them. */
+static struct inject_handles mapped = INJECT_HANDLES;
 static _Atomic uint32_t devices, buffers;
 static uint32_t contexts;
 
@@ -97,15 +99,16 @@ void inject_context_forget(cl_context handle)
 
 void inject_mapped_add(const void *pointer, uint64_t bytes)
 {
-	inject_handle_set(&handles, pointer, MAPPED, bytes);
+	inject_handle_set(&mapped, pointer, 0, bytes);
 }
 
 uint64_t inject_mapped_bytes(const void *pointer)
 {
-	return inject_handle_number(&handles, pointer, MAPPED);
+	return inject_handle_number(&mapped, pointer, 0);
 }
 
 void inject_objects_forked(void)
 {
 	inject_handles_forked(&handles);
+	inject_handles_forked(&mapped);
 }

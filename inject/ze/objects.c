@@ -21,6 +21,9 @@ enum kind {
 
 static struct inject_handles handles = INJECT_HANDLES;
 
+/* Events, and their pools: programs may have so many that others would find no room beside them. */
+static struct inject_handles events = INJECT_HANDLES;
+
 /* Names by their hashes. */
 static struct inject_handles names = INJECT_HANDLES;
 static _Atomic uint32_t devices, contexts, queues, lists;
@@ -53,7 +56,7 @@ struct inject_ze_kernel *inject_ze_kernel_find(ze_kernel_handle_t handle)
 
 struct inject_ze_their_event *inject_ze_their_event_find(ze_event_handle_t handle)
 {
-	return inject_handle_find(&handles, handle, EVENT);
+	return inject_handle_find(&events, handle, EVENT);
 }
 
 void inject_ze_context_made(ze_context_handle_t handle, ze_driver_handle_t driver)
@@ -197,18 +200,18 @@ struct inject_ze_kernel *inject_ze_kernel_learn(ze_kernel_handle_t handle)
 void inject_ze_event_pool_made(ze_event_pool_handle_t handle, bool is_timed)
 {
 	/* Of one that is not timed only where another one had its handle. */
-	if (is_timed || inject_handle_number(&handles, handle, POOL))
-		inject_handle_set(&handles, handle, POOL, is_timed);
+	if (is_timed || inject_handle_number(&events, handle, POOL))
+		inject_handle_set(&events, handle, POOL, is_timed);
 }
 
 void inject_ze_their_event_made(ze_event_handle_t handle, ze_event_pool_handle_t pool)
 {
 	struct inject_ze_their_event *event =
-		inject_handle_add(&handles, handle, EVENT, sizeof(*event));
+		inject_handle_add(&events, handle, EVENT, sizeof(*event));
 
 	if (!event)
 		return;
-	event->is_timed = inject_handle_number(&handles, pool, POOL);
+	event->is_timed = inject_handle_number(&events, pool, POOL);
 	atomic_store(&event->is_in_list, false);
 	atomic_fetch_add(&event->version, 1);
 }
@@ -237,5 +240,6 @@ struct inject_ze_node *inject_ze_node_add(struct inject_ze_list *list)
 void inject_ze_objects_forked(void)
 {
 	inject_handles_forked(&handles);
+	inject_handles_forked(&events);
 	inject_handles_forked(&names);
 }

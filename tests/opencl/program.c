@@ -704,6 +704,20 @@ static void mode_latency(long number)
 	printf("latency %.1f\n", (double)sum / (double)number);
 }
 
+/* More mapped addresses than a table of the library has room for, and then a new kernel. */
+static void mode_many_maps(long number)
+{
+	char *memory = clSVMAlloc(context, CL_MEM_READ_WRITE, (size_t)number, 0);
+
+	for (long i = 0; i < number; i++)
+		DID(clEnqueueSVMMap, 1, queue, CL_FALSE, CL_MAP_READ, memory + i, 1, 0, NULL, NULL);
+	launch_empty(queue);
+	did("clEnqueueNDRangeKernel", 0);
+	NEED(clFinish(queue));
+	clSVMFree(context, memory);
+	say_what();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(long number);
@@ -726,6 +740,7 @@ static const struct {
 	{ "cuda-first", mode_cuda_first },
 	{ "known", mode_known },
 	{ "overlap", mode_overlap },
+	{ "many-maps", mode_many_maps },
 	{ "bench", mode_bench },
 	{ "bench-flag", mode_bench_flag },
 	{ "latency", mode_latency },

@@ -136,6 +136,12 @@ def test_fork():
     equal(run.said("child"), [["7"]], "the child's exit status")
 
 
+def test_many_maps():
+    """mapped addresses do not take the room of kernels, however many a program has"""
+    run = Capture("many-maps", 110000).equals_account()
+    equal([run.text(kernel.name) for kernel in run["kernel"]], ["empty"], "kernels")
+
+
 def test_with_cuda():
     """CUDA in the same process, before and after OpenCL: one capture, and nothing is taken for the other's"""
     cuda = f"{capture.objects}/cuda"

@@ -459,6 +459,26 @@ static void mode_bench(long number)
 		launch_add(immediate, 1, NULL);
 }
 
+/* More events than a table of the library has room for, and then launches with new objects. */
+static void mode_many_events(long number)
+{
+	ze_event_handle_t *events = calloc((size_t)number, sizeof(*events));
+	ze_command_list_handle_t list;
+
+	for (uint32_t i = 0; i < number; i++)
+		events[i] = make_event(i);
+	add = make_kernel("late");
+	list = make_immediate();
+	launch_add(list, 1, NULL);
+	did("zeCommandListAppendLaunchKernel", 0);
+	for (long i = 0; i < number; i++)
+		NEED(zeEventDestroy(events[i]));
+	NEED(zeCommandListDestroy(list));
+	free(events);
+	end();
+	say_what();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(long number);
@@ -474,6 +494,7 @@ static const struct {
 	{ "kill", mode_kill },
 	{ "fork", mode_fork },
 	{ "until-killed", mode_until_killed },
+	{ "many-events", mode_many_events },
 	{ "bench", mode_bench },
 };
 

@@ -130,3 +130,9 @@ def test_refused():
     equal([launch.result & 0xffffffff for launch in failed], [0x78000004] * 3, "results")
     equal((len(run["launch"]), len(run["kernel"])), (8, 5), "launches and kernels")
     run.equal_times()
+
+
+def test_many_events():
+    """events do not take the room of other objects, however many a program has"""
+    run = Recorded("many-events", 110000).equals_account().all_have_times().equal_times()
+    equal([run.text(kernel.name) for kernel in run["kernel"]], ["late"], "kernels")
