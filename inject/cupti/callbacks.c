@@ -150,11 +150,21 @@ static void handle_with_guest(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 		inject_guest->call(id, data);
 }
 
+static void handle_resource(CUpti_CallbackId id, const void *data)
+{
+	struct inject_thread *thread = inject_thread_enter(true);
+	int kept = errno;
+
+	if (!thread)
+		return;
+	inject_resource(thread, id, data);
+	inject_thread_leave(thread);
+	errno = kept;
+}
+
 void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			      const void *data)
 {
-	struct inject_thread *thread;
-
 	(void)user;
 	switch (domain) {
 	case CUPTI_CB_DOMAIN_RUNTIME_API:
@@ -165,11 +175,7 @@ void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 			handle_api_callback(domain, id, data);
 		break;
 	case CUPTI_CB_DOMAIN_RESOURCE:
-		thread = inject_thread_enter(true);
-		if (!thread)
-			break;
-		inject_resource(thread, id, data);
-		inject_thread_leave(thread);
+		handle_resource(id, data);
 		break;
 	case CUPTI_CB_DOMAIN_NVTX:
 		inject_cupti_nvtx(id, data);

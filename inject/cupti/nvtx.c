@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* NVTX as CUPTI reports it: the parameters of each function. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -13,7 +14,7 @@
 
 #define STREAM_NAME_LENGTH 64
 
-void inject_cupti_name_stream(void *stream, const char *text, const wchar_t *wide)
+static void name_stream(void *stream, const char *text, const wchar_t *wide)
 {
 	__typeof__(&cuStreamGetCtx) get_context = inject_cuda_symbol("cuStreamGetCtx");
 	__typeof__(&cuStreamGetPriority) get_priority = inject_cuda_symbol("cuStreamGetPriority");
@@ -42,6 +43,14 @@ void inject_cupti_name_stream(void *stream, const char *text, const wchar_t *wid
 		inject_append(thread, &record);
 	}
 	inject_thread_leave(thread);
+}
+
+void inject_cupti_name_stream(void *stream, const char *text, const wchar_t *wide)
+{
+	int kept = errno;
+
+	name_stream(stream, text, wide);
+	errno = kept;
 }
 
 static const void *returned_handle(const CUpti_NvtxData *data)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <wchar.h>
@@ -260,7 +261,7 @@ static struct inject_range *remember_open_range(const struct inject_nvtx_event *
 	return inject_open_ranges_push(thread, &range);
 }
 
-void inject_nvtx_event(const struct inject_nvtx_event *event)
+static void take_event(const struct inject_nvtx_event *event)
 {
 	struct gpumon_record_range record = {
 		.head = { .type = GPUMON_RECORD_RANGE, .size = sizeof(record) },
@@ -304,4 +305,12 @@ void inject_nvtx_event(const struct inject_nvtx_event *event)
 	if (closes)
 		inject_window_close(thread, inject_session.settings.range);
 	inject_thread_leave(thread);
+}
+
+void inject_nvtx_event(const struct inject_nvtx_event *event)
+{
+	int kept = errno;
+
+	take_event(event);
+	errno = kept;
 }

@@ -276,6 +276,7 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t is_pe
 	(void)context;
 	(void)is_per_thread;
 	*id = (uintptr_t)stream > 2 ? ((const struct mock_stream *)(const void *)stream)->id : 7;
+	errno = EAGAIN;
 	return CUPTI_SUCCESS;
 }
 
@@ -301,5 +302,6 @@ CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t *id)
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
 {
 	*id = ((const struct mock_node *)(const void *)node)->id;
+	errno = EAGAIN;
 	return CUPTI_SUCCESS;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Ranges named "wanted", for recording windows. Kernels launched while one is open are named
- * "inside", others "outside". nvtx_windows overlap|domains|threads|names|again|child
+ * "inside", others "outside". nvtx_windows overlap|errors|domains|threads|names|again|child
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCudaRt.h>
 
 #define NAMES 12000
 
@@ -55,6 +57,29 @@ static void push(nvtxDomainHandle_t domain, const char *text)
 	};
 
 	nvtxDomainRangePushEx(domain, &attributes);
+}
+
+#define ERRNO_BEFORE 4711
+
+/* Ranges, and names of threads and streams, leave errno as it was. */
+static void errors(void)
+{
+	nvtxRangeId_t id;
+
+	nvtxRangePushA("wanted");
+	launch("inside");
+	nvtxRangePop();
+	errno = ERRNO_BEFORE;
+	nvtxRangePushA("wanted");
+	nvtxRangePop();
+	id = nvtxRangeStartA("wanted");
+	nvtxRangeEnd(id);
+	if (errno != ERRNO_BEFORE)
+		exit(10);
+	nvtxNameOsThreadA((uint32_t)getpid(), "a name");
+	nvtxNameCudaStreamA(NULL, "a stream");
+	if (errno != ERRNO_BEFORE)
+		exit(11);
 }
 
 /* Each domain has its own stack. */
@@ -187,6 +212,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} all[] = { { "overlap", overlap },
+		    { "errors", errors },
 		    { "domains", domains },
 		    { "threads", threads },
 		    { "names", names },

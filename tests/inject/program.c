@@ -183,13 +183,16 @@ static void run_graph(unsigned int launches, bool change)
 
 	cudaStreamCreate(&stream);
 	launch_here("before", stream);
+	atomic_store(&is_begun, true);
 	cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
 	launch_here("node_a", stream);
 	launch_there("node_b", stream);
 	cudaMemcpyAsync((void *)1, (void *)2, 64, cudaMemcpyHostToDevice, stream);
 	launch_here("not captured", NULL);
 	cudaStreamEndCapture(stream, &graph);
+	errno = ERRNO_BEFORE;
 	cudaGraphInstantiateWithFlags(&exec, graph, 0);
+	check_errno();
 	for (i = 0; i < launches; i++) {
 		cudaGraphLaunch(exec, stream);
 		if (change)

@@ -36,6 +36,11 @@ def test_nvtx_window_overlap():
     equal(len(records["window"]), 6, "begins and ends")
 
 
+def test_nvtx_errno():
+    """errno is the program's, also where a range opens and closes a window"""
+    window("errors", 1)
+
+
 def test_nvtx_window_domains():
     """a pop ends the last range of its domain"""
     window("domains", 1)
