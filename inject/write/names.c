@@ -136,7 +136,7 @@ void inject_names_leave(uint32_t tid)
 	forget_named_thread(tid);
 }
 
-/* As it is now, without an end of line. */
+/* As it is now, without the end of line that the kernel adds. */
 static bool read_comm(uint32_t tid, char *text, size_t size)
 {
 	char path[48];
@@ -151,8 +151,7 @@ static bool read_comm(uint32_t tid, char *text, size_t size)
 	close(fd);
 	if (length <= 0)
 		return false;
-	text[length] = '\0';
-	text[strcspn(text, "\n")] = '\0';
+	text[length - (text[length - 1] == '\n')] = '\0';
 	return true;
 }
 

@@ -548,6 +548,9 @@ int main(int argc, char **argv)
 	if (strcmp(what, "loop") == 0) {
 		for (i = 0; i < count; i++)
 			mixed(i);
+	} else if (strcmp(what, "two-lines") == 0) {
+		prctl(PR_SET_NAME, "two\nlines\n", 0, 0, 0);
+		mixed(0);
 	} else if (strcmp(what, "threads") == 0) {
 		run_threads(more, count);
 	} else if (strcmp(what, "churn") == 0) {

@@ -32,6 +32,12 @@ def test_threads():
             check(f"worker-{i}" in names, f"no thread worker-{i} in {names}")
 
 
+def test_thread_with_two_lines():
+    """a name with ends of lines in it stays whole when it is read again"""
+    records = Run("two-lines").only().records()
+    equal([records["strings"][t.name] for t in records["thread"]], ["two\nlines\n"], "names")
+
+
 def test_threads_come_and_go():
     """forty rounds of threads that end: blocks and places are reused"""
     # Fewer blocks than threads, but enough for a recorder that does not run for a while.
