@@ -27,6 +27,9 @@ static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct inject_ze_pool *free_pools;
 static uint32_t pools_left;
 
+/* Memory of those whose queue is gone, with the same lock. */
+static struct inject_ze_fence *unused_fences;
+
 void inject_ze_events_reserve(uint32_t mib)
 {
 	static uint32_t reserved;
@@ -161,6 +164,26 @@ void inject_ze_events_end(struct inject_ze_context *context)
 	}
 }
 
+static struct inject_ze_fence *take_unused_fence(void)
+{
+	struct inject_ze_fence *fence;
+
+	pthread_mutex_lock(&pools_lock);
+	fence = unused_fences;
+	if (fence)
+		unused_fences = fence->next;
+	pthread_mutex_unlock(&pools_lock);
+	return fence ? fence : inject_ze_memory(sizeof(*fence));
+}
+
+static void keep_unused_fence(struct inject_ze_fence *fence)
+{
+	pthread_mutex_lock(&pools_lock);
+	fence->next = unused_fences;
+	unused_fences = fence;
+	pthread_mutex_unlock(&pools_lock);
+}
+
 struct inject_ze_fence *inject_ze_fence_take(struct inject_ze_queue *queue)
 {
 	const ze_fence_desc_t description = { .stype = ZE_STRUCTURE_TYPE_FENCE_DESC };
@@ -173,10 +196,14 @@ struct inject_ze_fence *inject_ze_fence_take(struct inject_ze_queue *queue)
 	pthread_mutex_unlock(&queue->lock);
 	if (fence)
 		return fence;
-	fence = inject_ze_memory(sizeof(*fence));
-	if (!fence || inject_ze.zeFenceCreate(queue->handle, &description, &fence->handle) !=
-			      ZE_RESULT_SUCCESS)
+	fence = take_unused_fence();
+	if (!fence)
 		return NULL;
+	if (inject_ze.zeFenceCreate(queue->handle, &description, &fence->handle) !=
+	    ZE_RESULT_SUCCESS) {
+		keep_unused_fence(fence);
+		return NULL;
+	}
 	fence->queue = queue;
 	return fence;
 }
@@ -199,14 +226,17 @@ void inject_ze_fence_done(struct inject_ze_fence *fence)
 
 void inject_ze_fences_end(struct inject_ze_queue *queue)
 {
-	struct inject_ze_fence *fence;
+	struct inject_ze_fence *fence, *next;
 
 	pthread_mutex_lock(&queue->lock);
 	fence = queue->fences;
 	queue->fences = NULL;
 	pthread_mutex_unlock(&queue->lock);
-	for (; fence; fence = fence->next)
+	for (; fence; fence = next) {
+		next = fence->next;
 		inject_ze.zeFenceDestroy(fence->handle);
+		keep_unused_fence(fence);
+	}
 }
 
 void inject_ze_events_forked(void)

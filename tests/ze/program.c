@@ -479,6 +479,39 @@ static void mode_many_events(long number)
 	say_what();
 }
 
+/* Memory of its own that the process uses, in KiB. */
+static long used_kib(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	long resident = 0, shared = 0;
+
+	if (!file || fscanf(file, "%*d %ld %ld", &resident, &shared) != 2)
+		exit(1);
+	fclose(file);
+	return (resident - shared) * (getpagesize() / 1024);
+}
+
+/* Each execution has a queue of its own. Says what that takes in the end. */
+static void mode_queue_each(long number)
+{
+	const ze_command_queue_desc_t description = {
+		.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC
+	};
+	ze_command_list_handle_t list = make_list();
+	long before = 0;
+
+	NEED(zeCommandListClose(list));
+	for (long i = 0; i < number; i++) {
+		if (i == number / 10)
+			before = used_kib();
+		NEED(zeCommandQueueCreate(context, device, &description, &queue));
+		execute(&list, 1, NULL);
+		NEED(zeCommandQueueSynchronize(queue, UINT64_MAX));
+		NEED(zeCommandQueueDestroy(queue));
+	}
+	printf("took %ld\n", used_kib() - before);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(long number);
@@ -495,6 +528,7 @@ static const struct {
 	{ "fork", mode_fork },
 	{ "until-killed", mode_until_killed },
 	{ "many-events", mode_many_events },
+	{ "queue-each", mode_queue_each },
 	{ "bench", mode_bench },
 };
 

@@ -136,3 +136,9 @@ def test_many_events():
     """events do not take the room of other objects, however many a program has"""
     run = Recorded("many-events", 110000).equals_account().all_have_times().equal_times()
     equal([run.text(kernel.name) for kernel in run["kernel"]], ["late"], "kernels")
+
+
+def test_queue_each():
+    """queues that come and go leave no memory behind"""
+    run = Recorded("queue-each", 50000)
+    check(int(run.output.split()[1]) < 1000, f"KiB: {run.output}")
