@@ -211,12 +211,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} all[] = { { "overlap", overlap },
-		    { "errors", errors },
-		    { "domains", domains },
-		    { "threads", threads },
-		    { "names", names },
-		    { "again", again },
+	} all[] = { { "overlap", overlap }, { "errors", errors }, { "domains", domains },
+		    { "threads", threads }, { "names", names },	  { "again", again },
 		    { "child", child } };
 
 	/* Load CUDA, and with it the library, before the first range. */
