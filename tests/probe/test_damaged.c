@@ -8,6 +8,7 @@
 
 #include "insn.h"
 #include "load.h"
+#include "probe/object/flatten.h"
 #include "probe/object/image.h"
 
 #define PROGRAM "kretprobe/_Z9vectorAddPKfS0_Pf"
@@ -276,6 +277,27 @@ static void point_to_license(struct object *object)
 	symbol_of(object, "limit")->st_shndx = symbol_of(object, "LICENSE")->st_shndx;
 }
 
+/* The last of as many instructions as there may be is the first half of a constant. */
+static void end_with_first_half(struct object *object)
+{
+	size_t size = GPUMON_PROBE_MAX_INSTRUCTIONS * sizeof(struct bpf_insn);
+	Elf64_Rel relocation = *relocation_of(object, "spent");
+	struct bpf_insn *code;
+
+	object->bytes = realloc(object->bytes, object->size + size);
+	assert_non_null(object->bytes);
+	memset(object->bytes + object->size, 0, size);
+	section_of(object, PROGRAM)->sh_offset = object->size;
+	section_of(object, PROGRAM)->sh_size = size;
+	object->size += size;
+	symbol_of(object, "cuda__exit")->st_size = size;
+	relocation.r_offset = size - sizeof(*code);
+	section_of(object, ".rel" PROGRAM)->sh_size = sizeof(relocation);
+	*(Elf64_Rel *)data_of(object, ".rel" PROGRAM) = relocation;
+	code = data_of(object, PROGRAM);
+	code[GPUMON_PROBE_MAX_INSTRUCTIONS - 1].code = BPF_LD | BPF_IMM | BPF_DW;
+}
+
 static void name_map_by_number(struct object *object)
 {
 	insn_of(object, "spent")->src_reg = BPF_PSEUDO_MAP_IDX;
@@ -392,6 +414,8 @@ static const struct damage {
 	{ "behind data", point_behind_data, "it takes the address of byte 4096 of .rodata" },
 	{ "before data", point_before_data, "it takes the address of byte -1 of .rodata" },
 	{ "license", point_to_license, "it takes an address in section license" },
+	{ "end with a first half", end_with_first_half,
+	  "the second half of a 64-bit constant is missing" },
 	{ "map by number", name_map_by_number, "it names a map by its number" },
 	{ "call of the middle", call_middle, "it calls what is no beginning of a function" },
 	{ "no types", hide_types, "has no definition (BTF): compile with clang -g" },

@@ -337,9 +337,13 @@ static int link_function(struct link *link, uint32_t function)
 		uint64_t offset = symbol->value + i * INSN;
 		uint32_t at = first + i;
 		/* Relocations of this instruction change it. */
-		bool wide = linker->code[at].code == LDDW && i + 1 < n;
+		bool wide = linker->code[at].code == LDDW;
 		bool has = next < end && next->offset == offset;
 
+		if (wide && i + 1 == n)
+			return gpumon_probe_refuse(
+				link->program, at, link->err,
+				"the second half of a 64-bit constant is missing: the object is damaged, compile it again");
 		if (has ? relocate(link, at, next++) : link_instruction(link, at, symbol, offset))
 			return -1;
 		if (wide)
