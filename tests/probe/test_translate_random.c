@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "insn.h"
 #include "probe/model/read.h"
 #include "random_code.h"
 #include "reference.h"
@@ -69,9 +70,32 @@ static void test_random_programs(void **state)
 	free(program);
 }
 
+/*
+ * No number gets to the third comparison, and its jump leads where nothing else does. The second one does
+ * not know that yet.
+ */
+static void test_no_way_on(void **state)
+{
+	static const struct bpf_insn code[] = {
+		CALL(511),	     MOV_X(1, 0),
+		ALU64_K(AND, 1, -4), ALU64_K(OR, 1, 2),
+		JMP_K(JLT, 1, 7, 4), JMP_K(JGT, 1, 8, 3),
+		JMP_K(JGT, 1, 7, 1), MOV_K(0, 1),
+		MOV_K(0, 2),	     EXIT,
+	};
+	struct sample sample;
+
+	(void)state;
+	if (sample_make(&sample, code, COUNT(code), NULL, 0, GPUMON_PROBE_ENTRY, &targets[0]) ||
+	    sample_run(&sample, 32, 0))
+		fail_msg("%s\n%s", sample.error, sample.text ? sample.text : "");
+	sample_clear(&sample);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_way_on),
 		cmocka_unit_test(test_random_programs),
 	};
 

@@ -53,7 +53,8 @@ struct gpumon_probe_operand {
  * @back_edge: it is a jump to a step that may have run before: it takes fuel
  * @jumps: of a conditional jump: it may be taken
  * @runs_on: of a conditional jump: it may be left out. If only one of the two is set, the way is known
- *           and nothing has to be compared: the numbers of addresses may say otherwise.
+ *           and nothing has to be compared: the numbers of addresses may say otherwise. If neither is
+ *           set, no number gets here.
  * @address: of a load, a store or an atomic operation
  * @arguments: of a call, R1 to R5
  */

@@ -84,13 +84,21 @@ static void jump(struct text *text, uint32_t target, int condition)
 	text->fuel_used = true;
 }
 
+static void end_run(struct text *text)
+{
+	text_emit(text, "bra $l", TEXT_LABEL_END);
+	text->end_used = true;
+}
+
 static void write_jump(struct text *text, const struct gpumon_probe_step *step)
 {
 	const struct gpumon_probe_fact *fact = &text->facts[text->step];
+	bool always = BPF_OP(step->code) == BPF_JA;
 
-	if (BPF_OP(step->code) == BPF_JCOND)
-		text_refuse(text, "may_goto is not supported: write a loop");
-	else if (BPF_OP(step->code) == BPF_JA || !fact->runs_on)
+	/* No number gets here. What follows may not have been written. */
+	if (!always && !fact->jumps && !fact->runs_on)
+		end_run(text);
+	else if (always || !fact->runs_on)
 		jump(text, step->target, -1);
 	else if (fact->jumps)
 		jump(text, step->target, (int)text_condition(text, step));
@@ -133,10 +141,8 @@ static void write_step(struct text *text, const struct gpumon_probe_step *step)
 			text_call(text, step);
 		else if (BPF_OP(step->code) != BPF_EXIT)
 			write_jump(text, step);
-		else if (next_step(text, text->step) < text->program->steps_n) {
-			text_emit(text, "bra $l", TEXT_LABEL_END);
-			text->end_used = true;
-		}
+		else if (next_step(text, text->step) < text->program->steps_n)
+			end_run(text);
 	}
 }
 
@@ -234,8 +240,7 @@ static void follow_lookup(struct text *text, const struct gpumon_probe_step *ste
 /* Where runs end that are counted as lost. */
 static void write_lost_end(struct text *text, uint32_t label, enum gpumon_probe_loss loss)
 {
-	text_emit(text, "bra $l", TEXT_LABEL_END);
-	text->end_used = true;
+	end_run(text);
 	text_label(text, label);
 	text_lose(text, loss, -1);
 }
