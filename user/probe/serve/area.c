@@ -122,7 +122,7 @@ static struct gpumon_probe_area *sum_area(struct gpumon_probe_areas *areas)
 	area = &areas->areas[areas->sum];
 	area->settled = true;
 	for (uint32_t i = 0; i < object->maps_n; i++)
-		if (object->maps[i].data)
+		if (object->maps[i].data && !(areas->plan->settings.shared >> i & 1))
 			memcpy(area->memory + areas->plan->settings.places[1 + i],
 			       object->maps[i].data, gpumon_probe_content_bytes(&object->maps[i]));
 	return area;

@@ -78,6 +78,8 @@ void gpumon_probe_fold(const struct gpumon_probe_object *object,
 		const struct gpumon_probe_map *map = &object->maps[i];
 		uint64_t place = settings->places[1 + i];
 
+		if (settings->shared >> i & 1)
+			continue;
 		switch (map->kind) {
 		case GPUMON_PROBE_MAP_SM_ARRAY:
 		case GPUMON_PROBE_MAP_HISTOGRAM:

@@ -13,7 +13,7 @@
  * @from: memory; written by a process, and not trusted
  *
  * Numbers are added: values with the same index or key, global data, losses; of arrays and data with a first
- * content, what was added to it. Rings are left out.
+ * content, what was added to it. Rings are left out, and maps whose memory is elsewhere.
  */
 void gpumon_probe_fold(const struct gpumon_probe_object *object,
 		       const struct gpumon_probe_plan *plan, uint8_t *to, const uint8_t *from);
