@@ -2,13 +2,16 @@
 /* Contexts that have ended are added up. */
 #include "common.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "probe/serve/area.h"
 #include "probe/serve/fold.h"
 
-#define CONTENT 7
+#define ENTRIES	 65536
+#define CONTEXTS 4
+#define CONTENT	 7
 
 static void end_context(struct gpumon_probe_areas *areas)
 {
@@ -54,10 +57,75 @@ static void shared_arrays_are_not_added(void **state)
 	gpumon_probe_plan_clear(&plan);
 }
 
+/* Keys from @first on in all slots of a hash. */
+static void fill_hash(const struct gpumon_probe_map *map, uint64_t *memory, uint64_t first)
+{
+	struct gpumon_probe_hash hash = gpumon_probe_hash_layout(map);
+
+	for (uint64_t i = 0; i < hash.slots; i++) {
+		uint64_t *slot = memory + i * hash.slot_bytes / sizeof(*memory);
+
+		slot[0] = GPUMON_PROBE_SLOT_READY;
+		slot[hash.key / sizeof(*slot)] = first + i;
+		slot[hash.value / sizeof(*slot)] = 1;
+	}
+}
+
+static uint64_t sum_hash(const struct gpumon_probe_map *map, const void *memory)
+{
+	uint64_t place = 0, sum = 0, number;
+	const void *key, *value;
+
+	while (gpumon_probe_hash_next(map, memory, &place, &key, &value)) {
+		memcpy(&number, value, sizeof(number));
+		sum += number;
+	}
+	return sum;
+}
+
+/*
+ * A sum that is full takes the values of its keys, and counts the other keys. Looking at all slots for each
+ * of these would take minutes.
+ */
+static void full_hashes_count_what_is_left_out(void **state)
+{
+	struct gpumon_probe_map map = { .name = "full",
+					.kind = GPUMON_PROBE_MAP_HASH,
+					.key_size = 8,
+					.value_size = 8,
+					.max_entries = ENTRIES };
+	const struct gpumon_probe_object object = { .maps = &map, .maps_n = 1 };
+	uint64_t slots = gpumon_probe_hash_layout(&map).slots, place;
+	struct gpumon_probe_control control;
+	struct gpumon_probe_plan plan;
+	struct gpumon_error err;
+	uint8_t *to, *from;
+
+	(void)state;
+	assert_int_equal(gpumon_probe_plan_make(&object, 1, 0, 0, &plan, &err), 0);
+	to = calloc(1, plan.settings.bytes);
+	from = calloc(1, plan.settings.bytes);
+	assert_true(to && from);
+	place = plan.settings.places[1];
+	for (uint64_t i = 0; i < CONTEXTS; i++) {
+		fill_hash(&map, (uint64_t *)(from + place), i * slots);
+		gpumon_probe_fold(&object, &plan, to, from);
+	}
+	memcpy(&control, to + plan.settings.places[0], sizeof(control));
+	assert_int_equal(sum_hash(&map, to + place) + control.lost[GPUMON_PROBE_LOST_HASH_FULL],
+			 CONTEXTS * slots);
+	/* Nearly all slots are used. */
+	assert_true(sum_hash(&map, to + place) > slots - slots / 8);
+	free(to);
+	free(from);
+	gpumon_probe_plan_clear(&plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shared_arrays_are_not_added),
+		cmocka_unit_test(full_hashes_count_what_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,9 @@
 #include "fold.h"
 #include "probe/model/read.h"
 
+/* For a key: many keys without room would take for ever if each looked at all slots. */
+#define TRIED_SLOTS 256
+
 static void fold_values(const struct gpumon_probe_map *map, uint32_t shards, uint8_t *to,
 			const uint8_t *from)
 {
@@ -29,7 +32,7 @@ static void fold_content(const struct gpumon_probe_map *map, uint8_t *to, const 
 	}
 }
 
-/* Readers look at all slots, so that a key may be in any. */
+/* Readers look at all slots, so that a key may be in any of those that are tried. */
 static bool fold_key(const struct gpumon_probe_map *map, uint8_t *to, const void *key,
 		     const void *value)
 {
@@ -37,7 +40,7 @@ static bool fold_key(const struct gpumon_probe_map *map, uint8_t *to, const void
 	uint64_t at = gpumon_probe_key_hash(key, map->key_size), ready, state;
 
 	ready = (at & ~3ull) | GPUMON_PROBE_SLOT_READY;
-	for (uint64_t i = 0; i < hash.slots; i++, at++) {
+	for (uint64_t i = 0; i < hash.slots && i < TRIED_SLOTS; i++, at++) {
 		uint8_t *slot = to + (at & (hash.slots - 1)) * hash.slot_bytes;
 
 		memcpy(&state, slot, sizeof(state));
