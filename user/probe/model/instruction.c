@@ -246,14 +246,26 @@ static bool is_jump_class(uint8_t code)
 	return BPF_CLASS(code) == BPF_JMP || BPF_CLASS(code) == BPF_JMP32;
 }
 
-bool gpumon_probe_step_is_jump(const struct gpumon_probe_step *step)
+bool gpumon_probe_is_jump(uint8_t code)
 {
-	return is_jump_class(step->code) && BPF_OP(step->code) != BPF_CALL &&
-	       BPF_OP(step->code) != BPF_EXIT;
+	return is_jump_class(code) && BPF_OP(code) != BPF_CALL && BPF_OP(code) != BPF_EXIT;
 }
 
-bool gpumon_probe_step_runs_on(const struct gpumon_probe_step *step)
+bool gpumon_probe_runs_on(uint8_t code)
 {
-	return !is_jump_class(step->code) ||
-	       (BPF_OP(step->code) != BPF_JA && BPF_OP(step->code) != BPF_EXIT);
+	return !is_jump_class(code) || (BPF_OP(code) != BPF_JA && BPF_OP(code) != BPF_EXIT);
+}
+
+uint32_t gpumon_probe_access_size(uint8_t code)
+{
+	switch (BPF_SIZE(code)) {
+	case BPF_B:
+		return 1;
+	case BPF_H:
+		return 2;
+	case BPF_W:
+		return 4;
+	default:
+		return 8;
+	}
 }

@@ -5,8 +5,7 @@
 
 #include <linux/bpf.h>
 #include <stdbool.h>
-
-#include "probe/model/program.h"
+#include <stdint.h>
 
 /**
  * gpumon_probe_instruction_refusal - check one instruction by itself
@@ -19,9 +18,10 @@
  */
 const char *gpumon_probe_instruction_refusal(const struct bpf_insn *insn);
 
-/* What is a step of a well-formed program? */
-bool gpumon_probe_step_is_jump(
-	const struct gpumon_probe_step *step); /* with or without a condition */
-bool gpumon_probe_step_runs_on(const struct gpumon_probe_step *step); /* the next one may follow */
+/* What does an instruction or a step of a well-formed program do, by its code? */
+bool gpumon_probe_is_jump(uint8_t code); /* with or without a condition */
+bool gpumon_probe_runs_on(uint8_t code); /* the next one may follow */
+/* Bytes that a load, a store or an atomic operation accesses. */
+uint32_t gpumon_probe_access_size(uint8_t code);
 
 #endif /* GPUMON_PROBE_INSTRUCTION_H */

@@ -57,19 +57,6 @@ static bool is_far_jump(const struct bpf_insn *insn)
 	return insn->code == (BPF_JMP32 | BPF_JA);
 }
 
-static bool is_jump(const struct bpf_insn *insn)
-{
-	if (BPF_CLASS(insn->code) != BPF_JMP && BPF_CLASS(insn->code) != BPF_JMP32)
-		return false;
-	return BPF_OP(insn->code) != BPF_CALL && BPF_OP(insn->code) != BPF_EXIT;
-}
-
-static bool runs_on(const struct bpf_insn *insn)
-{
-	return !is_far_jump(insn) && insn->code != (BPF_JMP | BPF_JA) &&
-	       insn->code != (BPF_JMP | BPF_EXIT);
-}
-
 static int64_t find_target(const struct bpf_insn *insn, uint32_t at)
 {
 	return (int64_t)at + 1 + (is_call(insn) || is_far_jump(insn) ? insn->imm : insn->off);
@@ -164,10 +151,11 @@ static int check_function(struct flattener *flattener, uint32_t start)
 		if (places[at].second)
 			continue;
 		last = at;
-		if (is_jump(&flattener->code[at]) && check_target(flattener, at, start, end))
+		if (gpumon_probe_is_jump(flattener->code[at].code) &&
+		    check_target(flattener, at, start, end))
 			return -1;
 	}
-	if (runs_on(&flattener->code[last]))
+	if (gpumon_probe_runs_on(flattener->code[last].code))
 		return gpumon_probe_refuse(
 			flattener->program, last, flattener->err,
 			"the function has no return behind it: end it with a return, without __builtin_unreachable()");
@@ -255,10 +243,10 @@ static void write_step(const struct flattener *flattener, uint32_t at, uint32_t 
 	} else if (insn->code == LDDW) {
 		step->map = (uint32_t)insn->imm;
 		step->value = (uint32_t)insn[1].imm;
-	} else if (is_jump(insn)) {
+	} else if (gpumon_probe_is_jump(insn->code)) {
 		step->off = 0;
 		step->target = first + flattener->places[find_target(insn, at)].within;
-		if (!runs_on(insn))
+		if (!gpumon_probe_runs_on(insn->code))
 			write_jump(step, step->target);
 	}
 }

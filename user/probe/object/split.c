@@ -26,7 +26,7 @@ static uint32_t steps_to_print(const struct gpumon_probe_program *program, uint3
 
 		if (prints(step))
 			return n + 1;
-		if (gpumon_probe_step_is_jump(step) || !gpumon_probe_step_runs_on(step))
+		if (gpumon_probe_is_jump(step->code) || !gpumon_probe_runs_on(step->code))
 			break;
 	}
 	return 0;
@@ -38,7 +38,7 @@ static uint32_t copied_steps(const struct gpumon_probe_program *program, uint32_
 	const struct gpumon_probe_step *step = &program->steps[jump];
 	uint32_t n;
 
-	if (!gpumon_probe_step_is_jump(step))
+	if (!gpumon_probe_is_jump(step->code))
 		return 0;
 	n = steps_to_print(program, step->target);
 	if (n && !taken[step->target]) {
@@ -71,7 +71,7 @@ static uint32_t find_copies(const struct gpumon_probe_program *program, bool *ta
 
 	taken[0] = true;
 	for (uint32_t i = 0; i + 1 < program->steps_n; i++)
-		taken[i + 1] |= gpumon_probe_step_runs_on(&program->steps[i]);
+		taken[i + 1] |= gpumon_probe_runs_on(program->steps[i].code);
 	for (uint32_t i = 0; i < program->steps_n; i++) {
 		uint32_t n = copied_steps(program, i, taken);
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "probe/model/instruction.h"
 #include "probe/model/opcode.h"
 #include "probe/translate/memory.h"
 #include "probe/translate/stack.h"
@@ -219,7 +220,8 @@ static void load_context(struct text *text, const struct gpumon_probe_step *step
 static void load(struct text *text, const struct gpumon_probe_step *step,
 		 const struct gpumon_probe_operand *operand)
 {
-	uint32_t size = text_access_size(step), dst = text_register(step, step->dst), loaded;
+	uint32_t size = gpumon_probe_access_size(step->code), loaded;
+	uint32_t dst = text_register(step, step->dst);
 	struct text_place place;
 
 	if (operand->kind == GPUMON_PROBE_CONTEXT) {
@@ -240,7 +242,7 @@ static void store(struct text *text, const struct gpumon_probe_step *step,
 		  const struct gpumon_probe_operand *operand)
 {
 	struct text_place place = text_place_open(text, operand, text_register(step, step->dst),
-						  step->off, text_access_size(step));
+						  step->off, gpumon_probe_access_size(step->code));
 	uint32_t value;
 
 	if (BPF_CLASS(step->code) == BPF_STX) {
@@ -249,7 +251,7 @@ static void store(struct text *text, const struct gpumon_probe_step *step,
 		value = text_wide(text);
 		text_emit(text, "mov.b64 $d, $i", value, step->imm);
 	}
-	text_place_store(text, &place, 0, text_access_size(step), value);
+	text_place_store(text, &place, 0, gpumon_probe_access_size(step->code), value);
 }
 
 /* The operation's name and type, or NULL. */
@@ -301,7 +303,7 @@ static void atomic(struct text *text, const struct gpumon_probe_step *step,
 		return;
 	}
 	place = text_place_open(text, operand, text_register(step, step->dst), step->off,
-				text_access_size(step));
+				gpumon_probe_access_size(step->code));
 	guard_text(guard, sizeof(guard), place.guard);
 	value = atomic_value(text, src, wide);
 	if (!(step->imm & BPF_FETCH)) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "probe/model/helper.h"
-#include "probe/model/opcode.h"
+#include "probe/model/instruction.h"
 #include "probe/translate/stack.h"
 
 #define STACK	      GPUMON_PROBE_MAX_STACK
@@ -22,20 +22,6 @@ enum pass {
 	PASS_MEMORY, /* which bytes are memory */
 	PASS_CELLS,  /* where cells begin */
 };
-
-uint32_t text_access_size(const struct gpumon_probe_step *step)
-{
-	switch (BPF_SIZE(step->code)) {
-	case BPF_B:
-		return 1;
-	case BPF_H:
-		return 2;
-	case BPF_W:
-		return 4;
-	default:
-		return 8;
-	}
-}
 
 uint32_t text_argument_size(const struct text *text, uint32_t step, unsigned int argument)
 {
@@ -114,7 +100,8 @@ static bool note_step(const struct text *text, struct usage *usages, uint32_t st
 	case BPF_LDX:
 	case BPF_ST:
 	case BPF_STX:
-		return note_access(usages, &fact->address, text_access_size(code), pass);
+		return note_access(usages, &fact->address, gpumon_probe_access_size(code->code),
+				   pass);
 	case BPF_JMP:
 		if (BPF_OP(code->code) != BPF_CALL || !gpumon_probe_helper_find(code->imm))
 			return false;

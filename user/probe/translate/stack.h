@@ -29,8 +29,6 @@ uint32_t text_stack_load(struct text *text, uint8_t depth, int32_t offset, uint3
 void text_stack_store(struct text *text, uint8_t depth, int32_t offset, uint32_t size,
 		      uint32_t value);
 
-/* Bytes that a load, a store or an atomic operation accesses. */
-uint32_t text_access_size(const struct gpumon_probe_step *step);
 /* Bytes that a helper reads or writes through this argument. */
 uint32_t text_argument_size(const struct text *text, uint32_t step, unsigned int argument);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "probe/model/helper.h"
-#include "probe/model/opcode.h"
+#include "probe/model/instruction.h"
 #include "probe/translate/alu.h"
 #include "probe/translate/call.h"
 #include "probe/translate/memory.h"
@@ -40,14 +40,6 @@ bool gpumon_probe_prints(const struct gpumon_probe_program *program)
 		    calls(&program->steps[i], 501))
 			return true;
 	return false;
-}
-
-static bool is_jump(const struct gpumon_probe_step *step)
-{
-	unsigned int class = BPF_CLASS(step->code);
-
-	return (class == BPF_JMP || class == BPF_JMP32) && BPF_OP(step->code) != BPF_CALL &&
-	       BPF_OP(step->code) != BPF_EXIT;
 }
 
 /* The step that is written after this one, or steps_n. */
@@ -153,7 +145,7 @@ static bool *find_targets(const struct text *text)
 	uint32_t i;
 
 	for (i = 0; targets && i < text->program->steps_n; i++)
-		if (text->facts[i].reached && is_jump(&text->program->steps[i]))
+		if (text->facts[i].reached && gpumon_probe_is_jump(text->program->steps[i].code))
 			targets[text->program->steps[i].target] = true;
 	return targets;
 }

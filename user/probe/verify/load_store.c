@@ -2,23 +2,10 @@
 /* Steps that load, store, or operate on memory. */
 #include <string.h>
 
+#include "probe/model/instruction.h"
 #include "probe/model/opcode.h"
 #include "probe/verify/memory.h"
 #include "probe/number/number_alu.h"
-
-static unsigned int size_of(uint8_t code)
-{
-	switch (BPF_SIZE(code)) {
-	case BPF_B:
-		return 1;
-	case BPF_H:
-		return 2;
-	case BPF_W:
-		return 4;
-	default:
-		return 8;
-	}
-}
 
 static int resolve(struct gpumon_verifier *verifier, unsigned int number,
 		   struct gpumon_access *access)
@@ -27,7 +14,7 @@ static int resolve(struct gpumon_verifier *verifier, unsigned int number,
 
 	*access = (struct gpumon_access){ .name = { 'r', (char)('0' + number) },
 					  .off = step->off,
-					  .size = size_of(step->code),
+					  .size = gpumon_probe_access_size(step->code),
 					  .operand = &verifier->facts[verifier->at].address };
 	if (number == 10)
 		memcpy(access->name, "r10", 4);
@@ -46,7 +33,7 @@ static int resolve(struct gpumon_verifier *verifier, unsigned int number,
 /* What a load of a number gives. */
 static struct gpumon_cell loaded(uint8_t code)
 {
-	unsigned int size = size_of(code);
+	unsigned int size = gpumon_probe_access_size(code);
 	struct gpumon_number any = gpumon_number_any();
 
 	if (size == 8)

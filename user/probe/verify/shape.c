@@ -113,7 +113,7 @@ static int check_step(const struct gpumon_probe_program *program, uint32_t at,
 		return gpumon_probe_refuse(program, step->origin, err,
 					   "it changes r10, the address of the stack: copy it to "
 					   "another register and change that");
-	if (gpumon_probe_step_is_jump(step) && step->target >= program->steps_n)
+	if (gpumon_probe_is_jump(step->code) && step->target >= program->steps_n)
 		return gpumon_probe_refuse(program, step->origin, err,
 					   "it jumps to step %u, of %u: " REMEDY, step->target,
 					   program->steps_n);
@@ -137,7 +137,7 @@ int gpumon_shape_check(const struct gpumon_probe_program *program, struct gpumon
 		if (check_step(program, at, err))
 			return -1;
 	last = &program->steps[program->steps_n - 1];
-	if (gpumon_probe_step_runs_on(last))
+	if (gpumon_probe_runs_on(last->code))
 		return gpumon_probe_refuse(
 			program, last->origin, err,
 			"the program runs on over its end: end it with a return, "

@@ -79,7 +79,7 @@ static void find_heads(struct walk *walk)
 	for (uint32_t at = 0; at < program->steps_n; at++) {
 		const struct gpumon_probe_step *step = &program->steps[at];
 
-		if (!gpumon_probe_step_is_jump(step))
+		if (!gpumon_probe_is_jump(step->code))
 			continue;
 		walk->heads[step->target].is_head = true;
 		if (step->target <= at)
@@ -179,9 +179,9 @@ static int walk_step(struct walk *walk, bool *runs_on)
 		return BPF_MODE(step->code) == BPF_ATOMIC ? gpumon_verifier_atomic(verifier) :
 							    gpumon_verifier_store(verifier);
 	default:
-		if (gpumon_probe_step_is_jump(step))
+		if (gpumon_probe_is_jump(step->code))
 			return walk_jump(walk, runs_on);
-		*runs_on = gpumon_probe_step_runs_on(step);
+		*runs_on = gpumon_probe_runs_on(step->code);
 		return *runs_on ? gpumon_verifier_call(verifier) : 0;
 	}
 }
