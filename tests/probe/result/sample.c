@@ -207,17 +207,21 @@ char *sample_print(const struct sample *sample, bool tty)
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
+	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(&sample->result);
 
 	assert_non_null(out);
-	assert_int_equal(gpumon_probe_view_print(&sample->result, &term, out), 0);
+	assert_int_equal(gpumon_sheet_print(sheet, &term, out), 0);
+	gpumon_sheet_free(sheet);
 	fclose(out);
 	return text;
 }
 
 struct json_object *sample_json(const struct sample *sample)
 {
-	struct json_object *document = gpumon_probe_view_json(&sample->result), *parsed;
+	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(&sample->result);
+	struct json_object *document = gpumon_sheet_json(sheet), *parsed;
 
+	gpumon_sheet_free(sheet);
 	assert_non_null(document);
 	parsed = json_tokener_parse(json_object_to_json_string(document));
 	assert_non_null(parsed);

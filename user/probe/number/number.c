@@ -52,16 +52,6 @@ struct gpumon_number gpumon_number_range(uint64_t min, uint64_t max)
 	return number;
 }
 
-struct gpumon_number gpumon_number_signed_range(int64_t min, int64_t max)
-{
-	struct gpumon_number number = gpumon_number_any();
-
-	number.smin = min;
-	number.smax = max;
-	gpumon_number_settle(&number);
-	return number;
-}
-
 bool gpumon_number_is_constant(const struct gpumon_number *number)
 {
 	return !number->unknown;

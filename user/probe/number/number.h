@@ -29,7 +29,6 @@ struct gpumon_number gpumon_number_any(void);
 struct gpumon_number gpumon_number_constant(uint64_t value);
 /* All from @min to @max. */
 struct gpumon_number gpumon_number_range(uint64_t min, uint64_t max);
-struct gpumon_number gpumon_number_signed_range(int64_t min, int64_t max);
 
 bool gpumon_number_is_constant(const struct gpumon_number *number);
 /* Greatest power of two up to 8 that divides all of them. */

@@ -62,22 +62,3 @@ struct gpumon_sheet *gpumon_probe_view_sheet(const struct gpumon_probe_result *r
 	gpumon_probe_names_clear(&names);
 	return sheet;
 }
-
-int gpumon_probe_view_print(const struct gpumon_probe_result *result,
-			    const struct gpumon_term *term, FILE *out)
-{
-	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(result);
-	int ret = gpumon_sheet_print(sheet, term, out);
-
-	gpumon_sheet_free(sheet);
-	return ret;
-}
-
-struct json_object *gpumon_probe_view_json(const struct gpumon_probe_result *result)
-{
-	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(result);
-	struct json_object *object = gpumon_sheet_json(sheet);
-
-	gpumon_sheet_free(sheet);
-	return object;
-}
