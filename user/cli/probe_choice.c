@@ -146,7 +146,7 @@ int gpumon_probe_within_open(struct gpumon_context *context, struct gpumon_probe
 		return gpumon_report(context, &err);
 	/* The programs for the CPU are attached. */
 	gpumon_privileges_forget(GPUMON_PRIVILEGE_BPF);
-	gpumon_probe_service_variable(choice->service, choice->variable);
+	gpumon_probe_server_variable(&choice->service->server, choice->variable);
 	session->beside = (struct gpumon_session_beside){
 		.variable = choice->variable,
 		.fd = choice->service->server.listener.fd,

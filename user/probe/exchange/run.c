@@ -5,6 +5,28 @@
 #include "base/array.h"
 #include "run.h"
 
+const char *gpumon_probe_way_word(enum gpumon_probe_way way)
+{
+	static const char *const words[] = {
+#define WAY_WORD(name, text) [GPUMON_PROBE_WAY_##name] = #name,
+		GPUMON_PROBE_WAYS(WAY_WORD)
+#undef WAY_WORD
+	};
+
+	return words[way];
+}
+
+const char *gpumon_probe_kernel_why(const struct gpumon_probe_kernel *kernel)
+{
+	static const char *const texts[] = {
+#define WAY_TEXT(name, text) [GPUMON_PROBE_WAY_##name] = (text),
+		GPUMON_PROBE_WAYS(WAY_TEXT)
+#undef WAY_TEXT
+	};
+
+	return *kernel->why ? kernel->why : texts[kernel->way];
+}
+
 uint32_t gpumon_probe_run_kernel(struct gpumon_probe_run *run, const char *name, size_t size)
 {
 	const char *text = gpumon_pool_part(&run->pool, name, size);

@@ -31,6 +31,9 @@ enum gpumon_probe_way {
 	GPUMON_PROBE_WAYS_N
 };
 
+/* NAME, for programs. */
+const char *gpumon_probe_way_word(enum gpumon_probe_way way);
+
 /* Whether a kernel has programs in it. */
 static inline bool gpumon_probe_way_is_in(enum gpumon_probe_way way)
 {
@@ -121,6 +124,9 @@ struct gpumon_probe_run {
 	struct gpumon_map wanted;
 	struct gpumon_probe_near near[GPUMON_PROBE_NEAR];
 };
+
+/* What became of it and why, for a person. */
+const char *gpumon_probe_kernel_why(const struct gpumon_probe_kernel *kernel);
 
 #define GPUMON_PROBE_NO_NUMBER GPUMON_KEY_NONE
 

@@ -9,18 +9,6 @@
 
 #define WORD_BYTES 32
 
-static const char *const way_texts[] = {
-#define WAY_TEXT(name, text) [GPUMON_PROBE_WAY_##name] = text,
-	GPUMON_PROBE_WAYS(WAY_TEXT)
-#undef WAY_TEXT
-};
-
-static const char *const way_words[] = {
-#define WAY_WORD(name, text) [GPUMON_PROBE_WAY_##name] = #name,
-	GPUMON_PROBE_WAYS(WAY_WORD)
-#undef WAY_WORD
-};
-
 static const char *const loss_words[] = {
 #define LOSS_WORD(name, text) [GPUMON_PROBE_LOST_##name] = #name,
 	GPUMON_PROBE_LOSSES(LOSS_WORD)
@@ -84,8 +72,8 @@ static void list_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 		gpumon_sheet_number(sheet, i);
 		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, i));
 		gpumon_sheet_text(sheet, kernel->name);
-		gpumon_sheet_text(sheet, lower(word, way_words[kernel->way]));
-		gpumon_sheet_text(sheet, *kernel->why ? kernel->why : way_texts[kernel->way]);
+		gpumon_sheet_text(sheet, lower(word, gpumon_probe_way_word(kernel->way)));
+		gpumon_sheet_text(sheet, gpumon_probe_kernel_why(kernel));
 		gpumon_sheet_number(sheet, sum_of(kernel->points, GPUMON_PROBE_POINTS));
 		gpumon_sheet_number(sheet, sum_of(kernel->left, GPUMON_EDIT_CAUSES_N));
 	}
@@ -104,7 +92,7 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 
 		if (gpumon_probe_way_is_in(kernel->way))
 			continue;
-		gpumon_sheet_text(sheet, *kernel->why ? kernel->why : way_texts[kernel->way]);
+		gpumon_sheet_text(sheet, gpumon_probe_kernel_why(kernel));
 		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, i));
 	}
 }

@@ -43,6 +43,13 @@ void gpumon_probe_server_close(struct gpumon_probe_server *server)
 	gpumon_pool_clear(&server->pool);
 }
 
+void gpumon_probe_server_variable(const struct gpumon_probe_server *server,
+				  char variable[GPUMON_PROBE_VARIABLE_BYTES])
+{
+	snprintf(variable, GPUMON_PROBE_VARIABLE_BYTES, GPUMON_WIRE_VARIABLE "=%s",
+		 server->listener.path);
+}
+
 static bool wait_for(int socket, short events)
 {
 	struct pollfd wait = { .fd = socket, .events = events };

@@ -59,6 +59,11 @@ int gpumon_probe_server_open(struct gpumon_probe_server *server,
 			     const struct gpumon_probe_order *order,
 			     const struct gpumon_probe_plan *plan, struct gpumon_error *err);
 
+/* "NAME=value" for the environment of a program: its library then asks the server. */
+#define GPUMON_PROBE_VARIABLE_BYTES 256
+void gpumon_probe_server_variable(const struct gpumon_probe_server *server,
+				  char variable[GPUMON_PROBE_VARIABLE_BYTES]);
+
 /* Answer all that wait at @listener. Takes as long as editing an image does. */
 void gpumon_probe_server_step(struct gpumon_probe_server *server);
 

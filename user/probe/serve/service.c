@@ -117,13 +117,6 @@ void gpumon_probe_service_close(struct gpumon_probe_service *service)
 	free(service);
 }
 
-void gpumon_probe_service_variable(const struct gpumon_probe_service *service,
-				   char variable[GPUMON_PROBE_VARIABLE_BYTES])
-{
-	snprintf(variable, GPUMON_PROBE_VARIABLE_BYTES, GPUMON_WIRE_VARIABLE "=%s",
-		 service->server.listener.path);
-}
-
 /* What is in memory of the kernel's. */
 static void take_shared(struct gpumon_probe_service *service)
 {

@@ -52,11 +52,6 @@ int gpumon_probe_service_open(const struct gpumon_probe_check *check,
 /* NULL is ignored. */
 void gpumon_probe_service_close(struct gpumon_probe_service *service);
 
-/* "NAME=value" for the environment of the program: its library then asks the server. */
-#define GPUMON_PROBE_VARIABLE_BYTES 256
-void gpumon_probe_service_variable(const struct gpumon_probe_service *service,
-				   char variable[GPUMON_PROBE_VARIABLE_BYTES]);
-
 /* Processes have ended: what was gathered, to be freed; NULL without memory. */
 struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *service);
 

@@ -13,22 +13,22 @@
 static int start_program(struct gpumon_probe_server *server, struct gpumon_launch *launch,
 			 char *const *argv, struct gpumon_error *err)
 {
-	char library[PATH_MAX], injection[PATH_MAX + 32], socket[256];
+	char library[PATH_MAX], injection[PATH_MAX + 32], socket[GPUMON_PROBE_VARIABLE_BYTES];
 	const char *environment[] = { injection, socket, NULL };
 
 	if (gpumon_launch_find_library(library, err))
 		return -1;
 	snprintf(injection, sizeof(injection), "CUDA_INJECTION64_PATH=%s", library);
-	snprintf(socket, sizeof(socket), GPUMON_WIRE_VARIABLE "=%s", server->listener.path);
+	gpumon_probe_server_variable(server, socket);
 	return gpumon_launch_start(launch, argv, environment, err);
 }
 
 static unsigned int count_left(const struct gpumon_probe_server *server)
 {
-	char variable[256];
+	char variable[GPUMON_PROBE_VARIABLE_BYTES];
 	pid_t first;
 
-	snprintf(variable, sizeof(variable), GPUMON_WIRE_VARIABLE "=%s", server->listener.path);
+	gpumon_probe_server_variable(server, variable);
 	return gpumon_left_behind("", variable, &first);
 }
 

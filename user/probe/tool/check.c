@@ -10,7 +10,7 @@
 #include "check.h"
 #include "tools.h"
 
-static int cannot_read(const char *path, int error, struct gpumon_error *err)
+int gpumon_probe_cannot_read(const char *path, int error, struct gpumon_error *err)
 {
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s", path,
 				strerror(error));
@@ -23,7 +23,7 @@ static int read_descriptor(int fd, const char *path, uint8_t **image, size_t *si
 	ssize_t bytes;
 
 	if (fstat(fd, &status))
-		return cannot_read(path, errno, err);
+		return gpumon_probe_cannot_read(path, errno, err);
 	if (!S_ISREG(status.st_mode) || status.st_size > (off_t)GPUMON_PROBE_MAX_OBJECT)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
@@ -31,10 +31,10 @@ static int read_descriptor(int fd, const char *path, uint8_t **image, size_t *si
 			path);
 	*image = malloc((size_t)status.st_size + 1);
 	if (!*image)
-		return cannot_read(path, ENOMEM, err);
+		return gpumon_probe_cannot_read(path, ENOMEM, err);
 	bytes = gpumon_read_at(fd, *image, (size_t)status.st_size, 0);
 	if (bytes < 0)
-		return cannot_read(path, errno, err);
+		return gpumon_probe_cannot_read(path, errno, err);
 	*size = (size_t)bytes;
 	return 0;
 }
@@ -48,7 +48,7 @@ static int read_file(const char *path, struct gpumon_probe_check *check, struct 
 	if (fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG) && !strpbrk(path, "/."))
 		return gpumon_probe_tool_find(path, &tool, err);
 	if (fd < 0)
-		return cannot_read(path, errno, err);
+		return gpumon_probe_cannot_read(path, errno, err);
 	ret = read_descriptor(fd, path, &check->bytes, &check->size, err);
 	if (!ret)
 		ret = gpumon_probe_object_read(check->bytes, check->size, path, &check->object,
@@ -103,7 +103,7 @@ int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 		return -1;
 	check->verdicts = calloc(check->object.programs_n + 1, sizeof(*check->verdicts));
 	if (!check->verdicts)
-		return cannot_read(name, ENOMEM, err);
+		return gpumon_probe_cannot_read(name, ENOMEM, err);
 	for (uint32_t i = 0; i < check->object.programs_n; i++)
 		if (verify_program(&check->object.programs[i], rules, &check->verdicts[i]))
 			check->refused++;

@@ -54,4 +54,7 @@ int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 const struct gpumon_probe_fact **gpumon_probe_check_facts(const struct gpumon_probe_check *check);
 void gpumon_probe_check_clear(struct gpumon_probe_check *check);
 
+/* Set err to "PATH: why" for an errno. Return: -1. */
+int gpumon_probe_cannot_read(const char *path, int error, struct gpumon_error *err);
+
 #endif /* GPUMON_PROBE_CHECK_H */

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,23 +10,17 @@
 /* As when the programs are run. */
 #define SHARDS 64
 
-static int cannot_read(const char *path, int error, struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s", path,
-				strerror(error));
-}
-
 static int map_image(const char *path, void **image, size_t *size, struct gpumon_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error;
 	struct stat status;
 
 	if (fd < 0)
-		return cannot_read(path, errno, err);
+		return gpumon_probe_cannot_read(path, errno, err);
 	if (fstat(fd, &status)) {
 		error = errno;
 		close(fd);
-		return cannot_read(path, error, err);
+		return gpumon_probe_cannot_read(path, error, err);
 	}
 	if (!S_ISREG(status.st_mode) || !status.st_size) {
 		close(fd);
@@ -41,7 +33,7 @@ static int map_image(const char *path, void **image, size_t *size, struct gpumon
 	*image = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
 	error = errno;
 	close(fd);
-	return *image == MAP_FAILED ? cannot_read(path, error, err) : 0;
+	return *image == MAP_FAILED ? gpumon_probe_cannot_read(path, error, err) : 0;
 }
 
 int gpumon_probe_into(const struct gpumon_probe_check *check, struct gpumon_probe_into *into,

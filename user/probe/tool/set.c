@@ -86,16 +86,11 @@ static int check_map(const struct gpumon_probe_map *map, const struct gpumon_pro
 			      text);
 	if (map->kind != GPUMON_PROBE_MAP_ARRAY)
 		return REFUSE(err, "--set %.80s: only arrays can be set", text);
-	if (map->value_size > 8 || map->value_size & (map->value_size - 1))
-		return REFUSE(err,
-			      "--set %.80s: a value of it has %u bytes: only numbers can be set",
-			      text, map->value_size);
-	if (setting->first >= map->max_entries)
-		return REFUSE(err, "--set %.80s: its indexes are 0 to %u", text,
-			      map->max_entries - 1);
+	if (gpumon_probe_set_fits(setting, text, map->value_size, map->max_entries, err))
+		return -1;
 	if (gpumon_probe_map_bytes(map, 1) > BYTES_MAX)
 		return REFUSE(err, "--set %.80s: it has more than %llu MiB", text, BYTES_MAX >> 20);
-	return gpumon_probe_set_fits(setting, text, map->value_size, map->max_entries, err);
+	return 0;
 }
 
 int gpumon_probe_set(struct gpumon_probe_object *object, const char *text, struct gpumon_error *err)

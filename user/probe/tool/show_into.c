@@ -8,18 +8,6 @@
 #include "symbol/symbol.h"
 #include "term/table.h"
 
-static const char *const ways[] = {
-#define WAY_WORD(name, text) [GPUMON_PROBE_WAY_##name] = #name,
-	GPUMON_PROBE_WAYS(WAY_WORD)
-#undef WAY_WORD
-};
-
-static const char *const texts[] = {
-#define WAY_TEXT(name, text) [GPUMON_PROBE_WAY_##name] = (text),
-	GPUMON_PROBE_WAYS(WAY_TEXT)
-#undef WAY_TEXT
-};
-
 /* "entry 1, exit 3" */
 static char *list_points(const struct gpumon_probe_kernel *kernel)
 {
@@ -70,7 +58,7 @@ int gpumon_probe_show_into(const struct gpumon_probe_into *into, const struct gp
 		gpumon_table_count(table, i);
 		gpumon_table_text(table, points);
 		gpumon_table_count(table, count_left(kernel));
-		gpumon_table_text(table, *kernel->why ? kernel->why : texts[kernel->way]);
+		gpumon_table_text(table, gpumon_probe_kernel_why(kernel));
 		gpumon_table_text(table, name ? name : kernel->name);
 		free(points);
 		free(name);
@@ -90,7 +78,7 @@ static struct json_object *kernel_json(const struct gpumon_probe_kernel *kernel)
 		bad |= kernel->left[i] &&
 		       gpumon_json_add_u64(left, gpumon_edit_cause_text(i), kernel->left[i]);
 	bad |= gpumon_json_add_string(object, "name", kernel->name);
-	bad |= gpumon_json_add_string(object, "way", ways[kernel->way]);
+	bad |= gpumon_json_add_string(object, "way", gpumon_probe_way_word(kernel->way));
 	bad |= gpumon_json_add_string(object, "why", *kernel->why ? kernel->why : NULL);
 	bad |= gpumon_json_add(object, "points", points);
 	bad |= gpumon_json_add(object, "left", left);

@@ -183,17 +183,23 @@ static void finish(struct text *text, const struct way *way, int result)
 	text_emit(text, "bra $l", way->end);
 }
 
+/* Go to the slot with a value of the key, or to label "none". */
+static void find_slot(struct text *text, struct way *way)
+{
+	begin_way(text, way);
+	if_empty(text, way, way->none);
+	compare_hash(text, way);
+	/* What is being written is not there yet. */
+	if_state(text, way, GPUMON_PROBE_SLOT_BUSY, way->none);
+	compare_key(text, way);
+	if_state(text, way, GPUMON_PROBE_SLOT_DELETED, way->none);
+}
+
 void text_hash_lookup(struct text *text)
 {
 	struct way way;
 
-	begin_way(text, &way);
-	if_empty(text, &way, way.none);
-	compare_hash(text, &way);
-	/* What is being written is not there yet. */
-	if_state(text, &way, GPUMON_PROBE_SLOT_BUSY, way.none);
-	compare_key(text, &way);
-	if_state(text, &way, GPUMON_PROBE_SLOT_DELETED, way.none);
+	find_slot(text, &way);
 	text_emit(text, "add.s64 $d, $d, $u", 0, way.address, way.layout.value);
 	text_emit(text, "bra $l", way.end);
 	end_way(text, &way);
@@ -303,12 +309,7 @@ void text_hash_delete(struct text *text)
 	uint32_t deleted, won;
 	struct way way;
 
-	begin_way(text, &way);
-	if_empty(text, &way, way.none);
-	compare_hash(text, &way);
-	if_state(text, &way, GPUMON_PROBE_SLOT_BUSY, way.none);
-	compare_key(text, &way);
-	if_state(text, &way, GPUMON_PROBE_SLOT_DELETED, way.none);
+	find_slot(text, &way);
 	deleted = state_word(text, &way, GPUMON_PROBE_SLOT_DELETED);
 	won = exchange(text, &way, way.state, deleted);
 	text_emit(text, "@!$p bra $l", won, way.none);
