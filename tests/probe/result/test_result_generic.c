@@ -319,6 +319,34 @@ static void threads_and_data(void **state)
 	sample_clear(&sample);
 }
 
+static void threads_may_have_negative_numbers(void **state)
+{
+	static const struct gpumon_probe_field fields[] = {
+		{ .name = "change", .offset = 0, .size = 4, .is_signed = true },
+		{ .name = "runs", .offset = 4, .size = 4 },
+	};
+	struct sample sample;
+	int32_t *value;
+	char *text;
+
+	(void)state;
+	sample_init(&sample);
+	sample_map(&sample, "threads", GPUMON_PROBE_MAP_THREAD_ARRAY, 4, 8, 10);
+	sample.maps[0].value_fields = (struct gpumon_probe_fields){ fields, COUNT(fields) };
+	sample_device(&sample, 1);
+	for (uint32_t i = 0; i < 3; i++) {
+		value = sample_at(&sample, 0, 0, 0, i);
+		value[0] = 5 - 10 * (int32_t)i;
+		value[1] = 2;
+	}
+	text = sample_print(&sample, false);
+	assert_in(text, "OF     THREADS SUM LEAST MOST\n"
+			"change       3 -15   -15    5\n"
+			"runs         3   6     2    2\n");
+	free(text);
+	sample_clear(&sample);
+}
+
 static void all_losses(void **state)
 {
 	struct sample sample;
@@ -414,6 +442,7 @@ int main(void)
 		cmocka_unit_test(histograms),
 		cmocka_unit_test(rings),
 		cmocka_unit_test(threads_and_data),
+		cmocka_unit_test(threads_may_have_negative_numbers),
 		cmocka_unit_test(all_losses),
 		cmocka_unit_test(kernels_left_alone),
 	};

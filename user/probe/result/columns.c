@@ -111,6 +111,14 @@ static bool is_taken(const struct gpumon_probe_columns *beside, const char *name
 	return false;
 }
 
+enum gpumon_sheet_kind gpumon_probe_kind_of_all(const struct gpumon_probe_fields *fields)
+{
+	for (uint32_t i = 0; i < fields->n; i++)
+		if (fields->fields[i].is_signed)
+			return GPUMON_SHEET_SIGNED;
+	return GPUMON_SHEET_COUNT;
+}
+
 static enum gpumon_sheet_kind kind_of_field(const struct gpumon_probe_columns *columns, uint32_t i)
 {
 	enum gpumon_sheet_kind kind = gpumon_probe_kind_of(name_of(columns, i));

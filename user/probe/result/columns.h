@@ -42,6 +42,8 @@ struct gpumon_probe_words {
 void gpumon_probe_words_of(const char *map, struct gpumon_probe_words *words);
 /* NS, BYTES, or COUNT. */
 enum gpumon_sheet_kind gpumon_probe_kind_of(const char *name);
+/* Of a column with all of these numbers: SIGNED or COUNT. */
+enum gpumon_sheet_kind gpumon_probe_kind_of_all(const struct gpumon_probe_fields *fields);
 
 /* @columns must not be copied afterwards. */
 void gpumon_probe_columns_init(struct gpumon_probe_columns *columns,

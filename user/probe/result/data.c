@@ -58,14 +58,6 @@ static void add_rest(struct data *data, uint32_t device, uint64_t size)
 	}
 }
 
-static bool has_signed(const struct gpumon_probe_fields *fields)
-{
-	for (uint32_t i = 0; i < fields->n; i++)
-		if (fields->fields[i].is_signed)
-			return true;
-	return false;
-}
-
 static void begin_table(struct data *data, bool people)
 {
 	const struct gpumon_probe_map *map = data->map;
@@ -76,8 +68,7 @@ static void begin_table(struct data *data, bool people)
 		gpumon_sheet_column(data->sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(data->sheet, "VARIABLE", "variable", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(data->sheet, "VALUE", "value",
-			    has_signed(&map->value_fields) ? GPUMON_SHEET_SIGNED :
-							     GPUMON_SHEET_COUNT);
+			    gpumon_probe_kind_of_all(&map->value_fields));
 }
 
 void gpumon_probe_generic_data(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,

@@ -18,15 +18,20 @@ struct summary {
 	uint64_t most;
 };
 
-static void summarise(struct summary *summary, uint64_t number)
+static void summarise(struct summary *summary, const struct gpumon_probe_field *field,
+		      uint64_t number)
 {
+	/* With the sign's bit turned round, numbers with a sign have the order of those without. */
+	uint64_t sign = field->is_signed ? 1ull << 63 : 0;
+
 	if (!number)
 		return;
-	if (!summary->threads++ || number < summary->least)
+	if (!summary->threads || (number ^ sign) < (summary->least ^ sign))
 		summary->least = number;
-	if (number > summary->most)
+	if (!summary->threads || (number ^ sign) > (summary->most ^ sign))
 		summary->most = number;
-	summary->sum = gpumon_add_saturated(summary->sum, number);
+	summary->threads++;
+	summary->sum = sign ? summary->sum + number : gpumon_add_saturated(summary->sum, number);
 }
 
 static void add_device(const struct gpumon_probe_result *result, uint32_t device,
@@ -39,7 +44,7 @@ static void add_device(const struct gpumon_probe_result *result, uint32_t device
 	for (uint64_t i = 0; i < map->max_entries; i++) {
 		gpumon_probe_value_on(result, device, map, i, value);
 		for (uint32_t n = 0; n < columns->fields.n; n++)
-			summarise(&summaries[n],
+			summarise(&summaries[n], &columns->fields.fields[n],
 				  gpumon_probe_field_value(&columns->fields.fields[n], value));
 	}
 }
@@ -58,13 +63,13 @@ static void add_rows(struct gpumon_sheet *sheet, const struct gpumon_probe_colum
 	}
 }
 
-static void add_columns(struct gpumon_sheet *sheet)
+static void add_columns(struct gpumon_sheet *sheet, enum gpumon_sheet_kind kind)
 {
 	gpumon_sheet_column(sheet, "OF", "of", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(sheet, "THREADS", "threads", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "SUM", "sum", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "LEAST", "least", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "MOST", "most", GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, "SUM", "sum", kind);
+	gpumon_sheet_column(sheet, "LEAST", "least", kind);
+	gpumon_sheet_column(sheet, "MOST", "most", kind);
 }
 
 void gpumon_probe_generic_threads(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
@@ -79,7 +84,7 @@ void gpumon_probe_generic_threads(struct gpumon_sheet *sheet, struct gpumon_prob
 	gpumon_probe_columns_init(&columns, &map->value_fields, map->value_size, map->name, false);
 	snprintf(key, sizeof(key), "%s_summary", map->name);
 	gpumon_sheet_table(sheet, key, map->name);
-	add_columns(sheet);
+	add_columns(sheet, gpumon_probe_kind_of_all(&columns.fields));
 	summaries = calloc(columns.fields.n + 1, sizeof(*summaries));
 	value = malloc(map->value_size);
 	if (summaries && value) {
