@@ -347,6 +347,39 @@ static void threads_may_have_negative_numbers(void **state)
 	sample_clear(&sample);
 }
 
+/* What one number of a value comes to does not run over into its neighbour. */
+static void narrow_numbers_are_summed_up(void **state)
+{
+	static const struct gpumon_probe_field fields[] = {
+		{ .name = "change", .offset = 0, .size = 4, .is_signed = true },
+		{ .name = "runs", .offset = 4, .size = 2 },
+		{ .name = "odd", .offset = 6, .size = 1 },
+		{ .name = "whole", .offset = 8, .size = 8 },
+	};
+	struct sample sample;
+	uint8_t *value;
+	char *text;
+
+	(void)state;
+	sample_init(&sample);
+	sample_map(&sample, "sums", GPUMON_PROBE_MAP_SM_ARRAY, 4, 16, 1);
+	sample.maps[0].value_fields = (struct gpumon_probe_fields){ fields, COUNT(fields) };
+	sample_device(&sample, 2);
+	sample_device(&sample, 2);
+	for (uint32_t i = 0; i < 4; i++) {
+		value = sample_at(&sample, i / 2, 0, i % 2, 0);
+		memcpy(value, &(int32_t){ -3 }, 4);
+		memcpy(value + 4, &(uint16_t){ 10 }, 2);
+		value[6] = 100;
+		memcpy(value + 8, &(uint64_t){ UINT32_MAX }, 8);
+	}
+	text = sample_print(&sample, false);
+	assert_in(text, "INDEX CHANGE RUNS ODD          WHOLE\n"
+			"    0    -12   40 144 17,179,869,180\n");
+	free(text);
+	sample_clear(&sample);
+}
+
 static void all_losses(void **state)
 {
 	struct sample sample;
@@ -443,6 +476,7 @@ int main(void)
 		cmocka_unit_test(rings),
 		cmocka_unit_test(threads_and_data),
 		cmocka_unit_test(threads_may_have_negative_numbers),
+		cmocka_unit_test(narrow_numbers_are_summed_up),
 		cmocka_unit_test(all_losses),
 		cmocka_unit_test(kernels_left_alone),
 	};

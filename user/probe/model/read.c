@@ -11,19 +11,42 @@ uint32_t gpumon_probe_read_bytes(const struct gpumon_probe_map *map)
 	return map->value_size;
 }
 
-/* The width of the number at @place of a value. */
-static uint32_t number_bytes(uint32_t left)
+/* Whether a value has others than numbers of 64 bits. */
+static bool has_narrow(const struct gpumon_probe_fields *fields)
 {
-	return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+	for (uint32_t i = 0; i < fields->n; i++)
+		if (fields->fields[i].size < 8 || fields->fields[i].offset % 8)
+			return true;
+	return false;
 }
 
-static void change_value(void *sum, const void *value, uint32_t size, bool take)
+/* The width of the number at @place of a value: that of a field, or what is left up to the next one. */
+static uint32_t number_bytes(const struct gpumon_probe_fields *fields, uint32_t n, uint32_t place,
+			     uint32_t left)
 {
-	uint32_t place = 0, bytes;
+	uint32_t rest = left < 8 - place % 8 ? left : 8 - place % 8, widest = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gpumon_probe_field *field = &fields->fields[i];
+
+		if (field->offset == place && field->size > widest && field->size <= left)
+			widest = field->size;
+		else if (field->offset > place && field->offset - place < rest)
+			rest = field->offset - place;
+	}
+	return widest ? widest : rest >= 8 ? 8 : rest >= 4 ? 4 : rest >= 2 ? 2 : 1;
+}
+
+static void change_value(const struct gpumon_probe_map *map, void *sum, const void *value,
+			 bool take)
+{
+	const struct gpumon_probe_fields *fields = &map->value_fields;
+	uint32_t place = 0, bytes, size = gpumon_probe_read_bytes(map);
+	uint32_t n = has_narrow(fields) ? fields->n : 0;
 	uint64_t a, b;
 
 	while (place < size) {
-		bytes = number_bytes(size - place);
+		bytes = number_bytes(fields, n, place, size - place);
 		a = b = 0;
 		memcpy(&a, (uint8_t *)sum + place, bytes);
 		memcpy(&b, (const uint8_t *)value + place, bytes);
@@ -33,14 +56,14 @@ static void change_value(void *sum, const void *value, uint32_t size, bool take)
 	}
 }
 
-void gpumon_probe_add_value(void *sum, const void *value, uint32_t size)
+void gpumon_probe_add_value(const struct gpumon_probe_map *map, void *sum, const void *value)
 {
-	change_value(sum, value, size, false);
+	change_value(map, sum, value, false);
 }
 
-void gpumon_probe_take_value(void *sum, const void *value, uint32_t size)
+void gpumon_probe_take_value(const struct gpumon_probe_map *map, void *sum, const void *value)
 {
-	change_value(sum, value, size, true);
+	change_value(map, sum, value, true);
 }
 
 void gpumon_probe_read_value(const struct gpumon_probe_map *map, uint32_t shards, const void *image,
@@ -49,11 +72,11 @@ void gpumon_probe_read_value(const struct gpumon_probe_map *map, uint32_t shards
 	bool sharded = map->kind == GPUMON_PROBE_MAP_SM_ARRAY ||
 		       map->kind == GPUMON_PROBE_MAP_HISTOGRAM;
 	const uint8_t *from = (const uint8_t *)image + index * gpumon_probe_value_bytes(map);
-	uint32_t size = gpumon_probe_read_bytes(map), i;
+	uint32_t i;
 
-	memset(value, 0, size);
-	for (i = 0; i < (sharded ? shards : 1); i++)
-		gpumon_probe_add_value(value, from + i * gpumon_probe_shard_bytes(map), size);
+	memcpy(value, from, gpumon_probe_read_bytes(map));
+	for (i = 1; sharded && i < shards; i++)
+		gpumon_probe_add_value(map, value, from + i * gpumon_probe_shard_bytes(map));
 }
 
 bool gpumon_probe_hash_next(const struct gpumon_probe_map *map, const void *image, uint64_t *place,

@@ -13,15 +13,16 @@
  * @index: below @max_entries
  * @value: out, gpumon_probe_read_bytes()
  *
- * Shards are added up: 64-bit numbers, and what is left at the end of a value as one of 32, 16 and 8.
+ * Shards are added up, each number of the value's type by itself; without a type numbers of 64 bits, and
+ * what is left at the end of a value as one of 32, 16 and 8.
  */
 void gpumon_probe_read_value(const struct gpumon_probe_map *map, uint32_t shards, const void *image,
 			     uint64_t index, void *value);
 
 /* Add a value to another one in the same way. */
-void gpumon_probe_add_value(void *sum, const void *value, uint32_t size);
+void gpumon_probe_add_value(const struct gpumon_probe_map *map, void *sum, const void *value);
 /* Likewise subtract. */
-void gpumon_probe_take_value(void *sum, const void *value, uint32_t size);
+void gpumon_probe_take_value(const struct gpumon_probe_map *map, void *sum, const void *value);
 
 /* Bytes of a value as it is read: @value_size; of a histogram its 64 counters. */
 uint32_t gpumon_probe_read_bytes(const struct gpumon_probe_map *map);

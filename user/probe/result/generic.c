@@ -70,7 +70,7 @@ static void sum_contexts(const struct gpumon_probe_result *result,
 	memset(sum, 0, map->value_size);
 	for (uint32_t device = 0; device < result->devices_n; device++) {
 		gpumon_probe_value_on(result, device, map, index, value);
-		gpumon_probe_add_value(sum, value, map->value_size);
+		gpumon_probe_add_value(map, sum, value);
 	}
 }
 

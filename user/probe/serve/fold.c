@@ -11,24 +11,22 @@ static void fold_values(const struct gpumon_probe_map *map, uint32_t shards, uin
 			const uint8_t *from)
 {
 	uint64_t step = gpumon_probe_value_bytes(map), shard_step = gpumon_probe_shard_bytes(map);
-	uint32_t size = gpumon_probe_read_bytes(map);
 
 	for (uint32_t shard = 0; shard < shards; shard++)
 		for (uint64_t i = 0; i < map->max_entries; i++)
-			gpumon_probe_add_value(to + shard * shard_step + i * step,
-					       from + shard * shard_step + i * step, size);
+			gpumon_probe_add_value(map, to + shard * shard_step + i * step,
+					       from + shard * shard_step + i * step);
 }
 
 /* What was added to the first content. */
-static void fold_content(const struct gpumon_probe_map *map, uint8_t *to, const uint8_t *from,
-			 uint64_t values, uint32_t size)
+static void fold_content(const struct gpumon_probe_map *map, uint8_t *to, const uint8_t *from)
 {
 	uint64_t step = gpumon_probe_value_bytes(map);
 
-	for (uint64_t i = 0; i < values; i++) {
-		gpumon_probe_add_value(to + i * step, from + i * step, size);
+	for (uint64_t i = 0; i < map->max_entries; i++) {
+		gpumon_probe_add_value(map, to + i * step, from + i * step);
 		if (map->data)
-			gpumon_probe_take_value(to + i * step, map->data + i * step, size);
+			gpumon_probe_take_value(map, to + i * step, map->data + i * step);
 	}
 }
 
@@ -50,7 +48,7 @@ static bool fold_key(const struct gpumon_probe_map *map, uint8_t *to, const void
 		} else if (memcmp(slot + hash.key, key, map->key_size) != 0) {
 			continue;
 		}
-		gpumon_probe_add_value(slot + hash.value, value, map->value_size);
+		gpumon_probe_add_value(map, slot + hash.value, value);
 		return true;
 	}
 	return false;
@@ -90,8 +88,7 @@ void gpumon_probe_fold(const struct gpumon_probe_object *object,
 			break;
 		case GPUMON_PROBE_MAP_ARRAY:
 		case GPUMON_PROBE_MAP_THREAD_ARRAY:
-			fold_content(map, to + place, from + place, map->max_entries,
-				     gpumon_probe_read_bytes(map));
+			fold_content(map, to + place, from + place);
 			break;
 		case GPUMON_PROBE_MAP_HASH:
 			sum.lost[GPUMON_PROBE_LOST_HASH_FULL] +=
@@ -99,7 +96,7 @@ void gpumon_probe_fold(const struct gpumon_probe_object *object,
 			break;
 		case GPUMON_PROBE_MAP_DATA:
 			if (!map->read_only)
-				fold_content(map, to + place, from + place, 1, map->value_size);
+				fold_content(map, to + place, from + place);
 			break;
 		default:
 			break;
