@@ -111,10 +111,8 @@ static void ordinary_access(const struct gpumon_ptx_statement *statement, uint32
 			flags |= GPUMON_PROBE_SHARED;
 	}
 	/* st.bulk [address], bytes, 0 */
-	if (gpumon_ptx_has_modifier(statement, "bulk") && statement->operands_n > 1) {
+	if (gpumon_ptx_has_modifier(statement, "bulk") && statement->operands_n > 1)
 		access->size_operand = statement->operands[1];
-		access->size_wide = true;
-	}
 	set_access(access, flags, find_address(statement), bytes_of(statement));
 }
 

@@ -25,7 +25,6 @@ enum gpumon_ptx_effect {
  * @size: of ACCESS: bytes, unless @size_operand says them
  * @address: of ACCESS: operand with the address; of BARRIER: with its number, or empty: 0
  * @size_operand: of ACCESS: operand with the bytes, or empty; of BARRIER: with the number of threads
- * @size_wide: it has 64 bits
  * @ignores: of ACCESS: register that makes @size 0, if it is a predicate, or says it
  */
 struct gpumon_ptx_access {
@@ -35,7 +34,6 @@ struct gpumon_ptx_access {
 	uint32_t size;
 	struct gpumon_ptx_slice address;
 	struct gpumon_ptx_slice size_operand;
-	bool size_wide;
 	struct gpumon_ptx_slice ignores;
 };
 

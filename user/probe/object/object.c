@@ -147,6 +147,16 @@ int gpumon_probe_object_read(const void *image, size_t size, const char *name,
 	return failed ? -1 : 0;
 }
 
+struct gpumon_probe_map *gpumon_probe_object_map(const struct gpumon_probe_object *object,
+						 const char *name, size_t length)
+{
+	for (uint32_t i = 0; i < object->maps_n; i++)
+		if (strlen(object->maps[i].name) == length &&
+		    !memcmp(object->maps[i].name, name, length))
+			return &object->maps[i];
+	return NULL;
+}
+
 void gpumon_probe_object_clear(struct gpumon_probe_object *object)
 {
 	gpumon_pool_clear(&object->pool);

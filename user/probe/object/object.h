@@ -44,4 +44,8 @@ int gpumon_probe_object_read(const void *image, size_t size, const char *name,
 			     struct gpumon_probe_object *object, struct gpumon_error *err);
 void gpumon_probe_object_clear(struct gpumon_probe_object *object);
 
+/* The map whose name is @name, @length bytes of it, or NULL. */
+struct gpumon_probe_map *gpumon_probe_object_map(const struct gpumon_probe_object *object,
+						 const char *name, size_t length);
+
 #endif /* GPUMON_PROBE_OBJECT_H */

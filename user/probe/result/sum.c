@@ -8,10 +8,7 @@
 const struct gpumon_probe_map *gpumon_probe_result_map(const struct gpumon_probe_result *result,
 						       const char *name)
 {
-	for (uint32_t i = 0; i < result->object->maps_n; i++)
-		if (!strcmp(result->object->maps[i].name, name))
-			return &result->object->maps[i];
-	return NULL;
+	return gpumon_probe_object_map(result->object, name, strlen(name));
 }
 
 uint32_t gpumon_probe_map_number(const struct gpumon_probe_result *result,

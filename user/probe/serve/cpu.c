@@ -63,17 +63,6 @@ static bool is_for_gpu(const struct bpf_program *program)
 					   bpf_program__name(program));
 }
 
-static const struct gpumon_probe_map *find_map(const struct gpumon_probe_check *check,
-					       const char *name, uint32_t *number)
-{
-	const struct gpumon_probe_object *object = &check->object;
-
-	for (*number = 0; *number < object->maps_n; ++*number)
-		if (!strcmp(object->maps[*number].name, name))
-			return &object->maps[*number];
-	return NULL;
-}
-
 /*
  * Arrays become such that a process can map, bpftime's hashes the kernel's; what the kernel has no type
  * for is not made.
@@ -171,20 +160,22 @@ static int share_map(struct gpumon_probe_cpu *cpu, uint32_t number, int fd,
 
 static int share_maps(struct gpumon_probe_cpu *cpu, struct gpumon_error *err)
 {
+	const struct gpumon_probe_object *object = &cpu->check->object;
 	struct bpf_map *map;
-	uint32_t number;
 
 	bpf_object__for_each_map(map, cpu->object) {
+		const char *name = bpf_map__name(map);
+		const struct gpumon_probe_map *shared =
+			gpumon_probe_object_map(object, name, strlen(name));
 		struct bpf_map_info info = { 0 };
 		uint32_t size = sizeof(info);
 		int fd = bpf_map__fd(map);
 
 		/* .rodata, .data and .bss are libbpf's, each side has its own. */
-		if (fd < 0 || bpf_map__is_internal(map) ||
-		    !find_map(cpu->check, bpf_map__name(map), &number) ||
+		if (fd < 0 || bpf_map__is_internal(map) || !shared ||
 		    bpf_obj_get_info_by_fd(fd, &info, &size) || !is_used(cpu, info.id))
 			continue;
-		if (share_map(cpu, number, fd, err))
+		if (share_map(cpu, (uint32_t)(shared - object->maps), fd, err))
 			return -1;
 	}
 	return 0;

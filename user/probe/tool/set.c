@@ -68,16 +68,6 @@ int gpumon_probe_set_fits(const struct gpumon_probe_setting *setting, const char
 	return 0;
 }
 
-static struct gpumon_probe_map *find_map(struct gpumon_probe_object *object,
-					 const struct gpumon_probe_setting *setting)
-{
-	for (uint32_t i = 0; i < object->maps_n; i++)
-		if (strlen(object->maps[i].name) == setting->length &&
-		    !memcmp(object->maps[i].name, setting->name, setting->length))
-			return &object->maps[i];
-	return NULL;
-}
-
 static int check_map(const struct gpumon_probe_map *map, const struct gpumon_probe_setting *setting,
 		     const char *text, struct gpumon_error *err)
 {
@@ -102,7 +92,7 @@ int gpumon_probe_set(struct gpumon_probe_object *object, const char *text, struc
 
 	if (gpumon_probe_set_read(text, &setting, err))
 		return -1;
-	map = find_map(object, &setting);
+	map = gpumon_probe_object_map(object, setting.name, setting.length);
 	if (!map && object->cpu_n)
 		return 1;
 	if (check_map(map, &setting, text, err))

@@ -188,36 +188,29 @@ static void byte_order(struct text *text, const struct gpumon_probe_step *step, 
 	text_emit(text, "cvt.u64.u32 $d, $w", dst, word);
 }
 
+/* Operations that PTX has, too, with their types there. */
+static const struct {
+	const char *name;
+	const char *type;
+} operations[16] = {
+	[BPF_ADD >> 4] = { "add", "s" },  [BPF_SUB >> 4] = { "sub", "s" },
+	[BPF_AND >> 4] = { "and", "b" },  [BPF_OR >> 4] = { "or", "b" },
+	[BPF_XOR >> 4] = { "xor", "b" },  [BPF_MUL >> 4] = { "mul.lo", "s" },
+	[BPF_LSH >> 4] = { "shl", "b" },  [BPF_RSH >> 4] = { "shr", "u" },
+	[BPF_ARSH >> 4] = { "shr", "s" },
+};
+
 static void arithmetic(struct text *text, const struct gpumon_probe_step *step, bool wide,
 		       uint32_t result, uint32_t left, const struct source *right)
 {
+	const char *name = operations[BPF_OP(step->code) >> 4].name;
+	const char *type = operations[BPF_OP(step->code) >> 4].type;
+
 	switch (BPF_OP(step->code)) {
-	case BPF_ADD:
-		binary(text, "add", "s", wide, result, left, right);
-		break;
-	case BPF_SUB:
-		binary(text, "sub", "s", wide, result, left, right);
-		break;
-	case BPF_MUL:
-		binary(text, "mul.lo", "s", wide, result, left, right);
-		break;
-	case BPF_AND:
-		binary(text, "and", "b", wide, result, left, right);
-		break;
-	case BPF_OR:
-		binary(text, "or", "b", wide, result, left, right);
-		break;
-	case BPF_XOR:
-		binary(text, "xor", "b", wide, result, left, right);
-		break;
 	case BPF_LSH:
-		shift(text, "shl", "b", wide, result, left, *right);
-		break;
 	case BPF_RSH:
-		shift(text, "shr", "u", wide, result, left, *right);
-		break;
 	case BPF_ARSH:
-		shift(text, "shr", "s", wide, result, left, *right);
+		shift(text, name, type, wide, result, left, *right);
 		break;
 	case BPF_DIV:
 	case BPF_MOD:
@@ -230,7 +223,10 @@ static void arithmetic(struct text *text, const struct gpumon_probe_step *step, 
 		move(text, step, wide, result, right);
 		break;
 	default:
-		text_refuse(text, "operation 0x%x is not known", step->code);
+		if (name)
+			binary(text, name, type, wide, result, left, right);
+		else
+			text_refuse(text, "operation 0x%x is not known", step->code);
 	}
 }
 
