@@ -21,6 +21,11 @@
 
 #include "probe/edit/edit.h"
 #include "probe/fatbin/fatbin.h"
+#include "probe/fatbin/layout.h"
+
+/* In the head of an entry: where and how long the source file's name and the assembler's options are. */
+#define NAME	0x20 /* u32, u32 */
+#define OPTIONS 0x14 /* u32, where u32, u32 are */
 
 struct listing {
 	unsigned long every;
@@ -90,12 +95,21 @@ static void write_image(const char *folder, unsigned long number, const uint8_t 
 		fail(strerror(errno));
 }
 
-/* A text of an image, as JSON. */
-static void print_text(const char *key, const char *text, size_t size)
+/* A text in the head of an image, as JSON. @at: where its place and its size stand; 0: there is none. */
+static void print_text(const char *key, const struct gpumon_fatbin_image *image, uint32_t at)
 {
+	uint32_t offset = 0, size = 0;
+
+	if (at && at <= image->head_size - 8) {
+		offset = gpumon_fatbin_u32(image->entry + at);
+		size = gpumon_fatbin_u32(image->entry + at + 4);
+	}
+	if (offset < GPUMON_FATBIN_ENTRY_LEAST || offset > image->head_size ||
+	    size > image->head_size - offset)
+		size = 0;
 	printf(", \"%s\": \"", key);
-	for (size_t i = 0; i < size; i++)
-		printf("\\u%04x", (unsigned char)text[i]);
+	for (size_t i = 0; i < size && image->entry[offset + i]; i++)
+		printf("\\u%04x", image->entry[offset + i]);
 	printf("\"");
 }
 
@@ -112,8 +126,11 @@ static void list_image(struct listing *listing, const struct gpumon_fatbin_image
 	       image->major, image->minor, packings[image->packing], image->payload_size,
 	       image->unpacked_size);
 	printf(", \"stored\": %lu", crc32_z(0, image->entry, image->size));
-	print_text("name", image->name, image->name_size);
-	print_text("options", image->options, image->options_size);
+	print_text("name", image, NAME);
+	/* Of a cubin something else is there. */
+	print_text("options", image,
+		   image->kind == GPUMON_FATBIN_PTX ? gpumon_fatbin_u32(image->entry + OPTIONS) :
+						      0);
 	if (listing->every && listing->images % listing->every == 0) {
 		if (gpumon_fatbin_unpack(image, &data, &size, &err))
 			fail(err.message);

@@ -65,10 +65,6 @@ enum gpumon_fatbin_packing {
  * @payload: what is stored
  * @payload_size: its bytes; of one that is not packed with zeroes at its end
  * @unpacked_size: bytes of the image
- * @name: of the source file, or ""; not NUL-terminated
- * @name_size: bytes of @name
- * @options: for the assembler, of PTX, or ""; not NUL-terminated
- * @options_size: bytes of @options
  */
 struct gpumon_fatbin_image {
 	const uint8_t *entry;
@@ -83,10 +79,6 @@ struct gpumon_fatbin_image {
 	const uint8_t *payload;
 	size_t payload_size;
 	size_t unpacked_size;
-	const char *name;
-	size_t name_size;
-	const char *options;
-	size_t options_size;
 };
 
 /**

@@ -21,12 +21,9 @@
 #define GPUMON_FATBIN_ENTRY_HEAD    0x04 /* u32 */
 #define GPUMON_FATBIN_PAYLOAD	    0x08 /* u64 */
 #define GPUMON_FATBIN_PACKED	    0x10 /* u32, 0: not packed */
-#define GPUMON_FATBIN_OPTIONS	    0x14 /* u32, where { u32 where the text is; u32 size } stands */
 #define GPUMON_FATBIN_MINOR	    0x18 /* u16 */
 #define GPUMON_FATBIN_MAJOR	    0x1a /* u16 */
 #define GPUMON_FATBIN_SM	    0x1c /* u32 */
-#define GPUMON_FATBIN_NAME	    0x20 /* u32, where it is */
-#define GPUMON_FATBIN_NAME_SIZE	    0x24 /* u32 */
 #define GPUMON_FATBIN_FLAGS	    0x28 /* u64 */
 #define GPUMON_FATBIN_UNPACKED	    0x38 /* u64 */
 #define GPUMON_FATBIN_ENTRY_LEAST   0x40

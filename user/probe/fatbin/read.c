@@ -52,36 +52,6 @@ uint64_t gpumon_fatbin_container_size(const void *data)
 	return GPUMON_FATBIN_HEAD + bytes;
 }
 
-/* A text in the head of an entry. Returns "" if it is not all there. */
-static const char *head_text(const struct gpumon_fatbin_image *image, uint32_t offset,
-			     uint32_t size, size_t *text_size)
-{
-	const char *text = (const char *)image->entry + offset;
-
-	*text_size = 0;
-	if (offset < GPUMON_FATBIN_ENTRY_LEAST || offset > image->head_size ||
-	    size > image->head_size - offset)
-		return "";
-	*text_size = strnlen(text, size);
-	return text;
-}
-
-static void read_texts(struct gpumon_fatbin_image *image)
-{
-	const uint8_t *head = image->entry;
-	uint32_t at = gpumon_fatbin_u32(head + GPUMON_FATBIN_OPTIONS);
-
-	image->name = head_text(image, gpumon_fatbin_u32(head + GPUMON_FATBIN_NAME),
-				gpumon_fatbin_u32(head + GPUMON_FATBIN_NAME_SIZE),
-				&image->name_size);
-	image->options = "";
-	/* That of a cubin has other contents. */
-	if (image->kind == GPUMON_FATBIN_PTX && at >= GPUMON_FATBIN_ENTRY_LEAST &&
-	    at <= image->head_size - 8)
-		image->options = head_text(image, gpumon_fatbin_u32(head + at),
-					   gpumon_fatbin_u32(head + at + 4), &image->options_size);
-}
-
 /* Sizes of the payload, packed and unpacked. */
 static int read_payload(struct gpumon_fatbin_image *image, uint64_t stored,
 			struct gpumon_error *err)
@@ -135,7 +105,6 @@ static int read_image(struct gpumon_fatbin *fatbin, size_t offset, struct gpumon
 					    offset, image->head_size, (unsigned long long)stored,
 					    left);
 	image->size = image->head_size + (size_t)stored;
-	read_texts(image);
 	return read_payload(image, stored, err);
 }
 
