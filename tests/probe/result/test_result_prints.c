@@ -42,6 +42,7 @@ static void formats_are_understood(void **state)
 	      UINT64_MAX);
 	CHECK("[%5d] [%-5d] [%05d]", "[   42] [42   ] [00042]", 42, 42, 42);
 	CHECK("%p %c %#x", "0x1f A 0x10", 31, 65, 16);
+	CHECK("%hd %hhu %hhx", "-2 1 fe", 0xfffe, 0x101, 0x1fe);
 	CHECK("100%% of %d%%", "100% of 7%", 7);
 	/* What is not there, or too much, stays. */
 	CHECK("%s %", "%s %", 1);

@@ -16,14 +16,14 @@
 struct conversion {
 	char flags[6];
 	unsigned int width;
-	bool is_long;
-	char letter; /* 0: none that is known */
+	unsigned int bits; /* of the number */
+	char letter;	   /* 0: none that is known */
 	size_t length;
 };
 
 static struct conversion read_conversion(const char *text)
 {
-	struct conversion found = { 0 };
+	struct conversion found = { .bits = 32 };
 	const char *at = text + 1;
 	size_t flags = strspn(at, "-+ #0");
 
@@ -34,7 +34,7 @@ static struct conversion read_conversion(const char *text)
 				      found.width * 10 + (unsigned int)(*at - '0') :
 				      WIDEST;
 	for (; *at && strchr("hlzjt", *at); at++)
-		found.is_long |= *at != 'h';
+		found.bits = *at != 'h' ? 64 : found.bits > 8 ? found.bits / 2 : 8;
 	if (*at && strchr("diuxXocp", *at) && flags < sizeof(found.flags)) {
 		found.letter = *at;
 		found.length = (size_t)(at + 1 - text);
@@ -47,15 +47,15 @@ static void print_number(char *buf, size_t size, const struct conversion *conver
 			 uint64_t number)
 {
 	char letter = conversion->letter, format[32];
-	bool wide = conversion->is_long || letter == 'p';
+	unsigned int beyond = letter == 'p' ? 0 : 64 - conversion->bits;
 
 	if (letter == 'c') {
 		snprintf(buf, size, "%c", (int)(number & 0xff ? number & 0xff : ' '));
 		return;
 	}
-	if (!wide)
-		number = letter == 'd' || letter == 'i' ? (uint64_t)(int64_t)(int32_t)number :
-							  (uint32_t)number;
+	number <<= beyond;
+	number = letter == 'd' || letter == 'i' ? (uint64_t)((int64_t)number >> beyond) :
+						  number >> beyond;
 	snprintf(format, sizeof(format), "%%%s%s%.0u%s%c", letter == 'p' ? "#" : "",
 		 conversion->flags, conversion->width, "ll", letter == 'p' ? 'x' : letter);
 	snprintf(buf, size, format, (unsigned long long)number);
