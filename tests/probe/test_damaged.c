@@ -3,6 +3,7 @@
 #include "common.h"
 
 #include <elf.h>
+#include <linux/btf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -372,6 +373,66 @@ static void lose_name_of_lines(struct object *object)
 	lines_of(object)[1] = 0x7fffffff;
 }
 
+#define LONG_NAME (1u << 20)
+#define TABLES	  40000 /* of lines: fewer than one for each 24 bytes of a file */
+
+/* Room behind the file for a section, with what the section had at its begin. Its size becomes @size. */
+static void *move_section(struct object *object, const char *name, size_t size)
+{
+	Elf64_Shdr *section = section_of(object, name);
+	size_t at = (object->size + 7) & ~(size_t)7, before = section->sh_size,
+	       from = section->sh_offset;
+
+	section->sh_offset = at;
+	section->sh_size = size;
+	object->bytes = realloc(object->bytes, at + size);
+	assert_non_null(object->bytes);
+	memset(object->bytes + object->size, 0, at + size - object->size);
+	memcpy(object->bytes + at, object->bytes + from, before < size ? before : size);
+	object->size = at + size;
+	return object->bytes + at;
+}
+
+/* Lines of many sections, all with the name at this place among the types' strings. */
+static void repeat_lines_of(struct object *object, uint32_t name)
+{
+	const uint32_t words[6] = { name, 1 };
+	uint32_t *extra = move_section(object, ".BTF.ext", 32 + 4 + TABLES * sizeof(words));
+
+	/* The header's words 2 and 3 are offset and length of functions, 4 and 5 those of the lines. */
+	extra[1] = 32;
+	memset(extra + 2, 0, 24);
+	extra[5] = 4 + TABLES * sizeof(words);
+	extra[8] = 16;
+	for (size_t i = 0; i < TABLES; i++)
+		memcpy(extra + 9 + i * 6, words, sizeof(words));
+}
+
+static void repeat_lines(struct object *object)
+{
+	repeat_lines_of(object, lines_of(object)[1]);
+}
+
+/* These lines' name is nearly that of each section of code, so that comparisons take long. */
+static void name_sections_long(struct object *object)
+{
+	size_t n = section_at(object, header_of(object)->e_shstrndx)->sh_size;
+	struct btf_header *types = data_of(object, ".BTF");
+	size_t strings = types->hdr_len + types->str_off + types->str_len;
+	char *names = move_section(object, ".strtab", n + LONG_NAME);
+
+	memset(names + n, 'x', LONG_NAME - 1);
+	for (size_t i = 0; i < header_of(object)->e_shnum; i++)
+		if (section_at(object, i)->sh_flags & SHF_EXECINSTR)
+			section_at(object, i)->sh_name = (uint32_t)n;
+	types = move_section(object, ".BTF", strings + LONG_NAME);
+	memset((char *)types + strings, 'x', LONG_NAME - 2);
+	((char *)types)[strings + LONG_NAME - 2] = 'y';
+	repeat_lines_of(object, types->str_len);
+	types = data_of(object, ".BTF");
+	types->str_len += LONG_NAME;
+}
+
 #define DAMAGED ": the file is damaged, compile it again"
 
 static const struct damage {
@@ -426,6 +487,9 @@ static const struct damage {
 	{ "lines cut", cut_lines, "section .BTF.ext is damaged: compile it again" },
 	{ "short lines", shrink_lines, "section .BTF.ext is damaged: compile it again" },
 	{ "too many lines", multiply_lines, "section .BTF.ext is damaged: compile it again" },
+	{ "long names of sections", name_sections_long, "the name of a section is longer than" },
+	{ "lines of too many sections", repeat_lines,
+	  "section .BTF.ext is damaged: compile it again" },
 	{ "lines of no section", lose_name_of_lines,
 	  "section .BTF.ext is damaged: compile it again" },
 };

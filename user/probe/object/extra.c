@@ -92,7 +92,7 @@ static int read_table(const struct gpumon_probe_image *image, const struct btf *
 		      struct table table, struct gpumon_probe_notes *notes,
 		      struct gpumon_error *err)
 {
-	uint32_t size;
+	uint32_t size, sections = 0;
 
 	if (!table.left)
 		return 0;
@@ -103,7 +103,7 @@ static int read_table(const struct gpumon_probe_image *image, const struct btf *
 		const char *text;
 
 		if (!take_word(&table, &name) || !take_word(&table, &n) || !n ||
-		    n > table.left / size)
+		    n > table.left / size || sections++ == image->sections_n)
 			return refuse(image, err);
 		text = btf__name_by_offset(btf, name);
 		if (!text)

@@ -9,8 +9,9 @@
 
 #include "probe/object/image.h"
 
-#define INSN	 sizeof(struct bpf_insn)
-#define MAX_NAME 255
+#define INSN		 sizeof(struct bpf_insn)
+#define MAX_NAME	 255
+#define MAX_SECTION_NAME 4096
 
 int gpumon_probe_image_refuse(const struct gpumon_probe_image *image, struct gpumon_error *err,
 			      const char *format, ...)
@@ -140,6 +141,12 @@ static int read_section(struct gpumon_probe_image *image, Elf_Scn *scn, size_t n
 	section->name = elf_strptr(image->elf, names, header.sh_name);
 	if (!section->name)
 		return refuse_damaged(image, err, "a section has no name");
+	/* Names are compared often. */
+	if (strnlen(section->name, MAX_SECTION_NAME + 1) > MAX_SECTION_NAME)
+		return gpumon_probe_image_refuse(
+			image, err,
+			"the name of a section is longer than %u bytes: name fewer kernels in it, or use patterns",
+			MAX_SECTION_NAME);
 	section->size = header.sh_size;
 	section->code = header.sh_type == SHT_PROGBITS && header.sh_flags & SHF_EXECINSTR;
 	if (header.sh_type != SHT_PROGBITS || !header.sh_size)
