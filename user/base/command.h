@@ -15,7 +15,7 @@
  * @out: where results go (stdout, a memory stream in tests)
  * @err: where the one-line error message goes (stderr)
  * @root: prefix of /sys, /proc and /lib: "", or a test's own tree
- * @json: --json was given, also when a wrong option came before it
+ * @json: --json was given, also when a wrong option came before it; not to a program that is run
  * @explicit: "--" came before the operands
  */
 struct gpumon_context {

@@ -104,11 +104,21 @@ static const struct gpumon_option *namesake(const struct gpumon_option *option)
 	return NULL;
 }
 
+bool gpumon_options_have_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--json"))
+			return true;
+	}
+	return false;
+}
+
 int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv,
 			 const struct gpumon_option *options, enum gpumon_operands operands)
 {
 	struct option names[OPTIONS_MAX + 2] = { { 0 } };
 	char letters[2 * OPTIONS_MAX + 4] = "";
+	bool json = context->json;
 	int n, value, argument = 0;
 
 	/* "+": stop at the first operand. ":": return ':' for a missing argument. */
@@ -127,6 +137,8 @@ int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv
 		abort();
 	names[n] = (struct option){ "help", no_argument, NULL, FIRST + n };
 
+	/* An error in an option before --json is JSON, too. */
+	context->json = json || gpumon_options_have_json(*argc, *argv);
 	/* We print messages ourselves and point to the help. glibc restarts when optind is 0. */
 	opterr = 0;
 	optind = 0;
@@ -140,6 +152,8 @@ int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv
 		for (int i = 0; i < n; i++) {
 			if (value != FIRST + i && value != options[i].letter)
 				continue;
+			if (options[i].value == &context->json)
+				json = true;
 			/* The argument is the next word, and not the rest of this one. */
 			if (has_argument(&options[i]) && optarg == (*argv)[optind - 1])
 				argument = optind;
@@ -155,6 +169,8 @@ int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv
 	*argv += optind;
 	if (*argc && operands == GPUMON_OPERANDS_NONE)
 		return gpumon_usage(context, "unexpected argument \"%s\"", (*argv)[0]);
+	/* The word may have been a program's option, or the argument of one. */
+	context->json = json;
 	return GPUMON_OPTIONS_GO_ON;
 }
 

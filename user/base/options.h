@@ -102,9 +102,12 @@ enum gpumon_operands {
 
 #define GPUMON_OPTIONS_GO_ON (-1)
 
+/* Whether --json is among the words before "--", be it an option or not. */
+bool gpumon_options_have_json(int argc, char **argv);
+
 /**
  * gpumon_options_parse() - parse the options of a command
- * @context: its @explicit is set
+ * @context: its @explicit is set; its @json, too, if wrong usage is reported
  * @argc: in: arguments with the command's name; out: number of operands
  * @argv: likewise; may be reordered
  * @options: ends with an entry without a name

@@ -45,8 +45,6 @@ static int export_as(struct gpumon_context *context, struct gpumon_show *show,
 	case EXPORT_FOLDED:
 		return gpumon_show_profile(context, show, 0, true, write_folded, show);
 	case EXPORT_JSON:
-		/* Then failures are JSON, too. */
-		context->json = true;
 		return gpumon_show_profile(context, show, 0, true, write_json, NULL);
 	default:
 		return gpumon_show_profile(context, show, 0, false, write_pprof, NULL);
@@ -73,6 +71,8 @@ static int command_export(struct gpumon_context *context, int argc, char **argv)
 
 	if (status != GPUMON_OPTIONS_GO_ON)
 		return status;
+	/* Then failures are JSON, too. */
+	context->json = formats[EXPORT_JSON];
 	for (unsigned int i = 0; i < EXPORT_FORMATS; i++) {
 		if (!formats[i])
 			continue;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../kmod/uapi/gpumon_netlink.h"
+#include "base/options.h"
 #include "base/privileges.h"
 #include "base/version.h"
 #include "commands.h"
@@ -39,16 +40,6 @@ static const struct gpumon_command *find_command(const char *name)
 	return NULL;
 }
 
-/* So that an error in an option before --json is JSON, too. */
-static bool wants_json(int argc, char **argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		if (!strcmp(argv[i], "--json"))
-			return true;
-	}
-	return false;
-}
-
 static int run_help(struct gpumon_context *context, const char *name)
 {
 	if (!name || !strcmp(name, "help")) {
@@ -64,7 +55,7 @@ static int run_help(struct gpumon_context *context, const char *name)
 
 int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 {
-	context->json = wants_json(argc, argv);
+	context->json = gpumon_options_have_json(argc, argv);
 	context->command = NULL;
 
 	/* Show the list of commands. The exit status still says that nothing was done. */
@@ -89,6 +80,8 @@ int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 	if (!context->command)
 		return gpumon_usage(context, "unknown command \"%s\"", argv[1]);
 
+	/* From here on the command's own options say it. */
+	context->json = false;
 	gpumon_privileges_keep(context->command->privileges);
 	return context->command->run(context, argc - 1, argv + 1);
 }

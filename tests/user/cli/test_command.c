@@ -95,6 +95,28 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("--size (KiB): \"65537\"", "set", "event-ring", "on", "--size", "65537");
 }
 
+/* What a recorded program prints with --json is its own. */
+static void a_programs_json_is_its_own(void **state)
+{
+	static const char *const commands[] = { "record", "correlate" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		struct captured c = capture("", commands[i], "-o", "/nonexistent/capture",
+					    "/nonexistent/program", "--json", NULL);
+
+		assert_true(c.status != GPUMON_EXIT_OK);
+		one_line(c.err);
+		assert_string_equal(c.out, "");
+		captured_free(&c);
+
+		c = capture("", commands[i], "-o", "--json", NULL);
+		assert_int_equal(c.status, GPUMON_EXIT_USAGE);
+		assert_string_equal(c.out, "");
+		captured_free(&c);
+	}
+}
+
 static void wrong_usage_as_json(void **state)
 {
 	/* The option comes after the error, among the operands. */
@@ -102,6 +124,9 @@ static void wrong_usage_as_json(void **state)
 		{ "stat", "--frobnicate", "--json", NULL },
 		{ "set", "drm_sched", "maybe", "--json" },
 		{ "nothing", "--json", NULL, NULL },
+		{ "export", "--chrome", "--json", NULL },
+		{ "correlate", "--json", "/", "--frobnicate" },
+		{ "correlate", "/", "--frobnicate", "--json" },
 	};
 
 	(void)state;
@@ -236,6 +261,7 @@ int main(void)
 		cmocka_unit_test(wrong_usage),	    cmocka_unit_test(wrong_usage_as_json),
 		cmocka_unit_test(help_and_version), cmocka_unit_test(durations),
 		cmocka_unit_test(another_schema),   cmocka_unit_test(signals_end_a_sleep),
+		cmocka_unit_test(a_programs_json_is_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
