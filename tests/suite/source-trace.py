@@ -101,7 +101,7 @@ for key, line in bpf.items():
 lab.rmmod("gpumon")
 
 lab.step("a reader that does not come: the newest are lost, and counted")
-ours = Trace("bpf", "--group", "nothing").wait_bpf()
+ours = Trace("bpf", "--group", "nvidia_uvm").wait_bpf()
 ours.process.send_signal(signal.SIGSTOP)
 before = lab.wait_idle()["mock_gpu.0", "ring0"]
 fits = RING // RECORD
@@ -110,7 +110,7 @@ lab.submit("-d", 0, "-r", 0, "-n", count, "-b", 50, "--inline", "-w", timeout=20
 done = lab.wait_idle()["mock_gpu.0", "ring0"]["done"] - before["done"]
 lab.equal(done, count, "jobs by the mock")
 ours.process.send_signal(signal.SIGCONT)
-lab.equal(ours.end(), [], "lines of a group that is not there")
+lab.equal(ours.end(), [], "lines of a group that has no events")
 hidden = int(re.search(r"(\d+) not shown", ours.said).group(1))
 overwritten, dropped = int(ours.totals.group(2)), int(ours.totals.group(3))
 print("    " + ours.said.strip())

@@ -77,6 +77,8 @@ expect 1 'nosuch' "$tool" set nosuch on
 expect 1 'nosuch' "$tool" set drm_sched off nosuch on
 equal "$(stats_value groups drm_sched state)" attached "drm_sched after a set that failed"
 expect 1 'nosuch' "$tool" stat --group nosuch
+expect 1 'nosuch' "$tool" trace --group nosuch
+equal "$(stats_value event_ring enabled value)" 0 "event ring after a trace of no group"
 
 step "not root"
 expect 77 'permission.*root' nobody "$tool" stat

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "module/client.h"
+#include "source/source.h"
 #include "commands.h"
 #include "term/format.h"
 #include "model/json_model.h"
@@ -87,11 +88,8 @@ static int check_groups(const struct settings *settings, const struct gpumon_mod
 			struct gpumon_error *err)
 {
 	for (size_t i = 0; i < settings->n_groups; i++) {
-		if (!gpumon_model_group(before, settings->groups[i].name))
-			return gpumon_error_set(
-				err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-				"there is no group \"%.32s\": \"gpumon-user stat\" lists them",
-				settings->groups[i].name);
+		if (gpumon_source_check_group(before, settings->groups[i].name, err))
+			return -1;
 	}
 	return 0;
 }

@@ -101,11 +101,7 @@ static int show_model(struct gpumon_context *context, const struct settings *set
 static int check_group(const struct settings *settings, const struct gpumon_model *model,
 		       struct gpumon_error *err)
 {
-	if (!settings->group || gpumon_model_group(model, settings->group))
-		return 0;
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-				"there is no group \"%.32s\"%s: \"gpumon-user stat\" lists them",
-				settings->group, model->info.source ? " by BPF" : "");
+	return settings->group ? gpumon_source_check_group(model, settings->group, err) : 0;
 }
 
 /* Read the running period, or with --reset the one that it closes. */

@@ -294,7 +294,9 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	    gpumon_trace_names_read(&run->names, err) ||
 	    gpumon_source_event_ring_get(&run->source, &run->before, err))
 		return -1;
-	if (gpumon_source_read(&run->source, GPUMON_PART_INFO, 0, &info, err)) {
+	if (gpumon_source_read(&run->source, GPUMON_PART_INFO | GPUMON_PART_GROUPS, 0, &info,
+			       err) ||
+	    (run->options.group && gpumon_source_check_group(&info, run->options.group, err))) {
 		gpumon_model_free(&info);
 		return -1;
 	}

@@ -80,3 +80,13 @@ int gpumon_source_event_ring_get(struct gpumon_source *source, struct gpumon_eve
 	gpumon_bpf_source_event_ring(source->bpf, ring);
 	return 0;
 }
+
+int gpumon_source_check_group(const struct gpumon_model *model, const char *name,
+			      struct gpumon_error *err)
+{
+	if (gpumon_model_group(model, name))
+		return 0;
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+				"there is no group \"%.32s\"%s: \"gpumon-user stat\" lists them",
+				name, model->info.source ? " by BPF" : "");
+}

@@ -60,6 +60,17 @@ int gpumon_source_read(struct gpumon_source *source, unsigned int parts, uint32_
 int gpumon_source_reset(struct gpumon_source *source, struct gpumon_period *closed,
 			struct gpumon_error *err);
 
+/**
+ * gpumon_source_check_group() - refuse the name of a group that does not exist
+ * @model: has the groups; and, for the message, what GPUMON_PART_INFO gives
+ * @name: the name
+ * @err: out
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_source_check_group(const struct gpumon_model *model, const char *name,
+			      struct gpumon_error *err);
+
 int gpumon_source_event_ring_get(struct gpumon_source *source, struct gpumon_event_ring *ring,
 				 struct gpumon_error *err);
 

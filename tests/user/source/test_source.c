@@ -352,6 +352,19 @@ static void choices_are_words(void **state)
 	assert_int_equal(gpumon_source_take(&context, "", &choice), -1);
 }
 
+static void a_group_that_is_not_there(void **state)
+{
+	struct gpumon_error err = { 0 };
+	struct gpumon_model model;
+
+	(void)state;
+	test_model(&model);
+	assert_int_equal(gpumon_source_check_group(&model, "drm_sched", &err), 0);
+	assert_int_equal(gpumon_source_check_group(&model, "drm_sche", &err), -1);
+	assert_non_null(strstr(err.message, "there is no group \"drm_sche\":"));
+	gpumon_model_free(&model);
+}
+
 /* This test is built without the BPF programs. */
 static void without_bpf_it_is_said(void **state)
 {
@@ -439,6 +452,7 @@ int main(void)
 		cmocka_unit_test(proc_is_read),
 		cmocka_unit_test(drivers_are_loaded_or_built_in),
 		cmocka_unit_test(choices_are_words),
+		cmocka_unit_test(a_group_that_is_not_there),
 		cmocka_unit_test(without_bpf_it_is_said),
 		cmocka_unit_test(doctor_says_which),
 	};
