@@ -157,3 +157,13 @@ def report_has_all():
     for part in ["python3 train.py", "Missing: 44 records lost", "the channel to the recorder was full", "79.4%", "stream 13",
                  "cudaStreamSynchronize", 'load <batch> & "go"', "p99"]:
         assert part in text, part
+
+
+@test
+def windows_have_one_share():
+    """The report's timeline and its table say the same share for time in which a part was recorded"""
+    page = (files / "windows.html").read_text(encoding="utf-8")
+    timeline = re.findall(r'<div class="row (?:device|stream)">.*?</b><em>(.*?)</em>', page)
+    table = re.findall(r'share" [^>]*>(?:<i [^>]*></i>)?<span>(.*?)</span>', page[page.index('id="devices"'):])
+    equal(table, ["50.3%"] * 2, "the table")
+    equal(timeline, table, "the timeline")

@@ -141,10 +141,14 @@ static void put_row(FILE *out, const struct gpumon_view *view, const struct gpum
 	bool device = row->stream == ~0u;
 	char name[160], number[GPUMON_DEVICE_TEXT];
 	const struct gpumon_device_row *of;
-	uint64_t busy = 0;
+	uint64_t busy = 0, recorded = scan->bin_ns * scan->bins;
 
-	for (unsigned int i = 0; i < scan->bins; i++)
+	/* As in the tables, the share is that of the time in which records were on. */
+	for (unsigned int i = 0; i < scan->bins; i++) {
 		busy += row->busy_ns[i];
+		if (row->unknown_ns)
+			recorded -= row->unknown_ns[i];
+	}
 	fprintf(out, "<div class=\"row %s\"><span><b>", device ? "device" : "stream");
 	if (device) {
 		of = device_row(view, row);
@@ -158,7 +162,7 @@ static void put_row(FILE *out, const struct gpumon_view *view, const struct gpum
 	if (scan->process_count > 1)
 		fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
 	fputs("</b><em>", out);
-	gpumon_report_percent(out, busy, scan->bin_ns * scan->bins);
+	gpumon_report_percent(out, busy, recorded);
 	fputs("</em></span><div class=\"area\" data-busy=\"", out);
 	put_percents(out, scan, row->busy_ns);
 	if (row->unknown_ns) {
