@@ -256,7 +256,7 @@ static int squeeze_row(struct row *row, unsigned int columns)
 	return 0;
 }
 
-static int fill_row(struct row *row, const char *name, unsigned int columns)
+static int fill_row(struct row *row, const char *name, unsigned int columns, bool function)
 {
 	size_t len = strlen(name) + 1;
 
@@ -266,7 +266,10 @@ static int fill_row(struct row *row, const char *name, unsigned int columns)
 	if (!row->name || !row->stripped)
 		return -1;
 	gpumon_text_cut(row->name, len, name, 0);
-	gpumon_text_strip(row->stripped, len, row->name, columns);
+	if (function)
+		gpumon_text_strip(row->stripped, len, row->name, columns);
+	else
+		strcpy(row->stripped, row->name);
 	return squeeze_row(row, columns);
 }
 
@@ -297,7 +300,7 @@ static int tell_all_apart(struct row *rows, size_t count, unsigned int columns)
 }
 
 int gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned int columns,
-			     char **texts)
+			     bool functions, char **texts)
 {
 	struct row *rows = calloc(count + 1, sizeof(*rows));
 	int ret = rows ? 0 : -1;
@@ -305,7 +308,7 @@ int gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned in
 	memset(texts, 0, count * sizeof(*texts));
 	for (size_t i = 0; !ret && i < count; i++) {
 		rows[i].number = i;
-		ret = fill_row(&rows[i], names[i], columns);
+		ret = fill_row(&rows[i], names[i], columns, functions);
 	}
 	if (!ret)
 		ret = tell_all_apart(rows, count, columns);

@@ -3,6 +3,7 @@
 #ifndef GPUMON_TERM_SQUEEZE_H
 #define GPUMON_TERM_SQUEEZE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -24,17 +25,18 @@ size_t gpumon_text_difference(const char *one, const char *other);
 
 /**
  * gpumon_text_squeeze_rows - shorten all names of a table to a width
- * @names: demangled names
+ * @names: demangled names, or other texts
  * @count: number of names
  * @columns: maximum width
+ * @functions: they are names of functions, which lose parameters and return types first
  * @texts: out, each to be freed
  *
- * Applies gpumon_text_strip() and gpumon_text_squeeze() to each. If different names would look
- * alike, the positions where they differ are kept.
+ * Applies gpumon_text_strip(), for functions, and gpumon_text_squeeze() to each. If different
+ * names would look alike, the positions where they differ are kept.
  *
  * Return: 0, or -1 without memory, with all of @texts NULL.
  */
 int gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned int columns,
-			     char **texts);
+			     bool functions, char **texts);
 
 #endif /* GPUMON_TERM_SQUEEZE_H */

@@ -189,7 +189,9 @@ static int squeeze_names(struct gpumon_table *table)
 	if (texts && names)
 		ret = gpumon_text_squeeze_rows(
 			names, table->n_rows,
-			columns > used + NAME_LEAST ? columns - used : NAME_LEAST, texts);
+			columns > used + NAME_LEAST ? columns - used : NAME_LEAST,
+			(table->columns[last].flags & GPUMON_COLUMN_PHRASE) == GPUMON_COLUMN_NAME,
+			texts);
 	for (size_t row = 0; !ret && row < table->n_rows; row++) {
 		free(table->cells[row * table->n_columns + last]);
 		table->cells[row * table->n_columns + last] = texts[row];

@@ -18,6 +18,8 @@ struct gpumon_table;
 #define GPUMON_COLUMN_OPTIONAL (1U << 3) /* left out if no row has a value */
 /* The last column, a function's name: it gets the remaining width and is shortened to it. */
 #define GPUMON_COLUMN_NAME (1U << 4)
+/* The same for other texts: what is in parentheses are not parameters. */
+#define GPUMON_COLUMN_PHRASE (1U << 5 | GPUMON_COLUMN_NAME)
 
 /* Indentation of a row with a name. */
 #define GPUMON_TABLE_INDENT 2

@@ -204,9 +204,26 @@ static void check_rows(const char *const *names, size_t count, unsigned int colu
 {
 	char *texts[8];
 
-	assert_int_equal(gpumon_text_squeeze_rows(names, count, columns, texts), 0);
+	assert_int_equal(gpumon_text_squeeze_rows(names, count, columns, true, texts), 0);
 	for (size_t i = 0; i < count; i++) {
 		assert_true(gpumon_text_columns(texts[i]) <= columns);
+		assert_string_equal(texts[i], want[i]);
+		free(texts[i]);
+	}
+}
+
+/* What is no function keeps its parentheses, and what comes before a blank. */
+static void squeezed_phrases(void **state)
+{
+	static const char *const names[] = { "OpenCL GPU0 Intel(R) UHD Graphics 770",
+					     "OpenCL GPU1 Intel(R) UHD Graphics 770" };
+	static const char *const want[] = { "OpenCL GPU0 Intel(R) UH…",
+					    "OpenCL GPU1 Intel(R) UH…" };
+	char *texts[2];
+
+	(void)state;
+	assert_int_equal(gpumon_text_squeeze_rows(names, 2, 24, false, texts), 0);
+	for (size_t i = 0; i < 2; i++) {
 		assert_string_equal(texts[i], want[i]);
 		free(texts[i]);
 	}
@@ -348,11 +365,17 @@ static void interned(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(characters),	 cmocka_unit_test(escapes),
-		cmocka_unit_test(cuts),		 cmocka_unit_test(functions),
-		cmocka_unit_test(fits),		 cmocka_unit_test(numbers),
-		cmocka_unit_test(protobuf),	 cmocka_unit_test(interned),
-		cmocka_unit_test(random_bytes),	 cmocka_unit_test(squeezes),
+		cmocka_unit_test(characters),
+		cmocka_unit_test(escapes),
+		cmocka_unit_test(cuts),
+		cmocka_unit_test(functions),
+		cmocka_unit_test(fits),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(protobuf),
+		cmocka_unit_test(interned),
+		cmocka_unit_test(random_bytes),
+		cmocka_unit_test(squeezes),
+		cmocka_unit_test(squeezed_phrases),
 		cmocka_unit_test(squeezed_rows),
 	};
 

@@ -313,7 +313,7 @@ static int print_devices(const struct summary *summary)
 	gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "LONGEST IDLE", GPUMON_COLUMN_RIGHT);
-	gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_NAME);
+	gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_PHRASE);
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
 		char name[256] = "  ", pid[24] = "", number[GPUMON_DEVICE_TEXT];
@@ -354,7 +354,7 @@ static int print_unified(const struct summary *summary)
 	gpumon_table_column(table, "TIME", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "BYTES", GPUMON_COLUMN_RIGHT);
-	gpumon_table_column(table, "WHAT", GPUMON_COLUMN_NAME);
+	gpumon_table_column(table, "WHAT", GPUMON_COLUMN_PHRASE);
 	for (unsigned int kind = 0; kind < GPUMON_UNIFIED_KINDS; kind++) {
 		const struct gpumon_unified *row = &scan->unified[kind];
 		char bytes[GPUMON_FORMAT_LEN] = "-";
@@ -408,7 +408,7 @@ static int print_gaps(const struct summary *summary)
 	gpumon_table_column(table, "IDLE", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "AT", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "GPU", GPUMON_COLUMN_RIGHT);
-	gpumon_table_column(table, "WHAT THE CPU DID", GPUMON_COLUMN_NAME);
+	gpumon_table_column(table, "WHAT THE CPU DID", GPUMON_COLUMN_PHRASE);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
 		char text[GPUMON_DEVICE_TEXT + GPUMON_FORMAT_LEN] = "+";
@@ -443,7 +443,7 @@ static int print_ranges(const struct summary *summary)
 	gpumon_table_column(table, "WORK", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "RANGES", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "OPEN FOR", GPUMON_COLUMN_RIGHT);
-	gpumon_table_column(table, "RANGE", GPUMON_COLUMN_NAME);
+	gpumon_table_column(table, "RANGE", GPUMON_COLUMN_PHRASE);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_range_row *row = &view->ranges[i];
 		bool domain = row->domain && *row->domain;
