@@ -95,8 +95,9 @@ static void check_debugfs(struct gpumon_doctor *doctor)
 		gpumon_doctor_add(doctor, WARN, "debugfs", advice,
 				  "mounted, but you may not look into it");
 	else
-		gpumon_doctor_add(doctor, WARN, "debugfs", advice,
-				  "not mounted: no stats file, and \"trace\" does not work");
+		gpumon_doctor_add(
+			doctor, WARN, "debugfs", advice,
+			"not mounted: no stats file, and \"trace\" does not work with the module");
 }
 
 static void check_lockdown(struct gpumon_doctor *doctor)

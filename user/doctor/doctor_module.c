@@ -41,6 +41,9 @@ void gpumon_doctor_netlink(struct gpumon_doctor *doctor, const struct gpumon_err
 	if (!err)
 		gpumon_doctor_add(doctor, OK, "netlink", NULL, "family gpumon answers, schema %d",
 				  GPUMON_SCHEMA);
+	else if (err->code == GPUMON_ERROR_NOT_LOADED)
+		gpumon_doctor_add(doctor, FAIL, "netlink", NULL,
+				  "does not answer, because the module is not loaded");
 	else
 		gpumon_doctor_add(doctor, FAIL, "netlink", NULL, "%s", err->message);
 }

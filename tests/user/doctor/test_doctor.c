@@ -54,6 +54,8 @@ static void debugfs(void **state)
 	(void)state;
 	machine_put("/proc/self/mounts", "sysfs /sys sysfs rw 0 0\n");
 	machine_expect("debugfs", GPUMON_DOCTOR_WARN, "not mounted");
+	/* By BPF it does work. */
+	machine_expect("debugfs", GPUMON_DOCTOR_WARN, "\"trace\" does not work with the module");
 	machine_take_away("/proc/self/mounts");
 	machine_expect("debugfs", GPUMON_DOCTOR_WARN, "not mounted");
 }
@@ -364,7 +366,9 @@ static void what_is_not_seen(void **state)
 static void groups_and_probes(void **state)
 {
 	struct gpumon_doctor doctor = { .root = machine_root };
-	const struct gpumon_error err = { .message = "module gpumon is not loaded" };
+	const struct gpumon_error err = { .code = GPUMON_ERROR_NOT_LOADED,
+					  .message =
+						  "\"gpumon-user doctor\" says what is missing" };
 	struct gpumon_probe *probe;
 	struct gpumon_model model;
 
@@ -377,6 +381,9 @@ static void groups_and_probes(void **state)
 	gpumon_doctor_netlink(&doctor, &err);
 	gpumon_doctor_model(&doctor, &model);
 	assert_int_equal(machine_find(&doctor, "netlink")->level, GPUMON_DOCTOR_FAIL);
+	/* It does not refer to itself. */
+	assert_null(strstr(machine_find(&doctor, "netlink")->message, "doctor"));
+	assert_non_null(strstr(machine_find(&doctor, "netlink")->message, "is not loaded"));
 	assert_int_equal(machine_find(&doctor, "group drm_sched")->level, GPUMON_DOCTOR_OK);
 	assert_int_equal(machine_find(&doctor, "probe drm_run_job")->level, GPUMON_DOCTOR_OK);
 	/* The other generation's name is normally missing while the group works. */
