@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "error.h"
 
@@ -37,6 +39,8 @@ int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_
 
 int gpumon_error_output(struct gpumon_error *err)
 {
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-				"the output could not be written");
+	int sys = errno;
+
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -sys, GPUMON_ERROR_IO,
+				"the output could not be written: %s", strerror(sys));
 }

@@ -70,7 +70,7 @@ struct gpumon_error {
 int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_error_code code,
 		     const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Output could not be written: -1. */
+/* Output could not be written, with the reason in errno: -1. */
 int gpumon_error_output(struct gpumon_error *err);
 
 #endif /* GPUMON_USER_ERROR_H */

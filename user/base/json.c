@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
 #include <stdlib.h>
 
 #include "json.h"
@@ -97,11 +98,13 @@ int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream)
 			  (one_line ? JSON_C_TO_STRING_PLAIN :
 				      JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED);
 	const char *text = object ? json_object_to_json_string_ext(object, flags) : NULL;
-	int ret = -1;
+	int ret = -1, sys;
 
 	/* Flush every line, so that the reader of a pipe gets each document at once. */
 	if (text && fputs(text, stream) >= 0 && fputc('\n', stream) >= 0 && !fflush(stream))
 		ret = 0;
+	sys = errno;
 	json_object_put(object);
+	errno = sys;
 	return ret;
 }

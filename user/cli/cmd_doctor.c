@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+
 #include "bpf_source/bpf_source.h"
 #include "module/client.h"
 #include "commands.h"
@@ -86,6 +88,8 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 	else if (!ret)
 		gpumon_doctor_print(&doctor, &term, context->out);
 
+	if (doctor.failed)
+		errno = ENOMEM;
 	if (ret) {
 		gpumon_error_output(&err);
 		ret = gpumon_report(context, &err);

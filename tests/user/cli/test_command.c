@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Command lines: help, wrong usage, exit status, errors as JSON. */
+#include "base/json.h"
 #include "base/options.h"
 #include "base/wait.h"
 #include "common.h"
@@ -115,6 +116,19 @@ static void a_programs_json_is_its_own(void **state)
 		assert_string_equal(c.out, "");
 		captured_free(&c);
 	}
+}
+
+static void a_full_device_is_named(void **state)
+{
+	FILE *full = fopen("/dev/full", "w");
+	struct gpumon_error err;
+
+	(void)state;
+	assert_non_null(full);
+	assert_int_equal(gpumon_json_print(json_object_new_object(), true, full), -1);
+	gpumon_error_output(&err);
+	assert_non_null(strstr(err.message, "No space left on device"));
+	fclose(full);
 }
 
 static void wrong_usage_as_json(void **state)
@@ -258,10 +272,14 @@ static void signals_end_a_sleep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wrong_usage),	    cmocka_unit_test(wrong_usage_as_json),
-		cmocka_unit_test(help_and_version), cmocka_unit_test(durations),
-		cmocka_unit_test(another_schema),   cmocka_unit_test(signals_end_a_sleep),
+		cmocka_unit_test(wrong_usage),
+		cmocka_unit_test(wrong_usage_as_json),
+		cmocka_unit_test(help_and_version),
+		cmocka_unit_test(durations),
+		cmocka_unit_test(another_schema),
+		cmocka_unit_test(signals_end_a_sleep),
 		cmocka_unit_test(a_programs_json_is_its_own),
+		cmocka_unit_test(a_full_device_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
