@@ -113,7 +113,7 @@ static int show_captures(struct correlate_run *run, int argc, char **argv)
 	if (session->pid_count || session->directory[0] || session->duration_ns || run->probe.name)
 		return gpumon_usage(
 			run->context,
-			"captures are shown as they are: leave out -o, -p, -d and --probe");
+			"a capture is shown, and nothing is recorded: leave out -o, -p, -d and --probe");
 	if (gpumon_show_operands(run->context, &run->show, argc, argv))
 		return GPUMON_EXIT_USAGE;
 	gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);

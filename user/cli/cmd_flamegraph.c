@@ -66,7 +66,7 @@ const struct gpumon_command gpumon_command_flamegraph = {
 		"\n"
 		"Options:\n" GPUMON_SHOW_OUTPUT_HELP
 		"      --folded           lines \"path;path;kernel nanoseconds\" for other programs\n"
-		"      --count            widths are numbers of kernels and copies, not their time\n"
+		"      --count            widths are numbers of operations, and of launches without one\n"
 		"      --icicle           callers on top\n" GPUMON_SHOW_TREE_HELP
 		"      --no-merge         all of these levels: nothing is added up\n"
 		"\n"

@@ -454,7 +454,7 @@ const struct gpumon_command gpumon_command_trace = {
 	.usage =
 		"[--json] [--duration TIME] [--count N] [--group GROUP] [--ring [DEVICE/]NAME] [--pid PID] [--no-enable] [--source SOURCE]",
 	.help = "Switches the module's event ring on, if it is off, and off again at the end; where no\n"
-		"module can be loaded, events come from BPF programs and a ring of our own. Events of all\n"
+		"module can be loaded, events come from BPF programs and their own ring. Events of all\n"
 		"CPUs are sorted by time; RUN is joined to COMPLETE. Losses are printed where they\n"
 		"happened and summed up at the end, on standard error.\n"
 		"\n"
