@@ -236,6 +236,14 @@ for device in first, second:
     numbers = [a["count"] for a in found if a["device"] == device]
     lab.equal(numbers, sorted(set(numbers)), "each once, in order")
 
+lab.step("a full device is named")
+with open("/dev/full", "w", encoding="utf-8") as full:
+    for arguments in [], ["--json"]:
+        done = subprocess.run([TOOL, "alerts", "--last"] + arguments, stdout=full,
+                              stderr=subprocess.PIPE, text=True, check=False)
+        lab.equal(done.returncode, 1, "exit status")
+        lab.check("No space left" in done.stderr, done.stderr)
+
 lab.step("who may not")
 for arguments in [], ["--last"], ["--exec", "touch ran"], ["--json"]:
     done = ask(*arguments, user=NOBODY, group=NOBODY, extra_groups=[], cwd="/")

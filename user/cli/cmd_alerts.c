@@ -222,19 +222,13 @@ static int read_kept(struct gpumon_model *model, struct gpumon_error *err)
 	return ret;
 }
 
-static int output_failed(struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, GPUMON_ERROR_IO,
-				"standard output: %s", strerror(EIO));
-}
-
 static int show_last(struct alerts_run *run, struct gpumon_error *err)
 {
 	struct gpumon_model model = { 0 };
 	int ret = read_kept(&model, err);
 
 	if (!ret && show_alerts(run, &model))
-		ret = output_failed(err);
+		ret = gpumon_error_output(err);
 	gpumon_model_free(&model);
 	return ret;
 }
@@ -263,7 +257,7 @@ static int follow_alerts(struct alerts_run *run, struct gpumon_alert_listener *l
 		ret = gpumon_alert_listener_read(listener, &model, err);
 		/* Also print the alerts that arrived before the failure. */
 		if (show_alerts(run, &model))
-			ret = output_failed(err);
+			ret = gpumon_error_output(err);
 		gpumon_model_free(&model);
 		if (ret)
 			return ret;
