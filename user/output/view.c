@@ -213,7 +213,9 @@ const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view
 	mark = totals.left_ns ? "~" : "";
 	/* Only the CPU side was recorded, or the program ended before CUPTI reported anything. */
 	if (!totals.gpu_ns && totals.cpu_ns)
-		snprintf(work, sizeof(work), "%s launches, %s in their calls",
+		snprintf(work, sizeof(work),
+			 gpumon_view_has_hits(view) ? "%s calls, %s in them" :
+						      "%s launches, %s in their calls",
 			 gpumon_text_count(count, sizeof(count), totals.count),
 			 gpumon_text_ns(gpu, sizeof(gpu), totals.cpu_ns));
 	else

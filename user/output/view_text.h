@@ -8,7 +8,7 @@
 
 /**
  * struct gpumon_view_totals - sums over a view's tree
- * @count: GPU operations, or launches if the tree has no GPU time
+ * @count: GPU operations, or launches (of uprobes calls) if the tree has no GPU time
  * @untimed: launches of @count without a known duration
  * @left_count: estimate of those of @count that were not recorded
  * @left_ns: of @gpu_ns, as @left_count
@@ -46,6 +46,12 @@ static inline bool gpumon_view_has_windows(const struct gpumon_view *view)
 	return view->sampling && view->sampling->windows;
 }
 
+/* Whether the calls are those that uprobes saw: also such as only wait, which launch nothing. */
+static inline bool gpumon_view_has_hits(const struct gpumon_view *view)
+{
+	return view->counts && view->counts->hits && !view->counts->hits_matched;
+}
+
 /* The time of which a device or stream was busy: that of its windows, if it has some. */
 static inline uint64_t gpumon_view_elapsed(const struct gpumon_device_row *row,
 					   const struct gpumon_view_totals *totals)
@@ -63,6 +69,15 @@ const char *gpumon_view_sheet(char *buf, size_t len, const struct gpumon_view *v
  */
 unsigned int gpumon_view_figures(const struct gpumon_view *view,
 				 struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES]);
+
+/* The title of a flame graph, NULL for the one that is usual for this weight. */
+static inline const char *gpumon_view_title(const struct gpumon_view *view,
+					    enum gpumon_weight weight)
+{
+	return weight == GPUMON_WEIGHT_CPU_NS && gpumon_view_has_hits(view) ?
+		       "Time in blocking calls by call path" :
+		       NULL;
+}
 
 /* What ran where, for how long, and its GPU time. */
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view);

@@ -296,6 +296,7 @@ static void summary_in_a_pipe(void **state)
 static void summary_of_launches(void **state)
 {
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	const struct gpumon_correlate_counts counts = { .hits = 20 };
 	struct gpumon_view view = { .root = root };
 	const struct gpumon_term term = { .columns = 80 };
 	char *text;
@@ -308,6 +309,20 @@ static void summary_of_launches(void **state)
 	assert_non_null(strstr(text, "4.00us in the calls of 20 launches"));
 	assert_non_null(strstr(text, "cudaLaunchKernel"));
 	assert_non_null(strstr(text, "      main\n"));
+	free(text);
+	/* Calls that uprobes saw may be waits. */
+	view.counts = &counts;
+	WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
+	assert_non_null(strstr(text, "4.00us in 20 calls"));
+	assert_non_null(strstr(text, "by time in blocking calls"));
+	free(text);
+	WRITTEN(text, gpumon_output_flamegraph_view(out, &view, GPUMON_WEIGHT_GPU_NS, false));
+	assert_non_null(strstr(text, "Time in blocking calls by call path"));
+	assert_non_null(strstr(text, "20 calls, 4.00"));
+	free(text);
+	WRITTEN(text, gpumon_output_report(out, &view));
+	assert_non_null(strstr(text, ">calls<"));
+	assert_null(strstr(text, "launches<"));
 	free(text);
 	made_free(root);
 }

@@ -138,9 +138,13 @@ static void put_view(FILE *out, const struct gpumon_term *term, const char *whic
 	snprintf(text, sizeof(text), "%s %s%s %s %s%s %s, %s recorded  %.200s", which, mark,
 		 gpumon_format_ns(time, sizeof(time),
 				  gpumon_value_of(cpu ? totals.cpu_ns : totals.gpu_ns)),
-		 cpu ? "in the calls of" : "of GPU time in", mark,
-		 gpumon_text_count(count, sizeof(count), totals.count),
-		 cpu ? "launches" : "GPU operations",
+		 !cpu			    ? "of GPU time in" :
+		 gpumon_view_has_hits(view) ? "in" :
+					      "in the calls of",
+		 mark, gpumon_text_count(count, sizeof(count), totals.count),
+		 !cpu			    ? "GPU operations" :
+		 gpumon_view_has_hits(view) ? "calls" :
+					      "launches",
 		 gpumon_format_ns(wall, sizeof(wall), gpumon_value_of(totals.wall_ns)),
 		 gpumon_view_command(view));
 	fprintf(out, "%s\n", gpumon_text_cut(cut, sizeof(cut), text, term->columns));
@@ -252,7 +256,9 @@ int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gp
 	of_before = total_side(&before, cpu);
 	of_after = total_side(&after, cpu);
 	fprintf(out, "\n%s%s %s (%s)%s\n", gpumon_term_bold(term),
-		cpu ? "Time in launch calls" : "GPU time",
+		!cpu				  ? "GPU time" :
+		gpumon_view_has_hits(diff->after) ? "Time in blocking calls" :
+						    "Time in launch calls",
 		signed_ns(change, sizeof(change), &of_before, &of_after),
 		change_percent(percent, sizeof(percent), &of_before, &of_after),
 		gpumon_term_reset(term));

@@ -120,10 +120,12 @@ static void put_cards(FILE *out, const struct gpumon_view *view)
 		put_card(out, totals.left_ns, gpumon_text_ns(text, sizeof(text), totals.gpu_ns),
 			 "GPU time");
 	put_card(out, totals.left_count, gpumon_text_count(text, sizeof(text), totals.count),
-		 totals.gpu_ns ? "GPU operations" : "launches");
+		 totals.gpu_ns		    ? "GPU operations" :
+		 gpumon_view_has_hits(view) ? "calls" :
+					      "launches");
 	if (totals.cpu_ns)
 		put_card(out, false, gpumon_text_ns(text, sizeof(text), totals.cpu_ns),
-			 "in launch calls");
+			 gpumon_view_has_hits(view) ? "in these calls" : "in launch calls");
 	if (latency && gpumon_distribution_count(latency)) {
 		snprintf(what, sizeof(what), "call to start, median; p99 %s",
 			 gpumon_text_ns(p99, sizeof(p99),
@@ -255,6 +257,7 @@ static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weig
 {
 	char sampling[512];
 	struct gpumon_flamegraph_options options = {
+		.title = gpumon_view_title(view, weight),
 		.icicle = true,
 		.weight = weight,
 		.sampling = gpumon_view_sampling(sampling, sizeof(sampling), view),

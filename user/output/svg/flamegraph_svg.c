@@ -409,6 +409,7 @@ int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 	/* Without any GPU times, use the launches. */
 	if (weight == GPUMON_WEIGHT_GPU_NS)
 		options.weight = gpumon_view_weight(view);
+	options.title = gpumon_view_title(view, options.weight);
 	gpumon_missing_of(view, &missing);
 	at = (size_t)snprintf(losses, sizeof(losses), "Missing: ");
 	if (!*gpumon_missing_line(losses + at, sizeof(losses) - at, &missing))

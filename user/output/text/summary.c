@@ -135,7 +135,9 @@ static void print_about(const struct summary *summary)
 					  gpumon_value_of(summary->totals.gpu_ns)),
 			 mark, gpumon_text_count(count, sizeof(count), summary->totals.count));
 	else if (summary->totals.cpu_ns)
-		snprintf(text + at, sizeof(text) - at, " · %s in the calls of %s launches",
+		snprintf(text + at, sizeof(text) - at,
+			 gpumon_view_has_hits(summary->view) ? " · %s in %s calls" :
+							       " · %s in the calls of %s launches",
 			 gpumon_format_ns(gpu, sizeof(gpu),
 					  gpumon_value_of(summary->totals.cpu_ns)),
 			 gpumon_text_count(count, sizeof(count), summary->totals.count));
@@ -276,7 +278,7 @@ static int print_paths(const struct summary *summary)
 				     "by GPU time, outermost caller first");
 	else if (totals->cpu_ns)
 		ret = print_paths_by(summary, GPUMON_WEIGHT_CPU_NS, totals->cpu_ns, "Call paths",
-				     totals->untimed ?
+				     gpumon_view_has_hits(summary->view) ?
 					     "by time in blocking calls, outermost caller first" :
 					     "by time in launch calls, outermost caller first");
 	else
