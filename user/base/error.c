@@ -39,7 +39,7 @@ int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_
 
 int gpumon_error_output(struct gpumon_error *err)
 {
-	int sys = errno;
+	int sys = errno ? errno : EIO;
 
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -sys, GPUMON_ERROR_IO,
 				"the output could not be written: %s", strerror(sys));
