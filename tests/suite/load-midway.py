@@ -6,6 +6,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import events
 import lab
 from gpumon_netlink import Gpumon
 
@@ -17,6 +18,8 @@ process = lab.held("-n", 30, "-b", 30)
 lab.until(lambda: lab.account()[RING]["hw_depth"] == 4, "4 on the hardware")
 lab.load_gpumon()
 lab.equal(lab.rings(), {}, "rings before an event")
+with Gpumon() as g:
+    g.event_ring_set(enabled=1)
 lab.release(process)
 lab.wait_idle()
 
@@ -33,10 +36,18 @@ with Gpumon() as g:
         lab.check(name not in told, "%s is in netlink" % name)
     lab.equal([h["count"] for h in g.histograms()], [0] * 4, "values in the histograms")
 lab.check_sums()
+reader = events.Reader()
+found = reader.drain()
+lab.equal(len(found), 56, "events")
+lab.equal({(e.queue_depth, e.hw_depth) for e in found}, {(events.UNKNOWN,) * 2},
+          "depths of events without a baseline")
 
 lab.step("then it knows")
 lab.submit("-n", 10, "-w")
 lab.wait_idle()
+lab.equal([e for e in reader.drain() if events.UNKNOWN in (e.queue_depth, e.hw_depth)], [],
+          "events without depths")
+reader.close()
 row = lab.rings()[RING]
 lab.equal((row["queued"], row["run"], row["done"], row["untracked"]), (10, 36, 40, 56), "counts")
 lab.equal((row["queue_depth"], row["hw_depth"]), (0, 0), "depths")

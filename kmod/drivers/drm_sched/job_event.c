@@ -9,6 +9,14 @@
 #include "job_event.h"
 #include "ring.h"
 
+/* As in the table: without a baseline it is unknown, not 0. */
+static u32 job_event_depth(u32 ring, unsigned int column)
+{
+	const struct gpumon_gauge *gauge = &gpumon_ring_gauges(ring)[column];
+
+	return READ_ONCE(gauge->begun) ? atomic64_read(&gauge->now) : GPUMON_DEPTH_UNKNOWN;
+}
+
 static void job_event_fill(struct gpumon_event *record, enum gpumon_event_type event, u64 now,
 			   u32 ring, const struct dma_fence *finished)
 {
@@ -23,8 +31,8 @@ static void job_event_fill(struct gpumon_event *record, enum gpumon_event_type e
 	record->ring = ring;
 	record->pid = 0;
 	record->tid = 0;
-	record->queue_depth = atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
-	record->hw_depth = atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+	record->queue_depth = job_event_depth(ring, GPUMON_RING_QUEUE_DEPTH);
+	record->hw_depth = job_event_depth(ring, GPUMON_RING_HW_DEPTH);
 	record->error = 0;
 	record->reserved = 0;
 	memset(record->comm, 0, sizeof(record->comm));
