@@ -154,8 +154,11 @@ static int dump_table(struct sk_buff *skb, struct netlink_callback *cb,
 	int ret;
 
 	for (; state->index < statistics->table.slots; state->index++) {
-		if (!gpumon_row_read(statistics, state->index, closed, view))
+		if (!gpumon_row_read(statistics, state->index, closed, view)) {
+			/* It may have been released between two of its parts. */
+			state->part = 0;
 			continue;
+		}
 		ret = dump_row(skb, cb, group, statistics, view);
 		if (ret)
 			return ret;
