@@ -86,8 +86,7 @@ static void check_text(const char *was, size_t was_size, const char *is, size_t 
 static bool is_text_of(const struct gpumon_fatbin_image *was, const struct gpumon_fatbin_image *is)
 {
 	return is->kind == GPUMON_FATBIN_PTX && was->kind == GPUMON_FATBIN_PTX &&
-	       is->packing == GPUMON_FATBIN_PLAIN && is->sm == was->sm &&
-	       is->options_size == was->options_size;
+	       is->packing == GPUMON_FATBIN_PLAIN && is->sm == was->sm;
 }
 
 static void check_changed(const struct gpumon_fatbin_image *was,
