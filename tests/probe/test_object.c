@@ -8,6 +8,7 @@
 
 #include "load.h"
 #include "probe/model/helper.h"
+#include "probe/tool/check.h"
 
 static const char *const versions[] = { "v1", "v2", "v3", "v4" };
 
@@ -255,13 +256,17 @@ static void lines_are_those_of_the_source(void **state)
 
 static void check_refused(const char *name, const char *reason)
 {
-	struct gpumon_probe_object object;
+	static const struct gpumon_probe_rules rules;
+	struct gpumon_probe_check check;
 	struct gpumon_error err = { 0 };
-	size_t size;
-	void *bytes = load_bytes("refused", name, &size);
+	char path[512];
 
-	if (!gpumon_probe_object_read(bytes, size, name, &object, &err))
-		fail_msg("%s is accepted", name);
+	snprintf(path, sizeof(path), OBJECTS "/bpf/refused/%s.bpf.o", name);
+	if (!gpumon_probe_check(path, &rules, &check, &err)) {
+		if (!check.refused)
+			fail_msg("%s is accepted", name);
+		err = check.verdicts[0].refusal;
+	}
 	assert_int_equal(err.code, GPUMON_ERROR_REFUSED);
 	assert_int_equal(err.status, GPUMON_EXIT_FAILED);
 	if (!strstr(err.message, reason))
@@ -269,8 +274,7 @@ static void check_refused(const char *name, const char *reason)
 	/* What is wrong, and what to do. */
 	if (!strrchr(err.message, ':') || strlen(strrchr(err.message, ':')) < 8)
 		fail_msg("%s: \"%s\" does not say what to do", name, err.message);
-	gpumon_probe_object_clear(&object);
-	free(bytes);
+	gpumon_probe_check_clear(&check);
 }
 
 static void refusals_say_what_and_what_to_do(void **state)

@@ -262,6 +262,11 @@ int entry(void *ctx)
 }
 #endif
 
+#ifdef CASE_count_of_narrow /* values of map m have 2 bytes: to count it takes 4 or 8 */
+ARRAY(m, __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, __u32);
+      __type(value, __u16);)
+#endif
+
 #ifdef CASE_core /* it depends on a type of the kernel (CO-RE) */
 struct task_struct {
 	int pid;

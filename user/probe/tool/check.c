@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 
 #include "base/read_at.h"
 #include "check.h"
+#include "probe/translate/translate.h"
 #include "tools.h"
 
 int gpumon_probe_cannot_read(const char *path, int error, struct gpumon_error *err)
@@ -78,6 +80,27 @@ static uint32_t count_checked(const struct gpumon_probe_fact *facts, uint32_t co
 	return checked;
 }
 
+/* What is refused for a new GPU is refused for each. */
+static int try_translation(const struct gpumon_probe_program *program,
+			   const struct gpumon_probe_fact *facts, struct gpumon_error *err)
+{
+	const struct gpumon_probe_target target = {
+		.isa = gpumon_probe_isa(90), .sm = 90, .shards = 1, .fuel = 1
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int ret;
+
+	if (!out)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"%s: no memory", program->name);
+	ret = gpumon_probe_translate(program, facts, &target, out, err);
+	fclose(out);
+	free(text);
+	return ret;
+}
+
 static int verify_program(const struct gpumon_probe_program *program,
 			  const struct gpumon_probe_rules *rules,
 			  struct gpumon_probe_verdict *verdict)
@@ -86,7 +109,8 @@ static int verify_program(const struct gpumon_probe_program *program,
 	if (!verdict->facts)
 		return gpumon_error_set(&verdict->refusal, GPUMON_EXIT_FAILED, -ENOMEM,
 					GPUMON_ERROR_MEMORY, "%s: no memory", program->name);
-	if (gpumon_probe_verify(program, rules, verdict->facts, &verdict->refusal)) {
+	if (gpumon_probe_verify(program, rules, verdict->facts, &verdict->refusal) ||
+	    try_translation(program, verdict->facts, &verdict->refusal)) {
 		free(verdict->facts);
 		verdict->facts = NULL;
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Reads an object and verifies its programs for the GPU, without a GPU. */
+/* Reads an object, and verifies and translates its programs for the GPU, without a GPU. */
 #ifndef GPUMON_PROBE_CHECK_H
 #define GPUMON_PROBE_CHECK_H
 
@@ -37,7 +37,7 @@ struct gpumon_probe_check {
 };
 
 /**
- * gpumon_probe_check - read an object and verify each program in it
+ * gpumon_probe_check - read an object; verify each program in it, and that it can be translated
  * @name: a tool's name, or else an object file, GPUMON_PROBE_MAX_OBJECT bytes at most
  * @rules: see there
  * @check: out, to be cleared in both cases
