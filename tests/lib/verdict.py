@@ -88,6 +88,9 @@ def run(tests, prefix, wanted=(), jobs=1):
     """
     tests = [(prefix + "/" + name, function) for name, function in tests
              if not wanted or any(word in name for word in wanted)]
+    if wanted and not tests:
+        report(prefix, why="no test has this in its name: " + ", ".join(wanted))
+        return 1
     if jobs == 1:
         return max([run_one(*test) for test in tests], default=0)
     import tempfile
