@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Timelines: everything that an event refers to comes before it. */
+#include <inttypes.h>
 #include <json.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "output.h"
@@ -8,6 +10,17 @@
 static const struct gpumon_profile_options no_options;
 
 #define TRACKS_MAX 4096
+
+/* Nanoseconds, exact: the number has microseconds with three decimals, more digits than a double. */
+static uint64_t time_of(struct json_object *event, const char *key)
+{
+	const char *text = json_object_to_json_string(fuzz_json_get(event, key));
+	uint64_t whole, parts;
+
+	MUST(sscanf(text, "%" SCNu64 ".%3" SCNu64, &whole, &parts) == 2 && parts < 1000);
+	MUST(whole <= (UINT64_MAX - parts) / 1000);
+	return whole * 1000 + parts;
+}
 
 void fuzz_check_chrome(const char *const *paths, unsigned int count)
 {
@@ -21,13 +34,13 @@ void fuzz_check_chrome(const char *const *paths, unsigned int count)
 	events = fuzz_json_get(document, "traceEvents");
 	frames = fuzz_json_get(document, "stackFrames");
 	for (size_t i = 0; i < json_object_array_length(events); i++) {
-		struct json_object *event = json_object_array_get_idx(events, i), *time, *frame;
+		struct json_object *event = json_object_array_get_idx(events, i), *frame;
 
 		MUST(json_object_is_type(fuzz_json_get(event, "ph"), json_type_string));
 		fuzz_json_get(event, "pid");
-		/* In microseconds. An end before the beginning would be a larger number. */
-		if (json_object_object_get_ex(event, "dur", &time))
-			MUST(json_object_get_double(time) < 0x1p64 / 1000);
+		/* With an end before the beginning, the sum would be too large. */
+		if (json_object_object_get_ex(event, "dur", NULL))
+			MUST(time_of(event, "dur") <= UINT64_MAX - time_of(event, "ts"));
 		if (json_object_object_get_ex(event, "sf", &frame))
 			fuzz_json_get(frames, json_object_get_string(frame));
 	}
