@@ -6,47 +6,63 @@
 #include "capture.h"
 #include "ring_state.h"
 
-static void open_range(struct gpumon_ring_state *state, const struct gpumon_record_range *range)
+/* The last one that a pop or end closes, or that a push would be within. */
+static struct gpumon_ring_range *find_range(struct gpumon_ring_state *state,
+					    const struct gpumon_record_range *range)
 {
-	struct gpumon_record_range *open;
+	for (uint32_t i = state->count; i-- > 0;) {
+		const struct gpumon_record_range *open = &state->ranges[i].record;
 
-	if (state->count == GPUMON_RING_RANGES_MAX)
-		return;
-	open = GPUMON_ARRAY_ADD(state->ranges, state->count, state->room);
-	if (!open)
-		return;
-	*open = *range;
-	open->head.size = sizeof(*range);
+		if (open->domain != range->domain)
+			continue;
+		if (range->kind == GPUMON_RANGE_END ?
+			    open->kind == GPUMON_RANGE_START && open->id == range->id :
+			    open->kind == GPUMON_RANGE_PUSH && open->tid == range->tid)
+			return &state->ranges[i];
+	}
+	return NULL;
 }
 
-static bool is_closed_by(const struct gpumon_record_range *open,
-			 const struct gpumon_record_range *range)
+static void open_range(struct gpumon_ring_state *state, const struct gpumon_record_range *range)
 {
-	if (open->domain != range->domain)
-		return false;
-	return range->kind == GPUMON_RANGE_END ?
-		       open->kind == GPUMON_RANGE_START && open->id == range->id :
-		       open->kind == GPUMON_RANGE_PUSH && open->tid == range->tid;
+	struct gpumon_ring_range *open = NULL;
+
+	if (state->count < GPUMON_RING_RANGES_MAX)
+		open = GPUMON_ARRAY_ADD(state->ranges, state->count, state->room);
+	if (open) {
+		open->record = *range;
+		open->record.head.size = sizeof(*range);
+		return;
+	}
+	/* Its pop must not close the range around it. */
+	if (range->kind == GPUMON_RANGE_PUSH)
+		open = find_range(state, range);
+	if (open)
+		open->not_kept++;
 }
 
 static void close_range_of(struct gpumon_ring_state *state, const struct gpumon_record_range *range)
 {
-	for (uint32_t i = state->count; i-- > 0;) {
-		if (!is_closed_by(&state->ranges[i], range))
-			continue;
-		memmove(state->ranges + i, state->ranges + i + 1,
-			(state->count - i - 1) * sizeof(*range));
-		state->count--;
+	struct gpumon_ring_range *open = find_range(state, range);
+
+	if (!open)
+		return;
+	if (open->not_kept) {
+		open->not_kept--;
 		return;
 	}
+	memmove(open, open + 1,
+		(size_t)(state->ranges + state->count - (open + 1)) * sizeof(*open));
+	state->count--;
 }
 
 /* A range that is stated again begins after what its thread did before. */
 static void see_thread(struct gpumon_ring_state *state, uint32_t tid, uint64_t time_ns)
 {
 	for (uint32_t i = 0; i < state->count; i++)
-		if (state->ranges[i].tid == tid && state->ranges[i].time_ns < time_ns)
-			state->ranges[i].time_ns = time_ns;
+		if (state->ranges[i].record.tid == tid &&
+		    state->ranges[i].record.time_ns < time_ns)
+			state->ranges[i].record.time_ns = time_ns;
 }
 
 static void see_range(struct gpumon_ring_state *state, const struct gpumon_record *record)
@@ -96,9 +112,10 @@ size_t gpumon_ring_state_write(const struct gpumon_ring_state *state, void *reco
 		memcpy(at, &state->windows[i], sizeof(state->windows[i]));
 		at += sizeof(state->windows[i]);
 	}
-	if (state->count)
-		memcpy(at, state->ranges, state->count * sizeof(*state->ranges));
-	at += state->count * sizeof(*state->ranges);
+	for (uint32_t i = 0; i < state->count; i++) {
+		memcpy(at, &state->ranges[i].record, sizeof(state->ranges[i].record));
+		at += sizeof(state->ranges[i].record);
+	}
 	return (size_t)(at - (uint8_t *)records);
 }
 

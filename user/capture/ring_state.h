@@ -18,10 +18,20 @@
 	(GPUMON_RING_RANGES_MAX * sizeof(struct gpumon_record_range) + \
 	 2 * sizeof(struct gpumon_record_window))
 
+/**
+ * struct gpumon_ring_range - an open range
+ * @record: push or start; time of the thread's last event
+ * @not_kept: later pushes of the same thread and domain that are open and not kept
+ */
+struct gpumon_ring_range {
+	struct gpumon_record_range record;
+	uint32_t not_kept;
+};
+
 /* A zeroed one has nothing open. */
 struct gpumon_ring_state {
 	struct gpumon_record_window windows[2]; /* the last change; of recording, of operations */
-	struct gpumon_record_range *ranges; /* pushes and starts; time of the thread's last event */
+	struct gpumon_ring_range *ranges;
 	uint32_t count;
 	uint32_t room;
 };

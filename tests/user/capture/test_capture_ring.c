@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "capture/definitions.h"
+#include "capture/ring_state.h"
 #include "capture_check.h"
 #include "capture_maker.h"
 #include "common.h"
@@ -331,6 +332,63 @@ static void open_ranges_and_windows(void **state)
 	capture_maker_remove(path);
 }
 
+static void see_range(struct gpumon_ring_state *state, uint32_t tid, uint32_t domain, uint16_t kind,
+		      uint32_t text)
+{
+	const struct gpumon_record_range range = {
+		.head = { GPUMON_RECORD_RANGE, 0, sizeof(range) },
+		.tid = tid,
+		.domain = domain,
+		.kind = kind,
+		.text = text,
+	};
+
+	gpumon_ring_state_see(state, &range.head);
+}
+
+/* The range of a thread that was opened last: its text, or 0. */
+static uint32_t innermost(const struct gpumon_ring_state *state, uint32_t tid)
+{
+	static struct gpumon_record_range ranges[GPUMON_RING_RANGES_MAX];
+	size_t n = gpumon_ring_state_write(state, ranges) / sizeof(*ranges);
+
+	while (n > 0)
+		if (ranges[--n].tid == tid)
+			return ranges[n].text;
+	return 0;
+}
+
+/* A pop belongs to the last push, also if that one is not kept. */
+static void more_ranges_than_are_kept(void **unused)
+{
+	struct gpumon_ring_state state = { 0 };
+
+	(void)unused;
+	see_range(&state, 1, 0, GPUMON_RANGE_PUSH, 1);
+	for (uint32_t i = 1; i < GPUMON_RING_RANGES_MAX; i++)
+		see_range(&state, 2, 0, GPUMON_RANGE_PUSH, i);
+	for (uint32_t i = 2; i < 5; i++)
+		see_range(&state, 1, 0, GPUMON_RANGE_PUSH, i);
+	see_range(&state, 1, 8, GPUMON_RANGE_PUSH, 5); /* another domain's stack */
+	see_range(&state, 3, 0, GPUMON_RANGE_PUSH, 6); /* a thread of which nothing is kept */
+	see_range(&state, 1, 8, GPUMON_RANGE_POP, 0);
+	see_range(&state, 3, 0, GPUMON_RANGE_POP, 0);
+	see_range(&state, 1, 0, GPUMON_RANGE_POP, 0);
+	assert_int_equal(innermost(&state, 1), 1);
+	/* There is room again, above two that are not kept. */
+	see_range(&state, 2, 0, GPUMON_RANGE_POP, 0);
+	see_range(&state, 1, 0, GPUMON_RANGE_PUSH, 7);
+	assert_int_equal(innermost(&state, 1), 7);
+	for (int i = 0; i < 3; i++) {
+		see_range(&state, 1, 0, GPUMON_RANGE_POP, 0);
+		assert_int_equal(innermost(&state, 1), 1);
+	}
+	see_range(&state, 1, 0, GPUMON_RANGE_POP, 0);
+	assert_int_equal(innermost(&state, 1), 0);
+	assert_int_equal(innermost(&state, 2), GPUMON_RING_RANGES_MAX - 2);
+	gpumon_ring_state_clear(&state);
+}
+
 /* Totals are less what was dropped; a process of which nothing is kept is gone, and its name too. */
 static void ended_processes(void **state)
 {
@@ -519,6 +577,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kept_is_the_end_of_all),
 		cmocka_unit_test(open_ranges_and_windows),
+		cmocka_unit_test(more_ranges_than_are_kept),
 		cmocka_unit_test(ended_processes),
 		cmocka_unit_test(too_many_definitions),
 		cmocka_unit_test(definitions_that_change),
