@@ -570,10 +570,82 @@ static void single_bytes_do_no_harm(void **state)
 	free(object.bytes);
 }
 
+#define SYMBOLS	  512 /* as many as are looked at in a section */
+#define VARIABLES 60000
+
+/* Many symbols and types of .rodata, with names that differ only at their end. */
+static void name_variables_long(struct object *object)
+{
+	uint16_t section = symbol_of(object, "limit")->st_shndx;
+	size_t symbols = section_of(object, ".symtab")->sh_size;
+	size_t n = section_of(object, ".strtab")->sh_size;
+	struct btf_header *types = data_of(object, ".BTF");
+	uint32_t end = types->type_len, strings = types->str_len;
+	char *names = move_section(object, ".strtab", n + LONG_NAME), *at;
+	Elf64_Sym *added;
+
+	memset(names + n, 'x', LONG_NAME - 1);
+	added = (Elf64_Sym *)((uint8_t *)move_section(object, ".symtab",
+						      symbols + SYMBOLS * sizeof(*added)) +
+			      symbols);
+	for (size_t i = 0; i < SYMBOLS; i++)
+		added[i] = (Elf64_Sym){ .st_name = (uint32_t)n,
+					.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+					.st_shndx = section };
+	types = move_section(object, ".BTF",
+			     sizeof(*types) + end + VARIABLES * 16 + strings + LONG_NAME);
+	assert_int_equal(types->hdr_len, sizeof(*types));
+	at = (char *)types + types->hdr_len;
+	memmove(at + end + VARIABLES * 16, at + types->str_off, strings);
+	for (uint32_t i = 0; i < VARIABLES; i++) {
+		const uint32_t words[4] = { strings, BTF_KIND_VAR << 24, 1, 1 };
+
+		memcpy(at + end + i * sizeof(words), words, sizeof(words));
+	}
+	at += end + VARIABLES * 16 + strings;
+	memset(at, 'x', LONG_NAME - 2);
+	at[LONG_NAME - 2] = 'y';
+	at[LONG_NAME - 1] = '\0';
+	types->type_len = types->str_off = end + VARIABLES * 16;
+	types->str_len = strings + LONG_NAME;
+}
+
+static uint32_t rodata_fields(const struct object *object)
+{
+	const struct gpumon_probe_map *map;
+	struct gpumon_probe_object read;
+	struct gpumon_error err = { 0 };
+	uint32_t n;
+
+	if (gpumon_probe_object_read(object->bytes, object->size, "x.bpf.o", &read, &err))
+		fail_msg("%s", err.message);
+	map = gpumon_probe_object_map(&read, ".rodata", strlen(".rodata"));
+	assert_non_null(map);
+	n = map->value_fields.n;
+	gpumon_probe_object_clear(&read);
+	return n;
+}
+
+/* They are left out soon: comparisons of each with each would take minutes. */
+static void variables_with_long_names(void **state)
+{
+	struct object object;
+	uint32_t n;
+
+	(void)state;
+	object.bytes = load_bytes("v3", "style", &object.size);
+	n = rodata_fields(&object);
+	assert_int_not_equal(n, 0);
+	name_variables_long(&object);
+	assert_int_equal(rodata_fields(&object), n);
+	free(object.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(damaged_objects_are_refused),
+		cmocka_unit_test(variables_with_long_names),
 		cmocka_unit_test(cuts_do_no_harm),
 		cmocka_unit_test(single_bytes_do_no_harm),
 	};

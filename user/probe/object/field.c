@@ -9,6 +9,7 @@
 #define MAX_DEPTH 8   /* types within types, and typedefs of typedefs */
 #define MAX_STEPS 512 /* looks at a type, against types that are wide and empty */
 #define NAME_SIZE 96
+#define MAX_COMPARED (1u << 22) /* types that are looked at for the names of a section */
 
 struct walk {
 	const struct btf *btf;
@@ -149,13 +150,16 @@ int gpumon_probe_fields_of_data(const struct gpumon_probe_image *image, const st
 {
 	struct walk walk = { .btf = btf, .pool = image->pool };
 	const struct gpumon_probe_symbol *symbol;
-	uint32_t looked = 0;
+	uint32_t looked = 0, most = btf ? MAX_COMPARED / btf__type_cnt(btf) : 0;
 
-	walk.size = (uint32_t)image->sections[section].size;
 	/* Each look at a name takes a search of all types. */
-	for (uint32_t i = 0; btf && i < image->symbols_n && looked < MAX_STEPS; i++) {
+	if (most > MAX_STEPS)
+		most = MAX_STEPS;
+	walk.size = (uint32_t)image->sections[section].size;
+	for (uint32_t i = 0; i < image->symbols_n && looked < most; i++) {
 		symbol = &image->symbols[i];
-		if (symbol->section != section || symbol->type != STT_OBJECT)
+		if (symbol->section != section || symbol->type != STT_OBJECT ||
+		    strnlen(symbol->name, NAME_SIZE) == NAME_SIZE)
 			continue;
 		looked++;
 		walk_variable(&walk, symbol);

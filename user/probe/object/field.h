@@ -29,7 +29,8 @@ int gpumon_probe_fields_read(const struct btf *btf, uint32_t id, uint32_t size,
  * @image: object file
  * @btf: its types, or NULL: none are found
  * @section: index of .data, .bss or .rodata
- * @fields: out. Variables that have other things than whole numbers are left out
+ * @fields: out. Variables that have other things than whole numbers are left out, and those with
+ *          names of 96 bytes or more
  *
  * Return: 0, or -1 without memory.
  */
