@@ -16,6 +16,9 @@
 /* Rounds in which rows that look alike get more marks. */
 #define ROUNDS 8
 
+/* Rows behind each that it is told apart from in a round. */
+#define NEIGHBOURS 64
+
 /* Longer names are cut to this first. */
 #define NAME_MAX_BYTES 4096
 
@@ -185,6 +188,7 @@ size_t gpumon_text_difference(const char *one, const char *other)
 
 /**
  * struct row - a name in the table
+ * @number: of the first name in the table that is this one
  * @name: full name
  * @stripped: without the parts that can go
  * @whole: show @name, otherwise @stripped
@@ -206,6 +210,14 @@ static int by_text(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 	int order = strcmp(x->text, y->text);
+
+	return order ? order : x->number < y->number ? -1 : 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
 
 	return order ? order : x->number < y->number ? -1 : 1;
 }
@@ -281,10 +293,9 @@ static int tell_all_apart(struct row *rows, size_t count, unsigned int columns)
 	for (unsigned int round = 0; changed && round < ROUNDS; round++) {
 		qsort(rows, count, sizeof(*rows), by_text);
 		for (size_t i = 0; i < count; i++) {
-			for (size_t j = i + 1; j < count && !strcmp(rows[i].text, rows[j].text);
+			for (size_t j = i + 1; j < count && j - i <= NEIGHBOURS &&
+					       !strcmp(rows[i].text, rows[j].text);
 			     j++) {
-				if (!strcmp(rows[i].name, rows[j].name))
-					continue;
 				tell_apart(&rows[i], &rows[j]);
 				tell_apart(&rows[j], &rows[i]);
 			}
@@ -299,27 +310,74 @@ static int tell_all_apart(struct row *rows, size_t count, unsigned int columns)
 	return 0;
 }
 
+static void free_row(struct row *row)
+{
+	free(row->name);
+	free(row->stripped);
+	free(row->text);
+}
+
+/* Keep one row of each name. @first: out, for each name, the number of its row. */
+static size_t merge_rows(struct row *rows, size_t count, size_t *first)
+{
+	size_t kept = 0;
+
+	qsort(rows, count, sizeof(*rows), by_name);
+	for (size_t i = 0; i < count; i++) {
+		bool same = kept && !strcmp(rows[kept - 1].name, rows[i].name);
+
+		first[rows[i].number] = same ? rows[kept - 1].number : rows[i].number;
+		if (same)
+			free_row(&rows[i]);
+		else
+			rows[kept++] = rows[i];
+	}
+	return kept;
+}
+
+/* Move the rows' texts to their names and copy them to the same names. */
+static int give_texts(struct row *rows, size_t kept, const size_t *first, size_t count,
+		      char **texts)
+{
+	for (size_t i = 0; i < kept; i++) {
+		texts[rows[i].number] = rows[i].text;
+		rows[i].text = NULL;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!texts[i])
+			texts[i] = strdup(texts[first[i]]);
+		if (!texts[i])
+			return -1;
+	}
+	return 0;
+}
+
 int gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned int columns,
 			     bool functions, char **texts)
 {
 	struct row *rows = calloc(count + 1, sizeof(*rows));
-	int ret = rows ? 0 : -1;
+	size_t *first = calloc(count + 1, sizeof(*first)), kept = count;
+	int ret = rows && first ? 0 : -1;
 
 	memset(texts, 0, count * sizeof(*texts));
 	for (size_t i = 0; !ret && i < count; i++) {
 		rows[i].number = i;
 		ret = fill_row(&rows[i], names[i], columns, functions);
 	}
-	if (!ret)
-		ret = tell_all_apart(rows, count, columns);
-	for (size_t i = 0; rows && i < count; i++) {
-		if (ret)
-			free(rows[i].text);
-		else
-			texts[rows[i].number] = rows[i].text;
-		free(rows[i].name);
-		free(rows[i].stripped);
+	if (!ret) {
+		kept = merge_rows(rows, count, first);
+		ret = tell_all_apart(rows, kept, columns) ||
+				      give_texts(rows, kept, first, count, texts) ?
+			      -1 :
+			      0;
 	}
+	for (size_t i = 0; ret && i < count; i++) {
+		free(texts[i]);
+		texts[i] = NULL;
+	}
+	for (size_t i = 0; rows && i < kept; i++)
+		free_row(&rows[i]);
+	free(first);
 	free(rows);
 	return ret;
 }

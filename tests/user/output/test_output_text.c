@@ -258,6 +258,37 @@ static void squeezed_rows(void **state)
 	check_rows(gemm, 0, 26, gemm_26);
 }
 
+#define MANY 50000
+
+/* Many names, some of them twice, of which nothing that differs fits: it takes seconds, not minutes. */
+static void many_squeezed_rows(void **state)
+{
+	const char **names = calloc(MANY, sizeof(*names));
+	char **texts = calloc(MANY, sizeof(*texts));
+
+	(void)state;
+	assert_non_null(names);
+	assert_non_null(texts);
+	for (size_t i = 0; i < MANY; i++) {
+		char *name = malloc(32);
+
+		snprintf(name, 32, "some_kernel_%06zu_of_many", i / 2 * 7919 % MANY);
+		names[i] = name;
+	}
+	assert_int_equal(gpumon_text_squeeze_rows(names, MANY, 3, true, texts), 0);
+	for (size_t i = 0; i < MANY; i++) {
+		assert_true(gpumon_text_columns(texts[i]) <= 3);
+		if (i % 2)
+			assert_string_equal(texts[i], texts[i - 1]);
+	}
+	for (size_t i = 0; i < MANY; i++) {
+		free((void *)names[i]);
+		free(texts[i]);
+	}
+	free(names);
+	free(texts);
+}
+
 static void numbers(void **state)
 {
 	char buf[GPUMON_TEXT_NUMBER];
@@ -377,6 +408,7 @@ int main(void)
 		cmocka_unit_test(squeezes),
 		cmocka_unit_test(squeezed_phrases),
 		cmocka_unit_test(squeezed_rows),
+		cmocka_unit_test(many_squeezed_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
