@@ -118,7 +118,7 @@ void inject_enter(const struct inject_backend *backend)
 	int no_owner = 0;
 
 	/*
-	 * The program has more rights than the user who set the environment, so the environment is not
+	 * The program has more rights than the user that set the environment, so the environment is not
 	 * even read.
 	 */
 	if (getauxval(AT_SECURE))

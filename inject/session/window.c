@@ -91,7 +91,7 @@ static void switch_off(struct inject_thread *thread, const char *reason)
 	write_window(thread, GPUMON_WINDOW_END, reason);
 }
 
-/* Not for ever: the one who has it may wait until this callback has returned. */
+/* Not for ever: the thread that has it may wait until this callback has returned. */
 static bool take_switch(unsigned int wait_us)
 {
 	const struct timespec pause = { .tv_nsec = 50000 };

@@ -29,7 +29,7 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
 
 /*
  * Whether the record of an id is in this capture. Where there was no room for it, the next call with
- * the same text writes it: who keeps ids has to make that call. True of 0, which has none.
+ * the same text writes it: a caller that keeps ids has to make that call. True of 0, which has none.
  */
 bool inject_string_is_written(uint32_t id);
 bool inject_frame_is_written(uint32_t id);

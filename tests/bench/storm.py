@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""storm.py RESULTS [gpumon]: single events at full speed, and who loses how many.
+"""storm.py RESULTS [gpumon]: single events at full speed, and how many each reader loses.
 
 One processor makes events as fast as it can, another one has the reader; every
 watcher has the same buffer for each processor. Two storms: jobs through the mock GPU and

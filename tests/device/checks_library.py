@@ -110,7 +110,7 @@ def check_stacks(label, records, program, live=False):
             right += 1
         else:
             wrong[f"kernel<{number}> lacks {PLACES[number]}"] += 1
-    check(not wrong, f"{label}: kernels on the stack of who launched them: {right}",
+    check(not wrong, f"{label}: kernels on the stack that launched them: {right}",
           dict(wrong) if wrong else "")
     depths = [len(f) for f in records["stacks"].values()]
     if depths:
@@ -268,7 +268,7 @@ def step_dormant():
         ended = target.done.wait(15)
         target.connection.close()
         records = target.records()
-        check(ended, f"live process, turn {turn}: ends when it is told to")
+        check(ended, f"live process, turn {turn}: ends on request")
         kernels = {k.correlation for k in records["kernel"]}
         launches = {r.correlation for r in records["launch"]}
         for record in records["note"]:

@@ -181,7 +181,7 @@ def uprobes(name):
     is_ = {k: v for k, v in by.items() if k in should}
     check(all(is_.get(k, 0) <= v for k, v in should.items()) and
           0 <= sum(should.values()) - sum(is_.values()) <= cut < sum(should.values()),
-          f"{label}: {sum(should.values())} launches, each on the stack of who made it, or cut off",
+          f"{label}: {sum(should.values())} launches, each on the stack that made it, or cut off",
           f"{is_}, {cut} cut off, waits too")
 
 

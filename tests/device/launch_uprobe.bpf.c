@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The usual way to find who launched a kernel, for comparison: a uprobe that sends each stack. */
+/* The usual way to find what launched a kernel, for comparison: a uprobe that sends each stack. */
 #include <linux/bpf.h>
 #include <linux/types.h>
 #include <bpf/bpf_helpers.h>

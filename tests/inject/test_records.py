@@ -187,7 +187,7 @@ def test_graphs():
             continue
         for made in run.account(harness.NODE):
             frames = records["stacks"][nodes[made.node].stack]
-            check(made.address in frames, "the stack of a node lacks who made it")
+            check(made.address in frames, "the stack of a node lacks its maker")
         for kernel in records["kernel"]:
             if kernel.node:
                 check(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")

@@ -28,7 +28,7 @@ def refused(done, status, *parts, what=""):
     text = done.stderr.decode()
     equal(done.returncode, status, f"status {what} ({text.strip()})")
     equal(text.count("\n"), 1, f"lines {what}: {text}")
-    contains(text, "gpumon-user: ", f"who says it {what}")
+    contains(text, "gpumon-user: ", f"the tool's name in the message {what}")
     for part in parts:
         contains(text, part, f"message {what}")
     equal(done.stdout, b"", f"output {what}")

@@ -359,7 +359,7 @@ def wrong_layouts():
                 wrong.append((field, by, status, output))
             told += output == "none, told"
     say(not wrong, "%d wrong layouts" % total, wrong[:5])
-    say(told > total / 3, "wrong layouts are told of", "%d of %d" % (told, total))
+    say(told > total / 3, "wrong layouts are reported", "%d of %d" % (told, total))
 
 
 def broken(field, by):

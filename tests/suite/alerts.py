@@ -211,7 +211,7 @@ while not rounds or not documents(ask("--last", "--json").stdout)[0]["lost"]:
     time.sleep(0.5)
     os.close(ends[1])
     for child in children:
-        lab.equal(os.waitpid(child, 0)[1], 0, "status of who fires")
+        lab.equal(os.waitpid(child, 0)[1], 0, "status of the firing process")
     os.close(ends[0])
 follower.process.send_signal(signal.SIGCONT)
 time.sleep(1)
@@ -244,7 +244,7 @@ with open("/dev/full", "w", encoding="utf-8") as full:
         lab.equal(done.returncode, 1, "exit status")
         lab.check("No space left" in done.stderr, done.stderr)
 
-lab.step("who may not")
+lab.step("users without the right")
 for arguments in [], ["--last"], ["--exec", "touch ran"], ["--json"]:
     done = ask(*arguments, user=NOBODY, group=NOBODY, extra_groups=[], cwd="/")
     one_line(done, 77, "%s as nobody" % arguments)

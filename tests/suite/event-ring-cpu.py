@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel
-"""Records of the event ring are taken on the CPU that wrote them, whoever reads: elsewhere the
-kernel's reader can lose some (Documentation/develop/design.md). A CPU that is off is read from another.
+"""Records of the event ring are taken on the CPU that wrote them, wherever the reader runs: elsewhere
+the kernel's reader can lose some (Documentation/develop/design.md). A CPU that is off is read from
+another.
 
 That loss takes a reader that stands still between two of its instructions, which a test cannot
 bring about on every kernel. Where records are taken, it can see.

@@ -33,7 +33,7 @@ with Gpumon() as g:
     lab.equal(s["written"], 2400, "written")
     lab.check(s["overwritten"] > 1000, "overwritten: %r" % s)
 
-    lab.step("then somebody does")
+    lab.step("then a reader drains it")
     reader = events.Reader()
     found = reader.drain()
     s = balance(g, "drained")

@@ -81,7 +81,7 @@ with Gpumon() as g:
     lab.equal(os.waitpid(child, 0)[1], signal.SIGTERM, "status of the reader")
     reader.close()
 
-    lab.step("the module cannot go while somebody reads, and goes then")
+    lab.step("the module cannot go while the ring is read, and goes then")
     reader = events.Reader()
     lab.check(lab.run("rmmod", "gpumon", check_=False).returncode, "rmmod with a reader")
     reader.close()

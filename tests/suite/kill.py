@@ -57,7 +57,7 @@ mock = lab.wait_idle()
 lab.equal(mock["mock_gpu.0", "ring0"]["killed"], killed + 37, "killed by the mock")
 lab.check_counts(mock)
 
-lab.step("while the scheduler pops a job of who is killed")
+lab.step("while the scheduler pops a job of a killed process")
 lab.rmmod("gpumon", "mock_gpu")
 lab.load(rings=1, service_ns=200000, flush_ms=1, timeout_ms=0, prepare_us=2000)
 for turn in range(8):

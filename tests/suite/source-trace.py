@@ -137,6 +137,6 @@ lab.equal({line["row"] for line in lines if line["event"] == "open"},
           {"%s/%d" % (gpu[0], i) for i, gpu in enumerate(nvidia.devices())} | {"nvidiactl/255"},
           "rows of opens")
 lab.check(all(line["pid"] and line["comm"] for line in lines if line["event"] != "xid"),
-          "who did it")
+          "the process of the event")
 failed = [line for line in lines if line["event"] == "ioctl" and line["result"] < 0]
 lab.equal(len(failed), account["ioctl_errors"], "commands that failed")

@@ -315,7 +315,7 @@ def check_table(text, wanted):
                       "lines of %s like %r, of %s" % (name, line.text, "\n".join(ours)))
 
 
-lab.step("the drivers, gpumon, who fires")
+lab.step("the drivers, gpumon, the firing process")
 fire.load_drivers("amdgpu", "i915")
 vblank.load(devices=1, crtcs=2, paused=1)
 nvidia.load("580")
@@ -334,10 +334,10 @@ check_json(events, expected)
 me = os.getpid(), lab.read("/proc/self/comm").strip()
 for event in events:
     if event["event"] in ("gem_create", "bo_create", "xid", "suspend"):
-        lab.equal((event["pid"], event["comm"]), me, "who did %r" % event)
+        lab.equal((event["pid"], event["comm"]), me, "the process of %r" % event)
     if event["event"] == "isr":
         lab.equal((event["pid"], event["tid"], event["comm"]), (None, None, None),
-                  "who did %r" % event)
+                  "the process of %r" % event)
 groups = {e["event"]: e["group"] for e in events}
 lab.equal([groups[n] for n in ("iv", "device_rreg", "open", "uvm_fault", "vblank", "gem_create")],
           ["amdgpu", "amdgpu_registers", "nvidia", "nvidia_uvm", "drm_vblank", "i915"], "groups")

@@ -26,7 +26,7 @@ for mode in ("direct", "pointers", "late"):
           "%d nested" % nested)
     check(not any("no device" in n for n in seen.notes()), "notes: %s" % seen.notes())
 
-step("no device yet: what cannot be seen is told")
+step("no device yet: a note says what cannot be seen")
 run = uprobe_real.Real("real-vulkan", "late")
 run.start(env=dict(os.environ, **uprobe_real.PROGRAMS["real-vulkan"][1]))
 dump = run.dump()

@@ -286,6 +286,6 @@ int gpumon_privileges_become(const char *name, unsigned int needs, unsigned int 
 	return 0;
 failed:
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_PERMISSION,
-				"cannot become user %s: %s (--run-as says who runs the program)",
+				"cannot become user %s: %s (--run-as names the user that runs the program)",
 				user.name, strerror(errno));
 }

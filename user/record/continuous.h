@@ -73,7 +73,7 @@ void gpumon_continuous_of(struct gpumon_continuous *continuous,
  * gpumon_continuous_trigger - ask for a capture
  * @continuous: state
  * @why: for a note in the capture
- * @by_hand: somebody waits for it
+ * @by_hand: a person asked for it and waits
  *
  * It is begun a second later, when what the GPU did until now has arrived, but, unless @by_hand,
  * not within GPUMON_CONTINUOUS_QUIET_NS of the last. Until it is begun, more of these ask for the

@@ -16,7 +16,7 @@
 /* Rounds in which rows that look alike get more marks. */
 #define ROUNDS 8
 
-/* Rows behind each that it is told apart from in a round. */
+/* Following rows that a row is made to differ from in a round. */
 #define NEIGHBOURS 64
 
 /* Longer names are cut to this first. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Processes with more or less rights: a function run as somebody, in a child.
+"""Processes with more or less rights: a function run with them, in a child.
 
     actors.run("container", function)     what it returns, by pickle
 """

@@ -219,7 +219,7 @@ def check_facts(module, path, of, without=()):
 
 
 class Hits:
-    """ftrace counts how often functions are called, in the place of who watches the mock.
+    """ftrace counts how often functions are called, in the place of a watcher of the mock.
 
     with Hits("nvidia_open") as hits: ...; hits.count["nvidia_open"]; hits.text is the trace.
     """

@@ -117,7 +117,7 @@ def lossless(document):
 
 
 def calls_lost(document):
-    """How many system calls may be lost at most, as it is told: 0 if every one was seen."""
+    """How many system calls may be lost at most, by the counters: 0 if every one was seen."""
     return sum(probes(document, "nvidia")[name]["dropped"]["recursion"]
                for name in ("sys_enter", "sys_exit"))
 

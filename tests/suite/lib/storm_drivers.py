@@ -51,7 +51,7 @@ def insist(what, *command):
     """A module that needs gpu_sched, which another driver that goes may take along: again, and
     then it stays, since on a busy machine it might go each time.
 
-    Also where two load the same one, and a suspend interrupts the one who waits (EINTR).
+    Also where two threads load the same one, and a suspend interrupts the waiting one (EINTR).
     """
     limit = time.monotonic() + 120 * lab.SLOWER
     with contextlib.ExitStack() as stack:

@@ -107,7 +107,7 @@ class EventReader(Storm):
     """Reads the event ring: waits or not, much or little, from a file that it closes and opens.
 
     steady: gpumon stays loaded, so nothing may fail. blocking: sleeps in read(), to be used only
-    where somebody switches the ring off in the end.
+    where the ring is switched off in the end.
     """
     pause = 0.0, 0.02
 
@@ -292,7 +292,7 @@ class Sums:
 class Control(Storm):
     """Groups off and on, resets, the event ring on, off and of another size.
 
-    The one who resets, and the one who switches the ring, so it keeps the books of both.
+    The same thread resets and switches the ring, so it keeps the accounts of both.
     groups: those that it switches.
     """
     pause = 0.0, 0.15

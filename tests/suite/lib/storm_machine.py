@@ -93,7 +93,7 @@ def hog(leave_mib, hold_s, patience_s=20):
 class Pressure(Storm):
     """A process takes nearly all memory, or all that its cgroup may have; caches are dropped.
 
-    The out-of-memory killer takes the hogs, and whoever says that it may go first. Never us.
+    The out-of-memory killer takes the hogs and processes that allow it, never this test.
     """
     pause = 0.0, 0.3
     GROUP = "/sys/fs/cgroup/gpumon-storm"
@@ -176,7 +176,7 @@ class Pressure(Storm):
 
 
 class Short(Storm):
-    """gpumon where memory is short, or who allocates is killed: it says so, and unwinds.
+    """gpumon where memory is short, or the allocating process is killed: it says so, and unwinds.
 
     It loads with large tables, in programs that are killed at any moment; the event ring gets
     sizes that are not there; a driver comes, and its group's tables with it.

@@ -112,7 +112,7 @@ static void kprobes_and_tracepoints(void **state)
 	machine_expect_advice("kprobes", "mount -t debugfs");
 }
 
-/* Other users cannot read mounted file systems and are told to use root; root never is. */
+/* Other users cannot read mounted file systems, and the hint is to use root; root gets none. */
 static void closed_to_others(void **state)
 {
 	char path[128];
