@@ -100,6 +100,8 @@ class Code:
         for path, text in self.texts.items():
             span = 0, len(text)
             if mutant.function:
+                if mutant.function not in text:
+                    continue
                 span = body(text, mutant.function)
                 if not span:
                     continue

@@ -8,9 +8,8 @@ MAKE = ["make", "--no-print-directory", "-s"]
 
 
 def user(top, test):
-    program = f"obj/{test}"
-    return (MAKE + ["-C", "tests/user", program],
-            [sys.executable, "tests/lib/tap.py", "user", f"{top}/tests/user/{program}"])
+    program = f"{top}/tests/user/obj/{test}"
+    return MAKE + ["-C", "tests/user", program], [sys.executable, "tests/lib/tap.py", "user", program]
 
 
 def stack(top, test):
