@@ -4,6 +4,7 @@
  * the machine leaves free, and a configuration space in memory. The kernel treats them like any
  * other PCI device, so programs that list the machine's GPUs find them.
  */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 
@@ -31,6 +32,17 @@ struct mock_bus {
 	struct mock_gpu *gpu;
 	u8 config[PCI_CFG_SPACE_SIZE];
 };
+
+enum {
+	HOLD_OFF,
+	HOLD_LAST,
+	HOLDING
+};
+
+static unsigned int hold_probe;
+module_param(hold_probe, uint, 0600);
+MODULE_PARM_DESC(hold_probe,
+		 "1: the probe of the last GPU waits before it has a minor number, this is 2 then, until it is 0 (default 0)");
 
 static struct mock_bus mock_buses[MOCK_GPUS_MAX];
 static bool mock_driver_registered;
@@ -85,6 +97,14 @@ static int nv_pci_probe(struct pci_dev *pci_dev, const struct pci_device_id *id)
 	gpu->nvl.dev = &pci_dev->dev;
 	gpu->nvl.pci_dev = pci_dev;
 	pci_set_drvdata(pci_dev, &gpu->nvl);
+	/* The driver gives the number at the end. */
+	gpu->nvl.minor_num = 0;
+	if (gpu->index == mock_gpu_count - 1 && READ_ONCE(hold_probe) == HOLD_LAST) {
+		WRITE_ONCE(hold_probe, HOLDING);
+		while (READ_ONCE(hold_probe) == HOLDING)
+			msleep(20);
+	}
+	gpu->nvl.minor_num = gpu->index;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 # vm: class=each-kernel icount cpus=2 timeout=420
 """What processes do with NVIDIA's devices: opens, handles, commands, mappings, per process."""
 import os
+import subprocess
 import sys
 import time
 
@@ -156,4 +157,26 @@ with Gpumon() as g:
 since = nvidia.account()
 nvidia.workload()
 check_all(since)
+nvidia.unload()
+lab.rmmod("gpumon")
+
+lab.step("gpumon comes while a GPU is being bound: it is not taken for the first by its minor number")
+HOLD = "/sys/module/nvidia/parameters/hold_probe"
+process = subprocess.Popen(["insmod", nvidia.mock_path("nvidia", "580"), "hold_probe=1"])
+lab.until(lambda: os.path.exists(HOLD) and lab.read(HOLD).strip() == "2", "the last GPU is being bound")
+lab.load_gpumon()
+with open(HOLD, "w") as f:
+    f.write("0")
+lab.equal(process.wait(60 * lab.SLOWER), 0, "exit status of insmod")
+names = [nvidia_stats.device_name(i, gpu[0]) for i, gpu in enumerate(nvidia.devices())]
+
+
+def rows_seen(minor):
+    os.close(os.open("/dev/nvidia%d" % minor, os.O_RDWR))
+    return {device for device, number in nvidia_stats.table("devices", "device", "minor")
+            if number == minor}
+
+
+lab.until(lambda: names[1] in rows_seen(1), "the second GPU is known")
+lab.equal(rows_seen(0), {names[0]}, "rows of the first GPU's minor number")
 nvidia.unload()

@@ -146,14 +146,18 @@ static void gpu_forget(u32 slot)
 	gpumon_table_release(&gpu_table, slot);
 }
 
-/* The audio function of a GPU is NVIDIA's too, with another driver. It may go any time. */
+/*
+ * The audio function of a GPU is NVIDIA's too, with another driver. It may go any time. A GPU that is
+ * being bound has its drvdata already, and its minor number not yet.
+ */
 static bool is_bound(const struct pci_dev *pdev)
 {
 	const struct device_driver *driver = READ_ONCE(pdev->dev.driver);
 	const char *from;
 	char name[8];
 
-	return driver && !get_kernel_nofault(from, &driver->name) &&
+	return READ_ONCE(pdev->dev.links.status) == DL_DEV_DRIVER_BOUND && driver &&
+	       !get_kernel_nofault(from, &driver->name) &&
 	       gpumon_read_string_nofault(name, sizeof(name), from) >= 0 && !strcmp(name, "nvidia");
 }
 
