@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest
 """NVIDIA's p2p pages and their level; suspend, resume and runtime transitions."""
+import errno
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import events
 import lab
 import nvidia
 import nvidia_stats
@@ -132,11 +134,28 @@ def check_power(kinds, failures):
     return rows
 
 
+# Numbers and words in kmod/uapi/gpumon_event.h.
+SUSPEND, RESUME = 43, 44
+ALL = (1 << 64) - 1
+
+
+def results():
+    """{event: the results of all that were recorded}"""
+    found = {}
+    reader = events.Reader()
+    for event in events.real(reader.drain()):
+        found.setdefault(event.event, set()).add(event.context)
+    reader.close()
+    return found
+
+
 for variant in "580", "550", "550-inlined":
     lab.step("power of %s" % variant)
     nvidia.load(variant)
     lab.load_gpumon()
     probes = nvidia_stats.probes()
+    with Gpumon() as g:
+        g.event_ring_set(1)
     for gpu in 0, 1:
         nvidia.control("suspend", gpu, 3000000)
         nvidia.control("resume", gpu, 2000000)
@@ -147,6 +166,9 @@ for variant in "580", "550", "550-inlined":
         nvidia.control("runtime-suspend", gpu, 1000000)
         nvidia.control("runtime-resume", gpu, 1000000)
         refused("runtime-suspend", gpu, 0, 1)
+    failed = 0xffff if variant != "550-inlined" else ALL + 1 - errno.EIO
+    lab.equal(results(), {SUSPEND: {0, failed}, RESUME: {0, 0xffff} if variant == "580" else {ALL}},
+              "results in the events")
     failures = {"suspend": 1, "resume": 1, "runtime_suspend": 1, "runtime_resume": 0}
     if variant != "580":
         # The function has another prototype, so its arguments and its result are not used.

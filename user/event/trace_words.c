@@ -57,21 +57,31 @@ static size_t length_without(const char *name, const char *ending)
 	return length > end && !strcmp(name + length - end, ending) ? length - end : 0;
 }
 
+/* Results of these are never -EPERM: all bits set mean that the compiler has changed the function. */
+static bool is_transition(unsigned int event)
+{
+	return event == GPUMON_EVENT_SUSPEND || event == GPUMON_EVENT_RESUME;
+}
+
 /*
  * A word with all bits set means unknown: a size that could not be read, or a time without a
- * beginning. A function's result is always known and may be -EPERM. So is a requested amount, where
- * all bits set means everything.
+ * beginning. The result of most functions is always known and may be -EPERM. So is a requested
+ * amount, where all bits set means everything.
  */
-static struct gpumon_value value_of(const char *name, uint64_t word)
+static struct gpumon_value value_of(const struct gpumon_event *event, int i)
 {
-	bool known = word != UINT64_MAX || !strcmp(name, "result") || !strcmp(name, "target_pages");
+	const char *name = words[event->event].name[i];
+	uint64_t word = word_of(event, i);
+	bool known = word != UINT64_MAX || !strcmp(name, "target_pages") ||
+		     (!strcmp(name, "result") && !is_transition(event->event));
 
 	return (struct gpumon_value){ .v = word, .known = known };
 }
 
-static void print_word(FILE *out, const char *name, uint64_t word)
+static void print_word(FILE *out, const struct gpumon_event *event, int i)
 {
-	struct gpumon_value value = value_of(name, word);
+	const char *name = words[event->event].name[i];
+	struct gpumon_value value = value_of(event, i);
 	char text[GPUMON_FORMAT_LEN];
 	size_t time = length_without(name, "_ns"), bytes = length_without(name, "_bytes");
 	size_t hex = length_without(name, "_hex"), length = time + bytes + hex;
@@ -84,11 +94,11 @@ static void print_word(FILE *out, const char *name, uint64_t word)
 		if (!value.known)
 			snprintf(text, sizeof(text), "-");
 		else if (hex)
-			snprintf(text, sizeof(text), "0x%" PRIx64, word);
-		else if (word == UINT64_MAX && !strcmp(name, "target_pages"))
+			snprintf(text, sizeof(text), "0x%" PRIx64, value.v);
+		else if (value.v == UINT64_MAX && !strcmp(name, "target_pages"))
 			snprintf(text, sizeof(text), "all");
 		else
-			snprintf(text, sizeof(text), "%" PRId64, (int64_t)word);
+			snprintf(text, sizeof(text), "%" PRId64, (int64_t)value.v);
 	}
 	if (!length)
 		length = strlen(name);
@@ -100,12 +110,10 @@ void gpumon_trace_print_words(FILE *out, const struct gpumon_event *event)
 	const char *blank = "";
 
 	for (int i = 0; i < WORDS; i++) {
-		const char *name = words[event->event].name[i];
-
-		if (!*name)
+		if (!*words[event->event].name[i])
 			continue;
 		fputs(blank, out);
-		print_word(out, name, word_of(event, i));
+		print_word(out, event, i);
 		blank = "  ";
 	}
 }
@@ -116,17 +124,17 @@ int gpumon_trace_json_words(struct json_object *object, const struct gpumon_even
 
 	for (int i = 0; i < WORDS; i++) {
 		const char *name = words[event->event].name[i];
-		uint64_t word = word_of(event, i);
+		struct gpumon_value value = value_of(event, i);
 		size_t length = length_without(name, "_hex");
 		char key[48];
 
 		if (!*name)
 			continue;
 		snprintf(key, sizeof(key), "%.*s", (int)(length ? length : strlen(name)), name);
-		if (!strcmp(name, "result"))
-			ret |= gpumon_json_add_i64(object, key, (int64_t)word);
+		if (!strcmp(name, "result") && value.known)
+			ret |= gpumon_json_add_i64(object, key, (int64_t)value.v);
 		else
-			ret |= gpumon_json_add_value(object, key, value_of(name, word));
+			ret |= gpumon_json_add_value(object, key, value);
 	}
 	return ret;
 }

@@ -94,7 +94,8 @@ static void count_transition(struct gpumon_event_context *ctx, bool trusted,
 		gpumon_row_add(words, column + POWER_FAILED, 1);
 	gpumon_row_observe(&gpumon_nvidia_power, words, column + POWER_NS, elapsed);
 	if (event && gpumon_event_ring_on())
-		gpumon_event_ring_words(event, now, row, ret, 0, elapsed, 0);
+		gpumon_event_ring_words(event, now, row, trusted ? ret : GPUMON_WORD_UNKNOWN, 0,
+					elapsed, 0);
 }
 
 /* kretprobe on nvidia_suspend(dev, ...), nvidia_resume(dev, ...), nv_pmops_*(dev) */
