@@ -188,11 +188,31 @@ bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN])
 	return alive;
 }
 
+/* Folds a process into the sum, and frees its slot. */
+static void process_fold(u32 slot)
+{
+	u32 word;
+
+	process_total.exited++;
+	for (word = 0; word < GPUMON_PROCESS_WORDS; word++) {
+		process_total.words[word] +=
+			gpumon_counters_one(&gpumon_process_counters, slot, false, word);
+		process_closed.words[word] +=
+			gpumon_counters_one(&gpumon_process_counters, slot, true, word);
+	}
+	atomic_add(2, &gpumon_process_generation);
+	gpumon_counters_zero(&gpumon_process_counters, slot);
+	WRITE_ONCE(gpumon_processes[slot].ready, false);
+	gpumon_table_release(&gpumon_process_table, slot);
+	atomic_dec(&process_count);
+}
+
 /**
  * gpumon_process_age - make room: fold exited processes into their sum
  *
  * Nothing happens while there is room, so that a short-lived process is still in the table when it
- * is read. No probe counts for a process that is gone, so its slot is freed without waiting.
+ * is read. No probe counts for a process that is gone, but for the close of a file that it had
+ * opened: they are hidden first, and folded when no probe can still have found one.
  *
  * Context: may sleep, gpumon_period_lock held.
  */
@@ -200,7 +220,8 @@ void gpumon_process_age(void)
 {
 	struct gpumon_table *table = &gpumon_process_table;
 	char comm[TASK_COMM_LEN];
-	u32 slot, word;
+	bool hidden = false;
+	u32 slot;
 
 	lockdep_assert_held(&gpumon_period_lock);
 	if (atomic_read(&process_count) < gpumon_process_max - gpumon_process_max / 4)
@@ -209,18 +230,16 @@ void gpumon_process_age(void)
 		cond_resched();
 		if (!gpumon_process_ready(slot) || gpumon_process_alive(slot, comm))
 			continue;
-		process_total.exited++;
-		for (word = 0; word < GPUMON_PROCESS_WORDS; word++) {
-			process_total.words[word] +=
-				gpumon_counters_one(&gpumon_process_counters, slot, false, word);
-			process_closed.words[word] +=
-				gpumon_counters_one(&gpumon_process_counters, slot, true, word);
-		}
-		atomic_add(2, &gpumon_process_generation);
-		gpumon_counters_zero(&gpumon_process_counters, slot);
-		WRITE_ONCE(gpumon_processes[slot].ready, false);
-		gpumon_table_release(table, slot);
-		atomic_dec(&process_count);
+		WRITE_ONCE(table->keys[slot], GPUMON_TABLE_RECYCLING);
+		hidden = true;
+	}
+	if (!hidden)
+		return;
+	synchronize_rcu();
+	for (slot = 0; slot < table->slots; slot++) {
+		cond_resched();
+		if (READ_ONCE(table->keys[slot]) == GPUMON_TABLE_RECYCLING)
+			process_fold(slot);
 	}
 }
 

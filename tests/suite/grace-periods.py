@@ -6,8 +6,10 @@
 The mock keeps a processor in a section without preemption, as the body of a kprobe is, so that no
 grace period ends early.
 """
+import glob
 import os
 import re
+import stat
 import subprocess
 import sys
 
@@ -46,6 +48,18 @@ def tool(*arguments):
     return subprocess.Popen(["taskset", "-c", "0", lab.BUILD + "/gpumon-user", *arguments])
 
 
+def housekeeping_waits():
+    """Is the worker that makes room waiting for a grace period?"""
+    for path in glob.glob("/proc/[0-9]*/stack"):
+        try:
+            text = lab.read(path)
+        except OSError:
+            continue
+        if "gpumon_process_age" in text and "synchronize_rcu" in text:
+            return True
+    return False
+
+
 os.sched_setaffinity(0, [0])
 nvidia.load("580")
 lab.load_gpumon()
@@ -74,5 +88,23 @@ with Spinning() as spinning:
     lab.check(process.poll() is None, "it waits for the kprobe's body")
     lab.check(not spinning.over(), "the kprobe's body has not ended by itself")
 lab.equal(process.wait(60 * lab.SLOWER), 0, "exit status of set event-ring off")
+lab.rmmod("gpumon")
+
+lab.step("a process that is gone stays in the table while a kprobe's body may count its close")
+ROOM, NODE = 8, "/dev/nvidia0"
+lab.load_gpumon(max_processes=ROOM)
+if not os.path.exists(NODE):
+    os.mknod(NODE, stat.S_IFCHR | 0o600, os.makedev(195, 0))
+# While this processor has work it runs its own timers, and so the worker.
+busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+with Spinning() as spinning:
+    for _ in range(ROOM - 1):
+        lab.run("sh", "-c", ": < " + NODE)
+    lab.until(housekeeping_waits, "it waits before it makes room")
+    lab.check(not spinning.over(), "the kprobe's body has not ended by itself")
+busy.kill()
+busy.wait()
+with Gpumon() as g:
+    lab.until(lambda: g.info()["processes_exited"] >= ROOM - 2, "then there is room")
 lab.rmmod("gpumon")
 nvidia.unload()
