@@ -215,8 +215,9 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 		job->since = now;
 		job->state = GPUMON_JOB_RUNNING;
 		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_QUEUE_NS, elapsed);
-		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
+		/* In this order for ring_idle(). */
 		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 		gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH_BUCKETS,
 				  GPUMON_RING_HW_DEPTHS);
 		gpumon_counters_raise(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
@@ -257,8 +258,9 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 				  GPUMON_RING_QUEUE_NS);
 	local64_inc(&words[GPUMON_RING_RUN]);
 	gpumon_leaf_recorded(cpu, data);
-	atomic64_dec(&gauges[GPUMON_RING_QUEUE_DEPTH].now);
+	/* In this order for ring_idle(). */
 	depth = atomic64_inc_return(&gauges[GPUMON_RING_HW_DEPTH].now);
+	atomic64_dec(&gauges[GPUMON_RING_QUEUE_DEPTH].now);
 	gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTHS);
 	if (unlikely(depth > (u64)local64_read(&words[GPUMON_RING_HW_DEPTH_MAX])))
 		return raise_and_leave(&words[GPUMON_RING_HW_DEPTH_MAX], depth);

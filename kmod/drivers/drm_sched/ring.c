@@ -26,6 +26,9 @@ atomic_t gpumon_scheduler_generation = ATOMIC_INIT(1);
 /* No row is free, and none has become so since. */
 static bool rings_full;
 
+/* An event was of the ring that is being dropped. */
+static bool ring_wanted;
+
 static siphash_key_t name_key;
 
 static const struct gpumon_column ring_columns[GPUMON_RING_COLUMNS] = {
@@ -183,16 +186,30 @@ static void ring_name(char name[GPUMON_LABEL_LEN], const struct drm_gpu_schedule
 		memset(name + length, 0, GPUMON_LABEL_LEN - length);
 }
 
+/* The row of all rings that have none of their own. */
+static u32 ring_other(void)
+{
+	return gpumon_row_learn(&gpumon_ring_statistics, GPUMON_ROW_OTHER, GPUMON_DEVICE_UNKNOWN,
+				"other", NULL);
+}
+
 /* The ring of these names, a new one if there is none and room for one. */
 static u32 ring_of_key(u64 key, const char *device, const char *name)
 {
 	const struct gpumon_tracked *known = gpumon_track_find(&gpumon_ring_names, key);
+	u64 holder;
 	u32 row;
 
 	if (known) {
 		row = READ_ONCE(known->row);
-		if (READ_ONCE(gpumon_ring_statistics.table.keys[row]) == key)
+		holder = READ_ONCE(gpumon_ring_statistics.table.keys[row]);
+		if (holder == key)
 			return row;
+		/* It will stay: there must not be a second row of its names. */
+		if (holder == GPUMON_TABLE_RECYCLING) {
+			WRITE_ONCE(ring_wanted, true);
+			return ring_other();
+		}
 	}
 	/* A search through all rows: once for each ring that comes. */
 	row = READ_ONCE(rings_full) ? GPUMON_NONE :
@@ -200,8 +217,7 @@ static u32 ring_of_key(u64 key, const char *device, const char *name)
 						       NULL);
 	if (row == GPUMON_NONE) {
 		WRITE_ONCE(rings_full, true);
-		return gpumon_row_learn(&gpumon_ring_statistics, GPUMON_ROW_OTHER,
-					GPUMON_DEVICE_UNKNOWN, "other", NULL);
+		return ring_other();
 	}
 	ring_index(key, row);
 	return row;
@@ -322,9 +338,12 @@ void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched)
 
 static bool ring_idle(u32 ring)
 {
-	return !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_LIVE)) &&
-	       !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH)) &&
-	       !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+	if (atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_LIVE)) ||
+	    atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH)))
+		return false;
+	/* A job that is run enters the second depth before it leaves the first. */
+	smp_rmb();
+	return !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
 }
 
 /* The ring that has been without a scheduler longest, GPUMON_NONE if all have one. */
@@ -350,7 +369,7 @@ static u32 ring_oldest(void)
 	return oldest;
 }
 
-/* There is room: schedulers in the row of all others are learned again. */
+/* There may be room: schedulers in the row of all others are learned again. */
 static void others_forget(void)
 {
 	const struct gpumon_track *track = &gpumon_ring_schedulers;
@@ -383,19 +402,25 @@ void gpumon_ring_recycle(void)
 
 	/*
 	 * Hide it, wait for the probes that may just be learning it again, and
-	 * put it back if one did.
+	 * put it back if one did. A scheduler of it that is not in "live" may be
+	 * remembered by a CPU, which has to look it up again.
 	 */
+	WRITE_ONCE(ring_wanted, false);
 	key = table->keys[oldest];
 	WRITE_ONCE(table->keys[oldest], GPUMON_TABLE_RECYCLING);
+	/* Pairs with gpumon_ring_remember(). */
+	(void)atomic_inc_return_release(&gpumon_scheduler_generation);
 	tracepoint_synchronize_unregister();
-	if (!ring_idle(oldest)) {
-		WRITE_ONCE(table->keys[oldest], key);
-		return;
-	}
 	known = gpumon_track_find(&gpumon_ring_names, key);
-	if (known && READ_ONCE(known->row) == oldest)
-		gpumon_track_end(&gpumon_ring_names, known);
-	gpumon_row_release(&gpumon_ring_statistics, oldest);
-	gpumon_rings_retired++;
+	if (READ_ONCE(ring_wanted) || !ring_idle(oldest)) {
+		WRITE_ONCE(table->keys[oldest], key);
+		if (known)
+			known->since = ktime_get_mono_fast_ns();
+	} else {
+		if (known && READ_ONCE(known->row) == oldest)
+			gpumon_track_end(&gpumon_ring_names, known);
+		gpumon_row_release(&gpumon_ring_statistics, oldest);
+		gpumon_rings_retired++;
+	}
 	others_forget();
 }
