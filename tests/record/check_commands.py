@@ -234,6 +234,18 @@ def full_output(kit):
         contains(done.stderr.decode(), "No space left", "message")
 
 
+@test
+def closed_output(kit):
+    """Nothing goes into the file that would get the number of standard output."""
+    make(kit)
+    for words in ("flamegraph capture", "doctor", "doctor --json", "trace --duration 1ms"):
+        done = kit.call("sh", "-c", f"{kit.program} {words} >&-")
+        if words.startswith("trace") and done.returncode == 77:
+            continue
+        equal(done.returncode, 1, f"status of {words}")
+        contains(done.stderr.decode(), "Bad file descriptor", f"message of {words}")
+
+
 def on_terminal(kit, words, rows=40, columns=100, terminal="xterm"):
     pid, master = pty.fork()
     if not pid:

@@ -88,17 +88,6 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
 		program);
 }
 
-/*
- * If we were started without standard input or output, one of our files would get that descriptor,
- * and messages would be written into it. O_CLOEXEC closes it again for the program.
- */
-static void keep_standard_files(void)
-{
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-			(void)open("/dev/null", O_RDWR | O_CLOEXEC);
-}
-
 int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err)
 {
 	struct sigaction action = { 0 };
@@ -107,7 +96,6 @@ int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err
 
 	memset(launch, 0, sizeof(*launch));
 	launch->pidfd = -1;
-	keep_standard_files();
 	sigemptyset(&action.sa_mask);
 	sigemptyset(&mask);
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
