@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "client.h"
 #include "parse.h"
 
 /* Buffer for a few hundred alerts while a command runs. */
@@ -26,10 +27,6 @@ static int open_failed(struct gpumon_error *err, const char *what, int ret)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"no permission: alerts need CAP_NET_ADMIN in the initial namespaces, run this as root (sudo gpumon-user …)");
-	if (ret == -NLE_OBJ_NOTFOUND)
-		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NOT_LOADED,
-			"the module gpumon is not loaded (modprobe gpumon), or this is not the initial network namespace");
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, GPUMON_ERROR_IO, "%s: %s", what,
 				nl_geterror(ret));
 }
@@ -43,7 +40,7 @@ static int join_alert_group(struct gpumon_alert_listener *listener, struct gpumo
 		return open_failed(err, "connecting to netlink", ret);
 	listener->family = genl_ctrl_resolve(listener->socket, GPUMON_FAMILY_NAME);
 	if (listener->family < 0)
-		return open_failed(err, "looking for the family gpumon", listener->family);
+		return gpumon_client_no_family(listener->family, err);
 	group = genl_ctrl_resolve_grp(listener->socket, GPUMON_FAMILY_NAME, GPUMON_MCGRP_ALERTS);
 	if (group < 0)
 		return open_failed(err, "looking for the group alerts", group);

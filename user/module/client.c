@@ -227,7 +227,7 @@ static int take_period(const struct nlmsghdr *message, size_t len, void *argumen
 	return gpumon_parse_period(message, len, argument);
 }
 
-static int error_no_family(struct gpumon_error *err, int ret)
+int gpumon_client_no_family(int ret, struct gpumon_error *err)
 {
 	if (ret != -NLE_OBJ_NOTFOUND)
 		return error_libnl(err, "asking for the netlink family gpumon", ret);
@@ -255,7 +255,7 @@ static int connect_family(struct gpumon_client *client, struct gpumon_error *err
 		return error_libnl(err, "netlink socket", ret);
 	client->family = genl_ctrl_resolve(client->socket, GPUMON_FAMILY_NAME);
 	if (client->family < 0)
-		return error_no_family(err, client->family);
+		return gpumon_client_no_family(client->family, err);
 
 	fd = nl_socket_get_fd(client->socket);
 	/* Without these options the replies have less detail. Old kernels lack them. */

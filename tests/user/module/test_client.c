@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "module/alert_listener.h"
 #include "module/client.h"
 #include "wrap.h"
 
@@ -382,13 +383,20 @@ static void bad_answers(void **state)
 static void no_family(void **state)
 {
 	struct gpumon_client *other = (void *)1;
-	struct gpumon_error err = { 0 };
+	struct gpumon_alert_listener *listener = (void *)1;
+	struct gpumon_error err = { 0 }, of_alerts = { 0 };
 
 	(void)state;
 	kernel.resolve = -NLE_OBJ_NOTFOUND;
 	assert_int_equal(gpumon_client_open(&other, &err), -1);
 	assert_null(other);
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
+	/* One message serves all commands. */
+	assert_int_equal(gpumon_alert_listener_open(&listener, &of_alerts), -1);
+	assert_null(listener);
+	assert_int_equal(of_alerts.status, err.status);
+	assert_int_equal(of_alerts.code, err.code);
+	assert_string_equal(of_alerts.message, err.message);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, connect_client, close_client)
