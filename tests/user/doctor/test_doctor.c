@@ -180,7 +180,7 @@ static void options_one_by_one(void **state)
 		{ "CONFIG_MODULES", GPUMON_DOCTOR_FAIL, "no module" },
 		{ "CONFIG_NET", GPUMON_DOCTOR_FAIL, "does not build" },
 		{ "CONFIG_RING_BUFFER", GPUMON_DOCTOR_FAIL, "does not build" },
-		{ "CONFIG_KRETPROBES", GPUMON_DOCTOR_WARN, "NVIDIA" },
+		{ "CONFIG_KRETPROBES", GPUMON_DOCTOR_WARN, "not seen by the module" },
 		{ "CONFIG_DEBUG_INFO_BTF_MODULES", GPUMON_DOCTOR_WARN, "unknown" },
 		{ "CONFIG_CGROUPS", GPUMON_DOCTOR_WARN, "container" },
 		{ "CONFIG_BPF_SYSCALL", GPUMON_DOCTOR_WARN, "no BPF" },
