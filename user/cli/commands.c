@@ -64,6 +64,8 @@ int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 		return GPUMON_EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		if (argc > 2)
+			return gpumon_usage(context, "unexpected argument \"%s\"", argv[2]);
 		fprintf(context->out, "gpumon-user %s (netlink schema %d)\n", GPUMON_VERSION,
 			GPUMON_SCHEMA);
 		return GPUMON_EXIT_OK;

@@ -37,6 +37,8 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("help is of one command at a time", "help", "stat", "top");
 	CHECK_USAGE("unknown command \"stats\"", "stats");
 	CHECK_USAGE("unknown option --frobnicate", "--frobnicate");
+	CHECK_USAGE("unexpected argument \"extra\"", "--version", "extra");
+	CHECK_USAGE("unexpected argument \"--json-lines\"", "-V", "--json-lines");
 	CHECK_USAGE("stat: unknown option --frobnicate", "stat", "--frobnicate");
 	CHECK_USAGE("stat: unknown option -x", "stat", "-x");
 	CHECK_USAGE("stat: option --interval needs an argument", "stat", "--interval");
