@@ -296,6 +296,22 @@ const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 /* Start again from the beginning. */
 void gpumon_capture_rewind(struct gpumon_capture *capture);
 
+/*
+ * The records end where the reader is now, also after a rewind: for several passes over a capture
+ * that is still being written.
+ */
+void gpumon_capture_stop_here(struct gpumon_capture *capture);
+
+/**
+ * gpumon_capture_again - a second reader of a capture that was stopped
+ * @capture: capture
+ * @again: out, at the beginning of the same records, in the same order and with the same numbers of
+ *         processes. It has no gpumon_capture_info().
+ *
+ * Return: 0, or -1 with the reason in gpumon_capture_error().
+ */
+int gpumon_capture_again(const struct gpumon_capture *capture, struct gpumon_capture **again);
+
 /* Damage found since the last rewind. */
 const struct gpumon_capture_damage *gpumon_capture_damage(const struct gpumon_capture *capture);
 

@@ -31,6 +31,7 @@ struct gpumon_capture {
 	uint32_t open;
 	uint32_t turn; /* the file whose chunk is next, if it has one */
 	bool finished; /* closed by its writer, and read completely */
+	bool stopped;  /* new data is not looked for */
 	struct gpumon_capture_damage damage;
 	struct gpumon_capture_cursor cursor;
 	uint32_t position; /* in the chunk */
@@ -89,6 +90,7 @@ static int add_file(struct gpumon_capture *capture, const char *entry, size_t le
 	if (!file)
 		return -ENOMEM;
 	file->fd = -1;
+	file->stop = UINT64_MAX;
 	file->name = strndup(entry, length);
 	if (file->name)
 		return 0;
@@ -337,7 +339,7 @@ static bool look_again(struct gpumon_capture *capture)
 {
 	struct gpumon_capture_contents contents;
 
-	if (capture->contents.info.ended)
+	if (capture->contents.info.ended || capture->stopped)
 		return false;
 	if (!capture->damage.broken_info) {
 		int ret = gpumon_capture_info_read(capture->directory, &contents);
@@ -435,6 +437,44 @@ void gpumon_capture_rewind(struct gpumon_capture *capture)
 	capture->finished = false;
 	capture->position = 0;
 	capture->size = 0;
+}
+
+void gpumon_capture_stop_here(struct gpumon_capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_files; i++)
+		capture->files[i].stop = capture->files[i].offset;
+	capture->stopped = true;
+}
+
+int gpumon_capture_again(const struct gpumon_capture *capture, struct gpumon_capture **again)
+{
+	struct gpumon_capture *opened = calloc(1, sizeof(*opened));
+	uint32_t room = 0;
+	int ret = 0;
+
+	*again = NULL;
+	if (!opened)
+		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
+	opened->directory = fcntl(capture->directory, F_DUPFD_CLOEXEC, 0);
+	if (opened->directory < 0)
+		ret = -errno;
+	for (uint32_t i = 0; i < capture->n_files && !ret; i++) {
+		const struct gpumon_reader_file *file = &capture->files[i];
+
+		ret = add_file(opened, file->name, strlen(file->name), &room);
+		if (ret)
+			break;
+		opened->files[i].process = file->process;
+		opened->files[i].stop = file->stop;
+	}
+	opened->stopped = true;
+	if (ret) {
+		gpumon_capture_free(opened);
+		return gpumon_capture_fail(ret, GPUMON_ERROR_IO,
+					   "cannot read the capture again: %s", strerror(-ret));
+	}
+	*again = opened;
+	return 0;
 }
 
 const struct gpumon_capture_damage *gpumon_capture_damage(const struct gpumon_capture *capture)

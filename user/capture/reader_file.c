@@ -207,7 +207,7 @@ bool gpumon_reader_file_next(struct gpumon_reader_file *file, struct gpumon_read
 	uint64_t gap = 0;
 
 	/* The tail was already searched. */
-	if (file->tail && !has_grown(file)) {
+	if (file->offset >= file->stop || (file->tail && !has_grown(file))) {
 		file->at_end = true;
 		return false;
 	}

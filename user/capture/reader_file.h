@@ -17,6 +17,7 @@
  * @unreadable: abandoned, and counted once
  * @at_end: there is nothing more at the moment
  * @offset: offset of the next chunk
+ * @stop: offset of the first chunk that is not read any more
  * @sequence: expected number of the next chunk
  * @skipped: broken chunks since the last good one
  * @debt: bytes whose CRC was computed in vain
@@ -31,6 +32,7 @@ struct gpumon_reader_file {
 	bool unreadable;
 	bool at_end;
 	uint64_t offset;
+	uint64_t stop;
 	uint64_t sequence;
 	uint64_t skipped;
 	uint64_t debt;

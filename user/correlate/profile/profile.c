@@ -83,16 +83,14 @@ static uint32_t number_of(const struct gpumon_profile *profile, unsigned int cap
 
 static int read_definitions(struct gpumon_profile *profile, unsigned int capture)
 {
+	struct gpumon_capture *from = profile->captures[capture];
 	uint32_t first = profile->numbers[capture];
 	struct gpumon_capture_cursor cursor;
 	const struct gpumon_record *record;
-	uint32_t count;
 
-	while ((record = gpumon_capture_next(profile->captures[capture], &cursor))) {
-		uint32_t number = cursor.process == GPUMON_PROCESS_DRIVER ? GPUMON_PROCESS_DRIVER :
-									    first + cursor.process;
+	while ((record = gpumon_capture_next(from, &cursor))) {
+		uint32_t number = number_of(profile, capture, &cursor);
 
-		profile->records[capture]++;
 		if (gpumon_tables_record(&profile->tables, number, record))
 			return -1;
 		if (number == GPUMON_PROCESS_DRIVER)
@@ -101,9 +99,11 @@ static int read_definitions(struct gpumon_profile *profile, unsigned int capture
 		if (gpumon_devices_look(profile, number, record))
 			return -1;
 	}
-	count = gpumon_capture_processes(profile->captures[capture]);
-	profile->numbers[capture + 1] = first + count;
-	return gpumon_tables_capture(&profile->tables, capture, first, profile->captures[capture]);
+	/* The next passes read the same, though it may be still being written. */
+	gpumon_capture_stop_here(from);
+	profile->damages[capture] = *gpumon_capture_damage(from);
+	profile->numbers[capture + 1] = first + gpumon_capture_processes(from);
+	return gpumon_tables_capture(&profile->tables, capture, first, from);
 }
 
 static void add_damage(struct gpumon_profile *profile, const struct gpumon_capture_damage *damage)
@@ -124,7 +124,7 @@ static int read_ahead(struct gpumon_profile *profile, unsigned int capture,
 	struct gpumon_capture_cursor cursor;
 	const struct gpumon_record *record;
 
-	for (; *done < until && *done < profile->records[capture]; ++*done) {
+	for (; *done < until; ++*done) {
 		uint32_t number;
 
 		record = gpumon_capture_next(ahead, &cursor);
@@ -148,28 +148,21 @@ static int read_work(struct gpumon_profile *profile, unsigned int capture,
 	uint64_t done_ahead = 0;
 
 	gpumon_capture_rewind(from);
-	for (uint64_t i = 0; i < profile->records[capture]; i++) {
-		uint32_t number;
+	for (uint64_t i = 0; (record = gpumon_capture_next(from, &cursor)); i++) {
+		uint32_t number = number_of(profile, capture, &cursor);
 
 		if (ahead && i % 4096 == 0 &&
 		    read_ahead(profile, capture, ahead, &done_ahead, i + AHEAD_RECORDS))
 			return -1;
-		record = gpumon_capture_next(from, &cursor);
-		if (!record)
-			break;
-		number = number_of(profile, capture, &cursor);
 		if (number == GPUMON_PROCESS_DRIVER)
 			continue;
 		if (gpumon_devices_add(profile, number, record) ||
 		    gpumon_correlate_record(profile->correlate, number, record) || profile->failed)
 			return -1;
 	}
-	/* Read to the end, so that all damage is counted. */
-	while (gpumon_capture_next(from, &cursor))
-		;
-	add_damage(profile, gpumon_capture_damage(from));
+	add_damage(profile, &profile->damages[capture]);
 	if (gpumon_tables_damage(&profile->tables, profile->correlate, profile->numbers[capture],
-				 profile->numbers[capture + 1], gpumon_capture_damage(from)))
+				 profile->numbers[capture + 1], &profile->damages[capture]))
 		return -1;
 	for (uint32_t i = profile->numbers[capture]; i < profile->numbers[capture + 1]; i++)
 		gpumon_correlate_finish(profile->correlate, i);
@@ -200,10 +193,7 @@ static int read_gaps(struct gpumon_profile *profile)
 		const struct gpumon_record *record;
 
 		gpumon_capture_rewind(profile->captures[i]);
-		for (uint64_t j = 0; j < profile->records[i] && !status; j++) {
-			record = gpumon_capture_next(profile->captures[i], &cursor);
-			if (!record)
-				break;
+		while (!status && (record = gpumon_capture_next(profile->captures[i], &cursor))) {
 			number = number_of(profile, i, &cursor);
 			if (number != GPUMON_PROCESS_DRIVER)
 				status = gpumon_gaps_record(profile, &ranges, number, record);
@@ -286,7 +276,7 @@ static int read_all(struct gpumon_profile *profile, const char *const *paths)
 		struct gpumon_capture *ahead = NULL;
 		int status;
 
-		if (has_ranges(profile, i) && gpumon_capture_open(paths[i], &ahead))
+		if (has_ranges(profile, i) && gpumon_capture_again(profile->captures[i], &ahead))
 			return -1;
 		status = read_work(profile, i, ahead);
 		gpumon_capture_free(ahead);
@@ -312,7 +302,7 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 
 	profile->captures = calloc(profile->capture_count, sizeof(*profile->captures));
 	profile->numbers = calloc(profile->capture_count + 1, sizeof(*profile->numbers));
-	profile->records = calloc(profile->capture_count, sizeof(*profile->records));
+	profile->damages = calloc(profile->capture_count, sizeof(*profile->damages));
 	profile->correlate = gpumon_correlate_new(&output);
 	profile->tables.pool = &profile->pool;
 	profile->tables.symbol_root = profile->options.symbol_root;
@@ -321,7 +311,7 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 	profile->tree.pool = &profile->pool;
 	profile->tree.tables = &profile->tables;
 	profile->tree.options = profile->options;
-	if (!profile->captures || !profile->numbers || !profile->records || !profile->correlate ||
+	if (!profile->captures || !profile->numbers || !profile->damages || !profile->correlate ||
 	    gpumon_tree_begin(&profile->tree))
 		return no_memory();
 	for (unsigned int i = 0; i < profile->capture_count; i++) {
@@ -384,7 +374,7 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	gpumon_keys_clear(&profile->launchers);
 	free(profile->captures);
 	free(profile->numbers);
-	free(profile->records);
+	free(profile->damages);
 	free(profile->kernel_of_id);
 	free(profile->kernels);
 	free(profile->kernel_rows);

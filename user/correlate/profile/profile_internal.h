@@ -47,7 +47,7 @@ struct gpumon_gap_doing {
 /**
  * struct gpumon_profile - a profile
  * @numbers: per capture: number of its first process
- * @records: per capture: number of records in the first pass; later ones are ignored
+ * @damages: per capture: damage found in the first pass
  * @kernel_ids: process and string id to number in @kernels, to demangle names only once
  * @kernel_keys: mangled name and kind to number in @kernels
  * @device_keys: process, device, context, stream to number in @devices
@@ -65,7 +65,7 @@ struct gpumon_profile {
 	struct gpumon_capture **captures;
 	unsigned int capture_count;
 	uint32_t *numbers;
-	uint64_t *records;
+	struct gpumon_capture_damage *damages;
 	struct gpumon_correlate *correlate;
 	struct gpumon_correlate_counts counts;
 	struct gpumon_capture_damage damage;
