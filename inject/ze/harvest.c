@@ -276,14 +276,15 @@ static bool is_of(const struct inject_ze_pending *pending, const void *gone)
 	return pending->queue == gone || pending->list == gone || pending->queue->context == gone;
 }
 
-void inject_ze_harvest_before(const void *gone)
+bool inject_ze_harvest_before(const void *gone)
 {
 	struct inject_thread *thread;
 
 	if (!begin_in_program(&thread))
-		return;
+		return false;
 	look_at_some(thread, is_of, gone, GPUMON_WORK_UNFINISHED);
 	end_in_program(thread);
+	return true;
 }
 
 /* Commands that signal it are dropped. Lists that do so are asked, as far as they have ended. */

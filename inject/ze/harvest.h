@@ -21,10 +21,10 @@ void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms)
 
 /*
  * In the program's thread. The program is about to destroy or empty a queue, a list or a context
- * (@gone); to reset or destroy an event, or it uses one again; a wait of its has ended: what ran in
- * @queue, if it has no fence, is done.
+ * (@gone), of which nothing is pending if true is returned; to reset or destroy an event, or it uses
+ * one again; a wait of its has ended: what ran in @queue, if it has no fence, is done.
  */
-void inject_ze_harvest_before(const void *gone);
+bool inject_ze_harvest_before(const void *gone);
 void inject_ze_harvest_their_event(struct inject_ze_their_event *theirs);
 void inject_ze_harvest_fence(ze_fence_handle_t fence);
 void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue);

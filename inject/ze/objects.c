@@ -148,8 +148,9 @@ void inject_ze_list_made(ze_command_list_handle_t handle, ze_context_handle_t co
 	list->queue = NULL;
 	if (!is_immediate)
 		return;
-	/* A new one each time: commands of the old one may still wait to be written. */
-	list->queue = inject_ze_memory(sizeof(*list->queue));
+	/* Without a spare one, commands of the old one may still wait to be written. */
+	list->queue = list->spare ? list->spare : inject_ze_memory(sizeof(*list->queue));
+	list->spare = NULL;
 	if (list->queue)
 		begin_queue(list->queue, NULL, context, device);
 }

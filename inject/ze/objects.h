@@ -150,6 +150,7 @@ struct inject_ze_node {
  * @device: of it
  * @context: of it
  * @queue: of an immediate one, otherwise NULL
+ * @spare: memory for the @queue of the next list with this handle: nothing pending has it
  * @id: in the capture: it is a graph
  * @nodes: of one that is not immediate
  * @node_count: of @nodes
@@ -160,6 +161,7 @@ struct inject_ze_list {
 	struct inject_ze_device *device;
 	struct inject_ze_context *context;
 	struct inject_ze_queue *queue;
+	struct inject_ze_queue *spare;
 	uint32_t id;
 	struct inject_ze_node *nodes;
 	uint32_t node_count;

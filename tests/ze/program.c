@@ -512,6 +512,24 @@ static void mode_queue_each(long number)
 	printf("took %ld\n", used_kib() - before);
 }
 
+/* So does each launch: an immediate list. */
+static void mode_list_each(long number)
+{
+	ze_event_handle_t event = make_event(0);
+	long before = 0;
+
+	for (long i = 0; i < number; i++) {
+		if (i == number / 10)
+			before = used_kib();
+		immediate = make_immediate();
+		launch_add(immediate, 1, event);
+		NEED(zeEventHostSynchronize(event, UINT64_MAX));
+		NEED(zeEventHostReset(event));
+		NEED(zeCommandListDestroy(immediate));
+	}
+	printf("took %ld\n", used_kib() - before);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(long number);
@@ -529,6 +547,7 @@ static const struct {
 	{ "until-killed", mode_until_killed },
 	{ "many-events", mode_many_events },
 	{ "queue-each", mode_queue_each },
+	{ "list-each", mode_list_each },
 	{ "bench", mode_bench },
 };
 

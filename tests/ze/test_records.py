@@ -142,3 +142,10 @@ def test_queue_each():
     """queues that come and go leave no memory behind"""
     run = Recorded("queue-each", 50000)
     check(int(run.output.split()[1]) < 1000, f"KiB: {run.output}")
+
+
+def test_list_each():
+    """nor do immediate lists, whose commands are all there"""
+    run = Recorded("list-each", 20000)
+    equal((len(run["launch"]), len(run["kernel"]), run["loss"]), (20000, 20000, []), "launches, kernels, losses")
+    check(int(run.output.split()[1]) < 1000, f"KiB: {run.output}")

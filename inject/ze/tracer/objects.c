@@ -63,7 +63,7 @@ static void end_list(ze_command_list_handle_t handle)
 	if (!list)
 		return;
 	if (list->queue) {
-		inject_ze_harvest_before(list->queue);
+		list->spare = inject_ze_harvest_before(list->queue) ? list->queue : NULL;
 		return;
 	}
 	inject_ze_harvest_before(list);
