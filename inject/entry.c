@@ -12,6 +12,7 @@
 #include "base/environment.h"
 #include "base/fork.h"
 #include "entry.h"
+#include "hooks/call.h"
 #include "run/worker.h"
 #include "session/session.h"
 #include "stack/walk.h"
@@ -86,7 +87,7 @@ static bool prepare_process(void)
 {
 	if (is_prepared)
 		return true;
-	if (!inject_thread_setup() || !gpumon_stack_init() ||
+	if (!inject_thread_setup(inject_call_abandon) || !gpumon_stack_init() ||
 	    pthread_atfork(prepare_fork, resume_after_fork, forget_in_child))
 		return false;
 	is_prepared = true;
@@ -115,7 +116,7 @@ static void begin_in_process(const struct inject_backend *backend)
 
 void inject_enter(const struct inject_backend *backend)
 {
-	int no_owner = 0;
+	int no_owner = 0, state;
 
 	/*
 	 * The program has more rights than the user that set the environment, so the environment is not
@@ -123,6 +124,8 @@ void inject_enter(const struct inject_backend *backend)
 	 */
 	if (getauxval(AT_SECURE))
 		return;
+	/* A thread that is cancelled in the middle would leave the lock, and half a session. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&entering);
 	if (make_owner()) {
 		if (is_owner())
@@ -132,4 +135,5 @@ void inject_enter(const struct inject_backend *backend)
 		(void)atexit(finish_at_exit);
 	}
 	pthread_mutex_unlock(&entering);
+	pthread_setcancelstate(state, NULL);
 }

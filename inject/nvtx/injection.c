@@ -6,6 +6,7 @@
  */
 #include <sys/auxv.h>
 
+#include "hooks/call.h"
 #include "range.h"
 #include "session/backend.h"
 #include "write/names.h"
@@ -232,7 +233,7 @@ INJECT_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 	NvtxFunctionTable table;
 	unsigned int size;
 
-	if (getauxval(AT_SECURE) || !inject_thread_setup())
+	if (getauxval(AT_SECURE) || !inject_thread_setup(inject_call_abandon))
 		return 0;
 	callbacks = get_table(NVTX_ETID_CALLBACKS);
 	if (!callbacks || callbacks->struct_size < sizeof(*callbacks))

@@ -14,6 +14,7 @@ __thread struct inject_thread *inject_self;
 static _Atomic(struct inject_thread *) threads;
 static pthread_key_t key;
 static bool key_made;
+static void (*end_open_call)(struct inject_thread *thread);
 
 /* The next new thread reuses its struct. */
 static void give_back_thread(struct inject_thread *thread)
@@ -29,13 +30,17 @@ static void end_thread(void *argument)
 {
 	struct inject_thread *thread = argument;
 
+	/* A thread that was cancelled within the library has not left it. */
+	inject_thread_leave(thread);
 	inject_names_leave(thread->tid);
-	if (!atomic_exchange(&thread->inside, true)) {
-		if (atomic_load(&inject_session.is_open) &&
-		    atomic_load(&thread->generation) == atomic_load(&inject_session.generation))
-			gpumon_channel_writer_end(&thread->writer);
-		atomic_store(&thread->inside, false);
+	atomic_store(&thread->inside, true);
+	if (atomic_load(&inject_session.is_open) &&
+	    atomic_load(&thread->generation) == atomic_load(&inject_session.generation)) {
+		if (thread->call.open)
+			end_open_call(thread);
+		gpumon_channel_writer_end(&thread->writer);
 	}
+	inject_thread_leave(thread);
 	inject_self = NULL;
 	give_back_thread(thread);
 }
@@ -62,8 +67,9 @@ static void forget_threads(void)
 	self->tid = (uint32_t)syscall(SYS_gettid);
 }
 
-bool inject_thread_setup(void)
+bool inject_thread_setup(void (*end_call)(struct inject_thread *thread))
 {
+	end_open_call = end_call;
 	/* Not with the rest of what a child forgets: NVTX may be there before any API. */
 	if (!key_made)
 		key_made = pthread_key_create(&key, end_thread) == 0 &&

@@ -103,12 +103,13 @@ struct inject_thread {
 
 /**
  * inject_thread_setup - once, before any other of these
+ * @end_call: write the open call of a thread that ends within it: it was cancelled
  *
  * Also has a child after fork forget the threads of its parent.
  *
  * Return: false where the process has no thread-specific key left.
  */
-bool inject_thread_setup(void);
+bool inject_thread_setup(void (*end_call)(struct inject_thread *thread));
 
 /*
  * The calling thread's, NULL before inject_thread_get(). It takes one word of the static TLS

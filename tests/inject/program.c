@@ -330,6 +330,7 @@ int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void
 	__typeof__(&dl_iterate_phdr) next =
 		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
 
+	cancel_in_library();
 	if (atomic_load(&hold_loader))
 		next(hold_library, NULL);
 	return next(callback, data);
@@ -652,6 +653,11 @@ int main(int argc, char **argv)
 		load(argv[4], count);
 	} else if (strcmp(what, "jit") == 0) {
 		if (!run_jit(count, more))
+			return 15;
+	} else if (strcmp(what, "cancelled") == 0) {
+		run_cancelled(more, count);
+	} else if (strcmp(what, "cancelled-init") == 0) {
+		if (!run_cancelled_init(count))
 			return 15;
 	} else if (strcmp(what, "bench") == 0) {
 		/*

@@ -17,4 +17,13 @@ void launch_from_jit(void);
  */
 bool run_jit(unsigned int count, unsigned int pause);
 
+/* One after the other, @threads launch @count times, and are cancelled within one more launch. */
+void run_cancelled(unsigned int threads, unsigned int count);
+
+/* CUDA is initialised by a thread that is cancelled. False if it was not. Then launches @count times. */
+bool run_cancelled_init(unsigned int count);
+
+/* Called where the library is within a call of the program's. */
+void cancel_in_library(void);
+
 #endif /* GPUMON_TESTS_INJECT_PROGRAM_H */

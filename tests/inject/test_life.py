@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Begin and end of programs, recorders and CUPTI; and errors."""
+import collections
 import ctypes
 import os
 import shutil
@@ -92,6 +93,27 @@ def test_killed():
     equal(totals["launches"], 1400, "launches in all")
     check(totals["kernels"] < len(run.account(harness.KERNEL)),
           "nothing was withheld: this test tests nothing")
+
+
+def test_cancelled():
+    """a launch whose thread is cancelled within it is there, without an end"""
+    run = Run("cancelled", 3, 20, environment={"MOCK_LAUNCH_US": "1"})
+    equal(run.status, 0, "exit status")
+    run.check_rules()
+    records, totals = run.only().records(), run.only().totals()
+    equal(collections.Counter(launch.end_ns == 0 for launch in records["launch"]), {True: 20, False: 62},
+          "launches by whether they have no end")
+    equal(collections.Counter(launch.tid for launch in records["launch"] if not launch.end_ns),
+          dict.fromkeys({launch.tid for launch in records["launch"]} - {run.only().pid}, 1), "threads of those")
+    check(all(launch.stack for launch in records["launch"]), "a launch without a stack")
+    equal((totals["launches"], totals["lost"]), (82, {}), "launches and losses")
+
+
+def test_cancelled_init():
+    """CUDA is initialised by a thread that is cancelled meanwhile: all is recorded"""
+    run = Run("cancelled-init", 20)
+    equal(run.status, 0, "exit status")
+    compare_all(run, run.only())
 
 
 def test_no_cupti():

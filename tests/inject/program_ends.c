@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Threads that end within a call, and calls that come within another one. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include "program.h"
+
+PLACE static void launch(const char *kernel)
+{
+	const dim3 one = { 1, 1, 1 };
+
+	cudaLaunchKernel(kernel, one, one, NULL, 0, NULL);
+	__asm__ volatile("");
+}
+
+/* The last launch is cancelled where the driver sleeps (MOCK_LAUNCH_US). */
+static void *run_cancelled_thread(void *argument)
+{
+	for (unsigned int i = 0; i < *(unsigned int *)argument; i++)
+		launch("kernel_a");
+	pthread_cancel(pthread_self());
+	launch("never");
+	return NULL;
+}
+
+void run_cancelled(unsigned int threads, unsigned int count)
+{
+	pthread_t thread;
+
+	launch("kernel_a");
+	for (unsigned int i = 0; i < threads; i++) {
+		pthread_create(&thread, NULL, run_cancelled_thread, &count);
+		pthread_join(thread, NULL);
+	}
+	launch("kernel_a");
+}
+
+static __thread bool cancels_itself;
+
+/* The library looks for other libraries: at that moment the thread is cancelled. */
+void cancel_in_library(void)
+{
+	if (!cancels_itself)
+		return;
+	cancels_itself = false;
+	pthread_cancel(pthread_self());
+}
+
+static void *initialize_cancelled(void *argument)
+{
+	cancels_itself = true;
+	cuInit(0);
+	pthread_testcancel();
+	return argument;
+}
+
+bool run_cancelled_init(unsigned int count)
+{
+	void *result = &result;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, initialize_cancelled, NULL);
+	pthread_join(thread, &result);
+	for (unsigned int i = 0; i < count; i++)
+		launch("kernel_a");
+	return result == PTHREAD_CANCELED;
+}
