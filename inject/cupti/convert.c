@@ -367,10 +367,12 @@ static void convert_context(struct inject_thread *thread, const context_record *
 		.id = context->contextId,
 		.device = context->deviceId,
 	};
-	uint64_t contexts = (uint64_t)atomic_fetch_add(&inject_cupti_state.contexts, 1) + 1;
+	int contexts = atomic_fetch_add(&inject_cupti_state.contexts, 1) + 1;
 
-	__atomic_store_n(&inject_session.map.channel->device_bytes,
-			 contexts * inject_cupti_state.context_bytes, __ATOMIC_RELAXED);
+	if (contexts > 0)
+		__atomic_store_n(&inject_session.map.channel->device_bytes,
+				 (uint64_t)contexts * inject_cupti_state.context_bytes,
+				 __ATOMIC_RELAXED);
 	inject_append(thread, &record);
 	inject_subscribe_unified_memory(thread);
 }

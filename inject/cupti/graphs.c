@@ -111,8 +111,7 @@ static void end_context(struct inject_thread *thread, CUcontext context)
 	    inject_cupti.cuptiGetDeviceId(context, &record.device) != CUPTI_SUCCESS)
 		return;
 	inject_append(thread, &record);
-	if (atomic_fetch_sub(&inject_cupti_state.contexts, 1) <= 0)
-		atomic_store(&inject_cupti_state.contexts, 0);
+	atomic_fetch_sub(&inject_cupti_state.contexts, 1);
 }
 
 void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,

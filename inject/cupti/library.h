@@ -54,7 +54,7 @@ extern struct inject_cupti inject_cupti;
 /**
  * struct inject_cupti_state - what the parts of cupti/ know of CUDA in this process
  * @captures_open: streams being captured into graphs, in the whole process
- * @contexts: that are alive, as far as seen
+ * @contexts: that are alive, as far as seen; below 0 as long as records of ended ones were not read
  * @has_graphs: a graph was made or launched while CUPTI was subscribed to
  * @launches_graphs: a graph was launched in this capture
  * @from_start: CUPTI was there before the program used CUDA

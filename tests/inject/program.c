@@ -654,6 +654,14 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "jit") == 0) {
 		if (!run_jit(count, more))
 			return 15;
+	} else if (strcmp(what, "contexts") == 0) {
+		/* All but the last one go before their records are read. */
+		mixed(0);
+		for (i = 0; i < count; i++) {
+			mock_context(false);
+			mock_context(true);
+		}
+		mock_context(false);
 	} else if (strcmp(what, "cancelled") == 0) {
 		run_cancelled(more, count);
 	} else if (strcmp(what, "cancelled-init") == 0) {

@@ -79,6 +79,14 @@ def test_what_is_in_records():
     equal([w.flags for w in window], [0, 1], "begin and end of the window")
 
 
+def test_contexts():
+    """CUPTI's memory is that of the contexts that there are, however many came and went"""
+    run = Run("contexts", 20, flush_ms=10000)
+    records = run.only().records()
+    equal(len(records["context"]), 1 + 20 + 20 + 1, "begins and ends of contexts")
+    equal(run.only().totals()["device_bytes"], 2 * 3 * 3200000, "CUPTI's memory on the GPU")
+
+
 def test_runtime_callbacks_too():
     """with the runtime's callbacks, as for measurements, a launch is recorded once"""
     run = Run("loop", 70, environment={"GPUMON_LAUNCHES": "all"})
