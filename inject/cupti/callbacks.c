@@ -100,6 +100,9 @@ static inline void handle_call(unsigned int which, CUpti_CallbackId id, uint16_t
 	if (INJECT_UNLIKELY(!thread)) {
 		if (is_exit)
 			inject_detach_in_call();
+		/* A launch of the runtime is one of the driver, too. */
+		else if (!which)
+			inject_call_interrupts(class);
 		return;
 	}
 	if (INJECT_UNLIKELY(class & CONTROL))

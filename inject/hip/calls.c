@@ -262,6 +262,8 @@ int inject_hip_call_begin(uint32_t number, void *call, const struct inject_hip_l
 			answer = INJECT_HIP_YES;
 		}
 		inject_thread_leave(thread);
+	} else {
+		inject_call_interrupts(function->class);
 	}
 	errno = kept;
 	return answer;

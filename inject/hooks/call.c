@@ -17,6 +17,18 @@ uint32_t inject_call_stack(struct inject_thread *thread, uint16_t class)
 	return inject_call_path(thread);
 }
 
+void inject_call_interrupts(uint16_t class)
+{
+	const struct inject_thread *thread = inject_self;
+
+	/* As long as it is within, and something is recorded, the channel is mapped. */
+	if (!(class & INJECT_CLASS_LAUNCH) || !thread || thread->ours ||
+	    !atomic_load(&thread->inside) || !atomic_load(&inject_session.recording))
+		return;
+	__atomic_fetch_add(&inject_session.map.channel->launches, 1, __ATOMIC_RELAXED);
+	gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_INTERRUPTED, 1);
+}
+
 static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_t context,
 			  int32_t result)
 {

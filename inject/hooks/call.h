@@ -45,6 +45,15 @@ static inline bool inject_call_is_wanted(uint16_t class)
 		  inject_session.record & GPUMON_RECORD_SYNCHRONISATION)));
 }
 
+/**
+ * inject_call_interrupts - inject_thread_enter() has refused a call that begins
+ * @class: what it does
+ *
+ * Counts a launch of a signal handler that interrupted this library as lost. The library's own calls,
+ * which are refused, too, launch nothing.
+ */
+void inject_call_interrupts(uint16_t class);
+
 /* Whether the operations that a call launches are recorded. */
 static inline bool inject_call_is_asked_for(uint16_t class)
 {

@@ -121,8 +121,10 @@ static struct inject_thread *begin_call(enum inject_opencl_function function, ui
 {
 	struct inject_thread *thread = inject_thread_enter(false);
 
-	if (!thread)
+	if (!thread) {
+		inject_call_interrupts(functions[function].class);
 		return NULL;
+	}
 	if (thread->ours) {
 		inject_thread_leave(thread);
 		return NULL;

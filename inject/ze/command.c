@@ -103,8 +103,10 @@ static bool begin_call(enum inject_ze_function function, uint32_t context)
 	if (!inject_session_takes_calls())
 		return false;
 	thread = inject_thread_enter(false);
-	if (!thread)
+	if (!thread) {
+		inject_call_interrupts(functions[function].class);
 		return false;
+	}
 	inject_call_begin(thread, inject_next_correlation(&last_correlation),
 			  functions[function].class, function_name_id(thread, function));
 	thread->call.context = context;

@@ -2,6 +2,7 @@
 /* Stand-in for libcupti: subscriber, callbacks and everything else except activity. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ _Atomic bool mock_is_subscribed;
 
 static CUpti_CallbackFunc callback;
 static void *callback_user;
-static __thread bool in_exit;
+static __thread bool in_exit, in_entry;
 static _Atomic bool is_enabled[CUPTI_CB_DOMAIN_SIZE][IDS];
 
 CUptiResult mock_failure(const char *function, int argument)
@@ -64,8 +65,9 @@ static void on_api(unsigned int domain, unsigned int id, bool is_exit, const cha
 
 	if (mock_is_subscribed && atomic_load(&is_enabled[domain][id])) {
 		in_exit = is_exit;
+		in_entry = !is_exit;
 		callback(callback_user, domain, id, &callback_data);
-		in_exit = false;
+		in_exit = in_entry = false;
 	}
 }
 
@@ -240,6 +242,9 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 #endif
 	};
 
+	/* A signal of the program's comes while the library is within its call. */
+	if (in_entry && getenv("MOCK_SIGNAL"))
+		raise(SIGUSR1);
 	*name = NULL;
 	if (id == 0 || id >= 900)
 		return CUPTI_ERROR_INVALID_PARAMETER;

@@ -39,6 +39,20 @@ void run_cancelled(unsigned int threads, unsigned int count)
 	launch("kernel_a");
 }
 
+static void launch_in_handler(int number)
+{
+	(void)number;
+	launch("of_handler");
+}
+
+void run_handler(unsigned int count)
+{
+	signal(SIGUSR1, launch_in_handler);
+	for (unsigned int i = 0; i < count; i++)
+		launch("kernel_a");
+	raise(SIGUSR1);
+}
+
 static __thread bool cancels_itself;
 
 /* The library looks for other libraries: at that moment the thread is cancelled. */

@@ -109,6 +109,17 @@ def test_cancelled():
     equal((totals["launches"], totals["lost"]), (82, {}), "launches and losses")
 
 
+def test_handler():
+    """a launch of a signal handler that interrupts the library is counted as lost, by its cause; another is recorded"""
+    for environment in {}, {"MOCK_SIGNAL": "1"}, {"MOCK_SIGNAL": "1", "GPUMON_LAUNCHES": "all"}:
+        run = Run("handler", 3, environment=environment)
+        equal(run.status, 0, "exit status")
+        totals = run.only().totals()
+        equal(totals["lost"], {12: 1} if environment else {}, f"losses with {environment}")
+        equal((len(run.only().records()["launch"]), totals["launches"]), (4, 4 + sum(totals["lost"].values())),
+              f"launches with {environment}")
+
+
 def test_cancelled_init():
     """CUDA is initialised by a thread that is cancelled meanwhile: all is recorded"""
     run = Run("cancelled-init", 20)
