@@ -120,10 +120,11 @@ static bool launches_graphs(void)
 	return atomic_load(&inject_cupti_state.launches_graphs);
 }
 
-static void forget_cupti(void)
+static bool forget_cupti(void)
 {
 	atomic_store(&inject_cupti_state.captures_open, 0);
 	inject_subscribe_forked();
+	return false;
 }
 
 const struct inject_backend inject_cupti_backend = {

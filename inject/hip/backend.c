@@ -64,11 +64,12 @@ static void end_hip(struct inject_thread *thread, bool recorder_lives, unsigned 
 		inject_hip_devices_write(thread, true);
 }
 
-static void forget_hip(void)
+static bool forget_hip(void)
 {
 	inject_hip_launches_forked();
 	inject_hip_devices_forked();
 	inject_hip_calls_forked();
+	return true;
 }
 
 const struct inject_backend inject_hip_backend = {

@@ -17,6 +17,17 @@ void inject_backend_register(const struct inject_backend *backend)
 	}
 }
 
+void inject_backends_forked(void)
+{
+	unsigned int i, kept = 0;
+
+	for (i = 0; inject_backends[i]; i++)
+		if (inject_backends[i]->forked())
+			inject_backends[kept++] = inject_backends[i];
+	while (kept < i)
+		inject_backends[kept++] = NULL;
+}
+
 const struct inject_backend *inject_backend_find(const char *api)
 {
 	const struct inject_backend *backend;

@@ -37,7 +37,8 @@
  * @end: write everything that there is, and leave the API alone from then on. Operations that the
  *       GPU still has get @settle_ms, 0 where the program ends. @recorder_lives: false: write
  *       nothing. Also called where @load or @start returned false
- * @forked: in a child after fork, in which nothing is recorded
+ * @forked: in a child after fork, in which nothing is recorded. False: the API does not work there, and
+ *          takes no part in a session that the child begins with another API
  * @name_stream: the program names a stream through NVTX. @stream: the API's handle; @text or @wide is
  *               the name. NULL where NVTX has no such names
  *
@@ -64,7 +65,7 @@ struct inject_backend {
 	void (*flush)(void);
 	void (*drain)(struct inject_thread *thread);
 	void (*end)(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms);
-	void (*forked)(void);
+	bool (*forked)(void);
 	void (*name_stream)(void *stream, const char *text, const wchar_t *wide);
 };
 
@@ -77,6 +78,9 @@ extern const struct inject_backend *inject_backends[INJECT_BACKENDS_MAX + 1];
 
 /* Takes part in sessions that begin later. Its environment has been read. */
 void inject_backend_register(const struct inject_backend *backend);
+
+/* In a child after fork. */
+void inject_backends_forked(void);
 
 /* That of an API; NULL before it is registered, or where there is none. */
 const struct inject_backend *inject_backend_find(const char *api);

@@ -261,12 +261,10 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 void inject_session_forked(void)
 {
 	bool is_open = atomic_exchange(&inject_session.is_open, false);
-	const struct inject_backend *backend;
 
 	atomic_store(&inject_session.recording, false);
 	inject_window_forked();
-	inject_for_each_backend(backend)
-		backend->forked();
+	inject_backends_forked();
 	/* The channel is shared with the parent, and it is the parent's. */
 	if (is_open)
 		gpumon_channel_unmap(&inject_session.map);

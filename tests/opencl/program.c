@@ -589,6 +589,24 @@ static void mode_cuda_first(long number)
 	mode_both(number);
 }
 
+/* OpenCL is only used in a child, where CUDA does not work. */
+static void mode_child_of_cuda(long number)
+{
+	pid_t child;
+	int status;
+
+	begin_cuda();
+	child = fork();
+	if (!child) {
+		begin();
+		mode_exit(number);
+	}
+	waitpid(child, &status, 0);
+	for (long i = 0; i < number; i++)
+		NEED(launch_cuda("of_cuda", 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	printf("child %d\n", WEXITSTATUS(status));
+}
+
 /* --- times */
 
 static unsigned long now(void)
@@ -738,6 +756,7 @@ static const struct {
 	{ "until-killed", mode_until_killed },
 	{ "both", mode_both },
 	{ "cuda-first", mode_cuda_first },
+	{ "child-of-cuda", mode_child_of_cuda },
 	{ "known", mode_known },
 	{ "overlap", mode_overlap },
 	{ "many-maps", mode_many_maps },
@@ -753,7 +772,8 @@ int main(int argc, char **argv)
 			continue;
 		if (modes[i].run == mode_cuda_first)
 			begin_cuda();
-		begin();
+		if (modes[i].run != mode_child_of_cuda)
+			begin();
 		modes[i].run(argc > 2 ? atol(argv[2]) : 0);
 		return 0;
 	}

@@ -168,6 +168,18 @@ def test_with_cuda():
                 equal(call.startswith("cl"), node["name"] == "empty", f"{node['name']} below {call}")
 
 
+def test_child_of_cuda():
+    """OpenCL in a child of a program with CUDA: the child is a process of its own, in which CUDA is left alone"""
+    cuda = f"{capture.objects}/cuda"
+    if not os.path.exists(f"{cuda}/libcuda.so.1"):
+        raise Skip("no headers of CUDA for the stand-in")
+    run = Capture("child-of-cuda", 40, expect=2, LD_LIBRARY_PATH=f"{cuda}/13:{cuda}", MOCK_DRIVER_VERSION="13000")
+    equal(run.said("child"), [["3"]], "exit status of the child")
+    equal([note.flags for note in run["note"]], [], "notes")
+    equal(sorted(api.api for api in run["api"]), [0, 1], "APIs")
+    equal(collections.Counter(launch.context >> 24 for launch in run["launch"]), {0: 40, 1: 40}, "launches by API")
+
+
 def test_python():
     """pyopencl: functions of Python in the call paths"""
     if os.environ.get("SANITIZE"):

@@ -43,10 +43,11 @@ static void end_opencl(struct inject_thread *thread, bool recorder_lives, unsign
 	inject_harvest_end(recorder_lives ? thread : NULL, settle_ms, settle_ms);
 }
 
-static void forget_opencl(void)
+static bool forget_opencl(void)
 {
 	inject_objects_forked();
 	inject_harvest_forked();
+	return true;
 }
 
 const struct inject_backend inject_opencl_backend = {

@@ -40,12 +40,13 @@ static void end_level_zero(struct inject_thread *thread, bool recorder_lives,
 	inject_ze_harvest_end(recorder_lives ? thread : NULL, settle_ms);
 }
 
-static void forget_level_zero(void)
+static bool forget_level_zero(void)
 {
 	inject_ze_objects_forked();
 	inject_ze_events_forked();
 	inject_ze_commands_forked();
 	inject_ze_harvest_forked();
+	return true;
 }
 
 const struct inject_backend inject_ze_backend = {
