@@ -23,7 +23,8 @@ void inject_call_interrupts(uint16_t class)
 
 	/* As long as it is within, and something is recorded, the channel is mapped. */
 	if (!(class & INJECT_CLASS_LAUNCH) || !thread || thread->ours ||
-	    !atomic_load(&thread->inside) || !atomic_load(&inject_session.recording))
+	    !atomic_load(&thread->inside) || !atomic_load(&inject_session.recording) ||
+	    !gpumon_channel_is_alive(&inject_session.map))
 		return;
 	__atomic_fetch_add(&inject_session.map.channel->launches, 1, __ATOMIC_RELAXED);
 	gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_INTERRUPTED, 1);
@@ -51,10 +52,12 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_
 		flags |= GPUMON_LAUNCH_FAILED;
 	if (call->is_unsampled)
 		flags |= GPUMON_LAUNCH_UNSAMPLED;
-	__atomic_fetch_add(call->is_captured ? &channel->captured : &channel->launches, 1,
-			   __ATOMIC_RELAXED);
 	/* In place: this is what runs most. */
 	record = gpumon_channel_reserve(&thread->writer, size);
+	if (INJECT_UNLIKELY(!record && !gpumon_channel_is_alive(&inject_session.map)))
+		return;
+	__atomic_fetch_add(call->is_captured ? &channel->captured : &channel->launches, 1,
+			   __ATOMIC_RELAXED);
 	if (INJECT_UNLIKELY(!record)) {
 		gpumon_channel_lose(&inject_session.map,
 				    gpumon_channel_why(&thread->writer, size), 1);

@@ -8,6 +8,8 @@ void inject_totals_add(struct inject_totals *totals)
 {
 	struct gpumon_channel *channel = inject_session.map.channel;
 
+	if (!gpumon_channel_is_alive(&inject_session.map))
+		return;
 	if (totals->kernels)
 		__atomic_fetch_add(&channel->kernels, totals->kernels, __ATOMIC_RELAXED);
 	if (totals->copies)

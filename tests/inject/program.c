@@ -664,6 +664,9 @@ int main(int argc, char **argv)
 		mock_context(false);
 	} else if (strcmp(what, "cancelled") == 0) {
 		run_cancelled(more, count);
+	} else if (strcmp(what, "clone") == 0) {
+		if (!run_clone(count))
+			return 15;
 	} else if (strcmp(what, "handler") == 0) {
 		run_handler(count);
 	} else if (strcmp(what, "cancelled-init") == 0) {

@@ -20,6 +20,9 @@ bool run_jit(unsigned int count, unsigned int pause);
 /* One after the other, @threads launch @count times, and are cancelled within one more launch. */
 void run_cancelled(unsigned int threads, unsigned int count);
 
+/* A child that the system call makes launches @count times. False if that failed. */
+bool run_clone(unsigned int count);
+
 /* Launches @count times, and in a handler of SIGUSR1, which it gets in the end, and by MOCK_SIGNAL. */
 void run_handler(unsigned int count);
 

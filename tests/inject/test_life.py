@@ -73,6 +73,13 @@ def test_fork_of_namesakes():
     check(max(seconds) < 4, f"children take {seconds} s to exit")
 
 
+def test_clone():
+    """launches of a child that a system call made are not counted as the parent's"""
+    run = Run("clone", 1000)
+    equal(run.status, 0, "exit status")
+    compare_all(run, run.only())
+
+
 def test_killed():
     """killed with SIGKILL or ended by _exit: what was written is there, the rest is countable"""
     for how, status in (("kill", -signal.SIGKILL), ("_exit", 3)):

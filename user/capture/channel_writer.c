@@ -60,7 +60,7 @@ static void set_token(struct gpumon_channel_map *map)
 	map->token = __atomic_load_n(alive, __ATOMIC_ACQUIRE);
 }
 
-static bool is_alive(const struct gpumon_channel_map *map)
+bool gpumon_channel_is_alive(const struct gpumon_channel_map *map)
 {
 	return map->channel && __atomic_load_n(map->alive, __ATOMIC_RELAXED) == map->token;
 }
@@ -125,7 +125,8 @@ void gpumon_channel_lose(struct gpumon_channel_map *map, unsigned int cause, uin
 {
 	struct gpumon_channel *channel = map->channel;
 
-	if (!is_alive(map) || cause >= sizeof(channel->lost) / sizeof(channel->lost[0]))
+	if (!gpumon_channel_is_alive(map) ||
+	    cause >= sizeof(channel->lost) / sizeof(channel->lost[0]))
 		return;
 	__atomic_fetch_add(&channel->lost[cause], count, __ATOMIC_RELAXED);
 }
@@ -197,7 +198,8 @@ void *gpumon_channel_reserve(struct gpumon_channel_writer *writer, size_t size)
 	struct gpumon_channel_map *map = writer->map;
 
 	size = (size + 7) & ~(size_t)7;
-	if (writer->busy || !size || size > GPUMON_CHANNEL_RECORD_MAX || !is_alive(map))
+	if (writer->busy || !size || size > GPUMON_CHANNEL_RECORD_MAX ||
+	    !gpumon_channel_is_alive(map))
 		return NULL;
 	writer->busy = 1;
 	signal_fence();
@@ -249,7 +251,7 @@ bool gpumon_channel_write(struct gpumon_channel_writer *writer, const void *reco
 
 void gpumon_channel_writer_end(struct gpumon_channel_writer *writer)
 {
-	if (writer->busy || !writer->map || !is_alive(writer->map))
+	if (writer->busy || !writer->map || !gpumon_channel_is_alive(writer->map))
 		return;
 	writer->busy = 1;
 	signal_fence();

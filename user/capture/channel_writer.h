@@ -63,6 +63,9 @@ struct gpumon_channel_writer {
  */
 int gpumon_channel_map(struct gpumon_channel_map *map, int fd);
 
+/* False in a forked child: it must not change the channel's counts either. */
+bool gpumon_channel_is_alive(const struct gpumon_channel_map *map);
+
 /* No thread may write after this. */
 void gpumon_channel_unmap(struct gpumon_channel_map *map);
 
