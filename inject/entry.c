@@ -24,7 +24,7 @@
  * namespace.
  */
 static _Atomic int *owner;
-static bool is_prepared;
+static bool sees_forks, is_prepared;
 
 /* Two APIs may be initialised at the same time. */
 static pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
@@ -87,11 +87,13 @@ static bool prepare_process(void)
 {
 	if (is_prepared)
 		return true;
-	if (!inject_thread_setup(inject_call_abandon) || !gpumon_stack_init() ||
-	    pthread_atfork(prepare_fork, resume_after_fork, forget_in_child))
+	if (!inject_thread_setup(inject_call_abandon))
 		return false;
-	is_prepared = true;
-	return true;
+	/* Before anything that takes time: a child must not find the lock taken. */
+	sees_forks = sees_forks ||
+		     !pthread_atfork(prepare_fork, resume_after_fork, forget_in_child);
+	is_prepared = sees_forks && gpumon_stack_init();
+	return is_prepared;
 }
 
 static void begin_in_process(const struct inject_backend *backend)

@@ -15,20 +15,19 @@ struct _ze_init_driver_type_desc_t;
 ze_result_t zeInitDrivers(uint32_t *count, ze_driver_handle_t *drivers,
 			  struct _ze_init_driver_type_desc_t *description);
 
+static void enter_ze(void)
+{
+	inject_ze_trace();
+	inject_enter(&inject_ze_backend);
+}
+
+/* Not a lock: in a child of fork, pthread_once() does not wait for a thread of the parent. */
 static void enter_after(ze_result_t result)
 {
-	static pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
-	static _Atomic bool is_entered;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (result != ZE_RESULT_SUCCESS || atomic_load(&is_entered) || getauxval(AT_SECURE))
-		return;
-	pthread_mutex_lock(&entering);
-	if (!atomic_load(&is_entered)) {
-		inject_ze_trace();
-		inject_enter(&inject_ze_backend);
-	}
-	atomic_store(&is_entered, true);
-	pthread_mutex_unlock(&entering);
+	if (result == ZE_RESULT_SUCCESS && !getauxval(AT_SECURE))
+		pthread_once(&once, enter_ze);
 }
 
 INJECT_EXPORT ze_result_t zeInit(ze_init_flags_t flags)

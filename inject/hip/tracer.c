@@ -37,8 +37,11 @@ static enum {
 static const struct inject_hip_layout *layout;
 static void (*tell_first_call)(void);
 
-/* Calls wait for the first one; its own calls, by the thread's number, do not. */
-static pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
+/*
+ * Calls wait for the first one; its own calls, by the thread's number, do not. In a child of fork,
+ * pthread_once() does not wait for a thread of the parent.
+ */
+static pthread_once_t entering = PTHREAD_ONCE_INIT;
 static _Atomic bool is_entered;
 static _Atomic pid_t entering_thread;
 
@@ -98,8 +101,14 @@ static const struct inject_hip_layout *find_layout(void)
 	return NULL;
 }
 
+static pid_t thread_number(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
 static void enter(void)
 {
+	atomic_store(&entering_thread, thread_number());
 	layout = find_layout();
 	if (layout)
 		inject_hip_functions_find();
@@ -107,11 +116,8 @@ static void enter(void)
 		inject_hip.hipRegisterTracerCallback(NULL);
 	state = layout ? TRACED : UNKNOWN_VERSION;
 	tell_first_call();
-}
-
-static pid_t thread_number(void)
-{
-	return (pid_t)syscall(SYS_gettid);
+	atomic_store(&entering_thread, 0);
+	atomic_store_explicit(&is_entered, true, memory_order_release);
 }
 
 /* False: the call is one of this library. */
@@ -121,14 +127,7 @@ static bool enter_once(void)
 		return true;
 	if (atomic_load(&entering_thread) == thread_number())
 		return false;
-	pthread_mutex_lock(&entering);
-	if (!atomic_load(&is_entered)) {
-		atomic_store(&entering_thread, thread_number());
-		enter();
-		atomic_store(&entering_thread, 0);
-		atomic_store_explicit(&is_entered, true, memory_order_release);
-	}
-	pthread_mutex_unlock(&entering);
+	pthread_once(&entering, enter);
 	return true;
 }
 

@@ -105,6 +105,12 @@ def test_kill_and_fork():
     Recorded("fork", 20).equals_account()
 
 
+def test_fork_in_first_call():
+    """a child that calls HIP does not wait for a thread of its parent that made the first call, and is not in it"""
+    run = Recorded("fork-in-first-call", expect=2)
+    equal(run.said("child"), [["7"]], "exit status of the child")
+
+
 def test_attach():
     """a program that runs: two captures"""
     with subprocess.Popen([f"{capture.objects}/program", "until-killed"], stdout=subprocess.PIPE,

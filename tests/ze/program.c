@@ -3,9 +3,12 @@
  * Uses Level Zero and says what it did: "did FUNCTION COUNT BYTES" for each function that appends to
  * an immediate list, and what else a test needs. "program MODE [NUMBER]".
  */
+#include <dlfcn.h>
 #include <level_zero/ze_api.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -436,6 +439,53 @@ static void mode_fork(long number)
 	say_what();
 }
 
+static __thread bool is_held_here;
+static _Atomic bool is_held, hold = true;
+
+/* Also used by the library: the thread that initialises Level Zero is held there. */
+int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
+{
+	__typeof__(&dl_iterate_phdr) next =
+		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
+
+	while (is_held_here && hold) {
+		is_held = true;
+		usleep(1000);
+	}
+	return next(callback, data);
+}
+
+static void *initialize(void *argument)
+{
+	is_held_here = true;
+	NEED(zeInit(0));
+	return argument;
+}
+
+/* A child of fork initialises Level Zero, in the middle of which another thread of its parent is. */
+static void mode_fork_in_init(long number)
+{
+	pthread_t thread;
+	int status;
+	pid_t child;
+
+	(void)number;
+	pthread_create(&thread, NULL, initialize, NULL);
+	while (!is_held)
+		usleep(1000);
+	child = fork();
+	if (!child) {
+		alarm(20);
+		hold = false;
+		NEED(zeInit(0));
+		_exit(7);
+	}
+	waitpid(child, &status, 0);
+	hold = false;
+	pthread_join(thread, NULL);
+	printf("child %d\n", WEXITSTATUS(status));
+}
+
 /* Kernels of an immediate list, and of one that was filled before. */
 static void mode_until_killed(long number)
 {
@@ -544,6 +594,7 @@ static const struct {
 	{ "exit", mode_exit },
 	{ "kill", mode_kill },
 	{ "fork", mode_fork },
+	{ "fork-in-init", mode_fork_in_init },
 	{ "until-killed", mode_until_killed },
 	{ "many-events", mode_many_events },
 	{ "queue-each", mode_queue_each },
@@ -556,7 +607,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(modes[i].name, argv[1]) != 0)
 			continue;
-		begin();
+		if (modes[i].run != mode_fork_in_init)
+			begin();
 		modes[i].run(argc > 2 ? atol(argv[2]) : 1);
 		return 0;
 	}

@@ -97,6 +97,13 @@ def test_fork():
     equal(len(run.ran), 110, "kernels that the driver ran")
 
 
+def test_fork_in_init():
+    """a child that initialises Level Zero does not wait for a thread of its parent that did, and is not in it"""
+    run = Recorded("fork-in-init", expect=2)
+    equal(run.said("child"), [["7"]], "exit status of the child")
+    equal([run.text(note.text) for note in run["note"]], [], "notes")
+
+
 def test_attach():
     """a program that runs: two captures, and its lists were made before both"""
     preloaded = capture.environment(**variables(LD_PRELOAD=f"{capture.objects}/libgpumon-inject.so",
