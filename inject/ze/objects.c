@@ -29,6 +29,10 @@ static struct inject_handles names = INJECT_HANDLES;
 static _Atomic uint32_t devices, contexts, queues, lists;
 static _Atomic uint64_t nodes;
 
+/* Whose locks have to be made new in a child. Entries are never removed. */
+static _Atomic(struct inject_ze_context *) all_contexts;
+static _Atomic(struct inject_ze_queue *) all_queues;
+
 void *inject_ze_memory(size_t size)
 {
 	return inject_handle_memory(&handles, size);
@@ -66,8 +70,12 @@ void inject_ze_context_made(ze_context_handle_t handle, ze_driver_handle_t drive
 
 	if (!context)
 		return;
-	if (!context->handle)
+	if (!context->handle) {
 		pthread_mutex_init(&context->lock, NULL);
+		context->next = atomic_load(&all_contexts);
+		while (!atomic_compare_exchange_weak(&all_contexts, &context->next, context))
+			;
+	}
 	context->handle = handle;
 	context->driver = driver;
 	context->id = INJECT_ZE_ID(atomic_fetch_add(&contexts, 1) + 1);
@@ -106,8 +114,12 @@ static void begin_queue(struct inject_ze_queue *queue, ze_command_queue_handle_t
 			struct inject_ze_context *context, struct inject_ze_device *device)
 {
 	/* One with this handle that went before: its fences have gone with it. */
-	if (!queue->id)
+	if (!queue->id) {
 		pthread_mutex_init(&queue->lock, NULL);
+		queue->next = atomic_load(&all_queues);
+		while (!atomic_compare_exchange_weak(&all_queues, &queue->next, queue))
+			;
+	}
 	queue->handle = handle;
 	queue->context = context;
 	queue->device = device;
@@ -240,6 +252,13 @@ struct inject_ze_node *inject_ze_node_add(struct inject_ze_list *list)
 
 void inject_ze_objects_forked(void)
 {
+	struct inject_ze_context *context;
+	struct inject_ze_queue *queue;
+
+	for (context = atomic_load(&all_contexts); context; context = context->next)
+		pthread_mutex_init(&context->lock, NULL);
+	for (queue = atomic_load(&all_queues); queue; queue = queue->next)
+		pthread_mutex_init(&queue->lock, NULL);
 	inject_handles_forked(&handles);
 	inject_handles_forked(&events);
 	inject_handles_forked(&names);

@@ -60,6 +60,7 @@ struct inject_ze_fence;
  * @pools: of events, which this library made in it
  * @free: events of these pools that are not in use
  * @refused: the driver makes no such events
+ * @next: of all
  */
 struct inject_ze_context {
 	ze_context_handle_t handle;
@@ -69,6 +70,7 @@ struct inject_ze_context {
 	struct inject_ze_pool *pools;
 	struct inject_ze_event *free;
 	bool refused;
+	struct inject_ze_context *next;
 };
 
 /**
@@ -80,6 +82,7 @@ struct inject_ze_context {
  * @handle: NULL of a list
  * @lock: for what follows
  * @fences: that this library made for it and that are not in use
+ * @next: of all
  */
 struct inject_ze_queue {
 	struct inject_ze_device *device;
@@ -89,6 +92,7 @@ struct inject_ze_queue {
 	ze_command_queue_handle_t handle;
 	pthread_mutex_t lock;
 	struct inject_ze_fence *fences;
+	struct inject_ze_queue *next;
 };
 
 /**

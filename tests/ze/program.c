@@ -486,6 +486,60 @@ static void mode_fork_in_init(long number)
 	printf("child %d\n", WEXITSTATUS(status));
 }
 
+static __thread bool is_held_with_lock;
+
+static bool is_in_library(const void *address)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) && strstr(info.dli_fname, "gpumon");
+}
+
+/* Also used by the library: the thread is held with its first lock. */
+int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	static int (*next)(pthread_mutex_t * mutex);
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+	while (is_held_with_lock && hold && is_in_library(__builtin_return_address(0))) {
+		is_held = true;
+		usleep(1000);
+	}
+	return next(mutex);
+}
+
+static void *launch_held(void *argument)
+{
+	is_held_with_lock = true;
+	launch_add(immediate, 1, NULL);
+	return argument;
+}
+
+/* A child destroys what it has inherited, with which another thread launched. */
+static void mode_fork_in_launch(long number)
+{
+	pthread_t thread;
+	int status;
+	pid_t child;
+
+	(void)number;
+	launch_add(immediate, 1, NULL);
+	pthread_create(&thread, NULL, launch_held, NULL);
+	while (!is_held)
+		usleep(1000);
+	child = fork();
+	if (!child) {
+		alarm(20);
+		NEED(zeContextDestroy(context));
+		_exit(7);
+	}
+	waitpid(child, &status, 0);
+	hold = false;
+	pthread_join(thread, NULL);
+	printf("child %d\n", WEXITSTATUS(status));
+}
+
 /* Kernels of an immediate list, and of one that was filled before. */
 static void mode_until_killed(long number)
 {
@@ -595,6 +649,7 @@ static const struct {
 	{ "kill", mode_kill },
 	{ "fork", mode_fork },
 	{ "fork-in-init", mode_fork_in_init },
+	{ "fork-in-launch", mode_fork_in_launch },
 	{ "until-killed", mode_until_killed },
 	{ "many-events", mode_many_events },
 	{ "queue-each", mode_queue_each },

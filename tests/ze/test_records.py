@@ -97,6 +97,13 @@ def test_fork():
     equal(len(run.ran), 110, "kernels that the driver ran")
 
 
+def test_fork_in_launch():
+    """a child destroys a context whose lock a thread of its parent had"""
+    run = Recorded("fork-in-launch")
+    equal(run.said("child"), [["7"]], "exit status of the child")
+    equal((len(run["launch"]), len(run["kernel"]), run["loss"]), (2, 2, []), "launches, kernels, losses")
+
+
 def test_fork_in_init():
     """a child that initialises Level Zero does not wait for a thread of its parent that did, and is not in it"""
     run = Recorded("fork-in-init", expect=2)
