@@ -155,6 +155,7 @@ void inject_command_begin(struct inject_command *command, cl_command_queue handl
 			    command->kept.correlation);
 	if (thread) {
 		command->is_recorded = true;
+		command->generation = atomic_load(&thread->generation);
 		command->kept.begin_ns = thread->call.start_ns;
 		inject_thread_leave(thread);
 		if (queue && !event) {
@@ -254,19 +255,23 @@ static bool keep_command(struct inject_thread *thread, const struct inject_kept 
 }
 
 /* True if the command is kept. */
-static bool end_in_session(struct inject_thread *thread, const struct inject_kept *kept,
+static bool end_in_session(struct inject_thread *thread, const struct inject_command *command,
 			   cl_int result)
 {
+	const struct inject_kept *kept = &command->kept;
 	struct inject_queue *queue = kept->queue;
 
 	/* Another capture has begun since. */
-	if (!inject_call_ends(thread, kept->correlation))
+	if (command->generation != atomic_load(&thread->generation))
 		return false;
 	if (queue && atomic_load_explicit(&queue->generation, memory_order_relaxed) !=
 			     atomic_load_explicit(&inject_session.generation, memory_order_relaxed))
 		inject_records_queue(thread, queue);
-	inject_call_finish(thread, kept->end_ns, thread->call.context, result);
-	thread->call.context = 0;
+	/* Else another call, in a callback of the driver, has begun within it, which wrote its record. */
+	if (inject_call_ends(thread, kept->correlation)) {
+		inject_call_finish(thread, kept->end_ns, thread->call.context, result);
+		thread->call.context = 0;
+	}
 	if (result != CL_SUCCESS)
 		return false;
 	if (kept->event && keep_command(thread, kept))
@@ -294,7 +299,7 @@ void inject_command_end(struct inject_command *command, cl_int result)
 	}
 	thread = inject_thread_enter(true);
 	if (thread) {
-		is_kept = end_in_session(thread, kept, result);
+		is_kept = end_in_session(thread, command, result);
 		inject_thread_leave(thread);
 	}
 	if (kept->event && !is_kept)

@@ -46,13 +46,15 @@ struct inject_kept {
  * struct inject_command - a command that is being enqueued
  * @event: what the driver gets as its event: the program's, or @own
  * @own: for a program that wants none
- * @is_recorded: by this capture
+ * @is_recorded: by a capture
+ * @generation: of that capture
  * @kept: what is known of it
  */
 struct inject_command {
 	cl_event *event;
 	cl_event own;
 	bool is_recorded;
+	uint32_t generation;
 	struct inject_kept kept;
 };
 

@@ -69,6 +69,13 @@ def mock(times="good", status=0, number=1000):
     return run.equals_account()
 
 
+def test_nested():
+    """a launch within another one, in a callback of the driver: both have their kernels, the outer one no end"""
+    run = Capture(100, "nested", program=[f"{capture.objects}/mock_program"], OCL_ICD_VENDORS=vendors())
+    run.equals_account().all_have_stacks().all_have_times()
+    equal(sum(not launch.end_ns for launch in run["launch"]), 100, "launches without an end")
+
+
 def test_platforms():
     """two platforms in one program: each device is the one that it is"""
     folder = os.path.join(capture.objects, "both")
