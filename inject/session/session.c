@@ -170,12 +170,14 @@ void inject_session_join(const struct inject_backend *backend)
 	/* Before others see it in the list: no window opens and no capture ends meanwhile. */
 	inject_window_lock();
 	thread = inject_thread_enter(true);
-	if (thread) {
+	if (thread)
 		join_backend(thread, backend);
-		inject_thread_leave(thread);
-	}
 	inject_backend_register(backend);
 	inject_window_unlock();
+	if (thread) {
+		inject_window_catch_up(thread);
+		inject_thread_leave(thread);
+	}
 }
 
 bool inject_session_begin(const struct gpumon_channel_map *map,

@@ -17,6 +17,9 @@ static _Atomic int windows;
 /* A backend's window is switched by one thread at a time. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
+/* Why it was last opened or closed: the thread that did so may have found the switch taken. */
+static _Atomic(const char *) last_reason;
+
 /* Between two windows nothing at all is recorded, whatever holds the window open. */
 static _Atomic bool resting;
 
@@ -115,6 +118,7 @@ static void follow_windows(struct inject_thread *thread, const char *reason, uns
 {
 	bool wanted;
 
+	atomic_store(&last_reason, reason);
 	do {
 		/* What it misses is seen by the thread that has the switch, once it has let it go. */
 		if (!take_switch(wait_us))
@@ -128,6 +132,12 @@ static void follow_windows(struct inject_thread *thread, const char *reason, uns
 			switch_off(thread, reason);
 		pthread_mutex_unlock(&switching);
 	} while (atomic_load(&inject_session.is_open) && is_window_wanted() != wanted);
+}
+
+void inject_window_catch_up(struct inject_thread *thread)
+{
+	if (is_window_wanted() != atomic_load(&inject_session.recording))
+		follow_windows(thread, atomic_load(&last_reason), OPEN_US);
 }
 
 void inject_window_open(struct inject_thread *thread, const char *reason)

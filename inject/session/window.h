@@ -44,6 +44,10 @@ void inject_window_end(struct inject_thread *thread, const char *reason);
 /* No window begins or ends meanwhile. */
 void inject_window_lock(void);
 void inject_window_unlock(void);
+
+/* After that, in a session that goes on: others may have opened or closed the window meanwhile. */
+void inject_window_catch_up(struct inject_thread *thread);
+
 /* In a child after fork. */
 void inject_window_forked(void);
 

@@ -9,11 +9,14 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -584,6 +587,58 @@ static void mode_both(long number)
 	printf("did clEnqueueNDRangeKernel %ld 0\ncuda %ld\n", number, number);
 }
 
+/*
+ * Where a thread is held in the loader: the library's when a capture begins, until CUDA is being
+ * initialised, and this one there, until the library's has gone on.
+ */
+static _Atomic enum {
+	FREE,
+	LIBRARY_WANTED,
+	LIBRARY_HELD,
+	CUDA_HELD,
+} held;
+static __thread bool is_in_cuda;
+
+/* Also used by the library. */
+int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
+{
+	__typeof__(&dl_iterate_phdr) next =
+		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	static unsigned int calls;
+	char name[16 + 1] = "";
+
+	if (held != FREE && !is_in_cuda && prctl(PR_GET_NAME, name) == 0 &&
+	    strcmp(name, "gpumon") == 0) {
+		if (held == LIBRARY_WANTED)
+			held = LIBRARY_HELD;
+		/* Looks at new libraries, which it does when the capture has begun. */
+		else if (held == CUDA_HELD && ++calls == 8)
+			held = FREE;
+		while (held == LIBRARY_HELD)
+			usleep(1000);
+	}
+	if (is_in_cuda && held == LIBRARY_HELD) {
+		held = CUDA_HELD;
+		while (held == CUDA_HELD)
+			usleep(1000);
+	}
+	return next(callback, data);
+}
+
+/* A recorder comes when CUDA is about to be initialised. Then as until-killed. */
+static void mode_cuda_while_attached(long number)
+{
+	held = LIBRARY_WANTED;
+	puts("ready");
+	fflush(stdout);
+	while (held == LIBRARY_WANTED)
+		usleep(1000);
+	is_in_cuda = true;
+	begin_cuda();
+	is_in_cuda = false;
+	mode_until_killed(number);
+}
+
 static void mode_cuda_first(long number)
 {
 	mode_both(number);
@@ -757,6 +812,7 @@ static const struct {
 	{ "both", mode_both },
 	{ "cuda-first", mode_cuda_first },
 	{ "child-of-cuda", mode_child_of_cuda },
+	{ "cuda-while-attached", mode_cuda_while_attached },
 	{ "known", mode_known },
 	{ "overlap", mode_overlap },
 	{ "many-maps", mode_many_maps },

@@ -237,6 +237,24 @@ def test_attach():
             program.kill()
 
 
+def test_attach_with_cuda():
+    """a recorder comes while CUDA is being initialised: the capture's window begins"""
+    cuda, library = f"{capture.objects}/cuda", f"{capture.objects}/libgpumon-inject.so"
+    if not os.path.exists(f"{cuda}/libcuda.so.1"):
+        raise Skip("no headers of CUDA for the stand-in")
+    variables = capture.environment(OPENCL_LAYERS=library, CUDA_INJECTION64_PATH=library, MOCK_DRIVER_VERSION="13000",
+                                    LD_LIBRARY_PATH=f"{cuda}/13:{cuda}")
+    with subprocess.Popen([f"{capture.objects}/program", "cuda-while-attached"], stdout=subprocess.PIPE,
+                          env=variables) as program:
+        try:
+            equal(program.stdout.readline(), b"ready\n", "program")
+            run = Capture(pid=program.pid, launches=40)
+            equal([run.text(window.reason) for window in run["window"]], ["attach", "stop"], "windows")
+            equal([run.text(note.text) for note in run["note"]], [], "notes")
+        finally:
+            program.kill()
+
+
 def test_known_length():
     """kernels that say themselves when they ran: within 2 %, and within the error of the clock"""
     run = Capture("known", 20)
