@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "format.h"
 
 /* Three significant digits: 1.23, 12.3, 123. Rounding may carry into another digit. */
@@ -115,39 +116,15 @@ const char *gpumon_format_time(char *buf, size_t len, uint64_t ns)
 	return buf;
 }
 
-/*
- * Length of the well-formed UTF-8 character at @text; 0 for a control character or invalid bytes.
- */
-static size_t character_bytes(const unsigned char *text)
+/* Length of the well-formed UTF-8 character at @text; 0 for a control character or invalid bytes. */
+static size_t character_bytes(const char *text)
 {
-	static const struct {
-		unsigned char mask, lead;
-		uint32_t least;
-	} forms[] = {
-		{ 0x80, 0x00, 0x20 },
-		{ 0xe0, 0xc0, 0x80 },
-		{ 0xf0, 0xe0, 0x800 },
-		{ 0xf8, 0xf0, 0x10000 },
-	};
+	const unsigned char *at = (const unsigned char *)text;
 
-	for (size_t i = 0; i < COUNT_OF(forms); i++) {
-		uint32_t code;
-
-		if ((text[0] & forms[i].mask) != forms[i].lead)
-			continue;
-		code = text[0] & (unsigned char)~forms[i].mask;
-		for (size_t k = 1; k <= i; k++) {
-			if ((text[k] & 0xc0) != 0x80)
-				return 0;
-			code = code << 6 | (text[k] & 0x3f);
-		}
-		/* Reject overlong forms, surrogates, and the controls 0x7f to 0x9f. */
-		if (code < forms[i].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ||
-		    (code >= 0x7f && code < 0xa0))
-			return 0;
-		return i + 1;
-	}
-	return 0;
+	/* The controls 0x80 to 0x9f are two bytes each. */
+	if (at[0] < 0x20 || at[0] == 0x7f || (at[0] == 0xc2 && at[1] < 0xa0))
+		return 0;
+	return gpumon_utf8(text);
 }
 
 const char *gpumon_format_name(char *buf, size_t len, const char *name)
@@ -159,7 +136,7 @@ const char *gpumon_format_name(char *buf, size_t len, const char *name)
 	if (!name)
 		name = "-";
 	while (*name) {
-		size_t bytes = character_bytes((const unsigned char *)name);
+		size_t bytes = character_bytes(name);
 
 		if (at + (bytes ? bytes : 1) >= len)
 			break;
