@@ -131,7 +131,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	copied = fuzz_read(copy, &n);
 	read_lines(copied, n);
 	map = check(copy);
-	MUST(!gpumon_perf_map_problem(map));
 	gpumon_perf_map_free(map);
 	free(copied);
 	return 0;

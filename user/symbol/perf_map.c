@@ -38,11 +38,8 @@ struct gpumon_perf_map {
 	size_t n_pieces;
 	struct span *spans; /* sorted by address, without overlaps */
 	size_t n_spans;
-	size_t n_bad;
-	bool too_long;
 	struct stat read; /* the file when it was read */
 	uint64_t read_ns; /* time of reading, 0: never */
-	char problem[256];
 };
 
 struct gpumon_perf_map *gpumon_perf_map_new(const char *path)
@@ -57,11 +54,6 @@ struct gpumon_perf_map *gpumon_perf_map_new(const char *path)
 		return NULL;
 	}
 	return map;
-}
-
-static void report_problem(struct gpumon_perf_map *map, const char *what)
-{
-	snprintf(map->problem, sizeof(map->problem), "%s", what);
 }
 
 static uint64_t now_ns(void)
@@ -128,11 +120,8 @@ static int read_lines(struct gpumon_perf_map *map, size_t size)
 
 	for (const char *p = text; (p = memchr(p, '\n', (size_t)(end - p))); p++)
 		lines++;
-	if (lines > PIECES_MAX) {
+	if (lines > PIECES_MAX)
 		lines = PIECES_MAX;
-		report_problem(map,
-			       "it has more than 4194304 lines: what is behind these has no names");
-	}
 	map->pieces = calloc(lines, sizeof(*map->pieces));
 	if (!map->pieces)
 		return -1;
@@ -144,8 +133,6 @@ static int read_lines(struct gpumon_perf_map *map, size_t size)
 			break;
 		if (read_line(text, line, stop, &map->pieces[map->n_pieces]))
 			map->n_pieces++;
-		else if (stop > line)
-			map->n_bad++;
 		line = stop + 1;
 	}
 	return 0;
@@ -247,25 +234,12 @@ static void forget_map(struct gpumon_perf_map *map)
 	map->spans = NULL;
 	map->n_pieces = 0;
 	map->n_spans = 0;
-	map->n_bad = 0;
 }
 
 /* Everybody can write to /tmp: a link or a pipe there may be another user's trap. */
 static int open_map(const char *root, const char *path, struct stat *st)
 {
 	return gpumon_elf_open_no_link(root, path, st);
-}
-
-static const char *error_text(int err)
-{
-	switch (err) {
-	case -ELOOP:
-		return "it is a symbolic link, which is not followed";
-	case -EINVAL:
-		return "it is no ordinary file";
-	default:
-		return strerror(-err);
-	}
 }
 
 static void load_map(struct gpumon_perf_map *map)
@@ -276,41 +250,21 @@ static void load_map(struct gpumon_perf_map *map)
 	int fd;
 
 	fd = open_map("", map->path, &st);
-	if (fd < 0) {
-		if (fd != -ENOENT)
-			snprintf(map->problem, sizeof(map->problem), "it cannot be read: %s",
-				 error_text(fd));
+	if (fd < 0)
 		return;
-	}
 	if (map->read_ns && st.st_size == map->read.st_size && st.st_ino == map->read.st_ino &&
 	    st.st_mtim.tv_sec == map->read.st_mtim.tv_sec &&
 	    st.st_mtim.tv_nsec == map->read.st_mtim.tv_nsec)
 		goto out;
 	forget_map(map);
 	map->read = st;
-	map->problem[0] = '\0';
 	size = (size_t)st.st_size;
-	if (size > FILE_MAX) {
+	if (size > FILE_MAX)
 		size = FILE_MAX;
-		report_problem(map, "it is longer than 256 MiB: what is behind that has no names");
-	}
 	map->text = malloc(size + 1);
-	have = map->text ? gpumon_read_at(fd, map->text, size, 0) : 0;
-	if (have < 0) {
-		snprintf(map->problem, sizeof(map->problem), "it cannot be read: %s",
-			 strerror(errno));
+	have = map->text ? gpumon_read_at(fd, map->text, size, 0) : -1;
+	if (have < 0 || read_lines(map, (size_t)have) || lay_out(map))
 		forget_map(map);
-		goto out;
-	}
-	if (!map->text || read_lines(map, (size_t)have) || lay_out(map)) {
-		forget_map(map);
-		report_problem(map, "there is not enough memory for it");
-		goto out;
-	}
-	if (map->n_bad)
-		snprintf(map->problem, sizeof(map->problem),
-			 "%zu of its lines are not \"START SIZE NAME\" in hex: skipped",
-			 map->n_bad);
 out:
 	close(fd);
 }
@@ -347,11 +301,6 @@ const char *gpumon_perf_map_find(struct gpumon_perf_map *map, uint64_t address, 
 		return NULL;
 	*length = map->pieces[span->piece].length;
 	return map->text + map->pieces[span->piece].name;
-}
-
-const char *gpumon_perf_map_problem(const struct gpumon_perf_map *map)
-{
-	return *map->problem ? map->problem : NULL;
 }
 
 int gpumon_perf_map_open(const char *root, unsigned int pid, const uid_t *owner)

@@ -29,14 +29,6 @@ struct gpumon_perf_map *gpumon_perf_map_new(const char *path);
 const char *gpumon_perf_map_find(struct gpumon_perf_map *map, uint64_t address, size_t *length);
 
 /**
- * gpumon_perf_map_problem - describe a problem of the file
- * @map: map
- *
- * Return: a sentence, or NULL. A missing file is not a problem.
- */
-const char *gpumon_perf_map_problem(const struct gpumon_perf_map *map);
-
-/**
  * gpumon_perf_map_open - open the file of a live process
  * @root: root of the process, as for gpumon_symbols_new()
  * @pid: pid in its own pid namespace, as in the file name

@@ -88,19 +88,6 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
  */
 char *gpumon_demangle(const char *name);
 
-/**
- * gpumon_symbols_missing - list the files that could not be used
- * @symbols: symbols of the process
- * @each: called with each file that was needed but is gone, has changed or cannot be read, with the
- *        reason and the remedy; NULL to count only
- * @data: passed to @each
- *
- * Return: number of files.
- */
-unsigned int gpumon_symbols_missing(const struct gpumon_symbols *symbols,
-				    void (*each)(void *data, const char *path, const char *why),
-				    void *data);
-
 void gpumon_symbols_free(struct gpumon_symbols *symbols);
 
 #endif /* GPUMON_SYMBOL_H */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,56 +366,18 @@ static bool is_wanted(const struct gpumon_symbol_wanted *wanted, int fd, const s
 	return !wanted->inode || wanted->inode == st->st_ino;
 }
 
-static void say_why(const struct gpumon_symbol_wanted *wanted, int err, char **why)
-{
-	char problem[128], advice[160], id[GPUMON_BUILD_ID_SIZE * 2 + 1] = "";
-	const char *urls = getenv("DEBUGINFOD_URLS");
-
-	for (size_t i = 0; i < wanted->build_id_size; i++)
-		snprintf(id + i * 2, 3, "%02x", wanted->build_id[i]);
-	if (!err)
-		snprintf(problem, sizeof(problem), "it is another file now than the one that ran");
-	else if (err == -ENOENT || err == -ENOTDIR)
-		snprintf(problem, sizeof(problem), "it is not there any more");
-	else if (err == -EINVAL)
-		snprintf(problem, sizeof(problem), "it is no ordinary file now");
-	else
-		snprintf(problem, sizeof(problem), "it cannot be read: %s", strerror(-err));
-
-	if (err == -EACCES || err == -EPERM)
-		snprintf(advice, sizeof(advice), "read the capture as a user with access to it");
-	else if (!wanted->build_id_size)
-		snprintf(advice, sizeof(advice),
-			 "put the old one back, or link with --build-id and record again");
-	else if (debuginfod_silent)
-		snprintf(advice, sizeof(advice),
-			 "put the one of build id %s back; debuginfod did not answer", id);
-	else if (urls && *urls)
-		snprintf(advice, sizeof(advice),
-			 "put the one of build id %s back; debuginfod has none", id);
-	else
-		snprintf(advice, sizeof(advice),
-			 "put the one of build id %s back, or set DEBUGINFOD_URLS", id);
-	if (asprintf(why, "%s: %s", problem, advice) < 0)
-		*why = NULL;
-}
-
 int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
-			    const struct gpumon_symbol_wanted *wanted, char **name, char **why)
+			    const struct gpumon_symbol_wanted *wanted, char **name)
 {
 	size_t length = gpumon_symbol_path_length(wanted->path);
 	struct stat st;
 	char *path;
-	int fd, err;
+	int fd;
 
-	*why = NULL;
 	*name = NULL;
 	if (!strcmp(wanted->path, VDSO)) {
 		fd = wanted->build_id_size ? open_vdso(wanted) : -1;
 		*name = fd >= 0 ? strdup(VDSO) : NULL;
-		if (fd < 0)
-			*why = strdup(
-				"it is another kernel's: its functions have names only there");
 		return fd;
 	}
 
@@ -424,7 +385,6 @@ int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
 	if (!path)
 		return -1;
 	fd = gpumon_elf_open(search->root, path, &st);
-	err = fd < 0 ? fd : 0;
 	if (fd >= 0 && is_wanted(wanted, fd, &st) &&
 	    asprintf(name, "%s%s", search->root, path) >= 0)
 		goto out;
@@ -439,8 +399,6 @@ int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
 		*name = NULL;
 	}
 	fd = wanted->build_id_size ? open_by_build_id(search, wanted, name) : -1;
-	if (fd < 0)
-		say_why(wanted, err, why);
 out:
 	free(path);
 	return fd;

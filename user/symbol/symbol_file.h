@@ -56,8 +56,6 @@ size_t gpumon_symbol_path_length(const char *path);
  * @search: where to search
  * @wanted: file
  * @name: set to its path, to be freed
- * @why: on failure set to a sentence with the reason and the remedy, to be freed; NULL without
- * memory
  *
  * Tries its path; the mapping if the root is that of a live process; the usual places by build id;
  * and debuginfod if DEBUGINFOD_URLS is set. For a vdso with the same build id, our own is used.
@@ -65,7 +63,7 @@ size_t gpumon_symbol_path_length(const char *path);
  * Return: a descriptor, or -1.
  */
 int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
-			    const struct gpumon_symbol_wanted *wanted, char **name, char **why);
+			    const struct gpumon_symbol_wanted *wanted, char **name);
 
 /* From now on search debug files of @module with @search. */
 void gpumon_symbol_search_use(struct gpumon_symbol_search *search, Dwfl_Module *module);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -10,6 +9,7 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
+#include "base/map.h"
 #include "symbol_dwarf.h"
 #include "symbol_image.h"
 #include "symbol_table.h"
@@ -31,7 +31,7 @@ struct load {
 enum state {
 	STATE_CLOSED, /* not needed yet, or evicted */
 	STATE_OPEN,
-	STATE_MISSING, /* see @why */
+	STATE_MISSING,
 };
 
 struct gpumon_symbol_image {
@@ -42,7 +42,6 @@ struct gpumon_symbol_image {
 	char *path; /* part of @wanted, like its build id */
 	uint8_t build_id[GPUMON_BUILD_ID_SIZE];
 	enum state state;
-	char *why;
 	/* Used while it is open. */
 	struct gpumon_symbol_image *earlier;
 	struct gpumon_symbol_image *later;
@@ -67,13 +66,9 @@ static struct {
 	size_t bytes;
 } images = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static size_t bucket_of(const char *path)
+static struct gpumon_symbol_image **bucket_of(const char *path)
 {
-	size_t hash = 5381;
-
-	while (*path)
-		hash = hash * 33 + (unsigned char)*path++;
-	return hash % BUCKETS;
+	return &images.buckets[gpumon_hash_bytes(path, strlen(path)) % BUCKETS];
 }
 
 static bool is_same(const struct gpumon_symbol_image *image, const char *root,
@@ -108,7 +103,7 @@ static struct gpumon_symbol_image *new_image(const char *root,
 struct gpumon_symbol_image *gpumon_symbol_image_get(const char *root,
 						    const struct gpumon_symbol_wanted *wanted)
 {
-	struct gpumon_symbol_image **bucket = &images.buckets[bucket_of(wanted->path)], *image;
+	struct gpumon_symbol_image **bucket = bucket_of(wanted->path), *image;
 
 	pthread_mutex_lock(&images.lock);
 	for (image = *bucket; image && !is_same(image, root, wanted); image = image->next)
@@ -172,12 +167,11 @@ void gpumon_symbol_image_put(struct gpumon_symbol_image *image)
 	pthread_mutex_lock(&images.lock);
 	if (!--image->users) {
 		close_image(image);
-		for (at = &images.buckets[bucket_of(image->path)]; *at != image; at = &(*at)->next)
+		for (at = bucket_of(image->path); *at != image; at = &(*at)->next)
 			;
 		*at = image->next;
 		gpumon_symbol_search_free(&image->search);
 		free(image->path);
-		free(image->why);
 		free(image);
 	}
 	pthread_mutex_unlock(&images.lock);
@@ -207,13 +201,6 @@ static void read_loads(struct gpumon_symbol_image *image, Elf *elf)
 	}
 }
 
-static void image_refuse(struct gpumon_symbol_image *image, char *why)
-{
-	image->state = STATE_MISSING;
-	free(image->why);
-	image->why = why;
-}
-
 /* A file needs up to three descriptors: for itself, its debug file, and a shared one of these. */
 static size_t open_max(void)
 {
@@ -226,15 +213,15 @@ static size_t open_max(void)
 
 static int open_image(struct gpumon_symbol_image *image)
 {
-	char *name, *why;
+	char *name;
 	GElf_Addr bias;
 	int fd;
 
 	while (images.first && (images.n_open >= open_max() || images.bytes >= BYTES_MAX))
 		close_image(images.first);
-	fd = gpumon_symbol_file_open(&image->search, &image->wanted, &name, &why);
+	fd = gpumon_symbol_file_open(&image->search, &image->wanted, &name);
 	if (fd < 0) {
-		image_refuse(image, why);
+		image->state = STATE_MISSING;
 		return -1;
 	}
 	image->dwfl = dwfl_begin(&image->search.callbacks);
@@ -249,11 +236,7 @@ static int open_image(struct gpumon_symbol_image *image)
 	free(name);
 	if (!image->elf) {
 		close(fd);
-		if (asprintf(&why,
-			     "it is no ELF file that can be read (%s): put the one that ran back",
-			     dwfl_errmsg(-1)) < 0)
-			why = NULL;
-		image_refuse(image, why);
+		image->state = STATE_MISSING;
 		close_image(image);
 		return -1;
 	}
@@ -376,11 +359,4 @@ unsigned int gpumon_symbol_image_find(struct gpumon_symbol_image *image,
 	}
 	pthread_mutex_unlock(&images.lock);
 	return count;
-}
-
-const char *gpumon_symbol_image_why(const struct gpumon_symbol_image *image)
-{
-	if (image->state != STATE_MISSING)
-		return NULL;
-	return image->why ? image->why : "there is not enough memory";
 }

@@ -44,7 +44,4 @@ unsigned int gpumon_symbol_image_find(struct gpumon_symbol_image *image,
 				      struct gpumon_symbol *found, unsigned int room,
 				      uint64_t *address);
 
-/* Why the file could not be used, with the remedy. NULL if it could, or was never needed. */
-const char *gpumon_symbol_image_why(const struct gpumon_symbol_image *image);
-
 #endif /* GPUMON_SYMBOL_IMAGE_H */

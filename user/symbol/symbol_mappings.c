@@ -277,10 +277,8 @@ int gpumon_symbol_mappings_add(struct gpumon_symbol_mappings *mappings,
 	/* A recorder reports all mappings repeatedly. That should not use more memory. */
 	if (same.found && !same.other)
 		return see_again(&mappings->mapped, &same);
-	if (mappings->mapped.count >= INTERVALS_MAX) {
-		mappings->refused++;
+	if (mappings->mapped.count >= INTERVALS_MAX)
 		return 0;
-	}
 	return insert_item(&mappings->mapped, mapping);
 }
 
@@ -291,10 +289,8 @@ int gpumon_symbol_mappings_remove(struct gpumon_symbol_mappings *mappings, uint6
 
 	if (start >= end)
 		return 0;
-	if (mappings->unmapped.count >= INTERVALS_MAX) {
-		mappings->refused++;
+	if (mappings->unmapped.count >= INTERVALS_MAX)
 		return 0;
-	}
 	return insert_item(&mappings->unmapped, &item);
 }
 

@@ -52,7 +52,6 @@ struct gpumon_symbol_intervals {
 struct gpumon_symbol_mappings {
 	struct gpumon_symbol_intervals mapped;
 	struct gpumon_symbol_intervals unmapped;
-	size_t refused; /* items beyond the limit */
 };
 
 /* 0, or -1 without memory. An empty range is ignored. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "symbol_file.h"
 #include "symbol_image.h"
 #include "symbol_object.h"
@@ -19,7 +20,6 @@ struct gpumon_symbol_object {
 	uint8_t build_id[GPUMON_BUILD_ID_SIZE];
 	size_t build_id_size;
 	struct gpumon_symbol_image *image; /* NULL: memory without a file */
-	bool asked;
 };
 
 struct gpumon_symbol_objects {
@@ -86,15 +86,6 @@ static const char *module_name(struct gpumon_symbol_objects *objects, const char
 	return gpumon_symbol_strings_add(objects->strings, base, length);
 }
 
-static size_t bucket_of(const char *path)
-{
-	size_t hash = 5381;
-
-	while (*path)
-		hash = hash * 33 + (unsigned char)*path++;
-	return hash % BUCKETS;
-}
-
 static void free_object(struct gpumon_symbol_object *object)
 {
 	gpumon_symbol_image_put(object->image);
@@ -119,7 +110,7 @@ struct gpumon_symbol_object *gpumon_symbol_objects_get(struct gpumon_symbol_obje
 	if (is_vdso(path))
 		path = VDSO;
 	wanted.path = path;
-	bucket = &objects->buckets[bucket_of(path)];
+	bucket = &objects->buckets[gpumon_hash_bytes(path, strlen(path)) % BUCKETS];
 	if (wanted.build_id_size > GPUMON_BUILD_ID_SIZE)
 		wanted.build_id_size = GPUMON_BUILD_ID_SIZE;
 	for (object = *bucket; object; object = object->next) {
@@ -171,30 +162,10 @@ unsigned int gpumon_symbol_object_find(struct gpumon_symbol_objects *objects,
 	*address = offset;
 	if (!object->image)
 		return 0;
-	object->asked = true;
 	count = gpumon_symbol_image_find(object->image, objects->strings, offset, found, room,
 					 address);
 	for (unsigned int i = 0; i < count; i++)
 		found[i].module = object->module;
-	return count;
-}
-
-unsigned int gpumon_symbol_objects_missing(const struct gpumon_symbol_objects *objects,
-					   void (*each)(void *data, const char *path,
-							const char *why),
-					   void *data)
-{
-	unsigned int count = 0;
-
-	for (struct gpumon_symbol_object *o = objects->last; o; o = o->earlier) {
-		const char *why = o->asked ? gpumon_symbol_image_why(o->image) : NULL;
-
-		if (!why)
-			continue;
-		count++;
-		if (each)
-			each(data, o->path, why);
-	}
 	return count;
 }
 

@@ -57,12 +57,6 @@ unsigned int gpumon_symbol_object_find(struct gpumon_symbol_objects *objects,
 				       struct gpumon_symbol *found, unsigned int room,
 				       uint64_t *address);
 
-/* As gpumon_symbols_missing(). */
-unsigned int gpumon_symbol_objects_missing(const struct gpumon_symbol_objects *objects,
-					   void (*each)(void *data, const char *path,
-							const char *why),
-					   void *data);
-
 void gpumon_symbol_objects_free(struct gpumon_symbol_objects *objects);
 
 #endif /* GPUMON_SYMBOL_OBJECT_H */

@@ -30,7 +30,6 @@ struct gpumon_symbols {
 	struct gpumon_symbol_objects *objects;
 	struct gpumon_symbol_mappings mappings;
 	struct gpumon_perf_map *perf_map;
-	char *perf_map_path;
 	struct slot *slots;
 	size_t n_slots;
 	size_t n_used;
@@ -55,8 +54,7 @@ struct gpumon_symbols *gpumon_symbols_new(const char *root, const char *perf_map
 		goto fail;
 	if (perf_map) {
 		symbols->perf_map = gpumon_perf_map_new(perf_map);
-		symbols->perf_map_path = strdup(perf_map);
-		if (!symbols->perf_map || !symbols->perf_map_path)
+		if (!symbols->perf_map)
 			goto fail;
 	}
 	return symbols;
@@ -238,30 +236,6 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 	return count;
 }
 
-unsigned int gpumon_symbols_missing(const struct gpumon_symbols *symbols,
-				    void (*each)(void *data, const char *path, const char *why),
-				    void *data)
-{
-	unsigned int count = gpumon_symbol_objects_missing(symbols->objects, each, data);
-	const char *problem = symbols->perf_map ? gpumon_perf_map_problem(symbols->perf_map) : NULL;
-	char refused[128];
-
-	if (problem) {
-		count++;
-		if (each)
-			each(data, symbols->perf_map_path, problem);
-	}
-	if (symbols->mappings.refused) {
-		snprintf(refused, sizeof(refused),
-			 "%zu of them are more than are kept: what they had has no names",
-			 symbols->mappings.refused);
-		count++;
-		if (each)
-			each(data, "mappings", refused);
-	}
-	return count;
-}
-
 void gpumon_symbols_free(struct gpumon_symbols *symbols)
 {
 	if (!symbols)
@@ -270,7 +244,6 @@ void gpumon_symbols_free(struct gpumon_symbols *symbols)
 	gpumon_symbol_objects_free(symbols->objects);
 	gpumon_symbol_strings_free(symbols->strings);
 	gpumon_perf_map_free(symbols->perf_map);
-	free(symbols->perf_map_path);
 	free(symbols->slots);
 	free(symbols->results);
 	free(symbols);
