@@ -343,7 +343,4 @@ enum gpumon_record_state gpumon_record_check(const struct gpumon_record *record,
 /* "kernel", as in Documentation/reference/capture-format.md; NULL for an unknown type. */
 const char *gpumon_record_name(unsigned int type);
 
-/* "channel-full", as in Documentation/reference/capture-format.md; NULL for an unknown cause. */
-const char *gpumon_loss_name(unsigned int cause);
-
 #endif /* GPUMON_CAPTURE_H */

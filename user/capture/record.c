@@ -43,33 +43,9 @@ static const char *const record_names[] = {
 	[GPUMON_RECORD_DROPPED] = "dropped",
 };
 
-static const char *const loss_names[GPUMON_LOSS_CAUSES] = {
-	[GPUMON_LOSS_CHANNEL_FULL] = "channel-full",
-	[GPUMON_LOSS_API_DROPPED] = "api-dropped",
-	[GPUMON_LOSS_WITHHELD] = "withheld",
-	[GPUMON_LOSS_NO_TIMESTAMP] = "no-timestamp",
-	[GPUMON_LOSS_STACK_TABLE] = "stack-table",
-	[GPUMON_LOSS_STRING_TABLE] = "string-table",
-	[GPUMON_LOSS_UPROBE_RING] = "uprobe-ring",
-	[GPUMON_LOSS_UPROBE_STACK] = "uprobe-stack",
-	[GPUMON_LOSS_DRIVER_RING] = "driver-ring",
-	[GPUMON_LOSS_UNKNOWN_RECORD] = "unknown-record",
-	[GPUMON_LOSS_RECORDER] = "recorder",
-	[GPUMON_LOSS_INTERRUPTED] = "interrupted",
-	[GPUMON_LOSS_BROKEN] = "broken",
-	[GPUMON_LOSS_TOO_LONG] = "too-long",
-	[GPUMON_LOSS_UPROBE_UNDECIDED] = "uprobe-undecided",
-	[GPUMON_LOSS_ACROSS_WINDOWS] = "across-windows",
-};
-
 const char *gpumon_record_name(unsigned int type)
 {
 	return type < sizeof(record_names) / sizeof(record_names[0]) ? record_names[type] : NULL;
-}
-
-const char *gpumon_loss_name(unsigned int cause)
-{
-	return cause < GPUMON_LOSS_CAUSES ? loss_names[cause] : NULL;
 }
 
 int gpumon_capture_append_string(struct gpumon_capture_file *file, uint32_t id, const char *text)

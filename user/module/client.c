@@ -25,7 +25,6 @@
 struct gpumon_client {
 	struct nl_sock *socket;
 	int family;
-	char *version;
 };
 
 /* Handles each message of a reply. */
@@ -290,8 +289,6 @@ static int check_module(struct gpumon_client *client, struct gpumon_error *err)
 	/* A reply that cannot be parsed means another schema, too: info stayed empty. */
 	if (!ret || err->sys == -EBADMSG)
 		ret = gpumon_client_check_schema(&info, err);
-	client->version = info.version;
-	info.version = NULL;
 	gpumon_info_clear(&info);
 	return ret;
 }
@@ -316,13 +313,7 @@ void gpumon_client_close(struct gpumon_client *client)
 	if (!client)
 		return;
 	nl_socket_free(client->socket);
-	free(client->version);
 	free(client);
-}
-
-const char *gpumon_client_version(const struct gpumon_client *client)
-{
-	return client->version ? client->version : "unknown";
 }
 
 /* Parts of the model that are in one dump. */

@@ -27,9 +27,6 @@ int gpumon_client_check_schema(const struct gpumon_info *info, struct gpumon_err
 /* @ret is what genl_ctrl_resolve() returned instead of the family's number. Sets *err, returns -1. */
 int gpumon_client_no_family(int ret, struct gpumon_error *err);
 
-/* The module's version. Valid after open. */
-const char *gpumon_client_version(const struct gpumon_client *client);
-
 /**
  * gpumon_client_read() - read parts of the model
  * @client: the client

@@ -238,11 +238,6 @@ const char *gpumon_driver_reason(const struct gpumon_driver *driver)
 	return driver->reason;
 }
 
-uint64_t gpumon_driver_events(const struct gpumon_driver *driver)
-{
-	return driver->events;
-}
-
 uint64_t gpumon_driver_alarms(const struct gpumon_driver *driver)
 {
 	return driver->alarms;

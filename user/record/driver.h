@@ -39,7 +39,6 @@ void gpumon_driver_note(struct gpumon_driver *driver, uint16_t flags, const char
 bool gpumon_driver_recording(const struct gpumon_driver *driver);
 /* The reason why there is nothing to drain, or "". */
 const char *gpumon_driver_reason(const struct gpumon_driver *driver);
-uint64_t gpumon_driver_events(const struct gpumon_driver *driver);
 /* Alerts of the module, or Xids where alerts are not available. */
 uint64_t gpumon_driver_alarms(const struct gpumon_driver *driver);
 /* Bytes of records written. */

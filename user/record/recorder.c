@@ -465,7 +465,6 @@ void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 		counts->without_gpu += gpumon_target_without_gpu(recorder->targets[i]);
 	}
 	add_probed(recorder, counts);
-	counts->driver_events = gpumon_driver_events(recorder->driver);
 	snprintf(counts->driver, sizeof(counts->driver), "%s",
 		 gpumon_driver_reason(recorder->driver));
 }

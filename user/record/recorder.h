@@ -50,7 +50,6 @@ struct gpumon_recorder_options {
  * @full: @max_bytes was reached
  * @targets: sums over all targets
  * @hits: uprobe hits
- * @driver_events: events of the module
  * @driver: why the module's events are not recorded, "" if they are
  */
 struct gpumon_recorder_counts {
@@ -63,7 +62,6 @@ struct gpumon_recorder_counts {
 	bool full;
 	struct gpumon_target_counts targets;
 	uint64_t hits;
-	uint64_t driver_events;
 	char driver[256];
 };
 

@@ -37,11 +37,6 @@ static const char *const names[__GPUMON_EVENT_TYPE_MAX] = {
 #undef EVENT_NAME
 };
 
-const char *gpumon_trace_event_label(unsigned int event)
-{
-	return event < __GPUMON_EVENT_TYPE_MAX ? labels[event] : NULL;
-}
-
 struct gpumon_trace *gpumon_trace_new(const struct gpumon_trace_options *options, FILE *out)
 {
 	struct gpumon_trace *trace = calloc(1, sizeof(*trace));
@@ -272,7 +267,7 @@ static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joi
 	const struct gpumon_event *event = &joined->event;
 	const struct gpumon_term *term = &trace->options.term;
 	const char *colour = event_colour(term, event->event);
-	const char *label = gpumon_trace_event_label(event->event);
+	const char *label = event->event < __GPUMON_EVENT_TYPE_MAX ? labels[event->event] : NULL;
 	bool negative = event->time_ns < trace->options.start_ns;
 	uint64_t us = (negative ? trace->options.start_ns - event->time_ns :
 				  event->time_ns - trace->options.start_ns) /

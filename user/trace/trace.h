@@ -110,7 +110,4 @@ bool gpumon_trace_finished(const struct gpumon_trace *trace);
 
 void gpumon_trace_get_totals(const struct gpumon_trace *trace, struct gpumon_trace_totals *totals);
 
-/* "QUEUE", "COMPLETE", … as in the table; NULL if unknown or not of the DRM scheduler. */
-const char *gpumon_trace_event_label(unsigned int event);
-
 #endif /* GPUMON_USER_TRACE_H */

@@ -11,6 +11,7 @@
 
 #include "capture_maker.h"
 #include "common.h"
+#include "output/tree.h"
 
 #define DOCUMENT "../../Documentation/reference/capture-format.md"
 
@@ -435,12 +436,13 @@ static void every_type_and_cause_is_described(void **state)
 	for (unsigned int cause = 1; cause < GPUMON_LOSS_CAUSES; cause++) {
 		char row[64];
 
-		snprintf(row, sizeof(row), "\n| %u | `%s` |", cause, gpumon_loss_name(cause));
+		snprintf(row, sizeof(row), "\n| %u | `%s` |", cause, gpumon_loss_key(cause));
+		/* The page has names of records with hyphens. */
+		for (char *at = row; (at = strchr(at, '_')); at++)
+			*at = '-';
 		if (!strstr(losses, row))
-			fail_msg("cause %s is not described", gpumon_loss_name(cause));
+			fail_msg("cause %s is not described", gpumon_loss_key(cause));
 	}
-	assert_null(gpumon_loss_name(0));
-	assert_null(gpumon_loss_name(GPUMON_LOSS_CAUSES));
 	free(losses);
 }
 

@@ -168,7 +168,8 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 	return gpumon_json_finish(object, bad);
 }
 
-struct json_object *gpumon_json_distribution(const struct gpumon_distribution *from)
+/* count, sum_ns, min_ns, max_ns and quantiles; null if empty. */
+static struct json_object *distribution_json(const struct gpumon_distribution *from)
 {
 	static const struct {
 		const char *key;
@@ -220,8 +221,8 @@ static struct json_object *kernel_json(const struct gpumon_view *view,
 				   gpumon_add_saturated(row->count, row->left_count));
 	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns",
 				   gpumon_add_saturated(row->gpu_ns, row->left_ns));
-	bad |= gpumon_json_add(object, "duration", gpumon_json_distribution(row->duration));
-	bad |= gpumon_json_add(object, "latency", gpumon_json_distribution(row->latency));
+	bad |= gpumon_json_add(object, "duration", distribution_json(row->duration));
+	bad |= gpumon_json_add(object, "latency", distribution_json(row->latency));
 	bad |= gpumon_json_add(object, "probe", figures_json(view, row->name));
 	return gpumon_json_finish(object, bad);
 }
@@ -484,8 +485,7 @@ int gpumon_output_json(FILE *out, const struct gpumon_view *view)
 	if (!ret)
 		ret = gpumon_json_member(out, false, "missing", gpumon_json_missing(view));
 	if (!ret)
-		ret = gpumon_json_member(out, false, "latency",
-					 gpumon_json_distribution(view->latency));
+		ret = gpumon_json_member(out, false, "latency", distribution_json(view->latency));
 	PUT_ARRAY("kernels", view->kernel_count, kernel_json(view, &view->kernels[i]));
 	PUT_ARRAY("devices", view->device_count, device_json(view, &view->devices[i]));
 	PUT_ARRAY("ranges", view->range_count, range_json(&view->ranges[i]));

@@ -25,7 +25,5 @@ int gpumon_json_element(FILE *out, bool first, struct json_object *value);
 struct json_object *gpumon_json_recording(const struct gpumon_view *view);
 /* Losses, matches, unmatched launches and damage by cause, including zeroes. */
 struct json_object *gpumon_json_missing(const struct gpumon_view *view);
-/* count, sum_ns, min_ns, max_ns and quantiles; null if empty. */
-struct json_object *gpumon_json_distribution(const struct gpumon_distribution *distribution);
 
 #endif /* GPUMON_OUTPUT_PROFILE_JSON_H */

@@ -26,8 +26,8 @@ bool gpumon_exchange_code_fits(const struct gpumon_probe_order *order,
 	return !order->sm || (same_major(order->sm, image->sm) && image->sm <= order->sm);
 }
 
-bool gpumon_exchange_text_fits(const struct gpumon_exchange_container *container, size_t image,
-			       uint32_t sm)
+/* Whether PTX for a specific architecture, as sm_90a or sm_100f, can be for a GPU. */
+static bool text_fits(const struct gpumon_exchange_container *container, size_t image, uint32_t sm)
 {
 	const struct gpumon_fatbin_image *is = &container->fatbin.images[image];
 	char specific = container->texts[image].module.specific;
@@ -44,8 +44,7 @@ uint32_t gpumon_exchange_best_text(const struct gpumon_exchange_container *conta
 	uint32_t best = 0;
 
 	for (size_t i = 0; i < container->fatbin.images_n; i++)
-		if (gpumon_exchange_text_fits(container, i, sm) &&
-		    container->fatbin.images[i].sm > best)
+		if (text_fits(container, i, sm) && container->fatbin.images[i].sm > best)
 			best = container->fatbin.images[i].sm;
 	return best;
 }
@@ -149,7 +148,7 @@ static int compare_kernel(void *context, const char *name)
 		enum gpumon_exchange_has has =
 			gpumon_exchange_text_has(&looking->container->texts[i], name);
 		bool taken = looking->container->fatbin.images[i].sm == looking->sm &&
-			     gpumon_exchange_text_fits(looking->container, i, looking->sm);
+			     text_fits(looking->container, i, looking->sm);
 
 		looking->edited |= has == GPUMON_EXCHANGE_EDITED;
 		here |= taken && looking->container->texts[i].changed &&

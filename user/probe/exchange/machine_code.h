@@ -46,8 +46,4 @@ bool gpumon_exchange_code_fits(const struct gpumon_probe_order *order,
 /* The architecture of the PTX that a driver takes for a GPU, or 0: none fits. */
 uint32_t gpumon_exchange_best_text(const struct gpumon_exchange_container *container, uint32_t sm);
 
-/* Whether PTX for a specific architecture, as sm_90a or sm_100f, can be for a GPU. */
-bool gpumon_exchange_text_fits(const struct gpumon_exchange_container *container, size_t image,
-			       uint32_t sm);
-
 #endif /* GPUMON_PROBE_EXCHANGE_MACHINE_CODE_H */

@@ -28,7 +28,8 @@ int gpumon_exchange_no_memory(const struct gpumon_exchange *exchange)
 				"no memory to put programs into kernels: free some");
 }
 
-bool gpumon_exchange_fits(const char *pattern, size_t pattern_size, const char *name, size_t size)
+/* Whether a name fits a pattern with * and ?. */
+static bool fits_pattern(const char *pattern, size_t pattern_size, const char *name, size_t size)
 {
 	const char *end = pattern + pattern_size, *name_end = name + size;
 	const char *star = NULL, *tried = NULL;
@@ -94,7 +95,7 @@ static void add_forms(struct name *name, const char *text)
 static bool fits(const char *pattern, size_t size, const struct name *name)
 {
 	for (unsigned int i = 0; i < name->n; i++)
-		if (gpumon_exchange_fits(pattern, size, name->forms[i].at, name->forms[i].size))
+		if (fits_pattern(pattern, size, name->forms[i].at, name->forms[i].size))
 			return true;
 	return false;
 }

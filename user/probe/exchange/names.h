@@ -38,7 +38,4 @@ bool gpumon_exchange_wants_all(const struct gpumon_probe_order *order);
 /* Whether some program is for a device function. */
 bool gpumon_exchange_wants_functions(const struct gpumon_probe_order *order);
 
-/* Whether a name fits a pattern with * and ?. */
-bool gpumon_exchange_fits(const char *pattern, size_t pattern_size, const char *name, size_t size);
-
 #endif /* GPUMON_PROBE_EXCHANGE_NAMES_H */

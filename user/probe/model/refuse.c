@@ -7,8 +7,9 @@
 
 #define MAX_TEXT 60 /* bytes of a source line in a message */
 
-const struct gpumon_probe_line *gpumon_probe_line_find(const struct gpumon_probe_program *program,
-						       uint32_t instruction)
+/* The line that an instruction belongs to, or NULL. */
+static const struct gpumon_probe_line *find_line(const struct gpumon_probe_program *program,
+						 uint32_t instruction)
 {
 	uint32_t low = 0, high = program->lines_n;
 
@@ -48,7 +49,7 @@ int gpumon_probe_refuse(const struct gpumon_probe_program *program, uint32_t ins
 	va_start(args, format);
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
-	write_place(gpumon_probe_line_find(program, instruction), place, sizeof(place));
+	write_place(find_line(program, instruction), place, sizeof(place));
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 				"%.60s: instruction %u%s: %s", program->name, instruction, place,
 				reason);

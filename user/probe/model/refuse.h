@@ -19,8 +19,4 @@ int gpumon_probe_refuse(const struct gpumon_probe_program *program, uint32_t ins
 			struct gpumon_error *err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* The line that an instruction belongs to, or NULL. */
-const struct gpumon_probe_line *gpumon_probe_line_find(const struct gpumon_probe_program *program,
-						       uint32_t instruction);
-
 #endif /* GPUMON_PROBE_REFUSE_H */

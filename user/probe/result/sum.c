@@ -11,8 +11,8 @@ const struct gpumon_probe_map *gpumon_probe_result_map(const struct gpumon_probe
 	return gpumon_probe_object_map(result->object, name, strlen(name));
 }
 
-uint32_t gpumon_probe_map_number(const struct gpumon_probe_result *result,
-				 const struct gpumon_probe_map *map)
+static uint32_t map_number(const struct gpumon_probe_result *result,
+			   const struct gpumon_probe_map *map)
 {
 	return (uint32_t)(map - result->object->maps);
 }
@@ -22,7 +22,7 @@ const void *gpumon_probe_image_of(const struct gpumon_probe_result *result, uint
 {
 	const void *const *images = result->devices[device].images;
 
-	return images ? images[gpumon_probe_map_number(result, map)] : NULL;
+	return images ? images[map_number(result, map)] : NULL;
 }
 
 const struct gpumon_probe_records *gpumon_probe_records_of(const struct gpumon_probe_result *result,
@@ -30,7 +30,7 @@ const struct gpumon_probe_records *gpumon_probe_records_of(const struct gpumon_p
 {
 	static const struct gpumon_probe_records none;
 
-	return result->records ? &result->records[gpumon_probe_map_number(result, map)] : &none;
+	return result->records ? &result->records[map_number(result, map)] : &none;
 }
 
 void gpumon_probe_value_on(const struct gpumon_probe_result *result, uint32_t device,

@@ -13,9 +13,6 @@ struct gpumon_probe_buckets {
 /* The map with this name, or NULL. */
 const struct gpumon_probe_map *gpumon_probe_result_map(const struct gpumon_probe_result *result,
 						       const char *name);
-/* Its number, for images and records. */
-uint32_t gpumon_probe_map_number(const struct gpumon_probe_result *result,
-				 const struct gpumon_probe_map *map);
 /* Its memory in a context, or NULL: all zero. */
 const void *gpumon_probe_image_of(const struct gpumon_probe_result *result, uint32_t device,
 				  const struct gpumon_probe_map *map);

@@ -23,7 +23,8 @@ enum pass {
 	PASS_CELLS,  /* where cells begin */
 };
 
-uint32_t text_argument_size(const struct text *text, uint32_t step, unsigned int argument)
+/* Bytes that a helper reads or writes through this argument. */
+static uint32_t argument_size(const struct text *text, uint32_t step, unsigned int argument)
 {
 	const struct gpumon_probe_helper *helper =
 		gpumon_probe_helper_find(text->program->steps[step].imm);
@@ -107,7 +108,7 @@ static bool note_step(const struct text *text, struct usage *usages, uint32_t st
 			return false;
 		for (i = 0; i < 5; i++)
 			more |= note_access(usages, &fact->arguments[i],
-					    text_argument_size(text, step, i), pass);
+					    argument_size(text, step, i), pass);
 		return more;
 	default:
 		return false;

@@ -29,7 +29,4 @@ uint32_t text_stack_load(struct text *text, uint8_t depth, int32_t offset, uint3
 void text_stack_store(struct text *text, uint8_t depth, int32_t offset, uint32_t size,
 		      uint32_t value);
 
-/* Bytes that a helper reads or writes through this argument. */
-uint32_t text_argument_size(const struct text *text, uint32_t step, unsigned int argument);
-
 #endif /* GPUMON_PROBE_STACK_H */

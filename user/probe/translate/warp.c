@@ -42,7 +42,8 @@ uint32_t text_shuffle(struct text *text, uint32_t mask, uint32_t value, uint32_t
 	return result;
 }
 
-uint32_t text_ballot(struct text *text, uint32_t mask, uint32_t predicate)
+/* Mask of the lanes with this predicate, as a new %gw. All lanes of the mask run this. */
+static uint32_t ballot(struct text *text, uint32_t mask, uint32_t predicate)
 {
 	uint32_t result = text_word(text);
 
@@ -139,7 +140,7 @@ static uint32_t distinct_by_match(struct text *text, uint32_t mask, uint32_t sec
 	text_emit(text, "and.b32 $w, $w, $w", same, same, singles);
 	text_emit(text, "setp.eq.and.u32 $p, $w, 0, $p", first, text_lanes_before(text, same),
 		  single);
-	same = text_ballot(text, mask, first);
+	same = ballot(text, mask, first);
 	text_emit(text, "popc.b32 $w, $w", same, same);
 	return same;
 }
@@ -165,7 +166,7 @@ static uint32_t distinct_by_loop(struct text *text, uint32_t mask, uint32_t sect
 	high_there = text_shuffle(text, mask, high, lane);
 	text_emit(text, "mov.b64 $d, {$w, $w}", other, low_there, high_there);
 	text_emit(text, "setp.eq.and.u64 $p, $d, $d, $p", same, other, sector, single);
-	found = text_ballot(text, mask, same);
+	found = ballot(text, mask, same);
 	text_emit(text, "xor.b32 $w, $w, $w", left, left, found);
 	text_emit(text, "add.u32 $w, $w, 1", count, count);
 	text_emit(text, "bra $l", begin);
@@ -217,8 +218,8 @@ static void distinct_by_neighbour(struct text *text, uint32_t mask, uint32_t sec
 	text_emit(text, "and.pred $p, $p, $p", rises, rises, single);
 	text_emit(text, "setp.ne.u64 $p, $d, $d", differs, before, sector);
 	text_emit(text, "or.pred $p, $p, $p", differs, differs, leads);
-	text_emit(text, "popc.b32 $w, $w", total, text_ballot(text, mask, differs));
-	text_emit(text, "setp.eq.u32 $p, $w, $w", leads, text_ballot(text, mask, rises), mask);
+	text_emit(text, "popc.b32 $w, $w", total, ballot(text, mask, differs));
+	text_emit(text, "setp.eq.u32 $p, $w, $w", leads, ballot(text, mask, rises), mask);
 	text_emit(text, "@$p bra $l", leads, end);
 }
 
@@ -250,7 +251,7 @@ uint32_t text_sectors(struct text *text, uint32_t address, uint32_t size)
 	text_emit(text, "sub.s64 $d, $d, $d", last, last, first);
 	text_emit(text, "cvt.u32.u64 $w, $d", count, last);
 	text_emit(text, "add.u32 $w, $w, 1", count, count);
-	singles = text_ballot(text, mask, single);
+	singles = ballot(text, mask, single);
 	text_emit(text, "xor.b32 $w, $w, $w", others, singles, mask);
 	slow = text_has_match(text) ? distinct_by_match(text, mask, first, single, singles) :
 				      distinct_by_loop(text, mask, first, single, singles);
@@ -279,7 +280,7 @@ static uint32_t same_in_warp(struct text *text, uint32_t mask, uint32_t value)
 	high_there = text_shuffle(text, mask, high, first);
 	text_emit(text, "setp.eq.u32 $p, $w, $w", same, low, low_there);
 	text_emit(text, "setp.eq.and.u32 $p, $w, $w, $p", same, high, high_there, same);
-	text_emit(text, "setp.eq.u32 $p, $w, $w", same, text_ballot(text, mask, same), mask);
+	text_emit(text, "setp.eq.u32 $p, $w, $w", same, ballot(text, mask, same), mask);
 	return same;
 }
 

@@ -13,8 +13,6 @@ uint32_t text_active_mask(struct text *text);
 uint32_t text_lanes_before(struct text *text, uint32_t mask);
 /* A %gw of another lane as a new %gw. All lanes of the mask run this. */
 uint32_t text_shuffle(struct text *text, uint32_t mask, uint32_t value, uint32_t lane);
-/* Mask of the lanes with this predicate, as a new %gw. All lanes of the mask run this. */
-uint32_t text_ballot(struct text *text, uint32_t mask, uint32_t predicate);
 
 /* Number of the thread in the grid: rows of the whole grid, then planes. A new %gd. */
 uint32_t text_thread(struct text *text);

@@ -18,7 +18,8 @@ static int compare(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-int gpumon_probe_median(const double *values, uint32_t n, double *median)
+/* The median, of an even number of values the lower one; 0 of none. 0, or -1 without memory. */
+static int find_median(const double *values, uint32_t n, double *median)
 {
 	double *sorted = malloc((n + 1) * sizeof(*sorted));
 
@@ -74,7 +75,7 @@ int gpumon_probe_find_standout(const double *values, uint32_t n,
 	memset(standout, 0, sizeof(*standout));
 	if (n < LEAST_VALUES)
 		return 0;
-	if (gpumon_probe_median(values, n, &median))
+	if (find_median(values, n, &median))
 		return -1;
 	far = fmax(fmax(threshold->amount, threshold->part * median), 1e-9);
 	if (find_side(values, n, median, far, true, &above) ||

@@ -27,9 +27,6 @@ struct gpumon_probe_standout {
 	double rest;
 };
 
-/* The median, of an even number of values the lower one; 0 of none. 0, or -1 without memory. */
-int gpumon_probe_median(const double *values, uint32_t n, double *median);
-
 /**
  * gpumon_probe_find_standout - find the numbers that are far from the median
  * @values: the numbers
