@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "wait.h"
 
@@ -30,12 +29,17 @@ bool gpumon_signals_caught(void)
 	return atomic_load(&caught);
 }
 
-uint64_t gpumon_monotonic_ns(void)
+uint64_t gpumon_clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+uint64_t gpumon_monotonic_ns(void)
+{
+	return gpumon_clock_ns(CLOCK_MONOTONIC);
 }
 
 bool gpumon_sleep_until(uint64_t monotonic_ns)

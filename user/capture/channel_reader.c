@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "channel_reader.h"
 #include "internal.h"
 
@@ -43,14 +43,6 @@ struct gpumon_channel_reader {
 	void *see_data;
 	unsigned char copy[ROOM] __attribute__((aligned(8)));
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static struct gpumon_block *block_at(const struct gpumon_channel_reader *reader, uint32_t i)
 {
@@ -259,7 +251,7 @@ static void add_loss(struct gpumon_record_loss *losses, uint32_t *n, unsigned in
 {
 	losses[(*n)++] = (struct gpumon_record_loss){
 		.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(*losses) },
-		.time_ns = now_ns(),
+		.time_ns = gpumon_monotonic_ns(),
 		.count = count,
 		.cause = cause,
 	};
@@ -305,7 +297,7 @@ void gpumon_channel_totals(const struct gpumon_channel_reader *reader,
 
 	*totals = (struct gpumon_record_totals){
 		.head = { .type = GPUMON_RECORD_TOTALS, .size = sizeof(*totals) },
-		.time_ns = now_ns(),
+		.time_ns = gpumon_monotonic_ns(),
 		.launches = __atomic_load_n(&channel->launches, __ATOMIC_RELAXED),
 		.captured = __atomic_load_n(&channel->captured, __ATOMIC_RELAXED),
 		.kernels = __atomic_load_n(&channel->kernels, __ATOMIC_RELAXED),

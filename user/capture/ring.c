@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/folder.h"
+#include "base/wait.h"
 #include "internal.h"
 #include "ring_internal.h"
 
@@ -17,14 +17,6 @@
 #define SEGMENTS 16
 /* Definitions get that part of the size. */
 #define DEFINITIONS_PART 4
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void remove_files(int directory)
 {
@@ -171,8 +163,8 @@ static int add_segment(struct gpumon_ring *ring)
 		return -error;
 	}
 	ring->next_segment++;
-	segment->created_ns = clock_ns(CLOCK_REALTIME);
-	segment->first_ns = clock_ns(CLOCK_MONOTONIC);
+	segment->created_ns = gpumon_clock_ns(CLOCK_REALTIME);
+	segment->first_ns = gpumon_monotonic_ns();
 	segment->last_ns = segment->first_ns;
 	if (ring->youngest)
 		ring->youngest->next = segment;
@@ -186,7 +178,7 @@ static int add_segment(struct gpumon_ring *ring)
 static int segment_room(struct gpumon_ring *ring, size_t size)
 {
 	uint64_t bytes = ring->limits.bytes - ring->limits.bytes / DEFINITIONS_PART;
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = gpumon_monotonic_ns();
 	const struct gpumon_ring_segment *last;
 
 	if (size > bytes)
@@ -290,7 +282,7 @@ static size_t put_losses(struct gpumon_ring_file *file, uint8_t *to, size_t used
 	for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++) {
 		struct gpumon_record_loss loss = {
 			.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(loss) },
-			.time_ns = clock_ns(CLOCK_MONOTONIC),
+			.time_ns = gpumon_monotonic_ns(),
 			.count = file->lost[cause],
 			.cause = cause,
 		};
@@ -376,7 +368,7 @@ static int write_events(struct gpumon_ring_file *file, uint32_t tid, size_t size
 	part = ring_part(file);
 	if (!part)
 		return -ENOMEM;
-	ring->youngest->last_ns = clock_ns(CLOCK_MONOTONIC);
+	ring->youngest->last_ns = gpumon_monotonic_ns();
 	if (!size)
 		return 0;
 	ret = write_chunk(ring->youngest, vector);

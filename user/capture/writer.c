@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/version.h"
+#include "base/wait.h"
 #include "definitions.h"
 #include "directory.h"
 #include "internal.h"
@@ -52,14 +52,6 @@ struct gpumon_capture_writer {
 	struct gpumon_ring *ring; /* NULL: all is written */
 	uint8_t packed[GPUMON_PACK_GROWTH * GPUMON_CHUNK_SIZE_MAX];
 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* A missing boot id stays empty, and does not stop the recording. */
 static void read_boot_id(char *text, size_t size)
@@ -163,8 +155,8 @@ int gpumon_capture_create(const char *path, const char *command,
 	snprintf(info->gpumon_version, sizeof(info->gpumon_version), "%s", GPUMON_VERSION);
 	read_boot_id(info->boot_id, sizeof(info->boot_id));
 	gethostname(info->host, sizeof(info->host) - 1);
-	info->created_ns = now_ns(CLOCK_REALTIME);
-	info->created_monotonic_ns = now_ns(CLOCK_MONOTONIC);
+	info->created_ns = gpumon_clock_ns(CLOCK_REALTIME);
+	info->created_monotonic_ns = gpumon_monotonic_ns();
 	ret = gpumon_capture_info_write(made->directory, &made->contents);
 	if (ret) {
 		gpumon_capture_fail(ret, GPUMON_ERROR_IO, "cannot write %s/%s: %s", made->path,
@@ -380,7 +372,7 @@ static size_t make_losses(const struct gpumon_capture_file *file, struct gpumon_
 		if (file->lost[cause])
 			*next++ = (struct gpumon_record_loss){
 				.head = { GPUMON_RECORD_LOSS, 0, sizeof(*next) },
-				.time_ns = now_ns(CLOCK_MONOTONIC),
+				.time_ns = gpumon_monotonic_ns(),
 				.count = file->lost[cause],
 				.cause = cause,
 			};

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/read_at.h"
+#include "base/wait.h"
 #include "elf_find.h"
 #include "perf_map.h"
 
@@ -54,14 +54,6 @@ struct gpumon_perf_map *gpumon_perf_map_new(const char *path)
 		return NULL;
 	}
 	return map;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* Read hex digits with or without 0x and trailing blanks. False if there are none or too many. */
@@ -290,7 +282,7 @@ const char *gpumon_perf_map_find(struct gpumon_perf_map *map, uint64_t address, 
 	uint64_t now;
 
 	if (!span) {
-		now = now_ns();
+		now = gpumon_monotonic_ns();
 		if (!map->read_ns || now - map->read_ns > REREAD_NS) {
 			load_map(map);
 			map->read_ns = now;

@@ -5,17 +5,17 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/wait.h"
 #include "elf_find.h"
 #include "symbol.h"
 #include "symbol_file.h"
 
 #define VDSO	    "[vdso]"
 #define DEBUG_DIR   "/usr/lib/debug"
-#define SILENT_NS   20000000000ll /* a server that returns no file for so long is given up */
+#define SILENT_NS   20000000000ull /* a server that returns no file for so long is given up */
 #define VDSO_MAX    ((size_t)1 << 20)
 #define PATH_LENGTH 8192
 
@@ -62,14 +62,6 @@ static bool may_ask_debuginfod(void)
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
 	return urls && *urls && !debuginfod_silent && !debuginfod_unwanted;
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 /* --- debug files: called by libdwfl */
@@ -159,7 +151,7 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *modu
 	char default_link[PATH_LENGTH];
 	const char *own = file;
 	GElf_Addr address;
-	int64_t begin;
+	uint64_t begin;
 	int fd = -1;
 
 	if (!search)
@@ -186,9 +178,9 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *modu
 	if (fd >= 0 || !may_ask_debuginfod())
 		return fd;
 
-	begin = now_ns();
+	begin = gpumon_monotonic_ns();
 	fd = dwfl_standard_find_debuginfo(module, userdata, module_name, base, NULL, NULL, 0, name);
-	if (fd < 0 && now_ns() - begin > SILENT_NS)
+	if (fd < 0 && gpumon_monotonic_ns() - begin > SILENT_NS)
 		debuginfod_silent = true;
 	if (fd >= 0 && !is_debug_file_of(fd, &wanted)) {
 		close(fd);
@@ -296,7 +288,7 @@ static int open_from_debuginfod(struct gpumon_symbol_search *search,
 	void **userdata = NULL;
 	Dwfl_Module *module;
 	Elf *elf = NULL;
-	int64_t begin;
+	uint64_t begin;
 	int fd = -1;
 	Dwfl *dwfl;
 
@@ -309,7 +301,7 @@ static int open_from_debuginfod(struct gpumon_symbol_search *search,
 	if (!dwfl)
 		goto out;
 	module = dwfl_report_module(dwfl, "wanted", 0x10000, 0x20000);
-	begin = now_ns();
+	begin = gpumon_monotonic_ns();
 	if (module &&
 	    !dwfl_module_report_build_id(module, wanted->build_id, wanted->build_id_size, 0)) {
 		dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
@@ -318,7 +310,7 @@ static int open_from_debuginfod(struct gpumon_symbol_search *search,
 		if (fd >= 0 && !*name)
 			*name = strdup(wanted->path);
 	}
-	if (fd < 0 && now_ns() - begin > SILENT_NS)
+	if (fd < 0 && gpumon_monotonic_ns() - begin > SILENT_NS)
 		debuginfod_silent = true;
 	dwfl_end(dwfl);
 out:
