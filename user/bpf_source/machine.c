@@ -9,7 +9,9 @@
 
 #include <bpf/btf.h>
 
+#include "base/bpf_privilege.h"
 #include "process/identity.h"
+#include "process/process_info.h"
 #include "fill.h"
 
 /* /proc reports start times in hundredths of a second, on every machine. */
@@ -103,46 +105,19 @@ void gpumon_source_gpus(const char *root, struct gpumon_source_gpus *gpus)
 	closedir(folder);
 }
 
-/* Field 22 of stat. Names may contain blanks and brackets, so search the last bracket. */
-static bool start_of(const char *root, unsigned long long pid, unsigned long long *ticks)
-{
-	char path[PATH_MAX], text[1024];
-	const char *at;
-	FILE *stream;
-	size_t n;
-
-	snprintf(path, sizeof(path), "%s/proc/%llu/stat", root, pid);
-	stream = fopen(path, "re");
-	if (!stream)
-		return false;
-	n = fread(text, 1, sizeof(text) - 1, stream);
-	fclose(stream);
-	text[n] = '\0';
-	at = strrchr(text, ')');
-	/* The state is the first field after it, the start is the 20th. */
-	for (int i = 0; at && i < 20; i++)
-		at = strchr(at + 1, ' ');
-	return at && sscanf(at, " %llu", ticks) == 1;
-}
-
 static void read_comm(const char *root, unsigned long long pid, char **comm)
 {
-	char path[PATH_MAX], text[64] = "", *copy;
-	FILE *stream;
+	char name[64], text[64], *copy;
 
-	snprintf(path, sizeof(path), "%s/proc/%llu/comm", root, pid);
-	stream = fopen(path, "re");
-	if (!stream)
+	snprintf(name, sizeof(name), "/proc/%llu/comm", pid);
+	if (!gpumon_read_short(root, name, text, sizeof(text)) || !*text)
 		return;
-	if (fgets(text, sizeof(text), stream)) {
-		text[strcspn(text, "\n")] = '\0';
-		copy = strdup(text);
-		if (copy) {
-			free(*comm);
-			*comm = copy;
-		}
+	text[strcspn(text, "\n")] = '\0';
+	copy = strdup(text);
+	if (copy) {
+		free(*comm);
+		*comm = copy;
 	}
-	fclose(stream);
 }
 
 void gpumon_source_alive(struct gpumon_model *model, const char *root,
@@ -152,7 +127,7 @@ void gpumon_source_alive(struct gpumon_model *model, const char *root,
 		return;
 	for (size_t i = 0; i < n; i++) {
 		const struct source_process *from = &processes[i];
-		unsigned long long ticks;
+		uint64_t ticks;
 
 		if (!from->ready)
 			continue;
@@ -161,9 +136,9 @@ void gpumon_source_alive(struct gpumon_model *model, const char *root,
 
 			if (process->pid.v != from->pid || process->start_ns.v != from->start_ns)
 				continue;
-			process->alive =
-				gpumon_value_of(start_of(root, from->pid, &ticks) &&
-						ticks == from->start_boottime_ns / TICK_NS);
+			process->alive = gpumon_value_of(
+				gpumon_process_start_ticks(root, (pid_t)from->pid, &ticks) &&
+				ticks == from->start_boottime_ns / TICK_NS);
 			if (process->alive.v)
 				read_comm(root, from->pid, &process->comm);
 		}

@@ -60,6 +60,18 @@ static const char *stat_field(const char *text, unsigned int field)
 	return at;
 }
 
+bool gpumon_process_start_ticks(const char *root, pid_t pid, uint64_t *ticks)
+{
+	const char *field = NULL;
+	char text[4096];
+
+	if (read_file(root, pid, "stat", text, sizeof(text)) > 0)
+		field = stat_field(text, 22);
+	if (field)
+		*ticks = strtoull(field, NULL, 10);
+	return field;
+}
+
 static uint64_t ticks_to_monotonic(uint64_t ticks)
 {
 	long hz = sysconf(_SC_CLK_TCK);

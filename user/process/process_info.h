@@ -3,9 +3,7 @@
 #ifndef GPUMON_RECORD_PROCESS_INFO_H
 #define GPUMON_RECORD_PROCESS_INFO_H
 
-#include <stdint.h>
-#include <sys/types.h>
-
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,6 +38,9 @@ struct gpumon_process_info {
  * @pid: in this pid namespace; 0: everything stays unknown
  */
 void gpumon_process_info_read(struct gpumon_process_info *info, const char *root, pid_t pid);
+
+/* Start time in clock ticks since boot. False if it cannot be read. */
+bool gpumon_process_start_ticks(const char *root, pid_t pid, uint64_t *ticks);
 
 /**
  * gpumon_process_rank - find the rank that a launcher set in the environment
