@@ -9,8 +9,9 @@
  * anywhere in userspace. If one runs on several CPUs, each counts separately.
  *
  * The plugin interface is declared here, since Debian does not package the header. It is version 1,
- * of QEMU 4.2 to 8.
+ * of QEMU 4.2 to 8, or version 2 and later, of QEMU 9 and 10, where few things differ.
  */
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,10 @@ typedef uint64_t plugin_id;
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+/* One function: since version 3 it copies. */
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+size_t copy_insn_data(const struct qemu_plugin_insn *insn, void *to,
+		      size_t size) __asm__("qemu_plugin_insn_data");
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 bool qemu_plugin_mem_is_store(uint32_t info);
@@ -56,13 +60,27 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 						       uint64_t address, void *data),
 				      enum cb_flags flags, enum mem_rw rw, void *data);
 void qemu_plugin_reset(plugin_id id, void (*callback)(plugin_id id));
+/* Since version 2. */
+int qemu_plugin_num_vcpus(void) __attribute__((weak));
+/* Not of the plugin interface. QEMU 10 exports it, like current_cpu, a variable of each thread. */
+void *qemu_get_cpu(int number) __attribute__((weak));
+
+/* The beginning of it. */
+struct plugin_info {
+	const char *target;
+	struct {
+		int least;
+		int current;
+	} version;
+};
 
 EXPORT extern int qemu_plugin_version;
-EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv);
+EXPORT int qemu_plugin_install(plugin_id id, const struct plugin_info *info, int argc, char **argv);
 
 int qemu_plugin_version = 1;
 
 static plugin_id self;
+static bool copies;
 static FILE *out;
 static bool armed, open;
 static unsigned int windows;
@@ -79,6 +97,29 @@ struct block {
 
 /* Never freed, since code that QEMU has translated may refer to it. */
 static struct block *blocks;
+
+/*
+ * The number of the CPU that runs. If one thread runs all CPUs, QEMU 10 passes callbacks the number
+ * of the CPU that translated the code instead.
+ */
+static unsigned int running(unsigned int passed)
+{
+	static __thread void *const *current;
+	static void *cpus[CPUS];
+	unsigned int i;
+
+	if (!qemu_get_cpu)
+		return passed % CPUS;
+	if (!current)
+		current = dlsym(RTLD_DEFAULT, "current_cpu");
+	for (i = 0; current && i < CPUS; i++) {
+		if (!cpus[i])
+			cpus[i] = qemu_get_cpu((int)i);
+		if (cpus[i] && cpus[i] == *current)
+			return i;
+	}
+	return passed % CPUS;
+}
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb);
 
@@ -134,10 +175,10 @@ static void marked(unsigned int cpu, void *data)
 		close_window();
 		return;
 	case MARKER_BEGIN:
-		counting[cpu % CPUS] = open;
+		counting[running(cpu)] = open;
 		return;
 	case MARKER_END:
-		counting[cpu % CPUS] = false;
+		counting[running(cpu)] = false;
 		return;
 	}
 }
@@ -146,27 +187,34 @@ static void executed(unsigned int cpu, void *data)
 {
 	struct block *b = data;
 
-	if (!counting[cpu % CPUS])
+	cpu = running(cpu);
+	if (!counting[cpu])
 		return;
-	instructions[cpu % CPUS] += b->instructions;
+	instructions[cpu] += b->instructions;
 	b->times++;
 }
 
 static void accessed(unsigned int cpu, uint32_t info, uint64_t address, void *data)
 {
+	cpu = running(cpu);
 	/* Equal addresses in userspace may be different memory. */
-	if (counting[cpu % CPUS] && address >> 63)
+	if (counting[cpu] && address >> 63)
 		lines_add(cpu, address, (uintptr_t)data, qemu_plugin_mem_is_store(info));
 }
 
 static uint32_t marker_of(const struct qemu_plugin_insn *insn)
 {
 	static const unsigned char nopl[] = { 0x0f, 0x1f, 0x80 };
-	const unsigned char *bytes = qemu_plugin_insn_data(insn);
+	unsigned char bytes[sizeof(nopl) + sizeof(uint32_t)];
 	uint32_t number;
 
-	if (qemu_plugin_insn_size(insn) != sizeof(nopl) + sizeof(number) ||
-	    memcmp(bytes, nopl, sizeof(nopl)))
+	if (qemu_plugin_insn_size(insn) != sizeof(bytes))
+		return 0;
+	if (copies)
+		copy_insn_data(insn, bytes, sizeof(bytes));
+	else
+		memcpy(bytes, qemu_plugin_insn_data(insn), sizeof(bytes));
+	if (memcmp(bytes, nopl, sizeof(nopl)))
 		return 0;
 	memcpy(&number, bytes + sizeof(nopl), sizeof(number));
 	return number >= MARKER_ARM && number <= MARKER_END ? number : 0;
@@ -212,8 +260,14 @@ static void translated(__attribute__((unused)) plugin_id id, struct qemu_plugin_
 	}
 }
 
-int qemu_plugin_install(plugin_id id, __attribute__((unused)) const void *info, int argc,
-			char **argv)
+/* QEMU 9 and later refuse version 1. They read the version before they call anything else. */
+__attribute__((constructor)) static void choose_version(void)
+{
+	if (qemu_plugin_num_vcpus)
+		qemu_plugin_version = 2;
+}
+
+int qemu_plugin_install(plugin_id id, const struct plugin_info *info, int argc, char **argv)
 {
 	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
 		fprintf(stderr, "lines.so: it wants out=FILE\n");
@@ -225,6 +279,7 @@ int qemu_plugin_install(plugin_id id, __attribute__((unused)) const void *info, 
 		return -1;
 	}
 	self = id;
+	copies = info->version.current >= 3;
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
 	return 0;
 }
