@@ -60,8 +60,7 @@ static void close_range_of(struct gpumon_ring_state *state, const struct gpumon_
 static void see_thread(struct gpumon_ring_state *state, uint32_t tid, uint64_t time_ns)
 {
 	for (uint32_t i = 0; i < state->count; i++)
-		if (state->ranges[i].record.tid == tid &&
-		    state->ranges[i].record.time_ns < time_ns)
+		if (state->ranges[i].record.tid == tid && state->ranges[i].record.time_ns < time_ns)
 			state->ranges[i].record.time_ns = time_ns;
 }
 

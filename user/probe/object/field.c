@@ -6,9 +6,9 @@
 
 #include "probe/object/field.h"
 
-#define MAX_DEPTH 8   /* types within types, and typedefs of typedefs */
-#define MAX_STEPS 512 /* looks at a type, against types that are wide and empty */
-#define NAME_SIZE 96
+#define MAX_DEPTH    8	 /* types within types, and typedefs of typedefs */
+#define MAX_STEPS    512 /* looks at a type, against types that are wide and empty */
+#define NAME_SIZE    96
 #define MAX_COMPARED (1u << 22) /* types that are looked at for the names of a section */
 
 struct walk {
