@@ -41,8 +41,7 @@ enum {
 
 static unsigned int hold_probe;
 module_param(hold_probe, uint, 0600);
-MODULE_PARM_DESC(hold_probe,
-		 "1: the probe of the last GPU waits before it has a minor number, this is 2 then, until it is 0 (default 0)");
+MODULE_PARM_DESC(hold_probe, "1: the last GPU is being bound, this is 2 then, until 0 (default 0)");
 
 static struct mock_bus mock_buses[MOCK_GPUS_MAX];
 static bool mock_driver_registered;

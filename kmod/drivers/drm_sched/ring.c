@@ -205,7 +205,7 @@ static u32 ring_of_key(u64 key, const char *device, const char *name)
 		holder = READ_ONCE(gpumon_ring_statistics.table.keys[row]);
 		if (holder == key)
 			return row;
-		/* It will stay: there must not be a second row of its names. */
+		/* It may stay: there must not be a second row of its names. */
 		if (holder == GPUMON_TABLE_RECYCLING) {
 			WRITE_ONCE(ring_wanted, true);
 			return ring_other();
