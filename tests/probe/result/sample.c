@@ -26,6 +26,8 @@ void sample_clear(struct sample *sample)
 		for (uint32_t device = 0; device < SAMPLE_DEVICES; device++)
 			free(sample->images[device][i]);
 	}
+	free(sample->text);
+	json_object_put(sample->document);
 	sample->object.maps = NULL;
 	gpumon_probe_object_clear(&sample->object);
 }
@@ -201,32 +203,34 @@ void sample_launch(struct sample *sample, uint32_t device, uint32_t kernel, uint
 	sample->result.launches = sample->launches;
 }
 
-char *sample_print(const struct sample *sample, bool tty)
+const char *sample_print(struct sample *sample, bool tty)
 {
 	struct gpumon_term term = { .tty = tty, .columns = tty ? 100 : 0 };
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
 	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(&sample->result);
+	size_t size;
+	FILE *out;
 
+	free(sample->text);
+	out = open_memstream(&sample->text, &size);
 	assert_non_null(out);
 	assert_int_equal(gpumon_sheet_print(sheet, &term, out), 0);
 	gpumon_sheet_free(sheet);
 	fclose(out);
-	return text;
+	return sample->text;
 }
 
-struct json_object *sample_json(const struct sample *sample)
+struct json_object *sample_json(struct sample *sample)
 {
 	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(&sample->result);
-	struct json_object *document = gpumon_sheet_json(sheet), *parsed;
+	struct json_object *document = gpumon_sheet_json(sheet);
 
 	gpumon_sheet_free(sheet);
 	assert_non_null(document);
-	parsed = json_tokener_parse(json_object_to_json_string(document));
-	assert_non_null(parsed);
+	json_object_put(sample->document);
+	sample->document = json_tokener_parse(json_object_to_json_string(document));
+	assert_non_null(sample->document);
 	json_object_put(document);
-	return parsed;
+	return sample->document;
 }
 
 static struct json_object *member(struct json_object *object, const char *key)
@@ -282,22 +286,21 @@ void assert_not_in(const char *output, const char *text)
 		fail_msg("\"%s\" is in:\n%s", text, output);
 }
 
-static void assert_line(const struct sample *sample, const char *list, const char *sentence)
+static void assert_line(struct sample *sample, const char *list, const char *sentence)
 {
 	struct json_object *document = sample_json(sample);
 
 	if (!sample_says(document, list, sentence))
 		fail_msg("\"%s\" is not in %s: %s", sentence, list,
 			 json_object_to_json_string(member(document, list)));
-	json_object_put(document);
 }
 
-void assert_found(const struct sample *sample, const char *sentence)
+void assert_found(struct sample *sample, const char *sentence)
 {
 	assert_line(sample, "found", sentence);
 }
 
-void assert_noted(const struct sample *sample, const char *sentence)
+void assert_noted(struct sample *sample, const char *sentence)
 {
 	assert_line(sample, "notes", sentence);
 }

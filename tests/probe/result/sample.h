@@ -28,6 +28,8 @@ struct sample {
 	struct gpumon_probe_records records[SAMPLE_MAPS];
 	struct gpumon_probe_launch launches[SAMPLE_LAUNCHES];
 	struct gpumon_probe_result result;
+	char *text;
+	struct json_object *document;
 };
 
 void sample_init(struct sample *sample);
@@ -61,10 +63,10 @@ void sample_record(struct sample *sample, uint32_t device, uint32_t map, const v
 		   uint32_t size);
 void sample_launch(struct sample *sample, uint32_t device, uint32_t kernel, uint64_t ns);
 
-/* What is printed, to be freed. The test fails if that fails. */
-char *sample_print(const struct sample *sample, bool tty);
-/* The document, parsed again; to be released. */
-struct json_object *sample_json(const struct sample *sample);
+/* What is printed, until the next call. The test fails if that fails. */
+const char *sample_print(struct sample *sample, bool tty);
+/* The document, parsed again, until the next call. */
+struct json_object *sample_json(struct sample *sample);
 
 /* Rows of a table of the document; the test fails without it. */
 struct json_object *sample_rows(struct json_object *document, const char *table);
@@ -78,7 +80,7 @@ bool sample_says(struct json_object *document, const char *list, const char *sen
 void assert_in(const char *output, const char *text);
 void assert_not_in(const char *output, const char *text);
 /* Fail unless the document says it. */
-void assert_found(const struct sample *sample, const char *sentence);
-void assert_noted(const struct sample *sample, const char *sentence);
+void assert_found(struct sample *sample, const char *sentence);
+void assert_noted(struct sample *sample, const char *sentence);
 
 #endif /* GPUMON_TESTS_RESULT_SAMPLE_H */
