@@ -78,7 +78,8 @@ static int64_t find_entry(const struct reference *reference, uint32_t number, co
 	return -1;
 }
 
-uint8_t *reference_find(const struct reference *reference, uint32_t map, const void *key)
+/* A value of a map, or NULL. */
+static uint8_t *find_value(const struct reference *reference, uint32_t map, const void *key)
 {
 	int64_t entry = find_entry(reference, map, key);
 
@@ -307,7 +308,7 @@ static int call(struct run *run, const struct gpumon_probe_step *step)
 
 	switch (step->imm) {
 	case BPF_FUNC_map_lookup_elem:
-		regs[0] = (uintptr_t)reference_find(reference, map, key);
+		regs[0] = (uintptr_t)find_value(reference, map, key);
 		break;
 	case BPF_FUNC_map_update_elem:
 		regs[0] = update(reference, map, key, (const void *)(uintptr_t)regs[3], regs[4]);

@@ -25,7 +25,5 @@ void reference_init(struct reference *reference, const struct gpumon_probe_progr
 void reference_clear(struct reference *reference);
 /* Return: 0, or -1 with @error. */
 int reference_run(struct reference *reference);
-/* A value of a map, or NULL. */
-uint8_t *reference_find(const struct reference *reference, uint32_t map, const void *key);
 
 #endif /* PROBE_REFERENCE_H */

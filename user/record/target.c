@@ -337,15 +337,14 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 	}
 }
 
-int gpumon_target_drain(struct gpumon_target *target)
+void gpumon_target_drain(struct gpumon_target *target)
 {
 	if (target->state != GPUMON_TARGET_RUNNING)
-		return 0;
+		return;
 	gpumon_channel_drain(target->channel, target->file);
 	if (target->strings)
 		append_strings(target);
 	gpumon_runtime_map_look(&target->map);
-	return 0;
 }
 
 void gpumon_target_end(struct gpumon_target *target)

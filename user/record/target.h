@@ -95,8 +95,8 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 /* The process is gone, or did not send its hello in time: take the rest of its records. */
 void gpumon_target_end(struct gpumon_target *target);
 
-/* Write the records in the channel. -1 if they could not be written. */
-int gpumon_target_drain(struct gpumon_target *target);
+/* Write the records in the channel. */
+void gpumon_target_drain(struct gpumon_target *target);
 
 /* Ask the library to flush and stop. The next drains get its records. */
 void gpumon_target_stop(struct gpumon_target *target);

@@ -109,8 +109,6 @@ struct mock_piece *mock_piece_add(struct mock_context *context, size_t size);
 void mock_piece_remove(struct mock_context *context, const void *at);
 /* Locked. Whether this is memory of any living context. */
 bool mock_is_memory(CUdeviceptr at, size_t size);
-/* The kernel may run meanwhile: in words, as the hardware does. */
-void mock_copy_words(void *to, const void *from, size_t size);
 int mock_set(CUdeviceptr at, unsigned char value, size_t size);
 
 /* Locked: of the module in that context, made if it is missing; NULL: it has none. */

@@ -86,7 +86,8 @@ bool mock_is_memory(CUdeviceptr at, size_t size)
 	return piece_of(at, size);
 }
 
-void mock_copy_words(void *to, const void *from, size_t size)
+/* The kernel may run meanwhile: in words, as the hardware does. */
+static void copy_words(void *to, const void *from, size_t size)
 {
 	volatile uint64_t *words = to;
 	const volatile uint64_t *source = from;
@@ -117,7 +118,7 @@ static CUresult copy(void *to, const void *from, CUdeviceptr at, size_t size)
 	mock_device_lock();
 	known = mock_is_memory(at, size);
 	if (known)
-		mock_copy_words(to, from, size);
+		copy_words(to, from, size);
 	mock_device_unlock();
 	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

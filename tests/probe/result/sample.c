@@ -264,7 +264,8 @@ const char *row_text(struct json_object *rows, size_t row, const char *key)
 	return json_object_get_string(cell(rows, row, key));
 }
 
-bool sample_says(struct json_object *document, const char *list, const char *sentence)
+/* Whether one of the sentences ("found", "notes") is this one. */
+static bool is_said(struct json_object *document, const char *list, const char *sentence)
 {
 	struct json_object *lines = member(document, list);
 
@@ -290,7 +291,7 @@ static void assert_line(struct sample *sample, const char *list, const char *sen
 {
 	struct json_object *document = sample_json(sample);
 
-	if (!sample_says(document, list, sentence))
+	if (!is_said(document, list, sentence))
 		fail_msg("\"%s\" is not in %s: %s", sentence, list,
 			 json_object_to_json_string(member(document, list)));
 }

@@ -73,8 +73,6 @@ struct json_object *sample_rows(struct json_object *document, const char *table)
 /* A number or text of a row; the test fails without it. */
 uint64_t row_number(struct json_object *rows, size_t row, const char *key);
 const char *row_text(struct json_object *rows, size_t row, const char *key);
-/* Whether one of the sentences ("found", "notes") is this one. */
-bool sample_says(struct json_object *document, const char *list, const char *sentence);
 
 /* Fail unless @text is in the output. */
 void assert_in(const char *output, const char *text);

@@ -29,7 +29,6 @@ struct capture_maker {
 	unsigned char *records;
 	size_t size;
 	size_t room;
-	uint64_t count;
 	struct interned *table[INTERN_KINDS][INTERN_BUCKETS];
 	uint32_t last_id[INTERN_KINDS];
 };
@@ -85,15 +84,9 @@ const struct gpumon_record *capture_maker_next(const struct capture_maker *maker
 	return at < maker->records + maker->size ? (const void *)at : NULL;
 }
 
-uint64_t capture_maker_count(const struct capture_maker *maker)
-{
-	return maker->count;
-}
-
 void capture_maker_clear(struct capture_maker *maker)
 {
 	maker->size = 0;
-	maker->count = 0;
 }
 
 void capture_maker_raw(struct capture_maker *maker, const void *bytes, size_t size)
@@ -118,7 +111,6 @@ void capture_maker_put(struct capture_maker *maker, enum gpumon_record_type type
 	record->size = (uint32_t)whole;
 	capture_maker_raw(maker, record, size);
 	capture_maker_raw(maker, zero, whole - size);
-	maker->count++;
 }
 
 /* The id of these bytes; *fresh: they are new. */
@@ -246,7 +238,6 @@ void capture_maker_save(struct capture_maker *maker, const char *path, const cha
 	struct gpumon_capture_writer *writer;
 	struct gpumon_capture_file *file;
 	size_t size = maker->size;
-	uint64_t count = maker->count;
 
 	if (gpumon_capture_create(path, "example", &writer) ||
 	    gpumon_capture_add_file(writer, name, &file)) {
@@ -255,7 +246,6 @@ void capture_maker_save(struct capture_maker *maker, const char *path, const cha
 	}
 	capture_maker_flush(maker, file, tid, 0);
 	maker->size = size;
-	maker->count = count;
 	if (gpumon_capture_close(writer)) {
 		fprintf(stderr, "capture_maker: %s\n", gpumon_capture_error()->message);
 		abort();

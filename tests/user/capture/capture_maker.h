@@ -36,7 +36,6 @@ const void *capture_maker_records(const struct capture_maker *maker, size_t *siz
 /* The record after @previous, or the first one for NULL. NULL at the end. */
 const struct gpumon_record *capture_maker_next(const struct capture_maker *maker,
 					       const struct gpumon_record *previous);
-uint64_t capture_maker_count(const struct capture_maker *maker);
 /* Drop the records, but remember the defined strings, stacks and frames. */
 void capture_maker_clear(struct capture_maker *maker);
 

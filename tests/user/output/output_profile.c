@@ -51,7 +51,7 @@ void made_free(struct gpumon_node *root)
 	free(root);
 }
 
-struct gpumon_distribution *made_distribution(const uint64_t *values, unsigned int n)
+static struct gpumon_distribution *made_distribution(const uint64_t *values, unsigned int n)
 {
 	struct gpumon_distribution *distribution = gpumon_distribution_new();
 
@@ -60,11 +60,6 @@ struct gpumon_distribution *made_distribution(const uint64_t *values, unsigned i
 			abort();
 	}
 	return distribution;
-}
-
-void made_distribution_free(struct gpumon_distribution *distribution)
-{
-	gpumon_distribution_free(distribution);
 }
 
 static struct gpumon_node *at_line(struct gpumon_node *node, const char *module, const char *line)
@@ -373,12 +368,12 @@ void made_training_free(struct gpumon_view *view)
 
 	made_free((struct gpumon_node *)view->root);
 	for (unsigned int i = 0; i < KERNELS; i++) {
-		made_distribution_free(training->durations[i]);
-		made_distribution_free(training->latencies[i]);
+		gpumon_distribution_free(training->durations[i]);
+		gpumon_distribution_free(training->latencies[i]);
 	}
 	for (unsigned int i = 0; i < DEVICES; i++)
 		free(training->rows[i].busy_ns);
-	made_distribution_free(training->latency);
+	gpumon_distribution_free(training->latency);
 	free(training);
 	memset(view, 0, sizeof(*view));
 }

@@ -12,10 +12,6 @@ struct gpumon_node *made_node(struct gpumon_node *parent, enum gpumon_node_kind 
 struct gpumon_node *made_place(struct gpumon_node *parent, const char *name, const char *module);
 void made_free(struct gpumon_node *root);
 
-/* A distribution of @n values. Free it with made_distribution_free(). */
-struct gpumon_distribution *made_distribution(const uint64_t *values, unsigned int n);
-void made_distribution_free(struct gpumon_distribution *distribution);
-
 /**
  * made_training - make a profile like that of a small training: two devices, tables, losses
  * @view: out; made_training_free() frees it
