@@ -29,6 +29,7 @@
  * @records: records to be written
  * @reason: why nothing is recorded
  * @alarms: alerts, or Xids where alerts are not available
+ * @lost: events and alerts for which there was no memory, not yet in a loss record
  * @switched_on: the ring was off before
  */
 struct gpumon_driver {
@@ -43,14 +44,20 @@ struct gpumon_driver {
 	uint64_t events;
 	uint64_t alarms;
 	uint64_t bytes;
+	uint64_t lost;
 	bool switched_on;
 };
 
 static void write_records(struct gpumon_driver *driver)
 {
-	const uint8_t *at = driver->records.data;
-	size_t left = driver->records.size;
+	const uint8_t *at;
+	size_t left;
 
+	if (driver->lost && !gpumon_driver_records_loss(&driver->records, gpumon_monotonic_ns(),
+							GPUMON_LOSS_RECORDER, driver->lost))
+		driver->lost = 0;
+	at = driver->records.data;
+	left = driver->records.size;
 	while (left) {
 		size_t size = 0;
 
@@ -101,8 +108,10 @@ static void drain_events(struct gpumon_driver *driver)
 			    gpumon_monotonic_ns() - driver->names_ns > NAMES_NS)
 				read_names(driver);
 			if (gpumon_driver_records_event(&driver->records, &events[k],
-							&driver->names))
-				return;
+							&driver->names)) {
+				driver->lost++;
+				continue;
+			}
 			driver->events++;
 			/* With alerts, an Xid is one of them, too. */
 			if (!driver->alerts)
@@ -123,7 +132,7 @@ static void drain_alerts(struct gpumon_driver *driver)
 		gpumon_driver_note(driver, GPUMON_NOTE_MISSING, err.message);
 	}
 	for (size_t i = 0; i < model.n_alerts; i++)
-		(void)gpumon_driver_records_alert(&driver->records, &model.alerts[i]);
+		driver->lost += gpumon_driver_records_alert(&driver->records, &model.alerts[i]) < 0;
 	driver->alarms += model.n_alerts;
 	gpumon_model_free(&model);
 }
