@@ -41,7 +41,6 @@ GPUMON_OLD(pthread_rwlock_wrlock);
 GPUMON_OLD(pthread_rwlock_trywrlock);
 GPUMON_OLD(pthread_rwlock_unlock);
 GPUMON_OLD(pthread_sigmask);
-GPUMON_OLD(pthread_setcancelstate);
 GPUMON_OLD(pthread_getattr_np);
 GPUMON_OLD(dlopen);
 GPUMON_OLD(dlsym);

@@ -599,29 +599,38 @@ static _Atomic enum {
 } held;
 static __thread bool is_in_cuda;
 
-/* Also used by the library. */
-int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
+static void be_held(void)
 {
-	__typeof__(&dl_iterate_phdr) next =
-		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
 	static unsigned int calls;
 	char name[16 + 1] = "";
 
-	if (held != FREE && !is_in_cuda && prctl(PR_GET_NAME, name) == 0 &&
-	    strcmp(name, "gpumon") == 0) {
-		if (held == LIBRARY_WANTED)
-			held = LIBRARY_HELD;
-		/* Looks at new libraries, which it does when the capture has begun. */
-		else if (held == CUDA_HELD && ++calls == 8)
-			held = FREE;
-		while (held == LIBRARY_HELD)
-			usleep(1000);
-	}
 	if (is_in_cuda && held == LIBRARY_HELD) {
 		held = CUDA_HELD;
 		while (held == CUDA_HELD)
 			usleep(1000);
+		return;
 	}
+	prctl(PR_GET_NAME, name);
+	if (is_in_cuda || strcmp(name, "gpumon") != 0)
+		return;
+	if (held == LIBRARY_WANTED)
+		held = LIBRARY_HELD;
+	/* Looks at new libraries, which it does when the capture has begun. */
+	else if (held == CUDA_HELD && ++calls == 8)
+		held = FREE;
+	while (held == LIBRARY_HELD)
+		usleep(1000);
+}
+
+/* Also used by the library, and by a sanitizer before it can check anything. */
+__attribute__((no_sanitize("address", "undefined"))) int
+dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
+{
+	__typeof__(&dl_iterate_phdr) next =
+		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
+
+	if (held != FREE)
+		be_held();
 	return next(callback, data);
 }
 
