@@ -215,16 +215,36 @@ void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bo
 	pthread_mutex_unlock(&harvesting);
 }
 
+/* Whether the thread of the program that has the lock can be cancelled. */
+static int cancel_state;
+
+/*
+ * In the program's thread. The driver is asked with the lock taken, which a thread that is cancelled there
+ * would not give back.
+ */
 static bool take_lock(unsigned int tries)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
+	int state;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	while (pthread_mutex_trylock(&harvesting)) {
-		if (!tries--)
+		if (!tries--) {
+			pthread_setcancelstate(state, NULL);
 			return false;
+		}
 		nanosleep(&pause, NULL);
 	}
+	cancel_state = state;
 	return true;
+}
+
+static void give_lock(void)
+{
+	int state = cancel_state;
+
+	pthread_mutex_unlock(&harvesting);
+	pthread_setcancelstate(state, NULL);
 }
 
 void inject_harvest_now(bool is_asked)
@@ -241,7 +261,7 @@ void inject_harvest_now(bool is_asked)
 		if (thread)
 			inject_thread_leave(thread);
 	}
-	pthread_mutex_unlock(&harvesting);
+	give_lock();
 }
 
 cl_uint inject_harvest_references(cl_event event)
@@ -253,7 +273,7 @@ cl_uint inject_harvest_references(cl_event event)
 		return 0;
 	for (i = 0; i < waiting_count; i++)
 		count += waiting[i].event == event;
-	pthread_mutex_unlock(&harvesting);
+	give_lock();
 	return count;
 }
 

@@ -254,21 +254,34 @@ void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms)
 	pthread_mutex_unlock(&harvesting);
 }
 
-/* False: a signal handler that interrupts this library writes nothing. */
+/* Whether the thread of the program that has the lock can be cancelled. */
+static int cancel_state;
+
+/*
+ * False: a signal handler that interrupts this library writes nothing. The driver is asked with the lock
+ * taken, which a thread that is cancelled there would not give back.
+ */
 static bool begin_in_program(struct inject_thread **thread)
 {
+	int state;
+
 	*thread = inject_thread_enter(true);
 	if (!*thread && (!inject_self || atomic_load(&inject_self->inside)))
 		return false;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&harvesting);
+	cancel_state = state;
 	return true;
 }
 
 static void end_in_program(struct inject_thread *thread)
 {
+	int state = cancel_state;
+
 	pthread_mutex_unlock(&harvesting);
 	if (thread)
 		inject_thread_leave(thread);
+	pthread_setcancelstate(state, NULL);
 }
 
 static bool is_of(const struct inject_ze_pending *pending, const void *gone)

@@ -388,6 +388,30 @@ static void mode_answers(long number)
 	end();
 }
 
+static void *destroy_cancelled(void *argument)
+{
+	ze_command_list_handle_t list = make_immediate();
+
+	launch_add(list, 1, NULL);
+	did("zeCommandListAppendLaunchKernel", 0);
+	pthread_cancel(pthread_self());
+	zeCommandListDestroy(list);
+	return argument;
+}
+
+/* A thread is cancelled where it destroys a list, of which the library asks for times. */
+static void mode_cancelled(long number)
+{
+	pthread_t thread;
+
+	for (long i = 0; i < number; i++) {
+		pthread_create(&thread, NULL, destroy_cancelled, NULL);
+		pthread_join(thread, NULL);
+	}
+	end();
+	say_what();
+}
+
 /* An event that is used for the next kernel while it is that of the last. */
 static void mode_reused(long number)
 {
@@ -498,7 +522,7 @@ static bool is_in_library(const void *address)
 /* Also used by the library: the thread is held with its first lock. */
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	static int (*next)(pthread_mutex_t * mutex);
+	static __typeof__(&pthread_mutex_unlock) next;
 
 	if (!next)
 		next = (__typeof__(next))dlsym(RTLD_NEXT, "pthread_mutex_unlock");
@@ -645,6 +669,7 @@ static const struct {
 	{ "polled", mode_polled },
 	{ "answers", mode_answers },
 	{ "reused", mode_reused },
+	{ "cancelled", mode_cancelled },
 	{ "exit", mode_exit },
 	{ "kill", mode_kill },
 	{ "fork", mode_fork },

@@ -146,6 +146,11 @@ def test_refused():
     run.equal_times()
 
 
+def test_cancelled():
+    """a thread that is cancelled in the driver, which the library asks for times, leaves no lock behind"""
+    Recorded("cancelled", 3, limit=30).equals_account()
+
+
 def test_many_events():
     """events do not take the room of other objects, however many a program has"""
     run = Recorded("many-events", 110000).equals_account().all_have_times().equal_times()
