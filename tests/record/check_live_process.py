@@ -23,7 +23,8 @@ def namespaces(kit, *words, **options):
             raise Skip("no namespaces of one's own: " + process.communicate()[1].decode().strip())
         with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
             children = file.read().split()
-        if children and os.readlink(f"/proc/{children[0]}/exe") == kit.player:
+        # Not by name: in a chroot, that of another mount namespace begins outside.
+        if children and os.path.samefile(f"/proc/{children[0]}/exe", kit.player):
             return int(children[0])
         return None
     pid = until(child, "the player is started", LIMIT)
