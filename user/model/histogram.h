@@ -26,7 +26,6 @@ int gpumon_histogram_subtract(struct gpumon_histogram *diff, const struct gpumon
 /* Free the contents and zero it. */
 void gpumon_info_clear(struct gpumon_info *info);
 void gpumon_group_clear(struct gpumon_group *group);
-void gpumon_ring_clear(struct gpumon_ring *ring);
 void gpumon_histogram_clear(struct gpumon_histogram *histogram);
 void gpumon_process_clear(struct gpumon_process *process);
 void gpumon_row_clear(struct gpumon_row *row);

@@ -55,7 +55,7 @@ void gpumon_group_clear(struct gpumon_group *group)
 	memset(group, 0, sizeof(*group));
 }
 
-void gpumon_ring_clear(struct gpumon_ring *ring)
+static void clear_ring(struct gpumon_ring *ring)
 {
 	free(ring->device);
 	free(ring->name);
@@ -101,7 +101,7 @@ void gpumon_model_clear(struct gpumon_model *model, unsigned int parts)
 	}
 	if (parts & GPUMON_PART_RINGS) {
 		for (size_t i = 0; i < model->n_rings; i++)
-			gpumon_ring_clear(&model->rings[i]);
+			clear_ring(&model->rings[i]);
 		free(model->rings);
 		model->rings = NULL;
 		model->n_rings = 0;

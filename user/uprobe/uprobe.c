@@ -296,11 +296,6 @@ int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_u
 	return uprobes->failed ? -1 : uprobes->given;
 }
 
-int gpumon_uprobes_fd(const struct gpumon_uprobes *uprobes)
-{
-	return uprobes->epoll;
-}
-
 enum gpumon_uprobes_state gpumon_uprobes_state(const struct gpumon_uprobes *uprobes)
 {
 	return uprobes->state;
@@ -332,19 +327,6 @@ void gpumon_uprobes_get_counts(const struct gpumon_uprobes *uprobes,
 	};
 	for (unsigned int i = 0; i < uprobes->process.file_count; i++)
 		counts->libraries += uprobes->process.files[i]->site_count > 0;
-}
-
-void gpumon_uprobes_each_library(const struct gpumon_uprobes *uprobes,
-				 void (*each)(void *data, const char *path, unsigned int functions,
-					      const char *why),
-				 void *data)
-{
-	for (unsigned int i = 0; i < uprobes->process.file_count; i++) {
-		const struct gpumon_uprobe_file *file = uprobes->process.files[i];
-
-		if (file->site_count || *file->why)
-			each(data, file->path, file->probed, file->why);
-	}
 }
 
 void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap tap, void *data)

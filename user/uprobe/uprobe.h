@@ -144,23 +144,9 @@ typedef void (*gpumon_uprobes_tap)(void *data, uint32_t tid, const struct gpumon
 int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_uprobes_tap tap,
 			void *data);
 
-/* For poll(): readable if there is something to do, although hits alone may wait. */
-int gpumon_uprobes_fd(const struct gpumon_uprobes *uprobes);
 enum gpumon_uprobes_state gpumon_uprobes_state(const struct gpumon_uprobes *uprobes);
 void gpumon_uprobes_get_counts(const struct gpumon_uprobes *uprobes,
 			       struct gpumon_uprobes_counts *counts);
-
-/**
- * gpumon_uprobes_each_library - list the probed libraries
- * @uprobes: uprobes
- * @each: called with the path in the target, the number of probed functions, and why others are not
- *        probed ("" if all are)
- * @data: passed to @each
- */
-void gpumon_uprobes_each_library(const struct gpumon_uprobes *uprobes,
-				 void (*each)(void *data, const char *path, unsigned int functions,
-					      const char *why),
-				 void *data);
 
 /**
  * gpumon_uprobes_detach - remove the probes, deliver the rest, and free everything
