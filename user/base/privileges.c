@@ -285,7 +285,8 @@ int gpumon_privileges_become(const char *name, unsigned int needs, unsigned int 
 		goto failed;
 	return 0;
 failed:
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_PERMISSION,
-				"cannot become user %s: %s (--run-as names the user that runs the program)",
-				user.name, strerror(errno));
+	return gpumon_error_set(
+		err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_PERMISSION,
+		"cannot become user %s: %s (--run-as names the user that runs the program)",
+		user.name, strerror(errno));
 }

@@ -140,7 +140,8 @@ static int row_id(struct gpumon_driver_records *records, const struct gpumon_eve
 	return 0;
 }
 
-static int add_loss(struct gpumon_driver_records *records, uint64_t time_ns, uint64_t count)
+int gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t time_ns,
+			       enum gpumon_loss cause, uint64_t count)
 {
 	struct gpumon_record_loss *record =
 		add_record(records, GPUMON_RECORD_LOSS, sizeof(*record));
@@ -149,7 +150,7 @@ static int add_loss(struct gpumon_driver_records *records, uint64_t time_ns, uin
 		return -ENOMEM;
 	record->time_ns = time_ns;
 	record->count = count;
-	record->cause = GPUMON_LOSS_DRIVER_RING;
+	record->cause = cause;
 	return 0;
 }
 
@@ -160,7 +161,8 @@ int gpumon_driver_records_event(struct gpumon_driver_records *records,
 	uint32_t id;
 
 	if (event->event == GPUMON_EVENT_LOST)
-		return add_loss(records, event->time_ns, event->arg);
+		return gpumon_driver_records_loss(records, event->time_ns, GPUMON_LOSS_DRIVER_RING,
+						  event->arg);
 	if (row_id(records, event, model, &id))
 		return -ENOMEM;
 	record = add_record(records, GPUMON_RECORD_DRIVER_EVENT, sizeof(*record) + sizeof(*event));

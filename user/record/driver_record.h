@@ -59,6 +59,8 @@ int gpumon_driver_records_alert(struct gpumon_driver_records *records,
 				const struct gpumon_alert *alert);
 int gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t time_ns,
 			       uint16_t flags, const char *text);
+int gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t time_ns,
+			       enum gpumon_loss cause, uint64_t count);
 
 void gpumon_driver_records_free(struct gpumon_driver_records *records);
 
