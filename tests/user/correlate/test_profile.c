@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "correlate/profile/distribution.h"
+#include "correlate/profile/profile_ranges.h"
 #include "profile_fixture.h"
 
 static void test_tree(void **state)
@@ -376,6 +377,41 @@ static void test_range_domains(void **state)
 	assert_int_equal(rows[1].cpu_ns, 14000);
 }
 
+/* A push beyond the limit is popped by its own domain. */
+static void test_too_deep(void **state)
+{
+	struct profile_fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t nccl = make_string(maker, "NCCL"), torch = make_string(maker, "torch");
+	uint32_t text = make_string(maker, "all reduce");
+	const struct gpumon_range_row *rows;
+	unsigned int count;
+
+	make_range(maker, .time_ns = 1001000, .tid = 4, .domain = torch, .text = text,
+		   .kind = GPUMON_RANGE_PUSH);
+	for (int i = 0; i < GPUMON_RANGES_OPEN; i++)
+		make_range(maker, .time_ns = 1005000, .tid = 4, .domain = nccl, .text = text,
+			   .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 1015000, .tid = 4, .domain = torch, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1016000, .tid = 4, .domain = nccl, .kind = GPUMON_RANGE_POP);
+	for (int i = 0; i < GPUMON_RANGES_OPEN - 1; i++)
+		make_range(maker, .time_ns = 1025000, .tid = 4, .domain = nccl,
+			   .kind = GPUMON_RANGE_POP);
+	profile_make_pair(maker, 1, 4, 0, "k");
+	profile_make_pair(maker, 2, 4, 0, "k");
+	profile_make_pair(maker, 3, 4, 0, "k");
+	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	rows = gpumon_profile_ranges(fixture->profile, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(rows[0].domain, "NCCL");
+	assert_int_equal(rows[0].count, GPUMON_RANGES_OPEN);
+	assert_int_equal(rows[0].gpu_ns, 1001 + 1002);
+	assert_int_equal(rows[0].cpu_ns, 20000 * (GPUMON_RANGES_OPEN - 1));
+	assert_string_equal(rows[1].domain, "torch");
+	assert_int_equal(rows[1].gpu_ns, 1001);
+	assert_int_equal(rows[1].cpu_ns, 14000);
+}
+
 static void test_devices_and_gaps(void **state)
 {
 	struct profile_fixture *fixture = *state;
@@ -523,7 +559,7 @@ int main(void)
 		TEST(test_symbol_root),	  TEST(test_reasons),	       TEST(test_graph),
 		TEST(test_copies),	  TEST(test_latency),	       TEST(test_ranges),
 		TEST(test_range_domains), TEST(test_devices_and_gaps), TEST(test_hits_alone),
-		TEST(test_two_captures),  TEST(test_no_capture),
+		TEST(test_two_captures),  TEST(test_no_capture),       TEST(test_too_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,12 +98,28 @@ static int change_open_range(struct gpumon_ranges *ranges, struct gpumon_range_t
 	return 0;
 }
 
+/* The innermost range on the stack of a domain; NULL: there is none. */
+static struct gpumon_range_open *find_pushed(const struct gpumon_ranges *ranges,
+					     struct gpumon_range_thread *thread, const char *domain)
+{
+	for (uint32_t i = thread->depth; i-- > 0;) {
+		if (thread->open[i].pushed && ranges->rows[thread->open[i].row].domain == domain)
+			return &thread->open[i];
+	}
+	return NULL;
+}
+
 static int open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
 		      const struct gpumon_record_range *range, uint32_t row, bool pushed)
 {
+	struct gpumon_range_open *around;
+
 	ranges->rows[row].count++;
 	if (thread->depth == GPUMON_RANGES_OPEN) {
-		thread->too_deep += pushed;
+		/* Its pop must not close the range around it. */
+		around = pushed ? find_pushed(ranges, thread, ranges->rows[row].domain) : NULL;
+		if (around)
+			around->not_kept++;
 		return 0;
 	}
 	thread->open[thread->depth++] = (struct gpumon_range_open){
@@ -174,6 +190,7 @@ int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 			 const struct gpumon_record *record)
 {
 	struct gpumon_range_thread *thread;
+	struct gpumon_range_open *open;
 	struct gpumon_record_range range;
 	const char *domain, *text;
 	uint32_t at, row;
@@ -187,18 +204,16 @@ int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 	domain = gpumon_tables_string(process, range.domain);
 	domain = domain ? domain : gpumon_pool_text(ranges->pool, "");
 	if (range.kind == GPUMON_RANGE_POP) {
-		if (thread->too_deep) {
-			thread->too_deep--;
+		/* Each domain has its own stack. */
+		open = find_pushed(ranges, thread, domain);
+		if (!open)
+			return 0;
+		if (open->not_kept) {
+			open->not_kept--;
 			return 0;
 		}
-		/* Each domain has its own stack. */
-		for (uint32_t i = thread->depth; i-- > 0;) {
-			if (thread->open[i].pushed &&
-			    ranges->rows[thread->open[i].row].domain == domain)
-				return close_range(ranges, thread, number, range.tid, i,
-						   range.time_ns);
-		}
-		return 0;
+		return close_range(ranges, thread, number, range.tid,
+				   (uint32_t)(open - thread->open), range.time_ns);
 	}
 	if (range.kind != GPUMON_RANGE_PUSH && range.kind != GPUMON_RANGE_START)
 		return 0;

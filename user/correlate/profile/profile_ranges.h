@@ -14,6 +14,7 @@ struct gpumon_range_open {
 	uint64_t time_ns;
 	uint64_t id; /* of start and end, otherwise 0 */
 	uint32_t row;
+	uint32_t not_kept; /* pushed in it, on the stack of its domain, but not in @open */
 	bool pushed;
 };
 
@@ -26,7 +27,6 @@ struct gpumon_range_change {
 struct gpumon_range_thread {
 	struct gpumon_range_open open[GPUMON_RANGES_OPEN];
 	uint32_t depth;
-	uint32_t too_deep; /* pushed, but not in @open */
 	struct gpumon_range_change *changes;
 	uint32_t first;
 	uint32_t used; /* after @first */
