@@ -46,7 +46,8 @@ def each_operation_is_in_one(kit):
     equal(os.path.exists(kit.path("out/.unfinished")), False, "temporary capture")
 
     for before, after in zip(found, found[1:]):
-        equal(before.duration, 10**9, "duration")
+        # More than one period has a profile where one takes longer to write than a period.
+        equal((before.duration > 0, before.duration % 10**9), (True, 0), "duration")
         equal(abs(before.time + before.duration - after.time) < 10**7, True, "no gap")
     equal(sum(len(profile.samples) == 2 for profile in found) >= 2, True, "periods with both threads")
     equal(begin < found[0].time and found[-1].time < end, True, "times")

@@ -56,6 +56,7 @@ struct report {
  * @due_ns: when to begin the next capture, UINT64_MAX: none is asked for
  * @begun_ns: when the last was begun, 0: none was
  * @from_ns: beginning of the next profile
+ * @until_ns: end of it
  * @profiles: number of profiles until now
  * @why: what asked for the next one first
  * @more: what asked for it afterwards
@@ -72,6 +73,7 @@ struct gpumon_continuous {
 	uint64_t due_ns;
 	uint64_t begun_ns;
 	uint64_t from_ns;
+	uint64_t until_ns;
 	unsigned int profiles;
 	char why[200];
 	unsigned int more;
@@ -194,8 +196,7 @@ static int write_capture(struct gpumon_continuous *continuous, struct report *re
 	return 0;
 }
 
-static int write_profile(struct gpumon_continuous *continuous, struct report *report,
-			 uint64_t until_ns, bool last)
+static int write_profile(struct gpumon_continuous *continuous, struct report *report, bool last)
 {
 	int directory = gpumon_capture_directory(continuous->writer);
 	char temporary[PATH_MAX + sizeof(UNFINISHED) + 1], path[PATH_MAX + sizeof(report->name)];
@@ -205,7 +206,7 @@ static int write_profile(struct gpumon_continuous *continuous, struct report *re
 		.temporary = temporary,
 		.path = path,
 		.from_ns = continuous->from_ns,
-		.until_ns = until_ns,
+		.until_ns = continuous->until_ns,
 		.first = !continuous->profiles,
 		.last = last,
 	};
@@ -257,8 +258,7 @@ static _Noreturn void run_child(struct gpumon_continuous *continuous, enum job j
 	(void)setpriority(PRIO_PROCESS, 0, CHILD_NICE);
 	leave_terminal();
 	if (job == JOB_PROFILE)
-		(void)write_profile(continuous, &report,
-				    continuous->from_ns + continuous->options.every_ns, false);
+		(void)write_profile(continuous, &report, false);
 	else
 		(void)write_capture(continuous, &report);
 	(void)!write(pipe, &report, sizeof(report));
@@ -307,9 +307,19 @@ static uint64_t profile_due_ns(const struct gpumon_continuous *continuous)
 	return every ? continuous->from_ns + every + GPUMON_PERIOD_AFTER_NS : UINT64_MAX;
 }
 
+/* All periods that are due have one profile: a machine that is too slow for each gets longer ones. */
+static void begin_period(struct gpumon_continuous *continuous, uint64_t now)
+{
+	uint64_t every = continuous->options.every_ns, due = profile_due_ns(continuous);
+
+	continuous->until_ns = continuous->from_ns + every;
+	if (now > due)
+		continuous->until_ns += (now - due) / every * every;
+}
+
 static void end_period(struct gpumon_continuous *continuous)
 {
-	continuous->from_ns += continuous->options.every_ns;
+	continuous->from_ns = continuous->until_ns;
 	continuous->profiles++;
 }
 
@@ -342,14 +352,17 @@ static bool look_at_child(struct gpumon_continuous *continuous, bool wait)
 void gpumon_continuous_step(struct gpumon_continuous *continuous)
 {
 	char why[160];
+	uint64_t now;
 
 	if (continuous->slow && gpumon_slow_take(continuous->slow, why, sizeof(why)))
 		gpumon_continuous_trigger(continuous, why, false);
 	if (look_at_child(continuous, false))
 		return;
-	if (gpumon_monotonic_ns() >= continuous->due_ns) {
+	now = gpumon_monotonic_ns();
+	if (now >= continuous->due_ns) {
 		begin_capture(continuous);
-	} else if (gpumon_monotonic_ns() >= profile_due_ns(continuous)) {
+	} else if (now >= profile_due_ns(continuous)) {
+		begin_period(continuous, now);
 		begin_job(continuous, JOB_PROFILE);
 		end_period(continuous);
 	}
@@ -364,18 +377,20 @@ uint64_t gpumon_continuous_next_ns(const struct gpumon_continuous *continuous)
 	return profile < continuous->due_ns ? profile : continuous->due_ns;
 }
 
-/* Those of whole periods, and of the rest. */
+/* One of what is due, those of the whole periods after it, and of the rest. */
 static void write_last_profiles(struct gpumon_continuous *continuous)
 {
 	uint64_t now = gpumon_monotonic_ns();
 	bool last = false;
 
 	while (continuous->options.every_ns && !last) {
-		uint64_t until = continuous->from_ns + continuous->options.every_ns;
 		struct report report = { .job = JOB_PROFILE };
 
-		last = until >= now;
-		(void)write_profile(continuous, &report, last ? now : until, last);
+		begin_period(continuous, now);
+		last = continuous->until_ns >= now;
+		if (last)
+			continuous->until_ns = now;
+		(void)write_profile(continuous, &report, last);
 		take_report(continuous, &report);
 		end_period(continuous);
 	}
