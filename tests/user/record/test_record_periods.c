@@ -3,8 +3,10 @@
 #include "common.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/wait.h"
 #include "capture/capture.h"
@@ -28,12 +30,21 @@ struct shared {
 };
 
 static struct shared *shared;
-static uint64_t now_ns = START;
+static uint64_t now_ns = START, kept_ns;
 static char folder[64];
 
 uint64_t __wrap_gpumon_monotonic_ns(void);
+uint64_t __wrap_gpumon_capture_ring_since(const struct gpumon_capture_writer *writer);
+int __real_gpumon_period_write(const struct gpumon_period_profile *profile,
+			       struct gpumon_error *err);
 int __wrap_gpumon_period_write(const struct gpumon_period_profile *profile,
 			       struct gpumon_error *err);
+
+uint64_t __wrap_gpumon_capture_ring_since(const struct gpumon_capture_writer *writer)
+{
+	(void)writer;
+	return kept_ns;
+}
 
 uint64_t __wrap_gpumon_monotonic_ns(void)
 {
@@ -160,11 +171,48 @@ static void one_for_all_that_are_due(void **state)
 	expect_no_gap();
 }
 
+/* Not more than the period has, if the ring has nothing of it. */
+static void length_of_what_was_dropped(void **state)
+{
+	static const char expected[] = "the first 1000 ms of it were dropped";
+	char temporary[96], path[96], text[8192];
+	struct gpumon_period_profile profile = {
+		.command = "server",
+		.temporary = temporary,
+		.path = path,
+		.from_ns = START,
+		.until_ns = START + SECOND,
+	};
+	struct gpumon_error err = { 0 };
+	struct fixture fixture;
+	gzFile file;
+	int size;
+
+	(void)state;
+	begin(&fixture);
+	snprintf(temporary, sizeof(temporary), "%s/temporary", folder);
+	snprintf(path, sizeof(path), "%s/profile", folder);
+	profile.writer = fixture.writer;
+	now_ns += 10 * SECOND;
+	kept_ns = START + 5 * SECOND;
+	assert_int_equal(__real_gpumon_period_write(&profile, &err), 0);
+	kept_ns = 0;
+	file = gzopen(path, "r");
+	assert_non_null(file);
+	size = gzread(file, text, sizeof(text));
+	gzclose(file);
+	assert_true(size > 0);
+	assert_non_null(memmem(text, (size_t)size, expected, sizeof(expected) - 1));
+	end(&fixture);
+	munmap(shared, sizeof(*shared));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_for_each_period),
 		cmocka_unit_test(one_for_all_that_are_due),
+		cmocka_unit_test(length_of_what_was_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,8 @@ static int write_view(const struct gpumon_period_profile *profile, const struct 
 	char comment[128];
 	int ret;
 
+	if (kept_ns > profile->until_ns)
+		kept_ns = profile->until_ns;
 	if (kept_ns > profile->from_ns) {
 		snprintf(comment, sizeof(comment),
 			 "the first %llu ms of it were dropped (record --keep)",
