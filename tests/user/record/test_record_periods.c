@@ -129,7 +129,7 @@ static void expect_no_gap(void)
 	munmap(shared, sizeof(*shared));
 }
 
-static void one_for_each_period(void **state)
+static void each_has_one(void **state)
 {
 	struct fixture fixture;
 
@@ -210,7 +210,7 @@ static void length_of_what_was_dropped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_for_each_period),
+		cmocka_unit_test(each_has_one),
 		cmocka_unit_test(one_for_all_that_are_due),
 		cmocka_unit_test(length_of_what_was_dropped),
 	};
