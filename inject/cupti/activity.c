@@ -7,8 +7,7 @@
 #include "convert.h"
 #include "subscribe.h"
 
-#define BUFFERS_MAX (1u << 13)
-#define NONE	    UINT32_MAX
+#define NONE UINT32_MAX
 
 /* A lock-free stack: a buffer, and a count in the upper half, so that no two heads are equal. */
 struct list {
@@ -21,8 +20,8 @@ static uint32_t buffer_bytes;
 static bool pool_is_old;
 static struct list free_buffers = { .head = NONE };
 static struct list complete_buffers = { .head = NONE };
-static _Atomic uint32_t next[BUFFERS_MAX];
-static uint32_t valid_bytes[BUFFERS_MAX];
+static _Atomic uint32_t next[GPUMON_BUFFERS_MAX];
+static uint32_t valid_bytes[GPUMON_BUFFERS_MAX];
 static _Atomic uint32_t at_home;
 
 static void push_buffer(struct list *list, uint32_t buffer)
@@ -70,8 +69,8 @@ bool inject_activity_setup(const struct gpumon_message_settings *settings)
 	uint32_t count = (uint32_t)(((uint64_t)settings->buffer_mib << 20) / bytes), i;
 	void *memory;
 
-	if (count > BUFFERS_MAX)
-		count = BUFFERS_MAX;
+	if (count > GPUMON_BUFFERS_MAX)
+		count = GPUMON_BUFFERS_MAX;
 	pool_is_old = pool && (count != pool_count || bytes != buffer_bytes);
 	/* CUPTI may still have buffers of the previous capture: then the pool stays as it is. */
 	if (pool && (!pool_is_old || !inject_activity_is_home()))

@@ -8,14 +8,9 @@
 #define STACK_DEPTH_DEFAULT 128
 
 #define BUFFER_MIB_DEFAULT 64
-#define BUFFER_MIB_MIN	   4
-#define BUFFER_MIB_MAX	   4096
 
 /* CUPTI 13 uses a buffer for each thread of the program, so they are rather small. */
 #define BUFFER_KIB_DEFAULT 512
-#define BUFFER_KIB_MIN	   16
-/* A part of all of them, so that there are several. */
-#define BUFFER_PART 4
 
 #define SAMPLE_MAX 1000000
 
@@ -40,10 +35,10 @@ void inject_settings_bound(struct gpumon_message_settings *settings)
 	settings->stack_depth = bound_setting(settings->stack_depth, STACK_DEPTH_DEFAULT, 1,
 					      GPUMON_STACK_DEPTH_MAX);
 	settings->buffer_mib = bound_setting(settings->buffer_mib, BUFFER_MIB_DEFAULT,
-					     BUFFER_MIB_MIN, BUFFER_MIB_MAX);
+					     GPUMON_BUFFER_MIB_MIN, GPUMON_BUFFER_MIB_MAX);
 	settings->buffer_kib = bound_setting(settings->buffer_kib, BUFFER_KIB_DEFAULT,
-					     BUFFER_KIB_MIN,
-					     settings->buffer_mib * 1024 / BUFFER_PART);
+					     GPUMON_BUFFER_KIB_MIN,
+					     settings->buffer_mib * 1024 / GPUMON_BUFFERS_MIN);
 	settings->sample = bound_setting(settings->sample, 1, 1, SAMPLE_MAX);
 	settings->window_ms =
 		bound_setting(settings->window_ms, WINDOW_MS_DEFAULT, WINDOW_MS_MIN, PERIOD_MS_MAX);

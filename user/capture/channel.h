@@ -141,6 +141,13 @@ enum gpumon_graphs {
 	GPUMON_GRAPHS_WHOLE = 2, /* one operation for each launch */
 };
 
+/* What an API reports into in a process: its memory, and the number and size of the parts. */
+#define GPUMON_BUFFER_MIB_MIN 4
+#define GPUMON_BUFFER_MIB_MAX 4096
+#define GPUMON_BUFFER_KIB_MIN 16
+#define GPUMON_BUFFERS_MIN    4
+#define GPUMON_BUFFERS_MAX    8192
+
 /**
  * struct gpumon_message_settings - the recorder's settings
  * @type: GPUMON_SETTINGS
@@ -149,7 +156,7 @@ enum gpumon_graphs {
  * @window: enum gpumon_window_kind
  * @flush_ms: how often what the API has complete is requested
  * @stack_depth: maximum number of frames
- * @buffer_mib: maximum memory for what an API reports
+ * @buffer_mib: maximum memory for what an API reports, from GPUMON_BUFFER_MIB_MIN on
  * @sample: the stack of one of so many launches is taken, 0 and 1: of each
  * @range: name of the NVTX range, for @window
  * @graphs: enum gpumon_graphs

@@ -244,10 +244,16 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 	const char *one = split_at_slash(text, all);
 	uint64_t bytes, each = 0;
 
-	if (gpumon_argument_size(context, "--cupti-buffer", all, MIB, 16384 * MIB, &bytes) ||
-	    (one &&
-	     gpumon_argument_size(context, "--cupti-buffer", one, 16 * KIB, 16 * MIB, &each)))
+	if (gpumon_argument_size(context, "--cupti-buffer", all, GPUMON_BUFFER_MIB_MIN * MIB,
+				 GPUMON_BUFFER_MIB_MAX * MIB, &bytes) ||
+	    (one && gpumon_argument_size(context, "--cupti-buffer", one,
+					 GPUMON_BUFFER_KIB_MIN * KIB, 16 * MIB, &each)))
 		return -1;
+	if (one && (bytes / each < GPUMON_BUFFERS_MIN || bytes / each > GPUMON_BUFFERS_MAX)) {
+		gpumon_usage(context, "--cupti-buffer: %s has to be %u to %u times %s", all,
+			     GPUMON_BUFFERS_MIN, GPUMON_BUFFERS_MAX, one);
+		return -1;
+	}
 	settings->buffer_mib = (uint32_t)(bytes / MIB);
 	settings->buffer_kib = (uint32_t)(each / KIB);
 	return 0;

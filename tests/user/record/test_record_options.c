@@ -109,6 +109,11 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("--max-size: \"17179869184G\"", "record", "--max-size", "17179869184G", "true");
 	CHECK_USAGE("--stack-depth: \"513\"", "record", "--stack-depth", "513", "true");
 	CHECK_USAGE("--cupti-buffer: \"8K\" is not", "record", "--cupti-buffer", "256M/8K", "true");
+	CHECK_USAGE("--cupti-buffer: 4M has to be 4 to 8192 times 2M", "record", "--cupti-buffer",
+		    "4M/2M", "true");
+	CHECK_USAGE("--cupti-buffer: 4G has to be 4 to 8192 times 16K", "record", "--cupti-buffer",
+		    "4G/16K", "true");
+	CHECK_USAGE("--cupti-buffer: \"1M\" is not", "record", "--cupti-buffer", "1M", "true");
 	CHECK_USAGE("--cupti-buffer: \"\" is not", "record", "--cupti-buffer", "256M/", "true");
 	CHECK_USAGE("--windows: \"1s\" is not two", "record", "--windows", "1s", "true");
 	CHECK_USAGE("--flush: a time from 20ms", "record", "--flush", "19ms", "true");
