@@ -99,7 +99,7 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 	"      --no-names         keep no function names: they are looked up when it is read\n"          \
 	"      --stack-depth N    frames of a call path at most, 1 to 512\n"                             \
 	"      --buffer SIZE      memory shared with each process, 1M to 1G\n"                           \
-	"      --cupti-buffer SIZE[/EACH]  CUPTI's memory in each process at most, 4M to 4G; one\n"     \
+	"      --cupti-buffer SIZE[/EACH]  CUPTI's memory in each process at most, 4M to 4G; one\n"      \
 	"                         buffer of it\n"                                                        \
 	"      --flush TIME       how often CUPTI is asked for what the GPU did, 20ms to 10s\n"          \
 	"      --max-size SIZE    end recording when the capture is that large\n"
