@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/output_file.h"
 #include "base/wait.h"
@@ -13,11 +12,7 @@
 /* CLOCK_REALTIME of a moment of CLOCK_MONOTONIC, by the clocks of now. */
 static uint64_t real_ns(uint64_t monotonic_ns)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + monotonic_ns -
-	       gpumon_monotonic_ns();
+	return gpumon_clock_ns(CLOCK_REALTIME) + monotonic_ns - gpumon_monotonic_ns();
 }
 
 static int write_view(const struct gpumon_period_profile *profile, const struct gpumon_view *view,
