@@ -4,10 +4,8 @@
  * are the calls that succeeded, "failed NAME COUNT" those that did not.
  */
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../opencl/held.h"
 #include "hip.h"
 
 #define THREADS 8
@@ -167,52 +166,24 @@ static void mode_fork(int count)
 	mode_calls(count);
 }
 
-static __thread bool is_held_here;
-static _Atomic bool is_held, hold = true;
-
-/* Also used by the library: the thread that makes the first call is held there. */
-int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
+static void get_count(void)
 {
-	__typeof__(&dl_iterate_phdr) next =
-		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	int devices;
 
-	while (is_held_here && hold) {
-		is_held = true;
-		usleep(1000);
-	}
-	return next(callback, data);
+	hipGetDeviceCount(&devices);
 }
 
 static void *call_first(void *argument)
 {
-	int devices;
-
-	is_held_here = true;
-	hipGetDeviceCount(&devices);
+	is_held_in_loader = true;
+	get_count();
 	return argument;
 }
 
 /* A child of fork calls HIP, in the first call of which another thread of its parent is. */
-static void mode_fork_in_first_call(int count)
+static void mode_fork_in_first_call(void)
 {
-	pthread_t thread;
-	int status;
-	pid_t child;
-
-	pthread_create(&thread, NULL, call_first, NULL);
-	while (!is_held)
-		usleep(1000);
-	child = fork();
-	if (!child) {
-		alarm(20);
-		hold = false;
-		hipGetDeviceCount(&count);
-		_exit(7);
-	}
-	waitpid(child, &status, 0);
-	hold = false;
-	pthread_join(thread, NULL);
-	printf("child %d\n", WEXITSTATUS(status));
+	fork_while_held(call_first, get_count);
 }
 
 static void mode_kill(int count)
@@ -267,7 +238,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	if (argc > 1 && strcmp(argv[1], "fork-in-first-call") == 0) {
-		mode_fork_in_first_call(0);
+		mode_fork_in_first_call();
 		return 0;
 	}
 	hipGetDeviceCount(&devices);

@@ -5,7 +5,6 @@
  */
 #include <dlfcn.h>
 #include <level_zero/ze_api.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,6 +13,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "../opencl/held.h"
 
 #define BYTES 4096
 
@@ -463,51 +464,23 @@ static void mode_fork(long number)
 	say_what();
 }
 
-static __thread bool is_held_here;
-static _Atomic bool is_held, hold = true;
-
-/* Also used by the library: the thread that initialises Level Zero is held there. */
-int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
+static void initialize(void)
 {
-	__typeof__(&dl_iterate_phdr) next =
-		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
-
-	while (is_held_here && hold) {
-		is_held = true;
-		usleep(1000);
-	}
-	return next(callback, data);
+	NEED(zeInit(0));
 }
 
-static void *initialize(void *argument)
+static void *initialize_held(void *argument)
 {
-	is_held_here = true;
-	NEED(zeInit(0));
+	is_held_in_loader = true;
+	initialize();
 	return argument;
 }
 
 /* A child of fork initialises Level Zero, in the middle of which another thread of its parent is. */
 static void mode_fork_in_init(long number)
 {
-	pthread_t thread;
-	int status;
-	pid_t child;
-
 	(void)number;
-	pthread_create(&thread, NULL, initialize, NULL);
-	while (!is_held)
-		usleep(1000);
-	child = fork();
-	if (!child) {
-		alarm(20);
-		hold = false;
-		NEED(zeInit(0));
-		_exit(7);
-	}
-	waitpid(child, &status, 0);
-	hold = false;
-	pthread_join(thread, NULL);
-	printf("child %d\n", WEXITSTATUS(status));
+	fork_while_held(initialize_held, initialize);
 }
 
 static __thread bool is_held_with_lock;
@@ -526,10 +499,8 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 	if (!next)
 		next = (__typeof__(next))dlsym(RTLD_NEXT, "pthread_mutex_unlock");
-	while (is_held_with_lock && hold && is_in_library(__builtin_return_address(0))) {
-		is_held = true;
-		usleep(1000);
-	}
+	if (is_held_with_lock && hold && is_in_library(__builtin_return_address(0)))
+		hold_here();
 	return next(mutex);
 }
 
@@ -540,28 +511,17 @@ static void *launch_held(void *argument)
 	return argument;
 }
 
+static void destroy_context(void)
+{
+	NEED(zeContextDestroy(context));
+}
+
 /* A child destroys what it has inherited, with which another thread launched. */
 static void mode_fork_in_launch(long number)
 {
-	pthread_t thread;
-	int status;
-	pid_t child;
-
 	(void)number;
 	launch_add(immediate, 1, NULL);
-	pthread_create(&thread, NULL, launch_held, NULL);
-	while (!is_held)
-		usleep(1000);
-	child = fork();
-	if (!child) {
-		alarm(20);
-		NEED(zeContextDestroy(context));
-		_exit(7);
-	}
-	waitpid(child, &status, 0);
-	hold = false;
-	pthread_join(thread, NULL);
-	printf("child %d\n", WEXITSTATUS(status));
+	fork_while_held(launch_held, destroy_context);
 }
 
 /* Kernels of an immediate list, and of one that was filled before. */
