@@ -539,6 +539,35 @@ static void test_two_captures(void **state)
 	assert_string_equal(rows[2].host, "there");
 }
 
+/* A process that executed its own program again, or a number that the kernel gave out again. */
+static void test_one_pid_twice(void **state)
+{
+	static const char *const files[] = { "process-4711-1", "process-4711-2" };
+	struct profile_fixture *fixture = *state;
+	struct gpumon_capture_writer *writer;
+	const struct gpumon_node *root;
+
+	assert_int_equal(gpumon_capture_create(fixture->path, "example", &writer), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct capture_maker *maker = capture_maker_new();
+		struct gpumon_capture_file *file;
+
+		make_process(maker, .pid = 4711, .rank = ~0u,
+			     .executable = make_string(maker, "train"));
+		for (unsigned int pair = 0; pair <= i; pair++)
+			profile_make_pair(maker, pair + 1, 4, 0, "k");
+		assert_int_equal(gpumon_capture_add_file(writer, files[i], &file), 0);
+		capture_maker_flush(maker, file, 7, 0);
+		capture_maker_free(maker);
+	}
+	assert_int_equal(gpumon_capture_close(writer), 0);
+	root = profile_load(fixture, &(struct gpumon_profile_options){ .processes = true });
+	profile_expect_node(root, "train 4711>[kernel without stack]>cudaLaunchKernel>k",
+			    GPUMON_NODE_KERNEL, 1, 1001, 300);
+	profile_expect_node(root, "train 4711 #1>[kernel without stack]>cudaLaunchKernel>k",
+			    GPUMON_NODE_KERNEL, 2, 2003, 600);
+}
+
 static void test_no_capture(void **state)
 {
 	struct profile_fixture *fixture = *state;
@@ -559,7 +588,8 @@ int main(void)
 		TEST(test_symbol_root),	  TEST(test_reasons),	       TEST(test_graph),
 		TEST(test_copies),	  TEST(test_latency),	       TEST(test_ranges),
 		TEST(test_range_domains), TEST(test_devices_and_gaps), TEST(test_hits_alone),
-		TEST(test_two_captures),  TEST(test_no_capture),       TEST(test_too_deep),
+		TEST(test_two_captures),  TEST(test_one_pid_twice),    TEST(test_no_capture),
+		TEST(test_too_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

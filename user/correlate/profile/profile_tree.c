@@ -106,32 +106,63 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t number)
+static void describe_process(const struct gpumon_tree *tree, uint32_t number, char *name,
+			     size_t size)
 {
 	const struct gpumon_tables_process *process = &tree->tables->processes[number];
 	const char *executable = gpumon_tables_string(process, process->record.executable);
 	const char *host = gpumon_tables_string(process, process->record.host);
-	struct gpumon_node *node;
-	char name[512];
 	int length;
 
-	if (!tree->processes)
-		return tree->root;
-	length = snprintf(name, sizeof(name), "%.200s %" PRIu32,
+	length = snprintf(name, size, "%.200s %" PRIu32,
 			  executable ? base_name(executable) : "process", process->record.pid);
 	if (process->has_record && process->record.rank != ~0u)
-		length += snprintf(name + length, sizeof(name) - (size_t)length, " rank %" PRIu32,
+		length += snprintf(name + length, size - (size_t)length, " rank %" PRIu32,
 				   process->record.rank);
 	/* The same pid is another process on another machine, or after it was reused. */
 	if (host && process->capture)
-		length +=
-			snprintf(name + length, sizeof(name) - (size_t)length, " on %.200s", host);
-	if (!process->has_record)
-		snprintf(name + length, sizeof(name) - (size_t)length, " #%" PRIu32, number);
-	node = gpumon_tree_named(tree, tree->root, GPUMON_NODE_PROCESS, name);
-	if (node)
-		node->process = number;
-	return node;
+		snprintf(name + length, size - (size_t)length, " on %.200s", host);
+}
+
+/* Its pid was reused within a capture, or the process executed its own program again. */
+static bool has_name_of_earlier(const struct gpumon_tree *tree, uint32_t number, const char *name)
+{
+	const struct gpumon_tables_process *processes = tree->tables->processes;
+	char other[512];
+
+	for (uint32_t i = 0; i < number; i++) {
+		if (processes[i].record.pid != processes[number].record.pid)
+			continue;
+		describe_process(tree, i, other, sizeof(other));
+		if (strcmp(other, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t number)
+{
+	struct gpumon_node **node;
+	size_t length;
+	char name[512];
+
+	if (!tree->processes)
+		return tree->root;
+	while (tree->process_nodes_used <= number)
+		if (!GPUMON_ARRAY_ADD(tree->process_nodes, tree->process_nodes_used,
+				      tree->process_nodes_room))
+			return NULL;
+	node = &tree->process_nodes[number];
+	if (*node)
+		return *node;
+	describe_process(tree, number, name, sizeof(name));
+	length = strlen(name);
+	if (!tree->tables->processes[number].has_record || has_name_of_earlier(tree, number, name))
+		snprintf(name + length, sizeof(name) - length, " #%" PRIu32, number);
+	*node = gpumon_tree_named(tree, tree->root, GPUMON_NODE_PROCESS, name);
+	if (*node)
+		(*node)->process = number;
+	return *node;
 }
 
 static struct gpumon_node *thread_node(struct gpumon_tree *tree, struct gpumon_node *parent,
@@ -460,10 +491,12 @@ void gpumon_tree_clear(struct gpumon_tree *tree)
 	gpumon_keys_clear(&tree->node_keys);
 	gpumon_keys_clear(&tree->path_keys);
 	gpumon_keys_clear(&tree->address_keys);
+	free(tree->process_nodes);
 	free(tree->nodes);
 	free(tree->paths);
 	free(tree->addresses);
 	free(tree->frames);
+	tree->process_nodes = NULL;
 	tree->nodes = NULL;
 	tree->paths = NULL;
 	tree->addresses = NULL;

@@ -30,6 +30,7 @@ struct gpumon_tree_address {
  * @lines: keep paths apart that differ only by a line; otherwise such a function only has the file
  * @root: root of the tree
  * @cut_paths: call paths that are missing because of GPUMON_TREE_NODES_MAX
+ * @process_nodes: by number of the process; NULL until it is used
  * @node_keys: parent, name and kind to number in @nodes
  * @path_keys: process, thread, stack, function and epoch to number in @paths
  * @address_keys: process, address, epoch to number in @addresses
@@ -42,6 +43,9 @@ struct gpumon_tree {
 	bool lines;
 	struct gpumon_node *root;
 	uint64_t cut_paths;
+	struct gpumon_node **process_nodes;
+	uint32_t process_nodes_used;
+	uint32_t process_nodes_room;
 	struct gpumon_keys node_keys;
 	struct gpumon_node **nodes;
 	uint32_t nodes_used;
