@@ -135,6 +135,7 @@ void inject_enter(const struct inject_backend *backend)
 		else if (atomic_compare_exchange_strong(owner, &no_owner, (int)getpid()))
 			begin_in_process(backend);
 		(void)atexit(finish_at_exit);
+		(void)at_quick_exit(finish_at_exit);
 	}
 	pthread_mutex_unlock(&entering);
 	pthread_setcancelstate(state, NULL);

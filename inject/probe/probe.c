@@ -129,6 +129,7 @@ static void begin(const char *path)
 	if (inject_own_thread(&thread, copy_now_and_then, NULL))
 		pthread_detach(thread);
 	(void)atexit(finish_at_exit);
+	(void)at_quick_exit(finish_at_exit);
 }
 
 bool inject_probe_enter(void)

@@ -212,6 +212,7 @@ def step_killed():
         f"{totals['launches'] - totals['kernels']} withheld")
     check(totals["launches"] == 5000, "killed at once: launches", totals["launches"])
     check_run("_exit", Run("_exit", 5000, 1500), status=3)
+    check_run("quick_exit", Run("quick_exit", 5000, 0, flush_ms=10000), status=3)
 
 
 def step_unfinished():

@@ -508,7 +508,7 @@ int main(int argc, char **argv)
 		run_graph(number);
 	} else if (!strcmp(mode, "fork")) {
 		run_fork(number, argv[0]);
-	} else if (!strcmp(mode, "kill") || !strcmp(mode, "_exit")) {
+	} else if (!strcmp(mode, "kill") || !strcmp(mode, "_exit") || !strcmp(mode, "quick_exit")) {
 		for (int i = 0; i < number; i++)
 			place<1>(nullptr, 1);
 		MUST(cudaDeviceSynchronize());
@@ -516,6 +516,8 @@ int main(int argc, char **argv)
 		usleep((unsigned int)more * 1000);
 		if (mode[0] == 'k')
 			raise(SIGKILL);
+		if (mode[0] == 'q')
+			quick_exit(3);
 		_exit(3);
 	} else if (!strcmp(mode, "unfinished")) {
 		/* Runs for some seconds more than the program. */

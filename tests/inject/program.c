@@ -568,13 +568,16 @@ int main(int argc, char **argv)
 		run_graph(count, true);
 	} else if (strcmp(what, "fork") == 0) {
 		run_fork(count, argv);
-	} else if (strcmp(what, "kill") == 0 || strcmp(what, "_exit") == 0) {
+	} else if (strcmp(what, "kill") == 0 || strcmp(what, "_exit") == 0 ||
+		   strcmp(what, "quick_exit") == 0) {
 		for (i = 0; i < count; i++)
 			mixed(i);
 		wait_for_gpu();
 		pause_ms(more);
 		if (what[0] == 'k')
 			raise(SIGKILL);
+		if (what[0] == 'q')
+			quick_exit(3);
 		_exit(3);
 	} else if (strncmp(what, "steady", 6) == 0) {
 		/* For recorders that come and go meanwhile; with "steady-graph" also a graph each time. */

@@ -102,6 +102,13 @@ def test_killed():
           "nothing was withheld: this test tests nothing")
 
 
+def test_quick_exit():
+    """a program that ends by quick_exit() has all its records"""
+    run = Run("quick_exit", 1400, 0, flush_ms=10000)
+    equal(run.status, 3, "exit status")
+    compare_all(run, run.only())
+
+
 def test_cancelled():
     """a launch whose thread is cancelled within it is there, without an end"""
     if SANITIZED:

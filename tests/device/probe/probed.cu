@@ -523,5 +523,7 @@ int main(int argc, char **argv)
 		kill(getpid(), SIGKILL);
 	if (strcmp(mode, "exit") == 0)
 		_exit(3);
+	if (strcmp(mode, "quick_exit") == 0)
+		quick_exit(3);
 	return 0;
 }
