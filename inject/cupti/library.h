@@ -12,9 +12,6 @@
 
 #include "write/process.h"
 
-/* From this version on cuptiGetVersion counts as 130000; before, it counted one by one. */
-#define CUPTI_VERSION_13_0 130000u
-
 #define INJECT_CUPTI_REQUIRED(f)                                                          \
 	f(cuptiSubscribe) f(cuptiUnsubscribe) f(cuptiEnableCallback) f(cuptiEnableDomain) \
 		f(cuptiGetVersion) f(cuptiGetCallbackName) f(cuptiGetResultString)        \

@@ -35,7 +35,11 @@ static bool has_prefix(const char *name, const char *with)
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
-uint16_t inject_classify(const char *name)
+/*
+ * INJECT_CLASS_* bits, for a name from cuptiGetCallbackName, such as cudaMemcpyAsync_ptsz_v7000. By name
+ * and not by number, so that functions of a later CUDA are found as well.
+ */
+static uint16_t class_by_name(const char *name)
 {
 	if (strstr(name, "HostFunc"))
 		return 0;
@@ -67,7 +71,7 @@ uint16_t inject_classify(const char *name)
 
 static void classify_function(CUpti_CallbackDomain domain, uint32_t id, const char *name)
 {
-	inject_class[domain - CUPTI_CB_DOMAIN_DRIVER_API][id] = inject_classify(name);
+	inject_class[domain - CUPTI_CB_DOMAIN_DRIVER_API][id] = class_by_name(name);
 }
 
 static void classify_all(void)

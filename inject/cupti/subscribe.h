@@ -17,16 +17,6 @@
 extern uint16_t inject_class[2][INJECT_FUNCTIONS] INJECT_HIDDEN;
 
 /**
- * inject_classify - what a function does, by its name
- * @name: from cuptiGetCallbackName, for example cudaMemcpyAsync_ptsz_v7000
- *
- * By name and not by number, so that functions of a later CUDA are found as well.
- *
- * Return: INJECT_CLASS_* bits.
- */
-uint16_t inject_classify(const char *name);
-
-/**
  * inject_subscribe - become the subscriber: the first call of CUPTI
  * @why: set to a text where that is not possible; valid until the next call
  *

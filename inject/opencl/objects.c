@@ -49,14 +49,10 @@ struct inject_queue *inject_queue_add(cl_command_queue handle)
 	return inject_handle_add(&handles, handle, QUEUE, sizeof(struct inject_queue));
 }
 
-struct inject_kernel *inject_kernel_add(cl_kernel handle)
-{
-	return inject_handle_add(&handles, handle, KERNEL, sizeof(struct inject_kernel));
-}
-
 struct inject_kernel *inject_kernel_learn(cl_kernel handle)
 {
-	struct inject_kernel *kernel = inject_kernel_add(handle);
+	struct inject_kernel *kernel =
+		inject_handle_add(&handles, handle, KERNEL, sizeof(struct inject_kernel));
 	char name[1024] = "";
 	bool is_known;
 

@@ -76,9 +76,8 @@ struct inject_buffer *inject_buffer_find(cl_command_buffer_khr handle);
 struct inject_queue *inject_queue_find(cl_command_queue handle);
 struct inject_kernel *inject_kernel_find(cl_kernel handle);
 
-/* A new queue, kernel or device: an entry for it, with old contents or 0. NULL where there is no room. */
+/* A new queue, device or command buffer: an entry for it, with old contents or 0. NULL where there is no room. */
 struct inject_queue *inject_queue_add(cl_command_queue handle);
-struct inject_kernel *inject_kernel_add(cl_kernel handle);
 struct inject_device *inject_device_add(cl_device_id handle);
 struct inject_buffer *inject_buffer_add(cl_command_buffer_khr handle);
 

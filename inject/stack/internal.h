@@ -202,7 +202,7 @@ bool gpumon_stack_is_restorer(uint64_t address);
 
 /**
  * struct gpumon_stack_loader - where the loader counts
- * @changes: gpumon_stack_library_changed()
+ * @changes: gpumon_stack_poll()
  * @adds: libraries loaded ever
  * @loaded: those that are there now
  * @known: @adds and @loaded are the loader's own

@@ -131,11 +131,6 @@ bool gpumon_stack_notices_unload(void)
 	return gpumon_stack_loader.known;
 }
 
-void gpumon_stack_library_changed(void)
-{
-	atomic_fetch_add_explicit(&gpumon_stack_loader.changes, 1, memory_order_release);
-}
-
 void gpumon_stack_poll(void)
 {
 	uint64_t counters[2] = { 0, 0 };
@@ -146,5 +141,5 @@ void gpumon_stack_poll(void)
 		return;
 	polled_adds = counters[0];
 	polled_subs = counters[1];
-	gpumon_stack_library_changed();
+	atomic_fetch_add_explicit(&gpumon_stack_loader.changes, 1, memory_order_release);
 }

@@ -72,13 +72,6 @@ struct gpumon_stack_view {
 bool gpumon_stack_walk_view(struct gpumon_stack_view *view, unsigned int room);
 
 /**
- * gpumon_stack_library_changed - forget all rules
- *
- * Not needed where gpumon_stack_notices_unload() says so.
- */
-void gpumon_stack_library_changed(void);
-
-/**
  * gpumon_stack_notices_unload - does a walk see by itself that a library came or went
  *
  * Where it is false (a glibc whose counters are not where they always were), a thread that may
