@@ -52,7 +52,7 @@ def test_who_and_where():
 
 def test_continuous():
     """what a ring has kept of a short program is all of it"""
-    run = Capture("commands", options=("--continuous", "--low-overhead", "--sample=1/1"))
+    run = Capture("commands", options=("--continuous", "--low-overhead", "--sample=1/1", "--windows=60s/120s"))
     run.equals_account().all_have_stacks().all_have_times()
     totals, = run["totals"]
     equal(totals.launches, len(run["launch"]), "totals")
