@@ -3,23 +3,16 @@
  * Uses OpenCL and says what it did: "did FUNCTION COUNT BYTES" for each function that enqueues, and
  * what else a test needs. "program MODE [NUMBER]".
  */
-#define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
-#include <CL/cl_ext.h>
-#include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "program.h"
 
 #define SIDE  64
 #define COUNT (SIDE * SIDE)
@@ -34,24 +27,23 @@ static const char *const source =
 	"	for (uint i = 0; i < times; i++) { x ^= x << 13; x ^= x >> 17; x ^= x << 5; }\n"
 	"	a[get_global_id(0)] = x; }\n";
 
+cl_context context;
+cl_command_queue queue;
+cl_program program;
+cl_kernel empty;
 static cl_platform_id platform;
 static cl_device_id device;
-static cl_context context;
-static cl_command_queue queue;
-static cl_program program;
-static cl_kernel add, scale, empty;
+static cl_kernel add, scale;
 static cl_mem a, b;
 static float host[COUNT];
 
-static void need(cl_int result, const char *what)
+void need(cl_int result, const char *what)
 {
 	if (result == CL_SUCCESS)
 		return;
 	fprintf(stderr, "%s: %d\n", what, result);
 	exit(1);
 }
-
-#define NEED(call) need(call, #call)
 
 static struct {
 	const char *name;
@@ -84,8 +76,7 @@ static void say_what(void)
 	fflush(stdout);
 }
 
-/* With OWN_PROFILING set, the program asks its queues for times. */
-static cl_command_queue make_queue(cl_command_queue_properties properties)
+cl_command_queue make_queue(cl_command_queue_properties properties)
 {
 	cl_queue_properties list[] = { CL_QUEUE_PROPERTIES, properties, 0 };
 	cl_command_queue made;
@@ -98,7 +89,7 @@ static cl_command_queue make_queue(cl_command_queue_properties properties)
 	return made;
 }
 
-static void begin(void)
+void begin(void)
 {
 	cl_int result;
 
@@ -287,7 +278,7 @@ static void mode_commands(long number)
 
 /* --- many */
 
-static void launch_empty(cl_command_queue on)
+void launch_empty(cl_command_queue on)
 {
 	const size_t one = 1;
 
@@ -507,7 +498,7 @@ static void mode_never(long number)
 }
 
 /* Ends in the middle of its commands. */
-static void mode_exit(long number)
+void mode_exit(long number)
 {
 	for (long i = 0; i < number; i++)
 		launch_empty(queue);
@@ -542,7 +533,7 @@ static void mode_fork(long number)
 }
 
 /* Until the test has seen enough. */
-static void mode_until_killed(long number)
+void mode_until_killed(long number)
 {
 	(void)number;
 	puts("ready");
@@ -552,238 +543,6 @@ static void mode_until_killed(long number)
 		NEED(clFinish(queue));
 		usleep(1000);
 	}
-}
-
-/* --- CUDA beside it, a stand-in of tests/inject that has no header here */
-
-static int (*launch_cuda)(const char *name, unsigned int, unsigned int, unsigned int, unsigned int,
-			  unsigned int, unsigned int, unsigned int, void *, void **, void **);
-
-static void begin_cuda(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-	int (*init)(unsigned int) = library ? (int (*)(unsigned int))dlsym(library, "cuInit") :
-					      NULL;
-
-	launch_cuda = library ? (__typeof__(launch_cuda))dlsym(library, "cuLaunchKernel") : NULL;
-	if (!launch_cuda || !init || init(0)) {
-		fprintf(stderr, "%s\n", dlerror());
-		exit(1);
-	}
-}
-
-/* In turn, so that the ids of both are the same. */
-static void mode_both(long number)
-{
-	if (!launch_cuda)
-		begin_cuda();
-	for (long i = 0; i < number; i++) {
-		launch_empty(queue);
-		NEED(launch_cuda("of_cuda", 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-	}
-	NEED(clFinish(queue));
-	/* The stand-in's kernels end by themselves. */
-	usleep(500000);
-	printf("did clEnqueueNDRangeKernel %ld 0\ncuda %ld\n", number, number);
-}
-
-/*
- * Where a thread is held in the loader: the library's when a capture begins, until CUDA is being
- * initialised, and this one there, until the library's has gone on.
- */
-static _Atomic enum {
-	FREE,
-	LIBRARY_WANTED,
-	LIBRARY_HELD,
-	CUDA_HELD,
-} held;
-static __thread bool is_in_cuda;
-
-static void be_held(void)
-{
-	static unsigned int calls;
-	char name[16 + 1] = "";
-
-	if (is_in_cuda && held == LIBRARY_HELD) {
-		held = CUDA_HELD;
-		while (held == CUDA_HELD)
-			usleep(1000);
-		return;
-	}
-	prctl(PR_GET_NAME, name);
-	if (is_in_cuda || strcmp(name, "gpumon") != 0)
-		return;
-	if (held == LIBRARY_WANTED)
-		held = LIBRARY_HELD;
-	/* Looks at new libraries, which it does when the capture has begun. */
-	else if (held == CUDA_HELD && ++calls == 8)
-		held = FREE;
-	while (held == LIBRARY_HELD)
-		usleep(1000);
-}
-
-/* Also used by the library, and by a sanitizer before it can check anything. */
-__attribute__((no_sanitize("address", "undefined"))) int
-dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
-{
-	__typeof__(&dl_iterate_phdr) next =
-		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
-
-	if (held != FREE)
-		be_held();
-	return next(callback, data);
-}
-
-/* A recorder comes when CUDA is about to be initialised. Then as until-killed. */
-static void mode_cuda_while_attached(long number)
-{
-	held = LIBRARY_WANTED;
-	puts("ready");
-	fflush(stdout);
-	while (held == LIBRARY_WANTED)
-		usleep(1000);
-	is_in_cuda = true;
-	begin_cuda();
-	is_in_cuda = false;
-	mode_until_killed(number);
-}
-
-static void mode_cuda_first(long number)
-{
-	mode_both(number);
-}
-
-/* OpenCL is only used in a child, where CUDA does not work. */
-static void mode_child_of_cuda(long number)
-{
-	pid_t child;
-	int status;
-
-	begin_cuda();
-	child = fork();
-	if (!child) {
-		begin();
-		mode_exit(number);
-	}
-	waitpid(child, &status, 0);
-	for (long i = 0; i < number; i++)
-		NEED(launch_cuda("of_cuda", 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-	printf("child %d\n", WEXITSTATUS(status));
-}
-
-/* --- times */
-
-static unsigned long now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (unsigned long)time.tv_sec * 1000000000ul + (unsigned long)time.tv_nsec;
-}
-
-static unsigned long spun[2];
-
-/* Exactly so long, and it says when. */
-static void CL_CALLBACK spin(void *arguments)
-{
-	unsigned long ns;
-
-	memcpy(&ns, arguments, sizeof(ns));
-	spun[0] = now();
-	while (now() < spun[0] + ns)
-		;
-	spun[1] = now();
-}
-
-static void mode_known(long number)
-{
-	unsigned long ns = (unsigned long)number * 1000000;
-
-	for (int i = 0; i < 5; i++) {
-		NEED(clEnqueueNativeKernel(queue, spin, &ns, sizeof(ns), 0, NULL, NULL, 0, NULL,
-					   NULL));
-		NEED(clFinish(queue));
-		printf("spun %lu %lu\n", spun[0], spun[1]);
-	}
-}
-
-static cl_ulong time_of(cl_event event, cl_profiling_info what)
-{
-	cl_ulong time;
-
-	NEED(clGetEventProfilingInfo(event, what, sizeof(time), &time, NULL));
-	return time;
-}
-
-/* Four at once, if the driver does that, with the times that it gives the program. */
-static void mode_overlap(long number)
-{
-	cl_command_queue any =
-		make_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
-	const size_t one = 1;
-	cl_event events[4];
-	cl_kernel busy;
-	cl_int result;
-
-	busy = clCreateKernel(program, "busy", &result);
-	need(result, "busy");
-	NEED(clSetKernelArg(busy, 0, sizeof(a), &a));
-	NEED(clSetKernelArg(busy, 1, sizeof(cl_uint), &(cl_uint){ (cl_uint)number * 1000000 }));
-	for (int i = 0; i < 4; i++)
-		NEED(clEnqueueNDRangeKernel(any, busy, 1, NULL, &one, &one, 0, NULL, &events[i]));
-	NEED(clFinish(any));
-	for (int i = 0; i < 4; i++)
-		printf("ran %lu %lu\n", time_of(events[i], CL_PROFILING_COMMAND_START),
-		       time_of(events[i], CL_PROFILING_COMMAND_END));
-	printf("did clEnqueueNDRangeKernel 4 0\n");
-}
-
-/* Processor time of the process for a launch, the library's thread included. */
-static void mode_bench(long number)
-{
-	struct timespec from, to;
-
-	/* The first commands make what the driver reuses. */
-	for (int i = 0; i < 1000; i++)
-		launch_empty(queue);
-	NEED(clFinish(queue));
-
-	for (int turn = 0; turn < 5; turn++) {
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
-		for (long i = 0; i < number; i++)
-			launch_empty(queue);
-		NEED(clFinish(queue));
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
-		printf("cpu %.1f\n", ((double)(to.tv_sec - from.tv_sec) * 1e9 +
-				      (double)(to.tv_nsec - from.tv_nsec)) /
-					     (double)number);
-	}
-}
-
-/* The flag that the layer adds, set by the program. */
-static void mode_bench_flag(long number)
-{
-	queue = make_queue(CL_QUEUE_PROFILING_ENABLE);
-	mode_bench(number);
-}
-
-/* As clpeak measures it: from queued to start, one launch at a time, by the driver's clock. */
-static void mode_latency(long number)
-{
-	cl_command_queue timed = make_queue(CL_QUEUE_PROFILING_ENABLE);
-	const size_t one = 1;
-	cl_ulong sum = 0;
-	cl_event event;
-
-	for (long i = -1000; i < number; i++) {
-		NEED(clEnqueueNDRangeKernel(timed, empty, 1, NULL, &one, &one, 0, NULL, &event));
-		NEED(clFinish(timed));
-		if (i >= 0)
-			sum += time_of(event, CL_PROFILING_COMMAND_START) -
-			       time_of(event, CL_PROFILING_COMMAND_QUEUED);
-		NEED(clReleaseEvent(event));
-	}
-	printf("latency %.1f\n", (double)sum / (double)number);
 }
 
 /* More mapped addresses than a table of the library has room for, and then a new kernel. */
