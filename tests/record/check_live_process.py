@@ -15,8 +15,8 @@ def start_player(kit, *words, **options):
 
 def namespaces(kit, *words, **options):
     """The player in its own network and pid namespaces, and its pid outside."""
-    process = kit.start("-n", "-p", "-f", "--mount-proc", kit.player, *words, program="unshare",
-                        **options)
+    process = kit.start("-n", "-p", "--kill-child", "--mount-proc", kit.player, *words,
+                        program="unshare", **options)
 
     def child():
         if process.poll() is not None:

@@ -61,6 +61,7 @@ class Kit:
         self.player = os.path.join(tools, "player")
         self.counter = os.path.join(tools, "count")
         self.folder = folder
+        self.started = []
         library = self.path("libgpumon-inject.so")
         with open(library, "w", encoding="utf-8"):
             pass
@@ -97,10 +98,17 @@ class Kit:
 
     def start(self, *words, program=None, env=None, **options):
         """Start a gpumon-user command."""
-        return subprocess.Popen([program or self.program, *words], cwd=self.folder,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE,
-                                env=dict(self.environment, **(env or {})), **options)
+        self.started.append(subprocess.Popen([program or self.program, *words], cwd=self.folder,
+                                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                             stderr=subprocess.PIPE,
+                                             env=dict(self.environment, **(env or {})), **options))
+        return self.started[-1]
+
+    def kill_started(self):
+        """What a test that failed has not ended."""
+        for process in self.started:
+            process.kill()
+            process.wait()
 
     def record(self, *words, directory="capture", options=(), status=0, **more):
         """Record the player. Returns the capture."""
