@@ -53,6 +53,7 @@ void mode_overlap(long number)
 {
 	cl_command_queue any =
 		make_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
+	const cl_uint times = (cl_uint)number * 1000000;
 	const size_t one = 1;
 	cl_event events[4];
 	cl_mem written;
@@ -64,7 +65,7 @@ void mode_overlap(long number)
 	busy = clCreateKernel(program, "busy", &result);
 	need(result, "busy");
 	NEED(clSetKernelArg(busy, 0, sizeof(written), &written));
-	NEED(clSetKernelArg(busy, 1, sizeof(cl_uint), &(cl_uint){ (cl_uint)number * 1000000 }));
+	NEED(clSetKernelArg(busy, 1, sizeof(times), &times));
 	for (int i = 0; i < 4; i++)
 		NEED(clEnqueueNDRangeKernel(any, busy, 1, NULL, &one, &one, 0, NULL, &events[i]));
 	NEED(clFinish(any));
