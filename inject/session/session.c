@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -56,13 +57,46 @@ void inject_session_look_for_python(struct inject_thread *thread)
 	}
 }
 
-static bool reserve_for_backends(const struct gpumon_message_settings *settings)
+/*
+ * An API that comes while a session begins is left to the thread that begins it. To wait for that thread
+ * could be for ever: it needs the loader's lock, which the API's may have.
+ */
+static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
+static bool begins;
+
+static void open_session(bool is_open)
+{
+	pthread_mutex_lock(&joining);
+	begins = is_open;
+	atomic_store(&inject_session.is_open, is_open);
+	pthread_mutex_unlock(&joining);
+}
+
+/* To the session that begins just now, or to those to come. */
+static bool leave_to_session(const struct inject_backend *backend)
+{
+	bool is_left;
+
+	pthread_mutex_lock(&joining);
+	is_left = begins || !atomic_load(&inject_session.is_open);
+	if (is_left)
+		inject_backend_register(backend);
+	pthread_mutex_unlock(&joining);
+	return is_left;
+}
+
+/* @count: set to the number of backends. */
+static bool reserve_for_backends(const struct gpumon_message_settings *settings,
+				 unsigned int *count)
 {
 	const struct inject_backend *backend;
 
-	inject_for_each_backend(backend)
+	*count = 0;
+	inject_for_each_backend(backend) {
 		if (!backend->reserve(settings))
 			return false;
+		++*count;
+	}
 	return true;
 }
 
@@ -90,16 +124,14 @@ static void add_api_code(const struct inject_backend *backend)
 	}
 }
 
-static void find_api_code(void)
+static void find_api_code(unsigned int count)
 {
-	const struct inject_backend *backend;
-
 	inject_session.code[0] =
 		(struct inject_code){ (uintptr_t)__ehdr_start,
 				      (uintptr_t)_etext - (uintptr_t)__ehdr_start };
 	inject_session.code[1] = (struct inject_code){ .size = UINTPTR_MAX };
-	inject_for_each_backend(backend)
-		add_api_code(backend);
+	for (unsigned int i = 0; i < count; i++)
+		add_api_code(inject_backends[i]);
 }
 
 static bool load_backend(const struct inject_backend *backend, const char **why)
@@ -108,31 +140,29 @@ static bool load_backend(const struct inject_backend *backend, const char **why)
 }
 
 /* The code to be left out of stacks has to be known before a backend calls the first hook. */
-static void start_backends(struct inject_thread *thread, bool at_start)
+static void start_backends(struct inject_thread *thread, unsigned int count, bool at_start)
 {
 	const char *problems[INJECT_BACKENDS_MAX] = { NULL };
 	bool is_loaded[INJECT_BACKENDS_MAX];
 	struct inject_versions versions = { 0 };
 	const struct inject_backend *backend;
-	unsigned int i = 0;
 
-	inject_for_each_backend(backend) {
+	for (unsigned int i = 0; i < count; i++) {
+		backend = inject_backends[i];
 		is_loaded[i] = load_backend(backend, &problems[i]);
 		if (backend->versions)
 			backend->versions(&versions);
-		i++;
 	}
 	inject_process_write(thread, &versions);
-	find_api_code();
-	i = 0;
-	inject_for_each_backend(backend) {
+	find_api_code(count);
+	for (unsigned int i = 0; i < count; i++) {
+		backend = inject_backends[i];
 		if (backend->describe)
 			backend->describe(thread);
 		if (is_loaded[i])
 			is_loaded[i] = backend->start(thread, at_start, &problems[i]);
 		if (!is_loaded[i])
 			write_note(thread, GPUMON_NOTE_NO_GPU, problems[i]);
-		i++;
 	}
 }
 
@@ -159,6 +189,22 @@ static void join_backend(struct inject_thread *thread, const struct inject_backe
 		backend->window_operations(thread, true);
 }
 
+/* Those that came since @count were there. */
+static void start_late_backends(struct inject_thread *thread, unsigned int count)
+{
+	const struct inject_backend *backend;
+
+	for (;;) {
+		pthread_mutex_lock(&joining);
+		backend = inject_backends[count++];
+		begins = backend;
+		pthread_mutex_unlock(&joining);
+		if (!backend)
+			return;
+		join_backend(thread, backend);
+	}
+}
+
 void inject_session_join(const struct inject_backend *backend)
 {
 	struct inject_thread *thread;
@@ -167,6 +213,8 @@ void inject_session_join(const struct inject_backend *backend)
 		return;
 	if (backend->read_environment)
 		backend->read_environment();
+	if (leave_to_session(backend))
+		return;
 	/* Before others see it in the list: no window opens and no capture ends meanwhile. */
 	inject_window_lock();
 	thread = inject_thread_enter(true);
@@ -184,8 +232,9 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 			  const struct gpumon_message_settings *settings, bool at_start)
 {
 	struct inject_thread *thread;
+	unsigned int count;
 
-	if (!inject_intern_setup() || !reserve_for_backends(settings))
+	if (!inject_intern_setup() || !reserve_for_backends(settings, &count))
 		return false;
 	inject_session.settings = *settings;
 	inject_session.record = settings->record;
@@ -198,17 +247,22 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	atomic_fetch_add(&inject_session.generation, 1);
 	inject_session.map = *map;
 	atomic_store(&inject_session.ends, false);
-	atomic_store(&inject_session.is_open, true);
+	open_session(true);
 	thread = inject_thread_enter(true);
 	if (!thread) {
-		atomic_store(&inject_session.is_open, false);
+		open_session(false);
 		return false;
 	}
-	start_backends(thread, at_start);
+	inject_window_lock();
+	start_backends(thread, count, at_start);
+	start_late_backends(thread, count);
+	inject_window_unlock();
 	inject_mappings_write(thread);
 	inject_session_look_for_python(thread);
 	if (settings->window == GPUMON_WINDOW_ALWAYS)
 		inject_window_open(thread, at_start ? "start" : "attach");
+	else
+		inject_window_catch_up(thread);
 	inject_thread_leave(thread);
 	return true;
 }
@@ -265,6 +319,8 @@ void inject_session_forked(void)
 	bool is_open = atomic_exchange(&inject_session.is_open, false);
 
 	atomic_store(&inject_session.recording, false);
+	begins = false;
+	pthread_mutex_init(&joining, NULL);
 	inject_window_forked();
 	inject_backends_forked();
 	/* The channel is shared with the parent, and it is the parent's. */

@@ -581,6 +581,7 @@ static const struct {
 	{ "cuda-first", mode_cuda_first },
 	{ "child-of-cuda", mode_child_of_cuda },
 	{ "cuda-while-attached", mode_cuda_while_attached },
+	{ "cuda-amid-attach", mode_cuda_amid_attach },
 	{ "known", mode_known },
 	{ "overlap", mode_overlap },
 	{ "many-maps", mode_many_maps },

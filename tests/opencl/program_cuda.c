@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +104,37 @@ void mode_cuda_while_attached(long number)
 	begin_cuda();
 	is_in_cuda = false;
 	mode_until_killed(number);
+}
+
+/* The same amid the begin of a capture: the library asks for the name of the host. */
+static _Atomic int held_in_uname;
+
+int uname(struct utsname *name)
+{
+	if (held_in_uname == LIBRARY_WANTED && gettid() != getpid()) {
+		held_in_uname = LIBRARY_HELD;
+		while (held_in_uname == LIBRARY_HELD)
+			usleep(1000);
+	}
+	return (int)syscall(SYS_uname, name);
+}
+
+/* CUDA is initialised meanwhile. Then launches of both until it is killed. */
+void mode_cuda_amid_attach(long number)
+{
+	held_in_uname = LIBRARY_WANTED;
+	puts("ready");
+	fflush(stdout);
+	while (held_in_uname == LIBRARY_WANTED)
+		usleep(1000);
+	begin_cuda();
+	held_in_uname = FREE;
+	for (;;) {
+		launch_empty(queue);
+		NEED(launch_cuda("of_cuda", 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+		NEED(clFinish(queue));
+		usleep((useconds_t)number);
+	}
 }
 
 void mode_cuda_first(long number)

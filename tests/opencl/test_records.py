@@ -64,10 +64,9 @@ def test_many_threads():
     equal(len({launch.tid for launch in run["launch"]}), 8, "threads")
 
 
-def test_paths():
-    """8 threads that launch by three paths at random: each path has its own kernel, no GPU time is another's"""
-    run = Capture("paths", 200).equals_account().all_have_stacks()
-    nodes, wrong, right = run.json()["nodes"], 0, 0
+def kernels_with_paths(run):
+    """The nodes of kernels, each with the names above it, the innermost first."""
+    nodes = run.json()["nodes"]
     for node in nodes:
         if node["kind"] != "kernel" or not node["count"]:
             continue
@@ -75,6 +74,14 @@ def test_paths():
         while up is not None:
             path.append(nodes[up]["name"])
             up = nodes[up]["parent"]
+        yield node, path
+
+
+def test_paths():
+    """8 threads that launch by three paths at random: each path has its own kernel, no GPU time is another's"""
+    run = Capture("paths", 200).equals_account().all_have_stacks()
+    wrong = right = 0
+    for node, path in kernels_with_paths(run):
         if f"path_of_{node['name']}" in path and "use_paths" in path:
             right += node["count"]
         else:
@@ -237,14 +244,14 @@ def test_attach():
             program.kill()
 
 
-def test_attach_with_cuda():
-    """a recorder comes while CUDA is being initialised: the capture's window begins"""
+def attach_with_cuda(mode):
+    """A recorder comes while CUDA is being initialised."""
     cuda, library = f"{capture.objects}/cuda", f"{capture.objects}/libgpumon-inject.so"
     if not os.path.exists(f"{cuda}/libcuda.so.1"):
         raise Skip("no headers of CUDA for the stand-in")
     variables = capture.environment(OPENCL_LAYERS=library, CUDA_INJECTION64_PATH=library, MOCK_DRIVER_VERSION="13000",
                                     LD_LIBRARY_PATH=f"{cuda}/13:{cuda}")
-    with subprocess.Popen([f"{capture.objects}/program", "cuda-while-attached"], stdout=subprocess.PIPE,
+    with subprocess.Popen([f"{capture.objects}/program", mode, "1000"], stdout=subprocess.PIPE,
                           env=variables) as program:
         try:
             equal(program.stdout.readline(), b"ready\n", "program")
@@ -253,6 +260,23 @@ def test_attach_with_cuda():
             equal([run.text(note.text) for note in run["note"]], [], "notes")
         finally:
             program.kill()
+    return run
+
+
+def test_attach_with_cuda():
+    """a recorder comes while CUDA is being initialised: the capture's window begins"""
+    attach_with_cuda("cuda-while-attached")
+
+
+def test_attach_before_cuda():
+    """CUDA is initialised while a capture begins: it is recorded as well, with stacks of the program's"""
+    run = attach_with_cuda("cuda-amid-attach")
+    functions = collections.Counter(run.text(launch.function) for launch in run["launch"])
+    equal(sorted(functions), ["clEnqueueNDRangeKernel", "cuLaunchKernel"], "functions")
+    within(functions["cuLaunchKernel"], 15, functions.total() - 15, "launches of CUDA")
+    equal({(node["name"], *path[:2]) for node, path in kernels_with_paths(run)},
+          {("of_cuda", "cuLaunchKernel", "mode_cuda_amid_attach"),
+           ("empty", "clEnqueueNDRangeKernel", "launch_empty")}, "paths")
 
 
 def test_known_length():
