@@ -4,12 +4,11 @@ import json
 import os
 import re
 import signal
-import struct
+import time
 
 from kit import contains, equal, test, until
 from maker import Maker
 
-LAUNCH = 20
 MIB = 1 << 20
 
 
@@ -106,54 +105,79 @@ def the_end_of_much_is_kept(kit):
 
 @test
 def no_older_than(kit):
-    done = kit.run(*continuous("--keep", "1s"), kit.player, "launches=2500", "pause=900", "record")
-    equal(done.returncode, 0, "status")
-    found, = captures(kit)
-    times = [struct.unpack_from("<Q", record, 8)[0]
-             for kind, _, record, _ in kit.records(found) if kind == LAUNCH]
-    equal(0.8e9 < max(times) - min(times) < 1.2e9, True, f"{(max(times) - min(times)) / 1e9} s kept")
-    equal(len(times) < 2500, True, "launches")
+    """What is too old is dropped when something comes after it, and nothing else is."""
+    # Whatever takes long, the old launches are older than a second, and none is older than 300 s.
+    processes = {keep: kit.start("record", "--continuous", "--keep", keep, "-o", f"out-{keep}", "--",
+                                 kit.player, "launches=100", "record", f"touch=old-{keep}", "await=go",
+                                 "launches=50", "record") for keep in ("1s", "300s")}
+    for keep, process in processes.items():
+        kit.wait_for(f"old-{keep}")
+        process.send_signal(signal.SIGUSR1)
+    for keep in processes:
+        # Then the recorder has read them.
+        wait_captures(kit, 1, f"out-{keep}")
+    time.sleep(1.1)
+    kit.touch("go")
+    for keep, process in processes.items():
+        equal(kit.end(process).returncode, 0, "status")
+        last = captures(kit, f"out-{keep}")[-1]
+        if keep == "300s":
+            kit.capture(last).check(2, 150)
+        else:
+            equal(kit.capture(last).sum("launches") <= 50, True, "launches")
+
+
+def signalled(kit):
+    """A recording that got three signals before its first capture was begun, and its directory."""
+    for number in range(50):
+        process = kit.start("record", "--continuous", "--captures", "3", "-o", f"out{number}", "--",
+                            kit.player, "catch", "launches=200", "record", f"touch=ready{number}",
+                            "await=go", "launches=300", "record", "touch=again", "await=end")
+        kit.wait_for(f"ready{number}")
+        begin = time.monotonic()
+        for _ in range(3):
+            process.send_signal(signal.SIGUSR1)
+        # A capture is begun a second after the first signal.
+        if time.monotonic() - begin < 0.5:
+            return process, f"out{number}"
+        kit.end(process, signal.SIGTERM)
+    raise AssertionError("each time the signals came late")
 
 
 @test
 def on_a_signal(kit):
     """While the program runs; signals that come while a capture is asked for make no other one."""
-    process = kit.start(*continuous("--captures", "3"), kit.player, "catch", "launches=200", "record",
-                        "touch=ready", "await=go", "launches=300", "record", "touch=again",
-                        "await=end")
-    kit.wait_for("ready")
-    for _ in range(3):
-        process.send_signal(signal.SIGUSR1)
-    first, = wait_captures(kit, 1)
+    process, directory = signalled(kit)
+    first, = wait_captures(kit, 1, directory)
     kit.capture(first).check(1, 200)
     contains(" ".join(notes(kit, first)), "written because of SIGUSR1", "notes")
     kit.touch("go")
     kit.wait_for("again")
     process.send_signal(signal.SIGUSR1)
-    second = wait_captures(kit, 2)[-1]
+    second = wait_captures(kit, 2, directory)[-1]
     kit.capture(second).check(2, 500)
     process.send_signal(signal.SIGUSR1)
-    wait_captures(kit, 3)
+    wait_captures(kit, 3, directory)
     kit.touch("end")
     equal(kit.end(process).returncode, 0, "the program did not get the signal")
-    names = [name.split("-")[1] for name in captures(kit)]
+    names = [name.split("-")[1] for name in captures(kit, directory)]
     equal(names, ["0002", "0003", "0004"], "the newest captures")
 
 
 @test
 def on_a_slow_step(kit):
     """A pause between launches, and an NVTX range; what is fast is none."""
-    for number, (words, part) in enumerate(((("launches=3", "gap=300"), "no launch for 3"),
-                                            (("launches=1", "gap=300", "range=step"), "an NVTX range of 3"))):
+    # Nothing else is done: on a busy machine everything can be slow.
+    for number, (words, part) in enumerate(((("launches=2", "gap=300"), "no launch for"),
+                                            (("launches=1", "gap=300", "range=step"), "an NVTX range of"))):
         process = kit.start("record", "--continuous", "--on-slow", "200ms", "-o", f"out{number}", "--",
-                            kit.player, "launches=50", "range=fast", "record", *words, "record",
-                            "touch=ready", "await=end")
+                            kit.player, *words, "record", "touch=ready", "await=end")
         first, = wait_captures(kit, 1, f"out{number}")
         kit.touch("end")
         equal(kit.end(process).returncode, 0, "status")
         text = " ".join(notes(kit, first))
-        contains(text, f"written because of {part}", "notes")
-        equal(" ms (thread " in text, True, text)
+        found = re.search(rf"written because of {part} (\d+) ms \(thread ", text)
+        equal(found is not None and int(found[1]) >= 300, True, text)
         equal(len(captures(kit, f"out{number}")), 2, "captures")
         os.unlink(kit.path("end"))
     done = kit.run("record", "--continuous", "--on-slow", "30s", "-o", "out2", "--", kit.player,
@@ -164,10 +188,15 @@ def on_a_slow_step(kit):
 @test
 def many_slow_steps(kit):
     """One capture for those that come soon after another, which is at least 10 s before the next."""
-    done = kit.run("record", "--continuous", "--on-slow", "20ms", "-o", "out", "--", kit.player,
-                   "launches=120", "pause=30000", "record")
-    equal(done.returncode, 0, "status")
-    equal(len(captures(kit)), 2, "captures")
+    begin = time.monotonic()
+    process = kit.start("record", "--continuous", "--on-slow", "20ms", "-o", "out", "--", kit.player,
+                        "launches=3", "pause=30000", "record", "await=go", "launches=50", "record")
+    wait_captures(kit, 1)
+    kit.touch("go")
+    equal(kit.end(process).returncode, 0, "status")
+    # On a busy machine there is time for more.
+    most = 2 + int(time.monotonic() - begin) // 10
+    equal(2 <= len(captures(kit)) <= most, True, f"{len(captures(kit))} captures, at most {most}")
     text = " ".join(notes(kit, captures(kit)[1]))
     equal(re.search(r"written because of no launch for \d+ ms .*, and \d+ more", text) is not None, True,
           text)
