@@ -2,6 +2,7 @@
 """What processes leave in a capture, however many there are and however they end."""
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -48,8 +49,9 @@ def killed(kit):
 @test
 def killed_amid(kit):
     """Everything written is there: as many kernels as launches, except the last one."""
+    # It does not wait for the recorder: its channel has room for the launches of three minutes.
     process = kit.start("record", "-o", "capture", "--", "sh", "-c",
-                        f"{kit.player} launches=100000000 pause=10 record & "
+                        f"{kit.player} launches=100000000 pause=1000 record & "
                         "echo $! >player; wait $!; exit 0")
     kit.wait_launches(100)
     with open(kit.path("player"), encoding="ascii") as file:
@@ -93,12 +95,17 @@ def recorder_killed(kit):
 @test
 def stopped_by_duration(kit):
     """The recording ends, the program does not, and later processes are not recorded."""
-    began = time.monotonic()
-    kit.record("record", "stop", "sleep=600", "record", "out=on", options=("-d", "0.3"))
-    took = time.monotonic() - began
-    if took < 0.9:
+    # On a busy machine the program may begin after that time.
+    for seconds in (0.3, 3, 30):
+        shutil.rmtree(kit.path("capture"), ignore_errors=True)
+        began = time.monotonic()
+        kit.record("record", "stop", "sleep=600", "record", "out=on", options=("-d", str(seconds)))
+        took = time.monotonic() - began
+        capture = kit.capture()
+        if capture.sum("kernels") >= 100:
+            break
+    if took < seconds + 0.6:
         raise AssertionError(f"it ended after {took:.1f} s")
-    capture = kit.capture()
     capture.check(1, 100)
     equal(capture.driver["notes"] >= 1, True, "notes")
 
@@ -107,7 +114,7 @@ def stopped_by_duration(kit):
 def deaf_to_stop(kit):
     """A process that never answers is left alone after a while. Its records are there."""
     done = kit.run("record", "--wait=first", "-o", "capture", "--", "sh", "-c",
-                   f"{kit.player} launches=10 record touch=ready sleep=20000 "
+                   f"{kit.player} launches=10 record touch=ready sleep=100000 "
                    "</dev/null >/dev/null 2>&1 & while [ ! -e ready ]; do sleep 0.05; done; "
                    "echo $!")
     os.kill(int(done.stdout), signal.SIGKILL)
@@ -122,7 +129,7 @@ def left_behind_in_the_background(kit):
     for number in range(5):
         began = time.monotonic()
         done = kit.run("record", "--wait=first", "-o", f"capture{number}", "--", "sh", "-c",
-                       f"{kit.player} record touch=ready{number} stop sleep=10000 "
+                       f"{kit.player} record touch=ready{number} stop sleep=100000 "
                        ">/dev/null 2>&1 </dev/null & "
                        f"while [ ! -e ready{number} ]; do sleep 0.02; done; echo $!")
         took = time.monotonic() - began

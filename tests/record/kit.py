@@ -124,10 +124,13 @@ class Kit:
         return Capture(done.stdout.decode())
 
     def wait_launches(self, number, directory="capture"):
-        """Wait until a capture that is being written has that many launches."""
+        """Wait until a capture that is being written has that many launches, and their kernels."""
         def there():
             done = self.call(self.counter, directory)
-            return not done.returncode and Capture(done.stdout.decode()).sum("launches") >= number
+            if done.returncode:
+                return False
+            capture = Capture(done.stdout.decode())
+            return capture.sum("launches") >= number and capture.sum("kernels") >= number
         until(there, f"{number} launches are recorded", LIMIT)
 
     def records(self, directory="capture"):
