@@ -9,6 +9,8 @@ from check_missing import nothing_is_missing
 from kit import contains, equal, test
 
 AWAY = ">/dev/null 2>&1 </dev/null &"
+# While a process executes a program, its environment cannot be read, and it is not seen.
+READY = "while [ ! -e ready ]; do sleep 0.02; done;"
 WAITS = b"still run"
 
 
@@ -23,7 +25,7 @@ def told(process):
 def recorded_already(kit):
     process = kit.start("record", "-o", "capture", "--", "sh", "-c",
                         f"{kit.player} record touch=ready await=go record {AWAY} "
-                        "while [ ! -e ready ]; do sleep 0.02; done; exit 3")
+                        f"{READY} exit 3")
     contains(told(process).decode(), "--wait=first", "how not to wait")
     kit.touch("go")
     done = kit.end(process)
@@ -36,7 +38,7 @@ def recorded_already(kit):
 @test
 def not_using_cuda_yet(kit):
     process = kit.start("record", "-o", "capture", "--", "sh", "-c",
-                        f"{kit.player} await=go record {AWAY} exit 0")
+                        f"{kit.player} touch=ready await=go record {AWAY} {READY} exit 0")
     told(process)
     kit.touch("go")
     equal(kit.end(process).returncode, 0, "status")
@@ -47,8 +49,8 @@ def not_using_cuda_yet(kit):
 def grandchildren(kit):
     """In their own sessions, and with a parent that has exited."""
     process = kit.start("record", "-o", "capture", "--", "sh", "-c",
-                        f"setsid sh -c '{kit.player} await=go children=3 record {AWAY}' {AWAY} "
-                        "exit 0")
+                        f"setsid sh -c '{kit.player} touch=ready await=go children=3 record {AWAY}' "
+                        f"{AWAY} {READY} exit 0")
     told(process)
     kit.touch("go")
     equal(kit.end(process).returncode, 0, "status")
@@ -76,7 +78,7 @@ def interrupted(kit):
     """A signal ends the wait, and the output says that something was cut off."""
     process = kit.start("record", "-o", "capture", "--", "sh", "-c",
                         f"{kit.player} record touch=ready stop sleep=100000 {AWAY} "
-                        "while [ ! -e ready ]; do sleep 0.02; done; echo $!")
+                        f"{READY} echo $!")
     told(process)
     done = kit.end(process, signal.SIGINT)
     os.kill(int(done.stdout), signal.SIGKILL)
