@@ -3,7 +3,6 @@
 
 0 done, 1 failed, 2 wrong usage, 77 not possible here; a program that ran has its own.
 """
-import glob
 import json
 import os
 import resource
@@ -14,7 +13,7 @@ import subprocess
 import sys
 import zlib
 
-from kit import (LIMIT, NOBODY, Skip, contains, equal, left_processes, state, test, until,
+from kit import (LIMIT, NOBODY, Capture, Skip, contains, equal, left_processes, state, test, until,
                  wait_listening)
 
 # Commands that read captures and write a file.
@@ -165,6 +164,12 @@ def cupti(kit):
         contains(" ".join(summary.split()), parts[0], "summary")
 
 
+def notes_of_live(kit, directory):
+    """The number of notes of libraries in a capture that is being written."""
+    done = kit.call(kit.counter, directory)
+    return 0 if done.returncode else Capture(done.stdout.decode()).sum("notes")
+
+
 @test
 def cupti_of_live_process(kit):
     """What cannot be recorded decides the exit status: there is no program that has one."""
@@ -177,7 +182,7 @@ def cupti_of_live_process(kit):
             wait_listening(process.pid)
             recorder = kit.start("record", "-o", f"capture{status}", "-p", str(process.pid))
             if status:
-                until(lambda: glob.glob(kit.path(f"capture{status}/process-*")), "it is connected")
+                until(lambda: notes_of_live(kit, f"capture{status}"), "its library says why")
             else:
                 kit.wait_launches(1, f"capture{status}")
             done = kit.end(recorder, signal.SIGINT)
