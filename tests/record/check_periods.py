@@ -49,13 +49,15 @@ def each_operation_is_in_one(kit):
         # More than one period has a profile where one takes longer to write than a period.
         equal((before.duration > 0, before.duration % 10**9), (True, 0), "duration")
         equal(abs(before.time + before.duration - after.time) < 10**7, True, "no gap")
-    equal(sum(len(profile.samples) == 2 for profile in found) >= 2, True, "periods with both threads")
     equal(begin < found[0].time and found[-1].time < end, True, "times")
     for profile in found:
         equal(profile.types, TYPES, "types")
         equal(profile.period_type, ("gpu", "nanoseconds"), "type of the period")
     total = sums(found)
     for (path, labels), values in total.items():
+        # It launches for two seconds. A recorder that comes late makes one profile of several periods.
+        periods = sum((path, labels) in profile.samples for profile in found)
+        equal(periods >= 2 or any(profile.duration > 10**9 for profile in found), True, "periods of a thread")
         equal(path[-2:], ("cudaLaunchKernel", "player_kernel"), "path")
         equal(len(path), 4, "path")
         equal([name for name, _ in labels], ["host", "pid"], "labels")

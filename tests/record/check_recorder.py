@@ -148,8 +148,7 @@ def strangers(kit):
               "for data in (b\"\", b\"x\", os.urandom(500)):\n"
               " s=socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
               " s.connect(os.environ[\"GPUMON_SOCKET\"])\n"
-              " s.send(data)\n"
-              " try: s.recv(1000)\n"
+              " try: s.send(data), s.recv(1000)\n"
               " except OSError: pass\n' & "
               f"{kit.player} launches=40 record; wait")
     done = kit.run("record", "-o", "capture", "--", "sh", "-c", script)
