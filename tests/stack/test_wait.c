@@ -61,6 +61,7 @@ static bool walk_over_a_stop(struct walk *walk)
 {
 	pthread_t thread;
 	int64_t began;
+	int64_t before;
 	int64_t last;
 	bool stopped;
 	pid_t stopper;
@@ -69,11 +70,13 @@ static bool walk_over_a_stop(struct walk *walk)
 	stopper = stop_us_soon();
 	pthread_create(&thread, NULL, walk_here, walk);
 	began = last = now();
+	/* The stop may come between any two lines. */
 	do {
-		last = now();
+		before = last;
 		pause_ms(1);
-		stopped = now() - last > 300 * MS;
-	} while (!stopped && now() - began < 60000 * MS);
+		last = now();
+		stopped = last - before > 300 * MS;
+	} while (!stopped && last - began < 60000 * MS);
 	/* Longer than it takes to continue, shorter than a walk waits. */
 	pause_ms(5);
 	gpumon_rule_unlock();
