@@ -498,7 +498,7 @@ def killed_in_the_middle(kit):
 
 def kill_recorder(kit, number, *words):
     """Kill the recorder of a program that would continue, then end the program."""
-    process = kit.start(*words, "--", kit.player, "record", "touch=ready", "sleep=20000")
+    process = kit.start(*words, "--", kit.player, "record", "touch=ready", "sleep=100000")
     kit.wait_for("ready")
     before = kit.left_behind()
     process.send_signal(number)
@@ -518,7 +518,7 @@ def captures(kit):
 @test
 def sockets_of_killed_recorders(kit):
     """The next recorder removes them once no process can be about to listen there."""
-    player = kit.start("record", "-q", "-o", "long", "--", kit.player, "touch=lives", "sleep=20000")
+    player = kit.start("record", "-q", "-o", "long", "--", kit.player, "touch=lives", "sleep=100000")
     kit.wait_for("lives")
     lives = kit.left_behind()
     os.utime(os.path.join(kit.folder, lives[0], "socket"), (1, 1))

@@ -117,7 +117,7 @@ def options_of_the_program(kit):
 def signals_sent_to_us(kit):
     for number in (signal.SIGTERM, signal.SIGINT):
         process = kit.start("record", "-o", f"capture{int(number)}", "--", kit.player, "catch",
-                            "record", f"touch={int(number)}", "sleep=20000")
+                            "record", f"touch={int(number)}", "sleep=100000")
         kit.wait_for(str(int(number)))
         done = kit.end(process, number)
         equal(done.stdout, b"caught\n", "standard output")
