@@ -111,7 +111,8 @@ static void ask(void **state, const char *urls, const char *in_place, const char
 	snprintf(path, sizeof(path), "%s/cache", (char *)*state);
 	symbol_run(*state, "rm -rf cache && mkdir cache");
 	setenv("DEBUGINFOD_CACHE_PATH", path, 1);
-	setenv("DEBUGINFOD_TIMEOUT", "5", 1);
+	/* A busy machine may not run the server for seconds. */
+	setenv("DEBUGINFOD_TIMEOUT", "300", 1);
 	if (urls)
 		setenv("DEBUGINFOD_URLS", *urls ? urls : server.url, 1);
 	else
