@@ -198,7 +198,7 @@ static unsigned int left_running(const struct session *session, pid_t *pid)
 static bool program_finished(struct session *session)
 {
 	struct gpumon_recorder_counts counts;
-	uint64_t now = gpumon_monotonic_ns();
+	uint64_t now = gpumon_monotonic_ns(), used_ns;
 	pid_t pid = 0;
 
 	if (!session->ended_ns) {
@@ -211,11 +211,13 @@ static bool program_finished(struct session *session)
 		return true;
 	if (now < session->look_ns)
 		return false;
+	used_ns = gpumon_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	session->left = left_running(session, &pid);
+	used_ns = gpumon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
 	/* A process that just started may have been missed, so none counts only when seen twice. */
 	session->none = session->left ? 0 : session->none + 1;
 	session->look_ns = gpumon_monotonic_ns() + (session->left ? LEFT_PERIOD_NS : LEFT_AGAIN_NS);
-	session->look_ns += LEFT_SHARE * (gpumon_monotonic_ns() - now);
+	session->look_ns += LEFT_SHARE * used_ns;
 	if (session->left && !session->told && !session->options->quiet &&
 	    now >= session->ended_ns + LEFT_TELL_NS) {
 		session->told = true;
