@@ -18,13 +18,16 @@ lab.load(devices=2, rings=2, hw_limit=4, service_ns=30000000, timeout_ms=0)
 for turn in range(3):
     lab.step("kill a process with jobs on four rings")
     before = total(lab.account(), "queued")
+    # The rings stand until it has been killed, however long that takes.
+    holder = lab.held("-d", "all", "-r", "all", "-n", 4)
     victim = lab.submitter("-d", "all", "-r", "all", "-n", 200, "-b", 50, "--linger")
-    lab.until(lambda: total(lab.account(), "queued") == before + 200,
+    lab.until(lambda: total(lab.account(), "queued") == before + 204,
               "200 more jobs")
     lab.until(lambda: total(lab.account(), "hw_depth"), "jobs on the hardware")
     lab.check(total(lab.rings(), "queue_depth"), "gpumon sees none queued")
     victim.kill()
     victim.wait(30)
+    lab.release(holder)
     mock = lab.wait_idle()
     killed = total(mock, "killed")
     lab.check(killed >= 100 * (turn + 1), "the mock killed only %d" % killed)
@@ -60,9 +63,12 @@ lab.check_counts(mock)
 lab.step("while the scheduler pops a job of a killed process")
 lab.rmmod("gpumon", "mock_gpu")
 lab.load(rings=1, service_ns=200000, flush_ms=1, timeout_ms=0, prepare_us=2000)
-for turn in range(8):
+turn = 0
+# On a busy machine all jobs may have run before they are killed.
+while turn < 8 or turn < 100 and not total(lab.account(), "killed"):
+    turn += 1
     victims = [lab.submitter("-n", 100, "-b", 100, "--linger") for _ in range(2)]
-    lab.until(lambda: total(lab.account(), "queued") == 200 * (turn + 1), "200 more jobs")
+    lab.until(lambda: total(lab.account(), "queued") == 200 * turn, "200 more jobs")
     for victim in victims:
         victim.kill()
     for victim in victims:
