@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
@@ -69,14 +70,17 @@ def check_processes(variant):
     if variant == "535":
         functions += ["nvidia_frontend_open", "nvidia_frontend_close", "nvidia_frontend_mmap",
                       "nvidia_frontend_poll", "nvidia_frontend_ioctl", "nvidia_ioctl"]
+    begin = time.monotonic_ns()
     with nvidia.Hits(*functions) as hits:
         theirs = nvidia.workload("-p", 3, "-s", 3, "-S", 3000000)
+    took = time.monotonic_ns() - begin
     mine = nvidia.account()
     nvidia.check_account(theirs, mine)
     lab.equal(mine["handles"], 0, "handles open when all have ended")
     lab.check(mine["opens"] > 10 and mine["faults"] > 100 and mine["ioctl_errors"] > 10 and
               mine["vma_opens"] > 5 and mine["open_errors"] == 3, "the workload did something")
-    lab.within(mine["ioctl_ns"], theirs["sleep_ns"], 100 * theirs["sleep_ns"], "ioctl_ns")
+    # Each of the three is in one command at a time.
+    lab.within(mine["ioctl_ns"], theirs["sleep_ns"], 3 * took, "ioctl_ns")
     for function, counters in (("nvidia_open", ("opens", "open_errors")),
                                ("nvidia_close", ("closes",)), (ioctl, ("ioctls",)),
                                ("nvidia_mmap", ("mmaps", "mmap_errors")),
@@ -131,7 +135,9 @@ def check_interrupts(gpus):
     with nvidia.Hits(*functions) as hits:
         nvidia.control("interrupt", 0, 0, 200, 20000)
         nvidia.control("interrupt", 0, 3, 100)
+        begin = time.monotonic_ns()
         nvidia.control("interrupt", 1, "legacy", 50, 1000000)
+        took = time.monotonic_ns() - begin
         nvidia.control("burst", 1, 1, 300, 50000)
         nvidia.control("handled", 1, 2, 40)
         nvidia.control("unhandled", 1, "legacy", 30)
@@ -156,7 +162,7 @@ def check_interrupts(gpus):
         lab.equal(irq(number, "latencies"), bhs, "latencies of irq %d" % number)
         lab.check(bhs == 0 or irq(number, "latency_ns") > 0, "latency of irq %d" % number)
     lab.within(irq(msix1[1], "bhs"), 1, 299, "threaded halves of a burst of 300")
-    lab.within(irq(legacy1, "bh_ns"), 50 * 1000000, 50 * 50000000, "bh_ns of 50 of 1 ms")
+    lab.within(irq(legacy1, "bh_ns"), 50 * 1000000, took, "bh_ns of 50 of 1 ms")
     lab.equal(irq(legacy1, "isrs_unhandled"), 30, "unhandled")
     lab.equal(since("gpu/%s/isrs" % bus0), 300, "isrs of " + bus0)
     lab.equal(since("gpu/%s/isrs" % bus1), 420, "isrs of " + bus1)
@@ -264,6 +270,7 @@ def check_power(gpus, variant):
                  "nv_pmops_runtime_resume", resume]
     if variant != "550-inlined":
         functions.append("nvidia_suspend")
+    begin = time.monotonic_ns()
     with nvidia.Hits(*functions) as hits:
         nvidia.control("suspend", 0, 4000000)
         nvidia.control("procfs-suspend", 1, 1000000)
@@ -271,13 +278,14 @@ def check_power(gpus, variant):
         refused(errno.EIO, "resume", 1, 0, 1)
         nvidia.control("runtime-suspend", 1, 3000000)
         nvidia.control("runtime-resume", 1)
+    took = time.monotonic_ns() - begin
     mine = nvidia.account()
     lab.equal((mine["suspends"], mine["resumes"], mine["resume_errors"]), (2, 2, 1),
               "suspends, resumes, errors")
     lab.equal(mine["gpu/%s/suspends" % gpus[0][0]], 1, "suspends of the first")
-    lab.within(mine["suspend_ns"], 5000000, 500000000, "suspend_ns")
-    lab.within(mine["resume_ns"], 2000000, 200000000, "resume_ns")
-    lab.within(mine["runtime_suspend_ns"], 3000000, 300000000, "runtime_suspend_ns")
+    lab.within(mine["suspend_ns"], 5000000, took, "suspend_ns")
+    lab.within(mine["resume_ns"], 2000000, took, "resume_ns")
+    lab.within(mine["runtime_suspend_ns"], 3000000, took, "runtime_suspend_ns")
     lab.equal((mine["runtime_suspends"], mine["runtime_resumes"]), (1, 1), "runtime transitions")
     should = dict.fromkeys(functions, 1)
     should[resume] = 2
