@@ -33,7 +33,8 @@ Line = collections.namedtuple("Line", "row words text times")
 
 
 class Trace:
-    """gpumon-user trace between two points, nothing lost."""
+    """gpumon-user trace between two points. late is how many events came too late, and nothing else
+    is lost."""
 
     def __init__(self, *arguments):
         self.arguments = arguments
@@ -53,8 +54,24 @@ class Trace:
         self.lines = self.out.read().splitlines()
         said = self.err.read()
         if kind is None:
-            lab.check("; lost: 0 overwritten, 0 dropped, 0 late, 0 cut;" in said, said)
+            lost = re.search("; lost: 0 overwritten, 0 dropped, ([0-9]+) late, 0 cut;", said)
+            lab.check(lost, said)
+            self.late = int(lost.group(1))
             lab.equal(g.event_ring()["enabled"], 0, "the event ring after the end")
+
+
+def traced(do, *arguments):
+    """(lines of a trace that lost nothing, what do() says that is to be seen in it)
+
+    On a busy host a processor of the VM can stop within an event, which then comes too late.
+    """
+    for _ in range(10):
+        with Trace(*arguments) as trace:
+            wanted = do()
+        if not trace.late:
+            return trace.lines, wanted
+        print("    once more, %d came too late" % trace.late)
+    return lab.fail("events came too late each time")
 
 
 # --- what each driver does, and what is to be seen of it: {event: [Line]}
@@ -327,9 +344,8 @@ g.group_set("amdgpu_registers", 1)
 rounds = 0
 
 lab.step("all as JSON; their rows come while it runs")
-with Trace("--json") as trace:
-    expected = do_all()
-events = [json.loads(line) for line in trace.lines]
+text, expected = traced(do_all, "--json")
+events = [json.loads(line) for line in text]
 check_json(events, expected)
 me = os.getpid(), lab.read("/proc/self/comm").strip()
 for event in events:
@@ -357,26 +373,26 @@ else:
               "migrations")
 
 lab.step("all as a table")
-with Trace() as trace:
-    expected = do_all()
-check_table(trace.lines, expected)
+check_table(*traced(do_all))
 
 lab.step("one group alone")
 for group in "amdgpu", "drm_vblank":
-    with Trace("--json", "--group", group) as trace:
-        expected = do_all()
+    text, expected = traced(do_all, "--json", "--group", group)
     mine = {n: l for n, l in expected.items() if groups.get(n) == group}
-    check_json([json.loads(line) for line in trace.lines], mine)
+    check_json([json.loads(line) for line in text], mine)
+
+
+def do_two():
+    return {**do_i915(), **do_amdgpu()}
+
 
 lab.step("one row alone: the whole of it, or one of its labels")
 for ring, names in (I915 + "/rcs0", {"request_add", "request_retire"}), \
         ("gfx_0.0.0", {"cs_ioctl", "sched_run_job", "cs", "ib_pipe_sync", "vm_flush"}), \
         ("rcs", set()):
-    with Trace("--ring", ring) as trace:
-        expected = do_i915()
-        expected.update(do_amdgpu())
-    check_table(trace.lines, {n: expected[n] for n in names}) if names else \
-        lab.equal(len(trace.lines), 1, "lines of ring " + ring)
+    text, expected = traced(do_two, "--ring", ring)
+    check_table(text, {n: expected[n] for n in names}) if names else \
+        lab.equal(len(text), 1, "lines of ring " + ring)
 
 f.close()
 lab.rmmod("gpumon")
