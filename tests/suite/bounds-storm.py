@@ -231,7 +231,7 @@ def room(key, most):
     return g.info()[key] <= most
 
 
-until(lambda: room("processes", 96), "processes that are gone made room", timeout=20)
+until(lambda: room("processes", 96), "processes that are gone made room")
 until(lambda: room("rings", 48), "rings that are gone made room", timeout=60)
 check(g.info()["rings_retired"] > 0 and g.info()["processes_exited"] > 0, "nothing was reclaimed")
 g.reset()

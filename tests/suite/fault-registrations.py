@@ -61,7 +61,7 @@ lab.check("fail_" not in symbols and "registration" not in symbols, symbols)
 
 if DEEP:
     for driver in "amdgpu", "i915":
-        lab.run("modprobe", driver, check_=False, timeout=300)
+        lab.run("modprobe", driver, check_=False, timeout=1200)
 lab.load_mock(devices=1, rings=2)
 lab.submit("-r", "0,1", "-n", 4, "-w")
 

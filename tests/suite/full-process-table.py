@@ -57,12 +57,12 @@ def aged():
     return g.info()["processes_exited"] >= ROOM
 
 
-until(aged, "exited processes were aged out", timeout=20)
+until(aged, "exited processes were aged out")
 wait_idle()
 before = stats()
 balance(before, "after ageing")
 unattributed = before["gpumon"]["jobs_unattributed"]
-until(lambda: submit("-n", 1, "-w") and g.info()["processes"] < 6, "room again", timeout=20)
+until(lambda: submit("-n", 1, "-w") and g.info()["processes"] < 6, "room again")
 at = stats()["gpumon"]["jobs_unattributed"]
 submit("-n", 25, "--comm", "later", "-w")
 wait_idle()

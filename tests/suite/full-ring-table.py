@@ -82,7 +82,7 @@ def device2():
     return ("mock_gpu.2", "ring0") in rings()
 
 
-until(device2, "a ring of another name got the place of one that is gone", timeout=20)
+until(device2, "a ring of another name got the place of one that is gone")
 wait_idle()
 first = account()["mock_gpu.2", "ring0"]["queued"]
 row = rings()["mock_gpu.2", "ring0"]

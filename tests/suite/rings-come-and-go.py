@@ -33,7 +33,7 @@ for turn, (devices, count) in enumerate(SHAPES):
         submit("-d", "all", "-r", "all", "-n", len(wanted), "-w")
         return wanted <= set(rings())
 
-    until(learned, "every ring of the driver is in the table", timeout=30, pause=0.2)
+    until(learned, "every ring of the driver is in the table", pause=0.2)
     wait_idle()
     info = g.info()
     equal(info["rings"], len([key for key in rings() if key[1] != "other"]), "rings")

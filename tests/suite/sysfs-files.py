@@ -16,7 +16,7 @@ nvidia.load("580")
 for what, make in (("a fifo, which would wait for a writer", "mkfifo %s/vmlinux" % FOLDER),
                    ("a file of nonsense", "echo nonsense >%s/vmlinux" % FOLDER)):
     lab.step("in the place of the kernel's BTF: " + what)
-    lab.run("unshare", "--mount", "sh", "-c", MOUNTED % make, timeout=30)
+    lab.run("unshare", "--mount", "sh", "-c", MOUNTED % make, timeout=300)
     rows = lab.stats()["layouts"]
     lab.check(rows, "no layouts")
     for row in rows:

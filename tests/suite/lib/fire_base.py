@@ -119,7 +119,7 @@ def each(target):
 
 def load_drivers(*names):
     for name in names:
-        lab.run("modprobe", name, timeout=300)
+        lab.run("modprobe", name, timeout=1200)
 
 
 def unload_drivers(*names):
