@@ -153,12 +153,13 @@ def _join(storms):
 def rage(length, storms, last=(), until=None):
     """Let storms rage for so many seconds, then stop them: those of last after the others.
 
-    Longer, up to 15 times, where the host gave the machine too little for what each needs; on a
-    slow kernel up to 45 times. Those that have what they need then leave the processors to the rest.
+    Longer, up to 60 times, where the host gave the machine too little for what each needs; on a
+    slow kernel up to 45 times, of deep ones 15 times. Those that have what they need then leave the
+    processors to the rest.
     until: all is over when this one ends by itself. A failure of one is the test's.
     """
     begin = time.monotonic()
-    most = (45 if SLOW else 15) * length
+    most = (15 if DEEP else 45 if SLOW else 60) * length
     everything = list(storms) + list(last)
     lab.step("%d s of %s" % (length, ", ".join(s.name for s in everything)))
     for s in everything:
