@@ -26,13 +26,14 @@ if not os.path.exists(os.path.join(uprobes.OUT, "cudart-static")):
 for program in "cudart-dynamic", "cudart-static":
     step(program)
     folder = tempfile.mkdtemp()
-    go, ready = os.path.join(folder, "go"), os.path.join(folder, "ready")
-    target = subprocess.Popen([os.path.join(uprobes.OUT, program), str(ROUNDS), go],
+    go, ready, learnt = (os.path.join(folder, name) for name in ("go", "ready", "learnt"))
+    target = subprocess.Popen([os.path.join(uprobes.OUT, program), str(ROUNDS), go, learnt],
                               stdout=subprocess.PIPE, text=True)
     pid = json.loads(target.stdout.readline())["pid"]
     with open(os.path.join(folder, "out"), "w+") as out:
         dump = subprocess.Popen([os.path.join(uprobes.OUT, "uprobe-dump"), str(pid),
-                                 "ready=" + ready], stdout=out)
+                                 "ready=" + ready, "learnt=%s:%d" % (learnt, len(CALLS))],
+                                stdout=out)
         while not os.path.exists(ready) and dump.poll() is None:
             time.sleep(0.01)
         open(go, "w").close()

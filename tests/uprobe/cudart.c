@@ -3,8 +3,9 @@
  * Calls NVIDIA's own runtime, if it is installed. Without a GPU all calls fail, but they are still
  * made.
  *
- * usage: cudart ROUNDS GO
+ * usage: cudart ROUNDS GO WARM
  *   GO   file that it waits for
+ *   WARM file that it waits for after the first round, in which all that it does is done once
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -28,22 +29,28 @@ static __attribute__((noinline)) void one_round(void)
 	__asm__ volatile("" : : : "memory");
 }
 
+static void wait_for(const char *file)
+{
+	while (access(file, F_OK))
+		usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long rounds;
 
-	if (argc < 3)
+	if (argc < 4)
 		return 2;
 	rounds = strtoul(argv[1], NULL, 0);
 	printf("{\"pid\":%d}\n", (int)getpid());
 	fflush(stdout);
-	while (access(argv[2], F_OK))
-		usleep(1000);
+	wait_for(argv[2]);
 	for (unsigned long i = 0; i < rounds; i++) {
 		one_round();
 		/* All rounds must call from the same address. */
 		__asm__ volatile("" : "+r"(i));
-		usleep(i ? 0 : 500000);
+		if (!i)
+			wait_for(argv[3]);
 	}
 	return 0;
 }
