@@ -124,7 +124,7 @@ equal(len(g.histograms()), DEVICES * RINGS * 4, "histograms afterwards")
 
 step("processes, more than fit into one buffer")
 g.reset()
-submit("-p", 200, "-n", 1, "-w", timeout=100)
+submit("-p", 200, "-n", 1, "-w", timeout=600)
 wait_idle()
 answers, datagrams, _ = slow_dump("PROCESS_GET", "PROCESS")
 check(datagrams > 2, "the processes came in %d datagrams" % datagrams)

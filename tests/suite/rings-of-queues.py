@@ -21,8 +21,8 @@ COUNTS = ("queued", "run", "done", "errors", "killed")
 
 
 def drive(queues=QUEUES):
-    submit("-r", "all", "-n", 2 * queues, "-w", timeout=120)
-    submit("-r", "all", "-n", queues, "-p", 2, "-w", timeout=120)
+    submit("-r", "all", "-n", 2 * queues, "-w", timeout=600)
+    submit("-r", "all", "-n", queues, "-p", 2, "-w", timeout=600)
     submit("-r", "0,1,%d" % (queues - 1), "-n", 30, "--fail", "fence", "-w")
 
 
@@ -79,7 +79,7 @@ check_all(lambda device, name: (device, name) if (device, name) in known else OT
 with Gpumon() as g:
     equal(g.info()["rings"], 64, "rings in the table")
 before = account()
-submit("-r", "all", "-n", QUEUES, "-w", timeout=120)
+submit("-r", "all", "-n", QUEUES, "-w", timeout=600)
 wait_idle()
 check(all(account()[key]["queued"] > before[key]["queued"] for key in before), "no more jobs")
 check_all(lambda device, name: (device, name) if (device, name) in known else OTHER)

@@ -42,7 +42,7 @@ class Rounds(Loads):
             parameters["max_rings"] = self.random.choice((1, 2, 3, 9, 64))
         insmod(**parameters)
         self.counts["loads"] += 1
-        with Gpumon(30) as g:
+        with Gpumon() as g:
             if self.chance(0.5):
                 g.event_ring_set(1, self.random.choice((8, 64, 512)))
             if self.counts["loads"] % 4 == 1:

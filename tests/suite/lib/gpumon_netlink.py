@@ -119,7 +119,7 @@ class Message:
 class Socket:
     """A generic netlink socket."""
 
-    def __init__(self, timeout=20):
+    def __init__(self, timeout=120):
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
         self.socket.setsockopt(SOL_NETLINK, NETLINK_EXT_ACK, 1)
         self.socket.setsockopt(SOL_NETLINK, NETLINK_CAP_ACK, 1)
@@ -305,7 +305,7 @@ def histograms_of_row(row):
 class Gpumon(Socket):
     """The family gpumon. Answers are dictionaries without the attributes that were not sent."""
 
-    def __init__(self, timeout=20):
+    def __init__(self, timeout=120):
         super().__init__(timeout)
         self.number = header_numbers()
         self.id = self.family("gpumon")

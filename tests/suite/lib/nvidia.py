@@ -87,7 +87,7 @@ def renamed(rows):
     return renamed_
 
 
-def workload(*arguments, timeout=100):
+def workload(*arguments, timeout=600):
     """Run mock_nvidia_load to its end; its account, with the mock's names."""
     done = lab.run(LOADER, *map(str, arguments), timeout=timeout, stdin=subprocess.DEVNULL)
     return renamed(lines(done.stdout))

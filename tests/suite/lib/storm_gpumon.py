@@ -182,7 +182,7 @@ class Looker(Storm):
         self._text("histograms")
 
     def look_netlink(self):
-        with Gpumon(20) as g:
+        with Gpumon() as g:
             what = self.random.choice((g.info, g.rings, g.histograms, g.processes, g.groups,
                                        g.statistics, g.layouts, g.alerts, g.event_ring))
             what()
@@ -383,7 +383,7 @@ class Control(Storm):
         if LET_GO.is_set():
             return
         try:
-            with Gpumon(30) as g:
+            with Gpumon() as g:
                 for _ in range(self.random.randrange(1, 4)):
                     self.random.choice(kinds)(g)
         except (OSError, IndexError):
@@ -405,7 +405,7 @@ class Control(Storm):
         """Switch everything on again, except the ring, if gpumon stays loaded."""
         if not self.steady:
             return
-        with Gpumon(30) as g:
+        with Gpumon() as g:
             self.ring_off(g)
             self.groups_on(g)
 

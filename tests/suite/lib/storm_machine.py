@@ -231,7 +231,7 @@ class Short(Storm):
 
     def ring(self):
         insmod()
-        with Gpumon(60) as g:
+        with Gpumon() as g:
             for _ in range(6):
                 size = self.random.choice((8, self.LARGEST, self.LARGEST))
                 if size == self.LARGEST and not self.counts["no memory"]:
@@ -261,7 +261,7 @@ class Short(Storm):
                   kill=0.7 if self.counts["groups"] else 0)
         lab.until(lambda: not self._half_loaded(), "nvidia is there or not")
         if lab.loaded("nvidia"):
-            with Gpumon(60) as g:
+            with Gpumon() as g:
                 state = self._state(g)
                 if state["state"] != "attached":
                     lab.check(self.SAYS in (state["reason"] or ""), "the group: %r" % state)

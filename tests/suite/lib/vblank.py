@@ -131,7 +131,7 @@ class Client:
         _, active, sequence, time = struct.unpack("=IIQq", data)
         return bool(active), sequence, time
 
-    def event(self, timeout=10):
+    def event(self, timeout=60):
         """The next event; None on timeout."""
         if not self.unread:
             if not select.select([self.fd], [], [], timeout)[0]:
@@ -140,7 +140,7 @@ class Client:
         self.delivered += 1
         return self.unread.pop(0)
 
-    def events(self, count, timeout=10):
+    def events(self, count, timeout=60):
         """That many events, or the test fails."""
         found = []
         while len(found) < count:
