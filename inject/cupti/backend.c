@@ -13,7 +13,7 @@
 #include "subscribe.h"
 
 /* Time for kernels that still run at the end of a window, before CUPTI leaves until the next. */
-#define REST_MS 200
+#define REST_MS INJECT_PATIENCE(200)
 
 struct inject_cupti_state inject_cupti_state;
 

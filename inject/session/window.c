@@ -35,7 +35,7 @@ enum {
 };
 
 /* How long the program's profiler waits for the worker, and how often the worker asks for its turn. */
-#define YIELD_NS     2000000000ull
+#define YIELD_NS     (INJECT_PATIENCE(2000) * 1000000ull)
 #define TAKE_BACK_NS 200000000ull
 
 /* Windows of operations, protected by @switching. */

@@ -22,7 +22,7 @@ check: build
 CUDA ?=
 $(OBJ)/libgpumon-inject.so: FORCE
 	+@$(MAKE) --no-print-directory -s -C ../../inject OBJ=$(abspath $(OBJ))/inject LIBRARY=$(abspath $@) \
-		CUDA='$(CUDA)' SANITIZE='$(SANITIZE)' >/dev/null
+		CUDA='$(CUDA)' SANITIZE='$(SANITIZE)' CPPFLAGS='-include $(abspath ../lib/patience.h)' >/dev/null
 
 clean:
 	rm -rf $(OBJ)
