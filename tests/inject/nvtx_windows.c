@@ -5,10 +5,13 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
@@ -101,9 +104,27 @@ static void domains(void)
 	nvtxRangePop();
 }
 
+/* Pauses of the library in this call. */
+static __thread unsigned int pauses;
+
+/*
+ * Also used by the library: a thread that opens the window pauses some hundred times, at most, for another
+ * one that has the switch. On a busy machine that one is away for longer.
+ */
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	const struct timespec longer = { .tv_nsec = 100000000 };
+	bool is_for_switch = !time->tv_sec && time->tv_nsec == 50000;
+
+	if (is_for_switch && pauses++ > 50)
+		time = &longer;
+	return (int)syscall(SYS_nanosleep, time, left);
+}
+
 static void *run(void *argument)
 {
 	for (int i = 0; i < 1000; i++) {
+		pauses = 0;
 		nvtxRangePushA("wanted");
 		launch("inside");
 		nvtxRangePop();

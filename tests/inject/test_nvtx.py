@@ -75,8 +75,8 @@ def test_nvtx_window_again():
         for inside in (1, 2):
             target = attach(f"\0gpumon-{os.geteuid()}-{process.pid}", window=rec.RANGE,
                             name="wanted")
-            until(lambda target=target: target.totals() is not None, "it is attached")
-            until(lambda target=target: target.records()["process"], "it has begun")
+            # What is mapped is written when CUPTI is ready.
+            until(lambda target=target: target.records()["mapping"], "it has begun")
             go.write("\n")
             go.flush()
             equal(process.stdout.readline(), "done\n", "its answer")
