@@ -347,7 +347,7 @@ static bool is_library_held(void)
 {
 	/* The library searches for libraries at each flush, and for a new stack. */
 	for (unsigned int i = 0; !atomic_load(&is_held); i++) {
-		if (i == 5000)
+		if (i == 60000)
 			return false;
 		pause_ms(1);
 	}
@@ -368,7 +368,7 @@ static int fork_with_loader(const char *plugin)
 	pthread_create(&other, NULL, let_go, NULL);
 	pid = fork();
 	if (!pid) {
-		alarm(20);
+		alarm(60);
 		_exit(dlopen(plugin, RTLD_NOW) ? 0 : 10);
 	}
 	pthread_join(other, NULL);
@@ -430,7 +430,7 @@ static int fork_while_listening(void)
 	snprintf(path, sizeof(path), "%s/gpumon-%u-%d.sock", getenv("GPUMON_LISTEN"), geteuid(),
 		 getpid());
 	for (unsigned int i = 0; access(path, F_OK); i++) {
-		if (i == 5000)
+		if (i == 60000)
 			return 9;
 		pause_ms(1);
 	}
@@ -494,7 +494,7 @@ static int take_descriptors(unsigned int count, _Atomic bool *hold)
 	if (hold)
 		atomic_store(hold, true);
 	for (i = 0; hold && !atomic_load(&is_held); i++) {
-		if (i == 1000)
+		if (i == 6000)
 			return 9;
 		mixed(i);
 		pause_ms(10);

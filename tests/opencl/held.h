@@ -38,7 +38,7 @@ int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void
 
 /*
  * While a thread of @held is held, a child calls @in_child: it prints 7 where the child has come back
- * within 20 s.
+ * within 60 s.
  */
 static void fork_while_held(void *(*held)(void *), void (*in_child)(void))
 {
@@ -51,7 +51,7 @@ static void fork_while_held(void *(*held)(void *), void (*in_child)(void))
 		usleep(1000);
 	child = fork();
 	if (!child) {
-		alarm(20);
+		alarm(60);
 		hold = false;
 		in_child();
 		_exit(7);
