@@ -33,8 +33,8 @@ SANITIZED = os.environ.get("SANITIZE", "") != ""
 class Run:
     """One run of the program, with its account and the targets that connected to the recorder."""
 
-    def __init__(self, *arguments, generation=13, recorded=True, wait=True, blocks=512,
-                 interval=0.005, environment=None, stdout=subprocess.PIPE, command=None, **settings):
+    def __init__(self, *arguments, generation=13, recorded=True, wait=True, blocks=512, interval=0.005,
+                 environment=None, stdin=None, stdout=subprocess.PIPE, command=None, **settings):
         self.folder = tempfile.mkdtemp(prefix="gpumon-inject-", dir=objects)
         self.account_path = os.path.join(self.folder, "account")
         self.recorder = None
@@ -56,9 +56,14 @@ class Run:
             self.environment["GPUMON_SOCKET"] = path
         self.process = subprocess.Popen(
             [*(command or [os.path.join(objects, "program")]), *map(str, arguments)], env=self.environment,
-            stdout=stdout, stderr=subprocess.PIPE, text=True)
+            stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, text=True)
         if wait:
             self.wait()
+
+    def go_on(self):
+        """The program waits for this, with a pipe as stdin. At the latest wait() closes that."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
 
     def wait(self, seconds=LIMIT):
         try:

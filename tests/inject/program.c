@@ -174,6 +174,15 @@ static void pause_ms(unsigned int ms)
 	usleep(ms * 1000);
 }
 
+/* Until the test has seen what it waits for: it writes a byte, or closes the pipe. */
+static void wait_for_test(void)
+{
+	char byte;
+
+	while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
+		;
+}
+
 static void run_graph(unsigned int launches, bool change)
 {
 	cudaStream_t stream;
@@ -557,8 +566,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "churn") == 0) {
 		for (i = 0; i < count; i++) {
 			run_threads(4, more);
-			/* On a busy machine, wait for the reader, too. */
-			pause_ms(20);
+			wait_for_test();
 		}
 	} else if (strcmp(what, "graph") == 0) {
 		run_graph(count, false);
@@ -573,7 +581,8 @@ int main(int argc, char **argv)
 		for (i = 0; i < count; i++)
 			mixed(i);
 		wait_for_gpu();
-		pause_ms(more);
+		if (more)
+			wait_for_test();
 		if (what[0] == 'k')
 			raise(SIGKILL);
 		if (what[0] == 'q')
@@ -651,7 +660,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "plugin") == 0) {
 		launch_here("kernel_a", NULL);
 		memory = load(argv[3], count);
-		pause_ms(700);
+		wait_for_test();
 		dlclose(memory);
 		load(argv[4], count);
 	} else if (strcmp(what, "jit") == 0) {

@@ -161,6 +161,9 @@ class Target:
     def freed_at():
         return (4 * 6 + 8 + 32 * 8 + 6 * 8) // 8
 
+    def blocks_in_use(self):
+        return sum(self.words[(block + 1) * BLOCK // 4] != FREE for block in range(self.blocks))
+
     def totals(self):
         at = 4 * 6 + 8
         lost = struct.unpack_from("<32Q", self.memory, at)

@@ -7,7 +7,8 @@ import time
 
 import harness
 import recorder as rec
-from harness import SANITIZED, Run, Skip, check, compare_all, compare_launches, equal, frames_of, notes
+from harness import (SANITIZED, Run, Skip, check, compare_all, compare_launches, equal, frames_of, notes,
+                     until)
 
 
 def test_one_thread():
@@ -40,8 +41,13 @@ def test_thread_with_two_lines():
 
 def test_threads_come_and_go():
     """forty rounds of threads that end: blocks and places are reused"""
-    # Fewer blocks than threads, but enough for a recorder that does not run for a while.
-    run = Run("churn", 40, 50, blocks=144)
+    # Fewer blocks than threads: each round waits until there are free ones.
+    run = Run("churn", 40, 50, blocks=144, stdin=subprocess.PIPE, wait=False)
+    for done in range(1, 41):
+        until(lambda done=done: run.targets() and run.only().totals()["launches"] == done * 4 * 50 and
+              run.only().blocks_in_use() < 40, "blocks are free", pause=0.005)
+        run.go_on()
+    run.wait()
     equal(run.status, 0, "exit status (16: errno was changed)")
     records = compare_all(run, run.only())
     equal(len({t.tid for t in records["thread"]}), 161, "threads")
@@ -149,8 +155,20 @@ def test_mappings_of_plugins():
 
 
 def test_mappings():
+def run_plugins(count, first, second):
+    """The first one goes when the library's thread, which alone knows its inode, has seen it."""
+    run = Run("plugin", count, first, second, stdin=subprocess.PIPE, wait=False)
+
+    def is_noticed():
+        records = run.targets() and run.only().records()
+        return records and any(m.inode and records["strings"].get(m.path) == first for m in records["mapping"])
+
+    until(is_noticed, "the first plugin is noticed")
+    return run.wait()
+
+
     """mappings have what symbol lookup needs, also for libraries loaded later and unloaded"""
-    run = Run("plugin", 20, f"{harness.objects}/plugin-a.so", f"{harness.objects}/plugin-b.so")
+    run = run_plugins(20, f"{harness.objects}/plugin-a.so", f"{harness.objects}/plugin-b.so")
     records = compare_all(run, run.only())
     plugins = {}
     for mapping in records["mapping"]:
