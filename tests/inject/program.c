@@ -183,6 +183,14 @@ static void wait_for_test(void)
 		;
 }
 
+static volatile sig_atomic_t is_enough;
+
+static void see_enough(int number)
+{
+	(void)number;
+	is_enough = 1;
+}
+
 static void run_graph(unsigned int launches, bool change)
 {
 	cudaStream_t stream;
@@ -590,10 +598,11 @@ int main(int argc, char **argv)
 		_exit(3);
 	} else if (strncmp(what, "steady", 6) == 0) {
 		/* For recorders that come and go meanwhile; with "steady-graph" also a graph each time. */
+		signal(SIGUSR1, see_enough);
 		cuInit(0);
 		printf("ready\n");
 		fflush(stdout);
-		for (i = 0; i < count; i++) {
+		for (i = 0; i < count && !is_enough; i++) {
 			mixed(i);
 			if (what[6])
 				run_graph(1, false);

@@ -227,7 +227,7 @@ def test_full_channel():
 
 def test_no_room_at_first():
     """definitions that found no room at first are written as soon as there is room"""
-    run = Run("steady", 100000, 100, wait=False, held=True)
+    run = Run("steady", 10 ** 9, 100, wait=False, held=True)
     process = run.process
     equal(process.stdout.readline(), "ready\n", "first line")
     equal(process.stdout.readline(), "half\n", "second line")
@@ -262,7 +262,7 @@ def test_slow_end():
 
 def test_recorder_dies():
     """a recorder that goes away: the program runs on, and the next one may come"""
-    run = Run("steady", 12000, 8000, wait=False)
+    run = Run("steady", 10 ** 9, 10 ** 9, wait=False)
     process = run.process
     equal(process.stdout.readline(), "ready\n", "first line")
     until(lambda: run.targets() and run.targets()[0].totals()["launches"] > 200, "it is recorded")
@@ -271,7 +271,8 @@ def test_recorder_dies():
     run.recorder.close()
     address = f"\0gpumon-{os.geteuid()}-{process.pid}"
     second = attach(address)
-    equal(process.stdout.readline(), "half\n", "second line")
+    until(lambda: second.totals()["launches"] > 200, "it is recorded again")
+    process.send_signal(signal.SIGUSR1)
     process.communicate(timeout=LIMIT)
     equal(process.returncode, 0, "exit status")
     check(second.done.wait(LIMIT), "the second capture does not end")
@@ -318,7 +319,7 @@ def complete(records):
 
 def test_dormant():
     """dormant without a recorder; switched on and off, twice; the window is said"""
-    run = Run("steady", 100000, 100, recorded=False, wait=False)
+    run = Run("steady", 10 ** 9, 100, recorded=False, wait=False)
     process = run.process
     equal(process.stdout.readline(), "ready\n", "first line")
     equal(process.stdout.readline(), "half\n", "second line")
@@ -326,6 +327,8 @@ def test_dormant():
     captures = []
     for _ in range(2):
         target = attach(address)
+        # Its begin is written after the first launches.
+        until(lambda target=target: target.records()["window"], "the window begins")
         begun = target.totals()["launches"]
         until(lambda: target.totals()["launches"] - begun > 2000, "launches are counted")
         target.stop()
@@ -421,11 +424,11 @@ def test_cupti_stays():
     for what, environment in (("steady", {"MOCK_VERSION": "23"}),
                               ("steady", {"MOCK_FAIL": "cuptiFinalize:999"}),
                               ("steady-graph", {})):
-        run = Run(what, 100000, 100, recorded=False, wait=False, environment=environment)
+        run = Run(what, 10 ** 9, 100, recorded=False, wait=False, environment=environment)
         run.process.stdout.readline()
         for _ in range(2):
             target = attach(f"\0gpumon-{os.geteuid()}-{run.process.pid}")
-            until(lambda target=target: target.totals()["launches"] > 20, "launches are counted")
+            until(lambda target=target: target.totals()["kernels"] > 20, "kernels are counted")
             target.stop()
             check(target.done.wait(LIMIT), "it does not stop")
             target.connection.close()
@@ -440,13 +443,15 @@ def test_dormant_file():
     """a dormant library listens at a file if configured, for its own user only"""
     folder = os.path.join(harness.objects, "listen")
     os.makedirs(folder, exist_ok=True)
-    run = Run("steady", 3000, 10, recorded=False, wait=False,
+    run = Run("steady", 10 ** 9, 10, recorded=False, wait=False,
               environment={"GPUMON_LISTEN": folder})
     run.process.stdout.readline()
     path = f"{folder}/gpumon-{os.geteuid()}-{run.process.pid}.sock"
     until(lambda: os.path.exists(path), "the socket is there")
     equal(os.stat(path).st_mode & 0o777, 0o600, "mode")
-    target = rec.attach(path)
+    target = attach(path)
+    until(lambda: target.totals()["launches"] > 200, "it is recorded")
+    run.process.send_signal(signal.SIGUSR1)
     run.process.communicate(timeout=LIMIT)
     check(target.done.wait(LIMIT), "the capture does not end")
     check(len(target.records()["launch"]) > 100, "launches")
