@@ -216,7 +216,7 @@ static void set_times(cl_ulong *times)
 	else if (strcmp(how, "zero") == 0)
 		memset(times, 0, 4 * sizeof(*times));
 	else if (strcmp(how, "early") == 0)
-		times[2] = times[0] - 1000000000;
+		times[2] = times[0] - 3600000000000u;
 	else if (strcmp(how, "late") == 0)
 		times[3] += 3600000000000u;
 	else if (strcmp(how, "random") == 0)
