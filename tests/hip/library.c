@@ -224,6 +224,16 @@ static void *run(void *unused)
 	return NULL;
 }
 
+static unsigned long measured;
+
+unsigned long hip_test_measured(void);
+
+/* For the program: of how many operations a begin and an end were wanted. */
+unsigned long hip_test_measured(void)
+{
+	return __atomic_load_n(&measured, __ATOMIC_RELAXED);
+}
+
 static void add(uint32_t operation, uint32_t kind, const void *on, uint64_t bytes, const char *name)
 {
 	const struct stream *stream = on;
@@ -242,6 +252,7 @@ static void add(uint32_t operation, uint32_t kind, const void *on, uint64_t byte
 		record.name = name;
 	if (!tracer || tracer(OPERATIONS, operation, NULL))
 		return;
+	__atomic_fetch_add(&measured, 1, __ATOMIC_RELAXED);
 	if (version() >= 702)
 		tracer(OPERATIONS, operation, (void *)1);
 	pthread_mutex_lock(&lock);

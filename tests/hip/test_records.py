@@ -130,8 +130,9 @@ def test_attach():
 
 def test_windows():
     """--records=sampled: a second after a window, the library is no longer asked to measure"""
-    run = Recorded("for", 4000, options=["--records=sampled", "--windows=100ms/60s"])
+    run = Recorded("measured", 2, options=["--records=sampled", "--windows=500ms/120s"])
     (launched,), = run.said("launched")
     equal(len(run["kernel"]), len(run["launch"]), "kernels")
-    within(len(run.ran), len(run["kernel"]), int(launched) * 2 // 3, "operations that the library measured")
-    within(len(run["kernel"]), 10, int(launched) // 4, "kernels")
+    within(len(run["kernel"]), 10, len(run.ran), "kernels")
+    # The program has waited for this.
+    check(len(run.ran) * 2 <= int(launched), f"{len(run.ran)} of {launched} operations are measured")
