@@ -473,9 +473,13 @@ static void behind_event(cl_int status)
 	NEED(clFlush(other));
 	if (status)
 		NEED(clSetUserEventStatus(user, status));
-	usleep(300000);
-	NEED(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(result), &result,
-			    NULL));
+	for (int tries = 0; tries < (status ? 200 : 1); tries++) {
+		usleep(300000);
+		NEED(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(result),
+				    &result, NULL));
+		if (result < 0)
+			break;
+	}
 	printf("status %d\n", result);
 }
 

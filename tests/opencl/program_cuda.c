@@ -16,6 +16,7 @@
 
 static int (*launch_cuda)(const char *name, unsigned int, unsigned int, unsigned int, unsigned int,
 			  unsigned int, unsigned int, unsigned int, void *, void **, void **);
+static void (*wait_for_cuda)(void *stream);
 
 void begin_cuda(void)
 {
@@ -24,7 +25,8 @@ void begin_cuda(void)
 					      NULL;
 
 	launch_cuda = library ? (__typeof__(launch_cuda))dlsym(library, "cuLaunchKernel") : NULL;
-	if (!launch_cuda || !init || init(0)) {
+	wait_for_cuda = library ? (void (*)(void *))dlsym(library, "mock_wait") : NULL;
+	if (!launch_cuda || !wait_for_cuda || !init || init(0)) {
 		fprintf(stderr, "%s\n", dlerror());
 		exit(1);
 	}
@@ -40,8 +42,7 @@ void mode_both(long number)
 		NEED(launch_cuda("of_cuda", 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	}
 	NEED(clFinish(queue));
-	/* The stand-in's kernels end by themselves. */
-	usleep(500000);
+	wait_for_cuda(NULL);
 	printf("did clEnqueueNDRangeKernel %ld 0\ncuda %ld\n", number, number);
 }
 

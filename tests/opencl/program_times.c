@@ -33,10 +33,12 @@ void mode_known(long number)
 	unsigned long ns = (unsigned long)number * 1000000;
 
 	for (int i = 0; i < 5; i++) {
+		unsigned long begun = now();
+
 		NEED(clEnqueueNativeKernel(queue, spin, &ns, sizeof(ns), 0, NULL, NULL, 0, NULL,
 					   NULL));
 		NEED(clFinish(queue));
-		printf("spun %lu %lu\n", spun[0], spun[1]);
+		printf("spun %lu %lu %lu %lu\n", begun, spun[0], spun[1], now());
 	}
 }
 

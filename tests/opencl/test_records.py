@@ -288,9 +288,9 @@ def test_known_length():
     equal((len(kernels), len(spun)), (5, 5), "kernels")
     check(clock.source in (1, 2) and clock.error_ns < 100000, f"clock {clock}")
     right = 0
-    for kernel, (start, end) in zip(kernels, spun):
-        within(kernel.start_ns, start - 10**9, start + clock.error_ns, "start")
-        within(kernel.end_ns, end - clock.error_ns, end + 10**9, "end")
+    for kernel, (begun, start, end, over) in zip(kernels, spun):
+        within(kernel.start_ns, begun - clock.error_ns, start + clock.error_ns, "start")
+        within(kernel.end_ns, end - clock.error_ns, over + clock.error_ns, "end")
         right += abs((kernel.end_ns - kernel.start_ns) - (end - start)) <= (end - start) // 50
     # A busy machine takes the processor away between the driver's clock and the program's.
     check(right >= 3, f"{right} of 5 lengths are right")
@@ -328,9 +328,13 @@ def test_clock():
     run = Capture("threads", 50)
     clock = run.clock()
     equal(clock.source, 2, "pocl's clock is CLOCK_MONOTONIC_RAW")
-    offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+    # This process may be away between two of the three.
+    before, raw, after = min((tuple(map(time.clock_gettime_ns, (time.CLOCK_MONOTONIC, time.CLOCK_MONOTONIC_RAW,
+                                                                time.CLOCK_MONOTONIC))) for _ in range(100)),
+                             key=lambda times: times[2] - times[0])
+    offset, apart = before - raw, after - before
     # The kernel may slow a clock down by 500 ppm since then.
     age = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - clock.time_ns
     within(clock.offset_ns, offset - clock.error_ns - age // 2000 - 2000,
-           offset + clock.error_ns + age // 2000 + 2000, "offset")
+           offset + apart + clock.error_ns + age // 2000 + 2000, "offset")
     equal(run.json()["recording"]["clocks"][0]["source"], "monotonic_raw", "source in JSON")
