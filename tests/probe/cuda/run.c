@@ -374,10 +374,10 @@ static int enter(struct grid *grid)
 	return result;
 }
 
-/* One copy may have begun before. */
+/* One copy may have begun before. What the next one has found is cleared before the one after it begins. */
 static void wait_copied(void)
 {
-	uint64_t until = mock_copies_out() + 2;
+	uint64_t until = mock_copies_out() + 3;
 
 	for (int i = 0; i < 60000 && mock_copies_out() < until; i++)
 		usleep(1000);
