@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define INJECT_EXPORT	   __attribute__((visibility("default")))
+#define INJECT_EXPORT __attribute__((visibility("default")))
 /* Of variables that others declare: loads of them need not find out where they are. */
 #define INJECT_HIDDEN	   __attribute__((visibility("hidden")))
 #define INJECT_LIKELY(x)   __builtin_expect(!!(x), 1)

@@ -14,7 +14,7 @@
 
 /* The same as in user/probe/translate/translate.h, which writes it into kernels. */
 #define TABLE	    "gpumon_probe_table"
-#define END_WAIT_NS 2000000000ull
+#define END_WAIT_NS (INJECT_PATIENCE(2000) * 1000000ull)
 /* What is left to the program of the GPU's free memory. */
 #define SHARE 2
 /* Copies take one part of so many of the time at most. */
