@@ -14,6 +14,7 @@
  *	churn N FILE KERNEL BxT	N times: load, launch, unload
  *	contexts N FILE KERNEL BxT	N times: make a context, load, launch, destroy
  *	wait			for the current context
+ *	recorded-no-more	wait until the library has let go of the channel
  *	fork, kill, _exit N, exit N, close, sleep MS
  */
 #include <dlfcn.h>
@@ -443,6 +444,25 @@ static void run_child(void)
 	say("child's status", WEXITSTATUS(status));
 }
 
+static bool has_channel(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096];
+	bool found = false;
+
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		found = strstr(line, "gpumon-channel");
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+static void wait_for_end_of_recording(void)
+{
+	for (int i = 0; i < 6000 && has_channel(); i++)
+		usleep(10000);
+}
+
 static int run_word(char **words)
 {
 	const char *word = words[0];
@@ -463,6 +483,8 @@ static int run_word(char **words)
 		return say(word, unload()), 1;
 	if (strcmp(word, "wait") == 0)
 		return say(word, cuCtxSynchronize()), 1;
+	if (strcmp(word, "recorded-no-more") == 0)
+		return wait_for_end_of_recording(), 1;
 	if (strcmp(word, "fork") == 0)
 		return run_child(), 1;
 	if (strcmp(word, "close") == 0)

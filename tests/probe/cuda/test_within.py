@@ -203,12 +203,13 @@ def test_within_full():
     """the recording ends at its largest size, and programs go on, also in what is loaded then"""
     with Folder() as folder:
         path = folder.write("image", text("first", "second", form=IDLE))
-        words = ["context", "load", "data", path, "launch", "first", "1x1*75000", "sleep", 500, "launch", "first",
-                 "1x1", "none", "load", "library", path, "context", "launch", "second", "1x9*3", "wait"]
+        words = ["context", "load", "data", path, "launch", "first", "1x1*75000", "recorded-no-more",
+                 "launch", "first", "1x1", "none", "load", "library", path, "context", "launch", "second", "1x9*3", "wait"]
         both = record(folder, *words, options=("--max-size", "1M", "--no-python"))
         contains(both.errors, "recording ended at the largest size", "messages")
         equal(both.counts("entries"), {"first": 75001, "second": 27}, "entries")
-        check(both.profile["recording"]["counted"]["launches"] < 75000, "the recording did not end")
+        check(both.profile["recording"]["counted"]["launches"] <= 75000, "the recording did not end")
+        equal([row["name"] for row in both.profile["kernels"] if row["kind"] == "kernel"], ["first"], "kernels")
 
 
 def test_within_windows():
