@@ -16,7 +16,7 @@ from verdict import SLOWER, Skip, contains, equal, until  # noqa: E402,F401
 
 NOBODY = 65534
 # Time limit in seconds for a program that ends.
-LIMIT = 120 * SLOWER
+LIMIT = 300 * SLOWER
 
 
 def test(function):
