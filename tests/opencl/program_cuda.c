@@ -50,7 +50,7 @@ void mode_both(long number)
  * Where a thread is held in the loader: the library's when a capture begins, until CUDA is being
  * initialised, and this one there, until the library's has gone on.
  */
-static _Atomic enum {
+static _Atomic enum hold {
 	FREE,
 	LIBRARY_WANTED,
 	LIBRARY_HELD,
@@ -93,14 +93,20 @@ dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *da
 	return next(callback, data);
 }
 
+/* The test starts a recorder, whose capture the library begins. */
+static void wait_until_library_is_held(_Atomic enum hold *where)
+{
+	*where = LIBRARY_WANTED;
+	puts("ready");
+	fflush(stdout);
+	while (*where == LIBRARY_WANTED)
+		usleep(1000);
+}
+
 /* A recorder comes when CUDA is about to be initialised. Then as until-killed. */
 void mode_cuda_while_attached(long number)
 {
-	held = LIBRARY_WANTED;
-	puts("ready");
-	fflush(stdout);
-	while (held == LIBRARY_WANTED)
-		usleep(1000);
+	wait_until_library_is_held(&held);
 	is_in_cuda = true;
 	begin_cuda();
 	is_in_cuda = false;
@@ -108,7 +114,7 @@ void mode_cuda_while_attached(long number)
 }
 
 /* The same amid the begin of a capture: the library asks for the name of the host. */
-static _Atomic int held_in_uname;
+static _Atomic enum hold held_in_uname;
 
 int uname(struct utsname *name)
 {
@@ -123,11 +129,7 @@ int uname(struct utsname *name)
 /* CUDA is initialised meanwhile. Then launches of both until it is killed. */
 void mode_cuda_amid_attach(long number)
 {
-	held_in_uname = LIBRARY_WANTED;
-	puts("ready");
-	fflush(stdout);
-	while (held_in_uname == LIBRARY_WANTED)
-		usleep(1000);
+	wait_until_library_is_held(&held_in_uname);
 	begin_cuda();
 	held_in_uname = FREE;
 	for (;;) {
