@@ -13,7 +13,7 @@ import subprocess
 import sys
 import zlib
 
-from kit import (LIMIT, NOBODY, Capture, Skip, contains, equal, left_processes, state, test, until,
+from kit import (LIMIT, NOBODY, Skip, contains, equal, left_processes, state, test, until,
                  wait_listening)
 
 # Commands that read captures and write a file.
@@ -166,8 +166,8 @@ def cupti(kit):
 
 def notes_of_live(kit, directory):
     """The number of notes of libraries in a capture that is being written."""
-    done = kit.call(kit.counter, directory)
-    return 0 if done.returncode else Capture(done.stdout.decode()).sum("notes")
+    capture = kit.growing(directory)
+    return capture and capture.sum("notes")
 
 
 @test

@@ -117,6 +117,11 @@ class Kit:
             raise AssertionError(f"exit status {done.returncode}, not {status}: {done.stderr!r}")
         return done
 
+    def growing(self, directory="capture"):
+        """A capture that is being written; None if it cannot be read yet."""
+        done = self.call(self.counter, directory)
+        return None if done.returncode else Capture(done.stdout.decode())
+
     def capture(self, directory="capture"):
         done = self.call(self.counter, directory)
         if done.returncode:
@@ -126,11 +131,8 @@ class Kit:
     def wait_launches(self, number, directory="capture"):
         """Wait until a capture that is being written has that many launches, and their kernels."""
         def there():
-            done = self.call(self.counter, directory)
-            if done.returncode:
-                return False
-            capture = Capture(done.stdout.decode())
-            return capture.sum("launches") >= number and capture.sum("kernels") >= number
+            capture = self.growing(directory)
+            return capture and capture.sum("launches") >= number and capture.sum("kernels") >= number
         until(there, f"{number} launches are recorded", LIMIT)
 
     def records(self, directory="capture"):
