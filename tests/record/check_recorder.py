@@ -162,6 +162,16 @@ def strangers(kit):
 
 
 @test
+def answers_too_late(kit):
+    """The library no longer waits when the recorder answers, as after a stop of the recorder."""
+    done = kit.run("record", "-o", "capture", "--", kit.player, "impatient", "connect")
+    contains(done.stderr.decode(), "was not recorded: it has ended, or this program answered it "
+             "too late (it waits 2 s)", "message")
+    contains(kit.run("correlate", "capture").stdout.decode(), "No work of a GPU and no launch was "
+             "recorded", "what is there")
+
+
+@test
 def largest_size(kit):
     done = kit.record("launches=60000", "record", "sleep=100", "launches=60000", "record",
                       options=("--max-size", "1M"))

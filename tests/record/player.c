@@ -15,6 +15,7 @@
  *   connect      connect, and write nothing
  *   mute         connect, and do not send a hello
  *   version=N    send a hello with this version
+ *   impatient    wait for no answer to a hello
  *   listen       as a dormant library: wait for a recorder, then record
  *   stop         wait for the stop command, then flush like the library
  *   deaf         ignore the stop command
@@ -73,6 +74,7 @@ static uint32_t correlation;
 static uint32_t hello_version = GPUMON_CHANNEL_VERSION;
 static uint32_t host_pid;
 static bool deaf;
+static bool impatient;
 
 static uint64_t now_ns(void)
 {
@@ -131,6 +133,8 @@ static bool handshake(void)
 	struct cmsghdr *rights;
 	int fd;
 
+	if (impatient)
+		shutdown(recorder, SHUT_RD);
 	if (send(recorder, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello) ||
 	    recvmsg(recorder, &message, MSG_CMSG_CLOEXEC) <= 0)
 		return false;
@@ -486,6 +490,8 @@ static bool do_word(const char *word)
 		do_stop();
 	} else if (!strcmp(word, "deaf")) {
 		deaf = true;
+	} else if (!strcmp(word, "impatient")) {
+		impatient = true;
 	} else if (!strcmp(word, "cat")) {
 		do_cat();
 	} else if (!strcmp(word, "descriptors")) {

@@ -254,6 +254,11 @@ static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
 					 gpumon_channel_descriptor(target->channel));
 
 	/* It has just sent its hello, so there is room, or it is gone. */
+	if (ret == -EPIPE || ret == -ECONNRESET)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
+			"process %d was not recorded: it has ended, or this program answered it too late (it waits 2 s)",
+			(int)target->info.pid);
 	if (ret)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
 					"process %d was not recorded: %s", (int)target->info.pid,
