@@ -86,8 +86,11 @@ kernel_select()
 	K_DIR=$GPUMON_CACHE/kernels/$K_NAME K_BUILD=$GPUMON_CACHE/build/$K_NAME
 	# shellcheck disable=SC2034
 	[ -z "$K_NVIDIA" ] || K_DIR=$GPUMON_CACHE/kernels/$K_LINE K_BUILD=$GPUMON_CACHE/build/$K_LINE
-	# shellcheck disable=SC2034
-	K_ROOT=$(root_of "$K_RELEASE")
+	# The headers of a kernel of backports: a machine's own apt seldom has that suite.
+	case $K_SUITES in
+	*-backports*) K_ROOT=$GPUMON_CACHE/roots/$K_RELEASE ;;
+	*) K_ROOT=$(root_of "$K_RELEASE") ;;
+	esac
 	if [ -n "$K_FRAGMENTS" ]; then
 		# A cache may borrow its kernels from another one by a link, which would be broken
 		# inside a root (in_root).
