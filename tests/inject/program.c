@@ -295,7 +295,7 @@ static void run_nvtx(unsigned int count)
 static _Atomic bool hold_opened, hold_sockets, is_held;
 
 /* For the library's threads: stay here as long as @hold is set. */
-static void be_held(const _Atomic bool *hold)
+BEFORE_SANITIZER static void be_held(const _Atomic bool *hold)
 {
 	char name[16 + 1] = "";
 
@@ -309,7 +309,7 @@ static void be_held(const _Atomic bool *hold)
 /*
  * Also used by the library: its thread can be held where a file was just opened, but not read yet.
  */
-int open(const char *path, int flags, ...)
+BEFORE_SANITIZER int open(const char *path, int flags, ...)
 {
 	va_list arguments;
 	int fd;
@@ -322,7 +322,7 @@ int open(const char *path, int flags, ...)
 }
 
 /* And where it has a new socket, with a descriptor that the program may want. */
-int socket(int domain, int type, int protocol)
+BEFORE_SANITIZER int socket(int domain, int type, int protocol)
 {
 	int fd = (int)syscall(SYS_socket, domain, type, protocol);
 
@@ -332,7 +332,7 @@ int socket(int domain, int type, int protocol)
 
 static _Atomic bool hold_loader;
 
-static int hold_library(struct dl_phdr_info *info, size_t size, void *argument)
+BEFORE_SANITIZER static int hold_library(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	(void)info;
 	(void)size;
@@ -342,7 +342,8 @@ static int hold_library(struct dl_phdr_info *info, size_t size, void *argument)
 }
 
 /* Also used by the library: its thread can be held with the loader's lock. */
-int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
+BEFORE_SANITIZER int
+dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
 {
 	__typeof__(&dl_iterate_phdr) next =
 		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");

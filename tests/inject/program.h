@@ -8,6 +8,9 @@
 /* Not inlined or merged: each must be a separate caller. */
 #define PLACE __attribute__((noinline, noclone, noipa))
 
+/* ThreadSanitizer calls these before it is ready for code that it has instrumented. */
+#define BEFORE_SANITIZER __attribute__((no_sanitize_thread))
+
 /* Called by name from generated code. */
 void launch_from_jit(void);
 

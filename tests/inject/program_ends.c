@@ -76,7 +76,7 @@ void run_handler(unsigned int count)
 static __thread bool cancels_itself;
 
 /* The library looks for other libraries: at that moment the thread is cancelled. */
-void cancel_in_library(void)
+BEFORE_SANITIZER void cancel_in_library(void)
 {
 	if (!cancels_itself)
 		return;
