@@ -62,7 +62,7 @@ static bool may_run(void)
 
 bool inject_hip_operation_is_wanted(uint32_t operation)
 {
-	return atomic_load_explicit(&inject_session.is_open, memory_order_relaxed) &&
+	return atomic_load_explicit(&inject_session.is_open, memory_order_acquire) &&
 	       !(inject_session.record & GPUMON_RECORD_NO_TIMES) &&
 	       (operation == INJECT_HIP_KERNEL || operation == INJECT_HIP_COPY) && may_run();
 }

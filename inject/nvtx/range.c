@@ -277,7 +277,7 @@ static void take_event(const struct inject_nvtx_event *event)
 	record.time_ns = inject_now();
 	/* Enters before the range is remembered: a first callback writes the ranges open so far. */
 	thread = NULL;
-	if (atomic_load_explicit(&inject_session.is_open, memory_order_relaxed) &&
+	if (atomic_load_explicit(&inject_session.is_open, memory_order_acquire) &&
 	    inject_nvtx_wanted())
 		thread = inject_thread_enter(true);
 	if (event->kind == GPUMON_RANGE_PUSH)

@@ -56,7 +56,7 @@ extern struct inject_session inject_session INJECT_HIDDEN;
 /* Whether a call that begins now gets a record, for APIs that have no hook to switch off. */
 static inline bool inject_session_takes_calls(void)
 {
-	return atomic_load_explicit(&inject_session.recording, memory_order_relaxed) &&
+	return atomic_load_explicit(&inject_session.recording, memory_order_acquire) &&
 	       !atomic_load_explicit(&inject_session.ends, memory_order_relaxed);
 }
 

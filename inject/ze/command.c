@@ -153,7 +153,7 @@ void inject_ze_append_begin(enum inject_ze_function function, ze_command_list_ha
 
 	*mine = NULL;
 	list = inject_ze_list_find(handle);
-	if (!atomic_load_explicit(&inject_session.is_open, memory_order_relaxed)) {
+	if (!atomic_load_explicit(&inject_session.is_open, memory_order_acquire)) {
 		/* A capture that begins later sees it run. */
 		*mine = mine_of(NULL, false, list && !list->queue);
 		return;
@@ -294,7 +294,7 @@ void inject_ze_execute_begin(ze_command_queue_handle_t handle, uint32_t count,
 	int kept;
 
 	*mine = NULL;
-	if (!atomic_load_explicit(&inject_session.is_open, memory_order_relaxed))
+	if (!atomic_load_explicit(&inject_session.is_open, memory_order_acquire))
 		return;
 	kept = errno;
 	queue = inject_ze_queue_find(handle);
