@@ -12,6 +12,9 @@
 #include "session/session.h"
 #include "subscribe.h"
 
+/* cuptiGetVersion() of CUDA 13.0; before, it counted up by one. */
+#define CUPTI_VERSION_13 130000u
+
 uint16_t inject_class[2][INJECT_FUNCTIONS];
 
 const struct inject_guest *inject_guest;
@@ -330,8 +333,12 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 		return;
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
-		/* For measurements: what these records cost. */
-		if (!inject_cupti_environment.no_internal)
+		/*
+		 * CUPTI 12.4 answers with records of all calls of the driver (seen beside driver 580).
+		 * no_internal: for measurements, what these records cost.
+		 */
+		if (inject_cupti.version >= CUPTI_VERSION_13 &&
+		    !inject_cupti_environment.no_internal)
 			enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
 				    "kernels of CUDA itself");
 		/* Launches of graphs that were made before CUPTI was there would crash in CUPTI 13.0. */

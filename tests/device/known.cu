@@ -154,9 +154,11 @@ PLACE static void place_cooperative(cudaStream_t stream)
 PLACE static void place_failed(void)
 {
 	kernel<6><<<1, 4096>>>(nullptr, 1); /* more threads than a block may have */
-	if (cudaGetLastError() != cudaSuccess)
+	/* CUDA 12's runtime refuses it by itself: the driver, which is recorded, hears nothing. */
+	if (cudaGetLastError() != cudaSuccess && CUDART_VERSION >= 13000) {
 		failed++;
-	launches++;
+		launches++;
+	}
 	asm volatile("");
 }
 

@@ -84,6 +84,9 @@ void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, C
 	mock_lock();
 	if (getenv("MOCK_UNKNOWN"))
 		mock_put(CUPTI_ACTIVITY_KIND_ENVIRONMENT, &buffer);
+	/* As CUPTI 12.4 beside a driver of CUDA 13. */
+	if (MOCK_GENERATION < 13 && mock_kind_enabled(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API))
+		mock_put(CUPTI_ACTIVITY_KIND_DRIVER, &buffer);
 	if (node && mock_kind_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) {
 		put_graph(correlation, stream_id, graph);
 	} else if (work == MOCK_WORK_KERNEL &&
