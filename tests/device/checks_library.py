@@ -41,6 +41,8 @@ class Run:
         self.recorder.wait()
         self.recorder.close()
         self.targets = self.recorder.targets
+        # Launches that the runtime refuses by itself.
+        self.has_early = settings.get("record", 0) & rec.ALL_CALLS
 
     def account(self, target):
         path = f"{self.account_path}.{target.pid}"
@@ -49,6 +51,9 @@ class Run:
         with open(path, encoding="utf-8") as file:
             account = json.load(file)
         account["kernels"] = {int(k): v["count"] for k, v in account["kernels"].items()}
+        if self.has_early:
+            account["launches"] += account["refused_early"]
+            account["failed"] += account["refused_early"]
         return account
 
 
