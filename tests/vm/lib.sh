@@ -87,6 +87,7 @@ kernel_select()
 	# shellcheck disable=SC2034
 	[ -z "$K_NVIDIA" ] || K_DIR=$GPUMON_CACHE/kernels/$K_LINE K_BUILD=$GPUMON_CACHE/build/$K_LINE
 	# The headers of a kernel of backports: a machine's own apt seldom has that suite.
+	# shellcheck disable=SC2034
 	case $K_SUITES in
 	*-backports*) K_ROOT=$GPUMON_CACHE/roots/$K_RELEASE ;;
 	*) K_ROOT=$(root_of "$K_RELEASE") ;;
