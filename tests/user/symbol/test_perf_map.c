@@ -87,6 +87,7 @@ static void bad_lines(void **state)
 	check(map, 0x3000, "good");
 	check(map, 0x1000, NULL);
 	check(map, 0x3010, NULL);
+	check(map, 0, NULL);
 	gpumon_perf_map_free(map);
 }
 
