@@ -4,10 +4,7 @@
 # main(), under ASan and UBSan, LIBRARY_LIBS what it needs, SANITISED_CFLAGS the flags that it was
 # built with. tests/user builds it once for all.
 
-ifeq ($(origin CC),default)
-CC = gcc
-endif
-PKG_CONFIG ?= pkg-config
+include $(TESTS_DIR)/../user/cross.mk
 
 PACKAGES := libnl-genl-3.0 json-c libdw libelf libbpf zlib libzstd cmocka
 # Not for goals that need no library.
