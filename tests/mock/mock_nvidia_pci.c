@@ -11,7 +11,10 @@
 #include "mock_nvidia_priv.h"
 
 #ifndef CONFIG_X86
-#error "what a root bus needs differs by architecture; here it is made for x86"
+/* Without ACPI, only x86 reads what the sysdata of a bus points to. */
+struct pci_sysdata {
+	int node;
+};
 #endif
 
 #define MOCK_VENDOR 0x10de
@@ -19,7 +22,7 @@
 
 /**
  * struct mock_bus - a root bus with one device on it
- * @sysdata: x86's data of a bus; the bus points to it
+ * @sysdata: the architecture's data of a bus; the bus points to it
  * @numbers: its only bus number
  * @bus: the bus
  * @gpu: GPU of the device
@@ -135,10 +138,20 @@ static void put16(struct mock_bus *mock, unsigned int where, u16 value)
 	memcpy(mock->config + where, &value, sizeof(value));
 }
 
+/* From 7.3 on, the kernel gives a domain back that it has not given here. */
+static void free_bridge(struct pci_host_bridge *bridge)
+{
+	bridge->domain_nr = PCI_DOMAIN_NR_NOT_SET;
+	pci_free_host_bridge(bridge);
+}
+
 static int add_bus(struct mock_bus *mock, struct mock_gpu *gpu, unsigned int number)
 {
-	LIST_HEAD(resources);
+	struct pci_host_bridge *bridge = pci_alloc_host_bridge(0);
+	int err;
 
+	if (!bridge)
+		return -ENOMEM;
 	mock->gpu = gpu;
 	mock->sysdata.node = NUMA_NO_NODE;
 	mock->numbers = (struct resource)DEFINE_RES_NAMED(number, 1, "mock nvidia", IORESOURCE_BUS);
@@ -147,15 +160,21 @@ static int add_bus(struct mock_bus *mock, struct mock_gpu *gpu, unsigned int num
 	put16(mock, PCI_SUBSYSTEM_VENDOR_ID, MOCK_VENDOR);
 	put16(mock, PCI_CLASS_DEVICE, PCI_CLASS_DISPLAY_3D);
 
-	pci_add_resource(&resources, &mock->numbers);
+	pci_add_resource(&bridge->windows, &mock->numbers);
+	bridge->sysdata = &mock->sysdata;
+	bridge->ops = &mock_bus_ops;
+	bridge->busnr = number;
+	bridge->domain_nr = 0;
 	pci_lock_rescan_remove();
-	mock->bus = pci_scan_root_bus(NULL, number, &mock_bus_ops, &mock->sysdata, &resources);
-	if (mock->bus)
+	err = pci_scan_root_bus_bridge(bridge);
+	if (!err) {
+		mock->bus = bridge->bus;
 		pci_bus_add_devices(mock->bus);
+	}
 	pci_unlock_rescan_remove();
-	if (!mock->bus) {
-		pci_free_resource_list(&resources);
-		return -ENODEV;
+	if (err) {
+		free_bridge(bridge);
+		return err;
 	}
 	return gpu->nvl.pci_dev ? 0 : -ENODEV;
 }
@@ -171,8 +190,8 @@ static void remove_bus(struct mock_bus *mock)
 	pci_stop_root_bus(mock->bus);
 	pci_remove_root_bus(mock->bus);
 	pci_unlock_rescan_remove();
-	/* The references that pci_scan_root_bus() took itself are still held. */
-	pci_free_host_bridge(bridge);
+	/* The reference of pci_alloc_host_bridge() is still held. */
+	free_bridge(bridge);
 	mock->bus = NULL;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel drivers=stay needs=amdgpu,i915 timeout=600
-"""Each probe of each group, with amdgpu and i915 loaded, is attached if and only if it is what
+# vm: class=each-kernel drivers=stay needs=amdgpu timeout=600
+"""Each probe of each group, with amdgpu and i915 (on x86) loaded, is attached if and only if it is what
 it is taken for: the prototypes in gpumon.ko are held against the BTF of the
 kernel by a reader that shares nothing with gpumon's, and so are, where
 gpumon.ko has BTF, the functions that are called. One of a wrong prototype is refused.
@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import btf
 import canonical
+import fire
 import gpumon_ko
 import lab
 import tracefs
@@ -196,8 +197,7 @@ lab.step("gpumon first")
 lab.load_gpumon()
 switch_on()
 check_states()
-lab.run("modprobe", "amdgpu", timeout=1200)
-lab.run("modprobe", "i915", timeout=1200)
+fire.load_drivers(*fire.drivers())
 states = check_states()
 print(dict(states))
 check_bodies()
@@ -209,7 +209,7 @@ switch_on()
 lab.equal(check_states(), states, "states")
 
 lab.step("drivers gone")
-lab.rmmod("i915", "amdgpu")
+fire.unload_drivers(*reversed(fire.drivers()))
 lab.check(check_states()["waiting"] > states["waiting"], "probes that wait")
 lab.rmmod("gpumon")
 # It came with amdgpu.

@@ -30,7 +30,7 @@ freed or all is closed, so that no address comes twice. Options of every event:
 from fire_amdgpu import (CPU, CPU_ACCESS_REQUIRED, DOORBELL, GDS, GTT, GWS, NO_CPU_ACCESS, OA,
                          PL_NONE, PL_SYSTEM, PL_TT, PL_VRAM, VRAM, VRAM_CLEARED, Amdgpu)
 from fire_base import (BAD, NULL, POISON, UNMAPPED, USER, Base, Fired, FireError, Object, Step,
-                       load_drivers, refused, unload_drivers)
+                       drivers, load_drivers, refused, unload_drivers)
 from fire_i915 import (COMPUTE, COPY, GLOBAL, I915, MAPPABLE, RENDER, USER_VM, VIDEO,
                        VIDEO_ENHANCE)
 

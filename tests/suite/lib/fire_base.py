@@ -117,6 +117,12 @@ def each(target):
 
 # --- drivers without a device
 
+def drivers():
+    """Those of amdgpu and i915 that the kernel has: i915 is only for x86."""
+    return [name for name in ("amdgpu", "i915")
+            if lab.run("modprobe", "-n", name, check_=False).returncode == 0]
+
+
 def load_drivers(*names):
     for name in names:
         lab.run("modprobe", name, timeout=1200)

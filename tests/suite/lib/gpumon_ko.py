@@ -79,8 +79,8 @@ class Module:
             for at in range(table["offset"], table["offset"] + table["size"], 24):
                 offset, info, addend = struct.unpack_from("<QQq", self.data, at)
                 _, _, section, value, _ = self.symbols[info >> 32]
-                # R_X86_64_64: a pointer in data.
-                if info & 0xffffffff == 1:
+                # R_X86_64_64, R_AARCH64_ABS64: a pointer in data.
+                if info & 0xffffffff in (1, 257):
                     self.pointers[table["info"], offset] = section, value + addend
 
     def pointer(self, place, offset=0):
