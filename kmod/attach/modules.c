@@ -141,42 +141,27 @@ static struct notifier_block tracepoints_notifier = {
 };
 
 /* LIVE is for a module that was being loaded when the notifier was registered. */
-static int module_comes_event(struct notifier_block *block, unsigned long event, void *data)
+static int module_event(struct notifier_block *block, unsigned long event, void *data)
 {
 	const struct module *module = data;
 
-	if (event != MODULE_STATE_COMING && event != MODULE_STATE_LIVE)
-		return NOTIFY_OK;
 	mutex_lock(&gpumon_probe_lock);
-	module_came(module->name);
-	mutex_unlock(&gpumon_probe_lock);
-	return NOTIFY_OK;
-}
-
-static int module_goes_event(struct notifier_block *block, unsigned long event, void *data)
-{
-	const struct module *module = data;
-
-	if (event != MODULE_STATE_GOING)
-		return NOTIFY_OK;
-	mutex_lock(&gpumon_probe_lock);
-	module_gone(module->name);
+	if (event == MODULE_STATE_COMING || event == MODULE_STATE_LIVE)
+		module_came(module->name);
+	else if (event == MODULE_STATE_GOING)
+		module_gone(module->name);
 	mutex_unlock(&gpumon_probe_lock);
 	return NOTIFY_OK;
 }
 
 /*
- * When a module comes, the kernel's own notifiers run first: BTF, tracepoints and kprobes. When it
- * goes, ours runs before them.
+ * The kernel's own notifiers run first. When a module comes: BTF, tracepoints and kprobes. When it
+ * goes, that of kprobes takes its kprobes off. One that is a jump and was unregistered right before
+ * would stay in the kernel's table for ever, and the next one at its address be refused.
  */
-static struct notifier_block module_comes_notifier = {
-	.notifier_call = module_comes_event,
+static struct notifier_block module_notifier = {
+	.notifier_call = module_event,
 	.priority = INT_MIN,
-};
-
-static struct notifier_block module_goes_notifier = {
-	.notifier_call = module_goes_event,
-	.priority = INT_MAX,
 };
 
 static int notifiers_register(void)
@@ -190,22 +175,13 @@ static int notifiers_register(void)
 		       ret);
 		return ret;
 	}
-	ret = GPUMON_REGISTER("register_module_notifier", "module_comes",
-			      register_module_notifier(&module_comes_notifier));
-	if (ret)
-		goto err_tracepoints;
-	ret = GPUMON_REGISTER("register_module_notifier", "module_goes",
-			      register_module_notifier(&module_goes_notifier));
-	if (ret)
-		goto err_comes;
-	return 0;
-
-err_comes:
-	unregister_module_notifier(&module_comes_notifier);
-err_tracepoints:
-	unregister_tracepoint_module_notifier(&tracepoints_notifier);
-	pr_err("cannot follow modules, register_module_notifier() failed with error %d, load gpumon again\n",
-	       ret);
+	ret = GPUMON_REGISTER("register_module_notifier", NULL,
+			      register_module_notifier(&module_notifier));
+	if (ret) {
+		unregister_tracepoint_module_notifier(&tracepoints_notifier);
+		pr_err("cannot follow modules, register_module_notifier() failed with error %d, load gpumon again\n",
+		       ret);
+	}
 	return ret;
 }
 
@@ -284,8 +260,7 @@ int gpumon_modules_follow(void)
 /* Nothing is attached, gpumon_probe_lock is not held. */
 void gpumon_modules_leave(void)
 {
-	unregister_module_notifier(&module_goes_notifier);
-	unregister_module_notifier(&module_comes_notifier);
+	unregister_module_notifier(&module_notifier);
 	/* Says GOING for every module that has tracepoints. */
 	unregister_tracepoint_module_notifier(&tracepoints_notifier);
 }

@@ -97,9 +97,12 @@ static void count(enum mock_uvm_kind kind, u64 id, enum mock_uvm_counter counter
  * @va_space_events: events of the address space
  * @event_id: kind of event
  * @event_data: data of the event
+ *
+ * Not traced: its kprobe is a trap, or a jump, as on a kernel without ftrace.
  */
-mock_probed void uvm_perf_event_notify(uvm_perf_va_space_events_t *va_space_events,
-				       uvm_perf_event_t event_id, uvm_perf_event_data_t *event_data)
+notrace mock_probed void uvm_perf_event_notify(uvm_perf_va_space_events_t *va_space_events,
+					       uvm_perf_event_t event_id,
+					       uvm_perf_event_data_t *event_data)
 {
 	u64 direction;
 

@@ -53,7 +53,7 @@ with open(lab.BUILD + "/gpumon.ko", "rb") as f:
     ordinary = f.read()
 with open(DEBUG_MODULE, "rb") as f:
     debug = f.read()
-for word in b"fail_registration", b"gpumon_fault", b"is made to fail", b"module_comes\0":
+for word in b"fail_registration", b"gpumon_fault", b"is made to fail", b"(to find it)\0":
     lab.check(word in debug, "the debug module has no %r" % word)
     lab.equal(ordinary.count(word), 0, "%r in the ordinary module" % word)
 symbols = lab.run("modinfo", "-F", "parm", lab.BUILD + "/gpumon.ko").stdout
