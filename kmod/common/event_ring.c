@@ -15,6 +15,7 @@
 
 #include "compat/ring_buffer.h"
 #include "core/fault.h"
+#include "core/gpumon.h"
 #include "event_ring.h"
 #include "event_ring_priv.h"
 
@@ -190,7 +191,7 @@ noinline void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32
 		.queue_depth = GPUMON_DEPTH_UNKNOWN,
 		.hw_depth = GPUMON_DEPTH_UNKNOWN,
 	};
-	if (in_task())
+	if (likely(in_task()) || gpumon_probed_in_task())
 		gpumon_event_ring_submitter(record);
 	gpumon_event_ring_commit(slot);
 }

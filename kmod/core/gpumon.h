@@ -98,6 +98,25 @@ static __always_inline unsigned long gpumon_context_level(void)
 	return (preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) | 1;
 }
 
+/*
+ * preempt_count() of the probed code, also from a kprobe that is not built on ftrace: its trap looks
+ * like an NMI. GPU drivers do not run in real ones.
+ */
+static __always_inline unsigned long gpumon_probed_count(void)
+{
+	unsigned long count = preempt_count();
+
+	if (unlikely(count & NMI_MASK))
+		count -= NMI_OFFSET + HARDIRQ_OFFSET;
+	return count;
+}
+
+/* Does a task run the probed code, as in_task() has it? */
+static __always_inline bool gpumon_probed_in_task(void)
+{
+	return !(gpumon_probed_count() & (HARDIRQ_MASK | SOFTIRQ_OFFSET));
+}
+
 /**
  * gpumon_probe_enter - begin of every probe body
  * @ctx: filled in

@@ -34,7 +34,10 @@ static struct amdgpu_iv_entry vector;
 static bool recovers;
 
 /* Not inlined or cloned, so that they are called like the real ones. */
-noinline __noclone void amdgpu_irq_dispatch(struct amdgpu_device *adev, struct amdgpu_ih_ring *ih)
+
+/* Not traced: its kprobe is a trap, or a jump, as on a kernel without ftrace. */
+notrace noinline __noclone void amdgpu_irq_dispatch(struct amdgpu_device *adev,
+						    struct amdgpu_ih_ring *ih)
 {
 	struct amdgpu_iv_entry entry = vector;
 

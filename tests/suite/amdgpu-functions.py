@@ -26,7 +26,7 @@ def run(*words):
         f.write(" ".join(map(str, words)))
 
 
-
+lab.kprobes_jump(False)
 lab.load_gpumon()
 lab.run("insmod", MOCK)
 lab.equal(os.path.exists("/sys/kernel/btf/amdgpu"), BTF, "BTF of the mock")
@@ -51,6 +51,7 @@ else:
     amdgpu.check_all(rows, {("-", "-", "-"): dict(interrupts=38)})
 
 lab.step("on both at once: none is taken for the other's")
+lab.kprobes_jump(True)
 threads = [threading.Thread(target=run, args=("dispatch", n, 20, 184 + n, 3000, irq))
            for n, irq in ((0, 0), (1, 1))]
 # The threads share the vector's data. Only the device matters here.

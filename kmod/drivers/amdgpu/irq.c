@@ -33,9 +33,9 @@ struct note {
 /* For task and interrupt context. */
 static DEFINE_PER_CPU(struct note[2], notes);
 
-static __always_inline struct note *note_here(void)
+static __always_inline struct note *note_here(bool task)
 {
-	return &this_cpu_ptr(notes)[!in_task()];
+	return &this_cpu_ptr(notes)[!task];
 }
 
 /*
@@ -131,7 +131,7 @@ static noinline u32 interrupt_learn(u64 key, const struct device *dev, u32 clien
 /* Kprobe on amdgpu_irq_dispatch(adev, ih) */
 GPUMON_KPROBE_BODY(gpumon_amdgpu_dispatch)
 {
-	struct note *note = note_here();
+	struct note *note = note_here(gpumon_probed_in_task());
 
 	note->task = current;
 	note->dev = gpumon_amdgpu_adev_device((void *)regs_get_kernel_argument(regs, 0));
@@ -149,7 +149,7 @@ GPUMON_TRACEPOINT_BODY(2, gpumon_amdgpu_iv, unsigned int, ih, struct amdgpu_iv_e
 	if (!gpumon_probe_readable(ctx, gpumon_field_get(AMDGPU_FIELD(IV_CLIENT), iv, &client) &&
 				   gpumon_field_get(AMDGPU_FIELD(IV_SOURCE), iv, &source)))
 		return;
-	note = note_here();
+	note = note_here(in_task());
 	if (note->task == current) {
 		dev = note->dev;
 		note->task = NULL;

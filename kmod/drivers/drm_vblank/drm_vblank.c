@@ -44,17 +44,12 @@ enum {
 
 static DEFINE_PER_CPU(struct vblank_handling[LEVELS], vblank_handling);
 
-/*
- * The level that the probed code runs in. The trap of a kprobe that is not built
- * on ftrace looks like an NMI; DRM does not run in real ones.
- */
+/* Of the level that the probed code runs in. */
 static __always_inline struct vblank_handling *handling_here(void)
 {
-	unsigned long count = preempt_count();
+	unsigned long count = gpumon_probed_count();
 	unsigned int level = LEVEL_TASK;
 
-	if (unlikely(count & NMI_MASK))
-		count -= NMI_OFFSET + HARDIRQ_OFFSET;
 	if (count & HARDIRQ_MASK)
 		level = LEVEL_HARDIRQ;
 	else if (count & SOFTIRQ_OFFSET)

@@ -76,6 +76,15 @@ def rmmod(*names):
         run("rmmod", name)
 
 
+def kprobes_jump(on):
+    """Make kprobes that are not built on ftrace jumps, as they mostly are; off: they are traps."""
+    try:
+        with open("/proc/sys/debug/kprobes-optimization", "w") as f:
+            f.write(str(int(on)))
+    except FileNotFoundError:
+        step("this kernel has only traps")
+
+
 def load_scheduler():
     run("modprobe", "gpu-sched")
 
