@@ -27,13 +27,11 @@ struct gpumon_tracked {
 
 /**
  * struct gpumon_track - a bounded table of them
- * @name: what they are: "objects"
  * @capacity: how many fit
  * @table: the keys
  * @entries: their entries
  */
 struct gpumon_track {
-	const char *name;
 	u32 capacity;
 	struct gpumon_table table;
 	struct gpumon_tracked *entries;

@@ -4,7 +4,6 @@
 
 /* The hash of the name of each; the address of the name is its identity. */
 struct gpumon_track gpumon_amdgpu_devices = {
-	.name = "devices",
 	.capacity = 64,
 };
 

@@ -55,13 +55,11 @@ struct gpumon_statistics gpumon_amdgpu_rings = {
 
 /* The row of the ring of each and 1; the addresses of its name and device are its identity. */
 struct gpumon_track gpumon_amdgpu_schedulers = {
-	.name = "schedulers",
 	.capacity = 256,
 };
 
 /* Entries: owner and value are context and sequence number of the finished fence. */
 struct gpumon_track gpumon_amdgpu_jobs = {
-	.name = "jobs",
 	.capacity = 4096,
 };
 

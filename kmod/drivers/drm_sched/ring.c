@@ -64,10 +64,10 @@ struct gpumon_statistics gpumon_ring_statistics = {
  * Schedulers by their address. @owner: addresses of device and name, mixed, to notice another one
  * at the same address; @row: the row of its ring plus 1, 0 for none.
  */
-struct gpumon_track gpumon_ring_schedulers = { .name = "schedulers" };
+struct gpumon_track gpumon_ring_schedulers;
 
 /* Rings by their key, so that one is found without a search; @since: when it was last in use. */
-struct gpumon_track gpumon_ring_names = { .name = "names" };
+struct gpumon_track gpumon_ring_names;
 
 /* Is a row laid out as the constants in ring.h say? */
 static bool ring_layout_known(void)

@@ -81,7 +81,7 @@ struct gpumon_statistics gpumon_vblank_crtcs = {
 	.capacity = VBLANK_CAPACITY,
 };
 
-struct gpumon_track gpumon_vblank_crtc_track = { .name = "crtcs", .capacity = VBLANK_CAPACITY };
+struct gpumon_track gpumon_vblank_crtc_track = { .capacity = VBLANK_CAPACITY };
 struct gpumon_vblank_crtc gpumon_vblank_crtc_states[SLOTS];
 u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
 

@@ -21,8 +21,8 @@
 /* Two CPUs may not agree on the time to the nanosecond. */
 #define CLOCK_SLACK_NS 1000000
 
-struct gpumon_track gpumon_vblank_client_track = { .name = "clients", .capacity = 64 };
-struct gpumon_track gpumon_vblank_request_track = { .name = "requests", .capacity = 512 };
+struct gpumon_track gpumon_vblank_client_track = { .capacity = 64 };
+struct gpumon_track gpumon_vblank_request_track = { .capacity = 512 };
 
 static __always_inline u32 first_of(const struct gpumon_tracked *client)
 {

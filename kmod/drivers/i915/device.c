@@ -16,7 +16,6 @@ struct gpumon_i915_device gpumon_i915_devices[GPUMON_I915_DEVICES] = {
 
 /* By the address of their struct drm_device. */
 struct gpumon_track gpumon_i915_known_devices = {
-	.name = "devices",
 	.capacity = 8,
 };
 

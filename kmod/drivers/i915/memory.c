@@ -83,7 +83,6 @@ struct gpumon_statistics gpumon_i915_accesses = {
  * then; and @owner has a bit for each of its bindings that was unbound.
  */
 struct gpumon_track gpumon_i915_objects = {
-	.name = "objects",
 	.capacity = 16384,
 };
 

@@ -48,13 +48,11 @@ struct gpumon_statistics gpumon_i915_engines = {
 
 /* By the address of the request, which is not reused before it is retired. */
 struct gpumon_track gpumon_i915_requests = {
-	.name = "requests",
 	.capacity = 4096,
 };
 
 /* By the address and the name of the engine. */
 struct gpumon_track gpumon_i915_known_engines = {
-	.name = "engines",
 	.capacity = 64,
 };
 

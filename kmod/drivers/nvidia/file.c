@@ -101,7 +101,6 @@ static atomic_t failed_rows = ATOMIC_INIT(0);
 
 /* value is 1; owner is the key of the opener's slot when it opened. */
 struct gpumon_track gpumon_nvidia_open_files = {
-	.name = "open files",
 	.capacity = 16384,
 };
 

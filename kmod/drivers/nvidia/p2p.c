@@ -56,7 +56,6 @@ struct gpumon_statistics gpumon_nvidia_p2p = {
 
 /* value: bytes. */
 struct gpumon_track gpumon_nvidia_page_tables = {
-	.name = "page tables",
 	.capacity = 8192,
 };
 
