@@ -37,7 +37,7 @@ struct tracepoint;
  * @body: tracepoint probe, its first argument is gpumon_probe_data(), for
  *        gpumon_probe_enter(); or a kprobe_pre_handler_t; or, for a kretprobe, the
  *        kretprobe_handler_t called at the function's entry, which may be NULL and does
- *        not call gpumon_kretprobe_enter(): the event is counted when it ends
+ *        not call gpumon_probe_enter(): the event is counted when it ends
  * @on_return: of a kretprobe: called when the function returns
  * @data_size: of a kretprobe: bytes in kretprobe_instance.data, from @body to @on_return
  * @maxactive: of a kretprobe: calls that may be under way at the same time, more are
@@ -142,7 +142,8 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @enabled: switched on
  * @allocated: its tables have memory: a module of it was there once while it was on
  * @start: called before the first probe is attached, while none runs
- * @module_gone: called when a module of the group is gone and no probe of it runs
+ * @module_gone: called when a module of the group is gone and no probe of it runs; @start follows,
+ *               at once or when the group is switched on
  * @refresh: called once in a while, without a lock
  */
 struct gpumon_group {

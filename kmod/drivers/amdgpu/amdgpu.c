@@ -78,5 +78,4 @@ struct gpumon_group gpumon_amdgpu = {
 	GPUMON_TABLES(amdgpu_statistics),
 	GPUMON_TRACKS(amdgpu_tracks),
 	.start = gpumon_amdgpu_irq_forget,
-	.module_gone = gpumon_amdgpu_irq_forget,
 };

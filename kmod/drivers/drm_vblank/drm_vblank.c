@@ -381,5 +381,4 @@ struct gpumon_group gpumon_drm_vblank = {
 	GPUMON_TABLES(vblank_statistics),
 	GPUMON_TRACKS(vblank_tracks),
 	.start = track_from_now,
-	.module_gone = track_from_now,
 };

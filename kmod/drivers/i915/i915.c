@@ -14,19 +14,14 @@ struct gpumon_field gpumon_i915_fields[I915_FIELD_COUNT] = {
 	I915_FIELDS(FIELD)
 };
 
-static void i915_forget_known(void)
-{
-	gpumon_track_forget(&gpumon_i915_known_devices);
-	gpumon_track_forget(&gpumon_i915_known_engines);
-}
-
 /*
  * kprobe on i915_driver_probe(): a device that was taken from the driver and comes back, or another
  * one, may get the addresses of what was freed. Nothing of the new one exists yet.
  */
 static GPUMON_KPROBE_BODY(i915_new_device)
 {
-	i915_forget_known();
+	gpumon_track_forget(&gpumon_i915_known_devices);
+	gpumon_track_forget(&gpumon_i915_known_engines);
 	gpumon_probe_recorded(ctx);
 }
 
@@ -96,6 +91,4 @@ struct gpumon_group gpumon_i915 = {
 	GPUMON_FIELDS(gpumon_i915_fields),
 	GPUMON_TABLES(i915_statistics),
 	GPUMON_TRACKS(i915_tracks),
-	.start = i915_forget_known,
-	.module_gone = i915_forget_known,
 };

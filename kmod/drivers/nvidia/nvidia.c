@@ -143,12 +143,6 @@ static void nvidia_start(void)
 	gpumon_nvidia_gpus_look();
 }
 
-static void nvidia_gone(void)
-{
-	gpumon_nvidia_irq_start();
-	gpumon_nvidia_gpus_forget();
-}
-
 struct gpumon_group gpumon_nvidia = {
 	.name = "nvidia",
 	GPUMON_PROBES(nvidia_probes),
@@ -156,6 +150,5 @@ struct gpumon_group gpumon_nvidia = {
 	GPUMON_TABLES(nvidia_statistics),
 	GPUMON_TRACKS(nvidia_tracks),
 	.start = nvidia_start,
-	.module_gone = nvidia_gone,
 	.refresh = gpumon_nvidia_refresh,
 };
