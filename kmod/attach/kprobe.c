@@ -48,11 +48,6 @@ static bool is_kretprobe(const struct gpumon_probe *probe)
 	return probe->kind == GPUMON_PROBE_KIND_KRETPROBE;
 }
 
-static bool is_kprobe(const struct gpumon_probe *probe)
-{
-	return probe->kind == GPUMON_PROBE_KIND_KPROBE || is_kretprobe(probe);
-}
-
 /* For a number of probes; gpumon_kprobe_exit() also if it returns -ENOMEM. */
 int gpumon_kprobe_init(u32 probes)
 {
@@ -96,7 +91,7 @@ static void account_collect(const struct gpumon_probe *probe)
 /* Brings what the kernel missed into the counters of a probe of any kind. Any lock may be held. */
 void gpumon_kprobe_collect(const struct gpumon_probe *probe)
 {
-	if (!is_kprobe(probe))
+	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT)
 		return;
 	mutex_lock(&account_lock);
 	account_collect(probe);

@@ -366,24 +366,22 @@ void gpumon_probe_change_clock(void)
  * An event that comes at that moment is counted whole or not at all.
  *
  * Context: may sleep, gpumon_probe_lock held.
- * Return: 0, also if nothing changes.
  */
-int gpumon_group_set(struct gpumon_group *group, bool enabled)
+void gpumon_group_set(struct gpumon_group *group, bool enabled)
 {
 	struct gpumon_probe *probe;
 
 	lockdep_assert_held(&gpumon_probe_lock);
 	if (group->enabled == enabled)
-		return 0;
+		return;
 	group->enabled = enabled;
 	if (enabled) {
 		groups_try_again();
 		gpumon_group_attach(group);
-		return 0;
+		return;
 	}
 	gpumon_group_detach(group);
 	tracepoint_synchronize_unregister();
 	for_each_probe(group, probe)
 		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
-	return 0;
 }

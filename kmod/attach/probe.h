@@ -288,7 +288,7 @@ int gpumon_groups_init(struct gpumon_group *const *groups, unsigned int count);
 void gpumon_groups_exit(void);
 void gpumon_groups_close(void);
 struct gpumon_group *gpumon_group_find(const char *name);
-int gpumon_group_set(struct gpumon_group *group, bool enabled);
+void gpumon_group_set(struct gpumon_group *group, bool enabled);
 size_t gpumon_group_bytes(const struct gpumon_group *group);
 bool gpumon_group_can_count(const struct gpumon_group *group, unsigned int role);
 bool gpumon_group_counts(const struct gpumon_group *group, unsigned int role);

@@ -213,10 +213,10 @@ static int group_get_start(struct netlink_callback *cb)
 	return 0;
 }
 
-static const struct gpumon_group *group_asked(struct genl_info *info)
+static struct gpumon_group *group_asked(struct genl_info *info)
 {
 	struct nlattr *attr = info->attrs[GPUMON_A_GROUP_NAME];
-	const struct gpumon_group *group;
+	struct gpumon_group *group;
 
 	if (!attr) {
 		GENL_SET_ERR_MSG(info, "the name of a group is needed");
@@ -281,8 +281,7 @@ static int group_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 static int group_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct gpumon_group *group = group_asked(info);
-	int ret;
+	struct gpumon_group *group = group_asked(info);
 
 	if (IS_ERR(group))
 		return PTR_ERR(group);
@@ -291,10 +290,9 @@ static int group_set_doit(struct sk_buff *skb, struct genl_info *info)
 		return -EINVAL;
 	}
 	mutex_lock(&gpumon_probe_lock);
-	ret = gpumon_group_set((struct gpumon_group *)group,
-			       nla_get_u32(info->attrs[GPUMON_A_GROUP_ENABLED]));
+	gpumon_group_set(group, nla_get_u32(info->attrs[GPUMON_A_GROUP_ENABLED]));
 	mutex_unlock(&gpumon_probe_lock);
-	return ret;
+	return 0;
 }
 
 static int fill_event_ring(struct sk_buff *skb, void *unused)
