@@ -267,7 +267,7 @@ void gpumon_statistics_close(struct gpumon_statistics *statistics)
  * gpumon_row_view_alloc - room for any row of any table
  *
  * Context: may sleep, all tables are initialised.
- * Return: the view or NULL.
+ * Return: the view, for kvfree(), or NULL.
  */
 struct gpumon_row_view *gpumon_row_view_alloc(void)
 {
@@ -279,15 +279,6 @@ struct gpumon_row_view *gpumon_row_view_alloc(void)
 	view->words = (u64 *)(view + 1);
 	view->level = (s64 *)(view->words + most_words);
 	return view;
-}
-
-/**
- * gpumon_row_view_free - free a view
- * @view: from gpumon_row_view_alloc() or NULL
- */
-void gpumon_row_view_free(struct gpumon_row_view *view)
-{
-	kvfree(view);
 }
 
 /**

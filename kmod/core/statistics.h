@@ -168,7 +168,6 @@ void gpumon_row_release(struct gpumon_statistics *statistics, u32 row);
 
 /* Readers: gpumon_period_lock held. */
 struct gpumon_row_view *gpumon_row_view_alloc(void);
-void gpumon_row_view_free(struct gpumon_row_view *view);
 bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool closed,
 		     struct gpumon_row_view *view);
 bool gpumon_row_level_known(const struct gpumon_statistics *statistics, u32 row, u32 column);

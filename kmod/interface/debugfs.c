@@ -220,7 +220,7 @@ static int show_stats(struct seq_file *m)
 	show_layouts(m);
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);
-	gpumon_row_view_free(row);
+	kvfree(row);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* debugfs: the tables that describe themselves, and how numbers and histograms are written. */
 #include <linux/ctype.h>
+#include <linux/mm.h>
 #include <linux/seq_file.h>
 
 #include "attach/probe.h"
@@ -196,6 +197,6 @@ int gpumon_debugfs_show_histograms(struct seq_file *m)
 		}
 	}
 	mutex_unlock(&gpumon_period_lock);
-	gpumon_row_view_free(view);
+	kvfree(view);
 	return 0;
 }

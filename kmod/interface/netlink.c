@@ -95,22 +95,22 @@ static int fill_info(struct sk_buff *skb, void *unused)
 	if (nla_put_string(skb, GPUMON_A_INFO_VERSION, GPUMON_VERSION) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_SCHEMA, GPUMON_SCHEMA) ||
 	    nla_put_string(skb, GPUMON_A_INFO_CLOCK, "monotonic") ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_NOW_NS, ktime_get_mono_fast_ns(), pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_SINCE_NS, gpumon_period.since_ns, pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_INFO_NOW_NS, ktime_get_mono_fast_ns(), pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_INFO_SINCE_NS, gpumon_period.since_ns, pad) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_PERIOD, gpumon_period.number) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_POSSIBLE_CPUS, num_possible_cpus()) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_RINGS, gpumon_ring_max) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_RINGS, gpumon_ring_count()) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_RINGS_RETIRED, gpumon_rings_retired, pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_INFO_RINGS_RETIRED, gpumon_rings_retired, pad) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_PROCESSES, gpumon_process_max) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_PROCESSES, gpumon_table_used(&gpumon_process_table)) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_PROCESSES_EXITED, totals.exited, pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_JOBS_EXITED,
-				   totals.words[GPUMON_PROCESS_JOBS], pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_INFO_PROCESSES_EXITED, totals.exited, pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_INFO_JOBS_EXITED, totals.words[GPUMON_PROCESS_JOBS],
+			      pad) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_JOBS, gpumon_job_max) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_JOBS_UNATTRIBUTED,
-				   gpumon_process_unattributed(false, GPUMON_PROCESS_JOBS), pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_MEMORY_BYTES, gpumon_account_bytes(), pad))
+	    nla_put_u64_64bit(skb, GPUMON_A_INFO_JOBS_UNATTRIBUTED,
+			      gpumon_process_unattributed(false, GPUMON_PROCESS_JOBS), pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_INFO_MEMORY_BYTES, gpumon_account_bytes(), pad))
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, GPUMON_A_INFO_EXITED);
 	if (!nest || gpumon_netlink_put_process_words(skb, totals.words))
@@ -150,16 +150,15 @@ static int fill_probe(struct sk_buff *skb, const struct gpumon_probe *probe, boo
 	    nla_put_u32(skb, GPUMON_A_PROBE_KIND, probe->kind) ||
 	    nla_put_u32(skb, GPUMON_A_PROBE_STATE, probe->state) ||
 	    nla_put_string(skb, GPUMON_A_PROBE_REASON, probe->reason) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_PROBE_SEEN, view.seen, pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_PROBE_RECORDED, view.words[GPUMON_PROBE_RECORDED],
-				   pad))
+	    nla_put_u64_64bit(skb, GPUMON_A_PROBE_SEEN, view.seen, pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_PROBE_RECORDED, view.words[GPUMON_PROBE_RECORDED], pad))
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, GPUMON_A_PROBE_DROPPED);
 	if (!nest)
 		return -EMSGSIZE;
 	for (i = 0; i < GPUMON_DROPS; i++)
-		if (gpumon_netlink_put_u64(skb, drop_attrs[i], view.words[GPUMON_PROBE_DROPPED + i],
-					   GPUMON_A_DROPS_PAD))
+		if (nla_put_u64_64bit(skb, drop_attrs[i], view.words[GPUMON_PROBE_DROPPED + i],
+				      GPUMON_A_DROPS_PAD))
 			return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -303,11 +302,11 @@ static int fill_event_ring(struct sk_buff *skb, void *unused)
 	gpumon_event_ring_read(&view);
 	if (nla_put_u32(skb, GPUMON_A_EVENT_RING_ENABLED, view.enabled) ||
 	    nla_put_u32(skb, GPUMON_A_EVENT_RING_SIZE_KIB, view.size_kib) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_EVENT_RING_WRITTEN, view.written, pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_EVENT_RING_OVERWRITTEN, view.overwritten, pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_EVENT_RING_DELIVERED, view.delivered, pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_EVENT_RING_PENDING, view.pending, pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_EVENT_RING_DROPPED, view.dropped, pad))
+	    nla_put_u64_64bit(skb, GPUMON_A_EVENT_RING_WRITTEN, view.written, pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_EVENT_RING_OVERWRITTEN, view.overwritten, pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_EVENT_RING_DELIVERED, view.delivered, pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_EVENT_RING_PENDING, view.pending, pad) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_EVENT_RING_DROPPED, view.dropped, pad))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -334,10 +333,10 @@ static int event_ring_set_doit(struct sk_buff *skb, struct genl_info *info)
 static int fill_period(struct sk_buff *skb, void *unused)
 {
 	if (nla_put_u32(skb, GPUMON_A_PERIOD_CLOSED, gpumon_period.number - 1) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_PERIOD_CLOSED_SINCE_NS,
-				   gpumon_period.closed_since_ns, GPUMON_A_PERIOD_PAD) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_PERIOD_CLOSED_AT_NS, gpumon_period.since_ns,
-				   GPUMON_A_PERIOD_PAD))
+	    nla_put_u64_64bit(skb, GPUMON_A_PERIOD_CLOSED_SINCE_NS, gpumon_period.closed_since_ns,
+			      GPUMON_A_PERIOD_PAD) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_PERIOD_CLOSED_AT_NS, gpumon_period.since_ns,
+			      GPUMON_A_PERIOD_PAD))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -74,9 +74,4 @@ static inline int gpumon_netlink_dump_end(const struct sk_buff *skb, int ret)
 		__error;							\
 	})
 
-static inline int gpumon_netlink_put_u64(struct sk_buff *skb, int type, u64 value, int pad)
-{
-	return nla_put_u64_64bit(skb, type, value, pad);
-}
-
 #endif /* GPUMON_NETLINK_INTERNAL_H */

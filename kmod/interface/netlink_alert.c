@@ -7,16 +7,14 @@
 
 static int alert_fill(struct sk_buff *skb, const struct gpumon_alert *alert)
 {
-	if (gpumon_netlink_put_u64(skb, GPUMON_A_ALERT_TIME_NS, alert->time_ns,
-				   GPUMON_A_ALERT_PAD) ||
+	if (nla_put_u64_64bit(skb, GPUMON_A_ALERT_TIME_NS, alert->time_ns, GPUMON_A_ALERT_PAD) ||
 	    nla_put_string(skb, GPUMON_A_ALERT_GROUP, alert->group) ||
 	    nla_put_string(skb, GPUMON_A_ALERT_KIND, alert->kind) ||
 	    nla_put_string(skb, GPUMON_A_ALERT_DEVICE, alert->device) ||
 	    nla_put_u32(skb, GPUMON_A_ALERT_CODE, alert->code) ||
 	    nla_put_string(skb, GPUMON_A_ALERT_MESSAGE, alert->message) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_ALERT_COUNT, alert->count, GPUMON_A_ALERT_PAD) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_ALERT_LOST, gpumon_alert_lost(),
-				   GPUMON_A_ALERT_PAD))
+	    nla_put_u64_64bit(skb, GPUMON_A_ALERT_COUNT, alert->count, GPUMON_A_ALERT_PAD) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_ALERT_LOST, gpumon_alert_lost(), GPUMON_A_ALERT_PAD))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -57,13 +57,11 @@ int gpumon_netlink_put_buckets(struct sk_buff *skb, int type, const u64 *bucket,
 			continue;
 		nest = nla_nest_start(skb, type);
 		if (!nest ||
-		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_GE, gpumon_histogram_lower(i),
-					   GPUMON_A_BUCKET_PAD) ||
-		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_LT,
-					   gpumon_histogram_upper(i, buckets),
-					   GPUMON_A_BUCKET_PAD) ||
-		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_COUNT, bucket[i],
-					   GPUMON_A_BUCKET_PAD))
+		    nla_put_u64_64bit(skb, GPUMON_A_BUCKET_GE, gpumon_histogram_lower(i),
+				      GPUMON_A_BUCKET_PAD) ||
+		    nla_put_u64_64bit(skb, GPUMON_A_BUCKET_LT, gpumon_histogram_upper(i, buckets),
+				      GPUMON_A_BUCKET_PAD) ||
+		    nla_put_u64_64bit(skb, GPUMON_A_BUCKET_COUNT, bucket[i], GPUMON_A_BUCKET_PAD))
 			return -EMSGSIZE;
 		nla_nest_end(skb, nest);
 	}
@@ -88,7 +86,7 @@ int gpumon_netlink_put_process_words(struct sk_buff *skb, const u64 *words)
 		if (!attr[word] ||
 		    (word != GPUMON_PROCESS_JOBS && !gpumon_group_counts_of_processes(word)))
 			continue;
-		if (gpumon_netlink_put_u64(skb, attr[word], words[word], GPUMON_A_PROCESS_PAD))
+		if (nla_put_u64_64bit(skb, attr[word], words[word], GPUMON_A_PROCESS_PAD))
 			return -EMSGSIZE;
 	}
 	return 0;
@@ -104,8 +102,8 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 	gpumon_counters_read(&gpumon_process_counters, slot, closed, words);
 	alive = gpumon_process_alive(slot, comm);
 	if (nla_put_u32(skb, GPUMON_A_PROCESS_PID, process->pid) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_START_NS, process->start_ns,
-				   GPUMON_A_PROCESS_PAD) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_PROCESS_START_NS, process->start_ns,
+			      GPUMON_A_PROCESS_PAD) ||
 	    nla_put_string(skb, GPUMON_A_PROCESS_COMM, comm) ||
 	    nla_put_u32(skb, GPUMON_A_PROCESS_ALIVE, alive) ||
 	    gpumon_netlink_put_process_words(skb, words))
@@ -114,11 +112,11 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 	open = gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_OPENS) -
 	       gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_CLOSES);
 	if (gpumon_group_counts_of_processes(GPUMON_PROCESS_OPENS) &&
-	    gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_OPEN_HANDLES, max_t(s64, open, 0),
-				   GPUMON_A_PROCESS_PAD))
+	    nla_put_u64_64bit(skb, GPUMON_A_PROCESS_OPEN_HANDLES, max_t(s64, open, 0),
+			      GPUMON_A_PROCESS_PAD))
 		return -EMSGSIZE;
-	if (process->cgroup_id && gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_CGROUP_ID,
-							 process->cgroup_id, GPUMON_A_PROCESS_PAD))
+	if (process->cgroup_id && nla_put_u64_64bit(skb, GPUMON_A_PROCESS_CGROUP_ID,
+						    process->cgroup_id, GPUMON_A_PROCESS_PAD))
 		return -EMSGSIZE;
 	return 0;
 }

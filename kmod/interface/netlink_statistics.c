@@ -33,13 +33,13 @@ static int put_histogram(struct sk_buff *skb, const struct gpumon_statistics *st
 	struct gpumon_distribution d;
 
 	gpumon_row_distribution(statistics, column, view, &d);
-	if (gpumon_netlink_put_u64(skb, GPUMON_A_COLUMN_COUNT, d.count, GPUMON_A_COLUMN_PAD) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_COLUMN_SUM, d.sum, GPUMON_A_COLUMN_PAD))
+	if (nla_put_u64_64bit(skb, GPUMON_A_COLUMN_COUNT, d.count, GPUMON_A_COLUMN_PAD) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_COLUMN_SUM, d.sum, GPUMON_A_COLUMN_PAD))
 		return -EMSGSIZE;
 	if (!d.count)
 		return 0;
-	if (gpumon_netlink_put_u64(skb, GPUMON_A_COLUMN_MIN_VALUE, d.min, GPUMON_A_COLUMN_PAD) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_COLUMN_MAX_VALUE, d.max, GPUMON_A_COLUMN_PAD))
+	if (nla_put_u64_64bit(skb, GPUMON_A_COLUMN_MIN_VALUE, d.min, GPUMON_A_COLUMN_PAD) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_COLUMN_MAX_VALUE, d.max, GPUMON_A_COLUMN_PAD))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -50,9 +50,8 @@ static int put_gauge(struct sk_buff *skb, const struct gpumon_statistics *statis
 	if (!gpumon_row_level_known(statistics, row, column))
 		return 0;
 	if (nla_put_s64(skb, GPUMON_A_COLUMN_LEVEL, view->level[column], GPUMON_A_COLUMN_PAD) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_COLUMN_HIGHEST,
-				   view->words[statistics->places[column].extreme],
-				   GPUMON_A_COLUMN_PAD))
+	    nla_put_u64_64bit(skb, GPUMON_A_COLUMN_HIGHEST,
+			      view->words[statistics->places[column].extreme], GPUMON_A_COLUMN_PAD))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -83,8 +82,8 @@ static int put_column(struct sk_buff *skb, const struct gpumon_group *group,
 							 place->buckets);
 		break;
 	default:
-		ret = gpumon_netlink_put_u64(skb, GPUMON_A_COLUMN_VALUE, view->words[column],
-					     GPUMON_A_COLUMN_PAD);
+		ret = nla_put_u64_64bit(skb, GPUMON_A_COLUMN_VALUE, view->words[column],
+					GPUMON_A_COLUMN_PAD);
 	}
 end:
 	nla_nest_end(skb, nest);
@@ -215,7 +214,7 @@ int gpumon_netlink_statistic_get(struct sk_buff *skb, struct netlink_callback *c
 unlock:
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);
-	gpumon_row_view_free(view);
+	kvfree(view);
 	return gpumon_netlink_dump_end(skb, ret);
 }
 
