@@ -33,13 +33,6 @@ class Log:
                 continue
             found.append(record.split(";", 1)[1].split("\n")[0])
 
-    def of_gpumon(self):
-        """gpumon's lines: what a reader of the log sees. Those of the failure hook are left out.
-        """
-        return [l for l in self.lines() if l.startswith("gpumon: ") and
-                not l.startswith("gpumon: debug: ") and "taint" not in l and
-                "signature" not in l]
-
 
 def parameter(name, value=None):
     """A parameter of the loaded module; with a value it is written."""
