@@ -577,8 +577,6 @@ bool gpumon_cfi_find(const struct gpumon_stack_place *place, uint64_t address,
 	memset(row, 0, sizeof(*row));
 	row->cfa_register = UINT8_MAX;
 	row->registers[GPUMON_DWARF_RIP].how = GPUMON_CFI_UNDEFINED;
-	row->start = description.start;
-	row->end = description.end;
 	row->signal = description.signal;
 
 	machine.description = &description;

@@ -178,7 +178,7 @@ struct gpumon_stack_place {
 	uint64_t header;
 };
 
-bool gpumon_stack_module_init(void);
+void gpumon_stack_module_init(void);
 
 /* Under the lock of the rules. */
 void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_place *place);
@@ -259,8 +259,6 @@ struct gpumon_cfi_value {
 
 /**
  * struct gpumon_cfi_row - how to go from an address in a function to its caller
- * @start: of the function's piece
- * @end: behind it
  * @signal: the caller was interrupted, and has not called
  * @cfa_expression: the CFA is an expression, and not a register with an offset
  * @cfa_register: number
@@ -268,8 +266,6 @@ struct gpumon_cfi_value {
  * @registers: by DWARF's numbers
  */
 struct gpumon_cfi_row {
-	uint64_t start;
-	uint64_t end;
 	bool signal;
 	bool cfa_expression;
 	uint8_t cfa_register;

@@ -64,11 +64,10 @@ static struct {
 /* Of the processor's time, at most one part in so many goes into reading maps. */
 #define MAPS_SHARE 20
 
-bool gpumon_stack_module_init(void)
+void gpumon_stack_module_init(void)
 {
 	/* Not by name at link time: the library has to load where there is none. */
 	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
-	return true;
 }
 
 uint64_t gpumon_stack_libraries(void)

@@ -180,8 +180,6 @@ static bool restorer_row(uint64_t frame, struct gpumon_cfi_row *row)
 	if (!gpumon_stack_is_restorer(frame))
 		return false;
 	memset(row, 0, sizeof(*row));
-	row->start = frame;
-	row->end = frame + 1;
 	row->signal = true;
 	row->cfa_expression = true;
 	row->cfa.how = GPUMON_CFI_VALUE_EXPRESSION;

@@ -532,7 +532,8 @@ bool gpumon_stack_init(void)
 	if (done)
 		return true;
 	gpumon_stack_loader_init();
-	done = gpumon_stack_module_init() && gpumon_stack_thread_init() && gpumon_rule_init();
+	gpumon_stack_module_init();
+	done = gpumon_stack_thread_init() && gpumon_rule_init();
 	/* The main thread's bounds cost memory and a file: better now than in its first walk. */
 	if (done && !gpumon_stack_thread())
 		gpumon_stack_thread_new();
