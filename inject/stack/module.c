@@ -11,12 +11,12 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "base/inject.h"
 #include "internal.h"
 
 /* Of _dl_find_object, which headers before glibc 2.35 do not know. */
@@ -57,8 +57,8 @@ static struct {
 	size_t count;
 	size_t room;
 	uint64_t salt;
-	int64_t read_ns;
-	int64_t took_ns;
+	uint64_t read_ns;
+	uint64_t took_ns;
 } maps;
 
 /* Of the processor's time, at most one part in so many goes into reading maps. */
@@ -165,23 +165,8 @@ static bool read_object(uint64_t address, struct gpumon_stack_place *place)
 
 static void add_executable(uint64_t start, uint64_t end, uint64_t first)
 {
-	size_t room;
-	void *all;
-
-	if (maps.count == maps.room) {
-		room = maps.room ? maps.room * 2 : 512;
-		if (maps.room)
-			all = mremap(maps.all, maps.room * sizeof(*maps.all),
-				     room * sizeof(*maps.all), MREMAP_MAYMOVE);
-		else
-			all = mmap(NULL, room * sizeof(*maps.all), PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (all == MAP_FAILED)
-			return;
-		maps.all = all;
-		maps.room = room;
-	}
-	maps.all[maps.count++] = (struct executable){ start, end, first };
+	if (inject_grow((void **)&maps.all, &maps.room, maps.count + 1, sizeof(*maps.all)))
+		maps.all[maps.count++] = (struct executable){ start, end, first };
 }
 
 /**
@@ -247,21 +232,13 @@ static bool parse_line(const char *line, struct mapping *mapping)
 	return true;
 }
 
-static int64_t maps_clock(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ll + time.tv_nsec;
-}
-
 /* Lines are cut at what a buffer holds: of a longer path nothing is needed. */
 static void read_maps(uint64_t salt)
 {
 	static char buffer[1 << 16];
 	struct mapping mapping;
 	uint64_t first = 0;
-	int64_t begin = maps_clock();
+	uint64_t begin = inject_now();
 	size_t used = 0;
 	int file;
 
@@ -296,7 +273,7 @@ static void read_maps(uint64_t salt)
 			break;
 	}
 	close(file);
-	maps.read_ns = maps_clock();
+	maps.read_ns = inject_now();
 	maps.took_ns = maps.read_ns - begin;
 }
 
@@ -339,7 +316,7 @@ void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_pla
 	if (maps.salt == salt) {
 		if (search_maps(address, place))
 			return;
-		if (maps_clock() - maps.read_ns < maps.took_ns * MAPS_SHARE) {
+		if (inject_now() - maps.read_ns < maps.took_ns * MAPS_SHARE) {
 			place->kind = GPUMON_STACK_UNKNOWN;
 			return;
 		}

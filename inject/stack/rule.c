@@ -4,9 +4,9 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <ucontext.h>
 
+#include "base/inject.h"
 #include "rule.h"
 
 /*
@@ -14,7 +14,7 @@
  * where there are more threads than processors the one that makes them may be kept waiting. And
  * so often it has looked then: time passes in a program that is stopped, or whose machine is.
  */
-#define LOCK_WAIT_NS 250000000ll
+#define LOCK_WAIT_NS 250000000u
 #define LOCK_YIELDS  50
 #define LOCK_NAPS    500
 #define LOCK_NAP_NS  100000l
@@ -40,26 +40,18 @@ bool gpumon_rule_init(void)
 	return true;
 }
 
-static int64_t lock_clock(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ll + time.tv_nsec;
-}
-
 bool gpumon_rule_lock(void)
 {
 	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
 	int kept = errno; /* a signal ends a nap */
 	bool is_mine = true;
-	int64_t end = 0;
+	uint64_t end = 0;
 
 	for (unsigned int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire);
 	     i++) {
 		if (!end) {
-			end = lock_clock() + LOCK_WAIT_NS;
-		} else if (i >= LOCK_YIELDS + LOCK_NAPS && lock_clock() > end) {
+			end = inject_now() + LOCK_WAIT_NS;
+		} else if (i >= LOCK_YIELDS + LOCK_NAPS && inject_now() > end) {
 			is_mine = false;
 			break;
 		}
