@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "base/grow.h"
 #include "base/handles.h"
 #include "objects.h"
 
@@ -231,20 +231,11 @@ void inject_ze_their_event_made(ze_event_handle_t handle, ze_event_pool_handle_t
 
 struct inject_ze_node *inject_ze_node_add(struct inject_ze_list *list)
 {
-	uint32_t room = list->node_room ? 2 * list->node_room : 64;
 	struct inject_ze_node *node;
-	void *memory;
 
-	if (list->node_count == list->node_room) {
-		memory = list->nodes ? mremap(list->nodes, list->node_room * sizeof(*node),
-					      room * sizeof(*node), MREMAP_MAYMOVE) :
-				       mmap(NULL, room * sizeof(*node), PROT_READ | PROT_WRITE,
-					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (memory == MAP_FAILED)
-			return NULL;
-		list->nodes = memory;
-		list->node_room = room;
-	}
+	if (!inject_grow((void **)&list->nodes, &list->node_room, list->node_count + 1,
+			 sizeof(*node)))
+		return NULL;
 	node = &list->nodes[list->node_count++];
 	node->id = (uint64_t)GPUMON_API_LEVEL_ZERO << 56 | (atomic_fetch_add(&nodes, 1) + 1);
 	return node;

@@ -168,8 +168,8 @@ struct inject_ze_list {
 	struct inject_ze_queue *spare;
 	uint32_t id;
 	struct inject_ze_node *nodes;
-	uint32_t node_count;
-	uint32_t node_room;
+	size_t node_count;
+	size_t node_room;
 	_Atomic uint64_t executions;
 };
 
