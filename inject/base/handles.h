@@ -34,9 +34,6 @@ struct inject_handles {
 		.adding = PTHREAD_MUTEX_INITIALIZER \
 	}
 
-/* Kinds of objects, whose handles may be equal, are numbers below this. */
-#define INJECT_HANDLE_KINDS 7
-
 /* The number that belongs to a handle; 0: none. */
 uint64_t inject_handle_number(const struct inject_handles *handles, const void *handle,
 			      unsigned int kind);
@@ -60,7 +57,7 @@ static inline void *inject_handle_find(const struct inject_handles *handles, con
  * inject_handle_add - the entry of a handle, also of one that is new
  * @handles: table
  * @handle: of the object
- * @kind: of the object
+ * @kind: of the object, a number below 7: objects of two kinds may have the same handle
  * @size: of the entry, the same for each of this kind
  *
  * Return: NULL where there is no room. A new entry is all 0, others have what was in them.
