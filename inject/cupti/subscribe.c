@@ -224,12 +224,13 @@ static void enable_and_dump(struct inject_thread *thread, CUpti_ActivityKind kin
 	enable_kind(thread, kind, true, what);
 }
 
-static void enable_callback(struct inject_thread *thread, CUpti_CallbackDomain domain,
-			    CUpti_CallbackId id, bool on, const char *what)
+/* @what: NULL: only newer CUPTIs have it */
+static void enable_resource(struct inject_thread *thread, CUpti_CallbackId id, const char *what)
 {
-	CUptiResult result = inject_cupti.cuptiEnableCallback(on, subscriber, domain, id);
+	CUptiResult result =
+		inject_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
 
-	if (what && on)
+	if (what)
 		expect_success(thread, result, what);
 }
 
@@ -276,17 +277,13 @@ void inject_subscribe_always(struct inject_thread *thread, bool at_start)
 	enable_and_dump(thread, CUPTI_ACTIVITY_KIND_CONTEXT, at_start, "contexts");
 	enable_and_dump(thread, CUPTI_ACTIVITY_KIND_STREAM, at_start, "streams");
 	enable_classes(thread, classes_always(), true);
-	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-			true, "nodes of graphs");
-	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
-			true, "clones of nodes of graphs");
-	/* Only newer CUPTIs have these. */
-	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, INJECT_GRAPH_NODE_UPDATED, true, NULL);
-	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, INJECT_GRAPH_NODE_SET_PARAMS, true, NULL);
-	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true,
-			"the begin of contexts");
-	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE,
-			CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, true, "the end of contexts");
+	enable_resource(thread, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, "nodes of graphs");
+	enable_resource(thread, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, "clones of nodes of graphs");
+	enable_resource(thread, INJECT_GRAPH_NODE_UPDATED, NULL);
+	enable_resource(thread, INJECT_GRAPH_NODE_SET_PARAMS, NULL);
+	enable_resource(thread, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, "the begin of contexts");
+	enable_resource(thread, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+			"the end of contexts");
 	if (inject_nvtx_wanted())
 		expect_success(thread,
 			       inject_cupti.cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_NVTX),
