@@ -101,29 +101,17 @@ static bool try_cupti(const char *path)
 	return inject_cupti.handle;
 }
 
-/* Where the toolkit, wheels and conda put it, relative to another of their libraries. */
-static bool open_cupti_beside(const char *library, unsigned int major)
+/* In the first of these places where it is. %1$u: major version, %2$s: folder */
+static bool open_cupti_in(const char *const *places, size_t count, unsigned int major,
+			  const char *folder)
 {
-	static const char *const places[] = {
-		"%s/libcupti.so.%u",
-		"%s/../../cuda_cupti/lib/libcupti.so.%u",
-		"%s/../../nvidia/cuda_cupti/lib/libcupti.so.%u",
-		"%s/../../nvidia/cu13/lib/libcupti.so.%u",
-		"%s/../extras/CUPTI/lib64/libcupti.so.%u",
-		"%s/../../../extras/CUPTI/lib64/libcupti.so.%u",
-	};
-	char folder[PATH_MAX], path[PATH_MAX + 64], *slash;
+	char path[PATH_MAX + 64];
 	size_t i;
 
-	snprintf(folder, sizeof(folder), "%s", library);
-	slash = strrchr(folder, '/');
-	if (!slash)
-		return false;
-	*slash = '\0';
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (i = 0; i < count; i++) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(path, sizeof(path), places[i], folder, major);
+		snprintf(path, sizeof(path), places[i], major, folder);
 #pragma GCC diagnostic pop
 		if (access(path, R_OK) == 0 && try_cupti(path))
 			return true;
@@ -131,33 +119,40 @@ static bool open_cupti_beside(const char *library, unsigned int major)
 	return false;
 }
 
+/* Where the toolkit, wheels and conda put it, relative to another of their libraries. */
+static bool open_cupti_beside(const char *library, unsigned int major)
+{
+	static const char *const places[] = {
+		"%2$s/libcupti.so.%1$u",
+		"%2$s/../../cuda_cupti/lib/libcupti.so.%1$u",
+		"%2$s/../../nvidia/cuda_cupti/lib/libcupti.so.%1$u",
+		"%2$s/../../nvidia/cu13/lib/libcupti.so.%1$u",
+		"%2$s/../extras/CUPTI/lib64/libcupti.so.%1$u",
+		"%2$s/../../../extras/CUPTI/lib64/libcupti.so.%1$u",
+	};
+	char folder[PATH_MAX], *slash;
+
+	snprintf(folder, sizeof(folder), "%s", library);
+	slash = strrchr(folder, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	return open_cupti_in(places, sizeof(places) / sizeof(places[0]), major, folder);
+}
+
 static bool open_cupti_major(unsigned int major)
 {
 	static const char *const places[] = {
-		"/usr/local/cuda-%u/lib64",
-		"/usr/local/cuda-%u/extras/CUPTI/lib64",
+		"/usr/local/cuda-%1$u/lib64/libcupti.so.%1$u",
+		"/usr/local/cuda-%1$u/extras/CUPTI/lib64/libcupti.so.%1$u",
+		"/usr/local/cuda/lib64/libcupti.so.%1$u",
+		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.%1$u",
 	};
-	char path[PATH_MAX];
-	size_t i;
+	char name[32];
 
-	snprintf(path, sizeof(path), "libcupti.so.%u", major);
-	if (try_cupti(path))
-		return true;
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(path, sizeof(path), places[i], major);
-#pragma GCC diagnostic pop
-		snprintf(path + strlen(path), sizeof(path) - strlen(path), "/libcupti.so.%u",
-			 major);
-		if (access(path, R_OK) == 0 && try_cupti(path))
-			return true;
-	}
-	snprintf(path, sizeof(path), "/usr/local/cuda/lib64/libcupti.so.%u", major);
-	if (try_cupti(path))
-		return true;
-	snprintf(path, sizeof(path), "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.%u", major);
-	return try_cupti(path);
+	snprintf(name, sizeof(name), "libcupti.so.%u", major);
+	return try_cupti(name) ||
+	       open_cupti_in(places, sizeof(places) / sizeof(places[0]), major, "");
 }
 
 static bool find_cupti(void)
