@@ -14,6 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* ThreadSanitizer calls such functions before it is ready for what it adds to others. */
+#define BEFORE_SANITIZER __attribute__((no_sanitize_thread))
+
 /* Of the thread: it is held where the library looks at what is loaded. */
 static __thread bool is_held_in_loader;
 static _Atomic bool is_held, hold = true;
@@ -26,7 +29,8 @@ static void hold_here(void)
 	}
 }
 
-int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
+BEFORE_SANITIZER int
+dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
 {
 	__typeof__(&dl_iterate_phdr) next =
 		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");

@@ -512,7 +512,7 @@ static bool is_in_library(const void *address)
 }
 
 /* Also used by the library: the thread is held with its first lock. */
-int pthread_mutex_unlock(pthread_mutex_t *mutex)
+BEFORE_SANITIZER int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	static __typeof__(&pthread_mutex_unlock) next;
 
