@@ -82,7 +82,7 @@ static void be_held(void)
 }
 
 /* Also used by the library, and by a sanitizer before it can check anything. */
-__attribute__((no_sanitize("address", "undefined"))) int
+__attribute__((no_sanitize("address", "undefined", "thread"))) int
 dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
 {
 	__typeof__(&dl_iterate_phdr) next =
