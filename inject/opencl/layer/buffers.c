@@ -15,45 +15,27 @@ static cl_int read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blockin
 			  size_t size, void *to, cl_uint count, const cl_event *list,
 			  cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueReadBuffer);
-	result = inject_opencl.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, count,
-						   list, command.event);
-	inject_command_copy(&command, DEVICE, HOST, size);
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueReadBuffer,
+		       (queue, buffer, blocking, offset, size, to, count, list, command.event),
+		       inject_command_copy(&command, DEVICE, HOST, size));
 }
 
 static cl_int write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
 			   size_t size, const void *from, cl_uint count, const cl_event *list,
 			   cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueWriteBuffer);
-	result = inject_opencl.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
-						    count, list, command.event);
-	inject_command_copy(&command, HOST, DEVICE, size);
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueWriteBuffer,
+		       (queue, buffer, blocking, offset, size, from, count, list, command.event),
+		       inject_command_copy(&command, HOST, DEVICE, size));
 }
 
 static cl_int copy_buffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
 			  size_t to_offset, size_t size, cl_uint count, const cl_event *list,
 			  cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueCopyBuffer);
-	result = inject_opencl.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size,
-						   count, list, command.event);
-	inject_command_copy(&command, DEVICE, DEVICE, size);
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueCopyBuffer,
+		       (queue, from, to, from_offset, to_offset, size, count, list, command.event),
+		       inject_command_copy(&command, DEVICE, DEVICE, size));
 }
 
 static cl_int read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -62,17 +44,10 @@ static cl_int read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 			size_t host_row, size_t host_slice, void *to, cl_uint count,
 			const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueReadBufferRect);
-	result = inject_opencl.clEnqueueReadBufferRect(queue, buffer, blocking, buffer_origin,
-						       host_origin, region, buffer_row,
-						       buffer_slice, host_row, host_slice, to,
-						       count, list, command.event);
-	inject_command_copy(&command, DEVICE, HOST, region_bytes(result, region));
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueReadBufferRect,
+		       (queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
+			buffer_slice, host_row, host_slice, to, count, list, command.event),
+		       inject_command_copy(&command, DEVICE, HOST, region_bytes(result, region)));
 }
 
 static cl_int write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -81,17 +56,10 @@ static cl_int write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking
 			 size_t host_row, size_t host_slice, const void *from, cl_uint count,
 			 const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueWriteBufferRect);
-	result = inject_opencl.clEnqueueWriteBufferRect(queue, buffer, blocking, buffer_origin,
-							host_origin, region, buffer_row,
-							buffer_slice, host_row, host_slice, from,
-							count, list, command.event);
-	inject_command_copy(&command, HOST, DEVICE, region_bytes(result, region));
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueWriteBufferRect,
+		       (queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
+			buffer_slice, host_row, host_slice, from, count, list, command.event),
+		       inject_command_copy(&command, HOST, DEVICE, region_bytes(result, region)));
 }
 
 static cl_int copy_rect(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
@@ -99,31 +67,21 @@ static cl_int copy_rect(cl_command_queue queue, cl_mem from, cl_mem to, const si
 			size_t from_slice, size_t to_row, size_t to_slice, cl_uint count,
 			const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueCopyBufferRect);
-	result = inject_opencl.clEnqueueCopyBufferRect(queue, from, to, from_origin, to_origin,
-						       region, from_row, from_slice, to_row,
-						       to_slice, count, list, command.event);
-	inject_command_copy(&command, DEVICE, DEVICE, region_bytes(result, region));
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueCopyBufferRect,
+		       (queue, from, to, from_origin, to_origin, region, from_row, from_slice,
+			to_row, to_slice, count, list, command.event),
+		       inject_command_copy(&command, DEVICE, DEVICE, region_bytes(result, region)));
 }
 
 static cl_int fill_buffer(cl_command_queue queue, cl_mem buffer, const void *pattern,
 			  size_t pattern_size, size_t offset, size_t size, cl_uint count,
 			  const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueFillBuffer);
-	result = inject_opencl.clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset,
-						   size, count, list, command.event);
-	inject_command_set(&command, size, result == CL_SUCCESS ? pattern : NULL, pattern_size);
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueFillBuffer,
+		       (queue, buffer, pattern, pattern_size, offset, size, count, list,
+			command.event),
+		       inject_command_set(&command, size, result == CL_SUCCESS ? pattern : NULL,
+					  pattern_size));
 }
 
 static void *map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,

@@ -23,90 +23,63 @@ static cl_int read_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
 			 const size_t *origin, const size_t *region, size_t row, size_t slice,
 			 void *to, cl_uint count, const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueReadImage);
-	result = inject_opencl.clEnqueueReadImage(queue, image, blocking, origin, region, row,
-						  slice, to, count, list, command.event);
-	inject_command_copy(&command, IMAGE, HOST, image_bytes(&command, result, image, region));
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueReadImage,
+		       (queue, image, blocking, origin, region, row, slice, to, count, list,
+			command.event),
+		       inject_command_copy(&command, IMAGE, HOST,
+					   image_bytes(&command, result, image, region)));
 }
 
 static cl_int write_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
 			  const size_t *origin, const size_t *region, size_t row, size_t slice,
 			  const void *from, cl_uint count, const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueWriteImage);
-	result = inject_opencl.clEnqueueWriteImage(queue, image, blocking, origin, region, row,
-						   slice, from, count, list, command.event);
-	inject_command_copy(&command, HOST, IMAGE, image_bytes(&command, result, image, region));
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueWriteImage,
+		       (queue, image, blocking, origin, region, row, slice, from, count, list,
+			command.event),
+		       inject_command_copy(&command, HOST, IMAGE,
+					   image_bytes(&command, result, image, region)));
 }
 
 static cl_int copy_image(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
 			 const size_t *to_origin, const size_t *region, cl_uint count,
 			 const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueCopyImage);
-	result = inject_opencl.clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region,
-						  count, list, command.event);
-	inject_command_copy(&command, IMAGE, IMAGE, image_bytes(&command, result, from, region));
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueCopyImage,
+		       (queue, from, to, from_origin, to_origin, region, count, list,
+			command.event),
+		       inject_command_copy(&command, IMAGE, IMAGE,
+					   image_bytes(&command, result, from, region)));
 }
 
 static cl_int copy_image_to_buffer(cl_command_queue queue, cl_mem from, cl_mem to,
 				   const size_t *origin, const size_t *region, size_t offset,
 				   cl_uint count, const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueCopyImageToBuffer);
-	result = inject_opencl.clEnqueueCopyImageToBuffer(queue, from, to, origin, region, offset,
-							  count, list, command.event);
-	inject_command_copy(&command, IMAGE, DEVICE, image_bytes(&command, result, from, region));
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueCopyImageToBuffer,
+		       (queue, from, to, origin, region, offset, count, list, command.event),
+		       inject_command_copy(&command, IMAGE, DEVICE,
+					   image_bytes(&command, result, from, region)));
 }
 
 static cl_int copy_buffer_to_image(cl_command_queue queue, cl_mem from, cl_mem to, size_t offset,
 				   const size_t *origin, const size_t *region, cl_uint count,
 				   const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueCopyBufferToImage);
-	result = inject_opencl.clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region,
-							  count, list, command.event);
-	inject_command_copy(&command, DEVICE, IMAGE, image_bytes(&command, result, to, region));
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueCopyBufferToImage,
+		       (queue, from, to, offset, origin, region, count, list, command.event),
+		       inject_command_copy(&command, DEVICE, IMAGE,
+					   image_bytes(&command, result, to, region)));
 }
 
 static cl_int fill_image(cl_command_queue queue, cl_mem image, const void *colour,
 			 const size_t *origin, const size_t *region, cl_uint count,
 			 const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueFillImage);
-	result = inject_opencl.clEnqueueFillImage(queue, image, colour, origin, region, count, list,
-						  command.event);
-	inject_command_set(&command, image_bytes(&command, result, image, region), NULL, 0);
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueFillImage,
+		       (queue, image, colour, origin, region, count, list, command.event),
+		       inject_command_set(&command, image_bytes(&command, result, image, region),
+					  NULL, 0));
 }
 
 static void *map_image(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,

@@ -87,16 +87,10 @@ static cl_int enqueue_native(cl_command_queue queue, void (*function)(void *), v
 			     const void **places, cl_uint count, const cl_event *list,
 			     cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueNativeKernel);
-	result = inject_opencl.clEnqueueNativeKernel(queue, function, arguments, size, buffers,
-						     buffer_list, places, count, list,
-						     command.event);
-	inject_command_named(&command, "[native kernel]", 0);
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueNativeKernel,
+		       (queue, function, arguments, size, buffers, buffer_list, places, count,
+			list, command.event),
+		       inject_command_named(&command, "[native kernel]", 0));
 }
 
 void inject_wrap_kernels(struct _cl_icd_dispatch *layer)

@@ -9,29 +9,18 @@
 static cl_int svm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
 		       size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueSVMMemcpy);
-	result = inject_opencl.clEnqueueSVMMemcpy(queue, blocking, to, from, size, count, list,
-						  command.event);
-	inject_command_copy(&command, SHARED, SHARED, size);
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueSVMMemcpy,
+		       (queue, blocking, to, from, size, count, list, command.event),
+		       inject_command_copy(&command, SHARED, SHARED, size));
 }
 
 static cl_int svm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size,
 		       size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
-	cl_int result;
-
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueSVMMemFill);
-	result = inject_opencl.clEnqueueSVMMemFill(queue, to, pattern, pattern_size, size, count,
-						   list, command.event);
-	inject_command_set(&command, size, result == CL_SUCCESS ? pattern : NULL, pattern_size);
-	inject_command_end(&command, result);
-	return result;
+	INJECT_ENQUEUE(clEnqueueSVMMemFill,
+		       (queue, to, pattern, pattern_size, size, count, list, command.event),
+		       inject_command_set(&command, size, result == CL_SUCCESS ? pattern : NULL,
+					  pattern_size));
 }
 
 static cl_int svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer,

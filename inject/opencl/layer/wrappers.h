@@ -21,6 +21,23 @@ void inject_wrap_extensions(struct _cl_icd_dispatch *layer);
 			(layer)->name = (with); \
 	} while (0)
 
+/*
+ * The body of a function that enqueues a command, with parameters "queue" and "event".
+ * @call: arguments of the function below, with command.event in place of the event
+ * @describe: what the command is, by "command" and "result"
+ */
+#define INJECT_ENQUEUE(name, call, describe)                                 \
+	do {                                                                 \
+		struct inject_command command;                               \
+		cl_int result;                                               \
+									     \
+		inject_command_begin(&command, queue, event, INJECT_##name); \
+		result = inject_opencl.name call;                            \
+		describe;                                                    \
+		inject_command_end(&command, result);                        \
+		return result;                                               \
+	} while (0)
+
 /* The headers of OpenCL have called this type differently since the end of 2023. */
 typedef __typeof__(((struct _cl_icd_dispatch *)NULL)
 			   ->clCreateCommandQueueWithProperties) inject_create_queue_fn;
