@@ -73,8 +73,9 @@ struct inject_backend {
 #define INJECT_BACKENDS_MAX 4
 extern const struct inject_backend *inject_backends[INJECT_BACKENDS_MAX + 1];
 
-#define inject_for_each_backend(backend) \
-	for (const struct inject_backend **at = inject_backends; ((backend) = *at); at++)
+#define inject_for_each_backend(backend)                         \
+	for (const struct inject_backend **at = inject_backends; \
+	     ((backend) = __atomic_load_n(at, __ATOMIC_ACQUIRE)); at++)
 
 /* Takes part in sessions that begin later. Its environment has been read. */
 void inject_backend_register(const struct inject_backend *backend);

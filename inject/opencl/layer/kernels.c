@@ -88,8 +88,8 @@ static cl_int enqueue_native(cl_command_queue queue, void (*function)(void *), v
 			     cl_event *event)
 {
 	INJECT_ENQUEUE(clEnqueueNativeKernel,
-		       (queue, function, arguments, size, buffers, buffer_list, places, count,
-			list, command.event),
+		       (queue, function, arguments, size, buffers, buffer_list, places, count, list,
+			command.event),
 		       inject_command_named(&command, "[native kernel]", 0));
 }
 

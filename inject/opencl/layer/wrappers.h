@@ -30,7 +30,7 @@ void inject_wrap_extensions(struct _cl_icd_dispatch *layer);
 	do {                                                                 \
 		struct inject_command command;                               \
 		cl_int result;                                               \
-									     \
+                                                                             \
 		inject_command_begin(&command, queue, event, INJECT_##name); \
 		result = inject_opencl.name call;                            \
 		describe;                                                    \
