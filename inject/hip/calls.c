@@ -200,15 +200,6 @@ static void call_ends(uint32_t number, void *call)
 	errno = kept;
 }
 
-static uint32_t name_id(struct inject_thread *thread, struct inject_hip_function *function)
-{
-	uint32_t string;
-
-	if (inject_kept_string(&function->name_id, &string))
-		return string;
-	return inject_keep_string(thread, &function->name_id, function->name);
-}
-
 static void set_phases(void *call, const struct inject_hip_layout *layout, uint64_t correlation,
 		       bool is_kernel)
 {
@@ -254,7 +245,9 @@ int inject_hip_call_begin(uint32_t number, void *call, const struct inject_hip_l
 	if (thread) {
 		if (!is_nested(thread)) {
 			id = inject_next_correlation(&last_correlation);
-			inject_call_begin(thread, id, function->class, name_id(thread, function));
+			inject_call_begin(thread, id, function->class,
+					  inject_string_again(thread, &function->name_id,
+							      function->name));
 			thread->call.context = INJECT_HIP_ID(0);
 			set_phases(call, layout,
 				   (uint64_t)atomic_load(&inject_session.generation) << 32 | id,

@@ -18,7 +18,7 @@ enum inject_hip_arguments {
  * @class: INJECT_CLASS_*
  * @arguments: of a launch
  * @captures: from now on, launches may go into a graph
- * @name_id: for inject_kept_string()
+ * @name_id: for inject_string_again()
  */
 struct inject_hip_function {
 	const char *name;

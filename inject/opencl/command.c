@@ -18,7 +18,7 @@ static const struct {
 #undef FUNCTION
 };
 
-/* Of their names, for inject_kept_string(). */
+/* Of their names, for inject_string_again(). */
 static _Atomic uint64_t name_ids[INJECT_OPENCL_COUNT];
 
 static _Atomic uint32_t last_correlation;
@@ -107,15 +107,6 @@ void inject_commands_forked(void)
 		inject_command_give_back(block);
 }
 
-static uint32_t function_name_id(struct inject_thread *thread, enum inject_opencl_function function)
-{
-	uint32_t string;
-
-	if (inject_kept_string(&name_ids[function], &string))
-		return string;
-	return inject_keep_string(thread, &name_ids[function], functions[function].name);
-}
-
 static struct inject_thread *begin_call(enum inject_opencl_function function, uint32_t context,
 					uint32_t correlation)
 {
@@ -130,7 +121,8 @@ static struct inject_thread *begin_call(enum inject_opencl_function function, ui
 		return NULL;
 	}
 	inject_call_begin(thread, correlation, functions[function].class,
-			  function_name_id(thread, function));
+			  inject_string_again(thread, &name_ids[function],
+					      functions[function].name));
 	thread->call.context = context;
 	return thread;
 }
@@ -169,15 +161,12 @@ void inject_command_begin(struct inject_command *command, cl_command_queue handl
 static uint32_t kernel_name_id(struct inject_thread *thread, cl_kernel handle)
 {
 	struct inject_kernel *kernel = inject_kernel_find(handle);
-	uint32_t string;
 
 	if (!kernel || !kernel->name[0])
 		kernel = inject_kernel_learn(handle);
 	if (!kernel)
 		return inject_intern_string(thread, "[unknown kernel]");
-	if (inject_kept_string(&kernel->id, &string))
-		return string;
-	return inject_keep_string(thread, &kernel->id, kernel->name);
+	return inject_string_again(thread, &kernel->id, kernel->name);
 }
 
 void inject_command_named(struct inject_command *command, const char *name, uint32_t graph)

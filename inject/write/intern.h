@@ -50,6 +50,15 @@ static inline bool inject_kept_string(const _Atomic uint64_t *kept, uint32_t *id
 /* The id of a text, which is kept if its record is in this capture. */
 uint32_t inject_keep_string(struct inject_thread *thread, _Atomic uint64_t *kept, const char *text);
 
+/* The id of a text, the one that is kept if there is one. */
+static inline uint32_t inject_string_again(struct inject_thread *thread, _Atomic uint64_t *kept,
+					   const char *text)
+{
+	uint32_t id;
+
+	return inject_kept_string(kept, &id) ? id : inject_keep_string(thread, kept, text);
+}
+
 /**
  * inject_intern_stack - id of a stack, its STACK record written if this is its first use
  * @thread: caller

@@ -26,7 +26,7 @@ static const struct {
 #undef FUNCTION
 };
 
-/* Of their names, for inject_kept_string(). */
+/* Of their names, for inject_string_again(). */
 static _Atomic uint64_t name_ids[INJECT_ZE_COUNT];
 
 static _Atomic uint32_t last_correlation, executions;
@@ -86,15 +86,6 @@ void inject_ze_execution_ended(void)
 	atomic_fetch_sub(&executions, 1);
 }
 
-static uint32_t function_name_id(struct inject_thread *thread, enum inject_ze_function function)
-{
-	uint32_t string;
-
-	if (inject_kept_string(&name_ids[function], &string))
-		return string;
-	return inject_keep_string(thread, &name_ids[function], functions[function].name);
-}
-
 /* False: not recorded. */
 static bool begin_call(enum inject_ze_function function, uint32_t context)
 {
@@ -107,8 +98,9 @@ static bool begin_call(enum inject_ze_function function, uint32_t context)
 		inject_call_interrupts(functions[function].class);
 		return false;
 	}
-	inject_call_begin(thread, inject_next_correlation(&last_correlation),
-			  functions[function].class, function_name_id(thread, function));
+	inject_call_begin(
+		thread, inject_next_correlation(&last_correlation), functions[function].class,
+		inject_string_again(thread, &name_ids[function], functions[function].name));
 	thread->call.context = context;
 	inject_thread_leave(thread);
 	return true;

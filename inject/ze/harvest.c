@@ -37,13 +37,8 @@ static void take_all(void)
 
 static uint32_t name_id(struct inject_thread *thread, struct inject_ze_name *name)
 {
-	uint32_t string;
-
-	if (!name)
-		return inject_intern_string(thread, "[unknown kernel]");
-	if (inject_kept_string(&name->id, &string))
-		return string;
-	return inject_keep_string(thread, &name->id, name->text);
+	return name ? inject_string_again(thread, &name->id, name->text) :
+		      inject_intern_string(thread, "[unknown kernel]");
 }
 
 static void write_operation(struct inject_thread *thread, const struct inject_ze_pending *pending,

@@ -11,7 +11,7 @@
 
 /**
  * struct inject_ze_name - name of a kernel; never goes
- * @id: string id, for inject_kept_string()
+ * @id: string id, for inject_string_again()
  * @text: cut to this length
  */
 struct inject_ze_name {
