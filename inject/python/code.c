@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/utf8.h"
 #include "layout.h"
 #include "stack.h"
 
@@ -151,25 +152,8 @@ static size_t copy_text(uint64_t text, char *to, size_t room)
 	ssize_t length = gpumon_python.length(object);
 	size_t used = 0;
 
-	for (ssize_t i = 0; i < length && used + 5 <= room; i++) {
-		uint32_t c = gpumon_python.character(object, i);
-
-		if (c < 0x80) {
-			to[used++] = (char)c;
-		} else if (c < 0x800) {
-			to[used++] = (char)(0xc0 | c >> 6);
-			to[used++] = (char)(0x80 | (c & 0x3f));
-		} else if (c < 0x10000) {
-			to[used++] = (char)(0xe0 | c >> 12);
-			to[used++] = (char)(0x80 | (c >> 6 & 0x3f));
-			to[used++] = (char)(0x80 | (c & 0x3f));
-		} else {
-			to[used++] = (char)(0xf0 | (c >> 18 & 7));
-			to[used++] = (char)(0x80 | (c >> 12 & 0x3f));
-			to[used++] = (char)(0x80 | (c >> 6 & 0x3f));
-			to[used++] = (char)(0x80 | (c & 0x3f));
-		}
-	}
+	for (ssize_t i = 0; i < length && used + 5 <= room; i++)
+		used += inject_utf8_character(gpumon_python.character(object, i), to + used);
 	to[used] = '\0';
 	return used;
 }
