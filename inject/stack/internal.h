@@ -334,13 +334,7 @@ bool gpumon_cfi_evaluate(const struct gpumon_cfi_value *value, struct gpumon_cfi
 /* --- walk.c */
 
 /* Called by assembly, with the registers that it has saved. */
-#define GPUMON_STACK_FROM_ASSEMBLY __attribute__((used, visibility("hidden")))
-
-GPUMON_STACK_FROM_ASSEMBLY unsigned int
-gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *truncated,
-		       const struct gpumon_stack_registers *registers);
-
-GPUMON_STACK_FROM_ASSEMBLY bool
+__attribute__((used, visibility("hidden"))) bool
 gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
 			    const struct gpumon_stack_registers *registers);
 

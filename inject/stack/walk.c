@@ -434,22 +434,6 @@ static void end_walk(struct gpumon_stack_thread *thread)
 	atomic_store_explicit(&thread->busy, false, memory_order_relaxed);
 }
 
-unsigned int gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *truncated,
-				    const struct gpumon_stack_registers *registers)
-{
-	struct gpumon_stack_thread *thread = begin_walk(room, registers);
-	unsigned int count;
-
-	*truncated = true;
-	if (!thread)
-		return 0;
-	count = thread->count;
-	*truncated = thread->truncated;
-	memcpy(frames, thread->kept.frames + (END - count), count * sizeof(*frames));
-	end_walk(thread);
-	return count;
-}
-
 bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
 				 const struct gpumon_stack_registers *registers)
 {
@@ -471,54 +455,33 @@ bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int ro
 
 /*
  * A compiler may have overwritten rbx and r12 to r15 before the first line of a function of C:
- * the registers are taken in front of it. @argument is the first free one of a call.
+ * the registers are taken in front of it, and are its third argument.
  */
-#define SAVE_REGISTERS_AND_CALL(argument, function)                                  \
-	__asm__("sub $72, %rsp\n\t.cfi_adjust_cfa_offset 72\n\t"                     \
-		"mov %rbx, 0(%rsp)\n\tmov %rbp, 8(%rsp)\n\tmov %r12, 16(%rsp)\n\t"   \
-		"mov %r13, 24(%rsp)\n\tmov %r14, 32(%rsp)\n\tmov %r15, 40(%rsp)\n\t" \
-		"lea 80(%rsp), %rax\n\tmov %rax, 48(%rsp)\n\t"                       \
-		"mov 72(%rsp), %rax\n\tmov %rax, 56(%rsp)\n\t"                       \
-		"mov %rsp, %" argument "\n\tcall " function "\n\t"                   \
-		"add $72, %rsp\n\t.cfi_adjust_cfa_offset -72\n\tret")
-
-__attribute__((naked)) unsigned int gpumon_stack_walk(uint64_t *frames __attribute__((unused)),
-						      unsigned int room __attribute__((unused)),
-						      bool *truncated __attribute__((unused)))
-{
-	SAVE_REGISTERS_AND_CALL("rcx", "gpumon_stack_walk_from");
-}
-
 __attribute__((naked)) bool gpumon_stack_walk_view(struct gpumon_stack_view *view
 						   __attribute__((unused)),
 						   unsigned int room __attribute__((unused)))
 {
-	SAVE_REGISTERS_AND_CALL("rdx", "gpumon_stack_walk_view_from");
+	__asm__("sub $72, %rsp\n\t.cfi_adjust_cfa_offset 72\n\t"
+		"mov %rbx, 0(%rsp)\n\tmov %rbp, 8(%rsp)\n\tmov %r12, 16(%rsp)\n\t"
+		"mov %r13, 24(%rsp)\n\tmov %r14, 32(%rsp)\n\tmov %r15, 40(%rsp)\n\t"
+		"lea 80(%rsp), %rax\n\tmov %rax, 48(%rsp)\n\t"
+		"mov 72(%rsp), %rax\n\tmov %rax, 56(%rsp)\n\t"
+		"mov %rsp, %rdx\n\tcall gpumon_stack_walk_view_from\n\t"
+		"add $72, %rsp\n\t.cfi_adjust_cfa_offset -72\n\tret");
 }
 
 #else
 
 /* With frame pointers: that of the caller is at ours, its return address behind that. */
-#define REGISTERS                                                            \
-	{                                                                    \
-		.rbp = *(const uint64_t *)__builtin_frame_address(0),        \
-		.rsp = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16, \
-		.rip = (uint64_t)(uintptr_t)__builtin_extract_return_addr(   \
-			__builtin_return_address(0))                         \
-	}
-
-__attribute__((noinline)) unsigned int gpumon_stack_walk(uint64_t *frames, unsigned int room,
-							 bool *truncated)
-{
-	const struct gpumon_stack_registers registers = REGISTERS;
-
-	return gpumon_stack_walk_from(frames, room, truncated, &registers);
-}
-
 __attribute__((noinline)) bool gpumon_stack_walk_view(struct gpumon_stack_view *view,
 						      unsigned int room)
 {
-	const struct gpumon_stack_registers registers = REGISTERS;
+	const struct gpumon_stack_registers registers = {
+		.rbp = *(const uint64_t *)__builtin_frame_address(0),
+		.rsp = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16,
+		.rip = (uint64_t)(uintptr_t)__builtin_extract_return_addr(
+			__builtin_return_address(0)),
+	};
 
 	return gpumon_stack_walk_view_from(view, room, &registers);
 }

@@ -22,36 +22,17 @@
 bool gpumon_stack_init(void);
 
 /**
- * gpumon_stack_walk - the return addresses on the calling thread's stack
- * @frames: filled with return addresses, the innermost first; the first one is where this
- *          function returns to, in its caller
- * @room: of @frames, at most GPUMON_STACK_WALK_MAX are used
- * @truncated: set to whether the stack goes on beyond the last of @frames: no room, no rule how
- *             to go on, or an address that cannot be one
- *
- * Each is an address behind a call; for code that a signal interrupted it is one more than where it
- * was, so that looking up (address - 1) is right for all of them.
- *
- * Takes no lock, makes no system call and allocates nothing, except: at the first walk of a
- * thread, at an address never seen since a library was last loaded or unloaded, and on stacks
- * that are not the thread's own (coroutines, signal stacks: a system call for each page). Never
- * waits for the loader, nor for another thread longer than a quarter of a second. From within a
- * signal handler that interrupted a walk it finds nothing.
- *
- * Return: how many of @frames are filled.
- */
-unsigned int gpumon_stack_walk(uint64_t *frames, unsigned int room, bool *truncated);
-
-/**
  * struct gpumon_stack_view - the thread's last walk, valid until its next one
- * @frames: as gpumon_stack_walk() gives them
+ * @frames: return addresses, the innermost first; the first one is where the walk returns to, in its
+ *          caller
  * @stack: where the frame of each begins, and the last one ends: frame i has the addresses from
  *         @stack[i] up to, but without, @stack[i + 1]
  * @count: of @frames; @stack has one more
  * @same: how many of the outermost are the same as in the walk before, return address for
  *        return address and place for place
  * @walk: number of the walk, of the thread's
- * @truncated: as gpumon_stack_walk() says
+ * @truncated: the stack goes on beyond the last of @frames: no room, no rule how to go on, or an
+ *             address that cannot be one
  */
 struct gpumon_stack_view {
 	const uint64_t *frames;
@@ -63,9 +44,18 @@ struct gpumon_stack_view {
 };
 
 /**
- * gpumon_stack_walk_view - as gpumon_stack_walk(), without a copy
+ * gpumon_stack_walk_view - the return addresses on the calling thread's stack
  * @view: filled in
- * @room: frames at most
+ * @room: frames at most, and at most GPUMON_STACK_WALK_MAX
+ *
+ * Each is an address behind a call; for code that a signal interrupted it is one more than where it
+ * was, so that looking up (address - 1) is right for all of them.
+ *
+ * Takes no lock, makes no system call and allocates nothing, except: at the first walk of a
+ * thread, at an address never seen since a library was last loaded or unloaded, and on stacks
+ * that are not the thread's own (coroutines, signal stacks: a system call for each page). Never
+ * waits for the loader, nor for another thread longer than a quarter of a second. From within a
+ * signal handler that interrupted a walk it finds nothing.
  *
  * Return: false where nothing was found.
  */

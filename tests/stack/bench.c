@@ -53,10 +53,10 @@ static NOINLINE unsigned int one(enum kind kind)
 	case RULES:
 		if (gpumon_stack_thread())
 			gpumon_stack_thread()->count = 0;
-		return gpumon_stack_walk(frames, GPUMON_STACK_WALK_MAX, &truncated);
+		return copy_walk(frames, GPUMON_STACK_WALK_MAX, &truncated);
 	case KEPT:
 	case CHANGED:
-		return gpumon_stack_walk(frames, GPUMON_STACK_WALK_MAX, &truncated);
+		return copy_walk(frames, GPUMON_STACK_WALK_MAX, &truncated);
 	case VIEW:
 		gpumon_stack_walk_view(&view, GPUMON_STACK_WALK_MAX);
 		return view.count;

@@ -66,9 +66,9 @@ NOINLINE void look(void)
 	old_count = view.count;
 	memcpy(old_frames, view.frames, view.count * 8);
 	memcpy(old_stack, view.stack, (view.count + 1) * 8);
-	kept.count = gpumon_stack_walk(kept.frames, room, &kept.truncated);
+	kept.count = copy_walk(kept.frames, room, &kept.truncated);
 	gpumon_stack_thread()->count = 0;
-	fresh.count = gpumon_stack_walk(fresh.frames, room, &fresh.truncated);
+	fresh.count = copy_walk(fresh.frames, room, &fresh.truncated);
 	if (kept.count != fresh.count || kept.truncated != fresh.truncated ||
 	    kept.count != view.count || kept.truncated != view.truncated ||
 	    memcmp(kept.frames + 1, fresh.frames + 1, (kept.count - 1) * 8) ||

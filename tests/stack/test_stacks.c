@@ -362,7 +362,7 @@ static NOINLINE void limited_room(unsigned int depth)
 		char name[40];
 
 		memset(frames, 0x5a, sizeof(frames));
-		count = gpumon_stack_walk(frames, room, &truncated);
+		count = copy_walk(frames, room, &truncated);
 		snprintf(name, sizeof(name), "room for %u", room);
 		SAY(count == room && truncated && frames[room] == 0x5a5a5a5a5a5a5a5aull, name,
 		    "%u frames, %s, %#lx behind them", count, truncated ? "truncated" : "whole",
