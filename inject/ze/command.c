@@ -170,11 +170,6 @@ void inject_ze_append_begin(enum inject_ze_function function, ze_command_list_ha
 	errno = kept;
 }
 
-bool inject_ze_append_is_wanted(void *mine)
-{
-	return mine;
-}
-
 /* Where the times will be. */
 static void set_signal(struct inject_ze_command *command, ze_event_handle_t signal,
 		       struct inject_ze_event *own)
@@ -252,12 +247,9 @@ void inject_ze_append_end(ze_command_list_handle_t handle, ze_event_handle_t sig
 	struct inject_ze_command command = *described;
 	struct inject_ze_list *list;
 	struct inject_thread *thread;
+	int kept = errno;
 	bool is_call;
-	int kept;
 
-	if (!mine)
-		return;
-	kept = errno;
 	list = inject_ze_list_find(handle);
 	thread = inject_thread_enter(true);
 	is_call = thread && is_recorded(thread, mine);

@@ -53,16 +53,10 @@ void inject_ze_execution_ended(void);
  * @function: that is called
  * @handle: list
  * @signal: the program's event, NULL if it wants none; may be set to one of this library
- * @mine: for inject_ze_append_end()
+ * @mine: for inject_ze_append_end(), which is to be called unless this is NULL
  */
 void inject_ze_append_begin(enum inject_ze_function function, ze_command_list_handle_t handle,
 			    ze_event_handle_t *signal, void **mine);
-
-/**
- * inject_ze_append_is_wanted - whether inject_ze_append_end() has a use for a description
- * @mine: as for it
- */
-bool inject_ze_append_is_wanted(void *mine);
 
 /**
  * inject_ze_append_end - the call returned

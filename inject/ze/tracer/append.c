@@ -80,7 +80,7 @@ static void describe_copy(struct inject_ze_command *command, uint8_t from, uint8
 		struct inject_ze_command command = { 0 };                                    \
                                                                                              \
 		(void)tracer;                                                                \
-		if (!inject_ze_append_is_wanted(*mine))                                      \
+		if (!*mine)                                                                  \
 			return;                                                              \
 		if (result == ZE_RESULT_SUCCESS)                                             \
 			describe;                                                            \
