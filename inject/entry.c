@@ -107,7 +107,7 @@ static void begin_in_process(const struct inject_backend *backend)
 	if (backend->read_environment)
 		backend->read_environment();
 	inject_backend_register(backend);
-	if (!inject_recorder_start(path && *path ? path : NULL, 2 * INJECT_CONNECT_MS))
+	if (!inject_recorder_start(path && *path ? path : NULL))
 		return;
 	is_recorded = inject_worker_answer(true);
 	if (!inject_worker_start() && is_recorded) {

@@ -51,8 +51,7 @@ static void meet_recorder(int fd)
 	inject_socket_take(&connection, fd);
 	if (connection.fd < 0)
 		return;
-	if (!inject_socket_handshake(connection.fd, INJECT_CONNECT_MS, &request.settings,
-				     &request.map)) {
+	if (!inject_socket_handshake(connection.fd, &request.settings, &request.map)) {
 		inject_socket_close(&connection);
 		return;
 	}
@@ -141,7 +140,7 @@ static void wait_in_state(uint32_t in, unsigned int wait_ms)
 	inject_futex_wait_while(&state, in, inject_now() + wait_ms * 1000000ull);
 }
 
-bool inject_recorder_start(const char *path, unsigned int wait_ms)
+bool inject_recorder_start(const char *path)
 {
 	pthread_t thread;
 
@@ -151,7 +150,7 @@ bool inject_recorder_start(const char *path, unsigned int wait_ms)
 	if (!inject_own_thread(&thread, talk_to_recorders, NULL))
 		return false;
 	pthread_detach(thread);
-	wait_in_state(CONNECTING, wait_ms);
+	wait_in_state(CONNECTING, 2 * INJECT_CONNECT_MS);
 	return true;
 }
 

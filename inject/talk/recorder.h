@@ -25,11 +25,12 @@ struct inject_request {
 /**
  * inject_recorder_start - start the thread, and wait until it has tried to connect
  * @path: socket of the recorder that started the program; NULL where there is none
- * @wait_ms: at most; a later request is treated like that of a recorder that attaches
+ *
+ * A request that comes too late for that is treated like that of a recorder that attaches.
  *
  * Return: false where no thread can be created.
  */
-bool inject_recorder_start(const char *path, unsigned int wait_ms);
+bool inject_recorder_start(const char *path);
 
 /**
  * inject_recorder_request - does a recorder wait for a capture?

@@ -268,8 +268,7 @@ static enum inject_refusal map_channel(struct gpumon_channel_map *map, int fd)
 	return error == -ENOMEM ? INJECT_NO_MEMORY : INJECT_BAD_CHANNEL;
 }
 
-bool inject_socket_handshake(int socket, unsigned int wait_ms,
-			     struct gpumon_message_settings *settings,
+bool inject_socket_handshake(int socket, struct gpumon_message_settings *settings,
 			     struct gpumon_channel_map *map)
 {
 	const struct gpumon_message_hello hello = {
@@ -277,7 +276,7 @@ bool inject_socket_handshake(int socket, unsigned int wait_ms,
 		.version = GPUMON_CHANNEL_VERSION,
 		.pid = (uint32_t)getpid(),
 	};
-	uint64_t until = inject_now() + wait_ms * 1000000ull, now;
+	uint64_t until = inject_now() + INJECT_CONNECT_MS * 1000000ull, now;
 	struct pollfd wait = { .fd = socket, .events = POLLIN };
 	enum inject_refusal why = INJECT_UNKNOWN_MESSAGE;
 	union {

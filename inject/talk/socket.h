@@ -92,16 +92,14 @@ bool inject_socket_send(int socket, const void *message, size_t size, int descri
 ssize_t inject_socket_receive(int socket, void *message, size_t size, int *descriptor);
 
 /**
- * inject_socket_handshake - send a hello, receive the settings and the channel
+ * inject_socket_handshake - send a hello, receive the settings and the channel, within INJECT_CONNECT_MS
  * @socket: connected
- * @wait_ms: at most
  * @settings: filled in, within bounds
  * @map: the channel
  *
  * Return: false where the recorder refuses, or sent something invalid.
  */
-bool inject_socket_handshake(int socket, unsigned int wait_ms,
-			     struct gpumon_message_settings *settings,
+bool inject_socket_handshake(int socket, struct gpumon_message_settings *settings,
 			     struct gpumon_channel_map *map);
 
 /**
