@@ -72,8 +72,7 @@ static unsigned long kernels_of(const struct gpumon_fatbin_image *image, const u
 	unsigned long n = 0;
 
 	if (image->kind == GPUMON_FATBIN_ELF) {
-		if (gpumon_fatbin_elf_kernels(data, size, count_kernel, &n, &err))
-			fail(err.message);
+		gpumon_fatbin_elf_kernels(data, size, count_kernel, &n);
 	} else if (image->kind == GPUMON_FATBIN_PTX) {
 		if (gpumon_edit_open((const char *)data, size, &module, &err))
 			fail(err.message);

@@ -81,16 +81,14 @@ static int each_kernel(struct gpumon_exchange *exchange, const struct gpumon_fat
 
 	if (gpumon_fatbin_unpack(image, &data, &size, &err))
 		return err.code == GPUMON_ERROR_MEMORY ? gpumon_exchange_no_memory(exchange) : 0;
-	err.code = GPUMON_ERROR_NONE;
-	result = gpumon_fatbin_elf_kernels(data, size, each, context, &err);
+	result = gpumon_fatbin_elf_kernels(data, size, each, context);
 	free(data);
-	return result && err.code == GPUMON_ERROR_NONE ? -1 : 0;
+	return result;
 }
 
 int gpumon_exchange_cubin(struct gpumon_exchange *exchange, const void *data, size_t size)
 {
 	struct looking looking = { .exchange = exchange };
-	struct gpumon_error err = { .code = GPUMON_ERROR_NONE };
 
 	if (exchange->order->patched)
 		return 0;
@@ -98,10 +96,7 @@ int gpumon_exchange_cubin(struct gpumon_exchange *exchange, const void *data, si
 		exchange->run->unread++;
 		return 0;
 	}
-	return gpumon_fatbin_elf_kernels(data, size, tell_kernel, &looking, &err) &&
-			       err.code == GPUMON_ERROR_NONE ?
-		       -1 :
-		       0;
+	return gpumon_fatbin_elf_kernels(data, size, tell_kernel, &looking);
 }
 
 int gpumon_exchange_code_only(struct gpumon_exchange *exchange,

@@ -13,7 +13,6 @@ struct looking {
 	int (*each)(void *argument, uint32_t number, uint32_t programs, const char *name);
 	void *argument;
 	bool edited; /* the module's image was */
-	bool failed;
 };
 
 /* Why it is not PTX that programs are put into; "" if that was not tried. */
@@ -32,12 +31,6 @@ static const char *why_patched(const struct looking *looking,
 	return text;
 }
 
-static int no_memory(struct looking *looking)
-{
-	looking->failed = true;
-	return gpumon_exchange_no_memory(&looking->exchange);
-}
-
 static int look_at(void *context, const char *name)
 {
 	struct looking *looking = context;
@@ -45,26 +38,24 @@ static int look_at(void *context, const char *name)
 	uint32_t programs, number;
 	char text[512];
 
-	looking->failed = true;
 	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
 		return -1;
-	looking->failed = false;
 	if (!programs)
 		return 0;
 	number = gpumon_probe_run_kernel(exchange->run, name, strlen(name));
 	if (number == GPUMON_PROBE_NO_NUMBER)
-		return no_memory(looking);
+		return gpumon_exchange_no_memory(exchange);
 	if (gpumon_probe_run_leaves(exchange->run, number))
 		return 0;
 	if (looking->edited)
 		return gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_NO_PTX, "") ?
-			       no_memory(looking) :
+			       gpumon_exchange_no_memory(exchange) :
 			       0;
 	if (gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_SASS,
 				  why_patched(looking, &exchange->run->kernels[number], text,
 					      sizeof(text))) ||
 	    looking->each(looking->argument, number, programs, name))
-		return no_memory(looking);
+		return gpumon_exchange_no_memory(exchange);
 	exchange->run->kernels[number].image = exchange->run->images;
 	return 0;
 }
@@ -87,10 +78,8 @@ static int add_unseen(void *context, const char *name, const uint64_t unseen[GPU
 	if (number == GPUMON_PROBE_NO_NUMBER ||
 	    exchange->run->kernels[number].image != exchange->run->images)
 		return 0;
-	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs)) {
-		looking->failed = true;
+	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
 		return -1;
-	}
 	for (int i = 0; has_memory_point(exchange->order, programs) && i < GPUMON_EDIT_CAUSES_N;
 	     i++)
 		exchange->run->kernels[number].left[i] += unseen[i];
@@ -108,15 +97,12 @@ int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cub
 		.each = each,
 		.argument = argument,
 	};
-	struct gpumon_error unread;
 
 	run->images++;
 	looking.edited = gpumon_fatbin_elf_defines(cubin, size, GPUMON_PROBE_TABLE);
-	if (size >= sizeof(uint64_t) &&
-	    !gpumon_fatbin_elf_kernels(cubin, size, look_at, &looking, &unread) &&
-	    !looking.edited &&
-	    gpumon_fatbin_elf_unseen(cubin, size, add_unseen, &looking, &unread) < 0 &&
-	    unread.code == GPUMON_ERROR_MEMORY)
-		no_memory(&looking);
-	return looking.failed ? -1 : 0;
+	if (gpumon_fatbin_elf_kernels(cubin, size, look_at, &looking))
+		return -1;
+	if (!looking.edited && gpumon_fatbin_elf_unseen(cubin, size, add_unseen, &looking))
+		return gpumon_exchange_no_memory(&looking.exchange);
+	return 0;
 }

@@ -146,13 +146,11 @@ size_t gpumon_fatbin_unpack_begin(const struct gpumon_fatbin_image *image, uint8
  * @size: bytes
  * @each: called for each kernel; another value than 0 ends the search
  * @context: for @each
- * @err: what is wrong with it
  *
- * Return: 0, what @each returned, or -1 with @err.
+ * Return: 0, or what @each returned. What cannot be read has no kernels.
  */
 int gpumon_fatbin_elf_kernels(const void *data, size_t size,
-			      int (*each)(void *context, const char *name), void *context,
-			      struct gpumon_error *err);
+			      int (*each)(void *context, const char *name), void *context);
 
 /* Whether a cubin has a symbol of this name, other than as a reference. */
 bool gpumon_fatbin_elf_defines(const void *data, size_t size, const char *name);

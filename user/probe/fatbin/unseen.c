@@ -203,16 +203,15 @@ static int each_kernel(struct code *code, Elf *elf,
 	return result;
 }
 
-static int look_through(struct code *code, Elf *elf, struct gpumon_error *err)
+static int look_through(struct code *code, Elf *elf)
 {
 	if (elf_getshdrnum(elf, &code->sections_n))
-		return gpumon_fatbin_refuse(err, "a cubin with damaged sections");
+		return 0;
 	code->sections = calloc(code->sections_n + 1, sizeof(*code->sections));
 	code->is_reached = calloc(code->sections_n + 1, sizeof(*code->is_reached));
 	code->reached = calloc(code->sections_n + 1, sizeof(*code->reached));
 	if (!code->sections || !code->is_reached || !code->reached)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
-					"no memory to look through machine code");
+		return -1;
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
 		GElf_Shdr header;
 
@@ -225,16 +224,14 @@ static int look_through(struct code *code, Elf *elf, struct gpumon_error *err)
 int gpumon_fatbin_elf_unseen(const void *data, size_t size,
 			     int (*each)(void *context, const char *kernel,
 					 const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
-			     void *context, struct gpumon_error *err)
+			     void *context)
 {
 	struct code code = { .steps = STEPS_MAX };
 	Elf *elf = gpumon_cubin_open(data, size);
 	int result = 0;
 
-	if (!elf)
-		result = gpumon_fatbin_refuse(err, "a cubin that is no ELF file");
-	else if (is_volta_or_later(elf))
-		result = look_through(&code, elf, err);
+	if (elf && is_volta_or_later(elf))
+		result = look_through(&code, elf);
 	if (!result && code.any)
 		result = each_kernel(&code, elf, each, context);
 	free(code.sections);

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "probe/edit/edit.h"
 
 /**
@@ -16,16 +15,15 @@
  * @each: called for each kernel that has some, with how many places there are by cause; another
  *        value than 0 ends the search
  * @context: for @each
- * @err: no memory, or what is wrong with the cubin
  *
  * Device functions that a kernel calls are included, as far as the cubin says which it calls. Of GPUs
  * before Volta nothing is counted: their machine code is another.
  *
- * Return: 0, what @each returned, or -1 with @err.
+ * Return: 0, what @each returned, or -1 without memory. What cannot be read has no such accesses.
  */
 int gpumon_fatbin_elf_unseen(const void *data, size_t size,
 			     int (*each)(void *context, const char *kernel,
 					 const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
-			     void *context, struct gpumon_error *err);
+			     void *context);
 
 #endif /* GPUMON_PROBE_FATBIN_UNSEEN_H */
