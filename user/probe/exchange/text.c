@@ -92,7 +92,7 @@ static const struct gpumon_edit_plan *plan_for(void *data,
 	const struct gpumon_exchange_function *is =
 		&editing->text->functions[function - editing->text->module.functions];
 
-	return is->programs && !is->refused ? &is->plan : NULL;
+	return is->programs ? &is->plan : NULL;
 }
 
 static uint64_t number_line(void *data, const struct gpumon_edit_line *line)
@@ -137,7 +137,7 @@ static int make_plan(struct gpumon_exchange *exchange, struct gpumon_exchange_bl
 	if (gpumon_exchange_blocks_add(exchange, blocks, is->programs))
 		return -1;
 	if (is->programs & blocks->failed) {
-		is->refused = true;
+		is->programs = 0;
 		return refuse(exchange, is->number, blocks->why);
 	}
 	set = gpumon_exchange_blocks_set(exchange, blocks, is->programs);
@@ -159,7 +159,7 @@ static int make_plans(struct gpumon_exchange *exchange, struct gpumon_exchange_b
 
 		if (is->programs && make_plan(exchange, blocks, is))
 			return -1;
-		*any |= is->programs && !is->refused;
+		*any |= is->programs;
 	}
 	return 0;
 }
@@ -170,9 +170,9 @@ static int refuse_all(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 	for (size_t i = 0; i < text->module.functions_n; i++) {
 		struct gpumon_exchange_function *is = &text->functions[i];
 
-		if (is->programs && !is->refused && refuse(exchange, is->number, why))
+		if (is->programs && refuse(exchange, is->number, why))
 			return -1;
-		is->refused = true;
+		is->programs = 0;
 	}
 	return 0;
 }
@@ -265,12 +265,9 @@ static int edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchan
 		result = write_text(exchange, text);
 	if (!result && leaves_points_in_functions(text))
 		result = write_again(exchange, text);
-	for (size_t i = 0; i < text->module.functions_n; i++) {
-		const struct gpumon_exchange_function *is = &text->functions[i];
-
-		text->all_kernels |= is->programs && !is->refused &&
+	for (size_t i = 0; i < text->module.functions_n; i++)
+		text->all_kernels |= text->functions[i].programs &&
 				     !text->module.functions[i].kernel;
-	}
 	gpumon_exchange_blocks_clear(&blocks);
 	return result;
 }
@@ -303,7 +300,7 @@ int gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
 		const struct gpumon_exchange_function *is = &text->functions[i];
 		struct gpumon_probe_kernel *kernel;
 
-		if (!is->programs || is->refused)
+		if (!is->programs)
 			continue;
 		if (gpumon_probe_run_tell(exchange->run, is->number,
 					  why ? GPUMON_PROBE_WAY_REFUSED : GPUMON_PROBE_WAY_PTX,
@@ -330,10 +327,8 @@ enum gpumon_exchange_has gpumon_exchange_text_has(const struct gpumon_exchange_t
 		return GPUMON_EXCHANGE_ABSENT;
 	if (!text->changed)
 		return GPUMON_EXCHANGE_PLAIN;
-	return text->all_kernels || (text->functions[found - 1].programs &&
-				     !text->functions[found - 1].refused) ?
-		       GPUMON_EXCHANGE_EDITED :
-		       GPUMON_EXCHANGE_PLAIN;
+	return text->all_kernels || text->functions[found - 1].programs ? GPUMON_EXCHANGE_EDITED :
+									  GPUMON_EXCHANGE_PLAIN;
 }
 
 void gpumon_exchange_text_clear(struct gpumon_exchange_text *text)
