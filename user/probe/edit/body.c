@@ -12,7 +12,6 @@
  * @in_function: it is a device function
  * @registers: those that are declared
  * @statement: current statement
- * @copied: offset of what is not written yet
  * @pragma: offset of a .pragma just before the statement, or 0
  * @source: file << 32 | line of the last .loc, or 0
  * @depth: open braces
@@ -25,7 +24,6 @@ struct body {
 	bool in_function;
 	struct gpumon_ptx_registers registers;
 	struct gpumon_ptx_statement statement;
-	size_t copied;
 	size_t pragma;
 	uint64_t source;
 	size_t depth;
@@ -49,10 +47,10 @@ static size_t begin_of(const struct body *body)
 	return (size_t)(body->statement.whole.at - body->writer->inner->text.at);
 }
 
-static void copy_to(struct body *body, size_t offset)
+void gpumon_ptx_copy_to(struct gpumon_ptx_writer *writer, size_t offset)
 {
-	gpumon_ptx_write_text(body->writer, body->copied, offset);
-	body->copied = offset;
+	gpumon_ptx_write_text(writer, writer->copied, offset);
+	writer->copied = offset;
 }
 
 static const char *block_of(const struct gpumon_edit_plan *plan, enum gpumon_probe_point point)
@@ -135,7 +133,7 @@ static int write_access(struct body *body, const struct gpumon_ptx_access *acces
 	if (line < 0)
 		return gpumon_ptx_no_memory(body->writer->err);
 	point.line = (uint64_t)line;
-	copy_to(body, body->pragma ? body->pragma : begin_of(body));
+	gpumon_ptx_copy_to(body->writer, body->pragma ? body->pragma : begin_of(body));
 	if (!gpumon_ptx_write_point(&point, &body->registers)) {
 		body->kernel_plan->counts->left[GPUMON_EDIT_FORM]++;
 		return 0;
@@ -148,7 +146,7 @@ static int write_access(struct body *body, const struct gpumon_ptx_access *acces
 static void write_exit(struct body *body, bool of_thread,
 		       const struct gpumon_ptx_statement *statement)
 {
-	copy_to(body, begin_of(body));
+	gpumon_ptx_copy_to(body->writer, begin_of(body));
 	if (body->in_function)
 		write_plain(body, body->own, GPUMON_PROBE_FUNCTION_EXIT, statement);
 	if (of_thread || !body->in_function)
@@ -169,9 +167,9 @@ static void write_call(struct body *body)
 	} else if (to < 0) {
 		body->kernel_plan->counts->left[GPUMON_EDIT_EXTERNAL]++;
 	} else if (writer->calls->reached[to] == writer->kernel + 1) {
-		copy_to(body, at);
+		gpumon_ptx_copy_to(writer, at);
 		gpumon_ptx_write_name(writer, (size_t)to);
-		body->copied = at + name.size;
+		writer->copied = at + name.size;
 	}
 }
 
@@ -210,7 +208,7 @@ static int write_instruction(struct body *body)
 static void write_entry(struct body *body)
 {
 	body->reachable = true;
-	copy_to(body, begin_of(body) + 1);
+	gpumon_ptx_copy_to(body->writer, begin_of(body) + 1);
 	if ((body->kernel_plan && !body->in_function && body->kernel_plan->keeps) ||
 	    (body->own && body->own->keeps))
 		gpumon_ptx_write_kept(body->writer->out);
@@ -267,7 +265,7 @@ static int write_statements(struct body *body, size_t function)
 		    write_statement(body))
 			return -1;
 	}
-	copy_to(body, body->writer->inner->places[function].end);
+	gpumon_ptx_copy_to(body->writer, body->writer->inner->places[function].end);
 	return 0;
 }
 
@@ -279,10 +277,11 @@ int gpumon_ptx_write_body(struct gpumon_ptx_writer *writer, size_t function,
 		.kernel_plan = writer->kernel_plan,
 		.own = own,
 		.in_function = !writer->inner->functions[function].kernel,
-		.copied = writer->inner->places[function].body,
 	};
-	int result = write_statements(&body, function);
+	int result;
 
+	writer->copied = writer->inner->places[function].body;
+	result = write_statements(&body, function);
 	gpumon_ptx_registers_clear(&body.registers);
 	return result;
 }

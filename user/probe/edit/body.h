@@ -16,6 +16,7 @@
  * @err: error
  * @kernel: kernel that is written, or 1 + all functions' indices
  * @kernel_plan: its plan, or NULL
+ * @copied: offset of what is not written yet
  * @line_numbers: of file << 32 | line: number, for this kernel
  */
 struct gpumon_ptx_writer {
@@ -27,6 +28,7 @@ struct gpumon_ptx_writer {
 	struct gpumon_error *err;
 	size_t kernel;
 	const struct gpumon_edit_plan *kernel_plan;
+	size_t copied;
 	struct gpumon_map line_numbers;
 };
 
@@ -48,5 +50,8 @@ void gpumon_ptx_write_name(struct gpumon_ptx_writer *writer, size_t function);
 
 /* A part of the text, from one offset to another. */
 void gpumon_ptx_write_text(struct gpumon_ptx_writer *writer, size_t from, size_t to);
+
+/* The text up to here. */
+void gpumon_ptx_copy_to(struct gpumon_ptx_writer *writer, size_t offset);
 
 #endif /* GPUMON_PROBE_EDIT_BODY_H */

@@ -125,7 +125,8 @@ static int pass_on(struct gpumon_ptx_calls *calls, size_t functions_n)
 	return n ? 0 : -1;
 }
 
-int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner, const bool *wanted,
+int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner,
+			  const struct gpumon_edit_plan *const *plans,
 			  struct gpumon_ptx_calls *calls, struct gpumon_error *err)
 {
 	size_t n = inner->functions_n;
@@ -139,7 +140,7 @@ int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner, const bool *wan
 		return gpumon_ptx_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		calls->first[i] = calls->calls_n;
-		if ((wanted[i] || !inner->functions[i].kernel) &&
+		if ((plans[i] || !inner->functions[i].kernel) &&
 		    look_through(inner, i, calls, err))
 			return -1;
 	}

@@ -32,13 +32,14 @@ struct gpumon_ptx_calls {
 /**
  * gpumon_ptx_calls_open - look through the device functions and some kernels
  * @inner: scanned text
- * @wanted: of each function: look through it, if it is a kernel
+ * @plans: of each function: a kernel without one is left out
  * @calls: out, to be closed in any case
  * @err: what is wrong in a body
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner, const bool *wanted,
+int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner,
+			  const struct gpumon_edit_plan *const *plans,
 			  struct gpumon_ptx_calls *calls, struct gpumon_error *err);
 void gpumon_ptx_calls_close(struct gpumon_ptx_calls *calls);
 

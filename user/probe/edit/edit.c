@@ -10,15 +10,11 @@
  * struct edit - state of gpumon_edit_write()
  * @writer: writer
  * @plans: of each function, or NULL
- * @wanted: of each function: it has a plan
- * @copied: offset of what is not written yet
  * @table: still to be written, or NULL
  */
 struct edit {
 	struct gpumon_ptx_writer writer;
 	const struct gpumon_edit_plan **plans;
-	bool *wanted;
-	size_t copied;
 	const char *table;
 };
 
@@ -42,12 +38,6 @@ static uint32_t points_of(const struct gpumon_edit_plan *plan)
 		if (plan->blocks[i])
 			points |= 1u << i;
 	return points;
-}
-
-static void copy_to(struct edit *edit, size_t offset)
-{
-	gpumon_ptx_write_text(&edit->writer, edit->copied, offset);
-	edit->copied = offset;
 }
 
 /* The copy of a device function for the current kernel: its head only, or all of it. */
@@ -89,7 +79,7 @@ static int write_function(struct edit *edit, size_t function)
 	int result = 0;
 
 	writer->report->functions++;
-	copy_to(edit, place->begin);
+	gpumon_ptx_copy_to(writer, place->begin);
 	if (edit->table)
 		fprintf(writer->out, "%s\n", edit->table);
 	edit->table = NULL;
@@ -99,11 +89,10 @@ static int write_function(struct edit *edit, size_t function)
 		result = write_copies(edit, writer->calls->stack,
 				      gpumon_ptx_calls_reach(writer->calls, (uint32_t)function,
 							     points_of(plan)));
-	copy_to(edit, place->body);
+	gpumon_ptx_write_text(writer, place->begin, place->body);
 	if (!result)
 		result = gpumon_ptx_write_body(writer, function, kernel ? NULL : plan);
 	gpumon_map_clear(&writer->line_numbers);
-	edit->copied = place->end;
 	return result;
 }
 
@@ -114,7 +103,7 @@ static int write_module(struct edit *edit)
 	for (size_t i = 0; i < inner->functions_n; i++)
 		if (edit->plans[i] && write_function(edit, i))
 			return -1;
-	copy_to(edit, inner->text.size);
+	gpumon_ptx_copy_to(&edit->writer, inner->text.size);
 	if (fflush(edit->writer.out) || ferror(edit->writer.out))
 		return gpumon_error_set(edit->writer.err, GPUMON_EXIT_FAILED, -errno,
 					GPUMON_ERROR_IO, "the changed PTX cannot be written: %s",
@@ -127,21 +116,18 @@ static int ask_for_plans(struct edit *edit)
 	const struct gpumon_edit_inner *inner = edit->writer.inner;
 
 	edit->plans = calloc(inner->functions_n + 1, sizeof(*edit->plans));
-	edit->wanted = calloc(inner->functions_n + 1, sizeof(*edit->wanted));
-	if (!edit->plans || !edit->wanted)
+	if (!edit->plans)
 		return gpumon_ptx_no_memory(edit->writer.err);
-	for (size_t i = 0; i < inner->functions_n; i++) {
+	for (size_t i = 0; i < inner->functions_n; i++)
 		edit->plans[i] = edit->writer.request->plan(edit->writer.request->data,
 							    &inner->functions[i]);
-		edit->wanted[i] = edit->plans[i];
-	}
 	return 0;
 }
 
 static bool wants_nothing(const struct edit *edit)
 {
 	for (size_t i = 0; i < edit->writer.inner->functions_n; i++)
-		if (edit->wanted[i])
+		if (edit->plans[i])
 			return false;
 	return true;
 }
@@ -167,11 +153,10 @@ int gpumon_edit_write(const struct gpumon_edit_module *module,
 		return gpumon_ptx_refuse(err, 1, "this text has been probed before");
 	result = ask_for_plans(&edit);
 	if (!result && !wants_nothing(&edit))
-		result = gpumon_ptx_calls_open(module->inner, edit.wanted, &calls, err);
+		result = gpumon_ptx_calls_open(module->inner, edit.plans, &calls, err);
 	if (!result)
 		result = write_module(&edit);
 	gpumon_ptx_calls_close(&calls);
 	free(edit.plans);
-	free(edit.wanted);
 	return result;
 }
