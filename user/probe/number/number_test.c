@@ -117,23 +117,17 @@ static bool assume_common(bool wide, bool some, struct gpumon_number *a,
 	return true;
 }
 
-static bool assume_less(bool wide, bool or_equal, struct gpumon_number *low,
+static bool assume_less(bool wide, bool is_signed, bool or_equal, struct gpumon_number *low,
 			struct gpumon_number *high)
 {
-	if (wide)
+	if (wide && is_signed)
+		ORDER(low->smin, low->smax, high->smin, high->smax, or_equal);
+	else if (wide)
 		ORDER(low->umin, low->umax, high->umin, high->umax, or_equal);
+	else if (is_signed)
+		ORDER(low->smin32, low->smax32, high->smin32, high->smax32, or_equal);
 	else
 		ORDER(low->umin32, low->umax32, high->umin32, high->umax32, or_equal);
-	return true;
-}
-
-static bool assume_less_signed(bool wide, bool or_equal, struct gpumon_number *low,
-			       struct gpumon_number *high)
-{
-	if (wide)
-		ORDER(low->smin, low->smax, high->smin, high->smax, or_equal);
-	else
-		ORDER(low->smin32, low->smax32, high->smin32, high->smax32, or_equal);
 	return true;
 }
 
@@ -149,25 +143,21 @@ static bool assume(uint8_t op, bool wide, bool taken, struct gpumon_number *a,
 	case BPF_JSET:
 		return assume_common(wide, taken, a, b) && assume_common(wide, taken, b, a);
 	case BPF_JGT:
-		return taken ? assume_less(wide, false, b, a) : assume_less(wide, true, a, b);
-	case BPF_JGE:
-		return taken ? assume_less(wide, true, b, a) : assume_less(wide, false, a, b);
-	case BPF_JLT:
-		return taken ? assume_less(wide, false, a, b) : assume_less(wide, true, b, a);
-	case BPF_JLE:
-		return taken ? assume_less(wide, true, a, b) : assume_less(wide, false, b, a);
 	case BPF_JSGT:
-		return taken ? assume_less_signed(wide, false, b, a) :
-			       assume_less_signed(wide, true, a, b);
+		return taken ? assume_less(wide, op == BPF_JSGT, false, b, a) :
+			       assume_less(wide, op == BPF_JSGT, true, a, b);
+	case BPF_JGE:
 	case BPF_JSGE:
-		return taken ? assume_less_signed(wide, true, b, a) :
-			       assume_less_signed(wide, false, a, b);
+		return taken ? assume_less(wide, op == BPF_JSGE, true, b, a) :
+			       assume_less(wide, op == BPF_JSGE, false, a, b);
+	case BPF_JLT:
 	case BPF_JSLT:
-		return taken ? assume_less_signed(wide, false, a, b) :
-			       assume_less_signed(wide, true, b, a);
+		return taken ? assume_less(wide, op == BPF_JSLT, false, a, b) :
+			       assume_less(wide, op == BPF_JSLT, true, b, a);
+	case BPF_JLE:
 	case BPF_JSLE:
-		return taken ? assume_less_signed(wide, true, a, b) :
-			       assume_less_signed(wide, false, b, a);
+		return taken ? assume_less(wide, op == BPF_JSLE, true, a, b) :
+			       assume_less(wide, op == BPF_JSLE, false, b, a);
 	default:
 		return true;
 	}
