@@ -170,20 +170,16 @@ static int count_call(struct flattener *flattener, uint32_t at, struct place *ca
 		      unsigned int frame)
 {
 	struct place *callee = &flattener->places[find_target(&flattener->code[at], at)];
+	bool fits = frame < GPUMON_PROBE_MAX_DEPTH;
 
 	if (callee->state == OPEN)
 		return gpumon_probe_refuse(
 			flattener->program, at, flattener->err,
 			"it calls a function that is not done yet (recursion): write a loop");
-	if (frame == GPUMON_PROBE_MAX_DEPTH)
-		return gpumon_probe_refuse(
-			flattener->program, at, flattener->err,
-			"functions call each other more than %d deep: make some of them __always_inline",
-			GPUMON_PROBE_MAX_DEPTH);
-	if (callee->state == UNSEEN &&
+	if (fits && callee->state == UNSEEN &&
 	    count_steps(flattener, (uint32_t)(callee - flattener->places), frame + 1))
 		return -1;
-	if (frame + callee->frames > GPUMON_PROBE_MAX_DEPTH)
+	if (!fits || frame + callee->frames > GPUMON_PROBE_MAX_DEPTH)
 		return gpumon_probe_refuse(
 			flattener->program, at, flattener->err,
 			"functions call each other more than %d deep: make some of them __always_inline",

@@ -226,16 +226,6 @@ bool gpumon_probe_map_kind(uint32_t type, enum gpumon_probe_map_kind *kind)
 	return false;
 }
 
-static int find_kind(const struct gpumon_probe_image *image, struct gpumon_probe_map *map,
-		     struct gpumon_error *err)
-{
-	if (gpumon_probe_map_kind(map->type, &map->kind))
-		return 0;
-	return gpumon_probe_image_refuse(
-		image, err, "map %s: type %u does not exist on a GPU: use one of gpumon_gpu.h",
-		map->name, map->type);
-}
-
 /* The sizes have been checked. */
 static int read_fields(const struct gpumon_probe_image *image, const struct btf *btf,
 		       const struct definition *definition, struct gpumon_probe_map *map,
@@ -277,8 +267,12 @@ int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct
 			image, err,
 			"map %s: map_flags 0x%x are not possible on a GPU: leave them out",
 			map->name, definition.map_flags);
-	if (find_kind(image, map, err) || check_entries(image, map, err) ||
-	    check_sizes(image, map, err))
+	if (!gpumon_probe_map_kind(map->type, &map->kind))
+		return gpumon_probe_image_refuse(
+			image, err,
+			"map %s: type %u does not exist on a GPU: use one of gpumon_gpu.h",
+			map->name, map->type);
+	if (check_entries(image, map, err) || check_sizes(image, map, err))
 		return -1;
 	return read_fields(image, btf, &definition, map, err);
 }
