@@ -6,6 +6,7 @@
 
 #include "alone.h"
 #include "area.h"
+#include "base/map.h"
 #include "probe/cuda/launch.h"
 #include "probe/exchange/own.h"
 #include "probe/translate/translate.h"
@@ -84,13 +85,6 @@ static int load_kernels(struct alone *alone, struct gpumon_error *err)
 	return ret;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 static uint64_t volume(const uint32_t *sides)
 {
 	return (uint64_t)sides[0] * sides[1] * sides[2];
@@ -106,7 +100,7 @@ static int run_kernel(struct alone *alone, const char *name, struct gpumon_error
 		ret = gpumon_cuda_run(&alone->gpu, name, options->grid, options->block, &ns[i],
 				      err);
 	if (!ret) {
-		qsort(ns, options->times, sizeof(*ns), compare_ns);
+		qsort(ns, options->times, sizeof(*ns), gpumon_by_value);
 		alone->ran[alone->ran_n++] = (struct gpumon_probe_ran){
 			.program = name,
 			.blocks = volume(options->grid),

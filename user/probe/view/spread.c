@@ -2,15 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "spread.h"
-#include "term/output_text.h"
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return (one > other) - (one < other);
-}
 
 int gpumon_probe_spread(const uint64_t *numbers, uint32_t n, struct gpumon_probe_spread *spread)
 {
@@ -23,14 +16,13 @@ int gpumon_probe_spread(const uint64_t *numbers, uint32_t n, struct gpumon_probe
 		if (!numbers[i])
 			continue;
 		used[spread->n++] = numbers[i];
-		spread->sum = gpumon_add_saturated(spread->sum, numbers[i]);
 		if (numbers[i] > spread->most) {
 			spread->most = numbers[i];
 			spread->most_at = i;
 		}
 	}
 	if (spread->n) {
-		qsort(used, spread->n, sizeof(*used), compare);
+		qsort(used, spread->n, sizeof(*used), gpumon_by_value);
 		spread->least = used[0];
 		spread->median = used[(spread->n - 1) / 2];
 	}

@@ -8,7 +8,6 @@
 /**
  * struct gpumon_probe_spread - of numbers that are not 0
  * @n: how many there are
- * @sum: their sum
  * @least: the smallest one
  * @median: of an even number the lower one
  * @most: the largest one
@@ -16,7 +15,6 @@
  */
 struct gpumon_probe_spread {
 	uint32_t n;
-	uint64_t sum;
 	uint64_t least;
 	uint64_t median;
 	uint64_t most;

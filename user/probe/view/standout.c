@@ -18,19 +18,16 @@ static int compare(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* The median, of an even number of values the lower one; 0 of none. 0, or -1 without memory. */
+/* The median, of an even number of values the lower one. 0, or -1 without memory. */
 static int find_median(const double *values, uint32_t n, double *median)
 {
-	double *sorted = malloc((n + 1) * sizeof(*sorted));
+	double *sorted = malloc(n * sizeof(*sorted));
 
 	if (!sorted)
 		return -1;
-	*median = 0;
-	if (n) {
-		memcpy(sorted, values, n * sizeof(*sorted));
-		qsort(sorted, n, sizeof(*sorted), compare);
-		*median = sorted[(n - 1) / 2];
-	}
+	memcpy(sorted, values, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare);
+	*median = sorted[(n - 1) / 2];
 	free(sorted);
 	return 0;
 }
@@ -42,7 +39,7 @@ static int find_side(const double *values, uint32_t n, double median, double far
 	double sum = 0, rest = 0;
 
 	memset(side, 0, sizeof(*side));
-	side->which = malloc((n + 1) * sizeof(*side->which));
+	side->which = malloc(n * sizeof(*side->which));
 	if (!side->which)
 		return -1;
 	for (uint32_t i = 0; i < n; i++) {
