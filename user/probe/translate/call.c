@@ -107,7 +107,8 @@ static void write_call(struct text *text, const struct gpumon_probe_step *step)
 		text_map_update(text);
 		break;
 	case BPF_FUNC_map_delete_elem:
-		text_map_delete(text);
+		/* Elements of arrays cannot be deleted: there is no such call of this helper. */
+		text_hash_delete(text);
 		break;
 	case BPF_FUNC_trace_printk:
 	case 501:

@@ -56,12 +56,20 @@ static void load_state(struct text *text, const struct way *way)
 	text_emit(text, "membar.gl");
 }
 
-/* Give a slot the state @state, after all that this thread wrote to it. */
-static void publish(struct text *text, const struct way *way, enum gpumon_probe_slot_state state)
+static uint32_t state_word(struct text *text, const struct way *way,
+			   enum gpumon_probe_slot_state state)
 {
 	uint32_t word = text_wide(text);
 
 	text_emit(text, "or.b64 $d, $d, $i", word, way->hash, state);
+	return word;
+}
+
+/* The slot is ready, after all that this thread wrote to it. */
+static void publish(struct text *text, const struct way *way)
+{
+	uint32_t word = state_word(text, way, GPUMON_PROBE_SLOT_READY);
+
 	if (text_has_acquire(text)) {
 		text_emit(text, "st.release.gpu.global.u64 [$d], $d", way->address, word);
 		return;
@@ -78,15 +86,6 @@ static uint32_t exchange(struct text *text, const struct way *way, uint32_t from
 	text_emit(text, "atom.global.cas.b64 $d, [$d], $d, $d", old, way->address, from, to);
 	text_emit(text, "setp.eq.u64 $p, $d, $d", done, old, from);
 	return done;
-}
-
-static uint32_t state_word(struct text *text, const struct way *way,
-			   enum gpumon_probe_slot_state state)
-{
-	uint32_t word = text_wide(text);
-
-	text_emit(text, "or.b64 $d, $d, $i", word, way->hash, state);
-	return word;
 }
 
 /* Begin at the key's first slot. What follows is run for each slot, with its state. */
@@ -207,20 +206,6 @@ void text_hash_lookup(struct text *text)
 	text_label(text, way.end);
 }
 
-/* Write key and value of a slot that this thread has claimed, and show it to the others. */
-static void write_slot(struct text *text, const struct way *way, const struct text_words *value,
-		       bool key)
-{
-	struct text_place place = text_place_global(way->address, way->layout.key);
-
-	if (key)
-		text_words_store(text, &way->key, &place);
-	place.displacement = way->layout.value;
-	text_words_store(text, value, &place);
-	publish(text, way, GPUMON_PROBE_SLOT_READY);
-	finish(text, way, 0);
-}
-
 /* Finish with an error if R4 has these flags. */
 static void refuse_flags(struct text *text, const struct way *way, const char *compare, int flags,
 			 int error)
@@ -245,29 +230,27 @@ static void wait(struct text *text, const struct way *way, uint32_t waits)
 	finish(text, way, -TEXT_EAGAIN);
 }
 
-/* The slot is empty: claim it. */
-static void claim(struct text *text, const struct way *way, const struct text_words *value)
+/*
+ * The slot is empty, or has the key, which was deleted: claim it, write the value and, if it was empty, the
+ * key, and show it to the others.
+ */
+static void claim(struct text *text, const struct way *way, const struct text_words *value,
+		  bool empty)
 {
-	uint32_t zero = text_wide(text), busy, won;
+	struct text_place place = text_place_global(way->address, way->layout.key);
+	uint32_t from = empty ? text_wide(text) : way->state, won;
 
 	refuse_flags(text, way, "eq", BPF_EXIST, -TEXT_ENOENT);
-	text_emit(text, "mov.b64 $d, 0", zero);
-	busy = state_word(text, way, GPUMON_PROBE_SLOT_BUSY);
-	won = exchange(text, way, zero, busy);
+	if (empty)
+		text_emit(text, "mov.b64 $d, 0", from);
+	won = exchange(text, way, from, state_word(text, way, GPUMON_PROBE_SLOT_BUSY));
 	text_emit(text, "@!$p bra $l", won, way->begin);
-	write_slot(text, way, value, true);
-}
-
-/* The slot has the key, which was deleted. */
-static void revive(struct text *text, const struct way *way, const struct text_words *value)
-{
-	uint32_t busy, won;
-
-	refuse_flags(text, way, "eq", BPF_EXIST, -TEXT_ENOENT);
-	busy = state_word(text, way, GPUMON_PROBE_SLOT_BUSY);
-	won = exchange(text, way, way->state, busy);
-	text_emit(text, "@!$p bra $l", won, way->begin);
-	write_slot(text, way, value, false);
+	if (empty)
+		text_words_store(text, &way->key, &place);
+	place.displacement = way->layout.value;
+	text_words_store(text, value, &place);
+	publish(text, way);
+	finish(text, way, 0);
 }
 
 void text_hash_update(struct text *text)
@@ -290,9 +273,9 @@ void text_hash_update(struct text *text)
 	text_label(text, settled);
 	compare_key(text, &way);
 	if_state(text, &way, GPUMON_PROBE_SLOT_READY, ready);
-	revive(text, &way, &value);
+	claim(text, &way, &value, false);
 	text_label(text, empty);
-	claim(text, &way, &value);
+	claim(text, &way, &value, true);
 	text_label(text, ready);
 	refuse_flags(text, &way, "eq", BPF_NOEXIST, -TEXT_EEXIST);
 	place = text_place_global(way.address, way.layout.value);

@@ -155,12 +155,6 @@ void text_map_update(struct text *text)
 	text_label(text, end);
 }
 
-void text_map_delete(struct text *text)
-{
-	/* Elements of arrays cannot be deleted: there is no such call of this helper. */
-	text_hash_delete(text);
-}
-
 /* R0 of helpers that add to an element, and the loss if it does not exist. */
 static void finish_add(struct text *text, const struct gpumon_probe_map *map,
 		       const struct element *element)

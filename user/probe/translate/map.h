@@ -30,7 +30,6 @@ void text_words_store(struct text *text, const struct text_words *words,
 
 void text_map_lookup(struct text *text);
 void text_map_update(struct text *text);
-void text_map_delete(struct text *text);
 void text_map_count(struct text *text);
 void text_map_histogram(struct text *text);
 
