@@ -106,6 +106,12 @@ struct gpumon_probe_context {
 	uint32_t flags;	  /* GPUMON_PROBE_READ and so on */
 };
 
+static inline bool gpumon_probe_has_context(enum gpumon_probe_point point)
+{
+	return point == GPUMON_PROBE_MEMORY || point == GPUMON_PROBE_ATOMIC ||
+	       point == GPUMON_PROBE_BARRIER;
+}
+
 #define GPUMON_PROBE_READ   0x01
 #define GPUMON_PROBE_WRITE  0x02 /* both: an atomic operation */
 #define GPUMON_PROBE_SHARED 0x10 /* neither SHARED nor LOCAL: global or generic */

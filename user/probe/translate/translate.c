@@ -264,14 +264,11 @@ static void write_steps(struct text *text, const bool *targets)
 
 static void write_block(struct text *text, const char *body, FILE *out)
 {
-	bool context = text->program->point == GPUMON_PROBE_MEMORY ||
-		       text->program->point == GPUMON_PROBE_ATOMIC ||
-		       text->program->point == GPUMON_PROBE_BARRIER;
-
 	fputs("{\n", out);
 	text_declare(text, out);
 	text_stack_begin(text, out);
-	fprintf(out, "\tmov.b64 %%gd1, %d;\n", context ? CONTEXT_ADDRESS : 0);
+	fprintf(out, "\tmov.b64 %%gd1, %d;\n",
+		gpumon_probe_has_context(text->program->point) ? CONTEXT_ADDRESS : 0);
 	if (text->fuel_used)
 		fprintf(out, "\tmov.b32 %%gw%d, %" PRIu32 ";\n", TEXT_FUEL_WORD,
 			text->target->fuel);

@@ -3,12 +3,6 @@
 
 #include "probe/verify/state.h"
 
-static bool has_context(enum gpumon_probe_point point)
-{
-	return point == GPUMON_PROBE_MEMORY || point == GPUMON_PROBE_ATOMIC ||
-	       point == GPUMON_PROBE_BARRIER;
-}
-
 static void clear_stack(struct gpumon_frame *frame)
 {
 	memset(frame->set, 0, sizeof(frame->set));
@@ -29,7 +23,7 @@ void gpumon_state_begin(struct gpumon_state *state, const struct gpumon_probe_pr
 	for (unsigned int i = 0; i < state->frames_n; i++)
 		clear_stack(&state->frames[i]);
 	*argument = gpumon_cell_number(gpumon_number_constant(0));
-	if (has_context(program->point))
+	if (gpumon_probe_has_context(program->point))
 		argument->kind = GPUMON_PROBE_CONTEXT;
 }
 
