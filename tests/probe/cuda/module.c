@@ -13,7 +13,22 @@
 #include "device.h"
 #include "probe/fatbin/fatbin.h"
 
-#define TABLE "gpumon_probe_table"
+#define TABLE	"gpumon_probe_table"
+#define WRAPPER 0x466243b1u
+
+/**
+ * struct wrapper - what a compiled program has for each container
+ * @magic: WRAPPER
+ * @version: 1; 2: @more is a NULL-terminated list of containers that are still to be linked
+ * @container: the container
+ * @more: name of a file, or the list
+ */
+struct wrapper {
+	uint32_t magic;
+	uint32_t version;
+	const void *container;
+	const void *more;
+};
 
 #define DRIVER(name, parameters, body)                                                          \
 	(CUresult) mock_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, \
@@ -66,7 +81,7 @@ static char *container_text(const void *data, bool *is_machine_code)
 
 char *mock_text_of(const void *image, bool *is_machine_code)
 {
-	const struct gpumon_fatbin_wrapper *wrapper = image;
+	const struct wrapper *wrapper = image;
 	const char *text;
 
 	*is_machine_code = false;
@@ -74,9 +89,9 @@ char *mock_text_of(const void *image, bool *is_machine_code)
 	if (strnlen(image, 2) < 2 || isspace(*(const unsigned char *)image) ||
 	    memchr("./", *(const char *)image, 2))
 		return strdup(image);
-	switch (gpumon_fatbin_form(image)) {
-	case GPUMON_FATBIN_WRAPPER:
+	if (wrapper->magic == WRAPPER)
 		return mock_text_of(wrapper->container, is_machine_code);
+	switch (gpumon_fatbin_form(image)) {
 	case GPUMON_FATBIN_CONTAINER:
 		return container_text(image, is_machine_code);
 	case GPUMON_FATBIN_ELF_FILE:

@@ -21,21 +21,6 @@ enum gpumon_fatbin_form {
 	GPUMON_FATBIN_TEXT,	 /* perhaps PTX */
 	GPUMON_FATBIN_ELF_FILE,	 /* a cubin */
 	GPUMON_FATBIN_CONTAINER, /* of images */
-	GPUMON_FATBIN_WRAPPER,	 /* struct gpumon_fatbin_wrapper, which points to a container */
-};
-
-/**
- * struct gpumon_fatbin_wrapper - what a compiled program has for each container
- * @magic: 0x466243b1
- * @version: 1; 2: @more is a NULL-terminated list of containers that are still to be linked
- * @container: the container
- * @more: name of a file, or the list
- */
-struct gpumon_fatbin_wrapper {
-	uint32_t magic;
-	uint32_t version;
-	const void *container;
-	const void *more;
 };
 
 enum gpumon_fatbin_kind {

@@ -9,8 +9,7 @@
 
 #include "base/error.h"
 
-#define GPUMON_FATBIN_MAGIC	    0xba55ed50u
-#define GPUMON_FATBIN_WRAPPER_MAGIC 0x466243b1u
+#define GPUMON_FATBIN_MAGIC 0xba55ed50u
 
 /* A container: u32 magic, u16 version, u16 size of this head, u64 bytes of all entries. */
 #define GPUMON_FATBIN_HEAD	 16

@@ -30,8 +30,6 @@ enum gpumon_fatbin_form gpumon_fatbin_form(const void *data)
 
 	if (!memcmp(at, "\177ELF", 4))
 		return GPUMON_FATBIN_ELF_FILE;
-	if (gpumon_fatbin_u32(at) == GPUMON_FATBIN_WRAPPER_MAGIC)
-		return GPUMON_FATBIN_WRAPPER;
 	if (gpumon_fatbin_u32(at) == GPUMON_FATBIN_MAGIC)
 		return GPUMON_FATBIN_CONTAINER;
 	for (int i = 0; i < 4; i++)
