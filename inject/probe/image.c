@@ -51,13 +51,19 @@ static bool container_has_ptx(const char *data, size_t size)
 	return false;
 }
 
-static size_t elf_size(const Elf64_Ehdr *header)
+/* More than @room: it is cut off. */
+static size_t elf_size(const Elf64_Ehdr *header, size_t room)
 {
-	size_t end = header->e_shoff + (size_t)header->e_shnum * sizeof(Elf64_Shdr), section_end;
 	const char *base = (const char *)header;
+	size_t end, section_end;
 	Elf64_Shdr section;
 	unsigned int i;
 
+	if (room < sizeof(*header) || header->e_shoff > room)
+		return SIZE_MAX;
+	end = header->e_shoff + (size_t)header->e_shnum * sizeof(Elf64_Shdr);
+	if (end > room)
+		return end;
 	for (i = 0; i < header->e_shnum; i++) {
 		memcpy(&section, base + header->e_shoff + i * sizeof(section), sizeof(section));
 		section_end = section.sh_offset + section.sh_size;
@@ -84,7 +90,7 @@ void inject_image_locate(struct inject_image *image)
 		inject_image_name(image, info.dli_fname);
 }
 
-bool inject_image_find(const void *given, struct inject_image *image)
+bool inject_image_find(const void *given, size_t room, struct inject_image *image)
 {
 	struct container container;
 	struct wrapper wrapper;
@@ -95,7 +101,7 @@ bool inject_image_find(const void *given, struct inject_image *image)
 	/* A text may be shorter. No other form has a NUL in its first bytes. */
 	magic = 0;
 	memcpy(&magic, given, strnlen(given, sizeof(magic)));
-	if (magic == WRAPPER) {
+	if (magic == WRAPPER && room == INJECT_IMAGE_ROOM) {
 		memcpy(&wrapper, given, sizeof(wrapper));
 		given = wrapper.container;
 		if (!given)
@@ -104,15 +110,19 @@ bool inject_image_find(const void *given, struct inject_image *image)
 	}
 	image->data = given;
 	if (magic == CONTAINER) {
+		if (room < sizeof(container))
+			return false;
 		memcpy(&container, given, sizeof(container));
+		if (container.size > room || container.head_size > room - container.size)
+			return false;
 		image->size = container.head_size + container.size;
 		image->has_ptx = container_has_ptx(given, image->size);
 		return true;
 	}
 	if (strncmp(given, ELFMAG, SELFMAG) == 0) {
-		image->size = elf_size(given);
+		image->size = elf_size(given, room);
 		image->has_ptx = false;
-		return true;
+		return image->size <= room;
 	}
 	image->size = strlen(given) + 1;
 	image->has_ptx = true;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /**
  * struct inject_image - an image in the program's memory
@@ -21,14 +22,17 @@ struct inject_image {
 	char file[64];
 };
 
+#define INJECT_IMAGE_ROOM SIZE_MAX
+
 /**
  * inject_image_find - what is at an address that a program gives to CUDA
  * @given: as a loader without a size takes it; it is what CUDA would read
+ * @room: bytes of a file's content, with a NUL behind it; INJECT_IMAGE_ROOM: as many as the image says
  * @image: out, but for @file
  *
- * Return: false where it is nothing that is known.
+ * Return: false where it is nothing that is known, or cut off.
  */
-bool inject_image_find(const void *given, struct inject_image *image);
+bool inject_image_find(const void *given, size_t room, struct inject_image *image);
 
 /* Set @file to the name behind the last slash, as far as there is room. */
 void inject_image_name(struct inject_image *image, const char *path);

@@ -130,7 +130,7 @@ static void exchange_data(struct load *load)
 {
 	struct inject_image image;
 
-	if (!inject_image_find(load->image, &image))
+	if (!inject_image_find(load->image, INJECT_IMAGE_ROOM, &image))
 		return;
 	inject_image_locate(&image);
 	loading->image = exchange_image(&image, &loading->size);
@@ -183,8 +183,7 @@ static const char *exchange_file(const char *path)
 
 	if (!content)
 		return path;
-	if (inject_image_find(content, &image) &&
-	    (const char *)image.data + image.size <= (const char *)content + size) {
+	if (inject_image_find(content, size, &image)) {
 		inject_image_name(&image, path);
 		loading->image = exchange_image(&image, &loading->size);
 		if (loading->image)
@@ -204,7 +203,8 @@ static void exchange_link(struct link *link, bool is_file)
 		link->data = (void *)exchange_file(link->data);
 		return;
 	}
-	if (link->type == CU_JIT_INPUT_FATBINARY && !inject_image_find(link->data, &image))
+	if (link->type == CU_JIT_INPUT_FATBINARY &&
+	    !inject_image_find(link->data, INJECT_IMAGE_ROOM, &image))
 		return;
 	inject_image_locate(&image);
 	loading->image = inject_probe_replace(&image, &loading->size);

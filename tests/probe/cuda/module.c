@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Modules and libraries. */
 #include <ctype.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,21 @@ struct wrapper {
 	(CUresult) mock_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, \
 			     false, __builtin_return_address(0), parameters, body)
 
+/* Whether a file has all that its head says. */
+static bool is_whole(const char *data, size_t size)
+{
+	switch (gpumon_fatbin_form(data)) {
+	case GPUMON_FATBIN_ELF_FILE:
+		return size >= sizeof(Elf64_Ehdr) &&
+		       ((const Elf64_Ehdr *)(const void *)data)->e_shoff < size;
+	case GPUMON_FATBIN_CONTAINER:
+		return size >= 16 && gpumon_fatbin_container_size(data) <= size;
+	default:
+		return true;
+	}
+}
+
+/* NULL: there is none, or it is cut off. */
 char *mock_read_file(const char *path, size_t *size)
 {
 	FILE *file = fopen(path, "re");
@@ -48,7 +64,10 @@ char *mock_read_file(const char *path, size_t *size)
 		return NULL;
 	fclose(file);
 	data[*size] = '\0';
-	return data;
+	if (is_whole(data, *size))
+		return data;
+	free(data);
+	return NULL;
 }
 
 /* The first cubin of a container, or the newest text, as the driver chooses. */

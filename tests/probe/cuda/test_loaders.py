@@ -49,6 +49,19 @@ def check_loader(how):
                       {"first": "no_ptx", "second": "no_ptx"}, name)
 
 
+def test_files_that_are_cut_off():
+    """CUDA refuses them, and the program goes on."""
+    with Folder() as folder:
+        ptx = text("first", "second")
+        whole = folder.write("whole", ptx)
+        for name, image in images.cut_off(folder.cubin(ptx), ptx).items():
+            path = folder.write(name, image)
+            for how in ("file", "link-file", "library-file"):
+                result = folder.probe("context", "load", how, path, "load", "data", whole,
+                                      "launch", "first", "1x32")
+                equal(result.counts("entries").get("first"), 32, f"{name}, {how}: entries")
+
+
 def add_loader_tests():
     for how in LOADERS:
         globals()["test_" + how.replace("-", "_")] = lambda how=how: check_loader(how)
