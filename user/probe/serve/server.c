@@ -65,22 +65,24 @@ static bool receive_request(int socket, struct gpumon_wire_request *request, int
 		struct cmsghdr align;
 	} control;
 	struct iovec vector = { .iov_base = request, .iov_len = sizeof(*request) };
+	/* Without the padding, which a second descriptor would fit into: the kernel closes others. */
 	struct msghdr header = { .msg_iov = &vector,
 				 .msg_iovlen = 1,
 				 .msg_control = control.room,
-				 .msg_controllen = sizeof(control.room) };
+				 .msg_controllen = CMSG_LEN(sizeof(int)) };
 	struct cmsghdr *part;
+	ssize_t length;
 
 	*fd = -1;
-	if (!wait_for(socket, POLLIN) ||
-	    recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (ssize_t)sizeof(*request))
+	if (!wait_for(socket, POLLIN))
 		return false;
-	part = CMSG_FIRSTHDR(&header);
+	length = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	part = length < 0 ? NULL : CMSG_FIRSTHDR(&header);
 	if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
 	    part->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(part), sizeof(*fd));
 	request->text[sizeof(request->text) - 1] = '\0';
-	return request->version == GPUMON_WIRE_VERSION;
+	return length == (ssize_t)sizeof(*request) && request->version == GPUMON_WIRE_VERSION;
 }
 
 /* The library may be gone: nothing depends on it. */

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Requests of a process that is not trusted. */
+#include "common.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "probe/serve/server.h"
+
+static const struct gpumon_probe_object object;
+static const struct gpumon_probe_order order = { .object = &object };
+static struct gpumon_probe_server server;
+
+static int count_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		n++;
+	closedir(folder);
+	return n;
+}
+
+/* A request of so many bytes with so many descriptors, which the server takes. */
+static void send_request(size_t size, int descriptors)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct gpumon_wire_request request = { .type = GPUMON_WIRE_EXCHANGE,
+					       .version = GPUMON_WIRE_VERSION };
+	union {
+		char room[CMSG_SPACE(sizeof(int) * 2)];
+		struct cmsghdr align;
+	} control = { .align = { .cmsg_level = SOL_SOCKET,
+				 .cmsg_type = SCM_RIGHTS,
+				 .cmsg_len = CMSG_LEN(sizeof(int) * (size_t)descriptors) } };
+	struct iovec vector = { .iov_base = &request, .iov_len = size };
+	const struct msghdr header = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.room,
+		.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)descriptors),
+	};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	memcpy(address.sun_path, server.listener.path, sizeof(address.sun_path));
+	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	for (int i = 0; i < descriptors; i++)
+		memcpy(CMSG_DATA(&control.align) + (size_t)i * sizeof(int), &(int){ STDIN_FILENO },
+		       sizeof(int));
+	assert_int_equal(sendmsg(fd, &header, 0), size);
+	gpumon_probe_server_step(&server);
+	close(fd);
+}
+
+static void descriptors_are_closed(void **state)
+{
+	struct gpumon_probe_plan plan;
+	struct gpumon_error err;
+	int before;
+
+	(void)state;
+	assert_int_equal(gpumon_probe_plan_make(&object, 1, 0, 0, &plan, &err), 0);
+	assert_int_equal(gpumon_probe_server_open(&server, &order, &plan, &err), 0);
+	before = count_descriptors();
+	send_request(sizeof(struct gpumon_wire_request), 1);
+	assert_int_equal(count_descriptors(), before);
+	/* Too short, and with one too many. */
+	send_request(8, 1);
+	assert_int_equal(count_descriptors(), before);
+	send_request(sizeof(struct gpumon_wire_request), 2);
+	assert_int_equal(count_descriptors(), before);
+	gpumon_probe_server_close(&server);
+	gpumon_probe_plan_clear(&plan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(descriptors_are_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
