@@ -512,8 +512,7 @@ static bool is_listed(unsigned int i, CUcontext handle)
 	return is;
 }
 
-/* How long it took, without the wait for others. */
-static uint64_t copy_contexts(CUcontext handle, bool wait)
+uint64_t inject_probe_copy(CUcontext handle, bool wait)
 {
 	struct inject_probe_inside inside;
 	uint64_t begin, took;
@@ -530,11 +529,6 @@ static uint64_t copy_contexts(CUcontext handle, bool wait)
 	return took;
 }
 
-void inject_probe_copy(CUcontext handle, bool wait)
-{
-	copy_contexts(handle, wait);
-}
-
 void inject_probe_copy_sometimes(void)
 {
 	static _Atomic uint64_t next;
@@ -543,7 +537,7 @@ void inject_probe_copy_sometimes(void)
 	/* One thread at a time. */
 	if (inject_now() < due || !atomic_compare_exchange_strong(&next, &due, UINT64_MAX))
 		return;
-	took = copy_contexts(NULL, false);
+	took = inject_probe_copy(NULL, false);
 	atomic_store(&next, inject_now() + COPY_SHARE * took);
 }
 

@@ -52,8 +52,10 @@ bool inject_probe_write(CUcontext context, CUdeviceptr to, const void *data, siz
  * @wait: for what the program has launched, two seconds at most
  *
  * Context: not within a call of CUDA, but for its beginning.
+ *
+ * Return: how long it took, without the wait for other threads.
  */
-void inject_probe_copy(CUcontext context, bool wait);
+uint64_t inject_probe_copy(CUcontext context, bool wait);
 
 /* The same for all contexts, without a wait, unless copies would take more than 5 % of the time. */
 void inject_probe_copy_sometimes(void);

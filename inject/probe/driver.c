@@ -6,21 +6,22 @@ struct inject_probe_driver inject_probe_driver;
 
 static __thread unsigned int depth __attribute__((tls_model("initial-exec")));
 
-const char *inject_probe_driver_load(void)
+bool inject_probe_driver_load(const char **why)
 {
 	struct inject_probe_driver *driver = &inject_probe_driver;
 
+	*why = "the driver of CUDA is too old for programs in kernels";
 #define FIND(member, symbol, parameters) \
 	driver->member = (__typeof__(driver->member))inject_cuda_symbol(symbol);
 #define NEED(member, symbol, parameters) \
 	FIND(member, symbol, parameters) \
 	if (!driver->member)             \
-		return symbol;
+		return false;
 	INJECT_PROBE_DRIVER(NEED)
 	INJECT_PROBE_DRIVER_12(FIND)
 #undef NEED
 #undef FIND
-	return NULL;
+	return true;
 }
 
 unsigned int inject_probe_current_sm(void)

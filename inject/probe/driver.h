@@ -63,8 +63,8 @@ struct inject_probe_driver {
 
 extern struct inject_probe_driver inject_probe_driver;
 
-/* Finds them. Return: the name of one that is missing, or NULL. */
-const char *inject_probe_driver_load(void);
+/* Finds them. @why: out: why not. */
+bool inject_probe_driver_load(const char **why);
 
 /* Architecture of the current context's GPU, such as 90; 0: there is none. */
 unsigned int inject_probe_current_sm(void);

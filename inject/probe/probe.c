@@ -60,11 +60,7 @@ static void enable_function(CUpti_CallbackDomain domain, uint32_t id, const char
 
 static bool subscribe(const char **why)
 {
-	if (inject_probe_driver_load()) {
-		*why = "the driver of CUDA is too old for programs in kernels";
-		return false;
-	}
-	if (!inject_guest_join(&guest, why))
+	if (!inject_probe_driver_load(why) || !inject_guest_join(&guest, why))
 		return false;
 	inject_cupti_functions(CUPTI_CB_DOMAIN_DRIVER_API, enable_function);
 	return true;

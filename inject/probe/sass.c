@@ -397,12 +397,9 @@ bool inject_probe_sass_begin(const char **why)
 {
 	int result;
 
-	if (!inject_sanitizer_load(inject_probe_settings.sanitizer, why))
+	if (!inject_sanitizer_load(inject_probe_settings.sanitizer, why) ||
+	    !inject_probe_driver_load(why))
 		return false;
-	if (inject_probe_driver_load()) {
-		*why = "the driver of CUDA is too old for programs in kernels";
-		return false;
-	}
 	result = inject_sanitizer.subscribe(&subscriber, on_event, NULL);
 	for (size_t i = 0; !result && i < sizeof(resources) / sizeof(resources[0]); i++)
 		result = inject_sanitizer.enable_callback(1, subscriber, INJECT_SANITIZER_RESOURCE,

@@ -30,15 +30,6 @@ static struct gpumon_wire_request new_request(enum gpumon_wire_type type)
 	};
 }
 
-static struct gpumon_wire_request new_image_request(enum gpumon_wire_type type)
-{
-	struct gpumon_wire_request request = new_request(type);
-
-	if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
-		request.flags = GPUMON_WIRE_PATCHED;
-	return request;
-}
-
 /* A connection on which @request has been sent, with @fd unless it is negative; -1. */
 static int send_request(const struct gpumon_wire_request *request, int fd)
 {
@@ -195,28 +186,40 @@ static int make_image(const void *image, size_t size)
 	return fd;
 }
 
-void *inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
-			     struct gpumon_wire_answer *answer)
+/* Send an image with a request. Returns the memory that comes with an answer of this type, or NULL. */
+static void *ask_about(struct gpumon_wire_request *request, const void *image, size_t size,
+		       enum gpumon_wire_type type, struct gpumon_wire_answer *answer)
 {
-	struct gpumon_wire_request request = new_image_request(GPUMON_WIRE_EXCHANGE);
-	int given = make_image(image->data, image->size), fd;
+	int given = make_image(image, size), fd;
 	void *memory = NULL;
 
 	if (given < 0)
 		return NULL;
-	request.size = image->size;
+	request->size = size;
+	if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
+		request->flags = GPUMON_WIRE_PATCHED;
+	if (ask(request, given, answer, sizeof(*answer), &fd) && answer->type == type)
+		memory = map_descriptor(fd, answer->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	close_descriptor(fd);
+	close(given);
+	return memory;
+}
+
+void *inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
+			     struct gpumon_wire_answer *answer)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_EXCHANGE);
+	void *memory;
+
 	request.sm = sm;
 	snprintf(request.text, sizeof(request.text), "%s", image->file);
-	if (ask(&request, given, answer, sizeof(*answer), &fd) && answer->type == GPUMON_WIRE_IMAGE)
-		memory = map_descriptor(fd, answer->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	memory = ask_about(&request, image->data, image->size, GPUMON_WIRE_IMAGE, answer);
 	/* CUDA reads a text to its end. */
 	if (memory && ((const char *)memory)[answer->size - 1]) {
 		munmap(memory, answer->size);
 		memory = NULL;
 	}
 	answer->names[sizeof(answer->names) - 1] = '\0';
-	close_descriptor(fd);
-	close(given);
 	return memory;
 }
 
@@ -238,19 +241,9 @@ void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answe
 
 void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wire_answer *answer)
 {
-	struct gpumon_wire_request request = new_image_request(GPUMON_WIRE_MODULE);
-	int given = make_image(cubin, size), fd;
-	void *memory = NULL;
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_MODULE);
 
-	if (given < 0)
-		return NULL;
-	request.size = size;
-	if (ask(&request, given, answer, sizeof(*answer), &fd) &&
-	    answer->type == GPUMON_WIRE_KERNELS)
-		memory = map_descriptor(fd, answer->size, PROT_READ, MAP_PRIVATE);
-	close_descriptor(fd);
-	close(given);
-	return memory;
+	return ask_about(&request, cubin, size, GPUMON_WIRE_KERNELS, answer);
 }
 
 /* Nothing is answered. */
