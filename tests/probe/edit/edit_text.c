@@ -24,6 +24,7 @@ struct edit_text {
 	int names_n;
 	struct gpumon_edit_plan **plans;
 	size_t plans_n;
+	size_t functions_n; /* that get blocks */
 	struct gpumon_edit_counts counts;
 	struct gpumon_edit_line *lines;
 	size_t lines_n;
@@ -138,6 +139,7 @@ static const struct gpumon_edit_plan *plan_for(void *data,
 			make_block(text, (enum gpumon_probe_point)i, (uint32_t)text->plans_n);
 		wanted = true;
 	}
+	text->functions_n += wanted;
 	return wanted ? plan : NULL;
 }
 
@@ -151,12 +153,29 @@ static uint64_t number_line(void *data, const struct gpumon_edit_line *line)
 	return to ? text->lines_n : 0;
 }
 
-static void print_report(const struct gpumon_edit_module *module, const struct edit_text *text,
-			 const struct gpumon_edit_report *report)
+/* The functions of a changed text that are copies for a kernel. */
+static size_t count_copies(const char *path)
 {
-	printf("{\"isa\": %u, \"sm\": %u, \"functions\": %llu, \"copies\": %llu, \"points\": {",
-	       module->isa, module->sm, (unsigned long long)report->functions,
-	       (unsigned long long)report->copies);
+	struct gpumon_edit_module module;
+	struct gpumon_error err;
+	size_t size, n = 0;
+	char *data = read_file(path, &size);
+
+	if (gpumon_edit_open(data, size, &module, &err))
+		fail(err.message);
+	for (size_t i = 0; i < module.functions_n; i++)
+		n += memmem(module.functions[i].name, module.functions[i].size, "__gpumon_", 9) !=
+		     NULL;
+	gpumon_edit_close(&module);
+	free(data);
+	return n;
+}
+
+static void print_report(const struct gpumon_edit_module *module, const struct edit_text *text,
+			 size_t copies)
+{
+	printf("{\"isa\": %u, \"sm\": %u, \"functions\": %zu, \"copies\": %zu, \"points\": {",
+	       module->isa, module->sm, text->functions_n, copies);
 	for (int i = 0; kinds[i]; i++)
 		printf("%s\"%c\": %llu", i ? ", " : "", kinds[i],
 		       (unsigned long long)text->counts.points[i]);
@@ -183,7 +202,6 @@ int main(int argc, char **argv)
 					       .line = number_line,
 					       .data = &text };
 	struct gpumon_edit_module module;
-	struct gpumon_edit_report report;
 	struct gpumon_error err;
 	size_t size;
 	char *data;
@@ -201,9 +219,9 @@ int main(int argc, char **argv)
 		request.table = ".visible .const .align 8 .b64 " GPUMON_PROBE_TABLE "[1];";
 	if (gpumon_edit_open(data, size, &module, &err))
 		fail(err.message);
-	if (gpumon_edit_write(&module, &request, out, &report, &err))
+	if (gpumon_edit_write(&module, &request, out, &err))
 		fail(err.message);
-	print_report(&module, &text, &report);
+	print_report(&module, &text, count_copies(argv[2]));
 	gpumon_edit_close(&module);
 	for (size_t i = 0; i < text.plans_n; i++) {
 		for (int j = 0; j < GPUMON_PROBE_POINTS; j++)

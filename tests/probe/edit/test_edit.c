@@ -40,7 +40,6 @@ static char *written;
 static bool edit(const char *from, size_t size, struct gpumon_error *err)
 {
 	struct gpumon_edit_request request = { .plan = plan_all, .line = number_line };
-	struct gpumon_edit_report report;
 	struct gpumon_edit_module module;
 	char *copy = malloc(size ? size : 1);
 	size_t changed_size;
@@ -53,7 +52,7 @@ static bool edit(const char *from, size_t size, struct gpumon_error *err)
 	assert_true(copy && out);
 	memcpy(copy, from, size);
 	if (!gpumon_edit_open(copy, size, &module, err)) {
-		done = !gpumon_edit_write(&module, &request, out, &report, err);
+		done = !gpumon_edit_write(&module, &request, out, err);
 		gpumon_edit_close(&module);
 	}
 	fclose(out);

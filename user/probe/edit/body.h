@@ -12,7 +12,6 @@
  * @request: what is wanted
  * @calls: calls, after gpumon_ptx_calls_reach() for the kernel
  * @out: stream
- * @report: counts
  * @err: error
  * @kernel: kernel that is written, or 1 + all functions' indices
  * @kernel_plan: its plan, or NULL
@@ -24,7 +23,6 @@ struct gpumon_ptx_writer {
 	const struct gpumon_edit_request *request;
 	struct gpumon_ptx_calls *calls;
 	FILE *out;
-	struct gpumon_edit_report *report;
 	struct gpumon_error *err;
 	size_t kernel;
 	const struct gpumon_edit_plan *kernel_plan;

@@ -140,8 +140,7 @@ int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner,
 		return gpumon_ptx_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		calls->first[i] = calls->calls_n;
-		if ((plans[i] || !inner->functions[i].kernel) &&
-		    look_through(inner, i, calls, err))
+		if ((plans[i] || !inner->functions[i].kernel) && look_through(inner, i, calls, err))
 			return -1;
 	}
 	calls->first[n] = calls->calls_n;

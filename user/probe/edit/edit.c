@@ -50,11 +50,8 @@ static int write_copy(struct edit *edit, size_t function, bool all)
 	gpumon_ptx_write_name(writer, function);
 	gpumon_ptx_write_text(writer, place->name + writer->inner->functions[function].size,
 			      place->body);
-	if (all) {
-		writer->report->copies++;
-		if (gpumon_ptx_write_body(writer, function, edit->plans[function]))
-			return -1;
-	}
+	if (all && gpumon_ptx_write_body(writer, function, edit->plans[function]))
+		return -1;
 	fputs(all ? "\n" : ";\n", writer->out);
 	return 0;
 }
@@ -78,7 +75,6 @@ static int write_function(struct edit *edit, size_t function)
 	bool kernel = writer->inner->functions[function].kernel;
 	int result = 0;
 
-	writer->report->functions++;
 	gpumon_ptx_copy_to(writer, place->begin);
 	if (edit->table)
 		fprintf(writer->out, "%s\n", edit->table);
@@ -134,7 +130,7 @@ static bool wants_nothing(const struct edit *edit)
 
 int gpumon_edit_write(const struct gpumon_edit_module *module,
 		      const struct gpumon_edit_request *request, FILE *out,
-		      struct gpumon_edit_report *report, struct gpumon_error *err)
+		      struct gpumon_error *err)
 {
 	struct gpumon_ptx_calls calls = { .calls = NULL };
 	struct edit edit = {
@@ -142,13 +138,11 @@ int gpumon_edit_write(const struct gpumon_edit_module *module,
 			    .request = request,
 			    .calls = &calls,
 			    .out = out,
-			    .report = report,
 			    .err = err },
 		.table = request->table,
 	};
 	int result;
 
-	memset(report, 0, sizeof(*report));
 	if (module->probed)
 		return gpumon_ptx_refuse(err, 1, "this text has been probed before");
 	result = ask_for_plans(&edit);

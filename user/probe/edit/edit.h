@@ -135,16 +135,6 @@ struct gpumon_edit_request {
 };
 
 /**
- * struct gpumon_edit_report - what was changed
- * @functions: kernels and device functions that had a plan
- * @copies: device functions that were copied for a kernel
- */
-struct gpumon_edit_report {
-	uint64_t functions;
-	uint64_t copies;
-};
-
-/**
  * gpumon_edit_open - find out what is in a text
  * @text: PTX; it stays until gpumon_edit_close()
  * @size: bytes at most: a NUL ends the text, too
@@ -162,13 +152,12 @@ void gpumon_edit_close(struct gpumon_edit_module *module);
  * @module: an open text
  * @request: what to change
  * @out: stream for the new text
- * @report: out
  * @err: why it cannot be changed
  *
  * Return: 0, or -1 with @err: then what was written is to be thrown away.
  */
 int gpumon_edit_write(const struct gpumon_edit_module *module,
 		      const struct gpumon_edit_request *request, FILE *out,
-		      struct gpumon_edit_report *report, struct gpumon_error *err);
+		      struct gpumon_error *err);
 
 #endif /* GPUMON_PROBE_EDIT_H */

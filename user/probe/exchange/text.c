@@ -187,7 +187,6 @@ static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 		.line = number_line,
 		.data = &editing,
 	};
-	struct gpumon_edit_report report;
 	struct gpumon_error err;
 	FILE *out = open_memstream(&text->changed, &text->changed_size);
 	int result;
@@ -196,7 +195,7 @@ static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 		return gpumon_exchange_no_memory(exchange);
 	snprintf(table, sizeof(table), ".weak .const .align 8 .b64 " GPUMON_PROBE_TABLE "[%u];",
 		 GPUMON_PROBE_TABLE_ENTRY(exchange->order->object->maps_n));
-	result = gpumon_edit_write(&text->module, &request, out, &report, &err);
+	result = gpumon_edit_write(&text->module, &request, out, &err);
 	if (!fclose(out) && !result)
 		return 0;
 	free(text->changed);
