@@ -36,9 +36,8 @@ static void copy_match(uint8_t *to, size_t distance, size_t length)
 	memcpy(to, from, length);
 }
 
-/* Returns the bytes at @to; @whole: whether the block ends there. */
-static size_t unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size,
-		     bool *whole)
+size_t gpumon_lz4_unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size,
+			 bool *whole)
 {
 	const uint8_t *from_end = from + from_size;
 	uint8_t *begin = to, *to_end = to + to_size;
@@ -78,18 +77,4 @@ static size_t unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t 
 		to += match;
 	}
 	return (size_t)(to - begin);
-}
-
-bool gpumon_lz4_unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size)
-{
-	bool whole;
-
-	return unpack(from, from_size, to, to_size, &whole) == to_size && whole;
-}
-
-size_t gpumon_lz4_unpack_begin(const uint8_t *from, size_t from_size, uint8_t *to, size_t room)
-{
-	bool whole;
-
-	return unpack(from, from_size, to, room, &whole);
 }

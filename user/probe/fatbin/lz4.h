@@ -8,25 +8,16 @@
 #include <stdint.h>
 
 /**
- * gpumon_lz4_unpack - unpack a block
+ * gpumon_lz4_unpack - unpack a block, or the beginning of one
  * @from: block
  * @from_size: its bytes
  * @to: out
- * @to_size: bytes that it has to give
+ * @to_size: bytes at most
+ * @whole: out: the block ends with the last of them
  *
- * Return: whether it is a whole block of exactly @to_size bytes.
+ * Return: how many bytes there are; less than @to_size if the block ends before, or is damaged there.
  */
-bool gpumon_lz4_unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size);
-
-/**
- * gpumon_lz4_unpack_begin - unpack the beginning of a block
- * @from: block
- * @from_size: its bytes
- * @to: out
- * @room: bytes at most
- *
- * Return: how many bytes there are; less than @room if the block ends before, or is damaged there.
- */
-size_t gpumon_lz4_unpack_begin(const uint8_t *from, size_t from_size, uint8_t *to, size_t room);
+size_t gpumon_lz4_unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size,
+			 bool *whole);
 
 #endif /* GPUMON_PROBE_FATBIN_LZ4_H */

@@ -27,13 +27,16 @@ static int unpack_zstd(const struct gpumon_fatbin_image *image, uint8_t *to,
 
 static int unpack_to(const struct gpumon_fatbin_image *image, uint8_t *to, struct gpumon_error *err)
 {
+	bool whole;
+
 	switch (image->packing) {
 	case GPUMON_FATBIN_PLAIN:
 		memcpy(to, image->payload, image->payload_size);
 		return 0;
 	case GPUMON_FATBIN_LZ4:
-		if (gpumon_lz4_unpack(image->payload, image->payload_size, to,
-				      image->unpacked_size))
+		if (gpumon_lz4_unpack(image->payload, image->payload_size, to, image->unpacked_size,
+				      &whole) == image->unpacked_size &&
+		    whole)
 			return 0;
 		return gpumon_fatbin_refuse(err, "its LZ4 data is damaged");
 	case GPUMON_FATBIN_ZSTD:
@@ -63,6 +66,8 @@ static size_t unpack_zstd_begin(const struct gpumon_fatbin_image *image, uint8_t
 
 size_t gpumon_fatbin_unpack_begin(const struct gpumon_fatbin_image *image, uint8_t *to, size_t room)
 {
+	bool whole;
+
 	if (room > image->unpacked_size)
 		room = image->unpacked_size;
 	switch (image->packing) {
@@ -70,7 +75,7 @@ size_t gpumon_fatbin_unpack_begin(const struct gpumon_fatbin_image *image, uint8
 		memcpy(to, image->payload, room);
 		return room;
 	case GPUMON_FATBIN_LZ4:
-		return gpumon_lz4_unpack_begin(image->payload, image->payload_size, to, room);
+		return gpumon_lz4_unpack(image->payload, image->payload_size, to, room, &whole);
 	case GPUMON_FATBIN_ZSTD:
 		return unpack_zstd_begin(image, to, room);
 	default:
