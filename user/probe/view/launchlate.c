@@ -148,36 +148,37 @@ static void show_starts(struct late *late)
 	}
 }
 
-static void show_buckets(struct late *late, const char *key, const char *title,
+/* @after: what half of the kernels start so long after. */
+static void show_buckets(struct late *late, const char *key, const char *title, const char *after,
 			 const struct gpumon_probe_buckets *buckets)
 {
+	char time[GPUMON_FORMAT_LEN];
+	uint64_t reached, ns = gpumon_probe_buckets_reached(buckets, 50, &reached);
+
 	gpumon_probe_generic_bars(late->sheet, title, "ns", buckets);
 	gpumon_sheet_table(late->sheet, key, NULL);
 	gpumon_probe_generic_buckets(late->sheet, "ns");
 	for (uint32_t i = 0; i < GPUMON_PROBE_BUCKETS; i++)
 		if (buckets->counts[i])
 			gpumon_probe_generic_bucket(late->sheet, i, buckets->counts[i]);
+	if (reached)
+		gpumon_sheet_found(late->sheet,
+				   "%" PRIu64 " of %" PRIu64 " kernels start %s or more after %s",
+				   reached, gpumon_probe_buckets_total(buckets),
+				   gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)),
+				   after);
 }
 
 /* Without launches: how far apart starts are. */
 static void show_distances(struct late *late)
 {
 	struct gpumon_probe_buckets buckets = { 0 };
-	char time[GPUMON_FORMAT_LEN];
-	uint64_t reached, ns;
 
 	for (uint64_t i = 1; i < late->starts_n; i++)
 		if (late->starts[i].device == late->starts[i - 1].device)
 			gpumon_probe_buckets_add(&buckets,
 						 late->starts[i].ns - late->starts[i - 1].ns);
-	show_buckets(late, "distances", "From one start to the next", &buckets);
-	ns = gpumon_probe_buckets_reached(&buckets, 50, &reached);
-	if (reached)
-		gpumon_sheet_found(late->sheet,
-				   "%" PRIu64 " of %" PRIu64
-				   " kernels start %s or more after the one before",
-				   reached, gpumon_probe_buckets_total(&buckets),
-				   gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)));
+	show_buckets(late, "distances", "From one start to the next", "the one before", &buckets);
 }
 
 /* Launches of this kernel. The kernels come in the order of the launches. */
@@ -317,20 +318,10 @@ static void note_rows(struct late *late)
 
 static void show_late(struct late *late)
 {
-	uint64_t reached, ns = 0;
-	char time[GPUMON_FORMAT_LEN];
-
 	make_rows(late);
 	show_rows(late);
 	show_buckets(late, "late", "From the launch to the first instruction, all kernels",
-		     &late->buckets);
-	ns = gpumon_probe_buckets_reached(&late->buckets, 50, &reached);
-	if (reached)
-		gpumon_sheet_found(late->sheet,
-				   "%" PRIu64 " of %" PRIu64
-				   " kernels start %s or more after their launch",
-				   reached, gpumon_probe_buckets_total(&late->buckets),
-				   gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)));
+		     "their launch", &late->buckets);
 	note_rows(late);
 }
 
