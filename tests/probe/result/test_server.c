@@ -26,12 +26,12 @@ static int count_descriptors(void)
 	return n;
 }
 
-/* A request of so many bytes with so many descriptors, which the server takes. */
+static struct gpumon_wire_request request;
+
+/* So many bytes of the request with so many descriptors, which the server takes. */
 static void send_request(size_t size, int descriptors)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct gpumon_wire_request request = { .type = GPUMON_WIRE_EXCHANGE,
-					       .version = GPUMON_WIRE_VERSION };
 	union {
 		char room[CMSG_SPACE(sizeof(int) * 2)];
 		struct cmsghdr align;
@@ -43,10 +43,11 @@ static void send_request(size_t size, int descriptors)
 		.msg_iov = &vector,
 		.msg_iovlen = 1,
 		.msg_control = control.room,
-		.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)descriptors),
+		.msg_controllen = descriptors ? CMSG_SPACE(sizeof(int) * (size_t)descriptors) : 0,
 	};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
+	request.version = GPUMON_WIRE_VERSION;
 	memcpy(address.sun_path, server.listener.path, sizeof(address.sun_path));
 	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
 	for (int i = 0; i < descriptors; i++)
@@ -57,31 +58,62 @@ static void send_request(size_t size, int descriptors)
 	close(fd);
 }
 
+static int open_server(void **state)
+{
+	static struct gpumon_probe_plan plan;
+	struct gpumon_error err;
+
+	*state = &plan;
+	request = (struct gpumon_wire_request){ .type = GPUMON_WIRE_EXCHANGE };
+	return gpumon_probe_plan_make(&object, 1, 0, 0, &plan, &err) ||
+	       gpumon_probe_server_open(&server, &order, &plan, &err);
+}
+
+static int close_server(void **state)
+{
+	gpumon_probe_server_close(&server);
+	gpumon_probe_plan_clear(*state);
+	return 0;
+}
+
 static void descriptors_are_closed(void **state)
 {
-	struct gpumon_probe_plan plan;
-	struct gpumon_error err;
-	int before;
+	int before = count_descriptors();
 
 	(void)state;
-	assert_int_equal(gpumon_probe_plan_make(&object, 1, 0, 0, &plan, &err), 0);
-	assert_int_equal(gpumon_probe_server_open(&server, &order, &plan, &err), 0);
-	before = count_descriptors();
-	send_request(sizeof(struct gpumon_wire_request), 1);
+	send_request(sizeof(request), 1);
 	assert_int_equal(count_descriptors(), before);
 	/* Too short, and with one too many. */
 	send_request(8, 1);
 	assert_int_equal(count_descriptors(), before);
-	send_request(sizeof(struct gpumon_wire_request), 2);
+	send_request(sizeof(request), 2);
 	assert_int_equal(count_descriptors(), before);
-	gpumon_probe_server_close(&server);
-	gpumon_probe_plan_clear(&plan);
+}
+
+/* Of many processes that all have something else to tell. */
+static void notes_take_little_memory(void **state)
+{
+	size_t before = 0;
+
+	(void)state;
+	request.type = GPUMON_WIRE_TELL;
+	memset(request.text, 'x', sizeof(request.text) - 1);
+	for (int i = 0; i < 100; i++) {
+		request.text[0] = (char)(' ' + i);
+		send_request(sizeof(request), 0);
+		if (i == GPUMON_PROBE_MAX_NOTES)
+			before = server.pool.blocks_used;
+	}
+	assert_int_equal(server.notes_n, GPUMON_PROBE_MAX_NOTES);
+	assert_int_equal(server.pool.blocks_used, before);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(descriptors_are_closed),
+		cmocka_unit_test_setup_teardown(descriptors_are_closed, open_server, close_server),
+		cmocka_unit_test_setup_teardown(notes_take_little_memory, open_server,
+						close_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,12 +97,16 @@ static void send_answer(int socket, const void *answer, size_t size, int fd)
 
 static void add_note(struct gpumon_probe_server *server, const char *text)
 {
-	const char *note = gpumon_pool_text(&server->pool, text);
+	const char *note;
 
+	/* The texts of further ones are not kept. */
+	if (server->notes_n == GPUMON_PROBE_MAX_NOTES)
+		return;
+	note = gpumon_pool_text(&server->pool, text);
 	for (uint32_t i = 0; i < server->notes_n; i++)
 		if (server->notes[i] == note)
 			return;
-	if (note && *note && server->notes_n < GPUMON_PROBE_MAX_NOTES)
+	if (note && *note)
 		server->notes[server->notes_n++] = note;
 }
 
