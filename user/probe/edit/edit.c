@@ -144,7 +144,7 @@ int gpumon_edit_write(const struct gpumon_edit_module *module,
 	int result;
 
 	if (module->probed)
-		return gpumon_ptx_refuse(err, 1, "this text has been probed before");
+		return GPUMON_PTX_REFUSE(err, 1, "this text has been probed before");
 	result = ask_for_plans(&edit);
 	if (!result && !wants_nothing(&edit))
 		result = gpumon_ptx_calls_open(module->inner, edit.plans, &calls, err);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lex.h"
@@ -14,18 +12,6 @@ static bool is_name(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
 	       c == '$';
-}
-
-int gpumon_ptx_refuse(struct gpumon_error *err, uint32_t line, const char *format, ...)
-{
-	char what[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-				"PTX, line %u: %s", line, what);
 }
 
 bool gpumon_ptx_same(struct gpumon_ptx_slice slice, const char *text)
@@ -86,7 +72,7 @@ static int skip_comment(struct gpumon_ptx_lexer *lexer, struct gpumon_error *err
 		if (*end == '\n')
 			lexer->line++;
 	}
-	return gpumon_ptx_refuse(err, line, "this comment has no end");
+	return GPUMON_PTX_REFUSE(err, line, "this comment has no end");
 }
 
 static int skip_blanks(struct gpumon_ptx_lexer *lexer, struct gpumon_error *err)
@@ -123,7 +109,7 @@ static int read_string(struct gpumon_ptx_lexer *lexer, struct gpumon_error *err)
 	const char *end = memchr(lexer->at, '"', (size_t)(lexer->end - lexer->at));
 
 	if (!end)
-		return gpumon_ptx_refuse(err, lexer->token_line, "this string has no end");
+		return GPUMON_PTX_REFUSE(err, lexer->token_line, "this string has no end");
 	for (; lexer->at <= end; lexer->at++)
 		lexer->line += *lexer->at == '\n';
 	return 0;
@@ -170,9 +156,9 @@ int gpumon_ptx_next(struct gpumon_ptx_lexer *lexer, struct gpumon_error *err)
 	} else if (c && strchr("{}[]()<>;:,@!=+-*/|&^~?%.", c)) {
 		lexer->kind = GPUMON_PTX_SIGN;
 	} else if (c > ' ' && c <= '~') {
-		return gpumon_ptx_refuse(err, lexer->line, "\"%c\" is not expected here", c);
+		return GPUMON_PTX_REFUSE(err, lexer->line, "\"%c\" is not expected here", c);
 	} else {
-		return gpumon_ptx_refuse(err, lexer->line, "a byte 0x%02x is not expected here",
+		return GPUMON_PTX_REFUSE(err, lexer->line, "a byte 0x%02x is not expected here",
 					 (unsigned char)c);
 	}
 	lexer->token.size = (size_t)(lexer->at - lexer->token.at);

@@ -51,8 +51,9 @@ struct gpumon_ptx_lexer {
 int gpumon_ptx_next(struct gpumon_ptx_lexer *lexer, struct gpumon_error *err);
 
 /* Report an error at a line. Returns -1. */
-int gpumon_ptx_refuse(struct gpumon_error *err, uint32_t line, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+#define GPUMON_PTX_REFUSE(err, line, format, ...)                          \
+	gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED, \
+			 "PTX, line %u: " format, line, ##__VA_ARGS__)
 
 /* Is the last token this sign, or this word? */
 bool gpumon_ptx_is_sign(const struct gpumon_ptx_lexer *lexer, char sign);

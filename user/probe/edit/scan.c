@@ -40,7 +40,7 @@ static int skip_brackets(struct scan *scan, char open, char close)
 
 	do {
 		if (scan->lexer.kind == GPUMON_PTX_END)
-			return gpumon_ptx_refuse(scan->err, line, "this \"%c\" is never closed",
+			return GPUMON_PTX_REFUSE(scan->err, line, "this \"%c\" is never closed",
 						 open);
 		depth += gpumon_ptx_is_sign(&scan->lexer, open);
 		depth -= gpumon_ptx_is_sign(&scan->lexer, close);
@@ -69,7 +69,7 @@ static int read_version(struct scan *scan)
 							  text.size - 1 - (size_t)(dot - text.at) },
 			       &minor) ||
 	    major > 99 || minor > 9)
-		return gpumon_ptx_refuse(scan->err, scan->lexer.token_line,
+		return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line,
 					 ".version without a number like 8.0");
 	scan->module->isa = major * 10 + minor;
 	return next(scan);
@@ -86,7 +86,7 @@ static int read_target(struct scan *scan)
 			return -1;
 		word = scan->lexer.token;
 		if (scan->lexer.kind != GPUMON_PTX_WORD)
-			return gpumon_ptx_refuse(scan->err, scan->lexer.token_line,
+			return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line,
 						 ".target without a name");
 		if (gpumon_ptx_begins(word, "sm_")) {
 			number = (struct gpumon_ptx_slice){ word.at + 3, word.size - 3 };
@@ -96,7 +96,7 @@ static int read_target(struct scan *scan)
 			else
 				last = 0;
 			if (!gpumon_ptx_number(number, &scan->module->sm))
-				return gpumon_ptx_refuse(scan->err, scan->lexer.token_line,
+				return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line,
 							 ".target %.*s is unknown",
 							 (int)(word.size < 40 ? word.size : 40),
 							 word.at);
@@ -113,7 +113,7 @@ static int read_address_size(struct scan *scan)
 	if (next(scan))
 		return -1;
 	if (!gpumon_ptx_same(scan->lexer.token, "64"))
-		return gpumon_ptx_refuse(scan->err, scan->lexer.token_line,
+		return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line,
 					 "only addresses of 64 bits can be probed");
 	return next(scan);
 }
@@ -128,12 +128,12 @@ static int read_file(struct scan *scan)
 	if (next(scan))
 		return -1;
 	if (scan->lexer.kind != GPUMON_PTX_NUMBER || !gpumon_ptx_number(scan->lexer.token, &number))
-		return gpumon_ptx_refuse(scan->err, scan->lexer.token_line,
+		return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line,
 					 ".file without a number");
 	if (next(scan))
 		return -1;
 	if (scan->lexer.kind != GPUMON_PTX_STRING)
-		return gpumon_ptx_refuse(scan->err, scan->lexer.token_line, ".file without a name");
+		return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line, ".file without a name");
 	name = GPUMON_GROW(inner->file_names, inner->file_names_n);
 	if (!name || gpumon_map_set(&inner->files, number, inner->file_names_n))
 		return gpumon_ptx_no_memory(scan->err);
@@ -178,7 +178,7 @@ static int skip_header(struct scan *scan)
 		if (gpumon_ptx_is_sign(&scan->lexer, '{') || gpumon_ptx_is_sign(&scan->lexer, ';'))
 			return 0;
 		if (scan->lexer.kind == GPUMON_PTX_END || gpumon_ptx_is_sign(&scan->lexer, '}'))
-			return gpumon_ptx_refuse(scan->err, scan->lexer.token_line,
+			return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line,
 						 "a function with neither body nor semicolon");
 		if (gpumon_ptx_is_sign(&scan->lexer, '(')) {
 			if (skip_brackets(scan, '(', ')'))
@@ -214,7 +214,7 @@ static int read_function(struct scan *scan)
 	if (gpumon_ptx_is_sign(&scan->lexer, '(') && skip_brackets(scan, '(', ')'))
 		return -1;
 	if (scan->lexer.kind != GPUMON_PTX_WORD)
-		return gpumon_ptx_refuse(scan->err, scan->lexer.token_line,
+		return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line,
 					 "a function without a name");
 	function.name = scan->lexer.token.at;
 	function.size = scan->lexer.token.size;
@@ -272,7 +272,7 @@ static int read_module(struct scan *scan)
 			if (skip_brackets(scan, '{', '}'))
 				return -1;
 		} else if (gpumon_ptx_is_sign(&scan->lexer, '}')) {
-			return gpumon_ptx_refuse(scan->err, scan->lexer.token_line,
+			return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line,
 						 "a \"}\" without a \"{\"");
 		} else if (scan->lexer.kind == GPUMON_PTX_WORD) {
 			if (gpumon_ptx_same(scan->lexer.token, GPUMON_PROBE_TABLE))
@@ -284,7 +284,7 @@ static int read_module(struct scan *scan)
 		}
 	}
 	if (!scan->module->isa || !scan->module->sm)
-		return gpumon_ptx_refuse(scan->err, 1,
+		return GPUMON_PTX_REFUSE(scan->err, 1,
 					 "there is no .version or no .target: this is no PTX");
 	return 0;
 }

@@ -21,8 +21,8 @@ static int unexpected(const struct gpumon_ptx_lexer *lexer, const char *wanted,
 		      struct gpumon_error *err)
 {
 	if (lexer->kind == GPUMON_PTX_END)
-		return gpumon_ptx_refuse(err, lexer->token_line, "the text ends before %s", wanted);
-	return gpumon_ptx_refuse(err, lexer->token_line, "\"%.*s\" instead of %s",
+		return GPUMON_PTX_REFUSE(err, lexer->token_line, "the text ends before %s", wanted);
+	return GPUMON_PTX_REFUSE(err, lexer->token_line, "\"%.*s\" instead of %s",
 				 (int)(lexer->token.size < 80 ? lexer->token.size : 80),
 				 lexer->token.at, wanted);
 }
@@ -36,7 +36,7 @@ static int add_modifiers(struct gpumon_ptx_statement *statement, struct gpumon_p
 		size_t size = dot ? (size_t)(dot - text.at) : text.size;
 
 		if (statement->modifiers_n == GPUMON_PTX_MODIFIERS)
-			return gpumon_ptx_refuse(err, statement->line,
+			return GPUMON_PTX_REFUSE(err, statement->line,
 						 "more than %d modifiers of one instruction",
 						 GPUMON_PTX_MODIFIERS);
 		statement->modifiers[statement->modifiers_n++] =

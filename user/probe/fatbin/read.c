@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "fatbin.h"
 #include "layout.h"
-
-int gpumon_fatbin_refuse(struct gpumon_error *err, const char *format, ...)
-{
-	char what[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED, "fat binary: %s",
-				what);
-}
 
 int gpumon_fatbin_no_memory(struct gpumon_error *err)
 {
@@ -71,7 +58,7 @@ static int read_payload(struct gpumon_fatbin_image *image, uint64_t stored,
 				 GPUMON_FATBIN_ZSTD :
 				 GPUMON_FATBIN_OTHER;
 	if (packed > stored)
-		return gpumon_fatbin_refuse(err, "an image of %u packed bytes in %llu", packed,
+		return GPUMON_FATBIN_REFUSE(err, "an image of %u packed bytes in %llu", packed,
 					    (unsigned long long)stored);
 	image->payload_size = packed;
 	image->unpacked_size = unpacked < SIZE_MAX ? (size_t)unpacked : SIZE_MAX;
@@ -86,7 +73,7 @@ static int read_image(struct gpumon_fatbin *fatbin, size_t offset, struct gpumon
 	uint64_t stored;
 
 	if (left < GPUMON_FATBIN_ENTRY_LEAST)
-		return gpumon_fatbin_refuse(err, "%zu bytes at %zu are no image", left, offset);
+		return GPUMON_FATBIN_REFUSE(err, "%zu bytes at %zu are no image", left, offset);
 	image = GPUMON_GROW(fatbin->images, fatbin->images_n);
 	if (!image)
 		return gpumon_fatbin_no_memory(err);
@@ -99,7 +86,7 @@ static int read_image(struct gpumon_fatbin *fatbin, size_t offset, struct gpumon
 	stored = gpumon_fatbin_u64(head + GPUMON_FATBIN_PAYLOAD);
 	if (image->head_size < GPUMON_FATBIN_ENTRY_LEAST || image->head_size > left ||
 	    stored > left - image->head_size)
-		return gpumon_fatbin_refuse(err, "the image at %zu needs %zu + %llu bytes of %zu",
+		return GPUMON_FATBIN_REFUSE(err, "the image at %zu needs %zu + %llu bytes of %zu",
 					    offset, image->head_size, (unsigned long long)stored,
 					    left);
 	image->size = image->head_size + (size_t)stored;
@@ -113,9 +100,9 @@ int gpumon_fatbin_open(const void *data, size_t size, struct gpumon_fatbin *fatb
 
 	memset(fatbin, 0, sizeof(*fatbin));
 	if (!bytes)
-		return gpumon_fatbin_refuse(err, "this is none, or one of an unknown version");
+		return GPUMON_FATBIN_REFUSE(err, "this is none, or one of an unknown version");
 	if (bytes > size)
-		return gpumon_fatbin_refuse(err, "it is cut off: %zu of %llu bytes are there", size,
+		return GPUMON_FATBIN_REFUSE(err, "it is cut off: %zu of %llu bytes are there", size,
 					    (unsigned long long)bytes);
 	fatbin->data = data;
 	fatbin->size = (size_t)bytes;

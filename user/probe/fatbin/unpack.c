@@ -17,10 +17,10 @@ static int unpack_zstd(const struct gpumon_fatbin_image *image, uint8_t *to,
 		ZSTD_decompress(to, image->unpacked_size, image->payload, image->payload_size);
 
 	if (ZSTD_isError(size))
-		return gpumon_fatbin_refuse(err, "its zstd data is damaged: %s",
+		return GPUMON_FATBIN_REFUSE(err, "its zstd data is damaged: %s",
 					    ZSTD_getErrorName(size));
 	if (size != image->unpacked_size)
-		return gpumon_fatbin_refuse(err, "an image of %zu bytes instead of %zu", size,
+		return GPUMON_FATBIN_REFUSE(err, "an image of %zu bytes instead of %zu", size,
 					    image->unpacked_size);
 	return 0;
 }
@@ -38,11 +38,11 @@ static int unpack_to(const struct gpumon_fatbin_image *image, uint8_t *to, struc
 				      &whole) == image->unpacked_size &&
 		    whole)
 			return 0;
-		return gpumon_fatbin_refuse(err, "its LZ4 data is damaged");
+		return GPUMON_FATBIN_REFUSE(err, "its LZ4 data is damaged");
 	case GPUMON_FATBIN_ZSTD:
 		return unpack_zstd(image, to, err);
 	default:
-		return gpumon_fatbin_refuse(err, "an image is packed in an unknown way");
+		return GPUMON_FATBIN_REFUSE(err, "an image is packed in an unknown way");
 	}
 }
 
@@ -102,7 +102,7 @@ int gpumon_fatbin_unpack(const struct gpumon_fatbin_image *image, uint8_t **data
 	*data = NULL;
 	*size = 0;
 	if (image->unpacked_size > GPUMON_FATBIN_MAX_IMAGE)
-		return gpumon_fatbin_refuse(err, "an image of %zu bytes: %u is the most",
+		return GPUMON_FATBIN_REFUSE(err, "an image of %zu bytes: %u is the most",
 					    image->unpacked_size, GPUMON_FATBIN_MAX_IMAGE);
 	to = malloc(image->unpacked_size + VERSION_ROOM + 1);
 	if (!to)

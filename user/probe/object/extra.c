@@ -31,7 +31,7 @@ struct table {
 
 static int refuse(const struct gpumon_probe_image *image, struct gpumon_error *err)
 {
-	return gpumon_probe_image_refuse(image, err,
+	return GPUMON_PROBE_IMAGE_REFUSE(image, err,
 					 "section .BTF.ext is damaged: compile it again");
 }
 

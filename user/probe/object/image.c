@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <gelf.h>
 #include <linux/bpf.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,19 +10,6 @@
 #define INSN		 sizeof(struct bpf_insn)
 #define MAX_NAME	 255
 #define MAX_SECTION_NAME 4096
-
-int gpumon_probe_image_refuse(const struct gpumon_probe_image *image, struct gpumon_error *err,
-			      const char *format, ...)
-{
-	char reason[sizeof(err->message)];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
-	va_end(args);
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED, "%.200s: %s",
-				image->name, reason);
-}
 
 int gpumon_probe_image_no_memory(const struct gpumon_probe_image *image, struct gpumon_error *err)
 {
@@ -35,7 +20,7 @@ int gpumon_probe_image_no_memory(const struct gpumon_probe_image *image, struct 
 static int refuse_damaged(const struct gpumon_probe_image *image, struct gpumon_error *err,
 			  const char *what)
 {
-	return gpumon_probe_image_refuse(image, err, "%s: the file is damaged, compile it again",
+	return GPUMON_PROBE_IMAGE_REFUSE(image, err, "%s: the file is damaged, compile it again",
 					 what);
 }
 
@@ -106,20 +91,20 @@ static int check_kind(const struct gpumon_probe_image *image, struct gpumon_erro
 	const char *ident = elf_getident(image->elf, NULL);
 
 	if (!ident || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"it is no object file (ELF): give one made by clang -target bpf");
 	if (header.e_machine != EM_BPF)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"it is for machine %u, not for eBPF: compile it with clang -target bpf",
 			header.e_machine);
 	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"it is not 64-bit little-endian: compile it with clang -target bpfel");
 	if (header.e_type != ET_REL)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err, "it is linked: give the object file itself (clang -c)");
 	if (!header.e_shoff || header.e_shoff > image->size ||
 	    (image->size - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
@@ -143,7 +128,7 @@ static int read_section(struct gpumon_probe_image *image, Elf_Scn *scn, size_t n
 		return refuse_damaged(image, err, "a section has no name");
 	/* Names are compared often. */
 	if (strnlen(section->name, MAX_SECTION_NAME + 1) > MAX_SECTION_NAME)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"the name of a section is longer than %u bytes: name fewer kernels in it, or use patterns",
 			MAX_SECTION_NAME);
@@ -153,7 +138,7 @@ static int read_section(struct gpumon_probe_image *image, Elf_Scn *scn, size_t n
 		return 0;
 	data = elf_rawdata(scn, NULL);
 	if (!data || !data->d_buf || data->d_size != header.sh_size)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"section %.60s is not in the file: the file is cut off, compile it again",
 			section->name);
@@ -169,7 +154,7 @@ static int read_sections(struct gpumon_probe_image *image, struct gpumon_error *
 	if (elf_getshdrnum(image->elf, &n) || elf_getshdrstrndx(image->elf, &names))
 		return refuse_damaged(image, err, "the table of sections cannot be read");
 	if (n > GPUMON_PROBE_MAX_SECTIONS)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"it has %zu sections, %u are possible: put programs of the same kind into one section",
 			n, GPUMON_PROBE_MAX_SECTIONS);
@@ -299,13 +284,13 @@ static int check_function(const struct gpumon_probe_image *image,
 	const struct gpumon_probe_section *section = &image->sections[symbol->section];
 
 	if (!gpumon_probe_image_identifier(symbol->name))
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"a function is called \"%.60s\": give it a name of letters, digits and _",
 			symbol->name);
 	if (!symbol->size || symbol->size % INSN || symbol->value % INSN ||
 	    symbol->value > section->size || symbol->size > section->size - symbol->value)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"function %.60s is not within its section: the file is damaged, compile it again",
 			symbol->name);
@@ -349,7 +334,7 @@ int gpumon_probe_image_open(struct gpumon_probe_image *image, const void *bytes,
 			    struct gpumon_error *err)
 {
 	if (size > GPUMON_PROBE_MAX_OBJECT)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err, "it has %zu bytes, %u are possible: is it the right file?",
 			size, GPUMON_PROBE_MAX_OBJECT);
 	image->size = size;
@@ -357,7 +342,7 @@ int gpumon_probe_image_open(struct gpumon_probe_image *image, const void *bytes,
 	/* libelf does not write into it. */
 	image->elf = elf_memory((char *)(uintptr_t)bytes, size);
 	if (!image->elf)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"it is no object file (ELF): give one made by clang -target bpf");
 	if (check_kind(image, err) || read_sections(image, err) || read_tables(image, err))

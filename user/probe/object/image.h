@@ -112,8 +112,9 @@ gpumon_probe_relocation_find(const struct gpumon_probe_section *section, uint64_
 bool gpumon_probe_image_identifier(const char *name);
 
 /* Set err to "FILE: reason". Return: -1. */
-int gpumon_probe_image_refuse(const struct gpumon_probe_image *image, struct gpumon_error *err,
-			      const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define GPUMON_PROBE_IMAGE_REFUSE(image, err, format, ...)                                    \
+	gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED, "%.200s: " format, \
+			 (image)->name, ##__VA_ARGS__)
 /* The same for missing memory. */
 int gpumon_probe_image_no_memory(const struct gpumon_probe_image *image, struct gpumon_error *err);
 

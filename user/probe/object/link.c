@@ -136,7 +136,7 @@ static int place(struct link *link, uint32_t function)
 	if (linker->placed[function])
 		return 0;
 	if (symbol->size / INSN > GPUMON_PROBE_MAX_INSTRUCTIONS - first)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			linker->image, link->err,
 			"%s has more than %d instructions with the functions that it calls: make it shorter",
 			link->program->name, GPUMON_PROBE_MAX_INSTRUCTIONS);
@@ -160,7 +160,7 @@ static int find_map(struct link *link, uint32_t section, uint64_t offset, uint32
 		}
 	}
 	if (linker->maps_n == GPUMON_PROBE_MAX_MAPS)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			linker->image, link->err,
 			"it has more than %d maps, with .rodata, .data and .bss: use fewer",
 			GPUMON_PROBE_MAX_MAPS);

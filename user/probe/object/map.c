@@ -121,12 +121,12 @@ static int read_member(const struct gpumon_probe_image *image, const struct btf 
 		if (known[i].type ? read_size(btf, member, known[i].number, known[i].type) :
 				    read_number(btf, member, known[i].number))
 			return 0;
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"map %.60s: its %s cannot be read: define it with __uint() or __type()",
 			map, name);
 	}
-	return gpumon_probe_image_refuse(
+	return GPUMON_PROBE_IMAGE_REFUSE(
 		image, err, "map %.60s: \"%.60s\" is not possible for a map on a GPU: leave it out",
 		map, name ? name : "");
 }
@@ -138,11 +138,11 @@ static int read_definition(const struct gpumon_probe_image *image, const struct 
 	const struct btf_type *type = btf ? find_definition(btf, name) : NULL;
 
 	if (!btf)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err, "map %.60s has no definition (BTF): compile with clang -g",
 			name);
 	if (!type || !btf_is_struct(type))
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"map %.60s has no definition in section .maps: define it as a struct with __uint() and __type()",
 			name);
@@ -157,7 +157,7 @@ static int check_entries(const struct gpumon_probe_image *image, struct gpumon_p
 			 struct gpumon_error *err)
 {
 	if (!map->max_entries)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err, "map %s: max_entries is 0: say how many values it has",
 			map->name);
 	if (map->kind == GPUMON_PROBE_MAP_THREAD_ARRAY && map->max_entries == 1)
@@ -168,7 +168,7 @@ static int check_entries(const struct gpumon_probe_image *image, struct gpumon_p
 	if (map->type == GPUMON_PROBE_TYPE_GPU_RING)
 		map->max_entries = GPUMON_PROBE_DEFAULT_RING_BYTES;
 	if (map->max_entries < LEAST_RING_BYTES || map->max_entries & (map->max_entries - 1))
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"map %s: max_entries of a ring are its bytes, a power of two, %u at least; it has %u",
 			map->name, LEAST_RING_BYTES, map->max_entries);
@@ -188,7 +188,7 @@ static int check_sizes(const struct gpumon_probe_image *image, struct gpumon_pro
 		return 0;
 	case GPUMON_PROBE_MAP_HISTOGRAM:
 		if (map->key_size || map->value_size)
-			return gpumon_probe_image_refuse(
+			return GPUMON_PROBE_IMAGE_REFUSE(
 				image, err,
 				"map %s: a histogram has no key and no value: leave them out",
 				map->name);
@@ -199,16 +199,16 @@ static int check_sizes(const struct gpumon_probe_image *image, struct gpumon_pro
 		break;
 	}
 	if (!is_hash && map->key_size != sizeof(uint32_t))
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err, "map %s: its key has %u bytes, an array's has 4: use a __u32",
 			map->name, map->key_size);
 	if (!map->key_size || map->key_size > GPUMON_PROBE_MAX_KEY_SIZE)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"map %s: its key has %u bytes, 1 to %u are possible: use another key",
 			map->name, map->key_size, GPUMON_PROBE_MAX_KEY_SIZE);
 	if (!map->value_size || map->value_size > GPUMON_PROBE_MAX_VALUE_SIZE)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"map %s: its value has %u bytes, 1 to %u are possible: use more and smaller values",
 			map->name, map->value_size, GPUMON_PROBE_MAX_VALUE_SIZE);
@@ -249,7 +249,7 @@ int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct
 	struct definition definition = { 0 };
 
 	if (!gpumon_probe_image_identifier(name))
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"a map is called \"%.60s\": give it a name of letters, digits and _", name);
 	if (read_definition(image, btf, name, &definition, err))
@@ -263,12 +263,12 @@ int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct
 	map->value_size = definition.value_size;
 	map->max_entries = definition.max_entries;
 	if (definition.map_flags & ~HARMLESS_FLAGS)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"map %s: map_flags 0x%x are not possible on a GPU: leave them out",
 			map->name, definition.map_flags);
 	if (!gpumon_probe_map_kind(map->type, &map->kind))
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"map %s: type %u does not exist on a GPU: use one of gpumon_gpu.h",
 			map->name, map->type);
@@ -295,17 +295,17 @@ int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
 			     struct gpumon_probe_map *map, struct gpumon_error *err)
 {
 	if (!gpumon_probe_image_identifier(section->name))
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err, "section \"%.60s\" has an odd name: use .rodata, .data or .bss",
 			section->name);
 	if (!section->size || section->size > GPUMON_PROBE_MAX_VALUE_SIZE)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"section %.60s has %llu bytes, 1 to %u are possible: put large data into a map",
 			section->name, (unsigned long long)section->size,
 			GPUMON_PROBE_MAX_VALUE_SIZE);
 	if (section->relocations_n)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"section %.60s has addresses of other data in it (as a table of texts has): use an index",
 			section->name);

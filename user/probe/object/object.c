@@ -48,7 +48,7 @@ static int read_types(struct reader *reader)
 		return 0;
 	reader->btf = read_btf(section);
 	if (!reader->btf)
-		return gpumon_probe_image_refuse(&reader->image, reader->err,
+		return GPUMON_PROBE_IMAGE_REFUSE(&reader->image, reader->err,
 						 "section .BTF is damaged: compile it again");
 	return gpumon_probe_extra_read(&reader->image, reader->btf, &reader->extra, reader->err);
 }
@@ -61,7 +61,7 @@ static int read_program(struct reader *reader, uint32_t function, const char *se
 	struct gpumon_probe_program *program = &object->programs[object->programs_n];
 
 	if (object->programs_n == GPUMON_PROBE_MAX_PROGRAMS)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, reader->err, "it has more than %d programs for the GPU: split it",
 			GPUMON_PROBE_MAX_PROGRAMS);
 	program->name = gpumon_pool_text(&object->pool, name);
@@ -100,7 +100,7 @@ static int read_programs(struct reader *reader)
 			return -1;
 	}
 	if (!object->programs_n)
-		return gpumon_probe_image_refuse(
+		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, reader->err,
 			"there is no program for the GPU in it: name its section gpu/... or its function cuda__...");
 	return 0;
