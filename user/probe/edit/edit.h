@@ -45,13 +45,11 @@ const char *gpumon_edit_cause_text(enum gpumon_edit_cause cause);
  * struct gpumon_edit_function - a kernel or device function that has a body
  * @name: as in the text, not NUL-terminated
  * @size: bytes of @name
- * @line: where it is
  * @kernel: it is a kernel
  */
 struct gpumon_edit_function {
 	const char *name;
 	size_t size;
-	uint32_t line;
 	bool kernel;
 };
 

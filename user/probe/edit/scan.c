@@ -218,7 +218,6 @@ static int read_function(struct scan *scan)
 					 "a function without a name");
 	function.name = scan->lexer.token.at;
 	function.size = scan->lexer.token.size;
-	function.line = scan->lexer.token_line;
 	place.name = offset(scan);
 	if (next(scan) || skip_header(scan))
 		return -1;

@@ -59,7 +59,6 @@ void gpumon_probe_records_add(struct gpumon_probe_records *records, uint32_t dev
 		memset(slot + HEADER_BYTES + size, 0, most - size);
 	}
 	records->added++;
-	records->bytes += size;
 }
 
 uint64_t gpumon_probe_records_kept(const struct gpumon_probe_records *records)

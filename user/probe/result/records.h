@@ -10,7 +10,6 @@
 /**
  * struct gpumon_probe_records - the records of a ring
  * @added: how many there were in all
- * @bytes: their sum
  * @slots: the kept ones: device and size, each of 32 bits, then the record
  * @slot_bytes: of one
  * @room: slots that there is memory for now
@@ -21,7 +20,6 @@
  */
 struct gpumon_probe_records {
 	uint64_t added;
-	uint64_t bytes;
 	uint8_t *slots;
 	uint32_t slot_bytes;
 	uint64_t room;

@@ -11,11 +11,9 @@
 
 /* A way through the slots of a key. */
 struct way {
-	const struct gpumon_probe_map *map;
 	struct gpumon_probe_hash layout;
 	struct text_words key;
 	uint32_t hash;	  /* %gd, its lower two bits are 0 */
-	uint32_t base;	  /* %gd */
 	uint32_t slot;	  /* %gw, number */
 	uint32_t turn;	  /* %gw, slots that were tried */
 	uint32_t address; /* %gd of the slot */
@@ -91,12 +89,14 @@ static uint32_t exchange(struct text *text, const struct way *way, uint32_t from
 /* Begin at the key's first slot. What follows is run for each slot, with its state. */
 static void begin_way(struct text *text, struct way *way)
 {
-	way->map = &text->program->maps[text->map];
-	way->layout = gpumon_probe_hash_layout(way->map);
+	const struct gpumon_probe_map *map = &text->program->maps[text->map];
+	uint32_t base;
+
+	way->layout = gpumon_probe_hash_layout(map);
 	if (way->layout.slots > UINT32_MAX)
-		text_refuse(text, "map %s has %u entries: a hash has at most %u", way->map->name,
-			    way->map->max_entries, UINT32_MAX / 4 + 1);
-	text_words_load(text, 1, way->map->key_size, &way->key);
+		text_refuse(text, "map %s has %u entries: a hash has at most %u", map->name,
+			    map->max_entries, UINT32_MAX / 4 + 1);
+	text_words_load(text, 1, map->key_size, &way->key);
 	way->slot = text_word(text);
 	way->turn = text_word(text);
 	way->address = text_wide(text);
@@ -106,13 +106,13 @@ static void begin_way(struct text *text, struct way *way)
 	way->none = text_new_label(text);
 	way->end = text_new_label(text);
 	hash_key(text, way);
-	way->base = text_map_address(text, text->map);
+	base = text_map_address(text, text->map);
 	text_emit(text, "mov.b32 $w, 0", way->turn);
 	text_label(text, way->begin);
 	text_emit(text, "and.b32 $w, $w, $u", way->slot, way->slot,
 		  (uint32_t)(way->layout.slots - 1));
 	text_emit(text, "mad.wide.u32 $d, $w, $u, $d", way->address, way->slot,
-		  way->layout.slot_bytes, way->base);
+		  way->layout.slot_bytes, base);
 	load_state(text, way);
 }
 

@@ -7,9 +7,7 @@
 struct append {
 	struct gpumon_probe_ring layout;
 	uint32_t part;	/* %gd, address of the part */
-	uint32_t mask;	/* %gw, lanes that append */
-	uint32_t count; /* %gw, of them */
-	uint32_t rank;	/* %gw, how many of them are before this lane */
+	uint32_t count; /* %gw, lanes that append */
 	uint32_t slot;	/* %gw, this lane's */
 	uint32_t dropped;
 };
@@ -108,30 +106,29 @@ static void take_together(struct text *text, struct append *append)
 	uint32_t first = text_word(text), old[2] = { text_word(text), text_word(text) };
 	uint32_t lane = text_word(text), leads = text_predicate(text), skip = text_new_label(text);
 	uint32_t here = text_word(text), bit = text_word(text), beyond = text_predicate(text);
-	uint32_t next = text_predicate(text);
+	uint32_t next = text_predicate(text), mask = text_active_mask(text);
+	uint32_t rank = text_lanes_before(text, mask);
 
-	append->mask = text_active_mask(text);
-	append->rank = text_lanes_before(text, append->mask);
 	append->count = text_word(text);
-	text_emit(text, "popc.b32 $w, $w", append->count, append->mask);
-	text_emit(text, "setp.eq.u32 $p, $w, 0", leads, append->rank);
+	text_emit(text, "popc.b32 $w, $w", append->count, mask);
+	text_emit(text, "setp.eq.u32 $p, $w, 0", leads, rank);
 	/* The first lane: the lowest bit, negated and together with itself. */
-	text_emit(text, "neg.s32 $w, $w", lane, append->mask);
-	text_emit(text, "and.b32 $w, $w, $w", lane, lane, append->mask);
+	text_emit(text, "neg.s32 $w, $w", lane, mask);
+	text_emit(text, "and.b32 $w, $w, $w", lane, lane, mask);
 	text_emit(text, "bfind.u32 $w, $w", lane, lane);
 	text_emit(text, "@!$p bra $l", leads, skip);
 	take_slots(text, append, first, old);
 	text_label(text, skip);
-	first = text_shuffle(text, append->mask, first, lane);
-	old[0] = text_shuffle(text, append->mask, old[0], lane);
-	old[1] = text_shuffle(text, append->mask, old[1], lane);
-	text_emit(text, "add.u32 $w, $w, $w", append->slot, first, append->rank);
+	first = text_shuffle(text, mask, first, lane);
+	old[0] = text_shuffle(text, mask, old[0], lane);
+	old[1] = text_shuffle(text, mask, old[1], lane);
+	text_emit(text, "add.u32 $w, $w, $w", append->slot, first, rank);
 	text_emit(text, "setp.ge.u32 $p, $w, $u", beyond, append->slot, append->layout.slots);
 	text_emit(text, "@$p sub.u32 $w, $w, $u", beyond, append->slot, append->slot,
 		  append->layout.slots);
 	/* Below the lane's place in the first group is that in the next one. */
 	text_emit(text, "and.b32 $w, $w, 31", here, first);
-	text_emit(text, "add.u32 $w, $w, $w", here, here, append->rank);
+	text_emit(text, "add.u32 $w, $w, $w", here, here, rank);
 	text_emit(text, "setp.gt.u32 $p, $w, 31", next, here);
 	text_emit(text, "and.b32 $w, $w, 31", here, here);
 	text_emit(text, "selp.b32 $w, $w, $w, $p", bit, old[1], old[0], next);
