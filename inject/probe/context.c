@@ -107,7 +107,7 @@ static uint64_t memory_bytes(const struct context *context)
 static CUresult clear_and_fill(const struct context *context)
 {
 	const struct gpumon_wire_settings *settings = &inject_probe_settings;
-	const char *content = inject_probe_content();
+	const char *content = inject_probe_content;
 	uint64_t print = context->memory + settings->print,
 		 pid = (uint64_t)getpid() << 32 | (uint64_t)getpid();
 	const uint64_t kept[] = { context->memory + settings->bytes + sizeof(uint64_t),

@@ -17,9 +17,9 @@
 #define ANSWER_MS 60000
 
 struct gpumon_wire_settings inject_probe_settings;
+const void *inject_probe_content;
 
 static char socket_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-static void *content;
 
 static struct gpumon_wire_request new_request(enum gpumon_wire_type type)
 {
@@ -131,9 +131,10 @@ bool inject_probe_hello(const char *path)
 		close_descriptor(fd);
 		return false;
 	}
-	content = map_descriptor(fd, inject_probe_settings.bytes, PROT_READ, MAP_PRIVATE);
+	inject_probe_content =
+		map_descriptor(fd, inject_probe_settings.bytes, PROT_READ, MAP_PRIVATE);
 	close_descriptor(fd);
-	return content;
+	return inject_probe_content;
 }
 
 /* Called with the lock of the contexts. A map has no size that could be asked for. */
@@ -161,11 +162,6 @@ void *inject_probe_shared(uint32_t map, size_t *size)
 	}
 	*size = maps[map].size;
 	return maps[map].memory;
-}
-
-const void *inject_probe_content(void)
-{
-	return content;
 }
 
 static int make_image(const void *image, size_t size)

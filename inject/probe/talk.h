@@ -29,7 +29,7 @@ bool inject_probe_hello(const char *path);
 void *inject_probe_shared(uint32_t map, size_t *size);
 
 /* What the memory of a context begins with: struct gpumon_wire_settings' @content. */
-const void *inject_probe_content(void);
+extern const void *inject_probe_content;
 
 /**
  * inject_probe_ask_image - the image that replaces another
