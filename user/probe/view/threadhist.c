@@ -39,22 +39,17 @@ static int read_threads(const struct gpumon_probe_result *result, struct threads
 	return 0;
 }
 
-static void begin_ranges(struct gpumon_sheet *sheet, const char *key, const char *title)
+/* Threads that follow each other and ran equally often. Returns how many such ranges there are. */
+static uint32_t show_ranges(struct gpumon_sheet *sheet, const struct threads *threads)
 {
-	gpumon_sheet_table(sheet, key, title);
+	uint32_t ranges = 0, end;
+
+	gpumon_sheet_table(sheet, "threads", "Runs of each thread");
 	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
 	gpumon_sheet_column(sheet, "THREADS FROM", "from_thread", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "TO", "to_thread", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "RUNS", "runs_of_each", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
-}
-
-/* Threads that follow each other and ran equally often. Returns how many such ranges there are. */
-static uint32_t show_ranges(struct gpumon_sheet *sheet, const struct threads *threads, bool people)
-{
-	uint32_t ranges = 0, end;
-
-	begin_ranges(sheet, people ? NULL : "threads", people ? "Runs of each thread" : NULL);
 	for (uint32_t i = 0; i < threads->n; i = end, ranges++) {
 		end = i + 1;
 		while (end < threads->n && threads->runs[end] == threads->runs[i])
@@ -183,8 +178,7 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	}
 	if (!of)
 		of = "all kernels together";
-	show_ranges(sheet, &threads, false);
-	if (show_ranges(sheet, &threads, true) > GPUMON_PROBE_SHOWN_ROWS)
+	if (show_ranges(sheet, &threads) > GPUMON_PROBE_SHOWN_ROWS)
 		show_bins(sheet, &threads);
 	if (threads.n &&
 	    (find_warps(sheet, &threads, of, &found) || find_lanes(sheet, &threads, of, &found)))
