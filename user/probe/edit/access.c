@@ -3,8 +3,7 @@
 
 #include "access.h"
 
-/* The bytes of a type; 0 if it is none. */
-static uint32_t type_size(struct gpumon_ptx_slice type)
+uint32_t gpumon_ptx_type_size(struct gpumon_ptx_slice type)
 {
 	static const struct {
 		const char *name;
@@ -37,7 +36,7 @@ static uint32_t bytes_of(const struct gpumon_ptx_statement *statement)
 
 	for (uint32_t i = 0; i < statement->modifiers_n; i++) {
 		struct gpumon_ptx_slice modifier = statement->modifiers[i];
-		uint32_t is = type_size(modifier);
+		uint32_t is = gpumon_ptx_type_size(modifier);
 
 		if (is)
 			size = is;

@@ -37,6 +37,9 @@ struct gpumon_ptx_access {
 	struct gpumon_ptx_slice ignores;
 };
 
+/* The bytes of a type, without its dot; 0 if it is none. */
+uint32_t gpumon_ptx_type_size(struct gpumon_ptx_slice type);
+
 /* Never fails: an instruction that it does not know has no effect. */
 void gpumon_ptx_access_of(const struct gpumon_ptx_statement *statement,
 			  struct gpumon_ptx_access *access);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "base/array.h"
 #include "registers.h"
 #include "scan.h"
@@ -14,27 +15,9 @@
 
 static uint32_t width_of(struct gpumon_ptx_slice type)
 {
-	static const struct {
-		const char *name;
-		uint32_t width;
-	} widths[] = { { ".pred", GPUMON_PTX_PREDICATE },
-		       { ".b128", 128 },
-		       { ".f16x2", 32 },
-		       { ".bf16x2", 32 },
-		       { ".bf16", 16 } };
-
-	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
-		if (gpumon_ptx_same(type, widths[i].name))
-			return widths[i].width;
-	if (type.size == 3 && type.at[2] == '8')
-		return 8;
-	if (type.size == 4 && !memcmp(type.at + 2, "16", 2))
-		return 16;
-	if (type.size == 4 && !memcmp(type.at + 2, "32", 2))
-		return 32;
-	if (type.size == 4 && !memcmp(type.at + 2, "64", 2))
-		return 64;
-	return 0;
+	if (gpumon_ptx_same(type, ".pred"))
+		return GPUMON_PTX_PREDICATE;
+	return 8 * gpumon_ptx_type_size((struct gpumon_ptx_slice){ type.at + 1, type.size - 1 });
 }
 
 static int set_width(struct gpumon_ptx_registers *registers, uint64_t key, uint64_t value,
