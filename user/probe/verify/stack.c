@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "probe/verify/stack.h"
 
-static bool is_set(const struct gpumon_frame *frame, unsigned int byte)
+/* Whether a byte is among those of @frame->set or @frame->known. */
+static bool is_in(const uint64_t *bytes, unsigned int byte)
 {
-	return frame->set[byte / 64] >> byte % 64 & 1;
+	return bytes[byte / 64] >> byte % 64 & 1;
 }
 
 static bool is_tracked(const struct gpumon_frame *frame, unsigned int byte)
 {
 	return frame->tracked >> byte / 8 & 1;
-}
-
-static bool is_known(const struct gpumon_frame *frame, unsigned int byte)
-{
-	return frame->known[byte / 64] >> byte % 64 & 1;
 }
 
 static unsigned int place_end(const struct gpumon_place *place)
@@ -27,7 +23,7 @@ enum gpumon_stack_content gpumon_stack_content(const struct gpumon_frame *frame,
 	enum gpumon_stack_content content = GPUMON_STACK_NUMBERS;
 
 	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
-		if (is_set(frame, byte))
+		if (is_in(frame->set, byte))
 			continue;
 		if (!is_tracked(frame, byte))
 			return GPUMON_STACK_UNSET;
@@ -87,7 +83,7 @@ unsigned int gpumon_stack_known(const struct gpumon_frame *frame, unsigned int f
 {
 	unsigned int end = first;
 
-	while (end < GPUMON_PROBE_MAX_STACK && is_known(frame, end))
+	while (end < GPUMON_PROBE_MAX_STACK && is_in(frame->known, end))
 		end++;
 	return end - first;
 }
