@@ -98,6 +98,9 @@ def test_ways_impossible():
                                   ("MODULE", "not_patched", "cannot be patched (error 1 of the sanitizer)")):
         result = run(*BOTH, **{"MOCK_SANITIZER_" + setting: 1})
         expect(result, first=("ptx", 64), second=(way, 0))
+        equal(result.kernels["second"]["why"],
+              "only machine code (SASS) of it: no PTX to put programs into" if way == "no_ptx" else
+              "its machine code was not patched: a message says why", setting + ": why")
         contains(result.errors, message, "messages")
 
 

@@ -328,6 +328,7 @@ static void leave_kernel(struct gpumon_probe_server *server, const char *name,
 		return;
 	kernel = &server->run.kernels[number];
 	kernel->way = way;
+	kernel->why = "";
 	memset(kernel->points, 0, sizeof(kernel->points));
 	memset(kernel->left, 0, sizeof(kernel->left));
 }
