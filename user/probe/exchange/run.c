@@ -95,7 +95,7 @@ int gpumon_probe_run_tell(struct gpumon_probe_run *run, uint32_t kernel, enum gp
 
 	if (gpumon_probe_run_leaves(run, kernel) || (is->told && !gpumon_probe_way_is_in(way)))
 		return 0;
-	text = gpumon_pool_text(&run->pool, gpumon_probe_way_has_why(way) ? why : "");
+	text = gpumon_pool_text(&run->pool, why);
 	if (!text)
 		return -1;
 	is->way = way;

@@ -40,12 +40,6 @@ static inline bool gpumon_probe_way_is_in(enum gpumon_probe_way way)
 	return way == GPUMON_PROBE_WAY_PTX || way == GPUMON_PROBE_WAY_SASS;
 }
 
-/* Whether the reason is kept, as there are several. */
-static inline bool gpumon_probe_way_has_why(enum gpumon_probe_way way)
-{
-	return way == GPUMON_PROBE_WAY_REFUSED || way == GPUMON_PROBE_WAY_SASS;
-}
-
 /**
  * struct gpumon_probe_kernel - a kernel that was asked for, or a device function with a program
  * @name: mangled
@@ -149,7 +143,7 @@ uint64_t gpumon_probe_run_line(struct gpumon_probe_run *run, const struct gpumon
 /* Whether a kernel is to stay as it is, since it did not work with programs. */
 bool gpumon_probe_run_leaves(const struct gpumon_probe_run *run, uint32_t kernel);
 
-/* Say what became of a kernel. Returns -1 without memory. */
+/* Say what became of a kernel; @why: "" where there is one reason only. Returns -1 without memory. */
 int gpumon_probe_run_tell(struct gpumon_probe_run *run, uint32_t kernel, enum gpumon_probe_way way,
 			  const char *why);
 

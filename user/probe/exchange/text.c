@@ -303,7 +303,7 @@ int gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
 			continue;
 		if (gpumon_probe_run_tell(exchange->run, is->number,
 					  why ? GPUMON_PROBE_WAY_REFUSED : GPUMON_PROBE_WAY_PTX,
-					  why))
+					  why ? why : ""))
 			return gpumon_exchange_no_memory(exchange);
 		kernel = &exchange->run->kernels[is->number];
 		for (int j = 0; !why && j < GPUMON_PROBE_POINTS; j++) {
