@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "probe/serve/server.h"
@@ -28,7 +29,7 @@ static int count_descriptors(void)
 
 static struct gpumon_wire_request request;
 
-/* So many bytes of the request with so many descriptors, which the server takes. */
+/* So many bytes of the request with so many descriptors. */
 static void send_request(size_t size, int descriptors)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -54,8 +55,14 @@ static void send_request(size_t size, int descriptors)
 		memcpy(CMSG_DATA(&control.align) + (size_t)i * sizeof(int), &(int){ STDIN_FILENO },
 		       sizeof(int));
 	assert_int_equal(sendmsg(fd, &header, 0), size);
-	gpumon_probe_server_step(&server);
 	close(fd);
+}
+
+/* The server takes it, too. */
+static void request_is_taken(size_t size, int descriptors)
+{
+	send_request(size, descriptors);
+	gpumon_probe_server_step(&server);
 }
 
 static int open_server(void **state)
@@ -81,12 +88,12 @@ static void descriptors_are_closed(void **state)
 	int before = count_descriptors();
 
 	(void)state;
-	send_request(sizeof(request), 1);
+	request_is_taken(sizeof(request), 1);
 	assert_int_equal(count_descriptors(), before);
 	/* Too short, and with one too many. */
-	send_request(8, 1);
+	request_is_taken(8, 1);
 	assert_int_equal(count_descriptors(), before);
-	send_request(sizeof(request), 2);
+	request_is_taken(sizeof(request), 2);
 	assert_int_equal(count_descriptors(), before);
 }
 
@@ -100,7 +107,7 @@ static void notes_take_little_memory(void **state)
 	memset(request.text, 'x', sizeof(request.text) - 1);
 	for (int i = 0; i < 100; i++) {
 		request.text[0] = (char)(' ' + i);
-		send_request(sizeof(request), 0);
+		request_is_taken(sizeof(request), 0);
 		if (i == GPUMON_PROBE_MAX_NOTES)
 			before = server.pool.blocks_used;
 	}
@@ -108,11 +115,49 @@ static void notes_take_little_memory(void **state)
 	assert_int_equal(server.pool.blocks_used, before);
 }
 
+static void send_name(const char *name)
+{
+	request.type = GPUMON_WIRE_NAME;
+	request.context = 1;
+	snprintf(request.text, sizeof(request.text), "%s", name);
+	send_request(sizeof(request), 0);
+}
+
+/* In namespaces of their own, two processes may have the same number. */
+static void processes_have_kernels_of_their_own(void **state)
+{
+	const struct gpumon_probe_process *processes = server.launchers.processes;
+	pid_t child;
+
+	(void)state;
+	request.pid = 7;
+	request.type = GPUMON_WIRE_LAUNCHES;
+	request_is_taken(sizeof(request), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		send_request(sizeof(request), 0);
+		send_name("of the child");
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	gpumon_probe_server_step(&server);
+	send_name("of the parent");
+	gpumon_probe_server_step(&server);
+	assert_int_equal(server.launchers.processes_n, 2);
+	assert_int_equal(processes[0].names_n, 2);
+	assert_int_equal(processes[1].names_n, 2);
+	assert_string_equal(processes[0].names[1], "of the parent");
+	assert_string_equal(processes[1].names[1], "of the child");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(descriptors_are_closed, open_server, close_server),
 		cmocka_unit_test_setup_teardown(notes_take_little_memory, open_server,
+						close_server),
+		cmocka_unit_test_setup_teardown(processes_have_kernels_of_their_own, open_server,
 						close_server),
 	};
 

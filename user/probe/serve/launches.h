@@ -10,7 +10,7 @@
 
 /**
  * struct gpumon_probe_process - a process that launches
- * @pid: as it sees itself
+ * @pid: as it is here, or as it sees itself where that is not known
  * @launches: shared memory
  * @names: of kernels, by their number in it; NULL: unknown
  * @names_n: how many

@@ -342,6 +342,14 @@ static pid_t pid_of(int socket)
 	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) ? 0 : peer.pid;
 }
 
+/* Processes in namespaces of their own may see themselves as the same number. */
+static uint32_t launcher_of(int socket, const struct gpumon_wire_request *request)
+{
+	pid_t pid = pid_of(socket);
+
+	return pid > 0 ? (uint32_t)pid : request->pid;
+}
+
 static void answer_context(struct gpumon_probe_server *server, int socket,
 			   const struct gpumon_wire_request *request)
 {
@@ -411,7 +419,7 @@ static void answer_launches(struct gpumon_probe_server *server, int socket,
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_AREA,
 					     .size = sizeof(struct gpumon_wire_launches) };
-	int fd = gpumon_probe_launches_add(&server->launchers, request->pid);
+	int fd = gpumon_probe_launches_add(&server->launchers, launcher_of(socket, request));
 
 	if (fd < 0)
 		answer.type = GPUMON_WIRE_REFUSED;
@@ -472,8 +480,8 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		answer_launches(server, socket, request);
 		break;
 	case GPUMON_WIRE_NAME:
-		gpumon_probe_launches_name(&server->launchers, request->pid, request->context,
-					   request->text);
+		gpumon_probe_launches_name(&server->launchers, launcher_of(socket, request),
+					   request->context, request->text);
 		break;
 	case GPUMON_WIRE_CLOCK:
 		gpumon_probe_areas_clock(&server->areas, request->context, request->offset_ns,
