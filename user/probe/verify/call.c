@@ -5,7 +5,6 @@
 #include "probe/model/helper.h"
 #include "probe/model/texts.h"
 #include "probe/verify/memory.h"
-#include "probe/verify/text.h"
 
 #define ARGUMENTS 5
 #define CUDA_EXIT 507
@@ -310,9 +309,34 @@ static int check_text(struct gpumon_verifier *verifier, struct call *call, unsig
 	return 0;
 }
 
+/*
+ * Numbers that a format prints, or -1: it has a conversion that is not possible, as %s. Those that are: d, i,
+ * u, x, X, c and p, with flags, width, and h, l or z. %% is none.
+ */
+static int count_conversions(const char *text)
+{
+	int n = 0;
+
+	while ((text = strchr(text, '%'))) {
+		text++;
+		if (*text == '%') {
+			text++;
+			continue;
+		}
+		text += strspn(text, "-+ #0");
+		text += strspn(text, "0123456789");
+		text += strspn(text, "hlz");
+		if (!*text || !strchr("diuxXcp", *text))
+			return -1;
+		text++;
+		n++;
+	}
+	return n;
+}
+
 static int check_printed(struct gpumon_verifier *verifier, struct call *call, unsigned int number)
 {
-	int n = call->text ? gpumon_text_conversions(call->text) : 0;
+	int n = call->text ? count_conversions(call->text) : 0;
 	struct gpumon_cell cell;
 
 	if (n < 0)
