@@ -46,7 +46,7 @@ static void hash_key(struct text *text, struct way *way)
 
 static void load_state(struct text *text, const struct way *way)
 {
-	if (text_has_acquire(text)) {
+	if (text_has_volta(text)) {
 		text_emit(text, "ld.acquire.gpu.global.u64 $d, [$d]", way->state, way->address);
 		return;
 	}
@@ -68,7 +68,7 @@ static void publish(struct text *text, const struct way *way)
 {
 	uint32_t word = state_word(text, way, GPUMON_PROBE_SLOT_READY);
 
-	if (text_has_acquire(text)) {
+	if (text_has_volta(text)) {
 		text_emit(text, "st.release.gpu.global.u64 [$d], $d", way->address, word);
 		return;
 	}

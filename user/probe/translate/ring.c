@@ -148,7 +148,7 @@ static void write_record(struct text *text, const struct append *append,
 	place = text_place_global(address, (int32_t)append->layout.place_slots + 8);
 	text_words_store(text, record, &place);
 	text_emit(text, "mov.b64 $d, $x", header, GPUMON_PROBE_RING_COMMITTED | record->size);
-	if (text_has_acquire(text)) {
+	if (text_has_volta(text)) {
 		text_emit(text, "st.release.gpu.global.u64 [$d+$u], $d", address,
 			  (uint32_t)append->layout.place_slots, header);
 		return;

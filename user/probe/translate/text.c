@@ -139,12 +139,7 @@ bool text_has_sync(const struct text *text)
 	return text->target->isa >= 60;
 }
 
-bool text_has_acquire(const struct text *text)
-{
-	return text->target->isa >= 60 && text->target->sm >= 70;
-}
-
-bool text_has_match(const struct text *text)
+bool text_has_volta(const struct text *text)
 {
 	return text->target->isa >= 60 && text->target->sm >= 70;
 }

@@ -106,8 +106,7 @@ void text_lose(struct text *text, enum gpumon_probe_loss loss, int guard);
 bool text_keeps_in_memory(const struct text *text);
 
 /* Whether the target has these. */
-bool text_has_sync(const struct text *text);	/* shfl.sync and the like */
-bool text_has_acquire(const struct text *text); /* ld.acquire, st.release */
-bool text_has_match(const struct text *text);	/* match.any */
+bool text_has_sync(const struct text *text);  /* shfl.sync and the like */
+bool text_has_volta(const struct text *text); /* ld.acquire, st.release, match */
 
 #endif /* GPUMON_PROBE_TEXT_H */

@@ -253,7 +253,7 @@ uint32_t text_sectors(struct text *text, uint32_t address, uint32_t size)
 	text_emit(text, "add.u32 $w, $w, 1", count, count);
 	singles = ballot(text, mask, single);
 	text_emit(text, "xor.b32 $w, $w, $w", others, singles, mask);
-	slow = text_has_match(text) ? distinct_by_match(text, mask, first, single, singles) :
+	slow = text_has_volta(text) ? distinct_by_match(text, mask, first, single, singles) :
 				      distinct_by_loop(text, mask, first, single, singles);
 	text_emit(text, "mov.b32 $w, $w", total, slow);
 	add_others(text, mask, others, count, total);
@@ -267,7 +267,7 @@ static uint32_t same_in_warp(struct text *text, uint32_t mask, uint32_t value)
 {
 	uint32_t same = text_predicate(text), low, high, first, low_there, high_there;
 
-	if (text_has_match(text)) {
+	if (text_has_volta(text)) {
 		text_emit(text, "match.all.sync.b64 _|$p, $d, $w", same, value, mask);
 		return same;
 	}
