@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "probe/result/coverage.h"
 #include "probe/result/generic.h"
-#include "spread.h"
 #include "standout.h"
 #include "tool_views.h"
 
@@ -107,6 +107,48 @@ static void say_kernel(struct gpumon_sheet *sheet, struct gpumon_probe_names *na
 		gpumon_sheet_found(sheet, "No kernel takes half of the time of all warps");
 }
 
+/**
+ * struct spread - of numbers that are not 0
+ * @n: how many there are
+ * @least: the smallest one
+ * @median: of an even number the lower one
+ * @most: the largest one
+ * @most_at: its index
+ */
+struct spread {
+	uint32_t n;
+	uint64_t least;
+	uint64_t median;
+	uint64_t most;
+	uint32_t most_at;
+};
+
+/* 0, or -1 without memory. */
+static int find_spread(const uint64_t *numbers, uint32_t n, struct spread *spread)
+{
+	uint64_t *used = malloc(((size_t)n + 1) * sizeof(*used));
+
+	memset(spread, 0, sizeof(*spread));
+	if (!used)
+		return -1;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!numbers[i])
+			continue;
+		used[spread->n++] = numbers[i];
+		if (numbers[i] > spread->most) {
+			spread->most = numbers[i];
+			spread->most_at = i;
+		}
+	}
+	if (spread->n) {
+		qsort(used, spread->n, sizeof(*used), gpumon_by_value);
+		spread->least = used[0];
+		spread->median = used[(spread->n - 1) / 2];
+	}
+	free(used);
+	return 0;
+}
+
 /* One row of the table of spreads, of the first @n numbers of a map, and what of it stands out. */
 static void show_spread(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result,
 			const struct gpumon_probe_map *map, uint32_t n, const char *word,
@@ -114,11 +156,11 @@ static void show_spread(struct gpumon_sheet *sheet, const struct gpumon_probe_re
 {
 	uint64_t *numbers = malloc(((size_t)n + 1) * sizeof(*numbers));
 	char factor[GPUMON_PROBE_FACTOR_BYTES];
-	struct gpumon_probe_spread spread;
+	struct spread spread;
 
 	for (uint32_t i = 0; numbers && i < n; i++)
 		numbers[i] = gpumon_probe_number(result, map, i);
-	if (!numbers || gpumon_probe_spread(numbers, n, &spread)) {
+	if (!numbers || find_spread(numbers, n, &spread)) {
 		gpumon_sheet_fail(sheet);
 		free(numbers);
 		return;
