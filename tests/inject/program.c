@@ -2,12 +2,8 @@
 /* A program that uses CUDA in all the ways that the tests need, see check. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,7 +33,7 @@ void mock_change_nodes(CUgraphExec exec, bool alone);
 
 static const dim3 one = { 1, 1, 1 };
 
-PLACE static void launch_here(const char *kernel, cudaStream_t stream)
+PLACE void launch_here(const char *kernel, cudaStream_t stream)
 {
 	cudaLaunchKernel(kernel, one, one, NULL, 0, stream);
 	__asm__ volatile("");
@@ -107,7 +100,7 @@ static void check_errno(void)
 	atomic_store(&is_begun, true);
 }
 
-static void mixed(unsigned int i)
+void mixed(unsigned int i)
 {
 	errno = ERRNO_BEFORE;
 	switch (i % 7) {
@@ -169,7 +162,7 @@ static void wait_for_gpu(void)
 	cudaDeviceSynchronize();
 }
 
-static void pause_ms(unsigned int ms)
+void pause_ms(unsigned int ms)
 {
 	usleep(ms * 1000);
 }
@@ -230,34 +223,6 @@ static void run_per_thread(void)
 	mock_launch_per_thread("after");
 }
 
-static void run_fork(unsigned int count, char **argv)
-{
-	char text[16];
-	unsigned int i;
-	pid_t pid;
-
-	for (i = 0; i < count; i++)
-		mixed(i);
-	pid = fork();
-	if (pid == 0) {
-		/* CUDA must not be used here. If it is used anyway, it is not recorded. */
-		for (i = 0; i < count; i++)
-			mixed(i);
-		exit(0);
-	}
-	waitpid(pid, NULL, 0);
-	wait_for_gpu();
-	pid = fork();
-	if (pid == 0) {
-		snprintf(text, sizeof(text), "%u", count);
-		execl(argv[0], argv[0], "loop", text, (char *)NULL);
-		_exit(1);
-	}
-	waitpid(pid, NULL, 0);
-	for (i = 0; i < count; i++)
-		mixed(i);
-}
-
 static void run_nvtx(unsigned int count)
 {
 	const nvtxRangePushA_params push = { "outer" };
@@ -290,255 +255,6 @@ static void run_nvtx(unsigned int count)
 	mock_nvtx(CUPTI_CBID_NVTX_nvtxRangeEnd, "nvtxRangeEnd", &end, NULL);
 	launch_here("outside", NULL);
 	mock_nvtx(CUPTI_CBID_NVTX_nvtxRangePop, "nvtxRangePop", NULL, NULL);
-}
-
-static _Atomic bool hold_opened, hold_sockets, is_held;
-
-/* For the library's threads: stay here as long as @hold is set. */
-BEFORE_SANITIZER static void be_held(const _Atomic bool *hold)
-{
-	char name[16 + 1] = "";
-
-	prctl(PR_GET_NAME, name, 0, 0, 0);
-	while (strcmp(name, "gpumon") == 0 && atomic_load(hold)) {
-		atomic_store(&is_held, true);
-		usleep(1000);
-	}
-}
-
-/*
- * Also used by the library: its thread can be held where a file was just opened, but not read yet.
- */
-BEFORE_SANITIZER int open(const char *path, int flags, ...)
-{
-	va_list arguments;
-	int fd;
-
-	va_start(arguments, flags);
-	fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, va_arg(arguments, mode_t));
-	va_end(arguments);
-	be_held(&hold_opened);
-	return fd;
-}
-
-/* And where it has a new socket, with a descriptor that the program may want. */
-BEFORE_SANITIZER int socket(int domain, int type, int protocol)
-{
-	int fd = (int)syscall(SYS_socket, domain, type, protocol);
-
-	be_held(&hold_sockets);
-	return fd;
-}
-
-static _Atomic bool hold_loader;
-
-BEFORE_SANITIZER static int hold_library(struct dl_phdr_info *info, size_t size, void *argument)
-{
-	(void)info;
-	(void)size;
-	(void)argument;
-	be_held(&hold_loader);
-	return 1;
-}
-
-/* Also used by the library: its thread can be held with the loader's lock. */
-BEFORE_SANITIZER int
-dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
-{
-	__typeof__(&dl_iterate_phdr) next =
-		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
-
-	cancel_in_library();
-	if (atomic_load(&hold_loader))
-		next(hold_library, NULL);
-	return next(callback, data);
-}
-
-static void *let_go(void *argument)
-{
-	pause_ms(100);
-	atomic_store(&hold_loader, false);
-	return argument;
-}
-
-static bool is_library_held(void)
-{
-	/* The library searches for libraries at each flush, and for a new stack. */
-	for (unsigned int i = 0; !atomic_load(&is_held); i++) {
-		if (i == 60000)
-			return false;
-		pause_ms(1);
-	}
-	return true;
-}
-
-/* Fork while the library's thread holds the loader's lock, which the child needs. */
-static int fork_with_loader(const char *plugin)
-{
-	pthread_t other;
-	int status;
-	pid_t pid;
-
-	launch_here("kernel_a", NULL);
-	atomic_store(&hold_loader, true);
-	if (!is_library_held())
-		return 9;
-	pthread_create(&other, NULL, let_go, NULL);
-	pid = fork();
-	if (!pid) {
-		alarm(60);
-		_exit(dlopen(plugin, RTLD_NOW) ? 0 : 10);
-	}
-	pthread_join(other, NULL);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return 11;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 12;
-}
-
-/* In a new pid namespace, children have the pid that this process has in its own: 1. */
-static int fork_namesakes(void)
-{
-	struct timespec begin, end;
-	int status;
-
-	launch_here("kernel_a", NULL);
-	for (int by_hand = 0; by_hand < 2; by_hand++) {
-		pid_t pid;
-
-		if (getpid() != 1 || unshare(CLONE_NEWPID))
-			return 77;
-		clock_gettime(CLOCK_MONOTONIC, &begin);
-		/* A raw system call does not run handlers registered with the C library. */
-		pid = by_hand ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
-		if (!pid)
-			exit(getpid() == 1 ? 0 : 78);
-		if (pid < 0 || waitpid(pid, &status, 0) != pid)
-			return 11;
-		clock_gettime(CLOCK_MONOTONIC, &end);
-		if (!WIFEXITED(status) || WEXITSTATUS(status))
-			return WIFEXITED(status) ? WEXITSTATUS(status) : 12;
-		printf("%ld\n", end.tv_sec - begin.tv_sec);
-		fflush(stdout);
-		/* A namespace whose first process has ended accepts no others. */
-		if (setns(open("/proc/1/ns/pid", O_RDONLY), CLONE_NEWPID))
-			return 13;
-	}
-	return 0;
-}
-
-/* As CUDA does in a child, or as another API does. */
-static void initialize_again(void)
-{
-	void *library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
-	int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") :
-					    NULL;
-
-	if (initialize)
-		initialize();
-}
-
-/* A child that begins a life of its own, and cannot listen: the parent's socket stays. */
-static int fork_while_listening(void)
-{
-	char path[4096];
-	int status;
-	pid_t pid;
-
-	launch_here("kernel_a", NULL);
-	snprintf(path, sizeof(path), "%s/gpumon-%u-%d.sock", getenv("GPUMON_LISTEN"), geteuid(),
-		 getpid());
-	for (unsigned int i = 0; access(path, F_OK); i++) {
-		if (i == 60000)
-			return 9;
-		pause_ms(1);
-	}
-	pid = fork();
-	if (!pid) {
-		setenv("GPUMON_LISTEN", "/nowhere/at/all", true);
-		initialize_again();
-		exit(0);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
-		return 11;
-	return access(path, F_OK) ? 12 : 0;
-}
-
-static _Atomic bool initializes_in_fork;
-
-static void initialize_in_fork(void)
-{
-	if (atomic_exchange(&initializes_in_fork, false))
-		initialize_again();
-}
-
-/* In a child an API is initialised while it forks, as by another thread. */
-static int fork_in_child(void)
-{
-	int status;
-	pid_t pid;
-
-	/* Registered before the library's, so that it runs after it. */
-	pthread_atfork(initialize_in_fork, NULL, NULL);
-	launch_here("kernel_a", NULL);
-	pid = fork();
-	if (!pid) {
-		atomic_store(&initializes_in_fork, true);
-		pid = fork();
-		if (!pid)
-			_exit(0);
-		atomic_store(&hold_loader, true);
-		status = is_library_held() ? 0 : 9;
-		atomic_store(&hold_loader, false);
-		_exit(status);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return 11;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 12;
-}
-
-/*
- * Close all unknown descriptors, as daemons do, and get the same numbers for a socket. A read from
- * that would steal its data.
- */
-static int take_descriptors(unsigned int count, _Atomic bool *hold)
-{
-	char text[8] = "";
-	unsigned int i;
-	int pair[2], fd;
-
-	/* A library that is not recorded creates its socket with the first call. */
-	for (i = 0; i < count && hold != &hold_sockets; i++)
-		mixed(i);
-	if (hold)
-		atomic_store(hold, true);
-	for (i = 0; hold && !atomic_load(&is_held); i++) {
-		if (i == 6000)
-			return 9;
-		mixed(i);
-		pause_ms(10);
-	}
-	for (fd = 3; fd < 400; fd++)
-		close(fd);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
-		return 10;
-	for (fd = 5; fd < 400; fd++)
-		dup2(pair[0], fd);
-	if (write(pair[1], "data", 4) != 4)
-		return 11;
-	if (hold)
-		atomic_store(hold, false);
-	for (i = 0; i < count; i++)
-		mixed(i);
-	pause_ms(600);
-	if (recv(pair[0], text, sizeof(text), MSG_DONTWAIT) != 4 || strcmp(text, "data") != 0)
-		return 12;
-	/* Nothing is written to it, and it is not closed. */
-	if (recv(pair[1], text, sizeof(text), MSG_DONTWAIT) >= 0)
-		return 13;
-	for (fd = 5; fd < 400; fd++)
-		if (close(fd))
-			return 14;
-	return 0;
 }
 
 static void *load(const char *path, unsigned int count)
@@ -584,7 +300,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "changed-graph") == 0) {
 		run_graph(count, true);
 	} else if (strcmp(what, "fork") == 0) {
-		run_fork(count, argv);
+		run_fork(count, argv[0]);
 	} else if (strcmp(what, "kill") == 0 || strcmp(what, "_exit") == 0 ||
 		   strcmp(what, "quick_exit") == 0) {
 		for (i = 0; i < count; i++)

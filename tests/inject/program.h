@@ -5,11 +5,20 @@
 
 #include <stdbool.h>
 
+#include <cuda_runtime_api.h>
+
 /* Not inlined or merged: each must be a separate caller. */
 #define PLACE __attribute__((noinline, noclone, noipa))
 
 /* ThreadSanitizer calls these before it is ready for code that it has instrumented. */
 #define BEFORE_SANITIZER __attribute__((no_sanitize_thread))
+
+PLACE void launch_here(const char *kernel, cudaStream_t stream);
+
+/* A call of one of seven kinds, by @i. */
+void mixed(unsigned int i);
+
+void pause_ms(unsigned int ms);
 
 /* Called by name from generated code. */
 void launch_from_jit(void);
@@ -34,5 +43,24 @@ bool run_cancelled_init(unsigned int count);
 
 /* Called where the library is within a call of the program's. */
 void cancel_in_library(void);
+
+/* What the library's threads are held with: they stay there as long as it is set. */
+extern _Atomic bool hold_opened, hold_sockets, hold_loader;
+
+/* Waits until one of them is held. False if that takes too long. */
+bool is_library_held(void);
+
+/* These return an exit status. @hold: where the library is held meanwhile, or NULL. */
+int take_descriptors(unsigned int count, _Atomic bool *hold);
+int fork_with_loader(const char *plugin);
+int fork_namesakes(void);
+int fork_while_listening(void);
+int fork_in_child(void);
+
+/* A child that launches without exec, and one with: "loop" of @program. */
+void run_fork(unsigned int count, const char *program);
+
+/* As CUDA does in a child, or as another API does. */
+void initialize_again(void);
 
 #endif /* GPUMON_TESTS_INJECT_PROGRAM_H */

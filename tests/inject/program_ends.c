@@ -7,25 +7,16 @@
 #include <unistd.h>
 
 #include <cuda.h>
-#include <cuda_runtime_api.h>
 
 #include "program.h"
-
-PLACE static void launch(const char *kernel)
-{
-	const dim3 one = { 1, 1, 1 };
-
-	cudaLaunchKernel(kernel, one, one, NULL, 0, NULL);
-	__asm__ volatile("");
-}
 
 /* The last launch is cancelled where the driver sleeps (MOCK_LAUNCH_US). */
 static void *run_cancelled_thread(void *argument)
 {
 	for (unsigned int i = 0; i < *(unsigned int *)argument; i++)
-		launch("kernel_a");
+		launch_here("kernel_a", NULL);
 	pthread_cancel(pthread_self());
-	launch("never");
+	launch_here("never", NULL);
 	return NULL;
 }
 
@@ -33,12 +24,12 @@ void run_cancelled(unsigned int threads, unsigned int count)
 {
 	pthread_t thread;
 
-	launch("kernel_a");
+	launch_here("kernel_a", NULL);
 	for (unsigned int i = 0; i < threads; i++) {
 		pthread_create(&thread, NULL, run_cancelled_thread, &count);
 		pthread_join(thread, NULL);
 	}
-	launch("kernel_a");
+	launch_here("kernel_a", NULL);
 }
 
 /* The system call, as of a library for sandboxes: the C library's handlers do not run. */
@@ -48,7 +39,7 @@ bool run_clone(unsigned int count)
 	int status = 1;
 	pid_t pid;
 
-	launch("kernel_a");
+	launch_here("kernel_a", NULL);
 	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	if (!pid) {
 		/* These fail before the stand-in takes a lock. */
@@ -62,14 +53,14 @@ bool run_clone(unsigned int count)
 static void launch_in_handler(int number)
 {
 	(void)number;
-	launch("of_handler");
+	launch_here("of_handler", NULL);
 }
 
 void run_handler(unsigned int count)
 {
 	signal(SIGUSR1, launch_in_handler);
 	for (unsigned int i = 0; i < count; i++)
-		launch("kernel_a");
+		launch_here("kernel_a", NULL);
 	raise(SIGUSR1);
 }
 
@@ -100,6 +91,6 @@ bool run_cancelled_init(unsigned int count)
 	pthread_create(&thread, NULL, initialize_cancelled, NULL);
 	pthread_join(thread, &result);
 	for (unsigned int i = 0; i < count; i++)
-		launch("kernel_a");
+		launch_here("kernel_a", NULL);
 	return result == PTHREAD_CANCELED;
 }
