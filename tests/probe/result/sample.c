@@ -122,6 +122,14 @@ uint32_t sample_kernel(struct sample *sample, const char *mangled, enum gpumon_p
 	return kernel;
 }
 
+void sample_begin(struct sample *sample, const char *tool)
+{
+	sample_init(sample);
+	sample_tool(sample, tool);
+	sample_device(sample, 4);
+	sample_kernel(sample, "_Z9vectorAddPKfS0_Pf", GPUMON_PROBE_WAY_PTX);
+}
+
 uint64_t sample_line(struct sample *sample, uint32_t kernel, const char *file, uint32_t line)
 {
 	assert_true(sample->run.lines_n < SAMPLE_LINES);

@@ -40,6 +40,8 @@ uint32_t sample_map(struct sample *sample, const char *name, enum gpumon_probe_m
 		    uint32_t key_size, uint32_t value_size, uint32_t entries);
 /* Those of a tool's object, compiled by the Makefile. */
 void sample_tool(struct sample *sample, const char *tool);
+/* A tool's object, with a device of four shards and a kernel, vectorAdd. */
+void sample_begin(struct sample *sample, const char *tool);
 /* Number of a map by its name. */
 uint32_t sample_find(const struct sample *sample, const char *name);
 /* Add a context, all of whose maps are zero; returns its number. */
