@@ -3,7 +3,7 @@
 #include "inject.h"
 
 /* How long a fork may wait. */
-#define FORK_MS 200
+#define FORK_MS INJECT_PATIENCE(200)
 
 static _Atomic int holders, forks;
 
