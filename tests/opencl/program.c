@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "did.h"
 #include "program.h"
 
 #define SIDE  64
@@ -43,37 +44,6 @@ void need(cl_int result, const char *what)
 		return;
 	fprintf(stderr, "%s: %d\n", what, result);
 	exit(1);
-}
-
-static struct {
-	const char *name;
-	unsigned long count;
-	unsigned long bytes;
-} did_what[40];
-
-/* Counted by the program itself. */
-static void did(const char *name, unsigned long bytes)
-{
-	unsigned int i = 0;
-
-	while (did_what[i].name && strcmp(did_what[i].name, name) != 0)
-		i++;
-	did_what[i].name = name;
-	did_what[i].count++;
-	did_what[i].bytes += bytes;
-}
-
-#define DID(function, bytes, ...)            \
-	do {                                 \
-		NEED(function(__VA_ARGS__)); \
-		did(#function, bytes);       \
-	} while (0)
-
-static void say_what(void)
-{
-	for (unsigned int i = 0; did_what[i].name; i++)
-		printf("did %s %lu %lu\n", did_what[i].name, did_what[i].count, did_what[i].bytes);
-	fflush(stdout);
 }
 
 cl_command_queue make_queue(cl_command_queue_properties properties)

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../opencl/did.h"
 #include "../opencl/held.h"
 
 #define BYTES 4096
@@ -40,41 +41,6 @@ static void need(ze_result_t result, const char *what)
 }
 
 #define NEED(call) need(call, #call)
-
-static struct {
-	const char *name;
-	unsigned long count;
-	unsigned long bytes;
-} did_what[40];
-
-static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
-
-/* Counted by the program itself. */
-static void did(const char *name, unsigned long bytes)
-{
-	unsigned int i = 0;
-
-	pthread_mutex_lock(&counting);
-	while (did_what[i].name && strcmp(did_what[i].name, name) != 0)
-		i++;
-	did_what[i].name = name;
-	did_what[i].count++;
-	did_what[i].bytes += bytes;
-	pthread_mutex_unlock(&counting);
-}
-
-#define DID(function, bytes, ...)            \
-	do {                                 \
-		NEED(function(__VA_ARGS__)); \
-		did(#function, bytes);       \
-	} while (0)
-
-static void say_what(void)
-{
-	for (unsigned int i = 0; did_what[i].name; i++)
-		printf("did %s %lu %lu\n", did_what[i].name, did_what[i].count, did_what[i].bytes);
-	fflush(stdout);
-}
 
 static ze_kernel_handle_t make_kernel(const char *name)
 {
