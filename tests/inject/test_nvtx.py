@@ -6,7 +6,7 @@ import os
 import harness
 import recorder as rec
 from harness import LIMIT, Run, compare_all
-from test_life import attach
+from test_captures import attach
 from verdict import check, equal, until
 
 
