@@ -9,65 +9,18 @@
 
 #include "insn.h"
 #include "load.h"
+#include "object_file.h"
 #include "probe/object/flatten.h"
 #include "probe/object/image.h"
 
 #define PROGRAM "kretprobe/_Z9vectorAddPKfS0_Pf"
 
-struct object {
-	uint8_t *bytes;
-	size_t size;
-};
-
-static Elf64_Ehdr *header_of(const struct object *object)
+static Elf64_Rel *relocation_of(const struct object_file *object, const char *symbol)
 {
-	return (Elf64_Ehdr *)object->bytes;
-}
-
-static Elf64_Shdr *section_at(const struct object *object, size_t index)
-{
-	return (Elf64_Shdr *)(object->bytes + header_of(object)->e_shoff) + index;
-}
-
-static Elf64_Shdr *section_of(const struct object *object, const char *name)
-{
-	const Elf64_Shdr *names = section_at(object, header_of(object)->e_shstrndx);
-
-	for (size_t i = 0; i < header_of(object)->e_shnum; i++) {
-		Elf64_Shdr *section = section_at(object, i);
-
-		if (!strcmp((char *)object->bytes + names->sh_offset + section->sh_name, name))
-			return section;
-	}
-	fail_msg("there is no section %s", name);
-	return NULL;
-}
-
-static void *data_of(const struct object *object, const char *name)
-{
-	return object->bytes + section_of(object, name)->sh_offset;
-}
-
-static Elf64_Sym *symbol_of(const struct object *object, const char *name)
-{
-	const Elf64_Shdr *table = section_of(object, ".symtab");
-	const char *names = data_of(object, ".strtab");
-	Elf64_Sym *symbols = data_of(object, ".symtab");
-
-	for (size_t i = 0; i < table->sh_size / sizeof(*symbols); i++) {
-		if (!strcmp(names + symbols[i].st_name, name))
-			return &symbols[i];
-	}
-	fail_msg("there is no symbol %s", name);
-	return NULL;
-}
-
-static Elf64_Rel *relocation_of(const struct object *object, const char *symbol)
-{
-	const Elf64_Shdr *table = section_of(object, ".rel" PROGRAM);
-	Elf64_Rel *relocations = data_of(object, ".rel" PROGRAM);
-	size_t index =
-		(size_t)(symbol_of(object, symbol) - (Elf64_Sym *)data_of(object, ".symtab"));
+	const Elf64_Shdr *table = object_section(object, ".rel" PROGRAM);
+	Elf64_Rel *relocations = object_data(object, ".rel" PROGRAM);
+	size_t index = (size_t)(object_symbol(object, symbol) -
+				(Elf64_Sym *)object_data(object, ".symtab"));
 
 	for (size_t i = 0; i < table->sh_size / sizeof(*relocations); i++) {
 		if (ELF64_R_SYM(relocations[i].r_info) == index)
@@ -78,45 +31,45 @@ static Elf64_Rel *relocation_of(const struct object *object, const char *symbol)
 }
 
 /* The instruction that a relocation of this symbol is about. */
-static struct bpf_insn *insn_of(const struct object *object, const char *symbol)
+static struct bpf_insn *insn_of(const struct object_file *object, const char *symbol)
 {
-	return (struct bpf_insn *)((uint8_t *)data_of(object, PROGRAM) +
+	return (struct bpf_insn *)((uint8_t *)object_data(object, PROGRAM) +
 				   relocation_of(object, symbol)->r_offset);
 }
 
 /* --- files that are something else */
 
-static void make_empty(struct object *object)
+static void make_empty(struct object_file *object)
 {
 	object->size = 0;
 }
 
-static void make_text(struct object *object)
+static void make_text(struct object_file *object)
 {
 	memset(object->bytes, 'x', object->size);
 }
 
-static void make_header_only(struct object *object)
+static void make_header_only(struct object_file *object)
 {
 	object->size = sizeof(Elf64_Ehdr) - 1;
 }
 
-static void make_archive(struct object *object)
+static void make_archive(struct object_file *object)
 {
 	memcpy(object->bytes, "!<arch>\n", 8);
 }
 
-static void make_x86(struct object *object)
+static void make_x86(struct object_file *object)
 {
-	header_of(object)->e_machine = EM_X86_64;
+	object_header(object)->e_machine = EM_X86_64;
 }
 
-static void make_linked(struct object *object)
+static void make_linked(struct object_file *object)
 {
-	header_of(object)->e_type = ET_DYN;
+	object_header(object)->e_type = ET_DYN;
 }
 
-static void make_large(struct object *object)
+static void make_large(struct object_file *object)
 {
 	object->size = GPUMON_PROBE_MAX_OBJECT + 1;
 	object->bytes = realloc(object->bytes, object->size);
@@ -125,92 +78,92 @@ static void make_large(struct object *object)
 
 /* --- tables */
 
-static void cut_at_half(struct object *object)
+static void cut_at_half(struct object_file *object)
 {
 	object->size /= 2;
 }
 
-static void cut_code(struct object *object)
+static void cut_code(struct object_file *object)
 {
-	section_of(object, PROGRAM)->sh_offset = object->size - 8;
+	object_section(object, PROGRAM)->sh_offset = object->size - 8;
 }
 
-static void lose_names(struct object *object)
+static void lose_names(struct object_file *object)
 {
-	header_of(object)->e_shstrndx = 0xff00 - 1;
+	object_header(object)->e_shstrndx = 0xff00 - 1;
 }
 
-static void lose_name(struct object *object)
+static void lose_name(struct object_file *object)
 {
-	section_of(object, PROGRAM)->sh_name = 0x7fffffff;
+	object_section(object, PROGRAM)->sh_name = 0x7fffffff;
 }
 
-static void lose_symbol_name(struct object *object)
+static void lose_symbol_name(struct object_file *object)
 {
-	symbol_of(object, "cuda__exit")->st_name = 0x7fffffff;
+	object_symbol(object, "cuda__exit")->st_name = 0x7fffffff;
 }
 
-static void change_symbol_size(struct object *object)
+static void change_symbol_size(struct object_file *object)
 {
-	section_of(object, ".symtab")->sh_entsize = 16;
+	object_section(object, ".symtab")->sh_entsize = 16;
 }
 
-static void double_symbols(struct object *object)
+static void double_symbols(struct object_file *object)
 {
-	*section_of(object, "license") = *section_of(object, ".symtab");
+	*object_section(object, "license") = *object_section(object, ".symtab");
 }
 
-static void double_relocations(struct object *object)
+static void double_relocations(struct object_file *object)
 {
 	/* That of another section, for this one. */
-	section_of(object, ".relkprobe/__memcapture")->sh_info =
-		section_of(object, ".rel" PROGRAM)->sh_info;
+	object_section(object, ".relkprobe/__memcapture")->sh_info =
+		object_section(object, ".rel" PROGRAM)->sh_info;
 }
 
-static void lose_relocated(struct object *object)
+static void lose_relocated(struct object_file *object)
 {
-	section_of(object, ".rel" PROGRAM)->sh_info = 0x7fffffff;
+	object_section(object, ".rel" PROGRAM)->sh_info = 0x7fffffff;
 }
 
-static void make_tables_large(struct object *object)
+static void make_tables_large(struct object_file *object)
 {
-	section_of(object, ".rel" PROGRAM)->sh_size = 1ull << 60;
+	object_section(object, ".rel" PROGRAM)->sh_size = 1ull << 60;
 }
 
 /* --- functions */
 
-static void make_function_empty(struct object *object)
+static void make_function_empty(struct object_file *object)
 {
-	symbol_of(object, "cuda__exit")->st_size = 0;
+	object_symbol(object, "cuda__exit")->st_size = 0;
 }
 
-static void make_function_long(struct object *object)
+static void make_function_long(struct object_file *object)
 {
-	symbol_of(object, "cuda__exit")->st_size = 1ull << 40;
+	object_symbol(object, "cuda__exit")->st_size = 1ull << 40;
 }
 
-static void make_function_odd(struct object *object)
+static void make_function_odd(struct object_file *object)
 {
-	symbol_of(object, "cuda__exit")->st_value += 4;
+	object_symbol(object, "cuda__exit")->st_value += 4;
 }
 
-static void move_function(struct object *object)
+static void move_function(struct object_file *object)
 {
-	symbol_of(object, "cuda__exit")->st_value = ~0ull - 7;
+	object_symbol(object, "cuda__exit")->st_value = ~0ull - 7;
 }
 
-static void name_function_oddly(struct object *object)
+static void name_function_oddly(struct object_file *object)
 {
-	char *names = data_of(object, ".strtab");
+	char *names = object_data(object, ".strtab");
 
-	names[symbol_of(object, "cuda__exit")->st_name + 4] = '\n';
+	names[object_symbol(object, "cuda__exit")->st_name + 4] = '\n';
 }
 
-static void name_section_oddly(struct object *object)
+static void name_section_oddly(struct object_file *object)
 {
-	const Elf64_Shdr *names = section_at(object, header_of(object)->e_shstrndx);
+	const Elf64_Shdr *names = object_section_at(object, object_header(object)->e_shstrndx);
 	char *name =
-		(char *)object->bytes + names->sh_offset + section_of(object, PROGRAM)->sh_name;
+		(char *)object->bytes + names->sh_offset + object_section(object, PROGRAM)->sh_name;
 
 	/* Its relocations' name may be the same text. */
 	name[strlen(name) - 1] = '\x1b';
@@ -218,68 +171,68 @@ static void name_section_oddly(struct object *object)
 
 /* --- relocations */
 
-static void relocate_no_symbol(struct object *object)
+static void relocate_no_symbol(struct object_file *object)
 {
 	relocation_of(object, "spent")->r_info = ELF64_R_INFO(0xffffffff, 1);
 }
 
-static void relocate_in_another_way(struct object *object)
+static void relocate_in_another_way(struct object_file *object)
 {
 	Elf64_Rel *relocation = relocation_of(object, "spent");
 
 	relocation->r_info = ELF64_R_INFO(ELF64_R_SYM(relocation->r_info), 3);
 }
 
-static void relocate_address_as_call(struct object *object)
+static void relocate_address_as_call(struct object_file *object)
 {
 	Elf64_Rel *relocation = relocation_of(object, "spent");
 
 	relocation->r_info = ELF64_R_INFO(ELF64_R_SYM(relocation->r_info), 10);
 }
 
-static void relocate_second_half(struct object *object)
+static void relocate_second_half(struct object_file *object)
 {
 	relocation_of(object, "spent")->r_offset += sizeof(struct bpf_insn);
 }
 
-static void relocate_middle(struct object *object)
+static void relocate_middle(struct object_file *object)
 {
 	relocation_of(object, "spent")->r_offset += 4;
 }
 
-static void relocate_twice(struct object *object)
+static void relocate_twice(struct object_file *object)
 {
 	*relocation_of(object, "limit") = *relocation_of(object, "spent");
 }
 
-static void relocate_addition(struct object *object)
+static void relocate_addition(struct object_file *object)
 {
 	insn_of(object, "spent")[0] = MOV_K(1, 0);
 	insn_of(object, "spent")[1] = MOV_K(1, 0);
 }
 
-static void point_into_map(struct object *object)
+static void point_into_map(struct object_file *object)
 {
 	insn_of(object, "spent")->imm = 8;
 }
 
-static void point_behind_data(struct object *object)
+static void point_behind_data(struct object_file *object)
 {
 	insn_of(object, "limit")->imm = 4096;
 }
 
-static void point_before_data(struct object *object)
+static void point_before_data(struct object_file *object)
 {
 	insn_of(object, "limit")->imm = -1;
 }
 
-static void point_to_license(struct object *object)
+static void point_to_license(struct object_file *object)
 {
-	symbol_of(object, "limit")->st_shndx = symbol_of(object, "LICENSE")->st_shndx;
+	object_symbol(object, "limit")->st_shndx = object_symbol(object, "LICENSE")->st_shndx;
 }
 
 /* The last of as many instructions as there may be is the first half of a constant. */
-static void end_with_first_half(struct object *object)
+static void end_with_first_half(struct object_file *object)
 {
 	size_t size = GPUMON_PROBE_MAX_INSTRUCTIONS * sizeof(struct bpf_insn);
 	Elf64_Rel relocation = *relocation_of(object, "spent");
@@ -288,18 +241,18 @@ static void end_with_first_half(struct object *object)
 	object->bytes = realloc(object->bytes, object->size + size);
 	assert_non_null(object->bytes);
 	memset(object->bytes + object->size, 0, size);
-	section_of(object, PROGRAM)->sh_offset = object->size;
-	section_of(object, PROGRAM)->sh_size = size;
+	object_section(object, PROGRAM)->sh_offset = object->size;
+	object_section(object, PROGRAM)->sh_size = size;
 	object->size += size;
-	symbol_of(object, "cuda__exit")->st_size = size;
+	object_symbol(object, "cuda__exit")->st_size = size;
 	relocation.r_offset = size - sizeof(*code);
-	section_of(object, ".rel" PROGRAM)->sh_size = sizeof(relocation);
-	*(Elf64_Rel *)data_of(object, ".rel" PROGRAM) = relocation;
-	code = data_of(object, PROGRAM);
+	object_section(object, ".rel" PROGRAM)->sh_size = sizeof(relocation);
+	*(Elf64_Rel *)object_data(object, ".rel" PROGRAM) = relocation;
+	code = object_data(object, PROGRAM);
 	code[GPUMON_PROBE_MAX_INSTRUCTIONS - 1].code = BPF_LD | BPF_IMM | BPF_DW;
 }
 
-static void name_map_by_number(struct object *object)
+static void name_map_by_number(struct object_file *object)
 {
 	insn_of(object, "spent")->src_reg = BPF_PSEUDO_MAP_IDX;
 	*relocation_of(object, "spent") = *relocation_of(object, "limit");
@@ -307,9 +260,9 @@ static void name_map_by_number(struct object *object)
 	relocation_of(object, "limit")->r_offset = 1ull << 40;
 }
 
-static void call_middle(struct object *object)
+static void call_middle(struct object_file *object)
 {
-	struct bpf_insn *insn = data_of(object, PROGRAM);
+	struct bpf_insn *insn = object_data(object, PROGRAM);
 
 	while (insn->code != (BPF_JMP | BPF_CALL) || insn->src_reg != BPF_PSEUDO_CALL)
 		insn++;
@@ -318,57 +271,58 @@ static void call_middle(struct object *object)
 
 /* --- types */
 
-static void hide_types(struct object *object)
+static void hide_types(struct object_file *object)
 {
-	section_of(object, ".BTF")->sh_type = SHT_NOTE;
-	section_of(object, ".BTF.ext")->sh_type = SHT_NOTE;
+	object_section(object, ".BTF")->sh_type = SHT_NOTE;
+	object_section(object, ".BTF.ext")->sh_type = SHT_NOTE;
 }
 
-static void damage_types(struct object *object)
+static void damage_types(struct object_file *object)
 {
-	memset(data_of(object, ".BTF"), 0, 2);
+	memset(object_data(object, ".BTF"), 0, 2);
 }
 
-static void cut_types(struct object *object)
+static void cut_types(struct object_file *object)
 {
-	section_of(object, ".BTF")->sh_size /= 2;
+	object_section(object, ".BTF")->sh_size /= 2;
 }
 
-static void damage_extra(struct object *object)
+static void damage_extra(struct object_file *object)
 {
-	memset(data_of(object, ".BTF.ext"), 0, 2);
+	memset(object_data(object, ".BTF.ext"), 0, 2);
 }
 
-static void cut_extra(struct object *object)
+static void cut_extra(struct object_file *object)
 {
-	section_of(object, ".BTF.ext")->sh_size = 20;
+	object_section(object, ".BTF.ext")->sh_size = 20;
 }
 
-static void cut_lines(struct object *object)
+static void cut_lines(struct object_file *object)
 {
-	section_of(object, ".BTF.ext")->sh_size -= section_of(object, ".BTF.ext")->sh_size / 4;
+	object_section(object, ".BTF.ext")->sh_size -=
+		object_section(object, ".BTF.ext")->sh_size / 4;
 }
 
 /* The header's words 4 and 5 are offset and length of the lines. */
-static uint32_t *lines_of(const struct object *object)
+static uint32_t *lines_of(const struct object_file *object)
 {
-	uint8_t *extra = data_of(object, ".BTF.ext");
+	uint8_t *extra = object_data(object, ".BTF.ext");
 	uint32_t *words = (uint32_t *)extra;
 
 	return (uint32_t *)(extra + words[1] + words[4]);
 }
 
-static void shrink_lines(struct object *object)
+static void shrink_lines(struct object_file *object)
 {
 	lines_of(object)[0] = 4;
 }
 
-static void multiply_lines(struct object *object)
+static void multiply_lines(struct object_file *object)
 {
 	lines_of(object)[2] = 0xffffffff;
 }
 
-static void lose_name_of_lines(struct object *object)
+static void lose_name_of_lines(struct object_file *object)
 {
 	lines_of(object)[1] = 0x7fffffff;
 }
@@ -376,28 +330,11 @@ static void lose_name_of_lines(struct object *object)
 #define LONG_NAME (1u << 20)
 #define TABLES	  40000 /* of lines: fewer than one for each 24 bytes of a file */
 
-/* Room behind the file for a section, with what the section had at its begin. Its size becomes @size. */
-static void *move_section(struct object *object, const char *name, size_t size)
-{
-	Elf64_Shdr *section = section_of(object, name);
-	size_t at = (object->size + 7) & ~(size_t)7, before = section->sh_size,
-	       from = section->sh_offset;
-
-	section->sh_offset = at;
-	section->sh_size = size;
-	object->bytes = realloc(object->bytes, at + size);
-	assert_non_null(object->bytes);
-	memset(object->bytes + object->size, 0, at + size - object->size);
-	memcpy(object->bytes + at, object->bytes + from, before < size ? before : size);
-	object->size = at + size;
-	return object->bytes + at;
-}
-
 /* Lines of many sections, all with the name at this place among the types' strings. */
-static void repeat_lines_of(struct object *object, uint32_t name)
+static void repeat_lines_of(struct object_file *object, uint32_t name)
 {
 	const uint32_t words[6] = { name, 1 };
-	uint32_t *extra = move_section(object, ".BTF.ext", 32 + 4 + TABLES * sizeof(words));
+	uint32_t *extra = object_move_section(object, ".BTF.ext", 32 + 4 + TABLES * sizeof(words));
 
 	/* The header's words 2 and 3 are offset and length of functions, 4 and 5 those of the lines. */
 	extra[1] = 32;
@@ -408,28 +345,28 @@ static void repeat_lines_of(struct object *object, uint32_t name)
 		memcpy(extra + 9 + i * 6, words, sizeof(words));
 }
 
-static void repeat_lines(struct object *object)
+static void repeat_lines(struct object_file *object)
 {
 	repeat_lines_of(object, lines_of(object)[1]);
 }
 
 /* These lines' name is nearly that of each section of code, so that comparisons take long. */
-static void name_sections_long(struct object *object)
+static void name_sections_long(struct object_file *object)
 {
-	size_t n = section_at(object, header_of(object)->e_shstrndx)->sh_size;
-	struct btf_header *types = data_of(object, ".BTF");
+	size_t n = object_section_at(object, object_header(object)->e_shstrndx)->sh_size;
+	struct btf_header *types = object_data(object, ".BTF");
 	size_t strings = types->hdr_len + types->str_off + types->str_len;
-	char *names = move_section(object, ".strtab", n + LONG_NAME);
+	char *names = object_move_section(object, ".strtab", n + LONG_NAME);
 
 	memset(names + n, 'x', LONG_NAME - 1);
-	for (size_t i = 0; i < header_of(object)->e_shnum; i++)
-		if (section_at(object, i)->sh_flags & SHF_EXECINSTR)
-			section_at(object, i)->sh_name = (uint32_t)n;
-	types = move_section(object, ".BTF", strings + LONG_NAME);
+	for (size_t i = 0; i < object_header(object)->e_shnum; i++)
+		if (object_section_at(object, i)->sh_flags & SHF_EXECINSTR)
+			object_section_at(object, i)->sh_name = (uint32_t)n;
+	types = object_move_section(object, ".BTF", strings + LONG_NAME);
 	memset((char *)types + strings, 'x', LONG_NAME - 2);
 	((char *)types)[strings + LONG_NAME - 2] = 'y';
 	repeat_lines_of(object, types->str_len);
-	types = data_of(object, ".BTF");
+	types = object_data(object, ".BTF");
 	types->str_len += LONG_NAME;
 }
 
@@ -437,7 +374,7 @@ static void name_sections_long(struct object *object)
 
 static const struct damage {
 	const char *name;
-	void (*change)(struct object *object);
+	void (*change)(struct object_file *object);
 	const char *reason;
 } damages[] = {
 	{ "empty", make_empty, "it is no object file (ELF)" },
@@ -495,7 +432,7 @@ static const struct damage {
 };
 
 /* In a block of its exact size, for ASan. */
-static int read_exactly(const struct object *object, struct gpumon_error *err)
+static int read_exactly(const struct object_file *object, struct gpumon_error *err)
 {
 	struct gpumon_probe_object read;
 	void *copy = malloc(object->size);
@@ -513,7 +450,7 @@ static void damaged_objects_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(damages); i++) {
 		struct gpumon_error err = { 0 };
-		struct object object;
+		struct object_file object;
 
 		object.bytes = load_bytes("v3", "style", &object.size);
 		damages[i].change(&object);
@@ -529,7 +466,7 @@ static void damaged_objects_are_refused(void **state)
 /* Cut anywhere: refused or, behind all that matters, read. */
 static void cuts_do_no_harm(void **state)
 {
-	struct object object;
+	struct object_file object;
 	size_t whole;
 
 	(void)state;
@@ -547,7 +484,7 @@ static void cuts_do_no_harm(void **state)
 static void single_bytes_do_no_harm(void **state)
 {
 	static const uint8_t others[] = { 0x00, 0x80, 0xff };
-	struct object object;
+	struct object_file object;
 	unsigned int accepted = 0, refused = 0;
 
 	(void)state;
@@ -574,26 +511,26 @@ static void single_bytes_do_no_harm(void **state)
 #define VARIABLES 60000
 
 /* Many symbols and types of .rodata, with names that differ only at their end. */
-static void name_variables_long(struct object *object)
+static void name_variables_long(struct object_file *object)
 {
-	uint16_t section = symbol_of(object, "limit")->st_shndx;
-	size_t symbols = section_of(object, ".symtab")->sh_size;
-	size_t n = section_of(object, ".strtab")->sh_size;
-	struct btf_header *types = data_of(object, ".BTF");
+	uint16_t section = object_symbol(object, "limit")->st_shndx;
+	size_t symbols = object_section(object, ".symtab")->sh_size;
+	size_t n = object_section(object, ".strtab")->sh_size;
+	struct btf_header *types = object_data(object, ".BTF");
 	uint32_t end = types->type_len, strings = types->str_len;
-	char *names = move_section(object, ".strtab", n + LONG_NAME), *at;
+	char *names = object_move_section(object, ".strtab", n + LONG_NAME), *at;
 	Elf64_Sym *added;
 
 	memset(names + n, 'x', LONG_NAME - 1);
-	added = (Elf64_Sym *)((uint8_t *)move_section(object, ".symtab",
-						      symbols + SYMBOLS * sizeof(*added)) +
+	added = (Elf64_Sym *)((uint8_t *)object_move_section(object, ".symtab",
+							     symbols + SYMBOLS * sizeof(*added)) +
 			      symbols);
 	for (size_t i = 0; i < SYMBOLS; i++)
 		added[i] = (Elf64_Sym){ .st_name = (uint32_t)n,
 					.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
 					.st_shndx = section };
-	types = move_section(object, ".BTF",
-			     sizeof(*types) + end + VARIABLES * 16 + strings + LONG_NAME);
+	types = object_move_section(object, ".BTF",
+				    sizeof(*types) + end + VARIABLES * 16 + strings + LONG_NAME);
 	assert_int_equal(types->hdr_len, sizeof(*types));
 	at = (char *)types + types->hdr_len;
 	memmove(at + end + VARIABLES * 16, at + types->str_off, strings);
@@ -610,7 +547,7 @@ static void name_variables_long(struct object *object)
 	types->str_len = strings + LONG_NAME;
 }
 
-static uint32_t rodata_fields(const struct object *object)
+static uint32_t rodata_fields(const struct object_file *object)
 {
 	const struct gpumon_probe_map *map;
 	struct gpumon_probe_object read;
@@ -629,7 +566,7 @@ static uint32_t rodata_fields(const struct object *object)
 /* They are left out soon: comparisons of each with each would take minutes. */
 static void variables_with_long_names(void **state)
 {
-	struct object object;
+	struct object_file object;
 	uint32_t n;
 
 	(void)state;

@@ -5,79 +5,12 @@
  */
 #include "common.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "corpus.h"
+#include "corpus_run.h"
+#include "dice.h"
 #include "probe/model/read.h"
-#include "sample.h"
-
-/* The newest of all; without match, activemask and acquire; without shfl.sync. */
-static const struct gpumon_probe_target targets[] = {
-	{ .isa = 90, .sm = 90, .shards = 4, .fuel = 1000 },
-	{ .isa = 61, .sm = 60, .shards = 2, .fuel = 1000 },
-	{ .isa = 50, .sm = 52, .shards = 1, .fuel = 1000 },
-};
-
-#define ORDERS 12 /* of threads: the first one is lock-step */
-
-static uint64_t seed;
-
-static void make(struct sample *sample, const char *name, const struct gpumon_probe_target *target)
-{
-	const struct corpus_program *program = corpus_find(name);
-
-	assert_non_null(program);
-	if (sample_make(sample, program->code, program->code_n, corpus_maps, CORPUS_MAPS,
-			program->point, target))
-		fail_msg("%s: %s", name, sample->error);
-}
-
-static void run(struct sample *sample, uint32_t threads, uint32_t order,
-		void (*prepare)(struct ptx_lane *lane, uint32_t thread))
-{
-	uint64_t random = order ? seed + order : 0;
-
-	if (sample_run_with(sample, threads, random, prepare))
-		fail_msg("seed %llu, order %u: %s\n%s", (unsigned long long)seed, order,
-			 sample->error, sample->text);
-}
-
-static uint64_t number(const struct sample *sample, enum corpus_map map, uint64_t index)
-{
-	uint64_t value = 0;
-
-	gpumon_probe_read_value(&corpus_maps[map], sample->target.shards, sample->images[map],
-				index, &value);
-	return value;
-}
-
-static uint64_t shown(const struct sample *sample, uint32_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, sample->images[CORPUS_BSS] + offset, sizeof(value));
-	return value;
-}
-
-/* All losses but one cause are 0. */
-static void lost(const struct sample *sample, enum gpumon_probe_loss cause, uint64_t count)
-{
-	uint32_t i;
-
-	for (i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++)
-		assert_int_equal(sample->control.lost[i], i == cause ? count : 0);
-}
-
-/* A program in each order on each target. */
-#define EACH_RUN(sample, name, threads, prepare)                                        \
-	for (uint32_t target = 0; target < COUNT(targets); target++)                    \
-		for (uint32_t order = 0;                                                \
-		     order < ORDERS && (make(&(sample), name, &targets[target]),        \
-					run(&(sample), threads, order, prepare), true); \
-		     order++, sample_clear(&(sample)))
 
 static void test_counters(void **state)
 {
@@ -87,19 +20,20 @@ static void test_counters(void **state)
 	(void)state;
 	EACH_RUN(sample, "counter", 300, NULL)
 	{
-		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 3), 300);
-		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		assert_int_equal(corpus_number(&sample, CORPUS_SM_ARRAY, 3), 300);
+		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
 	}
 	EACH_RUN(sample, "lookup", 300, NULL)
-	assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 3), 300);
+	assert_int_equal(corpus_number(&sample, CORPUS_SM_ARRAY, 3), 300);
 	EACH_RUN(sample, "lookup_lane", 64, NULL)
 	for (i = 0; i < corpus_maps[CORPUS_SM_ARRAY].max_entries; i++)
-		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, i), i < 32 ? 2 * (1 + i % 2) : 0);
+		assert_int_equal(corpus_number(&sample, CORPUS_SM_ARRAY, i),
+				 i < 32 ? 2 * (1 + i % 2) : 0);
 	EACH_RUN(sample, "thread_counter", 300, NULL)
 	{
 		for (i = 0; i < 256; i++)
-			assert_int_equal(number(&sample, CORPUS_THREADS, i), 1);
-		lost(&sample, GPUMON_PROBE_LOST_THREADS, 44);
+			assert_int_equal(corpus_number(&sample, CORPUS_THREADS, i), 1);
+		corpus_lost(&sample, GPUMON_PROBE_LOST_THREADS, 44);
 	}
 	EACH_RUN(sample, "word_counter", 96, NULL)
 	{
@@ -110,7 +44,7 @@ static void test_counters(void **state)
 						sample.images[CORPUS_WORDS], i, &value);
 			assert_int_equal(value, 3);
 		}
-		lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 48);
+		corpus_lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 48);
 	}
 	EACH_RUN(sample, "either_map", 96, NULL)
 	{
@@ -119,17 +53,17 @@ static void test_counters(void **state)
 		gpumon_probe_read_value(&corpus_maps[CORPUS_WORDS], 1, sample.images[CORPUS_WORDS],
 					3, &value);
 		assert_int_equal(value, 3 * 65);
-		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 1), 3);
-		assert_int_equal(number(&sample, CORPUS_ARRAY, 2), 3 * 462);
-		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		assert_int_equal(corpus_number(&sample, CORPUS_SM_ARRAY, 1), 3);
+		assert_int_equal(corpus_number(&sample, CORPUS_ARRAY, 2), 3 * 462);
+		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
 	}
 	EACH_RUN(sample, "either_value", 96, NULL)
 	{
-		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 5), 48 * 7);
-		assert_int_equal(number(&sample, CORPUS_ARRAY, 5), 48 * 7);
+		assert_int_equal(corpus_number(&sample, CORPUS_SM_ARRAY, 5), 48 * 7);
+		assert_int_equal(corpus_number(&sample, CORPUS_ARRAY, 5), 48 * 7);
 	}
 	EACH_RUN(sample, "leaves", 64, NULL)
-	assert_int_equal(number(&sample, CORPUS_ARRAY, 0), 2);
+	assert_int_equal(corpus_number(&sample, CORPUS_ARRAY, 0), 2);
 }
 
 /* Thread n ends after 2^n - 1 ns, and one of the last after none. */
@@ -156,7 +90,7 @@ static void test_histogram(void **state)
 		for (i = 1; i < 63; i++)
 			assert_int_equal(buckets[i], 1);
 		assert_int_equal(buckets[63], 0);
-		lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 6);
+		corpus_lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 6);
 	}
 }
 
@@ -193,7 +127,7 @@ static void test_hash(void **state)
 		assert_int_equal(read_hash(&sample, counts, 40), 40);
 		for (i = 0; i < 40; i++)
 			assert_int_equal(counts[i], 10);
-		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
 	}
 	EACH_RUN(sample, "hash_delete", 400, NULL)
 	{
@@ -201,16 +135,16 @@ static void test_hash(void **state)
 		read_hash(&sample, counts, 40);
 		for (i = 0; i < 40; i++)
 			assert_true(counts[i] == UINT64_MAX || counts[i] % 40 == i);
-		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
 		/* Each slot is one of 40 keys'. */
-		run(&sample, 40, 0, NULL);
+		corpus_run(&sample, 40, 0, NULL);
 		assert_int_equal(read_hash(&sample, counts, 40), 0);
 	}
 	EACH_RUN(sample, "hash_fill", 512, NULL)
 	{
 		n = read_hash(&sample, counts, 512);
 		assert_in_range(n, 64, 128);
-		lost(&sample, GPUMON_PROBE_LOST_HASH_FULL, 512 - n);
+		corpus_lost(&sample, GPUMON_PROBE_LOST_HASH_FULL, 512 - n);
 	}
 }
 
@@ -292,15 +226,16 @@ static void test_ring(void **state)
 		gpumon_probe_ring_drain(&drain, ring, sample.target.shards,
 					sample.images[CORPUS_RING], false);
 		assert_int_equal(drained->n, 512);
-		lost(&sample, GPUMON_PROBE_LOST_RING_FULL, 512);
+		corpus_lost(&sample, GPUMON_PROBE_LOST_RING_FULL, 512);
 		/* Each round fits. */
 		sample.control.lost[GPUMON_PROBE_LOST_RING_FULL] = 0;
 		for (round = 0; round < 6; round++) {
-			uint32_t threads = 1 + (uint32_t)(seed + 37 * order + 11 * round) % 90;
+			uint32_t threads =
+				1 + (uint32_t)(corpus_seed + 37 * order + 11 * round) % 90;
 
 			memset(drained->seen, 0, sizeof(drained->seen));
 			drained->n = 0;
-			run(&sample, threads, order, NULL);
+			corpus_run(&sample, threads, order, NULL);
 			gpumon_probe_ring_drain(&drain, ring, sample.target.shards,
 						sample.images[CORPUS_RING], true);
 			assert_int_equal(drained->n +
@@ -308,7 +243,7 @@ static void test_ring(void **state)
 					 threads);
 			/* A group that is not full is kept: the next turn of the ring meets it. */
 			if (round < 1)
-				lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+				corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
 			sample.control.lost[GPUMON_PROBE_LOST_RING_FULL] = 0;
 		}
 		gpumon_probe_drain_clear(&drain);
@@ -337,8 +272,8 @@ static void test_ring_while_it_runs(void **state)
 	struct sample sample;
 
 	(void)state;
-	for (uint32_t target = 0; target < COUNT(targets); target++) {
-		make(&sample, "record", &targets[target]);
+	for (uint32_t target = 0; target < CORPUS_TARGETS; target++) {
+		corpus_make(&sample, "record", &corpus_targets[target]);
 		memset(watched, 0, sizeof(*watched));
 		watched->drain = (struct gpumon_probe_drain){ .record = take_record,
 							      .clear = clear_memory,
@@ -349,9 +284,9 @@ static void test_ring_while_it_runs(void **state)
 				 0);
 		sample.machine.watch = drain_now;
 		sample.machine.watcher = watched;
-		run(&sample, 70, 3, NULL);
+		corpus_run(&sample, 70, 3, NULL);
 		assert_int_equal(watched->drained.n, 70);
-		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
 		gpumon_probe_drain_clear(&watched->drain);
 		sample_clear(&sample);
 	}
@@ -453,206 +388,11 @@ static void test_array_update(void **state)
 	(void)state;
 	EACH_RUN(sample, "array_update", 1, NULL)
 	{
-		assert_int_equal(number(&sample, CORPUS_ARRAY, 0), 77);
-		assert_int_equal(shown(&sample, 0), 0);
-		run(&sample, 1, order, at_lane_20);
-		assert_int_equal(shown(&sample, 0), -7);
+		assert_int_equal(corpus_number(&sample, CORPUS_ARRAY, 0), 77);
+		assert_int_equal(corpus_shown(&sample, 0), 0);
+		corpus_run(&sample, 1, order, at_lane_20);
+		assert_int_equal(corpus_shown(&sample, 0), -7);
 	}
-}
-
-/* A block of 4 x 3 x 2 threads, in a grid of 5 x 7 x 6. */
-static void set_place(struct ptx_lane *lane, uint32_t thread)
-{
-	static const uint64_t place[] = { 3, 2, 1, 4, 3, 2, 4, 6, 5, 5, 7, 6, 11, 13 };
-
-	(void)thread;
-	memcpy(lane->special, place, sizeof(place));
-	lane->special[PTX_KERNEL] = 99;
-}
-
-static void test_places(void **state)
-{
-	static const uint64_t should[] = {
-		4,
-		6,
-		5,
-		4,
-		3,
-		2,
-		3,
-		2,
-		1,
-		5,
-		7,
-		6,
-		11,
-		13,
-		0,
-		/* z * (rows * columns) + y * columns + x */
-		(5 * 2 + 1) * (7 * 3 * 5 * 4) + (6 * 3 + 2) * (5 * 4) + 4 * 4 + 3,
-		(5 * 7 + 6) * 5 + 4,
-		0,
-		99,
-		5000,
-		1000000000,
-		0x1234000056780000,
-		1,
-		1,
-	};
-	struct sample sample;
-	uint32_t i;
-
-	(void)state;
-	EACH_RUN(sample, "places", 1, set_place)
-	for (i = 0; i < COUNT(should); i++)
-		assert_int_equal(shown(&sample, 8 * i), should[i]);
-}
-
-/* The addresses of a warp, by pattern. */
-static uint64_t pattern_address(uint32_t pattern, uint32_t lane)
-{
-	switch (pattern) {
-	case 0:
-		return 0x1000 + 4 * lane;
-	case 1:
-		return 0x1000 + 64 * lane;
-	case 2:
-		return 0xffffffff00001000 + 8 * (lane / 3);
-	case 3:
-		return 0x1000;
-	case 4:
-		return 0x1000 + ((uint64_t)lane << 40);
-	case 6:
-		return 0x2000 - 8 * lane;
-	case 7:
-		/* Rising, but for one that comes back to the first sector. */
-		return lane == 4 ? 0x1004 : 0x1000 + 16 * lane;
-	case 8:
-		return 0x1010 + 256 * lane;
-	default:
-		return 0x1010 + 32 * (lane * 7 % 5);
-	}
-}
-
-static uint32_t pattern;
-
-/* Lane 3 accesses 100 bytes from the middle of a sector on. */
-static bool is_long(uint32_t lane)
-{
-	return (pattern == 5 || pattern == 8) && lane == 3;
-}
-
-static void set_access(struct ptx_lane *lane, uint32_t thread)
-{
-	lane->special[PTX_ADDRESS] = pattern_address(pattern, thread);
-	lane->special[PTX_SIZE] = is_long(thread) ? 100 : 4;
-	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
-}
-
-static uint32_t count_sectors(uint32_t threads)
-{
-	uint64_t sectors[PTX_LANES];
-	uint32_t n = 0, i, j, extra = 0;
-
-	for (i = 0; i < threads; i++) {
-		if (is_long(i)) {
-			extra = 4;
-			continue;
-		}
-		for (j = 0; j < n; j++)
-			if (sectors[j] == pattern_address(pattern, i) / 32)
-				break;
-		if (j == n)
-			sectors[n++] = pattern_address(pattern, i) / 32;
-	}
-	return n + extra;
-}
-
-static void test_sectors(void **state)
-{
-	struct sample sample;
-	uint32_t target, threads;
-
-	(void)state;
-	/* Not on the last target. */
-	for (target = 0; target + 1 < COUNT(targets); target++)
-		for (pattern = 0; pattern < 9; pattern++)
-			for (threads = 5; threads <= 32; threads += 9) {
-				make(&sample, "memory", &targets[target]);
-				run(&sample, threads, 0, set_access);
-				assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 8),
-						 count_sectors(threads));
-				assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 1), 4 * threads);
-				sample_clear(&sample);
-			}
-	assert_int_equal(sample_make(&sample, corpus_find("memory")->code,
-				     corpus_find("memory")->code_n, corpus_maps, CORPUS_MAPS,
-				     GPUMON_PROBE_MEMORY, &targets[target]),
-			 -1);
-	assert_non_null(strstr(sample.error, "gpumon_sectors needs PTX 6.0"));
-	sample_clear(&sample);
-}
-
-/* A warp that accesses one piece, but for one lane that is elsewhere or takes another size. */
-static const struct piece {
-	uint64_t address;
-	uint32_t size;
-	uint32_t lane;
-	uint64_t away;
-	uint32_t other_size;
-	bool whole;
-} pieces[] = {
-	{ 0x1000, 1, 0, 0, 1, true },
-	{ 0x1001, 1, 0, 0, 1, true },
-	{ 0x1002, 2, 0, 0, 2, true },
-	{ 0xfffffff0, 4, 0, 0, 4, true },
-	{ 0x7fffffffff00, 8, 0, 0, 8, true },
-	{ 0x1010, 16, 0, 0, 16, true },
-	{ 0x1000, 0, 0, 0, 0, false },
-	{ 0x1000, 3, 0, 0, 3, false },
-	{ 0x1000, 32, 0, 0, 32, false },
-	{ 0x1000, 0x80000004, 0, 0, 0x80000004, false },
-	{ 0x1000, 4, 31, 4, 4, false },
-	{ 0x1000, 4, 0, 4, 4, false },
-	{ 0x1000, 4, 7, 1ULL << 32, 4, false },
-	{ 0x1000, 4, 7, 1ULL << 57, 4, false },
-	/* 16 bytes behind the first lane, as lane 2 with 8 would be. */
-	{ 0x1000, 4, 2, 8, 8, false },
-	{ 0x1000, 4, 0, 0, 8, false },
-	{ 0x1000, 4, 0, 0, 68, false },
-	{ 0x1000, 4, 0, 0, 0, false },
-};
-
-static const struct piece *piece;
-
-static void set_piece(struct ptx_lane *lane, uint32_t thread)
-{
-	bool other = thread % PTX_LANES == piece->lane;
-
-	lane->special[PTX_ADDRESS] = piece->address + (uint64_t)piece->size * (thread % PTX_LANES) +
-				     (other ? piece->away : 0);
-	lane->special[PTX_SIZE] = other ? piece->other_size : piece->size;
-	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
-}
-
-static void test_contiguous(void **state)
-{
-	struct sample sample;
-
-	(void)state;
-	for (piece = pieces; piece < pieces + COUNT(pieces); piece++)
-		for (uint32_t target = 0; target + 1 < COUNT(targets); target++)
-			for (uint32_t order = 0; order < ORDERS; order++) {
-				uint64_t threads;
-
-				make(&sample, "contiguous", &targets[target]);
-				run(&sample, 63, order, set_piece);
-				threads = number(&sample, CORPUS_SM_ARRAY, 0);
-				/* A warp that is not together does not count, one of 31 neither. */
-				if (!piece->whole || threads || !order)
-					assert_int_equal(threads, piece->whole ? 32 : 0);
-				sample_clear(&sample);
-			}
 }
 
 static void test_fuel(void **state)
@@ -660,37 +400,33 @@ static void test_fuel(void **state)
 	struct sample sample;
 
 	(void)state;
-	make(&sample, "counting_loop", &targets[0]);
+	corpus_make(&sample, "counting_loop", &corpus_targets[0]);
 	sample.images[CORPUS_BSS][0] = 200;
-	run(&sample, 32, 0, NULL);
-	assert_int_equal(shown(&sample, 8), 200);
-	lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	corpus_run(&sample, 32, 0, NULL);
+	assert_int_equal(corpus_shown(&sample, 8), 200);
+	corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
 	/* 1000 jumps back are the turns 2 to 1001. */
 	memcpy(sample.images[CORPUS_BSS], &(uint64_t){ 1001 }, 8);
-	run(&sample, 32, 0, NULL);
-	assert_int_equal(shown(&sample, 8), 1001);
-	lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	corpus_run(&sample, 32, 0, NULL);
+	assert_int_equal(corpus_shown(&sample, 8), 1001);
+	corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
 	memcpy(sample.images[CORPUS_BSS], &(uint64_t){ 1002 }, 8);
-	run(&sample, 32, 5, NULL);
-	assert_int_equal(shown(&sample, 8), 1001);
-	lost(&sample, GPUMON_PROBE_LOST_FUEL, 32);
+	corpus_run(&sample, 32, 5, NULL);
+	assert_int_equal(corpus_shown(&sample, 8), 1001);
+	corpus_lost(&sample, GPUMON_PROBE_LOST_FUEL, 32);
 	sample_clear(&sample);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counters),   cmocka_unit_test(test_histogram),
-		cmocka_unit_test(test_hash),	   cmocka_unit_test(test_long_keys),
-		cmocka_unit_test(test_ring),	   cmocka_unit_test(test_events),
-		cmocka_unit_test(test_print),	   cmocka_unit_test(test_array_update),
-		cmocka_unit_test(test_places),	   cmocka_unit_test(test_sectors),
-		cmocka_unit_test(test_fuel),	   cmocka_unit_test(test_ring_while_it_runs),
-		cmocka_unit_test(test_contiguous),
+		cmocka_unit_test(test_counters),     cmocka_unit_test(test_histogram),
+		cmocka_unit_test(test_hash),	     cmocka_unit_test(test_long_keys),
+		cmocka_unit_test(test_ring),	     cmocka_unit_test(test_ring_while_it_runs),
+		cmocka_unit_test(test_events),	     cmocka_unit_test(test_print),
+		cmocka_unit_test(test_array_update), cmocka_unit_test(test_fuel),
 	};
-	const char *given = getenv("GPUMON_SEED");
 
-	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-	print_message("GPUMON_SEED=%llu\n", (unsigned long long)seed);
+	corpus_seed = dice_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
