@@ -4,13 +4,6 @@
 
 #include "ptx_lane.h"
 
-#define ARGUMENTS                                                           \
-	struct ptx_machine *machine, struct ptx_warp *warp, uint32_t group, \
-		const struct ptx_instruction *instruction
-#define EACH_LANE(i)                    \
-	for (i = 0; i < PTX_LANES; i++) \
-		if (group & 1u << i)
-
 enum {
 	ADD,
 	SUB,
@@ -74,7 +67,7 @@ static bool fits(const struct ptx_operand *operand, uint32_t size)
 	}
 }
 
-static int divide(ARGUMENTS, uint64_t a, uint64_t b, uint64_t *result)
+static int divide(PTX_ARGUMENTS, uint64_t a, uint64_t b, uint64_t *result)
 {
 	const struct ptx_op *op = instruction->op;
 
@@ -111,7 +104,7 @@ static uint64_t highest_bit(uint64_t a)
 	return a ? 63u - (uint32_t)__builtin_clzll(a) : UINT32_MAX;
 }
 
-static int compute(ARGUMENTS, const struct ptx_value *in, uint64_t *result)
+static int compute(PTX_ARGUMENTS, const struct ptx_value *in, uint64_t *result)
 {
 	const struct ptx_op *op = instruction->op;
 	uint64_t a = truncate(in[0].bits, op->size), b = truncate(in[1].bits, op->size);
@@ -164,7 +157,7 @@ static int compute(ARGUMENTS, const struct ptx_value *in, uint64_t *result)
 }
 
 /* Results of one and two operands in their own width. */
-static int run_compute(ARGUMENTS)
+static int run_compute(PTX_ARGUMENTS)
 {
 	const struct ptx_op *op = instruction->op;
 	const struct ptx_operand *operands = instruction->operands;
@@ -176,7 +169,7 @@ static int run_compute(ARGUMENTS)
 	    !fits(&operands[1], op->size) ||
 	    (op->operands == 3 && !fits(&operands[2], shifts ? 4 : op->size)))
 		return ptx_fail(machine, instruction, "operands of a wrong width");
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		result.set = true;
 		for (j = 0; j + 1 < op->operands; j++) {
@@ -196,7 +189,7 @@ static int run_compute(ARGUMENTS)
 }
 
 /* mad.lo, mul.wide, mad.wide */
-static int run_multiply(ARGUMENTS)
+static int run_multiply(PTX_ARGUMENTS)
 {
 	const struct ptx_op *op = instruction->op;
 	const struct ptx_operand *operands = instruction->operands;
@@ -206,7 +199,7 @@ static int run_multiply(ARGUMENTS)
 	if (!fits(&operands[0], out) || !fits(&operands[1], op->size) ||
 	    !fits(&operands[2], op->size) || (op->operands == 4 && !fits(&operands[3], out)))
 		return ptx_fail(machine, instruction, "operands of a wrong width");
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		a = ptx_read(machine, &warp->lanes[i], &operands[1]);
 		b = ptx_read(machine, &warp->lanes[i], &operands[2]);
@@ -221,7 +214,7 @@ static int run_multiply(ARGUMENTS)
 	return 0;
 }
 
-static int run_mov(ARGUMENTS)
+static int run_mov(PTX_ARGUMENTS)
 {
 	const struct ptx_operand *operands = instruction->operands;
 	struct ptx_value value;
@@ -231,7 +224,7 @@ static int run_mov(ARGUMENTS)
 		return ptx_fail(machine, instruction, "operands of a wrong width");
 	if (operands[1].kind != PTX_SPECIAL && !fits(&operands[1], instruction->op->size))
 		return ptx_fail(machine, instruction, "operands of a wrong width");
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		value = ptx_read(machine, &warp->lanes[i], &operands[1]);
 		value.bits = truncate(value.bits, instruction->op->size);
@@ -242,7 +235,7 @@ static int run_mov(ARGUMENTS)
 }
 
 /* size: of the source; what: of the result */
-static int run_cvt(ARGUMENTS)
+static int run_cvt(PTX_ARGUMENTS)
 {
 	const struct ptx_op *op = instruction->op;
 	const struct ptx_operand *operands = instruction->operands;
@@ -252,7 +245,7 @@ static int run_cvt(ARGUMENTS)
 	if (!fits(&operands[0], op->what) ||
 	    (!fits(&operands[1], op->size) && !(op->sign && fits(&operands[1], op->what))))
 		return ptx_fail(machine, instruction, "operands of a wrong width");
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		value = ptx_read(machine, &warp->lanes[i], &operands[1]);
 		value.bits = op->sign ? (uint64_t)extend(value.bits, op->size) :
@@ -264,7 +257,7 @@ static int run_cvt(ARGUMENTS)
 	return 0;
 }
 
-static int run_prmt(ARGUMENTS)
+static int run_prmt(PTX_ARGUMENTS)
 {
 	const struct ptx_operand *operands = instruction->operands;
 	struct ptx_value a, b, result;
@@ -273,7 +266,7 @@ static int run_prmt(ARGUMENTS)
 
 	if (!fits(&operands[0], 4) || !fits(&operands[1], 4) || !fits(&operands[2], 4))
 		return ptx_fail(machine, instruction, "operands of a wrong width");
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		a = ptx_read(machine, &warp->lanes[i], &operands[1]);
 		b = ptx_read(machine, &warp->lanes[i], &operands[2]);
@@ -312,7 +305,7 @@ static bool compare(const struct ptx_op *op, uint64_t a, uint64_t b)
 	}
 }
 
-static int run_setp(ARGUMENTS)
+static int run_setp(PTX_ARGUMENTS)
 {
 	const struct ptx_operand *operands = instruction->operands;
 	struct ptx_value a, b, with = { 1, true };
@@ -321,7 +314,7 @@ static int run_setp(ARGUMENTS)
 	if (!fits(&operands[0], 1) || !fits(&operands[1], instruction->op->size) ||
 	    !fits(&operands[2], instruction->op->size))
 		return ptx_fail(machine, instruction, "operands of a wrong width");
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		a = ptx_read(machine, &warp->lanes[i], &operands[1]);
 		b = ptx_read(machine, &warp->lanes[i], &operands[2]);
@@ -335,7 +328,7 @@ static int run_setp(ARGUMENTS)
 	return 0;
 }
 
-static int run_selp(ARGUMENTS)
+static int run_selp(PTX_ARGUMENTS)
 {
 	const struct ptx_operand *operands = instruction->operands;
 	struct ptx_value value, chosen;
@@ -345,7 +338,7 @@ static int run_selp(ARGUMENTS)
 	    !fits(&operands[1], instruction->op->size) ||
 	    !fits(&operands[2], instruction->op->size))
 		return ptx_fail(machine, instruction, "operands of a wrong width");
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		chosen = ptx_read(machine, &warp->lanes[i], &operands[3]);
 		value = ptx_read(machine, &warp->lanes[i], &operands[chosen.bits ? 1 : 2]);
@@ -357,7 +350,7 @@ static int run_selp(ARGUMENTS)
 	return 0;
 }
 
-static int run_ld(ARGUMENTS)
+static int run_ld(PTX_ARGUMENTS)
 {
 	const struct ptx_op *op = instruction->op;
 	const struct ptx_operand *from = &instruction->operands[1];
@@ -366,7 +359,7 @@ static int run_ld(ARGUMENTS)
 	uint32_t i, j;
 	bool *set = NULL;
 
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		value = (struct ptx_value){ .set = true };
 		if ((from->base == PTX_SPECIAL && from->reg == PTX_SPECIALS) !=
@@ -393,7 +386,7 @@ static int run_ld(ARGUMENTS)
 	return 0;
 }
 
-static int run_st(ARGUMENTS)
+static int run_st(PTX_ARGUMENTS)
 {
 	const struct ptx_op *op = instruction->op;
 	struct ptx_value value;
@@ -403,7 +396,7 @@ static int run_st(ARGUMENTS)
 
 	if (instruction->operands[1].kind != PTX_WIDE)
 		return ptx_fail(machine, instruction, "no register of 64 bits");
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		value = ptx_read(machine, &warp->lanes[i], &instruction->operands[1]);
 		bytes = ptx_memory(machine, &warp->lanes[i], instruction, &instruction->operands[0],
@@ -438,7 +431,7 @@ static uint64_t atomic_result(const struct ptx_op *op, uint64_t old, uint64_t va
 }
 
 /* red and atom, the latter with a result in front. */
-static int run_atomic(ARGUMENTS)
+static int run_atomic(PTX_ARGUMENTS)
 {
 	const struct ptx_op *op = instruction->op;
 	bool fetch = instruction->operands[0].kind != PTX_MEMORY;
@@ -451,7 +444,7 @@ static int run_atomic(ARGUMENTS)
 
 	if ((fetch && !fits(&instruction->operands[0], op->size)) || !fits(&operands[1], op->size))
 		return ptx_fail(machine, instruction, "operands of a wrong width");
-	EACH_LANE(i)
+	PTX_EACH_LANE(i)
 	{
 		bytes = ptx_memory(machine, &warp->lanes[i], instruction, &operands[0], false, true,
 				   &set);
@@ -468,141 +461,6 @@ static int run_atomic(ARGUMENTS)
 		memcpy(bytes, &result, op->size);
 		if (fetch && ptx_write(machine, &warp->lanes[i], instruction,
 				       &instruction->operands[0], old))
-			return -1;
-	}
-	return 0;
-}
-
-static int run_bra(ARGUMENTS)
-{
-	uint32_t i;
-
-	(void)machine;
-	EACH_LANE(i) warp->lanes[i].pc = instruction->operands[0].reg;
-	return 0;
-}
-
-static int run_exit(ARGUMENTS)
-{
-	uint32_t i;
-
-	(void)machine;
-	(void)instruction;
-	EACH_LANE(i)
-	{
-		warp->lanes[i].live = false;
-		warp->lanes[i].exited = true;
-	}
-	return 0;
-}
-
-static int run_nothing(ARGUMENTS)
-{
-	(void)machine;
-	(void)warp;
-	(void)group;
-	(void)instruction;
-	return 0;
-}
-
-static int run_activemask(ARGUMENTS)
-{
-	uint32_t i;
-
-	EACH_LANE(i)
-	{
-		if (ptx_write(machine, &warp->lanes[i], instruction, &instruction->operands[0],
-			      (struct ptx_value){ group, true }))
-			return -1;
-	}
-	return 0;
-}
-
-static int run_ballot(ARGUMENTS)
-{
-	struct ptx_value in, result = { 0, true };
-	uint32_t i;
-
-	EACH_LANE(i)
-	{
-		in = ptx_read(machine, &warp->lanes[i], &instruction->operands[1]);
-		result.bits |= in.bits << i;
-		result.set &= in.set;
-	}
-	EACH_LANE(i)
-	{
-		if (ptx_write(machine, &warp->lanes[i], instruction, &instruction->operands[0],
-			      result))
-			return -1;
-	}
-	return 0;
-}
-
-static int run_shfl(ARGUMENTS)
-{
-	struct ptx_value results[PTX_LANES], from;
-	uint32_t i;
-
-	EACH_LANE(i)
-	{
-		from = ptx_read(machine, &warp->lanes[i], &instruction->operands[2]);
-		if (!from.set || from.bits >= PTX_LANES || !(group & 1u << from.bits))
-			return ptx_fail(machine, instruction, "a lane that does not take part");
-		results[i] = ptx_read(machine, &warp->lanes[from.bits], &instruction->operands[1]);
-	}
-	EACH_LANE(i)
-	{
-		if (ptx_write(machine, &warp->lanes[i], instruction, &instruction->operands[0],
-			      results[i]))
-			return -1;
-	}
-	return 0;
-}
-
-static int run_match(ARGUMENTS)
-{
-	struct ptx_value results[PTX_LANES], mine, other;
-	uint32_t i, j;
-
-	EACH_LANE(i)
-	{
-		results[i] = (struct ptx_value){ 0, true };
-		mine = ptx_read(machine, &warp->lanes[i], &instruction->operands[1]);
-		EACH_LANE(j)
-		{
-			other = ptx_read(machine, &warp->lanes[j], &instruction->operands[1]);
-			results[i].set &= mine.set & other.set;
-			results[i].bits |= (uint64_t)(mine.bits == other.bits) << j;
-		}
-	}
-	EACH_LANE(i)
-	{
-		if (ptx_write(machine, &warp->lanes[i], instruction, &instruction->operands[0],
-			      results[i]))
-			return -1;
-	}
-	return 0;
-}
-
-static int run_match_all(ARGUMENTS)
-{
-	struct ptx_value result = { 1, true }, first = { 0 }, mine;
-	bool begun = false;
-	uint32_t i;
-
-	EACH_LANE(i)
-	{
-		mine = ptx_read(machine, &warp->lanes[i], &instruction->operands[1]);
-		if (!begun)
-			first = mine;
-		begun = true;
-		result.bits &= mine.bits == first.bits;
-		result.set &= mine.set;
-	}
-	EACH_LANE(i)
-	{
-		if (ptx_write(machine, &warp->lanes[i], instruction, &instruction->operands[0],
-			      result))
 			return -1;
 	}
 	return 0;
@@ -707,16 +565,16 @@ static const struct ptx_op ops[] = {
 	ATOMIC("atom.global.xor", "b", 3, XOR),
 	ATOMIC("atom.global.exch", "b", 3, EXCHANGE),
 	ATOMIC("atom.global.cas", "b", 4, COMPARE),
-	{ "bra", run_bra, 0, false, 1, false, 0 },
-	{ "exit", run_exit, 0, false, 0, false, 0 },
-	{ "membar.gl", run_nothing, 0, false, 0, false, 0 },
-	{ "membar.sys", run_nothing, 0, false, 0, false, 0 },
-	{ "activemask.b32", run_activemask, 4, false, 1, false, 0 },
-	{ "vote.ballot.b32", run_ballot, 4, false, 2, false, 0 },
-	{ "vote.sync.ballot.b32", run_ballot, 4, false, 3, true, 0 },
-	{ "shfl.sync.idx.b32", run_shfl, 4, false, 5, true, 0 },
-	{ "match.any.sync.b64", run_match, 8, false, 3, true, 0 },
-	{ "match.all.sync.b64", run_match_all, 8, false, 3, true, 0 },
+	{ "bra", ptx_run_bra, 0, false, 1, false, 0 },
+	{ "exit", ptx_run_exit, 0, false, 0, false, 0 },
+	{ "membar.gl", ptx_run_nothing, 0, false, 0, false, 0 },
+	{ "membar.sys", ptx_run_nothing, 0, false, 0, false, 0 },
+	{ "activemask.b32", ptx_run_activemask, 4, false, 1, false, 0 },
+	{ "vote.ballot.b32", ptx_run_ballot, 4, false, 2, false, 0 },
+	{ "vote.sync.ballot.b32", ptx_run_ballot, 4, false, 3, true, 0 },
+	{ "shfl.sync.idx.b32", ptx_run_shfl, 4, false, 5, true, 0 },
+	{ "match.any.sync.b64", ptx_run_match, 8, false, 3, true, 0 },
+	{ "match.all.sync.b64", ptx_run_match_all, 8, false, 3, true, 0 },
 };
 
 const struct ptx_op *ptx_op_find(const char *name)
