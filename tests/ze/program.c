@@ -4,7 +4,6 @@
  * an immediate list, and what else a test needs. "program MODE [NUMBER]".
  */
 #include <dlfcn.h>
-#include <level_zero/ze_api.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,31 +15,30 @@
 
 #include "../opencl/did.h"
 #include "../opencl/held.h"
+#include "program.h"
 
 #define BYTES 4096
 
 /* In headers that are newer than Debian 12's. */
 #define MAPPED_TIMESTAMP (1u << 3)
 
+ze_device_handle_t device;
+ze_context_handle_t context;
+ze_command_queue_handle_t queue;
+ze_command_list_handle_t immediate;
 static ze_driver_handle_t driver;
-static ze_device_handle_t device;
-static ze_context_handle_t context;
-static ze_command_queue_handle_t queue;
-static ze_command_list_handle_t immediate;
 static ze_module_handle_t module;
 static ze_kernel_handle_t add, scale;
 static ze_event_pool_handle_t pool;
 static void *on_device, *on_host;
 
-static void need(ze_result_t result, const char *what)
+void need(ze_result_t result, const char *what)
 {
 	if (result == ZE_RESULT_SUCCESS)
 		return;
 	fprintf(stderr, "%s: %#x\n", what, (unsigned int)result);
 	exit(1);
 }
-
-#define NEED(call) need(call, #call)
 
 static ze_kernel_handle_t make_kernel(const char *name)
 {
@@ -53,7 +51,7 @@ static ze_kernel_handle_t make_kernel(const char *name)
 	return kernel;
 }
 
-static ze_command_list_handle_t make_immediate(void)
+ze_command_list_handle_t make_immediate(void)
 {
 	const ze_command_queue_desc_t description = {
 		.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC
@@ -64,7 +62,7 @@ static ze_command_list_handle_t make_immediate(void)
 	return list;
 }
 
-static ze_command_list_handle_t make_list(void)
+ze_command_list_handle_t make_list(void)
 {
 	const ze_command_list_desc_t description = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
 	ze_command_list_handle_t list;
@@ -73,7 +71,7 @@ static ze_command_list_handle_t make_list(void)
 	return list;
 }
 
-static ze_event_handle_t make_event(uint32_t index)
+ze_event_handle_t make_event(uint32_t index)
 {
 	const ze_event_desc_t description = { .stype = ZE_STRUCTURE_TYPE_EVENT_DESC,
 					      .index = index };
@@ -118,7 +116,7 @@ static void end(void)
 	NEED(zeContextDestroy(context));
 }
 
-static void __attribute__((noinline))
+void __attribute__((noinline))
 launch_add(ze_command_list_handle_t list, uint32_t groups, ze_event_handle_t event)
 {
 	const ze_group_count_t count = { groups, 1, 1 };
@@ -239,7 +237,7 @@ static ze_command_list_handle_t fill_list(ze_event_handle_t event)
 	return list;
 }
 
-static void __attribute__((noinline))
+void __attribute__((noinline))
 execute(ze_command_list_handle_t *lists, uint32_t count, ze_fence_handle_t fence)
 {
 	NEED(zeCommandQueueExecuteCommandLists(queue, count, lists, fence));
@@ -550,57 +548,6 @@ static void mode_many_events(long number)
 	free(events);
 	end();
 	say_what();
-}
-
-/* Memory of its own that the process uses, in KiB. */
-static long used_kib(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	long resident = 0, shared = 0;
-
-	if (!file || fscanf(file, "%*d %ld %ld", &resident, &shared) != 2)
-		exit(1);
-	fclose(file);
-	return (resident - shared) * (getpagesize() / 1024);
-}
-
-/* Each execution has a queue of its own. Says what that takes in the end. */
-static void mode_queue_each(long number)
-{
-	const ze_command_queue_desc_t description = {
-		.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC
-	};
-	ze_command_list_handle_t list = make_list();
-	long before = 0;
-
-	NEED(zeCommandListClose(list));
-	for (long i = 0; i < number; i++) {
-		if (i == number / 10)
-			before = used_kib();
-		NEED(zeCommandQueueCreate(context, device, &description, &queue));
-		execute(&list, 1, NULL);
-		NEED(zeCommandQueueSynchronize(queue, UINT64_MAX));
-		NEED(zeCommandQueueDestroy(queue));
-	}
-	printf("took %ld\n", used_kib() - before);
-}
-
-/* So does each launch: an immediate list. */
-static void mode_list_each(long number)
-{
-	ze_event_handle_t event = make_event(0);
-	long before = 0;
-
-	for (long i = 0; i < number; i++) {
-		if (i == number / 10)
-			before = used_kib();
-		immediate = make_immediate();
-		launch_add(immediate, 1, event);
-		NEED(zeEventHostSynchronize(event, UINT64_MAX));
-		NEED(zeEventHostReset(event));
-		NEED(zeCommandListDestroy(immediate));
-	}
-	printf("took %ld\n", used_kib() - before);
 }
 
 static const struct {
