@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "common.h"
 
+#include <errno.h>
 #include <linux/genetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,44 @@ uint64_t test_random(uint64_t *state)
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
 	return x ^ (x >> 31);
+}
+
+void message_parse_cut(const struct message_kind *kind,
+		       size_t (*elements)(const struct gpumon_model *model))
+{
+	struct message message;
+
+	kind->make(&message);
+	for (size_t len = 0; len < message.len; len++) {
+		struct gpumon_model model = { 0 };
+		struct message cut = message_cut(&message, len);
+		int ret = kind->parse(message_header(&cut), cut.len, &model);
+
+		assert_true(ret == 0 || ret == -EBADMSG);
+		assert_int_equal(elements(&model), ret ? 0 : 1);
+		message_free(&cut);
+		gpumon_model_free(&model);
+	}
+	message_free(&message);
+}
+
+size_t message_twists(const struct message *message)
+{
+	return message->len * 8 + 20000;
+}
+
+struct message message_twist(const struct message *message, size_t way, uint64_t *seed)
+{
+	struct message twisted = message_cut(message, message->len);
+
+	if (way < message->len * 8) {
+		twisted.data[way / 8] ^= (unsigned char)(1 << way % 8);
+	} else {
+		for (int n = 0; n < 4; n++)
+			twisted.data[test_random(seed) % message->len] =
+				(unsigned char)test_random(seed);
+	}
+	return twisted;
 }
 
 static char *copy(const char *text)

@@ -35,6 +35,20 @@ const struct nlmsghdr *message_header(const struct message *message);
 struct message message_cut(const struct message *message, size_t len);
 void message_free(struct message *message);
 
+/* How a kind of message is made and parsed into a model. */
+struct message_kind {
+	void (*make)(struct message *message);
+	int (*parse)(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
+};
+
+/* Parsed where it ends at each byte: it becomes one of @elements, or is refused and leaves none. */
+void message_parse_cut(const struct message_kind *kind,
+		       size_t (*elements)(const struct gpumon_model *model));
+
+/* A copy changed in one of so many ways: each bit flipped, then many times random bytes. */
+size_t message_twists(const struct message *message);
+struct message message_twist(const struct message *message, size_t way, uint64_t *seed);
+
 /* Deterministic random numbers. */
 uint64_t test_random(uint64_t *state);
 

@@ -346,10 +346,13 @@ static void test_ranges(void **state)
 	assert_string_equal(rows[2].domain, "");
 }
 
-/* Each domain has its own stack of ranges. */
-static void test_range_domains(void **state)
+/*
+ * Three operations with a range of torch around the first one, and @deep of NCCL around the first two, of
+ * which @popped many end 20 us after they began. Before that, a pop of @other.
+ */
+static void expect_domains(struct profile_fixture *fixture, unsigned int deep, const char *other,
+			   unsigned int popped)
 {
-	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
 	uint32_t nccl = make_string(maker, "NCCL"), torch = make_string(maker, "torch");
 	uint32_t text = make_string(maker, "all reduce");
@@ -358,58 +361,39 @@ static void test_range_domains(void **state)
 
 	make_range(maker, .time_ns = 1001000, .tid = 4, .domain = torch, .text = text,
 		   .kind = GPUMON_RANGE_PUSH);
-	make_range(maker, .time_ns = 1005000, .tid = 4, .domain = nccl, .text = text,
-		   .kind = GPUMON_RANGE_PUSH);
+	for (unsigned int i = 0; i < deep; i++)
+		make_range(maker, .time_ns = 1005000, .tid = 4, .domain = nccl, .text = text,
+			   .kind = GPUMON_RANGE_PUSH);
 	make_range(maker, .time_ns = 1015000, .tid = 4, .domain = torch, .kind = GPUMON_RANGE_POP);
-	make_range(maker, .time_ns = 1016000, .tid = 4, .kind = GPUMON_RANGE_POP);
-	make_range(maker, .time_ns = 1025000, .tid = 4, .domain = nccl, .kind = GPUMON_RANGE_POP);
-	profile_make_pair(maker, 1, 4, 0, "k");
-	profile_make_pair(maker, 2, 4, 0, "k");
-	profile_make_pair(maker, 3, 4, 0, "k");
+	make_range(maker, .time_ns = 1016000, .tid = 4, .domain = make_string(maker, other),
+		   .kind = GPUMON_RANGE_POP);
+	for (unsigned int i = 0; i < popped; i++)
+		make_range(maker, .time_ns = 1025000, .tid = 4, .domain = nccl,
+			   .kind = GPUMON_RANGE_POP);
+	for (uint32_t id = 1; id <= 3; id++)
+		profile_make_pair(maker, id, 4, 0, "k");
 	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	rows = gpumon_profile_ranges(fixture->profile, &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(rows[0].domain, "NCCL");
+	assert_int_equal(rows[0].count, deep);
 	assert_int_equal(rows[0].gpu_ns, 1001 + 1002);
-	assert_int_equal(rows[0].cpu_ns, 20000);
+	assert_int_equal(rows[0].cpu_ns, 20000 * popped);
 	assert_string_equal(rows[1].domain, "torch");
 	assert_int_equal(rows[1].gpu_ns, 1001);
 	assert_int_equal(rows[1].cpu_ns, 14000);
 }
 
+/* Each domain has its own stack of ranges. */
+static void test_range_domains(void **state)
+{
+	expect_domains(*state, 1, NULL, 1);
+}
+
 /* A push beyond the limit is popped by its own domain. */
 static void test_too_deep(void **state)
 {
-	struct profile_fixture *fixture = *state;
-	struct capture_maker *maker = fixture->maker;
-	uint32_t nccl = make_string(maker, "NCCL"), torch = make_string(maker, "torch");
-	uint32_t text = make_string(maker, "all reduce");
-	const struct gpumon_range_row *rows;
-	unsigned int count;
-
-	make_range(maker, .time_ns = 1001000, .tid = 4, .domain = torch, .text = text,
-		   .kind = GPUMON_RANGE_PUSH);
-	for (int i = 0; i < GPUMON_RANGES_OPEN; i++)
-		make_range(maker, .time_ns = 1005000, .tid = 4, .domain = nccl, .text = text,
-			   .kind = GPUMON_RANGE_PUSH);
-	make_range(maker, .time_ns = 1015000, .tid = 4, .domain = torch, .kind = GPUMON_RANGE_POP);
-	make_range(maker, .time_ns = 1016000, .tid = 4, .domain = nccl, .kind = GPUMON_RANGE_POP);
-	for (int i = 0; i < GPUMON_RANGES_OPEN - 1; i++)
-		make_range(maker, .time_ns = 1025000, .tid = 4, .domain = nccl,
-			   .kind = GPUMON_RANGE_POP);
-	profile_make_pair(maker, 1, 4, 0, "k");
-	profile_make_pair(maker, 2, 4, 0, "k");
-	profile_make_pair(maker, 3, 4, 0, "k");
-	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
-	rows = gpumon_profile_ranges(fixture->profile, &count);
-	assert_int_equal(count, 2);
-	assert_string_equal(rows[0].domain, "NCCL");
-	assert_int_equal(rows[0].count, GPUMON_RANGES_OPEN);
-	assert_int_equal(rows[0].gpu_ns, 1001 + 1002);
-	assert_int_equal(rows[0].cpu_ns, 20000 * (GPUMON_RANGES_OPEN - 1));
-	assert_string_equal(rows[1].domain, "torch");
-	assert_int_equal(rows[1].gpu_ns, 1001);
-	assert_int_equal(rows[1].cpu_ns, 14000);
+	expect_domains(*state, GPUMON_RANGES_OPEN, "NCCL", GPUMON_RANGES_OPEN - 1);
 }
 
 static void test_devices_and_gaps(void **state)

@@ -196,10 +196,7 @@ static void wrong_headers_are_refused(void **state)
 	message_free(&message);
 }
 
-static const struct {
-	void (*make)(struct message *message);
-	int (*parse)(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
-} kinds[] = {
+static const struct message_kind kinds[] = {
 	{ group_message, gpumon_parse_group },
 	{ process_message, gpumon_parse_process },
 };
@@ -215,22 +212,8 @@ static size_t elements(const struct gpumon_model *model)
 static void cut_messages(void **state)
 {
 	(void)state;
-	for (size_t k = 0; k < N_KINDS; k++) {
-		struct message message;
-
-		kinds[k].make(&message);
-		for (size_t len = 0; len < message.len; len++) {
-			struct gpumon_model model = { 0 };
-			struct message cut = message_cut(&message, len);
-			int ret = kinds[k].parse(message_header(&cut), cut.len, &model);
-
-			assert_true(ret == 0 || ret == -EBADMSG);
-			assert_int_equal(elements(&model), ret ? 0 : 1);
-			message_free(&cut);
-			gpumon_model_free(&model);
-		}
-		message_free(&message);
-	}
+	for (size_t k = 0; k < N_KINDS; k++)
+		message_parse_cut(&kinds[k], elements);
 }
 
 /* Flip every bit, then many random ones: no crash, no partial element. */
@@ -243,18 +226,11 @@ static void twisted_messages(void **state)
 		struct message message;
 
 		kinds[k].make(&message);
-		for (size_t i = 0; i < message.len * 8 + 20000; i++) {
+		for (size_t i = 0; i < message_twists(&message); i++) {
 			struct gpumon_model model = { 0 };
-			struct message twisted = message_cut(&message, message.len);
+			struct message twisted = message_twist(&message, i, &seed);
 			int ret;
 
-			if (i < message.len * 8) {
-				twisted.data[i / 8] ^= (unsigned char)(1 << i % 8);
-			} else {
-				for (int n = 0; n < 4; n++)
-					twisted.data[test_random(&seed) % message.len] =
-						(unsigned char)test_random(&seed);
-			}
 			ret = kinds[k].parse(message_header(&twisted), twisted.len, &model);
 			assert_true(ret == 0 || ret == -EBADMSG);
 			assert_int_equal(elements(&model), ret ? 0 : 1);
