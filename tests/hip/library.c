@@ -14,6 +14,8 @@
 
 #include "hip.h"
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #define KERNEL	    0
 #define COPY	    1
 #define DISPATCH    0x11f0
@@ -124,34 +126,37 @@ static uint32_t number_of(enum function function)
 	return 3 * function + 501;
 }
 
+/* Calls what the tracer wants to be called at the begin of a call, or at its end. */
+static void call_back(union call *call, int is_end, enum function function)
+{
+	void (*callback)(uint32_t, void *);
+
+	memcpy(&callback, &call->words[(version() < 600 ? 856 : 1536) / 8 + is_end],
+	       sizeof(callback));
+	if (callback)
+		callback(number_of(function), call);
+}
+
 /* What was on the stack before is in it, as in the real one. */
 static int begin(enum function function, union call *call, const void *arguments, size_t size)
 {
-	void (*enter)(uint32_t, void *);
-
 	memset(call, 0xdb, sizeof(*call));
 	if (!tracer || tracer(CALLS, number_of(function), call))
 		return 0;
 	correlation = call->correlation;
-	memcpy(&enter, &call->words[(version() < 600 ? 856 : 1536) / 8], sizeof(enter));
-	if (enter) {
+	if (size)
 		memcpy(call->arguments, arguments, size);
-		enter(number_of(function), call);
-	}
+	call_back(call, 0, function);
 	return 1;
 }
 
 static int end(enum function function, union call *call, int is_traced, int result)
 {
-	void (*leave)(uint32_t, void *);
-
 	last_result = result;
 	if (version() < 700 || (result && result != NOT_READY))
 		last_error = result;
 	if (is_traced) {
-		memcpy(&leave, &call->words[(version() < 600 ? 856 : 1536) / 8 + 1], sizeof(leave));
-		if (leave)
-			leave(number_of(function), call);
+		call_back(call, 1, function);
 		correlation = 0;
 	}
 	return result;
@@ -204,7 +209,6 @@ static void *run(void *unused)
 	const struct timespec pause = { .tv_nsec = 20000 };
 	struct record record;
 
-	(void)unused;
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		while (first == last)
@@ -302,8 +306,7 @@ int hipGetLastError(void)
 
 	last_error = 0;
 	if (is_traced)
-		((void (**)(uint32_t, void *))call.words)[(version() < 600 ? 856 : 1536) / 8 + 1](
-			number_of(IN_hipGetLastError), &call);
+		call_back(&call, 1, IN_hipGetLastError);
 	return error;
 }
 
@@ -331,7 +334,6 @@ int hipStreamIsCapturing(void *on, int *status)
 
 int hipGetStreamDeviceId(void *on)
 {
-	(void)on;
 	return 0;
 }
 
@@ -363,7 +365,6 @@ const char *hipKernelNameRefByPtr(const void *stub, void *on)
 {
 	size_t i;
 
-	(void)on;
 	for (i = 0; i < sizeof(stubs) / sizeof(stubs[0]); i++)
 		if (stubs[i].stub == stub)
 			return stubs[i].name;
@@ -374,7 +375,6 @@ void **__hipRegisterFatBinary(const void *binary)
 {
 	static void *module;
 
-	(void)binary;
 	return &module;
 }
 
@@ -384,14 +384,6 @@ void __hipRegisterFunction(void **modules, const void *stub, char *name, const c
 {
 	static size_t count;
 
-	(void)modules;
-	(void)name;
-	(void)limit;
-	(void)tid;
-	(void)bid;
-	(void)block;
-	(void)grid;
-	(void)size;
 	stubs[count % 8].stub = stub;
 	stubs[count++ % 8].name = device_name;
 }
@@ -416,21 +408,19 @@ struct arguments {
 	void *stream;
 };
 
-static struct arguments arguments_of(const void *kernel, struct size grid, struct size block)
+static struct arguments arguments_of(const void *kernel, struct size grid, struct size block,
+				     void *stream)
 {
 	return (struct arguments){
-		kernel, { grid.x, grid.y, grid.z, block.x, block.y, block.z }, { 0 }, NULL
+		kernel, { grid.x, grid.y, grid.z, block.x, block.y, block.z }, { 0 }, stream
 	};
 }
 
 int hipLaunchKernel(const void *stub, struct size grid, struct size block, void **kept,
 		    size_t shared, void *stream)
 {
-	struct arguments arguments = arguments_of(stub, grid, block);
+	const struct arguments arguments = arguments_of(stub, grid, block, stream);
 
-	(void)kept;
-	(void)shared;
-	arguments.stream = stream;
 	TRACED(hipLaunchKernel, &arguments, sizeof(arguments),
 	       run_kernel(hipKernelNameRefByPtr(stub, NULL), stream));
 }
@@ -438,11 +428,8 @@ int hipLaunchKernel(const void *stub, struct size grid, struct size block, void 
 int hipLaunchCooperativeKernel(const void *stub, struct size grid, struct size block, void **kept,
 			       unsigned int shared, void *stream)
 {
-	struct arguments arguments = arguments_of(stub, grid, block);
+	const struct arguments arguments = arguments_of(stub, grid, block, stream);
 
-	(void)kept;
-	(void)shared;
-	arguments.stream = stream;
 	TRACED(hipLaunchCooperativeKernel, &arguments, sizeof(arguments),
 	       run_kernel(hipKernelNameRefByPtr(stub, NULL), stream));
 }
@@ -451,10 +438,9 @@ int hipLaunchCooperativeKernel(const void *stub, struct size grid, struct size b
 static struct arguments module_arguments(const void *function, struct size grid, struct size block,
 					 void *stream)
 {
-	struct arguments arguments = arguments_of(function, grid, block);
+	struct arguments arguments = arguments_of(function, grid, block, (void *)0xdbdbdbdb);
 
 	memcpy(&arguments.others[1], &stream, sizeof(stream));
-	arguments.stream = (void *)0xdbdbdbdb;
 	return arguments;
 }
 
@@ -466,9 +452,6 @@ int hipModuleLaunchKernel(void *function, uint32_t x, uint32_t y, uint32_t z, ui
 		module_arguments(function, (struct size){ x, y, z },
 				 (struct size){ local_x, local_y, local_z }, stream);
 
-	(void)kept;
-	(void)shared;
-	(void)extra;
 	TRACED(hipModuleLaunchKernel, &arguments, sizeof(arguments),
 	       run_kernel(function ? hipKernelNameRef(function) : NULL, stream));
 }
@@ -481,12 +464,6 @@ int hipExtModuleLaunchKernel(void *function, uint32_t x, uint32_t y, uint32_t z,
 		module_arguments(function, (struct size){ x, y, z },
 				 (struct size){ local_x, local_y, local_z }, stream);
 
-	(void)kept;
-	(void)shared;
-	(void)extra;
-	(void)start;
-	(void)stop;
-	(void)flags;
 	TRACED(hipExtModuleLaunchKernel, &arguments, sizeof(arguments),
 	       run_kernel(function ? hipKernelNameRef(function) : NULL, stream));
 }
@@ -507,27 +484,21 @@ static int fill(size_t bytes, void *stream)
 
 int hipMemcpy(void *to, const void *from, size_t bytes, int kind)
 {
-	(void)from;
 	TRACED(hipMemcpy, NULL, 0, copy(to, bytes, kind, NULL));
 }
 
 int hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream)
 {
-	(void)from;
 	TRACED(hipMemcpyAsync, NULL, 0, copy(to, bytes, kind, stream));
 }
 
 int hipMemset(void *to, int value, size_t bytes)
 {
-	(void)to;
-	(void)value;
 	TRACED(hipMemset, NULL, 0, fill(bytes, NULL));
 }
 
 int hipMemsetAsync(void *to, int value, size_t bytes, void *stream)
 {
-	(void)to;
-	(void)value;
 	TRACED(hipMemsetAsync, NULL, 0, fill(bytes, stream));
 }
 
@@ -542,15 +513,11 @@ static int run_graph(void *stream)
 
 int hipGraphLaunch(void *executable, void *stream)
 {
-	(void)executable;
 	TRACED(hipGraphLaunch, NULL, 0, run_graph(stream));
 }
 
 int hipGraphInstantiate(void **executable, void *graph, void **node, char *text, size_t size)
 {
-	(void)node;
-	(void)text;
-	(void)size;
 	*executable = graph;
 	return 0;
 }
@@ -563,7 +530,6 @@ static int set_capture(void *on, int is_capturing)
 
 int hipStreamBeginCapture(void *stream, int mode)
 {
-	(void)mode;
 	TRACED(hipStreamBeginCapture, NULL, 0, set_capture(stream, 1));
 }
 
@@ -587,7 +553,6 @@ int hipDeviceSynchronize(void)
 
 int hipStreamSynchronize(void *stream)
 {
-	(void)stream;
 	TRACED(hipStreamSynchronize, NULL, 0, wait_for_all());
 }
 
@@ -612,7 +577,6 @@ int hipModuleGetFunction(void **function, void *module, const char *name)
 {
 	static const char *function_name;
 
-	(void)module;
 	function_name = name;
 	*function = &function_name;
 	return 0;
