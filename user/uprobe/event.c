@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "process/process_info.h"
 #include "internal.h"
 #include "process/identity.h"
@@ -121,7 +122,7 @@ void gpumon_uprobes_begin(struct gpumon_uprobes *uprobes)
 
 void gpumon_uprobes_note(struct gpumon_uprobes *uprobes, const char *format, ...)
 {
-	struct gpumon_record_note record = { .time_ns = gpumon_uprobes_now() };
+	struct gpumon_record_note record = { .time_ns = gpumon_monotonic_ns() };
 	char text[1024];
 	va_list args;
 
@@ -167,7 +168,7 @@ void gpumon_uprobes_give_unmap(struct gpumon_uprobes *uprobes, const struct gpum
 static void give_loss(struct gpumon_uprobes *uprobes, uint32_t cause, uint64_t count)
 {
 	struct gpumon_record_loss record = {
-		.time_ns = gpumon_uprobes_now(),
+		.time_ns = gpumon_monotonic_ns(),
 		.count = count,
 		.cause = cause,
 	};

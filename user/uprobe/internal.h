@@ -107,8 +107,4 @@ uint32_t gpumon_uprobe_intern(struct gpumon_uprobe_interned *set, const void *by
 			      bool *is_new);
 void gpumon_uprobe_interned_free(struct gpumon_uprobe_interned *set);
 
-/* --- uprobe.c */
-
-uint64_t gpumon_uprobes_now(void);
-
 #endif /* GPUMON_UPROBE_INTERNAL_H */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/wait.h"
 #include "function.h"
 #include "process/identity.h"
 #include "rescan.h"
@@ -284,7 +285,7 @@ void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan wh
 {
 	/* Read this first, so that changes during the scan cause another one. */
 	uint64_t changes = gpumon_uprobe_program_changes(uprobes->program);
-	uint64_t now = gpumon_uprobes_now();
+	uint64_t now = gpumon_monotonic_ns();
 	struct gpumon_error err;
 
 	if (uprobes->state != GPUMON_UPROBES_RUNNING ||

@@ -8,9 +8,9 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "internal.h"
 #include "process/identity.h"
 #include "rescan.h"
@@ -20,14 +20,6 @@
 #define STACKS	    8192
 #define THREADS	    1024
 #define RESCAN_MS   1000
-
-uint64_t gpumon_uprobes_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* The kernel requires a power of two and whole pages. */
 static uint64_t ring_bytes(uint64_t wanted)
@@ -135,7 +127,7 @@ static int uprobes_attach(struct gpumon_uprobes *uprobes, bool wait, struct gpum
 	uprobes->program = gpumon_uprobe_program_load(&setup, gpumon_uprobes_event, uprobes, err);
 	if (!uprobes->program || watch_end(uprobes, err))
 		return -1;
-	uprobes->scanned_ns = gpumon_uprobes_now();
+	uprobes->scanned_ns = gpumon_monotonic_ns();
 	probed = gpumon_uprobes_probe(uprobes, err);
 	if (probed < 0)
 		return -1;
@@ -287,7 +279,7 @@ int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_u
 			uprobes->state = GPUMON_UPROBES_EXITED;
 		} else if (gpumon_uprobe_program_unsettled(uprobes->program)) {
 			gpumon_uprobes_rescan(uprobes, GPUMON_RESCAN_LINKER);
-		} else if (gpumon_uprobes_now() - uprobes->scanned_ns >=
+		} else if (gpumon_monotonic_ns() - uprobes->scanned_ns >=
 			   uprobes->options.rescan_ms * 1000000ull) {
 			gpumon_uprobes_rescan(uprobes, GPUMON_RESCAN_TIMER);
 		}
