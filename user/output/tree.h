@@ -39,13 +39,6 @@ static inline bool gpumon_tree_is_estimate(const struct gpumon_node *node)
 	return node->left_count || node->left_ns;
 }
 
-/* True for a GPU operation, false for a part of a call path. */
-static inline bool gpumon_tree_is_work(const struct gpumon_node *node)
-{
-	return node->kind == GPUMON_NODE_KERNEL || node->kind == GPUMON_NODE_COPY ||
-	       node->kind == GPUMON_NODE_SET || node->kind == GPUMON_NODE_WHOLE_GRAPH;
-}
-
 /* "libfoo.so+0x123": only the address of the function is known. */
 bool gpumon_tree_unnamed(const struct gpumon_node *node);
 /* "kernel", "python": its name in JSON and pictures. */
