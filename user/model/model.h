@@ -329,8 +329,6 @@ struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *h
 
 /* "off", "waiting", "attached", …; "unknown" for a state that this program does not know. */
 const char *gpumon_attach_state_name(struct gpumon_value state);
-/* False if nothing counted this column. */
-bool gpumon_column_known(const struct gpumon_column *column);
 /* "tracepoint", "kprobe", "kretprobe", "unknown". */
 const char *gpumon_probe_kind_name(struct gpumon_value kind);
 

@@ -156,21 +156,6 @@ struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char
 	return NULL;
 }
 
-bool gpumon_column_known(const struct gpumon_column *column)
-{
-	if (!column->kind.known)
-		return false;
-	switch (column->kind.v) {
-	case GPUMON_COLUMN_KIND_COUNTER:
-		return column->value.known;
-	case GPUMON_COLUMN_KIND_GAUGE:
-		return column->level.known;
-	case GPUMON_COLUMN_KIND_HISTOGRAM:
-		return column->histogram.count.known;
-	}
-	return false;
-}
-
 static bool same_labels(const struct gpumon_row *a, const struct gpumon_row *b)
 {
 	if (a->n_labels != b->n_labels)

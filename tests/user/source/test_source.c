@@ -179,11 +179,11 @@ static void tables_have_the_modules_columns(void **state)
 	assert_int_equal(table->n_rows, 2);
 	assert_int_equal(table->rows[0].n_columns, 18);
 	assert_int_equal(gpumon_row_column(&table->rows[0], "vblanks")->value.v, 7);
-	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[0], "missed")));
-	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[0], "interval_ns")));
+	assert_false(gpumon_row_column(&table->rows[0], "missed")->value.known);
+	assert_false(gpumon_row_column(&table->rows[0], "interval_ns")->histogram.count.known);
 	/* It is unknown which device they belong to. */
-	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[1], "vblanks")));
-	assert_true(gpumon_column_known(gpumon_row_column(&table->rows[1], "queued")));
+	assert_false(gpumon_row_column(&table->rows[1], "vblanks")->value.known);
+	assert_true(gpumon_row_column(&table->rows[1], "queued")->value.known);
 
 	assert_int_equal(gpumon_source_device(&model, 3, &device, NULL), 0);
 	device.minor = 1;
@@ -197,7 +197,7 @@ static void tables_have_the_modules_columns(void **state)
 	assert_string_equal(table->rows[2].labels[0].value, "minor1");
 	assert_int_equal(table->rows[2].number.v, 5);
 	assert_int_equal(gpumon_row_column(&table->rows[0], "closes")->value.v, 2);
-	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[0], "open_handles")));
+	assert_false(gpumon_row_column(&table->rows[0], "open_handles")->level.known);
 	assert_string_equal(
 		gpumon_model_statistics(&model, "nvidia_uvm", "devices")->rows[0].labels[0].value,
 		"nvidia-uvm-tools");

@@ -306,7 +306,7 @@ static void rows_are_subtracted(void **state)
 	assert_int_equal(column->histogram.sum.v, 500);
 	assert_int_equal(column->histogram.buckets[0].count, 120);
 	assert_false(column->histogram.max.known);
-	assert_false(gpumon_column_known(column_of(&pair->diff, 0, "late")));
+	assert_false(column_of(&pair->diff, 0, "late")->value.known);
 	assert_int_equal(pair->diff.processes[0].ioctls.v, 8);
 	assert_string_equal(pair->diff.processes[0].container, "abc");
 	assert_false(pair->diff.processes[0].faults.known);
