@@ -78,12 +78,18 @@ static void free_texts(struct gpumon_node *node)
 
 static struct gpumon_distribution *make_distribution(struct fuzz_input *input)
 {
-	struct gpumon_distribution *distribution = gpumon_distribution_new();
+	struct gpumon_distribution *distribution = calloc(1, sizeof(*distribution));
 
 	MUST(distribution);
 	for (uint8_t n = fuzz_u8(input) % 8; n; n--)
 		MUST(!gpumon_distribution_add(distribution, number(input)));
 	return distribution;
+}
+
+static void free_distribution(const struct gpumon_distribution *distribution)
+{
+	gpumon_distribution_clear((void *)(uintptr_t)distribution);
+	free((void *)(uintptr_t)distribution);
 }
 
 static unsigned int rows(struct fuzz_input *input)
@@ -304,8 +310,8 @@ void fuzz_profile_free(struct fuzz_profile *profile)
 	for (unsigned int i = 0; i < view->kernel_count; i++) {
 		free((char *)view->kernels[i].name);
 		free((char *)view->kernels[i].mangled);
-		gpumon_distribution_free((void *)(uintptr_t)view->kernels[i].duration);
-		gpumon_distribution_free((void *)(uintptr_t)view->kernels[i].latency);
+		free_distribution(view->kernels[i].duration);
+		free_distribution(view->kernels[i].latency);
 	}
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		free((char *)view->devices[i].host);
@@ -321,7 +327,7 @@ void fuzz_profile_free(struct fuzz_profile *profile)
 	free((void *)(uintptr_t)view->devices);
 	free((void *)(uintptr_t)view->ranges);
 	free((void *)(uintptr_t)view->gaps);
-	gpumon_distribution_free((void *)(uintptr_t)view->latency);
+	free_distribution(view->latency);
 	gpumon_scan_free((struct gpumon_scan *)(uintptr_t)view->scan);
 	free_texts((struct gpumon_node *)(uintptr_t)view->root);
 	made_free((struct gpumon_node *)(uintptr_t)view->root);

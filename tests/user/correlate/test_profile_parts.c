@@ -49,33 +49,33 @@ static void test_distribution(void **state)
 
 	(void)state;
 	for (unsigned int round = 0; round < 60; round++) {
-		struct gpumon_distribution *distribution = gpumon_distribution_new();
+		struct gpumon_distribution distribution = { 0 };
 		unsigned int count = 1 + (unsigned int)(test_random(&random) % 3000);
 		unsigned int bits = 1 + round % 52;
 
 		for (unsigned int i = 0; i < count; i++) {
 			values[i] = test_random(&random) & ((1ull << bits) - 1);
-			assert_int_equal(gpumon_distribution_add(distribution, values[i]), 0);
+			assert_int_equal(gpumon_distribution_add(&distribution, values[i]), 0);
 		}
 		qsort(values, count, sizeof(values[0]), by_value);
-		check_distribution(values, count, distribution);
-		gpumon_distribution_free(distribution);
+		check_distribution(values, count, &distribution);
+		gpumon_distribution_clear(&distribution);
 	}
 }
 
 static void test_distribution_ends(void **state)
 {
-	struct gpumon_distribution *distribution = gpumon_distribution_new();
+	struct gpumon_distribution distribution = { 0 };
 
 	(void)state;
-	assert_int_equal(gpumon_distribution_quantile(distribution, 0.5), 0);
-	assert_int_equal(gpumon_distribution_add(distribution, UINT64_MAX), 0);
-	assert_int_equal(gpumon_distribution_add(distribution, 0), 0);
-	assert_int_equal(gpumon_distribution_quantile(distribution, 0), 0);
-	assert_int_equal(gpumon_distribution_quantile(distribution, 0.5), 0);
-	assert_true(gpumon_distribution_quantile(distribution, 0.51) == UINT64_MAX);
-	assert_true(gpumon_distribution_quantile(distribution, 7) == UINT64_MAX);
-	gpumon_distribution_free(distribution);
+	assert_int_equal(gpumon_distribution_quantile(&distribution, 0.5), 0);
+	assert_int_equal(gpumon_distribution_add(&distribution, UINT64_MAX), 0);
+	assert_int_equal(gpumon_distribution_add(&distribution, 0), 0);
+	assert_int_equal(gpumon_distribution_quantile(&distribution, 0), 0);
+	assert_int_equal(gpumon_distribution_quantile(&distribution, 0.5), 0);
+	assert_true(gpumon_distribution_quantile(&distribution, 0.51) == UINT64_MAX);
+	assert_true(gpumon_distribution_quantile(&distribution, 7) == UINT64_MAX);
+	gpumon_distribution_clear(&distribution);
 }
 
 /* --- busy times */

@@ -51,17 +51,6 @@ void made_free(struct gpumon_node *root)
 	free(root);
 }
 
-static struct gpumon_distribution *made_distribution(const uint64_t *values, unsigned int n)
-{
-	struct gpumon_distribution *distribution = gpumon_distribution_new();
-
-	for (unsigned int i = 0; i < n; i++) {
-		if (!distribution || gpumon_distribution_add(distribution, values[i]))
-			abort();
-	}
-	return distribution;
-}
-
 static struct gpumon_node *at_line(struct gpumon_node *node, const char *module, const char *line)
 {
 	node->module = module;
@@ -181,9 +170,9 @@ struct training {
 	struct gpumon_device_row devices[DEVICES];
 	struct gpumon_range_row ranges[RANGES];
 	struct gpumon_gap gaps[GAPS];
-	struct gpumon_distribution *durations[KERNELS];
-	struct gpumon_distribution *latencies[KERNELS];
-	struct gpumon_distribution *latency;
+	struct gpumon_distribution durations[KERNELS];
+	struct gpumon_distribution latencies[KERNELS];
+	struct gpumon_distribution latency;
 	struct gpumon_correlate_counts counts;
 	uint64_t losses[GPUMON_LOSS_CAUSES];
 	struct gpumon_capture_damage damage;
@@ -200,21 +189,19 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-static struct gpumon_distribution *around(uint64_t value, unsigned int n)
+static void add_around(struct gpumon_distribution *distribution, uint64_t value, unsigned int n)
 {
-	uint64_t *values = calloc(n, sizeof(*values)), state = value;
-	struct gpumon_distribution *distribution;
+	uint64_t state = value;
 
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t spread = next_random(&state) % 1000;
+		uint64_t added = value * (900 + spread / 4) / 1000;
 
-		values[i] = value * (900 + spread / 4) / 1000;
 		if (spread > 985)
-			values[i] *= 3 + spread % 40;
+			added *= 3 + spread % 40;
+		if (gpumon_distribution_add(distribution, added))
+			abort();
 	}
-	distribution = made_distribution(values, n);
-	free(values);
-	return distribution;
 }
 
 static void training_kernels(struct training *training)
@@ -235,17 +222,17 @@ static void training_kernels(struct training *training)
 	for (unsigned int i = 0; i < KERNELS; i++) {
 		struct gpumon_kernel_row *row = &training->kernels[i];
 
-		training->durations[i] = around(made[i].each, 500);
-		training->latencies[i] = around(made[i].latency, 500);
+		add_around(&training->durations[i], made[i].each, 500);
+		add_around(&training->latencies[i], made[i].latency, 500);
 		row->name = made[i].name;
 		row->mangled = made[i].name;
 		row->kind = made[i].kind;
 		row->count = made[i].count;
 		row->gpu_ns = made[i].count * made[i].each;
-		row->duration = training->durations[i];
-		row->latency = training->latencies[i];
+		row->duration = &training->durations[i];
+		row->latency = &training->latencies[i];
 	}
-	training->latency = around(7000, 6000);
+	add_around(&training->latency, 7000, 6000);
 }
 
 #define BINS 240
@@ -351,7 +338,7 @@ void made_training(struct gpumon_view *view)
 		.range_count = RANGES,
 		.gaps = training->gaps,
 		.gap_count = GAPS,
-		.latency = training->latency,
+		.latency = &training->latency,
 		.counts = &training->counts,
 		.losses = training->losses,
 		.damage = &training->damage,
@@ -368,12 +355,12 @@ void made_training_free(struct gpumon_view *view)
 
 	made_free((struct gpumon_node *)view->root);
 	for (unsigned int i = 0; i < KERNELS; i++) {
-		gpumon_distribution_free(training->durations[i]);
-		gpumon_distribution_free(training->latencies[i]);
+		gpumon_distribution_clear(&training->durations[i]);
+		gpumon_distribution_clear(&training->latencies[i]);
 	}
 	for (unsigned int i = 0; i < DEVICES; i++)
 		free(training->rows[i].busy_ns);
-	gpumon_distribution_free(training->latency);
+	gpumon_distribution_clear(&training->latency);
 	free(training);
 	memset(view, 0, sizeof(*view));
 }

@@ -28,11 +28,6 @@ static uint64_t bucket_end(uint32_t bucket)
 	return (((uint64_t)PART + bucket % PART) << shift) + (((uint64_t)1 << shift) - 1);
 }
 
-struct gpumon_distribution *gpumon_distribution_new(void)
-{
-	return calloc(1, sizeof(struct gpumon_distribution));
-}
-
 static int make_room(struct gpumon_distribution *distribution, uint32_t bucket)
 {
 	uint32_t end = distribution->first + distribution->room;
@@ -78,14 +73,6 @@ void gpumon_distribution_clear(struct gpumon_distribution *distribution)
 {
 	free(distribution->buckets);
 	memset(distribution, 0, sizeof(*distribution));
-}
-
-void gpumon_distribution_free(struct gpumon_distribution *distribution)
-{
-	if (!distribution)
-		return;
-	gpumon_distribution_clear(distribution);
-	free(distribution);
 }
 
 uint64_t gpumon_distribution_count(const struct gpumon_distribution *distribution)

@@ -21,13 +21,9 @@ struct gpumon_distribution {
 	uint64_t max;
 };
 
-/* NULL without memory. */
-struct gpumon_distribution *gpumon_distribution_new(void);
 /* 0, or -1 without memory; then only the buckets lack the value. */
 int gpumon_distribution_add(struct gpumon_distribution *distribution, uint64_t value);
 /* Free the contents, but not the struct. */
 void gpumon_distribution_clear(struct gpumon_distribution *distribution);
-/* Free one from gpumon_distribution_new(). */
-void gpumon_distribution_free(struct gpumon_distribution *distribution);
 
 #endif /* GPUMON_CORRELATE_DISTRIBUTION_H */
