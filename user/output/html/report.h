@@ -18,6 +18,9 @@ void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole);
 /* "and 12 more streams", if there are more than were shown. */
 void gpumon_report_more(FILE *out, unsigned int shown, unsigned int all, const char *what);
 
+/* A text in grey behind another one; nothing without a text. */
+void gpumon_report_aside(FILE *out, const char *text);
+
 /* A timeline of each GPU and stream, with the longest gaps marked. */
 void gpumon_report_timeline(FILE *out, const struct gpumon_view *view);
 /* Bars on a logarithmic axis, with median and p99. */

@@ -32,6 +32,15 @@ void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole)
 	gpumon_text_xml(out, gpumon_text_percent(text, sizeof(text), part, whole));
 }
 
+void gpumon_report_aside(FILE *out, const char *text)
+{
+	if (!text || !*text)
+		return;
+	fputs(" <em>", out);
+	gpumon_text_xml(out, text);
+	fputs("</em>", out);
+}
+
 void gpumon_report_more(FILE *out, unsigned int shown, unsigned int all, const char *what)
 {
 	char number[GPUMON_TEXT_NUMBER];
@@ -152,11 +161,7 @@ static void put_cause(FILE *out, uint64_t count, bool bad, const char *what, con
 	fprintf(out, "<tr%s><td class=\"n\">%s</td><td>", bad ? " class=\"bad\"" : "",
 		gpumon_text_count(number, sizeof(number), count));
 	gpumon_text_xml(out, what);
-	if (*advice) {
-		fputs(" <em>", out);
-		gpumon_text_xml(out, advice);
-		fputs("</em>", out);
-	}
+	gpumon_report_aside(out, advice);
 	fputs("</td></tr>\n", out);
 }
 

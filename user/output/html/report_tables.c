@@ -178,11 +178,8 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 			gpumon_text_xml(out, row->name ? row->name : "");
 		else
 			put_stream(out, view, row);
-		if (row->stream == ~0u && row->host && *row->host) {
-			fputs(" <em>", out);
-			gpumon_text_xml(out, row->host);
-			fputs("</em>", out);
-		}
+		if (row->stream == ~0u)
+			gpumon_report_aside(out, row->host);
 		if (view->scan && view->scan->process_count > 1)
 			fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
 		fputs("</td></tr>\n", out);
@@ -245,11 +242,7 @@ void gpumon_report_ranges(FILE *out, const struct gpumon_view *view)
 		put_ns(out, row->cpu_ns);
 		fputs("<td class=\"name\">", out);
 		gpumon_text_xml(out, row->text);
-		if (row->domain && *row->domain) {
-			fputs(" <em>", out);
-			gpumon_text_xml(out, row->domain);
-			fputs("</em>", out);
-		}
+		gpumon_report_aside(out, row->domain);
 		fputs("</td></tr>\n", out);
 	}
 	close_table(out);
@@ -293,11 +286,7 @@ void gpumon_report_processes(FILE *out, const struct gpumon_view *view)
 		gpumon_text_xml(out, process->command && *process->command ? process->command :
 				     process->executable		   ? process->executable :
 									     "");
-		if (process->host && *process->host) {
-			fputs(" <em>", out);
-			gpumon_text_xml(out, process->host);
-			fputs("</em>", out);
-		}
+		gpumon_report_aside(out, process->host);
 		fputs("</td></tr>\n", out);
 	}
 	close_table(out);
