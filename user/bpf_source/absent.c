@@ -14,7 +14,7 @@
 int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events, struct gpumon_error *err)
 {
 	*source = NULL;
-	return gpumon_bpf_source_possible("", err);
+	return gpumon_bpf_source_possible(err);
 }
 
 void gpumon_bpf_source_close(struct gpumon_bpf_source *source)

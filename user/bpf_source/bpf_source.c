@@ -275,7 +275,7 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **to, bool events, struct gp
 	int ret;
 
 	*to = NULL;
-	if (gpumon_bpf_source_possible("", err))
+	if (gpumon_bpf_source_possible(err))
 		return -1;
 	source = calloc(1, sizeof(*source));
 	if (!source)

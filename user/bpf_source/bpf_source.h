@@ -17,12 +17,11 @@ struct gpumon_bpf_source;
 
 /**
  * gpumon_bpf_source_possible() - check permissions and the kernel
- * @root: prefix of /proc and /sys, "" or a test's own tree
  * @err: out: not-built, permission, lockdown, no-btf (all exit 77)
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_bpf_source_possible(const char *root, struct gpumon_error *err);
+int gpumon_bpf_source_possible(struct gpumon_error *err);
 
 /**
  * gpumon_bpf_source_open() - load the programs of all loaded drivers
