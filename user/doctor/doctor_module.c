@@ -72,12 +72,12 @@ static enum gpumon_doctor_level level_of(struct gpumon_value state, bool group_a
 
 static void add_state(struct gpumon_doctor *doctor, enum gpumon_doctor_level level,
 		      const char *what, const char *name, struct gpumon_value state,
-		      const char *reason, const char *advice)
+		      const char *reason)
 {
 	char label[128];
 
 	snprintf(label, sizeof(label), "%s %s", what, name ? name : "?");
-	gpumon_doctor_add(doctor, level, label, advice, "%s%s%s", gpumon_attach_state_name(state),
+	gpumon_doctor_add(doctor, level, label, NULL, "%s%s%s", gpumon_attach_state_name(state),
 			  reason && *reason ? ", " : "", reason ? reason : "");
 }
 
@@ -115,12 +115,12 @@ static void check_group(struct gpumon_doctor *doctor, const struct gpumon_group 
 		return;
 	}
 	add_state(doctor, level_of(group->state, attached), "group", group->name, group->state,
-		  group->reason, NULL);
+		  group->reason);
 	for (size_t i = 0; i < group->n_probes; i++) {
 		const struct gpumon_probe *probe = &group->probes[i];
 
 		add_state(doctor, level_of(probe->state, attached), "probe", probe->name,
-			  probe->state, probe->reason, NULL);
+			  probe->state, probe->reason);
 	}
 }
 
