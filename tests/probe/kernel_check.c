@@ -53,7 +53,8 @@ static int make_map(const struct gpumon_probe_map *map)
 	if (map->kind == GPUMON_PROBE_MAP_HASH)
 		attr.map_type = BPF_MAP_TYPE_HASH;
 	if (map->kind == GPUMON_PROBE_MAP_RING)
-		attr = (union bpf_attr){ .map_type = BPF_MAP_TYPE_RINGBUF, .max_entries = 4096 };
+		attr = (union bpf_attr){ .map_type = BPF_MAP_TYPE_RINGBUF,
+						.max_entries = (uint32_t)sysconf(_SC_PAGESIZE) };
 	if (map->read_only)
 		attr.map_flags = BPF_F_RDONLY_PROG;
 	fd = bpf(BPF_MAP_CREATE, &attr);

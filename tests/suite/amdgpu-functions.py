@@ -17,7 +17,7 @@ import lab
 from gpumon_netlink import Gpumon
 
 MOCK = lab.BUILD + "/tests/mock/amdgpu.ko"
-BTF = lab.LINE != "6.1" and lab.KERNEL == lab.LINE
+BTF = lab.LINE != "6.1" and lab.KERNEL in (lab.LINE, lab.LINE + "-arm64")
 A, B = ("mock_amdgpu.0", "mock_amdgpu.1") if BTF else ("-", "-")
 
 

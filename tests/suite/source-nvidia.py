@@ -136,10 +136,12 @@ os.close(fd)
 lab.equal(list(devices(counting.end())), [1], "devices")
 counting = source_bpf.Counting()
 before = nvidia.account()
-nvidia.workload("--processes", 1, "--compat", 5)
+# The kernel of arm64 with 16k pages has no 32-bit programs.
+compat = 5 if os.uname().machine == "x86_64" else 0
+nvidia.workload("--processes", 1, "--compat", compat)
 document = counting.end()
 since = {name: n - before.get(name, 0) for name, n in nvidia.account().items()}
-source_bpf.fewer(sum(row["ioctls"] for row in devices(document).values()) + 5, since["ioctls"],
+source_bpf.fewer(sum(row["ioctls"] for row in devices(document).values()) + compat, since["ioctls"],
                  source_bpf.calls_lost(document), "ioctls but for those of 32-bit programs")
 
 lab.step("the driver goes when nobody counts, and comes with another number")

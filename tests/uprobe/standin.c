@@ -120,6 +120,17 @@ __asm__(".globl __cudaLaunchKernel\n.type __cudaLaunchKernel, @function\n__cudaL
 	"lea cudaLaunchKernel_ptsz_here(%rip), %rax\njmp *%rax\n"
 	".size __cudaLaunchKernel_ptsz, . - __cudaLaunchKernel_ptsz\n"
 	".set cudaLaunchKernel_ptsz_here, cudaLaunchKernel_ptsz\n");
+#elif defined(__aarch64__)
+__asm__(".globl __cudaLaunchKernel\n.type __cudaLaunchKernel, @function\n__cudaLaunchKernel:\n"
+	"hint #34\nb cudaLaunchKernel_here\n" /* bti c */
+	".size __cudaLaunchKernel, . - __cudaLaunchKernel\n"
+	".set cudaLaunchKernel_here, cudaLaunchKernel\n"
+	".globl __cudaLaunchKernel_ptsz\n.type __cudaLaunchKernel_ptsz, @function\n"
+	"__cudaLaunchKernel_ptsz:\n"
+	"adrp x16, cudaLaunchKernel_ptsz_here\n"
+	"add x16, x16, :lo12:cudaLaunchKernel_ptsz_here\nbr x16\n"
+	".size __cudaLaunchKernel_ptsz, . - __cudaLaunchKernel_ptsz\n"
+	".set cudaLaunchKernel_ptsz_here, cudaLaunchKernel_ptsz\n");
 #else
 void __cudaLaunchKernel(void)
 {

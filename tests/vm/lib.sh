@@ -54,9 +54,17 @@ nvidia_kernels()
 	awk '!/^#/ && NF { print $1 }' "$VM_DIR/nvidia.list"
 }
 
+# arm64_kernels: the names of the kernels for arm64, one a line
+arm64_kernels()
+{
+	awk '!/^#/ && NF { print $1 }' "$VM_DIR/arm64.list"
+}
+
 # kernel_select NAME: sets K_NAME K_LINE K_RELEASE K_SUITES K_PATTERN K_DIR K_ROOT K_BUILD
-# K_HEADERS; for a sanitised kernel also K_SOURCE K_SLOWER K_MEMORY K_FRAGMENTS; with NVIDIA's real
-# driver also K_NVIDIA, its folder, and K_NVIDIA_SUITES K_NVIDIA_PACKAGE
+# K_HEADERS K_ARCH K_FLAVOUR K_PROGRAM; for a sanitised kernel also K_SOURCE K_SLOWER K_MEMORY
+# K_FRAGMENTS; with NVIDIA's real driver also K_NVIDIA, its folder, and K_NVIDIA_SUITES
+# K_NVIDIA_PACKAGE; for another architecture than amd64 also K_SYSROOT, a root that is only
+# unpacked, and K_CROSS, variables of make
 kernel_select()
 {
 	local line
@@ -65,7 +73,15 @@ kernel_select()
 	K_SOURCE='' K_SLOWER=1 K_MEMORY=2048 K_FRAGMENTS='' K_BORROWED=''
 	# shellcheck disable=SC2034
 	K_NVIDIA='' K_NVIDIA_SUITES='' K_NVIDIA_PACKAGE=''
+	# shellcheck disable=SC2034
+	K_ARCH=amd64 K_FLAVOUR=amd64 K_SYSROOT='' K_CROSS=()
 	K_NAME=$1 K_LINE=$1
+	line=$(awk -v k="$1" '!/^#/ && $1 == k' "$VM_DIR/arm64.list")
+	if [ -n "$line" ]; then
+		# shellcheck disable=SC2034
+		read -r K_NAME K_LINE K_FLAVOUR <<<"$line"
+		K_ARCH=arm64
+	fi
 	line=$(awk -v k="$1" '!/^#/ && $1 == k' "$VM_DIR/nvidia.list")
 	if [ -n "$line" ]; then
 		# shellcheck disable=SC2034
@@ -80,7 +96,7 @@ kernel_select()
 	fi
 	line=$(awk -v k="$K_LINE" '!/^#/ && $1 == k' "$VM_DIR/kernels.list")
 	[ -n "$line" ] ||
-		die "no kernel '$1'; there are: $(kernels | tr '\n' ' ')and, sanitised: $(sanitised_kernels | tr '\n' ' ')and, with NVIDIA's driver: $(nvidia_kernels | tr '\n' ' ')"
+		die "no kernel '$1'; there are: $(kernels | tr '\n' ' ')and, sanitised: $(sanitised_kernels | tr '\n' ' ')and, for arm64: $(arm64_kernels | tr '\n' ' ')and, with NVIDIA's driver: $(nvidia_kernels | tr '\n' ' ')"
 	# shellcheck disable=SC2034
 	read -r _ K_RELEASE K_SUITES K_PATTERN <<<"$line"
 	K_DIR=$GPUMON_CACHE/kernels/$K_NAME K_BUILD=$GPUMON_CACHE/build/$K_NAME
@@ -92,6 +108,13 @@ kernel_select()
 	*-backports*) K_ROOT=$GPUMON_CACHE/roots/$K_RELEASE ;;
 	*) K_ROOT=$(root_of "$K_RELEASE") ;;
 	esac
+	K_PROGRAM=$K_RELEASE
+	if [ "$K_ARCH" != amd64 ]; then
+		K_PROGRAM=$K_RELEASE-$K_ARCH
+		K_SYSROOT=$(readlink -m "$GPUMON_CACHE/roots/$K_PROGRAM")
+		# shellcheck disable=SC2034
+		K_CROSS=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- SYSROOT="$K_SYSROOT")
+	fi
 	if [ -n "$K_FRAGMENTS" ]; then
 		# A cache may borrow its kernels from another one by a link, which would be broken
 		# inside a root (in_root).
@@ -100,7 +123,7 @@ kernel_select()
 		K_HEADERS=$(readlink -m "$K_DIR")/headers
 	else
 		# shellcheck disable=SC2034
-		K_HEADERS=/usr/src/linux-headers-$(kernel_version 2>/dev/null || :)
+		K_HEADERS=$K_SYSROOT/usr/src/linux-headers-$(kernel_version 2>/dev/null || :)
 	fi
 }
 
@@ -125,7 +148,8 @@ root_of()
 	fi
 }
 
-# release_dir RELEASE: a copy of the sources, and what is built in it for all kernels of the release
+# release_dir PROGRAM: a copy of the sources, and what is built in it for all kernels of a release (and
+# an architecture, see K_PROGRAM)
 release_dir()
 {
 	echo "$GPUMON_CACHE/build/$1"
@@ -266,10 +290,10 @@ in_root()
 	' in_root "$root" "$@"
 }
 
-# has_module NAME: the big drivers are not part of every sanitised kernel
+# has_module NAME: the big drivers are not part of every sanitised kernel, nor of every architecture
 has_module()
 {
-	[ -z "$K_FRAGMENTS" ] || [ -n "$(find -L "$K_DIR/modules" -path '*/kernel/*' -name "$1.ko*" -print -quit)" ]
+	[ "$K_FRAGMENTS$K_ARCH" = amd64 ] || [ -n "$(find -L "$K_DIR/modules" -path '*/kernel/*' -name "$1.ko*" -print -quit)" ]
 }
 
 # sync_sources DIR: copy the current sources, without files that git ignores. Unchanged files keep
@@ -288,18 +312,21 @@ sync_sources()
 # of Debian 12's own QEMU 7.2, so it is preferred. The root's own loader starts it.
 qemu_select()
 {
-	local root lib
+	local root lib program=qemu-system-x86_64
 
+	[ "$K_ARCH" = amd64 ] || program=qemu-system-aarch64
 	root=$(root_of trixie)
 	lib=$root/usr/lib/x86_64-linux-gnu
-	if [ "$root" != / ] && [ -x "$root/usr/bin/qemu-system-x86_64" ]; then
+	if [ "$root" != / ] && [ -x "$root/usr/bin/$program" ]; then
 		# shellcheck disable=SC2034
 		K_QEMU=(env "QEMU_MODULE_DIR=$lib/qemu" "$lib/ld-linux-x86-64.so.2"
-			--library-path "$lib" "$root/usr/bin/qemu-system-x86_64"
+			--library-path "$lib" "$root/usr/bin/$program"
 			-L "$root/usr/share/qemu" -L "$root/usr/share/seabios")
 	else
 		# shellcheck disable=SC2034
-		K_QEMU=(qemu-system-x86_64)
+		K_QEMU=("$program")
+		command -v "$program" >/dev/null ||
+			die "there is no $program: tests/vm/prepare 7 brings it"
 	fi
 }
 
