@@ -54,7 +54,7 @@ static int make_map(const struct gpumon_probe_map *map)
 		attr.map_type = BPF_MAP_TYPE_HASH;
 	if (map->kind == GPUMON_PROBE_MAP_RING)
 		attr = (union bpf_attr){ .map_type = BPF_MAP_TYPE_RINGBUF,
-						.max_entries = (uint32_t)sysconf(_SC_PAGESIZE) };
+					 .max_entries = (uint32_t)sysconf(_SC_PAGESIZE) };
 	if (map->read_only)
 		attr.map_flags = BPF_F_RDONLY_PROG;
 	fd = bpf(BPF_MAP_CREATE, &attr);
