@@ -216,14 +216,17 @@ static void check_rows(const char *const *names, size_t count, unsigned int colu
 static void squeezed_phrases(void **state)
 {
 	static const char *const names[] = { "OpenCL GPU0 Intel(R) UHD Graphics 770",
-					     "OpenCL GPU1 Intel(R) UHD Graphics 770" };
-	static const char *const want[] = { "OpenCL GPU0 Intel(R) UH…",
-					    "OpenCL GPU1 Intel(R) UH…" };
-	char *texts[2];
+					     "OpenCL GPU1 Intel(R) UHD Graphics 770",
+					     "Vulkan GPU2 Intel(R) UHD Graphics 770",
+					     "HIP GPU3 AMD Radeon(TM) Graphics 780M" };
+	static const char *const want[] = { "OpenCL GPU0 Intel(R) UH…", "OpenCL GPU1 Intel(R) UH…",
+					    "Vulkan GPU2 Intel(R) UH…",
+					    "HIP GPU3 AMD Radeon(TM)…" };
+	char *texts[4];
 
 	(void)state;
-	assert_int_equal(gpumon_text_squeeze_rows(names, 2, 24, false, texts), 0);
-	for (size_t i = 0; i < 2; i++) {
+	assert_int_equal(gpumon_text_squeeze_rows(names, 4, 24, false, texts), 0);
+	for (size_t i = 0; i < 4; i++) {
 		assert_string_equal(texts[i], want[i]);
 		free(texts[i]);
 	}
