@@ -16,6 +16,20 @@
 /* No code of a program is above this. */
 #define GPUMON_STACK_USER_END (1ull << 56)
 
+/* The address in a word that was saved as a return address: on arm64 it may be signed. */
+static inline uint64_t gpumon_stack_return_address(uint64_t word)
+{
+#ifdef __aarch64__
+	register uint64_t lr __asm__("x30") = word;
+
+	/* xpaclri, which processors without signatures ignore */
+	__asm__("hint #7" : "+r"(lr));
+	return lr;
+#else
+	return word;
+#endif
+}
+
 /* DWARF's numbers of x86-64's registers */
 enum {
 	GPUMON_DWARF_RBX = 3,

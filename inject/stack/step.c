@@ -51,7 +51,8 @@ static bool step_rule(struct gpumon_stack_thread *thread, uint64_t rule,
 	if (rule & GPUMON_RULE_BASE_RBP &&
 	    !gpumon_stack_load(thread, base + (uint64_t)gpumon_rule_base_offset(rule), &base))
 		return false;
-	*state = (struct gpumon_stack_state){ frame, cfa, base, false };
+	*state =
+		(struct gpumon_stack_state){ gpumon_stack_return_address(frame), cfa, base, false };
 	return true;
 }
 

@@ -37,6 +37,11 @@ static inline NO_SANITIZER uint64_t load_word(uint64_t address)
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
+static inline NO_SANITIZER uint64_t load_return_address(uint64_t address)
+{
+	return gpumon_stack_return_address(load_word(address));
+}
+
 static inline void copy_frames(struct gpumon_stack_frames *to, unsigned int to_at,
 			       const struct gpumon_stack_frames *from, unsigned int at,
 			       unsigned int count)
@@ -56,7 +61,7 @@ static inline NO_SANITIZER unsigned int pass_kept(const struct gpumon_stack_fram
 	for (size_t next = at + 1; next < END; next++) {
 		uint64_t saved = kept->saved[next - 1];
 
-		if (load_word(kept->stack[next] - 8) != kept->frames[next])
+		if (load_return_address(kept->stack[next] - 8) != kept->frames[next])
 			return (unsigned int)next - 1;
 		if (saved && (saved == GPUMON_STACK_UNKEPT || load_word(saved) != kept->base[next]))
 			return (unsigned int)next - 1;
@@ -95,7 +100,7 @@ static inline NO_SANITIZER bool step_by_rule(struct gpumon_stack_thread *thread,
 			return false;
 		state->base = load_word(saved);
 	}
-	state->frame = load_word(cfa - 8);
+	state->frame = load_return_address(cfa - 8);
 	state->stack = cfa;
 	thread->fresh.saved[index] = kind == GPUMON_RULE_LOAD ? GPUMON_STACK_UNKEPT : saved;
 	return true;
@@ -254,7 +259,7 @@ static inline NO_SANITIZER bool walk_by_rules(struct gpumon_stack_thread *thread
 			saved = cfa - known->base_below;
 			next_base = load_word(saved);
 		}
-		next = load_word(cfa - 8);
+		next = load_return_address(cfa - 8);
 		if (!next)
 			break;
 		fresh->frames[count] = frame;
