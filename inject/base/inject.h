@@ -20,9 +20,8 @@
 #define INJECT_PATIENCE(ms) (ms)
 #endif
 
-/* How long the library may take to say what it has to say, when the program wants to go on. */
-#define INJECT_CONNECT_MS INJECT_PATIENCE(2000)
-#define INJECT_EXIT_MS	  INJECT_PATIENCE(5000)
+/* How long the library may take to say what it has to say, when the program wants to end. */
+#define INJECT_EXIT_MS INJECT_PATIENCE(5000)
 
 /* CLOCK_MONOTONIC, ns */
 static inline uint64_t inject_now(void)

@@ -9,6 +9,9 @@
 #include "../user/capture/channel_writer.h"
 #include "base/inject.h"
 
+/* How long the library may take to say something, when the program wants to go on. */
+#define INJECT_CONNECT_MS INJECT_PATIENCE(GPUMON_CHANNEL_ANSWER_MS)
+
 /**
  * struct inject_socket - a descriptor in a process whose descriptors are the program's
  * @fd: -1 for none

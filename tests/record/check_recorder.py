@@ -169,6 +169,8 @@ def answers_too_late(kit):
              "too late (it waits 2 s)", "message")
     contains(kit.run("correlate", "capture").stdout.decode(), "No work of a GPU and no launch was "
              "recorded", "what is there")
+    equal([name for name in os.listdir(kit.path("capture")) if name.startswith("process-")], [],
+          "files")
 
 
 @test

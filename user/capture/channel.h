@@ -23,6 +23,9 @@
 #define GPUMON_CHANNEL_MAGIC   0x31434d47u /* "GMC1" */
 #define GPUMON_CHANNEL_VERSION 2
 
+/* So long the library waits for the answer to its hello. */
+#define GPUMON_CHANNEL_ANSWER_MS 2000
+
 #define GPUMON_BLOCK_SIZE (1u << 16)
 
 /* The longest record for a channel: the room in a block. */

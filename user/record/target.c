@@ -257,8 +257,8 @@ static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
 	if (ret == -EPIPE || ret == -ECONNRESET)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
-			"process %d was not recorded: it has ended, or this program answered it too late (it waits 2 s)",
-			(int)target->info.pid);
+			"process %d was not recorded: it has ended, or this program answered it too late (it waits %d s)",
+			(int)target->info.pid, GPUMON_CHANNEL_ANSWER_MS / 1000);
 	if (ret)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
 					"process %d was not recorded: %s", (int)target->info.pid,
@@ -277,7 +277,8 @@ static int answer_hello(struct gpumon_target *target, const struct gpumon_messag
 			(int)target->info.pid, hello->version, GPUMON_CHANNEL_VERSION);
 	}
 	target->hello_pid = hello->pid;
-	if (add_file(target, err) || make_channel(target, err) || send_settings(target, err)) {
+	/* The file last: a process that no longer waits leaves none behind. */
+	if (make_channel(target, err) || send_settings(target, err) || add_file(target, err)) {
 		refuse_target(target, "the recorder could not make a channel");
 		return -1;
 	}
