@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "probe/serve/server.h"
+#include "probe/serve/service.h"
 
 static const struct gpumon_probe_object object;
 static const struct gpumon_probe_order order = { .object = &object };
@@ -97,9 +97,17 @@ static void descriptors_are_closed(void **state)
 	assert_int_equal(count_descriptors(), before);
 }
 
+static void count_sentence(void *argument, const char *text)
+{
+	*(uint32_t *)argument += 1;
+	assert_true(text[1] == 'x' || !strcmp(text, "and 84 other notes"));
+}
+
 /* Of many processes that all have something else to tell. */
 static void notes_take_little_memory(void **state)
 {
+	static struct gpumon_probe_service service;
+	uint32_t sentences = 0;
 	size_t before = 0;
 
 	(void)state;
@@ -113,6 +121,12 @@ static void notes_take_little_memory(void **state)
 	}
 	assert_int_equal(server.notes_n, GPUMON_PROBE_MAX_NOTES);
 	assert_int_equal(server.pool.blocks_used, before);
+	/* One that is kept is no other one. */
+	request.text[0] = ' ';
+	request_is_taken(sizeof(request), 0);
+	service.server = server;
+	gpumon_probe_service_notes(&service, count_sentence, &sentences);
+	assert_int_equal(sentences, GPUMON_PROBE_MAX_NOTES + 1);
 }
 
 static void send_name(const char *name)

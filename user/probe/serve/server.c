@@ -99,15 +99,17 @@ static void add_note(struct gpumon_probe_server *server, const char *text)
 {
 	const char *note;
 
-	/* The texts of further ones are not kept. */
-	if (server->notes_n == GPUMON_PROBE_MAX_NOTES)
-		return;
-	note = gpumon_pool_text(&server->pool, text);
 	for (uint32_t i = 0; i < server->notes_n; i++)
-		if (server->notes[i] == note)
+		if (!strcmp(server->notes[i], text))
 			return;
-	if (note && *note)
+	if (!*text)
+		return;
+	note = server->notes_n < GPUMON_PROBE_MAX_NOTES ? gpumon_pool_text(&server->pool, text) :
+							  NULL;
+	if (note)
 		server->notes[server->notes_n++] = note;
+	else
+		server->notes_more++;
 }
 
 /* Kernels with PTX still get their programs where both ways are open. */

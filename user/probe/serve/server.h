@@ -27,6 +27,7 @@
  * @pool: owns @notes
  * @notes: what libraries have to tell the user, each once
  * @notes_n: how many
+ * @notes_more: that were not kept
  * @processes: that said hello
  */
 struct gpumon_probe_server {
@@ -43,6 +44,7 @@ struct gpumon_probe_server {
 	struct gpumon_pool pool;
 	const char *notes[GPUMON_PROBE_MAX_NOTES];
 	uint32_t notes_n;
+	uint32_t notes_more;
 	uint64_t processes;
 };
 

@@ -268,6 +268,12 @@ void gpumon_probe_service_missing(const struct gpumon_probe_service *service,
 void gpumon_probe_service_notes(const struct gpumon_probe_service *service,
 				void (*function)(void *argument, const char *text), void *argument)
 {
-	for (uint32_t i = 0; i < service->server.notes_n; i++)
-		function(argument, service->server.notes[i]);
+	const struct gpumon_probe_server *server = &service->server;
+	const struct sayer sayer = { function, argument };
+
+	for (uint32_t i = 0; i < server->notes_n; i++)
+		function(argument, server->notes[i]);
+	if (server->notes_more)
+		say(&sayer, "and %u other note%s", server->notes_more,
+		    server->notes_more == 1 ? "" : "s");
 }
