@@ -4,6 +4,7 @@
 
 #include "capture/capture.h"
 #include "library_notes.h"
+#include "term/output_text.h"
 
 static void remember_string(struct gpumon_note_reader *reader, const struct gpumon_record *record)
 {
@@ -55,13 +56,6 @@ void gpumon_library_notes_add(struct gpumon_library_notes *notes, const char *te
 	notes->notes[notes->count++].processes = 1;
 }
 
-/* Control characters of a program's text must not reach the terminal. */
-static void print_plain(FILE *out, const char *text)
-{
-	for (; *text; text++)
-		fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
-}
-
 void gpumon_library_notes_print(FILE *out, const struct gpumon_library_notes *notes,
 				const char *directory)
 {
@@ -69,7 +63,8 @@ void gpumon_library_notes_print(FILE *out, const struct gpumon_library_notes *no
 		fputs("gpumon-user: ", out);
 		if (notes->notes[i].processes > 1)
 			fprintf(out, "%u processes: ", notes->notes[i].processes);
-		print_plain(out, notes->notes[i].text);
+		/* Control characters of a program must not reach the terminal. */
+		gpumon_text_plain(out, notes->notes[i].text);
 		fputc('\n', out);
 	}
 	if (notes->more)
