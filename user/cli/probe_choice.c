@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/privileges.h"
+#include "probe/serve/show.h"
 #include "probe/tool/set.h"
 #include "probe_choice.h"
 #include "sheet/sheet_file.h"
@@ -109,7 +110,7 @@ static void add_sentence(void *argument, const char *text)
 
 	gpumon_sheet_note(report->sheet, "%s", text);
 	if (report->out)
-		fprintf(report->out, "gpumon-user: %s\n", text);
+		gpumon_probe_show_line(report->out, text);
 }
 
 static int keep(void *data, int directory, bool say, struct gpumon_error *err)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "probe/serve/service.h"
+#include "probe/serve/show.h"
 
 static const struct gpumon_probe_object object;
 static const struct gpumon_probe_order order = { .object = &object };
@@ -129,6 +130,26 @@ static void notes_take_little_memory(void **state)
 	assert_int_equal(sentences, GPUMON_PROBE_MAX_NOTES + 1);
 }
 
+/* What a process has to tell cannot steer the terminal. */
+static void notes_are_plain(void **state)
+{
+	static struct gpumon_probe_service service;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	request.type = GPUMON_WIRE_TELL;
+	strcpy(request.text, "a\033]0;b\xc2\x9b c\xff d");
+	request_is_taken(sizeof(request), 0);
+	service.server = server;
+	gpumon_probe_service_notes(&service, gpumon_probe_show_line, out);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, "gpumon-user: a?]0;b? c? d\n");
+	free(text);
+}
+
 static void send_name(const char *name)
 {
 	request.type = GPUMON_WIRE_NAME;
@@ -171,6 +192,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(descriptors_are_closed, open_server, close_server),
 		cmocka_unit_test_setup_teardown(notes_take_little_memory, open_server,
 						close_server),
+		cmocka_unit_test_setup_teardown(notes_are_plain, open_server, close_server),
 		cmocka_unit_test_setup_teardown(processes_have_kernels_of_their_own, open_server,
 						close_server),
 	};

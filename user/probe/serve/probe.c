@@ -4,19 +4,14 @@
 #include "session.h"
 #include "show.h"
 
-static void print_line(void *context, const char *text)
-{
-	fprintf(((struct gpumon_context *)context)->err, "gpumon-user: %s\n", text);
-}
-
 static int show(struct gpumon_context *context, struct gpumon_probe_service *service, int *status,
 		struct gpumon_error *err)
 {
 	int ret;
 
-	gpumon_probe_service_missing(service, print_line, context);
+	gpumon_probe_service_missing(service, gpumon_probe_show_line, context->err);
 	ret = gpumon_probe_show_sheet(context, gpumon_probe_service_sheet(service), err);
-	gpumon_probe_service_notes(service, print_line, context);
+	gpumon_probe_service_notes(service, gpumon_probe_show_line, context->err);
 	if (service->server.unable && !*status)
 		*status = GPUMON_EXIT_IMPOSSIBLE;
 	return ret;

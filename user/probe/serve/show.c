@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "show.h"
+#include "term/output_text.h"
 
 int gpumon_probe_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
 			    struct gpumon_error *err)
@@ -22,4 +23,11 @@ int gpumon_probe_show_sheet(struct gpumon_context *context, struct gpumon_sheet 
 	if (!ret)
 		return 0;
 	return gpumon_error_output(err);
+}
+
+void gpumon_probe_show_line(void *stream, const char *text)
+{
+	fputs("gpumon-user: ", stream);
+	gpumon_text_plain(stream, text);
+	fputc('\n', stream);
 }

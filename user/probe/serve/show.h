@@ -12,4 +12,7 @@
 int gpumon_probe_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
 			    struct gpumon_error *err);
 
+/* A line on @stream, a FILE. Control characters of a program's text do not reach the terminal. */
+void gpumon_probe_show_line(void *stream, const char *text);
+
 #endif /* GPUMON_PROBE_SERVE_SHOW_H */
