@@ -37,6 +37,11 @@ int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_
 	return -1;
 }
 
+int gpumon_error_memory(struct gpumon_error *err)
+{
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY, "no memory");
+}
+
 int gpumon_error_output(struct gpumon_error *err)
 {
 	int sys = errno ? errno : EIO;

@@ -70,6 +70,9 @@ struct gpumon_error {
 int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_error_code code,
 		     const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* There is no memory: -1. */
+int gpumon_error_memory(struct gpumon_error *err);
+
 /* Output could not be written, with the reason in errno: -1. */
 int gpumon_error_output(struct gpumon_error *err);
 

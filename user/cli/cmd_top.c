@@ -116,8 +116,7 @@ static int update_top(struct top_run *run, struct gpumon_error *err)
 	}
 	gpumon_containers_resolve(run->containers, &reading);
 	if (gpumon_top_update(&run->top, &reading))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory");
+		return gpumon_error_memory(err);
 	return 0;
 }
 

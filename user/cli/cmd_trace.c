@@ -424,8 +424,7 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 	if (!run) {
 		struct gpumon_error err;
 
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				 "no memory");
+		gpumon_error_memory(&err);
 		return gpumon_report(context, &err);
 	}
 	run->context = context;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,8 +211,7 @@ int gpumon_driver_new(struct gpumon_capture_writer *writer, bool module, const c
 
 	*driver = NULL;
 	if (!new)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory");
+		return gpumon_error_memory(err);
 	new->reader.fd = -1;
 	if (gpumon_capture_add_file(writer, GPUMON_CAPTURE_DRIVER, &new->file)) {
 		*err = *gpumon_capture_error();

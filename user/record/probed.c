@@ -99,8 +99,7 @@ struct gpumon_probed *gpumon_probed_new(struct gpumon_capture_writer *writer, co
 	struct gpumon_probed *probed = calloc(1, sizeof(*probed));
 
 	if (!probed) {
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				 "no memory");
+		gpumon_error_memory(err);
 		return NULL;
 	}
 	probed->writer = writer;

@@ -67,8 +67,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 
 	*recorder = NULL;
 	if (!new)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory");
+		return gpumon_error_memory(err);
 	new->options = *options;
 	new->options.settings.type = GPUMON_SETTINGS;
 	new->options.settings.version = GPUMON_CHANNEL_VERSION;
@@ -164,8 +163,7 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 	place = GPUMON_GROW(recorder->targets, recorder->count);
 	if (!place) {
 		gpumon_target_free(target);
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory");
+		return gpumon_error_memory(err);
 	}
 	*place = target;
 	if (watch_descriptor(recorder, gpumon_target_socket(target), target) ||
@@ -191,8 +189,7 @@ int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gp
 	place = GPUMON_GROW(recorder->probed, recorder->probed_count);
 	if (!place) {
 		gpumon_probed_free(probed);
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory");
+		return gpumon_error_memory(err);
 	}
 	*place = probed;
 	return 0;

@@ -70,8 +70,7 @@ static int session_make_capture(struct session *session, struct gpumon_error *er
 	int ret = -1;
 
 	if (!command)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory");
+		return gpumon_error_memory(err);
 	if (session->options->directory[0]) {
 		snprintf(directory, room, "%s", session->options->directory);
 		session->made = lstat(directory, &status) != 0;
@@ -98,8 +97,7 @@ static int session_make_capture(struct session *session, struct gpumon_error *er
 							    session->writer, directory, command);
 	free(command);
 	if (!ret && session->options->continuous.on && !session->continuous)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory");
+		return gpumon_error_memory(err);
 	if (ret) {
 		*err = *gpumon_capture_error();
 		/* A full disk may have room for a directory, but not for its contents. */

@@ -85,8 +85,7 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 
 	if (!target) {
 		close(socket);
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				 "no memory");
+		gpumon_error_memory(err);
 		return NULL;
 	}
 	target->options = options;

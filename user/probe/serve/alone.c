@@ -37,11 +37,6 @@ struct alone {
 	uint32_t ran_n;
 };
 
-static int no_memory(struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY, "no memory");
-}
-
 static int fill_memory(struct alone *alone, struct gpumon_error *err)
 {
 	const struct gpumon_probe_object *object = alone->order.object;
@@ -77,7 +72,7 @@ static int load_kernels(struct alone *alone, struct gpumon_error *err)
 	for (uint32_t i = 0; i < settings->places_n; i++)
 		addresses[i] = alone->gpu.memory + settings->places[i];
 	if (!out || (fclose(out) && !ret))
-		ret = no_memory(err);
+		ret = gpumon_error_memory(err);
 	if (!ret)
 		ret = gpumon_cuda_module(&alone->gpu, text, GPUMON_PROBE_TABLE, addresses,
 					 settings->places_n * sizeof(addresses[0]), err);
@@ -94,7 +89,7 @@ static int run_kernel(struct alone *alone, const char *name, struct gpumon_error
 {
 	const struct gpumon_probe_options *options = alone->options;
 	uint64_t *ns = calloc(options->times, sizeof(*ns));
-	int ret = ns ? 0 : no_memory(err);
+	int ret = ns ? 0 : gpumon_error_memory(err);
 
 	for (uint32_t i = 0; !ret && i < options->times; i++)
 		ret = gpumon_cuda_run(&alone->gpu, name, options->grid, options->block, &ns[i],
@@ -142,7 +137,7 @@ static int add_area(struct alone *alone, struct gpumon_error *err)
 	snprintf(name, sizeof(name), "GPU %u (%s)", alone->options->gpu, alone->gpu.name);
 	number = gpumon_probe_areas_add(&alone->areas, name, getpid(), &fd);
 	if (number < 0)
-		return no_memory(err);
+		return gpumon_error_memory(err);
 	close(fd);
 	alone->number = (uint32_t)number;
 	return 0;
@@ -178,7 +173,7 @@ static int show_gathered(struct gpumon_context *context, const struct alone *alo
 	};
 	int ret = devices ?
 			  gpumon_probe_show_sheet(context, gpumon_probe_view_sheet(&result), err) :
-			  no_memory(err);
+			  gpumon_error_memory(err);
 
 	free(devices);
 	return ret;
@@ -191,7 +186,7 @@ static int run_alone(struct gpumon_context *context, struct alone *alone, struct
 	alone->ran = calloc(gpumon_probe_own_n(&alone->order), sizeof(*alone->ran));
 	if (gpumon_probe_areas_init(&alone->areas, alone->order.object, &alone->plan) ||
 	    !alone->ran)
-		ret = no_memory(err);
+		ret = gpumon_error_memory(err);
 	else
 		ret = gather(alone, err);
 	if (!ret)
@@ -212,7 +207,7 @@ int gpumon_probe_alone(struct gpumon_context *context, const struct gpumon_probe
 	int ret = -1;
 
 	if (!facts || !alone) {
-		no_memory(&err);
+		gpumon_error_memory(&err);
 	} else {
 		alone->options = options;
 		alone->order = (struct gpumon_probe_order){

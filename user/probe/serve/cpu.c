@@ -308,8 +308,7 @@ int gpumon_probe_cpu_open(const struct gpumon_probe_check *check,
 			check->object.cpu_n);
 	cpu = calloc(1, sizeof(*cpu));
 	if (!cpu)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory");
+		return gpumon_error_memory(err);
 	cpu->check = check;
 	if (load(cpu, err) || share_maps(cpu, err) || set_values(cpu, options, err) ||
 	    attach_all(cpu, options, err)) {

@@ -28,8 +28,7 @@ int gpumon_probe_server_open(struct gpumon_probe_server *server,
 	server->plan = plan;
 	server->listener.fd = -1;
 	if (gpumon_probe_areas_init(&server->areas, order->object, plan))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory");
+		return gpumon_error_memory(err);
 	return gpumon_listener_open(&server->listener, err);
 }
 

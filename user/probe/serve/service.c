@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +7,6 @@
 #include "service.h"
 
 #define COPY_MS 500
-
-static int no_memory(struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY, "no memory");
-}
 
 /* The programs for the CPU run before the program is started. */
 static int open_cpu(struct gpumon_probe_service *service, const struct gpumon_probe_check *check,
@@ -40,7 +34,7 @@ static int open_patches(struct gpumon_probe_service *service, struct gpumon_erro
 		return 0;
 	service->patches = calloc(1, sizeof(*service->patches));
 	if (!service->patches)
-		return no_memory(err);
+		return gpumon_error_memory(err);
 	service->patches->order = &service->order;
 	service->patches->sample = options->sample;
 	if (gpumon_probe_patches_open(service->patches, &tools, err)) {
@@ -62,7 +56,7 @@ static int open_all(struct gpumon_probe_service *service, const struct gpumon_pr
 {
 	service->facts = gpumon_probe_check_facts(check);
 	if (!service->facts)
-		return no_memory(err);
+		return gpumon_error_memory(err);
 	service->order = (struct gpumon_probe_order){
 		.object = &check->object,
 		.facts = service->facts,
@@ -90,7 +84,7 @@ int gpumon_probe_service_open(const struct gpumon_probe_check *check,
 
 	*opened = NULL;
 	if (!service)
-		return no_memory(err);
+		return gpumon_error_memory(err);
 	service->options = options;
 	service->program = program;
 	service->plan.content = -1;
