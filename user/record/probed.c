@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +7,9 @@
 #include "probed.h"
 #include "process/process_info.h"
 #include "runtime_map.h"
+#include "target.h"
 
-#define ROOM	  65536
-#define NAMES_MAX 10000
+#define ROOM 65536
 /* Frames of a machine stack, which is sent whole. */
 #define DEPTH_MAX 256
 #define DEPTH_MIN 2
@@ -75,21 +74,10 @@ static void on_record(void *data, uint32_t tid, const struct gpumon_record *reco
 static int add_file(struct gpumon_probed *probed, struct gpumon_error *err)
 {
 	struct gpumon_process_info info;
-	char name[80];
-	int length;
 
 	gpumon_process_info_read(&info, probed->root, probed->pid);
-	length = snprintf(name, sizeof(name), GPUMON_CAPTURE_PROCESS "%d-%llu", (int)probed->pid,
-			  (unsigned long long)info.start_ticks);
-	for (unsigned int i = 2; gpumon_capture_add_file(probed->writer, name, &probed->file);
-	     i++) {
-		if (gpumon_capture_error()->sys != -EEXIST || i > NAMES_MAX) {
-			*err = *gpumon_capture_error();
-			return -1;
-		}
-		snprintf(name + length, sizeof(name) - (size_t)length, "-%u", i);
-	}
-	return 0;
+	return gpumon_target_add_file(probed->writer, (uint32_t)probed->pid, info.start_ticks,
+				      &probed->file, err);
 }
 
 struct gpumon_probed *gpumon_probed_new(struct gpumon_capture_writer *writer, const char *root,

@@ -210,17 +210,15 @@ static void append_process(struct gpumon_target *target)
 	(void)append_record(target, &process, sizeof(process));
 }
 
-static int add_file(struct gpumon_target *target, struct gpumon_error *err)
+int gpumon_target_add_file(struct gpumon_capture_writer *writer, uint32_t pid, uint64_t start_ticks,
+			   struct gpumon_capture_file **file, struct gpumon_error *err)
 {
-	uint32_t pid = target->info.pid ? (uint32_t)target->info.pid : target->hello_pid;
 	char name[80];
 	int length;
 
 	length = snprintf(name, sizeof(name), GPUMON_CAPTURE_PROCESS "%u-%llu", pid,
-			  (unsigned long long)target->info.start_ticks);
-	/* After exec() the process is the same, but has another program. */
-	for (unsigned int i = 2;
-	     gpumon_capture_add_file(target->options->writer, name, &target->file); i++) {
+			  (unsigned long long)start_ticks);
+	for (unsigned int i = 2; gpumon_capture_add_file(writer, name, file); i++) {
 		if (gpumon_capture_error()->sys != -EEXIST || i > NAMES_MAX) {
 			*err = *gpumon_capture_error();
 			return -1;
@@ -228,6 +226,14 @@ static int add_file(struct gpumon_target *target, struct gpumon_error *err)
 		snprintf(name + length, sizeof(name) - (size_t)length, "-%u", i);
 	}
 	return 0;
+}
+
+static int add_file(struct gpumon_target *target, struct gpumon_error *err)
+{
+	uint32_t pid = target->info.pid ? (uint32_t)target->info.pid : target->hello_pid;
+
+	return gpumon_target_add_file(target->options->writer, pid, target->info.start_ticks,
+				      &target->file, err);
 }
 
 static int make_channel(struct gpumon_target *target, struct gpumon_error *err)

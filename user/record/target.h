@@ -83,6 +83,10 @@ struct gpumon_target_counts {
 struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_options *options,
 					struct gpumon_error *err);
 
+/* A file for a process: the next one after exec(), when it is the same but has another program. */
+int gpumon_target_add_file(struct gpumon_capture_writer *writer, uint32_t pid, uint64_t start_ticks,
+			   struct gpumon_capture_file **file, struct gpumon_error *err);
+
 /**
  * gpumon_target_receive - read the messages on the socket
  * @target: target
