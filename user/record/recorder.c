@@ -12,7 +12,7 @@
 #include "base/wait.h"
 #include "driver.h"
 #include "process/listener.h"
-#include "probed.h"
+#include "target/probed.h"
 #include "recorder.h"
 
 #define CHANNEL_BYTES (32ULL << 20)

@@ -14,7 +14,7 @@
 #include "capture/capture.h"
 #include "capture/channel.h"
 #include "base/error.h"
-#include "target.h"
+#include "target/target.h"
 
 /* How often channels are drained. */
 #define GPUMON_RECORDER_PERIOD_MS 20
