@@ -22,7 +22,9 @@ static void starts_without_launches(void **state)
 	start(&sample, 0, 0, 1000000);
 	start(&sample, 0, 0, 1010000);
 	start(&sample, 0, 0, 1001000);
+	sample.result.launches_why = "of graphs";
 	text = sample_print(&sample, true);
+	assert_in(text, "Starts are not compared with launches: of graphs.\n");
 	assert_in(text, "Starts, from the first one on\n"
 			"      AT   AFTER  KERNEL\n"
 			"     0ns       -  vectorAdd(float const*, float const*, float*)\n"

@@ -186,6 +186,26 @@ static void processes_have_kernels_of_their_own(void **state)
 	assert_string_equal(processes[1].names[1], "of the child");
 }
 
+/* Why the launches of all are not known. */
+static void launches_are_missing(void **state)
+{
+	struct gpumon_wire_launches *launches;
+	const char *why = NULL;
+	uint64_t n;
+
+	(void)state;
+	request.type = GPUMON_WIRE_LAUNCHES;
+	request_is_taken(sizeof(request), 0);
+	launches = server.launchers.processes[0].launches;
+	launches->unknown = 1;
+	assert_null(gpumon_probe_launches_list(&server.launchers, &server.run, 0, &n, &why));
+	assert_string_equal(why, "kernels of some are not known, such as those of graphs");
+	launches->unknown = 0;
+	launches->count = GPUMON_WIRE_LAUNCHES_MAX + 1;
+	assert_null(gpumon_probe_launches_list(&server.launchers, &server.run, 0, &n, &why));
+	assert_string_equal(why, "a process had more than there is room for");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +213,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(notes_take_little_memory, open_server,
 						close_server),
 		cmocka_unit_test_setup_teardown(notes_are_plain, open_server, close_server),
+		cmocka_unit_test_setup_teardown(launches_are_missing, open_server, close_server),
 		cmocka_unit_test_setup_teardown(processes_have_kernels_of_their_own, open_server,
 						close_server),
 	};

@@ -84,6 +84,7 @@ struct gpumon_probe_ran {
  * @prints: records of gpumon_probe_print_map, what programs have printed; may be NULL
  * @launches: of kernels that have programs, by rising time. NULL: they are not known
  * @launches_n: how many
+ * @launches_why: why not all are known, NULL otherwise
  * @ran: kernels that are programs themselves: nothing else ran then
  * @ran_n: how many
  */
@@ -98,6 +99,7 @@ struct gpumon_probe_result {
 	const struct gpumon_probe_records *prints;
 	const struct gpumon_probe_launch *launches;
 	uint64_t launches_n;
+	const char *launches_why;
 	const struct gpumon_probe_ran *ran;
 	uint32_t ran_n;
 };

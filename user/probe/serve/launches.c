@@ -93,18 +93,23 @@ static int compare_times(const void *a, const void *b)
 struct gpumon_probe_launch *
 gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
 			   const struct gpumon_probe_run *run, uint32_t devices_n,
-			   uint64_t *launches_n)
+			   uint64_t *launches_n, const char **why)
 {
 	/* The processes may write theirs meanwhile. */
 	uint64_t counts[GPUMON_PROBE_MAX_PROCESSES], count = 0;
 	struct gpumon_probe_launch *launches;
 
 	*launches_n = 0;
+	*why = NULL;
 	for (uint32_t i = 0; i < processes->processes_n; i++) {
 		const struct gpumon_wire_launches *written = processes->processes[i].launches;
 
 		counts[i] = __atomic_load_n(&written->count, __ATOMIC_RELAXED);
-		if (written->unknown || counts[i] > GPUMON_WIRE_LAUNCHES_MAX)
+		if (written->unknown)
+			*why = "kernels of some are not known, such as those of graphs";
+		else if (counts[i] > GPUMON_WIRE_LAUNCHES_MAX)
+			*why = "a process had more than there is room for";
+		if (*why)
 			return NULL;
 		count += counts[i];
 	}

@@ -44,13 +44,14 @@ void gpumon_probe_launches_name(struct gpumon_probe_processes *processes, uint32
  * @run: kernels
  * @devices_n: contexts that there are
  * @launches_n: out: how many
+ * @why: out: a text if not all are known, else NULL
  *
  * Return: by rising time, to be freed; NULL: none, no memory, or not all are known.
  */
 struct gpumon_probe_launch *
 gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
 			   const struct gpumon_probe_run *run, uint32_t devices_n,
-			   uint64_t *launches_n);
+			   uint64_t *launches_n, const char **why);
 
 void gpumon_probe_launches_clear(struct gpumon_probe_processes *processes);
 

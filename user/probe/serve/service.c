@@ -137,13 +137,14 @@ struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *ser
 	struct gpumon_probe_device *devices;
 	struct gpumon_probe_launch *launches;
 	struct gpumon_sheet *sheet = NULL;
+	const char *launches_why = NULL;
 	uint64_t launches_n = 0;
 
 	take_shared(service);
 	take_assemblies(service->patches, &server->modules);
 	devices = gpumon_probe_areas_devices(&server->areas);
 	launches = gpumon_probe_launches_list(&server->launchers, &server->run,
-					      server->areas.areas_n, &launches_n);
+					      server->areas.areas_n, &launches_n, &launches_why);
 	if (devices) {
 		const struct gpumon_probe_result result = {
 			.tool = service->options->tool,
@@ -156,6 +157,7 @@ struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *ser
 			.prints = &server->areas.prints,
 			.launches = launches,
 			.launches_n = launches_n,
+			.launches_why = launches_why,
 		};
 
 		sheet = gpumon_probe_view_sheet(&result);

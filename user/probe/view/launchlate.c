@@ -179,6 +179,9 @@ static void show_distances(struct late *late)
 			gpumon_probe_buckets_add(&buckets,
 						 late->starts[i].ns - late->starts[i - 1].ns);
 	show_buckets(late, "distances", "From one start to the next", "the one before", &buckets);
+	if (late->result->launches_why)
+		gpumon_sheet_note(late->sheet, "Starts are not compared with launches: %s",
+				  late->result->launches_why);
 }
 
 /* Launches of this kernel. The kernels come in the order of the launches. */
