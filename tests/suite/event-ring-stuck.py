@@ -15,14 +15,16 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 from gpumon_netlink import Gpumon
-from lab import EVENTS, check, equal, load, skip, step, submit, wait_idle
+from lab import EVENTS, SYSTEM_CALLS, check, equal, load, skip, step, submit, wait_idle
 
-SYS_USERFAULTFD = 323
 UFFDIO_API, UFFDIO_REGISTER, UFFDIO_ZEROPAGE = 0xc018aa3f, 0xc020aa00, 0xc020aa04
 API, MODE_MISSING = 0xaa, 1
-PAGE, RECORD = 4096, 88
+PAGE, RECORD = os.sysconf("SC_PAGE_SIZE"), 88
 # A loss gets a record of its own, for which room is reserved.
 RECORDS = PAGE // RECORD - 1
+# More events than that: each job has three.
+JOBS = RECORDS
+WRITTEN = 3 * JOBS
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
@@ -37,7 +39,7 @@ class Stuck:
     """A read of events into a page that is missing: the reader waits in the middle."""
 
     def __init__(self):
-        self.fault = libc.syscall(SYS_USERFAULTFD, os.O_CLOEXEC | os.O_NONBLOCK)
+        self.fault = libc.syscall(SYSTEM_CALLS["userfaultfd"], os.O_CLOEXEC | os.O_NONBLOCK)
         if self.fault < 0:
             skip("userfaultfd: " + os.strerror(ctypes.get_errno()))
         fcntl.ioctl(self.fault, UFFDIO_API, bytearray(struct.pack("=QQQ", API, 0, 0)))
@@ -79,15 +81,15 @@ def account(written, delivered, pending, dropped=0):
 load(devices=1, rings=2)
 g = Gpumon()
 g.event_ring_set(1)
-submit("-n", 40, "-w")
+submit("-n", JOBS, "-w")
 wait_idle()
 
 step("while a reader waits for its page the ring can be asked, switched and read")
 reader = Stuck()
-account(120, RECORDS, 120 - RECORDS)
+account(WRITTEN, RECORDS, WRITTEN - RECORDS)
 with open(EVENTS, "rb", buffering=0) as other:
-    equal(len(other.read(1 << 16)), (120 - RECORDS) * RECORD, "bytes of another reader")
-account(120, 120, 0)
+    equal(len(other.read(1 << 16)), (WRITTEN - RECORDS) * RECORD, "bytes of another reader")
+account(WRITTEN, WRITTEN, 0)
 g.event_ring_set(0)
 g.event_ring_set(1)
 submit("-n", 10, "-w")

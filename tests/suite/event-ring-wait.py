@@ -75,8 +75,9 @@ with Gpumon() as g:
     if not child:
         os.read(os.open(lab.EVENTS, os.O_RDONLY), 4096)
         os._exit(1)
-    # The number of the system call in which it sleeps; 0 is read().
-    lab.until(lambda: lab.read("/proc/%d/syscall" % child).startswith("0 "), "the reader waits")
+    # Its first number is that of the system call in which it sleeps.
+    lab.until(lambda: lab.read("/proc/%d/syscall" % child).split()[0] ==
+              str(lab.SYSTEM_CALLS["read"]), "the reader waits")
     os.kill(child, signal.SIGTERM)
     lab.equal(os.waitpid(child, 0)[1], signal.SIGTERM, "status of the reader")
     reader.close()

@@ -18,10 +18,9 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 from gpumon_netlink import Gpumon
-from lab import (BUILD, KERNEL, check, check_counts, equal, fail, load_gpumon, load_mock, loaded,
-                 read, run, step, submit)
+from lab import (BUILD, KERNEL, SYSTEM_CALLS, check, check_counts, equal, fail, load_gpumon,
+                 load_mock, loaded, read, run, step, submit)
 
-SYS_FINIT_MODULE, SYS_DELETE_MODULE = 313, 176
 PARAMETERS = "/sys/module/gpumon/parameters"
 SEED = int(os.environ.get("GPUMON_FUZZ_SEED") or random.SystemRandom().randrange(1 << 32))
 SECONDS = float(os.environ.get("GPUMON_FUZZ_SECONDS") or (10 if "-" in KERNEL else 5))
@@ -49,7 +48,7 @@ def finit_module(text):
     """0 or the error; text is bytes without NUL."""
     fd = os.open(MODULE, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if libc.syscall(SYS_FINIT_MODULE, fd, ctypes.c_char_p(text), 0):
+        if libc.syscall(SYSTEM_CALLS["finit_module"], fd, ctypes.c_char_p(text), 0):
             return ctypes.get_errno()
         return 0
     finally:
@@ -57,7 +56,7 @@ def finit_module(text):
 
 
 def unload():
-    if libc.syscall(SYS_DELETE_MODULE, ctypes.c_char_p(b"gpumon"), os.O_NONBLOCK):
+    if libc.syscall(SYSTEM_CALLS["delete_module"], ctypes.c_char_p(b"gpumon"), os.O_NONBLOCK):
         fail("delete_module: " + os.strerror(ctypes.get_errno()))
 
 

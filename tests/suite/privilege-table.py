@@ -18,7 +18,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import actors
 from gpumon_netlink import (NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, SOL_NETLINK, Gpumon, Socket,
                             header_numbers, string, u32)
-from lab import (BUILD, DEBUGFS, SLOWER, check, equal, load, loaded, read, run, step, submit, wait_idle)
+from lab import (BUILD, DEBUGFS, SLOWER, SYSTEM_CALLS, check, equal, load, loaded, read, run, step,
+                 submit, wait_idle)
 
 DOCUMENT = BUILD + "/Documentation/user/privilege.md"
 SPEC = BUILD + "/Documentation/netlink/specs/gpumon.yaml"
@@ -26,7 +27,6 @@ TOOL = BUILD + "/gpumon-user"
 DIRECTORY = DEBUGFS + "/gpumon"
 PARAMETERS = "/sys/module/gpumon/parameters"
 READERS = "correlate flamegraph report export diff, own captures"
-SYS_FINIT_MODULE, SYS_DELETE_MODULE = 313, 176
 # The requests set values that are already set.
 REQUESTS = {"group-get do": lambda n: string(n["GPUMON_A_GROUP_NAME"], "drm_sched"),
             "group-set do": lambda n: string(n["GPUMON_A_GROUP_NAME"], "drm_sched") +
@@ -133,8 +133,8 @@ def interfaces():
         found["bind " + name] = (bind,)
     found["read parameters"] = (every_parameter, os.O_RDONLY)
     found["write parameters"] = (every_parameter, os.O_WRONLY)
-    found["load"] = (syscall, errno.EBADF, SYS_FINIT_MODULE, -1, b"", 0)
-    found["unload"] = (syscall, errno.ENOENT, SYS_DELETE_MODULE, b"gpumon_not_there", 0)
+    found["load"] = (syscall, errno.EBADF, SYSTEM_CALLS["finit_module"], -1, b"", 0)
+    found["unload"] = (syscall, errno.ENOENT, SYSTEM_CALLS["delete_module"], b"gpumon_not_there", 0)
     return found
 
 

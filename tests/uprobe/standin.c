@@ -29,11 +29,24 @@ static __attribute__((unused)) atomic_ulong locked;
 	}
 
 /* Begins with an instruction that the kernel cannot execute out of line, so it has no uprobe. */
+#ifdef __aarch64__
+#define LEAF_LOCKED(name)                              \
+	asm(".text\n"                                  \
+	    ".globl " #name "\n"                       \
+	    ".type " #name ", %function\n" #name ":\n" \
+	    ".cfi_startproc\n"                         \
+	    "ldxr x9, [sp]\n"                          \
+	    "clrex\n"                                  \
+	    "ret\n"                                    \
+	    ".cfi_endproc\n"                           \
+	    ".size " #name ", .-" #name "\n");
+#else
 #define LEAF_LOCKED(name)                     \
 	FUNCTION(name)                        \
 	{                                     \
 		atomic_fetch_add(&locked, 1); \
 	}
+#endif
 
 #define LEAF_WAITING(name)       \
 	FUNCTION(name)           \
