@@ -2,6 +2,7 @@
 """Running the program of the tests, and comparing what was recorded with the account."""
 import collections
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -28,6 +29,11 @@ objects = None
 LIMIT = 120 * SLOWER
 
 SANITIZED = os.environ.get("SANITIZE", "") != ""
+
+
+def need(program):
+    if not shutil.which(program):
+        raise Skip(f"no {program}")
 
 
 class Run:

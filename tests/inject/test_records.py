@@ -8,8 +8,8 @@ import time
 
 import harness
 import recorder as rec
-from harness import (SANITIZED, Run, Skip, check, compare_all, compare_launches, equal, frames_of, notes,
-                     until)
+from harness import (SANITIZED, Run, Skip, check, compare_all, compare_launches, equal, frames_of, need,
+                     notes, until)
 
 
 def test_one_thread():
@@ -169,6 +169,7 @@ def run_plugins(count, first, second):
 
 def test_mappings():
     """mappings have what symbol lookup needs, also for libraries loaded later and unloaded"""
+    need("readelf")
     run = run_plugins(20, f"{harness.objects}/plugin-a.so", f"{harness.objects}/plugin-b.so")
     records = compare_all(run, run.only())
     plugins = {}

@@ -3,17 +3,15 @@
 import collections
 import os
 import re
-import shutil
 import subprocess
 
 import harness
-from harness import Run
+from harness import Run, need
 from verdict import Skip, check, equal
 
 
 def need_strace():
-    if not shutil.which("strace"):
-        raise Skip("no strace")
+    need("strace")
     if subprocess.run(["strace", "-k", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL,
                       check=False).returncode:
         raise Skip("strace cannot trace here, or does not show stacks")

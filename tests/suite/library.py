@@ -1,0 +1,23 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=arm64 timeout=600
+"""The injection library on another architecture: the tests of tests/inject, with the same stand-ins.
+
+On amd64 they need no VM.
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+
+FOLDER = lab.BUILD + "/tests/inject"
+# The programs were linked to run there (tests/suite/Makefile).
+OBJECTS = "/tmp/library"
+
+shutil.copytree(FOLDER + "/obj", OBJECTS, ignore=shutil.ignore_patterns("inject"))
+done = subprocess.run([FOLDER + "/check", OBJECTS], env={**os.environ, "GPUMON_PREFIX": "library"})
+shutil.rmtree(OBJECTS)
+lab.equal(done.returncode, 0, "exit status of tests/inject/check")
