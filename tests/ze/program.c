@@ -3,7 +3,6 @@
  * Uses Level Zero and says what it did: "did FUNCTION COUNT BYTES" for each function that appends to
  * an immediate list, and what else a test needs. "program MODE [NUMBER]".
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include "../opencl/did.h"
-#include "../opencl/held.h"
 #include "program.h"
 
 #define BYTES 4096
@@ -445,66 +443,6 @@ static void mode_fork(long number)
 			exit(1);
 	}
 	say_what();
-}
-
-static void initialize(void)
-{
-	NEED(zeInit(0));
-}
-
-static void *initialize_held(void *argument)
-{
-	is_held_in_loader = true;
-	initialize();
-	return argument;
-}
-
-/* A child of fork initialises Level Zero, in the middle of which another thread of its parent is. */
-static void mode_fork_in_init(long number)
-{
-	(void)number;
-	fork_while_held(initialize_held, initialize);
-}
-
-static __thread bool is_held_with_lock;
-
-static bool is_in_library(const void *address)
-{
-	Dl_info info;
-
-	return dladdr(address, &info) && strstr(info.dli_fname, "gpumon");
-}
-
-/* Also used by the library: the thread is held with its first lock. */
-BEFORE_SANITIZER int pthread_mutex_unlock(pthread_mutex_t *mutex)
-{
-	static __typeof__(&pthread_mutex_unlock) next;
-
-	if (!next)
-		next = (__typeof__(next))dlsym(RTLD_NEXT, "pthread_mutex_unlock");
-	if (is_held_with_lock && hold && is_in_library(__builtin_return_address(0)))
-		hold_here();
-	return next(mutex);
-}
-
-static void *launch_held(void *argument)
-{
-	is_held_with_lock = true;
-	launch_add(immediate, 1, NULL);
-	return argument;
-}
-
-static void destroy_context(void)
-{
-	NEED(zeContextDestroy(context));
-}
-
-/* A child destroys what it has inherited, with which another thread launched. */
-static void mode_fork_in_launch(long number)
-{
-	(void)number;
-	launch_add(immediate, 1, NULL);
-	fork_while_held(launch_held, destroy_context);
 }
 
 /* Kernels of an immediate list, and of one that was filled before. */

@@ -28,4 +28,9 @@ void execute(ze_command_list_handle_t *lists, uint32_t count, ze_fence_handle_t 
 void mode_queue_each(long number);
 void mode_list_each(long number);
 
+/* --- program_held.c */
+
+void mode_fork_in_init(long number);
+void mode_fork_in_launch(long number);
+
 #endif /* GPUMON_TESTS_ZE_PROGRAM_H */
