@@ -182,7 +182,7 @@ static void set_signal(struct inject_ze_command *command, ze_event_handle_t sign
 		command->theirs = theirs;
 		command->version = atomic_load(&theirs->version);
 	}
-	if (wants_times() && (own || command->theirs))
+	if (own || command->theirs)
 		command->signal = signal;
 }
 
@@ -306,7 +306,6 @@ static void add_executions(struct inject_thread *thread, struct inject_ze_queue 
 		.queue = queue,
 		.fence = fence,
 		.own_fence = own,
-		.is_done = !wants_times(),
 		.begin_ns = thread->call.start_ns,
 		.correlation = thread->call.correlation,
 	};

@@ -83,6 +83,10 @@ static bool has_ended(const struct inject_ze_pending *pending, uint16_t *flags)
 {
 	ze_result_t result = ZE_RESULT_SUCCESS;
 
+	if (inject_session.record & GPUMON_RECORD_NO_TIMES) {
+		*flags = GPUMON_WORK_UNTIMED;
+		return true;
+	}
 	if (pending->is_done)
 		return true;
 	if (!pending->list) {

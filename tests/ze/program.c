@@ -445,15 +445,46 @@ static void mode_fork(long number)
 	say_what();
 }
 
-/* Kernels of an immediate list, and of one that was filled before. */
+static volatile sig_atomic_t is_asked_to_fill;
+
+static void ask_to_fill(int number)
+{
+	(void)number;
+	is_asked_to_fill = 1;
+}
+
+/* One that says times in any case. */
+static ze_event_handle_t make_timed_event(void)
+{
+	const ze_event_pool_desc_t description = { .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
+						   .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE |
+							    ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP,
+						   .count = 1 };
+
+	NEED(zeEventPoolCreate(context, &description, 0, NULL, &pool));
+	return make_event(0);
+}
+
+/*
+ * Kernels of an immediate list, and of one that was filled before. SIGUSR1: it is made again, now with an
+ * event that says times.
+ */
 static void mode_until_killed(long number)
 {
 	ze_command_list_handle_t list = fill_list(NULL);
 
 	(void)number;
+	signal(SIGUSR1, ask_to_fill);
 	puts("ready");
 	fflush(stdout);
 	for (;;) {
+		if (is_asked_to_fill) {
+			is_asked_to_fill = 0;
+			NEED(zeCommandListDestroy(list));
+			list = fill_list(make_timed_event());
+			puts("filled");
+			fflush(stdout);
+		}
 		launch_scale(immediate, 10, NULL);
 		execute(&list, 1, NULL);
 		NEED(zeCommandQueueSynchronize(queue, UINT64_MAX));

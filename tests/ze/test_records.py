@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Immediate command lists: what is recorded, against what the program and the driver counted themselves."""
 import collections
+import contextlib
 import os
+import signal
 import subprocess
 
 import capture
@@ -81,6 +83,8 @@ def test_without_times():
         equal(run["clock"], [], "clocks")
     run = Recorded("lists", 4, options=["--no-times"])
     equal([len(run.works()), {work.flags for work in run.works()}], [41, {UNTIMED}], "operations of lists")
+    run = Recorded("overtaken", 20, options=["--no-times"])
+    equal([run.text(note.text) for note in run["note"]], [], "notes")
 
 
 def test_exit_and_kill():
@@ -112,29 +116,48 @@ def test_fork_in_init():
     equal([run.text(note.text) for note in run["note"]], [], "notes")
 
 
-def test_attach():
-    """a program that runs: two captures, and its lists were made before both"""
+@contextlib.contextmanager
+def until_killed():
     preloaded = capture.environment(**variables(LD_PRELOAD=f"{capture.objects}/libgpumon-inject.so",
                                                 ZE_ENABLE_TRACING_LAYER="1"))
     with subprocess.Popen([f"{capture.objects}/program", "until-killed"], stdout=subprocess.PIPE, env=preloaded) as program:
         try:
             equal(program.stdout.readline(), b"ready\n", "program")
-            for _ in range(2):
-                run = Recorded(pid=program.pid, launches=40)
-                works = collections.Counter(run.text(kernel.name) for kernel in run["kernel"] if not kernel.graph)
-                launches = collections.Counter(run.text(launch.function) for launch in run["launch"])
-                check(works["scale"] > 10, f"kernels {works}")
-                # A call that was under way at the begin or the end has only one of the two.
-                within(works["scale"], launches["zeCommandListAppendLaunchKernel"] - 2,
-                       launches["zeCommandListAppendLaunchKernel"] + 2, "kernels")
-                check(all(work.start_ns for work in run["kernel"] if not work.flags and not work.graph), "times")
-                equal(len(run["device"]), 1, "devices")
-                # What was appended before has no events.
-                nodes = [work for work in run.works() if work.graph]
-                equal((len(nodes) % 5, {work.flags for work in nodes} <= {UNTIMED, UNFINISHED}), (0, True), "operations of lists")
-                check(len(nodes) > 10, f"{len(nodes)} operations of lists")
+            yield program
         finally:
             program.kill()
+
+
+def test_attach():
+    """a program that runs: two captures, and its lists were made before both"""
+    with until_killed() as program:
+        for _ in range(2):
+            run = Recorded(pid=program.pid, launches=40)
+            works = collections.Counter(run.text(kernel.name) for kernel in run["kernel"] if not kernel.graph)
+            launches = collections.Counter(run.text(launch.function) for launch in run["launch"])
+            check(works["scale"] > 10, f"kernels {works}")
+            # A call that was under way at the begin or the end has only one of the two.
+            within(works["scale"], launches["zeCommandListAppendLaunchKernel"] - 2,
+                   launches["zeCommandListAppendLaunchKernel"] + 2, "kernels")
+            check(all(work.start_ns for work in run["kernel"] if not work.flags and not work.graph), "times")
+            equal(len(run["device"]), 1, "devices")
+            # What was appended before has no events.
+            nodes = [work for work in run.works() if work.graph]
+            equal((len(nodes) % 5, {work.flags for work in nodes} <= {UNTIMED, UNFINISHED}), (0, True), "operations of lists")
+            check(len(nodes) > 10, f"{len(nodes)} operations of lists")
+
+
+def test_filled_between():
+    """a list that is filled between two captures: what the second one wants holds, whatever the first one wanted"""
+    with until_killed() as program:
+        for first, second, flags in (([], ["--no-times"], {UNTIMED}), (["--no-times"], [], {0})):
+            Recorded(pid=program.pid, launches=4, options=first)
+            program.send_signal(signal.SIGUSR1)
+            equal(program.stdout.readline(), b"filled\n", "program")
+            run = Recorded(pid=program.pid, launches=40, options=second)
+            works = [work for work in run["kernel"] if work.graph and run.text(work.name) == "scale"]
+            # The last one may be under way at the end.
+            equal({work.flags for work in works} - {UNFINISHED}, flags, f"{second}: flags of the kernel with an event")
 
 
 def test_refused():
