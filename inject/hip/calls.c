@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "functions.h"
 #include "operations.h"
+#include "stack/walk.h"
 #include "write/intern.h"
 
 /* Bytes before the stream in a launch's arguments. */
@@ -44,6 +45,12 @@ static uint64_t correlation_of(const void *call)
 
 	memcpy(&correlation, call, sizeof(correlation));
 	return correlation;
+}
+
+/* So that what an earlier capture has left is not taken for one of this. */
+static uint64_t correlation_in_session(uint32_t id)
+{
+	return (uint64_t)atomic_load(&inject_session.generation) << 32 | id;
 }
 
 static uint32_t name_of_stub(struct inject_thread *thread, const void *stub)
@@ -209,11 +216,40 @@ static void set_phases(void *call, const struct inject_hip_layout *layout, uint6
 	memcpy((char *)call + layout->enter, phases, sizeof(phases));
 }
 
-/* Calls of this library come with the thread within, and those of a function that is recorded. */
-static bool is_nested(const struct inject_thread *thread)
+/* Of a call that may have been left: something else may be there by now. */
+__attribute__((no_sanitize("address", "thread"))) static bool has_correlation(const void *call,
+									      uint64_t correlation)
 {
-	return thread->ours ||
-	       (thread->call.open && GPUMON_API_OF(thread->call.context) == GPUMON_API_HIP);
+	return *(const volatile uint64_t *)call == correlation;
+}
+
+/*
+ * Whether the open call was left, by longjmp(): what it had on the stack is in the way of a new one, is no
+ * longer below it, or was overwritten. A signal handler or a coroutine may have another stack, where
+ * only the first of these is certain.
+ */
+static bool is_left(const struct inject_thread *thread, const void *call,
+		    const struct inject_hip_layout *layout)
+{
+	const char *open = thread->call.data, *new = call;
+	size_t size = layout->enter + 2 * sizeof(inject_hip_phase);
+
+	if (new < open + size && open < new + size)
+		return true;
+	if (!gpumon_stack_is_own(open) || !gpumon_stack_is_own(new))
+		return false;
+	return new > open ||
+	       !has_correlation(open, correlation_in_session(thread->call.correlation));
+}
+
+/* Calls of this library come with the thread within, and those of a function that is recorded. */
+static bool is_nested(const struct inject_thread *thread, const void *call,
+		      const struct inject_hip_layout *layout)
+{
+	if (thread->ours)
+		return true;
+	return thread->call.open && GPUMON_API_OF(thread->call.context) == GPUMON_API_HIP &&
+	       !is_left(thread, call, layout);
 }
 
 static bool is_wanted(uint16_t class)
@@ -243,14 +279,14 @@ int inject_hip_call_begin(uint32_t number, void *call, const struct inject_hip_l
 		return INJECT_HIP_NO;
 	thread = inject_thread_enter(false);
 	if (thread) {
-		if (!is_nested(thread)) {
+		if (!is_nested(thread, call, layout)) {
 			id = inject_next_correlation(&last_correlation);
 			inject_call_begin(thread, id, function->class,
 					  inject_string_again(thread, &function->name_id,
 							      function->name));
 			thread->call.context = INJECT_HIP_ID(0);
-			set_phases(call, layout,
-				   (uint64_t)atomic_load(&inject_session.generation) << 32 | id,
+			thread->call.data = call;
+			set_phases(call, layout, correlation_in_session(id),
 				   function->class & INJECT_CLASS_KERNEL);
 			answer = INJECT_HIP_YES;
 		}

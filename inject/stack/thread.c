@@ -74,6 +74,13 @@ struct gpumon_stack_thread *gpumon_stack_thread_new(void)
 	return thread;
 }
 
+bool gpumon_stack_is_own(const void *address)
+{
+	const struct gpumon_stack_thread *thread = mine ? mine : gpumon_stack_thread_new();
+
+	return thread && (uintptr_t)address >= thread->low && (uintptr_t)address < thread->high;
+}
+
 bool gpumon_stack_readable(uint64_t address)
 {
 	/*

@@ -62,6 +62,15 @@ struct gpumon_stack_view {
 bool gpumon_stack_walk_view(struct gpumon_stack_view *view, unsigned int room);
 
 /**
+ * gpumon_stack_is_own - whether an address is on the stack with which the calling thread began
+ *
+ * Not for every launch: allocates at its first use by a thread that was not walked.
+ *
+ * Return: also false where that is not known.
+ */
+bool gpumon_stack_is_own(const void *address);
+
+/**
  * gpumon_stack_notices_unload - does a walk see by itself that a library came or went
  *
  * Where it is false (a glibc whose counters are not where they always were), a thread that may

@@ -20,6 +20,7 @@
  * @is_captured: a node of a graph was made within
  * @is_unsampled: its stack was left out by --sample
  * @context: id, for a call that ends without its exit; 0 where the API says it only there
+ * @data: the API's, on the stack of the call, where a backend has to know that; valid with @open
  */
 struct inject_call {
 	uint64_t start_ns;
@@ -32,6 +33,7 @@ struct inject_call {
 	bool is_captured;
 	bool is_unsampled;
 	uint32_t context;
+	const void *data;
 };
 
 /* Open ranges that are kept for each thread; deeper ones are only counted. */

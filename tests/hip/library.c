@@ -137,9 +137,21 @@ static void call_back(union call *call, int is_end, enum function function)
 		callback(number_of(function), call);
 }
 
+static void (*within)(void);
+
+void hip_test_within(void (*function)(void));
+
+/* For the program: the next call that is traced calls this function, once. */
+void hip_test_within(void (*function)(void))
+{
+	within = function;
+}
+
 /* What was on the stack before is in it, as in the real one. */
 static int begin(enum function function, union call *call, const void *arguments, size_t size)
 {
+	void (*wanted)(void) = within;
+
 	memset(call, 0xdb, sizeof(*call));
 	if (!tracer || tracer(CALLS, number_of(function), call))
 		return 0;
@@ -147,6 +159,9 @@ static int begin(enum function function, union call *call, const void *arguments
 	if (size)
 		memcpy(call->arguments, arguments, size);
 	call_back(call, 0, function);
+	within = NULL;
+	if (wanted)
+		wanted();
 	return 1;
 }
 

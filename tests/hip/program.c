@@ -5,10 +5,12 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +20,8 @@
 
 #define THREADS 8
 #define BYTES	1024u
+
+#define STACK_BYTES (1u << 20)
 
 static const struct {
 	const char *name;
@@ -213,6 +217,125 @@ static void mode_measured(int count)
 	printf("launched %lu\n", launched);
 }
 
+static jmp_buf place;
+
+static void leave(void)
+{
+	longjmp(place, 1);
+}
+
+/* Is called within the next call. */
+static void within(void (*body)(void))
+{
+	void (*next_has)(void (*)(void)) = __extension__(void *)
+		dlsym(RTLD_DEFAULT, "hip_test_within");
+
+	next_has(body);
+}
+
+/* Further down the stack than all that a call has there, which is overwritten. */
+static __attribute__((noinline)) void deeper(void (*body)(void))
+{
+	char room[8192];
+
+	memset(room, 1, sizeof(room));
+	__asm__ volatile("" ::"r"(room) : "memory");
+	body();
+	__asm__ volatile("" ::"r"(room) : "memory");
+}
+
+static void fill_memory(void)
+{
+	hipMemset(memory, 3, BYTES);
+}
+
+static void fill_memory_deeper(void)
+{
+	deeper(fill_memory);
+}
+
+static __attribute__((noinline)) void leave_one(void (*call)(void))
+{
+	within(leave);
+	if (!setjmp(place))
+		call();
+}
+
+static void leave_and_call(int number)
+{
+	(void)number;
+	leave_one(fill_memory);
+	every_call();
+}
+
+/* Returns the signal stack that was there before. */
+static stack_t have_signal(void (*handler)(int number), void *stack)
+{
+	const stack_t alternate = { .ss_sp = stack, .ss_size = STACK_BYTES };
+	const struct sigaction action = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+	stack_t before;
+
+	sigaltstack(&alternate, &before);
+	sigaction(SIGUSR1, &action, NULL);
+	return before;
+}
+
+/* Four calls are left. Those that follow are where it was, above, below, and where it was on another stack. */
+static void mode_left(int count)
+{
+	have_signal(leave_and_call, malloc(STACK_BYTES));
+	while (count--) {
+		leave_and_call(0);
+		leave_one(fill_memory_deeper);
+		every_call();
+		leave_one(fill_memory);
+		deeper(every_call);
+		raise(SIGUSR1);
+	}
+	hipDeviceSynchronize();
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	fill_memory();
+}
+
+static void raise_signal(void)
+{
+	raise(SIGUSR1);
+}
+
+static void *call_nested(void *above)
+{
+	/* A sanitizer frees the one that it finds at the end of the thread. */
+	const stack_t before = have_signal(on_signal, above);
+
+	within(fill_memory_deeper);
+	launch_add(NULL);
+	within(raise_signal);
+	launch_add(NULL);
+	sigaltstack(&before, NULL);
+	return NULL;
+}
+
+/* Calls within another one, on its stack and on one that is above it. */
+static void mode_nested(int count)
+{
+	char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstack(&attributes, stacks, STACK_BYTES);
+	while (count--) {
+		pthread_create(&thread, &attributes, call_nested, stacks + STACK_BYTES);
+		pthread_join(thread, NULL);
+	}
+	hipDeviceSynchronize();
+}
+
 static void mode_until_killed(int count)
 {
 	(void)count;
@@ -232,6 +355,7 @@ static const struct {
 	{ "graph", mode_graph },       { "fork", mode_fork },
 	{ "errors", mode_errors },     { "kill", mode_kill },
 	{ "measured", mode_measured }, { "until-killed", mode_until_killed },
+	{ "left", mode_left },	       { "nested", mode_nested },
 };
 
 int main(int argc, char **argv)

@@ -41,6 +41,24 @@ def test_other_calls():
     check(all(call.stack for call in run["call"] if "Synchronize" in run.text(call.function)), "a wait without a stack")
 
 
+def test_left():
+    """calls that are left by longjmp() are recorded without an end, and those that follow as ever, wherever they are"""
+    for options in ([], ["--no-stacks"]):
+        run = Recorded("left", 2, options=options)
+        left = [launch for launch in run["launch"] if not launch.end_ns]
+        equal([run.text(launch.function) for launch in left], ["hipMemset"] * 8, "functions")
+        for launch in left:
+            run["launch"].remove(launch)
+        run.equals_account()
+
+
+def test_nested():
+    """calls within a call of the program are none of the program's, also those of a signal handler with a stack of its own"""
+    run = Recorded("nested", 2)
+    equal(collections.Counter(run.text(launch.function) for launch in run["launch"]), {"hipLaunchKernel": 4}, "launches")
+    check(all(launch.end_ns for launch in run["launch"]), "a launch without an end")
+
+
 def test_loaded_late():
     """a library that is loaded by one that is loaded by the program, as in Python"""
     run = Recorded("calls", 2, program=[os.path.join(capture.objects, "late")],
