@@ -158,6 +158,11 @@ static void *read_file(const char *path, size_t *size)
 		close(fd);
 	if (memory == MAP_FAILED)
 		return NULL;
+	/* What is there so far may load, and lack kernels. */
+	if (done < end) {
+		munmap(memory, (size_t)end + 1);
+		return NULL;
+	}
 	*size = (size_t)end + 1;
 	return memory;
 }

@@ -18,12 +18,14 @@
  *	fork, kill, _exit N, exit N, close, sleep MS
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,6 +60,20 @@ static struct context contexts[HANDLES];
 static int contexts_n, current = -1;
 static struct module modules[HANDLES];
 static int modules_n;
+
+/* Also used by the library. TEST_READ_MAX=BYTES: what is behind so many bytes of a file cannot be read. */
+ssize_t pread(int fd, void *data, size_t size, off_t at)
+{
+	const char *text = getenv("TEST_READ_MAX");
+	off_t most = text ? atol(text) : INT64_MAX;
+
+	if (at >= most) {
+		errno = EIO;
+		return -1;
+	}
+	return syscall(SYS_pread64, fd, data,
+		       size < (size_t)(most - at) ? size : (size_t)(most - at), at);
+}
 
 static int say(const char *what, int result)
 {

@@ -62,6 +62,15 @@ def test_files_that_are_cut_off():
                 equal(result.counts("entries").get("first"), 32, f"{name}, {how}: entries")
 
 
+def test_files_that_cannot_be_read():
+    """An error behind the first of two kernels: the program gets its own file, with both of them."""
+    with Folder() as folder:
+        path = folder.write("ptx", text("first", "second"))
+        for how in ("file", "link-file", "library-file"):
+            folder.probe("context", "load", how, path, "launch", "first", "1x32", "launch", "second", "1x32",
+                         TEST_READ_MAX=len(text("first")))
+
+
 def add_loader_tests():
     for how in LOADERS:
         globals()["test_" + how.replace("-", "_")] = lambda how=how: check_loader(how)
