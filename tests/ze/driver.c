@@ -10,77 +10,21 @@
  * ZE_TEST_HANG: the command with this number, from 1 on, and those behind it never end.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <level_zero/ze_api.h>
 #include <level_zero/ze_ddi.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-/* Most calls need only some of what they are given. */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-#define HERE __attribute__((visibility("default")))
+#include "driver.h"
 
 /* A clock of its own, as Intel's: 19.2 MHz, and times of events wrap around every 224 s. */
 #define HERTZ	    19200000u
 #define CLOCK_AHEAD 5000000000000u
 #define KERNEL_BITS 32
 
-#define NEVER	  UINT64_MAX
-#define BEFORE_NS 2000u
-
-enum what {
-	RUN,	/* takes time */
-	RESET,	/* of an event */
-	SIGNAL, /* of an event, takes no time */
-};
-
 /* In headers that are newer than Debian 12's. */
 #define MAPPED_TIMESTAMP (1u << 3)
-
-/* An object that commands are put into, or that they signal. */
-struct pool {
-	ze_event_pool_flags_t flags;
-	struct context *context;
-};
-
-struct event {
-	struct pool *pool;
-	uint64_t start, end; /* 0: not signalled */
-	bool is_signalled;
-};
-
-struct context {
-	int pools, events, fences;
-};
-
-struct queue {
-	struct context *context;
-	uint64_t busy_until;
-};
-
-struct fence {
-	struct queue *queue;
-	uint64_t end;
-};
-
-struct command {
-	enum what what;
-	uint64_t takes;
-	struct event *event;
-};
-
-struct list {
-	struct queue *immediate;
-	bool is_closed;
-	struct command *commands;
-	size_t count, room;
-};
 
 struct kernel {
 	char name[64];
@@ -96,34 +40,10 @@ struct memory {
 static uint64_t driver_object[2], device_object[2];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct memory *memories;
-static long commands;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t to_cycles(uint64_t ns)
 {
 	return (uint64_t)((unsigned __int128)(ns + CLOCK_AHEAD) * HERTZ / 1000000000);
-}
-
-static void say(const char *format, uint64_t a, uint64_t b)
-{
-	const char *path = getenv("ZE_TEST_LOG");
-	char text[80];
-	int fd, length;
-
-	if (!path)
-		return;
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	length = snprintf(text, sizeof(text), format, (unsigned long)a, (unsigned long)b);
-	if (fd < 0 || write(fd, text, (size_t)length) != length)
-		abort();
-	close(fd);
 }
 
 static void sleep_until(uint64_t ns)
@@ -146,66 +66,6 @@ static ze_result_t wait_for(uint64_t end, uint64_t timeout)
 		return ZE_RESULT_NOT_READY;
 	}
 	sleep_until(end);
-	return ZE_RESULT_SUCCESS;
-}
-
-/* Under the lock. */
-static void run(struct queue *queue, const struct command *command)
-{
-	const char *hang = getenv("ZE_TEST_HANG");
-	struct event *event = command->event;
-	uint64_t start = now_ns();
-
-	if (event && command->what == RESET) {
-		event->start = event->end = 0;
-		event->is_signalled = false;
-		return;
-	}
-	if (queue->busy_until > start)
-		start = queue->busy_until;
-	if (command->what == SIGNAL) {
-		if (event) {
-			event->end = start;
-			event->is_signalled = true;
-		}
-		return;
-	}
-	if ((hang && ++commands >= atol(hang)) || queue->busy_until == NEVER) {
-		queue->busy_until = NEVER;
-		if (event) {
-			event->end = NEVER;
-			event->is_signalled = true;
-		}
-		return;
-	}
-	start += BEFORE_NS;
-	queue->busy_until = start + command->takes;
-	say("%lu %lu\n", start, queue->busy_until);
-	if (event) {
-		event->start = start;
-		event->end = queue->busy_until;
-		event->is_signalled = true;
-	}
-}
-
-static ze_result_t append(ze_command_list_handle_t handle, enum what what, uint64_t takes,
-			  ze_event_handle_t event)
-{
-	struct command command = { what, takes, (struct event *)event };
-	struct list *list = (struct list *)handle;
-
-	pthread_mutex_lock(&lock);
-	if (list->immediate) {
-		run(list->immediate, &command);
-	} else {
-		if (list->count == list->room) {
-			list->room = list->room ? 2 * list->room : 16;
-			list->commands =
-				realloc(list->commands, list->room * sizeof(*list->commands));
-		}
-		list->commands[list->count++] = command;
-	}
-	pthread_mutex_unlock(&lock);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -379,29 +239,6 @@ HERE ze_result_t zeCommandListReset(ze_command_list_handle_t handle)
 
 	list->is_closed = false;
 	list->count = 0;
-	return ZE_RESULT_SUCCESS;
-}
-
-HERE ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t handle, uint32_t count,
-						   ze_command_list_handle_t *lists,
-						   ze_fence_handle_t fence)
-{
-	struct queue *queue = (struct queue *)handle;
-	const struct list *list;
-
-	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; i < count; i++) {
-		list = (const struct list *)lists[i];
-		if (!list->is_closed || list->immediate) {
-			pthread_mutex_unlock(&lock);
-			return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-		}
-		for (size_t at = 0; at < list->count; at++)
-			run(queue, &list->commands[at]);
-	}
-	if (fence)
-		((struct fence *)fence)->end = queue->busy_until ? queue->busy_until : 1;
-	pthread_mutex_unlock(&lock);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -631,121 +468,6 @@ HERE ze_result_t zeKernelGetName(ze_kernel_handle_t kernel, size_t *size, char *
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	snprintf(name, *size, "%s", ((struct kernel *)kernel)->name);
 	return ZE_RESULT_SUCCESS;
-}
-
-/* --- commands. What they wait for is done in order anyway. */
-
-#define WAIT ze_event_handle_t event, uint32_t count, ze_event_handle_t *events
-
-#define LAUNCHES(name)                                                                  \
-	HERE ze_result_t name(ze_command_list_handle_t list, ze_kernel_handle_t kernel, \
-			      const ze_group_count_t *groups, WAIT)                     \
-	{                                                                               \
-		if (!groups->groupCountX)                                               \
-			return ZE_RESULT_ERROR_INVALID_ARGUMENT;                        \
-		return append(list, RUN, groups->groupCountX * 1000ull, event);         \
-	}
-
-LAUNCHES(zeCommandListAppendLaunchKernel)
-LAUNCHES(zeCommandListAppendLaunchCooperativeKernel)
-LAUNCHES(zeCommandListAppendLaunchKernelIndirect)
-
-HERE ze_result_t zeCommandListAppendLaunchMultipleKernelsIndirect(
-	ze_command_list_handle_t list, uint32_t number, ze_kernel_handle_t *kernels,
-	const uint32_t *counts, const ze_group_count_t *groups, WAIT)
-{
-	return append(list, RUN, groups->groupCountX * 1000ull, event);
-}
-
-HERE ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void *to,
-					       const void *from, size_t bytes, WAIT)
-{
-	return append(list, RUN, bytes, event);
-}
-
-HERE ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t list, void *to,
-						     const ze_copy_region_t *to_region,
-						     uint32_t to_pitch, uint32_t to_slice,
-						     const void *from,
-						     const ze_copy_region_t *from_region,
-						     uint32_t from_pitch, uint32_t from_slice, WAIT)
-{
-	return append(list, RUN, to_region->width * to_region->height, event);
-}
-
-HERE ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t list, void *to,
-							  ze_context_handle_t context,
-							  const void *from, size_t bytes, WAIT)
-{
-	return append(list, RUN, bytes, event);
-}
-
-HERE ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t list, void *to,
-					       const void *pattern, size_t pattern_bytes,
-					       size_t bytes, WAIT)
-{
-	return append(list, RUN, bytes / 2, event);
-}
-
-HERE ze_result_t zeCommandListAppendImageCopy(ze_command_list_handle_t list, ze_image_handle_t to,
-					      ze_image_handle_t from, WAIT)
-{
-	return append(list, RUN, 3000, event);
-}
-
-HERE ze_result_t zeCommandListAppendImageCopyRegion(ze_command_list_handle_t list,
-						    ze_image_handle_t to, ze_image_handle_t from,
-						    const ze_image_region_t *to_region,
-						    const ze_image_region_t *from_region, WAIT)
-{
-	return append(list, RUN, 3000, event);
-}
-
-HERE ze_result_t zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t list, void *to,
-						      ze_image_handle_t from,
-						      const ze_image_region_t *region, WAIT)
-{
-	return append(list, RUN, 3000, event);
-}
-
-HERE ze_result_t zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t list,
-							ze_image_handle_t to, const void *from,
-							const ze_image_region_t *region, WAIT)
-{
-	return append(list, RUN, 3000, event);
-}
-
-HERE ze_result_t zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t list, void *to,
-							 ze_image_handle_t from,
-							 const ze_image_region_t *region,
-							 uint32_t pitch, uint32_t slice, WAIT)
-{
-	return append(list, RUN, 3000, event);
-}
-
-HERE ze_result_t zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t list,
-							   ze_image_handle_t to, const void *from,
-							   const ze_image_region_t *region,
-							   uint32_t pitch, uint32_t slice, WAIT)
-{
-	return append(list, RUN, 3000, event);
-}
-
-HERE ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t list, WAIT)
-{
-	return append(list, SIGNAL, 0, event);
-}
-
-HERE ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t list,
-						ze_event_handle_t event)
-{
-	return append(list, SIGNAL, 0, event);
-}
-
-HERE ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t list,
-					       ze_event_handle_t event)
-{
-	return append(list, RESET, 0, event);
 }
 
 #include "tables.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The loader's tables, in which it finds the functions of driver.c. */
+/* The loader's tables, in which it finds the driver's functions. */
 #ifndef ZE_TEST_TABLES_H
 #define ZE_TEST_TABLES_H
 
