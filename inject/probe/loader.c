@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/inject.h"
@@ -170,10 +169,8 @@ static void *read_file(const char *path, size_t *size)
 /* A path from which the new image is read. */
 static const char *make_path(const void *image, size_t size)
 {
-	loading->fd = (int)syscall(SYS_memfd_create, "gpumon-module", 1u /* close-on-exec */);
+	loading->fd = inject_probe_make_file(image, size);
 	if (loading->fd < 0)
-		return NULL;
-	if (write(loading->fd, image, size) != (ssize_t)size)
 		return NULL;
 	snprintf(loading->path, sizeof(loading->path), "/proc/self/fd/%d", loading->fd);
 	return loading->path;
@@ -193,6 +190,10 @@ static const char *exchange_file(const char *path)
 		loading->image = exchange_image(&image, &loading->size);
 		if (loading->image)
 			replacement = make_path(loading->image, loading->size);
+		if (loading->image && !replacement) {
+			munmap(loading->image, loading->size);
+			loading->image = NULL;
+		}
 	}
 	munmap(content, size);
 	return replacement ? replacement : path;

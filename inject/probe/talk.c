@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -164,14 +166,23 @@ void *inject_probe_shared(uint32_t map, size_t *size)
 	return maps[map].memory;
 }
 
-static int make_image(const void *image, size_t size)
+/* A file that is larger than the program's limit would have a signal kill it. */
+static bool is_allowed(size_t size)
 {
-	int fd = (int)syscall(SYS_memfd_create, "gpumon-image", 1u /* close-on-exec */);
-	const char *at = image;
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || size <= limit.rlim_cur;
+}
+
+static int make_file(const char *content, size_t size)
+{
+	int fd = is_allowed(size) ?
+			 (int)syscall(SYS_memfd_create, "gpumon-image", 1u /* close-on-exec */) :
+			 -1;
 	ssize_t written;
 
 	for (size_t done = 0; fd >= 0 && done < size; done += (size_t)written) {
-		written = write(fd, at + done, size - done);
+		written = write(fd, content + done, size - done);
 		if (written < 0 && errno == EINTR)
 			written = 0;
 		if (written < 0) {
@@ -182,11 +193,23 @@ static int make_image(const void *image, size_t size)
 	return fd;
 }
 
+int inject_probe_make_file(const void *content, size_t size)
+{
+	static _Atomic bool is_told;
+	int fd = make_file(content, size);
+
+	if (fd < 0 && !atomic_exchange(&is_told, true))
+		inject_probe_tell("process %d may have no file of %zu bytes: such modules are left "
+				  "alone, and nothing of their kernels is counted",
+				  (int)getpid(), size);
+	return fd;
+}
+
 /* Send an image with a request. Returns the memory that comes with an answer of this type, or NULL. */
 static void *ask_about(struct gpumon_wire_request *request, const void *image, size_t size,
 		       enum gpumon_wire_type type, struct gpumon_wire_answer *answer)
 {
-	int given = make_image(image, size), fd;
+	int given = inject_probe_make_file(image, size), fd;
 	void *memory = NULL;
 
 	if (given < 0)

@@ -32,6 +32,15 @@ void *inject_probe_shared(uint32_t map, size_t *size);
 extern const void *inject_probe_content;
 
 /**
+ * inject_probe_make_file - a file in memory
+ * @content: of it
+ * @size: bytes
+ *
+ * Return: its descriptor; -1, and gpumon-user is told so once, where the program may have none.
+ */
+int inject_probe_make_file(const void *content, size_t size);
+
+/**
  * inject_probe_ask_image - the image that replaces another
  * @image: of the program
  * @sm: architecture of the GPU that it is for: 90; 0: not known

@@ -15,6 +15,7 @@
  *	contexts N FILE KERNEL BxT	N times: make a context, load, launch, destroy
  *	wait			for the current context
  *	recorded-no-more	wait until the library has let go of the channel
+ *	largest-file N		no file may have more bytes from now on
  *	fork, kill, _exit N, exit N, close, sleep MS
  */
 #include <dlfcn.h>
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -247,6 +249,13 @@ static int load(const char *how, const char *path)
 	if (!result)
 		modules[modules_n++] = module;
 	return result;
+}
+
+static int limit_files(long bytes)
+{
+	const struct rlimit limit = { (rlim_t)bytes, (rlim_t)bytes };
+
+	return setrlimit(RLIMIT_FSIZE, &limit);
 }
 
 static int unload(void)
@@ -505,6 +514,8 @@ static int run_word(char **words)
 		return run_child(), 1;
 	if (strcmp(word, "close") == 0)
 		return say(word, close_range(3, ~0u, 0)), 1;
+	if (strcmp(word, "largest-file") == 0)
+		return say(word, limit_files(atol(words[1]))), 2;
 	if (strcmp(word, "kill") == 0)
 		return fflush(stdout), kill(getpid(), SIGKILL);
 	if (strcmp(word, "_exit") == 0) {

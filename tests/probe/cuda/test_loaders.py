@@ -2,7 +2,7 @@
 """Each way to load a module."""
 import images
 from images import ADD, LIMIT, text
-from kit import Folder, equal
+from kit import Folder, contains, equal
 
 LOADERS = ("data", "data-ex", "fat-binary", "file", "link", "link-file", "library", "library-file")
 
@@ -69,6 +69,19 @@ def test_files_that_cannot_be_read():
         for how in ("file", "link-file", "library-file"):
             folder.probe("context", "load", how, path, "launch", "first", "1x32", "launch", "second", "1x32",
                          TEST_READ_MAX=len(text("first")))
+
+
+def test_small_files():
+    """No file may be larger than a module, or than the new one: the program gets its own, and a message says so."""
+    with Folder() as folder:
+        path = folder.write("ptx", text("first"))
+        for how in LOADERS:
+            for more in (-100, 100):
+                if more > 0 and "file" not in how:
+                    continue
+                result = folder.probe("context", "largest-file", len(text("first")) + more, "load", how, path,
+                                      "launch", "first", "1x32")
+                contains(result.errors, " may have no file of ", f"{how} {more}")
 
 
 def add_loader_tests():
