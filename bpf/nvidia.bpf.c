@@ -113,7 +113,7 @@ struct call {
 /* An open() that was counted, for the twin. */
 #define NR_OPENED (-2)
 
-/* By thread. A thread makes one call at a time, and every call ends. */
+/* By thread. A thread makes one call at a time. Both programs may miss its end. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SOURCE_CALLS);
@@ -309,7 +309,7 @@ static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, b
 	return slot;
 }
 
-static __noinline int returned(__u64 now, __u64 ret, const struct pt_regs___kernel *regs)
+static __noinline int returned(__u64 now, long nr, __u64 ret, const struct pt_regs___kernel *regs)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid(), row;
 	struct call *found = bpf_map_lookup_elem(&calls, &tid);
@@ -318,11 +318,12 @@ static __noinline int returned(__u64 now, __u64 ret, const struct pt_regs___kern
 	__u64 bytes;
 
 	/* Another file, or the other program was first. */
-	if (!found || found->nr == NR_OPENED)
+	if (!found)
 		return 0;
 	call = *found;
 	bpf_map_delete_elem(&calls, &tid);
-	if (call.device >= SOURCE_DEVICES)
+	/* Another number: the return from that call was missed. */
+	if (call.nr != nr || call.device >= SOURCE_DEVICES)
 		return 0;
 	TESTED(call.device);
 	device = &devices[call.device];
@@ -377,7 +378,7 @@ INLINE int leave(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	case NR_CLOSE:
 	case NR_MMAP:
 		now = bpf_ktime_get_ns();
-		return returned(now, ret, regs);
+		return returned(now, nr, ret, regs);
 	case NR_OPEN:
 	case NR_OPENAT:
 	case NR_OPENAT2:
