@@ -66,13 +66,14 @@ static uint8_t *read_file(const char *path, size_t *size)
 	return bytes;
 }
 
-void sample_tool(struct sample *sample, const char *tool)
+void sample_init_tool(struct sample *sample, const char *tool)
 {
 	struct gpumon_error err;
 	char path[4096];
 	uint8_t *bytes;
 	size_t size;
 
+	sample_init(sample);
 	snprintf(path, sizeof(path), "%s/bpf/gpu/%s.bpf.o", OBJECTS, tool);
 	bytes = read_file(path, &size);
 	if (gpumon_probe_object_read(bytes, size, tool, &sample->object, &err))
@@ -124,8 +125,7 @@ uint32_t sample_kernel(struct sample *sample, const char *mangled, enum gpumon_p
 
 void sample_begin(struct sample *sample, const char *tool)
 {
-	sample_init(sample);
-	sample_tool(sample, tool);
+	sample_init_tool(sample, tool);
 	sample_device(sample, 4);
 	sample_kernel(sample, "_Z9vectorAddPKfS0_Pf", GPUMON_PROBE_WAY_PTX);
 }

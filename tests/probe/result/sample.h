@@ -33,13 +33,13 @@ struct sample {
 };
 
 void sample_init(struct sample *sample);
+/* With the maps of a tool's object, compiled by the Makefile. */
+void sample_init_tool(struct sample *sample, const char *tool);
 void sample_clear(struct sample *sample);
 
 /* Add a map; returns its number. All maps come before the first device. */
 uint32_t sample_map(struct sample *sample, const char *name, enum gpumon_probe_map_kind kind,
 		    uint32_t key_size, uint32_t value_size, uint32_t entries);
-/* Those of a tool's object, compiled by the Makefile. */
-void sample_tool(struct sample *sample, const char *tool);
 /* A tool's object, with a device of four shards and a kernel, vectorAdd. */
 void sample_begin(struct sample *sample, const char *tool);
 /* Number of a map by its name. */

@@ -48,8 +48,7 @@ static void numbers_have_names(void **state)
 	struct sample sample;
 
 	(void)state;
-	sample_init(&sample);
-	sample_tool(&sample, "fields");
+	sample_init_tool(&sample, "fields");
 	check_fields(&sample.maps[sample_find(&sample, "plain")].key_fields, key, COUNT(key));
 	check_fields(&sample.maps[sample_find(&sample, "plain")].value_fields, value, COUNT(value));
 	check_fields(&sample.maps[sample_find(&sample, "single")].key_fields, &number, 1);
@@ -64,8 +63,7 @@ static void other_types_have_none(void **state)
 	struct sample sample;
 
 	(void)state;
-	sample_init(&sample);
-	sample_tool(&sample, "fields");
+	sample_init_tool(&sample, "fields");
 	for (size_t i = 0; i < COUNT(maps); i++) {
 		uint32_t map = sample_find(&sample, maps[i]);
 
@@ -102,8 +100,7 @@ static void variables_are_shown(void **state)
 	const char *text;
 
 	(void)state;
-	sample_init(&sample);
-	sample_tool(&sample, "fields");
+	sample_init_tool(&sample, "fields");
 	map = &sample.maps[sample_find(&sample, ".data")];
 	assert_int_equal(offset_of(map, "given", 8, false), 0);
 	assert_int_equal(map->value_fields.n, 1);
@@ -141,13 +138,11 @@ static void tools_have_fields(void **state)
 	struct sample sample;
 
 	(void)state;
-	sample_init(&sample);
-	sample_tool(&sample, "memtrace");
+	sample_init_tool(&sample, "memtrace");
 	check_fields(&sample.maps[sample_find(&sample, "places")].value_fields, traffic,
 		     COUNT(traffic));
 	sample_clear(&sample);
-	sample_init(&sample);
-	sample_tool(&sample, "launchlate");
+	sample_init_tool(&sample, "launchlate");
 	check_fields(&sample.maps[sample_find(&sample, "starts")].value_fields, start,
 		     COUNT(start));
 	sample_clear(&sample);

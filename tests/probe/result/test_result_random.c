@@ -243,8 +243,7 @@ static void any_memory_can_be_shown(void **state)
 		struct sample sample;
 		uint64_t record[3];
 
-		sample_init(&sample);
-		sample_tool(&sample, tools[turn % COUNT(tools)]);
+		sample_init_tool(&sample, tools[turn % COUNT(tools)]);
 		for (uint32_t i = 0; i < sample.object.maps_n; i++)
 			if (sample.maps[i].max_entries > 4096 &&
 			    sample.maps[i].kind != GPUMON_PROBE_MAP_RING)
