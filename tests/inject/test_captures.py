@@ -19,8 +19,7 @@ def test_recorder_dies():
     first = run.targets()[0]
     first.connection.shutdown(socket.SHUT_RDWR)
     run.recorder.close()
-    address = f"\0gpumon-{os.geteuid()}-{process.pid}"
-    second = attach(address)
+    second = attach(process)
     until(lambda: second.totals()["launches"] > 200, "it is recorded again")
     process.send_signal(signal.SIGUSR1)
     process.communicate(timeout=LIMIT)
@@ -37,14 +36,23 @@ def test_recorder_dies():
     check(not ids[0] & ids[1], "a launch is in both captures")
 
 
-def attach(address, **settings):
+def attach(process, path=None, **settings):
     """Connect as soon as the library listens."""
+    address = path or f"\0gpumon-{os.geteuid()}-{process.pid}"
+
     def connected():
         try:
             return rec.attach(address, **{"flush_ms": 50, **settings})
         except ConnectionError:
             return None
     return until(connected, "the library listens")
+
+
+def stop(target):
+    """End a capture."""
+    target.stop()
+    check(target.done.wait(LIMIT), "it does not stop")
+    target.connection.close()
 
 
 def complete(records):
@@ -73,19 +81,16 @@ def test_dormant():
     process = run.process
     equal(process.stdout.readline(), "ready\n", "first line")
     equal(process.stdout.readline(), "half\n", "second line")
-    address = f"\0gpumon-{os.geteuid()}-{process.pid}"
     captures = []
     for _ in range(2):
-        target = attach(address)
+        target = attach(process)
         # Its begin is written after the first launches.
         until(lambda target=target: target.records()["window"], "the window begins")
         begun = target.totals()["launches"]
         until(lambda: target.totals()["launches"] - begun > 2000, "launches are counted")
-        target.stop()
-        check(target.done.wait(LIMIT), "it does not stop")
+        stop(target)
         equal(target.ended_by, "stop", "how it ended")
         equal(len(run.account(harness.DETACHED)), len(captures) + 1, "captures that left CUPTI")
-        target.connection.close()
         captures.append(target)
     process.terminate()
     process.communicate(timeout=LIMIT)
@@ -119,11 +124,9 @@ def buffer_sizes(run):
 
 def capture_with_buffers(run, kib):
     """Notes of a capture of a live process."""
-    target = attach(f"\0gpumon-{os.geteuid()}-{run.process.pid}", kib=kib)
+    target = attach(run.process, kib=kib)
     until(lambda: target.totals()["kernels"] > 500, "kernels are recorded")
-    target.stop()
-    check(target.done.wait(LIMIT), "it does not stop")
-    target.connection.close()
+    stop(target)
     return notes(target.records())
 
 
@@ -158,11 +161,9 @@ def test_python_again():
     run = Run(PYTHON, f"{harness.objects}/libcudart.so.13", 10 ** 9, 0.001,
               command=["/usr/bin/python3", "-c"], recorded=False, wait=False)
     for _ in range(2):
-        target = attach(f"\0gpumon-{os.geteuid()}-{run.process.pid}")
+        target = attach(run.process)
         until(lambda target=target: target.totals()["launches"] > 50, "launches are counted")
-        target.stop()
-        check(target.done.wait(LIMIT), "it does not stop")
-        target.connection.close()
+        stop(target)
         complete(target.records())
         check(target.records()["frame"], "functions of Python")
     run.process.kill()
@@ -177,11 +178,9 @@ def test_cupti_stays():
         run = Run(what, 10 ** 9, 100, recorded=False, wait=False, environment=environment)
         run.process.stdout.readline()
         for _ in range(2):
-            target = attach(f"\0gpumon-{os.geteuid()}-{run.process.pid}")
+            target = attach(run.process)
             until(lambda target=target: target.totals()["kernels"] > 20, "kernels are counted")
-            target.stop()
-            check(target.done.wait(LIMIT), "it does not stop")
-            target.connection.close()
+            stop(target)
             check(target.records()["kernel"], "kernels")
         run.process.terminate()
         run.process.communicate(timeout=LIMIT)
@@ -199,7 +198,7 @@ def test_dormant_file():
     path = f"{folder}/gpumon-{os.geteuid()}-{run.process.pid}.sock"
     until(lambda: os.path.exists(path), "the socket is there")
     equal(os.stat(path).st_mode & 0o777, 0o600, "mode")
-    target = attach(path)
+    target = attach(run.process, path)
     until(lambda: target.totals()["launches"] > 200, "it is recorded")
     run.process.send_signal(signal.SIGUSR1)
     run.process.communicate(timeout=LIMIT)

@@ -6,7 +6,7 @@ import os
 import harness
 import recorder as rec
 from harness import LIMIT, Run, compare_all
-from test_captures import attach
+from test_captures import attach, stop
 from verdict import check, equal, until
 
 
@@ -73,16 +73,13 @@ def test_nvtx_window_again():
     with open(fifo(harness.objects), "w", encoding="ascii") as go:
         equal(process.stdout.readline(), "ready\n", "first line")
         for inside in (1, 2):
-            target = attach(f"\0gpumon-{os.geteuid()}-{process.pid}", window=rec.RANGE,
-                            name="wanted")
+            target = attach(process, window=rec.RANGE, name="wanted")
             # What is mapped is written when CUPTI is ready.
             until(lambda target=target: target.records()["mapping"], "it has begun")
             go.write("\n")
             go.flush()
             equal(process.stdout.readline(), "done\n", "its answer")
-            target.stop()
-            check(target.done.wait(LIMIT), "it does not stop")
-            target.connection.close()
+            stop(target)
             equal(kernels(target.records()), {"inside": inside}, f"kernels of capture {inside}")
     process.communicate(timeout=LIMIT)
     sleeping.check_rules()
