@@ -14,12 +14,12 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include <drm/drm_file.h>
 #include <drm/drm_vblank.h>
 
 #include "fire_vblank.h"
+#include "mock_command.h"
 
 static struct dentry *fire_debugfs;
 
@@ -192,7 +192,6 @@ static int fire_command(char *text)
 	int numbers = 0, ret;
 	char *verb, *word;
 
-	text = strim(text);
 	verb = strsep(&text, " ");
 	while ((word = strsep(&text, " "))) {
 		if (numbers == ARRAY_SIZE(number) || kstrtou64(word, 0, &number[numbers]))
@@ -215,28 +214,7 @@ static int fire_command(char *text)
 	return -EINVAL;
 }
 
-static ssize_t fire_command_write(struct file *file, const char __user *user, size_t size,
-				  loff_t *pos)
-{
-	char *text;
-	int ret;
-
-	if (size > 256)
-		return -E2BIG;
-	text = memdup_user_nul(user, size);
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	ret = fire_command(text);
-	kfree(text);
-	return ret ?: size;
-}
-
-static const struct file_operations fire_command_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = fire_command_write,
-	.llseek = noop_llseek,
-};
+MOCK_COMMAND_FOPS(fire_command, fire_command);
 
 static void fire_account_row(struct seq_file *m, struct fire_crtc *crtc)
 {

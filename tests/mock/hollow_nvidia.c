@@ -11,7 +11,8 @@
 #include <linux/pci.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
+
+#include "mock_command.h"
 
 struct nvidia_p2p_page_table;
 struct nvidia_p2p_dma_mapping;
@@ -131,27 +132,7 @@ static int call(char *line)
 	return -ENOENT;
 }
 
-static ssize_t call_write(struct file *file, const char __user *from, size_t size, loff_t *offset)
-{
-	char *line;
-	int err;
-
-	if (size > 512)
-		return -E2BIG;
-	line = memdup_user_nul(from, size);
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = call(strim(line));
-	kfree(line);
-	return err ? err : size;
-}
-
-static const struct file_operations call_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = call_write,
-	.llseek = noop_llseek,
-};
+MOCK_COMMAND_FOPS(call, call);
 
 static int __init hollow_init(void)
 {

@@ -6,13 +6,10 @@
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
-#include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
+#include "mock_command.h"
 #include "mock_nvidia_priv.h"
-
-#define MOCK_COMMAND_LEN 1024
 
 /* The next word of a command as a number, or the fallback at the end of the command. */
 static int next_number(char **rest, u64 *value, const u64 *fallback)
@@ -332,35 +329,18 @@ static const struct {
 	{ "spin-end", do_spin_end },
 };
 
-static ssize_t control_write(struct file *file, const char __user *from, size_t size,
-			     loff_t *offset)
+static int execute(char *line)
 {
-	char *command, *rest, *word;
+	char *word = strsep(&line, " ");
 	unsigned int i;
-	int err = -EINVAL;
 
-	if (size >= MOCK_COMMAND_LEN)
-		return -E2BIG;
-	command = memdup_user_nul(from, size);
-	if (IS_ERR(command))
-		return PTR_ERR(command);
-	rest = strim(command);
-	word = strsep(&rest, " ");
 	for (i = 0; i < ARRAY_SIZE(mock_commands); i++)
-		if (!strcmp(word, mock_commands[i].name))
-			break;
-	if (rest && i < ARRAY_SIZE(mock_commands))
-		err = mock_commands[i].function(rest);
-	kfree(command);
-	return err ? err : size;
+		if (line && !strcmp(word, mock_commands[i].name))
+			return mock_commands[i].function(line);
+	return -EINVAL;
 }
 
-static const struct file_operations control_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = control_write,
-	.llseek = noop_llseek,
-};
+MOCK_COMMAND_FOPS(control, execute);
 
 /**
  * mock_control_init() - create the file

@@ -5,12 +5,11 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
+#include "mock_command.h"
 #include "mock_nvidia_account.h"
 #include "mock_nvidia_uvm.h"
 
@@ -319,28 +318,7 @@ static int execute(char *line)
 	return c.error;
 }
 
-static ssize_t control_write(struct file *file, const char __user *from, size_t size,
-			     loff_t *offset)
-{
-	char *line;
-	int err;
-
-	if (size > 256)
-		return -E2BIG;
-	line = memdup_user_nul(from, size);
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = execute(strim(line));
-	kfree(line);
-	return err ? err : size;
-}
-
-static const struct file_operations control_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = control_write,
-	.llseek = noop_llseek,
-};
+MOCK_COMMAND_FOPS(control, execute);
 
 static int __init uvm_init_entry(void)
 {

@@ -4,7 +4,7 @@
 
 NVIDIA_VARIANTS := 535 550 550-inlined 580 580-untraced
 NVIDIA_SOURCES := $(wildcard $(HERE)/mock_nvidia*.c $(HERE)/mock_nvidia*.h) \
-	$(HERE)/mock_nvidia.Kbuild
+	$(HERE)/mock_command.h $(HERE)/mock_nvidia.Kbuild
 # The loader is a program.
 NVIDIA_SOURCES := $(filter-out %/mock_nvidia_load.c,$(NVIDIA_SOURCES))
 
@@ -32,7 +32,7 @@ $(BUILD)/nvidia-%/nvidia.ko: $(NVIDIA_SOURCES) $(HERE)/nvidia.mk \
 	@touch $@
 
 # Functions that do nothing, for arbitrary arguments.
-$(BUILD)/nvidia-hollow/nvidia.ko: $(HERE)/hollow_nvidia.c $(HERE)/nvidia.mk \
+$(BUILD)/nvidia-hollow/nvidia.ko: $(HERE)/hollow_nvidia.c $(HERE)/mock_command.h $(HERE)/nvidia.mk \
 		$(wildcard $(KERNELDIR)/Module.symvers) $(if $(filter 2,$(C)),nvidia-always)
 	@mkdir -p $(@D)
 	@cp -p $(filter %.c %.h,$^) $(@D)

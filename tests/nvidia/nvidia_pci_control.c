@@ -13,9 +13,9 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
+#include "../mock/mock_command.h"
 #include "nvidia_pci.h"
 
 /* More at a time can panic the resource manager of 535. */
@@ -191,28 +191,7 @@ static int execute(char *line)
 	return -ENOENT;
 }
 
-static ssize_t control_write(struct file *file, const char __user *from, size_t size,
-			     loff_t *offset)
-{
-	char *line;
-	int err;
-
-	if (size > 256)
-		return -E2BIG;
-	line = memdup_user_nul(from, size);
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = execute(strim(line));
-	kfree(line);
-	return err ? err : size;
-}
-
-static const struct file_operations control_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = control_write,
-	.llseek = noop_llseek,
-};
+MOCK_COMMAND_FOPS(control, execute);
 
 static int fired_get(void *data, u64 *value)
 {
