@@ -173,7 +173,7 @@ help:
 	@echo
 	@echo 'make demo               records an OpenCL program here, then the module in a VM: no GPU needed'
 	@echo '                        (tests/demo/live: the first part alone, a minute)'
-	@echo 'make check              the tests, 20 to 45 minutes on two processors; the last line says how many passed'
+	@echo 'make check              the tests, 15 to 30 minutes on two processors; the last line says how many passed'
 	@echo 'make check-full         all suites on all kernels; 90 minutes'
 	@echo 'make check-deep         all suites on kernels with KASAN, lockdep, KCSAN..., long storms, fuzzing, mutants; a night'
 	@echo 'make style              checkpatch, clang-format, shellcheck, the netlink spec'
