@@ -248,7 +248,7 @@ def live_process(kit):
 
 @test
 def bad_words(kit):
-    for words, part in ((("--continuous", "--keep", "x"), "is not a time"),
+    for words, part in ((("--continuous", "--keep", "x"), "is neither a time such as 10m nor a size"),
                         (("--continuous", "--keep", ""), "--keep"),
                         (("--continuous", "--keep", "10m,"), "--keep"),
                         (("--continuous", "--keep", "10m,5m"), "two times"),

@@ -8,7 +8,6 @@
 #include "options.h"
 
 #define OPTIONS_MAX 64
-#define MIB	    (1ULL << 20)
 
 /* Above all letters, so that a long option's value never equals a short option's letter. */
 #define FIRST 0x100
@@ -225,6 +224,18 @@ bad:
 	return -1;
 }
 
+/* As it would be given: in the largest unit that leaves no rest. */
+static const char *size_text(char text[24], uint64_t bytes)
+{
+	static const char *const units[] = { "", "K", "M", "G" };
+	size_t i = 0;
+
+	for (; i < 3 && bytes && !(bytes % 1024); i++)
+		bytes /= 1024;
+	snprintf(text, 24, "%llu%s", (unsigned long long)bytes, units[i]);
+	return text;
+}
+
 int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,
 			 uint64_t min, uint64_t max, uint64_t *bytes)
 {
@@ -234,7 +245,7 @@ int gpumon_argument_size(struct gpumon_context *context, const char *what, const
 	} units[] = { { "", 0 },     { "K", 10 }, { "KiB", 10 }, { "M", 20 },
 		      { "MiB", 20 }, { "G", 30 }, { "GiB", 30 } };
 	unsigned long long number;
-	char *end;
+	char from[24], to[24], *end;
 
 	errno = 0;
 	number = strtoull(text, &end, 10);
@@ -251,7 +262,7 @@ int gpumon_argument_size(struct gpumon_context *context, const char *what, const
 		*bytes = number;
 		return 0;
 	}
-	gpumon_usage(context, "%s: \"%s\" is not a size from %lluM to %lluM, such as 64M, 1G", what,
-		     text, (unsigned long long)(min / MIB), (unsigned long long)(max / MIB));
+	gpumon_usage(context, "%s: \"%s\" is not a size from %s to %s", what, text,
+		     size_text(from, min), size_text(to, max));
 	return -1;
 }

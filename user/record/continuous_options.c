@@ -34,6 +34,12 @@ static int take_limit(struct gpumon_context *context, const char *text,
 		gpumon_usage(context, "--keep: two times (a size is written as 64M or 1G)");
 		return -1;
 	}
+	if (!strspn(text, "0123456789.")) {
+		gpumon_usage(context,
+			     "--keep: \"%s\" is neither a time such as 10m nor a size such as 1G",
+			     text);
+		return -1;
+	}
 	if (gpumon_argument_duration(context, "--keep", text, &limits->age_ns))
 		return -1;
 	if (limits->age_ns >= KEEP_MIN_NS)

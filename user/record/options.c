@@ -217,8 +217,10 @@ int gpumon_record_take_windows(struct gpumon_context *context, const char *text,
 	    gpumon_argument_duration(context, "--windows", second, &period))
 		return -1;
 	if (window < WINDOW_MIN_NS || period < window || period > PERIOD_MAX_NS) {
-		gpumon_usage(context,
-			     "--windows: a window has 10ms or more, and its period is 1d at most");
+		gpumon_usage(
+			context,
+			"--windows: \"%s\": a window is 10ms or longer, and its period no shorter than it and no longer than 24h",
+			text);
 		return -1;
 	}
 	settings->window_ms = (uint32_t)(window / 1000000);

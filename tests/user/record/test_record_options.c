@@ -99,16 +99,18 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("--duration: \"0\"", "record", "-d", "0", "true");
 	CHECK_USAGE("--window: \"kernel\" is neither", "record", "--window", "kernel", "true");
 	CHECK_USAGE("--window: \"range:\" is neither", "record", "--window", "range:", "true");
-	CHECK_USAGE("--buffer: \"1\" is not a size from 1M to 1024M", "record", "--buffer", "1",
+	CHECK_USAGE("--buffer: \"1\" is not a size from 1M to 1G ", "record", "--buffer", "1",
 		    "true");
 	CHECK_USAGE("--buffer: \"2G\"", "record", "--buffer", "2G", "true");
 	CHECK_USAGE("--buffer: \"-1M\"", "record", "--buffer", "-1M", "true");
 	CHECK_USAGE("--buffer: \"1T\"", "record", "--buffer", "1T", "true");
 	CHECK_USAGE("--buffer: \"99999999999999999999G\"", "record", "--buffer",
 		    "99999999999999999999G", "true");
-	CHECK_USAGE("--max-size: \"17179869184G\"", "record", "--max-size", "17179869184G", "true");
+	CHECK_USAGE("17179869184G\" is not a size from 1M to 1048576G", "record", "--max-size",
+		    "17179869184G", "true");
 	CHECK_USAGE("--stack-depth: \"513\"", "record", "--stack-depth", "513", "true");
-	CHECK_USAGE("--cupti-buffer: \"8K\" is not", "record", "--cupti-buffer", "256M/8K", "true");
+	CHECK_USAGE("\"8K\" is not a size from 16K to 16M", "record", "--cupti-buffer", "256M/8K",
+		    "true");
 	CHECK_USAGE("--cupti-buffer: 4M has to be 4 to 8192 times 2M", "record", "--cupti-buffer",
 		    "4M/2M", "true");
 	CHECK_USAGE("--cupti-buffer: 4G has to be 4 to 8192 times 16K", "record", "--cupti-buffer",
@@ -116,6 +118,13 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("--cupti-buffer: \"1M\" is not", "record", "--cupti-buffer", "1M", "true");
 	CHECK_USAGE("--cupti-buffer: \"\" is not", "record", "--cupti-buffer", "256M/", "true");
 	CHECK_USAGE("--windows: \"1s\" is not two", "record", "--windows", "1s", "true");
+	CHECK_USAGE("\"30s/1s\": a window is 10ms or longer, and its period no shorter", "record",
+		    "--windows", "30s/1s", "true");
+	CHECK_USAGE("no longer than 24h", "record", "--windows", "1s/25h", "true");
+	CHECK_USAGE("--keep: \"x\" is neither a time such as 10m nor a size", "record",
+		    "--continuous", "--keep", "x", "true");
+	CHECK_USAGE("--keep: \"\" is neither a time such as 10m nor a size", "record",
+		    "--continuous", "--keep", "1G,", "true");
 	CHECK_USAGE("--flush: a time from 20ms", "record", "--flush", "19ms", "true");
 	CHECK_USAGE("--flush: a time from 20ms", "record", "--flush", "11s", "true");
 	CHECK_USAGE("unknown option --frobnicate", "record", "--frobnicate", "true");
