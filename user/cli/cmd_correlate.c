@@ -106,14 +106,23 @@ static bool is_nothing(const char *word)
 	return !gpumon_launch_find_program(word, path);
 }
 
+/* Whether an option about recording has another value than without it. */
+static bool is_about_recording(const struct correlate_run *run)
+{
+	struct gpumon_session_options none;
+
+	gpumon_record_options_default(&none);
+	none.recorder.root = run->session.recorder.root;
+	return memcmp(&run->session, &none, sizeof(none)) != 0 ||
+	       gpumon_probe_choice_given(&run->probe);
+}
+
 static int show_captures(struct correlate_run *run, int argc, char **argv)
 {
-	const struct gpumon_session_options *session = &run->session;
-
-	if (session->pid_count || session->directory[0] || session->duration_ns || run->probe.name)
+	if (is_about_recording(run))
 		return gpumon_usage(
 			run->context,
-			"a capture is shown, and nothing is recorded: leave out -o, -p, -d and --probe");
+			"a capture is shown, and nothing is recorded: leave out -o, -p, -d and all other options of record");
 	if (gpumon_show_operands(run->context, &run->show, argc, argv))
 		return GPUMON_EXIT_USAGE;
 	gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);

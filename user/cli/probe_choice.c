@@ -51,23 +51,28 @@ int gpumon_probe_choice_open(struct gpumon_context *context, struct gpumon_probe
 	return choice->check.refused ? GPUMON_EXIT_FAILED : 0;
 }
 
+bool gpumon_probe_choice_given(const struct gpumon_probe_choice *choice)
+{
+	const struct gpumon_probe_options *run = &choice->run;
+
+	return choice->name || run->kernels.n || run->fuel || choice->sets.n || run->cpu.attach.n ||
+	       run->no_cpu || run->sass || choice->rules.allow_exit;
+}
+
 int gpumon_probe_within_check(struct gpumon_context *context,
 			      const struct gpumon_probe_choice *choice,
 			      const struct gpumon_session_options *session)
 {
-	const struct gpumon_probe_options *run = &choice->run;
-
-	if (!choice->name && (run->kernels.n || run->fuel || choice->sets.n || run->cpu.attach.n ||
-			      run->no_cpu || run->sass || choice->rules.allow_exit))
-		return gpumon_usage(
-			context,
-			"--kernel, --fuel, --set, --attach, --no-cpu, --sass and --allow-exit go with --probe");
-	if (!choice->name)
+	if (!gpumon_probe_choice_given(choice))
 		return 0;
-	if (run->sass)
+	if (choice->run.sass)
 		return gpumon_usage(
 			context,
 			"--sass and a recording exclude each other, as NVIDIA's sanitizer and CUPTI do: leave out --sass, or say gpumon-user probe --sass");
+	if (!choice->name)
+		return gpumon_usage(
+			context,
+			"--kernel, --fuel, --set, --attach, --no-cpu and --allow-exit go with --probe");
 	if (!session->argv)
 		return gpumon_usage(
 			context,

@@ -76,6 +76,9 @@ void gpumon_probe_report_refusals(struct gpumon_context *context,
  */
 int gpumon_probe_choice_open(struct gpumon_context *context, struct gpumon_probe_choice *choice);
 
+/* Whether --probe or one of its options is given. */
+bool gpumon_probe_choice_given(const struct gpumon_probe_choice *choice);
+
 /* Whether --probe and its options fit together with those of a recording. 0, or after gpumon_usage() a status. */
 int gpumon_probe_within_check(struct gpumon_context *context,
 			      const struct gpumon_probe_choice *choice,

@@ -134,6 +134,12 @@ static void wrong_usage(void **state)
 
 	CHECK_USAGE("no program, no --pid and no capture", "correlate");
 	CHECK_USAGE("leave out -o, -p, -d", "correlate", "/", "-o", "x");
+	CHECK_USAGE("leave out -o, -p, -d", "correlate", "--nvtx", "/");
+	CHECK_USAGE("leave out -o, -p, -d", "correlate", "/", "--graphs=whole");
+	CHECK_USAGE("leave out -o, -p, -d", "correlate", "/", "--kernel", "x");
+	CHECK_USAGE("--attach, --no-cpu and --allow-exit go with --probe", "record", "--kernel",
+		    "x", "true");
+	CHECK_USAGE("--sass and a recording exclude each other", "record", "--sass", "true");
 	CHECK_USAGE("--rows: \"0\"", "correlate", "--rows", "0", "/");
 	CHECK_USAGE("no capture given", "flamegraph");
 	CHECK_USAGE("no capture given", "report");
