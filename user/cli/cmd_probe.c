@@ -165,8 +165,12 @@ static int show_into(struct gpumon_context *context, const struct gpumon_probe_i
 		return GPUMON_EXIT_OK;
 	if (context->json)
 		return GPUMON_EXIT_FAILED;
-	gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-			 "%s: no kernel of it got a program: nothing is written", into->image);
+	gpumon_error_set(
+		&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED, "%s: %s: nothing is written",
+		into->image,
+		into->run.kernels_n ? "no kernel of it got a program" :
+		into->kernels_n	    ? "no kernel that --kernel names was found in it" :
+				      "no kernel was found in it; name PTX, a cubin or a fat binary");
 	return gpumon_report(context, &err);
 }
 
@@ -246,6 +250,22 @@ static int check_way(struct gpumon_context *context, struct gpumon_probe_options
 	return 0;
 }
 
+/* Nothing is run: options of a run would do nothing. */
+static int check_unrun(struct gpumon_context *context, const struct probe_options *given)
+{
+	const struct gpumon_probe_options *run = &given->choice.run;
+
+	if (run->grid[0] || run->block[0] || run->times || run->gpu || given->choice.sets.n ||
+	    run->cpu.attach.n || run->no_cpu)
+		return gpumon_usage(
+			context,
+			"--grid, --block, --times, --gpu, --set, --attach and --no-cpu are for programs that are run");
+	if (!given->into && (run->kernels.n || run->fuel))
+		return gpumon_usage(context,
+				    "--kernel and --fuel are for --into, or programs that are run");
+	return 0;
+}
+
 static int probe_run(struct gpumon_context *context, int argc, char **argv)
 {
 	struct probe_options given = { 0 };
@@ -280,6 +300,10 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return list_tools(context);
 	if (given.ptx && context->json)
 		return gpumon_usage(context, "--ptx prints PTX: leave out --json");
+	if (given.sm && !given.ptx && !given.into)
+		return gpumon_usage(context, "--sm goes with --ptx or --into");
+	if ((given.check || given.ptx || given.into) && check_unrun(context, &given))
+		return GPUMON_EXIT_USAGE;
 	if (given.choice.run.sass && (given.check || given.ptx || given.into))
 		return gpumon_usage(context, "--sass is for a program that is run");
 	if (!given.choice.run.sass && given.choice.run.sample)

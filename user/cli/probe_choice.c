@@ -47,6 +47,15 @@ int gpumon_probe_choice_open(struct gpumon_context *context, struct gpumon_probe
 	if (gpumon_probe_check(choice->name, &choice->rules, &choice->check, &err) ||
 	    set_values(choice, &err))
 		return gpumon_report(context, &err);
+	if (choice->run.cpu.attach.n && (!choice->check.object.cpu_n || choice->run.no_cpu)) {
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+				 "--attach %.100s: %s: leave --attach out",
+				 choice->run.cpu.attach.texts[0],
+				 choice->run.no_cpu ?
+					 "--no-cpu leaves out the programs for the CPU" :
+					 "the object has no program for the CPU");
+		return gpumon_report(context, &err);
+	}
 	gpumon_probe_report_refusals(context, &choice->check);
 	return choice->check.refused ? GPUMON_EXIT_FAILED : 0;
 }

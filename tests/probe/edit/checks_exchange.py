@@ -362,6 +362,8 @@ def test_probe_into():
     verdict.check(status == 1 and "nothing is written" in errors and not os.path.exists(new), errors)
     status, text, errors = into(small(), "-o", new, "--json", "-k", "nothing", tool)
     verdict.equal((status, json.loads(text)["exchanged"], errors), (1, False, ""), "nothing, as JSON")
+    status, text, errors = into(tool, "-o", new, tool)
+    verdict.check(status == 1 and "name PTX, a cubin or a fat binary: nothing is written" in errors, errors)
     for wrong in ((small(), tool), (small(), "-o", "-", tool), (small(), "-o", new), (small(), "-o", new, "--sm", "7", tool)):
         verdict.equal(into(*wrong)[0], 2, "usage: %r" % (wrong[1:],))
     for missing in ("/no/such/file", "/dev/null", HERE):

@@ -90,6 +90,13 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("name one tool or object file", "probe", "--ptx");
 	CHECK_USAGE("--sm: \"34\"", "probe", "--ptx", "--sm", "34", "x.bpf.o");
 	CHECK_USAGE("nothing to set", "set");
+	CHECK_USAGE("--set, --attach and --no-cpu are for programs that are run", "probe",
+		    "--check", "--set", "a[0]=1", "x.bpf.o");
+	CHECK_USAGE("--set, --attach and --no-cpu are for programs that are run", "probe", "--into",
+		    "a.ptx", "-o", "b.ptx", "--grid", "2", "x.bpf.o");
+	CHECK_USAGE("--kernel and --fuel are for --into, or programs that are run", "probe",
+		    "--ptx", "--kernel", "a", "x.bpf.o");
+	CHECK_USAGE("--sm goes with --ptx or --into", "probe", "--check", "--sm", "90", "x.bpf.o");
 	CHECK_USAGE("\"drm_sched\" wants on or off", "set", "drm_sched");
 	CHECK_USAGE("\"yes\" after \"drm_sched\"", "set", "drm_sched", "yes");
 	CHECK_USAGE("\"event-ring\" wants on or off", "set", "drm_sched", "on", "event-ring");
