@@ -411,8 +411,18 @@ static int parse_options(struct trace_run *run, int argc, char **argv)
 		GPUMON_SOURCE_OPTION(&run->choice),
 		{ 0 },
 	};
+	int status =
+		gpumon_options_parse(run->context, &argc, &argv, options, GPUMON_OPERANDS_NONE);
 
-	return gpumon_options_parse(run->context, &argc, &argv, options, GPUMON_OPERANDS_NONE);
+	if (status != GPUMON_OPTIONS_GO_ON || !run->no_enable)
+		return status;
+	if (run->choice == GPUMON_SOURCE_BPF)
+		return gpumon_usage(
+			run->context,
+			"--no-enable is about the module's ring: leave it out with BPF");
+	/* BPF begins with an empty ring. */
+	run->choice = GPUMON_SOURCE_MODULE;
+	return GPUMON_OPTIONS_GO_ON;
 }
 
 static int command_trace(struct gpumon_context *context, int argc, char **argv)

@@ -64,6 +64,8 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("--source: auto, module or bpf", "stat", "--source", "kernel");
 	CHECK_USAGE("--source: auto, module or bpf", "trace", "--source=");
 	CHECK_USAGE("--source: auto, module or bpf", "top", "--source=BPF");
+	CHECK_USAGE("--no-enable is about the module's ring", "trace", "--no-enable",
+		    "--source=bpf");
 	CHECK_USAGE("--duration: \"0\"", "stat", "--duration", "0");
 	CHECK_USAGE("--reset goes with neither --duration nor a command", "stat", "--reset", "-d",
 		    "1");
