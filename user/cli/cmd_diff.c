@@ -115,6 +115,9 @@ static int command_diff(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context, "two captures are compared: BEFORE AFTER");
 	if (gpumon_show_operands(context, &run.show, argc, argv))
 		return GPUMON_EXIT_USAGE;
+	if (run.flamegraph && run.show.output && !is_standard(run.flamegraph) &&
+	    !strcmp(run.flamegraph, run.show.output))
+		return gpumon_usage(context, "-o and --flamegraph name the same file: name two");
 	if (is_standard(run.flamegraph) && !run.show.output)
 		run.show.output = "-";
 	if (is_standard(run.flamegraph) && is_standard(run.show.output) && context->json)

@@ -155,6 +155,8 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("no capture given", "export", "--perfetto");
 	CHECK_USAGE("two captures are compared", "diff", "a");
 	CHECK_USAGE("two captures are compared", "diff", "a", "b", "c");
+	CHECK_USAGE("-o and --flamegraph name the same file", "diff", "a", "b", "-o", "x",
+		    "--flamegraph", "x", "--force");
 }
 
 static struct gpumon_session_options parse(const char *name, const char *argument)
