@@ -97,7 +97,7 @@ const struct gpumon_command gpumon_command_export = {
 		"      --chrome           trace events as JSON, for chrome://tracing and others\n"
 		"      --perfetto         Perfetto's own format, for ui.perfetto.dev\n"
 		"      --folded           call paths with nanoseconds, for flame graph programs; with\n"
-		"                         numbers where launches have no time\n"
+		"                         counts if launches have no GPU time\n"
 		"      --json             all tables and the tree, for scripts\n"
 		"      --pprof            profile.proto, for pprof\n" GPUMON_SHOW_OUTPUT_HELP
 			GPUMON_SHOW_TREE_HELP "\n"

@@ -63,8 +63,10 @@ const struct gpumon_command gpumon_command_record = {
 		"records every kernel, copy and memset of it and its children with the call path that\n"
 		"launched it. Nothing is printed until it has ended.\n"
 		"\n"
-		"With -p, a process in which libgpumon-inject.so sleeps is recorded until it ends, the time\n"
-		"is over, or Ctrl-C.\n"
+		"With -p, a running process is recorded until it ends, the time is over, or Ctrl-C. What the\n"
+		"GPU did is recorded only if libgpumon-inject.so was loaded when the process began\n"
+		"(CUDA_INJECTION64_PATH, OPENCL_LAYERS or LD_PRELOAD); without it, uprobes record the calls,\n"
+		"which needs root.\n"
 		"\n"
 		"Options:\n" GPUMON_RECORD_HELP GPUMON_CONTINUOUS_HELP
 		"  -q, --quiet            print nothing at the end either\n" GPUMON_PROBE_WITHIN_HELP

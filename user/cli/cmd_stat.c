@@ -335,15 +335,15 @@ const struct gpumon_command gpumon_command_stat = {
 	.usage =
 		"[--json] [--interval TIME [--count N]] [--duration TIME] [--group NAME] [--reset]\n"
 		"                        [--source SOURCE] [--output FILE] [-- COMMAND [ARGUMENT]…]",
-	.help = "Tables of a driver are named GROUP.TABLE. Of a histogram there are the number of values\n"
-		"(-N), percentiles and the highest value; of a level what it is now and was at most (-MAX).\n"
-		"\"-\" is unknown. Without --group, probes are left out of groups that are off or wait for\n"
-		"their module. CONTAINER is the beginning of a container's id or its name, and outside of\n"
-		"containers the path of the cgroup; IN-CONTAINER is the pid in there.\n"
+	.help = "Tables of a driver are named GROUP.TABLE. A histogram has columns for the number of values\n"
+		"(-N), percentiles and the highest value; a level has its value now, and its maximum (-MAX).\n"
+		"\"-\" is unknown. Probes of groups that are off or wait for their module are shown only with\n"
+		"--group. CONTAINER is the beginning of a container's id or its name, and outside of\n"
+		"containers the path of the cgroup; IN-CONTAINER is the pid in the container.\n"
 		"\n"
-		"Where no module can be loaded the numbers come from BPF programs. They count from the\n"
-		"beginning of this command to its end: of TIME, of COMMAND, or until Ctrl-C. With a COMMAND\n"
-		"they go to standard error, and the exit status is that of the command.\n"
+		"Where no module can be loaded, BPF programs count, from the beginning of this command to its\n"
+		"end: when TIME is over, when COMMAND ends, or at Ctrl-C. With a COMMAND the numbers go to\n"
+		"standard error, and the exit status is that of the command.\n"
 		"\n"
 		"Options:\n"
 		"      --json             one JSON document (a line each with --interval)\n"
@@ -352,7 +352,7 @@ const struct gpumon_command gpumon_command_stat = {
 		"  -g, --group NAME       only this group\n"
 		"      --reset            begin a new period and show the one that ended, exactly\n"
 		"  -d, --duration TIME    what happens in that time from now on\n"
-		"  -o, --output FILE      write to FILE, a new one that takes the place of an old one\n"
+		"  -o, --output FILE      write to FILE; a file of that name that is yours is replaced\n"
 		"      --run-as USER      run the command as USER; under sudo the default is the calling user\n" GPUMON_SOURCE_HELP,
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_FILES |
 		      GPUMON_PRIVILEGE_PROGRAM,

@@ -54,7 +54,7 @@ struct gpumon_show {
 	"      --streams          for each stream\n"                                           \
 	"      --graphs           for each graph\n"                                            \
 	"      --threads          for each thread\n"                                           \
-	"      --processes        for each process; there anyway where there are several\n"    \
+	"      --processes        for each process; always, if there are several\n"            \
 	"      --no-inline        no inlined functions\n"                                      \
 	"      --interpreter      also functions of the interpreter between those of Python\n" \
 	"      --symbol-root DIR  where the files of the recorded machine are, if not here\n"

@@ -36,9 +36,9 @@ int gpumon_continuous_take_keep(struct gpumon_context *context, const char *text
 	"                         the module, and at the end. Sets --graphs=windows\n"                      \
 	"      --keep WHAT        how much of it: a time, a size, or both: 10m,1G (the default)\n"          \
 	"      --captures N       remove the oldest captures beyond N (8)\n"                                \
-	"      --on-slow TIME     also when an NVTX range takes that long, or a thread has no launch for\n" \
-	"                         that long and then another one (500ms); sets --nvtx\n"                    \
-	"      --every TIME       also write a profile of each such time (60s) into the directory, as\n"    \
+	"      --on-slow TIME     also when an NVTX range takes that long (such as 500ms), or a thread\n"   \
+	"                         launches nothing for that long and then something; sets --nvtx\n"         \
+	"      --every TIME       also write a profile of each such time (such as 60s), in the format of\n" \
 	"                         export --pprof, for Parca, Pyroscope and others\n"                        \
 	"      --low-overhead     sets --graphs=windows --records=sampled --sample=1/100, each unless\n"    \
 	"                         it is given\n"

@@ -68,40 +68,42 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 int gpumon_record_take_flush(struct gpumon_context *context, const char *text, void *settings);
 
 /* Their part of the help. */
-#define GPUMON_RECORD_HELP                                                                               \
-	"  -o, --output DIR       directory of the capture, made by this; %r in it is the rank,\n"       \
-	"                         %h the host, %p the pid\n"                                             \
-	"  -p, --pid PID          a live process whose library sleeps; more than once\n"                 \
-	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"            \
-	"      --run-as USER      run the program as USER, the owner of the capture; under sudo the\n"   \
-	"                         default is the calling user\n"                                         \
-	"      --wait WHICH       end recording when the program and all that it started have ended\n"   \
-	"                         (all, the default), or when the program has (first)\n"                 \
-	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n"       \
-	"                         while an NVTX range is open (range:NAME)\n"                            \
-	"      --yield            let the program's own profiler (torch.profiler) have CUPTI: a gap\n"   \
-	"      --sync             also waits for the GPU\n"                                              \
-	"      --memory           also allocations\n"                                                    \
-	"      --unified-memory   also migrations and faults of unified memory\n"                        \
-	"      --nvtx             also NVTX ranges\n"                                                    \
-	"      --api              also all other API calls (high overhead)\n"                            \
-	"      --latency          also when work was queued and submitted\n"                             \
-	"      --graphs=HOW       each node of a graph (nodes, the default), nodes in windows\n"         \
-	"                         (windows), or each launch as one operation (whole)\n"                  \
-	"      --records HOW      what the GPU does always (all, the default) or in windows (sampled)\n" \
-	"      --windows TIME/PERIOD  how long such windows are, and how often: 1s/30s\n"                \
-	"      --sample 1/N       the call path of one of N launches\n"                                  \
-	"      --no-times         HIP, OpenCL, Level Zero: count what a device does without times,\n"    \
-	"                         for drivers that are slow when they measure\n"                         \
-	"      --no-stacks        no call paths\n"                                                       \
-	"      --no-python        no Python functions in them\n"                                         \
-	"      --no-driver        no events of the gpumon module\n"                                      \
-	"      --no-names         keep no function names: they are looked up when it is read\n"          \
-	"      --stack-depth N    frames of a call path at most, 1 to 512\n"                             \
-	"      --buffer SIZE      memory shared with each process, 1M to 1G\n"                           \
-	"      --cupti-buffer SIZE[/EACH]  CUPTI's memory in each process at most, 4M to 4G; one\n"      \
-	"                         buffer of it\n"                                                        \
-	"      --flush TIME       how often CUPTI is asked for what the GPU did, 20ms to 10s\n"          \
+#define GPUMON_RECORD_HELP                                                                                \
+	"  -o, --output DIR       directory of the capture, made by this; %r in it is the rank,\n"        \
+	"                         %h the host, %p the pid\n"                                              \
+	"  -p, --pid PID          record a running process; may be repeated\n"                            \
+	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"             \
+	"      --run-as USER      run the program as USER, the owner of the capture; under sudo the\n"    \
+	"                         default is the calling user\n"                                          \
+	"      --wait WHICH       end recording when the program and all that it started have ended\n"    \
+	"                         (all, the default), or when the program has ended (first)\n"            \
+	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n"        \
+	"                         while an NVTX range is open (range:NAME)\n"                             \
+	"      --yield            let the program's own profiler (torch.profiler) have CUPTI; the\n"      \
+	"                         capture has a gap in that time\n"                                       \
+	"      --sync             also record waits for the GPU\n"                                        \
+	"      --memory           also record allocations\n"                                              \
+	"      --unified-memory   also record migrations and faults of unified memory\n"                  \
+	"      --nvtx             also record NVTX ranges\n"                                              \
+	"      --api              also record all other API calls (high overhead)\n"                      \
+	"      --latency          also record when work was queued and submitted\n"                       \
+	"      --graphs=HOW       record each node of a graph always (nodes, the default) or in\n"        \
+	"                         windows (windows), or each launch as one operation (whole)\n"           \
+	"      --records HOW      record what the GPU does always (all, the default) or in windows\n"     \
+	"                         (sampled)\n"                                                            \
+	"      --windows TIME/PERIOD  how long such windows are, and how often there is one (1s/30s)\n"   \
+	"      --sample 1/N       record the call path of one of N launches\n"                            \
+	"      --no-times         HIP, OpenCL, Level Zero: count what a device does without times,\n"     \
+	"                         for drivers that are slow when they measure\n"                          \
+	"      --no-stacks        no call paths\n"                                                        \
+	"      --no-python        no Python functions in call paths\n"                                    \
+	"      --no-driver        no events of the gpumon module\n"                                       \
+	"      --no-names         store no function names: they are looked up when the capture is read\n" \
+	"      --stack-depth N    at most N frames of a call path, 1 to 512 (128)\n"                      \
+	"      --buffer SIZE      memory shared with each process, 1M to 1G (32M)\n"                      \
+	"      --cupti-buffer SIZE[/EACH]  CUPTI's memory in each process at most, 4M to 4G (256M),\n"    \
+	"                         and the size of one of its buffers, 16K to 16M (512K)\n"                \
+	"      --flush TIME       how often CUPTI is asked for what the GPU did, 20ms to 10s (500ms)\n"   \
 	"      --max-size SIZE    end recording when the capture is that large\n"
 
 /* Set the defaults. */
