@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correlate/profile/distribution.h"
+#include "output/html/report.h"
 #include "output/svg/flame.h"
 #include "output/output.h"
 #include "term/output_text.h"
@@ -357,6 +359,45 @@ static void differences(void **state)
 	made_training_free(&after);
 }
 
+/* Labels of the axis lie within the picture, of 1000, and not on each other. */
+static void histogram_labels(void **state)
+{
+	static const uint64_t highest[] = { 1, 20, 191000, 205000, 434000000, 100000000000 };
+	static const char mark[] = "\" y=\"194\" text-anchor=\"middle\">";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(highest) / sizeof(highest[0]); i++) {
+		struct gpumon_distribution of = { 0 };
+		unsigned int labels = 0;
+		double right = 0;
+		char *text;
+
+		assert_int_equal(gpumon_distribution_add(&of, 10), 0);
+		assert_int_equal(gpumon_distribution_add(&of, highest[i]), 0);
+		WRITTEN(text, (gpumon_report_histogram(out, &of), 0));
+		for (char *at = text; (at = strstr(at, mark)); labels++) {
+			const char *x = at;
+			double middle, half;
+
+			at += strlen(mark);
+			*strchr(at, '<') = '\0';
+			/* A character of 12 px has 7 at most, on average. */
+			half = 7.0 * gpumon_text_columns(at) / 2;
+			while (x[-1] != '"')
+				x--;
+			middle = strtod(x, NULL);
+			if (middle - half < right || middle + half > 1000)
+				fail_msg("10 to %llu: \"%s\" at %.1f, after %.1f",
+					 (unsigned long long)highest[i], at, middle, right);
+			right = middle + half;
+			at += strlen(at) + 1;
+		}
+		assert_true(labels >= 2);
+		free(text);
+		gpumon_distribution_clear(&of);
+	}
+}
+
 static void full_disk(void **state)
 {
 	struct gpumon_view view;
@@ -394,6 +435,7 @@ int main(void)
 		cmocka_unit_test(unnamed),
 		cmocka_unit_test(subtitles),
 		cmocka_unit_test(differences),
+		cmocka_unit_test(histogram_labels),
 		cmocka_unit_test(full_disk),
 	};
 

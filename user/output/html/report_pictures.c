@@ -255,6 +255,29 @@ static uint64_t to_ns(double value)
 	return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
 }
 
+/* Half of the widest label of the axis, and the width of a decade that has room for three of them. */
+#define LABEL_HALF   26
+#define DECADE_THREE 180
+
+/* 10, 20 and 50 us, ..., or of many decades 10 us, 100 us, ...: those that are not cut at an end. */
+static void put_axis_labels(FILE *out, const struct scale *scale)
+{
+	bool all = (WIDTH - 2 * LEFT) * log(10) >= DECADE_THREE * (scale->high - scale->low);
+
+	for (double tick = 1; tick < 1e19; tick *= 10) {
+		for (unsigned int part = 1; part <= 5; part = part == 1 ? 2 : part + 3) {
+			double x = x_of(scale, tick * part);
+			char text[GPUMON_TEXT_NUMBER];
+
+			if (x < LABEL_HALF || x > WIDTH - LABEL_HALF || (!all && part > 1))
+				continue;
+			fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+				x, HEIGHT - 6,
+				gpumon_text_ns(text, sizeof(text), to_ns(tick * part)));
+		}
+	}
+}
+
 void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
 {
 	uint64_t min = gpumon_distribution_min(of), max = gpumon_distribution_max(of);
@@ -298,17 +321,7 @@ void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
 	}
 	fprintf(out, "<line class=\"base\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", LEFT,
 		WIDTH - LEFT, HEIGHT - BOTTOM, HEIGHT - BOTTOM);
-	for (double tick = 1; tick < 1e19; tick *= 10) {
-		for (unsigned int part = 1; part <= 5; part = part == 1 ? 2 : part + 3) {
-			double value = tick * part;
-
-			if (log(value) < scale.low || log(value) > scale.high)
-				continue;
-			fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
-				x_of(&scale, value), HEIGHT - 6,
-				gpumon_text_ns(from, sizeof(from), to_ns(value)));
-		}
-	}
+	put_axis_labels(out, &scale);
 	p50 = gpumon_distribution_quantile(of, 0.5);
 	p99 = gpumon_distribution_quantile(of, 0.99);
 	/* Place the labels below each other, since the marks may be close. */
