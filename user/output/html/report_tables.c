@@ -208,7 +208,8 @@ void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 		fputs("<tr>", out);
 		put_ns(out, gap->end_ns - gap->start_ns);
 		put_ns(out, gap->start_ns - view->first_ns);
-		fprintf(out, "<td>%s</td>", gpumon_device_text(number, gap->device, gap->type));
+		fprintf(out, "<td class=\"gpu\">%s</td>",
+			gpumon_device_text(number, gap->device, gap->type));
 		if (gap->doing && *gap->doing)
 			put_name(out, gap->doing);
 		else
