@@ -196,5 +196,5 @@ def diff_says():
     total = sum(node["change_ns"] for node in document["nodes"])
     equal(total, document["after"]["gpu_ns"] - document["before"]["gpu_ns"])
     text = (files / "diff.txt").read_text(encoding="utf-8")
-    for part in ["+100.0%", "new", "gone", "1 only before, 1 only after"]:
+    for part in ["+100.0%", "new", "gone", "Kinds of work: 1 only before, 1 only after"]:
         assert part in text, part

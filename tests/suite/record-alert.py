@@ -85,11 +85,11 @@ recording.process.send_signal(signal.SIGCONT)
 lab.until(lambda: len(recording.captures()) > 1, "another capture")
 # The first was begun a second after its reason.
 lab.check(time.monotonic() - began >= 11, "it came too early")
-found += [(4, OF_ALERT + ", and 2 more"), (4, REASON + "the end")]
+found += [(4, OF_ALERT + ", and 2 more"), (4, REASON + "the end of the recording")]
 lab.equal(recording.end(), found, "alerts, reasons")
 
 lab.step("without the module's part, it asks for none")
 recording = Recording("without", "--no-driver")
 xid(79)
-lab.equal(recording.end(), [(0, REASON + "the end")], "alerts, reasons")
+lab.equal(recording.end(), [(0, REASON + "the end of the recording")], "alerts, reasons")
 g.close()

@@ -403,7 +403,7 @@ void gpumon_continuous_end(struct gpumon_continuous *continuous,
 
 	(void)look_at_child(continuous, true);
 	write_last_profiles(continuous);
-	gpumon_continuous_trigger(continuous, "the end", true);
+	gpumon_continuous_trigger(continuous, "the end of the recording", true);
 	(void)write_capture(continuous, &report);
 	take_report(continuous, &report);
 	*result = continuous->result;

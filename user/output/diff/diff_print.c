@@ -267,7 +267,7 @@ int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gp
 		gone += !diff->kernels[i].after.there;
 	}
 	if (new_kernels || gone)
-		fprintf(out, "%u only before, %u only after\n", gone, new_kernels);
+		fprintf(out, "Kinds of work: %u only before, %u only after\n", gone, new_kernels);
 	if (diff->kernel_count) {
 		print_heading(out, term, "Work", "by the change of GPU time");
 		table = new_table(term, "KERNEL");

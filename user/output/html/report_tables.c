@@ -159,8 +159,8 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 	gpumon_report_section(
 		out, "devices", "GPUs and streams",
 		gpumon_view_has_windows(view) ?
-			"busy: something of it ran; share of the time of the windows" :
-			"busy: something of it ran; share of the time recorded");
+			"busy: something ran on it; share of the time of the windows" :
+			"busy: something ran on it; share of the time recorded");
 	open_table(out, titles, 6);
 	for (unsigned int i = 0; i < rows_of(view->device_count); i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
@@ -199,8 +199,8 @@ void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 	gpumon_report_section(
 		out, "gaps", "Where a GPU idled",
 		gpumon_view_has_windows(view) ?
-			"the longest times within the windows in which nothing of it ran" :
-			"the longest times in which nothing of it ran");
+			"the longest times within the windows in which nothing ran on it" :
+			"the longest times in which nothing ran on it");
 	open_table(out, titles, 4);
 	for (unsigned int i = 0; i < view->gap_count; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];

@@ -307,8 +307,8 @@ static int print_devices(const struct summary *summary)
 	}
 	print_heading(summary, "GPUs",
 		      gpumon_view_has_windows(view) ?
-			      "busy: something of it ran, % of the time of the windows" :
-			      "busy: something of it ran, % of the time recorded");
+			      "busy: something ran on it, % of the time of the windows" :
+			      "busy: something ran on it, % of the time recorded");
 	table = gpumon_table_new(summary->term);
 	gpumon_table_column(table, "BUSY", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
