@@ -2,7 +2,9 @@
 /*
  * For authors of eBPF programs that run inside GPU kernels. Compile with
  *
- *	clang -O2 -g -target bpf -mcpu=v3 -c my.bpf.c
+ *	clang -O2 -g -target bpf -mcpu=v3 -I bpf/gpu -c my.bpf.c
+ *
+ * and on Debian and Ubuntu with -I /usr/include/$(uname -m)-linux-gnu, which has asm/types.h.
  *
  * SECTIONS. A program is for the GPU if its section begins with "gpu/" or its function with cuda__.
  *
