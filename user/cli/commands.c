@@ -42,7 +42,7 @@ static const struct gpumon_command *find_command(const char *name)
 
 static int run_help(struct gpumon_context *context, const char *name)
 {
-	if (!name || !strcmp(name, "help")) {
+	if (!name || !strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h")) {
 		print_overview(context->out);
 		return GPUMON_EXIT_OK;
 	}

@@ -191,10 +191,14 @@ static void help_and_version(void **state)
 	assert_int_equal(same.status, GPUMON_EXIT_OK);
 	assert_string_equal(same.out, c.out);
 	captured_free(&same);
-	same = capture("", "help", "help", NULL);
-	assert_int_equal(same.status, GPUMON_EXIT_OK);
-	assert_string_equal(same.out, c.out);
-	captured_free(&same);
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const words[] = { "help", "--help", "-h" };
+
+		same = capture("", "help", words[i], NULL);
+		assert_int_equal(same.status, GPUMON_EXIT_OK);
+		assert_string_equal(same.out, c.out);
+		captured_free(&same);
+	}
 	assert_int_equal(c.status, GPUMON_EXIT_OK);
 	assert_string_equal(c.err, "");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
