@@ -316,13 +316,16 @@ def test_windows_of_everything():
     done, launches = ids_of_work(records), {r.correlation: r for r in records["launch"]}
     # A call that had begun when its window began has an operation but no record.
     check(len(done - set(launches)) <= len(windows), f"{len(done - set(launches))} operations without a call")
-    # Operations are switched on after calls, kind by kind, and off before them. In between all have some.
+    # Operations are switched on after calls, kind by kind, and off before them. In between, all have some
+    # that begin after one with an operation has ended, and end before one begins.
     for begin, end in windows:
         for kind in (0, rec.LAUNCH_COPY, rec.LAUNCH_SET):
-            here = {c for c, r in launches.items() if begin <= r.start_ns and r.end_ns <= end and
-                    r.flags & (rec.LAUNCH_COPY | rec.LAUNCH_SET) == kind}
-            first, last = min(here & done, default=0), max(here & done, default=0)
-            equal([c for c in here - done if first < c < last], [], f"launches of kind {kind} without an operation")
+            here = [r for r in launches.values() if begin <= r.start_ns and r.end_ns <= end and
+                    r.flags & (rec.LAUNCH_COPY | rec.LAUNCH_SET) == kind]
+            on = min((r.end_ns for r in here if r.correlation in done), default=end)
+            off = max((r.start_ns for r in here if r.correlation in done), default=begin)
+            equal([r.correlation for r in here if r.correlation not in done and on < r.start_ns and r.end_ns < off],
+                  [], f"launches of kind {kind} without an operation")
 
 
 def test_sample():
