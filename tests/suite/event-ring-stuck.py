@@ -19,12 +19,10 @@ from lab import EVENTS, SYSTEM_CALLS, check, equal, load, skip, step, submit, wa
 
 UFFDIO_API, UFFDIO_REGISTER, UFFDIO_ZEROPAGE = 0xc018aa3f, 0xc020aa00, 0xc020aa04
 API, MODE_MISSING = 0xaa, 1
-PAGE, RECORD = os.sysconf("SC_PAGE_SIZE"), 88
+PAGE = os.sysconf("SC_PAGE_SIZE")
+BYTES, RECORD = 4096, 88
 # A loss gets a record of its own, for which room is reserved.
-RECORDS = PAGE // RECORD - 1
-# More events than that: each job has three.
-JOBS = RECORDS
-WRITTEN = 3 * JOBS
+RECORDS = BYTES // RECORD - 1
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
@@ -52,7 +50,7 @@ class Stuck:
         check(select.select([self.fault], [], [], 30)[0], "the reader does not wait for its page")
 
     def read(self):
-        self.bytes = libc.read(self.fd, self.page, PAGE)
+        self.bytes = libc.read(self.fd, self.page, BYTES)
         self.error = ctypes.get_errno()
 
     def end(self):
@@ -81,15 +79,15 @@ def account(written, delivered, pending, dropped=0):
 load(devices=1, rings=2)
 g = Gpumon()
 g.event_ring_set(1)
-submit("-n", JOBS, "-w")
+submit("-n", 40, "-w")
 wait_idle()
 
 step("while a reader waits for its page the ring can be asked, switched and read")
 reader = Stuck()
-account(WRITTEN, RECORDS, WRITTEN - RECORDS)
+account(120, RECORDS, 120 - RECORDS)
 with open(EVENTS, "rb", buffering=0) as other:
-    equal(len(other.read(1 << 16)), (WRITTEN - RECORDS) * RECORD, "bytes of another reader")
-account(WRITTEN, WRITTEN, 0)
+    equal(len(other.read(1 << 16)), (120 - RECORDS) * RECORD, "bytes of another reader")
+account(120, 120, 0)
 g.event_ring_set(0)
 g.event_ring_set(1)
 submit("-n", 10, "-w")
