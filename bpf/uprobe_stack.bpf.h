@@ -122,6 +122,9 @@ static long step(__u32 index, struct walk *walk)
 			fp = 0;
 	}
 	ra = saved[1];
+#if !defined(__TARGET_ARCH_x86)
+	ra &= address_bits;
+#endif
 	if (w->outer)
 		compare_outer(thread, cfa, ra);
 	if (!ra || (w->outer && cfa >= w->outer))

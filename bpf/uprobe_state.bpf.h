@@ -18,6 +18,8 @@ const volatile __u64 namespace_inode;
 const volatile __u32 target_pid;
 const volatile __u32 depth_max = 127;
 const volatile bool with_stacks = true;
+/* Bits of a saved return address that are none of a signature, which only arm64 has. */
+const volatile __u64 address_bits = ~0ull;
 /* Fill level of the ring, in bytes, that wakes the reader. It also polls. */
 const volatile __u64 wake_bytes = 256 << 10;
 

@@ -220,6 +220,20 @@ bool gpumon_uprobe_begins_row(const struct gpumon_uprobe_process *process, uint6
 	return start == place;
 }
 
+uint64_t gpumon_uprobe_address_bits(void)
+{
+#ifdef __aarch64__
+	/* In addresses of programs it is 0. xpaclri replaces all bits of a signature by this one. */
+	register uint64_t lr __asm__("x30") = ~(1ull << 55);
+
+	/* xpaclri, which processors without signatures ignore */
+	__asm__("hint #7" : "+r"(lr));
+	return lr;
+#else
+	return ~0ull;
+#endif
+}
+
 static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t *word)
 {
 	if (address < copy->sp || address - copy->sp > copy->bytes ||
@@ -286,6 +300,7 @@ enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
 			stack->flags |= UPROBE_TRUNCATED;
 			break;
 		}
+		ra &= gpumon_uprobe_address_bits();
 		if (is_nested(ranges, copy, cfa, pc, ra))
 			return GPUMON_UPROBE_NESTED;
 		if (!ra)
