@@ -18,6 +18,12 @@ FOLDER = lab.BUILD + "/tests/inject"
 OBJECTS = "/tmp/library"
 
 shutil.copytree(FOLDER + "/obj", OBJECTS, ignore=shutil.ignore_patterns("inject"))
-done = subprocess.run([FOLDER + "/check", OBJECTS], env={**os.environ, "GPUMON_PREFIX": "library"})
+check = subprocess.Popen([FOLDER + "/check", OBJECTS], stdout=subprocess.PIPE, text=True,
+                         env={**os.environ, "GPUMON_PREFIX": "library"})
+failed = []
+for line in check.stdout:
+    print(line, end="", flush=True)
+    if line.startswith("not ok "):
+        failed.append(line.strip())
 shutil.rmtree(OBJECTS)
-lab.equal(done.returncode, 0, "exit status of tests/inject/check")
+lab.equal((check.wait(), failed), (0, []), "exit status, and what failed")
