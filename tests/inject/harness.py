@@ -31,6 +31,11 @@ LIMIT = 120 * SLOWER
 SANITIZED = os.environ.get("SANITIZE", "") != ""
 
 
+def need_real_processor():
+    if os.environ.get("GPUMON_EMULATED"):
+        raise Skip("its times are too short for an emulated processor")
+
+
 def need(program):
     if not shutil.which(program):
         raise Skip(f"no {program}")

@@ -9,7 +9,7 @@ import time
 import harness
 import recorder as rec
 from harness import (SANITIZED, Run, Skip, check, compare_all, compare_launches, equal, frames_of, need,
-                     notes, until)
+                     need_real_processor, notes, until)
 
 
 def test_one_thread():
@@ -277,6 +277,7 @@ def has_windows(_run, records):
 
 def test_windows():
     """operations in windows: a launch within one has its operations, each launch is counted"""
+    need_real_processor()
     for settings in ({"graphs": rec.WINDOWS}, {"operations_sampled": 1}):
         run = run_until(has_windows, "steady-graph", window_ms=20, period_ms=60, **settings)
         records = run.only().records()

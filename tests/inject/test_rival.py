@@ -4,7 +4,7 @@ import os
 
 import harness
 import recorder as rec
-from harness import Run, check, equal, notes
+from harness import Run, check, equal, need_real_processor, notes
 
 COUNT = 40
 
@@ -35,6 +35,7 @@ def test_rival_is_refused():
 
 def test_rival_goes_first():
     """--yield: the program's profiler sees its launches, and there is a gap in the capture"""
+    need_real_processor()
     for when in ("before", "after"):
         target, *found = run_rival("until", when, record=rec.DEFAULT | rec.YIELD)
         # The stand-in calls back at the begin and at the end of a call.
