@@ -36,7 +36,7 @@ extern const void *inject_probe_content;
  * @content: of it
  * @size: bytes
  *
- * Return: its descriptor; -1, and gpumon-user is told so once, where the program may have none.
+ * Return: its descriptor; -1 if the program may have none, which gpumon-user prints once.
  */
 int inject_probe_make_file(const void *content, size_t size);
 

@@ -223,10 +223,12 @@ bool gpumon_uprobe_begins_row(const struct gpumon_uprobe_process *process, uint6
 uint64_t gpumon_uprobe_address_bits(void)
 {
 #ifdef __aarch64__
-	/* In addresses of programs it is 0. xpaclri replaces all bits of a signature by this one. */
+	/*
+	 * xpaclri, which processors without signatures ignore, replaces the bits of a signature by bit
+	 * 55. In addresses of programs it is 0.
+	 */
 	register uint64_t lr __asm__("x30") = ~(1ull << 55);
 
-	/* xpaclri, which processors without signatures ignore */
 	__asm__("hint #7" : "+r"(lr));
 	return lr;
 #else
