@@ -146,22 +146,24 @@ static long look_at_word(__u32 index, struct search *search)
 	if (bpf_probe_read_user(&word, sizeof(word), (void *)search->address))
 		search->found = 1;
 	else
-		search->found = word >= search->places->first && word < search->places->last;
+		search->found = address_of(word) >= search->places->first &&
+				address_of(word) < search->places->last;
 	return search->found;
 }
 
 /*
- * Is there an address of a call's library on the stack below the call? If not, the call has
- * returned: the library's own frame there would contain one. If there is one, it may be left over.
+ * Is there an address of a call's library on the stack below the call, or is @ra one? If not, the
+ * call has returned: the library calls from its frame there. If there is one, it may be left over.
  */
 static __noinline bool has_address(struct uprobe_thread *thread, const struct uprobe_call *call,
-				   __u64 sp)
+				   __u64 ra, __u64 sp)
 {
 	struct uprobe_places *p = &thread->places;
 	struct lookup lookup = { .places = p, .ranges = ranges_now };
 	struct search search = { .places = p, .address = call->sp, .end = sp };
 
-	called_within(thread, call, 0);
+	if (called_within(thread, call, ra))
+		return true;
 	p->first = ~0ull;
 	p->last = 0;
 	if (!p->ip_file)
@@ -194,7 +196,12 @@ static __always_inline bool nested_directly(struct uprobe_thread *thread, struct
 		call->ip = 0;
 		return false;
 	}
+#if defined(__TARGET_ARCH_x86)
 	return called_within(thread, call, ra);
+#else
+	/* It may have returned: only a walk tells. */
+	return false;
+#endif
 }
 
 /* Where the frame of the outermost call ends that may run; 0: none may. 1: this call is nested. */
@@ -220,14 +227,19 @@ static __noinline __u64 look_at_calls(struct pt_regs *ctx, struct uprobe_thread 
 	return outer;
 }
 
-/* Did the walk of the stack find the frame of a call's function? */
-static __noinline bool found_frame(struct uprobe_thread *thread, __u64 ip)
+/*
+ * Did the walk of the stack find the frame of a call's function? If it could not get there, the
+ * caller decides.
+ */
+static __noinline bool found_frame(struct uprobe_thread *thread, __u64 ra, __u64 ip)
 {
 #pragma unroll
 	for (int i = 0; i < UPROBE_CALLS; i++) {
 		struct uprobe_call *call = &thread->calls[i];
 		__u64 below = thread->walk.below[i];
 
+		if (!below && call->ip && thread->walk.cut)
+			below = ra;
 		if (below && called_within(thread, call, below)) {
 			call->inner = ip;
 			return true;
@@ -237,7 +249,7 @@ static __noinline bool found_frame(struct uprobe_thread *thread, __u64 ip)
 }
 
 /* Does any of the calls still run, as far as can be seen without a walk? */
-static __noinline bool any_may_run(struct uprobe_thread *thread, __u64 sp)
+static __noinline bool any_may_run(struct uprobe_thread *thread, __u64 ra, __u64 sp)
 {
 	bool any = false;
 
@@ -247,7 +259,7 @@ static __noinline bool any_may_run(struct uprobe_thread *thread, __u64 sp)
 
 		if (!call->ip)
 			continue;
-		if (has_address(thread, call, sp))
+		if (has_address(thread, call, ra, sp))
 			any = true;
 		else
 			call->ip = 0;
@@ -269,10 +281,10 @@ static __noinline int nesting(struct pt_regs *ctx, struct uprobe_thread *thread,
 	if (outer <= 1)
 		return outer ? NESTED : OUTERMOST;
 	walk_stack(ctx, thread, ra, outer);
-	if (found_frame(thread, PT_REGS_IP(ctx)))
+	if (found_frame(thread, ra, PT_REGS_IP(ctx)))
 		return NESTED;
 	/* It was not found. If the walk cannot continue, a copy would not help. */
-	if (thread->walk.missed && any_may_run(thread, PT_REGS_SP(ctx)))
+	if (thread->walk.missed && any_may_run(thread, ra, PT_REGS_SP(ctx)))
 		return UNDECIDED;
 	return OUTERMOST;
 }
@@ -328,8 +340,8 @@ static __always_inline void give_hit(struct uprobe_thread *thread, struct uprobe
 
 /*
  * Userspace decides whether this call is a hit, by a copy of the stack. It is kept besides those
- * that it may be nested in, since calls that it makes are nested in any case. Without a copy it is
- * lost; it has a number, since it may be a hit.
+ * that it may be nested in, since calls that it makes are nested in any case. Without a copy the
+ * caller decides, or else it is lost; it has a number, since it may be a hit.
  */
 static __noinline int undecided(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 cookie,
 				__u64 ra)
@@ -343,6 +355,14 @@ static __noinline int undecided(struct pt_regs *ctx, struct uprobe_thread *threa
 		call = &thread->calls[i];
 	if (call && !stopped)
 		id = send_copy(thread);
+	if (!id) {
+		thread->walk.cut = 1;
+		if (found_frame(thread, ra, PT_REGS_IP(ctx))) {
+			if (!stopped)
+				count(UPROBE_NESTED);
+			return 0;
+		}
+	}
 	if (call) {
 		give_up_return(thread, call);
 		begin_call(ctx, call, ra, cookie >> 32);

@@ -185,6 +185,7 @@ struct uprobe_ranges {
  * @flags: flags of the stack
  * @settled: the known rules are valid
  * @missed: it ended because there is no rule for @pc
+ * @cut: it ended because it could not go on
  * @outer: where the outermost frame ends that is looked for; 0: the whole stack is wanted
  * @below: by call of the thread: the return address in its function's frame; 0: not found
  */
@@ -197,6 +198,7 @@ struct uprobe_walk {
 	__u32 flags;
 	__u32 settled;
 	__u32 missed;
+	__u32 cut;
 	__u64 outer;
 	__u64 below[UPROBE_CALLS];
 };

@@ -28,6 +28,16 @@ static __always_inline __u64 frame_end(__u64 sp)
 #endif
 }
 
+/* A return address as it is on the stack may be signed. */
+static __always_inline __u64 address_of(__u64 saved)
+{
+#if defined(__TARGET_ARCH_x86)
+	return saved;
+#else
+	return saved & address_bits;
+#endif
+}
+
 static __always_inline void add_frame(struct uprobe_thread *thread, __u32 place, __u64 pc)
 {
 	struct uprobe_walk *w = &thread->walk;
@@ -121,10 +131,7 @@ static long step(__u32 index, struct walk *walk)
 		    bpf_probe_read_user(&fp, sizeof(fp), (void *)(cfa + rule.fp)))
 			fp = 0;
 	}
-	ra = saved[1];
-#if !defined(__TARGET_ARCH_x86)
-	ra &= address_bits;
-#endif
+	ra = address_of(saved[1]);
 	if (w->outer)
 		compare_outer(thread, cfa, ra);
 	if (!ra || (w->outer && cfa >= w->outer))
@@ -141,6 +148,7 @@ static long step(__u32 index, struct walk *walk)
 	w->flags |= UPROBE_TRUNCATED;
 	return !w->outer;
 truncated:
+	w->cut = 1;
 	w->flags |= UPROBE_TRUNCATED;
 	return 1;
 }
@@ -307,6 +315,7 @@ static __noinline int walk_stack(struct pt_regs *ctx, struct uprobe_thread *thre
 	w->count = 2;
 	w->flags = 0;
 	w->missed = 0;
+	w->cut = 0;
 	w->outer = outer;
 #pragma unroll
 	for (int i = 0; i < UPROBE_CALLS; i++)

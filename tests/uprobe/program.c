@@ -372,12 +372,14 @@ static void *main_thread(void *data)
 
 int main(int argc, char **argv)
 {
-	struct plan plan = { .count = 1, .argv = argv };
+	/* Not on the stack, which is gone after leader-exits. */
+	static struct plan plan = { .count = 1 };
 	bool leader_exits = false;
 	pthread_t thread;
 
 	if (argc < 3)
 		return 2;
+	plan.argv = argv;
 	plan.count = (unsigned int)atoi(argv[1]);
 	rounds = strtoul(argv[2], NULL, 0);
 	for (int i = 3; i < argc; i++) {

@@ -69,6 +69,14 @@ static __attribute__((unused)) atomic_ulong locked;
 		calls++;             \
 	}
 
+/* Its return is probed, too, while it makes another call. */
+#define OVER_WAITING(name, driver) \
+	FUNCTION(name)             \
+	{                          \
+		driver();          \
+		wait_a_little();   \
+	}
+
 #ifdef STANDIN_MIDDLE
 /* Two frames of different sizes. */
 static __attribute__((noinline)) void middle_inner(void (*function)(void))
@@ -99,7 +107,7 @@ LEAF(cuMemsetD8Async)
 LEAF_LOCKED(cuMemsetD16Async)
 LEAF_WAITING(cuMemcpyHtoD_v2)
 LEAF_WAITING(cuStreamSynchronize)
-LEAF_WAITING(cuCtxSynchronize)
+OVER_WAITING(cuCtxSynchronize, cuStreamSynchronize)
 LEAF_WAITING(cuEventSynchronize)
 /* Not probed. */
 LEAF(cuDeviceGetCount)

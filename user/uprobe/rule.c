@@ -245,24 +245,35 @@ static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t
 	return true;
 }
 
-/* Is this the frame of a call's function? @pc is the return address in it, like in uprobe.bpf.c. */
-static bool is_outer(const struct uprobe_ranges *ranges, const struct uprobe_outer *outer,
-		     uint64_t cfa, uint64_t pc, uint64_t ra)
+/* Does code belong to the library of a call, or of the last function nested in it? */
+static bool is_within(const struct uprobe_ranges *ranges, const struct uprobe_outer *outer,
+		      uint64_t pc)
 {
-	uint64_t file;
+	uint64_t file = gpumon_uprobe_ranges_file(ranges, pc);
 
-	if (!outer->end || cfa != outer->end || (outer->ra && ra != outer->ra))
-		return false;
-	file = gpumon_uprobe_ranges_file(ranges, pc);
 	return file && (file == gpumon_uprobe_ranges_file(ranges, outer->ip) ||
 			file == gpumon_uprobe_ranges_file(ranges, outer->inner));
 }
 
+/* Is a frame that of a call's function? @pc is the return address in it, like in uprobe.bpf.c. */
 static bool is_nested(const struct uprobe_ranges *ranges, const struct uprobe_copy *copy,
 		      uint64_t cfa, uint64_t pc, uint64_t ra)
 {
+	for (unsigned int i = 0; i < UPROBE_CALLS; i++) {
+		const struct uprobe_outer *outer = &copy->outer[i];
+
+		if (outer->end && cfa == outer->end && (!outer->ra || ra == outer->ra) &&
+		    is_within(ranges, outer, pc))
+			return true;
+	}
+	return false;
+}
+
+/* Decides if the walk does not, like in uprobe.bpf.c. */
+static bool is_called_within(const struct uprobe_ranges *ranges, const struct uprobe_copy *copy)
+{
 	for (unsigned int i = 0; i < UPROBE_CALLS; i++)
-		if (is_outer(ranges, &copy->outer[i], cfa, pc, ra))
+		if (copy->outer[i].end && is_within(ranges, &copy->outer[i], copy->stack.frames[1]))
 			return true;
 	return false;
 }
@@ -285,7 +296,7 @@ enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
 {
 	uint64_t pc = copy->pc, sp = copy->sp, fp = copy->fp, outer = outermost_end(copy), cfa, ra;
 	struct uprobe_stack *stack = &copy->stack;
-	bool guessed = false;
+	bool guessed = false, within = is_called_within(ranges, copy);
 
 	/* After the last frame that is wanted, the walk goes on until the outer calls' frames. */
 	while (sp < outer || !(stack->flags & UPROBE_TRUNCATED)) {
@@ -300,6 +311,8 @@ enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
 		if (rule.kind == UPROBE_RULE_NONE || cfa <= sp ||
 		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.ra, &ra)) {
 			stack->flags |= UPROBE_TRUNCATED;
+			if (within && sp < outer)
+				return GPUMON_UPROBE_NESTED;
 			break;
 		}
 		ra &= gpumon_uprobe_address_bits();
@@ -317,5 +330,7 @@ enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
 		else
 			stack->flags |= UPROBE_TRUNCATED;
 	}
-	return guessed ? GPUMON_UPROBE_UNDECIDED : GPUMON_UPROBE_OUTERMOST;
+	if (!guessed)
+		return GPUMON_UPROBE_OUTERMOST;
+	return within ? GPUMON_UPROBE_NESTED : GPUMON_UPROBE_UNDECIDED;
 }

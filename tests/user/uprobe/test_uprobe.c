@@ -406,6 +406,10 @@ static void nested_calls(void **state)
 	/* Memory that ends below that frame, and right behind it. */
 	outer.ra = 0;
 	copy->bytes = (uint32_t)(outer.end - 8 - copy->sp);
+	/* The walk does not get there: the caller decides. */
+	copy->stack.frames[1] = ip;
+	assert_true(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
+	copy->stack.frames[1] = 0;
 	assert_false(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
 	copy->bytes += 8;
 	assert_true(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
@@ -444,13 +448,18 @@ static void process_that_has_ended(void **state)
 		process.pid = 1 << 30;
 		for (unsigned int i = 0; i < process.file_count; i++)
 			process.files[i]->inode += !same;
-		/* Not the end of a frame. */
+		/* Not the end of a frame. A caller within the library decides if the file does not. */
 		copy->outer[0] = (struct uprobe_outer){ frame_ends[3] + 8, 0, ip, ip };
-		copy->stack.count = 2;
-		copy->stack.flags = 0;
-		assert_int_equal(gpumon_uprobe_unwind(&process, &ranges, copy, UPROBE_DEPTH, learnt,
-						      NULL),
-				 same ? GPUMON_UPROBE_OUTERMOST : GPUMON_UPROBE_UNDECIDED);
+		for (unsigned int within = 0; within < 2; within++) {
+			copy->stack.frames[1] = within ? ip : 0;
+			copy->stack.count = 2;
+			copy->stack.flags = 0;
+			assert_int_equal(gpumon_uprobe_unwind(&process, &ranges, copy, UPROBE_DEPTH,
+							      learnt, NULL),
+					 same	? GPUMON_UPROBE_OUTERMOST :
+					 within ? GPUMON_UPROBE_NESTED :
+						  GPUMON_UPROBE_UNDECIDED);
+		}
 		gpumon_uprobe_process_free(&process);
 	}
 	free(copy);
