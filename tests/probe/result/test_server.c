@@ -206,6 +206,23 @@ static void launches_are_missing(void **state)
 	assert_string_equal(why, "a process had more than there is room for");
 }
 
+/* GPUs of more architectures than functions are kept for: no other memory would help. */
+static void architectures_are_limited(void **state)
+{
+	static struct gpumon_probe_patches patches = { .codes_n = GPUMON_PROBE_MAX_TARGETS };
+
+	(void)state;
+	server.patches = &patches;
+	request.type = GPUMON_WIRE_PATCHES;
+	request.sm = 90;
+	request_is_taken(sizeof(request), 0);
+	assert_int_equal(server.notes_n, 1);
+	assert_string_equal(
+		server.notes[0],
+		"machine code is patched for GPUs of 8 architectures at most, and not for sm_90: "
+		"kernels there are left alone. Run the program on fewer GPUs at a time (CUDA_VISIBLE_DEVICES)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +232,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(notes_are_plain, open_server, close_server),
 		cmocka_unit_test_setup_teardown(launches_are_missing, open_server, close_server),
 		cmocka_unit_test_setup_teardown(processes_have_kernels_of_their_own, open_server,
+						close_server),
+		cmocka_unit_test_setup_teardown(architectures_are_limited, open_server,
 						close_server),
 	};
 

@@ -232,6 +232,24 @@ static void answer_exchange(struct gpumon_probe_server *server, int socket,
 	answer_edited(socket, &answer, &edited);
 }
 
+/* Why there are no functions for an architecture. */
+static void note_no_patches(struct gpumon_probe_server *server,
+			    const struct gpumon_probe_code *code, uint32_t sm)
+{
+	char text[256];
+
+	if (code || !server->patches) {
+		add_note(server, code && *code->why ? code->why : "no memory for patches");
+		return;
+	}
+	snprintf(text, sizeof(text),
+		 "machine code is patched for GPUs of %d architectures at most, and not for sm_%u: "
+		 "kernels there are left alone. Run the program on fewer GPUs at a time "
+		 "(CUDA_VISIBLE_DEVICES)",
+		 GPUMON_PROBE_MAX_TARGETS, sm);
+	add_note(server, text);
+}
+
 static void answer_patches(struct gpumon_probe_server *server, int socket,
 			   const struct gpumon_wire_request *request)
 {
@@ -249,7 +267,7 @@ static void answer_patches(struct gpumon_probe_server *server, int socket,
 		answer.count = gpumon_probe_patches_points(code, answer.points);
 	} else {
 		note_unable(server);
-		add_note(server, code && *code->why ? code->why : "no memory for patches");
+		note_no_patches(server, code, request->sm);
 	}
 	send_answer(socket, &answer, sizeof(answer), fd);
 	if (fd >= 0)
