@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What cannot be had is said, and the program runs as it would without gpumon."""
+import os
+
 import images
+import kit
 from images import HEAD, IDLE, text
 from kit import Folder, check, contains, equal
 from test_loaders import expect
@@ -43,8 +46,7 @@ def test_some_wanted():
 def test_no_cuda():
     with Folder() as folder:
         status, out, errors = folder.finish(folder.start(
-            [__import__("kit").program, "probe", __import__("kit").objects + "/count.bpf.o", "--", "/bin/sh", "-c",
-             "echo hello; exit 9"]))
+            [kit.program, "probe", kit.objects + "/count.bpf.o", "--", "/bin/sh", "-c", "echo hello; exit 9"]))
         equal(status, 9, "status")
         contains(out, "hello\n", "output")
         contains(errors, "no process of /bin/sh used CUDA", "messages")
@@ -83,6 +85,17 @@ def test_no_memory():
     result = run(*FIRST, MOCK_ALLOC_MAX=65536)
     contains(result.errors, "no memory for the maps on Stand-in 0 (CUDA error 2)", "messages")
     equal(result.rows("entries_by_kernel") if "entries_by_kernel" in result.tables else [], [], "entries")
+
+
+def test_file_limit():
+    """a limit of files that is too low for the maps: nothing is started"""
+    with Folder() as folder:
+        for command in ["probe"], ["record", "-o", os.path.join(folder.path, "run"), "--probe"]:
+            status, out, errors = folder.finish(folder.start(
+                ["prlimit", "--fsize=4096", kit.program, *command, os.path.join(kit.objects, "count.bpf.o"), "--",
+                 "echo", "hello"]))
+            equal((status, out), (1, ""), f"status and output of {command[0]} ({errors})")
+            contains(errors, "and files may have 4 KiB at most: raise that (ulimit -f)\n", "messages")
 
 
 def test_old_driver():

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "plan.h"
@@ -51,6 +52,7 @@ int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t sh
 			   struct gpumon_error *err)
 {
 	struct gpumon_wire_settings *settings = &plan->settings;
+	struct rlimit limit;
 	uint64_t end = 0, control = place(&end, sizeof(struct gpumon_probe_control));
 
 	*plan = (struct gpumon_probe_plan){ .content = -1, .shards = shards };
@@ -78,6 +80,13 @@ int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t sh
 			"the maps would take %llu MiB on each GPU, and at most %llu are possible: use smaller max_entries",
 			(unsigned long long)(end >> 20),
 			(unsigned long long)(GPUMON_PROBE_MAX_MEMORY >> 20));
+	/* A signal would end us. */
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && end > limit.rlim_cur)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -EFBIG, GPUMON_ERROR_MEMORY,
+			"the maps take a file of %llu KiB in memory, and files may have %llu KiB at most: raise that (ulimit -f)",
+			(unsigned long long)((end + 1023) >> 10),
+			(unsigned long long)(limit.rlim_cur >> 10));
 	plan->content = memfd_create("gpumon-maps", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (plan->content >= 0 && !ftruncate(plan->content, (off_t)end)) {
 		uint32_t i = 0;
