@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/glibc.h"
 #include "image.h"
@@ -127,4 +129,19 @@ bool inject_image_find(const void *given, size_t room, struct inject_image *imag
 	image->size = strlen(given) + 1;
 	image->has_ptx = true;
 	return image->size > 1;
+}
+
+void inject_new_image_close(struct inject_new_image *image)
+{
+	if (image->fd >= 0)
+		close(image->fd);
+	image->fd = -1;
+}
+
+void inject_new_image_clear(struct inject_new_image *image)
+{
+	inject_new_image_close(image);
+	if (image->data)
+		munmap(image->data, image->size);
+	image->data = NULL;
 }

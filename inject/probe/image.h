@@ -22,6 +22,22 @@ struct inject_image {
 	char file[64];
 };
 
+/**
+ * struct inject_new_image - what is loaded in the place of an image
+ * @data: NULL: the program's own is
+ * @size: bytes
+ * @fd: of the file that it is in, negative: closed
+ */
+struct inject_new_image {
+	void *data;
+	size_t size;
+	int fd;
+};
+
+/* Close the file only. */
+void inject_new_image_close(struct inject_new_image *image);
+void inject_new_image_clear(struct inject_new_image *image);
+
 #define INJECT_IMAGE_ROOM SIZE_MAX
 
 /**

@@ -45,19 +45,15 @@ struct one_device {
 /**
  * struct exchange - the load that this thread is in
  * @depth: loaders within loaders: only the outermost counts
- * @image: the new image; NULL: it was not exchanged
- * @size: bytes
- * @path: of the new file, for loaders of files
- * @fd: of that file
+ * @image: the new image
+ * @path: of its file, for loaders of files
  * @waiting: kernel of a launch whose context may get its memory while it loads the kernel, or NULL
  * @waiting_ns: when it began
  */
 struct exchange {
 	unsigned int depth;
-	void *image;
-	size_t size;
+	struct inject_new_image image;
 	char path[32];
-	int fd;
 	void *waiting;
 	uint64_t waiting_ns;
 };
@@ -117,12 +113,11 @@ static bool is_library(enum inject_probe_call call)
 	return call == INJECT_PROBE_LOAD_LIBRARY || call == INJECT_PROBE_LOAD_LIBRARY_FILE;
 }
 
-/* A new image that was seen to load; NULL: the program's own is to be loaded. */
-static void *exchange_image(const struct inject_image *image, size_t *size)
+/* The new image is one that was seen to load. */
+static void exchange_image(const struct inject_image *image)
 {
-	if (!image->size || (!image->has_ptx && image->size > SASS_MAX))
-		return NULL;
-	return inject_probe_trial(image, size);
+	if (image->size && (image->has_ptx || image->size <= SASS_MAX))
+		inject_probe_trial(image, &loading->image);
 }
 
 static void exchange_data(struct load *load)
@@ -132,9 +127,10 @@ static void exchange_data(struct load *load)
 	if (!inject_image_find(load->image, INJECT_IMAGE_ROOM, &image))
 		return;
 	inject_image_locate(&image);
-	loading->image = exchange_image(&image, &loading->size);
-	if (loading->image)
-		load->image = loading->image;
+	exchange_image(&image);
+	inject_new_image_close(&loading->image);
+	if (loading->image.data)
+		load->image = loading->image.data;
 }
 
 /* The file's content, with a NUL behind it: a PTX text ends with one. */
@@ -166,20 +162,9 @@ static void *read_file(const char *path, size_t *size)
 	return memory;
 }
 
-/* A path from which the new image is read. */
-static const char *make_path(const void *image, size_t size)
-{
-	loading->fd = inject_probe_make_file(image, size);
-	if (loading->fd < 0)
-		return NULL;
-	snprintf(loading->path, sizeof(loading->path), "/proc/self/fd/%d", loading->fd);
-	return loading->path;
-}
-
 static const char *exchange_file(const char *path)
 {
 	struct inject_image image;
-	const char *replacement = NULL;
 	size_t size;
 	void *content = read_file(path, &size);
 
@@ -187,16 +172,13 @@ static const char *exchange_file(const char *path)
 		return path;
 	if (inject_image_find(content, size, &image)) {
 		inject_image_name(&image, path);
-		loading->image = exchange_image(&image, &loading->size);
-		if (loading->image)
-			replacement = make_path(loading->image, loading->size);
-		if (loading->image && !replacement) {
-			munmap(loading->image, loading->size);
-			loading->image = NULL;
-		}
+		exchange_image(&image);
 	}
 	munmap(content, size);
-	return replacement ? replacement : path;
+	if (!loading->image.data)
+		return path;
+	snprintf(loading->path, sizeof(loading->path), "/proc/self/fd/%d", loading->image.fd);
+	return loading->path;
 }
 
 static void exchange_link(struct link *link, bool is_file)
@@ -213,11 +195,12 @@ static void exchange_link(struct link *link, bool is_file)
 	    !inject_image_find(link->data, INJECT_IMAGE_ROOM, &image))
 		return;
 	inject_image_locate(&image);
-	loading->image = inject_probe_replace(&image, &loading->size);
-	if (!loading->image)
+	inject_probe_replace(&image, &loading->image);
+	inject_new_image_close(&loading->image);
+	if (!loading->image.data)
 		return;
-	link->data = loading->image;
-	link->size = loading->size;
+	link->data = loading->image.data;
+	link->size = loading->image.size;
 }
 
 /* The primary context that this thread releases or resets. */
@@ -281,8 +264,7 @@ static void load_begins(enum inject_probe_call call, void *parameters)
 {
 	if (!has_exchange() || loading->depth++)
 		return;
-	loading->image = NULL;
-	loading->fd = -1;
+	loading->image = (struct inject_new_image){ .fd = -1 };
 	switch (call) {
 	case INJECT_PROBE_LOAD_MODULE:
 	case INJECT_PROBE_LOAD_LIBRARY:
@@ -303,28 +285,22 @@ static void load_begins(enum inject_probe_call call, void *parameters)
 
 static void load_ends(enum inject_probe_call call, void *parameters, bool succeeded)
 {
+	bool is_link = call == INJECT_PROBE_LINK || call == INJECT_PROBE_LINK_FILE;
 	struct load *load = parameters;
-	void *image;
+	struct inject_new_image *image;
 
 	if (!loading || !loading->depth || --loading->depth)
 		return;
-	image = loading->image;
-	if (loading->fd >= 0)
-		close(loading->fd);
-	loading->image = NULL;
-	if (call == INJECT_PROBE_LINK || call == INJECT_PROBE_LINK_FILE) {
-		/* The linker has read it. */
-		atomic_store(&links, atomic_load(&links) || image);
-		if (image)
-			munmap(image, loading->size);
+	image = &loading->image;
+	if (is_link && image->data)
+		atomic_store(&links, true);
+	/* The linker has read it. */
+	if (is_link || !succeeded || !load->handle || (!image->data && !atomic_load(&links))) {
+		inject_new_image_clear(image);
 		return;
 	}
-	if (!succeeded || !load->handle || (!image && !atomic_load(&links))) {
-		if (image)
-			munmap(image, loading->size);
-		return;
-	}
-	inject_probe_module_add(*load->handle, is_library(call), image, loading->size);
+	inject_new_image_close(image);
+	inject_probe_module_add(*load->handle, is_library(call), image->data, image->size);
 }
 
 void inject_probe_call_begins(enum inject_probe_call call, void *parameters)

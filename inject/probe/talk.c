@@ -193,7 +193,7 @@ static int make_file(const char *content, size_t size)
 	return fd;
 }
 
-int inject_probe_make_file(const void *content, size_t size)
+static int make_file_or_tell(const void *content, size_t size)
 {
 	static _Atomic bool is_told;
 	int fd = make_file(content, size);
@@ -205,41 +205,46 @@ int inject_probe_make_file(const void *content, size_t size)
 	return fd;
 }
 
-/* Send an image with a request. Returns the memory that comes with an answer of this type, or NULL. */
-static void *ask_about(struct gpumon_wire_request *request, const void *image, size_t size,
-		       enum gpumon_wire_type type, struct gpumon_wire_answer *answer)
+/* Send an image with a request. @new: out: the file that comes with an answer of this type. */
+static void ask_about(struct gpumon_wire_request *request, const void *image, size_t size,
+		      enum gpumon_wire_type type, struct gpumon_wire_answer *answer,
+		      struct inject_new_image *new)
 {
-	int given = inject_probe_make_file(image, size), fd;
-	void *memory = NULL;
+	int given = make_file_or_tell(image, size);
+	bool is_edited;
 
+	*new = (struct inject_new_image){ .fd = -1 };
 	if (given < 0)
-		return NULL;
+		return;
 	request->size = size;
 	if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
 		request->flags = GPUMON_WIRE_PATCHED;
-	if (ask(request, given, answer, sizeof(*answer), &fd) && answer->type == type)
-		memory = map_descriptor(fd, answer->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
-	close_descriptor(fd);
+	is_edited = ask(request, given, answer, sizeof(*answer), &new->fd) && answer->type == type;
 	close(given);
-	return memory;
+	if (!is_edited) {
+		inject_new_image_close(new);
+		return;
+	}
+	new->size = answer->size;
+	new->data = map_descriptor(new->fd, new->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	if (new->data)
+		return;
+	inject_new_image_close(new);
+	inject_probe_say_not_loaded(answer);
 }
 
-void *inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
-			     struct gpumon_wire_answer *answer)
+void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
+			    struct gpumon_wire_answer *answer, struct inject_new_image *new)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_EXCHANGE);
-	void *memory;
 
 	request.sm = sm;
 	snprintf(request.text, sizeof(request.text), "%s", image->file);
-	memory = ask_about(&request, image->data, image->size, GPUMON_WIRE_IMAGE, answer);
+	ask_about(&request, image->data, image->size, GPUMON_WIRE_IMAGE, answer, new);
 	/* CUDA reads a text to its end. */
-	if (memory && ((const char *)memory)[answer->size - 1]) {
-		munmap(memory, answer->size);
-		memory = NULL;
-	}
+	if (new->data && ((const char *)new->data)[new->size - 1])
+		inject_new_image_clear(new);
 	answer->names[sizeof(answer->names) - 1] = '\0';
-	return memory;
 }
 
 void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answer)
@@ -262,7 +267,11 @@ void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wir
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_MODULE);
 
-	return ask_about(&request, cubin, size, GPUMON_WIRE_KERNELS, answer);
+	struct inject_new_image list;
+
+	ask_about(&request, cubin, size, GPUMON_WIRE_KERNELS, answer, &list);
+	inject_new_image_close(&list);
+	return list.data;
 }
 
 /* Nothing is answered. */
@@ -276,6 +285,14 @@ void inject_probe_say_left(const char *kernel, enum gpumon_wire_type why)
 	struct gpumon_wire_request request = new_request(why);
 
 	snprintf(request.text, sizeof(request.text), "%s", kernel);
+	say(&request);
+}
+
+void inject_probe_say_not_loaded(const struct gpumon_wire_answer *answer)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_NOT_LOADED);
+
+	request.context = answer->image;
 	say(&request);
 }
 

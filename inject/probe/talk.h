@@ -32,24 +32,14 @@ void *inject_probe_shared(uint32_t map, size_t *size);
 extern const void *inject_probe_content;
 
 /**
- * inject_probe_make_file - a file in memory
- * @content: of it
- * @size: bytes
- *
- * Return: its descriptor; -1 if the program may have none, which gpumon-user prints once.
- */
-int inject_probe_make_file(const void *content, size_t size);
-
-/**
  * inject_probe_ask_image - the image that replaces another
  * @image: of the program
  * @sm: architecture of the GPU that it is for: 90; 0: not known
  * @answer: out: its names
- *
- * Return: the new image, @answer's size bytes, to be unmapped; NULL: use the one that there is.
+ * @new: out: the new image, to be cleared
  */
-void *inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
-			     struct gpumon_wire_answer *answer);
+void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
+			    struct gpumon_wire_answer *answer, struct inject_new_image *new);
 
 /**
  * inject_probe_ask_patches - the functions for patches of machine code
@@ -73,9 +63,12 @@ void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wir
 /**
  * inject_probe_say_left - a kernel that further images are to leave alone
  * @kernel: its name
- * @why: GPUMON_WIRE_TOO_LARGE, GPUMON_WIRE_NOT_LOADED, GPUMON_WIRE_NOT_PATCHED
+ * @why: GPUMON_WIRE_TOO_LARGE, GPUMON_WIRE_NOT_PATCHED
  */
 void inject_probe_say_left(const char *kernel, enum gpumon_wire_type why);
+
+/* The program does not get the image, and further ones are to leave its kernels alone. */
+void inject_probe_say_not_loaded(const struct gpumon_wire_answer *answer);
 
 /**
  * inject_probe_ask_area - the shared memory of a new context

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/inject.h"
 #include "driver.h"
@@ -12,13 +11,11 @@
 /* How often an image is edited again, without the kernels that became too large. */
 #define ROUNDS_MAX 4
 
-void *inject_probe_replace(const struct inject_image *image, size_t *size)
+void inject_probe_replace(const struct inject_image *image, struct inject_new_image *new)
 {
 	struct gpumon_wire_answer answer;
-	void *memory = inject_probe_ask_image(image, inject_probe_current_sm(), &answer);
 
-	*size = answer.size;
-	return memory;
+	inject_probe_ask_image(image, inject_probe_current_sm(), &answer, new);
 }
 
 /* Threads that a block of the kernel can have; 0: it is not in the module. */
@@ -101,7 +98,6 @@ static enum verdict try_image(const struct inject_image *image, const void *edit
 {
 	struct comparison comparison = { .image = image };
 	uint64_t begin = inject_now();
-	const char *name = NULL;
 	unsigned int too_large;
 	CUmodule module;
 	CUresult result = inject_probe_driver.module_load(&module, edited);
@@ -114,30 +110,24 @@ static enum verdict try_image(const struct inject_image *image, const void *edit
 		return too_large ? AGAIN : USE;
 	}
 	inject_probe_tell("CUDA does not load a module with programs in it: error %d", (int)result);
-	while ((name = next_name(answer, name)))
-		inject_probe_say_left(name, GPUMON_WIRE_NOT_LOADED);
+	inject_probe_say_not_loaded(answer);
 	return LEAVE;
 }
 
-void *inject_probe_trial(const struct inject_image *image, size_t *size)
+void inject_probe_trial(const struct inject_image *image, struct inject_new_image *new)
 {
 	struct inject_probe_inside inside;
 	struct gpumon_wire_answer answer;
 	enum verdict verdict = AGAIN;
 	CUcontext current = NULL;
-	void *memory = NULL;
 
 	inject_probe_inside_begin(&inside);
 	inject_probe_driver.context_current(&current);
 	for (int round = 0; verdict == AGAIN && round < ROUNDS_MAX; round++) {
-		memory = inject_probe_ask_image(image, inject_probe_current_sm(), &answer);
-		*size = answer.size;
-		verdict = memory && current ? try_image(image, memory, &answer) : USE;
-		if (verdict == USE)
-			break;
-		munmap(memory, answer.size);
-		memory = NULL;
+		inject_probe_ask_image(image, inject_probe_current_sm(), &answer, new);
+		verdict = new->data &&current ? try_image(image, new->data, &answer) : USE;
+		if (verdict != USE)
+			inject_new_image_clear(new);
 	}
 	inject_probe_inside_end(&inside);
-	return memory;
 }

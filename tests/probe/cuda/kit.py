@@ -112,9 +112,9 @@ class Folder:
         until(lambda: "status" in printed(), "the program's end")
         equal(printed(), plain[1] + f"status {plain[0]}\n", "what the program did")
 
-    def probe(self, *words, tool="count", options=(), changes=False, ends=None, **environment):
+    def probe(self, *words, tool="count", options=(), changes=False, before=(), **environment):
         """A run under gpumon-user probe; without `changes` the program has to do what it does alone."""
-        command = [program, "probe", "--json", *options, os.path.join(objects, tool + ".bpf.o"), "--"]
+        command = [*before, program, "probe", "--json", *options, os.path.join(objects, tool + ".bpf.o"), "--"]
         plain = None if changes else self.alone(*words, **environment)
         status, out, errors = self.finish(self.start(command + self.command(words), **environment))
         # The result is a line behind what the program has printed.

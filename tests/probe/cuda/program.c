@@ -16,6 +16,7 @@
  *	wait			for the current context
  *	recorded-no-more	wait until the library has let go of the channel
  *	largest-file N		no file may have more bytes from now on
+ *	spare-descriptors N	no more descriptors than so many from now on
  *	fork, kill, _exit N, exit N, close, sleep MS
  */
 #include <dlfcn.h>
@@ -251,11 +252,19 @@ static int load(const char *how, const char *path)
 	return result;
 }
 
-static int limit_files(long bytes)
+static int set_limit(int resource, rlim_t most)
 {
-	const struct rlimit limit = { (rlim_t)bytes, (rlim_t)bytes };
+	const struct rlimit limit = { most, most };
 
-	return setrlimit(RLIMIT_FSIZE, &limit);
+	return setrlimit(resource, &limit);
+}
+
+static int limit_descriptors(int spare)
+{
+	int first = dup(0);
+
+	close(first);
+	return set_limit(RLIMIT_NOFILE, (rlim_t)(first + spare));
 }
 
 static int unload(void)
@@ -515,7 +524,9 @@ static int run_word(char **words)
 	if (strcmp(word, "close") == 0)
 		return say(word, close_range(3, ~0u, 0)), 1;
 	if (strcmp(word, "largest-file") == 0)
-		return say(word, limit_files(atol(words[1]))), 2;
+		return say(word, set_limit(RLIMIT_FSIZE, (rlim_t)atol(words[1]))), 2;
+	if (strcmp(word, "spare-descriptors") == 0)
+		return say(word, limit_descriptors(atoi(words[1]))), 2;
 	if (strcmp(word, "kill") == 0)
 		return fflush(stdout), kill(getpid(), SIGKILL);
 	if (strcmp(word, "_exit") == 0) {

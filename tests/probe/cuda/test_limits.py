@@ -67,6 +67,17 @@ def test_not_loaded():
     contains(result.errors, "CUDA does not load a module with programs in it: error 218", "messages")
 
 
+def long_names(n):
+    """More than there is room for in a message."""
+    return [f"kernel_{i}_{'x' * 200}" for i in range(n)]
+
+
+def test_many_not_loaded():
+    names = long_names(40)
+    result = run("launch", names[-1], "1x32", image=text(*names), MOCK_REFUSE=1)
+    equal({k: v["way"] for k, v in result.kernels.items()}, dict.fromkeys(names, "not_loaded"), "kernels")
+
+
 def test_too_large():
     """a kernel that needs more registers is left alone, the other one of its module is not"""
     result = run(*FIRST, *SECOND, MOCK_LARGE="first")

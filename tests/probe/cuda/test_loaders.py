@@ -2,7 +2,7 @@
 """Each way to load a module."""
 import images
 from images import ADD, LIMIT, text
-from kit import Folder, contains, equal
+from kit import Folder, check, contains, equal
 
 LOADERS = ("data", "data-ex", "fat-binary", "file", "link", "link-file", "library", "library-file")
 
@@ -72,16 +72,37 @@ def test_files_that_cannot_be_read():
 
 
 def test_small_files():
-    """No file may be larger than a module, or than the new one: the program gets its own, and a message says so."""
+    """No file may be larger than a module: the program gets its own, and a message says so."""
     with Folder() as folder:
         path = folder.write("ptx", text("first"))
         for how in LOADERS:
-            for more in (-100, 100):
-                if more > 0 and "file" not in how:
-                    continue
-                result = folder.probe("context", "largest-file", len(text("first")) + more, "load", how, path,
-                                      "launch", "first", "1x32")
-                contains(result.errors, " may have no file of ", f"{how} {more}")
+            words = "load", how, path, "launch", "first", "1x32"
+            result = folder.probe("context", "largest-file", len(text("first")) - 100, *words)
+            contains(result.errors, " may have no file of ", how)
+            equal(result.kernels, {}, f"{how}: kernels")
+            # The new module is larger.
+            expect(folder.probe("context", "largest-file", len(text("first")) + 100, *words), "first", 1, 32)
+
+
+def test_small_files_of_gpumon():
+    """Its limit is too low for the new module: no kernel of it counts as one with programs."""
+    with Folder() as folder:
+        # Larger than the maps.
+        image = "// long\n" * 50000 + text("first")
+        result = folder.probe("context", "load", "data", folder.write("ptx", image), "launch", "first", "1x32",
+                              before=("prlimit", f"--fsize={len(image) + 100}"))
+        equal([(k["way"], k["why"], k["places"]) for k in result.kernels.values()],
+              [("not_loaded", "no memory for its module with programs in it, or a limit of files that is too low (ulimit -f)",
+                0)], "kernels")
+        check("modules" not in result.tables, "no module got programs")
+
+
+def test_few_descriptors():
+    """The new module cannot be received: no kernel of it counts as one with programs."""
+    with Folder() as folder:
+        path = folder.write("ptx", text("first"))
+        result = folder.probe("context", "spare-descriptors", 2, "load", "data", path, "launch", "first", "1x32")
+        equal([(k["way"], k["places"]) for k in result.kernels.values()], [("not_loaded", 0)], "kernels")
 
 
 def add_loader_tests():

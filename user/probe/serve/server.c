@@ -117,14 +117,45 @@ static void note_unable(struct gpumon_probe_server *server)
 	server->unable |= server->plan->settings.way == GPUMON_WIRE_WAY_SASS;
 }
 
+/* Further images leave it alone, but for one that could not be patched. */
+static void leave_kernel(struct gpumon_probe_kernel *kernel, enum gpumon_probe_way way,
+			 const char *why)
+{
+	kernel->way = way;
+	kernel->why = why;
+	memset(kernel->points, 0, sizeof(kernel->points));
+	memset(kernel->left, 0, sizeof(kernel->left));
+}
+
+static void leave_named(struct gpumon_probe_server *server, const char *name,
+			enum gpumon_probe_way way)
+{
+	uint32_t number = gpumon_probe_run_find(&server->run, name);
+
+	if (number != GPUMON_PROBE_NO_NUMBER)
+		leave_kernel(&server->run.kernels[number], way, "");
+}
+
+/* No process has what was written of it. @image: its number; 0: none was written. */
+static void leave_image(struct gpumon_probe_server *server, uint64_t image, const char *why)
+{
+	for (uint32_t i = 0; image && i < server->run.kernels_n; i++)
+		if (server->run.kernels[i].image == image)
+			leave_kernel(&server->run.kernels[i], GPUMON_PROBE_WAY_NOT_LOADED, why);
+}
+
 /**
- * struct edited - an image that was written
- * @text: new image
+ * struct edited - an image that was written, or the list of a module's kernels
+ * @begin_ns: when that began
+ * @text: new image, or list
  * @size: bytes
+ * @image: number of the image; 0: it was not looked at
  */
 struct edited {
+	uint64_t begin_ns;
 	char *text;
 	size_t size;
+	uint64_t image;
 };
 
 /* Kernels that got programs in the last image, into the answer. */
@@ -143,14 +174,14 @@ static void name_kernels(const struct gpumon_probe_run *run, struct gpumon_wire_
 
 /* The last image got programs. Returns the module's number. */
 static uint32_t add_module(struct gpumon_probe_server *server,
-			   const struct gpumon_wire_request *request, uint64_t begin_ns,
-			   uint64_t edited)
+			   const struct gpumon_wire_request *request, const struct edited *edited)
 {
 	struct gpumon_probe_module module = { .process = request->pid,
-					      .edit_ns = gpumon_monotonic_ns() - begin_ns,
-					      .size = request->size,
-					      .edited = edited };
+					      .edit_ns = gpumon_monotonic_ns() - edited->begin_ns,
+					      .size = request->size };
 
+	if (request->type == GPUMON_WIRE_EXCHANGE)
+		module.edited = edited->size;
 	for (uint32_t i = 0; i < server->run.kernels_n; i++)
 		if (server->run.kernels[i].image == server->run.images && !module.kernels++)
 			module.kernel = i;
@@ -161,7 +192,6 @@ static void edit_image(struct gpumon_probe_server *server,
 		       const struct gpumon_wire_request *request, const void *image,
 		       struct edited *edited, struct gpumon_wire_answer *answer)
 {
-	uint64_t begin_ns = gpumon_monotonic_ns();
 	struct gpumon_probe_order order = *server->order;
 	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
 	FILE *out = open_memstream(&edited->text, &edited->size);
@@ -176,6 +206,7 @@ static void edit_image(struct gpumon_probe_server *server,
 	if (out) {
 		ret = gpumon_probe_exchange(&order, image, request->size, &server->run, out,
 					    &outcome, &err);
+		edited->image = server->run.images;
 		if (ret)
 			add_note(server, err.message);
 	}
@@ -184,7 +215,6 @@ static void edit_image(struct gpumon_probe_server *server,
 	if (!ret && outcome == GPUMON_PROBE_EXCHANGED) {
 		answer->type = GPUMON_WIRE_IMAGE;
 		name_kernels(&server->run, answer);
-		answer->module = add_module(server, request, begin_ns, edited->size);
 	}
 }
 
@@ -202,7 +232,9 @@ static int share_copy(const char *name, const void *data, size_t size)
 }
 
 /* The answer, with the text unless it is UNTOUCHED. Frees the text. */
-static void answer_edited(int socket, struct gpumon_wire_answer *answer, struct edited *edited)
+static void answer_edited(struct gpumon_probe_server *server, int socket,
+			  const struct gpumon_wire_request *request,
+			  struct gpumon_wire_answer *answer, struct edited *edited)
 {
 	int fd = -1;
 
@@ -210,8 +242,15 @@ static void answer_edited(int socket, struct gpumon_wire_answer *answer, struct 
 		/* A PTX text ends with a NUL for the loaders, which open_memstream() has put behind it. */
 		answer->size = edited->size + 1;
 		fd = share_copy("gpumon-edited", edited->text, answer->size);
-		if (fd < 0)
-			answer->type = GPUMON_WIRE_UNTOUCHED;
+	}
+	if (fd >= 0) {
+		answer->module = add_module(server, request, edited);
+		answer->image = (uint32_t)edited->image;
+	} else {
+		answer->type = GPUMON_WIRE_UNTOUCHED;
+		leave_image(server, edited->image,
+			    "no memory for its module with programs in it, or a limit of files "
+			    "that is too low (ulimit -f)");
 	}
 	send_answer(socket, answer, sizeof(*answer), fd);
 	if (fd >= 0)
@@ -223,13 +262,13 @@ static void answer_exchange(struct gpumon_probe_server *server, int socket,
 			    const struct gpumon_wire_request *request, int fd)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
-	struct edited edited = { 0 };
+	struct edited edited = { .begin_ns = gpumon_monotonic_ns() };
 	void *image = gpumon_probe_shared_read(fd, request->size);
 
 	if (image)
 		edit_image(server, request, image, &edited, &answer);
 	free(image);
-	answer_edited(socket, &answer, &edited);
+	answer_edited(server, socket, request, &answer, &edited);
 }
 
 /* Why there are no functions for an architecture. */
@@ -301,7 +340,6 @@ static void list_kernels(struct gpumon_probe_server *server,
 			 const struct gpumon_wire_request *request, const void *cubin,
 			 struct edited *list, struct gpumon_wire_answer *answer)
 {
-	uint64_t begin_ns = gpumon_monotonic_ns();
 	struct listed listed = { .out = open_memstream(&list->text, &list->size) };
 	struct gpumon_probe_order order = *server->order;
 	struct gpumon_error err;
@@ -311,6 +349,7 @@ static void list_kernels(struct gpumon_probe_server *server,
 	if (listed.out) {
 		ret = gpumon_probe_patched(&order, cubin, request->size, &server->run, list_kernel,
 					   &listed, &err);
+		list->image = server->run.images;
 		if (ret)
 			add_note(server, err.message);
 	}
@@ -320,36 +359,19 @@ static void list_kernels(struct gpumon_probe_server *server,
 		return;
 	answer->type = GPUMON_WIRE_KERNELS;
 	answer->count = listed.n;
-	answer->module = add_module(server, request, begin_ns, 0);
 }
 
 static void answer_module(struct gpumon_probe_server *server, int socket,
 			  const struct gpumon_wire_request *request, int fd)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
-	struct edited list = { 0 };
+	struct edited list = { .begin_ns = gpumon_monotonic_ns() };
 	void *cubin = server->patches ? gpumon_probe_shared_read(fd, request->size) : NULL;
 
 	if (cubin)
 		list_kernels(server, request, cubin, &list, &answer);
 	free(cubin);
-	answer_edited(socket, &answer, &list);
-}
-
-/* Further images leave it alone, but for one that could not be patched. */
-static void leave_kernel(struct gpumon_probe_server *server, const char *name,
-			 enum gpumon_probe_way way)
-{
-	uint32_t number = gpumon_probe_run_find(&server->run, name);
-	struct gpumon_probe_kernel *kernel;
-
-	if (number == GPUMON_PROBE_NO_NUMBER)
-		return;
-	kernel = &server->run.kernels[number];
-	kernel->way = way;
-	kernel->why = "";
-	memset(kernel->points, 0, sizeof(kernel->points));
-	memset(kernel->left, 0, sizeof(kernel->left));
+	answer_edited(server, socket, request, &answer, &list);
 }
 
 /* The process at the other end, 0 if it is not known. */
@@ -474,13 +496,13 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		answer_exchange(server, socket, request, fd);
 		break;
 	case GPUMON_WIRE_TOO_LARGE:
-		leave_kernel(server, request->text, GPUMON_PROBE_WAY_TOO_LARGE);
+		leave_named(server, request->text, GPUMON_PROBE_WAY_TOO_LARGE);
 		break;
 	case GPUMON_WIRE_NOT_LOADED:
-		leave_kernel(server, request->text, GPUMON_PROBE_WAY_NOT_LOADED);
+		leave_image(server, request->context, "");
 		break;
 	case GPUMON_WIRE_NOT_PATCHED:
-		leave_kernel(server, request->text, GPUMON_PROBE_WAY_NOT_PATCHED);
+		leave_named(server, request->text, GPUMON_PROBE_WAY_NOT_PATCHED);
 		break;
 	case GPUMON_WIRE_LOADED:
 		gpumon_probe_modules_loaded(&server->modules, request->context, request->pid,

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define GPUMON_WIRE_VARIABLE "GPUMON_PROBE_SOCKET"
-#define GPUMON_WIRE_VERSION  6u
+#define GPUMON_WIRE_VERSION  7u
 
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES	 (1 + 64 + 1)
@@ -34,7 +34,7 @@ enum gpumon_wire_type {
 	GPUMON_WIRE_HELLO = 1,	 /* answer: SETTINGS, with the first content of the memory */
 	GPUMON_WIRE_EXCHANGE,	 /* with the image; answer: IMAGE with the new one, or UNTOUCHED */
 	GPUMON_WIRE_TOO_LARGE,	 /* a kernel is to be left alone; no answer */
-	GPUMON_WIRE_NOT_LOADED,	 /* likewise */
+	GPUMON_WIRE_NOT_LOADED,	 /* an image: its kernels are to be left alone; no answer */
 	GPUMON_WIRE_CONTEXT,	 /* answer: AREA with the shared memory */
 	GPUMON_WIRE_COPIED,	 /* answer: CLEAR, as many as necessary, and DONE */
 	GPUMON_WIRE_ENDED,	 /* the context has; no answer */
@@ -72,14 +72,15 @@ enum gpumon_wire_way {
  * @version: GPUMON_WIRE_VERSION
  * @pid: of the process, as it sees itself
  * @context: CONTEXT: number of a GPU of the driver; COPIED, ENDED, CLOCK: what AREA said; NAME: the kernel's
- *           number in this process; SHARED: number of the map; LOADED: number of the module
+ *           number in this process; SHARED: number of the map; LOADED: number of the module; NOT_LOADED: what
+ *           IMAGE said
  * @size: EXCHANGE, MODULE: bytes of the image in the memfd
  * @flags: GPUMON_WIRE_QUIET and so on
  * @sm: EXCHANGE, PATCHES: architecture of the GPU that it is for, such as 90; 0: not known yet
  * @offset_ns: CLOCK: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
  * @error_ns: CLOCK: the result is right to within this
  * @took_ns: LOADED: how long the driver, or the sanitizer, took
- * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_LOADED, NOT_PATCHED: the kernel; TELL: a sentence, or "";
+ * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_PATCHED: the kernel; TELL: a sentence, or "";
  *        EXCHANGE: name of the file that the image is in, or ""
  */
 struct gpumon_wire_request {
@@ -191,6 +192,7 @@ struct gpumon_wire_patch_data {
  * @count: CLEAR: of @clears; AREA: number of the context; CODE: of @points; KERNELS: of them
  * @size: IMAGE, AREA, CODE, KERNELS: bytes of the memfd
  * @module: IMAGE, KERNELS: number of the module, for LOADED
+ * @image: IMAGE, KERNELS: number of the image, for NOT_LOADED
  * @names: IMAGE: kernels that were edited, as many as there is room for, with a NUL behind each
  * @clears: CLEAR: what to set to zero, in this order
  * @points: CODE: what is to be patched
@@ -201,7 +203,7 @@ struct gpumon_wire_answer {
 	uint32_t count;
 	uint64_t size;
 	uint32_t module;
-	uint32_t reserved;
+	uint32_t image;
 	union {
 		char names[GPUMON_WIRE_NAMES];
 		struct gpumon_wire_range clears[GPUMON_WIRE_CLEARS];
