@@ -27,14 +27,18 @@ struct inject_image {
  * @data: NULL: the program's own is
  * @size: bytes
  * @fd: of the file that it is in, negative: closed
+ * @names: of the kernels in it that got programs, a NUL behind each and behind all
+ * @names_size: bytes
  */
 struct inject_new_image {
 	void *data;
 	size_t size;
 	int fd;
+	char *names;
+	size_t names_size;
 };
 
-/* Close the file only. */
+/* What only one that is loaded needs stays: @data. */
 void inject_new_image_close(struct inject_new_image *image);
 void inject_new_image_clear(struct inject_new_image *image);
 

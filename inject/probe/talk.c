@@ -205,12 +205,28 @@ static int make_file_or_tell(const void *content, size_t size)
 	return fd;
 }
 
-/* Send an image with a request. @new: out: the file that comes with an answer of this type. */
+/* Kernels in a new image. */
+static void receive_names(int socket, struct inject_new_image *new)
+{
+	struct gpumon_wire_answer answer;
+	int fd = -1;
+
+	if (receive_answer(socket, &answer, sizeof(answer), &fd) &&
+	    answer.type == GPUMON_WIRE_EDITED) {
+		new->names_size = answer.size;
+		new->names = map_descriptor(fd, answer.size, PROT_READ, MAP_PRIVATE);
+	}
+	close_descriptor(fd);
+	if (new->names &&new->names[new->names_size - 1])
+		new->names_size = 0;
+}
+
+/* Send an image with a request. @new: out: what comes with an answer of this type. */
 static void ask_about(struct gpumon_wire_request *request, const void *image, size_t size,
 		      enum gpumon_wire_type type, struct gpumon_wire_answer *answer,
 		      struct inject_new_image *new)
 {
-	int given = make_file_or_tell(image, size);
+	int given = make_file_or_tell(image, size), socket;
 	bool is_edited;
 
 	*new = (struct inject_new_image){ .fd = -1 };
@@ -219,18 +235,22 @@ static void ask_about(struct gpumon_wire_request *request, const void *image, si
 	request->size = size;
 	if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
 		request->flags = GPUMON_WIRE_PATCHED;
-	is_edited = ask(request, given, answer, sizeof(*answer), &new->fd) && answer->type == type;
+	socket = send_request(request, given);
+	is_edited = socket >= 0 && receive_answer(socket, answer, sizeof(*answer), &new->fd) &&
+		    answer->type == type;
+	if (is_edited && type == GPUMON_WIRE_IMAGE)
+		receive_names(socket, new);
+	close_descriptor(socket);
 	close(given);
-	if (!is_edited) {
-		inject_new_image_close(new);
-		return;
+	if (is_edited && (new->names || type != GPUMON_WIRE_IMAGE)) {
+		new->size = answer->size;
+		new->data = map_descriptor(new->fd, new->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 	}
-	new->size = answer->size;
-	new->data = map_descriptor(new->fd, new->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 	if (new->data)
 		return;
-	inject_new_image_close(new);
-	inject_probe_say_not_loaded(answer);
+	inject_new_image_clear(new);
+	if (is_edited)
+		inject_probe_say_not_loaded(answer);
 }
 
 void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
@@ -244,7 +264,6 @@ void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
 	/* CUDA reads a text to its end. */
 	if (new->data && ((const char *)new->data)[new->size - 1])
 		inject_new_image_clear(new);
-	answer->names[sizeof(answer->names) - 1] = '\0';
 }
 
 void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answer)

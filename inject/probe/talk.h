@@ -35,7 +35,7 @@ extern const void *inject_probe_content;
  * inject_probe_ask_image - the image that replaces another
  * @image: of the program
  * @sm: architecture of the GPU that it is for: 90; 0: not known
- * @answer: out: its names
+ * @answer: out
  * @new: out: the new image, to be cleared
  */
 void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,

@@ -62,21 +62,14 @@ static bool became_too_large(struct comparison *comparison, CUmodule edited, con
 	return comparison->original && block_max(comparison->original, kernel) > threads;
 }
 
-/* The next name of the answer's list; NULL: there are no more. */
-static const char *next_name(const struct gpumon_wire_answer *answer, const char *name)
-{
-	name = name ? name + strlen(name) + 1 : answer->names;
-	return name < answer->names + sizeof(answer->names) && *name ? name : NULL;
-}
-
 /* How many kernels are too large. Reports each to gpumon-user. */
 static unsigned int find_too_large(struct comparison *comparison, CUmodule edited,
-				   const struct gpumon_wire_answer *answer)
+				   const struct inject_new_image *new)
 {
+	const char *name = new->names, *end = name + new->names_size;
 	unsigned int too_large = 0;
-	const char *name = NULL;
 
-	while ((name = next_name(answer, name))) {
+	for (; name < end && *name; name += strlen(name) + 1) {
 		if (!became_too_large(comparison, edited, name))
 			continue;
 		inject_probe_say_left(name, GPUMON_WIRE_TOO_LARGE);
@@ -93,18 +86,18 @@ enum verdict {
 	LEAVE
 };
 
-static enum verdict try_image(const struct inject_image *image, const void *edited,
+static enum verdict try_image(const struct inject_image *image, const struct inject_new_image *new,
 			      const struct gpumon_wire_answer *answer)
 {
 	struct comparison comparison = { .image = image };
 	uint64_t begin = inject_now();
 	unsigned int too_large;
 	CUmodule module;
-	CUresult result = inject_probe_driver.module_load(&module, edited);
+	CUresult result = inject_probe_driver.module_load(&module, new->data);
 
 	if (result == CUDA_SUCCESS) {
 		comparison.took_ns = inject_now() - begin;
-		too_large = find_too_large(&comparison, module, answer);
+		too_large = find_too_large(&comparison, module, new);
 		inject_probe_driver.module_unload(module);
 		inject_probe_say_loaded(answer->module, comparison.took_ns);
 		return too_large ? AGAIN : USE;
@@ -125,7 +118,7 @@ void inject_probe_trial(const struct inject_image *image, struct inject_new_imag
 	inject_probe_driver.context_current(&current);
 	for (int round = 0; verdict == AGAIN && round < ROUNDS_MAX; round++) {
 		inject_probe_ask_image(image, inject_probe_current_sm(), &answer, new);
-		verdict = new->data &&current ? try_image(image, new->data, &answer) : USE;
+		verdict = current && new->data ? try_image(image, new, &answer) : USE;
 		if (verdict != USE)
 			inject_new_image_clear(new);
 	}

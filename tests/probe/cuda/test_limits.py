@@ -67,13 +67,13 @@ def test_not_loaded():
     contains(result.errors, "CUDA does not load a module with programs in it: error 218", "messages")
 
 
-def long_names(n):
+def long_names():
     """More than there is room for in a message."""
-    return [f"kernel_{i}_{'x' * 200}" for i in range(n)]
+    return [f"kernel_{i}_{'x' * 1000}" for i in range(5)]
 
 
 def test_many_not_loaded():
-    names = long_names(40)
+    names = long_names()
     result = run("launch", names[-1], "1x32", image=text(*names), MOCK_REFUSE=1)
     equal({k: v["way"] for k, v in result.kernels.items()}, dict.fromkeys(names, "not_loaded"), "kernels")
 
@@ -84,6 +84,13 @@ def test_too_large():
     equal(result.kernels["first"]["way"], "too_large", "first")
     expect(result, "second", 1, 32)
     equal(result.counts("entries"), {"second": 32}, "entries")
+
+
+def test_last_is_too_large():
+    names = long_names()
+    result = run("launch", names[-1], "1x32", image=text(*names), MOCK_LARGE=names[-1])
+    equal({k: v["way"] for k, v in result.kernels.items()}, {**dict.fromkeys(names, "ptx"), names[-1]: "too_large"},
+          "kernels")
 
 
 def test_little_memory():

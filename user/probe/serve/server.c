@@ -158,20 +158,6 @@ struct edited {
 	uint64_t image;
 };
 
-/* Kernels that got programs in the last image, into the answer. */
-static void name_kernels(const struct gpumon_probe_run *run, struct gpumon_wire_answer *answer)
-{
-	size_t at = 0, length;
-
-	for (uint32_t i = 0; i < run->kernels_n; i++) {
-		length = strlen(run->kernels[i].name) + 1;
-		if (run->kernels[i].image != run->images || length > sizeof(answer->names) - at)
-			continue;
-		memcpy(answer->names + at, run->kernels[i].name, length);
-		at += length;
-	}
-}
-
 /* The last image got programs. Returns the module's number. */
 static uint32_t add_module(struct gpumon_probe_server *server,
 			   const struct gpumon_wire_request *request, const struct edited *edited)
@@ -212,10 +198,8 @@ static void edit_image(struct gpumon_probe_server *server,
 	}
 	if (out && fclose(out))
 		ret = -1;
-	if (!ret && outcome == GPUMON_PROBE_EXCHANGED) {
+	if (!ret && outcome == GPUMON_PROBE_EXCHANGED)
 		answer->type = GPUMON_WIRE_IMAGE;
-		name_kernels(&server->run, answer);
-	}
 }
 
 /* -1: no memory. */
@@ -229,6 +213,28 @@ static int share_copy(const char *name, const void *data, size_t size)
 	memcpy(memory, data, size);
 	munmap(memory, size);
 	return fd;
+}
+
+/* The kernels that got programs in the last image, with an empty name behind them. */
+static void send_names(const struct gpumon_probe_run *run, int socket)
+{
+	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_EDITED };
+	char *names = NULL;
+	size_t size;
+	FILE *out = open_memstream(&names, &size);
+	int fd = -1;
+
+	for (uint32_t i = 0; out && i < run->kernels_n; i++)
+		if (run->kernels[i].image == run->images)
+			fwrite(run->kernels[i].name, strlen(run->kernels[i].name) + 1, 1, out);
+	if (out && !fclose(out)) {
+		answer.size = size + 1;
+		fd = share_copy("gpumon-names", names, answer.size);
+	}
+	send_answer(socket, &answer, sizeof(answer), fd);
+	if (fd >= 0)
+		close(fd);
+	free(names);
 }
 
 /* The answer, with the text unless it is UNTOUCHED. Frees the text. */
@@ -253,6 +259,8 @@ static void answer_edited(struct gpumon_probe_server *server, int socket,
 			    "that is too low (ulimit -f)");
 	}
 	send_answer(socket, answer, sizeof(*answer), fd);
+	if (answer->type == GPUMON_WIRE_IMAGE)
+		send_names(&server->run, socket);
 	if (fd >= 0)
 		close(fd);
 	free(edited->text);

@@ -21,7 +21,7 @@
 
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES	 (1 + 64 + 1)
-#define GPUMON_WIRE_NAMES	 4096 /* bytes of names in a message */
+#define GPUMON_WIRE_NAMES	 4096 /* bytes of a name in a message */
 #define GPUMON_WIRE_CLEARS	 256  /* ranges in a message */
 #define GPUMON_WIRE_NOTE	 256
 #define GPUMON_WIRE_PATH	 512  /* bytes of a path */
@@ -32,7 +32,7 @@
 enum gpumon_wire_type {
 	/* of the library */
 	GPUMON_WIRE_HELLO = 1,	 /* answer: SETTINGS, with the first content of the memory */
-	GPUMON_WIRE_EXCHANGE,	 /* with the image; answer: IMAGE with the new one, or UNTOUCHED */
+	GPUMON_WIRE_EXCHANGE,	 /* with the image; answer: IMAGE and EDITED, or UNTOUCHED */
 	GPUMON_WIRE_TOO_LARGE,	 /* a kernel is to be left alone; no answer */
 	GPUMON_WIRE_NOT_LOADED,	 /* an image: its kernels are to be left alone; no answer */
 	GPUMON_WIRE_CONTEXT,	 /* answer: AREA with the shared memory */
@@ -57,6 +57,7 @@ enum gpumon_wire_type {
 	GPUMON_WIRE_REFUSED,
 	GPUMON_WIRE_CODE,
 	GPUMON_WIRE_KERNELS,
+	GPUMON_WIRE_EDITED, /* with the names of the edited kernels, a NUL behind each and behind all */
 };
 
 /* How programs get into kernels. */
@@ -188,12 +189,11 @@ struct gpumon_wire_patch_data {
 
 /**
  * struct gpumon_wire_answer - what gpumon-user answers otherwise
- * @type: IMAGE, UNTOUCHED, AREA, CLEAR, DONE, CODE, KERNELS or REFUSED
+ * @type: IMAGE, EDITED, UNTOUCHED, AREA, CLEAR, DONE, CODE, KERNELS or REFUSED
  * @count: CLEAR: of @clears; AREA: number of the context; CODE: of @points; KERNELS: of them
- * @size: IMAGE, AREA, CODE, KERNELS: bytes of the memfd
+ * @size: IMAGE, EDITED, AREA, CODE, KERNELS: bytes of the memfd
  * @module: IMAGE, KERNELS: number of the module, for LOADED
  * @image: IMAGE, KERNELS: number of the image, for NOT_LOADED
- * @names: IMAGE: kernels that were edited, as many as there is room for, with a NUL behind each
  * @clears: CLEAR: what to set to zero, in this order
  * @points: CODE: what is to be patched
  * @why: REFUSED: a sentence
@@ -205,7 +205,6 @@ struct gpumon_wire_answer {
 	uint32_t module;
 	uint32_t image;
 	union {
-		char names[GPUMON_WIRE_NAMES];
 		struct gpumon_wire_range clears[GPUMON_WIRE_CLEARS];
 		struct gpumon_wire_point points[GPUMON_WIRE_POINTS];
 		char why[GPUMON_WIRE_NOTE];
