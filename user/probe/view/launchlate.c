@@ -306,7 +306,7 @@ static void note_rows(struct late *late)
 		gpumon_sheet_note(
 			late->sheet,
 			"%" PRIu64 " of %" PRIu32
-			" kernels are not compared: they have not as many starts as launches (a graph was run, or records were lost)",
+			" kernels are not compared: they have not as many starts as launches (records were lost, a launch failed, or the process was killed)",
 			odd, late->rows_n);
 	if (!unknown)
 		gpumon_sheet_note(late->sheet, "The GPU's clock is known to within %s",
