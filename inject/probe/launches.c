@@ -83,6 +83,12 @@ static uint32_t give_number(void *handle)
 	return number;
 }
 
+void inject_probe_launch_unknown(void)
+{
+	if (launches)
+		__atomic_fetch_add(&launches->unknown, 1, __ATOMIC_RELAXED);
+}
+
 void inject_probe_launch_add(void *function, unsigned int context, uint64_t ns)
 {
 	struct gpumon_wire_launch *launch;
@@ -94,8 +100,10 @@ void inject_probe_launch_add(void *function, unsigned int context, uint64_t ns)
 	number = find_number(function);
 	if (INJECT_UNLIKELY(!number))
 		number = give_number(function);
-	if (!number)
+	if (INJECT_UNLIKELY(!number)) {
+		inject_probe_launch_unknown();
 		return;
+	}
 	at = __atomic_fetch_add(&launches->count, 1, __ATOMIC_RELAXED);
 	if (at >= GPUMON_WIRE_LAUNCHES_MAX)
 		return;
@@ -103,12 +111,6 @@ void inject_probe_launch_add(void *function, unsigned int context, uint64_t ns)
 	launch->ns = ns;
 	launch->context = context;
 	__atomic_store_n(&launch->kernel, number, __ATOMIC_RELEASE);
-}
-
-void inject_probe_launch_unknown(void)
-{
-	if (launches)
-		__atomic_fetch_add(&launches->unknown, 1, __ATOMIC_RELAXED);
 }
 
 bool inject_probe_launches_number(uint64_t *number)

@@ -6,7 +6,7 @@ import shutil
 
 import kit
 from images import IDLE, container, ptx_entry, text
-from kit import Folder, contains, equal
+from kit import Folder, check, contains, equal
 
 FIRST = ("launch", "first", "1x32*2")
 SECOND = ("launch", "second", "1x32")
@@ -143,6 +143,15 @@ def test_ways_launchlate():
             equal([row["way"] for row in found["kernels"]["rows"]], ways_are, "ways")
             equal({row["kernel_name"]: (row["starts"], row["launches"]) for row in found["by_kernel"]["rows"]},
                   {"first": (2, 2), "second": (1, 1)}, "starts and launches")
+
+
+def test_launches_without_names():
+    """of a driver that does not say which kernel a launch is of: starts are compared with each other only"""
+    with Folder() as folder:
+        path = folder.write("ptx", text("first"))
+        found, _ = probe(folder, "launchlate", "--", *folder.command(["context", "load", "data", path,
+                                                                      "launch", "first", "1x32*3"]), MOCK_NO_NAMES=1)
+        check("by_kernel" not in found and "distances" in found, f"tables: {list(found)}")
 
 
 def test_ways_shared_with_cpu():
