@@ -123,7 +123,8 @@ static int show_captures(struct correlate_run *run, int argc, char **argv)
 		return gpumon_usage(
 			run->context,
 			"a capture is shown, and nothing is recorded: leave out -o, -p, -d and all other options of record");
-	if (gpumon_show_operands(run->context, &run->show, argc, argv))
+	if (gpumon_show_operands(run->context, &run->show, argc, argv) ||
+	    gpumon_show_check_rows(run->context, run->summary.rows))
 		return GPUMON_EXIT_USAGE;
 	gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);
 	return show_summary(run);
@@ -165,8 +166,6 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 		return gpumon_usage(context, "--symbol-root is for captures of another machine");
 	if (argc)
 		run.session.argv = argv;
-	if (run.session.argv && run.session.pid_count)
-		return gpumon_usage(context, "either a program or --pid, not both");
 	if (!run.session.argv && !run.session.pid_count)
 		return gpumon_usage(context, "no program, no --pid and no capture");
 	if (run.session.argv && !context->explicit && is_nothing(run.session.argv[0])) {
@@ -174,7 +173,12 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 				 "%.300s: neither a capture nor a program", run.session.argv[0]);
 		return gpumon_report(context, &err);
 	}
-	status = gpumon_probe_within_check(context, &run.probe, &run.session);
+	if (gpumon_show_check_force(context, &run.show) ||
+	    gpumon_show_check_rows(context, run.summary.rows))
+		return GPUMON_EXIT_USAGE;
+	status = gpumon_record_options_check(context, &run.session);
+	if (!status)
+		status = gpumon_probe_within_check(context, &run.probe, &run.session);
 	if (!status)
 		status = gpumon_record_privileges(context, &run.session, run.probe.name);
 	if (status)

@@ -10,13 +10,11 @@
 
 /**
  * struct diff_run - state of the command
- * @flamegraph: file for the flame graph, NULL for none
  * @rows: maximum number of rows of each table
  */
 struct diff_run {
 	struct gpumon_context *context;
 	struct gpumon_show show;
-	const char *flamegraph;
 	struct gpumon_summary_options summary;
 };
 
@@ -26,7 +24,7 @@ static int write_flamegraph(struct diff_run *run, const struct gpumon_diff *diff
 	struct gpumon_output_file file;
 	int ret;
 
-	if (gpumon_output_file_open(&file, run->flamegraph, run->show.force, false,
+	if (gpumon_output_file_open(&file, run->show.picture, run->show.force, false,
 				    run->context->out, err))
 		return -1;
 	errno = 0;
@@ -83,10 +81,10 @@ static int diff_run(struct diff_run *run)
 			ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM,
 					       GPUMON_ERROR_MEMORY, "no memory to compare");
 	}
-	if (!ret && run->flamegraph)
+	if (!ret && run->show.picture)
 		ret = write_flamegraph(run, diff, &err);
 	/* If the flame graph goes to standard output, nothing else may. */
-	if (!ret && (!is_standard(run->flamegraph) || !is_standard(show->output)))
+	if (!ret && (!is_standard(run->show.picture) || !is_standard(show->output)))
 		ret = write_tables(run, diff, &err);
 	if (diff)
 		gpumon_diff_free(diff);
@@ -102,7 +100,7 @@ static int command_diff(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION_JSON(context),
 		GPUMON_SHOW_OUTPUT_OPTIONS(&run.show),
 		GPUMON_SHOW_TREE_OPTIONS(&run.show),
-		GPUMON_OPTION("flamegraph", 0, GPUMON_OPTION_TEXT, &run.flamegraph),
+		GPUMON_OPTION("flamegraph", 0, GPUMON_OPTION_TEXT, &run.show.picture),
 		GPUMON_OPTION_RANGE("rows", 0, GPUMON_OPTION_U32, &run.summary.rows, 1,
 				    GPUMON_SUMMARY_ROWS_MAX),
 		{ 0 },
@@ -113,14 +111,15 @@ static int command_diff(struct gpumon_context *context, int argc, char **argv)
 		return status;
 	if (argc != 2)
 		return gpumon_usage(context, "two captures are compared: BEFORE AFTER");
-	if (gpumon_show_operands(context, &run.show, argc, argv))
+	if (gpumon_show_operands(context, &run.show, argc, argv) ||
+	    gpumon_show_check_rows(context, run.summary.rows))
 		return GPUMON_EXIT_USAGE;
-	if (run.flamegraph && run.show.output && !is_standard(run.flamegraph) &&
-	    !strcmp(run.flamegraph, run.show.output))
+	if (run.show.picture && run.show.output && !is_standard(run.show.picture) &&
+	    !strcmp(run.show.picture, run.show.output))
 		return gpumon_usage(context, "-o and --flamegraph name the same file: name two");
-	if (is_standard(run.flamegraph) && !run.show.output)
+	if (is_standard(run.show.picture) && !run.show.output)
 		run.show.output = "-";
-	if (is_standard(run.flamegraph) && is_standard(run.show.output) && context->json)
+	if (is_standard(run.show.picture) && is_standard(run.show.output) && context->json)
 		return gpumon_usage(
 			context,
 			"--flamegraph - and --json both go to standard output: say where one goes with -o FILE or --flamegraph FILE");

@@ -51,6 +51,13 @@ static int export_as(struct gpumon_context *context, struct gpumon_show *show,
 	}
 }
 
+/* Traces have rows for all of these. */
+static bool has_levels(const struct gpumon_profile_options *profile)
+{
+	return profile->cpu_only || profile->gpu_only || profile->devices || profile->streams ||
+	       profile->graphs || profile->threads || profile->processes;
+}
+
 static int command_export(struct gpumon_context *context, int argc, char **argv)
 {
 	bool formats[EXPORT_FORMATS] = { false };
@@ -85,6 +92,10 @@ static int command_export(struct gpumon_context *context, int argc, char **argv)
 			context, "which format? --chrome, --perfetto, --folded, --json or --pprof");
 	if (gpumon_show_operands(context, &show, argc, argv))
 		return GPUMON_EXIT_USAGE;
+	if ((format == EXPORT_CHROME || format == EXPORT_PERFETTO) && has_levels(&show.profile))
+		return gpumon_usage(
+			context,
+			"--cpu-only, --gpu-only, --devices, --streams, --graphs, --threads and --processes are levels of a tree, which a trace has not: leave them out");
 	return export_as(context, &show, format);
 }
 

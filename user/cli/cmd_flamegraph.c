@@ -43,6 +43,10 @@ static int command_flamegraph(struct gpumon_context *context, int argc, char **a
 		return status;
 	if (gpumon_show_operands(context, &show, argc, argv))
 		return GPUMON_EXIT_USAGE;
+	if (flamegraph.folded && flamegraph.icicle)
+		return gpumon_usage(
+			context,
+			"--icicle is about the picture, and --folded draws none: leave one out");
 	if (flamegraph.no_merge) {
 		/* Keep threads, devices, streams and graphs apart. */
 		show.profile.processes = true;

@@ -236,8 +236,9 @@ static int check_way(struct gpumon_context *context, struct gpumon_probe_options
 {
 	static const uint32_t grid[] = { 64, 1, 1 }, block[] = { 256, 1, 1 };
 
-	if (beside && (run->grid[0] || run->block[0] || run->times))
-		return gpumon_usage(context, "--grid, --block and --times go without a program");
+	if (beside && (run->grid[0] || run->block[0] || run->gpu || run->times))
+		return gpumon_usage(context,
+				    "--grid, --block, --gpu and --times go without a program");
 	if (!beside && (run->sass || run->kernels.n || run->cpu.attach.n || run->no_cpu))
 		return gpumon_usage(context,
 				    "--kernel, --sass, --attach and --no-cpu go with a program");
@@ -248,6 +249,15 @@ static int check_way(struct gpumon_context *context, struct gpumon_probe_options
 	if (!run->times)
 		run->times = 1;
 	return 0;
+}
+
+static bool is_list_only(const struct probe_options *given)
+{
+	struct probe_options list;
+
+	memset(&list, 0, sizeof(list));
+	list.list = true;
+	return !memcmp(given, &list, sizeof(list));
 }
 
 /* Nothing is run: options of a run would do nothing. */
@@ -268,7 +278,7 @@ static int check_unrun(struct gpumon_context *context, const struct probe_option
 
 static int probe_run(struct gpumon_context *context, int argc, char **argv)
 {
-	struct probe_options given = { 0 };
+	struct probe_options given;
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION("check", 0, GPUMON_OPTION_FLAG, &given.check),
 		GPUMON_OPTION("list", 0, GPUMON_OPTION_FLAG, &given.list),
@@ -290,14 +300,18 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		{ 0 },
 	};
 	struct gpumon_error err;
-	int ret = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
+	int ret;
 
+	memset(&given, 0, sizeof(given));
+	ret = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
 	if (ret != GPUMON_OPTIONS_GO_ON)
 		return ret;
-	if (given.list && (given.check || given.ptx || argc))
+	if (given.list && (!is_list_only(&given) || argc))
 		return gpumon_usage(context, "--list stands alone, or with --json");
 	if (given.list)
 		return list_tools(context);
+	if (given.check && given.ptx)
+		return gpumon_usage(context, "--check and --ptx: one at a time");
 	if (given.ptx && context->json)
 		return gpumon_usage(context, "--ptx prints PTX: leave out --json");
 	if (given.sm && !given.ptx && !given.into)
@@ -314,6 +328,8 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 	if (!given.into != !given.output || (given.into && (given.check || given.ptx || argc != 1)))
 		return gpumon_usage(context,
 				    "--into IMAGE needs -o FILE, and one tool or object file");
+	if (given.force && !given.output)
+		return gpumon_usage(context, "--force goes with -o FILE");
 	if (given.into && !strcmp(given.output, "-"))
 		return gpumon_usage(context,
 				    "-o needs a file: what became of the kernels is printed");

@@ -45,11 +45,11 @@ static int command_record(struct gpumon_context *context, int argc, char **argv)
 		return status;
 	if (argc)
 		session.argv = argv;
-	if (session.argv && session.pid_count)
-		return gpumon_usage(context, "either a program or --pid, not both");
 	if (!session.argv && !session.pid_count)
 		return gpumon_usage(context, "no program to run, and no --pid");
 	status = gpumon_continuous_options_check(context, &choice, &session);
+	if (!status)
+		status = gpumon_record_options_check(context, &session);
 	if (!status)
 		status = gpumon_probe_within_check(context, &probe, &session);
 	return status ? status : record_run(context, &session, &probe);

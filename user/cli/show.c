@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/output_file.h"
@@ -23,6 +24,27 @@ static int check_distinct(struct gpumon_context *context, int argc, char **argv)
 		}
 	}
 	return 0;
+}
+
+static bool is_file(const char *name)
+{
+	return name && strcmp(name, "-") != 0;
+}
+
+int gpumon_show_check_force(struct gpumon_context *context, const struct gpumon_show *show)
+{
+	if (!show->force || is_file(show->output) || is_file(show->picture))
+		return 0;
+	gpumon_usage(context, "--force is for a file that is written: name one, or leave it out");
+	return -1;
+}
+
+int gpumon_show_check_rows(struct gpumon_context *context, uint32_t rows)
+{
+	if (!context->json || !rows)
+		return 0;
+	gpumon_usage(context, "--rows is for tables that are printed: JSON has all rows");
+	return -1;
 }
 
 int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *show, int argc,
@@ -54,6 +76,8 @@ int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *sho
 		gpumon_usage(context, "--cpu-only and --gpu-only leave nothing together");
 		return -1;
 	}
+	if (gpumon_show_check_force(context, show))
+		return -1;
 	if (!show->compare && check_distinct(context, argc, argv))
 		return -1;
 	show->paths = (const char *const *)argv;

@@ -13,7 +13,8 @@
  * @paths: captures
  * @count: number of captures
  * @output: file, NULL or "-" for standard output
- * @force: @output may replace a file
+ * @picture: another file, or NULL
+ * @force: @output and @picture may replace files
  * @profile: options of the tree
  * @compare: captures are not merged, so the same one may be given twice
  */
@@ -21,6 +22,7 @@ struct gpumon_show {
 	const char *const *paths;
 	unsigned int count;
 	const char *output;
+	const char *picture;
 	bool force;
 	bool compare;
 	struct gpumon_profile_options profile;
@@ -58,6 +60,10 @@ struct gpumon_show {
 	"      --no-inline        no inlined functions\n"                                      \
 	"      --interpreter      also functions of the interpreter between those of Python\n" \
 	"      --symbol-root DIR  where the files of the recorded machine are, if not here\n"
+
+/* Each returns 0, or -1 after calling gpumon_usage() about an option that would do nothing. */
+int gpumon_show_check_force(struct gpumon_context *context, const struct gpumon_show *show);
+int gpumon_show_check_rows(struct gpumon_context *context, uint32_t rows);
 
 /**
  * gpumon_show_operands - take the operands as captures

@@ -276,6 +276,23 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 	return 0;
 }
 
+int gpumon_record_options_check(struct gpumon_context *context,
+				const struct gpumon_session_options *options)
+{
+	const struct gpumon_message_settings *settings = &options->recorder.settings;
+
+	if (options->argv && options->pid_count)
+		return gpumon_usage(context, "either a program or --pid, not both");
+	if (!options->argv && options->run_as)
+		return gpumon_usage(context, "--run-as goes with a program");
+	if (settings->period_ms && !settings->operations_sampled &&
+	    settings->graphs != GPUMON_GRAPHS_WINDOWS)
+		return gpumon_usage(
+			context,
+			"--windows goes with --records=sampled or --graphs=windows: without them all is recorded");
+	return 0;
+}
+
 int gpumon_record_privileges(struct gpumon_context *context,
 			     const struct gpumon_session_options *options, bool with_bpf)
 {
@@ -283,8 +300,6 @@ int gpumon_record_privileges(struct gpumon_context *context,
 	struct gpumon_error err;
 
 	if (!options->argv) {
-		if (options->run_as)
-			return gpumon_usage(context, "--run-as goes with a program");
 		gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_DEBUGFS |
 				       GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_FILES |
 				       GPUMON_PRIVILEGE_PROCESSES);

@@ -109,6 +109,10 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 /* Set the defaults. */
 void gpumon_record_options_default(struct gpumon_session_options *options);
 
+/* Options that do not go together. Returns 0, or an exit status after calling gpumon_usage(). */
+int gpumon_record_options_check(struct gpumon_context *context,
+				const struct gpumon_session_options *options);
+
 /**
  * gpumon_record_privileges - keep only the privileges that this recording needs, and change the
  * user
