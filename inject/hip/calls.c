@@ -225,8 +225,8 @@ __attribute__((no_sanitize("address", "thread"))) static bool has_correlation(co
 
 /*
  * Whether the open call was left, by longjmp(): what it had on the stack is in the way of a new one, is no
- * longer below it, or was overwritten. A signal handler or a coroutine may have another stack, where
- * only the first of these is certain.
+ * longer below it, or was overwritten. A signal handler or a coroutine may have another stack: one that
+ * is open there cannot have called what is on the thread's own stack.
  */
 static bool is_left(const struct inject_thread *thread, const void *call,
 		    const struct inject_hip_layout *layout)
@@ -236,9 +236,9 @@ static bool is_left(const struct inject_thread *thread, const void *call,
 
 	if (new < open + size && open < new + size)
 		return true;
-	if (!gpumon_stack_is_own(open) || !gpumon_stack_is_own(new))
-		return false;
-	return new > open ||
+	if (!gpumon_stack_is_own(open))
+		return gpumon_stack_is_own(new);
+	return (gpumon_stack_is_own(new) && new > open) ||
 	       !has_correlation(open, correlation_in_session(thread->call.correlation));
 }
 

@@ -272,7 +272,8 @@ static void leave_and_call(int number)
 static stack_t have_signal(void (*handler)(int number), void *stack)
 {
 	const stack_t alternate = { .ss_sp = stack, .ss_size = STACK_BYTES };
-	const struct sigaction action = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+	const struct sigaction action = { .sa_handler = handler,
+					  .sa_flags = SA_ONSTACK | SA_NODEFER };
 	stack_t before;
 
 	sigaltstack(&alternate, &before);
@@ -280,36 +281,44 @@ static stack_t have_signal(void (*handler)(int number), void *stack)
 	return before;
 }
 
-/* Four calls are left. Those that follow are where it was, above, below, and where it was on another stack. */
-static void mode_left(int count)
-{
-	have_signal(leave_and_call, malloc(STACK_BYTES));
-	while (count--) {
-		leave_and_call(0);
-		leave_one(fill_memory_deeper);
-		every_call();
-		leave_one(fill_memory);
-		deeper(every_call);
-		raise(SIGUSR1);
-	}
-	hipDeviceSynchronize();
-}
-
-static void on_signal(int number)
-{
-	(void)number;
-	fill_memory();
-}
-
 static void raise_signal(void)
 {
 	raise(SIGUSR1);
 }
 
+static void fill_memory_at_signal(int number)
+{
+	(void)number;
+	fill_memory();
+}
+
+/*
+ * Five calls are left. Those that follow are where it was, above, below, where it was on another stack, and on
+ * the thread's own stack after one on another.
+ */
+static void mode_left(int count)
+{
+	void *stack = malloc(STACK_BYTES);
+
+	while (count--) {
+		have_signal(leave_and_call, stack);
+		leave_and_call(0);
+		leave_one(fill_memory_deeper);
+		every_call();
+		leave_one(fill_memory);
+		deeper(every_call);
+		raise_signal();
+		have_signal(fill_memory_at_signal, stack);
+		leave_one(raise_signal);
+		every_call();
+	}
+	hipDeviceSynchronize();
+}
+
 static void *call_nested(void *above)
 {
 	/* A sanitizer frees the one that it finds at the end of the thread. */
-	const stack_t before = have_signal(on_signal, above);
+	const stack_t before = have_signal(fill_memory_at_signal, above);
 
 	within(fill_memory_deeper);
 	launch_add(NULL);

@@ -46,7 +46,7 @@ def test_left():
     for options in ([], ["--no-stacks"]):
         run = Recorded("left", 2, options=options)
         left = [launch for launch in run["launch"] if not launch.end_ns]
-        equal([run.text(launch.function) for launch in left], ["hipMemset"] * 8, "functions")
+        equal([run.text(launch.function) for launch in left], ["hipMemset"] * 10, "functions")
         for launch in left:
             run["launch"].remove(launch)
         run.equals_account()
