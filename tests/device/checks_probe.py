@@ -5,12 +5,11 @@ import concurrent.futures
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 
 import programs
 from programs import SCRATCH, environment
-from steps import Skip, check, equal, figure, note
+from steps import Skip, check, equal, figure, need, note
 
 # Of vector_add and the like, with 65,536 elements in blocks of 256.
 READS = {"vector_add": 2 * 4 * 65536, "strided": 4 * 6144, "vectors": 16 * 4096 + 1024,
@@ -485,8 +484,7 @@ def mps():
 
 def step_mps():
     """Two programs share the GPU by MPS: each has its own counts, and its results."""
-    if not shutil.which("nvidia-cuda-mps-control"):
-        raise Skip("there is no nvidia-cuda-mps-control")
+    need("nvidia-cuda-mps-control")
     with mps() as servers, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for one, another in ((step_counts, step_counts), (step_sass, step_counts), (step_within, step_counts)):
             for done in [pool.submit(one), pool.submit(another)]:

@@ -10,7 +10,7 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from verdict import Skip  # noqa: E402,F401
+from verdict import Skip, need  # noqa: E402,F401
 
 OUT = os.path.abspath(os.environ.get("OUT") or "gpu-out")
 

@@ -2,7 +2,6 @@
 """Running the program of the tests, and comparing what was recorded with the account."""
 import collections
 import os
-import shutil
 import struct
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import tempfile
 import recorder as rec
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from verdict import SLOWER, Failure, Skip, check, equal, until  # noqa: E402,F401
+from verdict import SLOWER, Failure, Skip, check, equal, need, until  # noqa: E402,F401
 
 (LAUNCH, CAPTURED, KERNEL, COPY, SET, DROPPED, NO_TIME, NODE, CLONE, CALL, UNFINISHED,
  BROKEN, LOADED, DETACHED, GRAPH, BUFFER) = range(1, 17)
@@ -34,11 +33,6 @@ SANITIZED = os.environ.get("SANITIZE", "") != ""
 def need_real_processor():
     if os.environ.get("GPUMON_EMULATED"):
         raise Skip("its times are too short for an emulated processor")
-
-
-def need(program):
-    if not shutil.which(program):
-        raise Skip(f"no {program}")
 
 
 class Run:

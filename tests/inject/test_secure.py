@@ -9,7 +9,7 @@ import tempfile
 
 import harness
 import recorder as rec
-from harness import LIMIT, SANITIZED, Skip, check, equal, until
+from harness import LIMIT, SANITIZED, Skip, check, equal, need, until
 
 NOBODY = 65534
 SOMEBODY = 12345
@@ -33,8 +33,7 @@ def environment(folder, **more):
 def test_file_capabilities():
     """in a program with file capabilities the library reads, opens and starts nothing"""
     need_several_users()
-    if not shutil.which("setcap"):
-        raise Skip("no setcap (libcap2-bin)")
+    need("setcap", "libcap2-bin")
     if os.statvfs(harness.objects).f_flag & os.ST_NOSUID:
         raise Skip(f"{harness.objects} is mounted nosuid")
     found = []

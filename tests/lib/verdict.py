@@ -64,6 +64,13 @@ def until(condition, what, timeout=60, pause=0.05):
         time.sleep(pause)
 
 
+def need(program, package=None):
+    """Skip the test where a program is not installed."""
+    import shutil
+    if not shutil.which(program):
+        raise Skip("no " + program + (" (%s)" % package if package else ""))
+
+
 def report(name, seconds=0, why=None, skipped=None, log=()):
     """Print a test's verdict: failed if why is not None, even if it is empty."""
     for line in log:
@@ -81,13 +88,19 @@ def one_line(text):
     return " ".join(str(text).split())[:300]
 
 
+def tests_of(*modules):
+    """(name, function) of each function test_NAME in these."""
+    return [(name[5:].replace("_", "-"), function) for module in modules
+            for name, function in vars(module).items() if name.startswith("test_")]
+
+
 def run(tests, prefix, wanted=(), jobs=1):
     """Run (name, function) pairs, those with a word of wanted in their name; the exit status.
 
     With jobs that many run at a time, each in a process of its own: for tests that wait a lot.
     """
     tests = [(prefix + "/" + name, function) for name, function in tests
-             if not wanted or any(word in name for word in wanted)]
+             if not wanted or any(word.replace("_", "-") in name.replace("_", "-") for word in wanted)]
     if wanted and not tests:
         report(prefix, why="no test has this in its name: " + ", ".join(wanted))
         return 1

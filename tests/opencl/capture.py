@@ -15,7 +15,7 @@ for folder in ("../lib", "../suite/lib", "../capture"):
     sys.path.insert(0, str(HERE / folder))
 import chunks  # noqa: E402
 import writer  # noqa: E402
-from verdict import SLOWER, Skip, check, contains, equal, until, within  # noqa: E402,F401
+from verdict import SLOWER, Skip, check, contains, equal, need, until, within  # noqa: E402,F401
 
 LIMIT = 120 * SLOWER
 UNFINISHED, FAILED, UNTIMED, BAD_TIMES = 1, 8, 16, 32

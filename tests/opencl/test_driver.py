@@ -4,12 +4,11 @@ import glob
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import tempfile
 
 import capture
-from capture import BAD_TIMES, FAILED, LIMIT, UNTIMED, Capture, Skip, check, contains, equal, within
+from capture import BAD_TIMES, FAILED, LIMIT, UNTIMED, Capture, Skip, check, contains, equal, need, within
 
 
 def bare(name, *words, **variables):
@@ -155,8 +154,7 @@ def test_cost():
     """instructions that a launch costs, without and with its stack"""
     if os.environ.get("SANITIZE"):
         raise Skip("no figures from a sanitizer's build")
-    if not shutil.which("valgrind"):
-        raise Skip("no valgrind")
+    need("valgrind")
     without, with_stacks = ((instructions(3000, *options) - instructions(1000, *options)) / 2000
                             for options in (["--no-stacks"], []))
     print(f"# {without:.0f} instructions for a launch, {with_stacks:.0f} with its stack", flush=True)

@@ -2,12 +2,11 @@
 """What is recorded, against what the program counted itself."""
 import collections
 import os
-import shutil
 import subprocess
 import time
 
 import capture
-from capture import FAILED, LAUNCH_FAILED, UNFINISHED, UNTIMED, Capture, Skip, check, equal, within
+from capture import FAILED, LAUNCH_FAILED, UNFINISHED, UNTIMED, Capture, Skip, check, equal, need, within
 
 
 def test_every_command():
@@ -210,8 +209,7 @@ def test_python():
 
 def test_clinfo():
     """all that clinfo prints is the same; it uses no queue, so nothing is recorded of it"""
-    if not shutil.which("clinfo"):
-        raise Skip("no clinfo")
+    need("clinfo")
     bare = subprocess.run(["clinfo"], stdout=subprocess.PIPE, text=True, check=True, env=capture.environment())
     run = Capture(program=["clinfo"])
     equal(run.output.splitlines(), bare.stdout.splitlines(), "what clinfo prints")
@@ -220,8 +218,7 @@ def test_clinfo():
 
 def test_clpeak():
     """clpeak's launches, which it does not count: 20,000 in its loop, and 2 before"""
-    if not shutil.which("clpeak"):
-        raise Skip("no clpeak")
+    need("clpeak")
     run = Capture("--kernel-latency", program=["clpeak"]).all_have_stacks().all_have_times()
     equal((len(run["launch"]), len(run["kernel"]), run["loss"]), (20002, 20002, []), "launches and kernels")
 
