@@ -188,10 +188,6 @@ static void make_memory(struct context *context)
 			name, free_bytes >> 20, (unsigned long long)(bytes >> 20));
 		return;
 	}
-	context->area =
-		inject_probe_ask_area((unsigned int)context->device, name, &context->number);
-	if (!context->area)
-		return;
 	result = inject_probe_driver.stream_create(&context->stream, CU_STREAM_NON_BLOCKING);
 	if (result == CUDA_SUCCESS) {
 		inject_guest_own(context->handle, context->stream, 0);
@@ -208,6 +204,14 @@ static void make_memory(struct context *context)
 		inject_probe_tell("no memory for the maps on %s (CUDA error %d): nothing of it "
 				  "is counted",
 				  name, (int)result);
+		return;
+	}
+	/* Only now: where there is no memory, nothing of it can be missing. */
+	context->area =
+		inject_probe_ask_area((unsigned int)context->device, name, &context->number);
+	if (!context->area) {
+		inject_probe_driver.free(context->memory);
+		context->memory = 0;
 		return;
 	}
 	find_shared(context);

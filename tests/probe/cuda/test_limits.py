@@ -101,7 +101,9 @@ def test_little_memory():
 
 def test_no_memory():
     result = run(*FIRST, MOCK_ALLOC_MAX=65536)
-    contains(result.errors, "no memory for the maps on Stand-in 0 (CUDA error 2)", "messages")
+    equal(result.errors, "gpumon-user: no memory for the maps on Stand-in 0 (CUDA error 2): nothing of it is counted\n",
+          "messages")
+    contains("".join(result.document["notes"]), "No kernel with a program has run", "notes")
     equal(result.rows("entries_by_kernel") if "entries_by_kernel" in result.tables else [], [], "entries")
 
 
