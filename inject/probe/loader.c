@@ -162,7 +162,9 @@ static void *read_file(const char *path, size_t *size)
 	return memory;
 }
 
-static const char *exchange_file(const char *path)
+/* @exchange: what to do with its content. */
+static const char *exchange_file(const char *path,
+				 void (*exchange)(const struct inject_image *image))
 {
 	struct inject_image image;
 	size_t size;
@@ -172,13 +174,19 @@ static const char *exchange_file(const char *path)
 		return path;
 	if (inject_image_find(content, size, &image)) {
 		inject_image_name(&image, path);
-		exchange_image(&image);
+		exchange(&image);
 	}
 	munmap(content, size);
 	if (!loading->image.data)
 		return path;
 	snprintf(loading->path, sizeof(loading->path), "/proc/self/fd/%d", loading->image.fd);
 	return loading->path;
+}
+
+/* A part of a module, which may not load by itself. */
+static void exchange_part(const struct inject_image *image)
+{
+	inject_probe_replace(image, &loading->image);
 }
 
 static void exchange_link(struct link *link, bool is_file)
@@ -188,14 +196,14 @@ static void exchange_link(struct link *link, bool is_file)
 	if (link->type != CU_JIT_INPUT_PTX && link->type != CU_JIT_INPUT_FATBINARY)
 		return;
 	if (is_file) {
-		link->data = (void *)exchange_file(link->data);
+		link->data = (void *)exchange_file(link->data, exchange_part);
 		return;
 	}
 	if (link->type == CU_JIT_INPUT_FATBINARY &&
 	    !inject_image_find(link->data, INJECT_IMAGE_ROOM, &image))
 		return;
 	inject_image_locate(&image);
-	inject_probe_replace(&image, &loading->image);
+	exchange_part(&image);
 	inject_new_image_close(&loading->image);
 	if (!loading->image.data)
 		return;
@@ -274,7 +282,7 @@ static void load_begins(enum inject_probe_call call, void *parameters)
 	case INJECT_PROBE_LOAD_LIBRARY_FILE: {
 		struct load *load = parameters;
 
-		load->image = exchange_file(load->image);
+		load->image = exchange_file(load->image, exchange_image);
 		break;
 	}
 	default:

@@ -52,7 +52,8 @@ def test_times_of_too_large():
 
 def test_times_unknown():
     """what the library does not load by itself has no time; what is not loaded has none"""
-    for words in ("none", "load", "library", "IMAGE", "context", *FIRST), ("context", "load", "link", "IMAGE", *FIRST):
+    for words in (("none", "load", "library", "IMAGE", "context", *FIRST), ("context", "load", "link", "IMAGE", *FIRST),
+                  ("context", "load", "link-file", "IMAGE", *FIRST)):
         module, = run(*words).rows("modules")
         equal(module["load_ns"], None, f"{words}: time to load")
         check(module["edit_ns"] > 0, f"time to edit: {module}")
