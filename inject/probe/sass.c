@@ -117,7 +117,7 @@ static bool patch(const struct inject_patched_module *module, const struct patch
 	if (!result)
 		result = inject_sanitizer.patch_module(module->module);
 	if (!result)
-		inject_probe_say_loaded(module->number, inject_now() - begin);
+		inject_probe_say_loaded(module->number, GPUMON_WIRE_PATCHED, inject_now() - begin);
 	else
 		inject_probe_tell_unable(
 			"a module of process %d cannot be patched (error %d of the "

@@ -401,11 +401,12 @@ void inject_probe_say_ended(unsigned int context)
 	say(&request);
 }
 
-void inject_probe_say_loaded(uint32_t module, uint64_t took_ns)
+void inject_probe_say_loaded(uint32_t module, unsigned int flags, uint64_t took_ns)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_LOADED);
 
 	request.context = module;
+	request.flags = flags;
 	request.took_ns = took_ns;
 	say(&request);
 }

@@ -101,8 +101,8 @@ void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t er
 /* The context has ended: its shared memory is not written any more. */
 void inject_probe_say_ended(unsigned int context);
 
-/* The module with this number in the answer was loaded, or patched, in @took_ns. */
-void inject_probe_say_loaded(uint32_t module, uint64_t took_ns);
+/* The module with this number in the answer was loaded, or patched (@flags: GPUMON_WIRE_PATCHED), in @took_ns. */
+void inject_probe_say_loaded(uint32_t module, unsigned int flags, uint64_t took_ns);
 
 /* A sentence for the user: nothing can be put into kernels of this process. */
 void inject_probe_tell_unable(const char *format, ...) __attribute__((format(printf, 1, 2)));

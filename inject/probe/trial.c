@@ -99,7 +99,7 @@ static enum verdict try_image(const struct inject_image *image, const struct inj
 		comparison.took_ns = inject_now() - begin;
 		too_large = find_too_large(&comparison, module, new);
 		inject_probe_driver.module_unload(module);
-		inject_probe_say_loaded(answer->module, comparison.took_ns);
+		inject_probe_say_loaded(answer->module, 0, comparison.took_ns);
 		return too_large ? AGAIN : USE;
 	}
 	inject_probe_tell("CUDA does not load a module with programs in it: error %d", (int)result);

@@ -2,6 +2,7 @@
 """The way into each kernel: its PTX, or its machine code where it has none. Kernels are named for that."""
 import json
 import os
+import re
 import shutil
 
 import kit
@@ -39,6 +40,11 @@ def test_ways_of_two_modules():
     expect(result, first=("ptx", 64), second=("sass", 32))
     contains(result.kernels["second"]["why"], "it has no PTX", "why")
     contains(result.errors, "machine code (SASS) of 1 kernel was patched, for want of PTX to edit, by ", "messages")
+    equal({name: kernel["places"] for name, kernel in result.kernels.items()}, {"first": 5, "second": None}, "places")
+    notes = "".join(result.document["notes"])
+    for begin, end in (("Edited the images of 1 module in", "; the driver compiled and loaded 1 in"),
+                       ("Looked up the kernels of 1 module in", "; the sanitizer patched 1 in")):
+        check(re.search(begin + r" [0-9.]+\w+" + end, notes), f"{begin}: {notes}")
 
 
 def test_ways_by_library():

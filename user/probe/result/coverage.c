@@ -74,7 +74,10 @@ static void list_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 		gpumon_sheet_text(sheet, kernel->name);
 		gpumon_sheet_text(sheet, lower(word, gpumon_probe_way_word(kernel->way)));
 		gpumon_sheet_text(sheet, gpumon_probe_kernel_why(kernel));
-		gpumon_sheet_number(sheet, sum_of(kernel->points, GPUMON_PROBE_POINTS));
+		/* Those of patches are not known. */
+		gpumon_sheet_value(sheet, (struct gpumon_value){
+						  .v = sum_of(kernel->points, GPUMON_PROBE_POINTS),
+						  .known = kernel->way != GPUMON_PROBE_WAY_SASS });
 		gpumon_sheet_number(sheet, sum_of(kernel->left, GPUMON_EDIT_CAUSES_N));
 	}
 }

@@ -6,25 +6,30 @@
 uint32_t gpumon_probe_modules_add(struct gpumon_probe_modules *modules,
 				  const struct gpumon_probe_module *module)
 {
+	struct gpumon_probe_modules_sum *sum = module->edited ? &modules->edited :
+								&modules->patched;
+
 	if (modules->n < GPUMON_PROBE_MAX_MODULES)
 		modules->kept[modules->n] = *module;
-	modules->edit_ns += module->edit_ns;
+	sum->edit_ns += module->edit_ns;
+	sum->n++;
 	return modules->n++;
 }
 
 void gpumon_probe_modules_loaded(struct gpumon_probe_modules *modules, uint32_t module,
-				 uint32_t process, uint64_t took_ns)
+				 uint32_t process, bool patched, uint64_t took_ns)
 {
+	struct gpumon_probe_modules_sum *sum = patched ? &modules->patched : &modules->edited;
 	struct gpumon_probe_module *kept =
 		module < GPUMON_PROBE_MAX_MODULES ? &modules->kept[module] : NULL;
 
-	if (module >= modules->n || modules->loaded >= modules->n ||
-	    (kept && (kept->process != process || kept->load_ns.known)))
+	if (module >= modules->n || sum->loaded >= sum->n ||
+	    (kept && (kept->process != process || kept->load_ns.known || patched != !kept->edited)))
 		return;
 	if (kept)
 		kept->load_ns = gpumon_value_of(took_ns);
-	modules->load_ns += took_ns;
-	modules->loaded++;
+	sum->load_ns += took_ns;
+	sum->loaded++;
 }
 
 static void list_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
@@ -75,18 +80,25 @@ static void list_assemblies(struct gpumon_sheet *sheet, const struct gpumon_prob
 	}
 }
 
+static void note_sum(struct gpumon_sheet *sheet, const struct gpumon_probe_modules_sum *sum,
+		     const char *edited, const char *loaded)
+{
+	char edit[GPUMON_FORMAT_LEN], load[GPUMON_FORMAT_LEN];
+
+	if (!sum->n)
+		return;
+	gpumon_format_ns(edit, sizeof(edit), gpumon_value_of(sum->edit_ns));
+	gpumon_format_ns(load, sizeof(load), gpumon_value_of(sum->load_ns));
+	gpumon_sheet_note(sheet, "%s of %" PRIu32 " module%s in %s; %s %" PRIu32 " in %s", edited,
+			  sum->n, sum->n == 1 ? "" : "s", edit, loaded, sum->loaded, load);
+}
+
 static void note_times(struct gpumon_sheet *sheet, const struct gpumon_probe_modules *modules)
 {
-	char edit[GPUMON_FORMAT_LEN], load[GPUMON_FORMAT_LEN], assembly[GPUMON_FORMAT_LEN];
-	bool patched = modules->assemblies_n > 0;
+	char assembly[GPUMON_FORMAT_LEN];
 
-	gpumon_format_ns(edit, sizeof(edit), gpumon_value_of(modules->edit_ns));
-	gpumon_format_ns(load, sizeof(load), gpumon_value_of(modules->load_ns));
-	gpumon_sheet_note(sheet, "%s of %" PRIu32 " module%s in %s; %s %" PRIu32 " in %s",
-			  patched ? "Looked up the kernels" : "Edited the images", modules->n,
-			  modules->n == 1 ? "" : "s", edit,
-			  patched ? "the sanitizer patched" : "the driver compiled and loaded",
-			  modules->loaded, load);
+	note_sum(sheet, &modules->edited, "Edited the images", "the driver compiled and loaded");
+	note_sum(sheet, &modules->patched, "Looked up the kernels", "the sanitizer patched");
 	for (uint32_t i = 0; i < modules->assemblies_n; i++) {
 		const struct gpumon_probe_assembly *is = &modules->assemblies[i];
 

@@ -47,21 +47,33 @@ struct gpumon_probe_assembly {
 };
 
 /**
- * struct gpumon_probe_modules - all of a run
- * @kept: the first ones
- * @n: how many there were: more than there is room for are only counted
+ * struct gpumon_probe_modules_sum - of modules that got programs in one way
+ * @n: how many there were
  * @edit_ns: of all
  * @load_ns: of all
  * @loaded: of how many @load_ns is
+ */
+struct gpumon_probe_modules_sum {
+	uint32_t n;
+	uint64_t edit_ns;
+	uint64_t load_ns;
+	uint32_t loaded;
+};
+
+/**
+ * struct gpumon_probe_modules - all of a run
+ * @kept: the first ones
+ * @n: how many there were: more than there is room for are only counted
+ * @edited: of those with a new image
+ * @patched: of the others
  * @assemblies: functions for patches
  * @assemblies_n: how many
  */
 struct gpumon_probe_modules {
 	struct gpumon_probe_module kept[GPUMON_PROBE_MAX_MODULES];
 	uint32_t n;
-	uint64_t edit_ns;
-	uint64_t load_ns;
-	uint32_t loaded;
+	struct gpumon_probe_modules_sum edited;
+	struct gpumon_probe_modules_sum patched;
 	struct gpumon_probe_assembly assemblies[GPUMON_PROBE_MAX_TARGETS];
 	uint32_t assemblies_n;
 };
@@ -75,10 +87,11 @@ uint32_t gpumon_probe_modules_add(struct gpumon_probe_modules *modules,
  * @modules: modules
  * @module: its number, of a process that is not trusted
  * @process: that says so
+ * @patched: which of both
  * @took_ns: how long that took
  */
 void gpumon_probe_modules_loaded(struct gpumon_probe_modules *modules, uint32_t module,
-				 uint32_t process, uint64_t took_ns);
+				 uint32_t process, bool patched, uint64_t took_ns);
 
 /* Add tables "modules" and "patches", for programs only, and notes for all. */
 void gpumon_probe_show_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *names);

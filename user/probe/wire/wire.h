@@ -102,7 +102,7 @@ struct gpumon_wire_request {
 #define GPUMON_WIRE_QUIET 1u
 /* TELL: nothing can be put into kernels of this process. */
 #define GPUMON_WIRE_UNABLE 2u
-/* EXCHANGE, MODULE: what is not exchanged comes as a module when it is loaded. */
+/* EXCHANGE, MODULE: what is not exchanged comes as a module when it is loaded. LOADED: it was patched. */
 #define GPUMON_WIRE_PATCHED 4u
 
 /**
