@@ -206,64 +206,67 @@ static int make_file_or_tell(const void *content, size_t size)
 }
 
 /* Kernels in a new image. */
-static void receive_names(int socket, struct inject_new_image *new)
+static void receive_names(int socket, struct inject_new_image *made)
 {
 	struct gpumon_wire_answer answer;
 	int fd = -1;
 
 	if (receive_answer(socket, &answer, sizeof(answer), &fd) &&
 	    answer.type == GPUMON_WIRE_EDITED) {
-		new->names_size = answer.size;
-		new->names = map_descriptor(fd, answer.size, PROT_READ, MAP_PRIVATE);
+		made->names_size = answer.size;
+		made->names = map_descriptor(fd, answer.size, PROT_READ, MAP_PRIVATE);
 	}
 	close_descriptor(fd);
-	if (new->names &&new->names[new->names_size - 1])
-		new->names_size = 0;
+	if (made->names && made->names[made->names_size - 1]) {
+		munmap(made->names, made->names_size);
+		made->names = NULL;
+	}
 }
 
-/* Send an image with a request. @new: out: what comes with an answer of this type. */
+/* Send an image with a request. @made: out: what comes with an answer of this type. */
 static void ask_about(struct gpumon_wire_request *request, const void *image, size_t size,
 		      enum gpumon_wire_type type, struct gpumon_wire_answer *answer,
-		      struct inject_new_image *new)
+		      struct inject_new_image *made)
 {
 	int given = make_file_or_tell(image, size), socket;
 	bool is_edited;
 
-	*new = (struct inject_new_image){ .fd = -1 };
+	*made = (struct inject_new_image){ .fd = -1 };
 	if (given < 0)
 		return;
 	request->size = size;
 	if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
 		request->flags = GPUMON_WIRE_PATCHED;
 	socket = send_request(request, given);
-	is_edited = socket >= 0 && receive_answer(socket, answer, sizeof(*answer), &new->fd) &&
+	is_edited = socket >= 0 && receive_answer(socket, answer, sizeof(*answer), &made->fd) &&
 		    answer->type == type;
 	if (is_edited && type == GPUMON_WIRE_IMAGE)
-		receive_names(socket, new);
+		receive_names(socket, made);
 	close_descriptor(socket);
 	close(given);
-	if (is_edited && (new->names || type != GPUMON_WIRE_IMAGE)) {
-		new->size = answer->size;
-		new->data = map_descriptor(new->fd, new->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	if (is_edited && (made->names || type != GPUMON_WIRE_IMAGE)) {
+		made->size = answer->size;
+		made->data =
+			map_descriptor(made->fd, made->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 	}
-	if (new->data)
+	if (made->data)
 		return;
-	inject_new_image_clear(new);
+	inject_new_image_clear(made);
 	if (is_edited)
 		inject_probe_say_not_loaded(answer);
 }
 
 void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
-			    struct gpumon_wire_answer *answer, struct inject_new_image *new)
+			    struct gpumon_wire_answer *answer, struct inject_new_image *made)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_EXCHANGE);
 
 	request.sm = sm;
 	snprintf(request.text, sizeof(request.text), "%s", image->file);
-	ask_about(&request, image->data, image->size, GPUMON_WIRE_IMAGE, answer, new);
+	ask_about(&request, image->data, image->size, GPUMON_WIRE_IMAGE, answer, made);
 	/* CUDA reads a text to its end. */
-	if (new->data && ((const char *)new->data)[new->size - 1])
-		inject_new_image_clear(new);
+	if (made->data && ((const char *)made->data)[made->size - 1])
+		inject_new_image_clear(made);
 }
 
 void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answer)

@@ -36,10 +36,10 @@ extern const void *inject_probe_content;
  * @image: of the program
  * @sm: architecture of the GPU that it is for: 90; 0: not known
  * @answer: out
- * @new: out: the new image, to be cleared
+ * @made: out: the new image, to be cleared
  */
 void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
-			    struct gpumon_wire_answer *answer, struct inject_new_image *new);
+			    struct gpumon_wire_answer *answer, struct inject_new_image *made);
 
 /**
  * inject_probe_ask_patches - the functions for patches of machine code

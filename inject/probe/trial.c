@@ -11,11 +11,11 @@
 /* How often an image is edited again, without the kernels that became too large. */
 #define ROUNDS_MAX 4
 
-void inject_probe_replace(const struct inject_image *image, struct inject_new_image *new)
+void inject_probe_replace(const struct inject_image *image, struct inject_new_image *made)
 {
 	struct gpumon_wire_answer answer;
 
-	inject_probe_ask_image(image, inject_probe_current_sm(), &answer, new);
+	inject_probe_ask_image(image, inject_probe_current_sm(), &answer, made);
 }
 
 /* Threads that a block of the kernel can have; 0: it is not in the module. */
@@ -64,9 +64,9 @@ static bool became_too_large(struct comparison *comparison, CUmodule edited, con
 
 /* How many kernels are too large. Reports each to gpumon-user. */
 static unsigned int find_too_large(struct comparison *comparison, CUmodule edited,
-				   const struct inject_new_image *new)
+				   const struct inject_new_image *made)
 {
-	const char *name = new->names, *end = name + new->names_size;
+	const char *name = made->names, *end = name + made->names_size;
 	unsigned int too_large = 0;
 
 	for (; name < end && *name; name += strlen(name) + 1) {
@@ -86,18 +86,18 @@ enum verdict {
 	LEAVE
 };
 
-static enum verdict try_image(const struct inject_image *image, const struct inject_new_image *new,
+static enum verdict try_image(const struct inject_image *image, const struct inject_new_image *made,
 			      const struct gpumon_wire_answer *answer)
 {
 	struct comparison comparison = { .image = image };
 	uint64_t begin = inject_now();
 	unsigned int too_large;
 	CUmodule module;
-	CUresult result = inject_probe_driver.module_load(&module, new->data);
+	CUresult result = inject_probe_driver.module_load(&module, made->data);
 
 	if (result == CUDA_SUCCESS) {
 		comparison.took_ns = inject_now() - begin;
-		too_large = find_too_large(&comparison, module, new);
+		too_large = find_too_large(&comparison, module, made);
 		inject_probe_driver.module_unload(module);
 		inject_probe_say_loaded(answer->module, 0, comparison.took_ns);
 		return too_large ? AGAIN : USE;
@@ -107,7 +107,7 @@ static enum verdict try_image(const struct inject_image *image, const struct inj
 	return LEAVE;
 }
 
-void inject_probe_trial(const struct inject_image *image, struct inject_new_image *new)
+void inject_probe_trial(const struct inject_image *image, struct inject_new_image *made)
 {
 	struct inject_probe_inside inside;
 	struct gpumon_wire_answer answer;
@@ -117,10 +117,10 @@ void inject_probe_trial(const struct inject_image *image, struct inject_new_imag
 	inject_probe_inside_begin(&inside);
 	inject_probe_driver.context_current(&current);
 	for (int round = 0; verdict == AGAIN && round < ROUNDS_MAX; round++) {
-		inject_probe_ask_image(image, inject_probe_current_sm(), &answer, new);
-		verdict = current && new->data ? try_image(image, new, &answer) : USE;
+		inject_probe_ask_image(image, inject_probe_current_sm(), &answer, made);
+		verdict = current && made->data ? try_image(image, made, &answer) : USE;
 		if (verdict != USE)
-			inject_new_image_clear(new);
+			inject_new_image_clear(made);
 	}
 	inject_probe_inside_end(&inside);
 }

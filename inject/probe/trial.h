@@ -8,19 +8,19 @@
 /**
  * inject_probe_replace - get the image that replaces another
  * @image: of the program
- * @new: out: to be cleared
+ * @made: out: to be cleared
  */
-void inject_probe_replace(const struct inject_image *image, struct inject_new_image *new);
+void inject_probe_replace(const struct inject_image *image, struct inject_new_image *made);
 
 /**
  * inject_probe_trial - the same, for an image that is seen to load
  * @image: of the program
- * @new: out: to be cleared
+ * @made: out: to be cleared
  *
  * Loads it into the current context and unloads it; the driver keeps what it has compiled, so the program's
  * own load takes no longer. Kernels that would need more registers than a block of the size
  * that was possible before has are left alone. Without a context nothing is tried.
  */
-void inject_probe_trial(const struct inject_image *image, struct inject_new_image *new);
+void inject_probe_trial(const struct inject_image *image, struct inject_new_image *made);
 
 #endif /* GPUMON_INJECT_PROBE_TRIAL_H */

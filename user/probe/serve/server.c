@@ -514,8 +514,7 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		break;
 	case GPUMON_WIRE_LOADED:
 		gpumon_probe_modules_loaded(&server->modules, request->context, request->pid,
-					    request->flags & GPUMON_WIRE_PATCHED,
-					    request->took_ns);
+					    request->flags & GPUMON_WIRE_PATCHED, request->took_ns);
 		break;
 	case GPUMON_WIRE_CONTEXT:
 		answer_context(server, socket, request);
