@@ -9,6 +9,7 @@
  * arguments may have moved.
  */
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/poison.h>
@@ -244,6 +245,36 @@ static void keep_for_ever(struct gpumon_probe *probe)
 		       probe->symbol);
 }
 
+/*
+ * A kprobe that is a jump is in the list of the kernel's entry for its address. With another kprobe
+ * in that list the entry stays in use, and there is nothing to wait for.
+ */
+static bool is_jump(const struct kprobe *kprobe)
+{
+	const struct list_head *next = READ_ONCE(kprobe->list.next);
+
+	return next != &kprobe->list && next == READ_ONCE(kprobe->list.prev) &&
+	       READ_ONCE(list_entry(next, struct kprobe, list)->flags) & KPROBE_FLAG_OPTIMIZED;
+}
+
+/*
+ * The kernel makes a jump a trap again 5 ticks after its kprobe was taken off, and then frees the
+ * entry. If the module goes in between, the entry stays for ever (kill_optimized_kprobe() of 7.3
+ * asks for the queue after it has left it), and the next kprobe at that address is refused. So a
+ * jump is first disabled, which makes it a trap, too, and taken off then. At most a second.
+ */
+static void wait_for_traps(void)
+{
+	unsigned int i, tries = 50;
+
+	for (i = 0; i < leaving_count; i++)
+		if (is_jump(leaving_kprobes[i]))
+			disable_kprobe(leaving_kprobes[i]);
+	for (i = 0; i < leaving_count; i++)
+		for (; tries && is_jump(leaving_kprobes[i]); tries--)
+			msleep(20);
+}
+
 /* No body of a probe given to gpumon_kprobe_detach() runs any more when this returns. */
 void gpumon_kprobe_detached(void)
 {
@@ -251,6 +282,7 @@ void gpumon_kprobe_detached(void)
 
 	if (!leaving_count)
 		return;
+	wait_for_traps();
 	if (is_kretprobe(leaving[0]))
 		unregister_kretprobes((struct kretprobe **)leaving_kprobes, leaving_count);
 	else

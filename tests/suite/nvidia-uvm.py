@@ -4,6 +4,7 @@
 """nvidia-uvm: faults, migrations by direction, evictions; sizes where BTF tells the layout."""
 import os
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
@@ -78,6 +79,27 @@ def check_pairs():
     lab.equal(found, {(names[i],): i for i in range(1, 9)}, "faults")
 
 
+def is_jump():
+    """Only on a kernel whose kprobes can be jumps; the function is not traced."""
+    return any("uvm_perf_event_notify+" in line and "[OPTIMIZED]" in line
+               for line in lab.read(lab.DEBUGFS + "/kprobes/list").splitlines())
+
+
+def check_off_and_gone():
+    """The driver goes while the kernel makes the jump of a group that was switched off a trap again."""
+    if os.path.exists("/proc/sys/debug/kprobes-optimization"):
+        lab.until(is_jump, "the kprobe is a jump")
+    with Gpumon() as g:
+        off = threading.Thread(target=g.group_set, args=("nvidia_uvm", 0))
+        off.start()
+        nvidia.unload("nvidia_uvm")
+        off.join()
+        nvidia.load_uvm(variant)
+        g.group_set("nvidia_uvm", 1)
+    state = {g["group"]: g for g in lab.stats()["groups"]}["nvidia_uvm"]
+    lab.equal((state["state"], state["reason"]), ("attached", None), "state of the group")
+
+
 lab.load_gpumon()
 for variant in nvidia.UVM_VARIANTS:
     lab.step(variant)
@@ -113,4 +135,7 @@ lab.step("nine processors")
 nvidia.load_uvm(variant)
 if nvidia.has_btf("nvidia_uvm"):
     check_pairs()
+
+lab.step("off, and the driver goes and comes at once")
+check_off_and_gone()
 nvidia.unload("nvidia_uvm")
