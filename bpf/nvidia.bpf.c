@@ -322,8 +322,8 @@ static __noinline int returned(__u64 now, long nr, __u64 ret, const struct pt_re
 		return 0;
 	call = *found;
 	bpf_map_delete_elem(&calls, &tid);
-	/* Another number: the return from that call was missed. */
-	if (call.nr != nr || call.device >= SOURCE_DEVICES)
+	/* Another call, of any file: the return from this one was missed. */
+	if (call.nr != nr || call.argument != ARG2(regs) || call.device >= SOURCE_DEVICES)
 		return 0;
 	TESTED(call.device);
 	device = &devices[call.device];

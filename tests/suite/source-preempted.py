@@ -7,10 +7,12 @@
 On one CPU, processes of different priority make system calls all the time, and one with priority over
 them makes those on NVIDIA's device. It sometimes preempts one of them in a program while another one
 is preempted in the program's twin. All calls of a burst are missed then. Where that is their return, the
-last one still seems to be in progress, and must not be taken for the next call, which fails.
+last one still seems to be in progress, and must not be taken for the next call, which fails: a close() or
+an ioctl() of another file.
 """
 import contextlib
 import fcntl
+import itertools
 import os
 import sys
 import time
@@ -23,6 +25,8 @@ import source_bpf
 CPU = 1
 # FIONBIO, which every file takes.
 NONBLOCKING, NO = 0x5421, bytes(4)
+# TCGETS, which only terminals take.
+TERMINAL = 0x5401
 ROUNDS, BURST = 1000, 10
 # Priority, and seconds between the calls; without a priority there is no pause.
 OTHERS = (0, 0), (5, 0.00031), (10, 0.0002), (15, 0.00017)
@@ -36,11 +40,15 @@ def run_with(priority):
     os.sched_setscheduler(0, policy, os.sched_param(priority))
 
 
+NULL = os.open("/dev/null", os.O_RDONLY)
+FAILING = itertools.cycle((lambda: os.close(-1), lambda: fcntl.ioctl(NULL, TERMINAL, bytes(64))))
+
+
 def calls(fd, pause):
     if pause:
         time.sleep(pause)
         with contextlib.suppress(OSError):
-            os.close(-1)
+            next(FAILING)()
     for _ in range(BURST):
         fcntl.ioctl(fd, NONBLOCKING, NO)
 
