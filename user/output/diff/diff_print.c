@@ -307,15 +307,15 @@ static struct json_object *side_json(const struct gpumon_diff_side *from, enum g
 	return object;
 }
 
-static int add_sides(struct json_object *object, const struct gpumon_diff *diff,
+static int add_sides(struct json_object *object, enum gpumon_weight weight,
 		     const struct gpumon_diff_side *before, const struct gpumon_diff_side *after)
 {
 	int bad = 0;
 
 	/* null means that this side does not have it. */
-	bad |= before->there ? gpumon_json_add(object, "before", side_json(before, diff->weight)) :
+	bad |= before->there ? gpumon_json_add(object, "before", side_json(before, weight)) :
 			       gpumon_json_add_string(object, "before", NULL);
-	bad |= after->there ? gpumon_json_add(object, "after", side_json(after, diff->weight)) :
+	bad |= after->there ? gpumon_json_add(object, "after", side_json(after, weight)) :
 			      gpumon_json_add_string(object, "after", NULL);
 	bad |= gpumon_json_add_i64(object, "change_ns", gpumon_diff_change(before->ns, after->ns));
 	if (before->there && after->there && before->ns)
@@ -330,14 +330,14 @@ static int add_sides(struct json_object *object, const struct gpumon_diff *diff,
 	return bad;
 }
 
-static struct json_object *kernel_json(const struct gpumon_diff *diff,
-				       const struct gpumon_diff_kernel *from)
+/* Their times are those of the GPU, also where paths have those of calls. */
+static struct json_object *kernel_json(const struct gpumon_diff_kernel *from)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_string(object, "name", from->name);
 
 	bad |= gpumon_json_add_string(object, "kind", gpumon_work_kind_text(from->kind));
-	bad |= add_sides(object, diff, &from->before, &from->after);
+	bad |= add_sides(object, GPUMON_WEIGHT_GPU_NS, &from->before, &from->after);
 	if (bad) {
 		json_object_put(object);
 		return NULL;
@@ -355,7 +355,7 @@ static struct json_object *node_json(const struct gpumon_diff *diff,
 
 	bad |= gpumon_json_add_string(object, "kind", gpumon_node_kind_name(from->of->kind));
 	bad |= gpumon_json_add_string(object, "name", from->of->name);
-	bad |= add_sides(object, diff, &from->before, &from->after);
+	bad |= add_sides(object, diff->weight, &from->before, &from->after);
 	if (bad) {
 		json_object_put(object);
 		return NULL;
@@ -381,7 +381,7 @@ int gpumon_diff_json(FILE *out, const struct gpumon_diff *diff)
 					 gpumon_json_missing(diff->after));
 	fputs(",\n\"kernels\":[\n", out);
 	for (size_t i = 0; i < diff->kernel_count && !ret; i++)
-		ret = gpumon_json_element(out, !i, kernel_json(diff, &diff->kernels[i]));
+		ret = gpumon_json_element(out, !i, kernel_json(&diff->kernels[i]));
 	fputs("],\n\"nodes\":[\n", out);
 	for (size_t i = 0; i < diff->node_count && !ret; i++)
 		ret = gpumon_json_element(out, !i, node_json(diff, &diff->nodes[i]));
