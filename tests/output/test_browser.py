@@ -169,6 +169,18 @@ var r = overflow(); click(all()[1].g); return r.concat(overflow());""", size)
 
 
 @test
+def cut_lines_are_whole_at_the_pointer():
+    """A line below the title that has no room in the window has all of its text at the pointer"""
+    for size, is_cut in [("1900,800", False), ("480,800", True)]:
+        answer = run("training.svg", """
+var line = document.querySelector(".subtitle"), title = line.querySelector("title");
+return [line.firstChild.textContent, title && title.textContent];""", size)
+        whole = answer[1] or answer[0]
+        equal(answer[1] is not None, is_cut, size)
+        assert whole.endswith("operations") and answer[0].endswith("…") == is_cut, answer
+
+
+@test
 def nothing_overlaps():
     """Title, search, result, hint and legend never overlap"""
     for name in ["training.svg", "training.html"]:

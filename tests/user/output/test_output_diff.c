@@ -144,6 +144,70 @@ static void flame_graph_of_a_difference(void **state)
 	made_free((struct gpumon_node *)after.root);
 }
 
+/* Paths have the times of calls then, kernels still those of the GPU. */
+static void difference_of_calls(void **state)
+{
+	const struct gpumon_kernel_row rows[] = {
+		{ .name = "gemm", .kind = GPUMON_WORK_KERNEL, .count = 2, .gpu_ns = 700 },
+	};
+	const struct gpumon_correlate_counts hits = { .hits = 1 };
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	struct gpumon_view view = { .root = root, .kernels = rows, .kernel_count = 1 };
+	struct gpumon_diff *diff;
+	char *text;
+
+	(void)state;
+	made_node(root, GPUMON_NODE_API, "cuLaunchKernel", 2, 0, 900);
+	diff = gpumon_diff_new(&view, &view);
+	WRITTEN(text, gpumon_diff_json(out, diff));
+	assert_non_null(strstr(text, "\"before\":{\"count\":2,\"gpu_ns\":700,\"scaled_count\":2,"
+				     "\"scaled_gpu_ns\":700}"));
+	assert_non_null(strstr(text, "\"before\":{\"count\":2,\"cpu_ns\":900,\"scaled_count\":2}"));
+	free(text);
+	WRITTEN(text, gpumon_diff_flamegraph(out, diff));
+	assert_non_null(strstr(text, ">Change of the time in launch calls by call path<"));
+	free(text);
+	view.counts = &hits;
+	WRITTEN(text, gpumon_diff_flamegraph(out, diff));
+	assert_non_null(strstr(text, ">Change of the time in blocking calls by call path<"));
+	free(text);
+	gpumon_diff_free(diff);
+	made_free(root);
+}
+
+/* The picture marks estimates of both sides, and says from what they come and what is missing. */
+static void flame_graph_of_estimates(void **state)
+{
+	const struct gpumon_sampling sampling = { .windows = 1, .left_out = 3, .recorded = 1 };
+	const struct gpumon_capture_damage damage = { .missing_chunks = 1 };
+	struct gpumon_view before = { .root = training(100000, "backward", 20000),
+				      .sampling = &sampling };
+	struct gpumon_view after = { .root = training(130000, "optimise", 5000),
+				     .damage = &damage };
+	struct gpumon_node *step = before.root->child->child;
+	struct gpumon_diff *diff;
+	char *text;
+
+	(void)state;
+	for (struct gpumon_node *place = step->child; place; place = place->next) {
+		place->child->gpu_ns /= 4;
+		place->child->left_ns = 3 * place->child->gpu_ns;
+	}
+	diff = gpumon_diff_new(&before, &after);
+	WRITTEN(text, gpumon_diff_flamegraph(out, diff));
+	assert_frame(text, "forward", "before ~100\u00a0µs, ~+30.0\u00a0µs (+30.0%)");
+	assert_frame(text, "optimise", "before 0\u00a0ns, +5.00\u00a0µs (new)");
+	assert_non_null(strstr(
+		text,
+		"135\u00a0µs after (widths), ~120\u00a0µs before, ~20.0\u00a0µs of it in paths"));
+	assert_non_null(strstr(text, ">before: ~ is estimated: the work of 1 of 4 launches"));
+	assert_non_null(strstr(text, ">Missing after: the capture is damaged<"));
+	free(text);
+	gpumon_diff_free(diff);
+	made_free((struct gpumon_node *)before.root);
+	made_free((struct gpumon_node *)after.root);
+}
+
 /* Text, JSON, report and picture must agree. */
 static void assert_missing(const struct gpumon_view *view, bool is)
 {
@@ -236,6 +300,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernels_of_one_name),
 		cmocka_unit_test(flame_graph_of_a_difference),
+		cmocka_unit_test(difference_of_calls),
+		cmocka_unit_test(flame_graph_of_estimates),
 		cmocka_unit_test(nothing_is_missing_or_it_is),
 	};
 

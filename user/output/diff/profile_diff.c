@@ -206,13 +206,69 @@ void gpumon_diff_free(struct gpumon_diff *diff)
 	free(diff);
 }
 
+/* Of both sides, of those that have something to say: "before: ...; after: ...". */
+static void join_sides(char *buf, size_t len, const char *before, const char *after)
+{
+	snprintf(buf, len, "%s%s%s%s%s", *before ? "before: " : "", before,
+		 *before && *after ? "; " : "", *after ? "after: " : "", after);
+}
+
+static void say_sampling(char *buf, size_t len, const struct gpumon_diff *diff)
+{
+	char before[512], after[512];
+
+	join_sides(buf, len, gpumon_view_sampling(before, sizeof(before), diff->before),
+		   gpumon_view_sampling(after, sizeof(after), diff->after));
+}
+
+static void say_missing(char *buf, size_t len, const struct gpumon_diff *diff)
+{
+	struct gpumon_missing of_before, of_after;
+	char before[256], after[256], both[600];
+
+	gpumon_missing_of(diff->before, &of_before);
+	gpumon_missing_of(diff->after, &of_after);
+	join_sides(both, sizeof(both), gpumon_missing_line(before, sizeof(before), &of_before),
+		   gpumon_missing_line(after, sizeof(after), &of_after));
+	snprintf(buf, len, "%s%s", *both ? "Missing " : "", both);
+}
+
+/* An amount of the line below the title. */
+struct amount {
+	uint64_t ns;
+	uint64_t left_ns;
+	char text[GPUMON_TEXT_NUMBER + 1];
+};
+
+static void add_amount(struct amount *amount, const struct gpumon_diff_side *side)
+{
+	amount->ns = gpumon_add_saturated(amount->ns, side->ns);
+	amount->left_ns = gpumon_add_saturated(amount->left_ns, side->left_ns);
+}
+
+static const char *amount_text(struct amount *amount)
+{
+	amount->text[0] = '~';
+	gpumon_text_ns(amount->text + 1, sizeof(amount->text) - 1, amount->ns);
+	return amount->text + !amount->left_ns;
+}
+
 int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 {
-	struct gpumon_flamegraph_options options = { .weight = diff->weight };
-	char before[GPUMON_TEXT_NUMBER], after[GPUMON_TEXT_NUMBER], gone[GPUMON_TEXT_NUMBER];
-	uint64_t gone_ns = 0, before_ns = 0, after_ns = 0;
+	struct amount before = { 0 }, after = { 0 }, gone = { 0 };
+	char subtitle[256], sampling[1100], losses[640];
+	struct gpumon_flamegraph_options options = {
+		.weight = diff->weight,
+		.title = diff->weight == GPUMON_WEIGHT_GPU_NS ?
+				 NULL :
+			 gpumon_view_has_hits(diff->after) ?
+				 "Change of the time in blocking calls by call path" :
+				 "Change of the time in launch calls by call path",
+		.subtitle = subtitle,
+		.sampling = sampling,
+		.losses = losses,
+	};
 	struct gpumon_flame flame;
-	char subtitle[256], sampling[512];
 	int ret = -1;
 
 	if (gpumon_flame_init(&flame, diff->node_count)) {
@@ -233,18 +289,17 @@ int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 		frame->left = node->after.left_ns;
 		frame->count = node->after.count;
 		frame->before = node->before.ns;
-		before_ns = gpumon_add_saturated(before_ns, node->before.ns);
-		after_ns = gpumon_add_saturated(after_ns, node->after.ns);
+		frame->before_left = node->before.left_ns;
+		add_amount(&before, &node->before);
+		add_amount(&after, &node->after);
 		if (!node->after.there)
-			gone_ns = gpumon_add_saturated(gone_ns, node->before.ns);
+			add_amount(&gone, &node->before);
 	}
 	snprintf(subtitle, sizeof(subtitle),
 		 "%s after (widths), %s before, %s of it in paths that are gone",
-		 gpumon_text_ns(after, sizeof(after), after_ns),
-		 gpumon_text_ns(before, sizeof(before), before_ns),
-		 gpumon_text_ns(gone, sizeof(gone), gone_ns));
-	options.subtitle = subtitle;
-	options.sampling = gpumon_view_sampling(sampling, sizeof(sampling), diff->after);
+		 amount_text(&after), amount_text(&before), amount_text(&gone));
+	say_sampling(sampling, sizeof(sampling), diff);
+	say_missing(losses, sizeof(losses), diff);
 	if (gpumon_flame_layout(&flame))
 		errno = ENOMEM;
 	else

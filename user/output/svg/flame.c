@@ -84,6 +84,7 @@ int gpumon_flame_layout(struct gpumon_flame *flame)
 		parent->cpu_ns = gpumon_add_saturated(parent->cpu_ns, frame->cpu_ns);
 		parent->left = gpumon_add_saturated(parent->left, frame->left);
 		parent->before = gpumon_add_saturated(parent->before, frame->before);
+		parent->before_left = gpumon_add_saturated(parent->before_left, frame->before_left);
 	}
 	for (size_t i = 0; i < flame->n; i++) {
 		if (flame->frames[i].child)

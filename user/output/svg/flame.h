@@ -15,6 +15,7 @@
  * @count: own GPU operations; after gpumon_flame_layout() including those above it
  * @cpu_ns: as @count: duration of launch calls
  * @before: as @count: weight in the earlier profile
+ * @before_left: as @count: the part of @before that is estimated
  * @total: weight including the frames above it
  * @start: weight of everything to its left
  * @depth: 0 for the root
@@ -33,6 +34,7 @@ struct gpumon_frame {
 	uint64_t count;
 	uint64_t cpu_ns;
 	uint64_t before;
+	uint64_t before_left;
 	uint64_t total;
 	uint64_t start;
 	unsigned int depth;

@@ -396,7 +396,10 @@ function gpumonFlame(svg) {
 				continue;
 			const size = element.getAttribute("class") === "title" ? 9.2 : 6.7;
 			const y = Number(element.getAttribute("y"));
-			element.textContent = cut(text, Math.floor((width - 3 * margin - (y < 40 ? box : 0)) / size));
+			const shown = cut(text, Math.floor((width - 3 * margin - (y < 40 ? box : 0)) / size));
+			element.textContent = shown;
+			if (shown !== text)
+				make("title", {}, element).textContent = text;
 		}
 		draw();
 	}

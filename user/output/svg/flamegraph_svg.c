@@ -24,7 +24,6 @@ struct drawing {
 	const struct gpumon_flame *flame;
 	const struct gpumon_flamegraph_options *options;
 	uint64_t total;
-	uint64_t total_before;
 	double scale; /* px per unit of weight */
 	unsigned int header;
 	size_t narrow;
@@ -95,8 +94,9 @@ static void put_difference(const struct drawing *drawing, const struct gpumon_fr
 	bool more = frame->total >= frame->before;
 	uint64_t by = more ? frame->total - frame->before : frame->before - frame->total;
 
-	fprintf(drawing->out, "\nbefore %s, %s%s",
-		value_text(before, sizeof(before), weight, frame->before), more ? "+" : "-",
+	fprintf(drawing->out, "\nbefore %s%s, %s%s%s", frame->before_left ? "~" : "",
+		value_text(before, sizeof(before), weight, frame->before),
+		frame->left || frame->before_left ? "~" : "", more ? "+" : "-",
 		value_text(change, sizeof(change), weight, by));
 	if (frame->before)
 		fprintf(drawing->out, " (%+.1f%%)",
@@ -335,10 +335,8 @@ int gpumon_flame_write(FILE *out, const struct gpumon_flame *flame,
 	struct drawing drawing = { .out = out, .flame = flame, .options = options };
 	unsigned int rows = 1, height;
 
-	if (flame->n) {
+	if (flame->n)
 		drawing.total = flame->frames[0].total;
-		drawing.total_before = flame->frames[0].before;
-	}
 	if (drawing.total)
 		drawing.scale = (WIDTH - 2 * MARGIN) / (double)drawing.total;
 	for (size_t i = 0; i < flame->n; i++) {
