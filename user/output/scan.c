@@ -65,7 +65,6 @@ struct reading {
 	size_t process_count;
 	struct row_busy *busy; /* by row */
 	bool second;	       /* pass */
-	uint64_t last_ns;
 	bool failed;
 };
 
@@ -237,11 +236,8 @@ static void on_work(struct reading *reading, uint32_t process, const struct gpum
 {
 	struct gpumon_work_fields work;
 
-	if (!gpumon_work_fields(record, &work) || !work.start_ns)
-		return;
-	if (record->flags & GPUMON_WORK_UNFINISHED && work.end_ns < work.start_ns)
-		work.end_ns = reading->last_ns;
-	if (work.end_ns <= work.start_ns)
+	/* What has no times is not busy, as in the table of devices. */
+	if (!gpumon_work_fields(record, &work) || !work.valid)
 		return;
 	add_busy(reading, process, work.device, work.context, work.stream, work.start_ns,
 		 work.end_ns);
@@ -536,7 +532,6 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	if (profile && bins) {
 		reading.scan->bins = bins < BINS_MAX ? bins : BINS_MAX;
 		gpumon_profile_times(profile, &reading.scan->first_ns, &last_ns);
-		reading.last_ns = last_ns;
 		/* A damaged capture can contain any times. */
 		if (last_ns > reading.scan->first_ns &&
 		    last_ns - reading.scan->first_ns < INT64_MAX)

@@ -49,8 +49,10 @@ static void busy_bins(void **state)
 	const struct gpumon_profile_options options = { 0 };
 	char *directory = capture_maker_directory(), *path = path_in(directory, "a");
 	const char *const paths[] = { path };
+	const struct gpumon_device_row *devices;
 	struct gpumon_profile *profile;
 	struct gpumon_scan *scan;
+	unsigned int count;
 	uint32_t name = make_string(maker, "kernel");
 
 	(void)state;
@@ -66,6 +68,11 @@ static void busy_bins(void **state)
 		  .stream = 8);
 	make_set(maker, .start_ns = 1500, .end_ns = 1501, .correlation = 5, .context = 1,
 		 .stream = 7);
+	/* What has no times is not busy in the table, so it is not on the timeline, either. */
+	make_kernel(maker, .head.flags = GPUMON_WORK_UNFINISHED, .start_ns = 1600, .correlation = 6,
+		    .name = name, .context = 1, .stream = 7);
+	make_kernel(maker, .head.flags = GPUMON_WORK_FAILED, .start_ns = 1600, .end_ns = 1700,
+		    .correlation = 7, .name = name, .context = 1, .stream = 7);
 	capture_maker_save(maker, path, "process-1-1", 1);
 	assert_int_equal(gpumon_profile_load(paths, 1, &options, &profile), 0);
 	assert_int_equal(gpumon_scan_load(paths, 1, profile, 10, &scan), 0);
@@ -74,6 +81,10 @@ static void busy_bins(void **state)
 	assert_int_equal(scan->row_count, 3);
 	/* The device's row comes first. */
 	assert_int_equal(scan->rows[0].stream, ~0u);
+	devices = gpumon_profile_devices(profile, &count);
+	assert_int_equal(count, 3);
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(sum(scan, devices[i].stream), devices[i].busy_ns);
 	assert_int_equal(sum(scan, ~0u), 150 + 1 + 100);
 	assert_int_equal(sum(scan, 7), 150 + 1);
 	assert_int_equal(sum(scan, 8), 10 + 100);

@@ -122,7 +122,7 @@ static const struct gpumon_device_row *device_row(const struct gpumon_view *view
 		const struct gpumon_device_row *device = &view->devices[i];
 
 		if (device->process == row->process && device->device == row->device &&
-		    device->name)
+		    device->context == row->context && device->stream == row->stream)
 			return device;
 	}
 	return NULL;
@@ -135,23 +135,16 @@ static void put_percents(FILE *out, const struct gpumon_scan *scan, const uint64
 			ceil(100.0 * (double)ns[i] / (double)scan->bin_ns));
 }
 
-static void put_row(FILE *out, const struct gpumon_view *view, const struct gpumon_scan_row *row)
+static void put_row(FILE *out, const struct gpumon_view *view,
+		    const struct gpumon_view_totals *totals, const struct gpumon_scan_row *row)
 {
 	const struct gpumon_scan *scan = view->scan;
 	bool device = row->stream == ~0u;
+	const struct gpumon_device_row *of = device_row(view, row);
 	char name[160], number[GPUMON_DEVICE_TEXT];
-	const struct gpumon_device_row *of;
-	uint64_t busy = 0, recorded = scan->bin_ns * scan->bins;
 
-	/* As in the tables, the share is that of the time in which records were on. */
-	for (unsigned int i = 0; i < scan->bins; i++) {
-		busy += row->busy_ns[i];
-		if (row->unknown_ns)
-			recorded -= row->unknown_ns[i];
-	}
 	fprintf(out, "<div class=\"row %s\"><span><b>", device ? "device" : "stream");
 	if (device) {
-		of = device_row(view, row);
 		fprintf(out, "%s ", gpumon_device_text(number, row->device, of ? of->type : 0));
 		gpumon_text_xml(out, gpumon_text_cut(name, sizeof(name), of ? of->name : "", 48));
 	} else {
@@ -162,7 +155,8 @@ static void put_row(FILE *out, const struct gpumon_view *view, const struct gpum
 	if (scan->process_count > 1)
 		fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
 	fputs("</b><em>", out);
-	gpumon_report_percent(out, busy, recorded);
+	if (of)
+		gpumon_report_percent(out, of->busy_ns, gpumon_view_elapsed(of, totals));
 	fputs("</em></span><div class=\"area\" data-busy=\"", out);
 	put_percents(out, scan, row->busy_ns);
 	if (row->unknown_ns) {
@@ -180,6 +174,7 @@ void gpumon_report_timeline(FILE *out, const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
 	char what[256], text[GPUMON_TEXT_NUMBER];
+	struct gpumon_view_totals totals;
 
 	if (!scan || !scan->bin_ns || !scan->row_count)
 		return;
@@ -191,8 +186,9 @@ void gpumon_report_timeline(FILE *out, const struct gpumon_view *view)
 			 "");
 	gpumon_report_section(out, "timeline", "Timeline", what);
 	fprintf(out, "<div class=\"timeline\" data-bin=\"%" PRIu64 "\">\n", scan->bin_ns);
+	gpumon_view_totals(view, &totals);
 	for (unsigned int i = 0; i < scan->row_count; i++)
-		put_row(out, view, &scan->rows[i]);
+		put_row(out, view, &totals, &scan->rows[i]);
 	put_axis(out, scan->bin_ns * scan->bins);
 	fputs("</div>\n", out);
 	gpumon_report_more(out, 0, scan->rows_left, "streams, busy for less time");
