@@ -282,6 +282,22 @@ return r;""")
 
 
 @test
+def axis_labels_are_within():
+    """The labels of the timeline's axis are within its section, also one at the very end"""
+    for size in ["1400,900", "480,800"]:
+        answer = run("training.html", """
+var area = document.querySelector(".area"), box = area.getBoundingClientRect();
+function pointer(kind, part) { area.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1,
+	clientX: box.left + part * box.width, clientY: box.top + 5 })); }
+pointer("pointerdown", 0.001); pointer("pointerup", 57.5 / 240);
+var section = document.querySelector("#timeline").getBoundingClientRect();
+return Array.from(document.querySelectorAll(".axis i")).map(function (i) {
+	return [i.textContent, parseFloat(i.style.left), section.right - i.getBoundingClientRect().right]; });""", size)
+        assert answer[-1][1] > 98, answer
+        assert all(room > 8 for _, _, room in answer), answer
+
+
+@test
 def windows():
     """Times outside of windows are shaded in the report's timeline, and the details say so"""
     answer = run("windows.html", """

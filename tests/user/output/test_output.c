@@ -398,6 +398,64 @@ static void histogram_labels(void **state)
 	}
 }
 
+/* What two processes do on one GPU is told apart wherever the GPU is named. */
+static void processes_of_a_gpu(void **state)
+{
+	struct gpumon_scan_process processes[] = {
+		{ .number = 0, .pid = 4242, .rank = ~0u },
+		{ .number = 1, .pid = 7, .host_pid = 4243, .rank = ~0u },
+	};
+	struct gpumon_device_row devices[] = {
+		{ .process = 0, .stream = ~0u, .name = "H100", .host = "a", .busy_ns = 10 },
+		{ .process = 1, .stream = ~0u, .name = "H100", .host = "a", .busy_ns = 20 },
+	};
+	const struct gpumon_gap gap = { .process = 1, .start_ns = 200, .end_ns = 300 };
+	const struct gpumon_term term = { .columns = 80 };
+	uint64_t busy_ns[10] = { 0 };
+	struct gpumon_scan_row rows[] = { { .process = 1, .stream = ~0u, .busy_ns = busy_ns } };
+	struct gpumon_scan scan = {
+		.processes = processes,
+		.process_count = 2,
+		.rows = rows,
+		.row_count = 1,
+		.first_ns = 100,
+		.bin_ns = 100,
+		.bins = 10,
+		.ended = true,
+	};
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	struct gpumon_view view = { .root = root,
+				    .devices = devices,
+				    .device_count = 2,
+				    .gaps = &gap,
+				    .gap_count = 1,
+				    .scan = &scan,
+				    .first_ns = 100,
+				    .last_ns = 1100 };
+	char *text;
+
+	(void)state;
+	WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
+	assert_non_null(strstr(text, "GPU0 H100 of 4243\n"));
+	assert_non_null(strstr(text, "did nothing for the process\n"));
+	assert_non_null(strstr(text, "  0 of 4243  -\n"));
+	free(text);
+	devices[1].host = "b";
+	WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
+	assert_non_null(strstr(text, "  0 of 4243 on b  -\n"));
+	free(text);
+	WRITTEN(text, gpumon_output_report(out, &view));
+	assert_non_null(strstr(text, "GPU0 H100 <em>pid 4243</em> busy, "));
+	assert_non_null(strstr(text, ">GPU0 <em>pid 4243</em></td>"));
+	/* The name is cut where it has no room; what is behind it is not. */
+	assert_non_null(strstr(text, "<b>GPU0 H100</b> <em>pid 4243</em><em>2.00%</em>"));
+	/* The last label of the axis is at its end. */
+	assert_non_null(strstr(text, "<i class=\"end\" style=\"left:100.000%\">"));
+	assert_non_null(strstr(text, "<i style=\"left:80.000%\">"));
+	free(text);
+	made_free(root);
+}
+
 static void full_disk(void **state)
 {
 	struct gpumon_view view;
@@ -436,6 +494,7 @@ int main(void)
 		cmocka_unit_test(subtitles),
 		cmocka_unit_test(differences),
 		cmocka_unit_test(histogram_labels),
+		cmocka_unit_test(processes_of_a_gpu),
 		cmocka_unit_test(full_disk),
 	};
 

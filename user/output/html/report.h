@@ -21,6 +21,9 @@ void gpumon_report_more(FILE *out, unsigned int shown, unsigned int all, const c
 /* A text in grey behind another one; nothing without a text. */
 void gpumon_report_aside(FILE *out, const char *text);
 
+/* " pid 4242" in grey, where there are several processes. */
+void gpumon_report_pid(FILE *out, const struct gpumon_view *view, uint32_t process);
+
 /* A timeline of each GPU and stream, with the longest gaps marked. */
 void gpumon_report_timeline(FILE *out, const struct gpumon_view *view);
 /* Bars on a logarithmic axis, with median and p99. */

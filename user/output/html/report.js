@@ -82,7 +82,9 @@
 			axis.textContent = "";
 			for (let at = Math.ceil(from * bin / tick) * tick; at <= to * bin; at += tick) {
 				const mark = document.createElement("i");
-				mark.style.left = (100 * (at - from * bin) / length).toFixed(3) + "%";
+				const left = 100 * (at - from * bin) / length;
+				mark.style.left = left.toFixed(3) + "%";
+				mark.className = left > 96 ? "end" : "";
 				mark.textContent = at ? time(at) : "0";
 				axis.appendChild(mark);
 			}

@@ -41,6 +41,12 @@ void gpumon_report_aside(FILE *out, const char *text)
 	fputs("</em>", out);
 }
 
+void gpumon_report_pid(FILE *out, const struct gpumon_view *view, uint32_t process)
+{
+	if (view->scan && view->scan->process_count > 1)
+		fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, process));
+}
+
 void gpumon_report_more(FILE *out, unsigned int shown, unsigned int all, const char *what)
 {
 	char number[GPUMON_TEXT_NUMBER];
@@ -102,7 +108,8 @@ static void put_card(FILE *out, bool estimate, const char *value, const char *wh
 /* Maximum number of GPU cards, more than a machine has. */
 #define CARDS_MAX 64
 
-static void put_busy(FILE *out, const struct gpumon_device_row *row, uint64_t elapsed_ns)
+static void put_busy(FILE *out, const struct gpumon_view *view, const struct gpumon_device_row *row,
+		     uint64_t elapsed_ns)
 {
 	char busy[GPUMON_TEXT_NUMBER], number[GPUMON_DEVICE_TEXT];
 	double part = elapsed_ns ? 100.0 * (double)row->busy_ns / (double)elapsed_ns : 0;
@@ -111,6 +118,7 @@ static void put_busy(FILE *out, const struct gpumon_device_row *row, uint64_t el
 	gpumon_report_percent(out, row->busy_ns, elapsed_ns);
 	fprintf(out, "</b><span>%s ", gpumon_device_text(number, row->device, row->type));
 	gpumon_text_xml(out, row->name ? row->name : "");
+	gpumon_report_pid(out, view, row->process);
 	fprintf(out,
 		" busy, %s</span><div class=\"meter\"><i style=\"width:%.2f%%\"></i></div></div>\n",
 		gpumon_text_ns(busy, sizeof(busy), row->busy_ns), part > 100 ? 100 : part);
@@ -146,7 +154,7 @@ static void put_cards(FILE *out, const struct gpumon_view *view)
 	}
 	for (unsigned int i = 0, cards = 0; i < view->device_count && cards < CARDS_MAX; i++) {
 		if (view->devices[i].stream == ~0u && ++cards)
-			put_busy(out, &view->devices[i],
+			put_busy(out, view, &view->devices[i],
 				 gpumon_view_elapsed(&view->devices[i], &totals));
 	}
 	fputs("</div>\n", out);

@@ -10,6 +10,7 @@
 
 #define TICKS	  6
 #define MARKS_MAX 5
+#define AXIS_END  96 /* percent: behind it half of a label has no room */
 
 /* --- the timeline */
 
@@ -35,8 +36,10 @@ static void put_axis(FILE *out, uint64_t length_ns)
 
 	fputs("<div class=\"row axis\"><span></span><div>", out);
 	for (uint64_t at = 0; at <= length_ns; at += tick) {
-		fprintf(out, "<i style=\"left:%.3f%%\">%s</i>",
-			100.0 * (double)at / (double)length_ns,
+		double left = 100.0 * (double)at / (double)length_ns;
+
+		fprintf(out, "<i%s style=\"left:%.3f%%\">%s</i>",
+			left > AXIS_END ? " class=\"end\"" : "", left,
 			at ? gpumon_text_ns(text, sizeof(text), at) : "0");
 		if (length_ns - at < tick)
 			break;
@@ -152,9 +155,9 @@ static void put_row(FILE *out, const struct gpumon_view *view,
 					sizeof(name));
 		gpumon_text_xml(out, name);
 	}
-	if (scan->process_count > 1)
-		fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
-	fputs("</b><em>", out);
+	fputs("</b>", out);
+	gpumon_report_pid(out, view, row->process);
+	fputs("<em>", out);
 	if (of)
 		gpumon_report_percent(out, of->busy_ns, gpumon_view_elapsed(of, totals));
 	fputs("</em></span><div class=\"area\" data-busy=\"", out);

@@ -180,8 +180,7 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 			put_stream(out, view, row);
 		if (row->stream == ~0u)
 			gpumon_report_aside(out, row->host);
-		if (view->scan && view->scan->process_count > 1)
-			fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
+		gpumon_report_pid(out, view, row->process);
 		fputs("</td></tr>\n", out);
 	}
 	close_table(out);
@@ -192,15 +191,15 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 {
 	static const char *const titles[] = { "idle", "at", "GPU", "what the CPU did" };
-	char number[GPUMON_DEVICE_TEXT];
+	bool several = view->scan && view->scan->process_count > 1;
+	char number[GPUMON_DEVICE_TEXT], what[128];
 
 	if (!view->gap_count)
 		return;
-	gpumon_report_section(
-		out, "gaps", "Where a GPU idled",
-		gpumon_view_has_windows(view) ?
-			"the longest times within the windows in which nothing ran on it" :
-			"the longest times in which nothing ran on it");
+	snprintf(what, sizeof(what), "the longest times%s in which nothing%s ran on it",
+		 gpumon_view_has_windows(view) ? " within the windows" : "",
+		 several ? " of the process" : "");
+	gpumon_report_section(out, "gaps", "Where a GPU idled", what);
 	open_table(out, titles, 4);
 	for (unsigned int i = 0; i < view->gap_count; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
@@ -208,8 +207,10 @@ void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 		fputs("<tr>", out);
 		put_ns(out, gap->end_ns - gap->start_ns);
 		put_ns(out, gap->start_ns - view->first_ns);
-		fprintf(out, "<td class=\"gpu\">%s</td>",
+		fprintf(out, "<td class=\"gpu\">%s",
 			gpumon_device_text(number, gap->device, gap->type));
+		gpumon_report_pid(out, view, gap->process);
+		fputs("</td>", out);
 		if (gap->doing && *gap->doing)
 			put_name(out, gap->doing);
 		else

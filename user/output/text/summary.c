@@ -12,6 +12,7 @@
 #include "output/view_text.h"
 
 #define ROWS	    10
+#define GPU_COLUMNS 32	/* of a GPU with its process and host, in the table of idle times */
 #define WIDE	    100 /* columns needed for quantiles beside names */
 #define NOTE_INDENT 6	/* of the second and later lines of a note */
 
@@ -293,18 +294,35 @@ static int print_paths(const struct summary *summary)
 	return ret;
 }
 
+/* Whose times a device's are, where several processes use devices: " of PID", " of PID on HOST". */
+static const char *owner_text(char *buf, size_t len, const struct gpumon_view *view,
+			      uint32_t process)
+{
+	bool hosts = false, processes = false;
+	const char *host = "";
+
+	for (unsigned int i = 0; i < view->device_count; i++) {
+		const struct gpumon_device_row *row = &view->devices[i];
+
+		hosts |= strcmp(row->host, view->devices[0].host) != 0;
+		processes |= row->process != view->devices[0].process;
+		if (row->process == process)
+			host = row->host;
+	}
+	buf[0] = '\0';
+	if (processes)
+		snprintf(buf, len, " of %u%s%s", gpumon_view_pid(view, process),
+			 hosts ? " on " : "", hosts ? host : "");
+	return buf;
+}
+
 static int print_devices(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
-	bool hosts = false, processes = false;
 	struct gpumon_table *table;
 
 	if (!view->device_count)
 		return 0;
-	for (unsigned int i = 1; i < view->device_count; i++) {
-		hosts |= strcmp(view->devices[i].host, view->devices[0].host) != 0;
-		processes |= view->devices[i].process != view->devices[0].process;
-	}
 	print_heading(summary, "GPUs",
 		      gpumon_view_has_windows(view) ?
 			      "busy: something ran on it, % of the time of the windows" :
@@ -318,10 +336,8 @@ static int print_devices(const struct summary *summary)
 	gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_PHRASE);
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
-		char name[256] = "  ", pid[24] = "", number[GPUMON_DEVICE_TEXT];
+		char name[512] = "  ", owner[256], number[GPUMON_DEVICE_TEXT];
 
-		if (processes && row->stream == ~0u)
-			snprintf(pid, sizeof(pid), " of %u", gpumon_view_pid(view, row->process));
 		gpumon_table_ns(table, gpumon_value_of(row->busy_ns));
 		gpumon_table_percent(table, row->busy_ns,
 				     gpumon_view_elapsed(row, &summary->totals));
@@ -329,9 +345,9 @@ static int print_devices(const struct summary *summary)
 		gpumon_table_count(table, row->count);
 		gpumon_table_ns(table, gpumon_value_of(row->idle_longest_ns));
 		if (row->stream == ~0u)
-			snprintf(name, sizeof(name), "%s %s%s%s%s",
-				 gpumon_device_text(number, row->device, row->type), row->name, pid,
-				 hosts ? " on " : "", hosts ? row->host : "");
+			snprintf(name, sizeof(name), "%s %.200s%s",
+				 gpumon_device_text(number, row->device, row->type), row->name,
+				 owner_text(owner, sizeof(owner), view, row->process));
 		else
 			gpumon_view_stream_text(view, row->process, row->context, row->stream,
 						name + 2, sizeof(name) - 2);
@@ -399,13 +415,14 @@ static int print_gaps(const struct summary *summary)
 	const struct gpumon_view *view = summary->view;
 	unsigned int n = view->gap_count < summary->rows ? view->gap_count : summary->rows;
 	struct gpumon_table *table;
+	char what[128], owner[256];
 
 	if (!n)
 		return 0;
-	print_heading(summary, "Idle",
-		      gpumon_view_has_windows(view) ?
-			      "the longest times in which a GPU did nothing, within the windows" :
-			      "the longest times in which a GPU did nothing");
+	snprintf(what, sizeof(what), "the longest times in which a GPU did nothing%s%s",
+		 *owner_text(owner, sizeof(owner), view, 0) ? " for the process" : "",
+		 gpumon_view_has_windows(view) ? ", within the windows" : "");
+	print_heading(summary, "Idle", what);
 	table = gpumon_table_new(summary->term);
 	gpumon_table_column(table, "IDLE", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "AT", GPUMON_COLUMN_RIGHT);
@@ -413,17 +430,20 @@ static int print_gaps(const struct summary *summary)
 	gpumon_table_column(table, "WHAT THE CPU DID", GPUMON_COLUMN_PHRASE);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
-		char text[GPUMON_DEVICE_TEXT + GPUMON_FORMAT_LEN] = "+";
+		char text[GPUMON_FORMAT_LEN + 1] = "+", number[GPUMON_DEVICE_TEXT];
+		char device[GPUMON_DEVICE_TEXT + sizeof(owner)], cut[sizeof(device)];
 
 		gpumon_table_ns(table, gpumon_value_of(gap->end_ns - gap->start_ns));
 		gpumon_format_ns(text + 1, sizeof(text) - 1,
 				 gpumon_value_of(gap->start_ns - view->first_ns));
 		gpumon_table_text(table, text);
 		if (GPUMON_API_OF(gap->device) == GPUMON_API_CUDA)
-			snprintf(text, sizeof(text), "%u", gap->device);
+			snprintf(number, sizeof(number), "%u", gap->device);
 		else
-			gpumon_device_text(text, gap->device, gap->type);
-		gpumon_table_text(table, text);
+			gpumon_device_text(number, gap->device, gap->type);
+		snprintf(device, sizeof(device), "%s%s", number,
+			 owner_text(owner, sizeof(owner), view, gap->process));
+		gpumon_table_text(table, gpumon_text_cut(cut, sizeof(cut), device, GPU_COLUMNS));
 		gpumon_table_text(table, gap->doing && *gap->doing ? gap->doing : "-");
 	}
 	return gpumon_table_print(table, summary->out);
