@@ -178,7 +178,10 @@ static void difference_of_calls(void **state)
 /* The picture marks estimates of both sides, and says from what they come and what is missing. */
 static void flame_graph_of_estimates(void **state)
 {
-	const struct gpumon_sampling sampling = { .windows = 1, .left_out = 3, .recorded = 1 };
+	const struct gpumon_sampling sampling = {
+		.windows = 1, .left_out = 3, .recorded = 1, .no_sample = 5
+	};
+	const struct gpumon_term term = { .columns = 80 };
 	const struct gpumon_capture_damage damage = { .missing_chunks = 1 };
 	struct gpumon_view before = { .root = training(100000, "backward", 20000),
 				      .sampling = &sampling };
@@ -202,6 +205,12 @@ static void flame_graph_of_estimates(void **state)
 		"135\u00a0µs after (widths), ~120\u00a0µs before, ~20.0\u00a0µs of it in paths"));
 	assert_non_null(strstr(text, ">before: ~ is estimated: the work of 1 of 4 launches"));
 	assert_non_null(strstr(text, ">Missing after: the capture is damaged<"));
+	free(text);
+	/* In a terminal they are in several lines, and not cut. */
+	WRITTEN(text, gpumon_diff_print(out, &term, diff, NULL));
+	assert_non_null(strstr(text, "\n       ~ is estimated: the work of 1 of 4 launches"));
+	assert_non_null(strstr(text, " part of it\n"));
+	assert_non_null(strstr(text, "\n       missing: the capture is damaged\n"));
 	free(text);
 	gpumon_diff_free(diff);
 	made_free((struct gpumon_node *)before.root);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "term/output_text.h"
+#include "term/sentence.h"
 #include "term/squeeze.h"
 #include "output/protobuf.h"
 #include "base/text_intern.h"
@@ -396,6 +397,35 @@ static void interned(void **state)
 	gpumon_intern_clear(&intern);
 }
 
+/* Nothing of a sentence is lost: what has no room in a line is in the next one. */
+static void sentences(void **state)
+{
+	static const struct {
+		unsigned int columns, taken, indent;
+		const char *text, *want;
+	} cases[] = {
+		{ 20, 4, 2, "one two three four five six", "one two three\n  four five six\n" },
+		{ 20, 18, 2, "one two", "\n  one two\n" },
+		{ 20, 0, 2, "a-word-that-is-longer-than-a-line it", "a-word-that-is-lo…\n  it\n" },
+		{ 200, 0, 0, "one two", "one two\n" },
+		{ 20, 3, 0, "", "\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct gpumon_term term = { .columns = cases[i].columns };
+		char *data = NULL;
+		size_t size;
+		FILE *out = open_memstream(&data, &size);
+
+		gpumon_sentence_print(out, &term, "", cases[i].taken, cases[i].indent,
+				      cases[i].text);
+		fclose(out);
+		assert_string_equal(data, cases[i].want);
+		free(data);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +441,7 @@ int main(void)
 		cmocka_unit_test(squeezes),
 		cmocka_unit_test(squeezed_phrases),
 		cmocka_unit_test(squeezed_rows),
+		cmocka_unit_test(sentences),
 		cmocka_unit_test(many_squeezed_rows),
 	};
 

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/version.h"
+#include "term/sentence.h"
 #include "term/table.h"
 #include "term/output_text.h"
 #include "output/text/path_text.h"
@@ -17,6 +18,9 @@
 
 #define SCHEMA 1
 #define ROWS   10
+
+/* What is said of a side, behind "before". */
+#define SIDE_INDENT 7
 
 /* "+", and "~" in front for an estimate. */
 static const char *sign_of(uint64_t before, uint64_t after, bool estimate)
@@ -149,15 +153,15 @@ static void put_view(FILE *out, const struct gpumon_term *term, const char *whic
 		 gpumon_view_command(view));
 	fprintf(out, "%s\n", gpumon_text_cut(cut, sizeof(cut), text, term->columns));
 	if (*gpumon_view_sampling(missing_text, sizeof(missing_text), view)) {
-		snprintf(text, sizeof(text), "       %s", missing_text);
-		fprintf(out, "%s\n", gpumon_text_cut(cut, sizeof(cut), text, term->columns));
+		fprintf(out, "%*s", SIDE_INDENT, "");
+		gpumon_sentence_print(out, term, "", SIDE_INDENT, SIDE_INDENT, missing_text);
 	}
 	gpumon_missing_of(view, &missing);
 	if (!*gpumon_missing_line(missing_text, sizeof(missing_text), &missing))
 		return;
-	snprintf(text, sizeof(text), "       missing: %s", missing_text);
-	fprintf(out, "%s%s%s\n", gpumon_term_red(term),
-		gpumon_text_cut(cut, sizeof(cut), text, term->columns), gpumon_term_reset(term));
+	snprintf(text, sizeof(text), "missing: %s", missing_text);
+	fprintf(out, "%*s", SIDE_INDENT, "");
+	gpumon_sentence_print(out, term, gpumon_term_red(term), SIDE_INDENT, SIDE_INDENT, text);
 }
 
 static int by_change(const void *a, const void *b)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "term/sentence.h"
 #include "term/table.h"
 #include "term/output_text.h"
 #include "output/scan_streams.h"
@@ -11,10 +12,11 @@
 #include "output/tree.h"
 #include "output/view_text.h"
 
-#define ROWS	    10
-#define GPU_COLUMNS 32	/* of a GPU with its process and host, in the table of idle times */
-#define WIDE	    100 /* columns needed for quantiles beside names */
-#define NOTE_INDENT 6	/* of the second and later lines of a note */
+#define ROWS	     10
+#define GPU_COLUMNS  32	 /* of a GPU with its process and host, in the table of idle times */
+#define WIDE	     100 /* columns needed for quantiles beside names */
+#define CAUSE_INDENT (GPUMON_TABLE_INDENT + 12) /* of what is missing, behind its number */
+#define NOTE_INDENT  6				/* of the second and later lines of a note */
 
 struct summary {
 	FILE *out;
@@ -26,19 +28,15 @@ struct summary {
 
 static void print_heading(const struct summary *summary, const char *title, const char *what)
 {
-	char line[256];
-
 	fprintf(summary->out, "\n%s%s%s", gpumon_term_bold(summary->term), title,
 		gpumon_term_reset(summary->term));
-	if (*what)
-		fprintf(summary->out, "  %s%s%s", gpumon_term_dim(summary->term),
-			gpumon_text_cut(line, sizeof(line), what,
-					summary->term->columns > 30 ?
-						summary->term->columns -
-							gpumon_text_columns(title) - 2 :
-						0),
-			gpumon_term_reset(summary->term));
-	putc('\n', summary->out);
+	if (!*what) {
+		putc('\n', summary->out);
+		return;
+	}
+	fputs("  ", summary->out);
+	gpumon_sentence_print(summary->out, summary->term, gpumon_term_dim(summary->term),
+			      gpumon_text_columns(title) + 2, GPUMON_TABLE_INDENT, what);
 }
 
 static void print_line(const struct summary *summary, unsigned int indent, const char *colour,
@@ -53,32 +51,11 @@ static void print_line(const struct summary *summary, unsigned int indent, const
 		*colour ? gpumon_term_reset(summary->term) : "");
 }
 
-/* Use as many lines as needed: the end of a note often is the remedy. */
 static void print_sentence(const struct summary *summary, const char *colour, unsigned int indent,
 			   unsigned int indent_below, const char *sentence)
 {
-	unsigned int columns = summary->term->columns, at = 0, width;
-	char text[512], word[512], *rest = text, *next;
-
-	snprintf(text, sizeof(text), "%s", sentence);
-	fprintf(summary->out, "%*s%s", (int)indent, "", colour);
-	while ((next = strsep(&rest, " "))) {
-		gpumon_text_cut(word, sizeof(word), next,
-				columns > indent_below + 8 ? columns - indent_below : 0);
-		width = gpumon_text_columns(word);
-		if (at && at + 1 + width > columns) {
-			fprintf(summary->out, "\n%*s", (int)indent_below, "");
-			at = indent_below;
-		} else if (at) {
-			putc(' ', summary->out);
-			at++;
-		} else {
-			at = indent;
-		}
-		fputs(word, summary->out);
-		at += width;
-	}
-	fprintf(summary->out, "%s\n", gpumon_term_reset(summary->term));
+	fprintf(summary->out, "%*s", (int)indent, "");
+	gpumon_sentence_print(summary->out, summary->term, colour, indent, indent_below, sentence);
 }
 
 static void print_note(const struct summary *summary, const char *note)
@@ -142,7 +119,7 @@ static void print_about(const struct summary *summary)
 			 gpumon_format_ns(gpu, sizeof(gpu),
 					  gpumon_value_of(summary->totals.cpu_ns)),
 			 gpumon_text_count(count, sizeof(count), summary->totals.count));
-	print_line(summary, 0, "", text);
+	print_sentence(summary, "", 0, GPUMON_TABLE_INDENT, text);
 	if (scan && !scan->ended)
 		print_line(summary, 0, gpumon_term_yellow(summary->term),
 			   "The capture was cut off: this is what was written until then.");
@@ -492,16 +469,18 @@ static int print_ranges(const struct summary *summary)
 static void print_cause(const struct summary *summary, uint64_t count, const char *colour,
 			const char *what, const char *advice)
 {
-	char number[GPUMON_TEXT_NUMBER], text[512];
+	char number[GPUMON_TEXT_NUMBER], text[GPUMON_TEXT_NUMBER + 16];
 
 	if (!count)
 		return;
-	snprintf(text, sizeof(text), "%10s  %s", gpumon_text_count(number, sizeof(number), count),
-		 what);
-	print_line(summary, GPUMON_TABLE_INDENT, colour, text);
+	snprintf(text, sizeof(text), "%*s%10s  ", GPUMON_TABLE_INDENT, "",
+		 gpumon_text_count(number, sizeof(number), count));
+	fprintf(summary->out, "%s%s", colour, text);
+	gpumon_sentence_print(summary->out, summary->term, colour, gpumon_text_columns(text),
+			      CAUSE_INDENT, what);
 	if (*advice)
-		print_line(summary, GPUMON_TABLE_INDENT + 12, gpumon_term_dim(summary->term),
-			   advice);
+		print_sentence(summary, gpumon_term_dim(summary->term), CAUSE_INDENT, CAUSE_INDENT,
+			       advice);
 }
 
 /* Caveats by cause, followed by operations without a call path. */
