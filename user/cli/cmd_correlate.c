@@ -117,14 +117,20 @@ static bool is_about_recording(const struct correlate_run *run)
 	       gpumon_probe_choice_given(&run->probe);
 }
 
+static int check_summary(struct correlate_run *run)
+{
+	if (gpumon_show_check_rows(run->context, run->summary.rows))
+		return GPUMON_EXIT_USAGE;
+	return gpumon_show_check(run->context, &run->show);
+}
+
 static int show_captures(struct correlate_run *run, int argc, char **argv)
 {
 	if (is_about_recording(run))
 		return gpumon_usage(
 			run->context,
 			"a capture is shown, and nothing is recorded: leave out -o, -p, -d and all other options of record");
-	if (gpumon_show_operands(run->context, &run->show, argc, argv) ||
-	    gpumon_show_check_rows(run->context, run->summary.rows))
+	if (check_summary(run) || gpumon_show_operands(run->context, &run->show, argc, argv))
 		return GPUMON_EXIT_USAGE;
 	gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);
 	return show_summary(run);
@@ -173,10 +179,9 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 				 "%.300s: neither a capture nor a program", run.session.argv[0]);
 		return gpumon_report(context, &err);
 	}
-	if (gpumon_show_check_force(context, &run.show) ||
-	    gpumon_show_check_rows(context, run.summary.rows))
-		return GPUMON_EXIT_USAGE;
-	status = gpumon_record_options_check(context, &run.session);
+	status = check_summary(&run);
+	if (!status)
+		status = gpumon_record_options_check(context, &run.session);
 	if (!status)
 		status = gpumon_probe_within_check(context, &run.probe, &run.session);
 	if (!status)

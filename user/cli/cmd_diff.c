@@ -10,7 +10,7 @@
 
 /**
  * struct diff_run - state of the command
- * @rows: maximum number of rows of each table
+ * @summary: number of rows of each table
  */
 struct diff_run {
 	struct gpumon_context *context;

@@ -51,11 +51,11 @@ static int export_as(struct gpumon_context *context, struct gpumon_show *show,
 	}
 }
 
-/* Traces have rows for all of these. */
-static bool has_levels(const struct gpumon_profile_options *profile)
+/* Whether an option says what the tree has, in place of what call paths have. */
+static bool is_about_tree(const struct gpumon_profile_options *options)
 {
-	return profile->cpu_only || profile->gpu_only || profile->devices || profile->streams ||
-	       profile->graphs || profile->threads || profile->processes;
+	return options->cpu_only || options->gpu_only || options->devices || options->streams ||
+	       options->graphs || options->threads || options->processes;
 }
 
 static int command_export(struct gpumon_context *context, int argc, char **argv)
@@ -92,10 +92,10 @@ static int command_export(struct gpumon_context *context, int argc, char **argv)
 			context, "which format? --chrome, --perfetto, --folded, --json or --pprof");
 	if (gpumon_show_operands(context, &show, argc, argv))
 		return GPUMON_EXIT_USAGE;
-	if ((format == EXPORT_CHROME || format == EXPORT_PERFETTO) && has_levels(&show.profile))
+	if ((format == EXPORT_CHROME || format == EXPORT_PERFETTO) && is_about_tree(&show.profile))
 		return gpumon_usage(
 			context,
-			"--cpu-only, --gpu-only, --devices, --streams, --graphs, --threads and --processes are levels of a tree, which a trace has not: leave them out");
+			"timelines have all rows: of the options of call paths, give only --no-inline, --interpreter and --symbol-root");
 	return export_as(context, &show, format);
 }
 

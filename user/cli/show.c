@@ -31,20 +31,31 @@ static bool is_file(const char *name)
 	return name && strcmp(name, "-") != 0;
 }
 
-int gpumon_show_check_force(struct gpumon_context *context, const struct gpumon_show *show)
-{
-	if (!show->force || is_file(show->output) || is_file(show->picture))
-		return 0;
-	gpumon_usage(context, "--force is for a file that is written: name one, or leave it out");
-	return -1;
-}
-
 int gpumon_show_check_rows(struct gpumon_context *context, uint32_t rows)
 {
 	if (!context->json || !rows)
 		return 0;
-	gpumon_usage(context, "--rows is for tables that are printed: JSON has all rows");
-	return -1;
+	return gpumon_usage(context, "--json has all rows: leave out --rows");
+}
+
+int gpumon_show_check(struct gpumon_context *context, const struct gpumon_show *show)
+{
+	const struct gpumon_profile_options *tree = &show->profile;
+
+	if (tree->cpu_only && tree->gpu_only)
+		return gpumon_usage(context, "--cpu-only and --gpu-only leave nothing together");
+	if (tree->cpu_only && (tree->devices || tree->streams || tree->graphs))
+		return gpumon_usage(
+			context,
+			"--cpu-only leaves out the GPU: leave out --devices, --streams and --graphs");
+	if (tree->gpu_only && (tree->threads || tree->no_inline || tree->interpreter))
+		return gpumon_usage(
+			context,
+			"--gpu-only leaves out call paths: leave out --threads, --no-inline and --interpreter");
+	if (show->force && !is_file(show->output) && !is_file(show->picture))
+		return gpumon_usage(context,
+				    "--force replaces a file: name the file, or leave --force out");
+	return 0;
 }
 
 int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *show, int argc,
@@ -72,11 +83,7 @@ int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *sho
 			     show->profile.symbol_root);
 		return -1;
 	}
-	if (show->profile.cpu_only && show->profile.gpu_only) {
-		gpumon_usage(context, "--cpu-only and --gpu-only leave nothing together");
-		return -1;
-	}
-	if (gpumon_show_check_force(context, show))
+	if (gpumon_show_check(context, show))
 		return -1;
 	if (!show->compare && check_distinct(context, argc, argv))
 		return -1;

@@ -13,8 +13,8 @@
  * @paths: captures
  * @count: number of captures
  * @output: file, NULL or "-" for standard output
- * @picture: another file, or NULL
- * @force: @output and @picture may replace files
+ * @picture: diff: file of the flame graph, as @output; NULL for none
+ * @force: @output and @picture may replace a file
  * @profile: options of the tree
  * @compare: captures are not merged, so the same one may be given twice
  */
@@ -61,8 +61,16 @@ struct gpumon_show {
 	"      --interpreter      also functions of the interpreter between those of Python\n" \
 	"      --symbol-root DIR  where the files of the recorded machine are, if not here\n"
 
-/* Each returns 0, or -1 after calling gpumon_usage() about an option that would do nothing. */
-int gpumon_show_check_force(struct gpumon_context *context, const struct gpumon_show *show);
+/**
+ * gpumon_show_check - find options that do nothing together
+ * @context: context
+ * @show: options
+ *
+ * Return: 0, or what gpumon_usage() returned.
+ */
+int gpumon_show_check(struct gpumon_context *context, const struct gpumon_show *show);
+
+/* The same for a number of rows, 0 if none was given. */
 int gpumon_show_check_rows(struct gpumon_context *context, uint32_t rows);
 
 /**

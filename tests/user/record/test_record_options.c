@@ -147,6 +147,20 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("the name of a capture is empty", "report", "");
 	CHECK_USAGE("--output: the name is empty", "report", "-o", "", "x");
 	CHECK_USAGE("leave nothing together", "flamegraph", "--cpu-only", "--gpu-only", "x");
+	CHECK_USAGE("--cpu-only leaves out the GPU", "report", "--cpu-only", "--streams", "x");
+	CHECK_USAGE("--gpu-only leaves out call paths", "export", "--json", "--gpu-only",
+		    "--interpreter", "x");
+	CHECK_USAGE("--force replaces a file: name the file", "flamegraph", "--force", "x");
+	CHECK_USAGE("--force replaces a file: name the file", "diff", "a", "b", "--force", "-o",
+		    "-");
+	CHECK_USAGE("--force replaces a file: name the file", "correlate", "--force", "--", "true");
+	CHECK_USAGE("--json has all rows", "correlate", "--json", "--rows", "3", "/");
+	CHECK_USAGE("--json has all rows", "correlate", "--json", "--rows", "3", "--", "true");
+	CHECK_USAGE("--json has all rows", "diff", "--json", "--rows", "3", "a", "b");
+	CHECK_USAGE("leave nothing together", "correlate", "--cpu-only", "--gpu-only", "--",
+		    "true");
+	CHECK_USAGE("timelines have all rows", "export", "--chrome", "--devices", "x");
+	CHECK_USAGE("timelines have all rows", "export", "--perfetto", "x", "--gpu-only");
 	CHECK_USAGE("--symbol-root: /nowhere is no directory", "report", "--symbol-root",
 		    "/nowhere", "x");
 	CHECK_USAGE("--symbol-root is for captures", "correlate", "--symbol-root", "/", "--",
@@ -165,17 +179,13 @@ static void options_that_do_nothing(void **state)
 {
 	(void)state;
 	CHECK_USAGE("--icicle is about the picture", "flamegraph", "--folded", "--icicle", "x");
-	CHECK_USAGE("--force is for a file", "flamegraph", "--force", "x");
-	CHECK_USAGE("--force is for a file", "report", "--force", "-o", "-", "x");
-	CHECK_USAGE("--force is for a file", "export", "--pprof", "--force", "x");
-	CHECK_USAGE("--force is for a file", "diff", "--force", "a", "b");
-	CHECK_USAGE("--force is for a file", "correlate", "--force", "/");
-	CHECK_USAGE("--force is for a file", "correlate", "--force", "-o", "x", "--", "true");
-	CHECK_USAGE("--rows is for tables", "correlate", "--json", "--rows", "5", "/");
-	CHECK_USAGE("--rows is for tables", "correlate", "--json", "--rows", "5", "--", "true");
-	CHECK_USAGE("--rows is for tables", "diff", "--json", "--rows", "5", "a", "b");
-	CHECK_USAGE("are levels of a tree", "export", "--chrome", "--threads", "x");
-	CHECK_USAGE("are levels of a tree", "export", "--perfetto", "--cpu-only", "x");
+	CHECK_USAGE("--force replaces a file", "report", "--force", "-o", "-", "x");
+	CHECK_USAGE("--force replaces a file", "export", "--pprof", "--force", "x");
+	CHECK_USAGE("--force replaces a file", "diff", "--force", "a", "b");
+	CHECK_USAGE("--force replaces a file", "correlate", "--force", "/");
+	CHECK_USAGE("--force replaces a file", "correlate", "--force", "-o", "x", "--", "true");
+	CHECK_USAGE("timelines have all rows", "export", "--chrome", "--threads", "x");
+	CHECK_USAGE("timelines have all rows", "export", "--perfetto", "--cpu-only", "x");
 	CHECK_USAGE("--check and --ptx", "probe", "--check", "--ptx", "x");
 	CHECK_USAGE("--force goes with -o", "probe", "--force", "x", "--", "true");
 	CHECK_USAGE("--gpu and --times go without", "probe", "--gpu", "1", "x", "--", "true");
