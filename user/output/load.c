@@ -32,11 +32,14 @@ static int load_sheets(struct gpumon_load *load, const char *const *paths, unsig
 		return -1;
 	for (unsigned int i = 0; i < count; i++) {
 		struct gpumon_sheet **sheet = &load->sheets[load->sheet_count];
+		int ret = gpumon_sheet_read(paths[i], sheet);
 
-		if (gpumon_sheet_read(paths[i], sheet))
+		if (ret < 0)
 			return -1;
+		load->damage.unreadable_files += (unsigned int)ret;
 		load->sheet_count += *sheet != NULL;
 	}
+	load->view.damage = &load->damage;
 	load->view.sheets = load->sheets;
 	load->view.sheet_count = load->sheet_count;
 	return 0;
@@ -51,6 +54,7 @@ int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, uns
 	    gpumon_scan_load(paths, count, load->profile, bins, &load->scan))
 		return load_failed(paths[0], err);
 	gpumon_view_of(load->profile, load->scan, &load->view);
+	load->damage = *load->view.damage;
 	if (load_sheets(load, paths, count))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"no memory for what programs in kernels gathered");

@@ -18,6 +18,7 @@
  * @scan: data that the profile lacks
  * @sheets: what programs in kernels have gathered
  * @sheet_count: number of @sheets
+ * @damage: of the captures, with sheets that cannot be read
  * @view: a view of them
  */
 struct gpumon_load {
@@ -25,6 +26,7 @@ struct gpumon_load {
 	struct gpumon_scan *scan;
 	struct gpumon_sheet **sheets;
 	unsigned int sheet_count;
+	struct gpumon_capture_damage damage;
 	struct gpumon_view view;
 };
 

@@ -329,7 +329,7 @@ static int open_file(const char *directory)
 
 int gpumon_sheet_read(const char *directory, struct gpumon_sheet **sheet)
 {
-	int fd = open_file(directory);
+	int fd = open_file(directory), ret = 0;
 	struct json_object *root;
 
 	*sheet = NULL;
@@ -344,10 +344,11 @@ int gpumon_sheet_read(const char *directory, struct gpumon_sheet **sheet)
 		*sheet = gpumon_sheet_new();
 		gpumon_sheet_note(*sheet, GPUMON_SHEET_FILE
 				  " cannot be read: what programs in kernels gathered is missing");
+		ret = 1;
 	}
 	json_object_put(root);
 	if (*sheet && !(*sheet)->failed)
-		return 0;
+		return ret;
 	gpumon_sheet_free(*sheet);
 	*sheet = NULL;
 	return -1;

@@ -271,6 +271,7 @@ def test_within_damaged():
             both = Recorded(folder, path, (0, "", ""))
             check(not both.is_read, f"accepted: {content[:200]}")
             contains(" ".join(both.document["notes"]), "probe.json cannot be read", "notes")
+            equal(both.profile["missing"]["damage"]["unreadable_files"], 1, "files that cannot be read")
             equal({row["name"]: row["count"] for row in both.profile["kernels"] if row["kind"] == "kernel"},
                   {"first": 2}, "kernels")
 

@@ -4,9 +4,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/capture_maker.h"
+#include "output/load.h"
 #include "output/output.h"
+#include "output/tree.h"
 
 static const struct gpumon_profile_options no_options;
 
@@ -77,10 +80,47 @@ static void changed_bytes(void **state)
 	fclose(out);
 }
 
+/* What programs in kernels gathered is a part of the capture: without it something is missing. */
+static void unreadable_sheet(void **state)
+{
+	struct capture_maker *maker = capture_maker_new();
+	char *directory = capture_maker_directory(), *path = NULL, *file = NULL;
+	struct gpumon_load load;
+	struct gpumon_missing missing;
+	struct gpumon_error err;
+	const char *paths[1];
+	FILE *out;
+
+	(void)state;
+	assert_true(asprintf(&path, "%s/a", directory) > 0);
+	assert_true(asprintf(&file, "%s/probe.json", path) > 0);
+	paths[0] = path;
+	make_example(maker, 1000000000, 1);
+	capture_maker_save(maker, path, "process-1-1", 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(gpumon_load_captures(&load, paths, 1, &no_options, 0, &err), 0);
+		gpumon_missing_of(&load.view, &missing);
+		assert_int_equal(missing.damaged, i);
+		assert_int_equal(load.view.damage->unreadable_files, i);
+		assert_int_equal(load.view.sheet_count, i);
+		gpumon_load_free(&load);
+		out = fopen(file, "w");
+		assert_non_null(out);
+		fputs("{", out);
+		fclose(out);
+	}
+	unlink(file);
+	free(file);
+	free(path);
+	capture_maker_free(maker);
+	capture_maker_remove(directory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changed_bytes),
+		cmocka_unit_test(unreadable_sheet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
