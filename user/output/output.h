@@ -55,6 +55,12 @@ struct gpumon_scan_process {
 	uint32_t driver_version;
 };
 
+/* The pid that is shown. */
+static inline uint32_t gpumon_scan_pid(const struct gpumon_scan_process *process)
+{
+	return process->host_pid ? process->host_pid : process->pid;
+}
+
 /**
  * struct gpumon_scan_row - the timeline of a stream
  * @stream: id, ~0 for a whole device

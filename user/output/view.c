@@ -116,7 +116,7 @@ uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process)
 		const struct gpumon_scan_process *of = &scan->processes[i];
 
 		if (of->number == process)
-			return of->host_pid ? of->host_pid : of->pid;
+			return gpumon_scan_pid(of);
 	}
 	return 0;
 }

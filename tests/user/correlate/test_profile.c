@@ -552,6 +552,34 @@ static void test_one_pid_twice(void **state)
 			    GPUMON_NODE_KERNEL, 2, 2003, 600);
 }
 
+/* Each is number 1 in its container: a call path has the pid that the tables and timelines have. */
+static void test_pids_of_containers(void **state)
+{
+	static const char *const files[] = { "process-1-1", "process-1-2" };
+	struct profile_fixture *fixture = *state;
+	struct gpumon_capture_writer *writer;
+	const struct gpumon_node *root;
+
+	assert_int_equal(gpumon_capture_create(fixture->path, "example", &writer), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct capture_maker *maker = capture_maker_new();
+		struct gpumon_capture_file *file;
+
+		make_process(maker, .pid = 1, .host_pid = 33017 + i, .rank = ~0u,
+			     .executable = make_string(maker, "train"));
+		profile_make_pair(maker, 1, 4, 0, "k");
+		assert_int_equal(gpumon_capture_add_file(writer, files[i], &file), 0);
+		capture_maker_flush(maker, file, 7, 0);
+		capture_maker_free(maker);
+	}
+	assert_int_equal(gpumon_capture_close(writer), 0);
+	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_expect_node(root, "train 33017>[kernel without stack]>cudaLaunchKernel>k",
+			    GPUMON_NODE_KERNEL, 1, 1001, 300);
+	profile_expect_node(root, "train 33018>[kernel without stack]>cudaLaunchKernel>k",
+			    GPUMON_NODE_KERNEL, 1, 1001, 300);
+}
+
 static void test_no_capture(void **state)
 {
 	struct profile_fixture *fixture = *state;
@@ -568,11 +596,22 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, profile_setup, profile_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_tree),	  TEST(test_modules),	       TEST(test_one_place_in_turn),
-		TEST(test_symbol_root),	  TEST(test_reasons),	       TEST(test_graph),
-		TEST(test_copies),	  TEST(test_latency),	       TEST(test_ranges),
-		TEST(test_range_domains), TEST(test_devices_and_gaps), TEST(test_hits_alone),
-		TEST(test_two_captures),  TEST(test_one_pid_twice),    TEST(test_no_capture),
+		TEST(test_tree),
+		TEST(test_modules),
+		TEST(test_one_place_in_turn),
+		TEST(test_symbol_root),
+		TEST(test_reasons),
+		TEST(test_graph),
+		TEST(test_copies),
+		TEST(test_latency),
+		TEST(test_ranges),
+		TEST(test_range_domains),
+		TEST(test_devices_and_gaps),
+		TEST(test_hits_alone),
+		TEST(test_two_captures),
+		TEST(test_one_pid_twice),
+		TEST(test_pids_of_containers),
+		TEST(test_no_capture),
 		TEST(test_too_deep),
 	};
 

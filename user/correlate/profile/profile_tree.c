@@ -106,6 +106,12 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* The recorder's, as in all tables: in containers many processes are number 1. */
+static uint32_t shown_pid(const struct gpumon_tables_process *process)
+{
+	return process->record.host_pid ? process->record.host_pid : process->record.pid;
+}
+
 static void describe_process(const struct gpumon_tree *tree, uint32_t number, char *name,
 			     size_t size)
 {
@@ -115,7 +121,7 @@ static void describe_process(const struct gpumon_tree *tree, uint32_t number, ch
 	int length;
 
 	length = snprintf(name, size, "%.200s %" PRIu32,
-			  executable ? base_name(executable) : "process", process->record.pid);
+			  executable ? base_name(executable) : "process", shown_pid(process));
 	if (process->has_record && process->record.rank != ~0u)
 		length += snprintf(name + length, size - (size_t)length, " rank %" PRIu32,
 				   process->record.rank);
@@ -131,7 +137,7 @@ static bool has_name_of_earlier(const struct gpumon_tree *tree, uint32_t number,
 	char other[512];
 
 	for (uint32_t i = 0; i < number; i++) {
-		if (processes[i].record.pid != processes[number].record.pid)
+		if (shown_pid(&processes[i]) != shown_pid(&processes[number]))
 			continue;
 		describe_process(tree, i, other, sizeof(other));
 		if (strcmp(other, name) == 0)

@@ -263,7 +263,7 @@ void gpumon_report_processes(FILE *out, const struct gpumon_view *view)
 	open_table(out, titles, 5);
 	for (unsigned int i = 0; i < rows_of(scan->process_count); i++) {
 		const struct gpumon_scan_process *process = &scan->processes[i];
-		uint32_t pid = process->host_pid ? process->host_pid : process->pid;
+		uint32_t pid = gpumon_scan_pid(process);
 
 		fprintf(out, "<tr><td class=\"n\" data-v=\"%u\">%u</td>", pid, pid);
 		if (process->rank != ~0u)

@@ -273,7 +273,7 @@ static void sample_labels(struct writer *writer, const struct gpumon_node *top)
 			continue;
 		if (process->host && *process->host)
 			label_text(writer, "host", process->host);
-		label_number(writer, "pid", process->host_pid ? process->host_pid : process->pid);
+		label_number(writer, "pid", gpumon_scan_pid(process));
 		if (process->rank != UINT32_MAX)
 			label_number(writer, "rank", process->rank);
 		return;

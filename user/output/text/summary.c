@@ -98,8 +98,7 @@ static void print_about(const struct summary *summary)
 		at = (size_t)snprintf(text, sizeof(text), "%.64s · ", scan->host);
 	if (scan && scan->process_count == 1)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "pid %u · ",
-				       scan->processes[0].host_pid ? scan->processes[0].host_pid :
-								     scan->processes[0].pid);
+				       gpumon_scan_pid(&scan->processes[0]));
 	else if (scan && scan->process_count > 1)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%u processes · ",
 				       scan->process_count);
