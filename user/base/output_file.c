@@ -14,6 +14,21 @@
 /* How many temporary names are tried. */
 #define NAMES_MAX 100
 
+static void at_size_limit(int number)
+{
+	(void)number;
+}
+
+/*
+ * A file at its size limit is reported like any other failed write, instead of killing us. There is a
+ * handler for that, because programs that we start would go on to ignore the signal.
+ */
+static void survive_size_limit(void)
+{
+	if (signal(SIGXFSZ, at_size_limit) == SIG_IGN)
+		signal(SIGXFSZ, SIG_IGN);
+}
+
 /* Refuse a target that must not be replaced. */
 static int check_target(const struct gpumon_output_file *file, struct gpumon_error *err)
 {
@@ -91,8 +106,7 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 	memset(file, 0, sizeof(*file));
 	file->force = force;
 	file->parent = -1;
-	/* Report a file at its size limit like any other failed write, instead of being killed. */
-	signal(SIGXFSZ, SIG_IGN);
+	survive_size_limit();
 	if (!path || !strcmp(path, "-")) {
 		file->path = "-";
 		file->stream = standard;

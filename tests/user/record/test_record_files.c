@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/driver_record.h"
@@ -207,6 +210,29 @@ static void output_came_in_between(void **state)
 	assert_int_equal(err.sys, -EEXIST);
 	assert_true(holds(path("race"), "theirs\n"));
 	assert_int_equal(access(file.temporary, F_OK), -1);
+}
+
+/* It is a failed write, and programs that are started have the signal as it was. */
+static void file_at_its_limit(void **state)
+{
+	const struct rlimit small = { .rlim_cur = 10, .rlim_max = RLIM_INFINITY };
+	struct gpumon_output_file file;
+	struct gpumon_error err;
+	struct rlimit old;
+	int status;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(gpumon_output_file_open(&file, path("large"), false, true, stdout, &err),
+			 0);
+	fputs("more than ten bytes\n", file.stream);
+	getrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(gpumon_output_file_close(&file, true, &err), -1);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(err.sys, -EFBIG);
+	status = system("ulimit -c 0; kill -XFSZ $$");
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
 }
 
 static void full_disk(void **state)
@@ -416,6 +442,7 @@ int main(void)
 		cmocka_unit_test(ranks),
 		cmocka_unit_test_setup_teardown(output_files, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(output_came_in_between, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(file_at_its_limit, make_folder, remove_folder),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test_setup_teardown(remove_capture, make_folder, remove_folder),
 		cmocka_unit_test(driver_events),
