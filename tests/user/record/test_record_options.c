@@ -195,6 +195,18 @@ static void options_that_do_nothing(void **state)
 	CHECK_USAGE("--windows goes with", "correlate", "--windows", "1s/30s", "--", "true");
 }
 
+/* Where the summary cannot be written, nothing is recorded. */
+static void no_place_for_the_summary(void **state)
+{
+	struct captured c =
+		capture("", "correlate", "--summary", "/nowhere/summary", "--", "true", NULL);
+
+	(void)state;
+	assert_int_equal(c.status, GPUMON_EXIT_FAILED);
+	assert_non_null(strstr(c.err, "/nowhere/summary: No such file or directory"));
+	captured_free(&c);
+}
+
 static struct gpumon_session_options parse(const char *name, const char *argument)
 {
 	char option[32], *words[] = { "record", option, (char *)argument, NULL }, **argv = words;
@@ -347,6 +359,7 @@ int main(void)
 		cmocka_unit_test(operands_of_a_program),
 		cmocka_unit_test(wrong_usage),
 		cmocka_unit_test(options_that_do_nothing),
+		cmocka_unit_test(no_place_for_the_summary),
 		cmocka_unit_test(what_is_recorded),
 		cmocka_unit_test(directories),
 	};
