@@ -11,7 +11,6 @@
 #include "process/launch.h"
 #include "record/live.h"
 #include "record/options.h"
-#include "base/output_file.h"
 #include "show.h"
 #include "record/files/temporary.h"
 
@@ -48,18 +47,6 @@ static int show_summary(struct correlate_run *run)
 	return gpumon_show_profile(run->context, &run->show, 0, true, write_summary, run);
 }
 
-/* The program may run for hours: find out before whether there will be a place for the summary. */
-static int check_output(const struct gpumon_show *show, struct gpumon_error *err)
-{
-	struct gpumon_output_file file;
-
-	if (!show->output)
-		return 0;
-	if (gpumon_output_file_open(&file, show->output, show->force, true, stdout, err))
-		return -1;
-	return gpumon_output_file_close(&file, false, err);
-}
-
 static int record_and_show(struct correlate_run *run)
 {
 	FILE *out = run->context->out;
@@ -70,7 +57,8 @@ static int record_and_show(struct correlate_run *run)
 	struct gpumon_error err;
 	int ret, status;
 
-	if (check_output(&run->show, &err))
+	/* The program may run for hours: first find out whether there is a place for the summary. */
+	if (gpumon_show_check_file(run->show.output, run->show.force, &err))
 		return gpumon_report(run->context, &err);
 	if (!run->session.directory[0]) {
 		/* Without -o the capture is private and temporary. */

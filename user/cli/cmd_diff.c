@@ -72,7 +72,12 @@ static int diff_run(struct diff_run *run)
 	struct gpumon_error err;
 	int ret;
 
-	ret = gpumon_load_captures(&before, &show->paths[0], 1, &show->profile, 0, &err);
+	/* Neither file is written if the other one cannot be. */
+	ret = gpumon_show_check_file(show->picture, show->force, &err);
+	if (!ret)
+		ret = gpumon_show_check_file(show->output, show->force, &err);
+	if (!ret)
+		ret = gpumon_load_captures(&before, &show->paths[0], 1, &show->profile, 0, &err);
 	if (!ret)
 		ret = gpumon_load_captures(&after, &show->paths[1], 1, &show->profile, 0, &err);
 	if (!ret) {

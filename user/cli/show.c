@@ -92,6 +92,17 @@ int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *sho
 	return 0;
 }
 
+int gpumon_show_check_file(const char *path, bool force, struct gpumon_error *err)
+{
+	struct gpumon_output_file file;
+
+	if (!is_file(path))
+		return 0;
+	if (gpumon_output_file_open(&file, path, force, true, NULL, err))
+		return -1;
+	return gpumon_output_file_close(&file, false, err);
+}
+
 int gpumon_show_profile(struct gpumon_context *context, const struct gpumon_show *show,
 			unsigned int bins, bool text,
 			int (*write)(FILE *out, const struct gpumon_view *view, void *data),

@@ -86,6 +86,16 @@ int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *sho
 			 char **argv);
 
 /**
+ * gpumon_show_check_file - find out whether a file can be written, for commands that do other things first
+ * @path: its name; NULL or "-" for standard output
+ * @force: it may be replaced
+ * @err: out
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_show_check_file(const char *path, bool force, struct gpumon_error *err);
+
+/**
  * gpumon_show_profile - write output that needs a profile
  * @context: context
  * @show: command line

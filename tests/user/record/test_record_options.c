@@ -174,7 +174,7 @@ static void wrong_usage(void **state)
 		    "--flamegraph", "x", "--force");
 }
 
-/* Of two options that exclude each other, or of one that does nothing here, the user hears. */
+/* Options that exclude each other, and those that do nothing here, are refused. */
 static void options_that_do_nothing(void **state)
 {
 	(void)state;
@@ -195,16 +195,22 @@ static void options_that_do_nothing(void **state)
 	CHECK_USAGE("--windows goes with", "correlate", "--windows", "1s/30s", "--", "true");
 }
 
-/* Where the summary cannot be written, nothing is recorded. */
-static void no_place_for_the_summary(void **state)
-{
-	struct captured c =
-		capture("", "correlate", "--summary", "/nowhere/summary", "--", "true", NULL);
+#define CHECK_NO_PLACE(...)                                                              \
+	do {                                                                             \
+		struct captured c = capture("", __VA_ARGS__, NULL);                      \
+		assert_int_equal(c.status, GPUMON_EXIT_FAILED);                          \
+		assert_non_null(strstr(c.err, "/nowhere/x: No such file or directory")); \
+		captured_free(&c);                                                       \
+	} while (0)
 
+/* Where the output cannot be written, nothing is recorded, read or written before that is said. */
+static void no_place_for_the_output(void **state)
+{
 	(void)state;
-	assert_int_equal(c.status, GPUMON_EXIT_FAILED);
-	assert_non_null(strstr(c.err, "/nowhere/summary: No such file or directory"));
-	captured_free(&c);
+	CHECK_NO_PLACE("correlate", "--summary", "/nowhere/x", "--", "true");
+	CHECK_NO_PLACE("report", "-o", "/nowhere/x", "a");
+	CHECK_NO_PLACE("diff", "-o", "/nowhere/x", "a", "b");
+	CHECK_NO_PLACE("diff", "--flamegraph", "/nowhere/x", "a", "b");
 }
 
 static struct gpumon_session_options parse(const char *name, const char *argument)
@@ -359,7 +365,7 @@ int main(void)
 		cmocka_unit_test(operands_of_a_program),
 		cmocka_unit_test(wrong_usage),
 		cmocka_unit_test(options_that_do_nothing),
-		cmocka_unit_test(no_place_for_the_summary),
+		cmocka_unit_test(no_place_for_the_output),
 		cmocka_unit_test(what_is_recorded),
 		cmocka_unit_test(directories),
 	};
