@@ -310,8 +310,10 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context, "--list stands alone, or with --json");
 	if (given.list)
 		return list_tools(context);
-	if (given.check && given.ptx)
-		return gpumon_usage(context, "--check and --ptx: one at a time");
+	if (given.check + given.ptx + !!given.into > 1)
+		return gpumon_usage(context, "one of --check, --ptx and --into at a time");
+	if (given.force && !given.into)
+		return gpumon_usage(context, "--force goes with --into");
 	if (given.ptx && context->json)
 		return gpumon_usage(context, "--ptx prints PTX: leave out --json");
 	if (given.sm && !given.ptx && !given.into)
@@ -325,11 +327,9 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 	if (!given.choice.run.sass && !given.choice.run.kernels.n &&
 	    (given.choice.run.ptxas || given.choice.run.sanitizer))
 		return gpumon_usage(context, "--ptxas and --sanitizer need --kernel or --sass");
-	if (!given.into != !given.output || (given.into && (given.check || given.ptx || argc != 1)))
+	if (!given.into != !given.output || (given.into && argc != 1))
 		return gpumon_usage(context,
 				    "--into IMAGE needs -o FILE, and one tool or object file");
-	if (given.force && !given.output)
-		return gpumon_usage(context, "--force goes with -o FILE");
 	if (given.into && !strcmp(given.output, "-"))
 		return gpumon_usage(context,
 				    "-o needs a file: what became of the kernels is printed");

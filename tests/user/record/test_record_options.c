@@ -186,8 +186,8 @@ static void options_that_do_nothing(void **state)
 	CHECK_USAGE("--force replaces a file", "correlate", "--force", "-o", "x", "--", "true");
 	CHECK_USAGE("timelines have all rows", "export", "--chrome", "--threads", "x");
 	CHECK_USAGE("timelines have all rows", "export", "--perfetto", "--cpu-only", "x");
-	CHECK_USAGE("--check and --ptx", "probe", "--check", "--ptx", "x");
-	CHECK_USAGE("--force goes with -o", "probe", "--force", "x", "--", "true");
+	CHECK_USAGE("one of --check, --ptx and --into", "probe", "--check", "--ptx", "x");
+	CHECK_USAGE("--force goes with --into", "probe", "--force", "x", "--", "true");
 	CHECK_USAGE("--gpu and --times go without", "probe", "--gpu", "1", "x", "--", "true");
 	CHECK_USAGE("--list stands alone", "probe", "--list", "--kernel", "x");
 	CHECK_USAGE("--list stands alone", "probe", "--list", "--sass");
