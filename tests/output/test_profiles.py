@@ -142,6 +142,9 @@ def pprof_collected():
     for name in NAMES:
         profile_ = pprof_reader.read(files / f"{name}.pb.gz", name == "training")
         equal(profile_.period_type, ("gpu", "nanoseconds"), name)
+        missing = profile(name)["missing"]["summary"]
+        equal([text for text in profile_.comments if text.startswith("Missing")],
+              [f"Missing: {missing}"] if missing else [], f"{name}: what is missing")
 
 
 @test

@@ -327,7 +327,9 @@ static void pprof_about(struct writer *writer, const struct gpumon_view_totals *
 	const struct gpumon_view *view = writer->view;
 	struct gpumon_protobuf *message = &writer->message;
 	const char *comment = period ? period->comment : NULL;
-	char sampling[512];
+	char sampling[512], line[512] = "Missing: ";
+	struct gpumon_missing missing;
+	size_t at = strlen(line);
 
 	if (period)
 		gpumon_protobuf_uint(message, PROFILE_TIME_NANOS, period->time_ns);
@@ -343,6 +345,12 @@ static void pprof_about(struct writer *writer, const struct gpumon_view_totals *
 				     pprof_string(writer, gpumon_view_command(view)));
 	if (*gpumon_view_sampling(sampling, sizeof(sampling), view))
 		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(writer, sampling));
+	gpumon_missing_of(view, &missing);
+	/* What the launches at the end of a period did is in the next one. */
+	if (period)
+		missing.unmatched_launches = 0;
+	if (*gpumon_missing_line(line + at, sizeof(line) - at, &missing))
+		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(writer, line));
 	if (comment)
 		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(writer, comment));
 	gpumon_protobuf_uint(message, PROFILE_DEFAULT_SAMPLE_TYPE,
