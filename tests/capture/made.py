@@ -13,9 +13,9 @@ FUNCTIONS = {"launch": "cudaLaunchKernel_v7000", "copy": "cudaMemcpyAsync_v3020"
              "set": "cudaMemsetAsync_v3020", "graph": "cudaGraphLaunch_v10000"}
 
 
-def begin(pid, executable):
-    file = writer.File(f"process-{pid}-100")
-    file.put("process", pid=pid, parent=1, host_pid=pid, rank=0xffffffff, start_ns=5, pid_namespace=77,
+def begin(pid, executable, host_pid=0):
+    file = writer.File(f"process-{host_pid or pid}-100")
+    file.put("process", pid=pid, parent=1, host_pid=host_pid or pid, rank=0xffffffff, start_ns=5, pid_namespace=77,
              host="made", executable=executable, command=f"{executable} --fast", driver_version=13000)
     for number, name in [(pid, "main"), (pid + 1, "worker")]:
         file.put("thread", tid=number, name=name)
@@ -352,4 +352,24 @@ def sampled(path):
     writer.write(path, [whole_graphs(), windows(), stacks()])
 
 
-CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl, "made-pauses": pauses, "made-sampled": sampled}
+def processes(path):
+    """Number 1 of two containers, with the same kernels on the same paths: one samples stacks, one has none."""
+    files = []
+    for host_pid, sample in (33017, 0), (33018, 5):
+        file = begin(1, "/opt/made/rank", host_pid)
+        file.put("window", time_ns=5 * 10**9, reason="start")
+        for number in range(1, 101):
+            at = 5 * 10**9 + 10000 * number
+            has_stack = sample and number % sample == 0
+            stack = file.stack(0x400300 + number % 3, 0x400100) if has_stack else 0
+            launch(file, number, at, 1, stack, flags=0 if has_stack else 32)
+            kernel(file, number, at + 700, 1000 + 10 * (number % 13), ["one_kernel", "two_kernel"][number % 2])
+        file.cut(1)
+        file.put("window", flags=1, time_ns=5 * 10**9 + 2000000, reason="exit")
+        file.cut(0)
+        files.append(file)
+    writer.write(path, files)
+
+
+CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl, "made-pauses": pauses, "made-processes": processes,
+            "made-sampled": sampled}

@@ -100,7 +100,8 @@ static int diff_run(struct diff_run *run)
 
 static int command_diff(struct gpumon_context *context, int argc, char **argv)
 {
-	struct diff_run run = { .context = context, .show.compare = true };
+	struct diff_run run = { .context = context,
+				.show = { .compare = true, .profile.join_processes = true } };
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION_JSON(context),
 		GPUMON_SHOW_OUTPUT_OPTIONS(&run.show),
@@ -135,7 +136,9 @@ const struct gpumon_command gpumon_command_diff = {
 	.name = "diff",
 	.summary = "Compare two captures: what got slower, by kernel and call path",
 	.usage = "BEFORE AFTER [--json] [--flamegraph FILE] [OPTION]...",
-	.help = "Options:\n"
+	.help = "Processes are added up, since their pids are others in each run, unless --processes is given.\n"
+		"\n"
+		"Options:\n"
 		"      --json             one JSON document\n"
 		"      --flamegraph FILE  also a picture: widths of AFTER, red slower, blue faster\n"
 		"      --rows N           rows of each table at most, 10 if not given\n" GPUMON_SHOW_OUTPUT_HELP

@@ -267,7 +267,8 @@ static int read_all(struct gpumon_profile *profile, const char *const *paths)
 	}
 	for (uint32_t i = 0; i < profile->tables.used; i++)
 		known += profile->tables.processes[i].known;
-	profile->tree.processes = profile->options.processes || known > 1;
+	profile->tree.processes = profile->options.processes ||
+				  (known > 1 && !profile->options.join_processes);
 	if (gpumon_tables_end(&profile->tables, paths) ||
 	    gpumon_tables_expect(&profile->tables, profile->correlate))
 		return no_memory();

@@ -189,13 +189,14 @@ struct gpumon_gap {
 };
 
 struct gpumon_profile_options {
-	bool devices;	/* add a level "[GPU0]" below the API call */
-	bool streams;	/* add "stream 7" */
-	bool graphs;	/* add "graph 3" */
-	bool threads;	/* add a level for each thread */
-	bool processes; /* add one for each process; always on with several */
-	bool cpu_only;	/* call paths by launches and the duration of their calls */
-	bool gpu_only;	/* kernels without call paths */
+	bool devices;	     /* add a level "[GPU0]" below the API call */
+	bool streams;	     /* add "stream 7" */
+	bool graphs;	     /* add "graph 3" */
+	bool threads;	     /* add a level for each thread */
+	bool processes;	     /* add one for each process; always on with several */
+	bool join_processes; /* it is not on with several unless asked for: their names have pids */
+	bool cpu_only;	     /* call paths by launches and the duration of their calls */
+	bool gpu_only;	     /* kernels without call paths */
 	bool no_inline;
 	bool interpreter;	 /* show the interpreter's own functions besides those of Python */
 	const char *symbol_root; /* prefix of code paths, see gpumon_symbols_new(); may be NULL */

@@ -38,8 +38,9 @@ static uint32_t find_stacks(struct gpumon_scale *scale, uint32_t process, uint32
 
 static int add_part(struct gpumon_scale *scale, const struct gpumon_scale_part *part)
 {
-	const struct gpumon_key key = { { part->group, part->kind, (uintptr_t)part->node,
-					  part->number } };
+	/* A node may be one of several processes. */
+	const struct gpumon_key key = { { part->group, (uint64_t)part->stacks << 32 | part->kind,
+					  (uintptr_t)part->node, part->number } };
 	struct gpumon_scale_part *at;
 	uint32_t number;
 	bool added;
