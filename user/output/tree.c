@@ -98,12 +98,13 @@ const char *gpumon_loss_key(enum gpumon_loss cause)
 	return LOSS(key);
 }
 
-const char *gpumon_loss_text(enum gpumon_loss cause)
+static const char *loss_text(enum gpumon_loss cause)
 {
 	return LOSS(text);
 }
 
-const char *gpumon_loss_advice(enum gpumon_loss cause)
+/* The remedy, "" if there is none. */
+static const char *loss_advice(enum gpumon_loss cause)
 {
 	if ((unsigned int)cause >= GPUMON_LOSS_CAUSES || !losses[cause].advice)
 		return "";
@@ -122,7 +123,7 @@ const char *gpumon_match_key(enum gpumon_match match)
 	return (unsigned int)match < GPUMON_MATCH_KINDS ? keys[match] : "unknown";
 }
 
-const char *gpumon_match_text(enum gpumon_match match)
+static const char *match_text(enum gpumon_match match)
 {
 	static const char *const texts[GPUMON_MATCH_KINDS] = {
 		[GPUMON_MATCH_STACK] = "by the stack of its launch",
@@ -149,7 +150,7 @@ const char *gpumon_launch_end_key(enum gpumon_launch_end end)
 	return (unsigned int)end < GPUMON_LAUNCH_ENDS ? keys[end] : "unknown";
 }
 
-const char *gpumon_launch_end_text(enum gpumon_launch_end end)
+static const char *launch_end_text(enum gpumon_launch_end end)
 {
 	static const char *const texts[GPUMON_LAUNCH_ENDS] = {
 		[GPUMON_LAUNCH_UNMATCHED] = "launches that no work of the GPU came for",
@@ -240,7 +241,8 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 	}
 }
 
-const char *gpumon_cut_paths_text(char *buf, size_t len)
+/* "call paths beyond the limit of 1,048,576 nodes" */
+static const char *cut_paths_text(char *buf, size_t len)
 {
 	char number[GPUMON_TEXT_NUMBER];
 
@@ -286,7 +288,7 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 		       missing->unmatched_launches == 1 ? "launch" : "launches");
 	if (missing->cut_paths)
 		APPEND("%s %s", gpumon_text_count(number, sizeof(number), missing->cut_paths),
-		       gpumon_cut_paths_text(limit, sizeof(limit)));
+		       cut_paths_text(limit, sizeof(limit)));
 	if (missing->damaged)
 		APPEND("the capture is damaged");
 	if (missing->cut_off)
@@ -299,4 +301,79 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 		APPEND("what a note says");
 #undef APPEND
 	return buf;
+}
+
+struct telling {
+	void (*tell)(void *data, const struct gpumon_cause *cause);
+	void *data;
+};
+
+static void tell(const struct telling *telling, struct gpumon_cause cause)
+{
+	if (cause.count)
+		telling->tell(telling->data, &cause);
+}
+
+#define TELL(count, bad, what) \
+	tell(telling, (struct gpumon_cause){ count, 0, what, "", bad, false })
+
+static void tell_counts(const struct telling *telling, const struct gpumon_view *view)
+{
+	const struct gpumon_correlate_counts *counts = view->counts;
+	struct gpumon_missing sums;
+	char what[128];
+
+	gpumon_missing_of(view, &sums);
+	for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++) {
+		bool whole = match == GPUMON_MATCH_STACK || match == GPUMON_MATCH_GRAPH_NODE;
+		bool bad = !whole && match != GPUMON_MATCH_INTERNAL &&
+			   match != GPUMON_MATCH_UNSAMPLED;
+		uint64_t n = 0;
+
+		for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
+			n += counts->works[kind][match];
+		tell(telling,
+		     (struct gpumon_cause){ n, sums.work, match_text(match), "", bad, whole });
+	}
+	for (unsigned int why = 0; why < GPUMON_UNTIMED_KINDS; why++) {
+		snprintf(what, sizeof(what), "GPU operations without times: %s",
+			 gpumon_untimed_text(why));
+		TELL(counts->untimed[why], true, what);
+	}
+	for (unsigned int end = 0; end < GPUMON_LAUNCH_ENDS; end++)
+		TELL(counts->unmatched_launches[end], end == GPUMON_LAUNCH_UNMATCHED,
+		     launch_end_text(end));
+	if (view->sampling)
+		TELL(view->sampling->no_sample, true,
+		     "of these: unlike any launch in the windows, so that nothing is estimated");
+	TELL(counts->work_before_launch, true,
+	     "GPU operations that began before their launch: clocks disagree");
+}
+
+static void tell_damage(const struct telling *telling, const struct gpumon_capture_damage *damage)
+{
+	TELL(damage->truncated_bytes, true, "bytes at the ends of files that were cut off");
+	TELL(damage->broken_chunks, true, "chunks that are broken");
+	TELL(damage->broken_records, true, "records that are broken");
+	TELL(damage->missing_chunks, true, "chunks that are not there");
+	TELL(damage->unreadable_files, true, "files that cannot be read");
+	TELL(damage->broken_info, true, "capture.json that cannot be read");
+	TELL(damage->unknown_records, false, "records of a kind that this version does not know");
+}
+
+void gpumon_missing_causes(const struct gpumon_view *view,
+			   void (*tell_cause)(void *data, const struct gpumon_cause *cause),
+			   void *data)
+{
+	const struct telling all = { tell_cause, data }, *telling = &all;
+	char what[128];
+
+	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
+		tell(telling, (struct gpumon_cause){ view->losses[i], 0, loss_text(i),
+						     loss_advice(i), true, false });
+	if (view->counts)
+		tell_counts(telling, view);
+	TELL(view->cut_paths, true, cut_paths_text(what, sizeof(what)));
+	if (view->damage)
+		tell_damage(telling, view->damage);
 }

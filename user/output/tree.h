@@ -45,16 +45,11 @@ bool gpumon_tree_unnamed(const struct gpumon_node *node);
 const char *gpumon_node_kind_name(enum gpumon_node_kind kind);
 /* "gpu_ns" and so on. */
 const char *gpumon_weight_key(enum gpumon_weight weight);
-/* "ring of the injection library full" and so on; "api_dropped" in JSON. */
-const char *gpumon_loss_text(enum gpumon_loss cause);
+/* "api_dropped" and so on. */
 const char *gpumon_loss_key(enum gpumon_loss cause);
-/* The remedy, "" if there is none. */
-const char *gpumon_loss_advice(enum gpumon_loss cause);
-const char *gpumon_match_text(enum gpumon_match match);
 const char *gpumon_match_key(enum gpumon_match match);
 const char *gpumon_untimed_key(enum gpumon_untimed why);
 const char *gpumon_untimed_text(enum gpumon_untimed why);
-const char *gpumon_launch_end_text(enum gpumon_launch_end end);
 const char *gpumon_launch_end_key(enum gpumon_launch_end end);
 const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
 
@@ -85,10 +80,29 @@ struct gpumon_missing {
 
 void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *missing);
 
-/* "call paths beyond the limit of 1,048,576 nodes" */
-const char *gpumon_cut_paths_text(char *buf, size_t len);
-
 /* A summary in one line, "" if nothing is missing. */
 const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missing *missing);
+
+/**
+ * struct gpumon_cause - a line of the list of what is missing, and of what explains other numbers
+ * @count: how many; never 0
+ * @of: GPU operations in all, if the cause is one of how they got their call path; otherwise 0
+ * @what: what happened to them
+ * @advice: what to do, or ""
+ * @bad: it is missing, in place of being explained
+ * @whole: nothing is missing, these have their call path
+ */
+struct gpumon_cause {
+	uint64_t count;
+	uint64_t of;
+	const char *what;
+	const char *advice;
+	bool bad;
+	bool whole;
+};
+
+/* Call @tell with each of them. */
+void gpumon_missing_causes(const struct gpumon_view *view,
+			   void (*tell)(void *data, const struct gpumon_cause *cause), void *data);
 
 #endif /* GPUMON_OUTPUT_TREE_H */

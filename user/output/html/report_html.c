@@ -160,63 +160,17 @@ static void put_cards(FILE *out, const struct gpumon_view *view)
 	fputs("</div>\n", out);
 }
 
-static void put_cause(FILE *out, uint64_t count, bool bad, const char *what, const char *advice)
+static void put_cause(void *data, const struct gpumon_cause *cause)
 {
 	char number[GPUMON_TEXT_NUMBER];
+	FILE *out = data;
 
-	if (!count)
-		return;
-	fprintf(out, "<tr%s><td class=\"n\">%s</td><td>", bad ? " class=\"bad\"" : "",
-		gpumon_text_count(number, sizeof(number), count));
-	gpumon_text_xml(out, what);
-	gpumon_report_aside(out, advice);
+	fprintf(out, "<tr%s><td class=\"n\">%s</td><td>%s", cause->bad ? " class=\"bad\"" : "",
+		gpumon_text_count(number, sizeof(number), cause->count),
+		cause->of ? "GPU operations: " : "");
+	gpumon_text_xml(out, cause->what);
+	gpumon_report_aside(out, cause->advice);
 	fputs("</td></tr>\n", out);
-}
-
-static void put_counts(FILE *out, const struct gpumon_view *view)
-{
-	const struct gpumon_correlate_counts *counts = view->counts;
-	char what[128];
-
-	for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++) {
-		uint64_t n = 0;
-
-		for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
-			n += counts->works[kind][match];
-		snprintf(what, sizeof(what), "GPU operations: %s", gpumon_match_text(match));
-		put_cause(out, n,
-			  match == GPUMON_MATCH_NO_STACK || match == GPUMON_MATCH_NO_LAUNCH ||
-				  match == GPUMON_MATCH_AMBIGUOUS,
-			  what, "");
-	}
-	for (unsigned int why = 0; why < GPUMON_UNTIMED_KINDS; why++) {
-		snprintf(what, sizeof(what), "GPU operations without times: %s",
-			 gpumon_untimed_text(why));
-		put_cause(out, counts->untimed[why], true, what, "");
-	}
-	for (unsigned int end = 0; end < GPUMON_LAUNCH_ENDS; end++)
-		put_cause(out, counts->unmatched_launches[end], end == GPUMON_LAUNCH_UNMATCHED,
-			  gpumon_launch_end_text(end), "");
-	if (view->sampling)
-		put_cause(
-			out, view->sampling->no_sample, true,
-			"of these: unlike any launch in the windows, so that nothing is estimated",
-			"");
-	put_cause(out, counts->work_before_launch, true,
-		  "GPU operations that began before their launch: clocks disagree", "");
-}
-
-static void put_damage(FILE *out, const struct gpumon_capture_damage *damage)
-{
-	put_cause(out, damage->truncated_bytes, true,
-		  "bytes at the ends of files that were cut off", "");
-	put_cause(out, damage->broken_chunks, true, "chunks that are broken", "");
-	put_cause(out, damage->broken_records, true, "records that are broken", "");
-	put_cause(out, damage->missing_chunks, true, "chunks that are not there", "");
-	put_cause(out, damage->unreadable_files, true, "files that cannot be read", "");
-	put_cause(out, damage->broken_info, true, "capture.json that cannot be read", "");
-	put_cause(out, damage->unknown_records, false,
-		  "records of a kind that this version does not know", "");
 }
 
 /* Comes first, since it says how reliable the rest is. */
@@ -255,13 +209,7 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 	if (view->sampling)
 		bad |= view->sampling->no_sample != 0;
 	fprintf(out, "<details%s><summary>By cause</summary><table>\n", bad ? " open=\"\"" : "");
-	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
-		put_cause(out, view->losses[i], true, gpumon_loss_text(i), gpumon_loss_advice(i));
-	if (view->counts)
-		put_counts(out, view);
-	put_cause(out, view->cut_paths, true, gpumon_cut_paths_text(line, sizeof(line)), "");
-	if (view->damage)
-		put_damage(out, view->damage);
+	gpumon_missing_causes(view, put_cause, out);
 	fputs("</table></details></div>\n", out);
 }
 

@@ -465,90 +465,40 @@ static int print_ranges(const struct summary *summary)
 	return ret;
 }
 
-static void print_cause(const struct summary *summary, uint64_t count, const char *colour,
-			const char *what, const char *advice)
+static void print_cause(void *data, const struct gpumon_cause *cause)
 {
-	char number[GPUMON_TEXT_NUMBER], text[GPUMON_TEXT_NUMBER + 16];
+	char number[GPUMON_TEXT_NUMBER], text[GPUMON_TEXT_NUMBER + 16], what[256];
+	const struct summary *summary = data;
+	const char *colour = cause->bad ? gpumon_term_red(summary->term) : "";
 
-	if (!count)
+	if (cause->whole)
 		return;
 	snprintf(text, sizeof(text), "%*s%10s  ", GPUMON_TABLE_INDENT, "",
-		 gpumon_text_count(number, sizeof(number), count));
+		 gpumon_text_count(number, sizeof(number), cause->count));
 	fprintf(summary->out, "%s%s", colour, text);
+	snprintf(what, sizeof(what), "%s", cause->what);
+	if (cause->of)
+		snprintf(what, sizeof(what), "of %s GPU operations: %s",
+			 gpumon_text_count(number, sizeof(number), cause->of), cause->what);
 	gpumon_sentence_print(summary->out, summary->term, colour, gpumon_text_columns(text),
 			      CAUSE_INDENT, what);
-	if (*advice)
+	if (*cause->advice)
 		print_sentence(summary, gpumon_term_dim(summary->term), CAUSE_INDENT, CAUSE_INDENT,
-			       advice);
+			       cause->advice);
 }
 
 /* Caveats by cause, followed by operations without a call path. */
 static void print_missing(const struct summary *summary)
 {
-	const struct gpumon_view *view = summary->view;
-	const struct gpumon_correlate_counts *counts = view->counts;
-	const char *red = gpumon_term_red(summary->term), *plain = "";
-	char all[GPUMON_TEXT_NUMBER];
 	struct gpumon_missing sums;
-	char what[128], line_text[256];
+	char line[256];
 
-	gpumon_missing_of(view, &sums);
-	if (*gpumon_missing_line(line_text, sizeof(line_text), &sums))
-		print_heading(summary, "Missing", line_text);
+	gpumon_missing_of(summary->view, &sums);
+	if (*gpumon_missing_line(line, sizeof(line), &sums))
+		print_heading(summary, "Missing", line);
 	else
-		print_heading(summary, "Nothing is missing", gpumon_view_complete(view));
-	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
-		print_cause(summary, view->losses[i], red, gpumon_loss_text(i),
-			    gpumon_loss_advice(i));
-	for (unsigned int match = 0; counts && match < GPUMON_MATCH_KINDS; match++) {
-		uint64_t n = 0;
-
-		for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
-			n += counts->works[kind][match];
-		if (match == GPUMON_MATCH_STACK || match == GPUMON_MATCH_GRAPH_NODE)
-			continue;
-		snprintf(what, sizeof(what), "of %s GPU operations: %s",
-			 gpumon_text_count(all, sizeof(all), sums.work), gpumon_match_text(match));
-		print_cause(summary, n,
-			    match == GPUMON_MATCH_INTERNAL || match == GPUMON_MATCH_UNSAMPLED ?
-				    plain :
-				    red,
-			    what, "");
-	}
-	for (unsigned int why = 0; counts && why < GPUMON_UNTIMED_KINDS; why++) {
-		snprintf(what, sizeof(what), "GPU operations without times: %s",
-			 gpumon_untimed_text(why));
-		print_cause(summary, counts->untimed[why], red, what, "");
-	}
-	for (unsigned int end = 0; counts && end < GPUMON_LAUNCH_ENDS; end++)
-		print_cause(summary, counts->unmatched_launches[end],
-			    end == GPUMON_LAUNCH_UNMATCHED ? red : plain,
-			    gpumon_launch_end_text(end), "");
-	if (view->sampling)
-		print_cause(
-			summary, view->sampling->no_sample, red,
-			"of these: unlike any launch in the windows, so that nothing is estimated",
-			"");
-	if (counts)
-		print_cause(summary, counts->work_before_launch, red,
-			    "GPU operations that began before their launch: clocks disagree", "");
-	print_cause(summary, view->cut_paths, red, gpumon_cut_paths_text(what, sizeof(what)), "");
-	if (view->damage) {
-		print_cause(summary, view->damage->truncated_bytes, red,
-			    "bytes at the ends of files that were cut off", "");
-		print_cause(summary, view->damage->broken_chunks, red, "chunks that are broken",
-			    "");
-		print_cause(summary, view->damage->broken_records, red, "records that are broken",
-			    "");
-		print_cause(summary, view->damage->missing_chunks, red, "chunks that are not there",
-			    "");
-		print_cause(summary, view->damage->unreadable_files, red,
-			    "files that cannot be read", "");
-		print_cause(summary, view->damage->broken_info, red,
-			    "capture.json that cannot be read", "");
-		print_cause(summary, view->damage->unknown_records, plain,
-			    "records of a kind that this version does not know", "");
-	}
+		print_heading(summary, "Nothing is missing", gpumon_view_complete(summary->view));
+	gpumon_missing_causes(summary->view, print_cause, (void *)summary);
 }
 
 /* What programs in kernels have gathered, of each capture. */
