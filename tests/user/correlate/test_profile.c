@@ -523,61 +523,67 @@ static void test_two_captures(void **state)
 	assert_string_equal(rows[2].host, "there");
 }
 
-/* A process that executed its own program again, or a number that the kernel gave out again. */
-static void test_one_pid_twice(void **state)
+/* Two processes of a program. The second one launches @pairs[1] kernels. */
+static const struct gpumon_node *load_processes(struct profile_fixture *fixture,
+						const uint32_t host_pids[2],
+						const unsigned int pairs[2],
+						const struct gpumon_profile_options *options)
 {
 	static const char *const files[] = { "process-4711-1", "process-4711-2" };
-	struct profile_fixture *fixture = *state;
 	struct gpumon_capture_writer *writer;
-	const struct gpumon_node *root;
 
 	assert_int_equal(gpumon_capture_create(fixture->path, "example", &writer), 0);
 	for (unsigned int i = 0; i < 2; i++) {
 		struct capture_maker *maker = capture_maker_new();
 		struct gpumon_capture_file *file;
 
-		make_process(maker, .pid = 4711, .rank = ~0u,
+		make_process(maker, .pid = 4711, .host_pid = host_pids[i], .rank = ~0u,
 			     .executable = make_string(maker, "train"));
-		for (unsigned int pair = 0; pair <= i; pair++)
+		for (unsigned int pair = 0; pair < pairs[i]; pair++)
 			profile_make_pair(maker, pair + 1, 4, 0, "k");
 		assert_int_equal(gpumon_capture_add_file(writer, files[i], &file), 0);
 		capture_maker_flush(maker, file, 7, 0);
 		capture_maker_free(maker);
 	}
 	assert_int_equal(gpumon_capture_close(writer), 0);
-	root = profile_load(fixture, &(struct gpumon_profile_options){ .processes = true });
+	return profile_load(fixture, options);
+}
+
+/* A process that executed its own program again, or a number that the kernel gave out again. */
+static void test_one_pid_twice(void **state)
+{
+	const struct gpumon_node *root =
+		load_processes(*state, (const uint32_t[]){ 0, 0 }, (const unsigned int[]){ 1, 2 },
+			       &(struct gpumon_profile_options){ .processes = true });
+
 	profile_expect_node(root, "train 4711>[kernel without stack]>cudaLaunchKernel>k",
 			    GPUMON_NODE_KERNEL, 1, 1001, 300);
 	profile_expect_node(root, "train 4711 #1>[kernel without stack]>cudaLaunchKernel>k",
 			    GPUMON_NODE_KERNEL, 2, 2003, 600);
 }
 
-/* Each is number 1 in its container: a call path has the pid that the tables and timelines have. */
+/* Each has that number in its container: a call path has the pid that the tables and timelines have. */
 static void test_pids_of_containers(void **state)
 {
-	static const char *const files[] = { "process-1-1", "process-1-2" };
-	struct profile_fixture *fixture = *state;
-	struct gpumon_capture_writer *writer;
-	const struct gpumon_node *root;
+	const struct gpumon_node *root = load_processes(*state, (const uint32_t[]){ 33017, 33018 },
+							(const unsigned int[]){ 1, 1 },
+							&(struct gpumon_profile_options){ 0 });
 
-	assert_int_equal(gpumon_capture_create(fixture->path, "example", &writer), 0);
-	for (unsigned int i = 0; i < 2; i++) {
-		struct capture_maker *maker = capture_maker_new();
-		struct gpumon_capture_file *file;
-
-		make_process(maker, .pid = 1, .host_pid = 33017 + i, .rank = ~0u,
-			     .executable = make_string(maker, "train"));
-		profile_make_pair(maker, 1, 4, 0, "k");
-		assert_int_equal(gpumon_capture_add_file(writer, files[i], &file), 0);
-		capture_maker_flush(maker, file, 7, 0);
-		capture_maker_free(maker);
-	}
-	assert_int_equal(gpumon_capture_close(writer), 0);
-	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	profile_expect_node(root, "train 33017>[kernel without stack]>cudaLaunchKernel>k",
 			    GPUMON_NODE_KERNEL, 1, 1001, 300);
 	profile_expect_node(root, "train 33018>[kernel without stack]>cudaLaunchKernel>k",
 			    GPUMON_NODE_KERNEL, 1, 1001, 300);
+}
+
+/* For a comparison with another run, whose pids are others. */
+static void test_joined_processes(void **state)
+{
+	const struct gpumon_node *root = load_processes(
+		*state, (const uint32_t[]){ 33017, 33018 }, (const unsigned int[]){ 1, 2 },
+		&(struct gpumon_profile_options){ .join_processes = true });
+
+	profile_expect_node(root, "[kernel without stack]>cudaLaunchKernel>k", GPUMON_NODE_KERNEL,
+			    3, 3004, 900);
 }
 
 static void test_no_capture(void **state)
@@ -611,6 +617,7 @@ int main(void)
 		TEST(test_two_captures),
 		TEST(test_one_pid_twice),
 		TEST(test_pids_of_containers),
+		TEST(test_joined_processes),
 		TEST(test_no_capture),
 		TEST(test_too_deep),
 	};
