@@ -14,7 +14,7 @@ from formats import WORK, Message
 
 NO_PATH = {"[kernel without stack]", "[kernel without launch]", "[launched by CUDA]", "[ambiguous]",
            "[stack not sampled]"}
-CAPTURED, INTERNAL = 1, 2
+CAPTURED, INTERNAL, UNFINISHED = 1, 2, 1
 
 
 class Operation:
@@ -25,7 +25,7 @@ class Operation:
 
 
 def recorded(directory):
-    """(start, end) of an operation: what its record and its launch's record say, as a list."""
+    """(start, correlation) of an operation: what its record and its launch's record say, as a list."""
     found = collections.defaultdict(list)
     for file in sorted(pathlib.Path(directory).glob("[!.]*.records")):
         launches, works = {}, []
@@ -51,7 +51,10 @@ def recorded(directory):
             start = times[0] or launch[2]
             found[start, correlation].append((size and [" ".join(map(str, size[:3])),
                                                         " ".join(map(str, size[3:]))],
-                                              launch and launch[:2]))
+                                              launch and launch[:2],
+                                              "no_time" if not times[0] else
+                                              "unfinished" if flags & UNFINISHED else None,
+                                              bool(launch and times[0])))
     return found
 
 
@@ -146,7 +149,8 @@ def check(what, operations, directory, document):
         args = operation.args
         key = operation.start, args.get("correlation", 0)
         size = [args["grid"], args["block"]] if "grid" in args else None
-        expected = (size, operation.launch)
+        mark = next((mark for mark in ("no_time", "unfinished") if mark in args), None)
+        expected = (size, operation.launch, mark, "latency_ns" in args)
         assert expected in records[key], f"{what}: {expected} is not {records[key]}"
         records[key].remove(expected)
         assert bool(operation.path) == bool(args.get("call_path")) == ("no_call_path" not in args), \

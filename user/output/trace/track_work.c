@@ -50,6 +50,7 @@ static struct common common_of(const struct gpumon_track_work *waiting)
 		return COMMON(waiting->set);
 	case GPUMON_WORK_GRAPH:
 		return (struct common){
+			.start_ns = waiting->graph.start_ns,
 			.end_ns = waiting->graph.end_ns,
 			.correlation = waiting->graph.correlation,
 			.device = waiting->graph.device,
