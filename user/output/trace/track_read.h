@@ -57,7 +57,7 @@ struct gpumon_track_reader {
 	uint32_t free_range; /* index + 1 */
 	struct gpumon_map open_ranges;
 	uint64_t first_ns;
-	uint64_t last_ns;
+	uint64_t last_ns;	/* of the capture that is read first */
 	uint32_t first_command; /* number of a name */
 	bool failed;
 };

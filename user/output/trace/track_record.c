@@ -205,8 +205,11 @@ static void put_range(struct gpumon_track_reader *reader, uint32_t process,
 void gpumon_track_ranges_flush(struct gpumon_track_reader *reader)
 {
 	for (size_t i = 0; i < reader->range_count; i++) {
-		if (reader->ranges[i].start_ns)
-			put_open_range(reader, i, reader->last_ns);
+		const struct gpumon_track_process *of =
+			gpumon_rows_find_process(&reader->rows, reader->ranges[i].process);
+
+		if (reader->ranges[i].start_ns && of)
+			put_open_range(reader, i, of->last_ns);
 	}
 }
 

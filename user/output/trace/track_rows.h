@@ -52,7 +52,8 @@ struct gpumon_track_process {
 	uint32_t command; /* numbers of names */
 	uint32_t executable;
 	uint32_t host;
-	bool launches; /* the library was in it, so uprobe hits are redundant */
+	bool launches;	  /* the library was in it, so uprobe hits are redundant */
+	uint64_t last_ns; /* when its capture ended */
 	struct gpumon_track *track;
 };
 

@@ -128,6 +128,7 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 {
 	const struct gpumon_work *work = &waiting->work;
 	struct common common = common_of(waiting);
+	const struct gpumon_track_process *of;
 	struct gpumon_track_event event = { .type = GPUMON_TRACK_SLICE };
 	struct gpumon_track_thread *thread;
 	struct gpumon_lanes *lanes;
@@ -135,9 +136,12 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 
 	event.start_ns = waiting->start_ns;
 	/* An operation that still ran at the end of the capture lasted at least until then. */
-	event.end_ns = common.end_ns > event.start_ns				? common.end_ns :
-		       common.start_ns && common.flags & GPUMON_WORK_UNFINISHED ? reader->last_ns :
-										  event.start_ns;
+	event.end_ns = common.end_ns;
+	of = common.start_ns && common.flags & GPUMON_WORK_UNFINISHED ?
+		     gpumon_rows_find_process(&reader->rows, work->process) :
+		     NULL;
+	if (of && event.end_ns <= event.start_ns)
+		event.end_ns = of->last_ns;
 	if (event.end_ns < event.start_ns)
 		event.end_ns = event.start_ns;
 	lanes = gpumon_rows_stream(&reader->rows, work->process, common.device, common.context,

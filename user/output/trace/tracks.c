@@ -124,6 +124,12 @@ static void first_pass_end(struct gpumon_track_reader *reader, uint32_t number, 
 {
 	if (gpumon_tables_capture(&reader->paths.tables, number, first, capture))
 		reader->failed = true;
+	/* Captures have an end each, and those of several machines a clock. */
+	for (size_t i = 0; i < reader->rows.process_count; i++) {
+		if (reader->rows.processes[i].number >= first)
+			reader->rows.processes[i].last_ns = reader->last_ns;
+	}
+	reader->last_ns = 0;
 }
 
 static void second_pass_end(struct gpumon_track_reader *reader, uint32_t number, uint32_t first,
