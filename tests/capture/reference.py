@@ -413,7 +413,7 @@ def figures(directories):
             if valid:
                 row[2].append(gpu_ns)
             uuid = process.devices.get(device, "")
-            if not start:
+            if not start or flags & 9:
                 untimed["failed" if flags & 8 else "unfinished" if flags & 1 else
                         "impossible" if flags & 32 else "not_measured"] += 1
             for row in [(process.pid, uuid, None, None, device), (process.pid, uuid, context, stream, device)]:

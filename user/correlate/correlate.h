@@ -85,7 +85,7 @@ enum gpumon_untimed {
 	GPUMON_UNTIMED_KINDS
 };
 
-/* Of an operation with start 0, by its flags. */
+/* Of an operation without start or end, by its flags. */
 static inline enum gpumon_untimed gpumon_untimed_of(uint32_t flags)
 {
 	return flags & GPUMON_WORK_FAILED     ? GPUMON_UNTIMED_FAILED :

@@ -129,7 +129,7 @@ static void give_work(struct gpumon_correlate *correlate, struct process *proces
 		launch->works++;
 		launch->last = process->join.records;
 	}
-	if (!seen->start_ns)
+	if (!seen->start_ns || record->flags & (GPUMON_WORK_UNFINISHED | GPUMON_WORK_FAILED))
 		correlate->counts.untimed[gpumon_untimed_of(record->flags)]++;
 	if (kind == GPUMON_WORK_KERNEL)
 		work.kernel = (const void *)record;
