@@ -78,7 +78,7 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("--graphs: \"never\" is none of", "correlate", "--graphs=never");
 	CHECK_USAGE("option --graphs needs an argument", "record", "--graphs");
 	CHECK_USAGE("name a tool or an object file, and after --", "probe");
-	CHECK_USAGE("--times and --gpu go without a program", "probe", "--times", "2", "threadhist",
+	CHECK_USAGE("--gpu and --times go without a program", "probe", "--times", "2", "threadhist",
 		    "--", "true");
 	CHECK_USAGE("--no-cpu go with a program", "probe", "--no-cpu", "directly-run");
 	CHECK_USAGE("--block 33,32 has more than 1024", "probe", "--block", "33,32",
@@ -102,7 +102,7 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("one of --check, --ptx and --into", "probe", "--ptx", "--into", "a", "-o", "b",
 		    "x.bpf.o");
 	CHECK_USAGE("--force goes with --into", "probe", "--check", "--force", "x.bpf.o");
-	CHECK_USAGE("--times and --gpu go without a program", "probe", "--gpu", "1", "x.bpf.o",
+	CHECK_USAGE("--gpu and --times go without a program", "probe", "--gpu", "1", "x.bpf.o",
 		    "--", "true");
 	CHECK_USAGE("--sm goes with --ptx or --into", "probe", "--check", "--sm", "90", "x.bpf.o");
 	CHECK_USAGE("\"drm_sched\" wants on or off", "set", "drm_sched");
