@@ -136,9 +136,9 @@ void inject_new_image_close(struct inject_new_image *image)
 	if (image->fd >= 0)
 		close(image->fd);
 	image->fd = -1;
-	if (image->names)
-		munmap(image->names, image->names_size);
-	image->names = NULL;
+	if (image->kernels)
+		munmap(image->kernels, image->kernels_size);
+	image->kernels = NULL;
 }
 
 void inject_new_image_clear(struct inject_new_image *image)

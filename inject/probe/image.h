@@ -27,15 +27,15 @@ struct inject_image {
  * @data: NULL: the program's own is
  * @size: bytes
  * @fd: of the file that it is in, negative: closed
- * @names: of the kernels in it that got programs, a NUL behind each and behind all
- * @names_size: bytes
+ * @kernels: struct gpumon_wire_kernel of those in it that got programs, each with its name behind it
+ * @kernels_size: bytes
  */
 struct inject_new_image {
 	void *data;
 	size_t size;
 	int fd;
-	char *names;
-	size_t names_size;
+	void *kernels;
+	size_t kernels_size;
 };
 
 /* What only one that is loaded needs stays: @data. */

@@ -32,19 +32,19 @@ static CUcontext rest_of;
 static CUdeviceptr rest;
 static size_t rest_n;
 
-bool inject_kernels_next(const struct inject_patched_module *module, size_t *at,
+bool inject_kernels_next(const void *list, size_t size, size_t *at,
 			 struct gpumon_wire_kernel *kernel, const char **name)
 {
-	const char *list = module->kernels;
+	const char *text = list;
 
-	if (module->size - *at <= sizeof(*kernel))
+	if (size - *at <= sizeof(*kernel))
 		return false;
-	memcpy(kernel, list + *at, sizeof(*kernel));
+	memcpy(kernel, text + *at, sizeof(*kernel));
 	*at += sizeof(*kernel);
-	if (!kernel->name_size || kernel->name_size > module->size - *at ||
-	    list[*at + kernel->name_size - 1])
+	if (!kernel->name_size || kernel->name_size > size - *at ||
+	    text[*at + kernel->name_size - 1])
 		return false;
-	*name = list + *at;
+	*name = text + *at;
 	*at += kernel->name_size;
 	return true;
 }
@@ -55,7 +55,7 @@ bool inject_kernels_find(const struct inject_patched_module *module, const char 
 	const char *other;
 	size_t at = 0;
 
-	while (inject_kernels_next(module, &at, kernel, &other))
+	while (inject_kernels_next(module->kernels, module->size, &at, kernel, &other))
 		if (strcmp(name, other) == 0)
 			return true;
 	return false;

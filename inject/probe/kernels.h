@@ -25,8 +25,8 @@ struct inject_patched_module {
 	uint32_t number;
 };
 
-/* The kernel behind *@at, which is moved on; NULL: there are no more. *@name is its name. */
-bool inject_kernels_next(const struct inject_patched_module *module, size_t *at,
+/* The kernel behind *@at in a list, which is moved on; false: there are no more. *@name is its name. */
+bool inject_kernels_next(const void *list, size_t size, size_t *at,
 			 struct gpumon_wire_kernel *kernel, const char **name);
 
 /* Finds a kernel by its name. */

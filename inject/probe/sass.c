@@ -146,7 +146,7 @@ static void set_all(const struct inject_patched_module *module)
 	const char *name;
 	size_t at = 0;
 
-	while (inject_kernels_next(module, &at, &kernel, &name))
+	while (inject_kernels_next(module->kernels, module->size, &at, &kernel, &name))
 		if (inject_probe_driver.module_function(&function, module->module, name) ==
 		    CUDA_SUCCESS)
 			set_data(module, function, &kernel);
@@ -176,8 +176,8 @@ static void leave_module(const struct inject_patched_module *module)
 	const char *name;
 	size_t at = 0;
 
-	while (inject_kernels_next(module, &at, &kernel, &name))
-		inject_probe_say_left(name, GPUMON_WIRE_NOT_PATCHED);
+	while (inject_kernels_next(module->kernels, module->size, &at, &kernel, &name))
+		inject_probe_say_left(kernel.number, GPUMON_WIRE_NOT_PATCHED);
 	munmap(module->kernels, module->size);
 }
 

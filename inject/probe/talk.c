@@ -205,22 +205,17 @@ static int make_file_or_tell(const void *content, size_t size)
 	return fd;
 }
 
-/* Kernels in a new image. */
-static void receive_names(int socket, struct inject_new_image *made)
+static void receive_kernels(int socket, struct inject_new_image *made)
 {
 	struct gpumon_wire_answer answer;
 	int fd = -1;
 
 	if (receive_answer(socket, &answer, sizeof(answer), &fd) &&
 	    answer.type == GPUMON_WIRE_EDITED) {
-		made->names_size = answer.size;
-		made->names = map_descriptor(fd, answer.size, PROT_READ, MAP_PRIVATE);
+		made->kernels_size = answer.size;
+		made->kernels = map_descriptor(fd, answer.size, PROT_READ, MAP_PRIVATE);
 	}
 	close_descriptor(fd);
-	if (made->names && made->names[made->names_size - 1]) {
-		munmap(made->names, made->names_size);
-		made->names = NULL;
-	}
 }
 
 /* Send an image with a request. @made: out: what comes with an answer of this type. */
@@ -241,10 +236,10 @@ static void ask_about(struct gpumon_wire_request *request, const void *image, si
 	is_edited = socket >= 0 && receive_answer(socket, answer, sizeof(*answer), &made->fd) &&
 		    answer->type == type;
 	if (is_edited && type == GPUMON_WIRE_IMAGE)
-		receive_names(socket, made);
+		receive_kernels(socket, made);
 	close_descriptor(socket);
 	close(given);
-	if (is_edited && (made->names || type != GPUMON_WIRE_IMAGE)) {
+	if (is_edited && (made->kernels || type != GPUMON_WIRE_IMAGE)) {
 		made->size = answer->size;
 		made->data =
 			map_descriptor(made->fd, made->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
@@ -302,11 +297,11 @@ static void say(const struct gpumon_wire_request *request)
 	close_descriptor(send_request(request, -1));
 }
 
-void inject_probe_say_left(const char *kernel, enum gpumon_wire_type why)
+void inject_probe_say_left(uint32_t kernel, enum gpumon_wire_type why)
 {
 	struct gpumon_wire_request request = new_request(why);
 
-	snprintf(request.text, sizeof(request.text), "%s", kernel);
+	request.context = kernel;
 	say(&request);
 }
 

@@ -62,10 +62,10 @@ void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wir
 
 /**
  * inject_probe_say_left - a kernel that further images are to leave alone
- * @kernel: its name
+ * @kernel: its number
  * @why: GPUMON_WIRE_TOO_LARGE, GPUMON_WIRE_NOT_PATCHED
  */
-void inject_probe_say_left(const char *kernel, enum gpumon_wire_type why);
+void inject_probe_say_left(uint32_t kernel, enum gpumon_wire_type why);
 
 /* The program does not get the image, and further ones are to leave its kernels alone. */
 void inject_probe_say_not_loaded(const struct gpumon_wire_answer *answer);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <string.h>
-
 #include "base/inject.h"
 #include "driver.h"
+#include "kernels.h"
 #include "talk.h"
 #include "trial.h"
 
@@ -66,13 +65,15 @@ static bool became_too_large(struct comparison *comparison, CUmodule edited, con
 static unsigned int find_too_large(struct comparison *comparison, CUmodule edited,
 				   const struct inject_new_image *made)
 {
-	const char *name = made->names, *end = name + made->names_size;
+	struct gpumon_wire_kernel kernel;
 	unsigned int too_large = 0;
+	const char *name;
+	size_t at = 0;
 
-	for (; name < end && *name; name += strlen(name) + 1) {
+	while (inject_kernels_next(made->kernels, made->kernels_size, &at, &kernel, &name)) {
 		if (!became_too_large(comparison, edited, name))
 			continue;
-		inject_probe_say_left(name, GPUMON_WIRE_TOO_LARGE);
+		inject_probe_say_left(kernel.number, GPUMON_WIRE_TOO_LARGE);
 		too_large++;
 	}
 	if (comparison->original)

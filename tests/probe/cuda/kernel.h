@@ -11,7 +11,7 @@
 
 #include "../ptx.h"
 
-#define KERNEL_NAME    1024
+#define KERNEL_NAME    8192
 #define KERNELS_MAX    16
 #define PARAMETERS_MAX 4
 #define REGISTERS_MAX  32

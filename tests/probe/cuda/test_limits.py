@@ -69,7 +69,7 @@ def test_not_loaded():
 
 def long_names():
     """More than there is room for in a message."""
-    return [f"kernel_{i}_{'x' * 1000}" for i in range(5)]
+    return [f"kernel_{i}_{'x' * 5000}" for i in range(5)]
 
 
 def test_many_not_loaded():

@@ -127,12 +127,10 @@ static void leave_kernel(struct gpumon_probe_kernel *kernel, enum gpumon_probe_w
 	memset(kernel->left, 0, sizeof(kernel->left));
 }
 
-static void leave_named(struct gpumon_probe_server *server, const char *name,
-			enum gpumon_probe_way way)
+static void leave_numbered(struct gpumon_probe_server *server, uint32_t number,
+			   enum gpumon_probe_way way)
 {
-	uint32_t number = gpumon_probe_run_find(&server->run, name);
-
-	if (number != GPUMON_PROBE_NO_NUMBER)
+	if (number < server->run.kernels_n)
 		leave_kernel(&server->run.kernels[number], way, "");
 }
 
@@ -215,26 +213,50 @@ static int share_copy(const char *name, const void *data, size_t size)
 	return fd;
 }
 
-/* The kernels that got programs in the last image, with an empty name behind them. */
-static void send_names(const struct gpumon_probe_run *run, int socket)
+/**
+ * struct listed - kernels of a module, for a library
+ * @out: stream
+ * @n: how many
+ */
+struct listed {
+	FILE *out;
+	uint32_t n;
+};
+
+static int list_kernel(void *argument, uint32_t number, uint32_t programs, const char *name)
+{
+	struct listed *listed = argument;
+	struct gpumon_wire_kernel kernel = { .number = number,
+					     .programs = programs,
+					     .name_size = (uint32_t)strlen(name) + 1 };
+
+	fwrite(&kernel, sizeof(kernel), 1, listed->out);
+	fwrite(name, kernel.name_size, 1, listed->out);
+	listed->n++;
+	return ferror(listed->out);
+}
+
+/* The kernels that got programs in the last image. */
+static void send_kernels(const struct gpumon_probe_run *run, int socket)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_EDITED };
-	char *names = NULL;
+	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&names, &size);
+	struct listed listed = { .out = open_memstream(&text, &size) };
 	int fd = -1;
 
-	for (uint32_t i = 0; out && i < run->kernels_n; i++)
+	for (uint32_t i = 0; listed.out && i < run->kernels_n; i++)
 		if (run->kernels[i].image == run->images)
-			fwrite(run->kernels[i].name, strlen(run->kernels[i].name) + 1, 1, out);
-	if (out && !fclose(out)) {
+			list_kernel(&listed, i, 0, run->kernels[i].name);
+	if (listed.out && !fclose(listed.out)) {
+		/* There may be no kernel. */
 		answer.size = size + 1;
-		fd = share_copy("gpumon-names", names, answer.size);
+		fd = share_copy("gpumon-kernels", text, answer.size);
 	}
 	send_answer(socket, &answer, sizeof(answer), fd);
 	if (fd >= 0)
 		close(fd);
-	free(names);
+	free(text);
 }
 
 /* The answer, with the text unless it is UNTOUCHED. Frees the text. */
@@ -260,7 +282,7 @@ static void answer_edited(struct gpumon_probe_server *server, int socket,
 	}
 	send_answer(socket, answer, sizeof(*answer), fd);
 	if (answer->type == GPUMON_WIRE_IMAGE)
-		send_names(&server->run, socket);
+		send_kernels(&server->run, socket);
 	if (fd >= 0)
 		close(fd);
 	free(edited->text);
@@ -319,29 +341,6 @@ static void answer_patches(struct gpumon_probe_server *server, int socket,
 	send_answer(socket, &answer, sizeof(answer), fd);
 	if (fd >= 0)
 		close(fd);
-}
-
-/**
- * struct listed - kernels of a module, for a library
- * @out: stream
- * @n: how many
- */
-struct listed {
-	FILE *out;
-	uint32_t n;
-};
-
-static int list_kernel(void *argument, uint32_t number, uint32_t programs, const char *name)
-{
-	struct listed *listed = argument;
-	struct gpumon_wire_kernel kernel = { .number = number,
-					     .programs = programs,
-					     .name_size = (uint32_t)strlen(name) + 1 };
-
-	fwrite(&kernel, sizeof(kernel), 1, listed->out);
-	fwrite(name, kernel.name_size, 1, listed->out);
-	listed->n++;
-	return ferror(listed->out);
 }
 
 static void list_kernels(struct gpumon_probe_server *server,
@@ -504,13 +503,13 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		answer_exchange(server, socket, request, fd);
 		break;
 	case GPUMON_WIRE_TOO_LARGE:
-		leave_named(server, request->text, GPUMON_PROBE_WAY_TOO_LARGE);
+		leave_numbered(server, request->context, GPUMON_PROBE_WAY_TOO_LARGE);
 		break;
 	case GPUMON_WIRE_NOT_LOADED:
 		leave_image(server, request->context, "");
 		break;
 	case GPUMON_WIRE_NOT_PATCHED:
-		leave_named(server, request->text, GPUMON_PROBE_WAY_NOT_PATCHED);
+		leave_numbered(server, request->context, GPUMON_PROBE_WAY_NOT_PATCHED);
 		break;
 	case GPUMON_WIRE_LOADED:
 		gpumon_probe_modules_loaded(&server->modules, request->context, request->pid,

@@ -57,7 +57,7 @@ enum gpumon_wire_type {
 	GPUMON_WIRE_REFUSED,
 	GPUMON_WIRE_CODE,
 	GPUMON_WIRE_KERNELS,
-	GPUMON_WIRE_EDITED, /* with the names of the edited kernels, a NUL behind each and behind all */
+	GPUMON_WIRE_EDITED, /* with the kernels of an image that were edited */
 };
 
 /* How programs get into kernels. */
@@ -74,14 +74,14 @@ enum gpumon_wire_way {
  * @pid: of the process, as it sees itself
  * @context: CONTEXT: number of a GPU of the driver; COPIED, ENDED, CLOCK: what AREA said; NAME: the kernel's
  *           number in this process; SHARED: number of the map; LOADED: number of the module; NOT_LOADED: what
- *           IMAGE said
+ *           IMAGE said; TOO_LARGE, NOT_PATCHED: number of the kernel
  * @size: EXCHANGE, MODULE: bytes of the image in the memfd
  * @flags: GPUMON_WIRE_QUIET and so on
  * @sm: EXCHANGE, PATCHES: architecture of the GPU that it is for, such as 90; 0: not known yet
  * @offset_ns: CLOCK: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
  * @error_ns: CLOCK: the result is right to within this
  * @took_ns: LOADED: how long the driver, or the sanitizer, took
- * @text: CONTEXT: name of the GPU; NAME: of the kernel; TOO_LARGE, NOT_PATCHED: the kernel; TELL: a sentence, or "";
+ * @text: CONTEXT: name of the GPU; NAME: of the kernel; TELL: a sentence, or "";
  *        EXCHANGE: name of the file that the image is in, or ""
  */
 struct gpumon_wire_request {
@@ -166,7 +166,7 @@ struct gpumon_wire_point {
 /**
  * struct gpumon_wire_kernel - a kernel that gets programs; its name with a NUL is behind it
  * @number: in gpumon-user
- * @programs: a bit each
+ * @programs: a bit each; of EDITED: 0
  * @name_size: bytes of the name, with the NUL
  */
 struct gpumon_wire_kernel {
