@@ -426,6 +426,29 @@ static void kernels_left_alone(void **state)
 	sample_clear(&sample);
 }
 
+/* Maps with the names of tables that each document has. */
+static void maps_with_names_of_tables(void **state)
+{
+	static const char *const names[] = { "kernels", "lost", "printed" };
+	struct json_object *document;
+	struct sample sample;
+
+	(void)state;
+	sample_init(&sample);
+	sample_map(&sample, names[0], GPUMON_PROBE_MAP_ARRAY, 4, 8, 10);
+	sample_map(&sample, names[1], GPUMON_PROBE_MAP_HISTOGRAM, 4, 512, 1);
+	sample_map(&sample, names[2], GPUMON_PROBE_MAP_DATA, 4, 8, 1);
+	sample_device(&sample, 1);
+	sample_add(&sample, 0, 0, 0, 3, 0, 7);
+	document = sample_json(&sample);
+	assert_int_equal(row_number(sample_rows(document, "map.kernels"), 0, "kernels"), 7);
+	assert_non_null(sample_rows(document, "kernels"));
+	assert_non_null(sample_rows(document, "map.lost"));
+	assert_string_equal(row_text(sample_rows(document, "lost"), 0, "cause"), "fuel");
+	assert_non_null(sample_rows(document, "map.printed"));
+	sample_clear(&sample);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +459,7 @@ int main(void)
 		cmocka_unit_test(hashes_with_types),
 		cmocka_unit_test(hashes_without_types),
 		cmocka_unit_test(histograms),
+		cmocka_unit_test(maps_with_names_of_tables),
 		cmocka_unit_test(rings),
 		cmocka_unit_test(threads_and_data),
 		cmocka_unit_test(threads_may_have_negative_numbers),

@@ -62,7 +62,7 @@ static void begin_table(struct data *data, bool people)
 {
 	const struct gpumon_probe_map *map = data->map;
 
-	gpumon_sheet_table(data->sheet, map->name, people ? map->name : NULL);
+	gpumon_probe_generic_table(data->sheet, map, people ? map->name : NULL);
 	gpumon_sheet_limit(data->sheet, GPUMON_PROBE_SHOWN_ROWS);
 	if (data->by_device)
 		gpumon_sheet_column(data->sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);

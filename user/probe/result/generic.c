@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,8 @@
 #include "generic.h"
 #include "generic_inner.h"
 #include "probe/model/read.h"
+
+#define KEY_BYTES 16 /* "map.kernels" */
 
 /* A map whose rows are being added. */
 struct rows {
@@ -25,9 +28,25 @@ static bool adds_up(const struct gpumon_probe_map *map)
 	return map->kind == GPUMON_PROBE_MAP_SM_ARRAY || map->kind == GPUMON_PROBE_MAP_HISTOGRAM;
 }
 
+void gpumon_probe_generic_table(struct gpumon_sheet *sheet, const struct gpumon_probe_map *map,
+				const char *title)
+{
+	static const char *const taken[] = { "kernels", "lost",	   "modules",
+					     "patches", "printed", "ran" };
+	const char *key = map->name;
+	char other[KEY_BYTES];
+
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		if (!strcmp(map->name, taken[i])) {
+			snprintf(other, sizeof(other), "map.%s", map->name);
+			key = other;
+		}
+	gpumon_sheet_table(sheet, key, title);
+}
+
 static void begin_table(struct rows *rows)
 {
-	gpumon_sheet_table(rows->sheet, rows->map->name, rows->people ? rows->map->name : NULL);
+	gpumon_probe_generic_table(rows->sheet, rows->map, rows->people ? rows->map->name : NULL);
 	gpumon_sheet_limit(rows->sheet, GPUMON_PROBE_SHOWN_ROWS);
 	rows->by_device = !adds_up(rows->map) && rows->names->result->devices_n > 1;
 	if (rows->by_device)

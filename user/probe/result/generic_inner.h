@@ -6,6 +6,10 @@
 #include "names.h"
 #include "sheet/sheet.h"
 
+/* A map's table in JSON. Names of tables that each document may have are not taken from them. */
+void gpumon_probe_generic_table(struct gpumon_sheet *sheet, const struct gpumon_probe_map *map,
+				const char *title);
+
 void gpumon_probe_generic_histogram(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
 				    const struct gpumon_probe_map *map, bool people);
 /* What the values of all threads come to, for each number. */
