@@ -98,11 +98,14 @@ def test_small_files_of_gpumon():
 
 
 def test_few_descriptors():
-    """The new module cannot be received: no kernel of it counts as one with programs."""
+    """The new module, or its kernels' names, cannot be received: no kernel of it counts as one with programs."""
     with Folder() as folder:
         path = folder.write("ptx", text("first"))
-        result = folder.probe("context", "spare-descriptors", 2, "load", "data", path, "launch", "first", "1x32")
-        equal([(k["way"], k["places"]) for k in result.kernels.values()], [("not_loaded", 0)], "kernels")
+        words = "load", "data", path, "launch", "first", "1x32"
+        for spare in 2, 3:
+            result = folder.probe("context", "spare-descriptors", spare, *words)
+            equal([(k["way"], k["places"]) for k in result.kernels.values()], [("not_loaded", 0)], f"kernels, {spare}")
+        expect(folder.probe("context", "spare-descriptors", 4, *words), "first", 1, 32)
 
 
 def add_loader_tests():
