@@ -13,6 +13,8 @@
 #define FILE_TYPE  0170000
 #define CHARACTER  0020000
 #define ANONYMOUS  0x20
+/* Opened with O_PATH: the driver was not asked. */
+#define FMODE_PATH 0x4000
 /* Error returns are at or above -4095. */
 #define FAILED(ret) ((__s64)(ret) < 0 && (__s64)(ret) >= -4095)
 
@@ -73,6 +75,7 @@ struct inode {
 
 struct file {
 	struct inode *f_inode;
+	unsigned int f_mode;
 } KERNEL_TYPE;
 
 struct fdtable {
@@ -132,7 +135,7 @@ INLINE bool is_32bit(void)
 #endif
 }
 
-/* The row of the device that a descriptor refers to. SOURCE_NONE for other files. */
+/* The row of the device that a descriptor has open. SOURCE_NONE for other files. */
 static __noinline __u32 device_of(__u32 fd, bool *full)
 {
 	const struct task_struct___files *task = (const void *)bpf_get_current_task();
@@ -158,6 +161,8 @@ static __noinline __u32 device_of(__u32 fd, bool *full)
 	else if (number >> MINOR_BITS && number >> MINOR_BITS == majors[SOURCE_NVIDIA_UVM])
 		family = SOURCE_NVIDIA_UVM;
 	else
+		return SOURCE_NONE;
+	if (BPF_CORE_READ(file, f_mode) & FMODE_PATH)
 		return SOURCE_NONE;
 	number &= (1 << MINOR_BITS) - 1;
 	slot = CLAIM(devices, SOURCE_DEVICES, mix(family + 1, number) | 1, &created);

@@ -121,6 +121,8 @@ os.close(copy)
 left = os.open("/dev/nvidia0", os.O_RDWR)
 os.dup2(0, left)
 os.close(left)
+# Nothing is opened by that.
+os.close(os.open("/dev/nvidia0", os.O_PATH))
 document = counting.end()
 row = devices(document)[0]
 lab.equal((row["opens"], row["closes"]), (2, 2), "opens, and close() of descriptors")
