@@ -66,7 +66,7 @@ lab.load_mock(devices=1, rings=2)
 lab.submit("-r", "0,1", "-n", 4, "-w")
 
 # What only groups ask for that are off; it is read when they are switched on.
-UNASKED = "drm", "vmlinux", "dma_fence", "mock_gpu"
+UNASKED = ("dma_fence", "mock_gpu") + (() if DEEP else ("drm", "vmlinux"))
 
 # The message for each failure. None: gpumon is loaded all the same, see reduced().
 REFUSED = [(r"gpumon_(probe|ring|process|job|groups)_init", "no memory for the statistics, choose"),
@@ -96,15 +96,19 @@ def tried_again(name, found, when):
 
     There are several: when gpumon is loaded, and of a module that comes both notifiers tell.
     """
-    if found or not re.search("register|statistics_allocate rings", name):
+    if found or not re.search("register|statistics_allocate", name):
         return False
+    with Gpumon() as g:
+        on = {x["name"] for x in g.groups() if x["enabled"]}
+        rows = [p for p in g.probe_rows() if p["group"] in on]
     if "register" in name:
         probe = re.split("[ :]", name)[-1]
-        with Gpumon() as g:
-            on = {x["name"] for x in g.groups() if x["enabled"]}
-            states = [p["state"] for p in g.probe_rows() if p["probe"] == probe and p["group"] in on]
-        lab.equal(states, ["attached"], "%s, tried again, %s" % (probe, when))
+        lab.equal([p["state"] for p in rows if p["probe"] == probe], ["attached"],
+                  "%s, tried again, %s" % (probe, when))
     lab.equal(group_state("drm_sched"), ("attached", None), "drm_sched " + when)
+    for group in on:
+        lab.check(group_state(group)[0] in ("attached", "waiting"),
+                  "%s is %r %s" % (group, group_state(group), when))
     return True
 
 
@@ -132,7 +136,7 @@ def reduced(name, lines):
         said = [r for r in found if "no memory for its statistics" in r[3]]
     else:
         said = [r for r in found if r[1] in name and r[2] == "failed" and "no memory" in r[3]]
-    if not said and name.startswith("gpumon_read") and module in UNASKED and not DEEP:
+    if not said and name.startswith("gpumon_read") and module in UNASKED:
         return
     if tried_again(name, found, when):
         return
