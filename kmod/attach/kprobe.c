@@ -39,7 +39,7 @@ static struct kprobe_account *accounts;
 /* Protects accounts. Taken last. */
 static DEFINE_MUTEX(account_lock);
 
-/* Probes of one kind that come off together, for one wait instead of many. */
+/* Probes that come off together, for one wait instead of many. */
 static struct gpumon_probe **leaving;
 static void **leaving_kprobes;
 static unsigned int leaving_count;
@@ -221,8 +221,6 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 
 void gpumon_kprobe_detach(struct gpumon_probe *probe)
 {
-	if (leaving_count && leaving[0]->kind != probe->kind)
-		gpumon_kprobe_detached();
 	leaving[leaving_count] = probe;
 	leaving_kprobes[leaving_count++] = &probe->kprobe;
 }
@@ -278,15 +276,19 @@ static void wait_for_traps(void)
 /* No body of a probe given to gpumon_kprobe_detach() runs any more when this returns. */
 void gpumon_kprobe_detached(void)
 {
-	unsigned int i;
+	unsigned int i, n;
 
 	if (!leaving_count)
 		return;
 	wait_for_traps();
-	if (is_kretprobe(leaving[0]))
-		unregister_kretprobes((struct kretprobe **)leaving_kprobes, leaving_count);
-	else
-		unregister_kprobes((struct kprobe **)leaving_kprobes, leaving_count);
+	for (i = 0; i < leaving_count; i += n) {
+		for (n = 1; i + n < leaving_count && leaving[i + n]->kind == leaving[i]->kind; n++)
+			;
+		if (is_kretprobe(leaving[i]))
+			unregister_kretprobes((struct kretprobe **)leaving_kprobes + i, n);
+		else
+			unregister_kprobes((struct kprobe **)leaving_kprobes + i, n);
+	}
 	for (i = 0; i < leaving_count; i++)
 		if (!leaving[i]->kprobe.addr && in_kernels_list(&leaving[i]->kprobe))
 			keep_for_ever(leaving[i]);
