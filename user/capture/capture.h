@@ -293,6 +293,21 @@ const char *gpumon_capture_name(const struct gpumon_capture *capture, uint32_t p
 const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 						struct gpumon_capture_cursor *cursor);
 
+/**
+ * gpumon_capture_shifts - what times of captures differ by from those of one clock
+ * @paths: captures
+ * @count: number of @paths
+ *
+ * Captures of one boot of a machine share a clock. Those of several are as near to each other as
+ * CLOCK_REALTIME of these machines; the clock is that of the one that booted first.
+ *
+ * Return: for gpumon_capture_shift(), a number for each capture, to be freed; NULL without memory.
+ */
+uint64_t *gpumon_capture_shifts(const char *const *paths, unsigned int count);
+
+/* Add to all times that gpumon_capture_next() returns from now on. */
+void gpumon_capture_shift(struct gpumon_capture *capture, uint64_t by_ns);
+
 /* Start again from the beginning. */
 void gpumon_capture_rewind(struct gpumon_capture *capture);
 

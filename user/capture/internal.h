@@ -84,4 +84,7 @@ int gpumon_capture_info_write(int directory, const struct gpumon_capture_content
 int gpumon_capture_info_read(int directory, struct gpumon_capture_contents *contents);
 void gpumon_capture_info_free(struct gpumon_capture_contents *contents);
 
+/* Add to each time of a record that is known. */
+void gpumon_record_shift(struct gpumon_record *record, uint64_t by_ns);
+
 #endif /* GPUMON_CAPTURE_INTERNAL_H */

@@ -36,6 +36,7 @@ struct gpumon_capture {
 	struct gpumon_capture_cursor cursor;
 	uint32_t position; /* in the chunk */
 	uint32_t size;	   /* of the chunk's records */
+	uint64_t shift_ns;
 	struct gpumon_reader_buffer buffer;
 };
 
@@ -384,7 +385,7 @@ const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 	bool looked = false;
 
 	for (;;) {
-		const struct gpumon_record *record;
+		struct gpumon_record *record;
 
 		if (capture->position == capture->size) {
 			if (load_chunk(capture))
@@ -397,7 +398,7 @@ const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 				finish_capture(capture);
 			return NULL;
 		}
-		record = (const void *)(capture->buffer.records + capture->position);
+		record = (void *)(capture->buffer.records + capture->position);
 		switch (gpumon_record_check(record, capture->size - capture->position)) {
 		case GPUMON_RECORD_IMPOSSIBLE:
 			capture->damage.broken_records++;
@@ -417,9 +418,16 @@ const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 			capture->damage.unknown_records++;
 			continue;
 		}
+		if (capture->shift_ns)
+			gpumon_record_shift(record, capture->shift_ns);
 		*cursor = capture->cursor;
 		return record;
 	}
+}
+
+void gpumon_capture_shift(struct gpumon_capture *capture, uint64_t by_ns)
+{
+	capture->shift_ns = by_ns;
 }
 
 void gpumon_capture_rewind(struct gpumon_capture *capture)
@@ -468,6 +476,7 @@ int gpumon_capture_again(const struct gpumon_capture *capture, struct gpumon_cap
 		opened->files[i].stop = file->stop;
 	}
 	opened->stopped = true;
+	opened->shift_ns = capture->shift_ns;
 	if (ret) {
 		gpumon_capture_free(opened);
 		return gpumon_capture_fail(ret, GPUMON_ERROR_IO,

@@ -449,7 +449,7 @@ static void on_info(struct reading *reading, const struct gpumon_capture_info *i
 }
 
 static int read_capture(struct reading *reading, const char *path, unsigned int number,
-			uint32_t *base)
+			uint64_t shift_ns, uint32_t *base)
 {
 	const struct gpumon_record *record;
 	struct gpumon_capture_cursor cursor;
@@ -459,6 +459,7 @@ static int read_capture(struct reading *reading, const char *path, unsigned int 
 		errno = 0;
 		return -1;
 	}
+	gpumon_capture_shift(capture, shift_ns);
 	while (!reading->failed && (record = gpumon_capture_next(capture, &cursor))) {
 		bool driver = cursor.process == GPUMON_PROCESS_DRIVER;
 		uint32_t process = driver ? ~number : *base + cursor.process;
@@ -520,12 +521,14 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		     struct gpumon_scan **scan)
 {
 	struct reading reading = { .scan = calloc(1, sizeof(*reading.scan)) };
-	uint64_t last_ns = 0;
+	uint64_t last_ns = 0, *shifts = gpumon_capture_shifts(paths, count);
 	uint32_t base = 0;
 	int ret = 0;
 
 	*scan = NULL;
-	if (!reading.scan) {
+	if (!reading.scan || !shifts) {
+		free(reading.scan);
+		free(shifts);
 		errno = ENOMEM;
 		return -1;
 	}
@@ -541,12 +544,12 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 			reading.failed = true;
 	}
 	for (unsigned int i = 0; i < count && !ret; i++)
-		ret = read_capture(&reading, paths[i], i, &base);
+		ret = read_capture(&reading, paths[i], i, shifts[i], &base);
 	if (reading.scan->row_count && !reading.failed && !ret) {
 		turn_gaps(&reading);
 		base = 0;
 		for (unsigned int i = 0; i < count && !ret; i++)
-			ret = read_capture(&reading, paths[i], i, &base);
+			ret = read_capture(&reading, paths[i], i, shifts[i], &base);
 		end_busy(&reading);
 	}
 	for (size_t i = 0; i < reading.wanted_count && !ret; i++) {
@@ -573,6 +576,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		errno = ENOMEM;
 		ret = -1;
 	}
+	free(shifts);
 	gpumon_names_clear(&reading.names);
 	for (unsigned int i = 0; reading.busy && i < reading.scan->row_count; i++)
 		gpumon_busy_clear(&reading.busy[i].busy);

@@ -300,6 +300,8 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 		.left_out = gpumon_profile_left_out,
 		.data = profile,
 	};
+	uint64_t *shifts;
+	int ret = 0;
 
 	profile->captures = calloc(profile->capture_count, sizeof(*profile->captures));
 	profile->numbers = calloc(profile->capture_count + 1, sizeof(*profile->numbers));
@@ -315,11 +317,16 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 	if (!profile->captures || !profile->numbers || !profile->damages || !profile->correlate ||
 	    gpumon_tree_begin(&profile->tree))
 		return no_memory();
-	for (unsigned int i = 0; i < profile->capture_count; i++) {
-		if (gpumon_capture_open(paths[i], &profile->captures[i]))
-			return -1;
+	shifts = gpumon_capture_shifts(paths, profile->capture_count);
+	if (!shifts)
+		return no_memory();
+	for (unsigned int i = 0; i < profile->capture_count && !ret; i++) {
+		ret = gpumon_capture_open(paths[i], &profile->captures[i]);
+		if (!ret)
+			gpumon_capture_shift(profile->captures[i], shifts[i]);
 	}
-	return 0;
+	free(shifts);
+	return ret;
 }
 
 int gpumon_profile_load(const char *const *paths, unsigned int count,

@@ -56,6 +56,7 @@ struct gpumon_track_reader {
 	size_t range_count;
 	uint32_t free_range; /* index + 1 */
 	struct gpumon_map open_ranges;
+	uint64_t *shifts; /* of the captures' clocks */
 	uint64_t first_ns;
 	uint64_t last_ns;	/* of the capture that is read first */
 	uint32_t first_command; /* number of a name */

@@ -177,6 +177,7 @@ static int read_pass(struct gpumon_track_reader *reader, const char *const *path
 			errno = 0;
 			return -1;
 		}
+		gpumon_capture_shift(capture, reader->shifts[i]);
 		if (!i && !reader->first_command)
 			reader->first_command = gpumon_names_text(
 				&reader->names, gpumon_capture_info(capture)->command ?
@@ -262,12 +263,16 @@ int gpumon_tracks_read(const char *const *paths, unsigned int count,
 		       const struct gpumon_profile_options *options,
 		       const struct gpumon_track_sink *sink)
 {
-	struct gpumon_track_reader reader = { .sink = sink, .first_ns = UINT64_MAX };
+	struct gpumon_track_reader reader = {
+		.sink = sink,
+		.first_ns = UINT64_MAX,
+		.shifts = gpumon_capture_shifts(paths, count),
+	};
 	int ret = 0;
 
 	reader.rows.sink = sink;
 	reader.rows.names = &reader.names;
-	if (gpumon_track_paths_begin(&reader.paths, options))
+	if (gpumon_track_paths_begin(&reader.paths, options) || !reader.shifts)
 		reader.failed = true;
 	else
 		ret = read_both(&reader, paths, count);
@@ -281,6 +286,7 @@ int gpumon_tracks_read(const char *const *paths, unsigned int count,
 	gpumon_names_clear(&reader.names);
 	gpumon_map_clear(&reader.open_ranges);
 	free(reader.ranges);
+	free(reader.shifts);
 	free(reader.waiting);
 	return ret;
 }
