@@ -369,16 +369,21 @@ static u32 ring_oldest(void)
 	return oldest;
 }
 
-/* There may be room: schedulers in the row of all others are learned again. */
+/*
+ * There may be room: schedulers in the row of all others are learned again. Their entries stay, since
+ * a probe may be learning one of them just now.
+ */
 static void others_forget(void)
 {
 	const struct gpumon_track *track = &gpumon_ring_schedulers;
+	const u32 other = GPUMON_ROW_OTHER_SLOT + 1;
 	u32 slot;
 
 	for (slot = 0; slot < track->table.slots; slot++)
-		if (READ_ONCE(track->table.keys[slot]) &&
-		    READ_ONCE(track->entries[slot].row) == GPUMON_ROW_OTHER_SLOT + 1)
-			scheduler_forget(&track->entries[slot]);
+		if (READ_ONCE(track->entries[slot].row) == other &&
+		    cmpxchg(&track->entries[slot].row, other, 0) == other)
+			gpumon_row_level(&gpumon_ring_statistics, GPUMON_ROW_OTHER_SLOT,
+					 GPUMON_RING_LIVE, -1);
 	atomic_inc(&gpumon_scheduler_generation);
 }
 
