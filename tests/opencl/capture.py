@@ -15,6 +15,7 @@ for folder in ("../lib", "../suite/lib", "../capture"):
     sys.path.insert(0, str(HERE / folder))
 import chunks  # noqa: E402
 import writer  # noqa: E402
+from listening import wait_listening  # noqa: E402
 from verdict import SLOWER, Skip, check, contains, equal, need, until, within  # noqa: E402,F401
 
 LIMIT = 120 * SLOWER
@@ -72,6 +73,8 @@ class Capture:
         self.path = os.path.join(self.folder, "capture")
         preloaded = [variables["LD_PRELOAD"]] if "LD_PRELOAD" in variables else []
         command = sanitised(program, *preloaded) if program else [os.path.join(objects, "program")]
+        if pid:
+            wait_listening(pid)
         target = ["-p", str(pid)] if pid else ["--", *command, *map(str, words)]
         with subprocess.Popen([tool, "record", "-o", self.path, "--no-driver", *options, *target],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,

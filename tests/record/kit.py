@@ -2,7 +2,6 @@
 """What the tests of the recorder have in common."""
 import json
 import os
-import re
 import signal
 import shutil
 import struct
@@ -12,6 +11,7 @@ import sys
 for folder in ("../lib", "../suite/lib", "../output"):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), folder))
 import chunks  # noqa: E402
+from listening import wait_listening  # noqa: E402,F401
 from verdict import SLOWER, Skip, contains, equal, until  # noqa: E402,F401
 
 NOBODY = 65534
@@ -172,16 +172,6 @@ class Kit:
     def left_behind(self):
         """Sockets and captures that should have been removed."""
         return [name for name in os.listdir(self.folder) if name.startswith("gpumon-")]
-
-
-def wait_listening(pid, name=None):
-    """Wait until a process listens like a dormant library; name: its own pid."""
-    line = re.compile(rf" 00010000 .*gpumon-\d+-{name or pid}(\.sock)?$", re.MULTILINE)
-
-    def listens():
-        with open(f"/proc/{pid}/net/unix", encoding="utf-8", errors="replace") as file:
-            return line.search(file.read())
-    until(listens, "the library listens", LIMIT)
 
 
 def state(pid):
