@@ -293,6 +293,12 @@ const char *gpumon_capture_name(const struct gpumon_capture *capture, uint32_t p
 const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 						struct gpumon_capture_cursor *cursor);
 
+/* The pid that is shown, the recorder's: in containers many processes are number 1. */
+static inline uint32_t gpumon_record_pid(const struct gpumon_record_process *record)
+{
+	return record->host_pid ? record->host_pid : record->pid;
+}
+
 /**
  * gpumon_capture_shifts - what times of captures differ by from those of one clock
  * @paths: captures

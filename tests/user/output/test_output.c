@@ -398,7 +398,7 @@ static void histogram_labels(void **state)
 	}
 }
 
-/* What two processes do on one GPU is told apart wherever the GPU is named. */
+/* Where two processes use one GPU, each output that names the GPU also names the process. */
 static void processes_of_a_gpu(void **state)
 {
 	struct gpumon_scan_process processes[] = {

@@ -106,12 +106,6 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The recorder's, as in all tables: in containers many processes are number 1. */
-static uint32_t shown_pid(const struct gpumon_tables_process *process)
-{
-	return process->record.host_pid ? process->record.host_pid : process->record.pid;
-}
-
 static void describe_process(const struct gpumon_tree *tree, uint32_t number, char *name,
 			     size_t size)
 {
@@ -121,7 +115,8 @@ static void describe_process(const struct gpumon_tree *tree, uint32_t number, ch
 	int length;
 
 	length = snprintf(name, size, "%.200s %" PRIu32,
-			  executable ? base_name(executable) : "process", shown_pid(process));
+			  executable ? base_name(executable) : "process",
+			  gpumon_record_pid(&process->record));
 	if (process->has_record && process->record.rank != ~0u)
 		length += snprintf(name + length, size - (size_t)length, " rank %" PRIu32,
 				   process->record.rank);
@@ -137,7 +132,8 @@ static bool has_name_of_earlier(const struct gpumon_tree *tree, uint32_t number,
 	char other[512];
 
 	for (uint32_t i = 0; i < number; i++) {
-		if (shown_pid(&processes[i]) != shown_pid(&processes[number]))
+		if (gpumon_record_pid(&processes[i].record) !=
+		    gpumon_record_pid(&processes[number].record))
 			continue;
 		describe_process(tree, i, other, sizeof(other));
 		if (strcmp(other, name) == 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "capture/capture.h"
 #include "track_rows.h"
 
 /* Above all pids of Linux, and below the numbers that formats use for other things. */
@@ -78,7 +79,7 @@ void gpumon_rows_process(struct gpumon_track_rows *rows, uint32_t number,
 
 	if (!process)
 		return;
-	process->pid = record->host_pid ? record->host_pid : record->pid;
+	process->pid = gpumon_record_pid(record);
 	/* String ids, which may be defined later. */
 	process->command = record->command;
 	process->executable = record->executable;
