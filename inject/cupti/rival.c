@@ -79,7 +79,7 @@ static void note_rival(const char *name, bool yielded, CUptiResult result)
 	if (yielded && result == CUPTI_SUCCESS)
 		inject_session_note(
 			thread, GPUMON_NOTE_MISSING,
-			"%s had CUPTI for its own profiler: of CUDA nothing was recorded until it let go of it",
+			"%s had CUPTI for its own profiler: nothing of CUDA was recorded meanwhile",
 			name);
 	else if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		inject_session_note(

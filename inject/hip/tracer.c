@@ -170,7 +170,7 @@ bool inject_hip_is_traced(const char **why)
 	if (state == UNKNOWN_VERSION) {
 		snprintf(
 			text, sizeof(text),
-			"HIP is not recorded: how version %d.%d of its library is traced is not known (5.4 to 5.7, 6.0 to 6.4 and 7.0 to 7.2 are)",
+			"HIP is not recorded: gpumon does not know version %d.%d of its library (it knows 5.4 to 5.7, 6.0 to 6.4, 7.0 to 7.2)",
 			inject_hip.version / 10000000, inject_hip.version / 100000 % 100);
 		*why = text;
 	}

@@ -265,7 +265,8 @@ bool gpumon_python_init(void)
 		return false;
 	}
 	if (!gpumon_python_end_init()) {
-		gpumon_python_refuse("the interpreter does not export what tells of its end");
+		gpumon_python_refuse(
+			"the interpreter does not export a function that reports its end");
 		return false;
 	}
 	if (!gpumon_python_code_init())

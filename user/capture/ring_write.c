@@ -294,7 +294,7 @@ static int write_notes(struct writing *writing, const char *why)
 		return 0;
 	snprintf(
 		text, sizeof(text),
-		"only what was recorded last is kept (--keep): %llu launches and %llu operations of before were dropped",
+		"only what was recorded last is kept (--keep): %llu launches and %llu operations before it were dropped",
 		(unsigned long long)launches, (unsigned long long)works);
 	return write_note(driver, STRING_DROPPED, time_ns, text);
 }

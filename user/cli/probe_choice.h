@@ -45,13 +45,13 @@ struct gpumon_probe_choice {
 		GPUMON_OPTION("sass", 0, GPUMON_OPTION_FLAG, &(choice)->run.sass)
 
 /* Their part of the help, but for --sass. */
-#define GPUMON_PROBE_HELP                                                                                    \
-	"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n" \
-	"      --fuel N           backward jumps that one run of a program may take (65536)\n"               \
-	"      --set MAP[INDEX]=N a value that an array has at first; MAP[*]=N: all of its values\n"         \
-	"      --attach NAME=FILE:FUNCTION\n"                                                                \
-	"                         where a uprobe of the object is, if its section does not say it\n"         \
-	"      --no-cpu           leave out the object's programs for the CPU, which need root\n"            \
+#define GPUMON_PROBE_HELP                                                                                   \
+	"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * any text, ? a character\n" \
+	"      --fuel N           backward jumps that one run of a program may take (65536)\n"              \
+	"      --set MAP[INDEX]=N a value that an array has at first; MAP[*]=N: all of its values\n"        \
+	"      --attach NAME=FILE:FUNCTION\n"                                                               \
+	"                         where a uprobe of the object is, if its section does not say it\n"        \
+	"      --no-cpu           leave out the object's programs for the CPU, which need root\n"           \
 	"      --allow-exit       accept programs that end a thread of the kernel\n"
 
 /* The options of "record" and "correlate". */

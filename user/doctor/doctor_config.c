@@ -29,7 +29,7 @@ struct option {
 
 static const struct option options[] = {
 	{ "64BIT", GPUMON_DOCTOR_FAIL, "the module does not build: its counters are 64 bits wide",
-	  "there is nothing that does without", NULL },
+	  "use a 64-bit kernel", NULL },
 	{ "MODULES", GPUMON_DOCTOR_FAIL, "no module can be loaded",
 	  "gpumon-user stat --source=bpf does without the module", "/proc/modules" },
 	{ "NET", GPUMON_DOCTOR_FAIL, "the module does not build, and gpumon-user cannot reach it",

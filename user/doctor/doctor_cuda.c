@@ -196,7 +196,7 @@ static void check_hip(struct gpumon_doctor *doctor)
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_WARN, "hip",
 			"use HIP 5.4 to 5.7, 6.0 to 6.4 or 7.0 to 7.2",
-			"how version %s of %s is traced is not known: \"record\" does not see HIP programs",
+			"gpumon does not know version %s of %s: \"record\" does not see HIP programs",
 			number, path);
 	else if (!gpumon_hip_has_driver(doctor->root))
 		gpumon_doctor_add(

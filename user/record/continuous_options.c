@@ -114,9 +114,9 @@ int gpumon_continuous_options_check(struct gpumon_context *context,
 	if (options->every_ns && options->keep.age_ns &&
 	    options->keep.age_ns <
 		    options->every_ns + GPUMON_PERIOD_BEFORE_NS + GPUMON_PERIOD_AFTER_NS)
-		return gpumon_usage(
-			context, "--every: of a period, --keep must keep that time and %llus more",
-			(GPUMON_PERIOD_BEFORE_NS + GPUMON_PERIOD_AFTER_NS) / 1000000000);
+		return gpumon_usage(context, "--keep must be at least %llus longer than --every",
+				    (GPUMON_PERIOD_BEFORE_NS + GPUMON_PERIOD_AFTER_NS) /
+					    1000000000);
 	if (options->slow_ns)
 		session->recorder.settings.record |= GPUMON_RECORD_RANGES;
 	options->no_names = session->no_names;

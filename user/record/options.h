@@ -69,7 +69,7 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 
 /* Their part of the help. */
 #define GPUMON_RECORD_HELP                                                                                \
-	"  -o, --output DIR       directory of the capture, made by this; %r in it is the rank,\n"        \
+	"  -o, --output DIR       new directory for the capture; %r in it is the rank,\n"                 \
 	"                         %h the host, %p the pid\n"                                              \
 	"  -p, --pid PID          record a running process; may be repeated\n"                            \
 	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"             \

@@ -26,7 +26,7 @@ static void tell_nothing(const struct session *session)
 	}
 	if (gpumon_launch_privileged(program)) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: %s is setuid, setgid or has capabilities, so the injection library is not loaded into it: run it as the user that it runs as\n",
+			"gpumon-user: nothing was recorded: %s is setuid, setgid or has capabilities, so the injection library does nothing in it: record a copy, which has no such rights\n",
 			program);
 		return;
 	}
@@ -36,7 +36,7 @@ static void tell_nothing(const struct session *session)
 			loader);
 		return;
 	}
-	fputs("gpumon-user: nothing was recorded: no process used CUDA, HIP, OpenCL or Level Zero (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
+	fputs("gpumon-user: nothing was recorded: no process used CUDA, HIP, OpenCL or Level Zero (or one clears its environment, or runs as another user or in a container: use record -p for these)\n",
 	      err);
 }
 
@@ -73,7 +73,7 @@ void gpumon_session_tell(const struct session *session)
 		fprintf(err, "gpumon-user: %s\n", session->trouble.message);
 	if (gpumon_privileges_user() && !session->options->quiet)
 		fprintf(err,
-			"gpumon-user: the program ran as %s, and what was made is that user's (--run-as root: as root)\n",
+			"gpumon-user: the program ran as %s, and the capture belongs to that user (--run-as root runs it as root)\n",
 			gpumon_privileges_user());
 	/* Failures are always reported. */
 	if (session->options->quiet &&

@@ -341,7 +341,7 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 			gpumon_target_end(target);
 		} else {
 			gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPROTO, GPUMON_ERROR_SCHEMA,
-					 "process %d was not recorded: it sent what is no message",
+					 "process %d was not recorded: it sent an invalid message",
 					 (int)target->info.pid);
 			gpumon_target_end(target);
 		}
