@@ -61,7 +61,7 @@ static void made_node(struct inject_thread *thread, const CUpti_GraphData *data,
 		record.original = node_id(data->originalNode);
 	} else if (call->open && (call->class & INJECT_CLASS_LAUNCH)) {
 		call->is_captured = true;
-		/* Each launch of the graph has it, so it is not left out. */
+		/* Each launch of the graph has this stack, so --sample does not leave it out. */
 		if (call->is_unsampled)
 			call->stack = inject_call_path(thread);
 		call->is_unsampled = false;

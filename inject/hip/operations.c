@@ -118,7 +118,7 @@ static void write_record(struct inject_thread *thread, const struct inject_hip_r
 	struct inject_times times = { 0 };
 
 	if (record->operation == INJECT_HIP_KERNEL) {
-		/* A graph has none, and a call may launch several. */
+		/* The launch of a graph is not kept, and one call may launch several kernels. */
 		inject_hip_launch_take(record->correlation, &launch);
 		set_launch(&operation, &launch);
 		if (record->name)

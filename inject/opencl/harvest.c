@@ -8,10 +8,10 @@
 /* What a driver says of a time may be later than now by this, if its clock is not known well. */
 #define FUTURE_NS 1000000u
 
-/* A program that asks waits for another thread so often, 0.1 ms each. */
+/* How often a thread that asks waits for another one, 0.1 ms each time. */
 #define ASK_TRIES 100
 
-/* So many commands that have not ended take some time to look at. */
+/* From this number of unfinished commands on, a look at all of them takes some time. */
 #define MANY 1024
 
 /* Commands that were read from blocks, and had not ended at the last look. */

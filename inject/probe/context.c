@@ -15,9 +15,9 @@
 /* The same as in user/probe/translate/translate.h, which writes it into kernels. */
 #define TABLE	    "gpumon_probe_table"
 #define END_WAIT_NS (INJECT_PATIENCE(2000) * 1000000ull)
-/* What is left to the program of the GPU's free memory. */
+/* The maps may take one part in so many of the GPU's free memory. */
 #define SHARE 2
-/* Copies take one part of so many of the time at most. */
+/* Copies take at most one part in so many of the time. */
 #define COPY_SHARE 20
 
 /**
@@ -66,7 +66,7 @@ struct module {
 
 /* Held during calls of CUDA. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Of the list of contexts: not held during calls. */
+/* Protects the list of contexts. It is not held during calls of CUDA. */
 static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
 static struct context contexts[CONTEXTS_MAX];
 static unsigned int contexts_n;
@@ -217,7 +217,7 @@ static void make_memory(struct context *context)
 	find_shared(context);
 }
 
-/* Handle of a place that somebody fills. */
+/* Handle of a place that a thread is filling. */
 #define TAKEN ((CUcontext)(void *)contexts)
 
 /* The context of this handle; NULL: there is none. */
@@ -504,7 +504,7 @@ static void copy_context(struct context *context, bool wait)
 		forget_context(context); /* destroyed, or broken by a fault */
 }
 
-/* Whether the place has a context, and this one; NULL: any. Only the lock's holder ends one. */
+/* Whether the place has this context; NULL: any. Only a thread with the lock ends one. */
 static bool is_listed(unsigned int i, CUcontext handle)
 {
 	bool is;

@@ -23,7 +23,7 @@
 #include "sass.h"
 #include "talk.h"
 
-/* Kernels of a module that are loaded at once; of larger ones each when the program needs it. */
+/* A module with more kernels than this gets the data of each when the program needs that kernel. */
 #define AT_ONCE 64
 /* More functions than the driver has. */
 #define CALLS_MAX 2048
@@ -42,7 +42,7 @@ struct patches {
 
 static inject_sanitizer_subscriber_t subscriber;
 
-/* Of the sanitizer's calls, and of what is below. */
+/* Held during the sanitizer's calls, and for the variables below. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct patches *all_patches;
 static size_t patches_n, patches_room;
@@ -169,7 +169,7 @@ static void forget_module(struct inject_patched_module *module)
 	*module = (struct inject_patched_module){ .context = NULL };
 }
 
-/* It has no programs: they are told, and forgotten. */
+/* Report all kernels of a module as left alone, and forget the module. */
 static void leave_module(const struct inject_patched_module *module)
 {
 	struct gpumon_wire_kernel kernel;
@@ -229,7 +229,7 @@ static void module_unloads(const struct inject_sanitizer_module *data)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Functions that the driver loads when they are needed. */
+/* The driver loaded functions that it had left out when it loaded the module. */
 static void functions_loaded(const struct inject_sanitizer_functions *data)
 {
 	struct gpumon_wire_kernel kernel;

@@ -44,7 +44,7 @@ static inline uint64_t gpumon_python_entry_code(const struct gpumon_python_entry
 }
 
 /**
- * struct gpumon_python_look - what is compared where the interpreter does not tell of code objects
+ * struct gpumon_python_look - what is compared where the interpreter does not report freed code objects
  * @frame: address of an entry's
  * @identity: of a function's code object
  */

@@ -188,14 +188,14 @@ void gpumon_python_leave(void);
 
 /* --- watch.c */
 
-/* Asks the interpreter to tell of code objects that it frees; by a thread that may call it. */
+/* Asks the interpreter to report code objects that it frees. The caller's thread may call it. */
 void gpumon_python_watch(void);
 
 /**
  * gpumon_python_code_epoch - another number whenever a code object was freed
  * @interpreter: of the objects
  *
- * Return: it; 0 where that interpreter does not tell.
+ * Return: the number; 0 where that interpreter does not report them.
  */
 uint64_t gpumon_python_code_epoch(uint64_t interpreter);
 

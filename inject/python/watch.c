@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Whether an address is still that of the same code object. From 3.12 on the interpreter
- * tells of each one that it is about to free: as long as it has told of none, none was freed, so
- * nothing else can be where one was.
+ * reports each one that it is about to free. As long as it has reported none, no other object can be
+ * where one was.
  */
 #include <dlfcn.h>
 
@@ -11,7 +11,7 @@
 /* enum PyCodeEvent */
 #define DESTROY 1
 
-/* Of the interpreter that tells; 0 while none does. */
+/* The interpreter that reports; 0 while none does. */
 static _Atomic uint64_t watched;
 /* Code objects that it freed since, plus 1. */
 static _Atomic uint64_t epoch = 1;

@@ -58,8 +58,8 @@ void inject_session_look_for_python(struct inject_thread *thread)
 }
 
 /*
- * An API that comes while a session begins is left to the thread that begins it. To wait for that thread
- * could be for ever: it needs the loader's lock, which the API's may have.
+ * An API that comes while a session begins is started by the thread that begins the session. The API's
+ * thread does not wait for that one: it may have the loader's lock, which the other one needs.
  */
 static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
 static bool begins;
@@ -72,7 +72,7 @@ static void open_session(bool is_open)
 	pthread_mutex_unlock(&joining);
 }
 
-/* To the session that begins just now, or to those to come. */
+/* Leave the start of an API to the session that begins just now, or to the next one. */
 static bool leave_to_session(const struct inject_backend *backend)
 {
 	bool is_left;
@@ -189,7 +189,7 @@ static void join_backend(struct inject_thread *thread, const struct inject_backe
 		backend->window_operations(thread, true);
 }
 
-/* Those that came since @count were there. */
+/* Start the APIs that came after the first @count. */
 static void start_late_backends(struct inject_thread *thread, unsigned int count)
 {
 	const struct inject_backend *backend;

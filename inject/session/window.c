@@ -8,16 +8,16 @@
 #include "window.h"
 #include "write/intern.h"
 
-/* A thread that opens the window waits so long for another one that opens or closes it. */
+/* How long a thread that opens the window waits for another one that opens or closes it. */
 #define OPEN_US 20000
 
-/* So many hold it open. */
+/* How many hold it open. */
 static _Atomic int windows;
 
 /* A backend's window is switched by one thread at a time. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
-/* Why it was last opened or closed: the thread that did so may have found the switch taken. */
+/* Why it was last opened or closed. The thread that switches it may be another one. */
 static _Atomic(const char *) last_reason;
 
 /* Between two windows nothing at all is recorded, whatever holds the window open. */
@@ -94,7 +94,7 @@ static void switch_off(struct inject_thread *thread, const char *reason)
 	write_window(thread, GPUMON_WINDOW_END, reason);
 }
 
-/* Not for ever: the thread that has it may wait until this callback has returned. */
+/* The wait has an end: the thread that has the switch may wait until this callback has returned. */
 static bool take_switch(unsigned int wait_us)
 {
 	const struct timespec pause = { .tv_nsec = 50000 };
@@ -120,7 +120,7 @@ static void follow_windows(struct inject_thread *thread, const char *reason, uns
 
 	atomic_store(&last_reason, reason);
 	do {
-		/* What it misses is seen by the thread that has the switch, once it has let it go. */
+		/* The thread that has the switch looks again when it has let go of it. */
 		if (!take_switch(wait_us))
 			return;
 		wanted = is_window_wanted();
@@ -197,7 +197,7 @@ static void rest_backends(struct inject_thread *thread, const char *reason)
 			backend->rest(thread);
 }
 
-/* False where an API cannot be woken: it is tried again later. */
+/* False if an API cannot be woken. Then the caller tries again later. */
 static bool wake_backends(struct inject_thread *thread, const char *reason)
 {
 	const struct inject_backend *backend;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * What an address lies in: an object, with its call frame information, or
- * generated code. glibc since 2.35 tells of objects without a lock; all else is
+ * generated code. glibc since 2.35 finds objects without a lock; all else is
  * in /proc/self/maps, read again only when something is not found. The loader
  * is never asked in a way that could wait.
  */

@@ -105,7 +105,7 @@ static void *talk_to_recorders(void *argument)
 
 	(void)argument;
 	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
-	/* Nor standard input and output: readers of the program's output wait for their end. */
+	/* From 0 on: with a copy of standard output a reader of it would not see the program's end. */
 	inject_own_descriptors(0);
 	for (;;) {
 		now = atomic_load(&state);
@@ -179,7 +179,7 @@ void inject_recorder_hang_up(void)
 
 void inject_recorder_forked(void)
 {
-	/* Without descriptors of its own, the thread's are in the child, too. */
+	/* If the thread had no descriptor table of its own, the child has copies of its descriptors. */
 	inject_socket_close(&connection);
 	inject_socket_close(&listener);
 	inject_socket_forked();

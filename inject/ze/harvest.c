@@ -159,7 +159,7 @@ static void end_pending(struct inject_thread *thread, const struct inject_ze_pen
 				   pending->queue->device->id);
 }
 
-/* Under the lock. Those that are gone already make room. */
+/* Under the lock. Ended ones leave the list, which makes room. */
 static void look_at_pending(struct inject_thread *thread)
 {
 	struct inject_totals totals = { 0 };
@@ -299,7 +299,7 @@ bool inject_ze_harvest_before(const void *gone)
 	return true;
 }
 
-/* Commands that signal it are dropped. Lists that do so are asked, as far as they have ended. */
+/* A command that signals the event is written without times. Lists are asked if they have ended. */
 static bool is_for(const struct inject_ze_pending *pending, const void *theirs)
 {
 	return !pending->list && pending->command.theirs == theirs;
@@ -328,7 +328,7 @@ static bool is_done_by(const struct inject_ze_pending *pending, const void *fenc
 	return pending->list && !pending->own_fence && pending->fence == fence;
 }
 
-/* Of the program, which may reset it only where it was signalled. */
+/* The program's fence. It may reset only one that was signalled: what it stands for is done. */
 void inject_ze_harvest_fence(ze_fence_handle_t fence)
 {
 	struct inject_thread *thread;
