@@ -406,7 +406,7 @@ static void probe_signaled(void *data, struct dma_fence *fence)
 }
 
 /*
- * drm_sched_fini(sched) returns: the address may be another scheduler's next. While it runs there
+ * drm_sched_fini(sched) returns: the next scheduler may get its address. While it runs there
  * may still be events, from which the scheduler would be learned again.
  */
 static GPUMON_KRETPROBE_BODY(probe_fini)

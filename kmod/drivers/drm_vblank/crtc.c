@@ -93,7 +93,7 @@ void gpumon_vblank_forget_crtcs(void)
 	memset(gpumon_vblank_crtc_states, 0, sizeof(gpumon_vblank_crtc_states));
 }
 
-/* The last user of a device is gone, its address may be another's next. */
+/* The last user of a device is gone: another device may get its address. */
 void gpumon_vblank_forget_device(const struct drm_device *dev)
 {
 	struct gpumon_tracked *entry;
@@ -162,7 +162,7 @@ static noinline u32 crtc_learn(const struct drm_device *dev, u32 crtc)
 
 /*
  * Slot of a crtc of a device, both any value; GPUMON_NONE if there is no room, GPUMON_UNREADABLE.
- * @end_seen: the end of a device would be seen, its address is no other's.
+ * @end_seen: the end of a device would be seen, so its address is still its own.
  */
 u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc, bool end_seen)
 {

@@ -346,7 +346,7 @@ static __always_inline bool probe_attached(unsigned int role)
 	return READ_ONCE(vblank_probes[role].state) == GPUMON_ATTACH_STATE_ATTACHED;
 }
 
-/* Can the address of a device be trusted to be no other's? */
+/* Would the end of a device be seen, so that its address cannot be another one's unnoticed? */
 static bool devices_end_seen(void)
 {
 	return probe_attached(VBLANK_ROLE_DEVICE_END);

@@ -108,7 +108,7 @@ bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 n
 	return true;
 }
 
-/* The client that made it has gone unseen, and another one has its address. */
+/* Its client went without a sign, and another one has that address now. */
 static bool is_stale(const struct gpumon_tracked *request, const struct gpumon_vblank_crtc *state)
 {
 	return state->seen && gpumon_vblank_passed(state->seq, request->value) &&
@@ -153,7 +153,7 @@ enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 
 	return join;
 }
 
-/* A client is gone, its address may be another's next. None of its requests can be answered. */
+/* A client is gone: another one may get its address. None of its requests can be answered. */
 void gpumon_vblank_forget_file(const struct drm_file *file)
 {
 	struct gpumon_tracked *client, *request;
