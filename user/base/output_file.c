@@ -61,6 +61,21 @@ static int check_target(const struct gpumon_output_file *file, struct gpumon_err
 	return 0;
 }
 
+bool gpumon_output_file_same(const char *one, const char *other)
+{
+	const char *names[2];
+	int folders[2] = { gpumon_folder_of(one, &names[0]), gpumon_folder_of(other, &names[1]) };
+	struct stat status[2];
+	bool same = !strcmp(names[0], names[1]);
+
+	for (int i = 0; i < 2; i++) {
+		same = same && folders[i] >= 0 && !fstat(folders[i], &status[i]);
+		if (folders[i] >= 0)
+			close(folders[i]);
+	}
+	return same && status[0].st_dev == status[1].st_dev && status[0].st_ino == status[1].st_ino;
+}
+
 /* A temporary name beside the file that no other program uses. */
 static void next_name(struct gpumon_output_file *file)
 {

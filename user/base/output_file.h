@@ -47,6 +47,15 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 			    bool text, FILE *standard, struct gpumon_error *err);
 
 /**
+ * gpumon_output_file_same - find out whether two paths are the same output file
+ * @one: path
+ * @other: path
+ *
+ * Return: true if the names in their folders are equal and the folders are the same.
+ */
+bool gpumon_output_file_same(const char *one, const char *other);
+
+/**
  * gpumon_output_file_show - give the file its final name now, so that it can be watched as it grows
  * @file: opened and still empty
  * @err: out

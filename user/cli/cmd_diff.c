@@ -121,7 +121,8 @@ static int command_diff(struct gpumon_context *context, int argc, char **argv)
 	    gpumon_show_check_rows(context, run.summary.rows))
 		return GPUMON_EXIT_USAGE;
 	if (run.show.picture && run.show.output && !is_standard(run.show.picture) &&
-	    !strcmp(run.show.picture, run.show.output))
+	    !is_standard(run.show.output) &&
+	    gpumon_output_file_same(run.show.picture, run.show.output))
 		return gpumon_usage(context, "-o and --flamegraph name the same file: name two");
 	if (is_standard(run.show.picture) && !run.show.output)
 		run.show.output = "-";

@@ -172,6 +172,10 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("two captures are compared", "diff", "a", "b", "c");
 	CHECK_USAGE("-o and --flamegraph name the same file", "diff", "a", "b", "-o", "x",
 		    "--flamegraph", "x", "--force");
+	CHECK_USAGE("-o and --flamegraph name the same file", "diff", "a", "b", "-o", "./x",
+		    "--flamegraph", "x", "--force");
+	CHECK_USAGE("-o and --flamegraph name the same file", "diff", "a", "b", "-o", "/tmp/x",
+		    "--flamegraph", "/tmp/../tmp/x");
 }
 
 /* Options that exclude each other, and those that do nothing here, are refused. */
