@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "sheet_inner.h"
@@ -52,7 +53,7 @@ const char *gpumon_sheet_tool(const struct gpumon_sheet *sheet)
 	return sheet ? sheet->tool : NULL;
 }
 
-static struct gpumon_sheet_table *current(struct gpumon_sheet *sheet)
+static struct gpumon_sheet_table *current(const struct gpumon_sheet *sheet)
 {
 	return sheet && !sheet->failed && sheet->tables_n ? &sheet->tables[sheet->tables_n - 1] :
 							    NULL;
@@ -105,6 +106,16 @@ void gpumon_sheet_column(struct gpumon_sheet *sheet, const char *title, const ch
 	column->title = keep_text(sheet, title);
 	column->key = keep_text(sheet, key);
 	column->kind = kind;
+}
+
+bool gpumon_sheet_has_column(const struct gpumon_sheet *sheet, const char *key)
+{
+	const struct gpumon_sheet_table *table = current(sheet);
+
+	for (uint32_t i = 0; table && i < table->columns_n; i++)
+		if (table->columns[i].key && !strcmp(table->columns[i].key, key))
+			return true;
+	return false;
 }
 
 void gpumon_sheet_figure(struct gpumon_sheet *sheet, const char *title)

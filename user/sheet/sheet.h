@@ -7,6 +7,7 @@
 #define GPUMON_SHEET_H
 
 #include <json.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/value.h"
@@ -52,6 +53,8 @@ void gpumon_sheet_left_out(struct gpumon_sheet *sheet, uint64_t rows);
  */
 void gpumon_sheet_column(struct gpumon_sheet *sheet, const char *title, const char *key,
 			 enum gpumon_sheet_kind kind);
+/* Whether the table has a column of this name in JSON. */
+bool gpumon_sheet_has_column(const struct gpumon_sheet *sheet, const char *key);
 /*
  * The column added last is a figure of kernels, whose numbers are in the column "kernel": it also stands
  * beside other figures of the same kernels. @title: there; NULL: that of the column.

@@ -165,6 +165,35 @@ static void hashes_with_types(void **state)
 	sample_clear(&sample);
 }
 
+/* With several devices a column says which one: numbers of that name stay beside it. */
+static void numbers_named_gpu(void **state)
+{
+	static const struct gpumon_probe_field gpu[] = { { "gpu", 0, 4, false } };
+	const uint32_t key = 7;
+	struct json_object *rows;
+	struct sample sample;
+
+	(void)state;
+	sample_init(&sample);
+	sample_map(&sample, "peers", GPUMON_PROBE_MAP_HASH, 4, 4, 10);
+	sample_map(&sample, "peer_by_gpu", GPUMON_PROBE_MAP_ARRAY, 4, 8, 4);
+	sample.maps[0].key_fields = (struct gpumon_probe_fields){ gpu, 1 };
+	sample.maps[0].value_fields = (struct gpumon_probe_fields){ gpu, 1 };
+	sample_device(&sample, 1);
+	sample_device(&sample, 1);
+	*(uint32_t *)sample_put(&sample, 1, 0, &key) = 9;
+	sample_add(&sample, 1, 1, 0, 3, 0, 5);
+	rows = sample_rows(sample_json(&sample), "peers");
+	assert_string_equal(row_text(rows, 0, "gpu"), "GPU 1");
+	assert_int_equal(row_number(rows, 0, "key.gpu"), 7);
+	assert_int_equal(row_number(rows, 0, "value.gpu"), 9);
+	rows = sample_rows(sample_json(&sample), "peer_by_gpu");
+	assert_string_equal(row_text(rows, 0, "gpu"), "GPU 1");
+	assert_int_equal(row_number(rows, 0, "key.gpu"), 3);
+	assert_int_equal(row_number(rows, 0, "peer"), 5);
+	sample_clear(&sample);
+}
+
 static void hashes_without_types(void **state)
 {
 	static const uint8_t key[3] = { 0xab, 0, 0x01 };
@@ -457,6 +486,7 @@ int main(void)
 		cmocka_unit_test(arrays),
 		cmocka_unit_test(contexts),
 		cmocka_unit_test(hashes_with_types),
+		cmocka_unit_test(numbers_named_gpu),
 		cmocka_unit_test(hashes_without_types),
 		cmocka_unit_test(histograms),
 		cmocka_unit_test(maps_with_names_of_tables),

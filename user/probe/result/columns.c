@@ -103,14 +103,6 @@ void gpumon_probe_columns_index(struct gpumon_probe_columns *columns, const char
 	gpumon_probe_columns_init(columns, &none, sizeof(uint32_t), name, true);
 }
 
-static bool is_taken(const struct gpumon_probe_columns *beside, const char *name)
-{
-	for (uint32_t i = 0; beside && i < beside->fields.n; i++)
-		if (!strcmp(name_of(beside, i), name))
-			return true;
-	return false;
-}
-
 enum gpumon_sheet_kind gpumon_probe_kind_of_all(const struct gpumon_probe_fields *fields)
 {
 	for (uint32_t i = 0; i < fields->n; i++)
@@ -131,7 +123,6 @@ static enum gpumon_sheet_kind kind_of_field(const struct gpumon_probe_columns *c
 }
 
 void gpumon_probe_columns_add(const struct gpumon_probe_columns *columns,
-			      const struct gpumon_probe_columns *beside,
 			      const struct gpumon_probe_names *names, struct gpumon_sheet *sheet)
 {
 	const char *hex = columns->is_key ? "key_hex" : "value_hex", *before;
@@ -141,7 +132,9 @@ void gpumon_probe_columns_add(const struct gpumon_probe_columns *columns,
 		const char *name = name_of(columns, i);
 		enum meaning meaning = meaning_of(name, names);
 
-		before = is_taken(beside, name) ? "value." : "";
+		before = !gpumon_sheet_has_column(sheet, name) ? "" :
+			 columns->is_key		       ? "key." :
+								 "value.";
 		snprintf(json, sizeof(json), "%s%s", before, name);
 		gpumon_format_title(title, name, "");
 		if (meaning == NUMBER) {

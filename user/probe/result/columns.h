@@ -51,9 +51,8 @@ void gpumon_probe_columns_init(struct gpumon_probe_columns *columns,
 			       const char *name, bool is_key);
 /* Columns of an index: a number of 4 bytes. */
 void gpumon_probe_columns_index(struct gpumon_probe_columns *columns, const char *name);
-/* @beside: columns that the table has already; NULL: none. Their names in JSON are taken. */
+/* A name that the table already has in JSON gets "key." or "value." before it. */
 void gpumon_probe_columns_add(const struct gpumon_probe_columns *columns,
-			      const struct gpumon_probe_columns *beside,
 			      const struct gpumon_probe_names *names, struct gpumon_sheet *sheet);
 /* Add the cells of a value; bytes beyond @size are taken as zero. */
 void gpumon_probe_columns_cells(const struct gpumon_probe_columns *columns,

@@ -52,8 +52,8 @@ static void begin_table(struct rows *rows)
 	if (rows->by_device)
 		gpumon_sheet_column(rows->sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
 	if (rows->key.size)
-		gpumon_probe_columns_add(&rows->key, NULL, rows->names, rows->sheet);
-	gpumon_probe_columns_add(&rows->value, &rows->key, rows->names, rows->sheet);
+		gpumon_probe_columns_add(&rows->key, rows->names, rows->sheet);
+	gpumon_probe_columns_add(&rows->value, rows->names, rows->sheet);
 	if (!rows->by_device && !strcmp(rows->words.index, "kernel"))
 		gpumon_sheet_figure(rows->sheet, NULL);
 }

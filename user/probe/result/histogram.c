@@ -111,7 +111,7 @@ void gpumon_probe_generic_histogram(struct gpumon_sheet *sheet, struct gpumon_pr
 	gpumon_probe_words_of(map->name, &words);
 	gpumon_probe_columns_index(&key, *words.index ? words.index : "index");
 	gpumon_probe_generic_table(sheet, map, NULL);
-	gpumon_probe_columns_add(&key, NULL, names, sheet);
+	gpumon_probe_columns_add(&key, names, sheet);
 	gpumon_probe_generic_buckets(sheet, words.value);
 	for (uint32_t i = 0; i < map->max_entries; i++) {
 		buckets = gpumon_probe_histogram(names->result, map, i);
