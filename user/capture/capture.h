@@ -347,6 +347,28 @@ void gpumon_capture_free(struct gpumon_capture *capture);
 void gpumon_record_copy(void *to, size_t size, const struct gpumon_record *record);
 
 /**
+ * struct gpumon_work_fields - what GPU operations of all kinds have
+ * @node: 0 for a graph as a whole
+ * @valid: beginning and end are known
+ * @whole_graph: it is a graph as a whole
+ */
+struct gpumon_work_fields {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t node;
+	uint32_t correlation;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t graph;
+	bool valid;
+	bool whole_graph;
+};
+
+/* False if the record is not a GPU operation. */
+bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_fields *fields);
+
+/**
  * enum gpumon_record_state - result of gpumon_record_check()
  * @GPUMON_RECORD_GOOD: readable, possibly of an unknown type
  * @GPUMON_RECORD_BROKEN: possible size but impossible contents: skip it

@@ -71,6 +71,52 @@ void gpumon_record_copy(void *to, size_t size, const struct gpumon_record *recor
 	memset((char *)to + have, 0, size - have);
 }
 
+bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_fields *fields)
+{
+	union {
+		struct gpumon_record_kernel kernel;
+		struct gpumon_record_copy copy;
+		struct gpumon_record_set set;
+		struct gpumon_record_graph graph;
+	} work;
+
+#define TAKE(member, of_node)                                                  \
+	do {                                                                   \
+		gpumon_record_copy(&work.member, sizeof(work.member), record); \
+		*fields = (struct gpumon_work_fields){                         \
+			.start_ns = work.member.start_ns,                      \
+			.end_ns = work.member.end_ns,                          \
+			.node = of_node,                                       \
+			.correlation = work.member.correlation,                \
+			.device = work.member.device,                          \
+			.context = work.member.context,                        \
+			.stream = work.member.stream,                          \
+			.graph = work.member.graph,                            \
+		};                                                             \
+	} while (0)
+	switch (record->type) {
+	case GPUMON_RECORD_KERNEL:
+		TAKE(kernel, work.kernel.node);
+		break;
+	case GPUMON_RECORD_COPY:
+		TAKE(copy, work.copy.node);
+		break;
+	case GPUMON_RECORD_SET:
+		TAKE(set, work.set.node);
+		break;
+	case GPUMON_RECORD_GRAPH:
+		TAKE(graph, 0);
+		fields->whole_graph = true;
+		break;
+	default:
+		return false;
+	}
+#undef TAKE
+	fields->valid = fields->start_ns && fields->end_ns >= fields->start_ns &&
+			!(record->flags & (GPUMON_WORK_UNFINISHED | GPUMON_WORK_FAILED));
+	return true;
+}
+
 enum gpumon_record_state gpumon_record_check(const struct gpumon_record *record, size_t room)
 {
 	size_t rest;

@@ -12,6 +12,7 @@
 #include "base/wait.h"
 #include "internal.h"
 #include "ring_internal.h"
+#include "ring_trim.h"
 
 /* A segment has that part of the size and of the age, so that little is dropped at a time. */
 #define SEGMENTS 16
@@ -229,30 +230,6 @@ static struct gpumon_ring_part *ring_part(struct gpumon_ring_file *file)
 
 /* --- appending */
 
-static void count_record(struct gpumon_record_dropped *counts, const struct gpumon_record *record)
-{
-	counts->records++;
-	switch (record->type) {
-	case GPUMON_RECORD_LAUNCH:
-		if (record->flags & GPUMON_LAUNCH_CAPTURED)
-			counts->captured++;
-		else
-			counts->launches++;
-		break;
-	case GPUMON_RECORD_KERNEL:
-		counts->kernels++;
-		break;
-	case GPUMON_RECORD_COPY:
-		counts->copies++;
-		break;
-	case GPUMON_RECORD_SET:
-		counts->sets++;
-		break;
-	default:
-		break;
-	}
-}
-
 /* Why a definition without room is missing. */
 static enum gpumon_loss definition_loss(const struct gpumon_record *record)
 {
@@ -330,7 +307,7 @@ static void see_events(struct gpumon_ring_file *file, struct gpumon_record_dropp
 	for (size_t at = 0; at < size;) {
 		const struct gpumon_record *record = (const void *)(file->ring->events + at);
 
-		count_record(counts, record);
+		gpumon_ring_count(counts, record);
 		gpumon_ring_state_see(&file->state, record);
 		at += record->size;
 	}

@@ -45,48 +45,34 @@ static bool is_left(const struct gpumon_ring_trim *trim, uint32_t correlation, u
 	       is_before(correlation, trim->first[api]);
 }
 
-/* Whether an operation is removed. */
-static bool trims_record(const struct gpumon_ring_trim *trim, const struct gpumon_record *record,
-			 struct gpumon_record_dropped *dropped)
+void gpumon_ring_count(struct gpumon_record_dropped *counts, const struct gpumon_record *record)
 {
-	union {
-		struct gpumon_record_kernel kernel;
-		struct gpumon_record_copy copy;
-		struct gpumon_record_set set;
-		struct gpumon_record_graph graph;
-	} of;
-	uint64_t *count = NULL;
-	bool trims;
-
-	gpumon_record_copy(&of, sizeof(of), record);
+	counts->records++;
 	switch (record->type) {
+	case GPUMON_RECORD_LAUNCH:
+		if (record->flags & GPUMON_LAUNCH_CAPTURED)
+			counts->captured++;
+		else
+			counts->launches++;
+		break;
 	case GPUMON_RECORD_KERNEL:
-		trims = is_left(trim, of.kernel.correlation, of.kernel.context);
-		count = &dropped->kernels;
+		counts->kernels++;
 		break;
 	case GPUMON_RECORD_COPY:
-		trims = is_left(trim, of.copy.correlation, of.copy.context);
-		count = &dropped->copies;
+		counts->copies++;
 		break;
 	case GPUMON_RECORD_SET:
-		trims = is_left(trim, of.set.correlation, of.set.context);
-		count = &dropped->sets;
-		break;
-	case GPUMON_RECORD_GRAPH:
-		trims = is_left(trim, of.graph.correlation, of.graph.context);
+		counts->sets++;
 		break;
 	default:
-		return false;
+		break;
 	}
-	dropped->records += trims;
-	if (count)
-		*count += trims;
-	return trims;
 }
 
 size_t gpumon_ring_trim_apply(const struct gpumon_ring_trim *trim, void *records, size_t size,
 			      struct gpumon_record_dropped *dropped)
 {
+	struct gpumon_work_fields work;
 	uint8_t *base = records;
 	size_t used = 0;
 
@@ -96,7 +82,10 @@ size_t gpumon_ring_trim_apply(const struct gpumon_ring_trim *trim, void *records
 
 		if (gpumon_record_check(record, size - at) == GPUMON_RECORD_IMPOSSIBLE)
 			break;
-		if (!trims_record(trim, record, dropped)) {
+		if (gpumon_work_fields(record, &work) &&
+		    is_left(trim, work.correlation, work.context)) {
+			gpumon_ring_count(dropped, record);
+		} else {
 			memmove(base + used, record, length);
 			used += length;
 		}

@@ -24,6 +24,9 @@ struct gpumon_ring_trim {
 /* Look for launches among whole records. */
 void gpumon_ring_trim_look(struct gpumon_ring_trim *trim, const void *records, size_t size);
 
+/* Count an event that is dropped. */
+void gpumon_ring_count(struct gpumon_record_dropped *counts, const struct gpumon_record *record);
+
 /**
  * gpumon_ring_trim_apply - remove operations whose launches were dropped
  * @trim: after it has looked at the records of the beginning

@@ -95,21 +95,6 @@ struct gpumon_profile {
 	bool failed;
 };
 
-/* Fields of any kind of operation. @valid: beginning and end are known; @whole_graph: of a graph. */
-struct gpumon_work_fields {
-	uint64_t start_ns;
-	uint64_t end_ns;
-	uint32_t device;
-	uint32_t context;
-	uint32_t stream;
-	uint32_t graph;
-	bool valid;
-	bool whole_graph;
-};
-
-/* False if the record is not a GPU operation. */
-bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_fields *fields);
-
 /* "memcpy HtoD" */
 const char *gpumon_copy_name(const struct gpumon_record_copy *copy);
 

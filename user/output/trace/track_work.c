@@ -21,49 +21,6 @@ void gpumon_track_text(struct gpumon_track_event *event, const char *key, const 
 			(struct gpumon_track_argument){ .key = key, .text = text };
 }
 
-/* Fields that operations share. */
-struct common {
-	uint64_t start_ns;
-	uint64_t end_ns;
-	uint64_t node;
-	uint32_t correlation;
-	uint32_t device;
-	uint32_t context;
-	uint32_t stream;
-	uint32_t graph;
-	uint16_t flags;
-};
-
-#define COMMON(from)                                                                            \
-	(struct common)                                                                         \
-	{                                                                                       \
-		(from).start_ns, (from).end_ns, (from).node, (from).correlation, (from).device, \
-			(from).context, (from).stream, (from).graph, (from).head.flags          \
-	}
-
-static struct common common_of(const struct gpumon_track_work *waiting)
-{
-	switch (waiting->work.kind) {
-	case GPUMON_WORK_COPY:
-		return COMMON(waiting->copy);
-	case GPUMON_WORK_SET:
-		return COMMON(waiting->set);
-	case GPUMON_WORK_GRAPH:
-		return (struct common){
-			.start_ns = waiting->graph.start_ns,
-			.end_ns = waiting->graph.end_ns,
-			.correlation = waiting->graph.correlation,
-			.device = waiting->graph.device,
-			.context = waiting->graph.context,
-			.stream = waiting->graph.stream,
-			.graph = waiting->graph.graph,
-			.flags = waiting->graph.head.flags,
-		};
-	default:
-		return COMMON(waiting->kernel);
-	}
-}
-
 static void describe_kernel(struct gpumon_track_reader *reader, struct gpumon_track_event *event,
 			    const struct gpumon_track_work *waiting, char *grid, char *block,
 			    size_t len)
@@ -127,25 +84,27 @@ static const char *match_name(enum gpumon_match match)
 static void put_work(struct gpumon_track_reader *reader, const struct gpumon_track_work *waiting)
 {
 	const struct gpumon_work *work = &waiting->work;
-	struct common common = common_of(waiting);
+	uint16_t flags = waiting->kernel.head.flags;
 	const struct gpumon_track_process *of;
 	struct gpumon_track_event event = { .type = GPUMON_TRACK_SLICE };
 	struct gpumon_track_thread *thread;
+	struct gpumon_work_fields fields;
 	struct gpumon_lanes *lanes;
 	char grid[GPUMON_GRAPH_NAME], block[40];
 
+	gpumon_work_fields(&waiting->kernel.head, &fields);
 	event.start_ns = waiting->start_ns;
 	/* An operation that still ran at the end of the capture lasted at least until then. */
-	event.end_ns = common.end_ns;
-	of = common.start_ns && common.flags & GPUMON_WORK_UNFINISHED ?
+	event.end_ns = fields.end_ns;
+	of = fields.start_ns && flags & GPUMON_WORK_UNFINISHED ?
 		     gpumon_rows_find_process(&reader->rows, work->process) :
 		     NULL;
 	if (of && event.end_ns <= event.start_ns)
 		event.end_ns = of->last_ns;
 	if (event.end_ns < event.start_ns)
 		event.end_ns = event.start_ns;
-	lanes = gpumon_rows_stream(&reader->rows, work->process, common.device, common.context,
-				   common.stream);
+	lanes = gpumon_rows_stream(&reader->rows, work->process, fields.device, fields.context,
+				   fields.stream);
 	event.track = lanes ? gpumon_rows_lane(&reader->rows, lanes, event.start_ns, event.end_ns) :
 			      NULL;
 	if (!event.track) {
@@ -162,29 +121,29 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 	} else if (work->kind == GPUMON_WORK_GRAPH) {
 		event.category = GPUMON_CATEGORY_GRAPH;
 		event.name =
-			gpumon_names_text(&reader->names, gpumon_graph_name(grid, common.graph));
+			gpumon_names_text(&reader->names, gpumon_graph_name(grid, fields.graph));
 	} else {
 		describe_kernel(reader, &event, waiting, grid, block, sizeof(block));
 	}
 	event.text = gpumon_names_of(&reader->names, event.name, "[unknown]");
-	gpumon_track_value(&event, "correlation", common.correlation);
-	if (common.graph)
-		gpumon_track_value(&event, "graph", GPUMON_NUMBER_OF(common.graph));
-	if (common.node)
-		gpumon_track_value(&event, "graph_node", common.node);
-	if (!common.start_ns)
+	gpumon_track_value(&event, "correlation", fields.correlation);
+	if (fields.graph)
+		gpumon_track_value(&event, "graph", GPUMON_NUMBER_OF(fields.graph));
+	if (fields.node)
+		gpumon_track_value(&event, "graph_node", fields.node);
+	if (!fields.start_ns)
 		gpumon_track_text(&event, "no_time",
-				  gpumon_untimed_text(gpumon_untimed_of(common.flags)));
-	else if (common.flags & GPUMON_WORK_UNFINISHED)
+				  gpumon_untimed_text(gpumon_untimed_of(flags)));
+	else if (flags & GPUMON_WORK_UNFINISHED)
 		gpumon_track_text(&event, "unfinished", "still ran when the capture ended");
 	if (match_name(work->match))
 		gpumon_track_text(&event, "no_call_path", match_name(work->match));
 	if (work->launch_ns && work->tid) {
 		thread = gpumon_rows_thread(&reader->rows, work->process, work->tid);
-		event.flow = gpumon_track_flow(work->process, common.context, common.correlation);
+		event.flow = gpumon_track_flow(work->process, fields.context, fields.correlation);
 		event.from = thread ? thread->track : NULL;
 		event.from_ns = work->launch_ns;
-		if (common.start_ns)
+		if (fields.start_ns)
 			gpumon_track_value(&event, "latency_ns",
 					   event.start_ns > work->launch_ns ?
 						   event.start_ns - work->launch_ns :
@@ -235,6 +194,7 @@ static void put_first(struct gpumon_track_reader *reader)
 void gpumon_track_work_add(struct gpumon_track_reader *reader, const struct gpumon_work *work)
 {
 	struct gpumon_track_work *waiting;
+	struct gpumon_work_fields fields;
 	uint32_t at;
 
 	if (!reader->waiting) {
@@ -259,13 +219,12 @@ void gpumon_track_work_add(struct gpumon_track_reader *reader, const struct gpum
 		waiting->graph = *work->graph;
 	else
 		return;
-	waiting->start_ns = work->kernel ? work->kernel->start_ns :
-			    work->copy	 ? work->copy->start_ns :
-			    work->graph	 ? work->graph->start_ns :
-					   work->set->start_ns;
+	gpumon_work_fields(&waiting->kernel.head, &fields);
+	waiting->start_ns = fields.start_ns;
 	/* Without times it is shown where its call returned. */
 	if (!waiting->start_ns)
 		waiting->start_ns = work->launch_end_ns ? work->launch_end_ns : work->launch_ns;
+	/* That of an operation without a launch is counted, but it has no place on a timeline. */
 	if (!waiting->start_ns)
 		return;
 	/* These pointers become invalid when the callback returns. */
@@ -273,9 +232,6 @@ void gpumon_track_work_add(struct gpumon_track_reader *reader, const struct gpum
 	waiting->work.copy = NULL;
 	waiting->work.set = NULL;
 	waiting->work.graph = NULL;
-	/* It lost its time: that is counted, but it has no place on a timeline. */
-	if (!waiting->start_ns)
-		return;
 	reader->waiting_count++;
 	while (at && reader->waiting[(at - 1) / 2].start_ns > reader->waiting[at].start_ns) {
 		swap_works(&reader->waiting[at], &reader->waiting[(at - 1) / 2]);
