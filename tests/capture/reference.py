@@ -282,11 +282,12 @@ def clipped(windows, first, last):
             if max(since, first) < min(until, last)]
 
 
-def idle_longest(intervals, windows, first, last):
+def idle_longest(intervals, unended, windows, first, last):
     """The longest time within a window in which nothing ran, but for those at its beginning: what
-    was launched before the window may run then."""
+    was launched before the window may run then. Since @unended something runs that has not ended."""
     longest, until = 0, first
     for start, end in sorted(intervals) + [(last, last)]:
+        start = min(start, unended)
         for since, closed in windows if start > until else []:
             if not (since > until and closed > start):
                 longest = max(longest, min(start, closed) - max(until, since))
@@ -371,7 +372,7 @@ def figures(directories):
         samples_stacks = any(launch[0] & 32 for launch in process.launches)
         damage["missing_chunks"] += missing_chunks(file, process.chunks)
         losses += process.losses
-        cache, streams = {}, collections.defaultdict(lambda: [0, 0, []])
+        cache, streams = {}, collections.defaultdict(lambda: [0, 0, [], math.inf])
 
         def path_of(stack, function, time, process=process, cache=cache,
                     changes=[mapping[0] for mapping in process.mappings]):
@@ -421,6 +422,8 @@ def figures(directories):
                 streams[row][1] += gpu_ns
                 if valid:
                     streams[row][2].append((start, end))
+                elif start and flags & 9 == 1:
+                    streams[row][3] = min(streams[row][3], start)
             reason = {"no_stack": ["[kernel without stack]"], "no_launch": ["[kernel without launch]"],
                       "internal": ["[launched by CUDA]"], "unsampled": [UNSAMPLED]}.get(match, [])
             first = launch and key not in had_work
@@ -440,12 +443,12 @@ def figures(directories):
                 plus(estimate.without[file, row][path], [1, gpu_ns])
             elif samples_stacks and launch and not launch[0] & 32 and match in ("stack", "no_stack"):
                 plus(estimate.stacks[file, row][path], [1, gpu_ns])
-        for key, (count, gpu_ns, intervals) in streams.items():
+        for key, (count, gpu_ns, intervals, unended) in streams.items():
             for i, value in enumerate([count, gpu_ns, union_ns(intervals)]):
                 # Devices without a UUID are told apart only within a process.
                 all_streams[key[:4]][i] += value
             if windows is not None:
-                idle.append((list(key[:4]), windows, intervals))
+                idle.append((list(key[:4]), windows, intervals, unended))
         launches["with_work"] += len(had_work)
         for launch in process.launches:
             flags, start, end, _, correlation, stack, function, context, _, _ = launch
@@ -495,8 +498,8 @@ def figures(directories):
                       if any(sums)},
             # Where the windows are less than what was recorded.
             "idle": sorted([key + [sum(until - since for since, until in clipped(windows, first, last)),
-                                   idle_longest(intervals, windows, first, last)]
-                            for key, windows, intervals in idle
+                                   idle_longest(intervals, unended, windows, first, last)]
+                            for key, windows, intervals, unended in idle
                             if clipped(windows, first, last) != [(first, last)]], key=repr),
         } if windows or estimate.without else None,
         "works": {match: {kind: n for kind, n in sorted(kinds.items()) if n}

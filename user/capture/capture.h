@@ -350,6 +350,7 @@ void gpumon_record_copy(void *to, size_t size, const struct gpumon_record *recor
  * struct gpumon_work_fields - what GPU operations of all kinds have
  * @node: 0 for a graph as a whole
  * @valid: beginning and end are known
+ * @unended: it began, and had not ended when the capture did
  * @whole_graph: it is a graph as a whole
  */
 struct gpumon_work_fields {
@@ -362,6 +363,7 @@ struct gpumon_work_fields {
 	uint32_t stream;
 	uint32_t graph;
 	bool valid;
+	bool unended;
 	bool whole_graph;
 };
 

@@ -114,6 +114,8 @@ bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_f
 #undef TAKE
 	fields->valid = fields->start_ns && fields->end_ns >= fields->start_ns &&
 			!(record->flags & (GPUMON_WORK_UNFINISHED | GPUMON_WORK_FAILED));
+	fields->unended = fields->start_ns && record->flags & GPUMON_WORK_UNFINISHED &&
+			  !(record->flags & GPUMON_WORK_FAILED);
 	return true;
 }
 

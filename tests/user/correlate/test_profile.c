@@ -466,6 +466,40 @@ static void test_devices_and_gaps(void **state)
 	assert_int_equal(gaps[3].end_ns, 1000);
 }
 
+/* Since it began the device may have run it: that time is neither busy nor idle. */
+static void test_what_has_not_ended(void **state)
+{
+	struct profile_fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t name = make_string(maker, "k");
+	const struct gpumon_device_row *rows;
+	const struct gpumon_gap *gaps;
+	unsigned int count;
+
+	make_kernel(maker, .start_ns = 1000, .end_ns = 2000, .stream = 7, .context = 1,
+		    .name = name);
+	make_kernel(maker, .head.flags = GPUMON_WORK_UNFINISHED, .start_ns = 3000, .stream = 7,
+		    .context = 1, .name = name);
+	make_kernel(maker, .start_ns = 5000, .end_ns = 6000, .stream = 8, .context = 1,
+		    .name = name);
+	make_call(maker, .tid = 4, .start_ns = 6500, .end_ns = 30000,
+		  .function = make_string(maker, "cudaStreamSynchronize_v3020"));
+	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	rows = gpumon_profile_devices(fixture->profile, &count);
+	assert_int_equal(count, 3);
+	assert_int_equal(rows[0].count, 3);
+	assert_int_equal(rows[0].busy_ns, 2000);
+	assert_int_equal(rows[0].idle_longest_ns, 1000);
+	assert_int_equal(rows[1].stream, 7);
+	assert_int_equal(rows[1].idle_longest_ns, 1000);
+	/* Nothing of this stream ran on. */
+	assert_int_equal(rows[2].idle_longest_ns, 30000 - 6000);
+	gaps = gpumon_profile_gaps(fixture->profile, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(gaps[0].start_ns, 2000);
+	assert_int_equal(gaps[0].end_ns, 3000);
+}
+
 /* Without an injection library there are only hits. */
 static void test_hits_alone(void **state)
 {
@@ -513,6 +547,7 @@ int main(void)
 		TEST(test_ranges),
 		TEST(test_range_domains),
 		TEST(test_devices_and_gaps),
+		TEST(test_what_has_not_ended),
 		TEST(test_hits_alone),
 		TEST(test_no_capture),
 		TEST(test_too_deep),

@@ -54,6 +54,12 @@ int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_n
 	return 0;
 }
 
+void gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns)
+{
+	if (!busy->unended_ns || start_ns < busy->unended_ns)
+		busy->unended_ns = start_ns;
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct gpumon_late *x = a, *y = b;
@@ -106,6 +112,8 @@ static void give_gap_in_windows(struct gpumon_busy *busy, uint64_t until_ns, gpu
 /* Nothing ran from the counted time until then. */
 static void count_gap(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
 {
+	if (busy->unended_ns && until_ns > busy->unended_ns)
+		until_ns = busy->unended_ns;
 	if (!busy->began || until_ns <= busy->done_ns)
 		return;
 	if (busy->windows)
