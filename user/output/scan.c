@@ -49,6 +49,7 @@ struct row_busy {
 };
 
 struct reading {
+	const struct gpumon_profile *profile; /* may be NULL */
 	struct gpumon_scan *scan;
 	struct totals *totals;
 	size_t totals_count;
@@ -449,7 +450,7 @@ static void on_info(struct reading *reading, const struct gpumon_capture_info *i
 }
 
 static int read_capture(struct reading *reading, const char *path, unsigned int number,
-			uint64_t shift_ns, uint32_t *base)
+			uint32_t *base)
 {
 	const struct gpumon_record *record;
 	struct gpumon_capture_cursor cursor;
@@ -459,7 +460,9 @@ static int read_capture(struct reading *reading, const char *path, unsigned int 
 		errno = 0;
 		return -1;
 	}
-	gpumon_capture_shift(capture, shift_ns);
+	/* Times are of interest only beside those of the profile. */
+	if (reading->profile)
+		gpumon_capture_shift(capture, gpumon_profile_shift(reading->profile, number));
 	while (!reading->failed && (record = gpumon_capture_next(capture, &cursor))) {
 		bool driver = cursor.process == GPUMON_PROCESS_DRIVER;
 		uint32_t process = driver ? ~number : *base + cursor.process;
@@ -521,17 +524,16 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		     struct gpumon_scan **scan)
 {
 	struct reading reading = { .scan = calloc(1, sizeof(*reading.scan)) };
-	uint64_t last_ns = 0, *shifts = gpumon_capture_shifts(paths, count);
+	uint64_t last_ns = 0;
 	uint32_t base = 0;
 	int ret = 0;
 
 	*scan = NULL;
-	if (!reading.scan || !shifts) {
-		free(reading.scan);
-		free(shifts);
+	if (!reading.scan) {
 		errno = ENOMEM;
 		return -1;
 	}
+	reading.profile = profile;
 	if (profile && bins) {
 		reading.scan->bins = bins < BINS_MAX ? bins : BINS_MAX;
 		gpumon_profile_times(profile, &reading.scan->first_ns, &last_ns);
@@ -544,12 +546,12 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 			reading.failed = true;
 	}
 	for (unsigned int i = 0; i < count && !ret; i++)
-		ret = read_capture(&reading, paths[i], i, shifts[i], &base);
+		ret = read_capture(&reading, paths[i], i, &base);
 	if (reading.scan->row_count && !reading.failed && !ret) {
 		turn_gaps(&reading);
 		base = 0;
 		for (unsigned int i = 0; i < count && !ret; i++)
-			ret = read_capture(&reading, paths[i], i, shifts[i], &base);
+			ret = read_capture(&reading, paths[i], i, &base);
 		end_busy(&reading);
 	}
 	for (size_t i = 0; i < reading.wanted_count && !ret; i++) {
@@ -576,7 +578,6 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		errno = ENOMEM;
 		ret = -1;
 	}
-	free(shifts);
 	gpumon_names_clear(&reading.names);
 	for (unsigned int i = 0; reading.busy && i < reading.scan->row_count; i++)
 		gpumon_busy_clear(&reading.busy[i].busy);

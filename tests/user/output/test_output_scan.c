@@ -3,6 +3,7 @@
 #include "common.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,64 @@ static void busy_bins(void **state)
 	gpumon_profile_free(profile);
 	capture_maker_free(maker);
 	free(path);
+	capture_maker_remove(directory);
+}
+
+/* As the recorder's capture.json, with two times of the capture's beginning. */
+static void write_info(const char *path, const char *boot, uint64_t realtime_ns,
+		       uint64_t monotonic_ns)
+{
+	char name[512];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "%s/" GPUMON_CAPTURE_INFO, path);
+	file = fopen(name, "w");
+	assert_non_null(file);
+	fprintf(file,
+		"{\"format\":\"gpumon-capture\",\"version\":%d,\"boot_id\":\"%s\",\"created_realtime_ns\":%" PRIu64
+		",\"created_monotonic_ns\":%" PRIu64 "}\n",
+		GPUMON_CAPTURE_VERSION, boot, realtime_ns, monotonic_ns);
+	fclose(file);
+}
+
+/* Of two machines. What is known of a capture when the profile is read holds for the timeline, too. */
+static void one_clock(void **state)
+{
+	const struct gpumon_profile_options options = { 0 };
+	char *directory = capture_maker_directory();
+	char *in[] = { path_in(directory, "a"), path_in(directory, "b") };
+	const char *const paths[] = { in[0], in[1] };
+	struct gpumon_profile *profile;
+	struct gpumon_scan *scan;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct capture_maker *maker = capture_maker_new();
+
+		make_process(maker, .pid = i + 1, .rank = ~0u);
+		make_kernel(maker, .start_ns = 1000, .end_ns = 1100, .correlation = 1,
+			    .name = make_string(maker, "kernel"), .context = 1, .stream = 7);
+		capture_maker_save(maker, in[i], "process-1-1", 1);
+		capture_maker_free(maker);
+	}
+	write_info(in[0], "one", 1000000, 900);
+	write_info(in[1], "two", 1005000, 900);
+	assert_int_equal(gpumon_profile_load(paths, 2, &options, &profile), 0);
+	write_info(in[1], "", 0, 0);
+	assert_int_equal(gpumon_scan_load(paths, 2, profile, 10, &scan), 0);
+	assert_int_equal(scan->first_ns, 1000);
+	assert_int_equal(scan->bin_ns, 5100 / 10 + 1);
+	assert_int_equal(scan->row_count, 4);
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct gpumon_scan_row *row = &scan->rows[i];
+
+		assert_int_equal(row->busy_ns[0], row->process ? 0 : 100);
+		assert_int_equal(row->busy_ns[9], row->process ? 100 : 0);
+	}
+	gpumon_scan_free(scan);
+	gpumon_profile_free(profile);
+	free(in[0]);
+	free(in[1]);
 	capture_maker_remove(directory);
 }
 
@@ -321,7 +380,8 @@ static void no_capture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(busy_bins),	 cmocka_unit_test(outside_of_windows),
+		cmocka_unit_test(busy_bins),
+		cmocka_unit_test(one_clock),	 cmocka_unit_test(outside_of_windows),
 		cmocka_unit_test(who_and_notes), cmocka_unit_test(unified_memory),
 		cmocka_unit_test(streams),	 cmocka_unit_test(no_capture),
 	};

@@ -300,7 +300,6 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 		.left_out = gpumon_profile_left_out,
 		.data = profile,
 	};
-	uint64_t *shifts;
 	int ret = 0;
 
 	profile->captures = calloc(profile->capture_count, sizeof(*profile->captures));
@@ -314,18 +313,15 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 	profile->tree.pool = &profile->pool;
 	profile->tree.tables = &profile->tables;
 	profile->tree.options = profile->options;
+	profile->shifts = gpumon_capture_shifts(paths, profile->capture_count);
 	if (!profile->captures || !profile->numbers || !profile->damages || !profile->correlate ||
-	    gpumon_tree_begin(&profile->tree))
-		return no_memory();
-	shifts = gpumon_capture_shifts(paths, profile->capture_count);
-	if (!shifts)
+	    !profile->shifts || gpumon_tree_begin(&profile->tree))
 		return no_memory();
 	for (unsigned int i = 0; i < profile->capture_count && !ret; i++) {
 		ret = gpumon_capture_open(paths[i], &profile->captures[i]);
 		if (!ret)
-			gpumon_capture_shift(profile->captures[i], shifts[i]);
+			gpumon_capture_shift(profile->captures[i], profile->shifts[i]);
 	}
-	free(shifts);
 	return ret;
 }
 
@@ -383,6 +379,7 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	free(profile->captures);
 	free(profile->numbers);
 	free(profile->damages);
+	free(profile->shifts);
 	free(profile->kernel_of_id);
 	free(profile->kernels);
 	free(profile->kernel_rows);
@@ -462,4 +459,9 @@ void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_
 {
 	*first_ns = profile->first_ns;
 	*last_ns = profile->last_ns;
+}
+
+uint64_t gpumon_profile_shift(const struct gpumon_profile *profile, unsigned int capture)
+{
+	return profile->shifts[capture];
 }

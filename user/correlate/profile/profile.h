@@ -247,6 +247,8 @@ uint64_t gpumon_profile_cut_paths(const struct gpumon_profile *profile);
 /* First beginning and last end of all activity. */
 void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_ns,
 			  uint64_t *last_ns);
+/* What it added to all times of a capture, see gpumon_capture_shifts(). */
+uint64_t gpumon_profile_shift(const struct gpumon_profile *profile, unsigned int capture);
 void gpumon_profile_free(struct gpumon_profile *profile);
 
 #endif /* GPUMON_PROFILE_H */

@@ -48,6 +48,7 @@ struct gpumon_gap_doing {
  * struct gpumon_profile - a profile
  * @numbers: per capture: number of its first process
  * @damages: per capture: damage found in the first pass
+ * @shifts: per capture: what its times are shifted by
  * @kernel_ids: process and string id to number in @kernels, to demangle names only once
  * @kernel_keys: mangled name and kind to number in @kernels
  * @device_keys: process, device, context, stream to number in @devices
@@ -66,6 +67,7 @@ struct gpumon_profile {
 	unsigned int capture_count;
 	uint32_t *numbers;
 	struct gpumon_capture_damage *damages;
+	uint64_t *shifts;
 	struct gpumon_correlate *correlate;
 	struct gpumon_correlate_counts counts;
 	struct gpumon_capture_damage damage;
