@@ -6,7 +6,7 @@
 #include "base/text_intern.h"
 #include "capture/capture.h"
 #include "correlate/profile/profile_busy.h"
-#include "correlate/profile/profile_internal.h"
+#include "base/pool.h"
 #include "base/array.h"
 #include "output.h"
 #include "term/output_text.h"
@@ -58,7 +58,6 @@ struct reading {
 	struct wanted *wanted;
 	size_t wanted_count;
 	struct gpumon_scan_apis apis;
-	struct gpumon_scan_windows windows;
 	struct note *notes;
 	size_t note_count;
 	struct gpumon_stream_told *streams;
@@ -423,10 +422,6 @@ static void on_record(struct reading *reading, uint32_t process, const struct gp
 	case GPUMON_RECORD_UNIFIED_MEMORY:
 		on_unified(reading, record);
 		break;
-	case GPUMON_RECORD_WINDOW:
-		if (gpumon_scan_windows_record(&reading->windows, process, record))
-			reading->failed = true;
-		break;
 	case GPUMON_RECORD_TOTALS:
 		on_totals(reading, process, record);
 		break;
@@ -565,7 +560,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	if (!ret) {
 		if (gpumon_scan_apis_end(&reading.apis, reading.scan, &reading.names))
 			reading.failed = true;
-		if (gpumon_scan_windows_end(&reading.windows, reading.scan))
+		if (gpumon_scan_windows(profile, reading.scan))
 			reading.failed = true;
 		add_notes(&reading);
 		add_streams(&reading);
@@ -582,7 +577,6 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	for (unsigned int i = 0; reading.busy && i < reading.scan->row_count; i++)
 		gpumon_busy_clear(&reading.busy[i].busy);
 	gpumon_keys_clear(&reading.rows);
-	gpumon_scan_windows_clear(&reading.windows);
 	free(reading.wanted);
 	free(reading.apis.wanted);
 	free(reading.notes);

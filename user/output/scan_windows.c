@@ -1,36 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdlib.h>
 
-#include "base/array.h"
-#include "capture/capture.h"
-#include "correlate/windows.h"
 #include "scan_windows.h"
-
-struct gpumon_scan_process_windows {
-	uint32_t process;
-	struct gpumon_windows windows;
-};
-
-int gpumon_scan_windows_record(struct gpumon_scan_windows *windows, uint32_t process,
-			       const struct gpumon_record *record)
-{
-	struct gpumon_scan_process_windows *of = NULL;
-	struct gpumon_record_window window;
-
-	gpumon_record_copy(&window, sizeof(window), record);
-	/* The records of a process follow each other. */
-	for (size_t i = windows->count; i-- && !of;) {
-		if (windows->processes[i].process == process)
-			of = &windows->processes[i];
-	}
-	if (!of) {
-		of = GPUMON_GROW(windows->processes, windows->count);
-		if (!of)
-			return -1;
-		*of = (struct gpumon_scan_process_windows){ .process = process };
-	}
-	return gpumon_windows_add(&of->windows, &window);
-}
 
 static void add_unknown(const struct gpumon_scan *scan, uint64_t *unknown_ns, uint64_t start,
 			uint64_t end)
@@ -54,8 +25,7 @@ static int fill_row(const struct gpumon_windows *windows, const struct gpumon_sc
 {
 	uint64_t since = 0;
 
-	if (!row->unknown_ns)
-		row->unknown_ns = calloc(scan->bins, sizeof(*row->unknown_ns));
+	row->unknown_ns = calloc(scan->bins, sizeof(*row->unknown_ns));
 	if (!row->unknown_ns)
 		return -1;
 	for (uint32_t i = 0; i < windows->used; i++) {
@@ -66,26 +36,16 @@ static int fill_row(const struct gpumon_windows *windows, const struct gpumon_sc
 	return 0;
 }
 
-int gpumon_scan_windows_end(const struct gpumon_scan_windows *windows, struct gpumon_scan *scan)
+int gpumon_scan_windows(const struct gpumon_profile *profile, struct gpumon_scan *scan)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < windows->count; i++) {
-		struct gpumon_scan_process_windows *of = &windows->processes[i];
+	for (unsigned int i = 0; i < scan->row_count && !ret; i++) {
+		const struct gpumon_windows *windows =
+			gpumon_profile_windows(profile, scan->rows[i].process);
 
-		gpumon_windows_end(&of->windows);
-		for (unsigned int k = 0; of->windows.sampled && k < scan->row_count && !ret; k++) {
-			if (scan->rows[k].process == of->process)
-				ret = fill_row(&of->windows, scan, &scan->rows[k]);
-		}
+		if (windows->sampled)
+			ret = fill_row(windows, scan, &scan->rows[i]);
 	}
 	return ret;
-}
-
-void gpumon_scan_windows_clear(struct gpumon_scan_windows *windows)
-{
-	for (size_t i = 0; i < windows->count; i++)
-		gpumon_windows_clear(&windows->processes[i].windows);
-	free(windows->processes);
-	*windows = (struct gpumon_scan_windows){ 0 };
 }

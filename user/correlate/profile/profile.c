@@ -325,6 +325,22 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 	return ret;
 }
 
+/* Rows of a timeline need the windows after the rest of the tables is gone. */
+static int keep_windows(struct gpumon_profile *profile)
+{
+	struct gpumon_tables *tables = &profile->tables;
+
+	profile->windows = calloc(tables->used + 1, sizeof(*profile->windows));
+	if (!profile->windows)
+		return no_memory();
+	profile->window_count = tables->used;
+	for (uint32_t i = 0; i < tables->used; i++) {
+		profile->windows[i] = tables->processes[i].windows;
+		tables->processes[i].windows = (struct gpumon_windows){ 0 };
+	}
+	return 0;
+}
+
 int gpumon_profile_load(const char *const *paths, unsigned int count,
 			const struct gpumon_profile_options *options,
 			struct gpumon_profile **result)
@@ -335,7 +351,8 @@ int gpumon_profile_load(const char *const *paths, unsigned int count,
 		return no_memory();
 	profile->options = *options;
 	profile->capture_count = count;
-	if (profile_begin(profile, paths) || read_all(profile, paths)) {
+	if (profile_begin(profile, paths) || read_all(profile, paths) ||
+	    keep_windows(profile)) {
 		gpumon_profile_free(profile);
 		return -1;
 	}
@@ -380,6 +397,9 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	free(profile->numbers);
 	free(profile->damages);
 	free(profile->shifts);
+	for (uint32_t i = 0; i < profile->window_count; i++)
+		gpumon_windows_clear(&profile->windows[i]);
+	free(profile->windows);
 	free(profile->kernel_of_id);
 	free(profile->kernels);
 	free(profile->kernel_rows);
@@ -464,4 +484,10 @@ void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_
 uint64_t gpumon_profile_shift(const struct gpumon_profile *profile, unsigned int capture)
 {
 	return profile->shifts[capture];
+}
+
+const struct gpumon_windows *gpumon_profile_windows(const struct gpumon_profile *profile,
+						    uint32_t process)
+{
+	return &profile->windows[process];
 }

@@ -12,6 +12,7 @@
 
 #include "capture/capture.h"
 #include "correlate/correlate.h"
+#include "correlate/windows.h"
 
 /* What a node of the tree is. Flame graphs are coloured by it. */
 enum gpumon_node_kind {
@@ -249,6 +250,9 @@ void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_
 			  uint64_t *last_ns);
 /* What it added to all times of a capture, see gpumon_capture_shifts(). */
 uint64_t gpumon_profile_shift(const struct gpumon_profile *profile, unsigned int capture);
+/* In which operations of a process, which has a row of a device, were recorded. */
+const struct gpumon_windows *gpumon_profile_windows(const struct gpumon_profile *profile,
+						    uint32_t process);
 void gpumon_profile_free(struct gpumon_profile *profile);
 
 #endif /* GPUMON_PROFILE_H */

@@ -49,6 +49,7 @@ struct gpumon_gap_doing {
  * @numbers: per capture: number of its first process
  * @damages: per capture: damage found in the first pass
  * @shifts: per capture: what its times are shifted by
+ * @windows: per process, once the captures are read
  * @kernel_ids: process and string id to number in @kernels, to demangle names only once
  * @kernel_keys: mangled name and kind to number in @kernels
  * @device_keys: process, device, context, stream to number in @devices
@@ -68,6 +69,8 @@ struct gpumon_profile {
 	uint32_t *numbers;
 	struct gpumon_capture_damage *damages;
 	uint64_t *shifts;
+	struct gpumon_windows *windows;
+	uint32_t window_count;
 	struct gpumon_correlate *correlate;
 	struct gpumon_correlate_counts counts;
 	struct gpumon_capture_damage damage;
