@@ -4,6 +4,7 @@
 
 #include "correlate/functions.h"
 #include "symbol/symbol.h"
+#include "term/output_text.h"
 #include "record_names.h"
 
 static uint64_t key_of(uint32_t process, uint32_t string)
@@ -38,6 +39,22 @@ const char *gpumon_names_of(const struct gpumon_record_names *names, uint32_t nu
 			    const char *unknown)
 {
 	return number && number <= names->texts.n ? names->texts.texts[number - 1] : unknown;
+}
+
+char *gpumon_names_printable(const char *text)
+{
+	size_t length = strlen(text) + 1;
+	char *copy = malloc(length);
+
+	if (copy)
+		gpumon_text_cut(copy, length, text, 0);
+	return copy;
+}
+
+char *gpumon_names_copy(const struct gpumon_record_names *names, uint32_t process, uint32_t string)
+{
+	return gpumon_names_printable(
+		gpumon_names_of(names, gpumon_names_string(names, process, string), ""));
 }
 
 uint32_t gpumon_names_kernel(struct gpumon_record_names *names, uint32_t process, uint32_t string)

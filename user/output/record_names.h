@@ -35,6 +35,10 @@ uint32_t gpumon_names_text(struct gpumon_record_names *names, const char *text);
 /* The text of a number; the given one for 0. */
 const char *gpumon_names_of(const struct gpumon_record_names *names, uint32_t number,
 			    const char *unknown);
+/* A printable copy of a text from a file, to free. NULL without memory. */
+char *gpumon_names_printable(const char *text);
+/* The same of a string, "" of an unknown one. */
+char *gpumon_names_copy(const struct gpumon_record_names *names, uint32_t process, uint32_t string);
 void gpumon_names_clear(struct gpumon_record_names *names);
 
 #endif /* GPUMON_OUTPUT_RECORD_NAMES_H */

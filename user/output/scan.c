@@ -60,8 +60,7 @@ struct reading {
 	struct gpumon_scan_apis apis;
 	struct note *notes;
 	size_t note_count;
-	struct gpumon_stream_told *streams;
-	size_t stream_count;
+	struct gpumon_streams streams;
 	size_t process_count;
 	struct row_busy *busy; /* by row */
 	bool second;	       /* pass */
@@ -95,25 +94,12 @@ void gpumon_scan_free(struct gpumon_scan *scan)
 	free(scan);
 }
 
-/* A printable copy of a text from a file. */
-static char *safe_copy(struct reading *reading, const char *text)
-{
-	size_t len = strlen(text) + 1;
-	char *copy = malloc(len);
-
-	if (copy)
-		gpumon_text_cut(copy, len, text, 0);
-	else
-		reading->failed = true;
-	return copy;
-}
-
 static char *string_copy(struct reading *reading, uint32_t process, uint32_t string)
 {
-	return safe_copy(reading,
-			 gpumon_names_of(&reading->names,
-					 gpumon_names_string(&reading->names, process, string),
-					 ""));
+	char *copy = gpumon_names_copy(&reading->names, process, string);
+
+	reading->failed |= !copy;
+	return copy;
 }
 
 /* Devices first, then the busiest rows. */
@@ -326,38 +312,6 @@ static void add_totals(struct reading *reading)
 	}
 }
 
-static void on_stream(struct reading *reading, uint32_t process, const struct gpumon_record *record)
-{
-	struct gpumon_stream_told *told = GPUMON_GROW(reading->streams, reading->stream_count);
-	struct gpumon_record_stream stream;
-
-	gpumon_record_copy(&stream, sizeof(stream), record);
-	if (told)
-		*told = (struct gpumon_stream_told){ process,	  stream.context,
-						     stream.id,	  stream.priority,
-						     stream.name, (uint32_t)reading->stream_count };
-	else
-		reading->failed = true;
-}
-
-static void add_streams(struct reading *reading)
-{
-	size_t count = gpumon_streams_merge(reading->streams, reading->stream_count);
-	struct gpumon_scan *scan = reading->scan;
-
-	scan->streams = calloc(count + 1, sizeof(*scan->streams));
-	reading->failed |= !scan->streams;
-	for (size_t i = 0; i < count && !reading->failed; i++) {
-		const struct gpumon_stream_told *told = &reading->streams[i];
-
-		scan->streams[i] = (struct gpumon_scan_stream){
-			told->process, told->context, told->stream, told->priority,
-			string_copy(reading, told->process, told->string)
-		};
-		scan->stream_count++;
-	}
-}
-
 static void on_unified(struct reading *reading, const struct gpumon_record *record)
 {
 	struct gpumon_record_unified_memory unified;
@@ -417,7 +371,8 @@ static void on_record(struct reading *reading, uint32_t process, const struct gp
 			reading->failed = true;
 		break;
 	case GPUMON_RECORD_STREAM:
-		on_stream(reading, process, record);
+		if (gpumon_streams_add(&reading->streams, process, record))
+			reading->failed = true;
 		break;
 	case GPUMON_RECORD_UNIFIED_MEMORY:
 		on_unified(reading, record);
@@ -436,8 +391,9 @@ static void on_info(struct reading *reading, const struct gpumon_capture_info *i
 
 	if (first) {
 		scan->created_ns = info->created_ns;
-		scan->host = safe_copy(reading, info->host);
-		scan->command = safe_copy(reading, info->command ? info->command : "");
+		scan->host = gpumon_names_printable(info->host);
+		scan->command = gpumon_names_printable(info->command ? info->command : "");
+		reading->failed |= !scan->host || !scan->command;
 		scan->ended = true;
 	}
 	scan->ended &= info->ended;
@@ -562,8 +518,9 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 			reading.failed = true;
 		if (gpumon_scan_windows(profile, reading.scan))
 			reading.failed = true;
+		if (gpumon_scan_streams(&reading.streams, reading.scan, &reading.names))
+			reading.failed = true;
 		add_notes(&reading);
-		add_streams(&reading);
 		add_totals(&reading);
 	}
 	if (reading.scan->row_count)
@@ -581,7 +538,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	free(reading.apis.wanted);
 	free(reading.notes);
 	free(reading.totals);
-	free(reading.streams);
+	gpumon_streams_clear(&reading.streams);
 	free(reading.busy);
 	if (ret)
 		gpumon_scan_free(reading.scan);

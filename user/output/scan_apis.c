@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "capture/capture.h"
 #include "scan_apis.h"
-#include "term/output_text.h"
 
 struct gpumon_scan_wanted_api {
 	uint32_t process;
@@ -57,18 +55,6 @@ int gpumon_scan_apis_record(struct gpumon_scan_apis *apis, struct gpumon_scan *s
 	return add_clock(apis, scan, process, record);
 }
 
-/* A printable copy of a text from a file. */
-static char *text_copy(const struct gpumon_record_names *names, uint32_t process, uint32_t string)
-{
-	const char *text = gpumon_names_of(names, gpumon_names_string(names, process, string), "");
-	size_t length = strlen(text) + 1;
-	char *copy = malloc(length);
-
-	if (copy)
-		gpumon_text_cut(copy, length, text, 0);
-	return copy;
-}
-
 int gpumon_scan_apis_end(const struct gpumon_scan_apis *apis, struct gpumon_scan *scan,
 			 const struct gpumon_record_names *names)
 {
@@ -80,9 +66,9 @@ int gpumon_scan_apis_end(const struct gpumon_scan_apis *apis, struct gpumon_scan
 		struct gpumon_scan_api *api = &scan->apis[scan->api_count++];
 
 		api->process = wanted->process;
-		api->name = text_copy(names, wanted->process, wanted->name);
-		api->version = text_copy(names, wanted->process, wanted->version);
-		api->platform = text_copy(names, wanted->process, wanted->platform);
+		api->name = gpumon_names_copy(names, wanted->process, wanted->name);
+		api->version = gpumon_names_copy(names, wanted->process, wanted->version);
+		api->platform = gpumon_names_copy(names, wanted->process, wanted->platform);
 		if (!api->name || !api->version || !api->platform)
 			return -1;
 	}

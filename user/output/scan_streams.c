@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "capture/capture.h"
 #include "scan_streams.h"
 
 static int compare_numbers(uint32_t a, uint32_t b)
@@ -9,54 +11,41 @@ static int compare_numbers(uint32_t a, uint32_t b)
 	return (a > b) - (a < b);
 }
 
-static int by_stream(const void *a, const void *b)
+int gpumon_streams_add(struct gpumon_streams *streams, uint32_t process,
+		       const struct gpumon_record *record)
 {
-	const struct gpumon_stream_told *x = a, *y = b;
-	int order = compare_numbers(x->process, y->process);
+	struct gpumon_record_stream stream;
+	struct gpumon_stream_told *told;
+	uint32_t place;
+	bool added;
 
-	if (!order)
-		order = compare_numbers(x->context, y->context);
-	if (!order)
-		order = compare_numbers(x->stream, y->stream);
-	return order ? order : compare_numbers(x->order, y->order);
+	gpumon_record_copy(&stream, sizeof(stream), record);
+	place = gpumon_keys_number(&streams->keys,
+				   &(struct gpumon_key){ { process, stream.context, stream.id } },
+				   &added);
+	if (place == GPUMON_KEY_NONE ||
+	    (added && !GPUMON_ARRAY_ADD(streams->told, streams->used, streams->room)))
+		return -1;
+	told = &streams->told[place];
+	*told = (struct gpumon_stream_told){ process, stream.context, stream.id, stream.priority,
+					     stream.name ? stream.name : told->string };
+	return 0;
 }
 
-size_t gpumon_streams_merge(struct gpumon_stream_told *told, size_t count)
+const struct gpumon_stream_told *gpumon_streams_find(struct gpumon_streams *streams,
+						     uint32_t process, uint32_t context,
+						     uint32_t stream)
 {
-	size_t kept = 0;
+	const struct gpumon_key key = { { process, context, stream } };
+	uint32_t place = gpumon_keys_number(&streams->keys, &key, NULL);
 
-	if (count)
-		qsort(told, count, sizeof(*told), by_stream);
-	for (size_t i = 0; i < count; i++) {
-		struct gpumon_stream_told *last = kept ? &told[kept - 1] : NULL;
-
-		if (!last || last->process != told[i].process || last->context != told[i].context ||
-		    last->stream != told[i].stream) {
-			told[kept++] = told[i];
-			continue;
-		}
-		last->priority = told[i].priority;
-		if (told[i].string)
-			last->string = told[i].string;
-	}
-	return kept;
+	return place == GPUMON_KEY_NONE ? NULL : &streams->told[place];
 }
 
-static int by_place(const void *key, const void *element)
+void gpumon_streams_clear(struct gpumon_streams *streams)
 {
-	struct gpumon_stream_told x = *(const struct gpumon_stream_told *)key;
-
-	x.order = ((const struct gpumon_stream_told *)element)->order;
-	return by_stream(&x, element);
-}
-
-const struct gpumon_stream_told *gpumon_streams_find(const struct gpumon_stream_told *told,
-						     size_t count, uint32_t process,
-						     uint32_t context, uint32_t stream)
-{
-	const struct gpumon_stream_told key = { process, context, stream, 0, 0, 0 };
-
-	return count ? bsearch(&key, told, count, sizeof(key), by_place) : NULL;
+	gpumon_keys_clear(&streams->keys);
+	free(streams->told);
 }
 
 static int by_key(const void *key, const void *element)
@@ -67,6 +56,27 @@ static int by_key(const void *key, const void *element)
 	if (!order)
 		order = compare_numbers(x->context, y->context);
 	return order ? order : compare_numbers(x->stream, y->stream);
+}
+
+int gpumon_scan_streams(const struct gpumon_streams *streams, struct gpumon_scan *scan,
+			const struct gpumon_record_names *names)
+{
+	scan->streams = calloc(streams->used + 1, sizeof(*scan->streams));
+	if (!scan->streams)
+		return -1;
+	for (uint32_t i = 0; i < streams->used; i++) {
+		const struct gpumon_stream_told *told = &streams->told[i];
+		struct gpumon_scan_stream *to = &scan->streams[scan->stream_count++];
+
+		*to = (struct gpumon_scan_stream){
+			told->process, told->context, told->stream, told->priority,
+			gpumon_names_copy(names, told->process, told->string)
+		};
+		if (!to->name)
+			return -1;
+	}
+	qsort(scan->streams, scan->stream_count, sizeof(*scan->streams), by_key);
+	return 0;
 }
 
 const struct gpumon_scan_stream *gpumon_view_stream(const struct gpumon_view *view,

@@ -242,28 +242,12 @@ static struct gpumon_lanes *new_lanes(struct gpumon_track_rows *rows,
 	return lanes;
 }
 
-void gpumon_rows_stream_told(struct gpumon_track_rows *rows, uint32_t process,
-			     const struct gpumon_record_stream *record)
-{
-	struct gpumon_stream_told *told = GPUMON_GROW(rows->streams, rows->stream_count);
-
-	if (told)
-		*told = (struct gpumon_stream_told){ process,	   record->context,
-						     record->id,   record->priority,
-						     record->name, (uint32_t)rows->stream_count };
-	else
-		rows->failed = true;
-}
-
 static void stream_text(struct gpumon_track_rows *rows, uint32_t process, uint32_t context,
 			uint32_t stream, char *text, size_t room)
 {
-	const struct gpumon_stream_told *told;
+	const struct gpumon_stream_told *told =
+		gpumon_streams_find(&rows->streams, process, context, stream);
 
-	if (!rows->streams_merged)
-		rows->stream_count = gpumon_streams_merge(rows->streams, rows->stream_count);
-	rows->streams_merged = true;
-	told = gpumon_streams_find(rows->streams, rows->stream_count, process, context, stream);
 	gpumon_stream_text(
 		text, room, stream,
 		told ? gpumon_names_of(rows->names,
@@ -376,7 +360,7 @@ void gpumon_rows_clear(struct gpumon_track_rows *rows)
 	free(rows->processes);
 	free(rows->devices);
 	free(rows->threads);
-	free(rows->streams);
+	gpumon_streams_clear(&rows->streams);
 	gpumon_map_clear(&rows->process_map);
 	gpumon_map_clear(&rows->device_map);
 	gpumon_map_clear(&rows->thread_map);

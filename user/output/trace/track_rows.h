@@ -82,9 +82,7 @@ struct gpumon_track_rows {
 	struct gpumon_map device_map;
 	struct gpumon_map thread_map;
 	struct gpumon_map thread_names;	    /* from process and tid to a name */
-	struct gpumon_stream_told *streams; /* one for each stream, once rows are created */
-	size_t stream_count;
-	bool streams_merged;
+	struct gpumon_streams streams;
 	struct gpumon_map context_map;
 	struct gpumon_map stream_map;
 	uint32_t contexts;
@@ -103,8 +101,6 @@ void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, u
 			     uint32_t name);
 void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
 			const struct gpumon_record_device *record);
-void gpumon_rows_stream_told(struct gpumon_track_rows *rows, uint32_t process,
-			     const struct gpumon_record_stream *record);
 /* Creates it if no record described it. NULL without memory. */
 struct gpumon_track_process *gpumon_rows_find_process(struct gpumon_track_rows *rows,
 						      uint32_t number);

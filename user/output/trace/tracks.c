@@ -64,7 +64,6 @@ static void first_pass_record(struct gpumon_track_reader *reader, uint32_t proce
 	struct gpumon_record_process of;
 	struct gpumon_record_thread thread;
 	struct gpumon_record_device device;
-	struct gpumon_record_stream stream;
 	struct gpumon_track_process *found;
 	uint64_t begin, end;
 
@@ -90,8 +89,8 @@ static void first_pass_record(struct gpumon_track_reader *reader, uint32_t proce
 		gpumon_rows_device(&reader->rows, process, &device);
 		break;
 	case GPUMON_RECORD_STREAM:
-		gpumon_record_copy(&stream, sizeof(stream), record);
-		gpumon_rows_stream_told(&reader->rows, process, &stream);
+		if (gpumon_streams_add(&reader->rows.streams, process, record))
+			reader->failed = true;
 		break;
 	case GPUMON_RECORD_LAUNCH:
 		found = gpumon_rows_find_process(&reader->rows, process);
