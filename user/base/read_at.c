@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "read_at.h"
@@ -20,4 +23,43 @@ ssize_t gpumon_read_at(int fd, void *to, size_t size, uint64_t at)
 		have += (size_t)n;
 	}
 	return (ssize_t)have;
+}
+
+static char *read_regular(int fd, size_t most)
+{
+	struct stat status;
+	ssize_t size;
+	char *text;
+
+	if (fstat(fd, &status))
+		return NULL;
+	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > most) {
+		errno = S_ISREG(status.st_mode) ? EFBIG : EINVAL;
+		return NULL;
+	}
+	text = malloc((size_t)status.st_size + 1);
+	if (!text)
+		return NULL;
+	size = gpumon_read_at(fd, text, (size_t)status.st_size, 0);
+	if (size >= 0) {
+		text[size] = '\0';
+		return text;
+	}
+	free(text);
+	return NULL;
+}
+
+char *gpumon_read_file(int folder, const char *path, size_t most)
+{
+	/* Opening a pipe would wait for a writer for ever. */
+	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), error;
+	char *text;
+
+	if (fd < 0)
+		return NULL;
+	text = read_regular(fd, most);
+	error = errno;
+	close(fd);
+	errno = error;
+	return text;
 }

@@ -8,4 +8,15 @@
 /* Read @size bytes, or as many as there are to the end of the file. Returns how many, or -1 with errno. */
 ssize_t gpumon_read_at(int fd, void *to, size_t size, uint64_t at);
 
+/**
+ * gpumon_read_file - read all of a file that is not trusted
+ * @folder: descriptor that @path is relative to, or AT_FDCWD
+ * @path: path, not of a symbolic link
+ * @most: the largest size that is read
+ *
+ * Return: its contents and a NUL behind them, to be freed. NULL with errno: EFBIG if it is larger,
+ * EINVAL if it is no file.
+ */
+char *gpumon_read_file(int folder, const char *path, size_t most);
+
 #endif /* GPUMON_BASE_READ_AT_H */

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/read_at.h"
 #include "base/utf8.h"
 #include "internal.h"
 
@@ -210,45 +210,6 @@ static int get_files(struct json_object *root, struct gpumon_capture_contents *c
 	return 0;
 }
 
-/* Read the whole file, NUL-terminated. NULL with a negative errno in @error. */
-static char *read_text(int directory, int *error)
-{
-	int fd = openat(directory, GPUMON_CAPTURE_INFO,
-			O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat stat;
-	size_t have = 0;
-	char *text = NULL;
-
-	*error = 0;
-	if (fd < 0 || fstat(fd, &stat)) {
-		*error = -errno;
-		goto out;
-	}
-	if (!S_ISREG(stat.st_mode) || stat.st_size > GPUMON_CAPTURE_INFO_MAX) {
-		*error = -EPROTO;
-		goto out;
-	}
-	text = malloc((size_t)stat.st_size + 1);
-	if (!text) {
-		*error = -ENOMEM;
-		goto out;
-	}
-	while (have < (size_t)stat.st_size) {
-		ssize_t n = read(fd, text + have, (size_t)stat.st_size - have);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		have += (size_t)n;
-	}
-	text[have] = '\0';
-out:
-	if (fd >= 0)
-		close(fd);
-	return text;
-}
-
 int gpumon_capture_info_read(int directory, struct gpumon_capture_contents *contents)
 {
 	struct gpumon_capture_info *info = &contents->info;
@@ -261,9 +222,9 @@ int gpumon_capture_info_read(int directory, struct gpumon_capture_contents *cont
 	info->command = strdup("");
 	if (!info->command)
 		return -ENOMEM;
-	text = read_text(directory, &ret);
+	text = gpumon_read_file(directory, GPUMON_CAPTURE_INFO, GPUMON_CAPTURE_INFO_MAX);
 	if (!text)
-		return ret;
+		return errno == EFBIG || errno == EINVAL ? -EPROTO : -errno;
 	root = json_tokener_parse(text);
 	free(text);
 	if (!json_object_is_type(root, json_type_object)) {

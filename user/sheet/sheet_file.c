@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/read_at.h"
 #include "sheet_file.h"
 #include "sheet_inner.h"
 #include "term/output_text.h"
@@ -306,38 +307,19 @@ static bool read_sheet(struct gpumon_sheet *sheet, struct json_object *root)
 	       read_lines(sheet, get_array(root, "notes"), true);
 }
 
-/* NULL: it cannot be read, or is no JSON. */
-static struct json_object *parse_file(int fd)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_size > SIZE_MOST)
-		return NULL;
-	return json_object_from_fd(fd);
-}
-
-static int open_file(const char *directory)
-{
-	int folder = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
-
-	if (folder < 0)
-		return -1;
-	fd = openat(folder, GPUMON_SHEET_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	close(folder);
-	return fd;
-}
-
 int gpumon_sheet_read(const char *directory, struct gpumon_sheet **sheet)
 {
-	int fd = open_file(directory), ret = 0;
+	char path[PATH_MAX], *text;
 	struct json_object *root;
+	int ret = 0;
 
 	*sheet = NULL;
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+	snprintf(path, sizeof(path), "%s/" GPUMON_SHEET_FILE, directory);
+	text = gpumon_read_file(AT_FDCWD, path, SIZE_MOST);
+	if (!text && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	root = fd >= 0 ? parse_file(fd) : NULL;
-	if (fd >= 0)
-		close(fd);
+	root = text ? json_tokener_parse(text) : NULL;
+	free(text);
 	*sheet = gpumon_sheet_new();
 	if (!*sheet || !json_object_is_type(root, json_type_object) || !read_sheet(*sheet, root)) {
 		gpumon_sheet_free(*sheet);

@@ -4,12 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "kept.h"
 #include "base/array.h"
 #include "base/pool.h"
+#include "base/read_at.h"
 
 #define HEAD "gpumon-symbols 1\n"
 /* The file is not trusted: read no more than this. */
@@ -193,50 +192,10 @@ static int parse_kept(struct gpumon_kept *kept, char *text)
 	return 0;
 }
 
-/* Read the whole file, NUL-terminated. NULL with errno. */
-static char *read_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat status;
-	char *text = NULL;
-	size_t done = 0;
-	ssize_t n = 0;
-
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &status)) {
-		n = -1;
-	} else if (!S_ISREG(status.st_mode) || status.st_size > FILE_MAX) {
-		errno = S_ISREG(status.st_mode) ? EFBIG : EINVAL;
-		n = -1;
-	} else {
-		text = malloc((size_t)status.st_size + 1);
-		n = text ? 1 : -1;
-	}
-	while (n > 0 && done < (size_t)status.st_size) {
-		n = read(fd, text + done, (size_t)status.st_size - done);
-		if (n > 0)
-			done += (size_t)n;
-		else if (n < 0 && errno == EINTR)
-			n = 1;
-	}
-	if (n < 0) {
-		int error = errno;
-
-		free(text);
-		text = NULL;
-		errno = error;
-	} else {
-		text[done] = '\0';
-	}
-	close(fd);
-	return text;
-}
-
 struct gpumon_kept *gpumon_kept_read(const char *path)
 {
 	struct gpumon_kept *kept;
-	char *text = read_file(path);
+	char *text = gpumon_read_file(AT_FDCWD, path, FILE_MAX);
 
 	if (!text)
 		return NULL;
