@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/pool.h"
 #include "perf_map.h"
 #include "symbol.h"
 #include "symbol_mappings.h"
@@ -12,17 +14,14 @@
 #define UNKNOWN "[unknown]"
 #define JIT	"[jit]"
 
-#define RESULT_MAX     64 /* functions at one address */
-#define FIRST_SLOTS    4096
-#define SLOTS_MAX      (2u << 20) /* 48 MiB, at most half of them used */
+#define RESULT_MAX     64	   /* functions at one address */
+#define PLACES_MAX     (1u << 20) /* 60 MiB */
 #define NAMELESS_BYTES ((size_t)256 << 20)
 
-/* Functions found at an offset of a file. @image NULL: no file, and the offset is an address. */
-struct slot {
-	const struct gpumon_symbol_object *object;
-	uint64_t offset;
+/* Functions that were found. */
+struct place {
 	uint32_t first; /* index in results */
-	uint32_t count; /* 0: empty slot */
+	uint32_t count;
 };
 
 struct gpumon_symbols {
@@ -30,9 +29,10 @@ struct gpumon_symbols {
 	struct gpumon_symbol_objects *objects;
 	struct gpumon_symbol_mappings mappings;
 	struct gpumon_perf_map *perf_map;
-	struct slot *slots;
-	size_t n_slots;
-	size_t n_used;
+	struct gpumon_keys keys; /* an object, or 0 for an address without one, and the offset in its file */
+	struct place *places;	 /* by number of the key */
+	uint32_t places_used;
+	uint32_t places_room;
 	struct gpumon_symbol *results;
 	size_t n_results;
 	size_t room;
@@ -44,10 +44,8 @@ struct gpumon_symbols *gpumon_symbols_new(const char *root, const char *perf_map
 
 	if (!symbols)
 		return NULL;
-	symbols->n_slots = FIRST_SLOTS;
-	symbols->slots = calloc(symbols->n_slots, sizeof(*symbols->slots));
 	symbols->strings = gpumon_symbol_strings_new();
-	if (!symbols->slots || !symbols->strings)
+	if (!symbols->strings)
 		goto fail;
 	symbols->objects = gpumon_symbol_objects_new(root, symbols->strings);
 	if (!symbols->objects)
@@ -86,56 +84,22 @@ void gpumon_symbols_unmap(struct gpumon_symbols *symbols,
 				      unmapping->time_ns);
 }
 
-static size_t slot_of(const struct gpumon_symbols *symbols,
-		      const struct gpumon_symbol_object *object, uint64_t offset)
-{
-	uint64_t hash = (offset ^ (uint64_t)(uintptr_t)object >> 4) * 0x9e3779b97f4a7c15u;
-	size_t at = (hash ^ hash >> 32) & (symbols->n_slots - 1);
-
-	while (symbols->slots[at].count &&
-	       (symbols->slots[at].object != object || symbols->slots[at].offset != offset))
-		at = (at + 1) & (symbols->n_slots - 1);
-	return at;
-}
-
 static void forget_results(struct gpumon_symbols *symbols)
 {
-	memset(symbols->slots, 0, symbols->n_slots * sizeof(*symbols->slots));
-	symbols->n_used = 0;
+	gpumon_keys_clear(&symbols->keys);
+	symbols->places_used = 0;
 	symbols->n_results = 0;
 }
 
-/* Make room for one more. Without memory, clear the cache instead. */
-static void make_room(struct gpumon_symbols *symbols)
-{
-	struct slot *old = symbols->slots;
-	size_t n_old = symbols->n_slots;
-
-	if (symbols->n_used * 2 < symbols->n_slots)
-		return;
-	if (symbols->n_slots >= SLOTS_MAX) {
-		forget_results(symbols);
-		return;
-	}
-	symbols->slots = calloc(n_old * 2, sizeof(*old));
-	if (!symbols->slots) {
-		symbols->slots = old;
-		forget_results(symbols);
-		return;
-	}
-	symbols->n_slots = n_old * 2;
-	for (size_t i = 0; i < n_old; i++) {
-		if (old[i].count)
-			symbols->slots[slot_of(symbols, old[i].object, old[i].offset)] = old[i];
-	}
-	free(old);
-}
-
-static void remember_place(struct gpumon_symbols *symbols,
-			   const struct gpumon_symbol_object *object, uint64_t offset,
+/* Without memory it is looked up again the next time. */
+static void remember_place(struct gpumon_symbols *symbols, const struct gpumon_key *key,
 			   const struct gpumon_symbol *found, unsigned int count)
 {
-	make_room(symbols);
+	struct place *place;
+	bool added;
+
+	if (symbols->places_used == PLACES_MAX)
+		forget_results(symbols);
 	if (symbols->n_results + count > symbols->room) {
 		size_t room = symbols->room ? symbols->room * 2 : 4096;
 		void *p = realloc(symbols->results, room * sizeof(*found));
@@ -145,11 +109,16 @@ static void remember_place(struct gpumon_symbols *symbols,
 		symbols->results = p;
 		symbols->room = room;
 	}
+	if (gpumon_keys_number(&symbols->keys, key, &added) == GPUMON_KEY_NONE)
+		return;
+	place = GPUMON_ARRAY_ADD(symbols->places, symbols->places_used, symbols->places_room);
+	if (!place) {
+		forget_results(symbols);
+		return;
+	}
 	memcpy(symbols->results + symbols->n_results, found, count * sizeof(*found));
-	symbols->slots[slot_of(symbols, object, offset)] =
-		(struct slot){ object, offset, (uint32_t)symbols->n_results, count };
+	*place = (struct place){ (uint32_t)symbols->n_results, count };
 	symbols->n_results += count;
-	symbols->n_used++;
 }
 
 /* "module+0x123". The number of such names is bounded for hostile captures. */
@@ -192,10 +161,11 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 	const struct gpumon_symbol_mapping *mapping =
 		gpumon_symbol_mappings_find(&symbols->mappings, address, time_ns);
 	struct gpumon_symbol_object *object = mapping ? mapping->object : NULL;
-	uint64_t offset = mapping ? address - mapping->start + mapping->offset : address, key;
+	uint64_t offset = mapping ? address - mapping->start + mapping->offset : address;
 	struct gpumon_symbol result[RESULT_MAX];
-	const struct slot *slot;
+	struct gpumon_key key;
 	unsigned int count = 0;
+	uint32_t number;
 
 	/*
 	 * In anonymous memory an offset says nothing. An address at least tells two places apart.
@@ -210,17 +180,19 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 		if (count)
 			return count;
 	}
-	key = offset;
-	slot = &symbols->slots[slot_of(symbols, object, key)];
-	if (slot->count) {
-		count = slot->count < room ? slot->count : room;
-		memcpy(found, symbols->results + slot->first, count * sizeof(*found));
+	key = (struct gpumon_key){ { (uintptr_t)object, offset } };
+	number = gpumon_keys_number(&symbols->keys, &key, NULL);
+	if (number != GPUMON_KEY_NONE) {
+		const struct place *place = &symbols->places[number];
+
+		count = place->count < room ? place->count : room;
+		memcpy(found, symbols->results + place->first, count * sizeof(*found));
 		return count;
 	}
 
 	if (object)
-		count = gpumon_symbol_object_find(symbols->objects, object, key, result, RESULT_MAX,
-						  &offset);
+		count = gpumon_symbol_object_find(symbols->objects, object, offset, result,
+						  RESULT_MAX, &offset);
 	if (!count) {
 		result[0] = (struct gpumon_symbol){ .file = "" };
 		result[0].module = object ? gpumon_symbol_object_module(object) : UNKNOWN;
@@ -230,7 +202,7 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 		if (!result[i].function)
 			result[i].function = name_by_offset(symbols, result[i].module, offset);
 	}
-	remember_place(symbols, object, key, result, count);
+	remember_place(symbols, &key, result, count);
 	count = count < room ? count : room;
 	memcpy(found, result, count * sizeof(*found));
 	return count;
@@ -244,7 +216,8 @@ void gpumon_symbols_free(struct gpumon_symbols *symbols)
 	gpumon_symbol_objects_free(symbols->objects);
 	gpumon_symbol_strings_free(symbols->strings);
 	gpumon_perf_map_free(symbols->perf_map);
-	free(symbols->slots);
+	gpumon_keys_clear(&symbols->keys);
+	free(symbols->places);
 	free(symbols->results);
 	free(symbols);
 }
