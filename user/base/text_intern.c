@@ -10,14 +10,16 @@
 #define LENGTH_DIGITS 22 /* of a size, and a colon */
 
 /* The slot of a text, or the free slot where it belongs. */
-static uint32_t slot_of(const struct gpumon_intern *intern, const char *text, uint64_t hash)
+static uint32_t slot_of(const struct gpumon_intern *intern, const void *text, uint32_t size,
+			uint64_t hash)
 {
 	uint32_t at = (uint32_t)hash & (intern->room - 1);
 
 	while (intern->slots[at]) {
 		uint32_t number = intern->slots[at];
 
-		if (intern->hashes[number - 1] == hash && !strcmp(intern->texts[number - 1], text))
+		if (intern->hashes[number - 1] == hash && intern->sizes[number - 1] == size &&
+		    !memcmp(intern->texts[number - 1], text, size))
 			return at;
 		at = (at + 1) & (intern->room - 1);
 	}
@@ -29,14 +31,17 @@ static int grow_intern(struct gpumon_intern *intern)
 	uint32_t room = intern->room ? 2 * intern->room : ROOM_MIN;
 	uint32_t *slots = calloc(room, sizeof(*slots));
 	char **texts = reallocarray(intern->texts, room / 2, sizeof(*texts));
+	uint32_t *sizes = reallocarray(intern->sizes, room / 2, sizeof(*sizes));
 	uint64_t *hashes;
 
 	if (texts)
 		intern->texts = texts;
+	if (sizes)
+		intern->sizes = sizes;
 	hashes = reallocarray(intern->hashes, room / 2, sizeof(*hashes));
 	if (hashes)
 		intern->hashes = hashes;
-	if (!slots || !texts || !hashes) {
+	if (!slots || !texts || !sizes || !hashes) {
 		free(slots);
 		return -1;
 	}
@@ -53,21 +58,27 @@ static int grow_intern(struct gpumon_intern *intern)
 	return 0;
 }
 
-uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *added)
+uint32_t gpumon_intern_bytes(struct gpumon_intern *intern, const void *bytes, uint32_t size,
+			     bool *added)
 {
-	uint64_t hash = gpumon_hash_bytes(text, strlen(text));
+	uint64_t hash = gpumon_hash_bytes(bytes, size);
 	uint32_t at;
+	char *copy;
 
 	if (added)
 		*added = false;
 	if (intern->n == intern->room / 2 && grow_intern(intern))
 		return 0;
-	at = slot_of(intern, text, hash);
+	at = slot_of(intern, bytes, size, hash);
 	if (intern->slots[at])
 		return intern->slots[at];
-	intern->texts[intern->n] = strdup(text);
-	if (!intern->texts[intern->n])
+	copy = malloc((size_t)size + 1);
+	if (!copy)
 		return 0;
+	memcpy(copy, bytes, size);
+	copy[size] = '\0';
+	intern->texts[intern->n] = copy;
+	intern->sizes[intern->n] = size;
 	intern->hashes[intern->n] = hash;
 	intern->slots[at] = ++intern->n;
 	if (added)
@@ -75,10 +86,17 @@ uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *add
 	return intern->n;
 }
 
+uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *added)
+{
+	return gpumon_intern_bytes(intern, text, (uint32_t)strlen(text), added);
+}
+
 uint32_t gpumon_intern_find(const struct gpumon_intern *intern, const char *text)
 {
+	uint32_t size = (uint32_t)strlen(text);
+
 	return intern->room ?
-		       intern->slots[slot_of(intern, text, gpumon_hash_bytes(text, strlen(text)))] :
+		       intern->slots[slot_of(intern, text, size, gpumon_hash_bytes(text, size))] :
 		       0;
 }
 
@@ -114,6 +132,7 @@ void gpumon_intern_clear(struct gpumon_intern *intern)
 	for (uint32_t i = 0; i < intern->n; i++)
 		free(intern->texts[i]);
 	free(intern->texts);
+	free(intern->sizes);
 	free(intern->hashes);
 	free(intern->slots);
 	memset(intern, 0, sizeof(*intern));

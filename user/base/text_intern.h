@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Numbers for texts, each text once, for file formats with string tables. */
+/* Numbers for texts, or other bytes, each once, for file formats with string tables. */
 #ifndef GPUMON_OUTPUT_TEXT_INTERN_H
 #define GPUMON_OUTPUT_TEXT_INTERN_H
 
@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 struct gpumon_intern {
-	char **texts; /* by number - 1 */
+	char **texts; /* by number - 1, with a NUL behind each */
+	uint32_t *sizes;
 	uint64_t *hashes;
 	uint32_t *slots; /* numbers, 0 of a free slot */
 	uint32_t n;
@@ -23,6 +24,10 @@ struct gpumon_intern {
  * Return: a number from 1 on, or 0 without memory.
  */
 uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *added);
+
+/* The same for bytes, of which a text is one kind. */
+uint32_t gpumon_intern_bytes(struct gpumon_intern *intern, const void *bytes, uint32_t size,
+			     bool *added);
 
 /* The number of a known text, or 0. */
 uint32_t gpumon_intern_find(const struct gpumon_intern *intern, const char *text);

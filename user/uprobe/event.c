@@ -45,7 +45,7 @@ static uint32_t intern_string(struct gpumon_uprobes *uprobes, const char *text, 
 	*is_new = false;
 	if (!length)
 		return 0;
-	id = gpumon_uprobe_intern(&uprobes->strings, text, (uint32_t)length, is_new);
+	id = gpumon_intern_bytes(&uprobes->strings, text, (uint32_t)length, is_new);
 	if (!id)
 		uprobes->failed = true;
 	return id;
@@ -272,7 +272,7 @@ static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stac
 	/* Complete and truncated stacks with the same frames have different ids. */
 	record->frames[stack->count] = stack->flags & UPROBE_TRUNCATED;
 	size = stack->count * (uint32_t)sizeof(uint64_t);
-	id = gpumon_uprobe_intern(&uprobes->stacks, record->frames,
+	id = gpumon_intern_bytes(&uprobes->stacks, record->frames,
 				  size + (uint32_t)sizeof(uint64_t), &is_new);
 	if (!id)
 		uprobes->failed = true;
@@ -291,7 +291,7 @@ static void rule_learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
 	struct gpumon_uprobes *uprobes = data;
 	bool is_new;
 
-	if (!gpumon_uprobe_intern(&uprobes->rules, &pc, sizeof(pc), &is_new))
+	if (!gpumon_intern_bytes(&uprobes->rules, &pc, sizeof(pc), &is_new))
 		uprobes->failed = true;
 	if (is_new)
 		gpumon_uprobe_program_rule(uprobes->program, pc, rule);
@@ -301,26 +301,24 @@ static void rule_learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
 void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes)
 {
 	const struct gpumon_uprobe_process *process = &uprobes->process;
-	struct gpumon_uprobe_interned old = uprobes->rules;
+	struct gpumon_intern old = uprobes->rules;
 	bool is_new;
 
-	uprobes->rules = (struct gpumon_uprobe_interned){ 0 };
-	for (uint32_t i = 0; i < old.room; i++) {
+	uprobes->rules = (struct gpumon_intern){ 0 };
+	for (uint32_t i = 0; i < old.n; i++) {
 		bool gone = false;
 		uint64_t pc;
 
-		if (!old.items[i].id)
-			continue;
-		memcpy(&pc, old.items[i].bytes, sizeof(pc));
+		memcpy(&pc, old.texts[i], sizeof(pc));
 		for (unsigned int j = 0; j < process->unmapped_count && !gone; j++)
 			gone = pc - 1 >= process->unmapped[j].start &&
 			       pc - 1 < process->unmapped[j].end;
 		if (gone)
 			gpumon_uprobe_program_rule(uprobes->program, pc, NULL);
-		else if (!gpumon_uprobe_intern(&uprobes->rules, &pc, sizeof(pc), &is_new))
+		else if (!gpumon_intern_bytes(&uprobes->rules, &pc, sizeof(pc), &is_new))
 			uprobes->failed = true;
 	}
-	gpumon_uprobe_interned_free(&old);
+	gpumon_intern_clear(&old);
 }
 
 /* @event is in the kernel's read-only memory. */

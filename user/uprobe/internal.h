@@ -3,27 +3,13 @@
 #define GPUMON_UPROBE_INTERNAL_H
 
 #include "base/map.h"
+#include "base/text_intern.h"
 #include "process.h"
 #include "program.h"
 #include "uprobe.h"
 
 /* Stacks of a single hit, by their number in the kernel. A power of two. */
 #define GPUMON_UPROBE_ONCE 65536
-
-/* A set of byte strings (strings, and frames of stacks) with ids from 1 on. */
-struct gpumon_uprobe_item {
-	uint64_t hash;
-	uint32_t id;
-	uint32_t size;
-	void *bytes;
-};
-
-struct gpumon_uprobe_interned {
-	struct gpumon_uprobe_item *items;
-	uint32_t count;
-	uint32_t room; /* a power of two */
-	uint32_t last_id;
-};
 
 struct gpumon_uprobe_once {
 	uint32_t kernel_id;
@@ -58,13 +44,13 @@ struct gpumon_uprobes {
 	gpumon_uprobes_tap tap;
 	void *tap_data;
 	int given;
-	struct gpumon_uprobe_interned strings;
-	struct gpumon_uprobe_interned stacks;
+	struct gpumon_intern strings;
+	struct gpumon_intern stacks;
 	uint32_t *stack_ids; /* ids by the kernel's number */
 	uint32_t stack_ids_room;
 	struct gpumon_uprobe_once *once;
 	struct uprobe_copy *copy;	     /* a writable copy of an event */
-	struct gpumon_uprobe_interned rules; /* return addresses with a rule in the kernel */
+	struct gpumon_intern rules; /* return addresses with a rule in the kernel */
 	uint64_t told[UPROBE_COUNTERS];	     /* losses already reported */
 	uint64_t lost_here;		     /* stacks lost for lack of memory here */
 
@@ -91,20 +77,5 @@ void gpumon_uprobes_give_hit(void *data, const struct uprobe_hit *hit);
 void gpumon_uprobes_note(struct gpumon_uprobes *uprobes, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes);
-
-/* --- intern.c */
-
-/**
- * gpumon_uprobe_intern - look up or assign the id of a byte string
- * @set: set
- * @bytes: bytes, copied
- * @size: number of bytes
- * @is_new: set to whether the bytes are new
- *
- * Return: the id, or 0 without memory.
- */
-uint32_t gpumon_uprobe_intern(struct gpumon_uprobe_interned *set, const void *bytes, uint32_t size,
-			      bool *is_new);
-void gpumon_uprobe_interned_free(struct gpumon_uprobe_interned *set);
 
 #endif /* GPUMON_UPROBE_INTERNAL_H */

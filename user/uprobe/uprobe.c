@@ -308,7 +308,7 @@ void gpumon_uprobes_get_counts(const struct gpumon_uprobes *uprobes,
 		.lost_threads = now[UPROBE_LOST_THREAD],
 		.undecided = now[UPROBE_LOST_UNDECIDED] + uprobes->undecided_here,
 		.lost_stacks = now[UPROBE_LOST_STACK] + uprobes->lost_here,
-		.stacks = uprobes->stacks.count,
+		.stacks = uprobes->stacks.n,
 		.truncated = now[UPROBE_STACK_TRUNCATED],
 		.copied = now[UPROBE_STACK_COPIED],
 		.returns_unseen = now[UPROBE_RETURN_UNSEEN] + uprobes->unseen_here,
@@ -346,9 +346,9 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 	if (uprobes->epoll >= 0)
 		close(uprobes->epoll);
 	gpumon_uprobe_process_free(&uprobes->process);
-	gpumon_uprobe_interned_free(&uprobes->strings);
-	gpumon_uprobe_interned_free(&uprobes->stacks);
-	gpumon_uprobe_interned_free(&uprobes->rules);
+	gpumon_intern_clear(&uprobes->strings);
+	gpumon_intern_clear(&uprobes->stacks);
+	gpumon_intern_clear(&uprobes->rules);
 	gpumon_map_clear(&uprobes->added);
 	for (uint32_t i = 0; i < uprobes->function_count; i++)
 		free(uprobes->functions[i]);

@@ -164,21 +164,21 @@ static void vulkan_entries(void **state)
 
 static void interning(void **state)
 {
-	struct gpumon_uprobe_interned set = { 0 };
+	struct gpumon_intern set = { 0 };
 	bool is_new;
 
 	(void)state;
 	for (uint32_t i = 0; i < 5000; i++) {
-		assert_int_equal(gpumon_uprobe_intern(&set, &i, sizeof(i), &is_new), i + 1);
+		assert_int_equal(gpumon_intern_bytes(&set, &i, sizeof(i), &is_new), i + 1);
 		assert_true(is_new);
 	}
 	for (uint32_t i = 0; i < 5000; i++) {
-		assert_int_equal(gpumon_uprobe_intern(&set, &i, sizeof(i), &is_new), i + 1);
+		assert_int_equal(gpumon_intern_bytes(&set, &i, sizeof(i), &is_new), i + 1);
 		assert_false(is_new);
 	}
 	/* A prefix is a different string. */
-	assert_int_equal(gpumon_uprobe_intern(&set, "\0\0", 2, &is_new), 5001);
-	gpumon_uprobe_interned_free(&set);
+	assert_int_equal(gpumon_intern_bytes(&set, "\0\0", 2, &is_new), 5001);
+	gpumon_intern_clear(&set);
 }
 
 static void own_mappings(void **state)
