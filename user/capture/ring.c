@@ -251,30 +251,9 @@ static bool keep_definition(struct gpumon_ring_file *file, const struct gpumon_r
 	return kept;
 }
 
-/* Losses that have no room wait for the next chunk. */
-static size_t put_losses(struct gpumon_ring_file *file, uint8_t *to, size_t used)
-{
-	size_t size = used;
-
-	for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++) {
-		struct gpumon_record_loss loss = {
-			.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(loss) },
-			.time_ns = gpumon_monotonic_ns(),
-			.count = file->lost[cause],
-			.cause = cause,
-		};
-
-		if (!file->lost[cause] || size + sizeof(loss) > GPUMON_CHUNK_SIZE_MAX)
-			continue;
-		memcpy(to + size, &loss, sizeof(loss));
-		size += sizeof(loss);
-		file->lost[cause] = 0;
-	}
-	return size;
-}
-
 /* Keep definitions, and copy the events. Returns the size of these. */
-static size_t sort_records(struct gpumon_ring_file *file, const void *records, size_t size)
+static size_t sort_records(struct gpumon_ring_file *file, const void *records, size_t size,
+			   uint64_t *lost)
 {
 	uint8_t *to = file->ring->events;
 	const uint8_t *at = records;
@@ -291,7 +270,7 @@ static size_t sort_records(struct gpumon_ring_file *file, const void *records, s
 			file->has_totals = true;
 		} else if (gpumon_definition_is(record->type)) {
 			if (!keep_definition(file, record))
-				file->lost[definition_loss(record)]++;
+				lost[definition_loss(record)]++;
 		} else if (record->type != GPUMON_RECORD_PAD) {
 			memcpy(to + used, record, record->size);
 			used += record->size;
@@ -358,20 +337,11 @@ static int write_events(struct gpumon_ring_file *file, uint32_t tid, size_t size
 }
 
 int gpumon_ring_append(struct gpumon_ring_file *file, uint32_t tid, const void *records,
-		       size_t size)
+		       size_t size, uint64_t *lost)
 {
-	uint64_t lost[GPUMON_LOSS_CAUSES];
-	int ret;
-
 	if (size > GPUMON_CHUNK_SIZE_MAX || size % 8)
 		return -EINVAL;
-	size = sort_records(file, records, size);
-	memcpy(lost, file->lost, sizeof(lost));
-	ret = write_events(file, tid, put_losses(file, file->ring->events, size));
-	/* They wait for the next chunk. */
-	if (ret)
-		memcpy(file->lost, lost, sizeof(lost));
-	return ret;
+	return write_events(file, tid, sort_records(file, records, size, lost));
 }
 
 int gpumon_ring_directory(const struct gpumon_ring *ring)

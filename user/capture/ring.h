@@ -45,13 +45,12 @@ int gpumon_ring_add_file(struct gpumon_ring *ring, const char *name,
  * @tid: thread that wrote the records
  * @records: whole records
  * @size: bytes, at most GPUMON_CHUNK_SIZE_MAX
+ * @lost: counts by cause, to which definitions without room are added, also on failure
  *
- * Definitions that have no room are lost, which a GPUMON_RECORD_LOSS says.
- *
- * Return: 0, or a negative errno: the records are lost.
+ * Return: 0, or a negative errno: the other records are lost.
  */
 int gpumon_ring_append(struct gpumon_ring_file *file, uint32_t tid, const void *records,
-		       size_t size);
+		       size_t size, uint64_t *lost);
 
 /* The process ended. @file is freed as soon as nothing of it is kept. */
 void gpumon_ring_end_file(struct gpumon_ring_file *file);

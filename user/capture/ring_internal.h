@@ -51,7 +51,6 @@ struct gpumon_ring_segment {
  * @part: its part of the youngest segment, if @part_of is that one's number
  * @dropped: what was dropped of it
  * @totals: the last one, if @has_totals
- * @lost: definitions without room, not reported yet
  */
 struct gpumon_ring_file {
 	struct gpumon_ring *ring;
@@ -67,7 +66,6 @@ struct gpumon_ring_file {
 	struct gpumon_record_dropped dropped;
 	struct gpumon_record_totals totals;
 	bool has_totals;
-	uint64_t lost[GPUMON_LOSS_CAUSES];
 };
 
 struct gpumon_ring {

@@ -216,13 +216,13 @@ static int keep_records(struct gpumon_capture_file *file, uint32_t tid, const vo
 			size_t size)
 {
 	struct gpumon_record_loss losses[GPUMON_LOSS_CAUSES];
-	int ret = gpumon_ring_append(file->kept, tid, records, size);
+	int ret = gpumon_ring_append(file->kept, tid, records, size, file->lost);
 
 	if (ret)
 		return ret;
 	file->size += size;
 	if (has_losses(file) &&
-	    !gpumon_ring_append(file->kept, 0, losses, make_losses(file, losses)))
+	    !gpumon_ring_append(file->kept, 0, losses, make_losses(file, losses), file->lost))
 		memset(file->lost, 0, sizeof(file->lost));
 	return 0;
 }
