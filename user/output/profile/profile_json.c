@@ -294,20 +294,12 @@ static struct json_object *json_unified(enum gpumon_unified_kind kind,
 static struct json_object *unified_memory(const struct gpumon_scan *scan)
 {
 	struct json_object *array = json_object_new_array();
+	int bad = 0;
 
-	for (unsigned int kind = 0; array && scan && kind < GPUMON_UNIFIED_KINDS; kind++) {
-		struct json_object *row;
-
-		if (!scan->unified[kind].count)
-			continue;
-		row = json_unified(kind, &scan->unified[kind]);
-		if (row && !json_object_array_add(array, row))
-			continue;
-		json_object_put(row);
-		json_object_put(array);
-		return NULL;
-	}
-	return array;
+	for (unsigned int kind = 0; scan && kind < GPUMON_UNIFIED_KINDS; kind++)
+		if (scan->unified[kind].count)
+			bad |= gpumon_json_append(array, json_unified(kind, &scan->unified[kind]));
+	return gpumon_json_finish(array, bad);
 }
 
 static struct json_object *gap_json(const struct gpumon_gap *from)
