@@ -163,6 +163,27 @@ uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *k
 	return keys->used - 1;
 }
 
+void *gpumon_keys_value(struct gpumon_keys *keys, const struct gpumon_key *key, void **array,
+			uint32_t *room, size_t size, bool *added)
+{
+	uint32_t used = keys->used, number;
+	bool is_new;
+	void *value;
+
+	/* First the room: a key without an element would be found later. */
+	if (used == *room && !gpumon_array_add(array, &used, room, size))
+		return NULL;
+	number = gpumon_keys_number(keys, key, &is_new);
+	if (number == GPUMON_KEY_NONE)
+		return NULL;
+	value = (char *)*array + number * size;
+	if (is_new)
+		memset(value, 0, size);
+	if (added)
+		*added = is_new;
+	return value;
+}
+
 void gpumon_keys_clear(struct gpumon_keys *keys)
 {
 	free(keys->keys);

@@ -52,6 +52,21 @@ struct gpumon_keys {
  * Return: the number, or GPUMON_KEY_NONE if the key is absent or there is no memory.
  */
 uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *key, bool *added);
+/**
+ * gpumon_keys_value - look up or make the element of an array that belongs to a key
+ * @keys: table of the array alone
+ * @key: key
+ * @array: the elements, by the numbers of their keys
+ * @room: elements that it has room for
+ * @size: bytes of an element
+ * @added: set to whether the key is new; may be NULL
+ *
+ * Return: the element, zeroed if it is new; NULL without memory.
+ */
+void *gpumon_keys_value(struct gpumon_keys *keys, const struct gpumon_key *key, void **array,
+			uint32_t *room, size_t size, bool *added);
+#define GPUMON_KEYS_VALUE(keys, key, array, room, added) \
+	gpumon_keys_value(keys, key, (void **)&(array), &(room), sizeof(*(array)), added)
 void gpumon_keys_clear(struct gpumon_keys *keys);
 
 #endif /* GPUMON_CORRELATE_POOL_H */

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "capture/capture.h"
 #include "scan_streams.h"
 
@@ -16,17 +15,13 @@ int gpumon_streams_add(struct gpumon_streams *streams, uint32_t process,
 {
 	struct gpumon_record_stream stream;
 	struct gpumon_stream_told *told;
-	uint32_t place;
-	bool added;
+	struct gpumon_key key;
 
 	gpumon_record_copy(&stream, sizeof(stream), record);
-	place = gpumon_keys_number(&streams->keys,
-				   &(struct gpumon_key){ { process, stream.context, stream.id } },
-				   &added);
-	if (place == GPUMON_KEY_NONE ||
-	    (added && !GPUMON_ARRAY_ADD(streams->told, streams->used, streams->room)))
+	key = (struct gpumon_key){ { process, stream.context, stream.id } };
+	told = GPUMON_KEYS_VALUE(&streams->keys, &key, streams->told, streams->room, NULL);
+	if (!told)
 		return -1;
-	told = &streams->told[place];
 	*told = (struct gpumon_stream_told){ process, stream.context, stream.id, stream.priority,
 					     stream.name ? stream.name : told->string };
 	return 0;
@@ -61,10 +56,10 @@ static int by_key(const void *key, const void *element)
 int gpumon_scan_streams(const struct gpumon_streams *streams, struct gpumon_scan *scan,
 			const struct gpumon_record_names *names)
 {
-	scan->streams = calloc(streams->used + 1, sizeof(*scan->streams));
+	scan->streams = calloc(streams->keys.used + 1, sizeof(*scan->streams));
 	if (!scan->streams)
 		return -1;
-	for (uint32_t i = 0; i < streams->used; i++) {
+	for (uint32_t i = 0; i < streams->keys.used; i++) {
 		const struct gpumon_stream_told *told = &streams->told[i];
 		struct gpumon_scan_stream *to = &scan->streams[scan->stream_count++];
 

@@ -22,7 +22,6 @@ struct gpumon_stream_told {
 struct gpumon_streams {
 	struct gpumon_keys keys;
 	struct gpumon_stream_told *told;
-	uint32_t used;
 	uint32_t room;
 };
 

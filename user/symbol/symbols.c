@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/pool.h"
 #include "perf_map.h"
 #include "symbol.h"
@@ -31,7 +30,6 @@ struct gpumon_symbols {
 	struct gpumon_perf_map *perf_map;
 	struct gpumon_keys keys; /* an object, or 0 for an address without one, and the offset in its file */
 	struct place *places;	 /* by number of the key */
-	uint32_t places_used;
 	uint32_t places_room;
 	struct gpumon_symbol *results;
 	size_t n_results;
@@ -87,7 +85,6 @@ void gpumon_symbols_unmap(struct gpumon_symbols *symbols,
 static void forget_results(struct gpumon_symbols *symbols)
 {
 	gpumon_keys_clear(&symbols->keys);
-	symbols->places_used = 0;
 	symbols->n_results = 0;
 }
 
@@ -96,9 +93,8 @@ static void remember_place(struct gpumon_symbols *symbols, const struct gpumon_k
 			   const struct gpumon_symbol *found, unsigned int count)
 {
 	struct place *place;
-	bool added;
 
-	if (symbols->places_used == PLACES_MAX)
+	if (symbols->keys.used == PLACES_MAX)
 		forget_results(symbols);
 	if (symbols->n_results + count > symbols->room) {
 		size_t room = symbols->room ? symbols->room * 2 : 4096;
@@ -109,13 +105,9 @@ static void remember_place(struct gpumon_symbols *symbols, const struct gpumon_k
 		symbols->results = p;
 		symbols->room = room;
 	}
-	if (gpumon_keys_number(&symbols->keys, key, &added) == GPUMON_KEY_NONE)
+	place = GPUMON_KEYS_VALUE(&symbols->keys, key, symbols->places, symbols->places_room, NULL);
+	if (!place)
 		return;
-	place = GPUMON_ARRAY_ADD(symbols->places, symbols->places_used, symbols->places_room);
-	if (!place) {
-		forget_results(symbols);
-		return;
-	}
 	memcpy(symbols->results + symbols->n_results, found, count * sizeof(*found));
 	*place = (struct place){ (uint32_t)symbols->n_results, count };
 	symbols->n_results += count;

@@ -23,7 +23,6 @@ struct gpumon_kept {
 	struct gpumon_pool pool;
 	struct gpumon_keys places;
 	uint32_t *first; /* of an address: number + 1 */
-	uint32_t first_used;
 	uint32_t first_room;
 	struct function *functions;
 	uint32_t used;
@@ -101,8 +100,8 @@ static char *take_field(char **at)
 static int add_place(struct gpumon_kept *kept, const char *line, uint32_t *place)
 {
 	struct gpumon_key key = { { 0 } };
+	const uint32_t *first;
 	uint64_t epoch;
-	uint32_t *first;
 	bool added;
 	char *end;
 
@@ -114,13 +113,11 @@ static int add_place(struct gpumon_kept *kept, const char *line, uint32_t *place
 	if (*end || errno || epoch > UINT32_MAX)
 		return 0;
 	key.part[1] = epoch;
-	*place = gpumon_keys_number(&kept->places, &key, &added);
-	if (*place == GPUMON_KEY_NONE)
+	first = GPUMON_KEYS_VALUE(&kept->places, &key, kept->first, kept->first_room, &added);
+	if (!first)
 		return -1;
-	if (!added)
-		return 0;
-	first = GPUMON_ARRAY_ADD(kept->first, kept->first_used, kept->first_room);
-	return first ? 1 : -1;
+	*place = (uint32_t)(first - kept->first);
+	return added;
 }
 
 static int add_function(struct gpumon_kept *kept, char *line, uint32_t *last)
@@ -226,7 +223,7 @@ unsigned int gpumon_kept_find(const struct gpumon_kept *kept, uint64_t address, 
 		return 0;
 	/* Without @added nothing is added, so the cast is safe. */
 	place = gpumon_keys_number((struct gpumon_keys *)&kept->places, &key, NULL);
-	if (place == GPUMON_KEY_NONE || place >= kept->first_used)
+	if (place == GPUMON_KEY_NONE)
 		return 0;
 	for (number = kept->first[place]; number && count < room;
 	     number = kept->functions[number - 1].next)

@@ -231,10 +231,10 @@ static int by_range_time(const void *a, const void *b)
 
 static int make_rows(struct gpumon_profile *profile)
 {
-	profile->kernel_rows = calloc(profile->kernels_used + 1, sizeof(*profile->kernel_rows));
+	profile->kernel_rows = calloc(profile->kernel_keys.used + 1, sizeof(*profile->kernel_rows));
 	if (!profile->kernel_rows)
 		return -1;
-	for (uint32_t i = 0; i < profile->kernels_used; i++) {
+	for (uint32_t i = 0; i < profile->kernel_keys.used; i++) {
 		const struct gpumon_kernel_growing *kernel = &profile->kernels[i];
 
 		profile->kernel_rows[i] = (struct gpumon_kernel_row){
@@ -249,10 +249,10 @@ static int make_rows(struct gpumon_profile *profile)
 			.latency = &kernel->latency,
 		};
 	}
-	qsort(profile->kernel_rows, profile->kernels_used, sizeof(*profile->kernel_rows),
+	qsort(profile->kernel_rows, profile->kernel_keys.used, sizeof(*profile->kernel_rows),
 	      by_gpu_time);
-	if (profile->ranges.rows_used)
-		qsort(profile->ranges.rows, profile->ranges.rows_used,
+	if (profile->ranges.row_keys.used)
+		qsort(profile->ranges.rows, profile->ranges.row_keys.used,
 		      sizeof(*profile->ranges.rows), by_range_time);
 	return gpumon_tree_end(&profile->tree);
 }
@@ -382,11 +382,11 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	gpumon_scale_clear(&profile->scale);
 	for (unsigned int i = 0; profile->captures && i < profile->capture_count; i++)
 		gpumon_capture_free(profile->captures[i]);
-	for (uint32_t i = 0; i < profile->kernels_used; i++) {
+	for (uint32_t i = 0; i < profile->kernel_keys.used; i++) {
 		gpumon_distribution_clear(&profile->kernels[i].duration);
 		gpumon_distribution_clear(&profile->kernels[i].latency);
 	}
-	for (uint32_t i = 0; i < profile->devices_used; i++)
+	for (uint32_t i = 0; i < profile->device_keys.used; i++)
 		gpumon_busy_clear(&profile->devices[i]->busy);
 	gpumon_distribution_clear(&profile->latency);
 	gpumon_keys_clear(&profile->kernel_ids);
@@ -419,21 +419,21 @@ const struct gpumon_node *gpumon_profile_root(const struct gpumon_profile *profi
 const struct gpumon_kernel_row *gpumon_profile_kernels(const struct gpumon_profile *profile,
 						       unsigned int *count)
 {
-	*count = profile->kernels_used;
+	*count = profile->kernel_keys.used;
 	return profile->kernel_rows;
 }
 
 const struct gpumon_device_row *gpumon_profile_devices(const struct gpumon_profile *profile,
 						       unsigned int *count)
 {
-	*count = profile->devices_used;
+	*count = profile->device_keys.used;
 	return profile->device_rows;
 }
 
 const struct gpumon_range_row *gpumon_profile_ranges(const struct gpumon_profile *profile,
 						     unsigned int *count)
 {
-	*count = profile->ranges.rows_used;
+	*count = profile->ranges.row_keys.used;
 	return profile->ranges.rows;
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "correlate/functions.h"
 #include "profile_internal.h"
 
@@ -21,18 +20,13 @@ static struct gpumon_device_growing *find_device(struct gpumon_profile *profile,
 						 uint32_t device, uint32_t context, uint32_t stream)
 {
 	const struct gpumon_key key = { { process, device, context, stream } };
-	struct gpumon_device_growing **slot;
+	struct gpumon_device_growing **slot = GPUMON_KEYS_VALUE(
+		&profile->device_keys, &key, profile->devices, profile->devices_room, NULL);
 	struct gpumon_device_growing *growing;
-	uint32_t number;
-	bool added;
 
-	number = gpumon_keys_number(&profile->device_keys, &key, &added);
-	if (number == GPUMON_KEY_NONE)
-		return NULL;
-	if (!added)
-		return number < profile->devices_used ? profile->devices[number] : NULL;
-	slot = GPUMON_ARRAY_ADD(profile->devices, profile->devices_used, profile->devices_room);
-	growing = slot ? gpumon_pool_zalloc(&profile->pool, sizeof(*growing)) : NULL;
+	if (!slot || *slot)
+		return slot ? *slot : NULL;
+	growing = gpumon_pool_zalloc(&profile->pool, sizeof(*growing));
 	if (!growing)
 		return NULL;
 	*slot = growing;
@@ -70,7 +64,7 @@ int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 
 void gpumon_devices_turn(struct gpumon_profile *profile)
 {
-	for (uint32_t i = 0; i < profile->devices_used; i++) {
+	for (uint32_t i = 0; i < profile->device_keys.used; i++) {
 		struct gpumon_device_growing *growing = profile->devices[i];
 		const struct gpumon_windows *windows =
 			&profile->tables.processes[growing->row.process].windows;
@@ -250,10 +244,10 @@ static int by_length(const void *a, const void *b)
 
 int gpumon_devices_end(struct gpumon_profile *profile)
 {
-	profile->device_rows = calloc(profile->devices_used + 1, sizeof(*profile->device_rows));
+	profile->device_rows = calloc(profile->device_keys.used + 1, sizeof(*profile->device_rows));
 	if (!profile->device_rows)
 		return -1;
-	for (uint32_t i = 0; i < profile->devices_used; i++) {
+	for (uint32_t i = 0; i < profile->device_keys.used; i++) {
 		struct gpumon_device_growing *growing = profile->devices[i];
 		bool all = growing->row.stream == STREAMS_ALL;
 
@@ -266,7 +260,7 @@ int gpumon_devices_end(struct gpumon_profile *profile)
 		profile->device_rows[i] = growing->row;
 		gpumon_busy_clear(&growing->busy);
 	}
-	qsort(profile->device_rows, profile->devices_used, sizeof(*profile->device_rows), by_place);
+	qsort(profile->device_rows, profile->device_keys.used, sizeof(*profile->device_rows), by_place);
 	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_length);
 	return 0;
 }

@@ -77,16 +77,13 @@ struct gpumon_profile {
 	uint64_t losses[GPUMON_LOSS_CAUSES];
 	struct gpumon_keys kernel_ids;
 	uint32_t *kernel_of_id;
-	uint32_t kernel_of_id_used;
 	uint32_t kernel_of_id_room;
 	struct gpumon_keys kernel_keys;
 	struct gpumon_kernel_growing *kernels;
-	uint32_t kernels_used;
 	uint32_t kernels_room;
 	struct gpumon_kernel_row *kernel_rows;
 	struct gpumon_keys device_keys;
 	struct gpumon_device_growing **devices;
-	uint32_t devices_used;
 	uint32_t devices_room;
 	struct gpumon_device_row *device_rows;
 	struct gpumon_keys launchers;

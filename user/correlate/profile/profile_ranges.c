@@ -8,41 +8,40 @@
 /* Maximum number of changes of a thread that are kept for operations in flight. */
 #define CHANGES_MAX (1u << 18)
 
+/* NULL if nothing is known of it. */
 static struct gpumon_range_thread *find_thread(struct gpumon_ranges *ranges, uint32_t process,
-					       uint32_t tid, bool make, uint32_t *number)
+					       uint32_t tid)
 {
 	const struct gpumon_key key = { { process, tid } };
-	struct gpumon_range_thread **slot;
-	bool added = false;
+	uint32_t number = gpumon_keys_number(&ranges->thread_keys, &key, NULL);
 
-	*number = gpumon_keys_number(&ranges->thread_keys, &key, make ? &added : NULL);
-	if (*number == GPUMON_KEY_NONE)
-		return NULL;
-	if (!added)
-		return *number < ranges->threads_used ? ranges->threads[*number] : NULL;
-	slot = GPUMON_ARRAY_ADD(ranges->threads, ranges->threads_used, ranges->threads_room);
-	if (!slot)
-		return NULL;
-	*slot = calloc(1, sizeof(**slot));
-	return *slot;
+	return number == GPUMON_KEY_NONE ? NULL : ranges->threads[number];
+}
+
+/* NULL without memory. */
+static struct gpumon_range_thread *make_thread(struct gpumon_ranges *ranges, uint32_t process,
+					       uint32_t tid)
+{
+	const struct gpumon_key key = { { process, tid } };
+	struct gpumon_range_thread **slot = GPUMON_KEYS_VALUE(
+		&ranges->thread_keys, &key, ranges->threads, ranges->threads_room, NULL);
+
+	if (slot && !*slot)
+		*slot = calloc(1, sizeof(**slot));
+	return slot ? *slot : NULL;
 }
 
 static uint32_t find_row(struct gpumon_ranges *ranges, const char *domain, const char *text)
 {
 	const struct gpumon_key key = { { (uintptr_t)domain, (uintptr_t)text } };
-	struct gpumon_range_row *row;
-	uint32_t number;
-	bool added;
+	struct gpumon_range_row *row = GPUMON_KEYS_VALUE(&ranges->row_keys, &key, ranges->rows,
+							 ranges->rows_room, NULL);
 
-	number = gpumon_keys_number(&ranges->row_keys, &key, &added);
-	if (number == GPUMON_KEY_NONE || !added)
-		return number;
-	row = GPUMON_ARRAY_ADD(ranges->rows, ranges->rows_used, ranges->rows_room);
 	if (!row)
 		return GPUMON_KEY_NONE;
 	row->domain = domain;
 	row->text = text;
-	return number;
+	return (uint32_t)(row - ranges->rows);
 }
 
 /* The path of a parent and one more range; GPUMON_KEY_NONE without memory. */
@@ -53,20 +52,19 @@ static uint32_t find_path(struct gpumon_ranges *ranges, uint32_t parent, uint32_
 	uint32_t number;
 	bool added;
 
-	number = gpumon_keys_number(&ranges->path_keys, &key, &added);
-	if (number == GPUMON_KEY_NONE)
-		return number;
-	if (!added)
-		return number + 1;
-	path = GPUMON_ARRAY_ADD(ranges->paths, ranges->paths_used, ranges->paths_room);
+	path = GPUMON_KEYS_VALUE(&ranges->path_keys, &key, ranges->paths, ranges->paths_room,
+				 &added);
 	if (!path)
 		return GPUMON_KEY_NONE;
+	number = (uint32_t)(path - ranges->paths) + 1;
+	if (!added)
+		return number;
 	path->parent = parent;
 	path->row = row;
 	for (uint32_t above = parent; above && !path->again;
 	     above = ranges->paths[above - 1].parent)
 		path->again = ranges->paths[above - 1].row == row;
-	return number + 1;
+	return number;
 }
 
 /* From now on, other ranges are open on the thread. */
@@ -163,16 +161,15 @@ static uint32_t find_started(const struct gpumon_range_thread *thread, uint64_t 
 static int end_range(struct gpumon_ranges *ranges, uint32_t process,
 		     const struct gpumon_record_range *range)
 {
-	uint32_t own = 0;
+	struct gpumon_range_thread *own = find_thread(ranges, process, range->tid);
 	uint32_t place;
 
-	if (find_thread(ranges, process, range->tid, false, &own)) {
-		place = find_started(ranges->threads[own], range->id);
-		if (place < ranges->threads[own]->depth)
-			return close_range(ranges, ranges->threads[own], process, range->tid, place,
-					   range->time_ns);
+	if (own) {
+		place = find_started(own, range->id);
+		if (place < own->depth)
+			return close_range(ranges, own, process, range->tid, place, range->time_ns);
 	}
-	for (uint32_t i = 0; i < ranges->threads_used; i++) {
+	for (uint32_t i = 0; i < ranges->thread_keys.used; i++) {
 		const struct gpumon_key *key = &ranges->thread_keys.keys[i];
 
 		if (key->part[0] != process)
@@ -193,12 +190,12 @@ int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 	struct gpumon_range_open *open;
 	struct gpumon_record_range range;
 	const char *domain, *text;
-	uint32_t at, row;
+	uint32_t row;
 
 	gpumon_record_copy(&range, sizeof(range), record);
 	if (range.kind == GPUMON_RANGE_END)
 		return end_range(ranges, number, &range);
-	thread = find_thread(ranges, number, range.tid, true, &at);
+	thread = make_thread(ranges, number, range.tid);
 	if (!thread)
 		return -1;
 	domain = gpumon_tables_string(process, range.domain);
@@ -230,9 +227,9 @@ uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint3
 {
 	const struct gpumon_range_thread *thread;
 	const struct gpumon_range_change *changes;
-	uint32_t low = 0, high, path;
+	uint32_t low = 0, high;
 
-	thread = find_thread(ranges, number, tid, false, &path);
+	thread = find_thread(ranges, number, tid);
 	if (!thread || !thread->used)
 		return 0;
 	changes = thread->changes + thread->first;
@@ -274,7 +271,7 @@ void gpumon_ranges_work(struct gpumon_ranges *ranges, uint32_t number, uint32_t 
 
 void gpumon_ranges_clear(struct gpumon_ranges *ranges)
 {
-	for (uint32_t i = 0; i < ranges->threads_used; i++) {
+	for (uint32_t i = 0; i < ranges->thread_keys.used; i++) {
 		if (ranges->threads[i])
 			free(ranges->threads[i]->changes);
 		free(ranges->threads[i]);

@@ -58,15 +58,12 @@ struct gpumon_ranges {
 	bool timeline;
 	struct gpumon_keys row_keys; /* domain and text */
 	struct gpumon_range_row *rows;
-	uint32_t rows_used;
 	uint32_t rows_room;
 	struct gpumon_keys path_keys; /* parent and row */
 	struct gpumon_range_path *paths;
-	uint32_t paths_used;
 	uint32_t paths_room;
 	struct gpumon_keys thread_keys; /* process and tid */
 	struct gpumon_range_thread **threads;
-	uint32_t threads_used;
 	uint32_t threads_room;
 };
 

@@ -59,20 +59,15 @@ struct gpumon_node *gpumon_tree_child(struct gpumon_tree *tree, struct gpumon_no
 		{ (uintptr_t)parent, (uintptr_t)frame->name, frame->kind,
 		  tree->lines ? (uintptr_t)frame->line : 0 },
 	};
-	struct gpumon_node **slot;
+	struct gpumon_node **slot =
+		GPUMON_KEYS_VALUE(&tree->node_keys, &key, tree->nodes, tree->nodes_room, NULL);
 	struct gpumon_node *node;
-	uint32_t number;
-	bool added;
 
-	number = gpumon_keys_number(&tree->node_keys, &key, &added);
-	if (number == GPUMON_KEY_NONE)
+	if (!slot)
 		return NULL;
-	if (!added && number < tree->nodes_used) {
-		node = tree->nodes[number];
-		return merge_line(tree, node, frame->line) ? NULL : node;
-	}
-	slot = GPUMON_ARRAY_ADD(tree->nodes, tree->nodes_used, tree->nodes_room);
-	node = slot ? gpumon_pool_zalloc(tree->pool, sizeof(*node)) : NULL;
+	if (*slot)
+		return merge_line(tree, *slot, frame->line) ? NULL : *slot;
+	node = gpumon_pool_zalloc(tree->pool, sizeof(*node));
 	if (!node)
 		return NULL;
 	*slot = node;
@@ -255,22 +250,21 @@ static uint32_t find_address(struct gpumon_tree *tree, uint32_t number, uint64_t
 	const struct gpumon_tables_process *process = &tree->tables->processes[number];
 	const struct gpumon_key key = { { number, address, epoch } };
 	struct gpumon_tree_address *entry;
-	uint32_t at, first;
+	uint32_t first = tree->frames_used;
 	bool added;
 
-	at = gpumon_keys_number(&tree->address_keys, &key, &added);
-	if (at == GPUMON_KEY_NONE || (!added && at < tree->addresses_used))
-		return at;
-	first = tree->frames_used;
+	entry = GPUMON_KEYS_VALUE(&tree->address_keys, &key, tree->addresses, tree->addresses_room,
+				  &added);
+	if (!entry)
+		return GPUMON_KEY_NONE;
+	if (!added)
+		return (uint32_t)(entry - tree->addresses);
 	if (address & GPUMON_STACK_FRAME_ID ? add_python(tree, process, (uint32_t)address) :
 					      add_native(tree, process, address, epoch, time_ns))
 		return GPUMON_KEY_NONE;
-	entry = GPUMON_ARRAY_ADD(tree->addresses, tree->addresses_used, tree->addresses_room);
-	if (!entry)
-		return GPUMON_KEY_NONE;
 	entry->first = first;
 	entry->count = tree->frames_used - first;
-	return at;
+	return (uint32_t)(entry - tree->addresses);
 }
 
 /* --- paths */
@@ -356,7 +350,7 @@ static struct gpumon_node *add_stack(struct gpumon_tree *tree, struct gpumon_nod
 
 	if (!frames)
 		return gpumon_tree_named(tree, node, GPUMON_NODE_REASON, "[stack not recorded]");
-	if (tree->nodes_used >= GPUMON_TREE_NODES_MAX) {
+	if (tree->node_keys.used >= GPUMON_TREE_NODES_MAX) {
 		tree->cut_paths++;
 		return gpumon_tree_named(tree, node, GPUMON_NODE_REASON, "[too many call paths]");
 	}
@@ -423,22 +417,12 @@ struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 		epoch,
 		(uintptr_t)where->reason,
 	} };
-	struct gpumon_node **slot;
-	struct gpumon_node *node;
-	uint32_t number;
-	bool added;
+	struct gpumon_node **slot =
+		GPUMON_KEYS_VALUE(&tree->path_keys, &key, tree->paths, tree->paths_room, NULL);
 
-	number = gpumon_keys_number(&tree->path_keys, &key, &added);
-	if (number == GPUMON_KEY_NONE)
-		return NULL;
-	if (!added && number < tree->paths_used)
-		return tree->paths[number];
-	node = make_path(tree, where, epoch);
-	slot = node ? GPUMON_ARRAY_ADD(tree->paths, tree->paths_used, tree->paths_room) : NULL;
-	if (!slot)
-		return NULL;
-	*slot = node;
-	return node;
+	if (slot && !*slot)
+		*slot = make_path(tree, where, epoch);
+	return slot ? *slot : NULL;
 }
 
 /* --- the end */
@@ -482,7 +466,7 @@ int gpumon_tree_end(struct gpumon_tree *tree)
 	size_t size = 0;
 	int status = sort_children(tree->root, &room, &size);
 
-	for (uint32_t i = 0; i < tree->nodes_used && !status; i++)
+	for (uint32_t i = 0; i < tree->node_keys.used && !status; i++)
 		status = sort_children(tree->nodes[i], &room, &size);
 	free(room);
 	return status;

@@ -48,15 +48,12 @@ struct gpumon_tree {
 	uint32_t process_nodes_room;
 	struct gpumon_keys node_keys;
 	struct gpumon_node **nodes;
-	uint32_t nodes_used;
 	uint32_t nodes_room;
 	struct gpumon_keys path_keys;
 	struct gpumon_node **paths;
-	uint32_t paths_used;
 	uint32_t paths_room;
 	struct gpumon_keys address_keys;
 	struct gpumon_tree_address *addresses;
-	uint32_t addresses_used;
 	uint32_t addresses_room;
 	struct gpumon_tree_frame *frames;
 	uint32_t frames_used;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "profile_internal.h"
 
 static const char *const match_reasons[GPUMON_MATCH_KINDS] = {
@@ -29,49 +28,43 @@ static uint32_t find_row(struct gpumon_profile *profile, enum gpumon_work_kind k
 {
 	const struct gpumon_key key = { { (uintptr_t)mangled, kind } };
 	struct gpumon_kernel_growing *row;
-	uint32_t number;
 	char *name;
 	bool added;
 
-	number = gpumon_keys_number(&profile->kernel_keys, &key, &added);
-	if (number == GPUMON_KEY_NONE || !added)
-		return number;
-	row = GPUMON_ARRAY_ADD(profile->kernels, profile->kernels_used, profile->kernels_room);
-	name = gpumon_demangle(mangled);
-	if (!row || !name) {
-		free(name);
+	row = GPUMON_KEYS_VALUE(&profile->kernel_keys, &key, profile->kernels,
+				profile->kernels_room, &added);
+	if (!row)
 		return GPUMON_KEY_NONE;
-	}
+	if (!added)
+		return (uint32_t)(row - profile->kernels);
+	name = gpumon_demangle(mangled);
+	if (!name)
+		return GPUMON_KEY_NONE;
 	row->name = gpumon_pool_text(&profile->pool, name);
 	row->mangled = mangled;
 	row->kind = kind;
 	free(name);
-	return row->name ? number : GPUMON_KEY_NONE;
+	return row->name ? (uint32_t)(row - profile->kernels) : GPUMON_KEY_NONE;
 }
 
 static uint32_t kernel_row(struct gpumon_profile *profile, uint32_t process, uint32_t name)
 {
 	const struct gpumon_key key = { { process, name } };
 	const char *mangled;
-	uint32_t number, row;
-	uint32_t *slot;
+	uint32_t *row;
 	bool added;
 
-	number = gpumon_keys_number(&profile->kernel_ids, &key, &added);
-	if (number == GPUMON_KEY_NONE)
-		return number;
+	row = GPUMON_KEYS_VALUE(&profile->kernel_ids, &key, profile->kernel_of_id,
+				profile->kernel_of_id_room, &added);
+	if (!row)
+		return GPUMON_KEY_NONE;
 	if (!added)
-		return profile->kernel_of_id[number];
+		return *row;
 	mangled = gpumon_tables_string(&profile->tables.processes[process], name);
 	if (!mangled)
 		mangled = gpumon_pool_text(&profile->pool, "[unknown kernel]");
-	row = mangled ? find_row(profile, GPUMON_WORK_KERNEL, mangled) : GPUMON_KEY_NONE;
-	slot = GPUMON_ARRAY_ADD(profile->kernel_of_id, profile->kernel_of_id_used,
-				profile->kernel_of_id_room);
-	if (!slot || row == GPUMON_KEY_NONE)
-		return GPUMON_KEY_NONE;
-	*slot = row;
-	return row;
+	*row = mangled ? find_row(profile, GPUMON_WORK_KERNEL, mangled) : GPUMON_KEY_NONE;
+	return *row;
 }
 
 static struct gpumon_kernel_growing *work_row(struct gpumon_profile *profile,

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "profile_internal.h"
 
 static uint32_t find_group(struct gpumon_scale *scale, uint32_t process, uint32_t flags,
@@ -11,29 +10,22 @@ static uint32_t find_group(struct gpumon_scale *scale, uint32_t process, uint32_
 	/* Launches without a stack may have lost it, or not have been sampled. */
 	uint64_t kind = flags & GPUMON_LAUNCH_UNSAMPLED;
 	struct gpumon_key key = { { process, kind, stack, function } };
-	uint32_t number;
-	bool added;
+	const struct gpumon_scale_group *group;
 
 	if (flags & GPUMON_LAUNCH_GRAPH && graph)
 		key = (struct gpumon_key){ { process, GPUMON_LAUNCH_GRAPH, graph } };
-	number = gpumon_keys_number(&scale->group_keys, &key, &added);
-	if (number != GPUMON_KEY_NONE && added &&
-	    !GPUMON_ARRAY_ADD(scale->groups, scale->groups_used, scale->groups_room))
-		return GPUMON_KEY_NONE;
-	return number;
+	group = GPUMON_KEYS_VALUE(&scale->group_keys, &key, scale->groups, scale->groups_room,
+				  NULL);
+	return group ? (uint32_t)(group - scale->groups) : GPUMON_KEY_NONE;
 }
 
 static uint32_t find_stacks(struct gpumon_scale *scale, uint32_t process, uint32_t row)
 {
 	const struct gpumon_key key = { { process, row } };
-	uint32_t number;
-	bool added;
+	const struct gpumon_scale_stacks *stacks = GPUMON_KEYS_VALUE(
+		&scale->stacks_keys, &key, scale->stacks, scale->stacks_room, NULL);
 
-	number = gpumon_keys_number(&scale->stacks_keys, &key, &added);
-	if (number != GPUMON_KEY_NONE && added &&
-	    !GPUMON_ARRAY_ADD(scale->stacks, scale->stacks_used, scale->stacks_room))
-		return GPUMON_KEY_NONE;
-	return number;
+	return stacks ? (uint32_t)(stacks - scale->stacks) : GPUMON_KEY_NONE;
 }
 
 static int add_part(struct gpumon_scale *scale, const struct gpumon_scale_part *part)
@@ -42,21 +34,17 @@ static int add_part(struct gpumon_scale *scale, const struct gpumon_scale_part *
 	const struct gpumon_key key = { { part->group, (uint64_t)part->stacks << 32 | part->kind,
 					  (uintptr_t)part->node, part->number } };
 	struct gpumon_scale_part *at;
-	uint32_t number;
 	bool added;
 
-	number = gpumon_keys_number(&scale->part_keys, &key, &added);
-	if (number == GPUMON_KEY_NONE)
+	at = GPUMON_KEYS_VALUE(&scale->part_keys, &key, scale->parts, scale->parts_room, &added);
+	if (!at)
 		return -1;
 	if (added) {
-		at = GPUMON_ARRAY_ADD(scale->parts, scale->parts_used, scale->parts_room);
-		if (!at)
-			return -1;
 		*at = *part;
 		return 0;
 	}
-	scale->parts[number].count += part->count;
-	scale->parts[number].ns += part->ns;
+	at->count += part->count;
+	at->ns += part->ns;
 	return 0;
 }
 
@@ -176,7 +164,7 @@ static int scale_windows(struct gpumon_profile *profile)
 {
 	struct gpumon_scale *scale = &profile->scale;
 
-	for (uint32_t i = 0; i < scale->parts_used; i++) {
+	for (uint32_t i = 0; i < scale->part_keys.used; i++) {
 		struct gpumon_scale_part *part = &scale->parts[i];
 		const struct gpumon_scale_group *group;
 
@@ -201,7 +189,7 @@ static void sum_stacks(struct gpumon_profile *profile)
 	struct gpumon_sampling *sampling = &profile->sampling;
 	struct gpumon_scale *scale = &profile->scale;
 
-	for (uint32_t i = 0; i < scale->parts_used; i++) {
+	for (uint32_t i = 0; i < scale->part_keys.used; i++) {
 		const struct gpumon_scale_part *part = &scale->parts[i];
 		struct gpumon_scale_stacks *stacks;
 
@@ -234,7 +222,7 @@ static void scale_tree(struct gpumon_profile *profile)
 {
 	struct gpumon_scale *scale = &profile->scale;
 
-	for (uint32_t i = 0; i < scale->parts_used; i++) {
+	for (uint32_t i = 0; i < scale->part_keys.used; i++) {
 		const struct gpumon_scale_part *part = &scale->parts[i];
 		struct gpumon_scale_stacks none = { 0 }, *stacks = &none;
 		struct gpumon_node *node = part->node;
@@ -282,7 +270,7 @@ int gpumon_profile_scale(struct gpumon_profile *profile)
 		sampling->windows += count;
 		sampling->paused |= windows->beginnings > 1;
 	}
-	for (uint32_t i = 0; i < scale->groups_used; i++) {
+	for (uint32_t i = 0; i < scale->group_keys.used; i++) {
 		sampling->recorded += scale->groups[i].recorded;
 		sampling->left_out += scale->groups[i].left;
 	}

@@ -83,15 +83,12 @@ struct gpumon_scale_part {
 struct gpumon_scale {
 	struct gpumon_keys group_keys;
 	struct gpumon_scale_group *groups;
-	uint32_t groups_used;
 	uint32_t groups_room;
 	struct gpumon_keys stacks_keys;
 	struct gpumon_scale_stacks *stacks;
-	uint32_t stacks_used;
 	uint32_t stacks_room;
 	struct gpumon_keys part_keys;
 	struct gpumon_scale_part *parts;
-	uint32_t parts_used;
 	uint32_t parts_room;
 };
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/pool.h"
 #include "probe/model/read.h"
 #include "probe/result/generic.h"
@@ -58,7 +57,6 @@ struct row {
 struct rows {
 	struct gpumon_keys keys;
 	struct row *rows;
-	uint32_t used;
 	uint32_t room;
 	uint64_t sectors;
 };
@@ -95,19 +93,13 @@ static int add_place(struct rows *rows, const struct place *place, uint64_t line
 {
 	struct gpumon_key key = { { place->kernel, line, place->flags } };
 	struct row *row;
-	uint32_t number;
 	bool added;
 
-	number = gpumon_keys_number(&rows->keys, &key, &added);
-	if (number == GPUMON_KEY_NONE)
+	row = GPUMON_KEYS_VALUE(&rows->keys, &key, rows->rows, rows->room, &added);
+	if (!row)
 		return -1;
-	if (added) {
-		row = GPUMON_ARRAY_ADD(rows->rows, rows->used, rows->room);
-		if (!row)
-			return -1;
+	if (added)
 		*row = (struct row){ .kernel = place->kernel, .flags = place->flags, .line = line };
-	}
-	row = &rows->rows[number];
 	add_traffic(&row->traffic, traffic);
 	rows->sectors = gpumon_add_saturated(rows->sectors, traffic->sectors);
 	return 0;
@@ -210,8 +202,8 @@ static int read_rows(const struct gpumon_probe_result *result, struct rows *rows
 	for (uint32_t device = 0; !ret && device < result->devices_n; device++)
 		ret = read_device(result, device, lines, rows);
 	free(lines);
-	if (rows->used)
-		qsort(rows->rows, rows->used, sizeof(*rows->rows), compare_sectors);
+	if (rows->keys.used)
+		qsort(rows->rows, rows->keys.used, sizeof(*rows->rows), compare_sectors);
 	return ret;
 }
 
@@ -269,7 +261,7 @@ static void show_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *nam
 		      const struct rows *rows)
 {
 	add_columns(sheet);
-	for (uint32_t i = 0; i < rows->used; i++) {
+	for (uint32_t i = 0; i < rows->keys.used; i++) {
 		const struct row *row = &rows->rows[i];
 
 		gpumon_sheet_value(sheet, (struct gpumon_value){ .v = row->kernel,
@@ -311,7 +303,7 @@ static void say_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *name
 {
 	uint32_t said = 0;
 
-	for (uint32_t i = 0; i < rows->used && said < SAID_LINES; i++) {
+	for (uint32_t i = 0; i < rows->keys.used && said < SAID_LINES; i++) {
 		const struct row *row = &rows->rows[i];
 
 		if (times_needed(&row->traffic) < FAR ||
@@ -320,7 +312,7 @@ static void say_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *name
 		say_row(sheet, names, row);
 		said++;
 	}
-	if (rows->used && !said)
+	if (rows->keys.used && !said)
 		gpumon_sheet_found(
 			sheet,
 			"No line stands out: none with 5 %% of the sectors takes twice what coalesced access needs");
