@@ -13,7 +13,7 @@
 #define UNKNOWN "[unknown]"
 #define JIT	"[jit]"
 
-#define RESULT_MAX     64	   /* functions at one address */
+#define RESULT_MAX     64	  /* functions at one address */
 #define PLACES_MAX     (1u << 20) /* 60 MiB */
 #define NAMELESS_BYTES ((size_t)256 << 20)
 
@@ -28,8 +28,9 @@ struct gpumon_symbols {
 	struct gpumon_symbol_objects *objects;
 	struct gpumon_symbol_mappings mappings;
 	struct gpumon_perf_map *perf_map;
-	struct gpumon_keys keys; /* an object, or 0 for an address without one, and the offset in its file */
-	struct place *places;	 /* by number of the key */
+	struct gpumon_keys
+		keys; /* an object, or 0 for an address without one, and the offset in its file */
+	struct place *places; /* by number of the key */
 	uint32_t places_room;
 	struct gpumon_symbol *results;
 	size_t n_results;

@@ -273,7 +273,7 @@ static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stac
 	record->frames[stack->count] = stack->flags & UPROBE_TRUNCATED;
 	size = stack->count * (uint32_t)sizeof(uint64_t);
 	id = gpumon_intern_bytes(&uprobes->stacks, record->frames,
-				  size + (uint32_t)sizeof(uint64_t), &is_new);
+				 size + (uint32_t)sizeof(uint64_t), &is_new);
 	if (!id)
 		uprobes->failed = true;
 	remember_kernel(uprobes, stack->id, stack->flags & UPROBE_ONCE, id);

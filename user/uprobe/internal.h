@@ -49,10 +49,10 @@ struct gpumon_uprobes {
 	uint32_t *stack_ids; /* ids by the kernel's number */
 	uint32_t stack_ids_room;
 	struct gpumon_uprobe_once *once;
-	struct uprobe_copy *copy;	     /* a writable copy of an event */
-	struct gpumon_intern rules; /* return addresses with a rule in the kernel */
-	uint64_t told[UPROBE_COUNTERS];	     /* losses already reported */
-	uint64_t lost_here;		     /* stacks lost for lack of memory here */
+	struct uprobe_copy *copy;	/* a writable copy of an event */
+	struct gpumon_intern rules;	/* return addresses with a rule in the kernel */
+	uint64_t told[UPROBE_COUNTERS]; /* losses already reported */
+	uint64_t lost_here;		/* stacks lost for lack of memory here */
 
 	/* Calls that the kernel could not decide. */
 	struct gpumon_map added; /* by thread: those that the kernel should have numbered */

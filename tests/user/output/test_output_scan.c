@@ -380,10 +380,10 @@ static void no_capture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(busy_bins),
-		cmocka_unit_test(one_clock),	 cmocka_unit_test(outside_of_windows),
-		cmocka_unit_test(who_and_notes), cmocka_unit_test(unified_memory),
-		cmocka_unit_test(streams),	 cmocka_unit_test(no_capture),
+		cmocka_unit_test(busy_bins),	      cmocka_unit_test(one_clock),
+		cmocka_unit_test(outside_of_windows), cmocka_unit_test(who_and_notes),
+		cmocka_unit_test(unified_memory),     cmocka_unit_test(streams),
+		cmocka_unit_test(no_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -351,8 +351,7 @@ int gpumon_profile_load(const char *const *paths, unsigned int count,
 		return no_memory();
 	profile->options = *options;
 	profile->capture_count = count;
-	if (profile_begin(profile, paths) || read_all(profile, paths) ||
-	    keep_windows(profile)) {
+	if (profile_begin(profile, paths) || read_all(profile, paths) || keep_windows(profile)) {
 		gpumon_profile_free(profile);
 		return -1;
 	}

@@ -260,7 +260,8 @@ int gpumon_devices_end(struct gpumon_profile *profile)
 		profile->device_rows[i] = growing->row;
 		gpumon_busy_clear(&growing->busy);
 	}
-	qsort(profile->device_rows, profile->device_keys.used, sizeof(*profile->device_rows), by_place);
+	qsort(profile->device_rows, profile->device_keys.used, sizeof(*profile->device_rows),
+	      by_place);
 	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_length);
 	return 0;
 }

@@ -34,8 +34,8 @@ static struct gpumon_range_thread *make_thread(struct gpumon_ranges *ranges, uin
 static uint32_t find_row(struct gpumon_ranges *ranges, const char *domain, const char *text)
 {
 	const struct gpumon_key key = { { (uintptr_t)domain, (uintptr_t)text } };
-	struct gpumon_range_row *row = GPUMON_KEYS_VALUE(&ranges->row_keys, &key, ranges->rows,
-							 ranges->rows_room, NULL);
+	struct gpumon_range_row *row =
+		GPUMON_KEYS_VALUE(&ranges->row_keys, &key, ranges->rows, ranges->rows_room, NULL);
 
 	if (!row)
 		return GPUMON_KEY_NONE;

@@ -81,7 +81,7 @@ struct gpumon_track_rows {
 	struct gpumon_map process_map; /* values are indexes + 1 */
 	struct gpumon_map device_map;
 	struct gpumon_map thread_map;
-	struct gpumon_map thread_names;	    /* from process and tid to a name */
+	struct gpumon_map thread_names; /* from process and tid to a name */
 	struct gpumon_streams streams;
 	struct gpumon_map context_map;
 	struct gpumon_map stream_map;

@@ -132,8 +132,7 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 	if (fields.node)
 		gpumon_track_value(&event, "graph_node", fields.node);
 	if (!fields.start_ns)
-		gpumon_track_text(&event, "no_time",
-				  gpumon_untimed_text(gpumon_untimed_of(flags)));
+		gpumon_track_text(&event, "no_time", gpumon_untimed_text(gpumon_untimed_of(flags)));
 	else if (flags & GPUMON_WORK_UNFINISHED)
 		gpumon_track_text(&event, "unfinished", "still ran when the capture ended");
 	if (match_name(work->match))
