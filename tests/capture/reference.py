@@ -284,13 +284,13 @@ def clipped(windows, first, last):
 
 def idle_longest(intervals, unended, windows, first, last):
     """The longest time within a window in which nothing ran, but for those at its beginning: what
-    was launched before the window may run then. Since @unended something runs that has not ended."""
+    was launched before the window may run then, as may what began in it and has not ended."""
     longest, until = 0, first
     for start, end in sorted(intervals) + [(last, last)]:
-        start = min(start, unended)
         for since, closed in windows if start > until else []:
             if not (since > until and closed > start):
-                longest = max(longest, min(start, closed) - max(until, since))
+                stop = min([start, closed] + [at for at in unended if since <= at < closed])
+                longest = max(longest, stop - max(until, since))
         until = max(until, end)
     return longest
 
@@ -372,7 +372,7 @@ def figures(directories):
         samples_stacks = any(launch[0] & 32 for launch in process.launches)
         damage["missing_chunks"] += missing_chunks(file, process.chunks)
         losses += process.losses
-        cache, streams = {}, collections.defaultdict(lambda: [0, 0, [], math.inf])
+        cache, streams = {}, collections.defaultdict(lambda: [0, 0, [], []])
 
         def path_of(stack, function, time, process=process, cache=cache,
                     changes=[mapping[0] for mapping in process.mappings]):
@@ -423,7 +423,7 @@ def figures(directories):
                 if valid:
                     streams[row][2].append((start, end))
                 elif start and flags & 9 == 1:
-                    streams[row][3] = min(streams[row][3], start)
+                    streams[row][3].append(start)
             reason = {"no_stack": ["[kernel without stack]"], "no_launch": ["[kernel without launch]"],
                       "internal": ["[launched by CUDA]"], "unsampled": [UNSAMPLED]}.get(match, [])
             first = launch and key not in had_work

@@ -500,6 +500,37 @@ static void test_what_has_not_ended(void **state)
 	assert_int_equal(gaps[0].end_ns, 3000);
 }
 
+/* What did not end with a window may have ended before the next one. */
+static void test_what_has_not_ended_in_a_window(void **state)
+{
+	static const uint64_t kernels[][2] = { { 1000, 2000 }, { 11000, 12000 }, { 15000, 16000 } };
+	struct profile_fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t name = make_string(maker, "k");
+	const struct gpumon_device_row *rows;
+	const struct gpumon_gap *gaps;
+	unsigned int count;
+
+	for (unsigned int i = 0; i < 3; i++)
+		make_kernel(maker, .start_ns = kernels[i][0], .end_ns = kernels[i][1], .stream = 7,
+			    .context = 1, .name = name);
+	make_kernel(maker, .head.flags = GPUMON_WORK_UNFINISHED, .start_ns = 3000, .stream = 7,
+		    .context = 1, .name = name);
+	make_window(maker, .time_ns = 900);
+	make_window(maker, .time_ns = 5000, .head.flags = GPUMON_WINDOW_END);
+	make_window(maker, .time_ns = 10000);
+	make_window(maker, .time_ns = 16000, .head.flags = GPUMON_WINDOW_END);
+	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	rows = gpumon_profile_devices(fixture->profile, &count);
+	assert_int_equal(rows[0].idle_longest_ns, 3000);
+	gaps = gpumon_profile_gaps(fixture->profile, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(gaps[0].start_ns, 12000);
+	assert_int_equal(gaps[0].end_ns, 15000);
+	assert_int_equal(gaps[1].start_ns, 2000);
+	assert_int_equal(gaps[1].end_ns, 3000);
+}
+
 /* Without an injection library there are only hits. */
 static void test_hits_alone(void **state)
 {
@@ -548,6 +579,7 @@ int main(void)
 		TEST(test_range_domains),
 		TEST(test_devices_and_gaps),
 		TEST(test_what_has_not_ended),
+		TEST(test_what_has_not_ended_in_a_window),
 		TEST(test_hits_alone),
 		TEST(test_no_capture),
 		TEST(test_too_deep),

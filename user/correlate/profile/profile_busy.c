@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/map.h"
 #include "profile_busy.h"
 
 /* Maximum number of late intervals. Beyond it, all others may arrive later. */
@@ -54,10 +55,14 @@ int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_n
 	return 0;
 }
 
-void gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns)
+int gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns)
 {
-	if (!busy->unended_ns || start_ns < busy->unended_ns)
-		busy->unended_ns = start_ns;
+	uint64_t *at = GPUMON_ARRAY_ADD(busy->unended, busy->unended_used, busy->unended_room);
+
+	if (!at)
+		return -1;
+	*at = start_ns;
+	return 0;
 }
 
 static int by_start(const void *a, const void *b)
@@ -76,11 +81,28 @@ void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns)
 	busy->done_ns = from_ns;
 	if (busy->late_used)
 		qsort(busy->late, busy->late_used, sizeof(*busy->late), by_start);
+	if (busy->unended_used)
+		qsort(busy->unended, busy->unended_used, sizeof(*busy->unended), gpumon_by_value);
 }
 
-static void give_gap(struct gpumon_busy *busy, uint64_t from_ns, uint64_t until_ns,
-		     gpumon_gap_fn *gap, void *data)
+/* Nothing ran from @from_ns on but for what began since @since_ns and has not ended. */
+static void give_gap(struct gpumon_busy *busy, uint64_t since_ns, uint64_t from_ns,
+		     uint64_t until_ns, gpumon_gap_fn *gap, void *data)
 {
+	uint32_t low = 0, high = busy->unended_used;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (busy->unended[middle] < since_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < busy->unended_used && busy->unended[low] < until_ns)
+		until_ns = busy->unended[low];
+	if (until_ns <= from_ns)
+		return;
 	if (until_ns - from_ns > busy->idle_longest_ns)
 		busy->idle_longest_ns = until_ns - from_ns;
 	if (gap)
@@ -104,7 +126,7 @@ static void give_gap_in_windows(struct gpumon_busy *busy, uint64_t until_ns, gpu
 
 		if (start_ns > busy->done_ns && end_ns > until_ns)
 			continue;
-		give_gap(busy, start_ns > busy->done_ns ? start_ns : busy->done_ns,
+		give_gap(busy, start_ns, start_ns > busy->done_ns ? start_ns : busy->done_ns,
 			 end_ns < until_ns ? end_ns : until_ns, gap, data);
 	}
 }
@@ -112,14 +134,12 @@ static void give_gap_in_windows(struct gpumon_busy *busy, uint64_t until_ns, gpu
 /* Nothing ran from the counted time until then. */
 static void count_gap(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
 {
-	if (busy->unended_ns && until_ns > busy->unended_ns)
-		until_ns = busy->unended_ns;
 	if (!busy->began || until_ns <= busy->done_ns)
 		return;
 	if (busy->windows)
 		give_gap_in_windows(busy, until_ns, gap, data);
 	else
-		give_gap(busy, busy->done_ns, until_ns, gap, data);
+		give_gap(busy, 0, busy->done_ns, until_ns, gap, data);
 }
 
 /* Count the first interval. Nothing can be added to it any more. */
@@ -262,6 +282,7 @@ int gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *
 void gpumon_busy_clear(struct gpumon_busy *busy)
 {
 	free(busy->late);
+	free(busy->unended);
 	free(busy->at);
 	free(busy->pending);
 	memset(busy, 0, sizeof(*busy));

@@ -29,7 +29,7 @@ struct gpumon_late {
  * @at: sorted disjoint intervals that may still grow, from @first on
  * @pending: intervals to be merged into @at, unsorted
  * @done_ns: everything before this is counted
- * @unended_ns: since then something runs of which no end is known: no gap is later; 0: there is none
+ * @unended: when something began that has not ended, sorted between the passes
  * @windows: gaps are counted only within these; NULL: all are
  * @window: number of the first one that has not ended
  * @began: something was counted
@@ -52,7 +52,9 @@ struct gpumon_busy {
 	uint32_t pending_used;
 	uint32_t pending_room;
 	uint64_t done_ns;
-	uint64_t unended_ns;
+	uint64_t *unended;
+	uint32_t unended_used;
+	uint32_t unended_room;
 	const struct gpumon_windows *windows;
 	uint32_t window;
 	int began;
@@ -66,8 +68,11 @@ typedef void gpumon_gap_fn(void *data, uint64_t start_ns, uint64_t end_ns);
 
 /* First pass. 0, or -1 without memory. */
 int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns);
-/* In the first pass: something began that has not ended. Its time is no gap, and not busy either. */
-void gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns);
+/*
+ * In the first pass: something began that has not ended. The time since then is no gap, up to the end of
+ * its window, and not busy either. 0, or -1 without memory.
+ */
+int gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns);
 /* Between the passes. The time from @from_ns to the first interval is a gap, too; 0: it is not. */
 void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns);
 /* Second pass. 0, or -1 without memory. */

@@ -50,10 +50,9 @@ int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 	of_stream = find_device(profile, number, fields.device, fields.context, fields.stream);
 	if (!of_device || !of_stream)
 		return -1;
-	if (fields.unended) {
-		gpumon_busy_unended(&of_device->busy, fields.start_ns);
-		gpumon_busy_unended(&of_stream->busy, fields.start_ns);
-	}
+	if (fields.unended && (gpumon_busy_unended(&of_device->busy, fields.start_ns) ||
+			       gpumon_busy_unended(&of_stream->busy, fields.start_ns)))
+		return -1;
 	if (!fields.valid)
 		return 0;
 	return gpumon_busy_look(&of_device->busy, fields.start_ns, fields.end_ns) ||
