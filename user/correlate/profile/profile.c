@@ -237,17 +237,9 @@ static int make_rows(struct gpumon_profile *profile)
 	for (uint32_t i = 0; i < profile->kernel_keys.used; i++) {
 		const struct gpumon_kernel_growing *kernel = &profile->kernels[i];
 
-		profile->kernel_rows[i] = (struct gpumon_kernel_row){
-			.name = kernel->name,
-			.mangled = kernel->mangled,
-			.kind = kernel->kind,
-			.count = kernel->count,
-			.gpu_ns = kernel->gpu_ns,
-			.left_count = kernel->left_count,
-			.left_ns = kernel->left_ns,
-			.duration = &kernel->duration,
-			.latency = &kernel->latency,
-		};
+		profile->kernel_rows[i] = kernel->row;
+		profile->kernel_rows[i].duration = &kernel->duration;
+		profile->kernel_rows[i].latency = &kernel->latency;
 	}
 	qsort(profile->kernel_rows, profile->kernel_keys.used, sizeof(*profile->kernel_rows),
 	      by_gpu_time);

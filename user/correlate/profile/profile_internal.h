@@ -17,13 +17,7 @@
 
 /* A row of the table by kernel under construction. */
 struct gpumon_kernel_growing {
-	const char *name;
-	const char *mangled;
-	enum gpumon_work_kind kind;
-	uint64_t count;
-	uint64_t gpu_ns;
-	uint64_t left_count;
-	uint64_t left_ns;
+	struct gpumon_kernel_row row; /* without distributions */
 	struct gpumon_distribution duration;
 	struct gpumon_distribution latency;
 };

@@ -40,11 +40,11 @@ static uint32_t find_row(struct gpumon_profile *profile, enum gpumon_work_kind k
 	name = gpumon_demangle(mangled);
 	if (!name)
 		return GPUMON_KEY_NONE;
-	row->name = gpumon_pool_text(&profile->pool, name);
-	row->mangled = mangled;
-	row->kind = kind;
+	row->row.name = gpumon_pool_text(&profile->pool, name);
+	row->row.mangled = mangled;
+	row->row.kind = kind;
 	free(name);
-	return row->name ? (uint32_t)(row - profile->kernels) : GPUMON_KEY_NONE;
+	return row->row.name ? (uint32_t)(row - profile->kernels) : GPUMON_KEY_NONE;
 }
 
 static uint32_t kernel_row(struct gpumon_profile *profile, uint32_t process, uint32_t name)
@@ -211,8 +211,8 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 	row = work_row(profile, work);
 	if (!row)
 		return -1;
-	row->count++;
-	row->gpu_ns += gpu_ns;
+	row->row.count++;
+	row->row.gpu_ns += gpu_ns;
 	if (fields.valid && gpumon_distribution_add(&row->duration, gpu_ns))
 		return -1;
 	/*
@@ -237,7 +237,7 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 	if (work->launch_ns)
 		gpumon_ranges_work(&profile->ranges, work->process, work->tid, work->launch_ns,
 				   gpu_ns);
-	if (add_to_tree(profile, work, &fields, row->name, gpu_ns, &leaf))
+	if (add_to_tree(profile, work, &fields, row->row.name, gpu_ns, &leaf))
 		return -1;
 	process = &profile->tables.processes[work->process];
 	return gpumon_scale_work(&profile->scale, work,

@@ -124,7 +124,7 @@ static uint64_t scaled(uint64_t value, uint64_t left, uint64_t recorded)
 static void scale_work(struct gpumon_profile *profile, struct gpumon_scale_part *part,
 		       const struct gpumon_scale_group *group)
 {
-	struct gpumon_kernel_growing *row = &profile->kernels[part->number];
+	struct gpumon_kernel_row *row = &profile->kernels[part->number].row;
 
 	part->left_count = scaled(part->count, group->left, group->recorded);
 	part->left_ns = scaled(part->ns, group->left, group->recorded);
