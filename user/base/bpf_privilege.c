@@ -5,27 +5,12 @@
 #include <string.h>
 
 #include "bpf_privilege.h"
+#include "read_at.h"
 
 /* Older versions of linux/capability.h lack some of these. */
 #define CAPABILITY_SYS_ADMIN 21
 #define CAPABILITY_PERFMON   38
 #define CAPABILITY_BPF	     39
-
-bool gpumon_read_short(const char *root, const char *name, char *text, size_t room)
-{
-	char path[PATH_MAX];
-	FILE *stream;
-	size_t n;
-
-	snprintf(path, sizeof(path), "%s%s", root, name);
-	stream = fopen(path, "re");
-	if (!stream)
-		return false;
-	n = fread(text, 1, room - 1, stream);
-	fclose(stream);
-	text[n] = '\0';
-	return true;
-}
 
 static bool capable(uint64_t set, unsigned int capability)
 {

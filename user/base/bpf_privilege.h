@@ -4,18 +4,6 @@
 #define GPUMON_BPF_PRIVILEGE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-
-/**
- * gpumon_read_short - read a small file of /proc or /sys
- * @root: prefix of the path, normally ""
- * @name: path
- * @text: out, NUL-terminated; cut to @room bytes
- * @room: size of @text
- *
- * Return: false if the file could not be opened.
- */
-bool gpumon_read_short(const char *root, const char *name, char *text, size_t room);
 
 /*
  * True with CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN; also true if the capabilities are unknown.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,4 +64,20 @@ char *gpumon_read_file(int folder, const char *path, size_t most)
 	close(fd);
 	errno = error;
 	return text;
+}
+
+bool gpumon_read_short(const char *root, const char *name, char *text, size_t room)
+{
+	char path[PATH_MAX];
+	FILE *stream;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s%s", root, name);
+	stream = fopen(path, "re");
+	if (!stream)
+		return false;
+	n = fread(text, 1, room - 1, stream);
+	fclose(stream);
+	text[n] = '\0';
+	return true;
 }

@@ -2,6 +2,7 @@
 #ifndef GPUMON_BASE_READ_AT_H
 #define GPUMON_BASE_READ_AT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,5 +19,16 @@ ssize_t gpumon_read_at(int fd, void *to, size_t size, uint64_t at);
  * EINVAL if it is no file.
  */
 char *gpumon_read_file(int folder, const char *path, size_t most);
+
+/**
+ * gpumon_read_short - read a small file of /proc or /sys
+ * @root: prefix of the path, normally ""
+ * @name: path
+ * @text: out, NUL-terminated; cut to @room bytes
+ * @room: size of @text
+ *
+ * Return: false if the file could not be opened.
+ */
+bool gpumon_read_short(const char *root, const char *name, char *text, size_t room);
 
 #endif /* GPUMON_BASE_READ_AT_H */

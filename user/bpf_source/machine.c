@@ -9,7 +9,7 @@
 
 #include <bpf/btf.h>
 
-#include "base/bpf_privilege.h"
+#include "base/read_at.h"
 #include "process/identity.h"
 #include "process/process_info.h"
 #include "fill.h"

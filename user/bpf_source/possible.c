@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/bpf_privilege.h"
+#include "base/read_at.h"
 #include "bpf_source.h"
 
 int gpumon_bpf_source_possible(struct gpumon_error *err)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/read_at.h"
 #include "base/version.h"
 #include "base/wait.h"
 #include "directory.h"
@@ -24,15 +25,8 @@
 /* A missing boot id stays empty, and does not stop the recording. */
 static void read_boot_id(char *text, size_t size)
 {
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = -1;
-
-	if (fd >= 0) {
-		n = read(fd, text, size - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
+	if (gpumon_read_short("", "/proc/sys/kernel/random/boot_id", text, size))
+		text[strcspn(text, "\n")] = '\0';
 }
 
 static void make_reserve(int directory)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/bpf_privilege.h"
+#include "base/read_at.h"
 #include "doctor.h"
 #include "base/version.h"
 

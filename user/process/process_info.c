@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/read_at.h"
 #include "process_info.h"
 
 /* A rank is only searched in this many bytes of the environment. */
@@ -206,18 +207,12 @@ void gpumon_process_info_read(struct gpumon_process_info *info, const char *root
 
 void gpumon_boot_id_read(uint8_t boot_id[16], const char *root)
 {
-	char path[PATH_MAX], text[64] = "";
 	unsigned int nibbles = 0;
-	FILE *file;
+	char text[64];
 
 	memset(boot_id, 0, 16);
-	snprintf(path, sizeof(path), "%s/proc/sys/kernel/random/boot_id", root);
-	file = fopen(path, "re");
-	if (!file)
+	if (!gpumon_read_short(root, "/proc/sys/kernel/random/boot_id", text, sizeof(text)))
 		return;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
 	for (const char *at = text; *at && nibbles < 32; at++) {
 		int digit;
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/bpf_privilege.h"
+#include "base/read_at.h"
 #include "program.h"
 
 int gpumon_uprobe_program_possible(const char *root, struct gpumon_error *err)

@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/read_at.h"
 #include "multi.h"
 #include "program.h"
 #include "ranges.h"
@@ -60,12 +61,8 @@ static int on_event(void *data, void *event, size_t size)
 static void program_refused(int sys, struct gpumon_error *err)
 {
 	char text[128] = "";
-	FILE *stream = fopen("/sys/kernel/security/lockdown", "re");
 
-	if (stream) {
-		text[fread(text, 1, sizeof(text) - 1, stream)] = '\0';
-		fclose(stream);
-	}
+	gpumon_read_short("", "/sys/kernel/security/lockdown", text, sizeof(text));
 	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
 	if (sys == -ENOMEM)
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, GPUMON_ERROR_MEMORY,
