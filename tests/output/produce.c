@@ -195,7 +195,9 @@ static void make_timeline(struct capture_maker *maker)
 		   .text = make_string(maker, "here"));
 	make_alert(maker, .time_ns = 1000028000, .code = 31,
 		   .device = make_string(maker, "0000:07:00.0"),
-		   .message = make_string(maker, "MMU Fault"));
+		   .message = make_string(maker, "xid: MMU Fault"));
+	make_alert(maker, .time_ns = 1000029000, .device = make_string(maker, "0000:07:00.0"),
+		   .message = make_string(maker, "reset: GPU was reset in 7 ms"));
 	make_driver_event(maker, "nvidia0 0x2a", &event, sizeof(event));
 }
 

@@ -178,7 +178,9 @@ def chrome_ranges_and_events():
     equal([(e["ns"], e["dur_ns"]) for e in epoch], [(1000002000, 25000)])
     instants = {e["name"]: e for e in events if e["ph"] == "i"}
     equal(instants["Xid 31"]["s"], "g")
-    equal(instants["Xid 31"]["args"], {"device": "0000:07:00.0", "message": "MMU Fault"})
+    equal(instants["Xid 31"]["args"], {"device": "0000:07:00.0", "message": "xid: MMU Fault"})
+    equal(instants["GPU reset"]["args"],
+          {"device": "0000:07:00.0", "message": "reset: GPU was reset in 7 ms"})
     equal(instants["ioctl"]["args"], {"command_hex": 42, "result": 0, "duration_ns": 77,
                                       "pid": 42, "comm": 'train "1"'})
     equal(names[instants["ioctl"]["pid"], instants["ioctl"]["tid"]], "nvidia0 0x2a")

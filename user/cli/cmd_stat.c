@@ -334,7 +334,7 @@ const struct gpumon_command gpumon_command_stat = {
 	.summary = "Show what was counted: probes, rings, tables of the drivers, processes, losses",
 	.usage =
 		"[--json] [--interval TIME [--count N]] [--duration TIME] [--group NAME] [--reset]\n"
-		"                        [--source SOURCE] [--output FILE] [-- COMMAND [ARGUMENT]…]",
+		"                        [--source SOURCE] [--output FILE] [--run-as USER] [-- COMMAND [ARGUMENT]…]",
 	.help = "Tables of a driver are named GROUP.TABLE. A histogram has columns for the number of values\n"
 		"(-N), percentiles and the highest value; a level has its value now, and its maximum (-MAX).\n"
 		"\"-\" is unknown. Probes of groups that are off or wait for their module are shown only with\n"

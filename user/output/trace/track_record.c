@@ -355,10 +355,17 @@ static void put_alert(struct gpumon_track_reader *reader, uint32_t process,
 	struct gpumon_track_event event = { .type = GPUMON_TRACK_INSTANT,
 					    .category = GPUMON_CATEGORY_ALERT };
 	struct gpumon_record_alert alert;
+	const char *message;
 	char name[32];
 
 	gpumon_record_copy(&alert, sizeof(alert), record);
-	snprintf(name, sizeof(name), "Xid %u", alert.code);
+	message = gpumon_names_of(&reader->names,
+				  gpumon_names_string(&reader->names, process, alert.message), "");
+	/* Only the message says what kind of an alert it is. */
+	if (!strncmp(message, "reset: ", strlen("reset: ")))
+		snprintf(name, sizeof(name), "GPU reset");
+	else
+		snprintf(name, sizeof(name), "Xid %u", alert.code);
 	event.track = gpumon_rows_driver(&reader->rows, "alerts");
 	event.start_ns = alert.time_ns;
 	event.name = gpumon_names_text(&reader->names, name);
@@ -367,10 +374,7 @@ static void put_alert(struct gpumon_track_reader *reader, uint32_t process,
 		gpumon_names_of(&reader->names,
 				gpumon_names_string(&reader->names, process, alert.device),
 				"unknown"));
-	gpumon_track_text(
-		&event, "message",
-		gpumon_names_of(&reader->names,
-				gpumon_names_string(&reader->names, process, alert.message), ""));
+	gpumon_track_text(&event, "message", message);
 	put_event(reader, &event);
 }
 
