@@ -33,7 +33,7 @@ static bool copy_path(char *path, size_t room, const char *from, int mode)
 	       strcpy(path, from);
 }
 
-/* The first file that fits. */
+/* Of several files the one of the newest version. */
 static bool find_by_pattern(const char *pattern, int mode, char *path, size_t room)
 {
 	glob_t found;
@@ -41,8 +41,9 @@ static bool find_by_pattern(const char *pattern, int mode, char *path, size_t ro
 
 	if (glob(pattern, 0, NULL, &found) != 0)
 		return false;
-	for (size_t i = 0; !is_there && i < found.gl_pathc; i++)
-		is_there = copy_path(path, room, found.gl_pathv[i], mode);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		if (!is_there || strverscmp(found.gl_pathv[i], path) > 0)
+			is_there |= copy_path(path, room, found.gl_pathv[i], mode);
 	globfree(&found);
 	return is_there;
 }

@@ -16,7 +16,8 @@
  * @room: bytes
  * @err: where it was looked for, and what to do
  *
- * GPUMON_SANITIZER of the environment, CUDA's usual folders, and that of Debian's package.
+ * GPUMON_SANITIZER of the environment, CUDA's usual folders, of several versions the newest, and that of
+ * Debian's package.
  *
  * Return: 0, or -1 with @err, of status 77.
  */
