@@ -348,10 +348,18 @@ struct gpumon_wire_launches *inject_probe_ask_launches(void)
 void inject_probe_say_name(unsigned int kernel, const char *name)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_NAME);
+	size_t size = strlen(name) + 1;
+	int fd = -1;
 
 	request.context = kernel;
-	snprintf(request.text, sizeof(request.text), "%s", name);
-	say(&request);
+	if (size <= sizeof(request.text)) {
+		memcpy(request.text, name, size);
+	} else {
+		request.size = size;
+		fd = make_file(name, size);
+	}
+	close_descriptor(send_request(&request, fd));
+	close_descriptor(fd);
 }
 
 void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t error_ns)

@@ -53,7 +53,7 @@ struct module {
 };
 
 struct grid {
-	char kernel[64];
+	const char *kernel;
 	unsigned int blocks, threads, times;
 	CUfunction function;
 	struct context *context;
@@ -286,7 +286,7 @@ static int find_grid(char **words, struct grid *grid)
 	memset(grid, 0, sizeof(*grid));
 	grid->times = 1;
 	grid->context = &contexts[current < 0 ? 0 : current];
-	snprintf(grid->kernel, sizeof(grid->kernel), "%s", words[0]);
+	grid->kernel = words[0];
 	/* "*N" may be missing. */
 	if (sscanf(words[1], "%ux%u*%u", &grid->blocks, &grid->threads, &grid->times) < 2)
 		return CUDA_ERROR_INVALID_VALUE;

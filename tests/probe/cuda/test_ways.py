@@ -151,6 +151,16 @@ def test_ways_launchlate():
                   {"first": (2, 2), "second": (1, 1)}, "starts and launches")
 
 
+def test_launches_of_a_long_name():
+    """a name that has no room in a message"""
+    with Folder() as folder:
+        name = "kernel_" + "x" * 5000
+        path = folder.write("ptx", text(name))
+        found, _ = probe(folder, "launchlate", "--", *folder.command(["context", "load", "data", path,
+                                                                      "launch", name, "1x32*3"]))
+        equal([(row["starts"], row["launches"]) for row in found["by_kernel"]["rows"]], [(3, 3)], "starts and launches")
+
+
 def test_launches_without_names():
     """of a driver that does not say which kernel a launch is of: starts are compared with each other only"""
     with Folder() as folder:

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -206,6 +207,36 @@ static void launches_are_missing(void **state)
 	assert_string_equal(why, "a process had more than there is room for");
 }
 
+/* A name of any length: with its first bytes alone it would be no kernel that is known. */
+static void names_are_whole(void **state)
+{
+	char *name = malloc(100000);
+	int fd = memfd_create("name", MFD_CLOEXEC);
+
+	(void)state;
+	assert_non_null(name);
+	memset(name, 'n', 100000);
+	request.type = GPUMON_WIRE_LAUNCHES;
+	request_is_taken(sizeof(request), 0);
+	/* Its end is not trusted. */
+	assert_int_equal(write(fd, name, 100000), 100000);
+	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+	request.type = GPUMON_WIRE_NAME;
+	request.context = 1;
+	request.size = 100000;
+	request_is_taken(sizeof(request), 1);
+	name[99999] = '\0';
+	assert_int_equal(server.launchers.processes[0].names_n, 2);
+	assert_string_equal(server.launchers.processes[0].names[1], name);
+	/* One that says too much. */
+	request.context = 2;
+	request.size = 1ull << 40;
+	request_is_taken(sizeof(request), 1);
+	assert_string_equal(server.launchers.processes[0].names[2], "");
+	close(fd);
+	free(name);
+}
+
 /* GPUs of more architectures than functions are kept for: no other memory would help. */
 static void architectures_are_limited(void **state)
 {
@@ -233,6 +264,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(launches_are_missing, open_server, close_server),
 		cmocka_unit_test_setup_teardown(processes_have_kernels_of_their_own, open_server,
 						close_server),
+		cmocka_unit_test_setup_teardown(names_are_whole, open_server, close_server),
 		cmocka_unit_test_setup_teardown(architectures_are_limited, open_server,
 						close_server),
 	};

@@ -18,6 +18,8 @@
 
 /* A library sends its request right after it has connected. */
 #define REQUEST_MS 2000
+/* Of a kernel. Those of templates may have many kilobytes. */
+#define NAME_MAX_BYTES (1u << 20)
 
 int gpumon_probe_server_open(struct gpumon_probe_server *server,
 			     const struct gpumon_probe_order *order,
@@ -476,6 +478,19 @@ static void answer_launches(struct gpumon_probe_server *server, int socket,
 		close(fd);
 }
 
+static void name_kernel(struct gpumon_probe_server *server, int socket,
+			const struct gpumon_wire_request *request, int fd)
+{
+	char *name = request->size <= NAME_MAX_BYTES ? gpumon_probe_shared_read(fd, request->size) :
+						       NULL;
+
+	if (name)
+		name[request->size - 1] = '\0';
+	gpumon_probe_launches_name(&server->launchers, launcher_of(socket, request),
+				   request->context, name ? name : request->text);
+	free(name);
+}
+
 static void answer_shared(struct gpumon_probe_server *server, int socket,
 			  const struct gpumon_wire_request *request)
 {
@@ -528,8 +543,7 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		answer_launches(server, socket, request);
 		break;
 	case GPUMON_WIRE_NAME:
-		gpumon_probe_launches_name(&server->launchers, launcher_of(socket, request),
-					   request->context, request->text);
+		name_kernel(server, socket, request, fd);
 		break;
 	case GPUMON_WIRE_CLOCK:
 		gpumon_probe_areas_clock(&server->areas, request->context, request->offset_ns,

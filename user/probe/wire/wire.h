@@ -21,7 +21,7 @@
 
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES	 (1 + 64 + 1)
-#define GPUMON_WIRE_NAMES	 4096 /* bytes of a name in a message */
+#define GPUMON_WIRE_NAMES	 4096 /* bytes of a text in a message */
 #define GPUMON_WIRE_CLEARS	 256  /* ranges in a message */
 #define GPUMON_WIRE_NOTE	 256
 #define GPUMON_WIRE_PATH	 512  /* bytes of a path */
@@ -75,7 +75,7 @@ enum gpumon_wire_way {
  * @context: CONTEXT: number of a GPU of the driver; COPIED, ENDED, CLOCK: what AREA said; NAME: the kernel's
  *           number in this process; SHARED: number of the map; LOADED: number of the module; NOT_LOADED: what
  *           IMAGE said; TOO_LARGE, NOT_PATCHED: number of the kernel
- * @size: EXCHANGE, MODULE: bytes of the image in the memfd
+ * @size: EXCHANGE, MODULE: bytes of the image in the memfd; NAME: of the name there; 0: it is in @text
  * @flags: GPUMON_WIRE_QUIET and so on
  * @sm: EXCHANGE, PATCHES: architecture of the GPU that it is for, such as 90; 0: not known yet
  * @offset_ns: CLOCK: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
