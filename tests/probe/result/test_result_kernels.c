@@ -91,6 +91,22 @@ static void late_starts_are_found(void **state)
 	sample_clear(&sample);
 }
 
+static void processes_without_launches_are_counted(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	sample_begin(&sample, "launchlate");
+	sample.devices[0].clock.known = true;
+	sample_launch(&sample, 0, 0, 100000);
+	start(&sample, 0, 0, 100000);
+	sample.result.launchers_left_out = 3;
+	assert_noted(
+		&sample,
+		"Launches of 3 processes are not known, and their kernels are not compared: there were too many, or there was no memory. Probe fewer processes in a run");
+	sample_clear(&sample);
+}
+
 static void unknown_clocks_are_said(void **state)
 {
 	struct sample sample;
@@ -221,9 +237,13 @@ static void results_are_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(starts_without_launches), cmocka_unit_test(late_starts_are_found),
-		cmocka_unit_test(unknown_clocks_are_said), cmocka_unit_test(main_kernels_are_found),
-		cmocka_unit_test(many_kernels_are_noted),  cmocka_unit_test(even_kernels_are_not),
+		cmocka_unit_test(starts_without_launches),
+		cmocka_unit_test(late_starts_are_found),
+		cmocka_unit_test(processes_without_launches_are_counted),
+		cmocka_unit_test(unknown_clocks_are_said),
+		cmocka_unit_test(main_kernels_are_found),
+		cmocka_unit_test(many_kernels_are_noted),
+		cmocka_unit_test(even_kernels_are_not),
 		cmocka_unit_test(results_are_checked),
 	};
 

@@ -237,6 +237,17 @@ static void names_are_whole(void **state)
 	free(name);
 }
 
+/* Of more processes than launches are kept of: how many these are. */
+static void launchers_are_limited(void **state)
+{
+	(void)state;
+	request.type = GPUMON_WIRE_LAUNCHES;
+	for (int i = 0; i < GPUMON_PROBE_MAX_PROCESSES + 3; i++)
+		request_is_taken(sizeof(request), 0);
+	assert_int_equal(server.launchers.processes_n, GPUMON_PROBE_MAX_PROCESSES);
+	assert_int_equal(server.launchers.left_out, 3);
+}
+
 /* GPUs of more architectures than functions are kept for: no other memory would help. */
 static void architectures_are_limited(void **state)
 {
@@ -265,6 +276,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(processes_have_kernels_of_their_own, open_server,
 						close_server),
 		cmocka_unit_test_setup_teardown(names_are_whole, open_server, close_server),
+		cmocka_unit_test_setup_teardown(launchers_are_limited, open_server, close_server),
 		cmocka_unit_test_setup_teardown(architectures_are_limited, open_server,
 						close_server),
 	};

@@ -85,6 +85,7 @@ struct gpumon_probe_ran {
  * @launches: of kernels that have programs, by rising time. NULL: they are not known
  * @launches_n: how many
  * @launches_why: why not all are known, NULL otherwise
+ * @launchers_left_out: processes of which none is among @launches, as there were too many
  * @ran: kernels that are programs themselves: nothing else ran then
  * @ran_n: how many
  */
@@ -100,6 +101,7 @@ struct gpumon_probe_result {
 	const struct gpumon_probe_launch *launches;
 	uint64_t launches_n;
 	const char *launches_why;
+	uint32_t launchers_left_out;
 	const struct gpumon_probe_ran *ran;
 	uint32_t ran_n;
 };

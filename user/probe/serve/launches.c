@@ -16,11 +16,14 @@ int gpumon_probe_launches_add(struct gpumon_probe_processes *processes, uint32_t
 	void *memory;
 	int fd;
 
-	if (processes->processes_n == GPUMON_PROBE_MAX_PROCESSES)
+	fd = processes->processes_n < GPUMON_PROBE_MAX_PROCESSES ?
+		     gpumon_probe_shared_make("gpumon-launches", sizeof(*process->launches),
+					      &memory) :
+		     -1;
+	if (fd < 0) {
+		processes->left_out++;
 		return -1;
-	fd = gpumon_probe_shared_make("gpumon-launches", sizeof(*process->launches), &memory);
-	if (fd < 0)
-		return -1;
+	}
 	process->launches = memory;
 	process->pid = pid;
 	processes->processes_n++;

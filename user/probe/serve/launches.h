@@ -24,14 +24,21 @@ struct gpumon_probe_process {
 	uint32_t names_room;
 };
 
-/* Zeroed: no processes. */
+/**
+ * struct gpumon_probe_processes - processes that launch; a zeroed one has none
+ * @pool: owns the names
+ * @processes: those whose launches are known
+ * @processes_n: how many
+ * @left_out: others
+ */
 struct gpumon_probe_processes {
 	struct gpumon_pool pool;
 	struct gpumon_probe_process processes[GPUMON_PROBE_MAX_PROCESSES];
 	uint32_t processes_n;
+	uint32_t left_out;
 };
 
-/* A process wants to write launches. Returns a memfd to be closed, or -1. */
+/* A process wants to write launches. Returns a memfd to be closed; -1: there is none, and it is left out. */
 int gpumon_probe_launches_add(struct gpumon_probe_processes *processes, uint32_t pid);
 
 /* The kernel with this number in a process has this name. */

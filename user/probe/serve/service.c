@@ -158,6 +158,7 @@ struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *ser
 			.launches = launches,
 			.launches_n = launches_n,
 			.launches_why = launches_why,
+			.launchers_left_out = server->launchers.left_out,
 		};
 
 		sheet = gpumon_probe_view_sheet(&result);

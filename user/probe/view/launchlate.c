@@ -302,6 +302,12 @@ static void note_rows(struct late *late)
 		gpumon_sheet_note(
 			late->sheet,
 			"Starts are not compared with launches: the clock of the GPU is not known");
+	if (late->result->launchers_left_out)
+		gpumon_sheet_note(
+			late->sheet,
+			"Launches of %" PRIu32
+			" processes are not known, and their kernels are not compared: there were too many, or there was no memory. Probe fewer processes in a run",
+			late->result->launchers_left_out);
 	if (odd)
 		gpumon_sheet_note(
 			late->sheet,
