@@ -106,6 +106,15 @@ CUdeviceptr inject_kernels_data(CUcontext context, const struct gpumon_wire_kern
 	return at;
 }
 
+bool inject_kernels_elsewhere(CUcontext context, uint32_t kernel)
+{
+	for (size_t i = 0; i < entries_n; i++)
+		if (entries[i].context && entries[i].context != context &&
+		    entries[i].kernel == kernel)
+			return true;
+	return false;
+}
+
 void inject_kernels_forget(CUcontext context)
 {
 	for (size_t i = 0; i < entries_n; i++)

@@ -44,6 +44,9 @@ bool inject_kernels_find(const struct inject_patched_module *module, const char 
  */
 CUdeviceptr inject_kernels_data(CUcontext context, const struct gpumon_wire_kernel *kernel);
 
+/* Whether patches of this kernel have data in another context. */
+bool inject_kernels_elsewhere(CUcontext context, uint32_t kernel);
+
 /* The context ends, with its memory. */
 void inject_kernels_forget(CUcontext context);
 

@@ -132,10 +132,14 @@ static void set_data(const struct inject_patched_module *module, CUfunction func
 {
 	CUdeviceptr data = inject_kernels_data(module->context, kernel);
 
-	if (!data || inject_sanitizer.set_callback_data(function, (void *)data))
-		inject_probe_tell("a patched kernel of process %d could not be given its maps: it "
-				  "is not counted",
-				  (int)getpid());
+	if (data && !inject_sanitizer.set_callback_data(function, (void *)data))
+		return;
+	inject_probe_tell("a patched kernel of process %d could not be given its maps: it is not "
+			  "counted",
+			  (int)getpid());
+	/* It may be counted in another context. */
+	if (!inject_kernels_elsewhere(module->context, kernel->number))
+		inject_probe_say_left(kernel->number, GPUMON_WIRE_NOT_PATCHED);
 }
 
 /* Locked, in the context. */

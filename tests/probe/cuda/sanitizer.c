@@ -7,6 +7,7 @@
  *	MOCK_SANITIZER_BUSY=1	another tool holds it
  *	MOCK_SANITIZER_REFUSE=1	functions are refused
  *	MOCK_SANITIZER_MODULE=1	modules cannot be patched
+ *	MOCK_SANITIZER_DATA=1	patched kernels get no data
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,6 +366,8 @@ int sanitizerSetCallbackData(CUfunction handle, const void *data)
 		wrong("data for a kernel that is not patched");
 	if (!mock_is_memory((CUdeviceptr)data, 8))
 		wrong("data that are not in the GPU's memory");
+	if (mock_setting("MOCK_SANITIZER_DATA", 0))
+		return INVALID_PARAMETER;
 	function->data = data;
 	return SUCCESS;
 }

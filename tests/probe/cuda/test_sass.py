@@ -115,6 +115,15 @@ def test_sass_module_refused():
     unable("cannot be patched (error 1 of the sanitizer)", MOCK_SANITIZER_MODULE=1)
 
 
+def test_sass_no_data():
+    """a patched kernel that gets no maps counts nothing, and does not count as one with programs"""
+    for setting in {"MOCK_SANITIZER_DATA": 1}, {"MOCK_FREE_MIB": 0}:
+        result = sass("context", "load", "data", "IMAGE", *FIRST, *SECOND, **setting)
+        contains(result.errors, "could not be given its maps: it is not counted", f"messages with {setting}")
+        equal({kernel["way"] for kernel in result.kernels.values()}, {"not_patched"}, f"ways with {setting}")
+        equal(result.rows("entries_by_kernel"), [], f"entries with {setting}")
+
+
 def test_sass_no_library():
     """a file that is none"""
     unable("the sanitizer's library cannot be loaded", way=None, sanitizer="shared.bpf.o")
