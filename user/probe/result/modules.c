@@ -8,12 +8,13 @@ uint32_t gpumon_probe_modules_add(struct gpumon_probe_modules *modules,
 {
 	struct gpumon_probe_modules_sum *sum = module->edited ? &modules->edited :
 								&modules->patched;
+	uint32_t number = gpumon_probe_modules_n(modules);
 
-	if (modules->n < GPUMON_PROBE_MAX_MODULES)
-		modules->kept[modules->n] = *module;
+	if (number < GPUMON_PROBE_MAX_MODULES)
+		modules->kept[number] = *module;
 	sum->edit_ns += module->edit_ns;
 	sum->n++;
-	return modules->n++;
+	return number;
 }
 
 void gpumon_probe_modules_loaded(struct gpumon_probe_modules *modules, uint32_t module,
@@ -23,7 +24,7 @@ void gpumon_probe_modules_loaded(struct gpumon_probe_modules *modules, uint32_t 
 	struct gpumon_probe_module *kept =
 		module < GPUMON_PROBE_MAX_MODULES ? &modules->kept[module] : NULL;
 
-	if (module >= modules->n || sum->loaded >= sum->n ||
+	if (module >= gpumon_probe_modules_n(modules) || sum->loaded >= sum->n ||
 	    (kept && (kept->process != process || kept->load_ns.known || patched != !kept->edited)))
 		return;
 	if (kept)
@@ -35,6 +36,8 @@ void gpumon_probe_modules_loaded(struct gpumon_probe_modules *modules, uint32_t 
 static void list_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
 			 const struct gpumon_probe_modules *modules)
 {
+	uint32_t n = gpumon_probe_modules_n(modules);
+
 	gpumon_sheet_table(sheet, "modules", NULL);
 	gpumon_sheet_column(sheet, NULL, "process", GPUMON_SHEET_NUMBER);
 	gpumon_sheet_column(sheet, NULL, "kernels", GPUMON_SHEET_COUNT);
@@ -43,7 +46,7 @@ static void list_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 	gpumon_sheet_column(sheet, NULL, "load_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, NULL, "size_bytes", GPUMON_SHEET_BYTES);
 	gpumon_sheet_column(sheet, NULL, "edited_bytes", GPUMON_SHEET_BYTES);
-	for (uint32_t i = 0; i < modules->n && i < GPUMON_PROBE_MAX_MODULES; i++) {
+	for (uint32_t i = 0; i < n && i < GPUMON_PROBE_MAX_MODULES; i++) {
 		const struct gpumon_probe_module *module = &modules->kept[i];
 
 		gpumon_sheet_number(sheet, module->process);
@@ -57,8 +60,8 @@ static void list_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 		gpumon_sheet_value(sheet, (struct gpumon_value){ .v = module->edited,
 								 .known = module->edited > 0 });
 	}
-	if (modules->n > GPUMON_PROBE_MAX_MODULES)
-		gpumon_sheet_left_out(sheet, modules->n - GPUMON_PROBE_MAX_MODULES);
+	if (n > GPUMON_PROBE_MAX_MODULES)
+		gpumon_sheet_left_out(sheet, n - GPUMON_PROBE_MAX_MODULES);
 }
 
 static void list_assemblies(struct gpumon_sheet *sheet, const struct gpumon_probe_modules *modules)
@@ -113,7 +116,7 @@ void gpumon_probe_show_modules(struct gpumon_sheet *sheet, struct gpumon_probe_n
 {
 	const struct gpumon_probe_modules *modules = names->result->modules;
 
-	if (!modules || !modules->n)
+	if (!modules || !gpumon_probe_modules_n(modules))
 		return;
 	list_modules(sheet, names, modules);
 	list_assemblies(sheet, modules);

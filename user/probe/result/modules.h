@@ -62,8 +62,7 @@ struct gpumon_probe_modules_sum {
 
 /**
  * struct gpumon_probe_modules - all of a run
- * @kept: the first ones
- * @n: how many there were: more than there is room for are only counted
+ * @kept: the first ones: more than there is room for are only counted
  * @edited: of those with a new image
  * @patched: of the others
  * @assemblies: functions for patches
@@ -71,12 +70,17 @@ struct gpumon_probe_modules_sum {
  */
 struct gpumon_probe_modules {
 	struct gpumon_probe_module kept[GPUMON_PROBE_MAX_MODULES];
-	uint32_t n;
 	struct gpumon_probe_modules_sum edited;
 	struct gpumon_probe_modules_sum patched;
 	struct gpumon_probe_assembly assemblies[GPUMON_PROBE_MAX_TARGETS];
 	uint32_t assemblies_n;
 };
+
+/* How many there were. */
+static inline uint32_t gpumon_probe_modules_n(const struct gpumon_probe_modules *modules)
+{
+	return modules->edited.n + modules->patched.n;
+}
 
 /* Add a module. Returns its number. */
 uint32_t gpumon_probe_modules_add(struct gpumon_probe_modules *modules,

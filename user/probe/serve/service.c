@@ -208,7 +208,7 @@ static void say_nothing(const struct gpumon_probe_service *service, const struct
 	if (!server->processes)
 		say(sayer, "no process of %s used CUDA: nothing was put into a kernel",
 		    service->program);
-	else if (!server->modules.n && !server->run.kernels_n && !server->run.unread)
+	else if (!gpumon_probe_modules_n(&server->modules) && !server->run.kernels_n && !server->run.unread)
 		say_none(&server->run, sayer);
 }
 
