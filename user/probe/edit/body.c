@@ -131,7 +131,7 @@ static int write_access(struct body *body, const struct gpumon_ptx_access *acces
 	point.kernel = body->kernel_plan->number;
 	line = line_number(body);
 	if (line < 0)
-		return gpumon_ptx_no_memory(body->writer->err);
+		return gpumon_error_memory(body->writer->err);
 	point.line = (uint64_t)line;
 	gpumon_ptx_copy_to(body->writer, body->pragma ? body->pragma : begin_of(body));
 	if (!gpumon_ptx_write_point(&point, &body->registers)) {

@@ -70,7 +70,7 @@ static int look_through(const struct gpumon_edit_inner *inner, size_t function,
 			continue;
 		call = GPUMON_GROW(calls->calls, calls->calls_n);
 		if (!call)
-			return gpumon_ptx_no_memory(err);
+			return gpumon_error_memory(err);
 		*call = (struct gpumon_ptx_call){ (uint32_t)function, (uint32_t)to };
 	}
 	return 0;
@@ -137,14 +137,14 @@ int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner,
 	calls->reached = calloc(n + 1, sizeof(*calls->reached));
 	calls->stack = calloc(n + 1, sizeof(*calls->stack));
 	if (!calls->first || !calls->points || !calls->reached || !calls->stack)
-		return gpumon_ptx_no_memory(err);
+		return gpumon_error_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		calls->first[i] = calls->calls_n;
 		if ((plans[i] || !inner->functions[i].kernel) && look_through(inner, i, calls, err))
 			return -1;
 	}
 	calls->first[n] = calls->calls_n;
-	return pass_on(calls, n) ? gpumon_ptx_no_memory(err) : 0;
+	return pass_on(calls, n) ? gpumon_error_memory(err) : 0;
 }
 
 void gpumon_ptx_calls_close(struct gpumon_ptx_calls *calls)

@@ -113,7 +113,7 @@ static int ask_for_plans(struct edit *edit)
 
 	edit->plans = calloc(inner->functions_n + 1, sizeof(*edit->plans));
 	if (!edit->plans)
-		return gpumon_ptx_no_memory(edit->writer.err);
+		return gpumon_error_memory(edit->writer.err);
 	for (size_t i = 0; i < inner->functions_n; i++)
 		edit->plans[i] = edit->writer.request->plan(edit->writer.request->data,
 							    &inner->functions[i]);

@@ -64,7 +64,7 @@ static int declare(struct gpumon_ptx_registers *registers,
 			if (gpumon_ptx_is_sign(&lexer, '<'))
 				key ^= RANGE;
 			if (set_width(registers, key, 1 + width, registers->scopes_n > 1))
-				return gpumon_ptx_no_memory(err);
+				return gpumon_error_memory(err);
 		}
 	}
 	return 0;
@@ -98,9 +98,9 @@ int gpumon_ptx_registers_see(struct gpumon_ptx_registers *registers,
 			     const struct gpumon_ptx_statement *statement, struct gpumon_error *err)
 {
 	if (statement->kind == GPUMON_PTX_OPEN && open_scope(registers))
-		return gpumon_ptx_no_memory(err);
+		return gpumon_error_memory(err);
 	if (statement->kind == GPUMON_PTX_CLOSE && close_scope(registers))
-		return gpumon_ptx_no_memory(err);
+		return gpumon_error_memory(err);
 	if (statement->kind == GPUMON_PTX_DIRECTIVE && gpumon_ptx_same(statement->name, ".reg"))
 		return declare(registers, statement, err);
 	return 0;

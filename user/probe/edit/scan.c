@@ -16,12 +16,6 @@ struct scan {
 	struct gpumon_error *err;
 };
 
-int gpumon_ptx_no_memory(struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
-				"no memory to edit PTX: free some");
-}
-
 static int next(struct scan *scan)
 {
 	return gpumon_ptx_next(&scan->lexer, scan->err);
@@ -136,7 +130,7 @@ static int read_file(struct scan *scan)
 		return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line, ".file without a name");
 	name = GPUMON_GROW(inner->file_names, inner->file_names_n);
 	if (!name || gpumon_map_set(&inner->files, number, inner->file_names_n))
-		return gpumon_ptx_no_memory(scan->err);
+		return gpumon_error_memory(scan->err);
 	name->at = scan->lexer.token.at + 1;
 	name->size = scan->lexer.token.size - 2;
 	return next(scan);
@@ -163,7 +157,7 @@ static int add_function(struct scan *scan, const struct gpumon_edit_function *fu
 	if (!to || !to_place ||
 	    gpumon_map_set(&inner->names, gpumon_hash_bytes(function->name, function->size),
 			   inner->functions_n))
-		return gpumon_ptx_no_memory(scan->err);
+		return gpumon_error_memory(scan->err);
 	*to = *function;
 	*to_place = *place;
 	return 0;
@@ -296,7 +290,7 @@ int gpumon_edit_open(const char *text, size_t size, struct gpumon_edit_module *m
 	memset(module, 0, sizeof(*module));
 	module->inner = calloc(1, sizeof(*module->inner));
 	if (!module->inner)
-		return gpumon_ptx_no_memory(err);
+		return gpumon_error_memory(err);
 	scan.inner = module->inner;
 	scan.inner->text = (struct gpumon_ptx_slice){ text, strnlen(text, size) };
 	scan.lexer.at = text;

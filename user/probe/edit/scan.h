@@ -52,6 +52,4 @@ struct gpumon_edit_inner {
 ssize_t gpumon_ptx_find_function(const struct gpumon_edit_inner *inner,
 				 struct gpumon_ptx_slice name);
 
-int gpumon_ptx_no_memory(struct gpumon_error *err);
-
 #endif /* GPUMON_PROBE_EDIT_SCAN_H */

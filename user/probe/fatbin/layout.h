@@ -58,6 +58,5 @@ static inline uint64_t gpumon_fatbin_u64(const uint8_t *at)
 #define GPUMON_FATBIN_REFUSE(err, ...)                                     \
 	gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED, \
 			 "fat binary: " __VA_ARGS__)
-int gpumon_fatbin_no_memory(struct gpumon_error *err);
 
 #endif /* GPUMON_PROBE_FATBIN_LAYOUT_H */

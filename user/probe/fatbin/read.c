@@ -5,12 +5,6 @@
 #include "fatbin.h"
 #include "layout.h"
 
-int gpumon_fatbin_no_memory(struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
-				"no memory for a fat binary: free some");
-}
-
 enum gpumon_fatbin_form gpumon_fatbin_form(const void *data)
 {
 	const uint8_t *at = data;
@@ -76,7 +70,7 @@ static int read_image(struct gpumon_fatbin *fatbin, size_t offset, struct gpumon
 		return GPUMON_FATBIN_REFUSE(err, "%zu bytes at %zu are no image", left, offset);
 	image = GPUMON_GROW(fatbin->images, fatbin->images_n);
 	if (!image)
-		return gpumon_fatbin_no_memory(err);
+		return gpumon_error_memory(err);
 	image->entry = head;
 	image->kind = gpumon_fatbin_u16(head + GPUMON_FATBIN_KIND);
 	image->head_size = gpumon_fatbin_u32(head + GPUMON_FATBIN_ENTRY_HEAD);

@@ -106,7 +106,7 @@ int gpumon_fatbin_unpack(const struct gpumon_fatbin_image *image, uint8_t **data
 					    image->unpacked_size, GPUMON_FATBIN_MAX_IMAGE);
 	to = malloc(image->unpacked_size + VERSION_ROOM + 1);
 	if (!to)
-		return gpumon_fatbin_no_memory(err);
+		return gpumon_error_memory(err);
 	if (unpack_to(image, to, err)) {
 		free(to);
 		return -1;

@@ -73,7 +73,7 @@ int gpumon_fatbin_write(const struct gpumon_fatbin *fatbin,
 		if (!changes[i].text)
 			fwrite(image->entry, 1, image->size, out);
 		else if (write_text(image, &changes[i], out))
-			return gpumon_fatbin_no_memory(err);
+			return gpumon_error_memory(err);
 	}
 	if (fflush(out) || ferror(out))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,

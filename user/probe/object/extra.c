@@ -109,7 +109,7 @@ static int read_table(const struct gpumon_probe_image *image, const struct btf *
 		if (!text)
 			return refuse(image, err);
 		if (add_notes(&table, find_section(image, text), n, size, notes))
-			return gpumon_probe_image_no_memory(image, err);
+			return gpumon_error_memory(err);
 	}
 	if (notes->n)
 		qsort(notes->notes, notes->n, sizeof(*notes->notes), compare_notes);

@@ -4,7 +4,6 @@
  * that it calls: so recursion, too many frames and too many steps are known before anything grows.
  * The second writes the steps: that of an instruction is its function's first step plus @within.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "probe/model/refuse.h"
@@ -308,8 +307,7 @@ int gpumon_probe_flatten(struct gpumon_probe_program *program, const struct bpf_
 			program->name, code_n, GPUMON_PROBE_MAX_INSTRUCTIONS);
 	flattener.places = calloc(code_n, sizeof(*flattener.places));
 	if (!flattener.places)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"%s: no memory for %u instructions", program->name, code_n);
+		return gpumon_error_memory(err);
 	failed = check_program(&flattener);
 	if (!failed) {
 		program->steps_n = flattener.places[0].steps;
@@ -318,9 +316,7 @@ int gpumon_probe_flatten(struct gpumon_probe_program *program, const struct bpf_
 		if (program->steps)
 			write_functions(&flattener, 0, 0, 0, 0);
 		else
-			failed = gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM,
-						  GPUMON_ERROR_MEMORY, "%s: no memory for %u steps",
-						  program->name, program->steps_n);
+			failed = gpumon_error_memory(err);
 	}
 	free(flattener.places);
 	return failed;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <gelf.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
@@ -10,12 +9,6 @@
 #define INSN		 sizeof(struct bpf_insn)
 #define MAX_NAME	 255
 #define MAX_SECTION_NAME 4096
-
-int gpumon_probe_image_no_memory(const struct gpumon_probe_image *image, struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				"%.200s: no memory to read it", image->name);
-}
 
 static int refuse_damaged(const struct gpumon_probe_image *image, struct gpumon_error *err,
 			  const char *what)
@@ -160,7 +153,7 @@ static int read_sections(struct gpumon_probe_image *image, struct gpumon_error *
 			n, GPUMON_PROBE_MAX_SECTIONS);
 	image->sections = gpumon_pool_zalloc(image->pool, (n + 1) * sizeof(*image->sections));
 	if (!image->sections)
-		return gpumon_probe_image_no_memory(image, err);
+		return gpumon_error_memory(err);
 	for (size_t i = 0; i <= n; i++)
 		image->sections[i].name = "";
 	image->sections_n = (uint32_t)n;
@@ -204,7 +197,7 @@ static int read_symbols(struct gpumon_probe_image *image, Elf_Scn *scn, const GE
 	n = data->d_size / sizeof(Elf64_Sym);
 	image->symbols = gpumon_pool_zalloc(image->pool, (n + 1) * sizeof(*image->symbols));
 	if (!image->symbols)
-		return gpumon_probe_image_no_memory(image, err);
+		return gpumon_error_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		if (read_symbol(image, data, (uint32_t)i, header->sh_link, err))
 			return -1;
@@ -237,7 +230,7 @@ static int read_relocations(struct gpumon_probe_image *image, Elf_Scn *scn, cons
 	section->relocations =
 		gpumon_pool_zalloc(image->pool, (n + 1) * sizeof(*section->relocations));
 	if (!section->relocations)
-		return gpumon_probe_image_no_memory(image, err);
+		return gpumon_error_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		GElf_Rel rel;
 
@@ -315,7 +308,7 @@ static int find_functions(struct gpumon_probe_image *image, struct gpumon_error 
 	image->functions =
 		gpumon_pool_zalloc(image->pool, (image->symbols_n + 1) * sizeof(*image->functions));
 	if (!image->functions)
-		return gpumon_probe_image_no_memory(image, err);
+		return gpumon_error_memory(err);
 	for (uint32_t i = 0; i < image->symbols_n; i++) {
 		const struct gpumon_probe_symbol *symbol = &image->symbols[i];
 

@@ -115,7 +115,5 @@ bool gpumon_probe_image_identifier(const char *name);
 #define GPUMON_PROBE_IMAGE_REFUSE(image, err, format, ...)                                    \
 	gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED, "%.200s: " format, \
 			 (image)->name, ##__VA_ARGS__)
-/* The same for missing memory. */
-int gpumon_probe_image_no_memory(const struct gpumon_probe_image *image, struct gpumon_error *err);
 
 #endif /* GPUMON_PROBE_IMAGE_H */

@@ -96,7 +96,7 @@ static int add_lines(struct link *link, const struct gpumon_probe_symbol *symbol
 		    note->offset - symbol->value >= symbol->size)
 			break;
 		if (add_line(link, first + (uint32_t)((note->offset - symbol->value) / INSN), note))
-			return gpumon_probe_image_no_memory(link->linker->image, link->err);
+			return gpumon_error_memory(link->err);
 	}
 	link->program->lines = link->lines;
 	link->program->lines_n = link->lines_n;
@@ -226,7 +226,7 @@ static int refer_to_data(struct link *link, uint32_t at, uint32_t section, uint6
 			return -1;
 		if (gpumon_probe_fields_of_data(linker->image, linker->btf, section,
 						&linker->maps[number].value_fields))
-			return gpumon_probe_image_no_memory(linker->image, link->err);
+			return gpumon_error_memory(link->err);
 		linker->maps_n++;
 	}
 	insn[0].src_reg = BPF_PSEUDO_MAP_IDX_VALUE;
@@ -381,7 +381,7 @@ static int keep_lines(struct link *link)
 		return 0;
 	lines = gpumon_pool_zalloc(link->linker->image->pool, size);
 	if (!lines)
-		return gpumon_probe_image_no_memory(link->linker->image, link->err);
+		return gpumon_error_memory(link->err);
 	link->program->lines = memcpy(lines, link->lines, size);
 	link->program->lines_n = link->lines_n;
 	return 0;

@@ -234,11 +234,11 @@ static int read_fields(const struct gpumon_probe_image *image, const struct btf 
 	if (definition->key_type &&
 	    gpumon_probe_fields_read(btf, definition->key_type, map->key_size, image->pool,
 				     &map->key_fields))
-		return gpumon_probe_image_no_memory(image, err);
+		return gpumon_error_memory(err);
 	if (definition->value_type &&
 	    gpumon_probe_fields_read(btf, definition->value_type, map->value_size, image->pool,
 				     &map->value_fields))
-		return gpumon_probe_image_no_memory(image, err);
+		return gpumon_error_memory(err);
 	return 0;
 }
 
@@ -257,7 +257,7 @@ int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct
 	memset(map, 0, sizeof(*map));
 	map->name = gpumon_pool_text(image->pool, name);
 	if (!map->name)
-		return gpumon_probe_image_no_memory(image, err);
+		return gpumon_error_memory(err);
 	map->type = definition.type;
 	map->key_size = definition.key_size;
 	map->value_size = definition.value_size;
@@ -319,9 +319,9 @@ int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
 		uint8_t *data = gpumon_pool_zalloc(image->pool, section->size);
 
 		if (!data)
-			return gpumon_probe_image_no_memory(image, err);
+			return gpumon_error_memory(err);
 		memcpy(data, section->data, section->size);
 		map->data = data;
 	}
-	return map->name ? 0 : gpumon_probe_image_no_memory(image, err);
+	return map->name ? 0 : gpumon_error_memory(err);
 }

@@ -68,7 +68,7 @@ static int read_program(struct reader *reader, uint32_t function, const char *se
 	program->section = gpumon_pool_text(&object->pool, section);
 	program->texts = object->texts;
 	if (!program->name || !program->section)
-		return gpumon_probe_image_no_memory(image, reader->err);
+		return gpumon_error_memory(reader->err);
 	if (gpumon_probe_section_read(program->section, program->name, &program->point, &targets,
 				      reader->err) ||
 	    gpumon_probe_link(&reader->linker, function, program, reader->err))
@@ -78,7 +78,7 @@ static int read_program(struct reader *reader, uint32_t function, const char *se
 				 reader->err))
 		return -1;
 	return gpumon_probe_split_prints(program, &object->pool) ?
-		       gpumon_probe_image_no_memory(image, reader->err) :
+		       gpumon_error_memory(reader->err) :
 		       0;
 }
 
@@ -117,7 +117,7 @@ static int read_object(struct reader *reader)
 	object->texts = gpumon_pool_zalloc(&object->pool, sizeof(*object->texts));
 	if (!object->programs || !object->targets || !object->texts ||
 	    gpumon_probe_linker_init(&reader->linker, &reader->image))
-		return gpumon_probe_image_no_memory(&reader->image, reader->err);
+		return gpumon_error_memory(reader->err);
 	reader->linker.btf = reader->btf;
 	reader->linker.extra = &reader->extra;
 	if (read_programs(reader))

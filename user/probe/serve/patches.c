@@ -30,8 +30,7 @@ static int write_text(const struct gpumon_probe_patches *patches, uint32_t sm, c
 	if (out)
 		ret = gpumon_probe_patch_write(&patch, out, places, err);
 	if (!out || (fclose(out) && !ret))
-		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
-				       "no memory to write the programs");
+		ret = gpumon_error_memory(err);
 	return ret;
 }
 

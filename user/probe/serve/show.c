@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
-
 #include "base/json.h"
 #include "show.h"
 #include "term/output_text.h"
@@ -12,8 +10,7 @@ int gpumon_probe_show_sheet(struct gpumon_context *context, struct gpumon_sheet 
 	int ret;
 
 	if (!sheet)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory for the result");
+		return gpumon_error_memory(err);
 	gpumon_term_get(&term, context->out);
 	if (context->json)
 		ret = gpumon_json_print(gpumon_sheet_json(sheet), !term.tty, context->out);

@@ -93,8 +93,7 @@ static int try_translation(const struct gpumon_probe_program *program,
 	int ret;
 
 	if (!out)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"%s: no memory", program->name);
+		return gpumon_error_memory(err);
 	ret = gpumon_probe_translate(program, facts, &target, out, err);
 	fclose(out);
 	free(text);
@@ -107,8 +106,7 @@ static int verify_program(const struct gpumon_probe_program *program,
 {
 	verdict->facts = calloc(program->steps_n, sizeof(*verdict->facts));
 	if (!verdict->facts)
-		return gpumon_error_set(&verdict->refusal, GPUMON_EXIT_FAILED, -ENOMEM,
-					GPUMON_ERROR_MEMORY, "%s: no memory", program->name);
+		return gpumon_error_memory(&verdict->refusal);
 	if (gpumon_probe_verify(program, rules, verdict->facts, &verdict->refusal) ||
 	    try_translation(program, verdict->facts, &verdict->refusal)) {
 		free(verdict->facts);

@@ -101,8 +101,7 @@ int gpumon_probe_set(struct gpumon_probe_object *object, const char *text, struc
 	if (!data)
 		data = gpumon_pool_zalloc(&object->pool, gpumon_probe_map_bytes(map, 1));
 	if (!data)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory for the first content of %s", map->name);
+		return gpumon_error_memory(err);
 	step = gpumon_probe_value_bytes(map);
 	for (uint64_t i = setting.first; i <= setting.last && i < map->max_entries; i++)
 		memcpy(data + i * step, &setting.number, map->value_size);

@@ -144,8 +144,7 @@ int gpumon_probe_take_place(const struct gpumon_probe_target *target, FILE *out,
 
 	text.out = open_memstream(&body, &size);
 	if (!text.out)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
-					"no memory to write a patch");
+		return gpumon_error_memory(err);
 	/* A table without addresses. */
 	text_emit(&text, "setp.eq.u64 $p, $d, 0", none, text_table(&text, 0));
 	text_emit(&text, "@$p bra $l", none, TEXT_LABEL_END);

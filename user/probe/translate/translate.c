@@ -289,8 +289,7 @@ static int translate(struct text *text, FILE *out)
 			fclose(text->out);
 		free(body);
 		free(targets);
-		return gpumon_error_set(text->err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
-					"no memory to translate program %s", text->program->name);
+		return gpumon_error_memory(text->err);
 	}
 	write_steps(text, targets);
 	fclose(text->out);

@@ -6,7 +6,6 @@
  * before, the steps from there on are gone through again, the first such step first. Numbers at the
  * head of a loop are widened after some rounds: so it ends.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,13 +65,6 @@ struct walk {
 	size_t memory;
 };
 
-static int refuse_memory(const struct gpumon_verifier *verifier)
-{
-	return gpumon_error_set(verifier->err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				"%s: no memory to verify %u instructions", verifier->program->name,
-				verifier->program->steps_n);
-}
-
 static int refuse_complex(const struct gpumon_verifier *verifier)
 {
 	return GPUMON_REFUSE(verifier, "too much has to be followed to verify the program: make it "
@@ -122,7 +114,7 @@ static int arrive_at_head(struct walk *walk, struct gpumon_state *state, uint32_
 		state = walk->arrived;
 	}
 	if (gpumon_state_pack(state, &head->state, &head->size))
-		return refuse_memory(walk->verifier);
+		return gpumon_error_memory(walk->verifier->err);
 	walk->memory += head->size - size;
 	if (walk->memory > MAX_MEMORY)
 		return refuse_complex(walk->verifier);
@@ -269,7 +261,7 @@ static int walk_program(struct gpumon_verifier *verifier)
 	if (walk.heads && walk.pending && walk.arrived && walk.taken && verifier->state)
 		failed = walk_all(&walk);
 	else
-		failed = refuse_memory(verifier);
+		failed = gpumon_error_memory(verifier->err);
 	for (uint32_t at = 0; walk.heads && at < steps_n; at++)
 		free(walk.heads[at].state);
 	free(walk.heads);
