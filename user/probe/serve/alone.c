@@ -201,18 +201,17 @@ static int run_alone(struct gpumon_context *context, struct alone *alone, struct
 int gpumon_probe_alone(struct gpumon_context *context, const struct gpumon_probe_check *check,
 		       const struct gpumon_probe_options *options)
 {
-	const struct gpumon_probe_fact **facts = gpumon_probe_check_facts(check);
 	struct alone *alone = calloc(1, sizeof(*alone));
 	struct gpumon_error err;
 	int ret = -1;
 
-	if (!facts || !alone) {
+	if (!alone) {
 		gpumon_error_memory(&err);
 	} else {
 		alone->options = options;
 		alone->order = (struct gpumon_probe_order){
 			.object = &check->object,
-			.facts = facts,
+			.facts = check->facts,
 			.shards = GPUMON_PROBE_SHARDS,
 			.fuel = options->fuel ? options->fuel : GPUMON_PROBE_FUEL,
 		};
@@ -227,6 +226,5 @@ int gpumon_probe_alone(struct gpumon_context *context, const struct gpumon_probe
 		}
 	}
 	free(alone);
-	free(facts);
 	return ret ? gpumon_report(context, &err) : GPUMON_EXIT_OK;
 }

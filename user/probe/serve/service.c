@@ -54,12 +54,9 @@ static int open_patches(struct gpumon_probe_service *service, struct gpumon_erro
 static int open_all(struct gpumon_probe_service *service, const struct gpumon_probe_check *check,
 		    struct gpumon_error *err)
 {
-	service->facts = gpumon_probe_check_facts(check);
-	if (!service->facts)
-		return gpumon_error_memory(err);
 	service->order = (struct gpumon_probe_order){
 		.object = &check->object,
-		.facts = service->facts,
+		.facts = check->facts,
 		.kernels = service->options->kernels.texts,
 		.kernels_n = service->options->kernels.n,
 		.shards = GPUMON_PROBE_SHARDS,
@@ -107,7 +104,6 @@ void gpumon_probe_service_close(struct gpumon_probe_service *service)
 		gpumon_probe_patches_close(service->patches);
 	gpumon_probe_cpu_close(service->cpu);
 	free(service->patches);
-	free(service->facts);
 	free(service);
 }
 

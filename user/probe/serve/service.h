@@ -14,7 +14,6 @@
  * struct gpumon_probe_service - programs, and the server of the processes that run them
  * @options: see there
  * @program: name of the program that is started
- * @facts: of @order
  * @order: what is put into which kernels
  * @plan: memory of a context
  * @patches: machine code is patched; NULL: images are exchanged only
@@ -25,7 +24,6 @@
 struct gpumon_probe_service {
 	const struct gpumon_probe_options *options;
 	const char *program;
-	const struct gpumon_probe_fact **facts;
 	struct gpumon_probe_order order;
 	struct gpumon_probe_plan plan;
 	struct gpumon_probe_patches *patches;

@@ -126,20 +126,12 @@ int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 	check->verdicts = calloc(check->object.programs_n + 1, sizeof(*check->verdicts));
 	if (!check->verdicts)
 		return gpumon_probe_cannot_read(name, ENOMEM, err);
-	for (uint32_t i = 0; i < check->object.programs_n; i++)
+	for (uint32_t i = 0; i < check->object.programs_n; i++) {
 		if (verify_program(&check->object.programs[i], rules, &check->verdicts[i]))
 			check->refused++;
+		check->facts[i] = check->verdicts[i].facts;
+	}
 	return 0;
-}
-
-const struct gpumon_probe_fact **gpumon_probe_check_facts(const struct gpumon_probe_check *check)
-{
-	const struct gpumon_probe_fact **facts =
-		calloc(check->object.programs_n + 1, sizeof(*facts));
-
-	for (uint32_t i = 0; facts && i < check->object.programs_n; i++)
-		facts[i] = check->verdicts[i].facts;
-	return facts;
 }
 
 void gpumon_probe_check_clear(struct gpumon_probe_check *check)

@@ -24,6 +24,7 @@ struct gpumon_probe_verdict {
  * struct gpumon_probe_check - an object file and the verdicts on its programs
  * @object: the file
  * @verdicts: by number of the program
+ * @facts: those of the verdicts: struct gpumon_probe_order's @facts
  * @refused: how many programs were refused
  * @bytes: of the file, NULL of a tool
  * @size: how many
@@ -31,6 +32,7 @@ struct gpumon_probe_verdict {
 struct gpumon_probe_check {
 	struct gpumon_probe_object object;
 	struct gpumon_probe_verdict *verdicts;
+	const struct gpumon_probe_fact *facts[GPUMON_PROBE_MAX_PROGRAMS];
 	uint32_t refused;
 	uint8_t *bytes;
 	size_t size;
@@ -47,11 +49,6 @@ struct gpumon_probe_check {
  */
 int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 		       struct gpumon_probe_check *check, struct gpumon_error *err);
-/*
- * For each program what was proved, NULL where it was refused: as struct gpumon_probe_order's @facts. To be
- * freed; NULL without memory.
- */
-const struct gpumon_probe_fact **gpumon_probe_check_facts(const struct gpumon_probe_check *check);
 void gpumon_probe_check_clear(struct gpumon_probe_check *check);
 
 /* Set err to "PATH: why" for an errno. Return: -1. */

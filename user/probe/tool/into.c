@@ -39,10 +39,9 @@ static int map_image(const char *path, void **image, size_t *size, struct gpumon
 int gpumon_probe_into(const struct gpumon_probe_check *check, struct gpumon_probe_into *into,
 		      FILE *out, struct gpumon_error *err)
 {
-	const struct gpumon_probe_fact *facts[GPUMON_PROBE_MAX_PROGRAMS];
 	const struct gpumon_probe_order order = {
 		.object = &check->object,
-		.facts = facts,
+		.facts = check->facts,
 		.kernels = into->kernels,
 		.kernels_n = into->kernels_n,
 		.sm = into->sm,
@@ -53,8 +52,6 @@ int gpumon_probe_into(const struct gpumon_probe_check *check, struct gpumon_prob
 	void *image;
 	int ret;
 
-	for (uint32_t i = 0; i < check->object.programs_n; i++)
-		facts[i] = check->verdicts[i].facts;
 	if (map_image(into->image, &image, &size, err))
 		return -1;
 	ret = gpumon_probe_exchange(&order, image, size, &into->run, out, &into->outcome, err);
