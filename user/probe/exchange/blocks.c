@@ -44,6 +44,12 @@ int gpumon_exchange_blocks_add(struct gpumon_exchange *exchange,
 	return 0;
 }
 
+/* A kernel of its own runs its program at its entry. */
+static enum gpumon_probe_point point_of(const struct gpumon_probe_program *program)
+{
+	return program->point == GPUMON_PROBE_RUN ? GPUMON_PROBE_ENTRY : program->point;
+}
+
 /* Programs at the same point stand one behind the other, in the order of the object. */
 static int join(const struct gpumon_exchange_blocks *blocks,
 		const struct gpumon_probe_object *object, enum gpumon_probe_point point,
@@ -64,7 +70,7 @@ static int join(const struct gpumon_exchange_blocks *blocks,
 		}
 	}
 	for (uint32_t i = 0; i < object->programs_n; i++) {
-		if (!(programs & 1u << i) || object->programs[i].point != point)
+		if (!(programs & 1u << i) || point_of(&object->programs[i]) != point)
 			continue;
 		if (!out)
 			out = open_memstream(joined, &size);

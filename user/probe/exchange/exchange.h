@@ -16,8 +16,8 @@
 /**
  * struct gpumon_probe_order - what to put into which kernels
  * @object: programs and maps; maps are in the table of addresses in this order
- * @facts: for each program what was proved, or NULL: it is left out. So are those of gpu/run, which are
- *         kernels of their own.
+ * @facts: for each program what was proved, or NULL: it is left out
+ * @own: only programs of gpu/run, at the entries of kernels with their names; false: all others
  * @kernels: patterns (* and ?) of kernels' names. A pattern is compared with the mangled name and with
  *           the demangled one: all of it, without parameters, without template arguments, too. A kernel
  *           has to match one of these, and one that the program's section names.
@@ -32,6 +32,7 @@
 struct gpumon_probe_order {
 	const struct gpumon_probe_object *object;
 	const struct gpumon_probe_fact *const *facts;
+	bool own;
 	const char *const *kernels;
 	uint32_t kernels_n;
 	uint32_t sm;

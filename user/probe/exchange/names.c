@@ -133,8 +133,11 @@ static bool program_wants(const struct gpumon_probe_order *order, uint32_t progr
 	enum gpumon_probe_point point = order->object->programs[program].point;
 	const char *targets = order->object->targets[program];
 
-	return order->facts[program] && point != GPUMON_PROBE_RUN &&
-	       is_of_function(point) != kernel && (!*targets || fits_list(targets, name));
+	if (!order->facts[program] || order->own != (point == GPUMON_PROBE_RUN))
+		return false;
+	if (order->own)
+		return gpumon_ptx_same(name->forms[0], order->object->programs[program].name);
+	return is_of_function(point) != kernel && (!*targets || fits_list(targets, name));
 }
 
 static bool kernel_is_named(const struct gpumon_probe_order *order, const struct name *name)

@@ -55,55 +55,21 @@ static int refuse(const struct gpumon_probe_run *run, struct gpumon_error *err)
 				"no program could be made a kernel");
 }
 
-/* The programs are put at the entries of the kernels with their names. */
-static int fill_kernels(const struct gpumon_probe_order *order, const char *empty, size_t size,
-			struct gpumon_probe_run *run, FILE *out, struct gpumon_error *err)
-{
-	uint32_t programs_n = order->object->programs_n;
-	struct gpumon_probe_program *programs = calloc(programs_n, sizeof(*programs));
-	const struct gpumon_probe_fact **facts = calloc(programs_n, sizeof(*facts));
-	const char **targets = calloc(programs_n, sizeof(*targets));
-	struct gpumon_probe_object object = *order->object;
-	struct gpumon_probe_order own = *order;
-	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
-	int ret = -1;
-
-	own.object = &object;
-	own.facts = facts;
-	own.kernels_n = 0;
-	object.programs = programs;
-	object.targets = targets;
-	for (uint32_t i = 0; programs && facts && targets && i < programs_n; i++) {
-		programs[i] = order->object->programs[i];
-		programs[i].point = GPUMON_PROBE_ENTRY;
-		targets[i] = programs[i].name;
-		facts[i] = is_own(order, i) ? order->facts[i] : NULL;
-	}
-	if (!programs || !facts || !targets)
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY, "no memory");
-	else
-		ret = gpumon_probe_exchange(&own, empty, size, run, out, &outcome, err);
-	if (!ret && outcome != GPUMON_PROBE_EXCHANGED)
-		ret = refuse(run, err);
-	free(programs);
-	free(facts);
-	free(targets);
-	return ret;
-}
-
 int gpumon_probe_own_write(const struct gpumon_probe_order *order, struct gpumon_probe_run *run,
 			   FILE *out, struct gpumon_error *err)
 {
+	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
 	char *empty = NULL;
 	size_t size;
 	FILE *text = open_memstream(&empty, &size);
 	int ret = text ? write_kernels(order, text, err) : -1;
 
 	if (!text || (fclose(text) && !ret))
-		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
-				       "no memory to write kernels");
+		ret = gpumon_error_memory(err);
 	if (!ret)
-		ret = fill_kernels(order, empty, size, run, out, err);
+		ret = gpumon_probe_exchange(order, empty, size, run, out, &outcome, err);
+	if (!ret && outcome != GPUMON_PROBE_EXCHANGED)
+		ret = refuse(run, err);
 	free(empty);
 	return ret;
 }

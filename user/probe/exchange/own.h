@@ -10,7 +10,7 @@ uint32_t gpumon_probe_own_n(const struct gpumon_probe_order *order);
 
 /**
  * gpumon_probe_own_write - write the kernels
- * @order: programs, @sm is the GPU's
+ * @order: programs, @sm is the GPU's, with @own
  * @run: kernels are added to it
  * @out: stream for PTX, without a NUL behind it
  * @err: a program has a name that PTX does not allow or that another one has, or does not work there

@@ -212,6 +212,7 @@ int gpumon_probe_alone(struct gpumon_context *context, const struct gpumon_probe
 		alone->order = (struct gpumon_probe_order){
 			.object = &check->object,
 			.facts = check->facts,
+			.own = true,
 			.shards = GPUMON_PROBE_SHARDS,
 			.fuel = options->fuel ? options->fuel : GPUMON_PROBE_FUEL,
 		};
