@@ -322,7 +322,7 @@ static void forget_context(struct context *context)
 		modules[i].filled &= ~bit;
 	}
 	if (context->area) {
-		inject_probe_say_ended(context->number);
+		inject_probe_say(GPUMON_WIRE_ENDED, context->number);
 		munmap(context->area, inject_probe_settings.bytes);
 	}
 	pthread_mutex_lock(&listing);

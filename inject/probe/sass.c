@@ -139,7 +139,7 @@ static void set_data(const struct inject_patched_module *module, CUfunction func
 			  (int)getpid());
 	/* It may be counted in another context. */
 	if (!inject_kernels_elsewhere(module->context, kernel->number))
-		inject_probe_say_left(kernel->number, GPUMON_WIRE_NOT_PATCHED);
+		inject_probe_say(GPUMON_WIRE_NOT_PATCHED, kernel->number);
 }
 
 /* Locked, in the context. */
@@ -181,7 +181,7 @@ static void leave_module(const struct inject_patched_module *module)
 	size_t at = 0;
 
 	while (inject_kernels_next(module->kernels, module->size, &at, &kernel, &name))
-		inject_probe_say_left(kernel.number, GPUMON_WIRE_NOT_PATCHED);
+		inject_probe_say(GPUMON_WIRE_NOT_PATCHED, kernel.number);
 	munmap(module->kernels, module->size);
 }
 

@@ -248,7 +248,7 @@ static void ask_about(struct gpumon_wire_request *request, const void *image, si
 		return;
 	inject_new_image_clear(made);
 	if (is_edited)
-		inject_probe_say_not_loaded(answer);
+		inject_probe_say(GPUMON_WIRE_NOT_LOADED, answer->image);
 }
 
 void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
@@ -297,19 +297,11 @@ static void say(const struct gpumon_wire_request *request)
 	close_descriptor(send_request(request, -1));
 }
 
-void inject_probe_say_left(uint32_t kernel, enum gpumon_wire_type why)
+void inject_probe_say(enum gpumon_wire_type type, uint32_t number)
 {
-	struct gpumon_wire_request request = new_request(why);
+	struct gpumon_wire_request request = new_request(type);
 
-	request.context = kernel;
-	say(&request);
-}
-
-void inject_probe_say_not_loaded(const struct gpumon_wire_answer *answer)
-{
-	struct gpumon_wire_request request = new_request(GPUMON_WIRE_NOT_LOADED);
-
-	request.context = answer->image;
+	request.context = number;
 	say(&request);
 }
 
@@ -397,14 +389,6 @@ void inject_probe_say_copied(unsigned int context, unsigned int flags,
 	}
 	close_descriptor(fd);
 	close(socket);
-}
-
-void inject_probe_say_ended(unsigned int context)
-{
-	struct gpumon_wire_request request = new_request(GPUMON_WIRE_ENDED);
-
-	request.context = context;
-	say(&request);
 }
 
 void inject_probe_say_loaded(uint32_t module, unsigned int flags, uint64_t took_ns)

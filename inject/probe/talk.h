@@ -61,14 +61,11 @@ void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answe
 void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wire_answer *answer);
 
 /**
- * inject_probe_say_left - a kernel that further images are to leave alone
- * @kernel: its number
- * @why: GPUMON_WIRE_TOO_LARGE, GPUMON_WIRE_NOT_PATCHED
+ * inject_probe_say - what has become of a kernel, an image or a context
+ * @type: GPUMON_WIRE_TOO_LARGE, NOT_PATCHED, NOT_LOADED or ENDED
+ * @number: its @context in struct gpumon_wire_request
  */
-void inject_probe_say_left(uint32_t kernel, enum gpumon_wire_type why);
-
-/* The program does not get the image, and further ones are to leave its kernels alone. */
-void inject_probe_say_not_loaded(const struct gpumon_wire_answer *answer);
+void inject_probe_say(enum gpumon_wire_type type, uint32_t number);
 
 /**
  * inject_probe_ask_area - the shared memory of a new context
@@ -97,9 +94,6 @@ struct gpumon_wire_launches *inject_probe_ask_launches(void);
 void inject_probe_say_name(unsigned int kernel, const char *name);
 /* How the clock of a context's GPU compares: struct gpumon_wire_request. */
 void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t error_ns);
-
-/* The context has ended: its shared memory is not written any more. */
-void inject_probe_say_ended(unsigned int context);
 
 /* The module with this number in the answer was loaded, or patched (@flags: GPUMON_WIRE_PATCHED), in @took_ns. */
 void inject_probe_say_loaded(uint32_t module, unsigned int flags, uint64_t took_ns);

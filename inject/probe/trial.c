@@ -73,7 +73,7 @@ static unsigned int find_too_large(struct comparison *comparison, CUmodule edite
 	while (inject_kernels_next(made->kernels, made->kernels_size, &at, &kernel, &name)) {
 		if (!became_too_large(comparison, edited, name))
 			continue;
-		inject_probe_say_left(kernel.number, GPUMON_WIRE_TOO_LARGE);
+		inject_probe_say(GPUMON_WIRE_TOO_LARGE, kernel.number);
 		too_large++;
 	}
 	if (comparison->original)
@@ -104,7 +104,7 @@ static enum verdict try_image(const struct inject_image *image, const struct inj
 		return too_large ? AGAIN : USE;
 	}
 	inject_probe_tell("CUDA does not load a module with programs in it: error %d", (int)result);
-	inject_probe_say_not_loaded(answer);
+	inject_probe_say(GPUMON_WIRE_NOT_LOADED, answer->image);
 	return LEAVE;
 }
 
