@@ -82,7 +82,7 @@ struct gpumon_probe_ran {
  * @records: by number of the map: what came out of rings so far, on all devices; of other maps it is
  *           empty. NULL: there are none
  * @prints: records of gpumon_probe_print_map, what programs have printed; may be NULL
- * @launches: of kernels that have programs, by rising time. NULL: they are not known
+ * @launches: of kernels that have programs; a view may sort them. NULL: they are not known
  * @launches_n: how many
  * @launches_why: why not all are known, NULL otherwise
  * @launchers_left_out: processes of which none is among @launches, as there were too many
@@ -98,7 +98,7 @@ struct gpumon_probe_result {
 	uint32_t devices_n;
 	const struct gpumon_probe_records *records;
 	const struct gpumon_probe_records *prints;
-	const struct gpumon_probe_launch *launches;
+	struct gpumon_probe_launch *launches;
 	uint64_t launches_n;
 	const char *launches_why;
 	uint32_t launchers_left_out;

@@ -86,13 +86,6 @@ static uint64_t add_launches(const struct gpumon_probe_process *process, uint64_
 	return added;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	const struct gpumon_probe_launch *one = a, *other = b;
-
-	return (one->ns > other->ns) - (one->ns < other->ns);
-}
-
 struct gpumon_probe_launch *
 gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
 			   const struct gpumon_probe_run *run, uint32_t devices_n,
@@ -125,8 +118,6 @@ gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
 						    devices_n, launches + *launches_n);
 		free(numbers);
 	}
-	if (launches)
-		qsort(launches, *launches_n, sizeof(*launches), compare_times);
 	return launches;
 }
 

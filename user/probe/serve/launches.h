@@ -53,7 +53,7 @@ void gpumon_probe_launches_name(struct gpumon_probe_processes *processes, uint32
  * @launches_n: out: how many
  * @why: out: a text if not all are known, else NULL
  *
- * Return: by rising time, to be freed; NULL: none, no memory, or not all are known.
+ * Return: process by process, to be freed; NULL: none, no memory, or not all are known.
  */
 struct gpumon_probe_launch *
 gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,

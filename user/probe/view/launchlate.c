@@ -41,8 +41,7 @@ struct late {
 	uint64_t starts_n;
 	struct row *rows;
 	uint32_t rows_n;
-	struct gpumon_probe_launch *launches; /* by device, kernel and time */
-	uint64_t launch;		      /* the next one of them */
+	uint64_t launch; /* the next one of those by device, kernel and time */
 	struct gpumon_probe_buckets buckets;
 	uint64_t before; /* starts that seem to be before their launch by more than the error */
 };
@@ -76,19 +75,6 @@ static int compare_launch(const void *a, const void *b)
 	return (one->ns > other->ns) - (one->ns < other->ns);
 }
 
-static int sort_launches(struct late *late)
-{
-	uint64_t n = late->result->launches_n;
-
-	late->launches = malloc((n + 1) * sizeof(*late->launches));
-	if (!late->launches)
-		return -1;
-	if (n)
-		memcpy(late->launches, late->result->launches, n * sizeof(*late->launches));
-	qsort(late->launches, n, sizeof(*late->launches), compare_launch);
-	return 0;
-}
-
 static int read_starts(struct late *late)
 {
 	const struct gpumon_probe_map *ring = gpumon_probe_result_map(late->result, "starts");
@@ -98,7 +84,7 @@ static int read_starts(struct late *late)
 
 	late->starts = malloc((kept + 1) * sizeof(*late->starts));
 	late->rows = calloc(kept + 1, sizeof(*late->rows));
-	if (!late->starts || !late->rows || sort_launches(late))
+	if (!late->starts || !late->rows)
 		return -1;
 	for (i = 0; i < kept; i++) {
 		record = gpumon_probe_records_at(records, i);
@@ -187,16 +173,16 @@ static void show_distances(struct late *late)
 /* Launches of this kernel. The kernels come in the order of the launches. */
 static const struct gpumon_probe_launch *find_launches(struct late *late, struct row *row)
 {
+	const struct gpumon_probe_launch *launches = late->result->launches, *found;
 	struct gpumon_probe_launch first = { .kernel = row->kernel, .device = row->device };
-	const struct gpumon_probe_launch *found;
 
 	while (late->launch < late->result->launches_n &&
-	       compare_launch(&late->launches[late->launch], &first) < 0)
+	       compare_launch(&launches[late->launch], &first) < 0)
 		late->launch++;
-	found = &late->launches[late->launch];
+	found = &launches[late->launch];
 	while (late->launch < late->result->launches_n &&
-	       late->launches[late->launch].kernel == row->kernel &&
-	       late->launches[late->launch].device == row->device) {
+	       launches[late->launch].kernel == row->kernel &&
+	       launches[late->launch].device == row->device) {
 		late->launch++;
 		row->launches++;
 	}
@@ -327,6 +313,9 @@ static void note_rows(struct late *late)
 
 static void show_late(struct late *late)
 {
+	if (late->result->launches_n)
+		qsort(late->result->launches, late->result->launches_n,
+		      sizeof(*late->result->launches), compare_launch);
 	make_rows(late);
 	show_rows(late);
 	show_buckets(late, "late", "From the launch to the first instruction, all kernels",
@@ -349,7 +338,6 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	}
 	free(late.starts);
 	free(late.rows);
-	free(late.launches);
 }
 
 const struct gpumon_probe_view gpumon_probe_view_launchlate = {
