@@ -3,6 +3,8 @@
 
 #include "access.h"
 
+#define READ_AND_WRITE (GPUMON_PROBE_READ | GPUMON_PROBE_WRITE)
+
 uint32_t gpumon_ptx_type_size(struct gpumon_ptx_slice type)
 {
 	static const struct {
@@ -99,9 +101,12 @@ static void set_access(struct gpumon_ptx_access *access, uint32_t flags,
 		leave(access, GPUMON_EDIT_FORM);
 }
 
-static void ordinary_access(const struct gpumon_ptx_statement *statement, uint32_t flags,
+/* What it does is in @access already. */
+static void ordinary_access(const struct gpumon_ptx_statement *statement,
 			    struct gpumon_ptx_access *access)
 {
+	uint32_t flags = 0;
+
 	if (!find_space(statement, &flags))
 		return;
 	if (gpumon_ptx_has_modifier(statement, "async")) {
@@ -191,16 +196,13 @@ static void barrier(const struct gpumon_ptx_statement *statement, struct gpumon_
 
 static void multimem(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
 {
+	access->flags = gpumon_ptx_has_modifier(statement, "ld_reduce") ? GPUMON_PROBE_READ :
+			gpumon_ptx_has_modifier(statement, "st")	? GPUMON_PROBE_WRITE :
+									  READ_AND_WRITE;
 	if (gpumon_ptx_has_modifier(statement, "cp"))
 		leave(access, GPUMON_EDIT_FORM);
 	else
-		ordinary_access(statement,
-				gpumon_ptx_has_modifier(statement, "ld_reduce") ?
-					GPUMON_PROBE_READ :
-				gpumon_ptx_has_modifier(statement, "st") ?
-					GPUMON_PROBE_WRITE :
-					GPUMON_PROBE_READ | GPUMON_PROBE_WRITE,
-				access);
+		ordinary_access(statement, access);
 }
 
 static void copy(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
@@ -211,31 +213,9 @@ static void copy(const struct gpumon_ptx_statement *statement, struct gpumon_ptx
 		copy_async(statement, access);
 }
 
-static void load(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
-{
-	ordinary_access(statement, GPUMON_PROBE_READ, access);
-}
-
-static void store(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
-{
-	ordinary_access(statement, GPUMON_PROBE_WRITE, access);
-}
-
-static void atomic(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
-{
-	ordinary_access(statement, GPUMON_PROBE_READ | GPUMON_PROBE_WRITE, access);
-}
-
-static void texture(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
-{
-	(void)statement;
-	leave(access, GPUMON_EDIT_TEXTURE);
-}
-
 static void matrix(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
 {
-	if (!gpumon_ptx_same(statement->name, "wmma") ||
-	    gpumon_ptx_has_modifier(statement, "load") ||
+	if (gpumon_ptx_has_modifier(statement, "load") ||
 	    gpumon_ptx_has_modifier(statement, "store"))
 		leave(access, GPUMON_EDIT_MATRIX);
 }
@@ -248,52 +228,47 @@ static void descriptor(const struct gpumon_ptx_statement *statement,
 		leave(access, GPUMON_EDIT_DESCRIPTOR);
 }
 
-static void flow(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
-{
-	access->effect = gpumon_ptx_same(statement->name, "ret")  ? GPUMON_PTX_RET :
-			 gpumon_ptx_same(statement->name, "exit") ? GPUMON_PTX_EXIT :
-			 gpumon_ptx_same(statement->name, "call") ? GPUMON_PTX_CALL :
-								    GPUMON_PTX_GOES;
-}
-
 void gpumon_ptx_access_of(const struct gpumon_ptx_statement *statement,
 			  struct gpumon_ptx_access *access)
 {
 	static const struct {
 		const char *name;
 		void (*of)(const struct gpumon_ptx_statement *, struct gpumon_ptx_access *);
+		struct gpumon_ptx_access is;
 	} instructions[] = {
-		{ "ld", load },
-		{ "ldu", load },
-		{ "st", store },
-		{ "atom", atomic },
-		{ "red", atomic },
-		{ "cp", copy },
-		{ "multimem", multimem },
-		{ "bar", barrier },
-		{ "barrier", barrier },
-		{ "tex", texture },
-		{ "tld4", texture },
-		{ "suld", texture },
-		{ "sust", texture },
-		{ "sured", texture },
-		{ "ldmatrix", matrix },
-		{ "stmatrix", matrix },
-		{ "wmma", matrix },
-		{ "wgmma", descriptor },
-		{ "tcgen05", descriptor },
-		{ "ret", flow },
-		{ "exit", flow },
-		{ "call", flow },
-		{ "bra", flow },
-		{ "brx", flow },
-		{ "trap", flow },
+		{ "ld", ordinary_access, { .flags = GPUMON_PROBE_READ } },
+		{ "ldu", ordinary_access, { .flags = GPUMON_PROBE_READ } },
+		{ "st", ordinary_access, { .flags = GPUMON_PROBE_WRITE } },
+		{ "atom", ordinary_access, { .flags = READ_AND_WRITE } },
+		{ "red", ordinary_access, { .flags = READ_AND_WRITE } },
+		{ "cp", copy, { .flags = 0 } },
+		{ "multimem", multimem, { .flags = 0 } },
+		{ "bar", barrier, { .flags = 0 } },
+		{ "barrier", barrier, { .flags = 0 } },
+		{ "tex", NULL, { .effect = GPUMON_PTX_LEFT, .cause = GPUMON_EDIT_TEXTURE } },
+		{ "tld4", NULL, { .effect = GPUMON_PTX_LEFT, .cause = GPUMON_EDIT_TEXTURE } },
+		{ "suld", NULL, { .effect = GPUMON_PTX_LEFT, .cause = GPUMON_EDIT_TEXTURE } },
+		{ "sust", NULL, { .effect = GPUMON_PTX_LEFT, .cause = GPUMON_EDIT_TEXTURE } },
+		{ "sured", NULL, { .effect = GPUMON_PTX_LEFT, .cause = GPUMON_EDIT_TEXTURE } },
+		{ "ldmatrix", NULL, { .effect = GPUMON_PTX_LEFT, .cause = GPUMON_EDIT_MATRIX } },
+		{ "stmatrix", NULL, { .effect = GPUMON_PTX_LEFT, .cause = GPUMON_EDIT_MATRIX } },
+		{ "wmma", matrix, { .flags = 0 } },
+		{ "wgmma", descriptor, { .flags = 0 } },
+		{ "tcgen05", descriptor, { .flags = 0 } },
+		{ "ret", NULL, { .effect = GPUMON_PTX_RET } },
+		{ "exit", NULL, { .effect = GPUMON_PTX_EXIT } },
+		{ "call", NULL, { .effect = GPUMON_PTX_CALL } },
+		{ "bra", NULL, { .effect = GPUMON_PTX_GOES } },
+		{ "brx", NULL, { .effect = GPUMON_PTX_GOES } },
+		{ "trap", NULL, { .effect = GPUMON_PTX_GOES } },
 	};
 
 	memset(access, 0, sizeof(*access));
 	for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]); i++) {
 		if (gpumon_ptx_same(statement->name, instructions[i].name)) {
-			instructions[i].of(statement, access);
+			*access = instructions[i].is;
+			if (instructions[i].of)
+				instructions[i].of(statement, access);
 			return;
 		}
 	}
