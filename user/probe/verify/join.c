@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdlib.h>
-#include <string.h>
 
 #include "probe/verify/join.h"
 
@@ -57,7 +56,7 @@ static bool join_cells(struct gpumon_cell *cell, const struct gpumon_cell *other
 static bool join_known(struct gpumon_frame *frame, const struct gpumon_frame *other,
 		       unsigned int word)
 {
-	uint64_t before = frame->known[word], both = before & other->known[word];
+	uint64_t before = frame->has.known[word], both = before & other->has.known[word];
 
 	for (uint64_t left = both; left; left &= left - 1) {
 		unsigned int byte = word * 64 + (unsigned int)__builtin_ctzll(left);
@@ -65,7 +64,7 @@ static bool join_known(struct gpumon_frame *frame, const struct gpumon_frame *ot
 		if (frame->bytes[byte] != other->bytes[byte])
 			both &= ~(left & -left);
 	}
-	frame->known[word] = both;
+	frame->has.known[word] = both;
 	return both != before;
 }
 
@@ -73,13 +72,13 @@ static bool join_frames(struct gpumon_frame *frame, const struct gpumon_frame *o
 			const struct gpumon_widening *widening, struct pairs *pairs,
 			unsigned int number)
 {
-	uint64_t both = frame->tracked & other->tracked;
-	bool changed = both != frame->tracked;
+	uint64_t both = frame->has.tracked & other->has.tracked;
+	bool changed = both != frame->has.tracked;
 
-	frame->tracked = both;
+	frame->has.tracked = both;
 	for (unsigned int i = 0; i < GPUMON_PROBE_MAX_STACK / 64; i++) {
-		changed |= frame->set[i] & ~other->set[i];
-		frame->set[i] &= other->set[i];
+		changed |= frame->has.set[i] & ~other->has.set[i];
+		frame->has.set[i] &= other->has.set[i];
 		changed |= join_known(frame, other, i);
 	}
 	for (uint64_t left = both; left; left &= left - 1) {
@@ -88,7 +87,7 @@ static bool join_frames(struct gpumon_frame *frame, const struct gpumon_frame *o
 
 		changed |= join_cells(cell, &other->slots[slot], widening, pairs, number + slot);
 		if (cell->kind == GPUMON_PROBE_NOTHING || (gpumon_cell_is_any(cell) && !cell->id))
-			frame->tracked &= ~(1ull << slot);
+			frame->has.tracked &= ~(1ull << slot);
 	}
 	return changed;
 }
@@ -110,12 +109,6 @@ bool gpumon_state_join(struct gpumon_state *state, struct gpumon_state *other,
 	return changed;
 }
 
-struct packed_frame {
-	uint64_t set[GPUMON_PROBE_MAX_STACK / 64];
-	uint64_t tracked;
-	uint64_t known[GPUMON_PROBE_MAX_STACK / 64];
-};
-
 /**
  * struct gpumon_packed_state - a state
  * @frames_n: frames, which follow
@@ -126,7 +119,7 @@ struct packed_frame {
 struct gpumon_packed_state {
 	unsigned int frames_n;
 	uint8_t why[GPUMON_STATE_REGISTERS];
-	struct packed_frame frames[];
+	struct gpumon_frame_has frames[];
 };
 
 #define PRESENT 0xff
@@ -137,7 +130,7 @@ static size_t count_known(const struct gpumon_state *state)
 
 	for (unsigned int i = 0; i < state->frames_n; i++)
 		for (unsigned int word = 0; word < GPUMON_PROBE_MAX_STACK / 64; word++)
-			n += (size_t)__builtin_popcountll(state->frames[i].known[word]);
+			n += (size_t)__builtin_popcountll(state->frames[i].has.known[word]);
 	return n;
 }
 
@@ -148,7 +141,7 @@ static void copy_known(struct gpumon_state *state, uint8_t *packed, bool back)
 		struct gpumon_frame *frame = &state->frames[i];
 
 		for (unsigned int word = 0; word < GPUMON_PROBE_MAX_STACK / 64; word++)
-			for (uint64_t left = frame->known[word]; left; left &= left - 1) {
+			for (uint64_t left = frame->has.known[word]; left; left &= left - 1) {
 				uint8_t *byte = &frame->bytes[word * 64 +
 							      (unsigned int)__builtin_ctzll(left)];
 
@@ -181,11 +174,8 @@ int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **p
 		to->why[i] = state->registers[i].kind == GPUMON_PROBE_NOTHING ?
 				     state->registers[i].why :
 				     PRESENT;
-	for (unsigned int i = 0; i < state->frames_n; i++) {
-		memcpy(to->frames[i].set, state->frames[i].set, sizeof(to->frames[i].set));
-		to->frames[i].tracked = state->frames[i].tracked;
-		memcpy(to->frames[i].known, state->frames[i].known, sizeof(to->frames[i].known));
-	}
+	for (unsigned int i = 0; i < state->frames_n; i++)
+		to->frames[i] = state->frames[i].has;
 	cells = (struct gpumon_cell *)&to->frames[state->frames_n];
 	cursor = 0;
 	for (size_t i = 0; i < n; i++)
@@ -206,10 +196,8 @@ void gpumon_state_unpack(const struct gpumon_packed_state *packed, struct gpumon
 	for (unsigned int i = 0; i < packed->frames_n; i++) {
 		struct gpumon_frame *frame = &state->frames[i];
 
-		memcpy(frame->set, packed->frames[i].set, sizeof(frame->set));
-		frame->tracked = packed->frames[i].tracked;
-		memcpy(frame->known, packed->frames[i].known, sizeof(frame->known));
-		for (uint64_t left = frame->tracked; left; left &= left - 1)
+		frame->has = packed->frames[i];
+		for (uint64_t left = frame->has.tracked; left; left &= left - 1)
 			frame->slots[__builtin_ctzll(left)] = *cell++;
 	}
 	/* Behind the cells; copied back only. */

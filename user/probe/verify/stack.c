@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "probe/verify/stack.h"
 
-/* Whether a byte is among those of @frame->set or @frame->known. */
+/* Whether a byte is among those of @set or @known of a frame. */
 static bool is_in(const uint64_t *bytes, unsigned int byte)
 {
 	return bytes[byte / 64] >> byte % 64 & 1;
@@ -9,7 +9,7 @@ static bool is_in(const uint64_t *bytes, unsigned int byte)
 
 static bool is_tracked(const struct gpumon_frame *frame, unsigned int byte)
 {
-	return frame->tracked >> byte / 8 & 1;
+	return frame->has.tracked >> byte / 8 & 1;
 }
 
 static unsigned int place_end(const struct gpumon_place *place)
@@ -23,7 +23,7 @@ enum gpumon_stack_content gpumon_stack_content(const struct gpumon_frame *frame,
 	enum gpumon_stack_content content = GPUMON_STACK_NUMBERS;
 
 	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
-		if (is_in(frame->set, byte))
+		if (is_in(frame->has.set, byte))
 			continue;
 		if (!is_tracked(frame, byte))
 			return GPUMON_STACK_UNSET;
@@ -43,8 +43,8 @@ struct gpumon_cell *gpumon_stack_slot(struct gpumon_frame *frame, const struct g
 void gpumon_stack_forget(struct gpumon_frame *frame, const struct gpumon_place *place)
 {
 	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
-		frame->tracked &= ~(1ull << byte / 8);
-		frame->known[byte / 64] &= ~(1ull << byte % 64);
+		frame->has.tracked &= ~(1ull << byte / 8);
+		frame->has.known[byte / 64] &= ~(1ull << byte % 64);
 	}
 }
 
@@ -54,7 +54,7 @@ static void write_bytes(struct gpumon_frame *frame, const struct gpumon_place *p
 	for (unsigned int i = 0; i < place->size; i++, number >>= 8) {
 		unsigned int byte = place->first + i;
 
-		frame->known[byte / 64] |= 1ull << byte % 64;
+		frame->has.known[byte / 64] |= 1ull << byte % 64;
 		frame->bytes[byte] = (uint8_t)number;
 	}
 }
@@ -67,12 +67,12 @@ void gpumon_stack_write(struct gpumon_frame *frame, const struct gpumon_place *p
 	gpumon_stack_forget(frame, place);
 	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
 		if (address)
-			frame->set[byte / 64] &= ~(1ull << byte % 64);
+			frame->has.set[byte / 64] &= ~(1ull << byte % 64);
 		else
-			frame->set[byte / 64] |= 1ull << byte % 64;
+			frame->has.set[byte / 64] |= 1ull << byte % 64;
 	}
 	if (place->size == 8 && place->first % 8 == 0 && (cell->id || !gpumon_cell_is_any(cell))) {
-		frame->tracked |= 1ull << place->first / 8;
+		frame->has.tracked |= 1ull << place->first / 8;
 		frame->slots[place->first / 8] = *cell;
 	}
 	if (cell->kind == GPUMON_PROBE_NUMBER && gpumon_number_is_constant(&cell->number))
@@ -83,7 +83,7 @@ unsigned int gpumon_stack_known(const struct gpumon_frame *frame, unsigned int f
 {
 	unsigned int end = first;
 
-	while (end < GPUMON_PROBE_MAX_STACK && is_in(frame->known, end))
+	while (end < GPUMON_PROBE_MAX_STACK && is_in(frame->has.known, end))
 		end++;
 	return end - first;
 }

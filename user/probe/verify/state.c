@@ -3,13 +3,6 @@
 
 #include "probe/verify/state.h"
 
-static void clear_stack(struct gpumon_frame *frame)
-{
-	memset(frame->set, 0, sizeof(frame->set));
-	memset(frame->known, 0, sizeof(frame->known));
-	frame->tracked = 0;
-}
-
 void gpumon_state_begin(struct gpumon_state *state, const struct gpumon_probe_program *program)
 {
 	struct gpumon_cell *argument = &state->registers[1];
@@ -21,7 +14,7 @@ void gpumon_state_begin(struct gpumon_state *state, const struct gpumon_probe_pr
 	for (unsigned int i = 0; i < GPUMON_STATE_REGISTERS; i++)
 		state->registers[i] = gpumon_cell_nothing(GPUMON_CELL_UNSET);
 	for (unsigned int i = 0; i < state->frames_n; i++)
-		clear_stack(&state->frames[i]);
+		state->frames[i].has = (struct gpumon_frame_has){ 0 };
 	*argument = gpumon_cell_number(gpumon_number_constant(0));
 	if (gpumon_probe_has_context(program->point))
 		argument->kind = GPUMON_PROBE_CONTEXT;
@@ -36,11 +29,9 @@ void gpumon_state_copy(struct gpumon_state *to, const struct gpumon_state *from)
 	for (unsigned int i = 0; i < from->frames_n; i++) {
 		struct gpumon_frame *frame = &to->frames[i];
 
-		memcpy(frame->set, from->frames[i].set, sizeof(frame->set));
-		memcpy(frame->known, from->frames[i].known, sizeof(frame->known));
+		frame->has = from->frames[i].has;
 		memcpy(frame->bytes, from->frames[i].bytes, sizeof(frame->bytes));
-		frame->tracked = from->frames[i].tracked;
-		for (uint64_t left = frame->tracked; left; left &= left - 1) {
+		for (uint64_t left = frame->has.tracked; left; left &= left - 1) {
 			int slot = __builtin_ctzll(left);
 
 			frame->slots[slot] = from->frames[i].slots[slot];
@@ -62,7 +53,7 @@ static void clear_frame(struct gpumon_state *state, unsigned int depth)
 
 	for (unsigned int i = 0; i < GPUMON_STATE_KEPT; i++)
 		kept[i] = gpumon_cell_nothing(GPUMON_CELL_UNSET);
-	clear_stack(&state->frames[depth]);
+	state->frames[depth].has = (struct gpumon_frame_has){ 0 };
 }
 
 /* Nothing may point into the frames above @depth. */
@@ -78,11 +69,11 @@ static void drop_dead_addresses(struct gpumon_state *state, unsigned int depth)
 	for (unsigned int i = 0; i <= depth; i++) {
 		struct gpumon_frame *frame = &state->frames[i];
 
-		for (uint64_t left = frame->tracked; left; left &= left - 1) {
+		for (uint64_t left = frame->has.tracked; left; left &= left - 1) {
 			int slot = __builtin_ctzll(left);
 
 			if (frame->slots[slot].kind == GPUMON_PROBE_NOTHING)
-				frame->tracked &= ~(1ull << slot);
+				frame->has.tracked &= ~(1ull << slot);
 		}
 	}
 }
@@ -121,7 +112,7 @@ struct gpumon_cell *gpumon_state_next(struct gpumon_state *state, unsigned int *
 	while (at / GPUMON_STATE_SLOTS < state->frames_n) {
 		struct gpumon_frame *frame = &state->frames[at / GPUMON_STATE_SLOTS];
 		unsigned int slot = at % GPUMON_STATE_SLOTS;
-		uint64_t left = frame->tracked >> slot;
+		uint64_t left = frame->has.tracked >> slot;
 
 		if (left) {
 			slot += (unsigned int)__builtin_ctzll(left);

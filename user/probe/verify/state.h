@@ -12,18 +12,26 @@
 #define GPUMON_STATE_CELLS     (GPUMON_STATE_REGISTERS + GPUMON_STATE_SLOTS * GPUMON_PROBE_MAX_DEPTH)
 
 /**
+ * struct gpumon_frame_has - which places of a stack have something, a bit each, by rising address
+ * @set: bytes that have part of a number
+ * @tracked: slots of which the frame says what they have. An address has no bytes in @set.
+ * @known: bytes of which the frame has the only value: a text's
+ */
+struct gpumon_frame_has {
+	uint64_t set[GPUMON_PROBE_MAX_STACK / 64];
+	uint64_t tracked;
+	uint64_t known[GPUMON_PROBE_MAX_STACK / 64];
+};
+
+/**
  * struct gpumon_frame - the stack of one function
- * @set: bytes that have part of a number, a bit each, by rising address
- * @tracked: slots of which @slots says what they have, a bit each. An address has no bytes in @set.
+ * @has: which of the others are there
  * @slots: 8 bytes each, by rising address
- * @known: bytes of which @bytes has the only value, a bit each: a text's
  * @bytes: by rising address
  */
 struct gpumon_frame {
-	uint64_t set[GPUMON_PROBE_MAX_STACK / 64];
-	uint64_t tracked;
+	struct gpumon_frame_has has;
 	struct gpumon_cell slots[GPUMON_STATE_SLOTS];
-	uint64_t known[GPUMON_PROBE_MAX_STACK / 64];
 	uint8_t bytes[GPUMON_PROBE_MAX_STACK];
 };
 
