@@ -35,19 +35,21 @@ static int write_text(const struct gpumon_probe_patches *patches, uint32_t sm, c
 }
 
 int gpumon_probe_patches_open(struct gpumon_probe_patches *patches,
-			      const struct gpumon_probe_patch_tools *tools,
+			      const struct gpumon_probe_options *options, const char *program,
 			      struct gpumon_error *err)
 {
 	uint32_t places;
 	char *text = NULL;
 	size_t size;
-	int ret = write_text(patches, SM_ANY, &text, &size, &places, err);
+	int ret;
 
+	patches->sample = options->sample;
+	ret = write_text(patches, SM_ANY, &text, &size, &places, err);
 	free(text);
-	if (ret || gpumon_probe_find_sanitizer(tools->sanitizer, patches->sanitizer,
+	if (ret || gpumon_probe_find_sanitizer(options->sanitizer, patches->sanitizer,
 					       sizeof(patches->sanitizer), err))
 		return -1;
-	return gpumon_probe_find_ptxas(tools->ptxas, tools->program, patches->ptxas, err);
+	return gpumon_probe_find_ptxas(options->ptxas, program, patches->ptxas, err);
 }
 
 const struct gpumon_probe_code *gpumon_probe_patches_make(struct gpumon_probe_patches *patches,

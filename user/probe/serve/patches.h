@@ -5,6 +5,7 @@
 
 #include <limits.h>
 
+#include "probe.h"
 #include "probe/exchange/exchange.h"
 #include "probe/result/modules.h"
 #include "probe/wire/wire.h"
@@ -41,23 +42,17 @@ struct gpumon_probe_patches {
 	uint32_t codes_n;
 };
 
-/* Paths that the user named, or NULL; what will be run. */
-struct gpumon_probe_patch_tools {
-	const char *ptxas;
-	const char *sanitizer;
-	const char *program;
-};
-
 /**
  * gpumon_probe_patches_open - see whether patches are possible here, before anything is run
- * @patches: out, with @order and @sample set; to be closed
- * @tools: see there
+ * @patches: out, with @order set; to be closed
+ * @options: see there
+ * @program: what will be run
  * @err: a program that cannot be in patches; no library, no assembler (status 77)
  *
  * Return: 0, or -1 with @err.
  */
 int gpumon_probe_patches_open(struct gpumon_probe_patches *patches,
-			      const struct gpumon_probe_patch_tools *tools,
+			      const struct gpumon_probe_options *options, const char *program,
 			      struct gpumon_error *err);
 
 /**

@@ -25,9 +25,6 @@ static int open_patches(struct gpumon_probe_service *service, struct gpumon_erro
 {
 	const struct gpumon_probe_options *options = service->options;
 	struct gpumon_wire_settings *settings = &service->plan.settings;
-	const struct gpumon_probe_patch_tools tools = { .ptxas = options->ptxas,
-							.sanitizer = options->sanitizer,
-							.program = service->program };
 	bool must = options->sass || options->ptxas || options->sanitizer;
 
 	if (options->within || (!must && !options->kernels.n))
@@ -36,8 +33,7 @@ static int open_patches(struct gpumon_probe_service *service, struct gpumon_erro
 	if (!service->patches)
 		return gpumon_error_memory(err);
 	service->patches->order = &service->order;
-	service->patches->sample = options->sample;
-	if (gpumon_probe_patches_open(service->patches, &tools, err)) {
+	if (gpumon_probe_patches_open(service->patches, options, service->program, err)) {
 		if (must)
 			return -1;
 		snprintf(service->no_patches, sizeof(service->no_patches), "%s", err->message);
@@ -204,7 +200,8 @@ static void say_nothing(const struct gpumon_probe_service *service, const struct
 	if (!server->processes)
 		say(sayer, "no process of %s used CUDA: nothing was put into a kernel",
 		    service->program);
-	else if (!gpumon_probe_modules_n(&server->modules) && !server->run.kernels_n && !server->run.unread)
+	else if (!gpumon_probe_modules_n(&server->modules) && !server->run.kernels_n &&
+		 !server->run.unread)
 		say_none(&server->run, sayer);
 }
 
