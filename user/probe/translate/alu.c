@@ -4,7 +4,7 @@
  * least number divided by -1 is itself; each operation of 32 bits clears the upper half.
  */
 #include "probe/model/opcode.h"
-#include "probe/translate/alu.h"
+#include "probe/translate/step.h"
 
 /* A source of an operation: a register, or a constant. */
 struct source {

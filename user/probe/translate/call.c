@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "probe/model/helper.h"
-#include "probe/translate/call.h"
-#include "probe/translate/keep.h"
+#include "probe/translate/step.h"
 #include "probe/translate/map.h"
 #include "probe/translate/warp.h"
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "probe/translate/keep.h"
+#include "probe/translate/step.h"
 #include "probe/translate/warp.h"
 
 #define RESULT 0

@@ -4,8 +4,7 @@
 
 #include "probe/model/helper.h"
 #include "probe/model/instruction.h"
-#include "probe/translate/alu.h"
-#include "probe/translate/call.h"
+#include "probe/translate/step.h"
 #include "probe/translate/memory.h"
 #include "probe/translate/stack.h"
 
