@@ -14,31 +14,27 @@
 /* The context is a pointer, so no null pointer; nothing lies behind it. */
 #define CONTEXT_ADDRESS 4096
 
-static bool calls(const struct gpumon_probe_step *step, int32_t id)
+/* Whether one of two helpers is called. */
+static bool calls(const struct gpumon_probe_program *program, int32_t helper, int32_t other)
 {
-	return BPF_CLASS(step->code) == BPF_JMP && BPF_OP(step->code) == BPF_CALL &&
-	       step->imm == id;
+	for (uint32_t i = 0; i < program->steps_n; i++) {
+		const struct gpumon_probe_step *step = &program->steps[i];
+
+		if (step->code == (BPF_JMP | BPF_CALL) &&
+		    (step->imm == helper || step->imm == other))
+			return true;
+	}
+	return false;
 }
 
 bool gpumon_probe_keeps(const struct gpumon_probe_program *program)
 {
-	uint32_t i;
-
-	for (i = 0; i < program->steps_n; i++)
-		if (calls(&program->steps[i], 605) || calls(&program->steps[i], 606))
-			return true;
-	return false;
+	return calls(program, 605, 606);
 }
 
 bool gpumon_probe_prints(const struct gpumon_probe_program *program)
 {
-	uint32_t i;
-
-	for (i = 0; i < program->steps_n; i++)
-		if (calls(&program->steps[i], BPF_FUNC_trace_printk) ||
-		    calls(&program->steps[i], 501))
-			return true;
-	return false;
+	return calls(program, BPF_FUNC_trace_printk, 501);
 }
 
 /* The step that is written after this one, or steps_n. */
