@@ -107,7 +107,7 @@ def test_cpu_refusals():
         for options, status, message in (
                 ((), 1, "say --attach launched=FILE:FUNCTION"),
                 (("--attach", f"launched={kit.objects}/program:nothing"), 1, "launched is not attached"),
-                (("--attach", "launched=x"), 1, "launched is not attached"),
+                (("--attach", "launched=x"), 1, "--attach launched=x: it names no function: say FILE:FUNCTION"),
                 (("--attach", f"other={kit.objects}/program:launch_in"), 1, "--attach launched=FILE:FUNCTION"),
                 (("--set", "nothing[0]=1"), 1, "the object has no array of this name"),
                 (("--no-cpu",), 0, "")):

@@ -231,15 +231,13 @@ static const char *place_of(const struct gpumon_probe_cpu_options *options, cons
 static struct bpf_link *attach_uprobe(const struct bpf_program *program, const char *place)
 {
 	const char *colon = strrchr(place, ':');
-	LIBBPF_OPTS(bpf_uprobe_opts, how, .func_name = colon ? colon + 1 : "",
+	LIBBPF_OPTS(bpf_uprobe_opts, how, .func_name = colon + 1,
 		    .retprobe = !strncmp(bpf_program__section_name(program), "uretprobe", 9));
-	char *file = colon ? strndup(place, (size_t)(colon - place)) : NULL;
+	char *file = strndup(place, (size_t)(colon - place));
 	struct bpf_link *link = NULL;
 
 	if (file)
 		link = bpf_program__attach_uprobe_opts(program, -1, file, 0, &how);
-	else
-		errno = EINVAL;
 	free(file);
 	return link;
 }
@@ -248,14 +246,18 @@ static int attach(struct gpumon_probe_cpu *cpu, struct bpf_program *program, con
 		  struct gpumon_error *err)
 {
 	const char *name = bpf_program__name(program);
-	libbpf_print_fn_t before = libbpf_set_print(keep_line);
+	libbpf_print_fn_t before;
 	struct bpf_link *link;
 	int failed;
 
-	said[0] = '\0';
 	if (cpu->links_n == ATTACHED_MAX)
 		return REFUSE(err, "there are more than %d programs for the CPU: split the object",
 			      ATTACHED_MAX);
+	if (place && !strchr(place, ':'))
+		return REFUSE(err, "--attach %.60s=%.200s: it names no function: say FILE:FUNCTION",
+			      name, place);
+	said[0] = '\0';
+	before = libbpf_set_print(keep_line);
 	errno = 0;
 	link = place ? attach_uprobe(program, place) : bpf_program__attach(program);
 	failed = errno;
