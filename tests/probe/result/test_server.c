@@ -248,6 +248,33 @@ static void launchers_are_limited(void **state)
 	assert_int_equal(server.launchers.left_out, 3);
 }
 
+/* After a minute a process takes its own image: the table of kernels alone would say that it has programs. */
+static void images_that_come_too_late_are_told(void **state)
+{
+	static const char text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+				   ".visible .entry first()\n{\n\tret;\n}\n";
+	static const struct gpumon_probe_rules rules;
+	struct gpumon_probe_check check;
+	struct gpumon_error err;
+	int fd = memfd_create("image", MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(gpumon_probe_check("threadhist", &rules, &check, &err), 0);
+	server.order = &(struct gpumon_probe_order){
+		.object = &check.object, .facts = check.facts, .shards = 1, .fuel = 1
+	};
+	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
+	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+	request.size = sizeof(text);
+	/* It is not there any more when it is answered. */
+	request_is_taken(sizeof(request), 1);
+	assert_int_equal(server.run.kernels_n, 1);
+	assert_int_equal(server.notes_n, 1);
+	assert_non_null(strstr(server.notes[0], "kernels of this image are not counted"));
+	gpumon_probe_check_clear(&check);
+	close(fd);
+}
+
 /* GPUs of more architectures than functions are kept for: no other memory would help. */
 static void architectures_are_limited(void **state)
 {
@@ -277,6 +304,8 @@ int main(void)
 						close_server),
 		cmocka_unit_test_setup_teardown(names_are_whole, open_server, close_server),
 		cmocka_unit_test_setup_teardown(launchers_are_limited, open_server, close_server),
+		cmocka_unit_test_setup_teardown(images_that_come_too_late_are_told, open_server,
+						close_server),
 		cmocka_unit_test_setup_teardown(architectures_are_limited, open_server,
 						close_server),
 	};

@@ -86,14 +86,15 @@ static bool receive_request(int socket, struct gpumon_wire_request *request, int
 	return length == (ssize_t)sizeof(*request) && request->version == GPUMON_WIRE_VERSION;
 }
 
-/* The library may be gone: nothing depends on it. */
-static void send_answer(int socket, const void *answer, size_t size, int fd)
+/* Return: false: the library does not wait for it any more, or is gone. */
+static bool send_answer(int socket, const void *answer, size_t size, int fd)
 {
 	int ret;
 
 	do
 		ret = gpumon_send_descriptor(socket, answer, size, fd);
 	while ((ret == -EAGAIN || ret == -EINTR) && wait_for(socket, POLLOUT));
+	return !ret;
 }
 
 static void add_note(struct gpumon_probe_server *server, const char *text)
@@ -282,8 +283,11 @@ static void answer_edited(struct gpumon_probe_server *server, int socket,
 			    "no memory for its module with programs in it, or a limit of files "
 			    "that is too low (ulimit -f)");
 	}
-	send_answer(socket, answer, sizeof(*answer), fd);
-	if (answer->type == GPUMON_WIRE_IMAGE)
+	if (!send_answer(socket, answer, sizeof(*answer), fd) && fd >= 0)
+		add_note(
+			server,
+			"a process did not wait until programs were in its image (a minute), or has ended: kernels of this image are not counted. Name fewer kernels (--kernel), or start fewer processes at a time");
+	else if (answer->type == GPUMON_WIRE_IMAGE)
 		send_kernels(&server->run, socket);
 	if (fd >= 0)
 		close(fd);
