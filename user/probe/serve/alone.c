@@ -121,14 +121,6 @@ static int run_kernels(struct alone *alone, struct gpumon_error *err)
 	return 0;
 }
 
-/* The memory goes with the GPU's context, whose rings are not written any more. */
-static void clear_nothing(void *argument, uint64_t offset, uint64_t size)
-{
-	(void)argument;
-	(void)offset;
-	(void)size;
-}
-
 static int add_area(struct alone *alone, struct gpumon_error *err)
 {
 	char name[160];
@@ -152,7 +144,8 @@ static int gather(struct alone *alone, struct gpumon_error *err)
 	    gpumon_cuda_read(&alone->gpu, alone->areas.areas[alone->number].memory,
 			     alone->plan.settings.bytes, err))
 		return -1;
-	gpumon_probe_areas_copied(&alone->areas, alone->number, true, clear_nothing, NULL);
+	/* The memory goes with the GPU's context, whose rings are not written any more. */
+	gpumon_probe_areas_copied(&alone->areas, alone->number, true, NULL, NULL);
 	return 0;
 }
 

@@ -201,7 +201,8 @@ static void take_clear(void *argument, uint64_t offset, uint64_t size)
 {
 	const struct reader *reader = argument;
 
-	reader->clear(reader->argument, reader->place + offset, size);
+	if (reader->clear)
+		reader->clear(reader->argument, reader->place + offset, size);
 }
 
 static void read_ring(const struct gpumon_probe_areas *areas, struct gpumon_probe_area *area,

@@ -82,7 +82,7 @@ void gpumon_probe_areas_ended(struct gpumon_probe_areas *areas, uint32_t number)
  * @areas: areas
  * @number: of the context
  * @quiet: nothing ran on the GPU meanwhile
- * @clear: called for each range of its memory that is to be zeroed
+ * @clear: called for each range of its memory that is to be zeroed; NULL: nobody writes it any more
  * @argument: for it
  */
 void gpumon_probe_areas_copied(struct gpumon_probe_areas *areas, uint32_t number, bool quiet,
