@@ -19,7 +19,6 @@
 
 /* As in memtrace.bpf.c. */
 #define KERNELS	   512
-#define LINES	   4096
 #define DIRECTIONS 8
 #define WHOLE	   5
 
