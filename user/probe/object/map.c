@@ -10,12 +10,9 @@
 #define MAX_MODIFIERS	 32 /* typedef, const and so on above a type */
 #define HARMLESS_FLAGS	 (BPF_F_NO_PREALLOC | BPF_F_MMAPABLE)
 
-/* What the object says. */
+/* What the object says beside what is in the map. */
 struct definition {
-	uint32_t type;
-	uint32_t key_size;
-	uint32_t value_size;
-	uint32_t max_entries;
+	struct gpumon_probe_map *map;
 	uint32_t map_flags;
 	uint32_t key_type; /* 0: only its size is given */
 	uint32_t value_type;
@@ -97,20 +94,21 @@ static bool read_size(const struct btf *btf, const struct btf_member *member, ui
 }
 
 static int read_member(const struct gpumon_probe_image *image, const struct btf *btf,
-		       const char *map, const struct btf_member *member,
-		       struct definition *definition, struct gpumon_error *err)
+		       const struct btf_member *member, struct definition *definition,
+		       struct gpumon_error *err)
 {
+	struct gpumon_probe_map *map = definition->map;
 	const struct {
 		const char *name;
 		uint32_t *number;
 		uint32_t *type;
 	} known[] = {
-		{ "type", &definition->type, NULL },
-		{ "key", &definition->key_size, &definition->key_type },
-		{ "value", &definition->value_size, &definition->value_type },
-		{ "key_size", &definition->key_size, NULL },
-		{ "value_size", &definition->value_size, NULL },
-		{ "max_entries", &definition->max_entries, NULL },
+		{ "type", &map->type, NULL },
+		{ "key", &map->key_size, &definition->key_type },
+		{ "value", &map->value_size, &definition->value_type },
+		{ "key_size", &map->key_size, NULL },
+		{ "value_size", &map->value_size, NULL },
+		{ "max_entries", &map->max_entries, NULL },
 		{ "map_flags", &definition->map_flags, NULL },
 	};
 	const char *name = btf__name_by_offset(btf, member->name_off);
@@ -124,17 +122,17 @@ static int read_member(const struct gpumon_probe_image *image, const struct btf 
 		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"map %.60s: its %s cannot be read: define it with __uint() or __type()",
-			map, name);
+			map->name, name);
 	}
 	return GPUMON_PROBE_IMAGE_REFUSE(
 		image, err, "map %.60s: \"%.60s\" is not possible for a map on a GPU: leave it out",
-		map, name ? name : "");
+		map->name, name ? name : "");
 }
 
 static int read_definition(const struct gpumon_probe_image *image, const struct btf *btf,
-			   const char *name, struct definition *definition,
-			   struct gpumon_error *err)
+			   struct definition *definition, struct gpumon_error *err)
 {
+	const char *name = definition->map->name;
 	const struct btf_type *type = btf ? find_definition(btf, name) : NULL;
 
 	if (!btf)
@@ -147,7 +145,7 @@ static int read_definition(const struct gpumon_probe_image *image, const struct 
 			"map %.60s has no definition in section .maps: define it as a struct with __uint() and __type()",
 			name);
 	for (int i = 0; i < btf_vlen(type); i++) {
-		if (read_member(image, btf, name, &btf_members(type)[i], definition, err))
+		if (read_member(image, btf, &btf_members(type)[i], definition, err))
 			return -1;
 	}
 	return 0;
@@ -228,9 +226,10 @@ bool gpumon_probe_map_kind(uint32_t type, enum gpumon_probe_map_kind *kind)
 
 /* The sizes have been checked. */
 static int read_fields(const struct gpumon_probe_image *image, const struct btf *btf,
-		       const struct definition *definition, struct gpumon_probe_map *map,
-		       struct gpumon_error *err)
+		       const struct definition *definition, struct gpumon_error *err)
 {
+	struct gpumon_probe_map *map = definition->map;
+
 	if (definition->key_type &&
 	    gpumon_probe_fields_read(btf, definition->key_type, map->key_size, image->pool,
 				     &map->key_fields))
@@ -246,22 +245,18 @@ int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct
 			    const char *name, struct gpumon_probe_map *map,
 			    struct gpumon_error *err)
 {
-	struct definition definition = { 0 };
+	struct definition definition = { .map = map };
 
 	if (!gpumon_probe_image_identifier(name))
 		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"a map is called \"%.60s\": give it a name of letters, digits and _", name);
-	if (read_definition(image, btf, name, &definition, err))
-		return -1;
 	memset(map, 0, sizeof(*map));
 	map->name = gpumon_pool_text(image->pool, name);
 	if (!map->name)
 		return gpumon_error_memory(err);
-	map->type = definition.type;
-	map->key_size = definition.key_size;
-	map->value_size = definition.value_size;
-	map->max_entries = definition.max_entries;
+	if (read_definition(image, btf, &definition, err))
+		return -1;
 	if (definition.map_flags & ~HARMLESS_FLAGS)
 		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
@@ -274,7 +269,7 @@ int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct
 			map->name, map->type);
 	if (check_entries(image, map, err) || check_sizes(image, map, err))
 		return -1;
-	return read_fields(image, btf, &definition, map, err);
+	return read_fields(image, btf, &definition, err);
 }
 
 static bool is_or_continues(const char *name, const char *with)
