@@ -62,6 +62,58 @@ INLINE __u64 scheduler_key(__u64 address)
 	return address * 0x9e3779b97f4a7c15ULL;
 }
 
+/* Of a name, and a constant that is not longer than it. */
+INLINE bool equal(const char *name, const char *text)
+{
+#pragma unroll
+	for (int i = 0; i < 8; i++) {
+		if (name[i] != text[i])
+			return false;
+		if (!text[i])
+			break;
+	}
+	return true;
+}
+
+/* Does the device's driver number the schedulers of applications' queues? */
+INLINE bool numbers_queues(const struct device *device)
+{
+	char name[16] = {};
+
+	bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(device, driver, name));
+	return equal(name, "xe") || equal(name, "amdxdna");
+}
+
+struct name {
+	char text[SOURCE_NAME_LEN];
+};
+
+INLINE bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/*
+ * "rcs17" and "hwctx.4711.3" become "rcs" and "hwctx": as in the module, such schedulers are one
+ * ring for each class of engines. Not static, so that the verifier checks it once, by itself: each
+ * length would be another state of its callers.
+ */
+__noinline int leave_class(struct name *name)
+{
+	bool cut = false;
+
+	if (!name || is_digit(name->text[0]) || name->text[0] == '.')
+		return 0;
+	for (int i = 0; i < SOURCE_NAME_LEN; i++) {
+		cut = cut || is_digit(name->text[i]);
+		if (cut)
+			name->text[i] = 0;
+	}
+	for (int i = SOURCE_NAME_LEN - 1; i && (!name->text[i] || name->text[i] == '.'); i--)
+		name->text[i] = 0;
+	return 0;
+}
+
 /* Learn the ring of a new scheduler, or of a new one at a known address. */
 static __noinline __u32 ring_learn(__u64 address)
 {
@@ -77,6 +129,8 @@ static __noinline __u32 ring_learn(__u64 address)
 	device_name(device_text, device);
 	if (!text || bpf_probe_read_kernel_str(name, sizeof(name), text) <= 1)
 		name[0] = '-';
+	if (numbers_queues(device))
+		leave_class((struct name *)name);
 	slot = CLAIM(rings, SOURCE_RINGS, hash_name(hash_name(1, device_text), name) | 1, &created);
 	if (slot >= SOURCE_RINGS)
 		return SOURCE_NONE;

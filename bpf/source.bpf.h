@@ -22,9 +22,14 @@ struct kobject {
 	const char *name;
 } KERNEL_TYPE;
 
+struct device_driver {
+	const char *name;
+} KERNEL_TYPE;
+
 struct device {
 	struct kobject kobj;
 	const char *init_name;
+	struct device_driver *driver;
 } KERNEL_TYPE;
 
 /* Are events wanted? If not, the verifier removes that code. */

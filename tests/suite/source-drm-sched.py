@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel icount cpus=2 timeout=300
 """The DRM scheduler by BPF: the counts equal those of the module and of the mock."""
+import functools
 import os
 import sys
 
@@ -57,6 +58,18 @@ def however_they_end():
     return document, module
 
 
+def rings_of_queues(names):
+    for name in "gpumon", "mock_gpu":
+        lab.rmmod(name)
+    lab.load(devices=1, rings=12, names=names, timeout_ms=100000)
+    counting = source_bpf.Counting()
+    lab.submit("-r", "all", "-n", 48, "-w")
+    lab.wait_idle()
+    document, module = counting.end(), source_bpf.module()
+    check_lost(document)
+    return document, module
+
+
 def without_the_module():
     before = lab.wait_idle()
     counting = source_bpf.Counting()
@@ -76,10 +89,15 @@ lab.check(any(r["killed"] for r in document["drm_sched"]["rings"]), "jobs were k
 lab.check(any(r["errors"] for r in document["drm_sched"]["rings"]), "jobs had errors")
 with Gpumon() as g:
     lab.check(g.info(), "the module is still there")
-lab.rmmod("gpumon")
+
+for driver, classes in ("xe", 4), ("amdxdna", 1):
+    lab.step("the queues of %s are a ring for each class of engines, as in the module" % driver)
+    document, module = until_lossless(functools.partial(rings_of_queues, driver))
+    agree(document, module)
+    lab.equal(len(source_bpf.rings(document)), classes, "rings")
+lab.rmmod("gpumon", "mock_gpu")
 
 lab.step("without the module")
-lab.rmmod("mock_gpu")
 lab.load_mock(devices=2, rings=3, hw_limit=4, service_ns=100000, timeout_ms=100000)
 document, before = until_lossless(without_the_module)
 against_mock(document, before)
