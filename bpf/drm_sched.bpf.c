@@ -47,6 +47,14 @@ struct {
 	__type(value, struct source_ring_words);
 } ring_words SEC(".maps");
 
+/* Keys of schedulers that are ending, by the thread that ends them. There is hardly more than one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__type(value, __u64);
+} ending SEC(".maps");
+
 INLINE __u64 *words_of(__u32 ring)
 {
 	struct source_ring_words *words = bpf_map_lookup_elem(&ring_words, &ring);
@@ -577,12 +585,8 @@ int signaled(struct bpf_raw_tracepoint_args *ctx)
 	return job_failed((__u64)s_fence, error);
 }
 
-/* drm_sched_fini(sched): another scheduler may get this address. */
-SEC("kprobe/drm_sched_fini")
-int fini(struct pt_regs *ctx)
+INLINE void forget(__u64 key)
 {
-	__u64 key = scheduler_key(PT_REGS_PARM1(ctx));
-
 	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
 		__u32 i = ((__u32)(key >> 32) + way) & (SOURCE_SCHEDULERS - 1);
 
@@ -592,7 +596,32 @@ int fini(struct pt_regs *ctx)
 			break;
 		}
 	}
+}
+
+/* drm_sched_fini(sched): another scheduler may get this address. */
+SEC("kprobe/drm_sched_fini")
+int fini(struct pt_regs *ctx)
+{
+	__u64 key = scheduler_key(PT_REGS_PARM1(ctx));
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+
+	forget(key);
+	bpf_map_update_elem(&ending, &tid, &key, BPF_ANY);
 	add(&probes[SOURCE_SCHED_FINI].recorded, 1);
+	return 0;
+}
+
+/* Until it returns there may be events of the scheduler, which make it known again. */
+SEC("kretprobe/drm_sched_fini")
+int fini_returned(struct pt_regs *ctx)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 *key = bpf_map_lookup_elem(&ending, &tid);
+
+	if (!key)
+		return 0;
+	forget(*key);
+	bpf_map_delete_elem(&ending, &tid);
 	return 0;
 }
 

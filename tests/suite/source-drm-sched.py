@@ -12,6 +12,9 @@ import source_bpf
 from gpumon_netlink import Gpumon
 from source_sched import against_mock, check_lost, until_lossless
 
+# Rings that end, with 100 jobs each.
+ENDS = 20
+
 COUNTERS = ("live", "queued", "run", "done", "errors", "killed", "dependency_waits", "untracked",
             "jobs_table_full")
 
@@ -70,6 +73,17 @@ def rings_of_queues(names):
     return document, module
 
 
+def churn(line):
+    with open(lab.DEBUGFS + "/churn_gpu/command", "w") as f:
+        f.write(line)
+
+
+def rings_that_end():
+    counting = source_bpf.Counting()
+    churn("storm jobs=%d rings=1 ring_jobs=100" % (100 * ENDS))
+    return (counting.end(),)
+
+
 def without_the_module():
     before = lab.wait_idle()
     counting = source_bpf.Counting()
@@ -96,6 +110,14 @@ for driver, classes in ("xe", 4), ("amdxdna", 1):
     agree(document, module)
     lab.equal(len(source_bpf.rings(document)), classes, "rings")
 lab.rmmod("gpumon", "mock_gpu")
+
+lab.step("events during the end of a scheduler do not make it known again")
+lab.insmod("fire_gpu")
+lab.insmod("churn_gpu")
+document, = until_lossless(rings_that_end)
+lab.equal([(r["queued"], r["live"]) for r in source_bpf.rings(document).values()], ENDS * [(100, 0)],
+          "jobs and schedulers of the rings, one after the other at the same address")
+lab.rmmod("churn_gpu", "fire_gpu")
 
 lab.step("without the module")
 lab.load_mock(devices=2, rings=3, hw_limit=4, service_ns=100000, timeout_ms=100000)

@@ -140,6 +140,9 @@ static void attach_hook(const struct source_group *group, struct source_hook *ho
 		if (hook->twin)
 			hook->twin_link =
 				bpf_program__attach_raw_tracepoint(hook->twin, hook->name);
+		if (hook->at_return)
+			hook->return_link =
+				bpf_program__attach_kprobe(hook->at_return, true, hook->name);
 		hook->link = link;
 		hook->state = GPUMON_ATTACH_STATE_ATTACHED;
 		snprintf(hook->reason, sizeof(hook->reason), "%s",
@@ -189,9 +192,11 @@ static void attach_group(struct source_group *group)
 static void detach_group(struct source_group *group)
 {
 	for (size_t i = 0; i < group->type->n_hooks; i++) {
+		bpf_link__destroy(group->hooks[i].return_link);
 		bpf_link__destroy(group->hooks[i].twin_link);
 		bpf_link__destroy(group->hooks[i].link);
 		group->hooks[i].link = group->hooks[i].twin_link = NULL;
+		group->hooks[i].return_link = NULL;
 	}
 	if (group->skeleton)
 		group->type->unload(group);

@@ -19,8 +19,10 @@
  * @without: what is unknown without it, NULL if another hook of the same counter provides it
  * @program: attached program
  * @twin: a second copy, for calls of @program that the kernel skips; may be NULL
+ * @at_return: program for the function's return; may be NULL
  * @link: link of the program
  * @twin_link: link of the twin
+ * @return_link: link of @at_return
  * @state: enum gpumon_attach_state
  * @reason: why it is not attached
  */
@@ -33,8 +35,10 @@ struct source_hook {
 	const char *without;
 	struct bpf_program *program;
 	struct bpf_program *twin;
+	struct bpf_program *at_return;
 	struct bpf_link *link;
 	struct bpf_link *twin_link;
+	struct bpf_link *return_link;
 	enum gpumon_attach_state state;
 	char reason[192];
 };

@@ -79,6 +79,8 @@ static int load_drm_sched(struct source_group *group)
 
 		group->hooks[i].program = programs[group->hooks[i].counter];
 		group->hooks[i].twin = twins[group->hooks[i].counter];
+		if (group->hooks[i].counter == SOURCE_SCHED_FINI)
+			group->hooks[i].at_return = bpf->progs.fini_returned;
 	}
 	group->skeleton = bpf;
 	group->probes = bpf->bss->probes;
