@@ -225,6 +225,15 @@ struct drm_sched_fence___client {
 	__u64 drm_client_id;
 } __attribute__((preserve_access_index));
 
+/* The levels after the event. */
+INLINE void event_depths(struct gpumon_event *event, __u32 ring)
+{
+	if (ring >= SOURCE_RINGS || !rings[ring].begun)
+		return;
+	event->queue_depth = rings[ring].queued;
+	event->hw_depth = rings[ring].running;
+}
+
 INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job *job,
 		      __u64 elapsed, struct drm_sched_fence *s_fence, int error)
 {
@@ -239,10 +248,7 @@ INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job
 	event->context = BPF_CORE_READ(s_fence, finished.context);
 	event->seqno = BPF_CORE_READ(s_fence, finished.seqno);
 	event->error = error;
-	if (ring < SOURCE_RINGS) {
-		event->queue_depth = rings[ring].queued;
-		event->hw_depth = rings[ring].running;
-	}
+	event_depths(event, ring);
 	if (job) {
 		event->arg = elapsed;
 		event->flags = GPUMON_EVENT_F_LATENCY | GPUMON_EVENT_F_SUBMITTER;
@@ -314,6 +320,7 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		job->tid = (__u32)ids;
 		if (with_events)
 			bpf_get_current_comm(job->comm, sizeof(job->comm));
+		rings[ring].begun = 1;
 		depth = __sync_fetch_and_add(&rings[ring].queued, 1) + 1;
 		observe_depth(words, depth, SOURCE_RING_QUEUE_DEPTH, SOURCE_RING_QUEUE_DEPTH_SUM,
 			      SOURCE_RING_QUEUE_DEPTH_MAX);
@@ -502,8 +509,7 @@ INLINE int job_waits(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	event->seqno = BPF_CORE_READ(s_fence, finished.seqno);
 	event->arg = BPF_CORE_READ(dependency, context);
 	event->arg2 = BPF_CORE_READ(dependency, seqno);
-	event->queue_depth = rings[ring].queued;
-	event->hw_depth = rings[ring].running;
+	event_depths(event, ring);
 	event_commit(event);
 	return 0;
 }

@@ -147,6 +147,7 @@ struct source_ring_words {
  * @ready: the names are valid
  * @queued: jobs queued and not yet run
  * @running: jobs run and not yet done
+ * @begun: a job was followed from its queueing on: without one, the levels are unknown
  * @device: name of the scheduler's device, or "-"
  * @name: name of the scheduler
  */
@@ -155,7 +156,7 @@ struct source_ring {
 	__u32 ready;
 	__u32 queued;
 	__u32 running;
-	__u32 reserved;
+	__u32 begun;
 	char device[SOURCE_NAME_LEN];
 	char name[SOURCE_NAME_LEN];
 };

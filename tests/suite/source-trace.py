@@ -100,6 +100,15 @@ for key, line in bpf.items():
             lab.equal(line[name], other[name], "%s of %s" % (name, key))
 lab.rmmod("gpumon")
 
+lab.step("depths are unknown while only jobs from before are seen")
+process = lab.held("-d", 0, "-r", 1, "-n", 3)
+ours = Trace("bpf").wait_bpf()
+lab.release(process)
+lab.wait_idle()
+lines = ours.end()
+lab.check(len(lines) >= 3, "events: %s" % lines)
+lab.equal({(line["queue_depth"], line["hw_depth"]) for line in lines}, {(None, None)}, "depths")
+
 lab.step("a reader that does not come: the newest are lost, and counted")
 ours = Trace("bpf", "--group", "nvidia_uvm").wait_bpf()
 ours.process.send_signal(signal.SIGSTOP)

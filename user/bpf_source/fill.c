@@ -95,8 +95,6 @@ int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct
 {
 	struct gpumon_ring *ring = gpumon_model_add_ring(model);
 	const uint64_t *w = (const uint64_t *)words->word;
-	/* Jobs from before are not in any level. Without a tracked job the level is unknown. */
-	bool known = w[SOURCE_RING_QUEUED] > w[SOURCE_RING_JOBS_TABLE_FULL];
 
 	if (!ring)
 		return -1;
@@ -113,7 +111,7 @@ int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct
 	ring->untracked = gpumon_value_of(w[SOURCE_RING_UNTRACKED]);
 	ring->jobs_table_full = gpumon_value_of(w[SOURCE_RING_JOBS_TABLE_FULL]);
 	ring->clock_backwards = gpumon_value_of(w[SOURCE_RING_BACKWARDS]);
-	if (known) {
+	if (from->begun) {
 		ring->queue_depth = gpumon_value_of(from->queued);
 		ring->queue_depth_max =
 			gpumon_value_of(at_least(w[SOURCE_RING_QUEUE_DEPTH_MAX], from->queued));

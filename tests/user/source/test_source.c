@@ -83,7 +83,7 @@ static void ring_of_words(void **state)
 {
 	static struct source_ring_words cpu[2], sum;
 	struct source_ring from = {
-		.queued = 2, .running = 1, .device = "0000:03:00.0", .name = "gfx"
+		.queued = 2, .running = 1, .begun = 1, .device = "0000:03:00.0", .name = "gfx"
 	};
 	struct gpumon_model model = { 0 };
 	const struct gpumon_ring *ring;
@@ -119,7 +119,7 @@ static void ring_of_words(void **state)
 	assert_non_null(gpumon_model_histogram(&model, 7, "hw_depth"));
 
 	/* Nothing tracked, and no results seen: unknown, not 0. */
-	sum.word[SOURCE_RING_JOBS_TABLE_FULL] = 11;
+	from.begun = 0;
 	assert_int_equal(
 		gpumon_source_ring(&model, 8, &from, &sum, (struct gpumon_value){ 0 }, false), 0);
 	ring = gpumon_model_ring(&model, 8);
