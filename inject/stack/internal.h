@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../user/base/return_address.h"
 #include "walk.h"
 
 #define GPUMON_STACK_LIKELY(x)	 __builtin_expect(!!(x), 1)
@@ -15,20 +16,6 @@
 
 /* No code of a program is above this. */
 #define GPUMON_STACK_USER_END (1ull << 56)
-
-/* The address in a word that was saved as a return address: on arm64 it may be signed. */
-static inline uint64_t gpumon_stack_return_address(uint64_t word)
-{
-#ifdef __aarch64__
-	register uint64_t lr __asm__("x30") = word;
-
-	/* xpaclri, which processors without signatures ignore */
-	__asm__("hint #7" : "+r"(lr));
-	return lr;
-#else
-	return word;
-#endif
-}
 
 /* DWARF's numbers of x86-64's registers */
 enum {

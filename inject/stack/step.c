@@ -52,7 +52,7 @@ static bool step_rule(struct gpumon_stack_thread *thread, uint64_t rule,
 	    !gpumon_stack_load(thread, base + (uint64_t)gpumon_rule_base_offset(rule), &base))
 		return false;
 	*state =
-		(struct gpumon_stack_state){ gpumon_stack_return_address(frame), cfa, base, false };
+		(struct gpumon_stack_state){ gpumon_return_address(frame), cfa, base, false };
 	return true;
 }
 

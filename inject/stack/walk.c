@@ -39,7 +39,7 @@ static inline NO_SANITIZER uint64_t load_word(uint64_t address)
 
 static inline NO_SANITIZER uint64_t load_return_address(uint64_t address)
 {
-	return gpumon_stack_return_address(load_word(address));
+	return gpumon_return_address(load_word(address));
 }
 
 static inline void copy_frames(struct gpumon_stack_frames *to, unsigned int to_at,

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/read_at.h"
+#include "base/return_address.h"
 #include "multi.h"
 #include "program.h"
 #include "ranges.h"
-#include "rule.h"
 
 #ifdef GPUMON_BPF
 
@@ -113,7 +113,8 @@ static int open_bpf(struct gpumon_uprobe_program *program, const struct gpumon_u
 	bpf->rodata->namespace_inode = setup->namespace_inode;
 	bpf->rodata->depth_max = setup->depth;
 	bpf->rodata->with_stacks = setup->with_stacks;
-	bpf->rodata->address_bits = gpumon_uprobe_address_bits();
+	/* A signature is replaced by bit 55, which is 0 in addresses of programs. */
+	bpf->rodata->address_bits = gpumon_return_address(~(1ull << 55));
 	bpf->rodata->wake_bytes = setup->ring_bytes / 16;
 	bpf_map__set_max_entries(bpf->maps.events, (__u32)setup->ring_bytes);
 	bpf_map__set_max_entries(bpf->maps.stacks, setup->stacks);

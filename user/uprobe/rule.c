@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/return_address.h"
 #include "ranges.h"
 #include "rule.h"
 
@@ -220,22 +221,6 @@ bool gpumon_uprobe_begins_row(const struct gpumon_uprobe_process *process, uint6
 	return start == place;
 }
 
-uint64_t gpumon_uprobe_address_bits(void)
-{
-#ifdef __aarch64__
-	/*
-	 * xpaclri, which processors without signatures ignore, replaces the bits of a signature by bit
-	 * 55. In addresses of programs it is 0.
-	 */
-	register uint64_t lr __asm__("x30") = ~(1ull << 55);
-
-	__asm__("hint #7" : "+r"(lr));
-	return lr;
-#else
-	return ~0ull;
-#endif
-}
-
 static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t *word)
 {
 	if (address < copy->sp || address - copy->sp > copy->bytes ||
@@ -315,7 +300,7 @@ enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
 				return GPUMON_UPROBE_NESTED;
 			break;
 		}
-		ra &= gpumon_uprobe_address_bits();
+		ra = gpumon_return_address(ra);
 		if (is_nested(ranges, copy, cfa, pc, ra))
 			return GPUMON_UPROBE_NESTED;
 		if (!ra)

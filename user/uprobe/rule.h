@@ -28,9 +28,6 @@ bool gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc
 /* True if call frame information begins there: at a function, or surely at an instruction. */
 bool gpumon_uprobe_begins_row(const struct gpumon_uprobe_process *process, uint64_t address);
 
-/* Bits of a saved return address that are the address: on arm64 the others may be a signature. */
-uint64_t gpumon_uprobe_address_bits(void);
-
 enum gpumon_uprobe_nesting {
 	GPUMON_UPROBE_OUTERMOST,
 	GPUMON_UPROBE_NESTED,
