@@ -161,6 +161,11 @@ static struct gpumon_uprobe_file *add_file(struct gpumon_uprobe_process *process
 		free_file(file);
 		return NULL;
 	}
+	/* More files than a process may have open can be mapped, and most have nothing to probe. */
+	if (file->fd >= 0 && !file->site_count && !file->linker_offset && !file->device_offset) {
+		close(file->fd);
+		file->fd = -1;
+	}
 	*added = file;
 	return file;
 }

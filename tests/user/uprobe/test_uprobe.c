@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -214,6 +215,30 @@ static void own_mappings(void **state)
 	assert_int_equal(process.file_count, n);
 	for (unsigned int i = 0; i < process.map_count; i++)
 		assert_true(process.maps[i].seen);
+	gpumon_uprobe_process_free(&process);
+}
+
+/* Programs map more files than there may be descriptors. */
+static void few_descriptors(void **state)
+{
+	struct gpumon_uprobe_process process = { .pid = getpid(), .root = "" };
+	struct rlimit before, few;
+	struct gpumon_error err;
+	int first = dup(0);
+
+	(void)state;
+	assert_true(first >= 0);
+	close(first);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	/* The mappings, the linker's file, and two for the kernel's code. */
+	few.rlim_cur = (rlim_t)first + 4;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(gpumon_uprobe_process_scan(&process, &err), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(process.file_count > 4);
+	for (unsigned int i = 0; i < process.file_count; i++)
+		assert_string_equal(process.files[i]->why, "");
 	gpumon_uprobe_process_free(&process);
 }
 
@@ -486,15 +511,11 @@ static void refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds),
-		cmocka_unit_test(libraries),
-		cmocka_unit_test(jumps),
-		cmocka_unit_test(vulkan_entries),
-		cmocka_unit_test(interning),
-		cmocka_unit_test(own_mappings),
-		cmocka_unit_test(stacks),
-		cmocka_unit_test(nested_calls),
-		cmocka_unit_test(process_that_has_ended),
+		cmocka_unit_test(kinds),	   cmocka_unit_test(libraries),
+		cmocka_unit_test(jumps),	   cmocka_unit_test(vulkan_entries),
+		cmocka_unit_test(interning),	   cmocka_unit_test(own_mappings),
+		cmocka_unit_test(few_descriptors), cmocka_unit_test(stacks),
+		cmocka_unit_test(nested_calls),	   cmocka_unit_test(process_that_has_ended),
 		cmocka_unit_test(refusals),
 	};
 
