@@ -39,6 +39,18 @@ static __always_inline const void *fence_ops(const struct dma_fence *fence)
 	return (__force const void *)READ_ONCE(fence->ops);
 }
 
+/* From 7.x on, fences may lose their ops when they signal; the scheduler's do not yet. */
+static __always_inline void learn_ops(const struct dma_fence *finished)
+{
+	const void *ops;
+
+	if (likely(finished_ops != FINISHED_OPS_UNKNOWN))
+		return;
+	ops = fence_ops(finished);
+	if (ops)
+		WRITE_ONCE(finished_ops, ops);
+}
+
 static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 {
 	return cpu->rings + ring * GPUMON_RING_STRIDE;
@@ -66,8 +78,7 @@ static u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fenc
 {
 	u32 ring = ring_of(cpu, s_fence->sched);
 
-	if (finished_ops == FINISHED_OPS_UNKNOWN)
-		WRITE_ONCE(finished_ops, fence_ops(&s_fence->finished));
+	learn_ops(&s_fence->finished);
 	local64_inc(&ring_words(cpu, ring)[GPUMON_RING_UNTRACKED]);
 	return ring;
 }
@@ -130,8 +141,7 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	time_ns = gpumon_event_ring_time();
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	if (finished_ops == FINISHED_OPS_UNKNOWN)
-		WRITE_ONCE(finished_ops, fence_ops(finished));
+	learn_ops(finished);
 	if (scheduler_remembered(ctx.cpu, sched_job->sched) || !ends_are_seen())
 		ring = ring_of(ctx.cpu, sched_job->sched);
 	else
