@@ -222,6 +222,10 @@ with Gpumon() as g:
             continue
         g.group_set(group, 0)
 
+        # Columns that a probe alone counts.
+        alone = {"dma_fence_signaled": ("errors", "killed"), "drm_sched_fini": ("live",),
+                 **{probe: ("dependency_waits",) for probe in lab.GENERATIONS["wait"]}}
+
         def check(name, refusal):
             when = "without " + name
             lab.check(refusal is None, "%s: %s" % (when, refusal))
@@ -237,6 +241,8 @@ with Gpumon() as g:
                 told.add(kind)
             lab.equal({k: r["queued"] for k, r in lab.rings().items()},
                       {k: r["queued"] for k, r in counted.items()}, "what was counted " + when)
+            for column in alone.get(re.split("[ :]", name)[-1], ()):
+                lab.equal({r[column] for r in lab.rings().values()}, {None}, column + " " + when)
 
         def undo(name):
             g.group_set(group, 0)

@@ -21,6 +21,11 @@ static inline struct gpumon_value gpumon_value_of(uint64_t v)
 	return (struct gpumon_value){ .v = v, .known = true };
 }
 
+static inline struct gpumon_value gpumon_value_if(bool known, uint64_t v)
+{
+	return (struct gpumon_value){ .v = known ? v : 0, .known = known };
+}
+
 /* A signed number, for the level of a gauge. */
 struct gpumon_level {
 	int64_t v;

@@ -326,11 +326,6 @@ void gpumon_bpf_source_close(struct gpumon_bpf_source *source)
 
 /* --- reading */
 
-static struct gpumon_value count_if(bool known, uint64_t count)
-{
-	return (struct gpumon_value){ .v = known ? count : 0, .known = known };
-}
-
 /* Calls of a program that the kernel skipped because it was already running on that CPU. */
 static uint64_t left_out(const struct bpf_program *program)
 {
@@ -456,7 +451,7 @@ int gpumon_bpf_source_read(struct gpumon_bpf_source *source, unsigned int parts,
 		model->info.rings = gpumon_value_of(model->n_rings);
 		model->info.processes = gpumon_value_of(model->n_processes);
 		model->info.jobs_unattributed =
-			count_if(source->group[0].skeleton, model->info.jobs_unattributed.v);
+			gpumon_value_if(source->group[0].skeleton, model->info.jobs_unattributed.v);
 	}
 	if (parts & GPUMON_PART_EVENT_RING)
 		gpumon_bpf_source_event_ring(source, &model->event_ring);

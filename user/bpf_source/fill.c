@@ -90,24 +90,25 @@ static uint64_t at_least(uint64_t value, uint64_t other)
 }
 
 int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct source_ring *from,
-		       const struct source_ring_words *words, struct gpumon_value live,
-		       bool results)
+		       const struct source_ring_words *words, uint64_t live, unsigned int attached)
 {
 	struct gpumon_ring *ring = gpumon_model_add_ring(model);
 	const uint64_t *w = (const uint64_t *)words->word;
+	bool results = attached & 1U << SOURCE_SCHED_RESULT;
 
 	if (!ring)
 		return -1;
 	ring->id = gpumon_value_of(id);
 	ring->device = strndup(from->device, sizeof(from->device));
 	ring->name = strndup(from->name, sizeof(from->name));
-	ring->live = live;
+	ring->live = gpumon_value_if(attached & 1U << SOURCE_SCHED_FINI, live);
 	ring->queued = gpumon_value_of(w[SOURCE_RING_QUEUED]);
 	ring->run = gpumon_value_of(w[SOURCE_RING_RUN]);
 	ring->done = gpumon_value_of(w[SOURCE_RING_DONE]);
-	ring->errors = (struct gpumon_value){ w[SOURCE_RING_ERRORS], results };
-	ring->killed = (struct gpumon_value){ w[SOURCE_RING_KILLED], results };
-	ring->dependency_waits = gpumon_value_of(w[SOURCE_RING_WAITS]);
+	ring->errors = gpumon_value_if(results, w[SOURCE_RING_ERRORS]);
+	ring->killed = gpumon_value_if(results, w[SOURCE_RING_KILLED]);
+	ring->dependency_waits =
+		gpumon_value_if(attached & 1U << SOURCE_SCHED_WAIT, w[SOURCE_RING_WAITS]);
 	ring->untracked = gpumon_value_of(w[SOURCE_RING_UNTRACKED]);
 	ring->jobs_table_full = gpumon_value_of(w[SOURCE_RING_JOBS_TABLE_FULL]);
 	ring->clock_backwards = gpumon_value_of(w[SOURCE_RING_BACKWARDS]);

@@ -39,11 +39,10 @@ void gpumon_source_add_words(struct source_ring_words *sum, const struct source_
  * @ring: names and levels
  * @words: words of all CPUs
  * @live: number of schedulers with its names
- * @results: errors and killed jobs are seen
+ * @attached: a bit for each enum source_drm_sched_probe; what the others count is unknown
  */
 int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct source_ring *ring,
-		       const struct source_ring_words *words, struct gpumon_value live,
-		       bool results);
+		       const struct source_ring_words *words, uint64_t live, unsigned int attached);
 
 int gpumon_source_crtc(struct gpumon_model *model, unsigned int id, const struct source_crtc *crtc);
 

@@ -95,22 +95,23 @@ static void unload_drm_sched(struct source_group *group)
 	drm_sched_bpf__destroy(group->skeleton);
 }
 
-static bool is_counter_attached(const struct source_group *group, unsigned int counter)
+/* A bit for each counter that one of its hooks counts. */
+static unsigned int attached_counters(const struct source_group *group)
 {
+	unsigned int counters = 0;
+
 	for (size_t i = 0; i < group->type->n_hooks; i++) {
-		if (group->hooks[i].counter == counter &&
-		    group->hooks[i].state == GPUMON_ATTACH_STATE_ATTACHED)
-			return true;
+		if (group->hooks[i].state == GPUMON_ATTACH_STATE_ATTACHED)
+			counters |= 1U << group->hooks[i].counter;
 	}
-	return false;
+	return counters;
 }
 
 static int fill_rings(struct source_group *group, struct gpumon_model *model)
 {
 	struct drm_sched_bpf *bpf = group->skeleton;
 	int processors = gpumon_source_processors();
-	bool results = is_counter_attached(group, SOURCE_SCHED_RESULT);
-	bool ends = is_counter_attached(group, SOURCE_SCHED_FINI);
+	unsigned int attached = attached_counters(group);
 	struct source_ring_words *words = calloc((size_t)processors, sizeof(*words)), *sum;
 	int ret = 0;
 
@@ -118,7 +119,7 @@ static int fill_rings(struct source_group *group, struct gpumon_model *model)
 	if (!words || !sum)
 		ret = -1;
 	for (__u32 i = 0; i < SOURCE_RINGS && !ret; i++) {
-		struct gpumon_value live = { .known = ends };
+		uint64_t live = 0;
 
 		if (!bpf->bss->rings[i].ready)
 			continue;
@@ -127,10 +128,10 @@ static int fill_rings(struct source_group *group, struct gpumon_model *model)
 			continue;
 		for (int cpu = 0; cpu < processors; cpu++)
 			gpumon_source_add_words(sum, &words[cpu]);
-		for (size_t s = 0; s < SOURCE_SCHEDULERS && ends; s++)
-			live.v += bpf->bss->schedulers[s].ring == i + 1;
+		for (size_t s = 0; s < SOURCE_SCHEDULERS; s++)
+			live += bpf->bss->schedulers[s].ring == i + 1;
 		model->info.jobs_unattributed.v += sum->word[SOURCE_RING_UNATTRIBUTED];
-		ret = gpumon_source_ring(model, i, &bpf->bss->rings[i], sum, live, results);
+		ret = gpumon_source_ring(model, i, &bpf->bss->rings[i], sum, live, attached);
 	}
 	free(words);
 	free(sum);

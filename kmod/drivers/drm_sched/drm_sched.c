@@ -438,15 +438,6 @@ static void scheduler_gone(void)
 	track_from_now();
 }
 
-enum {
-	ROLE_QUEUE,
-	ROLE_RUN,
-	ROLE_DONE,
-	ROLE_WAIT,
-	ROLE_RESULT,
-	ROLE_FINI
-};
-
 /* Where drm_sched_fini is in the table: behind all others. */
 #define PROBE_FINI 9
 
@@ -456,21 +447,22 @@ enum {
 
 static struct gpumon_probe drm_sched_probes[] = {
 	/* Beginning of a job first: the order in which they are detached. */
-	SCHED_TRACEPOINT("drm_sched_job", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
+	SCHED_TRACEPOINT("drm_sched_job", SCHED_ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
 			 .process_words = BIT(GPUMON_PROCESS_JOBS)),
-	SCHED_TRACEPOINT("drm_sched_job_queue", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
+	SCHED_TRACEPOINT("drm_sched_job_queue", SCHED_ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
 			 .process_words = BIT(GPUMON_PROCESS_JOBS)),
-	SCHED_TRACEPOINT("drm_run_job", ROLE_RUN, probe_run, JOB_AND_ENTITY),
-	SCHED_TRACEPOINT("drm_sched_job_run", ROLE_RUN, probe_run, JOB_AND_ENTITY),
-	SCHED_TRACEPOINT("drm_sched_process_job", ROLE_DONE, probe_done, "*drm_sched_fence"),
-	SCHED_TRACEPOINT("drm_sched_job_done", ROLE_DONE, probe_done, "*drm_sched_fence"),
-	SCHED_TRACEPOINT("drm_sched_job_wait_dep", ROLE_WAIT, probe_wait, JOB_AND_FENCE,
+	SCHED_TRACEPOINT("drm_run_job", SCHED_ROLE_RUN, probe_run, JOB_AND_ENTITY),
+	SCHED_TRACEPOINT("drm_sched_job_run", SCHED_ROLE_RUN, probe_run, JOB_AND_ENTITY),
+	SCHED_TRACEPOINT("drm_sched_process_job", SCHED_ROLE_DONE, probe_done, "*drm_sched_fence"),
+	SCHED_TRACEPOINT("drm_sched_job_done", SCHED_ROLE_DONE, probe_done, "*drm_sched_fence"),
+	SCHED_TRACEPOINT("drm_sched_job_wait_dep", SCHED_ROLE_WAIT, probe_wait, JOB_AND_FENCE,
 			 .optional = true, .without = "dependency waits are not counted"),
-	SCHED_TRACEPOINT("drm_sched_job_unschedulable", ROLE_WAIT, probe_wait, JOB_AND_FENCE,
+	SCHED_TRACEPOINT("drm_sched_job_unschedulable", SCHED_ROLE_WAIT, probe_wait, JOB_AND_FENCE,
 			 .optional = true, .without = "dependency waits are not counted"),
-	GPUMON_TRACEPOINT_AT(NULL, "dma_fence_signaled", ROLE_RESULT, probe_signaled, "*dma_fence",
-			     .with = "gpu_sched", .without = "errors and killed jobs are not seen"),
-	[PROBE_FINI] = GPUMON_CALL_AT("gpu_sched", "drm_sched_fini", ROLE_FINI, probe_fini,
+	GPUMON_TRACEPOINT_AT(NULL, "dma_fence_signaled", SCHED_ROLE_RESULT, probe_signaled,
+			     "*dma_fence", .with = "gpu_sched",
+			     .without = "errors and killed jobs are not seen"),
+	[PROBE_FINI] = GPUMON_CALL_AT("gpu_sched", "drm_sched_fini", SCHED_ROLE_FINI, probe_fini,
 				      "*drm_gpu_scheduler", "void", .maxactive = 64,
 				      .optional = true,
 				      .without = "rings that are gone keep their place"),

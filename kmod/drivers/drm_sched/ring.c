@@ -35,9 +35,9 @@ static const struct gpumon_column ring_columns[GPUMON_RING_COLUMNS] = {
 	[GPUMON_RING_QUEUED] = GPUMON_COUNTER("queued"),
 	[GPUMON_RING_RUN] = GPUMON_COUNTER("run"),
 	[GPUMON_RING_DONE] = GPUMON_COUNTER("done"),
-	[GPUMON_RING_ERRORS] = GPUMON_COUNTER("errors"),
-	[GPUMON_RING_KILLED] = GPUMON_COUNTER("killed"),
-	[GPUMON_RING_WAITS] = GPUMON_COUNTER("dependency_waits"),
+	[GPUMON_RING_ERRORS] = GPUMON_COUNTER("errors", .roles = BIT(SCHED_ROLE_RESULT)),
+	[GPUMON_RING_KILLED] = GPUMON_COUNTER("killed", .roles = BIT(SCHED_ROLE_RESULT)),
+	[GPUMON_RING_WAITS] = GPUMON_COUNTER("dependency_waits", .roles = BIT(SCHED_ROLE_WAIT)),
 	[GPUMON_RING_UNTRACKED] = GPUMON_COUNTER("untracked"),
 	[GPUMON_RING_QUEUE_DEPTH] = GPUMON_GAUGE("queue_depth"),
 	[GPUMON_RING_QUEUE_DEPTHS] = GPUMON_HISTOGRAM("queue_depths", .bits = GPUMON_DEPTH_BITS,
@@ -49,7 +49,8 @@ static const struct gpumon_column ring_columns[GPUMON_RING_COLUMNS] = {
 	[GPUMON_RING_RUN_NS] = GPUMON_HISTOGRAM("run_ns", .bits = GPUMON_LATENCY_BITS),
 	[GPUMON_RING_JOBS_TABLE_FULL] = GPUMON_COUNTER("jobs_table_full"),
 	[GPUMON_RING_BACKWARDS] = GPUMON_COUNTER("clock_backwards"),
-	[GPUMON_RING_LIVE] = GPUMON_GAUGE("live"),
+	/* Without the end of a scheduler its level only grows. */
+	[GPUMON_RING_LIVE] = GPUMON_GAUGE("live", .roles = BIT(SCHED_ROLE_FINI)),
 };
 
 struct gpumon_statistics gpumon_ring_statistics = {

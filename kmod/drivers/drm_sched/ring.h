@@ -23,6 +23,16 @@ struct drm_gpu_scheduler;
 #define GPUMON_DEPTH_BITS      12
 #define GPUMON_DEPTH_BUCKETS   GPUMON_HISTOGRAM_BUCKETS(GPUMON_DEPTH_BITS)
 
+/* What a probe is for. */
+enum {
+	SCHED_ROLE_QUEUE,
+	SCHED_ROLE_RUN,
+	SCHED_ROLE_DONE,
+	SCHED_ROLE_WAIT,
+	SCHED_ROLE_RESULT,
+	SCHED_ROLE_FINI
+};
+
 /* Columns, whose words are counters and sums. */
 enum {
 	GPUMON_RING_QUEUED,

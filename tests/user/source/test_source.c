@@ -15,11 +15,6 @@
 #include "doctor/doctor.h"
 #include "source/source.h"
 
-static struct gpumon_value known(uint64_t v)
-{
-	return gpumon_value_of(v);
-}
-
 static void buckets_cover_every_value(void **state)
 {
 	static const size_t sizes[] = { SOURCE_LATENCY_BUCKETS, SOURCE_DEPTH_BUCKETS };
@@ -103,7 +98,7 @@ static void ring_of_words(void **state)
 	cpu[0].word[SOURCE_RING_QUEUE_DEPTH_MAX] = 1;
 	gpumon_source_add_words(&sum, &cpu[0]);
 	gpumon_source_add_words(&sum, &cpu[1]);
-	assert_int_equal(gpumon_source_ring(&model, 7, &from, &sum, known(1), true), 0);
+	assert_int_equal(gpumon_source_ring(&model, 7, &from, &sum, 1, ~0U), 0);
 	ring = gpumon_model_ring(&model, 7);
 	assert_non_null(ring);
 	assert_int_equal(strlen(ring->name), sizeof(from.name));
@@ -120,10 +115,11 @@ static void ring_of_words(void **state)
 
 	/* Nothing tracked, and no results seen: unknown, not 0. */
 	from.begun = 0;
-	assert_int_equal(
-		gpumon_source_ring(&model, 8, &from, &sum, (struct gpumon_value){ 0 }, false), 0);
+	assert_int_equal(gpumon_source_ring(&model, 8, &from, &sum, 0, 1U << SOURCE_SCHED_QUEUE),
+			 0);
 	ring = gpumon_model_ring(&model, 8);
-	assert_false(ring->live.known || ring->errors.known || ring->killed.known);
+	assert_false(ring->live.known || ring->errors.known || ring->killed.known ||
+		     ring->dependency_waits.known);
 	assert_false(ring->queue_depth.known || ring->queue_depth_max.known ||
 		     ring->hw_depth.known || ring->hw_depth_max.known);
 	gpumon_model_free(&model);
