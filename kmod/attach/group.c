@@ -144,8 +144,9 @@ void gpumon_groups_close(void)
 }
 
 /*
- * Levels start over, when a group starts and when its module goes: what ends from now on and was
- * begun before must not be counted against them. No probe of the group runs.
+ * Levels start over, when a group starts, is switched off and when its module goes: what ends from
+ * now on is not seen, or was begun before and must not be counted against them. No probe of the
+ * group runs.
  */
 void gpumon_group_forget(const struct gpumon_group *group)
 {
@@ -175,25 +176,6 @@ bool gpumon_group_can_count(const struct gpumon_group *group, unsigned int role)
 	for_each_probe(group, probe)
 		if (probe->role == role &&
 		    READ_ONCE(probe->state) <= GPUMON_ATTACH_STATE_ATTACHED)
-			return true;
-	return false;
-}
-
-/**
- * gpumon_group_counts - do the probes of a role count now
- * @group: group
- * @role: role
- *
- * Context: any.
- * Return: whether one of them is attached.
- */
-bool gpumon_group_counts(const struct gpumon_group *group, unsigned int role)
-{
-	const struct gpumon_probe *probe;
-
-	for_each_probe(group, probe)
-		if (probe->role == role &&
-		    READ_ONCE(probe->state) == GPUMON_ATTACH_STATE_ATTACHED)
 			return true;
 	return false;
 }

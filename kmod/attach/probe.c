@@ -382,6 +382,7 @@ void gpumon_group_set(struct gpumon_group *group, bool enabled)
 	}
 	gpumon_group_detach(group);
 	tracepoint_synchronize_unregister();
+	gpumon_group_forget(group);
 	for_each_probe(group, probe)
 		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 }

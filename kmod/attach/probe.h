@@ -291,7 +291,6 @@ struct gpumon_group *gpumon_group_find(const char *name);
 void gpumon_group_set(struct gpumon_group *group, bool enabled);
 size_t gpumon_group_bytes(const struct gpumon_group *group);
 bool gpumon_group_can_count(const struct gpumon_group *group, unsigned int role);
-bool gpumon_group_counts(const struct gpumon_group *group, unsigned int role);
 bool gpumon_group_trusts(const struct gpumon_group *group, unsigned int role);
 bool gpumon_group_column_known(const struct gpumon_group *group,
 			       const struct gpumon_statistics *statistics, u32 row, u32 column);

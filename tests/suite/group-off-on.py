@@ -45,6 +45,9 @@ with Gpumon() as g:
     process = lab.held("-n", 30, "-b", 30)
     lab.until(lambda: lab.rings()[RING]["hw_depth"] == 4, "4 on the hardware")
     g.group_set("drm_sched", 0)
+    row = lab.rings()[RING]
+    lab.equal((row["queue_depth"], row["hw_depth"], row["live"]), (None, None, None),
+              "levels while off")
     g.group_set("drm_sched", 1)
     row = lab.rings()[RING]
     lab.equal((row["queue_depth"], row["hw_depth"]), (None, None), "depths without a baseline")

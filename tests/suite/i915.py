@@ -258,4 +258,10 @@ f.i915_gem_object_create(f.i915_object(4 * KIB))
 i915_rows.check("memory", None, {"created": 1, "live_bytes": 4 * KIB})
 f.i915_request_add(f.i915_request(NULL))
 i915_rows.check("engines", (None, None), {"added": 1, "in_flight": 1})
+
+lab.step("switched off: levels are unknown, all else stays")
+before = i915_rows.rows("engines")[FIRST, "rcs0"]
+with Gpumon() as g:
+    g.group_set("i915", 0)
+i915_rows.check("engines", (FIRST, "rcs0"), {**before, "in_flight": None, "in_flight_max": None})
 f.close()

@@ -26,19 +26,15 @@ enum {
 };
 
 /* A level needs both creation and destruction. */
-static bool levels_known(const struct gpumon_group *group, u32 row)
-{
-	return gpumon_group_counts(group, GPUMON_I915_ROLE_CREATE) &&
-	       gpumon_group_counts(group, GPUMON_I915_ROLE_DESTROY);
-}
+#define LIVES (BIT(GPUMON_I915_ROLE_CREATE) | BIT(GPUMON_I915_ROLE_DESTROY))
 
 static const struct gpumon_column memory_columns[] = {
 	[MEMORY_CREATED] = GPUMON_COUNTER("created"),
 	[MEMORY_CREATED_BYTES] = GPUMON_COUNTER("created_bytes", .needs = I915_FIELD(OBJECT_SIZE)),
 	[MEMORY_DESTROYED] = GPUMON_COUNTER("destroyed"),
-	[MEMORY_LIVE] = GPUMON_GAUGE("live_objects", .known = levels_known),
+	[MEMORY_LIVE] = GPUMON_GAUGE("live_objects", .roles = LIVES),
 	[MEMORY_LIVE_BYTES] = GPUMON_GAUGE("live_bytes", .needs = I915_FIELD(OBJECT_SIZE),
-					   .known = levels_known),
+					   .roles = LIVES),
 	[MEMORY_UNTRACKED] = GPUMON_COUNTER("untracked"),
 	[MEMORY_TABLE_FULL] = GPUMON_COUNTER("objects_table_full"),
 };

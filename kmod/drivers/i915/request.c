@@ -23,17 +23,13 @@ enum {
 	COLUMN_BACKWARDS,
 };
 
-static bool requests_known(const struct gpumon_group *group, u32 row)
-{
-	return gpumon_group_counts(group, GPUMON_I915_ROLE_REQUEST_ADD) &&
-	       gpumon_group_counts(group, GPUMON_I915_ROLE_REQUEST_RETIRE);
-}
+#define REQUESTS (BIT(GPUMON_I915_ROLE_REQUEST_ADD) | BIT(GPUMON_I915_ROLE_REQUEST_RETIRE))
 
 static const struct gpumon_column columns[] = {
 	[COLUMN_ADDED] = GPUMON_COUNTER("added"),
 	[COLUMN_RETIRED] = GPUMON_COUNTER("retired"),
-	[COLUMN_IN_FLIGHT] = GPUMON_GAUGE("in_flight", .known = requests_known),
-	[COLUMN_RETIRED_WITHIN] = GPUMON_HISTOGRAM("retired_within_ns", .known = requests_known),
+	[COLUMN_IN_FLIGHT] = GPUMON_GAUGE("in_flight", .roles = REQUESTS),
+	[COLUMN_RETIRED_WITHIN] = GPUMON_HISTOGRAM("retired_within_ns", .roles = REQUESTS),
 	[COLUMN_UNTRACKED] = GPUMON_COUNTER("untracked"),
 	[COLUMN_TABLE_FULL] = GPUMON_COUNTER("requests_table_full"),
 	[COLUMN_BACKWARDS] = GPUMON_COUNTER("clock_backwards"),
