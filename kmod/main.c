@@ -61,7 +61,7 @@ static void housekeeping(struct work_struct *work)
 	mutex_lock(&gpumon_period_lock);
 	gpumon_process_age();
 	/* While it is off, no ring comes that would need room, and all would seem to be gone. */
-	if (gpumon_drm_sched.enabled)
+	if (READ_ONCE(gpumon_drm_sched.enabled))
 		gpumon_ring_recycle();
 	mutex_unlock(&gpumon_period_lock);
 	for (i = 0; i < ARRAY_SIZE(all_groups); i++)
