@@ -120,7 +120,7 @@ def bad_words(kit):
     for words, part in ((("--every", "60s"), "go with --continuous"),
                         (("--continuous", "--every", "now"), "--every"),
                         (("--continuous", "--every", "10ms"), "a second is the shortest"),
-                        (("--continuous", "--every", "60s", "--keep", "70s"), "12s more")):
+                        (("--continuous", "--every", "60s", "--keep", "70s"), "12s longer")):
         done = kit.run("record", *words, "--", "true")
         equal(done.returncode, 2, f"status of {words}")
         contains(done.stderr.decode(), part, f"message of {words}")
