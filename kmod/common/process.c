@@ -202,6 +202,8 @@ static void process_fold(u32 slot)
 	}
 	atomic_add(2, &gpumon_process_generation);
 	gpumon_counters_zero(&gpumon_process_counters, slot);
+	gpumon_processes[slot].opens_before = 0;
+	gpumon_processes[slot].closes_before = 0;
 	WRITE_ONCE(gpumon_processes[slot].ready, false);
 	gpumon_table_release(&gpumon_process_table, slot);
 	atomic_dec(&process_count);
@@ -241,6 +243,50 @@ void gpumon_process_age(void)
 		if (READ_ONCE(table->keys[slot]) == GPUMON_TABLE_RECYCLING)
 			process_fold(slot);
 	}
+}
+
+/**
+ * gpumon_process_open_handles - how many devices a process has open, over all periods
+ * @slot: slot with a ready process
+ * @handles: filled in
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: false if it was not seen to open one since levels started over: then it is not known.
+ */
+bool gpumon_process_open_handles(u32 slot, u64 *handles)
+{
+	const struct gpumon_process *process = &gpumon_processes[slot];
+	u64 opens, closes;
+
+	opens = gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_OPENS);
+	closes = gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_CLOSES);
+	opens -= process->opens_before;
+	closes -= process->closes_before;
+	/* The two are not read at one moment. */
+	*handles = max_t(s64, opens - closes, 0);
+	return opens;
+}
+
+/**
+ * gpumon_process_forget_handles - the closes of what is open now will not be seen
+ *
+ * Context: may sleep, no probe of a group that counts opens or closes runs.
+ */
+void gpumon_process_forget_handles(void)
+{
+	struct gpumon_process *process;
+	u32 slot;
+
+	/* Slots are recycled under it. */
+	mutex_lock(&gpumon_period_lock);
+	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
+		process = &gpumon_processes[slot];
+		process->opens_before = gpumon_counters_total(&gpumon_process_counters, slot,
+							      GPUMON_PROCESS_OPENS);
+		process->closes_before = gpumon_counters_total(&gpumon_process_counters, slot,
+							       GPUMON_PROCESS_CLOSES);
+	}
+	mutex_unlock(&gpumon_period_lock);
 }
 
 static void process_since(struct gpumon_process_totals *totals)

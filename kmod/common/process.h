@@ -38,6 +38,8 @@ enum gpumon_process_word {
  * @ready: set when the other fields are
  * @start_ns: when it started, CLOCK_MONOTONIC, distinguishes two users of a pid
  * @cgroup_id: id of its cgroup (version 2) when it was first seen, 0 if there is none
+ * @opens_before: what it had opened when levels last started over
+ * @closes_before: what of that was closed by then
  * @comm: its name when it was first seen
  */
 struct gpumon_process {
@@ -45,6 +47,8 @@ struct gpumon_process {
 	bool ready;
 	u64 start_ns;
 	u64 cgroup_id;
+	u64 opens_before;
+	u64 closes_before;
 	char comm[TASK_COMM_LEN];
 };
 
@@ -72,6 +76,8 @@ void gpumon_process_age(void);
 void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals);
 u64 gpumon_process_unattributed(bool closed, enum gpumon_process_word word);
 bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN]);
+bool gpumon_process_open_handles(u32 slot, u64 *handles);
+void gpumon_process_forget_handles(void);
 size_t gpumon_process_bytes(void);
 u32 gpumon_process_find(struct gpumon_cpu *cpu);
 

@@ -96,7 +96,7 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 {
 	const struct gpumon_process *process = &gpumon_processes[slot];
 	char comm[TASK_COMM_LEN];
-	u64 words[GPUMON_PROCESS_WORDS], open;
+	u64 words[GPUMON_PROCESS_WORDS], handles;
 	bool alive;
 
 	gpumon_counters_read(&gpumon_process_counters, slot, closed, words);
@@ -108,12 +108,10 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 	    nla_put_u32(skb, GPUMON_A_PROCESS_ALIVE, alive) ||
 	    gpumon_netlink_put_process_words(skb, words))
 		return -EMSGSIZE;
-	/* A level over all periods: opened and not closed. */
-	open = gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_OPENS) -
-	       gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_CLOSES);
 	if (gpumon_group_counts_of_processes(GPUMON_PROCESS_OPENS) &&
-	    nla_put_u64_64bit(skb, GPUMON_A_PROCESS_OPEN_HANDLES, max_t(s64, open, 0),
-			      GPUMON_A_PROCESS_PAD))
+	    gpumon_group_counts_of_processes(GPUMON_PROCESS_CLOSES) &&
+	    gpumon_process_open_handles(slot, &handles) &&
+	    nla_put_u64_64bit(skb, GPUMON_A_PROCESS_OPEN_HANDLES, handles, GPUMON_A_PROCESS_PAD))
 		return -EMSGSIZE;
 	if (process->cgroup_id && nla_put_u64_64bit(skb, GPUMON_A_PROCESS_CGROUP_ID,
 						    process->cgroup_id, GPUMON_A_PROCESS_PAD))

@@ -143,16 +143,29 @@ lab.equal((row["opens"], row["opens_failed"], row["open_handles"] or 0), (0, 2, 
           "failed opens")
 
 lab.step("off and on: nothing counts while off, levels start over")
-fd = os.open("/dev/nvidia0", os.O_RDWR)
+fds = [os.open("/dev/nvidia0", os.O_RDWR) for _ in range(3)]
 with Gpumon() as g:
+    def levels():
+        ours, = (p for p in g.processes() if p["pid"] == os.getpid())
+        return (nvidia_stats.table("devices", "minor")[0]["open_handles"],
+                ours.get("open_handles"))
+
+    lab.equal(levels(), (3, 3), "levels of the device and of the process")
     g.group_set("nvidia", 0)
     since = nvidia.account()
     nvidia.workload()
     row = nvidia_stats.table("devices", "minor")[0]
-    lab.equal((row["opens"], row["ioctls"]), (4, 0), "opens and ioctls while off")
+    lab.equal((row["opens"], row["ioctls"]), (6, 0), "opens and ioctls while off")
+    lab.equal(levels(), (None, None), "levels while off")
+    os.close(fds.pop())
     g.group_set("nvidia", 1)
-    os.close(fd)
-    lab.equal(nvidia_stats.table("devices", "minor")[0]["open_handles"], None, "level, no baseline")
+    os.close(fds.pop())
+    lab.equal(levels(), (None, None), "levels, no baseline")
+    fds.append(os.open("/dev/nvidia0", os.O_RDWR))
+    lab.equal(levels(), (1, 1), "levels of what was opened since")
+    for fd in fds:
+        os.close(fd)
+    lab.equal(levels(), (0, 0), "levels when all is closed")
     g.reset()
 since = nvidia.account()
 nvidia.workload()

@@ -137,6 +137,7 @@ static struct gpumon_track *const nvidia_tracks[] = { &gpumon_nvidia_open_files,
 
 static void nvidia_start(void)
 {
+	gpumon_process_forget_handles();
 	gpumon_nvidia_file_start();
 	gpumon_nvidia_irq_start();
 	gpumon_nvidia_gpus_forget();
