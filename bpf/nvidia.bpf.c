@@ -102,7 +102,8 @@ volatile __u32 majors[SOURCE_NVIDIA_FAMILIES];
 
 struct source_probe probes[SOURCE_NVIDIA_PROBES];
 struct source_device devices[SOURCE_DEVICES];
-struct source_command commands[SOURCE_COMMANDS];
+struct source_command commands[SOURCE_COMMANDS + SOURCE_NVIDIA_FAMILIES];
+__u64 failed_commands;
 struct source_xid xids[SOURCE_XIDS];
 
 /* A call in progress, from its entry to its exit. */
@@ -285,23 +286,46 @@ static __noinline bool rm_failed(__u32 family, __u32 command, __u64 argument)
 	return status;
 }
 
-/* Its row in the table of commands, SOURCE_NONE if there is no room. */
-static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, bool rm_failed,
-				      __u64 elapsed)
+/* The slot of a command, that of the others if there is no room. */
+static __noinline __u32 command_slot(__u32 family, __u32 number, bool failed)
 {
+	const __u64 key = mix(family + 1, number) | 1;
+	__u32 slot = FIND(commands, SOURCE_COMMANDS, key);
 	struct source_command *command;
-	bool created;
-	__u32 slot;
+	bool created = false;
 
-	slot = CLAIM(commands, SOURCE_COMMANDS, mix(family + 1, number) | 1, &created);
-	if (slot >= SOURCE_COMMANDS)
-		return SOURCE_NONE;
+	if (slot < SOURCE_COMMANDS)
+		return slot;
+	if (!failed || failed_commands < SOURCE_FAILED_COMMANDS)
+		slot = CLAIM(commands, SOURCE_COMMANDS, key, &created);
+	if (slot >= SOURCE_COMMANDS) {
+		slot = SOURCE_COMMANDS + (family == SOURCE_NVIDIA_UVM);
+		created = true;
+	} else if (created && failed) {
+		add(&failed_commands, 1);
+	}
+	TESTED(slot);
 	command = &commands[slot];
 	if (created) {
 		command->family = family;
 		command->command = number;
 		__sync_fetch_and_or(&command->ready, 1);
 	}
+	return slot;
+}
+
+/* Its row in the table of commands. */
+static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, bool rm_failed,
+				      __u64 elapsed)
+{
+	__u32 slot = command_slot(family, number, failed);
+	struct source_command *command;
+
+	/* It never is; the verifier cannot know. */
+	if (slot >= SOURCE_COMMANDS + SOURCE_NVIDIA_FAMILIES)
+		return SOURCE_NONE;
+	TESTED(slot);
+	command = &commands[slot];
 	add(&command->count, 1);
 	if (failed)
 		add(&command->failed, 1);
@@ -337,10 +361,6 @@ static __noinline int returned(__u64 now, long nr, __u64 ret, const struct pt_re
 		row = count_command(device->family, call.argument, (__s64)ret < 0,
 				    !ret && rm_failed(device->family, call.argument, ARG3(regs)),
 				    now - call.time_ns);
-		if (row >= SOURCE_COMMANDS) {
-			add(&probes[SOURCE_NVIDIA_EXIT].table_full, 1);
-			return 0;
-		}
 		add(&device->words[SOURCE_DEVICE_IOCTLS], 1);
 		if ((__s64)ret < 0)
 			add(&device->words[SOURCE_DEVICE_IOCTLS_FAILED], 1);

@@ -152,6 +152,19 @@ INLINE bool take(__u64 *place, __u64 key, bool *created)
 	_found;											\
 })
 
+/* The slot of a key, SOURCE_NONE if it has none. */
+#define FIND(_table, _count, _key) ({								\
+	__u32 _at, _slot = SOURCE_NONE;								\
+	for (__u32 _way = 0; _way < SOURCE_WAYS; _way++) {					\
+		_at = ((__u32)((_key) >> 32) + _way) & ((_count) - 1);				\
+		if (*(volatile __u64 *)&(_table)[_at].key == (_key)) {				\
+			_slot = _at;								\
+			break;									\
+		}										\
+	}											\
+	_slot;											\
+})
+
 /*
  * Place this after the test of an index. It keeps the compiler from computing the address before
  * the test, which the verifier rejects.

@@ -23,6 +23,9 @@
 /* Number of slots in which a key may be. */
 #define SOURCE_WAYS 16
 
+/* Commands whose first call failed: made-up ones do not get more of the table, as in the module. */
+#define SOURCE_FAILED_COMMANDS 64
+
 /* All of these are powers of two. */
 #define SOURCE_RINGS	  128
 #define SOURCE_SCHEDULERS 512
@@ -256,6 +259,7 @@ struct source_device {
 	__u64 words[SOURCE_DEVICE_WORDS];
 };
 
+/* Those of slot SOURCE_COMMANDS + family are the family's commands that have no row. */
 struct source_command {
 	__u64 key;
 	__u32 ready;

@@ -122,21 +122,10 @@ static __noinline __u32 ring_learn(__u64 address)
 	return slot;
 }
 
-/* The place of a known scheduler, SOURCE_SCHEDULERS of another one. */
-INLINE __u32 scheduler_find(__u64 key)
-{
-	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
-		__u32 i = ((__u32)(key >> 32) + way) & (SOURCE_SCHEDULERS - 1);
-
-		if (schedulers[i].key == key)
-			return i;
-	}
-	return SOURCE_SCHEDULERS;
-}
-
 INLINE __u32 ring_of(const struct drm_gpu_scheduler *sched)
 {
-	__u32 place = scheduler_find(scheduler_key((__u64)sched));
+	const __u64 key = scheduler_key((__u64)sched);
+	__u32 place = FIND(schedulers, SOURCE_SCHEDULERS, key);
 	const struct source_scheduler *known;
 	__u64 device, name;
 
@@ -152,7 +141,7 @@ INLINE __u32 ring_of(const struct drm_gpu_scheduler *sched)
 
 INLINE void scheduler_forget(__u64 key)
 {
-	__u32 place = scheduler_find(key);
+	__u32 place = FIND(schedulers, SOURCE_SCHEDULERS, key);
 
 	if (place >= SOURCE_SCHEDULERS)
 		return;

@@ -2,42 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest
 """Made-up commands fill the table of commands: nothing is lost, real ones keep their rows."""
-import fcntl
 import os
-import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
 import nvidia
 import nvidia_stats
+from nvidia import SERVED, WRONG
 
 CAPACITY = 256
 # Commands that have only failed.
 FAILED_ROWS = 64
-ARGUMENTS = struct.Struct("=QII")
-
-
-def command(direction, number, size):
-    return direction << 30 | size << 16 | ord("F") << 8 | number
-
-
-# The mock serves any direction and number, and refuses each other size.
-WRONG = [command(3, i % 256, 1 + i // 256) for i in range(600)]
-SERVED = [command(direction, number, ARGUMENTS.size) for direction in range(4)
-          for number in range(256)]
-
-
-def call(commands):
-    """Each command once on /dev/nvidiactl; how many failed."""
-    failed = 0
-    with open("/dev/nvidiactl", "rb+", buffering=0) as f:
-        for one in commands:
-            try:
-                fcntl.ioctl(f, one, bytearray(ARGUMENTS.size))
-            except OSError:
-                failed += 1
-    return failed
 
 
 def check(ioctls):
@@ -74,7 +50,7 @@ nvidia.unload()
 lab.step("%d made-up commands that fail" % len(WRONG))
 nvidia.load("580")
 lab.load_gpumon()
-lab.equal(call(WRONG), len(WRONG), "commands that fail")
+lab.equal(nvidia.call_each(WRONG), len(WRONG), "commands that fail")
 rows = check(len(WRONG))
 lab.equal(len(rows), FAILED_ROWS + 1, "rows of commands that only fail, and the other one")
 nvidia.workload()
@@ -85,7 +61,7 @@ lab.check(len(served) >= 5, "commands of the driver that are served: %s" % serve
 lab.equal(served - set(rows), set(), "commands of the driver without a row")
 
 lab.step("%d made-up commands that are served" % len(SERVED))
-lab.equal(call(SERVED), 0, "commands that fail")
+lab.equal(nvidia.call_each(SERVED), 0, "commands that fail")
 rows = check(len(WRONG) + len(SERVED))
 lab.check(len(rows) <= CAPACITY + 8, "%d rows" % len(rows))
 lab.equal(served - set(rows), set(), "commands of the driver without a row")

@@ -129,6 +129,32 @@ lab.equal((row["opens"], row["closes"]), (2, 2), "opens, and close() of descript
 mine = [p for p in document["processes"] if p["pid"] == os.getpid()]
 lab.equal([(p["opens"], p["alive"]) for p in mine], [(2, True)], "this process")
 
+lab.step("more commands than fit: those without a row count for the device, and in the other row")
+before = nvidia.account()
+counting = source_bpf.Counting()
+lab.equal(nvidia.call_each(nvidia.WRONG), len(nvidia.WRONG), "commands that fail")
+nvidia.workload("--processes", 1, "--compat", 0)
+nvidia.call_each(nvidia.SERVED)
+document = counting.end()
+most = source_bpf.calls_lost(document)
+source_bpf.lossless(document)
+row = devices(document)[255]
+rows = source_bpf.table(document, "nvidia", "ioctls", "command")
+lab.equal([sum(r[column] for r in rows.values()) for column in ("ioctls", "failed")],
+          [sum(d[column] for d in devices(document).values())
+           for column in ("ioctls", "ioctls_failed")], "commands of all rows, and of the devices")
+since = {name: n - before.get(name, 0) for name, n in nvidia.account().items()}
+source_bpf.fewer(row["ioctls"], since["gpu/ctl/ioctls"], most, "commands of nvidiactl")
+source_bpf.fewer(row["ioctls_failed"], since["gpu/ctl/ioctl_errors"], most, "failed commands")
+mine, = [p for p in document["processes"] if p["pid"] == os.getpid()]
+source_bpf.fewer(mine["ioctls"], len(nvidia.WRONG) + len(nvidia.SERVED), most, "ioctls")
+lab.equal((rows["other"]["number"], rows["other"]["name"]), ("", ""), "labels of the others")
+lab.equal(sum(r["failed"] == r["ioctls"] for text, r in rows.items() if text != "other"), 64,
+          "rows of commands that only fail")
+lab.check({"RM_ALLOC", "RM_CONTROL", "RM_FREE"} <= {r["name"] for r in rows.values()
+                                                    if r["ioctls"] > r["failed"]},
+          "rows of commands of the driver")
+
 lab.step("files of others and calls as of 32-bit programs are not counted, open files of before are")
 fd = os.open("/dev/nvidia1", os.O_RDWR)
 counting = source_bpf.Counting()

@@ -215,17 +215,19 @@ static const char *command_name(const struct source_command *command)
 int gpumon_source_command(struct gpumon_model *model, unsigned int id,
 			  const struct source_command *command)
 {
+	bool other = id >= SOURCE_COMMANDS;
 	struct gpumon_column *column;
+	char text[16], number[16];
 	struct gpumon_row *row;
-	char text[16];
 
 	if (command->family >= SOURCE_NVIDIA_FAMILIES)
 		return 0;
 	snprintf(text, sizeof(text), "0x%08x", command->command);
+	snprintf(number, sizeof(number), "%u", COMMAND_NUMBER(command->command));
 	row = add_row(model, family_groups[command->family], "ioctls", id);
-	if (!row || add_label(row, "command", text, false) ||
-	    add_number(row, "number", COMMAND_NUMBER(command->command)) ||
-	    add_label(row, "name", command_name(command), false) ||
+	if (!row || add_label(row, "command", other ? "other" : text, false) ||
+	    add_label(row, "number", other ? "" : number, true) ||
+	    add_label(row, "name", other ? "" : command_name(command), false) ||
 	    add_counter(row, "ioctls", command->count) ||
 	    add_counter(row, "failed", command->failed) ||
 	    (command->family == SOURCE_NVIDIA && add_counter(row, "rm_failed", command->rm_failed)))

@@ -90,7 +90,7 @@ static int fill_statistics(const struct nvidia_bpf *bpf, struct gpumon_model *mo
 		    gpumon_source_device(model, i, device, gpu ? gpus.name[device->minor] : NULL))
 			return -1;
 	}
-	for (unsigned int i = 0; i < SOURCE_COMMANDS; i++) {
+	for (unsigned int i = 0; i < SOURCE_COMMANDS + SOURCE_NVIDIA_FAMILIES; i++) {
 		if (bpf->bss->commands[i].ready &&
 		    gpumon_source_command(model, i, &bpf->bss->commands[i]))
 			return -1;

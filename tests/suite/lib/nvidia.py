@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The mocks of NVIDIA's driver: loading, driving, and what they say of themselves."""
+import fcntl
 import os
 import struct
 import subprocess
@@ -55,6 +56,31 @@ def lines(text):
             lab.check(words[0] not in rows, "%s is there twice" % words[0])
             rows[words[0]] = int(words[1])
     return rows
+
+
+_ARGUMENTS = struct.Struct("=QII")
+
+
+def _command(direction, number, size):
+    return direction << 30 | size << 16 | ord("F") << 8 | number
+
+
+# Made-up commands. The mock serves any direction and number, and refuses each other size.
+WRONG = [_command(3, i % 256, 1 + i // 256) for i in range(600)]
+SERVED = [_command(direction, number, _ARGUMENTS.size) for direction in range(4)
+          for number in range(256)]
+
+
+def call_each(commands):
+    """Each made-up command once on /dev/nvidiactl; how many failed."""
+    failed = 0
+    with open("/dev/nvidiactl", "rb+", buffering=0) as f:
+        for one in commands:
+            try:
+                fcntl.ioctl(f, one, bytearray(_ARGUMENTS.size))
+            except OSError:
+                failed += 1
+    return failed
 
 
 def account(folder=MOCK):

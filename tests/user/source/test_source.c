@@ -207,6 +207,12 @@ static void tables_have_the_modules_columns(void **state)
 	assert_int_equal(gpumon_row_column(&table->rows[0], "duration_ns")->histogram.count.v, 2);
 	/* nvidia-uvm's arguments are not looked at. */
 	assert_null(gpumon_row_column(&table->rows[0], "rm_failed"));
+	/* The row of the commands that have none. */
+	assert_int_equal(
+		gpumon_source_command(&model, SOURCE_COMMANDS + SOURCE_NVIDIA_UVM, &command), 0);
+	assert_string_equal(table->rows[1].labels[0].value, "other");
+	assert_string_equal(table->rows[1].labels[1].value, "");
+	assert_string_equal(table->rows[1].labels[2].value, "");
 	command.family = SOURCE_NVIDIA;
 	command.rm_failed = 3;
 	assert_int_equal(gpumon_source_command(&model, 1, &command), 0);
@@ -220,7 +226,7 @@ static void tables_have_the_modules_columns(void **state)
 	command.family = device.family = SOURCE_NVIDIA_FAMILIES;
 	assert_int_equal(gpumon_source_command(&model, 2, &command), 0);
 	assert_int_equal(gpumon_source_device(&model, 7, &device, NULL), 0);
-	assert_int_equal(table->n_rows, 1);
+	assert_int_equal(table->n_rows, 2);
 
 	assert_int_equal(gpumon_source_xid(&model, 0, &xid), 0);
 	table = gpumon_model_statistics(&model, "nvidia", "xids");
