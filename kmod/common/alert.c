@@ -119,11 +119,14 @@ static int alert_oldest(void)
 
 static void alert_send(struct work_struct *work)
 {
+	const struct gpumon_alert *alert;
 	int slot;
 
 	mutex_lock(&gpumon_alert_lock);
 	while ((slot = alert_oldest()) >= 0) {
-		if (!alert_sender(alert_keep(&pending[slot].alert)))
+		alert = alert_keep(&pending[slot].alert);
+		/* Of one that is kept, a listener sees the gap in the count. */
+		if (!alert_sender(alert) && alert == &pending[slot].alert)
 			atomic64_inc(&alerts_lost);
 		atomic_set_release(&pending[slot].state, SLOT_FREE);
 	}
@@ -155,7 +158,7 @@ unsigned int gpumon_alert_generation(void)
 
 /**
  * gpumon_alert_init - get ready for the first alert
- * @send: called with each alert, may sleep; returns false if that is lost
+ * @send: called with each alert, may sleep; returns false if it could not be sent
  */
 void gpumon_alert_init(bool (*send)(const struct gpumon_alert *alert))
 {

@@ -3,6 +3,7 @@
 #include <net/genetlink.h>
 
 #include "common/alert.h"
+#include "core/fault.h"
 #include "netlink.h"
 
 static int alert_fill(struct sk_buff *skb, const struct gpumon_alert *alert)
@@ -34,7 +35,9 @@ bool gpumon_netlink_alert_send(const struct gpumon_alert *alert)
 	/* Requests are only taken from the initial network namespace, alerts only sent there. */
 	if (!genl_has_listeners(&gpumon_family, &init_net, 0))
 		return true;
-	skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	/* The kernel's fail-nth does not reach a worker. */
+	skb = GPUMON_REGISTER_OR_NULL("genlmsg_new", NULL,
+				      genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL));
 	if (!skb)
 		return false;
 	header = genlmsg_put(skb, 0, 0, &gpumon_family, 0, GPUMON_CMD_ALERT_NTF);

@@ -16,6 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
 import nvidia
+from faults import DEBUG_MODULE, parameter
 from gpumon_netlink import Gpumon
 
 TOOL = lab.BUILD + "/gpumon-user"
@@ -275,6 +276,37 @@ lab.equal(err, "gpumon-user: the module gpumon was unloaded\n", "standard error"
 one_line(ask(), 77, "without the module")
 lab.load_gpumon()
 lab.equal(ask("--last").stdout, "", "kept by a new module")
+lab.rmmod("gpumon")
+
+lab.step("one for whose message there is no memory is missed once, whether it is kept or not")
+KEPT = 128
+lab.run("insmod", DEBUG_MODULE)
+g = Gpumon()
+
+
+def unsent(code):
+    parameter("fail_registration", 1)
+    xids(0, code)
+    lab.until(lambda: parameter("failed_registration") == "genlmsg_new", "one cannot be sent")
+
+
+def follow(code):
+    """What alerts says of the one after one that could not be sent: (count, lost), errors."""
+    follower = Follower("--json", "--count", 2)
+    xids(0, 62)
+    lab.until(follower.said, "the first one")
+    unsent(code)
+    xids(0, 62)
+    out, err = follower.end()
+    return [(a["count"], a["lost"]) for a in documents(out)], LOST.findall(err)
+
+
+lab.equal(follow(62), ([(1, 0), (3, 0)], ["1"]), "counts, lost, and what is said of one that is kept")
+for code in range(KEPT - 1):
+    xids(0, 1000 + code)
+    lab.until(lambda code=code: len(g.alerts()) == code + 2, "it is kept")
+lab.equal(follow(62 + KEPT), ([(4, 0), (5, 1)], ["1"]), "the same of one that finds no room")
+g.close()
 lab.rmmod("gpumon")
 nvidia.unload()
 lab.step("done")

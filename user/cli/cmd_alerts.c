@@ -33,7 +33,7 @@
  * @last: print the last of each kind, and do not wait
  * @shown: alerts printed
  * @seen: the last alert of each kind, device and code; only its count is used
- * @lost: alerts that the module could not send, as last reported
+ * @lost: alerts that the module could neither keep nor send, as last reported
  */
 struct alerts_run {
 	struct gpumon_context *context;
@@ -154,8 +154,9 @@ static void remember_alert(struct alerts_run *run, const struct gpumon_alert *al
 }
 
 /*
- * Report missed alerts. A socket that overflows leaves a gap in the counts. Alerts that the module
- * could not send are in no count; the module reports their number itself.
+ * Report missed alerts. A socket that overflows leaves a gap in the counts, and so does the module
+ * if it has no memory to send. Alerts that it could not even keep are in no count; the module
+ * reports their number itself.
  */
 static void tell_losses(struct alerts_run *run, const struct gpumon_alert *alert)
 {

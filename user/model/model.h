@@ -196,7 +196,7 @@ struct gpumon_alert {
 	struct gpumon_value code;
 	char *message;
 	struct gpumon_value count;
-	struct gpumon_value lost; /* alerts of all kinds that could not be sent */
+	struct gpumon_value lost; /* alerts of all kinds that are in no count */
 };
 
 struct gpumon_event_ring {
