@@ -15,8 +15,9 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
-#include "base/wait.h"
+#include "base/libbpf_said.h"
 #include "base/version.h"
+#include "base/wait.h"
 #include "group.h"
 
 #define EVENTS_BYTES (8 << 20)
@@ -43,23 +44,6 @@ struct gpumon_bpf_source {
 	size_t n;
 	struct gpumon_event event[EVENTS_TAKEN];
 };
-
-/* The last message of libbpf, whose functions only return a number. */
-static char libbpf_said[160];
-
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
-{
-	/* The first message is the cause, and the others follow from it. */
-	if (level == LIBBPF_WARN && !libbpf_said[0])
-		vsnprintf(libbpf_said, sizeof(libbpf_said), format, args);
-	return 0;
-}
-
-static const char *libbpf_error_text(int error)
-{
-	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
-	return libbpf_said[0] ? libbpf_said : strerror(-error);
-}
 
 int gpumon_source_processors(void)
 {
@@ -109,7 +93,7 @@ say(struct source_group *group, enum gpumon_attach_state state, const char *form
 /* Is a group's driver part of the kernel? This cannot change. */
 static void look_for_built_in(struct gpumon_bpf_source *source)
 {
-	libbpf_print_fn_t before = libbpf_set_print(print_libbpf);
+	libbpf_print_fn_t before = libbpf_set_print(gpumon_libbpf_print);
 	struct btf *kernel = btf__load_vmlinux_btf();
 
 	libbpf_set_print(before);
@@ -221,11 +205,11 @@ static void look_at(struct source_group *group)
 		say(group, GPUMON_ATTACH_STATE_ATTACHED, "%s", "");
 		return;
 	}
-	libbpf_said[0] = '\0';
+	gpumon_libbpf_forget();
 	ret = type->load(group);
 	if (ret) {
 		say(group, GPUMON_ATTACH_STATE_FAILED, "its BPF programs were refused: %s",
-		    libbpf_error_text(ret));
+		    *gpumon_libbpf_said() ? gpumon_libbpf_said() : strerror(-ret));
 		return;
 	}
 	attach_group(group);
@@ -233,7 +217,7 @@ static void look_at(struct source_group *group)
 
 void gpumon_bpf_source_look(struct gpumon_bpf_source *source)
 {
-	libbpf_print_fn_t before = libbpf_set_print(print_libbpf);
+	libbpf_print_fn_t before = libbpf_set_print(gpumon_libbpf_print);
 
 	for (size_t i = 0; i < GROUPS; i++)
 		look_at(&source->group[i]);
@@ -287,7 +271,7 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **to, bool events, struct gp
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"out of memory");
 	source->with_events = events;
-	before = libbpf_set_print(print_libbpf);
+	before = libbpf_set_print(gpumon_libbpf_print);
 	ret = open_events(source, err);
 	libbpf_set_print(before);
 	for (size_t i = 0; i < GROUPS; i++) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/libbpf_said.h"
 #include "base/read_at.h"
 #include "base/return_address.h"
 #include "multi.h"
@@ -40,16 +40,6 @@ struct gpumon_uprobe_program {
 	int processors;
 };
 
-/* The last message of libbpf, whose functions only return a number. */
-static char libbpf_said[256];
-
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
-{
-	if (level == LIBBPF_WARN)
-		vsnprintf(libbpf_said, sizeof(libbpf_said), format, args);
-	return 0;
-}
-
 static int on_event(void *data, void *event, size_t size)
 {
 	struct gpumon_uprobe_program *program = data;
@@ -63,7 +53,6 @@ static void program_refused(int sys, struct gpumon_error *err)
 	char text[128] = "";
 
 	gpumon_read_short("", "/sys/kernel/security/lockdown", text, sizeof(text));
-	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
 	if (sys == -ENOMEM)
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, GPUMON_ERROR_MEMORY,
 				 "the kernel has not enough memory for the tables of the uprobes");
@@ -76,7 +65,7 @@ static void program_refused(int sys, struct gpumon_error *err)
 		gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, sys, GPUMON_ERROR_PERMISSION,
 			"the kernel refuses BPF to this process: a container's seccomp filter or an LSM, if it has CAP_BPF and CAP_PERFMON (%s)",
-			libbpf_said);
+			gpumon_libbpf_said());
 	else if (sys == -ENOSYS)
 		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, GPUMON_ERROR_NO_BPF,
 				 "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
@@ -84,7 +73,7 @@ static void program_refused(int sys, struct gpumon_error *err)
 		gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, sys, GPUMON_ERROR_KERNEL,
 			"this kernel refuses the BPF programs of the uprobes, which need Linux 5.17: %s (%s)",
-			strerror(-sys), libbpf_said);
+			strerror(-sys), gpumon_libbpf_said());
 }
 
 /* Each probe needs two descriptors, and a process can have hundreds of probes. */
@@ -100,9 +89,11 @@ static void raise_descriptors(void)
 
 static int open_bpf(struct gpumon_uprobe_program *program, const struct gpumon_uprobe_setup *setup)
 {
-	struct uprobe_bpf *bpf = uprobe_bpf__open();
+	struct uprobe_bpf *bpf;
 	int result;
 
+	gpumon_libbpf_forget();
+	bpf = uprobe_bpf__open();
 	if (!bpf)
 		return -errno;
 	program->bpf = bpf;
@@ -145,8 +136,7 @@ struct gpumon_uprobe_program *gpumon_uprobe_program_load(const struct gpumon_upr
 	int result = -ENOMEM;
 
 	raise_descriptors();
-	libbpf_said[0] = '\0';
-	before = libbpf_set_print(print_libbpf);
+	before = libbpf_set_print(gpumon_libbpf_print);
 	if (!program)
 		goto out;
 	program->event = event;
@@ -221,7 +211,7 @@ static int probe_one(struct gpumon_uprobe_program *program, enum gpumon_uprobe_h
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = point->cookie,
 		    .retprobe = at_return(hook));
-	libbpf_print_fn_t before = libbpf_set_print(print_libbpf);
+	libbpf_print_fn_t before = libbpf_set_print(gpumon_libbpf_print);
 	struct bpf_link *link = bpf_program__attach_uprobe_opts(program_of(program, hook), tid,
 								path, point->offset, &options);
 	int sys = link ? 0 : -errno;
