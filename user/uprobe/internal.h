@@ -29,6 +29,7 @@ struct gpumon_uprobes {
 	int epoll;
 	bool began;
 	bool failed; /* out of memory */
+	bool ranges_told;
 	uint64_t scanned_ns;
 	uint64_t vulkan_made; /* devices made until the last search for them, and 1 */
 	unsigned int vulkan_devices;

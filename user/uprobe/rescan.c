@@ -144,11 +144,13 @@ static void give_ranges(struct gpumon_uprobes *uprobes)
 				};
 		}
 	}
-	if (!gpumon_uprobe_program_ranges(uprobes->program, ranges, count))
-		gpumon_uprobes_note(
-			uprobes,
-			"uprobes: code of the API is in more than %u places: some calls may count twice",
-			UPROBE_RANGES);
+	if (gpumon_uprobe_program_ranges(uprobes->program, ranges, count) || uprobes->ranges_told)
+		return;
+	uprobes->ranges_told = true;
+	gpumon_uprobes_note(
+		uprobes,
+		"uprobes: code of the API is in more than %u places: some calls may count twice",
+		UPROBE_RANGES);
 }
 
 static bool is_driver(const struct gpumon_uprobe_file *file)

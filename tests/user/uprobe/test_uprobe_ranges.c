@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
+#include "uprobe/internal.h"
 #include "uprobe/ranges.h"
+#include "uprobe/rescan.h"
 
 #define CHANGES 1000000
 
@@ -110,12 +112,46 @@ static void what_has_no_room_is_left_out(void **state)
 	assert_int_equal(file_of(10 * UPROBE_RANGES), 0);
 }
 
+/* There are never enough places. */
+bool __wrap_gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
+					 const struct uprobe_range *ranges, unsigned int count);
+bool __wrap_gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
+					 const struct uprobe_range *ranges, unsigned int count)
+{
+	(void)program;
+	(void)ranges;
+	(void)count;
+	return false;
+}
+
+static void count_notes(void *data, uint32_t tid, const struct gpumon_record *record)
+{
+	unsigned int *notes = data;
+
+	(void)tid;
+	*notes += record->type == GPUMON_RECORD_NOTE;
+}
+
+static void too_many_are_told_once(void **state)
+{
+	unsigned int notes = 0;
+	struct gpumon_uprobes uprobes = { .root = "", .tap = count_notes, .tap_data = &notes };
+	struct gpumon_error err;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(gpumon_uprobes_probe(&uprobes, &err), 0);
+	assert_int_equal(notes, 1);
+	gpumon_intern_clear(&uprobes.strings);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_stays_is_always_found),
 		cmocka_unit_test(what_changes_holds),
 		cmocka_unit_test(what_has_no_room_is_left_out),
+		cmocka_unit_test(too_many_are_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
