@@ -27,10 +27,10 @@ ssize_t gpumon_read_at(int fd, void *to, size_t size, uint64_t at)
 	return (ssize_t)have;
 }
 
-static char *read_regular(int fd, size_t most)
+char *gpumon_read_whole(int fd, size_t most, size_t *size)
 {
 	struct stat status;
-	ssize_t size;
+	ssize_t bytes;
 	char *text;
 
 	if (fstat(fd, &status))
@@ -42,9 +42,10 @@ static char *read_regular(int fd, size_t most)
 	text = malloc((size_t)status.st_size + 1);
 	if (!text)
 		return NULL;
-	size = gpumon_read_at(fd, text, (size_t)status.st_size, 0);
-	if (size >= 0) {
-		text[size] = '\0';
+	bytes = gpumon_read_at(fd, text, (size_t)status.st_size, 0);
+	if (bytes >= 0) {
+		text[bytes] = '\0';
+		*size = (size_t)bytes;
 		return text;
 	}
 	free(text);
@@ -56,10 +57,11 @@ char *gpumon_read_file(int folder, const char *path, size_t most)
 	/* Opening a pipe would wait for a writer for ever. */
 	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), error;
 	char *text;
+	size_t size;
 
 	if (fd < 0)
 		return NULL;
-	text = read_regular(fd, most);
+	text = gpumon_read_whole(fd, most, &size);
 	error = errno;
 	close(fd);
 	errno = error;

@@ -10,7 +10,17 @@
 ssize_t gpumon_read_at(int fd, void *to, size_t size, uint64_t at);
 
 /**
- * gpumon_read_file - read all of a file that is not trusted
+ * gpumon_read_whole - read all of a file that is not trusted
+ * @fd: descriptor
+ * @most: the largest size that is read
+ * @size: out: bytes. If others cut it off meanwhile, these are fewer: a mapping of it would end us by SIGBUS
+ *
+ * Return: as gpumon_read_file().
+ */
+char *gpumon_read_whole(int fd, size_t most, size_t *size);
+
+/**
+ * gpumon_read_file - read all of a file by its name
  * @folder: descriptor that @path is relative to, or AT_FDCWD
  * @path: path, not of a symbolic link
  * @most: the largest size that is read

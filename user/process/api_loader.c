@@ -4,11 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api_loader.h"
+#include "base/read_at.h"
 
 /* Larger files are no loader. */
 #define SIZE_MAX_LOADER (64 << 20)
@@ -16,20 +15,16 @@
 static bool has_word(const char *path, const char *word)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat status;
 	bool found = false;
-	void *text;
+	size_t size;
+	char *text;
 
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0 &&
-	    status.st_size <= SIZE_MAX_LOADER) {
-		text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (text != MAP_FAILED) {
-			found = memmem(text, (size_t)status.st_size, word, strlen(word));
-			munmap(text, (size_t)status.st_size);
-		}
-	}
+	text = gpumon_read_whole(fd, SIZE_MAX_LOADER, &size);
+	if (text)
+		found = memmem(text, size, word, strlen(word));
+	free(text);
 	close(fd);
 	return found;
 }

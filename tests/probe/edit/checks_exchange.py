@@ -369,3 +369,17 @@ def test_probe_into():
     for missing in ("/no/such/file", "/dev/null", HERE):
         status, _, errors = into(missing, "-o", new, tool)
         verdict.check(status == 1 and errors.count("\n") == 1 and missing in errors, errors)
+
+
+def test_probe_into_shrinks():
+    """the image is cut off while gpumon-user looks at it: behind its kernel, so that nothing is missing"""
+    kernel = read(os.path.join(HERE, "basic.ptx"))
+    image, out = write("shrinks.ptx", kernel + "// long\n" * (4 << 20)), path("shrinks.out")
+    command = os.path.join(HERE, "../../../user/gpumon-user")
+    with subprocess.Popen([command, "probe", "--into", image, "-o", out, program("bpf/threadhist.bpf.o")],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and image not in read("/proc/%d/maps" % process.pid):
+            pass
+        os.truncate(image, len(kernel))
+        output = process.communicate()
+    verdict.equal((process.returncode, output[1]), (0, ""), "into")

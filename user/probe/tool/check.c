@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/read_at.h"
@@ -18,27 +17,18 @@ int gpumon_probe_cannot_read(const char *path, int error, struct gpumon_error *e
 				strerror(error));
 }
 
-static int read_descriptor(int fd, const char *path, uint8_t **image, size_t *size,
+static int read_descriptor(int fd, const char *path, struct gpumon_probe_check *check,
 			   struct gpumon_error *err)
 {
-	struct stat status;
-	ssize_t bytes;
-
-	if (fstat(fd, &status))
-		return gpumon_probe_cannot_read(path, errno, err);
-	if (!S_ISREG(status.st_mode) || status.st_size > (off_t)GPUMON_PROBE_MAX_OBJECT)
+	check->bytes = gpumon_read_whole(fd, GPUMON_PROBE_MAX_OBJECT, &check->size);
+	if (check->bytes)
+		return 0;
+	if (errno == EFBIG || errno == EINVAL)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
 			"%s: not a file of at most 4 MiB; name an object file made by clang -target bpf",
 			path);
-	*image = malloc((size_t)status.st_size + 1);
-	if (!*image)
-		return gpumon_probe_cannot_read(path, ENOMEM, err);
-	bytes = gpumon_read_at(fd, *image, (size_t)status.st_size, 0);
-	if (bytes < 0)
-		return gpumon_probe_cannot_read(path, errno, err);
-	*size = (size_t)bytes;
-	return 0;
+	return gpumon_probe_cannot_read(path, errno, err);
 }
 
 static int read_file(const char *path, struct gpumon_probe_check *check, struct gpumon_error *err)
@@ -51,7 +41,7 @@ static int read_file(const char *path, struct gpumon_probe_check *check, struct 
 		return gpumon_probe_tool_find(path, &tool, err);
 	if (fd < 0)
 		return gpumon_probe_cannot_read(path, errno, err);
-	ret = read_descriptor(fd, path, &check->bytes, &check->size, err);
+	ret = read_descriptor(fd, path, check, err);
 	if (!ret)
 		ret = gpumon_probe_object_read(check->bytes, check->size, path, &check->object,
 					       err);

@@ -34,7 +34,7 @@ struct gpumon_probe_check {
 	struct gpumon_probe_verdict *verdicts;
 	const struct gpumon_probe_fact *facts[GPUMON_PROBE_MAX_PROGRAMS];
 	uint32_t refused;
-	uint8_t *bytes;
+	char *bytes;
 	size_t size;
 };
 
