@@ -10,11 +10,11 @@
 #include "image.h"
 #include "launches.h"
 #include "loader.h"
+#include "talk.h"
 #include "trial.h"
 
 /* What is not sent to be named: a container with machine code only. */
 #define SASS_MAX (16u << 20)
-#define FILE_MAX (1u << 30)
 
 /* The first parameters of each loader, which have been the same since CUDA 11. */
 struct load {
@@ -142,7 +142,7 @@ static void *read_file(const char *path, size_t *size)
 	off_t done = 0;
 	ssize_t length = 1;
 
-	if (end > 0 && end < FILE_MAX)
+	if (end > 0 && inject_probe_is_taken((size_t)end + 1))
 		memory = mmap(NULL, (size_t)end + 1, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	while (memory != MAP_FAILED && done < end && length > 0) {

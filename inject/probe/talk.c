@@ -193,6 +193,16 @@ static int make_file(const char *content, size_t size)
 	return fd;
 }
 
+bool inject_probe_is_taken(size_t size)
+{
+	if (size <= GPUMON_WIRE_IMAGE_MAX)
+		return true;
+	inject_probe_tell("process %d has a module of %zu bytes, which is larger than 1 GiB: it is "
+			  "left alone, and nothing of its kernels is counted",
+			  (int)getpid(), size);
+	return false;
+}
+
 static int make_file_or_tell(const void *content, size_t size)
 {
 	static _Atomic bool is_told;
@@ -223,7 +233,7 @@ static void ask_about(struct gpumon_wire_request *request, const void *image, si
 		      enum gpumon_wire_type type, struct gpumon_wire_answer *answer,
 		      struct inject_new_image *made)
 {
-	int given = make_file_or_tell(image, size), socket;
+	int given = inject_probe_is_taken(size) ? make_file_or_tell(image, size) : -1, socket;
 	bool is_edited;
 
 	*made = (struct inject_new_image){ .fd = -1 };

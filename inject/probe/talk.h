@@ -31,6 +31,9 @@ void *inject_probe_shared(uint32_t map, size_t *size);
 /* What the memory of a context begins with: struct gpumon_wire_settings' @content. */
 extern const void *inject_probe_content;
 
+/* Whether gpumon-user takes an image of so many bytes; if not, the user is told. */
+bool inject_probe_is_taken(size_t size);
+
 /**
  * inject_probe_ask_image - the image that replaces another
  * @image: of the program

@@ -49,14 +49,16 @@ static bool is_whole(const char *data, size_t size)
 	}
 }
 
-/* NULL: there is none, or it is cut off. */
+/* NULL: there is none, or it is cut off. What is behind the NUL of a text is not read. */
 char *mock_read_file(const char *path, size_t *size)
 {
 	FILE *file = fopen(path, "re");
 	char *data = NULL;
 
 	*size = 0;
-	while (file && !feof(file) && !ferror(file)) {
+	while (file && !feof(file) && !ferror(file) &&
+	       !(*size && gpumon_fatbin_form(data) == GPUMON_FATBIN_TEXT &&
+		 memchr(data, 0, *size))) {
 		data = realloc(data, *size + 65537);
 		*size += fread(data + *size, 1, 65536, file);
 	}

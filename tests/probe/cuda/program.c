@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -110,6 +111,22 @@ static int load_data(struct module *module, const void *data, size_t size)
 {
 	(void)size;
 	return cuModuleLoadData((CUmodule *)&module->handle, data);
+}
+
+/* With zeroes behind it, as it says that it is larger than its file. */
+static int load_huge(struct module *module, const void *data, size_t size)
+{
+	const size_t room = 2ul << 30;
+	void *huge = mmap(NULL, room, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int result;
+
+	if (huge == MAP_FAILED)
+		return -1;
+	memcpy(huge, data, size);
+	result = cuModuleLoadData((CUmodule *)&module->handle, huge);
+	munmap(huge, room);
+	return result;
 }
 
 static int load_data_ex(struct module *module, const void *data, size_t size)
@@ -221,8 +238,10 @@ static const struct {
 	{ "data-ex", load_data_ex, false },
 	{ "fat-binary", load_fat_binary, false },
 	{ "wrapper", load_wrapper, false },
+	{ "huge", load_huge, false },
 	{ "file", load_file, true },
 	{ "linked", load_linked, true },
+	/* Through the linker. */
 	{ "link", load_link, false },
 	{ "link-file", load_link_file, true },
 #if CUDA_VERSION >= 12000

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Each way to load a module."""
+import os
+import struct
+
 import images
 from images import ADD, LIMIT, text
 from kit import Folder, check, contains, equal
@@ -95,6 +98,23 @@ def test_small_files_of_gpumon():
               [("not_loaded", "no memory for its module with programs in it, or a limit of files that is too low (ulimit -f)",
                 0)], "kernels")
         check("modules" not in result.tables, "no module got programs")
+
+
+def test_huge_images():
+    """More than 1 GiB: the program gets its own, and a message says so."""
+    large = 1 << 30
+    with Folder() as folder:
+        file = folder.write("ptx", text("first"))
+        os.truncate(file, large)
+        # Of a kind that nobody knows.
+        rest = images.entry(0x100, b"", 80)
+        container = images.container(images.ptx_entry(text("first")), rest[:8] + struct.pack("<Q", large) + rest[16:])
+        memory = folder.write("container", container[:8] + struct.pack("<Q", len(container) + large - 16) + container[16:])
+        for how, path, size in ("file", file, large + 1), ("huge", memory, len(container) + large):
+            result = folder.probe("context", "load", how, path, "launch", "first", "1x32")
+            contains(result.errors, f" has a module of {size} bytes, which is larger than 1 GiB: it is left alone, "
+                                    "and nothing of its kernels is counted", how)
+            equal(result.kernels, {}, f"{how}: kernels")
 
 
 def test_few_descriptors():

@@ -275,6 +275,16 @@ static void images_that_come_too_late_are_told(void **state)
 	close(fd);
 }
 
+/* Without memory, or with less in it than the request says. */
+static void images_that_cannot_be_read_are_told(void **state)
+{
+	(void)state;
+	request.size = 100;
+	request_is_taken(sizeof(request), 0);
+	assert_int_equal(server.notes_n, 1);
+	assert_non_null(strstr(server.notes[0], "nothing of its kernels is counted"));
+}
+
 /* GPUs of more architectures than functions are kept for: no other memory would help. */
 static void architectures_are_limited(void **state)
 {
@@ -305,6 +315,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_are_whole, open_server, close_server),
 		cmocka_unit_test_setup_teardown(launchers_are_limited, open_server, close_server),
 		cmocka_unit_test_setup_teardown(images_that_come_too_late_are_told, open_server,
+						close_server),
+		cmocka_unit_test_setup_teardown(images_that_cannot_be_read_are_told, open_server,
 						close_server),
 		cmocka_unit_test_setup_teardown(architectures_are_limited, open_server,
 						close_server),

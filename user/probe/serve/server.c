@@ -294,19 +294,6 @@ static void answer_edited(struct gpumon_probe_server *server, int socket,
 	free(edited->text);
 }
 
-static void answer_exchange(struct gpumon_probe_server *server, int socket,
-			    const struct gpumon_wire_request *request, int fd)
-{
-	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
-	struct edited edited = { .begin_ns = gpumon_monotonic_ns() };
-	void *image = gpumon_probe_shared_read(fd, request->size);
-
-	if (image)
-		edit_image(server, request, image, &edited, &answer);
-	free(image);
-	answer_edited(server, socket, request, &answer, &edited);
-}
-
 /* Why there are no functions for an architecture. */
 static void note_no_patches(struct gpumon_probe_server *server,
 			    const struct gpumon_probe_code *code, uint32_t sm)
@@ -374,17 +361,26 @@ static void list_kernels(struct gpumon_probe_server *server,
 	answer->count = listed.n;
 }
 
-static void answer_module(struct gpumon_probe_server *server, int socket,
-			  const struct gpumon_wire_request *request, int fd)
+/* The new image, or the list of a module's kernels to be patched. */
+static void answer_image(struct gpumon_probe_server *server, int socket,
+			 const struct gpumon_wire_request *request, int fd)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
-	struct edited list = { .begin_ns = gpumon_monotonic_ns() };
-	void *cubin = server->patches ? gpumon_probe_shared_read(fd, request->size) : NULL;
+	struct edited edited = { .begin_ns = gpumon_monotonic_ns() };
+	bool is_module = request->type == GPUMON_WIRE_MODULE;
+	bool is_wanted = !is_module || server->patches;
+	void *image = is_wanted ? gpumon_probe_shared_read(fd, request->size) : NULL;
 
-	if (cubin)
-		list_kernels(server, request, cubin, &list, &answer);
-	free(cubin);
-	answer_edited(server, socket, request, &answer, &list);
+	if (image && is_module)
+		list_kernels(server, request, image, &edited, &answer);
+	else if (image)
+		edit_image(server, request, image, &edited, &answer);
+	else if (is_wanted)
+		add_note(
+			server,
+			"an image could not be read, for want of memory or of descriptors (ulimit -n): it is left alone, and nothing of its kernels is counted");
+	free(image);
+	answer_edited(server, socket, request, &answer, &edited);
 }
 
 /* The process at the other end, 0 if it is not known. */
@@ -519,7 +515,8 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 			    server->plan->content);
 		break;
 	case GPUMON_WIRE_EXCHANGE:
-		answer_exchange(server, socket, request, fd);
+	case GPUMON_WIRE_MODULE:
+		answer_image(server, socket, request, fd);
 		break;
 	case GPUMON_WIRE_TOO_LARGE:
 		leave_numbered(server, request->context, GPUMON_PROBE_WAY_TOO_LARGE);
@@ -563,9 +560,6 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		break;
 	case GPUMON_WIRE_SHARED:
 		answer_shared(server, socket, request);
-		break;
-	case GPUMON_WIRE_MODULE:
-		answer_module(server, socket, request, fd);
 		break;
 	default:
 		break;

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include "base/read_at.h"
+#include "probe/wire/wire.h"
 #include "shared.h"
-
-/* A sparse file of any size takes no memory until it is read. */
-#define READ_MAX (1u << 30)
 
 int gpumon_probe_shared_make(const char *name, size_t bytes, void **memory)
 {
@@ -32,7 +30,8 @@ void *gpumon_probe_shared_read(int fd, size_t size)
 	struct stat status;
 	void *copy = NULL;
 
-	if (fd >= 0 && size && size <= READ_MAX && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
+	/* A sparse file of any size takes no memory until it is read. */
+	if (fd >= 0 && size && size <= GPUMON_WIRE_IMAGE_MAX && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
 	    status.st_size >= 0 && (size_t)status.st_size >= size)
 		copy = malloc(size);
 	if (copy && gpumon_read_at(fd, copy, size, 0) == (ssize_t)size)
