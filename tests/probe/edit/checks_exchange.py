@@ -78,7 +78,7 @@ def test_exchange_in_containers_of_all_packings():
     """Each tool's programs in all kernels: the new PTX assembles, SASS of the same kernels is gone."""
     def one(tool, number, file):
         kernels, _, out = exchange(tool, file, options=["--repeat"], fast=True)
-        verdict.equal(set(ways(kernels).values()), {"PTX"}, tool + ": ways")
+        verdict.equal(set(ways(kernels).values()), {"ptx"}, tool + ": ways")
         after = unpacked(out)
         verdict.equal(keys(i for i, _ in after), [(1, 75), (1, 90)], "images")
         for image, text in after:
@@ -103,7 +103,7 @@ def test_exchange_for_each_architecture():
         call(NVCC, "-ptx", "-arch=compute_" + architecture, "-o", text, path("arch.cu"))
         for tool in MORE_TOOLS:
             kernels, _, out = exchange(tool, text, out=path("arch_%s_%s.ptx" % (architecture, tool)))
-            verdict.equal(set(ways(kernels).values()), {"PTX"}, "%s for %s" % (tool, architecture))
+            verdict.equal(set(ways(kernels).values()), {"ptx"}, "%s for %s" % (tool, architecture))
             assemble(newest_for(out), architecture, out)
         return len(kernels)
     write("arch.cu", SOURCE)
@@ -118,7 +118,7 @@ def test_exchange_of_programs_with_every_exit():
     has_compiler()
     for tool in MORE_TOOLS:
         kernels, _, out = exchange(tool, probed(), out=path("probed_%s.ptx" % tool))
-        verdict.equal(set(ways(kernels).values()), {"PTX"}, tool)
+        verdict.equal(set(ways(kernels).values()), {"ptx"}, tool)
         assemble(newest_for(out), "90", out)
     # A return, an exit, and an exit in a function, of which the kernel gets a copy.
     kernels, _, _ = exchange("threadhist", probed(), "exits")
@@ -139,7 +139,7 @@ def test_exchange_leaves_all_else_as_it_is():
                                    (["--sm=75"], {(2, 75)}, {(1, 75)}),
                                    (["--sm=121"], set(), {(1, 90)})):
         kernels, _, out = exchange("memtrace", small(), "scale*", options=options + ["--repeat"])
-        verdict.equal(ways(kernels), {SCALE: "PTX", SCALE_DOUBLE: "PTX"}, "%r" % options)
+        verdict.equal(ways(kernels), {SCALE: "ptx", SCALE_DOUBLE: "ptx"}, "%r" % options)
         after = images(out)
         verdict.equal(keys(after), [k for k in keys(before) if k not in gone], "%r" % options)
         same = {k for k in keys(after) if stored[k] == [i["stored"] for i in after if (i["kind"], i["sm"]) == k][0]}
@@ -154,10 +154,10 @@ def test_exchange_leaves_all_else_as_it_is():
 def test_exchange_keeps_a_kernel_that_has_no_ptx():
     """Machine code with another kernel, which no PTX has, is not given up."""
     kernels, _, _ = exchange("memtrace", small(), "scale*", options=["--sm=80"])
-    verdict.equal(set(ways(kernels).values()), {"REFUSED"}, "ways")
+    verdict.equal(set(ways(kernels).values()), {"refused"}, "ways")
     verdict.contains(kernels[SCALE]["why"], "sm_80 has kernels that its PTX lacks", "why")
     kernels, _, out = exchange("memtrace", small(), "*")
-    verdict.equal(ways(kernels)[SCALE], "PTX", "way")
+    verdict.equal(ways(kernels)[SCALE], "ptx", "way")
     verdict.check((2, 80) in keys(images(out)), "the machine code for 8.0 is gone")
 
 
@@ -182,7 +182,7 @@ def test_exchange_of_machine_code_alone():
     call(NVCC, "-fatbin", "-gencode=arch=compute_75,code=sm_75", "-gencode=arch=compute_90,code=sm_90", "-o", fatbin, source)
     for image in (cubin, fatbin):
         kernels, done, _ = exchange("memtrace", image, "scale<float>", "*add*")
-        verdict.equal(ways(kernels), {SCALE: "NO_PTX", ADD: "NO_PTX"}, image)
+        verdict.equal(ways(kernels), {SCALE: "no_ptx", ADD: "no_ptx"}, image)
         verdict.equal(done["unread"], 0, "unread")
         kernels, done, _ = exchange("memtrace", image)
         verdict.equal((kernels, done["unread"]), ({}, 1), "if all kernels are asked for")
@@ -200,10 +200,10 @@ def test_exchange_of_what_cannot_be_edited():
                       (good + ".const .b64 gpumon_probe_table[1];\n", "has been probed before"),
                       (good.replace("size 64", "size 32"), "only addresses of 64 bits")):
         kernels, _, _ = exchange("memtrace", write("bad.ptx", text))
-        verdict.equal(ways(kernels), {"k": "REFUSED"}, why)
+        verdict.equal(ways(kernels), {"k": "refused"}, why)
         verdict.contains(kernels["k"]["why"], why, "why")
     kernels, _, out = exchange("memtrace", write("good.ptx", good))
-    verdict.equal(ways(kernels), {"k": "PTX"}, "the same without a fault")
+    verdict.equal(ways(kernels), {"k": "ptx"}, "the same without a fault")
     verdict.equal(read(out, True)[-1:], b"\n", "a text without a NUL")
     _, _, out = exchange("memtrace", write("good.ptx", good + "\0\0"))
     verdict.equal(read(out, True)[-2:], b"\n\0", "a text with a NUL")
@@ -225,9 +225,9 @@ def test_exchange_of_a_container_with_a_bad_text():
     parts += ["--image3=kind=elf,sm=%s,file=%s" % (a, path("mixed_%s.cubin" % a)) for a in texts]
     call(os.path.join(CUDA, "bin/fatbinary"), "--64", *parts, "--create", path("mixed.fatbin"))
     kernels, _, out = exchange("threadhist", path("mixed.fatbin"), "scale")
-    verdict.equal(ways(kernels), {SCALE: "PTX", SCALE_DOUBLE: "PTX"}, "ways")
+    verdict.equal(ways(kernels), {SCALE: "ptx", SCALE_DOUBLE: "ptx"}, "ways")
     verdict.equal(sorted(keys(images(out))), [(1, 75), (1, 90), (2, 75)], "images")
-    for sm, way in (("75", "REFUSED"), ("89", "REFUSED"), ("90", "PTX")):
+    for sm, way in (("75", "refused"), ("89", "refused"), ("90", "ptx")):
         kernels, _, _ = exchange("threadhist", path("mixed.fatbin"), "scale", options=["--sm=" + sm])
         verdict.equal(set(ways(kernels).values()), {way}, "for %s" % sm)
 
@@ -237,7 +237,7 @@ def test_exchange_of_containers_one_behind_the_other():
     call(NVCC, "-fatbin", "-arch=sm_90", "-o", path("other.fatbin"), write("other.cu", "__global__ void other() {}\n"))
     one, other = read(small(), True), read(path("other.fatbin"), True)
     kernels, _, out = exchange("threadhist", write("several", other + one + other + b"behind"), "scale")
-    verdict.equal(ways(kernels), {SCALE: "PTX", SCALE_DOUBLE: "PTX"}, "ways")
+    verdict.equal(ways(kernels), {SCALE: "ptx", SCALE_DOUBLE: "ptx"}, "ways")
     alone = read(exchange("threadhist", small(), "scale")[2], True)
     verdict.equal(read(out, True) == other + alone + other + b"behind", True, "all others stay")
 
@@ -260,7 +260,7 @@ def test_exchange_of_modules_that_are_linked():
         text = path("part_%s.ptx" % name)
         call(NVCC, "-rdc=true", "-ptx", "-arch=compute_90", "-o", text, write(name + ".cu", source))
         kernels, _, out = exchange("memtrace", text, out=path("part_%s_out.ptx" % name))
-        verdict.equal(set(ways(kernels).values()), {"PTX"}, name)
+        verdict.equal(set(ways(kernels).values()), {"ptx"}, name)
         cubins.append(path("part_%s.cubin" % name))
         call(newest_for(out), "-c", "-arch=sm_90", "-o", cubins[-1], out)
     call(os.path.join(CUDA, "bin/nvlink"), "-arch=sm_90", "-o", path("linked.cubin"), *cubins)
@@ -307,7 +307,7 @@ def test_exchange_in_a_library():
     part = sections_of(file)[0]
     kernels, _, out = exchange("threadhist", file, "*gemv2T*", options=[part], fast=True)
     verdict.check(len(kernels) > 10, "only %r" % kernels)
-    verdict.check("PTX" in ways(kernels).values(), "no kernel with PTX")
+    verdict.check("ptx" in ways(kernels).values(), "no kernel with PTX")
     begin, size = map(int, part[5:].split(","))
     with open(file, "rb") as library:
         library.seek(begin)
@@ -355,7 +355,7 @@ def test_probe_into():
     document = json.loads(text)
     verdict.equal((status, errors, document["exchanged"]), (0, "", True), "as JSON")
     verdict.equal({k["name"]: (k["way"], k["points"]["memory"]) for k in document["kernels"]},
-                  {SCALE: ("PTX", 2), ADD: ("PTX", 3)}, "kernels")
+                  {SCALE: ("ptx", 2), ADD: ("ptx", 3)}, "kernels")
     verdict.equal(sorted(line["line"] for line in document["lines"]), [7, 12], "lines")
     new = os.path.join(new_folder(), "none")
     status, text, errors = into(small(), "-o", new, "-k", "nothing", tool)

@@ -18,12 +18,6 @@
 #include "probe/exchange/patched.h"
 #include "probe/verify/verify.h"
 
-static const char *const ways[] = {
-#define WAY(name, text) #name,
-	GPUMON_PROBE_WAYS(WAY)
-#undef WAY
-};
-
 static void fail(const char *what)
 {
 	fprintf(stderr, "exchange_image: %s\n", what);
@@ -89,7 +83,7 @@ static void print_run(const struct gpumon_probe_run *run, enum gpumon_probe_outc
 		const struct gpumon_probe_kernel *kernel = &run->kernels[i];
 
 		printf("%s{\"name\": \"%s\", \"way\": \"%s\", \"why\": \"", i ? ", " : "",
-		       kernel->name, ways[kernel->way]);
+		       kernel->name, gpumon_probe_way_word(kernel->way));
 		for (const char *at = kernel->why; *at; at++)
 			printf(*at == '"' || *at == '\\' ? "\\%c" : "%c", *at);
 		printf("\"");

@@ -8,7 +8,7 @@
 const char *gpumon_probe_way_word(enum gpumon_probe_way way)
 {
 	static const char *const words[] = {
-#define WAY_WORD(name, text) [GPUMON_PROBE_WAY_##name] = #name,
+#define WAY_WORD(name, word, text) [GPUMON_PROBE_WAY_##name] = word,
 		GPUMON_PROBE_WAYS(WAY_WORD)
 #undef WAY_WORD
 	};
@@ -19,7 +19,7 @@ const char *gpumon_probe_way_word(enum gpumon_probe_way way)
 const char *gpumon_probe_kernel_why(const struct gpumon_probe_kernel *kernel)
 {
 	static const char *const texts[] = {
-#define WAY_TEXT(name, text) [GPUMON_PROBE_WAY_##name] = (text),
+#define WAY_TEXT(name, word, text) [GPUMON_PROBE_WAY_##name] = (text),
 		GPUMON_PROBE_WAYS(WAY_TEXT)
 #undef WAY_TEXT
 	};

@@ -15,23 +15,23 @@
 #include "probe/edit/edit.h"
 
 /* What became of a kernel that was asked for. */
-#define GPUMON_PROBE_WAYS(X)                                                         \
-	X(PTX, "programs put into its PTX")                                          \
-	X(SASS, "programs called by its patched machine code (SASS)")                \
-	X(NO_PTX, "only machine code (SASS) of it: no PTX to put programs into")     \
-	X(REFUSED, "its PTX cannot be edited")                                       \
-	X(TOO_LARGE, "with the programs it would need too many registers to launch") \
-	X(NOT_LOADED, "CUDA did not load it with the programs in it")                \
-	X(NOT_PATCHED, "its machine code was not patched: a message says why")
+#define GPUMON_PROBE_WAYS(X)                                                                      \
+	X(PTX, "ptx", "programs put into its PTX")                                                \
+	X(SASS, "sass", "programs called by its patched machine code (SASS)")                     \
+	X(NO_PTX, "no_ptx", "only machine code (SASS) of it: no PTX to put programs into")        \
+	X(REFUSED, "refused", "its PTX cannot be edited")                                         \
+	X(TOO_LARGE, "too_large", "with the programs it would need too many registers to launch") \
+	X(NOT_LOADED, "not_loaded", "CUDA did not load it with the programs in it")               \
+	X(NOT_PATCHED, "not_patched", "its machine code was not patched: a message says why")
 
 enum gpumon_probe_way {
-#define GPUMON_PROBE_WAY(name, text) GPUMON_PROBE_WAY_##name,
+#define GPUMON_PROBE_WAY(name, word, text) GPUMON_PROBE_WAY_##name,
 	GPUMON_PROBE_WAYS(GPUMON_PROBE_WAY)
 #undef GPUMON_PROBE_WAY
 	GPUMON_PROBE_WAYS_N
 };
 
-/* NAME, for programs. */
+/* For programs: "no_ptx". */
 const char *gpumon_probe_way_word(enum gpumon_probe_way way);
 
 /* Whether a kernel has programs in it. */

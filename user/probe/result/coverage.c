@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,41 +6,26 @@
 #include "generic.h"
 #include "sum.h"
 
-#define WORD_BYTES 32
-
-static const char *const loss_words[] = {
-#define LOSS_WORD(name, text) [GPUMON_PROBE_LOST_##name] = #name,
-	GPUMON_PROBE_LOSSES(LOSS_WORD)
-#undef LOSS_WORD
-};
-
 /* What to do about each. */
-static const char *const remedies[GPUMON_PROBE_LOSS_CAUSES] = {
-	[GPUMON_PROBE_LOST_FUEL] = "these runs did part of their work: shorten the loop",
-	[GPUMON_PROBE_LOST_OUTSIDE] =
-		"these accesses read 0 and wrote nothing: compare the index with the size first",
-	[GPUMON_PROBE_LOST_HASH_FULL] =
-		"raise max_entries of the hash, or name fewer kernels (--kernel)",
-	[GPUMON_PROBE_LOST_HASH_BUSY] =
-		"these updates are missing: make the keys differ by SM, or update less often",
-	[GPUMON_PROBE_LOST_RING_FULL] =
-		"raise max_entries of the ring, or write fewer records; what is added up on the GPU is not affected",
-	[GPUMON_PROBE_LOST_THREADS] =
-		"raise max_entries of the array, in threads, or name fewer kernels (--kernel)",
-	[GPUMON_PROBE_LOST_MOVED] =
-		"these runs did nothing more: the GPU had moved the thread, as when several programs share it",
+static const struct {
+	const char *word;
+	const char *remedy;
+} losses[GPUMON_PROBE_LOSS_CAUSES] = {
+	[GPUMON_PROBE_LOST_FUEL] = { "fuel",
+				     "these runs did part of their work: shorten the loop" },
+	[GPUMON_PROBE_LOST_OUTSIDE] = { "outside",
+					"these accesses read 0 and wrote nothing: compare the index with the size first" },
+	[GPUMON_PROBE_LOST_HASH_FULL] = { "hash_full",
+					  "raise max_entries of the hash, or name fewer kernels (--kernel)" },
+	[GPUMON_PROBE_LOST_HASH_BUSY] = { "hash_busy",
+					  "these updates are missing: make the keys differ by SM, or update less often" },
+	[GPUMON_PROBE_LOST_RING_FULL] = { "ring_full",
+					  "raise max_entries of the ring, or write fewer records; what is added up on the GPU is not affected" },
+	[GPUMON_PROBE_LOST_THREADS] = { "threads",
+					"raise max_entries of the array, in threads, or name fewer kernels (--kernel)" },
+	[GPUMON_PROBE_LOST_MOVED] = { "moved",
+				      "these runs did nothing more: the GPU had moved the thread, as when several programs share it" },
 };
-
-/* FUEL: "fuel" */
-static const char *lower(char *word, const char *name)
-{
-	size_t i;
-
-	for (i = 0; name[i] && i + 1 < WORD_BYTES; i++)
-		word[i] = (char)tolower((unsigned char)name[i]);
-	word[i] = '\0';
-	return word;
-}
 
 static uint64_t sum_of(const uint64_t *numbers, uint32_t n)
 {
@@ -56,7 +40,6 @@ static uint64_t sum_of(const uint64_t *numbers, uint32_t n)
 static void list_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 {
 	const struct gpumon_probe_run *run = names->result->run;
-	char word[WORD_BYTES];
 
 	gpumon_sheet_table(sheet, "kernels", NULL);
 	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
@@ -72,7 +55,7 @@ static void list_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 		gpumon_sheet_number(sheet, i);
 		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, i));
 		gpumon_sheet_text(sheet, kernel->name);
-		gpumon_sheet_text(sheet, lower(word, gpumon_probe_way_word(kernel->way)));
+		gpumon_sheet_text(sheet, gpumon_probe_way_word(kernel->way));
 		gpumon_sheet_text(sheet, gpumon_probe_kernel_why(kernel));
 		/* Those of patches are not known. */
 		gpumon_sheet_value(sheet, (struct gpumon_value){
@@ -167,18 +150,17 @@ static void note_places(struct gpumon_sheet *sheet, const struct gpumon_probe_ru
 static void show_losses(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
 {
 	uint64_t lost[GPUMON_PROBE_LOSS_CAUSES];
-	char word[WORD_BYTES];
 
 	gpumon_probe_losses(result, lost);
 	gpumon_sheet_table(sheet, "lost", NULL);
 	gpumon_sheet_column(sheet, NULL, "cause", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(sheet, NULL, "count", GPUMON_SHEET_COUNT);
 	for (uint32_t i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++) {
-		gpumon_sheet_text(sheet, lower(word, loss_words[i]));
+		gpumon_sheet_text(sheet, losses[i].word);
 		gpumon_sheet_number(sheet, lost[i]);
 		if (lost[i])
 			gpumon_sheet_note(sheet, "Lost: %" PRIu64 " %s: %s", lost[i],
-					  gpumon_probe_loss_text(i), remedies[i]);
+					  gpumon_probe_loss_text(i), losses[i].remedy);
 	}
 	if (!sum_of(lost, GPUMON_PROBE_LOSS_CAUSES))
 		gpumon_sheet_note(sheet, "Nothing was lost");
