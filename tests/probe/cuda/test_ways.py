@@ -161,6 +161,16 @@ def test_launches_of_a_long_name():
         equal([(row["starts"], row["launches"]) for row in found["by_kernel"]["rows"]], [(3, 3)], "starts and launches")
 
 
+def test_launches_of_many_processes():
+    """one after the other, and more of them than launches are kept of at a time"""
+    with Folder() as folder:
+        path = folder.write("ptx", text("first"))
+        line = " ".join(folder.command(["context", "load", "data", path, "launch", "first", "1x32*2"]))
+        found, _ = probe(folder, "launchlate", "--", "/bin/sh", "-c", f"for i in $(seq 70); do {line}; done")
+        equal([(row["starts"], row["launches"]) for row in found["by_kernel"]["rows"]], [(2, 2)] * 70,
+              "starts and launches")
+
+
 def test_launches_without_names():
     """of a driver that does not say which kernel a launch is of: starts are compared with each other only"""
     with Folder() as folder:

@@ -103,7 +103,7 @@ static void processes_without_launches_are_counted(void **state)
 	sample.result.launchers_left_out = 3;
 	assert_noted(
 		&sample,
-		"Launches of 3 processes are not known, and their kernels are not compared: there were too many, or there was no memory. Probe fewer processes in a run");
+		"Launches of 3 processes are not known, and their kernels are not compared: there were too many at a time, or there was no memory. Start fewer processes at a time");
 	sample_clear(&sample);
 }
 

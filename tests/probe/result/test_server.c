@@ -177,7 +177,6 @@ static void processes_have_kernels_of_their_own(void **state)
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	gpumon_probe_server_step(&server);
 	send_name("of the parent");
 	gpumon_probe_server_step(&server);
 	assert_int_equal(server.launchers.processes_n, 2);
@@ -237,7 +236,7 @@ static void names_are_whole(void **state)
 	free(name);
 }
 
-/* Of more processes than launches are kept of: how many these are. */
+/* Of more processes at a time than launches are kept of: how many these are. */
 static void launchers_are_limited(void **state)
 {
 	(void)state;
@@ -246,6 +245,45 @@ static void launchers_are_limited(void **state)
 		request_is_taken(sizeof(request), 0);
 	assert_int_equal(server.launchers.processes_n, GPUMON_PROBE_MAX_PROCESSES);
 	assert_int_equal(server.launchers.left_out, 3);
+}
+
+/* One after the other: each gives its place back, and its launches stay, with the name that came last. */
+static void launches_of_ended_processes_are_kept(void **state)
+{
+	struct gpumon_probe_launch *launches;
+	const char *why;
+	uint64_t n;
+
+	(void)state;
+	server.areas.areas_n = 1;
+	assert_int_equal(gpumon_probe_run_kernel(&server.run, "first", 5), 0);
+	request.type = GPUMON_WIRE_LAUNCHES;
+	for (uint64_t i = 0; i <= GPUMON_PROBE_MAX_PROCESSES; i++) {
+		struct gpumon_wire_launches *written;
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (!child) {
+			send_request(sizeof(request), 0);
+			send_name("first");
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, NULL, 0), child);
+		gpumon_probe_server_step(&server);
+		assert_int_equal(server.launchers.processes_n, 1);
+		written = server.launchers.processes[0].launches;
+		written->count = 1;
+		written->launches[0] = (struct gpumon_wire_launch){ .ns = i, .kernel = 1 };
+		gpumon_probe_server_step(&server);
+		assert_int_equal(server.launchers.processes_n, 0);
+	}
+	launches = gpumon_probe_launches_list(&server.launchers, &server.run, 1, &n, &why);
+	assert_int_equal(n, GPUMON_PROBE_MAX_PROCESSES + 1);
+	for (uint64_t i = 0; i < n; i++)
+		assert_int_equal(launches[i].ns, i);
+	assert_int_equal(server.launchers.left_out, 0);
+	free(launches);
+	server.areas.areas_n = 0;
 }
 
 /* After a minute a process takes its own image: the table of kernels alone would say that it has programs. */
@@ -314,6 +352,8 @@ int main(void)
 						close_server),
 		cmocka_unit_test_setup_teardown(names_are_whole, open_server, close_server),
 		cmocka_unit_test_setup_teardown(launchers_are_limited, open_server, close_server),
+		cmocka_unit_test_setup_teardown(launches_of_ended_processes_are_kept, open_server,
+						close_server),
 		cmocka_unit_test_setup_teardown(images_that_come_too_late_are_told, open_server,
 						close_server),
 		cmocka_unit_test_setup_teardown(images_that_cannot_be_read_are_told, open_server,

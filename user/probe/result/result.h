@@ -85,7 +85,7 @@ struct gpumon_probe_ran {
  * @launches: of kernels that have programs; a view may sort them. NULL: they are not known
  * @launches_n: how many
  * @launches_why: why not all are known, NULL otherwise
- * @launchers_left_out: processes of which none is among @launches, as there were too many
+ * @launchers_left_out: processes of which none is among @launches, as there were too many at a time
  * @ran: kernels that are programs themselves: nothing else ran then
  * @ran_n: how many
  */

@@ -392,12 +392,13 @@ static pid_t pid_of(int socket)
 	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) ? 0 : peer.pid;
 }
 
-/* Processes in namespaces of their own may see themselves as the same number. */
-static uint32_t launcher_of(int socket, const struct gpumon_wire_request *request)
+/* Processes in namespaces of their own may see themselves as the same number. @is_here: the number is ours. */
+static uint32_t launcher_of(int socket, const struct gpumon_wire_request *request, bool *is_here)
 {
 	pid_t pid = pid_of(socket);
 
-	return pid > 0 ? (uint32_t)pid : request->pid;
+	*is_here = pid > 0;
+	return *is_here ? (uint32_t)pid : request->pid;
 }
 
 static void answer_context(struct gpumon_probe_server *server, int socket,
@@ -469,7 +470,9 @@ static void answer_launches(struct gpumon_probe_server *server, int socket,
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_AREA,
 					     .size = sizeof(struct gpumon_wire_launches) };
-	int fd = gpumon_probe_launches_add(&server->launchers, launcher_of(socket, request));
+	bool is_here;
+	uint32_t pid = launcher_of(socket, request, &is_here);
+	int fd = gpumon_probe_launches_add(&server->launchers, pid, is_here);
 
 	if (fd < 0)
 		answer.type = GPUMON_WIRE_REFUSED;
@@ -483,10 +486,11 @@ static void name_kernel(struct gpumon_probe_server *server, int socket,
 {
 	char *name = request->size <= NAME_MAX_BYTES ? gpumon_probe_shared_read(fd, request->size) :
 						       NULL;
+	bool is_here;
 
 	if (name)
 		name[request->size - 1] = '\0';
-	gpumon_probe_launches_name(&server->launchers, launcher_of(socket, request),
+	gpumon_probe_launches_name(&server->launchers, launcher_of(socket, request, &is_here),
 				   request->context, name ? name : request->text);
 	free(name);
 }
@@ -576,11 +580,12 @@ void gpumon_probe_server_step(struct gpumon_probe_server *server)
 		if (socket == -EMFILE)
 			continue;
 		if (socket < 0)
-			return;
+			break;
 		if (receive_request(socket, &request, &fd))
 			answer_request(server, socket, &request, fd);
 		if (fd >= 0)
 			close(fd);
 		close(socket);
 	}
+	gpumon_probe_launches_settle(&server->launchers, &server->run, server->areas.areas_n);
 }

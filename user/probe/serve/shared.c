@@ -31,8 +31,8 @@ void *gpumon_probe_shared_read(int fd, size_t size)
 	void *copy = NULL;
 
 	/* A sparse file of any size takes no memory until it is read. */
-	if (fd >= 0 && size && size <= GPUMON_WIRE_IMAGE_MAX && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
-	    status.st_size >= 0 && (size_t)status.st_size >= size)
+	if (fd >= 0 && size && size <= GPUMON_WIRE_IMAGE_MAX && !fstat(fd, &status) &&
+	    S_ISREG(status.st_mode) && status.st_size >= 0 && (size_t)status.st_size >= size)
 		copy = malloc(size);
 	if (copy && gpumon_read_at(fd, copy, size, 0) == (ssize_t)size)
 		return copy;

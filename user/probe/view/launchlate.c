@@ -292,7 +292,7 @@ static void note_rows(struct late *late)
 		gpumon_sheet_note(
 			late->sheet,
 			"Launches of %" PRIu32
-			" processes are not known, and their kernels are not compared: there were too many, or there was no memory. Probe fewer processes in a run",
+			" processes are not known, and their kernels are not compared: there were too many at a time, or there was no memory. Start fewer processes at a time",
 			late->result->launchers_left_out);
 	if (odd)
 		gpumon_sheet_note(
