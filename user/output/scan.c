@@ -41,13 +41,6 @@ struct totals {
 	struct gpumon_record_totals last;
 };
 
-/* Busy times of a row, found in two passes. */
-struct row_busy {
-	struct gpumon_busy busy;
-	uint64_t first_ns;
-	uint64_t last_ns;
-};
-
 struct reading {
 	const struct gpumon_profile *profile; /* may be NULL */
 	struct gpumon_scan *scan;
@@ -62,8 +55,8 @@ struct reading {
 	size_t note_count;
 	struct gpumon_streams streams;
 	size_t process_count;
-	struct row_busy *busy; /* by row */
-	bool second;	       /* pass */
+	struct gpumon_busy *busy; /* by row, found in two passes */
+	bool second;		  /* pass */
 	bool failed;
 };
 
@@ -115,50 +108,6 @@ static int by_busy(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int add_row(struct reading *reading, const struct gpumon_device_row *of)
-{
-	const struct gpumon_key key = { { of->process, of->device, of->context, of->stream } };
-	struct gpumon_scan *scan = reading->scan;
-	struct gpumon_scan_row *row = &scan->rows[scan->row_count];
-	bool added;
-
-	row->process = of->process;
-	row->device = of->device;
-	row->context = of->context;
-	row->stream = of->stream;
-	row->busy_ns = calloc(scan->bins, sizeof(*row->busy_ns));
-	reading->busy[scan->row_count++].first_ns = UINT64_MAX;
-	if (!row->busy_ns || gpumon_keys_number(&reading->rows, &key, &added) == GPUMON_KEY_NONE)
-		return -1;
-	return 0;
-}
-
-/* Every row needs bins, so only as many rows are made as a user can look at. */
-static int make_rows(struct reading *reading, const struct gpumon_profile *profile)
-{
-	const struct gpumon_device_row *devices, **sorted;
-	struct gpumon_scan *scan = reading->scan;
-	unsigned int count, rows;
-	int ret = 0;
-
-	devices = gpumon_profile_devices(profile, &count);
-	rows = count < ROWS_MAX ? count : ROWS_MAX;
-	scan->rows_left = count - rows;
-	scan->rows = calloc(rows + 1, sizeof(*scan->rows));
-	reading->busy = calloc(rows + 1, sizeof(*reading->busy));
-	sorted = calloc(count + 1, sizeof(*sorted));
-	for (unsigned int i = 0; sorted && i < count; i++)
-		sorted[i] = &devices[i];
-	if (sorted)
-		qsort(sorted, count, sizeof(*sorted), by_busy);
-	if (!scan->rows || !reading->busy || !sorted)
-		ret = -1;
-	for (unsigned int i = 0; i < rows && !ret; i++)
-		ret = add_row(reading, sorted[i]);
-	free(sorted);
-	return ret;
-}
-
 /* The bins to fill, or to empty for a gap. */
 struct filling {
 	const struct gpumon_scan *scan;
@@ -193,28 +142,65 @@ static void fill_bins(void *data, uint64_t start, uint64_t end)
 	}
 }
 
+/* Busy from its first to its last time. The second pass removes the gaps. */
+static int add_row(struct reading *reading, const struct gpumon_device_row *of)
+{
+	const struct gpumon_key key = { { of->process, of->device, of->context, of->stream } };
+	struct gpumon_scan *scan = reading->scan;
+	struct gpumon_scan_row *row = &scan->rows[scan->row_count];
+	bool added;
+
+	row->process = of->process;
+	row->device = of->device;
+	row->context = of->context;
+	row->stream = of->stream;
+	row->busy_ns = calloc(scan->bins, sizeof(*row->busy_ns));
+	scan->row_count++;
+	if (!row->busy_ns || gpumon_keys_number(&reading->rows, &key, &added) == GPUMON_KEY_NONE)
+		return -1;
+	fill_bins(&(struct filling){ .scan = scan, .busy_ns = row->busy_ns }, of->first_ns,
+		  of->last_ns);
+	return 0;
+}
+
+/* Every row needs bins, so only as many rows are made as a user can look at. */
+static int make_rows(struct reading *reading, const struct gpumon_profile *profile)
+{
+	const struct gpumon_device_row *devices, **sorted;
+	struct gpumon_scan *scan = reading->scan;
+	unsigned int count, rows;
+	int ret = 0;
+
+	devices = gpumon_profile_devices(profile, &count);
+	rows = count < ROWS_MAX ? count : ROWS_MAX;
+	scan->rows_left = count - rows;
+	scan->rows = calloc(rows + 1, sizeof(*scan->rows));
+	reading->busy = calloc(rows + 1, sizeof(*reading->busy));
+	sorted = calloc(count + 1, sizeof(*sorted));
+	for (unsigned int i = 0; sorted && i < count; i++)
+		sorted[i] = &devices[i];
+	if (sorted)
+		qsort(sorted, count, sizeof(*sorted), by_busy);
+	if (!scan->rows || !reading->busy || !sorted)
+		ret = -1;
+	for (unsigned int i = 0; i < rows && !ret; i++)
+		ret = add_row(reading, sorted[i]);
+	free(sorted);
+	return ret;
+}
+
 static void add_busy(struct reading *reading, uint32_t process, uint32_t device, uint32_t context,
 		     uint32_t stream, uint64_t start, uint64_t end)
 {
 	struct filling gap = { .scan = reading->scan, .empty = true };
 	const struct gpumon_key key = { { process, device, context, stream } };
 	uint32_t place = gpumon_keys_number(&reading->rows, &key, NULL);
-	struct row_busy *busy;
 
 	if (place == GPUMON_KEY_NONE)
 		return;
-	busy = &reading->busy[place];
-	if (reading->second) {
-		gap.busy_ns = reading->scan->rows[place].busy_ns;
-		if (gpumon_busy_add(&busy->busy, start, end, fill_bins, &gap))
-			reading->failed = true;
-		return;
-	}
-	if (start < busy->first_ns)
-		busy->first_ns = start;
-	if (end > busy->last_ns)
-		busy->last_ns = end;
-	if (gpumon_busy_look(&busy->busy, start, end))
+	gap.busy_ns = reading->scan->rows[place].busy_ns;
+	if (reading->second ? gpumon_busy_add(&reading->busy[place], start, end, fill_bins, &gap) :
+			      gpumon_busy_look(&reading->busy[place], start, end))
 		reading->failed = true;
 }
 
@@ -230,16 +216,10 @@ static void on_work(struct reading *reading, uint32_t process, const struct gpum
 	add_busy(reading, process, work.device, 0, ~0u, work.start_ns, work.end_ns);
 }
 
-/* Fill the row from its first to its last time. The second pass removes the gaps. */
 static void turn_gaps(struct reading *reading)
 {
-	for (unsigned int i = 0; i < reading->scan->row_count; i++) {
-		struct filling all = { .scan = reading->scan,
-				       .busy_ns = reading->scan->rows[i].busy_ns };
-
-		fill_bins(&all, reading->busy[i].first_ns, reading->busy[i].last_ns);
-		gpumon_busy_turn(&reading->busy[i].busy, 0);
-	}
+	for (unsigned int i = 0; i < reading->scan->row_count; i++)
+		gpumon_busy_turn(&reading->busy[i], 0);
 	reading->second = true;
 }
 
@@ -250,7 +230,7 @@ static void end_busy(struct reading *reading)
 				       .busy_ns = reading->scan->rows[i].busy_ns,
 				       .empty = true };
 
-		if (gpumon_busy_end(&reading->busy[i].busy, 0, fill_bins, &gap))
+		if (gpumon_busy_end(&reading->busy[i], 0, fill_bins, &gap))
 			reading->failed = true;
 	}
 }
@@ -532,7 +512,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	}
 	gpumon_names_clear(&reading.names);
 	for (unsigned int i = 0; reading.busy && i < reading.scan->row_count; i++)
-		gpumon_busy_clear(&reading.busy[i].busy);
+		gpumon_busy_clear(&reading.busy[i]);
 	gpumon_keys_clear(&reading.rows);
 	free(reading.wanted);
 	free(reading.apis.wanted);
