@@ -116,12 +116,11 @@ static void jump_to_end(struct writer *writer, uint8_t code, unsigned int dst, u
 	emit(writer, code, dst, src, 0, imm);
 }
 
-static void set_out_pointers(struct writer *writer)
+/* The address of a slot, this one or one below it. */
+static void move_slot(struct writer *writer, unsigned int dst, uint32_t first)
 {
-	for (unsigned int i = 1; i <= 3; i++) {
-		move(writer, i, 10);
-		emit(writer, BPF_ALU64 | BPF_ADD | BPF_K, i, 0, 0, -8 * (1 + roll(writer, SLOTS)));
-	}
+	move(writer, dst, 10);
+	emit(writer, BPF_ALU64 | BPF_ADD | BPF_K, dst, 0, 0, -8 * (first + roll(writer, SLOTS)));
 }
 
 static void after_call(struct writer *writer)
@@ -143,8 +142,7 @@ static void write_lookup(struct writer *writer)
 	uint32_t map = maps[roll(writer, sizeof(maps))];
 
 	load_map(writer, 1, map);
-	move(writer, 2, 10);
-	emit(writer, BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -8 * (1 + roll(writer, SLOTS)));
+	move_slot(writer, 2, 1);
 	emit(writer, BPF_JMP | BPF_CALL, 0, 0, 0, 1);
 	after_call(writer);
 	writer->guesses[0] = NOTHING;
@@ -166,13 +164,13 @@ static void write_call(struct writer *writer)
 
 	switch (roll(writer, 5)) {
 	case 0:
-		set_out_pointers(writer);
+		for (unsigned int i = 1; i <= 3; i++)
+			move_slot(writer, i, 1);
 		emit(writer, BPF_JMP | BPF_CALL, 0, 0, 0, outs[roll(writer, 4)]);
 		break;
 	case 1:
 		load_map(writer, 1, MAP_RING);
-		move(writer, 2, 10);
-		emit(writer, BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -8 * (2 + roll(writer, SLOTS)));
+		move_slot(writer, 2, 2);
 		move_number(writer, 3, 8 + roll(writer, 9));
 		move_number(writer, 4, 0);
 		emit(writer, BPF_JMP | BPF_CALL, 0, 0, 0, 130);
@@ -512,10 +510,7 @@ static void write_some(struct writer *writer, unsigned int n, unsigned int neste
 			write_bound(writer, number_register(writer), 1u << roll(writer, 20));
 			break;
 		case 9:
-			if (dice_once_in(writer->dice, 2))
-				write_call(writer);
-			else
-				write_lookup(writer);
+			(dice_once_in(writer->dice, 2) ? write_call : write_lookup)(writer);
 			break;
 		case 10:
 		case 11:
