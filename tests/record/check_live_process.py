@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 
 from kit import LIMIT, Skip, contains, equal, test, until, wait_listening
 
@@ -67,6 +68,25 @@ def until_it_ends(kit):
 def until_control_c(kit):
     player = start_player(kit, "listen", "stop", "sleep=200")
     record_until(kit, 100, "-p", str(player.pid))
+    kit.end(player)
+    kit.capture().check(1, 100)
+
+
+@test
+def under_nohup(kit):
+    """The terminal may go: recording goes on until another signal ends it."""
+    player = start_player(kit, "listen", "stop")
+    process = kit.start("record", "-o", "capture", "-p", str(player.pid),
+                        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    kit.wait_launches(100)
+    process.send_signal(signal.SIGHUP)
+    try:
+        process.wait(1)
+    except subprocess.TimeoutExpired:
+        pass
+    equal(process.poll(), None, "status after the signal")
+    done = kit.end(process, signal.SIGINT)
+    equal(done.returncode, 0, "status")
     kit.end(player)
     kit.capture().check(1, 100)
 

@@ -194,6 +194,20 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 	return 0;
 }
 
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
+/* Scripts start background jobs with SIGINT ignored, and end us with it nevertheless. */
+static bool ends_us(int number)
+{
+	return number == SIGINT || number == SIGTERM || number == SIGQUIT ||
+	       (number == SIGHUP && !is_ignored(SIGHUP));
+}
+
 void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended)
 {
 	struct signalfd_siginfo info;
@@ -208,8 +222,7 @@ void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended)
 		}
 		if (launch->pid && !by_terminal && info.ssi_pid != (uint32_t)launch->pid)
 			kill(launch->pid, number);
-		if (!launch->pid && (number == SIGINT || number == SIGTERM || number == SIGHUP ||
-				     number == SIGQUIT))
+		if (!launch->pid && ends_us(number))
 			*ended = true;
 	}
 }

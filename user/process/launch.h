@@ -76,7 +76,7 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 /**
  * gpumon_launch_signal - handle a signal that was sent to us
  * @launch: with a program or (pid 0) without
- * @ended: set if no program runs and the signal ends us
+ * @ended: set if no program runs and the signal ends us, as SIGHUP does not under nohup
  *
  * The program gets the terminal's signals itself. All others are passed on to it, except SIGUSR1
  * with @take_usr1.
