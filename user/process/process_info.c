@@ -238,15 +238,19 @@ int gpumon_process_owner(const char *root, pid_t pid, uid_t *uid)
 
 enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t *process)
 {
-	char text[4096];
+	char path[PATH_MAX], *line = NULL, state = '?';
 	bool has_memory = false;
-	char state = '?', *save;
 	long threads = 1;
+	size_t room = 0;
+	FILE *status;
 
 	*process = pid;
-	if (read_file(root, pid, "status", text, sizeof(text)) <= 0)
+	snprintf(path, sizeof(path), "%s/proc/%d/status", root, (int)pid);
+	status = fopen(path, "re");
+	if (!status)
 		return GPUMON_PROCESS_NORMAL;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	/* The line of the groups may be long. */
+	while (getline(&line, &room, status) > 0) {
 		if (!strncmp(line, "State:\t", 7))
 			state = line[7];
 		else if (!strncmp(line, "Tgid:\t", 6))
@@ -256,6 +260,8 @@ enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t 
 		else if (!strncmp(line, "Threads:\t", 9))
 			threads = strtol(line + 9, NULL, 10);
 	}
+	free(line);
+	fclose(status);
 	if (*process != pid)
 		return GPUMON_PROCESS_THREAD;
 	/* The main thread may have ended while others still run. */

@@ -62,6 +62,30 @@ static void put(const char *name, const char *text, size_t size)
 
 #define PUT(name, text) put(name, text, sizeof(text) - 1)
 
+/* A user of a large company is in hundreds of groups, which are before the memory. */
+static void process_with_many_groups(void **state)
+{
+	char text[12000];
+	pid_t process;
+	size_t at;
+
+	(void)state;
+	at = (size_t)sprintf(text, "Name:\tpython3\nState:\tS (sleeping)\nTgid:\t80\nGroups:\t");
+	for (unsigned int i = 0; i < 800; i++)
+		at += (size_t)sprintf(text + at, "%u ", 1500000000 + i);
+	at += (size_t)sprintf(text + at, "\nNStgid:\t80\nVmSize:\t  2480 kB\nThreads:\t2\n");
+	put("proc/80/status", text, at);
+	assert_int_equal(gpumon_process_kind(folder, 80, &process), GPUMON_PROCESS_NORMAL);
+	assert_int_equal(process, 80);
+	PUT("proc/81/status", "Name:\tkswapd0\nState:\tS (sleeping)\nTgid:\t81\nThreads:\t1\n");
+	assert_int_equal(gpumon_process_kind(folder, 81, &process), GPUMON_PROCESS_KERNEL);
+	PUT("proc/82/status", "Name:\tx\nState:\tZ (zombie)\nTgid:\t80\nThreads:\t2\n");
+	assert_int_equal(gpumon_process_kind(folder, 82, &process), GPUMON_PROCESS_THREAD);
+	assert_int_equal(process, 80);
+	PUT("proc/83/status", "Name:\tx\nState:\tZ (zombie)\nTgid:\t83\nThreads:\t1\n");
+	assert_int_equal(gpumon_process_kind(folder, 83, &process), GPUMON_PROCESS_ENDED);
+}
+
 static void made_up_process(void **state)
 {
 	struct gpumon_process_info info;
@@ -438,6 +462,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(made_up_process, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(process_with_many_groups, make_folder,
+						remove_folder),
 		cmocka_unit_test(our_own_start),
 		cmocka_unit_test(ranks),
 		cmocka_unit_test_setup_teardown(output_files, make_folder, remove_folder),
