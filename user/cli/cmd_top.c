@@ -120,7 +120,7 @@ static int update_top(struct top_run *run, struct gpumon_error *err)
 	return 0;
 }
 
-/* Write the page at once, and clear each line only behind its text, to avoid flicker. */
+/* Write the page at once, and clear only behind its text, to avoid flicker. */
 static int top_draw(struct top_run *run)
 {
 	FILE *out = run->context->out;
@@ -145,22 +145,13 @@ static int top_draw(struct top_run *run)
 		return -1;
 	}
 
-	if (run->batch) {
-		fputs(text, out);
-		fputc('\n', out);
-	} else {
-		fputs("\033[H", out);
-		for (const char *line = text; *line;) {
-			size_t n = strcspn(line, "\n");
-
-			fwrite(line, 1, n, out);
-			fputs("\033[K", out);
-			line += n;
-			if (*line)
-				fputc(*line++, out);
-		}
+	fputs(run->view.clear ? "\033[H" : "", out);
+	fputs(text, out);
+	/* A page with an unknown number of lines ends at the beginning of one. */
+	if (run->view.clear && !run->view.term.rows)
 		fputs("\033[J", out);
-	}
+	if (run->batch)
+		fputc('\n', out);
 	free(text);
 	return fflush(out) ? -1 : 0;
 }
@@ -374,6 +365,7 @@ static int run_top(struct top_run *run)
 		if (run->input >= 0 && tcgetattr(run->input, &run->saved))
 			run->input = -1;
 		run->view.live = true;
+		run->view.clear = true;
 		screen_enter(run);
 	}
 	ret = top_loop(run, &original, &err);

@@ -127,6 +127,7 @@ const char *gpumon_top_shown(const struct gpumon_top *top, const char *wanted);
  * @term: columns (0: 132), rows (0: no limit), colours
  * @utf8: the terminal can show more than ASCII
  * @live: draw the line of keys at the bottom
+ * @clear: clear what another page left behind the text of each line
  * @paused: readings are paused
  * @sort: sort order of the rings
  * @page: name of the wanted page, "" for the first one with data
@@ -138,6 +139,7 @@ struct gpumon_top_view {
 	struct gpumon_term term;
 	bool utf8;
 	bool live;
+	bool clear;
 	bool paused;
 	enum gpumon_top_sort sort;
 	char page[GPUMON_TOP_PAGE_LEN];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "term/output_text.h"
 #include "top.h"
 #include "top_page.h"
 
@@ -73,7 +74,7 @@ static void draw_title(struct gpumon_page *page)
 			   text);
 	if (page->view->paused)
 		gpumon_page_colour(page, gpumon_term_yellow(&page->view->term), "  PAUSED");
-	clock = page->view->clock ? gpumon_page_width(page->view->clock) : 0;
+	clock = page->view->clock ? gpumon_text_columns(page->view->clock) : 0;
 	if (clock && page->at + clock + 2 <= page->columns) {
 		gpumon_page_blanks(page, page->columns - page->at - clock);
 		gpumon_page_colour(page, dim(page), page->view->clock);
@@ -259,7 +260,7 @@ static void draw_pages(struct gpumon_page *page, const char *shown)
 
 	for (size_t i = 0; i < n; i++) {
 		/* " [1 name]" or "  1 name " */
-		width += gpumon_page_width(gpumon_format_name(name, sizeof(name), names[i])) + 5;
+		width += gpumon_text_columns(gpumon_format_name(name, sizeof(name), names[i])) + 5;
 		if (!strcmp(names[i], shown))
 			chosen = i;
 	}

@@ -1,37 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <string.h>
-
+#include "term/output_text.h"
 #include "top_page.h"
 
-size_t gpumon_page_character(const char *text)
+/* A character that the terminal cannot show is as many question marks as it has columns. */
+static void put_character(const struct gpumon_page *page, uint32_t code, unsigned int columns)
 {
-	size_t n = 1;
+	char bytes[4];
 
-	while (((unsigned char)text[n] & 0xc0) == 0x80)
-		n++;
-	return n;
+	if (code < 0x80 || page->view->utf8)
+		fwrite(bytes, 1, gpumon_text_encode(bytes, code), page->out);
+	else
+		fprintf(page->out, "%.*s", (int)columns, "??");
 }
 
-unsigned int gpumon_page_width(const char *text)
-{
-	unsigned int n = 0;
-
-	for (; *text; text += gpumon_page_character(text))
-		n++;
-	return n;
-}
-
-/* One column for each character. Driver names are ASCII; for process names this is close enough. */
 void gpumon_page_put(struct gpumon_page *page, const char *text)
 {
-	for (; *text && page->at < page->columns; page->at++) {
-		size_t n = gpumon_page_character(text);
+	uint32_t code;
 
-		if (n > 1 && !page->view->utf8)
-			fputc('?', page->out);
-		else
-			fwrite(text, 1, n, page->out);
-		text += n;
+	while ((code = gpumon_text_next(&text))) {
+		unsigned int columns = gpumon_text_character_columns(code);
+
+		if (page->at + columns > page->columns)
+			break;
+		put_character(page, code, columns);
+		page->at += columns;
 	}
 }
 
@@ -54,7 +46,7 @@ void gpumon_page_blanks(struct gpumon_page *page, unsigned int n)
 void gpumon_page_right(struct gpumon_page *page, unsigned int width, const char *colour,
 		       const char *text)
 {
-	unsigned int used = gpumon_page_width(text);
+	unsigned int used = gpumon_text_columns(text);
 
 	gpumon_page_blanks(page, used < width ? width - used : 0);
 	gpumon_page_colour(page, colour, text);
@@ -63,7 +55,7 @@ void gpumon_page_right(struct gpumon_page *page, unsigned int width, const char 
 void gpumon_page_left(struct gpumon_page *page, unsigned int width, const char *colour,
 		      const char *text)
 {
-	unsigned int used = gpumon_page_width(text);
+	unsigned int used = gpumon_text_columns(text);
 
 	gpumon_page_colour(page, colour, text);
 	gpumon_page_blanks(page, used < width ? width - used : 0);
@@ -71,6 +63,9 @@ void gpumon_page_left(struct gpumon_page *page, unsigned int width, const char *
 
 void gpumon_page_end_line(struct gpumon_page *page)
 {
+	/* Behind a full line the cursor may still be on its last character. */
+	if (page->view->clear && page->at < page->columns)
+		fputs("\033[K", page->out);
 	page->lines++;
 	page->at = 0;
 	/* A newline on the last line would scroll. */

@@ -15,10 +15,6 @@ struct gpumon_page {
 	unsigned int lines;
 };
 
-/* Length of the character at @text, valid UTF-8 or output of gpumon_format_name(). */
-size_t gpumon_page_character(const char *text);
-/* Width of a text in columns. */
-unsigned int gpumon_page_width(const char *text);
 /* Write as much of a text as fits: plain, coloured, or padded to a width. */
 void gpumon_page_put(struct gpumon_page *page, const char *text);
 void gpumon_page_colour(struct gpumon_page *page, const char *colour, const char *text);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "term/output_text.h"
 #include "term/sparkline.h"
 #include "top.h"
 #include "top_page.h"
@@ -86,7 +87,7 @@ static void choose_columns(const struct gpumon_page *page, unsigned int *widths)
 		unsigned int wanted;
 
 		ring_name(&page->top->rings[i], name, sizeof(name));
-		wanted = gpumon_page_width(name);
+		wanted = gpumon_text_columns(name);
 		if (wanted > ring)
 			ring = wanted < RING_MAX ? wanted : RING_MAX;
 	}
@@ -141,7 +142,7 @@ static void draw_ring_header(struct gpumon_page *page, const unsigned int *width
 
 	for (size_t i = 0; i < COLS;) {
 		unsigned int width = widths[i];
-		unsigned int text = gpumon_page_width(cols[i].over);
+		unsigned int text = gpumon_text_columns(cols[i].over);
 		size_t next = i + 1;
 
 		for (; next < COLS && *cols[i].over && !strcmp(cols[i].over, cols[next].over);
@@ -220,10 +221,11 @@ static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ri
 		case COL_RING:
 			ring_name(ring, text, sizeof(text));
 			/* Cut the beginning: the end of the name identifies the ring. */
-			length = gpumon_page_width(text);
+			length = gpumon_text_columns(text);
 			if (length > width) {
-				for (; length >= width; length--)
-					name += gpumon_page_character(name);
+				while (length >= width)
+					length -= gpumon_text_character_columns(
+						gpumon_text_next(&name));
 				gpumon_page_put(page, page->view->utf8 ? "…" : "~");
 				gpumon_page_left(page, width - 1, "", name);
 			} else {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/process_count.h"
+#include "term/output_text.h"
 #include "term/statistics_format.h"
 #include "top.h"
 #include "top_page.h"
@@ -78,13 +79,13 @@ static bool is_nothing(const char *text)
 static void grid_measure(struct grid *grid)
 {
 	for (size_t i = 0; i < grid->n_columns; i++) {
-		grid->width[i] = gpumon_page_width(grid->title[i]);
+		grid->width[i] = gpumon_text_columns(grid->title[i]);
 		grid->quiet[i] = true;
 	}
 	for (size_t k = 0; k < grid->n_rows; k++) {
 		grid->idle[k] = true;
 		for (size_t i = 0; i < grid->n_columns; i++) {
-			unsigned int width = gpumon_page_width(grid_cell(grid, k, i));
+			unsigned int width = gpumon_text_columns(grid_cell(grid, k, i));
 
 			if (width > grid->width[i])
 				grid->width[i] = width;

@@ -353,6 +353,52 @@ static void page_never_exceeds_the_terminal(void **state)
 	gpumon_top_free(&top);
 }
 
+/* Characters of East Asia take two columns: a line beyond the edge would scroll the page. */
+static void wide_names_fit(void **state)
+{
+	struct gpumon_top top = { 0 };
+	struct gpumon_model model = reading_at(110, 1);
+
+	(void)state;
+	add_ring(&model, 0, "dev", "gfx", 10, 1000);
+	add_process(&model, 5, "\xe5\x8e\x9f\xe7\xa5\x9e\xe5\x8e\x9f\xe7\xa5\x9e.exe", 10, true);
+	update(&top, &model);
+	for (unsigned int columns = 1; columns < 60; columns++) {
+		for (unsigned int utf8 = 0; utf8 < 2; utf8++) {
+			struct gpumon_top_view view = { .utf8 = utf8,
+							.term = { .columns = columns } };
+			char *text = top_page_draw(&top, &view);
+
+			assert_true(top_page_columns(text) <= columns);
+			free(text);
+		}
+	}
+	gpumon_top_free(&top);
+}
+
+/*
+ * Behind the last column the cursor of some terminals is still on it, so that clearing the rest of
+ * the line would clear that character.
+ */
+static void full_lines_are_not_cleared(void **state)
+{
+	struct gpumon_top top = { 0 };
+	struct gpumon_top_view view = { .live = true,
+					.clear = true,
+					.clock = "12:34:56",
+					.term = { .columns = 100, .rows = 20 } };
+	char *text;
+
+	(void)state;
+	busy(&top, 30, 24);
+	text = top_page_draw(&top, &view);
+	assert_non_null(strstr(text, "12:34:56\n"));
+	assert_non_null(strstr(text, "(exited)\033[K\n"));
+	assert_string_equal(text + strlen(text) - 3, "\033[K");
+	free(text);
+	gpumon_top_free(&top);
+}
+
 static void what_does_not_fit_is_said(void **state)
 {
 	struct gpumon_top top = { 0 };
@@ -520,6 +566,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(keys_are_those_of_the_help_line),
 		cmocka_unit_test(page_has_what_matters),
 		cmocka_unit_test(page_never_exceeds_the_terminal),
+		cmocka_unit_test(wide_names_fit),
+		cmocka_unit_test(full_lines_are_not_cleared),
 		cmocka_unit_test(what_does_not_fit_is_said),
 		cmocka_unit_test(why_there_is_nothing),
 		cmocka_unit_test(exited_processes_are_counted),

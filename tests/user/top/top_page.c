@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "term/output_text.h"
 #include "top_page.h"
 
 char *top_page_draw(const struct gpumon_top *top, const struct gpumon_top_view *view)
@@ -29,13 +31,17 @@ unsigned int top_page_lines(const char *text)
 
 unsigned int top_page_columns(const char *text)
 {
+	char *copy = strdup(text), *rest = copy;
 	unsigned int widest = 0;
-	unsigned int n = 0;
+	const char *line;
 
-	for (; *text; text++) {
-		n = *text == '\n' ? 0 : n + (((unsigned char)*text & 0xc0) != 0x80);
-		widest = n > widest ? n : widest;
+	assert_non_null(copy);
+	while ((line = strsep(&rest, "\n"))) {
+		unsigned int columns = gpumon_text_columns(line);
+
+		widest = columns > widest ? columns : widest;
 	}
+	free(copy);
 	return widest;
 }
 
