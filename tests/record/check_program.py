@@ -125,6 +125,19 @@ def signals_sent_to_us(kit):
         kit.capture(f"capture{int(number)}").check(1, 100)
 
 
+@test
+def first_process_of_a_container(kit):
+    """Orphans of the program are ours there, and do not stay as zombies."""
+    script = ("for i in 1 2 3; do sh -c ': >gone$0 &' $i; done; "
+              "while [ ! -e gone1 ] || [ ! -e gone2 ] || [ ! -e gone3 ]; do :; done; "
+              "for i in $(seq 100); do grep -qs '^State:.Z' /proc/[0-9]*/status || exit 5; sleep 0.1; done; exit 6")
+    done = kit.call("unshare", "-p", "-f", "--mount-proc", kit.program, "record", "-q", "-o", "capture", "--",
+                    "sh", "-c", script)
+    if b"unshare" in done.stderr:
+        raise Skip("no namespaces of one's own: " + done.stderr.decode().strip())
+    equal(done.returncode, 5, "status")
+
+
 def pending(pid, number):
     with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
         masks = [line.split()[1] for line in file if line.startswith(("SigPnd:", "ShdPnd:"))]

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/privileges.h"
+#include "base/read_at.h"
 #include "launch.h"
 
 #define LIBRARY "libgpumon-inject.so"
@@ -88,6 +89,12 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
 		program);
 }
 
+/* Of a container, or of another pid namespace: orphans are our children. */
+static bool is_first_process(void)
+{
+	return getpid() == 1;
+}
+
 int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err)
 {
 	struct sigaction action = { 0 };
@@ -100,6 +107,8 @@ int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err
 	sigemptyset(&mask);
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
 		sigaddset(&mask, passed_on[i]);
+	if (is_first_process())
+		sigaddset(&mask, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &mask, &launch->original);
 	for (size_t i = 0; i < GPUMON_LAUNCH_ACTIONS; i++) {
 		action.sa_handler = changed[i].handler;
@@ -194,6 +203,27 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 	return 0;
 }
 
+/* Children that run no other program are waited for where they were started. */
+static bool runs_us(pid_t pid)
+{
+	char path[64], ours[64] = "", its[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	return gpumon_read_short("", path, its, sizeof(its)) &&
+	       gpumon_read_short("", "/proc/self/comm", ours, sizeof(ours)) && !strcmp(its, ours);
+}
+
+static void reap_orphans(const struct gpumon_launch *launch)
+{
+	siginfo_t info = { 0 };
+
+	while (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid &&
+	       info.si_pid != launch->pid && !runs_us(info.si_pid)) {
+		(void)waitpid(info.si_pid, NULL, 0);
+		info.si_pid = 0;
+	}
+}
+
 static bool is_ignored(int number)
 {
 	struct sigaction action;
@@ -216,6 +246,10 @@ void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended)
 		int number = (int)info.ssi_signo;
 		bool by_terminal = info.ssi_code == SI_KERNEL;
 
+		if (number == SIGCHLD) {
+			reap_orphans(launch);
+			continue;
+		}
 		if (number == SIGUSR1 && launch->take_usr1) {
 			launch->usr1 = true;
 			continue;
