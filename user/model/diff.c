@@ -179,23 +179,35 @@ static int copy_info(struct gpumon_info *to, const struct gpumon_info *from)
 		       0;
 }
 
-static int diff_process(struct gpumon_model *diff, const struct gpumon_model *before,
+/*
+ * NULL if it came since. All readings have processes in the same order, but for those that come and
+ * go: the search begins at @next, behind the one that was found before.
+ */
+static const struct gpumon_process *find_process(const struct gpumon_model *model,
+						 const struct gpumon_process *like, size_t *next)
+{
+	for (size_t i = 0; i < model->n_processes; i++) {
+		size_t at = (*next + i) % model->n_processes;
+		const struct gpumon_process *process = &model->processes[at];
+
+		if (!same_value(process->pid, like->pid) ||
+		    !same_value(process->start_ns, like->start_ns))
+			continue;
+		*next = at + 1;
+		return process;
+	}
+	return NULL;
+}
+
+static int diff_process(struct gpumon_model *diff, const struct gpumon_process *before,
 			const struct gpumon_process *after)
 {
 	struct gpumon_process *process = gpumon_model_add_process(diff);
 
 	if (!process || copy_process(process, after))
 		return -1;
-
-	for (size_t i = 0; i < before->n_processes; i++) {
-		const struct gpumon_process *old = &before->processes[i];
-
-		if (!same_value(old->pid, after->pid) ||
-		    !same_value(old->start_ns, after->start_ns))
-			continue;
-		subtract_process(process, old, after);
-		break;
-	}
+	if (before)
+		subtract_process(process, before, after);
 	return 0;
 }
 
@@ -204,6 +216,7 @@ int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *befo
 {
 	static const struct gpumon_model nothing;
 	const struct gpumon_model *base = before;
+	size_t next = 0;
 
 	diff->parts = after->parts;
 	diff->inconsistent = after->inconsistent | before->inconsistent;
@@ -247,7 +260,9 @@ int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *befo
 			return -1;
 	}
 	for (size_t i = 0; i < after->n_processes; i++) {
-		if (diff_process(diff, base, &after->processes[i]))
+		const struct gpumon_process *process = &after->processes[i];
+
+		if (diff_process(diff, find_process(base, process, &next), process))
 			return -1;
 	}
 	return gpumon_statistics_diff(diff, base, after);

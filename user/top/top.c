@@ -156,23 +156,15 @@ static int fill_ring(const struct gpumon_top *top, const struct gpumon_model *di
 	return 0;
 }
 
-static void fill_process(const struct gpumon_model *reading, const struct gpumon_process *from,
+/* @now: the same process in the reading */
+static void fill_process(const struct gpumon_process *now, const struct gpumon_process *from,
 			 struct gpumon_top_process *process)
 {
 	process->pid = from->pid;
-	process->comm = "-";
+	process->comm = now->comm ? now->comm : "-";
 	process->exited = from->alive.known && !from->alive.v;
 	process->jobs = from->jobs;
-	for (size_t i = 0; i < reading->n_processes; i++) {
-		const struct gpumon_process *now = &reading->processes[i];
-
-		if (now->pid.v != from->pid.v || now->start_ns.v != from->start_ns.v)
-			continue;
-		process->total = now->jobs;
-		if (now->comm)
-			process->comm = now->comm;
-		return;
-	}
+	process->total = now->jobs;
 }
 
 static void add_value(struct gpumon_value *sum, struct gpumon_value value)
@@ -221,8 +213,9 @@ int gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading)
 		if (fill_ring(top, &diff, &diff.rings[i], &rings[i]))
 			goto fail;
 	}
+	/* A difference has the processes of the reading, in its order. */
 	for (size_t i = 0; i < diff.n_processes; i++)
-		fill_process(reading, &diff.processes[i], &processes[i]);
+		fill_process(&reading->processes[i], &diff.processes[i], &processes[i]);
 	qsort(processes, diff.n_processes, sizeof(*processes), compare_processes);
 
 	rings_free(top->rings, top->n_rings);

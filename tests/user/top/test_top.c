@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -465,6 +466,33 @@ static void exited_processes_are_counted(void **state)
 	gpumon_top_free(&top);
 }
 
+/* The module may have room for 65536: each is found without a search through all others. */
+static void many_processes(void **state)
+{
+	struct gpumon_top top = { 0 };
+	struct timespec used;
+
+	(void)state;
+	for (unsigned int reading = 0; reading < 2; reading++) {
+		struct gpumon_model model = reading_at(110 + reading, 1);
+
+		/* Some went, and some came. */
+		for (unsigned int pid = 1 + reading * 10; pid < 20000 + reading * 10; pid++)
+			add_process(&model, pid, "python3", 10 + reading * (pid % 7), true);
+		update(&top, &model);
+	}
+	assert_int_equal(top.n_processes, 19999);
+	for (size_t i = 0; i < top.n_processes; i++) {
+		uint64_t pid = top.processes[i].pid.v;
+
+		assert_int_equal(top.processes[i].total.v, 10 + pid % 7);
+		assert_int_equal(top.processes[i].jobs.v, pid < 20000 ? pid % 7 : 10 + pid % 7);
+	}
+	gpumon_top_free(&top);
+	assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used), 0);
+	assert_true(used.tv_sec < 2);
+}
+
 static void unknown_is_a_dash(void **state)
 {
 	struct gpumon_top top = { 0 };
@@ -571,6 +599,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_does_not_fit_is_said),
 		cmocka_unit_test(why_there_is_nothing),
 		cmocka_unit_test(exited_processes_are_counted),
+		cmocka_unit_test(many_processes),
 		cmocka_unit_test(unknown_is_a_dash),
 		cmocka_unit_test(names_cannot_drive_the_terminal),
 		cmocka_unit_test(long_ring_names_keep_their_end),
