@@ -52,7 +52,7 @@ struct gpumon_symbol_objects *gpumon_symbol_objects_new(const char *root,
 /* Anything with a build id is a file, whatever its name. */
 static bool is_memory(const char *path, size_t build_id_size)
 {
-	static const char *const begins[] = { "//", "/memfd:", "/dev/", "/SYSV" };
+	static const char *const begins[] = { "//", "/memfd:", "/dev/", "/SYSV", "/anon_hugepage" };
 
 	if (build_id_size || !strcmp(path, VDSO))
 		return false;

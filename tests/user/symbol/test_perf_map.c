@@ -296,25 +296,34 @@ static void copies(void **state)
 static void with_symbols(void **state)
 {
 	struct gpumon_record_mapping mapping = { .time_ns = 1, .start = 0x10000, .end = 0x20000 };
+	struct gpumon_record_mapping huge = mapping;
 	struct gpumon_symbols *symbols;
 	struct gpumon_symbol found;
 	char path[512];
 	uint64_t bias;
 
-	write_map(*state, "10100 10 jit one\n30000 10 nowhere\n7f0000000000 100000 over a file\n"
-			  "10200 10 _ZN4core3fmt5Write9write_fmt17h0123456789abcdefE\n");
+	write_map(
+		*state,
+		"10100 10 jit one\n30000 10 nowhere\n40100 10 large page\n7f0000000000 100000 over a file\n"
+		"10200 10 _ZN4core3fmt5Write9write_fmt17h0123456789abcdefE\n");
 	symbol_run(*state, "echo 'int f(void); int f(void) { return 4; }' >f.c; "
 			   "gcc -shared -fPIC -nostdlib -o f.so f.c");
 	snprintf(path, sizeof(path), "%s/perf-1.map", (char *)*state);
 	symbols = gpumon_symbols_new("", path);
 	assert_non_null(symbols);
 	assert_int_equal(gpumon_symbols_map(symbols, &mapping, ""), 0);
+	/* Java's code with -XX:+UseLargePages. */
+	huge.start = 0x40000;
+	huge.end = 0x50000;
+	huge.inode = 1045350;
+	assert_int_equal(gpumon_symbols_map(symbols, &huge, "/anon_hugepage (deleted)"), 0);
 	bias = symbol_load(symbols, *state, "f.so", 0x7f0000000000, 1);
 
 	assert_int_equal(gpumon_symbols_find(symbols, 0x10108, 1, &found, 1), 1);
 	assert_string_equal(found.function, "jit one");
 	assert_string_equal(found.module, "[jit]");
 	assert_string_equal(symbol_name(symbols, 0x30000), "nowhere");
+	assert_string_equal(symbol_name(symbols, 0x40108), "large page");
 	assert_string_equal(symbol_name(symbols, 0x10200), "core::fmt::Write::write_fmt");
 	assert_string_equal(symbol_name(symbols, 0x10300), "[unknown]+0x10300");
 	assert_string_equal(symbol_name(symbols, bias + symbol_address(*state, "f.so", "f", NULL)),
