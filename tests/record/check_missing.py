@@ -69,3 +69,16 @@ def not_all_of_it(kit):
     kit.record("launches=60000", "record", "sleep=100", "launches=60000", "record",
                directory="full", options=("--max-size", "1M"))
     equal(nothing_is_missing(kit, "full"), False, "--max-size")
+
+
+@test
+def notes_are_bounded(kit):
+    """Each refused process has one, but a recording may go on for weeks."""
+    script = f"{kit.player} children=120 version=9 connect; {kit.player} launches=40 record"
+    done = kit.run("record", "-o", "capture", "--", "sh", "-c", script)
+    equal(done.returncode, 0, "status")
+    contains(done.stderr.decode(), "and 119 more, the notes", "standard error")
+    shown = kit.run("correlate", "--json", "capture")
+    found = [note for note in json.loads(shown.stdout)["recording"]["notes"] if "process" in str(note)]
+    equal(sum("speaks version" in str(note) for note in found), 100, "notes")
+    equal(sum("limited to 100" in str(note) for note in found), 1, "notes that say so")

@@ -20,6 +20,8 @@
 #define HELLO_NS 5000000000ULL
 /* Poll more often while targets are stopping. */
 #define STOP_POLL_MS 2
+/* Notes about single processes. The capture keeps each one, also of a recording for weeks. */
+#define NOTES_MAX 100
 /* Each target needs memory and descriptors. */
 #define TARGETS_MAX 4096
 
@@ -32,6 +34,7 @@
  * @until_ns: time after which targets that have not stopped are abandoned
  * @why_closed: reason sent to refused targets
  * @notes: notes of all libraries
+ * @noted: number of notes about single processes: others, and of what is missing
  * @counts: its @targets covers only ended targets
  */
 struct gpumon_recorder {
@@ -49,6 +52,7 @@ struct gpumon_recorder {
 	uint64_t until_ns;
 	const char *why_closed;
 	struct gpumon_library_notes notes;
+	unsigned int noted[2];
 	struct gpumon_recorder_counts counts;
 };
 
@@ -127,12 +131,23 @@ static void refuse_connection(int socket, const char *why)
 	close(socket);
 }
 
+static void note_process(struct gpumon_recorder *recorder, uint16_t flags, const char *text)
+{
+	unsigned int *noted = &recorder->noted[flags == GPUMON_NOTE_MISSING];
+
+	if (*noted > NOTES_MAX)
+		return;
+	if ((*noted)++ == NOTES_MAX)
+		text = "there was more to say about processes, but the notes about them are limited to 100";
+	gpumon_driver_note(recorder->driver, flags, text);
+}
+
 static void tell_refused(struct gpumon_recorder *recorder, const struct gpumon_error *err)
 {
 	recorder->counts.refused++;
 	snprintf(recorder->counts.refusal, sizeof(recorder->counts.refusal), "%.255s",
 		 err->message);
-	gpumon_driver_note(recorder->driver, GPUMON_NOTE_MISSING, err->message);
+	note_process(recorder, GPUMON_NOTE_MISSING, err->message);
 }
 
 /* A child that writes a capture has copies of the descriptors, so closing them is not enough. */
@@ -273,7 +288,7 @@ static void keep_map(struct gpumon_recorder *recorder, struct gpumon_target *tar
 	struct gpumon_error err;
 
 	if (gpumon_target_keep_map(target, &err))
-		gpumon_driver_note(recorder->driver, 0, err.message);
+		note_process(recorder, 0, err.message);
 }
 
 static void free_ended_targets(struct gpumon_recorder *recorder)
@@ -318,7 +333,7 @@ static void tell_problem(struct gpumon_recorder *recorder, struct gpumon_probed 
 	char text[256];
 
 	if (gpumon_probed_problem(probed, text, sizeof(text)))
-		gpumon_driver_note(recorder->driver, 0, text);
+		note_process(recorder, 0, text);
 }
 
 static void end_probed(struct gpumon_recorder *recorder, struct gpumon_probed *probed)
