@@ -5,8 +5,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
 #include "format.h"
+#include "output_text.h"
 
 /* Three significant digits: 1.23, 12.3, 123. Rounding may carry into another digit. */
 static void format_three_digits(char *buf, size_t len, double number, const char *unit)
@@ -116,38 +116,23 @@ const char *gpumon_format_time(char *buf, size_t len, uint64_t ns)
 	return buf;
 }
 
-/* Length of the well-formed UTF-8 character at @text; 0 for a control character or invalid bytes. */
-static size_t character_bytes(const char *text)
-{
-	const unsigned char *at = (const unsigned char *)text;
-
-	/* The controls 0x80 to 0x9f are two bytes each. */
-	if (at[0] < 0x20 || at[0] == 0x7f || (at[0] == 0xc2 && at[1] < 0xa0))
-		return 0;
-	return gpumon_utf8(text);
-}
-
 const char *gpumon_format_name(char *buf, size_t len, const char *name)
 {
+	uint32_t code;
 	size_t at = 0;
+	char bytes[4];
 
 	if (!len)
 		return buf;
 	if (!name)
 		name = "-";
-	while (*name) {
-		size_t bytes = character_bytes(name);
+	while ((code = gpumon_text_next(&name))) {
+		size_t size = gpumon_text_encode(bytes, code);
 
-		if (at + (bytes ? bytes : 1) >= len)
+		if (at + size >= len)
 			break;
-		if (bytes) {
-			memcpy(buf + at, name, bytes);
-			at += bytes;
-			name += bytes;
-		} else {
-			buf[at++] = '?';
-			name++;
-		}
+		memcpy(buf + at, bytes, size);
+		at += size;
 	}
 	buf[at] = '\0';
 	return buf;

@@ -102,11 +102,13 @@ static void format_name_is_safe(void **state)
 	NAME("a\033[31mb\n", "a?[31mb?");
 	NAME("gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
 	NAME("cut\xc3", "cut?");
-	NAME("\xc2\x9b[31m", "??[31m");	  /* the one-byte escape, as UTF-8 */
-	NAME("\xc0\xaf", "??");		  /* overlong */
-	NAME("\xed\xa0\x80", "???");	  /* surrogate */
-	NAME("\xf4\x90\x80\x80", "????"); /* beyond Unicode */
+	NAME("\xc2\x9b[31m", "?[31m"); /* the one-byte escape, as UTF-8 */
+	NAME("\xc0\xaf", "??");	       /* overlong */
+	NAME("\xed\xa0\x80", "?");     /* surrogate */
+	NAME("\xf4\x90\x80\x80", "?"); /* beyond Unicode */
 	NAME("\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80");
+	/* It would be shown as if it ended in "gpj". */
+	NAME("jpg\xe2\x80\xaetxt", "jpg?txt");
 #undef NAME
 	/* Never an incomplete character, and never too long. */
 	assert_string_equal(gpumon_format_name(small, sizeof(small), "ab\xc3\xbc"), "ab");
