@@ -29,7 +29,9 @@ static const struct {
 /* Of their names, for inject_string_again(). */
 static _Atomic uint64_t name_ids[INJECT_ZE_COUNT];
 
-static _Atomic uint32_t last_correlation, executions;
+static _Atomic uint32_t last_correlation;
+
+_Atomic uint32_t inject_ze_executions;
 
 /* What the program's threads add, and what the harvest has taken. */
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
@@ -74,16 +76,6 @@ const struct inject_ze_pending *inject_ze_pending_take(size_t *count)
 	added_count = 0;
 	pthread_mutex_unlock(&adding);
 	return taken;
-}
-
-uint32_t inject_ze_pending_executions(void)
-{
-	return atomic_load(&executions);
-}
-
-void inject_ze_execution_ended(void)
-{
-	atomic_fetch_sub(&executions, 1);
 }
 
 /* False: not recorded. */
@@ -329,7 +321,7 @@ static void add_executions(struct inject_thread *thread, struct inject_ze_queue 
 		if (own)
 			atomic_fetch_add(&own->waited, 1);
 		if (add_pending(&pending))
-			atomic_fetch_add(&executions, 1);
+			atomic_fetch_add(&inject_ze_executions, 1);
 		else if (own)
 			atomic_fetch_sub(&own->waited, 1);
 	}
@@ -400,5 +392,5 @@ void inject_ze_commands_forked(void)
 {
 	pthread_mutex_init(&adding, NULL);
 	added_count = 0;
-	atomic_store(&executions, 0);
+	atomic_store(&inject_ze_executions, 0);
 }

@@ -44,9 +44,8 @@ void inject_ze_pending_reserve(uint32_t mib);
  */
 const struct inject_ze_pending *inject_ze_pending_take(size_t *count);
 
-/* How many executions of lists are pending; and one less. */
-uint32_t inject_ze_pending_executions(void);
-void inject_ze_execution_ended(void);
+/* How many executions of lists are pending. */
+extern _Atomic uint32_t inject_ze_executions INJECT_HIDDEN;
 
 /**
  * inject_ze_append_begin - a command is about to be appended to a list

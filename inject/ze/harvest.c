@@ -140,7 +140,7 @@ static void end_pending(struct inject_thread *thread, const struct inject_ze_pen
 	struct inject_times times = { .flags = flags };
 
 	if (pending->list) {
-		inject_ze_execution_ended();
+		atomic_fetch_sub(&inject_ze_executions, 1);
 		write_execution(thread, pending, flags, totals);
 		if (pending->own_fence && !(flags & GPUMON_WORK_UNFINISHED))
 			inject_ze_fence_done(pending->own_fence);
@@ -159,60 +159,80 @@ static void end_pending(struct inject_thread *thread, const struct inject_ze_pen
 				   pending->queue->device->id);
 }
 
-/* Under the lock. Ended ones leave the list, which makes room. */
-static void look_at_pending(struct inject_thread *thread)
+static bool is_any(const struct inject_ze_pending *pending, const void *argument)
+{
+	(void)pending;
+	(void)argument;
+	return true;
+}
+
+/**
+ * end_if_chosen - write one of @waiting, if a call of the program is about it
+ * @thread: caller, or NULL
+ * @pending: it may have no queue any more: it was written
+ * @is_chosen: whether @argument is about it; others are not asked for, as there may be many
+ * @flags: for one that has not ended: it is written without times. 0: it stays
+ * @totals: that it is added to
+ *
+ * Return: false if it stays.
+ */
+static bool end_if_chosen(struct inject_thread *thread, const struct inject_ze_pending *pending,
+			  bool (*is_chosen)(const struct inject_ze_pending *pending,
+					    const void *argument),
+			  const void *argument, uint16_t flags, struct inject_totals *totals)
+{
+	uint16_t failed = 0;
+
+	if (!pending->queue)
+		return true;
+	if (!is_chosen(pending, argument))
+		return false;
+	if (has_ended(pending, &failed))
+		flags = failed;
+	else if (!flags)
+		return false;
+	end_pending(thread, pending, flags, totals);
+	return true;
+}
+
+/* All that are chosen, under the lock. They leave the list, which makes room. */
+static void look_at_all(struct inject_thread *thread,
+			bool (*is_chosen)(const struct inject_ze_pending *pending,
+					  const void *argument),
+			const void *argument, uint16_t flags)
 {
 	struct inject_totals totals = { 0 };
 	size_t i, kept = 0;
-	uint16_t flags;
 
 	take_all();
 	inject_ze_times_look();
-	for (i = 0; i < waiting_count; i++) {
-		flags = 0;
-		if (!waiting[i].queue)
-			continue;
-		if (has_ended(&waiting[i], &flags))
-			end_pending(thread, &waiting[i], flags, &totals);
-		else
+	for (i = 0; i < waiting_count; i++)
+		if (!end_if_chosen(thread, &waiting[i], is_chosen, argument, flags, &totals))
 			waiting[kept++] = waiting[i];
-	}
 	waiting_count = kept;
 	if (thread)
 		inject_totals_add(&totals);
 }
 
-/**
- * look_at_some - what a call of the program is about; others are not asked for, as there may be many
- * @thread: caller, or NULL
- * @is_chosen: whether @argument is about it
- * @flags: for those that have not ended: they are written without times. 0: they stay
- *
- * Under the lock.
+/*
+ * The same from the last one on, until @left says that there is no other: a program waits for what it
+ * has launched just now, and what it does not ask for may be many thousand by the next look at all.
  */
-static void look_at_some(struct inject_thread *thread,
+static void look_at_last(struct inject_thread *thread,
 			 bool (*is_chosen)(const struct inject_ze_pending *pending,
 					   const void *argument),
-			 const void *argument, uint16_t flags)
+			 const void *argument, uint16_t flags, const _Atomic uint32_t *left)
 {
 	struct inject_totals totals = { 0 };
-	uint16_t failed;
 	size_t i;
 
 	take_all();
 	inject_ze_times_look();
-	for (i = 0; i < waiting_count; i++) {
-		if (!waiting[i].queue || !is_chosen(&waiting[i], argument))
-			continue;
-		failed = 0;
-		if (has_ended(&waiting[i], &failed))
-			end_pending(thread, &waiting[i], failed, &totals);
-		else if (flags)
-			end_pending(thread, &waiting[i], flags, &totals);
-		else
-			continue;
-		waiting[i].queue = NULL;
-	}
+	for (i = waiting_count; i-- > 0 && atomic_load(left);)
+		if (end_if_chosen(thread, &waiting[i], is_chosen, argument, flags, &totals))
+			waiting[i].queue = NULL;
+	while (waiting_count && !waiting[waiting_count - 1].queue)
+		waiting_count--;
 	if (thread)
 		inject_totals_add(&totals);
 }
@@ -220,15 +240,8 @@ static void look_at_some(struct inject_thread *thread,
 void inject_ze_harvest(struct inject_thread *thread)
 {
 	pthread_mutex_lock(&harvesting);
-	look_at_pending(thread);
+	look_at_all(thread, is_any, NULL, 0);
 	pthread_mutex_unlock(&harvesting);
-}
-
-static bool is_any(const struct inject_ze_pending *pending, const void *argument)
-{
-	(void)pending;
-	(void)argument;
-	return true;
 }
 
 void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms)
@@ -237,13 +250,12 @@ void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms)
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 
 	pthread_mutex_lock(&harvesting);
-	look_at_pending(thread);
+	look_at_all(thread, is_any, NULL, 0);
 	while (thread && waiting_count && inject_now() < until) {
 		nanosleep(&pause, NULL);
-		look_at_pending(thread);
+		look_at_all(thread, is_any, NULL, 0);
 	}
-	look_at_some(thread, is_any, NULL, GPUMON_WORK_UNFINISHED);
-	waiting_count = 0;
+	look_at_all(thread, is_any, NULL, GPUMON_WORK_UNFINISHED);
 	if (thread && overtaken)
 		inject_session_note(
 			thread, GPUMON_NOTE_MISSING,
@@ -294,7 +306,7 @@ bool inject_ze_harvest_before(const void *gone)
 
 	if (!begin_in_program(&thread))
 		return false;
-	look_at_some(thread, is_of, gone, GPUMON_WORK_UNFINISHED);
+	look_at_all(thread, is_of, gone, GPUMON_WORK_UNFINISHED);
 	end_in_program(thread);
 	return true;
 }
@@ -317,9 +329,9 @@ void inject_ze_harvest_their_event(struct inject_ze_their_event *theirs)
 
 	if (!begin_in_program(&thread))
 		return;
-	look_at_some(thread, is_for, theirs, GPUMON_WORK_UNTIMED);
+	look_at_last(thread, is_for, theirs, GPUMON_WORK_UNTIMED, &theirs->waited);
 	if (atomic_load(&theirs->is_in_list))
-		look_at_some(thread, is_execution, NULL, 0);
+		look_at_last(thread, is_execution, NULL, 0, &inject_ze_executions);
 	end_in_program(thread);
 }
 
@@ -334,13 +346,13 @@ void inject_ze_harvest_fence(ze_fence_handle_t fence)
 	struct inject_thread *thread;
 	size_t i;
 
-	if (!inject_ze_pending_executions() || !begin_in_program(&thread))
+	if (!atomic_load(&inject_ze_executions) || !begin_in_program(&thread))
 		return;
 	take_all();
 	for (i = 0; i < waiting_count; i++)
 		if (is_done_by(&waiting[i], fence))
 			waiting[i].is_done = true;
-	look_at_some(thread, is_done_by, fence, 0);
+	look_at_last(thread, is_done_by, fence, 0, &inject_ze_executions);
 	end_in_program(thread);
 }
 
@@ -349,13 +361,13 @@ void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue)
 	struct inject_thread *thread;
 	size_t i;
 
-	if (!inject_ze_pending_executions() || !begin_in_program(&thread))
+	if (!atomic_load(&inject_ze_executions) || !begin_in_program(&thread))
 		return;
 	take_all();
 	for (i = 0; queue && i < waiting_count; i++)
 		if (waiting[i].queue == queue && waiting[i].list && !waiting[i].fence)
 			waiting[i].is_done = true;
-	look_at_some(thread, is_execution, NULL, 0);
+	look_at_last(thread, is_execution, NULL, 0, &inject_ze_executions);
 	end_in_program(thread);
 }
 

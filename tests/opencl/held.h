@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +23,17 @@
 /* Of the thread: it is held where the library looks at what is loaded. */
 static __thread bool is_held_in_loader;
 static _Atomic bool is_held, hold = true;
+
+/* So is the library's own thread. */
+static _Atomic bool holds_library;
+
+static bool is_of_library(void)
+{
+	char name[16 + 1] = "";
+
+	prctl(PR_GET_NAME, name);
+	return strcmp(name, "gpumon") == 0;
+}
 
 static void hold_here(void)
 {
@@ -36,7 +49,7 @@ dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *da
 	__typeof__(&dl_iterate_phdr) next =
 		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
 
-	if (is_held_in_loader)
+	if (is_held_in_loader || (holds_library && is_of_library()))
 		hold_here();
 	return next(callback, data);
 }

@@ -540,6 +540,7 @@ static const struct {
 	{ "many-events", mode_many_events },
 	{ "queue-each", mode_queue_each },
 	{ "list-each", mode_list_each },
+	{ "reset", mode_reset },
 	{ "bench", mode_bench },
 };
 

@@ -32,5 +32,6 @@ void mode_list_each(long number);
 
 void mode_fork_in_init(long number);
 void mode_fork_in_launch(long number);
+void mode_reset(long number);
 
 #endif /* GPUMON_TESTS_ZE_PROGRAM_H */
