@@ -399,6 +399,9 @@ void __hipRegisterFunction(void **modules, const void *stub, char *name, const c
 {
 	static size_t count;
 
+	/* A module that was not registered has no functions. */
+	if (!modules)
+		return;
 	stubs[count % 8].stub = stub;
 	stubs[count++ % 8].name = device_name;
 }

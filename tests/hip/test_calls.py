@@ -2,10 +2,11 @@
 """Calls of the program, and which versions of the library are known."""
 import collections
 import os
+import subprocess
 
 import capture
 from capture import LAUNCH_FAILED, check, contains, equal
-from recorded import Recorded, bare
+from recorded import Recorded, bare, variables
 
 
 def test_failed():
@@ -64,3 +65,14 @@ def test_loaded_late():
     run = Recorded("calls", 2, program=[os.path.join(capture.objects, "late")],
                    HIP_TEST_PROGRAM=os.path.join(capture.objects, "libprogram.so"))
     run.equals_account().equal_times()
+
+
+def test_other_library():
+    """another library with HIP's functions, such as chipStar's: the program registers its kernels with it as ever"""
+    expected = bare("calls", 2).stdout
+    late = os.path.join(capture.objects, "late")
+    for command, more in (([os.path.join(capture.objects, "program-other")], {}),
+                          ([late], {"HIP_TEST_PROGRAM": os.path.join(capture.objects, "libprogram-other.so")})):
+        done = subprocess.run([*command, "calls", "2"], stdout=subprocess.PIPE, text=True, check=False, timeout=capture.LIMIT,
+                              env=capture.environment(**variables(HIP_TEST_VERSION="602", **more)))
+        equal((done.returncode, done.stdout), (0, expected), f"{os.path.basename(command[0])}: status and output")
