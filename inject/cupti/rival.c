@@ -159,13 +159,17 @@ static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entr
 	}
 }
 
-/* The table is read-only where all functions were looked up at the start. */
+/*
+ * The table is read-only where all functions were looked up at the start. The loader protects whole pages
+ * only: what ends within one, as on a machine with larger pages than the linker thought of, shares that one
+ * with the library's data, which the program writes to.
+ */
 static void replace_import(void **import, void *replacement, const program_header_t *relro,
 			   uintptr_t base)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)import & -page;
-	bool is_protected = relro && (uintptr_t)import >= base + relro->p_vaddr &&
-			    (uintptr_t)import < base + relro->p_vaddr + relro->p_memsz;
+	bool is_protected = relro && at >= ((base + relro->p_vaddr) & -page) &&
+			    at < ((base + relro->p_vaddr + relro->p_memsz) & -page);
 
 	if (is_protected && mprotect((void *)at, page, PROT_READ | PROT_WRITE))
 		return;

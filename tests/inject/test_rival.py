@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """A program with a profiler of its own: CUPTI serves one at a time."""
 import os
+import struct
 
 import harness
 import recorder as rec
@@ -9,8 +10,8 @@ from harness import Run, check, equal, need_real_processor, notes
 COUNT = 40
 
 
-def run_rival(until, when, **settings):
-    run = Run(COUNT, until, os.path.join(harness.objects, "librival.so"), when,
+def run_rival(until, when, library="librival.so", **settings):
+    run = Run(COUNT, until, os.path.join(harness.objects, library), when,
               command=[os.path.join(harness.objects, "rival_program")], **settings)
     equal(run.status, 0, "exit status")
     run.check_rules()
@@ -51,3 +52,27 @@ def test_rival_goes_first():
         equal(len(records["kernel"]), 2 * COUNT, "kernels")
         text, = notes(records)
         check("librival.so had CUPTI" in text, text)
+
+
+def with_end_in_page(library, name):
+    """A copy whose part that is read-only after the start ends within a page, of which the loader leaves all alone."""
+    with open(os.path.join(harness.objects, library), "rb") as file:
+        data = bytearray(file.read())
+    offset, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    for at in range(offset, offset + size * count, size):
+        if struct.unpack_from("<I", data, at)[0] == 0x6474e552:
+            start, = struct.unpack_from("<Q", data, at + 16)
+            # Linkers for machines with larger pages have thought of 4 KiB: here it ends 1 KiB into one.
+            end = (start + struct.unpack_from("<Q", data, at + 40)[0] + 4095 & ~4095) + 1024
+            struct.pack_into("<Q", data, at + 40, end - start)
+    with open(os.path.join(harness.objects, name), "wb") as file:
+        file.write(data)
+    return name
+
+
+def test_rival_with_data_in_page():
+    """a library whose imports are in a page with its data can write to that page as ever"""
+    library = with_end_in_page("librival-lazy.so", "librival-page.so")
+    _, *found = run_rival("once", "before", library)
+    equal(found, [39, 0, 0], "cuptiSubscribe of the program, its launches, its clock")
