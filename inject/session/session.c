@@ -208,6 +208,7 @@ static void start_late_backends(struct inject_thread *thread, unsigned int count
 void inject_session_join(const struct inject_backend *backend)
 {
 	struct inject_thread *thread;
+	bool is_locked;
 
 	if (inject_backend_find(backend->api))
 		return;
@@ -216,12 +217,17 @@ void inject_session_join(const struct inject_backend *backend)
 	if (leave_to_session(backend))
 		return;
 	/* Before others see it in the list: no window opens and no capture ends meanwhile. */
-	inject_window_lock();
+	is_locked = inject_window_lock_in_program();
 	thread = inject_thread_enter(true);
-	if (thread)
+	if (thread && is_locked)
 		join_backend(thread, backend);
+	else if (thread && !atomic_load(&inject_session.ends))
+		inject_session_note(thread, GPUMON_NOTE_MISSING,
+				    "%s: the recording was busy when it was initialised",
+				    backend->api);
 	inject_backend_register(backend);
-	inject_window_unlock();
+	if (is_locked)
+		inject_window_unlock();
 	if (thread) {
 		inject_window_catch_up(thread);
 		inject_thread_leave(thread);
@@ -288,8 +294,9 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 
 	if (!thread)
 		return;
-	inject_window_lock();
+	/* An API that comes from now on does not wait: it may have the loader's lock, which the end needs. */
 	atomic_store(&inject_session.ends, true);
+	inject_window_lock();
 	inject_for_each_backend(backend)
 		backend->end(thread, recorder_lives, settle_ms);
 	if (recorder_lives) {

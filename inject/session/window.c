@@ -94,13 +94,17 @@ static void switch_off(struct inject_thread *thread, const char *reason)
 	write_window(thread, GPUMON_WINDOW_END, reason);
 }
 
-/* The wait has an end: the thread that has the switch may wait until this callback has returned. */
+/*
+ * The wait has an end: the thread that has the switch may wait until this callback has returned, or for a
+ * lock of the loader that the caller has.
+ */
 static bool take_switch(unsigned int wait_us)
 {
 	const struct timespec pause = { .tv_nsec = 50000 };
 
 	while (pthread_mutex_trylock(&switching)) {
-		if (!wait_us || !atomic_load(&inject_session.is_open))
+		if (!wait_us || !atomic_load(&inject_session.is_open) ||
+		    atomic_load(&inject_session.ends))
 			return false;
 		wait_us -= wait_us < 50 ? wait_us : 50;
 		nanosleep(&pause, NULL);
@@ -300,6 +304,11 @@ void inject_window_end(struct inject_thread *thread, const char *reason)
 void inject_window_lock(void)
 {
 	pthread_mutex_lock(&switching);
+}
+
+bool inject_window_lock_in_program(void)
+{
+	return take_switch(INJECT_PATIENCE(1000) * 1000u);
 }
 
 void inject_window_unlock(void)

@@ -43,6 +43,9 @@ void inject_window_end(struct inject_thread *thread, const char *reason);
 
 /* No window begins or ends meanwhile. */
 void inject_window_lock(void);
+
+/* The same in a thread of the program. False, where it takes too long or the session ends: not locked. */
+bool inject_window_lock_in_program(void);
 void inject_window_unlock(void);
 
 /* After that, in a session that goes on: others may have opened or closed the window meanwhile. */

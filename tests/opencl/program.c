@@ -556,6 +556,7 @@ static const struct {
 	{ "child-of-cuda", mode_child_of_cuda },
 	{ "cuda-while-attached", mode_cuda_while_attached },
 	{ "cuda-amid-attach", mode_cuda_amid_attach },
+	{ "opencl-amid-end", mode_opencl_amid_end },
 	{ "known", mode_known },
 	{ "overlap", mode_overlap },
 	{ "many-maps", mode_many_maps },
@@ -571,7 +572,7 @@ int main(int argc, char **argv)
 			continue;
 		if (modes[i].run == mode_cuda_first)
 			begin_cuda();
-		if (modes[i].run != mode_child_of_cuda)
+		if (modes[i].run != mode_child_of_cuda && modes[i].run != mode_opencl_amid_end)
 			begin();
 		modes[i].run(argc > 2 ? atol(argv[2]) : 0);
 		return 0;

@@ -2,6 +2,7 @@
 /* CUDA beside OpenCL: a stand-in of tests/inject that has no header here. */
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,10 +59,20 @@ static _Atomic enum hold {
 } held;
 static __thread bool is_in_cuda;
 
+/* How often the library's thread has looked there. */
+static _Atomic unsigned int looks;
+
+static bool is_of_library(void)
+{
+	char name[16 + 1] = "";
+
+	prctl(PR_GET_NAME, name);
+	return strcmp(name, "gpumon") == 0;
+}
+
 static void be_held(void)
 {
 	static unsigned int calls;
-	char name[16 + 1] = "";
 
 	if (is_in_cuda && held == LIBRARY_HELD) {
 		held = CUDA_HELD;
@@ -69,8 +80,7 @@ static void be_held(void)
 			usleep(1000);
 		return;
 	}
-	prctl(PR_GET_NAME, name);
-	if (is_in_cuda || strcmp(name, "gpumon") != 0)
+	if (is_in_cuda || !is_of_library())
 		return;
 	if (held == LIBRARY_WANTED)
 		held = LIBRARY_HELD;
@@ -85,11 +95,14 @@ static void be_held(void)
 __attribute__((no_sanitize("address", "undefined", "thread"))) int
 dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
 {
-	__typeof__(&dl_iterate_phdr) next =
-		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	static __typeof__(&dl_iterate_phdr) next;
 
+	/* Once: dlsym() waits for a library that is being loaded, and this function does not. */
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "dl_iterate_phdr");
 	if (held != FREE)
 		be_held();
+	looks += is_of_library();
 	return next(callback, data);
 }
 
@@ -161,4 +174,63 @@ void mode_child_of_cuda(long number)
 	for (long i = 0; i < number; i++)
 		NEED(launch_cuda("of_cuda", 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	printf("child %d\n", WEXITSTATUS(status));
+}
+
+/* CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: on in a capture, and off once its end has begun. */
+#define KERNELS 10
+
+static bool is_recorded(void)
+{
+	void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	bool (*is_on)(int) = cupti ? (bool (*)(int))dlsym(cupti, "mock_kind_enabled") : NULL;
+
+	return is_on && is_on(KERNELS);
+}
+
+static _Atomic bool is_constructed;
+
+static void *launch_until_killed(void *argument)
+{
+	while (!is_constructed)
+		usleep(1000);
+	for (;;) {
+		launch_cuda("of_cuda", 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+		usleep(1000);
+	}
+	return argument;
+}
+
+/* Called with the loader's lock, by a library that is being loaded. */
+void in_constructor(void);
+
+void in_constructor(void)
+{
+	is_constructed = true;
+	while (is_recorded())
+		usleep(1000);
+	begin();
+}
+
+/*
+ * A library that is being loaded initialises OpenCL, where a capture of CUDA ends. It does so after
+ * some launches.
+ */
+void mode_opencl_amid_end(long number)
+{
+	pthread_t thread;
+
+	alarm((unsigned int)number);
+	begin_cuda();
+	pthread_create(&thread, NULL, launch_until_killed, NULL);
+	puts("ready");
+	fflush(stdout);
+	while (!is_recorded())
+		usleep(1000);
+	/* It has asked for the functions that it needs in the capture, for which it takes the loader's lock. */
+	for (unsigned int before = looks; looks - before < 8;)
+		usleep(1000);
+	if (dlopen(getenv("OPENCL_TEST_LIBRARY"), RTLD_NOW))
+		puts("through");
+	fflush(stdout);
+	pthread_join(thread, NULL);
 }

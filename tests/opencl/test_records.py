@@ -241,23 +241,31 @@ def test_attach():
             program.kill()
 
 
-def attach_with_cuda(mode):
-    """A recorder comes while CUDA is being initialised."""
+def attach_with_cuda(mode, number=1000, says=(), options=()):
+    """A recorder comes while CUDA is being initialised. @says: lines of the program after that."""
     cuda, library = f"{capture.objects}/cuda", f"{capture.objects}/libgpumon-inject.so"
     if not os.path.exists(f"{cuda}/libcuda.so.1"):
         raise Skip("no headers of CUDA for the stand-in")
     variables = capture.environment(OPENCL_LAYERS=library, CUDA_INJECTION64_PATH=library, MOCK_DRIVER_VERSION="13000",
                                     LD_LIBRARY_PATH=f"{cuda}/13:{cuda}")
-    with subprocess.Popen([f"{capture.objects}/program", mode, "1000"], stdout=subprocess.PIPE,
+    variables["OPENCL_TEST_LIBRARY"] = f"{capture.objects}/libconstructor.so"
+    with subprocess.Popen([f"{capture.objects}/program", mode, str(number)], stdout=subprocess.PIPE,
                           env=variables) as program:
         try:
             equal(program.stdout.readline(), b"ready\n", "program")
-            run = Capture(pid=program.pid, launches=40)
+            run = Capture(pid=program.pid, launches=40, options=options)
             equal([run.text(window.reason) for window in run["window"]], ["attach", "stop"], "windows")
             equal([run.text(note.text) for note in run["note"]], [], "notes")
+            for line in says:
+                equal(program.stdout.readline(), line, "program")
         finally:
             program.kill()
     return run
+
+
+def test_end_with_opencl():
+    """OpenCL is initialised by a library that is being loaded, while a capture of CUDA ends: none waits for the other"""
+    attach_with_cuda("opencl-amid-end", 60, [b"through\n"], ["--no-python"])
 
 
 def test_attach_with_cuda():
