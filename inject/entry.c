@@ -11,6 +11,7 @@
 
 #include "base/environment.h"
 #include "base/fork.h"
+#include "base/futex.h"
 #include "entry.h"
 #include "hooks/call.h"
 #include "run/worker.h"
@@ -26,8 +27,15 @@
 static _Atomic int *owner;
 static bool sees_forks, is_prepared;
 
-/* Two APIs may be initialised at the same time. */
+/*
+ * Two APIs may be initialised at the same time. Held for some instructions only: each of both threads may
+ * have a lock of the loader that the other one needs.
+ */
 static pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
+
+/* Has the first one begun? Another one waits for that, but not for ever. */
+static _Atomic uint32_t has_begun;
+#define BEGIN_NS 1000000000ull
 
 /*
  * A child has one thread and half of an API: nothing is recorded in it until an API calls the library
@@ -36,6 +44,7 @@ static pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
 static void forget_in_child(void)
 {
 	atomic_store(owner, 0);
+	atomic_store(&has_begun, 0);
 	pthread_mutex_init(&entering, NULL);
 	inject_fork_child();
 	inject_session_forked();
@@ -104,9 +113,8 @@ static void begin_in_process(const struct inject_backend *backend)
 	if (!prepare_process())
 		return;
 	inject_environment_read();
-	if (backend->read_environment)
-		backend->read_environment();
-	inject_backend_register(backend);
+	/* There is no session yet, so it is left to the one that begins. */
+	inject_session_join(backend);
 	if (!inject_recorder_start(path && *path ? path : NULL))
 		return;
 	is_recorded = inject_worker_answer(true);
@@ -116,9 +124,24 @@ static void begin_in_process(const struct inject_backend *backend)
 	}
 }
 
+/* Whether this process has an owner; @is_first: this call has made it so. */
+static bool own_process(bool *is_first)
+{
+	int no_owner = 0;
+	bool is_owned;
+
+	pthread_mutex_lock(&entering);
+	is_owned = make_owner();
+	*is_first = is_owned && !is_owner() &&
+		    atomic_compare_exchange_strong(owner, &no_owner, (int)getpid());
+	pthread_mutex_unlock(&entering);
+	return is_owned && is_owner();
+}
+
 void inject_enter(const struct inject_backend *backend)
 {
-	int no_owner = 0, state;
+	bool is_first;
+	int state;
 
 	/*
 	 * The program has more rights than the user that set the environment, so the environment is not
@@ -126,17 +149,20 @@ void inject_enter(const struct inject_backend *backend)
 	 */
 	if (getauxval(AT_SECURE))
 		return;
-	/* A thread that is cancelled in the middle would leave the lock, and half a session. */
+	/* A thread that is cancelled in the middle would leave half a session. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	pthread_mutex_lock(&entering);
-	if (make_owner()) {
-		if (is_owner())
-			inject_session_join(backend);
-		else if (atomic_compare_exchange_strong(owner, &no_owner, (int)getpid()))
+	if (own_process(&is_first)) {
+		if (is_first) {
 			begin_in_process(backend);
+			atomic_store(&has_begun, 1);
+			inject_futex_wake(&has_begun);
+		} else {
+			/* Its first launches are then recorded, too. */
+			inject_futex_wait_while(&has_begun, 0, inject_now() + BEGIN_NS);
+			inject_session_join(backend);
+		}
 		(void)atexit(finish_at_exit);
 		(void)at_quick_exit(finish_at_exit);
 	}
-	pthread_mutex_unlock(&entering);
 	pthread_setcancelstate(state, NULL);
 }

@@ -533,6 +533,13 @@ static void mode_many_maps(long number)
 	say_what();
 }
 
+/* OpenCL, by itself. */
+static bool begins_later(void (*mode)(long number))
+{
+	return mode == mode_child_of_cuda || mode == mode_opencl_amid_end ||
+	       mode == mode_opencl_amid_cuda;
+}
+
 static const struct {
 	const char *name;
 	void (*run)(long number);
@@ -557,6 +564,7 @@ static const struct {
 	{ "cuda-while-attached", mode_cuda_while_attached },
 	{ "cuda-amid-attach", mode_cuda_amid_attach },
 	{ "opencl-amid-end", mode_opencl_amid_end },
+	{ "opencl-amid-cuda", mode_opencl_amid_cuda },
 	{ "known", mode_known },
 	{ "overlap", mode_overlap },
 	{ "many-maps", mode_many_maps },
@@ -572,7 +580,7 @@ int main(int argc, char **argv)
 			continue;
 		if (modes[i].run == mode_cuda_first)
 			begin_cuda();
-		if (modes[i].run != mode_child_of_cuda && modes[i].run != mode_opencl_amid_end)
+		if (!begins_later(modes[i].run))
 			begin();
 		modes[i].run(argc > 2 ? atol(argv[2]) : 0);
 		return 0;

@@ -39,6 +39,7 @@ void mode_cuda_first(long number);
 void mode_cuda_while_attached(long number);
 void mode_cuda_amid_attach(long number);
 void mode_opencl_amid_end(long number);
+void mode_opencl_amid_cuda(long number);
 void mode_child_of_cuda(long number);
 
 /* --- program_times.c */

@@ -206,6 +206,7 @@ void in_constructor(void);
 void in_constructor(void)
 {
 	is_constructed = true;
+	held_in_uname = FREE;
 	while (is_recorded())
 		usleep(1000);
 	begin();
@@ -233,4 +234,26 @@ void mode_opencl_amid_end(long number)
 		puts("through");
 	fflush(stdout);
 	pthread_join(thread, NULL);
+}
+
+static void *begin_cuda_apart(void *argument)
+{
+	begin_cuda();
+	return argument;
+}
+
+/* The same where another thread initialises CUDA. */
+void mode_opencl_amid_cuda(long number)
+{
+	pthread_t thread;
+
+	alarm(60);
+	held_in_uname = LIBRARY_WANTED;
+	pthread_create(&thread, NULL, begin_cuda_apart, NULL);
+	while (held_in_uname == LIBRARY_WANTED)
+		usleep(1000);
+	if (!dlopen(getenv("OPENCL_TEST_LIBRARY"), RTLD_NOW))
+		exit(1);
+	pthread_join(thread, NULL);
+	mode_both(number);
 }

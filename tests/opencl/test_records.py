@@ -149,12 +149,13 @@ def test_many_maps():
 
 
 def test_with_cuda():
-    """CUDA in the same process, before and after OpenCL: one capture, and nothing is taken for the other's"""
+    """CUDA in the same process, before, after and amid OpenCL: one capture, and nothing is taken for the other's"""
     cuda = f"{capture.objects}/cuda"
     if not os.path.exists(f"{cuda}/libcuda.so.1"):
         raise Skip("no headers of CUDA for the stand-in")
-    for mode in ("both", "cuda-first"):
-        run = Capture(mode, 40, LD_LIBRARY_PATH=f"{cuda}/13:{cuda}", MOCK_DRIVER_VERSION="13000")
+    for mode in ("both", "cuda-first", "opencl-amid-cuda"):
+        run = Capture(mode, 40, LD_LIBRARY_PATH=f"{cuda}/13:{cuda}", MOCK_DRIVER_VERSION="13000",
+                      OPENCL_TEST_LIBRARY=f"{capture.objects}/libconstructor.so")
         equal([run.text(note.text) for note in run["note"]], [], "notes")
         equal(len(run["process"]), 1, "descriptions of the process")
         equal(sorted(api.api for api in run["api"]), [0, 1], "APIs")
