@@ -250,6 +250,8 @@ void inject_ze_append_end(ze_command_list_handle_t handle, ze_event_handle_t sig
 		add_node(thread, list, &command, is_call);
 	else if (result == ZE_RESULT_SUCCESS && list && is_call)
 		add_command(thread, list, &command);
+	else if (result == ZE_RESULT_SUCCESS && is_call)
+		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, 1);
 	if (is_call)
 		finish_call(thread, result);
 	if (thread)
@@ -265,7 +267,7 @@ void inject_ze_execute_begin(ze_command_queue_handle_t handle, uint32_t count,
 	struct inject_ze_queue *queue;
 	struct inject_ze_fence *own = NULL;
 	struct inject_ze_list *list;
-	bool is_call;
+	bool is_call, is_known = false;
 	uint32_t i;
 	int kept;
 
@@ -279,10 +281,13 @@ void inject_ze_execute_begin(ze_command_queue_handle_t handle, uint32_t count,
 	/* Times of earlier executions that were not read yet may change from now on. */
 	for (i = 0; lists && i < count; i++) {
 		list = inject_ze_list_find(lists[i]);
-		if (list)
-			atomic_fetch_add(&list->executions, 1);
+		if (!list)
+			continue;
+		is_known = true;
+		atomic_fetch_add(&list->executions, 1);
 	}
-	if (queue && is_call && !*fence && wants_times()) {
+	/* Without a list that waits for it, the fence would be given back while it is in use. */
+	if (queue && is_call && is_known && !*fence && wants_times()) {
 		own = inject_ze_fence_take(queue);
 		*fence = own ? own->handle : NULL;
 	}

@@ -540,6 +540,7 @@ static const struct {
 	{ "many-events", mode_many_events },
 	{ "queue-each", mode_queue_each },
 	{ "list-each", mode_list_each },
+	{ "unknown-list", mode_unknown_list },
 	{ "reset", mode_reset },
 	{ "bench", mode_bench },
 };

@@ -27,6 +27,7 @@ void execute(ze_command_list_handle_t *lists, uint32_t count, ze_fence_handle_t 
 
 void mode_queue_each(long number);
 void mode_list_each(long number);
+void mode_unknown_list(long number);
 
 /* --- program_held.c */
 

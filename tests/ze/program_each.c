@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Objects that are used once, and how much memory that takes. */
+/* Objects that are used once, and how much memory that takes; and lists that the library has not seen. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -55,4 +56,24 @@ void mode_list_each(long number)
 		NEED(zeCommandListDestroy(immediate));
 	}
 	printf("took %ld\n", used_kib() - before);
+}
+
+/* The driver's own function: the loader and the library do not see the call. */
+#define BELOW(driver, name) ((__typeof__(&(name)))dlsym(driver, #name))
+
+/* A list that was made in a way that the library does not know, as an extension may have. */
+void mode_unknown_list(long number)
+{
+	const ze_command_list_desc_t description = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
+	void *driver = dlopen(getenv("ZE_ENABLE_ALT_DRIVERS"), RTLD_NOW | RTLD_NOLOAD);
+	ze_command_list_handle_t list;
+
+	NEED(BELOW(driver, zeCommandListCreate)(context, device, &description, &list));
+	launch_add(list, 1000, NULL);
+	NEED(zeCommandListClose(list));
+	for (long i = 0; i < number; i++) {
+		execute(&list, 1, NULL);
+		NEED(zeCommandQueueSynchronize(queue, UINT64_MAX));
+	}
+	printf("executed %ld\n", number);
 }

@@ -61,6 +61,14 @@ def test_overtaken():
     check(f"{flags[UNTIMED]} operations of command lists have no times" in text, f"notes: {text}")
 
 
+def test_unknown_list():
+    """a list that was made in a way that is not known: its command and executions count as lost, and it runs as ever"""
+    run = Recorded("unknown-list", 10)
+    equal((run.output, run.left), ("executed 10\n", []), "output, and what the driver complains of")
+    equal((len(run["launch"]), len(run.works())), (11, 0), "launches and operations")
+    equal(({loss.cause for loss in run["loss"]}, sum(loss.count for loss in run["loss"])), ({2}, 11), "losses")
+
+
 def test_nothing_is_left():
     """what the library made in a context is gone before the program destroys it"""
     for words in (("commands", 2), ("lists", 3), ("reused", 5), ("answers", 1)):
