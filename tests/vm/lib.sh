@@ -290,6 +290,20 @@ in_root()
 	' in_root "$root" "$@"
 }
 
+# build_in_root ROOT CMD...: the same as the calling user, so that what it builds is the user's: nobody
+# else's files can be linked, or built on
+build_in_root()
+{
+	local root=$1
+	shift
+
+	if [ "$root" = / ]; then
+		"$@"
+	else
+		in_root "$root" setpriv --reuid="$(id -u)" --regid="$(id -g)" --clear-groups "$@"
+	fi
+}
+
 # has_module NAME: the big drivers are not part of every sanitised kernel, nor of every architecture
 has_module()
 {
