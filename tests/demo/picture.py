@@ -8,9 +8,13 @@ usage: picture.py [SIZE]    pixels on a side, a multiple of 64; 1024 if not said
 """
 import sys
 import time
+import warnings
 
 import numpy
-import pyopencl as cl
+
+# Debian 13 has no siphash24, which pytools asks for although it does without.
+warnings.filterwarnings("ignore", "Unable to import recommended hash")
+import pyopencl as cl  # noqa: E402
 
 SOURCE = """
 __kernel void blur_rows(__global const float *from, __global float *to, int size, int radius)

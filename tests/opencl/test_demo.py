@@ -15,6 +15,7 @@ def test_demo():
         raise Skip("no pyopencl (python3-pyopencl)") from None
     run = Capture(256, program=[str(PICTURE)]).all_have_stacks().all_have_times()
     contains(run.output, "all results are right", "output")
+    check("Warning" not in run.done.stderr, f"the program warns: {run.done.stderr}")
     equal(collections.Counter(run.text(kernel.name) for kernel in run["kernel"]),
           {"blur_rows": 3, "blur_columns": 3, "find_edges": 4, "sum_groups": 5, "multiply_simple": 3,
            "multiply_tiles": 3}, "kernels")
