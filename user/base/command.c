@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdarg.h>
+#include <string.h>
 
 #include "command.h"
 #include "json.h"
@@ -33,8 +34,10 @@ int gpumon_usage(struct gpumon_context *context, const char *format, ...)
 void gpumon_command_help(struct gpumon_context *context)
 {
 	const struct gpumon_command *command = context->command;
+	const char *examples = strstr(command->help, "\n\nExample");
+	int options = examples ? (int)(examples + 1 - command->help) : (int)strlen(command->help);
 
-	fprintf(context->out, "Usage: gpumon-user %s %s\n\n%s.\n\n%s", command->name,
-		command->usage, command->summary, command->help);
-	fputs("  -h, --help             this text\n", context->out);
+	fprintf(context->out, "Usage: gpumon-user %s %s\n\n%s.\n\n%.*s%s%s", command->name,
+		command->usage, command->summary, options, command->help,
+		"  -h, --help             this text\n", command->help + options);
 }

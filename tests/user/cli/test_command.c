@@ -213,13 +213,16 @@ static void help_and_version(void **state)
 		assert_non_null(strstr(c.out, names[i]));
 		for (size_t k = 0; k < 2; k++) {
 			struct captured help = capture("", names[i], flags[k], NULL);
-			char usage[64];
+			char usage[64], *example;
 
 			assert_int_equal(help.status, GPUMON_EXIT_OK);
 			assert_string_equal(help.err, "");
 			snprintf(usage, sizeof(usage), "Usage: gpumon-user %s ", names[i]);
 			assert_ptr_equal(strstr(help.out, usage), help.out);
 			assert_non_null(strstr(help.out, "--help"));
+			/* It is the last of the options, and examples follow. */
+			example = strstr(help.out, "\n  gpumon-user ");
+			assert_true(!example || example > strstr(help.out, "--help"));
 			same = capture("", k ? "--help" : "help", names[i], NULL);
 			assert_int_equal(same.status, GPUMON_EXIT_OK);
 			assert_string_equal(same.out, help.out);
