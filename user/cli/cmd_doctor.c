@@ -71,15 +71,19 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 		return ret;
 	gpumon_term_get(&term, context->out);
 
+	doctor.part = "To record programs (record, correlate, probe):";
+	gpumon_doctor_cuda(&doctor);
+	if (!*context->root)
+		ask_uprobes(&doctor);
+	doctor.part =
+		"To see what drivers do (stat, top, trace, alerts), which recording does without:";
 	gpumon_doctor_machine(&doctor);
 	gpumon_doctor_module(&doctor);
-	gpumon_doctor_cuda(&doctor);
 	/* The socket always asks this machine's kernel, so do not use it with another root. */
 	if (!*context->root) {
 		bool answers = !ask_module(&doctor, &module);
 
 		ask_bpf(&doctor, answers ? NULL : &module);
-		ask_uprobes(&doctor);
 	}
 
 	ret = doctor.failed ? -1 : 0;
@@ -106,7 +110,8 @@ const struct gpumon_command gpumon_command_doctor = {
 		"Check this machine for what keeps gpumon from working: a line each, with the fix",
 	.usage = "[--json]",
 	.help = "One line for each thing: ok, warn (something is not seen, or will not work) or\n"
-		"fail (gpumon does not work). Exit status 1 if anything fails.\n\n"
+		"fail (that part does not work). The first part is about recording programs, the\n"
+		"second about drivers. Exit status 1 if anything fails.\n\n"
 		"Options:\n"
 		"      --json             the same as one JSON document\n",
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,

@@ -20,7 +20,7 @@ static const char *const level_names[] = {
 void gpumon_doctor_add(struct gpumon_doctor *doctor, enum gpumon_doctor_level level,
 		       const char *name, const char *advice, const char *format, ...)
 {
-	struct gpumon_doctor_check check = { .level = level };
+	struct gpumon_doctor_check check = { .part = doctor->part, .level = level };
 	struct gpumon_doctor_check *added = NULL;
 	char *message;
 	va_list args;
@@ -118,11 +118,15 @@ void gpumon_doctor_print(const struct gpumon_doctor *doctor, const struct gpumon
 		[GPUMON_DOCTOR_WARN] = gpumon_term_yellow(term),
 		[GPUMON_DOCTOR_FAIL] = gpumon_term_red(term),
 	};
+	const char *part = NULL;
 	char name[128], message[512];
 
 	for (size_t i = 0; i < doctor->n_checks; i++) {
 		const struct gpumon_doctor_check *check = &doctor->checks[i];
 
+		if (check->part && check->part != part)
+			fprintf(stream, "%s\n", check->part);
+		part = check->part;
 		fprintf(stream, "%s%-4s%s  %s: %s%s%s\n", colours[check->level],
 			level_names[check->level], gpumon_term_reset(term),
 			gpumon_format_name(name, sizeof(name), check->name),

@@ -16,17 +16,19 @@
 enum gpumon_doctor_level {
 	GPUMON_DOCTOR_OK,
 	GPUMON_DOCTOR_WARN, /* works, but something is not covered, or will fail later */
-	GPUMON_DOCTOR_FAIL, /* gpumon does not work until this is fixed */
+	GPUMON_DOCTOR_FAIL, /* this part of gpumon does not work until this is fixed */
 };
 
 /**
  * struct gpumon_doctor_check - a line of the report
+ * @part: heading that it is printed below, or NULL
  * @level: verdict
  * @name: what was checked: kernel, btf, debugfs, …, "probe drm_run_job"
  * @message: what was found
  * @advice: the remedy, or NULL
  */
 struct gpumon_doctor_check {
+	const char *part;
 	enum gpumon_doctor_level level;
 	char *name;
 	char *message;
@@ -35,6 +37,7 @@ struct gpumon_doctor_check {
 
 struct gpumon_doctor {
 	const char *root;
+	const char *part; /* of the checks that follow */
 	struct gpumon_doctor_check *checks;
 	size_t n_checks;
 	bool failed; /* out of memory */

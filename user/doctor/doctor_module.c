@@ -11,6 +11,7 @@
 
 void gpumon_doctor_module(struct gpumon_doctor *doctor)
 {
+	const char *added = "/var/lib/dkms/gpumon/" GPUMON_VERSION;
 	char release[128] = "", path[256], version[64];
 
 	gpumon_doctor_read(doctor, "/proc/sys/kernel/osrelease", release, sizeof(release));
@@ -21,10 +22,13 @@ void gpumon_doctor_module(struct gpumon_doctor *doctor)
 			gpumon_doctor_add(doctor, FAIL, "module", "modprobe gpumon",
 					  "installed for %s, not loaded", release);
 		else
-			gpumon_doctor_add(doctor, FAIL, "module",
-					  "dkms install gpumon/" GPUMON_VERSION
-					  ", then modprobe gpumon",
-					  "not installed for %s, not loaded", release);
+			gpumon_doctor_add(
+				doctor, FAIL, "module",
+				gpumon_doctor_exists(doctor, added) ?
+					"dkms install gpumon/" GPUMON_VERSION
+					", then modprobe gpumon, as root" :
+					"make dkms-install in its source, then modprobe gpumon, as root",
+				"not installed for %s, not loaded", release);
 		return;
 	}
 	if (gpumon_doctor_read(doctor, "/sys/module/gpumon/version", version, sizeof(version)))
