@@ -239,7 +239,9 @@ def closed_output(kit):
     """Nothing goes into the file that would get the number of standard output."""
     make(kit)
     for words in ("flamegraph capture", "doctor", "doctor --json", "trace --duration 1ms"):
-        done = kit.call("sh", "-c", f"{kit.program} {words} >&-")
+        # Without capabilities, checks of doctor fail, which must not hide the output's error.
+        bare = "setpriv --bounding-set=-all --inh-caps=-all " if words.startswith("doctor") and not os.geteuid() else ""
+        done = kit.call("sh", "-c", f"{bare}{kit.program} {words} >&-")
         if words.startswith("trace") and done.returncode == 77:
             continue
         equal(done.returncode, 1, f"status of {words}")

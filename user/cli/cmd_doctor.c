@@ -91,6 +91,9 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 		ret = gpumon_json_print(gpumon_doctor_json(&doctor), !term.tty, context->out);
 	else if (!ret)
 		gpumon_doctor_print(&doctor, &term, context->out);
+	/* A failed check must not hide this: main() only looks if the command succeeded. */
+	if (!ret && (fflush(context->out) || ferror(context->out)))
+		ret = -1;
 
 	if (doctor.failed)
 		errno = ENOMEM;
