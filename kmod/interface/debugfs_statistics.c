@@ -29,7 +29,7 @@ void gpumon_debugfs_show_u64(struct seq_file *m, u64 value, bool known)
 
 /* The columns p50 and p99 of a histogram. */
 static void show_percentiles(struct seq_file *m, const u64 *bucket, unsigned int buckets,
-			     const struct gpumon_distribution *d)
+			     const struct gpumon_distribution *d, bool known)
 {
 	static const unsigned int percent[] = { 50, 99 };
 	unsigned int i;
@@ -38,7 +38,7 @@ static void show_percentiles(struct seq_file *m, const u64 *bucket, unsigned int
 		gpumon_debugfs_show_u64(m,
 					gpumon_histogram_percentile(bucket, buckets, d->count,
 								    d->min, d->max, percent[i]),
-					d->count);
+					known && d->count);
 }
 
 /* A histogram, behind what it is of: those of its buckets that have values, in rising order. */
@@ -107,7 +107,7 @@ static void show_column(struct seq_file *m, const struct gpumon_group *group,
 	case GPUMON_COLUMN_KIND_HISTOGRAM:
 		gpumon_row_distribution(statistics, column, view, &d);
 		gpumon_debugfs_show_u64(m, d.count, known);
-		show_percentiles(m, view->words + place->bucket, place->buckets, &d);
+		show_percentiles(m, view->words + place->bucket, place->buckets, &d, known);
 		break;
 	default:
 		gpumon_debugfs_show_u64(m, view->words[column], known);
@@ -163,7 +163,8 @@ static void show_row_histograms(struct seq_file *m, const struct gpumon_group *g
 	u32 column;
 
 	for (column = 0; column < statistics->column_count; column++) {
-		if (statistics->columns[column].kind != GPUMON_COLUMN_KIND_HISTOGRAM)
+		if (statistics->columns[column].kind != GPUMON_COLUMN_KIND_HISTOGRAM ||
+		    !gpumon_group_column_known(group, statistics, row, column))
 			continue;
 		gpumon_row_distribution(statistics, column, view, &d);
 		if (!d.count)
@@ -187,6 +188,7 @@ int gpumon_debugfs_show_histograms(struct seq_file *m)
 
 	if (!view)
 		return -ENOMEM;
+	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
 	for_each_group(group, g) {
 		for (i = 0; i < group->statistics_count; i++) {
@@ -197,6 +199,7 @@ int gpumon_debugfs_show_histograms(struct seq_file *m)
 		}
 	}
 	mutex_unlock(&gpumon_period_lock);
+	mutex_unlock(&gpumon_probe_lock);
 	kvfree(view);
 	return 0;
 }

@@ -10,8 +10,12 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
+import nvidia
+import nvidia_stats
+from faults import DEBUG_MODULE, parameter
 from gpumon_netlink import Gpumon
-from lab import DEBUGFS, check, equal, fail, load, read, stats, step, submit, wait_idle
+from lab import (DEBUGFS, check, equal, fail, load, read, rmmod, run, stats, step, submit,
+                 wait_idle)
 
 DIRECTORY = DEBUGFS + "/gpumon"
 FILES = ["events", "histograms", "stats"]
@@ -160,4 +164,33 @@ check(POINTER.search("x ffff888100a0b0c0 y"), "the expression finds nothing at a
 for at in range(0, len(events), 8):
     check(events[at + 6:at + 8] != b"\xff\xff" or events[at:at + 8] == b"\xff" * 8,
           "an address in an event: %s" % events[at:at + 8][::-1].hex())
+
+step("what is counted no more is unknown in the same way everywhere")
+g.close()
+rmmod("gpumon")
+nvidia.load("580")
+run("insmod", DEBUG_MODULE)
+nvidia.workload("--processes", 1, "--compat", 0)
+NUMBERS = ("ioctls", "duration_ns_count", "duration_ns_p50", "duration_ns_p99")
+
+
+def numbers():
+    """A row's numbers are known, are unknown; is it drawn?"""
+    rows = nvidia_stats.table("ioctls", "command").values()
+    with Gpumon() as g:
+        told = g.statistics()["nvidia.ioctls"]
+    return ({row[n] is not None for row in rows for n in NUMBERS},
+            {row["duration_ns"] is not None for row in told},
+            "\nnvidia.ioctls " in read(DIRECTORY + "/histograms"))
+
+
+equal(numbers(), ({True}, {True}, True), "numbers while it is counted")
+with Gpumon() as g:
+    g.group_set("nvidia", 0)
+    parameter("fail_registrations", 1000)
+    parameter("fail_registration", 1)
+    g.group_set("nvidia", 1)
+equal(numbers(), ({False}, {False}, False), "numbers when no probe can be attached")
+rmmod("gpumon")
+nvidia.unload()
 step("done")
