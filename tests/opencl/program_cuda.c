@@ -59,8 +59,9 @@ static _Atomic enum hold {
 } held;
 static __thread bool is_in_cuda;
 
-/* How often the library's thread has looked there. */
+/* How often the library's thread has looked there, from when that is asked for. */
 static _Atomic unsigned int looks;
+static _Atomic bool counts_looks;
 
 static bool is_of_library(void)
 {
@@ -102,7 +103,8 @@ dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *da
 		next = (__typeof__(next))dlsym(RTLD_NEXT, "dl_iterate_phdr");
 	if (held != FREE)
 		be_held();
-	looks += is_of_library();
+	if (counts_looks)
+		looks += is_of_library();
 	return next(callback, data);
 }
 
@@ -228,7 +230,8 @@ void mode_opencl_amid_end(long number)
 	while (!is_recorded())
 		usleep(1000);
 	/* It has asked for the functions that it needs in the capture, for which it takes the loader's lock. */
-	for (unsigned int before = looks; looks - before < 8;)
+	counts_looks = true;
+	while (looks < 8)
 		usleep(1000);
 	if (dlopen(getenv("OPENCL_TEST_LIBRARY"), RTLD_NOW))
 		puts("through");
