@@ -22,8 +22,8 @@
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES	 (1 + 64 + 1)
 #define GPUMON_WIRE_IMAGE_MAX	 (1u << 30) /* bytes of an image */
-#define GPUMON_WIRE_NAMES	 4096 /* bytes of a text in a message */
-#define GPUMON_WIRE_CLEARS	 256  /* ranges in a message */
+#define GPUMON_WIRE_NAMES	 4096	    /* bytes of a text in a message */
+#define GPUMON_WIRE_CLEARS	 256	    /* ranges in a message */
 #define GPUMON_WIRE_NOTE	 256
 #define GPUMON_WIRE_PATH	 512  /* bytes of a path */
 #define GPUMON_WIRE_POINTS	 8    /* kinds of instructions that are patched */
