@@ -69,6 +69,20 @@ def test_newer_loader():
     equal((len(run["kernel"]), len(run["copy"]), len(run["set"])), (37, 12, 12), "operations of lists")
 
 
+def test_address_sanitizer():
+    """a program with gcc's AddressSanitizer runs, which wants to be the first library"""
+    if os.environ.get("SANITIZE"):
+        raise Skip("other programs cannot preload a sanitised library")
+    program = f"{capture.objects}/with-address-sanitizer"
+    subprocess.run(["gcc", "-fsanitize=address", "-o", program, "-x", "c", "-"], input="int main(void) { return 7; }",
+                   text=True, check=True)
+    for before in "", "detect_leaks=0":
+        done = subprocess.run([capture.tool, "record", "-o", os.path.join(capture.objects, f"sanitizer-{os.getpid()}-%p"),
+                               "--no-driver", "--", program], stderr=subprocess.PIPE, text=True, check=False,
+                              env=capture.environment(**variables(ASAN_OPTIONS=before)))
+        equal((done.returncode, "ASan" in done.stderr), (7, False), f"status of the program, after {before}")
+
+
 def test_preload():
     """what is preloaded stays; without a driver for Level Zero nothing is"""
     words = ["sh", "-c", "echo \"$LD_PRELOAD|$ZE_ENABLE_TRACING_LAYER\""]

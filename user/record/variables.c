@@ -34,7 +34,8 @@ static bool add_variable(struct gpumon_variables *variables, const char *name, c
 /*
  * Level Zero's loader and HIP's library load none that a variable names, so that gpumon's is preloaded: on
  * machines with a driver for one of them only, because a program that cannot open it, such as one in a
- * container, says so. Its path cannot be written with a blank or a colon in it.
+ * container, says so. Its path cannot be written with a blank or a colon in it. A program with gcc's
+ * AddressSanitizer would end at once, because its library is not the first one.
  */
 static bool add_preloaded(struct gpumon_variables *variables, const char *library)
 {
@@ -44,6 +45,8 @@ static bool add_preloaded(struct gpumon_variables *variables, const char *librar
 	if ((!has_ze && !gpumon_hip_has_driver("")) || strpbrk(library, " :"))
 		return true;
 	return add_variable(variables, "LD_PRELOAD", getenv("LD_PRELOAD"), library) &&
+	       add_variable(variables, "ASAN_OPTIONS", getenv("ASAN_OPTIONS"),
+			    "verify_asan_link_order=0") &&
 	       (!has_ze || getenv("ZE_ENABLE_TRACING_LAYER") ||
 		add_variable(variables, "ZE_ENABLE_TRACING_LAYER", NULL, "1"));
 }
