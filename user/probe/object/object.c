@@ -21,18 +21,10 @@ struct reader {
 	struct gpumon_error *err;
 };
 
-static int print_nothing(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
 /* libbpf would explain on the program's stderr what is wrong with them. */
 static struct btf *read_btf(const struct gpumon_probe_section *section)
 {
-	libbpf_print_fn_t before = libbpf_set_print(print_nothing);
+	libbpf_print_fn_t before = libbpf_set_print(NULL);
 	struct btf *btf = btf__new(section->data, (uint32_t)section->size);
 
 	libbpf_set_print(before);

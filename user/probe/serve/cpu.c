@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bpf_privilege.h"
+#include "base/libbpf_said.h"
 #include "cpu.h"
 #include "probe/model/layout.h"
 #include "probe/object/map.h"
@@ -15,7 +16,6 @@
 
 #define MAX_IDS	     64 /* maps of a program */
 #define NAME_BYTES   64 /* of a map */
-#define SAID_BYTES   256
 #define ATTACHED_MAX 32
 #define KERNEL_TYPES 1000 /* those from here on are bpftime's and gpumon's */
 
@@ -40,19 +40,6 @@ struct gpumon_probe_cpu {
 	void *memory[GPUMON_PROBE_MAX_MAPS];
 	size_t bytes[GPUMON_PROBE_MAX_MAPS];
 };
-
-/* The first line of libbpf that says what is wrong. */
-static char said[SAID_BYTES];
-
-__attribute__((format(printf, 2, 0))) static int keep_line(enum libbpf_print_level level,
-							   const char *format, va_list args)
-{
-	if (level == LIBBPF_WARN && !said[0]) {
-		vsnprintf(said, sizeof(said), format, args);
-		said[strcspn(said, "\n")] = '\0';
-	}
-	return 0;
-}
 
 #define REFUSE(err, ...) \
 	gpumon_error_set(err, GPUMON_EXIT_FAILED, -EINVAL, GPUMON_ERROR_REFUSED, __VA_ARGS__)
@@ -93,10 +80,10 @@ static int load(struct gpumon_probe_cpu *cpu, struct gpumon_error *err)
 {
 	const struct gpumon_probe_check *check = cpu->check;
 	struct bpf_program *program;
-	libbpf_print_fn_t before = libbpf_set_print(keep_line);
+	libbpf_print_fn_t before = libbpf_set_print(gpumon_libbpf_print);
 	int ret;
 
-	said[0] = '\0';
+	gpumon_libbpf_forget();
 	cpu->object = bpf_object__open_mem(check->bytes, check->size, NULL);
 	ret = cpu->object ? 0 : -errno;
 	if (!ret) {
@@ -109,7 +96,7 @@ static int load(struct gpumon_probe_cpu *cpu, struct gpumon_error *err)
 	if (!ret)
 		return 0;
 	return REFUSE(err, "the programs for the CPU are not loaded: %s (%s)", strerror(-ret),
-		      said);
+		      gpumon_libbpf_said());
 }
 
 /* Does one of them use the kernel's map with this number? */
@@ -256,8 +243,8 @@ static int attach(struct gpumon_probe_cpu *cpu, struct bpf_program *program, con
 	if (place && !strchr(place, ':'))
 		return REFUSE(err, "--attach %.60s=%.200s: it names no function: say FILE:FUNCTION",
 			      name, place);
-	said[0] = '\0';
-	before = libbpf_set_print(keep_line);
+	gpumon_libbpf_forget();
+	before = libbpf_set_print(gpumon_libbpf_print);
 	errno = 0;
 	link = place ? attach_uprobe(program, place) : bpf_program__attach(program);
 	failed = errno;
@@ -271,7 +258,8 @@ static int attach(struct gpumon_probe_cpu *cpu, struct bpf_program *program, con
 			err,
 			"%s: section \"%s\" does not say where it runs: say --attach %s=FILE:FUNCTION",
 			name, bpf_program__section_name(program), name);
-	return REFUSE(err, "%s is not attached: %s (%s)", name, strerror(failed), said);
+	return REFUSE(err, "%s is not attached: %s (%s)", name, strerror(failed),
+		      gpumon_libbpf_said());
 }
 
 static int attach_all(struct gpumon_probe_cpu *cpu, const struct gpumon_probe_cpu_options *options,
