@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "of_library.h"
 
 /* ThreadSanitizer calls such functions before it is ready for what it adds to others. */
 #define BEFORE_SANITIZER __attribute__((no_sanitize_thread))
@@ -26,14 +26,6 @@ static _Atomic bool is_held, hold = true;
 
 /* So is the library's own thread. */
 static _Atomic bool holds_library;
-
-static bool is_of_library(void)
-{
-	char name[16 + 1] = "";
-
-	prctl(PR_GET_NAME, name);
-	return strcmp(name, "gpumon") == 0;
-}
 
 static void hold_here(void)
 {

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "of_library.h"
 #include "program.h"
 
 static int (*launch_cuda)(const char *name, unsigned int, unsigned int, unsigned int, unsigned int,
@@ -62,14 +62,6 @@ static __thread bool is_in_cuda;
 /* How often the library's thread has looked there, from when that is asked for. */
 static _Atomic unsigned int looks;
 static _Atomic bool counts_looks;
-
-static bool is_of_library(void)
-{
-	char name[16 + 1] = "";
-
-	prctl(PR_GET_NAME, name);
-	return strcmp(name, "gpumon") == 0;
-}
 
 static void be_held(void)
 {
