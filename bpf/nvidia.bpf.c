@@ -321,7 +321,7 @@ static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, b
 	__u32 slot = command_slot(family, number, failed);
 	struct source_command *command;
 
-	/* It never is; the verifier cannot know. */
+	/* Only for the verifier: command_slot() returns no such slot. */
 	if (slot >= SOURCE_COMMANDS + SOURCE_NVIDIA_FAMILIES)
 		return SOURCE_NONE;
 	TESTED(slot);

@@ -31,7 +31,7 @@ void *inject_probe_shared(uint32_t map, size_t *size);
 /* What the memory of a context begins with: struct gpumon_wire_settings' @content. */
 extern const void *inject_probe_content;
 
-/* Whether gpumon-user takes an image of so many bytes; if not, the user is told. */
+/* Whether gpumon-user takes an image of so many bytes. If not, a message says so. */
 bool inject_probe_is_taken(size_t size);
 
 /**
