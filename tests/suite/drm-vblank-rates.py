@@ -160,6 +160,19 @@ last = [r for r in g.statistics(closed)["drm_vblank.crtcs"]
 lab.equal([r["refresh_millihertz"]["now"] for r in last], [row["refresh_millihertz"]["now"]],
           "rate of the period before")
 
+lab.step("the interrupt comes while it is switched on: the kernel has no time of that vblank")
+os.sched_setaffinity(0, {1})
+vblank.command("run", 0, 1)
+os.sched_setaffinity(0, {0})
+vblank.command("meet", 0, 1)
+vblank.command("hold", 0, 1)
+os.sched_setaffinity(0, set(range(os.cpu_count())))
+lab.until(lambda: vblank.account()[0, 1]["vblanks"] >= 8, "eight vblanks")
+vblank.command("pause", 0, 1)
+records = vblank.log(0, 1)
+lab.equal([n for n, r in enumerate(records) if not r.time_ns], [0], "vblanks without a time")
+same_as_log(rows(g)[0, 1], records, "one without a time")
+
 lab.step("another device of the name, with another rate")
 vblank.unload()
 vblank.load(devices=1, crtcs=2, refresh_hz=10, paused=1)

@@ -209,6 +209,9 @@ for precise in 1, 0:
     lab.equal(sum(r.missed for r in records), row["missed"], "missed in the log")
     # Frames may be missed before the first record, too.
     lab.equal(records[-1].seq - records[0].seq, sum(1 + r.missed for r in records[1:]), "sequences")
+    # The core does not know the time of an interrupt that comes while it is switched on.
+    if not precise and not records[0].time_ns:
+        del records[0]
     span = records[-1].time_ns - records[0].time_ns
     frames = records[-1].seq - records[0].seq
     if precise:

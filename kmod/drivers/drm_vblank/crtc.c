@@ -238,7 +238,7 @@ bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *ti
 		}
 		break;
 	}
-	if (!state->seen || state->seq != seq)
+	if (!state->seen || state->seq != seq || !state->time_ns)
 		return false;
 	*time_ns = state->time_ns;
 	return true;
@@ -292,7 +292,8 @@ u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64
 	local64_t *words = gpumon_row_words(&gpumon_vblank_crtcs, state->row);
 	u32 unknown = READ_ONCE(gpumon_vblank_unknown[state->crtc]);
 	bool others = state->unknown != unknown;
-	s64 interval = time_ns - state->time_ns;
+	/* The DRM core has 0 for a time that it does not know. */
+	s64 interval = likely(state->time_ns) ? time_ns - state->time_ns : 0;
 	u32 step = seq - state->seq;
 	bool seen = state->seen;
 	bool off = false;

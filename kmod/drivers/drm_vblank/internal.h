@@ -64,7 +64,7 @@ enum {
  * @seen: a vblank was seen, which the fields below are of
  * @off: its interrupt was switched off or on since
  * @seq: its sequence number
- * @time_ns: when it was, as the DRM core says
+ * @time_ns: when it was, as the DRM core says; 0 if it does not know
  * @handled_ns: when it was seen
  * @unknown: see gpumon_vblank_unknown
  * @estimate_ns: running estimate of the period, 0 if there is none yet

@@ -35,7 +35,10 @@ def delivered_adds_up(row, what):
 
 
 def follow(records):
-    """What follows from (seq, time) of all vblanks of a crtc while its interrupt is on."""
+    """What follows from (seq, time) of all vblanks of a crtc while its interrupt is on.
+
+    The time of one is 0 where the kernel does not know it.
+    """
     intervals, jitter = [], []
     missed = late = outliers = estimate = 0
     for before, after in zip(records, records[1:]):
@@ -43,6 +46,8 @@ def follow(records):
         interval = after.time_ns - before.time_ns
         if step != 1:
             missed += step - 1
+            continue
+        if not before.time_ns or not after.time_ns:
             continue
         intervals.append(interval)
         if not estimate:
