@@ -399,12 +399,21 @@ void gpumon_ring_recycle(void)
 {
 	struct gpumon_table *table = &gpumon_ring_statistics.table;
 	struct gpumon_tracked *known;
-	u32 oldest = ring_oldest();
+	u32 oldest;
 	u64 key;
 
-	WRITE_ONCE(rings_full, false);
-	if (oldest == GPUMON_NONE || gpumon_ring_count() < gpumon_ring_max - gpumon_ring_max / 4)
+	/* Without a module of the group there is no memory yet. */
+	if (!table->keys)
 		return;
+	oldest = ring_oldest();
+	WRITE_ONCE(rings_full, false);
+	if (oldest == GPUMON_NONE || gpumon_ring_count() < gpumon_ring_max - gpumon_ring_max / 4) {
+		/* A probe may have looked for room just before the last ring was dropped. */
+		if (gpumon_ring_count() < gpumon_ring_max &&
+		    atomic64_read(gpumon_ring_gauge(GPUMON_ROW_OTHER_SLOT, GPUMON_RING_LIVE)))
+			others_forget();
+		return;
+	}
 
 	/*
 	 * Hide it, wait for the probes that may just be learning it again, and
