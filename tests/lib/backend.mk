@@ -14,7 +14,9 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wshadow
 # The folder's name is that of the API.
 API := $(notdir $(CURDIR))
 
+# Captures of the last run stay, of the runs before nothing.
 check: build
+	@rm -rf $(OBJ)/gpumon-opencl-*
 	@GPUMON_PROGRAM=$(abspath $(PROGRAM)) SANITIZE='$(SANITIZE)' \
 		GPUMON_PREFIX=$(API)$(if $(SANITIZE),-sanitised) ./check $(abspath $(OBJ)) $(TESTS)
 
