@@ -2,10 +2,9 @@
 """What a driver may say, and a loader without what is needed."""
 import os
 import subprocess
-import tempfile
 
 import capture
-from capture import BAD_TIMES, FAILED, LIMIT, UNFINISHED, UNTIMED, Skip, check, equal
+from capture import BAD_TIMES, FAILED, LIMIT, UNFINISHED, UNTIMED, Capture, Skip, check, equal
 from recorded import Recorded, variables
 
 
@@ -70,13 +69,6 @@ def test_newer_loader():
     equal((len(run["kernel"]), len(run["copy"]), len(run["set"])), (37, 12, 12), "operations of lists")
 
 
-def recorded(command, **more):
-    with tempfile.TemporaryDirectory(dir=capture.objects) as folder:
-        return subprocess.run([capture.tool, "record", "-o", f"{folder}/capture", "--no-driver", "--", *command],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
-                              env=capture.environment(**more))
-
-
 def test_address_sanitizer():
     """a program with gcc's AddressSanitizer runs, which wants to be the first library"""
     if os.environ.get("SANITIZE"):
@@ -85,8 +77,8 @@ def test_address_sanitizer():
     subprocess.run(["gcc", "-fsanitize=address", "-o", program, "-x", "c", "-"], input="int main(void) { return 7; }",
                    text=True, check=True)
     for before in "", "detect_leaks=0":
-        done = recorded([program], **variables(ASAN_OPTIONS=before))
-        equal((done.returncode, "ASan" in done.stderr), (7, False), f"status of the program, after {before}")
+        run = Capture(program=[program], status=7, expect=None, **variables(ASAN_OPTIONS=before))
+        check("ASan" not in run.done.stderr, f"after {before}: {run.done.stderr}")
 
 
 def test_preload():
@@ -99,5 +91,5 @@ def test_preload():
         more = variables() if drivers else {}
         if before:
             more["LD_PRELOAD"] = before
-        done = recorded(words, **more)
-        equal((done.stdout.strip(), done.returncode), (after, 0), f"preloaded, after {before}, and status: {done.stderr}")
+        run = Capture(program=words, expect=None, **more)
+        equal(run.output.strip(), after, f"preloaded, after {before}")
