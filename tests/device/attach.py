@@ -22,12 +22,15 @@ FRAME, STACK = 6, 7
 
 
 class Subject:
-    """Runs segments of steps on request: workloads.py, or known.cu."""
+    """
+    Runs segments of steps on request: workloads.py, or known.cu. errors: a file for its messages, and
+    those of a recorder that starts it.
+    """
 
-    def __init__(self, words, own, **variables):
+    def __init__(self, words, own, errors=None, **variables):
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=environment(own, **variables))
+                                        stderr=errors, text=True, env=environment(own, **variables))
         self.steps = 1
         try:
             word, pid, *self.version = self.line(180).split()
@@ -72,7 +75,7 @@ class Subject:
     def end(self):
         self.process.stdin.close()
         try:
-            self.process.wait(20)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -2,9 +2,10 @@
 /*
  * CUPTI alone, as a baseline. When preloaded, it records between cudaProfilerStart() and
  * cudaProfilerStop() according to BARE_MODE: kernels (kernel records), callback (also an empty
- * callback on cuLaunchKernel), runtime (records of kernels and of all runtime calls), finalize (as
- * callback, and detaches CUPTI at the end with cuptiFinalize()). Buffers are discarded. Outside
- * that window it has no subscriber.
+ * callback on launches), copies (as callback, also records of copies and memsets), runtime (records
+ * of kernels and of all runtime calls), finalize (as callback, and detaches CUPTI at the end with
+ * cuptiFinalize()). Buffers are discarded. Outside
+ * that window it has no subscriber. With BARE_WHOLE it records from before main() to the end.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,6 +33,11 @@
 #define DECLARE(name) static __typeof__(&name) p_##name;
 FUNCTIONS(DECLARE)
 
+/* PyTorch launches by the second one. */
+static const CUpti_CallbackId launch_functions[] = {
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+};
 static CUpti_SubscriberHandle subscriber;
 static const char *mode;
 static bool is_on, is_registered;
@@ -130,9 +136,15 @@ __attribute__((visibility("default"))) cudaError_t cudaProfilerStart(void)
 		is_registered = true;
 	}
 	check(p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-	if (is_mode("callback") || is_mode("finalize"))
-		check(p_cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-					    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+	if (is_mode("callback") || is_mode("copies") || is_mode("finalize")) {
+		for (size_t i = 0; i < sizeof(launch_functions) / sizeof(launch_functions[0]); i++)
+			check(p_cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+						    launch_functions[i]));
+	}
+	if (is_mode("copies")) {
+		check(p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY));
+		check(p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET));
+	}
 	if (is_mode("runtime"))
 		check(p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
 	is_on = true;
@@ -144,6 +156,10 @@ __attribute__((visibility("default"))) cudaError_t cudaProfilerStop(void)
 {
 	pthread_mutex_lock(&switching);
 	check(p_cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	if (is_mode("copies")) {
+		check(p_cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMCPY));
+		check(p_cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMSET));
+	}
 	if (is_mode("runtime"))
 		check(p_cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
 	check(p_cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
@@ -155,4 +171,11 @@ __attribute__((visibility("default"))) cudaError_t cudaProfilerStop(void)
 	is_on = false;
 	pthread_mutex_unlock(&switching);
 	return cudaSuccess;
+}
+
+/* Before CUDA is initialised, as an injection library begins. */
+__attribute__((constructor)) static void record_all(void)
+{
+	if (getenv("BARE_WHOLE"))
+		cudaProfilerStart();
 }

@@ -144,8 +144,39 @@ def goal_line(workload, mode, s, left):
     return f"goal {workload} {mode}: {scale * s['median']:.3f}, at most {goal:.2f}: {state}"
 
 
+def turns(modes, rounds, run, seed):
+    """Whole runs: run(mode) returns the time of a step. Each round has every mode, in random order."""
+    chance = random.Random(seed)
+    result = []
+    for _ in range(rounds):
+        order = list(modes)
+        chance.shuffle(order)
+        result.append({mode: run(mode) for mode in order})
+    return result
+
+
+def turns_summary(rounds, mode):
+    """The ratios to the run of the same round that was not recorded."""
+    ratios = [one[mode] / one["bare"] for one in rounds]
+    q1, median, q3 = statistics.quantiles(ratios, n=4, method="inclusive")
+    return {"runs": len(ratios), "median": median, "q1": q1, "q3": q3,
+            "of_medians": (statistics.median(one[mode] for one in rounds) /
+                           statistics.median(one["bare"] for one in rounds)),
+            "rate": 1e9 / statistics.median(one[mode] for one in rounds)}
+
+
+def turns_rows(workload, seconds):
+    text = [f"| {workload['title']}, whole runs of {seconds:g} s | median | quartiles | ratio of medians "
+            "| steps/s | runs |", "|---|---|---|---|---|---|"]
+    for mode in workload["rounds"][0]:
+        s = turns_summary(workload["rounds"], mode)
+        text.append(f"| {mode} | {s['median']:.3f} | {s['q1']:.3f} to {s['q3']:.3f} | "
+                    f"{s['of_medians']:.3f} | {s['rate']:,.1f} | {s['runs']} |")
+    return text
+
+
 def rows(results):
-    """Markdown, a table for each workload."""
+    """Markdown, a table for each workload in pairs, then for each one in whole runs."""
     text = []
     for workload in results["workloads"].values():
         text += [f"| {workload['title']}, segments of {results['seconds']:g} s | median | quartiles "
@@ -156,6 +187,8 @@ def rows(results):
                         f"{sure_text(s)} | {s['best']:.3f} | {time_text(s['added'], s['bare'])} | "
                         f"{left_text(measured, workload['modes'])} | {s['pairs']} |")
         text.append("")
+    for workload in results.get("whole", {}).values():
+        text += [*turns_rows(workload, results["whole_seconds"]), ""]
     return text[:-1]
 
 

@@ -207,6 +207,41 @@ class Texts(unittest.TestCase):
                 self.assertTrue(table in page, f"no table of {path}, as pairs.py prints it")
 
 
+class Turns(unittest.TestCase):
+    """Whole runs, each compared with the one of its round that was not recorded."""
+
+    def test_order(self):
+        run = []
+        rounds = pairs.turns(["bare", "records", "python"], 6, lambda mode: run.append(mode) or 1, 27)
+        self.assertEqual(len(rounds), 6)
+        orders = [tuple(run[at:at + 3]) for at in range(0, 18, 3)]
+        self.assertTrue(all(sorted(order) == ["bare", "python", "records"] for order in orders))
+        self.assertGreater(len(set(orders)), 2)
+
+    def test_machine_that_slows_down(self):
+        """Its speed is in no ratio."""
+        passed = [0]
+
+        def run(mode):
+            passed[0] += 1
+            return (1 + passed[0] // 2) * {"bare": 1e6, "records": 1.2e6}[mode]
+        # Both runs of a round are as fast.
+        passed[0] = -1
+        rounds = pairs.turns(["bare", "records"], 9, run, 27)
+        s = pairs.turns_summary(rounds, "records")
+        self.assertEqual((round(s["median"], 3), round(s["q1"], 3), s["runs"]), (1.2, 1.2, 9))
+        self.assertEqual(pairs.turns_summary(rounds, "bare")["median"], 1)
+
+    def test_rows(self):
+        results = {"seconds": 0.2, "workloads": {}, "whole_seconds": 8, "whole": {
+            "loop": {"title": "a loop", "rounds": [{"bare": 2e6, "records": 2.5e6}] * 4}}}
+        self.assertEqual(pairs.rows(results), [
+            "| a loop, whole runs of 8 s | median | quartiles | ratio of medians | steps/s | runs |",
+            "|---|---|---|---|---|---|",
+            "| bare | 1.000 | 1.000 to 1.000 | 1.000 | 500.0 | 4 |",
+            "| records | 1.250 | 1.250 to 1.250 | 1.250 | 400.0 | 4 |"])
+
+
 class Recorded(unittest.TestCase):
     """A mode counts only if what should have been recorded was recorded."""
 

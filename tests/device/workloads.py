@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """GPT-2 in PyTorch, with random weights: the programs that bench measures. Needs torch.
 
-    workloads.py WORKLOAD    decode, train, train-small, graph
+    workloads.py WORKLOAD    decode, train, train-small, train-launches, graph
 
 Says "ready" and its pid. Each line of its input, "plain STEPS" or "window STEPS", is a segment: a
 quarter of the steps more to run in, then the steps, whose ns it says; with "window" between
@@ -21,6 +21,8 @@ from torch_layer import Layer
 # GPT-2's 124 million parameters, and a model for which the GPU waits for the CPU.
 USUAL = {"width": 768, "heads": 12, "layers": 12, "words": 50257, "context": 1024}
 SMALL = {"width": 256, "heads": 8, "layers": 6, "words": 8192, "context": 256}
+# With batches of 2 a step is some 400 launches of kernels that end before the next launch.
+SHORT = {**SMALL, "context": 64}
 PROMPT = 16
 DEVICE = "cuda"
 
@@ -150,7 +152,7 @@ class Graph:
 
 
 WORKLOADS = {"decode": Decode, "train": lambda: Train(USUAL, 8), "train-small": lambda: Train(SMALL, 4),
-             "graph": Graph}
+             "train-launches": lambda: Train(SHORT, 2), "graph": Graph}
 
 
 def timed(workload, steps):
