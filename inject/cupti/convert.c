@@ -8,6 +8,7 @@
 
 #include "convert.h"
 #include "guest.h"
+#include "session/session.h"
 #include "subscribe.h"
 #include "write/intern.h"
 #include "write/totals.h"
@@ -74,8 +75,8 @@ SAME_PLACE(graph_record, CUpti_ActivityGraphTrace2, streamId);
 #define INTERNAL_IDS 4096
 static uint32_t internal_ids[INTERNAL_IDS];
 
-/* A time that far from now is of another clock. */
-#define FAR_NS (365ull * 24 * 3600 * 1000000000)
+/* A time that is this far ahead is of another clock. */
+#define AHEAD_NS 1000000000ull
 
 /* Records after which their totals are added. */
 #define LOT 32
@@ -86,8 +87,10 @@ struct lot {
 };
 
 static uint64_t realtime_offset;
-static uint64_t too_far;
+static uint64_t latest;
 static bool is_realtime;
+/* Of a clock that the program has set; noted once for each capture. */
+static bool is_of_program, is_noted;
 
 /* Times while operations were off; an end of 0: they still are. */
 #define GAPS 16
@@ -103,6 +106,8 @@ void inject_convert_reset(void)
 	atomic_store(&gap_count, 0);
 	realtime_offset = 0;
 	is_realtime = false;
+	is_of_program = false;
+	is_noted = false;
 	atomic_store(&inject_cupti_state.contexts, 0);
 }
 
@@ -115,7 +120,7 @@ static uint64_t to_monotonic(uint64_t time)
 	uint64_t monotonic;
 	struct timespec real;
 
-	if (INJECT_LIKELY(time < too_far))
+	if (INJECT_LIKELY(time < latest))
 		return time;
 	if (!is_realtime) {
 		monotonic = inject_now();
@@ -125,6 +130,26 @@ static uint64_t to_monotonic(uint64_t time)
 		is_realtime = true;
 	}
 	return time > realtime_offset ? time - realtime_offset : time;
+}
+
+/*
+ * The program's own profiler may give CUPTI a clock, also where CUPTI then refuses it. Without --yield
+ * that call is not seen (rival.h).
+ */
+static bool is_our_clock(uint64_t time)
+{
+	return time >= inject_cupti_environment.since_ns && time < latest;
+}
+
+static void take_clock_back(struct inject_thread *thread)
+{
+	is_of_program = false;
+	inject_subscribe_clock_again();
+	if (!is_noted)
+		inject_session_note(
+			thread, GPUMON_NOTE_MISSING,
+			"the program's own profiler gave CUPTI another clock: operations with its times are counted as lost, without a time stamp. --yield lets that profiler go first");
+	is_noted = true;
 }
 
 static void count_loss(enum gpumon_loss cause)
@@ -142,6 +167,11 @@ static bool convert_times(uint64_t start, uint64_t end, uint64_t *start_ns, uint
 	}
 	*start_ns = to_monotonic(start);
 	*end_ns = end ? to_monotonic(end) : 0;
+	if (INJECT_UNLIKELY(!is_our_clock(*start_ns) || (end && !is_our_clock(*end_ns)))) {
+		is_of_program = true;
+		count_loss(GPUMON_LOSS_NO_TIMESTAMP);
+		return false;
+	}
 	if (!end)
 		*flags |= GPUMON_WORK_UNFINISHED;
 	return true;
@@ -547,9 +577,11 @@ void inject_convert(struct inject_thread *thread, uint8_t *buffer, size_t valid)
 	struct lot lot = { 0 };
 	CUpti_Activity *activity = NULL;
 
-	too_far = inject_now() + FAR_NS;
+	latest = inject_now() + AHEAD_NS;
 	find_internal_launches(buffer, valid);
 	while (inject_cupti.cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
 		convert_one(thread, activity, &lot);
 	inject_totals_add(&lot.totals);
+	if (INJECT_UNLIKELY(is_of_program))
+		take_clock_back(thread);
 }

@@ -308,4 +308,5 @@ void inject_cupti_read_environment(void)
 		strcpy(environment->path, path);
 	environment->runtime_too = launches && strcmp(launches, "all") == 0;
 	environment->no_internal = getenv("GPUMON_NO_INTERNAL");
+	environment->since_ns = inject_now();
 }

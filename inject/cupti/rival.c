@@ -84,7 +84,7 @@ static void note_rival(const char *name, bool yielded, CUptiResult result)
 	else if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		inject_session_note(
 			thread, 0,
-			"%s wanted CUPTI for its own profiler and did not get it, because CUPTI serves one at a time: that profiler lacks the GPU. --yield lets it go first, and leaves a gap in this capture",
+			"%s wanted CUPTI for its own profiler and did not get it, because CUPTI serves one at a time: that profiler lacks the GPU",
 			name);
 	inject_thread_leave(thread);
 }
@@ -227,6 +227,8 @@ void inject_rival_look(void)
 	static unsigned long long seen;
 	unsigned long long loaded = 0;
 
+	if (!(inject_session.record & GPUMON_RECORD_YIELD))
+		return;
 	dl_iterate_phdr(count_libraries, &loaded);
 	if (loaded == seen)
 		return;

@@ -399,6 +399,12 @@ void inject_subscribe_clock_lost(void)
 	has_clock = false;
 }
 
+void inject_subscribe_clock_again(void)
+{
+	if (is_subscribed)
+		inject_cupti.cuptiActivityRegisterTimestampCallback(inject_now);
+}
+
 void inject_unsubscribe(bool program_goes_on)
 {
 	if (!is_subscribed)

@@ -48,6 +48,9 @@ void inject_subscribe_unified_memory(struct inject_thread *thread);
 /* Another subscriber had CUPTI, and may have set a clock of its own. */
 void inject_subscribe_clock_lost(void);
 
+/* The program has set another clock while gpumon has CUPTI. */
+void inject_subscribe_clock_again(void);
+
 /*
  * @program_goes_on: from then on CUPTI costs it nothing, where that is possible (detach.h). With a guest,
  * only the recording lets go of CUPTI.

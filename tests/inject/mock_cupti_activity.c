@@ -374,9 +374,10 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 {
 	CUptiResult result = mock_failure("cuptiActivityRegisterTimestampCallback", 0);
 
-	if (clock_function)
+	/* After another profiler's clock, its own again. */
+	if (clock_function == function)
 		mock_broken(MOCK_RULE_CLOCK_TWICE);
-	if (was_enabled)
+	if (was_enabled && !clock_function)
 		mock_broken(MOCK_RULE_CLOCK_AFTER_ENABLE);
 	if (result == CUPTI_SUCCESS)
 		clock_function = function;
