@@ -39,6 +39,7 @@ struct known {
  * struct look - one look at all that is loaded
  * @thread: caller
  * @time_ns: of the previous look: what is new came after it; 0 at the first
+ * @now_ns: of this one, under the loader's lock: what is gone went before it
  * @is_first_library: the next one is the program itself, which has no name here
  * @is_again: the previous look found more than there was room for
  * @is_full: so does this one
@@ -46,6 +47,7 @@ struct known {
 struct look {
 	struct inject_thread *thread;
 	uint64_t time_ns;
+	uint64_t now_ns;
 	bool is_first_library;
 	bool is_again;
 	bool is_full;
@@ -85,6 +87,43 @@ bool inject_mappings_expected(void)
 	return atomic_exchange(&is_expected, false);
 }
 
+/* Of @noticed: not since the worker has seen that some library went. */
+#define IS_STALE 1ull
+
+/* The next stack with a library says again that it is there. */
+static void notice_again(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NOTICED; i++)
+		atomic_fetch_or_explicit(&noticed[i], IS_STALE, memory_order_relaxed);
+}
+
+/* The program's folder when the capture began; no file is asked for it later. */
+static char folder[PATH_MAX];
+
+/* Not inlined: its text is large for the stack of a signal handler, and relative paths are rare. */
+static __attribute__((noinline)) uint32_t intern_relative(struct inject_thread *thread,
+							  const char *path)
+{
+	char text[PATH_MAX];
+
+	if (!*folder || snprintf(text, sizeof(text), "%s/%s", folder, path) >= PATH_MAX)
+		return inject_intern_string(thread, path);
+	return inject_intern_string(thread, text);
+}
+
+/*
+ * The loader has a library that was opened by a relative path under that name, which says nothing where
+ * the capture is read. If the program has changed its folder since, the path is that of no file.
+ */
+static uint32_t intern_path(struct inject_thread *thread, const char *path)
+{
+	if (*path != '/' && strchr(path, '/'))
+		return intern_relative(thread, path);
+	return inject_intern_string(thread, path);
+}
+
 void inject_mappings_reset(void)
 {
 	unsigned int i;
@@ -93,6 +132,8 @@ void inject_mappings_reset(void)
 		atomic_store_explicit(&noticed[i], 0, memory_order_relaxed);
 		atomic_store_explicit(&noticed_at[i], 0, memory_order_relaxed);
 	}
+	if (!getcwd(folder, sizeof(folder)))
+		*folder = '\0';
 	known_count = 0;
 	adds = 0;
 	subs = 0;
@@ -152,13 +193,16 @@ static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_
 static bool is_news(uint64_t start, const char *name, bool *is_another)
 {
 	unsigned int place = (unsigned int)(start >> 12) % NOTICED;
-	uint64_t key = start;
+	uint64_t key = start, before;
 
 	for (; *name; name++)
 		key = (key ^ (unsigned char)*name) * 0x100000001b3ull;
-	if (atomic_exchange(&noticed[place], key) == key)
+	key &= ~IS_STALE;
+	before = atomic_exchange(&noticed[place], key);
+	if (before == key)
 		return false;
-	*is_another = atomic_exchange(&noticed_at[place], start) == start;
+	*is_another = atomic_exchange(&noticed_at[place], start) == start &&
+		      (before & ~IS_STALE) != key;
 	return true;
 }
 
@@ -198,8 +242,8 @@ void inject_mappings_notice(struct inject_thread *thread, uint64_t start, uint64
 	bool is_another;
 	int i;
 
-	/* The program and the kernel's own object, which have other names here, never go. */
-	if (name[0] != '/' || !is_news(start, name, &is_another) ||
+	/* The program and the kernel's own object, which have no paths here, never go. */
+	if (!strchr(name, '/') || !is_news(start, name, &is_another) ||
 	    memcmp(header->e_ident, ELFMAG, SELFMAG) || !has_headers_in_page(header, page + 1))
 		return;
 	/* The worker did not see it go. */
@@ -207,7 +251,7 @@ void inject_mappings_notice(struct inject_thread *thread, uint64_t start, uint64
 		write_gone(thread, record.time_ns - 1, start, end);
 	info.dlpi_phdr = (const void *)(uintptr_t)(start + header->e_phoff);
 	info.dlpi_phnum = header->e_phnum;
-	record.path = inject_intern_string(thread, name);
+	record.path = intern_path(thread, name);
 	find_build_id(&info, &record);
 	for (i = 0; i < info.dlpi_phnum; i++) {
 		const Elf64_Phdr *part = &info.dlpi_phdr[i];
@@ -250,7 +294,7 @@ static void find_mapping(struct look *look, const struct dl_phdr_info *info,
 		path = "[vdso]";
 	record.end = (info->dlpi_addr + header->p_vaddr + header->p_memsz + page) & ~page;
 	record.offset = header->p_offset & ~page;
-	record.path = inject_intern_string(look->thread, path);
+	record.path = intern_path(look->thread, path);
 	if (is_known_mapping(record.start, record.end, record.path))
 		return;
 	if (fresh_count == FRESH) {
@@ -275,7 +319,7 @@ static void write_new_mappings(struct inject_thread *thread)
 
 	for (i = 0; i < fresh_count; i++) {
 		/* Not stat(): its symbol is newer than the C library of many containers. */
-		if (fresh[i].path[0] == '/' &&
+		if (strchr(fresh[i].path, '/') &&
 		    syscall(SYS_newfstatat, AT_FDCWD, fresh[i].path, &file, 0) == 0) {
 			fresh[i].record.inode = file.st_ino;
 			fresh[i].record.device = file.st_dev;
@@ -298,9 +342,13 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *argumen
 		if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
 			if (!look->is_again && info->dlpi_adds == adds && info->dlpi_subs == subs)
 				return 1;
+			/* What is gone now may be loaded again as soon as the loader lets go of its lock. */
+			if (info->dlpi_subs != subs)
+				notice_again();
 			adds = info->dlpi_adds;
 			subs = info->dlpi_subs;
 		}
+		look->now_ns = inject_now();
 		for (i = 0; i < known_count; i++)
 			known[i].is_seen = false;
 		if (!*path && readlink("/proc/self/exe", executable, sizeof(executable) - 1) > 0)
@@ -312,6 +360,19 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *argumen
 	return 0;
 }
 
+static void date_in_place(const struct known *gone, uint64_t time_ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < fresh_count; i++)
+		if (fresh[i].record.start < gone->end && fresh[i].record.end > gone->start)
+			fresh[i].record.time_ns = time_ns;
+}
+
+/*
+ * It was there at the previous look, and stacks since then may have it, so it went just now. What is new in
+ * its place came just now, too: what came earlier and was on a stack was noticed there.
+ */
 static void write_unmappings(struct inject_thread *thread, uint64_t time_ns)
 {
 	unsigned int i, kept = 0;
@@ -321,7 +382,8 @@ static void write_unmappings(struct inject_thread *thread, uint64_t time_ns)
 			known[kept++] = known[i];
 			continue;
 		}
-		write_gone(thread, time_ns, known[i].start, known[i].end);
+		write_gone(thread, time_ns - 1, known[i].start, known[i].end);
+		date_in_place(&known[i], time_ns);
 	}
 	known_count = kept;
 }
@@ -338,7 +400,7 @@ bool inject_mappings_write(struct inject_thread *thread)
 {
 	struct look look = { .thread = thread, .time_ns = last_look_ns };
 	uint64_t now = inject_now();
-	bool changed = false;
+	bool changed = false, found, more;
 
 	if (!known)
 		known = make_mapping_table(MAPPINGS * sizeof(*known));
@@ -350,12 +412,14 @@ bool inject_mappings_write(struct inject_thread *thread)
 		look.is_again = look.is_full;
 		look.is_full = false;
 		look.is_first_library = true;
-		changed |= dl_iterate_phdr(look_at_library, &look) != 1;
-		write_new_mappings(thread);
+		found = dl_iterate_phdr(look_at_library, &look) != 1;
 		/* With @known full, the same mappings would be new again and again. */
-	} while (look.is_full && known_count < MAPPINGS);
-	if (changed)
-		write_unmappings(thread, look.time_ns);
+		more = look.is_full && known_count < MAPPINGS;
+		if (found && !more)
+			write_unmappings(thread, look.now_ns);
+		write_new_mappings(thread);
+		changed |= found;
+	} while (more);
 	last_look_ns = now;
 	return changed;
 }

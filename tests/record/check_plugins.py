@@ -42,3 +42,16 @@ def closed_at_once(kit):
     counts = {letter: sum(int(line.split()[-1]) for line in lines
                           if f";plugin;plugin_{letter};" in line) for letter in "ab"}
     equal(counts, {"a": 20, "b": 20}, f"launches by plug-in: {lines}")
+
+
+@test
+def closed_and_opened_again(kit):
+    """The same library at the same place in each round, by a relative path: no frame stays unknown."""
+    if not kit.inject or not shutil.which("gcc"):
+        raise Skip("no compiler, or no cupti.h")
+    words = injected(kit)
+    path = "./" + os.path.basename(plugin(kit, "c"))
+    kit.run("record", "-q", "-o", "capture", "--", *words, "plugins", "40", path, path)
+    lines = kit.run("flamegraph", "--folded", "--count", "capture").stdout.decode().splitlines()
+    equal(sum(int(line.split()[-1]) for line in lines if ";plugin;plugin_c;" in line), 40,
+          f"launches with their plug-in's name: {lines}")
