@@ -44,6 +44,17 @@ def streams(document):
     return sorted([list(key) + sums for key, sums in found.items()], key=repr)
 
 
+def gpus(document):
+    """By UUID, however many processes use it; without one, a device is that of its process."""
+    found = {}
+    for row in document["gpus"]:
+        if row["uuid"]:
+            sums = found.setdefault(row["uuid"], [0, 0, 0])
+            for i, part in enumerate(["count", "gpu_ns", "busy_ns"]):
+                sums[i] += row[part]
+    return dict(sorted(found.items()))
+
+
 def sampling(document, mangled):
     """What is estimated beyond what is recorded."""
     sums = document["recording"]["sampling"]
@@ -87,6 +98,7 @@ def figures(document):
             (f"{row['kind']} {row['mangled'] or row['name']}",
              [row["count"], row["gpu_ns"], row["duration"]["min_ns"], row["duration"]["max_ns"]])
             for row in document["kernels"])),
+        "gpus": gpus(document),
         "streams": streams(document),
         "latency": [latency["count"], latency["sum_ns"], latency["min_ns"], latency["max_ns"]],
         "paths": by_path,
@@ -116,6 +128,9 @@ def text(found):
     lines.append(" ".join(map(str, found["latency"])))
     lines.append("\n# kernels, copies, sets: count, ns, shortest, longest")
     lines += [f"{' '.join(map(str, row))} {name}" for name, row in found["kernels"].items()]
+    if len({row[0] for row in found["streams"]}) > 1:
+        lines.append("\n# GPUs: count, ns, busy ns, uuid")
+        lines += [f"{' '.join(map(str, row))} {uuid}" for uuid, row in found["gpus"].items()]
     lines.append("\n# GPUs and streams: pid, uuid, context, stream, count, ns, busy ns")
     lines += [" ".join("-" if value is None else str(value) for value in row)
               for row in found["streams"]]

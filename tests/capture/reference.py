@@ -354,6 +354,7 @@ def figures(directories):
     kernels = {}
     paths, calls = collections.defaultdict(lambda: [0, 0]), collections.Counter()
     all_streams = collections.defaultdict(lambda: [0, 0, 0])
+    gpus = collections.defaultdict(lambda: [0, 0, []])
     latency, graphs, estimate = [], False, Estimate()
     sampled, spans, idle, paused = [], [], [], False
     untimed = collections.Counter()
@@ -417,6 +418,10 @@ def figures(directories):
             if not start or flags & 9:
                 untimed["failed" if flags & 8 else "unfinished" if flags & 1 else
                         "impossible" if flags & 32 else "not_measured"] += 1
+            gpus[uuid][0] += 1
+            gpus[uuid][1] += gpu_ns
+            if valid:
+                gpus[uuid][2].append((start, end))
             for row in [(process.pid, uuid, None, None, device), (process.pid, uuid, context, stream, device)]:
                 streams[row][0] += 1
                 streams[row][1] += gpu_ns
@@ -511,6 +516,8 @@ def figures(directories):
         "kernels": {f"{kind} {name}": [count, ns, min(all_ns, default=None),
                                        max(all_ns, default=None)]
                     for (kind, name), (count, ns, all_ns) in sorted(kernels.items())},
+        "gpus": {uuid: [count, ns, union_ns(intervals)]
+                 for uuid, (count, ns, intervals) in sorted(gpus.items()) if uuid},
         "streams": sorted([list(key) + values for key, values in all_streams.items()], key=repr),
         "latency": [len(latency), sum(latency), min(latency, default=None),
                     max(latency, default=None)],

@@ -293,6 +293,20 @@ const char *gpumon_capture_name(const struct gpumon_capture *capture, uint32_t p
 const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 						struct gpumon_capture_cursor *cursor);
 
+/**
+ * gpumon_capture_chunk - go on with the next chunk of one process
+ * @capture: capture of which gpumon_capture_stop_here() has fixed the end
+ * @process: number of the process
+ *
+ * For a reader that needs times of several processes in order, and reads each no further than that.
+ * Records left in an earlier chunk are skipped.
+ *
+ * Return: whether there is one. gpumon_capture_next_here() gives its records, NULL at its end.
+ */
+bool gpumon_capture_chunk(struct gpumon_capture *capture, uint32_t process);
+const struct gpumon_record *gpumon_capture_next_here(struct gpumon_capture *capture,
+						     struct gpumon_capture_cursor *cursor);
+
 /* The pid that is shown, the recorder's: in containers many processes are number 1. */
 static inline uint32_t gpumon_record_pid(const struct gpumon_record_process *record)
 {

@@ -307,26 +307,34 @@ const char *gpumon_capture_name(const struct gpumon_capture *capture, uint32_t p
 	return NULL;
 }
 
+/* Load the next chunk of a file. False if it has none. */
+static bool load_from(struct gpumon_capture *capture, struct gpumon_reader_file *file)
+{
+	bool loaded;
+
+	if (file->at_end || !open_file(capture, file))
+		return false;
+	loaded = gpumon_reader_file_next(file, &capture->buffer, &capture->damage);
+	if (capture->open > OPEN_MAX_KEPT || file->unreadable)
+		close_file(capture, file);
+	if (!loaded)
+		return false;
+	capture->cursor.process = file->process;
+	capture->cursor.tid = capture->buffer.chunk.tid;
+	capture->size = capture->buffer.size;
+	capture->position = 0;
+	return true;
+}
+
 /* Load the next chunk of the next process that has one. */
 static bool load_chunk(struct gpumon_capture *capture)
 {
 	for (uint32_t i = 0; i < capture->n_files; i++) {
-		struct gpumon_reader_file *file =
-			&capture->files[(capture->turn + i) % capture->n_files];
-		bool loaded;
+		uint32_t turn = (capture->turn + i) % capture->n_files;
 
-		if (file->at_end || !open_file(capture, file))
+		if (!load_from(capture, &capture->files[turn]))
 			continue;
-		loaded = gpumon_reader_file_next(file, &capture->buffer, &capture->damage);
-		if (capture->open > OPEN_MAX_KEPT || file->unreadable)
-			close_file(capture, file);
-		if (!loaded)
-			continue;
-		capture->turn = (capture->turn + i + 1) % capture->n_files;
-		capture->cursor.process = file->process;
-		capture->cursor.tid = capture->buffer.chunk.tid;
-		capture->size = capture->buffer.size;
-		capture->position = 0;
+		capture->turn = (turn + 1) % capture->n_files;
 		return true;
 	}
 	return false;
@@ -379,26 +387,13 @@ static void finish_capture(struct gpumon_capture *capture)
 	capture->finished = true;
 }
 
-const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
-						struct gpumon_capture_cursor *cursor)
+const struct gpumon_record *gpumon_capture_next_here(struct gpumon_capture *capture,
+						     struct gpumon_capture_cursor *cursor)
 {
-	bool looked = false;
+	while (capture->position != capture->size) {
+		struct gpumon_record *record =
+			(void *)(capture->buffer.records + capture->position);
 
-	for (;;) {
-		struct gpumon_record *record;
-
-		if (capture->position == capture->size) {
-			if (load_chunk(capture))
-				continue;
-			if (!looked && look_again(capture)) {
-				looked = true;
-				continue;
-			}
-			if (capture->contents.info.ended && !capture->finished)
-				finish_capture(capture);
-			return NULL;
-		}
-		record = (void *)(capture->buffer.records + capture->position);
 		switch (gpumon_record_check(record, capture->size - capture->position)) {
 		case GPUMON_RECORD_IMPOSSIBLE:
 			capture->damage.broken_records++;
@@ -423,6 +418,36 @@ const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 		*cursor = capture->cursor;
 		return record;
 	}
+	return NULL;
+}
+
+const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
+						struct gpumon_capture_cursor *cursor)
+{
+	const struct gpumon_record *record;
+	bool looked = false;
+
+	while (!(record = gpumon_capture_next_here(capture, cursor))) {
+		if (load_chunk(capture))
+			continue;
+		if (!looked && look_again(capture)) {
+			looked = true;
+			continue;
+		}
+		if (capture->contents.info.ended && !capture->finished)
+			finish_capture(capture);
+		return NULL;
+	}
+	return record;
+}
+
+bool gpumon_capture_chunk(struct gpumon_capture *capture, uint32_t process)
+{
+	for (uint32_t i = 0; i < capture->n_files; i++) {
+		if (capture->files[i].process == process)
+			return load_from(capture, &capture->files[i]);
+	}
+	return false;
 }
 
 void gpumon_capture_shift(struct gpumon_capture *capture, uint64_t by_ns)

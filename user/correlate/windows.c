@@ -95,3 +95,65 @@ uint64_t gpumon_windows_ns(const struct gpumon_windows *windows, uint64_t start_
 	}
 	return ns;
 }
+
+static int by_change(const void *a, const void *b)
+{
+	const struct gpumon_window *x = a, *y = b;
+
+	/* At one time, a beginning comes first: windows that touch are one. */
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+int gpumon_windows_join(struct gpumon_windows *to, const struct gpumon_windows *const *of,
+			uint32_t count, bool any)
+{
+	uint32_t needed = any ? 1 : count, used = 0, on = 0;
+	struct gpumon_window *changes;
+	size_t room = 0;
+
+	memset(to, 0, sizeof(*to));
+	for (uint32_t i = 0; i < count; i++) {
+		to->sampled |= of[i]->sampled;
+		room += of[i]->sampled ? 2 * (size_t)of[i]->used : 2;
+	}
+	changes = calloc(room + 1, sizeof(*changes));
+	to->at = calloc(room + 1, sizeof(*to->at));
+	if (!changes || !to->at) {
+		free(changes);
+		gpumon_windows_clear(to);
+		return -1;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct gpumon_windows *windows = of[i];
+
+		if (!windows->sampled || (!any && !windows->used)) {
+			changes[used++] = (struct gpumon_window){ 0, 1 };
+			continue;
+		}
+		for (uint32_t k = 0; k < windows->used; k++) {
+			bool first = !any && !k, last = !any && k + 1 == windows->used;
+
+			changes[used++] =
+				(struct gpumon_window){ first ? 0 : windows->at[k].start_ns, 1 };
+			if (!last && windows->at[k].end_ns != UINT64_MAX)
+				changes[used++] =
+					(struct gpumon_window){ windows->at[k].end_ns, 0 };
+		}
+	}
+	qsort(changes, used, sizeof(*changes), by_change);
+	for (uint32_t i = 0; i < used; i++) {
+		bool was = on >= needed;
+
+		on += changes[i].end_ns ? 1 : -1u;
+		if (!was && on >= needed)
+			to->at[to->used++] =
+				(struct gpumon_window){ changes[i].start_ns, UINT64_MAX };
+		else if (was && on < needed)
+			to->at[to->used - 1].end_ns = changes[i].start_ns;
+	}
+	to->room = (uint32_t)room + 1;
+	free(changes);
+	return 0;
+}

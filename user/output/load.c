@@ -49,8 +49,11 @@ int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, uns
 			 const struct gpumon_profile_options *options, unsigned int bins,
 			 struct gpumon_error *err)
 {
+	struct gpumon_profile_options with_bins = *options;
+
 	memset(load, 0, sizeof(*load));
-	if (gpumon_profile_load(paths, count, options, &load->profile) ||
+	with_bins.bins = bins < GPUMON_BINS_MAX ? bins : GPUMON_BINS_MAX;
+	if (gpumon_profile_load(paths, count, &with_bins, &load->profile) ||
 	    gpumon_scan_load(paths, count, load->profile, bins, &load->scan))
 		return load_failed(paths[0], err);
 	gpumon_view_of(load->profile, load->scan, &load->view);

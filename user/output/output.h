@@ -63,7 +63,9 @@ static inline uint32_t gpumon_scan_pid(const struct gpumon_scan_process *process
 
 /**
  * struct gpumon_scan_row - the timeline of a stream
- * @stream: id, ~0 for a whole device
+ * @process: as in the row of the table, also the next three
+ * @gpu: number of the GPU
+ * @of: that row; NULL for a scan made by hand
  * @busy_ns: per bin: time with a running operation; overlaps count once
  * @unknown_ns: per bin: time outside of the windows in which operations were recorded; NULL: none
  */
@@ -72,6 +74,8 @@ struct gpumon_scan_row {
 	uint32_t device;
 	uint32_t context;
 	uint32_t stream;
+	uint32_t gpu;
+	const struct gpumon_device_row *of;
 	uint64_t *busy_ns;
 	uint64_t *unknown_ns;
 };
@@ -123,7 +127,7 @@ struct gpumon_scan_clock {
  * @first_ns: beginning of the timeline
  * @bin_ns: length of a bin, 0 without a timeline
  * @bins: number of bins
- * @rows: devices and the busiest streams, sorted by process, device, stream
+ * @rows: devices and the busiest streams, sorted as in the table
  * @rows_left: number of devices and streams without a row
  * @streams: sorted by process, context, stream
  * @unified: activity of unified memory, by kind

@@ -16,8 +16,6 @@
 #include "scan_windows.h"
 #include "tree.h"
 
-#define BINS_MAX (1u << 16)
-
 /* Rows of a timeline, including devices. */
 #define ROWS_MAX 200
 
@@ -154,10 +152,18 @@ static int add_row(struct reading *reading, const struct gpumon_device_row *of)
 	row->device = of->device;
 	row->context = of->context;
 	row->stream = of->stream;
+	row->gpu = of->gpu;
+	row->of = of;
 	row->busy_ns = calloc(scan->bins, sizeof(*row->busy_ns));
 	scan->row_count++;
 	if (!row->busy_ns || gpumon_keys_number(&reading->rows, &key, &added) == GPUMON_KEY_NONE)
 		return -1;
+	/* The profile has joined what its users did. */
+	if (of->users) {
+		if (of->bin_busy_ns)
+			memcpy(row->busy_ns, of->bin_busy_ns, scan->bins * sizeof(*row->busy_ns));
+		return 0;
+	}
 	fill_bins(&(struct filling){ .scan = scan, .busy_ns = row->busy_ns }, of->first_ns,
 		  of->last_ns);
 	return 0;
@@ -438,6 +444,10 @@ static int row_order(const void *a, const void *b)
 {
 	const struct gpumon_scan_row *x = a, *y = b;
 
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu ? -1 : 1;
+	if ((x->process == GPUMON_PROCESS_SEVERAL) != (y->process == GPUMON_PROCESS_SEVERAL))
+		return x->process == GPUMON_PROCESS_SEVERAL ? -1 : 1;
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
 	if (x->device != y->device)
@@ -466,7 +476,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	}
 	reading.profile = profile;
 	if (profile && bins) {
-		reading.scan->bins = bins < BINS_MAX ? bins : BINS_MAX;
+		reading.scan->bins = bins < GPUMON_BINS_MAX ? bins : GPUMON_BINS_MAX;
 		gpumon_profile_times(profile, &reading.scan->first_ns, &last_ns);
 		/* A damaged capture can contain any times. */
 		if (last_ns > reading.scan->first_ns &&

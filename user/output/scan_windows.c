@@ -42,7 +42,7 @@ int gpumon_scan_windows(const struct gpumon_profile *profile, struct gpumon_scan
 
 	for (unsigned int i = 0; i < scan->row_count && !ret; i++) {
 		const struct gpumon_windows *windows =
-			gpumon_profile_windows(profile, scan->rows[i].process);
+			gpumon_profile_windows(profile, scan->rows[i].of);
 
 		if (windows->sampled)
 			ret = fill_row(windows, scan, &scan->rows[i]);

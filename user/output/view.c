@@ -121,6 +121,37 @@ uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process)
 	return 0;
 }
 
+const char *gpumon_view_gpu(char text[GPUMON_DEVICE_TEXT], const struct gpumon_device_row *row)
+{
+	return row->text ? row->text : gpumon_device_text(text, row->device, row->type);
+}
+
+static const struct gpumon_device_row *gpu_of(const struct gpumon_view *view, uint32_t gpu)
+{
+	for (unsigned int i = 0; i < view->device_count; i++) {
+		if (view->devices[i].gpu == gpu && gpumon_view_is_gpu(&view->devices[i]))
+			return &view->devices[i];
+	}
+	return NULL;
+}
+
+const char *gpumon_view_gap(char text[GPUMON_DEVICE_TEXT], const struct gpumon_view *view,
+			    const struct gpumon_gap *gap)
+{
+	const struct gpumon_device_row *row = gpu_of(view, gap->gpu);
+
+	return row && row->text ? row->text : gpumon_device_text(text, gap->device, gap->type);
+}
+
+const char *gpumon_view_part(char text[GPUMON_DEVICE_TEXT], const struct gpumon_view *view,
+			     const struct gpumon_device_row *row)
+{
+	const struct gpumon_device_row *gpu = gpu_of(view, row->gpu);
+
+	return gpu && gpu->device == row->device ? "" :
+						   gpumon_device_text(text, row->device, row->type);
+}
+
 /* If it does not fit, first shorten words that are paths to their last part. */
 static void cut_command(char *buf, size_t len, const char *command, unsigned int columns)
 {

@@ -59,6 +59,22 @@ static inline uint64_t gpumon_view_elapsed(const struct gpumon_device_row *row,
 	return row->elapsed_ns ? row->elapsed_ns : totals->wall_ns;
 }
 
+/* Whether a row is that of a GPU, not of one of several users or of a stream. */
+static inline bool gpumon_view_is_gpu(const struct gpumon_device_row *row)
+{
+	return row->stream == ~0u && !row->part;
+}
+
+/* "GPU0", or with a part of its UUID where another GPU has that number in its process. */
+const char *gpumon_view_gpu(char text[GPUMON_DEVICE_TEXT], const struct gpumon_device_row *row);
+/* The same for the GPU that idled. */
+const char *gpumon_view_gap(char text[GPUMON_DEVICE_TEXT], const struct gpumon_view *view,
+			    const struct gpumon_gap *gap);
+
+/* What it is to one of several users: "" or, if it has another number there, "GPU1". */
+const char *gpumon_view_part(char text[GPUMON_DEVICE_TEXT], const struct gpumon_view *view,
+			     const struct gpumon_device_row *row);
+
 /* Which of the sheets it is: its tool, and of several captures the number. */
 const char *gpumon_view_sheet(char *buf, size_t len, const struct gpumon_view *view,
 			      unsigned int sheet);

@@ -287,11 +287,13 @@ void made_training(struct gpumon_view *view)
 	training->ranges[2] = (struct gpumon_range_row){
 		"data", "load <batch> & \"go\"", 400, 22000000, 400, 32400000, 0, 0
 	};
-	training->gaps[0] =
-		(struct gpumon_gap){ 0, 0, 0, 1086000000, 1094123456, "cudaStreamSynchronize" };
-	training->gaps[1] =
-		(struct gpumon_gap){ 0, 0, 0, 1205000000, 1209500000, "load <batch> & \"go\"" };
-	training->gaps[2] = (struct gpumon_gap){ 0, 0, 0, 1301000000, 1302100000, "" };
+	training->gaps[0] = (struct gpumon_gap){ 0,	     0,		 0,
+						 1086000000, 1094123456, "cudaStreamSynchronize",
+						 0,	     0 };
+	training->gaps[1] = (struct gpumon_gap){ 0,	     0,		 0,
+						 1205000000, 1209500000, "load <batch> & \"go\"",
+						 0,	     0 };
+	training->gaps[2] = (struct gpumon_gap){ 0, 0, 0, 1301000000, 1302100000, "", 0, 0 };
 	training->counts.works[GPUMON_WORK_KERNEL][GPUMON_MATCH_STACK] = 7200;
 	training->counts.works[GPUMON_WORK_KERNEL][GPUMON_MATCH_NO_STACK] = 12;
 	training->counts.works[GPUMON_WORK_COPY][GPUMON_MATCH_STACK] = 400;

@@ -398,8 +398,8 @@ static void histogram_labels(void **state)
 	}
 }
 
-/* Where two processes use one GPU, each output that names the GPU also names the process. */
-static void processes_of_a_gpu(void **state)
+/* Where two processes use a GPU each, each output that names the GPU also names the process. */
+static void gpus_of_processes(void **state)
 {
 	struct gpumon_scan_process processes[] = {
 		{ .number = 0, .pid = 4242, .rank = ~0u },
@@ -407,12 +407,14 @@ static void processes_of_a_gpu(void **state)
 	};
 	struct gpumon_device_row devices[] = {
 		{ .process = 0, .stream = ~0u, .name = "H100", .host = "a", .busy_ns = 10 },
-		{ .process = 1, .stream = ~0u, .name = "H100", .host = "a", .busy_ns = 20 },
+		{ .process = 1, .stream = ~0u, .name = "H100", .host = "a", .busy_ns = 20, .gpu = 1 },
 	};
-	const struct gpumon_gap gap = { .process = 1, .start_ns = 200, .end_ns = 300 };
+	const struct gpumon_gap gap = { .process = 1, .start_ns = 200, .end_ns = 300, .gpu = 1 };
 	const struct gpumon_term term = { .columns = 80 };
 	uint64_t busy_ns[10] = { 0 };
-	struct gpumon_scan_row rows[] = { { .process = 1, .stream = ~0u, .busy_ns = busy_ns } };
+	struct gpumon_scan_row rows[] = {
+		{ .process = 1, .stream = ~0u, .busy_ns = busy_ns, .gpu = 1 }
+	};
 	struct gpumon_scan scan = {
 		.processes = processes,
 		.process_count = 2,
@@ -437,7 +439,6 @@ static void processes_of_a_gpu(void **state)
 	(void)state;
 	WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
 	assert_non_null(strstr(text, "GPU0 H100 of 4243\n"));
-	assert_non_null(strstr(text, "did nothing for the process\n"));
 	assert_non_null(strstr(text, "  0 of 4243  -\n"));
 	free(text);
 	devices[1].host = "b";
@@ -452,6 +453,91 @@ static void processes_of_a_gpu(void **state)
 	/* The last label of the axis is at its end. */
 	assert_non_null(strstr(text, "<i class=\"end\" style=\"left:100.000%\">"));
 	assert_non_null(strstr(text, "<i style=\"left:80.000%\">"));
+	free(text);
+	made_free(root);
+}
+
+/* A GPU that two processes use is one: as such, and then what each has of it. */
+static void processes_of_a_gpu(void **state)
+{
+	struct gpumon_scan_process processes[] = {
+		{ .number = 0, .pid = 4242, .rank = ~0u },
+		{ .number = 1, .pid = 4243, .rank = ~0u },
+	};
+	const struct gpumon_device_row devices[] = {
+		{ .process = GPUMON_PROCESS_SEVERAL,
+		  .stream = ~0u,
+		  .name = "H100",
+		  .host = "a",
+		  .users = 2,
+		  .busy_ns = 1000,
+		  .text = "GPU0" },
+		{ .process = 0,
+		  .stream = ~0u,
+		  .name = "H100",
+		  .host = "a",
+		  .part = true,
+		  .busy_ns = 400 },
+		{ .process = 0,
+		  .stream = 7,
+		  .name = "H100",
+		  .host = "a",
+		  .part = true,
+		  .busy_ns = 400 },
+		{ .process = 1,
+		  .stream = ~0u,
+		  .device = 3,
+		  .name = "H100",
+		  .host = "a",
+		  .part = true,
+		  .busy_ns = 600 },
+	};
+	const struct gpumon_gap gaps[] = {
+		{ .process = GPUMON_PROCESS_SEVERAL,
+		  .start_ns = 200,
+		  .end_ns = 300,
+		  .doer = 1,
+		  .doing = "cudaFree" },
+		{ .process = GPUMON_PROCESS_SEVERAL, .start_ns = 400, .end_ns = 450, .doing = "" },
+	};
+	const struct gpumon_term term = { .columns = 80 };
+	struct gpumon_scan scan = { .processes = processes, .process_count = 2, .ended = true };
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	struct gpumon_view view = { .root = root,
+				    .devices = devices,
+				    .device_count = 4,
+				    .gaps = gaps,
+				    .gap_count = 2,
+				    .scan = &scan,
+				    .first_ns = 100,
+				    .last_ns = 1100 };
+	const char *cards;
+	char *text;
+
+	(void)state;
+	WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
+	assert_non_null(strstr(text, "  GPU0 H100\n"));
+	assert_non_null(strstr(text, "    of 4242\n"));
+	assert_non_null(strstr(text, "      stream 7\n"));
+	/* In its container it is another number. */
+	assert_non_null(strstr(text, "    GPU3 of 4243\n"));
+	assert_non_null(strstr(text, "    0  cudaFree of 4243\n"));
+	assert_non_null(strstr(text, "    0  -\n"));
+	free(text);
+	WRITTEN(text, gpumon_output_report(out, &view));
+	cards = strstr(text, "class=\"card wide\"");
+	assert_non_null(cards);
+	assert_null(strstr(cards + 1, "class=\"card wide\""));
+	assert_non_null(strstr(text, "<b>100.0%</b><span>GPU0 H100 busy, "));
+	assert_non_null(strstr(text, "GPU3 <em>pid 4243</em></td>"));
+	free(text);
+	WRITTEN(text, gpumon_output_json(out, &view));
+	assert_non_null(strstr(text, "\"gpus\":[{\"gpu\":0,"));
+	assert_non_null(strstr(text, "\"users\":2,\"count\":0,\"gpu_ns\":0,\"elapsed_ns\":0,"
+				     "\"busy_ns\":1000,"));
+	assert_non_null(strstr(text, "\"devices\":[{\"process\":0,\"gpu\":0,"));
+	assert_non_null(strstr(text, "{\"gpu\":0,\"process\":1,"));
+	assert_non_null(strstr(text, "{\"gpu\":0,\"process\":null,\"device\":null,"));
 	free(text);
 	made_free(root);
 }
@@ -494,6 +580,7 @@ int main(void)
 		cmocka_unit_test(subtitles),
 		cmocka_unit_test(differences),
 		cmocka_unit_test(histogram_labels),
+		cmocka_unit_test(gpus_of_processes),
 		cmocka_unit_test(processes_of_a_gpu),
 		cmocka_unit_test(full_disk),
 	};

@@ -264,7 +264,8 @@ static int read_all(struct gpumon_profile *profile, const char *const *paths)
 	if (gpumon_tables_end(&profile->tables, paths) ||
 	    gpumon_tables_expect(&profile->tables, profile->correlate))
 		return no_memory();
-	gpumon_devices_turn(profile);
+	if (gpumon_devices_turn(profile))
+		return no_memory();
 	for (unsigned int i = 0; i < profile->capture_count; i++) {
 		struct gpumon_capture *ahead = NULL;
 		int status;
@@ -379,6 +380,7 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	}
 	for (uint32_t i = 0; i < profile->device_keys.used; i++)
 		gpumon_busy_clear(&profile->devices[i]->busy);
+	gpumon_gpus_clear(profile);
 	gpumon_distribution_clear(&profile->latency);
 	gpumon_keys_clear(&profile->kernel_ids);
 	gpumon_keys_clear(&profile->kernel_keys);
@@ -417,7 +419,7 @@ const struct gpumon_kernel_row *gpumon_profile_kernels(const struct gpumon_profi
 const struct gpumon_device_row *gpumon_profile_devices(const struct gpumon_profile *profile,
 						       unsigned int *count)
 {
-	*count = profile->device_keys.used;
+	*count = profile->device_count;
 	return profile->device_rows;
 }
 
@@ -475,10 +477,4 @@ void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_
 uint64_t gpumon_profile_shift(const struct gpumon_profile *profile, unsigned int capture)
 {
 	return profile->shifts[capture];
-}
-
-const struct gpumon_windows *gpumon_profile_windows(const struct gpumon_profile *profile,
-						    uint32_t process)
-{
-	return &profile->windows[process];
 }

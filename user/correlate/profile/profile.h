@@ -100,10 +100,17 @@ struct gpumon_kernel_row {
 
 /**
  * struct gpumon_device_row - a row of the table by device, or by stream
+ *
+ * A GPU that several processes (or APIs of one) use has a row as a whole, followed by one for each
+ * of them with its streams.
+ *
  * @host: its host
  * @name: name of the device
  * @uuid: UUID as text
  * @type: enum gpumon_device_type
+ * @process: number of the process, GPUMON_PROCESS_SEVERAL in the row of a GPU that several use
+ * @device: id in that process; of a GPU that several use, in the first of them
+ * @context: id of a stream's; of a GPU that several use, @gpu
  * @stream: id, ~0 in the row for all of the device's streams
  * @elapsed_ns: time in which operations were recorded
  * @busy_ns: time with at least one running operation: overlaps count once
@@ -112,6 +119,11 @@ struct gpumon_kernel_row {
  * @idle_longest_ns: longest gap in between, within the time in which operations were recorded
  * @missed_ns: duration of operations that arrived too late for @busy_ns; 0 unless a capture is far
  *             out of order
+ * @gpu: number of the GPU that it is, from 0
+ * @users: of a GPU that several use: how many rows they have; otherwise 0
+ * @part: it is one of several users of the GPU, or a stream of one
+ * @text: "GPU0", with a part of the UUID where two GPUs have that number; NULL: by number
+ * @bin_busy_ns: of a GPU that several use: @busy_ns by parts of the time, if asked for
  */
 struct gpumon_device_row {
 	const char *host;
@@ -130,7 +142,14 @@ struct gpumon_device_row {
 	uint64_t last_ns;
 	uint64_t idle_longest_ns;
 	uint64_t missed_ns;
+	uint32_t gpu;
+	uint32_t users;
+	bool part;
+	const char *text;
+	const uint64_t *bin_busy_ns;
 };
+
+#define GPUMON_PROCESS_SEVERAL 0xfffffffeu
 
 #define GPUMON_DEVICE_TEXT 40
 
@@ -179,15 +198,27 @@ struct gpumon_sampling {
 	uint64_t no_path;
 };
 
-/* A time in which a device was idle, with the activity of the launching threads. */
+/**
+ * struct gpumon_gap - a time in which a GPU was idle, with the activity of the launching threads
+ * @process: as in the row of the GPU: GPUMON_PROCESS_SEVERAL if several use it
+ * @type: enum gpumon_device_type
+ * @doing: longest blocking call or range of that time, "" if unknown
+ * @doer: number of the process that did it
+ * @gpu: number of the GPU
+ */
 struct gpumon_gap {
 	uint32_t process;
 	uint32_t device;
-	uint32_t type; /* enum gpumon_device_type */
+	uint32_t type;
 	uint64_t start_ns;
 	uint64_t end_ns;
-	const char *doing; /* longest blocking call or range of that time, "" if unknown */
+	const char *doing;
+	uint32_t doer;
+	uint32_t gpu;
 };
+
+/* Maximum number of parts of the time in a timeline. */
+#define GPUMON_BINS_MAX (1u << 16)
 
 struct gpumon_profile_options {
 	bool devices;	     /* add a level "[GPU0]" below the API call */
@@ -203,6 +234,7 @@ struct gpumon_profile_options {
 	const char *symbol_root; /* prefix of code paths, see gpumon_symbols_new(); may be NULL */
 	uint64_t from_ns;	 /* only operations that ended, and launches without, since then */
 	uint64_t until_ns;	 /* and before then; 0: no limit */
+	unsigned int bins;	 /* parts of the time, for a timeline of GPUs that several use */
 };
 
 struct gpumon_profile;
@@ -250,9 +282,9 @@ void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_
 			  uint64_t *last_ns);
 /* What it added to all times of a capture, see gpumon_capture_shifts(). */
 uint64_t gpumon_profile_shift(const struct gpumon_profile *profile, unsigned int capture);
-/* In which operations of a process, which has a row of a device, were recorded. */
+/* In which operations of a device or stream were recorded; of a GPU that several use, of at least one. */
 const struct gpumon_windows *gpumon_profile_windows(const struct gpumon_profile *profile,
-						    uint32_t process);
+						    const struct gpumon_device_row *row);
 void gpumon_profile_free(struct gpumon_profile *profile);
 
 #endif /* GPUMON_PROFILE_H */

@@ -149,6 +149,8 @@ static void count_first(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data
 
 	count_gap(busy, interval->start_ns, gap, data);
 	busy->busy_ns += interval->end_ns - interval->start_ns;
+	if (busy->ran)
+		busy->ran(busy->ran_data, interval->start_ns, interval->end_ns);
 	busy->done_ns = interval->end_ns;
 	busy->began = 1;
 	busy->first++;

@@ -21,6 +21,9 @@ struct gpumon_late {
 	uint64_t late_ns;
 };
 
+/* Called with each gap, or with each time in which something ran, in order. */
+typedef void gpumon_gap_fn(void *data, uint64_t start_ns, uint64_t end_ns);
+
 /**
  * struct gpumon_busy - a zeroed one is empty
  * @newest_ns: latest beginning until now
@@ -32,6 +35,8 @@ struct gpumon_late {
  * @unended: when something began that has not ended, sorted between the passes
  * @windows: gaps are counted only within these; NULL: all are
  * @window: number of the first one that has not ended
+ * @ran: called in the second pass with each time in which something ran; may be NULL
+ * @ran_data: its first argument
  * @began: something was counted
  * @busy_ns: result: time in which something ran
  * @idle_longest_ns: result: longest gap
@@ -57,14 +62,13 @@ struct gpumon_busy {
 	uint32_t unended_room;
 	const struct gpumon_windows *windows;
 	uint32_t window;
+	gpumon_gap_fn *ran;
+	void *ran_data;
 	int began;
 	uint64_t busy_ns;
 	uint64_t idle_longest_ns;
 	uint64_t missed_ns;
 };
-
-/* Called with each gap, in order. */
-typedef void gpumon_gap_fn(void *data, uint64_t start_ns, uint64_t end_ns);
 
 /* First pass. 0, or -1 without memory. */
 int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns);

@@ -38,6 +38,15 @@ static struct gpumon_device_growing *find_device(struct gpumon_profile *profile,
 	return growing;
 }
 
+struct gpumon_device_growing *gpumon_devices_find(struct gpumon_profile *profile, uint32_t process,
+						  uint32_t device)
+{
+	const struct gpumon_key key = { { process, device, 0, STREAMS_ALL } };
+	uint32_t number = gpumon_keys_number(&profile->device_keys, &key, NULL);
+
+	return number == GPUMON_KEY_NONE ? NULL : profile->devices[number];
+}
+
 int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 			const struct gpumon_record *record)
 {
@@ -61,7 +70,9 @@ int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 		       0;
 }
 
-void gpumon_devices_turn(struct gpumon_profile *profile)
+static void describe_device(struct gpumon_profile *profile, struct gpumon_device_row *row);
+
+int gpumon_devices_turn(struct gpumon_profile *profile)
 {
 	for (uint32_t i = 0; i < profile->device_keys.used; i++) {
 		struct gpumon_device_growing *growing = profile->devices[i];
@@ -74,7 +85,9 @@ void gpumon_devices_turn(struct gpumon_profile *profile)
 		if (windows->sampled)
 			growing->busy.windows = windows;
 		gpumon_busy_turn(&growing->busy, profile->first_ns);
+		describe_device(profile, &growing->row);
 	}
+	return gpumon_gpus_find(profile);
 }
 
 static uint64_t length_of(const struct gpumon_gap *gap)
@@ -82,8 +95,8 @@ static uint64_t length_of(const struct gpumon_gap *gap)
 	return gap->end_ns - gap->start_ns;
 }
 
-/* Keep the longest gaps, unsorted. */
-static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns)
+/* They are unsorted until the end. */
+void gpumon_devices_gap(void *data, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct gpumon_device_growing *device = data;
 	struct gpumon_profile *profile = device->profile;
@@ -107,6 +120,9 @@ static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns)
 		.start_ns = start_ns,
 		.end_ns = end_ns,
 		.doing = "",
+		.doer = device->row.process,
+		.gpu = device->row.gpu,
+		.type = device->row.type,
 	};
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		if (length_of(&profile->gaps[i]) < shortest_ns)
@@ -143,12 +159,11 @@ int gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
 	count_work(&of_stream->row, &fields);
 	if (!fields.valid)
 		return 0;
-	return gpumon_busy_add(&of_device->busy, fields.start_ns, fields.end_ns, on_gap,
-			       of_device) ||
-			       gpumon_busy_add(&of_stream->busy, fields.start_ns, fields.end_ns,
-					       NULL, NULL) ?
-		       -1 :
-		       0;
+	/* That of a GPU which several use is counted in the order of time, in a later pass. */
+	if (!of_device->row.part && gpumon_busy_add(&of_device->busy, fields.start_ns,
+						    fields.end_ns, gpumon_devices_gap, of_device))
+		return -1;
+	return gpumon_busy_add(&of_stream->busy, fields.start_ns, fields.end_ns, NULL, NULL);
 }
 
 static void format_uuid(char *text, size_t size, const uint8_t *uuid)
@@ -215,11 +230,15 @@ static void describe_device(struct gpumon_profile *profile, struct gpumon_device
 		format_uuid(row->uuid, sizeof(row->uuid), device->uuid);
 }
 
-/* A device before its streams. */
+/* A GPU before its users, and a device before its streams. */
 static int by_place(const void *a, const void *b)
 {
 	const struct gpumon_device_row *x = a, *y = b;
 
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu ? -1 : 1;
+	if (!x->users != !y->users)
+		return x->users ? -1 : 1;
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
 	if (x->device != y->device)
@@ -241,26 +260,36 @@ static int by_length(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+static void end_row(struct gpumon_profile *profile, struct gpumon_device_growing *growing)
+{
+	growing->row.busy_ns = growing->busy.busy_ns;
+	growing->row.idle_longest_ns = growing->busy.idle_longest_ns;
+	growing->row.missed_ns += growing->busy.missed_ns;
+	profile->device_rows[profile->device_count++] = growing->row;
+	gpumon_busy_clear(&growing->busy);
+}
+
 int gpumon_devices_end(struct gpumon_profile *profile)
 {
-	profile->device_rows = calloc(profile->device_keys.used + 1, sizeof(*profile->device_rows));
-	if (!profile->device_rows)
+	profile->device_rows = calloc(profile->device_keys.used + profile->gpu_count + 1,
+				      sizeof(*profile->device_rows));
+	if (!profile->device_rows || gpumon_gpus_read(profile))
 		return -1;
 	for (uint32_t i = 0; i < profile->device_keys.used; i++) {
 		struct gpumon_device_growing *growing = profile->devices[i];
 		bool all = growing->row.stream == STREAMS_ALL;
 
-		if (gpumon_busy_end(&growing->busy, profile->last_ns, all ? on_gap : NULL, growing))
+		if (!(all && growing->row.part) &&
+		    gpumon_busy_end(&growing->busy, profile->last_ns,
+				    all ? gpumon_devices_gap : NULL, growing))
 			return -1;
-		growing->row.busy_ns = growing->busy.busy_ns;
-		growing->row.idle_longest_ns = growing->busy.idle_longest_ns;
-		growing->row.missed_ns = growing->busy.missed_ns;
-		describe_device(profile, &growing->row);
-		profile->device_rows[i] = growing->row;
-		gpumon_busy_clear(&growing->busy);
+		end_row(profile, growing);
 	}
-	qsort(profile->device_rows, profile->device_keys.used, sizeof(*profile->device_rows),
-	      by_place);
+	for (uint32_t i = 0; i < profile->gpu_count; i++) {
+		if (profile->gpus[i].whole.row.users)
+			end_row(profile, &profile->gpus[i].whole);
+	}
+	qsort(profile->device_rows, profile->device_count, sizeof(*profile->device_rows), by_place);
 	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_length);
 	return 0;
 }
@@ -275,13 +304,42 @@ static uint64_t overlap_ns(const struct gpumon_gap *gap, uint64_t start_ns, uint
 	return end > start ? end - start : 0;
 }
 
-/* Check whether a thread launches work on the device. With tid 0 the thread is unknown. */
-static bool launches_work(struct gpumon_profile *profile, const struct gpumon_gap *gap,
-			  uint32_t tid)
+/* The first of a process's devices that are this GPU, in the order of its users. */
+static uint32_t first_user(const struct gpumon_gpu_growing *gpu, uint32_t process)
 {
-	const struct gpumon_key key = { { gap->process, gap->device, tid } };
+	uint32_t low = 0, high = gpu->user_count;
 
-	return !tid || gpumon_keys_number(&profile->launchers, &key, NULL) != GPUMON_KEY_NONE;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (gpu->users[middle]->row.process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether a thread of the process launches work on the GPU. With tid 0 the thread is unknown. */
+static bool launches_work(struct gpumon_profile *profile, const struct gpumon_gap *gap,
+			  uint32_t process, uint32_t tid)
+{
+	const struct gpumon_gpu_growing *gpu = &profile->gpus[gap->gpu];
+
+	for (uint32_t i = first_user(gpu, process);
+	     i < gpu->user_count && gpu->users[i]->row.process == process; i++) {
+		const struct gpumon_key key = { { process, gpu->users[i]->row.device, tid } };
+
+		if (!tid || gpumon_keys_number(&profile->launchers, &key, NULL) != GPUMON_KEY_NONE)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the process is the one that uses the GPU, or one of several. */
+static bool uses_gpu(const struct gpumon_gap *gap, uint32_t process)
+{
+	return gap->process == process || gap->process == GPUMON_PROCESS_SEVERAL;
 }
 
 static const char *call_name(struct gpumon_profile *profile, uint32_t process, uint32_t function)
@@ -294,17 +352,16 @@ static const char *call_name(struct gpumon_profile *profile, uint32_t process, u
 	return name ? gpumon_pool_part(&profile->pool, name, length) : NULL;
 }
 
-/* Add a call: @name, or @function to be looked up if needed. @device: its id + 1, 0: any. */
-static void add_call(struct gpumon_profile *profile, uint32_t process, uint32_t tid,
-		     uint64_t device, uint64_t start_ns, uint64_t end_ns, uint32_t function,
-		     const char *name)
+/* Add a call: @name, or @function to be looked up if needed. @gpu: its number + 1, 0: any. */
+static void add_call(struct gpumon_profile *profile, uint32_t process, uint32_t tid, uint32_t gpu,
+		     uint64_t start_ns, uint64_t end_ns, uint32_t function, const char *name)
 {
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap *gap = &profile->gaps[i];
-		uint64_t ns = gap->process == process ? overlap_ns(gap, start_ns, end_ns) : 0;
+		uint64_t ns = uses_gpu(gap, process) ? overlap_ns(gap, start_ns, end_ns) : 0;
 
-		if (ns <= profile->doing[i].call_ns || (device && device - 1 != gap->device) ||
-		    !launches_work(profile, gap, tid))
+		if (ns <= profile->doing[i].call_ns || (gpu && gpu - 1 != gap->gpu) ||
+		    !launches_work(profile, gap, process, tid))
 			continue;
 		if (!name)
 			name = call_name(profile, process, function);
@@ -312,6 +369,7 @@ static void add_call(struct gpumon_profile *profile, uint32_t process, uint32_t 
 			return;
 		profile->doing[i].call = name;
 		profile->doing[i].call_ns = ns;
+		profile->doing[i].caller = process;
 	}
 }
 
@@ -323,17 +381,28 @@ static void on_range(void *data, uint32_t process, uint32_t tid, uint64_t start_
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap *gap = &profile->gaps[i];
 		struct gpumon_gap_doing *doing = &profile->doing[i];
-		uint64_t ns = gap->process == process ? overlap_ns(gap, start_ns, end_ns) : 0;
+		uint64_t ns = uses_gpu(gap, process) ? overlap_ns(gap, start_ns, end_ns) : 0;
 
 		/* Of several ranges that cover the gap, the innermost says most. */
 		if (!ns || ns < doing->range_ns ||
 		    (ns == doing->range_ns && start_ns < doing->range_start_ns) ||
-		    !launches_work(profile, gap, tid))
+		    !launches_work(profile, gap, process, tid))
 			continue;
+		doing->range_process = process;
 		doing->range = text;
 		doing->range_ns = ns;
 		doing->range_start_ns = start_ns;
 	}
+}
+
+/* The number + 1 of a GPU by the id + 1 of a device; 0 if one of them is unknown. */
+static uint32_t gpu_of(struct gpumon_profile *profile, uint32_t process, uint64_t device)
+{
+	const struct gpumon_device_growing *found =
+		device ? gpumon_devices_find(profile, process, (uint32_t)device - 1) : NULL;
+
+	/* A device on which nothing ran has no gaps. */
+	return found ? found->row.gpu + 1 : device ? UINT32_MAX : 0;
 }
 
 int gpumon_gaps_begin(struct gpumon_profile *profile, struct gpumon_ranges *ranges)
@@ -376,11 +445,12 @@ int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ran
 		return 0;
 	case GPUMON_RECORD_SYNC: {
 		const struct gpumon_tables_process *process = &profile->tables.processes[number];
+		uint64_t device;
 
 		COPY(sync);
+		device = gpumon_map_get(&process->contexts, of.sync.context);
 		if (of.sync.kind < sizeof(sync_names) / sizeof(sync_names[0]))
-			add_call(profile, number, 0,
-				 gpumon_map_get(&process->contexts, of.sync.context),
+			add_call(profile, number, 0, gpu_of(profile, number, device),
 				 of.sync.start_ns, of.sync.end_ns, 0, sync_names[of.sync.kind]);
 		return 0;
 	}
@@ -398,17 +468,21 @@ void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *range
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap_doing *doing = &profile->doing[i];
 		struct gpumon_gap *gap = &profile->gaps[i];
-		const struct gpumon_record_device *device;
 		uint64_t half = length_of(gap) / 2;
 
-		device =
-			gpumon_tables_device(&profile->tables.processes[gap->process], gap->device);
-		gap->type = device ? device->type : GPUMON_DEVICE_GPU;
 		/* A call says more than a range around it, if most of the time went into it. */
-		if (doing->call && (doing->call_ns >= half || doing->call_ns >= doing->range_ns))
+		if (doing->call && (doing->call_ns >= half || doing->call_ns >= doing->range_ns)) {
 			gap->doing = doing->call;
-		else if (doing->range)
+			gap->doer = doing->caller;
+		} else if (doing->range) {
 			gap->doing = doing->range;
+			gap->doer = doing->range_process;
+		}
+		if (gap->process == GPUMON_PROCESS_SEVERAL && *gap->doing) {
+			const struct gpumon_gpu_growing *gpu = &profile->gpus[gap->gpu];
+
+			gap->device = gpu->users[first_user(gpu, gap->doer)]->row.device;
+		}
 	}
 	gpumon_ranges_clear(ranges);
 }

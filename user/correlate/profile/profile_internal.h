@@ -5,6 +5,7 @@
 
 #include "distribution.h"
 #include "base/pool.h"
+#include "correlate/gpu.h"
 #include "profile.h"
 #include "profile_busy.h"
 #include "profile_ranges.h"
@@ -22,17 +23,41 @@ struct gpumon_kernel_growing {
 	struct gpumon_distribution latency;
 };
 
-/* A row of a device or of one of its streams. */
+/* A row of a device or of one of its streams, or of a GPU that several use. */
 struct gpumon_device_growing {
 	struct gpumon_device_row row;
 	struct gpumon_busy busy;
 	struct gpumon_profile *profile; /* for a device, the profile that gets its gaps */
 };
 
+/**
+ * struct gpumon_gpu_growing - a GPU
+ * @identity: that of its first user
+ * @users: devices of processes that it is, sorted by process and number
+ * @whole: if there are several: the row of all of them; its busy time needs a pass of its own
+ * @any: if there are several: when at least one of them was recorded
+ * @recorded: if there are several: when all of them were
+ * @bin_busy_ns: of @whole, by bin
+ * @text: "GPU0"
+ */
+struct gpumon_gpu_growing {
+	struct gpumon_gpu identity;
+	struct gpumon_device_growing **users;
+	uint32_t user_count;
+	uint32_t users_room;
+	struct gpumon_device_growing whole;
+	struct gpumon_windows any;
+	struct gpumon_windows recorded;
+	uint64_t *bin_busy_ns;
+	const char *text;
+};
+
 /* What a thread did during a gap: the longest call and the longest range. */
 struct gpumon_gap_doing {
 	const char *call;
 	uint64_t call_ns;
+	uint32_t caller; /* numbers of processes */
+	uint32_t range_process;
 	const char *range;
 	uint64_t range_ns;
 	uint64_t range_start_ns;
@@ -47,6 +72,8 @@ struct gpumon_gap_doing {
  * @kernel_ids: process and string id to number in @kernels, to demangle names only once
  * @kernel_keys: mangled name and kind to number in @kernels
  * @device_keys: process, device, context, stream to number in @devices
+ * @gpus: the GPUs that these devices are, once the definitions are known
+ * @device_count: rows in @device_rows
  * @launchers: process, device and tid: threads that launched work on a device
  * @failed: a callback ran out of memory
  */
@@ -79,7 +106,11 @@ struct gpumon_profile {
 	struct gpumon_keys device_keys;
 	struct gpumon_device_growing **devices;
 	uint32_t devices_room;
+	struct gpumon_gpu_growing *gpus;
+	uint32_t gpu_count;
+	uint32_t gpus_room;
 	struct gpumon_device_row *device_rows;
+	uint32_t device_count;
 	struct gpumon_keys launchers;
 	struct gpumon_gap gaps[GPUMON_GAPS_MAX];
 	struct gpumon_gap_doing doing[GPUMON_GAPS_MAX];
@@ -111,10 +142,20 @@ int gpumon_profile_scale(struct gpumon_profile *profile);
 /* profile_devices.c: the two passes for busy times, and gaps. 0, or -1 without memory. */
 int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 			const struct gpumon_record *record);
-void gpumon_devices_turn(struct gpumon_profile *profile);
+int gpumon_devices_turn(struct gpumon_profile *profile);
 int gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
 		       const struct gpumon_record *record);
 int gpumon_devices_end(struct gpumon_profile *profile);
+/* Keeps the gap if it is among the longest. @data: struct gpumon_device_growing. */
+void gpumon_devices_gap(void *data, uint64_t start_ns, uint64_t end_ns);
+/* The row of a device in a process; NULL if nothing ran on it. */
+struct gpumon_device_growing *gpumon_devices_find(struct gpumon_profile *profile, uint32_t process,
+						  uint32_t device);
+/* profile_gpus.c: which devices are one GPU, once all definitions are read. 0, or -1 without memory. */
+int gpumon_gpus_find(struct gpumon_profile *profile);
+/* When those that several use were busy: a pass over the captures of these. 0, or -1 without memory. */
+int gpumon_gpus_read(struct gpumon_profile *profile);
+void gpumon_gpus_clear(struct gpumon_profile *profile);
 /* What was done in the gaps: a third pass, once the gaps are known. */
 int gpumon_gaps_begin(struct gpumon_profile *profile, struct gpumon_ranges *ranges);
 int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ranges,

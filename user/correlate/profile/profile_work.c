@@ -96,11 +96,11 @@ static struct gpumon_node *add_levels(struct gpumon_profile *profile, struct gpu
 	char name[GPUMON_GRAPH_NAME], text[GPUMON_DEVICE_TEXT];
 
 	if (node && profile->options.devices) {
-		const struct gpumon_record_device *device =
-			gpumon_tables_device(&profile->tables.processes[process], fields->device);
+		const struct gpumon_device_growing *device =
+			gpumon_devices_find(profile, process, fields->device);
 
 		snprintf(name, sizeof(name), "[%s]",
-			 gpumon_device_text(text, fields->device, device ? device->type : 0));
+			 device ? device->row.text : gpumon_device_text(text, fields->device, 0));
 		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_DEVICE, name);
 	}
 	if (node && profile->options.streams) {

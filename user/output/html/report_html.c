@@ -43,7 +43,7 @@ void gpumon_report_aside(FILE *out, const char *text)
 
 void gpumon_report_pid(FILE *out, const struct gpumon_view *view, uint32_t process)
 {
-	if (view->scan && view->scan->process_count > 1)
+	if (process != GPUMON_PROCESS_SEVERAL && view->scan && view->scan->process_count > 1)
 		fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, process));
 }
 
@@ -116,7 +116,7 @@ static void put_busy(FILE *out, const struct gpumon_view *view, const struct gpu
 
 	fputs("<div class=\"card wide\"><b>", out);
 	gpumon_report_percent(out, row->busy_ns, elapsed_ns);
-	fprintf(out, "</b><span>%s ", gpumon_device_text(number, row->device, row->type));
+	fprintf(out, "</b><span>%s ", gpumon_view_gpu(number, row));
 	gpumon_text_xml(out, row->name ? row->name : "");
 	gpumon_report_pid(out, view, row->process);
 	fprintf(out,
@@ -153,7 +153,7 @@ static void put_cards(FILE *out, const struct gpumon_view *view)
 			 what);
 	}
 	for (unsigned int i = 0, cards = 0; i < view->device_count && cards < CARDS_MAX; i++) {
-		if (view->devices[i].stream == ~0u && ++cards)
+		if (gpumon_view_is_gpu(&view->devices[i]) && ++cards)
 			put_busy(out, view, &view->devices[i],
 				 gpumon_view_elapsed(&view->devices[i], &totals));
 	}

@@ -104,7 +104,7 @@ static void put_gaps(FILE *out, const struct gpumon_view *view, const struct gpu
 		const struct gpumon_gap *gap = &view->gaps[i];
 
 		/* If it is mostly idle, the marks would cover everything. */
-		if (gap->process != row->process || gap->device != row->device ||
+		if (gap->process != row->process || gap->gpu != row->gpu ||
 		    gap->start_ns < scan->first_ns || marked == MARKS_MAX ||
 		    (double)(gap->end_ns - gap->start_ns) * 200 < length)
 			continue;
@@ -146,10 +146,16 @@ static void put_row(FILE *out, const struct gpumon_view *view,
 	const struct gpumon_device_row *of = device_row(view, row);
 	char name[160], number[GPUMON_DEVICE_TEXT];
 
-	fprintf(out, "<div class=\"row %s\"><span><b>", device ? "device" : "stream");
+	fprintf(out, "<div class=\"row %s%s\"><span><b>", device ? "device" : "stream",
+		of && of->part ? " part" : "");
 	if (device) {
-		fprintf(out, "%s ", gpumon_device_text(number, row->device, of ? of->type : 0));
-		gpumon_text_xml(out, gpumon_text_cut(name, sizeof(name), of ? of->name : "", 48));
+		fputs(of ? gpumon_view_gpu(number, of) :
+			   gpumon_device_text(number, row->device, GPUMON_DEVICE_GPU),
+		      out);
+		if (of && gpumon_view_is_gpu(of) && *of->name) {
+			putc(' ', out);
+			gpumon_text_xml(out, gpumon_text_cut(name, sizeof(name), of->name, 48));
+		}
 	} else {
 		gpumon_view_stream_text(view, row->process, row->context, row->stream, name,
 					sizeof(name));

@@ -146,11 +146,29 @@ static void put_stream(FILE *out, const struct gpumon_view *view,
 	fprintf(out, ", context %u", GPUMON_NUMBER_OF(row->context));
 }
 
+/* What one of several users has of a GPU stands below it. */
+static void put_device(FILE *out, const struct gpumon_view *view,
+		       const struct gpumon_device_row *row)
+{
+	char number[GPUMON_DEVICE_TEXT];
+
+	if (gpumon_view_is_gpu(row)) {
+		fprintf(out, "%s ", gpumon_view_gpu(number, row));
+		gpumon_text_xml(out, row->name ? row->name : "");
+		gpumon_report_aside(out, row->host);
+	} else if (row->stream == ~0u) {
+		fputs(gpumon_view_part(number, view, row), out);
+	} else {
+		fprintf(out, "%s ", gpumon_view_gpu(number, row));
+		put_stream(out, view, row);
+	}
+	gpumon_report_pid(out, view, row->process);
+}
+
 void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 {
 	static const char *const titles[] = { "busy", "share",	      "GPU time",
 					      "work", "longest idle", "GPU, stream" };
-	char number[GPUMON_DEVICE_TEXT];
 	struct gpumon_view_totals totals;
 
 	if (!view->device_count)
@@ -171,16 +189,14 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 		put_ns(out, row->gpu_ns);
 		put_count(out, row->count);
 		put_ns(out, row->idle_longest_ns);
-		fprintf(out, "<td class=\"%s\" title=\"", row->stream == ~0u ? "device" : "stream");
+		fprintf(out, "<td class=\"%s\" title=\"",
+			gpumon_view_is_gpu(row) ? "device" :
+			row->stream == ~0u	? "device part" :
+			row->part		? "stream part" :
+						  "stream");
 		gpumon_text_xml(out, row->uuid);
-		fprintf(out, "\">%s ", gpumon_device_text(number, row->device, row->type));
-		if (row->stream == ~0u)
-			gpumon_text_xml(out, row->name ? row->name : "");
-		else
-			put_stream(out, view, row);
-		if (row->stream == ~0u)
-			gpumon_report_aside(out, row->host);
-		gpumon_report_pid(out, view, row->process);
+		fputs("\">", out);
+		put_device(out, view, row);
 		fputs("</td></tr>\n", out);
 	}
 	close_table(out);
@@ -191,14 +207,12 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 {
 	static const char *const titles[] = { "idle", "at", "GPU", "what the CPU did" };
-	bool several = view->scan && view->scan->process_count > 1;
 	char number[GPUMON_DEVICE_TEXT], what[128];
 
 	if (!view->gap_count)
 		return;
-	snprintf(what, sizeof(what), "the longest times%s in which nothing%s ran on it",
-		 gpumon_view_has_windows(view) ? " within the windows" : "",
-		 several ? " of the process" : "");
+	snprintf(what, sizeof(what), "the longest times%s in which nothing ran on it",
+		 gpumon_view_has_windows(view) ? " within the windows" : "");
 	gpumon_report_section(out, "gaps", "Where a GPU idled", what);
 	open_table(out, titles, 4);
 	for (unsigned int i = 0; i < view->gap_count; i++) {
@@ -207,9 +221,8 @@ void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 		fputs("<tr>", out);
 		put_ns(out, gap->end_ns - gap->start_ns);
 		put_ns(out, gap->start_ns - view->first_ns);
-		fprintf(out, "<td class=\"gpu\">%s",
-			gpumon_device_text(number, gap->device, gap->type));
-		gpumon_report_pid(out, view, gap->process);
+		fprintf(out, "<td class=\"gpu\">%s", gpumon_view_gap(number, view, gap));
+		gpumon_report_pid(out, view, gap->doing && *gap->doing ? gap->doer : gap->process);
 		fputs("</td>", out);
 		if (gap->doing && *gap->doing)
 			put_name(out, gap->doing);

@@ -227,6 +227,20 @@ static struct json_object *kernel_json(const struct gpumon_view *view,
 	return gpumon_json_finish(object, bad);
 }
 
+static int add_busy(struct json_object *object, const struct gpumon_device_row *row)
+{
+	int bad = gpumon_json_add_u64(object, "count", row->count);
+
+	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	bad |= gpumon_json_add_u64(object, "elapsed_ns", row->elapsed_ns);
+	bad |= gpumon_json_add_u64(object, "busy_ns", row->busy_ns);
+	bad |= add_known(object, "first_ns", row->first_ns, row->count);
+	bad |= add_known(object, "last_ns", row->last_ns, row->count);
+	bad |= gpumon_json_add_u64(object, "idle_longest_ns", row->idle_longest_ns);
+	bad |= gpumon_json_add_u64(object, "missed_ns", row->missed_ns);
+	return bad;
+}
+
 static struct json_object *device_json(const struct gpumon_view *view,
 				       const struct gpumon_device_row *row)
 {
@@ -237,6 +251,7 @@ static struct json_object *device_json(const struct gpumon_view *view,
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_u64(object, "process", row->process);
 
+	bad |= gpumon_json_add_u64(object, "gpu", row->gpu);
 	bad |= add_text(object, "host", row->host);
 	bad |= add_text(object, "api", gpumon_api_name(row->device));
 	bad |= add_text(object, "type", gpumon_device_type_key(row->type));
@@ -249,14 +264,22 @@ static struct json_object *device_json(const struct gpumon_view *view,
 	bad |= known ? gpumon_json_add(object, "stream_priority",
 				       json_object_new_int(known->priority)) :
 		       gpumon_json_add_string(object, "stream_priority", NULL);
-	bad |= gpumon_json_add_u64(object, "count", row->count);
-	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
-	bad |= gpumon_json_add_u64(object, "elapsed_ns", row->elapsed_ns);
-	bad |= gpumon_json_add_u64(object, "busy_ns", row->busy_ns);
-	bad |= add_known(object, "first_ns", row->first_ns, row->count);
-	bad |= add_known(object, "last_ns", row->last_ns, row->count);
-	bad |= gpumon_json_add_u64(object, "idle_longest_ns", row->idle_longest_ns);
-	bad |= gpumon_json_add_u64(object, "missed_ns", row->missed_ns);
+	bad |= add_busy(object, row);
+	return gpumon_json_finish(object, bad);
+}
+
+/* A GPU, however many processes use it. */
+static struct json_object *gpu_json(const struct gpumon_device_row *row)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_u64(object, "gpu", row->gpu);
+
+	bad |= add_text(object, "host", row->host);
+	bad |= add_text(object, "type", gpumon_device_type_key(row->type));
+	bad |= add_text(object, "name", row->name);
+	bad |= add_text(object, "uuid", row->uuid);
+	bad |= gpumon_json_add_u64(object, "users", row->users ? row->users : 1);
+	bad |= add_busy(object, row);
 	return gpumon_json_finish(object, bad);
 }
 
@@ -305,9 +328,13 @@ static struct json_object *unified_memory(const struct gpumon_scan *scan)
 static struct json_object *gap_json(const struct gpumon_gap *from)
 {
 	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_u64(object, "process", from->process);
+	bool known = from->process != GPUMON_PROCESS_SEVERAL || (from->doing && *from->doing);
+	int bad = gpumon_json_add_u64(object, "gpu", from->gpu);
 
-	bad |= gpumon_json_add_u64(object, "device", from->device);
+	bad |= add_known(object, "process",
+			 from->process == GPUMON_PROCESS_SEVERAL ? from->doer : from->process,
+			 known);
+	bad |= add_known(object, "device", from->device, known);
 	bad |= gpumon_json_add_u64(object, "start_ns", from->start_ns);
 	bad |= gpumon_json_add_u64(object, "end_ns", from->end_ns);
 	bad |= gpumon_json_add_u64(object, "idle_ns", from->end_ns - from->start_ns);
@@ -458,13 +485,19 @@ static int put_nodes(FILE *out, const struct gpumon_node *root)
 	return ret;
 }
 
-#define PUT_ARRAY(key, n, element)                                   \
-	do {                                                         \
-		fputs(",\n\"" key "\":[", out);                      \
-		for (unsigned int i = 0; i < (n) && !ret; i++)       \
-			ret = gpumon_json_element(out, !i, element); \
-		putc(']', out);                                      \
+#define PUT_ARRAY_IF(key, n, condition, element)                        \
+	do {                                                            \
+		bool first = true;                                      \
+		fputs(",\n\"" key "\":[", out);                         \
+		for (unsigned int i = 0; i < (n) && !ret; i++) {        \
+			if (!(condition))                               \
+				continue;                               \
+			ret = gpumon_json_element(out, first, element); \
+			first = false;                                  \
+		}                                                       \
+		putc(']', out);                                         \
 	} while (0)
+#define PUT_ARRAY(key, n, element) PUT_ARRAY_IF(key, n, true, element)
 
 int gpumon_output_json(FILE *out, const struct gpumon_view *view)
 {
@@ -479,7 +512,10 @@ int gpumon_output_json(FILE *out, const struct gpumon_view *view)
 	if (!ret)
 		ret = gpumon_json_member(out, false, "latency", distribution_json(view->latency));
 	PUT_ARRAY("kernels", view->kernel_count, kernel_json(view, &view->kernels[i]));
-	PUT_ARRAY("devices", view->device_count, device_json(view, &view->devices[i]));
+	PUT_ARRAY_IF("gpus", view->device_count, gpumon_view_is_gpu(&view->devices[i]),
+		     gpu_json(&view->devices[i]));
+	PUT_ARRAY_IF("devices", view->device_count, !view->devices[i].users,
+		     device_json(view, &view->devices[i]));
 	PUT_ARRAY("ranges", view->range_count, range_json(&view->ranges[i]));
 	if (!ret)
 		ret = gpumon_json_member(out, false, "unified_memory", unified_memory(view->scan));

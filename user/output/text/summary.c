@@ -270,7 +270,7 @@ static int print_paths(const struct summary *summary)
 	return ret;
 }
 
-/* Whose times a device's are, where several processes use devices: " of PID", " of PID on HOST". */
+/* Whose times those of a GPU are, where there are several processes: " of PID", " of PID on HOST". */
 static const char *owner_text(char *buf, size_t len, const struct gpumon_view *view,
 			      uint32_t process)
 {
@@ -286,10 +286,37 @@ static const char *owner_text(char *buf, size_t len, const struct gpumon_view *v
 			host = row->host;
 	}
 	buf[0] = '\0';
-	if (processes)
-		snprintf(buf, len, " of %u%s%s", gpumon_view_pid(view, process),
-			 hosts ? " on " : "", hosts ? host : "");
+	if (!processes)
+		return buf;
+	if (process != GPUMON_PROCESS_SEVERAL)
+		snprintf(buf, len, " of %u", gpumon_view_pid(view, process));
+	if (hosts)
+		snprintf(buf + strlen(buf), len - strlen(buf), " on %s", host);
 	return buf;
+}
+
+/* "GPU0 H100 of 12"; of one that several use "GPU0 H100", "  of 12", "    stream 7". */
+static void device_name(const struct gpumon_view *view, const struct gpumon_device_row *row,
+			char *name, size_t len)
+{
+	char owner[256], number[GPUMON_DEVICE_TEXT];
+	const char *part;
+
+	if (row->stream != ~0u) {
+		size_t indent = row->part ? 4 : 2;
+
+		memset(name, ' ', indent);
+		gpumon_view_stream_text(view, row->process, row->context, row->stream,
+					name + indent, len - indent);
+		return;
+	}
+	owner_text(owner, sizeof(owner), view, row->process);
+	if (row->part) {
+		part = gpumon_view_part(number, view, row);
+		snprintf(name, len, "  %s%s", part, *part || !*owner ? owner : owner + 1);
+	} else {
+		snprintf(name, len, "%s %.200s%s", gpumon_view_gpu(number, row), row->name, owner);
+	}
 }
 
 static int print_devices(const struct summary *summary)
@@ -312,7 +339,7 @@ static int print_devices(const struct summary *summary)
 	gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_PHRASE);
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
-		char name[512] = "  ", owner[256], number[GPUMON_DEVICE_TEXT];
+		char name[512];
 
 		gpumon_table_ns(table, gpumon_value_of(row->busy_ns));
 		gpumon_table_percent(table, row->busy_ns,
@@ -320,13 +347,7 @@ static int print_devices(const struct summary *summary)
 		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns));
 		gpumon_table_count(table, row->count);
 		gpumon_table_ns(table, gpumon_value_of(row->idle_longest_ns));
-		if (row->stream == ~0u)
-			snprintf(name, sizeof(name), "%s %.200s%s",
-				 gpumon_device_text(number, row->device, row->type), row->name,
-				 owner_text(owner, sizeof(owner), view, row->process));
-		else
-			gpumon_view_stream_text(view, row->process, row->context, row->stream,
-						name + 2, sizeof(name) - 2);
+		device_name(view, row, name, sizeof(name));
 		gpumon_table_text(table, name);
 	}
 	return gpumon_table_print(table, summary->out);
@@ -386,6 +407,20 @@ static void print_latency(const struct summary *summary)
 	print_line(summary, GPUMON_TABLE_INDENT, "", text);
 }
 
+/* Of one GPU that several processes use: which of them did it. */
+static const char *doing_text(char *buf, size_t len, const struct gpumon_view *view,
+			      const struct gpumon_gap *gap)
+{
+	char owner[256] = "";
+
+	if (!gap->doing || !*gap->doing)
+		return "-";
+	if (gap->process == GPUMON_PROCESS_SEVERAL)
+		owner_text(owner, sizeof(owner), view, gap->doer);
+	snprintf(buf, len, "%s%s", gap->doing, owner);
+	return buf;
+}
+
 static int print_gaps(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
@@ -395,8 +430,7 @@ static int print_gaps(const struct summary *summary)
 
 	if (!n)
 		return 0;
-	snprintf(what, sizeof(what), "the longest times in which a GPU did nothing%s%s",
-		 *owner_text(owner, sizeof(owner), view, 0) ? " for the process" : "",
+	snprintf(what, sizeof(what), "the longest times in which a GPU did nothing%s",
 		 gpumon_view_has_windows(view) ? ", within the windows" : "");
 	print_heading(summary, "Idle", what);
 	table = gpumon_table_new(summary->term);
@@ -407,20 +441,17 @@ static int print_gaps(const struct summary *summary)
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
 		char text[GPUMON_FORMAT_LEN + 1] = "+", number[GPUMON_DEVICE_TEXT];
-		char device[GPUMON_DEVICE_TEXT + sizeof(owner)], cut[sizeof(device)];
+		char device[GPUMON_DEVICE_TEXT + sizeof(owner)], cut[sizeof(device)], doing[512];
+		const char *gpu = gpumon_view_gap(number, view, gap);
 
 		gpumon_table_ns(table, gpumon_value_of(gap->end_ns - gap->start_ns));
 		gpumon_format_ns(text + 1, sizeof(text) - 1,
 				 gpumon_value_of(gap->start_ns - view->first_ns));
 		gpumon_table_text(table, text);
-		if (GPUMON_API_OF(gap->device) == GPUMON_API_CUDA)
-			snprintf(number, sizeof(number), "%u", gap->device);
-		else
-			gpumon_device_text(number, gap->device, gap->type);
-		snprintf(device, sizeof(device), "%s%s", number,
+		snprintf(device, sizeof(device), "%s%s", strncmp(gpu, "GPU", 3) ? gpu : gpu + 3,
 			 owner_text(owner, sizeof(owner), view, gap->process));
 		gpumon_table_text(table, gpumon_text_cut(cut, sizeof(cut), device, GPU_COLUMNS));
-		gpumon_table_text(table, gap->doing && *gap->doing ? gap->doing : "-");
+		gpumon_table_text(table, doing_text(doing, sizeof(doing), view, gap));
 	}
 	return gpumon_table_print(table, summary->out);
 }

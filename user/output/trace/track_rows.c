@@ -84,6 +84,7 @@ void gpumon_rows_process(struct gpumon_track_rows *rows, uint32_t number,
 	process->command = record->command;
 	process->executable = record->executable;
 	process->host = record->host;
+	memcpy(process->boot_id, record->boot_id, sizeof(process->boot_id));
 }
 
 void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, uint32_t tid,
@@ -96,10 +97,8 @@ void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, u
 void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
 			const struct gpumon_record_device *record)
 {
-	static const uint8_t none[16];
 	size_t place = place_of(rows, &rows->device_map, key_of_pair(process, record->id),
 				rows->device_count);
-	struct gpumon_track_device *device;
 
 	if (rows->failed)
 		return;
@@ -107,14 +106,8 @@ void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
 		rows->failed = true;
 		return;
 	}
-	device = &rows->devices[place];
-	device->process = process;
-	device->id = record->id;
-	device->name = record->name;
-	device->type = record->type;
-	device->instance = memcmp(record->mig_uuid, none, sizeof(none)) != 0;
-	memcpy(device->uuid, device->instance ? record->mig_uuid : record->uuid,
-	       sizeof(device->uuid));
+	rows->devices[place].process = process;
+	rows->devices[place].record = *record;
 }
 
 static const char *host_of(struct gpumon_track_rows *rows,
@@ -184,7 +177,43 @@ struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, u
 	return thread->track ? thread : NULL;
 }
 
-/* A GPU that several processes use is one row, by its UUID if known. */
+static struct gpumon_gpu identity_of(struct gpumon_track_rows *rows,
+				     const struct gpumon_track_device *device)
+{
+	static const uint8_t none[16];
+	const struct gpumon_track_process *process =
+		gpumon_rows_find_process(rows, device->process);
+
+	return gpumon_gpu_of(device->record.id, &device->record, process ? process->boot_id : none,
+			     process ? host_of(rows, process) : "");
+}
+
+/*
+ * The row that the device has as another process's; NULL if none has. @uuid: the beginning of its UUID, if
+ * another GPU has its number.
+ */
+static struct gpumon_track *find_gpu(struct gpumon_track_rows *rows,
+				     const struct gpumon_track_device *device, char uuid[16])
+{
+	struct gpumon_gpu identity = identity_of(rows, device);
+
+	for (size_t i = 0; i < rows->device_count; i++) {
+		const struct gpumon_track_device *other = &rows->devices[i];
+		struct gpumon_gpu of = identity_of(rows, other);
+
+		if (gpumon_gpu_same(&identity, &of)) {
+			if (other->track)
+				return other->track;
+		} else if (identity.id == of.id && identity.type == of.type &&
+			   memcmp(identity.uuid, of.uuid, sizeof(of.uuid)) != 0) {
+			snprintf(uuid, 16, " %02x%02x%02x%02x", identity.uuid[0], identity.uuid[1],
+				 identity.uuid[2], identity.uuid[3]);
+		}
+	}
+	return NULL;
+}
+
+/* A GPU that several processes use is one row. */
 static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_t process,
 					 uint32_t id)
 {
@@ -193,7 +222,8 @@ static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_
 	struct gpumon_track_device *device;
 	const char *name, *host;
 	size_t place;
-	char text[256], number[GPUMON_DEVICE_TEXT];
+	char text[256], number[GPUMON_DEVICE_TEXT], uuid[16] = "";
+	bool instance;
 
 	if (!gpumon_map_get(&rows->device_map, key_of_pair(process, id))) {
 		struct gpumon_record_device unknown = { .id = id };
@@ -204,19 +234,17 @@ static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_
 	if (!of || !place || rows->failed)
 		return NULL;
 	device = &rows->devices[place - 1];
-	for (size_t i = 0; !device->track && i < rows->device_count; i++) {
-		if (rows->devices[i].track && memcmp(device->uuid, none, sizeof(none)) &&
-		    !memcmp(device->uuid, rows->devices[i].uuid, sizeof(device->uuid)))
-			device->track = rows->devices[i].track;
-	}
+	if (!device->track)
+		device->track = find_gpu(rows, device, uuid);
 	if (device->track)
 		return device->track;
-	name = gpumon_names_of(rows->names, gpumon_names_string(rows->names, process, device->name),
-			       "");
+	instance = memcmp(device->record.mig_uuid, none, sizeof(none)) != 0;
+	name = gpumon_names_of(rows->names,
+			       gpumon_names_string(rows->names, process, device->record.name), "");
 	host = rows->several_hosts ? host_of(rows, of) : "";
-	snprintf(text, sizeof(text), "%s%s%s%s%s%s", gpumon_device_text(number, id, device->type),
-		 *name ? " " : "", name, device->instance ? " (MIG)" : "", *host ? " on " : "",
-		 host);
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s",
+		 gpumon_device_text(number, id, device->record.type), uuid, *name ? " " : "", name,
+		 instance ? " (MIG)" : "", *host ? " on " : "", host);
 	device->track = new_track(rows, GPUMON_TRACK_GPU, NULL,
 				  GPUMON_API_OF(id) * API_NUMBERS + GPUMON_NUMBER_OF(id), text);
 	return device->track;

@@ -3,8 +3,9 @@
 #ifndef GPUMON_OUTPUT_TRACK_ROWS_H
 #define GPUMON_OUTPUT_TRACK_ROWS_H
 
-#include "capture/format.h"
 #include "base/map.h"
+#include "capture/format.h"
+#include "correlate/gpu.h"
 #include "output/record_names.h"
 #include "output/scan_streams.h"
 #include "track.h"
@@ -52,6 +53,7 @@ struct gpumon_track_process {
 	uint32_t command; /* numbers of names */
 	uint32_t executable;
 	uint32_t host;
+	uint8_t boot_id[16];
 	bool launches;	  /* the library was in it, so uprobe hits are redundant */
 	uint64_t last_ns; /* when its capture ended */
 	struct gpumon_track *track;
@@ -59,11 +61,7 @@ struct gpumon_track_process {
 
 struct gpumon_track_device {
 	uint32_t process;
-	uint32_t id;
-	uint32_t name;
-	uint32_t type;
-	uint8_t uuid[16]; /* of the MIG instance, if it is one, otherwise of the GPU */
-	bool instance;
+	struct gpumon_record_device record;
 	struct gpumon_track *track;
 };
 
