@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Begin and end of the library in a process. An API calls the library, and a program without one never
- * loads it, but where it is preloaded (entry_hip.c, entry_ze.c).
+ * loads it.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -161,14 +161,15 @@ static void count_loss(enum gpumon_loss cause)
 static bool convert_times(uint64_t start, uint64_t end, uint64_t *start_ns, uint64_t *end_ns,
 			  uint16_t *flags)
 {
-	if (!start && !end) {
-		count_loss(GPUMON_LOSS_NO_TIMESTAMP);
-		return false;
-	}
+	bool is_known = start || end;
+
 	*start_ns = to_monotonic(start);
 	*end_ns = end ? to_monotonic(end) : 0;
-	if (INJECT_UNLIKELY(!is_our_clock(*start_ns) || (end && !is_our_clock(*end_ns)))) {
+	if (is_known && (!is_our_clock(*start_ns) || (end && !is_our_clock(*end_ns)))) {
 		is_of_program = true;
+		is_known = false;
+	}
+	if (!is_known) {
 		count_loss(GPUMON_LOSS_NO_TIMESTAMP);
 		return false;
 	}

@@ -7,14 +7,9 @@ import tempfile
 import capture
 from capture import LIMIT, Capture, check, equal, within
 
-# The recorder preloads the library only where there is AMD's driver.
-LOADED = ("LD_PRELOAD", "LD_LIBRARY_PATH")
-
-
 def variables(**more):
-    # The library is preloaded, so a sanitizer's is not the first one.
-    return {"LD_LIBRARY_PATH": str(capture.objects), "LD_PRELOAD": f"{capture.objects}/libgpumon-inject.so",
-            "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0", **more}
+    # The recorder preloads it only where there is AMD's driver.
+    return {"LD_LIBRARY_PATH": str(capture.objects), "LD_PRELOAD": capture.preload(), "ASAN_OPTIONS": "detect_leaks=0", **more}
 
 
 class Recorded(Capture):

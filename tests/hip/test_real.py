@@ -24,7 +24,7 @@ def with_library(release, major):
         raise Skip(done.stdout.strip())
     equal(done.returncode, 0, "status of real-library")
     loader, program = done.stdout.split(), f"{capture.objects}/program-{major}"
-    preloaded = [*loader, "--preload", f"{capture.objects}/libgpumon-inject.so", program]
+    preloaded = [*loader, "--preload", f"{capture.objects}/gpumon-preload/libgpumon-preload.so", program]
     for words in (("calls", "50"), ("threads", "200")):
         output = subprocess.run([*loader, program, *words], stdout=subprocess.PIPE, text=True, check=True, timeout=LIMIT,
                                 env=capture.environment()).stdout
@@ -58,7 +58,7 @@ def test_real_without_tracer():
     if not found:
         raise Skip("libamdhip64 5.2 is not installed (Debian 12: libamdhip64-5)")
     run = Capture("calls", 2, program=[f"{capture.objects}/program-5"], status=77,
-                  LD_PRELOAD=f"{capture.objects}/libgpumon-inject.so")
+                  LD_PRELOAD=capture.preload())
     equal(run["launch"], [], "launches")
     line, = [line for line in run.done.stderr.splitlines() if "HIP" in line]
     contains(line, "HIP is not recorded: its library has no tracer (5.4 and newer have)", "line")

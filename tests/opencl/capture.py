@@ -35,6 +35,11 @@ def environment(**more):
             "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1", **more}
 
 
+def preload():
+    """What "record" preloads, as it writes it."""
+    return f"{objects}/gpumon-preload/not-libasan.so/$PLATFORM/libgpumon-preload.so"
+
+
 def sanitised(command, *preloaded):
     """A program that may not be of the tests, with the sanitizer that the library was built with.
 

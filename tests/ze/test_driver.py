@@ -4,8 +4,8 @@ import os
 import subprocess
 
 import capture
-from capture import BAD_TIMES, FAILED, LIMIT, UNFINISHED, UNTIMED, Capture, Skip, check, equal
-from recorded import Recorded, variables
+from capture import BAD_TIMES, FAILED, LIMIT, UNFINISHED, UNTIMED, Skip, check, equal
+from recorded import Recorded
 
 
 def test_nonsense():
@@ -67,29 +67,3 @@ def test_newer_loader():
     Recorded("commands", 3, program=program).equals_account().all_have_stacks().all_have_times().equal_times()
     run = Recorded("lists", 6, program=program).equal_times()
     equal((len(run["kernel"]), len(run["copy"]), len(run["set"])), (37, 12, 12), "operations of lists")
-
-
-def test_address_sanitizer():
-    """a program with gcc's AddressSanitizer runs, which wants to be the first library"""
-    if os.environ.get("SANITIZE"):
-        raise Skip("other programs cannot preload a sanitised library")
-    program = f"{capture.objects}/with-address-sanitizer"
-    subprocess.run(["gcc", "-fsanitize=address", "-o", program, "-x", "c", "-"], input="int main(void) { return 7; }",
-                   text=True, check=True)
-    for before in "", "detect_leaks=0":
-        run = Capture(program=[program], status=7, expect=None, **variables(ASAN_OPTIONS=before))
-        check("ASan" not in run.done.stderr, f"after {before}: {run.done.stderr}")
-
-
-def test_preload():
-    """what is preloaded stays; without a driver for Level Zero nothing is"""
-    words = ["sh", "-c", "echo \"$LD_PRELOAD|$ZE_ENABLE_TRACING_LAYER\""]
-    library = f"{capture.objects}/libgpumon-inject.so"
-    if os.environ.get("SANITIZE"):
-        raise Skip("other programs cannot preload a sanitised library")
-    for before, drivers, after in (("", True, f"{library}|1"), ("libc.so.6", True, f"libc.so.6:{library}|1"), ("", False, "|")):
-        more = variables() if drivers else {}
-        if before:
-            more["LD_PRELOAD"] = before
-        run = Capture(program=words, expect=None, **more)
-        equal(run.output.strip(), after, f"preloaded, after {before}")

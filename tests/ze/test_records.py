@@ -118,7 +118,7 @@ def test_fork_in_init():
 
 @contextlib.contextmanager
 def until_killed():
-    preloaded = capture.environment(**variables(LD_PRELOAD=f"{capture.objects}/libgpumon-inject.so",
+    preloaded = capture.environment(**variables(LD_PRELOAD=capture.preload(),
                                                 ZE_ENABLE_TRACING_LAYER="1"))
     with subprocess.Popen([f"{capture.objects}/program", "until-killed"], stdout=subprocess.PIPE, env=preloaded) as program:
         try:

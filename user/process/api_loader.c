@@ -12,20 +12,26 @@
 /* Larger files are no loader. */
 #define SIZE_MAX_LOADER (64 << 20)
 
-static bool has_word(const char *path, const char *word)
+/* For free(); NULL if it cannot be read. */
+static char *read_binary(const char *path, size_t *size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool found = false;
-	size_t size;
-	char *text;
+	char *text = NULL;
 
 	if (fd < 0)
-		return false;
-	text = gpumon_read_whole(fd, SIZE_MAX_LOADER, &size);
-	if (text)
-		found = memmem(text, size, word, strlen(word));
-	free(text);
+		return NULL;
+	text = gpumon_read_whole(fd, SIZE_MAX_LOADER, size);
 	close(fd);
+	return text;
+}
+
+static bool has_word(const char *path, const char *word)
+{
+	size_t size;
+	char *text = read_binary(path, &size);
+	bool found = text && memmem(text, size, word, strlen(word));
+
+	free(text);
 	return found;
 }
 
@@ -51,6 +57,113 @@ static bool find_library(const char *root, const char *name, char *path)
 		globfree(&files);
 	}
 	return found;
+}
+
+unsigned int gpumon_api_of_library(const char *library)
+{
+	/* With the ends of strings: whole names of its table of symbols. */
+	static const char *const functions[] = {
+		"\0InitializeInjection",
+		"\0gpumon_enter_hip",
+		"\0clInitLayer",
+		"\0gpumon_enter_ze",
+	};
+	unsigned int apis = 0;
+	size_t size;
+	char *text = read_binary(library, &size);
+
+	for (unsigned int i = 0; text && i < sizeof(functions) / sizeof(*functions); i++)
+		if (memmem(text, size, functions[i], strlen(functions[i] + 1) + 2))
+			apis |= 1u << i;
+	free(text);
+	return apis ? apis : GPUMON_APIS_ALL;
+}
+
+static bool has_one_of(const char *root, const char *const *paths)
+{
+	char path[PATH_MAX];
+	bool found = false;
+
+	for (; *paths && !found; paths++) {
+		glob_t files;
+
+		if ((size_t)snprintf(path, sizeof(path), "%s%s", root, *paths) >= sizeof(path))
+			continue;
+		found = !glob(path, 0, NULL, &files);
+		globfree(&files);
+	}
+	return found;
+}
+
+unsigned int gpumon_api_of_machine(const char *root)
+{
+	static const char *const cuda[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl",
+					    "/usr/lib/wsl/lib/libcuda.so.1", NULL };
+	static const char *const opencl[] = { "/etc/OpenCL/vendors/*.icd", NULL };
+	char path[PATH_MAX];
+	unsigned int apis = 0;
+
+	if (has_one_of(root, cuda))
+		apis |= GPUMON_APIS_CUDA;
+	if (gpumon_hip_has_driver(root))
+		apis |= GPUMON_APIS_HIP;
+	if (has_one_of(root, opencl) && gpumon_opencl_loader(root, path) != GPUMON_OPENCL_NONE)
+		apis |= GPUMON_APIS_OPENCL;
+	if (gpumon_level_zero_loader(root, path) != GPUMON_LEVEL_ZERO_NONE)
+		apis |= GPUMON_APIS_LEVEL_ZERO;
+	return apis;
+}
+
+/* As bits of enum gpumon_apis. HIP needs no headers. */
+static const struct {
+	const char *name, *headers;
+} apis_known[] = {
+	{ "CUDA", "cuda-cupti-dev for CUDA (or CUDA=FOLDER)" },
+	{ "HIP", NULL },
+	{ "OpenCL", "opencl-c-headers for OpenCL" },
+	{ "Level Zero", "libze-dev for Level Zero" },
+};
+
+#define APIS_KNOWN (sizeof(apis_known) / sizeof(*apis_known))
+
+static const char *join(const char *const texts[APIS_KNOWN], const char *last, char *text,
+			size_t room)
+{
+	unsigned int left = 0, count = 0;
+	size_t length = 0;
+
+	*text = '\0';
+	for (unsigned int i = 0; i < APIS_KNOWN; i++)
+		left += !!texts[i];
+	for (unsigned int i = 0; i < APIS_KNOWN && length < room; i++) {
+		if (!texts[i])
+			continue;
+		if (count++)
+			length += (size_t)snprintf(text + length, room - length,
+						   left > 1 ? ", " : " %s ", last);
+		if (length < room)
+			length += (size_t)snprintf(text + length, room - length, "%s", texts[i]);
+		left--;
+	}
+	return text;
+}
+
+const char *gpumon_api_names(unsigned int apis, const char *last, char text[GPUMON_API_TEXT_LEN])
+{
+	const char *names[APIS_KNOWN];
+
+	for (unsigned int i = 0; i < APIS_KNOWN; i++)
+		names[i] = apis >> i & 1 ? apis_known[i].name : NULL;
+	return join(names, last, text, GPUMON_API_TEXT_LEN);
+}
+
+const char *gpumon_api_headers(unsigned int apis, char text[GPUMON_API_TEXT_LEN])
+{
+	const char *headers[APIS_KNOWN];
+
+	for (unsigned int i = 0; i < APIS_KNOWN; i++)
+		headers[i] = apis >> i & 1 ? apis_known[i].headers : NULL;
+	return join(headers, "and", text, GPUMON_API_TEXT_LEN);
 }
 
 static void leave_out_root(char *path, const char *root)

@@ -1,10 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Loaders of APIs on this machine, and whether programs that use them can be recorded. */
+/*
+ * APIs on this machine: which of them the injection library records, their loaders, and whether programs
+ * that use them can be recorded.
+ */
 #ifndef GPUMON_PROCESS_API_LOADER_H
 #define GPUMON_PROCESS_API_LOADER_H
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
+
+/* Bits, in the order in which they are named. */
+enum gpumon_apis {
+	GPUMON_APIS_CUDA = 1,
+	GPUMON_APIS_HIP = 2,
+	GPUMON_APIS_OPENCL = 4,
+	GPUMON_APIS_LEVEL_ZERO = 8,
+	GPUMON_APIS_ALL = 15,
+};
+
+/**
+ * gpumon_api_of_library - the APIs that an injection library was built with
+ * @library: its path
+ *
+ * By the functions that it has for them. Of a file that has none: GPUMON_APIS_ALL, because it is another
+ * library.
+ */
+unsigned int gpumon_api_of_library(const char *library);
+
+/**
+ * gpumon_api_of_machine - the APIs for which there are drivers
+ * @root: folder of the machine's files, "" for this machine
+ */
+unsigned int gpumon_api_of_machine(const char *root);
+
+#define GPUMON_API_TEXT_LEN 160
+
+/**
+ * gpumon_api_names - "CUDA, HIP and OpenCL"
+ * @apis: which
+ * @last: word before the last one, such as "and"
+ * @text: out
+ *
+ * Return: @text.
+ */
+const char *gpumon_api_names(unsigned int apis, const char *last, char text[GPUMON_API_TEXT_LEN]);
+
+/* Debian's and NVIDIA's packages with the headers that "make inject" needs for APIs. Returns @text. */
+const char *gpumon_api_headers(unsigned int apis, char text[GPUMON_API_TEXT_LEN]);
 
 enum gpumon_opencl_loader {
 	GPUMON_OPENCL_NONE,	 /* in none of the usual folders */

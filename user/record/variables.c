@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "process/api_loader.h"
 #include "variables.h"
@@ -32,23 +33,45 @@ static bool add_variable(struct gpumon_variables *variables, const char *name, c
 }
 
 /*
- * Level Zero's loader and HIP's library load none that a variable names, so that gpumon's is preloaded: on
- * machines with a driver for one of them only, because a program that cannot open it, such as one in a
- * container, says so. Its path cannot be written with a blank or a colon in it. A program with gcc's
- * AddressSanitizer would end at once, because its library is not the first one.
+ * Of what is preloaded (inject/Makefile), beside the library. False where it is not there, or where its
+ * path cannot be written, with a blank or a colon in it.
  */
-static bool add_preloaded(struct gpumon_variables *variables, const char *library)
+static bool find_preloaded(const char *library, char path[PATH_MAX])
 {
-	char loader[PATH_MAX];
-	bool has_ze = gpumon_level_zero_loader("", loader) == GPUMON_LEVEL_ZERO_TRACED;
+	static const char folder[] = "gpumon-preload", name[] = "libgpumon-preload.so";
+	int length = (int)(strrchr(library, '/') - library);
 
-	if ((!has_ze && !gpumon_hip_has_driver("")) || strpbrk(library, " :"))
+	if (strpbrk(library, " :") ||
+	    snprintf(path, PATH_MAX, "%.*s/%s/%s", length, library, folder, name) >= PATH_MAX ||
+	    access(path, R_OK))
+		return false;
+	return snprintf(path, PATH_MAX, "%.*s/%s/not-libasan.so/$PLATFORM/%s", length, library,
+			folder, name) < PATH_MAX;
+}
+
+/*
+ * Level Zero's loader and HIP's library load none that a variable names. Only on machines with a driver for
+ * one of them: a program that cannot open it, such as one in a container, says so.
+ */
+static bool add_preloaded(struct gpumon_variables *variables, const char *library,
+			  unsigned int apis)
+{
+	char loader[PATH_MAX], path[PATH_MAX];
+	bool has_ze = (apis & GPUMON_APIS_LEVEL_ZERO) &&
+		      gpumon_level_zero_loader("", loader) == GPUMON_LEVEL_ZERO_TRACED;
+	bool has_hip = (apis & GPUMON_APIS_HIP) && gpumon_hip_has_driver("");
+
+	if ((!has_ze && !has_hip) || !find_preloaded(library, path))
 		return true;
-	return add_variable(variables, "LD_PRELOAD", getenv("LD_PRELOAD"), library) &&
-	       add_variable(variables, "ASAN_OPTIONS", getenv("ASAN_OPTIONS"),
-			    "verify_asan_link_order=0") &&
+	return add_variable(variables, "LD_PRELOAD", getenv("LD_PRELOAD"), path) &&
 	       (!has_ze || getenv("ZE_ENABLE_TRACING_LAYER") ||
 		add_variable(variables, "ZE_ENABLE_TRACING_LAYER", NULL, "1"));
+}
+
+static bool add_cuda(struct gpumon_variables *variables, const char *library)
+{
+	return add_variable(variables, "CUDA_INJECTION64_PATH", NULL, library) &&
+	       add_variable(variables, "NVTX_INJECTION64_PATH", NULL, library);
 }
 
 /* False without memory. @whole: NAME=VALUE, or NULL. */
@@ -68,15 +91,16 @@ static bool add_whole(struct gpumon_variables *variables, const char *whole)
 int gpumon_variables_make(struct gpumon_variables *variables, const char *library,
 			  const char *socket, const char *more)
 {
+	unsigned int apis = gpumon_api_of_library(library);
+
 	memset(variables, 0, sizeof(*variables));
-	return add_variable(variables, "CUDA_INJECTION64_PATH", NULL, library) &&
-			       add_variable(variables, "NVTX_INJECTION64_PATH", NULL, library) &&
-			       add_variable(variables, "OPENCL_LAYERS", getenv("OPENCL_LAYERS"),
-					    library) &&
-			       add_variable(variables, "GPUMON_SOCKET", NULL, socket) &&
-			       add_preloaded(variables, library) && add_whole(variables, more) ?
-		       0 :
-		       -ENOMEM;
+	if (!add_variable(variables, "GPUMON_SOCKET", NULL, socket) ||
+	    !add_whole(variables, more) || !add_preloaded(variables, library, apis) ||
+	    ((apis & GPUMON_APIS_CUDA) && !add_cuda(variables, library)) ||
+	    ((apis & GPUMON_APIS_OPENCL) &&
+	     !add_variable(variables, "OPENCL_LAYERS", getenv("OPENCL_LAYERS"), library)))
+		return -ENOMEM;
+	return 0;
 }
 
 void gpumon_variables_free(struct gpumon_variables *variables)

@@ -6,7 +6,7 @@
 #include <limits.h>
 
 /* More than there are APIs. */
-#define GPUMON_VARIABLES_MAX 9
+#define GPUMON_VARIABLES_MAX 8
 
 /**
  * struct gpumon_variables - variables by which each API loads the injection library
@@ -19,7 +19,7 @@ struct gpumon_variables {
 /**
  * gpumon_variables_make - what to set for a program
  * @variables: out, for gpumon_variables_free(), also after an error
- * @library: path of the injection library
+ * @library: absolute path of the injection library; only of APIs that it was built with
  * @socket: of the recorder
  * @more: another variable, as NAME=VALUE; NULL: there is none
  *
