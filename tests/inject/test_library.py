@@ -59,13 +59,15 @@ def test_headers():
     for api, header in headers.items():
         made = build(header)
         equal(made.returncode, 0, f"status with {header}")
-        equal({a for a in headers if f"without {a}," in made.stdout}, set(headers) - {api},
+        equal({a for a in headers if f"without {a}:" in made.stdout}, set(headers) - {api},
               f"APIs left out with {header}")
+        last = [line for line in made.stdout.splitlines() if line[:5] not in (":", "make:")][-3:]
+        check(f" records: HIP, {api}'" in last[0], f"the result is not last: {last}")
         equal({a for a, part in (("OpenCL", "entry_opencl.c"), ("Level Zero", "entry_ze.c"))
                if part in made.stdout}, {api}, f"APIs built with {header}")
     made = build()
     if os.path.exists("/usr/include/cupti.h"):
-        check("without OpenCL," in made.stdout and "without Level Zero," in made.stdout, made.stdout)
+        check("without OpenCL:" in made.stdout and "without Level Zero:" in made.stdout, made.stdout)
     else:
         equal(made.returncode, 2, "status without headers")
         check("needs the headers of an API" in made.stderr, made.stderr)

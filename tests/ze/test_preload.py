@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What is preloaded for Level Zero and HIP: programs of every kind start with it, and end as they do alone."""
 import os
+import shutil
 import subprocess
 
 import capture
-from capture import LIMIT, Capture, Skip, check, equal
+from capture import LIMIT, Capture, Skip, check, contains, equal
 from recorded import variables
 
 HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 7; }\n'
@@ -89,9 +90,8 @@ def test_order():
               (drivers, False), "mapped in a program that uses none of the APIs")
 
 
-def test_without_level_zero():
-    """of an API that the library was not built with nothing is preloaded"""
-    need_no_sanitizer()
+def without_level_zero():
+    """A library that looks as if it was built without Level Zero, and the names of the other APIs that it has."""
     with open(f"{capture.objects}/libgpumon-inject.so", "rb") as file:
         library = file.read()
     folder = f"{capture.objects}/without"
@@ -101,9 +101,41 @@ def test_without_level_zero():
         with open(f"{folder}/{name}", "wb") as file:
             file.write(data)
         os.chmod(f"{folder}/{name}", 0o755)
-    run = Capture(program=["sh", "-c", "echo \"$LD_PRELOAD|$OPENCL_LAYERS\""], expect=None,
-                  **variables(GPUMON_INJECT=f"{folder}/libgpumon-inject.so"))
-    equal(run.output.strip(), f"|{folder}/libgpumon-inject.so" if b"\0clInitLayer\0" in library else "|", "variables")
+    names = [name for name, function in (("CUDA", b"\0InitializeInjection\0"), ("HIP", b"\0gpumon_enter_hip\0"),
+                                         ("OpenCL", b"\0clInitLayer\0")) if function in library]
+    return f"{folder}/libgpumon-inject.so", names
+
+
+def test_without_level_zero():
+    """of an API that the library was not built with nothing is preloaded, and record and doctor say what it lacks"""
+    need_no_sanitizer()
+    library, names = without_level_zero()
+    more = variables(GPUMON_INJECT=library)
+    run = Capture(program=["sh", "-c", "echo \"$LD_PRELOAD|$OPENCL_LAYERS\""], expect=None, **more)
+    equal(run.output.strip(), f"|{library}" if "OpenCL" in names else "|", "variables")
+    contains(run.done.stderr, "built without Level Zero, for which there is a driver here", "record")
+    contains(run.done.stderr, f"no process used {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)} (",
+             "record")
+    contains(run.summary(), "built without Level Zero", "summary")
+    contains(run.done.stderr, "install libze-dev for Level Zero, then make inject", "remedy")
+    doctor = subprocess.run([capture.tool, "doctor"], stdout=subprocess.PIPE, text=True, check=False, timeout=LIMIT,
+                            env=capture.environment(**more)).stdout
+    line, = [line for line in doctor.splitlines() if line.startswith("warn  inject: ")]
+    contains(line, "and without Level Zero, for which there is a driver", "doctor")
+    # It would have been recorded, had the library that API; all others say what they say without it.
+    Capture("exit", 2, options=["-q"], status=3, expect=0, **more)
+    Capture("commands", 1, options=["-q"], status=77, expect=0, **more)
+
+
+def test_not_beside():
+    """a library that was copied alone, and one in a folder with a blank: the capture says what is not seen"""
+    need_no_sanitizer()
+    for folder, why in (("alone", "is not beside the injection library"), ("with blank", "has a blank or a colon")):
+        os.makedirs(f"{capture.objects}/{folder}", exist_ok=True)
+        library = shutil.copy(f"{capture.objects}/libgpumon-inject.so", f"{capture.objects}/{folder}")
+        run = Capture(program=["sh", "-c", "echo \"$LD_PRELOAD\""], expect=None, **variables(GPUMON_INJECT=library))
+        equal(run.output.strip(), "", "preloaded")
+        contains(run.summary(), why, "summary")
 
 
 def test_needs_nothing():

@@ -42,17 +42,34 @@ static bool find_file(const struct gpumon_doctor *doctor, const char *const *pat
 
 static void check_library(struct gpumon_doctor *doctor)
 {
+	char names[GPUMON_API_TEXT_LEN], lacking[GPUMON_API_TEXT_LEN];
+	char headers[GPUMON_API_TEXT_LEN], remedy[GPUMON_API_TEXT_LEN + 64];
+	unsigned int apis, lacks;
 	struct gpumon_error err;
 	char path[PATH_MAX];
 
 	/* The library is beside this program, whichever root is checked. */
 	if (*doctor->root)
 		return;
-	if (gpumon_launch_find_library(path, &err))
+	if (gpumon_launch_find_library(path, &err)) {
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "inject", NULL,
 				  "\"record\" does not work: %s", err.message);
-	else
-		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "inject", NULL, "%s", path);
+		return;
+	}
+	apis = gpumon_api_of_library(path);
+	lacks = gpumon_api_of_machine("") & ~apis;
+	gpumon_api_names(apis, "and", names);
+	if (!lacks) {
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "inject", NULL, "%s, with %s", path,
+				  names);
+		return;
+	}
+	snprintf(remedy, sizeof(remedy), "install %s, then make inject",
+		 gpumon_api_headers(lacks, headers));
+	gpumon_doctor_add(
+		doctor, GPUMON_DOCTOR_WARN, "inject", remedy,
+		"%s was built with %s, and without %s, for which there is a driver: \"record\" does not see what programs do with it",
+		path, names, gpumon_api_names(lacks, "and", lacking));
 }
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module 535.183.01 ...": the first number with a dot. */

@@ -59,24 +59,58 @@ static bool find_library(const char *root, const char *name, char *path)
 	return found;
 }
 
-unsigned int gpumon_api_of_library(const char *library)
+/* As bits of enum gpumon_apis. HIP needs no headers. */
+static const struct {
+	const char *name, *headers;
+} apis_known[] = {
+	{ "CUDA", "cuda-cupti-dev for CUDA (or CUDA=FOLDER)" },
+	{ "HIP", NULL },
+	{ "OpenCL", "opencl-c-headers for OpenCL" },
+	{ "Level Zero", "libze-dev for Level Zero" },
+};
+
+#define APIS_KNOWN (sizeof(apis_known) / sizeof(*apis_known))
+
+/* Of the words of each API, in the order of enum gpumon_apis. */
+static unsigned int find_words(const char *path, const char *const words[APIS_KNOWN][2],
+			       bool with_ends)
 {
-	/* With the ends of strings: whole names of its table of symbols. */
-	static const char *const functions[] = {
-		"\0InitializeInjection",
-		"\0gpumon_enter_hip",
-		"\0clInitLayer",
-		"\0gpumon_enter_ze",
-	};
 	unsigned int apis = 0;
 	size_t size;
-	char *text = read_binary(library, &size);
+	char *text = read_binary(path, &size);
 
-	for (unsigned int i = 0; text && i < sizeof(functions) / sizeof(*functions); i++)
-		if (memmem(text, size, functions[i], strlen(functions[i] + 1) + 2))
-			apis |= 1u << i;
+	for (unsigned int i = 0; text && i < APIS_KNOWN; i++)
+		for (unsigned int k = 0; k < 2 && words[i][k]; k++)
+			/* A name in a table of strings ends with a zero. */
+			if (memmem(text, size, words[i][k], strlen(words[i][k]) + with_ends))
+				apis |= 1u << i;
 	free(text);
+	return apis;
+}
+
+unsigned int gpumon_api_of_library(const char *library)
+{
+	static const char *const functions[APIS_KNOWN][2] = {
+		{ "InitializeInjection" },
+		{ "gpumon_enter_hip" },
+		{ "clInitLayer" },
+		{ "gpumon_enter_ze" },
+	};
+	unsigned int apis = find_words(library, functions, true);
+
 	return apis ? apis : GPUMON_APIS_ALL;
+}
+
+unsigned int gpumon_api_of_program(const char *program)
+{
+	static const char *const libraries[APIS_KNOWN][2] = {
+		{ "libcuda.so", "libcudart.so" },
+		{ "libamdhip64.so" },
+		{ "libOpenCL.so" },
+		{ "libze_loader.so" },
+	};
+
+	return find_words(program, libraries, false);
 }
 
 static bool has_one_of(const char *root, const char *const *paths)
@@ -113,18 +147,6 @@ unsigned int gpumon_api_of_machine(const char *root)
 		apis |= GPUMON_APIS_LEVEL_ZERO;
 	return apis;
 }
-
-/* As bits of enum gpumon_apis. HIP needs no headers. */
-static const struct {
-	const char *name, *headers;
-} apis_known[] = {
-	{ "CUDA", "cuda-cupti-dev for CUDA (or CUDA=FOLDER)" },
-	{ "HIP", NULL },
-	{ "OpenCL", "opencl-c-headers for OpenCL" },
-	{ "Level Zero", "libze-dev for Level Zero" },
-};
-
-#define APIS_KNOWN (sizeof(apis_known) / sizeof(*apis_known))
 
 static const char *join(const char *const texts[APIS_KNOWN], const char *last, char *text,
 			size_t room)
@@ -182,11 +204,6 @@ enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_
 	has_layers = has_word(path, "OPENCL_LAYERS");
 	leave_out_root(path, root);
 	return has_layers ? GPUMON_OPENCL_LAYERS : GPUMON_OPENCL_NO_LAYERS;
-}
-
-bool gpumon_opencl_is_named(const char *program)
-{
-	return has_word(program, "libOpenCL.so");
 }
 
 enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char path[PATH_MAX])

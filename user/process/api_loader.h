@@ -34,6 +34,9 @@ unsigned int gpumon_api_of_library(const char *library);
  */
 unsigned int gpumon_api_of_machine(const char *root);
 
+/* The APIs whose library a program's own file names: it is linked with it, or loads it. */
+unsigned int gpumon_api_of_program(const char *program);
+
 #define GPUMON_API_TEXT_LEN 160
 
 /**
@@ -63,9 +66,6 @@ enum gpumon_opencl_loader {
  * ocl-icd has layers from 2.3 on, Khronos's loader from 3.0 on: the name of their variable is in it.
  */
 enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_MAX]);
-
-/* Whether a program's own file names OpenCL's loader: it is linked with it, or loads it. */
-bool gpumon_opencl_is_named(const char *program);
 
 enum gpumon_level_zero_loader {
 	GPUMON_LEVEL_ZERO_NONE,	     /* no loader, or no driver for it */

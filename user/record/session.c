@@ -125,6 +125,10 @@ static int start_program(struct session *session, struct gpumon_error *err)
 
 	if (gpumon_launch_find_library(library, err))
 		return -1;
+	session->apis = gpumon_api_of_library(library);
+	session->lacks = gpumon_api_of_machine("") & ~session->apis;
+	if (gpumon_session_lacks(session, text, sizeof(text)))
+		gpumon_recorder_note(session->recorder, 0, text);
 	if (before && *before && strcmp(before, library) != 0) {
 		snprintf(text, sizeof(text),
 			 "CUDA_INJECTION64_PATH was %.400s, replaced by gpumon's", before);
@@ -137,6 +141,9 @@ static int start_program(struct session *session, struct gpumon_error *err)
 	else
 		ret = gpumon_launch_start(&session->launch, session->options->argv,
 					  (const char *const *)variables.list, err);
+	if (variables.not_preloaded)
+		gpumon_recorder_note(session->recorder, GPUMON_NOTE_MISSING,
+				     variables.not_preloaded);
 	gpumon_variables_free(&variables);
 	return ret;
 }
@@ -349,15 +356,18 @@ static void session_wait(struct session *session)
 	}
 }
 
-/* A program that uses no GPU is no reason; one that uses OpenCL where it cannot be seen is. */
+/* A program that uses no GPU is no reason; one that uses an API that cannot be seen is. */
 static bool is_unseen(const struct session *session)
 {
+	unsigned int unseen = session->lacks;
 	char path[PATH_MAX];
 
-	return session->options->argv && !session->result->counts.refused &&
-	       gpumon_opencl_loader("", path) == GPUMON_OPENCL_NO_LAYERS &&
-	       gpumon_launch_find_program(session->options->argv[0], path) &&
-	       gpumon_opencl_is_named(path);
+	if (!session->options->argv || session->result->counts.refused)
+		return false;
+	if (gpumon_opencl_loader("", path) == GPUMON_OPENCL_NO_LAYERS)
+		unseen |= GPUMON_APIS_OPENCL;
+	return unseen && gpumon_launch_find_program(session->options->argv[0], path) &&
+	       (gpumon_api_of_program(path) & unseen);
 }
 
 /* Nothing was recorded in any process, and this machine is the reason. */

@@ -10,6 +10,8 @@
  * struct session - a running recording
  * @continuous: NULL without a ring
  * @alarms: of the module, when last looked at
+ * @apis: GPUMON_APIS_* that the injection library was built with
+ * @lacks: those of this machine that it was built without
  * @notes: notes of libraries, reported at the end
  * @trouble: the first failed write, reported at the end
  * @made: we created the directory
@@ -30,6 +32,8 @@ struct session {
 	struct gpumon_continuous *continuous;
 	uint64_t alarms;
 	struct gpumon_launch launch;
+	unsigned int apis;
+	unsigned int lacks;
 	struct gpumon_library_notes notes;
 	struct gpumon_error trouble;
 	uint64_t began_ns;
@@ -41,6 +45,9 @@ struct session {
 	uint64_t look_ns;
 	bool told;
 };
+
+/* "PATH was built without CUDA ...", of what @lacks has. Returns false if it has nothing. */
+bool gpumon_session_lacks(const struct session *session, char *text, size_t room);
 
 /* Report the result in one line, and failures in others. */
 void gpumon_session_tell(const struct session *session);

@@ -9,19 +9,35 @@
 #include "session_inner.h"
 #include "term/format.h"
 
+bool gpumon_session_lacks(const struct session *session, char *text, size_t room)
+{
+	char names[GPUMON_API_TEXT_LEN], headers[GPUMON_API_TEXT_LEN];
+
+	if (!session->lacks)
+		return false;
+	snprintf(
+		text, room,
+		"the injection library was built without %s, for which there is a driver here: what programs do with it is not seen (install %s, then make inject)",
+		gpumon_api_names(session->lacks, "and", names),
+		gpumon_api_headers(session->lacks, headers));
+	return true;
+}
+
 static void tell_nothing(const struct session *session)
 {
 	FILE *err = session->context->err;
 	const char *program = session->options->argv[0];
 	int status = session->launch.status;
-	char loader[PATH_MAX];
+	char loader[PATH_MAX], names[GPUMON_API_TEXT_LEN], text[512];
+	unsigned int seen = session->apis;
 
 	if (session->result->counts.refused)
 		return;
 	if (WIFSIGNALED(status)) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA, HIP, OpenCL or Level Zero\n",
-			WTERMSIG(status), strsignal(WTERMSIG(status)), program);
+			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used %s\n",
+			WTERMSIG(status), strsignal(WTERMSIG(status)), program,
+			gpumon_api_names(seen, "or", names));
 		return;
 	}
 	if (gpumon_launch_privileged(program)) {
@@ -30,14 +46,18 @@ static void tell_nothing(const struct session *session)
 			program);
 		return;
 	}
-	if (gpumon_opencl_loader("", loader) == GPUMON_OPENCL_NO_LAYERS) {
+	if (gpumon_session_lacks(session, text, sizeof(text)))
+		fprintf(err, "gpumon-user: %s\n", text);
+	if ((seen & ~GPUMON_APIS_OPENCL) &&
+	    gpumon_opencl_loader("", loader) == GPUMON_OPENCL_NO_LAYERS) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: no process used CUDA, HIP or Level Zero, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
-			loader);
+			"gpumon-user: nothing was recorded: no process used %s, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
+			gpumon_api_names(seen & ~GPUMON_APIS_OPENCL, "or", names), loader);
 		return;
 	}
-	fputs("gpumon-user: nothing was recorded: no process used CUDA, HIP, OpenCL or Level Zero (or one clears its environment, or runs as another user or in a container: use record -p for these)\n",
-	      err);
+	fprintf(err,
+		"gpumon-user: nothing was recorded: no process used %s (or one clears its environment, or runs as another user or in a container: use record -p for these)\n",
+		gpumon_api_names(seen, "or", names));
 }
 
 static void tell_counts(const struct session *session)

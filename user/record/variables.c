@@ -32,21 +32,20 @@ static bool add_variable(struct gpumon_variables *variables, const char *name, c
 	return false;
 }
 
-/*
- * Of what is preloaded (inject/Makefile), beside the library. False where it is not there, or where its
- * path cannot be written, with a blank or a colon in it.
- */
-static bool find_preloaded(const char *library, char path[PATH_MAX])
+/* Of what is preloaded (inject/Makefile), beside the library. Returns why it cannot be, or NULL. */
+static const char *find_preloaded(const char *library, char path[PATH_MAX])
 {
 	static const char folder[] = "gpumon-preload", name[] = "libgpumon-preload.so";
 	int length = (int)(strrchr(library, '/') - library);
 
-	if (strpbrk(library, " :") ||
-	    snprintf(path, PATH_MAX, "%.*s/%s/%s", length, library, folder, name) >= PATH_MAX ||
-	    access(path, R_OK))
-		return false;
-	return snprintf(path, PATH_MAX, "%.*s/%s/not-libasan.so/$PLATFORM/%s", length, library,
-			folder, name) < PATH_MAX;
+	if (strpbrk(library, " :"))
+		return "HIP and Level Zero are not recorded: the path of the injection library has a blank or a colon, which cannot be in LD_PRELOAD";
+	if (snprintf(path, PATH_MAX, "%.*s/%s/%s", length, library, folder, name) >= PATH_MAX ||
+	    access(path, R_OK) ||
+	    snprintf(path, PATH_MAX, "%.*s/%s/not-libasan.so/$PLATFORM/%s", length, library, folder,
+		     name) >= PATH_MAX)
+		return "HIP and Level Zero are not recorded: gpumon-preload/libgpumon-preload.so is not beside the injection library (make inject makes both)";
+	return NULL;
 }
 
 /*
@@ -61,7 +60,10 @@ static bool add_preloaded(struct gpumon_variables *variables, const char *librar
 		      gpumon_level_zero_loader("", loader) == GPUMON_LEVEL_ZERO_TRACED;
 	bool has_hip = (apis & GPUMON_APIS_HIP) && gpumon_hip_has_driver("");
 
-	if ((!has_ze && !has_hip) || !find_preloaded(library, path))
+	if (!has_ze && !has_hip)
+		return true;
+	variables->not_preloaded = find_preloaded(library, path);
+	if (variables->not_preloaded)
 		return true;
 	return add_variable(variables, "LD_PRELOAD", getenv("LD_PRELOAD"), path) &&
 	       (!has_ze || getenv("ZE_ENABLE_TRACING_LAYER") ||

@@ -11,9 +11,11 @@
 /**
  * struct gpumon_variables - variables by which each API loads the injection library
  * @list: each as NAME=VALUE, NULL behind the last
+ * @not_preloaded: why programs that use HIP or Level Zero, which this machine has, are not seen; or NULL
  */
 struct gpumon_variables {
 	char *list[GPUMON_VARIABLES_MAX + 1];
+	const char *not_preloaded;
 };
 
 /**
