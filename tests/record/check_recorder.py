@@ -227,9 +227,13 @@ def no_module(kit):
     if os.path.exists("/sys/module/gpumon"):
         raise Skip("the module is loaded")
     kit.record("record")
-    equal(kit.capture().driver["notes"], 1, "notes")
-    kit.record("record", directory="not-asked", options=("--no-driver",))
-    equal(kit.capture("not-asked").driver["notes"], 0, "notes")
+    equal(kit.capture().driver["notes"], 0, "notes: nobody asked for it")
+    kit.record("record", directory="asked", options=("--driver",))
+    equal(kit.capture("asked").driver["notes"], 1, "notes")
+    said = kit.run("correlate", kit.path("asked")).stdout
+    contains(said, b"no events of the gpumon module: module gpumon is not loaded", "the reason")
+    contains(said, b"\nMissing  ", "it is missing")
+    equal(kit.run("record", "--driver", "--no-driver", "--", "true").returncode, 2, "both")
 
 
 @test

@@ -203,8 +203,23 @@ static void close_module(struct gpumon_driver *driver)
 	gpumon_model_free(&driver->names);
 }
 
-int gpumon_driver_new(struct gpumon_capture_writer *writer, bool module, const char *root,
-		      struct gpumon_driver **driver, struct gpumon_error *err)
+/* A module that is not loaded, and that nobody asked for, is not missing. */
+static void note_failure(struct gpumon_driver *driver,
+			 const struct gpumon_recorder_options *options,
+			 const struct gpumon_error *why)
+{
+	char text[sizeof(why->message) + 64];
+
+	snprintf(driver->reason, sizeof(driver->reason), "%.240s", why->message);
+	if (why->code == GPUMON_ERROR_NOT_LOADED && !options->driver_wanted)
+		return;
+	snprintf(text, sizeof(text), "no events of the gpumon module: %s", why->message);
+	gpumon_driver_note(driver, options->driver_wanted ? GPUMON_NOTE_MISSING : 0, text);
+}
+
+int gpumon_driver_new(struct gpumon_capture_writer *writer,
+		      const struct gpumon_recorder_options *options, struct gpumon_driver **driver,
+		      struct gpumon_error *err)
 {
 	struct gpumon_driver *new = calloc(1, sizeof(*new));
 	struct gpumon_error why;
@@ -218,14 +233,11 @@ int gpumon_driver_new(struct gpumon_capture_writer *writer, bool module, const c
 		free(new);
 		return -1;
 	}
-	if (!module) {
+	if (!options->driver) {
 		snprintf(new->reason, sizeof(new->reason), "not asked for");
-	} else if (open_module(new, root, &why)) {
+	} else if (open_module(new, options->root, &why)) {
 		close_module(new);
-		snprintf(new->reason, sizeof(new->reason), "%.240s", why.message);
-		snprintf(why.message, sizeof(why.message), "no events of the gpumon module: %s",
-			 new->reason);
-		gpumon_driver_note(new, 0, why.message);
+		note_failure(new, options, &why);
 	} else {
 		read_names(new);
 		if (gpumon_alert_listener_open(&new->alerts, &why))

@@ -11,14 +11,14 @@
 
 #include "capture/capture.h"
 #include "base/error.h"
+#include "recorder.h"
 
 struct gpumon_driver;
 
 /**
  * gpumon_driver_new - start the file GPUMON_CAPTURE_DRIVER of a capture
  * @writer: capture
- * @module: record the module's data; a note says why if that is not possible
- * @root: prefix of /sys
+ * @options: of these @driver, @driver_wanted and @root
  * @driver: out
  * @err: out
  *
@@ -26,8 +26,9 @@ struct gpumon_driver;
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_driver_new(struct gpumon_capture_writer *writer, bool module, const char *root,
-		      struct gpumon_driver **driver, struct gpumon_error *err);
+int gpumon_driver_new(struct gpumon_capture_writer *writer,
+		      const struct gpumon_recorder_options *options, struct gpumon_driver **driver,
+		      struct gpumon_error *err);
 
 /* Take the records that the module has now. Never waits. */
 void gpumon_driver_drain(struct gpumon_driver *driver);

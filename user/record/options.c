@@ -285,6 +285,8 @@ int gpumon_record_options_check(struct gpumon_context *context,
 		return gpumon_usage(context, "either a program or --pid, not both");
 	if (!options->argv && options->run_as)
 		return gpumon_usage(context, "--run-as goes with a program");
+	if (options->recorder.driver_wanted && !options->recorder.driver)
+		return gpumon_usage(context, "either --driver or --no-driver, not both");
 	if (settings->period_ms && !settings->operations_sampled &&
 	    settings->graphs != GPUMON_GRAPHS_WINDOWS)
 		return gpumon_usage(

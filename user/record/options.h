@@ -31,6 +31,8 @@
 		GPUMON_RECORD_BITS(session, "no-python", GPUMON_OPTION_NO_BITS,                    \
 				   GPUMON_RECORD_PYTHON),                                          \
 		GPUMON_OPTION("no-driver", 0, GPUMON_OPTION_NO_FLAG, &(session)->recorder.driver), \
+		GPUMON_OPTION("driver", 0, GPUMON_OPTION_FLAG,                                     \
+			      &(session)->recorder.driver_wanted),                                 \
 		GPUMON_OPTION("no-names", 0, GPUMON_OPTION_FLAG, &(session)->no_names),            \
 		GPUMON_OPTION_CALL("graphs", 0, session, gpumon_record_take_graphs),               \
 		GPUMON_OPTION_CALL("records", 0, session, gpumon_record_take_records),             \
@@ -97,7 +99,8 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 	"                         for drivers that are slow when they measure\n"                          \
 	"      --no-stacks        no call paths\n"                                                        \
 	"      --no-python        no Python functions in call paths\n"                                    \
-	"      --no-driver        no events of the gpumon module\n"                                       \
+	"      --driver           say why, if there are no events of the gpumon module\n"                 \
+	"      --no-driver        no events of the gpumon module, also if it is loaded\n"                 \
 	"      --no-names         store no function names: they are looked up when the capture is read\n" \
 	"      --stack-depth N    at most N frames of a call path, 1 to 512 (128)\n"                      \
 	"      --buffer SIZE      memory shared with each process, 1M to 1G (32M)\n"                      \

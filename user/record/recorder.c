@@ -97,7 +97,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 				 strerror(errno));
 		goto fail;
 	}
-	if (gpumon_driver_new(writer, options->driver, new->options.root, &new->driver, err) ||
+	if (gpumon_driver_new(writer, &new->options, &new->driver, err) ||
 	    gpumon_listener_open(&new->listener, err))
 		goto fail;
 	if (watch_descriptor(new, new->listener.fd, NULL)) {

@@ -27,6 +27,7 @@ struct gpumon_recorder;
  * @channel_bytes: shared memory for each process, 0: 32 MiB
  * @max_bytes: recording ends after this total size of records; 0: no limit
  * @driver: record events and alerts of the module if it is loaded
+ * @driver_wanted: it was asked for: a note says why that is not possible
  * @root: prefix of /proc and /sys, normally ""
  * @tap: another consumer of the records, may be empty
  */
@@ -35,6 +36,7 @@ struct gpumon_recorder_options {
 	uint64_t channel_bytes;
 	uint64_t max_bytes;
 	bool driver;
+	bool driver_wanted;
 	const char *root;
 	struct gpumon_target_tap tap;
 };

@@ -501,7 +501,12 @@ static void processes_of_a_gpu(void **state)
 		{ .process = GPUMON_PROCESS_SEVERAL, .start_ns = 400, .end_ns = 450, .doing = "" },
 	};
 	const struct gpumon_term term = { .columns = 80 };
-	struct gpumon_scan scan = { .processes = processes, .process_count = 2, .ended = true };
+	char *notes[] = { (char *)"one <GPU>" };
+	struct gpumon_scan scan = { .processes = processes,
+				    .process_count = 2,
+				    .ended = true,
+				    .notes = notes,
+				    .note_count = 1 };
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
 	struct gpumon_view view = { .root = root,
 				    .devices = devices,
@@ -530,6 +535,10 @@ static void processes_of_a_gpu(void **state)
 	assert_null(strstr(cards + 1, "class=\"card wide\""));
 	assert_non_null(strstr(text, "<b>100.0%</b><span>GPU0 H100 busy, "));
 	assert_non_null(strstr(text, "GPU3 <em>pid 4243</em></td>"));
+	/* Beside what is good. */
+	assert_non_null(strstr(text, "</div>\n<div class=\"box\" id=\"notes\">\n"
+				     "<p>Note: one &lt;GPU&gt;</p>\n</div>\n"));
+	assert_null(strstr(strstr(text, "<p>Note: ") + 1, "<p>Note: "));
 	free(text);
 	WRITTEN(text, gpumon_output_json(out, &view));
 	assert_non_null(strstr(text, "\"gpus\":[{\"gpu\":0,"));

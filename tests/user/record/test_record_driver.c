@@ -108,7 +108,11 @@ static void without_memory(void **state)
 	assert_non_null(file);
 	snprintf(path, sizeof(path), "%s/capture", root);
 	assert_int_equal(gpumon_capture_create(path, "", &writer), 0);
-	assert_int_equal(gpumon_driver_new(writer, true, root, &driver, &err), 0);
+	assert_int_equal(
+		gpumon_driver_new(writer,
+				  &(struct gpumon_recorder_options){ .driver = true, .root = root },
+				  &driver, &err),
+		0);
 	assert_true(gpumon_driver_recording(driver));
 	write_events(file, 3);
 	no_memory = true;

@@ -173,18 +173,30 @@ static void put_cause(void *data, const struct gpumon_cause *cause)
 	fputs("</td></tr>\n", out);
 }
 
-/* Comes first, since it says how reliable the rest is. */
-static void put_missing(FILE *out, const struct gpumon_view *view)
+static void put_notes(FILE *out, const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
 	unsigned int notes = scan ? scan->note_count : 0;
+
+	for (unsigned int i = 0; i < notes && i < GPUMON_REPORT_NOTES; i++) {
+		fputs("<p>Note: ", out);
+		gpumon_text_xml(out, scan->notes[i]);
+		fputs("</p>\n", out);
+	}
+	gpumon_report_more(out, GPUMON_REPORT_NOTES, notes, "notes");
+}
+
+/* Comes first, since it says how reliable the rest is. */
+static void put_missing(FILE *out, const struct gpumon_view *view)
+{
 	struct gpumon_missing missing;
 	char line[512];
-	bool bad;
+	bool bad, good;
 
 	gpumon_missing_of(view, &missing);
 	gpumon_missing_line(line, sizeof(line), &missing);
 	bad = *line;
+	good = !bad;
 	fprintf(out, "<div class=\"box %s\" id=\"missing\"><p><b>", bad ? "warn" : "good");
 	if (*line) {
 		fputs("Missing: ", out);
@@ -200,17 +212,19 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 			fputs(". Busy and idle times are those within the windows", out);
 		fputs(".</p>\n", out);
 	}
-	for (unsigned int i = 0; i < notes && i < GPUMON_REPORT_NOTES; i++) {
-		fputs("<p>Note: ", out);
-		gpumon_text_xml(out, scan->notes[i]);
-		fputs("</p>\n", out);
-	}
-	gpumon_report_more(out, GPUMON_REPORT_NOTES, notes, "notes");
+	/* A note is no part of what is good, but it may say what is missing. */
+	if (!good)
+		put_notes(out, view);
 	if (view->sampling)
 		bad |= view->sampling->no_sample != 0;
 	fprintf(out, "<details%s><summary>By cause</summary><table>\n", bad ? " open=\"\"" : "");
 	gpumon_missing_causes(view, put_cause, out);
 	fputs("</table></details></div>\n", out);
+	if (good && view->scan && view->scan->note_count) {
+		fputs("<div class=\"box\" id=\"notes\">\n", out);
+		put_notes(out, view);
+		fputs("</div>\n", out);
+	}
 }
 
 /* Launches without a time get a flame graph of their own: in others they would have no width. */
