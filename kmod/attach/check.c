@@ -97,12 +97,30 @@ void gpumon_check_module_gone(const char *module)
 	}
 }
 
+/* Is it known where the members lie that the group reads at the offsets of the headers? */
+bool gpumon_check_layout_known(const struct gpumon_group *group)
+{
+	const struct gpumon_field *field;
+
+	for_each_field(group, field)
+		if (field->built && !gpumon_field_known(field) &&
+		    !gpumon_followed(field->module)->built_in)
+			return false;
+	return true;
+}
+
 /* What speaks against attaching a probe, for a reader; false if nothing does. */
 bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_probe *probe,
 		       char *reason, size_t size)
 {
 	const struct gpumon_field *field;
 
+	if (READ_ONCE(group->refused)) {
+		snprintf(reason, size,
+			 "%s is not where gpumon was built for, and no BTF says where: load the kernel's own %s, or build gpumon with the headers of this one",
+			 group->refused, gpumon_probe_module_name(probe));
+		return true;
+	}
 	/* With one wrong member nothing of the group can be trusted. */
 	for_each_field(group, field) {
 		if (!field->differs)

@@ -82,6 +82,7 @@ static void module_gone(const char *name)
 			if (gpumon_same_module(probe->module, name))
 				probe->tp = NULL;
 		gpumon_group_forget(group);
+		group->refused = NULL;
 		if (group->module_gone)
 			group->module_gone();
 		gpumon_group_attach(group);

@@ -6,8 +6,10 @@
  * is refused in probe_attach(), before it is registered; check.c looks it up when
  * the module comes.
  */
+#include <linux/irq_work.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
+#include <linux/workqueue.h>
 
 #include "btf/btf.h"
 #include "core/clock.h"
@@ -50,6 +52,15 @@ static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe
 			 probe->without ? ": " : "", probe->without ?: "");
 }
 
+/* A driver that is part of the kernel is what the kernel's headers say. */
+static void *probe_body(const struct gpumon_group *group, const struct gpumon_probe *probe)
+{
+	bool known = group->layout_known &&
+		     (!probe->check || gpumon_followed(probe->module)->built_in);
+
+	return known || !probe->unchecked ? probe->body : probe->unchecked;
+}
+
 static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 {
 	char reason[GPUMON_REASON_LEN];
@@ -70,8 +81,9 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 			probe_missing(group, probe);
 		return;
 	}
+	probe->attached = probe_body(group, probe);
 	ret = GPUMON_REGISTER("tracepoint_probe_register", probe->name,
-			      tracepoint_probe_register(probe->tp, probe->body,
+			      tracepoint_probe_register(probe->tp, probe->attached,
 							gpumon_probe_data(probe)));
 	if (ret)
 		gpumon_probe_say_failed(probe, ret);
@@ -85,7 +97,7 @@ static void probe_detach(struct gpumon_probe *probe)
 		return;
 	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT) {
 		gpumon_kprobe_detached();
-		tracepoint_probe_unregister(probe->tp, probe->body, gpumon_probe_data(probe));
+		tracepoint_probe_unregister(probe->tp, probe->attached, gpumon_probe_data(probe));
 	} else {
 		gpumon_kprobe_detach(probe);
 	}
@@ -133,6 +145,7 @@ void gpumon_group_attach(struct gpumon_group *group)
 	}
 	if (!gpumon_group_attached(group)) {
 		gpumon_group_forget(group);
+		group->layout_known = gpumon_check_layout_known(group);
 		if (group->start)
 			group->start();
 	}
@@ -252,7 +265,10 @@ static void groups_detach(void)
 	mutex_unlock(&gpumon_probe_lock);
 }
 
-/* Probes whose prototype could not be checked when they were attached, and can be now. */
+/*
+ * Takes off what must not be attached: a prototype could not be checked before and can be now, or a
+ * probe has found another layout.
+ */
 static void probes_check_again(void)
 {
 	char reason[GPUMON_REASON_LEN];
@@ -278,6 +294,44 @@ static void probes_check_again(void)
 		gpumon_kprobe_detached();
 		tracepoint_synchronize_unregister();
 	}
+}
+
+static void groups_refuse(struct work_struct *work)
+{
+	mutex_lock(&gpumon_probe_lock);
+	probes_check_again();
+	mutex_unlock(&gpumon_probe_lock);
+}
+
+static DECLARE_WORK(refuse_work, groups_refuse);
+
+static void refuse_soon(struct irq_work *work)
+{
+	schedule_work(&refuse_work);
+}
+
+static DEFINE_IRQ_WORK(refuse_irq_work, refuse_soon);
+
+/* No probe runs; gpumon_probe_lock is not held. */
+static void refuse_stop(void)
+{
+	irq_work_sync(&refuse_irq_work);
+	cancel_work_sync(&refuse_work);
+}
+
+/**
+ * gpumon_group_refuse - a probe has found that the group's types are laid out otherwise
+ * @group: group
+ * @member: what is not where the headers have it, for a reader; it is there for ever
+ *
+ * The probes of the group are detached soon. Until then they follow no pointer.
+ *
+ * Context: any but NMI.
+ */
+void gpumon_group_refuse(struct gpumon_group *group, const char *member)
+{
+	WRITE_ONCE(group->refused, member);
+	irq_work_queue(&refuse_irq_work);
 }
 
 /* Reads again what could not be read before, and updates the probes of all groups. */
@@ -315,6 +369,7 @@ int gpumon_probe_start(void)
 	if (ret) {
 		/* Probes that a module brought before following modules failed. */
 		groups_detach();
+		refuse_stop();
 		return ret;
 	}
 	mutex_lock(&gpumon_probe_lock);
@@ -333,6 +388,7 @@ void gpumon_probe_stop(void)
 {
 	groups_detach();
 	gpumon_modules_leave();
+	refuse_stop();
 }
 
 /**

@@ -38,6 +38,8 @@ struct tracepoint;
  *        gpumon_probe_enter(); or a kprobe_pre_handler_t; or, for a kretprobe, the
  *        kretprobe_handler_t called at the function's entry, which may be NULL and does
  *        not call gpumon_probe_enter(): the event is counted when it ends
+ * @unchecked: of a tracepoint: the body while it is not known from BTF how its arguments are laid
+ *             out, NULL for the same one: it follows no pointer of an argument that it has not checked
  * @on_return: of a kretprobe: called when the function returns
  * @data_size: of a kretprobe: bytes in kretprobe_instance.data, from @body to @on_return
  * @maxactive: of a kretprobe: calls that may be under way at the same time, more are
@@ -63,6 +65,7 @@ struct tracepoint;
  * @arguments_trusted: of a kprobe or kretprobe: the function is the one whose arguments
  *                     are known; otherwise a body may only count
  * @tp: the tracepoint while its module is loaded
+ * @attached: of a tracepoint: the body that was attached
  * @symbol: what the kprobe was registered as
  * @kprobe: the kprobe while registered
  * @kretprobe: the kretprobe while registered
@@ -74,6 +77,7 @@ struct gpumon_probe {
 	enum gpumon_probe_kind kind;
 	u8 role;
 	void *body;
+	void *unchecked;
 	kretprobe_handler_t on_return;
 	size_t data_size;
 	int maxactive;
@@ -94,6 +98,7 @@ struct gpumon_probe {
 	char check_reason[GPUMON_REASON_LEN];
 	bool arguments_trusted;
 	struct tracepoint *tp;
+	void *attached;
 	char symbol[GPUMON_SYMBOL_LEN];
 	union {
 		struct kprobe kprobe;
@@ -141,6 +146,10 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @track_count: number of these
  * @enabled: switched on
  * @allocated: its tables have memory: a module of it was there once while it was on
+ * @layout_known: BTF has said of all GPUMON_FIELD_BUILT() that they are where the headers have them,
+ *                or they are the kernel's own; found out before @start
+ * @refused: what is not where the headers have it, found by a probe, gpumon_group_refuse(); NULL if
+ *           nothing is. Nothing is attached then until its module is gone.
  * @start: called before the first probe is attached, while none runs
  * @module_gone: called when a module of the group is gone and no probe of it runs; @start follows,
  *               at once or when the group is switched on
@@ -158,6 +167,8 @@ struct gpumon_group {
 	unsigned int track_count;
 	bool enabled;
 	bool allocated;
+	bool layout_known;
+	const char *refused;
 	void (*start)(void);
 	void (*module_gone)(void);
 	void (*refresh)(void);
@@ -289,6 +300,7 @@ void gpumon_groups_exit(void);
 void gpumon_groups_close(void);
 struct gpumon_group *gpumon_group_find(const char *name);
 void gpumon_group_set(struct gpumon_group *group, bool enabled);
+void gpumon_group_refuse(struct gpumon_group *group, const char *member);
 size_t gpumon_group_bytes(const struct gpumon_group *group);
 bool gpumon_group_can_count(const struct gpumon_group *group, unsigned int role);
 bool gpumon_group_trusts(const struct gpumon_group *group, unsigned int role);

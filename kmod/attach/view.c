@@ -79,7 +79,10 @@ const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *gr
 	return NULL;
 }
 
-/* Of the names of one event, the one that should have been attached and was not. */
+/*
+ * Of the names of one event, the one that should have been attached and was not; of a group that is
+ * refused any that says why.
+ */
 static const struct gpumon_probe *probe_to_blame(const struct gpumon_group *group,
 						 const struct gpumon_probe *probe)
 {
@@ -88,8 +91,9 @@ static const struct gpumon_probe *probe_to_blame(const struct gpumon_group *grou
 	if (probe->state != GPUMON_ATTACH_STATE_MISSING)
 		return probe;
 	for_each_probe(group, other)
-		if (other->role == probe->role && (other->state == GPUMON_ATTACH_STATE_FAILED ||
-						   other->state == GPUMON_ATTACH_STATE_MISMATCH))
+		if ((other->role == probe->role && other->state == GPUMON_ATTACH_STATE_FAILED) ||
+		    ((other->role == probe->role || group->refused) &&
+		     other->state == GPUMON_ATTACH_STATE_MISMATCH))
 			return other;
 	return probe;
 }

@@ -7,6 +7,7 @@
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/platform_device.h>
 #include <linux/poison.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -241,8 +242,8 @@ int fire_object_string(const char *name, size_t offset, const char *text)
 
 /**
  * fire_object_value() - get the value of a word in a command
- * @word: a number, "null", "poison", "unmapped", "user", "fence_ops", or "@NAME" or "@NAME+OFFSET"
- *        for the address of an object; modified
+ * @word: a number, "null", "poison", "unmapped", "user", "fence_ops", "device_type", or "@NAME" or
+ *        "@NAME+OFFSET" for the address of an object; modified
  * @user: value of "user"
  * @value: out
  *
@@ -265,6 +266,8 @@ int fire_object_value(char *word, const char __user *user, unsigned long *value)
 		*value = (unsigned long)user;
 	} else if (!strcmp(word, "fence_ops")) {
 		*value = (unsigned long)&fire_fence_ops;
+	} else if (!strcmp(word, "device_type")) {
+		*value = (unsigned long)platform_bus.kobj.ktype;
 	} else if (word[0] == '@') {
 		plus = strchr(word, '+');
 		if (plus) {

@@ -49,8 +49,7 @@ def find(field):
 def check_fields():
     """Every row is right; number of fields that are known."""
     rows = lab.stats()["layouts"]
-    if lab.loaded("gpu_sched"):
-        come.add("gpu_sched")
+    come.update(m for m in ("gpu_sched", "drm") if lab.loaded(m))
     # It prints nothing about groups whose driver was never loaded.
     fields = [f for f in FIELDS if f["module"] in come]
     lab.equal([(r["module"], r["member"]) for r in rows],

@@ -3,6 +3,8 @@
  * Group amdgpu: tracepoints and functions of amdgpu.ko. The bodies are in memory.c, job.c, irq.c
  * and fault.c; registers.c is a group of its own.
  */
+#include <drm/gpu_scheduler.h>
+
 #include "common/call.h"
 #include "common/process.h"
 #include "drivers/groups.h"
@@ -15,6 +17,8 @@
 struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELD_COUNT] = {
 #define FIELD(_name, ...) GPUMON_FIELD("amdgpu", __VA_ARGS__),
 	AMDGPU_FIELDS(FIELD)
+#define BUILT(_type, _member) GPUMON_FIELD_BUILT("amdgpu", _type, _member),
+	AMDGPU_BUILT_FIELDS(BUILT)
 };
 
 static struct gpumon_probe amdgpu_probes[] = {

@@ -50,9 +50,23 @@ struct dma_fence;
 	X(FUNCS_HUB, "amdgpu_ring_funcs", "vmhub", 4)                  \
 	X(ADEV_DEV, "amdgpu_device", "dev", sizeof(void *))
 
+/* Members that are read where the headers have them. The driver may have been built with others. */
+#define AMDGPU_BUILT_FIELDS(X)          \
+	X(drm_sched_job, sched)         \
+	X(drm_sched_job, s_fence)       \
+	X(drm_sched_job, entity)        \
+	X(drm_sched_entity, rq)         \
+	X(drm_sched_rq, sched)          \
+	X(drm_sched_fence, finished)    \
+	X(drm_gpu_scheduler, name)      \
+	X(drm_gpu_scheduler, dev)       \
+	X(drm_device, dev)
+
 enum {
 #define AMDGPU_FIELD_ENUM(_name, ...) AMDGPU_FIELD_##_name,
 	AMDGPU_FIELDS(AMDGPU_FIELD_ENUM)
+#define AMDGPU_BUILT_ENUM(_type, _member) AMDGPU_BUILT_##_type##_##_member,
+	AMDGPU_BUILT_FIELDS(AMDGPU_BUILT_ENUM)
 	AMDGPU_FIELD_COUNT
 };
 

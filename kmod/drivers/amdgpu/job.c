@@ -14,7 +14,9 @@
 
 #include "common/event_ring.h"
 #include "common/process.h"
+#include "common/scheduler.h"
 #include "core/clock.h"
+#include "drivers/groups.h"
 #include "internal.h"
 
 enum {
@@ -96,13 +98,33 @@ static __always_inline bool read_fence(const struct dma_fence *fence, struct fen
 	return false;
 }
 
-static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char *name,
+/*
+ * May the name of a scheduler be read where the headers have it? Without BTF that shows with a job of
+ * it, NULL if there is none at hand.
+ */
+static bool scheduler_trusted(const struct drm_gpu_scheduler *sched, const struct job_view *job)
+{
+	const char *differs = "";
+
+	if (likely(gpumon_amdgpu.layout_known))
+		return true;
+	if (job && !READ_ONCE(gpumon_amdgpu.refused))
+		differs = gpumon_scheduler_differs(sched, job->s_fence);
+	if (differs && *differs)
+		gpumon_group_refuse(&gpumon_amdgpu, differs);
+	return !differs;
+}
+
+static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched,
+			       const struct job_view *job, const char *name,
 			       const struct device *dev, u64 identity)
 {
 	char device[GPUMON_LABEL_LEN], ring[GPUMON_LABEL_LEN];
 	u64 key;
 	u32 row;
 
+	if (!scheduler_trusted(sched, job))
+		return GPUMON_UNREADABLE;
 	gpumon_device_name(device, dev);
 	if (!name || gpumon_read_string_nofault(ring, sizeof(ring), name) <= 0)
 		strscpy(ring, "-", sizeof(ring));
@@ -114,8 +136,9 @@ static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char
 	return row;
 }
 
-/* Row of a scheduler's ring. */
-static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
+/* Row of a scheduler's ring; @job: one of it, NULL if there is none at hand. */
+static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched,
+				   const struct job_view *job)
 {
 	const struct device *dev;
 	const char *name;
@@ -127,15 +150,17 @@ static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
 		return GPUMON_UNREADABLE;
 	identity = gpumon_key_mix((unsigned long)name, (unsigned long)dev);
 	known = gpumon_track_known(&gpumon_amdgpu_schedulers, (unsigned long)sched, identity);
-	return likely(known) ? known - 1 : ring_learn(sched, name, dev, identity);
+	return likely(known) ? known - 1 :
+			       ring_learn(sched, job, name, dev, identity);
 }
 
 /* gpumon_row_begin() for the ring of a scheduler. */
 static __always_inline bool ring_begin(struct gpumon_event_context *ctx,
-				       const struct drm_gpu_scheduler *sched, u32 *row,
+				       const struct drm_gpu_scheduler *sched,
+				       const struct job_view *job, u32 *row,
 				       unsigned int column, local64_t **words)
 {
-	*row = ring_of(sched);
+	*row = ring_of(sched, job);
 	return gpumon_row_begin(ctx, &gpumon_amdgpu_rings, *row, column, words);
 }
 
@@ -157,7 +182,7 @@ GPUMON_TRACEPOINT_BODY(3, gpumon_amdgpu_cs, struct amdgpu_cs_parser *, parser,
 				   gpumon_read_nofault(&rq, &entity->rq, sizeof(rq)) &&
 				   gpumon_read_nofault(&sched, &rq->sched, sizeof(sched))))
 		return;
-	if (!ring_begin(ctx, sched, &row, RING_COMMAND_BUFFERS, &words))
+	if (!ring_begin(ctx, sched, NULL, &row, RING_COMMAND_BUFFERS, &words))
 		return;
 	gpumon_row_add(words, RING_COMMAND_DWORDS, length);
 	gpumon_event_ring_now(GPUMON_EVENT_CS, row,
@@ -179,7 +204,7 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_cs_ioctl, struct amdgpu_job *, job)
 	if (!gpumon_probe_readable(ctx, read_job(job, &view) &&
 				   gpumon_field_get(AMDGPU_FIELD(JOB_IBS), job, &ibs)))
 		return;
-	if (!ring_begin(ctx, view.sched, &row, RING_SUBMISSIONS, &words))
+	if (!ring_begin(ctx, view.sched, &view, &row, RING_SUBMISSIONS, &words))
 		return;
 	gpumon_row_add(words, RING_IBS, ibs);
 	if (likely(in_task()))
@@ -227,7 +252,7 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_run, struct amdgpu_job *, job)
 		gpumon_row_observe(&gpumon_amdgpu_rings, words, RING_SUBMISSION_NS, elapsed);
 		gpumon_track_end(&gpumon_amdgpu_jobs, entry);
 	} else {
-		if (!ring_begin(ctx, view.sched, &row, RING_RUNS, &words))
+		if (!ring_begin(ctx, view.sched, &view, &row, RING_RUNS, &words))
 			return;
 		gpumon_row_add(words, RING_UNMATCHED, 1);
 	}
@@ -246,7 +271,8 @@ GPUMON_TRACEPOINT_BODY(2, gpumon_amdgpu_pipe_sync, struct amdgpu_job *, job,
 
 	if (!gpumon_probe_readable(ctx, read_job(job, &view)))
 		return;
-	if (ring_begin(ctx, view.sched, &row, RING_PIPE_SYNCS, &words) && gpumon_event_ring_on()) {
+	if (ring_begin(ctx, view.sched, &view, &row, RING_PIPE_SYNCS, &words) &&
+	    gpumon_event_ring_on()) {
 		read_fence(&view.s_fence->finished, &own);
 		read_fence(fence, &dependency);
 		gpumon_event_ring_words(GPUMON_EVENT_PIPE_SYNC, ktime_get_mono_fast_ns(), row,

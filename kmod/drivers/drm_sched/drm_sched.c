@@ -17,6 +17,7 @@
 #include "common/call.h"
 #include "common/event_ring.h"
 #include "common/process.h"
+#include "common/scheduler.h"
 #include "compat/drm_client.h"
 #include "core/clock.h"
 #include "core/field.h"
@@ -415,6 +416,97 @@ static void probe_signaled(void *data, struct dma_fence *fence)
 	job_failed(data, s_fence, error);
 }
 
+/* The same where members may be elsewhere: @fence is that of the tracepoint, of a type of the kernel. */
+static void probe_signaled_unchecked(void *data, struct dma_fence *fence)
+{
+	struct drm_sched_fence *s_fence = container_of(fence, struct drm_sched_fence, finished);
+	const struct dma_fence *parent;
+	int error = 0;
+
+	if (likely(fence_ops(fence) != finished_ops))
+		return;
+	if (!gpumon_read_nofault(&parent, &s_fence->parent, sizeof(parent)) ||
+	    (parent && !gpumon_read_nofault(&error, &parent->error, sizeof(error))))
+		return;
+	error = fence->error ?: error;
+	if (!parent || error)
+		job_failed(data, s_fence, error);
+}
+
+/* Roles of which no event was found to be laid out as in the headers, as far as that is unknown. */
+static unsigned long unchecked_roles;
+
+static const char *job_differs(const struct drm_sched_job *job)
+{
+	const struct drm_gpu_scheduler *sched;
+	const struct drm_sched_fence *s_fence;
+
+	if (!gpumon_read_nofault(&sched, &job->sched, sizeof(sched)) ||
+	    !gpumon_read_nofault(&s_fence, &job->s_fence, sizeof(s_fence)))
+		return "drm_sched_job.sched";
+	return gpumon_scheduler_differs(sched, s_fence);
+}
+
+static const char *fence_differs(const struct drm_sched_fence *s_fence)
+{
+	const struct drm_gpu_scheduler *sched = NULL;
+
+	(void)gpumon_read_nofault(&sched, &s_fence->sched, sizeof(sched));
+	return gpumon_scheduler_differs(sched, s_fence);
+}
+
+/* Is the first event of a role laid out as in the headers? If not the group is refused. */
+static noinline bool role_check(void *data, unsigned int role, const void *argument)
+{
+	struct gpumon_event_context ctx;
+	const char *differs = "";
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return false;
+	if (!READ_ONCE(gpumon_drm_sched.refused))
+		differs = role == SCHED_ROLE_DONE ? fence_differs(argument) : job_differs(argument);
+	if (!differs)
+		clear_bit(role, &unchecked_roles);
+	else
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+	if (differs && *differs)
+		gpumon_group_refuse(&gpumon_drm_sched, differs);
+	gpumon_probe_leave(&ctx);
+	return !differs;
+}
+
+static __always_inline bool role_checked(void *data, unsigned int role, const void *argument)
+{
+	return likely(!test_bit(role, &unchecked_roles)) || role_check(data, role, argument);
+}
+
+static void probe_queue_unchecked(void *data, struct drm_sched_job *sched_job,
+				  struct drm_sched_entity *entity)
+{
+	if (role_checked(data, SCHED_ROLE_QUEUE, sched_job))
+		probe_queue(data, sched_job, entity);
+}
+
+static void probe_run_unchecked(void *data, struct drm_sched_job *sched_job,
+				struct drm_sched_entity *entity)
+{
+	if (role_checked(data, SCHED_ROLE_RUN, sched_job))
+		probe_run(data, sched_job, entity);
+}
+
+static void probe_done_unchecked(void *data, struct drm_sched_fence *s_fence)
+{
+	if (role_checked(data, SCHED_ROLE_DONE, s_fence))
+		probe_done(data, s_fence);
+}
+
+static void probe_wait_unchecked(void *data, struct drm_sched_job *sched_job,
+				 struct dma_fence *dependency)
+{
+	if (role_checked(data, SCHED_ROLE_WAIT, sched_job))
+		probe_wait(data, sched_job, dependency);
+}
+
 /*
  * drm_sched_fini(sched) returns: the next scheduler may get its address. While it runs there
  * may still be events, from which the scheduler would be learned again.
@@ -428,6 +520,8 @@ static GPUMON_KRETPROBE_BODY(probe_fini)
 /* Jobs that are under way are not known: depths start over. */
 static void track_from_now(void)
 {
+	unchecked_roles = ~0UL;
+	gpumon_job_event_clients = gpumon_drm_sched.layout_known;
 	gpumon_job_clear();
 	gpumon_ring_start();
 }
@@ -448,19 +542,27 @@ static void scheduler_gone(void)
 static struct gpumon_probe drm_sched_probes[] = {
 	/* Beginning of a job first: the order in which they are detached. */
 	SCHED_TRACEPOINT("drm_sched_job", SCHED_ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
+			 .unchecked = probe_queue_unchecked,
 			 .process_words = BIT(GPUMON_PROCESS_JOBS)),
 	SCHED_TRACEPOINT("drm_sched_job_queue", SCHED_ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
+			 .unchecked = probe_queue_unchecked,
 			 .process_words = BIT(GPUMON_PROCESS_JOBS)),
-	SCHED_TRACEPOINT("drm_run_job", SCHED_ROLE_RUN, probe_run, JOB_AND_ENTITY),
-	SCHED_TRACEPOINT("drm_sched_job_run", SCHED_ROLE_RUN, probe_run, JOB_AND_ENTITY),
-	SCHED_TRACEPOINT("drm_sched_process_job", SCHED_ROLE_DONE, probe_done, "*drm_sched_fence"),
-	SCHED_TRACEPOINT("drm_sched_job_done", SCHED_ROLE_DONE, probe_done, "*drm_sched_fence"),
+	SCHED_TRACEPOINT("drm_run_job", SCHED_ROLE_RUN, probe_run, JOB_AND_ENTITY,
+			 .unchecked = probe_run_unchecked),
+	SCHED_TRACEPOINT("drm_sched_job_run", SCHED_ROLE_RUN, probe_run, JOB_AND_ENTITY,
+			 .unchecked = probe_run_unchecked),
+	SCHED_TRACEPOINT("drm_sched_process_job", SCHED_ROLE_DONE, probe_done, "*drm_sched_fence",
+			 .unchecked = probe_done_unchecked),
+	SCHED_TRACEPOINT("drm_sched_job_done", SCHED_ROLE_DONE, probe_done, "*drm_sched_fence",
+			 .unchecked = probe_done_unchecked),
 	SCHED_TRACEPOINT("drm_sched_job_wait_dep", SCHED_ROLE_WAIT, probe_wait, JOB_AND_FENCE,
+			 .unchecked = probe_wait_unchecked,
 			 .optional = true, .without = "dependency waits are not counted"),
 	SCHED_TRACEPOINT("drm_sched_job_unschedulable", SCHED_ROLE_WAIT, probe_wait, JOB_AND_FENCE,
+			 .unchecked = probe_wait_unchecked,
 			 .optional = true, .without = "dependency waits are not counted"),
 	GPUMON_TRACEPOINT_AT(NULL, "dma_fence_signaled", SCHED_ROLE_RESULT, probe_signaled,
-			     "*dma_fence", .with = "gpu_sched",
+			     "*dma_fence", .unchecked = probe_signaled_unchecked, .with = "gpu_sched",
 			     .without = "errors and killed jobs are not seen"),
 	[PROBE_FINI] = GPUMON_CALL_AT("gpu_sched", "drm_sched_fini", SCHED_ROLE_FINI, probe_fini,
 				      "*drm_gpu_scheduler", "void", .maxactive = 64,

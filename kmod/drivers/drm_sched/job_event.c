@@ -5,9 +5,12 @@
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "compat/drm_client.h"
+#include "core/field.h"
 #include "job.h"
 #include "job_event.h"
 #include "ring.h"
+
+bool gpumon_job_event_clients;
 
 /* As in the table: without a baseline it is unknown, not 0. */
 static u32 job_event_depth(u32 ring, unsigned int column)
@@ -47,7 +50,7 @@ noinline void gpumon_job_event_queue(u64 now, u32 ring, const struct dma_fence *
 	if (!record)
 		return;
 	job_event_fill(record, GPUMON_EVENT_QUEUE, now, ring, finished);
-	record->arg = gpumon_compat_drm_client(finished);
+	record->arg = gpumon_job_event_clients ? gpumon_compat_drm_client(finished) : 0;
 	gpumon_event_ring_submitter(record);
 	gpumon_event_ring_commit(slot);
 }
@@ -89,7 +92,10 @@ noinline void gpumon_job_event_wait(u64 now, u32 ring, const struct dma_fence *f
 	if (!record)
 		return;
 	job_event_fill(record, GPUMON_EVENT_WAIT, now, ring, finished);
-	record->arg = dependency->context;
-	record->arg2 = dependency->seqno;
+	if (!gpumon_read_nofault(&record->arg, &dependency->context, sizeof(record->arg)) ||
+	    !gpumon_read_nofault(&record->arg2, &dependency->seqno, sizeof(record->arg2))) {
+		record->arg = GPUMON_WORD_UNKNOWN;
+		record->arg2 = GPUMON_WORD_UNKNOWN;
+	}
 	gpumon_event_ring_commit(slot);
 }

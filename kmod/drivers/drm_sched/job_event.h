@@ -7,6 +7,9 @@
 struct dma_fence;
 struct gpumon_job;
 
+/* Is the DRM client of a job where the headers have it? */
+extern bool gpumon_job_event_clients;
+
 /* Called by probes, with preemption off, only while gpumon_event_ring_on(). */
 void gpumon_job_event_queue(u64 now, u32 ring, const struct dma_fence *finished);
 void gpumon_job_event_step(enum gpumon_event_type event, u64 now, u32 ring,

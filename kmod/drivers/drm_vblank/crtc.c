@@ -13,6 +13,7 @@
 #include "common/device.h"
 #include "core/key.h"
 #include "core/period.h"
+#include "drivers/groups.h"
 #include "internal.h"
 
 /* What gpumon_track_init() allocates for VBLANK_CAPACITY. */
@@ -125,6 +126,35 @@ u32 gpumon_vblank_unknown_row(u32 crtc)
 	return crtc_row(GPUMON_DEVICE_UNKNOWN, crtc);
 }
 
+/*
+ * Without BTF of drm: what is read of a device by the headers' layout has to agree. The vblanks of a
+ * device name it and their number.
+ */
+static bool device_trusted(const struct drm_device *dev, const struct drm_vblank_crtc *vblank,
+			   unsigned int count)
+{
+	const struct drm_device *of_vblank;
+	const char *differs = NULL;
+	const struct device *device;
+	unsigned int last, crtc;
+	u8 enabled;
+
+	if (likely(gpumon_drm_vblank.layout_known))
+		return true;
+	last = count - 1;
+	if (!READ_NOFAULT(&device, &dev->dev) || !gpumon_is_device(device))
+		differs = "drm_device.dev";
+	else if (count > VBLANK_MAX_CRTCS || !vblank != !count)
+		differs = "drm_device.num_crtcs";
+	else if (count && (!READ_NOFAULT(&of_vblank, &vblank[last].dev) || of_vblank != dev ||
+			   !READ_NOFAULT(&crtc, &vblank[last].pipe) || crtc != last ||
+			   !READ_NOFAULT(&enabled, &vblank[last].enabled) || enabled > 1))
+		differs = "drm_vblank_crtc.pipe";
+	if (differs)
+		gpumon_group_refuse(&gpumon_drm_vblank, differs);
+	return !differs;
+}
+
 /* Two CPUs that learn a crtc at once write the same. */
 static noinline u32 crtc_learn(const struct drm_device *dev, u32 crtc)
 {
@@ -137,7 +167,8 @@ static noinline u32 crtc_learn(const struct drm_device *dev, u32 crtc)
 	u32 row;
 
 	if (crtc >= VBLANK_MAX_CRTCS || !READ_NOFAULT(&vblank, &dev->vblank) ||
-	    !READ_NOFAULT(&count, &dev->num_crtcs) || !gpumon_device_name_of_drm(name, dev))
+	    !READ_NOFAULT(&count, &dev->num_crtcs) || !device_trusted(dev, vblank, count) ||
+	    !gpumon_device_name_of_drm(name, dev))
 		return GPUMON_UNREADABLE;
 	row = crtc_row(name, crtc);
 	if (row == GPUMON_NONE)

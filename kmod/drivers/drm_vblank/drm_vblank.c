@@ -14,6 +14,9 @@
  */
 #include <linux/ktime.h>
 #include <linux/sched.h>
+#include <drm/drm_device.h>
+#include <drm/drm_file.h>
+#include <drm/drm_vblank.h>
 
 #include "common/event_ring.h"
 #include "drivers/groups.h"
@@ -336,6 +339,18 @@ static struct gpumon_probe vblank_probes[] = {
 		   "void", "devices that are gone keep their place"),
 };
 
+#define DRM_FIELD(_type, _member) GPUMON_FIELD_BUILT("drm", _type, _member)
+
+/* Members of public types that are read: a drm.ko that has them elsewhere is refused. */
+static struct gpumon_field vblank_fields[] = {
+	DRM_FIELD(drm_device, dev),	  DRM_FIELD(drm_device, vblank),
+	DRM_FIELD(drm_device, num_crtcs), DRM_FIELD(drm_file, minor),
+	DRM_FIELD(drm_minor, dev),	  DRM_FIELD(drm_vblank_crtc, dev),
+	DRM_FIELD(drm_vblank_crtc, pipe), DRM_FIELD(drm_vblank_crtc, seqlock),
+	DRM_FIELD(drm_vblank_crtc, count), DRM_FIELD(drm_vblank_crtc, time),
+	DRM_FIELD(drm_vblank_crtc, enabled),
+};
+
 static unsigned long handlings_missed(void)
 {
 	return READ_ONCE(vblank_probes[VBLANK_ROLE_HANDLE].kprobe.nmissed);
@@ -378,6 +393,7 @@ static void track_from_now(void)
 struct gpumon_group gpumon_drm_vblank = {
 	.name = "drm_vblank",
 	GPUMON_PROBES(vblank_probes),
+	GPUMON_FIELDS(vblank_fields),
 	GPUMON_TABLES(vblank_statistics),
 	GPUMON_TRACKS(vblank_tracks),
 	.start = track_from_now,

@@ -26,6 +26,7 @@ UNMAPPED = Word("unmapped")
 # One of the writing process.
 USER = Word("user")
 FENCE_OPS = Word("fence_ops")
+DEVICE_TYPE = Word("device_type")
 BAD = (NULL, POISON, UNMAPPED, USER)
 
 Fired = namedtuple("Fired", "calls first_ns last_ns")
@@ -325,7 +326,8 @@ class Base:
     def device(self, name):
         """A struct device with this name, of no bus and no driver."""
         text = self.string(name)
-        return self.new("vmlinux", "struct device", **{"kobj.name": text}).own(text)
+        return self.new("vmlinux", "struct device", **{"kobj.name": text,
+                                                       "kobj.ktype": DEVICE_TYPE}).own(text)
 
     def drm_device(self, name="fire.0", minor=0):
         """A struct drm_device, as the two drivers have one inside of theirs."""

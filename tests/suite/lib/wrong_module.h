@@ -32,6 +32,9 @@ static int __init wrong_module_init(void)
 
 static void __exit wrong_module_exit(void)
 {
+#ifdef WRONG_MODULE_EXIT
+	WRONG_MODULE_EXIT;
+#endif
 	tracepoint_synchronize_unregister();
 }
 

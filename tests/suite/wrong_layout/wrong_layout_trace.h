@@ -8,6 +8,8 @@
 
 #include <linux/tracepoint.h>
 
+struct amdgpu_job;
+
 /* 6.1 and 6.12 use the first name of each, 7 the second. */
 DECLARE_EVENT_CLASS(wrong_layout_job,
 	TP_PROTO(struct drm_sched_job *sched_job, struct drm_sched_entity *entity),
@@ -53,6 +55,24 @@ DEFINE_EVENT(wrong_layout_fence, drm_sched_process_job,
 DEFINE_EVENT(wrong_layout_fence, drm_sched_job_done,
 	TP_PROTO(struct drm_sched_fence *fence),
 	TP_ARGS(fence)
+);
+
+DECLARE_EVENT_CLASS(wrong_layout_amdgpu,
+	TP_PROTO(struct amdgpu_job *job),
+	TP_ARGS(job),
+	TP_STRUCT__entry(__field(bool, has_job)),
+	TP_fast_assign(__entry->has_job = job;),
+	TP_printk("has_job=%d", __entry->has_job)
+);
+
+DEFINE_EVENT(wrong_layout_amdgpu, amdgpu_cs_ioctl,
+	TP_PROTO(struct amdgpu_job *job),
+	TP_ARGS(job)
+);
+
+DEFINE_EVENT(wrong_layout_amdgpu, amdgpu_sched_run_job,
+	TP_PROTO(struct amdgpu_job *job),
+	TP_ARGS(job)
 );
 
 #endif /* WRONG_LAYOUT_TRACE_H */
