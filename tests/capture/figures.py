@@ -18,6 +18,8 @@ def paths(document, mangled):
         name = node["name"]
         if node["kind"] == "kernel":
             name = mangled.get(name, name)
+        elif node["line"]:
+            name = reference.at_line(name, *node["line"].rpartition(":")[::2])
         above = ways[node["parent"]] if node["parent"] is not None else []
         way = above if node["kind"] in ("root", "process") else above + [name]
         ways.append(way)

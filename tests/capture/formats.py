@@ -35,9 +35,12 @@ def weight(document):
 
 
 def folded(text, document):
-    weights = [int(line.rsplit(" ", 1)[1]) for line in text.decode("utf-8").splitlines()]
+    rows = [line.rsplit(" ", 1) for line in text.decode("utf-8").splitlines()]
+    weights = [int(value) for _, value in rows]
     assert sum(weights) == weight(document), "folded stacks have another sum"
     assert 0 not in weights, "folded stacks without weight"
+    # Calls in different lines are different rows.
+    assert len(set(path for path, _ in rows)) == len(rows), "folded stacks: a path twice"
 
 
 def picture(text, total):
@@ -117,7 +120,15 @@ def perfetto(data, document):
 
 
 def pprof(data, document):
-    samples = pprof_reader.parse(data).samples.values()
-    nodes = document["nodes"]
-    for index, key in enumerate(["scaled_gpu_ns", "scaled_count", "cpu_ns"]):
-        assert sum(values[index] for values in samples) == sum(node[key] for node in nodes), key
+    """The values of each path, with the line of each call."""
+    found, paths = {}, []
+    for node in document["nodes"]:
+        above = () if node["parent"] is None else paths[node["parent"]]
+        line = (node["line"] or "").rpartition(":")[2]
+        here = (node["name"] or "[unknown]", int(line) if line.isdigit() else 0)
+        paths.append(above if node["parent"] is None else (*above, here))
+        values = [node[key] for key in ("scaled_gpu_ns", "scaled_count", "cpu_ns")]
+        if paths[-1] and any(values):
+            found[paths[-1]] = [a + b for a, b in zip(values, found.get(paths[-1], [0, 0, 0]))]
+    samples = pprof_reader.parse(data, has_lines=True).samples
+    assert {path: values for (path, _), values in samples.items()} == found, "pprof: other paths"

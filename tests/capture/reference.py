@@ -71,17 +71,22 @@ def padded(record, size):
     return record if len(record) >= size else record.ljust(size, b"\0")
 
 
+def at_line(name, file, line):
+    """A function with the line of its call, if that is known: "main (train.cc:12)"."""
+    return f"{name} ({file.rsplit('/', 1)[-1]}:{line})" if file and int(line) else name
+
+
 def read_names(path):
-    """(Address, unmappings before) to modules and names, the innermost first."""
+    """(Address, unmappings before) to modules, names, and names with lines, the innermost first."""
     names, symbols = {}, []
     for line in path.read_bytes().decode("utf-8").split("\n")[1:] if path.exists() else []:
         if line.startswith("@"):
             address, epoch = line[1:].split(" ")
             symbols = names.setdefault((int(address, 16), int(epoch)), [])
         elif line:
-            function, module = (re.sub(r"\\(.)", lambda m: {"t": "\t", "n": "\n"}.get(m[1], m[1]), f)
-                                for f in line[1:].split("\t")[:2])
-            symbols.append((module, function))
+            function, module, number, file = (re.sub(r"\\(.)", lambda m: {"t": "\t", "n": "\n"}.get(m[1], m[1]), f)
+                                              for f in line[1:].split("\t")[:4])
+            symbols.append((module, function, at_line(function, file, number)))
     return names
 
 
@@ -109,8 +114,8 @@ class Process:
             number, count = struct.unpack_from("<II", record, 8)
             self.stacks[number] = (flags & 1, struct.unpack_from(f"<{count}Q", record, 16))
         elif kind == FRAME:
-            number, _, _, function = struct.unpack_from("<IHHI", record, 8)
-            self.frames[number] = function
+            number, _, _, *frame = struct.unpack_from("<IHHIII", record, 8)
+            self.frames[number] = frame
         elif kind == LAUNCH:
             self.launches.append((flags, *struct.unpack_from("<QQIIIIIiI", padded(record, 56), 8)))
             self.times.append(self.launches[-1][1:3])
@@ -194,15 +199,15 @@ class Process:
         unmapped = sum(path is None and since <= time for since, _, _, _, path in self.mappings)
         if (address, unmapped) in self.names:
             return self.names[address, unmapped]
-        found = ("[unknown]", f"[unknown]+0x{address:x}")
+        found = ("[unknown]", *[f"[unknown]+0x{address:x}"] * 2)
         for since, start, end, offset, path in self.mappings:
             if start <= address < end and (not time or since <= time):
                 if path is None:
-                    found = ("[unknown]", f"[unknown]+0x{address:x}")
+                    found = ("[unknown]", *[f"[unknown]+0x{address:x}"] * 2)
                     continue
                 name = self.strings.get(path, "")
                 name = name.removesuffix(" (deleted)").rsplit("/", 1)[-1] or "[unknown]"
-                found = (name, f"{name}+0x{address - start + offset:x}")
+                found = (name, *[f"{name}+0x{address - start + offset:x}"] * 2)
         return [found]
 
     def path(self, stack, function, time):
@@ -218,8 +223,9 @@ class Process:
             found = []
             for number, frame in enumerate(frames):
                 if frame & FRAME_ID:
-                    function_id = self.frames.get(frame & 0xffffffff)
-                    found.append([(None, self.strings.get(function_id, "[unknown]"))])
+                    function, file, line = self.frames.get(frame & 0xffffffff, (0, 0, 0))
+                    name = self.strings.get(function, "[unknown]")
+                    found.append([(None, name, at_line(name, self.strings.get(file), line))])
                 else:
                     found.append(self.place(frame - 1 if number and frame else frame, time))
             # Frames of the driver's libraries within a call belong to the call.
@@ -228,7 +234,7 @@ class Process:
             flat = [symbol for symbols in found for symbol in symbols]
             if call and flat and base(flat[0][1]) == base(call):
                 flat.pop(0)
-            way = [name for module, name in reversed(flat)
+            way = [name for module, _, name in reversed(flat)
                    if not (python and module and INTERPRETER.fullmatch(module))]
             if cut:
                 way.insert(0, "[stack cut off]")
@@ -306,19 +312,29 @@ class Estimate:
         self.stacks = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0]))
         self.without = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0]))
 
+    def ratio(self, group):
+        return fractions.Fraction(self.left[group], len(self.recorded[group]))
+
     def scaled(self):
-        """(file, kernel row, path) to count and ns of what was left out, each part rounded."""
+        """(file, kernel row, path) to count and ns of what was left out."""
         for (group, row, path), sums in self.parts.items():
-            ratio = fractions.Fraction(self.left[group], len(self.recorded[group]))
-            yield group[0], row, path, [math.floor(value * ratio + fractions.Fraction(1, 2)) for value in sums]
+            yield group[0], row, path, [value * self.ratio(group) for value in sums]
+
+    def by_row(self):
+        """The same by kernel row: what a kernel did in a group is rounded."""
+        parts, found = (collections.defaultdict(lambda: [0, 0]) for _ in range(2))
+        for (group, row, _), sums in self.parts.items():
+            plus(parts[group, row], sums)
+        for (group, row), sums in parts.items():
+            plus(found[row], [math.floor(value * self.ratio(group) + fractions.Fraction(1, 2)) for value in sums])
+        return found
 
     def on_paths(self, paths):
         """Estimates by kernel row and by path. What has no path goes from it to those of its kernel."""
-        by_row, by_path = collections.defaultdict(lambda: [0, 0]), collections.defaultdict(lambda: [0, 0])
+        by_path = collections.defaultdict(lambda: [0, 0])
         pools = {key: [sum(sums[i] for sums in without.values()) for i in (0, 1)]
                  for key, without in self.without.items() if self.stacks[key]}
         for file, row, path, sums in self.scaled():
-            plus(by_row[row], sums)
             is_moved = (file, row) in pools and path in self.without[file, row]
             plus(pools[file, row] if is_moved else by_path[path], sums)
         for key, pool in pools.items():
@@ -329,7 +345,7 @@ class Estimate:
                 by_count = fractions.Fraction(sums[0], base[0])
                 by_ns = fractions.Fraction(sums[1], base[1]) if base[1] else by_count
                 plus(by_path[path], [pool[0] * by_count, pool[1] * by_ns])
-        return by_row, by_path
+        return self.by_row(), by_path
 
     def paths_without(self):
         return sum(sums[0] for key, without in self.without.items() if not self.stacks[key]

@@ -33,8 +33,8 @@ def tables(text):
 
 
 def top_paths(document):
-    """For the heaviest nodes: the name and the functions that lead there, without places, and without
-    the two that nvcc makes of a kernel, which have its name.
+    """For the heaviest nodes: the name and the functions that lead there with their lines, without
+    places, and without the two that nvcc makes of a kernel, which have its name.
     """
     nodes = document["nodes"]
     # Sorted by their time; equal ones as the tree has them.
@@ -46,7 +46,7 @@ def top_paths(document):
             above = nodes[at]
             if above["kind"] in ("function", "python") and not PLACE.search(above["name"]) and \
                     above["name"] != node["name"] and not above["name"].startswith("__device_stub__"):
-                frames.append(above["name"])
+                frames.append((above["name"], above["line"]))
             at = above["parent"]
         yield node["name"], frames
 

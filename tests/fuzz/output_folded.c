@@ -58,7 +58,7 @@ void fuzz_check_folded(const struct gpumon_view *view)
 		const char *line, *end;
 
 		fuzz_stream_begin(&stream);
-		MUST(!gpumon_output_folded(stream.stream, view->root, weight));
+		MUST(!gpumon_output_folded(stream.stream, view->root, weight, false));
 		fuzz_stream_end(&stream);
 		fuzz_is_text(stream.data, stream.size, "\n");
 		line = stream.data;

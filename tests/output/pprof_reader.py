@@ -78,7 +78,7 @@ def labels_of(messages, texts):
 
 
 def names_of(top, texts):
-    """Names of functions by location."""
+    """Names of functions and lines, 0 if unknown, by location."""
     mappings = numbered(top[3], "mappings")
     for mapping in mappings[1:]:
         # With this no symbols are looked for.
@@ -89,13 +89,15 @@ def names_of(top, texts):
         check(location[2] == [] or 1 <= location[2][0] < len(mappings), "mapping")
         lines = [fields(line) for line in location[4]]
         check(lines and all(1 <= line[1][0] < len(functions) for line in lines), "lines of a location")
-        names.append(texts[functions[lines[0][1][0]][2][0]])
-        check(names[-1], "a function without a name")
+        names.append((texts[functions[lines[0][1][0]][2][0]], (lines[0][2] or [0])[0]))
+        check(names[-1][0], "a function without a name")
     return names
 
 
-def parse(data, has_time=True):
-    """Samples by call path, the outermost first, and labels: a list of values."""
+def parse(data, has_time=True, has_lines=False):
+    """Samples by call path, the outermost first, and labels: a list of values. With lines, a path is
+    one of (name, line).
+    """
     top = fields(gzip.decompress(data))
     texts = [text.decode() for text in top[6]]
     equal(texts[0], "", "first text")
@@ -108,7 +110,7 @@ def parse(data, has_time=True):
         sample = fields(message)
         locations = numbers(sample[1])
         check(locations and 0 not in locations, "locations of a sample")
-        path = tuple(names[number] for number in reversed(locations))
+        path = tuple(names[number] if has_lines else names[number][0] for number in reversed(locations))
         values = numbers(sample[2])
         equal(len(values), len(types), "values of a sample")
         check(any(values) and max(values) < 1 << 63, f"values {values}")

@@ -52,7 +52,8 @@ static void produce_view(const char *prefix, const struct gpumon_view *view)
 		gpumon_output_flamegraph_view(out, view, GPUMON_WEIGHT_GPU_NS, false));
 	PRODUCE(NAMED(".icicle.svg"),
 		gpumon_output_flamegraph_view(out, view, GPUMON_WEIGHT_COUNT, true));
-	PRODUCE(NAMED(".folded"), gpumon_output_folded(out, view->root, GPUMON_WEIGHT_GPU_NS));
+	PRODUCE(NAMED(".folded"),
+		gpumon_output_folded(out, view->root, GPUMON_WEIGHT_GPU_NS, true));
 	PRODUCE(NAMED(".json"), gpumon_output_json(out, view));
 	PRODUCE(NAMED(".pb.gz"), gpumon_output_pprof(out, view));
 	PRODUCE(NAMED(".html"), gpumon_output_report(out, view));

@@ -14,7 +14,13 @@ def profile(name):
     return json.loads((files / f"{name}.json").read_bytes().decode("utf-8"))
 
 
-def paths(document):
+def with_line(node):
+    """"step (model.py:12)" """
+    line = (node["line"] or "").rsplit("/", 1)[-1]
+    return f"{node['name'] or '[unknown]'} ({line})" if ":" in line else node["name"]
+
+
+def paths(document, lines=False):
     """Names from below the root down to each node, with the node."""
     nodes = document["nodes"]
     found = []
@@ -22,7 +28,7 @@ def paths(document):
         way = []
         while node["parent"] is not None:
             assert node["parent"] < number or way, "a parent behind its child"
-            way.append(node["name"])
+            way.append(with_line(node) if lines else node["name"])
             node = nodes[node["parent"]]
         found.append((list(reversed(way)), nodes[number]))
     return found
@@ -84,7 +90,7 @@ def folded_agrees():
             assert path not in got, f"{name}: {path} twice"
             got[path] = int(weight)
         want = {}
-        for path, node in paths(profile(name)):
+        for path, node in paths(profile(name), lines=True):
             if node["gpu_ns"]:
                 clean = [(part or "[unknown]").replace(";", ":") for part in path]
                 # JSON keeps control characters and invalid bytes, which folded stacks cannot

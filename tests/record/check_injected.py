@@ -82,7 +82,7 @@ def check_paths(kit, before=0):
     """Every kernel's time is below the function that launched it, except for kernels launched
     before.
     """
-    folded = kit.run("flamegraph", "--folded", "capture").stdout.decode()
+    folded = kit.run("flamegraph", "--folded", "--functions", "capture").stdout.decode()
     seen = set()
     for line in folded.splitlines():
         names = line.rsplit(" ", 1)[0].split(";")
@@ -113,7 +113,7 @@ def names_are_kept(kit):
         equal((done.returncode, done.stderr), (0, b""), "status")
         os.unlink(program)
     check_paths(kit)
-    nameless = kit.run("flamegraph", "--folded", "without").stdout.decode()
+    nameless = kit.run("flamegraph", "--folded", "--functions", "without").stdout.decode()
     contains(nameless, ";gone+0x", "without names")
     equal([n for n in CALLERS.values() if n + ";" in nameless], [], "names")
     names, = [n for n in os.listdir(kit.path("capture")) if n.endswith(".symbols")]
@@ -157,7 +157,7 @@ def threads(kit):
 def graphs(kit):
     record(kit, "graph", 25)
     check_account(kit, show(kit))
-    folded = kit.run("flamegraph", "--folded", "capture").stdout.decode()
+    folded = kit.run("flamegraph", "--folded", "--functions", "capture").stdout.decode()
     # A node's kernels have the stack of its creation.
     for name, caller in (("node_a", "launch_here"), ("node_b", "launch_there")):
         lines = [line for line in folded.splitlines() if f";{name} " in line]
@@ -277,7 +277,7 @@ def by_uprobes(kit):
     hits = kit.capture().sum("hits")
     if hits < 100:
         raise AssertionError(f"{hits} hits")
-    calls = kit.run("flamegraph", "--folded", "--cpu-only", "--count", "capture")
+    calls = kit.run("flamegraph", "--folded", "--functions", "--cpu-only", "--count", "capture")
     equal(calls.returncode, 0, "status")
     for caller in ("launch_here", "launch_there"):
         contains(calls.stdout.decode(), f";{caller};", "paths of calls")
@@ -285,7 +285,7 @@ def by_uprobes(kit):
 
 def jit_paths(kit):
     """The call paths of kernels launched from JIT code."""
-    text = kit.run("flamegraph", "--folded", "capture").stdout.decode()
+    text = kit.run("flamegraph", "--folded", "--functions", "capture").stdout.decode()
     return [line for line in text.splitlines() if ";kernel_of_jit " in line]
 
 
@@ -352,7 +352,7 @@ def code_made_at_run_time_by_uprobes(kit):
             os.unlink(path)
     if done.returncode == 77:
         raise Skip(done.stderr.decode().strip())
-    calls = kit.run("flamegraph", "--folded", "--cpu-only", "--count", "capture").stdout.decode()
+    calls = kit.run("flamegraph", "--folded", "--functions", "--cpu-only", "--count", "capture").stdout.decode()
     contains(calls, ";jit_train_step;launch_from_jit;", "paths of calls")
 
 

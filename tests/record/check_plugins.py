@@ -38,7 +38,7 @@ def closed_at_once(kit):
     words = injected(kit)
     paths = [plugin(kit, letter) for letter in "ab"]
     kit.run("record", "-q", "-o", "capture", "--", *words, "plugins", "40", *paths)
-    lines = kit.run("flamegraph", "--folded", "--count", "capture").stdout.decode().splitlines()
+    lines = kit.run("flamegraph", "--folded", "--functions", "--count", "capture").stdout.decode().splitlines()
     counts = {letter: sum(int(line.split()[-1]) for line in lines
                           if f";plugin;plugin_{letter};" in line) for letter in "ab"}
     equal(counts, {"a": 20, "b": 20}, f"launches by plug-in: {lines}")

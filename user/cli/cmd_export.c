@@ -19,7 +19,8 @@ static int write_folded(FILE *out, const struct gpumon_view *view, void *data)
 
 	return gpumon_output_folded(out, view->root,
 				    show->profile.cpu_only ? GPUMON_WEIGHT_CPU_NS :
-							     gpumon_view_weight(view));
+							     gpumon_view_weight(view),
+				    !show->profile.functions);
 }
 
 static int write_json(FILE *out, const struct gpumon_view *view, void *data)
@@ -55,7 +56,7 @@ static int export_as(struct gpumon_context *context, struct gpumon_show *show,
 static bool is_about_tree(const struct gpumon_profile_options *options)
 {
 	return options->cpu_only || options->gpu_only || options->devices || options->streams ||
-	       options->graphs || options->threads || options->processes;
+	       options->graphs || options->threads || options->processes || options->functions;
 }
 
 static int command_export(struct gpumon_context *context, int argc, char **argv)

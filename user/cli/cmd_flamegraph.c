@@ -8,6 +8,7 @@ struct flamegraph {
 	bool folded;
 	bool no_merge;
 	bool icicle;
+	bool functions;
 	bool count;
 	enum gpumon_weight weight;
 };
@@ -20,7 +21,8 @@ static int write_graph(FILE *out, const struct gpumon_view *view, void *data)
 		return gpumon_output_folded(out, view->root,
 					    flamegraph->weight == GPUMON_WEIGHT_GPU_NS ?
 						    gpumon_view_weight(view) :
-						    flamegraph->weight);
+						    flamegraph->weight,
+					    !flamegraph->functions);
 	return gpumon_output_flamegraph_view(out, view, flamegraph->weight, flamegraph->icicle);
 }
 
@@ -55,6 +57,7 @@ static int command_flamegraph(struct gpumon_context *context, int argc, char **a
 		show.profile.streams = true;
 		show.profile.graphs = true;
 	}
+	flamegraph.functions = show.profile.functions;
 	flamegraph.weight = flamegraph.count	  ? GPUMON_WEIGHT_COUNT :
 			    show.profile.cpu_only ? GPUMON_WEIGHT_CPU_NS :
 						    GPUMON_WEIGHT_GPU_NS;

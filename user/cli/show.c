@@ -48,10 +48,11 @@ int gpumon_show_check(struct gpumon_context *context, const struct gpumon_show *
 		return gpumon_usage(
 			context,
 			"--cpu-only leaves out the GPU: leave out --devices, --streams and --graphs");
-	if (tree->gpu_only && (tree->threads || tree->no_inline || tree->interpreter))
+	if (tree->gpu_only &&
+	    (tree->threads || tree->functions || tree->no_inline || tree->interpreter))
 		return gpumon_usage(
 			context,
-			"--gpu-only leaves out call paths: leave out --threads, --no-inline and --interpreter");
+			"--gpu-only leaves out call paths: leave out --threads, --functions, --no-inline and --interpreter");
 	if (show->force && !is_file(show->output) && !is_file(show->picture))
 		return gpumon_usage(context,
 				    "--force replaces a file: name the file, or leave --force out");

@@ -42,6 +42,7 @@ struct gpumon_show {
 		GPUMON_SHOW_TREE_FLAG(show, "graphs", graphs),           \
 		GPUMON_SHOW_TREE_FLAG(show, "threads", threads),         \
 		GPUMON_SHOW_TREE_FLAG(show, "processes", processes),     \
+		GPUMON_SHOW_TREE_FLAG(show, "functions", functions),     \
 		GPUMON_SHOW_TREE_FLAG(show, "no-inline", no_inline),     \
 		GPUMON_SHOW_TREE_FLAG(show, "interpreter", interpreter), \
 		GPUMON_OPTION("symbol-root", 0, GPUMON_OPTION_TEXT, &(show)->profile.symbol_root)
@@ -57,6 +58,7 @@ struct gpumon_show {
 	"      --graphs           for each graph\n"                                            \
 	"      --threads          for each thread\n"                                           \
 	"      --processes        for each process; always, if there are several\n"            \
+	"      --functions        a function is one, whichever of its lines a call is in\n"    \
 	"      --no-inline        no inlined functions\n"                                      \
 	"      --interpreter      also functions of the interpreter between those of Python\n" \
 	"      --symbol-root DIR  where the files of the recorded machine are, if not here\n"

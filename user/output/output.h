@@ -223,11 +223,13 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
  * @out: stream
  * @root: root of the tree; its own name is omitted
  * @weight: meaning of the number at the end of a line
+ * @lines: names have the lines of calls behind them
  *
- * "main;train;cudaLaunchKernel;gemm 1234", one line for each path with a weight of its own. In
- * names, ';' becomes ':' and control characters become blanks.
+ * "main (train.cc:12);train;cudaLaunchKernel;gemm 1234", one line for each path with a weight of its
+ * own. In names, ';' becomes ':' and control characters become blanks.
  */
-int gpumon_output_folded(FILE *out, const struct gpumon_node *root, enum gpumon_weight weight);
+int gpumon_output_folded(FILE *out, const struct gpumon_node *root, enum gpumon_weight weight,
+			 bool lines);
 
 /**
  * struct gpumon_flamegraph_options - options of a flame graph

@@ -57,6 +57,66 @@ static void test_tree(void **state)
 	assert_int_equal(profile_node(root, "train 4711")->kind, GPUMON_NODE_PROCESS);
 }
 
+/* The node of a function at a line, below @parent. */
+static const struct gpumon_node *node_at(const struct gpumon_node *parent, const char *name,
+					 const char *line)
+{
+	const struct gpumon_node *node = parent->child;
+
+	while (node && (strcmp(node->name, name) != 0 || strcmp(node->line, line) != 0))
+		node = node->next;
+	return node;
+}
+
+/* Paths that only differ in the line of a call, of a caller or of the innermost function. */
+static void test_lines(void **state)
+{
+	struct profile_fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t step9 = make_python_frame(maker, "step", "/src/model.py", 9);
+	uint32_t step12 = make_python_frame(maker, "step", "/src/model.py", 12);
+	uint32_t train = make_python_frame(maker, "train", "/src/train.py", 3);
+	uint32_t train4 = make_python_frame(maker, "train", "/src/train.py", 4);
+	uint32_t helper = make_python_frame(maker, "helper", "/src/a.py", 1);
+	uint32_t other = make_python_frame(maker, "helper", "/src/b.py", 1);
+	uint32_t stacks[] = {
+		make_stack(maker, PYTHON_FRAME(step12), PYTHON_FRAME(train)),
+		make_stack(maker, PYTHON_FRAME(step9), PYTHON_FRAME(train)),
+		make_stack(maker, PYTHON_FRAME(step12), PYTHON_FRAME(train4)),
+		make_stack(maker, PYTHON_FRAME(helper), PYTHON_FRAME(train4)),
+		make_stack(maker, PYTHON_FRAME(other), PYTHON_FRAME(train4)),
+	};
+	const struct gpumon_node *root, *node;
+
+	for (uint32_t i = 0; i < 6; i++)
+		profile_make_pair(maker, i + 1, 4, stacks[i % 3], "gemm");
+	profile_make_pair(maker, 7, 4, stacks[3], "gemm");
+	profile_make_pair(maker, 8, 4, stacks[4], "gemm");
+	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	node = node_at(root, "train", "/src/train.py:3");
+	/* By number: 9 comes before 12. */
+	assert_string_equal(node->child->line, "/src/model.py:9");
+	assert_string_equal(node->child->next->line, "/src/model.py:12");
+	assert_null(node->child->next->next);
+	assert_int_equal(node->child->child->child->count, 2);
+	assert_int_equal(node->child->child->child->gpu_ns, 1002 + 1005);
+	assert_int_equal(node->child->next->child->child->gpu_ns, 1001 + 1004);
+	node = node_at(root, "train", "/src/train.py:4");
+	assert_int_equal(node_at(node, "step", "/src/model.py:12")->child->child->gpu_ns,
+			 1003 + 1006);
+	assert_int_equal(node_at(node, "helper", "/src/b.py:1")->child->child->gpu_ns, 1008);
+
+	root = profile_load(fixture, &(struct gpumon_profile_options){ .functions = true });
+	profile_expect_node(root, "train>step>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL, 6, 6021,
+			    1800);
+	/* The file is what they have in common. */
+	assert_string_equal(profile_node(root, "train>step")->line, "/src/model.py");
+	assert_null(profile_node(root, "train")->next);
+	profile_expect_node(root, "train>helper>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL, 2, 2015,
+			    600);
+	assert_string_equal(profile_node(root, "train>helper")->line, "");
+}
+
 /*
  * On a real machine the innermost frames belong to the driver that took the stack, and the
  * interpreter's frames are between those of Python. Neither belongs to the program.
@@ -568,6 +628,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, profile_setup, profile_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_tree),
+		TEST(test_lines),
 		TEST(test_modules),
 		TEST(test_one_place_in_turn),
 		TEST(test_symbol_root),

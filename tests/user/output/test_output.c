@@ -43,17 +43,17 @@ static void folded(void **state)
 	char *text;
 
 	(void)state;
-	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS));
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS, true));
 	assert_string_equal(text, "[kernel without stack];[set] 1\n"
 				  "main;cudaLaunchKernel;a:b 1000\n"
 				  "main;cudaLaunchKernel;void gemm<float>(int) 3000\n");
 	free(text);
-	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_CPU_NS));
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_CPU_NS, true));
 	assert_string_equal(text, "main;cudaLaunchKernel 500\n"
 				  "main;cudaLaunchKernel;a:b 10\n"
 				  "main;cudaLaunchKernel;void gemm<float>(int) 30\n");
 	free(text);
-	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_COUNT));
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_COUNT, true));
 	assert_string_equal(text, "[kernel without stack];[set] 1\n"
 				  "main;cudaLaunchKernel 1\n"
 				  "main;cudaLaunchKernel;a:b 1\n"
@@ -68,14 +68,87 @@ static void folded_without_paths(void **state)
 	char *text;
 
 	(void)state;
-	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS));
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS, true));
 	assert_string_equal(text, "");
 	free(text);
 	root->gpu_ns = 5;
 	made_node(root, GPUMON_NODE_KERNEL, "", 1, UINT64_MAX, 0);
-	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS));
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS, true));
 	assert_string_equal(text, "all 5\n[unknown] 18446744073709551615\n");
 	free(text);
+	made_free(root);
+}
+
+/* A function that calls from two lines: rows by line, or rows by function. */
+static struct gpumon_node *tree_with_lines(void)
+{
+	static const char *const lines[] = { "src/train.cc:20", "src/train.cc:9",
+					     "src/train.cc:20" };
+	static const uint64_t ns[] = { 600, 300, 100 };
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		node = made_place(root, "main", "train");
+		node->line = i < 2 ? "src/main.cc:1" : "src/main.cc:2";
+		node = made_place(node, "step", "train");
+		node->line = lines[i];
+		node = made_node(node, GPUMON_NODE_API, "cuLaunchKernel", 0, 0, 0);
+		made_node(node, GPUMON_NODE_KERNEL, "gemm", 1, ns[i], 0);
+	}
+	return root;
+}
+
+static void folded_lines(void **state)
+{
+	struct gpumon_node *root = tree_with_lines();
+	char *text;
+
+	(void)state;
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS, true));
+	assert_non_null(
+		strstr(text, "main (main.cc:1);step (train.cc:9);cuLaunchKernel;gemm 300\n"));
+	assert_non_null(
+		strstr(text, "main (main.cc:1);step (train.cc:20);cuLaunchKernel;gemm 600\n"));
+	assert_non_null(
+		strstr(text, "main (main.cc:2);step (train.cc:20);cuLaunchKernel;gemm 100\n"));
+	free(text);
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS, false));
+	assert_non_null(strstr(text, "main;step;cuLaunchKernel;gemm 300\n"));
+	assert_null(strstr(text, ".cc"));
+	free(text);
+	made_free(root);
+}
+
+/* A picture has one frame for the function, which names its lines with their shares. */
+static void lines_of_a_frame(void **state)
+{
+	const struct gpumon_flamegraph_options options = { .icicle = true };
+	struct gpumon_node *root = tree_with_lines();
+	const struct gpumon_frame *step;
+	struct gpumon_flame flame;
+	char *text;
+
+	(void)state;
+	assert_int_equal(gpumon_flame_of(&flame, root, GPUMON_WEIGHT_GPU_NS), 0);
+	step = flame.frames[0].child->child;
+	assert_null(flame.frames[0].child->next);
+	assert_null(step->next);
+	assert_string_equal(step->name, "step");
+	assert_int_equal(step->total, 1000);
+	assert_int_equal(step->count, 3);
+	assert_int_equal(step->child->child->self, 1000);
+	assert_int_equal(step->child->child->depth, 4);
+	/* Each node leads to the frame that it is part of. */
+	for (size_t i = 0; i < flame.n; i++)
+		assert_string_equal(gpumon_flame_shown(&flame.frames[i])->name,
+				    flame.frames[i].node->name);
+	WRITTEN(text, gpumon_flame_write(out, &flame, &options, true));
+	assert_non_null(strstr(text, "<title>main\ntrain\n90.0% in src/main.cc:1\n"
+				     "10.0% in src/main.cc:2\n"));
+	assert_non_null(strstr(text, "<title>step\ntrain\n70.0% in src/train.cc:20\n"
+				     "30.0% in src/train.cc:9\n"));
+	free(text);
+	gpumon_flame_clear(&flame);
 	made_free(root);
 }
 
@@ -124,7 +197,7 @@ static void unnamed(void **state)
 	made_node(node, GPUMON_NODE_KERNEL, "two", 1, 200, 0);
 
 	assert_int_equal(gpumon_flame_of(&flame, root, GPUMON_WEIGHT_GPU_NS), 0);
-	assert_int_equal(flame.n, 9);
+	assert_int_equal(flame.n, 11);
 	assert_int_equal(flame.frames[0].total, 307);
 	frame = flame.frames[0].child;
 	assert_string_equal(frame->name, "liba.so+0x10");
@@ -562,7 +635,7 @@ static void full_disk(void **state)
 		skip();
 	made_training(&view);
 	setvbuf(full, NULL, _IONBF, 0);
-	assert_int_equal(gpumon_output_folded(full, view.root, GPUMON_WEIGHT_GPU_NS), -1);
+	assert_int_equal(gpumon_output_folded(full, view.root, GPUMON_WEIGHT_GPU_NS, true), -1);
 	assert_int_equal(errno, ENOSPC);
 	assert_int_equal(gpumon_output_report(full, &view), -1);
 	assert_int_equal(gpumon_output_json(full, &view), -1);
@@ -578,6 +651,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(folded),
 		cmocka_unit_test(folded_without_paths),
+		cmocka_unit_test(folded_lines),
+		cmocka_unit_test(lines_of_a_frame),
 		cmocka_unit_test(layout),
 		cmocka_unit_test(golden),
 		cmocka_unit_test(picture_edges),

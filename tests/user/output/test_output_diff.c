@@ -144,6 +144,155 @@ static void flame_graph_of_a_difference(void **state)
 	made_free((struct gpumon_node *)after.root);
 }
 
+/**
+ * struct call - a call of a function at a line
+ * @line: 0: the build has no lines
+ */
+struct call {
+	unsigned int line;
+	const char *callee;
+	uint64_t ns;
+};
+
+#define CALLS_MAX 8
+
+/* A profile of "main" that calls from these lines of its file. */
+static struct gpumon_node *calls_of(const struct call *calls, char (*lines)[32])
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node;
+
+	for (unsigned int i = 0; i < CALLS_MAX && calls[i].callee; i++) {
+		snprintf(lines[i], sizeof(lines[i]), "/src/main.cc:%u", calls[i].line);
+		node = made_place(root, "main", "program");
+		node->line = calls[i].line ? lines[i] : "";
+		node = made_place(node, calls[i].callee, "program");
+		made_node(node, GPUMON_NODE_KERNEL, "gemm", 1, calls[i].ns, 0);
+	}
+	return root;
+}
+
+/* The paths of the difference, as "line before callee ns, line after ns" each. */
+static char *compared(const struct call *of_before, const struct call *of_after, size_t *moved)
+{
+	char lines_before[CALLS_MAX][32], lines_after[CALLS_MAX][32], *text;
+	struct gpumon_view before = { .root = calls_of(of_before, lines_before) };
+	struct gpumon_view after = { .root = calls_of(of_after, lines_after) };
+	struct gpumon_diff *diff = gpumon_diff_new(&before, &after);
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	*moved = diff->moved;
+	for (size_t i = 0; i < diff->node_count; i++) {
+		const struct gpumon_diff_node *node = &diff->nodes[i], *callee, *caller;
+		const char *before_line, *after_line;
+
+		if (strcmp(node->of->name, "gemm") != 0)
+			continue;
+		callee = &diff->nodes[node->parent];
+		caller = &diff->nodes[callee->parent];
+		before_line = strchr(caller->line_before, ':');
+		after_line = caller->after.there ? strchr(caller->of->line, ':') : NULL;
+		fprintf(out, "%s%s %s %d>%d", i > 3 ? ", " : "",
+			before_line ? before_line + 1 : "-", after_line ? after_line + 1 : "-",
+			(int)node->before.ns, (int)node->after.ns);
+	}
+	fclose(out);
+	gpumon_diff_free(diff);
+	made_free((struct gpumon_node *)before.root);
+	made_free((struct gpumon_node *)after.root);
+	return text;
+}
+
+static void expect_compared(const struct call *before, const struct call *after, size_t moved,
+			    const char *want)
+{
+	size_t found;
+	char *text = compared(before, after, &found);
+
+	assert_string_equal(text, want);
+	assert_int_equal(found, moved);
+	free(text);
+}
+
+/* A line that moved is the same call: its time is compared, and nothing is new or gone. */
+static void lines_that_moved(void **state)
+{
+	static const struct call before[CALLS_MAX] = { { 9, "q", 1 },
+						       { 320, "q", 10 },
+						       { 321, "q", 20 },
+						       { 322, "q", 30 },
+						       { 325, "q", 40 } };
+	static const struct call same[CALLS_MAX] = { { 9, "q", 2 },
+						     { 320, "q", 11 },
+						     { 321, "q", 21 },
+						     { 322, "q", 31 },
+						     { 325, "q", 41 } };
+	static const struct call shifted[CALLS_MAX] = { { 9, "q", 2 },
+							{ 323, "q", 11 },
+							{ 324, "q", 21 },
+							{ 325, "q", 31 },
+							{ 328, "q", 41 } };
+	static const struct call added[CALLS_MAX] = { { 9, "q", 2 },	{ 330, "q", 11 },
+						      { 331, "q", 21 }, { 332, "q", 31 },
+						      { 333, "q", 99 }, { 335, "q", 41 } };
+	static const struct call removed[CALLS_MAX] = {
+		{ 9, "q", 2 }, { 320, "q", 11 }, { 321, "q", 21 }, { 324, "q", 41 }
+	};
+	static const struct call other[CALLS_MAX] = { { 9, "q", 2 },
+						      { 320, "q", 11 },
+						      { 321, "k", 21 },
+						      { 322, "q", 31 },
+						      { 330, "q", 41 } };
+	static const struct call without[CALLS_MAX] = { { 0, "q", 100 } };
+
+	(void)state;
+	expect_compared(before, same, 0,
+			"9 9 1>2, 320 320 10>11, 321 321 20>21, 322 322 30>31, 325 325 40>41");
+	/* 325 is another call in each of them. */
+	expect_compared(before, shifted, 4,
+			"9 9 1>2, 320 323 10>11, 321 324 20>21, 322 325 30>31, 325 328 40>41");
+	expect_compared(
+		before, added, 4,
+		"9 9 1>2, 320 330 10>11, 321 331 20>21, 322 332 30>31, - 333 0>99, 325 335 40>41");
+	/* One of two is gone, and nothing says which. */
+	expect_compared(before, removed, 1,
+			"9 9 1>2, 320 320 10>11, 321 321 20>21, 322 324 30>41, 325 - 40>0");
+	/* Another function is called there now. */
+	expect_compared(
+		before, other, 1,
+		"9 9 1>2, 320 320 10>11, 321 - 20>0, - 321 0>21, 322 322 30>31, 325 330 40>41");
+	/* A build without lines is compared as a whole. */
+	expect_compared(before, without, 0, "9 - 101>100");
+	expect_compared(without, same, 0, "- 9 100>106");
+}
+
+/* A function with more lines than are compared with each other: those that did not move are found. */
+static void many_lines(void **state)
+{
+	enum {
+		LINES = 1500
+	};
+	static char text[2][LINES][32];
+	static struct gpumon_node nodes[2][LINES];
+	static const struct gpumon_node *lists[2][LINES];
+	struct gpumon_line_pairs pairs;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * LINES; i++) {
+		unsigned int side = i % 2, at = i / 2;
+
+		/* The last line moved. */
+		snprintf(text[side][at], 32, "a.py:%u", at + 1 + (side && at + 1 == LINES));
+		nodes[side][at].name = "generated";
+		nodes[side][at].line = text[side][at];
+		lists[side][at] = &nodes[side][at];
+	}
+	assert_int_equal(gpumon_diff_pair_lines(lists[0], LINES, lists[1], LINES, &pairs), 0);
+	assert_int_equal(pairs.n, LINES - 1);
+	assert_int_equal(pairs.at[LINES - 2].before, LINES - 2);
+	free(pairs.at);
+}
+
 /* Paths have the times of calls then, kernels still those of the GPU. */
 static void difference_of_calls(void **state)
 {
@@ -309,6 +458,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernels_of_one_name),
 		cmocka_unit_test(flame_graph_of_a_difference),
+		cmocka_unit_test(lines_that_moved),
+		cmocka_unit_test(many_lines),
 		cmocka_unit_test(difference_of_calls),
 		cmocka_unit_test(flame_graph_of_estimates),
 		cmocka_unit_test(nothing_is_missing_or_it_is),

@@ -196,6 +196,58 @@ static void paths_that_differ(void **state)
 	made_free(root);
 }
 
+/* "main > step > launch" to one kernel, with lines. */
+static const struct gpumon_node *made_lines(struct gpumon_node *root, const char *of_main,
+					    const char *of_step, const char *of_launch)
+{
+	const char *const lines[] = { of_main, of_step, of_launch };
+	static const char *const names[] = { "main", "train_step", "launch_gemm" };
+	struct gpumon_node *node = root;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		node = made_node(node, GPUMON_NODE_PYTHON, names[i], 0, 0, 0);
+		node->line = lines[i];
+	}
+	return made_node(node, GPUMON_NODE_KERNEL, "gemm", 1, 1, 0);
+}
+
+/* If two paths only differ in a line, it is shown, where others have to make room. */
+static void lines_that_differ(void **state)
+{
+	static const char *const whole[] = {
+		"main main.py:5 › train_step train.py:10 › launch_gemm ops.py:88",
+		"main main.py:5 › train_step train.py:11 › launch_gemm ops.py:88",
+	};
+	static const char *const narrow[] = { "… › train_step train.py:10 › launch_gemm",
+					      "… › train_step train.py:11 › launch_gemm" };
+	static const char *const outer[] = { "main main.py:5 › … › launch_gemm",
+					     "main main.py:7 › … › launch_gemm" };
+	static const char *const folders[] = { "main one/main.py:5 › …", "main two/main.py:5 › …" };
+	static const char *const package[] = { "main main.py:5 › … › launch_gemm",
+					       "main main.py:6 › … › launch_gemm" };
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	const struct gpumon_node *rows[2];
+
+	(void)state;
+	rows[0] = made_lines(root, "/src/main.py:5", "/src/train.py:10", "/src/ops.py:88");
+	rows[1] = made_lines(root, "/src/main.py:5", "/src/train.py:11", "/src/ops.py:88");
+	expect_paths(rows, 2, 80, whole);
+	expect_paths(rows, 2, 42, narrow);
+	rows[1] = made_lines(root, "/src/main.py:7", "/src/train.py:10", "/src/ops.py:88");
+	expect_paths(rows, 2, 32, outer);
+	/* Files of one name: the folder differs. */
+	rows[0] = made_lines(root, "/src/one/main.py:5", "/src/train.py:10", "/src/ops.py:88");
+	rows[1] = made_lines(root, "/src/two/main.py:5", "/src/train.py:10", "/src/ops.py:88");
+	expect_paths(rows, 2, 28, folders);
+	/* The program's own line tells more than that of a package. */
+	rows[0] = made_lines(root, "/src/main.py:5", "/src/train.py:10",
+			     "/usr/lib/python3/site-packages/ops.py:1");
+	rows[1] = made_lines(root, "/src/main.py:6", "/src/train.py:10",
+			     "/usr/lib/python3/site-packages/ops.py:2");
+	expect_paths(rows, 2, 32, package);
+	made_free(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +255,7 @@ int main(void)
 		cmocka_unit_test(paths_without_names),
 		cmocka_unit_test(wrappers),
 		cmocka_unit_test(paths_that_differ),
+		cmocka_unit_test(lines_that_differ),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

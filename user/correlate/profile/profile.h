@@ -35,9 +35,10 @@ enum gpumon_node_kind {
 
 /**
  * struct gpumon_node - a node of the tree
- * @name: readable name; unique below a parent together with @kind
+ * @name: readable name; unique below a parent together with @kind and @line
  * @module: its library or file, or ""
- * @line: "file:line", or "" if unknown
+ * @line: "file:line" of the call that the path goes through, or "" if unknown; with the option
+ *        @functions, of calls from several lines only the file, or "" if these are several
  * @kind: kind of node
  * @count: GPU operations at this node, not below it
  * @gpu_ns: GPU time of these
@@ -46,7 +47,7 @@ enum gpumon_node_kind {
  * @left_count: estimate of those that were left out: not recorded, or recorded without a path
  * @left_ns: GPU time of these
  * @parent: NULL for the root
- * @child: first child, sorted by name
+ * @child: first child, sorted as by gpumon_node_order()
  * @next: next child of its parent
  */
 struct gpumon_node {
@@ -64,6 +65,18 @@ struct gpumon_node {
 	struct gpumon_node *child;
 	struct gpumon_node *next;
 };
+
+/* The order of siblings: by name, kind, file and line. */
+int gpumon_node_order(const struct gpumon_node *a, const struct gpumon_node *b);
+
+/**
+ * gpumon_line_file - split "file:line"
+ * @line: line of a node
+ * @number: out: its number, 0 if it has none
+ *
+ * Return: length of the file's name.
+ */
+size_t gpumon_line_file(const char *line, unsigned long *number);
 
 /* A distribution of numbers. Quantiles come from log-linear buckets, exact to 1/16. */
 struct gpumon_distribution;
@@ -229,6 +242,7 @@ struct gpumon_profile_options {
 	bool join_processes; /* it is not on with several unless asked for: their names have pids */
 	bool cpu_only;	     /* call paths by launches and the duration of their calls */
 	bool gpu_only;	     /* kernels without call paths */
+	bool functions;	     /* join calls from different lines of a function */
 	bool no_inline;
 	bool interpreter;	 /* show the interpreter's own functions besides those of Python */
 	const char *symbol_root; /* prefix of code paths, see gpumon_symbols_new(); may be NULL */

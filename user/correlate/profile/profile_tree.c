@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,23 +26,50 @@ int gpumon_tree_begin(struct gpumon_tree *tree)
 	return 0;
 }
 
-/* Length of the file name in a line. */
-static size_t file_length(const char *line)
+size_t gpumon_line_file(const char *line, unsigned long *number)
 {
 	const char *colon = strrchr(line, ':');
 
-	return colon ? (size_t)(colon - line) : strlen(line);
+	*number = 0;
+	if (!colon || !isdigit((unsigned char)colon[1]))
+		return strlen(line);
+	*number = strtoul(colon + 1, NULL, 10);
+	return (size_t)(colon - line);
+}
+
+/* By file, then by number. */
+static int line_order(const char *a, const char *b)
+{
+	unsigned long of_a, of_b;
+	size_t length = gpumon_line_file(a, &of_a), other = gpumon_line_file(b, &of_b);
+	int order = strncmp(a, b, length < other ? length : other);
+
+	if (order || length != other)
+		return order ? order : length < other ? -1 : 1;
+	return of_a == of_b ? 0 : of_a < of_b ? -1 : 1;
+}
+
+int gpumon_node_order(const struct gpumon_node *a, const struct gpumon_node *b)
+{
+	int order = a->name == b->name ? 0 : strcmp(a->name, b->name);
+
+	if (!order)
+		order = (int)a->kind - (int)b->kind;
+	if (order || a->line == b->line)
+		return order;
+	return line_order(a->line ? a->line : "", b->line ? b->line : "");
 }
 
 /* If calls came from several lines, show the file if it is the same, otherwise nothing. */
 static int merge_line(struct gpumon_tree *tree, struct gpumon_node *node, const char *line)
 {
-	size_t length = file_length(node->line);
+	unsigned long number;
+	size_t length = gpumon_line_file(node->line, &number);
 	const char *file;
 
 	if (node->line == line || !*node->line)
 		return 0;
-	if (length != file_length(line) || strncmp(node->line, line, length) != 0) {
+	if (length != gpumon_line_file(line, &number) || strncmp(node->line, line, length) != 0) {
 		node->line = "";
 		return 0;
 	}
@@ -57,7 +85,7 @@ struct gpumon_node *gpumon_tree_child(struct gpumon_tree *tree, struct gpumon_no
 {
 	const struct gpumon_key key = {
 		{ (uintptr_t)parent, (uintptr_t)frame->name, frame->kind,
-		  tree->lines ? (uintptr_t)frame->line : 0 },
+		  tree->options.functions ? 0 : (uintptr_t)frame->line },
 	};
 	struct gpumon_node **slot =
 		GPUMON_KEYS_VALUE(&tree->node_keys, &key, tree->nodes, tree->nodes_room, NULL);
@@ -66,7 +94,8 @@ struct gpumon_node *gpumon_tree_child(struct gpumon_tree *tree, struct gpumon_no
 	if (!slot)
 		return NULL;
 	if (*slot)
-		return merge_line(tree, *slot, frame->line) ? NULL : *slot;
+		return tree->options.functions && merge_line(tree, *slot, frame->line) ? NULL :
+											 *slot;
 	node = gpumon_pool_zalloc(tree->pool, sizeof(*node));
 	if (!node)
 		return NULL;
@@ -427,13 +456,9 @@ struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 
 /* --- the end */
 
-static int by_name(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
-	const struct gpumon_node *x = *(struct gpumon_node *const *)a;
-	const struct gpumon_node *y = *(struct gpumon_node *const *)b;
-	int order = strcmp(x->name, y->name);
-
-	return order ? order : (int)x->kind - (int)y->kind;
+	return gpumon_node_order(*(struct gpumon_node *const *)a, *(struct gpumon_node *const *)b);
 }
 
 static int sort_children(struct gpumon_node *parent, struct gpumon_node ***room, size_t *size)
@@ -453,7 +478,7 @@ static int sort_children(struct gpumon_node *parent, struct gpumon_node ***room,
 	}
 	if (count < 2)
 		return 0;
-	qsort(children, count, sizeof(*children), by_name);
+	qsort(children, count, sizeof(*children), by_order);
 	for (size_t i = 0; i < count; i++)
 		children[i]->next = i + 1 < count ? children[i + 1] : NULL;
 	parent->child = children[0];

@@ -27,11 +27,10 @@ struct gpumon_tree_address {
  * @tables: definitions of the processes
  * @options: options of the tree
  * @processes: processes have a level
- * @lines: keep paths apart that differ only by a line; otherwise such a function only has the file
  * @root: root of the tree
  * @cut_paths: call paths that are missing because of GPUMON_TREE_NODES_MAX
  * @process_nodes: by number of the process; NULL until it is used
- * @node_keys: parent, name and kind to number in @nodes
+ * @node_keys: parent, name, kind and line to number in @nodes
  * @path_keys: process, thread, stack, function and epoch to number in @paths
  * @address_keys: process, address, epoch to number in @addresses
  */
@@ -40,7 +39,6 @@ struct gpumon_tree {
 	struct gpumon_tables *tables;
 	struct gpumon_profile_options options;
 	bool processes;
-	bool lines;
 	struct gpumon_node *root;
 	uint64_t cut_paths;
 	struct gpumon_node **process_nodes;
@@ -114,7 +112,7 @@ struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpum
 /* The node of the process, or the root. */
 struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t number);
 
-/* Sort children by name. 0, or -1 without memory. */
+/* Sort children. 0, or -1 without memory. */
 int gpumon_tree_end(struct gpumon_tree *tree);
 /* Free all but the contents of the pool. */
 void gpumon_tree_clear(struct gpumon_tree *tree);

@@ -121,15 +121,31 @@ static uint64_t scaled(uint64_t value, uint64_t left, uint64_t recorded)
 	return (uint64_t)(((__uint128_t)value * left + recorded / 2) / recorded);
 }
 
-static void scale_work(struct gpumon_profile *profile, struct gpumon_scale_part *part,
-		       const struct gpumon_scale_group *group)
+/* What @value adds, so that the sum of a kernel in a group does not depend on its parts. */
+static uint64_t scaled_more(uint64_t *sum, uint64_t value, const struct gpumon_scale_group *group)
+{
+	uint64_t before = scaled(*sum, group->left, group->recorded);
+
+	*sum += value;
+	return scaled(*sum, group->left, group->recorded) - before;
+}
+
+static int scale_work(struct gpumon_profile *profile, struct gpumon_scale_part *part,
+		      const struct gpumon_scale_group *group)
 {
 	struct gpumon_kernel_row *row = &profile->kernels[part->number].row;
+	const struct gpumon_key key = { { part->group, part->number } };
+	struct gpumon_scale *scale = &profile->scale;
+	struct gpumon_scale_sum *sum =
+		GPUMON_KEYS_VALUE(&scale->sum_keys, &key, scale->sums, scale->sums_room, NULL);
 
-	part->left_count = scaled(part->count, group->left, group->recorded);
-	part->left_ns = scaled(part->ns, group->left, group->recorded);
+	if (!sum)
+		return -1;
+	part->left_count = scaled_more(&sum->count, part->count, group);
+	part->left_ns = scaled_more(&sum->ns, part->ns, group);
 	row->left_count += part->left_count;
 	row->left_ns += part->left_ns;
+	return 0;
 }
 
 static void scale_ranges(struct gpumon_profile *profile, const struct gpumon_scale_part *part,
@@ -175,10 +191,10 @@ static int scale_windows(struct gpumon_profile *profile)
 			if (!group->recorded && count_no_sample(profile, part))
 				return -1;
 		} else if (group->recorded && group->left) {
-			if (part->kind == GPUMON_SCALE_WORK)
-				scale_work(profile, part, group);
-			else
+			if (part->kind != GPUMON_SCALE_WORK)
 				scale_ranges(profile, part, group);
+			else if (scale_work(profile, part, group))
+				return -1;
 		}
 	}
 	return 0;
@@ -289,5 +305,7 @@ void gpumon_scale_clear(struct gpumon_scale *scale)
 	free(scale->groups);
 	free(scale->stacks);
 	free(scale->parts);
+	gpumon_keys_clear(&scale->sum_keys);
+	free(scale->sums);
 	memset(scale, 0, sizeof(*scale));
 }

@@ -5,7 +5,8 @@
  * Operations outside of windows: launches that do the same form a group, those of one graph, or of
  * one stack and API function. Of some, operations were recorded; others were left out. Each part of a
  * group (its operations with one name on one path) has a sum of what was recorded. In the end it is
- * multiplied by the number of launches left out for each recorded one.
+ * multiplied by the number of launches left out for each recorded one, so that all operations with
+ * one name have the same estimate however many paths they are on.
  *
  * Call paths that were not sampled: all operations of a process with one name form a group. What has
  * no path is given to the sampled paths, in proportion to what these have.
@@ -79,6 +80,12 @@ struct gpumon_scale_part {
 	uint64_t left_ns;
 };
 
+/* What was multiplied of the operations of a group with one name. */
+struct gpumon_scale_sum {
+	uint64_t count;
+	uint64_t ns;
+};
+
 /* A zeroed one is empty. */
 struct gpumon_scale {
 	struct gpumon_keys group_keys;
@@ -90,6 +97,9 @@ struct gpumon_scale {
 	struct gpumon_keys part_keys;
 	struct gpumon_scale_part *parts;
 	uint32_t parts_room;
+	struct gpumon_keys sum_keys; /* group and row */
+	struct gpumon_scale_sum *sums;
+	uint32_t sums_room;
 };
 
 /**

@@ -208,7 +208,11 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 	ret = gpumon_path_texts(of, (unsigned int)n, gpumon_table_below_columns(term), texts);
 	if (ret)
 		goto out;
-	print_heading(out, term, "Call paths", "by the change of their time");
+	print_heading(
+		out, term, "Call paths",
+		diff->moved ?
+			"by the change of their time; with the lines of AFTER, as code moved" :
+			"by the change of their time");
 	table = new_table(term, diff->weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
 	for (size_t i = 0; i < n; i++) {
 		put_row(table, term, &nodes[i]->before, &nodes[i]->after, nodes[i]->of->name);
@@ -334,6 +338,12 @@ static int add_sides(struct json_object *object, enum gpumon_weight weight,
 	return bad;
 }
 
+/* "" means unknown. */
+static int add_text(struct json_object *object, const char *key, const char *text)
+{
+	return gpumon_json_add_string(object, key, text && *text ? text : NULL);
+}
+
 /* Their times are those of the GPU, also where paths have those of calls. */
 static struct json_object *kernel_json(const struct gpumon_diff_kernel *from)
 {
@@ -359,6 +369,8 @@ static struct json_object *node_json(const struct gpumon_diff *diff,
 
 	bad |= gpumon_json_add_string(object, "kind", gpumon_node_kind_name(from->of->kind));
 	bad |= gpumon_json_add_string(object, "name", from->of->name);
+	bad |= add_text(object, "line_before", from->line_before);
+	bad |= add_text(object, "line_after", from->after.there ? from->of->line : NULL);
 	bad |= add_sides(object, diff->weight, &from->before, &from->after);
 	if (bad) {
 		json_object_put(object);

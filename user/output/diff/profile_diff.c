@@ -112,66 +112,177 @@ static void add_side(struct gpumon_diff_side *side, const struct gpumon_node *no
 		add_sums(side, node->count, gpumon_tree_weight(node, weight), 0, 0);
 }
 
-static int node_order(const struct gpumon_node *x, const struct gpumon_node *y)
+static int by_node(const void *a, const void *b)
+{
+	return gpumon_node_order(*(const struct gpumon_node *const *)a,
+				 *(const struct gpumon_node *const *)b);
+}
+
+/**
+ * struct node_list - nodes that are one function below one caller
+ * @at: by line
+ * @n: number of them
+ */
+struct node_list {
+	const struct gpumon_node **at;
+	size_t n;
+};
+
+/* The children of all of @parents, sorted; @list->at is to be freed. */
+static int sorted_children(struct node_list parents, struct node_list *list)
+{
+	const struct gpumon_node *child;
+
+	list->n = 0;
+	for (size_t i = 0; i < parents.n; i++) {
+		for (child = parents.at[i]->child; child; child = child->next)
+			list->n++;
+	}
+	list->at = calloc(list->n + 1, sizeof(*list->at));
+	if (!list->at)
+		return -1;
+	list->n = 0;
+	for (size_t i = 0; i < parents.n; i++) {
+		for (child = parents.at[i]->child; child; child = child->next)
+			list->at[list->n++] = child;
+	}
+	qsort(list->at, list->n, sizeof(*list->at), by_node);
+	return 0;
+}
+
+static int function_order(const struct gpumon_node *x, const struct gpumon_node *y)
 {
 	int order = strcmp(x->name, y->name);
 
 	return order ? order : (int)x->kind - (int)y->kind;
 }
 
-static int by_node(const void *a, const void *b)
+/* Take the nodes of the first function from @list, if it is @function. */
+static struct node_list take_function(struct node_list *list, const struct gpumon_node *function)
 {
-	return node_order(*(const struct gpumon_node *const *)a,
-			  *(const struct gpumon_node *const *)b);
+	struct node_list taken = { .at = list->at };
+
+	while (taken.n < list->n && !function_order(list->at[taken.n], function))
+		taken.n++;
+	list->at += taken.n;
+	list->n -= taken.n;
+	return taken;
 }
 
-/* Children by name and kind, with NULL at the end. */
-static const struct gpumon_node **sorted_children(const struct gpumon_node *node)
+/* The same for a line of one function. */
+static struct node_list take_line(struct node_list *list)
 {
-	const struct gpumon_node **list, *child;
-	size_t n = 0;
+	const struct gpumon_node *first = *list->at;
+	struct node_list taken = { .at = list->at };
 
-	for (child = node ? node->child : NULL; child; child = child->next)
-		n++;
-	list = calloc(n + 1, sizeof(*list));
-	if (!list)
-		return NULL;
-	n = 0;
-	for (child = node ? node->child : NULL; child; child = child->next)
-		list[n++] = child;
-	qsort(list, n, sizeof(*list), by_node);
-	return list;
+	while (taken.n < list->n && !gpumon_node_order(list->at[taken.n], first))
+		taken.n++;
+	list->at += taken.n;
+	list->n -= taken.n;
+	return taken;
+}
+
+/* One node of each line; @lines->at is to be freed. */
+static int find_lines(struct node_list list, struct node_list *lines)
+{
+	lines->n = 0;
+	lines->at = calloc(list.n + 1, sizeof(*lines->at));
+	while (lines->at && list.n)
+		lines->at[lines->n++] = *take_line(&list).at;
+	return lines->at ? 0 : -1;
+}
+
+static bool has_lines(struct node_list list)
+{
+	for (size_t i = 0; i < list.n; i++) {
+		if (list.at[i]->line && *list.at[i]->line)
+			return true;
+	}
+	return false;
+}
+
+static int compare_nodes(struct gpumon_diff *diff, struct node_list before, struct node_list after,
+			 size_t parent);
+
+/* A number of lines on each side, of which none is on the other one. */
+static int add_unpaired(struct gpumon_diff *diff, struct node_list *before, size_t before_n,
+			struct node_list *after, size_t after_n, size_t parent)
+{
+	const struct node_list none = { 0 };
+	int ret = 0;
+
+	while (before_n-- && !ret)
+		ret = compare_nodes(diff, take_line(before), none, parent);
+	while (after_n-- && !ret)
+		ret = compare_nodes(diff, none, take_line(after), parent);
+	return ret;
+}
+
+/* One function below one caller: compare it line by line. */
+static int compare_lines(struct gpumon_diff *diff, struct node_list before, struct node_list after,
+			 size_t parent)
+{
+	struct node_list of_before = { 0 }, of_after = { 0 };
+	struct gpumon_line_pairs pairs = { 0 };
+	size_t b = 0, a = 0;
+	int ret;
+
+	/* Beside a build without lines, the function is one row. */
+	if (before.n && after.n && (!has_lines(before) || !has_lines(after)))
+		return compare_nodes(diff, before, after, parent);
+	ret = find_lines(before, &of_before) || find_lines(after, &of_after) ? -1 : 0;
+	if (!ret)
+		ret = gpumon_diff_pair_lines(of_before.at, of_before.n, of_after.at, of_after.n,
+					     &pairs);
+	for (size_t i = 0; i < pairs.n && !ret; i++) {
+		const struct gpumon_line_pair *pair = &pairs.at[i];
+
+		ret = add_unpaired(diff, &before, pair->before - b, &after, pair->after - a,
+				   parent);
+		if (ret)
+			break;
+		b = pair->before + 1;
+		a = pair->after + 1;
+		diff->moved += gpumon_node_order(*before.at, *after.at) != 0;
+		ret = compare_nodes(diff, take_line(&before), take_line(&after), parent);
+	}
+	if (!ret)
+		ret = add_unpaired(diff, &before, of_before.n - b, &after, of_after.n - a, parent);
+	free(of_before.at);
+	free(of_after.at);
+	free(pairs.at);
+	return ret;
 }
 
 /* The recursion is as deep as stacks are, which is bounded. */
-static int compare_nodes(struct gpumon_diff *diff, const struct gpumon_node *before,
-			 const struct gpumon_node *after, size_t parent)
+static int compare_nodes(struct gpumon_diff *diff, struct node_list before, struct node_list after,
+			 size_t parent)
 {
-	const struct gpumon_node **of_before, **of_after, **b, **a;
 	struct gpumon_diff_node *node = GPUMON_GROW(diff->nodes, diff->node_count);
+	struct node_list of_before = { 0 }, of_after = { 0 }, b, a;
 	size_t number = diff->node_count - 1;
 	int ret;
 
 	if (!node)
 		return -1;
-	node->of = after ? after : before;
+	node->of = after.n ? after.at[0] : before.at[0];
+	node->line_before = before.n && before.at[0]->line ? before.at[0]->line : "";
 	node->parent = parent;
-	if (before)
-		add_side(&node->before, before, diff->weight);
-	if (after)
-		add_side(&node->after, after, diff->weight);
-	of_before = sorted_children(before);
-	of_after = sorted_children(after);
-	ret = of_before && of_after ? 0 : -1;
-	for (b = of_before, a = of_after; !ret && (*b || *a);) {
-		int order = !*b ? 1 : !*a ? -1 : node_order(*b, *a);
+	for (size_t i = 0; i < before.n; i++)
+		add_side(&node->before, before.at[i], diff->weight);
+	for (size_t i = 0; i < after.n; i++)
+		add_side(&node->after, after.at[i], diff->weight);
+	ret = sorted_children(before, &of_before) || sorted_children(after, &of_after) ? -1 : 0;
+	for (b = of_before, a = of_after; !ret && (b.n || a.n);) {
+		int order = !b.n ? 1 : !a.n ? -1 : function_order(*b.at, *a.at);
+		const struct gpumon_node *function = order <= 0 ? *b.at : *a.at;
+		struct node_list lines_b = take_function(&b, function);
+		struct node_list lines_a = take_function(&a, function);
 
-		ret = compare_nodes(diff, order <= 0 ? *b : NULL, order >= 0 ? *a : NULL, number);
-		b += order <= 0;
-		a += order >= 0;
+		ret = compare_lines(diff, lines_b, lines_a, number);
 	}
-	free(of_before);
-	free(of_after);
+	free(of_before.at);
+	free(of_after.at);
 	return ret;
 }
 
@@ -179,6 +290,7 @@ struct gpumon_diff *gpumon_diff_new(const struct gpumon_view *before,
 				    const struct gpumon_view *after)
 {
 	struct gpumon_diff *diff = calloc(1, sizeof(*diff));
+	const struct gpumon_node *of_before_root = before->root, *of_after_root = after->root;
 	struct gpumon_view_totals of_before, of_after;
 
 	if (!diff)
@@ -189,7 +301,9 @@ struct gpumon_diff *gpumon_diff_new(const struct gpumon_view *before,
 	diff->after = after;
 	diff->weight = of_before.gpu_ns || of_after.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
 							     GPUMON_WEIGHT_CPU_NS;
-	if (compare_kernels(diff) || compare_nodes(diff, before->root, after->root, (size_t)-1)) {
+	if (compare_kernels(diff) ||
+	    compare_nodes(diff, (struct node_list){ &of_before_root, 1 },
+			  (struct node_list){ &of_after_root, 1 }, (size_t)-1)) {
 		gpumon_diff_free(diff);
 		errno = ENOMEM;
 		return NULL;

@@ -29,12 +29,135 @@ struct gpumon_frame *gpumon_flame_add(struct gpumon_flame *flame, struct gpumon_
 	frame = &flame->frames[flame->n++];
 	frame->parent = parent;
 	if (parent) {
-		frame->depth = parent->depth + 1;
 		frame->next = parent->child;
 		parent->child = frame;
 	}
 	return frame;
 }
+
+/* --- sums, and one frame for each function */
+
+static void sum_frames(struct gpumon_flame *flame)
+{
+	for (size_t i = flame->n; i--;) {
+		struct gpumon_frame *frame = &flame->frames[i], *parent = frame->parent;
+
+		/* Children come after their parents, so all of them have been added by now. */
+		frame->total = gpumon_add_saturated(frame->total, frame->self);
+		frame->line_total = frame->total;
+		if (!parent)
+			continue;
+		parent->total = gpumon_add_saturated(parent->total, frame->total);
+		parent->count = gpumon_add_saturated(parent->count, frame->count);
+		parent->cpu_ns = gpumon_add_saturated(parent->cpu_ns, frame->cpu_ns);
+		parent->left = gpumon_add_saturated(parent->left, frame->left);
+		parent->before = gpumon_add_saturated(parent->before, frame->before);
+		parent->before_left = gpumon_add_saturated(parent->before_left, frame->before_left);
+	}
+}
+
+static int compare_functions(const struct gpumon_frame *x, const struct gpumon_frame *y)
+{
+	int order = x->name == y->name ? 0 : strcmp(x->name, y->name);
+
+	return order ? order : (int)x->kind - (int)y->kind;
+}
+
+static int by_function(const void *a, const void *b)
+{
+	const struct gpumon_frame *x = *(struct gpumon_frame *const *)a;
+	const struct gpumon_frame *y = *(struct gpumon_frame *const *)b;
+	int order = compare_functions(x, y);
+
+	return order ? order : x < y ? -1 : x > y;
+}
+
+/* Make the children of @from children of @to. */
+static void move_children(struct gpumon_frame *to, struct gpumon_frame *from)
+{
+	struct gpumon_frame *child = from->child;
+
+	from->child = NULL;
+	while (child) {
+		struct gpumon_frame *next = child->next;
+
+		child->parent = to;
+		child->next = to->child;
+		to->child = child;
+		child = next;
+	}
+}
+
+/* @to stands for both: they are one function, called from different lines. */
+static void merge_frame(struct gpumon_frame *to, struct gpumon_frame *from)
+{
+	to->self = gpumon_add_saturated(to->self, from->self);
+	to->total = gpumon_add_saturated(to->total, from->total);
+	to->count = gpumon_add_saturated(to->count, from->count);
+	to->cpu_ns = gpumon_add_saturated(to->cpu_ns, from->cpu_ns);
+	to->left = gpumon_add_saturated(to->left, from->left);
+	to->before = gpumon_add_saturated(to->before, from->before);
+	to->before_left = gpumon_add_saturated(to->before_left, from->before_left);
+	from->merged = to;
+	from->same = to->same;
+	to->same = from;
+	move_children(to, from);
+}
+
+static void merge_children(struct gpumon_frame *parent, struct gpumon_frame **room)
+{
+	struct gpumon_frame *last = NULL;
+	size_t n = 0;
+
+	for (struct gpumon_frame *frame = parent->child; frame; frame = frame->next)
+		room[n++] = frame;
+	if (n < 2)
+		return;
+	qsort(room, n, sizeof(*room), by_function);
+	parent->child = NULL;
+	/* The first of equal ones stays: it comes before the children of the others, too. */
+	for (size_t i = 0; i < n; i++) {
+		if (last && !compare_functions(last, room[i])) {
+			merge_frame(last, room[i]);
+			continue;
+		}
+		last = room[i];
+		last->next = parent->child;
+		parent->child = last;
+	}
+}
+
+static bool is_unnamed(const struct gpumon_frame *frame)
+{
+	const struct gpumon_node node = {
+		.name = frame->name,
+		.module = frame->module,
+		.kind = frame->kind,
+	};
+
+	return gpumon_tree_unnamed(&node);
+}
+
+/* Join an unnamed function and the only one that it calls, if that has no name either. */
+static bool join_unnamed(struct gpumon_frame *frame)
+{
+	struct gpumon_frame *child = frame->child;
+
+	if (!child || child->next || !frame->parent || frame->self ||
+	    frame->before != child->before || frame->count != child->count ||
+	    frame->cpu_ns != child->cpu_ns || frame->left != child->left || !is_unnamed(child) ||
+	    !is_unnamed(frame) || strcmp(frame->module, child->module) != 0)
+		return false;
+	frame->self = child->self;
+	frame->joined++;
+	frame->last = child->name;
+	frame->child = NULL;
+	child->merged = frame;
+	move_children(frame, child);
+	return true;
+}
+
+/* --- positions */
 
 /* The heaviest first, and by name for equal weights, so that equal input gives equal output. */
 static int compare_weights(const void *a, const void *b)
@@ -60,6 +183,7 @@ static void sort_children(struct gpumon_frame *parent, struct gpumon_frame **roo
 	for (size_t i = 0; i < n; i++) {
 		room[i]->next = i + 1 < n ? room[i + 1] : NULL;
 		room[i]->start = start;
+		room[i]->depth = parent->depth + 1;
 		start = gpumon_add_saturated(start, room[i]->total);
 	}
 	parent->child = n ? room[0] : NULL;
@@ -72,37 +196,19 @@ int gpumon_flame_layout(struct gpumon_flame *flame)
 
 	if (!room)
 		return -1;
-	for (size_t i = flame->n; i--;) {
-		struct gpumon_frame *frame = &flame->frames[i], *parent = frame->parent;
-
-		/* Children come after their parents, so all of them have been added by now. */
-		frame->total = gpumon_add_saturated(frame->total, frame->self);
-		if (!parent)
-			continue;
-		parent->total = gpumon_add_saturated(parent->total, frame->total);
-		parent->count = gpumon_add_saturated(parent->count, frame->count);
-		parent->cpu_ns = gpumon_add_saturated(parent->cpu_ns, frame->cpu_ns);
-		parent->left = gpumon_add_saturated(parent->left, frame->left);
-		parent->before = gpumon_add_saturated(parent->before, frame->before);
-		parent->before_left = gpumon_add_saturated(parent->before_left, frame->before_left);
-	}
+	sum_frames(flame);
 	for (size_t i = 0; i < flame->n; i++) {
-		if (flame->frames[i].child)
-			sort_children(&flame->frames[i], room);
+		struct gpumon_frame *frame = &flame->frames[i];
+
+		if (frame->merged || !frame->child)
+			continue;
+		do
+			merge_children(frame, room);
+		while (join_unnamed(frame));
+		sort_children(frame, room);
 	}
 	free(room);
 	return 0;
-}
-
-/* Does it belong to its parent's frame? */
-static bool is_joined(const struct gpumon_node *node, const struct gpumon_node *root)
-{
-	const struct gpumon_node *parent = node->parent;
-
-	return node != root && parent != root && parent->child == node && !node->next &&
-	       !parent->count && !parent->gpu_ns && !parent->cpu_ns &&
-	       !gpumon_tree_is_estimate(parent) && gpumon_tree_unnamed(node) &&
-	       gpumon_tree_unnamed(parent) && !strcmp(node->module, parent->module);
 }
 
 int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
@@ -117,16 +223,12 @@ int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 	if (gpumon_flame_init(flame, n))
 		return -1;
 	for (node = root; node;) {
-		if (is_joined(node, root)) {
-			frame->joined++;
-			frame->last = node->name;
-		} else {
-			frame = gpumon_flame_add(flame, frame);
-			frame->name = node->name;
-			frame->module = node->module ? node->module : "";
-			frame->line = node->line ? node->line : "";
-			frame->kind = node->kind;
-		}
+		frame = gpumon_flame_add(flame, frame);
+		frame->node = node;
+		frame->name = node->name;
+		frame->module = node->module ? node->module : "";
+		frame->line = node->line ? node->line : "";
+		frame->kind = node->kind;
 		frame->self = gpumon_tree_weight(node, weight);
 		frame->count = node->count + node->left_count;
 		frame->left = weight == GPUMON_WEIGHT_COUNT  ? node->left_count :
@@ -139,8 +241,7 @@ int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 		}
 		/* Go to the frame of the next node's parent. */
 		while (node != root && !node->next) {
-			if (!is_joined(node, root))
-				frame = frame->parent;
+			frame = frame->parent;
 			node = node->parent;
 		}
 		if (node == root)

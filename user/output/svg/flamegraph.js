@@ -202,7 +202,7 @@ function gpumonFlame(svg) {
 			do {
 				lines.push([rest.slice(0, room).join(""), i === 0]);
 				rest = rest.slice(room);
-			} while (rest.length && lines.length < 12);
+			} while (rest.length && lines.length < 20);
 		});
 		if (zoom !== frames[0])
 			lines.push([percent(frame.value, zoom.value) + " of " + cut(zoom.label, 40), false]);

@@ -17,6 +17,7 @@
 #define FOOTER		34
 #define NARROWEST	0.1 /* px; narrower frames are left out and count for the caller */
 #define TEXT_MARGIN	4
+#define LINES_SHOWN	8
 #define CHARACTER_WIDTH 7.25 /* px, of common monospaced fonts at 12 px */
 
 struct drawing {
@@ -105,6 +106,99 @@ static void put_difference(const struct drawing *drawing, const struct gpumon_fr
 		fputs(" (new)", drawing->out);
 }
 
+/* A line of a function, and what went through it. */
+struct line {
+	const char *text;
+	uint64_t total;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return strcmp(x->text, y->text);
+}
+
+/*
+ * The lines of a frame with something in them, the heaviest first, to be freed; NULL without memory.
+ */
+static struct line *lines_of(const struct gpumon_frame *frame, size_t *count)
+{
+	const struct gpumon_frame *same;
+	struct line *lines;
+	size_t n = 0, used = 0;
+
+	for (same = frame; same; same = same->same)
+		n++;
+	lines = calloc(n, sizeof(*lines));
+	if (!lines)
+		return NULL;
+	n = 0;
+	for (same = frame; same; same = same->same) {
+		if (same->line_total)
+			lines[n++] = (struct line){ same->line, same->line_total };
+	}
+	/* The same line is there once for each line of the caller. */
+	qsort(lines, n, sizeof(*lines), by_text);
+	for (size_t i = 0; i < n; i++) {
+		if (used && !strcmp(lines[used - 1].text, lines[i].text))
+			lines[used - 1].total =
+				gpumon_add_saturated(lines[used - 1].total, lines[i].total);
+		else
+			lines[used++] = lines[i];
+	}
+	qsort(lines, used, sizeof(*lines), by_total);
+	*count = used;
+	return lines;
+}
+
+static void put_place(FILE *out, const char *line, const char *module)
+{
+	if (!*line && !*module)
+		return;
+	putc('\n', out);
+	gpumon_text_xml(out, line);
+	if (*line && *module)
+		fputs(" · ", out);
+	gpumon_text_xml(out, module);
+}
+
+/* Where it is: its line, or its lines with their shares. */
+static void put_lines(const struct drawing *drawing, const struct gpumon_frame *frame)
+{
+	struct line *lines = NULL;
+	char percent[GPUMON_TEXT_NUMBER], number[GPUMON_TEXT_NUMBER];
+	FILE *out = drawing->out;
+	size_t n = 0;
+
+	if (frame->same)
+		lines = lines_of(frame, &n);
+	if (n < 2) {
+		put_place(out, n ? lines[0].text : frame->line, frame->module);
+		free(lines);
+		return;
+	}
+	put_place(out, "", frame->module);
+	for (size_t i = 0; i < n && i < LINES_SHOWN; i++) {
+		putc('\n', out);
+		gpumon_text_xml(out, gpumon_text_percent(percent, sizeof(percent), lines[i].total,
+							 frame->total));
+		fputs(" in ", out);
+		gpumon_text_xml(out, *lines[i].text ? lines[i].text : "an unknown line");
+	}
+	if (n > LINES_SHOWN)
+		fprintf(out, "\nand %s more lines",
+			gpumon_text_count(number, sizeof(number), n - LINES_SHOWN));
+	free(lines);
+}
+
 /* The first line is the name, which the script reads from here. */
 static void put_title(const struct drawing *drawing, const struct gpumon_frame *frame)
 {
@@ -119,13 +213,7 @@ static void put_title(const struct drawing *drawing, const struct gpumon_frame *
 		gpumon_text_xml(out, frame->last + strlen(frame->module));
 		fprintf(out, "\n%u functions without a name", frame->joined + 1);
 	}
-	if (*frame->line || *frame->module) {
-		putc('\n', out);
-		gpumon_text_xml(out, frame->line);
-		if (*frame->line && *frame->module)
-			fputs(" · ", out);
-		gpumon_text_xml(out, frame->module);
-	}
+	put_lines(drawing, frame);
 	fprintf(out, "\n%s%s %s · %s of all", frame->left ? "~" : "",
 		value_text(value, sizeof(value), weight, frame->total), unit_text(weight),
 		gpumon_text_percent(percent, sizeof(percent), frame->total, drawing->total));
@@ -161,6 +249,11 @@ static void put_colour(const struct drawing *drawing, const struct gpumon_frame 
 	else
 		fprintf(drawing->out, " class=\"%s\" fill-opacity=\"%.2f\"",
 			worse ? "worse" : "better", 0.15 + 0.65 * (part > 1 ? 1 : part));
+}
+
+static bool is_wide(const struct drawing *drawing, const struct gpumon_frame *frame)
+{
+	return (double)frame->total * drawing->scale >= NARROWEST;
 }
 
 static void put_frame(struct drawing *drawing, const struct gpumon_frame *frame, unsigned int rows)
@@ -329,20 +422,19 @@ static void put_head(const struct drawing *drawing, unsigned int height, bool pa
 		drawing->header - 10);
 }
 
-int gpumon_flame_write(FILE *out, const struct gpumon_flame *flame,
+int gpumon_flame_write(FILE *out, struct gpumon_flame *flame,
 		       const struct gpumon_flamegraph_options *options, bool part)
 {
 	struct drawing drawing = { .out = out, .flame = flame, .options = options };
-	unsigned int rows = 1, height;
+	struct gpumon_frame *first = flame->n ? flame->frames : NULL, *frame;
+	unsigned int rows = 1, height, number = 0;
 
 	if (flame->n)
 		drawing.total = flame->frames[0].total;
 	if (drawing.total)
 		drawing.scale = (WIDTH - 2 * MARGIN) / (double)drawing.total;
-	for (size_t i = 0; i < flame->n; i++) {
-		const struct gpumon_frame *frame = &flame->frames[i];
-
-		if ((double)frame->total * drawing.scale < NARROWEST)
+	for (frame = first; frame; frame = gpumon_flame_next(frame)) {
+		if (!is_wide(&drawing, frame))
 			drawing.narrow += frame->total ? 1 : 0;
 		else if (frame->depth >= rows)
 			rows = frame->depth + 1;
@@ -358,11 +450,11 @@ int gpumon_flame_write(FILE *out, const struct gpumon_flame *flame,
 			options->weight == GPUMON_WEIGHT_CPU_NS ? "launch" : "work of a GPU");
 	fputs("<g class=\"frames\">\n", out);
 	/* All children of a parent that is too narrow are too narrow. */
-	for (size_t i = 0; i < flame->n; i++) {
-		const struct gpumon_frame *frame = &flame->frames[i];
-
-		if (drawing.total && (double)frame->total * drawing.scale >= NARROWEST)
-			put_frame(&drawing, frame, rows);
+	for (frame = first; frame && drawing.total; frame = gpumon_flame_next(frame)) {
+		if (!is_wide(&drawing, frame))
+			continue;
+		frame->number = ++number;
+		put_frame(&drawing, frame, rows);
 	}
 	fputs("</g>\n", out);
 	put_legend(&drawing, height - 12);

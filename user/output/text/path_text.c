@@ -39,7 +39,8 @@ enum rank {
  * @class: its initial rank
  * @rank: current rank, RANK_DIFFERENCE if it was raised
  * @mark: offset of the difference in its name, 0 if the beginning shows it
- * @tried: it already was a difference when the line was made
+ * @place: offset in its line + 1 from where on it is shown, as it is the difference; otherwise 0
+ * @tried: it already was a difference when the text was made
  * @bare: shown without file and line
  * @keep: it is in the line
  */
@@ -48,6 +49,7 @@ struct piece {
 	enum rank class;
 	enum rank rank;
 	size_t mark;
+	size_t place;
 	bool tried;
 	bool bare;
 	bool keep;
@@ -101,6 +103,11 @@ static enum rank class_of(const struct gpumon_node *node)
 	if (role == GPUMON_FRAME_TELLING || node->kind == GPUMON_NODE_PYTHON)
 		return RANK_PYTHON;
 	return gpumon_tree_unnamed(node) ? RANK_PLACE : RANK_FUNCTION;
+}
+
+static const char *line_of(const struct gpumon_node *node)
+{
+	return node->line ? node->line : "";
 }
 
 static int find_pieces(struct path *path)
@@ -174,24 +181,25 @@ out:
 }
 
 /*
- * "Block.forward model.py:88". Machine code only gets a file if there is a line, which a function
- * that calls from several lines lacks.
+ * "Block.forward model.py:88". Machine code only gets a file if there is a line, which with the
+ * option @functions a function that calls from several lines lacks.
  */
 static int put_piece(FILE *out, const struct piece *piece, unsigned int columns)
 {
 	const struct gpumon_node *node = piece->node;
-	const char *line = node->line ? node->line : "", *slash = strrchr(line, '/');
+	const char *line = line_of(node), *slash = strrchr(line, '/');
 	char *text = name_text(piece, columns), *place;
+	unsigned long unused;
 	size_t number;
 
 	if (!text)
 		return -1;
 	fputs(text, out);
 	free(text);
-	line = slash ? slash + 1 : line;
+	line = piece->place ? line + piece->place - 1 : slash ? slash + 1 : line;
 	if (piece->bare || !*line || (node->kind != GPUMON_NODE_PYTHON && !strchr(line, ':')))
 		return 0;
-	number = strcspn(line, ":");
+	number = gpumon_line_file(line, &unused);
 	place = gpumon_text_squeeze(line, PLACE_COLUMNS, &number, 1);
 	if (!place)
 		return -1;
@@ -285,7 +293,7 @@ static int try_piece(struct path *path, unsigned int i, unsigned int columns, bo
 	for (unsigned int j = i; j < i + run; j++)
 		path->pieces[j].keep = true;
 	ret = path_fits(path, columns);
-	if (!ret && !bare) {
+	if (!ret && !bare && !path->pieces[i].place) {
 		path->pieces[i].bare = true;
 		ret = path_fits(path, columns);
 	}
@@ -304,7 +312,7 @@ static bool is_package(const struct gpumon_node *node)
 					       "/lib/python3" };
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		if (node->line && strstr(node->line, folders[i]))
+		if (strstr(line_of(node), folders[i]))
 			return true;
 	}
 	return false;
@@ -318,7 +326,8 @@ static int choose_pieces(struct path *path, unsigned int columns)
 	for (unsigned int i = 0; i < path->n; i++) {
 		path->pieces[i].keep = false;
 		path->pieces[i].tried = path->pieces[i].rank == RANK_DIFFERENCE;
-		path->pieces[i].bare = columns < WIDE && is_package(path->pieces[i].node);
+		path->pieces[i].bare = columns < WIDE && !path->pieces[i].place &&
+				       is_package(path->pieces[i].node);
 	}
 	for (enum rank rank = 0; rank < RANK_CALL; rank++) {
 		if (rank == RANK_WRAPPER && any)
@@ -419,14 +428,77 @@ static bool raise_difference(struct path *a, struct path *b, bool (*of)(enum ran
 	}
 }
 
-/* Two lines look alike. If the kernels beside them in the table differ, that is enough. */
+/* Where lines begin to differ, at the beginning of the name of a file or folder. */
+static size_t line_difference(const char *a, const char *b)
+{
+	size_t length_a = strlen(a), length_b = strlen(b), at = 0;
+
+	/* From the end: of two files with one name, the folders differ. */
+	while (at < length_a && at < length_b && a[length_a - 1 - at] == b[length_b - 1 - at])
+		at++;
+	at = length_a - at;
+	while (at && a[at - 1] != '/')
+		at--;
+	return at;
+}
+
+static void raise_line(struct path *path, struct piece *piece, const char *other)
+{
+	size_t place = line_difference(line_of(piece->node), other) + 1;
+
+	if (piece->place == place)
+		return;
+	piece->rank = RANK_DIFFERENCE;
+	piece->place = place;
+	path->changed = true;
+}
+
+/* The next piece of a class, going outwards from @at. */
+static unsigned int piece_outwards(const struct path *path, unsigned int at,
+				   bool (*of)(enum rank class))
+{
+	while (at < path->n && !of(path->pieces[at].class))
+		at++;
+	return at;
+}
+
+/*
+ * Raise the innermost frames of a class whose lines differ, those of the program rather than those
+ * of packages. All of its functions are equal. False if no line differs.
+ */
+static bool raise_line_difference(struct path *a, struct path *b, bool (*of)(enum rank class))
+{
+	struct piece *found_a = NULL, *found_b = NULL;
+	unsigned int i = piece_outwards(a, 0, of), j = piece_outwards(b, 0, of);
+
+	for (; i < a->n && j < b->n;
+	     i = piece_outwards(a, i + 1, of), j = piece_outwards(b, j + 1, of)) {
+		bool package = is_package(a->pieces[i].node);
+
+		if (!strcmp(line_of(a->pieces[i].node), line_of(b->pieces[j].node)) ||
+		    (found_a && package))
+			continue;
+		found_a = &a->pieces[i];
+		found_b = &b->pieces[j];
+		if (!package)
+			break;
+	}
+	if (!found_a)
+		return false;
+	raise_line(a, found_a, line_of(found_b->node));
+	raise_line(b, found_b, line_of(found_a->node));
+	return true;
+}
+
+/* Two texts look alike. If the kernels beside them in the table differ, that is enough. */
 static void tell_apart(struct path *a, struct path *b)
 {
-	if (raise_difference(a, b, is_function) || strcmp(a->work->name, b->work->name) ||
-	    a->work->kind != b->work->kind)
+	if (raise_difference(a, b, is_function) || raise_line_difference(a, b, is_function) ||
+	    strcmp(a->work->name, b->work->name) || a->work->kind != b->work->kind)
 		return;
-	if (!raise_difference(a, b, is_call) && !raise_difference(a, b, is_wrapper))
-		raise_difference(a, b, is_place);
+	if (!raise_difference(a, b, is_call) && !raise_difference(a, b, is_wrapper) &&
+	    !raise_difference(a, b, is_place))
+		raise_line_difference(a, b, is_wrapper);
 }
 
 static int by_key(const void *a, const void *b)

@@ -14,7 +14,6 @@ int gpumon_track_paths_begin(struct gpumon_track_paths *paths,
 	paths->tables.symbol_root = options->symbol_root;
 	paths->tree.pool = &paths->pool;
 	paths->tree.tables = &paths->tables;
-	paths->tree.lines = true;
 	paths->tree.options.no_inline = options->no_inline;
 	paths->tree.options.interpreter = options->interpreter;
 	return gpumon_tree_begin(&paths->tree);
