@@ -181,6 +181,7 @@ void gpumon_scan_free(struct gpumon_scan *scan);
  * @sampling: what was recorded of only a part, NULL if nothing
  * @losses: GPUMON_LOSS_CAUSES counts
  * @cut_paths: call paths beyond GPUMON_TREE_NODES_MAX
+ * @cut_stacks: operations without the outermost callers, see gpumon_profile_cut_stacks()
  * @scan: NULL if only the profile is known
  * @sheets: what programs in kernels have gathered, of each capture that has it
  * @sheet_count: number of @sheets
@@ -203,6 +204,7 @@ struct gpumon_view {
 	const uint64_t *losses;
 	const struct gpumon_capture_damage *damage;
 	uint64_t cut_paths;
+	uint64_t cut_stacks;
 	uint64_t first_ns;
 	uint64_t last_ns;
 	const struct gpumon_scan *scan;

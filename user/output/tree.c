@@ -230,6 +230,7 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 		missing->cut_off = !scan->ended;
 	}
 	missing->cut_paths = view->cut_paths;
+	missing->cut_stacks = view->cut_stacks;
 	if (damage) {
 		const uint64_t counted[] = {
 			damage->truncated_bytes, damage->broken_chunks, damage->broken_records,
@@ -254,6 +255,10 @@ static const char *cut_paths_text(char *buf, size_t len)
 const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missing *missing)
 {
 	char number[GPUMON_TEXT_NUMBER], percent[GPUMON_TEXT_NUMBER], limit[96];
+	bool one = missing->cut_stacks == 1;
+	const char *what = missing->work ? one ? "piece of work" : "pieces of work" :
+			   one		 ? "call" :
+					   "calls";
 	size_t at = 0;
 
 #define APPEND(...)                                                              \
@@ -286,6 +291,9 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 		APPEND("%s %s without work",
 		       gpumon_text_count(number, sizeof(number), missing->unmatched_launches),
 		       missing->unmatched_launches == 1 ? "launch" : "launches");
+	if (missing->cut_stacks)
+		APPEND("%s %s whose call path was cut off (raise --stack-depth)",
+		       gpumon_text_count(number, sizeof(number), missing->cut_stacks), what);
 	if (missing->cut_paths)
 		APPEND("%s %s", gpumon_text_count(number, sizeof(number), missing->cut_paths),
 		       cut_paths_text(limit, sizeof(limit)));
@@ -373,6 +381,10 @@ void gpumon_missing_causes(const struct gpumon_view *view,
 						     loss_advice(i), true, false });
 	if (view->counts)
 		tell_counts(telling, view);
+	tell(telling, (struct gpumon_cause){
+			      view->cut_stacks, 0,
+			      "call paths without their outermost callers: the stack was cut off",
+			      "record with a larger --stack-depth, up to 512", true, false });
 	TELL(view->cut_paths, true, cut_paths_text(what, sizeof(what)));
 	if (view->damage)
 		tell_damage(telling, view->damage);

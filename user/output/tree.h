@@ -59,6 +59,7 @@ const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
  * @unmatched: operations without a call path, except CUDA's own
  * @unmatched_launches: launches without GPU operations
  * @cut_paths: call paths that did not fit the tree
+ * @cut_stacks: operations, or calls, whose path lacks the outermost callers
  * @damaged: bytes or chunks that could not be read
  * @notes: number of notes that say why something is not recorded
  * @no_gpu: for at least one process, the GPU is not recorded
@@ -71,6 +72,7 @@ struct gpumon_missing {
 	uint64_t untimed;
 	uint64_t unmatched_launches;
 	uint64_t cut_paths;
+	uint64_t cut_stacks;
 	uint64_t damaged;
 	unsigned int notes;
 	bool no_gpu;

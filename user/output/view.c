@@ -25,6 +25,7 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
 	view->losses = gpumon_profile_losses(profile);
 	view->damage = gpumon_profile_damage(profile);
 	view->cut_paths = gpumon_profile_cut_paths(profile);
+	view->cut_stacks = gpumon_profile_cut_stacks(profile);
 	gpumon_profile_times(profile, &view->first_ns, &view->last_ns);
 	view->scan = scan;
 }

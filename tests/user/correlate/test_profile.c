@@ -264,6 +264,7 @@ static void test_reasons(void **state)
 			    1, 1001, 300);
 	profile_expect_node(root, "[stack cut off]>forward>cudaLaunchKernel>k", GPUMON_NODE_KERNEL,
 			    1, 1002, 300);
+	assert_int_equal(gpumon_profile_cut_stacks(fixture->profile), 1);
 	profile_expect_node(root, "[stack not recorded]>cudaLaunchKernel>k", GPUMON_NODE_KERNEL, 1,
 			    1003, 300);
 	profile_expect_node(root, "[kernel without launch]>k", GPUMON_NODE_KERNEL, 1, 11, 0);

@@ -441,6 +441,7 @@ static void nothing_is_missing_or_it_is(void **state)
 	}
 	WITH(counts.unmatched_launches[GPUMON_LAUNCH_UNMATCHED], 1);
 	WITH(view.cut_paths, 1);
+	WITH(view.cut_stacks, 1);
 	WITH(scan.missing_notes, 1);
 	WITH(scan.no_gpu, true);
 	WITH(scan.lost_records, 1);

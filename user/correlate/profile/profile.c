@@ -467,6 +467,11 @@ uint64_t gpumon_profile_cut_paths(const struct gpumon_profile *profile)
 	return profile->tree.cut_paths;
 }
 
+uint64_t gpumon_profile_cut_stacks(const struct gpumon_profile *profile)
+{
+	return profile->cut_stacks;
+}
+
 void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_ns,
 			  uint64_t *last_ns)
 {

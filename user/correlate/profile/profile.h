@@ -291,6 +291,11 @@ const struct gpumon_capture_damage *gpumon_profile_damage(const struct gpumon_pr
 #define GPUMON_TREE_NODES_MAX (1u << 20)
 /* Number of merged paths. */
 uint64_t gpumon_profile_cut_paths(const struct gpumon_profile *profile);
+/*
+ * Number of operations whose path lacks its outermost callers: the stack was deeper than --stack-depth, or
+ * has a frame without a rule how to go on. Without operations, of calls.
+ */
+uint64_t gpumon_profile_cut_stacks(const struct gpumon_profile *profile);
 /* First beginning and last end of all activity. */
 void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_ns,
 			  uint64_t *last_ns);

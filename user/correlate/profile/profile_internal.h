@@ -75,6 +75,7 @@ struct gpumon_gap_doing {
  * @gpus: the GPUs that these devices are, once the definitions are known
  * @device_count: rows in @device_rows
  * @launchers: process, device and tid: threads that launched work on a device
+ * @cut_stacks: operations, or calls where there are none, whose stack has lost its outermost frames
  * @failed: a callback ran out of memory
  */
 struct gpumon_profile {
@@ -119,6 +120,7 @@ struct gpumon_profile {
 	struct gpumon_distribution latency;
 	uint64_t first_ns;
 	uint64_t last_ns;
+	uint64_t cut_stacks;
 	bool failed;
 };
 

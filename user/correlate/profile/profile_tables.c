@@ -152,6 +152,7 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 	case GPUMON_RECORD_FRAME:
 		return add_frame(process, record);
 	case GPUMON_RECORD_STACK:
+		process->has_cut_stacks |= (record->flags & GPUMON_STACK_TRUNCATED) != 0;
 		return add_stack(process, (const void *)record);
 	case GPUMON_RECORD_DEVICE:
 		return add_device(process, record);
@@ -352,6 +353,15 @@ const uint64_t *gpumon_tables_stack(const struct gpumon_tables_process *process,
 	*count = (uint32_t)process->stack[place - 1];
 	*flags = (uint16_t)(process->stack[place - 1] >> 32);
 	return process->stack + place;
+}
+
+bool gpumon_tables_cut_stack(const struct gpumon_tables_process *process, uint32_t id)
+{
+	uint32_t count;
+	uint16_t flags;
+
+	return process->has_cut_stacks && id && gpumon_tables_stack(process, id, &count, &flags) &&
+	       flags & GPUMON_STACK_TRUNCATED;
 }
 
 const struct gpumon_record_frame *gpumon_tables_frame(const struct gpumon_tables_process *process,

@@ -31,6 +31,7 @@
  * @unmapped: times when code was unmapped, sorted at the end
  * @windows: windows of operations, complete at the end
  * @has_launches: and so on: there are such records
+ * @has_cut_stacks: there are stacks without their outermost frames
  */
 struct gpumon_tables_process {
 	uint32_t capture;
@@ -42,6 +43,7 @@ struct gpumon_tables_process {
 	bool has_nodes;
 	bool has_ranges;
 	bool has_unsampled;
+	bool has_cut_stacks;
 	struct gpumon_windows windows;
 	struct gpumon_record_process record;
 	struct gpumon_map strings;
@@ -141,6 +143,8 @@ const char *gpumon_tables_string(const struct gpumon_tables_process *process, ui
 /* Frames of a stack, NULL if unknown. */
 const uint64_t *gpumon_tables_stack(const struct gpumon_tables_process *process, uint32_t id,
 				    uint32_t *count, uint16_t *flags);
+/* Whether the outermost frames of a stack are missing. */
+bool gpumon_tables_cut_stack(const struct gpumon_tables_process *process, uint32_t id);
 /* Address to look up for a frame: a return address may already belong to the next function. */
 static inline uint64_t gpumon_stack_code(uint64_t address, uint32_t frame)
 {

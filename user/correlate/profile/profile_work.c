@@ -240,6 +240,7 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 	if (add_to_tree(profile, work, &fields, row->row.name, gpu_ns, &leaf))
 		return -1;
 	process = &profile->tables.processes[work->process];
+	profile->cut_stacks += gpumon_tables_cut_stack(process, work->stack);
 	return gpumon_scale_work(&profile->scale, work,
 				 &(struct gpumon_scale_place){
 					 .windows = process->windows.sampled,
@@ -345,6 +346,8 @@ void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *unmatc
 	if (profile->failed || profile->options.gpu_only || is_outside(profile, hit->time_ns) ||
 	    profile->tables.processes[unmatched->process].has_launches)
 		return;
+	profile->cut_stacks +=
+		gpumon_tables_cut_stack(&profile->tables.processes[unmatched->process], hit->stack);
 	profile->failed = add_call(profile, &where, hit->duration_ns, NULL) != 0;
 }
 

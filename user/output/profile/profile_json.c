@@ -422,6 +422,7 @@ struct json_object *gpumon_json_missing(const struct gpumon_view *view)
 	bad |= add_known(object, "hits_matched", counts ? counts->hits_matched : 0, counts);
 	bad |= add_known(object, "work_before_launch", counts ? counts->work_before_launch : 0,
 			 counts);
+	bad |= gpumon_json_add_u64(object, "stacks_cut_off", view->cut_stacks);
 	bad |= gpumon_json_add_u64(object, "paths_cut_off", view->cut_paths);
 	bad |= view->damage ? gpumon_json_add(object, "damage", damage_json(view->damage)) :
 			      gpumon_json_add_string(object, "damage", NULL);
