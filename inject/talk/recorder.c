@@ -111,7 +111,7 @@ static void *talk_to_recorders(void *argument)
 		now = atomic_load(&state);
 		switch (now) {
 		case CONNECTING:
-			meet_recorder(inject_socket_connect(first_path, INJECT_CONNECT_MS));
+			meet_recorder(inject_socket_connect(first_path, INJECT_ANSWER_MS));
 			if (atomic_load(&state) == CONNECTING)
 				change_state(LISTENING);
 			break;
@@ -150,7 +150,7 @@ bool inject_recorder_start(const char *path)
 	if (!inject_own_thread(&thread, talk_to_recorders, NULL))
 		return false;
 	pthread_detach(thread);
-	wait_in_state(CONNECTING, 2 * INJECT_CONNECT_MS);
+	wait_in_state(CONNECTING, INJECT_ANSWER_MS);
 	return true;
 }
 

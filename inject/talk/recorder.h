@@ -26,7 +26,8 @@ struct inject_request {
  * inject_recorder_start - start the thread, and wait until it has tried to connect
  * @path: socket of the recorder that started the program; NULL where there is none
  *
- * A request that comes too late for that is treated like that of a recorder that attaches.
+ * Waits INJECT_ANSWER_MS at most, and only while that recorder lives. A request that comes later is treated
+ * like that of a recorder that attaches.
  *
  * Return: false where no thread can be created.
  */

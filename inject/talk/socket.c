@@ -276,7 +276,7 @@ bool inject_socket_handshake(int socket, struct gpumon_message_settings *setting
 		.version = GPUMON_CHANNEL_VERSION,
 		.pid = (uint32_t)getpid(),
 	};
-	uint64_t until = inject_now() + INJECT_CONNECT_MS * 1000000ull, now;
+	uint64_t until = inject_now() + INJECT_ANSWER_MS * 1000000ull, now;
 	struct pollfd wait = { .fd = socket, .events = POLLIN };
 	enum inject_refusal why = INJECT_UNKNOWN_MESSAGE;
 	union {

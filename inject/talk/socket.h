@@ -10,7 +10,12 @@
 #include "base/inject.h"
 
 /* How long the library may take to say something, when the program wants to go on. */
-#define INJECT_CONNECT_MS INJECT_PATIENCE(GPUMON_CHANNEL_ANSWER_MS)
+#define INJECT_CONNECT_MS INJECT_PATIENCE(2000)
+
+/* How long a recorder that lives may take to answer. */
+#ifndef INJECT_ANSWER_MS
+#define INJECT_ANSWER_MS GPUMON_CHANNEL_ANSWER_MS
+#endif
 
 /**
  * struct inject_socket - a descriptor in a process whose descriptors are the program's
@@ -95,12 +100,12 @@ bool inject_socket_send(int socket, const void *message, size_t size, int descri
 ssize_t inject_socket_receive(int socket, void *message, size_t size, int *descriptor);
 
 /**
- * inject_socket_handshake - send a hello, receive the settings and the channel, within INJECT_CONNECT_MS
+ * inject_socket_handshake - send a hello, receive the settings and the channel, within INJECT_ANSWER_MS
  * @socket: connected
  * @settings: filled in, within bounds
  * @map: the channel
  *
- * Return: false where the recorder refuses, or sent something invalid.
+ * Return: false where the recorder refuses, is gone, or sent something invalid.
  */
 bool inject_socket_handshake(int socket, struct gpumon_message_settings *settings,
 			     struct gpumon_channel_map *map);

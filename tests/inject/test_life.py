@@ -270,8 +270,7 @@ def test_bad_recorder():
         server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         server.bind(path)
         server.listen(1)
-        # The one that says nothing is waited for as in a real program.
-        impatient = {} if message else {"MOCK_IMPATIENT": "1"}
+        impatient = {} if message else {"MOCK_IMPATIENT": "1", "MOCK_ANSWER_MS": "1000"}
         run = Run("loop", 50, recorded=False, wait=False, environment={"GPUMON_SOCKET": path, **impatient})
         connection, _ = server.accept()
         connection.recv(100)
@@ -287,6 +286,33 @@ def test_bad_recorder():
         os.unlink(path)
     run = Run("loop", 50, recorded=False, environment={"GPUMON_SOCKET": "/nowhere/at/all"})
     equal((run.status, run.output, run.errors), (0, "", ""), "without a socket")
+
+
+def test_late_answer():
+    """as long as a recorder lives it is waited for, for seconds; one that ends is not"""
+    class Late(rec.Recorder):
+        def take(self, connection):
+            time.sleep(3)
+            return super().take(connection)
+
+    path = os.path.join(harness.objects, f"late-{os.getpid()}")
+    late = Late(path)
+    run = Run("loop", 50, recorded=False, environment={"GPUMON_SOCKET": path, "MOCK_IMPATIENT": "1"})
+    equal(run.status, 0, "exit status")
+    target, = late.wait()
+    compare_all(run, target)
+    late.close()
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    server.bind(path)
+    server.listen(1)
+    run = Run("loop", 50, recorded=False, wait=False, environment={"GPUMON_SOCKET": path, "MOCK_ANSWER_MS": "86400000"})
+    connection, _ = server.accept()
+    connection.recv(100)
+    connection.close()
+    run.wait()
+    equal(run.status, 0, "exit status of a program whose recorder ends")
+    server.close()
+    os.unlink(path)
 
 
 def test_hangs():

@@ -100,6 +100,36 @@ def check_paths(kit, before=0):
     equal(seen, set(CALLERS), "kernels with a path")
 
 
+def has_gpumon_thread(pid):
+    try:
+        return any(open(f"/proc/{pid}/task/{task}/comm", encoding="ascii").read() == "gpumon\n"
+                   for task in os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return False
+
+
+@test
+def recorder_is_stopped(kit):
+    """Programs that start while the recorder stands still, many at once: they wait for it, and nothing is lost."""
+    many, variables = 24, environment(kit)
+    program = f"LD_LIBRARY_PATH={variables.pop('LD_LIBRARY_PATH')} {kit.inject}/program"
+    process = kit.start("record", "-o", "capture", "--", "sh", "-c",
+                        f"touch ready; while [ ! -e go ]; do sleep 0.02; done; for i in $(seq {many}); do "
+                        f"{program} loop 50 & echo $! >>pids; done; touch all; wait", env=variables)
+    kit.wait_for("ready")
+    process.send_signal(signal.SIGSTOP)
+    kit.touch("go")
+    kit.wait_for("all")
+    with open(kit.path("pids"), encoding="ascii") as file:
+        pids = file.read().split()
+    until(lambda: all(map(has_gpumon_thread, pids)), "each program has begun to connect")
+    process.send_signal(signal.SIGCONT)
+    done = kit.end(process)
+    equal(done.returncode, 0, "status")
+    contains(done.stderr.decode(), f"{many} processes, {50 * many} launches", "what was recorded")
+    check_account(kit, show(kit))
+
+
 @test
 def names_are_kept(kit):
     """A capture contains its names: the files may be gone when it is read."""

@@ -163,14 +163,18 @@ def strangers(kit):
 
 @test
 def answers_too_late(kit):
-    """The library no longer waits when the recorder answers, as after a stop of the recorder."""
+    """A library that no longer waits when the recorder answers, as after a stop of the recorder."""
     done = kit.run("record", "-o", "capture", "--", kit.player, "impatient", "connect")
-    contains(done.stderr.decode(), "was not recorded: it has ended, or this program answered it "
-             "too late (it waits 2 s)", "message")
+    contains(done.stderr.decode(), "was not recorded: it ended, or hung up, before this program answered it", "message")
     contains(kit.run("correlate", "capture").stdout.decode(), "No work of a GPU and no launch was "
              "recorded", "what is there")
     equal([name for name in os.listdir(kit.path("capture")) if name.startswith("process-")], [],
           "files")
+    # It lives and listens: it is recorded from then on.
+    done = kit.run("record", "-o", "later", "--", kit.player, "impatient", "connect", "listen")
+    equal(done.returncode, 0, "status")
+    equal(b"was not recorded" in done.stderr, False, done.stderr.decode())
+    kit.capture("later").check(1, 100)
 
 
 @test

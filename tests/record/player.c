@@ -15,7 +15,7 @@
  *   connect      connect, and write nothing
  *   mute         connect, and do not send a hello
  *   version=N    send a hello with this version
- *   impatient    wait for no answer to a hello
+ *   impatient    wait for no answer to the next hello
  *   listen       as a dormant library: wait for a recorder, then record
  *   stop         wait for the stop command, then flush like the library
  *   deaf         ignore the stop command
@@ -135,6 +135,7 @@ static bool handshake(void)
 
 	if (impatient)
 		shutdown(recorder, SHUT_RD);
+	impatient = false;
 	if (send(recorder, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello) ||
 	    recvmsg(recorder, &message, MSG_CMSG_CLOEXEC) <= 0)
 		return false;

@@ -23,8 +23,11 @@
 #define GPUMON_CHANNEL_MAGIC   0x31434d47u /* "GMC1" */
 #define GPUMON_CHANNEL_VERSION 2
 
-/* So long the library waits for the answer to its hello. */
-#define GPUMON_CHANNEL_ANSWER_MS 2000
+/*
+ * So long the library waits for the answer to its hello, and with it the start of the program, while the
+ * recorder lives. Then it listens.
+ */
+#define GPUMON_CHANNEL_ANSWER_MS 30000
 
 #define GPUMON_BLOCK_SIZE (1u << 16)
 

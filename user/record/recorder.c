@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/wait.h"
+#include "dormant.h"
 #include "driver.h"
 #include "process/listener.h"
 #include "target/probed.h"
@@ -24,12 +27,31 @@
 #define NOTES_MAX 100
 /* Each target needs memory and descriptors. */
 #define TARGETS_MAX 4096
+/* Connections that are accepted before what was accepted is looked at again. */
+#define ACCEPTS_MAX 16
+/* How long a process that did not wait for an answer is tried to be attached to, as by --pid. */
+#define LATE_NS 5000000000ULL
+
+/**
+ * struct late - a process that no longer waits for an answer, and lives
+ * @pid: number
+ * @pidfd: to see its end, -1 on kernels without
+ * @until_ns: so long its library is asked
+ * @err: what is said if it does not listen
+ */
+struct late {
+	pid_t pid;
+	int pidfd;
+	uint64_t until_ns;
+	struct gpumon_error err;
+};
 
 /**
  * struct gpumon_recorder - state of the recorder
  * @epoll: epoll set of the listener and the targets' sockets and pidfds
  * @targets: targets that have not ended
  * @probed: processes without a library, including ended ones
+ * @late: processes that are to be attached to
  * @closed: new connections are refused
  * @until_ns: time after which targets that have not stopped are abandoned
  * @why_closed: reason sent to refused targets
@@ -48,6 +70,8 @@ struct gpumon_recorder {
 	size_t count;
 	struct gpumon_probed **probed;
 	size_t probed_count;
+	struct late *late;
+	size_t late_count;
 	bool closed;
 	uint64_t until_ns;
 	const char *why_closed;
@@ -210,19 +234,32 @@ int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gp
 	return 0;
 }
 
-static void accept_all(struct gpumon_recorder *recorder)
+/* Of any process: once it has ended, or on kernels without pidfds once it is gone. */
+static bool has_ended(pid_t pid, int pidfd)
 {
-	struct gpumon_error err;
-	int fd;
+	struct pollfd fds = { .fd = pidfd, .events = POLLIN };
 
-	while ((fd = gpumon_listener_accept(&recorder->listener)) >= 0)
-		if (gpumon_recorder_add(recorder, fd, &err))
-			tell_refused(recorder, &err);
-	if (fd == -EMFILE) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, fd, GPUMON_ERROR_IO,
-				 "a process was not recorded: no more descriptors (ulimit -n)");
-		tell_refused(recorder, &err);
-	}
+	return pidfd >= 0 ? poll(&fds, 1, 0) > 0 : kill(pid, 0) && errno == ESRCH;
+}
+
+/* It lives, so its library listens, or will: it is recorded from then on. False without memory. */
+static bool try_later(struct gpumon_recorder *recorder, const struct gpumon_target *target,
+		      const struct gpumon_error *err)
+{
+	pid_t pid = gpumon_target_info(target)->pid;
+	int pidfd = gpumon_target_pidfd(target);
+	struct late *late;
+
+	if (recorder->closed || pid <= 0 || has_ended(pid, pidfd))
+		return false;
+	late = GPUMON_GROW(recorder->late, recorder->late_count);
+	if (!late)
+		return false;
+	*late = (struct late){ .pid = pid,
+			       .pidfd = pidfd < 0 ? -1 : fcntl(pidfd, F_DUPFD_CLOEXEC, 3),
+			       .until_ns = gpumon_monotonic_ns() + LATE_NS,
+			       .err = *err };
+	return true;
 }
 
 static void receive_messages(struct gpumon_recorder *recorder, struct gpumon_target *target)
@@ -233,16 +270,73 @@ static void receive_messages(struct gpumon_recorder *recorder, struct gpumon_tar
 	gpumon_target_receive(target, &err);
 	/* A target may get a channel and still refuse it for lack of memory. */
 	recorder->counts.processes += gpumon_target_accepted(target) - before;
-	if (err.code)
+	if (err.code && !(err.sys == -ECONNRESET && try_later(recorder, target, &err)))
 		tell_refused(recorder, &err);
+}
+
+/* Each is answered before the next one is accepted: its program waits. Returns whether there may be more. */
+static bool accept_some(struct gpumon_recorder *recorder)
+{
+	struct gpumon_error err;
+	int fd = -1;
+
+	for (unsigned int i = 0; i < ACCEPTS_MAX; i++) {
+		fd = gpumon_listener_accept(&recorder->listener);
+		if (fd < 0)
+			break;
+		if (gpumon_recorder_add(recorder, fd, &err))
+			tell_refused(recorder, &err);
+		else
+			receive_messages(recorder, recorder->targets[recorder->count - 1]);
+	}
+	if (fd == -EMFILE) {
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, fd, GPUMON_ERROR_IO,
+				 "a process was not recorded: no more descriptors (ulimit -n)");
+		tell_refused(recorder, &err);
+	}
+	return fd >= 0;
+}
+
+/* Returns whether there is nothing more to try. */
+static bool attach_late(struct gpumon_recorder *recorder, struct late *late)
+{
+	struct gpumon_error err;
+	int socket;
+
+	if (!recorder->closed && !has_ended(late->pid, late->pidfd)) {
+		if (!gpumon_dormant_connect(recorder->options.root, late->pid, &socket, &err)) {
+			if (gpumon_recorder_add(recorder, socket, &err))
+				tell_refused(recorder, &err);
+			return true;
+		}
+		if (gpumon_monotonic_ns() < late->until_ns)
+			return false;
+	}
+	tell_refused(recorder, &late->err);
+	return true;
+}
+
+static void look_at_late(struct gpumon_recorder *recorder)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < recorder->late_count; i++) {
+		struct late *late = &recorder->late[i];
+
+		if (!attach_late(recorder, late))
+			recorder->late[kept++] = *late;
+		else if (late->pidfd >= 0)
+			close(late->pidfd);
+	}
+	recorder->late_count = kept;
 }
 
 /* The pidfd shows that the process is gone, even if a child keeps its socket open. */
 static bool process_ended(const struct gpumon_target *target)
 {
-	struct pollfd fds = { .fd = gpumon_target_pidfd(target), .events = POLLIN };
+	int pidfd = gpumon_target_pidfd(target);
 
-	return fds.fd >= 0 && poll(&fds, 1, 0) > 0;
+	return pidfd >= 0 && has_ended(0, pidfd);
 }
 
 static void handle_events(struct gpumon_recorder *recorder)
@@ -254,7 +348,7 @@ static void handle_events(struct gpumon_recorder *recorder)
 		struct gpumon_target *target = events[i].data.ptr;
 
 		if (!target) {
-			accept_all(recorder);
+			(void)accept_some(recorder);
 			continue;
 		}
 		/*
@@ -400,6 +494,7 @@ void gpumon_recorder_step(struct gpumon_recorder *recorder)
 	uint64_t now;
 
 	handle_events(recorder);
+	look_at_late(recorder);
 	now = gpumon_monotonic_ns();
 	for (unsigned int i = 0; i < recorder->count; i++) {
 		struct gpumon_target *target = recorder->targets[i];
@@ -429,7 +524,8 @@ int gpumon_recorder_fd(const struct gpumon_recorder *recorder)
 
 int gpumon_recorder_timeout_ms(const struct gpumon_recorder *recorder)
 {
-	if (recorder->count || recorder->probed_count || gpumon_driver_recording(recorder->driver))
+	if (recorder->count || recorder->probed_count || recorder->late_count ||
+	    gpumon_driver_recording(recorder->driver))
 		return GPUMON_RECORDER_PERIOD_MS;
 	return -1;
 }
@@ -441,11 +537,14 @@ void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms)
 	/*
 	 * A process that connected before the end is still accepted, and stopped like the others.
 	 */
+	while (recorder->listener.fd >= 0 && accept_some(recorder))
+		;
 	gpumon_recorder_step(recorder);
 	if (!recorder->closed) {
 		recorder->closed = true;
 		recorder->why_closed = "recording has ended";
 	}
+	look_at_late(recorder);
 	if (until < recorder->until_ns)
 		recorder->until_ns = until;
 	for (unsigned int i = 0; i < recorder->count; i++)
@@ -510,6 +609,10 @@ void gpumon_recorder_free(struct gpumon_recorder *recorder)
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
 		gpumon_probed_free(recorder->probed[i]);
 	free(recorder->probed);
+	for (size_t i = 0; i < recorder->late_count; i++)
+		if (recorder->late[i].pidfd >= 0)
+			close(recorder->late[i].pidfd);
+	free(recorder->late);
 	gpumon_listener_close(&recorder->listener);
 	gpumon_driver_free(recorder->driver);
 	if (recorder->epoll >= 0)

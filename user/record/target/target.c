@@ -261,8 +261,8 @@ static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
 	/* It has just sent its hello, so there is room, or it is gone. */
 	if (ret == -EPIPE || ret == -ECONNRESET)
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
-			"process %d was not recorded: it has ended, or this program answered it too late (it waits %d s)",
+			err, GPUMON_EXIT_FAILED, -ECONNRESET, GPUMON_ERROR_IO,
+			"process %d was not recorded: it ended, or hung up, before this program answered it (it waits %d s)",
 			(int)target->info.pid, GPUMON_CHANNEL_ANSWER_MS / 1000);
 	if (ret)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
