@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
-#include "base/grow.h"
 #include "harvest.h"
 #include "write/operation.h"
 
@@ -11,26 +12,105 @@
 /* How often a thread that asks waits for another one, 0.1 ms each time. */
 #define ASK_TRIES 100
 
+/* The same in a callback of the driver. */
+#define CALLBACK_TRIES 10
+
 /* From this number of unfinished commands on, a look at all of them takes some time. */
 #define MANY 1024
 
-/* Commands that were read from blocks, and had not ended at the last look. */
+/*
+ * How many commands of a queue without order are asked for that have not ended, where the program has waited
+ * for others: there may be thousands.
+ */
+#define TRIES_MAX 64
+
+/* How long a thread that has waited waits for another one that is harvesting. */
+#define WAIT_SECONDS 1
+
+/* A look at the system's clocks is good for that long. */
+#define SAMPLE_NS 10000000u
+
+/**
+ * struct inject_waiting - a command that was read from its block
+ * @next: of its queue, or free
+ * @kept: the command
+ */
+struct inject_waiting {
+	struct inject_waiting *next;
+	struct inject_kept kept;
+};
+
+/* Entries are made in pieces of this number, and used again. */
+#define PIECE 512
+
+/* All of this, and the lists of queues, under the lock. */
 static pthread_mutex_t harvesting = PTHREAD_MUTEX_INITIALIZER;
-static struct inject_kept *waiting;
-static size_t waiting_count, waiting_room;
-static uint64_t looks;
+static struct inject_waiting *free_entries;
+static struct inject_queue *busy_queues;
+static size_t waiting_count;
+static uint64_t sample_ns;
+
+static bool make_entries(void)
+{
+	struct inject_waiting *piece;
+	unsigned int i;
+
+	piece = mmap(NULL, PIECE * sizeof(*piece), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (piece == MAP_FAILED)
+		return false;
+	for (i = 0; i < PIECE; i++) {
+		piece[i].next = free_entries;
+		free_entries = &piece[i];
+	}
+	return true;
+}
+
+static bool add_waiting(const struct inject_kept *kept)
+{
+	struct inject_queue *queue = kept->queue;
+	struct inject_waiting *entry;
+
+	if (!free_entries && !make_entries())
+		return false;
+	entry = free_entries;
+	free_entries = entry->next;
+	entry->kept = *kept;
+	entry->next = NULL;
+	if (!queue->waiting)
+		queue->waiting_end = &queue->waiting;
+	*queue->waiting_end = entry;
+	queue->waiting_end = &entry->next;
+	if (!queue->is_busy) {
+		queue->is_busy = true;
+		queue->next_busy = busy_queues;
+		busy_queues = queue;
+	}
+	waiting_count++;
+	return true;
+}
+
+/* @at: where the list of the queue refers to it. */
+static void remove_waiting(struct inject_queue *queue, struct inject_waiting **at)
+{
+	struct inject_waiting *entry = *at;
+
+	*at = entry->next;
+	if (queue->waiting_end == &entry->next)
+		queue->waiting_end = at;
+	entry->next = free_entries;
+	free_entries = entry;
+	waiting_count--;
+}
 
 /* Without memory the rest stays in its block. */
 static bool take_commands(struct inject_block *block)
 {
 	uint32_t used = atomic_load_explicit(&block->used, memory_order_acquire);
 
-	for (; block->read < used; block->read++) {
-		if (!inject_grow((void **)&waiting, &waiting_room, waiting_count + 1,
-				 sizeof(*waiting)))
+	for (; block->read < used; block->read++)
+		if (!add_waiting(&block->commands[block->read]))
 			return false;
-		waiting[waiting_count++] = block->commands[block->read];
-	}
 	return true;
 }
 
@@ -141,16 +221,11 @@ static bool harvest_command(struct inject_thread *thread, const struct inject_ke
 	struct inject_times times = { 0 };
 	cl_int status = CL_COMPLETE;
 
-	/* In order: what comes behind one that has not ended has not, either. */
-	if (kept->queue->in_order && kept->queue->blocked == looks)
-		return false;
 	if (inject_opencl.clGetEventInfo(kept->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
 					 sizeof(status), &status, NULL) != CL_SUCCESS)
 		status = CL_COMPLETE;
-	if (status > CL_COMPLETE) {
-		kept->queue->blocked = looks;
+	if (status > CL_COMPLETE)
 		return false;
-	}
 	if (thread) {
 		if (status < 0)
 			times.flags = GPUMON_WORK_FAILED;
@@ -163,22 +238,71 @@ static bool harvest_command(struct inject_thread *thread, const struct inject_ke
 	return true;
 }
 
+static bool is_one_of(cl_event event, cl_uint count, const cl_event *events)
+{
+	while (count-- > 0)
+		if (events[count] == event)
+			return true;
+	return false;
+}
+
+/*
+ * In order: what comes behind one that has not ended has not, either. @tries: how many that have not ended
+ * are asked for otherwise, apart from @events.
+ */
+static void look_at_queue(struct inject_thread *thread, struct inject_queue *queue,
+			  size_t tries, cl_uint count, const cl_event *events)
+{
+	struct inject_waiting **at = &queue->waiting;
+	struct inject_totals totals = { 0 };
+
+	while (*at) {
+		if (!tries && !is_one_of((*at)->kept.event, count, events)) {
+			at = &(*at)->next;
+			continue;
+		}
+		if (harvest_command(thread, &(*at)->kept, &totals)) {
+			remove_waiting(queue, at);
+			continue;
+		}
+		if (queue->in_order)
+			break;
+		tries -= tries > 0;
+		at = &(*at)->next;
+	}
+	if (thread)
+		inject_totals_add(&totals);
+}
+
+static void sample_clocks(uint64_t at_least_ns)
+{
+	uint64_t now;
+
+	if (!waiting_count)
+		return;
+	now = inject_now();
+	if (sample_ns && now - sample_ns < at_least_ns)
+		return;
+	sample_ns = now;
+	inject_clock_sample();
+}
+
 /* Under the lock. */
 static void look_at_commands(struct inject_thread *thread)
 {
-	struct inject_totals totals = { 0 };
-	size_t i, kept = 0;
+	struct inject_queue **at = &busy_queues, *queue;
 
-	looks++;
 	take_all_commands();
-	if (waiting_count)
-		inject_clock_sample();
-	for (i = 0; i < waiting_count; i++)
-		if (!harvest_command(thread, &waiting[i], &totals))
-			waiting[kept++] = waiting[i];
-	waiting_count = kept;
-	if (thread)
-		inject_totals_add(&totals);
+	sample_clocks(0);
+	while ((queue = *at)) {
+		look_at_queue(thread, queue, SIZE_MAX, 0, NULL);
+		if (queue->waiting) {
+			at = &queue->next_busy;
+			continue;
+		}
+		queue->is_busy = false;
+		*at = queue->next_busy;
+	}
 }
 
 void inject_harvest(struct inject_thread *thread)
@@ -188,13 +312,28 @@ void inject_harvest(struct inject_thread *thread)
 	pthread_mutex_unlock(&harvesting);
 }
 
+/* What has not ended by now. */
+static void end_queue(struct inject_thread *thread, struct inject_queue *queue,
+		      bool program_goes_on, struct inject_totals *totals)
+{
+	const struct inject_times none = { .flags = GPUMON_WORK_UNFINISHED };
+
+	while (queue->waiting) {
+		if (thread)
+			write_command(thread, &queue->waiting->kept, &none, totals);
+		/* At the end of the program the driver may be gone half. */
+		if (program_goes_on)
+			inject_opencl.clReleaseEvent(queue->waiting->kept.event);
+		remove_waiting(queue, &queue->waiting);
+	}
+	queue->is_busy = false;
+}
+
 void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bool program_goes_on)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
-	const struct inject_times none = { .flags = GPUMON_WORK_UNFINISHED };
 	struct inject_totals totals = { 0 };
-	size_t i;
 
 	pthread_mutex_lock(&harvesting);
 	look_at_commands(thread);
@@ -202,14 +341,8 @@ void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bo
 		nanosleep(&pause, NULL);
 		look_at_commands(thread);
 	}
-	for (i = 0; i < waiting_count; i++) {
-		if (thread)
-			write_command(thread, &waiting[i], &none, &totals);
-		/* At the end of the program the driver may be gone half. */
-		if (program_goes_on)
-			inject_opencl.clReleaseEvent(waiting[i].event);
-	}
-	waiting_count = 0;
+	for (; busy_queues; busy_queues = busy_queues->next_busy)
+		end_queue(thread, busy_queues, program_goes_on, &totals);
 	if (thread)
 		inject_totals_add(&totals);
 	pthread_mutex_unlock(&harvesting);
@@ -264,15 +397,129 @@ void inject_harvest_now(bool is_asked)
 	give_lock();
 }
 
+/*
+ * Not without an end: a program that waits within a callback of its driver, which OpenCL does not allow, may
+ * have a lock that the library's thread waits for.
+ */
+static bool wait_for_lock(void)
+{
+	struct timespec until;
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (pthread_mutex_trylock(&harvesting)) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += WAIT_SECONDS;
+		if (pthread_mutex_timedlock(&harvesting, &until)) {
+			pthread_setcancelstate(state, NULL);
+			return false;
+		}
+	}
+	cancel_state = state;
+	return true;
+}
+
+/* NULL: nothing is recorded, or a signal handler has interrupted this library. */
+static struct inject_thread *begin_waited(bool (*take)(void))
+{
+	struct inject_thread *thread = NULL;
+
+	if (atomic_load_explicit(&inject_session.is_open, memory_order_acquire))
+		thread = inject_thread_enter(true);
+	if (thread && (thread->ours || !take())) {
+		inject_thread_leave(thread);
+		return NULL;
+	}
+	if (thread) {
+		take_all_commands();
+		sample_clocks(SAMPLE_NS);
+	}
+	return thread;
+}
+
+static void end_waited(struct inject_thread *thread)
+{
+	give_lock();
+	inject_thread_leave(thread);
+}
+
+void inject_harvest_waited(cl_command_queue handle, cl_uint count, const cl_event *events)
+{
+	struct inject_queue *queue = inject_queue_find(handle);
+	int kept = errno;
+	struct inject_thread *thread = queue ? begin_waited(wait_for_lock) : NULL;
+
+	if (thread) {
+		look_at_queue(thread, queue, events ? TRIES_MAX : SIZE_MAX, count, events);
+		end_waited(thread);
+	}
+	errno = kept;
+}
+
+static struct inject_queue *queue_of(cl_event event)
+{
+	cl_command_queue handle = NULL;
+
+	/* An event of the program itself has none. */
+	if (inject_opencl.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle,
+					 NULL) != CL_SUCCESS)
+		return NULL;
+	return handle ? inject_queue_find(handle) : NULL;
+}
+
+static bool try_lock(void)
+{
+	return take_lock(CALLBACK_TRIES);
+}
+
+static void look_after_wait(bool (*take)(void), cl_uint count, const cl_event *events)
+{
+	struct inject_queue *queue, *last = NULL;
+	int kept = errno;
+	struct inject_thread *thread = begin_waited(take);
+	cl_uint i;
+
+	for (i = 0; thread && i < count; i++) {
+		queue = queue_of(events[i]);
+		if (!queue || queue == last)
+			continue;
+		look_at_queue(thread, queue, TRIES_MAX, count, events);
+		last = queue;
+	}
+	if (thread)
+		end_waited(thread);
+	errno = kept;
+}
+
+void inject_harvest_waited_for(cl_uint count, const cl_event *events)
+{
+	look_after_wait(wait_for_lock, count, events);
+}
+
+void inject_harvest_told(cl_event event)
+{
+	look_after_wait(try_lock, 1, &event);
+}
+
+static cl_uint count_references(const struct inject_queue *queue, cl_event event)
+{
+	const struct inject_waiting *entry;
+	cl_uint count = 0;
+
+	for (entry = queue->waiting; entry; entry = entry->next)
+		count += entry->kept.event == event;
+	return count;
+}
+
 cl_uint inject_harvest_references(cl_event event)
 {
+	const struct inject_queue *queue;
 	cl_uint count = 0;
-	size_t i;
 
 	if (!take_lock(ASK_TRIES))
 		return 0;
-	for (i = 0; i < waiting_count; i++)
-		count += waiting[i].event == event;
+	for (queue = busy_queues; queue; queue = queue->next_busy)
+		count += count_references(queue, event);
 	give_lock();
 	return count;
 }
@@ -283,7 +530,11 @@ void inject_harvest_forked(void)
 	struct inject_block *block;
 
 	pthread_mutex_init(&harvesting, NULL);
-	waiting_count = 0;
+	for (; busy_queues; busy_queues = busy_queues->next_busy) {
+		while (busy_queues->waiting)
+			remove_waiting(busy_queues, &busy_queues->waiting);
+		busy_queues->is_busy = false;
+	}
 	inject_commands_forked();
 	for (thread = inject_thread_first(); thread; thread = thread->next) {
 		block = thread->commands;

@@ -30,6 +30,22 @@ void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bo
  */
 void inject_harvest_now(bool is_asked);
 
+/**
+ * inject_harvest_waited - in the program's thread: it has waited, and may end in any way from now on
+ * @handle: whose commands were waited for
+ * @count: of @events
+ * @events: that were waited for; NULL: all commands of the queue
+ *
+ * Writes the operations of what is known to have ended.
+ */
+void inject_harvest_waited(cl_command_queue handle, cl_uint count, const cl_event *events);
+
+/* The same for events, each of which says its queue. */
+void inject_harvest_waited_for(cl_uint count, const cl_event *events);
+
+/* The same in a callback of the driver, under its locks perhaps: never waits long. */
+void inject_harvest_told(cl_event event);
+
 /* How many references to an event are this library's. */
 cl_uint inject_harvest_references(cl_event event);
 

@@ -20,6 +20,8 @@ struct inject_device {
 	struct inject_clock clock;
 };
 
+struct inject_waiting;
+
 /* Properties of a queue that are kept as the program gave them: pairs and a 0. */
 #define INJECT_PROPERTIES 17
 
@@ -32,7 +34,10 @@ struct inject_device {
  * @in_order: its commands end in the order in which they were enqueued
  * @is_timed: it measures times, because of the program or because of us
  * @is_changed: it measures times because of us, which the program does not see
- * @blocked: number of the look in which a command of it was found that had not ended
+ * @waiting: its commands whose times have not been asked for, the oldest first (harvest.c)
+ * @waiting_end: where the next one goes
+ * @is_busy: it is in the list of queues that have such commands
+ * @next_busy: in that list
  * @property_count: of @properties, with the 0 at their end
  * @properties: as the program gave them
  */
@@ -44,7 +49,10 @@ struct inject_queue {
 	bool in_order;
 	bool is_timed;
 	bool is_changed;
-	uint64_t blocked;
+	struct inject_waiting *waiting;
+	struct inject_waiting **waiting_end;
+	bool is_busy;
+	struct inject_queue *next_busy;
 	unsigned int property_count;
 	cl_queue_properties properties[INJECT_PROPERTIES];
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Uses OpenCL and says what it did: "did FUNCTION COUNT BYTES" for each function that enqueues, and
- * what else a test needs. "program MODE [NUMBER]".
+ * what else a test needs. "program MODE [NUMBER]", or "program ends WAIT END".
  */
 #include <pthread.h>
 #include <signal.h>
@@ -575,6 +575,10 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	if (argc > 3 && strcmp(argv[1], "ends") == 0) {
+		begin();
+		mode_ends(argv);
+	}
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(modes[i].name, argv[1]) != 0)
 			continue;
@@ -585,6 +589,6 @@ int main(int argc, char **argv)
 		modes[i].run(argc > 2 ? atol(argv[2]) : 0);
 		return 0;
 	}
-	fprintf(stderr, "program MODE [NUMBER]\n");
+	fprintf(stderr, "program MODE [NUMBER], or program ends WAIT END\n");
 	return 2;
 }

@@ -42,6 +42,11 @@ void mode_opencl_amid_end(long number);
 void mode_opencl_amid_cuda(long number);
 void mode_child_of_cuda(long number);
 
+/* --- program_ends.c */
+
+/* "program ends WAIT END": by the last two words. Does not return. */
+void mode_ends(char **argv);
+
 /* --- program_times.c */
 
 void mode_known(long number);

@@ -136,6 +136,17 @@ def test_exit_and_kill():
     equal(left["with_work"] + left["without_work"], 300, "launches with and without work")
 
 
+def test_waited():
+    """what the program has waited for, in any way, is there with its times, however it ends"""
+    for wait in ("finish", "event", "events", "read", "map", "poll", "callback"):
+        Capture("ends", wait, "_exit").equals_account().all_have_times()
+    for end, status in (("exit_group", 0), ("exec", 0), ("abort", 128 + 6), ("term", 128 + 15), ("kill", 128 + 9)):
+        run = Capture("ends", "finish", end, status=status).equals_account().all_have_times()
+        equal({run.text(kernel.name) for kernel in run["kernel"]}, {"empty"}, f"names after {end}")
+    run = Capture("ends", "finish", "again", expect=2)
+    equal((len(run["launch"]), len(run["kernel"])), (1200, 1200), "of a program that has executed itself")
+
+
 def test_fork():
     """a child that does not use OpenCL: nothing of the parent is lost, nothing is the child's"""
     run = Capture("fork", 100).equals_account()

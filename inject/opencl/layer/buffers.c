@@ -15,7 +15,7 @@ static cl_int read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blockin
 			  size_t size, void *to, cl_uint count, const cl_event *list,
 			  cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueReadBuffer,
+	INJECT_TRANSFER(clEnqueueReadBuffer,
 		       (queue, buffer, blocking, offset, size, to, count, list, command.event),
 		       inject_command_copy(&command, DEVICE, HOST, size));
 }
@@ -24,7 +24,7 @@ static cl_int write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
 			   size_t size, const void *from, cl_uint count, const cl_event *list,
 			   cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueWriteBuffer,
+	INJECT_TRANSFER(clEnqueueWriteBuffer,
 		       (queue, buffer, blocking, offset, size, from, count, list, command.event),
 		       inject_command_copy(&command, HOST, DEVICE, size));
 }
@@ -44,7 +44,7 @@ static cl_int read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 			size_t host_row, size_t host_slice, void *to, cl_uint count,
 			const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueReadBufferRect,
+	INJECT_TRANSFER(clEnqueueReadBufferRect,
 		       (queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
 			buffer_slice, host_row, host_slice, to, count, list, command.event),
 		       inject_command_copy(&command, DEVICE, HOST, region_bytes(result, region)));
@@ -56,7 +56,7 @@ static cl_int write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking
 			 size_t host_row, size_t host_slice, const void *from, cl_uint count,
 			 const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueWriteBufferRect,
+	INJECT_TRANSFER(clEnqueueWriteBufferRect,
 		       (queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
 			buffer_slice, host_row, host_slice, from, count, list, command.event),
 		       inject_command_copy(&command, HOST, DEVICE, region_bytes(result, region)));
@@ -102,6 +102,8 @@ static void *map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 	if (command.is_recorded && pointer)
 		inject_mapped_add(pointer, size);
 	inject_command_end(&command, of_ours);
+	if (blocking && pointer)
+		inject_command_waited(&command, queue);
 	return pointer;
 }
 

@@ -23,7 +23,7 @@ static cl_int read_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
 			 const size_t *origin, const size_t *region, size_t row, size_t slice,
 			 void *to, cl_uint count, const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueReadImage,
+	INJECT_TRANSFER(clEnqueueReadImage,
 		       (queue, image, blocking, origin, region, row, slice, to, count, list,
 			command.event),
 		       inject_command_copy(&command, IMAGE, HOST,
@@ -34,7 +34,7 @@ static cl_int write_image(cl_command_queue queue, cl_mem image, cl_bool blocking
 			  const size_t *origin, const size_t *region, size_t row, size_t slice,
 			  const void *from, cl_uint count, const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueWriteImage,
+	INJECT_TRANSFER(clEnqueueWriteImage,
 		       (queue, image, blocking, origin, region, row, slice, from, count, list,
 			command.event),
 		       inject_command_copy(&command, HOST, IMAGE,
@@ -102,6 +102,8 @@ static void *map_image(cl_command_queue queue, cl_mem image, cl_bool blocking, c
 	if (command.is_recorded && pointer)
 		inject_mapped_add(pointer, bytes);
 	inject_command_end(&command, of_ours);
+	if (blocking && pointer)
+		inject_command_waited(&command, queue);
 	return pointer;
 }
 

@@ -224,7 +224,7 @@ static cl_int get_event_info(cl_event event, cl_event_info what, size_t size, vo
 			     size_t *size_ret)
 {
 	cl_uint count;
-	cl_int result;
+	cl_int result, status;
 
 	if (what == CL_EVENT_REFERENCE_COUNT)
 		inject_harvest_now(true);
@@ -234,6 +234,13 @@ static cl_int get_event_info(cl_event event, cl_event_info what, size_t size, vo
 		memcpy(&count, value, sizeof(count));
 		count -= inject_harvest_references(event);
 		memcpy(value, &count, sizeof(count));
+	}
+	/* A program may ask until it is so, instead of waiting. */
+	if (what == CL_EVENT_COMMAND_EXECUTION_STATUS && result == CL_SUCCESS && value &&
+	    size >= sizeof(status)) {
+		memcpy(&status, value, sizeof(status));
+		if (status <= CL_COMPLETE)
+			inject_harvest_waited_for(1, &event);
 	}
 	return result;
 }

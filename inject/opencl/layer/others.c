@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Calls that wait, and calls that give a device nothing to do. */
+#include <stdlib.h>
+
 #include "opencl/command.h"
 #include "wrappers.h"
 
@@ -15,12 +17,60 @@
 
 static cl_int finish(cl_command_queue queue)
 {
-	RECORDED(clFinish, (queue));
+	bool is_recorded = inject_other_begin(INJECT_clFinish);
+	cl_int result = inject_opencl.clFinish(queue);
+
+	if (is_recorded)
+		inject_other_end();
+	if (result == CL_SUCCESS)
+		inject_harvest_waited(queue, 0, NULL);
+	return result;
 }
 
+/* If a command has failed, the others have been waited for all the same. */
 static cl_int wait_for_events(cl_uint count, const cl_event *list)
 {
-	RECORDED(clWaitForEvents, (count, list));
+	bool is_recorded = inject_other_begin(INJECT_clWaitForEvents);
+	cl_int result = inject_opencl.clWaitForEvents(count, list);
+
+	if (is_recorded)
+		inject_other_end();
+	if (result == CL_SUCCESS || result == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+		inject_harvest_waited_for(count, list);
+	return result;
+}
+
+/* What the program wants to be told of. */
+struct told {
+	void(CL_CALLBACK *function)(cl_event event, cl_int status, void *data);
+	void *data;
+};
+
+/* In a thread of the driver. The program may end as soon as it knows. */
+static void CL_CALLBACK tell(cl_event event, cl_int status, void *data)
+{
+	const struct told told = *(struct told *)data;
+
+	free(data);
+	if (status <= CL_COMPLETE)
+		inject_harvest_told(event);
+	told.function(event, status, told.data);
+}
+
+static cl_int set_callback(cl_event event, cl_int status,
+			   void(CL_CALLBACK *function)(cl_event event, cl_int status, void *data),
+			   void *data)
+{
+	struct told *told = function ? malloc(sizeof(*told)) : NULL;
+	cl_int result;
+
+	if (!told)
+		return inject_opencl.clSetEventCallback(event, status, function, data);
+	*told = (struct told){ function, data };
+	result = inject_opencl.clSetEventCallback(event, status, tell, told);
+	if (result != CL_SUCCESS)
+		free(told);
+	return result;
 }
 
 static cl_int flush(cl_command_queue queue)
@@ -63,6 +113,7 @@ void inject_wrap_others(struct _cl_icd_dispatch *layer)
 {
 	INJECT_WRAP(layer, clFinish, finish);
 	INJECT_WRAP(layer, clWaitForEvents, wait_for_events);
+	INJECT_WRAP(layer, clSetEventCallback, set_callback);
 	INJECT_WRAP(layer, clFlush, flush);
 	INJECT_WRAP(layer, clEnqueueMarker, marker);
 	INJECT_WRAP(layer, clEnqueueMarkerWithWaitList, marker_with);

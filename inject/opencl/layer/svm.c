@@ -9,7 +9,7 @@
 static cl_int svm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
 		       size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueSVMMemcpy,
+	INJECT_TRANSFER(clEnqueueSVMMemcpy,
 		       (queue, blocking, to, from, size, count, list, command.event),
 		       inject_command_copy(&command, SHARED, SHARED, size));
 }
@@ -37,6 +37,8 @@ static cl_int svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags fla
 	if (command.is_recorded && result == CL_SUCCESS)
 		inject_mapped_add(pointer, size);
 	inject_command_end(&command, result);
+	if (blocking && result == CL_SUCCESS)
+		inject_command_waited(&command, queue);
 	return result;
 }
 

@@ -3,7 +3,7 @@
 #ifndef GPUMON_INJECT_OPENCL_WRAPPERS_H
 #define GPUMON_INJECT_OPENCL_WRAPPERS_H
 
-#include "opencl/opencl.h"
+#include "opencl/harvest.h"
 
 /* Each sets its functions in a table that is a copy of those below. */
 void inject_wrap_objects(struct _cl_icd_dispatch *layer);
@@ -37,6 +37,30 @@ void inject_wrap_extensions(struct _cl_icd_dispatch *layer);
 		inject_command_end(&command, result);                        \
 		return result;                                               \
 	} while (0)
+
+/* The same for a function with a parameter "blocking". */
+#define INJECT_TRANSFER(name, call, describe)                                \
+	do {                                                                 \
+		struct inject_command command;                               \
+		cl_int result;                                               \
+                                                                             \
+		inject_command_begin(&command, queue, event, INJECT_##name); \
+		result = inject_opencl.name call;                            \
+		describe;                                                    \
+		inject_command_end(&command, result);                        \
+		if (blocking && result == CL_SUCCESS)                        \
+			inject_command_waited(&command, queue);              \
+		return result;                                               \
+	} while (0)
+
+/* It has blocked until this command had ended. */
+static inline void inject_command_waited(const struct inject_command *command,
+					 cl_command_queue queue)
+{
+	cl_event event = command->is_recorded ? command->kept.event : NULL;
+
+	inject_harvest_waited(queue, 1, &event);
+}
 
 /* The headers of OpenCL have called this type differently since the end of 2023. */
 typedef __typeof__(((struct _cl_icd_dispatch *)NULL)
