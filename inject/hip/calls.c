@@ -173,6 +173,7 @@ static void end_launch(struct inject_thread *thread, const struct inject_hip_fun
 	}
 	memcpy(&kernel, arguments, sizeof(kernel));
 	name = name_of_kernel(thread, function->arguments, kernel);
+	thread->call.name = name;
 	if (!(inject_session.record & GPUMON_RECORD_NO_TIMES)) {
 		inject_hip_launch_name(correlation, name);
 	} else if (inject_hip_launch_take(correlation, &launch)) {

@@ -35,8 +35,8 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_
 {
 	const struct inject_call *call = &thread->call;
 	struct gpumon_channel *channel = inject_session.map.channel;
-	size_t size = call->class & INJECT_CLASS_GRAPH ? sizeof(struct gpumon_record_launch) :
-							 GPUMON_LAUNCH_SIZE;
+	bool is_long = (call->class & INJECT_CLASS_GRAPH) || call->name;
+	size_t size = is_long ? sizeof(struct gpumon_record_launch) : GPUMON_LAUNCH_SIZE;
 	struct gpumon_record_launch *record;
 	uint16_t flags = 0;
 
@@ -74,9 +74,9 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_
 	record->function = call->function;
 	record->context = context;
 	record->result = result;
-	if (INJECT_UNLIKELY(call->class & INJECT_CLASS_GRAPH)) {
+	if (is_long) {
 		record->graph = call->graph;
-		record->reserved = 0;
+		record->name = call->name;
 	}
 	gpumon_channel_commit(&thread->writer, size);
 }

@@ -171,6 +171,7 @@ static inline void inject_call_begin(struct inject_thread *thread, uint32_t corr
 	call->is_captured = false;
 	call->is_unsampled = false;
 	call->graph = 0;
+	call->name = 0;
 	call->function = function;
 	call->stack = inject_call_needs_stack(class) ? inject_call_stack(thread, class) : 0;
 }

@@ -169,6 +169,13 @@ static uint32_t kernel_name_id(struct inject_thread *thread, cl_kernel handle)
 	return inject_string_again(thread, &kernel->id, kernel->name);
 }
 
+/* If the process ends before the kernel's record is written, its launch has the name. */
+static void set_name(struct inject_thread *thread, const struct inject_command *command)
+{
+	if (thread->call.open && thread->call.correlation == command->kept.correlation)
+		thread->call.name = command->kept.name;
+}
+
 void inject_command_named(struct inject_command *command, const char *name, uint32_t graph)
 {
 	struct inject_thread *thread = command->is_recorded ? inject_thread_enter(true) : NULL;
@@ -178,6 +185,7 @@ void inject_command_named(struct inject_command *command, const char *name, uint
 	if (!thread)
 		return;
 	command->kept.name = inject_intern_string(thread, name);
+	set_name(thread, command);
 	inject_thread_leave(thread);
 }
 
@@ -196,6 +204,7 @@ void inject_command_kernel(struct inject_command *command, cl_kernel kernel, cl_
 		kept->local[i] = !local ? 0 : i < dimensions ? (uint32_t)local[i] : 1;
 	}
 	kept->name = kernel_name_id(thread, kernel);
+	set_name(thread, command);
 	inject_thread_leave(thread);
 }
 

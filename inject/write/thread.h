@@ -16,6 +16,7 @@
  * @function: string id of its name
  * @open: entries without exits, including its own; 0: there is no such call
  * @graph: launch of a graph: the API's id of it, 0 if unknown
+ * @name: string id of the kernel's name, where it is known in the call; otherwise 0
  * @class: INJECT_CLASS_*
  * @is_captured: a node of a graph was made within
  * @is_unsampled: its stack was left out by --sample
@@ -29,6 +30,7 @@ struct inject_call {
 	uint32_t function;
 	uint32_t open;
 	uint32_t graph;
+	uint32_t name;
 	uint16_t class;
 	bool is_captured;
 	bool is_unsampled;

@@ -252,6 +252,9 @@ void inject_ze_append_end(ze_command_list_handle_t handle, ze_event_handle_t sig
 		add_command(thread, list, &command);
 	else if (result == ZE_RESULT_SUCCESS && is_call)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, 1);
+	if (is_call && command.record == GPUMON_RECORD_KERNEL && command.name)
+		thread->call.name =
+			inject_string_again(thread, &command.name->id, command.name->text);
 	if (is_call)
 		finish_call(thread, result);
 	if (thread)

@@ -171,7 +171,8 @@ def differences(profile, accounts):
     same("kernels", is_, should["kernels"])
     launches = profile["missing"]["launches"]
     if should["launches"] is not None:
-        same("launches", launches["with_work"] + launches["without_work"] + launches["refused"],
+        same("launches", launches["with_work"] + launches["without_work"] + launches.get("withheld", 0) +
+             launches["refused"],
              should["launches"])
         same("copies", sum(works(profile, "copy").values()), should["copies"])
         same("sets", sum(works(profile, "set").values()), should["sets"])

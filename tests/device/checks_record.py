@@ -198,11 +198,11 @@ def step_killed():
     launches = profile["missing"]["launches"]
     check(run.result.returncode == 137 and not wrong, "killed at once: the capture is whole",
           "; ".join(wrong) or run.result.stderr[-200:])
-    told = sum(launches[k] for k in ("with_work", "without_work", "refused"))
+    told = sum(launches[k] for k in ("with_work", "without_work", "withheld", "refused"))
     equal(told, 20000, "killed at once: launches")
     sums, wrong = answers.stacks(profile)
     equal(sums["wrong"], [0, 0], "killed at once: kernels on a wrong stack")
-    note(f"killed at once: {launches['without_work']} of {told} launches without their kernel, "
+    note(f"killed at once: {launches['withheld']} of {told} launches without their kernel, "
          f"lost {answers.lost(profile)}")
     check_profile("_exit", Recorded("exit", [known, "_exit", 5000, 1500]), status=3)
 

@@ -132,8 +132,13 @@ def test_exit_and_kill():
     Capture("exit", 300, status=3).equals_account()
     run = Capture("kill", 300, status=128 + 9)
     equal(len(run["launch"]), 300, "launches")
-    left = run.json()["missing"]["launches"]
-    equal(left["with_work"] + left["without_work"], 300, "launches with and without work")
+    missing = run.json()["missing"]
+    left = missing["launches"]
+    equal((left["with_work"] + left["withheld"], left["without_work"]), (300, 0), "launches with and without work")
+    equal(missing["losses"]["withheld"], left["withheld"], "losses")
+    check(f" {left['withheld']} launches whose work was not reported when the process ended" in run.done.stderr,
+          f"the recorder says {run.done.stderr}")
+    check("empty [unmatched launch]" in run.summary(), "the name of kernels that were not reported")
 
 
 def test_waited():

@@ -356,8 +356,9 @@ struct gpumon_record_stream {
  * @function: string id of its name, such as cudaLaunchKernel_v7000
  * @context: 0 if unknown
  * @result: return value
- * @graph: of a graph: its id, as in the kernels of its nodes; 0 if unknown. Other launches have
- *         shorter records, without this
+ * @graph: of a graph: its id, as in the kernels of its nodes; 0 if unknown
+ * @name: of a kernel: string id of its mangled name, 0 if the call does not say it. Launches of which
+ *        neither is known have shorter records, without both
  */
 struct gpumon_record_launch {
 	struct gpumon_record head;
@@ -370,10 +371,10 @@ struct gpumon_record_launch {
 	uint32_t context;
 	int32_t result;
 	uint32_t graph;
-	uint32_t reserved;
+	uint32_t name;
 };
 
-/* Bytes of the record of a launch that is not of a graph. */
+/* Bytes of the record of a launch without @graph and @name. */
 #define GPUMON_LAUNCH_SIZE offsetof(struct gpumon_record_launch, graph)
 
 /* Any API call, if all calls were requested. The fields are those of a launch. */
@@ -630,7 +631,7 @@ enum gpumon_loss {
 	GPUMON_LOSS_CHANNEL_FULL = 1, /* the recorder did not drain it in time */
 	GPUMON_LOSS_API_DROPPED =
 		2, /* dropped by the API, or for want of memory for what it reports */
-	GPUMON_LOSS_WITHHELD = 3,     /* launches still without the API's records at the end */
+	GPUMON_LOSS_WITHHELD = 3, /* no records: launches without operations in a process that was cut */
 	GPUMON_LOSS_NO_TIMESTAMP = 4, /* operations with start = end = 0 */
 	GPUMON_LOSS_STACK_TABLE = 5,  /* stacks that did not fit the table */
 	GPUMON_LOSS_STRING_TABLE = 6,
@@ -661,6 +662,11 @@ struct gpumon_record_loss {
  * Only what the GPU does is recorded in the window. Launches are recorded outside of it as well.
  */
 #define GPUMON_WINDOW_OPERATIONS 2u
+/*
+ * With GPUMON_WINDOW_END, written by the recorder: the process ended without the library's end, by _exit(),
+ * exec or a signal. What the API had not reported by then is withheld.
+ */
+#define GPUMON_WINDOW_CUT 4u
 
 /* Recording started or stopped: by option, socket, cudaProfilerStart() or an NVTX range. */
 struct gpumon_record_window {

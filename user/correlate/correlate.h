@@ -65,6 +65,7 @@ enum gpumon_launch_end {
 	GPUMON_LAUNCH_IN_GRAPH = 1,  /* [captured into graph] */
 	GPUMON_LAUNCH_REFUSED = 2,   /* the call failed */
 	GPUMON_LAUNCH_LEFT_OUT = 3,  /* outside of the windows in which operations are recorded */
+	GPUMON_LAUNCH_WITHHELD = 4,  /* [unmatched launch]: its process was cut (GPUMON_WINDOW_CUT) */
 	GPUMON_LAUNCH_ENDS
 };
 
@@ -153,6 +154,7 @@ struct gpumon_unmatched_hit {
  * @data: passed to all of them
  * @hit: called once for each hit without a launch; may be NULL
  * @left_out: whether a launch without operations is GPUMON_LAUNCH_LEFT_OUT; NULL: none is
+ * @is_cut: whether those of a process are GPUMON_LAUNCH_WITHHELD; NULL: none are
  */
 struct gpumon_correlate_output {
 	void (*work)(void *data, const struct gpumon_work *work);
@@ -160,6 +162,7 @@ struct gpumon_correlate_output {
 	void *data;
 	void (*hit)(void *data, const struct gpumon_unmatched_hit *hit);
 	bool (*left_out)(void *data, uint32_t process, const struct gpumon_record_launch *launch);
+	bool (*is_cut)(void *data, uint32_t process);
 };
 
 /**

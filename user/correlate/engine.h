@@ -35,6 +35,7 @@ struct launch {
 	uint32_t function;
 	uint32_t context;
 	uint32_t graph;
+	uint32_t name;
 	int32_t result;
 	uint32_t last;
 	uint32_t works;

@@ -36,6 +36,7 @@ static void give_launch(struct gpumon_correlate *correlate, const struct process
 		.context = launch->context,
 		.result = launch->result,
 		.graph = launch->graph,
+		.name = launch->name,
 	};
 	struct gpumon_unmatched_launch unmatched = {
 		.process = process->number,
@@ -49,6 +50,8 @@ static void give_launch(struct gpumon_correlate *correlate, const struct process
 		unmatched.end = GPUMON_LAUNCH_REFUSED;
 	else if (output->left_out && output->left_out(output->data, process->number, &record))
 		unmatched.end = GPUMON_LAUNCH_LEFT_OUT;
+	else if (output->is_cut && output->is_cut(output->data, process->number))
+		unmatched.end = GPUMON_LAUNCH_WITHHELD;
 	correlate->counts.unmatched_launches[unmatched.end]++;
 	if (output->launch)
 		output->launch(output->data, &unmatched);
@@ -507,6 +510,7 @@ int gpumon_join_launch(struct gpumon_correlate *correlate, struct process *proce
 		.function = record->function,
 		.context = record->context,
 		.graph = record->graph,
+		.name = record->name,
 		.result = record->result,
 		.flags = record->head.flags,
 		.state = by_hits && !record->stack ? LAUNCH_PENDING : 0,

@@ -57,7 +57,7 @@ static const struct {
 				      "record fewer kinds, or in windows" },
 	[GPUMON_LOSS_WITHHELD] = { "withheld",
 				   "launches: their work was not reported when the process ended",
-				   "let the program end by itself" },
+				   "let the program wait for its work, or end by exit()" },
 	[GPUMON_LOSS_NO_TIMESTAMP] = { "no_timestamp", "GPU operations without times",
 				       "record in shorter windows" },
 	[GPUMON_LOSS_STACK_TABLE] = { "stack_table", "call paths: the table of stacks was full",
@@ -145,6 +145,7 @@ const char *gpumon_launch_end_key(enum gpumon_launch_end end)
 		[GPUMON_LAUNCH_IN_GRAPH] = "captured_into_graph",
 		[GPUMON_LAUNCH_REFUSED] = "refused",
 		[GPUMON_LAUNCH_LEFT_OUT] = "left_out",
+		[GPUMON_LAUNCH_WITHHELD] = "withheld",
 	};
 
 	return (unsigned int)end < GPUMON_LAUNCH_ENDS ? keys[end] : "unknown";
@@ -348,7 +349,8 @@ static void tell_counts(const struct telling *telling, const struct gpumon_view 
 			 gpumon_untimed_text(why));
 		TELL(counts->untimed[why], true, what);
 	}
-	for (unsigned int end = 0; end < GPUMON_LAUNCH_ENDS; end++)
+	/* Those that were withheld are among the losses. */
+	for (unsigned int end = 0; end < GPUMON_LAUNCH_WITHHELD; end++)
 		TELL(counts->unmatched_launches[end], end == GPUMON_LAUNCH_UNMATCHED,
 		     launch_end_text(end));
 	if (view->sampling)

@@ -144,7 +144,7 @@ static const struct field fields[] = {
 	FIELD(gpumon_record_launch, context),
 	FIELD(gpumon_record_launch, result),
 	FIELD(gpumon_record_launch, graph),
-	FIELD(gpumon_record_launch, reserved),
+	FIELD(gpumon_record_launch, name),
 	STRUCT(gpumon_record_call, "### call ("),
 	FIELD(gpumon_record_call, start_ns),
 	FIELD(gpumon_record_call, end_ns),

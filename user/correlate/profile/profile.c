@@ -278,6 +278,8 @@ static int read_all(struct gpumon_profile *profile, const char *const *paths)
 			return no_memory();
 	}
 	profile->counts = *gpumon_correlate_counts(profile->correlate);
+	profile->tables.losses[GPUMON_LOSS_WITHHELD] +=
+		profile->counts.unmatched_launches[GPUMON_LAUNCH_WITHHELD];
 	if (gpumon_devices_end(profile) || read_gaps(profile) || gpumon_profile_scale(profile) ||
 	    make_rows(profile))
 		return no_memory();
@@ -291,6 +293,7 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 		.launch = gpumon_profile_on_launch,
 		.hit = gpumon_profile_on_hit,
 		.left_out = gpumon_profile_left_out,
+		.is_cut = gpumon_profile_is_cut,
 		.data = profile,
 	};
 	int ret = 0;
@@ -383,6 +386,7 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	gpumon_gpus_clear(profile);
 	gpumon_distribution_clear(&profile->latency);
 	gpumon_keys_clear(&profile->kernel_ids);
+	gpumon_keys_clear(&profile->launched_ids);
 	gpumon_keys_clear(&profile->kernel_keys);
 	gpumon_keys_clear(&profile->device_keys);
 	gpumon_keys_clear(&profile->launchers);
@@ -394,6 +398,7 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 		gpumon_windows_clear(&profile->windows[i]);
 	free(profile->windows);
 	free(profile->kernel_of_id);
+	free(profile->launched);
 	free(profile->kernels);
 	free(profile->kernel_rows);
 	free(profile->devices);

@@ -69,6 +69,8 @@ struct gpumon_gap_doing {
  * @damages: per capture: damage found in the first pass
  * @shifts: per capture: what its times are shifted by
  * @windows: per process, once the captures are read
+ * @launched_ids: process and string id of the kernels of launches without operations, to number in @launched
+ * @launched: their names with the reason
  * @kernel_ids: process and string id to number in @kernels, to demangle names only once
  * @kernel_keys: mangled name and kind to number in @kernels
  * @device_keys: process, device, context, stream to number in @devices
@@ -97,6 +99,9 @@ struct gpumon_profile {
 	struct gpumon_correlate_counts counts;
 	struct gpumon_capture_damage damage;
 	uint64_t losses[GPUMON_LOSS_CAUSES];
+	struct gpumon_keys launched_ids;
+	const char **launched;
+	uint32_t launched_room;
 	struct gpumon_keys kernel_ids;
 	uint32_t *kernel_of_id;
 	uint32_t kernel_of_id_room;
@@ -137,6 +142,7 @@ void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *
 void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *hit);
 bool gpumon_profile_left_out(void *data, uint32_t process,
 			     const struct gpumon_record_launch *launch);
+bool gpumon_profile_is_cut(void *data, uint32_t process);
 
 /* scale.c: enter the estimates of what was left out. 0, or -1 without memory. */
 int gpumon_profile_scale(struct gpumon_profile *profile);

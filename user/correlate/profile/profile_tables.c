@@ -177,6 +177,7 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 		struct gpumon_record_window window;
 
 		COPY(&window);
+		process->is_cut |= window.head.flags & GPUMON_WINDOW_CUT;
 		return gpumon_windows_add(&process->windows, &window);
 	}
 	default:

@@ -31,6 +31,7 @@
  * @unmapped: times when code was unmapped, sorted at the end
  * @windows: windows of operations, complete at the end
  * @has_launches: and so on: there are such records
+ * @is_cut: it ended without its library's end
  * @has_cut_stacks: there are stacks without their outermost frames
  */
 struct gpumon_tables_process {
@@ -43,6 +44,7 @@ struct gpumon_tables_process {
 	bool has_nodes;
 	bool has_ranges;
 	bool has_unsampled;
+	bool is_cut;
 	bool has_cut_stacks;
 	struct gpumon_windows windows;
 	struct gpumon_record_process record;

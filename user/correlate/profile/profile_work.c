@@ -19,6 +19,7 @@ static const char *const end_reasons[GPUMON_LAUNCH_ENDS] = {
 	[GPUMON_LAUNCH_UNMATCHED] = "[unmatched launch]",
 	[GPUMON_LAUNCH_IN_GRAPH] = "[captured into graph]",
 	[GPUMON_LAUNCH_REFUSED] = "[failed call]",
+	[GPUMON_LAUNCH_WITHHELD] = "[unmatched launch]",
 };
 
 /* --- the table by kernel */
@@ -260,6 +261,31 @@ void gpumon_profile_on_work(void *data, const struct gpumon_work *work)
 		profile->failed = add_work(profile, work) != 0;
 }
 
+/* The reason, with the name of the kernel in front, if the launch has it. NULL without memory. */
+static const char *reason_of(struct gpumon_profile *profile, uint32_t process,
+			     const struct gpumon_record_launch *launch, enum gpumon_launch_end end)
+{
+	const struct gpumon_key key = { { process, launch->name } };
+	const char *mangled = NULL, **text;
+	char *name, *both = NULL;
+	bool added;
+
+	if (launch->name && (end == GPUMON_LAUNCH_UNMATCHED || end == GPUMON_LAUNCH_WITHHELD))
+		mangled = gpumon_tables_string(&profile->tables.processes[process], launch->name);
+	if (!mangled)
+		return end_reasons[end];
+	text = GPUMON_KEYS_VALUE(&profile->launched_ids, &key, profile->launched,
+				 profile->launched_room, &added);
+	if (!text || !added)
+		return text ? *text : NULL;
+	name = gpumon_demangle(mangled);
+	if (name && asprintf(&both, "%s %s", name, end_reasons[end]) >= 0)
+		*text = gpumon_pool_text(&profile->pool, both);
+	free(both);
+	free(name);
+	return *text;
+}
+
 static int add_call(struct gpumon_profile *profile, const struct gpumon_tree_where *where,
 		    uint64_t cpu_ns, const char *reason)
 {
@@ -292,6 +318,18 @@ static int add_left_out(struct gpumon_profile *profile, const struct gpumon_tree
 	return gpumon_scale_launch(&profile->scale, where->process, launch, node, ranges);
 }
 
+static int add_launch(struct gpumon_profile *profile, const struct gpumon_tree_where *where,
+		      const struct gpumon_record_launch *launch, enum gpumon_launch_end end)
+{
+	uint64_t cpu_ns = call_ns(launch->start_ns, launch->end_ns);
+	const char *reason;
+
+	if (profile->options.cpu_only)
+		return add_call(profile, where, cpu_ns, NULL);
+	reason = reason_of(profile, where->process, launch, end);
+	return reason ? add_call(profile, where, cpu_ns, reason) : -1;
+}
+
 void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *unmatched)
 {
 	const struct gpumon_record_launch *launch = unmatched->launch;
@@ -312,10 +350,7 @@ void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *
 	if (unmatched->end == GPUMON_LAUNCH_LEFT_OUT)
 		profile->failed = add_left_out(profile, &where, launch) != 0;
 	else if (!profile->options.gpu_only)
-		profile->failed =
-			add_call(profile, &where, call_ns(launch->start_ns, launch->end_ns),
-				 profile->options.cpu_only ? NULL : end_reasons[unmatched->end]) !=
-			0;
+		profile->failed = add_launch(profile, &where, launch, unmatched->end) != 0;
 }
 
 bool gpumon_profile_left_out(void *data, uint32_t process,
@@ -392,4 +427,11 @@ const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph)
 {
 	snprintf(name, GPUMON_GRAPH_NAME, "graph %" PRIu32, GPUMON_NUMBER_OF(graph));
 	return name;
+}
+
+bool gpumon_profile_is_cut(void *data, uint32_t process)
+{
+	const struct gpumon_profile *profile = data;
+
+	return profile->tables.processes[process].is_cut;
 }

@@ -36,6 +36,9 @@
  * @without_gpu: its library cannot record the GPU
  * @described: the file has a PROCESS record
  * @strings: which of the recorder's strings still have to be written, by id
+ * @is_cut: it ended without its library's end
+ * @launched: launches that have one operation each, about
+ * @reported: such operations
  * @notes: notes of its library
  * @map: perf map of its generated code
  */
@@ -53,6 +56,9 @@ struct gpumon_target {
 	bool without_gpu;
 	bool described;
 	bool strings;
+	bool is_cut;
+	uint64_t launched;
+	uint64_t reported;
 	struct gpumon_note_reader notes;
 	struct gpumon_runtime_map map;
 };
@@ -171,6 +177,33 @@ static void see_note(struct gpumon_target *target, const struct gpumon_record *r
 		gpumon_library_notes_add(target->options->notes, text);
 }
 
+/* Launches that have one operation, and such operations: graphs have many, some calls have none. */
+static void count_record(struct gpumon_target *target, const struct gpumon_record *record)
+{
+	const uint16_t others = GPUMON_LAUNCH_CAPTURED | GPUMON_LAUNCH_GRAPH | GPUMON_LAUNCH_FAILED;
+
+	switch (record->type) {
+	case GPUMON_RECORD_LAUNCH:
+		target->launched += !(record->flags & others);
+		break;
+	case GPUMON_RECORD_KERNEL:
+		target->reported += record->size >= GPUMON_KERNEL_SIZE &&
+				    !((const struct gpumon_record_kernel *)record)->graph &&
+				    !(record->flags & GPUMON_WORK_INTERNAL);
+		break;
+	case GPUMON_RECORD_COPY:
+		target->reported += record->size >= sizeof(struct gpumon_record_copy) &&
+				    !((const struct gpumon_record_copy *)record)->graph;
+		break;
+	case GPUMON_RECORD_SET:
+		target->reported += record->size >= sizeof(struct gpumon_record_set) &&
+				    !((const struct gpumon_record_set *)record)->graph;
+		break;
+	default:
+		break;
+	}
+}
+
 static void on_records(void *data, uint32_t tid, void *records, size_t size)
 {
 	struct gpumon_target *target = data;
@@ -185,6 +218,7 @@ static void on_records(void *data, uint32_t tid, void *records, size_t size)
 			describe_process(target, (struct gpumon_record_process *)record);
 		if (record->type == GPUMON_RECORD_STRING || record->type == GPUMON_RECORD_NOTE)
 			see_note(target, record);
+		count_record(target, record);
 		at += record->size;
 	}
 	if (target->options->tap.records)
@@ -358,10 +392,25 @@ void gpumon_target_drain(struct gpumon_target *target)
 	gpumon_runtime_map_look(&target->map);
 }
 
+static void append_cut(struct gpumon_target *target)
+{
+	const struct gpumon_record_window window = {
+		.head = { .type = GPUMON_RECORD_WINDOW,
+			  .flags = GPUMON_WINDOW_END | GPUMON_WINDOW_CUT,
+			  .size = sizeof(window) },
+		.time_ns = gpumon_monotonic_ns(),
+	};
+
+	target->is_cut = true;
+	(void)append_record(target, &window, sizeof(window));
+}
+
 void gpumon_target_end(struct gpumon_target *target)
 {
 	if (target->state == GPUMON_TARGET_RUNNING) {
 		gpumon_channel_finish(target->channel, target->file);
+		if (!gpumon_target_stopped(target))
+			append_cut(target);
 		if (!target->described)
 			append_process(target);
 		if (target->strings)
@@ -460,6 +509,8 @@ void gpumon_target_get_counts(const struct gpumon_target *target,
 	for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++)
 		counts->lost[cause] = account->lost[cause];
 	counts->lost[GPUMON_LOSS_BROKEN] += account->broken;
+	if (target->is_cut && target->launched > target->reported)
+		counts->lost[GPUMON_LOSS_WITHHELD] += target->launched - target->reported;
 	gpumon_channel_totals(target->channel, &totals);
 	counts->launches = totals.launches;
 	counts->captured = totals.captured;
