@@ -185,7 +185,8 @@ def text_says():
                  "41  records: the channel", "12  of 10,019 GPU operations"]:
         assert part in text, part
     text = (files / "empty.txt").read_text(encoding="utf-8")
-    assert "No work of a GPU" in text and "Nothing is missing" in text, text
+    assert "nothing was recorded" in text and "Nothing was recorded  no process used" in text, text
+    assert "Nothing is missing" not in text and "0ns" not in text, text
 
 
 @test

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """A recorded program behaves as without recording: output, status, signals."""
+import json
 import os
 import pty
 import signal
@@ -198,6 +199,29 @@ def no_cuda(kit):
     equal(done.returncode, 0, "status")
     contains(done.stderr.decode(), "nothing was recorded: no process used CUDA", "message")
     equal(len(kit.capture().processes), 0, "processes")
+    said = kit.run("correlate", "capture").stdout.decode()
+    contains(said, "\nNothing was recorded  no process used CUDA", "the reason is kept")
+    equal([part for part in ("Nothing is missing", "0ns") if part in said], [], "what is not so")
+    missing = json.loads(kit.run("correlate", "--json", "capture").stdout)["missing"]
+    equal((missing["nothing"], missing["everything"]), (False, True), "in JSON")
+    contains(missing["summary"], "no process used CUDA", "in JSON")
+
+
+@test
+def nothing_launched(kit):
+    """The library was there, and its process launched nothing."""
+    kit.run("record", "-o", "capture", "--", kit.player, "connect")
+    contains(kit.run("correlate", "capture").stdout.decode(),
+             "\nNothing was recorded  the process that was recorded launched nothing\n", "the reason")
+
+
+@test
+def static_program(kit):
+    with open(kit.path("nothing.c"), "w", encoding="utf-8") as file:
+        file.write("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "-static", "-o", "nothing", "nothing.c"], cwd=kit.folder, check=True)
+    done = kit.run("record", "-o", "capture", "--", "./nothing")
+    contains(done.stderr.decode(), "nothing was recorded: ./nothing is linked statically", "message")
 
 
 @test

@@ -680,6 +680,8 @@ struct gpumon_record_window {
 #define GPUMON_NOTE_NO_GPU 1u
 /* The reason why something requested is missing: a process, an end, a kind of records. */
 #define GPUMON_NOTE_MISSING 2u
+/* The likeliest reason why the capture has no launch and no operation of a GPU. */
+#define GPUMON_NOTE_NOTHING 4u
 
 /* Something that the user should know about this capture, such as a missing library. */
 struct gpumon_record_note {

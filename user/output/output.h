@@ -120,6 +120,7 @@ struct gpumon_scan_clock {
  * @host: host of the first capture
  * @command: command of the first capture, "" for live processes
  * @notes: notes of the captures, each once
+ * @nothing: the likeliest reason why nothing was recorded, NULL if the captures do not say it
  * @missing_notes: notes that say why something is not recorded
  * @no_gpu: a note says that the GPU is not recorded
  * @lost_records: records that could not be written
@@ -145,6 +146,7 @@ struct gpumon_scan {
 	unsigned int clock_count;
 	char **notes;
 	unsigned int note_count;
+	char *nothing;
 	unsigned int missing_notes;
 	bool no_gpu;
 	uint64_t lost_records;

@@ -80,6 +80,7 @@ void gpumon_scan_free(struct gpumon_scan *scan)
 	free(scan->processes);
 	free(scan->notes);
 	free(scan->rows);
+	free(scan->nothing);
 	free(scan->host);
 	free(scan->command);
 	free(scan);
@@ -424,6 +425,11 @@ static void add_notes(struct reading *reading)
 			string_copy(reading, reading->notes[i].process, reading->notes[i].text);
 		bool added = false;
 
+		if (reading->notes[i].flags & GPUMON_NOTE_NOTHING) {
+			free(scan->nothing);
+			scan->nothing = text;
+			continue;
+		}
 		scan->no_gpu |= reading->notes[i].flags & GPUMON_NOTE_NO_GPU;
 		if (text && *text && !gpumon_intern(&known, text, &added))
 			reading->failed = true;

@@ -200,6 +200,38 @@ const char *gpumon_work_kind_text(enum gpumon_work_kind kind)
 	return (unsigned int)kind < GPUMON_WORK_KINDS ? texts[kind] : "unknown";
 }
 
+static bool is_empty(const struct gpumon_view *view)
+{
+	const struct gpumon_correlate_counts *counts = view->counts;
+
+	if (view->kernel_count || view->range_count || view->sheet_count ||
+	    (counts && (counts->hits || counts->launches)))
+		return false;
+	for (unsigned int end = 0; counts && end < GPUMON_LAUNCH_ENDS; end++) {
+		if (counts->unmatched_launches[end])
+			return false;
+	}
+	for (const struct gpumon_node *node = view->root; node;
+	     node = gpumon_tree_next(node, view->root)) {
+		if (node->count || node->cpu_ns)
+			return false;
+	}
+	return true;
+}
+
+static const char *why_nothing(const struct gpumon_scan *scan, const struct gpumon_missing *missing)
+{
+	if (missing->lost || missing->damaged)
+		return "what there was is lost";
+	if (scan && scan->nothing)
+		return scan->nothing;
+	if (missing->cut_off)
+		return "the recorder ended before it wrote anything";
+	if (scan && scan->process_count)
+		return "the processes that were recorded launched nothing";
+	return "no process used an API that is recorded";
+}
+
 void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *missing)
 {
 	const struct gpumon_correlate_counts *counts = view->counts;
@@ -241,6 +273,8 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 		for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
 			missing->damaged = gpumon_add_saturated(missing->damaged, counted[i]);
 	}
+	if (is_empty(view))
+		missing->nothing = why_nothing(scan, missing);
 }
 
 /* "call paths beyond the limit of 1,048,576 nodes" */
@@ -275,6 +309,8 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 	if (!len)
 		return buf;
 	buf[0] = '\0';
+	if (missing->nothing)
+		APPEND("everything (%s)", missing->nothing);
 	if (missing->lost)
 		APPEND("%s %s lost", gpumon_text_count(number, sizeof(number), missing->lost),
 		       missing->lost == 1 ? "record" : "records");

@@ -64,6 +64,7 @@ const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
  * @notes: number of notes that say why something is not recorded
  * @no_gpu: for at least one process, the GPU is not recorded
  * @cut_off: the capture was not closed
+ * @nothing: if there is no launch and no operation, the likeliest reason; otherwise NULL
  * @work: total number of GPU operations
  */
 struct gpumon_missing {
@@ -77,6 +78,7 @@ struct gpumon_missing {
 	unsigned int notes;
 	bool no_gpu;
 	bool cut_off;
+	const char *nothing;
 	uint64_t work;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -331,4 +332,37 @@ bool gpumon_launch_privileged(const char *program)
 	return ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
 	       ((status.st_mode & S_ISGID) && status.st_gid != getegid()) ||
 	       getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+bool gpumon_launch_is_static(const char *program)
+{
+	union {
+		char bytes[4096];
+		Elf64_Ehdr header;
+	} file = { 0 };
+	const Elf64_Ehdr *header = &file.header;
+	char path[PATH_MAX];
+	ssize_t length = -1;
+	int fd = -1;
+
+	if (gpumon_launch_find_program(program, path))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0) {
+		length = read(fd, &file, sizeof(file));
+		close(fd);
+	}
+	if (length < (ssize_t)sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_phentsize != sizeof(Elf64_Phdr) ||
+	    header->e_phoff > sizeof(file) ||
+	    header->e_phoff + (size_t)header->e_phnum * sizeof(Elf64_Phdr) > (size_t)length)
+		return false;
+	for (unsigned int i = 0; i < header->e_phnum; i++) {
+		Elf64_Phdr segment;
+
+		memcpy(&segment, file.bytes + header->e_phoff + i * sizeof(segment),
+		       sizeof(segment));
+		if (segment.p_type == PT_INTERP)
+			return false;
+	}
+	return true;
 }

@@ -110,4 +110,7 @@ bool gpumon_launch_find_program(const char *program, char path[PATH_MAX]);
  */
 bool gpumon_launch_privileged(const char *program);
 
+/* Whether a program, searched in PATH, is linked statically: no library can be loaded into it. */
+bool gpumon_launch_is_static(const char *program);
+
 #endif /* GPUMON_RECORD_LAUNCH_H */

@@ -466,6 +466,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 	struct session session = { .context = context, .options = options, .result = result };
 	const struct gpumon_session_live *live = &options->live;
 	int ret, directory = -1;
+	char nothing[1024];
 
 	memset(result, 0, sizeof(*result));
 	if (gpumon_launch_prepare(&session.launch, err)) {
@@ -485,6 +486,8 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		step_beside(&session);
 		gpumon_recorder_get_counts(session.recorder, &result->counts);
 		result->exit_status = exit_status(&session);
+		if (gpumon_session_nothing(&session, nothing, sizeof(nothing)))
+			gpumon_recorder_note(session.recorder, GPUMON_NOTE_NOTHING, nothing);
 		if (live->end)
 			live->end(live->data);
 		session.notes = *gpumon_recorder_notes(session.recorder);

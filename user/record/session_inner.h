@@ -49,6 +49,9 @@ struct session {
 /* "PATH was built without CUDA ...", of what @lacks has. Returns false if it has nothing. */
 bool gpumon_session_lacks(const struct session *session, char *text, size_t room);
 
+/* Whether no launch and no operation of a GPU was recorded, and the likeliest reason. */
+bool gpumon_session_nothing(const struct session *session, char *text, size_t room);
+
 /* Report the result in one line, and failures in others. */
 void gpumon_session_tell(const struct session *session);
 

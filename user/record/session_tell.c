@@ -23,41 +23,102 @@ bool gpumon_session_lacks(const struct session *session, char *text, size_t room
 	return true;
 }
 
-static void tell_nothing(const struct session *session)
+/* Why no process was there that the library is in. */
+static void why_no_process(const struct session *session, char *text, size_t room)
 {
-	FILE *err = session->context->err;
-	const char *program = session->options->argv[0];
+	const struct gpumon_recorder_counts *counts = &session->result->counts;
+	const char *program = session->options->argv ? session->options->argv[0] : "the process";
 	int status = session->launch.status;
-	char loader[PATH_MAX], names[GPUMON_API_TEXT_LEN], text[512];
+	char loader[PATH_MAX], names[GPUMON_API_TEXT_LEN];
 	unsigned int seen = session->apis;
 
-	if (session->result->counts.refused)
+	if (counts->refused) {
+		snprintf(text, room, "%s", counts->refusal);
 		return;
+	}
 	if (WIFSIGNALED(status)) {
-		fprintf(err,
-			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used %s\n",
-			WTERMSIG(status), strsignal(WTERMSIG(status)), program,
-			gpumon_api_names(seen, "or", names));
+		snprintf(text, room, "signal %d (%s) ended %s before it used %s", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)), program, gpumon_api_names(seen, "or", names));
 		return;
 	}
 	if (gpumon_launch_privileged(program)) {
-		fprintf(err,
-			"gpumon-user: nothing was recorded: %s is setuid, setgid or has capabilities, so the injection library does nothing in it: record a copy, which has no such rights\n",
+		snprintf(
+			text, room,
+			"%s is setuid, setgid or has capabilities, so the injection library does nothing in it: record a copy, which has no such rights",
 			program);
 		return;
 	}
-	if (gpumon_session_lacks(session, text, sizeof(text)))
-		fprintf(err, "gpumon-user: %s\n", text);
 	if ((seen & ~GPUMON_APIS_OPENCL) &&
 	    gpumon_opencl_loader("", loader) == GPUMON_OPENCL_NO_LAYERS) {
-		fprintf(err,
-			"gpumon-user: nothing was recorded: no process used %s, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
+		snprintf(
+			text, room,
+			"no process used %s, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)",
 			gpumon_api_names(seen & ~GPUMON_APIS_OPENCL, "or", names), loader);
 		return;
 	}
-	fprintf(err,
-		"gpumon-user: nothing was recorded: no process used %s (or one clears its environment, or runs as another user or in a container: use record -p for these)\n",
+	if (gpumon_launch_is_static(program)) {
+		snprintf(
+			text, room,
+			"%s is linked statically, so that no library can be loaded into it, and it started no program that used %s",
+			program, gpumon_api_names(seen, "or", names));
+		return;
+	}
+	snprintf(
+		text, room,
+		"no process used %s (or one clears its environment, or runs as another user or in a container: use record -p for these)",
 		gpumon_api_names(seen, "or", names));
+}
+
+/* Why none of the processes did anything. */
+static void why_no_work(const struct session *session, char *text, size_t room)
+{
+	const struct gpumon_recorder_counts *counts = &session->result->counts;
+	bool one = counts->processes + counts->probed == 1;
+
+	if (counts->without_gpu && counts->without_gpu >= counts->processes)
+		snprintf(text, room, "the GPU could not be recorded in %s: the notes say why",
+			 one ? "the process" : "any process");
+	else if (session->options->recorder.settings.window != GPUMON_WINDOW_ALWAYS)
+		snprintf(text, room,
+			 "nothing was launched in the window of --window, if there was one");
+	else
+		snprintf(text, room, "%s launched nothing%s",
+			 one ? "the process that was recorded" : "the processes that were recorded",
+			 session->options->argv ? "" : " in that time");
+}
+
+bool gpumon_session_nothing(const struct session *session, char *text, size_t room)
+{
+	const struct gpumon_recorder_counts *counts = &session->result->counts;
+	const struct gpumon_target_counts *targets = &counts->targets;
+
+	if (counts->hits || targets->launches || targets->captured || targets->kernels ||
+	    targets->copies || targets->sets)
+		return false;
+	for (unsigned int cause = 1; cause < GPUMON_LOSS_CAUSES; cause++) {
+		if (targets->lost[cause])
+			return false;
+	}
+	if (counts->processes || counts->probed)
+		why_no_work(session, text, room);
+	else
+		why_no_process(session, text, room);
+	return true;
+}
+
+static void tell_nothing(const struct session *session)
+{
+	FILE *err = session->context->err;
+	char text[1024];
+
+	/* That is the reason, and was said. */
+	if (session->result->counts.refused)
+		return;
+	if (!WIFSIGNALED(session->launch.status) &&
+	    gpumon_session_lacks(session, text, sizeof(text)))
+		fprintf(err, "gpumon-user: %s\n", text);
+	if (gpumon_session_nothing(session, text, sizeof(text)))
+		fprintf(err, "gpumon-user: nothing was recorded: %s\n", text);
 }
 
 static void tell_counts(const struct session *session)

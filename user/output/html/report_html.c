@@ -198,7 +198,10 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 	bad = *line;
 	good = !bad;
 	fprintf(out, "<div class=\"box %s\" id=\"missing\"><p><b>", bad ? "warn" : "good");
-	if (*line) {
+	if (missing.nothing) {
+		fputs("Nothing was recorded: ", out);
+		gpumon_text_xml(out, missing.nothing);
+	} else if (*line) {
 		fputs("Missing: ", out);
 		gpumon_text_xml(out, line);
 	} else {

@@ -399,13 +399,14 @@ struct json_object *gpumon_json_missing(const struct gpumon_view *view)
 	struct json_object *object = json_object_new_object();
 	struct json_object *lost = json_object_new_object();
 	struct gpumon_missing sums;
-	char line[256];
+	char line[1024];
 	int bad = 0;
 
 	gpumon_missing_of(view, &sums);
 	bad |= gpumon_json_add_bool(object, "nothing",
 				    !*gpumon_missing_line(line, sizeof(line), &sums));
 	bad |= add_text(object, "summary", line);
+	bad |= gpumon_json_add_bool(object, "everything", sums.nothing);
 	bad |= gpumon_json_add_bool(object, "cut_off", sums.cut_off);
 	bad |= gpumon_json_add_bool(object, "gpu_not_recorded", sums.no_gpu);
 	bad |= gpumon_json_add_u64(object, "notes", sums.notes);

@@ -88,8 +88,11 @@ static void print_about(const struct summary *summary)
 	const struct gpumon_scan *scan = summary->view->scan;
 	char wall[GPUMON_FORMAT_LEN], gpu[GPUMON_FORMAT_LEN], count[GPUMON_TEXT_NUMBER];
 	const char *mark = summary->totals.left_ns ? "~" : "";
+	struct gpumon_missing missing;
 	char text[512];
 	size_t at = 0;
+
+	gpumon_missing_of(summary->view, &missing);
 
 	if (*gpumon_view_command(summary->view))
 		print_line(summary, 0, gpumon_term_bold(summary->term),
@@ -102,9 +105,12 @@ static void print_about(const struct summary *summary)
 	else if (scan && scan->process_count > 1)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%u processes · ",
 				       scan->process_count);
-	at += (size_t)snprintf(text + at, sizeof(text) - at, "%s recorded",
-			       gpumon_format_ns(wall, sizeof(wall),
-						gpumon_value_of(summary->totals.wall_ns)));
+	if (missing.nothing)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "nothing was recorded");
+	else
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s recorded",
+				       gpumon_format_ns(wall, sizeof(wall),
+							gpumon_value_of(summary->totals.wall_ns)));
 	if (summary->totals.gpu_ns)
 		snprintf(text + at, sizeof(text) - at, " · %s%s of GPU time in %s%s operations",
 			 mark,
@@ -522,12 +528,17 @@ static void print_cause(void *data, const struct gpumon_cause *cause)
 static void print_missing(const struct summary *summary)
 {
 	struct gpumon_missing sums;
-	char line[256];
+	const char *nothing;
+	char line[512];
 
 	gpumon_missing_of(summary->view, &sums);
+	nothing = sums.nothing;
+	if (nothing)
+		print_heading(summary, "Nothing was recorded", nothing);
+	sums.nothing = NULL;
 	if (*gpumon_missing_line(line, sizeof(line), &sums))
 		print_heading(summary, "Missing", line);
-	else
+	else if (!nothing)
 		print_heading(summary, "Nothing is missing", gpumon_view_complete(summary->view));
 	gpumon_missing_causes(summary->view, print_cause, (void *)summary);
 }
@@ -562,8 +573,6 @@ int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struc
 		summary.rows = GPUMON_SUMMARY_ROWS_MAX;
 	gpumon_view_totals(view, &summary.totals);
 	print_about(&summary);
-	if (!summary.totals.count && !summary.totals.cpu_ns)
-		print_line(&summary, 0, "", "No work of a GPU and no launch was recorded.");
 	if (print_kernels(&summary) || print_paths(&summary) || print_sheets(&summary) ||
 	    print_devices(&summary))
 		goto no_memory;
