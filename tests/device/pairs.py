@@ -151,7 +151,8 @@ def turns(modes, rounds, run, seed):
     for _ in range(rounds):
         order = list(modes)
         chance.shuffle(order)
-        result.append({mode: run(mode) for mode in order})
+        measured = {mode: run(mode) for mode in order}
+        result.append({mode: measured[mode] for mode in modes})
     return result
 
 
