@@ -113,6 +113,73 @@ def test_exchange_for_each_architecture():
     side_by_side(one, [(a,) for a in known])
 
 
+HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
+
+
+def points_of(kernels, point):
+    return [kernel["points"][point] for kernel in kernels.values()]
+
+
+def test_exchange_of_large_texts():
+    """Many kernels that share functions: these are edited once, and a block is called where it would stand often."""
+    functions = "".join(".func f%d { .reg .b32 %%r; .reg .b64 %%a; mov.u64 %%a, sum;\n" % i +
+                        "".join(".loc 1 %d 1\nld.u32 %%r, [%%a]; st.u32 [%%a], %%r;\n" % (100 * i + j) for j in range(20)) +
+                        "ret; }\n" for i in range(10))
+    kernels = "".join(".visible .entry k%d() {\n" % i + "".join("call f%d;\n" % j for j in range(i % 3, 10)) + "ret; }\n"
+                      for i in range(6))
+    text = write("large.ptx", HEAD + '.file 1 "large.cu"\n.global .u32 sum;\n' + functions + kernels)
+    counts, done, out = exchange("memtrace", text, options=["--repeat"], out=path("large_memtrace.ptx"))
+    verdict.equal(set(ways(counts).values()), {"ptx"}, "ways")
+    verdict.equal([counts["k%d" % i]["points"][2] for i in range(6)], [2 * 40 * (10 - i % 3) for i in range(6)],
+                  "points, twice")
+    verdict.equal(sorted({line for kernel, _, line in done["lines"] if kernel == 1}),
+                  [100 * i + j for i in range(1, 10) for j in range(20)], "lines of k1")
+    growth = os.path.getsize(out) / os.path.getsize(text)
+    verdict.within(growth, 2, 20, "times as large")
+    assemble(newest_for(out), "80", out)
+
+
+def test_exchange_with_many_exits():
+    """What is kept from the entry to one of many exits is in memory, as blocks that are called do not see registers."""
+    exits = "".join("setp.eq.u32 %%p, %%r, %d; @%%p ret;\n" % i for i in range(600))
+    text = write("exits.ptx", HEAD + ".visible .entry k(.param .u32 n) { .reg .pred %p; .reg .b32 %r; ld.param.u32 %r, [n];\n" +
+                 exits + "ret; }\n")
+    counts, _, out = exchange("kernelretsnoop", text, options=["--repeat"], out=path("exits_out.ptx"))
+    verdict.equal((points_of(counts, 0), points_of(counts, 1)), ([2], [2 * 601]), "points, twice")
+    verdict.check("%gpumon_kept" not in read(out), "values are kept in registers")
+    verdict.within(os.path.getsize(out) / os.path.getsize(text), 2, 20, "times as large")
+    assemble(newest_for(out), "80", out)
+
+
+def test_exchange_of_texts_that_would_grow_too_large():
+    """More than 16 MB and 20 times: then device functions are left out, and counted."""
+    accesses = "ld.u32 r,[a];" * 30000
+    text = write("too_large.ptx", HEAD + ".func f { .reg .b32 r; .reg .b64 a; mov.u64 a, 0;\n" + accesses + " ret; }\n" +
+                 "".join(".visible .entry %s() { .reg .b32 r; .reg .b64 a; mov.u64 a, 0; ld.u32 r,[a]; call f; ret; }\n" % name
+                         for name in ("one", "two_a", "two_b")))
+    counts, _, out = exchange("two", text, fast=True)
+    verdict.equal(points_of(counts, 2), [1, 1, 1], "points")
+    verdict.equal([sum(kernel["left"]) for kernel in counts.values()], [30000] * 3, "left out")
+    verdict.within(os.path.getsize(out) / os.path.getsize(text), 1, 2, "times as large")
+    counts, _, out = exchange("two", text, "one", fast=True)
+    verdict.equal((points_of(counts, 2), sum(counts["one"]["left"])), ([30001], 0), "one kernel has room")
+
+
+def test_exchange_beside_constants():
+    """Constants that fill 64 KiB leave no room for the table of addresses: it lies in global memory."""
+    for constants, space in (("", "const"), (".const .align 8 .b8 c[65000];", "const"), (".const .b8 c[65536];", "global"),
+                             (".visible .const .align 16 .v4 .f32 c[16][0x80], d[2047];\n.const .u32 e = 1;", "global"),
+                             (".extern .const .align 4 .b8 c[];\n.const .u64 d[8190] = {1, 2};\n.const .b8 e[1];", "global")):
+        text = write("constants.ptx", HEAD + constants + "\n.visible .entry k() { .reg .b32 r; .reg .b64 a; mov.u64 a, 0;\n"
+                     "ld.u32 r,[a]; ret; }\n")
+        for tool in TOOLS:
+            counts, _, out = exchange(tool, text, out=path("constants_out.ptx"))
+            verdict.equal(set(ways(counts).values()), {"ptx"}, constants)
+            verdict.contains(read(out), ".weak .%s .align 8 .b64 gpumon_probe_table" % space, constants)
+            if "extern" not in constants:
+                assemble(newest_for(out), "80", out)
+
+
 def test_exchange_of_programs_with_every_exit():
     """What tests/device runs on a GPU."""
     has_compiler()

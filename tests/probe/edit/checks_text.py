@@ -146,6 +146,114 @@ def test_blocks_that_count_in_all_kernels():
     side_by_side(one, texts())
 
 
+BLOCK = re.compile(r"\.func gpumon_block_(\d+)\([^)]*\)\n\{\n(?:\.reg [^\n]*;\n)+(?:ld\.param[^\n]*;\n)+(.*?)ret;\n\}\n", re.S)
+TABLE = re.compile(r"\.global \.align 4 \.b32 gpumon_of_(\d+)\[(\d+)\] = \{([^}]*)\};")
+
+
+def normal(body, lines):
+    """Numbers of lines become lines: they are given in another order."""
+    body = re.sub(r"mov\.b64 %gpumon_line, (\d+);", lambda m: "line %r;" % (int(m[1]) and lines[int(m[1]) - 1]), body)
+    return body.replace(", ()", "")
+
+
+def inlined(body, blocks, table, first, kernel):
+    """What a function of a compact text does for a kernel, as one of a text that is not."""
+    body = re.sub(r"\n\.reg \.b64 %gpumon_of;\n(ld\.param\.b64|mov\.b64) %gpumon_of, \[?gpumon_of\w*\]?;\n", "", body)
+    body = body.replace("ld.global.b32 %gpumon_kernel, [%gpumon_of];", "mov.b32 %%gpumon_kernel, %d;" % table[0])
+    body = re.sub(r"ld\.global\.u32 %gpumon_line, \[%gpumon_of\+(\d+)\];",
+                  lambda m: "mov.b64 %%gpumon_line, %d;" % table[int(m[1]) // 4], body)
+    body = re.sub(r"call gpumon_block_(\d+), \(.*?\);\n", lambda m: blocks[m[1]], body)
+    body = body.replace(", (%gpumon_of)", "").replace(", %gpumon_of)", ")").replace("(%gpumon_of)", "()")
+    return re.sub(r"__gpumon_%d\b" % first, "__gpumon_%d" % kernel, body)
+
+
+def test_compact_texts_say_the_same():
+    """Blocks that are called and copies that are shared do what blocks and copies in their places do."""
+    def one(text, architecture):
+        plain, out = edit(text, ALL + "s", out=path(os.path.basename(text) + ".s.ptx"))
+        compact, small = edit(text, ALL + "c", out=path(os.path.basename(text) + ".c.ptx"))
+        for report in (compact, plain):
+            # Those of device functions count once for each copy.
+            report["points"] = {k: n for k, n in report["points"].items() if k not in "NX"}
+        for key in ("points", "left", "functions"):
+            verdict.equal(compact[key], plain[key], "%s: %s" % (text, key))
+        verdict.equal(sorted(map(tuple, compact["lines"])), sorted(map(tuple, plain["lines"])), "lines of " + text)
+        verdict.check(compact["copies"] <= plain["copies"], "more copies")
+        out, small = (reference.NOT_CODE.sub(" ", read(name)) for name in (out, small))
+        blocks = dict(BLOCK.findall(small))
+        tables = {int(k): [int(n) for n in numbers.split(",")] for k, _, numbers in TABLE.findall(small)}
+        shared = {name: body for name, _, body in reference.functions(small)}
+        compared = 0
+        for name, is_kernel_, body in reference.functions(out):
+            copy = re.match(r"(.*)__gpumon_(\d+)$", name)
+            first, kernel = 0, int(copy[2]) if copy else None
+            if copy:
+                first = min(int(n.rsplit("_", 1)[1]) for n in shared if n.startswith(copy[1] + "__gpumon_"))
+                name = "%s__gpumon_%d" % (copy[1], first)
+            elif is_kernel_:
+                kernel = compact["names"].index(name)
+                called = re.search(r"__gpumon_(\d+)", shared[name])
+                first = int(called[1]) if called else 0
+            have = inlined(shared[name], blocks, tables.get(kernel, [0]), first, kernel or 0)
+            verdict.equal(normal(have, compact["lines"]) == normal(body, plain["lines"]), True,
+                          "%s of %s" % (name, text))
+            compared += bool(copy)
+        verdict.equal(compared, plain["copies"], "copies that were compared")
+        for version, ptxas in assemblers():
+            if architecture in architectures(ptxas) and ("basic" in text or "hopper" in text or version == "13.0"):
+                assemble(ptxas, architecture, path(os.path.basename(text) + ".c.ptx"),
+                         path("%s_%s_c.cubin" % (version, os.path.basename(text))))
+        return plain["copies"], len(tables)
+    done = side_by_side(one, texts() + [(write("behind.ptx", BEHIND), "80")])
+    verdict.check(sum(c for c, _ in done) > 10 and sum(t for _, t in done) > 5, "hardly any copies: %r" % done)
+
+
+# Functions stand behind those that call them, and what they call is declared between.
+BEHIND = """.version 7.0
+.target sm_80
+.address_size 64
+.file 1 "behind.cu"
+.func (.param .b32 r) mid(.param .b64 p);
+.visible .entry one(.param .u64 p) { .reg .b32 %r<4>; .reg .b64 %rd<4>; ld.param.u64 %rd1,[p];
+{ .param .b64 a; st.param.b64 [a],%rd1; .param .b32 o; call.uni (o), mid, (a); ld.param.b32 %r1,[o]; } ret; }
+.global .u32 between;
+.func (.param .b32 r) leaf(.param .b32 x) { .reg .b32 %r<4>; ld.param.b32 %r1,[x]; st.param.b32 [r],%r1; ret; }
+.func bare { .reg .b32 %r; .loc 1 7 1 ld.global.u32 %r, [between]; ret; }
+.func (.reg .b32 r) plain(.reg .b32 x) { .loc 1 7 1 ld.global.u32 r, [between]; add.u32 r, r, x; call bare; ret; }
+.func empty() { .loc 1 8 1 st.global.u32 [between], 1; exit; }
+.func (.param .b32 r) mid(.param .b64 p) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p; ld.param.b64 %rd1,[p];
+.loc 1 9 1 ld.u32 %r1,[%rd1]; setp.eq.u32 %p, %r1, 9; @%p call empty, (); call (%r3), plain, (%r1);
+{ .param .b32 a; st.param.b32 [a],%r3; .param .b32 o; call.uni (o), leaf, (a); ld.param.b32 %r2,[o]; }
+st.param.b32 [r],%r2; ret; }
+.visible .entry two(.param .u64 p) { .reg .b32 %r<4>; .reg .b64 %rd<4>; ld.param.u64 %rd1,[p]; call bare;
+{ .param .b64 a; st.param.b64 [a],%rd1; .param .b32 o; call.uni (o), mid, (a); ld.param.b32 %r1,[o]; } ret; }
+.visible .entry three() { call bare; ret; }
+"""
+
+
+def test_functions_behind_their_callers():
+    """Copies of functions stand behind what they call and use, as in debug builds (nvcc -G)."""
+    text = write("behind.ptx", BEHIND)
+    for points, copies in ((ALL, 9), (ALL + "c", 4), (ALL + "f", 0)):
+        report, out = edit(text, points)
+        verdict.equal(report["copies"], copies, points)
+        inside = 0 if "f" in points else 11
+        verdict.equal(report["points"]["m"] + report["points"]["x"], 3 + inside, points)
+        left = {k: v for k, v in report["left"].items() if v}
+        verdict.equal(sum(left.values()), 11 - inside, "left out: %r" % left)
+        for version, ptxas in assemblers():
+            assemble(ptxas, "80", out, path("behind_%s_%s.cubin" % (version, points)))
+    if not os.access(NVCC, os.X_OK):
+        return
+    source = write("debug.cu", "#include <cuda/atomic>\n__global__ void k(cuda::atomic<int, cuda::thread_scope_device> *a)"
+                               " { a->fetch_add(1); }\n")
+    call(NVCC, "-ptx", "-G", "-std=c++17", "-arch=compute_80", "-o", path("debug.ptx"), source)
+    for points in (ALL, ALL + "c"):
+        report, out = edit(path("debug.ptx"), points)
+        verdict.check(report["copies"] > 3, "no copies")
+        assemble(newest_for(out), "80", out)
+
+
 def test_predicated_exits_cost_nothing():
     """An exit that is not taken has no more code before it than the test that was there."""
     head = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n" \

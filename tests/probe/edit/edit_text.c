@@ -2,7 +2,8 @@
 /*
  * edit_text TEXT OUT POINTS [NAME...]: puts blocks into a PTX text, into all kernels and functions,
  * or those with these names. POINTS are letters: n entry, x exit, m memory, a atomic, b barrier,
- * N and X of functions, k: keep values, e: the blocks are empty. Otherwise each block counts in a
+ * N and X of functions, k: keep values, e: the blocks are empty, s: all kernels have the same ones, c: so,
+ * and the text is compact, f: nothing is put into functions that kernels call. Otherwise each block counts in a
  * word of its own. Prints what the editor found as JSON.
  */
 #include <errno.h>
@@ -24,7 +25,8 @@ struct edit_text {
 	int names_n;
 	struct gpumon_edit_plan **plans;
 	size_t plans_n;
-	size_t functions_n; /* that get blocks */
+	char *same[GPUMON_PROBE_POINTS]; /* blocks that all have, with "s" and "c" */
+	size_t functions_n;		 /* that get blocks */
 	struct gpumon_edit_counts counts;
 	struct gpumon_edit_line *lines;
 	size_t lines_n;
@@ -104,6 +106,15 @@ static char *make_block(const struct edit_text *text, enum gpumon_probe_point po
 	return block;
 }
 
+static const char *find_block(struct edit_text *text, enum gpumon_probe_point point)
+{
+	if (!strpbrk(text->points, "sc"))
+		return make_block(text, point, (uint32_t)text->plans_n);
+	if (!text->same[point])
+		text->same[point] = make_block(text, point, 0);
+	return text->same[point];
+}
+
 static bool is_named(const struct edit_text *text, const struct gpumon_edit_function *function)
 {
 	for (int i = 0; i < text->names_n; i++)
@@ -135,8 +146,7 @@ static const struct gpumon_edit_plan *plan_for(void *data,
 
 		if (!kinds[i] || !strchr(text->points, kinds[i]) || of_function == function->kernel)
 			continue;
-		plan->blocks[i] =
-			make_block(text, (enum gpumon_probe_point)i, (uint32_t)text->plans_n);
+		plan->blocks[i] = find_block(text, (enum gpumon_probe_point)i);
 		wanted = true;
 	}
 	text->functions_n += wanted;
@@ -146,8 +156,13 @@ static const struct gpumon_edit_plan *plan_for(void *data,
 static uint64_t number_line(void *data, const struct gpumon_edit_line *line)
 {
 	struct edit_text *text = data;
-	struct gpumon_edit_line *to = GPUMON_GROW(text->lines, text->lines_n);
+	struct gpumon_edit_line *to;
 
+	for (size_t i = 0; i < text->lines_n; i++)
+		if (text->lines[i].kernel == line->kernel && text->lines[i].line == line->line &&
+		    text->lines[i].file == line->file)
+			return i + 1;
+	to = GPUMON_GROW(text->lines, text->lines_n);
 	if (to)
 		*to = *line;
 	return to ? text->lines_n : 0;
@@ -215,6 +230,8 @@ int main(int argc, char **argv)
 		fail(strerror(errno));
 	text.names = argv + 4;
 	text.names_n = argc - 4;
+	request.compact = strchr(text.points, 'c');
+	request.no_functions = strchr(text.points, 'f');
 	if (!strchr(text.points, 'e'))
 		request.table = ".visible .const .align 8 .b64 " GPUMON_PROBE_TABLE "[1];";
 	if (gpumon_edit_open(data, size, &module, &err))
@@ -224,10 +241,12 @@ int main(int argc, char **argv)
 	print_report(&module, &text, count_copies(argv[2]));
 	gpumon_edit_close(&module);
 	for (size_t i = 0; i < text.plans_n; i++) {
-		for (int j = 0; j < GPUMON_PROBE_POINTS; j++)
+		for (int j = 0; j < GPUMON_PROBE_POINTS && !strpbrk(text.points, "sc"); j++)
 			free((char *)text.plans[i]->blocks[j]);
 		free(text.plans[i]);
 	}
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+		free(text.same[i]);
 	free(text.plans);
 	free(text.lines);
 	free(data);

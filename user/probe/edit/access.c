@@ -131,12 +131,21 @@ static void copy_async(const struct gpumon_ptx_statement *statement,
 	    gpumon_ptx_has_modifier(statement, "wait_all") ||
 	    gpumon_ptx_has_modifier(statement, "mbarrier"))
 		return;
-	if (statement->operands_n < 3 || !gpumon_ptx_number(statement->operands[2], &size)) {
+	if (statement->operands_n < 3) {
 		leave(access, GPUMON_EDIT_FORM);
 		return;
 	}
-	if (statement->operands_n == 4 + policy)
+	/* A constant expression. */
+	if (!gpumon_ptx_number(statement->operands[2], &size))
+		access->size_operand = statement->operands[2];
+	if (statement->operands_n == 4 + policy) {
 		access->ignores = statement->operands[3];
+		access->ignores_not = *access->ignores.at == '!';
+	}
+	while (access->ignores.size && strchr("! \t\r\n", *access->ignores.at)) {
+		access->ignores.at++;
+		access->ignores.size--;
+	}
 	set_access(access, GPUMON_PROBE_READ | GPUMON_PROBE_ASYNC, statement->operands[1], size);
 }
 

@@ -26,6 +26,7 @@ enum gpumon_ptx_effect {
  * @address: of ACCESS: operand with the address; of BARRIER: with its number, or empty: 0
  * @size_operand: of ACCESS: operand with the bytes, or empty; of BARRIER: with the number of threads
  * @ignores: of ACCESS: register that makes @size 0, if it is a predicate, or says it
+ * @ignores_not: it does so where it is false
  */
 struct gpumon_ptx_access {
 	enum gpumon_ptx_effect effect;
@@ -35,6 +36,7 @@ struct gpumon_ptx_access {
 	struct gpumon_ptx_slice address;
 	struct gpumon_ptx_slice size_operand;
 	struct gpumon_ptx_slice ignores;
+	bool ignores_not;
 };
 
 /* The bytes of a type, without its dot; 0 if it is none. */

@@ -55,6 +55,7 @@ static int look_through(const struct gpumon_edit_inner *inner, size_t function,
 		return -1;
 	while (lexer.kind != GPUMON_PTX_END) {
 		struct gpumon_ptx_call *call;
+		uint32_t points;
 		ssize_t to;
 
 		if (gpumon_ptx_read_statement(&lexer, &statement, err))
@@ -62,7 +63,10 @@ static int look_through(const struct gpumon_edit_inner *inner, size_t function,
 		if (statement.kind != GPUMON_PTX_INSTRUCTION)
 			continue;
 		gpumon_ptx_access_of(&statement, &access);
-		calls->points[function] |= gpumon_ptx_points_of(&access);
+		points = gpumon_ptx_points_of(&access);
+		calls->points[function] |= points;
+		for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+			calls->own[function][i] += points >> i & 1;
 		if (access.effect != GPUMON_PTX_CALL)
 			continue;
 		to = gpumon_ptx_find_function(inner, gpumon_ptx_called(&statement));
@@ -134,9 +138,10 @@ int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner,
 	memset(calls, 0, sizeof(*calls));
 	calls->first = calloc(n + 1, sizeof(*calls->first));
 	calls->points = calloc(n + 1, sizeof(*calls->points));
+	calls->own = calloc(n + 1, sizeof(*calls->own));
 	calls->reached = calloc(n + 1, sizeof(*calls->reached));
 	calls->stack = calloc(n + 1, sizeof(*calls->stack));
-	if (!calls->first || !calls->points || !calls->reached || !calls->stack)
+	if (!calls->first || !calls->points || !calls->own || !calls->reached || !calls->stack)
 		return gpumon_error_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		calls->first[i] = calls->calls_n;
@@ -152,23 +157,27 @@ void gpumon_ptx_calls_close(struct gpumon_ptx_calls *calls)
 	free(calls->calls);
 	free(calls->first);
 	free(calls->points);
+	free(calls->own);
 	free(calls->reached);
 	free(calls->stack);
 	memset(calls, 0, sizeof(*calls));
 }
 
-size_t gpumon_ptx_calls_reach(struct gpumon_ptx_calls *calls, uint32_t kernel, uint32_t points)
+size_t gpumon_ptx_calls_reach(struct gpumon_ptx_calls *calls, uint32_t kernel, uint32_t points,
+			      size_t n)
 {
-	size_t n = 0;
+	size_t next = n;
 
+	if (!n)
+		calls->look++;
 	/* The functions that were found are also the list of those still to be looked at. */
-	for (size_t next = 0, at = kernel;; at = calls->stack[next++]) {
+	for (size_t at = kernel;; at = calls->stack[next++]) {
 		for (size_t i = calls->first[at]; i < calls->first[at + 1]; i++) {
 			uint32_t to = calls->calls[i].to;
 
-			if (!(calls->points[to] & points) || calls->reached[to] == kernel + 1)
+			if (!(calls->points[to] & points) || calls->reached[to] == calls->look)
 				continue;
-			calls->reached[to] = kernel + 1;
+			calls->reached[to] = calls->look;
 			calls->stack[n++] = to;
 		}
 		if (next == n)

@@ -17,7 +17,9 @@ struct gpumon_ptx_call {
  * @calls_n: how many
  * @first: of each function and one after them: index of its first call
  * @points: of each function: those that it or what it calls has, 1 << enum gpumon_probe_point
- * @reached: of each function: 1 + the last kernel that reached it
+ * @own: of each function: how many of each kind it has itself
+ * @reached: of each function: the last look that reached it
+ * @look: number of the present look
  * @stack: functions that are still to be visited
  */
 struct gpumon_ptx_calls {
@@ -25,7 +27,9 @@ struct gpumon_ptx_calls {
 	size_t calls_n;
 	size_t *first;
 	uint32_t *points;
+	uint32_t (*own)[GPUMON_PROBE_POINTS];
 	uint32_t *reached;
+	uint32_t look;
 	uint32_t *stack;
 };
 
@@ -48,10 +52,12 @@ void gpumon_ptx_calls_close(struct gpumon_ptx_calls *calls);
  * @calls: calls
  * @kernel: index of the kernel
  * @points: points of interest
+ * @n: functions that are in @stack already, from this kernel or others; 0: a new look begins
  *
- * Return: how many there are; @stack has their indices.
+ * Return: how many there are then; @stack has their indices.
  */
-size_t gpumon_ptx_calls_reach(struct gpumon_ptx_calls *calls, uint32_t kernel, uint32_t points);
+size_t gpumon_ptx_calls_reach(struct gpumon_ptx_calls *calls, uint32_t kernel, uint32_t points,
+			      size_t n);
 
 /* The name that a call has, as far as it has one. */
 struct gpumon_ptx_slice gpumon_ptx_called(const struct gpumon_ptx_statement *statement);

@@ -29,7 +29,8 @@
 	X(INDIRECT, "call through a pointer")                              \
 	X(EXTERNAL, "call of a function outside of this text")             \
 	X(KEPT, "point within a function, of a program that keeps values") \
-	X(FORM, "unknown form of an address")
+	X(FORM, "unknown form of an address")                              \
+	X(FUNCTION, "point within a function: the module would not load with it, or grow too large")
 
 enum gpumon_edit_cause {
 #define GPUMON_EDIT_CAUSE(name, text) GPUMON_EDIT_##name,
@@ -59,6 +60,7 @@ struct gpumon_edit_function {
  * @sm: its target: 90
  * @specific: 'a' or 'f' for a target like sm_90a, else 0
  * @probed: it has blocks already: gpumon_edit_write() refuses it
+ * @constants: bytes of its .const variables, with the gaps between them
  * @functions: by their place
  * @functions_n: how many
  * @inner: the editor's own
@@ -68,6 +70,7 @@ struct gpumon_edit_module {
 	uint32_t sm;
 	char specific;
 	bool probed;
+	uint64_t constants;
 	const struct gpumon_edit_function *functions;
 	size_t functions_n;
 	struct gpumon_edit_inner *inner;
@@ -92,7 +95,8 @@ struct gpumon_edit_counts {
  *          function, all others only for a kernel.
  *
  * The points of a kernel include those in device functions that it calls, as far as they are in
- * the text: it then calls copies of them, so that other kernels stay as they are.
+ * the text: it then calls copies of them, so that other kernels stay as they are. Kernels with the
+ * same blocks (the same pointers) share their copies in a compact text.
  */
 struct gpumon_edit_plan {
 	uint32_t number;
@@ -120,9 +124,14 @@ struct gpumon_edit_line {
  * @table: declaration of GPUMON_PROBE_TABLE for the module, or NULL
  * @plan: called once for each function of the module; NULL leaves it alone. The plan stays until
  *        gpumon_edit_write() returns.
- * @line: gives a source line the number that blocks see, at least 1; 0: no memory. It is asked once for
- *        each line of a kernel. Blocks at points without a source line see 0.
+ * @line: gives a source line the number that blocks see, at least 1; 0: no memory. It may be asked again for
+ *        a line of a kernel. Blocks at points without a source line see 0.
  * @data: for both
+ * @room: bytes that blocks may take in all, unless the text is compact; 0: any number
+ * @compact: the text stays small, and its compiler quick, and programs take longer: each block is a function
+ *           that is called at its points, but for those of plans that keep values. A device function is
+ *           copied once for all kernels with the same blocks; a table of each kernel has its numbers.
+ * @no_functions: points of kernels in device functions are left out, and counted
  */
 struct gpumon_edit_request {
 	const char *table;
@@ -130,6 +139,9 @@ struct gpumon_edit_request {
 					       const struct gpumon_edit_function *function);
 	uint64_t (*line)(void *data, const struct gpumon_edit_line *line);
 	void *data;
+	size_t room;
+	bool compact;
+	bool no_functions;
 };
 
 /**
@@ -152,7 +164,7 @@ void gpumon_edit_close(struct gpumon_edit_module *module);
  * @out: stream for the new text
  * @err: why it cannot be changed
  *
- * Return: 0, or -1 with @err: then what was written is to be thrown away.
+ * Return: 0; or what was written is to be thrown away: 1: there is not enough @room; -1 with @err.
  */
 int gpumon_edit_write(const struct gpumon_edit_module *module,
 		      const struct gpumon_edit_request *request, FILE *out,

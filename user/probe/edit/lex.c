@@ -26,16 +26,37 @@ bool gpumon_ptx_begins(struct gpumon_ptx_slice slice, const char *text)
 	return slice.size >= size && !memcmp(slice.at, text, size);
 }
 
+/* 16: it is none. */
+static unsigned int digit_of(char c)
+{
+	if (is_digit(c))
+		return (unsigned int)(c - '0');
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a') + 10 : 16;
+}
+
 bool gpumon_ptx_number(struct gpumon_ptx_slice slice, uint32_t *number)
 {
 	uint64_t value = 0;
+	unsigned int base = 10;
+	size_t i = 0;
 
-	if (!slice.size)
+	if (slice.size > 1 && slice.at[slice.size - 1] == 'U')
+		slice.size--;
+	if (slice.size > 1 && *slice.at == '0') {
+		char form = slice.at[1] | 0x20;
+
+		base = form == 'x' ? 16 : form == 'b' ? 2 : 8;
+		i = base == 8 ? 1 : 2;
+	}
+	if (i >= slice.size)
 		return false;
-	for (size_t i = 0; i < slice.size; i++) {
-		if (!is_digit(slice.at[i]))
+	for (; i < slice.size; i++) {
+		unsigned int digit = digit_of(slice.at[i]);
+
+		if (digit >= base)
 			return false;
-		value = value * 10 + (uint64_t)(slice.at[i] - '0');
+		value = value * base + digit;
 		if (value > UINT32_MAX)
 			return false;
 	}

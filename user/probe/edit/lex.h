@@ -62,7 +62,10 @@ bool gpumon_ptx_is_word(const struct gpumon_ptx_lexer *lexer, const char *word);
 bool gpumon_ptx_same(struct gpumon_ptx_slice slice, const char *text);
 bool gpumon_ptx_begins(struct gpumon_ptx_slice slice, const char *text);
 
-/* A decimal number below 2^32 that is the whole slice. Returns false if it is none. */
+/*
+ * A whole number below 2^32 that is the whole slice: decimal, 0x10, 020 or 0b10000, as PTX has them, also
+ * with a U behind it. Returns false if it is none.
+ */
 bool gpumon_ptx_number(struct gpumon_ptx_slice slice, uint32_t *number);
 
 #endif /* GPUMON_PROBE_EDIT_LEX_H */

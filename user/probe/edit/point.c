@@ -83,17 +83,25 @@ static void write_address(FILE *out, const struct address *address)
 static void write_size(FILE *out, const struct gpumon_ptx_access *access,
 		       const struct gpumon_ptx_registers *registers)
 {
-	struct gpumon_ptx_slice from = access->size_operand;
+	struct gpumon_ptx_slice from = access->ignores.size ? access->ignores :
+							      access->size_operand;
 	uint32_t width = from.size ? gpumon_ptx_register_width(registers, from) : 0;
 
-	if (access->ignores.size) {
-		from = access->ignores;
-		width = gpumon_ptx_register_width(registers, from);
-		if (width == GPUMON_PTX_PREDICATE) {
-			fprintf(out, "selp.b32 %%gpumon_size, 0, %u, %.*s;\n", access->size,
+	if (access->ignores.size && width == GPUMON_PTX_PREDICATE) {
+		char number[16];
+		struct gpumon_ptx_slice size = access->size_operand;
+
+		if (!size.size)
+			size = (struct gpumon_ptx_slice){
+				number, (size_t)snprintf(number, sizeof(number), "%u", access->size)
+			};
+		if (access->ignores_not)
+			fprintf(out, "selp.b32 %%gpumon_size, %.*s, 0, %.*s;\n", PRINTED(size),
 				PRINTED(from));
-			return;
-		}
+		else
+			fprintf(out, "selp.b32 %%gpumon_size, 0, %.*s, %.*s;\n", PRINTED(size),
+				PRINTED(from));
+		return;
 	}
 	if (from.size)
 		fprintf(out, "%s %%gpumon_size, %.*s;\n", width == 64 ? "cvt.u32.u64" : "mov.b32",
@@ -116,6 +124,38 @@ static void write_barrier(FILE *out, const struct gpumon_ptx_access *access,
 	write_size(out, access, registers);
 }
 
+/* Registers around a block. */
+static void declare(FILE *out, bool context)
+{
+	fprintf(out, ".reg .b32 %s;\n", GPUMON_PROBE_KERNEL_REG);
+	if (context)
+		fprintf(out, ".reg .b64 %%gpumon_address, %%gpumon_line;\n"
+			     ".reg .b32 %%gpumon_size, %%gpumon_flags;\n");
+}
+
+void gpumon_ptx_write_called(FILE *out, uint32_t number, bool context, const char *block)
+{
+	fprintf(out, ".func gpumon_block_%" PRIu32 "(.param .b32 gpumon_kernel%s)\n{\n", number,
+		context ? ", .param .b64 gpumon_address, .param .b64 gpumon_line, "
+			  ".param .b32 gpumon_size, .param .b32 gpumon_flags" :
+			  "");
+	declare(out, context);
+	fprintf(out, "ld.param.b32 %s, [gpumon_kernel];\n", GPUMON_PROBE_KERNEL_REG);
+	if (context)
+		fputs("ld.param.b64 %gpumon_address, [gpumon_address];\n"
+		      "ld.param.b64 %gpumon_line, [gpumon_line];\n"
+		      "ld.param.b32 %gpumon_size, [gpumon_size];\n"
+		      "ld.param.b32 %gpumon_flags, [gpumon_flags];\n",
+		      out);
+	fprintf(out, "%s\nret;\n}\n", block);
+}
+
+static void write_call(FILE *out, uint32_t number, bool context)
+{
+	fprintf(out, "call gpumon_block_%" PRIu32 ", (%s%s);\n", number, GPUMON_PROBE_KERNEL_REG,
+		context ? ", %gpumon_address, %gpumon_line, %gpumon_size, %gpumon_flags" : "");
+}
+
 bool gpumon_ptx_write_point(const struct gpumon_ptx_point *point,
 			    const struct gpumon_ptx_registers *registers)
 {
@@ -127,14 +167,15 @@ bool gpumon_ptx_write_point(const struct gpumon_ptx_point *point,
 	if (point->access && point->access->effect == GPUMON_PTX_ACCESS &&
 	    !address_is_known(point->access, registers, &address))
 		return false;
-	fprintf(out, "\n{\n.reg .b32 %s;\n", GPUMON_PROBE_KERNEL_REG);
-	if (point->access)
-		fprintf(out, ".reg .b64 %%gpumon_address, %%gpumon_line;\n"
-			     ".reg .b32 %%gpumon_size, %%gpumon_flags;\n");
+	fputs("\n{\n", out);
+	declare(out, point->access);
 	if (guarded)
 		fprintf(out, "@%s%.*s bra $gpumon_over;\n", statement->negated ? "" : "!",
 			PRINTED(statement->predicate));
-	fprintf(out, "mov.b32 %s, %u;\n", GPUMON_PROBE_KERNEL_REG, point->kernel);
+	if (point->by_table)
+		fprintf(out, "ld.global.b32 %s, [%%gpumon_of];\n", GPUMON_PROBE_KERNEL_REG);
+	else
+		fprintf(out, "mov.b32 %s, %u;\n", GPUMON_PROBE_KERNEL_REG, point->kernel);
 	if (point->access) {
 		if (point->access->effect == GPUMON_PTX_ACCESS) {
 			write_address(out, &address);
@@ -142,13 +183,20 @@ bool gpumon_ptx_write_point(const struct gpumon_ptx_point *point,
 		} else {
 			write_barrier(out, point->access, registers);
 		}
-		fprintf(out,
-			"mov.b32 %%gpumon_flags, %u;\n"
-			"mov.b64 %%gpumon_line, %" PRIu64 ";\n",
-			point->access->flags, point->line);
+		fprintf(out, "mov.b32 %%gpumon_flags, %u;\n", point->access->flags);
+		if (point->by_table && point->line)
+			/* A wider register gets zeroes above. */
+			fprintf(out, "ld.global.u32 %%gpumon_line, [%%gpumon_of+%" PRIu64 "];\n",
+				4 * point->line);
+		else
+			fprintf(out, "mov.b64 %%gpumon_line, %" PRIu64 ";\n", point->line);
 	}
-	for (uint32_t i = 0; i < point->blocks_n; i++)
-		fprintf(out, "%s\n", point->blocks[i]);
+	for (uint32_t i = 0; i < point->blocks_n; i++) {
+		if (point->called[i])
+			write_call(out, point->called[i] - 1, point->access);
+		else
+			fprintf(out, "%s\n", point->blocks[i]);
+	}
 	fprintf(out, "%s}\n", guarded ? "$gpumon_over:\n" : "");
 	return true;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "base/array.h"
 #include "probe/translate/translate.h"
 #include "scan.h"
@@ -213,7 +214,17 @@ static int read_function(struct scan *scan)
 	function.name = scan->lexer.token.at;
 	function.size = scan->lexer.token.size;
 	place.name = offset(scan);
-	if (next(scan) || skip_header(scan))
+	if (next(scan))
+		return -1;
+	if (gpumon_ptx_is_sign(&scan->lexer, '(')) {
+		struct gpumon_ptx_lexer ahead = scan->lexer;
+
+		if (gpumon_ptx_next(&ahead, scan->err) || skip_brackets(scan, '(', ')'))
+			return -1;
+		place.has_parameters = !gpumon_ptx_is_sign(&ahead, ')');
+		place.parameters_end = scan->closed - 1;
+	}
+	if (skip_header(scan))
 		return -1;
 	if (gpumon_ptx_is_sign(&scan->lexer, ';'))
 		return next(scan);
@@ -223,6 +234,65 @@ static int read_function(struct scan *scan)
 		return -1;
 	place.end = scan->closed;
 	return add_function(scan, &function, &place);
+}
+
+/* [4][8]: how many there are. None without a number, as in a declaration of what is elsewhere. */
+static int read_dimensions(struct scan *scan, uint64_t *n)
+{
+	uint32_t number;
+
+	while (gpumon_ptx_is_sign(&scan->lexer, '[')) {
+		if (next(scan))
+			return -1;
+		*n *= gpumon_ptx_number(scan->lexer.token, &number) ? number : 0;
+		while (!gpumon_ptx_is_sign(&scan->lexer, ']'))
+			if (scan->lexer.kind == GPUMON_PTX_END || next(scan))
+				return -1;
+		if (next(scan))
+			return -1;
+	}
+	return 0;
+}
+
+/* .const .align 8 .v2 .b32 NAME[4], NAME = ...: adds up its bytes. */
+static int read_constants(struct scan *scan)
+{
+	struct gpumon_ptx_lexer *lexer = &scan->lexer;
+	uint64_t *sum = &scan->module->constants;
+	uint32_t align = 0, type = 0, vector = 1;
+
+	if (next(scan))
+		return -1;
+	while (lexer->kind == GPUMON_PTX_WORD || gpumon_ptx_is_sign(lexer, ',')) {
+		struct gpumon_ptx_slice word = lexer->token;
+		uint64_t n = 1;
+		uint32_t step;
+
+		if (next(scan))
+			return -1;
+		if (*word.at == ',')
+			continue;
+		if (*word.at == '.') {
+			struct gpumon_ptx_slice name = { word.at + 1, word.size - 1 };
+
+			if (gpumon_ptx_same(word, ".align"))
+				gpumon_ptx_number(lexer->token, &align);
+			else if (name.size == 2 && *name.at == 'v')
+				vector = (uint32_t)(name.at[1] - '0');
+			else if (gpumon_ptx_type_size(name))
+				type = gpumon_ptx_type_size(name);
+			if (lexer->kind == GPUMON_PTX_NUMBER && next(scan))
+				return -1;
+			continue;
+		}
+		if (read_dimensions(scan, &n))
+			return -1;
+		step = align ? align : type * vector;
+		if (step)
+			*sum = (*sum + step - 1) / step * step;
+		*sum += n * type * vector;
+	}
+	return 0;
 }
 
 static bool is_linkage(const struct gpumon_ptx_lexer *lexer)
@@ -252,6 +322,8 @@ static int read_directive(struct scan *scan)
 		return read_address_size(scan);
 	if (gpumon_ptx_is_word(lexer, ".file"))
 		return read_file(scan);
+	if (gpumon_ptx_is_word(lexer, ".const"))
+		return read_constants(scan);
 	return next(scan);
 }
 

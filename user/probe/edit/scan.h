@@ -14,6 +14,8 @@
  * @begin: its linkage (".visible"), or @directive
  * @directive: ".entry" or ".func"
  * @name: its name
+ * @parameters_end: ")" of its parameters; 0: it has no brackets for them
+ * @has_parameters: there is something between these
  * @body: "{"
  * @end: after "}"
  * @body_line: line of "{"
@@ -22,9 +24,11 @@ struct gpumon_ptx_place {
 	size_t begin;
 	size_t directive;
 	size_t name;
+	size_t parameters_end;
 	size_t body;
 	size_t end;
 	uint32_t body_line;
+	bool has_parameters;
 };
 
 /**

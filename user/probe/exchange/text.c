@@ -7,6 +7,12 @@
 #include "probe/model/layout.h"
 #include "text.h"
 
+/* What blocks may take as they are, since an assembler takes seconds for much more. */
+#define INLINE_ROOM (1024u << 10)
+/* A text that is larger and has grown by more has no programs in functions. */
+#define ROOM   (16u << 20)
+#define GROWTH 20
+
 /* Data of the editor's calls. */
 struct editing {
 	struct gpumon_exchange *exchange;
@@ -177,6 +183,23 @@ static int refuse_all(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 	return 0;
 }
 
+/* The constants of a module, and what else may stand between them. */
+#define CONSTANTS_MAX (64u << 10)
+#define GAP	      32u
+
+static uint32_t table_entries(const struct gpumon_exchange *exchange)
+{
+	return GPUMON_PROBE_TABLE_ENTRY(exchange->order->object->maps_n);
+}
+
+/* Whether the constants of a text leave no room for the table. */
+static bool has_global_table(const struct gpumon_exchange *exchange,
+			     const struct gpumon_exchange_text *text)
+{
+	return text->module.constants + GAP + 8 * table_entries(exchange) > CONSTANTS_MAX;
+}
+
+/* Returns 1 if the text would be too large. */
 static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
 {
 	struct editing editing = { exchange, text };
@@ -186,6 +209,9 @@ static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 		.plan = plan_for,
 		.line = number_line,
 		.data = &editing,
+		.room = INLINE_ROOM,
+		.compact = text->compact,
+		.no_functions = text->no_functions,
 	};
 	struct gpumon_error err;
 	FILE *out = open_memstream(&text->changed, &text->changed_size);
@@ -193,13 +219,15 @@ static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 
 	if (!out)
 		return gpumon_exchange_no_memory(exchange);
-	snprintf(table, sizeof(table), ".weak .const .align 8 .b64 " GPUMON_PROBE_TABLE "[%u];",
-		 GPUMON_PROBE_TABLE_ENTRY(exchange->order->object->maps_n));
+	snprintf(table, sizeof(table), ".weak .%s .align 8 .b64 " GPUMON_PROBE_TABLE "[%u];",
+		 has_global_table(exchange, text) ? "global" : "const", table_entries(exchange));
 	result = gpumon_edit_write(&text->module, &request, out, &err);
 	if (!fclose(out) && !result)
 		return 0;
 	free(text->changed);
 	text->changed = NULL;
+	if (result > 0)
+		return 1;
 	if (!result || err.code == GPUMON_ERROR_MEMORY || err.code == GPUMON_ERROR_IO)
 		return gpumon_exchange_no_memory(exchange);
 	return refuse_all(exchange, text, err.message);
@@ -212,23 +240,26 @@ static struct gpumon_probe_target target_of(const struct gpumon_exchange *exchan
 					     .sm = text->module.sm,
 					     .shards = exchange->order->shards,
 					     .fuel = exchange->order->fuel,
+					     .global_table = has_global_table(exchange, text),
 					     .memory = memory };
 }
 
 /*
  * Kernels with points in functions, which do not see what the kernel keeps in registers: they keep it in
- * memory. That costs more, so that it is known only now whether it has to be.
+ * memory. That costs more, so that it is known only now whether it has to be. Blocks that are functions do not
+ * see it, either.
  */
-static int write_again(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
+static int write_again(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		       struct gpumon_exchange_text *text)
 {
-	struct gpumon_exchange_blocks blocks = { .target = target_of(exchange, text, true) };
 	int result = 0;
 
 	for (size_t i = 0; !result && i < text->module.functions_n; i++) {
 		struct gpumon_exchange_function *is = &text->functions[i];
 
-		if (is->counts.left[GPUMON_EDIT_KEPT])
-			result = make_plan(exchange, &blocks, is);
+		if (is->counts.left[GPUMON_EDIT_KEPT] ||
+		    (text->compact && text->module.functions[i].kernel && is->plan.keeps))
+			result = make_plan(exchange, blocks, is);
 		memset(&is->counts, 0, sizeof(is->counts));
 	}
 	if (!result) {
@@ -236,7 +267,6 @@ static int write_again(struct gpumon_exchange *exchange, struct gpumon_exchange_
 		text->changed = NULL;
 		result = write_text(exchange, text);
 	}
-	gpumon_exchange_blocks_clear(&blocks);
 	return result;
 }
 
@@ -248,7 +278,30 @@ static bool leaves_points_in_functions(const struct gpumon_exchange_text *text)
 	return false;
 }
 
-static int edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
+/* As small as it has to be. @size: of the original. */
+static int write_forms(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
+		       size_t size)
+{
+	struct gpumon_exchange_blocks memory = { .target = target_of(exchange, text, true) };
+	int result = write_text(exchange, text);
+
+	if (!result && leaves_points_in_functions(text))
+		result = write_again(exchange, &memory, text);
+	if (result > 0) {
+		text->compact = true;
+		result = write_again(exchange, &memory, text);
+	}
+	if (!result && text->compact && text->changed_size > ROOM &&
+	    text->changed_size > GROWTH * size) {
+		text->no_functions = true;
+		result = write_again(exchange, &memory, text);
+	}
+	gpumon_exchange_blocks_clear(&memory);
+	return result;
+}
+
+static int edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
+			  size_t size)
 {
 	struct gpumon_exchange_blocks blocks = { .target = target_of(exchange, text, false) };
 	bool any = false;
@@ -261,9 +314,7 @@ static int edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchan
 	if (!result)
 		result = make_plans(exchange, &blocks, text, &any);
 	if (!result && any)
-		result = write_text(exchange, text);
-	if (!result && leaves_points_in_functions(text))
-		result = write_again(exchange, text);
+		result = write_forms(exchange, text, size);
 	for (size_t i = 0; i < text->module.functions_n; i++)
 		text->all_kernels |= text->functions[i].programs &&
 				     !text->module.functions[i].kernel;
@@ -285,7 +336,7 @@ int gpumon_exchange_text_edit(struct gpumon_exchange *exchange, const char *sour
 	if (found <= 0)
 		return found;
 	if (!gpumon_edit_open(source, size, &text->module, &err))
-		return edit_open_text(exchange, text);
+		return edit_open_text(exchange, text, size);
 	if (err.code == GPUMON_ERROR_MEMORY)
 		return gpumon_exchange_no_memory(exchange);
 	found = look_through(exchange, source, size, err.message);

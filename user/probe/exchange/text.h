@@ -19,6 +19,8 @@ struct gpumon_exchange_function {
  * @functions: one for each of @module
  * @kernels: hash of the name of each kernel
  * @all_kernels: programs are in a device function, which each of its kernels may call
+ * @compact: it would be large: blocks are functions, and device functions are copied once
+ * @no_functions: device functions get no programs: with them it would still be too large
  * @changed: the new text, or NULL
  * @changed_size: bytes of it
  */
@@ -27,6 +29,8 @@ struct gpumon_exchange_text {
 	struct gpumon_exchange_function *functions;
 	struct gpumon_map kernels;
 	bool all_kernels;
+	bool compact;
+	bool no_functions;
 	char *changed;
 	size_t changed_size;
 };

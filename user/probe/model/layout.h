@@ -4,8 +4,9 @@
  * copies them to the CPU, where the functions below read the copies ("images"). All memory is zeroed
  * at first, but for the content of data maps.
  *
- * The table of addresses (GPUMON_PROBE_TABLE, .const .align 8 .b64) has the address of the control
- * block, and then that of each map of the object, in its order.
+ * The table of addresses (GPUMON_PROBE_TABLE, .align 8 .b64, in .const, or in .global where a module's
+ * constants leave no room) has the address of the control block, and then that of each map of the
+ * object, in its order.
  *
  * array, thread array, data	values, each at a multiple of 8 bytes
  * SM array		for each shard its values, shards at multiples of GPUMON_PROBE_SHARD_ALIGN

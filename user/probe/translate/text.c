@@ -106,15 +106,16 @@ void text_refuse(struct text *text, const char *format, ...)
 
 uint32_t text_table(struct text *text, uint32_t entry)
 {
+	const char *space = text->target->global_table ? "global" : "const";
 	uint32_t reg = text_wide(text);
 
 	if (text->target->patch)
 		text_emit(text, "ld.global.u64 $d, [$s+$u]", reg, GPUMON_PROBE_TABLE_REG,
 			  8 * entry);
 	else if (entry)
-		text_emit(text, "ld.const.u64 $d, [$s+$u]", reg, GPUMON_PROBE_TABLE, 8 * entry);
+		text_emit(text, "ld.$s.u64 $d, [$s+$u]", space, reg, GPUMON_PROBE_TABLE, 8 * entry);
 	else
-		text_emit(text, "ld.const.u64 $d, [$s]", reg, GPUMON_PROBE_TABLE);
+		text_emit(text, "ld.$s.u64 $d, [$s]", space, reg, GPUMON_PROBE_TABLE);
 	return reg;
 }
 

@@ -18,7 +18,7 @@
 /*
  * Names that the block uses and its surroundings define. probe/edit writes them.
  *
- * In the module: .const table of addresses, see probe/model/layout.h.
+ * In the module: table of addresses, see probe/model/layout.h.
  * In the kernel:	.reg .b64 %gpumon_kept<4>, zeroed at its entry, if the program keeps something
  *			.reg .b32 %gpumon_kernel, number of the kernel
  * Around the block, at MEMORY, ATOMIC and BARRIER:
@@ -37,6 +37,7 @@
  * @shards: copies of what aggregates by SM, a power of two
  * @fuel: backward jumps that one run of the program may take
  * @patch: for a function that patches of machine code call (probe/patch): nothing lasts in it
+ * @global_table: the table of addresses is in .global, as there is no room for it in .const
  * @memory: what a thread keeps is in memory, as with @patch, and not in registers: also functions that
  *          the kernel calls have it. The thread takes its place first: gpumon_probe_take_place()
  */
@@ -46,6 +47,7 @@ struct gpumon_probe_target {
 	uint32_t shards;
 	uint32_t fuel;
 	bool patch;
+	bool global_table;
 	bool memory;
 };
 
