@@ -261,6 +261,8 @@ void inject_ze_append_end(ze_command_list_handle_t handle, ze_event_handle_t sig
 		inject_thread_leave(thread);
 	if (result != ZE_RESULT_SUCCESS && own)
 		inject_ze_event_give_back(own);
+	if (is_call && list && list->queue && list->queue->is_synchronous)
+		inject_ze_harvest_after_wait(NULL);
 	errno = kept;
 }
 
@@ -361,6 +363,8 @@ void inject_ze_execute_end(ze_command_queue_handle_t handle, uint32_t count,
 	}
 	if (result != ZE_RESULT_SUCCESS && own)
 		inject_ze_fence_give_back(own);
+	if (result == ZE_RESULT_SUCCESS && queue && queue->is_synchronous)
+		inject_ze_harvest_after_wait(queue);
 	errno = kept;
 }
 

@@ -9,10 +9,13 @@
 #include "times.h"
 #include "write/intern.h"
 
+/* After a wait of the program, commands that have not ended are asked for so often. */
+#define COMMAND_TRIES 64
+
 /* Taken by the library's thread, and by the program's where it destroys something. */
 static pthread_mutex_t harvesting = PTHREAD_MUTEX_INITIALIZER;
 static struct inject_ze_pending *waiting;
-static size_t waiting_count, waiting_room;
+static size_t waiting_count, waiting_room, holes;
 
 /* Operations of lists that were executed again before their times had been read. */
 static uint64_t overtaken;
@@ -210,8 +213,32 @@ static void look_at_all(struct inject_thread *thread,
 		if (!end_if_chosen(thread, &waiting[i], is_chosen, argument, flags, &totals))
 			waiting[kept++] = waiting[i];
 	waiting_count = kept;
+	holes = 0;
 	if (thread)
 		inject_totals_add(&totals);
+}
+
+/* What was written in a look from the last one on leaves a hole in front of what has not ended. */
+static void make_hole(size_t at)
+{
+	holes += waiting[at].queue != NULL;
+	waiting[at].queue = NULL;
+}
+
+/* Where they are behind everything else, or half of all. */
+static void close_holes(void)
+{
+	size_t i, kept = 0;
+
+	for (; waiting_count && !waiting[waiting_count - 1].queue; holes--)
+		waiting_count--;
+	if (holes <= waiting_count / 2)
+		return;
+	for (i = 0; i < waiting_count; i++)
+		if (waiting[i].queue)
+			waiting[kept++] = waiting[i];
+	waiting_count = kept;
+	holes = 0;
 }
 
 /*
@@ -230,9 +257,8 @@ static void look_at_last(struct inject_thread *thread,
 	inject_ze_times_look();
 	for (i = waiting_count; i-- > 0 && atomic_load(left);)
 		if (end_if_chosen(thread, &waiting[i], is_chosen, argument, flags, &totals))
-			waiting[i].queue = NULL;
-	while (waiting_count && !waiting[waiting_count - 1].queue)
-		waiting_count--;
+			make_hole(i);
+	close_holes();
 	if (thread)
 		inject_totals_add(&totals);
 }
@@ -356,18 +382,56 @@ void inject_ze_harvest_fence(ze_fence_handle_t fence)
 	end_in_program(thread);
 }
 
+static bool is_command(const struct inject_ze_pending *pending, const void *argument)
+{
+	(void)argument;
+	return !pending->list;
+}
+
+
+/*
+ * Commands of immediate lists, the last ones first: the program waits for what it has appended just now. What
+ * has ended leaves, so it is asked once; of what has not, so many are asked each time.
+ */
+static void look_at_last_commands(struct inject_thread *thread)
+{
+	struct inject_totals totals = { 0 };
+	unsigned int tries = COMMAND_TRIES;
+	size_t i;
+
+	for (i = waiting_count; i-- > 0 && tries;) {
+		if (!waiting[i].queue || waiting[i].list)
+			continue;
+		if (end_if_chosen(thread, &waiting[i], is_command, NULL, 0, &totals))
+			make_hole(i);
+		else
+			tries--;
+	}
+	close_holes();
+	inject_totals_add(&totals);
+}
+
 void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue)
 {
 	struct inject_thread *thread;
 	size_t i;
 
-	if (!atomic_load(&inject_ze_executions) || !begin_in_program(&thread))
+	/* No capture, and nothing of an earlier one. */
+	if (!atomic_load_explicit(&inject_session.is_open, memory_order_acquire) &&
+	    !atomic_load(&inject_ze_executions))
+		return;
+	if (!begin_in_program(&thread))
 		return;
 	take_all();
 	for (i = 0; queue && i < waiting_count; i++)
 		if (waiting[i].queue == queue && waiting[i].list && !waiting[i].fence)
 			waiting[i].is_done = true;
-	look_at_last(thread, is_execution, NULL, 0, &inject_ze_executions);
+	if (atomic_load(&inject_ze_executions))
+		look_at_last(thread, is_execution, NULL, 0, &inject_ze_executions);
+	else if (waiting_count)
+		inject_ze_times_look();
+	if (thread)
+		look_at_last_commands(thread);
 	end_in_program(thread);
 }
 
@@ -375,5 +439,6 @@ void inject_ze_harvest_forked(void)
 {
 	pthread_mutex_init(&harvesting, NULL);
 	waiting_count = 0;
+	holes = 0;
 	overtaken = 0;
 }

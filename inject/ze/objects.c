@@ -111,7 +111,8 @@ static struct inject_ze_device *add_device(ze_device_handle_t handle, ze_driver_
 }
 
 static void begin_queue(struct inject_ze_queue *queue, ze_command_queue_handle_t handle,
-			struct inject_ze_context *context, struct inject_ze_device *device)
+			struct inject_ze_context *context, struct inject_ze_device *device,
+			const ze_command_queue_desc_t *description)
 {
 	/* One with this handle that went before: its fences have gone with it. */
 	if (!queue->id) {
@@ -121,6 +122,7 @@ static void begin_queue(struct inject_ze_queue *queue, ze_command_queue_handle_t
 			;
 	}
 	queue->handle = handle;
+	queue->is_synchronous = description->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
 	queue->context = context;
 	queue->device = device;
 	queue->id = INJECT_ZE_ID(atomic_fetch_add(&queues, 1) + 1);
@@ -129,7 +131,8 @@ static void begin_queue(struct inject_ze_queue *queue, ze_command_queue_handle_t
 }
 
 void inject_ze_queue_made(ze_command_queue_handle_t handle, ze_context_handle_t context_handle,
-			  ze_device_handle_t device_handle)
+			  ze_device_handle_t device_handle,
+			  const ze_command_queue_desc_t *description)
 {
 	struct inject_ze_context *context = inject_ze_context_find(context_handle);
 	struct inject_ze_device *device = context ? add_device(device_handle, context->driver) :
@@ -138,11 +141,12 @@ void inject_ze_queue_made(ze_command_queue_handle_t handle, ze_context_handle_t 
 		device ? inject_handle_add(&handles, handle, QUEUE, sizeof(*queue)) : NULL;
 
 	if (queue)
-		begin_queue(queue, handle, context, device);
+		begin_queue(queue, handle, context, device, description);
 }
 
 void inject_ze_list_made(ze_command_list_handle_t handle, ze_context_handle_t context_handle,
-			 ze_device_handle_t device_handle, bool is_immediate)
+			 ze_device_handle_t device_handle,
+			 const ze_command_queue_desc_t *description)
 {
 	struct inject_ze_context *context = inject_ze_context_find(context_handle);
 	struct inject_ze_device *device = context ? add_device(device_handle, context->driver) :
@@ -158,13 +162,13 @@ void inject_ze_list_made(ze_command_list_handle_t handle, ze_context_handle_t co
 	list->node_count = 0;
 	atomic_store(&list->executions, 0);
 	list->queue = NULL;
-	if (!is_immediate)
+	if (!description)
 		return;
 	/* Without a spare one, commands of the old one may still wait to be written. */
 	list->queue = list->spare ? list->spare : inject_ze_memory(sizeof(*list->queue));
 	list->spare = NULL;
 	if (list->queue)
-		begin_queue(list->queue, NULL, context, device);
+		begin_queue(list->queue, NULL, context, device, description);
 }
 
 /* The one name with this text. Where there is no room in the table, a new one each time. */

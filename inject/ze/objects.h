@@ -80,6 +80,7 @@ struct inject_ze_context {
  * @id: in the capture
  * @generation: of the session in which its records were written
  * @handle: NULL of a list
+ * @is_synchronous: what is appended or executed has ended when the call returns
  * @lock: for what follows
  * @fences: that this library made for it and that are not in use
  * @next: of all
@@ -90,6 +91,7 @@ struct inject_ze_queue {
 	uint32_t id;
 	_Atomic uint32_t generation;
 	ze_command_queue_handle_t handle;
+	bool is_synchronous;
 	pthread_mutex_t lock;
 	struct inject_ze_fence *fences;
 	struct inject_ze_queue *next;
@@ -193,9 +195,10 @@ struct inject_ze_their_event *inject_ze_their_event_find(ze_event_handle_t handl
 /* The program made it. */
 void inject_ze_context_made(ze_context_handle_t handle, ze_driver_handle_t driver);
 void inject_ze_queue_made(ze_command_queue_handle_t handle, ze_context_handle_t context,
-			  ze_device_handle_t device);
+			  ze_device_handle_t device, const ze_command_queue_desc_t *description);
+/* @description: of the queue of an immediate list, otherwise NULL */
 void inject_ze_list_made(ze_command_list_handle_t handle, ze_context_handle_t context,
-			 ze_device_handle_t device, bool is_immediate);
+			 ze_device_handle_t device, const ze_command_queue_desc_t *description);
 void inject_ze_kernel_made(ze_kernel_handle_t handle, const char *name);
 void inject_ze_event_pool_made(ze_event_pool_handle_t handle, bool is_timed);
 void inject_ze_their_event_made(ze_event_handle_t handle, ze_event_pool_handle_t pool);

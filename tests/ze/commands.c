@@ -85,6 +85,7 @@ static ze_result_t append(ze_command_list_handle_t handle, enum what what, uint6
 {
 	struct command command = { what, takes, (struct event *)event };
 	struct list *list = (struct list *)handle;
+	uint64_t until;
 
 	pthread_mutex_lock(&lock);
 	if (list->immediate) {
@@ -97,7 +98,11 @@ static ze_result_t append(ze_command_list_handle_t handle, enum what what, uint6
 		}
 		list->commands[list->count++] = command;
 	}
+	until = list->immediate && list->immediate->is_synchronous ? list->immediate->busy_until :
+								     0;
 	pthread_mutex_unlock(&lock);
+	while (now_ns() < until)
+		;
 	return ZE_RESULT_SUCCESS;
 }
 

@@ -183,7 +183,7 @@ HERE ze_result_t zeCommandQueueCreate(ze_context_handle_t context, ze_device_han
 				      const ze_command_queue_desc_t *description,
 				      ze_command_queue_handle_t *queue)
 {
-	*queue = (void *)MAKE(queue, (struct context *)context, 0);
+	*queue = (void *)MAKE(queue, .context = (struct context *)context);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -211,7 +211,9 @@ HERE ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context,
 					      const ze_command_queue_desc_t *description,
 					      ze_command_list_handle_t *list)
 {
-	struct queue *queue = MAKE(queue, .context = (struct context *)context);
+	struct queue *queue = MAKE(queue, .context = (struct context *)context,
+				   .is_synchronous = description->mode ==
+						     ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
 
 	*list = (void *)MAKE(list, .immediate = queue);
 	return ZE_RESULT_SUCCESS;

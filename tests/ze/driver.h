@@ -33,6 +33,7 @@ struct context {
 struct queue {
 	struct context *context;
 	uint64_t busy_until;
+	bool is_synchronous;
 };
 
 struct fence {

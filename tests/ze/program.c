@@ -423,6 +423,26 @@ static void mode_kill(long number)
 	raise(SIGKILL);
 }
 
+/* Has waited in one of the ways, and ends at once. Of lists, mode_lists() has the rest. */
+static void mode_ends(long number)
+{
+	const ze_command_queue_desc_t of_list = { .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+						  .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS };
+	ze_event_handle_t event = make_event(0);
+
+	if (number == 2)
+		NEED(zeCommandListCreateImmediate(context, device, &of_list, &immediate));
+	for (int i = 0; i < 299; i++)
+		LAUNCH(scale, 1, NULL);
+	LAUNCH(scale, 1, event);
+	if (number == 0)
+		NEED(zeEventHostSynchronize(event, UINT64_MAX));
+	while (number == 1 && zeEventQueryStatus(event) == ZE_RESULT_NOT_READY)
+		;
+	say_what();
+	_exit(0);
+}
+
 static void mode_fork(long number)
 {
 	int status;
@@ -533,6 +553,7 @@ static const struct {
 	{ "cancelled", mode_cancelled },
 	{ "exit", mode_exit },
 	{ "kill", mode_kill },
+	{ "ends", mode_ends },
 	{ "fork", mode_fork },
 	{ "fork-in-init", mode_fork_in_init },
 	{ "fork-in-launch", mode_fork_in_launch },

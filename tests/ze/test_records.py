@@ -90,10 +90,18 @@ def test_without_times():
 def test_exit_and_kill():
     """exit in the middle loses nothing; after SIGKILL each launch is there"""
     Recorded("exit", 300, status=3).equals_account()
-    run = Recorded("kill", 300, status=128 + 9)
+    run = Recorded("kill", 300, status=128 + 9, ZE_TEST_HANG="290")
     equal(len(run["launch"]), 300, "launches")
     left = run.json()["missing"]["launches"]
-    equal(left["with_work"] + left["without_work"], 300, "launches with and without work")
+    equal((left["with_work"] + left["withheld"], left["without_work"]), (300, 0), "launches with and without work")
+    check(any(node["name"] == "scale [unmatched launch]" for node in run.json()["nodes"]),
+          "the name of kernels that were not reported")
+
+
+def test_waited():
+    """what the program has waited for is there with its times, though it ends by _exit"""
+    for wait in range(3):
+        Recorded("ends", wait).equals_account().all_have_times()
 
 
 def test_fork():

@@ -28,7 +28,8 @@ INJECT_ZE_AFTER(QueueCreate, command_queue_create)
 {
 	INJECT_ZE_UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
-		inject_ze_queue_made(**p->pphCommandQueue, *p->phContext, *p->phDevice);
+		inject_ze_queue_made(**p->pphCommandQueue, *p->phContext, *p->phDevice,
+				     *p->pdesc);
 }
 
 INJECT_ZE_BEFORE(QueueDestroy, command_queue_destroy)
@@ -46,14 +47,15 @@ INJECT_ZE_AFTER(ListCreate, command_list_create)
 {
 	INJECT_ZE_UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
-		inject_ze_list_made(**p->pphCommandList, *p->phContext, *p->phDevice, false);
+		inject_ze_list_made(**p->pphCommandList, *p->phContext, *p->phDevice, NULL);
 }
 
 INJECT_ZE_AFTER(ListCreateImmediate, command_list_create_immediate)
 {
 	INJECT_ZE_UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
-		inject_ze_list_made(**p->pphCommandList, *p->phContext, *p->phDevice, true);
+		inject_ze_list_made(**p->pphCommandList, *p->phContext, *p->phDevice,
+				    *p->paltdesc);
 }
 
 static void end_list(ze_command_list_handle_t handle)

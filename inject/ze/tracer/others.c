@@ -76,6 +76,28 @@ INJECT_ZE_AFTER(FenceQueryStatus, fence_query_status)
 		inject_ze_harvest_after_wait(NULL);
 }
 
+/*
+ * Of loaders that are newer than the headers may be, for immediate lists. Its parameters are the list and the
+ * time to wait. As a call it is none of the functions that are recorded.
+ */
+static void after_ListSynchronize(void *p, ze_result_t result, void *tracer, void **mine)
+{
+	INJECT_ZE_UNUSED();
+	if (result == ZE_RESULT_SUCCESS)
+		inject_ze_harvest_after_wait(NULL);
+}
+
+void inject_ze_trace_new_waits(zel_tracer_handle_t tracer)
+{
+	ze_result_t (*add)(zel_tracer_handle_t tracer, zel_tracer_reg_t what,
+			   void (*callback)(void *p, ze_result_t result, void *tracer, void **mine)) =
+		__extension__(void *) inject_ze_symbol(
+			"zelTracerCommandListHostSynchronizeRegisterCallback");
+
+	if (add)
+		add(tracer, ZEL_REGISTER_EPILOGUE, after_ListSynchronize);
+}
+
 #define OTHER(name, what)                                                \
 	INJECT_ZE_BEFORE(name, what)                                     \
 	{                                                                \

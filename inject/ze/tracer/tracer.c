@@ -79,6 +79,7 @@ static bool start_tracer(void)
 	    inject_ze.zelTracerSetEpilogues(tracer, &after) != ZE_RESULT_SUCCESS)
 		return false;
 	inject_ze_trace_new_appends(tracer);
+	inject_ze_trace_new_waits(tracer);
 	return inject_ze.zelTracerSetEnabled(tracer, true) == ZE_RESULT_SUCCESS;
 }
 

@@ -24,6 +24,7 @@ unsigned int inject_ze_code(struct inject_code *code, unsigned int room);
 /* Each sets its callbacks. */
 void inject_ze_trace_appends(zel_core_callbacks_t *before, zel_core_callbacks_t *after);
 void inject_ze_trace_new_appends(zel_tracer_handle_t tracer);
+void inject_ze_trace_new_waits(zel_tracer_handle_t tracer);
 void inject_ze_trace_objects(zel_core_callbacks_t *before, zel_core_callbacks_t *after);
 void inject_ze_trace_others(zel_core_callbacks_t *before, zel_core_callbacks_t *after);
 
