@@ -12,6 +12,7 @@
 #include "base/environment.h"
 #include "base/fork.h"
 #include "base/futex.h"
+#include "base/prepared.h"
 #include "entry.h"
 #include "hooks/call.h"
 #include "run/worker.h"
@@ -53,9 +54,10 @@ static void forget_in_child(void)
 	gpumon_stack_forked();
 }
 
+/* Without a system call. */
 static bool is_owner(void)
 {
-	return atomic_load(owner) == (int)getpid();
+	return owner && atomic_load(owner);
 }
 
 /* Another thread may make this process the owner before the fork ends: both ends are counted. */
@@ -96,6 +98,7 @@ static bool prepare_process(void)
 {
 	if (is_prepared)
 		return true;
+	inject_prepare();
 	if (!inject_thread_setup(inject_call_abandon))
 		return false;
 	/* Before anything that takes time: a child must not find the lock taken. */

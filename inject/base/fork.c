@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "futex.h"
 #include "fork.h"
 #include "inject.h"
 
@@ -10,15 +11,13 @@ static _Atomic int holders, forks;
 /* Neither side waits for the other with its own mark set. */
 void inject_locks_begin(void)
 {
-	const struct timespec pause = { .tv_nsec = 50000 };
-
 	for (;;) {
 		atomic_fetch_add(&holders, 1);
 		if (!atomic_load(&forks))
 			return;
 		atomic_fetch_sub(&holders, 1);
 		while (atomic_load(&forks))
-			nanosleep(&pause, NULL);
+			inject_sleep(50000);
 	}
 }
 
@@ -29,12 +28,11 @@ void inject_locks_end(void)
 
 void inject_fork_begin(bool has_threads)
 {
-	const struct timespec pause = { .tv_nsec = 50000 };
 	uint64_t until = inject_now() + FORK_MS * 1000000ull;
 
 	atomic_fetch_add(&forks, 1);
 	while (has_threads && atomic_load(&holders) && inject_now() < until)
-		nanosleep(&pause, NULL);
+		inject_sleep(50000);
 }
 
 void inject_fork_end(void)

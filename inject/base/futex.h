@@ -39,6 +39,14 @@ static inline void inject_futex_wait_while(_Atomic uint32_t *word, uint32_t valu
 		inject_futex_wait(word, value, until_ns - now);
 }
 
+/* Not nanosleep(): the program may have forbidden that one. */
+static inline void inject_sleep(uint64_t ns)
+{
+	static _Atomic uint32_t never;
+
+	inject_futex_wait(&never, 0, ns);
+}
+
 static inline void inject_futex_wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <sys/mman.h>
+#include <string.h>
 
 #include "grow.h"
+#include "prepared.h"
 
 #define ROOM_MIN 1024
 
@@ -14,11 +15,12 @@ bool inject_grow(void **array, size_t *room, size_t needed, size_t size)
 		return true;
 	while (more < needed)
 		more *= 2;
-	memory = *array ? mremap(*array, *room * size, more * size, MREMAP_MAYMOVE) :
-			  mmap(NULL, more * size, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
+	memory = inject_memory_take(more * size);
+	if (!memory)
 		return false;
+	if (*array)
+		memcpy(memory, *array, *room * size);
+	inject_memory_give(*array, *room * size);
 	*array = memory;
 	*room = more;
 	return true;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /**
- * inject_grow - room in an array, from the kernel: malloc() is the program's
+ * inject_grow - room in an array, by inject_memory_take(): malloc() is the program's
  * @array: array, may move; NULL as long as it has no room
  * @room: elements that it has room for, doubled as often as necessary
  * @needed: elements that there must be room for

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdatomic.h>
-#include <sys/mman.h>
 
 #include "handles.h"
+#include "prepared.h"
 
 /* A power of two; full at three quarters. */
 #define SLOTS (1u << 17)
 
-/* Memory for entries is taken from the kernel in pieces of this size. */
+/* Memory for entries is taken in pieces of this size. */
 #define PIECE (256u << 10)
 
 /**
@@ -32,9 +32,8 @@ static void *take_memory(struct inject_handles *handles, size_t size)
 
 	size = (size + 15) & ~15ul;
 	if (handles->piece_left < size) {
-		memory = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			      0);
-		if (memory == MAP_FAILED)
+		memory = inject_memory_take(PIECE);
+		if (!memory)
 			return NULL;
 		handles->piece = memory;
 		handles->piece_left = PIECE;
@@ -77,9 +76,8 @@ static bool make_slots(struct inject_handles *handles)
 
 	if (handles->slots)
 		return true;
-	memory = mmap(NULL, SLOTS * sizeof(*handles->slots), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
+	memory = inject_memory_take(SLOTS * sizeof(*handles->slots));
+	if (!memory)
 		return false;
 	__atomic_store_n(&handles->slots, memory, __ATOMIC_RELEASE);
 	return true;

@@ -23,13 +23,20 @@
 /* How long the library may take to say what it has to say, when the program wants to end. */
 #define INJECT_EXIT_MS INJECT_PATIENCE(5000)
 
-/* CLOCK_MONOTONIC, ns */
+/* The kernel's clock_gettime(): programs interpose that of the C library, and let it say other times. */
+extern int (*inject_clock)(clockid_t id, struct timespec *time) INJECT_HIDDEN;
+
+/* From this process's CLOCK_MONOTONIC to the recorder's, which differ in a time namespace. */
+extern int64_t inject_clock_ns INJECT_HIDDEN;
+
+/* CLOCK_MONOTONIC of the recorder, ns */
 static inline uint64_t inject_now(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+	inject_clock(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec +
+	       (uint64_t)inject_clock_ns;
 }
 
 /* The upper bits are the good ones. Not random(): its numbers are the program's. */

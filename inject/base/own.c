@@ -19,10 +19,14 @@
 
 bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument)
 {
+	static const int faults[] = { SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP };
 	sigset_t all, before;
 	bool created;
 
 	sigfillset(&all);
+	/* The kernel ends a process in which one of these is blocked when its own thread causes it. */
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&all, faults[i]);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	created = pthread_create(thread, NULL, run, argument) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -33,9 +37,9 @@ bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument)
  * Descriptors are left out of the copy, not closed after it: otherwise the end of a pipe that the
  * program closes would stay open here for a moment. unshare(CLONE_FILES) copies all of them.
  */
-void inject_own_descriptors(unsigned int first)
+bool inject_own_descriptors(unsigned int first)
 {
-	syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_UNSHARE);
+	return syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_UNSHARE) == 0;
 }
 
 struct errand {

@@ -13,7 +13,8 @@
 /**
  * inject_own_thread - start a thread of the library
  * @thread: to be joined or detached
- * @run: all signals are blocked in it: the program's handlers run in the program's threads
+ * @run: signals are blocked in it, but those of its own faults: the program's handlers run in the
+ *       program's threads
  * @argument: for it
  *
  * Return: false where none can be had.
@@ -26,8 +27,10 @@ bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument);
  *
  * Where the kernel has no close_range() (before 5.9), or a seccomp filter refuses it, the thread
  * keeps the program's descriptors. Context: a thread of the library.
+ *
+ * Return: whether it has its own.
  */
-void inject_own_descriptors(unsigned int first);
+bool inject_own_descriptors(unsigned int first);
 
 /**
  * inject_with_own_descriptors - run a function in a thread that shares none with the program

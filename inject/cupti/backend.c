@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/futex.h"
 #include "activity.h"
 #include "backend.h"
 #include "convert.h"
@@ -58,11 +59,10 @@ static void flush_cupti(void)
 /* Kernels that end soon after the capture does are recorded with their times. */
 static void wait_for_buffers(struct inject_thread *thread, unsigned int settle_ms)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 
 	while (!inject_activity_is_home() && inject_now() < until) {
-		nanosleep(&pause, NULL);
+		inject_sleep(10000000);
 		inject_cupti.cuptiActivityFlushAll(0);
 		inject_activity_drain(thread);
 	}

@@ -124,7 +124,7 @@ static uint64_t to_monotonic(uint64_t time)
 		return time;
 	if (!is_realtime) {
 		monotonic = inject_now();
-		clock_gettime(CLOCK_REALTIME, &real);
+		inject_clock(CLOCK_REALTIME, &real);
 		realtime_offset =
 			(uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec - monotonic;
 		is_realtime = true;

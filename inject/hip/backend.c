@@ -3,6 +3,7 @@
  * HIP as a backend of a session. The tracer's callback is there from the program's first call on;
  * whether it records is seen from the session at each call.
  */
+#include "base/futex.h"
 #include "backend.h"
 #include "base/fork.h"
 #include "calls.h"
@@ -47,7 +48,6 @@ static void drain_hip(struct inject_thread *thread)
 
 static void end_hip(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 	struct inject_hip_launch launch;
 	const char *why;
@@ -56,7 +56,7 @@ static void end_hip(struct inject_thread *thread, bool recorder_lives, unsigned 
 		return;
 	/* The thread that reports them is not this one. */
 	while (recorder_lives && inject_hip_launches_count() && inject_now() < until)
-		nanosleep(&pause, NULL);
+		inject_sleep(10000000);
 	while (inject_hip_launch_take_any(&launch))
 		if (recorder_lives)
 			inject_hip_operation_untimed(thread, &launch, GPUMON_WORK_UNFINISHED);

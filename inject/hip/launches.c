@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "base/prepared.h"
 #include "launches.h"
 
 /* At first. */
@@ -37,15 +37,13 @@ static bool grow(void)
 
 	if (new_room > most)
 		return false;
-	new_table = mmap(NULL, new_room * sizeof(*table), PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (new_table == MAP_FAILED)
+	new_table = inject_memory_take(new_room * sizeof(*table));
+	if (!new_table)
 		return false;
 	for (i = 0; i < room; i++)
 		if (table[i].correlation)
 			*place(new_table, new_room, table[i].correlation) = table[i];
-	if (table)
-		munmap(table, room * sizeof(*table));
+	inject_memory_give(table, room * sizeof(*table));
 	table = new_table;
 	room = new_room;
 	return true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <wchar.h>
 
+#include "base/prepared.h"
 #include "base/utf8.h"
 #include "range.h"
 #include "session/session.h"
@@ -64,12 +64,12 @@ static struct block *add_block(struct block *full)
 
 	if (atomic_load(&blocks) >= BLOCKS)
 		return NULL;
-	block = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (block == MAP_FAILED)
+	block = inject_memory_take(BLOCK_BYTES);
+	if (!block)
 		return NULL;
 	/* Another thread's, if it came first. */
 	if (!atomic_compare_exchange_strong(&arena, &full, block)) {
-		munmap(block, BLOCK_BYTES);
+		inject_memory_give(block, BLOCK_BYTES);
 		return full;
 	}
 	atomic_fetch_add(&blocks, 1);

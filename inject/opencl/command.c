@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "base/prepared.h"
 #include "base/wake.h"
 #include "command.h"
 #include "records.h"
@@ -44,19 +44,14 @@ void inject_command_reserve(uint32_t mib)
 static struct inject_block *take_block(void)
 {
 	struct inject_block *block;
-	void *memory;
 
 	pthread_mutex_lock(&lists);
 	block = free_blocks;
 	if (block) {
 		free_blocks = block->next;
 	} else if (blocks_left) {
-		memory = mmap(NULL, sizeof(*block), PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (memory != MAP_FAILED) {
-			block = memory;
-			blocks_left--;
-		}
+		block = inject_memory_take(sizeof(*block));
+		blocks_left -= block != NULL;
 	}
 	pthread_mutex_unlock(&lists);
 	return block;

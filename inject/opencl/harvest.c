@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <pthread.h>
-#include <sys/mman.h>
 
+#include "base/futex.h"
+#include "base/prepared.h"
 #include "harvest.h"
 #include "write/operation.h"
 
@@ -55,9 +56,8 @@ static bool make_entries(void)
 	struct inject_waiting *piece;
 	unsigned int i;
 
-	piece = mmap(NULL, PIECE * sizeof(*piece), PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (piece == MAP_FAILED)
+	piece = inject_memory_take(PIECE * sizeof(*piece));
+	if (!piece)
 		return false;
 	for (i = 0; i < PIECE; i++) {
 		piece[i].next = free_entries;
@@ -331,14 +331,13 @@ static void end_queue(struct inject_thread *thread, struct inject_queue *queue,
 
 void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bool program_goes_on)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 	struct inject_totals totals = { 0 };
 
 	pthread_mutex_lock(&harvesting);
 	look_at_commands(thread);
 	while (thread && waiting_count && inject_now() < until) {
-		nanosleep(&pause, NULL);
+		inject_sleep(10000000);
 		look_at_commands(thread);
 	}
 	for (; busy_queues; busy_queues = busy_queues->next_busy)
@@ -357,7 +356,6 @@ static int cancel_state;
  */
 static bool take_lock(unsigned int tries)
 {
-	const struct timespec pause = { .tv_nsec = 100000 };
 	int state;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
@@ -366,7 +364,7 @@ static bool take_lock(unsigned int tries)
 			pthread_setcancelstate(state, NULL);
 			return false;
 		}
-		nanosleep(&pause, NULL);
+		inject_sleep(100000);
 	}
 	cancel_state = state;
 	return true;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/futex.h"
 #include "base/grow.h"
 #include "base/inject.h"
 #include "clock.h"
@@ -457,7 +458,6 @@ static void clear_range(void *argument, const struct gpumon_wire_range *range)
 static bool wait_for_program(void)
 {
 	uint64_t until = inject_now() + END_WAIT_NS;
-	const struct timespec pause = { .tv_nsec = 1000000 };
 	CUresult result = CUDA_ERROR_UNKNOWN;
 	CUevent event;
 
@@ -466,7 +466,7 @@ static bool wait_for_program(void)
 	if (inject_probe_driver.event_record(event, CU_STREAM_LEGACY) == CUDA_SUCCESS)
 		while ((result = inject_probe_driver.event_query(event)) == CUDA_ERROR_NOT_READY &&
 		       inject_now() < until)
-			nanosleep(&pause, NULL);
+			inject_sleep(1000000);
 	inject_probe_driver.event_destroy(event);
 	return result == CUDA_SUCCESS;
 }

@@ -8,11 +8,10 @@
  * did not change is four loads and compares: its line is not looked up, its id not hashed. An
  * interpreter that does not tell, as those before 3.12, has its code objects looked at (code.c).
  */
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "base/prepared.h"
 #include "chain.h"
 
 /* Of entries, and the end of their array. */
@@ -21,17 +20,13 @@
 struct gpumon_python_thread *gpumon_python_thread(void)
 {
 	struct gpumon_stack_thread *thread = gpumon_stack_thread();
-	int kept = errno;
 	void *memory;
 
 	if (GPUMON_STACK_LIKELY(thread->above != NULL))
 		return thread->above;
-	memory = mmap(NULL, sizeof(struct gpumon_python_thread), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED) {
-		errno = kept;
+	memory = inject_memory_take(sizeof(struct gpumon_python_thread));
+	if (!memory)
 		return NULL;
-	}
 	thread->above = memory;
 	thread->above_size = sizeof(struct gpumon_python_thread);
 	return memory;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/futex.h"
 #include "layout.h"
 
 /* Threads count themselves in one of these each, so that they seldom share a line. */
@@ -61,14 +62,12 @@ static bool somebody_reads(void)
 /* The first step of the end. This thread holds the interpreter's lock; no reader waits for that. */
 static void *wait_for_readers(void *self, void *arguments)
 {
-	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
-
 	(void)self;
 	(void)arguments;
 	/* A reader that does not see this is counted already. */
 	atomic_store(&ended, true);
 	for (int64_t waited = 0; somebody_reads() && waited < WAIT_MAX_NS; waited += WAIT_STEP_NS)
-		nanosleep(&step, NULL);
+		inject_sleep(WAIT_STEP_NS);
 	api.keep(api.none);
 	return api.none;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 
 #include "base/fork.h"
 #include "base/futex.h"
 #include "base/own.h"
+#include "base/prepared.h"
 #include "base/wake.h"
 #include "session/backend.h"
 #include "session/session.h"
@@ -14,7 +16,6 @@
 #include "talk/socket.h"
 #include "worker.h"
 #include "write/mappings.h"
-#include "write/names.h"
 
 /* How often the worker reads the recorder's command. */
 #define COMMAND_MS 100
@@ -22,10 +23,10 @@
 /* Time for operations that the GPU still has, when a capture of a live process ends. */
 #define SETTLE_MS 500
 
-/* Flushes between two looks at the names of threads. */
-#define NAMES_EVERY 8
+/* How long the program waits for the thread's first instructions. */
+#define READY_NS 1000000000ull
 
-static _Atomic uint32_t finished;
+static _Atomic uint32_t finished, ready;
 static _Atomic bool finish;
 static _Atomic bool runs;
 
@@ -60,7 +61,6 @@ static void flush_backends(void)
 /* Returns when the next window of operations begins or ends. */
 static uint64_t do_regular_work(bool flush)
 {
-	static unsigned int flushes;
 	struct inject_thread *thread = inject_thread_enter(true);
 	const struct inject_backend *backend;
 	uint64_t next_switch;
@@ -74,8 +74,6 @@ static uint64_t do_regular_work(bool flush)
 		flush_backends();
 	inject_for_each_backend(backend)
 		backend->drain(thread);
-	if (flush && ++flushes % NAMES_EVERY == 0)
-		inject_names_refresh(thread);
 	if (inject_mappings_expected() || flush) {
 		/* The loader's lock. */
 		inject_locks_begin();
@@ -140,11 +138,17 @@ static void work_in_session(uint64_t *last_flush)
 
 static void *run_worker(void *argument)
 {
-	struct inject_thread *self = inject_thread_get();
+	struct inject_thread *self;
 	uint64_t last_flush = inject_now();
 
 	(void)argument;
 	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
+	inject_prepare_from_thread();
+	/* What an API frees in this thread has a heap from now on. */
+	free(malloc(1));
+	self = inject_thread_get();
+	atomic_store(&ready, 1);
+	inject_futex_wake(&ready);
 	if (self)
 		self->ours = true;
 	while (self && !atomic_load(&finish)) {
@@ -158,6 +162,9 @@ static void *run_worker(void *argument)
 	/* The recorder sees that the program ends when it does. */
 	atomic_store(&finished, 1);
 	inject_futex_wake(&finished);
+	/* The end of a thread needs calls that the program may have forbidden. */
+	for (;;)
+		inject_sleep(INJECT_FOR_EVER);
 	return NULL;
 }
 
@@ -167,12 +174,14 @@ bool inject_worker_start(void)
 
 	atomic_store(&finish, false);
 	atomic_store(&finished, 0);
+	atomic_store(&ready, 0);
 	/* A recorder may have connected before this thread was there. */
 	inject_wake();
 	if (!inject_own_thread(&thread, run_worker, NULL))
 		return false;
 	pthread_detach(thread);
 	atomic_store(&runs, true);
+	inject_futex_wait_while(&ready, 0, inject_now() + READY_NS);
 	return true;
 }
 

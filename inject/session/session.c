@@ -10,7 +10,6 @@
 #include "window.h"
 #include "write/intern.h"
 #include "write/mappings.h"
-#include "write/names.h"
 #include "write/process.h"
 
 /* If a thread is still within after that long, the channel stays mapped. */
@@ -234,6 +233,18 @@ void inject_session_join(const struct inject_backend *backend)
 	}
 }
 
+/*
+ * The last one stays mapped until the next capture begins: the program may have forbidden to unmap it. The
+ * recorder frees its memory.
+ */
+static struct gpumon_channel_map last_map;
+
+static void leave_channel(void)
+{
+	last_map = inject_session.map;
+	inject_session.map.channel = NULL;
+}
+
 bool inject_session_begin(const struct gpumon_channel_map *map,
 			  const struct gpumon_message_settings *settings, bool at_start)
 {
@@ -242,6 +253,8 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 
 	if (!inject_intern_setup() || !reserve_for_backends(settings, &count))
 		return false;
+	gpumon_channel_unmap(&last_map);
+	inject_clock_ns = settings->clock_ns;
 	inject_session.settings = *settings;
 	inject_session.record = settings->record;
 	inject_session.stack_depth = settings->stack_depth;
@@ -300,7 +313,6 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 	inject_for_each_backend(backend)
 		backend->end(thread, recorder_lives, settle_ms);
 	if (recorder_lives) {
-		inject_names_refresh(thread);
 		inject_mappings_write(thread);
 		inject_window_end(thread, reason);
 		say_compared(thread);
@@ -313,7 +325,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 			inject_call_finish_open();
 		inject_thread_release_blocks();
 		__atomic_store_n(&channel->stopped, 1, __ATOMIC_RELEASE);
-		gpumon_channel_unmap(&inject_session.map);
+		leave_channel();
 	} else {
 		/* A thread may still write to the channel: it stays mapped. */
 		__atomic_store_n(&channel->stopped, 1, __ATOMIC_RELEASE);
@@ -330,7 +342,8 @@ void inject_session_forked(void)
 	pthread_mutex_init(&joining, NULL);
 	inject_window_forked();
 	inject_backends_forked();
-	/* The channel is shared with the parent, and it is the parent's. */
+	/* The channel is the parent's. */
 	if (is_open)
-		gpumon_channel_unmap(&inject_session.map);
+		inject_session.map.channel = NULL;
+	last_map.channel = NULL;
 }

@@ -100,14 +100,12 @@ static void switch_off(struct inject_thread *thread, const char *reason)
  */
 static bool take_switch(unsigned int wait_us)
 {
-	const struct timespec pause = { .tv_nsec = 50000 };
-
 	while (pthread_mutex_trylock(&switching)) {
 		if (!wait_us || !atomic_load(&inject_session.is_open) ||
 		    atomic_load(&inject_session.ends))
 			return false;
 		wait_us -= wait_us < 50 ? wait_us : 50;
-		nanosleep(&pause, NULL);
+		inject_sleep(50000);
 	}
 	return true;
 }

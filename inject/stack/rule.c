@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "base/futex.h"
 #include "base/inject.h"
 #include "rule.h"
 
@@ -42,7 +43,6 @@ bool gpumon_rule_init(void)
 
 bool gpumon_rule_lock(void)
 {
-	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
 	int kept = errno; /* a signal ends a nap */
 	bool is_mine = true;
 	uint64_t end = 0;
@@ -56,9 +56,9 @@ bool gpumon_rule_lock(void)
 			break;
 		}
 		if (i < LOCK_YIELDS)
-			sched_yield();
+			inject_sleep(0);
 		else
-			nanosleep(&nap, NULL);
+			inject_sleep(LOCK_NAP_NS);
 	}
 	errno = kept;
 	return is_mine;

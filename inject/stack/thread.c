@@ -2,10 +2,11 @@
 /* What a thread has: its stack's bounds, and memory for its walks. */
 #include <errno.h>
 #include <pthread.h>
-#include <sys/mman.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/prepared.h"
 #include "internal.h"
 
 #define PAGE 4096ull
@@ -24,9 +25,8 @@ static void thread_gone(void *data)
 	struct gpumon_stack_thread *thread = data;
 
 	mine = NULL;
-	if (thread->above)
-		munmap(thread->above, thread->above_size);
-	munmap(thread, sizeof(*thread));
+	inject_memory_give(thread->above, thread->above_size);
+	inject_memory_give(thread, sizeof(*thread));
 }
 
 bool gpumon_stack_thread_init(void)
@@ -44,29 +44,22 @@ struct gpumon_stack_thread *gpumon_stack_thread(void)
 struct gpumon_stack_thread *gpumon_stack_thread_new(void)
 {
 	struct gpumon_stack_thread *thread;
-	pthread_attr_t attributes;
 	int kept = errno;
-	void *low;
+	uintptr_t low;
 	size_t size;
 
 	if (!key_made)
 		return NULL;
-	thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		      -1, 0);
-	if (thread == MAP_FAILED) {
-		errno = kept;
+	thread = inject_memory_take(sizeof(*thread));
+	if (!thread)
 		return NULL;
-	}
 	/* Without bounds the kernel checks every load: slow but right. */
-	if (!pthread_getattr_np(pthread_self(), &attributes)) {
-		if (!pthread_attr_getstack(&attributes, &low, &size)) {
-			thread->low = (uint64_t)(uintptr_t)low;
-			thread->high = (thread->low + size) & ~7ull;
-		}
-		pthread_attr_destroy(&attributes);
+	if (inject_stack_bounds(&low, &size)) {
+		thread->low = low;
+		thread->high = (low + size) & ~7ull;
 	}
 	if (pthread_setspecific(key, thread)) {
-		munmap(thread, sizeof(*thread));
+		inject_memory_give(thread, sizeof(*thread));
 		thread = NULL;
 	}
 	mine = thread;
@@ -83,11 +76,14 @@ bool gpumon_stack_is_own(const void *address)
 
 bool gpumon_stack_readable(uint64_t address)
 {
+	static uint32_t to;
+
 	/*
-	 * The kernel looks at the set before it looks at what to do with it: it refuses either
-	 * way, and says whether it could read. Nothing is changed, no descriptor is needed.
+	 * Moves none of those that wait at the address, and says whether the kernel could read it. A
+	 * program that has threads may not forbid this call.
 	 */
-	return syscall(SYS_rt_sigprocmask, ~0, address & ~7ull, NULL, 8) == -1 && errno != EFAULT;
+	return syscall(SYS_futex, address & ~7ull, FUTEX_CMP_REQUEUE_PRIVATE, 0, NULL, &to, 0) >= 0 ||
+	       errno != EFAULT;
 }
 
 __attribute__((no_sanitize("address", "thread", "undefined"))) bool

@@ -4,7 +4,7 @@
  * program, and listens for others. It shares no descriptors with the program,
  * which may close all that it does not know, and reuse their numbers, between any
  * two system calls. For the same reason it does nothing else: what the API opens
- * has to be the program's.
+ * has to be the program's. During a capture it makes no system calls but futex().
  */
 #ifndef GPUMON_INJECT_RECORDER_H
 #define GPUMON_INJECT_RECORDER_H

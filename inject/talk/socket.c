@@ -10,7 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/futex.h"
 #include "base/environment.h"
+#include "base/prepared.h"
 #include "settings.h"
 #include "socket.h"
 
@@ -91,7 +93,6 @@ static bool is_our_user(int fd)
 int inject_socket_connect(const char *path, unsigned int wait_ms)
 {
 	uint64_t until = inject_now() + wait_ms * 1000000ull;
-	const struct timespec pause = { .tv_nsec = 5000000 };
 	struct sockaddr_un address;
 	socklen_t length;
 	int fd;
@@ -107,7 +108,7 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 			close(fd);
 			return -1;
 		}
-		nanosleep(&pause, NULL);
+		inject_sleep(5000000);
 	}
 	/* In a folder that all users can write to, the socket may be another user's by now. */
 	if (!is_our_user(fd)) {
@@ -117,20 +118,47 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 	return fd;
 }
 
+/* Filters of system calls that the calling thread has, such as a container's. */
+static unsigned int count_filters(void)
+{
+	int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	unsigned int mode = 0, filters = 0;
+	const char *line;
+	char text[4096];
+	ssize_t length;
+
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	line = strstr(text, "\nSeccomp:");
+	if (line)
+		sscanf(line, "\nSeccomp: %u", &mode);
+	/* Before Linux 5.9 only whether there are any is known. */
+	filters = mode != 0;
+	line = strstr(text, "\nSeccomp_filters:");
+	if (line)
+		sscanf(line, "\nSeccomp_filters: %u", &filters);
+	return filters;
+}
+
 int inject_socket_listen(void)
 {
 	const char *folder = inject_environment.listen;
-	unsigned int uid = geteuid(), pid = (unsigned int)getpid();
+	unsigned int uid = geteuid(), pid = (unsigned int)getpid(), filters = count_filters();
 	struct sockaddr_un address;
-	char path[sizeof(address.sun_path)];
+	char path[sizeof(address.sun_path)], with[16] = "";
 	socklen_t length;
 	int fd, size;
 
+	if (filters)
+		snprintf(with, sizeof(with), "-%u", filters);
 	if (*folder)
-		size = snprintf(path, sizeof(path), "%s/" GPUMON_LISTEN_NAME ".sock", folder, uid,
-				pid);
+		size = snprintf(path, sizeof(path), "%s/" GPUMON_LISTEN_NAME "%s.sock", folder, uid,
+				pid, with);
 	else
-		size = snprintf(path, sizeof(path), "@" GPUMON_LISTEN_NAME, uid, pid);
+		size = snprintf(path, sizeof(path), "@" GPUMON_LISTEN_NAME "%s", uid, pid, with);
 	if (size < 0 || (size_t)size >= sizeof(path) || !make_address(path, &address, &length))
 		return -1;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -158,7 +186,7 @@ void inject_socket_unlisten(void)
 {
 	const char *path = atomic_exchange(&listening, NULL);
 
-	if (path)
+	if (path && !atomic_load(&inject_is_sandboxed))
 		unlink(path);
 }
 
@@ -275,6 +303,8 @@ bool inject_socket_handshake(int socket, struct gpumon_message_settings *setting
 		.type = GPUMON_HELLO,
 		.version = GPUMON_CHANNEL_VERSION,
 		.pid = (uint32_t)getpid(),
+		.tid = (uint32_t)syscall(SYS_gettid),
+		.monotonic_ns = inject_now() - (uint64_t)inject_clock_ns,
 	};
 	uint64_t until = inject_now() + INJECT_ANSWER_MS * 1000000ull, now;
 	struct pollfd wait = { .fd = socket, .events = POLLIN };

@@ -39,7 +39,7 @@ void inject_socket_take(struct inject_socket *socket, int fd);
 /* Whether it is still the same socket. Otherwise it belongs to the program. */
 bool inject_socket_is_ours(const struct inject_socket *socket);
 
-/* Closes it, unless it belongs to the program now. */
+/* Closes it, unless it belongs to the program now. Without a system call where there is none. */
 void inject_socket_close(struct inject_socket *socket);
 
 /**

@@ -47,7 +47,7 @@ void inject_clock_sample(void)
 
 	for (i = 1; i < CLOCKS; i++) {
 		before = inject_now();
-		clock_gettime(clocks[i].id, &time);
+		inject_clock(clocks[i].id, &time);
 		after = inject_now();
 		offset = (int64_t)(before + (after - before) / 2) -
 			 ((int64_t)time.tv_sec * 1000000000 + time.tv_nsec);

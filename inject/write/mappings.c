@@ -311,15 +311,18 @@ static void find_mapping(struct look *look, const struct dl_phdr_info *info,
 						       .is_seen = true };
 }
 
-/* Not under the loader's lock: a file may be on a disk that does not answer. */
-static void write_new_mappings(struct inject_thread *thread)
+/*
+ * Not under the loader's lock: a file may be on a disk that does not answer. Only when a capture begins:
+ * later the program may have forbidden that, and the recorder looks at the files.
+ */
+static void write_new_mappings(struct inject_thread *thread, bool is_first)
 {
 	struct stat file;
 	unsigned int i;
 
 	for (i = 0; i < fresh_count; i++) {
 		/* Not stat(): its symbol is newer than the C library of many containers. */
-		if (strchr(fresh[i].path, '/') &&
+		if (is_first && strchr(fresh[i].path, '/') &&
 		    syscall(SYS_newfstatat, AT_FDCWD, fresh[i].path, &file, 0) == 0) {
 			fresh[i].record.inode = file.st_ino;
 			fresh[i].record.device = file.st_dev;
@@ -333,7 +336,7 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *argumen
 {
 	struct look *look = argument;
 	const char *path = info->dlpi_name;
-	char executable[PATH_MAX] = "";
+	static char executable[PATH_MAX];
 	unsigned int i;
 	int h;
 
@@ -351,7 +354,10 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *argumen
 		look->now_ns = inject_now();
 		for (i = 0; i < known_count; i++)
 			known[i].is_seen = false;
-		if (!*path && readlink("/proc/self/exe", executable, sizeof(executable) - 1) > 0)
+		if (!last_look_ns &&
+		    readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0)
+			executable[0] = '\0';
+		if (!*path)
 			path = executable;
 	}
 	for (h = 0; h < info->dlpi_phnum; h++)
@@ -417,7 +423,7 @@ bool inject_mappings_write(struct inject_thread *thread)
 		more = look.is_full && known_count < MAPPINGS;
 		if (found && !more)
 			write_unmappings(thread, look.now_ns);
-		write_new_mappings(thread);
+		write_new_mappings(thread, !last_look_ns);
 		changed |= found;
 	} while (more);
 	last_look_ns = now;

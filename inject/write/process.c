@@ -53,7 +53,7 @@ static uint64_t read_start_time(char *text)
 		return 0;
 	ticks = strtoull(at, NULL, 10);
 	since_boot = ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
-	clock_gettime(CLOCK_BOOTTIME, &boot);
+	inject_clock(CLOCK_BOOTTIME, &boot);
 	monotonic = inject_now();
 	since_boot -= (uint64_t)boot.tv_sec * 1000000000ull + (uint64_t)boot.tv_nsec - monotonic;
 	return since_boot < monotonic ? since_boot : monotonic;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "base/futex.h"
+#include "base/prepared.h"
 #include "names.h"
 #include "open_ranges.h"
 #include "thread.h"
@@ -64,7 +63,7 @@ static void forget_threads(void)
 	if (!self)
 		return;
 	self->call.open = 0;
-	self->tid = (uint32_t)syscall(SYS_gettid);
+	self->tid = inject_tid();
 }
 
 bool inject_thread_setup(void (*end_call)(struct inject_thread *thread))
@@ -90,16 +89,15 @@ struct inject_thread *inject_thread_new(void)
 			break;
 	}
 	if (!thread) {
-		thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (thread == MAP_FAILED)
+		thread = inject_memory_take(sizeof(*thread));
+		if (!thread)
 			return NULL;
 		atomic_store(&thread->taken, true);
 		thread->next = atomic_load(&threads);
 		while (!atomic_compare_exchange_weak(&threads, &thread->next, thread))
 			;
 	}
-	thread->tid = (uint32_t)syscall(SYS_gettid);
+	thread->tid = inject_tid();
 	thread->ours = false;
 	thread->hashed = 0;
 	atomic_store(&thread->generation, 0);
@@ -129,7 +127,6 @@ bool inject_thread_wait_outside(unsigned int wait_ms)
 {
 	const struct inject_thread *self = inject_thread_get();
 	uint64_t until = inject_now() + wait_ms * 1000000ull;
-	const struct timespec pause = { .tv_nsec = 200000 };
 	struct inject_thread *thread;
 
 	for (thread = atomic_load(&threads); thread; thread = thread->next) {
@@ -138,7 +135,7 @@ bool inject_thread_wait_outside(unsigned int wait_ms)
 		while (atomic_load(&thread->inside)) {
 			if (inject_now() > until)
 				return false;
-			nanosleep(&pause, NULL);
+			inject_sleep(200000);
 		}
 	}
 	return true;

@@ -67,7 +67,6 @@ struct inject_range {
  * @generation: of the session in which its THREAD record was written
  * @tid: in the pid namespace of the process
  * @ours: a thread of the library: its calls are not the program's
- * @name: string id of its name as it was written last
  * @writer: its block of the channel
  * @call: of the API
  * @ranges: open ranges of all domains, in the order of their pushes, also outside of captures
@@ -89,7 +88,6 @@ struct inject_thread {
 	_Atomic uint32_t generation;
 	uint32_t tid;
 	bool ours;
-	_Atomic uint32_t name;
 	struct gpumon_channel_writer writer;
 	struct inject_call call;
 	uint32_t range_count;

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/futex.h"
 #include "base/grow.h"
 #include "command.h"
 #include "harvest.h"
@@ -272,13 +273,12 @@ void inject_ze_harvest(struct inject_thread *thread)
 
 void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 
 	pthread_mutex_lock(&harvesting);
 	look_at_all(thread, is_any, NULL, 0);
 	while (thread && waiting_count && inject_now() < until) {
-		nanosleep(&pause, NULL);
+		inject_sleep(10000000);
 		look_at_all(thread, is_any, NULL, 0);
 	}
 	look_at_all(thread, is_any, NULL, GPUMON_WORK_UNFINISHED);

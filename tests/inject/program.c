@@ -128,7 +128,16 @@ void mixed(unsigned int i)
 	check_errno();
 }
 
+static void wait_for_test(void)
+{
+	char byte;
+
+	while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
+		;
+}
+
 static unsigned int per_thread;
+static bool waits_for_names;
 
 static void *run_thread(void *argument)
 {
@@ -139,6 +148,8 @@ static void *run_thread(void *argument)
 	pthread_setname_np(pthread_self(), name);
 	for (i = 0; i < per_thread; i++)
 		mixed(i);
+	if (waits_for_names)
+		wait_for_test();
 	return NULL;
 }
 
@@ -168,14 +179,6 @@ void pause_ms(unsigned int ms)
 }
 
 /* Until the test has seen what it waits for: it writes a byte, or closes the pipe. */
-static void wait_for_test(void)
-{
-	char byte;
-
-	while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
-		;
-}
-
 static volatile sig_atomic_t is_enough;
 
 static void see_enough(int number)
@@ -287,6 +290,7 @@ int main(int argc, char **argv)
 		prctl(PR_SET_NAME, "two\nlines\n", 0, 0, 0);
 		mixed(0);
 	} else if (strcmp(what, "threads") == 0) {
+		waits_for_names = argc > 4;
 		run_threads(more, count);
 	} else if (strcmp(what, "churn") == 0) {
 		for (i = 0; i < count; i++) {
@@ -360,8 +364,6 @@ int main(int argc, char **argv)
 		mock_context(true);
 	} else if (strcmp(what, "descriptors") == 0) {
 		return take_descriptors(count, NULL);
-	} else if (strcmp(what, "descriptors-opened") == 0) {
-		return take_descriptors(count, &hold_opened);
 	} else if (strcmp(what, "descriptors-listening") == 0) {
 		return take_descriptors(count, &hold_sockets);
 	} else if (strcmp(what, "fork-with-loader") == 0) {

@@ -45,7 +45,7 @@ bool run_cancelled_init(unsigned int count);
 void cancel_in_library(void);
 
 /* What the library's threads are held with: they stay there as long as it is set. */
-extern _Atomic bool hold_opened, hold_sockets, hold_loader;
+extern _Atomic bool hold_sockets, hold_loader;
 
 /* Waits until one of them is held. False if that takes too long. */
 bool is_library_held(void);

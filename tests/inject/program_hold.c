@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* The library's threads are held where they have just got what the program wants, too. */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,7 +11,7 @@
 
 #include "program.h"
 
-_Atomic bool hold_opened, hold_sockets;
+_Atomic bool hold_sockets;
 static _Atomic bool is_held;
 
 /* For the library's threads: stay here as long as @hold is set. */
@@ -28,22 +26,7 @@ BEFORE_SANITIZER static void be_held(const _Atomic bool *hold)
 	}
 }
 
-/*
- * Also used by the library: its thread can be held where a file was just opened, but not read yet.
- */
-BEFORE_SANITIZER int open(const char *path, int flags, ...)
-{
-	va_list arguments;
-	int fd;
-
-	va_start(arguments, flags);
-	fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, va_arg(arguments, mode_t));
-	va_end(arguments);
-	be_held(&hold_opened);
-	return fd;
-}
-
-/* And where it has a new socket, with a descriptor that the program may want. */
+/* Also used by the library: its thread can be held where it has a new socket, whose number the program may want. */
 BEFORE_SANITIZER int socket(int domain, int type, int protocol)
 {
 	int fd = (int)syscall(SYS_socket, domain, type, protocol);

@@ -25,7 +25,8 @@ MAGIC = 0x31434D47
 FREE, FILLING, FULL = 0, 1, 2
 HELLO, SETTINGS, REFUSED = 1, 2, 3
 RUN, STOP = 1, 2
-VERSION = 2
+VERSION = 3
+RECORDER_GONE = 0x40000000
 
 KERNELS, COPIES, STACKS, SYNC, ALLOCATIONS, UNIFIED, RANGES, ALL_CALLS, LATENCY, PYTHON = (
     1 << i for i in range(10))
@@ -112,9 +113,11 @@ class Target:
         self.settings = settings
         self.descriptor = descriptor
         self.freed = 0
+        self.names = {}
         # Loads and stores of whole words, since slices of an mmap may be copied byte by byte.
         self.words = (ctypes.c_uint32 * (size // 4)).from_buffer(self.memory)
         self.longs = (ctypes.c_uint64 * (size // 8)).from_buffer(self.memory)
+        self.words[self.freed_at() * 2 + 2] = os.getpid()
         if held:
             for block in range(blocks):
                 self.words[(block + 1) * BLOCK // 4] = FILLING
@@ -137,13 +140,14 @@ class Target:
 
     def drain(self):
         """Read all complete blocks, in the order in which they were taken."""
-        found = []
+        found, tids = [], set(self.names)
         for block in range(self.blocks):
             base = (block + 1) * BLOCK
             state = self.words[base // 4]
             if state != FREE:
                 found.append((self.longs[base // 8 + 2], block, base, state))
         for sequence, block, base, state in sorted(found):
+            tids.add(self.words[base // 4 + 2])
             used = self.words[base // 4 + 1]
             at = self.read.get(block, 0)
             if used > at:
@@ -156,6 +160,24 @@ class Target:
                 self.words[base // 4] = FREE
                 self.freed += 1
                 self.longs[self.freed_at()] = self.freed
+
+        for tid in tids:
+            self.look_at_name(tid)
+
+    def look_at_name(self, tid):
+        """What a thread is called is the recorder's to find out."""
+        names = self.names.setdefault(tid, [])
+        try:
+            with open(f"/proc/{self.pid}/task/{tid}/comm", encoding="utf-8", errors="replace") as file:
+                name = file.read()[:-1]
+        except OSError:
+            return
+        if name not in names[-1:]:
+            names.append(name)
+
+    def leave(self):
+        """As the kernel does when a recorder ends."""
+        self.words[self.freed_at() * 2 + 2] = RECORDER_GONE
 
     @staticmethod
     def freed_at():
@@ -194,6 +216,7 @@ class Target:
             self.ended_by = "stop" if self.stopped() else "end"
             self.drain()
         finally:
+            self.leave()
             self.done.set()
 
     def records(self):
@@ -224,7 +247,20 @@ class Target:
                     result[name].append(record)
                 elif kind:
                     result["unknown"].append(kind)
+        self.add_names(result)
         return result
+
+    def add_names(self, result):
+        """Of threads that the program does not name itself."""
+        told, result["thread"] = result["thread"], []
+        for thread in told:
+            names = [] if thread.name else self.names.get(thread.tid) or [""]
+            for name in names:
+                number = 0xFFF00000 + len(result["strings"])
+                result["strings"][number] = name
+                result["thread"].append(Record("thread", 0, ("tid", "name"), (thread.tid, number)))
+            if not names:
+                result["thread"].append(thread)
 
 
 def make_settings(record=DEFAULT, window=ALWAYS, flush_ms=50, depth=128, mib=16, name="",

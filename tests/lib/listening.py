@@ -7,7 +7,7 @@ from verdict import until
 
 def wait_listening(pid, name=None):
     """Wait until it can be asked to record; name: the process's own pid. A busy machine may take a while."""
-    line = re.compile(rf" 00010000 .*gpumon-\d+-{name or pid}(\.sock)?$", re.MULTILINE)
+    line = re.compile(rf" 00010000 .*gpumon-\d+-{name or pid}(-\d+)?(\.sock)?$", re.MULTILINE)
 
     def listens():
         with open(f"/proc/{pid}/net/unix", encoding="utf-8", errors="replace") as file:

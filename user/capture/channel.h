@@ -6,7 +6,9 @@
  *
  * The recorder listens on the socket in GPUMON_SOCKET of the environment, or connects to the socket
  * of a dormant library. The library sends GPUMON_HELLO and gets GPUMON_SETTINGS with the descriptor
- * of the channel, a sealed memfd. The end of the socket tells each side that the other one is gone.
+ * of the channel, a sealed memfd. From then on the two need the memory alone: the library asks the kernel
+ * for nothing, because the program may have forbidden that, and the program may close the socket. The
+ * recorder learns from /proc that the library is gone, the library from @recorder.
  *
  * A block belongs to the thread of the target that made it FILLING. The thread appends whole
  * records and stores @used with release order. The recorder may read up to @used at any time. It
@@ -21,7 +23,7 @@
 #include "format.h"
 
 #define GPUMON_CHANNEL_MAGIC   0x31434d47u /* "GMC1" */
-#define GPUMON_CHANNEL_VERSION 2
+#define GPUMON_CHANNEL_VERSION 3
 
 /*
  * So long the library waits for the answer to its hello, and with it the start of the program, while the
@@ -76,6 +78,12 @@ enum gpumon_channel_command {
  * @launches: as in struct gpumon_record_totals; kept up to date, so that it is correct after the
  *            target is killed
  * @freed: number of blocks that the recorder freed: if it did not change, another search is useless
+ * @recorder: number of the recorder's thread. The kernel replaces it by FUTEX_OWNER_DIED when that ends,
+ *            however it ends, and the recorder does when it leaves the channel. 0: where the kernel does
+ *            not do so; then @beat is looked at
+ * @beat: counted up by the recorder all the time
+ * @sandbox: enum gpumon_channel_sandbox, set by the recorder
+ * @looks: counted up by the recorder after it has set @sandbox
  */
 struct gpumon_channel {
 	uint32_t magic;
@@ -93,13 +101,31 @@ struct gpumon_channel {
 	uint64_t sets;
 	uint64_t device_bytes;
 	uint64_t freed;
+	uint32_t recorder;
+	uint32_t beat;
+	uint32_t sandbox;
+	uint32_t looks;
 };
+
+/* Whether the target has forbidden itself system calls (seccomp) since its hello. */
+enum gpumon_channel_sandbox {
+	GPUMON_SANDBOX_UNKNOWN = 0,
+	GPUMON_SANDBOX_NONE = 1,
+	GPUMON_SANDBOX_NEW = 2,
+};
+
+/* Of @recorder, as linux/futex.h has it. */
+#define GPUMON_CHANNEL_RECORDER_GONE 0x40000000u
+
+/* Without a beat for so long the recorder counts as gone, where @recorder does not say so. */
+#define GPUMON_CHANNEL_BEAT_MS 10000
 
 /*
  * Address of a dormant library, with uid and pid as the target sees them: in the abstract namespace
  * (of the target's network namespace, as in /proc/PID/net/unix), or with ".sock" appended as a file
- * in the folder GPUMON_LISTEN. The library sends GPUMON_HELLO on each connection, as it does when
- * it connects itself.
+ * in the folder GPUMON_LISTEN. Where the process has seccomp filters when the library begins to listen,
+ * "-" and their number follow the pid: with more of them it must not be woken, because it may be ended for
+ * its answer. The library sends GPUMON_HELLO on each connection, as it does when it connects itself.
  */
 #define GPUMON_LISTEN_NAME "gpumon-%u-%u"
 
@@ -114,7 +140,8 @@ struct gpumon_message_hello {
 	uint32_t type;
 	uint32_t version; /* GPUMON_CHANNEL_VERSION */
 	uint32_t pid;	  /* in the target's pid namespace */
-	uint32_t reserved;
+	uint32_t tid; /* likewise, of the thread that sends this: the library lives as long as it */
+	uint64_t monotonic_ns; /* CLOCK_MONOTONIC, which may be another one than the recorder's */
 };
 
 /* What to record. */
@@ -170,6 +197,7 @@ enum gpumon_graphs {
  * @window_ms: length of such a window
  * @period_ms: mean time from the start of one to that of the next
  * @buffer_kib: size of one of CUPTI's buffers, 0: the library's choice
+ * @clock_ns: to be added to all times of the target's CLOCK_MONOTONIC: it is in a time namespace
  */
 struct gpumon_message_settings {
 	uint32_t type;
@@ -186,6 +214,8 @@ struct gpumon_message_settings {
 	uint32_t window_ms;
 	uint32_t period_ms;
 	uint32_t buffer_kib;
+	uint32_t reserved;
+	int64_t clock_ns;
 };
 
 struct gpumon_message_refused {

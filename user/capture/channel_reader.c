@@ -2,9 +2,11 @@
 /* The recorder's side of the channel. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/wait.h"
@@ -30,8 +32,20 @@ struct ready {
 	bool full;
 };
 
+/*
+ * For each thread the kernel keeps a list of words in which it says that the thread has ended, however
+ * that came. An entry here is in front of its channel, in a page that the target does not have: the kernel
+ * follows it.
+ */
+static struct {
+	struct robust_list_head head;
+	pid_t thread; /* whose list it is; 0: none has one */
+} ends;
+
 struct gpumon_channel_reader {
 	int fd;
+	void *memory;
+	size_t front;
 	size_t size;
 	uint32_t blocks;
 	struct gpumon_channel *channel;
@@ -50,6 +64,42 @@ static struct gpumon_block *block_at(const struct gpumon_channel_reader *reader,
 				       ((size_t)i + 1) * GPUMON_BLOCK_SIZE);
 }
 
+static struct robust_list *entry_of(const struct gpumon_channel_reader *reader)
+{
+	return (struct robust_list *)reader->channel - 1;
+}
+
+static void tell_own_end(struct gpumon_channel_reader *reader)
+{
+	pid_t thread = (pid_t)syscall(SYS_gettid);
+	struct robust_list *entry = entry_of(reader);
+
+	if (!ends.thread) {
+		ends.head.list.next = &ends.head.list;
+		ends.head.futex_offset =
+			sizeof(*entry) + (long)offsetof(struct gpumon_channel, recorder);
+		if (!syscall(SYS_set_robust_list, &ends.head, sizeof(ends.head)))
+			ends.thread = thread;
+	}
+	if (ends.thread != thread)
+		return;
+	reader->channel->recorder = (uint32_t)thread;
+	entry->next = ends.head.list.next;
+	ends.head.list.next = entry;
+}
+
+static void leave_list(struct gpumon_channel_reader *reader)
+{
+	struct robust_list *entry = entry_of(reader), *at = &ends.head.list;
+
+	while (ends.thread && at->next != &ends.head.list && at->next != entry)
+		at = at->next;
+	if (ends.thread && at->next == entry)
+		at->next = entry->next;
+	__atomic_store_n(&reader->channel->recorder, GPUMON_CHANNEL_RECORDER_GONE,
+			 __ATOMIC_RELEASE);
+}
+
 static int make_memory(struct gpumon_channel_reader *reader)
 {
 	struct gpumon_channel *channel;
@@ -59,7 +109,15 @@ static int make_memory(struct gpumon_channel_reader *reader)
 	if (reader->fd < 0 || ftruncate(reader->fd, (off_t)reader->size) ||
 	    fcntl(reader->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
-	channel = mmap(NULL, reader->size, PROT_READ | PROT_WRITE, MAP_SHARED, reader->fd, 0);
+	reader->front = (size_t)sysconf(_SC_PAGESIZE);
+	reader->memory = mmap(NULL, reader->front + reader->size, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (reader->memory == MAP_FAILED) {
+		reader->memory = NULL;
+		return -errno;
+	}
+	channel = mmap((char *)reader->memory + reader->front, reader->size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_FIXED, reader->fd, 0);
 	if (channel == MAP_FAILED)
 		return -errno;
 	channel->magic = GPUMON_CHANNEL_MAGIC;
@@ -67,6 +125,7 @@ static int make_memory(struct gpumon_channel_reader *reader)
 	channel->blocks = reader->blocks;
 	channel->command = GPUMON_CHANNEL_RUN;
 	reader->channel = channel;
+	tell_own_end(reader);
 	return 0;
 }
 
@@ -112,6 +171,13 @@ void gpumon_channel_set_command(struct gpumon_channel_reader *reader,
 				enum gpumon_channel_command command)
 {
 	__atomic_store_n(&reader->channel->command, (uint32_t)command, __ATOMIC_RELEASE);
+}
+
+void gpumon_channel_set_sandbox(struct gpumon_channel_reader *reader,
+				enum gpumon_channel_sandbox sandbox)
+{
+	__atomic_store_n(&reader->channel->sandbox, (uint32_t)sandbox, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&reader->channel->looks, 1, __ATOMIC_RELEASE);
 }
 
 bool gpumon_channel_stopped(const struct gpumon_channel_reader *reader)
@@ -286,6 +352,7 @@ uint64_t gpumon_channel_drain(struct gpumon_channel_reader *reader,
 	uint64_t bound = __atomic_load_n(&reader->channel->next_sequence, __ATOMIC_ACQUIRE);
 	uint64_t bytes = drain_blocks(reader, file, bound);
 
+	__atomic_fetch_add(&reader->channel->beat, 1, __ATOMIC_RELAXED);
 	tell_losses(reader, file);
 	return bytes;
 }
@@ -339,8 +406,13 @@ void gpumon_channel_free(struct gpumon_channel_reader *reader)
 {
 	if (!reader)
 		return;
-	if (reader->channel)
-		munmap(reader->channel, reader->size);
+	if (reader->channel) {
+		leave_list(reader);
+		(void)fallocate(reader->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				GPUMON_BLOCK_SIZE, (off_t)(reader->size - GPUMON_BLOCK_SIZE));
+	}
+	if (reader->memory)
+		munmap(reader->memory, reader->front + reader->size);
 	if (reader->fd >= 0)
 		close(reader->fd);
 	free(reader->read);

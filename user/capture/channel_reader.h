@@ -53,6 +53,10 @@ int gpumon_channel_create(uint32_t blocks, struct gpumon_channel_reader **reader
 /* Descriptor to send to the target with GPUMON_SETTINGS. The reader keeps it. */
 int gpumon_channel_descriptor(const struct gpumon_channel_reader *reader);
 
+/* Tell the target whether it has forbidden itself system calls. */
+void gpumon_channel_set_sandbox(struct gpumon_channel_reader *reader,
+				enum gpumon_channel_sandbox sandbox);
+
 /* Set the command. The target polls it within its flush period. */
 void gpumon_channel_set_command(struct gpumon_channel_reader *reader,
 				enum gpumon_channel_command command);
@@ -101,6 +105,7 @@ void gpumon_channel_totals(const struct gpumon_channel_reader *reader,
 const struct gpumon_channel_account *
 gpumon_channel_account(const struct gpumon_channel_reader *reader);
 
+/* Leave the channel: the target learns it, and what it still has mapped no longer needs memory. */
 void gpumon_channel_free(struct gpumon_channel_reader *reader);
 
 #endif /* GPUMON_CAPTURE_CHANNEL_READER_H */

@@ -31,6 +31,7 @@ _Static_assert(sizeof(struct gpumon_channel) <= GPUMON_BLOCK_SIZE, "blocks follo
 static void set_token(struct gpumon_channel_map *map)
 {
 	static uint32_t *page;
+	static bool is_wiped;
 	static uint32_t tokens;
 	static uint32_t fallback;
 	uint32_t *alive = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
@@ -43,7 +44,7 @@ static void set_token(struct gpumon_channel_map *map)
 
 		/* Before Linux 4.14, only the library's own fork handler stops a child. */
 		if (made != MAP_FAILED)
-			(void)madvise(made, size, MADV_WIPEONFORK);
+			is_wiped = !madvise(made, size, MADV_WIPEONFORK);
 		else
 			made = &fallback;
 		if (__atomic_compare_exchange_n(&page, &alive, made, false, __ATOMIC_ACQ_REL,
@@ -56,6 +57,9 @@ static void set_token(struct gpumon_channel_map *map)
 		__atomic_compare_exchange_n(alive, &none,
 					    __atomic_add_fetch(&tokens, 1, __ATOMIC_RELAXED), false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	/* It does not write to the channel, and need not unmap what it may not be allowed to unmap. */
+	if (is_wiped)
+		(void)madvise(map->channel, map->size, MADV_DONTFORK);
 	map->alive = alive;
 	map->token = __atomic_load_n(alive, __ATOMIC_ACQUIRE);
 }

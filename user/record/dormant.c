@@ -19,6 +19,7 @@
 #include "dormant.h"
 #include "process/identity.h"
 #include "process/process_info.h"
+#include "target/looks.h"
 
 #define LIBRARY		"libgpumon-inject.so"
 #define ENVIRONMENT_MAX (128U << 10)
@@ -28,6 +29,8 @@ struct search {
 	const char *root;
 	pid_t pid;
 	unsigned int inner_pid; /* its pid in its own pid namespace */
+	unsigned int filters;	/* its seccomp filters when the library began to listen */
+	bool in_sandbox;	/* it has more now: it may be ended for its answer */
 	int error;		/* of the last connect(), 0: no socket found */
 };
 
@@ -39,16 +42,31 @@ static FILE *open_proc(const struct search *search, const char *name)
 	return fopen(path, "re");
 }
 
-/* "gpumon-UID-PID". The uid is as the process sees it, so accept any. */
-static bool name_fits(const struct search *search, const char *name, const char *suffix)
+/* "gpumon-UID-PID" or "gpumon-UID-PID-FILTERS". The uid is as the process sees it, so accept any. */
+static bool name_fits(struct search *search, const char *name, const char *suffix)
 {
-	unsigned int uid, pid;
-	char expected[64];
+	unsigned int uid, pid, filters = 0;
+	char expected[64], with[16] = "";
+	int numbers = sscanf(name, GPUMON_LISTEN_NAME "-%u", &uid, &pid, &filters);
 
-	if (sscanf(name, GPUMON_LISTEN_NAME, &uid, &pid) != 2 || pid != search->inner_pid)
+	if (numbers < 2 || pid != search->inner_pid)
 		return false;
-	snprintf(expected, sizeof(expected), GPUMON_LISTEN_NAME "%s", uid, pid, suffix);
+	if (numbers == 3)
+		snprintf(with, sizeof(with), "-%u", filters);
+	snprintf(expected, sizeof(expected), GPUMON_LISTEN_NAME "%s%s", uid, pid, with, suffix);
+	search->filters = filters;
 	return !strcmp(expected, name);
+}
+
+/* A connection wakes the library's thread, which makes calls that the program may have forbidden since. */
+static bool may_be_woken(struct search *search)
+{
+	unsigned int filters;
+
+	search->in_sandbox =
+		gpumon_looks_filters(search->root, search->pid, search->pid, &filters) &&
+		filters > search->filters;
+	return !search->in_sandbox;
 }
 
 /* The listener must be that very process, since anybody can use the name. */
@@ -62,8 +80,11 @@ static bool is_process(int fd, pid_t pid)
 
 static int connect_to(struct search *search, const struct sockaddr_un *address, socklen_t length)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd;
 
+	if (!may_be_woken(search))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0) {
 		search->error = errno;
 		return -1;
@@ -229,6 +250,13 @@ static int has_library(const struct search *search)
 
 static int tell_why(const struct search *search, struct gpumon_error *err)
 {
+	if (search->in_sandbox) {
+		gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_UNSUPPORTED,
+			"process %d has forbidden itself system calls (seccomp) since it began to use the GPU, and may be ended if its injection library answers: record it from its start",
+			(int)search->pid);
+		return 1;
+	}
 	switch (has_library(search)) {
 	case 1:
 		if (!search->error || search->error == ECONNREFUSED)

@@ -357,6 +357,9 @@ static void handle_events(struct gpumon_recorder *recorder)
 		if (gpumon_target_state(target) == GPUMON_TARGET_ENDED)
 			continue;
 		receive_messages(recorder, target);
+		if (gpumon_target_is_deaf(target))
+			(void)epoll_ctl(recorder->epoll, EPOLL_CTL_DEL,
+					gpumon_target_socket(target), NULL);
 		if (gpumon_target_state(target) != GPUMON_TARGET_ENDED && process_ended(target))
 			gpumon_target_end(target);
 	}
@@ -375,6 +378,15 @@ static void add_counts(struct gpumon_target_counts *sum, const struct gpumon_tar
 	sum->kernels += counts.kernels;
 	sum->copies += counts.copies;
 	sum->sets += counts.sets;
+}
+
+static void note_news(struct gpumon_recorder *recorder, struct gpumon_target *target)
+{
+	char text[384];
+	uint16_t flags;
+
+	if (gpumon_target_news(target, &flags, text, sizeof(text)))
+		note_process(recorder, flags, text);
 }
 
 static void keep_map(struct gpumon_recorder *recorder, struct gpumon_target *target)
@@ -398,6 +410,7 @@ static void free_ended_targets(struct gpumon_recorder *recorder)
 		}
 		add_counts(&recorder->counts.targets, target);
 		recorder->counts.without_gpu += gpumon_target_without_gpu(target);
+		note_news(recorder, target);
 		keep_map(recorder, target);
 		unwatch_target(recorder, target);
 		gpumon_target_free(target);
@@ -500,6 +513,7 @@ void gpumon_recorder_step(struct gpumon_recorder *recorder)
 		struct gpumon_target *target = recorder->targets[i];
 
 		gpumon_target_drain(target);
+		note_news(recorder, target);
 		if (gpumon_target_state(target) == GPUMON_TARGET_HELLO &&
 		    now > gpumon_target_since(target) + HELLO_NS)
 			give_up(recorder, target);

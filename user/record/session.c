@@ -169,8 +169,9 @@ static int attach_process(struct session *session, pid_t pid, struct gpumon_erro
 	}
 	snprintf(
 		text, sizeof(text),
-		"process %d has no injection library: its launches are recorded by uprobes, what the GPU did is not known",
-		(int)pid);
+		"process %d %s: its launches are recorded by uprobes, what the GPU did is not known",
+		(int)pid,
+		err->sys == -EPERM ? "is in a sandbox (seccomp)" : "has no injection library");
 	gpumon_recorder_note(session->recorder, GPUMON_NOTE_NO_GPU, text);
 	if (!session->options->quiet)
 		fprintf(session->context->err, "gpumon-user: %s\n", text);

@@ -12,7 +12,9 @@
 #include "capture/channel_reader.h"
 #include "base/wait.h"
 #include "process/descriptor.h"
+#include "looks.h"
 #include "target.h"
+#include "term/format.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -41,6 +43,10 @@
  * @reported: such operations
  * @notes: notes of its library
  * @map: perf map of its generated code
+ * @looks: what is looked up for it
+ * @is_deaf: its socket is closed, by the program; its library goes on
+ * @news: what is to be noted of it, "" for nothing
+ * @news_flags: of that note
  */
 struct gpumon_target {
 	const struct gpumon_target_options *options;
@@ -61,6 +67,10 @@ struct gpumon_target {
 	uint64_t reported;
 	struct gpumon_note_reader notes;
 	struct gpumon_runtime_map map;
+	struct gpumon_looks looks;
+	bool is_deaf;
+	char news[384];
+	uint16_t news_flags;
 };
 
 static void refuse_target(struct gpumon_target *target, const char *why)
@@ -216,6 +226,7 @@ static void on_records(void *data, uint32_t tid, void *records, size_t size)
 		if (record->type == GPUMON_RECORD_PROCESS &&
 		    record->size >= sizeof(struct gpumon_record_process))
 			describe_process(target, (struct gpumon_record_process *)record);
+		gpumon_looks_record(&target->looks, record);
 		if (record->type == GPUMON_RECORD_STRING || record->type == GPUMON_RECORD_NOTE)
 			see_note(target, record);
 		count_record(target, record);
@@ -286,11 +297,14 @@ static int make_channel(struct gpumon_target *target, struct gpumon_error *err)
 	return 0;
 }
 
-static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
+static int send_settings(struct gpumon_target *target, int64_t clock_ns, struct gpumon_error *err)
 {
-	int ret = gpumon_send_descriptor(target->socket, &target->options->settings,
-					 sizeof(target->options->settings),
-					 gpumon_channel_descriptor(target->channel));
+	struct gpumon_message_settings settings = target->options->settings;
+	int ret;
+
+	settings.clock_ns = clock_ns;
+	ret = gpumon_send_descriptor(target->socket, &settings, sizeof(settings),
+				     gpumon_channel_descriptor(target->channel));
 
 	/* It has just sent its hello, so there is room, or it is gone. */
 	if (ret == -EPIPE || ret == -ECONNRESET)
@@ -308,6 +322,8 @@ static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
 static int answer_hello(struct gpumon_target *target, const struct gpumon_message_hello *hello,
 			struct gpumon_error *err)
 {
+	int64_t clock_ns;
+
 	if (hello->version != GPUMON_CHANNEL_VERSION) {
 		refuse_target(target, "the recorder is of another version than the library");
 		return gpumon_error_set(
@@ -316,14 +332,73 @@ static int answer_hello(struct gpumon_target *target, const struct gpumon_messag
 			(int)target->info.pid, hello->version, GPUMON_CHANNEL_VERSION);
 	}
 	target->hello_pid = hello->pid;
+	clock_ns = gpumon_looks_clock(target->options->root, target->info.pid, hello);
+	gpumon_looks_begin(&target->looks, target->options->root, target->info.pid, hello);
 	/* The file last: a process that no longer waits leaves none behind. */
-	if (make_channel(target, err) || send_settings(target, err) || add_file(target, err)) {
+	if (make_channel(target, err) || send_settings(target, clock_ns, err) ||
+	    add_file(target, err)) {
 		refuse_target(target, "the recorder could not make a channel");
 		return -1;
 	}
 	target->state = GPUMON_TARGET_RUNNING;
 	target->accepted = true;
 	return 0;
+}
+
+static const char *program_name(const struct gpumon_target *target)
+{
+	const char *slash = strrchr(target->info.executable, '/');
+
+	return slash ? slash + 1 : target->info.executable;
+}
+
+static void set_news(struct gpumon_target *target, uint16_t flags, const char *what)
+{
+	char after[GPUMON_FORMAT_LEN];
+
+	gpumon_format_ns(after, sizeof(after),
+			 gpumon_value_of(gpumon_monotonic_ns() - target->since_ns));
+	snprintf(target->news, sizeof(target->news),
+		 "process %d (%.40s), %s after its recording began: %s", (int)target->info.pid,
+		 program_name(target), after, what);
+	target->news_flags = flags;
+}
+
+bool gpumon_target_news(struct gpumon_target *target, uint16_t *flags, char *text, size_t room)
+{
+	if (!target->news[0])
+		return false;
+	*flags = target->news_flags;
+	snprintf(text, room, "%s", target->news);
+	target->news[0] = '\0';
+	return true;
+}
+
+static bool process_lives(const struct gpumon_target *target)
+{
+	struct pollfd fds = { .fd = target->pidfd, .events = POLLIN };
+
+	return fds.fd >= 0 && poll(&fds, 1, 0) == 0;
+}
+
+/* The program has closed the socket, or is about to end, or has another program. */
+static bool library_goes_on(const struct gpumon_target *target)
+{
+	return target->state == GPUMON_TARGET_RUNNING && target->looks.library &&
+	       !gpumon_channel_stopped(target->channel) && process_lives(target) &&
+	       gpumon_looks_library(&target->looks);
+}
+
+static void look_at_sandbox(struct gpumon_target *target)
+{
+	enum gpumon_channel_sandbox before = target->looks.sandbox, now;
+
+	now = gpumon_looks_sandbox(&target->looks);
+	gpumon_channel_set_sandbox(target->channel, now);
+	if (now == GPUMON_SANDBOX_NEW && before != now)
+		set_news(
+			target, 0,
+			"it forbade itself system calls (seccomp): call paths through code that was generated later may be cut off, and record -p cannot attach to it");
 }
 
 static void close_socket(struct gpumon_target *target)
@@ -358,11 +433,13 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 					err, GPUMON_EXIT_FAILED, -ECONNRESET, GPUMON_ERROR_IO,
 					"process %d was not recorded: it ended before it identified itself",
 					(int)target->info.pid);
-			gpumon_target_end(target);
+			target->is_deaf = library_goes_on(target);
+			if (!target->is_deaf)
+				gpumon_target_end(target);
 			return;
 		}
-		if (n >= (ssize_t)sizeof(message.hello) && message.type == GPUMON_HELLO &&
-		    target->state == GPUMON_TARGET_HELLO) {
+		if (n >= (ssize_t)offsetof(struct gpumon_message_hello, monotonic_ns) &&
+		    message.type == GPUMON_HELLO && target->state == GPUMON_TARGET_HELLO) {
 			if (answer_hello(target, &message.hello, err))
 				gpumon_target_end(target);
 		} else if (n >= (ssize_t)sizeof(message.refused) &&
@@ -389,7 +466,17 @@ void gpumon_target_drain(struct gpumon_target *target)
 	gpumon_channel_drain(target->channel, target->file);
 	if (target->strings)
 		append_strings(target);
+	gpumon_looks_names(&target->looks, target->file, gpumon_monotonic_ns(), false);
+	look_at_sandbox(target);
 	gpumon_runtime_map_look(&target->map);
+	if (!target->is_deaf || library_goes_on(target))
+		return;
+	if (process_lives(target) && !gpumon_channel_stopped(target->channel) &&
+	    gpumon_looks_program(&target->looks))
+		set_news(
+			target, GPUMON_NOTE_MISSING,
+			"it ended while the process went on, because the library's thread in it is gone");
+	gpumon_target_end(target);
 }
 
 static void append_cut(struct gpumon_target *target)
@@ -411,6 +498,10 @@ void gpumon_target_end(struct gpumon_target *target)
 		gpumon_channel_finish(target->channel, target->file);
 		if (!gpumon_target_stopped(target))
 			append_cut(target);
+		gpumon_looks_names(&target->looks, target->file, 0, true);
+		/* The library listens again only after a look that was made when its capture was over. */
+		look_at_sandbox(target);
+		look_at_sandbox(target);
 		if (!target->described)
 			append_process(target);
 		if (target->strings)
@@ -425,10 +516,8 @@ void gpumon_target_stop(struct gpumon_target *target)
 {
 	if (target->state != GPUMON_TARGET_RUNNING)
 		return;
+	/* The library looks from time to time. */
 	gpumon_channel_set_command(target->channel, GPUMON_CHANNEL_STOP);
-	/* The library polls from time to time. A message wakes it. */
-	(void)!send(target->socket, &target->options->settings, sizeof(target->options->settings),
-		    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool gpumon_target_stopped(const struct gpumon_target *target)
@@ -461,6 +550,7 @@ void gpumon_target_free(struct gpumon_target *target)
 		gpumon_capture_end_file(target->file);
 	if (target->channel)
 		gpumon_channel_free(target->channel);
+	gpumon_looks_end(&target->looks);
 	free(target);
 }
 
@@ -477,6 +567,11 @@ bool gpumon_target_accepted(const struct gpumon_target *target)
 bool gpumon_target_without_gpu(const struct gpumon_target *target)
 {
 	return target->without_gpu;
+}
+
+bool gpumon_target_is_deaf(const struct gpumon_target *target)
+{
+	return target->is_deaf;
 }
 
 int gpumon_target_socket(const struct gpumon_target *target)

@@ -121,6 +121,19 @@ enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target)
 bool gpumon_target_accepted(const struct gpumon_target *target);
 /* True if its library reported that it cannot record the GPU. */
 bool gpumon_target_without_gpu(const struct gpumon_target *target);
+/**
+ * gpumon_target_news - take what is to be noted of the process
+ * @target: target
+ * @flags: of the note
+ * @text: the note
+ * @room: size of @text
+ *
+ * Return: false if there is nothing.
+ */
+bool gpumon_target_news(struct gpumon_target *target, uint16_t *flags, char *text, size_t room);
+
+/* True if the other end of the socket is closed, and the recording goes on. */
+bool gpumon_target_is_deaf(const struct gpumon_target *target);
 /* If readable, call gpumon_target_receive(). */
 int gpumon_target_socket(const struct gpumon_target *target);
 /* Readable when the process has ended. -1 on kernels without pidfds. */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What the library has beforehand, so that it asks the kernel for nothing later. A program may forbid
+ * itself system calls at any time (seccomp, also for threads that it did not make), and a call that is
+ * refused can end it. Once a capture has begun, the library makes futex() alone, and reads the clock.
+ */
+#ifndef GPUMON_INJECT_PREPARED_H
+#define GPUMON_INJECT_PREPARED_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * inject_prepare - reserve memory, find the kernel's clock, and the main thread's stack
+ *
+ * More than once does no harm. Context: the program's thread, when the library begins.
+ */
+void inject_prepare(void);
+
+/* The same of the calling thread, one of the library: what it has in common with others is certain. */
+void inject_prepare_from_thread(void);
+
+/**
+ * inject_memory_take - memory for the whole life of the process, all 0
+ * @size: bytes
+ *
+ * From the reserve; only when that is used up, from the kernel. Return: NULL where there is none.
+ */
+void *inject_memory_take(size_t size);
+
+/* Gives it back, for the next one that takes as much. NULL: nothing happens. */
+void inject_memory_give(void *memory, size_t size);
+
+/* The number of the calling thread in its pid namespace. */
+uint32_t inject_tid(void);
+
+/**
+ * inject_stack_bounds - the stack with which the calling thread began
+ * @low: its lowest address
+ * @size: bytes
+ *
+ * Return: false where that is not known.
+ */
+bool inject_stack_bounds(uintptr_t *low, size_t *size);
+
+/*
+ * The recorder has seen that the program forbids itself system calls: what can only be done with one
+ * is left out from now on.
+ */
+extern _Atomic bool inject_is_sandboxed __attribute__((visibility("hidden")));
+
+#endif /* GPUMON_INJECT_PREPARED_H */

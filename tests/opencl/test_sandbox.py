@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Programs that forbid themselves system calls end as they do alone, and are recorded."""
+import os
+import platform
+import signal
+import subprocess
+
+import capture
+from capture import LIMIT, Capture, Skip, check, contains, equal, until
+from listening import wait_listening
+
+# By number, x86-64: what the program itself needs in its sandbox, with threads also memory for malloc().
+FUTEX, WRITE, EXIT_GROUP, FOR_THREADS, FOR_FORK = 202, 1, 231, (9, 10, 11, 12), (14, 56, 61, 273, 334)
+# Read, readlink, newfstatat, poll, close, getpid, gettid, nanosleep and the like are not there.
+STRICT = (FUTEX, WRITE, EXIT_GROUP)
+
+
+def need_numbers():
+    if platform.machine() != "x86_64":
+        raise Skip("numbers of calls are those of x86-64")
+
+
+def program():
+    return f"{capture.objects}/program_sandbox"
+
+
+def alone(*words):
+    done = subprocess.run([program(), *map(str, words)], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                          text=True, check=False, env=capture.environment(), timeout=LIMIT)
+    equal((done.returncode, done.stdout), (7, "refused 0\n"), f"alone, {words}")
+
+
+def recorded(*words, launches):
+    """As alone, and with all launches."""
+    alone(*words)
+    run = Capture(*words, program=[program()], status=7)
+    equal(run.output, "refused 0\n", f"calls that were refused, {words}")
+    equal(len(run["launch"]), launches, f"launches, {words}")
+    return run
+
+
+def test_sandbox():
+    """none but three calls are allowed: killed, trapped or refused; with threads that launch first in it"""
+    need_numbers()
+    run = recorded("kill", "exit", 0, *STRICT, launches=80)
+    equal(len(run["kernel"]), 80, "kernels")
+    contains(run.summary(), "forbade itself system calls (seccomp)", "summary")
+    for action in ("trap", "errno"):
+        run = recorded(action, "exit", 4, *STRICT, *FOR_THREADS, launches=240)
+        equal(len(run["kernel"]), 240, "kernels")
+        run.all_have_stacks()
+
+
+def test_sandbox_ends():
+    """the program ends by _exit(), or forks, in its sandbox"""
+    need_numbers()
+    recorded("kill", "_exit", 0, *STRICT, launches=80)
+    recorded("kill", "fork", 2, *STRICT, *FOR_THREADS, *FOR_FORK, launches=160)
+
+
+def started(*words):
+    """Dormant, and before its sandbox."""
+    process = subprocess.Popen([program(), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               env=capture.environment(OPENCL_LAYERS=f"{capture.objects}/libgpumon-inject.so"))
+    wait_listening(process.pid)
+    return process
+
+
+def go_on(process):
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def is_in_sandbox(process):
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        return "\nSeccomp:\t2" in file.read()
+
+
+def ended(process):
+    equal((process.communicate(timeout=LIMIT)[0], process.returncode), ("refused 0\n", 7), "how the program ended")
+
+
+def test_sandbox_attach():
+    """record -p leaves a program in a sandbox alone; one that goes into it during the recording goes on"""
+    need_numbers()
+    with started("kill", "wait", 0, *STRICT, 0) as process:
+        go_on(process)
+        until(lambda: is_in_sandbox(process), "its sandbox")
+        folder = f"{capture.objects}/gpumon-opencl-sandbox-{process.pid}"
+        done = subprocess.run([capture.tool, "record", "-o", folder, "--no-driver", "-p", str(process.pid), "-d", "0.2"],
+                              stderr=subprocess.PIPE, text=True, check=False, env=capture.environment())
+        contains(done.stderr, "seccomp", "what the recorder says")
+        check(process.poll() is None, "the program has ended")
+        ended(process)
+    with started("kill", "wait", 0, *STRICT, 0) as process:
+        path = f"{capture.objects}/gpumon-opencl-during-{process.pid}"
+        with subprocess.Popen([capture.tool, "record", "-o", path, "--no-driver", "-p", str(process.pid)],
+                              stderr=subprocess.PIPE, text=True, env=capture.environment()) as recorder:
+            until(lambda: os.path.isdir(path) and any(name.startswith("process") for name in os.listdir(path)),
+                  "it is recorded")
+            go_on(process)
+            until(lambda: is_in_sandbox(process), "its sandbox")
+            recorder.send_signal(signal.SIGINT)
+            contains(recorder.communicate(timeout=LIMIT)[1], "1 process", "what the recorder says")
+        check(process.poll() is None, "the program has ended")
+        ended(process)
