@@ -7,6 +7,7 @@
 #include <linux/rcupdate.h>
 
 #include "attach/probe.h"
+#include "core/key.h"
 #include "core/memory.h"
 #include "core/period.h"
 #include "process.h"
@@ -141,9 +142,14 @@ noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
 	/*
 	 * A reused pid has another start time; the pid distinguishes processes that start at once.
 	 */
-	u64 key = leader->start_time ^ ((u64)current->tgid << 42);
-	u32 slot = gpumon_table_find(&gpumon_process_table,
-				     gpumon_table_home(&gpumon_process_table, key), key, PROCESS_WAYS);
+	u64 key = gpumon_key_mix(leader->start_time, current->tgid);
+	u32 slot;
+
+	/* The idle task is no process. */
+	if (unlikely(!current->tgid))
+		return GPUMON_NONE;
+	slot = gpumon_table_find(&gpumon_process_table,
+				 gpumon_table_home(&gpumon_process_table, key), key, PROCESS_WAYS);
 
 	if (slot == GPUMON_NONE)
 		slot = process_learn(key);

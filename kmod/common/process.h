@@ -97,7 +97,10 @@ static __always_inline bool gpumon_process_remembered(const struct gpumon_cpu *c
 	return likely(cpu->task == current && cpu->task_start_ns == current->start_time);
 }
 
-/* Slot of the current process, GPUMON_NONE if the table is full. Task context, preemption off. */
+/*
+ * Slot of the current process, GPUMON_NONE if the table is full or the task is the idle one. Task
+ * context, preemption off.
+ */
 static __always_inline u32 gpumon_process_slot(struct gpumon_cpu *cpu)
 {
 	return gpumon_process_remembered(cpu) ? cpu->task_process : gpumon_process_find(cpu);
@@ -121,12 +124,11 @@ static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
 	local64_add(n, gpumon_process_words(cpu, slot) + word);
 }
 
-/* Count something to the current process; in an interrupt there is none. Preemption off. */
+/* Count something to the current process; in an interrupt to none. Preemption off. */
 static __always_inline void gpumon_process_count(struct gpumon_cpu *cpu,
 						 enum gpumon_process_word word, u64 n)
 {
-	if (likely(in_task()))
-		gpumon_process_add(cpu, gpumon_process_slot(cpu), word, n);
+	gpumon_process_add(cpu, likely(in_task()) ? gpumon_process_slot(cpu) : GPUMON_NONE, word, n);
 }
 
 #endif /* GPUMON_PROCESS_H */

@@ -46,6 +46,23 @@ enum {
 	GPUMON_PROBE_STRIDE = 8
 };
 
+/* Applications use two or three rings in turns: for graphics, computing and copies. */
+#define GPUMON_CPU_SCHEDULERS 4
+
+/**
+ * struct gpumon_cpu_scheduler - a scheduler that a CPU remembers
+ * @scheduler: its address
+ * @words: this CPU's counters of its ring
+ * @generation: gpumon_scheduler_generation then
+ * @place: its ring and slot, see drivers/drm_sched/job.h
+ */
+struct gpumon_cpu_scheduler {
+	const void *scheduler;
+	local64_t *words;
+	int generation;
+	u32 place;
+};
+
 /**
  * struct gpumon_cpu - where a probe finds this CPU's memory
  * @active: context level of the innermost probe that runs, 0 if none does: an
@@ -57,10 +74,8 @@ enum {
  * @task: the task that asked last for its process's slot
  * @task_start_ns: when it started, distinguishes two users of a task_struct
  * @task_process: that slot
- * @scheduler: the scheduler that a job was last queued to
- * @scheduler_generation: gpumon_scheduler_generation then
- * @scheduler_ring: its ring
- * @scheduler_words: this CPU's counters of that ring
+ * @schedulers: schedulers that jobs were last queued to
+ * @schedulers_next: which of them gives way to another one
  */
 struct gpumon_cpu {
 	unsigned long active;
@@ -72,10 +87,8 @@ struct gpumon_cpu {
 	u64 task_start_ns;
 	u32 task_process;
 
-	u32 scheduler_ring;
-	const void *scheduler;
-	local64_t *scheduler_words;
-	int scheduler_generation;
+	u32 schedulers_next;
+	struct gpumon_cpu_scheduler schedulers[GPUMON_CPU_SCHEDULERS];
 };
 
 DECLARE_PER_CPU(struct gpumon_cpu, gpumon_cpu);

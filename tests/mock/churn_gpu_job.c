@@ -228,7 +228,11 @@ static int churn_replace_ring(struct churn *churn)
 	struct churn_ring *ring =
 		&churn->rings[churn->plan.rings - 1 - churn->next_ring++ % changing];
 	int ret;
+	u64 i;
 
+	/* The first half of them has run. */
+	for (i = 0; i < churn->plan.hung; i++)
+		churn->flight[(churn->queued + i) % CHURN_FLIGHT].ring = NULL;
 	churn_drain(churn);
 	ret = churn_ring_end(churn, ring, true);
 	churn_ring_begin(churn, ring);

@@ -7,9 +7,10 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
+import fire
 from gpumon_netlink import Gpumon
-from lab import (account, check, check_counts, equal, held, load, mock_processes, release, stats,
-                 step, submit, submitter, until, wait_idle)
+from lab import (account, check, check_counts, equal, held, load, mock_processes, probe, release,
+                 stats, step, submit, submitter, until, wait_idle)
 
 PROCESSES, JOBS, ROOM = 40, 10, 8
 
@@ -83,4 +84,21 @@ wait_idle()
 balance(stats(), "after a reset")
 check_sum = sum(r["queued"] for r in g.rings())
 equal(check_sum, 14 * 3, "jobs since the reset")
+
+step("jobs queued in interrupts, of an idle CPU and of this task's: they are no process's")
+IRQ_JOBS = 60
+f = fire.Fire()
+scheduler = f.new("gpu_sched", "struct drm_gpu_scheduler", name=f.string("of_timer"),
+                  dev=f.device("made_up"))
+queue = probe("queue")["probe"]
+for cpu, context in (1, 3000), (0, 4000):
+    os.sched_setaffinity(0, {0})
+    jobs, entity, _ = f.scheduler_jobs(scheduler, context, IRQ_JOBS)
+    before = stats()["gpumon"]["jobs_unattributed"]
+    f.fire("gpu_sched", queue, jobs, entity, cpu=cpu, irq=True, times=IRQ_JOBS)
+    sections = stats()
+    balance(sections, "with jobs of CPU %d" % cpu)
+    equal(sections["gpumon"]["jobs_unattributed"] - before, IRQ_JOBS, "jobs_unattributed")
+    check(all(r["pid"] for r in sections["processes"]), "the idle task is taken for a process")
+f.close()
 step("done")

@@ -12,7 +12,10 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 from lab import (DEBUGFS, check, check_sums, equal, insmod, load_gpumon, load_scheduler, read, rings,
-                 rmmod, stats, step)
+                 rmmod, stats, step, until)
+
+# CHURN_FLIGHT of the mock.
+FLIGHT = 64
 
 COLUMNS = {"queue": "queued", "run": "run", "done": "done", "wait": "dependency_waits",
            "killed": "killed"}
@@ -47,5 +50,24 @@ for event, column in COLUMNS.items():
 for key, row in ours.items():
     equal((row["queued"], row["live"]), (100, 0), "jobs and schedulers of %s" % (key,))
 check_sums(sections)
+rmmod("gpumon")
+
+step("jobs that never end are over with their scheduler: no entry stays, rows are free again")
+load_gpumon(max_rings=4, max_jobs=128)
+churn("storm jobs=6400 rings=1 ring_jobs=100 hung=%d" % FLIGHT)
+now = account()
+check(now["queue"] - now["done"] - now["killed"] >= 30 * FLIGHT, "no job hung")
+for row in rings().values():
+    equal((row["queue_depth"], row["hw_depth"], row["live"], row["jobs_table_full"]), (0, 0, 0, 0),
+          "in flight, schedulers, and jobs without an entry of %s" % row["ring"])
+
+
+def has_row():
+    churn("storm jobs=1 rings=1")
+    return any(row["ring"] == "ring%d" % account()["rings_begun"] for row in rings().values())
+
+
+until(has_row, "a ring that comes has a row")
+check_sums()
 rmmod("churn_gpu", "fire_gpu", "gpumon")
 step("done")

@@ -60,18 +60,27 @@ static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 /* The address of a scheduler identifies it if its end would be seen. */
 static bool ends_are_seen(void);
 
-/* A CPU mostly queues to the same ring again. */
+/* A CPU mostly queues to one of few schedulers again. @known is set if it remembers this one. */
 static __always_inline bool scheduler_remembered(const struct gpumon_cpu *cpu,
-						 const struct drm_gpu_scheduler *sched)
+						 const struct drm_gpu_scheduler *sched,
+						 const struct gpumon_cpu_scheduler **known)
 {
-	return cpu->scheduler == sched &&
-	       cpu->scheduler_generation == atomic_read(&gpumon_scheduler_generation);
+	static_assert(GPUMON_CPU_SCHEDULERS == 4);
+	*known = cpu->schedulers;
+	if ((*known)->scheduler != sched && (++*known)->scheduler != sched &&
+	    (++*known)->scheduler != sched && (++*known)->scheduler != sched)
+		return false;
+	return (*known)->generation == atomic_read(&gpumon_scheduler_generation);
 }
 
 /* For events without a job entry. */
-static u32 ring_of(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
+static u32 ring_of(const struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
 {
-	return scheduler_remembered(cpu, sched) ? cpu->scheduler_ring : gpumon_ring_find(sched);
+	const struct gpumon_cpu_scheduler *known;
+
+	return gpumon_place_ring(scheduler_remembered(cpu, sched, &known) ?
+					 known->place :
+					 gpumon_ring_find(sched));
 }
 
 /* A job whose queueing was not seen: it is counted, and has neither latency nor depth. */
@@ -84,14 +93,15 @@ static u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fenc
 	return ring;
 }
 
-static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 ring, u32 process)
+/* A job is queued: not GPUMON_JOB_RUNNING. @pid and @tid are 0 if no task does it. */
+static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 place, u32 process,
+				       u32 pid, u32 tid)
 {
 	job->since = now;
-	job->ring = ring;
 	job->process = process;
-	job->pid = current->tgid;
-	job->tid = current->pid;
-	job->state = GPUMON_JOB_QUEUED;
+	job->pid = pid;
+	job->tid = tid;
+	WRITE_ONCE(job->place, place);
 }
 
 /* Time since the job's last step. */
@@ -133,8 +143,9 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	u64 time_ns;
 	const struct dma_fence *finished = &sched_job->s_fence->finished;
 	struct gpumon_event_context ctx;
+	const struct gpumon_cpu_scheduler *known;
 	struct gpumon_job *job;
-	u32 ring, process;
+	u32 ring, place, process = GPUMON_NONE, pid = 0, tid = 0;
 	local64_t *words;
 	u64 depth;
 
@@ -143,19 +154,27 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	learn_ops(finished);
-	if (scheduler_remembered(ctx.cpu, sched_job->sched) || !ends_are_seen())
-		ring = ring_of(ctx.cpu, sched_job->sched);
+	if (scheduler_remembered(ctx.cpu, sched_job->sched, &known))
+		place = known->place;
+	else if (ends_are_seen())
+		place = gpumon_ring_remember(ctx.cpu, sched_job->sched);
 	else
-		ring = gpumon_ring_remember(ctx.cpu, sched_job->sched);
+		place = gpumon_ring_find(sched_job->sched);
+	ring = gpumon_place_ring(place);
 	words = ring_words(ctx.cpu, ring);
 	local64_inc(&words[GPUMON_RING_QUEUED]);
-	process = gpumon_process_slot(ctx.cpu);
+	/* In an interrupt the task is any other one. */
+	if (likely(in_task())) {
+		process = gpumon_process_slot(ctx.cpu);
+		pid = current->tgid;
+		tid = current->pid;
+	}
 	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_JOBS, 1);
 
 	job = gpumon_job_insert(finished);
 	ring_depths_begin(ring);
 	if (job) {
-		job_begins(job, now, ring, process);
+		job_begins(job, now, place, process & ~GPUMON_JOB_RUNNING, pid, tid);
 		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 		gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH_BUCKETS,
 				  GPUMON_RING_QUEUE_DEPTHS);
@@ -174,6 +193,7 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 {
 	const struct drm_gpu_scheduler *sched = sched_job->sched;
 	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	const struct gpumon_cpu_scheduler *known;
 	struct gpumon_cpu *cpu;
 	struct gpumon_job *job;
 	u32 ring, process;
@@ -184,15 +204,15 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 		return probe_queue_slow(data, sched_job, now);
 	cpu = gpumon_leaf_enter();
 	job = gpumon_job_entry(finished, 0);
-	if (unlikely(!scheduler_remembered(cpu, sched) || !gpumon_process_remembered(cpu) ||
+	if (unlikely(!scheduler_remembered(cpu, sched, &known) || !in_task() || !gpumon_process_remembered(cpu) ||
 		     !gpumon_job_take(job, finished))) {
 		gpumon_leaf_leave();
 		return probe_queue_slow(data, sched_job, now);
 	}
-	ring = cpu->scheduler_ring;
+	ring = gpumon_place_ring(known->place);
 	process = cpu->task_process;
-	words = cpu->scheduler_words;
-	job_begins(job, now, ring, process);
+	words = known->words;
+	job_begins(job, now, known->place, process, current->tgid, current->pid);
 	local64_inc(&words[GPUMON_RING_QUEUED]);
 	local64_inc(gpumon_process_words(cpu, process) + GPUMON_PROCESS_JOBS);
 	gpumon_leaf_recorded(cpu, data);
@@ -219,12 +239,12 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	job = gpumon_job_find(&s_fence->finished);
-	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
+	ring = job ? gpumon_job_ring(job) : ring_of_untracked(ctx.cpu, s_fence);
 	words = ring_words(ctx.cpu, ring);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		job->since = now;
-		job->state = GPUMON_JOB_RUNNING;
+		job->process |= GPUMON_JOB_RUNNING;
 		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_QUEUE_NS, elapsed);
 		/* In this order for ring_idle(). */
 		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
@@ -256,15 +276,15 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	if (unlikely(!gpumon_job_is(job, finished)))
 		return probe_run_slow(data, sched_job, now);
 	elapsed = gpumon_clock_ns(now - job->since);
-	gauges = gpumon_ring_gauges(job->ring);
+	gauges = gpumon_ring_gauges(gpumon_job_ring(job));
 	cpu = gpumon_leaf_enter();
-	words = ring_words(cpu, job->ring);
+	words = ring_words(cpu, gpumon_job_ring(job));
 	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_QUEUE_NS_MAX))) {
 		gpumon_leaf_leave();
 		return probe_run_slow(data, sched_job, now);
 	}
 	job->since = now;
-	job->state = GPUMON_JOB_RUNNING;
+	job->process |= GPUMON_JOB_RUNNING;
 	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_QUEUE_NS_BUCKETS,
 				  GPUMON_RING_QUEUE_NS);
 	local64_inc(&words[GPUMON_RING_RUN]);
@@ -292,13 +312,13 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	job = gpumon_job_find(&s_fence->finished);
-	if (job && job->state != GPUMON_JOB_RUNNING) {
+	if (job && !gpumon_job_running(job)) {
 		/* Its run was not seen: the probe came off and on, or dropped it. */
-		atomic64_dec(gpumon_ring_gauge(job->ring, GPUMON_RING_QUEUE_DEPTH));
+		atomic64_dec(gpumon_ring_gauge(gpumon_job_ring(job), GPUMON_RING_QUEUE_DEPTH));
 		gpumon_job_release(job);
 		job = NULL;
 	}
-	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
+	ring = job ? gpumon_job_ring(job) : ring_of_untracked(ctx.cpu, s_fence);
 	words = ring_words(ctx.cpu, ring);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
@@ -325,11 +345,11 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
 		return probe_done_slow(data, s_fence, now);
 	job = gpumon_job_entry(&s_fence->finished, 0);
-	if (unlikely(!gpumon_job_is(job, &s_fence->finished) || job->state != GPUMON_JOB_RUNNING))
+	if (unlikely(!gpumon_job_is(job, &s_fence->finished) || !gpumon_job_running(job)))
 		return probe_done_slow(data, s_fence, now);
 	elapsed = gpumon_clock_ns(now - job->since);
 	cpu = gpumon_leaf_enter();
-	words = ring_words(cpu, job->ring);
+	words = ring_words(cpu, gpumon_job_ring(job));
 	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_RUN_NS_MAX))) {
 		gpumon_leaf_leave();
 		return probe_done_slow(data, s_fence, now);
@@ -337,7 +357,7 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_RUN_NS_BUCKETS, GPUMON_RING_RUN_NS);
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_leaf_recorded(cpu, data);
-	atomic64_dec(gpumon_ring_gauge(job->ring, GPUMON_RING_HW_DEPTH));
+	atomic64_dec(gpumon_ring_gauge(gpumon_job_ring(job), GPUMON_RING_HW_DEPTH));
 	gpumon_job_release(job);
 	gpumon_leaf_leave();
 }
@@ -370,13 +390,13 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	now = gpumon_clock();
 	time_ns = gpumon_event_ring_time();
 	job = gpumon_job_find(finished);
-	ring = job ? job->ring : ring_of(ctx.cpu, s_fence->sched);
+	ring = job ? gpumon_job_ring(job) : ring_of(ctx.cpu, s_fence->sched);
 	words = ring_words(ctx.cpu, ring);
 	if (error)
 		local64_inc(&words[GPUMON_RING_ERRORS]);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
-		if (job->state == GPUMON_JOB_QUEUED) {
+		if (!gpumon_job_running(job)) {
 			event = GPUMON_EVENT_KILLED;
 			local64_inc(&words[GPUMON_RING_KILLED]);
 			atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));

@@ -28,8 +28,11 @@ int gpumon_job_init(void)
 	/* Readers see the rounded value. */
 	gpumon_job_max = roundup_pow_of_two(gpumon_job_max);
 	gpumon_job_mask = 2 * gpumon_job_max - 1;
-	gpumon_jobs = kvcalloc(job_entries(), sizeof(*gpumon_jobs), GFP_KERNEL);
-	return gpumon_jobs ? 0 : -ENOMEM;
+	gpumon_jobs = kvmalloc_array(job_entries(), sizeof(*gpumon_jobs), GFP_KERNEL);
+	if (!gpumon_jobs)
+		return -ENOMEM;
+	gpumon_job_clear();
+	return 0;
 }
 
 /**
@@ -46,7 +49,27 @@ void gpumon_job_exit(void)
 /* Forgets all jobs in flight; no probe runs. */
 void gpumon_job_clear(void)
 {
+	struct gpumon_job *job;
+
 	memset(gpumon_jobs, 0, job_entries() * sizeof(*gpumon_jobs));
+	for (job = gpumon_jobs; job < gpumon_jobs + job_entries(); job++)
+		job->place = GPUMON_NONE;
+}
+
+/*
+ * A scheduler has ended, and with it its jobs, also those whose fences never signalled. @scheduler:
+ * its slot, which no other one may have yet; @leave is called for each job. Reads the whole table.
+ */
+void gpumon_job_abandon(u32 scheduler, void (*leave)(const struct gpumon_job *job))
+{
+	struct gpumon_job *job;
+
+	for (job = gpumon_jobs; job < gpumon_jobs + job_entries(); job++) {
+		if (READ_ONCE(job->place) >> 16 != scheduler)
+			continue;
+		leave(job);
+		gpumon_job_release(job);
+	}
 }
 
 /**

@@ -9,13 +9,30 @@
 #define GPUMON_JOB_H
 
 #include <linux/atomic.h>
+#include <linux/bits.h>
 #include <linux/dma-fence.h>
 #include <linux/hash.h>
 
-enum gpumon_job_state {
-	GPUMON_JOB_QUEUED,
-	GPUMON_JOB_RUNNING,
-};
+#include "core/gpumon.h"
+
+/* In gpumon_job.process: it has been run, and not only queued. */
+#define GPUMON_JOB_RUNNING BIT(31)
+
+/*
+ * Where a job is: its ring in the low half; in the high half the slot of its scheduler in
+ * gpumon_ring_schedulers, or this.
+ */
+#define GPUMON_PLACE_NO_SCHEDULER 0xffffU
+
+static __always_inline u32 gpumon_place(u32 ring, u32 scheduler)
+{
+	return scheduler << 16 | ring;
+}
+
+static __always_inline u32 gpumon_place_ring(u32 place)
+{
+	return (u16)place;
+}
 
 /* Entries that a job may be in. With a table half full, all of them are taken once in 65536. */
 #define GPUMON_JOB_WAYS 16
@@ -24,11 +41,10 @@ enum gpumon_job_state {
  * struct gpumon_job - a job in flight
  * @key: what names it, 0 if the entry is free
  * @since: when it got into its state, gpumon_clock()
- * @process: slot of the process that queued it, GPUMON_NONE if it had none
+ * @process: slot of the process that queued it, all ones if it had none; GPUMON_JOB_RUNNING
  * @pid: its pid, shows whether the slot is still the same process's
  * @tid: thread that queued it
- * @ring: slot of its ring
- * @state: where it is, enum gpumon_job_state
+ * @place: its ring and scheduler, gpumon_place(); of a free entry, GPUMON_NONE
  */
 struct gpumon_job {
 	u64 key;
@@ -36,9 +52,26 @@ struct gpumon_job {
 	u32 process;
 	u32 pid;
 	u32 tid;
-	u16 ring;
-	u16 state;
+	u32 place;
 };
+
+static __always_inline u32 gpumon_job_ring(const struct gpumon_job *job)
+{
+	return gpumon_place_ring(job->place);
+}
+
+static __always_inline bool gpumon_job_running(const struct gpumon_job *job)
+{
+	return job->process & GPUMON_JOB_RUNNING;
+}
+
+/* Slot of the process that queued it, GPUMON_NONE if it had none. */
+static __always_inline u32 gpumon_job_process(const struct gpumon_job *job)
+{
+	u32 process = job->process & ~GPUMON_JOB_RUNNING;
+
+	return process == (GPUMON_NONE & ~GPUMON_JOB_RUNNING) ? GPUMON_NONE : process;
+}
 
 /* Module parameter. */
 extern unsigned int gpumon_job_max;
@@ -89,12 +122,15 @@ static __always_inline bool gpumon_job_take(struct gpumon_job *job,
 	return !cmpxchg64(&job->key, 0, gpumon_job_key(finished));
 }
 
+void gpumon_job_abandon(u32 scheduler, void (*leave)(const struct gpumon_job *job));
 struct gpumon_job *gpumon_job_find(const struct dma_fence *finished);
 struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished);
 
 /* The job is over. */
 static __always_inline void gpumon_job_release(struct gpumon_job *job)
 {
+	/* Who takes the entry has not written its place yet: gpumon_job_abandon() must not take it. */
+	WRITE_ONCE(job->place, GPUMON_NONE);
 	/* The next owner of the entry writes it after the last reads here. */
 	smp_store_release(&job->key, 0);
 }

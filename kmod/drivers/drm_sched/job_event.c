@@ -51,7 +51,8 @@ noinline void gpumon_job_event_queue(u64 now, u32 ring, const struct dma_fence *
 		return;
 	job_event_fill(record, GPUMON_EVENT_QUEUE, now, ring, finished);
 	record->arg = gpumon_job_event_clients ? gpumon_compat_drm_client(finished) : 0;
-	gpumon_event_ring_submitter(record);
+	if (in_task())
+		gpumon_event_ring_submitter(record);
 	gpumon_event_ring_commit(slot);
 }
 
@@ -63,6 +64,7 @@ noinline void gpumon_job_event_step(enum gpumon_event_type event, u64 now, u32 r
 	struct ring_buffer_event *slot;
 	struct gpumon_event *record = gpumon_event_ring_begin(&slot);
 	const struct gpumon_process *process;
+	u32 submitter;
 
 	if (!record)
 		return;
@@ -70,11 +72,12 @@ noinline void gpumon_job_event_step(enum gpumon_event_type event, u64 now, u32 r
 	record->error = error;
 	if (job) {
 		record->arg = elapsed;
-		record->flags = GPUMON_EVENT_F_LATENCY | GPUMON_EVENT_F_SUBMITTER;
+		record->flags = GPUMON_EVENT_F_LATENCY | (job->pid ? GPUMON_EVENT_F_SUBMITTER : 0);
 		record->pid = job->pid;
 		record->tid = job->tid;
-		if (job->process != GPUMON_NONE && gpumon_process_ready(job->process)) {
-			process = &gpumon_processes[job->process];
+		submitter = gpumon_job_process(job);
+		if (submitter != GPUMON_NONE && gpumon_process_ready(submitter)) {
+			process = &gpumon_processes[submitter];
 			if (process->pid == job->pid)
 				memcpy(record->comm, process->comm, sizeof(record->comm));
 		}

@@ -12,10 +12,14 @@
 #include "core/period.h"
 #include "core/statistics.h"
 #include "core/track.h"
+#include "job.h"
 #include "ring.h"
 
 /* Schedulers that are remembered for each ring: some drivers have one for each queue. */
 #define SCHEDULERS_PER_RING 16
+
+/* Slots of 1024 rings, the most: gpumon_place() has 16 bits for one. */
+static_assert(2 * SCHEDULERS_PER_RING * 1024 + GPUMON_TABLE_WAYS < GPUMON_PLACE_NO_SCHEDULER);
 
 unsigned int gpumon_ring_max = 64;
 u64 gpumon_rings_retired;
@@ -267,7 +271,13 @@ static void scheduler_forget(struct gpumon_tracked *known)
 	gpumon_track_end(&gpumon_ring_schedulers, known);
 }
 
-/* Ring of a scheduler that is not known at its address. */
+/* gpumon_place() of a scheduler that has an entry. */
+static u32 place_of(const struct gpumon_tracked *known, u32 ring)
+{
+	return gpumon_place(ring, known - gpumon_ring_schedulers.entries);
+}
+
+/* Place of a scheduler that is not known at its address. */
 static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 {
 	struct gpumon_tracked *known;
@@ -277,16 +287,16 @@ static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 	known = gpumon_track_begin(&gpumon_ring_schedulers, (unsigned long)sched, &begun);
 	/* Without room it is looked up by its names each time, and is not in "live". */
 	if (!known)
-		return ring;
+		return gpumon_place(ring, GPUMON_PLACE_NO_SCHEDULER);
 	scheduler_move(known, ring);
 	/* Pairs with gpumon_ring_find(): the ring is there with the identity. */
 	smp_store_release(&known->owner, scheduler_identity(sched));
-	return ring;
+	return place_of(known, ring);
 }
 
 /*
- * Row of a live scheduler, that of all others if there is none for it. Bounded, but for the first
- * event of a ring.
+ * gpumon_place() of a live scheduler, in the row of all others if there is none for it. Bounded, but
+ * for the first event of a ring.
  */
 noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 {
@@ -297,7 +307,7 @@ noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 	/* Pairs with scheduler_learn(). */
 	if (likely(known && smp_load_acquire(&known->owner) == scheduler_identity(sched)))
 		ring = READ_ONCE(known->row) - 1;
-	return likely(ring != GPUMON_NONE) ? ring : scheduler_learn(sched);
+	return likely(ring != GPUMON_NONE) ? place_of(known, ring) : scheduler_learn(sched);
 }
 
 /*
@@ -308,7 +318,8 @@ noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_s
 {
 	/* Before the look-up: if the scheduler ends meanwhile, the result is outdated. */
 	int generation = atomic_read_acquire(&gpumon_scheduler_generation);
-	u32 ring = gpumon_ring_find(sched);
+	u32 place = gpumon_ring_find(sched), i;
+	struct gpumon_cpu_scheduler *known;
 	unsigned long flags;
 
 	/*
@@ -316,35 +327,61 @@ noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_s
 	 * the scheduler and its use of the ring.
 	 */
 	if (!in_task())
-		return ring;
+		return place;
+	for (i = 0; i < GPUMON_CPU_SCHEDULERS && cpu->schedulers[i].scheduler != sched; i++)
+		;
+	if (i == GPUMON_CPU_SCHEDULERS)
+		i = cpu->schedulers_next++ % GPUMON_CPU_SCHEDULERS;
+	known = &cpu->schedulers[i];
 	/* Nor may one see half of it. */
 	local_irq_save(flags);
-	cpu->scheduler = sched;
-	cpu->scheduler_generation = generation;
-	cpu->scheduler_ring = ring;
-	cpu->scheduler_words = cpu->rings + ring * GPUMON_RING_STRIDE;
+	known->scheduler = sched;
+	known->generation = generation;
+	known->place = place;
+	known->words = cpu->rings + gpumon_place_ring(place) * GPUMON_RING_STRIDE;
 	local_irq_restore(flags);
-	return ring;
+	return place;
 }
 
-/* A scheduler has ended, another may get its address. */
+/* An abandoned job is neither in the queue nor on the hardware. */
+static void job_leaves(const struct gpumon_job *job)
+{
+	atomic64_dec(gpumon_ring_gauge(gpumon_job_ring(job), gpumon_job_running(job) ?
+								     GPUMON_RING_HW_DEPTH :
+								     GPUMON_RING_QUEUE_DEPTH));
+}
+
+static bool ring_has_jobs(u32 ring)
+{
+	if (atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH)))
+		return true;
+	/* A job that is run enters the second depth before it leaves the first. */
+	smp_rmb();
+	return atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+}
+
+/*
+ * A scheduler has ended, another may get its address and its slot. Jobs of it that are not over never
+ * will be.
+ */
 void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched)
 {
 	struct gpumon_tracked *known;
+	u32 ring;
 
-	while ((known = gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched)))
+	while ((known = gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched))) {
+		ring = READ_ONCE(known->row) - 1;
+		/* Some may have been queued while it was in the row of all others. */
+		if ((ring != GPUMON_NONE && ring_has_jobs(ring)) || ring_has_jobs(GPUMON_ROW_OTHER_SLOT))
+			gpumon_job_abandon(known - gpumon_ring_schedulers.entries, job_leaves);
 		scheduler_forget(known);
+	}
 	atomic_inc(&gpumon_scheduler_generation);
 }
 
 static bool ring_idle(u32 ring)
 {
-	if (atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_LIVE)) ||
-	    atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH)))
-		return false;
-	/* A job that is run enters the second depth before it leaves the first. */
-	smp_rmb();
-	return !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+	return !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_LIVE)) && !ring_has_jobs(ring);
 }
 
 /* The ring that has been without a scheduler longest, GPUMON_NONE if all have one. */
