@@ -320,12 +320,16 @@ def foreign_captures(kit):
     with open(kit.path("newest/capture.json"), encoding="utf-8") as file:
         text = file.read()
     write(kit, "newest/capture.json", text.replace('"version":2', '"version":7').encode())
+    # The records are of a version that is known, but may mean something else.
+    shutil.copytree(kit.path("good"), kit.path("newer-info"))
+    write(kit, "newer-info/capture.json", text.replace('"version":2', '"version":3').encode())
     cases = {"y" * 300: "File name too long", "empty": "no capture.json", "junk": "no capture.json",
              "other": "not written by gpumon", "torn": "not written by gpumon", "noise": "not written by gpumon",
              "zero": "not written by gpumon", "a-file": "a capture is a directory",
              "pipe": "a capture is a directory", "dangling": "No such file", "loop": "symbolic links",
              "nothing": "No such file", "newer": "format version 7, this gpumon reads up to 2",
-             "newest": "format version 7, this gpumon reads up to 2"}
+             "newest": "format version 7, this gpumon reads up to 2",
+             "newer-info": "format version 3, this gpumon reads up to 2: use gpumon 0."}
     for name, part in cases.items():
         for words in READERS:
             if words[0] == "correlate" and not os.path.isdir(kit.path(name)):

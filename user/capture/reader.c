@@ -218,8 +218,11 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 			path, newer, GPUMON_CAPTURE_VERSION);
 	if (ret == 0)
 		return 0;
-	/* One flipped bit in a line of text should not make gigabytes unreadable. */
-	if (known) {
+	/*
+	 * One flipped bit in a line of text should not make gigabytes unreadable. A newer version may
+	 * mean other things by the same records.
+	 */
+	if (known && ret != -ENOTSUP) {
 		struct gpumon_capture_contents empty;
 
 		gpumon_capture_info_free(&capture->contents);
@@ -237,7 +240,9 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 			ret, GPUMON_ERROR_UNSUPPORTED,
 			"%s is of format version %u, this gpumon reads up to %u: use gpumon %s",
 			path, capture->contents.info.version, GPUMON_CAPTURE_VERSION,
-			capture->contents.info.gpumon_version);
+			*capture->contents.info.gpumon_version ?
+				capture->contents.info.gpumon_version :
+				"of the version that made it");
 	case -ENOENT:
 		return gpumon_capture_fail(
 			ret, GPUMON_ERROR_UNSUPPORTED,
