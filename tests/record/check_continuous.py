@@ -58,6 +58,17 @@ def what_fits_is_all(kit):
 
 
 @test
+def said_and_on_the_disk(kit):
+    """The size is that of what was kept, not of all that passed through the ring."""
+    done = kit.run(*continuous("--keep", "4M", "--no-names"), kit.player, "launches=100000", "record")
+    found, = captures(kit)
+    size, unit = re.search(r"written, the last is \S+, ([0-9.]+)(\wi)B in out\n", done.stderr.decode()).groups()
+    real = sum(os.path.getsize(os.path.join(kit.path(found), name)) for name in os.listdir(kit.path(found)))
+    equal(abs(float(size) * {"Ki": 1 << 10, "Mi": 1 << 20}[unit] / real - 1) < 0.01, True, f"{size} {unit}B, {real}")
+    contains(done.stderr.decode(), "iB of records, of which the last are kept\n", "what there was")
+
+
+@test
 def the_end_of_much_is_kept(kit):
     """The last launches without a gap, each with its kernel, stack and names; disk and memory bounded."""
     # The player does not wait for the recorder: its 300000 launches of 192 bytes must have room.

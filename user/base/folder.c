@@ -55,3 +55,25 @@ DIR *gpumon_folder_entries(int folder, const char *name, int flags)
 	}
 	return entries;
 }
+
+uint64_t gpumon_folder_bytes(int folder, const char *name)
+{
+	DIR *entries = gpumon_folder_entries(folder, name, O_NOFOLLOW);
+	const struct dirent *entry;
+	uint64_t bytes = 0;
+
+	while (entries && (entry = readdir(entries))) {
+		struct stat status;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (S_ISDIR(status.st_mode))
+			bytes += gpumon_folder_bytes(dirfd(entries), entry->d_name);
+		else if (S_ISREG(status.st_mode))
+			bytes += (uint64_t)status.st_size;
+	}
+	if (entries)
+		closedir(entries);
+	return bytes;
+}

@@ -4,6 +4,7 @@
 #define GPUMON_CAPTURE_FOLDER_H
 
 #include <dirent.h>
+#include <stdint.h>
 
 /**
  * gpumon_folder_of - open the folder that contains a path
@@ -34,5 +35,8 @@ const char *gpumon_folder_problem(int fd);
  * Return: for readdir(), closed by closedir(), with a descriptor of its own (dirfd()); NULL with errno.
  */
 DIR *gpumon_folder_entries(int folder, const char *name, int flags);
+
+/* Bytes of the files in a folder, and in those of them that are folders. */
+uint64_t gpumon_folder_bytes(int folder, const char *name);
 
 #endif /* GPUMON_CAPTURE_FOLDER_H */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "correlate/profile/kept.h"
+#include "base/folder.h"
 #include "base/privileges.h"
 #include "base/wait.h"
 #include "dormant.h"
@@ -18,6 +19,7 @@
 #include "process/left_behind.h"
 #include "files/remove.h"
 #include "session_inner.h"
+#include "term/format.h"
 #include "variables.h"
 
 /* How long live processes may take at the end to send their data. */
@@ -412,21 +414,27 @@ static void keep_names(const struct session *session, int directory)
 	gpumon_symbols_use_debuginfod(true);
 }
 
-/* The last capture of a ring, and what became of all. */
-static void end_continuous(struct session *session)
+/* What became of the captures of a ring, whose segments are gone by now. */
+static void tell_continuous(const struct session *session,
+			    const struct gpumon_continuous_result *written)
 {
-	struct gpumon_continuous_result written;
+	const char *directory = session->result->directory;
 	FILE *err = session->context->err;
+	char bytes[GPUMON_FORMAT_LEN];
 
-	gpumon_continuous_end(session->continuous, &written);
-	if (written.failed.code)
-		fprintf(err, "gpumon-user: %s\n", written.failed.message);
-	if (!session->options->quiet && written.profiles)
-		fprintf(err, "gpumon-user: %u profile%s written into %s\n", written.profiles,
-			written.profiles == 1 ? "" : "s", session->result->directory);
-	if (!session->options->quiet && written.last[0])
-		fprintf(err, "gpumon-user: %u capture%s written, the last is %s\n",
-			written.captures, written.captures == 1 ? "" : "s", written.last);
+	if (written->failed.code)
+		fprintf(err, "gpumon-user: %s\n", written->failed.message);
+	if (session->options->quiet)
+		return;
+	if (written->profiles)
+		fprintf(err, "gpumon-user: %u profile%s written into %s\n", written->profiles,
+			written->profiles == 1 ? "" : "s", directory);
+	gpumon_format_bytes(bytes, sizeof(bytes),
+			    gpumon_value_of(gpumon_folder_bytes(AT_FDCWD, directory)));
+	if (written->last[0])
+		fprintf(err, "gpumon-user: %u capture%s written, the last is %s, %s in %s\n",
+			written->captures, written->captures == 1 ? "" : "s", written->last, bytes,
+			directory);
 }
 
 static void keep_beside(const struct session *session)
@@ -466,7 +474,8 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 {
 	struct session session = { .context = context, .options = options, .result = result };
 	const struct gpumon_session_live *live = &options->live;
-	int ret, directory = -1;
+	struct gpumon_continuous_result written = { 0 };
+	int ret, failed, directory = -1;
 	char nothing[1024];
 
 	memset(result, 0, sizeof(*result));
@@ -499,13 +508,17 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 	if (!ret) {
 		gpumon_session_tell(&session);
 		keep_beside(&session);
+		/* The last capture of a ring. */
 		if (session.continuous)
-			end_continuous(&session);
+			gpumon_continuous_end(session.continuous, &written);
 		/* The descriptor is still needed after the writer is closed. */
 		directory = fcntl(gpumon_capture_directory(session.writer), F_DUPFD_CLOEXEC, 3);
 	}
 	gpumon_continuous_free(session.continuous);
-	if (gpumon_capture_close(session.writer) && !ret && !session.trouble.code)
+	failed = gpumon_capture_close(session.writer);
+	if (session.continuous && !ret)
+		tell_continuous(&session, &written);
+	if (failed && !ret && !session.trouble.code)
 		fprintf(context->err, "gpumon-user: %s\n", gpumon_capture_error()->message);
 	else if (!ret && !options->no_names && !options->continuous.on)
 		keep_names(&session, directory);

@@ -126,22 +126,26 @@ static void tell_counts(const struct session *session)
 	const struct gpumon_recorder_counts *counts = &session->result->counts;
 	const struct gpumon_target_counts *targets = &counts->targets;
 	FILE *err = session->context->err;
-	char bytes[GPUMON_FORMAT_LEN];
+	char bytes[GPUMON_FORMAT_LEN], where[PATH_MAX + GPUMON_FORMAT_LEN + 64];
 
 	gpumon_format_bytes(bytes, sizeof(bytes), gpumon_value_of(targets->bytes));
+	/* Of a ring, the last line says how much of it was kept, and where. */
+	if (session->options->continuous.on)
+		snprintf(where, sizeof(where), "%s of records, of which the last are kept", bytes);
+	else
+		snprintf(where, sizeof(where), "%s in %s", bytes, session->result->directory);
 	if (counts->processes || !counts->probed)
 		fprintf(err,
 			"gpumon-user: %u process%s, %" PRIu64 " launches, %" PRIu64
-			" kernels, %" PRIu64 " copies and sets, %s in %s\n",
+			" kernels, %" PRIu64 " copies and sets, %s\n",
 			counts->processes, counts->processes == 1 ? "" : "es",
 			targets->launches + targets->captured, targets->kernels,
-			targets->copies + targets->sets, bytes, session->result->directory);
+			targets->copies + targets->sets, where);
 	if (counts->probed)
 		fprintf(err,
 			"gpumon-user: %u process%s by uprobes, %" PRIu64
-			" calls, what the GPU did is not known, %s in %s\n",
-			counts->probed, counts->probed == 1 ? "" : "es", counts->hits, bytes,
-			session->result->directory);
+			" calls, what the GPU did is not known, %s\n",
+			counts->probed, counts->probed == 1 ? "" : "es", counts->hits, where);
 	gpumon_losses_print(err, targets->lost, gpumon_capture_lost(session->writer));
 }
 
