@@ -162,7 +162,7 @@ enum gpumon_stack_place_kind {
 	GPUMON_STACK_NOWHERE = 0,   /* nothing that can be executed */
 	GPUMON_STACK_MODULE = 1,    /* an object that the loader, or the kernel, mapped */
 	GPUMON_STACK_ANONYMOUS = 2, /* generated code */
-	GPUMON_STACK_UNKNOWN = 3,   /* maps were read so much that it is not looked for now */
+	GPUMON_STACK_UNKNOWN = 3,   /* not looked for now: maps were read so much, or may not be read */
 };
 
 /**

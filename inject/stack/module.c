@@ -17,6 +17,7 @@
 
 #include "base/grow.h"
 #include "base/inject.h"
+#include "base/prepared.h"
 #include "internal.h"
 
 /* Of _dl_find_object, which headers before glibc 2.35 do not know. */
@@ -109,11 +110,14 @@ static bool read_memory(uint64_t address, void *to, size_t size)
 {
 	const struct iovec there = { (void *)(uintptr_t)address, size };
 	const struct iovec here = { to, size };
-	long got = syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0);
+	long got = -1;
 
-	if (got >= 0 || errno == EFAULT)
-		return got == (long)size;
-	/* A filter of system calls, as old containers have. */
+	if (!atomic_load(&inject_is_sandboxed)) {
+		got = syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0);
+		if (got >= 0 || errno == EFAULT)
+			return got == (long)size;
+	}
+	/* A filter of system calls, as old containers and sandboxes have. */
 	if (!gpumon_stack_readable(address) || !gpumon_stack_readable(address + size - 1))
 		return false;
 	memcpy(to, (const void *)(uintptr_t)address, size);
@@ -320,6 +324,10 @@ void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_pla
 			place->kind = GPUMON_STACK_UNKNOWN;
 			return;
 		}
+	}
+	if (atomic_load(&inject_is_sandboxed)) {
+		place->kind = GPUMON_STACK_UNKNOWN;
+		return;
 	}
 	read_maps(salt);
 	search_maps(address, place);

@@ -4,8 +4,8 @@
  *
  *	program_sandbox ACTION END THREADS [+|-]CALL...
  *
- * ACTION: kill, errno or trap; END: exit, _exit, fork (a child that ends, then exit) or wait (for the end
- * of standard input, before the sandbox and after it). THREADS threads that were there before the sandbox
+ * ACTION: kill, errno or trap; END: exit, _exit, fork (a child that ends, then exit), close (of all
+ * descriptors, before the sandbox) or wait (for lines of standard input, before the sandbox and at the end). THREADS threads that were there before the sandbox
  * launch for the first time in it. The first CALL says whether only these or all but these are allowed.
  * It prints how many calls were refused, of which it makes none itself.
  */
@@ -149,6 +149,8 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&barrier);
 	while (waits && read(0, &byte, 1) > 0 && byte != '\n')
 		;
+	for (int fd = 3; !strcmp(argv[2], "close") && fd < 1024; fd++)
+		close(fd);
 	if (forbid(argv[1], argc - 4, argv + 4))
 		return 4;
 	pthread_barrier_wait(&barrier);

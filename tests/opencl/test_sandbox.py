@@ -4,6 +4,8 @@ import os
 import platform
 import signal
 import subprocess
+import sys
+import time
 
 import capture
 from capture import LIMIT, Capture, Skip, check, contains, equal, until
@@ -56,6 +58,53 @@ def test_sandbox_ends():
     need_numbers()
     recorded("kill", "_exit", 0, *STRICT, launches=80)
     recorded("kill", "fork", 2, *STRICT, *FOR_THREADS, *FOR_FORK, launches=160)
+
+
+# As old container runtimes: close_range() is refused, in a program that does not know.
+REFUSES_CLOSE_RANGE = """
+import ctypes, os, struct, sys
+code = b"".join(struct.pack("HBBI", *line) for line in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, 436), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7fff0000)))
+filter = ctypes.create_string_buffer(code)
+program = struct.pack("HxxxxxxQ", 4, ctypes.addressof(filter))
+prctl = ctypes.CDLL(None, use_errno=True).prctl
+if prctl(38, 1, 0, 0, 0) or prctl(22, 2, program):
+    sys.exit("no filter")
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+# A call that does not exist: nothing is refused.
+NOTHING = "-9999"
+
+
+def test_closed():
+    """a program closes all descriptors, the library's socket among them: it is recorded to its end"""
+    for words in ([], [sys.executable, "-c", REFUSES_CLOSE_RANGE]):
+        run = Capture("errno", "close", 0, NOTHING, program=[*words, program()], status=7)
+        equal((len(run["launch"]), len(run["kernel"])), (80, 80), f"launches and kernels, {words[:1]}")
+        contains(run.summary(), "Nothing is missing", "summary")
+
+
+def on_this_clock(*before):
+    """Kernels of a program with another clock ran while it did."""
+    begin = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    run = Capture("errno", "exit", 0, NOTHING, program=[*before, program()], status=None)
+    end = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    if run.done.returncode == 1 and "unshare" in run.done.stderr:
+        raise Skip("no time namespace of one's own")
+    equal(run.done.returncode, 7, "exit status")
+    equal(len(run["kernel"]), 80, "kernels")
+    for work in run.works():
+        check(begin < work.start_ns <= work.end_ns < end, f"it ran at {work.start_ns}, not from {begin} to {end}")
+    process, = run["process"]
+    check(begin - 1e9 < process.start_ns < end, f"the process began at {process.start_ns}, not after {begin}")
+
+
+def test_other_clocks():
+    """in a time namespace, and with clocks that a preloaded library moves"""
+    on_this_clock("unshare", "-T", "--monotonic", "1000000", "--boottime", "2000000")
+    if not os.environ.get("SANITIZE"):
+        on_this_clock("/usr/bin/env", f"LD_PRELOAD={capture.objects}/libother_clock.so")
 
 
 def started(*words):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """"Nothing is missing" is printed only if it is true, by every output that prints it."""
 import json
+import os
 
 from check_bad_input import injected
-from kit import contains, equal, test
+from kit import LIMIT, contains, equal, test, until
 from maker import Maker
 
 
@@ -45,6 +46,22 @@ def made_captures(kit):
     equal(made(kit, "cut-off", ended=False), False, "cut off")
     equal(made(kit, "lost", loss=(1, 7)), False, "lost")
     equal(made(kit, "full", lost_records=3), False, "lost, and no room to say so")
+
+
+@test
+def library_gone(kit):
+    """The thread of the library ends, and the process goes on: it is named."""
+    process = kit.start("record", "-o", "capture", "--", kit.player, "launches=5", "gone", "record", "hang-up",
+                        "await=go-on")
+
+    def is_noted():
+        files = [os.path.join(kit.path("capture"), name) for name in os.listdir(kit.path("capture"))]
+        return any(b"while the process went on" in open(file, "rb").read() for file in files)
+    until(lambda: os.path.isdir(kit.path("capture")) and is_noted(), "its end is noted", LIMIT)
+    open(kit.path("go-on"), "wb").close()
+    equal(kit.end(process).returncode, 0, "exit status")
+    equal(nothing_is_missing(kit, "capture"), False, "a part of a process less")
+    contains(kit.run("correlate", "capture").stdout.decode(), "(player), ", "summary")
 
 
 @test

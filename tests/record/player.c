@@ -16,6 +16,8 @@
  *   mute         connect, and do not send a hello
  *   version=N    send a hello with this version
  *   impatient    wait for no answer to the next hello
+ *   gone         the next hello is of a thread that has ended then
+ *   hang-up      close the socket
  *   listen       as a dormant library: wait for a recorder, then record
  *   stop         wait for the stop command, then flush like the library
  *   deaf         ignore the stop command
@@ -118,11 +120,30 @@ static int open_socket(void)
 	return fd;
 }
 
+/* Of the library, as the hello says. */
+static uint32_t library;
+
+static void *say_tid(void *data)
+{
+	library = (uint32_t)syscall(SYS_gettid);
+	return data;
+}
+
+static void do_gone(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, say_tid, NULL))
+		die("thread");
+	pthread_join(thread, NULL);
+}
+
 static bool handshake(void)
 {
 	struct gpumon_message_hello hello = { .type = GPUMON_HELLO,
 					      .version = hello_version,
-					      .pid = (uint32_t)getpid() };
+					      .pid = (uint32_t)getpid(),
+					      .tid = library };
 	struct gpumon_message_settings settings;
 	char control[CMSG_SPACE(sizeof(int))];
 	struct iovec vector = { .iov_base = &settings, .iov_len = sizeof(settings) };
@@ -493,6 +514,11 @@ static bool do_word(const char *word)
 		deaf = true;
 	} else if (!strcmp(word, "impatient")) {
 		impatient = true;
+	} else if (!strcmp(word, "gone")) {
+		do_gone();
+	} else if (!strcmp(word, "hang-up")) {
+		close(recorder);
+		recorder = -1;
 	} else if (!strcmp(word, "cat")) {
 		do_cat();
 	} else if (!strcmp(word, "descriptors")) {

@@ -26,6 +26,9 @@
 #define STRING_CGROUP	  0xffffff03u
 #define STRING_HOST	  0xffffff04u
 
+/* How long a process whose library is gone may take to end. */
+#define GONE_NS 1000000000ULL
+
 /* Maximum number of files of one process, which gets a new one after each exec(). */
 #define NAMES_MAX 10000
 
@@ -44,7 +47,8 @@
  * @notes: notes of its library
  * @map: perf map of its generated code
  * @looks: what is looked up for it
- * @is_deaf: its socket is closed, by the program; its library goes on
+ * @is_deaf: its socket is closed, and its library may go on
+ * @deaf_ns: since when
  * @news: what is to be noted of it, "" for nothing
  * @news_flags: of that note
  */
@@ -69,6 +73,7 @@ struct gpumon_target {
 	struct gpumon_runtime_map map;
 	struct gpumon_looks looks;
 	bool is_deaf;
+	uint64_t deaf_ns;
 	char news[384];
 	uint16_t news_flags;
 };
@@ -381,12 +386,27 @@ static bool process_lives(const struct gpumon_target *target)
 	return fds.fd >= 0 && poll(&fds, 1, 0) == 0;
 }
 
-/* The program has closed the socket, or is about to end, or has another program. */
-static bool library_goes_on(const struct gpumon_target *target)
+/* The socket is closed: by the program, or its end, or because it has another program. */
+static bool goes_on(const struct gpumon_target *target)
 {
 	return target->state == GPUMON_TARGET_RUNNING && target->looks.library &&
-	       !gpumon_channel_stopped(target->channel) && process_lives(target) &&
-	       gpumon_looks_library(&target->looks);
+	       !gpumon_channel_stopped(target->channel) && process_lives(target);
+}
+
+/* Threads of a process that ends do so one after the other: it is asked for some time. */
+static void look_at_library(struct gpumon_target *target)
+{
+	bool lives = goes_on(target), program = gpumon_looks_program(&target->looks);
+
+	if (lives && gpumon_looks_library(&target->looks))
+		return;
+	if (lives && program && gpumon_monotonic_ns() < target->deaf_ns + GONE_NS)
+		return;
+	if (lives && program)
+		set_news(
+			target, GPUMON_NOTE_MISSING,
+			"it ended while the process went on, because the library's thread in it is gone");
+	gpumon_target_end(target);
 }
 
 static void look_at_sandbox(struct gpumon_target *target)
@@ -433,7 +453,8 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 					err, GPUMON_EXIT_FAILED, -ECONNRESET, GPUMON_ERROR_IO,
 					"process %d was not recorded: it ended before it identified itself",
 					(int)target->info.pid);
-			target->is_deaf = library_goes_on(target);
+			target->is_deaf = goes_on(target);
+			target->deaf_ns = gpumon_monotonic_ns();
 			if (!target->is_deaf)
 				gpumon_target_end(target);
 			return;
@@ -469,14 +490,8 @@ void gpumon_target_drain(struct gpumon_target *target)
 	gpumon_looks_names(&target->looks, target->file, gpumon_monotonic_ns(), false);
 	look_at_sandbox(target);
 	gpumon_runtime_map_look(&target->map);
-	if (!target->is_deaf || library_goes_on(target))
-		return;
-	if (process_lives(target) && !gpumon_channel_stopped(target->channel) &&
-	    gpumon_looks_program(&target->looks))
-		set_news(
-			target, GPUMON_NOTE_MISSING,
-			"it ended while the process went on, because the library's thread in it is gone");
-	gpumon_target_end(target);
+	if (target->is_deaf)
+		look_at_library(target);
 }
 
 static void append_cut(struct gpumon_target *target)
