@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Outputs of a capture against its JSON: sums, numbers of pieces, names."""
 import collections
+import html
 import html.parser
 import json
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from decimal import Decimal
@@ -75,11 +77,27 @@ class Page(html.parser.HTMLParser):
             self.problems.append(f"</{tag}> at {self.getpos()}")
 
 
-def report(text):
+def report(text, document):
+    """A page without errors, whose call paths are those of the tree, by name, line and time."""
     page = Page()
     page.feed(text.decode("utf-8"))
     page.close()
     assert not page.problems and not page.open, (page.problems[:3], page.open[:3])
+    if not document["recording"]["scaled_gpu_ns"]:
+        return
+    found = re.search(r'<section id="paths">(.*?)</section>', text.decode("utf-8"), re.DOTALL)[1]
+    functions = [tuple(map(html.unescape, pair)) for pair in re.findall('<i title="([^"]*)">(.*?)</i>\n', found)]
+    rows = re.findall('<tr data-frame="([1-9][0-9]*)" .*?data-path="([^"]*)"><td class="n" data-v="([0-9]+)"', found)
+    got = {tuple(functions[int(number)] for number in path.split(" ")): int(ns) for _, path, ns in rows}
+    assert len(got) == len(rows), "a call path twice"
+    ways, want = [], {}
+    for node in document["nodes"]:
+        above = () if node["parent"] is None else ways[node["parent"]]
+        ways.append(above if node["parent"] is None else
+                    (*above, (node["line"] or node["module"] or "", node["name"] or "[unknown]")))
+        if node["scaled_gpu_ns"]:
+            want[ways[-1]] = node["scaled_gpu_ns"]
+    assert len(want) <= 1000 and got == want, f"report: {len(got)} call paths, not {len(want)}"
 
 
 def chrome(text, document):

@@ -124,6 +124,51 @@ static void produce_large(void)
 	made_free(root);
 }
 
+#define CALLERS	   100
+#define LINES	   100
+#define KERNELS	   40
+#define PATH_LINES (CALLERS * LINES)
+
+/*
+ * Ten thousand call paths that differ in a function or in a line, to a few kernels, of which one is
+ * launched by the two lightest of them.
+ */
+static void produce_paths(void)
+{
+	static char lines[PATH_LINES][32], kernels[KERNELS][16];
+	static struct gpumon_kernel_row rows[KERNELS];
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node,
+			   *last = root;
+	struct gpumon_view view = { .root = root, .kernels = rows, .kernel_count = KERNELS };
+	char name[32];
+
+	for (unsigned int i = 0; i < KERNELS; i++) {
+		snprintf(kernels[i], sizeof(kernels[i]), "kernel_%u", i);
+		rows[i].name = kernels[i];
+	}
+	for (unsigned int i = 0; i < PATH_LINES; i++) {
+		bool rare = i >= PATH_LINES - 2;
+		struct gpumon_kernel_row *row = &rows[rare ? KERNELS - 1 : i % (KERNELS - 1)];
+		uint64_t ns = 2 * (uint64_t)(PATH_LINES - i);
+
+		if (i % LINES == 0) {
+			snprintf(name, sizeof(name), "caller_%02u", i / LINES);
+			last = made_place(root, name, "program");
+			last->line = "src/main.cc:10";
+		}
+		/* Each line is a node of the same function. */
+		snprintf(lines[i], sizeof(lines[i]), "src/step.cc:%u", i % LINES + 1);
+		node = made_place(last, "step", "program");
+		node->line = lines[i];
+		node = made_node(node, GPUMON_NODE_API, "cuLaunchKernel", 0, 0, 0);
+		made_node(node, GPUMON_NODE_KERNEL, row->name, 1, ns, 0);
+		row->count++;
+		row->gpu_ns += ns;
+	}
+	PRODUCE("paths.html", gpumon_output_report(out, &view));
+	made_free(root);
+}
+
 static void produce_diff(void)
 {
 	static const struct gpumon_term term = { .columns = 100 };
@@ -294,6 +339,7 @@ int main(int argc, char **argv)
 	produce_empty();
 	produce_hostile();
 	produce_large();
+	produce_paths();
 	produce_diff();
 	produce_timelines();
 	produce_windows();

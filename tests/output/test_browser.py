@@ -253,6 +253,109 @@ return r;""")
 
 
 @test
+def call_paths():
+    """A click on a path marks it in the flame graph and shows its lines; one on a kernel shows its callers"""
+    answer = run("training.html", """
+var paths = document.querySelector("#paths table").tBodies[0], kernels = document.querySelector("#kernels table").tBodies[0];
+function marked() { return all().filter(function (f) { return f.g.classList.contains("picked"); }); }
+function way(f) { return f ? way(f.parent).concat([f.name]) : []; }
+function rows() { return Array.from(paths.rows).filter(function (row) { return !row.hidden; }); }
+function texts(row) { return Array.from(row.querySelectorAll("ol.stack li")).map(function (li) { return li.firstChild.textContent; }); }
+var r = { sum: 0, whole: 0, rows: paths.rows.length };
+Array.from(paths.rows).forEach(function (row) { r.sum += Number(row.cells[0].getAttribute("data-v")); });
+all().forEach(function (f) { if (!f.parent) r.whole = f.value; });
+click(named("train_step").g);
+var row = paths.rows[1];
+click(row);
+r.text = row.lastElementChild.firstChild.textContent; r.kernel = row.cells[3].title;
+r.stack = texts(row); r.places = Array.from(row.querySelectorAll("ol.stack em")).map(function (e) { return e.textContent; });
+var leaf = marked().sort(function (a, b) { return b.depth - a.depth; })[0];
+r.way = way(leaf).slice(1); r.marked = marked().length; r.selected = row.getAttribute("aria-selected");
+r.zoom = all().every(seen); r.dim = getComputedStyle(all().filter(function (f) { return !f.g.classList.contains("picked"); })[0].g).opacity;
+click(paths.rows[0]); r.other = texts(row).length; r.one = paths.querySelectorAll("[aria-selected=true]").length;
+click(paths.rows[0]); r.none = marked().length + document.querySelectorAll("ol.stack").length;
+var gemm = Array.from(kernels.rows).filter(function (k) { return /sm90_xmma/.test(k.lastElementChild.title); })[0];
+click(gemm);
+r.callers = rows().map(function (row) { return [row.cells[3].title, Number(row.cells[0].getAttribute("data-v"))]; });
+r.gemm = [gemm.lastElementChild.title, Number(gemm.cells[0].getAttribute("data-v"))];
+r.leaves = marked().filter(function (f) { return !f.children.length; }).map(function (f) { return f.name; });
+r.status = document.querySelector("#paths .picked").firstChild.textContent;
+r.focus = document.activeElement === rows()[0];
+click(rows()[0]); r.within = marked().filter(function (f) { return !f.children.length; }).length;
+click(document.querySelector("#paths .picked button"));
+r.all = rows().length; r.end = marked().length; r.hints = Array.from(document.querySelectorAll("#paths small, #kernels small")).map(function (s) { return s.textContent; });
+return r;""")
+    equal(answer["sum"], answer["whole"], "GPU time of all paths")
+    equal(answer["stack"], answer["way"], "the path in the flame graph")
+    equal((answer["marked"], answer["selected"]), (len(answer["way"]) + 1, "true"))
+    equal(answer["stack"][-1], answer["kernel"], "the path leads to its kernel")
+    assert answer["zoom"] and float(answer["dim"]) < 0.5, "the path is seen, and stands out"
+    assert "train.py:97" in answer["places"] and "train_step train.py:97" in answer["text"], answer["text"]
+    equal((answer["other"], answer["one"], answer["none"]), (0, 1, 0), "one path at a time")
+    # Some of its time is of launches that are not in the tree of this example.
+    equal({name for name, _ in answer["callers"]}, {answer["gemm"][0]}, "callers")
+    equal(answer["leaves"], [answer["gemm"][0]] * len(answer["callers"]), "in the flame graph")
+    assert answer["status"].startswith(f"{len(answer['callers'])} call paths launch sm90_xmma"), answer["status"]
+    equal((answer["focus"], answer["within"], answer["end"]), (True, 1, 0))
+    equal(answer["all"], min(15, answer["rows"]), "all of them again")
+    assert all("; click one to see" in hint for hint in answer["hints"]), answer["hints"]
+
+
+@test
+def call_paths_by_keys():
+    """Keys go from a kernel to its callers, to a path, and back"""
+    answer = run("training.html", """
+var paths = document.querySelector("#paths table").tBodies[0], kernels = document.querySelector("#kernels table").tBodies[0];
+function at() { return document.activeElement; }
+function key(k) { press(k, at()); }
+var r = { stops: [paths, kernels].map(function (t) { return t.querySelectorAll("tr[tabindex='0']").length; }) };
+kernels.rows[0].focus(); key("ArrowDown"); r.down = at() === kernels.rows[1];
+key("ArrowUp"); key("ArrowUp"); r.up = at() === kernels.rows[0];
+key("Enter"); r.callers = at().closest("#paths") !== null;
+key("End"); r.end = at(); key("Home"); r.first = at();
+r.moved = r.end !== r.first || Array.from(paths.rows).filter(function (row) { return !row.hidden; }).length === 1;
+r.end = r.first = null;
+key(" "); r.path = document.querySelectorAll("ol.stack").length;
+key("Escape"); r.without = document.querySelectorAll("ol.stack").length;
+key("Escape"); r.back = at() === kernels.rows[0]; r.status = document.querySelector("#paths .picked").textContent;
+r.stops = r.stops.concat([paths, kernels].map(function (t) { return t.querySelectorAll("tr[tabindex='0']").length; }));
+click(document.querySelector("#paths th")); r.sorted = paths.querySelectorAll("tr[tabindex='0']:not([hidden])").length;
+return r;""")
+    equal(answer, {"stops": [1, 1, 1, 1], "down": True, "up": True, "callers": True, "end": None, "first": None,
+                   "moved": True, "path": 1, "without": 0, "back": True, "status": "", "sorted": 1})
+
+
+@test
+def many_call_paths():
+    """Of ten thousand paths the page has the heaviest, and of each kernel the heaviest; it says so"""
+    answer = run("paths.html", """
+var section = document.querySelector("#paths"), paths = section.querySelector("table").tBodies[0];
+var kernels = document.querySelector("#kernels table").tBodies[0], r = { rows: paths.rows.length, ms: performance.now() };
+function visible() { return Array.from(paths.rows).filter(function (row) { return !row.hidden; }); }
+r.said = Array.from(section.querySelectorAll("p")).map(function (p) { return p.textContent; }).join(" ");
+r.shown = visible().length;
+click(section.querySelector(".scroll + button")); r.unfolded = visible().length;
+click(visible()[999]); r.stack = section.querySelectorAll("ol.stack li").length;
+click(section.querySelectorAll("th")[4]); click(section.querySelectorAll("th")[0]);
+var rare = Array.from(kernels.rows).filter(function (k) { return k.lastElementChild.title === "kernel_39"; })[0];
+click(rare); r.rare = visible().map(function (row) { return row.lastElementChild.textContent; });
+r.status = section.querySelector(".picked").firstChild.textContent;
+click(kernels.rows[0]); r.callers = visible().length; click(section.querySelector(".scroll + button"));
+r.caller_rows = visible().length; r.status_of_first = section.querySelector(".picked").firstChild.textContent;
+r.ms = performance.now() - r.ms;
+return r;""")
+    equal((answer["rows"], answer["shown"], answer["unfolded"]), (1001, 15, 1001))
+    assert "and 8,999 more call paths, which took less" in answer["said"], answer["said"]
+    equal(answer["stack"], 4, "functions of a path")
+    equal(answer["rare"], ["caller_99 main.cc:10 › step step.cc:99"], "a kernel's heaviest path, whatever its weight")
+    assert re.fullmatch(r"1 call path launches kernel_39: 66.7% of its GPU time; this page has no room for its others",
+                        answer["status"]), answer["status"]
+    equal((answer["callers"], answer["caller_rows"]), (15, 26), "callers of a kernel")
+    assert re.match(r"26 call paths launch kernel_0: 19\.\d% of its GPU time", answer["status_of_first"]), answer
+    assert answer["ms"] < 3000, f"{answer['ms']} ms"
+
+
+@test
 def timeline():
     """Dragging over a part of the report's timeline shows that part; then all of it again"""
     answer = run("training.html", """

@@ -3,12 +3,13 @@
 	"use strict";
 	const shownRows = 15;
 
+	const flames = new Map(), tables = new Map();
 	for (const svg of document.querySelectorAll("svg.gpumon-flame"))
-		gpumonFlame(svg);
+		flames.set(svg, gpumonFlame(svg));
 
 	function worth(row, column) {
 		const cell = row.cells[column], value = cell.getAttribute("data-v");
-		return value === null ? cell.textContent.toLowerCase() : Number(value);
+		return value === null ? (cell.firstChild ? cell.firstChild.textContent : "").toLowerCase() : Number(value);
 	}
 	for (const table of document.querySelectorAll("table.sortable")) {
 		const body = table.tBodies[0], heads = Array.from(table.tHead.rows[0].cells);
@@ -38,18 +39,184 @@
 				}
 			});
 		});
-		// Only show the beginning of long tables.
-		let all = body.rows.length <= shownRows;
-		const more = document.createElement("button");
+		// Only show the beginning of long tables, of the rows that pass the filter.
+		let all = false;
+		const more = document.createElement("button"), state = { filter: null, folded: null };
 		function fold() {
-			Array.from(body.rows).forEach(function (row, i) { row.hidden = !all && i >= shownRows; });
-			more.hidden = all;
+			let n = 0;
+			for (const row of body.rows) {
+				const passes = !state.filter || state.filter(row);
+				row.hidden = !passes || (!all && n >= shownRows);
+				n += passes;
+			}
+			more.hidden = all || n <= shownRows;
+			more.textContent = "Show all " + n.toLocaleString("en-US");
+			if (state.folded)
+				state.folded();
 		}
 		more.className = "more";
-		more.textContent = "Show all " + body.rows.length.toLocaleString("en-US");
 		more.addEventListener("click", function () { all = true; fold(); });
 		table.parentNode.after(more);
+		state.show = function (filter) {
+			state.filter = filter;
+			all = false;
+			fold();
+		};
+		tables.set(table, state);
 		fold();
+	}
+
+	// Rows to be picked by a click, or by keys: Tab leads to one of them, arrows to the others.
+	function pickable(table, pick, leave) {
+		const body = table.tBodies[0];
+		let current = null, stop = null;
+		function shown() {
+			return Array.from(body.rows).filter(function (row) { return !row.hidden; });
+		}
+		function stopAt(row) {
+			if (stop)
+				stop.tabIndex = -1;
+			stop = row || null;
+			if (stop)
+				stop.tabIndex = 0;
+		}
+		function choose(row) {
+			if (row === current)
+				return;
+			if (current)
+				current.setAttribute("aria-selected", "false");
+			current = row;
+			if (row) {
+				row.setAttribute("aria-selected", "true");
+				stopAt(row);
+			}
+			pick(row);
+		}
+		table.classList.add("pickable");
+		table.setAttribute("role", "grid");
+		for (const row of body.rows) {
+			row.tabIndex = -1;
+			row.setAttribute("aria-selected", "false");
+		}
+		tables.get(table).folded = function () {
+			if (!stop || stop.hidden)
+				stopAt(shown()[0]);
+		};
+		stopAt(shown()[0]);
+		body.addEventListener("click", function (event) {
+			const row = event.target.closest("tr");
+			// Not if its text was selected, to be copied.
+			if (row && window.getSelection().isCollapsed)
+				choose(row === current ? null : row);
+		});
+		body.addEventListener("keydown", function (event) {
+			const row = event.target.closest("tr"), rows = shown(), at = rows.indexOf(row);
+			const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+			if (event.ctrlKey || event.altKey || event.metaKey)
+				return;
+			if (event.key === "Enter" || event.key === " ") {
+				choose(row === current ? null : row);
+			} else if (event.key === "Escape") {
+				if (current)
+					choose(null);
+				else
+					leave();
+			} else if (to !== undefined) {
+				if (rows[to]) {
+					stopAt(rows[to]);
+					rows[to].focus();
+				}
+			} else {
+				return;
+			}
+			event.preventDefault();
+		});
+		return { choose: choose, shown: shown, focus: function () { if (stop) stop.focus(); } };
+	}
+
+	// A table of call paths, and the flame graph in front of it.
+	function callPaths(section, leave) {
+		const table = section.querySelector("table"), names = section.querySelectorAll(".functions i");
+		const flame = flames.get(section.previousElementSibling.querySelector("svg.gpumon-flame"));
+		const status = section.querySelector(".picked");
+		let list = null, kernel = null;
+		function frameOf(row) {
+			return Number(row.getAttribute("data-frame"));
+		}
+		function callers() {
+			return Array.from(table.tBodies[0].rows).filter(function (row) { return ofKernel(row, kernel); });
+		}
+		const paths = pickable(table, function (row) {
+			if (list)
+				list.remove();
+			list = null;
+			if (!row) {
+				flame.pick(kernel ? callers().map(frameOf) : []);
+				return;
+			}
+			// The whole path, with each line.
+			list = document.createElement("ol");
+			list.className = "stack";
+			for (const number of row.getAttribute("data-path").split(" ")) {
+				const item = document.createElement("li"), place = document.createElement("em");
+				item.textContent = names[number].textContent;
+				place.textContent = names[number].title;
+				item.appendChild(place);
+				list.appendChild(item);
+			}
+			row.lastElementChild.appendChild(list);
+			flame.pick([frameOf(row)]);
+			flame.show(frameOf(row));
+		}, function () { if (kernel) leave(); });
+		function showKernel(row) {
+			kernel = row;
+			paths.choose(null);
+			status.textContent = "";
+			tables.get(table).show(row ? function (path) { return ofKernel(path, row); } : null);
+			flame.pick(row ? callers().map(frameOf) : []);
+		}
+		return { table: table, status: status, callers: callers, show: showKernel, focus: paths.focus };
+	}
+	function ofKernel(path, kernel) {
+		return path.getAttribute("data-kernel") === kernel.getAttribute("data-kernel");
+	}
+	function addHint(section, text) {
+		const what = section.querySelector("h2 small");
+		if (what)
+			what.textContent += "; " + text;
+	}
+	let firstPaths = null, picks = null;
+	// Back to the kernel whose callers were shown.
+	function leaveCallers() {
+		picks.choose(null);
+		picks.focus();
+	}
+	for (const section of document.querySelectorAll("#paths, #launch-paths")) {
+		const paths = callPaths(section, leaveCallers);
+		firstPaths = firstPaths || paths;
+		addHint(section, "click one to see it in the flame graph, and all its lines");
+	}
+
+	// A kernel's callers are the rows of the first table of call paths.
+	const kernels = document.querySelector("#kernels");
+	if (kernels && firstPaths && firstPaths.table.querySelector("tr[data-kernel]:not([data-kernel='0'])")) {
+		picks = pickable(kernels.querySelector("table"), function (row) {
+			firstPaths.show(row);
+			if (!row)
+				return;
+			const callers = firstPaths.callers(), whole = worth(row, 0), back = document.createElement("button");
+			const sum = callers.reduce(function (ns, path) { return ns + worth(path, 0); }, 0);
+			firstPaths.status.textContent = callers.length.toLocaleString("en-US") +
+				(callers.length === 1 ? " call path launches " : " call paths launch ") + row.lastElementChild.textContent +
+				(sum < whole ? ": " + (100 * sum / whole).toFixed(1) + "% of its GPU time; this page has no room for its others" : "");
+			back.className = "more";
+			back.textContent = "Show all call paths";
+			back.addEventListener("click", leaveCallers);
+			firstPaths.status.appendChild(back);
+			firstPaths.table.closest("section").scrollIntoView({ block: "start" });
+			firstPaths.focus();
+		}, function () {});
+		addHint(kernels, "click one to see its callers");
 	}
 
 	// The timeline: details below the pointer, and zoom by dragging.

@@ -231,7 +231,8 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 }
 
 /* Launches without a time get a flame graph of their own: in others they would have no width. */
-static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weight weight)
+static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weight weight,
+		     struct gpumon_intern *kernels)
 {
 	char sampling[512];
 	struct gpumon_flamegraph_options options = {
@@ -253,11 +254,14 @@ static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weig
 	ret = gpumon_flame_write(out, &flame, &options, true);
 	fputs("</div>\n", out);
 	gpumon_report_end(out);
+	/* The script takes the flame graph in front of a table. */
+	if (!ret)
+		ret = gpumon_report_paths(out, view, &flame, weight, kernels);
 	gpumon_flame_clear(&flame);
 	return ret;
 }
 
-static int put_flames(FILE *out, const struct gpumon_view *view)
+static int put_flames(FILE *out, const struct gpumon_view *view, struct gpumon_intern *kernels)
 {
 	struct gpumon_view_totals totals;
 
@@ -266,9 +270,10 @@ static int put_flames(FILE *out, const struct gpumon_view *view)
 	    put_flame(out, view,
 		      totals.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
 		      totals.cpu_ns ? GPUMON_WEIGHT_CPU_NS :
-				      GPUMON_WEIGHT_COUNT))
+				      GPUMON_WEIGHT_COUNT,
+		      kernels))
 		return -1;
-	return totals.untimed ? put_flame(out, view, GPUMON_WEIGHT_UNTIMED) : 0;
+	return totals.untimed ? put_flame(out, view, GPUMON_WEIGHT_UNTIMED, kernels) : 0;
 }
 
 static void put_lines(FILE *out, char *text)
@@ -318,21 +323,25 @@ static int put_sheets(FILE *out, const struct gpumon_view *view)
 
 int gpumon_output_report(FILE *out, const struct gpumon_view *view)
 {
+	struct gpumon_intern kernels = { 0 };
+	int ret;
+
 	put_head(out, view);
 	put_about(out, view);
 	fputs("<main>\n", out);
 	put_cards(out, view);
 	put_missing(out, view);
 	gpumon_report_timeline(out, view);
-	if (put_flames(out, view) && !ferror(out)) {
+	ret = put_flames(out, view, &kernels);
+	if (!ret)
+		gpumon_report_kernels(out, view, &kernels);
+	gpumon_intern_clear(&kernels);
+	if (!ret)
+		ret = put_sheets(out, view);
+	if (ret && !ferror(out))
 		errno = ENOMEM;
+	if (ret)
 		return -1;
-	}
-	gpumon_report_kernels(out, view);
-	if (put_sheets(out, view)) {
-		errno = ENOMEM;
-		return -1;
-	}
 	if (view->latency && gpumon_distribution_count(view->latency)) {
 		gpumon_report_section(out, "latency", "Launch latency",
 				      "from the call to the start on the GPU");

@@ -13,16 +13,16 @@ static unsigned int rows_of(unsigned int count)
 	return count < GPUMON_REPORT_ROWS ? count : GPUMON_REPORT_ROWS;
 }
 
-/* A table that the script can sort. Each cell contains its value for that. */
-static void open_table(FILE *out, const char *const *titles, unsigned int n)
+void gpumon_report_open_table(FILE *out, const char *const *titles, unsigned int n,
+			      unsigned int texts)
 {
 	fputs("<div class=\"scroll\"><table class=\"sortable\"><thead><tr>", out);
 	for (unsigned int i = 0; i < n; i++)
-		fprintf(out, "<th%s>%s</th>", i + 1 < n ? " class=\"n\"" : "", titles[i]);
+		fprintf(out, "<th%s>%s</th>", i + texts < n ? " class=\"n\"" : "", titles[i]);
 	fputs("</tr></thead><tbody>\n", out);
 }
 
-static void close_table(FILE *out)
+void gpumon_report_close_table(FILE *out)
 {
 	fputs("</tbody></table></div>\n", out);
 }
@@ -43,8 +43,7 @@ static void put_count(FILE *out, uint64_t count)
 		gpumon_text_count(text, sizeof(text), count));
 }
 
-/* A time, or a number of operations, of which a part is estimated from a number of samples. */
-static void put_estimate(FILE *out, bool is_ns, uint64_t value, uint64_t left, uint64_t samples)
+void gpumon_report_estimate(FILE *out, bool is_ns, uint64_t value, uint64_t left, uint64_t samples)
 {
 	char text[GPUMON_TEXT_NUMBER], number[GPUMON_TEXT_NUMBER];
 
@@ -74,7 +73,7 @@ static void put_quantile(FILE *out, const struct gpumon_distribution *of, double
 		put_unknown(out);
 }
 
-static void put_share(FILE *out, bool estimate, uint64_t part, uint64_t whole)
+void gpumon_report_share(FILE *out, bool estimate, uint64_t part, uint64_t whole)
 {
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
 
@@ -86,7 +85,7 @@ static void put_share(FILE *out, bool estimate, uint64_t part, uint64_t whole)
 	fputs("</span></td>", out);
 }
 
-static void put_name(FILE *out, const char *name)
+void gpumon_report_name(FILE *out, const char *name)
 {
 	char shortened[4096];
 
@@ -98,7 +97,7 @@ static void put_name(FILE *out, const char *name)
 	fputs("</td>", out);
 }
 
-void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
+void gpumon_report_kernels(FILE *out, const struct gpumon_view *view, struct gpumon_intern *kernels)
 {
 	static const char *const titles[] = {
 		"GPU time", "share",   "count",	      "average",     "median",
@@ -111,14 +110,16 @@ void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
 		return;
 	gpumon_view_totals(view, &totals);
 	gpumon_report_section(out, "kernels", "What ran on the GPU", "by GPU time");
-	open_table(out, titles, 10);
+	gpumon_report_open_table(out, titles, 10, 1);
 	for (unsigned int i = 0; i < rows_of(view->kernel_count); i++) {
 		const struct gpumon_kernel_row *row = &view->kernels[i];
 
-		fprintf(out, "<tr class=\"kind-%s\">", letters[row->kind % GPUMON_WORK_KINDS]);
-		put_estimate(out, true, row->gpu_ns, row->left_ns, row->count);
-		put_share(out, row->left_ns, row->gpu_ns + row->left_ns, totals.work_ns);
-		put_estimate(out, false, row->count, row->left_count, row->count);
+		fprintf(out, "<tr class=\"kind-%s\" data-kernel=\"%" PRIu32 "\">",
+			letters[row->kind % GPUMON_WORK_KINDS],
+			gpumon_report_kernel(kernels, row->kind, row->name));
+		gpumon_report_estimate(out, true, row->gpu_ns, row->left_ns, row->count);
+		gpumon_report_share(out, row->left_ns, row->gpu_ns + row->left_ns, totals.work_ns);
+		gpumon_report_estimate(out, false, row->count, row->left_count, row->count);
 		if (row->count)
 			put_ns(out, row->gpu_ns / row->count);
 		else
@@ -128,10 +129,10 @@ void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
 		put_quantile(out, row->duration, 1);
 		put_quantile(out, row->latency, 0.5);
 		put_quantile(out, row->latency, 0.99);
-		put_name(out, row->name);
+		gpumon_report_name(out, row->name);
 		fputs("</tr>\n", out);
 	}
-	close_table(out);
+	gpumon_report_close_table(out);
 	gpumon_report_more(out, GPUMON_REPORT_ROWS, view->kernel_count, "kernels");
 	gpumon_report_end(out);
 }
@@ -179,13 +180,13 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 		gpumon_view_has_windows(view) ?
 			"busy: something ran on it; share of the time of the windows" :
 			"busy: something ran on it; share of the time recorded");
-	open_table(out, titles, 6);
+	gpumon_report_open_table(out, titles, 6, 1);
 	for (unsigned int i = 0; i < rows_of(view->device_count); i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
 
 		fputs("<tr>", out);
 		put_ns(out, row->busy_ns);
-		put_share(out, false, row->busy_ns, gpumon_view_elapsed(row, &totals));
+		gpumon_report_share(out, false, row->busy_ns, gpumon_view_elapsed(row, &totals));
 		put_ns(out, row->gpu_ns);
 		put_count(out, row->count);
 		put_ns(out, row->idle_longest_ns);
@@ -199,7 +200,7 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 		put_device(out, view, row);
 		fputs("</td></tr>\n", out);
 	}
-	close_table(out);
+	gpumon_report_close_table(out);
 	gpumon_report_more(out, GPUMON_REPORT_ROWS, view->device_count, "streams");
 	gpumon_report_end(out);
 }
@@ -214,7 +215,7 @@ void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 	snprintf(what, sizeof(what), "the longest times%s in which nothing ran on it",
 		 gpumon_view_has_windows(view) ? " within the windows" : "");
 	gpumon_report_section(out, "gaps", "Where a GPU idled", what);
-	open_table(out, titles, 4);
+	gpumon_report_open_table(out, titles, 4, 1);
 	for (unsigned int i = 0; i < view->gap_count; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
 
@@ -225,12 +226,12 @@ void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 		gpumon_report_pid(out, view, gap->doing && *gap->doing ? gap->doer : gap->process);
 		fputs("</td>", out);
 		if (gap->doing && *gap->doing)
-			put_name(out, gap->doing);
+			gpumon_report_name(out, gap->doing);
 		else
 			fputs("<td class=\"name\">not known</td>", out);
 		fputs("</tr>\n", out);
 	}
-	close_table(out);
+	gpumon_report_close_table(out);
 	gpumon_report_end(out);
 }
 
@@ -245,14 +246,14 @@ void gpumon_report_ranges(FILE *out, const struct gpumon_view *view)
 	gpumon_view_totals(view, &totals);
 	gpumon_report_section(out, "ranges", "NVTX ranges",
 			      "GPU time of what was launched while they were open");
-	open_table(out, titles, 6);
+	gpumon_report_open_table(out, titles, 6, 1);
 	for (unsigned int i = 0; i < rows_of(view->range_count); i++) {
 		const struct gpumon_range_row *row = &view->ranges[i];
 
 		fputs("<tr>", out);
-		put_estimate(out, true, row->gpu_ns, row->left_ns, row->works);
-		put_share(out, row->left_ns, row->gpu_ns + row->left_ns, totals.work_ns);
-		put_estimate(out, false, row->works, row->left_works, row->works);
+		gpumon_report_estimate(out, true, row->gpu_ns, row->left_ns, row->works);
+		gpumon_report_share(out, row->left_ns, row->gpu_ns + row->left_ns, totals.work_ns);
+		gpumon_report_estimate(out, false, row->works, row->left_works, row->works);
 		put_count(out, row->count);
 		put_ns(out, row->cpu_ns);
 		fputs("<td class=\"name\">", out);
@@ -260,7 +261,7 @@ void gpumon_report_ranges(FILE *out, const struct gpumon_view *view)
 		gpumon_report_aside(out, row->domain);
 		fputs("</td></tr>\n", out);
 	}
-	close_table(out);
+	gpumon_report_close_table(out);
 	gpumon_report_more(out, GPUMON_REPORT_ROWS, view->range_count, "ranges");
 	gpumon_report_end(out);
 }
@@ -273,7 +274,7 @@ void gpumon_report_processes(FILE *out, const struct gpumon_view *view)
 	if (!scan || !scan->process_count)
 		return;
 	gpumon_report_section(out, "processes", "Processes", "");
-	open_table(out, titles, 5);
+	gpumon_report_open_table(out, titles, 5, 1);
 	for (unsigned int i = 0; i < rows_of(scan->process_count); i++) {
 		const struct gpumon_scan_process *process = &scan->processes[i];
 		uint32_t pid = gpumon_scan_pid(process);
@@ -304,7 +305,7 @@ void gpumon_report_processes(FILE *out, const struct gpumon_view *view)
 		gpumon_report_aside(out, process->host);
 		fputs("</td></tr>\n", out);
 	}
-	close_table(out);
+	gpumon_report_close_table(out);
 	gpumon_report_more(out, GPUMON_REPORT_ROWS, scan->process_count, "processes");
 	gpumon_report_end(out);
 }

@@ -374,6 +374,21 @@ function gpumonFlame(svg) {
 		svg.setAttribute("height", height);
 		svg.querySelector(".paper").setAttribute("height", height);
 	}
+	// Mark the ways to frames, given by their numbers in the order of the picture.
+	const picked = new Set();
+	function pick(numbers) {
+		for (const frame of picked)
+			frame.g.classList.remove("picked");
+		picked.clear();
+		for (const number of numbers)
+			for (let f = frames[number - 1]; f && !picked.has(f); f = f.parent) {
+				picked.add(f);
+				f.g.classList.add("picked");
+			}
+		svg.classList.toggle("picks", picked.size > 0);
+		if (picked.size && zoom !== frames[0])
+			zoomTo(frames[0]);
+	}
 	const fitted = [];
 	for (const element of svg.querySelectorAll(".title, .subtitle, .losses"))
 		fitted.push([element, element.getAttribute("data-full") || element.textContent]);
@@ -405,4 +420,5 @@ function gpumonFlame(svg) {
 	}
 	window.addEventListener("resize", resize);
 	resize();
+	return { pick: pick, show: function (number) { frames[number - 1].g.scrollIntoView({ block: "nearest" }); } };
 }
