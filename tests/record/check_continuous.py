@@ -176,6 +176,31 @@ def on_a_signal(kit):
 
 
 @test
+def asked(kit):
+    """Of two recorders, the one of the directory that is named; none where there is none, also not a killed one's."""
+    processes = {name: kit.start("record", "--continuous", "-o", name, "--", kit.player, "record", f"touch=ready-{name}",
+                                 "await=end") for name in ("one", "two")}
+    for name in processes:
+        kit.wait_for(f"ready-{name}")
+    done = kit.run("record", "--ask", "two")
+    equal((done.returncode, done.stdout, done.stderr), (0, b"", b""), "asked")
+    found, = wait_captures(kit, 1, "two")
+    kit.capture(found).check(1, 100)
+    contains(" ".join(notes(kit, found)), "written because of record --ask", "notes")
+    equal(captures(kit, "one"), [], "captures of the other one")
+    processes["one"].kill()
+    processes["one"].wait()
+    kit.touch("end")
+    equal(kit.end(processes["two"]).returncode, 0, "status")
+    for name in ("one", "two", "."):
+        done = kit.run("record", "--ask", name)
+        equal((done.returncode, done.stderr),
+              (1, f"gpumon-user: no recorder writes into {name} with --continuous\n".encode()), name)
+    for words in (("--continuous",), ("--", "true"), ("-p", "1")):
+        equal(kit.run("record", "--ask", "two", *words).returncode, 2, str(words))
+
+
+@test
 def on_a_slow_step(kit):
     """A pause between launches, and an NVTX range; what is fast is none."""
     # Nothing else is done: on a busy machine everything can be slow.

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """A recorded program behaves as without recording: output, status, signals."""
+import fcntl
 import json
 import os
 import pty
 import signal
 import stat
+import struct
 import subprocess
+import termios
 
 from kit import Skip, contains, equal, state, test, until
 
@@ -50,6 +53,28 @@ def descriptors_signals_limits(kit):
     with_us = kit.record("signals", "exit=3", directory="ignored", status=3, options=("-q",),
                          preexec_fn=ignore)
     equal(with_us.stdout, bare.stdout, "signals")
+
+
+@test
+def sigusr1(kit):
+    """It ends no command, comes to a program that expects it, and to no other."""
+    process = kit.start("record", "-o", "capture", "--", kit.player, "launches=2000", "record", "touch=ready", "await=go")
+    kit.wait_for("ready")
+    process.send_signal(signal.SIGUSR1)
+    kit.touch("go")
+    equal(kit.end(process).returncode, 0, "status of a program that does not catch it")
+    process = kit.start("record", "-q", "-o", "caught", "--", "sh", "-c",
+                        "trap 'echo caught; exit 3' USR1; touch traps; while :; do sleep 0.02; done")
+    kit.wait_for("traps")
+    done = kit.end(process, signal.SIGUSR1)
+    equal((done.returncode, done.stdout), (3, b"caught\n"), "status and output of one that does")
+    # Any other command, here while it waits for its reader.
+    process = kit.start("export", "--chrome", "capture")
+    until(lambda: struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, b"    "))[0] >= 65536,
+          "the pipe is full")
+    done = kit.end(process, signal.SIGUSR1)
+    equal(done.returncode, 0, "status of export")
+    json.loads(done.stdout)
 
 
 @test

@@ -137,13 +137,15 @@ os.unlink(folder + "/said")
 
 lab.step("a failing command is reported, and the next alert still comes")
 follower = Follower("--count", 4, "--exec", "echo >>said; case $GPUMON_ALERT_CODE in "
-                    "41) exit 3;; 42) kill -9 $$;; 43) no-such-command;; esac", cwd=folder)
+                    "41) exit 3;; 42) kill -USR1 $$;; 43) no-such-command;; esac", cwd=folder)
+# It ignores that, its commands do not.
+follower.process.send_signal(signal.SIGUSR1)
 xids(0, 41, 42, 43, 44)
 out, err = follower.end()
 lines = err.splitlines()
 lab.equal((out.count("\n"), lab.read(folder + "/said").count("\n")), (4, 4), "alerts, commands")
 lab.equal([lines[0], lines[1], lines[-1], len(lines)],
-          ["gpumon-user: --exec: exit status 3", "gpumon-user: --exec: killed by signal 9",
+          ["gpumon-user: --exec: exit status 3", "gpumon-user: --exec: killed by signal 10",
            "gpumon-user: --exec: exit status 127", 4], "standard error")
 
 lab.step("the last of each kind, device and code")

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Waiting on CLOCK_MONOTONIC that a signal interrupts. */
+/* Signals, and waiting on CLOCK_MONOTONIC that they interrupt. */
 #ifndef GPUMON_BASE_WAIT_H
 #define GPUMON_BASE_WAIT_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+
+/*
+ * SIGUSR1 asks a recorder for a capture, and may be sent to all processes of our name: it is ignored from
+ * now on. To be called once, at the start.
+ */
+void gpumon_signals_start(void);
+/* In a child, before it runs a program: as it was before. */
+void gpumon_signals_give_back(void);
+/* The same for posix_spawn(). */
+void gpumon_signals_for_program(posix_spawnattr_t *attributes);
 
 /* SIGINT and SIGTERM only set a flag, so that output ends with a whole line. */
 void gpumon_signals_catch(void);

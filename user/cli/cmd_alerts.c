@@ -98,13 +98,17 @@ static void run_command(struct alerts_run *run, const struct gpumon_alert *alert
 	extern char **environ;
 	/* posix_spawn() does not change the arguments; its prototype just lacks the const. */
 	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)run->exec, NULL };
+	posix_spawnattr_t attributes;
 	int status = 0;
 	pid_t pid;
 	int ret;
 
 	fflush(run->context->out);
 	set_environment(alert);
-	ret = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ);
+	posix_spawnattr_init(&attributes);
+	gpumon_signals_for_program(&attributes);
+	ret = posix_spawn(&pid, "/bin/sh", NULL, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
 	if (ret) {
 		fprintf(run->context->err, "gpumon-user: --exec: %s\n", strerror(ret));
 		return;

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "base/privileges.h"
 #include "probe_choice.h"
+#include "record/continuous.h"
 #include "record/continuous_options.h"
 #include "record/options.h"
 
@@ -24,6 +25,18 @@ static int record_run(struct gpumon_context *context, struct gpumon_session_opti
 	return ret;
 }
 
+static int record_ask(struct gpumon_context *context, const char *directory, bool records)
+{
+	struct gpumon_error err;
+
+	if (records)
+		return gpumon_usage(context,
+				    "--ask goes without a program, --pid and --continuous");
+	gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);
+	return gpumon_continuous_ask(directory, &err) ? gpumon_report(context, &err) :
+							GPUMON_EXIT_OK;
+}
+
 static int command_record(struct gpumon_context *context, int argc, char **argv)
 {
 	struct gpumon_continuous_choice choice = { 0 };
@@ -43,6 +56,9 @@ static int command_record(struct gpumon_context *context, int argc, char **argv)
 	status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_PROGRAM);
 	if (status != GPUMON_OPTIONS_GO_ON)
 		return status;
+	if (choice.ask)
+		return record_ask(context, choice.ask,
+				  argc || session.pid_count || choice.continuous.on);
 	if (argc)
 		session.argv = argv;
 	if (!session.argv && !session.pid_count)
@@ -58,7 +74,8 @@ static int command_record(struct gpumon_context *context, int argc, char **argv)
 const struct gpumon_command gpumon_command_record = {
 	.name = "record",
 	.summary = "Record which code launched what on the GPU, into a directory",
-	.usage = "[-o DIR] [OPTION]... [--] PROGRAM [ARGUMENT]... | -p PID... [OPTION]...",
+	.usage =
+		"[-o DIR] [OPTION]... [--] PROGRAM [ARGUMENT]... | -p PID... [OPTION]... | --ask DIR",
 	.help = "Runs the program as it is, with its own input, output, signals and exit status, and\n"
 		"records every kernel, copy and memset of it and its children with the call path that\n"
 		"launched it. Nothing is printed until it has ended.\n"
@@ -76,7 +93,8 @@ const struct gpumon_command gpumon_command_record = {
 		"  gpumon-user correlate run1\n"
 		"  gpumon-user record --probe cuda-counter -o run2 -- ./train\n"
 		"  gpumon-user record -p 4242 --duration 10\n"
-		"  gpumon-user record --continuous --low-overhead -o last -- ./server\n",
+		"  gpumon-user record --continuous --low-overhead -o last -- ./server\n"
+		"  gpumon-user record --ask last\n",
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_DEBUGFS | GPUMON_PRIVILEGE_BPF |
 		      GPUMON_PRIVILEGE_FILES | GPUMON_PRIVILEGE_PROCESSES |
 		      GPUMON_PRIVILEGE_PROGRAM,

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "base/privileges.h"
+#include "base/wait.h"
 
 /*
  * If we were started without standard input or output, one of our files would get that descriptor,
@@ -27,6 +28,7 @@ int main(int argc, char **argv)
 	};
 	int status;
 
+	gpumon_signals_start();
 	/*
 	 * For the widths of characters in tables. Numbers stay as in C, since programs read them.
 	 */

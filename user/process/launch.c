@@ -14,6 +14,7 @@
 
 #include "base/privileges.h"
 #include "base/read_at.h"
+#include "base/wait.h"
 #include "launch.h"
 
 #define LIBRARY "libgpumon-inject.so"
@@ -147,6 +148,7 @@ static void exec_program(const struct gpumon_launch *launch, char *const *argv,
 	if (launch->files.rlim_max)
 		(void)setrlimit(RLIMIT_NOFILE, &launch->files);
 	restore_actions(launch);
+	gpumon_signals_give_back();
 	sigprocmask(SIG_SETMASK, &launch->original, NULL);
 	gpumon_privileges_give_back();
 	execvp(argv[0], argv);
@@ -239,6 +241,26 @@ static bool ends_us(int number)
 	       (number == SIGHUP && !is_ignored(SIGHUP));
 }
 
+/* Whether a process has said what it does with a signal: it catches it, or keeps it for later. */
+static bool expects(pid_t pid, int number)
+{
+	static const char *const masks[] = { "\nSigBlk:", "\nSigCgt:" };
+	unsigned long long mask;
+	char path[64], text[4096];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (!gpumon_read_short("", path, text, sizeof(text)))
+		return false;
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		const char *line = strstr(text, masks[i]);
+
+		if (line && sscanf(line + strlen(masks[i]), " %llx", &mask) == 1 &&
+		    (mask >> (number - 1) & 1))
+			return true;
+	}
+	return false;
+}
+
 void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended)
 {
 	struct signalfd_siginfo info;
@@ -255,6 +277,9 @@ void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended)
 			launch->usr1 = true;
 			continue;
 		}
+		/* That may have been meant for another recorder, and would end most programs. */
+		if (number == SIGUSR1 && launch->pid && !expects(launch->pid, number))
+			continue;
 		if (launch->pid && !by_terminal && info.ssi_pid != (uint32_t)launch->pid)
 			kill(launch->pid, number);
 		if (!launch->pid && ends_us(number))

@@ -79,7 +79,7 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
  * @ended: set if no program runs and the signal ends us, as SIGHUP does not under nohup
  *
  * The program gets the terminal's signals itself. All others are passed on to it, except SIGUSR1
- * with @take_usr1. As the first process of a container we also reap orphans here.
+ * with @take_usr1, or if the program neither catches nor blocks that. As the first process of a container we also reap orphans here.
  */
 void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@
 #define CHILD_NICE 10
 /* A capture has another name until it is complete. */
 #define UNFINISHED ".unfinished"
+/* A fifo in the directory: a byte asks for a capture. Nobody has it open once the recorder has ended. */
+#define ASK "ask"
 /* Names of captures and profiles, and how many profiles stay: those of a day, if one is of a minute. */
 #define CAPTURES     "capture-"
 #define PROFILES     "profile-"
@@ -53,6 +56,7 @@ struct report {
  * @slow: finds slow steps, NULL: nothing does
  * @child: process that writes a capture, 0 for none
  * @pipe: where its report comes from
+ * @ask: the fifo, -1: none could be made
  * @due_ns: when to begin the next capture, UINT64_MAX: none is asked for
  * @begun_ns: when the last was begun, 0: none was
  * @from_ns: beginning of the next profile
@@ -70,6 +74,7 @@ struct gpumon_continuous {
 	struct gpumon_slow *slow;
 	pid_t child;
 	int pipe;
+	int ask;
 	uint64_t due_ns;
 	uint64_t begun_ns;
 	uint64_t from_ns;
@@ -79,6 +84,62 @@ struct gpumon_continuous {
 	unsigned int more;
 	struct gpumon_continuous_result result;
 };
+
+/* One that a recorder left behind when it was killed is as good. */
+static int open_ask(int directory)
+{
+	struct stat status;
+	int fd;
+
+	if (mkfifoat(directory, ASK, 0600) && errno != EEXIST)
+		return -1;
+	/* Also for writing, so that it has no end when the one who asks closes it. */
+	fd = openat(directory, ASK, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (!fstat(fd, &status) && S_ISFIFO(status.st_mode)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void close_ask(struct gpumon_continuous *continuous)
+{
+	if (continuous->ask < 0)
+		return;
+	(void)unlinkat(gpumon_capture_directory(continuous->writer), ASK, 0);
+	close(continuous->ask);
+	continuous->ask = -1;
+}
+
+int gpumon_continuous_ask(const char *path, struct gpumon_error *err)
+{
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat status;
+	int error, fd = -1;
+	bool asked = false;
+
+	if (directory < 0)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
+					"cannot open %s: %s", path, strerror(errno));
+	if (!fstatat(directory, ASK, &status, AT_SYMLINK_NOFOLLOW) && S_ISFIFO(status.st_mode))
+		fd = openat(directory, ASK, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	else
+		errno = ENOENT;
+	error = errno;
+	/* A full one has been asked often enough. */
+	if (fd >= 0) {
+		asked = write(fd, "", 1) == 1 || errno == EAGAIN;
+		error = errno;
+		close(fd);
+	}
+	close(directory);
+	if (asked)
+		return 0;
+	if (error == ENOENT || error == ENXIO)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,
+					"no recorder writes into %s with --continuous", path);
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,
+				"cannot ask the recorder of %s: %s", path, strerror(error));
+}
 
 struct gpumon_continuous *gpumon_continuous_new(const struct gpumon_continuous_options *options,
 						struct gpumon_capture_writer *writer,
@@ -93,6 +154,7 @@ struct gpumon_continuous *gpumon_continuous_new(const struct gpumon_continuous_o
 	snprintf(new->directory, sizeof(new->directory), "%s", directory);
 	new->command = strdup(command);
 	new->pipe = -1;
+	new->ask = open_ask(gpumon_capture_directory(writer));
 	new->due_ns = UINT64_MAX;
 	new->from_ns = gpumon_monotonic_ns();
 	if (options->slow_ns)
@@ -351,9 +413,11 @@ static bool look_at_child(struct gpumon_continuous *continuous, bool wait)
 
 void gpumon_continuous_step(struct gpumon_continuous *continuous)
 {
-	char why[160];
+	char why[160], asked[64];
 	uint64_t now;
 
+	if (continuous->ask >= 0 && read(continuous->ask, asked, sizeof(asked)) > 0)
+		gpumon_continuous_trigger(continuous, "record --ask", true);
 	if (continuous->slow && gpumon_slow_take(continuous->slow, why, sizeof(why)))
 		gpumon_continuous_trigger(continuous, why, false);
 	if (look_at_child(continuous, false))
@@ -366,6 +430,11 @@ void gpumon_continuous_step(struct gpumon_continuous *continuous)
 		begin_job(continuous, JOB_PROFILE);
 		end_period(continuous);
 	}
+}
+
+int gpumon_continuous_fd(const struct gpumon_continuous *continuous)
+{
+	return continuous->ask;
 }
 
 uint64_t gpumon_continuous_next_ns(const struct gpumon_continuous *continuous)
@@ -414,6 +483,7 @@ void gpumon_continuous_free(struct gpumon_continuous *continuous)
 	if (!continuous)
 		return;
 	(void)look_at_child(continuous, true);
+	close_ask(continuous);
 	gpumon_slow_free(continuous->slow);
 	free(continuous->command);
 	free(continuous);

@@ -86,6 +86,18 @@ void gpumon_continuous_trigger(struct gpumon_continuous *continuous, const char 
 /* Begin and end what is due. Never waits. */
 void gpumon_continuous_step(struct gpumon_continuous *continuous);
 
+/* Readable when someone asks for a capture, which gpumon_continuous_step() then sees. -1: nobody can. */
+int gpumon_continuous_fd(const struct gpumon_continuous *continuous);
+
+/**
+ * gpumon_continuous_ask - ask another process's recording for a capture
+ * @path: its directory
+ * @err: out: nobody records into it
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_continuous_ask(const char *path, struct gpumon_error *err);
+
 /* When to call that again at the latest, CLOCK_MONOTONIC; UINT64_MAX: no need. */
 uint64_t gpumon_continuous_next_ns(const struct gpumon_continuous *continuous);
 

@@ -10,10 +10,12 @@
  * struct gpumon_continuous_choice - these options
  * @continuous: what they mean, complete after gpumon_continuous_options_check()
  * @low_overhead: record only a part
+ * @ask: directory whose recorder is asked for a capture, instead of a recording
  */
 struct gpumon_continuous_choice {
 	struct gpumon_continuous_options continuous;
 	bool low_overhead;
+	const char *ask;
 };
 
 /* Lines for a command's table of options. */
@@ -24,7 +26,8 @@ struct gpumon_continuous_choice {
 				    &(choice)->continuous.captures, 1, 1000),                   \
 		GPUMON_OPTION("on-slow", 0, GPUMON_OPTION_TIME, &(choice)->continuous.slow_ns), \
 		GPUMON_OPTION("every", 0, GPUMON_OPTION_TIME, &(choice)->continuous.every_ns),  \
-		GPUMON_OPTION("low-overhead", 0, GPUMON_OPTION_FLAG, &(choice)->low_overhead)
+		GPUMON_OPTION("low-overhead", 0, GPUMON_OPTION_FLAG, &(choice)->low_overhead),  \
+		GPUMON_OPTION("ask", 0, GPUMON_OPTION_TEXT, &(choice)->ask)
 
 /* Used by these lines. */
 int gpumon_continuous_take_keep(struct gpumon_context *context, const char *text, void *choice);
@@ -32,8 +35,10 @@ int gpumon_continuous_take_keep(struct gpumon_context *context, const char *text
 /* Their part of the help. */
 #define GPUMON_CONTINUOUS_HELP                                                                              \
 	"      --continuous       keep only what was recorded last, and write captures of it into\n"        \
-	"                         the directory: on SIGUSR1 to gpumon-user, on an Xid or alert of\n"        \
+	"                         the directory: when asked (--ask, SIGUSR1), on an Xid or alert of\n"      \
 	"                         the module, and at the end. Sets --graphs=windows\n"                      \
+	"      --ask DIR          record nothing: ask the recorder that writes into DIR with\n"             \
+	"                         --continuous for a capture\n"                                             \
 	"      --keep WHAT        how much of it: a time, a size, or both: 10m,1G (the default)\n"          \
 	"      --captures N       remove the oldest captures beyond N (8)\n"                                \
 	"      --on-slow TIME     also when an NVTX range takes that long (such as 500ms), or a thread\n"   \

@@ -333,11 +333,14 @@ static void session_wait(struct session *session)
 			{ .fd = session->launch.signals, .events = POLLIN },
 			{ .fd = session->launch.pidfd, .events = POLLIN },
 			{ .fd = beside->variable ? beside->fd : -1, .events = POLLIN },
+			{ .fd = session->continuous ? gpumon_continuous_fd(session->continuous) :
+						      -1,
+			  .events = POLLIN },
 		};
 		uint64_t now = gpumon_monotonic_ns();
 		bool interrupted = false;
 
-		(void)poll(fds, 4, wait_ms(session, next_tick_ns, now));
+		(void)poll(fds, 5, wait_ms(session, next_tick_ns, now));
 		gpumon_recorder_step(session->recorder);
 		step_beside(session);
 		if (fds[1].revents)
