@@ -131,6 +131,32 @@ def recorder_is_stopped(kit):
 
 
 @test
+def recorder_is_stopped_for_long(kit):
+    """A program that does not wait any longer is recorded from when the recorder goes on."""
+    variables = environment(kit)
+    program = f"LD_LIBRARY_PATH={variables.pop('LD_LIBRARY_PATH')} {kit.inject}/program"
+    process = kit.start("record", "-o", "capture", "--", "sh", "-c",
+                        f"touch ready; while [ ! -e go ]; do sleep 0.02; done; {program} steady 1000000000 100 & "
+                        "echo $! >pid.new; mv pid.new pid; wait",
+                        env={**variables, "MOCK_IMPATIENT": "1", "MOCK_ANSWER_MS": "1"})
+    kit.wait_for("ready")
+    process.send_signal(signal.SIGSTOP)
+    kit.touch("go")
+    kit.wait_for("pid")
+    with open(kit.path("pid"), encoding="ascii") as file:
+        pid = int(file.read())
+    try:
+        wait_listening(pid)
+        process.send_signal(signal.SIGCONT)
+        kit.wait_launches(100)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        process.send_signal(signal.SIGCONT)
+    done = kit.end(process)
+    equal(b"was not recorded" in done.stderr, False, done.stderr.decode())
+
+
+@test
 def names_are_kept(kit):
     """A capture contains its names: the files may be gone when it is read."""
     variables = environment(kit)
