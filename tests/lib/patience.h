@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define INJECT_PATIENCE(ms) (getenv("MOCK_IMPATIENT") ? (ms) : 60000)
-#define INJECT_ANSWER_MS \
+#define INJECT_ANSWER_MS                                                           \
 	(getenv("MOCK_ANSWER_MS") ? (unsigned int)atoi(getenv("MOCK_ANSWER_MS")) : \
 				    INJECT_PATIENCE(GPUMON_CHANNEL_ANSWER_MS))
 
