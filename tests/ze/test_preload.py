@@ -26,14 +26,14 @@ def built(name, source, *words, compiler="gcc"):
 
 def ends_as_alone(program, **more):
     """As the program that is recorded, and as a child, with both outputs and nothing else in them."""
-    preloaded = variables(**more)
+    preloaded = variables(**{"ASAN_OPTIONS": "", **more})
     alone = subprocess.run([program], capture_output=True, text=True, check=False, timeout=LIMIT,
                            env=capture.environment(**preloaded))
     equal((alone.returncode, alone.stdout, alone.stderr), (7, "hello\n", ""), "alone")
     run = Capture(program=[program], options=["-q"], status=7, expect=0, **preloaded)
     equal((run.output, run.done.stderr), ("hello\n", ""), "recorded")
     script = f"{' '.join(f'{name}={value}' for name, value in more.items())} {program}; echo $?"
-    run = Capture(program=["sh", "-c", script], options=["-q"], expect=0, **variables())
+    run = Capture(program=["sh", "-c", script], options=["-q"], expect=0, **variables(ASAN_OPTIONS=""))
     equal((run.output, run.done.stderr), ("hello\n7\n", ""), "as a child")
 
 
