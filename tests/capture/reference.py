@@ -32,7 +32,7 @@ FRAME_ID = 1 << 63
 LOSSES = ["", "channel_full", "api_dropped", "withheld", "no_timestamp", "stack_table",
           "string_table", "uprobe_ring", "uprobe_stack", "driver_ring", "unknown_record", "recorder",
           "interrupted", "broken", "too_long", "uprobe_undecided",
-          "across_windows"]
+          "across_windows", "max_size"]
 COPIES = {1: "map", 2: "unmap", 3: "migrate"}
 PLACES = {1: "H", 2: "H", 3: "D", 4: "A", 5: "M", 6: "P"}
 

@@ -5,6 +5,7 @@
 """
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -458,6 +459,26 @@ def outputs_on_a_full_disk(kit):
         contains(line, "No space left on device", "message")
     with open(kit.path("left"), encoding="ascii") as file:
         equal(file.read().split(), ["fill"], "left behind")
+
+
+@test
+def losses_on_a_full_disk(kit):
+    """record and correlate say the same, whether the end had room or not: the reserve takes 128 KiB."""
+    script = ["for size in 60k 100k 300k; do",
+              "mkdir $size; mount -t tmpfs -o size=$size $size $size || exit 66",
+              f"{kit.program} record -o $size/capture -- {kit.player} launches=40000 record 2>$size-said || exit 1",
+              f"{kit.program} correlate --json $size/capture >$size-json || exit 1; done"]
+    done = kit.call("unshare", "-m", "sh", "-c", "\n".join(script))
+    if done.returncode == 66:
+        raise Skip("no mount of one's own")
+    equal((done.returncode, done.stderr), (0, b""), "status")
+    for size in ("60k", "100k", "300k"):
+        with open(kit.path(f"{size}-said"), encoding="utf-8") as file:
+            said = int(re.search(r"lost: (\d+) records that could not be written", file.read()).group(1))
+        with open(kit.path(f"{size}-json"), encoding="utf-8") as file:
+            missing = json.load(file)["missing"]
+        equal((missing["losses"]["recorder"], missing["cut_off"]), (said, False), f"{size}: lost, cut off")
+        contains(missing["summary"], f"{said:,} records lost", size)
 
 
 @test

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What processes leave in a capture, however many there are and however they end."""
+import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -188,6 +190,15 @@ def largest_size(kit):
     if not 1000000 <= size <= 1150000:
         raise AssertionError(f"{size} bytes")
     equal(kit.capture().whole["ended"], True, "ended")
+    # What came after that is counted: with it, there is all that the library counted.
+    said = int(re.search(r"lost: (\d+) records beyond the largest size", done.stderr.decode()).group(1))
+    document = json.loads(kit.run("correlate", "--json", "capture").stdout)
+    missing = document["missing"]
+    equal(missing["losses"]["max_size"], said, "lost")
+    equal(missing["losses"]["withheld"], 0, "launches whose work came after that")
+    launches = missing["launches"]["with_work"] + missing["launches"]["without_work"]
+    equal(launches + document["recording"]["count"] + said >= 2 * document["recording"]["counted"]["launches"], True,
+          f"{launches} launches, {document['recording']['count']} operations, {said} lost")
 
 
 @test

@@ -166,12 +166,16 @@ int gpumon_capture_append_string(struct gpumon_capture_file *file, uint32_t id, 
  * @writer: capture
  * @bytes: size of all files, 0: no limit
  *
- * Only gpumon_capture_append_limited() respects the limit. Records written at the end come on top.
+ * Only gpumon_capture_append_limited() respects the limit. Records written at the end come on top, also
+ * those of the losses: records that were dropped count as GPUMON_LOSS_MAX_SIZE.
  */
 void gpumon_capture_limit(struct gpumon_capture_writer *writer, uint64_t bytes);
 
 /* True once a chunk did not fit. From then on none are written. */
 bool gpumon_capture_is_full(const struct gpumon_capture_writer *writer);
+
+/* Number of records that were dropped since. */
+uint64_t gpumon_capture_beyond(const struct gpumon_capture_writer *writer);
 
 /* The same as gpumon_capture_append() up to the limit. Later records are dropped. */
 int gpumon_capture_append_limited(struct gpumon_capture_file *file, uint32_t tid,

@@ -631,7 +631,8 @@ enum gpumon_loss {
 	GPUMON_LOSS_CHANNEL_FULL = 1, /* the recorder did not drain it in time */
 	GPUMON_LOSS_API_DROPPED =
 		2, /* dropped by the API, or for want of memory for what it reports */
-	GPUMON_LOSS_WITHHELD = 3, /* no records: launches without operations in a process that was cut */
+	GPUMON_LOSS_WITHHELD =
+		3, /* no records: launches without operations in a process that was cut */
 	GPUMON_LOSS_NO_TIMESTAMP = 4, /* operations with start = end = 0 */
 	GPUMON_LOSS_STACK_TABLE = 5,  /* stacks that did not fit the table */
 	GPUMON_LOSS_STRING_TABLE = 6,
@@ -645,6 +646,7 @@ enum gpumon_loss {
 	GPUMON_LOSS_TOO_LONG = 14,	   /* the record is larger than a block */
 	GPUMON_LOSS_UPROBE_UNDECIDED = 15, /* calls that may be hits, or within the call of a hit */
 	GPUMON_LOSS_ACROSS_WINDOWS = 16, /* nodes of graphs at the edge of a window of operations */
+	GPUMON_LOSS_MAX_SIZE = 17,	 /* records beyond the largest size that the user wants */
 	GPUMON_LOSS_CAUSES
 };
 

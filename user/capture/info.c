@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -94,16 +95,13 @@ static struct json_object *files_json(const struct gpumon_capture_contents *cont
 	return files;
 }
 
-int gpumon_capture_info_write(int directory, const struct gpumon_capture_contents *contents)
+static struct json_object *info_json(const struct gpumon_capture_contents *contents, bool files)
 {
 	const struct gpumon_capture_info *info = &contents->info;
 	struct json_object *root = json_object_new_object();
-	const char *text;
-	int fd;
-	int ret;
 
 	if (!root)
-		return -ENOMEM;
+		return NULL;
 	json_object_object_add(root, "format", json_object_new_string(INFO_FORMAT));
 	json_object_object_add(root, "version", json_object_new_int64(info->version));
 	json_object_object_add(root, "gpumon_version",
@@ -117,36 +115,86 @@ int gpumon_capture_info_write(int directory, const struct gpumon_capture_content
 	json_object_object_add(root, "created_monotonic_ns",
 			       json_object_new_uint64(info->created_monotonic_ns));
 	json_object_object_add(root, "ended", json_object_new_boolean(info->ended));
-	if (info->ended) {
-		json_object_object_add(root, "lost_records",
-				       json_object_new_uint64(contents->info.lost_records));
+	if (!info->ended)
+		return root;
+	json_object_object_add(root, "lost_records",
+			       json_object_new_uint64(contents->info.lost_records));
+	if (files)
 		json_object_object_add(root, "files", files_json(contents));
-	}
-	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
-							    JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (!text) {
-		json_object_put(root);
-		return -ENOMEM;
-	}
+	return root;
+}
+
+/* For free(); NULL without memory. */
+static char *info_text(const struct gpumon_capture_contents *contents, bool files)
+{
+	struct json_object *root = info_json(contents, files);
+	const char *text =
+		root ? json_object_to_json_string_ext(
+			       root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE) :
+		       NULL;
+	char *line = NULL;
+
+	if (text && asprintf(&line, "%s\n", text) < 0)
+		line = NULL;
+	json_object_put(root);
+	return line;
+}
+
+static int write_new(int directory, const char *text)
+{
+	int fd, ret;
 
 	unlinkat(directory, GPUMON_CAPTURE_INFO_NEW, 0);
 	fd = openat(directory, GPUMON_CAPTURE_INFO_NEW,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0) {
+	if (fd < 0)
+		return -errno;
+	ret = write_all(fd, text, strlen(text));
+	if (close(fd) && !ret)
 		ret = -errno;
-	} else {
+	if (!ret && renameat(directory, GPUMON_CAPTURE_INFO_NEW, directory, GPUMON_CAPTURE_INFO))
+		ret = -errno;
+	if (ret)
+		unlinkat(directory, GPUMON_CAPTURE_INFO_NEW, 0);
+	return ret;
+}
+
+/* On a full disk: the file has a block already, whose rest is free. -ENOSPC if it does not fit. */
+static int write_over(int directory, const char *text)
+{
+	int fd = openat(directory, GPUMON_CAPTURE_INFO, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+	int ret = -ENOSPC;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode) &&
+	    strlen(text) <= (uint64_t)status.st_blocks * 512)
 		ret = write_all(fd, text, strlen(text));
-		if (!ret)
-			ret = write_all(fd, "\n", 1);
-		if (close(fd) && !ret)
-			ret = -errno;
-		if (!ret &&
-		    renameat(directory, GPUMON_CAPTURE_INFO_NEW, directory, GPUMON_CAPTURE_INFO))
-			ret = -errno;
-		if (ret)
-			unlinkat(directory, GPUMON_CAPTURE_INFO_NEW, 0);
+	if (!ret && ftruncate(fd, (off_t)strlen(text)))
+		ret = -errno;
+	if (close(fd) && !ret)
+		ret = -errno;
+	return ret;
+}
+
+int gpumon_capture_info_write(int directory, const struct gpumon_capture_contents *contents)
+{
+	char *text = info_text(contents, true), *less;
+	int ret;
+
+	if (!text)
+		return -ENOMEM;
+	ret = write_new(directory, text);
+	/* What was lost has to be known, the sizes of files need not. */
+	if (ret == -ENOSPC || ret == -EDQUOT) {
+		less = write_over(directory, text) ? info_text(contents, false) : text;
+		if (less && (less == text || !write_over(directory, less)))
+			ret = 0;
+		if (less != text)
+			free(less);
 	}
-	json_object_put(root);
+	free(text);
 	return ret;
 }
 

@@ -189,6 +189,11 @@ uint64_t gpumon_capture_lost(const struct gpumon_capture_writer *writer)
 	return writer->lost;
 }
 
+uint64_t gpumon_capture_beyond(const struct gpumon_capture_writer *writer)
+{
+	return writer->beyond;
+}
+
 void gpumon_capture_limit(struct gpumon_capture_writer *writer, uint64_t bytes)
 {
 	writer->limit = bytes;

@@ -70,7 +70,8 @@ static bool in_memory(const struct gpumon_capture_file *file, const struct gpumo
 }
 
 /* What a lost record of a loss stands for is still counted. Returns the number of other records. */
-static uint64_t count_lost(struct gpumon_capture_file *file, const void *records, size_t size)
+static uint64_t count_lost(struct gpumon_capture_file *file, const void *records, size_t size,
+			   enum gpumon_loss cause)
 {
 	const char *at = records;
 	uint64_t count = 0;
@@ -88,7 +89,7 @@ static uint64_t count_lost(struct gpumon_capture_file *file, const void *records
 		at += record->size;
 		size -= record->size;
 	}
-	file->lost[GPUMON_LOSS_RECORDER] += count;
+	file->lost[cause] += count;
 	return count;
 }
 
@@ -256,9 +257,10 @@ static int append_chunk(struct gpumon_capture_file *file, uint32_t tid, const vo
 		return 0;
 	if (ret == -E2BIG) {
 		writer->full = true;
+		writer->beyond += count_lost(file, records, size, GPUMON_LOSS_MAX_SIZE);
 		return 0;
 	}
-	writer->lost += count_lost(file, records, size);
+	writer->lost += count_lost(file, records, size, GPUMON_LOSS_RECORDER);
 	gpumon_capture_fail(ret, GPUMON_ERROR_IO,
 			    "%s/%s%s: %s: records are lost until it can be written again",
 			    writer->path, file->name, GPUMON_CAPTURE_SUFFIX, strerror(-ret));
@@ -275,10 +277,12 @@ int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const 
 int gpumon_capture_append_limited(struct gpumon_capture_file *file, uint32_t tid,
 				  const void *records, size_t size)
 {
-	const struct gpumon_capture_writer *writer = file->writer;
+	struct gpumon_capture_writer *writer = file->writer;
 
-	if (writer->full)
+	if (writer->full) {
+		writer->beyond += count_lost(file, records, size, GPUMON_LOSS_MAX_SIZE);
 		return 0;
+	}
 	return append_chunk(file, tid, records, size, writer->limit ? writer->limit : UINT64_MAX);
 }
 

@@ -84,6 +84,8 @@ static const struct {
 	[GPUMON_LOSS_UPROBE_UNDECIDED] = { "uprobe_undecided",
 					   "calls: uprobes could not decide whether they are nested",
 					   "" },
+	[GPUMON_LOSS_MAX_SIZE] = { "max_size", "records beyond the largest size of the capture",
+				   "raise --max-size" },
 	[GPUMON_LOSS_ACROSS_WINDOWS] = { "across_windows", "nodes of graphs at the ends of windows",
 					 "" },
 };
@@ -154,7 +156,7 @@ const char *gpumon_launch_end_key(enum gpumon_launch_end end)
 static const char *launch_end_text(enum gpumon_launch_end end)
 {
 	static const char *const texts[GPUMON_LAUNCH_ENDS] = {
-		[GPUMON_LAUNCH_UNMATCHED] = "launches that no work of the GPU came for",
+		[GPUMON_LAUNCH_UNMATCHED] = "launches of which no work of the GPU is recorded",
 		[GPUMON_LAUNCH_IN_GRAPH] = "launches captured into graphs: no work of their own",
 		[GPUMON_LAUNCH_REFUSED] = "launches that failed",
 		[GPUMON_LAUNCH_LEFT_OUT] =
@@ -232,6 +234,15 @@ static const char *why_nothing(const struct gpumon_scan *scan, const struct gpum
 	return "no process used an API that is recorded";
 }
 
+uint64_t gpumon_view_lost(const struct gpumon_view *view, enum gpumon_loss cause)
+{
+	uint64_t count = view->losses ? view->losses[cause] : 0;
+
+	if (cause == GPUMON_LOSS_RECORDER && view->scan && view->scan->lost_records > count)
+		return view->scan->lost_records;
+	return count;
+}
+
 void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *missing)
 {
 	const struct gpumon_correlate_counts *counts = view->counts;
@@ -239,8 +250,8 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 	const struct gpumon_scan *scan = view->scan;
 
 	memset(missing, 0, sizeof(*missing));
-	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
-		missing->lost = gpumon_add_saturated(missing->lost, view->losses[i]);
+	for (unsigned int i = 1; i < GPUMON_LOSS_CAUSES; i++)
+		missing->lost = gpumon_add_saturated(missing->lost, gpumon_view_lost(view, i));
 	for (unsigned int kind = 0; counts && kind < GPUMON_WORK_KINDS; kind++) {
 		const uint64_t *by = counts->works[kind];
 
@@ -253,10 +264,6 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 		missing->untimed += counts->untimed[why];
 	if (counts)
 		missing->unmatched_launches = counts->unmatched_launches[GPUMON_LAUNCH_UNMATCHED];
-	/* Losses that could not be written at the end are only counted in capture.json. */
-	if (view->losses && scan && scan->lost_records > view->losses[GPUMON_LOSS_RECORDER])
-		missing->lost = gpumon_add_saturated(
-			missing->lost, scan->lost_records - view->losses[GPUMON_LOSS_RECORDER]);
 	if (scan) {
 		missing->notes = scan->missing_notes;
 		missing->no_gpu = scan->no_gpu;
@@ -325,7 +332,7 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 		       gpumon_text_count(number, sizeof(number), missing->untimed),
 		       missing->untimed == 1 ? "piece" : "pieces");
 	if (missing->unmatched_launches)
-		APPEND("%s %s without work",
+		APPEND("%s %s without recorded work",
 		       gpumon_text_count(number, sizeof(number), missing->unmatched_launches),
 		       missing->unmatched_launches == 1 ? "launch" : "launches");
 	if (missing->cut_stacks)
@@ -414,8 +421,8 @@ void gpumon_missing_causes(const struct gpumon_view *view,
 	const struct telling all = { tell_cause, data }, *telling = &all;
 	char what[128];
 
-	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
-		tell(telling, (struct gpumon_cause){ view->losses[i], 0, loss_text(i),
+	for (unsigned int i = 1; i < GPUMON_LOSS_CAUSES; i++)
+		tell(telling, (struct gpumon_cause){ gpumon_view_lost(view, i), 0, loss_text(i),
 						     loss_advice(i), true, false });
 	if (view->counts)
 		tell_counts(telling, view);

@@ -82,6 +82,11 @@ struct gpumon_missing {
 	uint64_t work;
 };
 
+/*
+ * Records lost for a cause. Losses that could not be written at the end are only counted in capture.json.
+ */
+uint64_t gpumon_view_lost(const struct gpumon_view *view, enum gpumon_loss cause);
+
 void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *missing);
 
 /* A summary in one line, "" if nothing is missing. */

@@ -22,17 +22,21 @@ static const char *const words[GPUMON_LOSS_CAUSES] = {
 	[GPUMON_LOSS_TOO_LONG] = "records that were too long",
 	[GPUMON_LOSS_ACROSS_WINDOWS] =
 		"nodes of graphs that ran at the end of a window, of which CUPTI mixes up the times",
+	[GPUMON_LOSS_MAX_SIZE] = "records beyond the largest size: raise --max-size",
 	[GPUMON_LOSS_UPROBE_UNDECIDED] =
 		"calls of which uprobes could not decide whether they are nested in another call",
 };
 
-void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES], uint64_t unwritten)
+void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES],
+			 const struct gpumon_capture_writer *writer)
 {
 	for (unsigned int cause = 1; cause < GPUMON_LOSS_CAUSES; cause++) {
 		uint64_t count = lost[cause];
 
 		if (cause == GPUMON_LOSS_RECORDER)
-			count += unwritten;
+			count += gpumon_capture_lost(writer);
+		if (cause == GPUMON_LOSS_MAX_SIZE)
+			count += gpumon_capture_beyond(writer);
 		if (count)
 			fprintf(out, "gpumon-user: lost: %" PRIu64 " %s\n", count,
 				words[cause] ? words[cause] : "records");

@@ -6,14 +6,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "capture/format.h"
+#include "capture/capture.h"
 
 /**
  * gpumon_losses_print - print a line for each cause of losses
  * @out: stream
  * @lost: counts by enum gpumon_loss
- * @unwritten: records that the recorder could not write
+ * @writer: counts the records that it could not write, or was not to write
  */
-void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES], uint64_t unwritten);
+void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES],
+			 const struct gpumon_capture_writer *writer);
 
 #endif /* GPUMON_RECORD_LOSSES_H */

@@ -146,7 +146,7 @@ static void tell_counts(const struct session *session)
 			"gpumon-user: %u process%s by uprobes, %" PRIu64
 			" calls, what the GPU did is not known, %s\n",
 			counts->probed, counts->probed == 1 ? "" : "es", counts->hits, where);
-	gpumon_losses_print(err, targets->lost, gpumon_capture_lost(session->writer));
+	gpumon_losses_print(err, targets->lost, session->writer);
 }
 
 void gpumon_session_tell(const struct session *session)

@@ -448,6 +448,9 @@ static void nothing_is_missing_or_it_is(void **state)
 	/* Losses that also have a record are counted once. */
 	losses[GPUMON_LOSS_RECORDER] = scan.lost_records = 5;
 	assert_missing(&view, true);
+	assert_int_equal(gpumon_view_lost(&view, GPUMON_LOSS_RECORDER), 5);
+	scan.lost_records = 7;
+	assert_int_equal(gpumon_view_lost(&view, GPUMON_LOSS_RECORDER), 7);
 	scan.ended = false;
 	losses[GPUMON_LOSS_RECORDER] = scan.lost_records = 0;
 	assert_missing(&view, true);

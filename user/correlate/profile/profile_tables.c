@@ -126,6 +126,10 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 		COPY(&loss);
 		if (loss.cause < GPUMON_LOSS_CAUSES)
 			tables->losses[loss.cause] += loss.count;
+		if (process)
+			process->lacks_records |= loss.cause == GPUMON_LOSS_RECORDER ||
+						  loss.cause == GPUMON_LOSS_MAX_SIZE ||
+						  loss.cause == GPUMON_LOSS_CHANNEL_FULL;
 		return 0;
 	}
 	if (!process)

@@ -32,6 +32,7 @@
  * @windows: windows of operations, complete at the end
  * @has_launches: and so on: there are such records
  * @is_cut: it ended without its library's end
+ * @lacks_records: some that it sent are not in the capture
  * @has_cut_stacks: there are stacks without their outermost frames
  */
 struct gpumon_tables_process {
@@ -45,6 +46,7 @@ struct gpumon_tables_process {
 	bool has_ranges;
 	bool has_unsampled;
 	bool is_cut;
+	bool lacks_records;
 	bool has_cut_stacks;
 	struct gpumon_windows windows;
 	struct gpumon_record_process record;

@@ -432,6 +432,8 @@ const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph)
 bool gpumon_profile_is_cut(void *data, uint32_t process)
 {
 	const struct gpumon_profile *profile = data;
+	const struct gpumon_tables_process *of = &profile->tables.processes[process];
 
-	return profile->tables.processes[process].is_cut;
+	/* Their work may be among what was lost on the way, which is counted there. */
+	return of->is_cut && !of->lacks_records;
 }

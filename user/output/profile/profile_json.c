@@ -411,7 +411,7 @@ struct json_object *gpumon_json_missing(const struct gpumon_view *view)
 	bad |= gpumon_json_add_bool(object, "gpu_not_recorded", sums.no_gpu);
 	bad |= gpumon_json_add_u64(object, "notes", sums.notes);
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
-		bad |= gpumon_json_add_u64(lost, gpumon_loss_key(i), view->losses[i]);
+		bad |= gpumon_json_add_u64(lost, gpumon_loss_key(i), gpumon_view_lost(view, i));
 	bad |= gpumon_json_add(object, "losses", lost);
 	bad |= counts ? gpumon_json_add(object, "works", matches_json(counts)) :
 			gpumon_json_add_string(object, "works", NULL);
