@@ -4,7 +4,7 @@
 #include "futex.h"
 #include "wake.h"
 
-static _Atomic uint32_t woken;
+static _Atomic uint32_t woken, asked, answered;
 
 void inject_wake(void)
 {
@@ -24,4 +24,27 @@ void inject_wake_wait(uint64_t wait_ns)
 void inject_wake_reset(void)
 {
 	atomic_store(&woken, 0);
+}
+
+bool inject_wake_ask(uint64_t until_ns)
+{
+	uint32_t mine = atomic_fetch_add(&asked, 1) + 1, last = atomic_load(&answered);
+	int before = errno;
+
+	inject_wake();
+	for (; (int32_t)(last - mine) < 0 && inject_now() < until_ns; last = atomic_load(&answered))
+		inject_futex_wait_while(&answered, last, until_ns);
+	errno = before;
+	return (int32_t)(last - mine) >= 0;
+}
+
+uint32_t inject_wake_asked(void)
+{
+	return atomic_load(&asked);
+}
+
+void inject_wake_answer(uint32_t count)
+{
+	if (atomic_exchange(&answered, count) != count)
+		inject_futex_wake(&answered);
 }

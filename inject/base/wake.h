@@ -6,6 +6,7 @@
 #ifndef GPUMON_INJECT_WAKE_H
 #define GPUMON_INJECT_WAKE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 void inject_wake(void);
@@ -17,6 +18,20 @@ void inject_wake(void);
  * Does not sleep if inject_wake() was called since the last time. Context: the worker.
  */
 void inject_wake_wait(uint64_t wait_ns);
+
+/**
+ * inject_wake_ask - have the worker write what the APIs have by now, and wait until it has
+ * @until_ns: not longer, by inject_now(): an API may not answer
+ *
+ * Context: a thread of the program, outside of inject_thread_enter().
+ *
+ * Return: whether it has.
+ */
+bool inject_wake_ask(uint64_t until_ns);
+
+/* How often it was asked, and that it has written for so many. Context: the worker. */
+uint32_t inject_wake_asked(void);
+void inject_wake_answer(uint32_t asked);
 
 /* Forgets an earlier inject_wake(). */
 void inject_wake_reset(void);

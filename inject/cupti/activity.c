@@ -9,6 +9,13 @@
 
 #define NONE UINT32_MAX
 
+/* At most one part in so many of the program's time goes into waits for the worker, after the first 20 ms. */
+#define WAITS_SHARE  64
+#define WAITS_FIRST  20000000
+/* After so many waits without an answer there are no more in this capture. */
+#define WAIT_NS	     (INJECT_PATIENCE(50) * 1000000ull)
+#define SILENCES_MAX 3
+
 /* A lock-free stack: a buffer, and a count in the upper half, so that no two heads are equal. */
 struct list {
 	_Atomic uint64_t head;
@@ -153,4 +160,63 @@ void inject_activity_drain(struct inject_thread *thread)
 	    inject_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS &&
 	    dropped)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, dropped);
+}
+
+/* What may go into waits, since when that is, and waits without an answer behind one another. */
+static _Atomic int64_t credit;
+static _Atomic uint64_t credit_ns;
+static _Atomic unsigned int silences;
+
+/* Launches at the last wait after which CUPTI had nothing left. */
+static _Atomic uint64_t written_launches;
+
+void inject_activity_waits_begin(void)
+{
+	atomic_store(&credit, WAITS_FIRST);
+	atomic_store(&credit_ns, inject_now());
+	atomic_store(&silences, 0);
+	atomic_store(&written_launches, 0);
+}
+
+static bool has_credit(uint64_t now)
+{
+	uint64_t since = atomic_exchange(&credit_ns, now);
+	int64_t more = now > since ? (int64_t)((now - since) / WAITS_SHARE) : 0;
+	int64_t sum = atomic_fetch_add(&credit, more) + more;
+
+	if (sum > WAITS_FIRST)
+		atomic_store(&credit, WAITS_FIRST);
+	return sum > 0;
+}
+
+static bool is_wait_due(uint64_t *launches)
+{
+	struct inject_thread *thread = inject_thread_enter(false);
+	bool is_due;
+
+	if (!thread)
+		return false;
+	*launches = __atomic_load_n(&inject_session.map.channel->launches, __ATOMIC_RELAXED);
+	is_due = !thread->ours && *launches != atomic_load(&written_launches) &&
+		 atomic_load(&silences) < SILENCES_MAX && has_credit(inject_now());
+	inject_thread_leave(thread);
+	return is_due;
+}
+
+void inject_activity_waited(void)
+{
+	uint64_t launches, begin_ns;
+
+	if (!is_wait_due(&launches))
+		return;
+	begin_ns = inject_now();
+	if (!inject_wake_ask(begin_ns + WAIT_NS)) {
+		atomic_fetch_add(&silences, 1);
+	} else {
+		atomic_store(&silences, 0);
+		/* What still runs elsewhere withholds the buffer that it is in. */
+		if (inject_activity_is_home())
+			atomic_store(&written_launches, launches);
+	}
+	atomic_fetch_sub(&credit, (int64_t)(inject_now() - begin_ns));
 }

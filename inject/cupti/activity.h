@@ -30,6 +30,17 @@ bool inject_activity_is_old(void);
 /* Whether CUPTI has given all buffers back. */
 bool inject_activity_is_home(void);
 
+/* A capture begins. */
+void inject_activity_waits_begin(void);
+
+/**
+ * inject_activity_waited - in the program's thread: a call that waits for the GPU returns
+ *
+ * Has the worker write what has ended, unless nothing was launched since, or this has taken one part in
+ * 64 of the program's time already, or CUPTI does not answer.
+ */
+void inject_activity_waited(void);
+
 /**
  * inject_activity_drain - write records of all complete buffers
  * @thread: caller; NULL: nothing reads them, just take the buffers back

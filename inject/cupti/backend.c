@@ -21,6 +21,7 @@ struct inject_cupti_state inject_cupti_state;
 static bool start_cupti(struct inject_thread *thread, bool at_start, const char **why)
 {
 	inject_convert_reset();
+	inject_activity_waits_begin();
 	inject_cupti_state.from_start = at_start;
 	atomic_store(&inject_cupti_state.launches_graphs, false);
 	inject_graphs_begin();

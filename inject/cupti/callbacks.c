@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "activity.h"
 #include "callbacks.h"
 #include "detach.h"
 #include "graphs.h"
@@ -133,6 +134,8 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 	/* What the program sees of its errno is its own. */
 	kept = errno;
 	handle_call(which, id, class, is_exit, data);
+	if (INJECT_UNLIKELY(class & INJECT_CLASS_WAITS) && is_exit)
+		inject_activity_waited();
 	errno = kept;
 }
 

@@ -308,5 +308,6 @@ void inject_cupti_read_environment(void)
 		strcpy(environment->path, path);
 	environment->runtime_too = launches && strcmp(launches, "all") == 0;
 	environment->no_internal = getenv("GPUMON_NO_INTERNAL");
+	environment->late = getenv("GPUMON_LATE");
 	environment->since_ns = inject_now();
 }

@@ -73,12 +73,14 @@ extern struct inject_cupti_state inject_cupti_state INJECT_HIDDEN;
  * @path: GPUMON_CUPTI: of the CUPTI to use if the program has loaded none
  * @runtime_too: GPUMON_LAUNCHES=all
  * @no_internal: GPUMON_NO_INTERNAL
+ * @late: GPUMON_LATE
  * @since_ns: when they were read, before the program has launched anything
  */
 struct inject_cupti_environment {
 	char path[PATH_MAX];
 	bool runtime_too;
 	bool no_internal;
+	bool late;
 	uint64_t since_ns;
 };
 

@@ -38,6 +38,19 @@ static bool has_prefix(const char *name, const char *with)
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
+/* Copies that the host waits for: to its memory, or of the general kind. */
+static bool is_copy_that_waits(const char *name)
+{
+	static const char *const others[] = { "Async", "Batch", "Peer", "HtoD", "HtoA",
+					      "DtoD",  "DtoA",	"AtoD", "AtoA" };
+	size_t i;
+
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strstr(name, others[i]))
+			return false;
+	return true;
+}
+
 /*
  * INJECT_CLASS_* bits, for a name from cuptiGetCallbackName, such as cudaMemcpyAsync_ptsz_v7000. By name
  * and not by number, so that functions of a later CUDA are found as well.
@@ -54,12 +67,12 @@ static uint16_t class_by_name(const char *name)
 	/* Case matters: cuMemSetAccess sets no memory. */
 	if (has_prefix(name, "cudaMemcpy") || has_prefix(name, "cuMemcpy") ||
 	    has_prefix(name, "cu64Memcpy"))
-		return INJECT_CLASS_COPY;
+		return INJECT_CLASS_COPY | (is_copy_that_waits(name) ? INJECT_CLASS_WAITS : 0);
 	if (has_prefix(name, "cudaMemset") || has_prefix(name, "cuMemset") ||
 	    has_prefix(name, "cu64Memset"))
 		return INJECT_CLASS_SET;
 	if (strstr(name, "Synchronize"))
-		return INJECT_CLASS_BLOCKING;
+		return INJECT_CLASS_BLOCKING | INJECT_CLASS_WAITS;
 	if (has_prefix(name, "cudaProfilerStart") || has_prefix(name, "cuProfilerStart"))
 		return INJECT_CLASS_PROFILER_ON;
 	if (has_prefix(name, "cudaProfilerStop") || has_prefix(name, "cuProfilerStop"))
@@ -241,16 +254,15 @@ static void enable_classes(struct inject_thread *thread, uint16_t classes, bool 
 	CUptiResult result;
 
 	for (domain = 0; domain < 2; domain++) {
-		uint16_t wanted = classes;
-
 		/*
 		 * The runtime's functions launch by calling the driver's, with the same correlation
 		 * id. Their own callbacks would add nothing, and a third of the cost.
 		 */
-		if (domain == 1 && !inject_cupti_environment.runtime_too)
-			wanted &= (uint16_t)~INJECT_CLASS_LAUNCH;
+		bool no_launches = domain == 1 && !inject_cupti_environment.runtime_too;
+
 		for (id = 1; id < INJECT_FUNCTIONS; id++) {
-			if (!(inject_class[domain][id] & wanted))
+			if (!(inject_class[domain][id] & classes) ||
+			    (no_launches && inject_class[domain][id] & INJECT_CLASS_LAUNCH))
 				continue;
 			if (!on && !domain && is_guests[id])
 				continue;
@@ -391,6 +403,8 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on)
 		classes |= INJECT_CLASS_COPY | INJECT_CLASS_SET;
 	if (record & GPUMON_RECORD_SYNCHRONISATION)
 		classes |= INJECT_CLASS_BLOCKING;
+	if (classes && !inject_cupti_environment.late)
+		classes |= INJECT_CLASS_WAITS;
 	enable_classes(thread, classes, on);
 }
 

@@ -87,6 +87,27 @@ static uint64_t do_regular_work(bool flush)
 	return next_switch;
 }
 
+/* A thread of the program has waited for its work: it may end in any way as soon as it goes on. */
+static void answer_program(void)
+{
+	static uint32_t answered;
+	uint32_t asked = inject_wake_asked();
+	const struct inject_backend *backend;
+	struct inject_thread *thread;
+
+	if (asked == answered)
+		return;
+	thread = inject_thread_enter(true);
+	if (thread) {
+		flush_backends();
+		inject_for_each_backend(backend)
+			backend->drain(thread);
+		inject_thread_leave(thread);
+	}
+	answered = asked;
+	inject_wake_answer(asked);
+}
+
 static void end_session(bool recorder_lives, const char *reason)
 {
 	inject_locks_begin();
@@ -129,6 +150,7 @@ static void work_in_session(uint64_t *last_flush)
 		end_session(true, "stop");
 		return;
 	}
+	answer_program();
 	now = inject_now();
 	flush = now - *last_flush >= flush_ns;
 	if (flush)
@@ -159,6 +181,7 @@ static void *run_worker(void *argument)
 	}
 	if (atomic_load(&inject_session.is_open))
 		inject_session_end(!inject_recorder_is_gone(), "exit", 0);
+	inject_wake_answer(inject_wake_asked());
 	/* The recorder sees that the program ends when it does. */
 	atomic_store(&finished, 1);
 	inject_futex_wake(&finished);

@@ -309,8 +309,9 @@ int main(int argc, char **argv)
 		   strcmp(what, "quick_exit") == 0) {
 		for (i = 0; i < count; i++)
 			mixed(i);
-		wait_for_gpu();
-		if (more)
+		if (more != 2)
+			wait_for_gpu();
+		if (more == 1)
 			wait_for_test();
 		if (what[0] == 'k')
 			raise(SIGKILL);

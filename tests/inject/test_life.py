@@ -96,13 +96,23 @@ def test_killed():
         run.wait()
         equal(run.status, status, "exit status")
         compare_all(run, run.only())
-    run = Run("kill", 1400, 0, flush_ms=10000)
+    run = Run("kill", 1400, 2, flush_ms=10000)
     target = run.only()
     compare_launches(run, target.records(), target)
     totals = target.totals()
     equal(totals["launches"], 1400, "launches in all")
     check(totals["kernels"] < len(run.account(harness.KERNEL)),
           "nothing was withheld: this test tests nothing")
+
+
+def test_waited():
+    """what the program has waited for is written when the wait returns, so that no end loses it"""
+    for how, status in (("kill", -signal.SIGKILL), ("_exit", 3)):
+        run = Run(how, 200, 0, flush_ms=10000)
+        equal(run.status, status, "exit status")
+        compare_all(run, run.only())
+    run = Run("_exit", 200, 0, flush_ms=10000, environment={"MOCK_FLUSH_HANGS": "0", "MOCK_IMPATIENT": "1"})
+    equal(run.status, 3, "exit status where CUPTI does not answer")
 
 
 def test_quick_exit():

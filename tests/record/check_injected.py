@@ -231,7 +231,7 @@ def fork_and_exec(kit):
 @test
 def killed(kit):
     """Launches whose records CUPTI had not delivered are counted as launches without operation."""
-    record(kit, "kill", 140, 0, status=128 + signal.SIGKILL)
+    record(kit, "kill", 140, 2, status=128 + signal.SIGKILL)
     capture = kit.capture()
     equal(capture.sum("launches"), 140, "launches")
     tree = show(kit)

@@ -18,7 +18,8 @@ BLIND = re.compile(r'{ "/sys/[^"]*", "([\w-]+)",')
 OPTION = re.compile(r'(?:GPUMON_OPTION\w*|GPUMON_RECORD_BITS|GPUMON_SHOW_TREE_FLAG)\([\s\\]*(?:\w+, )?"([a-z][a-z-]+)"')
 VARIABLE = re.compile(r'(?:getenv\("|"(?=GPUMON_))([A-Z][A-Z0-9_]*[A-Z0-9])=?"')
 # Not a user's: of other programs, of every program, or for measurements (injection.md has those).
-ELSEWHERE = {"PATH", "TERM", "HOME", "SUDO_UID", "SUDO_GID", "SUDO_USER", "GPUMON_LAUNCHES", "GPUMON_NO_INTERNAL"}
+ELSEWHERE = {"PATH", "TERM", "HOME", "SUDO_UID", "SUDO_GID", "SUDO_USER", "GPUMON_LAUNCHES", "GPUMON_NO_INTERNAL",
+             "GPUMON_LATE"}
 
 
 def sources(tree, *folders):
