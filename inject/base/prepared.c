@@ -14,10 +14,10 @@
 
 /*
  * Address space, of which only what is used becomes memory: threads with their stacks need 70 KiB each,
- * with Python 1 MiB. Where a limit refuses that much, less.
+ * with Python 1 MiB. It is not more, because a program may lock all of its memory. Where a limit refuses that much, less.
  */
-#define RESERVE	    (64ul << 20)
-#define RESERVE_MIN (4ul << 20)
+#define RESERVE	    (32ul << 20)
+#define RESERVE_MIN (2ul << 20)
 
 /* Sizes of what is given back, which are few. */
 #define SIZES 24
