@@ -148,9 +148,12 @@ void inject_enter(const struct inject_backend *backend)
 
 	/*
 	 * The program has more rights than the user that set the environment, so the environment is not
-	 * even read. Or it is the child of a recorded one that has forbidden system calls.
+	 * even read.
 	 */
-	if (getauxval(AT_SECURE) || (!is_owner() && atomic_load(&inject_is_sandboxed)))
+	if (getauxval(AT_SECURE))
+		return;
+	/* The child of a recorded program that has forbidden itself system calls. */
+	if (!is_owner() && atomic_load(&inject_is_sandboxed))
 		return;
 	/* A thread that is cancelled in the middle would leave half a session. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
