@@ -31,7 +31,8 @@
  * INDEX: wait_ns_by_kernel, calls_by_sm. Arrays for each SM and histograms are added up over SMs and
  * GPUs, other maps are shown for each GPU.
  *
- * LIMITS. 512 bytes of stack, 8 functions deep. Loops are allowed; a run that takes too many backward
+ * LIMITS. 512 bytes of stack, 8 functions deep: what needs more goes into a map by thread. Values of arrays
+ * have 1 GiB at most, others 64 KiB; all maps together 8 GiB on each GPU. Loops are allowed; a run that takes too many backward
  * jumps is ended and counted. Data in .rodata, .data and .bss is possible, without addresses of other
  * data in it. No tail calls, kfuncs, callbacks, spin locks, CO-RE.
  */

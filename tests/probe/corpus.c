@@ -19,6 +19,7 @@ const struct gpumon_probe_map corpus_maps[CORPUS_MAPS] = {
 	[CORPUS_BSS] = { ".bss", GPUMON_PROBE_MAP_DATA, 2, 0, 256, 1, false, NULL },
 	[CORPUS_LONG_HASH] = { "long", GPUMON_PROBE_MAP_HASH, 1, 20, 20, 64, false, NULL },
 	[CORPUS_WORDS] = { "words", GPUMON_PROBE_MAP_ARRAY, 2, 4, 4, 16, false, NULL },
+	[CORPUS_LARGE] = { "large", GPUMON_PROBE_MAP_ARRAY, 1503, 4, 70004, 3, false, NULL },
 };
 
 /* Helpers that linux/bpf.h does not know: probe/model/helper.h. */
@@ -68,6 +69,24 @@ static const struct bpf_insn lookup[] = {
 	JMP_K(JEQ, 0, 0, 2),
 	MOV_K(1, 1),
 	ATOMIC(DW, BPF_ADD, 0, 0, 1),
+	RETURN,
+};
+
+/* A number of each lane at the end of a large value. */
+static const struct bpf_insn large_value[] = {
+	ST(W, 10, -4, 2),
+	STACK_ARGUMENT(2, -4),
+	LD_MAP(1, CORPUS_LARGE),
+	CALL(BPF_FUNC_map_lookup_elem),
+	JMP_K(JEQ, 0, 0, 8),
+	MOV_X(6, 0),
+	CALL(LANE_ID),
+	ALU64_K(AND, 0, 31),
+	ALU64_K(LSH, 0, 3),
+	ALU64_X(ADD, 6, 0),
+	ALU64_K(ADD, 6, CORPUS_LARGE_OFFSET),
+	MOV_K(1, 1),
+	ATOMIC(DW, BPF_ADD, 6, 0, 1),
 	RETURN,
 };
 
@@ -371,7 +390,7 @@ const struct corpus_program corpus_programs[] = {
 	PROGRAM(memory, MEMORY, 120),	   PROGRAM(counting_loop, RUN, 0),
 	PROGRAM(leaves, ENTRY, 0),	   PROGRAM(either_map, ENTRY, 0),
 	PROGRAM(either_value, ENTRY, 0),   PROGRAM(contiguous, MEMORY, 0),
-	PROGRAM(lookup_lane, ENTRY, 0),
+	PROGRAM(lookup_lane, ENTRY, 0),	   PROGRAM(large_value, ENTRY, 0),
 };
 const uint32_t corpus_programs_n = sizeof(corpus_programs) / sizeof(corpus_programs[0]);
 

@@ -16,8 +16,11 @@ enum corpus_map {
 	CORPUS_BSS,
 	CORPUS_LONG_HASH, /* keys of 20 bytes, values of 20 */
 	CORPUS_WORDS,	  /* array of 32-bit numbers */
+	CORPUS_LARGE,	  /* array of values beyond 64 KiB */
 	CORPUS_MAPS
 };
+
+#define CORPUS_LARGE_OFFSET 69000 /* of a number for each lane */
 
 extern const struct gpumon_probe_map corpus_maps[CORPUS_MAPS];
 

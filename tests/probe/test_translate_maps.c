@@ -62,6 +62,16 @@ static void test_counters(void **state)
 		assert_int_equal(corpus_number(&sample, CORPUS_SM_ARRAY, 5), 48 * 7);
 		assert_int_equal(corpus_number(&sample, CORPUS_ARRAY, 5), 48 * 7);
 	}
+	EACH_RUN(sample, "large_value", 64, NULL)
+	{
+		const char *large = (const char *)sample.images[CORPUS_LARGE] + 2 * 70008;
+		uint64_t lanes[33];
+
+		memcpy(lanes, large + CORPUS_LARGE_OFFSET, sizeof(lanes));
+		for (i = 0; i < 33; i++)
+			assert_int_equal(lanes[i], i < 32 ? 2 : 0);
+		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	}
 	EACH_RUN(sample, "leaves", 64, NULL)
 	assert_int_equal(corpus_number(&sample, CORPUS_ARRAY, 0), 2);
 }

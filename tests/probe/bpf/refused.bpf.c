@@ -112,8 +112,64 @@ ARRAY(m, __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 1); __uint(key_siz
 #endif
 
 #ifdef CASE_map_large_value /* map m: its value has 65537 bytes, 1 to 65536 are possible */
-ARRAY(m, __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, __u32);
+ARRAY(m, __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 1); __type(key, __u32);
       __uint(value_size, 65537);)
+#endif
+
+#ifdef CASE_map_larger_value /* map m: its value has 1073741825 bytes, 1 to 1073741824 are possible */
+ARRAY(m, __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, __u32);
+      __uint(value_size, 1073741825);)
+#endif
+
+#ifdef CASE_map_array_memory /* the maps take 16.0 GiB on each GPU, map m the most of it, and 8 GiB are possible */
+ARRAY(m, __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 4096); __type(key, __u32);
+      __uint(value_size, 4194304);)
+#endif
+
+#ifdef CASE_map_thread_memory /* the maps take 262144.0 GiB on each GPU, map m the most */
+ARRAY(m, __uint(type, BPF_MAP_TYPE_PERGPUTD_ARRAY_MAP); __uint(max_entries, 0xffffffff);
+      __type(key, __u32); __uint(value_size, 65536);)
+#endif
+
+#ifdef CASE_map_hash_memory /* the maps take 262144.0 GiB on each GPU, map m the most */
+ARRAY(m, __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 0x80000000); __type(key, __u32);
+      __uint(value_size, 65520);)
+#endif
+
+#ifdef CASE_map_sm_memory /* the maps take more than 931322.6 GiB on each GPU, map m the most */
+ARRAY(m, __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY); __uint(max_entries, 0xffffffff);
+      __type(key, __u32); __uint(value_size, 0x40000000);)
+#endif
+
+#ifdef CASE_map_histogram_memory /* the maps take 131072.0 GiB on each GPU, map m the most */
+ARRAY(m, __uint(type, BPF_MAP_TYPE_GPUMON_HISTOGRAM); __uint(max_entries, 0xffffffff);)
+#endif
+
+#ifdef CASE_function_pointer /* of a callback, write a loop instead, of a function pointer, if and else */
+__attribute__((noinline)) static int one(int x)
+{
+	return x + 1;
+}
+__attribute__((noinline)) static int three(int x)
+{
+	return x * 3;
+}
+SEC("gpu/entry")
+int entry(void *ctx)
+{
+	int (*function)(int) = bpf_get_sm_id() ? one : three;
+
+	return function(3);
+}
+#endif
+
+#ifdef CASE_helper_negative /* helper -7 does not exist: gpumon_gpu.h has all that do */
+static long (*const odd)(void) = (void *)0xfffffff9;
+SEC("gpu/entry")
+int entry(void *ctx)
+{
+	return odd();
+}
 #endif
 
 #ifdef CASE_map_without_value /* map m: its value has 0 bytes */
@@ -224,7 +280,7 @@ int entry(void *ctx)
 }
 #endif
 
-#ifdef CASE_callback /* it takes the address of a function (a callback) */
+#ifdef CASE_callback /* it takes the address of a function, which a GPU cannot call: of a callback, write a loop */
 static long step(__u32 i, void *ctx)
 {
 	return 0;

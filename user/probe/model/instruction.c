@@ -48,7 +48,8 @@ static const char *check_wide_constant(const struct bpf_insn *insn)
 	case BPF_PSEUDO_BTF_ID:
 		return "it takes the address of a kernel variable (__ksym), which a GPU cannot read";
 	case BPF_PSEUDO_FUNC:
-		return "it takes the address of a function (a callback): write a loop instead";
+		return "it takes the address of a function, which a GPU cannot call: of a callback, "
+		       "write a loop instead, of a function pointer, if and else";
 	default:
 		return unknown;
 	}

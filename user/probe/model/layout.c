@@ -58,6 +58,10 @@ uint64_t gpumon_probe_map_bytes(const struct gpumon_probe_map *map, uint32_t sha
 {
 	struct gpumon_probe_ring ring;
 
+	/* 2^32 values of 2^30 bytes in 64 shards do not fit into the sums below. */
+	if (map->kind != GPUMON_PROBE_MAP_RING &&
+	    map->max_entries * (double)gpumon_probe_value_bytes(map) > 1e15)
+		return UINT64_MAX;
 	switch (map->kind) {
 	case GPUMON_PROBE_MAP_RING:
 		ring = gpumon_probe_ring_layout(map, shards);

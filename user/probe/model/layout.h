@@ -32,6 +32,9 @@
 
 #include "probe/model/program.h"
 
+#define GPUMON_PROBE_MAX_MEMORY (8ULL << 30) /* bytes of all maps on each GPU at most */
+/* About half the SMs of the largest GPUs: with 64 a histogram costs 2 % of a vector addition. */
+#define GPUMON_PROBE_SHARDS	      64
 #define GPUMON_PROBE_SHARD_ALIGN      128
 #define GPUMON_PROBE_BUCKETS	      64
 #define GPUMON_PROBE_HASH_PROBES      64 /* slots that are tried for a key */
@@ -151,7 +154,7 @@ uint64_t gpumon_probe_value_bytes(const struct gpumon_probe_map *map);
 uint64_t gpumon_probe_shard_bytes(const struct gpumon_probe_map *map);
 /* Bytes of its first content, @map->data; 0: it begins with zeroes. */
 uint64_t gpumon_probe_content_bytes(const struct gpumon_probe_map *map);
-/* Bytes of a map's memory. @shards is a power of two. */
+/* Bytes of a map's memory. @shards is a power of two. UINT64_MAX: more than any GPU has. */
 uint64_t gpumon_probe_map_bytes(const struct gpumon_probe_map *map, uint32_t shards);
 struct gpumon_probe_hash gpumon_probe_hash_layout(const struct gpumon_probe_map *map);
 struct gpumon_probe_ring gpumon_probe_ring_layout(const struct gpumon_probe_map *map,

@@ -17,7 +17,8 @@
 #define GPUMON_PROBE_MAX_STEPS	     65536	/* of a program, after inlining */
 #define GPUMON_PROBE_MAX_MAPS	     64		/* of an object, .rodata, .data and .bss included */
 #define GPUMON_PROBE_MAX_KEY_SIZE    64		/* bytes at most */
-#define GPUMON_PROBE_MAX_VALUE_SIZE  65536	/* bytes at most */
+#define GPUMON_PROBE_MAX_VALUE_SIZE  (1u << 30) /* bytes of an array's value at most */
+#define GPUMON_PROBE_MAX_HASH_VALUE  65536	/* bytes of a hash's value, or of a data section */
 #define GPUMON_PROBE_MAX_RECORD_SIZE 512	/* bytes of one record of a ring at most */
 #define GPUMON_PROBE_MAX_KEPT	     4		/* slots of gpumon_keep() */
 
@@ -81,6 +82,14 @@ struct gpumon_probe_map {
 	struct gpumon_probe_fields key_fields;
 	struct gpumon_probe_fields value_fields;
 };
+
+/* The largest value of a map. */
+static inline uint32_t gpumon_probe_value_max(const struct gpumon_probe_map *map)
+{
+	return map->kind == GPUMON_PROBE_MAP_HASH || map->kind == GPUMON_PROBE_MAP_DATA ?
+		       GPUMON_PROBE_MAX_HASH_VALUE :
+		       GPUMON_PROBE_MAX_VALUE_SIZE;
+}
 
 /* Where a program runs. */
 enum gpumon_probe_point {

@@ -287,6 +287,10 @@ static int relocate(struct link *link, uint32_t at,
 		&link->linker->image->symbols[relocation->symbol];
 	const struct bpf_insn *insn = &link->linker->code[at];
 
+	if (!symbol->section && !*symbol->name)
+		return gpumon_probe_refuse(
+			link->program, at, link->err,
+			"its relocation names no symbol: the object is damaged, compile it again");
 	if (relocation->type == R_BPF_64_64 && insn->code == LDDW && !insn->src_reg)
 		return relocate_address(link, at, symbol);
 	if (relocation->type != R_BPF_64_32 || insn->code != CALL_LOCAL ||

@@ -2,6 +2,7 @@
 #include <linux/bpf.h>
 #include <string.h>
 
+#include "probe/model/layout.h"
 #include "probe/object/field.h"
 #include "probe/object/map.h"
 
@@ -205,11 +206,11 @@ static int check_sizes(const struct gpumon_probe_image *image, struct gpumon_pro
 			image, err,
 			"map %s: its key has %u bytes, 1 to %u are possible: use another key",
 			map->name, map->key_size, GPUMON_PROBE_MAX_KEY_SIZE);
-	if (!map->value_size || map->value_size > GPUMON_PROBE_MAX_VALUE_SIZE)
+	if (!map->value_size || map->value_size > gpumon_probe_value_max(map))
 		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"map %s: its value has %u bytes, 1 to %u are possible: use more and smaller values",
-			map->name, map->value_size, GPUMON_PROBE_MAX_VALUE_SIZE);
+			map->name, map->value_size, gpumon_probe_value_max(map));
 	return 0;
 }
 
@@ -293,12 +294,12 @@ int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
 		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err, "section \"%.60s\" has an odd name: use .rodata, .data or .bss",
 			section->name);
-	if (!section->size || section->size > GPUMON_PROBE_MAX_VALUE_SIZE)
+	if (!section->size || section->size > GPUMON_PROBE_MAX_HASH_VALUE)
 		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
 			"section %.60s has %llu bytes, 1 to %u are possible: put large data into a map",
 			section->name, (unsigned long long)section->size,
-			GPUMON_PROBE_MAX_VALUE_SIZE);
+			GPUMON_PROBE_MAX_HASH_VALUE);
 	if (section->relocations_n)
 		return GPUMON_PROBE_IMAGE_REFUSE(
 			image, err,
@@ -319,4 +320,28 @@ int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
 		map->data = data;
 	}
 	return map->name ? 0 : gpumon_error_memory(err);
+}
+
+int gpumon_probe_maps_fit(const struct gpumon_probe_image *image,
+			  const struct gpumon_probe_map *maps, uint32_t n, struct gpumon_error *err)
+{
+	uint64_t sum = 0, largest = 0, bytes;
+	const char *name = "";
+
+	for (uint32_t i = 0; i < n; i++) {
+		bytes = gpumon_probe_map_bytes(&maps[i], GPUMON_PROBE_SHARDS);
+		if (bytes > largest) {
+			largest = bytes;
+			name = maps[i].name;
+		}
+		sum = bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes;
+	}
+	if (sum <= GPUMON_PROBE_MAX_MEMORY)
+		return 0;
+	return GPUMON_PROBE_IMAGE_REFUSE(
+		image, err,
+		"the maps take %s%.1f GiB on each GPU, map %s the most of it, and %llu GiB are possible: use smaller max_entries or values",
+		sum == UINT64_MAX ? "more than " : "",
+		sum == UINT64_MAX ? 1e15 / (1 << 30) : (double)sum / (1 << 30), name,
+		(unsigned long long)(GPUMON_PROBE_MAX_MEMORY >> 30));
 }

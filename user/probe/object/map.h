@@ -48,4 +48,17 @@ int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
 			     const struct gpumon_probe_section *section,
 			     struct gpumon_probe_map *map, struct gpumon_error *err);
 
+/**
+ * gpumon_probe_maps_fit - refuse maps that no GPU has the memory for
+ * @image: object file
+ * @maps: its maps
+ * @n: how many
+ * @err: how much they take, and which of them the most
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_maps_fit(const struct gpumon_probe_image *image,
+			  const struct gpumon_probe_map *maps, uint32_t n,
+			  struct gpumon_error *err);
+
 #endif /* GPUMON_PROBE_MAP_H */

@@ -8,6 +8,7 @@
 #include "probe/object/flatten.h"
 #include "probe/object/image.h"
 #include "probe/object/link.h"
+#include "probe/object/map.h"
 #include "probe/object/object.h"
 #include "probe/object/section.h"
 #include "probe/object/split.h"
@@ -118,7 +119,7 @@ static int read_object(struct reader *reader)
 	object->maps_n = reader->linker.maps_n;
 	for (uint32_t i = 0; i < object->programs_n; i++)
 		object->programs[i].maps_n = object->maps_n;
-	return 0;
+	return gpumon_probe_maps_fit(&reader->image, object->maps, object->maps_n, reader->err);
 }
 
 int gpumon_probe_object_read(const void *image, size_t size, const char *name,

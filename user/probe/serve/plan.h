@@ -8,7 +8,6 @@
 #include "probe/wire/wire.h"
 
 /* Memory of all maps of a context at most. */
-#define GPUMON_PROBE_MAX_MEMORY (8ULL << 30)
 
 /**
  * struct gpumon_probe_plan - memory of a context

@@ -42,8 +42,6 @@ struct gpumon_probe_options {
 };
 
 #define GPUMON_PROBE_FUEL 65536
-/* About half the SMs of the largest GPUs: with 64 a histogram costs 2 % of a vector addition. */
-#define GPUMON_PROBE_SHARDS 64
 
 /**
  * gpumon_probe_program - run a program and show the result

@@ -6,9 +6,8 @@
 
 #include "base/read_at.h"
 #include "into.h"
+#include "probe/model/layout.h"
 
-/* As when the programs are run. */
-#define SHARDS	  64
 #define IMAGE_MAX (1u << 30)
 
 /* To be freed in both cases. */
@@ -37,7 +36,7 @@ int gpumon_probe_into(const struct gpumon_probe_check *check, struct gpumon_prob
 		.kernels = into->kernels,
 		.kernels_n = into->kernels_n,
 		.sm = into->sm,
-		.shards = SHARDS,
+		.shards = GPUMON_PROBE_SHARDS, /* as when the programs are run */
 		.fuel = into->fuel,
 	};
 	size_t size = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "base/json.h"
+#include "probe/model/layout.h"
 #include "show.h"
+#include "term/format.h"
 #include "term/table.h"
 #include "tools.h"
 
@@ -58,6 +60,12 @@ static int show_programs(const struct gpumon_probe_check *check, const struct gp
 	return gpumon_table_print(table, out);
 }
 
+/* Of its memory on each GPU. */
+static uint64_t gpu_bytes(const struct gpumon_probe_map *map)
+{
+	return gpumon_probe_map_bytes(map, GPUMON_PROBE_SHARDS);
+}
+
 static int show_maps(const struct gpumon_probe_check *check, const struct gpumon_term *term,
 		     FILE *out)
 {
@@ -68,14 +76,18 @@ static int show_maps(const struct gpumon_probe_check *check, const struct gpumon
 	gpumon_table_column(table, "KEY", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "VALUE", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "ENTRIES", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "ON EACH GPU", GPUMON_COLUMN_RIGHT);
 	for (uint32_t i = 0; i < check->object.maps_n; i++) {
 		const struct gpumon_probe_map *map = &check->object.maps[i];
+		char bytes[32];
 
 		gpumon_table_text(table, map->name);
 		gpumon_table_text(table, kinds[map->kind]);
 		gpumon_table_count(table, map->key_size);
 		gpumon_table_count(table, map->value_size);
 		gpumon_table_count(table, map->max_entries);
+		gpumon_table_text(table, gpumon_format_bytes(bytes, sizeof(bytes),
+							     gpumon_value_of(gpu_bytes(map))));
 	}
 	return gpumon_table_print(table, out);
 }
@@ -121,6 +133,7 @@ static struct json_object *map_json(const struct gpumon_probe_map *map)
 	bad |= gpumon_json_add_u64(object, "key_bytes", map->key_size);
 	bad |= gpumon_json_add_u64(object, "value_bytes", map->value_size);
 	bad |= gpumon_json_add_u64(object, "max_entries", map->max_entries);
+	bad |= gpumon_json_add_u64(object, "gpu_bytes", gpu_bytes(map));
 	return gpumon_json_finish(object, bad);
 }
 

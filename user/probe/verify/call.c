@@ -82,14 +82,14 @@ static int refuse_unknown(struct gpumon_verifier *verifier, uint32_t id)
 			return GPUMON_REFUSE(verifier,
 					     "helper %u, bpf_%s(), is not there on a GPU: %s", id,
 					     elsewhere[i].name, elsewhere[i].instead);
-	near = nearest(id);
+	near = id <= INT32_MAX ? nearest(id) : NULL;
 	if (near)
 		return GPUMON_REFUSE(verifier,
 				     "helper %u does not exist: the nearest is %u, %s%s(); "
 				     "gpumon_gpu.h has all",
 				     id, near->id, NAME(near));
-	return GPUMON_REFUSE(verifier, "helper %u does not exist: gpumon_gpu.h has all that do",
-			     id);
+	return GPUMON_REFUSE(verifier, "helper %d does not exist: gpumon_gpu.h has all that do",
+			     (int32_t)id);
 }
 
 static int refuse_kind(struct gpumon_verifier *verifier, const struct call *call,

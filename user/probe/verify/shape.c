@@ -31,12 +31,12 @@ static int check_map(const struct gpumon_probe_map *map, uint32_t number, const 
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"%s: map %u, %s, is of an unknown kind: " REMEDY, program,
 					number, name);
-	if (map->value_size > GPUMON_PROBE_MAX_VALUE_SIZE || (looked_up && !map->value_size))
+	if (map->value_size > gpumon_probe_value_max(map) || (looked_up && !map->value_size))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-					"%s: values of map %u, %s, have %u bytes, 1 to %d are "
+					"%s: values of map %u, %s, have %u bytes, 1 to %u are "
 					"possible: change the map",
 					program, number, name, map->value_size,
-					GPUMON_PROBE_MAX_VALUE_SIZE);
+					gpumon_probe_value_max(map));
 	if (looked_up && (!map->key_size || map->key_size > GPUMON_PROBE_MAX_KEY_SIZE))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"%s: keys of map %u, %s, have %u bytes, 1 to %d are "
