@@ -506,7 +506,18 @@ def capture_taken_away(kit):
     done = kit.run("record", "-o", "capture", "--", "sh", "-c",
                    f"rm -rf capture; {kit.player} record; exit 4")
     equal(done.returncode, 4, "status")
-    contains(done.stderr.decode(), "No such file", "message")
+    equal(done.stderr.decode(), "gpumon-user: capture was removed during the recording: nothing of it is left\n",
+          "message")
+    # All is well says neither the status nor the counts; also if another folder has its name, or a ring was in it.
+    for command, options in ((f"{kit.player} record; rm -rf capture", ()),
+                             (f"rm -rf capture; mkdir capture; {kit.player} record", ()),
+                             (f"rm -rf capture; {kit.player} record", ("--continuous",)),
+                             (f"rm -rf capture; {kit.player} record", ("-q",))):
+        shutil.rmtree(kit.path("capture"), ignore_errors=True)
+        done = kit.run("record", "-o", "capture", *options, "--", "sh", "-c", command)
+        equal(done.returncode, 1, "status")
+        contains(done.stderr.decode(), "capture was removed during the recording", command)
+        equal(done.stderr.count(b"\n"), 1, f"lines: {done.stderr}")
     done = kit.run("record", "-o", "capture", "--", "sh", "-c",
                    f"mv capture moved; {kit.player} record; exit 4")
     equal(done.returncode, 4, "status")

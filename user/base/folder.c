@@ -56,6 +56,13 @@ DIR *gpumon_folder_entries(int folder, const char *name, int flags)
 	return entries;
 }
 
+bool gpumon_folder_is_gone(int folder)
+{
+	struct stat status;
+
+	return !fstat(folder, &status) && !status.st_nlink;
+}
+
 uint64_t gpumon_folder_bytes(int folder, const char *name)
 {
 	DIR *entries = gpumon_folder_entries(folder, name, O_NOFOLLOW);

@@ -4,6 +4,7 @@
 #define GPUMON_CAPTURE_FOLDER_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
@@ -35,6 +36,9 @@ const char *gpumon_folder_problem(int fd);
  * Return: for readdir(), closed by closedir(), with a descriptor of its own (dirfd()); NULL with errno.
  */
 DIR *gpumon_folder_entries(int folder, const char *name, int flags);
+
+/* Whether a folder was removed since it was opened. */
+bool gpumon_folder_is_gone(int folder);
 
 /* Bytes of the files in a folder, and in those of them that are folders. */
 uint64_t gpumon_folder_bytes(int folder, const char *name);

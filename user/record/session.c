@@ -509,6 +509,9 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 	if (session.continuous)
 		gpumon_continuous_of(session.continuous, NULL);
 	if (!ret) {
+		session.gone = gpumon_folder_is_gone(gpumon_capture_directory(session.writer));
+		if (session.gone && result->exit_status == GPUMON_EXIT_OK)
+			result->exit_status = GPUMON_EXIT_FAILED;
 		gpumon_session_tell(&session);
 		keep_beside(&session);
 		/* The last capture of a ring. */
@@ -519,12 +522,14 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 	}
 	gpumon_continuous_free(session.continuous);
 	failed = gpumon_capture_close(session.writer);
-	if (session.continuous && !ret)
-		tell_continuous(&session, &written);
-	if (failed && !ret && !session.trouble.code)
-		fprintf(context->err, "gpumon-user: %s\n", gpumon_capture_error()->message);
-	else if (!ret && !options->no_names && !options->continuous.on)
-		keep_names(&session, directory);
+	if (!ret && !session.gone) {
+		if (session.continuous)
+			tell_continuous(&session, &written);
+		if (failed && !session.trouble.code)
+			fprintf(context->err, "gpumon-user: %s\n", gpumon_capture_error()->message);
+		else if (!options->no_names && !options->continuous.on)
+			keep_names(&session, directory);
+	}
 	if (directory >= 0)
 		close(directory);
 	if (ret && result->directory[0]) {

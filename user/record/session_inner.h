@@ -15,6 +15,7 @@
  * @notes: notes of libraries, reported at the end
  * @trouble: the first failed write, reported at the end
  * @made: we created the directory
+ * @gone: somebody removed it
  * @began_ns: time of its beginning
  * @stopped: it ended before the program did
  * @ended_ns: time when the program ended, 0 while it runs
@@ -38,6 +39,7 @@ struct session {
 	struct gpumon_error trouble;
 	uint64_t began_ns;
 	bool made;
+	bool gone;
 	bool stopped;
 	uint64_t ended_ns;
 	unsigned int left;

@@ -154,6 +154,12 @@ void gpumon_session_tell(const struct session *session)
 	const struct gpumon_recorder_counts *counts = &session->result->counts;
 	FILE *err = session->context->err;
 
+	if (session->gone) {
+		fprintf(err,
+			"gpumon-user: %s was removed during the recording: nothing of it is left\n",
+			session->result->directory);
+		return;
+	}
 	if (session->trouble.code)
 		fprintf(err, "gpumon-user: %s\n", session->trouble.message);
 	if (gpumon_privileges_user() && !session->options->quiet)
