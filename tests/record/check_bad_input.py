@@ -462,6 +462,26 @@ def outputs_on_a_full_disk(kit):
 
 
 @test
+def few_descriptors(kit):
+    """Each process is recorded, or counted once as one that was not, with a note that names it."""
+    for number in (16, 20, 25):
+        name = f"with-{number}"
+        done = kit.run("record", "-o", name, "--", "sh", "-c",
+                       f"for i in 1 2 3 4 5 6; do {kit.player} record sleep=200 & done; wait",
+                       preexec_fn=limit(resource.RLIMIT_NOFILE, number))
+        said = done.stderr.decode()
+        more = re.search(r"and (\d+) more, the notes in", said)
+        left_out = int(more.group(1)) + 1 if more else said.count("was not recorded")
+        document = json.loads(kit.run("correlate", "--json", name).stdout)["recording"]
+        equal(len(document["processes"]) + left_out, 6, f"{number} descriptors: {said}")
+        equal(sum("was not recorded" in note for note in document["notes"]), left_out, "notes")
+        counted = re.search(r"(\d+) process\w*, (\d+) launches", said)
+        equal(counted and [int(n) for n in counted.groups()],
+              [len(document["processes"]), document["count"]] if document["processes"] else None,
+              f"what record counts: {said}")
+
+
+@test
 def losses_on_a_full_disk(kit):
     """record and correlate say the same, whether the end had room or not: the reserve takes 128 KiB."""
     script = ["for size in 60k 100k 300k; do",

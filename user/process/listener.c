@@ -147,16 +147,24 @@ int gpumon_listener_open(struct gpumon_listener *listener, struct gpumon_error *
  * Without a free descriptor, the connecting process would wait for ever and we would busy-loop. So
  * accept and close.
  */
-static void turn_away(struct gpumon_listener *listener)
+static int turn_away(struct gpumon_listener *listener)
 {
-	int fd;
+	struct ucred peer = { 0 };
+	socklen_t length = sizeof(peer);
+	int fd, ret;
 
 	if (listener->reserve >= 0)
 		close(listener->reserve);
 	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0)
+	ret = fd < 0 ? -errno : -EMFILE;
+	listener->turned_away = 0;
+	if (fd >= 0) {
+		if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+			listener->turned_away = peer.pid;
 		close(fd);
+	}
 	listener->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return ret;
 }
 
 int gpumon_listener_accept(struct gpumon_listener *listener)
@@ -166,10 +174,9 @@ int gpumon_listener_accept(struct gpumon_listener *listener)
 
 		if (fd >= 0)
 			return fd;
-		if (errno == EMFILE || errno == ENFILE) {
-			turn_away(listener);
-			return -EMFILE;
-		}
+		/* The kernel says so even where nobody wants to connect. */
+		if (errno == EMFILE || errno == ENFILE)
+			return turn_away(listener);
 		if (errno != EINTR && errno != ECONNABORTED)
 			return -errno;
 	}

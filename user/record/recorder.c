@@ -243,11 +243,9 @@ static bool has_ended(pid_t pid, int pidfd)
 }
 
 /* It lives, so its library listens, or will: it is recorded from then on. False without memory. */
-static bool try_later(struct gpumon_recorder *recorder, const struct gpumon_target *target,
+static bool try_later(struct gpumon_recorder *recorder, pid_t pid, int pidfd,
 		      const struct gpumon_error *err)
 {
-	pid_t pid = gpumon_target_info(target)->pid;
-	int pidfd = gpumon_target_pidfd(target);
 	struct late *late;
 
 	if (recorder->closed || pid <= 0 || has_ended(pid, pidfd))
@@ -270,7 +268,9 @@ static void receive_messages(struct gpumon_recorder *recorder, struct gpumon_tar
 	gpumon_target_receive(target, &err);
 	/* A target may get a channel and still refuse it for lack of memory. */
 	recorder->counts.processes += gpumon_target_accepted(target) - before;
-	if (err.code && !(err.sys == -ECONNRESET && try_later(recorder, target, &err)))
+	if (err.code &&
+	    !(err.sys == -ECONNRESET && try_later(recorder, gpumon_target_info(target)->pid,
+						  gpumon_target_pidfd(target), &err)))
 		tell_refused(recorder, &err);
 }
 
@@ -290,9 +290,12 @@ static bool accept_some(struct gpumon_recorder *recorder)
 			receive_messages(recorder, recorder->targets[recorder->count - 1]);
 	}
 	if (fd == -EMFILE) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, fd, GPUMON_ERROR_IO,
-				 "a process was not recorded: no more descriptors (ulimit -n)");
-		tell_refused(recorder, &err);
+		gpumon_error_set(
+			&err, GPUMON_EXIT_FAILED, fd, GPUMON_ERROR_IO,
+			"process %d was not recorded: this program had no more descriptors (ulimit -n)",
+			(int)recorder->listener.turned_away);
+		if (!try_later(recorder, recorder->listener.turned_away, -1, &err))
+			tell_refused(recorder, &err);
 	}
 	return fd >= 0;
 }
@@ -408,7 +411,9 @@ static void free_ended_targets(struct gpumon_recorder *recorder)
 			recorder->targets[kept++] = target;
 			continue;
 		}
-		add_counts(&recorder->counts.targets, target);
+		/* What the others did is in no file. */
+		if (gpumon_target_accepted(target))
+			add_counts(&recorder->counts.targets, target);
 		recorder->counts.without_gpu += gpumon_target_without_gpu(target);
 		note_news(recorder, target);
 		keep_map(recorder, target);

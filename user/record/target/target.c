@@ -302,6 +302,19 @@ static int make_channel(struct gpumon_target *target, struct gpumon_error *err)
 	return 0;
 }
 
+/* Notes are kept once each: a failure has to name the process that it is of. */
+static int say_of(const struct gpumon_target *target, int ret, struct gpumon_error *err)
+{
+	char why[sizeof(err->message)];
+
+	if (!ret)
+		return 0;
+	snprintf(why, sizeof(why), "%s", err->message);
+	return gpumon_error_set(err, err->status, err->sys, err->code,
+				"process %d was not recorded: %s%s", (int)target->info.pid, why,
+				err->sys == -EMFILE ? " (ulimit -n)" : "");
+}
+
 static int send_settings(struct gpumon_target *target, int64_t clock_ns, struct gpumon_error *err)
 {
 	struct gpumon_message_settings settings = target->options->settings;
@@ -340,8 +353,8 @@ static int answer_hello(struct gpumon_target *target, const struct gpumon_messag
 	clock_ns = gpumon_looks_clock(target->options->root, target->info.pid, hello);
 	gpumon_looks_begin(&target->looks, target->options->root, target->info.pid, hello);
 	/* The file last: a process that no longer waits leaves none behind. */
-	if (make_channel(target, err) || send_settings(target, clock_ns, err) ||
-	    add_file(target, err)) {
+	if (say_of(target, make_channel(target, err), err) ||
+	    send_settings(target, clock_ns, err) || say_of(target, add_file(target, err), err)) {
 		refuse_target(target, "the recorder could not make a channel");
 		return -1;
 	}
