@@ -24,6 +24,9 @@
 #define POLL_MS	     100u
 #define POLL_STEP_NS 100000u
 
+/* How long a recorder may be stopped. */
+#define STOPPED_NS 600000000000ull
+
 /* How long it waits for the recorder's look at the program's sandbox, and how often it asks. */
 #define LOOK_MS	     1000u
 #define LOOK_STEP_NS 5000000u
@@ -51,6 +54,8 @@ static struct inject_request request;
 static struct inject_socket connection = { .fd = -1 };
 static struct inject_socket listener = { .fd = -1 };
 static _Atomic bool polls;
+static uint32_t last_beat;
+static uint64_t last_beat_ns;
 static bool has_own_descriptors;
 static uint32_t own_tid;
 static char first_path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
@@ -71,6 +76,7 @@ static void meet_recorder(int fd)
 		inject_socket_close(&connection);
 		return;
 	}
+	last_beat_ns = 0;
 	change_state(ASKED);
 	inject_wake();
 }
@@ -93,18 +99,19 @@ static void listen_for_one(void)
 /* By shared memory: no call that the program may have forbidden. */
 static bool is_recorder_gone(const struct gpumon_channel *channel)
 {
-	static uint32_t last_beat;
-	static uint64_t last_beat_ns;
 	uint32_t recorder = __atomic_load_n(&channel->recorder, __ATOMIC_ACQUIRE);
 	uint32_t beat = __atomic_load_n(&channel->beat, __ATOMIC_RELAXED);
 	uint64_t now = inject_now();
 
-	if (recorder)
-		return recorder & GPUMON_CHANNEL_RECORDER_GONE;
+	if (recorder & GPUMON_CHANNEL_RECORDER_GONE)
+		return true;
 	if (beat != last_beat || !last_beat_ns) {
 		last_beat = beat;
 		last_beat_ns = now;
 	}
+	/* The kernel's word goes before, but it gives only 2,048 of them for a thread. */
+	if (recorder)
+		return now - last_beat_ns > STOPPED_NS;
 	return now - last_beat_ns > INJECT_PATIENCE(GPUMON_CHANNEL_BEAT_MS) * 1000000ull;
 }
 

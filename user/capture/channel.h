@@ -80,7 +80,7 @@ enum gpumon_channel_command {
  * @freed: number of blocks that the recorder freed: if it did not change, another search is useless
  * @recorder: number of the recorder's thread. The kernel replaces it by FUTEX_OWNER_DIED when that ends,
  *            however it ends, and the recorder does when it leaves the channel. 0: where the kernel does
- *            not do so; then @beat is looked at
+ *            not do so; then @beat is looked at, otherwise only after ten minutes without one
  * @beat: counted up by the recorder all the time
  * @sandbox: enum gpumon_channel_sandbox, set by the recorder
  * @looks: counted up by the recorder after it has set @sandbox

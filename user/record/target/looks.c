@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/read_at.h"
 #include "base/wait.h"
 #include "looks.h"
@@ -126,10 +125,42 @@ void gpumon_looks_begin(struct gpumon_looks *looks, const char *root, pid_t pid,
 
 static struct gpumon_look_thread *find_thread(struct gpumon_looks *looks, uint32_t tid)
 {
-	for (size_t i = looks->count; i-- > 0;)
-		if (looks->threads[i].tid == tid)
-			return &looks->threads[i];
-	return NULL;
+	size_t place = (size_t)gpumon_map_get(&looks->places, tid);
+
+	return place ? &looks->threads[place - 1] : NULL;
+}
+
+static struct gpumon_look_thread *add_thread(struct gpumon_looks *looks, uint32_t tid)
+{
+	struct gpumon_look_thread *thread;
+
+	if (looks->count == looks->room) {
+		size_t room = looks->room ? 2 * looks->room : 64;
+
+		thread = reallocarray(looks->threads, room, sizeof(*thread));
+		if (!thread)
+			return NULL;
+		looks->threads = thread;
+		looks->room = room;
+	}
+	if (gpumon_map_set(&looks->places, tid, looks->count + 1))
+		return NULL;
+	return &looks->threads[looks->count++];
+}
+
+/* Threads come and go: what has ended is not looked for again. */
+static void forget_ended(struct gpumon_looks *looks)
+{
+	size_t kept = 0;
+
+	gpumon_map_clear(&looks->places);
+	for (size_t i = 0; i < looks->count; i++) {
+		if (looks->threads[i].has_ended ||
+		    gpumon_map_set(&looks->places, looks->threads[i].tid, kept + 1))
+			continue;
+		looks->threads[kept++] = looks->threads[i];
+	}
+	looks->count = kept;
 }
 
 /* @name: 0 where the library leaves it to this side. Another thread may have had the same number. */
@@ -138,7 +169,7 @@ static void see_thread(struct gpumon_looks *looks, uint32_t tid, uint32_t name)
 	struct gpumon_look_thread *thread = find_thread(looks, tid);
 
 	if (!thread)
-		thread = GPUMON_GROW(looks->threads, looks->count);
+		thread = add_thread(looks, tid);
 	if (!thread)
 		return;
 	*thread = (struct gpumon_look_thread){ .tid = tid, .is_named = name };
@@ -218,7 +249,9 @@ static void write_name(struct gpumon_looks *looks, struct gpumon_capture_file *f
 
 	if (!thread->task)
 		thread->task = find_task(looks, thread->tid);
-	if (!thread->task || !read_proc(looks, thread->task, "comm", name, sizeof(name)))
+	thread->has_ended = !thread->task ||
+			    !read_proc(looks, thread->task, "comm", name, sizeof(name));
+	if (thread->has_ended)
 		return;
 	/* The kernel adds one end of line. */
 	length = strlen(name);
@@ -242,8 +275,10 @@ void gpumon_looks_names(struct gpumon_looks *looks, struct gpumon_capture_file *
 		if (!looks->threads[i].is_named && (all || !looks->threads[i].name[0]))
 			write_name(looks, file, &looks->threads[i]);
 	looks->unnamed = false;
-	if (all)
-		looks->next_ns = now + NAMES_NS;
+	if (!all)
+		return;
+	forget_ended(looks);
+	looks->next_ns = now + NAMES_NS;
 }
 
 enum gpumon_channel_sandbox gpumon_looks_sandbox(struct gpumon_looks *looks)
@@ -285,9 +320,10 @@ void gpumon_looks_end(struct gpumon_looks *looks)
 		free((char *)(uintptr_t)looks->paths.slots[i].value);
 	gpumon_map_clear(&looks->paths);
 	gpumon_map_clear(&looks->names);
+	gpumon_map_clear(&looks->places);
 	free(looks->threads);
 	looks->threads = NULL;
-	looks->count = 0;
+	looks->count = looks->room = 0;
 }
 
 /* How far a namespace's CLOCK_MONOTONIC is ahead of the machine's. */

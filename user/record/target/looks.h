@@ -21,12 +21,14 @@
  * @tid: in the process's pid namespace
  * @task: here; 0: not found, or it has ended
  * @is_named: by the program, which counts more than the kernel's name
+ * @has_ended: or it was not found
  * @name: as it was written last
  */
 struct gpumon_look_thread {
 	uint32_t tid;
 	pid_t task;
 	bool is_named;
+	bool has_ended;
 	char name[32];
 };
 
@@ -38,8 +40,10 @@ struct gpumon_look_thread {
  * @library: thread of the library, 0 where it is not known
  * @filters: seccomp filters at its hello
  * @sandbox: the last look at them
- * @threads: those with records
+ * @threads: those with records that have not ended
  * @count: of these
+ * @room: for so many
+ * @places: index of a thread and 1, by tid
  * @unnamed: some of them were not looked at
  * @next_ns: when to look at all names again
  * @paths: of files, by string id: copies of their names
@@ -56,6 +60,8 @@ struct gpumon_looks {
 	enum gpumon_channel_sandbox sandbox;
 	struct gpumon_look_thread *threads;
 	size_t count;
+	size_t room;
+	struct gpumon_map places;
 	bool unnamed;
 	uint64_t next_ns;
 	struct gpumon_map paths;

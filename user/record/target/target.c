@@ -26,6 +26,9 @@
 #define STRING_CGROUP	  0xffffff03u
 #define STRING_HOST	  0xffffff04u
 
+/* How often it is looked whether a process is in a sandbox: that costs some 50 us. */
+#define LOOK_NS 100000000ULL
+
 /* How long a process whose library is gone may take to end. */
 #define GONE_NS 1000000000ULL
 
@@ -47,6 +50,7 @@
  * @notes: notes of its library
  * @map: perf map of its generated code
  * @looks: what is looked up for it
+ * @look_ns: when to look at its sandbox again
  * @is_deaf: its socket is closed, and its library may go on
  * @deaf_ns: since when
  * @news: what is to be noted of it, "" for nothing
@@ -72,6 +76,7 @@ struct gpumon_target {
 	struct gpumon_note_reader notes;
 	struct gpumon_runtime_map map;
 	struct gpumon_looks looks;
+	uint64_t look_ns;
 	bool is_deaf;
 	uint64_t deaf_ns;
 	char news[384];
@@ -395,8 +400,12 @@ bool gpumon_target_news(struct gpumon_target *target, uint16_t *flags, char *tex
 static bool process_lives(const struct gpumon_target *target)
 {
 	struct pollfd fds = { .fd = target->pidfd, .events = POLLIN };
+	uint64_t ticks;
 
-	return fds.fd >= 0 && poll(&fds, 1, 0) == 0;
+	if (fds.fd >= 0)
+		return poll(&fds, 1, 0) == 0;
+	return gpumon_process_start_ticks(target->options->root, target->info.pid, &ticks) &&
+	       ticks == target->info.start_ticks && gpumon_looks_program(&target->looks);
 }
 
 /* The socket is closed: by the program, or its end, or because it has another program. */
@@ -426,6 +435,7 @@ static void look_at_sandbox(struct gpumon_target *target)
 {
 	enum gpumon_channel_sandbox before = target->looks.sandbox, now;
 
+	target->look_ns = gpumon_monotonic_ns() + LOOK_NS;
 	now = gpumon_looks_sandbox(&target->looks);
 	gpumon_channel_set_sandbox(target->channel, now);
 	if (now == GPUMON_SANDBOX_NEW && before != now)
@@ -501,7 +511,8 @@ void gpumon_target_drain(struct gpumon_target *target)
 	if (target->strings)
 		append_strings(target);
 	gpumon_looks_names(&target->looks, target->file, gpumon_monotonic_ns(), false);
-	look_at_sandbox(target);
+	if (gpumon_monotonic_ns() >= target->look_ns)
+		look_at_sandbox(target);
 	gpumon_runtime_map_look(&target->map);
 	if (target->is_deaf)
 		look_at_library(target);
