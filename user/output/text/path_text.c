@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/map.h"
 #include "term/output_text.h"
 #include "term/squeeze.h"
 #include "path_text.h"
@@ -34,8 +36,37 @@ enum rank {
 	RANKS
 };
 
+/* A part of a line that was made once, and its columns. */
+struct word {
+	char *text;
+	unsigned int columns;
+};
+
+/**
+ * struct label - what is known of a node in whichever row
+ * @class: initial rank of its pieces
+ * @name: its name, unless a difference has to be seen in it; made when it is needed
+ */
+struct label {
+	enum rank class;
+	struct word name;
+};
+
+/**
+ * struct labels - labels of all nodes above the rows
+ * @by_node: number in @at + 1
+ * @columns: width of the lines
+ */
+struct labels {
+	struct gpumon_map by_node;
+	struct label *at;
+	size_t used;
+	unsigned int columns;
+};
+
 /**
  * struct piece - a candidate frame for the line
+ * @label: number of its label
  * @class: its initial rank
  * @rank: current rank, RANK_DIFFERENCE if it was raised
  * @mark: offset of the difference in its name, 0 if the beginning shows it
@@ -43,9 +74,12 @@ enum rank {
  * @tried: it already was a difference when the text was made
  * @bare: shown without file and line
  * @keep: it is in the line
+ * @marked: its name with @mark
+ * @where: its line with @place
  */
 struct piece {
 	const struct gpumon_node *node;
+	size_t label;
 	enum rank class;
 	enum rank rank;
 	size_t mark;
@@ -53,16 +87,20 @@ struct piece {
 	bool tried;
 	bool bare;
 	bool keep;
+	struct word marked;
+	struct word where;
 };
 
 /**
  * struct path - the line of a row
+ * @labels: shared by all rows
  * @pieces: the innermost first
  * @text: text of the line
  * @key: the same without unnamed places, which do not help a reader
  * @changed: a piece was raised since the line was made
  */
 struct path {
+	struct labels *labels;
 	const struct gpumon_node *work;
 	struct piece *pieces;
 	unsigned int n;
@@ -110,6 +148,36 @@ static const char *line_of(const struct gpumon_node *node)
 	return node->line ? node->line : "";
 }
 
+static void make_word(struct word *word, char *text)
+{
+	free(word->text);
+	word->text = text;
+	word->columns = text ? gpumon_text_columns(text) : 0;
+}
+
+/* The label of a node, which has its class. NULL without memory. */
+static struct label *find_label(struct labels *labels, const struct gpumon_node *node)
+{
+	size_t number = gpumon_map_get(&labels->by_node, (uintptr_t)node);
+	struct label *label;
+
+	if (number)
+		return &labels->at[number - 1];
+	label = GPUMON_GROW(labels->at, labels->used);
+	if (!label || gpumon_map_set(&labels->by_node, (uintptr_t)node, labels->used))
+		return NULL;
+	label->class = class_of(node);
+	return label;
+}
+
+static void clear_labels(struct labels *labels)
+{
+	for (size_t i = 0; i < labels->used; i++)
+		free(labels->at[i].name.text);
+	free(labels->at);
+	gpumon_map_clear(&labels->by_node);
+}
+
 static int find_pieces(struct path *path)
 {
 	const struct gpumon_node *node;
@@ -123,11 +191,16 @@ static int find_pieces(struct path *path)
 		return -1;
 	for (node = path->work->parent; node && path->n < room; node = node->parent) {
 		struct piece *piece = &path->pieces[path->n];
+		const struct label *label;
 
 		if (!is_caller(node) && node->kind != GPUMON_NODE_API)
 			continue;
+		label = find_label(path->labels, node);
+		if (!label)
+			return -1;
 		piece->node = node;
-		piece->class = class_of(node);
+		piece->label = (size_t)(label - path->labels->at);
+		piece->class = label->class;
 		/* "kernel<1>" and "__device_stub__Z6kernelILi1EEvPjj" below it. */
 		if (stub && piece->class == RANK_FUNCTION && gpumon_frame_is_stub(node, path->work))
 			piece->class = RANK_WRAPPER;
@@ -152,9 +225,9 @@ static void drop_arguments(char *name)
 }
 
 /* Returns a text to free. */
-static char *name_text(const struct piece *piece, unsigned int columns)
+static char *name_text(const struct gpumon_node *node, const size_t *mark, unsigned int columns)
 {
-	const char *name = piece->node->name;
+	const char *name = node->name;
 	unsigned int limit = columns / 4;
 	size_t room = strlen(name) + 16;
 	char *whole = malloc(room), *copy = malloc(room), *text = NULL;
@@ -167,11 +240,11 @@ static char *name_text(const struct piece *piece, unsigned int columns)
 	limit += limit / 2;
 	if (limit > columns)
 		limit = columns;
-	if (piece->mark) {
-		text = gpumon_text_squeeze(name, limit, &piece->mark, 1);
+	if (mark) {
+		text = gpumon_text_squeeze(name, limit, mark, 1);
 		goto out;
 	}
-	if (piece->node->kind == GPUMON_NODE_FUNCTION && gpumon_text_columns(copy) > limit)
+	if (node->kind == GPUMON_NODE_FUNCTION && gpumon_text_columns(copy) > limit)
 		drop_arguments(copy);
 	text = gpumon_text_squeeze(copy, limit, NULL, 0);
 out:
@@ -180,31 +253,68 @@ out:
 	return text;
 }
 
+/* The name of a piece, with the difference if that has to be seen; NULL without memory. */
+static const struct word *piece_name(struct labels *labels, struct piece *piece)
+{
+	struct word *word = piece->mark ? &piece->marked : &labels->at[piece->label].name;
+
+	if (!word->text)
+		make_word(word, name_text(piece->node, piece->mark ? &piece->mark : NULL,
+					  labels->columns));
+	return word->text ? word : NULL;
+}
+
 /*
- * "Block.forward model.py:88". Machine code only gets a file if there is a line, which with the
- * option @functions a function that calls from several lines lacks.
+ * "model.py:88". Machine code only gets a file if there is a line, which with the option @functions
+ * a function that calls from several lines lacks: then it is "".
  */
-static int put_piece(FILE *out, const struct piece *piece, unsigned int columns)
+static const struct word *piece_place(struct piece *piece)
 {
 	const struct gpumon_node *node = piece->node;
 	const char *line = line_of(node), *slash = strrchr(line, '/');
-	char *text = name_text(piece, columns), *place;
 	unsigned long unused;
 	size_t number;
 
-	if (!text)
-		return -1;
-	fputs(text, out);
-	free(text);
+	if (piece->where.text)
+		return &piece->where;
 	line = piece->place ? line + piece->place - 1 : slash ? slash + 1 : line;
-	if (piece->bare || !*line || (node->kind != GPUMON_NODE_PYTHON && !strchr(line, ':')))
-		return 0;
+	if (node->kind != GPUMON_NODE_PYTHON && !strchr(line, ':'))
+		line = "";
 	number = gpumon_line_file(line, &unused);
-	place = gpumon_text_squeeze(line, PLACE_COLUMNS, &number, 1);
-	if (!place)
+	make_word(&piece->where,
+		  *line ? gpumon_text_squeeze(line, PLACE_COLUMNS, &number, 1) : strdup(""));
+	return piece->where.text ? &piece->where : NULL;
+}
+
+/**
+ * struct line - a line that is written, or only measured
+ * @out: NULL: it is measured
+ */
+struct line {
+	FILE *out;
+	unsigned int columns;
+};
+
+static void put_text(struct line *line, const char *text, unsigned int columns)
+{
+	line->columns += columns;
+	if (line->out)
+		fputs(text, line->out);
+}
+
+/* "Block.forward model.py:88" */
+static int put_piece(struct line *line, struct labels *labels, struct piece *piece)
+{
+	const struct word *name = piece_name(labels, piece);
+	const struct word *place = name && !piece->bare ? piece_place(piece) : NULL;
+
+	if (!name || (!place && !piece->bare))
 		return -1;
-	fprintf(out, " %s", place);
-	free(place);
+	put_text(line, name->text, name->columns);
+	if (place && *place->text) {
+		put_text(line, " ", 1);
+		put_text(line, place->text, place->columns);
+	}
 	return 0;
 }
 
@@ -227,10 +337,11 @@ static unsigned int run_of(const struct path *path, unsigned int i)
 	return n;
 }
 
-/* Print the pieces from the outermost on. */
-static int put_pieces(FILE *out, const struct path *path, unsigned int columns)
+/* Put the pieces from the outermost on. */
+static int put_pieces(struct line *line, const struct path *path)
 {
 	bool gap = false, any = false;
+	char number[16];
 
 	for (unsigned int i = path->n; i--;) {
 		const struct piece *piece = &path->pieces[i];
@@ -242,49 +353,58 @@ static int put_pieces(FILE *out, const struct path *path, unsigned int columns)
 		}
 		for (; i && is_same(&path->pieces[i - 1], &path->pieces[i]); i--)
 			run++;
-		fprintf(out, "%s%s", any ? SEPARATOR : "", gap ? "…" SEPARATOR : "");
-		if (run > 1 && piece->rank == RANK_PLACE)
-			gpumon_text_plain(out, piece->node->module);
-		else if (put_piece(out, &path->pieces[i], columns))
+		if (any)
+			put_text(line, SEPARATOR, 3);
+		if (gap)
+			put_text(line, "…" SEPARATOR, 4);
+		if (run > 1 && piece->rank == RANK_PLACE) {
+			if (line->out)
+				gpumon_text_plain(line->out, piece->node->module);
+			line->columns += gpumon_text_columns(piece->node->module);
+		} else if (put_piece(line, path->labels, &path->pieces[i])) {
 			return -1;
+		}
 		if (run > 1)
-			fprintf(out, " (%u)", run);
+			put_text(line, number,
+				 (unsigned int)snprintf(number, sizeof(number), " (%u)", run));
 		gap = false;
 		any = true;
 	}
+	if (gap && any)
+		put_text(line, SEPARATOR, 3);
 	if (gap)
-		fprintf(out, "%s…", any ? SEPARATOR : "");
+		put_text(line, "…", 1);
 	return 0;
 }
 
-static char *path_line(const struct path *path, unsigned int columns)
+static char *path_line(const struct path *path)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct line line = { .out = open_memstream(&text, &size) };
 	int ret;
 
-	if (!out)
+	if (!line.out)
 		return NULL;
-	ret = put_pieces(out, path, columns);
-	if (!fclose(out) && !ret)
+	ret = put_pieces(&line, path);
+	if (!fclose(line.out) && !ret)
 		return text;
 	free(text);
 	return NULL;
 }
 
 /* 1 if the kept pieces fit the line, 0 if not, -1 without memory. */
-static int path_fits(const struct path *path, unsigned int columns)
+static int path_fits(const struct path *path)
 {
-	char *text = path_line(path, columns);
-	int ret = !text ? -1 : gpumon_text_columns(text) <= columns;
+	struct line line = { 0 };
 
-	free(text);
-	return ret;
+	if (put_pieces(&line, path))
+		return -1;
+	return line.columns <= path->labels->columns;
 }
 
 /* Keep a piece, and the run it begins, if there is room. The first one is kept in any case. */
-static int try_piece(struct path *path, unsigned int i, unsigned int columns, bool first)
+static int try_piece(struct path *path, unsigned int i, bool first)
 {
 	unsigned int run = run_of(path, i);
 	bool bare = path->pieces[i].bare;
@@ -292,10 +412,10 @@ static int try_piece(struct path *path, unsigned int i, unsigned int columns, bo
 
 	for (unsigned int j = i; j < i + run; j++)
 		path->pieces[j].keep = true;
-	ret = path_fits(path, columns);
+	ret = path_fits(path);
 	if (!ret && !bare && !path->pieces[i].place) {
 		path->pieces[i].bare = true;
-		ret = path_fits(path, columns);
+		ret = path_fits(path);
 	}
 	if (ret || first)
 		return ret < 0 ? ret : 1;
@@ -318,8 +438,9 @@ static bool is_package(const struct gpumon_node *node)
 	return false;
 }
 
-static int choose_pieces(struct path *path, unsigned int columns)
+static int choose_pieces(struct path *path)
 {
+	unsigned int columns = path->labels->columns;
 	bool any = false;
 	char *text;
 
@@ -334,7 +455,7 @@ static int choose_pieces(struct path *path, unsigned int columns)
 			break;
 		if (rank == RANK_PLACE) {
 			free(path->key);
-			path->key = path_line(path, columns);
+			path->key = path_line(path);
 			if (!path->key)
 				return -1;
 		}
@@ -343,7 +464,7 @@ static int choose_pieces(struct path *path, unsigned int columns)
 
 			if (path->pieces[i].rank != rank)
 				continue;
-			ret = try_piece(path, i, columns, !any);
+			ret = try_piece(path, i, !any);
 			if (ret < 0)
 				return -1;
 			if (!ret)
@@ -351,7 +472,7 @@ static int choose_pieces(struct path *path, unsigned int columns)
 			any = true;
 		}
 	}
-	text = path_line(path, columns);
+	text = path_line(path);
 	free(path->text);
 	/* Only needed if a single piece is too long. */
 	path->text = text ? gpumon_text_squeeze(text, columns, NULL, 0) : NULL;
@@ -398,6 +519,7 @@ static void raise_piece(struct path *path, struct piece *piece, size_t mark)
 		return;
 	piece->rank = RANK_DIFFERENCE;
 	piece->mark = mark;
+	make_word(&piece->marked, NULL);
 	path->changed = true;
 }
 
@@ -450,6 +572,7 @@ static void raise_line(struct path *path, struct piece *piece, const char *other
 		return;
 	piece->rank = RANK_DIFFERENCE;
 	piece->place = place;
+	make_word(&piece->where, NULL);
 	path->changed = true;
 }
 
@@ -509,7 +632,7 @@ static int by_key(const void *a, const void *b)
 	return order ? order : x->number < y->number ? -1 : 1;
 }
 
-static int tell_all_apart(struct path *paths, unsigned int count, unsigned int columns)
+static int tell_all_apart(struct path *paths, unsigned int count)
 {
 	bool changed = true;
 
@@ -526,7 +649,7 @@ static int tell_all_apart(struct path *paths, unsigned int count, unsigned int c
 				continue;
 			paths[i].changed = false;
 			changed = true;
-			if (choose_pieces(&paths[i], columns))
+			if (choose_pieces(&paths[i]))
 				return -1;
 		}
 	}
@@ -537,24 +660,31 @@ int gpumon_path_texts(const struct gpumon_node *const *nodes, unsigned int count
 		      unsigned int columns, char **texts)
 {
 	struct path *paths = calloc(count + 1, sizeof(*paths));
+	struct labels labels = { .columns = columns };
 	int ret = paths ? 0 : -1;
 
 	memset(texts, 0, count * sizeof(*texts));
 	for (unsigned int i = 0; !ret && i < count; i++) {
+		paths[i].labels = &labels;
 		paths[i].work = nodes[i];
 		paths[i].number = i;
-		ret = find_pieces(&paths[i]) || choose_pieces(&paths[i], columns) ? -1 : 0;
+		ret = find_pieces(&paths[i]) || choose_pieces(&paths[i]) ? -1 : 0;
 	}
 	if (!ret)
-		ret = tell_all_apart(paths, count, columns);
+		ret = tell_all_apart(paths, count);
 	for (unsigned int i = 0; paths && i < count; i++) {
 		if (ret)
 			free(paths[i].text);
 		else
 			texts[paths[i].number] = paths[i].text;
 		free(paths[i].key);
+		for (unsigned int k = 0; k < paths[i].n; k++) {
+			free(paths[i].pieces[k].marked.text);
+			free(paths[i].pieces[k].where.text);
+		}
 		free(paths[i].pieces);
 	}
+	clear_labels(&labels);
 	free(paths);
 	return ret;
 }
