@@ -5,6 +5,7 @@
 #include "base/futex.h"
 #include "base/prepared.h"
 #include "harvest.h"
+#include "session/session.h"
 #include "write/operation.h"
 
 /* What a driver says of a time may be later than now by this, if its clock is not known well. */
@@ -188,6 +189,20 @@ static uint32_t count_groups(uint64_t global, uint32_t local)
 	return groups <= UINT32_MAX ? (uint32_t)groups : 0;
 }
 
+/* Once in a capture, where its program uses them. */
+static void say_of_buffers(struct inject_thread *thread)
+{
+	static uint32_t said_in;
+	uint32_t generation = atomic_load(&inject_session.generation);
+
+	if (said_in == generation)
+		return;
+	said_in = generation;
+	inject_session_note(
+		thread, 0,
+		"kernels in an OpenCL command buffer have no times of their own, and the buffer has the one that its driver gives: pocl gives that of a marker behind the kernels");
+}
+
 static void write_command(struct inject_thread *thread, const struct inject_kept *kept,
 			  const struct inject_times *times, struct inject_totals *totals)
 {
@@ -212,6 +227,8 @@ static void write_command(struct inject_thread *thread, const struct inject_kept
 		operation.grid[i] = count_groups(kept->global[i], kept->local[i]);
 	}
 	inject_operation_write(thread, &operation, times, totals);
+	if (kept->graph)
+		say_of_buffers(thread);
 }
 
 /* False: it has not ended. */

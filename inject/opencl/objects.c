@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdio.h>
+#include <string.h>
 
 #include "base/handles.h"
 #include "objects.h"
@@ -65,6 +66,39 @@ struct inject_kernel *inject_kernel_learn(cl_kernel handle)
 	snprintf(kernel->name, sizeof(kernel->name), "%s", is_known ? name : "[unknown kernel]");
 	atomic_store(&kernel->id, 0);
 	return kernel;
+}
+
+/* Whether @name is one of those with ", " between. */
+static bool has_name(const char *names, const char *name)
+{
+	size_t length = strlen(name);
+	const char *at = names;
+
+	while ((at = strstr(at, name))) {
+		if ((at == names || at[-1] == ' ') && (!at[length] || at[length] == ','))
+			return true;
+		at += length;
+	}
+	return false;
+}
+
+void inject_buffer_add_kernel(struct inject_buffer *buffer, cl_kernel handle)
+{
+	struct inject_kernel *kernel = inject_kernel_find(handle);
+	size_t used = strlen(buffer->names);
+	int length;
+
+	if (!kernel || !kernel->name[0])
+		kernel = inject_kernel_learn(handle);
+	buffer->kernels++;
+	if (!kernel || has_name(buffer->names, kernel->name))
+		return;
+	length = snprintf(buffer->names + used, sizeof(buffer->names) - used, "%s%s",
+			  used ? ", " : "", kernel->name);
+	if (length < 0 || (size_t)length >= sizeof(buffer->names) - used) {
+		buffer->names[used] = '\0';
+		buffer->is_cut = true;
+	}
 }
 
 struct inject_device *inject_device_add(cl_device_id handle)

@@ -72,11 +72,17 @@ struct inject_kernel {
  * @id: in the capture
  * @queue: first one that it was created for
  * @platform: of the extension's functions
+ * @kernels: that are in it
+ * @is_cut: there was no room for the name of one
+ * @names: of these, each once, with ", " between
  */
 struct inject_buffer {
 	uint32_t id;
 	cl_command_queue queue;
 	const void *platform;
+	unsigned int kernels;
+	bool is_cut;
+	char names[256];
 };
 
 /* NULL for an object that was not seen. */
@@ -91,6 +97,9 @@ struct inject_buffer *inject_buffer_add(cl_command_buffer_khr handle);
 
 /* Asks for the name of a kernel whose creation was not seen. NULL where there is no room. */
 struct inject_kernel *inject_kernel_learn(cl_kernel handle);
+
+/* The kernel is one of the commands of a buffer. */
+void inject_buffer_add_kernel(struct inject_buffer *buffer, cl_kernel handle);
 
 /* A number for a context, the same for each call until inject_context_forget(). 0: no room. */
 uint32_t inject_context_number(cl_context handle);

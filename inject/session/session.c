@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "backend.h"
 #include "hooks/call.h"
@@ -37,6 +40,57 @@ void inject_session_note(struct inject_thread *thread, uint16_t flags, const cha
 	write_note(thread, flags, text);
 }
 
+/* Interpreters whose functions are in no call path, by the file of their library or the program's name. */
+static const struct {
+	const char *file;
+	const char *name;
+} interpreters[] = {
+	{ "libpypy", "PyPy" },	{ "pypy", "PyPy" },	{ "graalpy", "GraalPy" },
+	{ "libjvm.so", "Java" }, { "libruby", "Ruby" },	{ "ruby", "Ruby" },
+	{ "libperl", "Perl" },	{ "perl", "Perl" },	{ "libR.so", "R" },
+	{ "liblua", "Lua" },	{ "lua", "Lua" },	{ "libphp", "PHP" },
+	{ "php", "PHP" },	{ "libnode", "Node.js" }, { "node", "Node.js" },
+	{ "libcoreclr.so", ".NET" }, { "libmonosgen", "Mono" },
+};
+
+static const char *interpreter_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	size_t i, length;
+
+	/* A version may follow, or an ending. */
+	for (i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++) {
+		length = strlen(interpreters[i].file);
+		if (strncmp(file, interpreters[i].file, length) == 0 &&
+		    (file[length] < 'A' || file[length] == '_'))
+			return interpreters[i].name;
+	}
+	return NULL;
+}
+
+static int find_interpreter(struct dl_phdr_info *info, size_t size, void *found)
+{
+	(void)size;
+	*(const char **)found = interpreter_of(*info->dlpi_name ? info->dlpi_name :
+								  program_invocation_short_name);
+	return *(const char **)found != NULL;
+}
+
+static void look_for_others(struct inject_thread *thread)
+{
+	static uint32_t told_in;
+	uint32_t generation = atomic_load(&inject_session.generation);
+	const char *name = NULL;
+
+	if (told_in == generation || !dl_iterate_phdr(find_interpreter, &name))
+		return;
+	told_in = generation;
+	inject_session_note(
+		thread, 0,
+		"functions of %s are in no call path: those of CPython 3.10 to 3.14 are, and code that a compiler at run time tells of in a perf map",
+		name);
+}
+
 void inject_session_look_for_python(struct inject_thread *thread)
 {
 	static uint32_t told_in;
@@ -49,6 +103,8 @@ void inject_session_look_for_python(struct inject_thread *thread)
 	}
 	if (!atomic_load(&inject_session.has_python))
 		atomic_store(&inject_session.has_python, gpumon_python_init());
+	if (!atomic_load(&inject_session.has_python))
+		look_for_others(thread);
 	problem = gpumon_python_problem();
 	if (problem && told_in != generation) {
 		inject_session_note(thread, GPUMON_NOTE_MISSING, "%s", problem);

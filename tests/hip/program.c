@@ -198,6 +198,17 @@ static void mode_kill(int count)
 	raise(SIGKILL);
 }
 
+/* Has waited, and ends at once. */
+static void mode_ends(int count)
+{
+	for (int i = 0; i < count; i++)
+		launch_add(NULL);
+	hipDeviceSynchronize();
+	printf("did hipLaunchKernel %d 0\n", count);
+	fflush(NULL);
+	_exit(0);
+}
+
 /* Until the library has measured one of so many kernels, for 60 s at most; says how many kernels that were. */
 static void mode_measured(int count)
 {
@@ -363,6 +374,7 @@ static const struct {
 	{ "calls", mode_calls },       { "threads", mode_threads },
 	{ "graph", mode_graph },       { "fork", mode_fork },
 	{ "errors", mode_errors },     { "kill", mode_kill },
+	{ "ends", mode_ends },
 	{ "measured", mode_measured }, { "until-killed", mode_until_killed },
 	{ "left", mode_left },	       { "nested", mode_nested },
 };

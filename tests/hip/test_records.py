@@ -105,6 +105,12 @@ def test_kill_and_fork():
     Recorded("fork", 20).equals_account()
 
 
+def test_waited():
+    """what the program has waited for is there, though it ends by _exit"""
+    run = Recorded("ends", 300).equals_account()
+    equal({run.text(kernel.name) for kernel in run["kernel"]}, {"_Z3addPf"}, "names")
+
+
 def test_fork_in_first_call():
     """a child that calls HIP does not wait for a thread of its parent that made the first call, and is not in it"""
     run = Recorded("fork-in-first-call", expect=2)

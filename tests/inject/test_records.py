@@ -2,8 +2,10 @@
 """The contents of a capture, compared with the account of what happened."""
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import harness
@@ -156,6 +158,17 @@ def test_mappings_of_plugins():
             newest = max(covers, key=lambda m: m.time_ns)
             found |= strings[newest.path] == path
         check(found, f"launch {number} is not from {path}")
+
+
+def test_other_interpreter():
+    """an interpreter whose functions are in no call path is named once, though it came late"""
+    folder = tempfile.mkdtemp(dir=harness.objects)
+    library = shutil.copy(f"{harness.objects}/plugin-a.so", f"{folder}/libpypy3.9-c.so")
+    run = Run("plugin", 1, library, library, stdin=subprocess.PIPE, wait=False)
+    until(lambda: run.targets() and notes(run.only().records()), "the interpreter is noticed")
+    run.wait()
+    texts = notes(run.only().records())
+    check(len(texts) == 1 and texts[0].startswith("functions of PyPy are in no call path"), f"notes: {texts}")
 
 
 def run_plugins(count, first, second):

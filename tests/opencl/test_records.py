@@ -20,7 +20,9 @@ def test_every_command():
     equal((scale.grid, scale.block, getattr(scale, "global")), ((0, 0, 0), (0, 0, 0), (4096, 1, 1)),
           "sizes that the driver chose")
     equal({run.text(kernel.name) for kernel in run["kernel"]},
-          {"add", "scale", "empty", "[native kernel]", "[command buffer]"}, "names of kernels")
+          {"add", "scale", "empty", "[native kernel]", "[command buffer of 3 kernels] scale"}, "names of kernels")
+    said = [run.text(note.text) for note in run["note"] if "command buffer" in run.text(note.text)]
+    equal(len(said), 1, "notes of command buffers")
     kinds = {functions[copy.correlation]: (copy.kind, getattr(copy, "from"), copy.to)
              for copy in run["copy"]}
     for function, expected in {"clEnqueueReadBuffer": (0, 3, 1), "clEnqueueWriteBuffer": (0, 1, 3),

@@ -150,6 +150,14 @@ static bool demangle_apart(struct output *output)
 	return false;
 }
 
+/* SYCL names a kernel by the name of a type, _ZTS...: what is meant is the type. */
+static const char *without_kind(const char *text)
+{
+	static const char kind[] = "typeinfo name for ";
+
+	return strncmp(text, kind, sizeof(kind) - 1) ? text : text + sizeof(kind) - 1;
+}
+
 char *gpumon_demangle(const char *name)
 {
 	struct output output = { .name = name, .options = OPTIONS };
@@ -178,9 +186,13 @@ char *gpumon_demangle(const char *name)
 		}
 	}
 	if (good && output.length) {
+		const char *from;
 		char *text;
 
 		output.text[output.length] = '\0';
+		from = strncmp(name, "_ZTS", 4) ? output.text : without_kind(output.text);
+		output.length -= (size_t)(from - output.text);
+		memmove(output.text, from, output.length + 1);
 		text = realloc(output.text, output.length + 1);
 		return text ? text : output.text;
 	}

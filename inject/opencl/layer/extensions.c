@@ -3,12 +3,21 @@
  * Functions of extensions do not go through the loader: the program asks for their addresses, and
  * gets ours. Those of each platform are kept; a command buffer says of which one it is.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "opencl/command.h"
 #include "wrappers.h"
 
 #define PLATFORMS 16
+
+/* The type of the properties has another name in newer headers. */
+typedef cl_int(CL_API_CALL *command_kernel_fn)(cl_command_buffer_khr buffer, cl_command_queue queue,
+					       const void *properties, cl_kernel kernel,
+					       cl_uint dimensions, const size_t *offset,
+					       const size_t *global, const size_t *local,
+					       cl_uint count, const cl_sync_point_khr *list,
+					       cl_sync_point_khr *point, void *command);
 
 /**
  * struct platform - functions of a platform's extensions, NULL before the program asks for them
@@ -19,6 +28,7 @@ struct platform {
 	inject_create_queue_fn create_queue;
 	clCreateCommandBufferKHR_fn create_buffer;
 	clEnqueueCommandBufferKHR_fn enqueue;
+	command_kernel_fn command_kernel;
 };
 
 static struct platform platforms[PLATFORMS];
@@ -105,8 +115,43 @@ static cl_command_buffer_khr create_buffer(cl_uint queues, const cl_command_queu
 	if (buffer) {
 		buffer->queue = queue_list[0];
 		buffer->platform = platform;
+		buffer->kernels = 0;
+		buffer->is_cut = false;
+		buffer->names[0] = '\0';
 	}
 	return handle;
+}
+
+static cl_int command_kernel(cl_command_buffer_khr handle, cl_command_queue queue,
+			     const void *properties, cl_kernel kernel, cl_uint dimensions,
+			     const size_t *offset, const size_t *global, const size_t *local,
+			     cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
+			     void *command)
+{
+	struct inject_buffer *buffer = inject_buffer_find(handle);
+	const struct platform *platform = with_buffers(buffer ? buffer->platform : NULL);
+	cl_int result;
+
+	if (!platform || !platform->command_kernel)
+		return CL_INVALID_COMMAND_BUFFER_KHR;
+	result = platform->command_kernel(handle, queue, properties, kernel, dimensions, offset,
+					  global, local, count, list, point, command);
+	if (result == CL_SUCCESS && buffer)
+		inject_buffer_add_kernel(buffer, kernel);
+	return result;
+}
+
+/* Its kernels are no operations of their own, so their names stand in that of the whole. */
+static void name_buffer(struct inject_command *command, const struct inject_buffer *buffer)
+{
+	char name[320] = "[command buffer]";
+
+	if (buffer && buffer->kernels == 1)
+		snprintf(name, sizeof(name), "[command buffer] %s", buffer->names);
+	else if (buffer && buffer->kernels)
+		snprintf(name, sizeof(name), "[command buffer of %u kernels] %s%s", buffer->kernels,
+			 buffer->names, buffer->is_cut ? ", ..." : "");
+	inject_command_named(command, name, buffer ? buffer->id : 0);
 }
 
 static cl_int enqueue_buffer(cl_uint queues, cl_command_queue *queue_list,
@@ -125,7 +170,7 @@ static cl_int enqueue_buffer(cl_uint queues, cl_command_queue *queue_list,
 		return CL_INVALID_COMMAND_BUFFER_KHR;
 	inject_command_begin(&command, queue, event, INJECT_clEnqueueCommandBufferKHR);
 	result = platform->enqueue(queues, queue_list, handle, count, list, command.event);
-	inject_command_named(&command, "[command buffer]", buffer ? buffer->id : 0);
+	name_buffer(&command, buffer);
 	inject_command_end(&command, result);
 	return result;
 }
@@ -147,6 +192,10 @@ static void *wrap_address(cl_platform_id handle, const char *name, void *address
 	if (strcmp(name, "clEnqueueCommandBufferKHR") == 0) {
 		platform->enqueue = (clEnqueueCommandBufferKHR_fn)address;
 		return (void *)enqueue_buffer;
+	}
+	if (strcmp(name, "clCommandNDRangeKernelKHR") == 0) {
+		platform->command_kernel = (command_kernel_fn)address;
+		return (void *)command_kernel;
 	}
 	return address;
 }

@@ -32,6 +32,12 @@ static void names(void **state)
 		{ "_ZNKSt8functionIFvvEEclEv", "std::function<void ()>::operator()() const" },
 		{ "_Z3fooIiEvT_.constprop.0", "void foo<int>(int) [clone .constprop.0]" },
 		{ "_Z1fv.cold", "f() [clone .cold]" },
+		/* Kernels of SYCL; and what is no such name. */
+		{ "_ZTSZZ3addRN4sycl3_V15queueEENKUlRNS0_7handlerEE_clES4_E5saxpy",
+		  "add(sycl::_V1::queue&)::{lambda(sycl::_V1::handler&)#1}::operator()(sycl::_V1::handler&) const::saxpy" },
+		{ "_ZTS6matmulIfLi16EE", "matmul<float, 16>" },
+		{ "_ZTI6matmulIfLi16EE", "typeinfo for matmul<float, 16>" },
+		{ "_ZTSQ", "_ZTSQ" },
 		/* Kernels, as named by nvcc. */
 		{ "_Z9vectorAddPKfS0_Pfi", "vectorAdd(float const*, float const*, float*, int)" },
 		{ "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_",
