@@ -109,6 +109,8 @@ var r = {};
 type("sm90_.*gemm"); r.gemm = found();
 r.hits = document.querySelectorAll("g.hit").length;
 type("forward|sm90"); r.nested = found();
+type("model.py:88"); r.line = Array.from(document.querySelectorAll("g.hit")).map(function (g) { return g.frame.name; });
+type("model"); r.file = document.querySelectorAll("g.hit").length;
 type("("); r.broken = found();
 type("no such thing"); r.none = found();
 type(""); r.cleared = document.querySelectorAll("g.hit").length + found();
@@ -119,6 +121,7 @@ return r;""")
     assert float(answer["nested"].split(", ")[1].split("%")[0]) <= 100
     assert "frames" in answer["broken"], "'(' is no expression and is looked for as it is"
     equal((answer["none"], answer["cleared"]), ("nothing matches", "0"))
+    equal((sorted(answer["line"]), answer["file"]), (["Block.forward", "CrossBlock.forward"], 0), "a line, not a file")
 
 
 @test

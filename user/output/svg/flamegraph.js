@@ -27,7 +27,8 @@ function gpumonFlame(svg) {
 			g: g, rect: g.querySelector("rect"), text: g.querySelector("text"),
 			start: Number(g.getAttribute("data-s")), value: Number(g.getAttribute("data-v")),
 			depth: Number(g.getAttribute("data-d")), lines: lines, name: lines[0],
-			label: g.getAttribute("data-n") || lines[0], children: [], hit: false, shown: true
+			label: g.getAttribute("data-n") || lines[0], children: [], hit: false, shown: true,
+			places: lines.slice(1).filter(function (line) { return /:\d+( \u00b7 |$)/.test(line); })
 		};
 		title.remove();
 		if (!frame.text)
@@ -275,6 +276,8 @@ function gpumonFlame(svg) {
 	const found = make("text", { "class": "subtitle found", y: hint.getAttribute("y"), "text-anchor": "end", "aria-live": "polite" });
 	function search(text) {
 		let expression = null, sum = 0, n = 0, inside = -1;
+		// "model.py:88" is the line of a call.
+		const byPlace = /:\d/.test(text);
 		if (text) {
 			try {
 				expression = new RegExp(text, "i");
@@ -283,7 +286,8 @@ function gpumonFlame(svg) {
 			}
 		}
 		for (const frame of frames) {
-			frame.hit = expression !== null && expression.test(frame.name);
+			frame.hit = expression !== null && (expression.test(frame.name) || (byPlace &&
+				frame.places.some(function (place) { return expression.test(place); })));
 			frame.g.classList.toggle("hit", frame.hit);
 			if (inside >= 0 && frame.depth <= inside)
 				inside = -1;
