@@ -265,7 +265,7 @@ def record_live(kit, process, what, least, name="capture"):
     for seconds in ("0.5", "5", "50"):
         shutil.rmtree(kit.path(name), ignore_errors=True)
         done = kit.run("record", "-o", name, "-p", str(process.pid), "-d", seconds)
-        early = b"before it identified itself" in done.stderr
+        early = b"before it said what it is" in done.stderr
         if not early and (done.returncode or kit.capture(name).sum(what) >= least):
             break
     return done

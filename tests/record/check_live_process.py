@@ -102,6 +102,33 @@ def several(kit):
 
 
 @test
+def two_recorders(kit):
+    """The second one says who has the process, and leaves nothing."""
+    player = start_player(kit, "listen", "stop")
+    first = kit.start("record", "-o", "first", "-p", str(player.pid))
+    kit.wait_launches(100, "first")
+    done = kit.run("record", "-o", "second", "-p", str(player.pid))
+    equal(done.returncode, 1, "status of the second one")
+    contains(done.stderr.decode(), f"process {player.pid} is recorded already, by gpumon-user {first.pid}", "message")
+    equal(os.path.exists(kit.path("second")), False, "its capture")
+    equal(kit.end(first, signal.SIGINT).returncode, 0, "status of the first one")
+    kit.end(player)
+    kit.capture("first").check(1, 100)
+
+
+@test
+def stopped_process(kit):
+    player = start_player(kit, "listen", "stop")
+    player.send_signal(signal.SIGSTOP)
+    done = kit.run("record", "-o", "capture", "-d", "100ms", "-p", str(player.pid))
+    equal(done.returncode, 1, "status")
+    contains(done.stderr.decode(), f"process {player.pid} was not recorded: it is stopped, by a signal or a debugger",
+             "message")
+    player.send_signal(signal.SIGCONT)
+    kit.end(player)
+
+
+@test
 def no_such_process(kit):
     player = start_player(kit, "exit=0")
     player.communicate()

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,8 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/read_at.h"
 #include "process_info.h"
+
+/* As the kernel shows the memory of gpumon_channel_create(). */
+#define CHANNEL_FILE "/memfd:gpumon-channel"
+/* A process has that of each recorder it had. */
+#define CHANNELS_MAX 64
 
 /* A rank is only searched in this many bytes of the environment. */
 #define ENVIRONMENT_MAX (128U << 10)
@@ -268,4 +276,86 @@ enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t 
 	if (state == 'Z' || state == 'X')
 		return threads > 1 ? GPUMON_PROCESS_NORMAL : GPUMON_PROCESS_ENDED;
 	return has_memory || state == '?' ? GPUMON_PROCESS_NORMAL : GPUMON_PROCESS_KERNEL;
+}
+
+bool gpumon_process_is_stopped(const char *root, pid_t pid)
+{
+	const char *field = NULL;
+	char text[4096];
+
+	if (read_file(root, pid, "stat", text, sizeof(text)) > 0)
+		field = stat_field(text, 3);
+	return field && (*field == 'T' || *field == 't');
+}
+
+/* Inodes of the shared memory that a process has mapped. Returns how many. */
+static unsigned int find_channels(const char *root, pid_t pid, uint64_t *inodes, unsigned int room)
+{
+	char path[PATH_MAX], *line = NULL;
+	unsigned int count = 0;
+	size_t size = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/maps", root, (int)pid);
+	file = fopen(path, "re");
+	while (file && count < room && getline(&line, &size, file) > 0) {
+		if (strstr(line, CHANNEL_FILE) &&
+		    sscanf(line, "%*s %*s %*s %*s %" SCNu64, &inodes[count]) == 1)
+			count++;
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static bool has_open(const char *root, pid_t pid, const uint64_t *inodes, unsigned int count)
+{
+	const struct dirent *entry;
+	char path[PATH_MAX];
+	bool found = false;
+	DIR *entries;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/fd", root, (int)pid);
+	entries = gpumon_folder_entries(AT_FDCWD, path, 0);
+	while (entries && !found && (entry = readdir(entries))) {
+		char to[sizeof(CHANNEL_FILE)] = "";
+		struct stat status;
+
+		if (readlinkat(dirfd(entries), entry->d_name, to, sizeof(to) - 1) < 0 ||
+		    strcmp(to, CHANNEL_FILE) != 0 ||
+		    fstatat(dirfd(entries), entry->d_name, &status, 0))
+			continue;
+		for (unsigned int i = 0; i < count; i++)
+			found |= inodes[i] == status.st_ino;
+	}
+	if (entries)
+		closedir(entries);
+	return found;
+}
+
+pid_t gpumon_process_recorder(const char *root, pid_t pid)
+{
+	uint64_t inodes[CHANNELS_MAX];
+	unsigned int count = find_channels(root, pid, inodes, CHANNELS_MAX);
+	const struct dirent *entry;
+	char path[PATH_MAX], name[32];
+	pid_t found = 0;
+	DIR *entries;
+
+	if (!count)
+		return 0;
+	snprintf(path, sizeof(path), "%s/proc", root);
+	entries = gpumon_folder_entries(AT_FDCWD, path, 0);
+	while (entries && !found && (entry = readdir(entries))) {
+		pid_t other = atoi(entry->d_name);
+
+		if (other > 0 && other != getpid() &&
+		    read_file(root, other, "comm", name, sizeof(name)) > 0 &&
+		    !strcmp(name, "gpumon-user\n") && has_open(root, other, inodes, count))
+			found = other;
+	}
+	if (entries)
+		closedir(entries);
+	return found;
 }

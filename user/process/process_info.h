@@ -78,6 +78,21 @@ enum gpumon_process_kind {
 	GPUMON_PROCESS_ENDED,
 };
 
+/* Whether a signal or a debugger has stopped it. */
+bool gpumon_process_is_stopped(const char *root, pid_t pid);
+
+/**
+ * gpumon_process_recorder - find who records a process by its injection library
+ * @root: prefix of /proc
+ * @pid: process
+ *
+ * The library keeps the memory that it shares with a recorder mapped, but only a recorder that still
+ * records it has it open.
+ *
+ * Return: the pid of another gpumon-user, 0 if there is none or it cannot be seen.
+ */
+pid_t gpumon_process_recorder(const char *root, pid_t pid);
+
 /* @process is set to the process of that thread. */
 enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t *process);
 

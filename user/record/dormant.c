@@ -307,6 +307,7 @@ static int check_kind(const char *root, pid_t pid, struct gpumon_error *err)
 int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpumon_error *err)
 {
 	struct search search = { .root = root, .pid = pid };
+	pid_t other;
 	uid_t owner;
 	int ret = gpumon_process_owner(root, pid, &owner);
 
@@ -320,6 +321,12 @@ int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpum
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"process %d is another user's: run this as that user or as root", (int)pid);
+	other = gpumon_process_recorder(root, pid);
+	if (other)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -EBUSY, GPUMON_ERROR_REFUSED,
+			"process %d is recorded already, by gpumon-user %d: one recording at a time",
+			(int)pid, (int)other);
 	search.inner_pid = (unsigned int)(gpumon_process_inner_pid(root, pid) ?: pid);
 	*socket = search_abstract(&search);
 	if (*socket < 0)

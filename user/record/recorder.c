@@ -466,14 +466,16 @@ static uint64_t bytes_written(const struct gpumon_recorder *recorder)
 static void stop_target(struct gpumon_recorder *recorder, struct gpumon_target *target)
 {
 	struct gpumon_error err;
+	char text[128];
 
 	if (gpumon_target_state(target) != GPUMON_TARGET_HELLO) {
 		gpumon_target_stop(target);
 		return;
 	}
 	gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ETIMEDOUT, GPUMON_ERROR_IO,
-			 "process %d was not recorded: recording ended before it identified itself",
-			 (int)gpumon_target_info(target)->pid);
+			 "process %d was not recorded: %s", (int)gpumon_target_info(target)->pid,
+			 gpumon_target_silence(target, "recording ended before it said what it is",
+					       text, sizeof(text)));
 	tell_refused(recorder, &err);
 	gpumon_target_end(target);
 }
@@ -499,10 +501,13 @@ static void look_at_size(struct gpumon_recorder *recorder)
 static void give_up(struct gpumon_recorder *recorder, struct gpumon_target *target)
 {
 	struct gpumon_error err;
+	char silence[64], text[128];
 
+	snprintf(silence, sizeof(silence), "it connected and said nothing for %d s",
+		 (int)(HELLO_NS / 1000000000));
 	gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ETIMEDOUT, GPUMON_ERROR_IO,
-			 "process %d was not recorded: it connected and said nothing for %d s",
-			 (int)gpumon_target_info(target)->pid, (int)(HELLO_NS / 1000000000));
+			 "process %d was not recorded: %s", (int)gpumon_target_info(target)->pid,
+			 gpumon_target_silence(target, silence, text, sizeof(text)));
 	tell_refused(recorder, &err);
 	gpumon_target_end(target);
 }
@@ -520,7 +525,8 @@ void gpumon_recorder_step(struct gpumon_recorder *recorder)
 		gpumon_target_drain(target);
 		note_news(recorder, target);
 		if (gpumon_target_state(target) == GPUMON_TARGET_HELLO &&
-		    now > gpumon_target_since(target) + HELLO_NS)
+		    (now > gpumon_target_since(target) + HELLO_NS ||
+		     gpumon_target_is_taken(target, now)))
 			give_up(recorder, target);
 		else if (recorder->closed &&
 			 (gpumon_target_stopped(target) || now >= recorder->until_ns))

@@ -35,12 +35,16 @@
 /* Maximum number of files of one process, which gets a new one after each exec(). */
 #define NAMES_MAX 10000
 
+/* How often a silent process is looked at. */
+#define TAKEN_NS 1000000000ULL
+
 /**
  * struct gpumon_target - a recorded process
  * @socket: -1 once it is closed
  * @pidfd: -1 if there is none
  * @hello_pid: its pid in its own pid namespace
  * @accepted: it got a channel
+ * @taken_ns: last look at whether another recorder has it
  * @without_gpu: its library cannot record the GPU
  * @described: the file has a PROCESS record
  * @strings: which of the recorder's strings still have to be written, by id
@@ -67,6 +71,7 @@ struct gpumon_target {
 	struct gpumon_channel_reader *channel;
 	struct gpumon_capture_file *file;
 	bool accepted;
+	uint64_t taken_ns;
 	bool without_gpu;
 	bool described;
 	bool strings;
@@ -459,6 +464,7 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 		struct gpumon_message_refused refused;
 		char room[512];
 	} message;
+	char silence[128];
 
 	while (target->state != GPUMON_TARGET_ENDED) {
 		ssize_t n;
@@ -474,8 +480,13 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 			if (target->state == GPUMON_TARGET_HELLO)
 				gpumon_error_set(
 					err, GPUMON_EXIT_FAILED, -ECONNRESET, GPUMON_ERROR_IO,
-					"process %d was not recorded: it ended before it identified itself",
-					(int)target->info.pid);
+					"process %d was not recorded: %s", (int)target->info.pid,
+					gpumon_target_silence(
+						target,
+						process_lives(target) ?
+							"it hung up before it said what it is" :
+							"it ended before it said what it is",
+						silence, sizeof(silence)));
 			target->is_deaf = goes_on(target);
 			target->deaf_ns = gpumon_monotonic_ns();
 			if (!target->is_deaf)
@@ -596,6 +607,31 @@ void gpumon_target_free(struct gpumon_target *target)
 enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target)
 {
 	return target->state;
+}
+
+bool gpumon_target_is_taken(struct gpumon_target *target, uint64_t now)
+{
+	if (now < target->since_ns + TAKEN_NS || now < target->taken_ns + TAKEN_NS)
+		return false;
+	target->taken_ns = now;
+	return gpumon_process_recorder(target->options->root, target->info.pid) != 0;
+}
+
+const char *gpumon_target_silence(const struct gpumon_target *target, const char *otherwise,
+				  char *text, size_t room)
+{
+	const char *root = target->options->root;
+	pid_t recorder = gpumon_process_recorder(root, target->info.pid);
+
+	if (recorder)
+		snprintf(text, room, "gpumon-user %d records it already", (int)recorder);
+	else if (gpumon_process_is_stopped(root, target->info.pid))
+		snprintf(
+			text, room,
+			"it is stopped, by a signal or a debugger, so that its injection library cannot answer");
+	else
+		snprintf(text, room, "%s", otherwise);
+	return text;
 }
 
 bool gpumon_target_accepted(const struct gpumon_target *target)

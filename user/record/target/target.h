@@ -141,6 +141,14 @@ int gpumon_target_pidfd(const struct gpumon_target *target);
 const struct gpumon_process_info *gpumon_target_info(const struct gpumon_target *target);
 void gpumon_target_get_counts(const struct gpumon_target *target,
 			      struct gpumon_target_counts *counts);
+/*
+ * Why a process that connected has not said what it is: another recorder has it, or it is stopped; otherwise
+ * @otherwise, what is seen from here.
+ */
+const char *gpumon_target_silence(const struct gpumon_target *target, const char *otherwise,
+				  char *text, size_t room);
+/* Whether another recorder got it while it was silent. Looks once a second. */
+bool gpumon_target_is_taken(struct gpumon_target *target, uint64_t now);
 /* Time of its connection, CLOCK_MONOTONIC. */
 uint64_t gpumon_target_since(const struct gpumon_target *target);
 
