@@ -241,6 +241,19 @@ def nothing_launched(kit):
 
 
 @test
+def within_a_recording(kit):
+    """What an inner recording takes is missing in the outer one, which says so."""
+    done = kit.run("record", "-o", "outer", "--", "sh", "-c",
+                   f"{kit.program} record -q -o inner -- {kit.player} record; {kit.player} launches=7 record")
+    contains(done.stderr.decode(), "it is gpumon-user itself, and what it starts is recorded by it, into inner", "message")
+    kit.capture("inner").check(1, 100)
+    kit.capture("outer").check(1, 7)
+    said = kit.run("correlate", "outer").stdout.decode()
+    contains(said, "\nMissing  what a note says\n", "what is missing")
+    contains(said, "recorded by it, into inner\n", "the note")
+
+
+@test
 def static_program(kit):
     with open(kit.path("nothing.c"), "w", encoding="utf-8") as file:
         file.write("int main(void) { return 0; }\n")

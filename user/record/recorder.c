@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -619,6 +620,23 @@ uint64_t gpumon_recorder_alarms(const struct gpumon_recorder *recorder)
 const struct gpumon_library_notes *gpumon_recorder_notes(const struct gpumon_recorder *recorder)
 {
 	return &recorder->notes;
+}
+
+void gpumon_recorder_decline(const char *path, const char *why)
+{
+	struct gpumon_message_refused message = { .type = GPUMON_REFUSED };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return;
+	snprintf(message.why, sizeof(message.why), "%s", why);
+	if (strlen(path) < sizeof(address.sun_path)) {
+		strcpy(address.sun_path, path);
+		if (!connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+			(void)!send(fd, &message, sizeof(message), MSG_NOSIGNAL);
+	}
+	close(fd);
 }
 
 void gpumon_recorder_free(struct gpumon_recorder *recorder)

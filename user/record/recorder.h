@@ -130,6 +130,12 @@ uint64_t gpumon_recorder_alarms(const struct gpumon_recorder *recorder);
 /* Notes of libraries, valid as long as the recorder. */
 const struct gpumon_library_notes *gpumon_recorder_notes(const struct gpumon_recorder *recorder);
 
+/*
+ * Tell another recorder that this process is not for it, and why. @path: its socket. Without effect if nobody
+ * listens there.
+ */
+void gpumon_recorder_decline(const char *path, const char *why);
+
 /* NULL is ignored. */
 void gpumon_recorder_free(struct gpumon_recorder *recorder);
 

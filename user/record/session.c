@@ -118,6 +118,20 @@ static void on_trouble(void *data, const struct gpumon_error *err)
 	session->trouble = *err;
 }
 
+/* Around this recording is another one: what is started here is not in its capture. */
+static void tell_outer(const struct session *session)
+{
+	const char *outer = getenv("GPUMON_SOCKET");
+	char text[256];
+
+	if (!outer || !*outer)
+		return;
+	snprintf(text, sizeof(text),
+		 "it is gpumon-user itself, and what it starts is recorded by it, into %.150s",
+		 session->result->directory);
+	gpumon_recorder_decline(outer, text);
+}
+
 static int start_program(struct session *session, struct gpumon_error *err)
 {
 	const char *before = getenv("CUDA_INJECTION64_PATH");
@@ -127,6 +141,7 @@ static int start_program(struct session *session, struct gpumon_error *err)
 
 	if (gpumon_launch_find_library(library, err))
 		return -1;
+	tell_outer(session);
 	session->apis = gpumon_api_of_library(library);
 	session->lacks = gpumon_api_of_machine("") & ~session->apis;
 	if (gpumon_session_lacks(session, text, sizeof(text)))
