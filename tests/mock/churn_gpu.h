@@ -66,6 +66,7 @@ struct churn_job {
  * @rings: number of rings at a time
  * @ring_jobs: jobs from the end of one ring to the end of the next, 0 for never
  * @hung: jobs of a ring that never end, of those in flight when it does
+ * @numbered: the rings are named like queues of applications
  * @pids: number of processes at a time, 0 for the thread itself
  * @pid_jobs: jobs from the end of one process to the end of the next, 0 for never
  * @seed: seed of the random generator
@@ -76,6 +77,7 @@ struct churn_plan {
 	u64 rings;
 	u64 ring_jobs;
 	u64 hung;
+	u64 numbered;
 	u64 pids;
 	u64 pid_jobs;
 	u64 seed;

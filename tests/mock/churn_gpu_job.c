@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/platform_device.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -36,7 +37,19 @@ static const char *const churn_names[CHURN_EVENTS][2] = {
 	[CHURN_KILLED] = { "dma_fence_signaled", "dma_fence_signaled" },
 };
 
+static struct platform_device *churn_pdev;
 static struct device *churn_device;
+
+/* The device is a driver's: rings that end are those of queues, unless the driver goes. */
+static int churn_probe(struct platform_device *pdev)
+{
+	return 0;
+}
+
+static struct platform_driver churn_driver = {
+	.probe = churn_probe,
+	.driver = { .name = "churn_gpu" },
+};
 static struct dma_fence churn_hardware_fence;
 static atomic_t churn_ring_numbers;
 static atomic_t churn_pids;
@@ -97,7 +110,9 @@ static void churn_fire(struct churn *churn, struct churn_ring *ring, enum churn_
 static void churn_ring_begin(struct churn *churn, struct churn_ring *ring)
 {
 	memset(ring, 0, sizeof(*ring));
-	snprintf(ring->name, sizeof(ring->name), "ring%d", atomic_inc_return(&churn_ring_numbers));
+	/* Without a number at the end each is a ring of its own. */
+	snprintf(ring->name, sizeof(ring->name), churn->plan.numbered ? "queue-%d-1-0" : "ring%dx",
+		 atomic_inc_return(&churn_ring_numbers));
 	ring->sched.name = ring->name;
 	ring->sched.dev = churn_device;
 	ring->context = dma_fence_context_alloc(1);
@@ -327,6 +342,27 @@ void churn_free(struct churn *churn)
 	kfree(churn);
 }
 
+static void churn_device_end(void)
+{
+	platform_device_unregister(churn_pdev);
+	platform_driver_unregister(&churn_driver);
+}
+
+static int churn_device_begin(void)
+{
+	int ret = platform_driver_register(&churn_driver);
+
+	if (ret)
+		return ret;
+	churn_pdev = platform_device_register_simple("churn_gpu", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(churn_pdev)) {
+		platform_driver_unregister(&churn_driver);
+		return PTR_ERR(churn_pdev);
+	}
+	churn_device = &churn_pdev->dev;
+	return 0;
+}
+
 /**
  * churn_init() - find the tracepoints
  *
@@ -335,11 +371,10 @@ void churn_free(struct churn *churn)
 int churn_init(void)
 {
 	const char *module;
-	int i, ret = 0;
+	int i, ret = churn_device_begin();
 
-	churn_device = root_device_register("churn_gpu");
-	if (IS_ERR(churn_device))
-		return PTR_ERR(churn_device);
+	if (ret)
+		return ret;
 	for (i = 0; i < CHURN_EVENTS && !ret; i++) {
 		module = i == CHURN_KILLED ? "vmlinux" : "gpu_sched";
 		ret = fire_tracepoint_get(&churn_target[i], module, churn_names[i][0]);
@@ -351,7 +386,7 @@ int churn_init(void)
 	if (ret) {
 		while (--i > 0)
 			fire_tracepoint_put(&churn_target[i - 1]);
-		root_device_unregister(churn_device);
+		churn_device_end();
 	}
 	return ret;
 }
@@ -366,5 +401,5 @@ void churn_exit(void)
 	unregister_kprobe(&churn_late_kprobe);
 	for (i = 0; i < CHURN_EVENTS; i++)
 		fire_tracepoint_put(&churn_target[i]);
-	root_device_unregister(churn_device);
+	churn_device_end();
 }

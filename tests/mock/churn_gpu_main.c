@@ -105,6 +105,7 @@ static int churn_option(struct churn_plan *plan, char *word)
 		{ "rings", &plan->rings, CHURN_MAX_RINGS },
 		{ "ring_jobs", &plan->ring_jobs, U64_MAX },
 		{ "hung", &plan->hung, CHURN_FLIGHT },
+		{ "numbered", &plan->numbered, 1 },
 		{ "pids", &plan->pids, 1 << 20 },
 		{ "pid_jobs", &plan->pid_jobs, U64_MAX },
 		{ "seed", &plan->seed, U64_MAX },

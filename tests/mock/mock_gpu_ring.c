@@ -337,7 +337,8 @@ int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigne
 	ring->pdev = pdev;
 	ring->sched_list[0] = &ring->sched;
 	if (!mock_gpu.driver)
-		snprintf(ring->name, sizeof(ring->name), "ring%u", index);
+		/* More than 16 numbers would be those of queues. */
+		snprintf(ring->name, sizeof(ring->name), index < 16 ? "ring%u" : "ring%ux", index);
 	else if (!strcmp(mock_gpu.driver, "xe"))
 		snprintf(ring->name, sizeof(ring->name), "%s%u",
 			 classes[index % ARRAY_SIZE(classes)], index);

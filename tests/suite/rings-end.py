@@ -63,11 +63,37 @@ for row in rings().values():
 
 
 def has_row():
+    before = set(rings())
     churn("storm jobs=1 rings=1")
-    return any(row["ring"] == "ring%d" % account()["rings_begun"] for row in rings().values())
+    return any(key[1] != "other" for key in set(rings()) - before)
 
 
 until(has_row, "a ring that comes has a row")
+check_sums()
+rmmod("churn_gpu", "gpumon")
+
+step("numbered rings that come and go while their driver stays are one, of its device")
+load_gpumon(max_rings=8)
+insmod("churn_gpu")
+churn("storm jobs=2500 rings=1 ring_jobs=100 numbered=1")
+ours = rings()
+equal(list(ours), [("churn_gpu", "queue")], "rings")
+now = account()
+for event, column in COLUMNS.items():
+    equal(ours["churn_gpu", "queue"][column], now[event], column)
+
+step("with others that stay, these join it")
+rmmod("churn_gpu", "gpumon")
+load_gpumon(max_rings=8)
+insmod("churn_gpu")
+churn("storm jobs=4000 rings=4 ring_jobs=100 numbered=1")
+ours, now = rings(), account()
+check(len(ours) <= 4 and ("churn_gpu", "queue") in ours, "rings %s" % sorted(ours))
+for event, column in COLUMNS.items():
+    equal(sum(row[column] for row in ours.values()), now[event], column)
+apart = sum(row["queued"] for key, row in ours.items() if key[1] != "queue")
+check(apart < 200, "%d jobs in rings of their own" % apart)
+equal(sum(row["queue_depth"] or 0 for row in ours.values()), 0, "depths")
 check_sums()
 rmmod("churn_gpu", "fire_gpu", "gpumon")
 step("done")

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest timeout=500
-"""500 schedulers of one device: those of xe are one row for each class of engines; where names do
-not say that, a full table has a row for all others. Nothing is dropped, no count is lost.
+"""500 schedulers of one device: those with numbers like xe's become one row for each class of engines;
+where names do not say that, a full table has a row for all others. Nothing is dropped, no count is lost.
 """
 import collections
 import os
@@ -33,22 +33,34 @@ def check_all(class_of):
     should = collections.defaultdict(collections.Counter)
     for (device, name), row in mock.items():
         should[class_of(device, name)].update({c: row[c] for c in COUNTS})
-    ours = {key: collections.Counter({c: row[c] for c in COUNTS if row[c]})
-            for key, row in rings(sections).items()}
+    ours = collections.defaultdict(collections.Counter)
+    for (device, name), row in rings(sections).items():
+        key = class_of(device, name) if (device, name) != OTHER else OTHER
+        ours[key].update({c: row[c] for c in COUNTS if row[c]})
     equal(ours, {key: +row for key, row in should.items()}, "rows")
     for p in probes(sections).values():
         equal((p["table_full"], p["recursion"]), (0, 0), "dropped by " + p["probe"])
     check_sums(sections)
     for row in rings(sections).values():
-        equal((row["queue_depth"], row["hw_depth"], row["untracked"]), (0, 0, 0), "depths")
-    return ours
+        equal((row["queue_depth"] or 0, row["hw_depth"] or 0, row["untracked"]), (0, 0, 0), "depths")
+
+
+def classes():
+    """Rings without a number, and how many jobs others have."""
+    named = [key for key in rings() if not key[1][-1].isdigit()]
+    return sorted(named), sum(r["queued"] for key, r in rings().items() if key not in named)
 
 
 step("xe with %d queues: a row for each class" % QUEUES)
 load(devices=1, rings=QUEUES, names="xe", timeout_ms=60000)
 drive()
-rows = check_all(lambda device, name: (device, name.rstrip("0123456789")))
-equal(sorted(rows), [("mock_gpu.0", name) for name in ("bcs", "ccs", "rcs", "vcs")], "classes")
+check_all(lambda device, name: (device, name.rstrip("0123456789")))
+named, apart = classes()
+equal(named, [("mock_gpu.0", name) for name in ("bcs", "ccs", "rcs", "vcs")], "classes")
+check(len(rings()) <= 4 * 8, "%d rings" % len(rings()))
+submit("-r", "all", "-n", 2 * QUEUES, "-w", timeout=600)
+wait_idle()
+equal(classes(), (named, apart), "classes, and jobs of others, after more jobs")
 # A scheduler has eight places in a table of four times as many: hardly ever are all taken.
 within(sum(r["live"] for r in rings().values()), QUEUES - 3, QUEUES, "live")
 rmmod("mock_gpu")
@@ -63,9 +75,9 @@ equal(sorted(rings()), [("mock_gpu.0", "hwctx")], "classes")
 rmmod("mock_gpu", "gpumon")
 
 step("and more than are remembered by their address: looked up by name")
-load(devices=1, rings=QUEUES, names="xe", timeout_ms=60000, gpumon={"max_rings": 4})
+load(devices=1, rings=QUEUES, names="amdxdna", timeout_ms=60000, gpumon={"max_rings": 4})
 drive()
-check_all(lambda device, name: (device, name.rstrip("0123456789")))
+check_all(lambda device, name: (device, name.split(".")[0]))
 check(sum(r["live"] for r in rings().values()) < QUEUES, "all are remembered: nothing is shown")
 rmmod("mock_gpu", "gpumon")
 

@@ -3,12 +3,15 @@
 #include <linux/ctype.h>
 #include <linux/device.h>
 #include <linux/ktime.h>
+#include <linux/module.h>
 #include <linux/siphash.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 #include <drm/gpu_scheduler.h>
 
+#include "common/device.h"
 #include "core/key.h"
+#include "core/nofault.h"
 #include "core/period.h"
 #include "core/statistics.h"
 #include "core/track.h"
@@ -67,11 +70,15 @@ struct gpumon_statistics gpumon_ring_statistics = {
 
 /*
  * Schedulers by their address. @owner: addresses of device and name, mixed, to notice another one
- * at the same address; @row: the row of its ring plus 1, 0 for none.
+ * at the same address; @value: key of its class, 0 for none; @row: the row of its ring plus 1, 0 for
+ * none.
  */
 struct gpumon_track gpumon_ring_schedulers;
 
-/* Rings by their key, so that one is found without a search; @since: when it was last in use. */
+/*
+ * Rings by their key, so that one is found without a search; @since: when it was last in use; @value:
+ * NAME_OF_CLASS or 0.
+ */
 struct gpumon_track gpumon_ring_names;
 
 /* Is a row laid out as the constants in ring.h say? */
@@ -110,6 +117,8 @@ static void ring_index(u64 key, u32 row)
 	if (!entry)
 		return;
 	entry->since = ktime_get_mono_fast_ns();
+	if (!known)
+		entry->value = 0;
 	WRITE_ONCE(entry->row, row);
 }
 
@@ -172,23 +181,38 @@ u32 gpumon_ring_count(void)
 }
 
 /*
- * The name of a ring. xe (with GuC) and amdxdna number the schedulers of applications' queues:
- * "rcs17", "hwctx.4711.3". Theirs are one ring for each class of engines of a device.
+ * Drivers whose firmware schedules number the schedulers of applications' queues: "rcs17",
+ * "hwctx.4711.3", "panthor-queue-7-1-0". Theirs are one ring, of the name without the numbers. Others
+ * number a fixed set of rings, "sdma0" and "comp_1.0.1", which stay apart. Queues come and go while
+ * their driver stays, are many, and have numbers that are no indices.
  */
-static void ring_name(char name[GPUMON_LABEL_LEN], const struct drm_gpu_scheduler *sched)
-{
-	const struct device_driver *driver = sched->dev ? READ_ONCE(sched->dev->driver) : NULL;
-	size_t length = 0;
+#define CLASS_INDEX_MAX 31
+#define CLASS_APART	max(16U, gpumon_ring_max / 4)
 
-	strscpy(name, sched->name ?: "-", GPUMON_LABEL_LEN);
-	if (!driver || (strcmp(driver->name, "xe") && strcmp(driver->name, "amdxdna")))
-		return;
-	while (name[length] && !isdigit(name[length]))
-		length++;
-	while (length && name[length - 1] == '.')
-		length--;
-	if (length)
-		memset(name + length, 0, GPUMON_LABEL_LEN - length);
+/* In gpumon_tracked.value of a name: the ring is all schedulers with this name and a number. */
+#define NAME_OF_CLASS 1
+
+/* Length of a name without its numbers at the end; @highest: the highest of them. */
+static size_t class_length(const char *name, u64 *highest)
+{
+	size_t length = strlen(name), at = length, digits;
+	u64 number, unit;
+
+	*highest = 0;
+	for (;;) {
+		number = 0;
+		unit = 1;
+		for (digits = at; at && isdigit(name[at - 1]); at--, unit *= 10)
+			number += (name[at - 1] - '0') * unit;
+		if (at == digits)
+			break;
+		*highest = max(*highest, number);
+		while (at && strchr("-._:", name[at - 1]))
+			at--;
+		length = at;
+	}
+	/* A name of numbers alone. */
+	return length ?: strlen(name);
 }
 
 /* The row of all rings that have none of their own. */
@@ -228,20 +252,152 @@ static u32 ring_of_key(u64 key, const char *device, const char *name)
 	return row;
 }
 
+struct ring_names {
+	char device[GPUMON_LABEL_LEN];
+	char name[GPUMON_LABEL_LEN];
+};
+
 /* The same names have the same key on all CPUs, so that two that learn a ring at once agree. */
-static u32 ring_by_name(const struct drm_gpu_scheduler *sched)
+static u64 names_key(const struct ring_names *names)
 {
-	struct {
-		char device[GPUMON_LABEL_LEN];
-		char name[GPUMON_LABEL_LEN];
-	} names = {};
-	u64 key;
+	return gpumon_key_mix(siphash(names, sizeof(*names), &name_key), 0);
+}
+
+/* Is there a ring of a class? @key: of its names without numbers. */
+static bool class_joined(u64 key)
+{
+	const struct gpumon_tracked *known = gpumon_track_find(&gpumon_ring_names, key);
+
+	return known && READ_ONCE(known->value) == NAME_OF_CLASS;
+}
+
+static void class_join(u64 key)
+{
+	struct gpumon_tracked *known = gpumon_track_find(&gpumon_ring_names, key);
+
+	if (known)
+		WRITE_ONCE(known->value, NAME_OF_CLASS);
+}
+
+/* How many rings have names of a class; @one: set to one of them. */
+static u32 class_rings(const struct ring_names *class, size_t length, u32 *one)
+{
+	const struct gpumon_row *row;
+	u32 slot, count = 0;
+	u64 highest;
+
+	for (slot = 0; slot < gpumon_ring_statistics.table.slots; slot++) {
+		row = &gpumon_ring_statistics.rows[slot];
+		if (!READ_ONCE(row->ready) || strcmp(row->label[0], class->device) ||
+		    strncmp(row->label[1], class->name, length) || !row->label[1][length] ||
+		    class_length(row->label[1], &highest) != length)
+			continue;
+		*one = slot;
+		count++;
+	}
+	return count;
+}
+
+/*
+ * The schedulers of a class, of other rings until now, are learned again with their next event. @key:
+ * of the class; @ring: its ring.
+ */
+static void class_gather(u64 key, u32 ring)
+{
+	struct gpumon_tracked *entry;
+	u32 slot, row;
+
+	for (slot = 0; slot < gpumon_ring_schedulers.table.slots; slot++) {
+		entry = &gpumon_ring_schedulers.entries[slot];
+		row = READ_ONCE(entry->row);
+		if (row && row != ring + 1 && READ_ONCE(entry->value) == key &&
+		    cmpxchg(&entry->row, row, 0) == row)
+			gpumon_row_level(&gpumon_ring_statistics, row - 1, GPUMON_RING_LIVE, -1);
+	}
+	atomic_inc(&gpumon_scheduler_generation);
+}
+
+/*
+ * It has shown that the names of a class are those of queues. A ring of such a name is that of the
+ * class from now on, with what it has counted. @key: of the class.
+ */
+static void class_take(u64 key, u32 ring)
+{
+	struct gpumon_row *row = &gpumon_ring_statistics.rows[ring];
+	struct gpumon_tracked *own = gpumon_track_find(&gpumon_ring_names, key);
+	u64 highest, old;
+
+	if (own) {
+		WRITE_ONCE(own->value, NAME_OF_CLASS);
+		class_gather(key, READ_ONCE(own->row));
+		return;
+	}
+	old = READ_ONCE(gpumon_ring_statistics.table.keys[ring]);
+	if (ring == GPUMON_ROW_OTHER_SLOT || old == GPUMON_TABLE_RECYCLING ||
+	    cmpxchg64(&gpumon_ring_statistics.table.keys[ring], old, key) != old)
+		return;
+	own = gpumon_track_find(&gpumon_ring_names, old);
+	if (own)
+		gpumon_track_end(&gpumon_ring_names, own);
+	ring_index(key, ring);
+	class_join(key);
+	/* Readers see the one name or the other. */
+	WRITE_ONCE(row->label[1][class_length(row->label[1], &highest)], '\0');
+	atomic_add(2, &gpumon_ring_statistics.generation);
+	class_gather(key, ring);
+}
+
+/* @class: set to the key of its class, 0 if its name has no number. */
+static u32 ring_by_name(const struct drm_gpu_scheduler *sched, u64 *class)
+{
+	struct ring_names names = {}, of_class;
+	u64 key, highest;
+	u32 row, of_same;
+	size_t length;
+	bool queues;
 
 	strscpy(names.device, sched->dev ? dev_name(sched->dev) : GPUMON_DEVICE_UNKNOWN,
 		sizeof(names.device));
-	ring_name(names.name, sched);
-	key = siphash(&names, sizeof(names), &name_key);
-	return ring_of_key(gpumon_key_mix(key, 0), names.device, names.name);
+	strscpy(names.name, sched->name ?: "-", sizeof(names.name));
+	key = names_key(&names);
+	*class = 0;
+	length = class_length(names.name, &highest);
+	if (!names.name[length])
+		return ring_of_key(key, names.device, names.name);
+	of_class = names;
+	memset(of_class.name + length, 0, sizeof(of_class.name) - length);
+	*class = names_key(&of_class);
+	queues = class_joined(*class);
+	/* A search through all rows: once for each ring that comes. */
+	if (!queues && (highest > CLASS_INDEX_MAX || !gpumon_track_find(&gpumon_ring_names, key))) {
+		of_same = class_rings(&of_class, length, &row);
+		queues = highest > CLASS_INDEX_MAX || of_same >= CLASS_APART;
+		if (queues && of_same)
+			class_take(*class, row);
+	}
+	if (!queues)
+		return ring_of_key(key, names.device, names.name);
+	row = ring_of_key(*class, of_class.device, of_class.name);
+	class_join(*class);
+	return row;
+}
+
+/* Is the device of a scheduler, which may be gone, still its driver's? */
+static bool driver_stays(const struct drm_gpu_scheduler *sched)
+{
+	const struct device_driver *driver;
+	const struct device *dev;
+	const struct module *owner;
+	enum dl_dev_state bound;
+	enum module_state state = MODULE_STATE_LIVE;
+
+	return gpumon_read_nofault(&dev, &sched->dev, sizeof(dev)) && gpumon_is_device(dev) &&
+	       gpumon_read_nofault(&bound, &dev->links.status, sizeof(bound)) &&
+	       bound == DL_DEV_DRIVER_BOUND &&
+	       gpumon_read_nofault(&driver, &dev->driver, sizeof(driver)) && driver &&
+	       gpumon_read_nofault(&owner, &driver->owner, sizeof(owner)) &&
+	       (!owner || (gpumon_read_nofault(&state, &owner->state, sizeof(state)) &&
+			   state != MODULE_STATE_GOING));
 }
 
 /* Of a scheduler; never 0. */
@@ -281,7 +437,8 @@ static u32 place_of(const struct gpumon_tracked *known, u32 ring)
 static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 {
 	struct gpumon_tracked *known;
-	u32 ring = ring_by_name(sched);
+	u64 class;
+	u32 ring = ring_by_name(sched, &class);
 	bool begun;
 
 	known = gpumon_track_begin(&gpumon_ring_schedulers, (unsigned long)sched, &begun);
@@ -289,6 +446,7 @@ static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 	if (!known)
 		return gpumon_place(ring, GPUMON_PLACE_NO_SCHEDULER);
 	scheduler_move(known, ring);
+	known->value = class;
 	/* Pairs with gpumon_ring_find(): the ring is there with the identity. */
 	smp_store_release(&known->owner, scheduler_identity(sched));
 	return place_of(known, ring);
@@ -374,6 +532,10 @@ void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched)
 		/* Some may have been queued while it was in the row of all others. */
 		if ((ring != GPUMON_NONE && ring_has_jobs(ring)) || ring_has_jobs(GPUMON_ROW_OTHER_SLOT))
 			gpumon_job_abandon(known - gpumon_ring_schedulers.entries, job_leaves);
+		/* Rings of a fixed set end with their driver. */
+		if (ring != GPUMON_NONE && known->value && !class_joined(known->value) &&
+		    driver_stays(sched))
+			class_take(known->value, ring);
 		scheduler_forget(known);
 	}
 	atomic_inc(&gpumon_scheduler_generation);
