@@ -92,7 +92,7 @@ struct drm_sched_fence___client {
 /* The levels after the event. */
 INLINE void event_depths(struct gpumon_event *event, __u32 ring)
 {
-	if (ring >= SOURCE_RINGS || !rings[ring].begun)
+	if (ring > SOURCE_RING_OTHER || !rings[ring].begun)
 		return;
 	event->queue_depth = rings[ring].queued;
 	event->hw_depth = rings[ring].running;
@@ -162,7 +162,7 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		return 0;
 	ring = ring_of(BPF_CORE_READ(sched_job, sched));
 	learn_ops(s_fence);
-	if (ring >= SOURCE_RINGS)
+	if (ring > SOURCE_RING_OTHER)
 		return drop(SOURCE_SCHED_QUEUE, twin);
 	TESTED(ring);
 	words = words_of(ring);
@@ -180,10 +180,16 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		job->ring = ring;
 		job->state = SOURCE_JOB_QUEUED;
 		job->waited = 0;
+		job->scheduler = scheduler_of(BPF_CORE_READ(sched_job, sched));
 		job->pid = ids >> 32;
 		job->tid = (__u32)ids;
 		if (with_events)
 			bpf_get_current_comm(job->comm, sizeof(job->comm));
+		/* For the verifier, which has lost it. */
+		TESTED(ring);
+		if (ring > SOURCE_RING_OTHER)
+			return 0;
+		TESTED(ring);
 		rings[ring].begun = 1;
 		depth = __sync_fetch_and_add(&rings[ring].queued, 1) + 1;
 		observe_depth(words, depth, SOURCE_RING_QUEUE_DEPTH, SOURCE_RING_QUEUE_DEPTH_SUM,
@@ -241,7 +247,7 @@ INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	if (!job && untracked_was_counted(key, now, twin))
 		return 0;
 	ring = job ? job->ring : ring_of_untracked(s_fence);
-	if (ring >= SOURCE_RINGS)
+	if (ring > SOURCE_RING_OTHER)
 		return drop(SOURCE_SCHED_RUN, twin);
 	TESTED(ring);
 	words = words_of(ring);
@@ -295,12 +301,12 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		return 0;
 	if (job && job->state != SOURCE_JOB_RUNNING) {
 		/* Its run event was not seen, or no earlier event at all. */
-		if (job->state == SOURCE_JOB_QUEUED && job->ring < SOURCE_RINGS)
+		if (job->state == SOURCE_JOB_QUEUED && job->ring <= SOURCE_RING_OTHER)
 			__sync_fetch_and_add(&rings[job->ring].queued, -1);
 		job = NULL;
 	}
 	ring = job ? job->ring : ring_of_untracked(s_fence);
-	if (ring >= SOURCE_RINGS)
+	if (ring > SOURCE_RING_OTHER)
 		return drop(SOURCE_SCHED_DONE, twin);
 	TESTED(ring);
 	words = words_of(ring);
@@ -356,7 +362,7 @@ INLINE int job_waits(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		__sync_lock_test_and_set(&job->waited, 1);
 	}
 	ring = ring_of(BPF_CORE_READ(sched_job, sched));
-	if (ring >= SOURCE_RINGS)
+	if (ring > SOURCE_RING_OTHER)
 		return drop(SOURCE_SCHED_WAIT, twin);
 	TESTED(ring);
 	words = words_of(ring);
@@ -406,7 +412,7 @@ static __noinline int job_failed(__u64 address, int error)
 	}
 	ring = job ? job->ring : ring_of(BPF_CORE_READ(s_fence, sched));
 
-	if (ring >= SOURCE_RINGS)
+	if (ring > SOURCE_RING_OTHER)
 		return drop(SOURCE_SCHED_RESULT, false);
 	TESTED(ring);
 	words = words_of(ring);
@@ -459,12 +465,37 @@ int signaled(struct bpf_raw_tracepoint_args *ctx)
 SEC("kprobe/drm_sched_fini")
 int fini(struct pt_regs *ctx)
 {
-	__u64 key = scheduler_key(PT_REGS_PARM1(ctx));
+	__u64 address = PT_REGS_PARM1(ctx), key = scheduler_key(address);
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 
-	scheduler_forget(key);
+	scheduler_ends(key, address);
 	bpf_map_update_elem(&ending, &tid, &key, BPF_ANY);
 	add(&probes[SOURCE_SCHED_FINI].recorded, 1);
+	return 0;
+}
+
+/* A job of a scheduler that has ended, whose slot + 1 is *ended, never ends any more. */
+static long job_abandon(__u32 i, __u32 *ended)
+{
+	struct source_job *job;
+	__u32 ring;
+	__u64 key;
+
+	if (i >= SOURCE_JOBS)
+		return 1;
+	TESTED(i);
+	job = &jobs[i];
+	key = *(volatile __u64 *)&job->key;
+	if (!key || job->scheduler != *ended || job->state > SOURCE_JOB_RUNNING)
+		return 0;
+	ring = job->ring;
+	if (ring <= SOURCE_RING_OTHER) {
+		TESTED(ring);
+		__sync_fetch_and_add(job->state == SOURCE_JOB_RUNNING ? &rings[ring].running :
+									&rings[ring].queued,
+				     -1);
+	}
+	job_release(job, key);
 	return 0;
 }
 
@@ -472,11 +503,16 @@ int fini(struct pt_regs *ctx)
 SEC("kretprobe/drm_sched_fini")
 int fini_returned(struct pt_regs *ctx)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)bpf_get_current_pid_tgid(), place, ended;
 	__u64 *key = bpf_map_lookup_elem(&ending, &tid);
 
 	if (!key)
 		return 0;
+	place = FIND(schedulers, SOURCE_SCHEDULERS, *key);
+	if (place < SOURCE_SCHEDULERS) {
+		ended = place + 1;
+		bpf_loop(SOURCE_JOBS, job_abandon, &ended, 0);
+	}
 	scheduler_forget(*key);
 	bpf_map_delete_elem(&ending, &tid);
 	return 0;

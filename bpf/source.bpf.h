@@ -22,14 +22,31 @@ struct kobject {
 	const char *name;
 } KERNEL_TYPE;
 
+enum module_state {
+	MODULE_STATE_GOING = 2,
+};
+
+struct module {
+	enum module_state state;
+} KERNEL_TYPE;
+
 struct device_driver {
-	const char *name;
+	struct module *owner;
+} KERNEL_TYPE;
+
+enum dl_dev_state {
+	DL_DEV_DRIVER_BOUND = 2,
+};
+
+struct dev_links_info {
+	enum dl_dev_state status;
 } KERNEL_TYPE;
 
 struct device {
 	struct kobject kobj;
 	const char *init_name;
 	struct device_driver *driver;
+	struct dev_links_info links;
 } KERNEL_TYPE;
 
 /* Are events wanted? If not, the verifier removes that code. */

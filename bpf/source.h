@@ -28,6 +28,9 @@
 
 /* All of these are powers of two. */
 #define SOURCE_RINGS	  128
+/* Behind them: all rings that found no place. */
+#define SOURCE_RING_OTHER SOURCE_RINGS
+#define SOURCE_CLASSES	  64
 #define SOURCE_SCHEDULERS 512
 #define SOURCE_JOBS	  16384
 #define SOURCE_PROCESSES  2048
@@ -164,12 +167,28 @@ struct source_ring {
 	char name[SOURCE_NAME_LEN];
 };
 
-/* The scheduler at an address. ring is its slot + 1. */
+/* The scheduler at an address. ring and class are slots + 1. */
 struct source_scheduler {
 	__u64 key;
 	__u64 device;
 	__u64 name;
-	__u64 ring;
+	__u32 ring;
+	__u32 class;
+};
+
+/**
+ * struct source_class - rings of a device whose names differ in their numbers alone
+ * @key: hash of the device and the name without numbers, 0: free
+ * @rings: how many there are
+ * @ring: slot + 1 of one of them
+ * @joined: they are queues: @ring is that of all
+ */
+struct source_class {
+	__u64 key;
+	__u32 rings;
+	__u32 ring;
+	__u32 joined;
+	__u32 reserved;
 };
 
 enum source_job_state {
@@ -189,7 +208,8 @@ struct source_job {
 	__u32 state;
 	/* A wait for it was counted, for the twin. */
 	__u32 waited;
-	__u32 reserved;
+	/* Slot + 1 of its scheduler, 0 if it has none. */
+	__u32 scheduler;
 	char comm[GPUMON_COMM_LEN];
 };
 

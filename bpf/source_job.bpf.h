@@ -66,6 +66,8 @@ INLINE struct source_job *job_insert(__u64 key, __u64 now)
 INLINE void job_release(struct source_job *job, __u64 key)
 {
 	job->state = SOURCE_JOB_QUEUED;
+	/* Until its next job has one: see job_abandon(). */
+	job->scheduler = 0;
 	/* The next owner of the slot writes it after the last read here. */
 	__sync_val_compare_and_swap(&job->key, key, 0);
 }

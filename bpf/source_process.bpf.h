@@ -14,7 +14,7 @@ struct task_struct {
 
 struct source_process processes[SOURCE_PROCESSES];
 
-/* The current task's process. SOURCE_NONE if there is no room for it. */
+/* The current task's process. SOURCE_NONE if it is the idle one, or there is no room for it. */
 static __noinline __u32 process_of_current(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -25,8 +25,11 @@ static __noinline __u32 process_of_current(void)
 	__u64 key = mix(start, pid) | 1;
 	struct source_process *process;
 	bool created;
-	__u32 slot = CLAIM(processes, SOURCE_PROCESSES, key, &created);
+	__u32 slot;
 
+	if (!pid)
+		return SOURCE_NONE;
+	slot = CLAIM(processes, SOURCE_PROCESSES, key, &created);
 	if (slot >= SOURCE_PROCESSES || !created)
 		return slot;
 	process = &processes[slot];

@@ -78,9 +78,9 @@ def churn(line):
         f.write(line)
 
 
-def rings_that_end():
+def rings_that_end(more=""):
     counting = source_bpf.Counting()
-    churn("storm jobs=%d rings=1 ring_jobs=100" % (100 * ENDS))
+    churn("storm jobs=%d rings=1 ring_jobs=100%s" % (100 * ENDS, more))
     return (counting.end(),)
 
 
@@ -104,11 +104,11 @@ lab.check(any(r["errors"] for r in document["drm_sched"]["rings"]), "jobs had er
 with Gpumon() as g:
     lab.check(g.info(), "the module is still there")
 
-for driver, classes in ("xe", 4), ("amdxdna", 1):
-    lab.step("the queues of %s are a ring for each class of engines, as in the module" % driver)
+for driver, wanted in ("xe", 12), ("amdxdna", 1):
+    lab.step("numbers that are no indices are those of queues, as in the module: %s" % driver)
     document, module = until_lossless(functools.partial(rings_of_queues, driver))
     agree(document, module)
-    lab.equal(len(source_bpf.rings(document)), classes, "rings")
+    lab.equal(len(source_bpf.rings(document)), wanted, "rings")
 lab.rmmod("gpumon", "mock_gpu")
 
 lab.step("events during the end of a scheduler do not make it known again")
@@ -117,6 +117,15 @@ lab.insmod("churn_gpu")
 document, = until_lossless(rings_that_end)
 lab.equal([(r["queued"], r["live"]) for r in source_bpf.rings(document).values()], ENDS * [(100, 0)],
           "jobs and schedulers of the rings, one after the other at the same address")
+
+lab.step("jobs that never end are over with their scheduler, and numbered rings that come and go are one")
+# Again, so that their numbers begin with 1.
+lab.rmmod("churn_gpu")
+lab.insmod("churn_gpu")
+document, = until_lossless(functools.partial(rings_that_end, " numbered=1 hung=64"))
+(key, row), = source_bpf.rings(document).items()
+lab.equal((key, row["queued"], row["live"]), (("churn_gpu", "queue"), 100 * ENDS, 0), "the ring")
+lab.equal((row["queue_depth"]["now"], row["hw_depth"]["now"]), (0, 0), "levels")
 lab.rmmod("churn_gpu", "fire_gpu")
 
 lab.step("without the module")

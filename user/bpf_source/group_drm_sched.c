@@ -85,7 +85,7 @@ static int load_drm_sched(struct source_group *group)
 	group->skeleton = bpf;
 	group->probes = bpf->bss->probes;
 	group->events = &bpf->bss->event_counts;
-	group->bytes = sizeof(*bpf->bss) + (uint64_t)gpumon_source_processors() * SOURCE_RINGS *
+	group->bytes = sizeof(*bpf->bss) + (uint64_t)gpumon_source_processors() * (SOURCE_RINGS + 1) *
 						   sizeof(struct source_ring_words);
 	return 0;
 }
@@ -118,7 +118,7 @@ static int fill_rings(struct source_group *group, struct gpumon_model *model)
 	sum = malloc(sizeof(*sum));
 	if (!words || !sum)
 		ret = -1;
-	for (__u32 i = 0; i < SOURCE_RINGS && !ret; i++) {
+	for (__u32 i = 0; i <= SOURCE_RING_OTHER && !ret; i++) {
 		uint64_t live = 0;
 
 		if (!bpf->bss->rings[i].ready)
