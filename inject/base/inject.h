@@ -27,7 +27,7 @@
 extern int (*inject_clock)(clockid_t id, struct timespec *time) INJECT_HIDDEN;
 
 /* From this process's CLOCK_MONOTONIC to the recorder's, which differ in a time namespace. */
-extern int64_t inject_clock_ns INJECT_HIDDEN;
+extern _Atomic int64_t inject_clock_ns INJECT_HIDDEN;
 
 /* CLOCK_MONOTONIC of the recorder, ns */
 static inline uint64_t inject_now(void)
@@ -36,7 +36,7 @@ static inline uint64_t inject_now(void)
 
 	inject_clock(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec +
-	       (uint64_t)inject_clock_ns;
+	       (uint64_t)atomic_load_explicit(&inject_clock_ns, memory_order_relaxed);
 }
 
 /* The upper bits are the good ones. Not random(): its numbers are the program's. */

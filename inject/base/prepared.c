@@ -260,7 +260,7 @@ static void find_main_stack(void)
 #endif
 
 int (*inject_clock)(clockid_t id, struct timespec *time) = clock_gettime;
-int64_t inject_clock_ns;
+_Atomic int64_t inject_clock_ns;
 
 /* The dynamic symbols of the kernel's own object, which is mapped as it is in the file. */
 struct kernel_object {

@@ -310,7 +310,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	if (!inject_intern_setup() || !reserve_for_backends(settings, &count))
 		return false;
 	gpumon_channel_unmap(&last_map);
-	inject_clock_ns = settings->clock_ns;
+	atomic_store(&inject_clock_ns, settings->clock_ns);
 	inject_session.settings = *settings;
 	inject_session.record = settings->record;
 	inject_session.stack_depth = settings->stack_depth;

@@ -304,7 +304,7 @@ bool inject_socket_handshake(int socket, struct gpumon_message_settings *setting
 		.version = GPUMON_CHANNEL_VERSION,
 		.pid = (uint32_t)getpid(),
 		.tid = (uint32_t)syscall(SYS_gettid),
-		.monotonic_ns = inject_now() - (uint64_t)inject_clock_ns,
+		.monotonic_ns = inject_now() - (uint64_t)atomic_load(&inject_clock_ns),
 	};
 	uint64_t until = inject_now() + INJECT_ANSWER_MS * 1000000ull, now;
 	struct pollfd wait = { .fd = socket, .events = POLLIN };

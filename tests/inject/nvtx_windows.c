@@ -116,7 +116,7 @@ static __thread unsigned int pauses;
  */
 long syscall(long number, ...)
 {
-	static __typeof__(&syscall) next;
+	static _Atomic(__typeof__(&syscall)) next;
 	struct timespec longer = { .tv_nsec = 100000000 };
 	const struct timespec *time;
 	va_list arguments;
