@@ -293,6 +293,30 @@ static void many_lines(void **state)
 	free(pairs.at);
 }
 
+/* A path that is longer than the stack of the program that compares it has room for. */
+static void deep_paths(void **state)
+{
+	enum {
+		DEPTH = 200000
+	};
+	static struct gpumon_node nodes[DEPTH];
+	const struct gpumon_view view = { .root = nodes };
+	struct gpumon_diff *diff;
+
+	(void)state;
+	for (unsigned int i = 0; i < DEPTH; i++) {
+		nodes[i] = (struct gpumon_node){ .name = "visit", .module = "", .line = "a.cc:1" };
+		nodes[i].parent = i ? &nodes[i - 1] : NULL;
+		nodes[i].child = i + 1 < DEPTH ? &nodes[i + 1] : NULL;
+	}
+	nodes[DEPTH - 1].gpu_ns = 7;
+	diff = gpumon_diff_new(&view, &view);
+	assert_int_equal(diff->node_count, DEPTH);
+	assert_int_equal(diff->nodes[DEPTH - 1].parent, DEPTH - 2);
+	assert_side(&diff->nodes[DEPTH - 1].after, true, 0, 7);
+	gpumon_diff_free(diff);
+}
+
 /* Paths have the times of calls then, kernels still those of the GPU. */
 static void difference_of_calls(void **state)
 {
@@ -464,6 +488,7 @@ int main(void)
 		cmocka_unit_test(flame_graph_of_a_difference),
 		cmocka_unit_test(lines_that_moved),
 		cmocka_unit_test(many_lines),
+		cmocka_unit_test(deep_paths),
 		cmocka_unit_test(difference_of_calls),
 		cmocka_unit_test(flame_graph_of_estimates),
 		cmocka_unit_test(nothing_is_missing_or_it_is),

@@ -6,8 +6,9 @@
 
 #include "profile_diff.h"
 
-/* With more combinations, lines that did not move are found, and others are not. */
+/* With more to compare, lines that did not move are found, and others are not. */
 #define CELLS_MAX (1u << 20)
+#define CALLS_MAX ((uint64_t)1 << 24)
 
 static long number_of(const struct gpumon_node *node)
 {
@@ -151,6 +152,25 @@ static bool pair_equal(const struct table *table, struct gpumon_line_pairs *pair
 	return pairs->n == table->before_n && pairs->n == table->after_n;
 }
 
+static uint64_t calls_of(const struct gpumon_node *const *lines, size_t n)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (const struct gpumon_node *call = lines[i]->child; call; call = call->next)
+			calls++;
+	}
+	return calls;
+}
+
+static bool is_too_much(const struct table *table)
+{
+	uint64_t calls = calls_of(table->after, table->after_n);
+
+	return table->before_n > CELLS_MAX / table->after_n ||
+	       (calls && calls_of(table->before, table->before_n) > CALLS_MAX / calls);
+}
+
 int gpumon_diff_pair_lines(const struct gpumon_node *const *before, size_t before_n,
 			   const struct gpumon_node *const *after, size_t after_n,
 			   struct gpumon_line_pairs *pairs)
@@ -168,7 +188,7 @@ int gpumon_diff_pair_lines(const struct gpumon_node *const *before, size_t befor
 	pairs->at = calloc(least + 1, sizeof(*pairs->at));
 	if (!pairs->at)
 		return -1;
-	if (pair_equal(&table, pairs) || !least || before_n > CELLS_MAX / after_n)
+	if (pair_equal(&table, pairs) || !least || is_too_much(&table))
 		return 0;
 	pairs->n = 0;
 	table.same = calloc(before_n * after_n, sizeof(*table.same));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/pool.h"
 #include "output/svg/flame.h"
 #include "term/output_text.h"
 #include "profile_diff.h"
@@ -128,8 +129,37 @@ struct node_list {
 	size_t n;
 };
 
-/* The children of all of @parents, sorted; @list->at is to be freed. */
-static int sorted_children(struct node_list parents, struct node_list *list)
+/**
+ * struct pending - nodes that are compared later
+ * @parent: as in struct gpumon_diff_node
+ */
+struct pending {
+	struct node_list before;
+	struct node_list after;
+	size_t parent;
+};
+
+/**
+ * struct comparison - of two trees, which may be deeper than the program's own stack
+ * @pool: memory of lists
+ * @pending: the last one is the next one
+ */
+struct comparison {
+	struct gpumon_diff *diff;
+	struct gpumon_pool pool;
+	struct pending *pending;
+	uint32_t pending_used;
+	uint32_t pending_room;
+};
+
+static const struct gpumon_node **new_nodes(struct comparison *comparison, size_t n)
+{
+	return gpumon_pool_zalloc(&comparison->pool, (n + 1) * sizeof(const struct gpumon_node *));
+}
+
+/* The children of all of @parents, sorted. */
+static int sorted_children(struct comparison *comparison, struct node_list parents,
+			   struct node_list *list)
 {
 	const struct gpumon_node *child;
 
@@ -138,7 +168,7 @@ static int sorted_children(struct node_list parents, struct node_list *list)
 		for (child = parents.at[i]->child; child; child = child->next)
 			list->n++;
 	}
-	list->at = calloc(list->n + 1, sizeof(*list->at));
+	list->at = new_nodes(comparison, list->n);
 	if (!list->at)
 		return -1;
 	list->n = 0;
@@ -182,11 +212,11 @@ static struct node_list take_line(struct node_list *list)
 	return taken;
 }
 
-/* One node of each line; @lines->at is to be freed. */
-static int find_lines(struct node_list list, struct node_list *lines)
+/* One node of each line. */
+static int find_lines(struct comparison *comparison, struct node_list list, struct node_list *lines)
 {
 	lines->n = 0;
-	lines->at = calloc(list.n + 1, sizeof(*lines->at));
+	lines->at = new_nodes(comparison, list.n);
 	while (lines->at && list.n)
 		lines->at[lines->n++] = *take_line(&list).at;
 	return lines->at ? 0 : -1;
@@ -201,26 +231,35 @@ static bool has_lines(struct node_list list)
 	return false;
 }
 
-static int compare_nodes(struct gpumon_diff *diff, struct node_list before, struct node_list after,
-			 size_t parent);
+static int compare_later(struct comparison *comparison, struct node_list before,
+			 struct node_list after, size_t parent)
+{
+	struct pending *pending = GPUMON_ARRAY_ADD(comparison->pending, comparison->pending_used,
+						   comparison->pending_room);
+
+	if (!pending)
+		return -1;
+	*pending = (struct pending){ before, after, parent };
+	return 0;
+}
 
 /* A number of lines on each side, of which none is on the other one. */
-static int add_unpaired(struct gpumon_diff *diff, struct node_list *before, size_t before_n,
+static int add_unpaired(struct comparison *comparison, struct node_list *before, size_t before_n,
 			struct node_list *after, size_t after_n, size_t parent)
 {
 	const struct node_list none = { 0 };
 	int ret = 0;
 
 	while (before_n-- && !ret)
-		ret = compare_nodes(diff, take_line(before), none, parent);
+		ret = compare_later(comparison, take_line(before), none, parent);
 	while (after_n-- && !ret)
-		ret = compare_nodes(diff, none, take_line(after), parent);
+		ret = compare_later(comparison, none, take_line(after), parent);
 	return ret;
 }
 
 /* One function below one caller: compare it line by line. */
-static int compare_lines(struct gpumon_diff *diff, struct node_list before, struct node_list after,
-			 size_t parent)
+static int compare_lines(struct comparison *comparison, struct node_list before,
+			 struct node_list after, size_t parent)
 {
 	struct node_list of_before = { 0 }, of_after = { 0 };
 	struct gpumon_line_pairs pairs = { 0 };
@@ -229,60 +268,92 @@ static int compare_lines(struct gpumon_diff *diff, struct node_list before, stru
 
 	/* Beside a build without lines, the function is one row. */
 	if (before.n && after.n && (!has_lines(before) || !has_lines(after)))
-		return compare_nodes(diff, before, after, parent);
-	ret = find_lines(before, &of_before) || find_lines(after, &of_after) ? -1 : 0;
+		return compare_later(comparison, before, after, parent);
+	ret = find_lines(comparison, before, &of_before) ||
+			      find_lines(comparison, after, &of_after) ?
+		      -1 :
+		      0;
 	if (!ret)
 		ret = gpumon_diff_pair_lines(of_before.at, of_before.n, of_after.at, of_after.n,
 					     &pairs);
 	for (size_t i = 0; i < pairs.n && !ret; i++) {
 		const struct gpumon_line_pair *pair = &pairs.at[i];
 
-		ret = add_unpaired(diff, &before, pair->before - b, &after, pair->after - a,
+		ret = add_unpaired(comparison, &before, pair->before - b, &after, pair->after - a,
 				   parent);
 		if (ret)
 			break;
 		b = pair->before + 1;
 		a = pair->after + 1;
-		diff->moved += gpumon_node_order(*before.at, *after.at) != 0;
-		ret = compare_nodes(diff, take_line(&before), take_line(&after), parent);
+		comparison->diff->moved += gpumon_node_order(*before.at, *after.at) != 0;
+		ret = compare_later(comparison, take_line(&before), take_line(&after), parent);
 	}
 	if (!ret)
-		ret = add_unpaired(diff, &before, of_before.n - b, &after, of_after.n - a, parent);
-	free(of_before.at);
-	free(of_after.at);
+		ret = add_unpaired(comparison, &before, of_before.n - b, &after, of_after.n - a,
+				   parent);
 	free(pairs.at);
 	return ret;
 }
 
-/* The recursion is as deep as stacks are, which is bounded. */
-static int compare_nodes(struct gpumon_diff *diff, struct node_list before, struct node_list after,
-			 size_t parent)
+/* Those that were added last come first then, as they are sorted. */
+static void reverse_pending(struct comparison *comparison, uint32_t first)
 {
+	uint32_t last = comparison->pending_used;
+
+	for (; first + 1 < last; first++) {
+		struct pending pending = comparison->pending[--last];
+
+		comparison->pending[last] = comparison->pending[first];
+		comparison->pending[first] = pending;
+	}
+}
+
+static int compare_nodes(struct comparison *comparison, const struct pending *pending)
+{
+	struct node_list before = pending->before, after = pending->after, b, a;
+	struct gpumon_diff *diff = comparison->diff;
 	struct gpumon_diff_node *node = GPUMON_GROW(diff->nodes, diff->node_count);
-	struct node_list of_before = { 0 }, of_after = { 0 }, b, a;
+	uint32_t first = comparison->pending_used;
 	size_t number = diff->node_count - 1;
-	int ret;
+	int ret = 0;
 
 	if (!node)
 		return -1;
 	node->of = after.n ? after.at[0] : before.at[0];
 	node->line_before = before.n && before.at[0]->line ? before.at[0]->line : "";
-	node->parent = parent;
+	node->parent = pending->parent;
 	for (size_t i = 0; i < before.n; i++)
 		add_side(&node->before, before.at[i], diff->weight);
 	for (size_t i = 0; i < after.n; i++)
 		add_side(&node->after, after.at[i], diff->weight);
-	ret = sorted_children(before, &of_before) || sorted_children(after, &of_after) ? -1 : 0;
-	for (b = of_before, a = of_after; !ret && (b.n || a.n);) {
+	if (sorted_children(comparison, before, &b) || sorted_children(comparison, after, &a))
+		return -1;
+	while (!ret && (b.n || a.n)) {
 		int order = !b.n ? 1 : !a.n ? -1 : function_order(*b.at, *a.at);
 		const struct gpumon_node *function = order <= 0 ? *b.at : *a.at;
 		struct node_list lines_b = take_function(&b, function);
 		struct node_list lines_a = take_function(&a, function);
 
-		ret = compare_lines(diff, lines_b, lines_a, number);
+		ret = compare_lines(comparison, lines_b, lines_a, number);
 	}
-	free(of_before.at);
-	free(of_after.at);
+	reverse_pending(comparison, first);
+	return ret;
+}
+
+static int compare_trees(struct gpumon_diff *diff, const struct gpumon_node *before,
+			 const struct gpumon_node *after)
+{
+	struct comparison comparison = { .diff = diff };
+	int ret = compare_later(&comparison, (struct node_list){ &before, 1 },
+				(struct node_list){ &after, 1 }, (size_t)-1);
+
+	while (!ret && comparison.pending_used) {
+		struct pending next = comparison.pending[--comparison.pending_used];
+
+		ret = compare_nodes(&comparison, &next);
+	}
+	free(comparison.pending);
+	gpumon_pool_clear(&comparison.pool);
 	return ret;
 }
 
@@ -290,7 +361,6 @@ struct gpumon_diff *gpumon_diff_new(const struct gpumon_view *before,
 				    const struct gpumon_view *after)
 {
 	struct gpumon_diff *diff = calloc(1, sizeof(*diff));
-	const struct gpumon_node *of_before_root = before->root, *of_after_root = after->root;
 	struct gpumon_view_totals of_before, of_after;
 
 	if (!diff)
@@ -301,9 +371,7 @@ struct gpumon_diff *gpumon_diff_new(const struct gpumon_view *before,
 	diff->after = after;
 	diff->weight = of_before.gpu_ns || of_after.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
 							     GPUMON_WEIGHT_CPU_NS;
-	if (compare_kernels(diff) ||
-	    compare_nodes(diff, (struct node_list){ &of_before_root, 1 },
-			  (struct node_list){ &of_after_root, 1 }, (size_t)-1)) {
+	if (compare_kernels(diff) || compare_trees(diff, before->root, after->root)) {
 		gpumon_diff_free(diff);
 		errno = ENOMEM;
 		return NULL;
