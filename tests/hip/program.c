@@ -371,12 +371,17 @@ static const struct {
 	const char *name;
 	void (*run)(int count);
 } modes[] = {
-	{ "calls", mode_calls },       { "threads", mode_threads },
-	{ "graph", mode_graph },       { "fork", mode_fork },
-	{ "errors", mode_errors },     { "kill", mode_kill },
+	{ "calls", mode_calls },
+	{ "threads", mode_threads },
+	{ "graph", mode_graph },
+	{ "fork", mode_fork },
+	{ "errors", mode_errors },
+	{ "kill", mode_kill },
 	{ "ends", mode_ends },
-	{ "measured", mode_measured }, { "until-killed", mode_until_killed },
-	{ "left", mode_left },	       { "nested", mode_nested },
+	{ "measured", mode_measured },
+	{ "until-killed", mode_until_killed },
+	{ "left", mode_left },
+	{ "nested", mode_nested },
 };
 
 int main(int argc, char **argv)

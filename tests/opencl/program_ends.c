@@ -84,7 +84,8 @@ void mode_ends(char **argv)
 
 	sem_init(&told, 0, 0);
 	for (unsigned int i = 0; i < KERNELS; i++)
-		NEED(clEnqueueNDRangeKernel(other, empty, 1, NULL, &one, &one, 0, NULL, &events[i]));
+		NEED(clEnqueueNDRangeKernel(other, empty, 1, NULL, &one, &one, 0, NULL,
+					    &events[i]));
 	wait_by(wait, other, events, KERNELS);
 	printf("did clEnqueueNDRangeKernel %d 0\n", KERNELS);
 	if (strcmp(wait, "read") == 0)

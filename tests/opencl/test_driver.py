@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What the program sees of its driver, and what a driver may say."""
 import glob
+import json
 import os
 import pathlib
 import re
@@ -138,6 +139,36 @@ def test_nonsense():
     equal({work.flags for work in run.works()}, {FAILED}, "status -9")
 
 
+def old_loader(folder):
+    """A loader that knows no layers, as CUDA's toolkit has one."""
+    loader = next((path for path in glob.glob("/usr/lib/*-linux-gnu/libOpenCL.so.1")), None)
+    if not loader:
+        raise Skip("needs ocl-icd-libopencl1")
+    os.mkdir(folder)
+    pathlib.Path(folder, "libOpenCL.so.1").write_bytes(
+        pathlib.Path(loader).read_bytes().replace(b"OPENCL_LAYERS", b"OPENCL_OTHERS"))
+    return folder
+
+
+def test_loader_in_front():
+    """a loader without layers is the first that programs get, by the environment or by ldconfig's order: the other one is put in its place"""
+    folder = old_loader(tempfile.mkdtemp(prefix="gpumon-opencl-", dir=capture.objects) + "/cuda")
+    run = Capture("ends", "finish", "_exit", LD_LIBRARY_PATH=folder, TMPDIR=folder).equals_account()
+    equal(os.listdir(folder), ["libOpenCL.so.1"], "files that are left")
+    if os.geteuid():
+        raise Skip("ldconfig's order needs root: a cache is mounted over the installed one")
+    pathlib.Path(folder, "conf").write_text(f"{folder}\ninclude /etc/ld.so.conf\n", encoding="utf-8")
+    subprocess.run(["/sbin/ldconfig", "-X", "-f", f"{folder}/conf", "-C", f"{folder}/cache"], check=True)
+    command = f"{capture.objects}/program ends finish _exit"
+    for prefix in ("", f"{capture.tool} record -q --run-as root --no-driver -o {folder}/capture -- "):
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", f"mount --bind {folder}/cache /etc/ld.so.cache && {prefix}{command}"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=LIMIT, env=capture.environment())
+        equal((done.returncode, done.stdout), (0, run.output), f"status and output, {done.stderr[-300:]}")
+    done = subprocess.run([capture.tool, "export", "--json", f"{folder}/capture"], stdout=subprocess.PIPE, check=True)
+    equal(json.loads(done.stdout)["missing"]["launches"]["with_work"], 600, "launches")
+
+
 def instructions(launches, *options):
     """In the program's calls, the driver's included, which are some hundred."""
     out = os.path.join(capture.objects, f"callgrind-{os.getpid()}")
@@ -183,3 +214,17 @@ def test_old_loader():
         contains(line, "has no layers", "line")
         if status == 77:
             equal(done.stdout, bare("program", "commands", "1"), "output")
+    cuda = f"{capture.objects}/cuda"
+    if not os.path.exists(f"{cuda}/libcuda.so.1"):
+        return
+    # A process that is recorded for another API.
+    folder = tempfile.mkdtemp(prefix="gpumon-opencl-", dir=capture.objects)
+    subprocess.run(
+        ["unshare", "-m", "sh", "-c", f"mount --bind {old} {os.path.realpath(loader)} && "
+         f"exec {capture.tool} record -q --run-as root --no-driver -o {folder}/capture -- {program} both 40"],
+        stdout=subprocess.DEVNULL, check=True, timeout=LIMIT,
+        env=capture.environment(LD_LIBRARY_PATH=f"{cuda}/13:{cuda}", MOCK_DRIVER_VERSION="13000",
+                                OPENCL_TEST_LIBRARY=f"{capture.objects}/libconstructor.so"))
+    done = subprocess.run([capture.tool, "correlate", f"{folder}/capture"], stdout=subprocess.PIPE, check=True, text=True)
+    contains(done.stdout, "a loader of OpenCL that has no layers: what it did with OpenCL is not recorded", "summary")
+    check("Nothing is missing" not in done.stdout, "the summary says that nothing is missing")

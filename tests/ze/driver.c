@@ -211,9 +211,9 @@ HERE ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context,
 					      const ze_command_queue_desc_t *description,
 					      ze_command_list_handle_t *list)
 {
-	struct queue *queue = MAKE(queue, .context = (struct context *)context,
-				   .is_synchronous = description->mode ==
-						     ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+	struct queue *queue =
+		MAKE(queue, .context = (struct context *)context,
+		     .is_synchronous = description->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
 
 	*list = (void *)MAKE(list, .immediate = queue);
 	return ZE_RESULT_SUCCESS;

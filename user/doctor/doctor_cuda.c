@@ -162,6 +162,12 @@ static void check_opencl(struct gpumon_doctor *doctor)
 	case GPUMON_OPENCL_LAYERS:
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "opencl", NULL, "%s", path);
 		break;
+	case GPUMON_OPENCL_OTHER:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "opencl", NULL,
+			"%s, which \"record\" puts in place of a loader without layers that programs get by themselves",
+			path);
+		break;
 	case GPUMON_OPENCL_NO_LAYERS:
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "opencl",
 				  "use ocl-icd 2.3 or newer, or Khronos's loader 3.0 or newer",

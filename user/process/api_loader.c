@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <fcntl.h>
 #include <glob.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 
 #include "api_loader.h"
 #include "base/read_at.h"
+
+#define OPENCL_LOADER "libOpenCL.so.1"
 
 /* Larger files are no loader. */
 #define SIZE_MAX_LOADER (64 << 20)
@@ -195,15 +198,131 @@ static void leave_out_root(char *path, const char *root)
 	memmove(path, path + length, strlen(path) - length + 1);
 }
 
+/**
+ * struct loaders - files of one name, in the order in which a program's loader takes them
+ * @root: in front of each path
+ * @count: so far
+ * @first: the first one
+ * @layered: the first one with layers, "" before it is found
+ */
+struct loaders {
+	const char *root;
+	unsigned int count;
+	char first[PATH_MAX];
+	char layered[PATH_MAX];
+};
+
+static void add_loader(struct loaders *loaders, const char *path)
+{
+	if (access(path, R_OK) || *loaders->layered)
+		return;
+	if (!loaders->count++)
+		snprintf(loaders->first, PATH_MAX, "%s", path);
+	if (has_word(path, GPUMON_OPENCL_VARIABLE))
+		snprintf(loaders->layered, PATH_MAX, "%s", path);
+}
+
+static void add_of_path(struct loaders *loaders, const char *folders)
+{
+	char path[PATH_MAX];
+
+	while (folders && *folders) {
+		size_t length = strcspn(folders, ":;");
+
+		if (length && (size_t)snprintf(path, sizeof(path), "%.*s/%s", (int)length, folders,
+					       OPENCL_LOADER) < sizeof(path))
+			add_loader(loaders, path);
+		folders += length + !!folders[length];
+	}
+}
+
+bool gpumon_opencl_is_unlayered(const char *path)
+{
+	static const char name[] = "libOpenCL.so";
+	const char *slash = strrchr(path, '/');
+
+	return slash && !strncmp(slash + 1, name, sizeof(name) - 1) && !access(path, R_OK) &&
+	       !has_word(path, GPUMON_OPENCL_VARIABLE);
+}
+
+/* /etc/ld.so.cache, as ldconfig of glibc writes it since 2.2. Offsets are from its beginning. */
+struct cache {
+	char magic[20];
+	uint32_t count;
+	uint32_t string_bytes;
+	uint32_t others[5];
+};
+
+struct cache_entry {
+	int32_t flags;
+	uint32_t name;
+	uint32_t path;
+	uint32_t version;
+	uint64_t hardware;
+};
+
+/* Flags of a library for 64 bits. */
+#if defined(__x86_64__)
+#define CACHE_FLAGS 0x0303
+#elif defined(__aarch64__)
+#define CACHE_FLAGS 0x0a03
+#else
+#define CACHE_FLAGS 0
+#endif
+
+static bool is_text(const char *cache, size_t size, uint32_t at)
+{
+	return at < size && memchr(cache + at, '\0', size - at);
+}
+
+static void add_of_cache(struct loaders *loaders)
+{
+	static const char magic[] = "glibc-ld.so.cache1.1";
+	struct cache_entry entry;
+	char path[PATH_MAX], *text;
+	struct cache head;
+	const char *cache;
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s/etc/ld.so.cache", loaders->root);
+	text = read_binary(path, &size);
+	cache = text ? memmem(text, size, magic, sizeof(magic) - 1) : NULL;
+	size -= cache ? (size_t)(cache - text) : 0;
+	if (cache && size >= sizeof(head))
+		memcpy(&head, cache, sizeof(head));
+	else
+		head.count = 0;
+	for (size_t i = 0; i < head.count && sizeof(head) + (i + 1) * sizeof(entry) <= size; i++) {
+		memcpy(&entry, cache + sizeof(head) + i * sizeof(entry), sizeof(entry));
+		if ((CACHE_FLAGS && entry.flags != CACHE_FLAGS) ||
+		    !is_text(cache, size, entry.name) || !is_text(cache, size, entry.path) ||
+		    strcmp(cache + entry.name, OPENCL_LOADER) ||
+		    (size_t)snprintf(path, sizeof(path), "%s%s", loaders->root,
+				     cache + entry.path) >= sizeof(path))
+			continue;
+		add_loader(loaders, path);
+	}
+	free(text);
+}
+
 enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_MAX])
 {
-	bool has_layers;
+	struct loaders loaders = { .root = root };
+	char found[PATH_MAX];
 
-	if (!find_library(root, "libOpenCL.so.1", path))
+	/* Those of the environment are this machine's. */
+	if (!*root)
+		add_of_path(&loaders, getenv("LD_LIBRARY_PATH"));
+	add_of_cache(&loaders);
+	if (find_library(root, OPENCL_LOADER, found))
+		add_loader(&loaders, found);
+	if (!loaders.count)
 		return GPUMON_OPENCL_NONE;
-	has_layers = has_word(path, "OPENCL_LAYERS");
+	snprintf(path, PATH_MAX, "%s", *loaders.layered ? loaders.layered : loaders.first);
 	leave_out_root(path, root);
-	return has_layers ? GPUMON_OPENCL_LAYERS : GPUMON_OPENCL_NO_LAYERS;
+	if (!*loaders.layered)
+		return GPUMON_OPENCL_NO_LAYERS;
+	return strcmp(loaders.layered, loaders.first) ? GPUMON_OPENCL_OTHER : GPUMON_OPENCL_LAYERS;
 }
 
 enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char path[PATH_MAX])

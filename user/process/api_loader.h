@@ -55,17 +55,25 @@ const char *gpumon_api_headers(unsigned int apis, char text[GPUMON_API_TEXT_LEN]
 enum gpumon_opencl_loader {
 	GPUMON_OPENCL_NONE,	 /* in none of the usual folders */
 	GPUMON_OPENCL_LAYERS,	 /* "record" can see programs that use it */
-	GPUMON_OPENCL_NO_LAYERS, /* too old */
+	GPUMON_OPENCL_NO_LAYERS, /* too old, or CUDA's own */
+	GPUMON_OPENCL_OTHER,	 /* the one that programs get has none, another one has */
 };
+
+/* The name of the variable that names layers is in a loader that has them. */
+#define GPUMON_OPENCL_VARIABLE "OPENCL_LAYERS"
 
 /**
  * gpumon_opencl_loader - find OpenCL's loader, and whether it knows layers
  * @root: folder of the machine's files, "" for this machine
- * @path: out, without @root
+ * @path: out, without @root; of GPUMON_OPENCL_OTHER, that other one
  *
- * ocl-icd has layers from 2.3 on, Khronos's loader from 3.0 on: the name of their variable is in it.
+ * In the order in which the loader of programs looks: CUDA's toolkit has one without layers, which often
+ * is in front of the distribution's. ocl-icd has layers from 2.3 on, Khronos's loader from 3.0 on.
  */
 enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_MAX]);
+
+/* Whether a file is a loader of OpenCL, by its name, that can be read and has no layers. */
+bool gpumon_opencl_is_unlayered(const char *path);
 
 enum gpumon_level_zero_loader {
 	GPUMON_LEVEL_ZERO_NONE,	     /* no loader, or no driver for it */

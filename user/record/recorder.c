@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -393,6 +394,14 @@ static void note_news(struct gpumon_recorder *recorder, struct gpumon_target *ta
 		note_process(recorder, flags, text);
 }
 
+static void note_unseen(struct gpumon_recorder *recorder, const struct gpumon_target *target)
+{
+	char text[PATH_MAX];
+
+	if (gpumon_target_unseen(target, text, sizeof(text)))
+		note_process(recorder, GPUMON_NOTE_MISSING, text);
+}
+
 static void keep_map(struct gpumon_recorder *recorder, struct gpumon_target *target)
 {
 	struct gpumon_error err;
@@ -417,6 +426,7 @@ static void free_ended_targets(struct gpumon_recorder *recorder)
 			add_counts(&recorder->counts.targets, target);
 		recorder->counts.without_gpu += gpumon_target_without_gpu(target);
 		note_news(recorder, target);
+		note_unseen(recorder, target);
 		keep_map(recorder, target);
 		unwatch_target(recorder, target);
 		gpumon_target_free(target);

@@ -161,6 +161,7 @@ static int start_program(struct session *session, struct gpumon_error *err)
 	if (variables.not_preloaded)
 		gpumon_recorder_note(session->recorder, GPUMON_NOTE_MISSING,
 				     variables.not_preloaded);
+	memcpy(session->loader_folder, variables.folder, sizeof(session->loader_folder));
 	gpumon_variables_free(&variables);
 	return ret;
 }
@@ -521,6 +522,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		session.notes = *gpumon_recorder_notes(session.recorder);
 	}
 	gpumon_recorder_free(session.recorder);
+	gpumon_variables_remove(session.loader_folder);
 	if (session.continuous)
 		gpumon_continuous_of(session.continuous, NULL);
 	if (!ret) {

@@ -12,6 +12,7 @@
  * @alarms: of the module, when last looked at
  * @apis: GPUMON_APIS_* that the injection library was built with
  * @lacks: those of this machine that it was built without
+ * @loader_folder: with OpenCL's loader for the program, "" where it has its own
  * @notes: notes of libraries, reported at the end
  * @trouble: the first failed write, reported at the end
  * @made: we created the directory
@@ -35,6 +36,7 @@ struct session {
 	struct gpumon_launch launch;
 	unsigned int apis;
 	unsigned int lacks;
+	char loader_folder[256];
 	struct gpumon_library_notes notes;
 	struct gpumon_error trouble;
 	uint64_t began_ns;

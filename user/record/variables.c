@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "process/api_loader.h"
@@ -76,6 +77,74 @@ static bool add_cuda(struct gpumon_variables *variables, const char *library)
 	       add_variable(variables, "NVTX_INJECTION64_PATH", NULL, library);
 }
 
+/* What glibc puts in place of $PLATFORM. musl takes it as it is, and must not find a library for glibc. */
+static const char *const platforms[] = { "x86_64", "haswell", "xeon_phi", "aarch64" };
+
+#define PLATFORMS (sizeof(platforms) / sizeof(*platforms))
+
+static bool link_loader(const char *folder, const char *loader)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < PLATFORMS && good; i++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s/%s", folder, platforms[i]);
+		good = !mkdir(path, 0755);
+		snprintf(path, sizeof(path), "%s/%s/libOpenCL.so.1", folder, platforms[i]);
+		good &= !symlink(loader, path);
+	}
+	return good;
+}
+
+/*
+ * A loader that has layers in place of the one that programs get, which has none: in front of all other
+ * folders, in one that has nothing else.
+ */
+static bool add_loader(struct gpumon_variables *variables)
+{
+	static const char name[] = "/gpumon-opencl-XXXXXX";
+	const char *before = getenv("LD_LIBRARY_PATH"), *temporary = getenv("TMPDIR");
+	char loader[PATH_MAX], folder[PATH_MAX], *whole;
+	size_t at = count_variables(variables);
+
+	if (gpumon_opencl_loader("", loader) != GPUMON_OPENCL_OTHER)
+		return true;
+	if (!temporary || strpbrk(temporary, ":;$") ||
+	    (size_t)snprintf(variables->folder, sizeof(variables->folder), "%s%s", temporary,
+			     name) >= sizeof(variables->folder))
+		snprintf(variables->folder, sizeof(variables->folder), "/tmp%s", name);
+	if (!mkdtemp(variables->folder)) {
+		variables->folder[0] = '\0';
+		return true;
+	}
+	if (chmod(variables->folder, 0755) || !link_loader(variables->folder, loader)) {
+		gpumon_variables_remove(variables->folder);
+		variables->folder[0] = '\0';
+		return true;
+	}
+	snprintf(folder, sizeof(folder), "%s/$PLATFORM", variables->folder);
+	if (asprintf(&whole, "LD_LIBRARY_PATH=%s%s%s", folder, before && *before ? ":" : "",
+		     before ? before : "") < 0)
+		return false;
+	variables->list[at] = whole;
+	return true;
+}
+
+void gpumon_variables_remove(const char *folder)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; *folder && i < PLATFORMS; i++) {
+		snprintf(path, sizeof(path), "%s/%s/libOpenCL.so.1", folder, platforms[i]);
+		(void)unlink(path);
+		snprintf(path, sizeof(path), "%s/%s", folder, platforms[i]);
+		(void)rmdir(path);
+	}
+	if (*folder)
+		(void)rmdir(folder);
+}
+
 /* False without memory. @whole: NAME=VALUE, or NULL. */
 static bool add_whole(struct gpumon_variables *variables, const char *whole)
 {
@@ -88,7 +157,8 @@ static bool add_whole(struct gpumon_variables *variables, const char *whole)
 
 /*
  * NVTX has one of its own. OpenCL's layers that there are stay; the last one is next to the drivers.
- * Its loader has no layers before ocl-icd 2.3 and Khronos's 3.0: it ignores the variable.
+ * Its loader has no layers before ocl-icd 2.3 and Khronos's 3.0, and none in CUDA's toolkit: it ignores
+ * the variable.
  */
 int gpumon_variables_make(struct gpumon_variables *variables, const char *library,
 			  const char *socket, const char *more)
@@ -100,7 +170,9 @@ int gpumon_variables_make(struct gpumon_variables *variables, const char *librar
 	    !add_whole(variables, more) || !add_preloaded(variables, library, apis) ||
 	    ((apis & GPUMON_APIS_CUDA) && !add_cuda(variables, library)) ||
 	    ((apis & GPUMON_APIS_OPENCL) &&
-	     !add_variable(variables, "OPENCL_LAYERS", getenv("OPENCL_LAYERS"), library)))
+	     (!add_variable(variables, GPUMON_OPENCL_VARIABLE, getenv(GPUMON_OPENCL_VARIABLE),
+			    library) ||
+	      !add_loader(variables))))
 		return -ENOMEM;
 	return 0;
 }

@@ -11,11 +11,13 @@
 /**
  * struct gpumon_variables - variables by which each API loads the injection library
  * @list: each as NAME=VALUE, NULL behind the last
+ * @folder: with OpenCL's loader, for gpumon_variables_remove() at the recording's end; "" where there is none
  * @not_preloaded: why programs that use HIP or Level Zero, which this machine has, are not seen; or NULL
  */
 struct gpumon_variables {
 	char *list[GPUMON_VARIABLES_MAX + 1];
 	const char *not_preloaded;
+	char folder[256];
 };
 
 /**
@@ -31,5 +33,8 @@ int gpumon_variables_make(struct gpumon_variables *variables, const char *librar
 			  const char *socket, const char *more);
 
 void gpumon_variables_free(struct gpumon_variables *variables);
+
+/* Removes a folder of OpenCL's loader. */
+void gpumon_variables_remove(const char *folder);
 
 #endif /* GPUMON_RECORD_VARIABLES_H */

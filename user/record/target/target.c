@@ -11,6 +11,7 @@
 
 #include "capture/channel_reader.h"
 #include "base/wait.h"
+#include "process/api_loader.h"
 #include "process/descriptor.h"
 #include "looks.h"
 #include "target.h"
@@ -51,6 +52,8 @@
  * @is_cut: it ended without its library's end
  * @launched: launches that have one operation each, about
  * @reported: such operations
+ * @unlayered: path of OpenCL's loader in it, if that has no layers
+ * @has_opencl: OpenCL is recorded in it
  * @notes: notes of its library
  * @map: perf map of its generated code
  * @looks: what is looked up for it
@@ -78,6 +81,8 @@ struct gpumon_target {
 	bool is_cut;
 	uint64_t launched;
 	uint64_t reported;
+	char *unlayered;
+	bool has_opencl;
 	struct gpumon_note_reader notes;
 	struct gpumon_runtime_map map;
 	struct gpumon_looks looks;
@@ -202,6 +207,35 @@ static void see_note(struct gpumon_target *target, const struct gpumon_record *r
 		gpumon_library_notes_add(target->options->notes, text);
 }
 
+/* Its library wrote the path of a file that is mapped there. Paths are as the process sees them. */
+static void see_library(struct gpumon_target *target, const struct gpumon_record_string *string)
+{
+	char path[PATH_MAX + 32];
+	const char *here;
+
+	if (target->unlayered || string->length >= PATH_MAX || string->text[0] != '/' ||
+	    sizeof(*string) + string->length > string->head.size ||
+	    !memmem(string->text, string->length, "/libOpenCL.so", 13))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/root%.*s", (int)target->info.pid,
+		 (int)string->length, string->text);
+	/* It may have ended by now. */
+	here = path + strlen(path) - string->length;
+	if (gpumon_opencl_is_unlayered(access(path, F_OK) ? here : path))
+		target->unlayered = strndup(string->text, string->length);
+}
+
+bool gpumon_target_unseen(const struct gpumon_target *target, char *text, size_t room)
+{
+	if (!target->unlayered || target->has_opencl)
+		return false;
+	snprintf(
+		text, room,
+		"process %d loaded %s, a loader of OpenCL that has no layers: what it did with OpenCL is not recorded",
+		(int)target->info.pid, target->unlayered);
+	return true;
+}
+
 /* Launches that have one operation, and such operations: graphs have many, some calls have none. */
 static void count_record(struct gpumon_target *target, const struct gpumon_record *record)
 {
@@ -245,6 +279,13 @@ static void on_records(void *data, uint32_t tid, void *records, size_t size)
 		if (record->type == GPUMON_RECORD_STRING || record->type == GPUMON_RECORD_NOTE)
 			see_note(target, record);
 		count_record(target, record);
+		if (record->type == GPUMON_RECORD_STRING &&
+		    record->size >= sizeof(struct gpumon_record_string))
+			see_library(target, (const struct gpumon_record_string *)record);
+		if (record->type == GPUMON_RECORD_API &&
+		    record->size >= sizeof(struct gpumon_record_api))
+			target->has_opencl |= ((const struct gpumon_record_api *)record)->api ==
+					      GPUMON_API_OPENCL;
 		at += record->size;
 	}
 	if (target->options->tap.records)
@@ -600,6 +641,7 @@ void gpumon_target_free(struct gpumon_target *target)
 		gpumon_capture_end_file(target->file);
 	if (target->channel)
 		gpumon_channel_free(target->channel);
+	free(target->unlayered);
 	gpumon_looks_end(&target->looks);
 	free(target);
 }

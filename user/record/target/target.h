@@ -102,6 +102,9 @@ void gpumon_target_end(struct gpumon_target *target);
 /* Write the records in the channel. */
 void gpumon_target_drain(struct gpumon_target *target);
 
+/* "process PID loaded PATH, ...": it may have used an API that is not seen in it. Returns false otherwise. */
+bool gpumon_target_unseen(const struct gpumon_target *target, char *text, size_t room);
+
 /* Ask the library to flush and stop. The next drains get its records. */
 void gpumon_target_stop(struct gpumon_target *target);
 /* True if the library has written its last record. */
