@@ -59,7 +59,9 @@ def library_gone(kit):
         return any(b"while the process went on" in open(file, "rb").read() for file in files)
     until(lambda: os.path.isdir(kit.path("capture")) and is_noted(), "its end is noted", LIMIT)
     open(kit.path("go-on"), "wb").close()
-    equal(kit.end(process).returncode, 0, "exit status")
+    done = kit.end(process)
+    equal(done.returncode, 0, "exit status")
+    contains(done.stderr.decode(), "while the process went on", "what record says")
     equal(nothing_is_missing(kit, "capture"), False, "a part of a process less")
     contains(kit.run("correlate", "capture").stdout.decode(), "(player), ", "summary")
 

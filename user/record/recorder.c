@@ -390,8 +390,12 @@ static void note_news(struct gpumon_recorder *recorder, struct gpumon_target *ta
 	char text[384];
 	uint16_t flags;
 
-	if (gpumon_target_news(target, &flags, text, sizeof(text)))
-		note_process(recorder, flags, text);
+	if (!gpumon_target_news(target, &flags, text, sizeof(text)))
+		return;
+	note_process(recorder, flags, text);
+	/* What is missing is said at the end, too. */
+	if (flags & GPUMON_NOTE_MISSING)
+		gpumon_library_notes_add(&recorder->notes, text);
 }
 
 static void note_unseen(struct gpumon_recorder *recorder, const struct gpumon_target *target)
