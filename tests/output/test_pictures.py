@@ -151,7 +151,7 @@ def report_has_all():
     """The report has every part, and what is missing comes first"""
     checker = Checker()
     checker.feed((files / "training.html").read_text(encoding="utf-8"))
-    equal(checker.ids, ["missing", "timeline", "flame", "kernels", "latency", "gaps", "ranges",
+    equal(checker.ids, ["missing", "timeline", "flame", "paths", "kernels", "latency", "gaps", "ranges",
                         "devices", "processes"])
     text = "".join(checker.text)
     for part in ["python3 train.py", "Missing: 44 records lost", "the channel to the recorder was full", "79.4%", "stream 13",
