@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "correlate/gpu.h"
+#include "output/output.h"
 #include "profile_fixture.h"
 
 #define PROCESSES 5
@@ -117,6 +118,26 @@ static const struct gpumon_device_row *row_of(const struct profile_fixture *fixt
 	return found;
 }
 
+/* The rows of GPUs on a timeline, and the one of a name. */
+static unsigned int timeline_gpus(const struct profile_fixture *fixture, const char *name)
+{
+	const char *const paths[] = { fixture->path };
+	unsigned int count = 0;
+	char key[128], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(gpumon_output_chrome(out, paths, 1, &(struct gpumon_profile_options){ 0 }),
+			 0);
+	assert_int_equal(fclose(out), 0);
+	snprintf(key, sizeof(key), "\"process_name\",\"args\":{\"name\":\"%s", name);
+	for (const char *at = text; (at = strstr(at, key)); at++)
+		count++;
+	free(text);
+	return count;
+}
+
 /* Busy and idle times of each GPU as such, and of each of its users, as a count of each ns has them. */
 static void test_times(void **state)
 {
@@ -164,6 +185,8 @@ static void test_times(void **state)
 	assert_string_equal(row_of(fixture, 0, 0)->text, "GPU0");
 	assert_string_equal(row_of(fixture, 1, 0)->text, "GPU0");
 	assert_string_equal(row_of(fixture, 2, 1)->text, "GPU1");
+	assert_int_equal(timeline_gpus(fixture, "GPU"), 2);
+	assert_int_equal(timeline_gpus(fixture, "HIP GPU"), 1);
 	free(made);
 }
 
@@ -198,6 +221,60 @@ static void test_numbers(void **state)
 		profile_node(root, "[kernel without stack]>cudaLaunchKernel>[GPU0 a0b1c2d3]>k"));
 	assert_non_null(
 		profile_node(root, "[kernel without stack]>cudaLaunchKernel>[GPU0 a1b1c2d3]>k"));
+	assert_int_equal(timeline_gpus(fixture, "GPU0 a0b1c2d3 H100"), 1);
+	assert_int_equal(timeline_gpus(fixture, "GPU0 a1b1c2d3 H100"), 1);
+}
+
+/*
+ * Two processes are recorded in windows of their own: a GPU idles where both were and neither ran
+ * something; it was recorded while one of them was.
+ */
+static void test_windows(void **state)
+{
+	static const uint32_t windows[2][4] = { { 100, 200, 400, 500 }, { 150, 250, 400, 600 } };
+	static const uint32_t kernels[2][2] = { { 110, 430 }, { 160, 560 } };
+	struct profile_fixture *fixture = *state;
+	struct gpumon_capture_writer *writer;
+	const struct gpumon_device_row *row;
+	const struct gpumon_gap *gaps;
+	unsigned int count;
+
+	assert_int_equal(gpumon_capture_create(fixture->path, "ranks", &writer), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct capture_maker *maker = capture_maker_new();
+		struct gpumon_capture_file *file;
+		char name[32];
+
+		make_process(maker, .pid = 100 + i, .rank = ~0u);
+		make_device(maker, .id = i, .uuid = { 7 }, .name = make_string(maker, "H100"));
+		make_launch(maker, .tid = 4, .correlation = 9, .start_ns = 50, .end_ns = 60);
+		for (unsigned int k = 0; k < 4; k++)
+			make_window(maker, .time_ns = windows[i][k],
+				    .head.flags = GPUMON_WINDOW_OPERATIONS |
+						  (k % 2 ? GPUMON_WINDOW_END : 0));
+		for (unsigned int k = 0; k < 2; k++)
+			make_kernel(maker, .start_ns = kernels[i][k], .end_ns = kernels[i][k] + 10,
+				    .correlation = k + 1, .device = i, .context = 1, .stream = 7,
+				    .name = make_string(maker, "k"));
+		make_launch(maker, .tid = 4, .correlation = 10, .start_ns = 640, .end_ns = 650);
+		snprintf(name, sizeof(name), "process-%u-1", 100 + i);
+		assert_int_equal(gpumon_capture_add_file(writer, name, &file), 0);
+		capture_maker_flush(maker, file, 7, 0);
+		capture_maker_free(maker);
+	}
+	assert_int_equal(gpumon_capture_close(writer), 0);
+	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	row = row_of(fixture, GPUMON_PROCESS_SEVERAL, 0);
+	assert_non_null(row);
+	assert_int_equal(row->elapsed_ns, 150 + 200);
+	assert_int_equal(row->busy_ns, 40);
+	gaps = gpumon_profile_gaps(fixture->profile, &count);
+	/* 170 to 200, 440 to 500 and on in the second one's, as the first one's are over then. */
+	assert_int_equal(row->idle_longest_ns, 560 - 440);
+	assert_int_equal(gaps[0].start_ns, 440);
+	assert_int_equal(gaps[0].end_ns, 560);
+	for (unsigned int i = 0; i < count; i++)
+		assert_false(gaps[i].start_ns < 400 && gaps[i].end_ns > 200);
 }
 
 /* Which devices are one. */
@@ -285,6 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_times),
 		TEST(test_numbers),
+		TEST(test_windows),
 		cmocka_unit_test(test_identity),
 	};
 

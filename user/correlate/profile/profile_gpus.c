@@ -333,7 +333,9 @@ static int read_gpu(struct gpumon_profile *profile, struct gpumon_gpu_growing *g
 		device->busy.ran = on_ran;
 		device->busy.ran_data = &users[i];
 	}
-	if (!ret && profile->options.bins && profile->last_ns > profile->first_ns) {
+	/* A damaged capture can contain any times. */
+	if (!ret && profile->options.bins && profile->last_ns > profile->first_ns &&
+	    profile->last_ns - profile->first_ns < INT64_MAX) {
 		gpu->bin_busy_ns = calloc(profile->options.bins, sizeof(*gpu->bin_busy_ns));
 		gpu->whole.busy.ran = fill_bins;
 		gpu->whole.busy.ran_data = gpu;
