@@ -65,7 +65,8 @@ enum gpumon_launch_end {
 	GPUMON_LAUNCH_IN_GRAPH = 1,  /* [captured into graph] */
 	GPUMON_LAUNCH_REFUSED = 2,   /* the call failed */
 	GPUMON_LAUNCH_LEFT_OUT = 3,  /* outside of the windows in which operations are recorded */
-	GPUMON_LAUNCH_WITHHELD = 4,  /* [unmatched launch]: its process was cut (GPUMON_WINDOW_CUT) */
+	GPUMON_LAUNCH_WITHHELD =
+		4, /* [unmatched launch]: its process was cut (GPUMON_WINDOW_CUT) */
 	GPUMON_LAUNCH_ENDS
 };
 

@@ -33,9 +33,9 @@ void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES],
 	for (unsigned int cause = 1; cause < GPUMON_LOSS_CAUSES; cause++) {
 		uint64_t count = lost[cause];
 
-		if (cause == GPUMON_LOSS_RECORDER)
+		if (writer && cause == GPUMON_LOSS_RECORDER)
 			count += gpumon_capture_lost(writer);
-		if (cause == GPUMON_LOSS_MAX_SIZE)
+		if (writer && cause == GPUMON_LOSS_MAX_SIZE)
 			count += gpumon_capture_beyond(writer);
 		if (count)
 			fprintf(out, "gpumon-user: lost: %" PRIu64 " %s\n", count,

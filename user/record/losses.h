@@ -12,7 +12,7 @@
  * gpumon_losses_print - print a line for each cause of losses
  * @out: stream
  * @lost: counts by enum gpumon_loss
- * @writer: counts the records that it could not write, or was not to write
+ * @writer: counts the records that it could not write, or was not to write; may be NULL
  */
 void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES],
 			 const struct gpumon_capture_writer *writer);

@@ -442,7 +442,7 @@ static void losses(void **state)
 		memset(lost, 0, sizeof(lost));
 		lost[cause] = 4711;
 		out = open_memstream(&text, &size);
-		gpumon_losses_print(out, lost, 0);
+		gpumon_losses_print(out, lost, NULL);
 		fclose(out);
 		snprintf(number, sizeof(number), "lost: 4711 ");
 		assert_non_null(strstr(text, number));
@@ -452,7 +452,7 @@ static void losses(void **state)
 	}
 	memset(lost, 0, sizeof(lost));
 	out = open_memstream(&text, &size);
-	gpumon_losses_print(out, lost, 0);
+	gpumon_losses_print(out, lost, NULL);
 	fclose(out);
 	assert_string_equal(text, "");
 	free(text);
