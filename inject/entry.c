@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/environment.h"
+#include "base/filtered.h"
 #include "base/fork.h"
 #include "base/futex.h"
 #include "base/prepared.h"
@@ -81,10 +82,14 @@ static void finish_at_exit(void)
 /* Before Linux 4.14, it is emptied where the C library makes the child. */
 static bool make_owner(void)
 {
+	static bool is_refused;
 	void *memory;
 
 	if (owner)
 		return true;
+	is_refused = is_refused || !inject_may_begin();
+	if (is_refused)
+		return false;
 	memory = mmap(NULL, sizeof(*owner), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		      0);
 	if (memory == MAP_FAILED)

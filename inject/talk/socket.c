@@ -12,6 +12,7 @@
 
 #include "base/futex.h"
 #include "base/environment.h"
+#include "base/filtered.h"
 #include "base/prepared.h"
 #include "settings.h"
 #include "socket.h"
@@ -118,35 +119,10 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 	return fd;
 }
 
-/* Filters of system calls that the calling thread has, such as a container's. */
-static unsigned int count_filters(void)
-{
-	int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-	unsigned int mode = 0, filters = 0;
-	const char *line;
-	char text[4096];
-	ssize_t length;
-
-	if (fd < 0)
-		return 0;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	line = strstr(text, "\nSeccomp:");
-	if (line)
-		sscanf(line, "\nSeccomp: %u", &mode);
-	/* Before Linux 5.9 only whether there are any is known. */
-	filters = mode != 0;
-	line = strstr(text, "\nSeccomp_filters:");
-	if (line)
-		sscanf(line, "\nSeccomp_filters: %u", &filters);
-	return filters;
-}
-
 int inject_socket_listen(void)
 {
 	const char *folder = inject_environment.listen;
-	unsigned int uid = geteuid(), pid = (unsigned int)getpid(), filters = count_filters();
+	unsigned int uid = geteuid(), pid = (unsigned int)getpid(), filters = inject_filters();
 	struct sockaddr_un address;
 	char path[sizeof(address.sun_path)], with[16] = "";
 	socklen_t length;

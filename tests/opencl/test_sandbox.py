@@ -62,18 +62,28 @@ def test_sandbox_ends():
     recorded("kill", "fork", 2, *STRICT, *FOR_THREADS, *FOR_FORK, launches=160)
 
 
-# As old container runtimes: close_range() is refused, in a program that does not know.
-REFUSES_CLOSE_RANGE = """
+# Starts a program with calls forbidden, as containers and services do: ACTION NUMBER,... PROGRAM...
+FILTERED = """
 import ctypes, os, struct, sys
-code = b"".join(struct.pack("HBBI", *line) for line in (
-    (0x20, 0, 0, 0), (0x15, 0, 1, 436), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7fff0000)))
-filter = ctypes.create_string_buffer(code)
-program = struct.pack("HxxxxxxQ", 4, ctypes.addressof(filter))
+action, numbers = int(sys.argv[1], 16), [int(number) for number in sys.argv[2].split(",")]
+lines = [(0x20, 0, 0, 0)]
+for number in numbers:
+    lines += [(0x15, 0, 1, number), (0x06, 0, 0, action)]
+lines.append((0x06, 0, 0, 0x7fff0000))
+filter = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+program = struct.pack("HxxxxxxQ", len(lines), ctypes.addressof(filter))
 prctl = ctypes.CDLL(None, use_errno=True).prctl
 if prctl(38, 1, 0, 0, 0) or prctl(22, 2, program):
     sys.exit("no filter")
-os.execv(sys.argv[1], sys.argv[1:])
+os.execv(sys.argv[3], sys.argv[3:])
 """
+KILL, TRAP, REFUSE = "80000000", "30000", "50001"
+POLL, MADVISE, SOCKET, CLOSE_RANGE = 7, 28, 41, 436
+
+
+def filtered(action, *numbers):
+    return [sys.executable, "-c", FILTERED, action, ",".join(map(str, numbers))]
+
 
 # A call that does not exist: nothing is refused.
 NOTHING = "-9999"
@@ -81,10 +91,21 @@ NOTHING = "-9999"
 
 def test_closed():
     """a program closes all descriptors, the library's socket among them: it is recorded to its end"""
-    for words in ([], [sys.executable, "-c", REFUSES_CLOSE_RANGE]):
+    need_numbers()
+    # As in old container runtimes, close_range() is refused.
+    for words in ([], filtered(REFUSE, CLOSE_RANGE)):
         run = Capture("errno", "close", 0, NOTHING, program=[*words, program()], status=7)
         equal((len(run["launch"]), len(run["kernel"])), (80, 80), f"launches and kernels, {words[:1]}")
         contains(run.summary(), "Nothing is missing", "summary")
+
+
+def test_sandbox_from_start():
+    """a filter that was there first would end the process for a call of the library: it makes none"""
+    need_numbers()
+    for action, number in ((KILL, POLL), (TRAP, SOCKET), (KILL, MADVISE)):
+        run = Capture("errno", "exit", 1, NOTHING, program=[*filtered(action, number), program()], status=7, expect=0)
+        equal(run.output, "refused 0\n", "calls that were refused")
+        contains(run.done.stderr, "nothing was recorded", "what record says")
 
 
 def on_this_clock(*before):
