@@ -95,8 +95,10 @@ enum source_process_word {
  * @start_ns: start time, CLOCK_MONOTONIC
  * @start_boottime_ns: the same on CLOCK_BOOTTIME, which /proc uses
  * @cgroup_id: id of its cgroup in the unified hierarchy
- * @comm: name of the group's leader when it was first seen
+ * @comm: name of the group's leader
  * @words: counters, enum source_process_word
+ *
+ * Name and cgroup are those at its last job or call.
  */
 struct source_process {
 	__u64 key;

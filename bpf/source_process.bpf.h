@@ -30,14 +30,17 @@ static __noinline __u32 process_of_current(void)
 	if (!pid)
 		return SOURCE_NONE;
 	slot = CLAIM(processes, SOURCE_PROCESSES, key, &created);
-	if (slot >= SOURCE_PROCESSES || !created)
+	if (slot >= SOURCE_PROCESSES)
 		return slot;
 	process = &processes[slot];
+	/* Both may change. */
+	process->cgroup_id = bpf_get_current_cgroup_id();
+	BPF_CORE_READ_STR_INTO(&process->comm, leader, comm);
+	if (!created)
+		return slot;
 	process->pid = pid;
 	process->start_ns = start;
 	process->start_boottime_ns = BPF_CORE_READ(leader, start_boottime);
-	process->cgroup_id = bpf_get_current_cgroup_id();
-	BPF_CORE_READ_STR_INTO(&process->comm, leader, comm);
 	__sync_fetch_and_or(&process->ready, 1);
 	return slot;
 }

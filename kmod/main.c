@@ -59,6 +59,7 @@ static void housekeeping(struct work_struct *work)
 	unsigned int i;
 
 	mutex_lock(&gpumon_period_lock);
+	gpumon_process_refresh_all();
 	gpumon_process_age();
 	/* While it is off, no ring comes that would need room, and all would seem to be gone. */
 	if (READ_ONCE(gpumon_drm_sched.enabled))

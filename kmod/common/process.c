@@ -5,6 +5,9 @@
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 
 #include "attach/probe.h"
 #include "core/key.h"
@@ -67,6 +70,15 @@ int gpumon_process_init(void)
 	return 0;
 }
 
+static void process_forget(struct gpumon_process *process)
+{
+	if (process->task)
+		put_task_struct(process->task);
+	process->task = NULL;
+	kfree(process->cgroup);
+	process->cgroup = NULL;
+}
+
 /**
  * gpumon_process_exit - free the process table
  *
@@ -74,8 +86,13 @@ int gpumon_process_init(void)
  */
 void gpumon_process_exit(void)
 {
+	u32 slot;
+
+	for (slot = 0; gpumon_processes && slot < gpumon_process_table.slots; slot++)
+		process_forget(&gpumon_processes[slot]);
 	gpumon_counters_free(&gpumon_process_counters);
 	kvfree(gpumon_processes);
+	gpumon_processes = NULL;
 	gpumon_table_free(&gpumon_process_table);
 }
 
@@ -126,6 +143,7 @@ static u32 process_learn(u64 key)
 	process = &gpumon_processes[slot];
 	process->pid = current->tgid;
 	process->start_ns = leader->start_time;
+	process->task = get_task_struct(leader);
 	/* A name that changes while it is copied is still terminated. */
 	memcpy(process->comm, leader->comm, TASK_COMM_LEN);
 	process->comm[TASK_COMM_LEN - 1] = '\0';
@@ -168,30 +186,85 @@ noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
 	return slot;
 }
 
-/**
- * gpumon_process_alive - does the process of a slot still exist
- * @slot: slot with a ready process
- * @comm: filled with its name, the present one if it exists
- *
- * Context: any, gpumon_period_lock held.
- * Return: whether it exists.
- */
-bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN])
+/* Path of the task's cgroup in the unified hierarchy; it may be dead, and the cgroup removed. */
+static void process_cgroup_refresh(struct gpumon_process *process, struct task_struct *task)
 {
-	const struct gpumon_process *process = &gpumon_processes[slot];
-	struct task_struct *task;
+#ifdef CONFIG_CGROUPS
+	/* gpumon_period_lock protects it. */
+	static char path[1024];
+	struct cgroup *cgroup;
+	char *copy;
+	int length;
+
+	rcu_read_lock();
+	cgroup = task_dfl_cgroup(task);
+	process->cgroup_id = cgroup_id(cgroup);
+	length = cgroup_path(cgroup, path, sizeof(path));
+	rcu_read_unlock();
+	if (length <= 0 || (process->cgroup && !strcmp(process->cgroup, path)))
+		return;
+	copy = kstrdup(path, GFP_KERNEL);
+	if (!copy)
+		return;
+	kfree(process->cgroup);
+	process->cgroup = copy;
+#endif
+}
+
+/**
+ * gpumon_process_refresh - take over the present name and cgroup of a process, or its last ones
+ * @slot: slot with a ready process
+ *
+ * The task is held until its end was noticed here, so that neither is lost: programs change their
+ * names after their first job, containers are removed with their last process.
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: whether the process exists.
+ */
+bool gpumon_process_refresh(u32 slot)
+{
+	struct gpumon_process *process = &gpumon_processes[slot];
+	struct task_struct *task, *held = process->task;
 	bool alive;
 
-	memcpy(comm, process->comm, TASK_COMM_LEN);
 	rcu_read_lock();
 	task = pid_task(find_pid_ns(process->pid, &init_pid_ns), PIDTYPE_TGID);
 	alive = task && task->start_time == process->start_ns;
-	if (alive) {
-		memcpy(comm, task->comm, TASK_COMM_LEN);
-		comm[TASK_COMM_LEN - 1] = '\0';
-	}
+	/* A thread that executes another program becomes the first one. */
+	if (alive && held && task != held)
+		process->task = get_task_struct(task);
 	rcu_read_unlock();
+	if (!held)
+		return alive;
+	task = process->task;
+	if (task != held)
+		put_task_struct(held);
+	/* A name that changes while it is copied is still terminated. */
+	memcpy(process->comm, task->comm, TASK_COMM_LEN);
+	process->comm[TASK_COMM_LEN - 1] = '\0';
+	process_cgroup_refresh(process, task);
+	if (!alive) {
+		process->task = NULL;
+		put_task_struct(task);
+	}
 	return alive;
+}
+
+/**
+ * gpumon_process_refresh_all - gpumon_process_refresh() for all processes
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_process_refresh_all(void)
+{
+	u32 slot;
+
+	lockdep_assert_held(&gpumon_period_lock);
+	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
+		if (gpumon_process_ready(slot) && gpumon_processes[slot].task)
+			gpumon_process_refresh(slot);
+		cond_resched();
+	}
 }
 
 /* Folds a process into the sum, and frees its slot. */
@@ -208,6 +281,7 @@ static void process_fold(u32 slot)
 	}
 	atomic_add(2, &gpumon_process_generation);
 	gpumon_counters_zero(&gpumon_process_counters, slot);
+	process_forget(&gpumon_processes[slot]);
 	gpumon_processes[slot].opens_before = 0;
 	gpumon_processes[slot].closes_before = 0;
 	WRITE_ONCE(gpumon_processes[slot].ready, false);
@@ -227,7 +301,6 @@ static void process_fold(u32 slot)
 void gpumon_process_age(void)
 {
 	struct gpumon_table *table = &gpumon_process_table;
-	char comm[TASK_COMM_LEN];
 	bool hidden = false;
 	u32 slot;
 
@@ -236,7 +309,7 @@ void gpumon_process_age(void)
 		return;
 	for (slot = 0; slot < table->slots; slot++) {
 		cond_resched();
-		if (!gpumon_process_ready(slot) || gpumon_process_alive(slot, comm))
+		if (!gpumon_process_ready(slot) || gpumon_process_refresh(slot))
 			continue;
 		WRITE_ONCE(table->keys[slot], GPUMON_TABLE_RECYCLING);
 		hidden = true;

@@ -37,16 +37,23 @@ enum gpumon_process_word {
  * @pid: process id (thread group) in the initial pid namespace
  * @ready: set when the other fields are
  * @start_ns: when it started, CLOCK_MONOTONIC, distinguishes two users of a pid
- * @cgroup_id: id of its cgroup (version 2) when it was first seen, 0 if there is none
+ * @task: its first thread, also after its end, until that was noticed; NULL then
+ * @cgroup_id: id of its cgroup (version 2), 0 if there is none
+ * @cgroup: path of that; NULL until gpumon_process_refresh() was called, or without memory
  * @opens_before: what it had opened when levels last started over
  * @closes_before: what of that was closed by then
- * @comm: its name when it was first seen
+ * @comm: its name
+ *
+ * Name and cgroup are those of the last gpumon_process_refresh(), or of the first job before it;
+ * in the end the last ones that the process had.
  */
 struct gpumon_process {
 	u32 pid;
 	bool ready;
 	u64 start_ns;
+	struct task_struct *task;
 	u64 cgroup_id;
+	char *cgroup;
 	u64 opens_before;
 	u64 closes_before;
 	char comm[TASK_COMM_LEN];
@@ -75,7 +82,8 @@ void gpumon_process_close(void);
 void gpumon_process_age(void);
 void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals);
 u64 gpumon_process_unattributed(bool closed, enum gpumon_process_word word);
-bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN]);
+bool gpumon_process_refresh(u32 slot);
+void gpumon_process_refresh_all(void);
 bool gpumon_process_open_handles(u32 slot, u64 *handles);
 void gpumon_process_forget_handles(void);
 size_t gpumon_process_bytes(void);

@@ -122,7 +122,6 @@ static void show_processes(struct seq_file *m)
 		[GPUMON_PROCESS_CLOSES] = "closes",
 	};
 	u64 words[GPUMON_PROCESS_WORDS];
-	char comm[TASK_COMM_LEN];
 	u32 slot;
 	bool alive;
 	int i;
@@ -135,7 +134,7 @@ static void show_processes(struct seq_file *m)
 		if (!gpumon_process_ready(slot))
 			continue;
 		gpumon_counters_read(&gpumon_process_counters, slot, false, words);
-		alive = gpumon_process_alive(slot, comm);
+		alive = gpumon_process_refresh(slot);
 		if (!alive && !memchr_inv(words, 0, sizeof(words)))
 			continue;
 		seq_printf(m, "%u", gpumon_processes[slot].pid);
@@ -146,7 +145,7 @@ static void show_processes(struct seq_file *m)
 		gpumon_debugfs_show_u64(m, gpumon_processes[slot].cgroup_id,
 					gpumon_processes[slot].cgroup_id);
 		seq_printf(m, " %d ", alive);
-		gpumon_debugfs_show_name(m, comm);
+		gpumon_debugfs_show_name(m, gpumon_processes[slot].comm);
 		seq_putc(m, '\n');
 	}
 }

@@ -95,16 +95,15 @@ int gpumon_netlink_put_process_words(struct sk_buff *skb, const u64 *words)
 static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 {
 	const struct gpumon_process *process = &gpumon_processes[slot];
-	char comm[TASK_COMM_LEN];
 	u64 words[GPUMON_PROCESS_WORDS], handles;
 	bool alive;
 
 	gpumon_counters_read(&gpumon_process_counters, slot, closed, words);
-	alive = gpumon_process_alive(slot, comm);
+	alive = gpumon_process_refresh(slot);
 	if (nla_put_u32(skb, GPUMON_A_PROCESS_PID, process->pid) ||
 	    nla_put_u64_64bit(skb, GPUMON_A_PROCESS_START_NS, process->start_ns,
 			      GPUMON_A_PROCESS_PAD) ||
-	    nla_put_string(skb, GPUMON_A_PROCESS_COMM, comm) ||
+	    nla_put_string(skb, GPUMON_A_PROCESS_COMM, process->comm) ||
 	    nla_put_u32(skb, GPUMON_A_PROCESS_ALIVE, alive) ||
 	    gpumon_netlink_put_process_words(skb, words))
 		return -EMSGSIZE;
@@ -115,6 +114,8 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 		return -EMSGSIZE;
 	if (process->cgroup_id && nla_put_u64_64bit(skb, GPUMON_A_PROCESS_CGROUP_ID,
 						    process->cgroup_id, GPUMON_A_PROCESS_PAD))
+		return -EMSGSIZE;
+	if (process->cgroup && nla_put_string(skb, GPUMON_A_PROCESS_CGROUP, process->cgroup))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -22,7 +22,7 @@ from netlink_spec import Spec
 
 # Left out of an answer if they are empty.
 OPTIONAL = {"process": {"submissions", "allocated-bytes", "mapped-bytes", "ioctls", "faults",
-                        "opens", "open-handles", "cgroup-id"},
+                        "opens", "open-handles", "cgroup-id", "cgroup"},
             "statistic": {"label", "column"},
             "layout": {"offset", "size"}}
 

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel
 """The jobs of each process equal the mock's list, with blanks in names, threads, and exited
-processes.
+processes. Names and cgroups are the newest that a process had, also when they are gone.
 """
+import ctypes
+import json
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import fire
 import lab
 from gpumon_netlink import Gpumon
 
@@ -48,3 +51,60 @@ lab.equal(sections["gpumon"]["processes"], 7, "processes in use")
 lab.equal(sections["gpumon"]["jobs_unattributed"], 0, "jobs without a process")
 alive.kill()
 alive.wait()
+
+lab.step("another name and another cgroup after the first job, and then all of it is gone")
+CGROUPS = "/sys/fs/cgroup"
+IDS = "3f4e1d2c" * 8, "a0b1c2d3" * 8
+PR_SET_NAME = 15
+libc = ctypes.CDLL(None)
+paths = ["/pod.slice/cri-containerd-%s.scope" % one for one in IDS]
+for path in paths:
+    os.makedirs(CGROUPS + path)
+f = fire.Fire()
+scheduler = f.new("gpu_sched", "struct drm_gpu_scheduler", name=f.string("made_up"),
+                  dev=f.device("made_up"))
+jobs, entity, _ = f.scheduler_jobs(scheduler, 5000, 8)
+f.flush()
+
+
+def live(*names_and_paths):
+    """A process of these names and in these cgroups, one after the other, with jobs in each."""
+    child = os.fork()
+    if child:
+        lab.equal(os.waitpid(child, 0)[1], 0, "exit status of the child")
+        return child
+    f.reopen()
+    for name, path in names_and_paths:
+        libc.prctl(PR_SET_NAME, name, 0, 0, 0)
+        with open(CGROUPS + path + "/cgroup.procs", "w") as procs:
+            procs.write(str(os.getpid()))
+        f.fire("gpu_sched", queue, jobs, entity, times=4)
+    os._exit(0)
+
+
+queue = lab.probe("queue")["probe"]
+child = live((b"wine64-preload", paths[0]), (b"Game.exe", paths[1]))
+for path in paths:
+    os.rmdir(CGROUPS + path)
+with Gpumon() as g:
+    row, = [p for p in g.processes() if p["pid"] == child]
+lab.equal((row["jobs"], row["comm"], row["cgroup"], row["alive"]), (8, "Game.exe", paths[1], 0),
+          "the process that is gone")
+
+
+def container_of(pid):
+    document = json.loads(lab.run("./gpumon-user", "stat", "--json").stdout)
+    row, = [p for p in document["processes"] if p["pid"] == pid]
+    return row["cgroup"], row["container"]
+
+
+lab.equal(container_of(child), (paths[1], IDS[1][:12]), "its container")
+in_root = live((b"in_root", ""))
+lab.equal(container_of(in_root), ("/", None), "that of a process in no container")
+
+lab.step("with a hierarchy of version 1 the root of version 2 says nothing")
+os.mkdir("/tmp/version_1")
+lab.run("mount", "-t", "cgroup", "-o", "none,name=test", "none", "/tmp/version_1")
+lab.equal(container_of(in_root), (None, None), "that of a process in the root")
+lab.run("umount", "/tmp/version_1")
+f.close()

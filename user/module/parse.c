@@ -24,6 +24,7 @@ static const struct gpumon_field process_fields[] = {
 	GPUMON_U64(GPUMON_A_PROCESS_OPENS, struct gpumon_process, opens),
 	GPUMON_U64(GPUMON_A_PROCESS_OPEN_HANDLES, struct gpumon_process, open_handles),
 	GPUMON_U64(GPUMON_A_PROCESS_CGROUP_ID, struct gpumon_process, cgroup_id),
+	GPUMON_STRING(GPUMON_A_PROCESS_CGROUP, struct gpumon_process, cgroup),
 };
 
 static int parse_exited(const void *attrs, size_t len, struct gpumon_process *exited)

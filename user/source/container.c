@@ -29,7 +29,23 @@ struct gpumon_containers {
 	struct known *known;
 	size_t n_known;
 	bool initial_pids; /* /proc belongs to the initial pid namespace */
+	bool version_1;	   /* a hierarchy of cgroups, version 1, is mounted */
 };
+
+static bool version_1_is_mounted(const char *root)
+{
+	char path[PATH_MAX], line[4096];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
+	file = fopen(path, "re");
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, " - cgroup ");
+	if (file)
+		fclose(file);
+	return found;
+}
 
 struct gpumon_containers *gpumon_containers_new(const char *root)
 {
@@ -39,6 +55,7 @@ struct gpumon_containers *gpumon_containers_new(const char *root)
 		return NULL;
 	containers->root = root ? root : "";
 	containers->initial_pids = gpumon_initial_pid_namespace(containers->root);
+	containers->version_1 = version_1_is_mounted(containers->root);
 	return containers;
 }
 
@@ -151,7 +168,7 @@ static void look_up(struct gpumon_containers *containers, const struct gpumon_mo
 		struct gpumon_value id = model->processes[i].cgroup_id;
 		struct known *known;
 
-		if (!id.known || find_cgroup(containers, id.v))
+		if (!id.known || model->processes[i].cgroup || find_cgroup(containers, id.v))
 			continue;
 		known = GPUMON_GROW(containers->known, containers->n_known);
 		if (!known)
@@ -246,12 +263,19 @@ void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpum
 		char name[256];
 
 		process->container_pid = read_container_pid(containers, process);
-		if (!known || !known->path)
+		/* The module knows it, also of a cgroup that was removed. */
+		if (!process->cgroup && known && known->path)
+			process->cgroup = strdup(known->path);
+		if (!process->cgroup)
 			continue;
-		gpumon_container_name(known->path, name, sizeof(name));
-		free(process->cgroup);
+		/* It may be anywhere in the other hierarchies. */
+		if (containers->version_1 && !strcmp(process->cgroup, "/")) {
+			free(process->cgroup);
+			process->cgroup = NULL;
+			continue;
+		}
+		gpumon_container_name(process->cgroup, name, sizeof(name));
 		free(process->container);
-		process->cgroup = strdup(known->path);
 		process->container = *name ? strdup(name) : NULL;
 	}
 }

@@ -228,8 +228,8 @@ def header_numbers(path=HEADER):
     return numbers
 
 
-STRINGS = {"version", "clock", "name", "module", "reason", "device", "group", "comm", "table",
-           "type", "member", "message"}
+STRINGS = {"version", "clock", "name", "module", "reason", "device", "group", "comm", "cgroup",
+           "table", "type", "member", "message"}
 # Attributes that are text or signed only in this set.
 STRINGS_OF = {("LABEL", "value"), ("ALERT", "kind")}
 SIGNED = {("COLUMN", "level")}
