@@ -37,6 +37,8 @@ typedef struct inject_cuda_library *inject_library_t;
 	X(event_destroy, "cuEventDestroy_v2", (CUevent))                                       \
 	X(capture_mode, "cuThreadExchangeStreamCaptureMode", (CUstreamCaptureMode *))          \
 	X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                         \
+	X(module_load_log, "cuModuleLoadDataEx",                                               \
+	  (CUmodule *, const void *, unsigned int, CUjit_option *, void **))                   \
 	X(module_unload, "cuModuleUnload", (CUmodule))                                         \
 	X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))      \
 	X(module_global, "cuModuleGetGlobal_v2",                                               \
@@ -44,7 +46,9 @@ typedef struct inject_cuda_library *inject_library_t;
 	X(launch, "cuLaunchKernel",                                                            \
 	  (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,   \
 	   unsigned int, unsigned int, CUstream, void **, void **))                            \
-	X(function_attribute, "cuFuncGetAttribute", (int *, CUfunction_attribute, CUfunction))
+	X(function_attribute, "cuFuncGetAttribute", (int *, CUfunction_attribute, CUfunction)) \
+	X(resident_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                      \
+	  (int *, CUfunction, int, size_t))
 
 /* Older drivers lack these. A kernel's handle may be a CUkernel. */
 #define INJECT_PROBE_DRIVER_12(X)                                  \

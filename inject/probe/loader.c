@@ -34,8 +34,15 @@ struct one_handle {
 };
 
 struct launch_ex {
-	const void *config;
+	const CUlaunchConfig *config;
 	void *function;
+};
+
+struct launch_cooperative {
+	void *function;
+	unsigned int grid[3];
+	unsigned int block[3];
+	unsigned int shared_bytes;
 };
 
 struct one_device {
@@ -99,9 +106,10 @@ enum inject_probe_call inject_probe_classify(const char *name)
 		return INJECT_PROBE_SYNCHRONISE;
 	if (strncmp(name, "cuLaunchKernelEx", 16) == 0)
 		return INJECT_PROBE_LAUNCH_EX;
-	if (strncmp(name, "cuLaunchKernel", 14) == 0 ||
-	    (strncmp(name, "cuLaunchCooperativeKernel", 25) == 0 && !strstr(name, "Multi")))
+	if (strncmp(name, "cuLaunchKernel", 14) == 0)
 		return INJECT_PROBE_LAUNCH;
+	if (strncmp(name, "cuLaunchCooperativeKernel", 25) == 0 && !strstr(name, "Multi"))
+		return INJECT_PROBE_LAUNCH_COOPERATIVE;
 	if ((strncmp(name, "cuLaunch", 8) == 0 && !strstr(name, "HostFunc")) ||
 	    strncmp(name, "cuGraphLaunch", 13) == 0)
 		return INJECT_PROBE_LAUNCH_OTHER;
@@ -268,6 +276,48 @@ static void launch_ends(void)
 	loading->waiting = NULL;
 }
 
+/*
+ * A cooperative launch has failed. Kernels that are seen to wait for their grid have as many blocks on the GPU as
+ * without programs, but others may be launched so, too.
+ */
+static void explain_cooperative(const struct launch_cooperative *launch)
+{
+	uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+	uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+	struct inject_probe_inside inside;
+	int resident = 0, processors = 0;
+	CUdevice device;
+
+	inject_probe_inside_begin(&inside);
+	if (threads && threads <= INT32_MAX &&
+	    inject_probe_driver.context_device(&device) == CUDA_SUCCESS &&
+	    inject_probe_driver.device_attribute(
+		    &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) ==
+		    CUDA_SUCCESS &&
+	    inject_probe_driver.resident_blocks(&resident, launch->function, (int)threads,
+						launch->shared_bytes) == CUDA_SUCCESS &&
+	    blocks > (uint64_t)resident * (uint64_t)processors)
+		inject_probe_tell(
+			"process %d: a cooperative launch of %llu blocks failed, since %llu fit on the GPU at a time: if it works without gpumon, leave its kernel out (--kernel)",
+			(int)getpid(), (unsigned long long)blocks,
+			(unsigned long long)resident * (unsigned long long)processors);
+	inject_probe_inside_end(&inside);
+}
+
+static void explain_launch_ex(const struct launch_ex *launch)
+{
+	const CUlaunchConfig *config = launch->config;
+
+	for (unsigned int i = 0; config && i < config->numAttrs; i++)
+		if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+		    config->attrs[i].value.cooperative)
+			explain_cooperative(&(struct launch_cooperative){
+				launch->function,
+				{ config->gridDimX, config->gridDimY, config->gridDimZ },
+				{ config->blockDimX, config->blockDimY, config->blockDimZ },
+				config->sharedMemBytes });
+}
+
 static void load_begins(enum inject_probe_call call, void *parameters)
 {
 	if (!has_exchange() || loading->depth++)
@@ -315,6 +365,7 @@ void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
 {
 	switch (call) {
 	case INJECT_PROBE_LAUNCH:
+	case INJECT_PROBE_LAUNCH_COOPERATIVE:
 		launch_begins(((struct one_handle *)parameters)->handle);
 		break;
 	case INJECT_PROBE_LAUNCH_EX:
@@ -355,8 +406,17 @@ void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool 
 	case INJECT_PROBE_LAUNCH_OTHER:
 		break;
 	case INJECT_PROBE_LAUNCH:
+		launch_ends();
+		break;
 	case INJECT_PROBE_LAUNCH_EX:
 		launch_ends();
+		if (!succeeded)
+			explain_launch_ex(parameters);
+		break;
+	case INJECT_PROBE_LAUNCH_COOPERATIVE:
+		launch_ends();
+		if (!succeeded)
+			explain_cooperative(parameters);
 		break;
 	/* The program may end at once, without a word: by _exit() or a signal. */
 	case INJECT_PROBE_SYNCHRONISE:

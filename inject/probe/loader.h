@@ -19,6 +19,7 @@ enum inject_probe_call {
 	INJECT_PROBE_UNLOAD_LIBRARY,
 	INJECT_PROBE_LAUNCH,	   /* (CUfunction, ...) */
 	INJECT_PROBE_LAUNCH_EX,	   /* (const CUlaunchConfig *, CUfunction, ...) */
+	INJECT_PROBE_LAUNCH_COOPERATIVE, /* (CUfunction, grid, block, shared memory, ...) */
 	INJECT_PROBE_LAUNCH_OTHER, /* of several kernels, or of a graph */
 	INJECT_PROBE_SYNCHRONISE,  /* the program has waited for the GPU */
 	INJECT_PROBE_CONTEXT_DESTROY,

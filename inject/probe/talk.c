@@ -241,7 +241,7 @@ static void ask_about(struct gpumon_wire_request *request, const void *image, si
 		return;
 	request->size = size;
 	if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
-		request->flags = GPUMON_WIRE_PATCHED;
+		request->flags |= GPUMON_WIRE_PATCHED;
 	socket = send_request(request, given);
 	is_edited = socket >= 0 && receive_answer(socket, answer, sizeof(*answer), &made->fd) &&
 		    answer->type == type;
@@ -262,11 +262,16 @@ static void ask_about(struct gpumon_wire_request *request, const void *image, si
 }
 
 void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
-			    struct gpumon_wire_answer *answer, struct inject_new_image *made)
+			    const struct inject_wanted *wanted, struct gpumon_wire_answer *answer,
+			    struct inject_new_image *made)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_EXCHANGE);
 
 	request.sm = sm;
+	request.first = wanted->first;
+	request.end = wanted->end;
+	if (wanted->no_functions)
+		request.flags |= GPUMON_WIRE_NO_FUNCTIONS;
 	snprintf(request.text, sizeof(request.text), "%s", image->file);
 	ask_about(&request, image->data, image->size, GPUMON_WIRE_IMAGE, answer, made);
 	/* CUDA reads a text to its end. */
@@ -307,12 +312,18 @@ static void say(const struct gpumon_wire_request *request)
 	close_descriptor(send_request(request, -1));
 }
 
-void inject_probe_say(enum gpumon_wire_type type, uint32_t number)
+void inject_probe_say_why(enum gpumon_wire_type type, uint32_t number, const char *why)
 {
 	struct gpumon_wire_request request = new_request(type);
 
 	request.context = number;
+	snprintf(request.text, sizeof(request.text), "%s", why);
 	say(&request);
+}
+
+void inject_probe_say(enum gpumon_wire_type type, uint32_t number)
+{
+	inject_probe_say_why(type, number, "");
 }
 
 void *inject_probe_ask_area(unsigned int device, const char *name, unsigned int *context)

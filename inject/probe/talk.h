@@ -35,14 +35,28 @@ extern const void *inject_probe_content;
 bool inject_probe_is_taken(size_t size);
 
 /**
+ * struct inject_wanted - what is to get programs in an image; a zeroed one: all
+ * @no_functions: device functions that kernels call are not
+ * @first: number of the first kernel that is
+ * @end: and one behind that of the last; 0: all are
+ */
+struct inject_wanted {
+	bool no_functions;
+	uint32_t first;
+	uint32_t end;
+};
+
+/**
  * inject_probe_ask_image - the image that replaces another
  * @image: of the program
  * @sm: architecture of the GPU that it is for: 90; 0: not known
+ * @wanted: what is to get programs
  * @answer: out
  * @made: out: the new image, to be cleared
  */
 void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
-			    struct gpumon_wire_answer *answer, struct inject_new_image *made);
+			    const struct inject_wanted *wanted, struct gpumon_wire_answer *answer,
+			    struct inject_new_image *made);
 
 /**
  * inject_probe_ask_patches - the functions for patches of machine code
@@ -65,10 +79,13 @@ void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wir
 
 /**
  * inject_probe_say - what has become of a kernel, an image or a context
- * @type: GPUMON_WIRE_TOO_LARGE, NOT_PATCHED, NOT_LOADED or ENDED
+ * @type: GPUMON_WIRE_NOT_PATCHED, NOT_LOADED, WITHDRAWN or ENDED
  * @number: its @context in struct gpumon_wire_request
  */
 void inject_probe_say(enum gpumon_wire_type type, uint32_t number);
+
+/* The same with a reason, or "": GPUMON_WIRE_TOO_LARGE or KERNEL_NOT_LOADED. */
+void inject_probe_say_why(enum gpumon_wire_type type, uint32_t number, const char *why);
 
 /**
  * inject_probe_ask_area - the shared memory of a new context

@@ -114,6 +114,8 @@ extern const struct mock_gpu *mock_gpu;
 
 /* Within mock_call(): work for the GPU, a wait for it (NULL: all of it), and what CUPTI reports besides. */
 void mock_work_copy(CUstream stream, uint64_t bytes);
+int mock_work_kernel(CUfunction function, unsigned int blocks, unsigned int threads,
+		     CUstream stream, void **parameters);
 void mock_wait(CUstream stream);
 void mock_stream_made(uint32_t id);
 void mock_allocate(uint64_t address, uint64_t bytes);

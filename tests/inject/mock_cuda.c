@@ -230,8 +230,8 @@ static struct mock_node *do_work(enum mock_work work, const char *name, CUstream
 	return NULL;
 }
 
-static int work_kernel(CUfunction function, unsigned int blocks, unsigned int threads,
-		       CUstream stream, void **parameters)
+int mock_work_kernel(CUfunction function, unsigned int blocks, unsigned int threads,
+		     CUstream stream, void **parameters)
 {
 	struct mock_launch *launch = NULL;
 	struct mock_node *node;
@@ -270,7 +270,7 @@ static int launch_kernel(const void *parameters)
 	if (!p->gridDimX)
 		return CUDA_ERROR_INVALID_VALUE;
 	take_time();
-	result = work_kernel(p->f, p->gridDimX, p->blockDimX, p->hStream, p->kernelParams);
+	result = mock_work_kernel(p->f, p->gridDimX, p->blockDimX, p->hStream, p->kernelParams);
 	take_time();
 	return result;
 }
@@ -294,8 +294,8 @@ static int launch_kernel_per_thread(const void *parameters)
 {
 	const cuLaunchKernel_params *p = parameters;
 
-	return work_kernel(p->f, p->gridDimX, p->blockDimX,
-			   p->hStream ? p->hStream : CU_STREAM_PER_THREAD, p->kernelParams);
+	return mock_work_kernel(p->f, p->gridDimX, p->blockDimX,
+				p->hStream ? p->hStream : CU_STREAM_PER_THREAD, p->kernelParams);
 }
 
 void mock_launch_per_thread(const char *kernel)
@@ -311,8 +311,8 @@ static int launch_kernel_ex(const void *parameters)
 {
 	const cuLaunchKernelEx_params *p = parameters;
 
-	return work_kernel(p->f, p->config->gridDimX, p->config->blockDimX, p->config->hStream,
-			   p->kernelParams);
+	return mock_work_kernel(p->f, p->config->gridDimX, p->config->blockDimX, p->config->hStream,
+				p->kernelParams);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,

@@ -213,6 +213,7 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 	static const char *const driver[IDS] = {
 		DRIVER(cuLaunchKernel),
 		DRIVER(cuLaunchKernelEx),
+		DRIVER(cuLaunchCooperativeKernel),
 		DRIVER(cuMemcpyAsync),
 		DRIVER(cuMemsetD8Async),
 		DRIVER(cuMemcpyHtoDAsync_v2),

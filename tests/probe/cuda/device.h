@@ -8,6 +8,9 @@
  *	MOCK_FREE_MIB=N		free memory of the GPU
  *	MOCK_ALLOC_MAX=N	the largest piece that can be allocated, in bytes
  *	MOCK_REFUSE=1		texts with programs in them are not loaded
+ *	MOCK_BAD=NAME,NAME	texts with programs in one of these kernels are not; __gpumon_: those with copies of
+ *				functions
+ *	MOCK_FEWER=NAME		with programs in it, fewer of this kernel's blocks fit on the GPU
  *	MOCK_LARGE=KERNEL	with a program in it, it can be launched with 512 threads only
  *	MOCK_BLOCK_US=N		a block of threads takes so long
  *	MOCK_WAIT_COPIED=1	half of the blocks wait until memory has been copied

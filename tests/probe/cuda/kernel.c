@@ -289,7 +289,8 @@ static bool read_body(struct reader *reader)
 
 		if (*reader->at == '{')
 			done = read_point(reader);
-		else if (*reader->at == '.')
+		else if (*reader->at == '.' || take(reader, "call"))
+			/* Functions do nothing here. */
 			done = skip_statement(reader);
 		else
 			done = read_instruction(reader);

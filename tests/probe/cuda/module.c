@@ -183,11 +183,39 @@ static void keep(const char *text)
 		abort();
 }
 
+/*
+ * MOCK_BAD=first,__gpumon_: a compiler that refuses kernel "first" with programs in it, and texts with copies
+ * of functions. Returns the word that it is about.
+ */
+static const char *find_bad(const char *text, const struct kernels *kernels, size_t *size)
+{
+	const char *bad = getenv("MOCK_BAD");
+
+	for (; bad && *bad; bad += *size + (bad[*size] == ',')) {
+		char word[KERNEL_NAME];
+
+		*size = strcspn(bad, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)*size, bad);
+		if (word[0] == '_' && strstr(text, word))
+			return bad;
+		for (uint32_t i = 0; i < kernels->kernels_n; i++)
+			if (kernels->kernels[i].has_programs &&
+			    strcmp(kernels->kernels[i].name, word) == 0)
+				return bad;
+	}
+	return NULL;
+}
+
+/* As the driver's compiler writes it for the caller of the present load. */
+static __thread char compiler_log[256];
+
 static int load(const char *image, struct mock_context *context, struct mock_module **out)
 {
 	struct mock_module *module = calloc(1, sizeof(*module));
 	bool is_machine_code = false;
 	char why[256] = "", *text = image ? mock_text_of(image, &is_machine_code) : NULL;
+	const char *bad = NULL;
+	size_t bad_size = 0;
 	int result = CUDA_SUCCESS;
 
 	if (text)
@@ -197,6 +225,16 @@ static int load(const char *image, struct mock_context *context, struct mock_mod
 	else if (!kernels_read(text, &module->kernels, why) ||
 		 (module->kernels.table_n && mock_setting("MOCK_REFUSE", 0)))
 		result = CUDA_ERROR_INVALID_PTX;
+	else
+		bad = find_bad(text, &module->kernels, &bad_size);
+	if (bad)
+		result = CUDA_ERROR_INVALID_PTX;
+	snprintf(
+		compiler_log, sizeof(compiler_log),
+		bad ? "ptxas application ptx input, line 7; warning : odd\n"
+		      "ptxas application ptx input, line 9; error   : %.*s is bad\nptxas fatal   : aborted\n" :
+		      "",
+		(int)bad_size, bad);
 	if (result == CUDA_SUCCESS)
 		compile(module, "MOCK_COMPILE_MS");
 	free(text);
@@ -255,8 +293,19 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int nu
 			    CUjit_option *options, void **optionValues)
 {
 	cuModuleLoadDataEx_params p = { module, image, numOptions, options, optionValues };
+	CUresult result = DRIVER(cuModuleLoadDataEx, &p, load_module_data);
+	char *log = NULL;
+	size_t room = 0;
 
-	return DRIVER(cuModuleLoadDataEx, &p, load_module_data);
+	for (unsigned int i = 0; i < numOptions; i++) {
+		if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+			log = optionValues[i];
+		if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+			room = (uintptr_t)optionValues[i];
+	}
+	if (log && room)
+		snprintf(log, room, "%s", compiler_log);
+	return result;
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
@@ -359,6 +408,44 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
 		return CUDA_ERROR_INVALID_VALUE;
 	*value = large && strcmp(large, mock->name) == 0 && mock->kernel->has_programs ? 512 : 1024;
 	return CUDA_SUCCESS;
+}
+
+/* MOCK_FEWER=first: with programs in it, half of a kernel's blocks fit on a processor at a time. */
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
+						     size_t shared)
+{
+	const struct mock_function *mock = (const struct mock_function *)(const void *)function;
+	const char *fewer = getenv("MOCK_FEWER");
+
+	(void)shared;
+	*blocks = 2048 / threads;
+	if (fewer && strcmp(fewer, mock->name) == 0 && mock->kernel->has_programs)
+		*blocks /= 2;
+	return CUDA_SUCCESS;
+}
+
+static int launch_cooperative(const void *parameters)
+{
+	const cuLaunchCooperativeKernel_params *p = parameters;
+	int blocks;
+
+	cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, p->f, (int)p->blockDimX, 0);
+	if (p->gridDimX > (unsigned int)blocks * MOCK_PROCESSORS)
+		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	return mock_work_kernel(p->f, p->gridDimX, p->blockDimX, p->hStream, p->kernelParams);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+				   unsigned int gridDimZ, unsigned int blockDimX,
+				   unsigned int blockDimY, unsigned int blockDimZ,
+				   unsigned int sharedMemBytes, CUstream hStream,
+				   void **kernelParams)
+{
+	cuLaunchCooperativeKernel_params p = { f,	  gridDimX,    gridDimY,  gridDimZ,
+					       blockDimX, blockDimY,   blockDimZ, sharedMemBytes,
+					       hStream,	  kernelParams };
+
+	return DRIVER(cuLaunchCooperativeKernel, &p, launch_cooperative);
 }
 
 #if CUDA_VERSION >= 12000

@@ -10,6 +10,7 @@
  *	launch KERNEL BxT*N	of the newest module: N times, B blocks of T
  *	threads N KERNEL BxT*M	the same in N threads at a time
  *	background KERNEL BxT	in a thread that nobody waits for
+ *	together KERNEL BxT*N	the same by cooperative launches
  *	graph KERNEL BxT*N	captured into a graph, with work in between, which is launched twice
  *	churn N FILE KERNEL BxT	N times: load, launch, unload
  *	contexts N FILE KERNEL BxT	N times: make a context, load, launch, destroy
@@ -58,6 +59,7 @@ struct grid {
 	unsigned int blocks, threads, times;
 	CUfunction function;
 	struct context *context;
+	bool together;
 };
 
 static struct context contexts[HANDLES];
@@ -330,7 +332,10 @@ static int launch_in(const struct grid *grid, CUstream stream)
 	void *parameters[] = { &buffer, &limit };
 	int result = 0;
 
-	for (unsigned int i = 0; i < grid->times && !result; i++)
+	for (unsigned int i = 0; i < grid->times && !result && grid->together; i++)
+		result = cuLaunchCooperativeKernel(grid->function, grid->blocks, 1, 1,
+						   grid->threads, 1, 1, 0, stream, parameters);
+	for (unsigned int i = 0; i < grid->times && !result && !grid->together; i++)
 		result = cuLaunchKernel(grid->function, grid->blocks, 1, 1, grid->threads, 1, 1, 0,
 					stream, parameters, NULL);
 	return result;
@@ -349,11 +354,12 @@ static void print_sum(const struct grid *grid, int result)
 	printf("%s: %d, sum %llu\n", grid->kernel, result, (unsigned long long)sum);
 }
 
-static void launch(char **words)
+static void launch(char **words, bool together)
 {
 	struct grid grid;
 	int result = find_grid(words, &grid);
 
+	grid.together = together;
 	if (!result)
 		result = launch_in(&grid, NULL);
 	print_sum(&grid, result);
@@ -563,7 +569,9 @@ static int run_word(char **words)
 	if (strcmp(word, "load") == 0)
 		return say(word, load(words[1], words[2])), 3;
 	if (strcmp(word, "launch") == 0)
-		return launch(words + 1), 3;
+		return launch(words + 1, false), 3;
+	if (strcmp(word, "together") == 0)
+		return launch(words + 1, true), 3;
 	if (strcmp(word, "background") == 0)
 		return run_background(words + 1), 3;
 	if (strcmp(word, "graph") == 0)

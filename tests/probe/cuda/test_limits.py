@@ -4,7 +4,7 @@ import os
 
 import images
 import kit
-from images import HEAD, IDLE, text
+from images import ADD, HEAD, IDLE, text
 from kit import Folder, check, contains, equal
 from test_loaders import expect
 
@@ -65,6 +65,64 @@ def test_not_loaded():
     equal({k: v["way"] for k, v in result.kernels.items()},
           {"first": "not_loaded", "second": "not_loaded"}, "kernels")
     contains(result.errors, "CUDA does not load a module with programs in it: error 218", "messages")
+
+
+NAMES = ("first", "second", "third", "fourth", "fifth")
+LOG = "CUDA does not load a module with programs in it: error 218: ptxas application ptx input, line 9; error   : "
+
+
+def places(result):
+    return {name: (kernel["way"], kernel["places"], kernel["places_left_out"]) for name, kernel in result.kernels.items()}
+
+
+def test_bad_kernels():
+    """kernels that the driver's compiler refuses with programs: the others of the module have them"""
+    launches = [word for name in NAMES for word in ("launch", name, "1x32")]
+    whole = run(*launches, image=text(*NAMES))
+    for bad in ("third",), ("first", "second"), ("first", "fifth"), NAMES[1:]:
+        result = run(*launches, image=text(*NAMES), MOCK_BAD=",".join(bad))
+        equal(places(result), {name: ("not_loaded", 0, 0) if name in bad else places(whole)[name] for name in NAMES},
+              f"kernels without {bad}")
+        for name in bad:
+            contains(result.kernels[name]["why"], f"line 9; error   : {name} is bad", "reason")
+        equal(result.counts("entries"), {name: 32 for name in NAMES if name not in bad}, "entries")
+        contains(result.errors, LOG + bad[0] + " is bad\n", "messages")
+
+
+CALLS = ADD.replace("\tret;\n}", "\tcall f;\n\tret;\n}")
+FUNCTION = ".func f\n{\n\t.reg .b32 %r;\n\t.reg .b64 %a;\n\tmov.u64 %a, 0;\n\tld.global.u32 %r, [%a];\n\tret;\n}\n"
+
+
+def test_bad_functions():
+    """programs in device functions are left out where a module does not load with them, and counted"""
+    image = HEAD + FUNCTION + "".join(CALLS % name for name in ("first", "second"))
+    whole = run(*FIRST, *SECOND, image=image)
+    result = run(*FIRST, *SECOND, image=image, MOCK_BAD="__gpumon_")
+    equal(places(result), {name: (way, n - 1, left + 1) for name, (way, n, left) in places(whole).items()}, "kernels")
+    expect(result, "second", 1, 32)
+    contains(result.errors, LOG + "__gpumon_ is bad\n", "messages")
+    contains("".join(result.document["notes"]), "2 places of 2 kernels have no program: point within a function", "notes")
+    both = run(*FIRST, *SECOND, image=image, MOCK_BAD="__gpumon_,first")
+    equal(places(both), {"first": ("not_loaded", 0, 0), "second": places(result)["second"]}, "kernels, and one is bad")
+
+
+def test_blocks_that_wait():
+    """a kernel for cooperative launches has as many blocks on the GPU as before, or no programs"""
+    waits = ADD.replace("\tld.param.u64", "\tmov.u32 %%r0, %%envreg2;\n\tld.param.u64", 1)
+    for form, way in (waits, "too_large"), (ADD, "ptx"):
+        result = run(*FIRST, *SECOND, image=HEAD + form % "first" + waits % "second", MOCK_FEWER="first")
+        equal({name: kernel["way"] for name, kernel in result.kernels.items()}, {"first": way, "second": "ptx"}, "kernels")
+        if way == "too_large":
+            contains(result.kernels["first"]["why"], "its blocks wait for each other (cooperative launch)", "reason")
+
+
+def test_cooperative_launch():
+    """a kernel that is not seen to wait is launched so: where it does not fit any more, that is said"""
+    for blocks, fits in (256, True), (512, False):
+        result = run("together", "first", f"{blocks}x32", *SECOND, MOCK_FEWER="first", changes=not fits)
+        equal(result.counts("entries"), {**({"first": 32 * blocks} if fits else {}), "second": 32}, "entries")
+        said = "a cooperative launch of 512 blocks failed, since 256 fit on the GPU at a time"
+        equal(said in result.errors, not fits, f"messages with {blocks}: {result.errors}")
 
 
 def long_names():

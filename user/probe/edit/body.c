@@ -116,10 +116,12 @@ static int64_t line_number(struct body *body)
 static void add_block(struct body *body, struct gpumon_ptx_point *point,
 		      const struct gpumon_edit_plan *plan, const char *block)
 {
-	uint64_t called = plan->keeps ? 0 :
-					gpumon_map_get(&body->writer->called,
-						       gpumon_ptx_called_key(block, point->access));
+	const struct gpumon_ptx_writer *writer = body->writer;
+	uint64_t called = 0;
 
+	if (!plan->keeps && !(writer->calls->points[body->function] & GPUMON_PTX_NO_CALLS))
+		called = gpumon_map_get(&writer->called,
+					gpumon_ptx_called_key(block, point->access));
 	if (!called)
 		body->writer->put += strlen(block);
 	point->called[point->blocks_n] = (uint32_t)called;

@@ -44,6 +44,17 @@ int gpumon_ptx_enter(const struct gpumon_edit_inner *inner, size_t function,
 	return gpumon_ptx_next(lexer, err);
 }
 
+/* cooperative_groups: grid.sync() reads %envreg1 and %envreg2, or calls CUDA's device runtime. */
+static bool waits_for_blocks(const struct gpumon_ptx_statement *statement)
+{
+	if (gpumon_ptx_same(statement->name, "call"))
+		return gpumon_ptx_begins(gpumon_ptx_called(statement), "cudaCG");
+	for (uint32_t i = 0; i < statement->operands_n; i++)
+		if (gpumon_ptx_begins(statement->operands[i], "%envreg"))
+			return true;
+	return false;
+}
+
 static int look_through(const struct gpumon_edit_inner *inner, size_t function,
 			struct gpumon_ptx_calls *calls, struct gpumon_error *err)
 {
@@ -65,6 +76,10 @@ static int look_through(const struct gpumon_edit_inner *inner, size_t function,
 		gpumon_ptx_access_of(&statement, &access);
 		points = gpumon_ptx_points_of(&access);
 		calls->points[function] |= points;
+		if (waits_for_blocks(&statement))
+			calls->points[function] |= GPUMON_PTX_WAITS;
+		if (gpumon_ptx_same(statement.name, "setmaxnreg"))
+			calls->points[function] |= GPUMON_PTX_NO_CALLS;
 		for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
 			calls->own[function][i] += points >> i & 1;
 		if (access.effect != GPUMON_PTX_CALL)

@@ -6,6 +6,11 @@
 #include "access.h"
 #include "scan.h"
 
+/* Beside points: blocks wait for each other. They find out where from the driver. */
+#define GPUMON_PTX_WAITS (1u << 31)
+/* Beside points: warps change how many registers they have (setmaxnreg), which leaves none for calls. */
+#define GPUMON_PTX_NO_CALLS (1u << 30)
+
 struct gpumon_ptx_call {
 	uint32_t from;
 	uint32_t to;
@@ -16,7 +21,8 @@ struct gpumon_ptx_call {
  * @calls: by @from, and by their places
  * @calls_n: how many
  * @first: of each function and one after them: index of its first call
- * @points: of each function: those that it or what it calls has, 1 << enum gpumon_probe_point
+ * @points: of each function: those that it or what it calls has, 1 << enum gpumon_probe_point, and
+ *          GPUMON_PTX_WAITS, GPUMON_PTX_NO_CALLS
  * @own: of each function: how many of each kind it has itself
  * @reached: of each function: the last look that reached it
  * @look: number of the present look

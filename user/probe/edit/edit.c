@@ -272,6 +272,7 @@ static int write_kernel(struct edit *edit, size_t kernel, const struct gpumon_ed
 	struct gpumon_ptx_writer *writer = &edit->writer;
 
 	writer->kernel_plan = plan;
+	plan->counts->waits |= (writer->calls->points[kernel] & GPUMON_PTX_WAITS) != 0;
 	if (writer->request->no_functions) {
 		count_left(edit, kernel, plan);
 		return 0;

@@ -80,10 +80,12 @@ struct gpumon_edit_module {
  * struct gpumon_edit_counts - what was done in a function, its copies of others included
  * @points: places that got a block, by kind; in a copy they count again
  * @left: what got none, by cause
+ * @waits: of a kernel: its blocks may wait for each other, as after a cooperative launch
  */
 struct gpumon_edit_counts {
 	uint64_t points[GPUMON_PROBE_POINTS];
 	uint64_t left[GPUMON_EDIT_CAUSES_N];
+	bool waits;
 };
 
 /**
@@ -129,7 +131,7 @@ struct gpumon_edit_line {
  * @data: for both
  * @room: bytes that blocks may take in all, unless the text is compact; 0: any number
  * @compact: the text stays small, and its compiler quick, and programs take longer: each block is a function
- *           that is called at its points, but for those of plans that keep values. A device function is
+ *           that is called at its points, but for those of plans that keep values and of kernels with setmaxnreg. A device function is
  *           copied once for all kernels with the same blocks; a table of each kernel has its numbers.
  * @no_functions: points of kernels in device functions are left out, and counted
  */

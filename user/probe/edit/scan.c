@@ -285,6 +285,7 @@ static int read_constants(struct scan *scan)
 				return -1;
 			continue;
 		}
+		scan->module->probed |= gpumon_ptx_same(word, GPUMON_PROBE_TABLE);
 		if (read_dimensions(scan, &n))
 			return -1;
 		step = align ? align : type * vector;

@@ -28,6 +28,9 @@
  * @fuel: backward jumps that one run of a program may take
  * @owner: whose the image is, if its PTX has to stay as it is (owner.h); NULL: it may be edited
  * @patched: machine code is patched when it is loaded (patched.h): kernels without PTX are left out here
+ * @no_functions: device functions that kernels call get no programs
+ * @first: number of the first kernel that gets programs in this image
+ * @end: and one behind that of the last; 0: all do
  */
 struct gpumon_probe_order {
 	const struct gpumon_probe_object *object;
@@ -40,6 +43,9 @@ struct gpumon_probe_order {
 	uint32_t fuel;
 	const char *owner;
 	bool patched;
+	bool no_functions;
+	uint32_t first;
+	uint32_t end;
 };
 
 enum gpumon_probe_outcome {

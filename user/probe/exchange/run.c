@@ -104,6 +104,51 @@ int gpumon_probe_run_tell(struct gpumon_probe_run *run, uint32_t kernel, enum gp
 	return 0;
 }
 
+static void add_counts(struct gpumon_edit_counts *to, const struct gpumon_edit_counts *counts)
+{
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+		to->points[i] += counts->points[i];
+	for (int i = 0; i < GPUMON_EDIT_CAUSES_N; i++)
+		to->left[i] += counts->left[i];
+	to->waits |= counts->waits;
+}
+
+void gpumon_probe_run_count(struct gpumon_probe_run *run, struct gpumon_probe_kernel *kernel,
+			    const struct gpumon_edit_counts *counts)
+{
+	if (kernel->counted_in != run->images)
+		memset(&kernel->counted, 0, sizeof(kernel->counted));
+	kernel->counted_in = run->images;
+	add_counts(&kernel->counted, counts);
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++) {
+		kernel->points[i] += counts->points[i];
+		if (counts->points[i])
+			kernel->image = run->images;
+	}
+	for (int i = 0; i < GPUMON_EDIT_CAUSES_N; i++)
+		kernel->left[i] += counts->left[i];
+}
+
+void gpumon_probe_run_withdraw(struct gpumon_probe_run *run, uint64_t image)
+{
+	for (uint32_t i = 0; image && i < run->kernels_n; i++) {
+		struct gpumon_probe_kernel *kernel = &run->kernels[i];
+		bool any = false;
+
+		if (kernel->counted_in != image || gpumon_probe_run_leaves(run, i))
+			continue;
+		for (int j = 0; j < GPUMON_PROBE_POINTS; j++) {
+			kernel->points[j] -= kernel->counted.points[j];
+			any |= kernel->points[j];
+		}
+		for (int j = 0; j < GPUMON_EDIT_CAUSES_N; j++)
+			kernel->left[j] -= kernel->counted.left[j];
+		kernel->told &= any;
+		kernel->counted_in = 0;
+		kernel->image = 0;
+	}
+}
+
 void gpumon_probe_run_clear(struct gpumon_probe_run *run)
 {
 	free(run->kernels);

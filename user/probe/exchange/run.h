@@ -50,6 +50,8 @@ static inline bool gpumon_probe_way_is_in(enum gpumon_probe_way way)
  * @left: places that got none, by cause
  * @image: the last image in which it got programs, as struct gpumon_probe_run's @images; 0: none
  * @told: @way is known; before that it is as without memory
+ * @counted: what the image @counted_in has added to @points and @left
+ * @counted_in: as @image; 0: none
  */
 struct gpumon_probe_kernel {
 	const char *name;
@@ -59,6 +61,8 @@ struct gpumon_probe_kernel {
 	uint64_t left[GPUMON_EDIT_CAUSES_N];
 	uint64_t image;
 	bool told;
+	struct gpumon_edit_counts counted;
+	uint64_t counted_in;
 };
 
 /**
@@ -146,6 +150,13 @@ bool gpumon_probe_run_leaves(const struct gpumon_probe_run *run, uint32_t kernel
 /* Say what became of a kernel; @why: "" where there is one reason only. Returns -1 without memory. */
 int gpumon_probe_run_tell(struct gpumon_probe_run *run, uint32_t kernel, enum gpumon_probe_way way,
 			  const char *why);
+
+/* Add what was done in a kernel of the present image. */
+void gpumon_probe_run_count(struct gpumon_probe_run *run, struct gpumon_probe_kernel *kernel,
+			    const struct gpumon_edit_counts *counts);
+
+/* An image is not used after all: what it has added is taken back. */
+void gpumon_probe_run_withdraw(struct gpumon_probe_run *run, uint64_t image);
 
 void gpumon_probe_run_clear(struct gpumon_probe_run *run);
 

@@ -128,7 +128,9 @@ static int find_wanted(struct gpumon_exchange *exchange, struct gpumon_exchange_
 		is->number = gpumon_probe_run_kernel(exchange->run, function->name, function->size);
 		if (is->number == GPUMON_PROBE_NO_NUMBER)
 			return gpumon_exchange_no_memory(exchange);
-		if (gpumon_probe_run_leaves(exchange->run, is->number))
+		if (gpumon_probe_run_leaves(exchange->run, is->number) ||
+		    (exchange->order->end &&
+		     (is->number < exchange->order->first || is->number >= exchange->order->end)))
 			is->programs = 0;
 	}
 	return 0;
@@ -283,7 +285,10 @@ static int write_forms(struct gpumon_exchange *exchange, struct gpumon_exchange_
 		       size_t size)
 {
 	struct gpumon_exchange_blocks memory = { .target = target_of(exchange, text, true) };
-	int result = write_text(exchange, text);
+	int result;
+
+	text->no_functions = exchange->order->no_functions;
+	result = write_text(exchange, text);
 
 	if (!result && leaves_points_in_functions(text))
 		result = write_again(exchange, &memory, text);
@@ -291,7 +296,7 @@ static int write_forms(struct gpumon_exchange *exchange, struct gpumon_exchange_
 		text->compact = true;
 		result = write_again(exchange, &memory, text);
 	}
-	if (!result && text->compact && text->changed_size > ROOM &&
+	if (!result && text->compact && !text->no_functions && text->changed_size > ROOM &&
 	    text->changed_size > GROWTH * size) {
 		text->no_functions = true;
 		result = write_again(exchange, &memory, text);
@@ -357,13 +362,8 @@ int gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
 					  why ? why : ""))
 			return gpumon_exchange_no_memory(exchange);
 		kernel = &exchange->run->kernels[is->number];
-		for (int j = 0; !why && j < GPUMON_PROBE_POINTS; j++) {
-			kernel->points[j] += is->counts.points[j];
-			if (is->counts.points[j])
-				kernel->image = exchange->run->images;
-		}
-		for (int j = 0; !why && j < GPUMON_EDIT_CAUSES_N; j++)
-			kernel->left[j] += is->counts.left[j];
+		if (!why)
+			gpumon_probe_run_count(exchange->run, kernel, &is->counts);
 	}
 	return 0;
 }

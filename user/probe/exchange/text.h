@@ -20,7 +20,7 @@ struct gpumon_exchange_function {
  * @kernels: hash of the name of each kernel
  * @all_kernels: programs are in a device function, which each of its kernels may call
  * @compact: it would be large: blocks are functions, and device functions are copied once
- * @no_functions: device functions get no programs: with them it would still be too large
+ * @no_functions: device functions get no programs: with them it would still be too large, or not load
  * @changed: the new text, or NULL
  * @changed_size: bytes of it
  */

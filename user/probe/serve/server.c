@@ -130,11 +130,13 @@ static void leave_kernel(struct gpumon_probe_kernel *kernel, enum gpumon_probe_w
 	memset(kernel->left, 0, sizeof(kernel->left));
 }
 
-static void leave_numbered(struct gpumon_probe_server *server, uint32_t number,
-			   enum gpumon_probe_way way)
+static void leave_numbered(struct gpumon_probe_server *server,
+			   const struct gpumon_wire_request *request, enum gpumon_probe_way way)
 {
-	if (number < server->run.kernels_n)
-		leave_kernel(&server->run.kernels[number], way, "");
+	const char *why = gpumon_pool_text(&server->run.pool, request->text);
+
+	if (request->context < server->run.kernels_n)
+		leave_kernel(&server->run.kernels[request->context], way, why ? why : "");
 }
 
 /* No process has what was written of it. @image: its number; 0: none was written. */
@@ -190,6 +192,9 @@ static void edit_image(struct gpumon_probe_server *server,
 		order.owner = owner;
 	order.sm = request->sm;
 	order.patched = request->flags & GPUMON_WIRE_PATCHED;
+	order.no_functions = request->flags & GPUMON_WIRE_NO_FUNCTIONS;
+	order.first = request->first;
+	order.end = request->end;
 	if (out) {
 		ret = gpumon_probe_exchange(&order, image, request->size, &server->run, out,
 					    &outcome, &err);
@@ -250,7 +255,9 @@ static void send_kernels(const struct gpumon_probe_run *run, int socket)
 
 	for (uint32_t i = 0; listed.out && i < run->kernels_n; i++)
 		if (run->kernels[i].image == run->images)
-			list_kernel(&listed, i, 0, run->kernels[i].name);
+			list_kernel(&listed, i,
+				    run->kernels[i].counted.waits ? GPUMON_WIRE_WAITS : 0,
+				    run->kernels[i].name);
 	if (listed.out && !fclose(listed.out)) {
 		/* There may be no kernel. */
 		answer.size = size + 1;
@@ -523,13 +530,19 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		answer_image(server, socket, request, fd);
 		break;
 	case GPUMON_WIRE_TOO_LARGE:
-		leave_numbered(server, request->context, GPUMON_PROBE_WAY_TOO_LARGE);
+		leave_numbered(server, request, GPUMON_PROBE_WAY_TOO_LARGE);
 		break;
 	case GPUMON_WIRE_NOT_LOADED:
 		leave_image(server, request->context, "");
 		break;
+	case GPUMON_WIRE_KERNEL_NOT_LOADED:
+		leave_numbered(server, request, GPUMON_PROBE_WAY_NOT_LOADED);
+		break;
+	case GPUMON_WIRE_WITHDRAWN:
+		gpumon_probe_run_withdraw(&server->run, request->context);
+		break;
 	case GPUMON_WIRE_NOT_PATCHED:
-		leave_numbered(server, request->context, GPUMON_PROBE_WAY_NOT_PATCHED);
+		leave_numbered(server, request, GPUMON_PROBE_WAY_NOT_PATCHED);
 		break;
 	case GPUMON_WIRE_LOADED:
 		gpumon_probe_modules_loaded(&server->modules, request->context, request->pid,

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define GPUMON_WIRE_VARIABLE "GPUMON_PROBE_SOCKET"
-#define GPUMON_WIRE_VERSION  7u
+#define GPUMON_WIRE_VERSION  8u
 
 /* The control block, each map and the print ring. */
 #define GPUMON_WIRE_PLACES	 (1 + 64 + 1)
@@ -59,6 +59,9 @@ enum gpumon_wire_type {
 	GPUMON_WIRE_CODE,
 	GPUMON_WIRE_KERNELS,
 	GPUMON_WIRE_EDITED, /* with the kernels of an image that were edited */
+	/* of the library */
+	GPUMON_WIRE_WITHDRAWN, /* an image: it is not used, another is asked for; no answer */
+	GPUMON_WIRE_KERNEL_NOT_LOADED, /* a kernel: the driver refuses it with programs; no answer */
 };
 
 /* How programs get into kernels. */
@@ -74,8 +77,8 @@ enum gpumon_wire_way {
  * @version: GPUMON_WIRE_VERSION
  * @pid: of the process, as it sees itself
  * @context: CONTEXT: number of a GPU of the driver; COPIED, ENDED, CLOCK: what AREA said; NAME: the kernel's
- *           number in this process; SHARED: number of the map; LOADED: number of the module; NOT_LOADED: what
- *           IMAGE said; TOO_LARGE, NOT_PATCHED: number of the kernel
+ *           number in this process; SHARED: number of the map; LOADED: number of the module; NOT_LOADED,
+ *           WITHDRAWN: what IMAGE said; TOO_LARGE, NOT_PATCHED, KERNEL_NOT_LOADED: number of the kernel
  * @size: EXCHANGE, MODULE: bytes of the image in the memfd; NAME: of the name there; 0: it is in @text
  * @flags: GPUMON_WIRE_QUIET and so on
  * @sm: EXCHANGE, PATCHES: architecture of the GPU that it is for, such as 90; 0: not known yet
@@ -83,7 +86,9 @@ enum gpumon_wire_way {
  * @error_ns: CLOCK: the result is right to within this
  * @took_ns: LOADED: how long the driver, or the sanitizer, took
  * @text: CONTEXT: name of the GPU; NAME: of the kernel; TELL: a sentence, or "";
- *        EXCHANGE: name of the file that the image is in, or ""
+ *        EXCHANGE: name of the file that the image is in, or ""; TOO_LARGE, KERNEL_NOT_LOADED: why, or ""
+ * @first: EXCHANGE: number of the first kernel that is to get programs
+ * @end: EXCHANGE: and one behind that of the last; 0: all are to
  */
 struct gpumon_wire_request {
 	uint32_t type;
@@ -97,6 +102,8 @@ struct gpumon_wire_request {
 	uint64_t error_ns;
 	uint64_t took_ns;
 	char text[GPUMON_WIRE_NAMES];
+	uint32_t first;
+	uint32_t end;
 };
 
 /* COPIED: nothing ran on the GPU while it was copied. */
@@ -105,6 +112,8 @@ struct gpumon_wire_request {
 #define GPUMON_WIRE_UNABLE 2u
 /* EXCHANGE, MODULE: what is not exchanged comes as a module when it is loaded. LOADED: it was patched. */
 #define GPUMON_WIRE_PATCHED 4u
+/* EXCHANGE: device functions that kernels call are to get no programs. */
+#define GPUMON_WIRE_NO_FUNCTIONS 8u
 
 /**
  * struct gpumon_wire_range - a piece of a context's memory
@@ -167,7 +176,7 @@ struct gpumon_wire_point {
 /**
  * struct gpumon_wire_kernel - a kernel that gets programs; its name with a NUL is behind it
  * @number: in gpumon-user
- * @programs: a bit each; of EDITED: 0
+ * @programs: a bit each; of EDITED: GPUMON_WIRE_WAITS or 0
  * @name_size: bytes of the name, with the NUL
  */
 struct gpumon_wire_kernel {
@@ -175,6 +184,9 @@ struct gpumon_wire_kernel {
 	uint32_t programs;
 	uint32_t name_size;
 };
+
+/* The kernel's blocks may wait for each other: all of them have to fit on the GPU. */
+#define GPUMON_WIRE_WAITS 1u
 
 /**
  * struct gpumon_wire_patch_data - what the functions of a patched kernel get, in the GPU's memory
