@@ -38,6 +38,12 @@ bool inject_wake_ask(uint64_t until_ns)
 	return (int32_t)(last - mine) >= 0;
 }
 
+void inject_wake_ask_soon(void)
+{
+	atomic_fetch_add(&asked, 1);
+	inject_wake();
+}
+
 uint32_t inject_wake_asked(void)
 {
 	return atomic_load(&asked);

@@ -29,6 +29,9 @@ void inject_wake_wait(uint64_t wait_ns);
  */
 bool inject_wake_ask(uint64_t until_ns);
 
+/* The same without a wait. */
+void inject_wake_ask_soon(void);
+
 /* How often it was asked, and that it has written for so many. Context: the worker. */
 uint32_t inject_wake_asked(void);
 void inject_wake_answer(uint32_t asked);

@@ -15,6 +15,8 @@
 /* After so many waits without an answer there are no more in this capture. */
 #define WAIT_NS	     (INJECT_PATIENCE(50) * 1000000ull)
 #define SILENCES_MAX 3
+/* How often the worker does it without a wait otherwise. */
+#define SOON_NS	     10000000u
 
 /* A lock-free stack: a buffer, and a count in the upper half, so that no two heads are equal. */
 struct list {
@@ -167,6 +169,9 @@ static _Atomic int64_t credit;
 static _Atomic uint64_t credit_ns;
 static _Atomic unsigned int silences;
 
+/* When the worker was asked without a wait. */
+static _Atomic uint64_t soon_ns;
+
 /* Launches at the last wait after which CUPTI had nothing left. */
 static _Atomic uint64_t written_launches;
 
@@ -198,9 +203,18 @@ static bool is_wait_due(uint64_t *launches)
 		return false;
 	*launches = __atomic_load_n(&inject_session.map.channel->launches, __ATOMIC_RELAXED);
 	is_due = !thread->ours && *launches != atomic_load(&written_launches) &&
-		 atomic_load(&silences) < SILENCES_MAX && has_credit(inject_now());
+		 atomic_load(&silences) < SILENCES_MAX;
 	inject_thread_leave(thread);
 	return is_due;
+}
+
+/* Has the worker do it, too, but does not wait for it. */
+static void have_it_soon(uint64_t now)
+{
+	uint64_t since = atomic_load(&soon_ns);
+
+	if (now - since > SOON_NS && atomic_compare_exchange_strong(&soon_ns, &since, now))
+		inject_wake_ask_soon();
 }
 
 void inject_activity_waited(void)
@@ -210,6 +224,10 @@ void inject_activity_waited(void)
 	if (!is_wait_due(&launches))
 		return;
 	begin_ns = inject_now();
+	if (!has_credit(begin_ns)) {
+		have_it_soon(begin_ns);
+		return;
+	}
 	if (!inject_wake_ask(begin_ns + WAIT_NS)) {
 		atomic_fetch_add(&silences, 1);
 	} else {
