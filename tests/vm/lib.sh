@@ -32,7 +32,7 @@ as_root()
 	else
 		command -v sudo >/dev/null ||
 			die "not root, and there is no sudo: needed for: $*"
-		sudo GPUMON_CACHE="$GPUMON_CACHE" "$@"
+		sudo GPUMON_CACHE="$GPUMON_CACHE" GPUMON_PIVOT="${GPUMON_PIVOT:-}" "$@"
 	fi
 }
 
@@ -257,6 +257,7 @@ apt_download()
 
 # in_root ROOT CMD...: run as root inside a release's root, in a mount namespace of its own, so that
 # nothing stays mounted. objtool of 7.2 and later needs /proc, and dpkg's scripts need /dev.
+# GPUMON_PIVOT=1: the root is that of the namespace, in which the kernel allows user namespaces.
 in_root()
 {
 	local root=$1
@@ -269,6 +270,7 @@ in_root()
 	# shellcheck disable=SC2016
 	as_root unshare --mount --propagation private bash -euc '
 		root=$1; shift
+		[ -z "${GPUMON_PIVOT:-}" ] || mount --bind "$root" "$root"
 		mount -t proc proc "$root/proc"
 		mount -t sysfs -o ro sys "$root/sys" 2>/dev/null || :
 		mount --rbind /dev "$root/dev"
@@ -283,7 +285,14 @@ in_root()
 			mount --bind "$kernels" "$root$kernels"
 		fi
 		[ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-		exec chroot "$root" env -i HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 \
+		enter=(chroot "$root")
+		if [ -n "${GPUMON_PIVOT:-}" ]; then
+			cd "$root"
+			pivot_root . mnt
+			umount -l /mnt
+			enter=()
+		fi
+		exec "${enter[@]}" env -i HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 \
 			GPUMON_CACHE="$GPUMON_CACHE" \
 			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 			${http_proxy:+http_proxy="$http_proxy"} "$@"
