@@ -18,8 +18,9 @@ def nothing_is_missing(kit, name):
             "report": ">Nothing is missing: " in page, "picture": ">Missing: " not in picture}
     equal(len(set(said.values())), 1, f"outputs of {name} agree: {said}")
     if not said["text"]:
-        contains(text, "\nMissing  ", f"text of {name}")
-        contains(page, ">Missing: ", f"page of {name}")
+        what = "Nothing was recorded" if with_json["everything"] else "Missing"
+        contains(text, f"\n{what}  ", f"text of {name}")
+        contains(page, f">{what}: ", f"page of {name}")
         equal(with_json["summary"] is not None, True, "summary")
     return said["text"]
 

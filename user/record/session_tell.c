@@ -65,7 +65,7 @@ static void why_no_process(const struct session *session, char *text, size_t roo
 	}
 	snprintf(
 		text, room,
-		"no process used %s (or one clears its environment, or runs as another user or in a container: use record -p for these; or a sandbox forbids what the library needs)",
+		"no process used %s (or one clears its environment, is linked statically, or runs as another user or in a container: use record -p for these; or a sandbox forbids what the library needs)",
 		gpumon_api_names(seen, "or", names));
 }
 

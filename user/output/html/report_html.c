@@ -186,28 +186,34 @@ static void put_notes(FILE *out, const struct gpumon_view *view)
 	gpumon_report_more(out, GPUMON_REPORT_NOTES, notes, "notes");
 }
 
+static void put_sentence(FILE *out, const char *what, const char *text)
+{
+	fprintf(out, "<p><b>%s: ", what);
+	gpumon_text_xml(out, text);
+	fputs(".</b></p>\n", out);
+}
+
 /* Comes first, since it says how reliable the rest is. */
 static void put_missing(FILE *out, const struct gpumon_view *view)
 {
 	struct gpumon_missing missing;
+	const char *nothing;
 	char line[512];
 	bool bad, good;
 
 	gpumon_missing_of(view, &missing);
+	nothing = missing.nothing;
+	missing.nothing = NULL;
 	gpumon_missing_line(line, sizeof(line), &missing);
-	bad = *line;
+	bad = nothing || *line;
 	good = !bad;
-	fprintf(out, "<div class=\"box %s\" id=\"missing\"><p><b>", bad ? "warn" : "good");
-	if (missing.nothing) {
-		fputs("Nothing was recorded: ", out);
-		gpumon_text_xml(out, missing.nothing);
-	} else if (*line) {
-		fputs("Missing: ", out);
-		gpumon_text_xml(out, line);
-	} else {
-		fprintf(out, "Nothing is missing: %s", gpumon_view_complete(view));
-	}
-	fputs(".</b></p>\n", out);
+	fprintf(out, "<div class=\"box %s\" id=\"missing\">", bad ? "warn" : "good");
+	if (nothing)
+		put_sentence(out, "Nothing was recorded", nothing);
+	if (*line)
+		put_sentence(out, "Missing", line);
+	if (good)
+		put_sentence(out, "Nothing is missing", gpumon_view_complete(view));
 	if (*gpumon_view_sampling(line, sizeof(line), view)) {
 		fputs("<p id=\"sampling\">", out);
 		gpumon_text_xml(out, line);
