@@ -26,6 +26,10 @@
  */
 #define TRIES_MAX 64
 
+/* The same for so many other queues, in each. */
+#define OTHERS_MAX   16
+#define OTHERS_TRIES 4
+
 /* How long a thread that has waited waits for another one that is harvesting. */
 #define WAIT_SECONDS 1
 
@@ -273,7 +277,7 @@ static void look_at_queue(struct inject_thread *thread, struct inject_queue *que
 	struct inject_waiting **at = &queue->waiting;
 	struct inject_totals totals = { 0 };
 
-	while (*at) {
+	while (*at && (tries || count)) {
 		if (!tries && !is_one_of((*at)->kept.event, count, events)) {
 			at = &(*at)->next;
 			continue;
@@ -452,8 +456,20 @@ static struct inject_thread *begin_waited(bool (*take)(void))
 	return thread;
 }
 
+/* What was waited for may have waited for commands of other queues. */
+static void look_at_others(struct inject_thread *thread)
+{
+	unsigned int left = OTHERS_MAX;
+	struct inject_queue *queue;
+
+	for (queue = busy_queues; queue && left; queue = queue->next_busy, left--)
+		if (queue->waiting)
+			look_at_queue(thread, queue, OTHERS_TRIES, 0, NULL);
+}
+
 static void end_waited(struct inject_thread *thread)
 {
+	look_at_others(thread);
 	give_lock();
 	inject_thread_leave(thread);
 }

@@ -34,6 +34,11 @@ static void wait_by(const char *how, cl_command_queue on, cl_event *events, unsi
 
 	if (strcmp(how, "finish") == 0) {
 		NEED(clFinish(on));
+	} else if (strcmp(how, "barrier") == 0) {
+		/* Of a queue that waits for this one. */
+		NEED(clFlush(on));
+		NEED(clEnqueueBarrierWithWaitList(queue, 1, &last, NULL));
+		NEED(clFinish(queue));
 	} else if (strcmp(how, "event") == 0) {
 		NEED(clWaitForEvents(1, &last));
 	} else if (strcmp(how, "events") == 0) {

@@ -146,7 +146,7 @@ def test_exit_and_kill():
 
 def test_waited():
     """what the program has waited for, in any way, is there with its times, however it ends"""
-    for wait in ("finish", "event", "events", "read", "map", "poll", "callback"):
+    for wait in ("finish", "event", "events", "read", "map", "poll", "callback", "barrier"):
         Capture("ends", wait, "_exit").equals_account().all_have_times()
     for end, status in (("exit_group", 0), ("exec", 0), ("abort", 128 + 6), ("term", 128 + 15), ("kill", 128 + 9)):
         run = Capture("ends", "finish", end, status=status).equals_account().all_have_times()
