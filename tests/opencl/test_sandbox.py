@@ -148,6 +148,29 @@ def is_in_sandbox(process):
         return "\nSeccomp:\t2" in file.read()
 
 
+def blocked_signals(process):
+    """Of the library's threads."""
+    for task in os.listdir(f"/proc/{process.pid}/task"):
+        with open(f"/proc/{process.pid}/task/{task}/status", encoding="ascii") as file:
+            lines = dict(line.rstrip("\n").split(":\t", 1) for line in file)
+        if lines["Name"] == "gpumon":
+            mask = int(lines["SigBlk"], 16)
+            yield {number for number in range(1, 65) if mask >> (number - 1) & 1}
+
+
+def test_signals():
+    """the library's threads block the program's signals, and none of their own faults"""
+    faults = {signal.SIGSYS, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP}
+    with started("errno", "wait", 0, NOTHING) as process:
+        found = list(blocked_signals(process))
+        equal(len(found), 2, "threads of the library")
+        for blocked in found:
+            equal(blocked & faults, set(), "faults that are blocked")
+            check({signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD, 40} <= blocked,
+                  f"only these are blocked: {blocked}")
+        ended(process)
+
+
 def ended(process):
     equal((process.communicate(timeout=LIMIT)[0], process.returncode), ("refused 0\n", 7), "how the program ended")
 
