@@ -14,7 +14,7 @@ PAGE = "Documentation/man/gpumon-user.1"
 DOCTOR_PAGE = "Documentation/user/troubleshooting.md"
 DOCTOR = re.compile(r'gpumon_doctor_add\(\s*\w+,\s*\w+,\s*"([\w-]+)"')
 # Names that follow from a table: what is not seen.
-BLIND = re.compile(r'{ "/sys/[^"]*", "([\w-]+)",')
+BLIND = re.compile(r'{ "/(?:sys|dev)/[^"]*", "([\w-]+)",')
 OPTION = re.compile(r'(?:GPUMON_OPTION\w*|GPUMON_RECORD_BITS|GPUMON_SHOW_TREE_FLAG)\([\s\\]*(?:\w+, )?"([a-z][a-z-]+)"')
 VARIABLE = re.compile(r'(?:getenv\("|"(?=GPUMON_))([A-Z][A-Z0-9_]*[A-Z0-9])=?"')
 # Not a user's: of other programs, of every program, or for measurements (injection.md has those).

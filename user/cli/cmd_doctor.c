@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <string.h>
 
 #include "bpf_source/bpf_source.h"
 #include "module/client.h"
@@ -59,32 +60,70 @@ static void ask_uprobes(struct gpumon_doctor *doctor)
 	gpumon_doctor_uprobes(doctor, gpumon_uprobes_supported(doctor->root, &err) ? &err : NULL);
 }
 
+/* Which parts the operands name, as bits; 0 after wrong usage was reported. */
+static unsigned int parts_of(struct gpumon_context *context, int argc, char **argv)
+{
+	unsigned int parts = 0;
+
+	for (int i = 0; i < argc; i++) {
+		unsigned int part = 0;
+
+		while (part < GPUMON_DOCTOR_N_PARTS &&
+		       strcmp(argv[i], gpumon_doctor_part_name(part)))
+			part++;
+		if (part == GPUMON_DOCTOR_N_PARTS) {
+			gpumon_usage(context, "unexpected argument \"%s\": record or driver",
+				     argv[i]);
+			return 0;
+		}
+		parts |= 1u << part;
+	}
+	return parts ? parts : (1u << GPUMON_DOCTOR_N_PARTS) - 1;
+}
+
+static void look_at_recording(struct gpumon_doctor *doctor)
+{
+	doctor->part = GPUMON_DOCTOR_RECORD;
+	gpumon_doctor_cuda(doctor);
+	if (!*doctor->root)
+		ask_uprobes(doctor);
+}
+
+static void look_at_drivers(struct gpumon_doctor *doctor)
+{
+	struct gpumon_error module = { 0 };
+	bool answers;
+
+	doctor->part = GPUMON_DOCTOR_DRIVER;
+	gpumon_doctor_machine(doctor);
+	gpumon_doctor_module(doctor);
+	/* The socket always asks this machine's kernel, so do not use it with another root. */
+	if (*doctor->root)
+		return;
+	answers = !ask_module(doctor, &module);
+	ask_bpf(doctor, answers ? NULL : &module);
+}
+
 static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 {
 	const struct gpumon_option options[] = { GPUMON_OPTION_JSON(context), { 0 } };
 	struct gpumon_doctor doctor = { .root = context->root };
-	struct gpumon_error err = { 0 }, module = { 0 };
+	struct gpumon_error err = { 0 };
 	struct gpumon_term term;
-	int ret = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_NONE);
+	unsigned int parts;
+	int ret = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
 
 	if (ret != GPUMON_OPTIONS_GO_ON)
 		return ret;
+	parts = parts_of(context, argc, argv);
+	if (!parts)
+		return GPUMON_EXIT_USAGE;
 	gpumon_term_get(&term, context->out);
 
-	doctor.part = "To record programs (record, correlate, probe):";
-	gpumon_doctor_cuda(&doctor);
-	if (!*context->root)
-		ask_uprobes(&doctor);
-	doctor.part =
-		"To see what drivers do (stat, top, trace, alerts), which recording does without:";
-	gpumon_doctor_machine(&doctor);
-	gpumon_doctor_module(&doctor);
-	/* The socket always asks this machine's kernel, so do not use it with another root. */
-	if (!*context->root) {
-		bool answers = !ask_module(&doctor, &module);
-
-		ask_bpf(&doctor, answers ? NULL : &module);
-	}
+	if (parts & 1u << GPUMON_DOCTOR_RECORD)
+		look_at_recording(&doctor);
+	if (parts & 1u << GPUMON_DOCTOR_DRIVER)
+		look_at_drivers(&doctor);
 
 	ret = doctor.failed ? -1 : 0;
 	if (!ret && context->json)
@@ -111,10 +150,11 @@ const struct gpumon_command gpumon_command_doctor = {
 	.name = "doctor",
 	.summary =
 		"Check this machine for what keeps gpumon from working: a line each, with the fix",
-	.usage = "[--json]",
+	.usage = "[record|driver] [--json]",
 	.help = "One line for each thing: ok, warn (something is not seen, or will not work) or\n"
-		"fail (that part does not work). The first part is about recording programs, the\n"
-		"second about drivers. Exit status 1 if anything fails.\n\n"
+		"fail (that part does not work), then a verdict on each part. \"doctor record\" is\n"
+		"about recording programs alone, \"doctor driver\" about what drivers do; without\n"
+		"either, both. Exit status 1 if anything of what was asked for fails.\n\n"
 		"Options:\n"
 		"      --json             the same as one JSON document\n",
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,

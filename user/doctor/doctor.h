@@ -19,16 +19,22 @@ enum gpumon_doctor_level {
 	GPUMON_DOCTOR_FAIL, /* this part of gpumon does not work until this is fixed */
 };
 
+enum gpumon_doctor_part {
+	GPUMON_DOCTOR_RECORD, /* recording programs */
+	GPUMON_DOCTOR_DRIVER, /* what drivers do */
+	GPUMON_DOCTOR_N_PARTS,
+};
+
 /**
  * struct gpumon_doctor_check - a line of the report
- * @part: heading that it is printed below, or NULL
+ * @part: part of gpumon that it is about
  * @level: verdict
  * @name: what was checked: kernel, btf, debugfs, …, "probe drm_run_job"
  * @message: what was found
  * @advice: the remedy, or NULL
  */
 struct gpumon_doctor_check {
-	const char *part;
+	enum gpumon_doctor_part part;
 	enum gpumon_doctor_level level;
 	char *name;
 	char *message;
@@ -37,7 +43,7 @@ struct gpumon_doctor_check {
 
 struct gpumon_doctor {
 	const char *root;
-	const char *part; /* of the checks that follow */
+	enum gpumon_doctor_part part; /* of the checks that follow */
 	struct gpumon_doctor_check *checks;
 	size_t n_checks;
 	bool failed; /* out of memory */
@@ -60,6 +66,11 @@ bool gpumon_doctor_exists(const struct gpumon_doctor *doctor, const char *path);
 int gpumon_doctor_contains(const struct gpumon_doctor *doctor, const char *path,
 			   const char *needle);
 
+/*
+ * Why no module can be loaded by this kernel, whatever is done until the next boot: "built without
+ * modules", or NULL.
+ */
+const char *gpumon_doctor_no_modules(const struct gpumon_doctor *doctor);
 /* The value of an option (without CONFIG_): 'y', 'm' or 0. -1: there is no configuration. */
 int gpumon_doctor_option(const struct gpumon_doctor *doctor, const char *name);
 /* Add a line for each option that the kernel was built without. */
@@ -69,8 +80,8 @@ void gpumon_doctor_machine(struct gpumon_doctor *doctor);
 /* The module's files: installed, loaded, version. */
 void gpumon_doctor_module(struct gpumon_doctor *doctor);
 /*
- * The injection library, NVIDIA's driver, CUPTI, what OpenCL, Level Zero and HIP need, and access to
- * live processes.
+ * The injection library, NVIDIA's driver, CUPTI, what OpenCL, Level Zero and HIP need, access to live
+ * processes, and which of this machine's APIs can be recorded.
  */
 void gpumon_doctor_cuda(struct gpumon_doctor *doctor);
 /* The result of connecting to the module; NULL if it worked. */
@@ -91,6 +102,12 @@ void gpumon_doctor_uprobes(struct gpumon_doctor *doctor, const struct gpumon_err
 void gpumon_doctor_model(struct gpumon_doctor *doctor, const struct gpumon_model *model);
 
 size_t gpumon_doctor_count(const struct gpumon_doctor *doctor, enum gpumon_doctor_level level);
+/* "record" or "driver": as a person names it. */
+const char *gpumon_doctor_part_name(enum gpumon_doctor_part part);
+/* The worst level of a part's lines. */
+enum gpumon_doctor_level gpumon_doctor_verdict(const struct gpumon_doctor *doctor,
+					       enum gpumon_doctor_part part);
+/* The lines, then a verdict on each part that has any. */
 void gpumon_doctor_print(const struct gpumon_doctor *doctor, const struct gpumon_term *term,
 			 FILE *stream);
 struct json_object *gpumon_doctor_json(const struct gpumon_doctor *doctor);

@@ -139,6 +139,21 @@ int gpumon_doctor_option(const struct gpumon_doctor *doctor, const char *name)
 	return config_read(doctor, &name, 1, &set, found, sizeof(found)) ? -1 : set;
 }
 
+const char *gpumon_doctor_no_modules(const struct gpumon_doctor *doctor)
+{
+	char text[16];
+
+	/* Both are there with CONFIG_MODULES only. */
+	if (!gpumon_doctor_exists(doctor, "/proc/modules") &&
+	    !gpumon_doctor_exists(doctor, "/sys/module/module") &&
+	    gpumon_doctor_option(doctor, "MODULES") <= 0)
+		return "this kernel was built without modules";
+	if (!gpumon_doctor_read(doctor, "/proc/sys/kernel/modules_disabled", text, sizeof(text)) &&
+	    text[0] == '1')
+		return "no module can be loaded any more until the next boot";
+	return NULL;
+}
+
 void gpumon_doctor_config(struct gpumon_doctor *doctor)
 {
 	enum {

@@ -40,7 +40,8 @@ static bool find_file(const struct gpumon_doctor *doctor, const char *const *pat
 	return there;
 }
 
-static void check_library(struct gpumon_doctor *doctor)
+/* The APIs that "record" sees, of those for which there are drivers. */
+static unsigned int check_library(struct gpumon_doctor *doctor, unsigned int of_machine)
 {
 	char names[GPUMON_API_TEXT_LEN], lacking[GPUMON_API_TEXT_LEN];
 	char headers[GPUMON_API_TEXT_LEN], remedy[GPUMON_API_TEXT_LEN + 64];
@@ -50,19 +51,19 @@ static void check_library(struct gpumon_doctor *doctor)
 
 	/* The library is beside this program, whichever root is checked. */
 	if (*doctor->root)
-		return;
+		return of_machine;
 	if (gpumon_launch_find_library(path, &err)) {
-		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "inject", NULL,
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_FAIL, "inject", NULL,
 				  "\"record\" does not work: %s", err.message);
-		return;
+		return 0;
 	}
 	apis = gpumon_api_of_library(path);
-	lacks = gpumon_api_of_machine("") & ~apis;
+	lacks = of_machine & ~apis;
 	gpumon_api_names(apis, "and", names);
 	if (!lacks) {
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "inject", NULL, "%s, with %s", path,
 				  names);
-		return;
+		return of_machine;
 	}
 	snprintf(remedy, sizeof(remedy), "install %s, then make inject",
 		 gpumon_api_headers(lacks, headers));
@@ -70,6 +71,7 @@ static void check_library(struct gpumon_doctor *doctor)
 		doctor, GPUMON_DOCTOR_WARN, "inject", remedy,
 		"%s was built with %s, and without %s, for which there is a driver: \"record\" does not see what programs do with it",
 		path, names, gpumon_api_names(lacks, "and", lacking));
+	return of_machine & apis;
 }
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module 535.183.01 ...": the first number with a dot. */
@@ -89,36 +91,64 @@ static unsigned int driver_version(const char *text, char *version, size_t len)
 	return 0;
 }
 
-static bool check_driver(struct gpumon_doctor *doctor)
+/* NVIDIA's module is loaded. False: programs cannot be recorded with it. */
+static bool check_loaded_driver(struct gpumon_doctor *doctor, const char *library)
 {
-	static const char *const places[] = {
-		"/usr/lib/*-linux-gnu/libcuda.so.1",
-		"/usr/lib64/libcuda.so.1",
-		"/usr/lib/libcuda.so.1",
-		"/usr/lib/*-linux-gnu/nvidia/*/libcuda.so.1",
-		"/usr/local/cuda*/compat/libcuda.so.1",
-	};
-	char text[512], version[32], found[PATH_MAX];
+	char text[512], version[32];
 	unsigned int major;
 
-	if (gpumon_doctor_read(doctor, "/proc/driver/nvidia/version", text, sizeof(text))) {
+	gpumon_doctor_read(doctor, "/proc/driver/nvidia/version", text, sizeof(text));
+	major = driver_version(text, version, sizeof(version));
+	if (major && major < DRIVER_MIN) {
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "cuda", "use a newer driver",
+				  "driver %s has no CUDA 12: \"record\" sees nothing of the GPU",
+				  version);
+		return false;
+	}
+	gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cuda", NULL, "driver %s, %s",
+			  major ? version : "of an unknown version", library);
+	return true;
+}
+
+/* False: there is no CUDA that can be recorded. */
+static bool check_driver(struct gpumon_doctor *doctor)
+{
+	char library[PATH_MAX];
+	enum gpumon_cuda_driver driver = gpumon_cuda_driver(doctor->root, library);
+
+	switch (driver) {
+	case GPUMON_CUDA_NONE:
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cuda", NULL,
 				  "NVIDIA's driver is not loaded: no program uses CUDA here");
 		return false;
+	case GPUMON_CUDA_LIBRARY:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "cuda", NULL,
+			"%s; NVIDIA's driver is not loaded, so CUDA has no GPU here, and nothing of it is recorded",
+			library);
+		return false;
+	case GPUMON_CUDA_WSL:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "cuda", NULL, "WSL2, %s%s", library,
+			gpumon_doctor_exists(doctor, "/dev/dxg") ?
+				"" :
+				"; no /dev/dxg, so CUDA has no GPU here, and nothing of it is recorded");
+		return true;
+	case GPUMON_CUDA_LOADED:
+	case GPUMON_CUDA_DEVICE:
+		break;
 	}
-	major = driver_version(text, version, sizeof(version));
-	if (!find_file(doctor, places, sizeof(places) / sizeof(*places), found, sizeof(found)))
+	if (!*library) {
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_WARN, "cuda",
 			"install the driver's libraries of the same version; containers get them from the host",
 			"libcuda.so.1 is in none of the usual folders: programs do not find CUDA");
-	else if (major && major < DRIVER_MIN)
-		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "cuda", "use a newer driver",
-				  "driver %s has no CUDA 12: \"record\" sees nothing of the GPU",
-				  version);
-	else
-		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cuda", NULL, "driver %s, %s",
-				  major ? version : "of an unknown version", found);
+		return true;
+	}
+	if (driver == GPUMON_CUDA_LOADED)
+		return check_loaded_driver(doctor, library);
+	gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cuda", NULL,
+			  "%s, with a driver whose version is not in /proc", library);
 	return true;
 }
 
@@ -150,7 +180,8 @@ static void check_cupti(struct gpumon_doctor *doctor)
 			"in none of the usual folders: of programs that do not bring their own (PyTorch does), nothing of the GPU is recorded");
 }
 
-static void check_opencl(struct gpumon_doctor *doctor)
+/* False: programs with it cannot be recorded. Likewise below. */
+static bool check_opencl(struct gpumon_doctor *doctor)
 {
 	char path[PATH_MAX];
 
@@ -173,11 +204,12 @@ static void check_opencl(struct gpumon_doctor *doctor)
 				  "use ocl-icd 2.3 or newer, or Khronos's loader 3.0 or newer",
 				  "%s has no layers: \"record\" does not see OpenCL programs",
 				  path);
-		break;
+		return false;
 	}
+	return true;
 }
 
-static void check_level_zero(struct gpumon_doctor *doctor)
+static bool check_level_zero(struct gpumon_doctor *doctor)
 {
 	char path[PATH_MAX];
 
@@ -196,11 +228,12 @@ static void check_level_zero(struct gpumon_doctor *doctor)
 			"use its loader from version 1.8 on, with its tracing layer",
 			"%s has no tracing layer: \"record\" does not see Level Zero programs",
 			path);
-		break;
+		return false;
 	}
+	return true;
 }
 
-static void check_hip(struct gpumon_doctor *doctor)
+static bool check_hip(struct gpumon_doctor *doctor)
 {
 	char path[PATH_MAX], version[GPUMON_HIP_VERSION_LEN];
 	enum gpumon_hip_library library = gpumon_hip_library(doctor->root, path, version);
@@ -229,6 +262,7 @@ static void check_hip(struct gpumon_doctor *doctor)
 	else
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "hip", NULL, "%s (version %s)", path,
 				  number);
+	return library != GPUMON_HIP_NO_TRACER && library != GPUMON_HIP_UNKNOWN_VERSION;
 }
 
 static bool has_capability(const struct gpumon_doctor *doctor, unsigned int bit)
@@ -267,13 +301,42 @@ static void check_ptrace(struct gpumon_doctor *doctor)
 				  "scope %d: live processes may be looked into", scope);
 }
 
+/* @recorded: those of @of_machine that "record" sees. */
+static void check_apis(struct gpumon_doctor *doctor, unsigned int of_machine, unsigned int recorded)
+{
+	char names[GPUMON_API_TEXT_LEN];
+
+	if (!of_machine)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "apis", NULL,
+			"no driver of %s in the usual places: there is nothing to record here",
+			gpumon_api_names(GPUMON_APIS_ALL, "or", names));
+	else if (!recorded)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_FAIL, "apis", "see the lines above",
+			"of %s, for which there are drivers here, nothing can be recorded",
+			gpumon_api_names(of_machine, "and", names));
+	else
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "apis", NULL,
+				  "programs that use %s can be recorded",
+				  gpumon_api_names(recorded, "or", names));
+}
+
 void gpumon_doctor_cuda(struct gpumon_doctor *doctor)
 {
-	check_library(doctor);
+	unsigned int of_machine = gpumon_api_of_machine(doctor->root);
+	unsigned int recorded = check_library(doctor, of_machine);
+
 	if (check_driver(doctor))
 		check_cupti(doctor);
-	check_opencl(doctor);
-	check_level_zero(doctor);
-	check_hip(doctor);
+	else
+		recorded &= ~GPUMON_APIS_CUDA;
+	if (!check_opencl(doctor))
+		recorded &= ~GPUMON_APIS_OPENCL;
+	if (!check_level_zero(doctor))
+		recorded &= ~GPUMON_APIS_LEVEL_ZERO;
+	if (!check_hip(doctor))
+		recorded &= ~GPUMON_APIS_HIP;
+	check_apis(doctor, of_machine, recorded);
 	check_ptrace(doctor);
 }

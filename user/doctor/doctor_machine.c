@@ -102,6 +102,7 @@ static void check_debugfs(struct gpumon_doctor *doctor)
 
 static void check_lockdown(struct gpumon_doctor *doctor)
 {
+	bool no_modules = gpumon_doctor_no_modules(doctor) != NULL;
 	char text[128];
 
 	if (gpumon_doctor_read(doctor, "/sys/kernel/security/lockdown", text, sizeof(text)))
@@ -109,6 +110,8 @@ static void check_lockdown(struct gpumon_doctor *doctor)
 				  "not there (not built in, or securityfs not mounted)");
 	else if (strstr(text, "[none]"))
 		gpumon_doctor_add(doctor, OK, "lockdown", NULL, "none");
+	else if (strstr(text, "[integrity]") && no_modules)
+		gpumon_doctor_add(doctor, OK, "lockdown", NULL, "integrity, which BPF works with");
 	else if (strstr(text, "[integrity]"))
 		gpumon_doctor_add(doctor, WARN, "lockdown", SIGN_ADVICE,
 				  "integrity: only a signed module loads");
@@ -116,7 +119,9 @@ static void check_lockdown(struct gpumon_doctor *doctor)
 		gpumon_doctor_add(
 			doctor, WARN, "lockdown",
 			"boot with lockdown=integrity to have the kprobes",
-			"confidentiality: only a signed module loads, and kprobes are refused");
+			no_modules ?
+				"confidentiality: kprobes and BPF are refused" :
+				"confidentiality: only a signed module loads, and kprobes are refused");
 	else
 		gpumon_doctor_add(doctor, WARN, "lockdown", NULL, "unknown state \"%s\"", text);
 }
@@ -126,6 +131,11 @@ static void check_secure_boot(struct gpumon_doctor *doctor)
 	/* Four bytes of attributes, then the value. */
 	char bytes[8] = "";
 
+	if (gpumon_doctor_no_modules(doctor)) {
+		gpumon_doctor_add(doctor, OK, "secure-boot", NULL,
+				  "not asked: it is about modules, and this kernel loads none");
+		return;
+	}
 	if (!gpumon_doctor_exists(doctor, "/sys/firmware/efi")) {
 		gpumon_doctor_add(doctor, OK, "secure-boot", NULL, "not an EFI system");
 	} else if (gpumon_doctor_read(doctor, SECURE_BOOT, bytes, sizeof(bytes))) {
@@ -273,9 +283,13 @@ static void check_gpu_sched(struct gpumon_doctor *doctor)
 				  "use a kernel with CONFIG_DRM_SCHED and a driver that needs it",
 				  "this kernel (%s) has no DRM scheduler", release);
 	else
-		gpumon_doctor_add(doctor, WARN, "gpu_sched", "install the kernel's modules",
-				  "not loaded, and without %s one cannot tell if it is there",
-				  in_dep < 0 ? dep : builtin);
+		gpumon_doctor_add(
+			doctor, WARN, "gpu_sched",
+			gpumon_doctor_no_modules(doctor) ?
+				"look for gpu_scheduler in /sys/kernel/tracing/events, as root" :
+				"install the kernel's modules",
+			"not loaded, and without %s one cannot tell if it is there",
+			in_dep < 0 ? dep : builtin);
 }
 
 static void check_coverage(struct gpumon_doctor *doctor)
@@ -289,6 +303,8 @@ static void check_coverage(struct gpumon_doctor *doctor)
 		  "work on user queues, where they are on, goes to the GPU past drm_sched: it is not in these numbers" },
 		{ "/sys/module/i915", "i915",
 		  "i915 has its own scheduler: its work is in group i915, not on the rings of drm_sched" },
+		{ "/dev/dxg", "wsl",
+		  "WSL2: Windows has the GPU's driver: what it does is not in these numbers" },
 		{ "/sys/module/nvidia", "nvidia",
 		  "NVIDIA's driver has its own scheduler: what it does is in group nvidia, single jobs are not seen" },
 	};

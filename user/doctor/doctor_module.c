@@ -9,26 +9,41 @@
 #define WARN GPUMON_DOCTOR_WARN
 #define FAIL GPUMON_DOCTOR_FAIL
 
-void gpumon_doctor_module(struct gpumon_doctor *doctor)
+/* How to get a module that is not installed: there is no dkms on NixOS. */
+static const char *how_to_install(const struct gpumon_doctor *doctor)
 {
-	const char *added = "/var/lib/dkms/gpumon/" GPUMON_VERSION;
-	char release[128] = "", path[256], version[64];
+	if (gpumon_doctor_exists(doctor, "/etc/NIXOS"))
+		return "make modules KERNELDIR=…/lib/modules/RELEASE/build of the kernel's dev output, then insmod gpumon.ko, as root";
+	if (gpumon_doctor_exists(doctor, "/var/lib/dkms/gpumon/" GPUMON_VERSION))
+		return "dkms install gpumon/" GPUMON_VERSION ", then modprobe gpumon, as root";
+	return "make dkms-install in its source, then modprobe gpumon, as root";
+}
+
+static void check_unloaded(struct gpumon_doctor *doctor)
+{
+	const char *never = gpumon_doctor_no_modules(doctor);
+	char release[128] = "", path[256];
 
 	gpumon_doctor_read(doctor, "/proc/sys/kernel/osrelease", release, sizeof(release));
 	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", release);
+	if (never)
+		gpumon_doctor_add(doctor, FAIL, "module",
+				  "gpumon-user stat --source=bpf does without the module",
+				  "not loaded, and %s", never);
+	else if (gpumon_doctor_contains(doctor, path, "/gpumon.ko") > 0)
+		gpumon_doctor_add(doctor, FAIL, "module", "modprobe gpumon",
+				  "installed for %s, not loaded", release);
+	else
+		gpumon_doctor_add(doctor, FAIL, "module", how_to_install(doctor),
+				  "not installed for %s, not loaded", release);
+}
+
+void gpumon_doctor_module(struct gpumon_doctor *doctor)
+{
+	char version[64];
 
 	if (!gpumon_doctor_exists(doctor, "/sys/module/gpumon")) {
-		if (gpumon_doctor_contains(doctor, path, "/gpumon.ko") > 0)
-			gpumon_doctor_add(doctor, FAIL, "module", "modprobe gpumon",
-					  "installed for %s, not loaded", release);
-		else
-			gpumon_doctor_add(
-				doctor, FAIL, "module",
-				gpumon_doctor_exists(doctor, added) ?
-					"dkms install gpumon/" GPUMON_VERSION
-					", then modprobe gpumon, as root" :
-					"make dkms-install in its source, then modprobe gpumon, as root",
-				"not installed for %s, not loaded", release);
+		check_unloaded(doctor);
 		return;
 	}
 	if (gpumon_doctor_read(doctor, "/sys/module/gpumon/version", version, sizeof(version)))

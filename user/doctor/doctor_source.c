@@ -25,22 +25,24 @@ static const char *in_the_way(const struct gpumon_doctor *doctor)
 {
 	char text[128];
 
+	if (gpumon_doctor_no_modules(doctor))
+		return gpumon_doctor_no_modules(doctor);
 	if (!gpumon_doctor_read(doctor, "/sys/kernel/security/lockdown", text, sizeof(text)) &&
 	    !strstr(text, "[none]"))
-		return ", and the kernel is locked down: it would have to be signed";
+		return "the kernel is locked down: it would have to be signed";
 	if (!gpumon_doctor_read(doctor, "/sys/module/module/parameters/sig_enforce", text,
 				sizeof(text)) &&
 	    text[0] == 'Y')
-		return ", and modules have to be signed here";
-	if (!gpumon_doctor_read(doctor, "/proc/sys/kernel/modules_disabled", text, sizeof(text)) &&
-	    text[0] == '1')
-		return ", and no module can be loaded any more until the next boot";
+		return "modules have to be signed here";
 	return "";
 }
 
 void gpumon_doctor_source(struct gpumon_doctor *doctor, const struct gpumon_error *module,
 			  const struct gpumon_error *bpf)
 {
+	const char *hindrance = in_the_way(doctor);
+	const char *joined = *hindrance ? ", and " : "";
+
 	if (!module && !bpf) {
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "source", NULL,
 				  "module, it answers; --source=bpf would do, too");
@@ -51,14 +53,15 @@ void gpumon_doctor_source(struct gpumon_doctor *doctor, const struct gpumon_erro
 		soften_module_failures(doctor);
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_OK, "source", NULL,
-			"bpf, from when a command begins: CAP_BPF, CAP_PERFMON and BTF are there; the module does not answer (%s)%s",
-			gpumon_error_word(module->code), in_the_way(doctor));
+			"bpf, from when a command begins: CAP_BPF, CAP_PERFMON and BTF are there; the module does not answer (%s)%s%s",
+			gpumon_error_word(module->code), joined, hindrance);
 	} else {
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_FAIL, "source",
-				  "load the module, or fix what keeps BPF from working",
-				  "neither the module (%s)%s nor bpf: %s",
-				  gpumon_error_word(module->code), in_the_way(doctor),
-				  bpf->message);
+				  gpumon_doctor_no_modules(doctor) ?
+					  "fix what keeps BPF from working" :
+					  "load the module, or fix what keeps BPF from working",
+				  "neither the module (%s)%s%s nor bpf: %s",
+				  gpumon_error_word(module->code), joined, hindrance, bpf->message);
 	}
 }
 

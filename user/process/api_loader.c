@@ -11,6 +11,8 @@
 #include "base/read_at.h"
 
 #define OPENCL_LOADER "libOpenCL.so.1"
+#define CUDA_LIBRARY  "libcuda.so.1"
+#define WSL_CUDA      "/usr/lib/wsl/lib/" CUDA_LIBRARY
 
 /* Larger files are no loader. */
 #define SIZE_MAX_LOADER (64 << 20)
@@ -42,8 +44,20 @@ static bool has_word(const char *path, const char *word)
 static bool find_library(const char *root, const char *name, char *path)
 {
 	static const char *const folders[] = {
-		"/usr/lib/*-linux-gnu",	  "/usr/lib64",	    "/usr/lib", "/usr/local/lib",
-		"/usr/local/cuda*/lib64", "/opt/rocm*/lib",
+		"/usr/lib/*-linux-gnu",
+		"/usr/lib64",
+		"/usr/lib",
+		"/usr/local/lib",
+		/* NixOS, whose programs bring everything else. */
+		"/run/opengl-driver/lib",
+		"/usr/local/cuda*/lib64",
+		"/opt/rocm*/lib",
+		/* Of NVIDIA's driver: Debian, Tegra, containers of the cloud, older kernels than CUDA. */
+		"/usr/lib/*-linux-gnu/nvidia/*",
+		"/usr/lib/*-linux-gnu/nvidia",
+		"/usr/lib/*-linux-gnu/tegra",
+		"/usr/local/nvidia/lib64",
+		"/usr/local/cuda*/compat",
 	};
 	bool found = false;
 
@@ -134,13 +148,12 @@ static bool has_one_of(const char *root, const char *const *paths)
 
 unsigned int gpumon_api_of_machine(const char *root)
 {
-	static const char *const cuda[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl",
-					    "/usr/lib/wsl/lib/libcuda.so.1", NULL };
-	static const char *const opencl[] = { "/etc/OpenCL/vendors/*.icd", NULL };
+	static const char *const opencl[] = { "/etc/OpenCL/vendors/*.icd",
+					      "/run/opengl-driver/etc/OpenCL/vendors/*.icd", NULL };
 	char path[PATH_MAX];
 	unsigned int apis = 0;
 
-	if (has_one_of(root, cuda))
+	if (gpumon_cuda_driver(root, path) > GPUMON_CUDA_LIBRARY)
 		apis |= GPUMON_APIS_CUDA;
 	if (gpumon_hip_has_driver(root))
 		apis |= GPUMON_APIS_HIP;
@@ -201,12 +214,14 @@ static void leave_out_root(char *path, const char *root)
 /**
  * struct loaders - files of one name, in the order in which a program's loader takes them
  * @root: in front of each path
+ * @name: of the files
  * @count: so far
  * @first: the first one
  * @layered: the first one with layers, "" before it is found
  */
 struct loaders {
 	const char *root;
+	const char *name;
 	unsigned int count;
 	char first[PATH_MAX];
 	char layered[PATH_MAX];
@@ -230,7 +245,7 @@ static void add_of_path(struct loaders *loaders, const char *folders)
 		size_t length = strcspn(folders, ":;");
 
 		if (length && (size_t)snprintf(path, sizeof(path), "%.*s/%s", (int)length, folders,
-					       OPENCL_LOADER) < sizeof(path))
+					       loaders->name) < sizeof(path))
 			add_loader(loaders, path);
 		folders += length + !!folders[length];
 	}
@@ -296,7 +311,7 @@ static void add_of_cache(struct loaders *loaders)
 		memcpy(&entry, cache + sizeof(head) + i * sizeof(entry), sizeof(entry));
 		if ((CACHE_FLAGS && entry.flags != CACHE_FLAGS) ||
 		    !is_text(cache, size, entry.name) || !is_text(cache, size, entry.path) ||
-		    strcmp(cache + entry.name, OPENCL_LOADER) ||
+		    strcmp(cache + entry.name, loaders->name) ||
 		    (size_t)snprintf(path, sizeof(path), "%s%s", loaders->root,
 				     cache + entry.path) >= sizeof(path))
 			continue;
@@ -305,17 +320,48 @@ static void add_of_cache(struct loaders *loaders)
 	free(text);
 }
 
-enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_MAX])
+/* As a program's loader looks. */
+static void find_loaders(struct loaders *loaders)
 {
-	struct loaders loaders = { .root = root };
 	char found[PATH_MAX];
 
 	/* Those of the environment are this machine's. */
-	if (!*root)
-		add_of_path(&loaders, getenv("LD_LIBRARY_PATH"));
-	add_of_cache(&loaders);
-	if (find_library(root, OPENCL_LOADER, found))
-		add_loader(&loaders, found);
+	if (!*loaders->root)
+		add_of_path(loaders, getenv("LD_LIBRARY_PATH"));
+	add_of_cache(loaders);
+	if (find_library(loaders->root, loaders->name, found))
+		add_loader(loaders, found);
+}
+
+enum gpumon_cuda_driver gpumon_cuda_driver(const char *root, char path[PATH_MAX])
+{
+	static const char *const module[] = { "/proc/driver/nvidia/version", NULL };
+	static const char *const devices[] = { "/dev/nvidiactl", "/dev/nvgpu", "/dev/nvhost-gpu",
+					       NULL };
+	static const char *const wsl[] = { WSL_CUDA, NULL };
+	static const char *const windows[] = { "/dev/dxg", NULL };
+	struct loaders loaders = { .root = root, .name = CUDA_LIBRARY };
+	bool in_wsl = has_one_of(root, wsl);
+
+	find_loaders(&loaders);
+	snprintf(path, PATH_MAX, "%s", loaders.first);
+	leave_out_root(path, *path ? root : "");
+	if (has_one_of(root, module))
+		return GPUMON_CUDA_LOADED;
+	if (has_one_of(root, devices))
+		return GPUMON_CUDA_DEVICE;
+	if (in_wsl)
+		snprintf(path, PATH_MAX, "%s", WSL_CUDA);
+	if (in_wsl || (*path && has_one_of(root, windows)))
+		return GPUMON_CUDA_WSL;
+	return *path ? GPUMON_CUDA_LIBRARY : GPUMON_CUDA_NONE;
+}
+
+enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_MAX])
+{
+	struct loaders loaders = { .root = root, .name = OPENCL_LOADER };
+
+	find_loaders(&loaders);
 	if (!loaders.count)
 		return GPUMON_OPENCL_NONE;
 	snprintf(path, PATH_MAX, "%s", *loaders.layered ? loaders.layered : loaders.first);

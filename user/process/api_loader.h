@@ -52,6 +52,21 @@ const char *gpumon_api_names(unsigned int apis, const char *last, char text[GPUM
 /* Debian's and NVIDIA's packages with the headers that "make inject" needs for APIs. Returns @text. */
 const char *gpumon_api_headers(unsigned int apis, char text[GPUMON_API_TEXT_LEN]);
 
+enum gpumon_cuda_driver {
+	GPUMON_CUDA_NONE,    /* neither a driver nor its library */
+	GPUMON_CUDA_LIBRARY, /* a library, and no driver for it */
+	GPUMON_CUDA_LOADED,  /* NVIDIA's module, with /proc/driver/nvidia */
+	GPUMON_CUDA_DEVICE,  /* device files alone: Tegra, some containers */
+	GPUMON_CUDA_WSL,     /* WSL2: Windows has the driver */
+};
+
+/**
+ * gpumon_cuda_driver() - find out by what programs use CUDA
+ * @root: folder of the machine's files, "" for this machine
+ * @path: out, libcuda.so.1 without @root; "" if it is nowhere
+ */
+enum gpumon_cuda_driver gpumon_cuda_driver(const char *root, char path[PATH_MAX]);
+
 enum gpumon_opencl_loader {
 	GPUMON_OPENCL_NONE,	 /* in none of the usual folders */
 	GPUMON_OPENCL_LAYERS,	 /* "record" can see programs that use it */

@@ -71,7 +71,8 @@ static void wrong_usage(void **state)
 		    "1");
 	CHECK_USAGE("--reset goes with neither --duration nor a command", "stat", "--reset", "--",
 		    "true");
-	CHECK_USAGE("unexpected argument \"x\"", "doctor", "x");
+	CHECK_USAGE("unexpected argument \"x\": record or driver", "doctor", "x");
+	CHECK_USAGE("unexpected argument \"drivers\"", "doctor", "record", "drivers");
 	CHECK_USAGE("doctor: unknown option --interval", "doctor", "--interval", "1");
 	/* A level of the tree, and how graphs are recorded. */
 	CHECK_USAGE("no program, no --pid and no capture", "correlate", "--graphs");

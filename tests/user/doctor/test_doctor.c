@@ -363,12 +363,54 @@ static void module_states(void **state)
 	expect_install("dkms install gpumon/" GPUMON_VERSION ", then modprobe gpumon, as root");
 }
 
+/* A kernel that loads no module needs no advice on how to build, sign or load one. */
+static void expect_no_advice_on_modules(const char *piece)
+{
+	static const char *const words[] = { "dkms", "modprobe", "mokutil", "kernel's modules" };
+	struct gpumon_doctor doctor = machine_look();
+
+	assert_non_null(strstr(machine_find(&doctor, "module")->message, piece));
+	assert_non_null(strstr(machine_find(&doctor, "module")->advice, "--source=bpf"));
+	for (size_t i = 0; i < doctor.n_checks; i++)
+		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+			if (doctor.checks[i].advice && strstr(doctor.checks[i].advice, words[k]))
+				fail_msg("%s: %s", doctor.checks[i].name, doctor.checks[i].advice);
+	gpumon_doctor_free(&doctor);
+}
+
+static void kernels_that_load_no_module(void **state)
+{
+	(void)state;
+	machine_take_away("/sys/module");
+	machine_put("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+	machine_put_bytes(SECURE_BOOT, "\6\0\0\0\1", 5);
+	machine_put("/proc/sys/kernel/modules_disabled", "1\n");
+	expect_no_advice_on_modules("until the next boot");
+	machine_put("/proc/sys/kernel/modules_disabled", "0\n");
+	machine_expect("module", GPUMON_DOCTOR_FAIL, "installed for " MACHINE_RELEASE);
+	machine_take_away("/lib/modules");
+	put_config_without("/boot/config-" MACHINE_RELEASE, "CONFIG_MODULES",
+			   "# CONFIG_MODULES is not set\n");
+	expect_no_advice_on_modules("built without modules");
+	/* Without a configuration, /proc/modules tells. */
+	machine_take_away("/boot");
+	expect_no_advice_on_modules("built without modules");
+	machine_put("/proc/modules", "");
+	machine_expect("module", GPUMON_DOCTOR_FAIL, "not installed");
+	expect_install("make dkms-install in its source, then modprobe gpumon, as root");
+	machine_put("/etc/NIXOS", "");
+	expect_install(
+		"make modules KERNELDIR=…/lib/modules/RELEASE/build of the kernel's dev output, then insmod gpumon.ko, as root");
+}
+
 static void what_is_not_seen(void **state)
 {
 	(void)state;
 	machine_expect("coverage", GPUMON_DOCTOR_OK, "never pass drm_sched");
 	machine_put_folder("/sys/module/i915");
 	machine_expect("i915", GPUMON_DOCTOR_WARN, "own scheduler");
+	machine_put("/dev/dxg", "");
+	machine_expect("wsl", GPUMON_DOCTOR_WARN, "Windows");
 	machine_put_folder("/sys/class/kfd/kfd");
 	machine_expect("rocm", GPUMON_DOCTOR_WARN, "does not pass drm_sched");
 	machine_put("/sys/module/amdgpu/parameters/user_queue", "-1\n");
@@ -493,7 +535,8 @@ static void the_command_itself(void **state)
 	assert_int_equal(c.status, GPUMON_EXIT_OK);
 	assert_string_equal(c.err, "");
 	for (char *line = c.out; *line; line = strchr(line, '\n') + 1) {
-		assert_true(!strncmp(line, "ok    ", 6) || !strncmp(line, "To ", 3));
+		assert_true(!strncmp(line, "ok    ", 6) || !strncmp(line, "To ", 3) ||
+			    !strcmp(line, strstr(c.out, "\nVerdict:") + 1));
 		lines++;
 	}
 	assert_int_equal(strncmp(c.out, "To record programs (", 20), 0);
@@ -501,6 +544,7 @@ static void the_command_itself(void **state)
 	assert_true(strstr(c.out, "ok    kernel: ") > strstr(c.out, "\nTo see what drivers do ("));
 	assert_true(lines >= 11);
 	assert_null(strchr(c.out, '\033'));
+	assert_non_null(strstr(c.out, "\nVerdict:\nok    record: works\nok    driver: works\n"));
 	captured_free(&c);
 
 	machine_take_away("/sys/module/gpumon");
@@ -508,6 +552,66 @@ static void the_command_itself(void **state)
 	assert_int_equal(c.status, GPUMON_EXIT_FAILED);
 	assert_non_null(strstr(c.out, "fail  module: installed for " MACHINE_RELEASE
 				      ", not loaded; modprobe gpumon\n"));
+	captured_free(&c);
+}
+
+/* Expect the end of the output, its only heading, and the exit status. */
+static void expect_verdict(const char *part, int status, const char *heading, const char *verdict)
+{
+	struct captured c = capture(machine_root, "doctor", part, NULL);
+	char *found = strstr(c.out, "\nVerdict:\n");
+
+	assert_int_equal(c.status, status);
+	assert_non_null(found);
+	assert_string_equal(found + strlen("\nVerdict:\n"), verdict);
+	assert_int_equal(strncmp(c.out, heading, strlen(heading)), 0);
+	assert_true(!strstr(c.out, "\nTo ") || !part);
+	captured_free(&c);
+}
+
+#define OLD_DRIVER "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82.01  Thu Jun 12 2025\n"
+
+/* Recording works without the module, and drivers are seen where no API can be recorded. */
+static void each_part_has_its_verdict(void **state)
+{
+	struct json_object *document, *verdict, *value;
+	struct captured c;
+
+	(void)state;
+	machine_take_away("/sys/module/gpumon");
+	machine_put("/proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
+	expect_verdict("record", GPUMON_EXIT_OK, "To record programs (", "ok    record: works\n");
+	expect_verdict("driver", GPUMON_EXIT_FAILED, "To see what drivers do (",
+		       "fail  driver: does not work: permission, module\n");
+	expect_verdict(NULL, GPUMON_EXIT_FAILED, "To record programs (",
+		       "ok    record: works\nfail  driver: does not work: permission, module\n");
+
+	machine_put("/proc/sys/kernel/yama/ptrace_scope", "1\n");
+	expect_verdict("record", GPUMON_EXIT_OK, "To record programs (",
+		       "warn  record: works, but not all of it: ptrace\n");
+	machine_put("/proc/driver/nvidia/version", OLD_DRIVER);
+	machine_put("/usr/lib64/libcuda.so.1", "");
+	expect_verdict("record", GPUMON_EXIT_FAILED, "To record programs (",
+		       "fail  record: does not work: apis\n");
+	machine_put("/sys/module/gpumon/version", GPUMON_VERSION "\n");
+	machine_put("/proc/self/status", "Name:\tx\nCapEff:\t0000000000001000\n");
+	expect_verdict("driver", GPUMON_EXIT_OK, "To see what drivers do (",
+		       "ok    driver: works\n");
+
+	c = capture(machine_root, "doctor", "--json", "record", NULL);
+	assert_int_equal(c.status, GPUMON_EXIT_FAILED);
+	document = json_tokener_parse(c.out);
+	assert_true(json_object_object_get_ex(document, "verdict", &verdict));
+	assert_int_equal(json_object_object_length(verdict), 1);
+	assert_true(json_object_object_get_ex(verdict, "record", &verdict));
+	assert_true(json_object_object_get_ex(verdict, "level", &value));
+	assert_string_equal(json_object_get_string(value), "fail");
+	assert_true(json_object_object_get_ex(verdict, "fail", &value));
+	assert_int_equal(json_object_get_int(value), 1);
+	assert_true(json_object_object_get_ex(document, "checks", &value));
+	assert_true(json_object_object_get_ex(json_object_array_get_idx(value, 0), "part", &value));
+	assert_string_equal(json_object_get_string(value), "record");
+	json_object_put(document);
 	captured_free(&c);
 }
 
@@ -572,10 +676,12 @@ int main(void)
 		TEST(gpu_scheduler),
 		TEST(gpu_scheduler_built_in),
 		TEST(module_states),
+		TEST(kernels_that_load_no_module),
 		TEST(what_is_not_seen),
 		TEST(groups_and_probes),
 		TEST(layouts_of_drivers_that_are_there),
 		TEST(the_command_itself),
+		TEST(each_part_has_its_verdict),
 		TEST(the_command_as_json),
 		TEST(an_empty_root),
 	};

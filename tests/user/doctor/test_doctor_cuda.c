@@ -53,6 +53,54 @@ static void drivers(void **state)
 	machine_expect("cuda", GPUMON_DOCTOR_OK, "unknown version");
 }
 
+/* Where the library is elsewhere, or the driver has no version in /proc. */
+static void other_places(void **state)
+{
+	static const char *const places[] = {
+		"/run/opengl-driver/lib/libcuda.so.1",
+		"/usr/local/nvidia/lib64/libcuda.so.1",
+		"/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1",
+		"/usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.1",
+	};
+
+	(void)state;
+	put_driver("550.163.01");
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		machine_put(places[i], "");
+		machine_expect("cuda", GPUMON_DOCTOR_OK, places[i]);
+		machine_expect("apis", GPUMON_DOCTOR_OK, "CUDA can be recorded");
+		machine_take_away(places[i]);
+	}
+	machine_expect("cuda", GPUMON_DOCTOR_WARN, "libcuda.so.1");
+	machine_take_away(VERSION);
+	/* The library of a package or container alone. */
+	machine_put(places[0], "");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "CUDA has no GPU here");
+	machine_expect("apis", GPUMON_DOCTOR_OK, "nothing to record");
+	machine_put("/dev/nvhost-gpu", "");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "version is not in /proc");
+	machine_expect("cupti", GPUMON_DOCTOR_WARN, "none of the usual folders");
+	machine_take_away(places[0]);
+	machine_expect("cuda", GPUMON_DOCTOR_WARN, "programs do not find CUDA");
+}
+
+#define WSL "/usr/lib/wsl/lib/libcuda.so.1"
+
+static void windows_has_the_driver(void **state)
+{
+	(void)state;
+	machine_put("/dev/dxg", "");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "no program uses CUDA here");
+	machine_put(CUDA, "");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "WSL2, " CUDA);
+	machine_put(WSL, "");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "WSL2, " WSL);
+	machine_expect("cupti", GPUMON_DOCTOR_WARN, "none of the usual folders");
+	machine_expect("apis", GPUMON_DOCTOR_OK, "CUDA can be recorded");
+	machine_take_away("/dev/dxg");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, WSL "; no /dev/dxg");
+}
+
 static void cupti(void **state)
 {
 	(void)state;
@@ -175,8 +223,11 @@ static void all_by_bpf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(no_driver),  TEST(drivers), TEST(cupti),	     TEST(opencl),
-		TEST(level_zero), TEST(hip),	 TEST(ptrace_scope), TEST(all_by_bpf),
+		TEST(no_driver),    TEST(drivers),
+		TEST(other_places), TEST(windows_has_the_driver),
+		TEST(cupti),	    TEST(opencl),
+		TEST(level_zero),   TEST(hip),
+		TEST(ptrace_scope), TEST(all_by_bpf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
