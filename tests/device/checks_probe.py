@@ -83,6 +83,31 @@ def step_counts():
         counts(programs.program(program), ["graph", "10"], 10)
 
 
+def step_large():
+    """Programs in their compact form, which kernels call: each count is the program's own."""
+    program = [programs.program("large")]
+    plain = json.loads(programs.call(program, env=environment(), limit=0).stdout)
+    for object_file in programs.program("probes.bpf.o"), "memtrace", "kernelretsnoop", "warpimbalance":
+        own, result, _ = run_probe([object_file], program)
+        equal(json.loads(own), plain, f"{os.path.basename(object_file)}: the program's results are the same")
+        kernels = {row["mangled"]: row for row in result["tables"]["kernels"]["rows"]}
+        equal({name: kernels[name]["way"] for name in ("all_parts", "some_parts")},
+              {"all_parts": "ptx", "some_parts": "ptx"}, f"{object_file}: kernels")
+        check(kernels["together"]["way"] == "ptx" or "cooperative launch" in kernels["together"]["why"],
+              f"{object_file}: together is left alone for its launch", f"{kernels['together']}")
+        equal(sum(row["count"] for row in result["tables"]["lost"]["rows"]), 0, f"{object_file}: nothing is lost")
+        for module in result["tables"]["modules"]["rows"]:
+            figure(f"probe large {os.path.basename(object_file)}: load ms, times as large",
+                   [(module["load_ns"] or 0) / 1e6, module["edited_bytes"] / module["size_bytes"]])
+        if object_file.endswith(".o"):
+            entries, exits = by_kernel(result, "entries"), by_kernel(result, "exits")
+            for name in [n for n, row in kernels.items() if row["way"] == "ptx"]:
+                equal((entries[name], exits[name]), (plain["threads"][name],) * 2, f"{name}: threads")
+            for name in "all_parts", "some_parts":
+                equal((by_kernel(result, "reads")[name], by_kernel(result, "writes")[name]),
+                      (plain["bytes"][name],) * 2, f"{name}: bytes in functions that kernels share")
+
+
 def step_loaders():
     for kind, loaders in LOADERS.items():
         own, result, _ = run_probe(["threadhist"],
@@ -492,7 +517,7 @@ def step_mps():
         check(servers(), "a server of MPS ran the programs")
 
 
-STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-cpu", step_cpu, 60), ("probe-loaders", step_loaders, 60),
+STEPS = [("probe-counts", step_counts, 120), ("probe-own", step_own, 60), ("probe-cpu", step_cpu, 60), ("probe-loaders", step_loaders, 60), ("probe-large", step_large, 90),
          ("probe-ends", step_ends, 60), ("probe-within", step_within, 180), ("probe-python", step_python, 120),
          ("probe-sass", step_sass, 120), ("probe-ways", step_ways, 180),
          ("probe-unseen", step_unseen, 60), ("probe-gpus", step_gpus, 60), ("probe-layer", step_layer, 180), ("probe-load", step_load, 120), ("probe-mps", step_mps, 120),

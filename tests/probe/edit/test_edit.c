@@ -37,9 +37,11 @@ static const struct gpumon_edit_plan *plan_all(void *data,
 static char *written;
 
 /* Edit a text in a block of its exact size. Returns whether it was accepted. */
-static bool edit(const char *from, size_t size, struct gpumon_error *err)
+static bool edit_as(const char *from, size_t size, bool compact, struct gpumon_error *err)
 {
-	struct gpumon_edit_request request = { .plan = plan_all, .line = number_line };
+	struct gpumon_edit_request request = { .plan = plan_all,
+					       .line = number_line,
+					       .compact = compact };
 	struct gpumon_edit_module module;
 	char *copy = malloc(size ? size : 1);
 	size_t changed_size;
@@ -58,6 +60,15 @@ static bool edit(const char *from, size_t size, struct gpumon_error *err)
 	fclose(out);
 	free(copy);
 	return done;
+}
+
+/* In both forms, which have to agree; the last that is written is not compact. */
+static bool edit(const char *from, size_t size, struct gpumon_error *err)
+{
+	bool compact = edit_as(from, size, true, err);
+
+	assert_int_equal(edit_as(from, size, false, err), compact);
+	return compact;
 }
 
 static void test_a_text_cut_off_at_each_byte(void **state)
