@@ -342,6 +342,45 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	return true;
 }
 
+/* Of OpenCL the recorder knows whether its loader has what is needed (user/record/target). */
+static const struct {
+	const char *file;
+	const char *api;
+} libraries[] = {
+	{ "libcuda.so", "CUDA" },
+	{ "libamdhip64.so", "HIP" },
+	{ "libze_loader.so", "Level Zero" },
+};
+
+#define LIBRARIES (sizeof(libraries) / sizeof(libraries[0]))
+
+static int find_libraries(struct dl_phdr_info *info, size_t size, void *found)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *file = slash ? slash + 1 : info->dlpi_name;
+	size_t i;
+
+	(void)size;
+	for (i = 0; i < LIBRARIES; i++)
+		if (strncmp(file, libraries[i].file, strlen(libraries[i].file)) == 0)
+			((bool *)found)[i] = true;
+	return 0;
+}
+
+/* APIs that are loaded and have not begun: the program does not use them, or in a way that is not seen. */
+static void say_unseen(struct inject_thread *thread)
+{
+	bool found[LIBRARIES] = { false };
+	size_t i;
+
+	dl_iterate_phdr(find_libraries, found);
+	for (i = 0; i < LIBRARIES; i++)
+		if (found[i] && !inject_backend_find(libraries[i].api))
+			inject_session_note(thread, 0,
+					    "the library of %s is loaded (%s), and no use of it was seen",
+					    libraries[i].api, libraries[i].file);
+}
+
 static void say_compared(struct inject_thread *thread)
 {
 #ifdef GPUMON_COMPARE
@@ -371,6 +410,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 	if (recorder_lives) {
 		inject_mappings_write(thread);
 		inject_window_end(thread, reason);
+		say_unseen(thread);
 		say_compared(thread);
 	}
 	atomic_store(&inject_session.recording, false);

@@ -201,7 +201,9 @@ def test_child_of_cuda():
         raise Skip("no headers of CUDA for the stand-in")
     run = Capture("child-of-cuda", 40, expect=2, LD_LIBRARY_PATH=f"{cuda}/13:{cuda}", MOCK_DRIVER_VERSION="13000")
     equal(run.said("child"), [["3"]], "exit status of the child")
-    equal([note.flags for note in run["note"]], [], "notes")
+    # The child has it and cannot use it.
+    equal([run.text(note.text) for note in run["note"]],
+          ["the library of CUDA is loaded (libcuda.so), and no use of it was seen"], "notes")
     equal(sorted(api.api for api in run["api"]), [0, 1], "APIs")
     equal(collections.Counter(launch.context >> 24 for launch in run["launch"]), {0: 40, 1: 40}, "launches by API")
 
