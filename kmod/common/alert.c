@@ -1,33 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Alerts: from a probe, without waiting, to the table of the last ones and to netlink. */
+/*
+ * Alerts: from a probe, without waiting, to the table of the last ones and to netlink.
+ *
+ * A probe counts an alert in the place of its kind, device and code, and leaves the message there. It
+ * also queues the alert, so that each is sent with its own message, but only a few of one place: the
+ * others of a burst are sent as one, with the count that they have come to. So none has to wait for
+ * room that the repeats of another take.
+ */
 #include <linux/irq_work.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
 #include "alert.h"
+#include "core/table.h"
 
-/* Alerts that probes have raised and that are not sent yet; alerts that are kept. */
-#define PENDING 64
-#define KEPT	128
+/* Alerts that are kept, and with what comes until the oldest of more are forgotten. */
+#define KEPT   128
+#define PLACES (KEPT + 64)
+
+/* Alerts that are queued, and at most of one kind, device and code. */
+#define QUEUED	    64
+#define QUEUED_EACH 16
+
+/**
+ * struct place - the alerts of one kind, device and code
+ * @count: how many there were
+ * @queued: how many of them are queued
+ * @writing: @last is being written or read; a probe does not wait for it
+ * @ready: @last was written
+ * @sent: the highest count that was sent, or could not be; gpumon_alert_lock
+ * @last: the last one whose message could be written; its count is not kept here
+ */
+struct place {
+	atomic64_t count;
+	atomic_t queued;
+	atomic_t writing;
+	bool ready;
+	u64 sent;
+	struct gpumon_alert last;
+};
 
 enum {
-	SLOT_FREE,
-	SLOT_FILLING,
-	SLOT_READY
+	QUEUE_FREE,
+	QUEUE_FILLING,
+	QUEUE_READY
 };
+
+static u64 place_keys[PLACES];
+static struct gpumon_table place_table = {
+	.keys = place_keys,
+	.slots = PLACES,
+	.ways = PLACES,
+};
+static struct place places[PLACES];
 
 static struct {
 	atomic_t state;
+	struct place *place;
 	struct gpumon_alert alert;
-} pending[PENDING];
+} queue[QUEUED];
 
 /* For sending alerts and reading those that are kept; probes do not take it. */
 DEFINE_MUTEX(gpumon_alert_lock);
-static struct gpumon_alert kept[KEPT];
-static unsigned int kept_count;
 static bool (*alert_sender)(const struct gpumon_alert *alert);
 static atomic64_t alerts_lost = ATOMIC64_INIT(0);
+static u64 alerts_forgotten;
+static unsigned int places_forgotten;
 
 static void alert_send(struct work_struct *work);
 static DECLARE_WORK(alert_work, alert_send);
@@ -37,7 +77,60 @@ static void alert_schedule(struct irq_work *unused)
 	schedule_work(&alert_work);
 }
 
-static struct irq_work alert_irq_work;
+static DEFINE_IRQ_WORK(alert_irq_work, alert_schedule);
+
+static struct place *place_of(const struct gpumon_alert *alert)
+{
+	u64 key = gpumon_key_mix(gpumon_key_text(alert->device), alert->code);
+	bool created;
+	u32 slot;
+
+	key = gpumon_key_mix(key ^ gpumon_key_text(alert->group), gpumon_key_text(alert->kind));
+	slot = gpumon_table_claim(&place_table, key, &created);
+	return slot == GPUMON_NONE ? NULL : &places[slot];
+}
+
+static void place_write(struct place *place, const struct gpumon_alert *alert)
+{
+	/* Another CPU, or what this one was interrupted in, has its message there. */
+	if (atomic_cmpxchg_acquire(&place->writing, 0, 1))
+		return;
+	place->last = *alert;
+	smp_store_release(&place->ready, true);
+	atomic_set_release(&place->writing, 0);
+}
+
+static bool place_read(struct place *place, struct gpumon_alert *alert)
+{
+	if (!smp_load_acquire(&place->ready))
+		return false;
+	/* Whoever writes does not sleep. */
+	preempt_disable();
+	while (atomic_cmpxchg_acquire(&place->writing, 0, 1))
+		cpu_relax();
+	*alert = place->last;
+	atomic_set_release(&place->writing, 0);
+	preempt_enable();
+	alert->count = atomic64_read(&place->count);
+	return true;
+}
+
+/* An alert of its own is sent of it. False if there is no room for that. */
+static bool queue_add(struct place *place, const struct gpumon_alert *alert)
+{
+	int i;
+
+	for (i = 0; i < QUEUED; i++)
+		if (atomic_read(&queue[i].state) == QUEUE_FREE &&
+		    atomic_cmpxchg(&queue[i].state, QUEUE_FREE, QUEUE_FILLING) == QUEUE_FREE)
+			break;
+	if (i == QUEUED)
+		return false;
+	queue[i].place = place;
+	queue[i].alert = *alert;
+	atomic_set_release(&queue[i].state, QUEUE_READY);
+	return true;
+}
 
 /**
  * gpumon_alert_raise - send an alert and keep it
@@ -48,31 +141,33 @@ static struct irq_work alert_irq_work;
  * @code: its code
  * @message: what the driver said, copied
  *
- * Context: any, also NMI; takes no lock. An alert that finds no room is counted as lost.
+ * Context: any, also NMI, preemption off; takes no lock. An alert that finds no room is counted as
+ * lost.
  */
-void gpumon_alert_raise(u64 now, const char *group, const char *kind, const char *device, u32 code,
-			const char *message)
+noinline void gpumon_alert_raise(u64 now, const char *group, const char *kind, const char *device,
+				 u32 code, const char *message)
 {
-	struct gpumon_alert *alert;
-	int i;
+	struct gpumon_alert alert = {
+		.time_ns = now,
+		.count = 1,
+		.group = group,
+		.kind = kind,
+		.code = code,
+	};
+	struct place *place;
 
-	for (i = 0; i < PENDING; i++)
-		if (atomic_read(&pending[i].state) == SLOT_FREE &&
-		    atomic_cmpxchg(&pending[i].state, SLOT_FREE, SLOT_FILLING) == SLOT_FREE)
-			break;
-	if (i == PENDING) {
+	strscpy(alert.device, device, sizeof(alert.device));
+	strscpy(alert.message, message, sizeof(alert.message));
+	place = place_of(&alert);
+	if (place) {
+		/* Before it can be counted as not sent: then it is the last, and has its message. */
+		place_write(place, &alert);
+		alert.count = atomic64_inc_return(&place->count);
+		if (atomic_inc_return(&place->queued) > QUEUED_EACH || !queue_add(place, &alert))
+			atomic_dec(&place->queued);
+	} else if (!queue_add(NULL, &alert)) {
 		atomic64_inc(&alerts_lost);
-		return;
 	}
-	alert = &pending[i].alert;
-	alert->time_ns = now;
-	alert->count = 1;
-	alert->group = group;
-	alert->kind = kind;
-	alert->code = code;
-	strscpy(alert->device, device, sizeof(alert->device));
-	strscpy(alert->message, message, sizeof(alert->message));
-	atomic_set_release(&pending[i].state, SLOT_READY);
 	irq_work_queue(&alert_irq_work);
 }
 
@@ -86,63 +181,119 @@ u64 gpumon_alert_lost(void)
 	return atomic64_read(&alerts_lost);
 }
 
-/* Returns the kept alert with its count, or @alert if there is no room to keep it. */
-static const struct gpumon_alert *alert_keep(struct gpumon_alert *alert)
+/**
+ * gpumon_alert_forgotten - alerts that are not kept any more: others came, and they were the oldest
+ *
+ * Context: gpumon_alert_lock held.
+ * Return: how many since load.
+ */
+u64 gpumon_alert_forgotten(void)
 {
-	struct gpumon_alert *known;
-
-	for (known = kept; known < kept + kept_count; known++) {
-		if (known->code == alert->code && known->group == alert->group &&
-		    known->kind == alert->kind && !strcmp(known->device, alert->device)) {
-			alert->count = known->count + 1;
-			*known = *alert;
-			return known;
-		}
-	}
-	if (kept_count == KEPT)
-		return alert;
-	kept[kept_count] = *alert;
-	return &kept[kept_count++];
+	return alerts_forgotten;
 }
 
-/* By time: slots have no order. */
-static int alert_oldest(void)
+/* By time: places in the queue have no order. */
+static int queue_oldest(void)
 {
 	int i, oldest = -1;
 
-	for (i = 0; i < PENDING; i++)
-		if (atomic_read_acquire(&pending[i].state) == SLOT_READY &&
-		    (oldest < 0 || pending[i].alert.time_ns < pending[oldest].alert.time_ns))
+	for (i = 0; i < QUEUED; i++)
+		if (atomic_read_acquire(&queue[i].state) == QUEUE_READY &&
+		    (oldest < 0 || queue[i].alert.time_ns < queue[oldest].alert.time_ns))
 			oldest = i;
 	return oldest;
 }
 
+static void send_queued(int i)
+{
+	const struct gpumon_alert *alert = &queue[i].alert;
+	struct place *place = queue[i].place;
+
+	if (!place) {
+		if (!alert_sender(alert))
+			atomic64_inc(&alerts_lost);
+	} else if (alert->count > place->sent) {
+		/* If that fails, a listener sees the gap in the count. */
+		alert_sender(alert);
+		place->sent = alert->count;
+	}
+	if (place)
+		atomic_dec(&place->queued);
+	atomic_set_release(&queue[i].state, QUEUE_FREE);
+}
+
+/* Those that the queue had no room for. */
+static void send_rest(struct place *place)
+{
+	struct gpumon_alert alert;
+
+	if (atomic64_read(&place->count) == place->sent || !place_read(place, &alert))
+		return;
+	alert_sender(&alert);
+	place->sent = alert.count;
+}
+
+static struct place *place_oldest(unsigned int *kept)
+{
+	struct place *place, *oldest = NULL;
+
+	*kept = 0;
+	for (place = places; place < places + PLACES; place++) {
+		if (!smp_load_acquire(&place->ready))
+			continue;
+		++*kept;
+		if (!oldest || READ_ONCE(place->last.time_ns) < READ_ONCE(oldest->last.time_ns))
+			oldest = place;
+	}
+	return oldest;
+}
+
+/* Probes that may have found it are over before it is another's. */
+static void place_forget(struct place *place)
+{
+	int i;
+
+	WRITE_ONCE(place_keys[place - places], GPUMON_TABLE_RECYCLING);
+	synchronize_rcu();
+	while (atomic_read(&place->queued) && (i = queue_oldest()) >= 0)
+		send_queued(i);
+	send_rest(place);
+	alerts_forgotten += atomic64_read(&place->count);
+	places_forgotten++;
+	memset(place, 0, sizeof(*place));
+	gpumon_table_release(&place_table, place - places);
+}
+
 static void alert_send(struct work_struct *work)
 {
-	const struct gpumon_alert *alert;
-	int slot;
+	struct place *place;
+	unsigned int kept;
+	int i;
 
 	mutex_lock(&gpumon_alert_lock);
-	while ((slot = alert_oldest()) >= 0) {
-		alert = alert_keep(&pending[slot].alert);
-		/* Of one that is kept, a listener sees the gap in the count. */
-		if (!alert_sender(alert) && alert == &pending[slot].alert)
-			atomic64_inc(&alerts_lost);
-		atomic_set_release(&pending[slot].state, SLOT_FREE);
-	}
+	while ((i = queue_oldest()) >= 0)
+		send_queued(i);
+	for (place = places; place < places + PLACES; place++)
+		send_rest(place);
+	while ((place = place_oldest(&kept)) && kept > KEPT)
+		place_forget(place);
 	mutex_unlock(&gpumon_alert_lock);
 }
 
 /**
  * gpumon_alert_kept - one kept alert after the other
- * @i: number, from 0; they stay where they are
+ * @i: number, from 0; set to that of the alert if this number has none
+ * @alert: filled in
  *
  * Context: gpumon_alert_lock held.
- * Return: the alert, NULL behind the last.
+ * Return: false behind the last.
  */
-const struct gpumon_alert *gpumon_alert_kept(unsigned int i)
+bool gpumon_alert_kept(u32 *i, struct gpumon_alert *alert)
 {
-	return i < kept_count ? &kept[i] : NULL;
+	for (; *i < PLACES; ++*i)
+		if (place_read(&places[*i], alert))
+			return true;
+	return false;
 }
 
 /**
@@ -153,7 +304,10 @@ const struct gpumon_alert *gpumon_alert_kept(unsigned int i)
  */
 unsigned int gpumon_alert_generation(void)
 {
-	return kept_count + 1;
+	unsigned int kept;
+
+	place_oldest(&kept);
+	return 1 + kept + places_forgotten * (PLACES + 1);
 }
 
 /**
@@ -163,7 +317,6 @@ unsigned int gpumon_alert_generation(void)
 void gpumon_alert_init(bool (*send)(const struct gpumon_alert *alert))
 {
 	alert_sender = send;
-	init_irq_work(&alert_irq_work, alert_schedule);
 }
 
 /**

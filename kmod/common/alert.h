@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Alerts: events that need attention at once. They are sent to the netlink group "alerts", and the
- * last of each kind, device and code is kept for later readers.
+ * last of each kind, device and code is kept for later readers, with how many there were.
  */
 #ifndef GPUMON_ALERT_H
 #define GPUMON_ALERT_H
@@ -39,7 +39,8 @@ void gpumon_alert_exit(void);
 void gpumon_alert_raise(u64 now, const char *group, const char *kind, const char *device, u32 code,
 			const char *message);
 u64 gpumon_alert_lost(void);
-const struct gpumon_alert *gpumon_alert_kept(unsigned int i);
+u64 gpumon_alert_forgotten(void);
+bool gpumon_alert_kept(u32 *i, struct gpumon_alert *alert);
 unsigned int gpumon_alert_generation(void);
 
 #endif /* GPUMON_ALERT_H */

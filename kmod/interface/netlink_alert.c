@@ -15,7 +15,9 @@ static int alert_fill(struct sk_buff *skb, const struct gpumon_alert *alert)
 	    nla_put_u32(skb, GPUMON_A_ALERT_CODE, alert->code) ||
 	    nla_put_string(skb, GPUMON_A_ALERT_MESSAGE, alert->message) ||
 	    nla_put_u64_64bit(skb, GPUMON_A_ALERT_COUNT, alert->count, GPUMON_A_ALERT_PAD) ||
-	    nla_put_u64_64bit(skb, GPUMON_A_ALERT_LOST, gpumon_alert_lost(), GPUMON_A_ALERT_PAD))
+	    nla_put_u64_64bit(skb, GPUMON_A_ALERT_LOST, gpumon_alert_lost(), GPUMON_A_ALERT_PAD) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_ALERT_FORGOTTEN, gpumon_alert_forgotten(),
+			      GPUMON_A_ALERT_PAD))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -24,7 +26,7 @@ static int alert_fill(struct sk_buff *skb, const struct gpumon_alert *alert)
  * gpumon_netlink_alert_send - send an alert to the multicast group
  * @alert: alert
  *
- * Context: may sleep, the family is registered.
+ * Context: may sleep, gpumon_alert_lock held, the family is registered.
  * Return: false if there was no memory for it.
  */
 bool gpumon_netlink_alert_send(const struct gpumon_alert *alert)
@@ -54,13 +56,13 @@ bool gpumon_netlink_alert_send(const struct gpumon_alert *alert)
 int gpumon_netlink_alert_get(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
-	const struct gpumon_alert *alert;
+	struct gpumon_alert alert;
 	int ret = 0;
 
 	mutex_lock(&gpumon_alert_lock);
 	cb->seq = gpumon_alert_generation();
-	for (; (alert = gpumon_alert_kept(state->index)); state->index++) {
-		ret = GPUMON_NETLINK_DUMP(skb, cb, GPUMON_CMD_ALERT_GET, alert_fill(skb, alert));
+	for (; gpumon_alert_kept(&state->index, &alert); state->index++) {
+		ret = GPUMON_NETLINK_DUMP(skb, cb, GPUMON_CMD_ALERT_GET, alert_fill(skb, &alert));
 		if (ret)
 			break;
 	}

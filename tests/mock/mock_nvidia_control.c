@@ -133,6 +133,36 @@ static int do_xid_irq(char *rest)
 	return report(rest, true);
 }
 
+/* Many of one GPU, and then one of another, with nothing of this CPU in between. */
+static int do_xid_burst(char *rest)
+{
+	u64 code, count, codes, other_code;
+	struct mock_gpu *gpu, *other;
+	int err;
+
+	err = next_gpu(&rest, &gpu);
+	if (!err)
+		err = next_number(&rest, &code, NULL);
+	if (!err)
+		err = next_number(&rest, &codes, NULL);
+	if (!err)
+		err = next_number(&rest, &count, NULL);
+	if (!err)
+		err = next_gpu(&rest, &other);
+	if (!err)
+		err = next_number(&rest, &other_code, NULL);
+	if (err)
+		return err;
+	if (code + codes > U32_MAX || other_code > U32_MAX || !codes)
+		return -ERANGE;
+	preempt_disable();
+	for (; count; count--)
+		mock_xid(gpu, code + count % codes, false, "burst");
+	mock_xid(other, other_code, false, "after the burst");
+	preempt_enable();
+	return 0;
+}
+
 static int get(char *rest, bool persistent)
 {
 	u64 id, va, length;
@@ -311,6 +341,7 @@ static const struct {
 	{ "unhandled", do_unhandled },
 	{ "xid", do_xid },
 	{ "xid-irq", do_xid_irq },
+	{ "xid-burst", do_xid_burst },
 	{ "p2p-get", do_p2p_get },
 	{ "p2p-get-persistent", do_p2p_get_persistent },
 	{ "p2p-put", do_p2p_put },

@@ -158,29 +158,33 @@ static void remember_alert(struct alerts_run *run, const struct gpumon_alert *al
 }
 
 /*
- * Report missed alerts. A socket that overflows leaves a gap in the counts, and so does the module
- * if it has no memory to send. Alerts that it could not even keep are in no count; the module
+ * Report alerts that were not shown one by one. Of a burst the module sends a few of each device and
+ * code, and the others as one; a socket that overflows leaves a gap in the counts, too, and so does
+ * the module if it has no memory to send. Alerts that it could not even keep are in no count; it
  * reports their number itself.
  */
 static void tell_losses(struct alerts_run *run, const struct gpumon_alert *alert)
 {
 	struct gpumon_alert *seen = seen_before(run, alert);
 	uint64_t before = seen ? seen->count.v : 0;
-	uint64_t missed = alert->count.v > before ? alert->count.v - before - 1 : 0;
+	uint64_t behind = alert->count.v > before ? alert->count.v - before - 1 : 0;
 
 	if (!seen)
 		remember_alert(run, alert);
 	else if (alert->count.v > before)
 		seen->count = alert->count;
+	if (behind)
+		fprintf(run->context->err,
+			"gpumon-user: %" PRIu64
+			" alerts are only in the count: they came faster than they were handled\n",
+			behind);
 	if (alert->lost.v > run->lost) {
-		missed += alert->lost.v - run->lost;
-		run->lost = alert->lost.v;
-	}
-	if (missed)
 		fprintf(run->context->err,
 			"gpumon-user: %" PRIu64
 			" alerts were lost: they came faster than they were handled\n",
-			missed);
+			alert->lost.v - run->lost);
+		run->lost = alert->lost.v;
+	}
 }
 
 static bool alerts_enough(const struct alerts_run *run)
@@ -234,6 +238,11 @@ static int show_last(struct alerts_run *run, struct gpumon_error *err)
 
 	if (!ret && show_alerts(run, &model))
 		ret = gpumon_error_output(err);
+	if (!ret && model.n_alerts && model.alerts[0].forgotten.v)
+		fprintf(run->context->err,
+			"gpumon-user: %" PRIu64
+			" older alerts of other devices and codes are not kept any more\n",
+			model.alerts[0].forgotten.v);
 	gpumon_model_free(&model);
 	return ret;
 }

@@ -76,6 +76,7 @@ struct gpumon_drops {
 	struct gpumon_value recursion;
 	struct gpumon_value unreadable;
 	struct gpumon_value missed;
+	struct gpumon_value no_memory;
 };
 
 struct gpumon_probe {
@@ -197,6 +198,7 @@ struct gpumon_alert {
 	char *message;
 	struct gpumon_value count;
 	struct gpumon_value lost; /* alerts of all kinds that are in no count */
+	struct gpumon_value forgotten; /* alerts of all kinds that are not kept any more */
 };
 
 struct gpumon_event_ring {

@@ -165,7 +165,8 @@ struct json_object *gpumon_json_alert(const struct gpumon_alert *alert)
 		 gpumon_json_add_value(object, "code", alert->code) ||
 		 gpumon_json_add_string(object, "message", alert->message) ||
 		 gpumon_json_add_value(object, "count", alert->count) ||
-		 gpumon_json_add_value(object, "lost", alert->lost);
+		 gpumon_json_add_value(object, "lost", alert->lost) ||
+		 gpumon_json_add_value(object, "forgotten", alert->forgotten);
 	return gpumon_json_finish(object, failed);
 }
 

@@ -270,6 +270,7 @@ static int copy_alert(struct gpumon_model *diff, const struct gpumon_alert *from
 	alert->code = from->code;
 	alert->count = from->count;
 	alert->lost = from->lost;
+	alert->forgotten = from->forgotten;
 	return gpumon_copy_string(&alert->group, from->group) ||
 			       gpumon_copy_string(&alert->kind, from->kind) ||
 			       gpumon_copy_string(&alert->device, from->device) ||

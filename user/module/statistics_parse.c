@@ -199,6 +199,7 @@ int gpumon_parse_alert(const struct nlmsghdr *message, size_t len, int command,
 		GPUMON_STRING(GPUMON_A_ALERT_MESSAGE, struct gpumon_alert, message),
 		GPUMON_U64(GPUMON_A_ALERT_COUNT, struct gpumon_alert, count),
 		GPUMON_U64(GPUMON_A_ALERT_LOST, struct gpumon_alert, lost),
+		GPUMON_U64(GPUMON_A_ALERT_FORGOTTEN, struct gpumon_alert, forgotten),
 	};
 	struct gpumon_alert new = { 0 }, *alert = NULL;
 	int ret = gpumon_parse_flat(message, len, command, GPUMON_FIELDS(fields), &new);
