@@ -8,7 +8,9 @@
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "core/clock.h"
+#include "core/counters.h"
 #include "core/fault.h"
+#include "core/memory.h"
 #include "core/period.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
@@ -16,7 +18,10 @@
 #include "interface/debugfs.h"
 #include "interface/netlink.h"
 
-/* How often tables are checked for entries that are gone. They are reused only under pressure. */
+/*
+ * How often tables are checked for entries that are gone, which are reused only under pressure. Not at
+ * all where nothing happens.
+ */
 #define HOUSEKEEPING_MS 1000
 
 static struct gpumon_group *const all_groups[] = {
@@ -54,23 +59,37 @@ static void schedule_housekeeping(void)
 			      round_jiffies_relative(msecs_to_jiffies(HOUSEKEEPING_MS)));
 }
 
+/* Something was used that was kept ready, or there is an event after a while without any. */
+static void supply(void)
+{
+	gpumon_groups_supply();
+	schedule_housekeeping();
+}
+
 static void housekeeping(struct work_struct *work)
 {
+	static unsigned int idle_seconds;
+	bool idle = gpumon_cpus_slept();
 	unsigned int i;
 
+	gpumon_cpus_sleep();
+	gpumon_ring_schedulers_unknown();
 	mutex_lock(&gpumon_period_lock);
 	gpumon_process_refresh_all();
-	gpumon_process_age();
+	idle &= !gpumon_process_age();
 	/* While it is off, no ring comes that would need room, and all would seem to be gone. */
 	if (READ_ONCE(gpumon_drm_sched.enabled))
-		gpumon_ring_recycle();
+		idle &= !gpumon_ring_recycle();
 	mutex_unlock(&gpumon_period_lock);
 	for (i = 0; i < ARRAY_SIZE(all_groups); i++)
 		if (all_groups[i]->refresh)
 			all_groups[i]->refresh();
 	if (gpumon_clock_changed())
 		gpumon_probe_change_clock();
-	schedule_housekeeping();
+	/* A process may get its name a while after its first job. */
+	idle_seconds = idle ? idle_seconds + 1 : 0;
+	if (idle_seconds < (gpumon_table_used(&gpumon_process_table) ? 60 : 1))
+		schedule_housekeeping();
 }
 
 static int check_parameter(const char *name, unsigned int value, unsigned int min, unsigned int max)
@@ -92,8 +111,10 @@ static int init_tables(void)
 {
 	int ret;
 
-	ret = GPUMON_REGISTER("gpumon_groups_init", NULL,
-			      gpumon_groups_init(all_groups, ARRAY_SIZE(all_groups)));
+	ret = gpumon_counters_start();
+	if (!ret)
+		ret = GPUMON_REGISTER("gpumon_groups_init", NULL,
+				      gpumon_groups_init(all_groups, ARRAY_SIZE(all_groups)));
 	if (!ret)
 		ret = GPUMON_REGISTER("gpumon_probe_init", NULL, gpumon_probe_init());
 	if (!ret)
@@ -112,6 +133,7 @@ static void free_tables(void)
 	gpumon_process_exit();
 	gpumon_probe_exit();
 	gpumon_groups_exit();
+	gpumon_counters_stop();
 }
 
 static int __init gpumon_init(void)
@@ -126,6 +148,7 @@ static int __init gpumon_init(void)
 		goto err_tables;
 	}
 	gpumon_clock_select();
+	gpumon_memory_start(supply);
 	gpumon_event_ring_init();
 	gpumon_alert_init(gpumon_netlink_alert_send);
 	gpumon_period_start();
@@ -140,12 +163,14 @@ static int __init gpumon_init(void)
 	}
 	ret = gpumon_probe_start();
 	if (ret)
-		goto err_netlink;
+		goto err_probes;
 	gpumon_debugfs_init();
 	schedule_housekeeping();
 	return 0;
 
-err_netlink:
+err_probes:
+	gpumon_memory_stop();
+	cancel_delayed_work_sync(&housekeeping_work);
 	gpumon_alert_exit();
 	gpumon_netlink_exit();
 	/* It may have been switched on through the family. */
@@ -163,6 +188,7 @@ static void __exit gpumon_exit(void)
 	 */
 	gpumon_debugfs_exit();
 	gpumon_probe_stop();
+	gpumon_memory_stop();
 	gpumon_alert_exit();
 	gpumon_netlink_exit();
 	cancel_delayed_work_sync(&housekeeping_work);

@@ -52,6 +52,8 @@ const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *gr
 						   const struct gpumon_probe *probe);
 
 int gpumon_group_allocate(struct gpumon_group *group);
+void gpumon_group_release(struct gpumon_group *group);
+bool gpumon_group_waits(const struct gpumon_group *group);
 void gpumon_group_forget(const struct gpumon_group *group);
 bool gpumon_group_attached(const struct gpumon_group *group);
 void gpumon_group_attach(struct gpumon_group *group);

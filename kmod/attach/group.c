@@ -62,9 +62,8 @@ static void group_free(struct gpumon_group *group)
 }
 
 /*
- * Memory for the tables of a group when the first module of it is there, so that machines without
- * such a GPU need none. Counts are kept until gpumon is unloaded. With -ENOMEM nothing is
- * allocated.
+ * Memory for the tables of a group while a module of it is there, so that machines without such a
+ * GPU need none. With -ENOMEM nothing is allocated.
  */
 int gpumon_group_allocate(struct gpumon_group *group)
 {
@@ -86,6 +85,16 @@ int gpumon_group_allocate(struct gpumon_group *group)
 		group->allocated = true;
 	mutex_unlock(&gpumon_period_lock);
 	return ret;
+}
+
+/* The last module of a group is gone, and no probe of it runs: its counts go with it. */
+void gpumon_group_release(struct gpumon_group *group)
+{
+	/* Requests between two parts of an answer. */
+	mutex_lock(&gpumon_period_lock);
+	if (group->allocated)
+		group_free(group);
+	mutex_unlock(&gpumon_period_lock);
 }
 
 /**
@@ -128,7 +137,45 @@ size_t gpumon_group_bytes(const struct gpumon_group *group)
 }
 
 /**
- * gpumon_groups_close - end the period of the tables of all groups
+ * gpumon_groups_keep - get memory for the end of a period
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int gpumon_groups_keep(void)
+{
+	const struct gpumon_group *group;
+	unsigned int g, i;
+	int ret = 0;
+
+	for_each_group(group, g)
+		for (i = 0; i < group->statistics_count && !ret; i++)
+			ret = gpumon_statistics_keep(group->statistics[i]);
+	return ret;
+}
+
+/**
+ * gpumon_groups_supply - memory for what probes will need: what was kept ready is used
+ *
+ * Context: may sleep.
+ */
+void gpumon_groups_supply(void)
+{
+	const struct gpumon_group *group;
+	unsigned int g, i;
+
+	mutex_lock(&gpumon_period_lock);
+	for_each_group(group, g) {
+		for (i = 0; i < group->statistics_count; i++)
+			gpumon_statistics_supply(group->statistics[i]);
+		for (i = 0; i < group->track_count; i++)
+			gpumon_track_supply(group->tracks[i]);
+	}
+	mutex_unlock(&gpumon_period_lock);
+}
+
+/**
+ * gpumon_groups_close - end the period of the tables of all groups, gpumon_groups_keep() was called
  *
  * Context: may sleep, gpumon_period_lock held.
  */

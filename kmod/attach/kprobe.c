@@ -82,10 +82,9 @@ static void account_collect(const struct gpumon_probe *probe)
 		missed += (u32)READ_ONCE(probe->kretprobe.nmissed);
 	if (missed <= account->counted)
 		return;
-	preempt_disable();
-	words = this_cpu_ptr(&gpumon_cpu)->probes + probe->number * GPUMON_PROBE_STRIDE;
+	/* No probe counts there. */
+	words = gpumon_probe_counters.others + probe->number * GPUMON_PROBE_STRIDE;
 	local64_add(missed - account->counted, &words[GPUMON_PROBE_DROPPED + GPUMON_DROP_MISSED]);
-	preempt_enable();
 	account->counted = missed;
 }
 
@@ -159,7 +158,7 @@ static int kprobe_register(struct gpumon_probe *probe)
 		kretprobe->handler = probe->on_return;
 		kretprobe->data_size = probe->data_size;
 		/* An interrupt may be on each CPU. */
-		kretprobe->maxactive = probe->maxactive ?: max_t(int, 64, num_possible_cpus());
+		kretprobe->maxactive = probe->maxactive ?: max_t(int, 64, num_online_cpus());
 		ret = GPUMON_REGISTER("register_kretprobe", probe->symbol,
 				      register_kretprobe(kretprobe));
 	} else {

@@ -85,6 +85,8 @@ static void module_gone(const char *name)
 		group->refused = NULL;
 		if (group->module_gone)
 			group->module_gone();
+		if (gpumon_group_waits(group))
+			gpumon_group_release(group);
 		gpumon_group_attach(group);
 	}
 	gpumon_check_module_gone(name);

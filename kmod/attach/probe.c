@@ -19,7 +19,11 @@
 #include "engine.h"
 
 DEFINE_MUTEX(gpumon_probe_lock);
-struct gpumon_counters gpumon_probe_counters;
+struct gpumon_counters gpumon_probe_counters = {
+	.sums = GPUMON_PROBE_WORDS,
+	.anchor = GPUMON_ANCHOR(probes),
+	.others_count = true,
+};
 
 static bool probes_running;
 
@@ -114,14 +118,15 @@ bool gpumon_group_attached(const struct gpumon_group *group)
 	return false;
 }
 
-static bool group_module_there(const struct gpumon_group *group)
+/* Is there no module of a group? */
+bool gpumon_group_waits(const struct gpumon_group *group)
 {
 	const struct gpumon_probe *probe;
 
 	for_each_probe(group, probe)
 		if (!probe_waits_for(probe))
-			return true;
-	return false;
+			return false;
+	return true;
 }
 
 /*
@@ -136,7 +141,7 @@ void gpumon_group_attach(struct gpumon_group *group)
 
 	if (!group->enabled || !probes_running)
 		return;
-	if (group_module_there(group) && gpumon_group_allocate(group)) {
+	if (!gpumon_group_waits(group) && gpumon_group_allocate(group)) {
 		for_each_probe(group, probe)
 			gpumon_probe_say(
 				probe, GPUMON_ATTACH_STATE_FAILED,
@@ -192,7 +197,6 @@ int gpumon_probe_init(void)
 	struct gpumon_probe *probe;
 	unsigned int g;
 	u32 number = 0;
-	int ret, cpu;
 
 	for_each_group(group, g) {
 		for_each_probe(group, probe) {
@@ -201,15 +205,9 @@ int gpumon_probe_init(void)
 		}
 	}
 	gpumon_check_init();
-	ret = gpumon_follow_init()		 ?:
-		      gpumon_kprobe_init(number) ?:
-		      gpumon_counters_init(&gpumon_probe_counters, number, GPUMON_PROBE_WORDS, 0,
-					   GPUMON_PROBE_STRIDE);
-	if (ret)
-		return ret;
-	for_each_possible_cpu(cpu)
-		per_cpu(gpumon_cpu, cpu).probes = gpumon_probe_counters.cpu[cpu];
-	return 0;
+	return gpumon_follow_init()	   ?:
+		       gpumon_kprobe_init(number) ?:
+		       gpumon_counters_init(&gpumon_probe_counters, number, GPUMON_PROBE_STRIDE);
 }
 
 /**
@@ -236,7 +234,18 @@ size_t gpumon_probe_bytes(void)
 }
 
 /**
- * gpumon_probe_close - end the period of the probes' counters
+ * gpumon_probe_keep - get memory for the end of a period
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int gpumon_probe_keep(void)
+{
+	return gpumon_counters_keep(&gpumon_probe_counters, NULL, 0);
+}
+
+/**
+ * gpumon_probe_close - end the period of the probes' counters, gpumon_probe_keep() was called
  *
  * Context: may sleep, gpumon_period_lock held.
  */

@@ -145,7 +145,7 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @tracks: its tables of things under way, NULL for none; cleared when the group starts
  * @track_count: number of these
  * @enabled: switched on
- * @allocated: its tables have memory: a module of it was there once while it was on
+ * @allocated: its tables have memory: a module of it is there, and it was on meanwhile
  * @layout_known: BTF has said of all GPUMON_FIELD_BUILT() that they are where the headers have them,
  *                or they are the kernel's own; found out before @start
  * @refused: what is not where the headers have it, found by a probe, gpumon_group_refuse(); NULL if
@@ -184,7 +184,7 @@ struct gpumon_probe_view {
 	u64 words[GPUMON_PROBE_WORDS];
 };
 
-/* Sections of drivers that were never loaded are left out. gpumon_probe_lock held. */
+/* Sections of drivers that are not loaded are left out. gpumon_probe_lock held. */
 static inline bool gpumon_group_shown(const struct gpumon_group *group)
 {
 	return group->allocated || !group->statistics_count;
@@ -297,7 +297,9 @@ void gpumon_probe_change_clock(void);
 
 int gpumon_groups_init(struct gpumon_group *const *groups, unsigned int count);
 void gpumon_groups_exit(void);
+int gpumon_groups_keep(void);
 void gpumon_groups_close(void);
+void gpumon_groups_supply(void);
 struct gpumon_group *gpumon_group_find(const char *name);
 void gpumon_group_set(struct gpumon_group *group, bool enabled);
 void gpumon_group_refuse(struct gpumon_group *group, const char *member);
@@ -309,6 +311,7 @@ bool gpumon_group_column_known(const struct gpumon_group *group,
 bool gpumon_group_counts_of_processes(unsigned int word);
 enum gpumon_attach_state gpumon_group_state(const struct gpumon_group *group, const char **reason);
 
+int gpumon_probe_keep(void);
 void gpumon_probe_close(void);
 size_t gpumon_probe_bytes(void);
 void gpumon_probe_read(const struct gpumon_probe *probe, bool closed,

@@ -18,7 +18,7 @@
 
 /* Alerts that are kept, and with what comes until the oldest of more are forgotten. */
 #define KEPT   128
-#define PLACES (KEPT + 64)
+#define PLACES (2 * KEPT)
 
 /* Alerts that are queued, and at most of one kind, device and code. */
 #define QUEUED	    64
@@ -182,7 +182,7 @@ u64 gpumon_alert_lost(void)
 }
 
 /**
- * gpumon_alert_forgotten - alerts that are not kept any more: others came, and they were the oldest
+ * gpumon_alert_forgotten - alerts that are not kept any more, since others came, or never were
  *
  * Context: gpumon_alert_lock held.
  * Return: how many since load.
@@ -210,7 +210,9 @@ static void send_queued(int i)
 	struct place *place = queue[i].place;
 
 	if (!place) {
-		if (!alert_sender(alert))
+		if (alert_sender(alert))
+			alerts_forgotten++;
+		else
 			atomic64_inc(&alerts_lost);
 	} else if (alert->count > place->sent) {
 		/* If that fails, a listener sees the gap in the count. */
@@ -233,13 +235,18 @@ static void send_rest(struct place *place)
 	place->sent = alert.count;
 }
 
+static bool place_hidden(const struct place *place)
+{
+	return READ_ONCE(place_keys[place - places]) == GPUMON_TABLE_RECYCLING;
+}
+
 static struct place *place_oldest(unsigned int *kept)
 {
 	struct place *place, *oldest = NULL;
 
 	*kept = 0;
 	for (place = places; place < places + PLACES; place++) {
-		if (!smp_load_acquire(&place->ready))
+		if (!smp_load_acquire(&place->ready) || place_hidden(place))
 			continue;
 		++*kept;
 		if (!oldest || READ_ONCE(place->last.time_ns) < READ_ONCE(oldest->last.time_ns))
@@ -248,13 +255,11 @@ static struct place *place_oldest(unsigned int *kept)
 	return oldest;
 }
 
-/* Probes that may have found it are over before it is another's. */
+/* It was hidden, and the probes that had found it are over. */
 static void place_forget(struct place *place)
 {
 	int i;
 
-	WRITE_ONCE(place_keys[place - places], GPUMON_TABLE_RECYCLING);
-	synchronize_rcu();
 	while (atomic_read(&place->queued) && (i = queue_oldest()) >= 0)
 		send_queued(i);
 	send_rest(place);
@@ -264,10 +269,28 @@ static void place_forget(struct place *place)
 	gpumon_table_release(&place_table, place - places);
 }
 
+/* So that more may come than are kept. */
+static void forget_oldest(void)
+{
+	struct place *place;
+	bool hidden = false;
+	unsigned int kept;
+
+	while ((place = place_oldest(&kept)) && kept > KEPT) {
+		WRITE_ONCE(place_keys[place - places], GPUMON_TABLE_RECYCLING);
+		hidden = true;
+	}
+	if (!hidden)
+		return;
+	synchronize_rcu();
+	for (place = places; place < places + PLACES; place++)
+		if (place_hidden(place))
+			place_forget(place);
+}
+
 static void alert_send(struct work_struct *work)
 {
 	struct place *place;
-	unsigned int kept;
 	int i;
 
 	mutex_lock(&gpumon_alert_lock);
@@ -275,8 +298,7 @@ static void alert_send(struct work_struct *work)
 		send_queued(i);
 	for (place = places; place < places + PLACES; place++)
 		send_rest(place);
-	while ((place = place_oldest(&kept)) && kept > KEPT)
-		place_forget(place);
+	forget_oldest();
 	mutex_unlock(&gpumon_alert_lock);
 }
 

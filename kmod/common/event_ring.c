@@ -6,6 +6,7 @@
 #include <linux/netlink.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
@@ -233,6 +234,14 @@ static struct trace_buffer *event_ring_alloc(unsigned long size)
 	return NULL;
 }
 
+/* Its pages cannot be swapped out, and who may switch it on need not be root: KiB for each CPU. */
+static u64 event_ring_most_kib(void)
+{
+	u64 bytes = min_t(u64, (u64)totalram_pages() * PAGE_SIZE / 8, SZ_1G);
+
+	return max_t(u64, (bytes >> 10) / num_online_cpus(), DEFAULT_KIB);
+}
+
 static int event_ring_start(struct netlink_ext_ack *extack)
 {
 	struct trace_buffer *buffer;
@@ -240,6 +249,11 @@ static int event_ring_start(struct netlink_ext_ack *extack)
 
 	if (static_key_enabled(&gpumon_event_ring_key))
 		return 0;
+	if (event_size_kib > event_ring_most_kib()) {
+		NL_SET_ERR_MSG(extack,
+			       "more than an eighth of the memory or 1 GiB for all CPUs, choose a smaller size-kib");
+		return -ENOMEM;
+	}
 	buffer = event_ring_alloc((unsigned long)event_size_kib << 10);
 	if (!buffer) {
 		NL_SET_ERR_MSG(extack, "no memory for the event ring, choose a smaller size-kib");

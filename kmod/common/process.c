@@ -26,7 +26,12 @@ static_assert(GPUMON_PROCESS_WORDS <=
 
 struct gpumon_table gpumon_process_table;
 struct gpumon_process *gpumon_processes;
-struct gpumon_counters gpumon_process_counters;
+struct gpumon_counters gpumon_process_counters = {
+	.sums = GPUMON_PROCESS_WORDS,
+	.wide = GPUMON_PROCESS_WORDS - GPUMON_PROCESS_OWN_WORDS,
+	.shared_always = true,
+	.anchor = GPUMON_ANCHOR(processes),
+};
 
 /* Changes when a process goes or a period ends, so that a dump in parts notices. Never 0. */
 atomic_t gpumon_process_generation = ATOMIC_INIT(1);
@@ -50,24 +55,18 @@ static struct gpumon_process_totals process_total, process_base, process_closed;
 int gpumon_process_init(void)
 {
 	u32 slots;
-	int ret, cpu;
+	int ret;
 
 	atomic_set(&process_count, 0);
 	ret = gpumon_table_init(&gpumon_process_table, 2 * gpumon_process_max, PROCESS_WAYS);
 	if (ret)
 		return ret;
 	slots = gpumon_process_table.slots;
-	gpumon_processes = kvcalloc(slots, sizeof(*gpumon_processes), GFP_KERNEL);
+	gpumon_processes = gpumon_memory_zalloc(slots, sizeof(*gpumon_processes), NUMA_NO_NODE);
 	if (!gpumon_processes)
 		return -ENOMEM;
 	/* The last one is for what no process in the table did. */
-	ret = gpumon_counters_init(&gpumon_process_counters, slots + 1, GPUMON_PROCESS_WORDS, 0,
-				   GPUMON_PROCESS_WORDS);
-	if (ret)
-		return ret;
-	for_each_possible_cpu(cpu)
-		per_cpu(gpumon_cpu, cpu).processes = gpumon_process_counters.cpu[cpu];
-	return 0;
+	return gpumon_counters_init(&gpumon_process_counters, slots + 1, 0);
 }
 
 static void process_forget(struct gpumon_process *process)
@@ -297,8 +296,9 @@ static void process_fold(u32 slot)
  * opened: they are hidden first, and folded when no probe can still have found one.
  *
  * Context: may sleep, gpumon_period_lock held.
+ * Return: false while there is room.
  */
-void gpumon_process_age(void)
+bool gpumon_process_age(void)
 {
 	struct gpumon_table *table = &gpumon_process_table;
 	bool hidden = false;
@@ -306,7 +306,7 @@ void gpumon_process_age(void)
 
 	lockdep_assert_held(&gpumon_period_lock);
 	if (atomic_read(&process_count) < gpumon_process_max - gpumon_process_max / 4)
-		return;
+		return false;
 	for (slot = 0; slot < table->slots; slot++) {
 		cond_resched();
 		if (!gpumon_process_ready(slot) || gpumon_process_refresh(slot))
@@ -315,13 +315,14 @@ void gpumon_process_age(void)
 		hidden = true;
 	}
 	if (!hidden)
-		return;
+		return true;
 	synchronize_rcu();
 	for (slot = 0; slot < table->slots; slot++) {
 		cond_resched();
 		if (READ_ONCE(table->keys[slot]) == GPUMON_TABLE_RECYCLING)
 			process_fold(slot);
 	}
+	return true;
 }
 
 /**
@@ -378,7 +379,19 @@ static void process_since(struct gpumon_process_totals *totals)
 }
 
 /**
- * gpumon_process_close - end the period
+ * gpumon_process_keep - get memory for the end of a period
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int gpumon_process_keep(void)
+{
+	return gpumon_counters_keep(&gpumon_process_counters, gpumon_process_table.keys,
+				    gpumon_process_table.slots);
+}
+
+/**
+ * gpumon_process_close - end the period, gpumon_process_keep() was called
  *
  * Context: may sleep, gpumon_period_lock held.
  */

@@ -18,7 +18,9 @@
  * @GPUMON_PROCESS_FAULTS: page faults on mappings of a driver's devices
  * @GPUMON_PROCESS_OPENS: devices opened
  * @GPUMON_PROCESS_CLOSES: devices closed, of those that it was seen to open
- * @GPUMON_PROCESS_WORDS: number of these, a power of two
+ * @GPUMON_PROCESS_WORDS: number of these
+ * @GPUMON_PROCESS_OWN_WORDS: so many of the first ones each CPU counts for itself, a power of two: the
+ *                            others are rarer, and shared by all CPUs
  */
 enum gpumon_process_word {
 	GPUMON_PROCESS_JOBS,
@@ -29,7 +31,8 @@ enum gpumon_process_word {
 	GPUMON_PROCESS_FAULTS,
 	GPUMON_PROCESS_OPENS,
 	GPUMON_PROCESS_CLOSES,
-	GPUMON_PROCESS_WORDS
+	GPUMON_PROCESS_WORDS,
+	GPUMON_PROCESS_OWN_WORDS = GPUMON_PROCESS_SUBMISSIONS + 1
 };
 
 /**
@@ -78,8 +81,9 @@ extern unsigned int gpumon_process_max;
 
 int gpumon_process_init(void);
 void gpumon_process_exit(void);
+int gpumon_process_keep(void);
 void gpumon_process_close(void);
-void gpumon_process_age(void);
+bool gpumon_process_age(void);
 void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals);
 u64 gpumon_process_unattributed(bool closed, enum gpumon_process_word word);
 bool gpumon_process_refresh(u32 slot);
@@ -114,10 +118,10 @@ static __always_inline u32 gpumon_process_slot(struct gpumon_cpu *cpu)
 	return gpumon_process_remembered(cpu) ? cpu->task_process : gpumon_process_find(cpu);
 }
 
-/* This CPU's counters of a process, by enum gpumon_process_word. */
+/* This CPU's counters of a process, the first of enum gpumon_process_word. */
 static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u32 slot)
 {
-	return cpu->processes + slot * GPUMON_PROCESS_WORDS;
+	return cpu->processes + slot * GPUMON_PROCESS_OWN_WORDS;
 }
 
 /*
@@ -129,7 +133,10 @@ static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
 {
 	if (unlikely(slot == GPUMON_NONE))
 		slot = gpumon_process_table.slots;
-	local64_add(n, gpumon_process_words(cpu, slot) + word);
+	if (word < GPUMON_PROCESS_OWN_WORDS)
+		local64_add(n, gpumon_process_words(cpu, slot) + word);
+	else
+		atomic64_add(n, &gpumon_process_counters.shared[slot][word - GPUMON_PROCESS_OWN_WORDS]);
 }
 
 /* Count something to the current process; in an interrupt to none. Preemption off. */

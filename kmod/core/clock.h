@@ -59,7 +59,8 @@ static __always_inline u64 gpumon_clock(void)
  * most 0.05 %, are not in it.
  *
  * Context: any, NMI included.
- * Return: nanoseconds; more than 2^62 if the clock stepped back in between.
+ * Return: nanoseconds. If the clock stepped back in between it is a number without a meaning: with a
+ * TSC of 1 to 4 GHz more than 2^62, with others it may be any. gpumon_clock_elapsed() notices that.
  */
 static __always_inline u64 gpumon_clock_ns(u64 ticks)
 {

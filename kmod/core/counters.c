@@ -1,92 +1,409 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Allocation, reading and periods of the per-CPU counters. */
 #include <linux/cache.h>
+#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
 #include <linux/math.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
+#include <linux/vmalloc.h>
 
 #include "counters.h"
+#include "fault.h"
+#include "gpumon.h"
 #include "memory.h"
 
-/**
- * gpumon_counters_init - allocate counters for every possible CPU
- * @counters: counters
- * @slots: objects
- * @sums: counters of an object
- * @extremes: highest values of an object
- * @stride: words from one object to the next, 0 for whole cache lines
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM, then gpumon_counters_free() frees what was allocated.
- */
-int gpumon_counters_init(struct gpumon_counters *counters, u32 slots, u32 sums, u32 extremes,
-			 u32 stride)
-{
-	u32 words = sums + extremes;
-	int cpu;
+/* Memory that is kept ready for shared words of objects that come, and for so many at least. */
+#define SPARE_BYTES (32 << 10)
+#define SPARES	    8
 
-	counters->slots = slots;
-	counters->sums = sums;
-	counters->extremes = extremes;
-	counters->stride = stride ?: round_up(words, SMP_CACHE_BYTES / sizeof(u64));
-	counters->base = kvcalloc(slots, sums * sizeof(u64), GFP_KERNEL);
-	counters->closed = kvcalloc(slots, words * sizeof(u64), GFP_KERNEL);
-	counters->cpu = kcalloc(nr_cpu_ids, sizeof(*counters->cpu), GFP_KERNEL);
-	if (!counters->base || !counters->closed || !counters->cpu)
-		return -ENOMEM;
-	for_each_possible_cpu(cpu) {
-		counters->cpu[cpu] =
-			kvzalloc_node(array3_size(slots, counters->stride, sizeof(local64_t)),
-				      GFP_KERNEL, cpu_to_node(cpu));
-		if (!counters->cpu[cpu])
-			return -ENOMEM;
+/*
+ * All counters, and the CPUs that are online or about to be. Taken under the kernel's lock of hotplug:
+ * nothing that waits for that lock, or for tasks, may be called with it held.
+ */
+static DEFINE_MUTEX(counters_lock);
+static LIST_HEAD(counters_list);
+static cpumask_var_t counters_cpus;
+static int counters_state;
+
+/* Copies of CPUs, and then what the other CPUs share. */
+#define for_each_copy(counters, cpu, copy)                        \
+	for ((cpu) = 0; (cpu) <= nr_cpu_ids; (cpu)++)             \
+		if (((copy) = READ_ONCE((counters)->cpu[cpu])))
+
+static size_t copy_bytes(const struct gpumon_counters *counters)
+{
+	return array3_size(counters->slots, counters->stride, sizeof(local64_t));
+}
+
+static size_t shared_bytes(const struct gpumon_counters *counters)
+{
+	return counters->wide * sizeof(atomic64_t);
+}
+
+static size_t kept_bytes(const struct gpumon_counters *counters)
+{
+	return (2 * counters->sums + counters->extremes) * sizeof(u64);
+}
+
+static bool copy_allocate(struct gpumon_counters *counters, int cpu)
+{
+	local64_t *copy;
+
+	if (counters->cpu[cpu])
+		return true;
+	copy = GPUMON_REGISTER_OR_NULL("gpumon_counters_copy", NULL,
+				       gpumon_memory_zalloc(1, copy_bytes(counters),
+							    cpu_to_node(cpu)));
+	/* Readers do not take the lock. */
+	smp_store_release(&counters->cpu[cpu], copy);
+	return copy;
+}
+
+/* Where probes on this CPU look for its copy. */
+static void copy_point(const struct gpumon_counters *counters, int cpu)
+{
+	void *anchor = (void *)per_cpu_ptr(&gpumon_cpu, cpu) + counters->anchor;
+
+	if (counters->anchor)
+		WRITE_ONCE(*(local64_t **)anchor,
+			   counters->cpu ? counters->cpu[cpu] ?: counters->others : NULL);
+}
+
+/* A CPU is about to come online; no probe runs on it. */
+static int cpu_comes(unsigned int cpu)
+{
+	struct gpumon_counters *counters;
+	bool complete = true;
+
+	mutex_lock(&counters_lock);
+	cpumask_set_cpu(cpu, counters_cpus);
+	list_for_each_entry(counters, &counters_list, list) {
+		complete &= copy_allocate(counters, cpu);
+		copy_point(counters, cpu);
 	}
+	per_cpu(gpumon_cpu, cpu).active = complete ? 0 : GPUMON_CPU_TURNED_AWAY;
+	mutex_unlock(&counters_lock);
+	return 0;
+}
+
+static int cpu_goes(unsigned int cpu)
+{
+	mutex_lock(&counters_lock);
+	cpumask_clear_cpu(cpu, counters_cpus);
+	mutex_unlock(&counters_lock);
 	return 0;
 }
 
 /**
+ * gpumon_counters_start - follow CPUs, from now on and those that are online
+ *
+ * Context: may sleep, before all counters.
+ * Return: 0 or a negative error.
+ */
+int gpumon_counters_start(void)
+{
+	int ret;
+
+	if (!zalloc_cpumask_var(&counters_cpus, GFP_KERNEL))
+		return -ENOMEM;
+	ret = GPUMON_REGISTER("cpuhp_setup_state", NULL,
+			      cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "gpumon:prepare", cpu_comes,
+						cpu_goes));
+	if (ret < 0) {
+		free_cpumask_var(counters_cpus);
+		return ret;
+	}
+	counters_state = ret;
+	return 0;
+}
+
+/**
+ * gpumon_counters_stop - follow CPUs no more
+ *
+ * Context: may sleep; all counters are freed.
+ */
+void gpumon_counters_stop(void)
+{
+	if (!counters_state)
+		return;
+	cpuhp_remove_state_nocalls(counters_state);
+	counters_state = 0;
+	free_cpumask_var(counters_cpus);
+}
+
+/* As many bytes of zeroes, that take one page: @others if nothing is to be written there. */
+static local64_t *zeroes_map(size_t bytes)
+{
+	const unsigned int count = DIV_ROUND_UP(bytes, PAGE_SIZE);
+	struct page **pages = kvmalloc_array(count, sizeof(*pages), GFP_KERNEL);
+	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	local64_t *mapped = NULL;
+	unsigned int i;
+
+	if (pages && page) {
+		for (i = 0; i < count; i++)
+			pages[i] = page;
+		mapped = vmap(pages, count, VM_MAP, PAGE_KERNEL);
+	}
+	if (page && !mapped)
+		__free_page(page);
+	kvfree(pages);
+	return mapped;
+}
+
+static void zeroes_unmap(local64_t *mapped)
+{
+	struct page *page = mapped ? vmalloc_to_page(mapped) : NULL;
+
+	vunmap(mapped);
+	if (page)
+		__free_page(page);
+}
+
+static int shared_init(struct gpumon_counters *counters)
+{
+	const u32 fit = SPARE_BYTES / roundup_pow_of_two(shared_bytes(counters));
+	u32 slot;
+
+	counters->spares = clamp(counters->slots / 4, 1U, max_t(u32, fit, SPARES));
+	init_llist_head(&counters->surplus);
+	counters->shared =
+		gpumon_memory_zalloc(counters->slots, sizeof(*counters->shared), NUMA_NO_NODE);
+	if (counters->shared && counters->shared_always) {
+		counters->spares = 0;
+		counters->shared[0] = gpumon_memory_zalloc(counters->slots, shared_bytes(counters),
+							   NUMA_NO_NODE);
+		for (slot = 1; counters->shared[0] && slot < counters->slots; slot++)
+			counters->shared[slot] = counters->shared[0] + slot * counters->wide;
+		return counters->shared[0] ? 0 : -ENOMEM;
+	}
+	counters->spare = kcalloc(counters->spares, sizeof(*counters->spare), GFP_KERNEL);
+	if (!counters->shared || !counters->spare)
+		return -ENOMEM;
+	gpumon_counters_supply(counters);
+	counters->shared_held = gpumon_memory_held(counters->spare[0], shared_bytes(counters));
+	return counters->spare[counters->spares - 1] ? 0 : -ENOMEM;
+}
+
+/**
+ * gpumon_counters_init - allocate counters for every CPU that is online
+ * @counters: counters, with @sums, @extremes, @wide, @anchor and @others_count; else zeroes
+ * @slots: objects
+ * @stride: words from one object to the next, 0 for as many as there are
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_counters_free() frees what was allocated.
+ */
+int gpumon_counters_init(struct gpumon_counters *counters, u32 slots, u32 stride)
+{
+	int cpu, ret = 0;
+
+	counters->slots = slots;
+	counters->stride = stride ?: gpumon_counters_own_sums(counters) + counters->extremes +
+					     (counters->wide && !counters->shared_always);
+	INIT_LIST_HEAD(&counters->list);
+	counters->kept = gpumon_memory_zalloc(slots, sizeof(*counters->kept), NUMA_NO_NODE);
+	counters->cpu = kcalloc(nr_cpu_ids + 1, sizeof(*counters->cpu), GFP_KERNEL);
+	if (!counters->kept || !counters->cpu)
+		return -ENOMEM;
+	if (counters->others_count)
+		counters->others = kvzalloc(copy_bytes(counters), GFP_KERNEL);
+	else if (counters->anchor)
+		counters->others = zeroes_map(copy_bytes(counters));
+	if (counters->anchor && !counters->others)
+		return -ENOMEM;
+	if (counters->others_count)
+		counters->cpu[nr_cpu_ids] = counters->others;
+	if (counters->wide)
+		ret = shared_init(counters);
+	mutex_lock(&counters_lock);
+	for_each_cpu(cpu, counters_cpus)
+		if (!ret && !copy_allocate(counters, cpu))
+			ret = -ENOMEM;
+	if (!ret) {
+		for_each_possible_cpu(cpu)
+			copy_point(counters, cpu);
+		list_add(&counters->list, &counters_list);
+	}
+	mutex_unlock(&counters_lock);
+	return ret;
+}
+
+/**
  * gpumon_counters_free - free what gpumon_counters_init() allocated
- * @counters: counters, may be all zeroes or half allocated
+ * @counters: counters, may be half allocated or free
  *
  * Context: may sleep, no probe may run.
  */
 void gpumon_counters_free(struct gpumon_counters *counters)
 {
+	struct llist_node *surplus, *next;
+	u32 i;
 	int cpu;
 
-	if (counters->cpu)
-		for_each_possible_cpu(cpu)
-			kvfree(counters->cpu[cpu]);
+	if (!counters->cpu && !counters->kept)
+		return;
+	mutex_lock(&counters_lock);
+	list_del_init(&counters->list);
+	mutex_unlock(&counters_lock);
+	for (i = 0; counters->kept && i < counters->slots; i++)
+		kfree(counters->kept[i]);
+	for (i = 0; counters->shared && i < (counters->shared_always ? 1 : counters->slots); i++)
+		kvfree(counters->shared[i]);
+	for (i = 0; counters->spare && i < counters->spares; i++)
+		kvfree(counters->spare[i]);
+	llist_for_each_safe(surplus, next, llist_del_all(&counters->surplus))
+		kvfree(surplus);
+	for (cpu = 0; counters->cpu && cpu < nr_cpu_ids; cpu++)
+		kvfree(counters->cpu[cpu]);
+	if (counters->others_count)
+		kvfree(counters->others);
+	else
+		zeroes_unmap(counters->others);
 	kfree(counters->cpu);
-	kvfree(counters->closed);
-	kvfree(counters->base);
-	memset(counters, 0, sizeof(*counters));
+	kvfree(counters->kept);
+	kvfree(counters->shared);
+	kfree(counters->spare);
+	counters->cpu = NULL;
+	for_each_possible_cpu(cpu)
+		copy_point(counters, cpu);
+	counters->others = NULL;
+	counters->kept = NULL;
+	counters->shared = NULL;
+	counters->spare = NULL;
+	counters->slots = 0;
+}
+
+/**
+ * gpumon_counters_supply - shared words for objects that come
+ * @counters: counters
+ *
+ * Context: may sleep, gpumon_period_lock held or nobody else knows them; probes may run.
+ */
+void gpumon_counters_supply(struct gpumon_counters *counters)
+{
+	struct llist_node *surplus, *next;
+	atomic64_t *words;
+	u32 i;
+
+	if (!counters->spare)
+		return;
+	llist_for_each_safe(surplus, next, llist_del_all(&counters->surplus))
+		kvfree(surplus);
+	for (i = 0; i < counters->spares; i++) {
+		if (READ_ONCE(counters->spare[i]))
+			continue;
+		words = kvzalloc(shared_bytes(counters), GFP_KERNEL);
+		/* Pairs with gpumon_counters_spare(): they are zeroes. */
+		smp_store_release(&counters->spare[i], words);
+	}
+}
+
+/**
+ * gpumon_counters_spare - take shared words for an object
+ * @counters: counters, with shared words
+ *
+ * Context: any, takes no lock.
+ * Return: the words, NULL if there are none at this moment: more have been asked for.
+ */
+atomic64_t *gpumon_counters_spare(struct gpumon_counters *counters)
+{
+	atomic64_t *words = NULL;
+	u32 i;
+
+	for (i = 0; i < counters->spares && !words; i++)
+		if (READ_ONCE(counters->spare[i]))
+			words = xchg(&counters->spare[i], NULL);
+	gpumon_memory_ask();
+	return words;
+}
+
+/**
+ * gpumon_counters_give - give an object its shared words
+ * @counters: counters, with shared words
+ * @slot: object, GPUMON_NONE if it has come to nothing
+ * @words: from gpumon_counters_spare()
+ *
+ * Of two CPUs that do it at once one takes its words back.
+ *
+ * Context: any, takes no lock.
+ */
+void gpumon_counters_give(struct gpumon_counters *counters, u32 slot, atomic64_t *words)
+{
+	u32 i;
+
+	if (slot != GPUMON_NONE && !cmpxchg(&counters->shared[slot], NULL, words))
+		return;
+	for (i = 0; i < counters->spares; i++)
+		if (!READ_ONCE(counters->spare[i]) && !cmpxchg(&counters->spare[i], NULL, words))
+			return;
+	llist_add((struct llist_node *)words, &counters->surplus);
+}
+
+/* gpumon_counters_shared_inc() of an object that this CPU has had no shared value of. */
+noinline atomic64_t *gpumon_counters_share(struct gpumon_counters *counters, local64_t *words)
+{
+	u32 slot = (u32)(words - counters->cpu[raw_smp_processor_id()]) / counters->stride;
+	atomic64_t *shared = READ_ONCE(counters->shared[slot]);
+
+	if (!shared) {
+		shared = gpumon_counters_spare(counters);
+		if (!shared)
+			return NULL;
+		gpumon_counters_give(counters, slot, shared);
+		shared = READ_ONCE(counters->shared[slot]);
+	}
+	local64_set(&words[counters->stride - 1], (long)shared);
+	return shared;
 }
 
 /**
  * gpumon_counters_bytes - memory held by counters
  * @counters: counters
  *
+ * Context: may sleep, gpumon_period_lock held.
  * Return: bytes.
  */
 size_t gpumon_counters_bytes(const struct gpumon_counters *counters)
 {
-	size_t words = counters->sums + counters->extremes, bytes;
+	const local64_t *copy;
+	size_t bytes;
 	int cpu;
+	u32 i;
 
 	if (!counters->cpu)
 		return 0;
-	bytes = gpumon_memory_held(counters->cpu, nr_cpu_ids * sizeof(*counters->cpu)) +
-		gpumon_memory_held(counters->base, counters->slots * counters->sums * sizeof(u64)) +
-		gpumon_memory_held(counters->closed, counters->slots * words * sizeof(u64));
-	for_each_possible_cpu(cpu)
-		bytes += gpumon_memory_held(counters->cpu[cpu], (size_t)counters->slots *
-								counters->stride * sizeof(u64));
-	return bytes;
+	bytes = gpumon_memory_held(counters->cpu, (nr_cpu_ids + 1) * sizeof(*counters->cpu)) +
+		gpumon_memory_held(counters->kept, counters->slots * sizeof(*counters->kept)) +
+		gpumon_memory_held(counters->shared, counters->slots * sizeof(*counters->shared)) +
+		gpumon_memory_held(counters->spare, counters->spares * sizeof(*counters->spare));
+	if (counters->others && !counters->others_count)
+		bytes += PAGE_SIZE;
+	if (counters->shared_always)
+		bytes += gpumon_memory_held(counters->shared[0],
+					    counters->slots * shared_bytes(counters));
+	for_each_copy(counters, cpu, copy)
+		bytes += gpumon_memory_held(copy, copy_bytes(counters));
+	for (i = 0; i < counters->slots; i++) {
+		bytes += gpumon_memory_held(counters->kept[i], kept_bytes(counters));
+		if (counters->shared && !counters->shared_always && READ_ONCE(counters->shared[i]))
+			bytes += counters->shared_held;
+	}
+	/* A place that a probe empties is filled again at once. */
+	return bytes + counters->spares * counters->shared_held;
+}
+
+/* Where a counter lies: in the copies, or else in @shared. */
+static const atomic64_t *word_shared(const struct gpumon_counters *counters, u32 slot, u32 word)
+{
+	const atomic64_t *shared = READ_ONCE(counters->shared[slot]);
+
+	return shared ? &shared[word - gpumon_counters_own_sums(counters)] : NULL;
 }
 
 /**
@@ -101,11 +418,17 @@ size_t gpumon_counters_bytes(const struct gpumon_counters *counters)
 u64 gpumon_counters_total(const struct gpumon_counters *counters, u32 slot, u32 word)
 {
 	size_t at = (size_t)slot * counters->stride + word;
+	const atomic64_t *shared;
+	const local64_t *copy;
 	u64 sum = 0;
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		sum += local64_read(&counters->cpu[cpu][at]);
+	if (word >= gpumon_counters_own_sums(counters)) {
+		shared = word_shared(counters, slot, word);
+		return shared ? atomic64_read(shared) : 0;
+	}
+	for_each_copy(counters, cpu, copy)
+		sum += local64_read(&copy[at]);
 	return sum;
 }
 
@@ -121,10 +444,11 @@ u64 gpumon_counters_total(const struct gpumon_counters *counters, u32 slot, u32 
  */
 u64 gpumon_counters_one(const struct gpumon_counters *counters, u32 slot, bool closed, u32 word)
 {
+	const u64 *kept = counters->kept[slot];
+
 	if (closed)
-		return counters->closed[(size_t)slot * (counters->sums + counters->extremes) + word];
-	return gpumon_counters_total(counters, slot, word) -
-	       counters->base[(size_t)slot * counters->sums + word];
+		return kept ? kept[counters->sums + word] : 0;
+	return gpumon_counters_total(counters, slot, word) - (kept ? kept[word] : 0);
 }
 
 /**
@@ -138,25 +462,56 @@ u64 gpumon_counters_one(const struct gpumon_counters *counters, u32 slot, bool c
  */
 void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool closed, u64 *words)
 {
-	u32 count = counters->sums + counters->extremes;
+	u32 count = counters->sums + counters->extremes, own = gpumon_counters_own_sums(counters);
+	const u64 *kept = counters->kept[slot];
+	const atomic64_t *shared = NULL;
 	const local64_t *from;
 	int cpu;
 	u32 i;
 
+	memset(words, 0, count * sizeof(u64));
 	if (closed) {
-		memcpy(words, counters->closed + (size_t)slot * count, count * sizeof(u64));
+		if (kept)
+			memcpy(words, kept + counters->sums, count * sizeof(u64));
 		return;
 	}
-	memset(words, 0, count * sizeof(u64));
-	for_each_possible_cpu(cpu) {
-		from = counters->cpu[cpu] + (size_t)slot * counters->stride;
-		for (i = 0; i < counters->sums; i++)
+	for_each_copy(counters, cpu, from) {
+		from += (size_t)slot * counters->stride;
+		for (i = 0; i < own; i++)
 			words[i] += local64_read(&from[i]);
-		for (; i < count; i++)
-			words[i] = max_t(u64, words[i], local64_read(&from[i]));
+		for (i = counters->sums; i < count; i++)
+			words[i] = max_t(u64, words[i], local64_read(&from[i - counters->wide]));
 	}
-	for (i = 0; i < counters->sums; i++)
-		words[i] -= counters->base[(size_t)slot * counters->sums + i];
+	if (counters->wide)
+		shared = READ_ONCE(counters->shared[slot]);
+	for (i = own; shared && i < counters->sums; i++)
+		words[i] = atomic64_read(&shared[i - own]);
+	for (i = 0; kept && i < counters->sums; i++)
+		words[i] -= kept[i];
+}
+
+/**
+ * gpumon_counters_keep - get memory for the end of a period
+ * @counters: counters
+ * @keys: of each object a number that is 0 if there is no such object
+ * @keyed: how many of the objects have one, the others are always there
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: 0, or -ENOMEM: gpumon_counters_close() must not follow.
+ */
+int gpumon_counters_keep(struct gpumon_counters *counters, const u64 *keys, u32 keyed)
+{
+	u32 slot;
+
+	for (slot = 0; slot < counters->slots; slot++) {
+		if (counters->kept[slot] || (slot < keyed && !READ_ONCE(keys[slot])))
+			continue;
+		counters->kept[slot] = kzalloc(kept_bytes(counters), GFP_KERNEL);
+		if (!counters->kept[slot])
+			return -ENOMEM;
+		cond_resched();
+	}
+	return 0;
 }
 
 /**
@@ -164,27 +519,31 @@ void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool
  * @counters: counters
  *
  * An extreme that a probe stores at this very moment may fall into the period
- * before or be lost; counters are exact.
+ * before or be lost; counters are exact. An object that has come since
+ * gpumon_counters_keep() has all that it counts in the next period.
  *
  * Context: may sleep, gpumon_period_lock held.
  */
 void gpumon_counters_close(struct gpumon_counters *counters)
 {
-	u32 count = counters->sums + counters->extremes;
+	const u32 own = gpumon_counters_own_sums(counters);
 	local64_t *at;
 	u64 *closed;
 	u32 slot, i;
 	int cpu;
 
 	for (slot = 0; slot < counters->slots; slot++) {
-		closed = counters->closed + (size_t)slot * count;
+		if (!counters->kept[slot])
+			continue;
+		closed = counters->kept[slot] + counters->sums;
 		gpumon_counters_read(counters, slot, false, closed);
 		for (i = 0; i < counters->sums; i++)
-			counters->base[(size_t)slot * counters->sums + i] += closed[i];
-		for_each_possible_cpu(cpu) {
-			at = counters->cpu[cpu] + (size_t)slot * counters->stride;
-			for (i = counters->sums; i < count; i++)
-				local64_set(&at[i], 0);
+			counters->kept[slot][i] += closed[i];
+		for_each_copy(counters, cpu, at) {
+			at += (size_t)slot * counters->stride + own;
+			for (i = 0; i < counters->extremes; i++)
+				if (local64_read(&at[i]))
+					local64_set(&at[i], 0);
 		}
 		cond_resched();
 	}
@@ -199,15 +558,20 @@ void gpumon_counters_close(struct gpumon_counters *counters)
  */
 void gpumon_counters_zero(struct gpumon_counters *counters, u32 slot)
 {
-	u32 count = counters->sums + counters->extremes;
+	u32 count = gpumon_counters_own_sums(counters) + counters->extremes;
+	local64_t *at;
 	int cpu;
 	u32 i;
 
-	for_each_possible_cpu(cpu)
+	for_each_copy(counters, cpu, at) {
+		at += (size_t)slot * counters->stride;
 		for (i = 0; i < count; i++)
-			local64_set(&counters->cpu[cpu][(size_t)slot * counters->stride + i], 0);
-	memset(counters->base + (size_t)slot * counters->sums, 0, counters->sums * sizeof(u64));
-	memset(counters->closed + (size_t)slot * count, 0, count * sizeof(u64));
+			local64_set(&at[i], 0);
+	}
+	for (i = 0; counters->wide && counters->shared[slot] && i < counters->wide; i++)
+		atomic64_set(&counters->shared[slot][i], 0);
+	kfree(counters->kept[slot]);
+	counters->kept[slot] = NULL;
 }
 
 /**

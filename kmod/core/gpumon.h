@@ -24,6 +24,7 @@
  * @GPUMON_DROP_RECURSION: it came while a probe ran in the same context
  * @GPUMON_DROP_UNREADABLE: its arguments could not be read, nothing of it could be recorded
  * @GPUMON_DROP_MISSED: the kernel did not call the kprobe's body; only the engine counts it
+ * @GPUMON_DROP_NO_MEMORY: it came on a CPU for which there was no memory when that came online
  * @GPUMON_DROPS: number of causes
  */
 enum gpumon_drop {
@@ -31,6 +32,7 @@ enum gpumon_drop {
 	GPUMON_DROP_RECURSION,
 	GPUMON_DROP_UNREADABLE,
 	GPUMON_DROP_MISSED,
+	GPUMON_DROP_NO_MEMORY,
 	GPUMON_DROPS
 };
 
@@ -67,7 +69,8 @@ struct gpumon_cpu_scheduler {
  * struct gpumon_cpu - where a probe finds this CPU's memory
  * @active: context level of the innermost probe that runs, 0 if none does: an
  *          interrupt on top of a probe is another event, only the same level
- *          again is recursion
+ *          again is recursion; GPUMON_CPU_TURNED_AWAY if it lacks some of its memory;
+ *          GPUMON_CPU_ASLEEP if none has run since gpumon_cpus_sleep()
  * @probes: counters of the probes, GPUMON_PROBE_STRIDE each
  * @rings: counters of the rings, see drivers/drm_sched/ring.h
  * @processes: counters of the processes, see common/process.h
@@ -91,6 +94,10 @@ struct gpumon_cpu {
 	struct gpumon_cpu_scheduler schedulers[GPUMON_CPU_SCHEDULERS];
 };
 
+/* Above all context levels. */
+#define GPUMON_CPU_TURNED_AWAY (~0UL)
+#define GPUMON_CPU_ASLEEP      (~1UL)
+
 DECLARE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
 
 /**
@@ -104,6 +111,10 @@ struct gpumon_event_context {
 	local64_t *probe;
 	unsigned long outer;
 };
+
+bool gpumon_probe_awakes(struct gpumon_event_context *ctx);
+void gpumon_cpus_sleep(void);
+bool gpumon_cpus_slept(void);
 
 /* Tells task, softirq, hard interrupt and NMI apart in few instructions. */
 static __always_inline unsigned long gpumon_context_level(void)
@@ -151,10 +162,12 @@ static __always_inline bool gpumon_probe_enter(struct gpumon_event_context *ctx,
 	ctx->cpu = this_cpu_ptr(&gpumon_cpu);
 	ctx->probe = ctx->cpu->probes + (unsigned long)data;
 
-	/* An interrupt restores what it found: a plain word is enough. */
+	/*
+	 * An interrupt restores what it found: a plain word is enough. A probe that this one has
+	 * interrupted runs at a lower level.
+	 */
 	ctx->outer = READ_ONCE(ctx->cpu->active);
-	if (unlikely(ctx->outer == level)) {
-		local64_inc(&ctx->probe[GPUMON_PROBE_DROPPED + GPUMON_DROP_RECURSION]);
+	if (unlikely(ctx->outer >= level) && !gpumon_probe_awakes(ctx)) {
 		preempt_enable_notrace();
 		return false;
 	}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What an allocation really takes: the allocator rounds up, by as much as half of it. */
+/*
+ * What an allocation really takes, since the allocator rounds up by as much as half of it; and how a
+ * probe, which must not allocate, asks for memory.
+ */
 #ifndef GPUMON_MEMORY_H
 #define GPUMON_MEMORY_H
 
@@ -28,5 +31,10 @@ static inline size_t gpumon_memory_held(const void *memory, size_t bytes)
 		held += PAGE_SIZE;
 	return held;
 }
+
+void *gpumon_memory_zalloc(size_t n, size_t size, int node);
+void gpumon_memory_start(void (*supply)(void));
+void gpumon_memory_stop(void);
+void gpumon_memory_ask(void);
 
 #endif /* GPUMON_MEMORY_H */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables of statistics: laying out the words, learning rows, reading. */
+#include <linux/cache.h>
+#include <linux/math.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -29,7 +31,7 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 {
 	const struct gpumon_column *column;
 	struct gpumon_place *place;
-	u32 words = statistics->column_count, i;
+	u32 words = statistics->column_count, wide, i;
 
 	atomic_set(&statistics->generation, 1);
 	statistics->places =
@@ -46,16 +48,24 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 		words += place->buckets;
 	}
 	statistics->sums = words;
+	wide = statistics->own_histograms ? 0 : words - statistics->column_count;
 	for (i = 0; i < statistics->column_count; i++) {
 		column = &statistics->columns[i];
+		place = &statistics->places[i];
 		if (column->of_gauge)
-			statistics->places[i].extreme = statistics->places[i - 1].extreme;
+			*place = (struct gpumon_place){ place->bucket, place->buckets,
+							place[-1].extreme,
+							place[-1].own_extreme };
 		if (!column_has_max(column))
 			continue;
-		statistics->places[i].extreme = words++;
+		place->extreme = words++;
+		place->own_extreme = place->extreme - wide;
 		if (column->kind == GPUMON_COLUMN_KIND_HISTOGRAM)
 			words++;
 	}
+	statistics->counters.sums = statistics->sums;
+	statistics->counters.extremes = words - statistics->sums;
+	statistics->counters.wide = wide;
 	most_words = max(most_words, words);
 	most_columns = max_t(u32, most_columns, statistics->column_count);
 	statistics->words = words;
@@ -83,15 +93,17 @@ int gpumon_statistics_allocate(struct gpumon_statistics *statistics)
 	if (statistics->exact)
 		gpumon_table_claim(&statistics->table, GPUMON_ROW_OTHER, &created);
 	rows = statistics->table.slots;
-	statistics->rows = kvcalloc(rows, sizeof(*statistics->rows), GFP_KERNEL);
-	statistics->gauges = kvcalloc((size_t)rows * statistics->column_count,
-				      sizeof(*statistics->gauges), GFP_KERNEL);
-	statistics->bounds = kvcalloc((size_t)rows * statistics->column_count,
-				      sizeof(*statistics->bounds), GFP_KERNEL);
+	statistics->rows = gpumon_memory_zalloc(rows, sizeof(*statistics->rows), NUMA_NO_NODE);
+	statistics->gauges = gpumon_memory_zalloc((size_t)rows * statistics->column_count,
+						  sizeof(*statistics->gauges), NUMA_NO_NODE);
+	statistics->bounds = gpumon_memory_zalloc((size_t)rows * statistics->column_count,
+						  sizeof(*statistics->bounds), NUMA_NO_NODE);
 	if (!statistics->rows || !statistics->gauges || !statistics->bounds)
 		return -ENOMEM;
-	return gpumon_counters_init(&statistics->counters, rows, statistics->sums,
-				    statistics->words - statistics->sums, 0);
+	return gpumon_counters_init(&statistics->counters, rows,
+				    statistics->own_histograms ?
+					    round_up(statistics->words, SMP_CACHE_BYTES / sizeof(u64)) :
+					    0);
 }
 
 /**
@@ -110,6 +122,7 @@ void gpumon_statistics_free(struct gpumon_statistics *statistics)
 	statistics->gauges = NULL;
 	statistics->rows = NULL;
 	gpumon_table_free(&statistics->table);
+	atomic_add(2, &statistics->generation);
 }
 
 /**
@@ -143,15 +156,35 @@ size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics)
 	       gpumon_memory_held(statistics->bounds, cells * sizeof(*statistics->bounds));
 }
 
+/* Place for a row. Where CPUs share its buckets, there is none without memory for them. */
+static u32 row_claim(struct gpumon_statistics *statistics, u64 key)
+{
+	struct gpumon_counters *counters = &statistics->counters;
+	atomic64_t *shared;
+	bool created;
+	u32 slot;
+
+	if (!counters->wide)
+		return gpumon_table_claim(&statistics->table, key, &created);
+	slot = gpumon_row_find(statistics, key);
+	if (slot != GPUMON_NONE && READ_ONCE(counters->shared[slot]))
+		return slot;
+	shared = gpumon_counters_spare(counters);
+	if (!shared)
+		return GPUMON_NONE;
+	slot = gpumon_table_claim(&statistics->table, key, &created);
+	gpumon_counters_give(counters, slot, shared);
+	return slot;
+}
+
 static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
 		     const char *const label[GPUMON_LABELS])
 {
 	struct gpumon_row *row;
-	bool created;
 	u32 slot;
 	int i;
 
-	slot = gpumon_table_claim(&statistics->table, key, &created);
+	slot = row_claim(statistics, key);
 	if (slot == GPUMON_NONE)
 		return slot;
 	row = &statistics->rows[slot];
@@ -175,7 +208,8 @@ static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
  * @label2: third label, NULL if there is none
  *
  * Context: any, preemption off, takes no lock.
- * Return: the row, GPUMON_NONE if the table is full: GPUMON_DROP_TABLE_FULL.
+ * Return: the row, GPUMON_NONE if the table is full, or if there is no memory for a row at this
+ * moment: GPUMON_DROP_TABLE_FULL.
  */
 noinline u32 gpumon_row_learn(struct gpumon_statistics *statistics, u64 key, const char *label0,
 			      const char *label1, const char *label2)
@@ -245,19 +279,51 @@ void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics)
 }
 
 /**
- * gpumon_statistics_close - end the period
+ * gpumon_statistics_keep - get memory for the end of a period
  * @statistics: table
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int gpumon_statistics_keep(struct gpumon_statistics *statistics)
+{
+	lockdep_assert_held(&gpumon_period_lock);
+	return gpumon_counters_keep(&statistics->counters, statistics->table.keys,
+				    statistics->table.slots);
+}
+
+/**
+ * gpumon_statistics_supply - memory for rows that come
+ * @statistics: table
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_statistics_supply(struct gpumon_statistics *statistics)
+{
+	lockdep_assert_held(&gpumon_period_lock);
+	gpumon_counters_supply(&statistics->counters);
+}
+
+/**
+ * gpumon_statistics_close - end the period
+ * @statistics: table, gpumon_statistics_keep() was called
  *
  * Context: may sleep, gpumon_period_lock held.
  */
 void gpumon_statistics_close(struct gpumon_statistics *statistics)
 {
+	const u32 columns = statistics->column_count;
 	size_t i;
+	u32 row;
 
 	lockdep_assert_held(&gpumon_period_lock);
-	for (i = 0; i < (size_t)statistics->table.slots * statistics->column_count; i++) {
-		statistics->bounds[i].begin = statistics->bounds[i].end;
-		statistics->bounds[i].end = atomic64_read(&statistics->gauges[i].now);
+	for (row = 0; row < statistics->table.slots; row++) {
+		if (!READ_ONCE(statistics->table.keys[row]))
+			continue;
+		for (i = (size_t)row * columns; i < (size_t)(row + 1) * columns; i++) {
+			statistics->bounds[i].begin = statistics->bounds[i].end;
+			statistics->bounds[i].end = atomic64_read(&statistics->gauges[i].now);
+		}
 	}
 	gpumon_counters_close(&statistics->counters);
 	atomic_add(2, &statistics->generation);

@@ -97,11 +97,13 @@ struct gpumon_row {
  * @buckets: number of its buckets
  * @extreme: highest value of a histogram or gauge; that of the complement of a
  *           histogram's lowest follows, unless it is of a gauge
+ * @own_extreme: where that is in a CPU's copy of the row
  */
 struct gpumon_place {
 	u16 bucket;
 	u16 buckets;
 	u16 extreme;
+	u16 own_extreme;
 };
 
 /**
@@ -112,12 +114,15 @@ struct gpumon_place {
  * @columns: its columns
  * @column_count: number of columns
  * @capacity: rows that fit
+ * @own_histograms: each CPU has the buckets of each row for itself: for many events; else all CPUs
+ *                  share those of a row, which it gets when it comes
  * @exact: so many fit however their keys are spread, and a row for all others, GPUMON_ROW_OTHER;
  *         then gpumon_row_find() is not for it, and gpumon_row_learn() searches all rows
  * @table: the keys, the rest is filled in at load
  * @rows: what the slots stand for
  * @counters: words: one for each column (counter, or sum of a histogram), the
- *            buckets of the histograms, then the extremes
+ *            buckets of the histograms, then the extremes; all but the buckets are first in a
+ *            CPU's copy if it does not have these
  * @gauges: column_count for each row
  * @bounds: their levels at the bounds of the closed period
  * @places: where the words of the columns lie
@@ -132,6 +137,7 @@ struct gpumon_statistics {
 	const struct gpumon_column *columns;
 	u8 column_count;
 	u32 capacity;
+	bool own_histograms;
 	bool exact;
 
 	struct gpumon_table table;
@@ -162,7 +168,9 @@ int gpumon_statistics_allocate(struct gpumon_statistics *statistics);
 void gpumon_statistics_free(struct gpumon_statistics *statistics);
 void gpumon_statistics_exit(struct gpumon_statistics *statistics);
 size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics);
+int gpumon_statistics_keep(struct gpumon_statistics *statistics);
 void gpumon_statistics_close(struct gpumon_statistics *statistics);
+void gpumon_statistics_supply(struct gpumon_statistics *statistics);
 void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics);
 void gpumon_row_release(struct gpumon_statistics *statistics, u32 row);
 
@@ -250,16 +258,30 @@ static __always_inline bool gpumon_row_count(struct gpumon_event_context *ctx,
  *
  * Context: any, preemption off.
  */
-static __always_inline void gpumon_row_observe(const struct gpumon_statistics *statistics,
+static __always_inline void gpumon_row_observe(struct gpumon_statistics *statistics,
 					       local64_t *words, unsigned int column, u64 value)
 {
 	const struct gpumon_place *place = &statistics->places[column];
+	unsigned int bucket = place->bucket + min_t(unsigned int, gpumon_histogram_index(value),
+						    place->buckets - 1);
 
-	local64_inc(&words[place->bucket +
-			   min_t(unsigned int, gpumon_histogram_index(value), place->buckets - 1)]);
+	if (statistics->own_histograms)
+		local64_inc(&words[bucket]);
+	else if (!gpumon_counters_shared_inc(&statistics->counters, words, bucket))
+		return;
 	local64_add(value, &words[column]);
-	gpumon_counters_raise(&words[place->extreme], value);
-	gpumon_counters_raise(&words[place->extreme + 1], ~value);
+	gpumon_counters_raise(&words[place->own_extreme], value);
+	gpumon_counters_raise(&words[place->own_extreme + 1], ~value);
+}
+
+/* A gauge has risen to a level. Also where no probe runs, on a CPU that has no copy. */
+static __always_inline void gpumon_row_raise(const struct gpumon_statistics *statistics, u32 row,
+					     unsigned int column, s64 level)
+{
+	if (likely(statistics->counters.cpu[raw_smp_processor_id()]))
+		gpumon_counters_raise(gpumon_row_words(statistics, row) +
+					      statistics->places[column].own_extreme,
+				      max_t(s64, level, 0));
 }
 
 /**
@@ -282,9 +304,7 @@ static __always_inline void gpumon_row_level(struct gpumon_statistics *statistic
 		return;
 	if (unlikely(!READ_ONCE(gauge->begun)))
 		WRITE_ONCE(gauge->begun, true);
-	gpumon_counters_raise(gpumon_row_words(statistics, row) +
-				      statistics->places[column].extreme,
-			      max_t(s64, now, 0));
+	gpumon_row_raise(statistics, row, column, now);
 }
 
 /**
@@ -307,9 +327,7 @@ static __always_inline void gpumon_row_level_set(struct gpumon_statistics *stati
 	atomic64_set(&gauge->now, value);
 	if (unlikely(!READ_ONCE(gauge->begun)))
 		WRITE_ONCE(gauge->begun, true);
-	gpumon_counters_raise(gpumon_row_words(statistics, row) +
-				      statistics->places[column].extreme,
-			      max_t(s64, value, 0));
+	gpumon_row_raise(statistics, row, column, value);
 }
 
 #endif /* GPUMON_STATISTICS_H */

@@ -24,7 +24,7 @@ int gpumon_table_init(struct gpumon_table *table, u32 slots, u32 ways)
 	table->mask = homes - 1;
 	table->ways = ways ?: slots;
 	table->slots = homes + table->ways - 1;
-	table->keys = kvcalloc(table->slots, sizeof(*table->keys), GFP_KERNEL);
+	table->keys = gpumon_memory_zalloc(table->slots, sizeof(*table->keys), NUMA_NO_NODE);
 	return table->keys ? 0 : -ENOMEM;
 }
 

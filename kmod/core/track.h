@@ -3,6 +3,9 @@
  * Things that were seen to begin and whose end is waited for: objects that
  * live, requests under way, files that are open. What has no entry here was
  * begun before anybody looked, and its end must not be counted against a level.
+ *
+ * A large table begins with a quarter of its room. Half full, it gets another part as large as all
+ * before.
  */
 #ifndef GPUMON_TRACK_H
 #define GPUMON_TRACK_H
@@ -26,20 +29,27 @@ struct gpumon_tracked {
 };
 
 /**
- * struct gpumon_track - a bounded table of them
- * @capacity: how many fit
+ * struct gpumon_track - a bounded table of them, or a part of one
+ * @capacity: how many fit, with all parts that there may be
  * @table: the keys
  * @entries: their entries
+ * @more: the next part, NULL if there is none yet
  */
 struct gpumon_track {
 	u32 capacity;
 	struct gpumon_table table;
 	struct gpumon_tracked *entries;
+	struct gpumon_track *more;
 };
 
 int gpumon_track_init(struct gpumon_track *track);
 void gpumon_track_exit(struct gpumon_track *track);
 void gpumon_track_clear(struct gpumon_track *track);
+void gpumon_track_supply(struct gpumon_track *track);
+struct gpumon_tracked *gpumon_track_find_more(const struct gpumon_track *track, u64 key);
+struct gpumon_tracked *gpumon_track_begin(struct gpumon_track *track, u64 key, bool *known);
+void gpumon_track_end(struct gpumon_track *track, struct gpumon_tracked *entry);
+bool gpumon_track_take(struct gpumon_track *track, struct gpumon_tracked *entry, u64 key);
 size_t gpumon_track_bytes(const struct gpumon_track *track);
 
 /**
@@ -56,37 +66,9 @@ static __always_inline struct gpumon_tracked *gpumon_track_find(const struct gpu
 	u32 slot = gpumon_table_find(&track->table, gpumon_table_home(&track->table, key), key,
 				     GPUMON_TABLE_WAYS);
 
-	return slot == GPUMON_NONE ? NULL : &track->entries[slot];
-}
-
-/**
- * gpumon_track_begin - a thing begins
- * @track: table
- * @key: what it is known by, not 0
- * @known: set if there was an entry already: its end was not seen, the caller
- *         takes back what it had counted for it
- *
- * Context: any, preemption off, takes no lock; begin and end of one thing never
- * run at once.
- * Return: the entry to be filled in, NULL if the table is full.
- */
-static __always_inline struct gpumon_tracked *gpumon_track_begin(struct gpumon_track *track,
-								 u64 key, bool *known)
-{
-	bool created;
-	u32 slot = gpumon_table_claim(&track->table, key, &created);
-
-	if (unlikely(slot == GPUMON_NONE))
-		return NULL;
-	*known = !created;
-	return &track->entries[slot];
-}
-
-/* A thing is over, everything of its entry has been read. */
-static __always_inline void gpumon_track_end(struct gpumon_track *track,
-					     struct gpumon_tracked *entry)
-{
-	gpumon_table_release(&track->table, entry - track->entries);
+	if (likely(slot != GPUMON_NONE))
+		return &track->entries[slot];
+	return unlikely(READ_ONCE(track->more)) ? gpumon_track_find_more(track, key) : NULL;
 }
 
 /**

@@ -13,11 +13,10 @@
 static const struct {
 	const char *name;
 	size_t (*bytes)(void);
-	void (*close)(void);
 } parts[] = {
-	{ "probes", gpumon_probe_bytes, gpumon_probe_close },
-	{ "processes", gpumon_process_bytes, gpumon_process_close },
-	{ "jobs", gpumon_job_bytes, NULL },
+	{ "probes", gpumon_probe_bytes },
+	{ "processes", gpumon_process_bytes },
+	{ "jobs", gpumon_job_bytes },
 };
 
 /*
@@ -56,15 +55,21 @@ size_t gpumon_account_bytes(void)
 	return sum;
 }
 
-/* Ends the running period of everything that counts, begins the next; gpumon_period_lock held. */
-void gpumon_account_close(void)
+/*
+ * Ends the running period of everything that counts, begins the next; gpumon_period_lock held. With
+ * -ENOMEM it goes on.
+ */
+int gpumon_account_close(void)
 {
-	unsigned int i;
+	int ret;
 
 	lockdep_assert_held(&gpumon_period_lock);
-	for (i = 0; i < ARRAY_SIZE(parts); i++)
-		if (parts[i].close)
-			parts[i].close();
+	ret = gpumon_probe_keep() ?: gpumon_process_keep() ?: gpumon_groups_keep();
+	if (ret)
+		return ret;
+	gpumon_probe_close();
+	gpumon_process_close();
 	gpumon_groups_close();
 	gpumon_period_next();
+	return 0;
 }

@@ -7,6 +7,6 @@
 
 bool gpumon_account_part(unsigned int part, const char **name, size_t *bytes);
 size_t gpumon_account_bytes(void);
-void gpumon_account_close(void);
+int gpumon_account_close(void);
 
 #endif /* GPUMON_ACCOUNT_H */

@@ -89,10 +89,10 @@ static void show_probes(struct seq_file *m)
 	struct gpumon_probe_view view;
 	unsigned int g, i;
 
-	static_assert(GPUMON_DROPS == 4);
+	static_assert(GPUMON_DROPS == 5);
 	seq_puts(
 		m,
-		"# probes\ngroup probe module kind state seen recorded table_full recursion unreadable missed reason\n");
+		"# probes\ngroup probe module kind state seen recorded table_full recursion unreadable missed no_memory reason\n");
 	for_each_group(group, g) {
 		if (!probes_shown(group))
 			continue;

@@ -138,6 +138,7 @@ static int fill_probe(struct sk_buff *skb, const struct gpumon_probe *probe, boo
 		[GPUMON_DROP_RECURSION] = GPUMON_A_DROPS_RECURSION,
 		[GPUMON_DROP_UNREADABLE] = GPUMON_A_DROPS_UNREADABLE,
 		[GPUMON_DROP_MISSED] = GPUMON_A_DROPS_MISSED,
+		[GPUMON_DROP_NO_MEMORY] = GPUMON_A_DROPS_NO_MEMORY,
 	};
 	const int pad = GPUMON_A_PROBE_PAD;
 	struct gpumon_probe_view view;
@@ -350,8 +351,13 @@ static int reset_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!answer)
 		return -ENOMEM;
 	mutex_lock(&gpumon_period_lock);
-	gpumon_account_close();
-	ret = reply_send(answer, info, fill_period, NULL);
+	ret = gpumon_account_close();
+	if (ret) {
+		GENL_SET_ERR_MSG(info, GPUMON_NO_MEMORY);
+		nlmsg_free(answer);
+	} else {
+		ret = reply_send(answer, info, fill_period, NULL);
+	}
 	mutex_unlock(&gpumon_period_lock);
 	return ret;
 }

@@ -6,7 +6,6 @@
 Documentation/reference/memory.md.
 """
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
@@ -14,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import memory
 import nvidia
 from gpumon_netlink import Gpumon
-from lab import (check, equal, insmod, load_gpumon, load_scheduler, read, rmmod, stats, step,
+from lab import (check, equal, insmod, load_gpumon, load_scheduler, rmmod, stats, step,
                  until, within)
 from memory import PARTS, SMALL
 
@@ -38,40 +37,33 @@ for parameters in CASES:
     memory.compare(", ".join("%s=%d" % p for p in parameters.items()) or "as it is by default",
                    held - least, grown - least_grown)
 
-step("a group that begins: its driver comes")
+step("a group that begins and goes with its driver")
 memory.settle()
-load_gpumon(**SMALL)
+nothing = memory.kernel()
+load_gpumon(**SMALL, amdgpu=0)
+insmod("tests/mock/amdgpu")
 # The loader frees its memory some time after it returns.
 memory.settle()
 before, before_kernel = stats()["gpumon"]["memory_bytes"], memory.kernel()
 # The layout of its rows is known from the beginning.
 layout = memory.parts()["amdgpu"]
-within(layout, 0, 4096, "bytes of a group without a driver")
-insmod("tests/mock/amdgpu")
-group = memory.parts()["amdgpu"] - layout
-check(group > 65536, "a group with a driver holds nothing")
-equal(stats()["gpumon"]["memory_bytes"] - before, group, "memory_bytes against the group's part")
-# The mock itself is in the accounts, too. It is unloaded, but the group's memory stays.
-rmmod("amdgpu")
-memory.settle()
-tables = memory.parts()["amdgpu"] - layout
-check(tables < group, "its kretprobes went with the driver")
-memory.compare("tables of group amdgpu", tables, memory.kernel() - before_kernel)
-equal(stats()["gpumon"]["memory_bytes"] - before, tables, "memory_bytes after the driver has gone")
+within(layout, 0, 4096, "bytes of a group that is off")
+with Gpumon() as g:
+    g.group_set("amdgpu", 1)
+    memory.settle()
+    group = memory.parts()["amdgpu"] - layout
+    check(group > 65536, "a group with a driver holds nothing")
+    equal(stats()["gpumon"]["memory_bytes"] - before, group, "memory_bytes against the part")
+    memory.compare("group amdgpu", group, memory.kernel() - before_kernel)
+    rmmod("amdgpu")
+    equal(stats()["gpumon"]["memory_bytes"], before, "memory_bytes after the driver has gone")
 rmmod("gpumon")
 memory.settle()
 # An unloaded module leaves more such memory than a loaded one, and the group had thousands.
-within(memory.kernel(), before_kernel - least_grown - 4 * memory.NOISE_KIB,
-       before_kernel - least_grown + 4 * memory.NOISE_KIB,
+within(memory.kernel(), nothing - 4 * memory.NOISE_KIB, nothing + 4 * memory.NOISE_KIB,
        "KiB in the kernel's accounts after unload")
 
 step("kretprobes, each with room for the calls that may be under way")
-
-
-def pools():
-    """Bytes that the kernel holds for such calls, of all kretprobes."""
-    pages = re.findall(r"(?:objpool|rethook|kretprobe)\S* pages=(\d+)", read("/proc/vmallocinfo"))
-    return sum(map(int, pages)) * 4096
 
 
 nvidia.load()
@@ -79,10 +71,10 @@ load_gpumon(**SMALL)
 with Gpumon() as g:
     for group in "drm_sched", "nvidia":
         g.group_set(group, 0)
-    until(lambda: not pools(), "the kernel has freed all")
+    until(lambda: not memory.kretprobe_pages(), "the kernel has freed all")
     before = stats()["gpumon"]["memory_bytes"]
     g.group_set("nvidia", 1)
-    held = pools()
+    held = memory.kretprobe_pages() * os.sysconf("SC_PAGE_SIZE")
     check(held > 100000, "kretprobes hold %d bytes" % held)
     equal(stats()["gpumon"]["memory_bytes"] - before, held, "memory_bytes of kretprobes")
     g.group_set("nvidia", 0)

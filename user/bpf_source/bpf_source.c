@@ -359,6 +359,7 @@ static int fill_probe(const struct source_group *group, const struct source_hook
 	probe->dropped.unreadable = gpumon_value_of(now.unreadable);
 	probe->dropped.recursion = gpumon_value_of(recursion);
 	probe->dropped.missed = gpumon_value_of(0);
+	probe->dropped.no_memory = gpumon_value_of(0);
 	probe->seen = gpumon_value_of(now.recorded + now.table_full + now.unreadable + recursion);
 	return probe->name && probe->module && probe->reason ? 0 : -1;
 }

@@ -189,7 +189,7 @@ static void check_layouts(struct gpumon_doctor *doctor, const struct gpumon_mode
 
 static void check_losses(struct gpumon_doctor *doctor, const struct gpumon_model *model)
 {
-	uint64_t full = 0, recursion = 0, unreadable = 0, missed = 0;
+	uint64_t full = 0, recursion = 0, unreadable = 0, missed = 0, no_memory = 0;
 
 	for (size_t g = 0; g < model->n_groups; g++) {
 		for (size_t i = 0; i < model->groups[g].n_probes; i++) {
@@ -199,6 +199,7 @@ static void check_losses(struct gpumon_doctor *doctor, const struct gpumon_model
 			recursion += dropped->recursion.v;
 			unreadable += dropped->unreadable.v;
 			missed += dropped->missed.v;
+			no_memory += dropped->no_memory.v;
 		}
 	}
 	if (full)
@@ -217,7 +218,13 @@ static void check_losses(struct gpumon_doctor *doctor, const struct gpumon_model
 		gpumon_doctor_add(doctor, WARN, "losses", NULL,
 				  "%llu events had arguments that could not be read",
 				  (unsigned long long)unreadable);
-	if (!full && !missed && !recursion && !unreadable)
+	if (no_memory)
+		gpumon_doctor_add(
+			doctor, WARN, "losses",
+			"switch the CPU off and on again when there is memory",
+			"%llu events on a CPU that came online when there was no memory for it",
+			(unsigned long long)no_memory);
+	if (!full && !missed && !recursion && !unreadable && !no_memory)
 		gpumon_doctor_add(doctor, OK, "losses", NULL, "no event was lost in this period");
 }
 

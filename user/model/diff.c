@@ -68,6 +68,8 @@ static int diff_group(struct gpumon_model *diff, const struct gpumon_group *befo
 			gpumon_value_subtract(new->dropped.unreadable, old->dropped.unreadable);
 		probe->dropped.missed =
 			gpumon_value_subtract(new->dropped.missed, old->dropped.missed);
+		probe->dropped.no_memory =
+			gpumon_value_subtract(new->dropped.no_memory, old->dropped.no_memory);
 	}
 	return 0;
 }

@@ -135,6 +135,7 @@ static struct json_object *json_probe(const struct gpumon_probe *probe)
 		 gpumon_json_add_value(dropped, "recursion", probe->dropped.recursion) ||
 		 gpumon_json_add_value(dropped, "unreadable", probe->dropped.unreadable) ||
 		 gpumon_json_add_value(dropped, "missed", probe->dropped.missed) ||
+		 gpumon_json_add_value(dropped, "no_memory", probe->dropped.no_memory) ||
 		 gpumon_json_add_string(object, "name", probe->name) ||
 		 gpumon_json_add_string(object, "module", probe->module) ||
 		 gpumon_json_add_string(object, "kind", gpumon_probe_kind_name(probe->kind)) ||

@@ -99,6 +99,7 @@ static int parse_probe(const struct gpumon_attr *nest, struct gpumon_probe *prob
 		GPUMON_U64(GPUMON_A_DROPS_RECURSION, struct gpumon_drops, recursion),
 		GPUMON_U64(GPUMON_A_DROPS_UNREADABLE, struct gpumon_drops, unreadable),
 		GPUMON_U64(GPUMON_A_DROPS_MISSED, struct gpumon_drops, missed),
+		GPUMON_U64(GPUMON_A_DROPS_NO_MEMORY, struct gpumon_drops, no_memory),
 	};
 	const unsigned char *at = nest->data;
 	size_t left = nest->len;

@@ -102,8 +102,8 @@ static bool shows_probes(const struct gpumon_stat *stat, const struct gpumon_gro
 
 static int print_probes(const struct gpumon_stat *stat)
 {
-	static const char *const counts[] = { "SEEN",	   "RECORDED",	 "TABLE-FULL",
-					      "RECURSION", "UNREADABLE", "MISSED" };
+	static const char *const counts[] = { "SEEN",	     "RECORDED", "TABLE-FULL", "RECURSION",
+					      "UNREADABLE", "MISSED",	"NO-MEMORY" };
 	const struct gpumon_model *model = stat->model;
 	struct gpumon_table *table;
 	bool any = false;
@@ -113,7 +113,7 @@ static int print_probes(const struct gpumon_stat *stat)
 	if (!any)
 		return 0;
 	table = gpumon_table_new(stat->term);
-	gpumon_stat_heading(stat, "PROBES (seen = recorded + the four causes of loss behind it)");
+	gpumon_stat_heading(stat, "PROBES (seen = recorded + the five causes of loss behind it)");
 	gpumon_table_column(table, "PROBE", 0);
 	gpumon_table_column(table, "MODULE", 0);
 	gpumon_table_column(table, "KIND", 0);
@@ -140,6 +140,7 @@ static int print_probes(const struct gpumon_stat *stat)
 			gpumon_table_value(table, probe->dropped.recursion);
 			gpumon_table_value(table, probe->dropped.unreadable);
 			gpumon_table_value(table, probe->dropped.missed);
+			gpumon_table_value(table, probe->dropped.no_memory);
 			gpumon_table_text(table,
 					  probe->reason && *probe->reason ? probe->reason : NULL);
 			gpumon_table_colour(table, state_colour(stat->term, probe->state));

@@ -187,6 +187,7 @@ static struct gpumon_drops sum_drops(const struct gpumon_model *model)
 			add_value(&sum.recursion, dropped->recursion);
 			add_value(&sum.unreadable, dropped->unreadable);
 			add_value(&sum.missed, dropped->missed);
+			add_value(&sum.no_memory, dropped->no_memory);
 		}
 	}
 	return sum;

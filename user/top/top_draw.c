@@ -176,6 +176,8 @@ static void draw_losses(struct gpumon_page *page)
 	draw_loss(page, &any, "recursion", top->lost.recursion.v, top->lost_now.recursion.v);
 	draw_loss(page, &any, "unreadable", top->lost.unreadable.v, top->lost_now.unreadable.v);
 	draw_loss(page, &any, "missed by kprobes", top->lost.missed.v, top->lost_now.missed.v);
+	draw_loss(page, &any, "no memory for a CPU", top->lost.no_memory.v,
+		  top->lost_now.no_memory.v);
 	draw_loss(page, &any, "rings recycled", top->last.info.rings_retired.v,
 		  top->diff.info.rings_retired.v);
 	if (events->enabled.v) {

@@ -65,7 +65,9 @@ struct gpumon_statistics gpumon_ring_statistics = {
 	.labels = { "device", "ring" },
 	.columns = ring_columns,
 	.column_count = GPUMON_RING_COLUMNS,
+	.own_histograms = true,
 	.exact = true,
+	.counters = { .anchor = GPUMON_ANCHOR(rings) },
 };
 
 /*
@@ -145,14 +147,11 @@ void gpumon_ring_start(void)
 {
 	const struct gpumon_table *table = &gpumon_ring_statistics.table;
 	u32 row;
-	int cpu;
 
 	/* Without a module of the group there is no memory yet. */
 	if (!table->keys)
 		return;
 	WARN_ON(gpumon_ring_statistics.counters.stride != GPUMON_RING_STRIDE);
-	for_each_possible_cpu(cpu)
-		per_cpu(gpumon_cpu, cpu).rings = gpumon_ring_statistics.counters.cpu[cpu];
 	mutex_lock(&gpumon_period_lock);
 	for (row = 0; row < table->slots; row++) {
 		if (!table->keys[row])
@@ -419,8 +418,22 @@ static void scheduler_move(struct gpumon_tracked *known, u32 ring)
 		gpumon_row_level(&gpumon_ring_statistics, ring, GPUMON_RING_LIVE, 1);
 }
 
+/* Housekeeping may not have seen it for long. */
+static void ring_was_used(u32 ring)
+{
+	struct gpumon_tracked *known =
+		gpumon_track_find(&gpumon_ring_names, gpumon_ring_statistics.table.keys[ring]);
+
+	if (known)
+		known->since = ktime_get_mono_fast_ns();
+}
+
 static void scheduler_forget(struct gpumon_tracked *known)
 {
+	u32 ring = READ_ONCE(known->row) - 1;
+
+	if (ring != GPUMON_NONE)
+		ring_was_used(ring);
 	/* For readers that find the key of the entry's next owner before the rest. */
 	WRITE_ONCE(known->owner, 0);
 	scheduler_move(known, GPUMON_NONE);
@@ -579,11 +592,22 @@ static void others_forget(void)
 	const u32 other = GPUMON_ROW_OTHER_SLOT + 1;
 	u32 slot;
 
-	for (slot = 0; slot < track->table.slots; slot++)
-		if (READ_ONCE(track->entries[slot].row) == other &&
-		    cmpxchg(&track->entries[slot].row, other, 0) == other)
-			gpumon_row_level(&gpumon_ring_statistics, GPUMON_ROW_OTHER_SLOT,
-					 GPUMON_RING_LIVE, -1);
+	for (; track; track = READ_ONCE(track->more))
+		for (slot = 0; slot < track->table.slots; slot++)
+			if (READ_ONCE(track->entries[slot].row) == other &&
+			    cmpxchg(&track->entries[slot].row, other, 0) == other)
+				gpumon_row_level(&gpumon_ring_statistics, GPUMON_ROW_OTHER_SLOT,
+						 GPUMON_RING_LIVE, -1);
+	atomic_inc(&gpumon_scheduler_generation);
+}
+
+/**
+ * gpumon_ring_schedulers_unknown - each CPU looks up its next scheduler
+ *
+ * Context: any.
+ */
+void gpumon_ring_schedulers_unknown(void)
+{
 	atomic_inc(&gpumon_scheduler_generation);
 }
 
@@ -593,8 +617,9 @@ static void others_forget(void)
  * Nothing happens while there is room.
  *
  * Context: may sleep, gpumon_period_lock held.
+ * Return: false while there is room.
  */
-void gpumon_ring_recycle(void)
+bool gpumon_ring_recycle(void)
 {
 	struct gpumon_table *table = &gpumon_ring_statistics.table;
 	struct gpumon_tracked *known;
@@ -603,7 +628,7 @@ void gpumon_ring_recycle(void)
 
 	/* Without a module of the group there is no memory yet. */
 	if (!table->keys)
-		return;
+		return false;
 	oldest = ring_oldest();
 	WRITE_ONCE(rings_full, false);
 	if (oldest == GPUMON_NONE || gpumon_ring_count() < gpumon_ring_max - gpumon_ring_max / 4) {
@@ -611,7 +636,7 @@ void gpumon_ring_recycle(void)
 		if (gpumon_ring_count() < gpumon_ring_max &&
 		    atomic64_read(gpumon_ring_gauge(GPUMON_ROW_OTHER_SLOT, GPUMON_RING_LIVE)))
 			others_forget();
-		return;
+		return gpumon_ring_count() >= gpumon_ring_max - gpumon_ring_max / 4;
 	}
 
 	/*
@@ -637,4 +662,5 @@ void gpumon_ring_recycle(void)
 		gpumon_rings_retired++;
 	}
 	others_forget();
+	return true;
 }

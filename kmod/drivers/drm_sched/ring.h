@@ -90,7 +90,8 @@ extern atomic_t gpumon_scheduler_generation;
 
 int gpumon_ring_init(void);
 void gpumon_ring_start(void);
-void gpumon_ring_recycle(void);
+void gpumon_ring_schedulers_unknown(void);
+bool gpumon_ring_recycle(void);
 u32 gpumon_ring_count(void);
 u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched);
 u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched);

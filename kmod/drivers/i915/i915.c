@@ -25,6 +25,15 @@ static GPUMON_KPROBE_BODY(i915_new_device)
 	gpumon_probe_recorded(ctx);
 }
 
+/* The rows of the devices may have gone with the driver. They are found again by name. */
+static void i915_start(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < GPUMON_I915_DEVICES; i++)
+		memset(gpumon_i915_devices[i].row, 0, sizeof(gpumon_i915_devices[i].row));
+}
+
 #define I915_TRACEPOINT(_role, _name, ...) \
 	[GPUMON_I915_ROLE_##_role] =           \
 		GPUMON_TRACEPOINT_AT("i915", _name, GPUMON_I915_ROLE_##_role, __VA_ARGS__)
@@ -91,4 +100,5 @@ struct gpumon_group gpumon_i915 = {
 	GPUMON_FIELDS(gpumon_i915_fields),
 	GPUMON_TABLES(i915_statistics),
 	GPUMON_TRACKS(i915_tracks),
+	.start = i915_start,
 };

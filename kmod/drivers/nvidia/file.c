@@ -219,10 +219,13 @@ GPUMON_KPROBE_BODY(gpumon_nvidia_close_called)
  */
 void gpumon_nvidia_file_start(void)
 {
-	bool created;
+	bool created = false;
 
 	if (gpumon_nvidia_ioctls.table.keys)
 		gpumon_table_claim(&gpumon_nvidia_ioctls.table, OTHER_KEY, &created);
+	/* The rows may have gone with the driver. */
+	if (created)
+		atomic_set(&failed_rows, 0);
 }
 
 static noinline u32 ioctl_learn(u64 key, u32 command, bool failed)

@@ -123,8 +123,7 @@ static u64 pages_end(const void *table)
 	struct gpumon_tracked *pages = key ? gpumon_track_find(track, key) : NULL;
 	u64 bytes;
 
-	if (!pages || cmpxchg64(&track->table.keys[pages - track->entries], key,
-				GPUMON_TABLE_RECYCLING) != key)
+	if (!pages || !gpumon_track_take(track, pages, key))
 		return 0;
 	bytes = pages->value;
 	gpumon_level_end(track, pages, &gpumon_nvidia_p2p, P2P_LIVE_BYTES);

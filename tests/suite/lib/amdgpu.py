@@ -55,8 +55,7 @@ def check_account(account, group="amdgpu", names=TRACEPOINTS):
         p = rows[name]
         fires, probed = account.get(("amdgpu", name), (0, 0))
         lab.equal((p["state"], p["seen"], fires), ("attached", probed, probed), name)
-        lab.equal(p["seen"], p["recorded"] + sum(p[d] for d in ("table_full", "recursion",
-                                                                "unreadable", "missed")),
+        lab.equal(p["seen"], p["recorded"] + sum(p[d] for d in lab.DROPS),
                   "seen of %s" % name)
 
 

@@ -7,7 +7,7 @@ PROBES = ("i915_gem_object_create", "i915_gem_object_destroy", "i915_vma_bind", 
           "i915_gem_object_pread", "i915_gem_object_pwrite", "i915_gem_object_fault",
           "i915_request_add", "i915_request_retire", "i915_driver_probe")
 TRACEPOINTS = PROBES[:-1]
-DROPS = ("table_full", "recursion", "unreadable", "missed")
+DROPS = ("table_full", "recursion", "unreadable", "missed", "no_memory")
 UNKNOWN = None
 
 

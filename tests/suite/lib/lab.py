@@ -222,7 +222,7 @@ def rings(sections=None):
 
 
 # Reasons why a seen event was not recorded: columns of the probes.
-DROPS = ("table_full", "recursion", "unreadable", "missed")
+DROPS = ("table_full", "recursion", "unreadable", "missed", "no_memory")
 
 
 def probes(sections=None, group="drm_sched"):

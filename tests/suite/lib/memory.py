@@ -66,6 +66,12 @@ def settle():
         time.sleep(0.3)
 
 
+def kretprobe_pages():
+    """Pages that the kernel holds for calls of kretprobes that may be under way, of all of them."""
+    return sum(map(int, re.findall(r"(?:objpool|rethook|kretprobe)\S* pages=(\d+)",
+                                   read("/proc/vmallocinfo"))))
+
+
 def parts():
     return {row["part"]: row["bytes"] for row in stats()["memory"]}
 
@@ -97,7 +103,7 @@ def compare(what, held, grown):
 
 def compare_figures(measured):
     """{parameter: parts of a module that was loaded with its largest value}, against the table."""
-    cpus = os.sysconf("SC_NPROCESSORS_CONF")
+    cpus = os.sysconf("SC_NPROCESSORS_ONLN")
     figures = {name: (int(once.replace(",", "")), int(each.replace(",", "")))
                for name, once, each in
                re.findall(r"(?m)^\| `(max_\w+)` \|[^|]*\| ([\d,]+) \| ([\d,]+) \|",
