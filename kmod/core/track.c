@@ -10,10 +10,15 @@
 /* A table with room for more than this has it in parts. */
 #define WHOLE 2048
 
+static bool in_parts(const struct gpumon_track *track)
+{
+	return track->capacity > WHOLE && !track->whole;
+}
+
 /* Of the room that all parts have, what the first one has. */
 static u32 first_capacity(const struct gpumon_track *track)
 {
-	return track->capacity > WHOLE ? track->capacity / 4 : track->capacity;
+	return in_parts(track) ? track->capacity / 4 : track->capacity;
 }
 
 static int part_init(struct gpumon_track *part, u32 capacity)
@@ -179,7 +184,7 @@ struct gpumon_tracked *gpumon_track_begin(struct gpumon_track *track, u64 key, b
 		slot = gpumon_table_claim(&part->table, key, &created);
 		crowded = slot - gpumon_table_home(&part->table, key) >= GPUMON_TABLE_WAYS / 2;
 		/* Hardly any key is that far from its place before a third of them are taken. */
-		if (unlikely(crowded) && track->capacity > WHOLE && !READ_ONCE(part->more))
+		if (unlikely(crowded) && in_parts(track) && !READ_ONCE(part->more))
 			gpumon_memory_ask();
 		if (likely(slot != GPUMON_NONE)) {
 			*known = !created;

@@ -31,12 +31,14 @@ struct gpumon_tracked {
 /**
  * struct gpumon_track - a bounded table of them, or a part of one
  * @capacity: how many fit, with all parts that there may be
+ * @whole: it has one part, since places in @entries are known elsewhere
  * @table: the keys
  * @entries: their entries
  * @more: the next part, NULL if there is none yet
  */
 struct gpumon_track {
 	u32 capacity;
+	bool whole;
 	struct gpumon_table table;
 	struct gpumon_tracked *entries;
 	struct gpumon_track *more;

@@ -197,7 +197,7 @@ struct gpumon_alert {
 	struct gpumon_value code;
 	char *message;
 	struct gpumon_value count;
-	struct gpumon_value lost; /* alerts of all kinds that are in no count */
+	struct gpumon_value lost;      /* alerts of all kinds that are in no count */
 	struct gpumon_value forgotten; /* alerts of all kinds that are not kept any more */
 };
 

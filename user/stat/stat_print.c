@@ -102,7 +102,7 @@ static bool shows_probes(const struct gpumon_stat *stat, const struct gpumon_gro
 
 static int print_probes(const struct gpumon_stat *stat)
 {
-	static const char *const counts[] = { "SEEN",	     "RECORDED", "TABLE-FULL", "RECURSION",
+	static const char *const counts[] = { "SEEN",	    "RECORDED", "TABLE-FULL", "RECURSION",
 					      "UNREADABLE", "MISSED",	"NO-MEMORY" };
 	const struct gpumon_model *model = stat->model;
 	struct gpumon_table *table;

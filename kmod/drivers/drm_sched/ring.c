@@ -75,7 +75,7 @@ struct gpumon_statistics gpumon_ring_statistics = {
  * at the same address; @value: key of its class, 0 for none; @row: the row of its ring plus 1, 0 for
  * none.
  */
-struct gpumon_track gpumon_ring_schedulers;
+struct gpumon_track gpumon_ring_schedulers = { .whole = true };
 
 /*
  * Rings by their key, so that one is found without a search; @since: when it was last in use; @value:
@@ -592,12 +592,11 @@ static void others_forget(void)
 	const u32 other = GPUMON_ROW_OTHER_SLOT + 1;
 	u32 slot;
 
-	for (; track; track = READ_ONCE(track->more))
-		for (slot = 0; slot < track->table.slots; slot++)
-			if (READ_ONCE(track->entries[slot].row) == other &&
-			    cmpxchg(&track->entries[slot].row, other, 0) == other)
-				gpumon_row_level(&gpumon_ring_statistics, GPUMON_ROW_OTHER_SLOT,
-						 GPUMON_RING_LIVE, -1);
+	for (slot = 0; slot < track->table.slots; slot++)
+		if (READ_ONCE(track->entries[slot].row) == other &&
+		    cmpxchg(&track->entries[slot].row, other, 0) == other)
+			gpumon_row_level(&gpumon_ring_statistics, GPUMON_ROW_OTHER_SLOT,
+					 GPUMON_RING_LIVE, -1);
 	atomic_inc(&gpumon_scheduler_generation);
 }
 
