@@ -96,12 +96,14 @@ static void place_write(struct place *place, const struct gpumon_alert *alert)
 	if (atomic_cmpxchg_acquire(&place->writing, 0, 1))
 		return;
 	place->last = *alert;
+	/* Pairs with place_read() and place_oldest(). */
 	smp_store_release(&place->ready, true);
 	atomic_set_release(&place->writing, 0);
 }
 
 static bool place_read(struct place *place, struct gpumon_alert *alert)
 {
+	/* Pairs with place_write(). */
 	if (!smp_load_acquire(&place->ready))
 		return false;
 	/* Whoever writes does not sleep. */
@@ -246,6 +248,7 @@ static struct place *place_oldest(unsigned int *kept)
 
 	*kept = 0;
 	for (place = places; place < places + PLACES; place++) {
+		/* Pairs with place_write(). */
 		if (!smp_load_acquire(&place->ready) || place_hidden(place))
 			continue;
 		++*kept;

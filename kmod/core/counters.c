@@ -30,10 +30,17 @@ static LIST_HEAD(counters_list);
 static cpumask_var_t counters_cpus;
 static int counters_state;
 
-/* Copies of CPUs, and then what the other CPUs share. */
-#define for_each_copy(counters, cpu, copy)                        \
-	for ((cpu) = 0; (cpu) <= nr_cpu_ids; (cpu)++)             \
-		if (((copy) = READ_ONCE((counters)->cpu[cpu])))
+/* The copy of the next CPU that has one, and then what the other CPUs share; NULL behind the last. */
+static local64_t *copy_next(const struct gpumon_counters *counters, int *cpu)
+{
+	while (++*cpu <= (int)nr_cpu_ids)
+		if (READ_ONCE(counters->cpu[*cpu]))
+			return counters->cpu[*cpu];
+	return NULL;
+}
+
+#define for_each_copy(counters, cpu, copy) \
+	for ((cpu) = -1; ((copy) = copy_next(counters, &(cpu)));)
 
 static size_t copy_bytes(const struct gpumon_counters *counters)
 {
