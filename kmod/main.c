@@ -23,6 +23,9 @@
  * all where nothing happens.
  */
 #define HOUSEKEEPING_MS 1000
+/* While processes are only held, after so many seconds without an event: they may end or be renamed. */
+#define IDLE_SECONDS	60
+#define IDLE_MS		30000
 
 static struct gpumon_group *const all_groups[] = {
 #define GROUP_ENTRY(_name, _on) &gpumon_##_name,
@@ -53,29 +56,34 @@ static DECLARE_DELAYED_WORK(housekeeping_work, housekeeping);
  * Not deferrable: its CPU may sleep for long while the others fill the tables. Rounded, so that it
  * wakes that CPU together with other timers.
  */
-static void schedule_housekeeping(void)
+static void schedule_housekeeping(unsigned int ms)
 {
-	schedule_delayed_work(&housekeeping_work,
-			      round_jiffies_relative(msecs_to_jiffies(HOUSEKEEPING_MS)));
+	schedule_delayed_work(&housekeeping_work, round_jiffies_relative(msecs_to_jiffies(ms)));
 }
+
+static bool housekeeping_slow;
 
 /* Something was used that was kept ready, or there is an event after a while without any. */
 static void supply(void)
 {
 	gpumon_groups_supply();
-	schedule_housekeeping();
+	if (READ_ONCE(housekeeping_slow)) {
+		WRITE_ONCE(housekeeping_slow, false);
+		cancel_delayed_work(&housekeeping_work);
+	}
+	schedule_housekeeping(HOUSEKEEPING_MS);
 }
 
 static void housekeeping(struct work_struct *work)
 {
 	static unsigned int idle_seconds;
-	bool idle = gpumon_cpus_slept();
+	bool idle = gpumon_cpus_slept(), held;
 	unsigned int i;
 
 	gpumon_cpus_sleep();
 	gpumon_ring_schedulers_unknown();
 	mutex_lock(&gpumon_period_lock);
-	gpumon_process_refresh_all();
+	held = gpumon_process_refresh_all();
 	idle &= !gpumon_process_age();
 	/* While it is off, no ring comes that would need room, and all would seem to be gone. */
 	if (READ_ONCE(gpumon_drm_sched.enabled))
@@ -86,10 +94,11 @@ static void housekeeping(struct work_struct *work)
 			all_groups[i]->refresh();
 	if (gpumon_clock_changed())
 		gpumon_probe_change_clock();
-	/* A process may get its name a while after its first job. */
+	if (idle && !held)
+		return;
 	idle_seconds = idle ? idle_seconds + 1 : 0;
-	if (idle_seconds < (gpumon_table_used(&gpumon_process_table) ? 60 : 1))
-		schedule_housekeeping();
+	WRITE_ONCE(housekeeping_slow, idle_seconds > IDLE_SECONDS);
+	schedule_housekeeping(idle_seconds > IDLE_SECONDS ? IDLE_MS : HOUSEKEEPING_MS);
 }
 
 static int check_parameter(const char *name, unsigned int value, unsigned int min, unsigned int max)
@@ -165,7 +174,7 @@ static int __init gpumon_init(void)
 	if (ret)
 		goto err_probes;
 	gpumon_debugfs_init();
-	schedule_housekeeping();
+	schedule_housekeeping(HOUSEKEEPING_MS);
 	return 0;
 
 err_probes:

@@ -253,17 +253,20 @@ bool gpumon_process_refresh(u32 slot)
  * gpumon_process_refresh_all - gpumon_process_refresh() for all processes
  *
  * Context: may sleep, gpumon_period_lock held.
+ * Return: false if none of them may still live.
  */
-void gpumon_process_refresh_all(void)
+bool gpumon_process_refresh_all(void)
 {
+	bool held = false;
 	u32 slot;
 
 	lockdep_assert_held(&gpumon_period_lock);
 	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
 		if (gpumon_process_ready(slot) && gpumon_processes[slot].task)
-			gpumon_process_refresh(slot);
+			held |= gpumon_process_refresh(slot);
 		cond_resched();
 	}
+	return held;
 }
 
 /* Folds a process into the sum, and frees its slot. */

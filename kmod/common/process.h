@@ -87,7 +87,7 @@ bool gpumon_process_age(void);
 void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals);
 u64 gpumon_process_unattributed(bool closed, enum gpumon_process_word word);
 bool gpumon_process_refresh(u32 slot);
-void gpumon_process_refresh_all(void);
+bool gpumon_process_refresh_all(void);
 bool gpumon_process_open_handles(u32 slot, u64 *handles);
 void gpumon_process_forget_handles(void);
 size_t gpumon_process_bytes(void);
