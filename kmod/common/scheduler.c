@@ -14,21 +14,22 @@
 
 #define READ_NOFAULT(_to, _from) gpumon_read_nofault(_to, (const void *)(_from), sizeof(*(_to)))
 
-typedef typeof(((struct dma_fence_ops *)NULL)->get_timeline_name) timeline_name_fn;
-
-/* The scheduler's own function that names the timeline of a fence, NULL if it is not one of its. */
-static timeline_name_fn timeline_name_of(const struct dma_fence *fence)
+/*
+ * Is this a fence of the scheduler's? @ops: gets its function that names the timeline, which the
+ * scheduler's fences have.
+ */
+static bool is_schedulers(const struct dma_fence *fence, struct dma_fence_ops *ops)
 {
 	static const char expected[] = "drm_sched_fence_get_timeline_name";
-	const struct dma_fence_ops *ops;
+	const struct dma_fence_ops *from;
 	char symbol[KSYM_SYMBOL_LEN];
-	timeline_name_fn name;
 
-	if (!READ_NOFAULT(&ops, &fence->ops) || !READ_NOFAULT(&name, &ops->get_timeline_name))
-		return NULL;
+	if (!READ_NOFAULT(&from, &fence->ops) ||
+	    !READ_NOFAULT(&ops->get_timeline_name, &from->get_timeline_name))
+		return false;
 	/* The compiler may have added to the name. */
-	sprint_symbol_no_offset(symbol, (unsigned long)name);
-	return strstarts(symbol, expected) ? name : NULL;
+	sprint_symbol_no_offset(symbol, (unsigned long)ops->get_timeline_name);
+	return strstarts(symbol, expected);
 }
 
 /* The two fences of a job have numbers that belong together. */
@@ -60,18 +61,19 @@ const char *gpumon_scheduler_differs(const struct drm_gpu_scheduler *sched,
 {
 	struct dma_fence *finished = (struct dma_fence *)&s_fence->finished;
 	const struct drm_gpu_scheduler *of_fence;
-	timeline_name_fn timeline_name = timeline_name_of(finished);
+	struct dma_fence_ops scheduled_ops, ops;
 	const struct device *dev;
 	const char *name;
 
-	if (!timeline_name || timeline_name_of(&s_fence->scheduled) != timeline_name)
+	if (!is_schedulers(&s_fence->scheduled, &scheduled_ops) || !is_schedulers(finished, &ops) ||
+	    ops.get_timeline_name != scheduled_ops.get_timeline_name)
 		return "drm_sched_job.s_fence";
 	if (!are_pair(&s_fence->scheduled, finished))
 		return "drm_sched_fence.finished";
 	if (!READ_NOFAULT(&of_fence, &s_fence->sched))
 		return "drm_sched_fence.sched";
 	if (!READ_NOFAULT(&name, &of_fence->name) ||
-	    name != (__force const char *)timeline_name(finished))
+	    name != (__force const char *)ops.get_timeline_name(finished))
 		return "drm_gpu_scheduler.name";
 	if (sched != of_fence)
 		return "drm_sched_job.sched";

@@ -85,7 +85,8 @@ static int load_drm_sched(struct source_group *group)
 	group->skeleton = bpf;
 	group->probes = bpf->bss->probes;
 	group->events = &bpf->bss->event_counts;
-	group->bytes = sizeof(*bpf->bss) + (uint64_t)gpumon_source_processors() * (SOURCE_RINGS + 1) *
+	group->bytes = sizeof(*bpf->bss) + (uint64_t)gpumon_source_processors() *
+						   (SOURCE_RINGS + 1) *
 						   sizeof(struct source_ring_words);
 	return 0;
 }

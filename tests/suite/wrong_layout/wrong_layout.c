@@ -32,10 +32,15 @@ enum {
 	SCHED
 };
 
-#define MEMBER(_of, _type, _member) { #_type "." #_member, _of, offsetof(struct _type, _member) }
-#define JOB_MEMBER(_member)                          \
-	{ "drm_sched_job." #_member, JOB,            \
-	  offsetof(struct drm_sched_job_of_the_headers, _member) }
+#define MEMBER(_of, _type, _member)                                       \
+	{                                                                 \
+#_type "." #_member, _of, offsetof(struct _type, _member) \
+	}
+#define JOB_MEMBER(_member)                                                    \
+	{                                                                      \
+		"drm_sched_job." #_member, JOB,                                \
+			offsetof(struct drm_sched_job_of_the_headers, _member) \
+	}
 
 static const struct {
 	const char *name;
