@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once
-"""stat by BPF without an end shows its counts so far on a terminal."""
+"""stat by BPF without an end shows its counts so far on a terminal, and counts for a second elsewhere. Who
+prints until stopped ends with the terminal, also if hangups are ignored, and stat with its module."""
+import json
 import os
 import pty
 import select
@@ -42,3 +44,47 @@ while True:
     text += part
 lab.equal(process.wait(timeout=120 * lab.SLOWER), 0, "exit status")
 lab.check(b"counting by BPF" in text, "what it does: %r" % text)
+
+lab.step("no terminal")
+done = lab.run(source_bpf.TOOL, "stat", "--source=bpf", "--json", timeout=120)
+info = json.loads(done.stdout)["gpumon"]
+lab.check(info["now_ns"] - info["since_ns"] >= 10**9, "it counts for a second: %r" % info)
+lab.check("not a terminal" in done.stderr, "it says why: %r" % done.stderr)
+
+lab.step("the terminal goes")
+lab.load_gpumon()
+
+
+def hang_up(*arguments, after=b""):
+    """Close its terminal once it has printed that; it has to end, whatever it does then."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([source_bpf.TOOL, *arguments], stdin=theirs, stdout=theirs,
+                               stderr=theirs, env=dict(os.environ, TERM="xterm"),
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    os.close(theirs)
+    text = b""
+    while after not in text:
+        text += os.read(ours, 65536)
+    os.close(ours)
+    process.wait(timeout=60 * lab.SLOWER)
+
+
+hang_up("stat", "--source=bpf", "-i", "0.2", after=b"drm_sched")
+hang_up("stat", "--source=bpf", "-i", "9999")
+hang_up("stat", "--source=bpf", "--json", after=b"counting by BPF")
+hang_up("stat", "--source=bpf", after=b"counting by BPF")
+hang_up("stat", "--source=module", "-i", "0.2", after=b"drm_sched")
+hang_up("top", "--source=module", after=b"drm_sched")
+hang_up("top", "--source=module", "--batch", "-i", "200ms", after=b"drm_sched")
+hang_up("trace", "--source=module", after=b"TIME")
+hang_up("alerts")
+
+lab.step("the module goes")
+process = subprocess.Popen([source_bpf.TOOL, "stat", "--source=module", "-i", "0.2"],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+while "drm_sched" not in process.stdout.readline():
+    pass
+lab.rmmod("gpumon")
+_, said = process.communicate(timeout=60 * lab.SLOWER)
+lab.equal(process.returncode, 77, "exit status: %s" % said)
+lab.check("unloaded" in said and len(said.splitlines()) == 1, said)

@@ -101,7 +101,8 @@ int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream)
 	int ret = -1, sys;
 
 	/* Flush every line, so that the reader of a pipe gets each document at once. */
-	if (text && fputs(text, stream) >= 0 && fputc('\n', stream) >= 0 && !fflush(stream))
+	if (text && fputs(text, stream) >= 0 && fputc('\n', stream) >= 0 && !fflush(stream) &&
+	    !ferror(stream))
 		ret = 0;
 	sys = errno;
 	json_object_put(object);

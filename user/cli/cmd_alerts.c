@@ -258,7 +258,11 @@ static int follow_alerts(struct alerts_run *run, struct gpumon_alert_listener *l
 			run->lost = run->seen.alerts[i].lost.v;
 
 	while (!gpumon_signals_caught() && !alerts_enough(run)) {
-		struct pollfd fds = { .fd = gpumon_alert_listener_fd(listener), .events = POLLIN };
+		/* A command is run for alerts even if nobody reads them. */
+		struct pollfd fds[] = {
+			{ .fd = gpumon_alert_listener_fd(listener), .events = POLLIN },
+			{ .fd = run->exec ? -1 : fileno(run->context->out) },
+		};
 		struct gpumon_model model = { 0 };
 		uint64_t now = gpumon_monotonic_ns();
 		uint64_t left_ms = now < run->end_ns ? (run->end_ns - now) / 1000000 + 1 : 0;
@@ -266,8 +270,12 @@ static int follow_alerts(struct alerts_run *run, struct gpumon_alert_listener *l
 
 		if (!left_ms)
 			break;
-		if (poll(&fds, 1, left_ms < POLL_MS ? (int)left_ms : POLL_MS) <= 0)
+		if (poll(fds, 2, left_ms < POLL_MS ? (int)left_ms : POLL_MS) <= 0)
 			continue;
+		if (fds[1].revents) {
+			errno = fds[1].revents & POLLHUP ? EIO : EPIPE;
+			return gpumon_error_output(err);
+		}
 		ret = gpumon_alert_listener_read(listener, &model, err);
 		/* Also print the alerts that arrived before the failure. */
 		if (show_alerts(run, &model))

@@ -188,6 +188,9 @@ static int stat_repeat(struct gpumon_context *context, struct gpumon_source *sou
 	return ret;
 }
 
+/* By BPF, without a terminal and a given end, counting ends after this time. */
+#define BRIEFLY_NS 1000000000ULL
+
 /* On a terminal and without a given end, intermediate results are shown this often. */
 #define SO_FAR_NS 5000000000ULL
 
@@ -224,7 +227,7 @@ static int stat_for(struct gpumon_context *context, struct gpumon_source *source
 	if (!ret)
 		ret = gpumon_stat_window_start(window, err);
 	/* From here on, a signal only ends the counting. */
-	if (!ret && !settings->duration_ns && !settings->program)
+	if (!ret && !window->duration_ns && !window->program)
 		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
 		      context->err);
 	if (!ret)
@@ -261,6 +264,12 @@ static int stat_source(struct gpumon_context *context, struct gpumon_source *sou
 		return gpumon_source_reset(source, NULL, err);
 	if (settings->interval_ns)
 		return stat_repeat(context, source, settings, &term, window, err);
+	/* Nobody presses Ctrl-C in cron. */
+	if (source->bpf && !windowed && !term.tty) {
+		window->duration_ns = BRIEFLY_NS;
+		fputs("gpumon-user: counting by BPF for 1 s, as the output is not a terminal (--duration TIME, or -- COMMAND, count longer)\n",
+		      context->err);
+	}
 	if (windowed || source->bpf)
 		return stat_for(context, source, settings, &term, window, err);
 	return stat_once(context, source, settings, &term, err);
@@ -316,7 +325,8 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 	if (!ret)
 		ret = open_output(context, &settings, &err);
 	if (!ret) {
-		gpumon_stat_window_init(&window, &source, settings.duration_ns, settings.program);
+		gpumon_stat_window_init(&window, &source, settings.duration_ns, settings.program,
+				       settings.out);
 		ret = stat_source(context, &source, &settings, &window, &err);
 		gpumon_stat_window_end(&window);
 	}
@@ -342,8 +352,9 @@ const struct gpumon_command gpumon_command_stat = {
 		"containers the path of the cgroup; IN-CONTAINER is the pid in the container.\n"
 		"\n"
 		"Where no module can be loaded, BPF programs count, from the beginning of this command to its\n"
-		"end: when TIME is over, when COMMAND ends, or at Ctrl-C. With a COMMAND the numbers go to\n"
-		"standard error, and the exit status is that of the command.\n"
+		"end: when TIME is over, when COMMAND ends, or at Ctrl-C; where the output is not a terminal\n"
+		"and neither is given, after one second. With a COMMAND the numbers go to standard error,\n"
+		"and the exit status is that of the command.\n"
 		"\n"
 		"Options:\n"
 		"      --json             one JSON document (a line each with --interval)\n"

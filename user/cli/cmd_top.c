@@ -153,7 +153,7 @@ static int top_draw(struct top_run *run)
 	if (run->batch)
 		fputc('\n', out);
 	free(text);
-	return fflush(out) ? -1 : 0;
+	return fflush(out) || ferror(out) ? -1 : 0;
 }
 
 static void interval_change(struct top_run *run, bool longer)

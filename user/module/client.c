@@ -58,6 +58,13 @@ static int error_kernel(struct gpumon_error *err, const char *what, int error, c
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, error, GPUMON_ERROR_PERMISSION,
 			"no permission: gpumon answers only with CAP_NET_ADMIN in the initial namespaces, run this as root (sudo gpumon-user …)");
+	case ENOENT:
+		/* The module's own refusals have a text. Without one, the kernel has no such family. */
+		if (*text)
+			break;
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, error, GPUMON_ERROR_NOT_LOADED,
+			"module gpumon was unloaded meanwhile: run \"modprobe gpumon\" as root, and this again");
 	case ESTALE:
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, GPUMON_ERROR_CHANGED,
 					"%s: %s", what, words);
@@ -72,9 +79,10 @@ static int error_kernel(struct gpumon_error *err, const char *what, int error, c
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, GPUMON_ERROR_KERNEL,
 					"%s: %s", what, words);
 	default:
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, GPUMON_ERROR_REFUSED,
-					"%s: %s", what, words);
+		break;
 	}
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, GPUMON_ERROR_REFUSED, "%s: %s",
+				what, words);
 }
 
 static int error_malformed(struct gpumon_error *err, const char *what, int error)

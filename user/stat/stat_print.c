@@ -313,7 +313,8 @@ int gpumon_stat_print(const struct gpumon_model *model, const char *group,
 	print_losses(&stat);
 	if (rings)
 		fprintf(stream, "\nnot covered: %s\n", GPUMON_NOT_COVERED);
-	return fflush(stream) ? -1 : 0;
+	/* An error in between empties the buffer, so that the last flush succeeds. */
+	return fflush(stream) || ferror(stream) ? -1 : 0;
 }
 
 void gpumon_stat_close(struct gpumon_model *model, const struct gpumon_period *period)

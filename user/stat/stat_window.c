@@ -12,12 +12,13 @@
 #define ASK_NS 20000000ULL
 
 void gpumon_stat_window_init(struct gpumon_stat_window *window, struct gpumon_source *source,
-			     uint64_t duration_ns, char **program)
+			     uint64_t duration_ns, char **program, FILE *out)
 {
 	memset(window, 0, sizeof(*window));
 	window->source = source;
 	window->duration_ns = duration_ns;
 	window->program = program;
+	window->out = out;
 }
 
 int gpumon_stat_window_start(struct gpumon_stat_window *window, struct gpumon_error *err)
@@ -36,6 +37,27 @@ int gpumon_stat_window_start(struct gpumon_stat_window *window, struct gpumon_er
 	window->end_ns = window->duration_ns ? gpumon_monotonic_ns() + window->duration_ns :
 					       UINT64_MAX;
 	return 0;
+}
+
+/* False after a signal, or if the terminal or the reader of the output is gone. */
+static bool wait_for_time(FILE *out, uint64_t until_ns)
+{
+	while (!gpumon_signals_caught()) {
+		/* Without events, poll() returns at an error or a hangup. */
+		struct pollfd fd = { .fd = fileno(out) };
+		uint64_t now = gpumon_monotonic_ns();
+		uint64_t left = until_ns > now ? until_ns - now : 0;
+		struct timespec timeout = {
+			.tv_sec = (time_t)(left / 1000000000),
+			.tv_nsec = (long)(left % 1000000000),
+		};
+
+		if (ppoll(&fd, 1, &timeout, NULL) > 0)
+			return false;
+		if (gpumon_monotonic_ns() >= until_ns)
+			return !gpumon_signals_caught();
+	}
+	return false;
 }
 
 /* False if the program ended. */
@@ -69,7 +91,7 @@ bool gpumon_stat_window_wait(struct gpumon_stat_window *window, uint64_t until_n
 		if (step > until_ns)
 			step = until_ns;
 		if (window->program ? !wait_for_program(&window->launch, step) :
-				      !gpumon_sleep_until(step))
+				      !wait_for_time(window->out, step))
 			return false;
 		if (window->source->bpf)
 			gpumon_bpf_source_look(window->source->bpf);

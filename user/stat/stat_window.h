@@ -3,6 +3,8 @@
 #ifndef GPUMON_USER_STAT_WINDOW_H
 #define GPUMON_USER_STAT_WINDOW_H
 
+#include <stdio.h>
+
 #include "process/launch.h"
 #include "source/source.h"
 
@@ -12,6 +14,7 @@
  * @duration_ns: length, 0 for no end
  * @end_ns: its end
  * @program: command, NULL for none
+ * @out: where the numbers go; without a command, the window is over when nobody can read it
  * @launch: the running command
  * @launched: @launch was prepared and must be ended
  */
@@ -20,12 +23,13 @@ struct gpumon_stat_window {
 	uint64_t duration_ns;
 	uint64_t end_ns;
 	char **program;
+	FILE *out;
 	struct gpumon_launch launch;
 	bool launched;
 };
 
 void gpumon_stat_window_init(struct gpumon_stat_window *window, struct gpumon_source *source,
-			     uint64_t duration_ns, char **program);
+			     uint64_t duration_ns, char **program, FILE *out);
 /* Begin, and start the command. 0, or -1 with @err. */
 int gpumon_stat_window_start(struct gpumon_stat_window *window, struct gpumon_error *err);
 /* Wait until that time (CLOCK_MONOTONIC). False if the window is over. */

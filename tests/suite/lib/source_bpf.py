@@ -2,7 +2,6 @@
 """gpumon-user with its BPF source: counting in the background, and its answer as JSON."""
 import json
 import os
-import signal
 import subprocess
 import time
 
@@ -33,14 +32,16 @@ def open_files(pid):
 
 
 class Counting:
-    """stat by BPF until end(). Everything is attached when it is created."""
+    """stat by BPF with a command that runs until end(). Everything is attached when it is created."""
 
     def __init__(self, *arguments):
-        self.process = subprocess.Popen([TOOL, "stat", "--source=bpf", "--json", *arguments],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.process.stderr.readline()
-        lab.check("counting by BPF" in line, "stat --source=bpf says: %s" % line)
-
+        self.process = subprocess.Popen([TOOL, "stat", "--source=bpf", "--json", *arguments, "--",
+                                         "sh", "-c", "echo counting; exec cat"],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        lab.check(line, "stat --source=bpf runs its command: %s" %
+                  ("" if line else self.process.stderr.read()))
         self.links = self._links()
 
     def _links(self):
@@ -56,11 +57,10 @@ class Counting:
             time.sleep(1)
 
     def end(self):
-        """Stop it like Ctrl-C. Returns its document."""
-        self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=120 * lab.SLOWER)
+        """End its command. Returns its document."""
+        _, err = self.process.communicate(timeout=120 * lab.SLOWER)
         lab.equal(self.process.returncode, 0, "exit status of stat: %s" % err)
-        document = json.loads(out)
+        document = json.loads(err)
         for g in document["groups"]:
             lab.check(g["state"] in ("attached", "waiting"),
                       "group %s is %s: %s" % (g["name"], g["state"], g["reason"]))
