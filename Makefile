@@ -3,6 +3,10 @@
 # gpumon. `make help` lists what can be made. The module itself is described
 # in Kbuild; this file only calls the kernel's build system on it.
 
+ifneq ($(words $(CURDIR)),1)
+$(error make cannot build in a folder with a space in its path: move "$(CURDIR)" to another one)
+endif
+
 VERSION := 0.1.0
 KERNELDIR ?= /lib/modules/$(shell uname -r)/build
 PREFIX ?= /usr/local
@@ -14,7 +18,16 @@ CUDA ?= /usr/local/cuda
 DKMSDIR ?= /usr/src/gpumon-$(VERSION)
 
 HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+# What an environment calls BUILD is something else.
+ifeq ($(origin BUILD),environment)
+BUILD := $(HERE)
+endif
 BUILD ?= $(HERE)
+
+# The kernel's own variables, if its make has called this one. With sub_make_done, make would go on in its
+# headers and delete some.
+unexport sub_make_done srctree objtree abs_srctree abs_objtree srcroot building_out_of_srctree \
+	KBUILD_EXTMOD KBUILD_EXTMOD_OUTPUT KBUILD_MODULES KBUILD_BUILTIN
 
 all: modules user
 
@@ -63,7 +76,7 @@ install: modules_install install-user \
 	$(if $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/include/cupti.h /usr/include/cupti.h /usr/include/CL/cl_layer.h),install-inject)
 
 install-user: user
-	+$(MAKE) -C user install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
+	+$(MAKE) -C user install PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)'
 	$(INSTALL) -D -m 0644 Documentation/man/gpumon.8 '$(DESTDIR)$(MANDIR)/man8/gpumon.8'
 
 uninstall:
@@ -184,7 +197,7 @@ help:
 	@echo 'make bench-device       there: what recording costs, in pairs within a process, against others'
 	@echo
 	@echo 'make modules GPUMON_DEBUG=1 makes a module whose registrations can be made to fail, for tests.'
-	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= SYSROOT= DESTDIR= PREFIX= are honoured.'
+	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= SYSROOT= DESTDIR= PREFIX= LIBDIR= are honoured.'
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \

@@ -51,6 +51,17 @@ info = json.loads(done.stdout)["gpumon"]
 lab.check(info["now_ns"] - info["since_ns"] >= 10**9, "it counts for a second: %r" % info)
 lab.check("not a terminal" in done.stderr, "it says why: %r" % done.stderr)
 
+lab.step("a terminal without escape sequences")
+for kind in "dumb", "":
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([source_bpf.TOOL, "top", "--source=bpf", "-n", "1", "-i", "100ms"],
+                               stdin=theirs, stdout=theirs, env=dict(os.environ, TERM=kind))
+    lab.equal(process.wait(timeout=120 * lab.SLOWER), 0, "top with TERM=%r" % kind)
+    text = os.read(ours, 65536)
+    lab.check(text and b"\033" not in text, "top with TERM=%r: %r" % (kind, text))
+    os.close(ours)
+    os.close(theirs)
+
 lab.step("the terminal goes")
 lab.load_gpumon()
 

@@ -326,7 +326,7 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 		ret = open_output(context, &settings, &err);
 	if (!ret) {
 		gpumon_stat_window_init(&window, &source, settings.duration_ns, settings.program,
-				       settings.out);
+					settings.out);
 		ret = stat_source(context, &source, &settings, &window, &err);
 		gpumon_stat_window_end(&window);
 	}

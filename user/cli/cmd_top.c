@@ -429,7 +429,7 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 
 	gpumon_term_get(&run.view.term, context->out);
 	run.view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	if (!run.view.term.tty)
+	if (!run.view.term.cursor)
 		run.batch = true;
 	/* A snapshot has as many lines as it needs. */
 	if (run.batch)
@@ -471,8 +471,8 @@ const struct gpumon_command gpumon_command_top = {
 		"  -i, --interval TIME    between readings (seconds, or 500ms, ...), default 1\n"
 		"  -n, --count N          stop after N pages\n"
 		"  -P, --page NAME        begin with this page: rings, processes, or a group\n"
-		"  -b, --batch            print pages one below the other, also without a terminal; the\n"
-		"                         first comes after one interval\n" GPUMON_SOURCE_HELP,
+		"  -b, --batch            print pages one below the other, as is done without a terminal and\n"
+		"                         with TERM=dumb; the first comes after one interval\n" GPUMON_SOURCE_HELP,
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,
 	.run = command_top,
 };

@@ -19,6 +19,11 @@
 
 #define LIBRARY "libgpumon-inject.so"
 
+/* The Makefile's LIBDIR as seen from BINDIR, so that both can be moved together. */
+#ifndef GPUMON_LIBDIR
+#define GPUMON_LIBDIR "../lib"
+#endif
+
 /* Signals that a user or a terminal may send us. */
 static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 
@@ -57,8 +62,17 @@ static int check_library(const char *path, struct gpumon_error *err)
 
 int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
 {
-	static const char *const folders[] = { "../inject", "../lib", "../lib/gpumon", "../lib64",
-					       "." };
+	static const char *const folders[] = {
+		"../inject", /* in the sources */
+		GPUMON_LIBDIR,
+		"../lib",
+		"../lib/gpumon",
+		"../lib64",
+#ifdef GPUMON_MULTIARCH
+		"../lib/" GPUMON_MULTIARCH,
+#endif
+		".",
+	};
 	const char *wanted = getenv("GPUMON_INJECT");
 	char program[PATH_MAX], candidate[PATH_MAX + 64];
 	char *slash;
@@ -84,11 +98,10 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
 		if (realpath(candidate, path))
 			return check_library(path, err);
 	}
-	return gpumon_error_set(
-		err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_UNSUPPORTED,
-		LIBRARY
-		" is not beside this program (%s/../inject, ../lib): make inject, or say where with GPUMON_INJECT=PATH",
-		program);
+	return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_UNSUPPORTED,
+				LIBRARY " is not beside this program (%s/../inject, " GPUMON_LIBDIR
+					"): make inject, or say where with GPUMON_INJECT=PATH",
+				program);
 }
 
 /* Of a container, or of another pid namespace: orphans are our children. */

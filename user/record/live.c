@@ -213,14 +213,12 @@ static void on_end(void *data)
 struct gpumon_live *gpumon_live_new(FILE *out, struct gpumon_session_options *options)
 {
 	struct gpumon_live *live = calloc(1, sizeof(*live));
-	const char *kind = getenv("TERM");
 
 	if (!live)
 		return NULL;
 	live->out = out;
 	gpumon_term_get(&live->term, out);
-	if (!live->term.tty || live->term.rows < ROWS_MIN || !kind || !*kind ||
-	    !strcmp(kind, "dumb")) {
+	if (!live->term.cursor || live->term.rows < ROWS_MIN) {
 		free(live);
 		return NULL;
 	}

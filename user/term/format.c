@@ -151,6 +151,9 @@ static unsigned int environment_number(const char *name)
 	return *end || number < 1 || number > 100000 ? 0 : (unsigned int)number;
 }
 
+/* No screen is larger: serial lines and broken programs say 65535. */
+#define SIZE_MAX_SHOWN 2000
+
 void gpumon_term_get(struct gpumon_term *term, FILE *stream)
 {
 	const char *kind = getenv("TERM"), *no_color = getenv("NO_COLOR");
@@ -162,13 +165,14 @@ void gpumon_term_get(struct gpumon_term *term, FILE *stream)
 	term->tty = fd >= 0 && isatty(fd);
 	if (term->tty)
 		(void)ioctl(fd, TIOCGWINSZ, &size);
-	term->colour = term->tty && !(no_color && *no_color) && !(kind && !strcmp(kind, "dumb"));
+	term->cursor = term->tty && kind && *kind && strcmp(kind, "dumb");
+	term->colour = term->cursor && !(no_color && *no_color);
 	term->columns = environment_number("COLUMNS");
 	if (!term->columns)
-		term->columns = size.ws_col;
+		term->columns = size.ws_col < SIZE_MAX_SHOWN ? size.ws_col : SIZE_MAX_SHOWN;
 	term->rows = environment_number("LINES");
 	if (!term->rows)
-		term->rows = size.ws_row;
+		term->rows = size.ws_row < SIZE_MAX_SHOWN ? size.ws_row : SIZE_MAX_SHOWN;
 }
 
 #define SEQUENCE(name, code)                                           \

@@ -33,13 +33,15 @@ const char *gpumon_format_name(char *buf, size_t len, const char *name);
 
 /**
  * struct gpumon_term - where the output goes
- * @tty: it is a terminal: progress, cursor movement and widths make sense
- * @colour: tty, and neither NO_COLOR nor TERM=dumb
+ * @tty: it is a terminal: progress and widths make sense
+ * @cursor: tty, and by TERM one that knows escape sequences: neither "dumb" nor unknown
+ * @colour: cursor, and not NO_COLOR
  * @columns: COLUMNS, or the terminal's width, or 0 for no limit
  * @rows: LINES, or the terminal's height, or 0
  */
 struct gpumon_term {
 	bool tty;
+	bool cursor;
 	bool colour;
 	unsigned int columns;
 	unsigned int rows;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "common.h"
 
+#include <pty.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "term/format.h"
 
@@ -154,13 +156,51 @@ static void term_of_a_stream(void **state)
 	free(text);
 }
 
+/* Kinds of terminals, and what a size is good for. */
+static void term_of_a_terminal(void **state)
+{
+	static const struct {
+		const char *kind, *no_color;
+		bool cursor, colour;
+	} cases[] = {
+		{ "xterm", NULL, true, true }, { "xterm", "1", true, false },
+		{ "vt100", "", true, true },   { "dumb", NULL, false, false },
+		{ "", NULL, false, false },    { NULL, NULL, false, false },
+	};
+	struct winsize size = { .ws_row = 65535, .ws_col = 80 };
+	struct gpumon_term term;
+	int ours, theirs;
+	FILE *stream;
+
+	(void)state;
+	assert_int_equal(openpty(&ours, &theirs, NULL, NULL, &size), 0);
+	stream = fdopen(theirs, "w");
+	assert_non_null(stream);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsetenv("TERM");
+		unsetenv("NO_COLOR");
+		if (cases[i].kind)
+			setenv("TERM", cases[i].kind, 1);
+		if (cases[i].no_color)
+			setenv("NO_COLOR", cases[i].no_color, 1);
+		gpumon_term_get(&term, stream);
+		assert_true(term.tty);
+		assert_int_equal(term.cursor, cases[i].cursor);
+		assert_int_equal(term.colour, cases[i].colour);
+		assert_int_equal(term.columns, 80);
+		assert_in_range(term.rows, 1000, 10000);
+	}
+	fclose(stream);
+	close(ours);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(format_ns),	       cmocka_unit_test(format_numbers),
 		cmocka_unit_test(format_rate),	       cmocka_unit_test(format_time),
 		cmocka_unit_test(format_name_is_safe), cmocka_unit_test(format_into_little_room),
-		cmocka_unit_test(term_of_a_stream),
+		cmocka_unit_test(term_of_a_stream),    cmocka_unit_test(term_of_a_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
