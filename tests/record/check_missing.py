@@ -2,6 +2,8 @@
 """"Nothing is missing" is printed only if it is true, by every output that prints it."""
 import json
 import os
+import shutil
+import sysconfig
 
 from check_bad_input import injected
 from kit import LIMIT, contains, equal, test, until
@@ -102,3 +104,20 @@ def notes_are_bounded(kit):
     found = [note for note in json.loads(shown.stdout)["recording"]["notes"] if "process" in str(note)]
     equal(sum("speaks version" in str(note) for note in found), 100, "notes")
     equal(sum("limited to 100" in str(note) for note in found), 1, "notes that say so")
+
+
+@test
+def library_of_an_installed_tool(kit):
+    """It is in a library folder of the tool's place, whichever that is called."""
+    os.makedirs(kit.path("usr/bin"))
+    shutil.copy(kit.program, kit.path("usr/bin/tool"))
+    for place in "lib", "lib64", "lib/gpumon", "lib/" + sysconfig.get_config_var("MULTIARCH"), None:
+        if place:
+            os.makedirs(kit.path("usr/" + place), exist_ok=True)
+            os.rename(kit.path("libgpumon-inject.so"), kit.path(f"usr/{place}/libgpumon-inject.so"))
+        done = kit.call(kit.path("usr/bin/tool"), "record", "-o", os.path.basename(place or "none"), "--",
+                        kit.player, "record", env={"GPUMON_INJECT": ""})
+        equal(done.returncode, 0 if place else 77, f"status with {place}: {done.stderr!r}")
+        if place:
+            os.rename(kit.path(f"usr/{place}/libgpumon-inject.so"), kit.path("libgpumon-inject.so"))
+    contains(done.stderr.decode(), "is not beside this program", "message")
