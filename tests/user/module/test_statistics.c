@@ -121,6 +121,7 @@ static void alert_message(struct message *message)
 	message_string(message, GPUMON_A_ALERT_MESSAGE, "GPU has fallen off the bus.");
 	message_u64(message, GPUMON_A_ALERT_COUNT, 2);
 	message_u64(message, GPUMON_A_ALERT_LOST, 1);
+	message_u64(message, GPUMON_A_ALERT_FORGOTTEN, 3);
 }
 
 static int parse_alert(const struct nlmsghdr *message, size_t len, struct gpumon_model *model)
@@ -434,6 +435,7 @@ static void layouts_and_alerts(void **state)
 	assert_int_equal(model.alerts[0].code.v, 79);
 	assert_int_equal(model.alerts[0].count.v, 2);
 	assert_int_equal(model.alerts[0].lost.v, 1);
+	assert_int_equal(model.alerts[0].forgotten.v, 3);
 	gpumon_model_free(&model);
 }
 

@@ -57,9 +57,9 @@ static void tables(void **state)
 	row(text, "3 of 64", "3 of 64 rings, 2 of 1024 processes, 3.00MiB of memory");
 	row(text, "drm_sched ", "drm_sched attached -");
 	row(text, "other ", "other off switched off");
-	row(text, "drm_run_job", "drm_run_job gpu_sched tracepoint attached 1000 993 7 0 - - -");
+	row(text, "drm_run_job", "drm_run_job gpu_sched tracepoint attached 1000 993 7 0 - - - -");
 	row(text, "drm_sched_job_run",
-	    "drm_sched_job_run gpu_sched tracepoint missing 0 0 0 0 - - not in this kernel");
+	    "drm_sched_job_run gpu_sched tracepoint missing 0 0 0 0 - - - not in this kernel");
 	row(text, "0000:03:00.0 sdma0 2", "0000:03:00.0 sdma0 2000 1980 1960 1 1 77 0 10 20 3 4");
 	/* Unknown is not 0. */
 	row(text, "0000:0a:00.0 gfx_0.0.0 3",
