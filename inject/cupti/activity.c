@@ -10,13 +10,13 @@
 #define NONE UINT32_MAX
 
 /* At most one part in so many of the program's time goes into waits for the worker, after the first 20 ms. */
-#define WAITS_SHARE  64
-#define WAITS_FIRST  20000000
+#define WAITS_SHARE  256
+#define WAITS_FIRST  ((int64_t)INJECT_PATIENCE(20) * 1000000)
 /* After so many waits without an answer there are no more in this capture. */
 #define WAIT_NS	     (INJECT_PATIENCE(50) * 1000000ull)
 #define SILENCES_MAX 3
 /* How often the worker does it without a wait otherwise. */
-#define SOON_NS	     10000000u
+#define SOON_NS	     100000000u
 
 /* A lock-free stack: a buffer, and a count in the upper half, so that no two heads are equal. */
 struct list {

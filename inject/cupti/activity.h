@@ -37,7 +37,7 @@ void inject_activity_waits_begin(void);
  * inject_activity_waited - in the program's thread: a call that waits for the GPU returns
  *
  * Has the worker write what has ended, and waits for it, unless nothing was launched since, or CUPTI does
- * not answer. Without a wait where waits have taken one part in 64 of the program's time already.
+ * not answer. Without a wait where waits have taken one part in 256 of the program's time already.
  */
 void inject_activity_waited(void);
 

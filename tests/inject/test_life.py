@@ -96,7 +96,8 @@ def test_killed():
         run.wait()
         equal(run.status, status, "exit status")
         compare_all(run, run.only())
-    run = Run("kill", 1400, 2, flush_ms=10000)
+    # Copies among them wait for the GPU.
+    run = Run("kill", 1400, 2, flush_ms=10000, environment={"GPUMON_LATE": "1"})
     target = run.only()
     compare_launches(run, target.records(), target)
     totals = target.totals()
