@@ -15,7 +15,7 @@
  *	churn N FILE KERNEL BxT	N times: load, launch, unload
  *	contexts N FILE KERNEL BxT	N times: make a context, load, launch, destroy
  *	wait			for the current context
- *	recorded-no-more	wait until the library has let go of the channel
+ *	recorded-no-more	wait until the library has written its last record
  *	largest-file N		no file may have more bytes from now on
  *	spare-descriptors N	no more descriptors than so many from now on
  *	fork, kill, _exit N, exit N, close, sleep MS
@@ -35,6 +35,8 @@
 #include <unistd.h>
 
 #include <cuda.h>
+
+#include "../../../user/capture/channel.h"
 
 #define WORDS	4096
 #define LIMIT	100 /* only these words are changed */
@@ -503,14 +505,17 @@ static void run_child(void)
 	say("child's status", WEXITSTATUS(status));
 }
 
-static bool has_channel(void)
+/* Whether the library has written its last record into a channel, which stays mapped (capture/channel.h). */
+static bool is_recorded(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[4096];
 	bool found = false;
+	uintptr_t start;
+	char line[4096];
 
 	while (maps && !found && fgets(line, sizeof(line), maps))
-		found = strstr(line, "gpumon-channel");
+		found = strstr(line, "gpumon-channel") && sscanf(line, "%lx", &start) == 1 &&
+			!((const volatile struct gpumon_channel *)start)->stopped;
 	if (maps)
 		fclose(maps);
 	return found;
@@ -518,7 +523,7 @@ static bool has_channel(void)
 
 static void wait_for_end_of_recording(void)
 {
-	for (int i = 0; i < 6000 && has_channel(); i++)
+	for (int i = 0; i < 6000 && is_recorded(); i++)
 		usleep(10000);
 }
 
