@@ -16,6 +16,7 @@ MANDIR ?= $(PREFIX)/share/man
 LIBDIR ?= $(PREFIX)/lib
 CUDA ?= /usr/local/cuda
 DKMSDIR ?= /usr/src/gpumon-$(VERSION)
+DKMSKERNEL ?= $(shell uname -r)
 
 HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 # What an environment calls BUILD is something else.
@@ -84,18 +85,27 @@ uninstall:
 	+@test ! -e inject/Makefile || $(MAKE) -C inject uninstall LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)'
 	rm -f '$(DESTDIR)$(MANDIR)/man8/gpumon.8'
 
-# dkms gets what the module is built from and nothing else.
+# dkms gets what the module is built from and nothing else; files of a former version go.
 dkms-source:
 	$(INSTALL) -d '$(DESTDIR)$(DKMSDIR)'
+	rm -rf '$(DESTDIR)$(DKMSDIR)/kmod'
 	cd '$(HERE)' && find Kbuild Makefile dkms.conf LICENSE LICENSES kmod -type f \
 		\( -name '*.[ch]' -o -name '*.sh' -o -name '*.txt' -o -name LICENSE -o \
 		-name Kbuild -o -name Makefile -o -name dkms.conf \) ! -name '*.mod.c' \
 		! -name '*conftest*.h' -exec $(INSTALL) -D -m 0644 '{}' '$(DESTDIR)$(DKMSDIR)/{}' \;
 
+# Also an update, after a failed one too. What dkms has built of former sources goes: it would be taken for
+# this version. All kernels that had a module get one, this one first. The module that runs stays.
 dkms-install: dkms-source
-	dkms add -m gpumon -v $(VERSION)
-	dkms build -m gpumon -v $(VERSION)
-	dkms install -m gpumon -v $(VERSION)
+	set -e; known=$$(dkms status -m gpumon); \
+	kernels=$$(echo "$$known" | sed -n 's|^gpumon[/, ]*[^,]*, \([^,]*\), .*: installed.*|\1|p' | grep -vx '$(DKMSKERNEL)' || :); \
+	for version in $$(echo "$$known" | sed -n 's|^gpumon[/, ]*\([^:, ]*\).*|\1|p' | sort -u); do \
+		dkms remove -m gpumon -v "$$version" --all; done; \
+	dkms add -m gpumon -v $(VERSION); \
+	for kernel in '$(DKMSKERNEL)' $$kernels; do \
+		test -e "/lib/modules/$$kernel/build" || { echo "without headers no module for $$kernel" >&2; test "$$kernel" != '$(DKMSKERNEL)'; continue; }; \
+		dkms build -m gpumon -v $(VERSION) -k "$$kernel"; \
+		dkms install -m gpumon -v $(VERSION) -k "$$kernel"; done
 
 dkms-uninstall:
 	dkms remove -m gpumon -v $(VERSION) --all
@@ -181,7 +191,7 @@ help:
 	@echo 'make bpf                its BPF programs alone, with clang and bpftool'
 	@echo 'make inject             the library for CUDA programs, with the headers in CUDA=$(CUDA)'
 	@echo 'make install            both, below DESTDIR= (PREFIX=$(PREFIX) for the tool)'
-	@echo 'make dkms-install       the module through dkms; dkms-uninstall takes it away'
+	@echo 'make dkms-install       the module through dkms, also an update; dkms-uninstall takes it away'
 	@echo 'make clean'
 	@echo
 	@echo 'make demo               records an OpenCL program here, then the module in a VM: no GPU needed'
