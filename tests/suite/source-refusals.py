@@ -31,8 +31,8 @@ def drop():
     os.setuid(NOBODY)
 
 
-def checks(*prefix):
-    done = lab.run(*prefix, source_bpf.TOOL, "doctor", "--json", check_=False, timeout=120)
+def checks(*prefix, part=()):
+    done = lab.run(*prefix, source_bpf.TOOL, "doctor", *part, "--json", check_=False, timeout=120)
     return {c["check"]: c for c in json.loads(done.stdout)["checks"]}, done.returncode
 
 
@@ -53,11 +53,12 @@ lab.equal(refusal(["stat"], "modprobe gpumon", "CONFIG_DEBUG_INFO_BTF", prefix=N
           "not-loaded", "auto without BTF")
 
 lab.step("doctor says which source there is, and why")
-rows, status = checks()
+rows, status = checks(part=["driver"])
 lab.equal((rows["source"]["level"], rows["module"]["level"]), ("ok", "warn"), "BPF alone")
 lab.check(rows["source"]["message"].startswith("bpf"), rows["source"]["message"])
 lab.equal(status, 0, "exit status of doctor with BPF")
-lab.check("uprobes" in rows, "doctor on uprobes")
+lab.check("uprobes" not in rows, "doctor driver on uprobes")
+lab.check("uprobes" in checks(part=["record"])[0], "doctor record on uprobes")
 rows, status = checks(*NO_BTF)
 lab.equal((rows["source"]["level"], rows["module"]["level"], status), ("fail", "fail", 1), "neither")
 lab.load_gpumon()
