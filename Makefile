@@ -14,7 +14,8 @@ DESTDIR ?=
 INSTALL ?= install
 MANDIR ?= $(PREFIX)/share/man
 LIBDIR ?= $(PREFIX)/lib
-CUDA ?= /usr/local/cuda
+# Where the library was built with headers of another folder, it is installed with them.
+CUDA ?= $(or $(wildcard $(shell cat '$(HERE)/inject/obj/cuda' 2>/dev/null)),/usr/local/cuda)
 DKMSDIR ?= /usr/src/gpumon-$(VERSION)
 DKMSKERNEL ?= $(shell uname -r)
 
