@@ -21,6 +21,10 @@
 #define SPARE_BYTES (32 << 10)
 #define SPARES	    8
 
+/* Counts that wait for the shared words of their objects, and how many places a probe tries. */
+#define EARLY	    1024
+#define EARLY_TRIES 16
+
 /*
  * All counters, and the CPUs that are online or about to be. Taken under the kernel's lock of hotplug:
  * nothing that waits for that lock, or for tasks, may be called with it held.
@@ -190,7 +194,8 @@ static int shared_init(struct gpumon_counters *counters)
 		return counters->shared[0] ? 0 : -ENOMEM;
 	}
 	counters->spare = kcalloc(counters->spares, sizeof(*counters->spare), GFP_KERNEL);
-	if (!counters->shared || !counters->spare)
+	counters->early = gpumon_memory_zalloc(EARLY, sizeof(*counters->early), NUMA_NO_NODE);
+	if (!counters->shared || !counters->spare || !counters->early)
 		return -ENOMEM;
 	gpumon_counters_supply(counters);
 	counters->shared_held = gpumon_memory_held(counters->spare[0], shared_bytes(counters));
@@ -275,6 +280,7 @@ void gpumon_counters_free(struct gpumon_counters *counters)
 	kfree(counters->cpu);
 	kvfree(counters->kept);
 	kvfree(counters->shared);
+	kvfree(counters->early);
 	kfree(counters->spare);
 	counters->cpu = NULL;
 	for_each_possible_cpu(cpu)
@@ -282,12 +288,86 @@ void gpumon_counters_free(struct gpumon_counters *counters)
 	counters->others = NULL;
 	counters->kept = NULL;
 	counters->shared = NULL;
+	counters->early = NULL;
 	counters->spare = NULL;
 	counters->slots = 0;
 }
 
+/* The object and the shared word of a count that came early. */
+static u32 early_slot(const struct gpumon_counters *counters, u32 count)
+{
+	return (count - 1) / counters->wide;
+}
+
+static u32 early_word(const struct gpumon_counters *counters, u32 count)
+{
+	return (count - 1) % counters->wide;
+}
+
+/* Keep a count until its object has shared words. */
+static bool early_add(struct gpumon_counters *counters, u32 slot, u32 word)
+{
+	u32 count = slot * counters->wide + word + 1, at, i;
+
+	for (i = 0; i < EARLY_TRIES; i++) {
+		at = (u32)atomic_inc_return(&counters->early_next) % EARLY;
+		if (!READ_ONCE(counters->early[at]) && !cmpxchg(&counters->early[at], 0, count))
+			return true;
+	}
+	return false;
+}
+
+/* Give the objects of early counts their shared words, and these the counts. */
+static void early_settle(struct gpumon_counters *counters)
+{
+	atomic64_t *words;
+	u32 count, slot, i;
+
+	for (i = 0; i < EARLY; i++) {
+		count = READ_ONCE(counters->early[i]);
+		if (!count)
+			continue;
+		slot = early_slot(counters, count);
+		words = READ_ONCE(counters->shared[slot]);
+		if (!words) {
+			words = kvzalloc(shared_bytes(counters), GFP_KERNEL);
+			if (!words)
+				continue;
+			if (cmpxchg(&counters->shared[slot], NULL, words)) {
+				kvfree(words);
+				words = READ_ONCE(counters->shared[slot]);
+			}
+		}
+		atomic64_inc(&words[early_word(counters, count)]);
+		WRITE_ONCE(counters->early[i], 0);
+	}
+}
+
+/* Early counts of an object, by shared word; or take them away. */
+static void early_read(const struct gpumon_counters *counters, u32 slot, u64 *words)
+{
+	u32 count, i;
+
+	for (i = 0; i < EARLY; i++) {
+		count = READ_ONCE(counters->early[i]);
+		if (count && early_slot(counters, count) == slot)
+			words[early_word(counters, count)]++;
+	}
+}
+
+static void early_zero(struct gpumon_counters *counters, u32 slot)
+{
+	u32 count, i;
+
+	for (i = 0; i < EARLY; i++) {
+		count = READ_ONCE(counters->early[i]);
+		if (count && early_slot(counters, count) == slot)
+			WRITE_ONCE(counters->early[i], 0);
+	}
+}
+
 /**
- * gpumon_counters_supply - shared words for objects that come
+ * gpumon_counters_supply - shared words for objects that have none, and for those that come
  * @counters: counters
  *
  * Context: may sleep, gpumon_period_lock held or nobody else knows them; probes may run.
@@ -300,25 +380,20 @@ void gpumon_counters_supply(struct gpumon_counters *counters)
 
 	if (!counters->spare)
 		return;
+	early_settle(counters);
 	llist_for_each_safe(surplus, next, llist_del_all(&counters->surplus))
 		kvfree(surplus);
 	for (i = 0; i < counters->spares; i++) {
 		if (READ_ONCE(counters->spare[i]))
 			continue;
 		words = kvzalloc(shared_bytes(counters), GFP_KERNEL);
-		/* Pairs with gpumon_counters_spare(): they are zeroes. */
+		/* Pairs with the xchg() of spare_take(): they are zeroes. */
 		smp_store_release(&counters->spare[i], words);
 	}
 }
 
-/**
- * gpumon_counters_spare - take shared words for an object
- * @counters: counters, with shared words
- *
- * Context: any, takes no lock.
- * Return: the words, NULL if there are none at this moment: more have been asked for.
- */
-atomic64_t *gpumon_counters_spare(struct gpumon_counters *counters)
+/* Shared words that are kept ready, NULL if there are none at this moment: more have been asked for. */
+static atomic64_t *spare_take(struct gpumon_counters *counters)
 {
 	atomic64_t *words = NULL;
 	u32 i;
@@ -330,21 +405,12 @@ atomic64_t *gpumon_counters_spare(struct gpumon_counters *counters)
 	return words;
 }
 
-/**
- * gpumon_counters_give - give an object its shared words
- * @counters: counters, with shared words
- * @slot: object, GPUMON_NONE if it has come to nothing
- * @words: from gpumon_counters_spare()
- *
- * Of two CPUs that do it at once one takes its words back.
- *
- * Context: any, takes no lock.
- */
-void gpumon_counters_give(struct gpumon_counters *counters, u32 slot, atomic64_t *words)
+/* Give an object its shared words. Of two CPUs that do it at once one takes its words back. */
+static void spare_give(struct gpumon_counters *counters, u32 slot, atomic64_t *words)
 {
 	u32 i;
 
-	if (slot != GPUMON_NONE && !cmpxchg(&counters->shared[slot], NULL, words))
+	if (!cmpxchg(&counters->shared[slot], NULL, words))
 		return;
 	for (i = 0; i < counters->spares; i++)
 		if (!READ_ONCE(counters->spare[i]) && !cmpxchg(&counters->spare[i], NULL, words))
@@ -353,20 +419,22 @@ void gpumon_counters_give(struct gpumon_counters *counters, u32 slot, atomic64_t
 }
 
 /* gpumon_counters_shared_inc() of an object that this CPU has had no shared value of. */
-noinline atomic64_t *gpumon_counters_share(struct gpumon_counters *counters, local64_t *words)
+noinline bool gpumon_counters_share(struct gpumon_counters *counters, local64_t *words, u32 word)
 {
 	u32 slot = (u32)(words - counters->cpu[raw_smp_processor_id()]) / counters->stride;
 	atomic64_t *shared = READ_ONCE(counters->shared[slot]);
 
+	word -= gpumon_counters_own_sums(counters);
 	if (!shared) {
-		shared = gpumon_counters_spare(counters);
+		shared = spare_take(counters);
 		if (!shared)
-			return NULL;
-		gpumon_counters_give(counters, slot, shared);
+			return early_add(counters, slot, word);
+		spare_give(counters, slot, shared);
 		shared = READ_ONCE(counters->shared[slot]);
 	}
 	local64_set(&words[counters->stride - 1], (long)shared);
-	return shared;
+	atomic64_inc(&shared[word]);
+	return true;
 }
 
 /**
@@ -388,6 +456,7 @@ size_t gpumon_counters_bytes(const struct gpumon_counters *counters)
 	bytes = gpumon_memory_held(counters->cpu, (nr_cpu_ids + 1) * sizeof(*counters->cpu)) +
 		gpumon_memory_held(counters->kept, counters->slots * sizeof(*counters->kept)) +
 		gpumon_memory_held(counters->shared, counters->slots * sizeof(*counters->shared)) +
+		gpumon_memory_held(counters->early, EARLY * sizeof(*counters->early)) +
 		gpumon_memory_held(counters->spare, counters->spares * sizeof(*counters->spare));
 	if (counters->others && !counters->others_count)
 		bytes += PAGE_SIZE;
@@ -415,7 +484,7 @@ static const atomic64_t *word_shared(const struct gpumon_counters *counters, u32
 
 /**
  * gpumon_counters_total - a counter since its object exists, over all periods
- * @counters: counters
+ * @counters: counters, whose shared words are always there if it is one of these
  * @slot: object
  * @word: counter
  *
@@ -441,7 +510,7 @@ u64 gpumon_counters_total(const struct gpumon_counters *counters, u32 slot, u32 
 
 /**
  * gpumon_counters_one - one counter of one object in one period
- * @counters: counters
+ * @counters: counters, as for gpumon_counters_total()
  * @slot: object
  * @closed: the period that the last reset closed, else the one that runs
  * @word: counter
@@ -493,6 +562,8 @@ void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool
 		shared = READ_ONCE(counters->shared[slot]);
 	for (i = own; shared && i < counters->sums; i++)
 		words[i] = atomic64_read(&shared[i - own]);
+	if (counters->early)
+		early_read(counters, slot, words + own);
 	for (i = 0; kept && i < counters->sums; i++)
 		words[i] -= kept[i];
 }
@@ -577,6 +648,8 @@ void gpumon_counters_zero(struct gpumon_counters *counters, u32 slot)
 	}
 	for (i = 0; counters->wide && counters->shared[slot] && i < counters->wide; i++)
 		atomic64_set(&counters->shared[slot][i], 0);
+	if (counters->early)
+		early_zero(counters, slot);
 	kfree(counters->kept[slot]);
 	counters->kept[slot] = NULL;
 }

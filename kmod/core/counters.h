@@ -40,6 +40,10 @@
  * @spare: shared words for objects that come, NULL where they are used up
  * @spares: places in @spare
  * @surplus: those for which @spare has no place
+ * @early: counts of objects that have no shared words yet, since none were left: object and word, 0
+ *         where there is none. Probes add, readers count them, and they move to the words when there
+ *         are some: with gpumon_period_lock held
+ * @early_next: where a probe looks for a free place
  * @shared_held: bytes that the shared words of an object take
  * @kept: by object, NULL if no reset has found it: where its counters stood at the last one, and
  *        behind them what counters and extremes came to in the period before that
@@ -60,6 +64,8 @@ struct gpumon_counters {
 	atomic64_t **spare;
 	u32 spares;
 	struct llist_head surplus;
+	u32 *early;
+	atomic_t early_next;
 	size_t shared_held;
 	u64 **kept;
 	struct list_head list;
@@ -73,9 +79,7 @@ void gpumon_counters_stop(void);
 int gpumon_counters_init(struct gpumon_counters *counters, u32 slots, u32 stride);
 void gpumon_counters_free(struct gpumon_counters *counters);
 void gpumon_counters_supply(struct gpumon_counters *counters);
-atomic64_t *gpumon_counters_spare(struct gpumon_counters *counters);
-void gpumon_counters_give(struct gpumon_counters *counters, u32 slot, atomic64_t *words);
-atomic64_t *gpumon_counters_share(struct gpumon_counters *counters, local64_t *words);
+bool gpumon_counters_share(struct gpumon_counters *counters, local64_t *words, u32 word);
 u64 gpumon_counters_total(const struct gpumon_counters *counters, u32 slot, u32 word);
 u64 gpumon_counters_one(const struct gpumon_counters *counters, u32 slot, bool closed, u32 word);
 void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool closed,
@@ -106,18 +110,16 @@ static inline u32 gpumon_counters_own_sums(const struct gpumon_counters *counter
  * @word: number of the counter
  *
  * Context: any, preemption off.
- * Return: false if there is no memory for the object's shared words at this moment.
+ * Return: false if there is no memory for the object's shared words at this moment, and no place where
+ * the count could wait for it.
  */
 static __always_inline bool gpumon_counters_shared_inc(struct gpumon_counters *counters,
 						       local64_t *words, u32 word)
 {
 	atomic64_t *shared = (atomic64_t *)local64_read(&words[counters->stride - 1]);
 
-	if (unlikely(!shared)) {
-		shared = gpumon_counters_share(counters, words);
-		if (!shared)
-			return false;
-	}
+	if (unlikely(!shared))
+		return gpumon_counters_share(counters, words, word);
 	atomic64_inc(&shared[word - gpumon_counters_own_sums(counters)]);
 	return true;
 }

@@ -46,7 +46,8 @@ static DECLARE_WORK(memory_work, supply_work);
 
 static void schedule_supply(struct irq_work *unused)
 {
-	schedule_work(&memory_work);
+	/* What is kept ready may be gone before an ordinary task has its turn. */
+	queue_work(system_highpri_wq, &memory_work);
 }
 
 static DEFINE_IRQ_WORK(memory_irq_work, schedule_supply);

@@ -156,35 +156,15 @@ size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics)
 	       gpumon_memory_held(statistics->bounds, cells * sizeof(*statistics->bounds));
 }
 
-/* Place for a row. Where CPUs share its buckets, there is none without memory for them. */
-static u32 row_claim(struct gpumon_statistics *statistics, u64 key)
-{
-	struct gpumon_counters *counters = &statistics->counters;
-	atomic64_t *shared;
-	bool created;
-	u32 slot;
-
-	if (!counters->wide)
-		return gpumon_table_claim(&statistics->table, key, &created);
-	slot = gpumon_row_find(statistics, key);
-	if (slot != GPUMON_NONE && READ_ONCE(counters->shared[slot]))
-		return slot;
-	shared = gpumon_counters_spare(counters);
-	if (!shared)
-		return GPUMON_NONE;
-	slot = gpumon_table_claim(&statistics->table, key, &created);
-	gpumon_counters_give(counters, slot, shared);
-	return slot;
-}
-
 static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
 		     const char *const label[GPUMON_LABELS])
 {
 	struct gpumon_row *row;
+	bool created;
 	u32 slot;
 	int i;
 
-	slot = row_claim(statistics, key);
+	slot = gpumon_table_claim(&statistics->table, key, &created);
 	if (slot == GPUMON_NONE)
 		return slot;
 	row = &statistics->rows[slot];
@@ -208,8 +188,7 @@ static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
  * @label2: third label, NULL if there is none
  *
  * Context: any, preemption off, takes no lock.
- * Return: the row, GPUMON_NONE if the table is full, or if there is no memory for a row at this
- * moment: GPUMON_DROP_TABLE_FULL.
+ * Return: the row, GPUMON_NONE if the table is full: GPUMON_DROP_TABLE_FULL.
  */
 noinline u32 gpumon_row_learn(struct gpumon_statistics *statistics, u64 key, const char *label0,
 			      const char *label1, const char *label2)
@@ -293,7 +272,7 @@ int gpumon_statistics_keep(struct gpumon_statistics *statistics)
 }
 
 /**
- * gpumon_statistics_supply - memory for rows that come
+ * gpumon_statistics_supply - memory for buckets of rows that come
  * @statistics: table
  *
  * Context: may sleep, gpumon_period_lock held.

@@ -115,7 +115,7 @@ struct gpumon_place {
  * @column_count: number of columns
  * @capacity: rows that fit
  * @own_histograms: each CPU has the buckets of each row for itself: for many events; else all CPUs
- *                  share those of a row, which it gets when it comes
+ *                  share those of a row, which it gets with its first value
  * @exact: so many fit however their keys are spread, and a row for all others, GPUMON_ROW_OTHER;
  *         then gpumon_row_find() is not for it, and gpumon_row_learn() searches all rows
  * @table: the keys, the rest is filled in at load
