@@ -118,12 +118,9 @@ static int check_parameters(void)
 
 static int init_tables(void)
 {
-	int ret;
+	int ret = GPUMON_REGISTER("gpumon_groups_init", NULL,
+				  gpumon_groups_init(all_groups, ARRAY_SIZE(all_groups)));
 
-	ret = gpumon_counters_start();
-	if (!ret)
-		ret = GPUMON_REGISTER("gpumon_groups_init", NULL,
-				      gpumon_groups_init(all_groups, ARRAY_SIZE(all_groups)));
 	if (!ret)
 		ret = GPUMON_REGISTER("gpumon_probe_init", NULL, gpumon_probe_init());
 	if (!ret)
@@ -151,6 +148,12 @@ static int __init gpumon_init(void)
 
 	if (ret)
 		return ret;
+	ret = gpumon_counters_start();
+	if (ret) {
+		pr_err("cannot follow CPUs, cpuhp_setup_state() failed with error %d, load gpumon again\n",
+		       ret);
+		return ret;
+	}
 	ret = init_tables();
 	if (ret) {
 		pr_err("no memory for the statistics, choose smaller max_rings, max_processes or max_jobs\n");

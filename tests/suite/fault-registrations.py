@@ -68,8 +68,13 @@ lab.submit("-r", "0,1", "-n", 4, "-w")
 # What only groups ask for that are off; it is read when they are switched on.
 UNASKED = ("dma_fence", "mock_gpu") + (() if DEEP else ("drm", "vmlinux"))
 
+# Memory for tables: of a group, or of what is there from the load on.
+TABLES = re.compile("statistics_allocate|gpumon_counters_copy")
+
 # The message for each failure. None: gpumon is loaded all the same, see reduced().
-REFUSED = [(r"gpumon_(probe|ring|process|job|groups)_init", "no memory for the statistics, choose"),
+REFUSED = [(r"gpumon_(probe|ring|process|job|groups)_init|gpumon_counters_copy",
+            "no memory for the statistics, choose"),
+           (r"cpuhp_setup_state", r"cannot follow CPUs, cpuhp_setup_state\(\) failed with error -12"),
            (r"genl_register_family", "cannot register the generic netlink family, error -12"),
            (r"register_(tracepoint_)?module_notifier",
             r"cannot follow modules, register_(tracepoint_)?module_notifier\(\) failed with error -12")]
@@ -96,7 +101,7 @@ def tried_again(name, found, when):
 
     There are several: when gpumon is loaded, and of a module that comes both notifiers tell.
     """
-    if found or not re.search("register|statistics_allocate", name):
+    if found or not ("register" in name or TABLES.match(name)):
         return False
     with Gpumon() as g:
         on = {x["name"] for x in g.groups() if x["enabled"]}
@@ -132,7 +137,7 @@ def reduced(name, lines):
     elif name.startswith("gpumon_read_whole_file"):
         module = name.split("/")[-1]
         said = [r for r in found if "BTF of %s unreadable, error -12" % module in r[3]]
-    elif name.startswith("statistics_allocate"):
+    elif TABLES.match(name):
         said = [r for r in found if "no memory for its statistics" in r[3]]
     else:
         said = [r for r in found if r[1] in name and r[2] == "failed" and "no memory" in r[3]]
@@ -231,7 +236,7 @@ with Gpumon() as g:
             lab.check(refusal is None, "%s: %s" % (when, refusal))
             found = reasons(group)
             faults.check_reasons(found, when)
-            said = [r for r in found if r[1] in name or "statistics" in name]
+            said = [r for r in found if r[1] in name or TABLES.match(name)]
             lab.check(said, "nobody tells %s: %r" % (when, found))
             kind = name.split()[0]
             if kind not in told:
@@ -292,7 +297,8 @@ def late_check(name, refusal):
     lab.check(lab.loaded("gpu_sched"), "gpu_sched is not loaded " + when)
     found = reasons("drm_sched")
     faults.check_reasons(found, when)
-    said = [r for r in found if r[1] in name or name.startswith("gpumon_read_whole_file")]
+    said = [r for r in found if r[1] in name or name.startswith("gpumon_read_whole_file") or
+            TABLES.match(name)]
     again_already = tried_again(name, found, when)
     lab.check(said or again_already, "nobody tells %s: %r" % (when, found))
     if said and name.split()[0] not in told:
