@@ -115,6 +115,9 @@ rmmod("gpu_sched")
 limits("without drivers", 2.5 * MIB, 256 * KIB)
 rmmod("gpumon")
 
+if not os.path.exists(DEBUG_MODULE):
+    step("done; it is not built here to make memory for a processor fail: for the newest kernel it is")
+    sys.exit()
 step("a processor comes online when there is no memory for it: its events are lost and counted")
 cpu1(0)
 lab.load_scheduler()

@@ -21,7 +21,8 @@ load_scheduler()
 load_gpumon(max_rings=ROOM)
 g = Gpumon()
 memory = g.info()["memory_bytes"]
-tables = parts()["drm_sched"]
+parts_before = parts()
+tables = parts_before["drm_sched"]
 retired = 0
 names = set()
 for turn, (devices, count) in enumerate(SHAPES):
@@ -39,8 +40,14 @@ for turn, (devices, count) in enumerate(SHAPES):
     info = g.info()
     equal(info["rings"], len([key for key in rings() if key[1] != "other"]), "rings")
     check(info["rings"] <= ROOM, "%d rings where %d fit" % (info["rings"], ROOM))
-    # The first reset takes memory for the rings and processes that it finds.
-    within(info["memory_bytes"], memory, memory + (ROOM + 2) * 2 * mmap.PAGESIZE, "memory_bytes")
+    # A reset takes memory for what it finds and had none: rings, with that for all others, probes,
+    # processes.
+    held = parts()
+    grown = {name: held[name] - parts_before[name] for name in held}
+    within(grown.pop("drm_sched"), 0, (ROOM + 1) * 2 * mmap.PAGESIZE, "bytes for rings")
+    within(grown.pop("probes"), 0, 4 * mmap.PAGESIZE, "bytes for probes")
+    within(grown.pop("processes"), 0, 256 * info["processes"], "bytes for processes")
+    equal(set(grown.values()), {0}, "growth of the other parts")
     check(info["rings_retired"] >= retired, "rings_retired went back")
     retired = info["rings_retired"]
     for row in g.rings():
