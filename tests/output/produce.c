@@ -127,22 +127,24 @@ static void produce_large(void)
 #define CALLERS	   100
 #define LINES	   100
 #define KERNELS	   40
+#define DEEP	   65
+#define DEPTH	   1000
 #define PATH_LINES (CALLERS * LINES)
 
 /*
  * Ten thousand call paths that differ in a function or in a line, to a few kernels, of which one is
- * launched by the two lightest of them.
+ * launched by the two lightest of them. Lighter still are kernels with one path each, of DEPTH frames.
  */
 static void produce_paths(void)
 {
-	static char lines[PATH_LINES][32], kernels[KERNELS][16];
-	static struct gpumon_kernel_row rows[KERNELS];
+	static char lines[PATH_LINES][32], kernels[KERNELS + DEEP][16];
+	static struct gpumon_kernel_row rows[KERNELS + DEEP];
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node,
 			   *last = root;
-	struct gpumon_view view = { .root = root, .kernels = rows, .kernel_count = KERNELS };
+	struct gpumon_view view = { .root = root, .kernels = rows, .kernel_count = KERNELS + DEEP };
 	char name[32];
 
-	for (unsigned int i = 0; i < KERNELS; i++) {
+	for (unsigned int i = 0; i < KERNELS + DEEP; i++) {
 		snprintf(kernels[i], sizeof(kernels[i]), "kernel_%u", i);
 		rows[i].name = kernels[i];
 	}
@@ -164,6 +166,16 @@ static void produce_paths(void)
 		made_node(node, GPUMON_NODE_KERNEL, row->name, 1, ns, 0);
 		row->count++;
 		row->gpu_ns += ns;
+	}
+	for (unsigned int i = KERNELS; i < KERNELS + DEEP; i++) {
+		node = made_node(root, GPUMON_NODE_FUNCTION, kernels[i], 0, 0, 0);
+		for (unsigned int depth = 2; depth < DEPTH; depth++) {
+			snprintf(name, sizeof(name), "level_%u", depth);
+			node = made_node(node, GPUMON_NODE_FUNCTION, name, 0, 0, 0);
+		}
+		made_node(node, GPUMON_NODE_KERNEL, rows[i].name, 1, 1, 0);
+		rows[i].count = 1;
+		rows[i].gpu_ns = 1;
 	}
 	PRODUCE("paths.html", gpumon_output_report(out, &view));
 	made_free(root);

@@ -16,6 +16,8 @@ void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole);
 /* Maximum number of rows of a table, and of notes, in a page. */
 #define GPUMON_REPORT_ROWS  1000
 #define GPUMON_REPORT_NOTES 100
+/* Maximum number of frames of the heaviest call paths together, and of those of kernels. */
+#define GPUMON_REPORT_FRAMES 60000
 
 /* "and 12 more streams", if there are more than were shown. */
 void gpumon_report_more(FILE *out, unsigned int shown, unsigned int all, const char *what);
@@ -52,7 +54,8 @@ uint32_t gpumon_report_kernel(struct gpumon_intern *kernels, enum gpumon_work_ki
  * @weight: meaning of its widths
  * @kernels: numbers of kernels
  *
- * Rows are the GPUMON_REPORT_ROWS heaviest paths, and the heaviest of each kernel that has a row.
+ * Rows are the GPUMON_REPORT_ROWS heaviest paths, and the heaviest of each kernel that has a row;
+ * fewer of each if they have more than GPUMON_REPORT_FRAMES frames.
  *
  * Return: 0, or -1 without memory.
  */

@@ -206,8 +206,11 @@
 				return;
 			const callers = firstPaths.callers(), whole = worth(row, 0), back = document.createElement("button");
 			const sum = callers.reduce(function (ns, path) { return ns + worth(path, 0); }, 0);
-			firstPaths.status.textContent = callers.length.toLocaleString("en-US") +
-				(callers.length === 1 ? " call path launches " : " call paths launch ") + row.lastElementChild.textContent +
+			const name = row.lastElementChild.textContent;
+			firstPaths.status.textContent = callers.length === 0 ?
+				"This page has room for the heaviest call paths only: none of them launches " + name :
+				callers.length.toLocaleString("en-US") +
+				(callers.length === 1 ? " call path launches " : " call paths launch ") + name +
 				(sum < whole ? ": " + (100 * sum / whole).toFixed(1) + "% of its GPU time; this page has no room for its others" : "");
 			back.className = "more";
 			back.textContent = "Show all call paths";

@@ -97,10 +97,29 @@ static int find_paths(struct paths *paths, struct gpumon_flame *flame)
 	return 0;
 }
 
-/* The heaviest ones are rows, and the heaviest of each kernel that is a row of its table. */
+/* Takes the frames of a path from the @room that is left for frames, if they all fit. */
+static bool take_frames(const struct paths *paths, const struct path *path, size_t *room)
+{
+	size_t n = 0;
+
+	for (const struct gpumon_node *node = path->node; node && node != paths->view->root;
+	     node = node->parent)
+		n++;
+	if (n > *room)
+		return false;
+	*room -= n;
+	return true;
+}
+
+/*
+ * The heaviest ones are rows, and the heaviest of each kernel that is a row of its table. Each of
+ * the two has room for a number of frames.
+ */
 static int choose_paths(struct paths *paths, struct gpumon_intern *kernels)
 {
+	size_t room = GPUMON_REPORT_FRAMES, room_of_kernels = GPUMON_REPORT_FRAMES;
 	const struct gpumon_view *view = paths->view;
+	bool heaviest = true;
 	uint32_t known;
 	bool *seen;
 
@@ -118,7 +137,9 @@ static int choose_paths(struct paths *paths, struct gpumon_intern *kernels)
 		path.kernel = kernel_of(kernels, path.node);
 		if (path.kernel > known)
 			path.kernel = 0;
-		if (i >= GPUMON_REPORT_ROWS && (!path.kernel || seen[path.kernel]))
+		heaviest = heaviest && i < GPUMON_REPORT_ROWS && take_frames(paths, &path, &room);
+		if (!heaviest && (!path.kernel || seen[path.kernel] ||
+				  !take_frames(paths, &path, &room_of_kernels)))
 			continue;
 		seen[path.kernel] = true;
 		paths->at[paths->n++] = path;
