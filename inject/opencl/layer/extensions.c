@@ -12,12 +12,12 @@
 #define PLATFORMS 16
 
 /* The type of the properties has another name in newer headers. */
-typedef cl_int(CL_API_CALL *command_kernel_fn)(cl_command_buffer_khr buffer, cl_command_queue queue,
-					       const void *properties, cl_kernel kernel,
-					       cl_uint dimensions, const size_t *offset,
-					       const size_t *global, const size_t *local,
-					       cl_uint count, const cl_sync_point_khr *list,
-					       cl_sync_point_khr *point, void *command);
+typedef cl_int CL_API_CALL command_kernel_fn(cl_command_buffer_khr buffer, cl_command_queue queue,
+					     const void *properties, cl_kernel kernel,
+					     cl_uint dimensions, const size_t *offset,
+					     const size_t *global, const size_t *local,
+					     cl_uint count, const cl_sync_point_khr *list,
+					     cl_sync_point_khr *point, void *command);
 
 /**
  * struct platform - functions of a platform's extensions, NULL before the program asks for them
@@ -28,7 +28,7 @@ struct platform {
 	inject_create_queue_fn create_queue;
 	clCreateCommandBufferKHR_fn create_buffer;
 	clEnqueueCommandBufferKHR_fn enqueue;
-	command_kernel_fn command_kernel;
+	command_kernel_fn *command_kernel;
 };
 
 static struct platform platforms[PLATFORMS];
@@ -194,7 +194,7 @@ static void *wrap_address(cl_platform_id handle, const char *name, void *address
 		return (void *)enqueue_buffer;
 	}
 	if (strcmp(name, "clCommandNDRangeKernelKHR") == 0) {
-		platform->command_kernel = (command_kernel_fn)address;
+		platform->command_kernel = (command_kernel_fn *)address;
 		return (void *)command_kernel;
 	}
 	return address;

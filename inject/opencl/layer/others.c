@@ -40,9 +40,11 @@ static cl_int wait_for_events(cl_uint count, const cl_event *list)
 	return result;
 }
 
+typedef void CL_CALLBACK event_fn(cl_event event, cl_int status, void *data);
+
 /* What the program wants to be told of. */
 struct told {
-	void(CL_CALLBACK *function)(cl_event event, cl_int status, void *data);
+	event_fn *function;
 	void *data;
 };
 
@@ -57,9 +59,7 @@ static void CL_CALLBACK tell(cl_event event, cl_int status, void *data)
 	told.function(event, status, told.data);
 }
 
-static cl_int set_callback(cl_event event, cl_int status,
-			   void(CL_CALLBACK *function)(cl_event event, cl_int status, void *data),
-			   void *data)
+static cl_int set_callback(cl_event event, cl_int status, event_fn *function, void *data)
 {
 	struct told *told = function ? malloc(sizeof(*told)) : NULL;
 	cl_int result;
