@@ -62,7 +62,8 @@ def jobs(lines):
 
 source_bpf.need()
 lab.step("jobs, by both at once")
-lab.load(devices=2, rings=2, hw_limit=4, service_ns=200000)
+# Jobs that are held while programs are loaded must not time out: the verifier takes seconds here.
+lab.load(devices=2, rings=2, hw_limit=4, service_ns=200000, timeout_ms=0)
 with Gpumon() as g:
     theirs = Trace("module")
     lab.until(lambda: g.event_ring()["enabled"], "the event ring is on")
