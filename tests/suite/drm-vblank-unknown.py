@@ -30,7 +30,7 @@ def attached():
 
 
 def all_states():
-    """From netlink: stats leaves out drivers that were never loaded."""
+    """From netlink: stats leaves out drivers that are not loaded."""
     return {p["state"] for p in G.probe_rows() if p["group"] == "drm_vblank"}
 
 

@@ -12,6 +12,7 @@ import btf
 import fire
 import gpumon_ko
 import lab
+from gpumon_netlink import Gpumon
 
 DRIVERS = fire.drivers()
 FIELDS = [f for g in gpumon_ko.Module().groups() for f in g["fields"]]
@@ -48,21 +49,26 @@ def find(field):
 
 def check_fields():
     """Every row is right; number of fields that are known."""
+    with Gpumon() as g:
+        everything = g.layouts()
+    lab.equal([(r["module"], r["type"], r["member"]) for r in everything],
+              [(f["module"] or "vmlinux", f["type"], f["member"]) for f in FIELDS],
+              "fields by netlink")
+    for field, row in zip(FIELDS, everything):
+        if not lab.loaded(field["module"]):
+            lab.equal((row.get("offset"), row.get("size"), row["reason"]),
+                      (None, None, "module %s is not loaded" % field["module"]),
+                      "%s.%s by netlink" % (field["type"], field["member"]))
     rows = lab.stats()["layouts"]
-    come.update(m for m in ("gpu_sched", "drm") if lab.loaded(m))
-    # It prints nothing about groups whose driver was never loaded.
-    fields = [f for f in FIELDS if f["module"] in come]
+    # It prints only the state of a driver that is not loaded.
+    fields = [f for f in FIELDS if lab.loaded(f["module"])]
     lab.equal([(r["module"], r["member"]) for r in rows],
               [(f["module"] or "vmlinux", "%s.%s" % (f["type"], f["member"])) for f in fields],
               "fields")
     known = 0
     for field, row in zip(fields, rows):
-        what = "%s %s" % (row["module"], row["member"])
-        if field["module"] and not lab.loaded(field["module"]):
-            should = None, None, "module %s is not loaded" % field["module"]
-        else:
-            should = find(field)
-        lab.equal((row["offset"], row["size"], row["reason"]), should, what)
+        lab.equal((row["offset"], row["size"], row["reason"]), find(field),
+                  "%s %s" % (row["module"], row["member"]))
         known += row["offset"] is not None
     return known
 
@@ -75,9 +81,7 @@ fire.unload_drivers(*reversed(DRIVERS))
 if lab.loaded("gpu_sched"):
     lab.rmmod("gpu_sched")
 lab.load_gpumon()
-come = set()
 before = check_fields()
-come = set(DRIVERS)
 fire.load_drivers(*DRIVERS)
 known = check_fields()
 print("%d fields known" % known)

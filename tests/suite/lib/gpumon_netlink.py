@@ -376,8 +376,8 @@ class Gpumon(Socket):
             g.setdefault("probe", [])
         return groups
 
-    def probe_rows(self):
-        """Rows of probes as in stats, also for drivers that were never loaded."""
+    def probe_rows(self, group=None):
+        """Rows of probes as in stats, of one group or all, also for drivers that are not loaded."""
         names = {}
         for what in "ATTACH_STATE", "PROBE_KIND":
             prefix = "GPUMON_%s_" % what
@@ -385,8 +385,9 @@ class Gpumon(Socket):
                            if name.startswith(prefix) and not name.endswith("_MAX")}
         return [{"group": g["name"], "probe": p["name"], "module": p["module"],
                  "kind": names["PROBE_KIND"][p["kind"]],
-                 "state": names["ATTACH_STATE"][p["state"]], "reason": p.get("reason") or None}
-                for g in self.groups() for p in g["probe"]]
+                 "state": names["ATTACH_STATE"][p["state"]], "reason": p.get("reason") or None,
+                 "seen": p["seen"], "recorded": p["recorded"], **p["dropped"]}
+                for g in self.groups() if group in (None, g["name"]) for p in g["probe"]]
 
     def group_set(self, name, enabled):
         self.do("GROUP_SET", "GROUP", string(self.a("GROUP_NAME"), name) +
