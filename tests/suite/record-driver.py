@@ -51,9 +51,7 @@ class Capture:
             elif kind == NOTE:
                 self.notes.append(struct.unpack_from("<QI", data)[1])
         self.rows = [self.strings.get(row) for row in rows]
-        # These programs use no API.
-        self.notes = [self.strings[note] for note in self.notes
-                      if not self.strings[note].startswith("no process used ")]
+        self.notes = [self.strings[note] for note in self.notes]
         self.alerts = [(code, self.strings[device], self.strings[message])
                        for _, code, device, message in self.alerts]
 
