@@ -61,6 +61,7 @@ static void check_nodes(struct json_object *nodes, const struct gpumon_node *roo
 static void check_tables(struct json_object *document, const struct gpumon_view *view)
 {
 	struct json_object *array = fuzz_json_get(document, "kernels");
+	size_t number;
 
 	MUST(json_object_array_length(array) == view->kernel_count);
 	for (unsigned int i = 0; i < view->kernel_count; i++) {
@@ -71,14 +72,19 @@ static void check_tables(struct json_object *document, const struct gpumon_view 
 		same_number(fuzz_json_get(object, "duration"), "count",
 			    gpumon_distribution_count(view->kernels[i].duration));
 	}
+	/* GPUs and processes' devices are in one table there. */
 	array = fuzz_json_get(document, "devices");
-	MUST(json_object_array_length(array) == view->device_count);
+	number = 0;
 	for (unsigned int i = 0; i < view->device_count; i++) {
-		struct json_object *object = json_object_array_get_idx(array, i);
+		struct json_object *object = json_object_array_get_idx(array, number);
 
+		if (view->devices[i].users)
+			continue;
 		same_text(object, "name", view->devices[i].name, true);
 		same_number(object, "busy_ns", view->devices[i].busy_ns);
+		number++;
 	}
+	MUST(json_object_array_length(array) == number);
 	array = fuzz_json_get(document, "ranges");
 	MUST(json_object_array_length(array) == view->range_count);
 	for (unsigned int i = 0; i < view->range_count; i++)
