@@ -55,8 +55,12 @@ def test_system_calls_of_launches():
         wakes = more.pop(("futex", "inject_wake"), 0)
         # Once for a thread: it reads /proc/self/maps, which is not always as long.
         more.pop(("read", "gpumon_stack_thread_new"), 0)
-        # At the capture's begin and end it waits for a thread, unless that is there, or done, already.
-        for where in ("with_own_descriptors", "recorder_start", "worker_start", "worker_finish"):
+        # At the capture's begin and end, and where the program has waited for the GPU, it waits for a
+        # thread, unless that is there, or done, already.
+        waits = more.get(("futex", "inject_wake_ask"), 0)
+        check(waits < 10, f"{waits} waits for the thread by 200 more launches of {what}")
+        for where in ("with_own_descriptors", "recorder_start", "worker_start", "worker_finish",
+                      "wake_ask"):
             more.pop(("futex", "inject_" + where), 0)
         equal(more, {}, f"system calls of 200 more launches of {what}")
         check(wakes < 100, f"{wakes} wakes by 200 more launches of {what}")
