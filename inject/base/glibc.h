@@ -36,7 +36,6 @@ GPUMON_OLD(pthread_attr_setstacksize);
 GPUMON_OLD(pthread_attr_getstack);
 GPUMON_OLD(pthread_mutex_timedlock);
 GPUMON_OLD(pthread_mutex_trylock);
-GPUMON_OLD(pthread_mutex_timedlock);
 GPUMON_OLD(pthread_rwlock_rdlock);
 GPUMON_OLD(pthread_rwlock_tryrdlock);
 GPUMON_OLD(pthread_rwlock_wrlock);
