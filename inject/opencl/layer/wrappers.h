@@ -25,8 +25,9 @@ void inject_wrap_extensions(struct _cl_icd_dispatch *layer);
  * The body of a function that enqueues a command, with parameters "queue" and "event".
  * @call: arguments of the function below, with command.event in place of the event
  * @describe: what the command is, by "command" and "result"
+ * @blocks: whether the function returns only when the command has ended
  */
-#define INJECT_ENQUEUE(name, call, describe)                                 \
+#define INJECT_ENQUEUE_OR_WAIT(name, call, describe, blocks)                 \
 	do {                                                                 \
 		struct inject_command command;                               \
 		cl_int result;                                               \
@@ -35,23 +36,15 @@ void inject_wrap_extensions(struct _cl_icd_dispatch *layer);
 		result = inject_opencl.name call;                            \
 		describe;                                                    \
 		inject_command_end(&command, result);                        \
-		return result;                                               \
-	} while (0)
-
-/* The same for a function with a parameter "blocking". */
-#define INJECT_TRANSFER(name, call, describe)                                \
-	do {                                                                 \
-		struct inject_command command;                               \
-		cl_int result;                                               \
-                                                                             \
-		inject_command_begin(&command, queue, event, INJECT_##name); \
-		result = inject_opencl.name call;                            \
-		describe;                                                    \
-		inject_command_end(&command, result);                        \
-		if (blocking && result == CL_SUCCESS)                        \
+		if ((blocks) && result == CL_SUCCESS)                        \
 			inject_command_waited(&command, queue);              \
 		return result;                                               \
 	} while (0)
+
+#define INJECT_ENQUEUE(name, call, describe) INJECT_ENQUEUE_OR_WAIT(name, call, describe, false)
+
+/* The same for a function with a parameter "blocking". */
+#define INJECT_TRANSFER(name, call, describe) INJECT_ENQUEUE_OR_WAIT(name, call, describe, blocking)
 
 /* It has blocked until this command had ended. */
 static inline void inject_command_waited(const struct inject_command *command,
