@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Shared by uprobe.bpf.c and user/uprobe/. This is not an ABI: both are built together. */
+/* Shared by uprobe.bpf.c and user/record/uprobe*.c. This is not an ABI: both are built together. */
 #ifndef GPUMON_BPF_UPROBE_H
 #define GPUMON_BPF_UPROBE_H
 

@@ -13,7 +13,7 @@
 #include "launches.h"
 #include "talk.h"
 
-/* The same as in user/probe/translate/translate.h, which writes it into kernels. */
+/* The same as in user/gpuprog/ptx/translate.h, which writes it into kernels. */
 #define TABLE	    "gpumon_probe_table"
 #define END_WAIT_NS (INJECT_PATIENCE(2000) * 1000000ull)
 /* The maps may take one part in so many of the GPU's free memory. */

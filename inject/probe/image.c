@@ -14,7 +14,7 @@
 #define CONTAINER 0xba55ed50u
 #define KIND_PTX  1
 
-/* As user/probe/fatbin/layout.h says. */
+/* As user/gpuprog/image/layout.h says. */
 struct container {
 	uint32_t magic;
 	uint16_t version;

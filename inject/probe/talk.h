@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Requests to gpumon-user probe: user/probe/wire/wire.h. Any thread; each waits for its answer. */
+/* Requests to gpumon-user probe: user/abi/wire.h. Any thread; each waits for its answer. */
 #ifndef GPUMON_INJECT_PROBE_TALK_H
 #define GPUMON_INJECT_PROBE_TALK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../user/probe/wire/wire.h"
+#include "../user/abi/wire.h"
 #include "image.h"
 
 extern struct gpumon_wire_settings inject_probe_settings;

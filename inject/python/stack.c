@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "../user/capture/format.h"
+#include "../user/abi/format.h"
 #include "chain.h"
 #include "layout.h"
 #include "stack.h"

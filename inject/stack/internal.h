@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../user/base/return_address.h"
+#include "../user/abi/return_address.h"
 #include "walk.h"
 
 #define GPUMON_STACK_LIKELY(x)	 __builtin_expect(!!(x), 1)

@@ -9,7 +9,7 @@
 #ifndef GPUMON_INJECT_RECORDER_H
 #define GPUMON_INJECT_RECORDER_H
 
-#include "../user/capture/channel_writer.h"
+#include "../user/abi/channel_writer.h"
 #include "base/inject.h"
 
 /**

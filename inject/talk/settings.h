@@ -2,7 +2,7 @@
 #ifndef GPUMON_INJECT_SETTINGS_H
 #define GPUMON_INJECT_SETTINGS_H
 
-#include "../user/capture/channel.h"
+#include "../user/abi/channel.h"
 
 /**
  * inject_settings_bound - settings within what the library can do

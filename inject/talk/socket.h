@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Sockets and messages between the library and a recorder; user/capture/channel.h
+ * Sockets and messages between the library and a recorder; user/abi/channel.h
  * has the format.
  */
 #ifndef GPUMON_INJECT_SOCKET_H
 #define GPUMON_INJECT_SOCKET_H
 
-#include "../user/capture/channel_writer.h"
+#include "../user/abi/channel_writer.h"
 #include "base/inject.h"
 
 /* How long the library may take to say something, when the program wants to go on. */

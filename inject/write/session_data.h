@@ -6,7 +6,7 @@
 #ifndef GPUMON_INJECT_SESSION_DATA_H
 #define GPUMON_INJECT_SESSION_DATA_H
 
-#include "../user/capture/channel_writer.h"
+#include "../user/abi/channel_writer.h"
 #include "base/inject.h"
 
 /* Libraries whose code stacks leave out: this one, and some for each API. */

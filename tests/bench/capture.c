@@ -14,7 +14,7 @@
 
 #include "capture/capture.h"
 #include "capture/channel_reader.h"
-#include "capture/channel_writer.h"
+#include "abi/channel_writer.h"
 
 #define RUNS 7
 

@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "capture/capture.h"
-#include "correlate/profile/profile.h"
+#include "report/profile.h"
 
 /* Number of launches between a launch and its kernel. */
 #define IN_FLIGHT 150000u

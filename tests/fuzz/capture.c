@@ -13,8 +13,8 @@
 
 #include "capture/capture.h"
 #include "capture/channel_reader.h"
-#include "capture/channel_writer.h"
-#include "capture/internal.h"
+#include "abi/channel_writer.h"
+#include "capture/capture_internal.h"
 #include "chunks.h"
 #include "fuzz.h"
 

@@ -2,7 +2,7 @@
 /* Makes bytes look like files of a capture. */
 #include <string.h>
 
-#include "capture/internal.h"
+#include "capture/capture_internal.h"
 #include "chunks.h"
 
 size_t fuzz_right_chunks(uint8_t *data, size_t size)

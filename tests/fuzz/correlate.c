@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "capture/capture_maker.h"
-#include "capture/internal.h"
+#include "capture/capture_internal.h"
 #include "chunks.h"
-#include "correlate/profile/kept.h"
+#include "report/kept.h"
 #include "output.h"
 
 #define TEXTS  16

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "symbol/elf_find.h"
-#include "symbol/symbol.h"
-#include "uprobe/process.h"
-#include "uprobe/rule.h"
+#include "capture/elf_find.h"
+#include "capture/symbol.h"
+#include "record/uprobe_process.h"
+#include "record/uprobe_rule.h"
 
 #define AT     0x10000
 #define PLACES 200

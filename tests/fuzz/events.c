@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "event/event_reader.h"
+#include "driver/event_reader.h"
 #include "fuzz.h"
-#include "trace/trace.h"
+#include "driver/trace.h"
 
 #define EVENTS_MAX 600
 #define RINGS	   4

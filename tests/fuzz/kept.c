@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "correlate/profile/kept.h"
+#include "report/kept.h"
 #include "fuzz.h"
 
 #define HEAD  "gpumon-symbols 1\n"

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "fuzz.h"
-#include "symbol/symbol.h"
+#include "capture/symbol.h"
 
 #define SECONDS_MAX 2.0
 #define OUTPUT_MAX  (64u << 10)

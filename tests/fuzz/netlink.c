@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "model/json_model.h"
-#include "module/parse.h"
-#include "stat/stat_print.h"
-#include "base/utf8.h"
+#include "driver/json_model.h"
+#include "driver/parse.h"
+#include "driver/stat_print.h"
+#include "lib/utf8.h"
 
 #define MESSAGE_MAX 4096
 #define NESTS	    8

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "capture/capture_maker.h"
-#include "cli/commands.h"
+#include "cmd/commands.h"
 #include "fuzz.h"
 #include "record/options.h"
 

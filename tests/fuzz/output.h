@@ -4,7 +4,7 @@
 #define GPUMON_FUZZ_OUTPUT_H
 
 #include "fuzz.h"
-#include "output/output.h"
+#include "report/output.h"
 
 /**
  * struct fuzz_profile - the data of a view

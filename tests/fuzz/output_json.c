@@ -4,7 +4,7 @@
 #include <json.h>
 
 #include "output.h"
-#include "output/tree.h"
+#include "report/tree.h"
 
 struct json_object *fuzz_json_get(struct json_object *object, const char *key)
 {

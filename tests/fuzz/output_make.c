@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
-#include "correlate/profile/distribution.h"
+#include "report/distribution.h"
 #include "output.h"
 #include "output/output_profile.h"
-#include "output/tree.h"
+#include "report/tree.h"
 
 #define NODES_MAX 400
 #define DEPTH_MAX 80

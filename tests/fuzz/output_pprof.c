@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "output.h"
-#include "output/tree.h"
+#include "report/tree.h"
 
 struct profile {
 	const uint8_t **strings;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "symbol/perf_map.h"
+#include "capture/perf_map.h"
 
 #define LINES_MAX    4096
 #define NAME_MAX_LEN 4096

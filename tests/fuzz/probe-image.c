@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "probe/exchange/exchange.h"
-#include "probe/exchange/patched.h"
-#include "probe/fatbin/fatbin.h"
-#include "probe/edit/lex.h"
-#include "probe/verify/verify.h"
+#include "gpuprog/image/exchange.h"
+#include "gpuprog/image/patched.h"
+#include "gpuprog/image/fatbin.h"
+#include "gpuprog/ptx/lex.h"
+#include "gpuprog/verify/verify.h"
 
 #define PROGRAMS 7 /* at each point of kernels and functions */
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "probe/object/flatten.h"
-#include "probe/object/object.h"
+#include "gpuprog/object/flatten.h"
+#include "gpuprog/object/object.h"
 
 #define LDDW (BPF_LD | BPF_IMM | BPF_DW)
 

@@ -8,17 +8,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bpf_privilege.h"
-#include "bpf_source/fill.h"
-#include "source/container.h"
-#include "doctor/doctor.h"
+#include "lib/bpf_privilege.h"
+#include "driver/bpf_fill.h"
+#include "driver/container.h"
+#include "cmd/doctor.h"
 #include "fuzz.h"
-#include "model/json_model.h"
+#include "driver/json_model.h"
 #include "record/dormant.h"
-#include "process/identity.h"
-#include "process/process_info.h"
-#include "uprobe/internal.h"
-#include "uprobe/process.h"
+#include "lib/identity.h"
+#include "lib/process_info.h"
+#include "record/uprobe_internal.h"
+#include "record/uprobe_process.h"
 
 #define PID 7
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "capture/capture_maker.h"
-#include "capture/channel.h"
+#include "abi/channel.h"
 
 /* As in capture.c. */
 enum kind {

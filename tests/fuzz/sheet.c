@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "sheet/figure.h"
-#include "sheet/sheet_file.h"
+#include "lib/figure.h"
+#include "lib/sheet_file.h"
 
 static char *json_of(const struct gpumon_sheet *sheet)
 {

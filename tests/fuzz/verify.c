@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "probe/model/opcode.h"
-#include "probe/verify/verify.h"
+#include "gpuprog/object/opcode.h"
+#include "gpuprog/verify/verify.h"
 
 #include "assemble.h"
 #include "run_steps.h"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""A recorder as small as it can be: the other end of user/capture/channel.h.
+"""A recorder as small as it can be: the other end of user/abi/channel.h.
 
 Empties the channels of all processes that connect, and reads the records in
-them (user/capture/format.h). On x86 and arm64 a load of four aligned bytes is
+them (user/abi/format.h). On x86 and arm64 a load of four aligned bytes is
 one load, which is all that Python has to promise here; what orders loads is the
 time between them, which on arm64 is no guarantee: this is a test's recorder.
 """

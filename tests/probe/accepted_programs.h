@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "probe/model/program.h"
+#include "gpuprog/object/program.h"
 
 struct accepted_program {
 	const char *name;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/model/helper.h"
-#include "probe/model/opcode.h"
-#include "probe/model/texts.h"
+#include "gpuprog/object/helper.h"
+#include "gpuprog/object/opcode.h"
+#include "gpuprog/object/texts.h"
 
 #include "assemble.h"
 

@@ -16,7 +16,7 @@
 #ifndef GPUMON_TESTS_PROBE_ASSEMBLE_H
 #define GPUMON_TESTS_PROBE_ASSEMBLE_H
 
-#include "probe/model/program.h"
+#include "gpuprog/object/program.h"
 
 #define ASSEMBLE_MAX_STEPS 256
 

@@ -3,7 +3,7 @@
 #ifndef PROBE_CORPUS_H
 #define PROBE_CORPUS_H
 
-#include "probe/model/program.h"
+#include "gpuprog/object/program.h"
 
 enum corpus_map {
 	CORPUS_ARRAY,

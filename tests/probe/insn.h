@@ -3,7 +3,7 @@
 #ifndef GPUMON_TESTS_PROBE_INSN_H
 #define GPUMON_TESTS_PROBE_INSN_H
 
-#include "probe/model/opcode.h"
+#include "gpuprog/object/opcode.h"
 
 #define INSN(op, dst, src, offset, constant)  \
 	((struct bpf_insn){ .code = (op),     \

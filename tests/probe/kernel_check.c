@@ -14,7 +14,7 @@
 #include "accepted_programs.h"
 #include "kernel_insns.h"
 #include "kernel_release.h"
-#include "probe/verify/verify.h"
+#include "gpuprog/verify/verify.h"
 #include "random_program.h"
 #include "run_steps.h"
 

@@ -13,8 +13,8 @@
 
 #include "dice.h"
 #include "kernel_release.h"
-#include "probe/model/opcode.h"
-#include "probe/model/read.h"
+#include "gpuprog/object/opcode.h"
+#include "gpuprog/object/read.h"
 #include "random_code.h"
 #include "sample.h"
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "probe/object/object.h"
+#include "gpuprog/object/object.h"
 
 /* The bytes of OBJ/bpf/FOLDER/NAME.bpf.o, to be freed. The test fails if there is no such file. */
 void *load_bytes(const char *folder, const char *name, size_t *size);

@@ -3,7 +3,7 @@
 #ifndef PROBE_RANDOM_CODE_H
 #define PROBE_RANDOM_CODE_H
 
-#include "probe/model/program.h"
+#include "gpuprog/object/program.h"
 
 #define RANDOM_RESULT_BYTES 160 /* R0 to R8, then the upper 64 bytes of the stack */
 #define RANDOM_DATA_BYTES   256

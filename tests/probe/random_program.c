@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "probe/model/opcode.h"
+#include "gpuprog/object/opcode.h"
 
 #include "random_program.h"
 

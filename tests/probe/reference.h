@@ -6,7 +6,7 @@
 #ifndef PROBE_REFERENCE_H
 #define PROBE_REFERENCE_H
 
-#include "probe/model/program.h"
+#include "gpuprog/object/program.h"
 
 struct reference_map {
 	uint8_t *keys; /* of a hash */

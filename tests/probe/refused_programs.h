@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "probe/model/program.h"
+#include "gpuprog/object/program.h"
 
 /**
  * struct refused_program - a program that is refused

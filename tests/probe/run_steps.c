@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "probe/model/helper.h"
-#include "probe/model/opcode.h"
+#include "gpuprog/object/helper.h"
+#include "gpuprog/object/opcode.h"
 
 #include "concrete.h"
 #include "run_steps.h"

@@ -7,8 +7,8 @@
 #define GPUMON_TESTS_PROBE_RUN_STEPS_H
 
 #include "dice.h"
-#include "probe/model/fact.h"
-#include "probe/model/program.h"
+#include "gpuprog/object/fact.h"
+#include "gpuprog/object/program.h"
 
 /* What a run has done, to see that it was worth it. */
 struct run_counts {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/object/flatten.h"
-#include "probe/verify/verify.h"
+#include "gpuprog/object/flatten.h"
+#include "gpuprog/verify/verify.h"
 #include "sample.h"
 
 #define BLOCK_THREADS 128

@@ -3,9 +3,9 @@
 #ifndef PROBE_SAMPLE_H
 #define PROBE_SAMPLE_H
 
-#include "base/pool.h"
-#include "probe/model/layout.h"
-#include "probe/translate/translate.h"
+#include "lib/pool.h"
+#include "gpuprog/object/layout.h"
+#include "gpuprog/ptx/translate.h"
 #include "ptx.h"
 
 #define SAMPLE_SMS	  8

@@ -10,8 +10,8 @@
 #include "insn.h"
 #include "load.h"
 #include "object_file.h"
-#include "probe/object/flatten.h"
-#include "probe/object/image.h"
+#include "gpuprog/object/flatten.h"
+#include "gpuprog/object/image.h"
 
 #define PROGRAM "kretprobe/_Z9vectorAddPKfS0_Pf"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "insn.h"
-#include "probe/object/flatten.h"
+#include "gpuprog/object/flatten.h"
 
 #define JUMP (BPF_JMP | BPF_JA)
 

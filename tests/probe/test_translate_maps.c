@@ -10,7 +10,7 @@
 
 #include "corpus_run.h"
 #include "dice.h"
-#include "probe/model/read.h"
+#include "gpuprog/object/read.h"
 
 static void test_counters(void **state)
 {

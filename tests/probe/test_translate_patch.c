@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "corpus.h"
-#include "probe/patch/patch.h"
-#include "probe/tool/check.h"
+#include "gpuprog/image/patch.h"
+#include "gpuprog/serve/check.h"
 #include "sample.h"
 
 #define THREADS 256

@@ -6,7 +6,7 @@
 
 #include "accepted_programs.h"
 #include "assemble.h"
-#include "probe/verify/verify.h"
+#include "gpuprog/verify/verify.h"
 
 struct verified {
 	struct assembled assembled;

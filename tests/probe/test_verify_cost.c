@@ -9,7 +9,7 @@
 
 #include "assemble.h"
 #include "insn.h"
-#include "probe/verify/verify.h"
+#include "gpuprog/verify/verify.h"
 
 /* With sanitizers, which make it some ten times slower. */
 #define LIMIT_SECONDS 30

@@ -6,9 +6,9 @@
 
 #include "concrete.h"
 #include "dice.h"
-#include "probe/model/opcode.h"
-#include "probe/number/number_alu.h"
-#include "probe/number/number_test.h"
+#include "gpuprog/object/opcode.h"
+#include "gpuprog/verify/number_alu.h"
+#include "gpuprog/verify/number_test.h"
 
 #define ROUNDS 400000
 

@@ -8,7 +8,7 @@
 
 #include "common.h"
 
-#include "probe/verify/verify.h"
+#include "gpuprog/verify/verify.h"
 #include "random_program.h"
 #include "run_steps.h"
 

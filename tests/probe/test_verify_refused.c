@@ -8,7 +8,7 @@
 
 #include "assemble.h"
 #include "dice.h"
-#include "probe/verify/verify.h"
+#include "gpuprog/verify/verify.h"
 #include "refused_programs.h"
 
 static struct assembled assembled;

@@ -54,7 +54,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/channel_writer.h"
+#include "abi/channel_writer.h"
 
 /* Duration of a kernel, so that sums are known. */
 #define KERNEL_NS 1000

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../user/capture/format.h"
+#include "../../user/abi/format.h"
 #include "python/layout.h"
 #include "python/stack.h"
 #include "stack/walk.h"

@@ -49,10 +49,10 @@ def main():
              for name in sorted(variables) if name not in page]
     with open(os.path.join(tree, DOCTOR_PAGE), encoding="utf-8") as file:
         table = file.read()
-    lines = {name for text in sources(tree, "user/doctor")
+    lines = {name for text in sources(tree, "user/cmd")
              for name in DOCTOR.findall(text) + BLIND.findall(text)}
     if len(lines) < 10:
-        said.append("the lines of doctor in user/doctor are not found")
+        said.append("the lines of doctor in user/cmd are not found")
     said += [f"{DOCTOR_PAGE}: doctor's line {name} is not in the table" for name in sorted(lines)
              if not re.search(r"^\|.*`%s`.*\|.*\|.*\|$" % re.escape(name), table, re.MULTILINE)]
     print("\n".join(said), end="\n" if said else "")

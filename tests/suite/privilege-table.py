@@ -225,7 +225,7 @@ step("nothing is without a row, and no row without something to try")
 of_interfaces, of_commands = tables()
 equal(sorted(row["what"] for row in of_interfaces), sorted(interfaces()), "interfaces")
 equal(sorted(row["what"] for row in of_commands), sorted(commands("", "", 0)), "commands")
-names = re.findall(r"^\s+X\((\w+)\)", read(BUILD + "/user/cli/commands.h"), re.M)
+names = re.findall(r"^\s+X\((\w+)\)", read(BUILD + "/user/cmd/commands.h"), re.M)
 equal(sorted(set(names)), sorted({name for row in of_commands
                                   for name in re.match(r"[a-z ]+", row["what"]).group().split()
                                   if name in names}),

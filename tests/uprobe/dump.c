@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Prints the records that user/uprobe delivers for a live process, one JSON object per line.
+ * Prints the records that user/record/uprobe*.c delivers for a live process, one JSON object per line.
  *
  * usage: dump PID [ring=BYTES] [stacks=N] [threads=N] [depth=N] [wait] [no-blocking] [no-stacks]
  *             [rescan=MS] [sleep=MS] [ready=FILE] [learnt=FILE:HITS]
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../user/uprobe/uprobe.h"
+#include "../../user/record/uprobe.h"
 
 static volatile sig_atomic_t stopped;
 

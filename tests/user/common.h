@@ -13,8 +13,8 @@
 #include <linux/netlink.h>
 #include <stdbool.h>
 
-#include "cli/commands.h"
-#include "model/model.h"
+#include "cmd/commands.h"
+#include "driver/model.h"
 
 /* A netlink message under construction, in a heap block of its exact size for ASan. */
 struct message {

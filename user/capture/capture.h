@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "format.h"
+#include "lib/error.h"
+#include "abi/format.h"
 
 /* capture.json, the suffix of chunk files, and the driver's file, whose process is ~0. */
 #define GPUMON_CAPTURE_INFO   "capture.json"

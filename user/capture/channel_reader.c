@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/wait.h"
+#include "lib/wait.h"
 #include "channel_reader.h"
-#include "internal.h"
+#include "capture_internal.h"
 
 #define ROOM	GPUMON_CHANNEL_RECORD_MAX
 #define N_CAUSE (sizeof(((struct gpumon_channel *)NULL)->lost) / sizeof(uint64_t))

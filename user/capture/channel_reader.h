@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "capture.h"
-#include "channel.h"
+#include "abi/channel.h"
 
 /* 64 MiB, only touched as far as the recorder falls behind. */
 #define GPUMON_CHANNEL_BLOCKS_DEFAULT 1024

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "capture_internal.h"
 
 /* How many times a record begins with, behind its head. */
 static const uint8_t times_of[] = {

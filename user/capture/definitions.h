@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
-#include "format.h"
+#include "lib/map.h"
+#include "abi/format.h"
 
 /* Zeroed ones are empty. */
 struct gpumon_definitions {

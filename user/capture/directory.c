@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "lib/folder.h"
 #include "directory.h"
-#include "internal.h"
+#include "capture_internal.h"
 
 /* 1 if it is not empty, 0 if it is or has @mark, -1 with errno. */
 static int directory_occupied(int directory, const char *mark)

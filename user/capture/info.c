@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/read_at.h"
-#include "base/utf8.h"
-#include "internal.h"
+#include "lib/read_at.h"
+#include "lib/utf8.h"
+#include "capture_internal.h"
 
 #define INFO_FORMAT "gpumon-capture"
 

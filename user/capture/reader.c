@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
-#include "base/folder.h"
-#include "internal.h"
+#include "lib/array.h"
+#include "lib/folder.h"
+#include "capture_internal.h"
 #include "reader_file.h"
 
 /* Descriptors that stay open. Files of more processes are opened for each chunk. */

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/read_at.h"
-#include "internal.h"
+#include "lib/read_at.h"
+#include "capture_internal.h"
 #include "pack.h"
 #include "reader_file.h"
 

@@ -8,9 +8,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/folder.h"
-#include "base/wait.h"
-#include "internal.h"
+#include "lib/folder.h"
+#include "lib/wait.h"
+#include "capture_internal.h"
 #include "ring_internal.h"
 #include "ring_trim.h"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format.h"
+#include "abi/format.h"
 
 /* Open ranges of a process that are kept. Later ones are not stated again. */
 #define GPUMON_RING_RANGES_MAX 256

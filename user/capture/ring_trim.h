@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "format.h"
+#include "abi/format.h"
 
 /**
  * struct gpumon_ring_trim - of one process

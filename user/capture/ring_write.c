@@ -11,8 +11,8 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#include "base/read_at.h"
-#include "internal.h"
+#include "lib/read_at.h"
+#include "capture_internal.h"
 #include "ring_internal.h"
 #include "ring_trim.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/read_at.h"
-#include "base/version.h"
-#include "base/wait.h"
+#include "lib/read_at.h"
+#include "lib/version.h"
+#include "lib/wait.h"
 #include "directory.h"
 #include "ring.h"
 #include "writer_file.h"

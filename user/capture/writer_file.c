@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/wait.h"
+#include "lib/wait.h"
 #include "definitions.h"
 #include "ring.h"
 #include "writer_file.h"

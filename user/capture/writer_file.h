@@ -3,7 +3,7 @@
 #ifndef GPUMON_CAPTURE_WRITER_FILE_H
 #define GPUMON_CAPTURE_WRITER_FILE_H
 
-#include "internal.h"
+#include "capture_internal.h"
 #include "pack.h"
 
 struct gpumon_capture_file {

@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/wait.h"
+#include "lib/wait.h"
 #include "continuous.h"
-#include "correlate/profile/kept.h"
-#include "files/numbered.h"
-#include "files/period.h"
-#include "files/remove.h"
+#include "report/kept.h"
+#include "numbered.h"
+#include "period.h"
+#include "remove.h"
 #include "slow.h"
 
 /* Libraries pass on what the GPU did about twice a second. */

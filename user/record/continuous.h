@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "lib/error.h"
 #include "capture/capture.h"
 #include "recorder.h"
 

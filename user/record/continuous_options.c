@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "continuous_options.h"
-#include "files/period.h"
+#include "period.h"
 
 #define KEEP_NS	       600000000000ULL
 #define KEEP_MIN_NS    1000000000ULL

@@ -3,7 +3,7 @@
 #ifndef GPUMON_RECORD_CONTINUOUS_OPTIONS_H
 #define GPUMON_RECORD_CONTINUOUS_OPTIONS_H
 
-#include "base/options.h"
+#include "lib/options.h"
 #include "session.h"
 
 /**

@@ -14,12 +14,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/folder.h"
-#include "capture/channel.h"
+#include "lib/folder.h"
+#include "abi/channel.h"
 #include "dormant.h"
-#include "process/identity.h"
-#include "process/process_info.h"
-#include "target/looks.h"
+#include "lib/identity.h"
+#include "lib/process_info.h"
+#include "looks.h"
 
 #define LIBRARY		"libgpumon-inject.so"
 #define ENVIRONMENT_MAX (128U << 10)

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "base/error.h"
+#include "lib/error.h"
 
 /**
  * gpumon_dormant_connect - connect to the library in a process

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/alert_listener.h"
-#include "module/client.h"
-#include "base/wait.h"
-#include "event/event_reader.h"
-#include "base/privileges.h"
+#include "driver/alert_listener.h"
+#include "driver/client.h"
+#include "lib/wait.h"
+#include "driver/event_reader.h"
+#include "lib/privileges.h"
 #include "driver.h"
 #include "driver_record.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "capture/capture.h"
-#include "base/error.h"
+#include "lib/error.h"
 #include "recorder.h"
 
 struct gpumon_driver;

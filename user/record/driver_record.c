@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/trace_words.h"
+#include "driver/trace_words.h"
 #include "driver_record.h"
 
 #define ROUND8(size) (((size) + 7) & ~(size_t)7)

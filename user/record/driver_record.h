@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/format.h"
+#include "abi/format.h"
 #include "../kmod/uapi/gpumon_event.h"
-#include "model/model.h"
+#include "driver/model.h"
 
 /**
  * struct gpumon_driver_records - records that wait to be written

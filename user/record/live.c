@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/wait.h"
+#include "lib/wait.h"
 #include "live.h"
-#include "term/format.h"
+#include "lib/format.h"
 
 #define ROWS_MIN 4
 

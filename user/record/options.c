@@ -2,9 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/privileges.h"
+#include "lib/privileges.h"
 #include "options.h"
-#include "process/process_info.h"
+#include "lib/process_info.h"
 
 #define KIB (1ULL << 10)
 #define MIB (1ULL << 20)

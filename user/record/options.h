@@ -3,7 +3,7 @@
 #ifndef GPUMON_RECORD_OPTIONS_H
 #define GPUMON_RECORD_OPTIONS_H
 
-#include "base/options.h"
+#include "lib/options.h"
 #include "session.h"
 
 /* An option that sets or clears a bit of what is recorded. */

@@ -12,12 +12,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/array.h"
-#include "base/wait.h"
+#include "lib/array.h"
+#include "lib/wait.h"
 #include "dormant.h"
 #include "driver.h"
-#include "process/listener.h"
-#include "target/probed.h"
+#include "lib/listener.h"
+#include "probed.h"
 #include "recorder.h"
 
 #define CHANNEL_BYTES (32ULL << 20)

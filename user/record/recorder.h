@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 #include "capture/capture.h"
-#include "capture/channel.h"
-#include "base/error.h"
-#include "target/target.h"
+#include "abi/channel.h"
+#include "lib/error.h"
+#include "target.h"
 
 /* How often channels are drained. */
 #define GPUMON_RECORDER_PERIOD_MS 20

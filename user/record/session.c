@@ -9,17 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "correlate/profile/kept.h"
-#include "base/folder.h"
-#include "base/privileges.h"
-#include "base/wait.h"
+#include "report/kept.h"
+#include "lib/folder.h"
+#include "lib/privileges.h"
+#include "lib/wait.h"
 #include "dormant.h"
-#include "process/api_loader.h"
-#include "process/launch.h"
-#include "process/left_behind.h"
-#include "files/remove.h"
+#include "lib/api_loader.h"
+#include "lib/launch.h"
+#include "lib/left_behind.h"
+#include "remove.h"
 #include "session_inner.h"
-#include "term/format.h"
+#include "lib/format.h"
 #include "variables.h"
 
 /* How long live processes may take at the end to send their data. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/command.h"
+#include "lib/command.h"
 #include "continuous.h"
 #include "recorder.h"
 

@@ -3,7 +3,7 @@
 #ifndef GPUMON_RECORD_SESSION_INNER_H
 #define GPUMON_RECORD_SESSION_INNER_H
 
-#include "process/launch.h"
+#include "lib/launch.h"
 #include "session.h"
 
 /**

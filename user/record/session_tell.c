@@ -3,11 +3,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/privileges.h"
+#include "lib/privileges.h"
 #include "losses.h"
-#include "process/api_loader.h"
+#include "lib/api_loader.h"
 #include "session_inner.h"
-#include "term/format.h"
+#include "lib/format.h"
 
 bool gpumon_session_lacks(const struct session *session, char *text, size_t room)
 {

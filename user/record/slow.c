@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "lib/map.h"
 #include "capture/capture.h"
 #include "slow.h"
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "process/api_loader.h"
+#include "lib/api_loader.h"
 #include "variables.h"
 
 static size_t count_variables(const struct gpumon_variables *variables)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Reads the kernels of a PTX text into steps: its own instructions, of which there are few kinds and no
- * branches, and points with the blocks of programs that user/probe/edit has put there.
+ * branches, and points with the blocks of programs that user/gpuprog/ptx has put there.
  */
 #ifndef PROBE_CUDA_KERNEL_H
 #define PROBE_CUDA_KERNEL_H

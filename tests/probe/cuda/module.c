@@ -12,7 +12,7 @@
 #include "../../inject/mock.h"
 #include "cubin.h"
 #include "device.h"
-#include "probe/fatbin/fatbin.h"
+#include "gpuprog/image/fatbin.h"
 
 #define TABLE	"gpumon_probe_table"
 #define WRAPPER 0x466243b1u

@@ -36,7 +36,7 @@
 
 #include <cuda.h>
 
-#include "../../../user/capture/channel.h"
+#include "../../../user/abi/channel.h"
 
 #define WORDS	4096
 #define LIMIT	100 /* only these words are changed */

@@ -9,7 +9,7 @@ from common import (CUDA, HERE, NVCC, architectures, assemblers, call, compiled,
                     side_by_side, write)
 import verdict
 
-with open(os.path.join(HERE, "../../../user/probe/edit/edit.h"), encoding="utf-8") as header:
+with open(os.path.join(HERE, "../../../user/gpuprog/ptx/edit.h"), encoding="utf-8") as header:
     CAUSES = re.findall(r"\n\tX\((\w+), ", header.read().partition("GPUMON_EDIT_CAUSES(X)")[2].partition("enum")[0])
 # A patch sees none of these, while PTX has programs there.
 SASS_ONLY = ("BULK", "CLUSTER")

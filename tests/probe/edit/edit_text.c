@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "probe/edit/edit.h"
-#include "probe/translate/translate.h"
+#include "lib/array.h"
+#include "gpuprog/ptx/edit.h"
+#include "gpuprog/ptx/translate.h"
 
 /* A word for each kernel and kind of point. */
 #define KERNELS 64

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "probe/exchange/exchange.h"
-#include "probe/exchange/patched.h"
-#include "probe/verify/verify.h"
+#include "gpuprog/image/exchange.h"
+#include "gpuprog/image/patched.h"
+#include "gpuprog/verify/verify.h"
 
 static void fail(const char *what)
 {

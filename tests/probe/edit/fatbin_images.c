@@ -19,9 +19,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "probe/edit/edit.h"
-#include "probe/fatbin/fatbin.h"
-#include "probe/fatbin/layout.h"
+#include "gpuprog/ptx/edit.h"
+#include "gpuprog/image/fatbin.h"
+#include "gpuprog/image/layout.h"
 
 /* In the head of an entry: where and how long the source file's name and the assembler's options are. */
 #define NAME	0x20 /* u32, u32 */

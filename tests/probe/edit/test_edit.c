@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "probe/edit/edit.h"
-#include "probe/fatbin/lz4.h"
+#include "gpuprog/ptx/edit.h"
+#include "gpuprog/image/lz4.h"
 
 static char text[1 << 16];
 static size_t text_size;

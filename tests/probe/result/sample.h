@@ -9,7 +9,7 @@
 #include <json.h>
 #include <stdbool.h>
 
-#include "probe/view/view.h"
+#include "gpuprog/view/view.h"
 
 #define SAMPLE_MAPS	16
 #define SAMPLE_DEVICES	4

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "probe/serve/area.h"
-#include "probe/serve/fold.h"
+#include "gpuprog/serve/area.h"
+#include "gpuprog/serve/fold.h"
 
 #define ENTRIES	 65536
 #define CONTEXTS 4

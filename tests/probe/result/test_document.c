@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/result/modules.h"
-#include "probe/tool/into.h"
-#include "probe/tool/show.h"
-#include "probe/tool/tools.h"
+#include "gpuprog/view/modules.h"
+#include "gpuprog/serve/into.h"
+#include "gpuprog/serve/show.h"
+#include "gpuprog/serve/tools.h"
 #include "sample.h"
-#include "sheet/sheet_inner.h"
+#include "lib/sheet_inner.h"
 
 #define KEYS 128
 

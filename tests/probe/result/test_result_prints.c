@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/result/prints.h"
+#include "gpuprog/view/prints.h"
 #include "sample.h"
 
 static void check_text(const char *format, const uint64_t *arguments, const char *expected)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/result/sum.h"
+#include "gpuprog/view/sum.h"
 #include "sample.h"
 
 #define TURNS	     60

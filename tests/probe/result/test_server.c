@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "probe/serve/service.h"
-#include "probe/serve/show.h"
+#include "gpuprog/serve/service.h"
+#include "gpuprog/serve/server_show.h"
 
 static const struct gpumon_probe_object object;
 static const struct gpumon_probe_order order = { .object = &object };

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "probe/tool/check.h"
-#include "probe/tool/tools.h"
+#include "gpuprog/serve/check.h"
+#include "gpuprog/serve/tools.h"
 
 static const struct gpumon_probe_rules rules;
 

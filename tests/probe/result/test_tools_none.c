@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/tool/check.h"
-#include "probe/tool/show.h"
-#include "probe/tool/tools.h"
+#include "gpuprog/serve/check.h"
+#include "gpuprog/serve/show.h"
+#include "gpuprog/serve/tools.h"
 
 static void tools_are_not_built(void **state)
 {

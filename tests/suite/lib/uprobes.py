@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Uprobes on stand-ins of the GPU's libraries (tests/uprobe): a program with an account of its
-own calls, and what user/uprobe saw of it.
+own calls, and what user/record/uprobe*.c saw of it.
 
     run = uprobes.Run("program", 4, 400)      4 threads, 400 rounds
     run.start()                               waits for go

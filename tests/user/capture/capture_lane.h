@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "capture/channel_reader.h"
-#include "capture/channel_writer.h"
+#include "abi/channel_writer.h"
 #include "capture_maker.h"
 #include "common.h"
 

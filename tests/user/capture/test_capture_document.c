@@ -11,7 +11,7 @@
 
 #include "capture_maker.h"
 #include "common.h"
-#include "output/tree.h"
+#include "report/tree.h"
 
 #define DOCUMENT "../../Documentation/reference/capture-format.md"
 

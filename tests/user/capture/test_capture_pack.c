@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "capture/format.h"
+#include "abi/format.h"
 #include "capture/pack.h"
 
 #define ROOM 65536

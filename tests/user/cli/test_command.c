@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Command lines: help, wrong usage, exit status, errors as JSON. */
-#include "base/json.h"
-#include "base/options.h"
-#include "base/wait.h"
+#include "lib/json.h"
+#include "lib/options.h"
+#include "lib/wait.h"
 #include "common.h"
 
 #include <json.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/client.h"
+#include "driver/client.h"
 
 #define CHECK_USAGE(want, ...)                                      \
 	do {                                                        \

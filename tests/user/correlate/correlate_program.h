@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "correlate/correlate.h"
+#include "capture/correlate.h"
 
 /* How often records are lost, in 1/1000. */
 struct program_loss {

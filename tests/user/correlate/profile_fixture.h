@@ -5,7 +5,7 @@
 
 #include "capture/capture_maker.h"
 #include "common.h"
-#include "correlate/profile/profile.h"
+#include "report/profile.h"
 
 #define PROGRAM_PID 4711
 

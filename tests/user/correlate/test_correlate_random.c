@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common.h"
-#include "correlate/correlate.h"
+#include "capture/correlate.h"
 
 #define LAUNCHES 12
 #define WORKS	 24

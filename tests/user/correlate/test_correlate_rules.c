@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture/capture_maker.h"
-#include "correlate/correlate.h"
+#include "capture/correlate.h"
 
 #define TID   7
 #define CALLS 16

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "correlate/profile/kept.h"
+#include "report/kept.h"
 
 static const struct gpumon_symbol plain[] = {
 	{ .function = "main", .module = "train", .file = "train.c", .line = 7 },

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "correlate/profile/distribution.h"
-#include "correlate/profile/profile_ranges.h"
+#include "report/distribution.h"
+#include "report/profile_ranges.h"
 #include "profile_fixture.h"
 
 static void test_tree(void **state)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correlate/gpu.h"
-#include "output/output.h"
+#include "capture/gpu.h"
+#include "report/output.h"
 #include "profile_fixture.h"
 
 #define PROCESSES 5

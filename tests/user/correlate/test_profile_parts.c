@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
+#include "lib/pool.h"
 #include "capture/capture_maker.h"
 #include "common.h"
-#include "correlate/profile/distribution.h"
-#include "correlate/profile/profile_busy.h"
+#include "report/distribution.h"
+#include "report/profile_busy.h"
 #include "correlate_program.h"
 
 /* --- distributions */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "doctor_machine.h"
-#include "base/version.h"
+#include "lib/version.h"
 
 char machine_root[64];
 

@@ -4,7 +4,7 @@
 #define GPUMON_TEST_DOCTOR_MACHINE_H
 
 #include "common.h"
-#include "doctor/doctor.h"
+#include "cmd/doctor.h"
 
 #define MACHINE_RELEASE "6.1.0-44-amd64"
 

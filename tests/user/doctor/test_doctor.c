@@ -8,7 +8,7 @@
 #include <zlib.h>
 
 #include "doctor_machine.h"
-#include "base/version.h"
+#include "lib/version.h"
 
 #define SECURE_BOOT "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "event/event_join.h"
+#include "driver/event_join.h"
 
 #define JOBS	 2000
 #define CONTEXTS 7

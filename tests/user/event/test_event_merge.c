@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "event/event_merge.h"
+#include "driver/event_merge.h"
 
 static struct gpumon_event at(unsigned int cpu, uint64_t time_ns)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "event/event_reader.h"
+#include "driver/event_reader.h"
 
 #define RECORD sizeof(struct gpumon_event)
 

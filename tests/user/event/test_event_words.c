@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "event/trace_words.h"
+#include "driver/trace_words.h"
 
 static void check(unsigned int type, uint64_t context, const char *text, const char *json)
 {

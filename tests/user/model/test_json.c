@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/json_model.h"
+#include "driver/json_model.h"
 
 /* Print like the program, and parse like a user's program. */
 static struct json_object *round_trip(struct json_object *object, bool one_line)

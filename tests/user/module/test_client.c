@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/alert_listener.h"
-#include "module/client.h"
+#include "driver/alert_listener.h"
+#include "driver/client.h"
 #include "wrap.h"
 
 #define FAMILY 0x20

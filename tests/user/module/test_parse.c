@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/parse.h"
+#include "driver/parse.h"
 
 static void group_message(struct message *message)
 {

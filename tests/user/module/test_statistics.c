@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/parse.h"
+#include "driver/parse.h"
 
 static void label(struct message *message, const char *name, const char *value, bool number)
 {

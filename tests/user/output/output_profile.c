@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "output_profile.h"
-#include "correlate/profile/distribution.h"
-#include "output/tree.h"
+#include "report/distribution.h"
+#include "report/tree.h"
 
 struct gpumon_node *made_node(struct gpumon_node *parent, enum gpumon_node_kind kind,
 			      const char *name, uint64_t count, uint64_t gpu_ns, uint64_t cpu_ns)

@@ -3,7 +3,7 @@
 #ifndef GPUMON_TEST_OUTPUT_PROFILE_H
 #define GPUMON_TEST_OUTPUT_PROFILE_H
 
-#include "output/output.h"
+#include "report/output.h"
 
 /* A node below @parent, or a root for NULL; made_free() frees the tree. */
 struct gpumon_node *made_node(struct gpumon_node *parent, enum gpumon_node_kind kind,

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correlate/profile/distribution.h"
-#include "output/html/report.h"
-#include "output/svg/flame.h"
-#include "output/output.h"
-#include "term/output_text.h"
-#include "output/view_text.h"
-#include "output/diff/profile_diff.h"
+#include "report/distribution.h"
+#include "report/report.h"
+#include "report/flame.h"
+#include "report/output.h"
+#include "lib/output_text.h"
+#include "report/view_text.h"
+#include "report/profile_diff.h"
 #include "output_profile.h"
 
 /* The output of @call, which writes to "out" and returns 0. */

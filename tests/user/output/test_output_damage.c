@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "capture/capture_maker.h"
-#include "output/load.h"
-#include "output/output.h"
-#include "output/tree.h"
+#include "report/load.h"
+#include "report/output.h"
+#include "report/tree.h"
 
 static const struct gpumon_profile_options no_options;
 

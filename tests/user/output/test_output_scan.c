@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "capture/capture_maker.h"
-#include "output/output.h"
-#include "output/scan_streams.h"
+#include "report/output.h"
+#include "report/scan_streams.h"
 
 static const struct gpumon_profile_options no_options;
 

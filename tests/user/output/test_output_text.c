@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "term/output_text.h"
-#include "term/sentence.h"
-#include "term/squeeze.h"
-#include "output/protobuf.h"
-#include "base/text_intern.h"
+#include "lib/output_text.h"
+#include "lib/sentence.h"
+#include "lib/squeeze.h"
+#include "report/protobuf.h"
+#include "lib/text_intern.h"
 
 static void characters(void **state)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/text/path_text.h"
-#include "term/output_text.h"
+#include "report/path_text.h"
+#include "lib/output_text.h"
 #include "output_profile.h"
 
 /* The lines of a table with these rows. */

@@ -9,8 +9,8 @@
 
 #include "../kmod/uapi/gpumon_event.h"
 #include "capture/capture_maker.h"
-#include "module/alert_listener.h"
-#include "module/client.h"
+#include "driver/alert_listener.h"
+#include "driver/client.h"
 #include "record/driver.h"
 
 static bool no_memory;

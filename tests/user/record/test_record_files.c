@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* /proc data of processes, output files of commands, and records of the module's events. */
-#include "base/wait.h"
+#include "lib/wait.h"
 #include "common.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 
 #include "record/driver_record.h"
 #include "record/losses.h"
-#include "base/output_file.h"
-#include "process/process_info.h"
-#include "record/files/remove.h"
+#include "lib/output_file.h"
+#include "lib/process_info.h"
+#include "record/remove.h"
 
 static char folder[64];
 

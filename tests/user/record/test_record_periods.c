@@ -8,10 +8,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/wait.h"
+#include "lib/wait.h"
 #include "capture/capture.h"
 #include "record/continuous.h"
-#include "record/files/period.h"
+#include "record/period.h"
 
 #define SECOND 1000000000ULL
 #define START  (1000 * SECOND)

@@ -10,10 +10,10 @@
 
 #include <bpf/btf.h>
 
-#include "bpf_source/bpf_source.h"
-#include "bpf_source/fill.h"
-#include "doctor/doctor.h"
-#include "source/source.h"
+#include "driver/bpf_source.h"
+#include "driver/bpf_fill.h"
+#include "cmd/doctor.h"
+#include "driver/source.h"
 
 static void buckets_cover_every_value(void **state)
 {

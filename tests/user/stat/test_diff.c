@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stat/stat_print.h"
+#include "driver/stat_print.h"
 
 struct pair {
 	struct gpumon_model before, after, diff;

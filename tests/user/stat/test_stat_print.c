@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stat/stat_print.h"
+#include "driver/stat_print.h"
 
 static char *print(const struct gpumon_model *model, const char *group,
 		   const struct gpumon_term *term)

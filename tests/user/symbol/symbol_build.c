@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbol/elf_find.h"
+#include "capture/elf_find.h"
 #include "symbol_build.h"
 
 int symbol_setup(void **state)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbol/symbol.h"
+#include "capture/symbol.h"
 
 /* For cmocka's setup and teardown: *state is the folder's path. */
 int symbol_setup(void **state);

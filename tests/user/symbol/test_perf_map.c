@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* perf-PID.map: files as runtimes write them, failures while they do, and files of other users. */
-#include "base/wait.h"
+#include "lib/wait.h"
 #include "common.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbol/perf_map.h"
-#include "symbol/symbol.h"
+#include "capture/perf_map.h"
+#include "capture/symbol.h"
 #include "symbol_build.h"
 
 static struct gpumon_perf_map *open_map(const char *folder)

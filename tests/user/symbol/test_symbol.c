@@ -8,8 +8,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "symbol/elf_find.h"
-#include "symbol/symbol.h"
+#include "capture/elf_find.h"
+#include "capture/symbol.h"
 #include "symbol_build.h"
 
 #define AT 0x7f0000000000u

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbol/symbol.h"
+#include "capture/symbol.h"
 #include "symbol_build.h"
 
 #define AT	 0x7f0000000000u

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "symbol/symbol.h"
+#include "capture/symbol.h"
 
 static void check(const char *name, const char *expected)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/symbol.h"
+#include "capture/symbol.h"
 #include "symbol_build.h"
 
 #define AT	    0x7f0000000000u

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbol/elf_find.h"
+#include "capture/elf_find.h"
 #include "symbol_build.h"
 
 struct list {

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/elf_find.h"
-#include "symbol/symbol.h"
+#include "capture/elf_find.h"
+#include "capture/symbol.h"
 #include "symbol_build.h"
 
 #define AT 0x10000

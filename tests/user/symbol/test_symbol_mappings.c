@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/symbol_mappings.h"
+#include "capture/symbol_mappings.h"
 
 /* Objects are only compared here. */
 #define A ((struct gpumon_symbol_object *)0x1000)

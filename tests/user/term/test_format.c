@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "term/format.h"
+#include "lib/format.h"
 
 static const struct gpumon_value unknown;
 

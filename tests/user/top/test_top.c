@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "term/sparkline.h"
-#include "top/top.h"
+#include "lib/sparkline.h"
+#include "driver/top.h"
 #include "top_page.h"
 
 #define SECOND 1000000000ULL

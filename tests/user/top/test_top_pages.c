@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "top/top.h"
+#include "driver/top.h"
 #include "top_page.h"
 
 #define SECOND 1000000000ULL

@@ -2,7 +2,7 @@
 #ifndef TOP_PAGE_H
 #define TOP_PAGE_H
 
-#include "top/top.h"
+#include "driver/top.h"
 
 /* The page as text, to be freed. */
 char *top_page_draw(const struct gpumon_top *top, const struct gpumon_top_view *view);

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <json.h>
 
-#include "trace/trace.h"
+#include "driver/trace.h"
 
 #define MS    1000000ULL
 #define START (5000 * MS)

@@ -17,11 +17,11 @@
 
 #include <cmocka.h>
 
-#include "uprobe/function.h"
-#include "uprobe/internal.h"
-#include "uprobe/process.h"
-#include "uprobe/rule.h"
-#include "uprobe/uprobe.h"
+#include "record/uprobe_function.h"
+#include "record/uprobe_internal.h"
+#include "record/uprobe_process.h"
+#include "record/uprobe_rule.h"
+#include "record/uprobe.h"
 
 static void kinds(void **state)
 {

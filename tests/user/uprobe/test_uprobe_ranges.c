@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "uprobe/internal.h"
-#include "uprobe/ranges.h"
-#include "uprobe/rescan.h"
+#include "record/uprobe_internal.h"
+#include "record/uprobe_ranges.h"
+#include "record/uprobe_rescan.h"
 
 #define CHANGES 1000000
 

@@ -19,9 +19,9 @@
 
 #include <cmocka.h>
 
-#include "uprobe/function.h"
-#include "uprobe/process.h"
-#include "uprobe/vulkan.h"
+#include "record/uprobe_function.h"
+#include "record/uprobe_process.h"
+#include "record/uprobe_vulkan.h"
 
 #define TABLE_BYTES 16384
 

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/client.h"
+#include "driver/source.h"
+#include "commands.h"
+#include "lib/format.h"
+#include "driver/json_model.h"
+#include "lib/options.h"
+#include "lib/privileges.h"
+
+/* As in Documentation/netlink/specs/gpumon.yaml. */
+#define EVENT_RING_KIB_MIN 8
+#define EVENT_RING_KIB_MAX 65536
+
+#define MAX_GROUPS 32
+
+struct settings {
+	struct {
+		const char *name;
+		bool on;
+	} groups[MAX_GROUPS];
+	size_t n_groups;
+	int event_ring;	   /* 1, 0, or -1: not given */
+	uint64_t size_kib; /* 0: not given */
+};
+
+static int parse_on_off(const char *text)
+{
+	if (!strcmp(text, "on"))
+		return 1;
+	return strcmp(text, "off") ? -1 : 0;
+}
+
+static int parse_operands(struct gpumon_context *context, int n, char **operands,
+			  struct settings *settings)
+{
+	for (int i = 0; i < n; i += 2) {
+		int on = i + 1 < n ? parse_on_off(operands[i + 1]) : -1;
+
+		if (i + 1 == n)
+			return gpumon_usage(context, "\"%s\" wants on or off after it",
+					    operands[i]);
+		if (on < 0)
+			return gpumon_usage(context, "\"%s\" after \"%s\" is neither on nor off",
+					    operands[i + 1], operands[i]);
+		if (!strcmp(operands[i], "event-ring")) {
+			settings->event_ring = on;
+			continue;
+		}
+		if (settings->n_groups == MAX_GROUPS)
+			return gpumon_usage(context, "more than %d groups", MAX_GROUPS);
+		settings->groups[settings->n_groups].name = operands[i];
+		settings->groups[settings->n_groups++].on = on;
+	}
+	if (!n)
+		return gpumon_usage(context, "nothing to set");
+	if (settings->size_kib && settings->event_ring < 0)
+		return gpumon_usage(context, "--size goes with event-ring");
+	return 0;
+}
+
+static int take_size(struct gpumon_context *context, const char *text, void *value)
+{
+	return gpumon_argument_u64(context, "--size (KiB)", text, EVENT_RING_KIB_MIN,
+				   EVENT_RING_KIB_MAX, value);
+}
+
+static int parse_options(struct gpumon_context *context, int argc, char **argv,
+			 struct settings *settings)
+{
+	const struct gpumon_option options[] = {
+		GPUMON_OPTION_JSON(context),
+		GPUMON_OPTION_CALL("size", 's', &settings->size_kib, take_size),
+		{ 0 },
+	};
+	int status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
+
+	settings->event_ring = -1;
+	if (status == GPUMON_OPTIONS_GO_ON && parse_operands(context, argc, argv, settings))
+		status = GPUMON_EXIT_USAGE;
+	return status;
+}
+
+/* Look up every name before changing anything. */
+static int check_groups(const struct settings *settings, const struct gpumon_model *before,
+			struct gpumon_error *err)
+{
+	for (size_t i = 0; i < settings->n_groups; i++) {
+		if (gpumon_source_check_group(before, settings->groups[i].name, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* Restore the first @n groups. The original failure is the one to report. */
+static void undo_settings(struct gpumon_client *client, const struct settings *settings, size_t n,
+			  const struct gpumon_model *before)
+{
+	struct gpumon_error ignored;
+
+	while (n--) {
+		const struct gpumon_group *group =
+			gpumon_model_group(before, settings->groups[n].name);
+
+		if (group && group->enabled.known)
+			(void)gpumon_client_group_set(client, group->name, group->enabled.v != 0,
+						      &ignored);
+	}
+}
+
+static int apply_settings(struct gpumon_client *client, const struct settings *settings,
+			  struct gpumon_error *err)
+{
+	struct gpumon_model before = { 0 };
+	size_t done = 0;
+	int ret;
+
+	ret = gpumon_client_read(client, GPUMON_PART_GROUPS, 0, &before, err);
+	if (!ret)
+		ret = check_groups(settings, &before, err);
+	while (!ret && done < settings->n_groups) {
+		ret = gpumon_client_group_set(client, settings->groups[done].name,
+					      settings->groups[done].on, err);
+		if (!ret)
+			done++;
+	}
+	if (!ret && settings->event_ring >= 0)
+		ret = gpumon_client_event_ring_set(client, settings->event_ring,
+						   (uint32_t)settings->size_kib, err);
+	if (ret)
+		undo_settings(client, settings, done, &before);
+	gpumon_model_free(&before);
+	return ret;
+}
+
+static int show_json(struct gpumon_context *context, const struct settings *settings,
+		     const struct gpumon_model *model)
+{
+	struct json_object *document = json_object_new_object();
+	struct json_object *groups = json_object_new_array();
+	bool failed = !document || !groups;
+
+	for (size_t i = 0; i < settings->n_groups && !failed; i++) {
+		const struct gpumon_group *group =
+			gpumon_model_group(model, settings->groups[i].name);
+
+		failed = group && gpumon_json_append(groups, gpumon_json_group(group));
+	}
+	failed |= gpumon_json_add(document, "groups", groups) != 0;
+	failed |= gpumon_json_add(document, "event_ring",
+				  gpumon_json_event_ring(&model->event_ring)) != 0;
+	if (failed) {
+		json_object_put(document);
+		return -1;
+	}
+	return gpumon_json_print(document, true, context->out);
+}
+
+static void show_text(struct gpumon_context *context, const struct settings *settings,
+		      const struct gpumon_model *model)
+{
+	char name[64], reason[256], size[GPUMON_FORMAT_LEN];
+
+	for (size_t i = 0; i < settings->n_groups; i++) {
+		const struct gpumon_group *group =
+			gpumon_model_group(model, settings->groups[i].name);
+
+		if (!group)
+			continue;
+		fprintf(context->out, "%s: %s%s%s\n",
+			gpumon_format_name(name, sizeof(name), group->name),
+			gpumon_attach_state_name(group->state),
+			group->reason && *group->reason ? ", " : "",
+			gpumon_format_name(reason, sizeof(reason),
+					   group->reason ? group->reason : ""));
+	}
+	if (settings->event_ring >= 0)
+		fprintf(context->out, "event-ring: %s, %s KiB a CPU\n",
+			!model->event_ring.enabled.known ? "unknown" :
+			model->event_ring.enabled.v	 ? "on" :
+							   "off",
+			gpumon_format_count(size, sizeof(size), model->event_ring.size_kib));
+}
+
+static int set_run(struct gpumon_context *context, int argc, char **argv)
+{
+	struct settings settings = { 0 };
+	struct gpumon_client *client;
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+	int ret = parse_options(context, argc, argv, &settings);
+
+	if (ret != GPUMON_OPTIONS_GO_ON)
+		return ret;
+
+	ret = gpumon_client_open(&client, &err);
+	if (!ret)
+		ret = apply_settings(client, &settings, &err);
+	/* Show the state that the kernel reports, not the requested one. */
+	if (!ret)
+		ret = gpumon_client_read(client, GPUMON_PART_GROUPS | GPUMON_PART_EVENT_RING, 0,
+					 &model, &err);
+	if (!ret && !context->json)
+		show_text(context, &settings, &model);
+	else if (!ret && show_json(context, &settings, &model))
+		ret = gpumon_error_output(&err);
+	gpumon_model_free(&model);
+	gpumon_client_close(client);
+	return ret ? gpumon_report(context, &err) : GPUMON_EXIT_OK;
+}
+
+const struct gpumon_command gpumon_command_set = {
+	.name = "set",
+	.summary = "Switch groups of probes and the event ring on and off",
+	.usage = "[--json] {GROUP|event-ring} {on|off}… [--size KIB]",
+	.help = "All of it is done, or nothing.\n\n"
+		"Options:\n"
+		"      --json             the new state as JSON\n"
+		"  -s, --size KIB         size of the event ring for each CPU, 8 to 65536;\n"
+		"                         it can only be changed while the ring is off\n",
+	.privileges = GPUMON_PRIVILEGE_MODULE,
+	.run = set_run,
+};

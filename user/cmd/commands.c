@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+
+#include "../kmod/uapi/gpumon_netlink.h"
+#include "lib/options.h"
+#include "lib/privileges.h"
+#include "lib/version.h"
+#include "commands.h"
+
+static const struct gpumon_command *const commands[] = {
+#define GPUMON_COMMAND_ENTRY(name) &gpumon_command_##name,
+	GPUMON_COMMANDS(GPUMON_COMMAND_ENTRY)
+#undef GPUMON_COMMAND_ENTRY
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_overview(FILE *out)
+{
+	fputs("Usage: gpumon-user COMMAND [OPTION]…\n\n"
+	      "What GPU drivers do, and which code launched what on the GPU.\n\n"
+	      "Commands:\n",
+	      out);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	fputs("  help       Show the help of a command\n"
+	      "\nOptions:\n"
+	      "  -h, --help       this text; after a command, that command's\n"
+	      "  -V, --version    version of this program\n\n"
+	      "Exit status: 0 done, 1 failed, 2 wrong usage, 77 not possible on this machine.\n",
+	      out);
+}
+
+static const struct gpumon_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	}
+	return NULL;
+}
+
+static int run_help(struct gpumon_context *context, const char *name)
+{
+	if (!name || !strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h")) {
+		print_overview(context->out);
+		return GPUMON_EXIT_OK;
+	}
+	context->command = find_command(name);
+	if (!context->command)
+		return gpumon_usage(context, "unknown command \"%s\"", name);
+	gpumon_command_help(context);
+	return GPUMON_EXIT_OK;
+}
+
+int gpumon_run(struct gpumon_context *context, int argc, char **argv)
+{
+	context->json = gpumon_options_have_json(argc, argv);
+	context->command = NULL;
+
+	/* Show the list of commands. The exit status still says that nothing was done. */
+	if (argc < 2) {
+		print_overview(context->out);
+		return GPUMON_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		if (argc > 2)
+			return gpumon_usage(context, "unexpected argument \"%s\"", argv[2]);
+		fprintf(context->out, "gpumon-user %s (netlink schema %d)\n", GPUMON_VERSION,
+			GPUMON_SCHEMA);
+		return GPUMON_EXIT_OK;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		if (argc > 3)
+			return gpumon_usage(context, "help is of one command at a time");
+		return run_help(context, argc > 2 ? argv[2] : NULL);
+	}
+	if (argv[1][0] == '-')
+		return gpumon_usage(context, "unknown option %s", argv[1]);
+
+	context->command = find_command(argv[1]);
+	if (!context->command)
+		return gpumon_usage(context, "unknown command \"%s\"", argv[1]);
+
+	/* From here on the command's own options say it. */
+	context->json = false;
+	gpumon_privileges_keep(context->command->privileges);
+	return context->command->run(context, argc - 1, argv + 1);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The table of subcommands.
+ *
+ * A new command is one file cmd_NAME.c, which defines "gpumon_command_NAME", and one line in
+ * GPUMON_COMMANDS(). The Makefile takes every cmd_*.c.
+ */
+#ifndef GPUMON_CMD_COMMANDS_H
+#define GPUMON_CMD_COMMANDS_H
+
+#include "lib/command.h"
+
+#define GPUMON_COMMANDS(X) \
+	X(stat)            \
+	X(top)             \
+	X(trace)           \
+	X(alerts)          \
+	X(record)          \
+	X(correlate)       \
+	X(flamegraph)      \
+	X(report)          \
+	X(export)          \
+	X(diff)            \
+	X(probe)           \
+	X(set)             \
+	X(doctor)
+
+/* Declares all of them. C accepts the last name repeated after the list. */
+#define GPUMON_COMMAND_DECLARE(name) gpumon_command_##name,
+extern const struct gpumon_command GPUMON_COMMANDS(GPUMON_COMMAND_DECLARE) gpumon_command_stat;
+#undef GPUMON_COMMAND_DECLARE
+
+/**
+ * gpumon_run() - find the command and run it; main() without the process
+ * @context: the caller sets out, err and root
+ * @argc: as in main()
+ * @argv: as in main()
+ *
+ * Return: exit status.
+ */
+int gpumon_run(struct gpumon_context *context, int argc, char **argv);
+
+#endif /* GPUMON_CMD_COMMANDS_H */

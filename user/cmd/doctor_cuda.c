@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The requirements of "record": the injection library, NVIDIA's driver, CUPTI, the loaders of OpenCL and
+ * Level Zero, HIP's library, and access to other processes.
+ */
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "lib/api_loader.h"
+#include "lib/launch.h"
+
+/* The first driver with CUDA 12, which the oldest supported CUPTI belongs to. */
+#define DRIVER_MIN	   525
+#define CAP_SYS_PTRACE_BIT 19
+
+/*
+ * Find the first file that matches a pattern below the root. Returns it without the root; false if
+ * there is none.
+ */
+static bool find_file(const struct gpumon_doctor *doctor, const char *const *patterns, size_t n,
+		      char *found, size_t len)
+{
+	bool there = false;
+
+	for (size_t i = 0; i < n && !there; i++) {
+		char pattern[PATH_MAX];
+		glob_t files;
+
+		if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s", doctor->root, patterns[i]) >=
+		    sizeof(pattern))
+			continue;
+		there = !glob(pattern, 0, NULL, &files);
+		if (there)
+			snprintf(found, len, "%s", files.gl_pathv[0] + strlen(doctor->root));
+		globfree(&files);
+	}
+	return there;
+}
+
+/* The APIs that "record" sees, of those for which there are drivers. */
+static unsigned int check_library(struct gpumon_doctor *doctor, unsigned int of_machine)
+{
+	char names[GPUMON_API_TEXT_LEN], lacking[GPUMON_API_TEXT_LEN];
+	char headers[GPUMON_API_TEXT_LEN], remedy[GPUMON_API_TEXT_LEN + 64];
+	unsigned int apis, lacks;
+	struct gpumon_error err;
+	char path[PATH_MAX];
+
+	/* The library is beside this program, whichever root is checked. */
+	if (*doctor->root)
+		return of_machine;
+	if (gpumon_launch_find_library(path, &err)) {
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_FAIL, "inject", NULL,
+				  "\"record\" does not work: %s", err.message);
+		return 0;
+	}
+	apis = gpumon_api_of_library(path);
+	lacks = of_machine & ~apis;
+	gpumon_api_names(apis, "and", names);
+	if (!lacks) {
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "inject", NULL, "%s, with %s", path,
+				  names);
+		return of_machine;
+	}
+	snprintf(remedy, sizeof(remedy), "install %s, then make inject",
+		 gpumon_api_headers(lacks, headers));
+	gpumon_doctor_add(
+		doctor, GPUMON_DOCTOR_WARN, "inject", remedy,
+		"%s was built with %s, and without %s, for which there is a driver: \"record\" does not see what programs do with it",
+		path, names, gpumon_api_names(lacks, "and", lacking));
+	return of_machine & apis;
+}
+
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module 535.183.01 ...": the first number with a dot. */
+static unsigned int driver_version(const char *text, char *version, size_t len)
+{
+	for (const char *at = text; *at && *at != '\n'; at += strcspn(at, "\n ")) {
+		size_t length;
+
+		at += strspn(at, " ");
+		length = strspn(at, "0123456789.");
+		if (!length || length >= len || !memchr(at, '.', length))
+			continue;
+		memcpy(version, at, length);
+		version[length] = '\0';
+		return (unsigned int)atoi(version);
+	}
+	return 0;
+}
+
+/* NVIDIA's module is loaded. False: programs cannot be recorded with it. */
+static bool check_loaded_driver(struct gpumon_doctor *doctor, const char *library)
+{
+	char text[512], version[32];
+	unsigned int major;
+
+	gpumon_doctor_read(doctor, "/proc/driver/nvidia/version", text, sizeof(text));
+	major = driver_version(text, version, sizeof(version));
+	if (major && major < DRIVER_MIN) {
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "cuda", "use a newer driver",
+				  "driver %s has no CUDA 12: \"record\" sees nothing of the GPU",
+				  version);
+		return false;
+	}
+	gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cuda", NULL, "driver %s, %s",
+			  major ? version : "of an unknown version", library);
+	return true;
+}
+
+/* False: there is no CUDA that can be recorded. */
+static bool check_driver(struct gpumon_doctor *doctor)
+{
+	char library[PATH_MAX];
+	enum gpumon_cuda_driver driver = gpumon_cuda_driver(doctor->root, library);
+
+	switch (driver) {
+	case GPUMON_CUDA_NONE:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cuda", NULL,
+				  "NVIDIA's driver is not loaded: no program uses CUDA here");
+		return false;
+	case GPUMON_CUDA_LIBRARY:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "cuda", NULL,
+			"%s; NVIDIA's driver is not loaded, so CUDA has no GPU here, and nothing of it is recorded",
+			library);
+		return false;
+	case GPUMON_CUDA_WSL:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "cuda", NULL, "WSL2, %s%s", library,
+			gpumon_doctor_exists(doctor, "/dev/dxg") ?
+				"" :
+				"; no /dev/dxg, so CUDA has no GPU here, and nothing of it is recorded");
+		return true;
+	case GPUMON_CUDA_LOADED:
+	case GPUMON_CUDA_DEVICE:
+		break;
+	}
+	if (!*library) {
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "cuda",
+			"install the driver's libraries of the same version; containers get them from the host",
+			"libcuda.so.1 is in none of the usual folders: programs do not find CUDA");
+		return true;
+	}
+	if (driver == GPUMON_CUDA_LOADED)
+		return check_loaded_driver(doctor, library);
+	gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cuda", NULL,
+			  "%s, with a driver whose version is not in /proc", library);
+	return true;
+}
+
+static void check_cupti(struct gpumon_doctor *doctor)
+{
+	static const char *const places[] = {
+		"/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.1[23]*",
+		"/usr/local/cuda*/targets/*/lib/libcupti.so.1[23]*",
+		"/usr/local/cuda*/lib64/libcupti.so.1[23]*",
+		"/usr/lib/*-linux-gnu/libcupti.so.1[23]*",
+		"/usr/lib64/libcupti.so.1[23]*",
+	};
+	const char *named = getenv("GPUMON_CUPTI");
+	char found[PATH_MAX];
+
+	if (named && *named && !gpumon_doctor_exists(doctor, named))
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "cupti",
+				  "name one that is there, or unset GPUMON_CUPTI",
+				  "GPUMON_CUPTI names %s, which is not there", named);
+	else if (named && *named)
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cupti", NULL, "%s (GPUMON_CUPTI)",
+				  named);
+	else if (find_file(doctor, places, sizeof(places) / sizeof(*places), found, sizeof(found)))
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cupti", NULL, "%s", found);
+	else
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "cupti",
+			"install CUPTI of the driver's CUDA version (cuda-cupti-12-x), or name one with GPUMON_CUPTI",
+			"in none of the usual folders: of programs that do not bring their own (PyTorch does), nothing of the GPU is recorded");
+}
+
+/* False: programs with it cannot be recorded. Likewise below. */
+static bool check_opencl(struct gpumon_doctor *doctor)
+{
+	char path[PATH_MAX];
+
+	switch (gpumon_opencl_loader(doctor->root, path)) {
+	case GPUMON_OPENCL_NONE:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "opencl", NULL,
+				  "no loader in the usual folders: no program uses OpenCL here");
+		break;
+	case GPUMON_OPENCL_LAYERS:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "opencl", NULL, "%s", path);
+		break;
+	case GPUMON_OPENCL_OTHER:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "opencl", NULL,
+			"%s, which \"record\" puts in place of a loader without layers that programs get by themselves",
+			path);
+		break;
+	case GPUMON_OPENCL_NO_LAYERS:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "opencl",
+				  "use ocl-icd 2.3 or newer, or Khronos's loader 3.0 or newer",
+				  "%s has no layers: \"record\" does not see OpenCL programs",
+				  path);
+		return false;
+	}
+	return true;
+}
+
+static bool check_level_zero(struct gpumon_doctor *doctor)
+{
+	char path[PATH_MAX];
+
+	switch (gpumon_level_zero_loader(doctor->root, path)) {
+	case GPUMON_LEVEL_ZERO_NONE:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "level-zero", NULL,
+			"no loader with a driver in the usual folders: no program uses Level Zero here");
+		break;
+	case GPUMON_LEVEL_ZERO_TRACED:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "level-zero", NULL, "%s", path);
+		break;
+	case GPUMON_LEVEL_ZERO_NO_TRACER:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "level-zero",
+			"use its loader from version 1.8 on, with its tracing layer",
+			"%s has no tracing layer: \"record\" does not see Level Zero programs",
+			path);
+		return false;
+	}
+	return true;
+}
+
+static bool check_hip(struct gpumon_doctor *doctor)
+{
+	char path[PATH_MAX], version[GPUMON_HIP_VERSION_LEN];
+	enum gpumon_hip_library library = gpumon_hip_library(doctor->root, path, version);
+	const char *number = *version ? version : "unknown";
+
+	if (library == GPUMON_HIP_NONE)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "hip", NULL,
+			"no libamdhip64 in the usual folders: only programs that bring their own (PyTorch does) use HIP here");
+	else if (library == GPUMON_HIP_NO_TRACER)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "hip", "use HIP 5.4 or newer",
+			"%s (version %s) has no hipRegisterTracerCallback: \"record\" does not see HIP programs",
+			path, number);
+	else if (library == GPUMON_HIP_UNKNOWN_VERSION)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "hip",
+			"use HIP 5.4 to 5.7, 6.0 to 6.4 or 7.0 to 7.2",
+			"gpumon does not know version %s of %s: \"record\" does not see HIP programs",
+			number, path);
+	else if (!gpumon_hip_has_driver(doctor->root))
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "hip", NULL,
+			"%s (version %s); no /dev/kfd, so HIP has no GPU here, and nothing of it is recorded",
+			path, number);
+	else
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "hip", NULL, "%s (version %s)", path,
+				  number);
+	return library != GPUMON_HIP_NO_TRACER && library != GPUMON_HIP_UNKNOWN_VERSION;
+}
+
+static bool has_capability(const struct gpumon_doctor *doctor, unsigned int bit)
+{
+	unsigned long long effective;
+	const char *line;
+	char text[4096];
+
+	if (gpumon_doctor_read(doctor, "/proc/self/status", text, sizeof(text)))
+		return false;
+	line = strstr(text, "CapEff:");
+	return line && sscanf(line, "CapEff: %llx", &effective) == 1 && effective >> bit & 1;
+}
+
+static void check_ptrace(struct gpumon_doctor *doctor)
+{
+	char text[16];
+	int scope;
+
+	if (gpumon_doctor_read(doctor, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)))
+		return;
+	scope = atoi(text);
+	if (scope > 2)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "ptrace", "\"record -- COMMAND\" does without",
+			"scope %d: no process may read another one's memory until the next boot, \"record -p\" has no uprobes",
+			scope);
+	else if (scope && !has_capability(doctor, CAP_SYS_PTRACE_BIT))
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "ptrace",
+			"be root, or have CAP_SYS_PTRACE; \"record -- COMMAND\" does without",
+			"scope %d: the memory of processes that you did not start may not be read, \"record -p\" has no uprobes for them",
+			scope);
+	else
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "ptrace", NULL,
+				  "scope %d: live processes may be looked into", scope);
+}
+
+/* @recorded: those of @of_machine that "record" sees. */
+static void check_apis(struct gpumon_doctor *doctor, unsigned int of_machine, unsigned int recorded)
+{
+	char names[GPUMON_API_TEXT_LEN];
+
+	if (!of_machine)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "apis", NULL,
+			"no driver of %s in the usual places: there is nothing to record here",
+			gpumon_api_names(GPUMON_APIS_ALL, "or", names));
+	else if (!recorded)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_FAIL, "apis", "see the lines above",
+			"of %s, for which there are drivers here, nothing can be recorded",
+			gpumon_api_names(of_machine, "and", names));
+	else
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "apis", NULL,
+				  "programs that use %s can be recorded",
+				  gpumon_api_names(recorded, "or", names));
+}
+
+void gpumon_doctor_cuda(struct gpumon_doctor *doctor)
+{
+	unsigned int of_machine = gpumon_api_of_machine(doctor->root);
+	unsigned int recorded = check_library(doctor, of_machine);
+
+	if (check_driver(doctor))
+		check_cupti(doctor);
+	else
+		recorded &= ~GPUMON_APIS_CUDA;
+	if (!check_opencl(doctor))
+		recorded &= ~GPUMON_APIS_OPENCL;
+	if (!check_level_zero(doctor))
+		recorded &= ~GPUMON_APIS_LEVEL_ZERO;
+	if (!check_hip(doctor))
+		recorded &= ~GPUMON_APIS_HIP;
+	check_apis(doctor, of_machine, recorded);
+	check_ptrace(doctor);
+}

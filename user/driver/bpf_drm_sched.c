@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#ifdef GPUMON_BPF
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "bpf_group.h"
+
+/* Needs the tables of the header above. */
+#include "drm_sched.skel.h"
+
+#define TRACEPOINT(_name, _counter, ...)                                                    \
+	{                                                                                   \
+		.name = _name, .module = "gpu_sched", .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
+		.counter = _counter, ##__VA_ARGS__                                          \
+	}
+
+/* Names of 6.1 and 6.12, and of 7. */
+static const struct source_hook hooks[] = {
+	TRACEPOINT("drm_sched_job", SOURCE_SCHED_QUEUE),
+	TRACEPOINT("drm_sched_job_queue", SOURCE_SCHED_QUEUE),
+	TRACEPOINT("drm_run_job", SOURCE_SCHED_RUN),
+	TRACEPOINT("drm_sched_job_run", SOURCE_SCHED_RUN),
+	TRACEPOINT("drm_sched_process_job", SOURCE_SCHED_DONE),
+	TRACEPOINT("drm_sched_job_done", SOURCE_SCHED_DONE),
+	TRACEPOINT("drm_sched_job_wait_dep", SOURCE_SCHED_WAIT, .optional = true,
+		   .without = "dependency waits are not counted"),
+	TRACEPOINT("drm_sched_job_unschedulable", SOURCE_SCHED_WAIT, .optional = true,
+		   .without = "dependency waits are not counted"),
+	{ .name = "dma_fence_signaled",
+	  .module = "vmlinux",
+	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
+	  .counter = SOURCE_SCHED_RESULT,
+	  .without = "errors and killed jobs are not seen" },
+	{ .name = "drm_sched_fini",
+	  .module = "gpu_sched",
+	  .kind = GPUMON_PROBE_KIND_KPROBE,
+	  .counter = SOURCE_SCHED_FINI,
+	  .optional = true,
+	  .without = "how many schedulers a ring has is not known" },
+};
+
+static int load_drm_sched(struct source_group *group)
+{
+	struct drm_sched_bpf *bpf = drm_sched_bpf__open();
+	int result;
+
+	if (!bpf)
+		return -errno;
+	bpf->rodata->with_events = group->with_events;
+	bpf->rodata->twins = true;
+	result = bpf_map__reuse_fd(bpf->maps.events, group->events_fd);
+	if (!result)
+		result = drm_sched_bpf__load(bpf);
+	if (result) {
+		drm_sched_bpf__destroy(bpf);
+		return result;
+	}
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks); i++) {
+		struct bpf_program *programs[] = {
+			[SOURCE_SCHED_QUEUE] = bpf->progs.queue,
+			[SOURCE_SCHED_RUN] = bpf->progs.run,
+			[SOURCE_SCHED_DONE] = bpf->progs.done,
+			[SOURCE_SCHED_WAIT] = bpf->progs.wait,
+			[SOURCE_SCHED_RESULT] = bpf->progs.signaled,
+			[SOURCE_SCHED_FINI] = bpf->progs.fini,
+		};
+
+		/* A fence is signalled with interrupts disabled, so nothing can come in between. */
+		struct bpf_program *twins[SOURCE_SCHED_PROBES] = {
+			[SOURCE_SCHED_QUEUE] = bpf->progs.queue_twin,
+			[SOURCE_SCHED_RUN] = bpf->progs.run_twin,
+			[SOURCE_SCHED_DONE] = bpf->progs.done_twin,
+			[SOURCE_SCHED_WAIT] = bpf->progs.wait_twin,
+		};
+
+		group->hooks[i].program = programs[group->hooks[i].counter];
+		group->hooks[i].twin = twins[group->hooks[i].counter];
+		if (group->hooks[i].counter == SOURCE_SCHED_FINI)
+			group->hooks[i].at_return = bpf->progs.fini_returned;
+	}
+	group->skeleton = bpf;
+	group->probes = bpf->bss->probes;
+	group->events = &bpf->bss->event_counts;
+	group->bytes = sizeof(*bpf->bss) + (uint64_t)gpumon_source_processors() *
+						   (SOURCE_RINGS + 1) *
+						   sizeof(struct source_ring_words);
+	return 0;
+}
+
+static void unload_drm_sched(struct source_group *group)
+{
+	drm_sched_bpf__destroy(group->skeleton);
+}
+
+/* A bit for each counter that one of its hooks counts. */
+static unsigned int attached_counters(const struct source_group *group)
+{
+	unsigned int counters = 0;
+
+	for (size_t i = 0; i < group->type->n_hooks; i++) {
+		if (group->hooks[i].state == GPUMON_ATTACH_STATE_ATTACHED)
+			counters |= 1U << group->hooks[i].counter;
+	}
+	return counters;
+}
+
+static int fill_rings(struct source_group *group, struct gpumon_model *model)
+{
+	struct drm_sched_bpf *bpf = group->skeleton;
+	int processors = gpumon_source_processors();
+	unsigned int attached = attached_counters(group);
+	struct source_ring_words *words = calloc((size_t)processors, sizeof(*words)), *sum;
+	int ret = 0;
+
+	sum = malloc(sizeof(*sum));
+	if (!words || !sum)
+		ret = -1;
+	for (__u32 i = 0; i <= SOURCE_RING_OTHER && !ret; i++) {
+		uint64_t live = 0;
+
+		if (!bpf->bss->rings[i].ready)
+			continue;
+		memset(sum, 0, sizeof(*sum));
+		if (bpf_map_lookup_elem(bpf_map__fd(bpf->maps.ring_words), &i, words))
+			continue;
+		for (int cpu = 0; cpu < processors; cpu++)
+			gpumon_source_add_words(sum, &words[cpu]);
+		for (size_t s = 0; s < SOURCE_SCHEDULERS; s++)
+			live += bpf->bss->schedulers[s].ring == i + 1;
+		model->info.jobs_unattributed.v += sum->word[SOURCE_RING_UNATTRIBUTED];
+		ret = gpumon_source_ring(model, i, &bpf->bss->rings[i], sum, live, attached);
+	}
+	free(words);
+	free(sum);
+	return ret;
+}
+
+static int fill_drm_sched(struct source_group *group, unsigned int parts,
+			  struct gpumon_model *model)
+{
+	struct drm_sched_bpf *bpf = group->skeleton;
+
+	if (parts & GPUMON_PART_PROCESSES &&
+	    gpumon_source_processes(model, bpf->bss->processes, 1U << SOURCE_PROCESS_JOBS))
+		return -1;
+	if (parts & (GPUMON_PART_RINGS | GPUMON_PART_HISTOGRAMS))
+		return fill_rings(group, model);
+	return 0;
+}
+
+const struct source_group_type gpumon_source_drm_sched = {
+	.name = "drm_sched",
+	.module = "gpu_sched",
+	.hooks = hooks,
+	.n_hooks = sizeof(hooks) / sizeof(*hooks),
+	.load = load_drm_sched,
+	.unload = unload_drm_sched,
+	.fill = fill_drm_sched,
+};
+
+#endif /* GPUMON_BPF */

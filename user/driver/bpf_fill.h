@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Puts the counts of the BPF programs into the same model as those of the module, with the same
+ * tables, columns and units. Nothing here uses BPF, so that a test can construct tables.
+ *
+ * All functions return 0, or -1 without memory.
+ */
+#ifndef GPUMON_DRIVER_BPF_FILL_H
+#define GPUMON_DRIVER_BPF_FILL_H
+
+#include "../bpf/source.h"
+#include "model.h"
+
+/**
+ * gpumon_source_histogram() - make a histogram from buckets like the module's
+ * @histogram: out, zeroed by the caller
+ * @buckets: counts
+ * @n: their number, SOURCE_BUCKETS()
+ * @sum: sum of the values
+ * @max: highest value
+ * @not_min: complement of the lowest value; 0: not kept, use the lowest bucket
+ *
+ * Extremes are clamped to the buckets in use, since they are not read at the same time.
+ */
+int gpumon_source_histogram(struct gpumon_histogram *histogram, const uint64_t *buckets, size_t n,
+			    uint64_t sum, uint64_t max, uint64_t not_min);
+
+/* Lowest value of a bucket, and the lowest value above it. */
+uint64_t gpumon_source_bucket_lower(size_t bucket);
+uint64_t gpumon_source_bucket_upper(size_t bucket, size_t n);
+
+/* Add the words of one CPU: counts are summed, extremes are the highest. */
+void gpumon_source_add_words(struct source_ring_words *sum, const struct source_ring_words *words);
+
+/**
+ * gpumon_source_ring() - add a row of drm_sched.rings with its four histograms
+ * @model: model
+ * @id: its index in the table
+ * @ring: names and levels
+ * @words: words of all CPUs
+ * @live: number of schedulers with its names
+ * @attached: a bit for each enum source_drm_sched_probe; what the others count is unknown
+ */
+int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct source_ring *ring,
+		       const struct source_ring_words *words, uint64_t live, unsigned int attached);
+
+int gpumon_source_crtc(struct gpumon_model *model, unsigned int id, const struct source_crtc *crtc);
+
+/* @name: name of the hardware, NULL if only the minor number is known. */
+int gpumon_source_device(struct gpumon_model *model, unsigned int id,
+			 const struct source_device *device, const char *name);
+int gpumon_source_command(struct gpumon_model *model, unsigned int id,
+			  const struct source_command *command);
+/* Add a row of nvidia.xids, and an alert. */
+int gpumon_source_xid(struct gpumon_model *model, unsigned int id, const struct source_xid *xid);
+
+/**
+ * gpumon_source_process() - add counts of a process to those already known
+ * @model: model
+ * @process: entry of one program's table, since programs count different things
+ * @known: bits of enum source_process_word that this program counts
+ */
+int gpumon_source_process(struct gpumon_model *model, const struct source_process *process,
+			  unsigned int known);
+
+/*
+ * Set which processes still exist, and their current names. Does nothing if /proc belongs to
+ * another namespace.
+ */
+void gpumon_source_alive(struct gpumon_model *model, const char *root,
+			 const struct source_process *processes, size_t n);
+
+/* True if a module is loaded. */
+bool gpumon_source_loaded(const char *root, const char *module);
+
+struct btf;
+
+/* True if the kernel's own types have a tracepoint, which means that its driver is built in. */
+bool gpumon_source_has_tracepoint(const struct btf *kernel, const char *name);
+
+/* A driver's major number in /proc/devices, or 0. */
+unsigned int gpumon_source_major(const char *root, enum source_nvidia_family family);
+
+#define GPUMON_SOURCE_GPUS 64
+
+/* Bus addresses of GPUs by minor number, "" if unknown. */
+struct gpumon_source_gpus {
+	char name[GPUMON_SOURCE_GPUS][SOURCE_NAME_LEN];
+};
+
+/* From /proc/driver/nvidia/gpus. */
+void gpumon_source_gpus(const char *root, struct gpumon_source_gpus *gpus);
+
+#endif /* GPUMON_DRIVER_BPF_FILL_H */

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "container.h"
+#include "lib/identity.h"
+#include "lib/array.h"
+
+#define CGROUPS	  "/sys/fs/cgroup"
+#define ID_DIGITS 64 /* of an id as runtimes write it */
+#define SHORT_ID  12 /* of an id as runtimes show it to users */
+#define DEPTH_MAX 64
+#define KNOWN_MAX 8192
+
+/* A cgroup that was looked up. @path is NULL if there is no cgroup with that id. */
+struct known {
+	uint64_t id;
+	char *path;
+};
+
+struct gpumon_containers {
+	const char *root;
+	struct known *known;
+	size_t n_known;
+	bool initial_pids; /* /proc belongs to the initial pid namespace */
+	bool version_1;	   /* a hierarchy of cgroups, version 1, is mounted */
+};
+
+static bool version_1_is_mounted(const char *root)
+{
+	char path[PATH_MAX], line[4096];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
+	file = fopen(path, "re");
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, " - cgroup ");
+	if (file)
+		fclose(file);
+	return found;
+}
+
+struct gpumon_containers *gpumon_containers_new(const char *root)
+{
+	struct gpumon_containers *containers = calloc(1, sizeof(*containers));
+
+	if (!containers)
+		return NULL;
+	containers->root = root ? root : "";
+	containers->initial_pids = gpumon_initial_pid_namespace(containers->root);
+	containers->version_1 = version_1_is_mounted(containers->root);
+	return containers;
+}
+
+static void forget_cgroups(struct gpumon_containers *containers)
+{
+	for (size_t i = 0; i < containers->n_known; i++)
+		free(containers->known[i].path);
+	free(containers->known);
+	containers->known = NULL;
+	containers->n_known = 0;
+}
+
+void gpumon_containers_free(struct gpumon_containers *containers)
+{
+	if (!containers)
+		return;
+	forget_cgroups(containers);
+	free(containers);
+}
+
+static struct known *find_cgroup(const struct gpumon_containers *containers, uint64_t id)
+{
+	for (size_t i = 0; i < containers->n_known; i++) {
+		if (containers->known[i].id == id)
+			return &containers->known[i];
+	}
+	return NULL;
+}
+
+/* Check for a directory among the new cgroups, from @first on, and keep its path. */
+static bool cgroup_found(struct gpumon_containers *containers, size_t first, uint64_t inode,
+			 const char *path)
+{
+	for (size_t i = first; i < containers->n_known; i++) {
+		if (containers->known[i].id == inode && !containers->known[i].path) {
+			containers->known[i].path = strdup(*path ? path : "/");
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Closes @fd. @left: ids still to be found; @path has room for PATH_MAX. */
+static void walk_hierarchy(struct gpumon_containers *containers, int fd, dev_t device, char *path,
+			   unsigned int depth, size_t first, size_t *left)
+{
+	size_t length = strlen(path);
+	struct stat status;
+	struct dirent *entry;
+	DIR *directory;
+
+	if (fstat(fd, &status) || (depth && status.st_dev != device)) {
+		close(fd);
+		return;
+	}
+	if (cgroup_found(containers, first, status.st_ino, path))
+		(*left)--;
+	directory = *left && depth < DEPTH_MAX ? fdopendir(fd) : NULL;
+	if (!directory) {
+		close(fd);
+		return;
+	}
+	while (*left && (entry = readdir(directory))) {
+		int below;
+
+		if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+			continue;
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    length + strlen(entry->d_name) + 2 > PATH_MAX)
+			continue;
+		below = openat(dirfd(directory), entry->d_name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below < 0)
+			continue;
+		snprintf(path + length, PATH_MAX - length, "/%s", entry->d_name);
+		walk_hierarchy(containers, below, status.st_dev, path, depth + 1, first, left);
+		path[length] = '\0';
+	}
+	closedir(directory);
+}
+
+/* Version 2 is mounted alone, or beside version 1. */
+static int open_hierarchy(const struct gpumon_containers *containers)
+{
+	static const char *const places[] = { CGROUPS, CGROUPS "/unified" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s/cgroup.procs", containers->root, places[i]);
+		/* Directories of version 1 have this file too, but their parent does not. */
+		if (access(path, F_OK))
+			continue;
+		snprintf(path, sizeof(path), "%s%s", containers->root, places[i]);
+		return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
+	return -1;
+}
+
+/* All new ids are looked up in one walk. */
+static void look_up(struct gpumon_containers *containers, const struct gpumon_model *model)
+{
+	char path[PATH_MAX] = "";
+	size_t first, left = 0;
+	int fd;
+
+	if (containers->n_known > KNOWN_MAX)
+		forget_cgroups(containers);
+	first = containers->n_known;
+	for (size_t i = 0; i < model->n_processes; i++) {
+		struct gpumon_value id = model->processes[i].cgroup_id;
+		struct known *known;
+
+		if (!id.known || model->processes[i].cgroup || find_cgroup(containers, id.v))
+			continue;
+		known = GPUMON_GROW(containers->known, containers->n_known);
+		if (!known)
+			break;
+		known->id = id.v;
+		left++;
+	}
+	if (!left)
+		return;
+	fd = open_hierarchy(containers);
+	if (fd >= 0)
+		walk_hierarchy(containers, fd, 0, path, 0, first, &left);
+}
+
+/* The first 12 digits of an id at the end: "docker-ID.scope", "cri-containerd:ID", "ID". */
+static bool short_id(const char *component, size_t length, char *name, size_t len)
+{
+	static const char scope[] = ".scope";
+	const size_t ending = sizeof(scope) - 1;
+
+	if (length > ending && !memcmp(component + length - ending, scope, ending))
+		length -= ending;
+	if (length < ID_DIGITS)
+		return false;
+	for (size_t i = length - ID_DIGITS; i < length; i++) {
+		if (!isxdigit((unsigned char)component[i]))
+			return false;
+	}
+	if (length > ID_DIGITS && component[length - ID_DIGITS - 1] != '-' &&
+	    component[length - ID_DIGITS - 1] != ':')
+		return false;
+	/* The monitor of Podman and CRI-O runs outside the container that it watches. */
+	if (memmem(component, length, "conmon-", strlen("conmon-")))
+		return false;
+	snprintf(name, len, "%.*s", SHORT_ID, component + length - ID_DIGITS);
+	return true;
+}
+
+/* Copy the text between a prefix and a suffix. */
+static bool copy_between(const char *component, size_t length, const char *begin, const char *end,
+			 char *name, size_t len)
+{
+	size_t before = strlen(begin), after = strlen(end);
+
+	if (length <= before + after || memcmp(component, begin, before) ||
+	    memcmp(component + length - after, end, after))
+		return false;
+	snprintf(name, len, "%.*s", (int)(length - before - after), component + before);
+	return true;
+}
+
+void gpumon_container_name(const char *path, char *name, size_t len)
+{
+	const char *end = path + strlen(path);
+
+	name[0] = '\0';
+	while (end > path) {
+		const char *begin = memrchr(path, '/', (size_t)(end - path));
+		const char *component = begin ? begin + 1 : path;
+		size_t length = (size_t)(end - component);
+
+		if (short_id(component, length, name, len) ||
+		    copy_between(component, length, "lxc.payload.", "", name, len) ||
+		    copy_between(component, length, "systemd-nspawn@", ".service", name, len) ||
+		    copy_between(component, length, "machine-", ".scope", name, len))
+			return;
+		end = begin ? begin : path;
+	}
+}
+
+static struct gpumon_value read_container_pid(const struct gpumon_containers *containers,
+					      const struct gpumon_process *process)
+{
+	pid_t pid = 0;
+
+	/* In other pid namespaces these pids are other processes. */
+	if (containers->initial_pids && process->pid.known && process->alive.v)
+		pid = gpumon_process_inner_pid(containers->root, (pid_t)process->pid.v);
+	return (struct gpumon_value){ (uint64_t)pid, pid > 0 };
+}
+
+void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpumon_model *model)
+{
+	if (!containers)
+		return;
+	look_up(containers, model);
+	for (size_t i = 0; i < model->n_processes; i++) {
+		struct gpumon_process *process = &model->processes[i];
+		const struct known *known = process->cgroup_id.known ?
+						    find_cgroup(containers, process->cgroup_id.v) :
+						    NULL;
+		char name[256];
+
+		process->container_pid = read_container_pid(containers, process);
+		/* The module knows it, also of a cgroup that was removed. */
+		if (!process->cgroup && known && known->path)
+			process->cgroup = strdup(known->path);
+		if (!process->cgroup)
+			continue;
+		/* It may be anywhere in the other hierarchies. */
+		if (containers->version_1 && !strcmp(process->cgroup, "/")) {
+			free(process->cgroup);
+			process->cgroup = NULL;
+			continue;
+		}
+		gpumon_container_name(process->cgroup, name, sizeof(name));
+		free(process->container);
+		process->container = *name ? strdup(name) : NULL;
+	}
+}

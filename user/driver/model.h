@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The data of gpumon.ko, or of the BPF programs that replace it, as plain structures. parse.c or
+ * bpf_source/ fill them, and stat, top and the JSON writer print them. Nothing here uses netlink,
+ * so that tests can construct models.
+ */
+#ifndef GPUMON_DRIVER_MODEL_H
+#define GPUMON_DRIVER_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../kmod/uapi/gpumon_netlink.h"
+#include "lib/value.h"
+
+/* Strings are allocated; NULL if the kernel sent none. */
+
+/**
+ * struct gpumon_process - a process that used a driver
+ * @open_handles: currently open handles, of those seen to be opened; unknown before the first
+ * @container: name of its container, NULL if it is in none; set with @cgroup and @container_pid by
+ *             gpumon_containers_resolve(), not by the kernel
+ * @cgroup: path of its cgroup
+ * @container_pid: its pid in its own pid namespace, unknown after it exited
+ *
+ * Counters other than @jobs are unknown if no attached group counts them.
+ */
+struct gpumon_process {
+	struct gpumon_value pid;
+	struct gpumon_value start_ns;
+	char *comm;
+	struct gpumon_value alive;
+	struct gpumon_value jobs;
+	struct gpumon_value submissions;
+	struct gpumon_value allocated_bytes;
+	struct gpumon_value mapped_bytes;
+	struct gpumon_value ioctls;
+	struct gpumon_value faults;
+	struct gpumon_value opens;
+	struct gpumon_value open_handles;
+	struct gpumon_value cgroup_id;
+	char *container;
+	char *cgroup;
+	struct gpumon_value container_pid;
+};
+
+/**
+ * struct gpumon_info - general facts
+ * @source: the constant "bpf", or NULL for the module
+ */
+struct gpumon_info {
+	const char *source;
+	char *version;
+	struct gpumon_value schema;
+	char *clock;
+	struct gpumon_value now_ns;
+	struct gpumon_value since_ns;
+	struct gpumon_value period;
+	struct gpumon_value possible_cpus;
+	struct gpumon_value max_rings;
+	struct gpumon_value rings;
+	struct gpumon_value rings_retired;
+	struct gpumon_value max_processes;
+	struct gpumon_value processes;
+	struct gpumon_value processes_exited;
+	struct gpumon_value jobs_exited;
+	struct gpumon_value max_jobs;
+	struct gpumon_value jobs_unattributed;
+	struct gpumon_value memory_bytes;
+	struct gpumon_process exited; /* sums over the processes that were aged out */
+};
+
+struct gpumon_drops {
+	struct gpumon_value table_full;
+	struct gpumon_value recursion;
+	struct gpumon_value unreadable;
+	struct gpumon_value missed;
+	struct gpumon_value no_memory;
+};
+
+struct gpumon_probe {
+	char *name;
+	char *module;
+	char *reason;
+	struct gpumon_value kind;  /* enum gpumon_probe_kind, gpumon_probe_kind_name() */
+	struct gpumon_value state; /* enum gpumon_attach_state, gpumon_attach_state_name() */
+	struct gpumon_value seen;
+	struct gpumon_value recorded;
+	struct gpumon_drops dropped;
+};
+
+struct gpumon_group {
+	char *name;
+	char *reason;
+	struct gpumon_value enabled;
+	struct gpumon_value state; /* enum gpumon_attach_state */
+	struct gpumon_probe *probes;
+	size_t n_probes;
+};
+
+struct gpumon_ring {
+	struct gpumon_value id;
+	char *device;
+	char *name;
+	struct gpumon_value live;
+	struct gpumon_value queued;
+	struct gpumon_value run;
+	struct gpumon_value done;
+	struct gpumon_value errors;
+	struct gpumon_value killed;
+	struct gpumon_value dependency_waits;
+	struct gpumon_value untracked;
+	struct gpumon_value jobs_table_full;
+	struct gpumon_value clock_backwards;
+	struct gpumon_value queue_depth;
+	struct gpumon_value queue_depth_max;
+	struct gpumon_value hw_depth;
+	struct gpumon_value hw_depth_max;
+};
+
+struct gpumon_bucket {
+	uint64_t ge;
+	uint64_t lt;
+	uint64_t count;
+};
+
+struct gpumon_histogram {
+	char *group; /* "drm_sched" */
+	struct gpumon_value ring_id;
+	char *name; /* "queue_ns", "run_ns", "queue_depth", "hw_depth" */
+	struct gpumon_value count;
+	struct gpumon_value sum;
+	struct gpumon_value min; /* unknown when count is 0, and in a difference */
+	struct gpumon_value max;
+	struct gpumon_bucket *buckets; /* not empty, in rising order, not overlapping */
+	size_t n_buckets;
+};
+
+/* Identifies a row of statistics. */
+struct gpumon_label {
+	char *name;
+	char *value;
+	bool number; /* the text is a number */
+};
+
+/**
+ * struct gpumon_column - a column of a row
+ * @kind: enum gpumon_column_kind: which of the following is used
+ * @value: value of a counter
+ * @level: level of a gauge, now or at the end of the closed period
+ * @highest: highest level of a gauge in the period
+ * @histogram: a histogram without group, ring and name
+ */
+struct gpumon_column {
+	char *name;
+	struct gpumon_value kind;
+	struct gpumon_value value;
+	struct gpumon_level level;
+	struct gpumon_value highest;
+	struct gpumon_histogram histogram;
+};
+
+struct gpumon_row {
+	struct gpumon_value number; /* constant while the module is loaded */
+	struct gpumon_label *labels;
+	size_t n_labels;
+	struct gpumon_column *columns;
+	size_t n_columns;
+};
+
+/* A table of a group, as the kernel describes it. Tables without rows are not sent. */
+struct gpumon_statistics {
+	char *group;
+	char *table;
+	struct gpumon_row *rows;
+	size_t n_rows;
+};
+
+/* A field of a private type. Offset and size are unknown until it is found in BTF. */
+struct gpumon_layout {
+	char *group;
+	char *module;
+	char *type;
+	char *member;
+	char *reason;
+	struct gpumon_value offset;
+	struct gpumon_value size;
+};
+
+/* The last alert of a kind, device and code. */
+struct gpumon_alert {
+	struct gpumon_value time_ns;
+	char *group;
+	char *kind;
+	char *device;
+	struct gpumon_value code;
+	char *message;
+	struct gpumon_value count;
+	struct gpumon_value lost;      /* alerts of all kinds that are in no count */
+	struct gpumon_value forgotten; /* alerts of all kinds that are not kept any more */
+};
+
+struct gpumon_event_ring {
+	struct gpumon_value enabled;
+	struct gpumon_value size_kib;
+	struct gpumon_value written;
+	struct gpumon_value overwritten;
+	struct gpumon_value delivered;
+	struct gpumon_value pending;
+	struct gpumon_value dropped;
+};
+
+/* The reply to a reset. */
+struct gpumon_period {
+	struct gpumon_value closed;
+	struct gpumon_value closed_since_ns;
+	struct gpumon_value closed_at_ns;
+};
+
+/* Parts of a model, as a mask of what to read or what is flagged. */
+#define GPUMON_PART_INFO       (1U << 0)
+#define GPUMON_PART_GROUPS     (1U << 1)
+#define GPUMON_PART_RINGS      (1U << 2)
+#define GPUMON_PART_HISTOGRAMS (1U << 3)
+#define GPUMON_PART_PROCESSES  (1U << 4)
+#define GPUMON_PART_EVENT_RING (1U << 5)
+#define GPUMON_PART_STATISTICS (1U << 6)
+#define GPUMON_PART_LAYOUTS    (1U << 7)
+#define GPUMON_PART_ALERTS     (1U << 8)
+#define GPUMON_PART_ALL	       0x1ffU
+
+/**
+ * struct gpumon_model - everything that the module knew at one time
+ * @parts: GPUMON_PART_* that were read
+ * @inconsistent: GPUMON_PART_* that kept changing while they were read, even after retries
+ * @interval_ns: time covered by a difference (gpumon_model_diff()), otherwise 0
+ * @reset_between: the difference spans a reset and counts from that reset
+ *
+ * Initialise it with zeroes and free it with gpumon_model_free().
+ */
+struct gpumon_model {
+	unsigned int parts;
+	unsigned int inconsistent;
+	uint64_t interval_ns;
+	bool reset_between;
+	struct gpumon_info info;
+	struct gpumon_event_ring event_ring;
+	struct gpumon_group *groups;
+	size_t n_groups;
+	struct gpumon_ring *rings;
+	size_t n_rings;
+	struct gpumon_histogram *histograms;
+	size_t n_histograms;
+	struct gpumon_process *processes;
+	size_t n_processes;
+	struct gpumon_statistics *statistics;
+	size_t n_statistics;
+	struct gpumon_layout *layouts;
+	size_t n_layouts;
+	struct gpumon_alert *alerts;
+	size_t n_alerts;
+};
+
+void gpumon_model_free(struct gpumon_model *model);
+
+/* Clear one part (GPUMON_PART_*), for a dump that has to restart. */
+void gpumon_model_clear(struct gpumon_model *model, unsigned int parts);
+
+/* Append one zeroed element. NULL without memory. */
+struct gpumon_group *gpumon_model_add_group(struct gpumon_model *model);
+struct gpumon_probe *gpumon_group_add_probe(struct gpumon_group *group);
+struct gpumon_ring *gpumon_model_add_ring(struct gpumon_model *model);
+struct gpumon_histogram *gpumon_model_add_histogram(struct gpumon_model *model);
+int gpumon_histogram_add_bucket(struct gpumon_histogram *histogram, uint64_t ge, uint64_t lt,
+				uint64_t count);
+struct gpumon_process *gpumon_model_add_process(struct gpumon_model *model);
+struct gpumon_statistics *gpumon_model_add_statistics(struct gpumon_model *model);
+void gpumon_model_remove_statistics(struct gpumon_model *model,
+				    struct gpumon_statistics *statistics);
+struct gpumon_row *gpumon_statistics_add_row(struct gpumon_statistics *statistics);
+struct gpumon_label *gpumon_row_add_label(struct gpumon_row *row);
+struct gpumon_column *gpumon_row_add_column(struct gpumon_row *row);
+struct gpumon_layout *gpumon_model_add_layout(struct gpumon_model *model);
+struct gpumon_alert *gpumon_model_add_alert(struct gpumon_model *model);
+
+/* NULL if there is no such group. */
+const struct gpumon_group *gpumon_model_group(const struct gpumon_model *model, const char *name);
+const struct gpumon_ring *gpumon_model_ring(const struct gpumon_model *model, uint64_t id);
+const struct gpumon_histogram *gpumon_model_histogram(const struct gpumon_model *model,
+						      uint64_t ring_id, const char *name);
+struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *model,
+						  const char *group, const char *table);
+struct gpumon_row *gpumon_statistics_row(const struct gpumon_statistics *statistics,
+					 uint64_t number);
+struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char *name);
+/* Orders rows by labels, with numbers compared as numbers. For qsort() of row pointers. */
+int gpumon_row_compare(const void *a, const void *b);
+/* The text of a label, or NULL if the row has no such label. */
+const char *gpumon_row_label(const struct gpumon_row *row, const char *name);
+
+/**
+ * gpumon_model_diff() - the difference of two readings
+ * @diff: out, zeroed by the caller; free it with gpumon_model_free() also on failure
+ * @before: the earlier reading
+ * @after: the later one
+ *
+ * Counters and buckets are subtracted. States, depths, limits and names are those of @after. min
+ * and max of a histogram are unknown. Rings match by id, device and name, rows by number and
+ * labels. A ring, histogram, row or process that @before does not have counts from its own
+ * beginning. If the period changed in between, @after is used as it is.
+ *
+ * Return: 0, or -1 without memory.
+ */
+int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *before,
+		      const struct gpumon_model *after);
+
+/**
+ * gpumon_histogram_percentile() - estimate a percentile from buckets
+ * @histogram: may be NULL
+ * @permille: 500 for p50, 990 for p99
+ *
+ * Finds the value of rank ceil(count * permille / 1000). The values of a bucket are assumed to be
+ * evenly spread, and the result is clamped to [min, max] if these are known. The error is at most
+ * the width of that bucket.
+ *
+ * Return: unknown if there are no values.
+ */
+struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *histogram,
+						unsigned int permille);
+
+/* "off", "waiting", "attached", …; "unknown" for a state that this program does not know. */
+const char *gpumon_attach_state_name(struct gpumon_value state);
+/* "tracepoint", "kprobe", "kretprobe", "unknown". */
+const char *gpumon_probe_kind_name(struct gpumon_value kind);
+
+#endif /* GPUMON_DRIVER_MODEL_H */

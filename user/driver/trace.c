@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_model.h"
+#include "trace.h"
+#include "trace_words.h"
+
+#define RING_WIDTH     24
+#define RING_WIDTH_MAX 40
+
+struct gpumon_trace {
+	struct gpumon_trace_options options;
+	FILE *out;
+	struct gpumon_event_merge *merge;
+	struct gpumon_event_join *join;
+	uint64_t printed;
+	uint64_t hidden;
+	uint64_t overwritten;
+	bool past_end;
+};
+
+/* The names that users of the DRM scheduler know. JSON has those of GPUMON_EVENTS(). */
+static const char *const labels[__GPUMON_EVENT_TYPE_MAX] = {
+	[GPUMON_EVENT_LOST] = "LOST",	  [GPUMON_EVENT_QUEUE] = "QUEUE",
+	[GPUMON_EVENT_RUN] = "RUN",	  [GPUMON_EVENT_DONE] = "COMPLETE",
+	[GPUMON_EVENT_WAIT] = "WAIT_DEP", [GPUMON_EVENT_KILLED] = "KILLED",
+	[GPUMON_EVENT_ERROR] = "ERROR",
+};
+
+static const char *const names[__GPUMON_EVENT_TYPE_MAX] = {
+#define EVENT_NAME(number, enumerator, name, group) [number] = (name),
+	GPUMON_EVENTS(EVENT_NAME)
+#undef EVENT_NAME
+};
+
+struct gpumon_trace *gpumon_trace_new(const struct gpumon_trace_options *options, FILE *out)
+{
+	struct gpumon_trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace)
+		return NULL;
+	trace->options = *options;
+	trace->out = out;
+	if (!trace->options.ring_width)
+		trace->options.ring_width = RING_WIDTH;
+	if (trace->options.ring_width > RING_WIDTH_MAX)
+		trace->options.ring_width = RING_WIDTH_MAX;
+
+	trace->merge = gpumon_event_merge_new(options->cpus, options->window_ns, options->held_max);
+	trace->join = gpumon_event_join_new(options->jobs_max);
+	if (!trace->merge || !trace->join) {
+		gpumon_trace_free(trace);
+		return NULL;
+	}
+	return trace;
+}
+
+void gpumon_trace_free(struct gpumon_trace *trace)
+{
+	if (!trace)
+		return;
+	gpumon_event_merge_free(trace->merge);
+	gpumon_event_join_free(trace->join);
+	free(trace);
+}
+
+static const struct gpumon_ring *trace_ring(const struct gpumon_trace *trace, unsigned int id)
+{
+	if (!trace->options.find_ring)
+		return NULL;
+	return trace->options.find_ring(trace->options.find_ring_data, id);
+}
+
+static bool ring_matches(const struct gpumon_ring *ring, const char *wanted)
+{
+	const char *name = ring && ring->name ? ring->name : "";
+	const char *device = ring && ring->device ? ring->device : "";
+	size_t length = strlen(device);
+
+	if (!ring)
+		return false;
+	if (!strcmp(name, wanted))
+		return true;
+	return !strncmp(device, wanted, length) && wanted[length] == '/' &&
+	       !strcmp(name, wanted + length + 1);
+}
+
+static const char *trace_row(const struct gpumon_trace *trace, const struct gpumon_event *event)
+{
+	if (!trace->options.find_row)
+		return NULL;
+	return trace->options.find_row(trace->options.find_ring_data,
+				       gpumon_trace_event_group(event->event),
+				       gpumon_trace_event_table(event->event), event->ring);
+}
+
+/* Match all labels together, or one of them. */
+static bool row_matches(const char *row, const char *wanted)
+{
+	size_t length = strlen(wanted);
+	const char *at = row;
+
+	if (!row)
+		return false;
+	if (!strcmp(row, wanted))
+		return true;
+	while (length && (at = strstr(at, wanted))) {
+		if ((at == row || at[-1] == '/') && (!at[length] || at[length] == '/'))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+static bool trace_wanted(const struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
+			 const struct gpumon_ring *ring, const char *row)
+{
+	const struct gpumon_trace_options *options = &trace->options;
+	const char *group = gpumon_trace_event_group(joined->event.event);
+
+	if (options->group && (!group || strcmp(group, options->group) != 0))
+		return false;
+	if (options->ring && !ring_matches(ring, options->ring) && !row_matches(row, options->ring))
+		return false;
+	return !options->pid || (joined->submitter_known && joined->pid == options->pid);
+}
+
+static void print_depth(FILE *out, int width, bool left, uint32_t depth)
+{
+	char text[16] = "-";
+
+	if (depth != GPUMON_DEPTH_UNKNOWN)
+		snprintf(text, sizeof(text), "%" PRIu32, depth);
+	fprintf(out, left ? "%-*s" : "%*s", width, text);
+}
+
+/* NULL if it is not an errno. */
+static const char *error_name(int error)
+{
+	return error < 0 && error > -4096 ? strerrorname_np(-error) : NULL;
+}
+
+static void print_error(FILE *out, int error)
+{
+	const char *name = error_name(error);
+
+	if (name)
+		fputs(name, out);
+	else
+		fprintf(out, "error %d", error);
+}
+
+static void print_details(struct gpumon_trace *trace, const struct gpumon_event_joined *joined)
+{
+	const struct gpumon_event *event = &joined->event;
+	struct gpumon_value latency = { .v = joined->latency_ns, .known = joined->latency_known };
+	const struct gpumon_term *term = &trace->options.term;
+	char text[GPUMON_FORMAT_LEN];
+	char comm[4 * GPUMON_COMM_LEN];
+	FILE *out = trace->out;
+
+	gpumon_format_ns(text, sizeof(text), latency);
+	gpumon_format_name(comm, sizeof(comm), joined->comm[0] ? joined->comm : NULL);
+
+	switch (event->event) {
+	case GPUMON_EVENT_QUEUE:
+		if (!joined->submitter_known)
+			fputs("by -", out);
+		else if (joined->tid != joined->pid)
+			fprintf(out, "by %s[%" PRIu32 "] thread %" PRIu32, comm, joined->pid,
+				joined->tid);
+		else
+			fprintf(out, "by %s[%" PRIu32 "]", comm, joined->pid);
+		if (event->arg)
+			fprintf(out, " client %llu", event->arg);
+		return;
+	case GPUMON_EVENT_RUN:
+		fprintf(out, "queued %s", text);
+		break;
+	case GPUMON_EVENT_DONE:
+		fprintf(out, "ran %s", text);
+		break;
+	case GPUMON_EVENT_WAIT:
+		fprintf(out, "for %llu:%llu", event->arg, event->arg2);
+		break;
+	case GPUMON_EVENT_KILLED:
+		fprintf(out, "queued %s, never ran", text);
+		break;
+	}
+
+	if (event->error) {
+		const char *space = event->event == GPUMON_EVENT_ERROR ? "" : "  ";
+
+		fprintf(out, "%s%s", space, gpumon_term_red(term));
+		print_error(out, event->error);
+		fputs(gpumon_term_reset(term), out);
+	}
+	/* After an error, the first question is which process submitted the job. */
+	if ((event->error || event->event == GPUMON_EVENT_KILLED ||
+	     event->event == GPUMON_EVENT_ERROR) &&
+	    joined->submitter_known)
+		fprintf(out, "  of %s[%" PRIu32 "]", comm, joined->pid);
+}
+
+static const char *event_colour(const struct gpumon_term *term, unsigned int event)
+{
+	switch (event) {
+	case GPUMON_EVENT_DONE:
+		return gpumon_term_green(term);
+	case GPUMON_EVENT_WAIT:
+		return gpumon_term_yellow(term);
+	case GPUMON_EVENT_KILLED:
+	case GPUMON_EVENT_ERROR:
+	case GPUMON_EVENT_LOST:
+		return gpumon_term_red(term);
+	default:
+		return "";
+	}
+}
+
+void gpumon_trace_header(struct gpumon_trace *trace)
+{
+	const struct gpumon_term *term = &trace->options.term;
+
+	if (trace->options.json)
+		return;
+	fprintf(trace->out, "%s%12s  %-8s  %-14s  %-*s  %9s  %s%s\n", gpumon_term_bold(term),
+		"TIME(ms)", "EVENT", "JOB", (int)trace->options.ring_width, "RING", "QUEUED/HW",
+		"DETAILS", gpumon_term_reset(term));
+}
+
+/* The words of an event of other groups than drm_sched say what it is about. */
+static void print_words_line(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
+			     const char *time, const char *row)
+{
+	const struct gpumon_event *event = &joined->event;
+	const struct gpumon_term *term = &trace->options.term;
+	const char *colour = event->event == GPUMON_EVENT_XID ? gpumon_term_red(term) : "";
+	char label[32], about[128] = "-", comm[4 * GPUMON_COMM_LEN];
+	FILE *out = trace->out;
+	size_t i;
+
+	snprintf(label, sizeof(label), "%s", names[event->event]);
+	for (i = 0; label[i]; i++)
+		label[i] = (char)toupper((unsigned char)label[i]);
+	if (row)
+		gpumon_format_name(about, sizeof(about), row);
+	else if (event->ring != UINT16_MAX)
+		snprintf(about, sizeof(about), "#%u", event->ring);
+	fprintf(out, "%12s  %s%-24s%s  %-*s  %9s  ", time, colour, label,
+		*colour ? gpumon_term_reset(term) : "", (int)trace->options.ring_width, about, "-");
+	gpumon_trace_print_words(out, event);
+	if (joined->submitter_known) {
+		gpumon_format_name(comm, sizeof(comm), joined->comm[0] ? joined->comm : NULL);
+		fprintf(out, "  by %s[%" PRIu32 "]", comm, joined->pid);
+	}
+	fputc('\n', out);
+}
+
+static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
+		       const struct gpumon_ring *ring, const char *row)
+{
+	const struct gpumon_event *event = &joined->event;
+	const struct gpumon_term *term = &trace->options.term;
+	const char *colour = event_colour(term, event->event);
+	const char *label = event->event < __GPUMON_EVENT_TYPE_MAX ? labels[event->event] : NULL;
+	bool negative = event->time_ns < trace->options.start_ns;
+	uint64_t us = (negative ? trace->options.start_ns - event->time_ns :
+				  event->time_ns - trace->options.start_ns) /
+		      1000;
+	char time[32];
+	char unknown[16], job[48] = "-", device[256], name[256], full[520] = "-";
+	FILE *out = trace->out;
+
+	/* Records can be older than the start if the ring was already on. */
+	snprintf(time, sizeof(time), "%s%" PRIu64 ".%03u", negative ? "-" : "", us / 1000,
+		 (unsigned int)(us % 1000));
+	if (gpumon_trace_has_words(event->event)) {
+		print_words_line(trace, joined, time, row);
+		return;
+	}
+	if (!label) {
+		snprintf(unknown, sizeof(unknown), "#%u", event->event);
+		label = unknown;
+	}
+	if (event->event != GPUMON_EVENT_LOST) {
+		snprintf(job, sizeof(job), "%llu:%llu", event->context, event->seqno);
+		snprintf(full, sizeof(full), "#%u", event->ring);
+	}
+	if (ring) {
+		gpumon_format_name(device, sizeof(device), ring->device);
+		gpumon_format_name(name, sizeof(name), ring->name);
+		snprintf(full, sizeof(full), "%s/%s", device, name);
+	}
+
+	fprintf(out, "%12s  %s%-8s%s  %-14s  %-*s  ", time, colour, label,
+		*colour ? gpumon_term_reset(term) : "", job, (int)trace->options.ring_width, full);
+	if (event->event == GPUMON_EVENT_LOST) {
+		fprintf(out, "%9s  %llu events of CPU %u overwritten before they were read\n", "-",
+			event->arg, event->cpu);
+		return;
+	}
+	print_depth(out, 5, false, event->queue_depth);
+	fputc('/', out);
+	print_depth(out, 3, true, event->hw_depth);
+	fputs("  ", out);
+	print_details(trace, joined);
+	fputc('\n', out);
+}
+
+static int print_json(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
+		      const struct gpumon_ring *ring, const char *row)
+{
+	const struct gpumon_event *event = &joined->event;
+	struct gpumon_value latency = { .v = joined->latency_ns, .known = joined->latency_known };
+	struct gpumon_value queue_depth = { .v = event->queue_depth,
+					    .known = event->queue_depth != GPUMON_DEPTH_UNKNOWN };
+	struct gpumon_value hw_depth = { .v = event->hw_depth,
+					 .known = event->hw_depth != GPUMON_DEPTH_UNKNOWN };
+	struct gpumon_value pid = { .v = joined->pid, .known = joined->submitter_known };
+	struct gpumon_value tid = { .v = joined->tid, .known = joined->submitter_known };
+	struct gpumon_value client = { .v = event->arg, .known = event->arg != 0 };
+	struct json_object *object = json_object_new_object();
+	bool known = event->event < __GPUMON_EVENT_TYPE_MAX;
+	const char *text;
+	int ret = 0;
+
+	ret |= gpumon_json_add_u64(object, "time_ns", event->time_ns);
+	ret |= gpumon_json_add_string(object, "event", known ? names[event->event] : NULL);
+	/* Interrupts of amdgpu have a word named "source", and only the module sends them. */
+	if (trace->options.source)
+		ret |= gpumon_json_add_string(object, "source", trace->options.source);
+	ret |= gpumon_json_add_u64(object, "cpu", event->cpu);
+	if (event->event == GPUMON_EVENT_LOST) {
+		ret |= gpumon_json_add_u64(object, "overwritten", event->arg);
+		goto out;
+	}
+	if (!known)
+		ret |= gpumon_json_add_u64(object, "event_number", event->event);
+	if (gpumon_trace_has_words(event->event)) {
+		ret |= gpumon_json_add_string(object, "group",
+					      gpumon_trace_event_group(event->event));
+		ret |= gpumon_json_add_string(object, "row", row);
+		ret |= gpumon_json_add_value(object, "pid", pid);
+		ret |= gpumon_json_add_value(object, "tid", tid);
+		ret |= gpumon_json_add_string(object, "comm", pid.known ? joined->comm : NULL);
+		ret |= gpumon_trace_json_words(object, event);
+		goto out;
+	}
+
+	ret |= gpumon_json_add_u64(object, "context", event->context);
+	ret |= gpumon_json_add_u64(object, "seqno", event->seqno);
+	ret |= gpumon_json_add_u64(object, "ring_id", event->ring);
+	ret |= gpumon_json_add_string(object, "device", ring ? ring->device : NULL);
+	ret |= gpumon_json_add_string(object, "ring", ring ? ring->name : NULL);
+	ret |= gpumon_json_add_value(object, "queue_depth", queue_depth);
+	ret |= gpumon_json_add_value(object, "hw_depth", hw_depth);
+	ret |= gpumon_json_add_value(object, "pid", pid);
+	ret |= gpumon_json_add_value(object, "tid", tid);
+	ret |= gpumon_json_add_string(object, "comm", pid.known ? joined->comm : NULL);
+	if (event->event == GPUMON_EVENT_QUEUE)
+		ret |= gpumon_json_add_value(object, "drm_client_id", client);
+	if (event->event == GPUMON_EVENT_RUN || event->event == GPUMON_EVENT_KILLED)
+		ret |= gpumon_json_add_value(object, "queue_latency_ns", latency);
+	if (event->event == GPUMON_EVENT_DONE)
+		ret |= gpumon_json_add_value(object, "run_latency_ns", latency);
+	if (event->event == GPUMON_EVENT_WAIT) {
+		ret |= gpumon_json_add_u64(object, "dependency_context", event->arg);
+		ret |= gpumon_json_add_u64(object, "dependency_seqno", event->arg2);
+	}
+	if (event->error) {
+		ret |= gpumon_json_add_i64(object, "errno", -(int64_t)event->error);
+		ret |= gpumon_json_add_string(object, "errno_name", error_name(event->error));
+	}
+out:
+	text = ret ? NULL : json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+	if (text) {
+		fputs(text, trace->out);
+		fputc('\n', trace->out);
+	}
+	json_object_put(object);
+	return text ? 0 : -ENOMEM;
+}
+
+static int trace_emit(struct gpumon_trace *trace, const struct gpumon_event *event)
+{
+	const struct gpumon_trace_options *options = &trace->options;
+	const struct gpumon_ring *ring = NULL;
+	struct gpumon_event_joined joined;
+	bool lost = event->event == GPUMON_EVENT_LOST;
+	const char *row = NULL;
+
+	if (lost)
+		trace->overwritten += event->arg;
+	else if (options->end_ns && event->time_ns > options->end_ns)
+		trace->past_end = true;
+	if (gpumon_trace_finished(trace)) {
+		trace->hidden += !lost;
+		return 0;
+	}
+
+	/* The join needs all events, since a shown event may depend on a hidden one. */
+	gpumon_event_join_add(trace->join, event, &joined);
+	if (!lost) {
+		if (gpumon_trace_has_words(event->event))
+			row = trace_row(trace, event);
+		else
+			ring = trace_ring(trace, event->ring);
+		if (!trace_wanted(trace, &joined, ring, row)) {
+			trace->hidden++;
+			return 0;
+		}
+		trace->printed++;
+	}
+	if (options->json)
+		return print_json(trace, &joined, ring, row);
+	print_line(trace, &joined, ring, row);
+	return 0;
+}
+
+int gpumon_trace_print(struct gpumon_trace *trace, size_t most)
+{
+	struct gpumon_event event;
+
+	for (size_t i = 0; i < most; i++) {
+		int ret;
+
+		if (!gpumon_event_merge_pop(trace->merge, &event))
+			return 0;
+		ret = trace_emit(trace, &event);
+		if (ret)
+			return ret;
+	}
+	return 1;
+}
+
+int gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int ret = gpumon_event_merge_push(trace->merge, &events[i]);
+
+		/* If it is full, release the oldest record. */
+		if (ret == -ENOSPC) {
+			ret = gpumon_trace_print(trace, 1);
+			if (ret < 0)
+				return ret;
+			ret = gpumon_event_merge_push(trace->merge, &events[i]);
+		}
+		if (ret && ret != -ESTALE)
+			return ret;
+	}
+	return 0;
+}
+
+void gpumon_trace_drained(struct gpumon_trace *trace, uint64_t time_ns)
+{
+	gpumon_event_merge_drained(trace->merge, time_ns);
+}
+
+bool gpumon_trace_finished(const struct gpumon_trace *trace)
+{
+	return trace->past_end || (trace->options.count && trace->printed >= trace->options.count);
+}
+
+void gpumon_trace_get_totals(const struct gpumon_trace *trace, struct gpumon_trace_totals *totals)
+{
+	totals->printed = trace->printed;
+	totals->hidden = trace->hidden;
+	totals->overwritten = trace->overwritten;
+	gpumon_event_merge_get_stats(trace->merge, &totals->merge);
+	gpumon_event_join_get_stats(trace->join, &totals->join);
+}

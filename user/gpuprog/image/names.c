@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "names.h"
+#include "near.h"
+#include "gpuprog/ptx/lex.h"
+#include "capture/symbol.h"
+
+/* The same name as that of a kernel, for a device function. */
+#define FUNCTION 0x46ull
+
+/* In objects that share maps with the kernel, bpftime puts this before the GPU's kernels. */
+#define PREFIX	      "cuda_"
+#define BESIDE_KERNEL PREFIX "_Z"
+
+/* What a pattern may be compared with. */
+#define FORMS 4
+
+struct name {
+	struct gpumon_ptx_slice forms[FORMS];
+	unsigned int n;
+};
+
+int gpumon_exchange_no_memory(const struct gpumon_exchange *exchange)
+{
+	return gpumon_error_set(exchange->err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
+				"no memory to put programs into kernels: free some");
+}
+
+/* Whether a name fits a pattern with * and ?. */
+static bool fits_pattern(const char *pattern, size_t pattern_size, const char *name, size_t size)
+{
+	const char *end = pattern + pattern_size, *name_end = name + size;
+	const char *star = NULL, *tried = NULL;
+
+	/* After a mismatch the last star takes one more character. */
+	while (name < name_end) {
+		if (pattern < end && *pattern == '*') {
+			star = ++pattern;
+			tried = name;
+		} else if (pattern < end && (*pattern == '?' || *pattern == *name)) {
+			pattern++;
+			name++;
+		} else if (star) {
+			pattern = star;
+			name = ++tried;
+		} else {
+			return false;
+		}
+	}
+	while (pattern < end && *pattern == '*')
+		pattern++;
+	return pattern == end;
+}
+
+/* The place of a bracket's partner to the left, or NULL. Arguments of templates count as brackets. */
+static const char *find_open(const char *begin, const char *close)
+{
+	size_t depth = 0;
+
+	for (const char *at = close; at >= begin; at--) {
+		if (strchr(")>]}", *at) && !(*at == '>' && at > begin && at[-1] == '-'))
+			depth++;
+		else if (strchr("(<[{", *at) && --depth == 0)
+			return at;
+	}
+	return NULL;
+}
+
+/* "void scale<float, 1>(float*)": also "scale<float, 1>" and "scale" */
+static void add_forms(struct name *name, const char *text)
+{
+	const char *begin = text, *end = text + strlen(text);
+
+	name->forms[name->n++] = (struct gpumon_ptx_slice){ text, (size_t)(end - text) };
+	if (end == text || end[-1] != ')')
+		return;
+	end = find_open(text, end - 1);
+	if (!end)
+		return;
+	/* Kernels give nothing. Device functions of templates begin with what they give. */
+	if (!strncmp(begin, "void ", 5))
+		begin += 5;
+	if (begin >= end)
+		return;
+	name->forms[name->n++] = (struct gpumon_ptx_slice){ begin, (size_t)(end - begin) };
+	if (end[-1] != '>')
+		return;
+	end = find_open(begin, end - 1);
+	if (end && end > begin)
+		name->forms[name->n++] = (struct gpumon_ptx_slice){ begin, (size_t)(end - begin) };
+}
+
+static bool fits(const char *pattern, size_t size, const struct name *name)
+{
+	for (unsigned int i = 0; i < name->n; i++)
+		if (fits_pattern(pattern, size, name->forms[i].at, name->forms[i].size))
+			return true;
+	return false;
+}
+
+/* Patterns with commas in between. Those within brackets belong to a pattern: "f(int, int)". */
+static bool fits_list(const char *list, const struct name *name)
+{
+	const char *begin = list;
+	size_t depth = 0;
+
+	for (const char *at = list;; at++) {
+		if (!*at || (*at == ',' && !depth)) {
+			if (fits(begin, (size_t)(at - begin), name) ||
+			    (!strncmp(begin, BESIDE_KERNEL, strlen(BESIDE_KERNEL)) &&
+			     fits(begin + strlen(PREFIX), (size_t)(at - begin) - strlen(PREFIX),
+				  name)))
+				return true;
+			if (!*at)
+				return false;
+			begin = at + 1;
+		}
+		depth += *at == '(' || *at == '<';
+		depth -= depth && (*at == ')' || *at == '>');
+	}
+}
+
+static bool is_of_function(enum gpumon_probe_point point)
+{
+	return point == GPUMON_PROBE_FUNCTION_ENTRY || point == GPUMON_PROBE_FUNCTION_EXIT;
+}
+
+static bool program_wants(const struct gpumon_probe_order *order, uint32_t program, bool kernel,
+			  const struct name *name)
+{
+	enum gpumon_probe_point point = order->object->programs[program].point;
+	const char *targets = order->object->targets[program];
+
+	if (!order->facts[program] || order->own != (point == GPUMON_PROBE_RUN))
+		return false;
+	if (order->own)
+		return gpumon_ptx_same(name->forms[0], order->object->programs[program].name);
+	return is_of_function(point) != kernel && (!*targets || fits_list(targets, name));
+}
+
+static bool kernel_is_named(const struct gpumon_probe_order *order, const struct name *name)
+{
+	for (uint32_t i = 0; i < order->kernels_n; i++)
+		if (fits(order->kernels[i], strlen(order->kernels[i]), name))
+			return true;
+	return !order->kernels_n;
+}
+
+/* How far a pattern is from a name. Its stars are left out; with one, the name's begin is enough. */
+static unsigned int distance(const char *pattern, const struct gpumon_ptx_slice *name)
+{
+	char plain[GPUMON_NEAR_LETTERS + 1], text[GPUMON_NEAR_LETTERS + 1];
+	bool open = strchr(pattern, '*');
+	size_t n = 0;
+
+	if (name->size > GPUMON_NEAR_LETTERS)
+		return GPUMON_NEAR_CHANGES + 1;
+	for (; *pattern && n < GPUMON_NEAR_LETTERS; pattern++)
+		if (*pattern != '*' && *pattern != '?')
+			plain[n++] = *pattern;
+	plain[n] = '\0';
+	memcpy(text, name->at, name->size);
+	text[name->size] = '\0';
+	if (n <= GPUMON_NEAR_CHANGES)
+		return GPUMON_NEAR_CHANGES + 1;
+	if (strcasestr(text, plain) ||
+	    (name->size > GPUMON_NEAR_CHANGES && strcasestr(plain, text)))
+		return 0;
+	return gpumon_near(plain, n, text, open && n < name->size ? n : name->size);
+}
+
+/* A kernel that was not asked for: perhaps it was meant. Without memory there is no hint. */
+static void note_near(const struct gpumon_exchange *exchange, const struct name *name)
+{
+	const struct gpumon_ptx_slice *form = &name->forms[name->n - 1];
+	struct gpumon_probe_near near = { .changes = GPUMON_NEAR_CHANGES + 1 }, other;
+
+	for (uint32_t i = 0; i < exchange->order->kernels_n; i++) {
+		unsigned int changes = distance(exchange->order->kernels[i], form);
+
+		if (changes < near.changes)
+			near.changes = changes;
+	}
+	if (near.changes > GPUMON_NEAR_CHANGES)
+		return;
+	near.name = gpumon_pool_part(&exchange->run->pool, form->at, form->size);
+	for (int i = 0; near.name && i < GPUMON_PROBE_NEAR; i++) {
+		if (exchange->run->near[i].name == near.name)
+			return;
+		if (exchange->run->near[i].name && exchange->run->near[i].changes <= near.changes)
+			continue;
+		other = exchange->run->near[i];
+		exchange->run->near[i] = near;
+		near = other;
+	}
+}
+
+static uint32_t programs_for(const struct gpumon_exchange *exchange, const char *text, bool kernel)
+{
+	const struct gpumon_probe_order *order = exchange->order;
+	struct name name = { .forms = { { text, strlen(text) } }, .n = 1 };
+	char *demangled = gpumon_demangle(text);
+	uint32_t programs = 0;
+
+	if (demangled)
+		add_forms(&name, demangled);
+	if (!kernel || kernel_is_named(order, &name))
+		for (uint32_t i = 0; i < order->object->programs_n; i++)
+			if (program_wants(order, i, kernel, &name))
+				programs |= 1u << i;
+	if (!programs && kernel && order->kernels_n)
+		note_near(exchange, &name);
+	free(demangled);
+	return programs;
+}
+
+int gpumon_exchange_wanted(struct gpumon_exchange *exchange, const char *name, size_t size,
+			   bool kernel, uint32_t *programs)
+{
+	uint64_t key = gpumon_hash_bytes(name, size) ^ (kernel ? 0 : FUNCTION);
+	uint64_t known = gpumon_map_get(&exchange->run->wanted, key);
+	char *text;
+
+	if (!known) {
+		text = strndup(name, size);
+		if (!text)
+			return gpumon_exchange_no_memory(exchange);
+		known = 1 + (uint64_t)programs_for(exchange, text, kernel);
+		free(text);
+		if (gpumon_map_set(&exchange->run->wanted, key, known))
+			return gpumon_exchange_no_memory(exchange);
+	}
+	*programs = (uint32_t)(known - 1);
+	return 0;
+}
+
+bool gpumon_exchange_wants_all(const struct gpumon_probe_order *order)
+{
+	for (uint32_t i = 0; !order->kernels_n && i < order->object->programs_n; i++)
+		if (!*order->object->targets[i] && order->facts[i] &&
+		    order->object->programs[i].point != GPUMON_PROBE_RUN)
+			return true;
+	return false;
+}
+
+bool gpumon_exchange_wants_functions(const struct gpumon_probe_order *order)
+{
+	for (uint32_t i = 0; i < order->object->programs_n; i++)
+		if (order->facts[i] && is_of_function(order->object->programs[i].point))
+			return true;
+	return false;
+}

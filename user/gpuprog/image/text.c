@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "gpuprog/ptx/lex.h"
+#include "gpuprog/object/layout.h"
+#include "text.h"
+
+/* What blocks may take as they are, since an assembler takes seconds for much more. */
+#define INLINE_ROOM (1024u << 10)
+/* A text that is larger and has grown by more has no programs in functions. */
+#define ROOM   (16u << 20)
+#define GROWTH 20
+
+/* Data of the editor's calls. */
+struct editing {
+	struct gpumon_exchange *exchange;
+	struct gpumon_exchange_text *text;
+};
+
+static int refuse(struct gpumon_exchange *exchange, uint32_t number, const char *why)
+{
+	if (number == GPUMON_PROBE_NO_NUMBER ||
+	    gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_REFUSED, why))
+		return gpumon_exchange_no_memory(exchange);
+	return 0;
+}
+
+/* The name behind ".entry" or ".func", without what a function gives. At the end of the text: empty. */
+static struct gpumon_ptx_slice read_name(const char *at, const char *end)
+{
+	struct gpumon_ptx_lexer lexer = { .at = at, .end = end };
+	struct gpumon_error err;
+	size_t depth = 0;
+
+	while (!gpumon_ptx_next(&lexer, &err) && lexer.kind != GPUMON_PTX_END) {
+		if (gpumon_ptx_is_sign(&lexer, '('))
+			depth++;
+		else if (gpumon_ptx_is_sign(&lexer, ')') && depth)
+			depth--;
+		else if (!depth && lexer.kind == GPUMON_PTX_WORD && *lexer.token.at != '.')
+			return lexer.token;
+		else if (!depth && lexer.kind != GPUMON_PTX_WORD)
+			break;
+	}
+	return (struct gpumon_ptx_slice){ end, 0 };
+}
+
+/*
+ * Look for a directive and what stands behind it, which is much faster than reading all of the text.
+ * Returns 1 if a function is asked for, which is refused if there is a reason.
+ */
+static int look_for(struct gpumon_exchange *exchange, const char *source, size_t size,
+		    const char *directive, const char *why)
+{
+	const char *at = source, *end = source + size;
+	bool kernel = directive[1] == 'e';
+	int found = 0;
+
+	while ((at = memmem(at, (size_t)(end - at), directive, strlen(directive)))) {
+		struct gpumon_ptx_slice name;
+		uint32_t programs;
+
+		at += strlen(directive);
+		name = read_name(at, end);
+		if (!name.size)
+			continue;
+		if (gpumon_exchange_wanted(exchange, name.at, name.size, kernel, &programs))
+			return -1;
+		if (!programs)
+			continue;
+		if (!why)
+			return 1;
+		found = 1;
+		if (refuse(exchange, gpumon_probe_run_kernel(exchange->run, name.at, name.size),
+			   why))
+			return -1;
+	}
+	return found;
+}
+
+static int look_through(struct gpumon_exchange *exchange, const char *source, size_t size,
+			const char *why)
+{
+	int kernels = look_for(exchange, source, size, ".entry", why), functions;
+
+	if (kernels < 0 || (kernels && !why))
+		return kernels;
+	functions = look_for(exchange, source, size, ".func", why);
+	return functions < 0 ? -1 : kernels | functions;
+}
+
+static const struct gpumon_edit_plan *plan_for(void *data,
+					       const struct gpumon_edit_function *function)
+{
+	const struct editing *editing = data;
+	const struct gpumon_exchange_function *is =
+		&editing->text->functions[function - editing->text->module.functions];
+
+	return is->programs ? &is->plan : NULL;
+}
+
+static uint64_t number_line(void *data, const struct gpumon_edit_line *line)
+{
+	const struct editing *editing = data;
+
+	return gpumon_probe_run_line(editing->exchange->run, line);
+}
+
+/* Which functions get which programs. */
+static int find_wanted(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
+{
+	for (size_t i = 0; i < text->module.functions_n; i++) {
+		const struct gpumon_edit_function *function = &text->module.functions[i];
+		struct gpumon_exchange_function *is = &text->functions[i];
+
+		is->number = GPUMON_PROBE_NO_NUMBER;
+		if (function->kernel &&
+		    gpumon_map_set(&text->kernels,
+				   gpumon_hash_bytes(function->name, function->size), i + 1))
+			return gpumon_exchange_no_memory(exchange);
+		if (gpumon_exchange_wanted(exchange, function->name, function->size,
+					   function->kernel, &is->programs))
+			return -1;
+		if (!is->programs)
+			continue;
+		is->number = gpumon_probe_run_kernel(exchange->run, function->name, function->size);
+		if (is->number == GPUMON_PROBE_NO_NUMBER)
+			return gpumon_exchange_no_memory(exchange);
+		if (gpumon_probe_run_leaves(exchange->run, is->number) ||
+		    (exchange->order->end &&
+		     (is->number < exchange->order->first || is->number >= exchange->order->end)))
+			is->programs = 0;
+	}
+	return 0;
+}
+
+/* What is put into a function. One with a program that cannot be translated is refused. */
+static int make_plan(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		     struct gpumon_exchange_function *is)
+{
+	ssize_t set;
+
+	if (gpumon_exchange_blocks_add(exchange, blocks, is->programs))
+		return -1;
+	if (is->programs & blocks->failed) {
+		is->programs = 0;
+		return refuse(exchange, is->number, blocks->why);
+	}
+	set = gpumon_exchange_blocks_set(exchange, blocks, is->programs);
+	if (set < 0)
+		return -1;
+	is->plan.number = is->number;
+	is->plan.keeps = blocks->sets[set].keeps && !blocks->target.memory;
+	is->plan.counts = &is->counts;
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+		is->plan.blocks[i] = blocks->sets[set].blocks[i];
+	return 0;
+}
+
+static int make_plans(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		      struct gpumon_exchange_text *text, bool *any)
+{
+	for (size_t i = 0; i < text->module.functions_n; i++) {
+		struct gpumon_exchange_function *is = &text->functions[i];
+
+		if (is->programs && make_plan(exchange, blocks, is))
+			return -1;
+		*any |= is->programs;
+	}
+	return 0;
+}
+
+static int refuse_all(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
+		      const char *why)
+{
+	for (size_t i = 0; i < text->module.functions_n; i++) {
+		struct gpumon_exchange_function *is = &text->functions[i];
+
+		if (is->programs && refuse(exchange, is->number, why))
+			return -1;
+		is->programs = 0;
+	}
+	return 0;
+}
+
+/* The constants of a module, and what else may stand between them. */
+#define CONSTANTS_MAX (64u << 10)
+#define GAP	      32u
+
+static uint32_t table_entries(const struct gpumon_exchange *exchange)
+{
+	return GPUMON_PROBE_TABLE_ENTRY(exchange->order->object->maps_n);
+}
+
+/* Whether the constants of a text leave no room for the table. */
+static bool has_global_table(const struct gpumon_exchange *exchange,
+			     const struct gpumon_exchange_text *text)
+{
+	return text->module.constants + GAP + 8 * table_entries(exchange) > CONSTANTS_MAX;
+}
+
+/* Returns 1 if the text would be too large. */
+static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
+{
+	struct editing editing = { exchange, text };
+	char table[128];
+	struct gpumon_edit_request request = {
+		.table = table,
+		.plan = plan_for,
+		.line = number_line,
+		.data = &editing,
+		.room = INLINE_ROOM,
+		.compact = text->compact,
+		.no_functions = text->no_functions,
+	};
+	struct gpumon_error err;
+	FILE *out = open_memstream(&text->changed, &text->changed_size);
+	int result;
+
+	if (!out)
+		return gpumon_exchange_no_memory(exchange);
+	snprintf(table, sizeof(table), ".weak .%s .align 8 .b64 " GPUMON_PROBE_TABLE "[%u];",
+		 has_global_table(exchange, text) ? "global" : "const", table_entries(exchange));
+	result = gpumon_edit_write(&text->module, &request, out, &err);
+	if (!fclose(out) && !result)
+		return 0;
+	free(text->changed);
+	text->changed = NULL;
+	if (result > 0)
+		return 1;
+	if (!result || err.code == GPUMON_ERROR_MEMORY || err.code == GPUMON_ERROR_IO)
+		return gpumon_exchange_no_memory(exchange);
+	return refuse_all(exchange, text, err.message);
+}
+
+static struct gpumon_probe_target target_of(const struct gpumon_exchange *exchange,
+					    const struct gpumon_exchange_text *text, bool memory)
+{
+	return (struct gpumon_probe_target){ .isa = text->module.isa,
+					     .sm = text->module.sm,
+					     .shards = exchange->order->shards,
+					     .fuel = exchange->order->fuel,
+					     .global_table = has_global_table(exchange, text),
+					     .memory = memory };
+}
+
+/*
+ * Kernels with points in functions, which do not see what the kernel keeps in registers: they keep it in
+ * memory. That costs more, so that it is known only now whether it has to be. Blocks that are functions do not
+ * see it, either.
+ */
+static int write_again(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		       struct gpumon_exchange_text *text)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < text->module.functions_n; i++) {
+		struct gpumon_exchange_function *is = &text->functions[i];
+
+		if (is->counts.left[GPUMON_EDIT_KEPT] ||
+		    (text->compact && text->module.functions[i].kernel && is->plan.keeps))
+			result = make_plan(exchange, blocks, is);
+		memset(&is->counts, 0, sizeof(is->counts));
+	}
+	if (!result) {
+		free(text->changed);
+		text->changed = NULL;
+		result = write_text(exchange, text);
+	}
+	return result;
+}
+
+static bool leaves_points_in_functions(const struct gpumon_exchange_text *text)
+{
+	for (size_t i = 0; text->changed && i < text->module.functions_n; i++)
+		if (text->functions[i].counts.left[GPUMON_EDIT_KEPT])
+			return true;
+	return false;
+}
+
+/* As small as it has to be. @size: of the original. */
+static int write_forms(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
+		       size_t size)
+{
+	struct gpumon_exchange_blocks memory = { .target = target_of(exchange, text, true) };
+	int result;
+
+	text->no_functions = exchange->order->no_functions;
+	result = write_text(exchange, text);
+
+	if (!result && leaves_points_in_functions(text))
+		result = write_again(exchange, &memory, text);
+	if (result > 0) {
+		text->compact = true;
+		result = write_again(exchange, &memory, text);
+	}
+	if (!result && text->compact && !text->no_functions && text->changed_size > ROOM &&
+	    text->changed_size > GROWTH * size) {
+		text->no_functions = true;
+		result = write_again(exchange, &memory, text);
+	}
+	gpumon_exchange_blocks_clear(&memory);
+	return result;
+}
+
+static int edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
+			  size_t size)
+{
+	struct gpumon_exchange_blocks blocks = { .target = target_of(exchange, text, false) };
+	bool any = false;
+	int result;
+
+	text->functions = calloc(text->module.functions_n + 1, sizeof(*text->functions));
+	if (!text->functions)
+		return gpumon_exchange_no_memory(exchange);
+	result = find_wanted(exchange, text);
+	if (!result)
+		result = make_plans(exchange, &blocks, text, &any);
+	if (!result && any)
+		result = write_forms(exchange, text, size);
+	for (size_t i = 0; i < text->module.functions_n; i++)
+		text->all_kernels |= text->functions[i].programs &&
+				     !text->module.functions[i].kernel;
+	gpumon_exchange_blocks_clear(&blocks);
+	return result;
+}
+
+int gpumon_exchange_text_edit(struct gpumon_exchange *exchange, const char *source, size_t size,
+			      struct gpumon_exchange_text *text)
+{
+	struct gpumon_error err;
+	int found;
+
+	memset(text, 0, sizeof(*text));
+	size = strnlen(source, size);
+	if (exchange->order->owner)
+		return look_through(exchange, source, size, exchange->order->owner) < 0 ? -1 : 0;
+	found = look_through(exchange, source, size, NULL);
+	if (found <= 0)
+		return found;
+	if (!gpumon_edit_open(source, size, &text->module, &err))
+		return edit_open_text(exchange, text, size);
+	if (err.code == GPUMON_ERROR_MEMORY)
+		return gpumon_exchange_no_memory(exchange);
+	found = look_through(exchange, source, size, err.message);
+	return found < 0 ? -1 : 0;
+}
+
+int gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
+			      const struct gpumon_exchange_text *text, const char *why)
+{
+	for (size_t i = 0; text->changed && i < text->module.functions_n; i++) {
+		const struct gpumon_exchange_function *is = &text->functions[i];
+		struct gpumon_probe_kernel *kernel;
+
+		if (!is->programs)
+			continue;
+		if (gpumon_probe_run_tell(exchange->run, is->number,
+					  why ? GPUMON_PROBE_WAY_REFUSED : GPUMON_PROBE_WAY_PTX,
+					  why ? why : ""))
+			return gpumon_exchange_no_memory(exchange);
+		kernel = &exchange->run->kernels[is->number];
+		if (!why)
+			gpumon_probe_run_count(exchange->run, kernel, &is->counts);
+	}
+	return 0;
+}
+
+enum gpumon_exchange_has gpumon_exchange_text_has(const struct gpumon_exchange_text *text,
+						  const char *kernel)
+{
+	uint64_t found = gpumon_map_get(&text->kernels, gpumon_hash_bytes(kernel, strlen(kernel)));
+
+	if (!found)
+		return GPUMON_EXCHANGE_ABSENT;
+	if (!text->changed)
+		return GPUMON_EXCHANGE_PLAIN;
+	return text->all_kernels || text->functions[found - 1].programs ? GPUMON_EXCHANGE_EDITED :
+									  GPUMON_EXCHANGE_PLAIN;
+}
+
+void gpumon_exchange_text_clear(struct gpumon_exchange_text *text)
+{
+	gpumon_edit_close(&text->module);
+	free(text->functions);
+	free(text->changed);
+	gpumon_map_clear(&text->kernels);
+	memset(text, 0, sizeof(*text));
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Two passes. The first finds where functions begin and end, and how many steps each has with all
+ * that it calls: so recursion, too many frames and too many steps are known before anything grows.
+ * The second writes the steps: that of an instruction is its function's first step plus @within.
+ */
+#include <stdlib.h>
+
+#include "refuse.h"
+#include "flatten.h"
+#include "instruction.h"
+
+#define LDDW (BPF_LD | BPF_IMM | BPF_DW)
+
+enum state {
+	UNSEEN,
+	OPEN,
+	DONE
+};
+
+/**
+ * struct place - an instruction of the object
+ * @starts: a function begins here
+ * @second: second half of LDDW
+ * @state: of a function: whether it was counted
+ * @frames: of a function: greatest number of frames from here on, its own included
+ * @end: of a function: first instruction behind it
+ * @steps: of a function: its steps with all that it calls
+ * @within: step from the function's first one on
+ */
+struct place {
+	bool starts;
+	bool second;
+	uint8_t state;
+	uint8_t frames;
+	uint32_t end;
+	uint32_t steps;
+	uint32_t within;
+};
+
+struct flattener {
+	struct gpumon_probe_program *program;
+	const struct bpf_insn *code;
+	uint32_t code_n;
+	struct place *places;
+	struct gpumon_error *err;
+};
+
+static bool is_call(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_CALL;
+}
+
+static bool is_far_jump(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_JMP32 | BPF_JA);
+}
+
+static int64_t find_target(const struct bpf_insn *insn, uint32_t at)
+{
+	return (int64_t)at + 1 + (is_call(insn) || is_far_jump(insn) ? insn->imm : insn->off);
+}
+
+static int check_wide_constant(struct flattener *flattener, uint32_t at)
+{
+	const struct gpumon_probe_program *program = flattener->program;
+	const struct bpf_insn *insn = &flattener->code[at];
+	const struct gpumon_probe_map *map;
+
+	if (at + 1 == flattener->code_n || insn[1].code || insn[1].dst_reg || insn[1].src_reg ||
+	    insn[1].off)
+		return gpumon_probe_refuse(
+			program, at, flattener->err,
+			"the second half of a 64-bit constant is missing: the object is damaged, compile it again");
+	flattener->places[at + 1].second = true;
+	if (!insn->src_reg)
+		return 0;
+	if (insn->imm < 0 || (uint32_t)insn->imm >= program->maps_n)
+		return gpumon_probe_refuse(
+			program, at, flattener->err,
+			"map %d does not exist, there are %u: the object is damaged, compile it again",
+			insn->imm, program->maps_n);
+	map = &program->maps[insn->imm];
+	if (insn->src_reg == BPF_PSEUDO_MAP_IDX && insn[1].imm)
+		return gpumon_probe_refuse(
+			program, at, flattener->err,
+			"it points %d bytes into the definition of map %s: use the map as a whole",
+			insn[1].imm, map->name);
+	if (insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE &&
+	    (map->kind != GPUMON_PROBE_MAP_DATA || (uint32_t)insn[1].imm >= map->value_size))
+		return gpumon_probe_refuse(
+			program, at, flattener->err,
+			"it takes the address of byte %d of %s, which has no such byte: keep addresses within their variable",
+			insn[1].imm, map->name);
+	return 0;
+}
+
+/* Each instruction by itself; where functions begin. */
+static int check_instructions(struct flattener *flattener)
+{
+	for (uint32_t at = 0; at < flattener->code_n; at++) {
+		const struct bpf_insn *insn = &flattener->code[at];
+		const char *why = gpumon_probe_instruction_refusal(insn);
+
+		if (why)
+			return gpumon_probe_refuse(flattener->program, at, flattener->err,
+						   "opcode 0x%02x: %s", insn->code, why);
+		if (insn->code == LDDW) {
+			if (check_wide_constant(flattener, at))
+				return -1;
+			at++;
+		} else if (is_call(insn)) {
+			int64_t target = find_target(insn, at);
+
+			if (target < 0 || target >= flattener->code_n)
+				return gpumon_probe_refuse(
+					flattener->program, at, flattener->err,
+					"it calls a function outside the program: the object is damaged, compile it again");
+			flattener->places[target].starts = true;
+		}
+	}
+	return 0;
+}
+
+static int check_target(const struct flattener *flattener, uint32_t at, uint32_t start,
+			uint32_t end)
+{
+	int64_t target = find_target(&flattener->code[at], at);
+
+	if (target < start || target >= end)
+		return gpumon_probe_refuse(
+			flattener->program, at, flattener->err,
+			"it jumps out of its function: the object is damaged, compile it again");
+	if (flattener->places[target].second)
+		return gpumon_probe_refuse(
+			flattener->program, at, flattener->err,
+			"it jumps into the middle of a 64-bit constant: the object is damaged, compile it again");
+	return 0;
+}
+
+/* Functions reach to the next one, jumps stay inside, and none runs on over its end. */
+static int check_function(struct flattener *flattener, uint32_t start)
+{
+	const struct place *places = flattener->places;
+	uint32_t end = start + 1, last = start;
+
+	while (end < flattener->code_n && !places[end].starts)
+		end++;
+	for (uint32_t at = start; at < end; at++) {
+		if (places[at].second)
+			continue;
+		last = at;
+		if (gpumon_probe_is_jump(flattener->code[at].code) &&
+		    check_target(flattener, at, start, end))
+			return -1;
+	}
+	if (gpumon_probe_runs_on(flattener->code[last].code))
+		return gpumon_probe_refuse(
+			flattener->program, last, flattener->err,
+			"the function has no return behind it: end it with a return, without __builtin_unreachable()");
+	flattener->places[start].end = end;
+	return 0;
+}
+
+static int count_steps(struct flattener *flattener, uint32_t start, unsigned int frame);
+
+/* @frame: number of the caller's frame, from 1 */
+static int count_call(struct flattener *flattener, uint32_t at, struct place *caller,
+		      unsigned int frame)
+{
+	struct place *callee = &flattener->places[find_target(&flattener->code[at], at)];
+	bool fits = frame < GPUMON_PROBE_MAX_DEPTH;
+
+	if (callee->state == OPEN)
+		return gpumon_probe_refuse(
+			flattener->program, at, flattener->err,
+			"it calls a function that is not done yet (recursion): write a loop");
+	if (fits && callee->state == UNSEEN &&
+	    count_steps(flattener, (uint32_t)(callee - flattener->places), frame + 1))
+		return -1;
+	if (!fits || frame + callee->frames > GPUMON_PROBE_MAX_DEPTH)
+		return gpumon_probe_refuse(
+			flattener->program, at, flattener->err,
+			"functions call each other more than %d deep: make some of them __always_inline",
+			GPUMON_PROBE_MAX_DEPTH);
+	if (caller->frames < callee->frames + 1)
+		caller->frames = (uint8_t)(callee->frames + 1);
+	caller->steps += callee->steps;
+	return 0;
+}
+
+/* At most GPUMON_PROBE_MAX_DEPTH calls of itself deep; each function is counted once. */
+static int count_steps(struct flattener *flattener, uint32_t start, unsigned int frame)
+{
+	struct place *function = &flattener->places[start];
+
+	function->state = OPEN;
+	function->frames = 1;
+	for (uint32_t at = start; at < function->end; at++) {
+		struct place *place = &flattener->places[at];
+
+		place->within = function->steps;
+		if (place->second)
+			continue;
+		function->steps++;
+		if (is_call(&flattener->code[at]) && count_call(flattener, at, function, frame))
+			return -1;
+		if (function->steps > GPUMON_PROBE_MAX_STEPS)
+			return gpumon_probe_refuse(
+				flattener->program, at, flattener->err,
+				"with its functions, each call counted, it has more than %d instructions: make it shorter",
+				GPUMON_PROBE_MAX_STEPS);
+	}
+	function->state = DONE;
+	return 0;
+}
+
+static void write_jump(struct gpumon_probe_step *step, uint32_t target)
+{
+	*step = (struct gpumon_probe_step){ .code = BPF_JMP | BPF_JA,
+					    .depth = step->depth,
+					    .target = target,
+					    .origin = step->origin };
+}
+
+static void write_step(const struct flattener *flattener, uint32_t at, uint32_t first,
+		       struct gpumon_probe_step *step)
+{
+	const struct bpf_insn *insn = &flattener->code[at];
+
+	step->code = insn->code;
+	step->dst = insn->dst_reg;
+	step->src = insn->src_reg;
+	step->off = insn->off;
+	step->imm = insn->imm;
+	if (insn->code == LDDW && insn->src_reg == 0) {
+		step->value = (uint32_t)insn->imm | (uint64_t)(uint32_t)insn[1].imm << 32;
+	} else if (insn->code == LDDW) {
+		step->map = (uint32_t)insn->imm;
+		step->value = (uint32_t)insn[1].imm;
+	} else if (gpumon_probe_is_jump(insn->code)) {
+		step->off = 0;
+		step->target = first + flattener->places[find_target(insn, at)].within;
+		if (!gpumon_probe_runs_on(insn->code))
+			write_jump(step, step->target);
+	}
+}
+
+/* @first: step of the function's first instruction; @behind: step behind the call */
+static void write_functions(const struct flattener *flattener, uint32_t start, uint32_t first,
+			    uint32_t behind, uint8_t depth)
+{
+	const struct place *places = flattener->places;
+
+	for (uint32_t at = start; at < places[start].end; at++) {
+		uint32_t number = first + places[at].within;
+		struct gpumon_probe_step *step = &flattener->program->steps[number];
+		const struct bpf_insn *insn = &flattener->code[at];
+
+		if (places[at].second)
+			continue;
+		step->depth = depth;
+		step->origin = at;
+		if (is_call(insn)) {
+			write_jump(step, number + 1);
+			/* A call is never the last: check_function(). */
+			write_functions(flattener, (uint32_t)find_target(insn, at), number + 1,
+					first + places[at + 1].within, depth + 1);
+		} else if (depth && insn->code == (BPF_JMP | BPF_EXIT)) {
+			write_jump(step, behind);
+		} else {
+			write_step(flattener, at, first, step);
+		}
+	}
+}
+
+static int check_program(struct flattener *flattener)
+{
+	if (check_instructions(flattener))
+		return -1;
+	flattener->places[0].starts = true;
+	for (uint32_t at = 0; at < flattener->code_n; at++) {
+		if (flattener->places[at].starts && flattener->places[at].second)
+			return gpumon_probe_refuse(
+				flattener->program, at, flattener->err,
+				"a call leads into the middle of a 64-bit constant: the object is damaged, compile it again");
+	}
+	for (uint32_t at = 0; at < flattener->code_n; at++) {
+		if (flattener->places[at].starts && check_function(flattener, at))
+			return -1;
+	}
+	return count_steps(flattener, 0, 1);
+}
+
+int gpumon_probe_flatten(struct gpumon_probe_program *program, const struct bpf_insn *code,
+			 uint32_t code_n, struct gpumon_pool *pool, struct gpumon_error *err)
+{
+	struct flattener flattener = {
+		.program = program, .code = code, .code_n = code_n, .err = err
+	};
+	int failed;
+
+	if (!code_n || code_n > GPUMON_PROBE_MAX_INSTRUCTIONS)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+			"%s: it has %u instructions, 1 to %d are possible: make it shorter",
+			program->name, code_n, GPUMON_PROBE_MAX_INSTRUCTIONS);
+	flattener.places = calloc(code_n, sizeof(*flattener.places));
+	if (!flattener.places)
+		return gpumon_error_memory(err);
+	failed = check_program(&flattener);
+	if (!failed) {
+		program->steps_n = flattener.places[0].steps;
+		program->steps =
+			gpumon_pool_zalloc(pool, program->steps_n * sizeof(*program->steps));
+		if (program->steps)
+			write_functions(&flattener, 0, 0, 0, 0);
+		else
+			failed = gpumon_error_memory(err);
+	}
+	free(flattener.places);
+	return failed;
+}

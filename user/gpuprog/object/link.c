@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "refuse.h"
+#include "flatten.h"
+#include "field.h"
+#include "link.h"
+#include "map.h"
+
+#define INSN	   sizeof(struct bpf_insn)
+#define LDDW	   (BPF_LD | BPF_IMM | BPF_DW)
+#define CALL_LOCAL (BPF_JMP | BPF_CALL)
+#define MAX_FILE   255 /* bytes of a file's name that are kept */
+#define MAX_TEXT   120 /* bytes of a source line */
+
+#ifndef R_BPF_64_64
+#define R_BPF_64_64 1
+#endif
+#ifndef R_BPF_64_32
+#define R_BPF_64_32 10
+#endif
+
+#define TYPE_ID_LOCAL 6 /* CO-RE relocation whose answer clang has written already */
+
+struct link {
+	struct gpumon_probe_linker *linker;
+	struct gpumon_probe_program *program;
+	struct gpumon_error *err;
+	struct gpumon_probe_line *lines;
+	uint32_t lines_n;
+	uint32_t lines_room;
+};
+
+int gpumon_probe_linker_init(struct gpumon_probe_linker *linker,
+			     const struct gpumon_probe_image *image)
+{
+	memset(linker, 0, sizeof(*linker));
+	linker->image = image;
+	linker->maps =
+		gpumon_pool_zalloc(image->pool, GPUMON_PROBE_MAX_MAPS * sizeof(*linker->maps));
+	linker->placed = calloc(image->functions_n + 1, sizeof(*linker->placed));
+	linker->chain = calloc(image->functions_n + 1, sizeof(*linker->chain));
+	linker->code = calloc(GPUMON_PROBE_MAX_INSTRUCTIONS, INSN);
+	return linker->maps && linker->placed && linker->chain && linker->code ? 0 : -1;
+}
+
+void gpumon_probe_linker_clear(struct gpumon_probe_linker *linker)
+{
+	free(linker->placed);
+	free(linker->chain);
+	free(linker->code);
+	memset(linker, 0, sizeof(*linker));
+}
+
+static const struct gpumon_probe_symbol *find_function(const struct link *link, uint32_t function)
+{
+	const struct gpumon_probe_image *image = link->linker->image;
+
+	return &image->symbols[image->functions[function]];
+}
+
+static int add_line(struct link *link, uint32_t instruction, const struct gpumon_probe_note *note)
+{
+	const struct btf *btf = link->linker->btf;
+	struct gpumon_pool *pool = link->linker->image->pool;
+	const char *file = btf__name_by_offset(btf, note->file);
+	const char *text = btf__name_by_offset(btf, note->text);
+	struct gpumon_probe_line *line;
+
+	/* Of several lines of one instruction the last one is right. */
+	if (link->lines_n && link->lines[link->lines_n - 1].instruction == instruction)
+		line = &link->lines[link->lines_n - 1];
+	else
+		line = GPUMON_ARRAY_ADD(link->lines, link->lines_n, link->lines_room);
+	if (!line)
+		return -1;
+	line->instruction = instruction;
+	line->line = BPF_LINE_INFO_LINE_NUM(note->word);
+	line->file = gpumon_pool_part(pool, file ? file : "", MAX_FILE);
+	line->text = gpumon_pool_part(pool, text ? text : "", MAX_TEXT);
+	return line->file && line->text ? 0 : -1;
+}
+
+/* Source lines of a function that begins at @first. */
+static int add_lines(struct link *link, const struct gpumon_probe_symbol *symbol, uint32_t first)
+{
+	const struct gpumon_probe_notes *lines = &link->linker->extra->lines;
+	uint32_t i = gpumon_probe_notes_find(lines, symbol->section, symbol->value);
+
+	for (; i < lines->n; i++) {
+		const struct gpumon_probe_note *note = &lines->notes[i];
+
+		if (note->section != symbol->section ||
+		    note->offset - symbol->value >= symbol->size)
+			break;
+		if (add_line(link, first + (uint32_t)((note->offset - symbol->value) / INSN), note))
+			return gpumon_error_memory(link->err);
+	}
+	link->program->lines = link->lines;
+	link->program->lines_n = link->lines_n;
+	return 0;
+}
+
+static int check_kernel_types(struct link *link, const struct gpumon_probe_symbol *symbol,
+			      uint32_t first)
+{
+	const struct gpumon_probe_notes *relocations = &link->linker->extra->relocations;
+	uint32_t i = gpumon_probe_notes_find(relocations, symbol->section, symbol->value);
+
+	for (; i < relocations->n; i++) {
+		const struct gpumon_probe_note *note = &relocations->notes[i];
+
+		if (note->section != symbol->section ||
+		    note->offset - symbol->value >= symbol->size)
+			break;
+		if (note->word != TYPE_ID_LOCAL)
+			return gpumon_probe_refuse(
+				link->program,
+				first + (uint32_t)((note->offset - symbol->value) / INSN),
+				link->err,
+				"it depends on a type of the kernel (CO-RE), which a GPU does not see: use a type of your own, without preserve_access_index");
+	}
+	return 0;
+}
+
+/* Put a function behind the others, once. Its calls are done later. */
+static int place(struct link *link, uint32_t function)
+{
+	struct gpumon_probe_linker *linker = link->linker;
+	const struct gpumon_probe_symbol *symbol = find_function(link, function);
+	const struct gpumon_probe_section *section = &linker->image->sections[symbol->section];
+	uint32_t first = linker->code_n;
+
+	if (linker->placed[function])
+		return 0;
+	if (symbol->size / INSN > GPUMON_PROBE_MAX_INSTRUCTIONS - first)
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			linker->image, link->err,
+			"%s has more than %d instructions with the functions that it calls: make it shorter",
+			link->program->name, GPUMON_PROBE_MAX_INSTRUCTIONS);
+	memcpy(linker->code + first, section->data + symbol->value, symbol->size);
+	linker->code_n += (uint32_t)(symbol->size / INSN);
+	linker->placed[function] = first + 1;
+	linker->chain[linker->chain_n++] = function;
+	if (add_lines(link, symbol, first))
+		return -1;
+	return check_kernel_types(link, symbol, first);
+}
+
+static int find_map(struct link *link, uint32_t section, uint64_t offset, uint32_t *number)
+{
+	struct gpumon_probe_linker *linker = link->linker;
+
+	for (uint32_t i = 0; i < linker->maps_n; i++) {
+		if (linker->sections[i] == section && linker->places[i] == offset) {
+			*number = i;
+			return 1;
+		}
+	}
+	if (linker->maps_n == GPUMON_PROBE_MAX_MAPS)
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			linker->image, link->err,
+			"it has more than %d maps, with .rodata, .data and .bss: use fewer",
+			GPUMON_PROBE_MAX_MAPS);
+	linker->sections[linker->maps_n] = section;
+	linker->places[linker->maps_n] = offset;
+	*number = linker->maps_n;
+	return 0;
+}
+
+static const char *find_map_name(const struct gpumon_probe_image *image, uint32_t section,
+				 uint64_t offset)
+{
+	for (uint32_t i = 0; i < image->symbols_n; i++) {
+		const struct gpumon_probe_symbol *symbol = &image->symbols[i];
+
+		if (symbol->section == section && symbol->value == offset &&
+		    symbol->type == STT_OBJECT)
+			return symbol->name;
+	}
+	return NULL;
+}
+
+static int refer_to_map(struct link *link, uint32_t at, uint32_t section, uint64_t offset)
+{
+	struct gpumon_probe_linker *linker = link->linker;
+	struct bpf_insn *insn = &linker->code[at];
+	uint32_t number;
+	int found = find_map(link, section, offset, &number);
+
+	if (found < 0)
+		return -1;
+	if (!found) {
+		const char *name = find_map_name(linker->image, section, offset);
+
+		if (!name)
+			return gpumon_probe_refuse(
+				link->program, at, link->err,
+				"no map begins at byte %llu of section .maps: use a map as a whole",
+				(unsigned long long)offset);
+		if (gpumon_probe_map_define(linker->image, linker->btf, name, &linker->maps[number],
+					    link->err))
+			return -1;
+		linker->maps_n++;
+	}
+	insn[0].src_reg = BPF_PSEUDO_MAP_IDX;
+	insn[0].imm = (int32_t)number;
+	insn[1].imm = 0;
+	return 0;
+}
+
+static int refer_to_data(struct link *link, uint32_t at, uint32_t section, uint64_t offset)
+{
+	struct gpumon_probe_linker *linker = link->linker;
+	struct bpf_insn *insn = &linker->code[at];
+	uint32_t number;
+	int found = find_map(link, section, 0, &number);
+
+	if (found < 0)
+		return -1;
+	if (!found) {
+		if (gpumon_probe_map_of_data(linker->image, &linker->image->sections[section],
+					     &linker->maps[number], link->err))
+			return -1;
+		if (gpumon_probe_fields_of_data(linker->image, linker->btf, section,
+						&linker->maps[number].value_fields))
+			return gpumon_error_memory(link->err);
+		linker->maps_n++;
+	}
+	insn[0].src_reg = BPF_PSEUDO_MAP_IDX_VALUE;
+	insn[0].imm = (int32_t)number;
+	/* gpumon_probe_flatten() refuses what is outside. */
+	insn[1].imm = offset > INT32_MAX ? -1 : (int32_t)offset;
+	return 0;
+}
+
+/* The address of a map, of data, or of a function. */
+static int relocate_address(struct link *link, uint32_t at,
+			    const struct gpumon_probe_symbol *symbol)
+{
+	const struct gpumon_probe_image *image = link->linker->image;
+	const struct gpumon_probe_section *section = &image->sections[symbol->section];
+	struct bpf_insn *insn = &link->linker->code[at];
+	uint64_t offset = symbol->value + (uint64_t)(int64_t)insn->imm;
+
+	if (!symbol->section)
+		return gpumon_probe_refuse(
+			link->program, at, link->err,
+			"%.60s is not defined in this object: define it, a GPU does not see the kernel's variables",
+			symbol->name);
+	if (!strcmp(section->name, MAPS_ELF_SEC))
+		return refer_to_map(link, at, symbol->section, offset);
+	if (gpumon_probe_map_is_data(section))
+		return refer_to_data(link, at, symbol->section, offset);
+	if (section->code) {
+		/* gpumon_probe_flatten() refuses it. */
+		insn->src_reg = BPF_PSEUDO_FUNC;
+		return 0;
+	}
+	return gpumon_probe_refuse(
+		link->program, at, link->err,
+		"it takes an address in section %.60s: only .maps, .rodata, .data and .bss are possible",
+		section->name);
+}
+
+static int call_function(struct link *link, uint32_t at, uint32_t section, uint64_t offset)
+{
+	struct gpumon_probe_linker *linker = link->linker;
+	int64_t function = gpumon_probe_image_function(linker->image, section, offset);
+
+	if (function < 0)
+		return gpumon_probe_refuse(
+			link->program, at, link->err,
+			"it calls what is no beginning of a function: the object is damaged, compile it again");
+	if (place(link, (uint32_t)function))
+		return -1;
+	linker->code[at].imm = (int32_t)(linker->placed[function] - 1) - (int32_t)(at + 1);
+	return 0;
+}
+
+static int relocate(struct link *link, uint32_t at,
+		    const struct gpumon_probe_relocation *relocation)
+{
+	const struct gpumon_probe_symbol *symbol =
+		&link->linker->image->symbols[relocation->symbol];
+	const struct bpf_insn *insn = &link->linker->code[at];
+
+	if (!symbol->section && !*symbol->name)
+		return gpumon_probe_refuse(
+			link->program, at, link->err,
+			"its relocation names no symbol: the object is damaged, compile it again");
+	if (relocation->type == R_BPF_64_64 && insn->code == LDDW && !insn->src_reg)
+		return relocate_address(link, at, symbol);
+	if (relocation->type != R_BPF_64_32 || insn->code != CALL_LOCAL ||
+	    insn->src_reg != BPF_PSEUDO_CALL)
+		return gpumon_probe_refuse(
+			link->program, at, link->err,
+			"relocation %u does not fit opcode 0x%02x: the object is damaged, compile it again",
+			relocation->type, insn->code);
+	if (!symbol->section)
+		return gpumon_probe_refuse(
+			link->program, at, link->err,
+			"it calls %.60s, which is not in this object: define it, or link the objects with bpftool gen object",
+			symbol->name);
+	/* Of a static function the place is in the instruction, of others in the symbol, beside -1. */
+	return call_function(link, at, symbol->section,
+			     symbol->value + (uint64_t)((int64_t)insn->imm + 1) * INSN);
+}
+
+static int link_instruction(struct link *link, uint32_t at,
+			    const struct gpumon_probe_symbol *symbol, uint64_t offset)
+{
+	const struct bpf_insn *insn = &link->linker->code[at];
+
+	if (insn->code == CALL_LOCAL && insn->src_reg == BPF_PSEUDO_CALL)
+		return call_function(link, at, symbol->section,
+				     offset + (uint64_t)((int64_t)insn->imm + 1) * INSN);
+	if (insn->code == LDDW &&
+	    (insn->src_reg == BPF_PSEUDO_MAP_IDX || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE))
+		return gpumon_probe_refuse(
+			link->program, at, link->err,
+			"it names a map by its number: the object is damaged, compile it again");
+	return 0;
+}
+
+static int link_function(struct link *link, uint32_t function)
+{
+	struct gpumon_probe_linker *linker = link->linker;
+	const struct gpumon_probe_symbol *symbol = find_function(link, function);
+	const struct gpumon_probe_section *section = &linker->image->sections[symbol->section];
+	const struct gpumon_probe_relocation *next =
+		gpumon_probe_relocation_find(section, symbol->value);
+	const struct gpumon_probe_relocation *end =
+		gpumon_probe_relocation_find(section, symbol->value + symbol->size);
+	uint32_t first = linker->placed[function] - 1;
+	uint32_t n = (uint32_t)(symbol->size / INSN);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t offset = symbol->value + i * INSN;
+		uint32_t at = first + i;
+		/* Relocations of this instruction change it. */
+		bool wide = linker->code[at].code == LDDW;
+		bool has = next < end && next->offset == offset;
+
+		if (wide && i + 1 == n)
+			return gpumon_probe_refuse(
+				link->program, at, link->err,
+				"the second half of a 64-bit constant is missing: the object is damaged, compile it again");
+		if (has ? relocate(link, at, next++) : link_instruction(link, at, symbol, offset))
+			return -1;
+		if (wide)
+			i++;
+		if (next < end && next->offset < offset + (wide ? 2 : 1) * INSN)
+			return gpumon_probe_refuse(
+				link->program, at, link->err,
+				"a relocation lies within it: the object is damaged, compile it again");
+	}
+	return 0;
+}
+
+static int link_all(struct link *link, uint32_t function)
+{
+	struct gpumon_probe_linker *linker = link->linker;
+
+	if (place(link, function))
+		return -1;
+	for (uint32_t i = 0; i < linker->chain_n; i++) {
+		if (link_function(link, linker->chain[i]))
+			return -1;
+	}
+	return 0;
+}
+
+/* Messages needed the lines; now they go where they stay. */
+static int keep_lines(struct link *link)
+{
+	size_t size = link->lines_n * sizeof(*link->lines);
+	struct gpumon_probe_line *lines;
+
+	link->program->lines = NULL;
+	link->program->lines_n = 0;
+	if (!size)
+		return 0;
+	lines = gpumon_pool_zalloc(link->linker->image->pool, size);
+	if (!lines)
+		return gpumon_error_memory(link->err);
+	link->program->lines = memcpy(lines, link->lines, size);
+	link->program->lines_n = link->lines_n;
+	return 0;
+}
+
+int gpumon_probe_link(struct gpumon_probe_linker *linker, uint32_t function,
+		      struct gpumon_probe_program *program, struct gpumon_error *err)
+{
+	struct link link = { .linker = linker, .program = program, .err = err };
+	int failed;
+
+	linker->code_n = 0;
+	linker->chain_n = 0;
+	failed = link_all(&link, function);
+	if (keep_lines(&link))
+		failed = -1;
+	free(link.lines);
+	for (uint32_t i = 0; i < linker->chain_n; i++)
+		linker->placed[linker->chain[i]] = 0;
+	program->maps = linker->maps;
+	program->maps_n = linker->maps_n;
+	return failed;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Puts a program and the functions that it calls into one sequence of instructions. */
+#ifndef GPUMON_GPUPROG_OBJECT_LINK_H
+#define GPUMON_GPUPROG_OBJECT_LINK_H
+
+#include <bpf/btf.h>
+#include <linux/bpf.h>
+
+#include "program.h"
+#include "extra.h"
+#include "image.h"
+
+/**
+ * struct gpumon_probe_linker - what programs of one object share
+ * @image: object file
+ * @btf: its types, or NULL
+ * @extra: its source lines
+ * @maps: maps that programs use, so far; room for GPUMON_PROBE_MAX_MAPS
+ * @maps_n: how many
+ * @places: offset of each map's definition, or 0 for data
+ * @sections: section of each map
+ * @placed: for each function of the image, its first instruction + 1, or 0
+ * @code: instructions of this program; room for GPUMON_PROBE_MAX_INSTRUCTIONS
+ * @code_n: how many
+ * @chain: functions that are in @code, in their order
+ * @chain_n: how many
+ */
+struct gpumon_probe_linker {
+	const struct gpumon_probe_image *image;
+	const struct btf *btf;
+	const struct gpumon_probe_extra *extra;
+	struct gpumon_probe_map *maps;
+	uint32_t maps_n;
+	uint64_t places[GPUMON_PROBE_MAX_MAPS];
+	uint32_t sections[GPUMON_PROBE_MAX_MAPS];
+	uint32_t *placed;
+	struct bpf_insn *code;
+	uint32_t code_n;
+	uint32_t *chain;
+	uint32_t chain_n;
+};
+
+/* Prepare for an image; to be cleared in both cases. Return: 0, or -1 without memory. */
+int gpumon_probe_linker_init(struct gpumon_probe_linker *linker,
+			     const struct gpumon_probe_image *image);
+void gpumon_probe_linker_clear(struct gpumon_probe_linker *linker);
+
+/**
+ * gpumon_probe_link - link one program
+ * @linker: linker
+ * @function: position in the image's @functions
+ * @program: its name is set; its lines are filled in
+ * @err: what is wrong
+ *
+ * Afterwards @code is what gpumon_probe_flatten() takes. Maps are added to @maps.
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_link(struct gpumon_probe_linker *linker, uint32_t function,
+		      struct gpumon_probe_program *program, struct gpumon_error *err);
+
+#endif /* GPUMON_GPUPROG_OBJECT_LINK_H */

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <linux/bpf.h>
+#include <string.h>
+
+#include "layout.h"
+#include "field.h"
+#include "map.h"
+
+#define HISTOGRAM_BYTES	 (64 * sizeof(uint64_t))
+#define LEAST_RING_BYTES 4096
+#define MAX_MODIFIERS	 32 /* typedef, const and so on above a type */
+#define HARMLESS_FLAGS	 (BPF_F_NO_PREALLOC | BPF_F_MMAPABLE)
+
+/* What the object says beside what is in the map. */
+struct definition {
+	struct gpumon_probe_map *map;
+	uint32_t map_flags;
+	uint32_t key_type; /* 0: only its size is given */
+	uint32_t value_type;
+};
+
+static const struct type {
+	uint32_t type;
+	enum gpumon_probe_map_kind kind;
+} types[] = {
+	{ BPF_MAP_TYPE_HASH, GPUMON_PROBE_MAP_HASH },
+	{ BPF_MAP_TYPE_ARRAY, GPUMON_PROBE_MAP_ARRAY },
+	{ BPF_MAP_TYPE_PERCPU_ARRAY, GPUMON_PROBE_MAP_SM_ARRAY },
+	{ BPF_MAP_TYPE_RINGBUF, GPUMON_PROBE_MAP_RING },
+	{ GPUMON_PROBE_TYPE_GPU_HASH, GPUMON_PROBE_MAP_HASH },
+	{ GPUMON_PROBE_TYPE_THREAD_ARRAY, GPUMON_PROBE_MAP_THREAD_ARRAY },
+	{ GPUMON_PROBE_TYPE_GPU_ARRAY, GPUMON_PROBE_MAP_ARRAY },
+	{ GPUMON_PROBE_TYPE_SHARED_ARRAY, GPUMON_PROBE_MAP_ARRAY },
+	{ GPUMON_PROBE_TYPE_THREAD_ARRAY_HOST, GPUMON_PROBE_MAP_THREAD_ARRAY },
+	{ GPUMON_PROBE_TYPE_GPU_ARRAY_HOST, GPUMON_PROBE_MAP_ARRAY },
+	{ GPUMON_PROBE_TYPE_GPU_RING, GPUMON_PROBE_MAP_RING },
+	{ GPUMON_PROBE_TYPE_HISTOGRAM, GPUMON_PROBE_MAP_HISTOGRAM },
+};
+
+static const struct btf_type *skip_modifiers(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+
+	for (int i = 0; type && i < MAX_MODIFIERS; i++) {
+		if (!btf_is_mod(type) && !btf_is_typedef(type))
+			return type;
+		type = btf__type_by_id(btf, type->type);
+	}
+	return NULL;
+}
+
+/* The type of variable NAME in section .maps, or NULL. */
+static const struct btf_type *find_definition(const struct btf *btf, const char *name)
+{
+	int32_t id = btf__find_by_name_kind(btf, MAPS_ELF_SEC, BTF_KIND_DATASEC);
+	const struct btf_type *section = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+
+	for (int i = 0; section && i < btf_vlen(section); i++) {
+		const struct btf_type *var =
+			btf__type_by_id(btf, btf_var_secinfos(section)[i].type);
+		const char *is = var && btf_is_var(var) ? btf__name_by_offset(btf, var->name_off) :
+							  NULL;
+
+		if (is && !strcmp(is, name))
+			return skip_modifiers(btf, var->type);
+	}
+	return NULL;
+}
+
+/* __uint(NAME, N) is a pointer to an array of N. */
+static bool read_number(const struct btf *btf, const struct btf_member *member, uint32_t *number)
+{
+	const struct btf_type *pointer = skip_modifiers(btf, member->type);
+	const struct btf_type *array =
+		pointer && btf_is_ptr(pointer) ? btf__type_by_id(btf, pointer->type) : NULL;
+
+	if (!array || !btf_is_array(array))
+		return false;
+	*number = btf_array(array)->nelems;
+	return true;
+}
+
+/* __type(NAME, TYPE) is a pointer to the type. */
+static bool read_size(const struct btf *btf, const struct btf_member *member, uint32_t *size,
+		      uint32_t *type)
+{
+	const struct btf_type *pointer = skip_modifiers(btf, member->type);
+	int64_t bytes = pointer && btf_is_ptr(pointer) ? btf__resolve_size(btf, pointer->type) : -1;
+
+	if (bytes < 0 || bytes > UINT32_MAX)
+		return false;
+	*size = (uint32_t)bytes;
+	*type = pointer->type;
+	return true;
+}
+
+static int read_member(const struct gpumon_probe_image *image, const struct btf *btf,
+		       const struct btf_member *member, struct definition *definition,
+		       struct gpumon_error *err)
+{
+	struct gpumon_probe_map *map = definition->map;
+	const struct {
+		const char *name;
+		uint32_t *number;
+		uint32_t *type;
+	} known[] = {
+		{ "type", &map->type, NULL },
+		{ "key", &map->key_size, &definition->key_type },
+		{ "value", &map->value_size, &definition->value_type },
+		{ "key_size", &map->key_size, NULL },
+		{ "value_size", &map->value_size, NULL },
+		{ "max_entries", &map->max_entries, NULL },
+		{ "map_flags", &definition->map_flags, NULL },
+	};
+	const char *name = btf__name_by_offset(btf, member->name_off);
+
+	for (size_t i = 0; name && i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(name, known[i].name) != 0)
+			continue;
+		if (known[i].type ? read_size(btf, member, known[i].number, known[i].type) :
+				    read_number(btf, member, known[i].number))
+			return 0;
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"map %.60s: its %s cannot be read: define it with __uint() or __type()",
+			map->name, name);
+	}
+	return GPUMON_PROBE_IMAGE_REFUSE(
+		image, err, "map %.60s: \"%.60s\" is not possible for a map on a GPU: leave it out",
+		map->name, name ? name : "");
+}
+
+static int read_definition(const struct gpumon_probe_image *image, const struct btf *btf,
+			   struct definition *definition, struct gpumon_error *err)
+{
+	const char *name = definition->map->name;
+	const struct btf_type *type = btf ? find_definition(btf, name) : NULL;
+
+	if (!btf)
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err, "map %.60s has no definition (BTF): compile with clang -g",
+			name);
+	if (!type || !btf_is_struct(type))
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"map %.60s has no definition in section .maps: define it as a struct with __uint() and __type()",
+			name);
+	for (int i = 0; i < btf_vlen(type); i++) {
+		if (read_member(image, btf, &btf_members(type)[i], definition, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int check_entries(const struct gpumon_probe_image *image, struct gpumon_probe_map *map,
+			 struct gpumon_error *err)
+{
+	if (!map->max_entries)
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err, "map %s: max_entries is 0: say how many values it has",
+			map->name);
+	if (map->kind == GPUMON_PROBE_MAP_THREAD_ARRAY && map->max_entries == 1)
+		map->max_entries = GPUMON_PROBE_DEFAULT_THREADS;
+	if (map->kind != GPUMON_PROBE_MAP_RING)
+		return 0;
+	/* bpftime has a ring for each thread. */
+	if (map->type == GPUMON_PROBE_TYPE_GPU_RING)
+		map->max_entries = GPUMON_PROBE_DEFAULT_RING_BYTES;
+	if (map->max_entries < LEAST_RING_BYTES || map->max_entries & (map->max_entries - 1))
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"map %s: max_entries of a ring are its bytes, a power of two, %u at least; it has %u",
+			map->name, LEAST_RING_BYTES, map->max_entries);
+	return 0;
+}
+
+static int check_sizes(const struct gpumon_probe_image *image, struct gpumon_probe_map *map,
+		       struct gpumon_error *err)
+{
+	bool is_hash = map->kind == GPUMON_PROBE_MAP_HASH;
+
+	switch (map->kind) {
+	case GPUMON_PROBE_MAP_RING:
+		map->key_size = 0;
+		if (!map->value_size || map->value_size > GPUMON_PROBE_MAX_RECORD_SIZE)
+			map->value_size = GPUMON_PROBE_MAX_RECORD_SIZE;
+		return 0;
+	case GPUMON_PROBE_MAP_HISTOGRAM:
+		if (map->key_size || map->value_size)
+			return GPUMON_PROBE_IMAGE_REFUSE(
+				image, err,
+				"map %s: a histogram has no key and no value: leave them out",
+				map->name);
+		map->key_size = sizeof(uint32_t);
+		map->value_size = HISTOGRAM_BYTES;
+		return 0;
+	default:
+		break;
+	}
+	if (!is_hash && map->key_size != sizeof(uint32_t))
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err, "map %s: its key has %u bytes, an array's has 4: use a __u32",
+			map->name, map->key_size);
+	if (!map->key_size || map->key_size > GPUMON_PROBE_MAX_KEY_SIZE)
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"map %s: its key has %u bytes, 1 to %u are possible: use another key",
+			map->name, map->key_size, GPUMON_PROBE_MAX_KEY_SIZE);
+	if (!map->value_size || map->value_size > gpumon_probe_value_max(map))
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"map %s: its value has %u bytes, 1 to %u are possible: use more and smaller values",
+			map->name, map->value_size, gpumon_probe_value_max(map));
+	return 0;
+}
+
+bool gpumon_probe_map_kind(uint32_t type, enum gpumon_probe_map_kind *kind)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (types[i].type == type) {
+			*kind = types[i].kind;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The sizes have been checked. */
+static int read_fields(const struct gpumon_probe_image *image, const struct btf *btf,
+		       const struct definition *definition, struct gpumon_error *err)
+{
+	struct gpumon_probe_map *map = definition->map;
+
+	if (definition->key_type &&
+	    gpumon_probe_fields_read(btf, definition->key_type, map->key_size, image->pool,
+				     &map->key_fields))
+		return gpumon_error_memory(err);
+	if (definition->value_type &&
+	    gpumon_probe_fields_read(btf, definition->value_type, map->value_size, image->pool,
+				     &map->value_fields))
+		return gpumon_error_memory(err);
+	return 0;
+}
+
+int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct btf *btf,
+			    const char *name, struct gpumon_probe_map *map,
+			    struct gpumon_error *err)
+{
+	struct definition definition = { .map = map };
+
+	if (!gpumon_probe_image_identifier(name))
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"a map is called \"%.60s\": give it a name of letters, digits and _", name);
+	memset(map, 0, sizeof(*map));
+	map->name = gpumon_pool_text(image->pool, name);
+	if (!map->name)
+		return gpumon_error_memory(err);
+	if (read_definition(image, btf, &definition, err))
+		return -1;
+	if (definition.map_flags & ~HARMLESS_FLAGS)
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"map %s: map_flags 0x%x are not possible on a GPU: leave them out",
+			map->name, definition.map_flags);
+	if (!gpumon_probe_map_kind(map->type, &map->kind))
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"map %s: type %u does not exist on a GPU: use one of gpumon_gpu.h",
+			map->name, map->type);
+	if (check_entries(image, map, err) || check_sizes(image, map, err))
+		return -1;
+	return read_fields(image, btf, &definition, err);
+}
+
+static bool is_or_continues(const char *name, const char *with)
+{
+	size_t length = strlen(with);
+
+	return !strncmp(name, with, length) && (!name[length] || name[length] == '.');
+}
+
+bool gpumon_probe_map_is_data(const struct gpumon_probe_section *section)
+{
+	return is_or_continues(section->name, ".rodata") ||
+	       is_or_continues(section->name, ".data") || is_or_continues(section->name, ".bss");
+}
+
+int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
+			     const struct gpumon_probe_section *section,
+			     struct gpumon_probe_map *map, struct gpumon_error *err)
+{
+	if (!gpumon_probe_image_identifier(section->name))
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err, "section \"%.60s\" has an odd name: use .rodata, .data or .bss",
+			section->name);
+	if (!section->size || section->size > GPUMON_PROBE_MAX_HASH_VALUE)
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"section %.60s has %llu bytes, 1 to %u are possible: put large data into a map",
+			section->name, (unsigned long long)section->size,
+			GPUMON_PROBE_MAX_HASH_VALUE);
+	if (section->relocations_n)
+		return GPUMON_PROBE_IMAGE_REFUSE(
+			image, err,
+			"section %.60s has addresses of other data in it (as a table of texts has): use an index",
+			section->name);
+	*map = (struct gpumon_probe_map){ .kind = GPUMON_PROBE_MAP_DATA,
+					  .type = BPF_MAP_TYPE_ARRAY,
+					  .value_size = (uint32_t)section->size,
+					  .max_entries = 1,
+					  .read_only = is_or_continues(section->name, ".rodata") };
+	map->name = gpumon_pool_text(image->pool, section->name);
+	if (map->name && section->data) {
+		uint8_t *data = gpumon_pool_zalloc(image->pool, section->size);
+
+		if (!data)
+			return gpumon_error_memory(err);
+		memcpy(data, section->data, section->size);
+		map->data = data;
+	}
+	return map->name ? 0 : gpumon_error_memory(err);
+}
+
+int gpumon_probe_maps_fit(const struct gpumon_probe_image *image,
+			  const struct gpumon_probe_map *maps, uint32_t n, struct gpumon_error *err)
+{
+	uint64_t sum = 0, largest = 0, bytes;
+	const char *name = "";
+
+	for (uint32_t i = 0; i < n; i++) {
+		bytes = gpumon_probe_map_bytes(&maps[i], GPUMON_PROBE_SHARDS);
+		if (bytes > largest) {
+			largest = bytes;
+			name = maps[i].name;
+		}
+		sum = bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes;
+	}
+	if (sum <= GPUMON_PROBE_MAX_MEMORY)
+		return 0;
+	return GPUMON_PROBE_IMAGE_REFUSE(
+		image, err,
+		"the maps take %s%.1f GiB on each GPU, map %s the most of it, and %llu GiB are possible: use smaller max_entries or values",
+		sum == UINT64_MAX ? "more than " : "",
+		sum == UINT64_MAX ? 1e15 / (1 << 30) : (double)sum / (1 << 30), name,
+		(unsigned long long)(GPUMON_PROBE_MAX_MEMORY >> 30));
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The programs as functions for patches of machine code, for each kind of GPU that comes up. */
+#ifndef GPUMON_GPUPROG_SERVE_PATCHES_H
+#define GPUMON_GPUPROG_SERVE_PATCHES_H
+
+#include <limits.h>
+
+#include "probe.h"
+#include "gpuprog/image/exchange.h"
+#include "gpuprog/view/modules.h"
+#include "abi/wire.h"
+
+/**
+ * struct gpumon_probe_code - functions for an architecture
+ * @made: see there
+ * @places: that have functions, a bit each
+ * @code: cubin of @made.size bytes
+ * @why: they cannot be made, else ""
+ */
+struct gpumon_probe_code {
+	struct gpumon_probe_assembly made;
+	uint32_t places;
+	void *code;
+	char why[sizeof(((struct gpumon_error *)0)->message)];
+};
+
+/**
+ * struct gpumon_probe_patches - what patches need
+ * @order: programs
+ * @ptxas: assembler
+ * @sanitizer: library
+ * @sample: 1 of so many blocks runs programs; 0: all
+ * @codes: what was made
+ * @codes_n: how many
+ */
+struct gpumon_probe_patches {
+	const struct gpumon_probe_order *order;
+	char ptxas[PATH_MAX];
+	char sanitizer[GPUMON_WIRE_PATH];
+	uint32_t sample;
+	struct gpumon_probe_code codes[GPUMON_PROBE_MAX_TARGETS];
+	uint32_t codes_n;
+};
+
+/**
+ * gpumon_probe_patches_open - see whether patches are possible here, before anything is run
+ * @patches: out, with @order set; to be closed
+ * @options: see there
+ * @program: what will be run
+ * @err: a program that cannot be in patches; no library, no assembler (status 77)
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_patches_open(struct gpumon_probe_patches *patches,
+			      const struct gpumon_probe_options *options, const char *program,
+			      struct gpumon_error *err);
+
+/**
+ * gpumon_probe_patches_make - the functions for an architecture, made when it comes for the first time
+ * @patches: open
+ * @sm: architecture: 90
+ * @folder: private, for files of the assembler
+ *
+ * Return: them, or with @why; NULL: too many architectures.
+ */
+const struct gpumon_probe_code *gpumon_probe_patches_make(struct gpumon_probe_patches *patches,
+							  uint32_t sm, const char *folder);
+
+/* What is to be patched, for the library. Return: how many. */
+uint32_t gpumon_probe_patches_points(const struct gpumon_probe_code *code,
+				     struct gpumon_wire_point points[GPUMON_WIRE_POINTS]);
+
+void gpumon_probe_patches_close(struct gpumon_probe_patches *patches);
+
+#endif /* GPUMON_GPUPROG_SERVE_PATCHES_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* A program while it is verified. */
+#ifndef GPUMON_GPUPROG_VERIFY_VERIFIER_H
+#define GPUMON_GPUPROG_VERIFY_VERIFIER_H
+
+#include "gpuprog/object/refuse.h"
+#include "state.h"
+#include "verify.h"
+
+/**
+ * struct gpumon_verifier - a program while it is verified
+ * @program: what gpumon_probe_verify() was called with
+ * @rules: likewise
+ * @facts: likewise
+ * @err: likewise
+ * @at: current step
+ * @state: what is known before it, changed to what is known after it
+ */
+struct gpumon_verifier {
+	const struct gpumon_probe_program *program;
+	const struct gpumon_probe_rules *rules;
+	struct gpumon_probe_fact *facts;
+	struct gpumon_error *err;
+	uint32_t at;
+	struct gpumon_state *state;
+};
+
+/* Refuse the current step: -1. */
+#define GPUMON_REFUSE(verifier, ...)                                                            \
+	gpumon_probe_refuse((verifier)->program,                                                \
+			    (verifier)->program->steps[(verifier)->at].origin, (verifier)->err, \
+			    __VA_ARGS__)
+
+static inline const struct gpumon_probe_step *
+gpumon_verifier_step(const struct gpumon_verifier *verifier)
+{
+	return &verifier->program->steps[verifier->at];
+}
+
+/* R0 to R9 of the current step's frame. */
+static inline struct gpumon_cell *gpumon_verifier_register(struct gpumon_verifier *verifier,
+							   unsigned int number)
+{
+	return gpumon_state_register(verifier->state, gpumon_verifier_step(verifier)->depth,
+				     number);
+}
+
+/* An id for cells that this step makes equal. */
+static inline uint32_t gpumon_verifier_id(const struct gpumon_verifier *verifier)
+{
+	return verifier->at + 1;
+}
+
+/* "" or the name of a map of the program. */
+const char *gpumon_verifier_map_name(const struct gpumon_verifier *verifier, uint32_t map);
+/* What a cell is, for messages: "a number", "an address of the stack". */
+const char *gpumon_verifier_kind_text(const struct gpumon_cell *cell);
+
+/**
+ * gpumon_verifier_read - content of a register, which must have one
+ * @verifier: verifier
+ * @number: R0 to R10
+ * @cell: out
+ *
+ * Return: 0, or -1 with the refusal.
+ */
+int gpumon_verifier_read(struct gpumon_verifier *verifier, unsigned int number,
+			 struct gpumon_cell *cell);
+/* The same for a number; @why: what it is needed for, "the divisor". */
+int gpumon_verifier_read_number(struct gpumon_verifier *verifier, unsigned int number,
+				const char *why, struct gpumon_cell *cell);
+
+/* Parts of a step: 0, or -1 with the refusal. */
+int gpumon_verifier_alu(struct gpumon_verifier *verifier);
+int gpumon_verifier_load(struct gpumon_verifier *verifier);
+int gpumon_verifier_store(struct gpumon_verifier *verifier);
+int gpumon_verifier_atomic(struct gpumon_verifier *verifier);
+int gpumon_verifier_call(struct gpumon_verifier *verifier);
+
+/**
+ * gpumon_verifier_branch - what both ways of a conditional jump know
+ * @verifier: its state becomes that of the way on
+ * @taken: out: state of the jump
+ * @runs_on: out: the jump may be left out
+ * @jumps: out: the jump may be taken
+ *
+ * Return: 0, or -1 with the refusal.
+ */
+int gpumon_verifier_branch(struct gpumon_verifier *verifier, struct gpumon_state *taken,
+			   bool *runs_on, bool *jumps);
+
+#endif /* GPUMON_GPUPROG_VERIFY_VERIFIER_H */

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include "columns.h"
+#include "lib/statistics_format.h"
+
+#define BY		"_by_"
+#define HEX_BYTES	32 /* of a value that are shown */
+#define JSON_NAME_BYTES 128
+
+/* Numbers that have a name for people as well. */
+enum meaning {
+	NUMBER,
+	KERNEL,
+	LINE,
+};
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), e = strlen(end);
+
+	return n >= e && !strcmp(name + n - e, end) &&
+	       (n == e || name[n - e - 1] == '_' || name[n - e - 1] == '.');
+}
+
+enum gpumon_sheet_kind gpumon_probe_kind_of(const char *name)
+{
+	if (ends_with(name, "ns"))
+		return GPUMON_SHEET_NS;
+	return ends_with(name, "bytes") ? GPUMON_SHEET_BYTES : GPUMON_SHEET_COUNT;
+}
+
+void gpumon_probe_words_of(const char *map, struct gpumon_probe_words *words)
+{
+	const char *by = NULL, *next = map;
+
+	while ((next = strstr(next, BY))) {
+		by = next;
+		next += strlen(BY);
+	}
+	snprintf(words->value, sizeof(words->value), "%.*s",
+		 (int)(by && by > map ? by - map : (ptrdiff_t)strlen(map)), map);
+	snprintf(words->index, sizeof(words->index), "%s", by && by > map ? by + strlen(BY) : "");
+}
+
+static enum meaning meaning_of(const char *name, const struct gpumon_probe_names *names)
+{
+	const struct gpumon_probe_run *run = names->result->run;
+
+	if (ends_with(name, "kernel") && run && run->kernels_n)
+		return KERNEL;
+	return ends_with(name, "line") && run && run->lines_n ? LINE : NUMBER;
+}
+
+static const char *name_of(const struct gpumon_probe_columns *columns, uint32_t i)
+{
+	const char *name = columns->fields.fields[i].name;
+
+	return *name ? name : columns->name;
+}
+
+/* One number, or numbers of 64 bits; what is neither stays without fields. */
+static void make_fields(struct gpumon_probe_columns *columns)
+{
+	static const char *const numbers[GPUMON_PROBE_OWN_FIELDS] = { "u64[0]", "u64[1]", "u64[2]",
+								      "u64[3]", "u64[4]", "u64[5]",
+								      "u64[6]", "u64[7]" };
+	uint32_t size = columns->size, n = size / 8;
+
+	if (size == 1 || size == 2 || size == 4 || size == 8) {
+		columns->own[0] = (struct gpumon_probe_field){ .name = "", .size = (uint8_t)size };
+		n = 1;
+	} else if (!(size % 8) && n <= GPUMON_PROBE_OWN_FIELDS) {
+		for (uint32_t i = 0; i < n; i++)
+			columns->own[i] = (struct gpumon_probe_field){ .name = numbers[i],
+								       .offset = i * 8,
+								       .size = 8 };
+	} else {
+		return;
+	}
+	columns->fields.fields = columns->own;
+	columns->fields.n = n;
+}
+
+void gpumon_probe_columns_init(struct gpumon_probe_columns *columns,
+			       const struct gpumon_probe_fields *fields, uint32_t size,
+			       const char *name, bool is_key)
+{
+	memset(columns, 0, sizeof(*columns));
+	columns->fields = *fields;
+	columns->size = size;
+	columns->name = name;
+	columns->is_key = is_key;
+	if (!fields->n)
+		make_fields(columns);
+}
+
+void gpumon_probe_columns_index(struct gpumon_probe_columns *columns, const char *name)
+{
+	static const struct gpumon_probe_fields none;
+
+	gpumon_probe_columns_init(columns, &none, sizeof(uint32_t), name, true);
+}
+
+enum gpumon_sheet_kind gpumon_probe_kind_of_all(const struct gpumon_probe_fields *fields)
+{
+	for (uint32_t i = 0; i < fields->n; i++)
+		if (fields->fields[i].is_signed)
+			return GPUMON_SHEET_SIGNED;
+	return GPUMON_SHEET_COUNT;
+}
+
+static enum gpumon_sheet_kind kind_of_field(const struct gpumon_probe_columns *columns, uint32_t i)
+{
+	enum gpumon_sheet_kind kind = gpumon_probe_kind_of(name_of(columns, i));
+
+	if (kind != GPUMON_SHEET_COUNT)
+		return kind;
+	if (columns->fields.fields[i].is_signed)
+		return GPUMON_SHEET_SIGNED;
+	return columns->is_key ? GPUMON_SHEET_NUMBER : GPUMON_SHEET_COUNT;
+}
+
+void gpumon_probe_columns_add(const struct gpumon_probe_columns *columns,
+			      const struct gpumon_probe_names *names, struct gpumon_sheet *sheet)
+{
+	const char *hex = columns->is_key ? "key_hex" : "value_hex", *before;
+	char title[GPUMON_TITLE_LEN], json[JSON_NAME_BYTES], name_key[JSON_NAME_BYTES + 8];
+
+	for (uint32_t i = 0; i < columns->fields.n; i++) {
+		const char *name = name_of(columns, i);
+		enum meaning meaning = meaning_of(name, names);
+
+		before = !gpumon_sheet_has_column(sheet, name) ? "" :
+			 columns->is_key		       ? "key." :
+								 "value.";
+		snprintf(json, sizeof(json), "%s%s", before, name);
+		gpumon_format_title(title, name, "");
+		if (meaning == NUMBER) {
+			gpumon_sheet_column(sheet, title, json, kind_of_field(columns, i));
+			continue;
+		}
+		snprintf(name_key, sizeof(name_key), "%s_name", json);
+		gpumon_sheet_column(sheet, NULL, json, GPUMON_SHEET_NUMBER);
+		gpumon_sheet_column(sheet, title, name_key, GPUMON_SHEET_TEXT);
+	}
+	if (!columns->fields.n)
+		gpumon_sheet_column(sheet, columns->is_key ? "KEY" : "VALUE", hex,
+				    GPUMON_SHEET_TEXT);
+}
+
+uint64_t gpumon_probe_field_value(const struct gpumon_probe_field *field, const void *value)
+{
+	const uint8_t *at = (const uint8_t *)value + field->offset;
+	uint64_t number = 0;
+
+	memcpy(&number, at, field->size);
+	if (field->is_signed && field->size < 8 && number >> (field->size * 8 - 1))
+		number |= ~0ULL << (field->size * 8);
+	return number;
+}
+
+static void add_hex(struct gpumon_sheet *sheet, const uint8_t *value, uint32_t size)
+{
+	char text[HEX_BYTES * 2 + 8];
+	uint32_t i;
+
+	text[0] = '\0';
+	for (i = 0; i < size && i < HEX_BYTES; i++)
+		snprintf(text + i * 2, sizeof(text) - i * 2, "%02x", value[i]);
+	if (i < size)
+		strcat(text, "…");
+	gpumon_sheet_text(sheet, text);
+}
+
+static void add_cell(const struct gpumon_probe_columns *columns, uint32_t i,
+		     struct gpumon_probe_names *names, struct gpumon_sheet *sheet, uint64_t number)
+{
+	enum meaning meaning = meaning_of(name_of(columns, i), names);
+
+	gpumon_sheet_number(sheet, number);
+	if (meaning == KERNEL)
+		gpumon_sheet_text(sheet, gpumon_probe_kernel_short(names, number));
+	else if (meaning == LINE)
+		gpumon_sheet_text(sheet, gpumon_probe_line_name(names, number));
+}
+
+void gpumon_probe_columns_cells(const struct gpumon_probe_columns *columns,
+				struct gpumon_probe_names *names, struct gpumon_sheet *sheet,
+				const void *value, uint32_t size)
+{
+	const struct gpumon_probe_field *field;
+
+	for (uint32_t i = 0; i < columns->fields.n; i++) {
+		field = &columns->fields.fields[i];
+		add_cell(columns, i, names, sheet,
+			 field->offset + field->size <= size ?
+				 gpumon_probe_field_value(field, value) :
+				 0);
+	}
+	if (!columns->fields.n)
+		add_hex(sheet, value, size < columns->size ? size : columns->size);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* How often each thread of the grid ran. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "generic.h"
+#include "standout.h"
+#include "lib/output_text.h"
+#include "tool_views.h"
+
+#define LANES	   32
+#define SHOWN_BINS 32
+#define LIST_BYTES 128
+
+/* Half as often again, or two thirds as often. */
+static const struct gpumon_probe_threshold warps_far = { .part = 0.5 };
+static const struct gpumon_probe_threshold lanes_far = { .part = 0.1 };
+
+struct threads {
+	const struct gpumon_probe_map *map;
+	uint64_t *runs;
+	uint32_t n; /* up to the last one that ran */
+};
+
+static int read_threads(const struct gpumon_probe_result *result, struct threads *threads)
+{
+	threads->map = gpumon_probe_result_map(result, "runs");
+	threads->runs = malloc((size_t)threads->map->max_entries * sizeof(*threads->runs));
+	threads->n = 0;
+	if (!threads->runs)
+		return -1;
+	for (uint32_t i = 0; i < threads->map->max_entries; i++) {
+		threads->runs[i] = gpumon_probe_number(result, threads->map, i);
+		if (threads->runs[i])
+			threads->n = i + 1;
+	}
+	return 0;
+}
+
+/* Threads that follow each other and ran equally often. Returns how many such ranges there are. */
+static uint32_t show_ranges(struct gpumon_sheet *sheet, const struct threads *threads)
+{
+	uint32_t ranges = 0, end;
+
+	gpumon_sheet_table(sheet, "threads", "Runs of each thread");
+	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_column(sheet, "THREADS FROM", "from_thread", GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, "TO", "to_thread", GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, "RUNS", "runs_of_each", GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
+	for (uint32_t i = 0; i < threads->n; i = end, ranges++) {
+		end = i + 1;
+		while (end < threads->n && threads->runs[end] == threads->runs[i])
+			end++;
+		if (ranges >= GPUMON_PROBE_JSON_ROWS) {
+			gpumon_sheet_left_out(sheet, 1);
+			continue;
+		}
+		gpumon_sheet_number(sheet, i);
+		gpumon_sheet_number(sheet, end - 1);
+		gpumon_sheet_number(sheet, threads->runs[i]);
+		gpumon_sheet_number(sheet, threads->runs[i]);
+	}
+	return ranges;
+}
+
+static uint64_t sum_of(const struct threads *threads, uint64_t from, uint64_t end)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = from; i < end && i < threads->n; i++)
+		sum = gpumon_add_saturated(sum, threads->runs[i]);
+	return sum;
+}
+
+/* Where there are too many ranges: means of whole warps that follow each other. */
+static void show_bins(struct gpumon_sheet *sheet, const struct threads *threads)
+{
+	uint64_t bin = LANES, end, mean;
+
+	while (bin * SHOWN_BINS < threads->n)
+		bin *= 2;
+	gpumon_sheet_table(sheet, NULL, "Runs of each thread, on average");
+	gpumon_sheet_column(sheet, "THREADS FROM", NULL, GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, "TO", NULL, GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, "RUNS", NULL, GPUMON_SHEET_RATIO);
+	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
+	for (uint64_t i = 0; i < threads->n; i = end) {
+		end = i + bin < threads->n ? i + bin : threads->n;
+		mean = sum_of(threads, i, end);
+		gpumon_sheet_number(sheet, i);
+		gpumon_sheet_number(sheet, end - 1);
+		gpumon_sheet_ratio(sheet, (double)mean / (double)(end - i));
+		gpumon_sheet_number(sheet, mean / (end - i));
+	}
+}
+
+static void say_warps(struct gpumon_sheet *sheet, const struct threads *threads,
+		      const struct gpumon_probe_standout *standout, const char *of)
+{
+	char list[LIST_BYTES], range[LIST_BYTES] = "", factor[GPUMON_PROBE_FACTOR_BYTES];
+	const uint32_t *which = standout->which;
+	uint64_t last = (uint64_t)which[standout->n - 1] * LANES + LANES - 1;
+
+	gpumon_probe_list(list, sizeof(list), "Warp", which, standout->n);
+	if (which[standout->n - 1] - which[0] == standout->n - 1)
+		snprintf(range, sizeof(range), " (threads %" PRIu32 " to %" PRIu64 ")",
+			 which[0] * LANES, last < threads->n ? last : threads->n - 1);
+	if (standout->rest > 0)
+		gpumon_sheet_found(sheet, "%s of %s%s run%s %s as often as the rest", list, of,
+				   range, standout->n == 1 ? "s" : "",
+				   gpumon_probe_factor(factor, standout->mean / standout->rest));
+	else
+		gpumon_sheet_found(sheet, "%s of %s%s ran to an exit, no other did", list, of,
+				   range);
+}
+
+static int find_warps(struct gpumon_sheet *sheet, const struct threads *threads, const char *of,
+		      bool *found)
+{
+	uint32_t n = (threads->n + LANES - 1) / LANES;
+	double *means = malloc((n + 1) * sizeof(*means));
+	struct gpumon_probe_standout standout;
+	uint64_t from, size;
+	int ret;
+
+	if (!means)
+		return -1;
+	for (uint32_t i = 0; i < n; i++) {
+		from = (uint64_t)i * LANES;
+		size = threads->n - from < LANES ? threads->n - from : LANES;
+		means[i] = (double)sum_of(threads, from, from + size) / (double)size;
+	}
+	ret = gpumon_probe_find_standout(means, n, &warps_far, &standout);
+	if (!ret && standout.n) {
+		say_warps(sheet, threads, &standout, of);
+		*found = true;
+	}
+	free(standout.which);
+	free(means);
+	return ret;
+}
+
+static int find_lanes(struct gpumon_sheet *sheet, const struct threads *threads, const char *of,
+		      bool *found)
+{
+	struct gpumon_probe_standout standout;
+	double sums[LANES] = { 0 };
+	char list[LIST_BYTES], factor[GPUMON_PROBE_FACTOR_BYTES];
+
+	/* The last warp may be incomplete. */
+	for (uint32_t i = 0; i < threads->n / LANES * LANES; i++)
+		sums[i % LANES] += (double)threads->runs[i];
+	if (gpumon_probe_find_standout(sums, LANES, &lanes_far, &standout))
+		return -1;
+	if (standout.n && standout.rest > 0) {
+		gpumon_probe_list(list, sizeof(list), "Thread", standout.which, standout.n);
+		gpumon_sheet_found(sheet, "%s of each warp of %s run%s %s as often as the others",
+				   list, of, standout.n == 1 ? "s" : "",
+				   gpumon_probe_factor(factor, standout.mean / standout.rest));
+		*found = true;
+	}
+	free(standout.which);
+	return 0;
+}
+
+static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+{
+	const char *of = gpumon_probe_only_kernel(names);
+	struct threads threads;
+	bool found = false;
+
+	if (read_threads(names->result, &threads)) {
+		gpumon_sheet_fail(sheet);
+		return;
+	}
+	if (!of)
+		of = "all kernels together";
+	if (show_ranges(sheet, &threads) > GPUMON_PROBE_SHOWN_ROWS)
+		show_bins(sheet, &threads);
+	if (threads.n &&
+	    (find_warps(sheet, &threads, of, &found) || find_lanes(sheet, &threads, of, &found)))
+		gpumon_sheet_fail(sheet);
+	if (threads.n && !found)
+		gpumon_sheet_found(
+			sheet,
+			"No thread stands out: no warp runs 1.5 times as often as the median one, or half as often, and no thread of each warp differs by a tenth");
+	free(threads.runs);
+}
+
+const struct gpumon_probe_view gpumon_probe_view_threadhist = {
+	.tool = "threadhist",
+	.maps = { { "runs", GPUMON_PROBE_MAP_THREAD_ARRAY, sizeof(uint64_t) } },
+	.show = show,
+};

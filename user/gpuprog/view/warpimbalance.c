@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* How long blocks wait for their last warp. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coverage.h"
+#include "generic.h"
+#include "tool_views.h"
+
+#define WARPS	      32
+#define SHOWN_KERNELS 3
+#define SAID_KERNELS  5
+#define FAR	      4	  /* a wait is long if it is that part of a warp's time */
+#define LEAST_WAIT_NS 100 /* and that long: clocks have steps */
+#define HALF	      50
+#define TENTH	      10
+#define TITLE_BYTES   256
+
+struct kernel {
+	uint32_t number;
+	struct gpumon_probe_buckets wait;
+	struct gpumon_probe_buckets time;
+	uint64_t blocks;
+	uint64_t warps;
+	uint64_t last[WARPS];  /* blocks whose last warp this one was */
+	uint64_t half_reached; /* blocks that wait @half_wait */
+	uint64_t half_wait;
+	uint64_t tenth_reached; /* and @tenth_wait */
+	uint64_t tenth_wait;
+	uint64_t half_time;
+};
+
+static void read_kernel(const struct gpumon_probe_result *result, struct kernel *kernel)
+{
+	const struct gpumon_probe_map *last = gpumon_probe_result_map(result, "lasts");
+	uint64_t reached, at;
+
+	kernel->wait = gpumon_probe_histogram(
+		result, gpumon_probe_result_map(result, "straggling_ns_by_kernel"), kernel->number);
+	kernel->time = gpumon_probe_histogram(
+		result, gpumon_probe_result_map(result, "warp_ns_by_kernel"), kernel->number);
+	kernel->blocks = gpumon_probe_buckets_total(&kernel->wait);
+	kernel->warps = gpumon_probe_buckets_total(&kernel->time);
+	kernel->half_wait =
+		gpumon_probe_buckets_reached(&kernel->wait, HALF, &kernel->half_reached);
+	kernel->tenth_wait =
+		gpumon_probe_buckets_reached(&kernel->wait, TENTH, &kernel->tenth_reached);
+	kernel->half_time = gpumon_probe_buckets_reached(&kernel->time, HALF, &reached);
+	for (uint32_t i = 0; i < WARPS; i++) {
+		at = (uint64_t)kernel->number * WARPS + i;
+		kernel->last[i] = at < last->max_entries ? gpumon_probe_number(result, last, at) :
+							   0;
+	}
+}
+
+static int compare_warps(const void *a, const void *b)
+{
+	const struct kernel *one = a, *other = b;
+
+	if (one->warps != other->warps)
+		return one->warps < other->warps ? 1 : -1;
+	return (one->number > other->number) - (one->number < other->number);
+}
+
+/* Those that ran; to be freed. NULL without memory. */
+static struct kernel *read_kernels(const struct gpumon_probe_result *result, uint32_t *n)
+{
+	const struct gpumon_probe_map *waits =
+		gpumon_probe_result_map(result, "straggling_ns_by_kernel");
+	const struct gpumon_probe_map *times = gpumon_probe_result_map(result, "warp_ns_by_kernel");
+	uint32_t all = waits->max_entries < times->max_entries ? waits->max_entries :
+								 times->max_entries;
+	struct kernel *kernels = calloc((size_t)all + 1, sizeof(*kernels));
+
+	*n = 0;
+	for (uint32_t i = 0; kernels && i < all; i++) {
+		kernels[*n].number = i;
+		read_kernel(result, &kernels[*n]);
+		*n += kernels[*n].warps > 0;
+	}
+	if (kernels)
+		qsort(kernels, *n, sizeof(*kernels), compare_warps);
+	return kernels;
+}
+
+static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+			 const struct kernel *kernels, uint32_t n)
+{
+	gpumon_sheet_table(sheet, "by_kernel",
+			   "How long blocks wait for their last warp, at least (powers of two)");
+	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
+	gpumon_sheet_column(sheet, "BLOCKS", "blocks", GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, "HALF WAIT", "half_wait_ns", GPUMON_SHEET_NS);
+	gpumon_sheet_figure(sheet, NULL);
+	gpumon_sheet_column(sheet, "A TENTH", "tenth_wait_ns", GPUMON_SHEET_NS);
+	gpumon_sheet_column(sheet, "WARPS", "warps", GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, "HALF TAKE", "half_warp_ns", GPUMON_SHEET_NS);
+	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
+	for (uint32_t i = 0; i < n; i++) {
+		gpumon_sheet_number(sheet, kernels[i].number);
+		gpumon_sheet_number(sheet, kernels[i].blocks);
+		gpumon_sheet_number(sheet, kernels[i].half_wait);
+		gpumon_sheet_number(sheet, kernels[i].tenth_wait);
+		gpumon_sheet_number(sheet, kernels[i].warps);
+		gpumon_sheet_number(sheet, kernels[i].half_time);
+		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, kernels[i].number));
+	}
+}
+
+/* Bars of the waits of a kernel, and of which warp is last. */
+static void show_kernel(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+			const struct kernel *kernel)
+{
+	const char *name = gpumon_probe_kernel_short(names, kernel->number);
+	char title[TITLE_BYTES];
+
+	snprintf(title, sizeof(title), "Blocks of %s by their wait for the last warp", name);
+	gpumon_probe_generic_bars(sheet, title, "ns", &kernel->wait);
+	snprintf(title, sizeof(title), "Which warp of a block of %s is the last one", name);
+	gpumon_sheet_table(sheet, NULL, title);
+	gpumon_sheet_column(sheet, "WARP", NULL, GPUMON_SHEET_NUMBER);
+	gpumon_sheet_column(sheet, "BLOCKS", NULL, GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
+	for (uint32_t i = 0; i < WARPS; i++) {
+		if (!kernel->last[i])
+			continue;
+		gpumon_sheet_number(sheet, i);
+		gpumon_sheet_number(sheet, kernel->last[i]);
+		gpumon_sheet_number(sheet, kernel->last[i]);
+	}
+}
+
+/* Half of the blocks wait a good part of a warp's time, or a tenth of them as long as a warp takes. */
+static bool half_waits(const struct kernel *kernel)
+{
+	return kernel->half_wait >= LEAST_WAIT_NS && kernel->half_wait >= kernel->half_time / FAR;
+}
+
+static bool tenth_waits(const struct kernel *kernel)
+{
+	return kernel->tenth_wait >= LEAST_WAIT_NS && kernel->tenth_wait >= kernel->half_time;
+}
+
+static void say_wait(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+		     const struct kernel *kernel)
+{
+	bool half = half_waits(kernel);
+	char wait[GPUMON_FORMAT_LEN], time[GPUMON_FORMAT_LEN];
+
+	gpumon_format_ns(wait, sizeof(wait),
+			 gpumon_value_of(half ? kernel->half_wait : kernel->tenth_wait));
+	gpumon_format_ns(time, sizeof(time), gpumon_value_of(kernel->half_time));
+	gpumon_sheet_found(
+		sheet,
+		"%" PRIu64 " of %" PRIu64
+		" blocks of %s wait %s or more for their last warp; half of its warps take %s or more",
+		half ? kernel->half_reached : kernel->tenth_reached, kernel->blocks,
+		gpumon_probe_kernel_short(names, kernel->number), wait, time);
+}
+
+/* A warp that is last twice as often as if all were equal. */
+static void say_last(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+		     const struct kernel *kernel)
+{
+	uint32_t most = 0, warps = 2;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < WARPS; i++) {
+		sum += kernel->last[i];
+		most = kernel->last[i] > kernel->last[most] ? i : most;
+		warps = kernel->last[i] && i + 1 > warps ? i + 1 : warps;
+	}
+	if (sum && (double)kernel->last[most] * warps >= 2 * (double)sum)
+		gpumon_sheet_found(sheet,
+				   "Warp %" PRIu32
+				   " of a block of %s is the last one in %.0f %% of them",
+				   most, gpumon_probe_kernel_short(names, kernel->number),
+				   (double)kernel->last[most] * 100 / (double)sum);
+}
+
+static void say_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+			const struct kernel *kernels, uint32_t n)
+{
+	uint32_t said = 0;
+
+	for (uint32_t i = 0; i < n && said < SAID_KERNELS; i++) {
+		if (!half_waits(&kernels[i]) && !tenth_waits(&kernels[i]))
+			continue;
+		say_wait(sheet, names, &kernels[i]);
+		say_last(sheet, names, &kernels[i]);
+		said++;
+	}
+	if (n && !said)
+		gpumon_sheet_found(
+			sheet,
+			"No kernel stands out: in none do half of the blocks wait a quarter of a warp's time for their last warp, or a tenth of them all of it, and 100 ns");
+}
+
+static void note_crowded(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+{
+	uint64_t crowded =
+		gpumon_probe_number(result, gpumon_probe_result_map(result, "crowded"), 0);
+
+	if (crowded)
+		gpumon_sheet_note(
+			sheet,
+			"%" PRIu64
+			" exits of warps are not in the waits: another block had their block's place",
+			crowded);
+}
+
+static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+{
+	const struct gpumon_probe_result *result = names->result;
+	uint32_t n, i;
+	struct kernel *kernels = read_kernels(result, &n);
+
+	if (!kernels) {
+		gpumon_sheet_fail(sheet);
+		return;
+	}
+	for (i = 0; i < n && i < SHOWN_KERNELS; i++)
+		show_kernel(sheet, names, &kernels[i]);
+	show_kernels(sheet, names, kernels, n);
+	gpumon_probe_generic_map(sheet, names,
+				 gpumon_probe_result_map(result, "straggling_ns_by_kernel"), false);
+	gpumon_probe_generic_map(sheet, names, gpumon_probe_result_map(result, "warp_ns_by_kernel"),
+				 false);
+	gpumon_probe_generic_map(sheet, names, gpumon_probe_result_map(result, "lasts"), false);
+	say_kernels(sheet, names, kernels, n);
+	note_crowded(sheet, result);
+	gpumon_probe_note_kernels(
+		sheet, names, gpumon_probe_result_map(result, "warp_ns_by_kernel")->max_entries);
+	free(kernels);
+}
+
+const struct gpumon_probe_view gpumon_probe_view_warpimbalance = {
+	.tool = "warpimbalance",
+	.maps = { { "straggling_ns_by_kernel", GPUMON_PROBE_MAP_HISTOGRAM,
+		    GPUMON_PROBE_BUCKETS * sizeof(uint64_t) },
+		  { "warp_ns_by_kernel", GPUMON_PROBE_MAP_HISTOGRAM,
+		    GPUMON_PROBE_BUCKETS * sizeof(uint64_t) },
+		  { "lasts", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) },
+		  { "crowded", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) } },
+	.show = show,
+};

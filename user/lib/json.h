@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * JSON through json-c. Keys carry units, unknown is null, numbers are numbers.
+ * Functions that return an object return NULL without memory.
+ */
+#ifndef GPUMON_LIB_JSON_H
+#define GPUMON_LIB_JSON_H
+
+#include <json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "error.h"
+#include "value.h"
+
+/*
+ * Add to an object; 0, or -1 without memory. @object NULL is an error too, so a chain of calls
+ * needs only one check at its end.
+ */
+int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value);
+int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value);
+int gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value);
+int gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value);
+int gpumon_json_add_bool(struct json_object *object, const char *key, bool value);
+/* Bytes that are not UTF-8 become U+FFFD. NULL without memory. */
+struct json_object *gpumon_json_string(const char *value);
+/* The same, but NULL becomes null. */
+int gpumon_json_add_string(struct json_object *object, const char *key, const char *value);
+
+/* Append to an array; 0, or -1 without memory. Releases @value on failure. */
+int gpumon_json_append(struct json_object *array, struct json_object *value);
+int gpumon_json_add_null(struct json_object *object, const char *key);
+/* Return the object; if @failed, free it and return NULL. */
+struct json_object *gpumon_json_finish(struct json_object *object, bool failed);
+
+/* {"error":{"code":…,"message":…}} */
+struct json_object *gpumon_json_error(const struct gpumon_error *err);
+
+/* Print a document, on one line or indented, flush, and release @object. 0, or -1 on failure. */
+int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream);
+
+#endif /* GPUMON_LIB_JSON_H */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The options of a command, each with the variable that gets its value. */
+#ifndef GPUMON_LIB_OPTIONS_H
+#define GPUMON_LIB_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "command.h"
+
+#define GPUMON_MAX_TEXTS 64
+
+/**
+ * struct gpumon_texts - arguments of an option that is given several times
+ * @texts: in their order, none is empty
+ * @n: how many
+ */
+struct gpumon_texts {
+	const char *texts[GPUMON_MAX_TEXTS];
+	uint32_t n;
+};
+
+/**
+ * enum gpumon_option_kind - what an option takes, and what @value of it points to
+ * @GPUMON_OPTION_FLAG: no argument; a bool that becomes true
+ * @GPUMON_OPTION_NO_FLAG: no argument; a bool that becomes false
+ * @GPUMON_OPTION_BITS: no argument; a uint32_t in which the bits of @min are set
+ * @GPUMON_OPTION_NO_BITS: no argument; a uint32_t in which the bits of @min are cleared
+ * @GPUMON_OPTION_TEXT: a const char *; the argument may not be empty
+ * @GPUMON_OPTION_TEXTS: a struct gpumon_texts, which gets each argument that is given
+ * @GPUMON_OPTION_U32: a uint32_t from @min to @max
+ * @GPUMON_OPTION_U64: a uint64_t from @min to @max
+ * @GPUMON_OPTION_TIME: a uint64_t in nanoseconds
+ * @GPUMON_OPTION_SIZE: a uint64_t in bytes, from @min to @max
+ * @GPUMON_OPTION_TAKE: @take is called with the argument
+ */
+enum gpumon_option_kind {
+	GPUMON_OPTION_FLAG,
+	GPUMON_OPTION_NO_FLAG,
+	GPUMON_OPTION_BITS,
+	GPUMON_OPTION_NO_BITS,
+	GPUMON_OPTION_TEXT,
+	GPUMON_OPTION_TEXTS,
+	GPUMON_OPTION_U32,
+	GPUMON_OPTION_U64,
+	GPUMON_OPTION_TIME,
+	GPUMON_OPTION_SIZE,
+	GPUMON_OPTION_TAKE,
+};
+
+/**
+ * struct gpumon_option - an option of a command
+ * @name: long name; --help (-h) is added to every table
+ * @letter: short name, 0 for none
+ * @kind: type of its argument
+ * @value: variable that is set, or data for @take
+ * @min: smallest number, or bits
+ * @max: largest number
+ * @take: returns 0, or -1 after calling gpumon_usage()
+ */
+struct gpumon_option {
+	const char *name;
+	char letter;
+	enum gpumon_option_kind kind;
+	void *value;
+	uint64_t min;
+	uint64_t max;
+	int (*take)(struct gpumon_context *context, const char *text, void *value);
+};
+
+/*
+ * A table can have a name twice, first with an argument and further on as a flag: "--name=x" is the
+ * first then, "--name" the second.
+ */
+
+/* Lines of a table: without argument or limits, with both, and with a function. */
+#define GPUMON_OPTION(name, letter, kind, where)   \
+	{                                          \
+		name, letter, kind, .value = where \
+	}
+#define GPUMON_OPTION_RANGE(name, letter, kind, where, min, max) \
+	{                                                        \
+		name, letter, kind, .value = where, min, max     \
+	}
+#define GPUMON_OPTION_CALL(name, letter, where, take)                        \
+	{                                                                    \
+		name, letter, GPUMON_OPTION_TAKE, .value = where, 0, 0, take \
+	}
+#define GPUMON_OPTION_JSON(context) GPUMON_OPTION("json", 0, GPUMON_OPTION_FLAG, &(context)->json)
+
+/**
+ * enum gpumon_operands - which operands a command accepts
+ * @GPUMON_OPERANDS_NONE: none
+ * @GPUMON_OPERANDS_MIXED: any, before, between and after the options
+ * @GPUMON_OPERANDS_PROGRAM: a program with its own options, after those of the command
+ */
+enum gpumon_operands {
+	GPUMON_OPERANDS_NONE,
+	GPUMON_OPERANDS_MIXED,
+	GPUMON_OPERANDS_PROGRAM,
+};
+
+#define GPUMON_OPTIONS_GO_ON (-1)
+
+/* Whether --json is among the words before "--", be it an option or not. */
+bool gpumon_options_have_json(int argc, char **argv);
+
+/**
+ * gpumon_options_parse() - parse the options of a command
+ * @context: its @explicit is set; its @json, too, if wrong usage is reported
+ * @argc: in: arguments with the command's name; out: number of operands
+ * @argv: likewise; may be reordered
+ * @options: ends with an entry without a name
+ * @operands: which operands are accepted
+ *
+ * Return: GPUMON_OPTIONS_GO_ON, or an exit status if the help was printed or wrong usage reported.
+ */
+int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv,
+			 const struct gpumon_option *options, enum gpumon_operands operands);
+
+/* Parse the number in an argument. 0, or -1 after calling gpumon_usage() ("--count: …"). */
+int gpumon_argument_u64(struct gpumon_context *context, const char *what, const char *text,
+			uint64_t min, uint64_t max, uint64_t *value);
+/* Parse seconds with fractions, or a number with a unit ns, us, ms, s, m or h, at least 1 ms. */
+int gpumon_argument_duration(struct gpumon_context *context, const char *what, const char *text,
+			     uint64_t *ns);
+
+/* "4096", "64K", "16M", "1G". 0, or -1 after calling gpumon_usage(). */
+int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,
+			 uint64_t min, uint64_t max, uint64_t *bytes);
+
+#endif /* GPUMON_LIB_OPTIONS_H */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_RECORD_UPROBE_INTERNAL_H
+#define GPUMON_RECORD_UPROBE_INTERNAL_H
+
+#include "lib/map.h"
+#include "lib/text_intern.h"
+#include "uprobe_process.h"
+#include "uprobe_program.h"
+#include "uprobe.h"
+
+/* Stacks of a single hit, by their number in the kernel. A power of two. */
+#define GPUMON_UPROBE_ONCE 65536
+
+struct gpumon_uprobe_once {
+	uint32_t kernel_id;
+	uint32_t id;
+};
+
+struct gpumon_uprobes {
+	pid_t pid; /* in the caller's pid namespace */
+	pid_t pid_there;
+	pid_t probe_tid;
+	char *root;
+	struct gpumon_uprobes_options options;
+	enum gpumon_uprobes_state state;
+	struct gpumon_uprobe_process process;
+	struct gpumon_uprobe_program *program;
+	int pidfd;
+	int epoll;
+	bool began;
+	bool failed; /* out of memory */
+	bool ranges_told;
+	uint64_t scanned_ns;
+	uint64_t vulkan_made; /* devices made until the last search for them, and 1 */
+	unsigned int vulkan_devices;
+
+	/* String ids of functions, by their number in cookies. */
+	char **functions;
+	size_t function_count;
+	unsigned int probes;
+	unsigned int returns;
+	unsigned int refused;
+
+	/* event.c */
+	gpumon_uprobes_tap tap;
+	void *tap_data;
+	int given;
+	struct gpumon_intern strings;
+	struct gpumon_intern stacks;
+	uint32_t *stack_ids; /* ids by the kernel's number */
+	uint32_t stack_ids_room;
+	struct gpumon_uprobe_once *once;
+	struct uprobe_copy *copy;	/* a writable copy of an event */
+	struct gpumon_intern rules;	/* return addresses with a rule in the kernel */
+	uint64_t told[UPROBE_COUNTERS]; /* losses already reported */
+	uint64_t lost_here;		/* stacks lost for lack of memory here */
+
+	/* Calls that the kernel could not decide. */
+	struct gpumon_map added; /* by thread: those that the kernel should have numbered */
+	uint64_t nested_here;
+	uint64_t undecided_here;
+	uint64_t unseen_here; /* hits whose return was not seen */
+};
+
+/* --- event.c */
+
+/* Handle one event of the ring. */
+void gpumon_uprobes_event(void *data, void *event, size_t size);
+/* Report losses since the last call. */
+void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes);
+/* Report the process and its mappings, once, before anything else. */
+void gpumon_uprobes_begin(struct gpumon_uprobes *uprobes);
+void gpumon_uprobes_give_map(struct gpumon_uprobes *uprobes, const struct gpumon_uprobe_map *map,
+			     uint64_t time_ns);
+void gpumon_uprobes_give_unmap(struct gpumon_uprobes *uprobes, const struct gpumon_uprobe_map *map,
+			       uint64_t time_ns);
+void gpumon_uprobes_give_hit(void *data, const struct uprobe_hit *hit);
+void gpumon_uprobes_note(struct gpumon_uprobes *uprobes, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes);
+
+#endif /* GPUMON_RECORD_UPROBE_INTERNAL_H */

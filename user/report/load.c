@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "lib/sheet_file.h"
+
+static int load_failed(const char *path, struct gpumon_error *err)
+{
+	const struct gpumon_error *why = gpumon_capture_error();
+
+	if (why && why->code) {
+		*err = *why;
+		return -1;
+	}
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+				"%s: no memory to read it", path);
+}
+
+/* Of the captures that have one. -1 without memory. */
+static int load_sheets(struct gpumon_load *load, const char *const *paths, unsigned int count)
+{
+	load->sheets = calloc(count + 1, sizeof(*load->sheets));
+	if (!load->sheets)
+		return -1;
+	for (unsigned int i = 0; i < count; i++) {
+		struct gpumon_sheet **sheet = &load->sheets[load->sheet_count];
+		int ret = gpumon_sheet_read(paths[i], sheet);
+
+		if (ret < 0)
+			return -1;
+		load->damage.unreadable_files += (unsigned int)ret;
+		load->sheet_count += *sheet != NULL;
+	}
+	load->view.damage = &load->damage;
+	load->view.sheets = load->sheets;
+	load->view.sheet_count = load->sheet_count;
+	return 0;
+}
+
+int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, unsigned int count,
+			 const struct gpumon_profile_options *options, unsigned int bins,
+			 struct gpumon_error *err)
+{
+	struct gpumon_profile_options with_bins = *options;
+
+	memset(load, 0, sizeof(*load));
+	with_bins.bins = bins < GPUMON_BINS_MAX ? bins : GPUMON_BINS_MAX;
+	if (gpumon_profile_load(paths, count, &with_bins, &load->profile) ||
+	    gpumon_scan_load(paths, count, load->profile, bins, &load->scan))
+		return load_failed(paths[0], err);
+	gpumon_view_of(load->profile, load->scan, &load->view);
+	load->damage = *load->view.damage;
+	if (load_sheets(load, paths, count))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory for what programs in kernels gathered");
+	return 0;
+}
+
+void gpumon_load_free(struct gpumon_load *load)
+{
+	if (load->scan)
+		gpumon_scan_free(load->scan);
+	if (load->profile)
+		gpumon_profile_free(load->profile);
+	for (unsigned int i = 0; i < load->sheet_count; i++)
+		gpumon_sheet_free(load->sheets[i]);
+	free(load->sheets);
+	memset(load, 0, sizeof(*load));
+}
+
+int gpumon_load_output_failed(const char *path, int error, struct gpumon_error *err)
+{
+	if (!error)
+		return load_failed(path, err);
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s",
+				strcmp(path, "-") ? path : "standard output", strerror(error));
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "lib/map.h"
+#include "profile_busy.h"
+
+/* Maximum number of late intervals. Beyond it, all others may arrive later. */
+#define LATE_MAX 4096
+
+/* Maximum number of disjoint intervals that are kept for later ones in between. */
+#define INTERVALS_MAX (1u << 17)
+
+/*
+ * Intervals out of order are collected before they are merged. Many intervals mean larger batches.
+ */
+#define PENDING_MIN 1024
+
+#define ALLOW_FIRST_NS 1000
+
+static uint64_t interval_lateness(struct gpumon_busy *busy, uint64_t start_ns)
+{
+	if (start_ns > busy->newest_ns)
+		busy->newest_ns = start_ns;
+	return busy->newest_ns - start_ns;
+}
+
+int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns)
+{
+	uint64_t late_ns = interval_lateness(busy, start_ns);
+	struct gpumon_late *late;
+
+	if (!busy->allow_ns)
+		busy->allow_ns = ALLOW_FIRST_NS;
+	if (late_ns <= busy->allow_ns)
+		return 0;
+	while (busy->late_used == LATE_MAX) {
+		uint32_t kept = 0;
+
+		busy->allow_ns = busy->allow_ns < UINT64_MAX / 2 ? busy->allow_ns * 2 : UINT64_MAX;
+		for (uint32_t i = 0; i < busy->late_used; i++) {
+			if (busy->late[i].late_ns > busy->allow_ns)
+				busy->late[kept++] = busy->late[i];
+		}
+		busy->late_used = kept;
+	}
+	if (late_ns <= busy->allow_ns)
+		return 0;
+	late = GPUMON_ARRAY_ADD(busy->late, busy->late_used, busy->late_room);
+	if (!late)
+		return -1;
+	late->interval = (struct gpumon_interval){ start_ns, end_ns };
+	late->late_ns = late_ns;
+	return 0;
+}
+
+int gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns)
+{
+	uint64_t *at = GPUMON_ARRAY_ADD(busy->unended, busy->unended_used, busy->unended_room);
+
+	if (!at)
+		return -1;
+	*at = start_ns;
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct gpumon_late *x = a, *y = b;
+
+	return x->interval.start_ns < y->interval.start_ns ? -1 :
+	       x->interval.start_ns > y->interval.start_ns ? 1 :
+							     0;
+}
+
+void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns)
+{
+	busy->newest_ns = 0;
+	busy->began = from_ns != 0;
+	busy->done_ns = from_ns;
+	if (busy->late_used)
+		qsort(busy->late, busy->late_used, sizeof(*busy->late), by_start);
+	if (busy->unended_used)
+		qsort(busy->unended, busy->unended_used, sizeof(*busy->unended), gpumon_by_value);
+}
+
+/* Nothing ran from @from_ns on but for what began since @since_ns and has not ended. */
+static void give_gap(struct gpumon_busy *busy, uint64_t since_ns, uint64_t from_ns,
+		     uint64_t until_ns, gpumon_gap_fn *gap, void *data)
+{
+	uint32_t low = 0, high = busy->unended_used;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (busy->unended[middle] < since_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < busy->unended_used && busy->unended[low] < until_ns)
+		until_ns = busy->unended[low];
+	if (until_ns <= from_ns)
+		return;
+	if (until_ns - from_ns > busy->idle_longest_ns)
+		busy->idle_longest_ns = until_ns - from_ns;
+	if (gap)
+		gap(data, from_ns, until_ns);
+}
+
+/*
+ * The part of each window. Where a window begins, earlier operations may still run, which are not
+ * recorded: the time until its first one is not known to be idle.
+ */
+static void give_gap_in_windows(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap,
+				void *data)
+{
+	const struct gpumon_windows *windows = busy->windows;
+
+	while (busy->window < windows->used && windows->at[busy->window].end_ns <= busy->done_ns)
+		busy->window++;
+	for (uint32_t i = busy->window; i < windows->used && windows->at[i].start_ns < until_ns;
+	     i++) {
+		uint64_t start_ns = windows->at[i].start_ns, end_ns = windows->at[i].end_ns;
+
+		if (start_ns > busy->done_ns && end_ns > until_ns)
+			continue;
+		give_gap(busy, start_ns, start_ns > busy->done_ns ? start_ns : busy->done_ns,
+			 end_ns < until_ns ? end_ns : until_ns, gap, data);
+	}
+}
+
+/* Nothing ran from the counted time until then. */
+static void count_gap(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
+{
+	if (!busy->began || until_ns <= busy->done_ns)
+		return;
+	if (busy->windows)
+		give_gap_in_windows(busy, until_ns, gap, data);
+	else
+		give_gap(busy, 0, busy->done_ns, until_ns, gap, data);
+}
+
+/* Count the first interval. Nothing can be added to it any more. */
+static void count_first(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
+{
+	const struct gpumon_interval *interval = &busy->at[busy->first];
+
+	count_gap(busy, interval->start_ns, gap, data);
+	busy->busy_ns += interval->end_ns - interval->start_ns;
+	if (busy->ran)
+		busy->ran(busy->ran_data, interval->start_ns, interval->end_ns);
+	busy->done_ns = interval->end_ns;
+	busy->began = 1;
+	busy->first++;
+	busy->used--;
+}
+
+/* Append an interval, or join it with the last one. */
+static int append_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
+{
+	struct gpumon_interval *last;
+
+	if (busy->used) {
+		last = &busy->at[busy->first + busy->used - 1];
+		if (last->end_ns >= interval.start_ns) {
+			if (last->end_ns < interval.end_ns)
+				last->end_ns = interval.end_ns;
+			return 0;
+		}
+	}
+	if (GPUMON_QUEUE_ROOM(busy->at, busy->first, busy->used, busy->room))
+		return -1;
+	busy->at[busy->first + busy->used++] = interval;
+	return 0;
+}
+
+static int by_interval(const void *a, const void *b)
+{
+	const struct gpumon_interval *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Merge the intervals that arrived out of order. */
+static int merge_pending(struct gpumon_busy *busy)
+{
+	struct gpumon_busy merged = { 0 };
+	uint32_t i = 0, j = 0;
+
+	if (!busy->pending_used)
+		return 0;
+	qsort(busy->pending, busy->pending_used, sizeof(*busy->pending), by_interval);
+	merged.room = busy->used + busy->pending_used;
+	merged.at = calloc(merged.room, sizeof(*merged.at));
+	if (!merged.at)
+		return -1;
+	while (i < busy->used || j < busy->pending_used) {
+		const struct gpumon_interval *next = &busy->at[busy->first + i];
+
+		if (i == busy->used ||
+		    (j < busy->pending_used && busy->pending[j].start_ns < next->start_ns))
+			next = &busy->pending[j++];
+		else
+			i++;
+		append_interval(&merged, *next);
+	}
+	free(busy->at);
+	busy->at = merged.at;
+	busy->first = 0;
+	busy->used = merged.used;
+	busy->room = merged.room;
+	busy->pending_used = 0;
+	return 0;
+}
+
+static int insert_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
+{
+	struct gpumon_interval *pending;
+
+	if (busy->began && interval.start_ns < busy->done_ns) {
+		uint64_t until = interval.end_ns < busy->done_ns ? interval.end_ns : busy->done_ns;
+
+		busy->missed_ns += until - interval.start_ns;
+		interval.start_ns = busy->done_ns;
+		if (interval.end_ns <= interval.start_ns)
+			return 0;
+	}
+	if (!busy->used || busy->at[busy->first + busy->used - 1].start_ns <= interval.start_ns)
+		return append_interval(busy, interval);
+	pending = GPUMON_ARRAY_ADD(busy->pending, busy->pending_used, busy->pending_room);
+	if (!pending)
+		return -1;
+	*pending = interval;
+	return 0;
+}
+
+int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
+		    gpumon_gap_fn *gap, void *data)
+{
+	/* It is among the late ones. */
+	if (interval_lateness(busy, start_ns) > busy->allow_ns)
+		return 0;
+	while (busy->late_next < busy->late_used &&
+	       busy->late[busy->late_next].interval.start_ns <= busy->newest_ns) {
+		if (insert_interval(busy, busy->late[busy->late_next++].interval))
+			return -1;
+	}
+	if (insert_interval(busy, (struct gpumon_interval){ start_ns, end_ns }))
+		return -1;
+	/* Merge less often if there are many. */
+	if (busy->pending_used >= PENDING_MIN && busy->pending_used > busy->used / 4 &&
+	    merge_pending(busy))
+		return -1;
+	if (busy->used > INTERVALS_MAX && merge_pending(busy))
+		return -1;
+	if (busy->pending_used)
+		return 0;
+	while (busy->used && busy->newest_ns > busy->allow_ns &&
+	       busy->at[busy->first].end_ns < busy->newest_ns - busy->allow_ns)
+		count_first(busy, gap, data);
+	if (busy->used > INTERVALS_MAX) {
+		while (busy->used > INTERVALS_MAX / 4 * 3)
+			count_first(busy, gap, data);
+	}
+	return 0;
+}
+
+int gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
+{
+	while (busy->late_next < busy->late_used) {
+		if (insert_interval(busy, busy->late[busy->late_next++].interval))
+			return -1;
+	}
+	if (merge_pending(busy))
+		return -1;
+	while (busy->used)
+		count_first(busy, gap, data);
+	count_gap(busy, until_ns, gap, data);
+	return 0;
+}
+
+void gpumon_busy_clear(struct gpumon_busy *busy)
+{
+	free(busy->late);
+	free(busy->unended);
+	free(busy->at);
+	free(busy->pending);
+	memset(busy, 0, sizeof(*busy));
+}

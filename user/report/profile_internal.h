@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The inside of a profile, only for profile*.c. */
+#ifndef GPUMON_REPORT_PROFILE_INTERNAL_H
+#define GPUMON_REPORT_PROFILE_INTERNAL_H
+
+#include "distribution.h"
+#include "lib/pool.h"
+#include "capture/gpu.h"
+#include "profile.h"
+#include "profile_busy.h"
+#include "profile_ranges.h"
+#include "profile_tables.h"
+#include "profile_tree.h"
+#include "scale.h"
+
+/* Maximum number of idle gaps. */
+#define GPUMON_GAPS_MAX 100
+
+/* A row of the table by kernel under construction. */
+struct gpumon_kernel_growing {
+	struct gpumon_kernel_row row; /* without distributions */
+	struct gpumon_distribution duration;
+	struct gpumon_distribution latency;
+};
+
+/* A row of a device or of one of its streams, or of a GPU that several use. */
+struct gpumon_device_growing {
+	struct gpumon_device_row row;
+	struct gpumon_busy busy;
+	struct gpumon_profile *profile; /* for a device, the profile that gets its gaps */
+};
+
+/**
+ * struct gpumon_gpu_growing - a GPU
+ * @identity: that of its first user
+ * @users: devices of processes that it is, sorted by process and number
+ * @whole: if there are several: the row of all of them; its busy time needs a pass of its own
+ * @any: if there are several: when at least one of them was recorded
+ * @recorded: if there are several: when all of them were
+ * @bin_busy_ns: of @whole, by bin
+ * @text: "GPU0"
+ */
+struct gpumon_gpu_growing {
+	struct gpumon_gpu identity;
+	struct gpumon_device_growing **users;
+	uint32_t user_count;
+	uint32_t users_room;
+	struct gpumon_device_growing whole;
+	struct gpumon_windows any;
+	struct gpumon_windows recorded;
+	uint64_t *bin_busy_ns;
+	const char *text;
+};
+
+/* What a thread did during a gap: the longest call and the longest range. */
+struct gpumon_gap_doing {
+	const char *call;
+	uint64_t call_ns;
+	uint32_t caller; /* numbers of processes */
+	uint32_t range_process;
+	const char *range;
+	uint64_t range_ns;
+	uint64_t range_start_ns;
+};
+
+/**
+ * struct gpumon_profile - a profile
+ * @numbers: per capture: number of its first process
+ * @damages: per capture: damage found in the first pass
+ * @shifts: per capture: what its times are shifted by
+ * @windows: per process, once the captures are read
+ * @launched_ids: process and string id of the kernels of launches without operations, to number in @launched
+ * @launched: their names with the reason
+ * @kernel_ids: process and string id to number in @kernels, to demangle names only once
+ * @kernel_keys: mangled name and kind to number in @kernels
+ * @device_keys: process, device, context, stream to number in @devices
+ * @gpus: the GPUs that these devices are, once the definitions are known
+ * @device_count: rows in @device_rows
+ * @launchers: process, device and tid: threads that launched work on a device
+ * @cut_stacks: operations, or calls where there are none, whose stack has lost its outermost frames
+ * @failed: a callback ran out of memory
+ */
+struct gpumon_profile {
+	struct gpumon_profile_options options;
+	struct gpumon_pool pool;
+	struct gpumon_tables tables;
+	struct gpumon_tree tree;
+	struct gpumon_ranges ranges;
+	struct gpumon_scale scale;
+	struct gpumon_sampling sampling;
+	struct gpumon_capture **captures;
+	unsigned int capture_count;
+	uint32_t *numbers;
+	struct gpumon_capture_damage *damages;
+	uint64_t *shifts;
+	struct gpumon_windows *windows;
+	uint32_t window_count;
+	struct gpumon_correlate *correlate;
+	struct gpumon_correlate_counts counts;
+	struct gpumon_capture_damage damage;
+	uint64_t losses[GPUMON_LOSS_CAUSES];
+	struct gpumon_keys launched_ids;
+	const char **launched;
+	uint32_t launched_room;
+	struct gpumon_keys kernel_ids;
+	uint32_t *kernel_of_id;
+	uint32_t kernel_of_id_room;
+	struct gpumon_keys kernel_keys;
+	struct gpumon_kernel_growing *kernels;
+	uint32_t kernels_room;
+	struct gpumon_kernel_row *kernel_rows;
+	struct gpumon_keys device_keys;
+	struct gpumon_device_growing **devices;
+	uint32_t devices_room;
+	struct gpumon_gpu_growing *gpus;
+	uint32_t gpu_count;
+	uint32_t gpus_room;
+	struct gpumon_device_row *device_rows;
+	uint32_t device_count;
+	struct gpumon_keys launchers;
+	struct gpumon_gap gaps[GPUMON_GAPS_MAX];
+	struct gpumon_gap_doing doing[GPUMON_GAPS_MAX];
+	unsigned int gap_count;
+	uint64_t gap_shortest_ns; /* shortest kept gap, once @gaps is full */
+	struct gpumon_distribution latency;
+	uint64_t first_ns;
+	uint64_t last_ns;
+	uint64_t cut_stacks;
+	bool failed;
+};
+
+/* "memcpy HtoD" */
+const char *gpumon_copy_name(const struct gpumon_record_copy *copy);
+
+#define GPUMON_GRAPH_NAME 64
+/* "graph 5" */
+const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph);
+
+/* profile_work.c: enter the engine's results into the tables and the tree. */
+void gpumon_profile_on_work(void *data, const struct gpumon_work *work);
+void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *launch);
+void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *hit);
+bool gpumon_profile_left_out(void *data, uint32_t process,
+			     const struct gpumon_record_launch *launch);
+bool gpumon_profile_is_cut(void *data, uint32_t process);
+
+/* scale.c: enter the estimates of what was left out. 0, or -1 without memory. */
+int gpumon_profile_scale(struct gpumon_profile *profile);
+
+/* profile_devices.c: the two passes for busy times, and gaps. 0, or -1 without memory. */
+int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
+			const struct gpumon_record *record);
+int gpumon_devices_turn(struct gpumon_profile *profile);
+int gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
+		       const struct gpumon_record *record);
+int gpumon_devices_end(struct gpumon_profile *profile);
+/* Keeps the gap if it is among the longest. @data: struct gpumon_device_growing. */
+void gpumon_devices_gap(void *data, uint64_t start_ns, uint64_t end_ns);
+/* The row of a device in a process; NULL if nothing ran on it. */
+struct gpumon_device_growing *gpumon_devices_find(struct gpumon_profile *profile, uint32_t process,
+						  uint32_t device);
+/* profile_gpus.c: which devices are one GPU, once all definitions are read. 0, or -1 without memory. */
+int gpumon_gpus_find(struct gpumon_profile *profile);
+/* When those that several use were busy: a pass over the captures of these. 0, or -1 without memory. */
+int gpumon_gpus_read(struct gpumon_profile *profile);
+void gpumon_gpus_clear(struct gpumon_profile *profile);
+/* What was done in the gaps: a third pass, once the gaps are known. */
+int gpumon_gaps_begin(struct gpumon_profile *profile, struct gpumon_ranges *ranges);
+int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ranges,
+		       uint32_t number, const struct gpumon_record *record);
+void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *ranges);
+
+#endif /* GPUMON_REPORT_PROFILE_INTERNAL_H */

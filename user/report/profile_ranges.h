@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* NVTX ranges that were open on a thread at the time of a launch. */
+#ifndef GPUMON_REPORT_PROFILE_RANGES_H
+#define GPUMON_REPORT_PROFILE_RANGES_H
+
+#include "lib/pool.h"
+#include "profile.h"
+#include "profile_tables.h"
+
+/* Maximum number of open ranges of a thread. Others are only counted. */
+#define GPUMON_RANGES_OPEN 64
+
+struct gpumon_range_open {
+	uint64_t time_ns;
+	uint64_t id; /* of start and end, otherwise 0 */
+	uint32_t row;
+	uint32_t not_kept; /* pushed in it, on the stack of its domain, but not in @open */
+	bool pushed;
+};
+
+/* From this time on, the ranges of a path are open. */
+struct gpumon_range_change {
+	uint64_t time_ns;
+	uint32_t path;
+};
+
+struct gpumon_range_thread {
+	struct gpumon_range_open open[GPUMON_RANGES_OPEN];
+	uint32_t depth;
+	struct gpumon_range_change *changes;
+	uint32_t first;
+	uint32_t used; /* after @first */
+	uint32_t room;
+};
+
+/* Open ranges, as a parent path and one more range. Number 0 is the empty path. */
+struct gpumon_range_path {
+	uint32_t parent;
+	uint32_t row;
+	bool again; /* an outer one has the same row */
+};
+
+/* Called when a range has ended. */
+typedef void gpumon_range_fn(void *data, uint32_t process, uint32_t tid, uint64_t start_ns,
+			     uint64_t end_ns, const char *text);
+
+/**
+ * struct gpumon_ranges - initialise it with zeroes, except:
+ * @pool: pool for texts
+ * @ended: called when a range has ended, may be NULL
+ * @data: passed to @ended
+ * @timeline: gpumon_ranges_work() will be called
+ */
+struct gpumon_ranges {
+	struct gpumon_pool *pool;
+	gpumon_range_fn *ended;
+	void *data;
+	bool timeline;
+	struct gpumon_keys row_keys; /* domain and text */
+	struct gpumon_range_row *rows;
+	uint32_t rows_room;
+	struct gpumon_keys path_keys; /* parent and row */
+	struct gpumon_range_path *paths;
+	uint32_t paths_room;
+	struct gpumon_keys thread_keys; /* process and tid */
+	struct gpumon_range_thread **threads;
+	uint32_t threads_room;
+};
+
+/* Process a GPUMON_RECORD_RANGE. 0, or -1 without memory. */
+int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
+			 const struct gpumon_tables_process *process,
+			 const struct gpumon_record *record);
+/* The ranges that are open on a thread at a time, as a path; 0: none. */
+uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
+			    uint64_t time_ns);
+/* The innermost row of a path, which becomes the remaining path; NULL: there is none. */
+struct gpumon_range_row *gpumon_ranges_next(const struct gpumon_ranges *ranges, uint32_t *path);
+/* Count an operation that a thread launched at a time. */
+void gpumon_ranges_work(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
+			uint64_t launch_ns, uint64_t gpu_ns);
+void gpumon_ranges_clear(struct gpumon_ranges *ranges);
+
+#endif /* GPUMON_REPORT_PROFILE_RANGES_H */

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "capture/capture.h"
+#include "track_rows.h"
+
+/* Above all pids of Linux, and below the numbers that formats use for other things. */
+#define PID_OTHER 50000000u
+
+/* Devices of one API, for the numbers of their rows. */
+#define API_NUMBERS 1000u
+
+static uint64_t key_of_pair(uint32_t high, uint32_t low)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+/* Index of a key. A new key gets the next index. */
+static size_t place_of(struct gpumon_track_rows *rows, struct gpumon_map *map, uint64_t key,
+		       size_t next)
+{
+	uint64_t place = gpumon_map_get(map, key);
+
+	if (!place && gpumon_map_set(map, key, next + 1))
+		rows->failed = true;
+	return place ? (size_t)place - 1 : next;
+}
+
+static struct gpumon_track *new_track(struct gpumon_track_rows *rows, enum gpumon_track_kind kind,
+				      const struct gpumon_track *parent, uint32_t number,
+				      const char *name)
+{
+	struct gpumon_track *track = calloc(1, sizeof(*track));
+	struct gpumon_track **place;
+
+	if (track)
+		track->name = strdup(name);
+	place = track && track->name ? GPUMON_GROW(rows->tracks, rows->track_count) : NULL;
+	if (!place) {
+		if (track)
+			free(track->name);
+		free(track);
+		rows->failed = true;
+		return NULL;
+	}
+	*place = track;
+	track->id = (uint32_t)rows->track_count;
+	track->kind = kind;
+	track->parent = parent;
+	track->number = number;
+	rows->sink->track(rows->sink->data, track);
+	return track;
+}
+
+struct gpumon_track_process *gpumon_rows_find_process(struct gpumon_track_rows *rows,
+						      uint32_t number)
+{
+	size_t place = place_of(rows, &rows->process_map, number, rows->process_count);
+
+	if (rows->failed)
+		return NULL;
+	if (place == rows->process_count) {
+		if (!GPUMON_GROW(rows->processes, rows->process_count)) {
+			rows->failed = true;
+			return NULL;
+		}
+		rows->processes[place].number = number;
+	}
+	return &rows->processes[place];
+}
+
+void gpumon_rows_process(struct gpumon_track_rows *rows, uint32_t number,
+			 const struct gpumon_record_process *record)
+{
+	struct gpumon_track_process *process = gpumon_rows_find_process(rows, number);
+
+	if (!process)
+		return;
+	process->pid = gpumon_record_pid(record);
+	/* String ids, which may be defined later. */
+	process->command = record->command;
+	process->executable = record->executable;
+	process->host = record->host;
+	memcpy(process->boot_id, record->boot_id, sizeof(process->boot_id));
+}
+
+void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, uint32_t tid,
+			     uint32_t name)
+{
+	if (name && gpumon_map_set(&rows->thread_names, key_of_pair(process, tid), name))
+		rows->failed = true;
+}
+
+void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
+			const struct gpumon_record_device *record)
+{
+	size_t place = place_of(rows, &rows->device_map, key_of_pair(process, record->id),
+				rows->device_count);
+
+	if (rows->failed)
+		return;
+	if (place == rows->device_count && !GPUMON_GROW(rows->devices, rows->device_count)) {
+		rows->failed = true;
+		return;
+	}
+	rows->devices[place].process = process;
+	rows->devices[place].record = *record;
+}
+
+static const char *host_of(struct gpumon_track_rows *rows,
+			   const struct gpumon_track_process *process)
+{
+	return gpumon_names_of(
+		rows->names, gpumon_names_string(rows->names, process->number, process->host), "");
+}
+
+const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows, uint32_t number)
+{
+	struct gpumon_track_process *process = gpumon_rows_find_process(rows, number);
+	struct gpumon_record_names *names = rows->names;
+	const char *command, *executable, *base, *host;
+	uint32_t number_shown;
+	char name[512];
+
+	if (!process || process->track)
+		return process ? process->track : NULL;
+	command = gpumon_names_of(names, gpumon_names_string(names, number, process->command), "");
+	executable =
+		gpumon_names_of(names, gpumon_names_string(names, number, process->executable), "");
+	base = strrchr(executable, '/');
+	base = base ? base + 1 : executable;
+	host = rows->several_hosts ? host_of(rows, process) : "";
+	snprintf(name, sizeof(name), "%s%s%s",
+		 *command ? command :
+		 *base	  ? base :
+			    "process",
+		 *host ? " on " : "", host);
+	/* A process of another host or container may have the same pid. Keep them apart. */
+	number_shown = process->pid;
+	for (size_t i = 0; i < rows->process_count; i++) {
+		if (rows->processes[i].track && rows->processes[i].track->number == number_shown)
+			number_shown = PID_OTHER + number;
+	}
+	process->track = new_track(rows, GPUMON_TRACK_PROCESS, NULL, number_shown, name);
+	return process->track;
+}
+
+struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, uint32_t process,
+					       uint32_t tid)
+{
+	uint64_t key = key_of_pair(process, tid);
+	size_t place = place_of(rows, &rows->thread_map, key, rows->thread_count);
+	const struct gpumon_track *parent;
+	struct gpumon_track_thread *thread;
+	uint32_t string;
+	char name[32];
+
+	if (rows->failed)
+		return NULL;
+	if (place < rows->thread_count)
+		return &rows->threads[place];
+	parent = gpumon_rows_of_process(rows, process);
+	thread = parent ? GPUMON_GROW(rows->threads, rows->thread_count) : NULL;
+	if (!thread) {
+		rows->failed = true;
+		return NULL;
+	}
+	string = (uint32_t)gpumon_map_get(&rows->thread_names, key);
+	snprintf(name, sizeof(name), "thread %u", tid);
+	thread->track =
+		new_track(rows, GPUMON_TRACK_THREAD, parent, tid,
+			  gpumon_names_of(rows->names,
+					  gpumon_names_string(rows->names, process, string), name));
+	return thread->track ? thread : NULL;
+}
+
+static struct gpumon_gpu identity_of(struct gpumon_track_rows *rows,
+				     const struct gpumon_track_device *device)
+{
+	static const uint8_t none[16];
+	const struct gpumon_track_process *process =
+		gpumon_rows_find_process(rows, device->process);
+
+	return gpumon_gpu_of(device->record.id, &device->record, process ? process->boot_id : none,
+			     process ? host_of(rows, process) : "");
+}
+
+/*
+ * The row that the device has as another process's; NULL if none has. @uuid: the beginning of its UUID, if
+ * another GPU has its number.
+ */
+static struct gpumon_track *find_gpu(struct gpumon_track_rows *rows,
+				     const struct gpumon_track_device *device, char uuid[16])
+{
+	struct gpumon_gpu identity = identity_of(rows, device);
+
+	for (size_t i = 0; i < rows->device_count; i++) {
+		const struct gpumon_track_device *other = &rows->devices[i];
+		struct gpumon_gpu of = identity_of(rows, other);
+
+		if (gpumon_gpu_same(&identity, &of)) {
+			if (other->track)
+				return other->track;
+		} else if (identity.id == of.id && identity.type == of.type &&
+			   memcmp(identity.uuid, of.uuid, sizeof(of.uuid)) != 0) {
+			snprintf(uuid, 16, " %02x%02x%02x%02x", identity.uuid[0], identity.uuid[1],
+				 identity.uuid[2], identity.uuid[3]);
+		}
+	}
+	return NULL;
+}
+
+/* A GPU that several processes use is one row. */
+static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_t process,
+					 uint32_t id)
+{
+	static const uint8_t none[16];
+	struct gpumon_track_process *of = gpumon_rows_find_process(rows, process);
+	struct gpumon_track_device *device;
+	const char *name, *host;
+	size_t place;
+	char text[256], number[GPUMON_DEVICE_TEXT], uuid[16] = "";
+	bool instance;
+
+	if (!gpumon_map_get(&rows->device_map, key_of_pair(process, id))) {
+		struct gpumon_record_device unknown = { .id = id };
+
+		gpumon_rows_device(rows, process, &unknown);
+	}
+	place = (size_t)gpumon_map_get(&rows->device_map, key_of_pair(process, id));
+	if (!of || !place || rows->failed)
+		return NULL;
+	device = &rows->devices[place - 1];
+	if (!device->track)
+		device->track = find_gpu(rows, device, uuid);
+	if (device->track)
+		return device->track;
+	instance = memcmp(device->record.mig_uuid, none, sizeof(none)) != 0;
+	name = gpumon_names_of(rows->names,
+			       gpumon_names_string(rows->names, process, device->record.name), "");
+	host = rows->several_hosts ? host_of(rows, of) : "";
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s",
+		 gpumon_device_text(number, id, device->record.type), uuid, *name ? " " : "", name,
+		 instance ? " (MIG)" : "", *host ? " on " : "", host);
+	device->track = new_track(rows, GPUMON_TRACK_GPU, NULL,
+				  GPUMON_API_OF(id) * API_NUMBERS + GPUMON_NUMBER_OF(id), text);
+	return device->track;
+}
+
+static struct gpumon_lanes *new_lanes(struct gpumon_track_rows *rows,
+				      const struct gpumon_track *parent, const char *name)
+{
+	struct gpumon_lanes *lanes = calloc(1, sizeof(*lanes)), **place;
+
+	place = lanes && parent ? GPUMON_GROW(rows->lanes, rows->lane_count) : NULL;
+	if (lanes)
+		lanes->name = gpumon_names_text(rows->names, name);
+	if (!place || !lanes->name) {
+		if (place)
+			rows->lane_count--;
+		free(lanes);
+		rows->failed = true;
+		return NULL;
+	}
+	*place = lanes;
+	lanes->parent = parent;
+	return lanes;
+}
+
+static void stream_text(struct gpumon_track_rows *rows, uint32_t process, uint32_t context,
+			uint32_t stream, char *text, size_t room)
+{
+	const struct gpumon_stream_told *told =
+		gpumon_streams_find(&rows->streams, process, context, stream);
+
+	gpumon_stream_text(
+		text, room, stream,
+		told ? gpumon_names_of(rows->names,
+				       gpumon_names_string(rows->names, process, told->string),
+				       "") :
+		       NULL,
+		told ? told->priority : 0);
+}
+
+struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t process,
+					uint32_t device, uint32_t context, uint32_t stream)
+{
+	struct gpumon_track_process *of = gpumon_rows_find_process(rows, process);
+	uint32_t number = (uint32_t)place_of(rows, &rows->context_map,
+					     key_of_pair(process, context), rows->contexts);
+	size_t place =
+		place_of(rows, &rows->stream_map, key_of_pair(number, stream), rows->lane_count);
+	char name[224], known[160], process_text[24] = "", context_text[24] = "";
+
+	if (rows->failed || !of)
+		return NULL;
+	if (number == rows->contexts)
+		rows->contexts++;
+	if (place < rows->lane_count)
+		return rows->lanes[place];
+	if (rows->process_count > 1)
+		snprintf(process_text, sizeof(process_text), " of %u", of->pid);
+	/* The first context of a process has number 1. */
+	if (GPUMON_NUMBER_OF(context) > 1)
+		snprintf(context_text, sizeof(context_text), " context %u",
+			 GPUMON_NUMBER_OF(context));
+	stream_text(rows, of->number, context, stream, known, sizeof(known));
+	snprintf(name, sizeof(name), "%s%s%s", known, context_text, process_text);
+	return new_lanes(rows, gpu_of(rows, process, device), name);
+}
+
+struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t process,
+				       unsigned int kind)
+{
+	static const char *const names[] = { "ranges", "waits", "memory", "unified memory" };
+	/* Context numbers start at 0 and never get here. */
+	size_t place = place_of(rows, &rows->stream_map, key_of_pair(~0u - kind, process),
+				rows->lane_count);
+
+	if (rows->failed)
+		return NULL;
+	if (place < rows->lane_count)
+		return rows->lanes[place];
+	return new_lanes(rows, gpumon_rows_of_process(rows, process), names[kind]);
+}
+
+const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, const char *name)
+{
+	uint32_t number = gpumon_names_text(rows->names, name);
+	uint64_t place = gpumon_map_get(&rows->row_map, number);
+	struct gpumon_track *track;
+
+	if (place)
+		return rows->tracks[place - 1];
+	if (!rows->driver)
+		rows->driver = new_track(rows, GPUMON_TRACK_DRIVER, NULL, 0, "driver");
+	track = rows->driver ? new_track(rows, GPUMON_TRACK_ROW, rows->driver,
+					 (uint32_t)rows->row_map.used, name) :
+			       NULL;
+	if (!track || !number || gpumon_map_set(&rows->row_map, number, track->id)) {
+		rows->failed = true;
+		return NULL;
+	}
+	return track;
+}
+
+const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
+					    struct gpumon_lanes *lanes, uint64_t start_ns,
+					    uint64_t end_ns)
+{
+	const char *first = gpumon_names_of(rows->names, lanes->name, "");
+	unsigned int lane;
+	char name[160];
+
+	for (lane = 0; lane < lanes->n && lanes->ends[lane] > start_ns; lane++)
+		;
+	if (lane == GPUMON_LANES_MAX)
+		lane--;
+	if (lane == lanes->n) {
+		if (lane)
+			snprintf(name, sizeof(name), "%s (%u)", first, lane + 1);
+		else
+			snprintf(name, sizeof(name), "%s", first);
+		lanes->rows[lane] = new_track(rows, GPUMON_TRACK_ROW, lanes->parent,
+					      (uint32_t)rows->track_count, name);
+		if (!lanes->rows[lane])
+			return NULL;
+		lanes->n++;
+	}
+	if (end_ns > lanes->ends[lane])
+		lanes->ends[lane] = end_ns;
+	return lanes->rows[lane];
+}
+
+void gpumon_rows_clear(struct gpumon_track_rows *rows)
+{
+	for (size_t i = 0; i < rows->track_count; i++) {
+		free(rows->tracks[i]->name);
+		free(rows->tracks[i]);
+	}
+	for (size_t i = 0; i < rows->lane_count; i++)
+		free(rows->lanes[i]);
+	free(rows->tracks);
+	free(rows->lanes);
+	free(rows->processes);
+	free(rows->devices);
+	free(rows->threads);
+	gpumon_streams_clear(&rows->streams);
+	gpumon_map_clear(&rows->process_map);
+	gpumon_map_clear(&rows->device_map);
+	gpumon_map_clear(&rows->thread_map);
+	gpumon_map_clear(&rows->thread_names);
+	gpumon_map_clear(&rows->context_map);
+	gpumon_map_clear(&rows->stream_map);
+	gpumon_map_clear(&rows->row_map);
+}

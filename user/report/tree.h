@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Walks a profile's tree without recursion, and sums below its nodes. */
+#ifndef GPUMON_REPORT_TREE_H
+#define GPUMON_REPORT_TREE_H
+
+#include "output.h"
+#include "lib/output_text.h"
+
+/* The next node, parents first. NULL after the last one below @root. */
+static inline const struct gpumon_node *gpumon_tree_next(const struct gpumon_node *node,
+							 const struct gpumon_node *root)
+{
+	if (node->child)
+		return node->child;
+	while (node != root && !node->next)
+		node = node->parent;
+	return node == root ? NULL : node->next;
+}
+
+/* The own weight of a node, with the estimate of what was left out. */
+static inline uint64_t gpumon_tree_weight(const struct gpumon_node *node, enum gpumon_weight weight)
+{
+	switch (weight) {
+	case GPUMON_WEIGHT_COUNT:
+		return gpumon_add_saturated(node->count, node->left_count);
+	case GPUMON_WEIGHT_CPU_NS:
+		return node->cpu_ns;
+	case GPUMON_WEIGHT_UNTIMED:
+		return node->gpu_ns || node->cpu_ns || node->left_ns ? 0 : node->count;
+	case GPUMON_WEIGHT_GPU_NS:
+		break;
+	}
+	return gpumon_add_saturated(node->gpu_ns, node->left_ns);
+}
+
+/* Whether its weight is partly an estimate. */
+static inline bool gpumon_tree_is_estimate(const struct gpumon_node *node)
+{
+	return node->left_count || node->left_ns;
+}
+
+/* "libfoo.so+0x123": only the address of the function is known. */
+bool gpumon_tree_unnamed(const struct gpumon_node *node);
+/* "kernel", "python": its name in JSON and pictures. */
+const char *gpumon_node_kind_name(enum gpumon_node_kind kind);
+/* "gpu_ns" and so on. */
+const char *gpumon_weight_key(enum gpumon_weight weight);
+/* "api_dropped" and so on. */
+const char *gpumon_loss_key(enum gpumon_loss cause);
+const char *gpumon_match_key(enum gpumon_match match);
+const char *gpumon_untimed_key(enum gpumon_untimed why);
+const char *gpumon_untimed_text(enum gpumon_untimed why);
+const char *gpumon_launch_end_key(enum gpumon_launch_end end);
+const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
+
+/**
+ * struct gpumon_missing - everything that a profile lacks
+ * @lost: records lost for any cause
+ * @unmatched: operations without a call path, except CUDA's own
+ * @unmatched_launches: launches without GPU operations
+ * @cut_paths: call paths that did not fit the tree
+ * @cut_stacks: operations, or calls, whose path lacks the outermost callers
+ * @damaged: bytes or chunks that could not be read
+ * @notes: number of notes that say why something is not recorded
+ * @no_gpu: for at least one process, the GPU is not recorded
+ * @cut_off: the capture was not closed
+ * @nothing: if there is no launch and no operation, the likeliest reason; otherwise NULL
+ * @work: total number of GPU operations
+ */
+struct gpumon_missing {
+	uint64_t lost;
+	uint64_t unmatched;
+	uint64_t untimed;
+	uint64_t unmatched_launches;
+	uint64_t cut_paths;
+	uint64_t cut_stacks;
+	uint64_t damaged;
+	unsigned int notes;
+	bool no_gpu;
+	bool cut_off;
+	const char *nothing;
+	uint64_t work;
+};
+
+/*
+ * Records lost for a cause. Losses that could not be written at the end are only counted in capture.json.
+ */
+uint64_t gpumon_view_lost(const struct gpumon_view *view, enum gpumon_loss cause);
+
+void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *missing);
+
+/* A summary in one line, "" if nothing is missing. */
+const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missing *missing);
+
+/**
+ * struct gpumon_cause - a line of the list of what is missing, and of what explains other numbers
+ * @count: how many; never 0
+ * @of: GPU operations in all, if the cause is one of how they got their call path; otherwise 0
+ * @what: what happened to them
+ * @advice: what to do, or ""
+ * @bad: it is missing, in place of being explained
+ * @whole: nothing is missing, these have their call path
+ */
+struct gpumon_cause {
+	uint64_t count;
+	uint64_t of;
+	const char *what;
+	const char *advice;
+	bool bad;
+	bool whole;
+};
+
+/* Call @tell with each of them. */
+void gpumon_missing_causes(const struct gpumon_view *view,
+			   void (*tell)(void *data, const struct gpumon_cause *cause), void *data);
+
+#endif /* GPUMON_REPORT_TREE_H */
