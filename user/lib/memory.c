@@ -48,7 +48,8 @@ void *gpumon_malloc(size_t size)
 
 void *gpumon_calloc(size_t n, size_t size)
 {
-	return checked(calloc(n ? n : 1, size ? size : 1), n && size > SIZE_MAX / n ? SIZE_MAX : n * size);
+	return checked(calloc(n ? n : 1, size ? size : 1),
+		       n && size > SIZE_MAX / n ? SIZE_MAX : n * size);
 }
 
 void *gpumon_realloc(void *from, size_t size)
