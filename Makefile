@@ -7,7 +7,7 @@ ifneq ($(words $(CURDIR)),1)
 $(error make cannot build in a folder with a space in its path: move "$(CURDIR)" to another one)
 endif
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 KERNELDIR ?= /lib/modules/$(shell uname -r)/build
 PREFIX ?= /usr/local
 DESTDIR ?=

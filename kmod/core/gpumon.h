@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #include <asm/local64.h>
 
-#define GPUMON_VERSION "0.1.0"
+#define GPUMON_VERSION "0.2.0"
 
 /* Table slots are numbered from 0, this is "no slot". */
 #define GPUMON_NONE (~0U)

@@ -248,4 +248,4 @@ module_exit(churn_gpu_exit);
 MODULE_DESCRIPTION("Jobs by the million on rings that come and go, for tests");
 MODULE_AUTHOR("The gpumon authors");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION("0.2.0");

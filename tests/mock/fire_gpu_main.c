@@ -65,4 +65,4 @@ module_exit(fire_exit);
 MODULE_DESCRIPTION("Calls tracepoints of GPU drivers with made-up arguments, for tests");
 MODULE_AUTHOR("The gpumon authors");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION("0.2.0");

@@ -258,4 +258,4 @@ module_exit(fire_exit);
 MODULE_DESCRIPTION("Displays without hardware whose vblanks come as commanded, for tests");
 MODULE_AUTHOR("The gpumon authors");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION("0.2.0");

@@ -179,4 +179,4 @@ module_exit(mock_exit);
 MODULE_DESCRIPTION("Functions of amdgpu without a GPU, for tests");
 MODULE_AUTHOR("The gpumon authors");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION("0.2.0");

@@ -221,4 +221,4 @@ module_exit(mock_exit);
 MODULE_DESCRIPTION("A GPU without hardware on the real DRM scheduler, for tests");
 MODULE_AUTHOR("The gpumon authors");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION("0.2.0");

@@ -193,7 +193,7 @@ void test_model(struct gpumon_model *model)
 
 	memset(model, 0, sizeof(*model));
 	model->parts = GPUMON_PART_ALL;
-	model->info.version = copy("0.1.0");
+	model->info.version = copy("0.2.0");
 	model->info.clock = copy("monotonic");
 	model->info.schema = gpumon_value_of(GPUMON_SCHEMA);
 	model->info.now_ns = gpumon_value_of(12000000000);

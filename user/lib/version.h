@@ -3,6 +3,6 @@
 #define GPUMON_LIB_VERSION_H
 
 /* Must equal MODULE_VERSION, and PACKAGE_VERSION of dkms.conf. */
-#define GPUMON_VERSION "0.1.0"
+#define GPUMON_VERSION "0.2.0"
 
 #endif /* GPUMON_LIB_VERSION_H */

@@ -235,7 +235,7 @@ static void help_and_version(void **state)
 
 	c = capture("", "--version", NULL);
 	assert_int_equal(c.status, GPUMON_EXIT_OK);
-	assert_string_equal(c.out, "gpumon-user 0.1.0 (netlink schema 2)\n");
+	assert_string_equal(c.out, "gpumon-user 0.2.0 (netlink schema 2)\n");
 	captured_free(&c);
 }
 

@@ -80,7 +80,7 @@ static void json_has_the_shape(void **state)
 	test_model(&model);
 	document = round_trip(gpumon_json_model(&model, NULL), true);
 
-	text(document, "gpumon.version", "0.1.0");
+	text(document, "gpumon.version", "0.2.0");
 	number(document, "gpumon.schema", 2);
 	text(document, "gpumon.source", "kmod");
 	text(document, "gpumon.clock", "monotonic");

@@ -154,7 +154,7 @@ int __wrap_nl_send_auto(struct nl_sock *sock, struct nl_msg *msg)
 	switch (genlmsg_hdr((struct nlmsghdr *)request)->cmd) {
 	case GPUMON_CMD_INFO_GET:
 		message_begin(&message, GPUMON_CMD_INFO_GET);
-		message_string(&message, GPUMON_A_INFO_VERSION, "0.1.0");
+		message_string(&message, GPUMON_A_INFO_VERSION, "0.2.0");
 		message_u32(&message, GPUMON_A_INFO_SCHEMA, GPUMON_SCHEMA);
 		message_u32(&message, GPUMON_A_INFO_PERIOD, kernel.period);
 		append_message(request, &message, 0);

@@ -47,7 +47,7 @@ static void process_message(struct message *message)
 static void info_message(struct message *message)
 {
 	message_begin(message, GPUMON_CMD_INFO_GET);
-	message_string(message, GPUMON_A_INFO_VERSION, "0.1.0");
+	message_string(message, GPUMON_A_INFO_VERSION, "0.2.0");
 	message_u32(message, GPUMON_A_INFO_SCHEMA, 1);
 	message_string(message, GPUMON_A_INFO_CLOCK, "monotonic");
 	message_u64(message, GPUMON_A_INFO_NOW_NS, 12);
@@ -100,7 +100,7 @@ static void parse_the_others(void **state)
 	assert_int_equal(gpumon_parse_info(message_header(&message), message.len, &model.info), 0);
 	/* Sent twice: the old contents are replaced and not leaked. */
 	assert_int_equal(gpumon_parse_info(message_header(&message), message.len, &model.info), 0);
-	assert_string_equal(model.info.version, "0.1.0");
+	assert_string_equal(model.info.version, "0.2.0");
 	assert_int_equal(model.info.memory_bytes.v, 4096);
 	assert_false(model.info.max_jobs.known);
 	message_free(&message);

@@ -53,7 +53,7 @@ static void tables(void **state)
 	(void)state;
 	test_model(&model);
 	text = print(&model, NULL, &pipe_term);
-	row(text, "gpumon 0.1.0", "gpumon 0.1.0, schema 2, period 3, counting for 10.0s");
+	row(text, "gpumon 0.2.0", "gpumon 0.2.0, schema 2, period 3, counting for 10.0s");
 	row(text, "3 of 64", "3 of 64 rings, 2 of 1024 processes, 3.00MiB of memory");
 	row(text, "drm_sched ", "drm_sched attached -");
 	row(text, "other ", "other off switched off");
@@ -94,7 +94,7 @@ static void rates_of_a_difference(void **state)
 	model.interval_ns = 2000000000;
 	model.info.since_ns.v = model.info.now_ns.v - model.interval_ns;
 	text = print(&model, NULL, &pipe_term);
-	row(text, "gpumon 0.1.0", "gpumon 0.1.0, schema 2, period 3, change over 2.00s");
+	row(text, "gpumon 0.2.0", "gpumon 0.2.0, schema 2, period 3, change over 2.00s");
 	row(text, "0000:03:00.0 sdma0 1.", "0000:03:00.0 sdma0 1.00k 990 980 1 1 77 0 10 20 3 4");
 	row(text, "4242", "4242 2.95k yes glxgears");
 	assert_non_null(strstr(text, "QUEUED/s"));
