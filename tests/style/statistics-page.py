@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The lists of statistics.md are those of the code: statistics-page.py [--write] [TREE]
+"""The lists of statistics.md and of drivers/ beside it are those of the code: statistics-page.py [--write] [TREE]
 
-In the page, a list stands between two comments:
+In a page, a list stands between two comments:
 
     <!-- table GROUP.TABLE -->   labels and columns of a table: struct gpumon_column in kmod/
     <!-- events GROUP -->        events of a group and their words: kmod/uapi/gpumon_event.h
@@ -11,14 +11,15 @@ In the page, a list stands between two comments:
     <!-- end -->
 
 Names, kinds and units come from the code. The last cell, which says what a number means, is written
-by hand and kept by its name. Prints what differs, and fails; with --write, changes the page. Each table
-and each group of events of the code must have its place, and each name its meaning.
+by hand and kept by its name. Prints what differs, and fails; with --write, changes the pages. Each table
+and each group of events of the code must have its place in one page, and each name its meaning.
 """
 import os
 import re
 import sys
 
 PAGE = "Documentation/reference/statistics.md"
+DRIVERS = "Documentation/reference/drivers"
 HEADER = "kmod/uapi/gpumon_event.h"
 UNITS = (("_bytes", "bytes"), ("_ns", "ns"), ("bytes", "bytes"), ("_pages", "pages"),
          ("_dwords", "4 bytes"), ("_millihertz", "mHz"))
@@ -204,18 +205,14 @@ def rendered(head, rows, old):
     return "\n".join(lines), [row[0] for row in rows if not said.get(row[0])]
 
 
-def main():
-    arguments = [one for one in sys.argv[1:] if one != "--write"]
-    tree = arguments[0] if arguments else "."
-    code = sources(tree)
-    described = tables(code)
-    groups = event_groups(tree)
-    path = os.path.join(tree, PAGE)
-    page = read(path)
-    said, seen = [], set()
+def with_lists(page, path, tree, code, described, groups, seen):
+    """The page with the lists of the code, and what there is to complain of."""
+    said = []
 
     def one(match):
         what, name = match[1], match[2] or ""
+        if (what, name) in seen:
+            said.append(f"{path}: {what} {name}: it has a place already")
         seen.add((what, name))
         if what == "table" and name in described:
             head, rows = table_list(*described[name])
@@ -224,25 +221,39 @@ def main():
         elif what in ("causes", "processes"):
             head, rows = {"causes": cause_list, "processes": process_list}[what](code)
         else:
-            said.append(f"{PAGE}: {what} {name}: the code has none")
+            said.append(f"{path}: {what} {name}: the code has none")
             return match[0]
         text, without = rendered(head, rows, match[3])
-        said.extend(f"{PAGE}: {what} {name}: {column_} has no meaning" for column_ in without)
+        said.extend(f"{path}: {what} {name}: {column_} has no meaning" for column_ in without)
         return f"<!-- {what} {name}".rstrip() + f" -->\n\n{text}\n\n<!-- end -->"
 
-    new = re.sub(r"<!-- (table|events|causes|processes) ?([\w.]*) -->\n(.*?)<!-- end -->", one, page,
-                 flags=re.DOTALL)
-    said += [f"{PAGE}: table {name} of the code has no place" for name in sorted(described)
+    return re.sub(r"<!-- (table|events|causes|processes) ?([\w.]*) -->\n(.*?)<!-- end -->", one, page,
+                  flags=re.DOTALL), said
+
+
+def main():
+    arguments = [one for one in sys.argv[1:] if one != "--write"]
+    tree = arguments[0] if arguments else "."
+    code = sources(tree)
+    described = tables(code)
+    groups = event_groups(tree)
+    said, seen = [], set()
+    for name in [PAGE, *(f"{DRIVERS}/{one}" for one in sorted(os.listdir(os.path.join(tree, DRIVERS))))]:
+        path = os.path.join(tree, name)
+        page = read(path)
+        new, complaints = with_lists(page, name, tree, code, described, groups, seen)
+        said += complaints
+        if new != page and "--write" in sys.argv:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(new)
+        elif new != page:
+            said.append(f"{name}: a list is not the code's: run tests/style/statistics-page.py --write")
+    said += [f"{DRIVERS}/: table {name} of the code has no place" for name in sorted(described)
              if ("table", name) not in seen]
-    said += [f"{PAGE}: events of {name} have no place" for name in sorted(groups)
+    said += [f"{DRIVERS}/: events of {name} have no place" for name in sorted(groups)
              if ("events", name) not in seen]
     said += [f"{PAGE}: {name} has no place" for name in ("causes", "processes")
              if (name, "") not in seen]
-    if new != page and "--write" in sys.argv:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(new)
-    elif new != page:
-        said.append(f"{PAGE}: a list is not the code's: run tests/style/statistics-page.py --write")
     print("\n".join(said), end="\n" if said else "")
     return bool(said)
 

@@ -11,7 +11,7 @@ from gpumon_netlink import Gpumon
 from lab import (account, check, check_sums, equal, held, load, release, rings, stats, step,
                  submit, submitter, until, wait_idle)
 
-# There is room for twice max_jobs (statistics.md), and with so few, a job may be anywhere.
+# There is room for twice max_jobs (drivers/drm_sched.md), and with so few, a job may be anywhere.
 MAX_JOBS, JOBS, HARDWARE = 8, 100, 4
 ROOM = 2 * MAX_JOBS
 KEY = ("mock_gpu.0", "ring0")

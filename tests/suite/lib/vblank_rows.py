@@ -2,7 +2,7 @@
 """Rows of drm_vblank.crtcs, and what they have to be from the times of the vblanks."""
 import lab
 
-# Constants for estimating a period, see Documentation/reference/statistics.md.
+# Constants for estimating a period, see Documentation/reference/drivers/drm_vblank.md.
 WEIGHT, OUTLIERS = 3, 4
 UNKNOWN = "-"
 
