@@ -222,7 +222,7 @@ for name in os.listdir(theirs):
     os.chown(theirs + "/" + name, 12345, 12345)
 
 step("nothing is without a row, and no row without something to try")
-of_interfaces, of_commands = tables()
+of_commands, of_interfaces = tables()
 equal(sorted(row["what"] for row in of_interfaces), sorted(interfaces()), "interfaces")
 equal(sorted(row["what"] for row in of_commands), sorted(commands("", "", 0)), "commands")
 names = re.findall(r"^\s+X\((\w+)\)", read(BUILD + "/user/cmd/commands.h"), re.M)
