@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The pages of gpumon-user have what the tool takes and says: man-page.py [TREE]
 
-Each long option of user/ and each variable of the environment that user/ and inject/ read has to be
-in Documentation/man/gpumon-user.1, and each option in the page has to be one of the tool's. Each line of
-doctor has to be in the table of Documentation/user/troubleshooting.md. Prints a line for each that is not, and fails.
+Each command has a page, Documentation/man/gpumon-user-COMMAND.1, which has the long options that cmd_COMMAND.c
+names; options that commands share are in one of the pages. Each option in a page has to be one of the tool's.
+So is each variable of the environment that user/ and inject/ read. Each line of doctor has to be in the table of
+Documentation/user/troubleshooting.md. Prints a line for each that is not, and fails.
 """
 import os
 import re
 import sys
 
-PAGE = "Documentation/man/gpumon-user.1"
+MAN = "Documentation/man"
 DOCTOR_PAGE = "Documentation/user/troubleshooting.md"
 DOCTOR = re.compile(r'gpumon_doctor_add\(\s*\w+,\s*\w+,\s*"([\w-]+)"')
 # Names that follow from a table: what is not seen.
@@ -22,33 +23,63 @@ ELSEWHERE = {"PATH", "TERM", "HOME", "SUDO_UID", "SUDO_GID", "SUDO_USER", "GPUMO
              "GPUMON_LATE"}
 
 
-def sources(tree, *folders):
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def files(tree, *folders):
+    """(name, text) of each C file."""
     for folder in folders:
         for place, _, names in os.walk(os.path.join(tree, folder)):
             for name in names:
                 if name.endswith((".c", ".h")) and "/obj" not in place:
-                    with open(os.path.join(place, name), encoding="utf-8") as file:
-                        yield file.read()
+                    yield name, read(place, name)
+
+
+def sources(tree, *folders):
+    return (text for _, text in files(tree, *folders))
+
+
+def has(page, option):
+    return re.search(r"--%s\b(?!-)" % re.escape(option), page)
+
+
+def commands(tree, pages):
+    """What the pages of the commands lack."""
+    found = 0
+    for name, text in files(tree, "user"):
+        command = re.fullmatch(r"cmd_(\w+)\.c", name)
+        if command:
+            found += 1
+            page = f"{MAN}/gpumon-user-{command[1]}.1"
+            if page not in pages:
+                yield f"{page} is not there"
+                continue
+            for option in sorted(set(OPTION.findall(text))):
+                if not has(pages[page], option):
+                    yield f"{page}: --{option} of the command is not there"
+    if found < 5:
+        yield "the files cmd_COMMAND.c of user/ are not found"
 
 
 def main():
     tree = sys.argv[1] if len(sys.argv) > 1 else "."
-    with open(os.path.join(tree, PAGE), encoding="utf-8") as file:
-        page = file.read().replace("\\-", "-")
-    said = []
+    pages = {f"{MAN}/{name}": read(tree, MAN, name).replace("\\-", "-")
+             for name in os.listdir(os.path.join(tree, MAN)) if name.startswith("gpumon-user")}
+    said = sorted(commands(tree, pages))
     options = {name for text in sources(tree, "user") for name in OPTION.findall(text)}
     if len(options) < 20:
         said.append("the tables of options in user/ are not found")
-    said += [f"{PAGE}: --{name} of the tool is not there" for name in sorted(options)
-             if not re.search(r"--%s\b(?!-)" % re.escape(name), page)]
-    said += [f"{PAGE}: --{name} is no option of the tool"
+    said += [f"{MAN}: --{name} of the tool is in no page" for name in sorted(options)
+             if not any(has(page, name) for page in pages.values())]
+    said += [f"{path}: --{name} is no option of the tool" for path, page in sorted(pages.items())
              for name in sorted(set(re.findall(r"--([a-z][a-z-]+)", page)) - options - {"help", "version"})]
     variables = {name for text in sources(tree, "user", "inject")
                  for name in VARIABLE.findall(text)} - ELSEWHERE
-    said += [f"{PAGE}: {name}, which the tool or the library reads, is not there"
-             for name in sorted(variables) if name not in page]
-    with open(os.path.join(tree, DOCTOR_PAGE), encoding="utf-8") as file:
-        table = file.read()
+    said += [f"{MAN}: {name}, which the tool or the library reads, is in no page"
+             for name in sorted(variables) if not any(name in page for page in pages.values())]
+    table = read(tree, DOCTOR_PAGE)
     lines = {name for text in sources(tree, "user/cmd")
              for name in DOCTOR.findall(text) + BLIND.findall(text)}
     if len(lines) < 10:
