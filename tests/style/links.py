@@ -3,9 +3,12 @@
 """Links of the pages lead somewhere: links.py FILE...
 
 For each .md file, every relative link must name a file or folder that exists, and its #anchor a
-heading of that page. In every file, a path that begins with Documentation/ and ends in .md or in a
-man page's section must exist. Prints a line for each that does not, and fails if there is one.
+heading of that page, and each path in `backquotes` below kmod/, user/, inject/, bpf/ or tests/ must be there
+(* and {a,b} as in a shell; a word in capitals stands for any). MAINTAINERS' files must be there, too. In every file, a
+path that begins with Documentation/ and ends in .md or in a man page's section must exist. Prints a line for each
+that does not, and fails if there is one.
 """
+import glob
 import os
 import re
 import sys
@@ -13,6 +16,11 @@ import sys
 # ![text](target "title") and [text](target); code spans and blocks are taken out before.
 LINK = re.compile(r'\]\(\s*<?([^)\s>]*)>?(?:\s+"[^"]*")?\s*\)')
 PATH = re.compile(r"\bDocumentation/[\w./-]+?\.(?:md|svg|png|yaml|[18])\b")
+# Not at the beginning of a line: such a file is made of the block below (tests/build/page-blocks.py).
+CODE = re.compile(r"(?<=.)`((?:kmod|user|inject|bpf|tests)/[\w./*{},-]+)(?=[ `])")
+FILES = re.compile(r"^F:\t(.*)$", re.MULTILINE)
+BUILT = re.compile(r"user/gpumon-user$|inject/(obj|libgpumon|gpumon-preload)|tests/nvidia/nvidia_calls$")
+ANY = re.compile(r"(?<![A-Z])(?!README)[A-Z]{3,}(?![A-Z])")
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:")
 # Of the kernel's tree, which has a Documentation/ too.
 KERNEL = re.compile(r"Documentation/(?:bpf|netlink/(?!specs/gpumon)|admin-guide|process)/?")
@@ -42,9 +50,22 @@ def read(path):
         return ""
 
 
+def there(pattern):
+    """Is there a file of this name, in which * and {a,b} are a shell's?"""
+    choice = re.search(r"{([^{}]*)}", pattern)
+    if choice:
+        return all(there(pattern[:choice.start()] + one + pattern[choice.end():])
+                   for one in choice[1].split(","))
+    return bool(glob.glob(ANY.sub("*", pattern)))
+
+
 def broken(path):
     """A line for each link of this file that leads nowhere."""
     text = read(path)
+    if path == "Documentation/MAINTAINERS":
+        for name in " ".join(FILES.findall(text)).split():
+            if not there(name):
+                yield f"{path}: {name} is not there"
     for match in PATH.finditer(text):
         if not KERNEL.match(match[0]) and not os.path.exists(match[0]):
             yield f"{path}: {match[0]} is not there"
@@ -52,6 +73,9 @@ def broken(path):
         return
     prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     prose = re.sub(r"^(?: {4}|\t).*$", "", prose, flags=re.MULTILINE)
+    for name in CODE.findall(prose) if not path.startswith("tests/results/") else ():
+        if not BUILT.match(name) and not there(name):
+            yield f"{path}: {name} is not there"
     prose = re.sub(r"`[^`\n]*`", "``", prose)
     for match in LINK.finditer(prose):
         target, _, anchor = match[1].partition("#")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The pages of gpumon-user have what the tool takes and says: man-page.py [TREE]
 
-Each command has a page, Documentation/man/gpumon-user-COMMAND.1, which has the long options that cmd_COMMAND.c
+Each command has a page, gpumon-user-COMMAND.1 of Documentation/man, which has the long options that cmd_COMMAND.c
 names; options that commands share are in one of the pages. Each option in a page has to be one of the tool's.
 So is each variable of the environment that user/ and inject/ read. Each line of doctor has to be in the table of
 Documentation/user/troubleshooting.md. Prints a line for each that is not, and fails.
