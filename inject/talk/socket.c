@@ -20,9 +20,15 @@
 /* Programs rely on small numbers, shells for example. */
 #define FD_AT_LEAST 200
 
-static char listen_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-/* listen_path while that file exists: the program may end while it is being made. */
-static const char *_Atomic listening;
+/* The file of the socket that listens, as it was made: whatever has its name later is not this process's. */
+struct listen_file {
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct stat made;
+};
+
+static struct listen_file listen_file;
+/* &listen_file while there is one: the program may end while it is being made. */
+static struct listen_file *_Atomic listening;
 
 /* Not fstat(): its symbol is newer than the C library of many containers. */
 static bool identify_socket(int fd, uint64_t *inode, uint64_t *device)
@@ -119,6 +125,32 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 	return fd;
 }
 
+/* Not stat(), see identify_socket(). */
+static bool find_socket_file(const char *path, struct stat *file)
+{
+	return syscall(SYS_newfstatat, AT_FDCWD, path, file, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISSOCK(file->st_mode);
+}
+
+/*
+ * Removes what a process before with this number has left. A socket of another type is refused for that
+ * type as long as somebody has the file's: such as a process with this number in another pid namespace.
+ */
+static void remove_left_socket(const struct sockaddr_un *address, socklen_t length)
+{
+	struct stat file;
+	int fd;
+
+	if (!find_socket_file(address->sun_path, &file) || file.st_uid != geteuid())
+		return;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	if (connect(fd, (const struct sockaddr *)address, length) && errno == ECONNREFUSED)
+		unlink(address->sun_path);
+	close(fd);
+}
+
 int inject_socket_listen(void)
 {
 	const char *folder = inject_environment.listen;
@@ -141,7 +173,7 @@ int inject_socket_listen(void)
 	if (fd < 0)
 		return -1;
 	if (path[0] != '@')
-		unlink(path); /* of a process before with this number */
+		remove_left_socket(&address, length);
 	/*
 	 * The file gets the socket's mode when it is created, less the program's umask. chmod() by name
 	 * could change another file, in a folder that all users can write to.
@@ -151,19 +183,24 @@ int inject_socket_listen(void)
 		close(fd);
 		return -1;
 	}
-	if (path[0] != '@') {
-		snprintf(listen_path, sizeof(listen_path), "%s", path);
-		atomic_store(&listening, listen_path);
+	if (path[0] != '@' && find_socket_file(path, &listen_file.made)) {
+		snprintf(listen_file.path, sizeof(listen_file.path), "%s", path);
+		atomic_store(&listening, &listen_file);
 	}
 	return fd;
 }
 
 void inject_socket_unlisten(void)
 {
-	const char *path = atomic_exchange(&listening, NULL);
+	const struct listen_file *file = atomic_exchange(&listening, NULL);
+	struct stat now;
 
-	if (path && !atomic_load(&inject_is_sandboxed))
-		unlink(path);
+	/* A number of an inode is used again, so the time counts, too. */
+	if (file && !atomic_load(&inject_is_sandboxed) && find_socket_file(file->path, &now) &&
+	    now.st_dev == file->made.st_dev && now.st_ino == file->made.st_ino &&
+	    now.st_mtim.tv_sec == file->made.st_mtim.tv_sec &&
+	    now.st_mtim.tv_nsec == file->made.st_mtim.tv_nsec)
+		unlink(file->path);
 }
 
 void inject_socket_forked(void)

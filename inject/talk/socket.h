@@ -61,7 +61,7 @@ int inject_socket_connect(const char *path, unsigned int wait_ms);
  */
 int inject_socket_listen(void);
 
-/* Removes the file that inject_socket_listen() may have made. */
+/* Removes the file that inject_socket_listen() may have made, if it is still that one. */
 void inject_socket_unlisten(void);
 
 /* In a child after fork: that file is the parent's. */

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import sys
 
 import harness
 import recorder as rec
@@ -213,3 +214,45 @@ def test_dormant_file():
     check(target.done.wait(LIMIT), "the capture does not end")
     check(len(target.records()["launch"]) > 100, "launches")
     check(not os.path.exists(path), "the file is left behind")
+
+
+# Has a file of another kind, or a socket, where the library would make its own, and becomes the program.
+TAKE_NAME = """
+import os, socket, sys
+what, folder, *program = sys.argv[1:]
+path = f"{folder}/gpumon-{os.geteuid()}-{os.getpid()}.sock"
+if what == "file":
+    open(path, "w").close()
+else:
+    taken = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    taken.bind(path)
+    taken.listen()
+    taken.set_inheritable(what == "listener")
+os.execv(program[0], program)
+"""
+
+
+def test_dormant_files_of_others():
+    """a dormant library removes no file that it did not make, neither when it begins nor at its end"""
+    folder = os.path.join(harness.objects, "listen")
+    os.makedirs(folder, exist_ok=True)
+    program = os.path.join(harness.objects, "program")
+    for what, stays in (("file", True), ("listener", True), ("left", False), ("replaced", True)):
+        command = [program] if what == "replaced" else [sys.executable, "-c", TAKE_NAME, what, folder, program]
+        run = Run("steady", 10 ** 9, 10, recorded=False, wait=False, command=command,
+                  environment={"GPUMON_LISTEN": folder})
+        run.process.stdout.readline()
+        path = f"{folder}/gpumon-{os.geteuid()}-{run.process.pid}.sock"
+        until(lambda path=path: os.path.exists(path), "the name is taken")
+        if what == "left":
+            target = attach(run.process, path)
+            until(lambda target=target: target.totals()["launches"] > 200, "it is recorded")
+        if what == "replaced":
+            os.unlink(path)
+            open(path, "w", encoding="utf-8").close()
+        run.process.send_signal(signal.SIGUSR1)
+        run.process.communicate(timeout=LIMIT)
+        equal(run.status, 0, f"exit status ({what})")
+        equal(os.path.exists(path), stays, f"the file is there ({what})")
+        if stays:
+            os.unlink(path)
