@@ -97,6 +97,7 @@ struct mock_stream {
  * @forget: free it
  * @set: write bytes into the GPU's memory
  * @capture: a stream's capture begins or ends
+ * @fits: so many blocks of a cooperative launch are on the GPU at a time
  *
  * @run, @set and @capture return an error of CUDA. A function begins with its kernel's name.
  */
@@ -107,6 +108,7 @@ struct mock_gpu {
 	void (*forget)(struct mock_launch *launch);
 	int (*set)(CUdeviceptr at, unsigned char value, size_t size);
 	int (*capture)(bool begins);
+	bool (*fits)(CUfunction function, unsigned int blocks, unsigned int threads);
 };
 
 /* Set before cuInit(), or NULL: a launch is an event and nothing else. */

@@ -310,8 +310,14 @@ void mock_launch_per_thread(const char *kernel)
 static int launch_kernel_ex(const void *parameters)
 {
 	const cuLaunchKernelEx_params *p = parameters;
+	const CUlaunchConfig *config = p->config;
 
-	return mock_work_kernel(p->f, p->config->gridDimX, p->config->blockDimX, p->config->hStream,
+	for (unsigned int i = 0; mock_gpu && i < config->numAttrs; i++)
+		if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+		    config->attrs[i].value.cooperative &&
+		    !mock_gpu->fits(p->f, config->gridDimX, config->blockDimX))
+			return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	return mock_work_kernel(p->f, config->gridDimX, config->blockDimX, config->hStream,
 				p->kernelParams);
 }
 

@@ -112,6 +112,8 @@ struct mock_piece *mock_piece_add(struct mock_context *context, size_t size);
 void mock_piece_remove(struct mock_context *context, const void *at);
 /* Locked. Whether this is memory of any living context. */
 bool mock_is_memory(CUdeviceptr at, size_t size);
+/* Whether so many blocks of a cooperative launch are on the GPU at a time. */
+bool mock_fits(CUfunction function, unsigned int blocks, unsigned int threads);
 int mock_set(CUdeviceptr at, unsigned char value, size_t size);
 
 /* Locked: of the module in that context, made if it is missing; NULL: it has none. */

@@ -424,13 +424,19 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
 	return CUDA_SUCCESS;
 }
 
+bool mock_fits(CUfunction function, unsigned int blocks, unsigned int threads)
+{
+	int resident;
+
+	cuOccupancyMaxActiveBlocksPerMultiprocessor(&resident, function, (int)threads, 0);
+	return blocks <= (unsigned int)resident * MOCK_PROCESSORS;
+}
+
 static int launch_cooperative(const void *parameters)
 {
 	const cuLaunchCooperativeKernel_params *p = parameters;
-	int blocks;
 
-	cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, p->f, (int)p->blockDimX, 0);
-	if (p->gridDimX > (unsigned int)blocks * MOCK_PROCESSORS)
+	if (!mock_fits(p->f, p->gridDimX, p->blockDimX))
 		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	return mock_work_kernel(p->f, p->gridDimX, p->blockDimX, p->hStream, p->kernelParams);
 }

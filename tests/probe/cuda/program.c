@@ -10,7 +10,7 @@
  *	launch KERNEL BxT*N	of the newest module: N times, B blocks of T
  *	threads N KERNEL BxT*M	the same in N threads at a time
  *	background KERNEL BxT	in a thread that nobody waits for
- *	together KERNEL BxT*N	the same by cooperative launches
+ *	together KERNEL BxT*N	the same by cooperative launches, together-ex: by attribute of cuLaunchKernelEx
  *	graph KERNEL BxT*N	captured into a graph, with work in between, which is launched twice
  *	churn N FILE KERNEL BxT	N times: load, launch, unload
  *	contexts N FILE KERNEL BxT	N times: make a context, load, launch, destroy
@@ -61,7 +61,7 @@ struct grid {
 	unsigned int blocks, threads, times;
 	CUfunction function;
 	struct context *context;
-	bool together;
+	enum way { ALONE, TOGETHER, TOGETHER_EX } way;
 };
 
 static struct context contexts[HANDLES];
@@ -332,14 +332,30 @@ static int launch_in(const struct grid *grid, CUstream stream)
 	CUdeviceptr buffer = grid->context->buffer;
 	uint32_t limit = LIMIT;
 	void *parameters[] = { &buffer, &limit };
+	CUlaunchAttribute cooperative = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+					  .value.cooperative = 1 };
+	const CUlaunchConfig config = { .gridDimX = grid->blocks,
+					.gridDimY = 1,
+					.gridDimZ = 1,
+					.blockDimX = grid->threads,
+					.blockDimY = 1,
+					.blockDimZ = 1,
+					.hStream = stream,
+					.attrs = &cooperative,
+					.numAttrs = 1 };
 	int result = 0;
 
-	for (unsigned int i = 0; i < grid->times && !result && grid->together; i++)
-		result = cuLaunchCooperativeKernel(grid->function, grid->blocks, 1, 1,
-						   grid->threads, 1, 1, 0, stream, parameters);
-	for (unsigned int i = 0; i < grid->times && !result && !grid->together; i++)
-		result = cuLaunchKernel(grid->function, grid->blocks, 1, 1, grid->threads, 1, 1, 0,
-					stream, parameters, NULL);
+	for (unsigned int i = 0; i < grid->times && !result; i++) {
+		if (grid->way == TOGETHER_EX)
+			result = cuLaunchKernelEx(&config, grid->function, parameters, NULL);
+		else if (grid->way == TOGETHER)
+			result = cuLaunchCooperativeKernel(grid->function, grid->blocks, 1, 1,
+							   grid->threads, 1, 1, 0, stream,
+							   parameters);
+		else
+			result = cuLaunchKernel(grid->function, grid->blocks, 1, 1, grid->threads,
+						1, 1, 0, stream, parameters, NULL);
+	}
 	return result;
 }
 
@@ -356,12 +372,12 @@ static void print_sum(const struct grid *grid, int result)
 	printf("%s: %d, sum %llu\n", grid->kernel, result, (unsigned long long)sum);
 }
 
-static void launch(char **words, bool together)
+static void launch(char **words, enum way way)
 {
 	struct grid grid;
 	int result = find_grid(words, &grid);
 
-	grid.together = together;
+	grid.way = way;
 	if (!result)
 		result = launch_in(&grid, NULL);
 	print_sum(&grid, result);
@@ -574,9 +590,11 @@ static int run_word(char **words)
 	if (strcmp(word, "load") == 0)
 		return say(word, load(words[1], words[2])), 3;
 	if (strcmp(word, "launch") == 0)
-		return launch(words + 1, false), 3;
+		return launch(words + 1, ALONE), 3;
 	if (strcmp(word, "together") == 0)
-		return launch(words + 1, true), 3;
+		return launch(words + 1, TOGETHER), 3;
+	if (strcmp(word, "together-ex") == 0)
+		return launch(words + 1, TOGETHER_EX), 3;
 	if (strcmp(word, "background") == 0)
 		return run_background(words + 1), 3;
 	if (strcmp(word, "graph") == 0)

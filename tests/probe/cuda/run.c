@@ -455,6 +455,7 @@ void mock_run_install(void)
 		.forget = forget,
 		.set = mock_set,
 		.capture = capture,
+		.fits = mock_fits,
 	};
 
 	mock_gpu = &runs;

@@ -118,11 +118,12 @@ def test_blocks_that_wait():
 
 def test_cooperative_launch():
     """a kernel that is not seen to wait is launched so: where it does not fit any more, that is said"""
-    for blocks, fits in (256, True), (512, False):
-        result = run("together", "first", f"{blocks}x32", *SECOND, MOCK_FEWER="first", changes=not fits)
+    for call, blocks, fits in (("together", 256, True), ("together", 512, False),
+                               ("together-ex", 256, True), ("together-ex", 512, False)):
+        result = run(call, "first", f"{blocks}x32", *SECOND, MOCK_FEWER="first", changes=not fits)
         equal(result.counts("entries"), {**({"first": 32 * blocks} if fits else {}), "second": 32}, "entries")
         said = "a cooperative launch of 512 blocks failed, since 256 fit on the GPU at a time"
-        equal(said in result.errors, not fits, f"messages with {blocks}: {result.errors}")
+        equal(said in result.errors, not fits, f"messages with {blocks} by {call}: {result.errors}")
 
 
 def long_names():
