@@ -9,17 +9,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/environment.h"
-#include "base/filtered.h"
-#include "base/fork.h"
-#include "base/futex.h"
 #include "base/prepared.h"
+#include "base/seccomp.h"
+#include "base/threads.h"
+#include "channel/call.h"
 #include "entry.h"
-#include "hooks/call.h"
-#include "run/worker.h"
+#include "recorder/recorder.h"
 #include "session/session.h"
+#include "session/worker.h"
 #include "stack/walk.h"
-#include "talk/recorder.h"
 
 /*
  * Process in which the library is active, 0 for none: in memory that the kernel empties in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "cupti/backend.h"
 #include "entry.h"
-#include "probe/probe.h"
+#include "gpuprog/gpuprog.h"
 
 int InitializeInjection(void);
 

@@ -7,7 +7,6 @@
 #include <sys/auxv.h>
 
 #include "entry.h"
-#include "hip/backend.h"
 #include "hip/tracer.h"
 
 void gpumon_enter_hip(void);

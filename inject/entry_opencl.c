@@ -6,7 +6,6 @@
 #include <sys/auxv.h>
 
 #include "entry.h"
-#include "opencl/layer/backend.h"
 #include "opencl/layer/layer.h"
 
 INJECT_EXPORT cl_int clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *size_ret)

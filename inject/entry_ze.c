@@ -4,7 +4,6 @@
 #include <sys/auxv.h>
 
 #include "entry.h"
-#include "ze/tracer/backend.h"
 #include "ze/tracer/tracer.h"
 
 void gpumon_enter_ze(void);

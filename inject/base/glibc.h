@@ -5,8 +5,8 @@
  * version when it moved them into libc.so (2.32 to 2.34) and kept the old one:
  * this asks for the old one. tests/inject/check verifies the result.
  */
-#ifndef GPUMON_INJECT_GLIBC_H
-#define GPUMON_INJECT_GLIBC_H
+#ifndef GPUMON_INJECT_BASE_GLIBC_H
+#define GPUMON_INJECT_BASE_GLIBC_H
 
 #if defined(__x86_64__)
 #define GPUMON_GLIBC_BASE "GLIBC_2.2.5"
@@ -55,4 +55,4 @@ GPUMON_OLD(dladdr1);
 #endif
 #endif
 
-#endif /* GPUMON_INJECT_GLIBC_H */
+#endif /* GPUMON_INJECT_BASE_GLIBC_H */

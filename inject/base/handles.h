@@ -3,8 +3,8 @@
  * What is known of the program's objects, by their handles. An entry stays when the object goes: a
  * new object with the same handle takes it over. Looking one up takes no lock.
  */
-#ifndef GPUMON_INJECT_HANDLES_H
-#define GPUMON_INJECT_HANDLES_H
+#ifndef GPUMON_INJECT_BASE_HANDLES_H
+#define GPUMON_INJECT_BASE_HANDLES_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -71,4 +71,4 @@ void *inject_handle_memory(struct inject_handles *handles, size_t size);
 /* In a child after fork. */
 void inject_handles_forked(struct inject_handles *handles);
 
-#endif /* GPUMON_INJECT_HANDLES_H */
+#endif /* GPUMON_INJECT_BASE_HANDLES_H */

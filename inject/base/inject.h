@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Small things that all parts of the injection library use. */
-#ifndef GPUMON_INJECT_H
-#define GPUMON_INJECT_H
+#ifndef GPUMON_INJECT_BASE_INJECT_H
+#define GPUMON_INJECT_BASE_INJECT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -46,4 +46,4 @@ static inline uint32_t inject_random(uint32_t *state)
 	return *state;
 }
 
-#endif /* GPUMON_INJECT_H */
+#endif /* GPUMON_INJECT_BASE_INJECT_H */

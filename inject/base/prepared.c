@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -357,4 +358,63 @@ __attribute__((no_sanitize("address", "thread"))) bool inject_stack_bounds(uintp
 		return true;
 	}
 	return ask_stack(low, size);
+}
+
+#define ROOM_MIN 1024
+
+bool inject_grow(void **array, size_t *room, size_t needed, size_t size)
+{
+	size_t more = *room ? *room : ROOM_MIN;
+	void *memory;
+
+	if (needed <= *room)
+		return true;
+	while (more < needed)
+		more *= 2;
+	memory = inject_memory_take(more * size);
+	if (!memory)
+		return false;
+	if (*array)
+		memcpy(memory, *array, *room * size);
+	inject_memory_give(*array, *room * size);
+	*array = memory;
+	*room = more;
+	return true;
+}
+
+struct inject_environment inject_environment;
+
+static uint32_t find_rank(void)
+{
+	static const char *const names[] = { "RANK",
+					     "OMPI_COMM_WORLD_RANK",
+					     "PMIX_RANK",
+					     "PMI_RANK",
+					     "MV2_COMM_WORLD_RANK",
+					     "SLURM_PROCID",
+					     "JSM_NAMESPACE_RANK" };
+	const char *text;
+	unsigned long rank;
+	char *end;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		text = getenv(names[i]);
+		if (!text || *text < '0' || *text > '9')
+			continue;
+		rank = strtoul(text, &end, 10);
+		if (!*end && rank < UINT32_MAX)
+			return (uint32_t)rank;
+	}
+	return UINT32_MAX;
+}
+
+void inject_environment_read(void)
+{
+	const char *folder = getenv("GPUMON_LISTEN");
+
+	memset(&inject_environment, 0, sizeof(inject_environment));
+	if (folder && strlen(folder) < sizeof(inject_environment.listen))
+		strcpy(inject_environment.listen, folder);
+	inject_environment.rank = find_rank();
 }

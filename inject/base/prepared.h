@@ -4,9 +4,10 @@
  * itself system calls at any time (seccomp, also for threads that it did not make), and a call that is
  * refused can end it. Once a capture has begun, the library makes futex() alone, and reads the clock.
  */
-#ifndef GPUMON_INJECT_PREPARED_H
-#define GPUMON_INJECT_PREPARED_H
+#ifndef GPUMON_INJECT_BASE_PREPARED_H
+#define GPUMON_INJECT_BASE_PREPARED_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -52,4 +53,34 @@ bool inject_stack_bounds(uintptr_t *low, size_t *size);
  */
 extern _Atomic bool inject_is_sandboxed __attribute__((visibility("hidden")));
 
-#endif /* GPUMON_INJECT_PREPARED_H */
+/**
+ * inject_grow - room in an array, by inject_memory_take(): malloc() is the program's
+ * @array: array, may move; NULL as long as it has no room
+ * @room: elements that it has room for, doubled as often as necessary
+ * @needed: elements that there must be room for
+ * @size: bytes of an element
+ *
+ * Return: false without memory; the array is as it was then.
+ */
+bool inject_grow(void **array, size_t *room, size_t needed, size_t size);
+
+/**
+ * struct inject_environment - what the environment said when the library came
+ * @listen: GPUMON_LISTEN, a folder
+ * @rank: of a parallel job, by the launcher's variables; ~0 where there is none
+ */
+struct inject_environment {
+	char listen[PATH_MAX];
+	uint32_t rank;
+};
+
+extern struct inject_environment inject_environment;
+
+/**
+ * inject_environment_read - once, in the program's own thread
+ *
+ * Later, and in ours, the program might be changing it.
+ */
+void inject_environment_read(void);
+
+#endif /* GPUMON_INJECT_BASE_PREPARED_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-#ifndef GPUMON_INJECT_UTF8_H
-#define GPUMON_INJECT_UTF8_H
+#ifndef GPUMON_INJECT_BASE_UTF8_H
+#define GPUMON_INJECT_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,4 +12,4 @@ size_t inject_utf8_character(uint32_t c, char *to);
 /* A wide text as UTF-8, cut where there is no more room; its length. */
 size_t inject_utf8(const wchar_t *wide, char *text, size_t size);
 
-#endif /* GPUMON_INJECT_UTF8_H */
+#endif /* GPUMON_INJECT_BASE_UTF8_H */

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "activity.h"
-#include "base/wake.h"
+#include "base/threads.h"
 #include "convert.h"
 #include "subscribe.h"
 

@@ -3,11 +3,11 @@
  * Buffers for CUPTI's activity records. The library owns a bounded number; the
  * callbacks that hand them out and take them back only move them between lists.
  */
-#ifndef GPUMON_INJECT_ACTIVITY_H
-#define GPUMON_INJECT_ACTIVITY_H
+#ifndef GPUMON_INJECT_CUPTI_ACTIVITY_H
+#define GPUMON_INJECT_CUPTI_ACTIVITY_H
 
+#include "channel/thread.h"
 #include "library.h"
-#include "write/thread.h"
 
 /**
  * inject_activity_setup - make the pool
@@ -47,4 +47,4 @@ void inject_activity_waited(void);
  */
 void inject_activity_drain(struct inject_thread *thread);
 
-#endif /* GPUMON_INJECT_ACTIVITY_H */
+#endif /* GPUMON_INJECT_CUPTI_ACTIVITY_H */

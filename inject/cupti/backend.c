@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/futex.h"
 #include "activity.h"
 #include "backend.h"
+#include "base/threads.h"
 #include "convert.h"
 #include "graphs.h"
 #include "nvtx.h"
-#include "rival.h"
+#include "other_profiler.h"
 #include "session/session.h"
 #include "subscribe.h"
 
@@ -99,7 +99,7 @@ static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigne
 		inject_graphs_end(thread);
 }
 
-/* CUPTI has recorded, so launches are slower until it is gone (detach.h). */
+/* CUPTI has recorded, so launches are slower until it is gone, see inject_detach(). */
 static void rest_cupti(struct inject_thread *thread)
 {
 	if (!inject_subscribed())

@@ -7,15 +7,13 @@
 
 #include "activity.h"
 #include "callbacks.h"
-#include "detach.h"
+#include "channel/call.h"
+#include "channel/intern.h"
 #include "graphs.h"
-#include "guest.h"
-#include "hooks/call.h"
 #include "nvtx.h"
 #include "session/session.h"
 #include "session/window.h"
 #include "subscribe.h"
-#include "write/intern.h"
 
 /* Of functions' names, for inject_kept_string(). */
 static _Atomic uint64_t names[2][INJECT_FUNCTIONS];

@@ -6,12 +6,11 @@
  */
 #include <string.h>
 
+#include "channel/intern.h"
+#include "channel/operation.h"
 #include "convert.h"
-#include "guest.h"
 #include "session/session.h"
 #include "subscribe.h"
-#include "write/intern.h"
-#include "write/totals.h"
 
 /* The layouts that CUPTI 12.0 had, which later ones only extend. */
 typedef CUpti_ActivityKernel8 kernel_record;
@@ -134,7 +133,7 @@ static uint64_t to_monotonic(uint64_t time)
 
 /*
  * The program's own profiler may give CUPTI a clock, also where CUPTI then refuses it. Without --yield
- * that call is not seen (rival.h).
+ * that call is not seen (other_profiler.h).
  */
 static bool is_our_clock(uint64_t time)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-#ifndef GPUMON_INJECT_CONVERT_H
-#define GPUMON_INJECT_CONVERT_H
+#ifndef GPUMON_INJECT_CUPTI_CONVERT_H
+#define GPUMON_INJECT_CUPTI_CONVERT_H
 
+#include "channel/thread.h"
 #include "library.h"
-#include "write/thread.h"
 
 /**
  * inject_convert - make records of a buffer of CUPTI's
@@ -19,4 +19,4 @@ void inject_convert_switched(bool on);
 /* What has to be forgotten between two captures. */
 void inject_convert_reset(void);
 
-#endif /* GPUMON_INJECT_CONVERT_H */
+#endif /* GPUMON_INJECT_CUPTI_CONVERT_H */

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "channel/call.h"
 #include "graphs.h"
-#include "hooks/call.h"
 #include "session/session.h"
 #include "subscribe.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-#ifndef GPUMON_INJECT_GRAPHS_H
-#define GPUMON_INJECT_GRAPHS_H
+#ifndef GPUMON_INJECT_CUPTI_GRAPHS_H
+#define GPUMON_INJECT_CUPTI_GRAPHS_H
 
+#include "channel/thread.h"
 #include "library.h"
-#include "write/thread.h"
 
 /* CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED and _SET_PARAMS, which older headers lack. */
 #define INJECT_GRAPH_NODE_UPDATED    22
@@ -30,4 +30,4 @@ uint32_t inject_graph_launched(const CUpti_CallbackData *data);
  */
 bool inject_call_is_captured(CUpti_CallbackDomain domain, const CUpti_CallbackData *data);
 
-#endif /* GPUMON_INJECT_GRAPHS_H */
+#endif /* GPUMON_INJECT_CUPTI_GRAPHS_H */

@@ -3,14 +3,14 @@
  * CUPTI is found at run time: which one depends on the program, and a program
  * without CUPTI has to run as well. Only its headers are used in the build.
  */
-#ifndef GPUMON_INJECT_CUPTI_H
-#define GPUMON_INJECT_CUPTI_H
+#ifndef GPUMON_INJECT_CUPTI_LIBRARY_H
+#define GPUMON_INJECT_CUPTI_LIBRARY_H
 
 #include <limits.h>
 
 #include <cupti.h>
 
-#include "write/process.h"
+#include "channel/process.h"
 
 #define INJECT_CUPTI_REQUIRED(f)                                                          \
 	f(cuptiSubscribe) f(cuptiUnsubscribe) f(cuptiEnableCallback) f(cuptiEnableDomain) \
@@ -129,4 +129,4 @@ void inject_cupti_versions(struct inject_versions *versions);
 /* The same as text, in an API record. */
 void inject_cupti_write_api(struct inject_thread *thread);
 
-#endif /* GPUMON_INJECT_CUPTI_H */
+#endif /* GPUMON_INJECT_CUPTI_LIBRARY_H */

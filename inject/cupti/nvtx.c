@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "channel/annotations.h"
+#include "channel/intern.h"
 #include "nvtx.h"
 #include "nvtx/range.h"
 #include "subscribe.h"
-#include "write/intern.h"
-#include "write/names.h"
 
 #include <generated_nvtx_meta.h>
 

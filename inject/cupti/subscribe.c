@@ -5,9 +5,8 @@
 
 #include "activity.h"
 #include "callbacks.h"
-#include "detach.h"
+#include "channel/thread.h"
 #include "graphs.h"
-#include "guest.h"
 #include "nvtx/range.h"
 #include "session/session.h"
 #include "subscribe.h"
@@ -443,4 +442,113 @@ void inject_subscribe_forked(void)
 	inject_guest = NULL;
 	subscriber = NULL;
 	is_subscribed = false;
+}
+
+/* cuptiGetVersion() of CUDA 12.6 */
+#define CUPTI_VERSION_12_6 24u
+
+/* Of the library's thread alone. */
+static enum { NOT_WANTED, WANTED, DETACHED } state;
+
+void inject_detach_in_call(void)
+{
+	if (inject_self && inject_self->ours && state == WANTED &&
+	    inject_cupti.cuptiFinalize() == CUPTI_SUCCESS)
+		state = DETACHED;
+}
+
+bool inject_detach(CUpti_SubscriberHandle ours)
+{
+	__typeof__(&cuDriverGetVersion) get_version = inject_cuda_symbol("cuDriverGetVersion");
+	bool detached;
+	int version;
+
+	if (atomic_load(&inject_cupti_state.has_graphs) || !inject_cupti.cuptiFinalize ||
+	    inject_cupti.version < CUPTI_VERSION_12_6 || !get_version ||
+	    inject_cupti.cuptiEnableCallback(1, ours, CUPTI_CB_DOMAIN_DRIVER_API,
+					     CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) !=
+		    CUPTI_SUCCESS)
+		return false;
+	state = WANTED;
+	get_version(&version);
+	detached = state == DETACHED;
+	state = NOT_WANTED;
+	return detached;
+}
+
+/* Streams whose records may still come: those of the last contexts. */
+#define OWN 256
+
+/**
+ * struct own - a stream of the guest
+ * @key: ids of context and stream
+ * @memory: address, 0: none
+ */
+struct own {
+	_Atomic uint64_t key;
+	_Atomic uint64_t memory;
+};
+
+static struct own owned[OWN];
+static _Atomic unsigned int owned_n;
+
+static uint64_t key_of(uint32_t context, uint32_t stream)
+{
+	return (uint64_t)context << 32 | stream;
+}
+
+/* Those that there are: the oldest give way. */
+static unsigned int count_owned(void)
+{
+	unsigned int n = atomic_load(&owned_n);
+
+	return n < OWN ? n : OWN;
+}
+
+static struct own *find_own(uint64_t key)
+{
+	unsigned int n = count_owned();
+
+	for (unsigned int i = 0; i < n; i++)
+		if (atomic_load_explicit(&owned[i].key, memory_order_relaxed) == key)
+			return &owned[i];
+	return NULL;
+}
+
+void inject_guest_own(CUcontext context, CUstream stream, CUdeviceptr memory)
+{
+	uint32_t context_id, stream_id;
+	struct own *own;
+	uint64_t key;
+
+	if (!inject_cupti.cuptiGetContextId || !inject_cupti.cuptiGetStreamIdEx ||
+	    inject_cupti.cuptiGetContextId(context, &context_id) != CUPTI_SUCCESS ||
+	    inject_cupti.cuptiGetStreamIdEx(context, stream, 0, &stream_id) != CUPTI_SUCCESS)
+		return;
+	key = key_of(context_id, stream_id);
+	own = find_own(key);
+	if (own) {
+		atomic_store(&own->memory, memory);
+		return;
+	}
+	own = &owned[atomic_load(&owned_n) % OWN];
+	atomic_store(&own->memory, memory);
+	atomic_store(&own->key, key);
+	atomic_fetch_add(&owned_n, 1);
+}
+
+bool inject_guest_owns_stream(uint32_t context, uint32_t stream)
+{
+	return find_own(key_of(context, stream));
+}
+
+bool inject_guest_owns_memory(uint32_t context, uint64_t address)
+{
+	unsigned int n = count_owned();
+
+	for (unsigned int i = 0; i < n; i++)
+		if (atomic_load(&owned[i].memory) == address &&
+		    atomic_load(&owned[i].key) >> 32 == context)
+			return true;
+	return false;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Being CUPTI's subscriber. It has one at a time. */
-#ifndef GPUMON_INJECT_SUBSCRIBE_H
-#define GPUMON_INJECT_SUBSCRIBE_H
+#ifndef GPUMON_INJECT_CUPTI_SUBSCRIBE_H
+#define GPUMON_INJECT_CUPTI_SUBSCRIBE_H
 
-#include "hooks/call.h"
+#include "channel/call.h"
+#include "channel/thread.h"
 #include "library.h"
-#include "write/thread.h"
 
-/* What functions of CUDA do besides what hooks/call.h has. */
+/* What functions of CUDA do besides what channel/call.h has. */
 #define INJECT_CLASS_PROFILER_ON   256u
 #define INJECT_CLASS_PROFILER_OFF  512u
 #define INJECT_CLASS_CAPTURE_BEGIN 1024u
@@ -54,7 +54,7 @@ void inject_subscribe_clock_lost(void);
 void inject_subscribe_clock_again(void);
 
 /*
- * @program_goes_on: from then on CUPTI costs it nothing, where that is possible (detach.h). With a guest,
+ * @program_goes_on: from then on CUPTI costs it nothing, where that is possible, see inject_detach(). With a guest,
  * only the recording lets go of CUPTI.
  */
 void inject_unsubscribe(bool program_goes_on);
@@ -65,4 +65,71 @@ bool inject_subscribed(void);
 /* In a child after fork. */
 void inject_subscribe_forked(void);
 
-#endif /* GPUMON_INJECT_SUBSCRIBE_H */
+/*
+ * Leaving CUPTI. Once it has recorded kernels, launches stay slower by 17 to 34 %
+ * on an H100, also without a subscriber, until cuptiFinalize() takes it out of the
+ * process (tests/results/device-bench-2026-11-24.md).
+ */
+
+/**
+ * inject_detach - take CUPTI out of the process
+ * @subscriber: of this library, with no other callback enabled any more
+ *
+ * NVIDIA wants that in the exit of a call of the API, so the calling thread makes one,
+ * cuDriverGetVersion(), which touches no GPU. Before CUDA 12.6 programs with graphs crash
+ * afterwards. With 13.0 and driver 580 cuGraphLaunch() still does, of a graph that was launched
+ * with records of its nodes, then without, and then without CUPTI. So CUPTI stays in a program in
+ * which a graph was seen.
+ *
+ * Context: the library's thread, within inject_thread_enter(), all buffers given back.
+ * Return: true if CUPTI is as it was before the first call of it, and @subscriber is gone.
+ */
+bool inject_detach(CUpti_SubscriberHandle subscriber);
+
+/* A call returns in a thread that is within: the one of inject_detach(), or another. */
+void inject_detach_in_call(void);
+
+/*
+ * Another user of the subscription, which CUPTI has once: programs in kernels (gpuprog/). The guest keeps it
+ * when a recording ends. What the guest itself does with CUDA is none of the program's, and is left out
+ * of recordings.
+ */
+
+/**
+ * struct inject_guest - the guest's functions, called in the program's threads
+ * @is_inside: whether the calling thread is in a call of CUDA that the guest makes
+ * @call: a function of the driver begins or returns: one of those of inject_guest_enable(), or any
+ */
+struct inject_guest {
+	bool (*is_inside)(void);
+	void (*call)(CUpti_CallbackId id, const CUpti_CallbackData *data);
+};
+
+/* NULL: there is none. */
+extern const struct inject_guest *inject_guest INJECT_HIDDEN;
+
+/**
+ * inject_guest_join - subscribe to CUPTI for the guest
+ * @guest: stays
+ * @why: out: a sentence where that is not possible
+ *
+ * Context: before a recording of CUDA begins, which then uses the same subscription.
+ */
+bool inject_guest_join(const struct inject_guest *guest, const char **why);
+
+/* The guest wants to hear of a function of the driver, from now on. */
+void inject_guest_enable(CUpti_CallbackId id);
+
+/**
+ * inject_guest_own - what is done in this stream is the guest's
+ * @context: of the stream
+ * @stream: of the guest alone
+ * @memory: that it has allocated; 0: none yet. A later call adds it
+ */
+void inject_guest_own(CUcontext context, CUstream stream, CUdeviceptr memory);
+
+/* Whether a record of CUPTI's is of the guest, by the ids in it. */
+bool inject_guest_owns_stream(uint32_t context, uint32_t stream);
+bool inject_guest_owns_memory(uint32_t context, uint64_t address);
+
+#endif /* GPUMON_INJECT_CUPTI_SUBSCRIBE_H */

@@ -2,10 +2,10 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "channel/clock.h"
+#include "channel/intern.h"
+#include "channel/process.h"
 #include "devices.h"
-#include "write/clock.h"
-#include "write/intern.h"
-#include "write/process.h"
 
 /* How long the distance between the system's clocks is taken to be what it was. */
 #define SAMPLE_NS 1000000000u

@@ -6,8 +6,8 @@
 #ifndef GPUMON_INJECT_HIP_DEVICES_H
 #define GPUMON_INJECT_HIP_DEVICES_H
 
+#include "channel/operation.h"
 #include "hip.h"
-#include "write/operation.h"
 
 /* More than a machine has, processors included. Behind them are devices whose number is not known. */
 #define INJECT_HIP_NODES	128

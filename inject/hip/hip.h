@@ -3,13 +3,13 @@
  * HIP's tracer interface, of which there is no header: what is declared here is what this library
  * reads and writes of it. The same in 5.4 to 7.2 but for what struct inject_hip_layout says.
  */
-#ifndef GPUMON_INJECT_HIP_H
-#define GPUMON_INJECT_HIP_H
+#ifndef GPUMON_INJECT_HIP_HIP_H
+#define GPUMON_INJECT_HIP_HIP_H
 
 #include <stddef.h>
 
-#include "hooks/call.h"
-#include "write/thread.h"
+#include "channel/call.h"
+#include "channel/thread.h"
 
 /* The number of an object, as an id in the capture. */
 #define INJECT_HIP_ID(number) ((uint32_t)GPUMON_API_HIP << GPUMON_API_SHIFT | (number))
@@ -100,4 +100,4 @@ struct inject_hip {
 
 extern struct inject_hip inject_hip INJECT_HIDDEN;
 
-#endif /* GPUMON_INJECT_HIP_H */
+#endif /* GPUMON_INJECT_HIP_HIP_H */

@@ -1,9 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the library reports of its devices' work. */
+/* Kernels that were launched and whose end the library has not reported yet. */
 #ifndef GPUMON_INJECT_HIP_OPERATIONS_H
 #define GPUMON_INJECT_HIP_OPERATIONS_H
 
-#include "launches.h"
+#include "hip.h"
+
+/**
+ * struct inject_hip_launch - of a kernel
+ * @correlation: of its call, with the capture in the upper half; 0: none
+ * @begin_ns: of its call
+ * @name: string id
+ * @device: HIP's number, -1 if not known
+ * @grid: groups, 0 if not known
+ * @local: work-items of a group, 0 if not known
+ * @global: work-items
+ */
+struct inject_hip_launch {
+	uint64_t correlation;
+	uint64_t begin_ns;
+	uint32_t name;
+	int32_t device;
+	uint32_t grid[3];
+	uint32_t local[3];
+	uint64_t global[3];
+};
+
+/* Memory for them, at most. */
+void inject_hip_launches_reserve(uint32_t mib);
+
+/* False: there is no room. */
+bool inject_hip_launch_add(const struct inject_hip_launch *launch);
+
+/* Takes that of a call out. False: there is none. */
+bool inject_hip_launch_take(uint64_t correlation, struct inject_hip_launch *launch);
+
+/* Names that of a call, if it is still there. */
+void inject_hip_launch_name(uint64_t correlation, uint32_t name);
+
+/* How many there are. */
+size_t inject_hip_launches_count(void);
+
+/* Takes any of them out. False: there is none. */
+bool inject_hip_launch_take_any(struct inject_hip_launch *launch);
+
+/* In a child after fork. */
+void inject_hip_launches_forked(void);
+
+/* What the library reports of its devices' work. */
 
 /* The window begins or ends. */
 void inject_hip_operations_window(bool on);

@@ -4,6 +4,7 @@
 #define GPUMON_INJECT_HIP_TRACER_H
 
 #include "hip.h"
+#include "session/backend.h"
 
 /**
  * inject_hip_trace - have the library call back, if it is loaded
@@ -21,5 +22,7 @@ bool inject_hip_is_traced(const char **why);
 
 /* Where the library's code is. */
 unsigned int inject_hip_code(struct inject_code *code, unsigned int room);
+
+extern const struct inject_backend inject_hip_backend;
 
 #endif /* GPUMON_INJECT_HIP_TRACER_H */

@@ -6,10 +6,10 @@
  */
 #include <sys/auxv.h>
 
-#include "hooks/call.h"
+#include "channel/annotations.h"
+#include "channel/call.h"
 #include "range.h"
 #include "session/backend.h"
-#include "write/names.h"
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 

@@ -5,11 +5,11 @@
 
 #include "base/prepared.h"
 #include "base/utf8.h"
+#include "channel/annotations.h"
+#include "channel/intern.h"
 #include "range.h"
 #include "session/session.h"
 #include "session/window.h"
-#include "write/intern.h"
-#include "write/open_ranges.h"
 
 /* Domains and registered strings, for the life of the process: a power of two. */
 #define NAMES	    (1u << 16)

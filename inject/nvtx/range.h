@@ -4,14 +4,14 @@
  * NVTX_INJECTION64_PATH names it (injection.c), also before CUDA is used; else to
  * CUPTI, which passes them on (cupti/nvtx.c).
  */
-#ifndef GPUMON_INJECT_NVTX_H
-#define GPUMON_INJECT_NVTX_H
+#ifndef GPUMON_INJECT_NVTX_RANGE_H
+#define GPUMON_INJECT_NVTX_RANGE_H
 
 /* A tool: types only, and no copy of NVTX in here. */
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
 
-#include "write/thread.h"
+#include "channel/thread.h"
 
 /* Whether this session records ranges, or has one as its window. */
 bool inject_nvtx_wanted(void);
@@ -47,4 +47,4 @@ void inject_nvtx_event(const struct inject_nvtx_event *event);
  */
 const void *inject_nvtx_remember(const void *handle, const char *text, const wchar_t *wide);
 
-#endif /* GPUMON_INJECT_NVTX_H */
+#endif /* GPUMON_INJECT_NVTX_RANGE_H */

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/prepared.h"
-#include "base/wake.h"
+#include "base/threads.h"
+#include "channel/intern.h"
 #include "command.h"
-#include "records.h"
-#include "write/intern.h"
+#include "objects.h"
 
 static const struct {
 	const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Commands of the program, from the call that enqueues them until the library's own thread has asked
- * for their times (harvest.h). The calling thread keeps them in a block of its own.
+ * for their times (completion.h). The calling thread keeps them in a block of its own.
  */
 #ifndef GPUMON_INJECT_OPENCL_COMMAND_H
 #define GPUMON_INJECT_OPENCL_COMMAND_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What is known of the program's objects, by their handles (base/handles.h). */
+/* What is known of the program's objects, by their handles (base/handles.h), and their records. */
 #ifndef GPUMON_INJECT_OPENCL_OBJECTS_H
 #define GPUMON_INJECT_OPENCL_OBJECTS_H
 
-#include "write/clock.h"
+#include "channel/clock.h"
 #include "opencl.h"
 
 /**
@@ -34,7 +34,7 @@ struct inject_waiting;
  * @in_order: its commands end in the order in which they were enqueued
  * @is_timed: it measures times, because of the program or because of us
  * @is_changed: it measures times because of us, which the program does not see
- * @waiting: its commands whose times have not been asked for, the oldest first (harvest.c)
+ * @waiting: its commands whose times have not been asked for, the oldest first (completion.c)
  * @waiting_end: where the next one goes
  * @is_busy: it is in the list of queues that have such commands
  * @next_busy: in that list
@@ -111,5 +111,10 @@ uint64_t inject_mapped_bytes(const void *pointer);
 
 /* In a child after fork. */
 void inject_objects_forked(void);
+
+/* Records of platforms, devices, contexts and queues: at the first use in a capture. */
+
+/* Of a queue, and of all that it belongs to. @thread: caller, within */
+void inject_records_queue(struct inject_thread *thread, struct inject_queue *queue);
 
 #endif /* GPUMON_INJECT_OPENCL_OBJECTS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What the parts of the OpenCL backend share: the functions below the layer, and the function list. */
-#ifndef GPUMON_INJECT_OPENCL_H
-#define GPUMON_INJECT_OPENCL_H
+#ifndef GPUMON_INJECT_OPENCL_OPENCL_H
+#define GPUMON_INJECT_OPENCL_OPENCL_H
 
 /* The program decides which version it uses, so old functions are wrapped as well. */
 #define CL_TARGET_OPENCL_VERSION 300
@@ -13,8 +13,8 @@
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS
 #include <CL/cl_layer.h>
 
-#include "hooks/call.h"
-#include "write/thread.h"
+#include "channel/call.h"
+#include "channel/thread.h"
 
 /* Functions of the loader or of the layer below, by their names. NULL where there are none. */
 extern struct _cl_icd_dispatch inject_opencl;
@@ -66,4 +66,4 @@ enum inject_opencl_function {
 	INJECT_OPENCL_COUNT
 };
 
-#endif /* GPUMON_INJECT_OPENCL_H */
+#endif /* GPUMON_INJECT_OPENCL_OPENCL_H */

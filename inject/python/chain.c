@@ -4,7 +4,7 @@
  * have another function in it by then, or the same one elsewhere, so each frame is looked at:
  * where it is, its code object, its instruction and the next frame are compared with what was there.
  * That the code object is the same one, and not another at its address, is known without a look at it
- * as long as the interpreter tells that it has freed none (watch.c). So what is left of a frame that
+ * as long as the interpreter tells that it has freed none (lifetime.c). So what is left of a frame that
  * did not change is four loads and compares: its line is not looked up, its id not hashed. An
  * interpreter that does not tell, as those before 3.12, has its code objects looked at (code.c).
  */
@@ -51,7 +51,7 @@ bool gpumon_python_chain_begin(struct gpumon_python_chain *chain)
 	struct gpumon_python_reader *reader = &chain->reader;
 	uint64_t state;
 
-	/* From here on, end.c keeps the frames from being freed. */
+	/* From here on, lifetime.c keeps the frames from being freed. */
 	if (!gpumon_python.initialized())
 		return false;
 	state = (uint64_t)(uintptr_t)gpumon_python.thread_state();

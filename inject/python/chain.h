@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The frames of Python of a thread, of which those that did not change are not looked up again. */
-#ifndef GPUMON_PYTHON_CHAIN_H
-#define GPUMON_PYTHON_CHAIN_H
+#ifndef GPUMON_INJECT_PYTHON_CHAIN_H
+#define GPUMON_INJECT_PYTHON_CHAIN_H
 
 #include "layout.h"
 #include "stack.h"
@@ -130,4 +130,4 @@ unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 				      struct gpumon_python_thread *thread,
 				      const struct gpumon_python_intern *intern);
 
-#endif /* GPUMON_PYTHON_CHAIN_H */
+#endif /* GPUMON_INJECT_PYTHON_CHAIN_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Where things are in the running interpreter, and how they are read. */
-#ifndef GPUMON_PYTHON_LAYOUT_H
-#define GPUMON_PYTHON_LAYOUT_H
+#ifndef GPUMON_INJECT_PYTHON_LAYOUT_H
+#define GPUMON_INJECT_PYTHON_LAYOUT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -166,7 +166,7 @@ gpumon_python_byte(struct gpumon_python_reader *reader, uint64_t address)
 	return (uint8_t)gpumon_python_int(reader, address);
 }
 
-/* --- end.c */
+/* --- lifetime.c */
 
 /* False where the interpreter does not export what is needed. */
 bool gpumon_python_end_init(void);
@@ -186,8 +186,6 @@ bool gpumon_python_end_waits(void);
 bool gpumon_python_enter(void);
 void gpumon_python_leave(void);
 
-/* --- watch.c */
-
 /* Asks the interpreter to report code objects that it frees. The caller's thread may call it. */
 void gpumon_python_watch(void);
 
@@ -199,7 +197,7 @@ void gpumon_python_watch(void);
  */
 uint64_t gpumon_python_code_epoch(uint64_t interpreter);
 
-/* --- confirm.c */
+/* --- layout.c: asking the interpreter */
 
 /* Frames that the interpreter is asked about. */
 #define GPUMON_PYTHON_CONFIRM_MAX 32
@@ -277,4 +275,4 @@ bool gpumon_python_code_is(uint64_t address, const uint64_t *identity);
 
 bool gpumon_python_code_init(void);
 
-#endif /* GPUMON_PYTHON_LAYOUT_H */
+#endif /* GPUMON_INJECT_PYTHON_LAYOUT_H */

@@ -4,8 +4,8 @@
  * function that runs it. stack.c says how that works without the interpreter's
  * lock.
  */
-#ifndef GPUMON_PYTHON_STACK_H
-#define GPUMON_PYTHON_STACK_H
+#ifndef GPUMON_INJECT_PYTHON_STACK_H
+#define GPUMON_INJECT_PYTHON_STACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,4 +84,4 @@ bool gpumon_python_stack(struct gpumon_stack_view *view, unsigned int room,
 /* For tests: the calling thread's next walk uses nothing of the last one, nor of its frames of C. */
 void gpumon_python_forget(void);
 
-#endif /* GPUMON_PYTHON_STACK_H */
+#endif /* GPUMON_INJECT_PYTHON_STACK_H */

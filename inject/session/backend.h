@@ -4,11 +4,11 @@
  * names is in a folder of its own and gives one of these to entry.c; all of them
  * share one session.
  */
-#ifndef GPUMON_INJECT_BACKEND_H
-#define GPUMON_INJECT_BACKEND_H
+#ifndef GPUMON_INJECT_SESSION_BACKEND_H
+#define GPUMON_INJECT_SESSION_BACKEND_H
 
-#include "write/process.h"
-#include "write/thread.h"
+#include "channel/process.h"
+#include "channel/thread.h"
 
 /**
  * struct inject_backend - what a session asks of an API
@@ -86,4 +86,4 @@ void inject_backends_forked(void);
 /* That of an API; NULL before it is registered, or where there is none. */
 const struct inject_backend *inject_backend_find(const char *api);
 
-#endif /* GPUMON_INJECT_BACKEND_H */
+#endif /* GPUMON_INJECT_SESSION_BACKEND_H */

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "backend.h"
-#include "hooks/call.h"
+#include "channel/call.h"
+#include "channel/intern.h"
+#include "channel/mappings.h"
+#include "channel/process.h"
 #include "python/stack.h"
 #include "session.h"
 #include "window.h"
-#include "write/intern.h"
-#include "write/mappings.h"
-#include "write/process.h"
 
 /* If a thread is still within after that long, the channel stays mapped. */
 #define OUTSIDE_MS 500
@@ -442,4 +442,39 @@ void inject_session_forked(void)
 	if (is_open)
 		inject_session.map.channel = NULL;
 	last_map.channel = NULL;
+}
+
+const struct inject_backend *inject_backends[INJECT_BACKENDS_MAX + 1];
+
+void inject_backend_register(const struct inject_backend *backend)
+{
+	unsigned int i;
+
+	for (i = 0; i < INJECT_BACKENDS_MAX && inject_backends[i] != backend; i++) {
+		if (inject_backends[i])
+			continue;
+		__atomic_store_n(&inject_backends[i], backend, __ATOMIC_RELEASE);
+		break;
+	}
+}
+
+void inject_backends_forked(void)
+{
+	unsigned int i, kept = 0;
+
+	for (i = 0; inject_backends[i]; i++)
+		if (inject_backends[i]->forked())
+			inject_backends[kept++] = inject_backends[i];
+	while (kept < i)
+		inject_backends[kept++] = NULL;
+}
+
+const struct inject_backend *inject_backend_find(const char *api)
+{
+	const struct inject_backend *backend;
+
+	inject_for_each_backend(backend)
+		if (strcmp(backend->api, api) == 0)
+			break;
+	return backend;
 }

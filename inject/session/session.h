@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* A capture of this process: its begin and its end. */
-#ifndef GPUMON_INJECT_SESSION_H
-#define GPUMON_INJECT_SESSION_H
+#ifndef GPUMON_INJECT_SESSION_SESSION_H
+#define GPUMON_INJECT_SESSION_SESSION_H
 
 #include "backend.h"
-#include "write/thread.h"
+#include "channel/thread.h"
 
 /**
  * inject_session_begin - record into a channel
@@ -54,4 +54,4 @@ void inject_session_note(struct inject_thread *thread, uint16_t flags, const cha
  */
 void inject_session_look_for_python(struct inject_thread *thread);
 
-#endif /* GPUMON_INJECT_SESSION_H */
+#endif /* GPUMON_INJECT_SESSION_SESSION_H */

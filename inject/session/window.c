@@ -2,11 +2,10 @@
 #include <pthread.h>
 
 #include "backend.h"
-#include "base/futex.h"
-#include "base/wake.h"
+#include "base/threads.h"
+#include "channel/intern.h"
 #include "session.h"
 #include "window.h"
-#include "write/intern.h"
 
 /* How long a thread that opens the window waits for another one that opens or closes it. */
 #define OPEN_US 20000

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* When a capture records: the window that the program opens, samples of it, and gaps. */
-#ifndef GPUMON_INJECT_WINDOW_H
-#define GPUMON_INJECT_WINDOW_H
+#ifndef GPUMON_INJECT_SESSION_WINDOW_H
+#define GPUMON_INJECT_SESSION_WINDOW_H
 
-#include "write/thread.h"
+#include "channel/thread.h"
 
 /**
  * inject_window_open - record from now on, until it was closed as often as it was opened
@@ -54,4 +54,4 @@ void inject_window_catch_up(struct inject_thread *thread);
 /* In a child after fork. */
 void inject_window_forked(void);
 
-#endif /* GPUMON_INJECT_WINDOW_H */
+#endif /* GPUMON_INJECT_SESSION_WINDOW_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What the parts of the stack walker say to each other. */
-#ifndef GPUMON_STACK_INTERNAL_H
-#define GPUMON_STACK_INTERNAL_H
+#ifndef GPUMON_INJECT_STACK_INTERNAL_H
+#define GPUMON_INJECT_STACK_INTERNAL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -156,7 +156,7 @@ bool gpumon_stack_readable(uint64_t address);
  */
 bool gpumon_stack_load(struct gpumon_stack_thread *thread, uint64_t address, uint64_t *value);
 
-/* --- module.c, loader.c: what is at an address */
+/* --- module.c: what is at an address */
 
 enum gpumon_stack_place_kind {
 	GPUMON_STACK_NOWHERE = 0,   /* nothing that can be executed */
@@ -371,4 +371,4 @@ struct gpumon_stack_state {
 bool gpumon_stack_step(struct gpumon_stack_thread *thread, unsigned int index, uint64_t rule,
 		       uint64_t salt, struct gpumon_stack_state *state);
 
-#endif /* GPUMON_STACK_INTERNAL_H */
+#endif /* GPUMON_INJECT_STACK_INTERNAL_H */

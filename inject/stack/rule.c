@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "base/futex.h"
 #include "base/inject.h"
+#include "base/threads.h"
 #include "rule.h"
 
 /*

@@ -3,8 +3,8 @@
  * Rules: how to go from a return address to the frame of the caller, in a word,
  * and the table of all that were found.
  */
-#ifndef GPUMON_STACK_RULE_H
-#define GPUMON_STACK_RULE_H
+#ifndef GPUMON_INJECT_STACK_RULE_H
+#define GPUMON_INJECT_STACK_RULE_H
 
 #include "internal.h"
 
@@ -126,4 +126,4 @@ void gpumon_rule_unlock(void);
 /* In a child after fork. */
 void gpumon_rule_forked(void);
 
-#endif /* GPUMON_STACK_RULE_H */
+#endif /* GPUMON_INJECT_STACK_RULE_H */

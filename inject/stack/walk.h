@@ -3,8 +3,8 @@
  * Walks up the stack of the calling thread, exact, and cheap enough for every
  * launch. walk.c says how.
  */
-#ifndef GPUMON_STACK_WALK_H
-#define GPUMON_STACK_WALK_H
+#ifndef GPUMON_INJECT_STACK_WALK_H
+#define GPUMON_INJECT_STACK_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,4 +112,4 @@ bool gpumon_stack_object_at(uint64_t address, struct gpumon_stack_object *object
 /* In a child after fork, by the only thread there is. */
 void gpumon_stack_forked(void);
 
-#endif /* GPUMON_STACK_WALK_H */
+#endif /* GPUMON_INJECT_STACK_WALK_H */

@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/grow.h"
-#include "base/wake.h"
+#include "base/prepared.h"
+#include "base/threads.h"
+#include "channel/intern.h"
 #include "command.h"
-#include "harvest.h"
-#include "records.h"
-#include "write/intern.h"
+#include "completion.h"
+#include "objects.h"
 
 /* So many that are pending are looked at before the next regular look. */
 #define MANY 4096

@@ -2,7 +2,7 @@
 /*
  * Calls of the program that give a device something to do: commands that are appended to a list, and
  * lists that are executed. What runs is kept until the library's own thread has its times
- * (harvest.h).
+ * (completion.h).
  */
 #ifndef GPUMON_INJECT_ZE_COMMAND_H
 #define GPUMON_INJECT_ZE_COMMAND_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What is known of the program's objects, by their handles (base/handles.h). */
+/* What is known of the program's objects, by their handles (base/handles.h), and their records. */
 #ifndef GPUMON_INJECT_ZE_OBJECTS_H
 #define GPUMON_INJECT_ZE_OBJECTS_H
 
 #include <pthread.h>
 
-#include "write/clock.h"
-#include "write/operation.h"
+#include "channel/clock.h"
+#include "channel/operation.h"
 #include "ze.h"
 
 /**
@@ -214,5 +214,10 @@ void *inject_ze_memory(size_t size);
 
 /* In a child after fork. */
 void inject_ze_objects_forked(void);
+
+/* Records of drivers, devices, contexts and queues: at the first use in a capture. */
+
+/* Of a queue, and of all that it belongs to. @thread: caller, within */
+void inject_ze_records_queue(struct inject_thread *thread, struct inject_ze_queue *queue);
 
 #endif /* GPUMON_INJECT_ZE_OBJECTS_H */

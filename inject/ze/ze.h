@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What the parts of the Level Zero backend share: the loader's functions, and the function list. */
-#ifndef GPUMON_INJECT_ZE_H
-#define GPUMON_INJECT_ZE_H
+#ifndef GPUMON_INJECT_ZE_ZE_H
+#define GPUMON_INJECT_ZE_ZE_H
 
 #include <level_zero/ze_api.h>
 
@@ -9,8 +9,8 @@
 #include <level_zero/layers/zel_tracing_api.h>
 #include <level_zero/layers/zel_tracing_register_cb.h>
 
-#include "hooks/call.h"
-#include "write/thread.h"
+#include "channel/call.h"
+#include "channel/thread.h"
 
 /* The number of an object, as an id in the capture. */
 #define INJECT_ZE_ID(number) ((uint32_t)GPUMON_API_LEVEL_ZERO << GPUMON_API_SHIFT | (number))
@@ -90,4 +90,4 @@ enum inject_ze_function {
 	INJECT_ZE_COUNT
 };
 
-#endif /* GPUMON_INJECT_ZE_H */
+#endif /* GPUMON_INJECT_ZE_ZE_H */

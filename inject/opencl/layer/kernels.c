@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "opencl/command.h"
-#include "opencl/harvest.h"
+#include "opencl/completion.h"
 #include "wrappers.h"
 
 /* The handle may have been another kernel's. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* OpenCL's loader puts the library between itself and the drivers (OPENCL_LAYERS). */
-#ifndef GPUMON_INJECT_OPENCL_LAYER_H
-#define GPUMON_INJECT_OPENCL_LAYER_H
+#ifndef GPUMON_INJECT_OPENCL_LAYER_LAYER_H
+#define GPUMON_INJECT_OPENCL_LAYER_LAYER_H
 
 #include "opencl/opencl.h"
+#include "session/backend.h"
 
 /* Answers clGetLayerInfo. */
 cl_int inject_layer_info(cl_layer_info what, size_t size, void *value, size_t *size_ret);
@@ -24,4 +25,7 @@ cl_int inject_layer_init(cl_uint count, const struct _cl_icd_dispatch *below, cl
 /* Where the loader's code is; false before inject_layer_init(). */
 bool inject_layer_loader(struct inject_code *code);
 
-#endif /* GPUMON_INJECT_OPENCL_LAYER_H */
+/* OpenCL, by a layer of its loader. */
+extern const struct inject_backend inject_opencl_backend;
+
+#endif /* GPUMON_INJECT_OPENCL_LAYER_LAYER_H */

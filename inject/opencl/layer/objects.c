@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "opencl/harvest.h"
-#include "opencl/records.h"
+#include "opencl/completion.h"
+#include "opencl/objects.h"
 #include "wrappers.h"
 
 static _Atomic uint32_t queues;

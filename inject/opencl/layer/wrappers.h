@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* What the layer puts in place of the functions below it. */
-#ifndef GPUMON_INJECT_OPENCL_WRAPPERS_H
-#define GPUMON_INJECT_OPENCL_WRAPPERS_H
+#ifndef GPUMON_INJECT_OPENCL_LAYER_WRAPPERS_H
+#define GPUMON_INJECT_OPENCL_LAYER_WRAPPERS_H
 
-#include "opencl/harvest.h"
+#include "opencl/completion.h"
 
 /* Each sets its functions in a table that is a copy of those below. */
 void inject_wrap_objects(struct _cl_icd_dispatch *layer);
@@ -64,4 +64,4 @@ cl_command_queue inject_create_queue_by(inject_create_queue_fn below, cl_context
 					cl_device_id device, const cl_queue_properties *properties,
 					cl_int *result);
 
-#endif /* GPUMON_INJECT_OPENCL_WRAPPERS_H */
+#endif /* GPUMON_INJECT_OPENCL_LAYER_WRAPPERS_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Callbacks before and after the program's calls, by the loader's tracing layer. */
-#ifndef GPUMON_INJECT_ZE_TRACER_H
-#define GPUMON_INJECT_ZE_TRACER_H
+#ifndef GPUMON_INJECT_ZE_TRACER_TRACER_H
+#define GPUMON_INJECT_ZE_TRACER_TRACER_H
 
+#include "session/backend.h"
 #include "ze/ze.h"
 
 /* The loader's function with this name; NULL where no loader is there, or has it. */
@@ -43,4 +44,7 @@ static inline bool inject_ze_is_ours(void)
 	return inject_self && inject_self->ours;
 }
 
-#endif /* GPUMON_INJECT_ZE_TRACER_H */
+/* Level Zero, by the tracing layer of its loader. */
+extern const struct inject_backend inject_ze_backend;
+
+#endif /* GPUMON_INJECT_ZE_TRACER_TRACER_H */

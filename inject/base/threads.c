@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject.h"
+#include "threads.h"
+
+/* linux/close_range.h, which headers before 5.9 do not have. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
+
+/* Standard input, output and error stay: sanitizers write to them. */
+#define FIRST_TO_LEAVE 3
+
+bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+	static const int faults[] = { SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP };
+	sigset_t all, before;
+	bool created;
+
+	sigfillset(&all);
+	/* The kernel ends a process in which one of these is blocked when its own thread causes it. */
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&all, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	created = pthread_create(thread, NULL, run, argument) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return created;
+}
+
+/*
+ * Descriptors are left out of the copy, not closed after it: otherwise the end of a pipe that the
+ * program closes would stay open here for a moment. unshare(CLONE_FILES) copies all of them.
+ */
+bool inject_own_descriptors(unsigned int first)
+{
+	return syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_UNSHARE) == 0;
+}
+
+struct errand {
+	void (*work)(void *argument);
+	void *argument;
+};
+
+static void *run_errand(void *argument)
+{
+	const struct errand *errand = argument;
+
+	inject_own_descriptors(FIRST_TO_LEAVE);
+	errand->work(errand->argument);
+	return NULL;
+}
+
+void inject_with_own_descriptors(void (*work)(void *argument), void *argument)
+{
+	struct errand errand = { work, argument };
+	pthread_t thread;
+
+	if (inject_own_thread(&thread, run_errand, &errand))
+		pthread_join(thread, NULL);
+	else
+		work(argument);
+}
+
+static _Atomic uint32_t woken, asked, answered;
+
+void inject_wake(void)
+{
+	int before = errno;
+
+	if (!atomic_exchange(&woken, 1))
+		inject_futex_wake(&woken);
+	errno = before;
+}
+
+void inject_wake_wait(uint64_t wait_ns)
+{
+	inject_futex_wait(&woken, 0, wait_ns);
+	atomic_store(&woken, 0);
+}
+
+void inject_wake_reset(void)
+{
+	atomic_store(&woken, 0);
+}
+
+bool inject_wake_ask(uint64_t until_ns)
+{
+	uint32_t mine = atomic_fetch_add(&asked, 1) + 1, last = atomic_load(&answered);
+	int before = errno;
+
+	inject_wake();
+	for (; (int32_t)(last - mine) < 0 && inject_now() < until_ns; last = atomic_load(&answered))
+		inject_futex_wait_while(&answered, last, until_ns);
+	errno = before;
+	return (int32_t)(last - mine) >= 0;
+}
+
+void inject_wake_ask_soon(void)
+{
+	atomic_fetch_add(&asked, 1);
+	inject_wake();
+}
+
+uint32_t inject_wake_asked(void)
+{
+	return atomic_load(&asked);
+}
+
+void inject_wake_answer(uint32_t count)
+{
+	if (atomic_exchange(&answered, count) != count)
+		inject_futex_wake(&answered);
+}
+
+/* How long a fork may wait. */
+#define FORK_MS INJECT_PATIENCE(200)
+
+static _Atomic int holders, forks;
+
+/* Neither side waits for the other with its own mark set. */
+void inject_locks_begin(void)
+{
+	for (;;) {
+		atomic_fetch_add(&holders, 1);
+		if (!atomic_load(&forks))
+			return;
+		atomic_fetch_sub(&holders, 1);
+		while (atomic_load(&forks))
+			inject_sleep(50000);
+	}
+}
+
+void inject_locks_end(void)
+{
+	atomic_fetch_sub(&holders, 1);
+}
+
+void inject_fork_begin(bool has_threads)
+{
+	uint64_t until = inject_now() + FORK_MS * 1000000ull;
+
+	atomic_fetch_add(&forks, 1);
+	while (has_threads && atomic_load(&holders) && inject_now() < until)
+		inject_sleep(50000);
+}
+
+void inject_fork_end(void)
+{
+	atomic_fetch_sub(&forks, 1);
+}
+
+void inject_fork_child(void)
+{
+	atomic_store(&holders, 0);
+	atomic_store(&forks, 0);
+}

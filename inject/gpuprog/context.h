@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Memory of maps in each context, and modules whose tables of addresses point to it. A table that was
+ * not filled in has zeroes, and programs then do nothing.
+ */
+#ifndef GPUMON_INJECT_GPUPROG_CONTEXT_H
+#define GPUMON_INJECT_GPUPROG_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "driver.h"
+#include "requests.h"
+
+/**
+ * inject_probe_module_add - a module with programs was loaded
+ * @handle: CUmodule or CUlibrary
+ * @is_library: which of them
+ * @image: its memory, @size bytes, unmapped when it goes; NULL: there is none
+ * @size: bytes
+ *
+ * Its table is filled in for the current context, if there is one.
+ */
+void inject_probe_module_add(void *handle, bool is_library, void *image, size_t size);
+
+/* The program unloads it. */
+void inject_probe_module_remove(void *handle, bool is_library);
+
+/*
+ * Before a launch: fills in tables that are still empty in the current context. Returns the context's
+ * number as gpumon-user knows it; negative: it has none.
+ */
+int inject_probe_fill(void);
+
+/**
+ * inject_probe_addresses - the table of addresses of the maps in the current context
+ * @context: the current one
+ * @addresses: out
+ *
+ * Their memory is made when it is asked for. It waits for nothing that a thread holds during a call of
+ * CUDA.
+ *
+ * Return: false: there is no memory.
+ */
+bool inject_probe_addresses(CUcontext context, uint64_t addresses[GPUMON_WIRE_PLACES]);
+
+/* Writes memory of the current context, which has such memory, and waits for it. */
+bool inject_probe_write(CUcontext context, CUdeviceptr to, const void *data, size_t size);
+
+/**
+ * inject_probe_copy - bring the shared memory of contexts up to date
+ * @context: of this one; NULL: of all
+ * @wait: for what the program has launched, two seconds at most
+ *
+ * Context: not within a call of CUDA, but for its beginning.
+ *
+ * Return: how long it took, without the wait for other threads.
+ */
+uint64_t inject_probe_copy(CUcontext context, bool wait);
+
+/* The same for all contexts, without a wait, unless copies would take more than 5 % of the time. */
+void inject_probe_copy_sometimes(void);
+
+/* This context has ended, with its memory and its modules. */
+void inject_probe_forget(CUcontext context);
+
+/* The clock of a GPU, which programs in kernels read, and CLOCK_MONOTONIC. */
+
+/**
+ * inject_probe_clock_load - load the kernel that reads the clock
+ *
+ * It stays in the current context: when the program ends, the driver's compiler may be gone already, and
+ * loading hangs.
+ *
+ * Return: NULL where that is not possible.
+ */
+CUfunction inject_probe_clock_load(void);
+
+/**
+ * inject_probe_clock - compare the clocks
+ * @kernel: of inject_probe_clock_load(), in the current context
+ * @stream: of this context
+ * @memory: 8 bytes on the GPU that nobody else uses
+ * @offset_ns: out: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
+ * @error_ns: out: the result is right to within this
+ *
+ * Runs the kernel a few times, some 10 microseconds each: the GPU's clock was read between the launch and
+ * its end, which bounds the offset from both sides.
+ *
+ * Return: false where that is not possible.
+ */
+bool inject_probe_clock(CUfunction kernel, CUstream stream, CUdeviceptr memory, int64_t *offset_ns,
+			uint64_t *error_ns);
+
+#endif /* GPUMON_INJECT_GPUPROG_CONTEXT_H */

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/inject.h"
+#include "base/prepared.h"
+#include "base/threads.h"
+#include "context.h"
+#include "cupti/subscribe.h"
+#include "driver.h"
+#include "gpuprog.h"
+#include "launches.h"
+#include "loader.h"
+#include "requests.h"
+#include "sass.h"
+
+static uint8_t calls[INJECT_FUNCTIONS];
+/* In a child after fork there is no thread, and CUDA does not work. */
+static _Atomic bool is_active;
+static _Atomic uint32_t stop;
+
+bool inject_probe_is_active(void)
+{
+	return atomic_load_explicit(&is_active, memory_order_relaxed);
+}
+
+static void on_call(CUpti_CallbackId id, const CUpti_CallbackData *data)
+{
+	int kept = errno;
+
+	if (id >= INJECT_FUNCTIONS || !inject_probe_is_active())
+		return;
+	if (data->callbackSite == CUPTI_API_ENTER)
+		inject_probe_call_begins(calls[id], (void *)data->functionParams);
+	else
+		inject_probe_call_ends(calls[id], (void *)data->functionParams,
+				       data->functionReturnValue &&
+					       *(const int *)data->functionReturnValue ==
+						       CUDA_SUCCESS);
+	errno = kept;
+}
+
+static const struct inject_guest guest = {
+	.is_inside = inject_probe_is_inside,
+	.call = on_call,
+};
+
+static void enable_function(CUpti_CallbackDomain domain, uint32_t id, const char *name)
+{
+	(void)domain;
+	calls[id] = (uint8_t)inject_probe_classify(name);
+	if (calls[id] != INJECT_PROBE_NONE)
+		inject_guest_enable(id);
+}
+
+static bool subscribe(const char **why)
+{
+	if (!inject_probe_driver_load(why) || !inject_guest_join(&guest, why))
+		return false;
+	inject_cupti_functions(CUPTI_CB_DOMAIN_DRIVER_API, enable_function);
+	return true;
+}
+
+static void *copy_now_and_then(void *argument)
+{
+	uint64_t period = inject_probe_settings.copy_ms * 1000000ull;
+
+	(void)argument;
+	while (!atomic_load(&stop)) {
+		inject_futex_wait_while(&stop, 0, inject_now() + period);
+		if (!atomic_load(&stop))
+			inject_probe_copy_sometimes();
+	}
+	return NULL;
+}
+
+static void finish_at_exit(void)
+{
+	if (!atomic_load(&is_active) || atomic_exchange(&stop, 1))
+		return;
+	inject_futex_wake(&stop);
+	inject_probe_copy(NULL, true);
+}
+
+static void forget_in_child(void)
+{
+	atomic_store(&is_active, false);
+}
+
+/* By the sanitizer, or by CUPTI if that is what the settings say, or all that there is. */
+static bool begin_way(void)
+{
+	const char *why = "";
+
+	if (inject_probe_settings.way != GPUMON_WIRE_WAY_PTX) {
+		if (inject_probe_sass_begin(&why))
+			return true;
+		inject_probe_tell_unable("kernels of process %d are not patched: %s", (int)getpid(),
+					 why);
+	}
+	if (inject_probe_settings.way == GPUMON_WIRE_WAY_SASS)
+		return false;
+	inject_probe_settings.way = GPUMON_WIRE_WAY_PTX;
+	if (subscribe(&why))
+		return true;
+	inject_probe_tell("nothing could be put into kernels of process %d: %s", (int)getpid(),
+			  why);
+	return false;
+}
+
+static void begin(const char *path)
+{
+	pthread_t thread;
+
+	if (!inject_probe_hello(path) || !begin_way())
+		return;
+	inject_probe_launches_begin();
+	atomic_store(&is_active, true);
+	pthread_atfork(NULL, NULL, forget_in_child);
+	if (inject_own_thread(&thread, copy_now_and_then, NULL))
+		pthread_detach(thread);
+	(void)atexit(finish_at_exit);
+	(void)at_quick_exit(finish_at_exit);
+}
+
+bool inject_probe_enter(void)
+{
+	const char *path, *recorder;
+
+	/* The environment is another user's then, and is not even read. */
+	if (getauxval(AT_SECURE))
+		return false;
+	path = getenv(GPUMON_WIRE_VARIABLE);
+	if (!path || !*path)
+		return false;
+	inject_cupti_read_environment();
+	begin(path);
+	recorder = getenv("GPUMON_SOCKET");
+	/* The sanitizer and CUPTI's records exclude each other. */
+	return !recorder || !*recorder || inject_probe_settings.way == GPUMON_WIRE_WAY_SASS;
+}

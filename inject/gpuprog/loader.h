@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Calls of CUDA's driver that load, unload or launch. */
+#ifndef GPUMON_INJECT_GPUPROG_LOADER_H
+#define GPUMON_INJECT_GPUPROG_LOADER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a function of the driver means here. */
+enum inject_probe_call {
+	INJECT_PROBE_NONE,
+	INJECT_PROBE_LOAD_MODULE,      /* (CUmodule *, const void *image, ...) */
+	INJECT_PROBE_LOAD_MODULE_FILE, /* (CUmodule *, const char *path) */
+	INJECT_PROBE_LOAD_LIBRARY,
+	INJECT_PROBE_LOAD_LIBRARY_FILE,
+	INJECT_PROBE_LINK,	/* (CUlinkState, type, void *data, size_t size, ...) */
+	INJECT_PROBE_LINK_FILE, /* (CUlinkState, type, const char *path, ...) */
+	INJECT_PROBE_UNLOAD_MODULE,
+	INJECT_PROBE_UNLOAD_LIBRARY,
+	INJECT_PROBE_LAUNCH,	   /* (CUfunction, ...) */
+	INJECT_PROBE_LAUNCH_EX,	   /* (const CUlaunchConfig *, CUfunction, ...) */
+	INJECT_PROBE_LAUNCH_COOPERATIVE, /* (CUfunction, grid, block, shared memory, ...) */
+	INJECT_PROBE_LAUNCH_OTHER, /* of several kernels, or of a graph */
+	INJECT_PROBE_SYNCHRONISE,  /* the program has waited for the GPU */
+	INJECT_PROBE_CONTEXT_DESTROY,
+	INJECT_PROBE_PRIMARY_RELEASE,
+	INJECT_PROBE_PRIMARY_RESET,
+};
+
+/* By its name, as cuModuleLoadDataEx or cuLaunchKernel_ptsz. */
+enum inject_probe_call inject_probe_classify(const char *name);
+
+/**
+ * inject_probe_call_begins - a call of the driver begins
+ * @call: which
+ * @parameters: CUPTI's structure of its parameters: what is changed there is what the driver gets
+ */
+void inject_probe_call_begins(enum inject_probe_call call, void *parameters);
+
+/* It returns. @succeeded: with CUDA_SUCCESS. */
+void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool succeeded);
+
+#endif /* GPUMON_INJECT_GPUPROG_LOADER_H */

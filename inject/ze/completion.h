@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * From times of events to CLOCK_MONOTONIC. A device says its time when it is asked; how long that
+ * takes is the error. Times of events have fewer bits, and wrap around within minutes: they are
+ * counted back from the device's time now.
+ */
+#ifndef GPUMON_INJECT_ZE_COMPLETION_H
+#define GPUMON_INJECT_ZE_COMPLETION_H
+
+#include "objects.h"
+
+/* Clocks of devices are measured again from now on. One thread at a time, here and below. */
+void inject_ze_times_look(void);
+
+/**
+ * inject_ze_times - times of an event that was signalled
+ * @device: that did it
+ * @event: of the driver
+ * @begin_ns: begin of the call that it is of
+ * @times: set, with flags where they are not known or not possible
+ */
+void inject_ze_times(struct inject_ze_device *device, ze_event_handle_t event, uint64_t begin_ns,
+		     struct inject_times *times);
+
+/*
+ * Asks for the times of what has run, and writes its records. The library's own thread does that;
+ * the program's threads do it where the times would be lost otherwise, never in a launch that is as
+ * it should be.
+ */
+
+/* Looks at all that is pending. @thread: caller, within; NULL: no capture wants it */
+void inject_ze_harvest(struct inject_thread *thread);
+
+/**
+ * inject_ze_harvest_end - the capture ends
+ * @thread: caller, within; NULL: write nothing
+ * @settle_ms: what has not ended gets this time
+ */
+void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms);
+
+/*
+ * In the program's thread. The program is about to destroy or empty a queue, a list or a context
+ * (@gone), of which nothing is pending if true is returned; to reset or destroy an event, or it uses
+ * one again; a wait of its has ended: what ran in @queue, if it has no fence, is done.
+ */
+bool inject_ze_harvest_before(const void *gone);
+void inject_ze_harvest_their_event(struct inject_ze_their_event *theirs);
+void inject_ze_harvest_fence(ze_fence_handle_t fence);
+void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue);
+
+/* In a child after fork. */
+void inject_ze_harvest_forked(void);
+
+#endif /* GPUMON_INJECT_ZE_COMPLETION_H */
