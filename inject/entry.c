@@ -50,7 +50,7 @@ static void forget_in_child(void)
 	inject_session_forked();
 	inject_worker_forked();
 	inject_recorder_forked();
-	gpumon_stack_forked();
+	inject_stack_forked();
 }
 
 /* Without a system call. */
@@ -85,7 +85,7 @@ static bool make_owner(void)
 
 	if (owner)
 		return true;
-	is_refused = is_refused || !inject_may_begin();
+	is_refused = is_refused || !inject_seccomp_may_begin();
 	if (is_refused)
 		return false;
 	memory = mmap(NULL, sizeof(*owner), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -107,7 +107,7 @@ static bool prepare_process(void)
 	/* Before anything that takes time: a child must not find the lock taken. */
 	sees_forks = sees_forks ||
 		     !pthread_atfork(prepare_fork, resume_after_fork, forget_in_child);
-	is_prepared = sees_forks && gpumon_stack_init();
+	is_prepared = sees_forks && inject_stack_init();
 	return is_prepared;
 }
 

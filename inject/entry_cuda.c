@@ -9,7 +9,7 @@ int InitializeInjection(void);
 INJECT_EXPORT int InitializeInjection(void)
 {
 	/* First: a recording then uses the same subscription. */
-	if (!inject_probe_enter())
+	if (!inject_gpuprog_enter())
 		inject_enter(&inject_cupti_backend);
 	return 1;
 }

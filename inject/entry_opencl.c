@@ -10,7 +10,7 @@
 
 INJECT_EXPORT cl_int clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *size_ret)
 {
-	return inject_layer_info(what, size, value, size_ret);
+	return inject_opencl_layer_info(what, size, value, size_ret);
 }
 
 INJECT_EXPORT cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *below, cl_uint *count_ret,
@@ -21,7 +21,8 @@ INJECT_EXPORT cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *below, cl
 	/* As in inject_enter(): such a program has no layer. */
 	if (getauxval(AT_SECURE))
 		return CL_INVALID_VALUE;
-	result = inject_layer_init(count, below, count_ret, layer, __builtin_return_address(0));
+	result = inject_opencl_layer_init(count, below, count_ret, layer,
+					  __builtin_return_address(0));
 	if (result == CL_SUCCESS)
 		inject_enter(&inject_opencl_backend);
 	return result;

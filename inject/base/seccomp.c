@@ -14,7 +14,7 @@
 
 #include "seccomp.h"
 
-unsigned int inject_filters(void)
+unsigned int inject_seccomp_filters(void)
 {
 	int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
 	unsigned int mode = 0, filters = 0;
@@ -126,13 +126,13 @@ static long try_calls(char *stack)
 	return pid;
 }
 
-bool inject_may_begin(void)
+bool inject_seccomp_may_begin(void)
 {
 	int kept = errno;
 	char *stack;
 	long pid;
 
-	if (!inject_filters())
+	if (!inject_seccomp_filters())
 		return true;
 	stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
@@ -149,7 +149,7 @@ bool inject_may_begin(void)
 
 #else
 
-bool inject_may_begin(void)
+bool inject_seccomp_may_begin(void)
 {
 	return true;
 }

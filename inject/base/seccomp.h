@@ -9,15 +9,15 @@
 #include <stdbool.h>
 
 /* How many filters the calling thread has. Before Linux 5.9, 1 if it has some. */
-unsigned int inject_filters(void);
+unsigned int inject_seccomp_filters(void);
 
 /**
- * inject_may_begin - whether the library's calls would not end the process
+ * inject_seccomp_may_begin - whether the library's calls would not end the process
  *
  * Where there are filters, a process that shares this one's memory makes the calls, with arguments that
  * do nothing, and ends. The caller waits for that, for less than a millisecond. Where no such process can
  * be had, the calls are made as they are.
  */
-bool inject_may_begin(void);
+bool inject_seccomp_may_begin(void);
 
 #endif /* GPUMON_INJECT_BASE_SECCOMP_H */

@@ -19,7 +19,7 @@
 /* Standard input, output and error stay: sanitizers write to them. */
 #define FIRST_TO_LEAVE 3
 
-bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+bool inject_threads_start(pthread_t *thread, void *(*run)(void *), void *argument)
 {
 	static const int faults[] = { SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP };
 	sigset_t all, before;
@@ -39,7 +39,7 @@ bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument)
  * Descriptors are left out of the copy, not closed after it: otherwise the end of a pipe that the
  * program closes would stay open here for a moment. unshare(CLONE_FILES) copies all of them.
  */
-bool inject_own_descriptors(unsigned int first)
+bool inject_threads_unshare_descriptors(unsigned int first)
 {
 	return syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_UNSHARE) == 0;
 }
@@ -53,17 +53,17 @@ static void *run_errand(void *argument)
 {
 	const struct errand *errand = argument;
 
-	inject_own_descriptors(FIRST_TO_LEAVE);
+	inject_threads_unshare_descriptors(FIRST_TO_LEAVE);
 	errand->work(errand->argument);
 	return NULL;
 }
 
-void inject_with_own_descriptors(void (*work)(void *argument), void *argument)
+void inject_threads_run_unshared(void (*work)(void *argument), void *argument)
 {
 	struct errand errand = { work, argument };
 	pthread_t thread;
 
-	if (inject_own_thread(&thread, run_errand, &errand))
+	if (inject_threads_start(&thread, run_errand, &errand))
 		pthread_join(thread, NULL);
 	else
 		work(argument);

@@ -62,7 +62,7 @@ static inline void inject_futex_wake(_Atomic uint32_t *word)
  */
 
 /**
- * inject_own_thread - start a thread of the library
+ * inject_threads_start - start a thread of the library
  * @thread: to be joined or detached
  * @run: signals are blocked in it, but those of its own faults: the program's handlers run in the
  *       program's threads
@@ -70,10 +70,10 @@ static inline void inject_futex_wake(_Atomic uint32_t *word)
  *
  * Return: false where none can be had.
  */
-bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument);
+bool inject_threads_start(pthread_t *thread, void *(*run)(void *), void *argument);
 
 /**
- * inject_own_descriptors - the calling thread no longer shares descriptors with the program
+ * inject_threads_unshare_descriptors - the calling thread no longer shares descriptors with the program
  * @first: lower descriptors are copied, and stay open here when the program closes its own
  *
  * Where the kernel has no close_range() (before 5.9), or a seccomp filter refuses it, the thread
@@ -81,16 +81,16 @@ bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument);
  *
  * Return: whether it has its own.
  */
-bool inject_own_descriptors(unsigned int first);
+bool inject_threads_unshare_descriptors(unsigned int first);
 
 /**
- * inject_with_own_descriptors - run a function in a thread that shares none with the program
+ * inject_threads_run_unshared - run a function in a thread that shares none with the program
  * @work: opens, reads and closes; its descriptors are its own, and end with it
  * @argument: for it
  *
  * Waits for it. Where no thread can be created, @work runs with the program's descriptors.
  */
-void inject_with_own_descriptors(void (*work)(void *argument), void *argument);
+void inject_threads_run_unshared(void (*work)(void *argument), void *argument);
 
 /*
  * How any part of the library wakes the thread that does its work

@@ -27,7 +27,7 @@ static inline unsigned int count_of_api(const uint64_t *frames, unsigned int cou
 	return i;
 }
 
-static uint32_t intern_python_frame(void *context, const struct gpumon_python_frame *frame,
+static uint32_t intern_python_frame(void *context, const struct inject_python_frame *frame,
 				    bool *is_written)
 {
 	struct inject_thread *thread = context;
@@ -42,29 +42,29 @@ static uint32_t intern_python_frame(void *context, const struct gpumon_python_fr
 
 /* @view is in the walker's memory. */
 static inline bool walk_with_python(struct inject_thread *thread, unsigned int room,
-				    struct gpumon_stack_view *view)
+				    struct inject_stack_view *view)
 {
-	struct gpumon_python_intern intern;
+	struct inject_python_intern intern;
 
 	if (!atomic_load_explicit(&inject_session.has_python, memory_order_relaxed))
-		return gpumon_stack_walk_view(view, room);
+		return inject_stack_walk_view(view, room);
 	intern.frame = intern_python_frame;
 	intern.context = thread;
 	intern.generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
-	return gpumon_python_stack(view, room, &intern);
+	return inject_python_stack(view, room, &intern);
 }
 
 /* A plug-in may be closed before the worker looks, and another one be where it was. */
 static void notice_libraries(struct inject_thread *thread, const uint64_t *frames,
 			     unsigned int count)
 {
-	struct gpumon_stack_object object = { 0 };
+	struct inject_stack_object object = { 0 };
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
 		if (frames[i] & GPUMON_STACK_FRAME_ID ||
 		    (frames[i] >= object.start && frames[i] < object.end) ||
-		    !gpumon_stack_object_at(frames[i] - 1, &object))
+		    !inject_stack_object_at(frames[i] - 1, &object))
 			continue;
 		inject_mappings_notice(thread, object.start, object.end, object.base, object.name);
 	}
@@ -74,7 +74,7 @@ static inline uint32_t intern_path(struct inject_thread *thread, const uint64_t 
 				   unsigned int count, bool truncated, unsigned int same)
 {
 	uint32_t id = inject_intern_stack(thread, frames, count, truncated, same);
-	uint64_t libraries = gpumon_stack_libraries();
+	uint64_t libraries = inject_stack_libraries();
 
 	if (INJECT_UNLIKELY(thread->has_new_stack || thread->libraries != libraries)) {
 		thread->has_new_stack = false;
@@ -93,10 +93,10 @@ static _Atomic uint64_t different;
 static void compare_path(struct inject_thread *thread, const uint64_t *frames, unsigned int count,
 			 bool truncated)
 {
-	struct gpumon_stack_view view;
+	struct inject_stack_view view;
 	unsigned int first;
 
-	gpumon_python_forget();
+	inject_python_forget();
 	atomic_fetch_add(&compared, 1);
 	if (!walk_with_python(thread, inject_session.stack_room, &view)) {
 		atomic_fetch_add(&different, 1);
@@ -120,7 +120,7 @@ void inject_call_path_compared(uint64_t *all, uint64_t *wrong)
 #endif
 
 /* The id of a path in the walker's memory. */
-static inline uint32_t intern_view(struct inject_thread *thread, struct gpumon_stack_view *view,
+static inline uint32_t intern_view(struct inject_thread *thread, struct inject_stack_view *view,
 				   unsigned int first)
 {
 	unsigned int count = view->count - first;
@@ -141,7 +141,7 @@ static inline uint32_t intern_view(struct inject_thread *thread, struct gpumon_s
 
 uint32_t inject_call_path(struct inject_thread *thread)
 {
-	struct gpumon_stack_view view;
+	struct inject_stack_view view;
 	unsigned int first;
 	uint32_t id;
 

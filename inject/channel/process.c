@@ -151,7 +151,7 @@ void inject_process_write(struct inject_thread *thread, const struct inject_vers
 		},
 	};
 
-	inject_with_own_descriptors(fill_process_record, &errand);
+	inject_threads_run_unshared(fill_process_record, &errand);
 	inject_append(thread, &errand.record);
 }
 

@@ -131,7 +131,7 @@ struct inject_range {
  * @ranges_beyond: that were pushed when there was no more room
  * @hashes: of the last stack: of its outermost frame, of its outermost two, ...
  * @has_new_stack: its last stack was the first of its kind
- * @libraries: that were loaded at its last stack, as gpumon_stack_libraries() counts
+ * @libraries: that were loaded at its last stack, as inject_stack_libraries() counts
  * @hashed: how many of @hashes are valid
  * @skip: so many launches are left out before --sample takes one
  * @chance: for inject_random()

@@ -35,7 +35,7 @@ static bool start_cupti(struct inject_thread *thread, bool at_start, const char 
 			thread, 0,
 			"CUPTI's buffers are those of the capture before, of which it has not given all back");
 	inject_subscribe_always(thread, at_start);
-	inject_rival_look();
+	inject_other_profiler_look();
 	if (inject_session.settings.graphs == GPUMON_GRAPHS_WHOLE && !at_start)
 		inject_session_note(
 			thread, GPUMON_NOTE_MISSING,
@@ -53,7 +53,7 @@ static void flush_cupti(void)
 {
 	if (!inject_subscribed())
 		return;
-	inject_rival_look();
+	inject_other_profiler_look();
 	inject_cupti.cuptiActivityFlushAll(0);
 }
 

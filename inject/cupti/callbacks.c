@@ -137,21 +137,21 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 	errno = kept;
 }
 
-/* What the guest does before and after a call is not part of its recorded time. */
+/* What the client does before and after a call is not part of its recorded time. */
 static void handle_with_guest(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			      const CUpti_CallbackData *data)
 {
 	bool is_for_guest = domain == CUPTI_CB_DOMAIN_DRIVER_API;
 	bool is_exit = data->callbackSite == CUPTI_API_EXIT;
 
-	if (inject_guest->is_inside())
+	if (inject_cupti_client->is_inside())
 		return;
 	if (is_for_guest && !is_exit)
-		inject_guest->call(id, data);
+		inject_cupti_client->call(id, data);
 	if (inject_subscribed())
 		handle_api_callback(domain, id, data);
 	if (is_for_guest && is_exit)
-		inject_guest->call(id, data);
+		inject_cupti_client->call(id, data);
 }
 
 static void handle_resource(CUpti_CallbackId id, const void *data)
@@ -173,7 +173,7 @@ void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	switch (domain) {
 	case CUPTI_CB_DOMAIN_RUNTIME_API:
 	case CUPTI_CB_DOMAIN_DRIVER_API:
-		if (INJECT_UNLIKELY(inject_guest))
+		if (INJECT_UNLIKELY(inject_cupti_client))
 			handle_with_guest(domain, id, data);
 		else
 			handle_api_callback(domain, id, data);

@@ -471,11 +471,11 @@ static void convert_unified(struct inject_thread *thread, const unified_record *
 	inject_append(thread, &record);
 }
 
-#define OWNS_STREAM(type, record)                                     \
-	inject_guest_owns_stream(((const type *)(record))->contextId, \
-				 ((const type *)(record))->streamId)
+#define OWNS_STREAM(type, record)                                            \
+	inject_cupti_client_owns_stream(((const type *)(record))->contextId, \
+					((const type *)(record))->streamId)
 
-/* The guest's own work is not the program's. */
+/* The client's own work is not the program's. */
 static bool is_of_guest(const CUpti_Activity *activity)
 {
 	const void *record = activity;
@@ -494,7 +494,7 @@ static bool is_of_guest(const CUpti_Activity *activity)
 	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
 		return OWNS_STREAM(sync_record, record);
 	case CUPTI_ACTIVITY_KIND_MEMORY2:
-		return inject_guest_owns_memory(memory->contextId, memory->address);
+		return inject_cupti_client_owns_memory(memory->contextId, memory->address);
 	default:
 		return false;
 	}
@@ -505,7 +505,7 @@ static void convert_one(struct inject_thread *thread, const CUpti_Activity *acti
 {
 	const void *record = activity;
 
-	if (INJECT_UNLIKELY(inject_guest) && is_of_guest(activity))
+	if (INJECT_UNLIKELY(inject_cupti_client) && is_of_guest(activity))
 		return;
 	switch (activity->kind) {
 	case CUPTI_ACTIVITY_KIND_KERNEL:

@@ -222,7 +222,7 @@ static int count_libraries(struct dl_phdr_info *info, size_t size, void *argumen
 	return 1;
 }
 
-void inject_rival_look(void)
+void inject_other_profiler_look(void)
 {
 	static unsigned long long seen;
 	unsigned long long loaded = 0;

@@ -7,13 +7,13 @@
 #define GPUMON_INJECT_CUPTI_OTHER_PROFILER_H
 
 /**
- * inject_rival_look - with --yield, see calls of cuptiSubscribe() by libraries that were loaded since the last time
+ * inject_other_profiler_look - with --yield, see calls of cuptiSubscribe() by libraries that were loaded since the last time
  *
  * Replaces cuptiSubscribe(), and the function that sets CUPTI's clock, in their tables of imported
  * functions. A library that looks them up with dlsym() is not seen.
  *
  * Context: takes the loader's lock; one thread at a time.
  */
-void inject_rival_look(void);
+void inject_other_profiler_look(void);
 
 #endif /* GPUMON_INJECT_CUPTI_OTHER_PROFILER_H */

@@ -16,16 +16,16 @@
 
 uint16_t inject_class[2][INJECT_FUNCTIONS];
 
-const struct inject_guest *inject_guest;
+const struct inject_cupti_client *inject_cupti_client;
 
-/* Of the recording and of the guest, which may be there alone. */
+/* Of the recording and of the client, which may be there alone. */
 static CUpti_SubscriberHandle subscriber;
 /* Of the recording. */
 static _Atomic bool is_subscribed;
 static bool is_classified;
 static bool has_clock;
-/* Functions of the driver that the guest hears of. */
-static bool is_guests[INJECT_FUNCTIONS];
+/* Functions of the driver that the client hears of. */
+static bool is_clients[INJECT_FUNCTIONS];
 
 bool inject_subscribed(void)
 {
@@ -96,7 +96,7 @@ static void classify_all(void)
 	is_classified = true;
 }
 
-/* For the recording and the guest, which never begin at the same time. */
+/* For the recording and the client, which never begin at the same time. */
 static CUptiResult hold_cupti(void)
 {
 	CUptiResult result;
@@ -109,27 +109,27 @@ static CUptiResult hold_cupti(void)
 	return result;
 }
 
-bool inject_guest_join(const struct inject_guest *guest, const char **why)
+bool inject_cupti_client_join(const struct inject_cupti_client *client, const char **why)
 {
 	CUptiResult result;
 
 	if (!inject_cupti_load(why))
 		return false;
-	inject_guest = guest;
+	inject_cupti_client = client;
 	result = hold_cupti();
 	if (result == CUPTI_SUCCESS)
 		return true;
-	inject_guest = NULL;
+	inject_cupti_client = NULL;
 	*why = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ?
 		       "another profiler holds CUPTI, which serves one at a time: run the program without it" :
 		       inject_cupti_result(result);
 	return false;
 }
 
-void inject_guest_enable(CUpti_CallbackId id)
+void inject_cupti_client_enable(CUpti_CallbackId id)
 {
 	inject_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
-	is_guests[id] = true;
+	is_clients[id] = true;
 }
 
 bool inject_subscribe(const char **why)
@@ -263,7 +263,7 @@ static void enable_classes(struct inject_thread *thread, uint16_t classes, bool 
 			if (!(inject_class[domain][id] & classes) ||
 			    (no_launches && inject_class[domain][id] & INJECT_CLASS_LAUNCH))
 				continue;
-			if (!on && !domain && is_guests[id])
+			if (!on && !domain && is_clients[id])
 				continue;
 			result = inject_cupti.cuptiEnableCallback(
 				on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API + domain, id);
@@ -381,8 +381,8 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on)
 	if (!is_subscribed)
 		return;
 	if (record & GPUMON_RECORD_ALL_CALLS) {
-		/* The guest must not miss a call meanwhile. */
-		if (!on && inject_guest)
+		/* The client must not miss a call meanwhile. */
+		if (!on && inject_cupti_client)
 			return;
 		expect_success(thread,
 			       inject_cupti.cuptiEnableDomain(on, subscriber,
@@ -425,7 +425,7 @@ void inject_unsubscribe(bool program_goes_on)
 	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DEVICE);
 	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONTEXT);
 	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_STREAM);
-	if (inject_guest) {
+	if (inject_cupti_client) {
 		is_subscribed = false;
 		return;
 	}
@@ -439,7 +439,7 @@ void inject_unsubscribe(bool program_goes_on)
 
 void inject_subscribe_forked(void)
 {
-	inject_guest = NULL;
+	inject_cupti_client = NULL;
 	subscriber = NULL;
 	is_subscribed = false;
 }
@@ -480,7 +480,7 @@ bool inject_detach(CUpti_SubscriberHandle ours)
 #define OWN 256
 
 /**
- * struct own - a stream of the guest
+ * struct own - a stream of the client
  * @key: ids of context and stream
  * @memory: address, 0: none
  */
@@ -515,7 +515,7 @@ static struct own *find_own(uint64_t key)
 	return NULL;
 }
 
-void inject_guest_own(CUcontext context, CUstream stream, CUdeviceptr memory)
+void inject_cupti_client_own(CUcontext context, CUstream stream, CUdeviceptr memory)
 {
 	uint32_t context_id, stream_id;
 	struct own *own;
@@ -537,12 +537,12 @@ void inject_guest_own(CUcontext context, CUstream stream, CUdeviceptr memory)
 	atomic_fetch_add(&owned_n, 1);
 }
 
-bool inject_guest_owns_stream(uint32_t context, uint32_t stream)
+bool inject_cupti_client_owns_stream(uint32_t context, uint32_t stream)
 {
 	return find_own(key_of(context, stream));
 }
 
-bool inject_guest_owns_memory(uint32_t context, uint64_t address)
+bool inject_cupti_client_owns_memory(uint32_t context, uint64_t address)
 {
 	unsigned int n = count_owned();
 

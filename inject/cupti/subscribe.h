@@ -54,7 +54,7 @@ void inject_subscribe_clock_lost(void);
 void inject_subscribe_clock_again(void);
 
 /*
- * @program_goes_on: from then on CUPTI costs it nothing, where that is possible, see inject_detach(). With a guest,
+ * @program_goes_on: from then on CUPTI costs it nothing, where that is possible, see inject_detach(). With a client,
  * only the recording lets go of CUPTI.
  */
 void inject_unsubscribe(bool program_goes_on);
@@ -90,46 +90,46 @@ bool inject_detach(CUpti_SubscriberHandle subscriber);
 void inject_detach_in_call(void);
 
 /*
- * Another user of the subscription, which CUPTI has once: programs in kernels (gpuprog/). The guest keeps it
- * when a recording ends. What the guest itself does with CUDA is none of the program's, and is left out
+ * Another user of the subscription, which CUPTI has once: programs in kernels (gpuprog/). The client keeps it
+ * when a recording ends. What the client itself does with CUDA is none of the program's, and is left out
  * of recordings.
  */
 
 /**
- * struct inject_guest - the guest's functions, called in the program's threads
- * @is_inside: whether the calling thread is in a call of CUDA that the guest makes
- * @call: a function of the driver begins or returns: one of those of inject_guest_enable(), or any
+ * struct inject_cupti_client - the client's functions, called in the program's threads
+ * @is_inside: whether the calling thread is in a call of CUDA that the client makes
+ * @call: a function of the driver begins or returns: one of those of inject_cupti_client_enable(), or any
  */
-struct inject_guest {
+struct inject_cupti_client {
 	bool (*is_inside)(void);
 	void (*call)(CUpti_CallbackId id, const CUpti_CallbackData *data);
 };
 
 /* NULL: there is none. */
-extern const struct inject_guest *inject_guest INJECT_HIDDEN;
+extern const struct inject_cupti_client *inject_cupti_client INJECT_HIDDEN;
 
 /**
- * inject_guest_join - subscribe to CUPTI for the guest
- * @guest: stays
+ * inject_cupti_client_join - subscribe to CUPTI for the client
+ * @client: stays
  * @why: out: a sentence where that is not possible
  *
  * Context: before a recording of CUDA begins, which then uses the same subscription.
  */
-bool inject_guest_join(const struct inject_guest *guest, const char **why);
+bool inject_cupti_client_join(const struct inject_cupti_client *client, const char **why);
 
-/* The guest wants to hear of a function of the driver, from now on. */
-void inject_guest_enable(CUpti_CallbackId id);
+/* The client wants to hear of a function of the driver, from now on. */
+void inject_cupti_client_enable(CUpti_CallbackId id);
 
 /**
- * inject_guest_own - what is done in this stream is the guest's
+ * inject_cupti_client_own - what is done in this stream is the client's
  * @context: of the stream
- * @stream: of the guest alone
+ * @stream: of the client alone
  * @memory: that it has allocated; 0: none yet. A later call adds it
  */
-void inject_guest_own(CUcontext context, CUstream stream, CUdeviceptr memory);
+void inject_cupti_client_own(CUcontext context, CUstream stream, CUdeviceptr memory);
 
-/* Whether a record of CUPTI's is of the guest, by the ids in it. */
-bool inject_guest_owns_stream(uint32_t context, uint32_t stream);
-bool inject_guest_owns_memory(uint32_t context, uint64_t address);
+/* Whether a record of CUPTI's is of the client, by the ids in it. */
+bool inject_cupti_client_owns_stream(uint32_t context, uint32_t stream);
+bool inject_cupti_client_owns_memory(uint32_t context, uint64_t address);
 
 #endif /* GPUMON_INJECT_CUPTI_SUBSCRIBE_H */

@@ -79,7 +79,7 @@ static CUcontext current_context(void)
 {
 	CUcontext current = NULL;
 
-	if (inject_probe_driver.context_current(&current) != CUDA_SUCCESS)
+	if (inject_gpuprog_driver.context_current(&current) != CUDA_SUCCESS)
 		return NULL;
 	return current;
 }
@@ -89,10 +89,10 @@ static uint64_t kept_places(const struct context *context)
 {
 	int processors = 0;
 
-	if (!inject_probe_settings.kept_words ||
-	    inject_probe_driver.device_attribute(&processors,
-						 CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-						 context->device) != CUDA_SUCCESS)
+	if (!inject_gpuprog_settings.kept_words ||
+	    inject_gpuprog_driver.device_attribute(&processors,
+						   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+						   context->device) != CUDA_SUCCESS)
 		return 0;
 	return (uint64_t)processors * GPUMON_WIRE_KEPT_THREADS;
 }
@@ -100,37 +100,38 @@ static uint64_t kept_places(const struct context *context)
 /* The copied part, a word for the clock, and what threads keep. */
 static uint64_t memory_bytes(const struct context *context)
 {
-	return inject_probe_settings.bytes +
-	       (1 + kept_places(context) * inject_probe_settings.kept_words) * sizeof(uint64_t);
+	return inject_gpuprog_settings.bytes +
+	       (1 + kept_places(context) * inject_gpuprog_settings.kept_words) * sizeof(uint64_t);
 }
 
 static CUresult clear_and_fill(const struct context *context)
 {
-	const struct gpumon_wire_settings *settings = &inject_probe_settings;
-	const char *content = inject_probe_content;
+	const struct gpumon_wire_settings *settings = &inject_gpuprog_settings;
+	const char *content = inject_gpuprog_content;
 	uint64_t print = context->memory + settings->print,
 		 pid = (uint64_t)getpid() << 32 | (uint64_t)getpid();
 	const uint64_t kept[] = { context->memory + settings->bytes + sizeof(uint64_t),
 				  kept_places(context) };
 	CUresult result;
 
-	result =
-		inject_probe_driver.set(context->memory, 0, memory_bytes(context), context->stream);
+	result = inject_gpuprog_driver.set(context->memory, 0, memory_bytes(context),
+					   context->stream);
 	for (uint32_t i = 0; result == CUDA_SUCCESS && i < settings->content_n; i++)
-		result = inject_probe_driver.copy_in(context->memory + settings->content[i].offset,
-						     content + settings->content[i].offset,
-						     settings->content[i].size, context->stream);
+		result =
+			inject_gpuprog_driver.copy_in(context->memory + settings->content[i].offset,
+						      content + settings->content[i].offset,
+						      settings->content[i].size, context->stream);
 	if (result == CUDA_SUCCESS)
-		result = inject_probe_driver.copy_in(context->memory + settings->pid_place, &pid,
-						     sizeof(pid), context->stream);
+		result = inject_gpuprog_driver.copy_in(context->memory + settings->pid_place, &pid,
+						       sizeof(pid), context->stream);
 	if (result == CUDA_SUCCESS && settings->kept_words)
-		result = inject_probe_driver.copy_in(context->memory + settings->kept_place, kept,
-						     sizeof(kept), context->stream);
+		result = inject_gpuprog_driver.copy_in(context->memory + settings->kept_place, kept,
+						       sizeof(kept), context->stream);
 	if (result == CUDA_SUCCESS && settings->print)
-		result = inject_probe_driver.copy_in(context->memory + settings->print_place,
-						     &print, sizeof(print), context->stream);
+		result = inject_gpuprog_driver.copy_in(context->memory + settings->print_place,
+						       &print, sizeof(print), context->stream);
 	if (result == CUDA_SUCCESS)
-		result = inject_probe_driver.stream_wait(context->stream);
+		result = inject_gpuprog_driver.stream_wait(context->stream);
 	return result;
 }
 
@@ -140,33 +141,34 @@ static void compare_clocks(const struct context *context)
 	uint64_t error_ns;
 	int64_t offset_ns;
 
-	if (context->clock && inject_probe_clock(context->clock, context->stream,
-						 context->memory + inject_probe_settings.bytes,
-						 &offset_ns, &error_ns))
-		inject_probe_say_clock(context->number, offset_ns, error_ns);
+	if (context->clock && inject_gpuprog_clock(context->clock, context->stream,
+						   context->memory + inject_gpuprog_settings.bytes,
+						   &offset_ns, &error_ns))
+		inject_gpuprog_say_clock(context->number, offset_ns, error_ns);
 }
 
 /* Memory of the kernel's maps, for the GPU. */
 static void find_shared(struct context *context)
 {
-	for (uint64_t left = inject_probe_settings.shared; left; left &= left - 1) {
+	for (uint64_t left = inject_gpuprog_settings.shared; left; left &= left - 1) {
 		uint32_t map = (uint32_t)__builtin_ctzll(left);
 		size_t size = 0;
-		void *memory = inject_probe_shared(map, &size);
+		void *memory = inject_gpuprog_shared(map, &size);
 		CUresult result = CUDA_ERROR_UNKNOWN;
 
 		if (memory)
-			result = inject_probe_driver.host_register(
+			result = inject_gpuprog_driver.host_register(
 				memory, size,
 				CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
 		if (result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
-			result = inject_probe_driver.host_address(&context->shared[1 + map], memory,
-								  0);
+			result = inject_gpuprog_driver.host_address(&context->shared[1 + map],
+								    memory, 0);
 		if (result != CUDA_SUCCESS) {
 			context->shared[1 + map] = 0;
-			inject_probe_tell("CUDA does not share a map with the CPU (error %d): what "
-					  "the GPU's programs write into it is missing",
-					  (int)result);
+			inject_gpuprog_tell(
+				"CUDA does not share a map with the CPU (error %d): what "
+				"the GPU's programs write into it is missing",
+				(int)result);
 		}
 	}
 }
@@ -179,38 +181,38 @@ static void make_memory(struct context *context)
 	char name[128] = "a GPU";
 	CUresult result;
 
-	inject_probe_driver.device_name(name, sizeof(name), context->device);
-	inject_probe_driver.memory_info(&free_bytes, &all);
+	inject_gpuprog_driver.device_name(name, sizeof(name), context->device);
+	inject_gpuprog_driver.memory_info(&free_bytes, &all);
 	if (bytes > free_bytes / SHARE) {
-		inject_probe_tell(
+		inject_gpuprog_tell(
 			"%s has %zu MiB free, and the maps would take %llu: nothing of it "
 			"is counted. Use smaller maps",
 			name, free_bytes >> 20, (unsigned long long)(bytes >> 20));
 		return;
 	}
-	result = inject_probe_driver.stream_create(&context->stream, CU_STREAM_NON_BLOCKING);
+	result = inject_gpuprog_driver.stream_create(&context->stream, CU_STREAM_NON_BLOCKING);
 	if (result == CUDA_SUCCESS) {
-		inject_guest_own(context->handle, context->stream, 0);
-		result = inject_probe_driver.alloc(&context->memory, bytes);
+		inject_cupti_client_own(context->handle, context->stream, 0);
+		result = inject_gpuprog_driver.alloc(&context->memory, bytes);
 	}
 	if (result == CUDA_SUCCESS) {
-		inject_guest_own(context->handle, context->stream, context->memory);
+		inject_cupti_client_own(context->handle, context->stream, context->memory);
 		result = clear_and_fill(context);
 		if (result != CUDA_SUCCESS)
-			inject_probe_driver.free(context->memory);
+			inject_gpuprog_driver.free(context->memory);
 	}
 	if (result != CUDA_SUCCESS) {
 		context->memory = 0;
-		inject_probe_tell("no memory for the maps on %s (CUDA error %d): nothing of it "
-				  "is counted",
-				  name, (int)result);
+		inject_gpuprog_tell("no memory for the maps on %s (CUDA error %d): nothing of it "
+				    "is counted",
+				    name, (int)result);
 		return;
 	}
 	/* Only now: where there is no memory, nothing of it can be missing. */
 	context->area =
-		inject_probe_ask_area((unsigned int)context->device, name, &context->number);
+		inject_gpuprog_ask_area((unsigned int)context->device, name, &context->number);
 	if (!context->area) {
-		inject_probe_driver.free(context->memory);
+		inject_gpuprog_driver.free(context->memory);
 		context->memory = 0;
 		return;
 	}
@@ -262,12 +264,12 @@ static struct context *find_context(CUcontext handle)
 		return context;
 	context = take_place();
 	if (!context) {
-		inject_probe_tell(
+		inject_gpuprog_tell(
 			"process %d has more than %d contexts at a time: the others are not counted",
 			(int)getpid(), CONTEXTS_MAX);
 		return NULL;
 	}
-	inject_probe_driver.context_device(&made.device);
+	inject_gpuprog_driver.context_device(&made.device);
 	make_memory(&made);
 	pthread_mutex_lock(&listing);
 	*context = made;
@@ -278,14 +280,14 @@ static struct context *find_context(CUcontext handle)
 
 static void write_addresses(const struct context *context, uint64_t addresses[GPUMON_WIRE_PLACES])
 {
-	const struct gpumon_wire_settings *settings = &inject_probe_settings;
+	const struct gpumon_wire_settings *settings = &inject_gpuprog_settings;
 
 	for (uint32_t i = 0; i < settings->places_n; i++)
 		addresses[i] = context->shared[i] ? context->shared[i] :
 						    context->memory + settings->places[i];
 }
 
-bool inject_probe_addresses(CUcontext handle, uint64_t addresses[GPUMON_WIRE_PLACES])
+bool inject_gpuprog_addresses(CUcontext handle, uint64_t addresses[GPUMON_WIRE_PLACES])
 {
 	const struct context *context = find_context(handle);
 
@@ -295,13 +297,13 @@ bool inject_probe_addresses(CUcontext handle, uint64_t addresses[GPUMON_WIRE_PLA
 	return true;
 }
 
-bool inject_probe_write(CUcontext handle, CUdeviceptr to, const void *data, size_t size)
+bool inject_gpuprog_write(CUcontext handle, CUdeviceptr to, const void *data, size_t size)
 {
 	const struct context *context = look_up(handle);
 
 	return context && context->memory &&
-	       inject_probe_driver.copy_in(to, data, size, context->stream) == CUDA_SUCCESS &&
-	       inject_probe_driver.stream_wait(context->stream) == CUDA_SUCCESS;
+	       inject_gpuprog_driver.copy_in(to, data, size, context->stream) == CUDA_SUCCESS &&
+	       inject_gpuprog_driver.stream_wait(context->stream) == CUDA_SUCCESS;
 }
 
 static void forget_module(struct module *module)
@@ -322,8 +324,8 @@ static void forget_context(struct context *context)
 		modules[i].filled &= ~bit;
 	}
 	if (context->area) {
-		inject_probe_say(GPUMON_WIRE_ENDED, context->number);
-		munmap(context->area, inject_probe_settings.bytes);
+		inject_gpuprog_say(GPUMON_WIRE_ENDED, context->number);
+		munmap(context->area, inject_gpuprog_settings.bytes);
 	}
 	pthread_mutex_lock(&listing);
 	*context = (struct context){ 0 };
@@ -334,13 +336,13 @@ static void forget_context(struct context *context)
 static CUresult find_table(const struct module *module, CUdeviceptr *table, size_t *size)
 {
 	if (!module->is_library)
-		return inject_probe_driver.module_global(table, size, module->handle, TABLE);
-	return inject_probe_driver.library_global(table, size, module->handle, TABLE);
+		return inject_gpuprog_driver.module_global(table, size, module->handle, TABLE);
+	return inject_gpuprog_driver.library_global(table, size, module->handle, TABLE);
 }
 
 static void fill_table(const struct context *context, const struct module *module)
 {
-	const struct gpumon_wire_settings *settings = &inject_probe_settings;
+	const struct gpumon_wire_settings *settings = &inject_gpuprog_settings;
 	uint64_t addresses[GPUMON_WIRE_PLACES];
 	size_t size = 0, wanted = settings->places_n * sizeof(*addresses);
 	CUdeviceptr table = 0;
@@ -349,8 +351,9 @@ static void fill_table(const struct context *context, const struct module *modul
 	if (find_table(module, &table, &size) != CUDA_SUCCESS || size < wanted)
 		return;
 	write_addresses(context, addresses);
-	if (inject_probe_driver.copy_in(table, addresses, wanted, context->stream) == CUDA_SUCCESS)
-		inject_probe_driver.stream_wait(context->stream);
+	if (inject_gpuprog_driver.copy_in(table, addresses, wanted, context->stream) ==
+	    CUDA_SUCCESS)
+		inject_gpuprog_driver.stream_wait(context->stream);
 }
 
 /* Locked, inside. The context's number, or -1. */
@@ -363,7 +366,7 @@ static int fill_current(CUcontext handle)
 		return -1;
 	if (!context->asked_clock) {
 		context->asked_clock = true;
-		context->clock = inject_probe_clock_load();
+		context->clock = inject_gpuprog_clock_load();
 		compare_clocks(context);
 	}
 	bit = 1ull << (context - contexts);
@@ -387,13 +390,13 @@ static struct module *free_module(void)
 	return &modules[modules_n++];
 }
 
-void inject_probe_module_add(void *handle, bool is_library, void *image, size_t size)
+void inject_gpuprog_module_add(void *handle, bool is_library, void *image, size_t size)
 {
-	struct inject_probe_inside inside;
+	struct inject_gpuprog_inside inside;
 	struct module *module;
 	CUcontext current;
 
-	inject_probe_inside_begin(&inside);
+	inject_gpuprog_inside_begin(&inside);
 	current = current_context();
 	pthread_mutex_lock(&lock);
 	module = free_module();
@@ -408,10 +411,10 @@ void inject_probe_module_add(void *handle, bool is_library, void *image, size_t 
 			fill_current(current);
 	}
 	pthread_mutex_unlock(&lock);
-	inject_probe_inside_end(&inside);
+	inject_gpuprog_inside_end(&inside);
 }
 
-void inject_probe_module_remove(void *handle, bool is_library)
+void inject_gpuprog_module_remove(void *handle, bool is_library)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < modules_n; i++) {
@@ -422,13 +425,13 @@ void inject_probe_module_remove(void *handle, bool is_library)
 	pthread_mutex_unlock(&lock);
 }
 
-int inject_probe_fill(void)
+int inject_gpuprog_fill(void)
 {
 	static __thread CUcontext seen __attribute__((tls_model("initial-exec")));
 	static __thread int number __attribute__((tls_model("initial-exec")));
 	static __thread uint32_t seen_in __attribute__((tls_model("initial-exec")));
 	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
-	struct inject_probe_inside inside;
+	struct inject_gpuprog_inside inside;
 	CUcontext current;
 
 	current = current_context();
@@ -436,11 +439,11 @@ int inject_probe_fill(void)
 		return -1;
 	if (INJECT_LIKELY(current == seen && now == seen_in))
 		return number;
-	inject_probe_inside_begin(&inside);
+	inject_gpuprog_inside_begin(&inside);
 	pthread_mutex_lock(&lock);
 	number = fill_current(current);
 	pthread_mutex_unlock(&lock);
-	inject_probe_inside_end(&inside);
+	inject_gpuprog_inside_end(&inside);
 	seen = current;
 	seen_in = now;
 	return number;
@@ -450,7 +453,7 @@ static void clear_range(void *argument, const struct gpumon_wire_range *range)
 {
 	const struct context *context = argument;
 
-	inject_probe_driver.set(context->memory + range->offset, 0, range->size, context->stream);
+	inject_gpuprog_driver.set(context->memory + range->offset, 0, range->size, context->stream);
 }
 
 /* Whether all that the program has launched is done. Streams that do not wait for others are left out. */
@@ -460,13 +463,14 @@ static bool wait_for_program(void)
 	CUresult result = CUDA_ERROR_UNKNOWN;
 	CUevent event;
 
-	if (inject_probe_driver.event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+	if (inject_gpuprog_driver.event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
 		return false;
-	if (inject_probe_driver.event_record(event, CU_STREAM_LEGACY) == CUDA_SUCCESS)
-		while ((result = inject_probe_driver.event_query(event)) == CUDA_ERROR_NOT_READY &&
+	if (inject_gpuprog_driver.event_record(event, CU_STREAM_LEGACY) == CUDA_SUCCESS)
+		while ((result = inject_gpuprog_driver.event_query(event)) ==
+			       CUDA_ERROR_NOT_READY &&
 		       inject_now() < until)
 			inject_sleep(1000000);
-	inject_probe_driver.event_destroy(event);
+	inject_gpuprog_driver.event_destroy(event);
 	return result == CUDA_SUCCESS;
 }
 
@@ -474,14 +478,14 @@ static bool wait_for_program(void)
 static void copy_context(struct context *context, bool wait)
 {
 	uint64_t launches = 0;
-	bool known = inject_probe_launches_number(&launches);
+	bool known = inject_gpuprog_launches_number(&launches);
 	unsigned int flags = 0;
 	CUcontext popped;
 	CUresult result;
 
 	if (!context->memory)
 		return;
-	if (inject_probe_driver.context_push(context->handle) != CUDA_SUCCESS) {
+	if (inject_gpuprog_driver.context_push(context->handle) != CUDA_SUCCESS) {
 		forget_context(context);
 		return;
 	}
@@ -492,13 +496,13 @@ static void copy_context(struct context *context, bool wait)
 	} else if (known && context->settled == launches + 1) {
 		flags = GPUMON_WIRE_QUIET;
 	}
-	result = inject_probe_driver.copy_out(context->area, context->memory,
-					      inject_probe_settings.bytes, context->stream);
+	result = inject_gpuprog_driver.copy_out(context->area, context->memory,
+						inject_gpuprog_settings.bytes, context->stream);
 	if (result == CUDA_SUCCESS)
-		result = inject_probe_driver.stream_wait(context->stream);
+		result = inject_gpuprog_driver.stream_wait(context->stream);
 	if (result == CUDA_SUCCESS)
-		inject_probe_say_copied(context->number, flags, clear_range, context);
-	inject_probe_driver.context_pop(&popped);
+		inject_gpuprog_say_copied(context->number, flags, clear_range, context);
+	inject_gpuprog_driver.context_pop(&popped);
 	if (result != CUDA_SUCCESS)
 		forget_context(context); /* destroyed, or broken by a fault */
 }
@@ -515,12 +519,12 @@ static bool is_listed(unsigned int i, CUcontext handle)
 	return is;
 }
 
-uint64_t inject_probe_copy(CUcontext handle, bool wait)
+uint64_t inject_gpuprog_copy(CUcontext handle, bool wait)
 {
-	struct inject_probe_inside inside;
+	struct inject_gpuprog_inside inside;
 	uint64_t begin, took;
 
-	inject_probe_inside_begin(&inside);
+	inject_gpuprog_inside_begin(&inside);
 	pthread_mutex_lock(&lock);
 	begin = inject_now();
 	for (unsigned int i = 0; i < CONTEXTS_MAX; i++)
@@ -528,11 +532,11 @@ uint64_t inject_probe_copy(CUcontext handle, bool wait)
 			copy_context(&contexts[i], wait);
 	took = inject_now() - begin;
 	pthread_mutex_unlock(&lock);
-	inject_probe_inside_end(&inside);
+	inject_gpuprog_inside_end(&inside);
 	return took;
 }
 
-void inject_probe_copy_sometimes(void)
+void inject_gpuprog_copy_sometimes(void)
 {
 	static _Atomic uint64_t next;
 	uint64_t due = atomic_load(&next), took;
@@ -540,11 +544,11 @@ void inject_probe_copy_sometimes(void)
 	/* One thread at a time. */
 	if (inject_now() < due || !atomic_compare_exchange_strong(&next, &due, UINT64_MAX))
 		return;
-	took = inject_probe_copy(NULL, false);
+	took = inject_gpuprog_copy(NULL, false);
 	atomic_store(&next, inject_now() + COPY_SHARE * took);
 }
 
-void inject_probe_forget(CUcontext handle)
+void inject_gpuprog_forget(CUcontext handle)
 {
 	pthread_mutex_lock(&lock);
 	for (unsigned int i = 0; i < CONTEXTS_MAX; i++)
@@ -582,13 +586,14 @@ static bool narrow(CUfunction function, CUstream stream, CUdeviceptr memory, str
 	void *parameters[] = { &memory };
 	uint64_t begin = inject_now(), end, on_gpu = 0;
 
-	if (inject_probe_driver.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL) !=
+	if (inject_gpuprog_driver.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL) !=
 		    CUDA_SUCCESS ||
-	    inject_probe_driver.stream_wait(stream) != CUDA_SUCCESS)
+	    inject_gpuprog_driver.stream_wait(stream) != CUDA_SUCCESS)
 		return false;
 	end = inject_now();
-	if (inject_probe_driver.copy_out(&on_gpu, memory, sizeof(on_gpu), stream) != CUDA_SUCCESS ||
-	    inject_probe_driver.stream_wait(stream) != CUDA_SUCCESS)
+	if (inject_gpuprog_driver.copy_out(&on_gpu, memory, sizeof(on_gpu), stream) !=
+		    CUDA_SUCCESS ||
+	    inject_gpuprog_driver.stream_wait(stream) != CUDA_SUCCESS)
 		return false;
 	if ((int64_t)(begin - on_gpu) > bounds->low)
 		bounds->low = (int64_t)(begin - on_gpu);
@@ -597,19 +602,19 @@ static bool narrow(CUfunction function, CUstream stream, CUdeviceptr memory, str
 	return true;
 }
 
-CUfunction inject_probe_clock_load(void)
+CUfunction inject_gpuprog_clock_load(void)
 {
 	CUfunction kernel;
 	CUmodule module;
 
-	if (inject_probe_driver.module_load(&module, text) != CUDA_SUCCESS ||
-	    inject_probe_driver.module_function(&kernel, module, "gpumon_clock") != CUDA_SUCCESS)
+	if (inject_gpuprog_driver.module_load(&module, text) != CUDA_SUCCESS ||
+	    inject_gpuprog_driver.module_function(&kernel, module, "gpumon_clock") != CUDA_SUCCESS)
 		return NULL;
 	return kernel;
 }
 
-bool inject_probe_clock(CUfunction kernel, CUstream stream, CUdeviceptr memory, int64_t *offset_ns,
-			uint64_t *error_ns)
+bool inject_gpuprog_clock(CUfunction kernel, CUstream stream, CUdeviceptr memory,
+			  int64_t *offset_ns, uint64_t *error_ns)
 {
 	struct bounds bounds = { .low = INT64_MIN, .high = INT64_MAX };
 

@@ -13,7 +13,7 @@
 #include "requests.h"
 
 /**
- * inject_probe_module_add - a module with programs was loaded
+ * inject_gpuprog_module_add - a module with programs was loaded
  * @handle: CUmodule or CUlibrary
  * @is_library: which of them
  * @image: its memory, @size bytes, unmapped when it goes; NULL: there is none
@@ -21,19 +21,19 @@
  *
  * Its table is filled in for the current context, if there is one.
  */
-void inject_probe_module_add(void *handle, bool is_library, void *image, size_t size);
+void inject_gpuprog_module_add(void *handle, bool is_library, void *image, size_t size);
 
 /* The program unloads it. */
-void inject_probe_module_remove(void *handle, bool is_library);
+void inject_gpuprog_module_remove(void *handle, bool is_library);
 
 /*
  * Before a launch: fills in tables that are still empty in the current context. Returns the context's
  * number as gpumon-user knows it; negative: it has none.
  */
-int inject_probe_fill(void);
+int inject_gpuprog_fill(void);
 
 /**
- * inject_probe_addresses - the table of addresses of the maps in the current context
+ * inject_gpuprog_addresses - the table of addresses of the maps in the current context
  * @context: the current one
  * @addresses: out
  *
@@ -42,13 +42,13 @@ int inject_probe_fill(void);
  *
  * Return: false: there is no memory.
  */
-bool inject_probe_addresses(CUcontext context, uint64_t addresses[GPUMON_WIRE_PLACES]);
+bool inject_gpuprog_addresses(CUcontext context, uint64_t addresses[GPUMON_WIRE_PLACES]);
 
 /* Writes memory of the current context, which has such memory, and waits for it. */
-bool inject_probe_write(CUcontext context, CUdeviceptr to, const void *data, size_t size);
+bool inject_gpuprog_write(CUcontext context, CUdeviceptr to, const void *data, size_t size);
 
 /**
- * inject_probe_copy - bring the shared memory of contexts up to date
+ * inject_gpuprog_copy - bring the shared memory of contexts up to date
  * @context: of this one; NULL: of all
  * @wait: for what the program has launched, two seconds at most
  *
@@ -56,29 +56,29 @@ bool inject_probe_write(CUcontext context, CUdeviceptr to, const void *data, siz
  *
  * Return: how long it took, without the wait for other threads.
  */
-uint64_t inject_probe_copy(CUcontext context, bool wait);
+uint64_t inject_gpuprog_copy(CUcontext context, bool wait);
 
 /* The same for all contexts, without a wait, unless copies would take more than 5 % of the time. */
-void inject_probe_copy_sometimes(void);
+void inject_gpuprog_copy_sometimes(void);
 
 /* This context has ended, with its memory and its modules. */
-void inject_probe_forget(CUcontext context);
+void inject_gpuprog_forget(CUcontext context);
 
 /* The clock of a GPU, which programs in kernels read, and CLOCK_MONOTONIC. */
 
 /**
- * inject_probe_clock_load - load the kernel that reads the clock
+ * inject_gpuprog_clock_load - load the kernel that reads the clock
  *
  * It stays in the current context: when the program ends, the driver's compiler may be gone already, and
  * loading hangs.
  *
  * Return: NULL where that is not possible.
  */
-CUfunction inject_probe_clock_load(void);
+CUfunction inject_gpuprog_clock_load(void);
 
 /**
- * inject_probe_clock - compare the clocks
- * @kernel: of inject_probe_clock_load(), in the current context
+ * inject_gpuprog_clock - compare the clocks
+ * @kernel: of inject_gpuprog_clock_load(), in the current context
  * @stream: of this context
  * @memory: 8 bytes on the GPU that nobody else uses
  * @offset_ns: out: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
@@ -89,7 +89,7 @@ CUfunction inject_probe_clock_load(void);
  *
  * Return: false where that is not possible.
  */
-bool inject_probe_clock(CUfunction kernel, CUstream stream, CUdeviceptr memory, int64_t *offset_ns,
-			uint64_t *error_ns);
+bool inject_gpuprog_clock(CUfunction kernel, CUstream stream, CUdeviceptr memory,
+			  int64_t *offset_ns, uint64_t *error_ns);
 
 #endif /* GPUMON_INJECT_GPUPROG_CONTEXT_H */

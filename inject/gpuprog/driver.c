@@ -2,13 +2,13 @@
 #include "cupti/library.h"
 #include "driver.h"
 
-struct inject_probe_driver inject_probe_driver;
+struct inject_gpuprog_driver inject_gpuprog_driver;
 
 static __thread unsigned int depth __attribute__((tls_model("initial-exec")));
 
-bool inject_probe_driver_load(const char **why)
+bool inject_gpuprog_driver_load(const char **why)
 {
-	struct inject_probe_driver *driver = &inject_probe_driver;
+	struct inject_gpuprog_driver *driver = &inject_gpuprog_driver;
 
 	*why = "the driver of CUDA is too old for programs in kernels";
 #define FIND(member, symbol, parameters) \
@@ -17,41 +17,41 @@ bool inject_probe_driver_load(const char **why)
 	FIND(member, symbol, parameters) \
 	if (!driver->member)             \
 		return false;
-	INJECT_PROBE_DRIVER(NEED)
-	INJECT_PROBE_DRIVER_12(FIND)
+	INJECT_GPUPROG_DRIVER(NEED)
+	INJECT_GPUPROG_DRIVER_12(FIND)
 #undef NEED
 #undef FIND
 	return true;
 }
 
-unsigned int inject_probe_current_sm(void)
+unsigned int inject_gpuprog_current_sm(void)
 {
 	int major = 0, minor = 0;
 	CUdevice device;
 
-	if (inject_probe_driver.context_device(&device) != CUDA_SUCCESS ||
-	    inject_probe_driver.device_attribute(
+	if (inject_gpuprog_driver.context_device(&device) != CUDA_SUCCESS ||
+	    inject_gpuprog_driver.device_attribute(
 		    &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) != CUDA_SUCCESS ||
-	    inject_probe_driver.device_attribute(
+	    inject_gpuprog_driver.device_attribute(
 		    &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) != CUDA_SUCCESS)
 		return 0;
 	return (unsigned int)(major * 10 + minor);
 }
 
-void inject_probe_inside_begin(struct inject_probe_inside *inside)
+void inject_gpuprog_inside_begin(struct inject_gpuprog_inside *inside)
 {
 	depth++;
 	inside->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	inject_probe_driver.capture_mode(&inside->mode);
+	inject_gpuprog_driver.capture_mode(&inside->mode);
 }
 
-void inject_probe_inside_end(struct inject_probe_inside *inside)
+void inject_gpuprog_inside_end(struct inject_gpuprog_inside *inside)
 {
-	inject_probe_driver.capture_mode(&inside->mode);
+	inject_gpuprog_driver.capture_mode(&inside->mode);
 	depth--;
 }
 
-bool inject_probe_is_inside(void)
+bool inject_gpuprog_is_inside(void)
 {
 	return depth > 0;
 }

@@ -10,7 +10,7 @@
 typedef struct inject_cuda_library *inject_library_t;
 
 /* X(member, symbol, parameters) */
-#define INJECT_PROBE_DRIVER(X)                                                                 \
+#define INJECT_GPUPROG_DRIVER(X)                                                               \
 	X(context_current, "cuCtxGetCurrent", (CUcontext *))                                   \
 	X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                    \
 	X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *))                                    \
@@ -50,39 +50,39 @@ typedef struct inject_cuda_library *inject_library_t;
 	  (int *, CUfunction, int, size_t))
 
 /* Older drivers lack these. A kernel's handle may be a CUkernel. */
-#define INJECT_PROBE_DRIVER_12(X)                                  \
+#define INJECT_GPUPROG_DRIVER_12(X)                                \
 	X(function_name, "cuFuncGetName", (const char **, void *)) \
 	X(kernel_name, "cuKernelGetName", (const char **, void *)) \
 	X(library_global, "cuLibraryGetGlobal",                    \
 	  (CUdeviceptr *, size_t *, inject_library_t, const char *))
 
 /* The functions, by what they do. */
-struct inject_probe_driver {
-#define INJECT_PROBE_MEMBER(member, symbol, parameters) CUresult(*member) parameters;
-	INJECT_PROBE_DRIVER(INJECT_PROBE_MEMBER)
-	INJECT_PROBE_DRIVER_12(INJECT_PROBE_MEMBER)
-#undef INJECT_PROBE_MEMBER
+struct inject_gpuprog_driver {
+#define INJECT_GPUPROG_MEMBER(member, symbol, parameters) CUresult(*member) parameters;
+	INJECT_GPUPROG_DRIVER(INJECT_GPUPROG_MEMBER)
+	INJECT_GPUPROG_DRIVER_12(INJECT_GPUPROG_MEMBER)
+#undef INJECT_GPUPROG_MEMBER
 };
 
-extern struct inject_probe_driver inject_probe_driver;
+extern struct inject_gpuprog_driver inject_gpuprog_driver;
 
 /* Finds them. @why: out: why not. */
-bool inject_probe_driver_load(const char **why);
+bool inject_gpuprog_driver_load(const char **why);
 
 /* Architecture of the current context's GPU, such as 90; 0: there is none. */
-unsigned int inject_probe_current_sm(void);
+unsigned int inject_gpuprog_current_sm(void);
 
 /*
  * Calls of the driver that are the library's own: callbacks of them are ignored, and they may allocate
  * and copy while the program captures a stream into a graph.
  */
-struct inject_probe_inside {
+struct inject_gpuprog_inside {
 	CUstreamCaptureMode mode;
 };
 
-void inject_probe_inside_begin(struct inject_probe_inside *inside);
-void inject_probe_inside_end(struct inject_probe_inside *inside);
+void inject_gpuprog_inside_begin(struct inject_gpuprog_inside *inside);
+void inject_gpuprog_inside_end(struct inject_gpuprog_inside *inside);
 /* Whether the calling thread is between these two. */
-bool inject_probe_is_inside(void);
+bool inject_gpuprog_is_inside(void);
 
 #endif /* GPUMON_INJECT_GPUPROG_DRIVER_H */

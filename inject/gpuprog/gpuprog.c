@@ -23,7 +23,7 @@ static uint8_t calls[INJECT_FUNCTIONS];
 static _Atomic bool is_active;
 static _Atomic uint32_t stop;
 
-bool inject_probe_is_active(void)
+bool inject_gpuprog_is_active(void)
 {
 	return atomic_load_explicit(&is_active, memory_order_relaxed);
 }
@@ -32,34 +32,34 @@ static void on_call(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
 	int kept = errno;
 
-	if (id >= INJECT_FUNCTIONS || !inject_probe_is_active())
+	if (id >= INJECT_FUNCTIONS || !inject_gpuprog_is_active())
 		return;
 	if (data->callbackSite == CUPTI_API_ENTER)
-		inject_probe_call_begins(calls[id], (void *)data->functionParams);
+		inject_gpuprog_call_begins(calls[id], (void *)data->functionParams);
 	else
-		inject_probe_call_ends(calls[id], (void *)data->functionParams,
-				       data->functionReturnValue &&
-					       *(const int *)data->functionReturnValue ==
-						       CUDA_SUCCESS);
+		inject_gpuprog_call_ends(calls[id], (void *)data->functionParams,
+					 data->functionReturnValue &&
+						 *(const int *)data->functionReturnValue ==
+							 CUDA_SUCCESS);
 	errno = kept;
 }
 
-static const struct inject_guest guest = {
-	.is_inside = inject_probe_is_inside,
+static const struct inject_cupti_client client = {
+	.is_inside = inject_gpuprog_is_inside,
 	.call = on_call,
 };
 
 static void enable_function(CUpti_CallbackDomain domain, uint32_t id, const char *name)
 {
 	(void)domain;
-	calls[id] = (uint8_t)inject_probe_classify(name);
-	if (calls[id] != INJECT_PROBE_NONE)
-		inject_guest_enable(id);
+	calls[id] = (uint8_t)inject_gpuprog_classify(name);
+	if (calls[id] != INJECT_GPUPROG_NONE)
+		inject_cupti_client_enable(id);
 }
 
 static bool subscribe(const char **why)
 {
-	if (!inject_probe_driver_load(why) || !inject_guest_join(&guest, why))
+	if (!inject_gpuprog_driver_load(why) || !inject_cupti_client_join(&client, why))
 		return false;
 	inject_cupti_functions(CUPTI_CB_DOMAIN_DRIVER_API, enable_function);
 	return true;
@@ -67,13 +67,13 @@ static bool subscribe(const char **why)
 
 static void *copy_now_and_then(void *argument)
 {
-	uint64_t period = inject_probe_settings.copy_ms * 1000000ull;
+	uint64_t period = inject_gpuprog_settings.copy_ms * 1000000ull;
 
 	(void)argument;
 	while (!atomic_load(&stop)) {
 		inject_futex_wait_while(&stop, 0, inject_now() + period);
 		if (!atomic_load(&stop))
-			inject_probe_copy_sometimes();
+			inject_gpuprog_copy_sometimes();
 	}
 	return NULL;
 }
@@ -83,7 +83,7 @@ static void finish_at_exit(void)
 	if (!atomic_load(&is_active) || atomic_exchange(&stop, 1))
 		return;
 	inject_futex_wake(&stop);
-	inject_probe_copy(NULL, true);
+	inject_gpuprog_copy(NULL, true);
 }
 
 static void forget_in_child(void)
@@ -96,19 +96,19 @@ static bool begin_way(void)
 {
 	const char *why = "";
 
-	if (inject_probe_settings.way != GPUMON_WIRE_WAY_PTX) {
-		if (inject_probe_sass_begin(&why))
+	if (inject_gpuprog_settings.way != GPUMON_WIRE_WAY_PTX) {
+		if (inject_gpuprog_sass_begin(&why))
 			return true;
-		inject_probe_tell_unable("kernels of process %d are not patched: %s", (int)getpid(),
-					 why);
+		inject_gpuprog_tell_unable("kernels of process %d are not patched: %s",
+					   (int)getpid(), why);
 	}
-	if (inject_probe_settings.way == GPUMON_WIRE_WAY_SASS)
+	if (inject_gpuprog_settings.way == GPUMON_WIRE_WAY_SASS)
 		return false;
-	inject_probe_settings.way = GPUMON_WIRE_WAY_PTX;
+	inject_gpuprog_settings.way = GPUMON_WIRE_WAY_PTX;
 	if (subscribe(&why))
 		return true;
-	inject_probe_tell("nothing could be put into kernels of process %d: %s", (int)getpid(),
-			  why);
+	inject_gpuprog_tell("nothing could be put into kernels of process %d: %s", (int)getpid(),
+			    why);
 	return false;
 }
 
@@ -116,18 +116,18 @@ static void begin(const char *path)
 {
 	pthread_t thread;
 
-	if (!inject_probe_hello(path) || !begin_way())
+	if (!inject_gpuprog_hello(path) || !begin_way())
 		return;
-	inject_probe_launches_begin();
+	inject_gpuprog_launches_begin();
 	atomic_store(&is_active, true);
 	pthread_atfork(NULL, NULL, forget_in_child);
-	if (inject_own_thread(&thread, copy_now_and_then, NULL))
+	if (inject_threads_start(&thread, copy_now_and_then, NULL))
 		pthread_detach(thread);
 	(void)atexit(finish_at_exit);
 	(void)at_quick_exit(finish_at_exit);
 }
 
-bool inject_probe_enter(void)
+bool inject_gpuprog_enter(void)
 {
 	const char *path, *recorder;
 
@@ -141,5 +141,5 @@ bool inject_probe_enter(void)
 	begin(path);
 	recorder = getenv("GPUMON_SOCKET");
 	/* The sanitizer and CUPTI's records exclude each other. */
-	return !recorder || !*recorder || inject_probe_settings.way == GPUMON_WIRE_WAY_SASS;
+	return !recorder || !*recorder || inject_gpuprog_settings.way == GPUMON_WIRE_WAY_SASS;
 }

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 
 /**
- * inject_probe_enter - CUDA is being initialised, and what records it has not come yet
+ * inject_gpuprog_enter - CUDA is being initialised, and what records it has not come yet
  *
  * Return: true if the process has programs in its kernels and is not recorded.
  */
-bool inject_probe_enter(void);
+bool inject_gpuprog_enter(void);
 
 /* Whether this process has programs in its kernels: not in a child after fork. */
-bool inject_probe_is_active(void);
+bool inject_gpuprog_is_active(void);
 
 #endif /* GPUMON_INJECT_GPUPROG_GPUPROG_H */

@@ -64,7 +64,7 @@ bool inject_kernels_find(const struct inject_patched_module *module, const char 
 static CUdeviceptr take_place(CUcontext context)
 {
 	if (rest_of != context || !rest_n) {
-		if (inject_probe_driver.alloc(&rest, TOGETHER * sizeof(struct data)) !=
+		if (inject_gpuprog_driver.alloc(&rest, TOGETHER * sizeof(struct data)) !=
 		    CUDA_SUCCESS)
 			return 0;
 		rest_of = context;
@@ -78,8 +78,8 @@ static bool write_data(CUcontext context, CUdeviceptr at, const struct gpumon_wi
 {
 	struct data data = { .head = { kernel->number, kernel->programs } };
 
-	return inject_probe_addresses(context, data.table) &&
-	       inject_probe_write(context, at, &data, sizeof(data));
+	return inject_gpuprog_addresses(context, data.table) &&
+	       inject_gpuprog_write(context, at, &data, sizeof(data));
 }
 
 CUdeviceptr inject_kernels_data(CUcontext context, const struct gpumon_wire_kernel *kernel)

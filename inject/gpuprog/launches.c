@@ -26,9 +26,9 @@ static struct kernel kernels[KERNELS + WAYS];
 static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t named;
 
-void inject_probe_launches_begin(void)
+void inject_gpuprog_launches_begin(void)
 {
-	launches = inject_probe_ask_launches();
+	launches = inject_gpuprog_ask_launches();
 }
 
 static struct kernel *home_of(const void *handle)
@@ -48,7 +48,7 @@ static uint32_t find_number(const void *handle)
 
 static const char *name_of(void *handle)
 {
-	const struct inject_probe_driver *driver = &inject_probe_driver;
+	const struct inject_gpuprog_driver *driver = &inject_gpuprog_driver;
 	const char *name = NULL;
 
 	if (driver->function_name && driver->function_name(&name, handle) == CUDA_SUCCESS && name)
@@ -62,11 +62,11 @@ static const char *name_of(void *handle)
 static uint32_t give_number(void *handle)
 {
 	struct kernel *kernel = home_of(handle);
-	struct inject_probe_inside inside;
+	struct inject_gpuprog_inside inside;
 	const char *name;
 	uint32_t number;
 
-	inject_probe_inside_begin(&inside);
+	inject_gpuprog_inside_begin(&inside);
 	pthread_mutex_lock(&naming);
 	number = find_number(handle);
 	name = number ? NULL : name_of(handle);
@@ -76,20 +76,20 @@ static uint32_t give_number(void *handle)
 		number = ++named;
 		kernel->number = number;
 		atomic_store_explicit(&kernel->handle, handle, memory_order_release);
-		inject_probe_say_name(number, name);
+		inject_gpuprog_say_name(number, name);
 	}
 	pthread_mutex_unlock(&naming);
-	inject_probe_inside_end(&inside);
+	inject_gpuprog_inside_end(&inside);
 	return number;
 }
 
-void inject_probe_launch_unknown(void)
+void inject_gpuprog_launch_unknown(void)
 {
 	if (launches)
 		__atomic_fetch_add(&launches->unknown, 1, __ATOMIC_RELAXED);
 }
 
-void inject_probe_launch_add(void *function, unsigned int context, uint64_t ns)
+void inject_gpuprog_launch_add(void *function, unsigned int context, uint64_t ns)
 {
 	struct gpumon_wire_launch *launch;
 	uint32_t number;
@@ -101,7 +101,7 @@ void inject_probe_launch_add(void *function, unsigned int context, uint64_t ns)
 	if (INJECT_UNLIKELY(!number))
 		number = give_number(function);
 	if (INJECT_UNLIKELY(!number)) {
-		inject_probe_launch_unknown();
+		inject_gpuprog_launch_unknown();
 		return;
 	}
 	at = __atomic_fetch_add(&launches->count, 1, __ATOMIC_RELAXED);
@@ -113,7 +113,7 @@ void inject_probe_launch_add(void *function, unsigned int context, uint64_t ns)
 	__atomic_store_n(&launch->kernel, number, __ATOMIC_RELEASE);
 }
 
-bool inject_probe_launches_number(uint64_t *number)
+bool inject_gpuprog_launches_number(uint64_t *number)
 {
 	if (!launches)
 		return false;
@@ -122,7 +122,7 @@ bool inject_probe_launches_number(uint64_t *number)
 	return true;
 }
 
-void inject_probe_launches_forget(void)
+void inject_gpuprog_launches_forget(void)
 {
 	pthread_mutex_lock(&naming);
 	for (size_t i = 0; i < KERNELS + WAYS; i++)

@@ -73,59 +73,59 @@ static __thread struct exchange *loading __attribute__((tls_model("initial-exec"
 /* Something was linked with programs in it: cubins may have the table, too. */
 static _Atomic bool links;
 
-enum inject_probe_call inject_probe_classify(const char *name)
+enum inject_gpuprog_call inject_gpuprog_classify(const char *name)
 {
 	static const struct {
 		const char *name;
-		enum inject_probe_call call;
+		enum inject_gpuprog_call call;
 	} calls[] = {
-		{ "cuModuleLoadDataEx", INJECT_PROBE_LOAD_MODULE },
-		{ "cuModuleLoadData", INJECT_PROBE_LOAD_MODULE },
-		{ "cuModuleLoadFatBinary", INJECT_PROBE_LOAD_MODULE },
-		{ "cuModuleLoad", INJECT_PROBE_LOAD_MODULE_FILE },
-		{ "cuLibraryLoadData", INJECT_PROBE_LOAD_LIBRARY },
-		{ "cuLibraryLoadFromFile", INJECT_PROBE_LOAD_LIBRARY_FILE },
-		{ "cuLinkAddData", INJECT_PROBE_LINK },
-		{ "cuLinkAddData_v2", INJECT_PROBE_LINK },
-		{ "cuLinkAddFile", INJECT_PROBE_LINK_FILE },
-		{ "cuLinkAddFile_v2", INJECT_PROBE_LINK_FILE },
-		{ "cuModuleUnload", INJECT_PROBE_UNLOAD_MODULE },
-		{ "cuLibraryUnload", INJECT_PROBE_UNLOAD_LIBRARY },
-		{ "cuCtxDestroy", INJECT_PROBE_CONTEXT_DESTROY },
-		{ "cuCtxDestroy_v2", INJECT_PROBE_CONTEXT_DESTROY },
-		{ "cuDevicePrimaryCtxRelease", INJECT_PROBE_PRIMARY_RELEASE },
-		{ "cuDevicePrimaryCtxRelease_v2", INJECT_PROBE_PRIMARY_RELEASE },
-		{ "cuDevicePrimaryCtxReset", INJECT_PROBE_PRIMARY_RESET },
-		{ "cuDevicePrimaryCtxReset_v2", INJECT_PROBE_PRIMARY_RESET },
+		{ "cuModuleLoadDataEx", INJECT_GPUPROG_LOAD_MODULE },
+		{ "cuModuleLoadData", INJECT_GPUPROG_LOAD_MODULE },
+		{ "cuModuleLoadFatBinary", INJECT_GPUPROG_LOAD_MODULE },
+		{ "cuModuleLoad", INJECT_GPUPROG_LOAD_MODULE_FILE },
+		{ "cuLibraryLoadData", INJECT_GPUPROG_LOAD_LIBRARY },
+		{ "cuLibraryLoadFromFile", INJECT_GPUPROG_LOAD_LIBRARY_FILE },
+		{ "cuLinkAddData", INJECT_GPUPROG_LINK },
+		{ "cuLinkAddData_v2", INJECT_GPUPROG_LINK },
+		{ "cuLinkAddFile", INJECT_GPUPROG_LINK_FILE },
+		{ "cuLinkAddFile_v2", INJECT_GPUPROG_LINK_FILE },
+		{ "cuModuleUnload", INJECT_GPUPROG_UNLOAD_MODULE },
+		{ "cuLibraryUnload", INJECT_GPUPROG_UNLOAD_LIBRARY },
+		{ "cuCtxDestroy", INJECT_GPUPROG_CONTEXT_DESTROY },
+		{ "cuCtxDestroy_v2", INJECT_GPUPROG_CONTEXT_DESTROY },
+		{ "cuDevicePrimaryCtxRelease", INJECT_GPUPROG_PRIMARY_RELEASE },
+		{ "cuDevicePrimaryCtxRelease_v2", INJECT_GPUPROG_PRIMARY_RELEASE },
+		{ "cuDevicePrimaryCtxReset", INJECT_GPUPROG_PRIMARY_RESET },
+		{ "cuDevicePrimaryCtxReset_v2", INJECT_GPUPROG_PRIMARY_RESET },
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (strcmp(name, calls[i].name) == 0)
 			return calls[i].call;
 	if (strstr(name, "Synchronize") || strncmp(name, "cuMemcpyDtoH", 12) == 0)
-		return INJECT_PROBE_SYNCHRONISE;
+		return INJECT_GPUPROG_SYNCHRONISE;
 	if (strncmp(name, "cuLaunchKernelEx", 16) == 0)
-		return INJECT_PROBE_LAUNCH_EX;
+		return INJECT_GPUPROG_LAUNCH_EX;
 	if (strncmp(name, "cuLaunchKernel", 14) == 0)
-		return INJECT_PROBE_LAUNCH;
+		return INJECT_GPUPROG_LAUNCH;
 	if (strncmp(name, "cuLaunchCooperativeKernel", 25) == 0 && !strstr(name, "Multi"))
-		return INJECT_PROBE_LAUNCH_COOPERATIVE;
+		return INJECT_GPUPROG_LAUNCH_COOPERATIVE;
 	if ((strncmp(name, "cuLaunch", 8) == 0 && !strstr(name, "HostFunc")) ||
 	    strncmp(name, "cuGraphLaunch", 13) == 0)
-		return INJECT_PROBE_LAUNCH_OTHER;
-	return INJECT_PROBE_NONE;
+		return INJECT_GPUPROG_LAUNCH_OTHER;
+	return INJECT_GPUPROG_NONE;
 }
 
-static bool is_library(enum inject_probe_call call)
+static bool is_library(enum inject_gpuprog_call call)
 {
-	return call == INJECT_PROBE_LOAD_LIBRARY || call == INJECT_PROBE_LOAD_LIBRARY_FILE;
+	return call == INJECT_GPUPROG_LOAD_LIBRARY || call == INJECT_GPUPROG_LOAD_LIBRARY_FILE;
 }
 
 /* The new image is one that was seen to load. */
 static void exchange_image(const struct inject_image *image)
 {
 	if (image->size && (image->has_ptx || image->size <= SASS_MAX))
-		inject_probe_trial(image, &loading->image);
+		inject_gpuprog_trial(image, &loading->image);
 }
 
 static void exchange_data(struct load *load)
@@ -150,7 +150,7 @@ static void *read_file(const char *path, size_t *size)
 	off_t done = 0;
 	ssize_t length = 1;
 
-	if (end > 0 && inject_probe_is_taken((size_t)end + 1))
+	if (end > 0 && inject_gpuprog_is_taken((size_t)end + 1))
 		memory = mmap(NULL, (size_t)end + 1, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	while (memory != MAP_FAILED && done < end && length > 0) {
@@ -194,7 +194,7 @@ static const char *exchange_file(const char *path,
 /* A part of a module, which may not load by itself. */
 static void exchange_part(const struct inject_image *image)
 {
-	inject_probe_replace(image, &loading->image);
+	inject_gpuprog_replace(image, &loading->image);
 }
 
 static void exchange_link(struct link *link, bool is_file)
@@ -225,18 +225,18 @@ static __thread CUcontext ending __attribute__((tls_model("initial-exec")));
 /* NULL: nobody uses it. */
 static CUcontext primary_context(CUdevice device)
 {
-	struct inject_probe_inside inside;
+	struct inject_gpuprog_inside inside;
 	CUcontext context = NULL;
 	unsigned int flags;
 	int is_active = 0;
 
-	inject_probe_inside_begin(&inside);
-	if (inject_probe_driver.primary_state(device, &flags, &is_active) == CUDA_SUCCESS &&
-	    is_active && inject_probe_driver.primary_retain(&context, device) == CUDA_SUCCESS)
-		inject_probe_driver.primary_release(device);
+	inject_gpuprog_inside_begin(&inside);
+	if (inject_gpuprog_driver.primary_state(device, &flags, &is_active) == CUDA_SUCCESS &&
+	    is_active && inject_gpuprog_driver.primary_retain(&context, device) == CUDA_SUCCESS)
+		inject_gpuprog_driver.primary_release(device);
 	else
 		context = NULL;
-	inject_probe_inside_end(&inside);
+	inject_gpuprog_inside_end(&inside);
 	return context;
 }
 
@@ -253,10 +253,10 @@ static bool has_exchange(void)
 static void launch_begins(void *function)
 {
 	uint64_t now = inject_now();
-	int context = inject_probe_fill();
+	int context = inject_gpuprog_fill();
 
 	if (context >= 0) {
-		inject_probe_launch_add(function, (unsigned int)context, now);
+		inject_gpuprog_launch_add(function, (unsigned int)context, now);
 	} else if (has_exchange()) {
 		loading->waiting = function;
 		loading->waiting_ns = now;
@@ -269,10 +269,10 @@ static void launch_ends(void)
 
 	if (!loading || !loading->waiting)
 		return;
-	context = inject_probe_fill();
+	context = inject_gpuprog_fill();
 	if (context >= 0)
-		inject_probe_launch_add(loading->waiting, (unsigned int)context,
-					loading->waiting_ns);
+		inject_gpuprog_launch_add(loading->waiting, (unsigned int)context,
+					  loading->waiting_ns);
 	loading->waiting = NULL;
 }
 
@@ -284,24 +284,24 @@ static void explain_cooperative(const struct launch_cooperative *launch)
 {
 	uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
 	uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-	struct inject_probe_inside inside;
+	struct inject_gpuprog_inside inside;
 	int resident = 0, processors = 0;
 	CUdevice device;
 
-	inject_probe_inside_begin(&inside);
+	inject_gpuprog_inside_begin(&inside);
 	if (threads && threads <= INT32_MAX &&
-	    inject_probe_driver.context_device(&device) == CUDA_SUCCESS &&
-	    inject_probe_driver.device_attribute(
-		    &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) ==
-		    CUDA_SUCCESS &&
-	    inject_probe_driver.resident_blocks(&resident, launch->function, (int)threads,
-						launch->shared_bytes) == CUDA_SUCCESS &&
+	    inject_gpuprog_driver.context_device(&device) == CUDA_SUCCESS &&
+	    inject_gpuprog_driver.device_attribute(&processors,
+						   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+						   device) == CUDA_SUCCESS &&
+	    inject_gpuprog_driver.resident_blocks(&resident, launch->function, (int)threads,
+						  launch->shared_bytes) == CUDA_SUCCESS &&
 	    blocks > (uint64_t)resident * (uint64_t)processors)
-		inject_probe_tell(
+		inject_gpuprog_tell(
 			"process %d: a cooperative launch of %llu blocks failed, since %llu fit on the GPU at a time: if it works without gpumon, leave its kernel out (--kernel)",
 			(int)getpid(), (unsigned long long)blocks,
 			(unsigned long long)resident * (unsigned long long)processors);
-	inject_probe_inside_end(&inside);
+	inject_gpuprog_inside_end(&inside);
 }
 
 static void explain_launch_ex(const struct launch_ex *launch)
@@ -318,32 +318,32 @@ static void explain_launch_ex(const struct launch_ex *launch)
 				config->sharedMemBytes });
 }
 
-static void load_begins(enum inject_probe_call call, void *parameters)
+static void load_begins(enum inject_gpuprog_call call, void *parameters)
 {
 	if (!has_exchange() || loading->depth++)
 		return;
 	loading->image = (struct inject_new_image){ .fd = -1 };
 	switch (call) {
-	case INJECT_PROBE_LOAD_MODULE:
-	case INJECT_PROBE_LOAD_LIBRARY:
+	case INJECT_GPUPROG_LOAD_MODULE:
+	case INJECT_GPUPROG_LOAD_LIBRARY:
 		exchange_data(parameters);
 		break;
-	case INJECT_PROBE_LOAD_MODULE_FILE:
-	case INJECT_PROBE_LOAD_LIBRARY_FILE: {
+	case INJECT_GPUPROG_LOAD_MODULE_FILE:
+	case INJECT_GPUPROG_LOAD_LIBRARY_FILE: {
 		struct load *load = parameters;
 
 		load->image = exchange_file(load->image, exchange_image);
 		break;
 	}
 	default:
-		exchange_link(parameters, call == INJECT_PROBE_LINK_FILE);
+		exchange_link(parameters, call == INJECT_GPUPROG_LINK_FILE);
 		break;
 	}
 }
 
-static void load_ends(enum inject_probe_call call, void *parameters, bool succeeded)
+static void load_ends(enum inject_gpuprog_call call, void *parameters, bool succeeded)
 {
-	bool is_link = call == INJECT_PROBE_LINK || call == INJECT_PROBE_LINK_FILE;
+	bool is_link = call == INJECT_GPUPROG_LINK || call == INJECT_GPUPROG_LINK_FILE;
 	struct load *load = parameters;
 	struct inject_new_image *image;
 
@@ -358,40 +358,40 @@ static void load_ends(enum inject_probe_call call, void *parameters, bool succee
 		return;
 	}
 	inject_new_image_close(image);
-	inject_probe_module_add(*load->handle, is_library(call), image->data, image->size);
+	inject_gpuprog_module_add(*load->handle, is_library(call), image->data, image->size);
 }
 
-void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
+void inject_gpuprog_call_begins(enum inject_gpuprog_call call, void *parameters)
 {
 	switch (call) {
-	case INJECT_PROBE_LAUNCH:
-	case INJECT_PROBE_LAUNCH_COOPERATIVE:
+	case INJECT_GPUPROG_LAUNCH:
+	case INJECT_GPUPROG_LAUNCH_COOPERATIVE:
 		launch_begins(((struct one_handle *)parameters)->handle);
 		break;
-	case INJECT_PROBE_LAUNCH_EX:
+	case INJECT_GPUPROG_LAUNCH_EX:
 		launch_begins(((struct launch_ex *)parameters)->function);
 		break;
-	case INJECT_PROBE_LAUNCH_OTHER:
-		inject_probe_fill();
-		inject_probe_launch_unknown();
+	case INJECT_GPUPROG_LAUNCH_OTHER:
+		inject_gpuprog_fill();
+		inject_gpuprog_launch_unknown();
 		break;
-	case INJECT_PROBE_CONTEXT_DESTROY: {
+	case INJECT_GPUPROG_CONTEXT_DESTROY: {
 		CUcontext context = ((struct one_handle *)parameters)->handle;
 
 		if (context)
-			inject_probe_copy(context, true);
+			inject_gpuprog_copy(context, true);
 		break;
 	}
-	case INJECT_PROBE_PRIMARY_RELEASE:
-	case INJECT_PROBE_PRIMARY_RESET:
+	case INJECT_GPUPROG_PRIMARY_RELEASE:
+	case INJECT_GPUPROG_PRIMARY_RESET:
 		ending = primary_context(((struct one_device *)parameters)->device);
 		if (ending)
-			inject_probe_copy(ending, true);
+			inject_gpuprog_copy(ending, true);
 		break;
-	case INJECT_PROBE_NONE:
-	case INJECT_PROBE_SYNCHRONISE:
-	case INJECT_PROBE_UNLOAD_MODULE:
-	case INJECT_PROBE_UNLOAD_LIBRARY:
+	case INJECT_GPUPROG_NONE:
+	case INJECT_GPUPROG_SYNCHRONISE:
+	case INJECT_GPUPROG_UNLOAD_MODULE:
+	case INJECT_GPUPROG_UNLOAD_LIBRARY:
 		break;
 	default:
 		load_begins(call, parameters);
@@ -399,51 +399,51 @@ void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
 	}
 }
 
-void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool succeeded)
+void inject_gpuprog_call_ends(enum inject_gpuprog_call call, void *parameters, bool succeeded)
 {
 	switch (call) {
-	case INJECT_PROBE_NONE:
-	case INJECT_PROBE_LAUNCH_OTHER:
+	case INJECT_GPUPROG_NONE:
+	case INJECT_GPUPROG_LAUNCH_OTHER:
 		break;
-	case INJECT_PROBE_LAUNCH:
+	case INJECT_GPUPROG_LAUNCH:
 		launch_ends();
 		break;
-	case INJECT_PROBE_LAUNCH_EX:
+	case INJECT_GPUPROG_LAUNCH_EX:
 		launch_ends();
 		if (!succeeded)
 			explain_launch_ex(parameters);
 		break;
-	case INJECT_PROBE_LAUNCH_COOPERATIVE:
+	case INJECT_GPUPROG_LAUNCH_COOPERATIVE:
 		launch_ends();
 		if (!succeeded)
 			explain_cooperative(parameters);
 		break;
 	/* The program may end at once, without a word: by _exit() or a signal. */
-	case INJECT_PROBE_SYNCHRONISE:
-		inject_probe_copy_sometimes();
+	case INJECT_GPUPROG_SYNCHRONISE:
+		inject_gpuprog_copy_sometimes();
 		break;
-	case INJECT_PROBE_CONTEXT_DESTROY: {
+	case INJECT_GPUPROG_CONTEXT_DESTROY: {
 		CUcontext context = ((struct one_handle *)parameters)->handle;
 
 		if (succeeded && context)
-			inject_probe_forget(context);
+			inject_gpuprog_forget(context);
 		break;
 	}
-	case INJECT_PROBE_PRIMARY_RELEASE:
-	case INJECT_PROBE_PRIMARY_RESET:
+	case INJECT_GPUPROG_PRIMARY_RELEASE:
+	case INJECT_GPUPROG_PRIMARY_RESET:
 		/* Others may use it still. */
 		if (succeeded && ending &&
-		    (call == INJECT_PROBE_PRIMARY_RESET ||
+		    (call == INJECT_GPUPROG_PRIMARY_RESET ||
 		     !primary_context(((struct one_device *)parameters)->device)))
-			inject_probe_forget(ending);
+			inject_gpuprog_forget(ending);
 		ending = NULL;
 		break;
-	case INJECT_PROBE_UNLOAD_MODULE:
-	case INJECT_PROBE_UNLOAD_LIBRARY:
-		inject_probe_launches_forget();
+	case INJECT_GPUPROG_UNLOAD_MODULE:
+	case INJECT_GPUPROG_UNLOAD_LIBRARY:
+		inject_gpuprog_launches_forget();
 		if (succeeded)
-			inject_probe_module_remove(((struct one_handle *)parameters)->handle,
-						   call == INJECT_PROBE_UNLOAD_LIBRARY);
+			inject_gpuprog_module_remove(((struct one_handle *)parameters)->handle,
+						     call == INJECT_GPUPROG_UNLOAD_LIBRARY);
 		break;
 	default:
 		load_ends(call, parameters, succeeded);

@@ -7,37 +7,37 @@
 #include <stdint.h>
 
 /* What a function of the driver means here. */
-enum inject_probe_call {
-	INJECT_PROBE_NONE,
-	INJECT_PROBE_LOAD_MODULE,      /* (CUmodule *, const void *image, ...) */
-	INJECT_PROBE_LOAD_MODULE_FILE, /* (CUmodule *, const char *path) */
-	INJECT_PROBE_LOAD_LIBRARY,
-	INJECT_PROBE_LOAD_LIBRARY_FILE,
-	INJECT_PROBE_LINK,	/* (CUlinkState, type, void *data, size_t size, ...) */
-	INJECT_PROBE_LINK_FILE, /* (CUlinkState, type, const char *path, ...) */
-	INJECT_PROBE_UNLOAD_MODULE,
-	INJECT_PROBE_UNLOAD_LIBRARY,
-	INJECT_PROBE_LAUNCH,	   /* (CUfunction, ...) */
-	INJECT_PROBE_LAUNCH_EX,	   /* (const CUlaunchConfig *, CUfunction, ...) */
-	INJECT_PROBE_LAUNCH_COOPERATIVE, /* (CUfunction, grid, block, shared memory, ...) */
-	INJECT_PROBE_LAUNCH_OTHER, /* of several kernels, or of a graph */
-	INJECT_PROBE_SYNCHRONISE,  /* the program has waited for the GPU */
-	INJECT_PROBE_CONTEXT_DESTROY,
-	INJECT_PROBE_PRIMARY_RELEASE,
-	INJECT_PROBE_PRIMARY_RESET,
+enum inject_gpuprog_call {
+	INJECT_GPUPROG_NONE,
+	INJECT_GPUPROG_LOAD_MODULE,	 /* (CUmodule *, const void *image, ...) */
+	INJECT_GPUPROG_LOAD_MODULE_FILE, /* (CUmodule *, const char *path) */
+	INJECT_GPUPROG_LOAD_LIBRARY,
+	INJECT_GPUPROG_LOAD_LIBRARY_FILE,
+	INJECT_GPUPROG_LINK,	  /* (CUlinkState, type, void *data, size_t size, ...) */
+	INJECT_GPUPROG_LINK_FILE, /* (CUlinkState, type, const char *path, ...) */
+	INJECT_GPUPROG_UNLOAD_MODULE,
+	INJECT_GPUPROG_UNLOAD_LIBRARY,
+	INJECT_GPUPROG_LAUNCH,		   /* (CUfunction, ...) */
+	INJECT_GPUPROG_LAUNCH_EX,	   /* (const CUlaunchConfig *, CUfunction, ...) */
+	INJECT_GPUPROG_LAUNCH_COOPERATIVE, /* (CUfunction, grid, block, shared memory, ...) */
+	INJECT_GPUPROG_LAUNCH_OTHER,	   /* of several kernels, or of a graph */
+	INJECT_GPUPROG_SYNCHRONISE,	   /* the program has waited for the GPU */
+	INJECT_GPUPROG_CONTEXT_DESTROY,
+	INJECT_GPUPROG_PRIMARY_RELEASE,
+	INJECT_GPUPROG_PRIMARY_RESET,
 };
 
 /* By its name, as cuModuleLoadDataEx or cuLaunchKernel_ptsz. */
-enum inject_probe_call inject_probe_classify(const char *name);
+enum inject_gpuprog_call inject_gpuprog_classify(const char *name);
 
 /**
- * inject_probe_call_begins - a call of the driver begins
+ * inject_gpuprog_call_begins - a call of the driver begins
  * @call: which
  * @parameters: CUPTI's structure of its parameters: what is changed there is what the driver gets
  */
-void inject_probe_call_begins(enum inject_probe_call call, void *parameters);
+void inject_gpuprog_call_begins(enum inject_gpuprog_call call, void *parameters);
 
 /* It returns. @succeeded: with CUDA_SUCCESS. */
-void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool succeeded);
+void inject_gpuprog_call_ends(enum inject_gpuprog_call call, void *parameters, bool succeeded);
 
 #endif /* GPUMON_INJECT_GPUPROG_LOADER_H */

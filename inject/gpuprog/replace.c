@@ -41,17 +41,17 @@ struct trial {
 	bool is_loaded;
 };
 
-void inject_probe_replace(const struct inject_image *image, struct inject_new_image *made)
+void inject_gpuprog_replace(const struct inject_image *image, struct inject_new_image *made)
 {
 	struct gpumon_wire_answer answer;
 
-	inject_probe_ask_image(image, inject_probe_current_sm(), &all_of_it, &answer, made);
+	inject_gpuprog_ask_image(image, inject_gpuprog_current_sm(), &all_of_it, &answer, made);
 }
 
 static CUmodule original_of(struct trial *trial)
 {
-	if (!trial->is_loaded && inject_probe_driver.module_load(
-					 &trial->original, trial->image->data) != CUDA_SUCCESS)
+	if (!trial->is_loaded &&
+	    inject_gpuprog_driver.module_load(&trial->original, trial->image->data) != CUDA_SUCCESS)
 		trial->original = NULL;
 	trial->is_loaded = true;
 	return trial->original;
@@ -81,7 +81,8 @@ static bool load(struct trial *trial, const struct inject_new_image *made, CUmod
 	void *values[] = { trial->log, (void *)(uintptr_t)(LOG_BYTES - 1) };
 
 	memset(trial->log, 0, LOG_BYTES);
-	trial->result = inject_probe_driver.module_load_log(module, made->data, 2, options, values);
+	trial->result =
+		inject_gpuprog_driver.module_load_log(module, made->data, 2, options, values);
 	cut_log(trial->log);
 	return trial->result == CUDA_SUCCESS;
 }
@@ -91,8 +92,8 @@ static int block_max(CUmodule module, const char *kernel, CUfunction *function)
 {
 	int threads = 0;
 
-	if (inject_probe_driver.module_function(function, module, kernel) != CUDA_SUCCESS ||
-	    inject_probe_driver.function_attribute(
+	if (inject_gpuprog_driver.module_function(function, module, kernel) != CUDA_SUCCESS ||
+	    inject_gpuprog_driver.function_attribute(
 		    &threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, *function) != CUDA_SUCCESS)
 		return 0;
 	return threads;
@@ -104,9 +105,9 @@ static bool fits_fewer(CUfunction original, CUfunction edited)
 	int before, after;
 
 	for (int threads = WARP; threads <= BLOCK_MAX; threads *= 2) {
-		if (inject_probe_driver.resident_blocks(&before, original, threads, 0) ==
+		if (inject_gpuprog_driver.resident_blocks(&before, original, threads, 0) ==
 			    CUDA_SUCCESS &&
-		    inject_probe_driver.resident_blocks(&after, edited, threads, 0) ==
+		    inject_gpuprog_driver.resident_blocks(&after, edited, threads, 0) ==
 			    CUDA_SUCCESS &&
 		    after < before)
 			return true;
@@ -148,7 +149,7 @@ static unsigned int find_too_large(struct trial *trial, CUmodule module,
 				       took_ns);
 		if (!why)
 			continue;
-		inject_probe_say_why(GPUMON_WIRE_TOO_LARGE, kernel.number, why);
+		inject_gpuprog_say_why(GPUMON_WIRE_TOO_LARGE, kernel.number, why);
 		too_large++;
 	}
 	return too_large;
@@ -158,7 +159,7 @@ static unsigned int find_too_large(struct trial *trial, CUmodule module,
 static void withdraw(struct trial *trial, struct inject_new_image *made)
 {
 	if (made->data)
-		inject_probe_say(GPUMON_WIRE_WITHDRAWN, trial->answer.image);
+		inject_gpuprog_say(GPUMON_WIRE_WITHDRAWN, trial->answer.image);
 	inject_new_image_clear(made);
 }
 
@@ -174,7 +175,7 @@ static bool make(struct trial *trial, const struct inject_wanted *wanted,
 		unsigned int too_large;
 		CUmodule module;
 
-		inject_probe_ask_image(trial->image, trial->sm, wanted, &trial->answer, made);
+		inject_gpuprog_ask_image(trial->image, trial->sm, wanted, &trial->answer, made);
 		if (!made->data)
 			return true;
 		begin = inject_now();
@@ -182,8 +183,8 @@ static bool make(struct trial *trial, const struct inject_wanted *wanted,
 			return false;
 		took_ns = inject_now() - begin;
 		too_large = find_too_large(trial, module, made, &took_ns);
-		inject_probe_driver.module_unload(module);
-		inject_probe_say_loaded(trial->answer.module, 0, took_ns);
+		inject_gpuprog_driver.module_unload(module);
+		inject_gpuprog_say_loaded(trial->answer.module, 0, took_ns);
 		if (!too_large)
 			return true;
 		withdraw(trial, made);
@@ -235,13 +236,13 @@ static bool loads_with(struct search *search, uint32_t from, uint32_t to)
 
 	wanted.first = kernel_at(search, from, &is_there);
 	wanted.end = kernel_at(search, to - 1, &is_there) + 1;
-	inject_probe_ask_image(search->trial->image, search->trial->sm, &wanted,
-			       &search->trial->answer, &made);
+	inject_gpuprog_ask_image(search->trial->image, search->trial->sm, &wanted,
+				 &search->trial->answer, &made);
 	if (made.data) {
 		search->loads++;
 		done = load(search->trial, &made, &module);
 		if (done)
-			inject_probe_driver.module_unload(module);
+			inject_gpuprog_driver.module_unload(module);
 	}
 	withdraw(search->trial, &made);
 	return done;
@@ -252,8 +253,8 @@ static void leave_out(struct search *search, uint32_t from, uint32_t to, const c
 	bool is_there;
 
 	for (uint32_t i = from; i < to; i++)
-		inject_probe_say_why(GPUMON_WIRE_KERNEL_NOT_LOADED, kernel_at(search, i, &is_there),
-				     why);
+		inject_gpuprog_say_why(GPUMON_WIRE_KERNEL_NOT_LOADED,
+				       kernel_at(search, i, &is_there), why);
 }
 
 /* Some of these kernels, of which there are more than one, are the reason. */
@@ -301,13 +302,13 @@ static void repair(struct trial *trial, struct inject_new_image *made)
 
 	if (!original_of(trial)) {
 		/* The program will hear of it. */
-		inject_probe_say(GPUMON_WIRE_NOT_LOADED, trial->answer.image);
+		inject_gpuprog_say(GPUMON_WIRE_NOT_LOADED, trial->answer.image);
 		inject_new_image_clear(made);
 		return;
 	}
-	inject_probe_tell("CUDA does not load a module with programs in it: error %d%s%s",
-			  (int)trial->result, *trial->log ? ": " : "", trial->log);
-	inject_probe_say(GPUMON_WIRE_WITHDRAWN, trial->answer.image);
+	inject_gpuprog_tell("CUDA does not load a module with programs in it: error %d%s%s",
+			    (int)trial->result, *trial->log ? ": " : "", trial->log);
+	inject_gpuprog_say(GPUMON_WIRE_WITHDRAWN, trial->answer.image);
 	if (make(trial, &no_functions, made)) {
 		inject_new_image_clear(&whole);
 		return;
@@ -321,24 +322,24 @@ static void repair(struct trial *trial, struct inject_new_image *made)
 	if (make(trial, &no_functions, made))
 		return;
 	/* Each by itself loads, but not all of them. */
-	inject_probe_say(GPUMON_WIRE_NOT_LOADED, trial->answer.image);
+	inject_gpuprog_say(GPUMON_WIRE_NOT_LOADED, trial->answer.image);
 	inject_new_image_clear(made);
 }
 
-void inject_probe_trial(const struct inject_image *image, struct inject_new_image *made)
+void inject_gpuprog_trial(const struct inject_image *image, struct inject_new_image *made)
 {
 	struct trial trial = { .image = image };
-	struct inject_probe_inside inside;
+	struct inject_gpuprog_inside inside;
 	CUcontext current = NULL;
 
-	inject_probe_inside_begin(&inside);
-	inject_probe_driver.context_current(&current);
-	trial.sm = inject_probe_current_sm();
+	inject_gpuprog_inside_begin(&inside);
+	inject_gpuprog_driver.context_current(&current);
+	trial.sm = inject_gpuprog_current_sm();
 	if (!current)
-		inject_probe_ask_image(image, trial.sm, &all_of_it, &trial.answer, made);
+		inject_gpuprog_ask_image(image, trial.sm, &all_of_it, &trial.answer, made);
 	else if (!make(&trial, &all_of_it, made))
 		repair(&trial, made);
 	if (trial.original)
-		inject_probe_driver.module_unload(trial.original);
-	inject_probe_inside_end(&inside);
+		inject_gpuprog_driver.module_unload(trial.original);
+	inject_gpuprog_inside_end(&inside);
 }

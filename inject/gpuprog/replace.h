@@ -6,14 +6,14 @@
 #include "image.h"
 
 /**
- * inject_probe_replace - get the image that replaces another
+ * inject_gpuprog_replace - get the image that replaces another
  * @image: of the program
  * @made: out: to be cleared
  */
-void inject_probe_replace(const struct inject_image *image, struct inject_new_image *made);
+void inject_gpuprog_replace(const struct inject_image *image, struct inject_new_image *made);
 
 /**
- * inject_probe_trial - the same, for an image that is seen to load
+ * inject_gpuprog_trial - the same, for an image that is seen to load
  * @image: of the program
  * @made: out: to be cleared
  *
@@ -21,6 +21,6 @@ void inject_probe_replace(const struct inject_image *image, struct inject_new_im
  * own load takes no longer. Kernels that would need more registers than a block of the size
  * that was possible before has are left alone. Without a context nothing is tried.
  */
-void inject_probe_trial(const struct inject_image *image, struct inject_new_image *made);
+void inject_gpuprog_trial(const struct inject_image *image, struct inject_new_image *made);
 
 #endif /* GPUMON_INJECT_GPUPROG_REPLACE_H */

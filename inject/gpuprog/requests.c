@@ -18,8 +18,8 @@
 /* gpumon-user edits and reads in one thread. */
 #define ANSWER_MS 60000
 
-struct gpumon_wire_settings inject_probe_settings;
-const void *inject_probe_content;
+struct gpumon_wire_settings inject_gpuprog_settings;
+const void *inject_gpuprog_content;
 
 static char socket_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 
@@ -120,7 +120,7 @@ static bool are_valid(const struct gpumon_wire_settings *settings)
 	return valid;
 }
 
-bool inject_probe_hello(const char *path)
+bool inject_gpuprog_hello(const char *path)
 {
 	const struct gpumon_wire_request request = new_request(GPUMON_WIRE_HELLO);
 	int fd;
@@ -128,19 +128,19 @@ bool inject_probe_hello(const char *path)
 	if (strlen(path) >= sizeof(socket_path))
 		return false;
 	strcpy(socket_path, path);
-	if (!ask(&request, -1, &inject_probe_settings, sizeof(inject_probe_settings), &fd) ||
-	    !are_valid(&inject_probe_settings)) {
+	if (!ask(&request, -1, &inject_gpuprog_settings, sizeof(inject_gpuprog_settings), &fd) ||
+	    !are_valid(&inject_gpuprog_settings)) {
 		close_descriptor(fd);
 		return false;
 	}
-	inject_probe_content =
-		map_descriptor(fd, inject_probe_settings.bytes, PROT_READ, MAP_PRIVATE);
+	inject_gpuprog_content =
+		map_descriptor(fd, inject_gpuprog_settings.bytes, PROT_READ, MAP_PRIVATE);
 	close_descriptor(fd);
-	return inject_probe_content;
+	return inject_gpuprog_content;
 }
 
 /* Called with the lock of the contexts. A map has no size that could be asked for. */
-void *inject_probe_shared(uint32_t map, size_t *size)
+void *inject_gpuprog_shared(uint32_t map, size_t *size)
 {
 	static struct {
 		void *memory;
@@ -193,13 +193,14 @@ static int make_file(const char *content, size_t size)
 	return fd;
 }
 
-bool inject_probe_is_taken(size_t size)
+bool inject_gpuprog_is_taken(size_t size)
 {
 	if (size <= GPUMON_WIRE_IMAGE_MAX)
 		return true;
-	inject_probe_tell("process %d has a module of %zu bytes, which is larger than 1 GiB: it is "
-			  "left alone, and nothing of its kernels is counted",
-			  (int)getpid(), size);
+	inject_gpuprog_tell(
+		"process %d has a module of %zu bytes, which is larger than 1 GiB: it is "
+		"left alone, and nothing of its kernels is counted",
+		(int)getpid(), size);
 	return false;
 }
 
@@ -209,9 +210,10 @@ static int make_file_or_tell(const void *content, size_t size)
 	int fd = make_file(content, size);
 
 	if (fd < 0 && !atomic_exchange(&is_told, true))
-		inject_probe_tell("process %d may have no file of %zu bytes: such modules are left "
-				  "alone, and nothing of their kernels is counted",
-				  (int)getpid(), size);
+		inject_gpuprog_tell(
+			"process %d may have no file of %zu bytes: such modules are left "
+			"alone, and nothing of their kernels is counted",
+			(int)getpid(), size);
 	return fd;
 }
 
@@ -233,14 +235,14 @@ static void ask_about(struct gpumon_wire_request *request, const void *image, si
 		      enum gpumon_wire_type type, struct gpumon_wire_answer *answer,
 		      struct inject_new_image *made)
 {
-	int given = inject_probe_is_taken(size) ? make_file_or_tell(image, size) : -1, socket;
+	int given = inject_gpuprog_is_taken(size) ? make_file_or_tell(image, size) : -1, socket;
 	bool is_edited;
 
 	*made = (struct inject_new_image){ .fd = -1 };
 	if (given < 0)
 		return;
 	request->size = size;
-	if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
+	if (inject_gpuprog_settings.way == GPUMON_WIRE_WAY_EACH)
 		request->flags |= GPUMON_WIRE_PATCHED;
 	socket = send_request(request, given);
 	is_edited = socket >= 0 && receive_answer(socket, answer, sizeof(*answer), &made->fd) &&
@@ -258,12 +260,12 @@ static void ask_about(struct gpumon_wire_request *request, const void *image, si
 		return;
 	inject_new_image_clear(made);
 	if (is_edited)
-		inject_probe_say(GPUMON_WIRE_NOT_LOADED, answer->image);
+		inject_gpuprog_say(GPUMON_WIRE_NOT_LOADED, answer->image);
 }
 
-void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
-			    const struct inject_wanted *wanted, struct gpumon_wire_answer *answer,
-			    struct inject_new_image *made)
+void inject_gpuprog_ask_image(const struct inject_image *image, unsigned int sm,
+			      const struct inject_wanted *wanted, struct gpumon_wire_answer *answer,
+			      struct inject_new_image *made)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_EXCHANGE);
 
@@ -279,7 +281,7 @@ void inject_probe_ask_image(const struct inject_image *image, unsigned int sm,
 		inject_new_image_clear(made);
 }
 
-void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answer)
+void *inject_gpuprog_ask_patches(unsigned int sm, struct gpumon_wire_answer *answer)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_PATCHES);
 	void *memory = NULL;
@@ -295,7 +297,7 @@ void *inject_probe_ask_patches(unsigned int sm, struct gpumon_wire_answer *answe
 	return memory;
 }
 
-void *inject_probe_ask_kernels(const void *cubin, size_t size, struct gpumon_wire_answer *answer)
+void *inject_gpuprog_ask_kernels(const void *cubin, size_t size, struct gpumon_wire_answer *answer)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_MODULE);
 
@@ -312,7 +314,7 @@ static void say(const struct gpumon_wire_request *request)
 	close_descriptor(send_request(request, -1));
 }
 
-void inject_probe_say_why(enum gpumon_wire_type type, uint32_t number, const char *why)
+void inject_gpuprog_say_why(enum gpumon_wire_type type, uint32_t number, const char *why)
 {
 	struct gpumon_wire_request request = new_request(type);
 
@@ -321,12 +323,12 @@ void inject_probe_say_why(enum gpumon_wire_type type, uint32_t number, const cha
 	say(&request);
 }
 
-void inject_probe_say(enum gpumon_wire_type type, uint32_t number)
+void inject_gpuprog_say(enum gpumon_wire_type type, uint32_t number)
 {
-	inject_probe_say_why(type, number, "");
+	inject_gpuprog_say_why(type, number, "");
 }
 
-void *inject_probe_ask_area(unsigned int device, const char *name, unsigned int *context)
+void *inject_gpuprog_ask_area(unsigned int device, const char *name, unsigned int *context)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_CONTEXT);
 	struct gpumon_wire_answer answer;
@@ -336,7 +338,7 @@ void *inject_probe_ask_area(unsigned int device, const char *name, unsigned int 
 	request.context = device;
 	snprintf(request.text, sizeof(request.text), "%s", name);
 	if (ask(&request, -1, &answer, sizeof(answer), &fd) && answer.type == GPUMON_WIRE_AREA &&
-	    answer.size == inject_probe_settings.bytes) {
+	    answer.size == inject_gpuprog_settings.bytes) {
 		memory = map_descriptor(fd, answer.size, PROT_READ | PROT_WRITE, MAP_SHARED);
 		*context = answer.count;
 	}
@@ -344,7 +346,7 @@ void *inject_probe_ask_area(unsigned int device, const char *name, unsigned int 
 	return memory;
 }
 
-struct gpumon_wire_launches *inject_probe_ask_launches(void)
+struct gpumon_wire_launches *inject_gpuprog_ask_launches(void)
 {
 	const struct gpumon_wire_request request = new_request(GPUMON_WIRE_LAUNCHES);
 	struct gpumon_wire_launches *launches = NULL;
@@ -358,7 +360,7 @@ struct gpumon_wire_launches *inject_probe_ask_launches(void)
 	return launches;
 }
 
-void inject_probe_say_name(unsigned int kernel, const char *name)
+void inject_gpuprog_say_name(unsigned int kernel, const char *name)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_NAME);
 	size_t size = strlen(name) + 1;
@@ -375,7 +377,7 @@ void inject_probe_say_name(unsigned int kernel, const char *name)
 	close_descriptor(fd);
 }
 
-void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t error_ns)
+void inject_gpuprog_say_clock(unsigned int context, int64_t offset_ns, uint64_t error_ns)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_CLOCK);
 
@@ -385,9 +387,9 @@ void inject_probe_say_clock(unsigned int context, int64_t offset_ns, uint64_t er
 	say(&request);
 }
 
-void inject_probe_say_copied(unsigned int context, unsigned int flags,
-			     void (*clear)(void *argument, const struct gpumon_wire_range *range),
-			     void *argument)
+void inject_gpuprog_say_copied(unsigned int context, unsigned int flags,
+			       void (*clear)(void *argument, const struct gpumon_wire_range *range),
+			       void *argument)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_COPIED);
 	struct gpumon_wire_answer answer;
@@ -401,9 +403,9 @@ void inject_probe_say_copied(unsigned int context, unsigned int flags,
 	while (receive_answer(socket, &answer, sizeof(answer), &fd) &&
 	       answer.type == GPUMON_WIRE_CLEAR && answer.count <= GPUMON_WIRE_CLEARS) {
 		for (uint32_t i = 0; i < answer.count; i++)
-			if (answer.clears[i].size <= inject_probe_settings.bytes &&
+			if (answer.clears[i].size <= inject_gpuprog_settings.bytes &&
 			    answer.clears[i].offset <=
-				    inject_probe_settings.bytes - answer.clears[i].size)
+				    inject_gpuprog_settings.bytes - answer.clears[i].size)
 				clear(argument, &answer.clears[i]);
 		close_descriptor(fd);
 		fd = -1;
@@ -412,7 +414,7 @@ void inject_probe_say_copied(unsigned int context, unsigned int flags,
 	close(socket);
 }
 
-void inject_probe_say_loaded(uint32_t module, unsigned int flags, uint64_t took_ns)
+void inject_gpuprog_say_loaded(uint32_t module, unsigned int flags, uint64_t took_ns)
 {
 	struct gpumon_wire_request request = new_request(GPUMON_WIRE_LOADED);
 
@@ -431,7 +433,7 @@ static void tell(unsigned int flags, const char *format, va_list arguments)
 	say(&request);
 }
 
-void inject_probe_tell(const char *format, ...)
+void inject_gpuprog_tell(const char *format, ...)
 {
 	va_list arguments;
 
@@ -440,7 +442,7 @@ void inject_probe_tell(const char *format, ...)
 	va_end(arguments);
 }
 
-void inject_probe_tell_unable(const char *format, ...)
+void inject_gpuprog_tell_unable(const char *format, ...)
 {
 	va_list arguments;
 

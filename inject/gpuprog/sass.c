@@ -81,7 +81,7 @@ static size_t modules_n, modules_room;
 static void add_functions(struct patches *patches)
 {
 	struct gpumon_wire_answer answer;
-	void *code = inject_probe_ask_patches(inject_probe_current_sm(), &answer);
+	void *code = inject_gpuprog_ask_patches(inject_gpuprog_current_sm(), &answer);
 	int result;
 
 	if (!code)
@@ -89,7 +89,7 @@ static void add_functions(struct patches *patches)
 	result = inject_sanitizer.add_patches(code, patches->context);
 	munmap(code, answer.size);
 	if (result != INJECT_SANITIZER_SUCCESS) {
-		inject_probe_tell_unable(
+		inject_gpuprog_tell_unable(
 			"the sanitizer refuses the programs (error %d): kernels of "
 			"process %d are left alone. Use the sanitizer and the "
 			"assembler of the same CUDA",
@@ -129,8 +129,8 @@ static int patch_point(CUmodule module, const struct gpumon_wire_point *point)
 
 	if (!result || point->instruction <= INJECT_SANITIZER_BARRIER)
 		return result;
-	inject_probe_tell("this sanitizer does not know asynchronous copies, or shared memory of "
-			  "other blocks: they are not seen in machine code. Use that of CUDA 13");
+	inject_gpuprog_tell("this sanitizer does not know asynchronous copies, or shared memory of "
+			    "other blocks: they are not seen in machine code. Use that of CUDA 13");
 	return INJECT_SANITIZER_SUCCESS;
 }
 
@@ -145,9 +145,10 @@ static bool patch(const struct inject_patched_module *module, const struct patch
 	if (!result)
 		result = inject_sanitizer.patch_module(module->module);
 	if (!result)
-		inject_probe_say_loaded(module->number, GPUMON_WIRE_PATCHED, inject_now() - begin);
+		inject_gpuprog_say_loaded(module->number, GPUMON_WIRE_PATCHED,
+					  inject_now() - begin);
 	else
-		inject_probe_tell_unable(
+		inject_gpuprog_tell_unable(
 			"a module of process %d cannot be patched (error %d of the "
 			"sanitizer): its kernels are left alone",
 			(int)getpid(), result);
@@ -162,12 +163,12 @@ static void set_data(const struct inject_patched_module *module, CUfunction func
 
 	if (data && !inject_sanitizer.set_callback_data(function, (void *)data))
 		return;
-	inject_probe_tell("a patched kernel of process %d could not be given its maps: it is not "
-			  "counted",
-			  (int)getpid());
+	inject_gpuprog_tell("a patched kernel of process %d could not be given its maps: it is not "
+			    "counted",
+			    (int)getpid());
 	/* It may be counted in another context. */
 	if (!inject_kernels_elsewhere(module->context, kernel->number))
-		inject_probe_say(GPUMON_WIRE_NOT_PATCHED, kernel->number);
+		inject_gpuprog_say(GPUMON_WIRE_NOT_PATCHED, kernel->number);
 }
 
 /* Locked, in the context. */
@@ -179,7 +180,7 @@ static void set_all(const struct inject_patched_module *module)
 	size_t at = 0;
 
 	while (inject_kernels_next(module->kernels, module->size, &at, &kernel, &name))
-		if (inject_probe_driver.module_function(&function, module->module, name) ==
+		if (inject_gpuprog_driver.module_function(&function, module->module, name) ==
 		    CUDA_SUCCESS)
 			set_data(module, function, &kernel);
 }
@@ -209,7 +210,7 @@ static void leave_module(const struct inject_patched_module *module)
 	size_t at = 0;
 
 	while (inject_kernels_next(module->kernels, module->size, &at, &kernel, &name))
-		inject_probe_say(GPUMON_WIRE_NOT_PATCHED, kernel.number);
+		inject_gpuprog_say(GPUMON_WIRE_NOT_PATCHED, kernel.number);
 	munmap(module->kernels, module->size);
 }
 
@@ -224,7 +225,7 @@ static void begin_module(const struct inject_patched_module *loaded)
 		return;
 	}
 	*module = *loaded;
-	if (module->n <= AT_ONCE || !inject_probe_driver.function_name)
+	if (module->n <= AT_ONCE || !inject_gpuprog_driver.function_name)
 		set_all(module);
 }
 
@@ -236,20 +237,20 @@ static void module_loaded(const struct inject_sanitizer_module *data)
 
 	if (!data->cubin || !data->size)
 		return;
-	module.kernels = inject_probe_ask_kernels(data->cubin, data->size, &answer);
+	module.kernels = inject_gpuprog_ask_kernels(data->cubin, data->size, &answer);
 	if (!module.kernels)
 		return;
 	module.size = answer.size;
 	module.n = answer.count;
 	module.number = answer.module;
-	if (inject_probe_driver.context_push(data->context) != CUDA_SUCCESS) {
+	if (inject_gpuprog_driver.context_push(data->context) != CUDA_SUCCESS) {
 		leave_module(&module);
 		return;
 	}
 	pthread_mutex_lock(&lock);
 	begin_module(&module);
 	pthread_mutex_unlock(&lock);
-	inject_probe_driver.context_pop(&popped);
+	inject_gpuprog_driver.context_pop(&popped);
 }
 
 static void module_unloads(const struct inject_sanitizer_module *data)
@@ -268,21 +269,21 @@ static void functions_loaded(const struct inject_sanitizer_functions *data)
 	CUcontext popped;
 	const char *name;
 
-	if (!inject_probe_driver.function_name ||
-	    inject_probe_driver.context_push(data->context) != CUDA_SUCCESS)
+	if (!inject_gpuprog_driver.function_name ||
+	    inject_gpuprog_driver.context_push(data->context) != CUDA_SUCCESS)
 		return;
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < modules_n; i++) {
 		if (modules[i].context != data->context || modules[i].module != data->module)
 			continue;
 		for (uint32_t j = 0; j < data->n; j++)
-			if (inject_probe_driver.function_name(&name, data->functions[j]) ==
+			if (inject_gpuprog_driver.function_name(&name, data->functions[j]) ==
 				    CUDA_SUCCESS &&
 			    inject_kernels_find(&modules[i], name, &kernel))
 				set_data(&modules[i], data->functions[j], &kernel);
 	}
 	pthread_mutex_unlock(&lock);
-	inject_probe_driver.context_pop(&popped);
+	inject_gpuprog_driver.context_pop(&popped);
 }
 
 static void context_ends(CUcontext context)
@@ -300,9 +301,9 @@ static void context_ends(CUcontext context)
 
 static void on_resource(uint32_t id, const void *data)
 {
-	struct inject_probe_inside inside;
+	struct inject_gpuprog_inside inside;
 
-	inject_probe_inside_begin(&inside);
+	inject_gpuprog_inside_begin(&inside);
 	switch (id) {
 	case INJECT_SANITIZER_MODULE_LOADED:
 		module_loaded(data);
@@ -319,27 +320,28 @@ static void on_resource(uint32_t id, const void *data)
 	default:
 		break;
 	}
-	inject_probe_inside_end(&inside);
+	inject_gpuprog_inside_end(&inside);
 }
 
 static void on_call(uint32_t id, const struct inject_sanitizer_call *data)
 {
 	/* By the callback's id, plus 1. */
 	static _Atomic uint8_t known[CALLS_MAX];
-	enum inject_probe_call call;
+	enum inject_gpuprog_call call;
 
 	if (id >= CALLS_MAX)
 		return;
 	call = atomic_load_explicit(&known[id], memory_order_relaxed);
 	if (INJECT_UNLIKELY(!call--)) {
-		call = inject_probe_classify(data->function);
+		call = inject_gpuprog_classify(data->function);
 		atomic_store_explicit(&known[id], (uint8_t)(call + 1), memory_order_relaxed);
 	}
 	if (!data->site)
-		inject_probe_call_begins(call, (void *)(uintptr_t)data->parameters);
+		inject_gpuprog_call_begins(call, (void *)(uintptr_t)data->parameters);
 	else
-		inject_probe_call_ends(call, (void *)(uintptr_t)data->parameters,
-				       data->result && *(const int *)data->result == CUDA_SUCCESS);
+		inject_gpuprog_call_ends(call, (void *)(uintptr_t)data->parameters,
+					 data->result &&
+						 *(const int *)data->result == CUDA_SUCCESS);
 }
 
 static void on_event(void *user, int domain, uint32_t id, const void *data)
@@ -347,7 +349,7 @@ static void on_event(void *user, int domain, uint32_t id, const void *data)
 	int kept = errno;
 
 	(void)user;
-	if (inject_probe_is_inside() || !inject_probe_is_active())
+	if (inject_gpuprog_is_inside() || !inject_gpuprog_is_active())
 		return;
 	if (domain == INJECT_SANITIZER_RESOURCE)
 		on_resource(id, data);
@@ -425,12 +427,12 @@ static void enable_calls(const uint32_t *ids, size_t n)
 						 ids[i]);
 }
 
-bool inject_probe_sass_begin(const char **why)
+bool inject_gpuprog_sass_begin(const char **why)
 {
 	int result;
 
-	if (!inject_sanitizer_load(inject_probe_settings.sanitizer, why) ||
-	    !inject_probe_driver_load(why))
+	if (!inject_sanitizer_load(inject_gpuprog_settings.sanitizer, why) ||
+	    !inject_gpuprog_driver_load(why))
 		return false;
 	result = inject_sanitizer.subscribe(&subscriber, on_event, NULL);
 	for (size_t i = 0; !result && i < sizeof(resources) / sizeof(resources[0]); i++)
@@ -438,7 +440,7 @@ bool inject_probe_sass_begin(const char **why)
 							  resources[i]);
 	if (!result) {
 		enable_calls(calls, sizeof(calls) / sizeof(calls[0]));
-		if (inject_probe_settings.way == GPUMON_WIRE_WAY_EACH)
+		if (inject_gpuprog_settings.way == GPUMON_WIRE_WAY_EACH)
 			enable_calls(loads, sizeof(loads) / sizeof(loads[0]));
 		return true;
 	}

@@ -94,13 +94,13 @@ _Bool inject_sanitizer_load(const char *path, const char **why);
 /* Programs in kernels by patches of their machine code: NVIDIA's sanitizer instead of CUPTI. */
 
 /**
- * inject_probe_sass_begin - subscribe to the sanitizer
+ * inject_gpuprog_sass_begin - subscribe to the sanitizer
  * @why: out: why not; valid until the next call
  *
  * The sanitizer and CUPTI exclude each other in a process.
  *
  * Return: false where that is not possible.
  */
-bool inject_probe_sass_begin(const char **why);
+bool inject_gpuprog_sass_begin(const char **why);
 
 #endif /* GPUMON_INJECT_GPUPROG_SASS_H */

@@ -236,9 +236,9 @@ static bool is_left(const struct inject_thread *thread, const void *call,
 
 	if (new < open + size && open < new + size)
 		return true;
-	if (!gpumon_stack_is_own(open))
-		return gpumon_stack_is_own(new);
-	return (gpumon_stack_is_own(new) && new > open) ||
+	if (!inject_stack_is_own(open))
+		return inject_stack_is_own(new);
+	return (inject_stack_is_own(new) && new > open) ||
 	       !has_correlation(open, correlation_in_session(thread->call.correlation));
 }
 

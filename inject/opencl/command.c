@@ -25,13 +25,13 @@ static _Atomic uint32_t last_correlation;
 
 /* Taken once for many commands. */
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
-static struct inject_block *free_blocks, *full_blocks, **full_end = &full_blocks;
+static struct inject_opencl_block *free_blocks, *full_blocks, **full_end = &full_blocks;
 static uint32_t blocks_left;
 
-void inject_command_reserve(uint32_t mib)
+void inject_opencl_command_reserve(uint32_t mib)
 {
 	static uint32_t reserved;
-	uint32_t count = (uint32_t)(((uint64_t)mib << 20) / sizeof(struct inject_block));
+	uint32_t count = (uint32_t)(((uint64_t)mib << 20) / sizeof(struct inject_opencl_block));
 
 	pthread_mutex_lock(&lists);
 	if (count > reserved) {
@@ -41,9 +41,9 @@ void inject_command_reserve(uint32_t mib)
 	pthread_mutex_unlock(&lists);
 }
 
-static struct inject_block *take_block(void)
+static struct inject_opencl_block *take_block(void)
 {
-	struct inject_block *block;
+	struct inject_opencl_block *block;
 
 	pthread_mutex_lock(&lists);
 	block = free_blocks;
@@ -57,7 +57,7 @@ static struct inject_block *take_block(void)
 	return block;
 }
 
-static void put_full(struct inject_block *block)
+static void put_full(struct inject_opencl_block *block)
 {
 	pthread_mutex_lock(&lists);
 	block->next = NULL;
@@ -67,9 +67,9 @@ static void put_full(struct inject_block *block)
 	inject_wake();
 }
 
-struct inject_block *inject_command_full(void)
+struct inject_opencl_block *inject_opencl_command_full(void)
 {
-	struct inject_block *block;
+	struct inject_opencl_block *block;
 
 	pthread_mutex_lock(&lists);
 	block = full_blocks;
@@ -82,7 +82,7 @@ struct inject_block *inject_command_full(void)
 	return block;
 }
 
-void inject_command_give_back(struct inject_block *block)
+void inject_opencl_command_give_back(struct inject_opencl_block *block)
 {
 	block->read = 0;
 	atomic_store(&block->used, 0);
@@ -92,14 +92,14 @@ void inject_command_give_back(struct inject_block *block)
 	pthread_mutex_unlock(&lists);
 }
 
-void inject_commands_forked(void)
+void inject_opencl_commands_forked(void)
 {
-	struct inject_block *block;
+	struct inject_opencl_block *block;
 
 	pthread_mutex_init(&lists, NULL);
 	/* The events in it are those of the parent. */
-	while ((block = inject_command_full()))
-		inject_command_give_back(block);
+	while ((block = inject_opencl_command_full()))
+		inject_opencl_command_give_back(block);
 }
 
 static struct inject_thread *begin_call(enum inject_opencl_function function, uint32_t context,
@@ -122,10 +122,10 @@ static struct inject_thread *begin_call(enum inject_opencl_function function, ui
 	return thread;
 }
 
-void inject_command_begin(struct inject_command *command, cl_command_queue handle, cl_event *event,
-			  enum inject_opencl_function function)
+void inject_opencl_command_begin(struct inject_opencl_command *command, cl_command_queue handle,
+				 cl_event *event, enum inject_opencl_function function)
 {
-	struct inject_queue *queue;
+	struct inject_opencl_queue *queue;
 	struct inject_thread *thread;
 	int kept;
 
@@ -134,7 +134,7 @@ void inject_command_begin(struct inject_command *command, cl_command_queue handl
 	if (!inject_session_takes_calls() || !inject_call_is_asked_for(functions[function].class))
 		return;
 	kept = errno;
-	queue = inject_queue_find(handle);
+	queue = inject_opencl_queue_find(handle);
 	memset(&command->kept, 0, sizeof(command->kept));
 	command->kept.queue = queue;
 	command->kept.correlation = inject_next_correlation(&last_correlation);
@@ -155,23 +155,24 @@ void inject_command_begin(struct inject_command *command, cl_command_queue handl
 
 static uint32_t kernel_name_id(struct inject_thread *thread, cl_kernel handle)
 {
-	struct inject_kernel *kernel = inject_kernel_find(handle);
+	struct inject_opencl_kernel *kernel = inject_opencl_kernel_find(handle);
 
 	if (!kernel || !kernel->name[0])
-		kernel = inject_kernel_learn(handle);
+		kernel = inject_opencl_kernel_learn(handle);
 	if (!kernel)
 		return inject_intern_string(thread, "[unknown kernel]");
 	return inject_string_again(thread, &kernel->id, kernel->name);
 }
 
 /* If the process ends before the kernel's record is written, its launch has the name. */
-static void set_name(struct inject_thread *thread, const struct inject_command *command)
+static void set_name(struct inject_thread *thread, const struct inject_opencl_command *command)
 {
 	if (thread->call.open && thread->call.correlation == command->kept.correlation)
 		thread->call.name = command->kept.name;
 }
 
-void inject_command_named(struct inject_command *command, const char *name, uint32_t graph)
+void inject_opencl_command_named(struct inject_opencl_command *command, const char *name,
+				 uint32_t graph)
 {
 	struct inject_thread *thread = command->is_recorded ? inject_thread_enter(true) : NULL;
 
@@ -184,11 +185,11 @@ void inject_command_named(struct inject_command *command, const char *name, uint
 	inject_thread_leave(thread);
 }
 
-void inject_command_kernel(struct inject_command *command, cl_kernel kernel, cl_uint dimensions,
-			   const size_t *global, const size_t *local)
+void inject_opencl_command_kernel(struct inject_opencl_command *command, cl_kernel kernel,
+				  cl_uint dimensions, const size_t *global, const size_t *local)
 {
 	struct inject_thread *thread = command->is_recorded ? inject_thread_enter(true) : NULL;
-	struct inject_kept *kept = &command->kept;
+	struct inject_opencl_kept *kept = &command->kept;
 	unsigned int i;
 
 	kept->record = GPUMON_RECORD_KERNEL;
@@ -203,8 +204,9 @@ void inject_command_kernel(struct inject_command *command, cl_kernel kernel, cl_
 	inject_thread_leave(thread);
 }
 
-void inject_command_copy(struct inject_command *command, enum gpumon_memory_place from,
-			 enum gpumon_memory_place to, uint64_t bytes)
+void inject_opencl_command_copy(struct inject_opencl_command *command,
+				enum gpumon_memory_place from, enum gpumon_memory_place to,
+				uint64_t bytes)
 {
 	command->kept.record = GPUMON_RECORD_COPY;
 	command->kept.from = (uint8_t)from;
@@ -212,8 +214,8 @@ void inject_command_copy(struct inject_command *command, enum gpumon_memory_plac
 	command->kept.bytes = bytes;
 }
 
-void inject_command_set(struct inject_command *command, uint64_t bytes, const void *pattern,
-			size_t pattern_size)
+void inject_opencl_command_set(struct inject_opencl_command *command, uint64_t bytes,
+			       const void *pattern, size_t pattern_size)
 {
 	uint32_t value = 0;
 
@@ -226,9 +228,9 @@ void inject_command_set(struct inject_command *command, uint64_t bytes, const vo
 }
 
 /* Of the caller's block. False: no memory. */
-static bool keep_command(struct inject_thread *thread, const struct inject_kept *kept)
+static bool keep_command(struct inject_thread *thread, const struct inject_opencl_kept *kept)
 {
-	struct inject_block *block = thread->commands;
+	struct inject_opencl_block *block = thread->commands;
 	uint32_t used;
 
 	if (!block) {
@@ -240,7 +242,7 @@ static bool keep_command(struct inject_thread *thread, const struct inject_kept 
 	used = atomic_load_explicit(&block->used, memory_order_relaxed);
 	block->commands[used] = *kept;
 	atomic_store_explicit(&block->used, used + 1, memory_order_release);
-	if (used + 1 == INJECT_COMMANDS_PER_BLOCK) {
+	if (used + 1 == INJECT_OPENCL_COMMANDS_PER_BLOCK) {
 		__atomic_store_n(&thread->commands, NULL, __ATOMIC_RELEASE);
 		put_full(block);
 	}
@@ -248,18 +250,18 @@ static bool keep_command(struct inject_thread *thread, const struct inject_kept 
 }
 
 /* True if the command is kept. */
-static bool end_in_session(struct inject_thread *thread, const struct inject_command *command,
-			   cl_int result)
+static bool end_in_session(struct inject_thread *thread,
+			   const struct inject_opencl_command *command, cl_int result)
 {
-	const struct inject_kept *kept = &command->kept;
-	struct inject_queue *queue = kept->queue;
+	const struct inject_opencl_kept *kept = &command->kept;
+	struct inject_opencl_queue *queue = kept->queue;
 
 	/* Another capture has begun since. */
 	if (command->generation != atomic_load(&thread->generation))
 		return false;
 	if (queue && atomic_load_explicit(&queue->generation, memory_order_relaxed) !=
 			     atomic_load_explicit(&inject_session.generation, memory_order_relaxed))
-		inject_records_queue(thread, queue);
+		inject_opencl_records_queue(thread, queue);
 	/* Else another call, in a callback of the driver, has begun within it, which wrote its record. */
 	if (inject_call_ends(thread, kept->correlation)) {
 		inject_call_finish(thread, kept->end_ns, thread->call.context, result);
@@ -273,9 +275,9 @@ static bool end_in_session(struct inject_thread *thread, const struct inject_com
 	return false;
 }
 
-void inject_command_end(struct inject_command *command, cl_int result)
+void inject_opencl_command_end(struct inject_opencl_command *command, cl_int result)
 {
-	struct inject_kept *kept = &command->kept;
+	struct inject_opencl_kept *kept = &command->kept;
 	struct inject_thread *thread;
 	bool is_kept = false;
 	int before;
@@ -300,7 +302,7 @@ void inject_command_end(struct inject_command *command, cl_int result)
 	errno = before;
 }
 
-bool inject_other_begin(enum inject_opencl_function function)
+bool inject_opencl_other_begin(enum inject_opencl_function function)
 {
 	struct inject_thread *thread;
 	int kept = errno;
@@ -315,7 +317,7 @@ bool inject_other_begin(enum inject_opencl_function function)
 	return thread;
 }
 
-void inject_other_end(void)
+void inject_opencl_other_end(void)
 {
 	struct inject_thread *thread = inject_thread_enter(true);
 	int kept = errno;

@@ -9,7 +9,7 @@
 #include "objects.h"
 
 /**
- * struct inject_kept - a command, until its times are asked for
+ * struct inject_opencl_kept - a command, until its times are asked for
  * @event: has a reference for this
  * @queue: that it is in
  * @begin_ns: begin of the call
@@ -25,9 +25,9 @@
  * @from: enum gpumon_memory_place
  * @to: likewise
  */
-struct inject_kept {
+struct inject_opencl_kept {
 	cl_event event;
-	struct inject_queue *queue;
+	struct inject_opencl_queue *queue;
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	uint64_t bytes;
@@ -43,41 +43,41 @@ struct inject_kept {
 };
 
 /**
- * struct inject_command - a command that is being enqueued
+ * struct inject_opencl_command - a command that is being enqueued
  * @event: what the driver gets as its event: the program's, or @own
  * @own: for a program that wants none
  * @is_recorded: by a capture
  * @generation: of that capture
  * @kept: what is known of it
  */
-struct inject_command {
+struct inject_opencl_command {
 	cl_event *event;
 	cl_event own;
 	bool is_recorded;
 	uint32_t generation;
-	struct inject_kept kept;
+	struct inject_opencl_kept kept;
 };
 
-#define INJECT_COMMANDS_PER_BLOCK 512
+#define INJECT_OPENCL_COMMANDS_PER_BLOCK 512
 
 /**
- * struct inject_block - commands of one thread
+ * struct inject_opencl_block - commands of one thread
  * @used: how many; the thread adds, the library's thread reads
  * @read: how many were read
  * @next: in a list of free or full blocks
  */
-struct inject_block {
+struct inject_opencl_block {
 	_Atomic uint32_t used;
 	uint32_t read;
-	struct inject_block *next;
-	struct inject_kept commands[INJECT_COMMANDS_PER_BLOCK];
+	struct inject_opencl_block *next;
+	struct inject_opencl_kept commands[INJECT_OPENCL_COMMANDS_PER_BLOCK];
 };
 
 /* Memory for blocks, at most. */
-void inject_command_reserve(uint32_t mib);
+void inject_opencl_command_reserve(uint32_t mib);
 
 /**
- * inject_command_begin - a command is about to be enqueued
+ * inject_opencl_command_begin - a command is about to be enqueued
  * @command: on the caller's stack
  * @handle: queue
  * @event: of the program, NULL if it wants none
@@ -85,29 +85,31 @@ void inject_command_reserve(uint32_t mib);
  *
  * The driver gets @command->event as its event.
  */
-void inject_command_begin(struct inject_command *command, cl_command_queue handle, cl_event *event,
-			  enum inject_opencl_function function);
+void inject_opencl_command_begin(struct inject_opencl_command *command, cl_command_queue handle,
+				 cl_event *event, enum inject_opencl_function function);
 
 /* What a command is, after it was enqueued. */
-void inject_command_kernel(struct inject_command *command, cl_kernel kernel, cl_uint dimensions,
-			   const size_t *global, const size_t *local);
-void inject_command_named(struct inject_command *command, const char *name, uint32_t graph);
-void inject_command_copy(struct inject_command *command, enum gpumon_memory_place from,
-			 enum gpumon_memory_place to, uint64_t bytes);
-void inject_command_set(struct inject_command *command, uint64_t bytes, const void *pattern,
-			size_t pattern_size);
+void inject_opencl_command_kernel(struct inject_opencl_command *command, cl_kernel kernel,
+				  cl_uint dimensions, const size_t *global, const size_t *local);
+void inject_opencl_command_named(struct inject_opencl_command *command, const char *name,
+				 uint32_t graph);
+void inject_opencl_command_copy(struct inject_opencl_command *command,
+				enum gpumon_memory_place from, enum gpumon_memory_place to,
+				uint64_t bytes);
+void inject_opencl_command_set(struct inject_opencl_command *command, uint64_t bytes,
+			       const void *pattern, size_t pattern_size);
 
 /* The call returned: writes its LAUNCH record, and keeps the command. */
-void inject_command_end(struct inject_command *command, cl_int result);
+void inject_opencl_command_end(struct inject_opencl_command *command, cl_int result);
 
-/* Another call, such as one that waits. False: nothing to record, no inject_other_end(). */
-bool inject_other_begin(enum inject_opencl_function function);
-void inject_other_end(void);
+/* Another call, such as one that waits. False: nothing to record, no inject_opencl_other_end(). */
+bool inject_opencl_other_begin(enum inject_opencl_function function);
+void inject_opencl_other_end(void);
 
 /* Full blocks, the oldest first; NULL where there is none. Its commands were read: give it back. */
-struct inject_block *inject_command_full(void);
-void inject_command_give_back(struct inject_block *block);
+struct inject_opencl_block *inject_opencl_command_full(void);
+void inject_opencl_command_give_back(struct inject_opencl_block *block);
 
-void inject_commands_forked(void);
+void inject_opencl_commands_forked(void);
 
 #endif /* GPUMON_INJECT_OPENCL_COMMAND_H */

@@ -30,35 +30,35 @@
 #define OTHERS_MAX   16
 #define OTHERS_TRIES 4
 
-/* How long a thread that has waited waits for another one that is harvesting. */
+/* How long a thread that has waited waits for another one that is completing. */
 #define WAIT_SECONDS 1
 
 /* A look at the system's clocks is good for that long. */
 #define SAMPLE_NS 10000000u
 
 /**
- * struct inject_waiting - a command that was read from its block
+ * struct inject_opencl_waiting - a command that was read from its block
  * @next: of its queue, or free
  * @kept: the command
  */
-struct inject_waiting {
-	struct inject_waiting *next;
-	struct inject_kept kept;
+struct inject_opencl_waiting {
+	struct inject_opencl_waiting *next;
+	struct inject_opencl_kept kept;
 };
 
 /* Entries are made in pieces of this number, and used again. */
 #define PIECE 512
 
 /* All of this, and the lists of queues, under the lock. */
-static pthread_mutex_t harvesting = PTHREAD_MUTEX_INITIALIZER;
-static struct inject_waiting *free_entries;
-static struct inject_queue *busy_queues;
+static pthread_mutex_t completing = PTHREAD_MUTEX_INITIALIZER;
+static struct inject_opencl_waiting *free_entries;
+static struct inject_opencl_queue *busy_queues;
 static size_t waiting_count;
 static uint64_t sample_ns;
 
 static bool make_entries(void)
 {
-	struct inject_waiting *piece;
+	struct inject_opencl_waiting *piece;
 	unsigned int i;
 
 	piece = inject_memory_take(PIECE * sizeof(*piece));
@@ -71,10 +71,10 @@ static bool make_entries(void)
 	return true;
 }
 
-static bool add_waiting(const struct inject_kept *kept)
+static bool add_waiting(const struct inject_opencl_kept *kept)
 {
-	struct inject_queue *queue = kept->queue;
-	struct inject_waiting *entry;
+	struct inject_opencl_queue *queue = kept->queue;
+	struct inject_opencl_waiting *entry;
 
 	if (!free_entries && !make_entries())
 		return false;
@@ -96,9 +96,9 @@ static bool add_waiting(const struct inject_kept *kept)
 }
 
 /* @at: where the list of the queue refers to it. */
-static void remove_waiting(struct inject_queue *queue, struct inject_waiting **at)
+static void remove_waiting(struct inject_opencl_queue *queue, struct inject_opencl_waiting **at)
 {
-	struct inject_waiting *entry = *at;
+	struct inject_opencl_waiting *entry = *at;
 
 	*at = entry->next;
 	if (queue->waiting_end == &entry->next)
@@ -109,7 +109,7 @@ static void remove_waiting(struct inject_queue *queue, struct inject_waiting **a
 }
 
 /* Without memory the rest stays in its block. */
-static bool take_commands(struct inject_block *block)
+static bool take_commands(struct inject_opencl_block *block)
 {
 	uint32_t used = atomic_load_explicit(&block->used, memory_order_acquire);
 
@@ -121,14 +121,14 @@ static bool take_commands(struct inject_block *block)
 
 static void take_all_commands(void)
 {
-	static struct inject_block *full;
+	static struct inject_opencl_block *full;
 	struct inject_thread *thread;
-	struct inject_block *block;
+	struct inject_opencl_block *block;
 
-	while (full || (full = inject_command_full())) {
+	while (full || (full = inject_opencl_command_full())) {
 		if (!take_commands(full))
 			return;
-		inject_command_give_back(full);
+		inject_opencl_command_give_back(full);
 		full = NULL;
 	}
 	for (thread = inject_thread_first(); thread; thread = thread->next) {
@@ -149,7 +149,7 @@ static uint64_t ask_time(cl_event event, cl_profiling_info what)
 }
 
 /* An end before its start, a start before its call, an end that is still to come. */
-static bool are_possible(const struct inject_kept *kept, const struct inject_clock *clock,
+static bool are_possible(const struct inject_opencl_kept *kept, const struct inject_clock *clock,
 			 const struct inject_times *device, const struct inject_times *times)
 {
 	uint64_t error = clock->error < UINT64_MAX / 4 ? clock->error : UINT64_MAX / 4;
@@ -160,7 +160,7 @@ static bool are_possible(const struct inject_kept *kept, const struct inject_clo
 	       times->end <= inject_now() + error + FUTURE_NS;
 }
 
-static void ask_times(const struct inject_kept *kept, struct inject_times *times)
+static void ask_times(const struct inject_opencl_kept *kept, struct inject_times *times)
 {
 	struct inject_clock *clock = &kept->queue->device->clock;
 	struct inject_times device;
@@ -207,7 +207,7 @@ static void say_of_buffers(struct inject_thread *thread)
 		"kernels in an OpenCL command buffer have no times of their own, and the buffer has the one that its driver gives: pocl gives that of a marker behind the kernels");
 }
 
-static void write_command(struct inject_thread *thread, const struct inject_kept *kept,
+static void write_command(struct inject_thread *thread, const struct inject_opencl_kept *kept,
 			  const struct inject_times *times, struct inject_totals *totals)
 {
 	struct inject_operation operation = {
@@ -236,7 +236,7 @@ static void write_command(struct inject_thread *thread, const struct inject_kept
 }
 
 /* False: it has not ended. */
-static bool harvest_command(struct inject_thread *thread, const struct inject_kept *kept,
+static bool harvest_command(struct inject_thread *thread, const struct inject_opencl_kept *kept,
 			    struct inject_totals *totals)
 {
 	struct inject_times times = { 0 };
@@ -271,10 +271,10 @@ static bool is_one_of(cl_event event, cl_uint count, const cl_event *events)
  * In order: what comes behind one that has not ended has not, either. @tries: how many that have not ended
  * are asked for otherwise, apart from @events.
  */
-static void look_at_queue(struct inject_thread *thread, struct inject_queue *queue,
+static void look_at_queue(struct inject_thread *thread, struct inject_opencl_queue *queue,
 			  size_t tries, cl_uint count, const cl_event *events)
 {
-	struct inject_waiting **at = &queue->waiting;
+	struct inject_opencl_waiting **at = &queue->waiting;
 	struct inject_totals totals = { 0 };
 
 	while (*at && (tries || count)) {
@@ -311,7 +311,7 @@ static void sample_clocks(uint64_t at_least_ns)
 /* Under the lock. */
 static void look_at_commands(struct inject_thread *thread)
 {
-	struct inject_queue **at = &busy_queues, *queue;
+	struct inject_opencl_queue **at = &busy_queues, *queue;
 
 	take_all_commands();
 	sample_clocks(0);
@@ -326,15 +326,15 @@ static void look_at_commands(struct inject_thread *thread)
 	}
 }
 
-void inject_harvest(struct inject_thread *thread)
+void inject_opencl_completion_look(struct inject_thread *thread)
 {
-	pthread_mutex_lock(&harvesting);
+	pthread_mutex_lock(&completing);
 	look_at_commands(thread);
-	pthread_mutex_unlock(&harvesting);
+	pthread_mutex_unlock(&completing);
 }
 
 /* What has not ended by now. */
-static void end_queue(struct inject_thread *thread, struct inject_queue *queue,
+static void end_queue(struct inject_thread *thread, struct inject_opencl_queue *queue,
 		      bool program_goes_on, struct inject_totals *totals)
 {
 	const struct inject_times none = { .flags = GPUMON_WORK_UNFINISHED };
@@ -350,12 +350,13 @@ static void end_queue(struct inject_thread *thread, struct inject_queue *queue,
 	queue->is_busy = false;
 }
 
-void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bool program_goes_on)
+void inject_opencl_completion_end(struct inject_thread *thread, unsigned int settle_ms,
+				  bool program_goes_on)
 {
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 	struct inject_totals totals = { 0 };
 
-	pthread_mutex_lock(&harvesting);
+	pthread_mutex_lock(&completing);
 	look_at_commands(thread);
 	while (thread && waiting_count && inject_now() < until) {
 		inject_sleep(10000000);
@@ -365,7 +366,7 @@ void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bo
 		end_queue(thread, busy_queues, program_goes_on, &totals);
 	if (thread)
 		inject_totals_add(&totals);
-	pthread_mutex_unlock(&harvesting);
+	pthread_mutex_unlock(&completing);
 }
 
 /* Whether the thread of the program that has the lock can be cancelled. */
@@ -380,7 +381,7 @@ static bool take_lock(unsigned int tries)
 	int state;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	while (pthread_mutex_trylock(&harvesting)) {
+	while (pthread_mutex_trylock(&completing)) {
 		if (!tries--) {
 			pthread_setcancelstate(state, NULL);
 			return false;
@@ -395,11 +396,11 @@ static void give_lock(void)
 {
 	int state = cancel_state;
 
-	pthread_mutex_unlock(&harvesting);
+	pthread_mutex_unlock(&completing);
 	pthread_setcancelstate(state, NULL);
 }
 
-void inject_harvest_now(bool is_asked)
+void inject_opencl_completion_now(bool is_asked)
 {
 	struct inject_thread *thread;
 
@@ -426,10 +427,10 @@ static bool wait_for_lock(void)
 	int state;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	if (pthread_mutex_trylock(&harvesting)) {
+	if (pthread_mutex_trylock(&completing)) {
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec += WAIT_SECONDS;
-		if (pthread_mutex_timedlock(&harvesting, &until)) {
+		if (pthread_mutex_timedlock(&completing, &until)) {
 			pthread_setcancelstate(state, NULL);
 			return false;
 		}
@@ -460,7 +461,7 @@ static struct inject_thread *begin_waited(bool (*take)(void))
 static void look_at_others(struct inject_thread *thread)
 {
 	unsigned int left = OTHERS_MAX;
-	struct inject_queue *queue;
+	struct inject_opencl_queue *queue;
 
 	for (queue = busy_queues; queue && left; queue = queue->next_busy, left--)
 		if (queue->waiting)
@@ -474,9 +475,9 @@ static void end_waited(struct inject_thread *thread)
 	inject_thread_leave(thread);
 }
 
-void inject_harvest_waited(cl_command_queue handle, cl_uint count, const cl_event *events)
+void inject_opencl_completion_waited(cl_command_queue handle, cl_uint count, const cl_event *events)
 {
-	struct inject_queue *queue = inject_queue_find(handle);
+	struct inject_opencl_queue *queue = inject_opencl_queue_find(handle);
 	int kept = errno;
 	struct inject_thread *thread = queue ? begin_waited(wait_for_lock) : NULL;
 
@@ -487,7 +488,7 @@ void inject_harvest_waited(cl_command_queue handle, cl_uint count, const cl_even
 	errno = kept;
 }
 
-static struct inject_queue *queue_of(cl_event event)
+static struct inject_opencl_queue *queue_of(cl_event event)
 {
 	cl_command_queue handle = NULL;
 
@@ -495,7 +496,7 @@ static struct inject_queue *queue_of(cl_event event)
 	if (inject_opencl.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle,
 					 NULL) != CL_SUCCESS)
 		return NULL;
-	return handle ? inject_queue_find(handle) : NULL;
+	return handle ? inject_opencl_queue_find(handle) : NULL;
 }
 
 static bool try_lock(void)
@@ -505,7 +506,7 @@ static bool try_lock(void)
 
 static void look_after_wait(bool (*take)(void), cl_uint count, const cl_event *events)
 {
-	struct inject_queue *queue, *last = NULL;
+	struct inject_opencl_queue *queue, *last = NULL;
 	int kept = errno;
 	struct inject_thread *thread = begin_waited(take);
 	cl_uint i;
@@ -522,19 +523,19 @@ static void look_after_wait(bool (*take)(void), cl_uint count, const cl_event *e
 	errno = kept;
 }
 
-void inject_harvest_waited_for(cl_uint count, const cl_event *events)
+void inject_opencl_completion_waited_for(cl_uint count, const cl_event *events)
 {
 	look_after_wait(wait_for_lock, count, events);
 }
 
-void inject_harvest_told(cl_event event)
+void inject_opencl_completion_told(cl_event event)
 {
 	look_after_wait(try_lock, 1, &event);
 }
 
-static cl_uint count_references(const struct inject_queue *queue, cl_event event)
+static cl_uint count_references(const struct inject_opencl_queue *queue, cl_event event)
 {
-	const struct inject_waiting *entry;
+	const struct inject_opencl_waiting *entry;
 	cl_uint count = 0;
 
 	for (entry = queue->waiting; entry; entry = entry->next)
@@ -542,9 +543,9 @@ static cl_uint count_references(const struct inject_queue *queue, cl_event event
 	return count;
 }
 
-cl_uint inject_harvest_references(cl_event event)
+cl_uint inject_opencl_completion_references(cl_event event)
 {
-	const struct inject_queue *queue;
+	const struct inject_opencl_queue *queue;
 	cl_uint count = 0;
 
 	if (!take_lock(ASK_TRIES))
@@ -555,22 +556,22 @@ cl_uint inject_harvest_references(cl_event event)
 	return count;
 }
 
-void inject_harvest_forked(void)
+void inject_opencl_completion_forked(void)
 {
 	struct inject_thread *thread;
-	struct inject_block *block;
+	struct inject_opencl_block *block;
 
-	pthread_mutex_init(&harvesting, NULL);
+	pthread_mutex_init(&completing, NULL);
 	for (; busy_queues; busy_queues = busy_queues->next_busy) {
 		while (busy_queues->waiting)
 			remove_waiting(busy_queues, &busy_queues->waiting);
 		busy_queues->is_busy = false;
 	}
-	inject_commands_forked();
+	inject_opencl_commands_forked();
 	for (thread = inject_thread_first(); thread; thread = thread->next) {
 		block = thread->commands;
 		thread->commands = NULL;
 		if (block)
-			inject_command_give_back(block);
+			inject_opencl_command_give_back(block);
 	}
 }

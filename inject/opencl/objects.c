@@ -23,39 +23,40 @@ static struct inject_handles mapped = INJECT_HANDLES;
 static _Atomic uint32_t devices, buffers;
 static uint32_t contexts;
 
-struct inject_queue *inject_queue_find(cl_command_queue handle)
+struct inject_opencl_queue *inject_opencl_queue_find(cl_command_queue handle)
 {
 	return inject_handle_find(&handles, handle, QUEUE);
 }
 
-struct inject_kernel *inject_kernel_find(cl_kernel handle)
+struct inject_opencl_kernel *inject_opencl_kernel_find(cl_kernel handle)
 {
 	return inject_handle_find(&handles, handle, KERNEL);
 }
 
-struct inject_buffer *inject_buffer_find(cl_command_buffer_khr handle)
+struct inject_opencl_buffer *inject_opencl_buffer_find(cl_command_buffer_khr handle)
 {
 	return inject_handle_find(&handles, handle, BUFFER);
 }
 
-struct inject_buffer *inject_buffer_add(cl_command_buffer_khr handle)
+struct inject_opencl_buffer *inject_opencl_buffer_add(cl_command_buffer_khr handle)
 {
-	struct inject_buffer *buffer = inject_handle_add(&handles, handle, BUFFER, sizeof(*buffer));
+	struct inject_opencl_buffer *buffer =
+		inject_handle_add(&handles, handle, BUFFER, sizeof(*buffer));
 
 	if (buffer)
 		buffer->id = INJECT_OPENCL_ID(atomic_fetch_add(&buffers, 1) + 1);
 	return buffer;
 }
 
-struct inject_queue *inject_queue_add(cl_command_queue handle)
+struct inject_opencl_queue *inject_opencl_queue_add(cl_command_queue handle)
 {
-	return inject_handle_add(&handles, handle, QUEUE, sizeof(struct inject_queue));
+	return inject_handle_add(&handles, handle, QUEUE, sizeof(struct inject_opencl_queue));
 }
 
-struct inject_kernel *inject_kernel_learn(cl_kernel handle)
+struct inject_opencl_kernel *inject_opencl_kernel_learn(cl_kernel handle)
 {
-	struct inject_kernel *kernel =
-		inject_handle_add(&handles, handle, KERNEL, sizeof(struct inject_kernel));
+	struct inject_opencl_kernel *kernel =
+		inject_handle_add(&handles, handle, KERNEL, sizeof(struct inject_opencl_kernel));
 	char name[1024] = "";
 	bool is_known;
 
@@ -84,14 +85,14 @@ static bool has_name(const char *names, const char *name)
 	return false;
 }
 
-void inject_buffer_add_kernel(struct inject_buffer *buffer, cl_kernel handle)
+void inject_opencl_buffer_add_kernel(struct inject_opencl_buffer *buffer, cl_kernel handle)
 {
-	struct inject_kernel *kernel = inject_kernel_find(handle);
+	struct inject_opencl_kernel *kernel = inject_opencl_kernel_find(handle);
 	size_t used = strlen(buffer->names);
 	int length;
 
 	if (!kernel || !kernel->name[0])
-		kernel = inject_kernel_learn(handle);
+		kernel = inject_opencl_kernel_learn(handle);
 	buffer->kernels++;
 	if (!kernel || has_name(buffer->names, kernel->name))
 		return;
@@ -103,9 +104,10 @@ void inject_buffer_add_kernel(struct inject_buffer *buffer, cl_kernel handle)
 	}
 }
 
-struct inject_device *inject_device_add(cl_device_id handle)
+struct inject_opencl_device *inject_opencl_device_add(cl_device_id handle)
 {
-	struct inject_device *device = inject_handle_add(&handles, handle, DEVICE, sizeof(*device));
+	struct inject_opencl_device *device =
+		inject_handle_add(&handles, handle, DEVICE, sizeof(*device));
 
 	if (!device)
 		return NULL;
@@ -118,28 +120,28 @@ struct inject_device *inject_device_add(cl_device_id handle)
 	return device;
 }
 
-uint32_t inject_context_number(cl_context handle)
+uint32_t inject_opencl_context_number(cl_context handle)
 {
 	return (uint32_t)inject_handle_count(&handles, handle, CONTEXT, &contexts);
 }
 
-void inject_context_forget(cl_context handle)
+void inject_opencl_context_forget(cl_context handle)
 {
 	if (inject_handle_number(&handles, handle, CONTEXT))
 		inject_handle_set(&handles, handle, CONTEXT, 0);
 }
 
-void inject_mapped_add(const void *pointer, uint64_t bytes)
+void inject_opencl_mapped_add(const void *pointer, uint64_t bytes)
 {
 	inject_handle_set(&mapped, pointer, 0, bytes);
 }
 
-uint64_t inject_mapped_bytes(const void *pointer)
+uint64_t inject_opencl_mapped_bytes(const void *pointer)
 {
 	return inject_handle_number(&mapped, pointer, 0);
 }
 
-void inject_objects_forked(void)
+void inject_opencl_objects_forked(void)
 {
 	inject_handles_forked(&handles);
 	inject_handles_forked(&mapped);
@@ -214,7 +216,7 @@ static uint32_t device_type(cl_device_id device)
 						   GPUMON_DEVICE_OTHER;
 }
 
-static void write_device(struct inject_thread *thread, const struct inject_device *device)
+static void write_device(struct inject_thread *thread, const struct inject_opencl_device *device)
 {
 	struct gpumon_record_device record = {
 		.head = { .type = GPUMON_RECORD_DEVICE, .size = sizeof(record) },
@@ -240,7 +242,7 @@ static void write_device(struct inject_thread *thread, const struct inject_devic
 	inject_append(thread, &record);
 }
 
-void inject_records_queue(struct inject_thread *thread, struct inject_queue *queue)
+void inject_opencl_records_queue(struct inject_thread *thread, struct inject_opencl_queue *queue)
 {
 	uint32_t generation = atomic_load(&inject_session.generation);
 	const struct gpumon_record_context context = {

@@ -7,26 +7,26 @@
 #include "opencl.h"
 
 /**
- * struct inject_device - a device
+ * struct inject_opencl_device - a device
  * @handle: of the program
  * @id: in the capture
  * @generation: of the session in which its records were written
  * @clock: its own
  */
-struct inject_device {
+struct inject_opencl_device {
 	cl_device_id handle;
 	uint32_t id;
 	_Atomic uint32_t generation;
 	struct inject_clock clock;
 };
 
-struct inject_waiting;
+struct inject_opencl_waiting;
 
 /* Properties of a queue that are kept as the program gave them: pairs and a 0. */
-#define INJECT_PROPERTIES 17
+#define INJECT_OPENCL_PROPERTIES 17
 
 /**
- * struct inject_queue - a queue
+ * struct inject_opencl_queue - a queue
  * @device: that it belongs to
  * @context: id in the capture
  * @id: in the capture
@@ -41,34 +41,34 @@ struct inject_waiting;
  * @property_count: of @properties, with the 0 at their end
  * @properties: as the program gave them
  */
-struct inject_queue {
-	struct inject_device *device;
+struct inject_opencl_queue {
+	struct inject_opencl_device *device;
 	uint32_t context;
 	uint32_t id;
 	_Atomic uint32_t generation;
 	bool in_order;
 	bool is_timed;
 	bool is_changed;
-	struct inject_waiting *waiting;
-	struct inject_waiting **waiting_end;
+	struct inject_opencl_waiting *waiting;
+	struct inject_opencl_waiting **waiting_end;
 	bool is_busy;
-	struct inject_queue *next_busy;
+	struct inject_opencl_queue *next_busy;
 	unsigned int property_count;
-	cl_queue_properties properties[INJECT_PROPERTIES];
+	cl_queue_properties properties[INJECT_OPENCL_PROPERTIES];
 };
 
 /**
- * struct inject_kernel - a kernel
+ * struct inject_opencl_kernel - a kernel
  * @id: string id of its name, with the generation that it is of in the upper half
  * @name: cut to this length
  */
-struct inject_kernel {
+struct inject_opencl_kernel {
 	_Atomic uint64_t id;
 	char name[256];
 };
 
 /**
- * struct inject_buffer - a command buffer
+ * struct inject_opencl_buffer - a command buffer
  * @id: in the capture
  * @queue: first one that it was created for
  * @platform: of the extension's functions
@@ -76,7 +76,7 @@ struct inject_kernel {
  * @is_cut: there was no room for the name of one
  * @names: of these, each once, with ", " between
  */
-struct inject_buffer {
+struct inject_opencl_buffer {
 	uint32_t id;
 	cl_command_queue queue;
 	const void *platform;
@@ -86,35 +86,35 @@ struct inject_buffer {
 };
 
 /* NULL for an object that was not seen. */
-struct inject_buffer *inject_buffer_find(cl_command_buffer_khr handle);
-struct inject_queue *inject_queue_find(cl_command_queue handle);
-struct inject_kernel *inject_kernel_find(cl_kernel handle);
+struct inject_opencl_buffer *inject_opencl_buffer_find(cl_command_buffer_khr handle);
+struct inject_opencl_queue *inject_opencl_queue_find(cl_command_queue handle);
+struct inject_opencl_kernel *inject_opencl_kernel_find(cl_kernel handle);
 
 /* A new queue, device or command buffer: an entry for it, with old contents or 0. NULL where there is no room. */
-struct inject_queue *inject_queue_add(cl_command_queue handle);
-struct inject_device *inject_device_add(cl_device_id handle);
-struct inject_buffer *inject_buffer_add(cl_command_buffer_khr handle);
+struct inject_opencl_queue *inject_opencl_queue_add(cl_command_queue handle);
+struct inject_opencl_device *inject_opencl_device_add(cl_device_id handle);
+struct inject_opencl_buffer *inject_opencl_buffer_add(cl_command_buffer_khr handle);
 
 /* Asks for the name of a kernel whose creation was not seen. NULL where there is no room. */
-struct inject_kernel *inject_kernel_learn(cl_kernel handle);
+struct inject_opencl_kernel *inject_opencl_kernel_learn(cl_kernel handle);
 
 /* The kernel is one of the commands of a buffer. */
-void inject_buffer_add_kernel(struct inject_buffer *buffer, cl_kernel handle);
+void inject_opencl_buffer_add_kernel(struct inject_opencl_buffer *buffer, cl_kernel handle);
 
-/* A number for a context, the same for each call until inject_context_forget(). 0: no room. */
-uint32_t inject_context_number(cl_context handle);
-void inject_context_forget(cl_context handle);
+/* A number for a context, the same for each call until inject_opencl_context_forget(). 0: no room. */
+uint32_t inject_opencl_context_number(cl_context handle);
+void inject_opencl_context_forget(cl_context handle);
 
 /* Memory that was mapped, until it is unmapped, so that its size is known then. */
-void inject_mapped_add(const void *pointer, uint64_t bytes);
-uint64_t inject_mapped_bytes(const void *pointer);
+void inject_opencl_mapped_add(const void *pointer, uint64_t bytes);
+uint64_t inject_opencl_mapped_bytes(const void *pointer);
 
 /* In a child after fork. */
-void inject_objects_forked(void);
+void inject_opencl_objects_forked(void);
 
 /* Records of platforms, devices, contexts and queues: at the first use in a capture. */
 
 /* Of a queue, and of all that it belongs to. @thread: caller, within */
-void inject_records_queue(struct inject_thread *thread, struct inject_queue *queue);
+void inject_opencl_records_queue(struct inject_thread *thread, struct inject_opencl_queue *queue);
 
 #endif /* GPUMON_INJECT_OPENCL_OBJECTS_H */

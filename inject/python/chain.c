@@ -15,27 +15,27 @@
 #include "chain.h"
 
 /* Of entries, and the end of their array. */
-#define MOST GPUMON_PYTHON_FRAMES_MAX
+#define MOST INJECT_PYTHON_FRAMES_MAX
 
-struct gpumon_python_thread *gpumon_python_thread(void)
+struct inject_python_thread *inject_python_thread(void)
 {
-	struct gpumon_stack_thread *thread = gpumon_stack_thread();
+	struct inject_stack_thread *thread = inject_stack_thread();
 	void *memory;
 
-	if (GPUMON_STACK_LIKELY(thread->above != NULL))
+	if (INJECT_STACK_LIKELY(thread->above != NULL))
 		return thread->above;
-	memory = inject_memory_take(sizeof(struct gpumon_python_thread));
+	memory = inject_memory_take(sizeof(struct inject_python_thread));
 	if (!memory)
 		return NULL;
 	thread->above = memory;
-	thread->above_size = sizeof(struct gpumon_python_thread);
+	thread->above_size = sizeof(struct inject_python_thread);
 	return memory;
 }
 
-void gpumon_python_forget(void)
+void inject_python_forget(void)
 {
-	struct gpumon_stack_thread *stack = gpumon_stack_thread();
-	struct gpumon_python_thread *thread = stack ? stack->above : NULL;
+	struct inject_stack_thread *stack = inject_stack_thread();
+	struct inject_python_thread *thread = stack ? stack->above : NULL;
 
 	if (stack)
 		stack->count = 0;
@@ -45,64 +45,64 @@ void gpumon_python_forget(void)
 	}
 }
 
-bool gpumon_python_chain_begin(struct gpumon_python_chain *chain)
+bool inject_python_chain_begin(struct inject_python_chain *chain)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	struct gpumon_python_reader *reader = &chain->reader;
+	const struct inject_python_layout *layout = &inject_python.layout;
+	struct inject_python_reader *reader = &chain->reader;
 	uint64_t state;
 
 	/* From here on, lifetime.c keeps the frames from being freed. */
-	if (!gpumon_python.initialized())
+	if (!inject_python.initialized())
 		return false;
-	state = (uint64_t)(uintptr_t)gpumon_python.thread_state();
+	state = (uint64_t)(uintptr_t)inject_python.thread_state();
 	if (!state)
 		return false;
-	if (gpumon_python_word(reader, state + layout->thread_id) != (uint64_t)pthread_self()) {
+	if (inject_python_word(reader, state + layout->thread_id) != (uint64_t)pthread_self()) {
 		reader->bad = true;
 		return false;
 	}
-	chain->interpreter = gpumon_python_word(reader, state + layout->thread_interpreter);
+	chain->interpreter = inject_python_word(reader, state + layout->thread_interpreter);
 	if (layout->thread_cframe)
-		chain->cframe = gpumon_python_word(reader, state + layout->thread_cframe);
+		chain->cframe = inject_python_word(reader, state + layout->thread_cframe);
 	if (layout->thread_frame)
-		chain->frame = gpumon_python_word(reader, state + layout->thread_frame);
+		chain->frame = inject_python_word(reader, state + layout->thread_frame);
 	else if (chain->cframe)
-		chain->frame = gpumon_python_word(reader, chain->cframe + layout->cframe_frame);
+		chain->frame = inject_python_word(reader, chain->cframe + layout->cframe_frame);
 	return chain->frame && !reader->bad;
 }
 
-static inline __attribute__((always_inline)) bool next_by(struct gpumon_python_chain *chain,
-							  struct gpumon_python_entry *entry,
-							  struct gpumon_python_reader *reader)
+static inline __attribute__((always_inline)) bool next_by(struct inject_python_chain *chain,
+							  struct inject_python_entry *entry,
+							  struct inject_python_reader *reader)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	bool has_shims = layout->linkage == GPUMON_PYTHON_SHIMS;
+	const struct inject_python_layout *layout = &inject_python.layout;
+	bool has_shims = layout->linkage == INJECT_PYTHON_SHIMS;
 	uint64_t frame = chain->frame;
 	uint8_t owner = 0;
 
 	if (!frame || reader->bad || ++chain->looked > MOST)
 		return false;
 	if (layout->owner)
-		owner = gpumon_python_byte(reader, frame + layout->owner);
-	*entry = (struct gpumon_python_entry){
+		owner = inject_python_byte(reader, frame + layout->owner);
+	*entry = (struct inject_python_entry){
 		.frame = frame,
-		.is_function = !has_shims || owner < GPUMON_PYTHON_OWNER_SHIM,
+		.is_function = !has_shims || owner < INJECT_PYTHON_OWNER_SHIM,
 	};
-	entry->is_last = layout->linkage == GPUMON_PYTHON_CFRAMES || !entry->is_function ||
-			 (layout->linkage == GPUMON_PYTHON_ENTRIES && owner);
+	entry->is_last = layout->linkage == INJECT_PYTHON_CFRAMES || !entry->is_function ||
+			 (layout->linkage == INJECT_PYTHON_ENTRIES && owner);
 	if (entry->is_last && !has_shims)
 		entry->frame = chain->cframe;
-	entry->code = gpumon_python_word(reader, frame + layout->code);
+	entry->code = inject_python_word(reader, frame + layout->code);
 	entry->instruction = layout->instruction_unit ?
-				     gpumon_python_int(reader, frame + layout->instruction) :
-				     gpumon_python_word(reader, frame + layout->instruction);
-	chain->frame = gpumon_python_word(reader, frame + layout->previous);
+				     inject_python_int(reader, frame + layout->instruction) :
+				     inject_python_word(reader, frame + layout->instruction);
+	chain->frame = inject_python_word(reader, frame + layout->previous);
 	if (entry->is_last && layout->cframe_previous)
-		chain->cframe = gpumon_python_word(reader, chain->cframe + layout->cframe_previous);
+		chain->cframe = inject_python_word(reader, chain->cframe + layout->cframe_previous);
 	return !reader->bad;
 }
 
-static inline GPUMON_PYTHON_NO_SANITIZER uint64_t word_at(uint64_t address)
+static inline INJECT_PYTHON_NO_SANITIZER uint64_t word_at(uint64_t address)
 {
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
@@ -118,18 +118,18 @@ static inline uint64_t known_address(uint64_t address)
 }
 
 /* The same where there are shims, and loads are not checked: nearly always. */
-static inline __attribute__((always_inline)) GPUMON_PYTHON_NO_SANITIZER bool
-next_of_shims(struct gpumon_python_chain *chain, struct gpumon_python_entry *entry)
+static inline __attribute__((always_inline)) INJECT_PYTHON_NO_SANITIZER bool
+next_of_shims(struct inject_python_chain *chain, struct inject_python_entry *entry)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	const struct inject_python_layout *layout = &inject_python.layout;
 	uint64_t frame = chain->frame;
 	uint64_t owner = frame + layout->owner;
 	bool is_function = (uint8_t)(word_at(owner & ~7ull) >> (owner & 7) * 8) <
-			   GPUMON_PYTHON_OWNER_SHIM;
+			   INJECT_PYTHON_OWNER_SHIM;
 
 	if (++chain->looked > MOST)
 		return false;
-	*entry = (struct gpumon_python_entry){ .frame = frame,
+	*entry = (struct inject_python_entry){ .frame = frame,
 					       .code = word_at(frame + layout->code),
 					       .instruction = word_at(frame + layout->instruction),
 					       .is_function = is_function,
@@ -138,29 +138,29 @@ next_of_shims(struct gpumon_python_chain *chain, struct gpumon_python_entry *ent
 	return true;
 }
 
-bool gpumon_python_chain_next(struct gpumon_python_chain *chain, struct gpumon_python_entry *entry)
+bool inject_python_chain_next(struct inject_python_chain *chain, struct inject_python_entry *entry)
 {
-	struct gpumon_python_reader unchecked = { NULL, false, false };
+	struct inject_python_reader unchecked = { NULL, false, false };
 
-	if (GPUMON_STACK_UNLIKELY(chain->reader.checked))
+	if (INJECT_STACK_UNLIKELY(chain->reader.checked))
 		return next_by(chain, entry, &chain->reader);
 	return next_by(chain, entry, &unchecked);
 }
 
-static inline uint16_t *index_of(struct gpumon_python_thread *thread, uint64_t frame)
+static inline uint16_t *index_of(struct inject_python_thread *thread, uint64_t frame)
 {
-	return &thread->index[frame * 0x9e3779b97f4a7c15ull >> (64 - GPUMON_PYTHON_INDEX_BITS)];
+	return &thread->index[frame * 0x9e3779b97f4a7c15ull >> (64 - INJECT_PYTHON_INDEX_BITS)];
 }
 
 /* The kept entry of an address, MOST for none. */
-static inline unsigned int find_kept(struct gpumon_python_thread *thread, uint64_t frame)
+static inline unsigned int find_kept(struct inject_python_thread *thread, uint64_t frame)
 {
 	unsigned int from_end = *index_of(thread, frame);
 	unsigned int at = MOST - from_end;
 
 	if (!from_end || from_end > thread->count)
 		return MOST;
-	if (thread->epoch == GPUMON_PYTHON_LOOKED)
+	if (thread->epoch == INJECT_PYTHON_LOOKED)
 		return thread->looks[at].frame == frame ? at : MOST;
 	return thread->entries[at].frame == frame ? at : MOST;
 }
@@ -170,15 +170,15 @@ static inline unsigned int find_kept(struct gpumon_python_thread *thread, uint64
  * part. Only where there are shims, and loads are not checked. A shim differs from a function in what
  * it has in the place of a code object.
  */
-static inline GPUMON_PYTHON_NO_SANITIZER unsigned int
-pass_same(struct gpumon_python_chain *chain, const struct gpumon_python_thread *thread,
+static inline INJECT_PYTHON_NO_SANITIZER unsigned int
+pass_same(struct inject_python_chain *chain, const struct inject_python_thread *thread,
 	  unsigned int at)
 {
-	const size_t code = gpumon_python.layout.code;
-	const size_t instruction = gpumon_python.layout.instruction;
-	const size_t previous = gpumon_python.layout.previous;
-	const struct gpumon_python_entry *entry = &thread->entries[at];
-	const struct gpumon_python_entry *end = &thread->entries[MOST];
+	const size_t code = inject_python.layout.code;
+	const size_t instruction = inject_python.layout.instruction;
+	const size_t previous = inject_python.layout.previous;
+	const struct inject_python_entry *entry = &thread->entries[at];
+	const struct inject_python_entry *end = &thread->entries[MOST];
 	uint64_t frame = chain->frame;
 
 	while (entry < end && entry->frame == frame) {
@@ -196,32 +196,32 @@ pass_same(struct gpumon_python_chain *chain, const struct gpumon_python_thread *
 }
 
 /* The same where the code objects have to be looked at, of any interpreter. */
-static GPUMON_PYTHON_NO_SANITIZER unsigned int
-pass_looked(struct gpumon_python_chain *chain, const struct gpumon_python_thread *thread,
+static INJECT_PYTHON_NO_SANITIZER unsigned int
+pass_looked(struct inject_python_chain *chain, const struct inject_python_thread *thread,
 	    unsigned int at)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	const enum gpumon_python_linkage linkage = layout->linkage;
+	const struct inject_python_layout *layout = &inject_python.layout;
+	const enum inject_python_linkage linkage = layout->linkage;
 	const uint64_t mask = layout->instruction_unit ? UINT32_MAX : ~0ull;
-	struct gpumon_python_reader unchecked = { NULL, false, false };
+	struct inject_python_reader unchecked = { NULL, false, false };
 	unsigned int begin = at;
 
 	for (; at < MOST; at++) {
-		const struct gpumon_python_entry *entry = &thread->entries[at];
-		const struct gpumon_python_look *look = &thread->looks[at];
+		const struct inject_python_entry *entry = &thread->entries[at];
+		const struct inject_python_look *look = &thread->looks[at];
 		uint64_t frame = known_address(look->frame);
 
 		if (chain->frame != look->frame || word_at(frame + layout->code) != entry->code ||
 		    (word_at(frame + layout->instruction) & mask) != entry->instruction)
 			break;
-		if (linkage == GPUMON_PYTHON_ENTRIES &&
-		    (gpumon_python_byte(&unchecked, frame + layout->owner) != 0) != entry->is_last)
+		if (linkage == INJECT_PYTHON_ENTRIES &&
+		    (inject_python_byte(&unchecked, frame + layout->owner) != 0) != entry->is_last)
 			break;
-		if (linkage != GPUMON_PYTHON_SHIMS && entry->is_last &&
+		if (linkage != INJECT_PYTHON_SHIMS && entry->is_last &&
 		    chain->cframe != entry->frame)
 			break;
 		if (entry->is_function &&
-		    !gpumon_python_code_is(gpumon_python_entry_code(entry), look->identity))
+		    !inject_python_code_is(inject_python_entry_code(entry), look->identity))
 			break;
 		chain->frame = word_at(frame + layout->previous);
 		if (entry->is_last && layout->cframe_previous)
@@ -232,11 +232,11 @@ pass_looked(struct gpumon_python_chain *chain, const struct gpumon_python_thread
 }
 
 /* Fresh frames of this walk, in front of those that are the same as in the one before. */
-static void keep_entries(struct gpumon_python_thread *thread, unsigned int count, unsigned int same,
+static void keep_entries(struct inject_python_thread *thread, unsigned int count, unsigned int same,
 			 uint64_t epoch)
 {
 	unsigned int begin = MOST - same - count;
-	bool is_looked = epoch == GPUMON_PYTHON_LOOKED;
+	bool is_looked = epoch == INJECT_PYTHON_LOOKED;
 
 	memcpy(thread->entries + begin, thread->fresh, count * sizeof(thread->fresh[0]));
 	if (is_looked)
@@ -250,23 +250,23 @@ static void keep_entries(struct gpumon_python_thread *thread, unsigned int count
 	thread->epoch = epoch;
 }
 
-unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
-				      struct gpumon_python_thread *thread,
-				      const struct gpumon_python_intern *intern)
+unsigned int inject_python_chain_walk(struct inject_python_chain *chain,
+				      struct inject_python_thread *thread,
+				      const struct inject_python_intern *intern)
 {
-	bool has_shims = gpumon_python.layout.linkage == GPUMON_PYTHON_SHIMS &&
+	bool has_shims = inject_python.layout.linkage == INJECT_PYTHON_SHIMS &&
 			 !chain->reader.checked;
-	uint64_t epoch = has_shims ? gpumon_python_code_epoch(chain->interpreter) : 0;
+	uint64_t epoch = has_shims ? inject_python_code_epoch(chain->interpreter) : 0;
 	bool is_looked = !epoch && !chain->reader.checked;
 	bool is_settled = true;
 	bool are_kept;
 	unsigned int count = 0;
 	unsigned int same = 0;
-	struct gpumon_python_entry *entry;
+	struct inject_python_entry *entry;
 	uint64_t code;
 
 	if (is_looked)
-		epoch = GPUMON_PYTHON_LOOKED;
+		epoch = INJECT_PYTHON_LOOKED;
 	are_kept = epoch && thread->epoch == epoch && thread->generation == intern->generation;
 	while (chain->frame) {
 		unsigned int at = are_kept ? find_kept(thread, chain->frame) : MOST;
@@ -295,22 +295,22 @@ unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
 		if (is_looked)
 			thread->fresh_looks[count].frame = chain->frame;
 		if (!(has_shims ? next_of_shims(chain, entry) :
-				  gpumon_python_chain_next(chain, entry)))
+				  inject_python_chain_next(chain, entry)))
 			break;
 		count++;
 		if (!entry->is_function)
 			continue;
-		code = gpumon_python_entry_code(entry);
-		entry->id = gpumon_python_code_id(&chain->reader, code, entry->instruction, intern,
+		code = inject_python_entry_code(entry);
+		entry->id = inject_python_code_id(&chain->reader, code, entry->instruction, intern,
 						  &is_settled);
 		if (is_looked && entry->id)
-			gpumon_python_code_look(code, thread->fresh_looks[count - 1].identity);
+			inject_python_code_look(code, thread->fresh_looks[count - 1].identity);
 	}
 	thread->generation = intern->generation;
 	/* A chain that was left before its end has other outermost frames than the next one. */
 	if (!is_settled || chain->frame || chain->reader.bad)
 		epoch = 0;
-	if (GPUMON_STACK_UNLIKELY(count + same > MOST)) {
+	if (INJECT_STACK_UNLIKELY(count + same > MOST)) {
 		memmove(thread->entries + count, thread->entries + (MOST - same),
 			(MOST - count) * sizeof(*entry));
 		memcpy(thread->entries, thread->fresh, count * sizeof(*entry));

@@ -8,14 +8,14 @@
 #include "stack/internal.h"
 
 /* Frames of Python in one walk, including those without room, so that a loop among them ends. */
-#define GPUMON_PYTHON_FRAMES_MAX 4096
+#define INJECT_PYTHON_FRAMES_MAX 4096
 
 /* In @host of an entry: the call's frame is beyond the end of the walk; or nowhere. */
-#define GPUMON_PYTHON_HOST_BEYOND 1022
-#define GPUMON_PYTHON_HOST_NONE	  1023
+#define INJECT_PYTHON_HOST_BEYOND 1022
+#define INJECT_PYTHON_HOST_NONE	  1023
 
 /**
- * struct gpumon_python_entry - a frame of Python
+ * struct inject_python_entry - a frame of Python
  * @frame: its address; of a call's last one, an address within the C frame of the call: where there
  *         are shims this is the same
  * @code: as the frame has it; a shim has something that is no function's
@@ -26,7 +26,7 @@
  * @is_function: and no shim
  * @is_last: the outermost of a call of the loop
  */
-struct gpumon_python_entry {
+struct inject_python_entry {
 	uint64_t frame;
 	uint64_t code;
 	uint64_t instruction;
@@ -38,36 +38,36 @@ struct gpumon_python_entry {
 };
 
 /* The address of the code object. */
-static inline uint64_t gpumon_python_entry_code(const struct gpumon_python_entry *entry)
+static inline uint64_t inject_python_entry_code(const struct inject_python_entry *entry)
 {
-	return gpumon_python.layout.tagged ? entry->code & ~3ull : entry->code;
+	return inject_python.layout.tagged ? entry->code & ~3ull : entry->code;
 }
 
 /**
- * struct gpumon_python_look - what is compared where the interpreter does not report freed code objects
+ * struct inject_python_look - what is compared where the interpreter does not report freed code objects
  * @frame: address of an entry's
  * @identity: of a function's code object
  */
-struct gpumon_python_look {
+struct inject_python_look {
 	uint64_t frame;
-	uint64_t identity[GPUMON_PYTHON_IDENTITY];
+	uint64_t identity[INJECT_PYTHON_IDENTITY];
 };
 
 /* In @epoch of a thread: its code objects are looked at. */
-#define GPUMON_PYTHON_LOOKED (~0ull)
+#define INJECT_PYTHON_LOOKED (~0ull)
 
 /* Of a thread's entries by address. */
-#define GPUMON_PYTHON_INDEX_BITS 7
+#define INJECT_PYTHON_INDEX_BITS 7
 
 /* Entries, and frames of a whole stack, are at the end of their arrays: the outermost keep their places. */
-#define GPUMON_PYTHON_STACK_MAX (GPUMON_PYTHON_FRAMES_MAX + GPUMON_STACK_WALK_MAX)
+#define INJECT_PYTHON_STACK_MAX (INJECT_PYTHON_FRAMES_MAX + INJECT_STACK_WALK_MAX)
 
 /**
- * struct gpumon_python_thread - what is kept for each thread's next walk
+ * struct inject_python_thread - what is kept for each thread's next walk
  * @fresh: entries of this walk that were not kept, the innermost first
  * @entries: of the last walk, the innermost first, in the last @count places
  * @count: of these
- * @epoch: gpumon_python_code_epoch() before they were read, or GPUMON_PYTHON_LOOKED; 0 where they
+ * @epoch: inject_python_code_epoch() before they were read, or INJECT_PYTHON_LOOKED; 0 where they
  *         cannot be kept
  * @generation: of the ids
  * @walk: number of the thread's walk that they are of
@@ -78,34 +78,34 @@ struct gpumon_python_look {
  * @fresh_looks: of @fresh
  * @looks: of @entries
  */
-struct gpumon_python_thread {
-	struct gpumon_python_entry fresh[GPUMON_PYTHON_FRAMES_MAX];
-	struct gpumon_python_entry entries[GPUMON_PYTHON_FRAMES_MAX];
+struct inject_python_thread {
+	struct inject_python_entry fresh[INJECT_PYTHON_FRAMES_MAX];
+	struct inject_python_entry entries[INJECT_PYTHON_FRAMES_MAX];
 	unsigned int count;
 	uint64_t epoch;
 	uint32_t generation;
 	uint64_t walk;
 	unsigned int frame_count;
 	bool is_native;
-	uint16_t index[1u << GPUMON_PYTHON_INDEX_BITS];
-	uint64_t frames[GPUMON_PYTHON_STACK_MAX];
-	struct gpumon_python_look fresh_looks[GPUMON_PYTHON_FRAMES_MAX];
-	struct gpumon_python_look looks[GPUMON_PYTHON_FRAMES_MAX];
+	uint16_t index[1u << INJECT_PYTHON_INDEX_BITS];
+	uint64_t frames[INJECT_PYTHON_STACK_MAX];
+	struct inject_python_look fresh_looks[INJECT_PYTHON_FRAMES_MAX];
+	struct inject_python_look looks[INJECT_PYTHON_FRAMES_MAX];
 };
 
 /* That of the calling thread, which has walked; NULL where there is no memory. */
-struct gpumon_python_thread *gpumon_python_thread(void);
+struct inject_python_thread *inject_python_thread(void);
 
 /**
- * struct gpumon_python_chain - where a walk of the thread's frames of Python is
+ * struct inject_python_chain - where a walk of the thread's frames of Python is
  * @reader: loads
  * @frame: next one, 0 at the end
  * @cframe: of the call of the loop that runs it, where there are such
  * @interpreter: that they are of
  * @looked: frames so far
  */
-struct gpumon_python_chain {
-	struct gpumon_python_reader reader;
+struct inject_python_chain {
+	struct inject_python_reader reader;
 	uint64_t frame;
 	uint64_t cframe;
 	uint64_t interpreter;
@@ -113,21 +113,21 @@ struct gpumon_python_chain {
 };
 
 /* False: the thread has no frames of Python, or @reader is bad. */
-bool gpumon_python_chain_begin(struct gpumon_python_chain *chain);
+bool inject_python_chain_begin(struct inject_python_chain *chain);
 
 /* The next one, without its id. False: there is none, or the chain makes no sense. */
-bool gpumon_python_chain_next(struct gpumon_python_chain *chain, struct gpumon_python_entry *entry);
+bool inject_python_chain_next(struct inject_python_chain *chain, struct inject_python_entry *entry);
 
 /**
- * gpumon_python_chain_walk - all of them, into @entries of the thread
+ * inject_python_chain_walk - all of them, into @entries of the thread
  * @chain: at its begin
  * @thread: caller's
  * @intern: gives ids
  *
  * Return: how many of the outermost are as in the walk before: same frame, code and line.
  */
-unsigned int gpumon_python_chain_walk(struct gpumon_python_chain *chain,
-				      struct gpumon_python_thread *thread,
-				      const struct gpumon_python_intern *intern);
+unsigned int inject_python_chain_walk(struct inject_python_chain *chain,
+				      struct inject_python_thread *thread,
+				      const struct inject_python_intern *intern);
 
 #endif /* GPUMON_INJECT_PYTHON_CHAIN_H */

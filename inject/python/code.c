@@ -37,7 +37,7 @@ struct line_of_ids {
 
 static struct line_of_ids *table;
 
-bool gpumon_python_code_init(void)
+bool inject_python_code_init(void)
 {
 	void *memory;
 
@@ -68,7 +68,7 @@ enum {
 	KEY_WORDS,
 };
 
-_Static_assert(KEY_WORDS - KEY_IDENTITY == GPUMON_PYTHON_IDENTITY, "an identity has its room");
+_Static_assert(KEY_WORDS - KEY_IDENTITY == INJECT_PYTHON_IDENTITY, "an identity has its room");
 
 /* A sum of products that can be computed in parallel. */
 static inline uint64_t hash_key(const uint64_t *key, unsigned int words, uint64_t generation)
@@ -94,18 +94,18 @@ static inline uint64_t hash_key(const uint64_t *key, unsigned int words, uint64_
  * made one after the other differ. Characters of other
  * letters begin behind those of ASCII, so what is read lies within either.
  */
-static inline __attribute__((always_inline)) uint64_t text_hash(struct gpumon_python_reader *reader,
+static inline __attribute__((always_inline)) uint64_t text_hash(struct inject_python_reader *reader,
 								uint64_t text, uint64_t length)
 {
-	uint64_t hash = gpumon_python_word(reader, text + TEXT_HASH);
+	uint64_t hash = inject_python_word(reader, text + TEXT_HASH);
 	uint64_t last;
 
 	if (__builtin_expect(hash != ~0ull, 1) || !length)
 		return hash;
-	last = text + gpumon_python.layout.text + length - 1;
-	hash = gpumon_python_word(reader, last & ~7ull);
+	last = text + inject_python.layout.text + length - 1;
+	hash = inject_python_word(reader, last & ~7ull);
 	if (length > 8)
-		hash += gpumon_python_word(reader, (last - 8) & ~7ull) * 0x9e3779b97f4a7c15ull;
+		hash += inject_python_word(reader, (last - 8) & ~7ull) * 0x9e3779b97f4a7c15ull;
 	return hash;
 }
 
@@ -149,24 +149,24 @@ static void keep_line_id(uint64_t key, uint32_t id)
 static size_t copy_text(uint64_t text, char *to, size_t room)
 {
 	void *object = (void *)(uintptr_t)text;
-	ssize_t length = gpumon_python.length(object);
+	ssize_t length = inject_python.length(object);
 	size_t used = 0;
 
 	for (ssize_t i = 0; i < length && used + 5 <= room; i++)
-		used += inject_utf8_character(gpumon_python.character(object, i), to + used);
+		used += inject_utf8_character(inject_python.character(object, i), to + used);
 	to[used] = '\0';
 	return used;
 }
 
 static inline __attribute__((always_inline)) int64_t
-code_offset(struct gpumon_python_reader *reader, uint64_t code, uint64_t instruction)
+code_offset(struct inject_python_reader *reader, uint64_t code, uint64_t instruction)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	const struct inject_python_layout *layout = &inject_python.layout;
 	int64_t units;
 
 	if (layout->instruction_unit)
 		return (int64_t)(int32_t)(uint32_t)instruction * layout->instruction_unit;
-	units = (int64_t)gpumon_python_word(reader, code + GPUMON_PYTHON_SIZE);
+	units = (int64_t)inject_python_word(reader, code + INJECT_PYTHON_SIZE);
 	instruction -= code + layout->instructions;
 	/* In front of the first instruction, or at one of them. */
 	if ((int64_t)instruction < -2 || (int64_t)instruction > units * 2 || instruction & 1)
@@ -174,7 +174,7 @@ code_offset(struct gpumon_python_reader *reader, uint64_t code, uint64_t instruc
 	return (int64_t)instruction;
 }
 
-int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
+int64_t inject_python_offset(struct inject_python_reader *reader, uint64_t code,
 			     uint64_t instruction)
 {
 	return code_offset(reader, code, instruction);
@@ -197,27 +197,27 @@ struct code {
 };
 
 /* Whether names and the table of lines have the right types, and the first line agrees. */
-static bool is_plausible(struct gpumon_python_reader *reader, uint64_t address,
+static bool is_plausible(struct inject_python_reader *reader, uint64_t address,
 			 const struct code *code)
 {
-	uint64_t code_type = gpumon_python_word(reader, address + GPUMON_PYTHON_TYPE);
-	uint64_t name_type = gpumon_python_word(reader, code->name + GPUMON_PYTHON_TYPE);
-	uint64_t file_type = gpumon_python_word(reader, code->file + GPUMON_PYTHON_TYPE);
-	uint64_t lines_type = gpumon_python_word(reader, code->lines + GPUMON_PYTHON_TYPE);
+	uint64_t code_type = inject_python_word(reader, address + INJECT_PYTHON_TYPE);
+	uint64_t name_type = inject_python_word(reader, code->name + INJECT_PYTHON_TYPE);
+	uint64_t file_type = inject_python_word(reader, code->file + INJECT_PYTHON_TYPE);
+	uint64_t lines_type = inject_python_word(reader, code->lines + INJECT_PYTHON_TYPE);
 
-	return !reader->bad && code_type == gpumon_python.code_type &&
-	       name_type == gpumon_python.text_type && file_type == gpumon_python.text_type &&
-	       lines_type == gpumon_python.bytes_type &&
-	       gpumon_python.line((void *)(uintptr_t)address, -1) == (int)code->first_line;
+	return !reader->bad && code_type == inject_python.code_type &&
+	       name_type == inject_python.text_type && file_type == inject_python.text_type &&
+	       lines_type == inject_python.bytes_type &&
+	       inject_python.line((void *)(uintptr_t)address, -1) == (int)code->first_line;
 }
 
 static uint32_t intern_new(uint64_t address, const struct code *code,
-			   const struct gpumon_python_intern *intern, bool *is_written)
+			   const struct inject_python_intern *intern, bool *is_written)
 {
-	struct gpumon_python_frame frame;
+	struct inject_python_frame frame;
 	char function[FUNCTION_MAX + 8];
 	char file[FILE_MAX + 8];
-	int line = gpumon_python.line((void *)(uintptr_t)address, (int)code->offset);
+	int line = inject_python.line((void *)(uintptr_t)address, (int)code->offset);
 
 	frame.function = function;
 	frame.function_length = copy_text(code->name, function, FUNCTION_MAX);
@@ -229,8 +229,8 @@ static uint32_t intern_new(uint64_t address, const struct code *code,
 }
 
 static __attribute__((noinline)) uint32_t
-identify_new(struct gpumon_python_reader *caller, uint64_t address, const struct code *code,
-	     uint64_t key, const struct gpumon_python_intern *intern, bool *is_settled)
+identify_new(struct inject_python_reader *caller, uint64_t address, const struct code *code,
+	     uint64_t key, const struct inject_python_intern *intern, bool *is_settled)
 {
 	bool is_written = true;
 	uint32_t id;
@@ -248,43 +248,43 @@ identify_new(struct gpumon_python_reader *caller, uint64_t address, const struct
 }
 
 /* Words that are there also where objects are numbered; true if this one is. */
-static inline __attribute__((always_inline)) bool read_number(struct gpumon_python_reader *reader,
+static inline __attribute__((always_inline)) bool read_number(struct inject_python_reader *reader,
 							      uint64_t address, uint64_t *words)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	const struct inject_python_layout *layout = &inject_python.layout;
 	uint64_t version = 0;
 
-	words[KEY_FILE] = gpumon_python_word(reader, address + layout->file);
+	words[KEY_FILE] = inject_python_word(reader, address + layout->file);
 	if (layout->version)
-		version = gpumon_python_int(reader, address + layout->version);
+		version = inject_python_int(reader, address + layout->version);
 	words[KEY_VERSION] = version << 32 |
-			     gpumon_python_int(reader, address + layout->first_line);
+			     inject_python_int(reader, address + layout->first_line);
 	return version;
 }
 
-static inline __attribute__((always_inline)) void read_texts(struct gpumon_python_reader *reader,
+static inline __attribute__((always_inline)) void read_texts(struct inject_python_reader *reader,
 							     uint64_t address, uint64_t *words)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	uint64_t name = gpumon_python_word(reader, address + layout->name);
+	const struct inject_python_layout *layout = &inject_python.layout;
+	uint64_t name = inject_python_word(reader, address + layout->name);
 	uint64_t file = words[KEY_FILE];
 
 	words[KEY_NAME] = name;
-	words[KEY_LINES] = gpumon_python_word(reader, address + layout->lines);
-	words[KEY_NAME_LENGTH] = gpumon_python_word(reader, name + TEXT_LENGTH);
+	words[KEY_LINES] = inject_python_word(reader, address + layout->lines);
+	words[KEY_NAME_LENGTH] = inject_python_word(reader, name + TEXT_LENGTH);
 	words[KEY_NAME_HASH] = text_hash(reader, name, words[KEY_NAME_LENGTH]);
-	words[KEY_FILE_LENGTH] = gpumon_python_word(reader, file + TEXT_LENGTH);
+	words[KEY_FILE_LENGTH] = inject_python_word(reader, file + TEXT_LENGTH);
 	words[KEY_FILE_HASH] = text_hash(reader, file, words[KEY_FILE_LENGTH]);
 }
 
 /* Inlined twice, with checked loads and with unchecked ones. */
 static inline __attribute__((always_inline)) uint32_t
-identify(struct gpumon_python_reader *reader, uint64_t *words,
-	 const struct gpumon_python_intern *intern, bool *is_settled)
+identify(struct inject_python_reader *reader, uint64_t *words,
+	 const struct inject_python_intern *intern, bool *is_settled)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	const struct inject_python_layout *layout = &inject_python.layout;
 	uint64_t address = words[KEY_ADDRESS];
-	struct gpumon_python_reader again;
+	struct inject_python_reader again;
 	bool is_numbered = read_number(reader, address, words);
 	struct code code;
 	uint64_t key = 0;
@@ -310,8 +310,8 @@ identify(struct gpumon_python_reader *reader, uint64_t *words,
 	}
 	code.first_line = (uint32_t)words[KEY_VERSION];
 	code.file = words[KEY_FILE];
-	code.name = gpumon_python_word(reader, address + layout->name);
-	code.lines = gpumon_python_word(reader, address + layout->lines);
+	code.name = inject_python_word(reader, address + layout->name);
+	code.lines = inject_python_word(reader, address + layout->lines);
 	if (reader->bad)
 		return 0;
 	again = *reader;
@@ -320,11 +320,11 @@ identify(struct gpumon_python_reader *reader, uint64_t *words,
 	return id;
 }
 
-uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t address,
-			       uint64_t instruction, const struct gpumon_python_intern *intern,
+uint32_t inject_python_code_id(struct inject_python_reader *reader, uint64_t address,
+			       uint64_t instruction, const struct inject_python_intern *intern,
 			       bool *is_settled)
 {
-	struct gpumon_python_reader unchecked = { reader->thread, false, false };
+	struct inject_python_reader unchecked = { reader->thread, false, false };
 	uint64_t words[KEY_WORDS];
 	uint32_t id;
 
@@ -337,21 +337,21 @@ uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t add
 	return id;
 }
 
-void gpumon_python_code_look(uint64_t address, uint64_t *identity)
+void inject_python_code_look(uint64_t address, uint64_t *identity)
 {
-	struct gpumon_python_reader unchecked = { NULL, false, false };
+	struct inject_python_reader unchecked = { NULL, false, false };
 	uint64_t words[KEY_WORDS] = { 0 };
 
 	if (!read_number(&unchecked, address, words))
 		read_texts(&unchecked, address, words);
-	memcpy(identity, words + KEY_IDENTITY, GPUMON_PYTHON_IDENTITY * sizeof(*identity));
+	memcpy(identity, words + KEY_IDENTITY, INJECT_PYTHON_IDENTITY * sizeof(*identity));
 }
 
-bool gpumon_python_code_is(uint64_t address, const uint64_t *identity)
+bool inject_python_code_is(uint64_t address, const uint64_t *identity)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	const struct inject_python_layout *layout = &inject_python.layout;
 	const uint64_t *known = identity - KEY_IDENTITY;
-	struct gpumon_python_reader unchecked = { NULL, false, false };
+	struct inject_python_reader unchecked = { NULL, false, false };
 	uint64_t name = known[KEY_NAME];
 	uint64_t file = known[KEY_FILE];
 	uint64_t words[KEY_WORDS];
@@ -359,10 +359,10 @@ bool gpumon_python_code_is(uint64_t address, const uint64_t *identity)
 	if (read_number(&unchecked, address, words))
 		return words[KEY_FILE] == file && words[KEY_VERSION] == known[KEY_VERSION];
 	return words[KEY_FILE] == file && words[KEY_VERSION] == known[KEY_VERSION] &&
-	       gpumon_python_word(&unchecked, address + layout->name) == name &&
-	       gpumon_python_word(&unchecked, address + layout->lines) == known[KEY_LINES] &&
-	       gpumon_python_word(&unchecked, name + TEXT_LENGTH) == known[KEY_NAME_LENGTH] &&
+	       inject_python_word(&unchecked, address + layout->name) == name &&
+	       inject_python_word(&unchecked, address + layout->lines) == known[KEY_LINES] &&
+	       inject_python_word(&unchecked, name + TEXT_LENGTH) == known[KEY_NAME_LENGTH] &&
 	       text_hash(&unchecked, name, known[KEY_NAME_LENGTH]) == known[KEY_NAME_HASH] &&
-	       gpumon_python_word(&unchecked, file + TEXT_LENGTH) == known[KEY_FILE_LENGTH] &&
+	       inject_python_word(&unchecked, file + TEXT_LENGTH) == known[KEY_FILE_LENGTH] &&
 	       text_hash(&unchecked, file, known[KEY_FILE_LENGTH]) == known[KEY_FILE_HASH];
 }

@@ -18,13 +18,13 @@
 /* Successes in a row that prove it. */
 #define FITS_MIN 8
 
-struct gpumon_python gpumon_python;
+struct inject_python inject_python;
 
 static char problem[160];
 static _Atomic bool has_problem;
 
-static const struct gpumon_python_layout layout_3_10 = {
-	.linkage = GPUMON_PYTHON_CFRAMES,
+static const struct inject_python_layout layout_3_10 = {
+	.linkage = INJECT_PYTHON_CFRAMES,
 	.thread_interpreter = 16,
 	.thread_id = 176,
 	.thread_frame = 24,
@@ -41,8 +41,8 @@ static const struct gpumon_python_layout layout_3_10 = {
 	.text = 48,
 };
 
-static const struct gpumon_python_layout layout_3_11 = {
-	.linkage = GPUMON_PYTHON_ENTRIES,
+static const struct inject_python_layout layout_3_11 = {
+	.linkage = INJECT_PYTHON_ENTRIES,
 	.thread_interpreter = 16,
 	.thread_id = 152,
 	.thread_cframe = 56,
@@ -63,8 +63,8 @@ static const struct gpumon_python_layout layout_3_11 = {
 /* In 3.12 and 3.13. The table for debuggers does not name it. */
 #define CODE_VERSION 92
 
-static const struct gpumon_python_layout layout_3_12 = {
-	.linkage = GPUMON_PYTHON_SHIMS,
+static const struct inject_python_layout layout_3_12 = {
+	.linkage = INJECT_PYTHON_SHIMS,
 	.thread_interpreter = 16,
 	.thread_id = 136,
 	.thread_cframe = 56,
@@ -110,45 +110,45 @@ enum {
 	CODE_INSTRUCTIONS = 9,
 };
 
-void gpumon_python_refuse(const char *why)
+void inject_python_refuse(const char *why)
 {
 	snprintf(problem, sizeof(problem), "no functions of Python in stacks: %s", why);
-	atomic_store_explicit(&gpumon_python.state, GPUMON_PYTHON_REFUSED, memory_order_release);
+	atomic_store_explicit(&inject_python.state, INJECT_PYTHON_REFUSED, memory_order_release);
 	atomic_store_explicit(&has_problem, true, memory_order_release);
 }
 
-void gpumon_python_fitted(void)
+void inject_python_fitted(void)
 {
-	int unproven = GPUMON_PYTHON_UNPROVEN;
+	int unproven = INJECT_PYTHON_UNPROVEN;
 
-	if (atomic_fetch_add_explicit(&gpumon_python.fits, 1, memory_order_relaxed) + 1 == FITS_MIN)
-		atomic_compare_exchange_strong(&gpumon_python.state, &unproven,
-					       GPUMON_PYTHON_PROVEN);
+	if (atomic_fetch_add_explicit(&inject_python.fits, 1, memory_order_relaxed) + 1 == FITS_MIN)
+		atomic_compare_exchange_strong(&inject_python.state, &unproven,
+					       INJECT_PYTHON_PROVEN);
 }
 
-void gpumon_python_failed(void)
+void inject_python_failed(void)
 {
 	unsigned int failures =
-		atomic_fetch_add_explicit(&gpumon_python.failures, 1, memory_order_relaxed) + 1;
+		atomic_fetch_add_explicit(&inject_python.failures, 1, memory_order_relaxed) + 1;
 
-	atomic_store_explicit(&gpumon_python.fits, 0, memory_order_relaxed);
+	atomic_store_explicit(&inject_python.fits, 0, memory_order_relaxed);
 	if (failures == FAILURES_MAX &&
-	    atomic_load_explicit(&gpumon_python.state, memory_order_relaxed) ==
-		    GPUMON_PYTHON_UNPROVEN)
-		gpumon_python_refuse(
+	    atomic_load_explicit(&inject_python.state, memory_order_relaxed) ==
+		    INJECT_PYTHON_UNPROVEN)
+		inject_python_refuse(
 			"this interpreter is laid out in another way than its version");
 }
 
-const char *gpumon_python_problem(void)
+const char *inject_python_problem(void)
 {
 	return atomic_load_explicit(&has_problem, memory_order_acquire) ? problem : NULL;
 }
 
-uint64_t gpumon_python_read_checked(struct gpumon_python_reader *reader, uint64_t address)
+uint64_t inject_python_read_checked(struct inject_python_reader *reader, uint64_t address)
 {
 	uint64_t value;
 
-	if (!reader->bad && gpumon_stack_load(reader->thread, address, &value))
+	if (!reader->bad && inject_stack_load(reader->thread, address, &value))
 		return value;
 	reader->bad = true;
 	return 0;
@@ -173,8 +173,8 @@ static bool read_table(const uint64_t *table, unsigned int minor)
 		if (offsets[i] > 4096)
 			return false;
 	}
-	gpumon_python.layout = (struct gpumon_python_layout){
-		.linkage = GPUMON_PYTHON_SHIMS,
+	inject_python.layout = (struct inject_python_layout){
+		.linkage = INJECT_PYTHON_SHIMS,
 		.tagged = minor >= 14,
 		.thread_interpreter = (uint16_t)thread[THREAD_INTERPRETER],
 		.thread_id = (uint16_t)thread[THREAD_ID],
@@ -200,26 +200,26 @@ static bool find_layout(unsigned int major, unsigned int minor)
 	char why[96];
 
 	if (major == 3 && minor == 10) {
-		gpumon_python.layout = layout_3_10;
+		inject_python.layout = layout_3_10;
 	} else if (major == 3 && minor == 11) {
-		gpumon_python.layout = layout_3_11;
+		inject_python.layout = layout_3_11;
 	} else if (major == 3 && minor == 12) {
-		gpumon_python.layout = layout_3_12;
+		inject_python.layout = layout_3_12;
 	} else if (major == 3 && (minor == 13 || minor == 14) && table) {
 		if (!read_table(table, minor)) {
-			gpumon_python_refuse(
+			inject_python_refuse(
 				"the interpreter's own table of offsets is not as known");
 			return false;
 		}
 		if (table[TABLE_FREE_THREADED]) {
-			gpumon_python_refuse(
+			inject_python_refuse(
 				"interpreters without a global lock are not supported");
 			return false;
 		}
 	} else {
 		snprintf(why, sizeof(why), "Python %u.%u is not supported (3.10 to 3.14 are)",
 			 major, minor);
-		gpumon_python_refuse(why);
+		inject_python_refuse(why);
 		return false;
 	}
 	return true;
@@ -227,7 +227,7 @@ static bool find_layout(unsigned int major, unsigned int minor)
 
 static bool find_symbols(void)
 {
-	struct gpumon_python *python = &gpumon_python;
+	struct inject_python *python = &inject_python;
 
 	*(void **)&python->initialized = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
 	*(void **)&python->thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
@@ -244,15 +244,15 @@ static bool find_symbols(void)
 	       python->text_type && python->bytes_type;
 }
 
-bool gpumon_python_init(void)
+bool inject_python_init(void)
 {
 	const char *(*version)(void);
 	char *end;
 	unsigned long major;
 	unsigned long minor;
 
-	if (atomic_load_explicit(&gpumon_python.state, memory_order_acquire))
-		return atomic_load(&gpumon_python.state) != GPUMON_PYTHON_REFUSED;
+	if (atomic_load_explicit(&inject_python.state, memory_order_acquire))
+		return atomic_load(&inject_python.state) != INJECT_PYTHON_REFUSED;
 	*(void **)&version = dlsym(RTLD_DEFAULT, "Py_GetVersion");
 	if (!version)
 		return false;
@@ -261,18 +261,18 @@ bool gpumon_python_init(void)
 	if (!find_layout((unsigned int)major, (unsigned int)minor))
 		return false;
 	if (!find_symbols()) {
-		gpumon_python_refuse("the interpreter does not export what is needed");
+		inject_python_refuse("the interpreter does not export what is needed");
 		return false;
 	}
-	if (!gpumon_python_end_init()) {
-		gpumon_python_refuse(
+	if (!inject_python_end_init()) {
+		inject_python_refuse(
 			"the interpreter does not export a function that reports its end");
 		return false;
 	}
-	if (!gpumon_python_code_init())
+	if (!inject_python_code_init())
 		return false;
-	gpumon_python_confirm_init();
-	atomic_store_explicit(&gpumon_python.state, GPUMON_PYTHON_UNPROVEN, memory_order_release);
+	inject_python_confirm_init();
+	atomic_store_explicit(&inject_python.state, INJECT_PYTHON_UNPROVEN, memory_order_release);
 	return true;
 }
 
@@ -301,7 +301,7 @@ static struct {
 
 static _Atomic unsigned int disagreements;
 
-void gpumon_python_confirm_init(void)
+void inject_python_confirm_init(void)
 {
 	*(void **)&api.current = dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked");
 	if (!api.current)
@@ -315,7 +315,7 @@ void gpumon_python_confirm_init(void)
 	*(void **)&api.enable_collector = dlsym(RTLD_DEFAULT, "PyGC_Enable");
 	if (api.current && api.frame && api.back && api.code && api.line && api.attribute &&
 	    api.disable_collector && api.enable_collector)
-		atomic_store(&gpumon_python.unconfirmed, LOOKS_MAX);
+		atomic_store(&inject_python.unconfirmed, LOOKS_MAX);
 }
 
 /* Whether an attribute of an object is that very object. */
@@ -324,39 +324,39 @@ static bool is_attribute(void *object, const char *name, uint64_t expected)
 	void *found = api.attribute(object, name);
 
 	if (!found) {
-		gpumon_python.clear_error();
+		inject_python.clear_error();
 		return false;
 	}
-	gpumon_python.forget(found);
+	inject_python.forget(found);
 	return (uint64_t)(uintptr_t)found == expected;
 }
 
-static bool frame_agrees(struct gpumon_python_reader *reader,
-			 const struct gpumon_python_place *place, void *frame)
+static bool frame_agrees(struct inject_python_reader *reader,
+			 const struct inject_python_place *place, void *frame)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	const struct inject_python_layout *layout = &inject_python.layout;
 	void *code = api.code(frame);
 	uint64_t name;
 	uint64_t file;
 	int64_t offset;
 	bool good;
 
-	gpumon_python.forget(code); /* the frame keeps it */
+	inject_python.forget(code); /* the frame keeps it */
 	if ((uint64_t)(uintptr_t)code != place->code)
 		return false;
-	name = gpumon_python_word(reader, place->code + layout->name);
-	file = gpumon_python_word(reader, place->code + layout->file);
-	offset = gpumon_python_offset(reader, place->code, place->instruction);
+	name = inject_python_word(reader, place->code + layout->name);
+	file = inject_python_word(reader, place->code + layout->file);
+	offset = inject_python_offset(reader, place->code, place->instruction);
 	good = !reader->bad &&
 	       is_attribute(code,
-			    layout->linkage >= GPUMON_PYTHON_ENTRIES ? "co_qualname" : "co_name",
+			    layout->linkage >= INJECT_PYTHON_ENTRIES ? "co_qualname" : "co_name",
 			    name) &&
 	       is_attribute(code, "co_filename", file);
-	return good && gpumon_python.line(code, (int)offset) == api.line(frame);
+	return good && inject_python.line(code, (int)offset) == api.line(frame);
 }
 
-static bool frames_agree(struct gpumon_python_reader *reader,
-			 const struct gpumon_python_place *places, unsigned int count)
+static bool frames_agree(struct inject_python_reader *reader,
+			 const struct inject_python_place *places, unsigned int count)
 {
 	void *frame = api.frame();
 	void *kept = NULL; /* what frame() gives is borrowed, what back() gives is ours */
@@ -367,26 +367,26 @@ static bool frames_agree(struct gpumon_python_reader *reader,
 		good = frame_agrees(reader, &places[i], frame);
 		frame = api.back(frame);
 		if (kept)
-			gpumon_python.forget(kept);
+			inject_python.forget(kept);
 		kept = frame;
 	}
 	if (kept)
-		gpumon_python.forget(kept);
-	return good && i == count && (count == GPUMON_PYTHON_CONFIRM_MAX || !frame);
+		inject_python.forget(kept);
+	return good && i == count && (count == INJECT_PYTHON_CONFIRM_MAX || !frame);
 }
 
-bool gpumon_python_can_confirm(void)
+bool inject_python_can_confirm(void)
 {
-	if (api.current() == gpumon_python.thread_state())
+	if (api.current() == inject_python.thread_state())
 		return true;
-	atomic_fetch_sub_explicit(&gpumon_python.unconfirmed, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&inject_python.unconfirmed, 1, memory_order_relaxed);
 	return false;
 }
 
-bool gpumon_python_confirm(struct gpumon_python_reader *reader,
-			   const struct gpumon_python_place *places, unsigned int count)
+bool inject_python_confirm(struct inject_python_reader *reader,
+			   const struct inject_python_place *places, unsigned int count)
 {
-	if (atomic_exchange(&gpumon_python.unconfirmed, 0) <= 0)
+	if (atomic_exchange(&inject_python.unconfirmed, 0) <= 0)
 		return true;
 	/* Creating frame objects must not start a collection, which could run any code. */
 	int collects = api.disable_collector();
@@ -397,8 +397,8 @@ bool gpumon_python_confirm(struct gpumon_python_reader *reader,
 	if (good)
 		return true;
 	if (atomic_fetch_add(&disagreements, 1) + 1 < DISAGREEMENTS_MAX)
-		atomic_store(&gpumon_python.unconfirmed, LOOKS_MAX);
+		atomic_store(&inject_python.unconfirmed, LOOKS_MAX);
 	else
-		gpumon_python_refuse("offsets are not those of the running interpreter");
+		inject_python_refuse("offsets are not those of the running interpreter");
 	return false;
 }

@@ -10,17 +10,17 @@
 #include <sys/types.h>
 
 /* How frames of Python are tied to those of C, by version. */
-enum gpumon_python_linkage {
-	GPUMON_PYTHON_NONE = 0,
-	GPUMON_PYTHON_CFRAMES =
+enum inject_python_linkage {
+	INJECT_PYTHON_NONE = 0,
+	INJECT_PYTHON_CFRAMES =
 		1, /* 3.10: a frame object for each call of the loop, and a CFrame */
-	GPUMON_PYTHON_ENTRIES = 2, /* 3.11: several functions, the outermost marked; a CFrame */
-	GPUMON_PYTHON_SHIMS = 3, /* from 3.12: a frame of Python's kind in the C frame ends them */
+	INJECT_PYTHON_ENTRIES = 2, /* 3.11: several functions, the outermost marked; a CFrame */
+	INJECT_PYTHON_SHIMS = 3, /* from 3.12: a frame of Python's kind in the C frame ends them */
 };
 
 /**
- * struct gpumon_python_layout - offsets in bytes
- * @linkage: enum gpumon_python_linkage
+ * struct inject_python_layout - offsets in bytes
+ * @linkage: enum inject_python_linkage
  * @tagged: low bits of the pointer to the code are no part of it
  * @thread_interpreter: of a thread state
  * @thread_id: pthread_self() of a thread state
@@ -42,8 +42,8 @@ enum gpumon_python_linkage {
  * @lines: table of a code object
  * @text: where the characters of a text of ASCII begin
  */
-struct gpumon_python_layout {
-	enum gpumon_python_linkage linkage;
+struct inject_python_layout {
+	enum inject_python_linkage linkage;
 	bool tagged;
 	uint16_t thread_interpreter;
 	uint16_t thread_id;
@@ -66,22 +66,22 @@ struct gpumon_python_layout {
 };
 
 /* Owner of a frame that is no function's (3.12 and later), the lowest of such. */
-#define GPUMON_PYTHON_OWNER_SHIM 3
+#define INJECT_PYTHON_OWNER_SHIM 3
 
 /* Of all objects: their type, and of those with a size that. */
-#define GPUMON_PYTHON_TYPE 8
-#define GPUMON_PYTHON_SIZE 16
+#define INJECT_PYTHON_TYPE 8
+#define INJECT_PYTHON_SIZE 16
 
-enum gpumon_python_state {
-	GPUMON_PYTHON_ABSENT = 0,
-	GPUMON_PYTHON_UNPROVEN = 1, /* every load is checked by the kernel */
-	GPUMON_PYTHON_PROVEN = 2,   /* what was read was as expected */
-	GPUMON_PYTHON_REFUSED = 3,
+enum inject_python_state {
+	INJECT_PYTHON_ABSENT = 0,
+	INJECT_PYTHON_UNPROVEN = 1, /* every load is checked by the kernel */
+	INJECT_PYTHON_PROVEN = 2,   /* what was read was as expected */
+	INJECT_PYTHON_REFUSED = 3,
 };
 
 /**
- * struct gpumon_python - the interpreter
- * @state: enum gpumon_python_state
+ * struct inject_python - the interpreter
+ * @state: enum inject_python_state
  * @failures: times that what was found was not what it had to be
  * @fits: times that it was since
  * @unconfirmed: walks in which the interpreter may still be asked
@@ -97,12 +97,12 @@ enum gpumon_python_state {
  * @text_type: PyUnicode_Type
  * @bytes_type: PyBytes_Type
  */
-struct gpumon_python {
+struct inject_python {
 	_Atomic int state;
 	_Atomic unsigned int failures;
 	_Atomic unsigned int fits;
 	_Atomic int unconfirmed;
-	struct gpumon_python_layout layout;
+	struct inject_python_layout layout;
 	int (*initialized)(void);
 	void *(*thread_state)(void);
 	int (*line)(void *code, int offset);
@@ -115,140 +115,140 @@ struct gpumon_python {
 	uint64_t bytes_type;
 };
 
-extern struct gpumon_python gpumon_python;
+extern struct inject_python inject_python;
 
 /* Functions of Python are left out from now on. */
-void gpumon_python_refuse(const char *why);
+void inject_python_refuse(const char *why);
 
 /* What was read was as expected; often enough in a row, the layout is proven. */
-void gpumon_python_fitted(void);
+void inject_python_fitted(void);
 
 /* What was read was not as expected; often enough before a proof, the layout is refused. */
-void gpumon_python_failed(void);
+void inject_python_failed(void);
 
-struct gpumon_stack_thread;
+struct inject_stack_thread;
 
 /**
- * struct gpumon_python_reader - loads from the interpreter's memory
+ * struct inject_python_reader - loads from the interpreter's memory
  * @thread: caller's
  * @checked: by the kernel, each one
  * @bad: one was not possible; what was read since is 0
  */
-struct gpumon_python_reader {
-	struct gpumon_stack_thread *thread;
+struct inject_python_reader {
+	struct inject_stack_thread *thread;
 	bool checked;
 	bool bad;
 };
 
-uint64_t gpumon_python_read_checked(struct gpumon_python_reader *reader, uint64_t address);
+uint64_t inject_python_read_checked(struct inject_python_reader *reader, uint64_t address);
 
 /* Other threads write other fields of the same objects. */
-#define GPUMON_PYTHON_NO_SANITIZER __attribute__((no_sanitize("address", "thread", "undefined")))
+#define INJECT_PYTHON_NO_SANITIZER __attribute__((no_sanitize("address", "thread", "undefined")))
 
-static inline GPUMON_PYTHON_NO_SANITIZER uint64_t
-gpumon_python_word(struct gpumon_python_reader *reader, uint64_t address)
+static inline INJECT_PYTHON_NO_SANITIZER uint64_t
+inject_python_word(struct inject_python_reader *reader, uint64_t address)
 {
 	if (__builtin_expect(reader->checked, 0))
-		return gpumon_python_read_checked(reader, address);
+		return inject_python_read_checked(reader, address);
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
 /* Smaller ones never lie across two words. */
-static inline GPUMON_PYTHON_NO_SANITIZER uint32_t
-gpumon_python_int(struct gpumon_python_reader *reader, uint64_t address)
+static inline INJECT_PYTHON_NO_SANITIZER uint32_t
+inject_python_int(struct inject_python_reader *reader, uint64_t address)
 {
-	return (uint32_t)(gpumon_python_word(reader, address & ~7ull) >> (address & 7) * 8);
+	return (uint32_t)(inject_python_word(reader, address & ~7ull) >> (address & 7) * 8);
 }
 
-static inline GPUMON_PYTHON_NO_SANITIZER uint8_t
-gpumon_python_byte(struct gpumon_python_reader *reader, uint64_t address)
+static inline INJECT_PYTHON_NO_SANITIZER uint8_t
+inject_python_byte(struct inject_python_reader *reader, uint64_t address)
 {
-	return (uint8_t)gpumon_python_int(reader, address);
+	return (uint8_t)inject_python_int(reader, address);
 }
 
 /* --- lifetime.c */
 
 /* False where the interpreter does not export what is needed. */
-bool gpumon_python_end_init(void);
+bool inject_python_end_init(void);
 
 /**
- * gpumon_python_end_waits - may be read without a check
+ * inject_python_end_waits - may be read without a check
  *
  * The first call asks the interpreter for it; its main thread says yes when it next runs Python.
  *
  * Context: any thread; needs no lock of the interpreter.
- * Return: its end waits for those that are between gpumon_python_enter() and
- *	   gpumon_python_leave().
+ * Return: its end waits for those that are between inject_python_enter() and
+ *	   inject_python_leave().
  */
-bool gpumon_python_end_waits(void);
+bool inject_python_end_waits(void);
 
-/* False: the interpreter ends, nothing of it may be read; gpumon_python_leave() is not due. */
-bool gpumon_python_enter(void);
-void gpumon_python_leave(void);
+/* False: the interpreter ends, nothing of it may be read; inject_python_leave() is not due. */
+bool inject_python_enter(void);
+void inject_python_leave(void);
 
 /* Asks the interpreter to report code objects that it frees. The caller's thread may call it. */
-void gpumon_python_watch(void);
+void inject_python_watch(void);
 
 /**
- * gpumon_python_code_epoch - another number whenever a code object was freed
+ * inject_python_code_epoch - another number whenever a code object was freed
  * @interpreter: of the objects
  *
  * Return: the number; 0 where that interpreter does not report them.
  */
-uint64_t gpumon_python_code_epoch(uint64_t interpreter);
+uint64_t inject_python_code_epoch(uint64_t interpreter);
 
 /* --- layout.c: asking the interpreter */
 
 /* Frames that the interpreter is asked about. */
-#define GPUMON_PYTHON_CONFIRM_MAX 32
+#define INJECT_PYTHON_CONFIRM_MAX 32
 
 /**
- * struct gpumon_python_place - what a frame says
+ * struct inject_python_place - what a frame says
  * @code: address of the code object
  * @instruction: as the frame has it
  */
-struct gpumon_python_place {
+struct inject_python_place {
 	uint64_t code;
 	uint64_t instruction;
 };
 
-void gpumon_python_confirm_init(void);
+void inject_python_confirm_init(void);
 
 /* Nothing has to be asked any more. */
-static inline bool gpumon_python_confirmed(void)
+static inline bool inject_python_confirmed(void)
 {
-	return atomic_load_explicit(&gpumon_python.unconfirmed, memory_order_relaxed) <= 0;
+	return atomic_load_explicit(&inject_python.unconfirmed, memory_order_relaxed) <= 0;
 }
 
 /* May it be asked? Only where this thread holds its lock. */
-bool gpumon_python_can_confirm(void);
+bool inject_python_can_confirm(void);
 
 /**
- * gpumon_python_confirm - compare frames with what the interpreter says of them
+ * inject_python_confirm - compare frames with what the interpreter says of them
  * @reader: for their code objects
  * @places: the innermost first
- * @count: of these; fewer than GPUMON_PYTHON_CONFIRM_MAX if there are no more
+ * @count: of these; fewer than INJECT_PYTHON_CONFIRM_MAX if there are no more
  *
- * Only after gpumon_python_can_confirm(). What does not agree again and again is refused.
+ * Only after inject_python_can_confirm(). What does not agree again and again is refused.
  *
  * Return: false where something does not agree.
  */
-bool gpumon_python_confirm(struct gpumon_python_reader *reader,
-			   const struct gpumon_python_place *places, unsigned int count);
+bool inject_python_confirm(struct inject_python_reader *reader,
+			   const struct inject_python_place *places, unsigned int count);
 
 /* --- code.c */
 
 /* Words that differ between a code object and another one at its address. */
-#define GPUMON_PYTHON_IDENTITY 8
+#define INJECT_PYTHON_IDENTITY 8
 
 /* Where in the code a frame is, in bytes; negative before it has begun. */
-int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
+int64_t inject_python_offset(struct inject_python_reader *reader, uint64_t code,
 			     uint64_t instruction);
 
-struct gpumon_python_intern;
+struct inject_python_intern;
 
 /**
- * gpumon_python_code_id - id of a line of a function
+ * inject_python_code_id - id of a line of a function
  * @reader: for its object
  * @code: address of the code object
  * @instruction: as the frame has it
@@ -257,22 +257,22 @@ struct gpumon_python_intern;
  *
  * Return: the id; 0 for none. @reader is bad where this is no code object.
  */
-uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t code,
-			       uint64_t instruction, const struct gpumon_python_intern *intern,
+uint32_t inject_python_code_id(struct inject_python_reader *reader, uint64_t code,
+			       uint64_t instruction, const struct inject_python_intern *intern,
 			       bool *is_settled);
 
-/* For gpumon_python_code_is(): what a code object is known by. Loads are not checked. */
-void gpumon_python_code_look(uint64_t address, uint64_t *identity);
+/* For inject_python_code_is(): what a code object is known by. Loads are not checked. */
+void inject_python_code_look(uint64_t address, uint64_t *identity);
 
 /**
- * gpumon_python_code_is - is an object the one that was there before
+ * inject_python_code_is - is an object the one that was there before
  * @address: of a code object; loads are not checked
- * @identity: what gpumon_python_code_look() said of the one before
+ * @identity: what inject_python_code_look() said of the one before
  *
  * Return: it is, or has the same name, file and lines.
  */
-bool gpumon_python_code_is(uint64_t address, const uint64_t *identity);
+bool inject_python_code_is(uint64_t address, const uint64_t *identity);
 
-bool gpumon_python_code_init(void);
+bool inject_python_code_init(void);
 
 #endif /* GPUMON_INJECT_PYTHON_LAYOUT_H */

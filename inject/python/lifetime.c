@@ -84,11 +84,11 @@ static int register_at_exit(void *argument)
 	if (registered)
 		atomic_store(&will_call, true);
 	else
-		gpumon_python.clear_error();
-	gpumon_python.forget(registered);
-	gpumon_python.forget(function);
-	gpumon_python.forget(module);
-	gpumon_python_watch();
+		inject_python.clear_error();
+	inject_python.forget(registered);
+	inject_python.forget(function);
+	inject_python.forget(module);
+	inject_python_watch();
 	return 0;
 }
 
@@ -99,7 +99,7 @@ static void forget_readers(void)
 		atomic_store(&readers[i].count, 0);
 }
 
-bool gpumon_python_end_init(void)
+bool inject_python_end_init(void)
 {
 	static _Atomic bool done;
 
@@ -115,18 +115,18 @@ bool gpumon_python_end_init(void)
 	return atomic_exchange(&done, true) || !pthread_atfork(NULL, NULL, forget_readers);
 }
 
-bool gpumon_python_end_waits(void)
+bool inject_python_end_waits(void)
 {
 	if (atomic_load_explicit(&will_call, memory_order_acquire))
 		return true;
-	if (gpumon_python.initialized() && !atomic_exchange(&asked, true) &&
+	if (inject_python.initialized() && !atomic_exchange(&asked, true) &&
 	    api.add_pending_call(register_at_exit, NULL))
 		/* The interpreter's queue is full: again later. */
 		atomic_store(&asked, false);
 	return false;
 }
 
-bool gpumon_python_enter(void)
+bool inject_python_enter(void)
 {
 	_Atomic unsigned int *counter = own_counter();
 
@@ -137,7 +137,7 @@ bool gpumon_python_enter(void)
 	return false;
 }
 
-void gpumon_python_leave(void)
+void inject_python_leave(void)
 {
 	atomic_fetch_sub_explicit(own_counter(), 1, memory_order_release);
 }
@@ -165,7 +165,7 @@ static int notice_code(int event, void *code)
 	return 0;
 }
 
-void gpumon_python_watch(void)
+void inject_python_watch(void)
 {
 	int (*add)(int (*callback)(int event, void *code));
 	void *(*interpreter)(void);
@@ -175,13 +175,13 @@ void gpumon_python_watch(void)
 	if (!add || !interpreter)
 		return;
 	if (add(notice_code) < 0)
-		gpumon_python.clear_error();
+		inject_python.clear_error();
 	else
 		atomic_store_explicit(&watched, (uint64_t)(uintptr_t)interpreter(),
 				      memory_order_release);
 }
 
-uint64_t gpumon_python_code_epoch(uint64_t interpreter)
+uint64_t inject_python_code_epoch(uint64_t interpreter)
 {
 	if (atomic_load_explicit(&watched, memory_order_acquire) != interpreter)
 		return 0;

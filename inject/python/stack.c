@@ -21,8 +21,8 @@
 #include "stack.h"
 #include "stack/internal.h"
 
-#define LAST	   GPUMON_PYTHON_FRAMES_MAX
-#define STACK_LAST GPUMON_PYTHON_STACK_MAX
+#define LAST	   INJECT_PYTHON_FRAMES_MAX
+#define STACK_LAST INJECT_PYTHON_STACK_MAX
 
 /**
  * struct merge - the stack as it is put together
@@ -38,8 +38,8 @@
  * @found: some have one
  */
 struct merge {
-	struct gpumon_stack_view view;
-	struct gpumon_python_thread *thread;
+	struct inject_stack_view view;
+	struct inject_python_thread *thread;
 	unsigned int next;
 	unsigned int first;
 	unsigned int at;
@@ -51,19 +51,19 @@ struct merge {
 };
 
 /* Asks the interpreter itself, where this thread holds its lock. */
-static bool confirm_chain(struct gpumon_python_chain chain)
+static bool confirm_chain(struct inject_python_chain chain)
 {
-	struct gpumon_python_place places[GPUMON_PYTHON_CONFIRM_MAX];
-	struct gpumon_python_entry entry;
+	struct inject_python_place places[INJECT_PYTHON_CONFIRM_MAX];
+	struct inject_python_entry entry;
 	unsigned int count = 0;
 
-	while (count < GPUMON_PYTHON_CONFIRM_MAX && gpumon_python_chain_next(&chain, &entry)) {
+	while (count < INJECT_PYTHON_CONFIRM_MAX && inject_python_chain_next(&chain, &entry)) {
 		if (entry.is_function)
 			places[count++] =
-				(struct gpumon_python_place){ gpumon_python_entry_code(&entry),
+				(struct inject_python_place){ inject_python_entry_code(&entry),
 							      entry.instruction };
 	}
-	return !chain.reader.bad && gpumon_python_confirm(&chain.reader, places, count);
+	return !chain.reader.bad && inject_python_confirm(&chain.reader, places, count);
 }
 
 static inline void put_frame(struct merge *merge, uint64_t frame)
@@ -101,13 +101,13 @@ static inline void put_native(struct merge *merge, unsigned int last)
 	merge->next = next;
 }
 
-static inline bool is_in(const struct gpumon_stack_view *view, unsigned int at, uint64_t address)
+static inline bool is_in(const struct inject_stack_view *view, unsigned int at, uint64_t address)
 {
 	return view->stack[at] <= address && address < view->stack[at + 1];
 }
 
 /* The entry of the call that @at is of. */
-static unsigned int find_last(const struct gpumon_python_thread *thread, unsigned int at)
+static unsigned int find_last(const struct inject_python_thread *thread, unsigned int at)
 {
 	while (at < LAST - 1 && !thread->entries[at].is_last)
 		at++;
@@ -120,12 +120,12 @@ static unsigned int find_last(const struct gpumon_python_thread *thread, unsigne
  */
 static void take_prefix(struct merge *merge, unsigned int same)
 {
-	const struct gpumon_python_thread *thread = merge->thread;
-	const struct gpumon_stack_view *view = &merge->view;
+	const struct inject_python_thread *thread = merge->thread;
+	const struct inject_stack_view *view = &merge->view;
 	unsigned int at;
 
 	for (at = LAST - same; at < LAST; at++) {
-		const struct gpumon_python_entry *entry = &thread->entries[at];
+		const struct inject_python_entry *entry = &thread->entries[at];
 
 		if (!entry->is_function || entry->host > view->same ||
 		    entry->host + 2u > view->count)
@@ -144,7 +144,7 @@ static void take_prefix(struct merge *merge, unsigned int same)
 }
 
 /* Has the call that ends with an entry functions to be put? */
-static bool has_functions(const struct gpumon_python_thread *thread, unsigned int last)
+static bool has_functions(const struct inject_python_thread *thread, unsigned int last)
 {
 	unsigned int at = last;
 
@@ -161,8 +161,8 @@ static bool has_functions(const struct gpumon_python_thread *thread, unsigned in
  */
 static bool is_beyond(const struct merge *merge, unsigned int last)
 {
-	const struct gpumon_python_thread *thread = merge->thread;
-	const struct gpumon_stack_view *view = &merge->view;
+	const struct inject_python_thread *thread = merge->thread;
+	const struct inject_stack_view *view = &merge->view;
 	unsigned int at = last;
 
 	if (!view->truncated)
@@ -181,14 +181,14 @@ static bool is_beyond(const struct merge *merge, unsigned int last)
 /* The place of a call's functions, whose outermost entry is @last. */
 static uint16_t put_host(struct merge *merge, unsigned int last)
 {
-	const struct gpumon_stack_view *view = &merge->view;
+	const struct inject_stack_view *view = &merge->view;
 	uint64_t address = merge->thread->entries[last].frame;
 	unsigned int at;
 
 	if (!has_functions(merge->thread, last))
-		return GPUMON_PYTHON_HOST_NONE;
+		return INJECT_PYTHON_HOST_NONE;
 	if (is_beyond(merge, last))
-		return GPUMON_PYTHON_HOST_BEYOND;
+		return INJECT_PYTHON_HOST_BEYOND;
 	for (at = merge->next; at >= 1; at--) {
 		if (!is_in(view, at, address))
 			continue;
@@ -199,21 +199,21 @@ static uint16_t put_host(struct merge *merge, unsigned int last)
 	}
 	/* Not a chain of this stack, unless the layout is proven. */
 	merge->bad = merge->bad || merge->is_unproven;
-	return GPUMON_PYTHON_HOST_NONE;
+	return INJECT_PYTHON_HOST_NONE;
 }
 
 static void put_entries(struct merge *merge)
 {
-	struct gpumon_python_thread *thread = merge->thread;
+	struct inject_python_thread *thread = merge->thread;
 	uint16_t host = merge->first < LAST ? thread->entries[merge->first].host :
-					      GPUMON_PYTHON_HOST_NONE;
+					      INJECT_PYTHON_HOST_NONE;
 
 	for (unsigned int at = merge->first; at-- > LAST - thread->count;) {
-		struct gpumon_python_entry *entry = &thread->entries[at];
+		struct inject_python_entry *entry = &thread->entries[at];
 
 		if (entry->is_last)
 			host = put_host(merge, at);
-		if (entry->is_function && entry->id && host != GPUMON_PYTHON_HOST_NONE)
+		if (entry->is_function && entry->id && host != INJECT_PYTHON_HOST_NONE)
 			put_frame(merge, GPUMON_STACK_FRAME_ID | entry->id);
 		entry->host = host;
 		entry->place = (uint16_t)(STACK_LAST - merge->at);
@@ -221,20 +221,20 @@ static void put_entries(struct merge *merge)
 }
 
 /* Whether the thread has functions of Python; nothing was wrong with any of them. */
-static bool merge_python(struct merge *merge, struct gpumon_python_chain *chain,
-			 const struct gpumon_python_intern *intern)
+static bool merge_python(struct merge *merge, struct inject_python_chain *chain,
+			 const struct inject_python_intern *intern)
 {
-	struct gpumon_python_thread *thread = merge->thread;
+	struct inject_python_thread *thread = merge->thread;
 	unsigned int same;
 
-	if (!gpumon_python_chain_begin(chain))
+	if (!inject_python_chain_begin(chain))
 		return false;
-	if (GPUMON_STACK_UNLIKELY(!gpumon_python_confirmed()) && gpumon_python_can_confirm() &&
+	if (INJECT_STACK_UNLIKELY(!inject_python_confirmed()) && inject_python_can_confirm() &&
 	    !confirm_chain(*chain)) {
 		chain->reader.bad = true;
 		return false;
 	}
-	same = gpumon_python_chain_walk(chain, thread, intern);
+	same = inject_python_chain_walk(chain, thread, intern);
 	if (chain->reader.bad)
 		return false;
 	if (thread->frame_count && !merge->view.truncated)
@@ -246,7 +246,7 @@ static bool merge_python(struct merge *merge, struct gpumon_python_chain *chain,
 }
 
 /* Without functions of Python: the walker's own frames, but for ours. */
-static bool give_native(struct gpumon_stack_view *view, struct gpumon_python_thread *thread,
+static bool give_native(struct inject_stack_view *view, struct inject_python_thread *thread,
 			bool goes_on)
 {
 	if (!goes_on || !thread->is_native)
@@ -263,10 +263,10 @@ static bool give_native(struct gpumon_stack_view *view, struct gpumon_python_thr
 }
 
 /* All that was put together, as far as there is room. */
-static bool give_merged(struct gpumon_stack_view *view, struct merge *merge, unsigned int room,
+static bool give_merged(struct inject_stack_view *view, struct merge *merge, unsigned int room,
 			bool goes_on)
 {
-	struct gpumon_python_thread *thread = merge->thread;
+	struct inject_python_thread *thread = merge->thread;
 	unsigned int before = goes_on ? thread->frame_count : 0;
 
 	put_native(merge, 1);
@@ -285,38 +285,38 @@ static bool give_merged(struct gpumon_stack_view *view, struct merge *merge, uns
 	return view->count;
 }
 
-__attribute__((noinline)) bool gpumon_python_stack(struct gpumon_stack_view *view,
+__attribute__((noinline)) bool inject_python_stack(struct inject_stack_view *view,
 						   unsigned int room,
-						   const struct gpumon_python_intern *intern)
+						   const struct inject_python_intern *intern)
 {
-	int state = atomic_load_explicit(&gpumon_python.state, memory_order_acquire);
+	int state = atomic_load_explicit(&inject_python.state, memory_order_acquire);
 	struct merge merge = { .at = STACK_LAST,
 			       .first = LAST,
 			       .is_same = true,
-			       .is_unproven = state == GPUMON_PYTHON_UNPROVEN };
-	struct gpumon_python_thread *thread;
-	struct gpumon_python_chain chain;
+			       .is_unproven = state == INJECT_PYTHON_UNPROVEN };
+	struct inject_python_thread *thread;
+	struct inject_python_chain chain;
 	bool goes_on;
 	bool fits;
 
 	/* The first frame is this function. */
-	if (!room || !gpumon_stack_walk_view(view, room + 1))
+	if (!room || !inject_stack_walk_view(view, room + 1))
 		return false;
-	thread = gpumon_python_thread();
+	thread = inject_python_thread();
 	/* Has nobody walked in between? What is the same is so since the last walk. */
 	goes_on = thread && thread->walk + 1 == view->walk;
 	if (thread)
 		thread->walk = view->walk;
-	if (!thread || state == GPUMON_PYTHON_ABSENT || state == GPUMON_PYTHON_REFUSED)
+	if (!thread || state == INJECT_PYTHON_ABSENT || state == INJECT_PYTHON_REFUSED)
 		return give_native(view, thread, goes_on);
-	chain.reader = (struct gpumon_python_reader){
-		.thread = gpumon_stack_thread(),
-		.checked = !gpumon_python_end_waits() || merge.is_unproven,
+	chain.reader = (struct inject_python_reader){
+		.thread = inject_stack_thread(),
+		.checked = !inject_python_end_waits() || merge.is_unproven,
 	};
 	chain.cframe = 0;
 	chain.frame = 0;
 	chain.looked = 0;
-	if (!gpumon_python_enter())
+	if (!inject_python_enter())
 		return give_native(view, thread, goes_on);
 	merge.thread = thread;
 	merge.view = *view;
@@ -324,11 +324,11 @@ __attribute__((noinline)) bool gpumon_python_stack(struct gpumon_stack_view *vie
 	if (!goes_on)
 		thread->frame_count = 0;
 	fits = merge_python(&merge, &chain, intern);
-	gpumon_python_leave();
+	inject_python_leave();
 	if (fits && merge.is_unproven)
-		gpumon_python_fitted();
+		inject_python_fitted();
 	if (chain.reader.bad) {
-		gpumon_python_failed();
+		inject_python_failed();
 		thread->epoch = 0;
 	}
 	if (chain.reader.bad || merge.at == STACK_LAST)

@@ -14,7 +14,7 @@
 #include "stack/walk.h"
 
 /**
- * struct gpumon_python_frame - a function of Python that has called
+ * struct inject_python_frame - a function of Python that has called
  * @function: its qualified name ("Class.method"; the bare one before Python 3.11), UTF-8, with
  *            an end, cut at about 500 bytes
  * @function_length: bytes of it
@@ -23,7 +23,7 @@
  * @line: where it is, 0 where that is not known
  * @first_line: where it begins
  */
-struct gpumon_python_frame {
+struct inject_python_frame {
 	const char *function;
 	size_t function_length;
 	const char *file;
@@ -33,7 +33,7 @@ struct gpumon_python_frame {
 };
 
 /**
- * struct gpumon_python_intern - gives frames their ids
+ * struct inject_python_intern - gives frames their ids
  * @frame: called for a line of a function that was not seen before, or was forgotten: gives the
  *         same id for the same frame, 0 where there is no room; in the thread that walks, with or
  *         without the interpreter's lock: must not call Python, nor wait. @is_written is set to
@@ -41,34 +41,34 @@ struct gpumon_python_frame {
  * @context: for it
  * @generation: ids of another generation are forgotten
  */
-struct gpumon_python_intern {
-	uint32_t (*frame)(void *context, const struct gpumon_python_frame *frame, bool *is_written);
+struct inject_python_intern {
+	uint32_t (*frame)(void *context, const struct inject_python_frame *frame, bool *is_written);
 	void *context;
 	uint32_t generation;
 };
 
 /**
- * gpumon_python_init - look for an interpreter in this process
+ * inject_python_init - look for an interpreter in this process
  *
  * May be called again when one may have been loaded; takes the loader's lock as dlsym does. After
- * gpumon_stack_init().
+ * inject_stack_init().
  *
- * Return: there is one of a supported version; gpumon_python_problem() names one that is not.
+ * Return: there is one of a supported version; inject_python_problem() names one that is not.
  */
-bool gpumon_python_init(void);
+bool inject_python_init(void);
 
 /**
- * gpumon_python_problem - why there are no functions of Python in stacks
+ * inject_python_problem - why there are no functions of Python in stacks
  *
  * May appear later: the layout of a version is compared with the running interpreter when its first
  * functions are seen.
  *
  * Return: a sentence; NULL where there is no interpreter, or nothing is wrong with it.
  */
-const char *gpumon_python_problem(void);
+const char *inject_python_problem(void);
 
 /**
- * gpumon_python_stack - as gpumon_stack_walk_view(), with functions of Python
+ * inject_python_stack - as inject_stack_walk_view(), with functions of Python
  * @view: filled in, without @stack; functions of Python are GPUMON_STACK_FRAME_ID with an id of
  *        @intern, in the place of the frame of the interpreter's loop that runs them; those beyond
  *        the last frame that could be found are there nevertheless; @same is since the thread's
@@ -78,10 +78,10 @@ const char *gpumon_python_problem(void);
  *
  * Return: false where nothing was found.
  */
-bool gpumon_python_stack(struct gpumon_stack_view *view, unsigned int room,
-			 const struct gpumon_python_intern *intern);
+bool inject_python_stack(struct inject_stack_view *view, unsigned int room,
+			 const struct inject_python_intern *intern);
 
 /* For tests: the calling thread's next walk uses nothing of the last one, nor of its frames of C. */
-void gpumon_python_forget(void);
+void inject_python_forget(void);
 
 #endif /* GPUMON_INJECT_PYTHON_STACK_H */

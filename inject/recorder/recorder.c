@@ -153,7 +153,7 @@ static void *talk_to_recorders(void *argument)
 	(void)argument;
 	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
 	/* From 0 on: with a copy of standard output a reader of it would not see the program's end. */
-	has_own_descriptors = inject_own_descriptors(0);
+	has_own_descriptors = inject_threads_unshare_descriptors(0);
 	inject_prepare_from_thread();
 	own_tid = (uint32_t)syscall(SYS_gettid);
 	for (;;) {
@@ -230,7 +230,7 @@ bool inject_recorder_start(const char *path)
 	if (path)
 		snprintf(first_path, sizeof(first_path), "%s", path);
 	atomic_store(&state, path && strlen(path) < sizeof(first_path) ? CONNECTING : LISTENING);
-	if (!inject_own_thread(&thread, talk_to_recorders, NULL))
+	if (!inject_threads_start(&thread, talk_to_recorders, NULL))
 		return false;
 	pthread_detach(thread);
 	wait_in_state(CONNECTING, INJECT_ANSWER_MS);

@@ -152,7 +152,8 @@ static void remove_left_socket(const struct sockaddr_un *address, socklen_t leng
 int inject_socket_listen(void)
 {
 	const char *folder = inject_environment.listen;
-	unsigned int uid = geteuid(), pid = (unsigned int)getpid(), filters = inject_filters();
+	unsigned int uid = geteuid(), pid = (unsigned int)getpid(),
+		     filters = inject_seccomp_filters();
 	struct sockaddr_un address;
 	char path[sizeof(address.sun_path)], with[16] = "";
 	socklen_t length;

@@ -102,10 +102,10 @@ void inject_session_look_for_python(struct inject_thread *thread)
 		return;
 	}
 	if (!atomic_load(&inject_session.has_python))
-		atomic_store(&inject_session.has_python, gpumon_python_init());
+		atomic_store(&inject_session.has_python, inject_python_init());
 	if (!atomic_load(&inject_session.has_python))
 		look_for_others(thread);
-	problem = gpumon_python_problem();
+	problem = inject_python_problem();
 	if (problem && told_in != generation) {
 		inject_session_note(thread, GPUMON_NOTE_MISSING, "%s", problem);
 		told_in = generation;

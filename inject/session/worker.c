@@ -76,8 +76,8 @@ static uint64_t do_regular_work(bool flush)
 		inject_locks_begin();
 		if (inject_mappings_write(thread) || atomic_load(&inject_session.has_python))
 			inject_session_look_for_python(thread);
-		if (!gpumon_stack_notices_unload())
-			gpumon_stack_poll();
+		if (!inject_stack_notices_unload())
+			inject_stack_poll();
 		inject_locks_end();
 	}
 	inject_thread_leave(thread);
@@ -197,7 +197,7 @@ bool inject_worker_start(void)
 	atomic_store(&ready, 0);
 	/* A recorder may have connected before this thread was there. */
 	inject_wake();
-	if (!inject_own_thread(&thread, run_worker, NULL))
+	if (!inject_threads_start(&thread, run_worker, NULL))
 		return false;
 	pthread_detach(thread);
 	atomic_store(&runs, true);

@@ -84,13 +84,13 @@ struct description {
 	uint8_t encoding;
 	bool augmented;
 	bool signal;
-	struct gpumon_cfi_cursor initial;
-	struct gpumon_cfi_cursor program;
+	struct inject_cfi_cursor initial;
+	struct inject_cfi_cursor program;
 	uint64_t start;
 	uint64_t end;
 };
 
-uint64_t gpumon_cfi_fixed(struct gpumon_cfi_cursor *cursor, unsigned int size)
+uint64_t inject_cfi_fixed(struct inject_cfi_cursor *cursor, unsigned int size)
 {
 	uint64_t value = 0;
 
@@ -103,12 +103,12 @@ uint64_t gpumon_cfi_fixed(struct gpumon_cfi_cursor *cursor, unsigned int size)
 	return value;
 }
 
-uint64_t gpumon_cfi_uleb(struct gpumon_cfi_cursor *cursor)
+uint64_t inject_cfi_uleb(struct inject_cfi_cursor *cursor)
 {
 	uint64_t value = 0;
 
 	for (unsigned int shift = 0; shift < 70; shift += 7) {
-		uint64_t byte = gpumon_cfi_fixed(cursor, 1);
+		uint64_t byte = inject_cfi_fixed(cursor, 1);
 
 		if (shift < 64)
 			value |= (byte & 0x7f) << shift;
@@ -119,12 +119,12 @@ uint64_t gpumon_cfi_uleb(struct gpumon_cfi_cursor *cursor)
 	return 0;
 }
 
-int64_t gpumon_cfi_sleb(struct gpumon_cfi_cursor *cursor)
+int64_t inject_cfi_sleb(struct inject_cfi_cursor *cursor)
 {
 	uint64_t value = 0;
 
 	for (unsigned int shift = 0; shift < 70; shift += 7) {
-		uint64_t byte = gpumon_cfi_fixed(cursor, 1);
+		uint64_t byte = inject_cfi_fixed(cursor, 1);
 
 		if (shift < 64)
 			value |= (byte & 0x7f) << shift;
@@ -139,9 +139,9 @@ int64_t gpumon_cfi_sleb(struct gpumon_cfi_cursor *cursor)
 }
 
 /* Bytes that are skipped, or kept for later, as a cursor of their own. */
-static struct gpumon_cfi_cursor take_bytes(struct gpumon_cfi_cursor *cursor, uint64_t length)
+static struct inject_cfi_cursor take_bytes(struct inject_cfi_cursor *cursor, uint64_t length)
 {
-	struct gpumon_cfi_cursor taken = { cursor->at, cursor->at, true };
+	struct inject_cfi_cursor taken = { cursor->at, cursor->at, true };
 
 	if (cursor->bad || (uint64_t)(cursor->end - cursor->at) < length) {
 		cursor->bad = true;
@@ -153,7 +153,7 @@ static struct gpumon_cfi_cursor take_bytes(struct gpumon_cfi_cursor *cursor, uin
 	return taken;
 }
 
-static uint64_t read_pointer(struct gpumon_cfi_cursor *cursor, uint8_t encoding, uint64_t data)
+static uint64_t read_pointer(struct inject_cfi_cursor *cursor, uint8_t encoding, uint64_t data)
 {
 	uint64_t at = (uint64_t)(uintptr_t)cursor->at;
 	uint64_t value;
@@ -162,25 +162,25 @@ static uint64_t read_pointer(struct gpumon_cfi_cursor *cursor, uint8_t encoding,
 	case PE_ABSOLUTE:
 	case PE_UDATA8:
 	case PE_SDATA8:
-		value = gpumon_cfi_fixed(cursor, 8);
+		value = inject_cfi_fixed(cursor, 8);
 		break;
 	case PE_ULEB:
-		value = gpumon_cfi_uleb(cursor);
+		value = inject_cfi_uleb(cursor);
 		break;
 	case PE_SLEB:
-		value = (uint64_t)gpumon_cfi_sleb(cursor);
+		value = (uint64_t)inject_cfi_sleb(cursor);
 		break;
 	case PE_UDATA2:
-		value = gpumon_cfi_fixed(cursor, 2);
+		value = inject_cfi_fixed(cursor, 2);
 		break;
 	case PE_SDATA2:
-		value = (uint64_t)(int64_t)(int16_t)gpumon_cfi_fixed(cursor, 2);
+		value = (uint64_t)(int64_t)(int16_t)inject_cfi_fixed(cursor, 2);
 		break;
 	case PE_UDATA4:
-		value = gpumon_cfi_fixed(cursor, 4);
+		value = inject_cfi_fixed(cursor, 4);
 		break;
 	case PE_SDATA4:
-		value = (uint64_t)(int64_t)(int32_t)gpumon_cfi_fixed(cursor, 4);
+		value = (uint64_t)(int64_t)(int32_t)inject_cfi_fixed(cursor, 4);
 		break;
 	default:
 		cursor->bad = true;
@@ -203,32 +203,32 @@ static uint64_t read_pointer(struct gpumon_cfi_cursor *cursor, uint8_t encoding,
 }
 
 /* The body of the entry at the cursor, which goes on behind it; empty at the section's end. */
-static struct gpumon_cfi_cursor read_entry(struct gpumon_cfi_cursor *section)
+static struct inject_cfi_cursor read_entry(struct inject_cfi_cursor *section)
 {
-	uint64_t length = gpumon_cfi_fixed(section, 4);
+	uint64_t length = inject_cfi_fixed(section, 4);
 
 	if (length == 0xffffffff)
-		length = gpumon_cfi_fixed(section, 8);
+		length = inject_cfi_fixed(section, 8);
 	return take_bytes(section, length);
 }
 
-static bool read_cie(struct gpumon_cfi_cursor body, struct description *cie)
+static bool read_cie(struct inject_cfi_cursor body, struct description *cie)
 {
 	const char *augmentation;
-	struct gpumon_cfi_cursor data;
-	uint64_t id = gpumon_cfi_fixed(&body, 4);
-	uint64_t version = gpumon_cfi_fixed(&body, 1);
+	struct inject_cfi_cursor data;
+	uint64_t id = inject_cfi_fixed(&body, 4);
+	uint64_t version = inject_cfi_fixed(&body, 1);
 
 	if (body.bad || id || (version != 1 && version != 3 && version != 4))
 		return false;
 	augmentation = (const char *)body.at;
-	while (gpumon_cfi_fixed(&body, 1))
+	while (inject_cfi_fixed(&body, 1))
 		;
 	if (version == 4)
-		gpumon_cfi_fixed(&body, 2); /* sizes of an address and of a segment */
-	cie->code_factor = gpumon_cfi_uleb(&body);
-	cie->data_factor = gpumon_cfi_sleb(&body);
-	cie->return_register = version == 1 ? gpumon_cfi_fixed(&body, 1) : gpumon_cfi_uleb(&body);
+		inject_cfi_fixed(&body, 2); /* sizes of an address and of a segment */
+	cie->code_factor = inject_cfi_uleb(&body);
+	cie->data_factor = inject_cfi_sleb(&body);
+	cie->return_register = version == 1 ? inject_cfi_fixed(&body, 1) : inject_cfi_uleb(&body);
 	cie->encoding = PE_ABSOLUTE;
 	cie->augmented = false;
 	cie->signal = false;
@@ -236,17 +236,17 @@ static bool read_cie(struct gpumon_cfi_cursor body, struct description *cie)
 		return false;
 	if (*augmentation == 'z') {
 		cie->augmented = true;
-		data = take_bytes(&body, gpumon_cfi_uleb(&body));
+		data = take_bytes(&body, inject_cfi_uleb(&body));
 		for (augmentation++; *augmentation; augmentation++) {
 			if (*augmentation == 'R')
-				cie->encoding = (uint8_t)gpumon_cfi_fixed(&data, 1);
+				cie->encoding = (uint8_t)inject_cfi_fixed(&data, 1);
 			else if (*augmentation == 'P')
 				read_pointer(&data,
-					     (uint8_t)(gpumon_cfi_fixed(&data, 1) &
+					     (uint8_t)(inject_cfi_fixed(&data, 1) &
 						       ~(PE_INDIRECT | PE_RELATIVE)),
 					     0);
 			else if (*augmentation == 'L')
-				gpumon_cfi_fixed(&data, 1);
+				inject_cfi_fixed(&data, 1);
 			else if (*augmentation == 'S')
 				cie->signal = true;
 			else if (*augmentation != 'B')
@@ -262,32 +262,32 @@ static bool read_cie(struct gpumon_cfi_cursor body, struct description *cie)
 }
 
 /* An FDE's body, whose first word is how far in front of it its CIE is. */
-static bool read_fde(const struct gpumon_stack_place *place, struct gpumon_cfi_cursor body,
+static bool read_fde(const struct inject_stack_place *place, struct inject_cfi_cursor body,
 		     struct description *fde)
 {
-	struct gpumon_cfi_cursor section;
+	struct inject_cfi_cursor section;
 	const uint8_t *at = body.at;
-	uint64_t distance = gpumon_cfi_fixed(&body, 4);
+	uint64_t distance = inject_cfi_fixed(&body, 4);
 
 	if (body.bad || !distance || (uint64_t)(uintptr_t)at - place->start < distance)
 		return false;
-	section = (struct gpumon_cfi_cursor){ at - distance, (const uint8_t *)(uintptr_t)place->end,
+	section = (struct inject_cfi_cursor){ at - distance, (const uint8_t *)(uintptr_t)place->end,
 					      false };
 	if (!read_cie(read_entry(&section), fde))
 		return false;
 	fde->start = read_pointer(&body, fde->encoding, 0);
 	fde->end = fde->start + read_pointer(&body, fde->encoding & PE_FORMAT, 0);
 	if (fde->augmented)
-		take_bytes(&body, gpumon_cfi_uleb(&body));
+		take_bytes(&body, inject_cfi_uleb(&body));
 	fde->program = body;
 	return !body.bad;
 }
 
 /* The FDE by the table of .eh_frame_hdr, sorted by where the code begins. */
-static bool search_table(const struct gpumon_stack_place *place, struct gpumon_cfi_cursor table,
+static bool search_table(const struct inject_stack_place *place, struct inject_cfi_cursor table,
 			 uint64_t count, uint64_t address, struct description *fde)
 {
-	struct gpumon_cfi_cursor section = { NULL, (const uint8_t *)(uintptr_t)place->end, false };
+	struct inject_cfi_cursor section = { NULL, (const uint8_t *)(uintptr_t)place->end, false };
 	int64_t wanted = (int64_t)(address - place->header);
 	uint64_t low = 0;
 	uint64_t high;
@@ -317,16 +317,16 @@ static bool search_table(const struct gpumon_stack_place *place, struct gpumon_c
 }
 
 /* The same where there is no table: from the first to the last. */
-static bool search_section(const struct gpumon_stack_place *place, uint64_t begin, uint64_t address,
+static bool search_section(const struct inject_stack_place *place, uint64_t begin, uint64_t address,
 			   struct description *fde)
 {
-	struct gpumon_cfi_cursor section = { (const uint8_t *)(uintptr_t)begin,
+	struct inject_cfi_cursor section = { (const uint8_t *)(uintptr_t)begin,
 					     (const uint8_t *)(uintptr_t)place->end, false };
 
 	if (begin < place->start || begin >= place->end)
 		return false;
 	for (;;) {
-		struct gpumon_cfi_cursor body = read_entry(&section);
+		struct inject_cfi_cursor body = read_entry(&section);
 		uint32_t id;
 
 		if (body.bad || body.end - body.at < 4)
@@ -339,15 +339,15 @@ static bool search_section(const struct gpumon_stack_place *place, uint64_t begi
 	}
 }
 
-static bool search_cfi(const struct gpumon_stack_place *place, uint64_t address,
+static bool search_cfi(const struct inject_stack_place *place, uint64_t address,
 		       struct description *fde)
 {
-	struct gpumon_cfi_cursor header = { (const uint8_t *)(uintptr_t)place->header,
+	struct inject_cfi_cursor header = { (const uint8_t *)(uintptr_t)place->header,
 					    (const uint8_t *)(uintptr_t)place->end, false };
-	uint64_t version = gpumon_cfi_fixed(&header, 1);
-	uint8_t section_encoding = (uint8_t)gpumon_cfi_fixed(&header, 1);
-	uint8_t count_encoding = (uint8_t)gpumon_cfi_fixed(&header, 1);
-	uint8_t table_encoding = (uint8_t)gpumon_cfi_fixed(&header, 1);
+	uint64_t version = inject_cfi_fixed(&header, 1);
+	uint8_t section_encoding = (uint8_t)inject_cfi_fixed(&header, 1);
+	uint8_t count_encoding = (uint8_t)inject_cfi_fixed(&header, 1);
+	uint8_t table_encoding = (uint8_t)inject_cfi_fixed(&header, 1);
 	uint64_t section;
 	uint64_t count = 0;
 
@@ -363,30 +363,30 @@ static bool search_cfi(const struct gpumon_stack_place *place, uint64_t address,
 	return search_section(place, section, address, fde);
 }
 
-static void set_value(struct gpumon_cfi_row *row, uint64_t number, enum gpumon_cfi_how how,
+static void set_value(struct inject_cfi_row *row, uint64_t number, enum inject_cfi_how how,
 		      int64_t offset)
 {
-	if (number >= GPUMON_DWARF_REGISTERS)
+	if (number >= INJECT_DWARF_REGISTERS)
 		return; /* vector registers and the like: nothing here needs them */
-	row->registers[number] = (struct gpumon_cfi_value){ .how = how, .offset = offset };
+	row->registers[number] = (struct inject_cfi_value){ .how = how, .offset = offset };
 }
 
-static struct gpumon_cfi_value read_expression(struct gpumon_cfi_cursor *program,
-					       enum gpumon_cfi_how how)
+static struct inject_cfi_value read_expression(struct inject_cfi_cursor *program,
+					       enum inject_cfi_how how)
 {
-	struct gpumon_cfi_cursor taken = take_bytes(program, gpumon_cfi_uleb(program));
+	struct inject_cfi_cursor taken = take_bytes(program, inject_cfi_uleb(program));
 
 	if (taken.end - taken.at > UINT16_MAX)
 		program->bad = true;
-	return (struct gpumon_cfi_value){ .how = how,
+	return (struct inject_cfi_value){ .how = how,
 					  .length = (uint16_t)(taken.end - taken.at),
 					  .expression = taken.at };
 }
 
-static void set_expression(struct gpumon_cfi_row *row, uint64_t number,
-			   struct gpumon_cfi_value value)
+static void set_expression(struct inject_cfi_row *row, uint64_t number,
+			   struct inject_cfi_value value)
 {
-	if (number < GPUMON_DWARF_REGISTERS)
+	if (number < INJECT_DWARF_REGISTERS)
 		row->registers[number] = value;
 }
 
@@ -401,28 +401,28 @@ static void set_expression(struct gpumon_cfi_row *row, uint64_t number,
  */
 struct machine {
 	const struct description *description;
-	struct gpumon_cfi_row *row;
-	struct gpumon_cfi_row initial;
-	struct gpumon_cfi_row remembered[REMEMBERED_MAX];
+	struct inject_cfi_row *row;
+	struct inject_cfi_row initial;
+	struct inject_cfi_row remembered[REMEMBERED_MAX];
 	unsigned int depth;
 	uint64_t location;
 	uint64_t address;
 };
 
-static void set_cfa(struct gpumon_cfi_row *row, uint64_t number, int64_t offset)
+static void set_cfa(struct inject_cfi_row *row, uint64_t number, int64_t offset)
 {
 	row->cfa_expression = false;
-	row->cfa_register = number < GPUMON_DWARF_REGISTERS ? (uint8_t)number : UINT8_MAX;
-	row->cfa = (struct gpumon_cfi_value){ .offset = offset };
+	row->cfa_register = number < INJECT_DWARF_REGISTERS ? (uint8_t)number : UINT8_MAX;
+	row->cfa = (struct inject_cfi_value){ .offset = offset };
 }
 
 /* Those without an operand in the first byte. False: unknown, or makes no sense. */
-static bool run_extended_instruction(struct machine *machine, struct gpumon_cfi_cursor *program,
+static bool run_extended_instruction(struct machine *machine, struct inject_cfi_cursor *program,
 				     uint8_t what)
 {
 	const struct description *description = machine->description;
 	int64_t factor = description->data_factor;
-	struct gpumon_cfi_row *row = machine->row;
+	struct inject_cfi_row *row = machine->row;
 	uint64_t number;
 
 	switch (what) {
@@ -432,59 +432,59 @@ static bool run_extended_instruction(struct machine *machine, struct gpumon_cfi_
 		machine->location = read_pointer(program, description->encoding, 0);
 		break;
 	case CFA_ADVANCE_LOC1:
-		machine->location += gpumon_cfi_fixed(program, 1) * description->code_factor;
+		machine->location += inject_cfi_fixed(program, 1) * description->code_factor;
 		break;
 	case CFA_ADVANCE_LOC2:
-		machine->location += gpumon_cfi_fixed(program, 2) * description->code_factor;
+		machine->location += inject_cfi_fixed(program, 2) * description->code_factor;
 		break;
 	case CFA_ADVANCE_LOC4:
-		machine->location += gpumon_cfi_fixed(program, 4) * description->code_factor;
+		machine->location += inject_cfi_fixed(program, 4) * description->code_factor;
 		break;
 	case CFA_OFFSET_EXTENDED:
-		number = gpumon_cfi_uleb(program);
-		set_value(row, number, GPUMON_CFI_OFFSET,
-			  (int64_t)gpumon_cfi_uleb(program) * factor);
+		number = inject_cfi_uleb(program);
+		set_value(row, number, INJECT_CFI_OFFSET,
+			  (int64_t)inject_cfi_uleb(program) * factor);
 		break;
 	case CFA_OFFSET_EXTENDED_SF:
-		number = gpumon_cfi_uleb(program);
-		set_value(row, number, GPUMON_CFI_OFFSET, gpumon_cfi_sleb(program) * factor);
+		number = inject_cfi_uleb(program);
+		set_value(row, number, INJECT_CFI_OFFSET, inject_cfi_sleb(program) * factor);
 		break;
 	case CFA_GNU_NEGATIVE_OFFSET:
-		number = gpumon_cfi_uleb(program);
-		set_value(row, number, GPUMON_CFI_OFFSET,
-			  -(int64_t)gpumon_cfi_uleb(program) * factor);
+		number = inject_cfi_uleb(program);
+		set_value(row, number, INJECT_CFI_OFFSET,
+			  -(int64_t)inject_cfi_uleb(program) * factor);
 		break;
 	case CFA_VAL_OFFSET:
-		number = gpumon_cfi_uleb(program);
-		set_value(row, number, GPUMON_CFI_VALUE_OFFSET,
-			  (int64_t)gpumon_cfi_uleb(program) * factor);
+		number = inject_cfi_uleb(program);
+		set_value(row, number, INJECT_CFI_VALUE_OFFSET,
+			  (int64_t)inject_cfi_uleb(program) * factor);
 		break;
 	case CFA_VAL_OFFSET_SF:
-		number = gpumon_cfi_uleb(program);
-		set_value(row, number, GPUMON_CFI_VALUE_OFFSET, gpumon_cfi_sleb(program) * factor);
+		number = inject_cfi_uleb(program);
+		set_value(row, number, INJECT_CFI_VALUE_OFFSET, inject_cfi_sleb(program) * factor);
 		break;
 	case CFA_RESTORE_EXTENDED:
-		number = gpumon_cfi_uleb(program);
-		if (number < GPUMON_DWARF_REGISTERS)
+		number = inject_cfi_uleb(program);
+		if (number < INJECT_DWARF_REGISTERS)
 			row->registers[number] = machine->initial.registers[number];
 		break;
 	case CFA_UNDEFINED:
-		set_value(row, gpumon_cfi_uleb(program), GPUMON_CFI_UNDEFINED, 0);
+		set_value(row, inject_cfi_uleb(program), INJECT_CFI_UNDEFINED, 0);
 		break;
 	case CFA_SAME_VALUE:
-		set_value(row, gpumon_cfi_uleb(program), GPUMON_CFI_SAME, 0);
+		set_value(row, inject_cfi_uleb(program), INJECT_CFI_SAME, 0);
 		break;
 	case CFA_REGISTER:
-		number = gpumon_cfi_uleb(program);
-		set_value(row, number, GPUMON_CFI_REGISTER, (int64_t)gpumon_cfi_uleb(program));
+		number = inject_cfi_uleb(program);
+		set_value(row, number, INJECT_CFI_REGISTER, (int64_t)inject_cfi_uleb(program));
 		break;
 	case CFA_EXPRESSION:
-		number = gpumon_cfi_uleb(program);
-		set_expression(row, number, read_expression(program, GPUMON_CFI_EXPRESSION));
+		number = inject_cfi_uleb(program);
+		set_expression(row, number, read_expression(program, INJECT_CFI_EXPRESSION));
 		break;
 	case CFA_VAL_EXPRESSION:
-		number = gpumon_cfi_uleb(program);
-		set_expression(row, number, read_expression(program, GPUMON_CFI_VALUE_EXPRESSION));
+		number = inject_cfi_uleb(program);
+		set_expression(row, number, read_expression(program, INJECT_CFI_VALUE_EXPRESSION));
 		break;
 	case CFA_REMEMBER_STATE:
 		if (machine->depth == REMEMBERED_MAX)
@@ -497,34 +497,34 @@ static bool run_extended_instruction(struct machine *machine, struct gpumon_cfi_
 		*row = machine->remembered[--machine->depth];
 		break;
 	case CFA_DEF_CFA:
-		number = gpumon_cfi_uleb(program);
-		set_cfa(row, number, (int64_t)gpumon_cfi_uleb(program));
+		number = inject_cfi_uleb(program);
+		set_cfa(row, number, (int64_t)inject_cfi_uleb(program));
 		break;
 	case CFA_DEF_CFA_SF:
-		number = gpumon_cfi_uleb(program);
-		set_cfa(row, number, gpumon_cfi_sleb(program) * factor);
+		number = inject_cfi_uleb(program);
+		set_cfa(row, number, inject_cfi_sleb(program) * factor);
 		break;
 	case CFA_DEF_CFA_REGISTER:
 		if (row->cfa_expression)
 			return false;
-		set_cfa(row, gpumon_cfi_uleb(program), row->cfa.offset);
+		set_cfa(row, inject_cfi_uleb(program), row->cfa.offset);
 		break;
 	case CFA_DEF_CFA_OFFSET:
 		if (row->cfa_expression)
 			return false;
-		row->cfa.offset = (int64_t)gpumon_cfi_uleb(program);
+		row->cfa.offset = (int64_t)inject_cfi_uleb(program);
 		break;
 	case CFA_DEF_CFA_OFFSET_SF:
 		if (row->cfa_expression)
 			return false;
-		row->cfa.offset = gpumon_cfi_sleb(program) * factor;
+		row->cfa.offset = inject_cfi_sleb(program) * factor;
 		break;
 	case CFA_DEF_CFA_EXPRESSION:
 		row->cfa_expression = true;
-		row->cfa = read_expression(program, GPUMON_CFI_VALUE_EXPRESSION);
+		row->cfa = read_expression(program, INJECT_CFI_VALUE_EXPRESSION);
 		break;
 	case CFA_GNU_ARGS_SIZE:
-		gpumon_cfi_uleb(program);
+		inject_cfi_uleb(program);
 		break;
 	default:
 		return false;
@@ -533,12 +533,12 @@ static bool run_extended_instruction(struct machine *machine, struct gpumon_cfi_
 }
 
 /* Until the row for the address is there. */
-static bool run_instructions(struct machine *machine, struct gpumon_cfi_cursor program)
+static bool run_instructions(struct machine *machine, struct inject_cfi_cursor program)
 {
 	const struct description *description = machine->description;
 
 	while (program.at < program.end && machine->location <= machine->address) {
-		uint8_t what = (uint8_t)gpumon_cfi_fixed(&program, 1);
+		uint8_t what = (uint8_t)inject_cfi_fixed(&program, 1);
 		uint8_t operand = what & 0x3f;
 
 		switch (what & 0xc0) {
@@ -546,11 +546,11 @@ static bool run_instructions(struct machine *machine, struct gpumon_cfi_cursor p
 			machine->location += operand * description->code_factor;
 			break;
 		case CFA_OFFSET:
-			set_value(machine->row, operand, GPUMON_CFI_OFFSET,
-				  (int64_t)gpumon_cfi_uleb(&program) * description->data_factor);
+			set_value(machine->row, operand, INJECT_CFI_OFFSET,
+				  (int64_t)inject_cfi_uleb(&program) * description->data_factor);
 			break;
 		case CFA_RESTORE:
-			if (operand < GPUMON_DWARF_REGISTERS)
+			if (operand < INJECT_DWARF_REGISTERS)
 				machine->row->registers[operand] =
 					machine->initial.registers[operand];
 			break;
@@ -564,19 +564,19 @@ static bool run_instructions(struct machine *machine, struct gpumon_cfi_cursor p
 	return true;
 }
 
-bool gpumon_cfi_find(const struct gpumon_stack_place *place, uint64_t address,
-		     struct gpumon_cfi_row *row)
+bool inject_cfi_find(const struct inject_stack_place *place, uint64_t address,
+		     struct inject_cfi_row *row)
 {
 	/* Some 12 KiB: a caller that has little stack left would have none for the API either way. */
 	static struct machine machine;
 	struct description description;
 
 	if (!place->header || !search_cfi(place, address, &description) ||
-	    description.return_register != GPUMON_DWARF_RIP)
+	    description.return_register != INJECT_DWARF_RIP)
 		return false;
 	memset(row, 0, sizeof(*row));
 	row->cfa_register = UINT8_MAX;
-	row->registers[GPUMON_DWARF_RIP].how = GPUMON_CFI_UNDEFINED;
+	row->registers[INJECT_DWARF_RIP].how = INJECT_CFI_UNDEFINED;
 	row->signal = description.signal;
 
 	machine.description = &description;
@@ -590,5 +590,5 @@ bool gpumon_cfi_find(const struct gpumon_stack_place *place, uint64_t address,
 	machine.location = description.start;
 	return run_instructions(&machine, description.program) &&
 	       (row->cfa_expression || row->cfa_register != UINT8_MAX ||
-		row->registers[GPUMON_DWARF_RIP].how == GPUMON_CFI_UNDEFINED);
+		row->registers[INJECT_DWARF_RIP].how == INJECT_CFI_UNDEFINED);
 }

@@ -11,7 +11,7 @@ static bool read_code(uint64_t address, uint8_t *code, size_t size)
 {
 	uint64_t last = address + size - 1;
 
-	if (!gpumon_stack_readable(address) || !gpumon_stack_readable(last))
+	if (!inject_stack_readable(address) || !inject_stack_readable(last))
 		return false;
 	memcpy(code, (const void *)(uintptr_t)address, size);
 	return true;
@@ -42,7 +42,7 @@ static unsigned int indirect_length(uint8_t modrm, uint8_t sib)
 	return length;
 }
 
-bool gpumon_stack_after_call(uint64_t address)
+bool inject_stack_after_call(uint64_t address)
 {
 	uint8_t code[8]; /* a byte more than is used: the second one behind an opcode at the end */
 
@@ -88,19 +88,19 @@ static bool is_end(const uint8_t *code)
  * keep frame pointers in all they make, or in nothing. Without one, rbp is still that of some
  * caller further up, and following it would leave callers out without anybody noticing.
  */
-bool gpumon_stack_has_frame_pointer(uint64_t address, uint64_t start)
+bool inject_stack_has_frame_pointer(uint64_t address, uint64_t start)
 {
 	uint64_t page = address & ~(PAGE - 1);
 
 	if (address - start > FUNCTION_MAX)
 		start = address - FUNCTION_MAX;
-	if (address < start + 4 || !gpumon_stack_readable(address))
+	if (address < start + 4 || !inject_stack_readable(address))
 		return false;
 	for (uint64_t at = address - 4; at >= start; at--) {
 		const uint8_t *code = (const uint8_t *)(uintptr_t)at;
 
 		if ((at & ~(PAGE - 1)) != page) {
-			if (!gpumon_stack_readable(at))
+			if (!inject_stack_readable(at))
 				return false;
 			page = at & ~(PAGE - 1);
 		}
@@ -112,7 +112,7 @@ bool gpumon_stack_has_frame_pointer(uint64_t address, uint64_t start)
 	return false;
 }
 
-bool gpumon_stack_is_restorer(uint64_t address)
+bool inject_stack_is_restorer(uint64_t address)
 {
 	/* mov $15, %rax; syscall, and the same with %eax: rt_sigreturn, and nothing else is. */
 	static const uint8_t glibc[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
@@ -125,7 +125,7 @@ bool gpumon_stack_is_restorer(uint64_t address)
 
 #elif defined(__aarch64__)
 
-bool gpumon_stack_after_call(uint64_t address)
+bool inject_stack_after_call(uint64_t address)
 {
 	uint32_t code;
 
@@ -137,14 +137,14 @@ bool gpumon_stack_after_call(uint64_t address)
 	return (code & 0xfc000000) == 0x94000000 || (code & 0xfefff000) == 0xd63f0000;
 }
 
-bool gpumon_stack_has_frame_pointer(uint64_t address, uint64_t start)
+bool inject_stack_has_frame_pointer(uint64_t address, uint64_t start)
 {
 	(void)address;
 	(void)start;
 	return true;
 }
 
-bool gpumon_stack_is_restorer(uint64_t address)
+bool inject_stack_is_restorer(uint64_t address)
 {
 	(void)address;
 	return false;

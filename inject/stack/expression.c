@@ -69,9 +69,9 @@ enum {
  * @bad: it cannot be evaluated
  */
 struct evaluation {
-	struct gpumon_cfi_cursor code;
+	struct inject_cfi_cursor code;
 	const uint8_t *begin;
-	struct gpumon_cfi_context *context;
+	struct inject_cfi_context *context;
 	uint64_t stack[DEPTH_MAX];
 	unsigned int depth;
 	bool bad;
@@ -103,10 +103,10 @@ static void pick_value(struct evaluation *evaluation, uint64_t from_top)
 
 static void push_register(struct evaluation *evaluation, uint64_t number)
 {
-	int64_t offset = gpumon_cfi_sleb(&evaluation->code);
+	int64_t offset = inject_cfi_sleb(&evaluation->code);
 	uint64_t value;
 
-	if (gpumon_stack_register(evaluation->context, number, &value))
+	if (inject_stack_register(evaluation->context, number, &value))
 		push_value(evaluation, value + (uint64_t)offset);
 	else
 		evaluation->bad = true;
@@ -120,7 +120,7 @@ static void load_memory(struct evaluation *evaluation, uint64_t size)
 
 	/* A stack is made of words: what lies across two of them is none. */
 	if (!size || size > 8 || address - word + size > 8 || evaluation->bad ||
-	    !gpumon_stack_load(evaluation->context->thread, word, &value)) {
+	    !inject_stack_load(evaluation->context->thread, word, &value)) {
 		evaluation->bad = true;
 		return;
 	}
@@ -132,7 +132,7 @@ static void load_memory(struct evaluation *evaluation, uint64_t size)
 
 static void jump_if(struct evaluation *evaluation, bool taken)
 {
-	int64_t distance = (int16_t)gpumon_cfi_fixed(&evaluation->code, 2);
+	int64_t distance = (int16_t)inject_cfi_fixed(&evaluation->code, 2);
 
 	if (!taken || evaluation->code.bad)
 		return;
@@ -225,37 +225,37 @@ static bool compute_top(struct evaluation *evaluation, uint8_t operation)
 /* Operations that put a constant on the stack. False: it is none of these. */
 static bool push_constant(struct evaluation *evaluation, uint8_t operation)
 {
-	struct gpumon_cfi_cursor *code = &evaluation->code;
+	struct inject_cfi_cursor *code = &evaluation->code;
 
 	switch (operation) {
 	case OP_ADDR:
 	case OP_CONST8U:
 	case OP_CONST8S:
-		push_value(evaluation, gpumon_cfi_fixed(code, 8));
+		push_value(evaluation, inject_cfi_fixed(code, 8));
 		return true;
 	case OP_CONST1U:
-		push_value(evaluation, gpumon_cfi_fixed(code, 1));
+		push_value(evaluation, inject_cfi_fixed(code, 1));
 		return true;
 	case OP_CONST1S:
-		push_value(evaluation, (uint64_t)(int64_t)(int8_t)gpumon_cfi_fixed(code, 1));
+		push_value(evaluation, (uint64_t)(int64_t)(int8_t)inject_cfi_fixed(code, 1));
 		return true;
 	case OP_CONST2U:
-		push_value(evaluation, gpumon_cfi_fixed(code, 2));
+		push_value(evaluation, inject_cfi_fixed(code, 2));
 		return true;
 	case OP_CONST2S:
-		push_value(evaluation, (uint64_t)(int64_t)(int16_t)gpumon_cfi_fixed(code, 2));
+		push_value(evaluation, (uint64_t)(int64_t)(int16_t)inject_cfi_fixed(code, 2));
 		return true;
 	case OP_CONST4U:
-		push_value(evaluation, gpumon_cfi_fixed(code, 4));
+		push_value(evaluation, inject_cfi_fixed(code, 4));
 		return true;
 	case OP_CONST4S:
-		push_value(evaluation, (uint64_t)(int64_t)(int32_t)gpumon_cfi_fixed(code, 4));
+		push_value(evaluation, (uint64_t)(int64_t)(int32_t)inject_cfi_fixed(code, 4));
 		return true;
 	case OP_CONSTU:
-		push_value(evaluation, gpumon_cfi_uleb(code));
+		push_value(evaluation, inject_cfi_uleb(code));
 		return true;
 	case OP_CONSTS:
-		push_value(evaluation, (uint64_t)gpumon_cfi_sleb(code));
+		push_value(evaluation, (uint64_t)inject_cfi_sleb(code));
 		return true;
 	default:
 		if (operation < OP_LIT0 || operation > OP_LIT31)
@@ -302,7 +302,7 @@ static void run_operation(struct evaluation *evaluation, uint8_t operation)
 		load_memory(evaluation, 8);
 		break;
 	case OP_DEREF_SIZE:
-		load_memory(evaluation, gpumon_cfi_fixed(&evaluation->code, 1));
+		load_memory(evaluation, inject_cfi_fixed(&evaluation->code, 1));
 		break;
 	case OP_DUP:
 		pick_value(evaluation, 0);
@@ -314,7 +314,7 @@ static void run_operation(struct evaluation *evaluation, uint8_t operation)
 		pick_value(evaluation, 1);
 		break;
 	case OP_PICK:
-		pick_value(evaluation, gpumon_cfi_fixed(&evaluation->code, 1));
+		pick_value(evaluation, inject_cfi_fixed(&evaluation->code, 1));
 		break;
 	case OP_SWAP:
 		swap_top(evaluation);
@@ -334,7 +334,7 @@ static void run_operation(struct evaluation *evaluation, uint8_t operation)
 		break;
 	case OP_PLUS_UCONST:
 		value = pop_value(evaluation);
-		push_value(evaluation, value + gpumon_cfi_uleb(&evaluation->code));
+		push_value(evaluation, value + inject_cfi_uleb(&evaluation->code));
 		break;
 	case OP_SKIP:
 		jump_if(evaluation, true);
@@ -344,7 +344,7 @@ static void run_operation(struct evaluation *evaluation, uint8_t operation)
 		jump_if(evaluation, value != 0);
 		break;
 	case OP_BREGX:
-		value = gpumon_cfi_uleb(&evaluation->code);
+		value = inject_cfi_uleb(&evaluation->code);
 		push_register(evaluation, value);
 		break;
 	default:
@@ -352,7 +352,7 @@ static void run_operation(struct evaluation *evaluation, uint8_t operation)
 	}
 }
 
-bool gpumon_cfi_evaluate(const struct gpumon_cfi_value *value, struct gpumon_cfi_context *context,
+bool inject_cfi_evaluate(const struct inject_cfi_value *value, struct inject_cfi_context *context,
 			 const uint64_t *first, uint64_t *result)
 {
 	struct evaluation evaluation = {
@@ -364,7 +364,7 @@ bool gpumon_cfi_evaluate(const struct gpumon_cfi_value *value, struct gpumon_cfi
 	if (first)
 		push_value(&evaluation, *first);
 	for (unsigned int steps = 0; evaluation.code.at < evaluation.code.end; steps++) {
-		uint8_t operation = (uint8_t)gpumon_cfi_fixed(&evaluation.code, 1);
+		uint8_t operation = (uint8_t)inject_cfi_fixed(&evaluation.code, 1);
 
 		run_operation(&evaluation, operation);
 		if (evaluation.bad || evaluation.code.bad || steps == STEPS_MAX)

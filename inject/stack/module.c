@@ -65,24 +65,24 @@ static struct {
 /* Of the processor's time, at most one part in so many goes into reading maps. */
 #define MAPS_SHARE 20
 
-void gpumon_stack_module_init(void)
+void inject_stack_module_init(void)
 {
 	/* Not by name at link time: the library has to load where there is none. */
 	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
 }
 
-uint64_t gpumon_stack_libraries(void)
+uint64_t inject_stack_libraries(void)
 {
-	return gpumon_stack_salt();
+	return inject_stack_salt();
 }
 
-bool gpumon_stack_object_at(uint64_t address, struct gpumon_stack_object *object)
+bool inject_stack_object_at(uint64_t address, struct inject_stack_object *object)
 {
 	struct found_object found;
 
 	if (!find_object || find_object((void *)(uintptr_t)address, &found) || !found.link_map)
 		return false;
-	*object = (struct gpumon_stack_object){
+	*object = (struct inject_stack_object){
 		.start = (uint64_t)(uintptr_t)found.map_start,
 		.end = (uint64_t)(uintptr_t)found.map_end,
 		.base = found.link_map->l_addr,
@@ -91,12 +91,12 @@ bool gpumon_stack_object_at(uint64_t address, struct gpumon_stack_object *object
 	return object->name;
 }
 
-void gpumon_stack_module_without_loader(void)
+void inject_stack_module_without_loader(void)
 {
 	find_object = NULL;
 }
 
-void gpumon_stack_place_forget(void)
+void inject_stack_place_forget(void)
 {
 	maps.count = 0;
 	maps.salt = 0;
@@ -118,7 +118,7 @@ static bool read_memory(uint64_t address, void *to, size_t size)
 			return got == (long)size;
 	}
 	/* A filter of system calls, as old containers and sandboxes have. */
-	if (!gpumon_stack_readable(address) || !gpumon_stack_readable(address + size - 1))
+	if (!inject_stack_readable(address) || !inject_stack_readable(address + size - 1))
 		return false;
 	memcpy(to, (const void *)(uintptr_t)address, size);
 	return true;
@@ -127,7 +127,7 @@ static bool read_memory(uint64_t address, void *to, size_t size)
 #define SEGMENTS_MAX 64
 
 /* An object by its header in memory: from where to where, and its .eh_frame_hdr. */
-static bool read_object(uint64_t address, struct gpumon_stack_place *place)
+static bool read_object(uint64_t address, struct inject_stack_place *place)
 {
 	static Elf64_Phdr segments[SEGMENTS_MAX];
 	Elf64_Ehdr header;
@@ -141,7 +141,7 @@ static bool read_object(uint64_t address, struct gpumon_stack_place *place)
 	    header.e_phnum > SEGMENTS_MAX ||
 	    !read_memory(address + header.e_phoff, segments, header.e_phnum * sizeof(segments[0])))
 		return false;
-	*place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_MODULE, .start = address };
+	*place = (struct inject_stack_place){ .kind = INJECT_STACK_MODULE, .start = address };
 	for (unsigned int i = 0; i < header.e_phnum; i++) {
 		const Elf64_Phdr *segment = &segments[i];
 
@@ -161,7 +161,7 @@ static bool read_object(uint64_t address, struct gpumon_stack_place *place)
 	if (place->header) {
 		place->header += base;
 		if (place->header < place->start || place->header + 8 > place->end ||
-		    !gpumon_stack_readable(place->header))
+		    !inject_stack_readable(place->header))
 			place->header = 0;
 	}
 	return based && place->end > place->start;
@@ -281,7 +281,7 @@ static void read_maps(uint64_t salt)
 	maps.took_ns = maps.read_ns - begin;
 }
 
-static bool search_maps(uint64_t address, struct gpumon_stack_place *place)
+static bool search_maps(uint64_t address, struct inject_stack_place *place)
 {
 	const struct executable *found;
 	size_t low = 0;
@@ -299,19 +299,19 @@ static bool search_maps(uint64_t address, struct gpumon_stack_place *place)
 		return false;
 	found = &maps.all[low - 1];
 	if (!read_object(found->first, place) || address >= place->end)
-		*place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_ANONYMOUS,
+		*place = (struct inject_stack_place){ .kind = INJECT_STACK_ANONYMOUS,
 						      .start = found->start,
 						      .end = found->end };
 	return true;
 }
 
-void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_place *place)
+void inject_stack_place(uint64_t address, uint64_t salt, struct inject_stack_place *place)
 {
 	struct found_object object;
 
-	*place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_NOWHERE };
+	*place = (struct inject_stack_place){ .kind = INJECT_STACK_NOWHERE };
 	if (find_object && !find_object((void *)(uintptr_t)address, &object)) {
-		place->kind = GPUMON_STACK_MODULE;
+		place->kind = INJECT_STACK_MODULE;
 		place->start = (uint64_t)(uintptr_t)object.map_start;
 		place->end = (uint64_t)(uintptr_t)object.map_end;
 		place->header = (uint64_t)(uintptr_t)object.eh_frame;
@@ -321,12 +321,12 @@ void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_pla
 		if (search_maps(address, place))
 			return;
 		if (inject_now() - maps.read_ns < maps.took_ns * MAPS_SHARE) {
-			place->kind = GPUMON_STACK_UNKNOWN;
+			place->kind = INJECT_STACK_UNKNOWN;
 			return;
 		}
 	}
 	if (atomic_load(&inject_is_sandboxed)) {
-		place->kind = GPUMON_STACK_UNKNOWN;
+		place->kind = INJECT_STACK_UNKNOWN;
 		return;
 	}
 	read_maps(salt);
@@ -348,7 +348,7 @@ void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_pla
 static const uint64_t no_adds;
 static const uint32_t no_loaded;
 
-struct gpumon_stack_loader gpumon_stack_loader = {
+struct inject_stack_loader inject_stack_loader = {
 	.adds = &no_adds,
 	.loaded = &no_loaded,
 };
@@ -430,14 +430,14 @@ static void find_counters(uint64_t adds, uint64_t subs)
 	found = find_adds(global, symbol->st_size, adds);
 	if (!found)
 		return;
-	gpumon_stack_loader.adds = found;
-	gpumon_stack_loader.loaded = (const void *)(global + sizeof(void *));
-	gpumon_stack_loader.known = true;
+	inject_stack_loader.adds = found;
+	inject_stack_loader.loaded = (const void *)(global + sizeof(void *));
+	inject_stack_loader.known = true;
 }
 
 #endif
 
-void gpumon_stack_loader_init(void)
+void inject_stack_loader_init(void)
 {
 	uint64_t counters[2] = { 0, 0 };
 
@@ -449,16 +449,16 @@ void gpumon_stack_loader_init(void)
 	find_counters(counters[0], counters[1]);
 #else
 	/* musl: adds only, and nothing that was loaded ever goes. */
-	gpumon_stack_loader.known = true;
+	inject_stack_loader.known = true;
 #endif
 }
 
-bool gpumon_stack_notices_unload(void)
+bool inject_stack_notices_unload(void)
 {
-	return gpumon_stack_loader.known;
+	return inject_stack_loader.known;
 }
 
-void gpumon_stack_poll(void)
+void inject_stack_poll(void)
 {
 	uint64_t counters[2] = { 0, 0 };
 
@@ -468,5 +468,5 @@ void gpumon_stack_poll(void)
 		return;
 	polled_adds = counters[0];
 	polled_subs = counters[1];
-	atomic_fetch_add_explicit(&gpumon_stack_loader.changes, 1, memory_order_release);
+	atomic_fetch_add_explicit(&inject_stack_loader.changes, 1, memory_order_release);
 }

@@ -20,28 +20,28 @@
 #define LOCK_NAPS    500
 #define LOCK_NAP_NS  100000l
 
-struct gpumon_rule_line *gpumon_rule_table;
+struct inject_rule_line *inject_rule_table;
 
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 static void find_coroutine_end(void);
 
-bool gpumon_rule_init(void)
+bool inject_rule_init(void)
 {
 	void *table;
 
-	if (gpumon_rule_table)
+	if (inject_rule_table)
 		return true;
-	table = mmap(NULL, sizeof(*gpumon_rule_table) << GPUMON_RULE_BITS, PROT_READ | PROT_WRITE,
+	table = mmap(NULL, sizeof(*inject_rule_table) << INJECT_RULE_BITS, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (table == MAP_FAILED)
 		return false;
-	gpumon_rule_table = table;
+	inject_rule_table = table;
 	find_coroutine_end();
 	return true;
 }
 
-bool gpumon_rule_lock(void)
+bool inject_rule_lock(void)
 {
 	int kept = errno; /* a signal ends a nap */
 	bool is_mine = true;
@@ -64,16 +64,16 @@ bool gpumon_rule_lock(void)
 	return is_mine;
 }
 
-void gpumon_rule_unlock(void)
+void inject_rule_unlock(void)
 {
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-void gpumon_rule_forked(void)
+void inject_rule_forked(void)
 {
 	/* The thread that held the lock is not in the child, and may have stopped half-way. */
-	gpumon_stack_place_forget();
-	gpumon_rule_unlock();
+	inject_stack_place_forget();
+	inject_rule_unlock();
 }
 
 #ifdef __x86_64__
@@ -84,69 +84,69 @@ static bool fits_bits(int64_t value, unsigned int bits)
 }
 
 /* An expression that is a register with an offset, and whether a load follows. */
-static bool simple_expression(const struct gpumon_cfi_value *value, uint8_t number, bool loaded,
+static bool simple_expression(const struct inject_cfi_value *value, uint8_t number, bool loaded,
 			      int64_t *displacement, int64_t *offset)
 {
-	struct gpumon_cfi_cursor code = { value->expression, value->expression + value->length,
+	struct inject_cfi_cursor code = { value->expression, value->expression + value->length,
 					  false };
 
 	*offset = 0;
-	if (gpumon_cfi_fixed(&code, 1) != 0x70u + number) /* DW_OP_breg */
+	if (inject_cfi_fixed(&code, 1) != 0x70u + number) /* DW_OP_breg */
 		return false;
-	*displacement = gpumon_cfi_sleb(&code);
-	if (loaded && gpumon_cfi_fixed(&code, 1) != 0x06) /* DW_OP_deref */
+	*displacement = inject_cfi_sleb(&code);
+	if (loaded && inject_cfi_fixed(&code, 1) != 0x06) /* DW_OP_deref */
 		return false;
 	if (loaded && code.at < code.end) {
-		if (gpumon_cfi_fixed(&code, 1) != 0x23) /* DW_OP_plus_uconst */
+		if (inject_cfi_fixed(&code, 1) != 0x23) /* DW_OP_plus_uconst */
 			return false;
-		*offset = (int64_t)gpumon_cfi_uleb(&code);
+		*offset = (int64_t)inject_cfi_uleb(&code);
 	}
 	return !code.bad && code.at == code.end;
 }
 
-/* A row in a word, or GPUMON_RULE_ROW. */
-static uint64_t encode_rule(const struct gpumon_cfi_row *row)
+/* A row in a word, or INJECT_RULE_ROW. */
+static uint64_t encode_rule(const struct inject_cfi_row *row)
 {
-	const struct gpumon_cfi_value *base = &row->registers[GPUMON_DWARF_RBP];
-	const struct gpumon_cfi_value *back = &row->registers[GPUMON_DWARF_RIP];
+	const struct inject_cfi_value *base = &row->registers[INJECT_DWARF_RBP];
+	const struct inject_cfi_value *back = &row->registers[INJECT_DWARF_RIP];
 	int64_t displacement = 0;
 	int64_t base_offset = 0;
 	int64_t unused;
 	int64_t offset;
 	uint64_t rule;
 
-	if (back->how == GPUMON_CFI_UNDEFINED && !row->signal)
-		return GPUMON_RULE_END;
-	if (row->signal || back->how != GPUMON_CFI_OFFSET || back->offset != -8 ||
-	    row->registers[GPUMON_DWARF_RSP].how != GPUMON_CFI_SAME)
-		return GPUMON_RULE_ROW;
+	if (back->how == INJECT_CFI_UNDEFINED && !row->signal)
+		return INJECT_RULE_END;
+	if (row->signal || back->how != INJECT_CFI_OFFSET || back->offset != -8 ||
+	    row->registers[INJECT_DWARF_RSP].how != INJECT_CFI_SAME)
+		return INJECT_RULE_ROW;
 
 	if (row->cfa_expression) {
-		if (!simple_expression(&row->cfa, GPUMON_DWARF_RBP, true, &displacement, &offset))
-			return GPUMON_RULE_ROW;
-		rule = GPUMON_RULE_LOAD;
-	} else if (row->cfa_register == GPUMON_DWARF_RSP) {
+		if (!simple_expression(&row->cfa, INJECT_DWARF_RBP, true, &displacement, &offset))
+			return INJECT_RULE_ROW;
+		rule = INJECT_RULE_LOAD;
+	} else if (row->cfa_register == INJECT_DWARF_RSP) {
 		offset = row->cfa.offset;
-		rule = GPUMON_RULE_RSP;
-	} else if (row->cfa_register == GPUMON_DWARF_RBP) {
+		rule = INJECT_RULE_RSP;
+	} else if (row->cfa_register == INJECT_DWARF_RBP) {
 		offset = row->cfa.offset;
-		rule = GPUMON_RULE_RBP;
+		rule = INJECT_RULE_RBP;
 	} else {
-		return GPUMON_RULE_ROW;
+		return INJECT_RULE_ROW;
 	}
 
-	if (base->how == GPUMON_CFI_OFFSET) {
+	if (base->how == INJECT_CFI_OFFSET) {
 		base_offset = base->offset;
-		rule |= GPUMON_RULE_BASE_CFA;
-	} else if (base->how == GPUMON_CFI_EXPRESSION &&
-		   simple_expression(base, GPUMON_DWARF_RBP, false, &base_offset, &unused)) {
-		rule |= GPUMON_RULE_BASE_RBP;
-	} else if (base->how != GPUMON_CFI_SAME && base->how != GPUMON_CFI_UNDEFINED) {
-		return GPUMON_RULE_ROW;
+		rule |= INJECT_RULE_BASE_CFA;
+	} else if (base->how == INJECT_CFI_EXPRESSION &&
+		   simple_expression(base, INJECT_DWARF_RBP, false, &base_offset, &unused)) {
+		rule |= INJECT_RULE_BASE_RBP;
+	} else if (base->how != INJECT_CFI_SAME && base->how != INJECT_CFI_UNDEFINED) {
+		return INJECT_RULE_ROW;
 	}
 	if (offset & 7 || base_offset & 7 || !fits_bits(offset / 8, 24) ||
 	    !fits_bits(base_offset / 8, 16) || !fits_bits(displacement, 16))
-		return GPUMON_RULE_ROW;
+		return INJECT_RULE_ROW;
 	return rule | ((uint64_t)(offset / 8) & 0xffffff) << 8 |
 	       ((uint64_t)(base_offset / 8) & 0xffff) << 32 | (uint64_t)displacement << 48;
 }
@@ -155,45 +155,45 @@ static uint64_t encode_rule(const struct gpumon_cfi_row *row)
  * What a handler returns to has no call frame information in musl: where the kernel has put
  * the registers, in words behind rsp, is part of its ABI.
  */
-static bool restorer_row(uint64_t frame, struct gpumon_cfi_row *row)
+static bool restorer_row(uint64_t frame, struct inject_cfi_row *row)
 {
-	static const uint8_t at[GPUMON_DWARF_REGISTERS][3] = {
-		[GPUMON_DWARF_RBX] = { 0x77, 0x80, 0x01 },     /* DW_OP_breg7 128 */
-		[GPUMON_DWARF_RBP] = { 0x77, 0xf8, 0x00 },     /* 120 */
-		[GPUMON_DWARF_RSP] = { 0x77, 0xa0, 0x01 },     /* 160 */
-		[GPUMON_DWARF_R12] = { 0x77, 0xc8, 0x00 },     /* 72 */
-		[GPUMON_DWARF_R12 + 1] = { 0x77, 0xd0, 0x00 }, /* 80 */
-		[GPUMON_DWARF_R12 + 2] = { 0x77, 0xd8, 0x00 }, /* 88 */
-		[GPUMON_DWARF_R15] = { 0x77, 0xe0, 0x00 },     /* 96 */
-		[GPUMON_DWARF_RIP] = { 0x77, 0xa8, 0x01 },     /* 168 */
+	static const uint8_t at[INJECT_DWARF_REGISTERS][3] = {
+		[INJECT_DWARF_RBX] = { 0x77, 0x80, 0x01 },     /* DW_OP_breg7 128 */
+		[INJECT_DWARF_RBP] = { 0x77, 0xf8, 0x00 },     /* 120 */
+		[INJECT_DWARF_RSP] = { 0x77, 0xa0, 0x01 },     /* 160 */
+		[INJECT_DWARF_R12] = { 0x77, 0xc8, 0x00 },     /* 72 */
+		[INJECT_DWARF_R12 + 1] = { 0x77, 0xd0, 0x00 }, /* 80 */
+		[INJECT_DWARF_R12 + 2] = { 0x77, 0xd8, 0x00 }, /* 88 */
+		[INJECT_DWARF_R15] = { 0x77, 0xe0, 0x00 },     /* 96 */
+		[INJECT_DWARF_RIP] = { 0x77, 0xa8, 0x01 },     /* 168 */
 	};
 	static const uint8_t cfa[] = { 0x77, 0xa0, 0x01, 0x06 }; /* and DW_OP_deref */
 
-	if (!gpumon_stack_is_restorer(frame))
+	if (!inject_stack_is_restorer(frame))
 		return false;
 	memset(row, 0, sizeof(*row));
 	row->signal = true;
 	row->cfa_expression = true;
-	row->cfa.how = GPUMON_CFI_VALUE_EXPRESSION;
+	row->cfa.how = INJECT_CFI_VALUE_EXPRESSION;
 	row->cfa.expression = cfa;
 	row->cfa.length = sizeof(cfa);
-	for (unsigned int i = 0; i < GPUMON_DWARF_REGISTERS; i++) {
+	for (unsigned int i = 0; i < INJECT_DWARF_REGISTERS; i++) {
 		if (!at[i][0])
 			continue;
-		row->registers[i].how = GPUMON_CFI_EXPRESSION;
+		row->registers[i].how = INJECT_CFI_EXPRESSION;
 		row->registers[i].expression = at[i];
 		row->registers[i].length = sizeof(at[i]);
 	}
 	return true;
 }
 
-bool gpumon_rule_row(uint64_t frame, uint64_t salt, struct gpumon_cfi_row *row)
+bool inject_rule_row(uint64_t frame, uint64_t salt, struct inject_cfi_row *row)
 {
-	struct gpumon_stack_place place;
+	struct inject_stack_place place;
 
-	gpumon_stack_place(frame - 1, salt, &place);
-	return place.kind == GPUMON_STACK_MODULE &&
-	       (gpumon_cfi_find(&place, frame - 1, row) || restorer_row(frame, row));
+	inject_stack_place(frame - 1, salt, &place);
+	return place.kind == INJECT_STACK_MODULE &&
+	       (inject_cfi_find(&place, frame - 1, row) || restorer_row(frame, row));
 }
 
 /*
@@ -232,33 +232,33 @@ static void find_coroutine_end(void)
 
 static uint64_t make_rule(uint64_t frame, uint64_t salt, bool interrupted)
 {
-	struct gpumon_stack_place place;
-	struct gpumon_cfi_row row;
+	struct inject_stack_place place;
+	struct inject_cfi_row row;
 	bool called;
 
-	gpumon_stack_place(frame - 1, salt, &place);
-	if (place.kind == GPUMON_STACK_UNKNOWN)
-		return GPUMON_RULE_NONE;
-	if (place.kind == GPUMON_STACK_NOWHERE)
-		return GPUMON_RULE_BAD;
+	inject_stack_place(frame - 1, salt, &place);
+	if (place.kind == INJECT_STACK_UNKNOWN)
+		return INJECT_RULE_NONE;
+	if (place.kind == INJECT_STACK_NOWHERE)
+		return INJECT_RULE_BAD;
 	if (frame == coroutine_end)
-		return GPUMON_RULE_END;
-	called = interrupted || gpumon_stack_after_call(frame);
-	if (place.kind == GPUMON_STACK_MODULE) {
-		if (gpumon_cfi_find(&place, frame - 1, &row)) {
+		return INJECT_RULE_END;
+	called = interrupted || inject_stack_after_call(frame);
+	if (place.kind == INJECT_STACK_MODULE) {
+		if (inject_cfi_find(&place, frame - 1, &row)) {
 			if (called || row.signal)
 				return encode_rule(&row);
-			return GPUMON_RULE_BAD;
+			return INJECT_RULE_BAD;
 		}
 		if (restorer_row(frame, &row))
 			return encode_rule(&row);
 	}
 	if (!called)
-		return GPUMON_RULE_BAD;
-	if (gpumon_stack_has_frame_pointer(frame - 1, place.start))
-		return GPUMON_RULE_FRAME_POINTER;
+		return INJECT_RULE_BAD;
+	if (inject_stack_has_frame_pointer(frame - 1, place.start))
+		return INJECT_RULE_FRAME_POINTER;
 	/* Assembly that begins a program has nothing but an rbp of 0 to say so. */
-	return GPUMON_RULE_STOP | (place.kind == GPUMON_STACK_MODULE ? GPUMON_RULE_GUESS : 0);
+	return INJECT_RULE_STOP | (place.kind == INJECT_STACK_MODULE ? INJECT_RULE_GUESS : 0);
 }
 
 #else
@@ -270,14 +270,14 @@ static void find_coroutine_end(void)
 /* Elsewhere frame pointers are part of the ABI. */
 static uint64_t make_rule(uint64_t frame, uint64_t salt, bool interrupted)
 {
-	struct gpumon_stack_place place;
+	struct inject_stack_place place;
 
-	gpumon_stack_place(frame - 1, salt, &place);
-	if (place.kind == GPUMON_STACK_UNKNOWN)
-		return GPUMON_RULE_NONE;
-	if (place.kind == GPUMON_STACK_NOWHERE || (!interrupted && !gpumon_stack_after_call(frame)))
-		return GPUMON_RULE_BAD;
-	return GPUMON_RULE_FRAME_POINTER;
+	inject_stack_place(frame - 1, salt, &place);
+	if (place.kind == INJECT_STACK_UNKNOWN)
+		return INJECT_RULE_NONE;
+	if (place.kind == INJECT_STACK_NOWHERE || (!interrupted && !inject_stack_after_call(frame)))
+		return INJECT_RULE_BAD;
+	return INJECT_RULE_FRAME_POINTER;
 }
 
 #endif
@@ -285,39 +285,39 @@ static uint64_t make_rule(uint64_t frame, uint64_t salt, bool interrupted)
 static void keep_rule(uint64_t frame, uint64_t salt, uint64_t rule)
 {
 	static unsigned int turn;
-	struct gpumon_rule_line *line = gpumon_rule_line(frame);
-	unsigned int way = turn++ % GPUMON_RULE_WAYS;
+	struct inject_rule_line *line = inject_rule_line(frame);
+	unsigned int way = turn++ % INJECT_RULE_WAYS;
 
-	for (unsigned int i = 0; i < GPUMON_RULE_WAYS; i++) {
+	for (unsigned int i = 0; i < INJECT_RULE_WAYS; i++) {
 		uint64_t old = atomic_load_explicit(&line->way[i].rule, memory_order_relaxed);
 		uint64_t check = atomic_load_explicit(&line->way[i].check, memory_order_relaxed);
 
 		/* Free, or of this address already. */
-		if (!old || check == gpumon_rule_check(frame, salt, old)) {
+		if (!old || check == inject_rule_check(frame, salt, old)) {
 			way = i;
 			break;
 		}
 	}
-	atomic_store_explicit(&line->way[way].check, gpumon_rule_check(frame, salt, rule),
+	atomic_store_explicit(&line->way[way].check, inject_rule_check(frame, salt, rule),
 			      memory_order_relaxed);
 	atomic_store_explicit(&line->way[way].rule, rule, memory_order_relaxed);
 }
 
-uint64_t gpumon_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
+uint64_t inject_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
 {
 	int kept = errno; /* a program's launch sets none */
 	uint64_t rule;
 
-	if (frame < 4096 || frame >= GPUMON_STACK_USER_END)
-		return GPUMON_RULE_BAD;
-	if (!gpumon_rule_lock())
-		return GPUMON_RULE_STOP;
+	if (frame < 4096 || frame >= INJECT_STACK_USER_END)
+		return INJECT_RULE_BAD;
+	if (!inject_rule_lock())
+		return INJECT_RULE_STOP;
 	rule = make_rule(frame, salt, interrupted);
 	if (rule)
 		keep_rule(frame, salt, rule);
 	else
-		rule = GPUMON_RULE_BAD;
-	gpumon_rule_unlock();
+		rule = INJECT_RULE_BAD;
+	inject_rule_unlock();
 	errno = kept;
 	return rule;
 }

@@ -13,112 +13,111 @@
 #define SWITCHES_MAX 8
 
 /* May the walk go on there? Upwards, or a few times anywhere. */
-static bool may_go_to(struct gpumon_stack_thread *thread, uint64_t from, uint64_t to, bool switches)
+static bool may_go_to(struct inject_stack_thread *thread, uint64_t from, uint64_t to, bool switches)
 {
-	if (to & 7 || to >= GPUMON_STACK_USER_END)
+	if (to & 7 || to >= INJECT_STACK_USER_END)
 		return false;
 	if (to > from && to - from <= FRAME_MAX)
 		return true;
 	return switches && ++thread->switches <= SWITCHES_MAX;
 }
 
-static bool step_rule(struct gpumon_stack_thread *thread, uint64_t rule,
-		      struct gpumon_stack_state *state)
+static bool step_rule(struct inject_stack_thread *thread, uint64_t rule,
+		      struct inject_stack_state *state)
 {
-	uint64_t kind = rule & GPUMON_RULE_KIND;
+	uint64_t kind = rule & INJECT_RULE_KIND;
 	uint64_t base = state->base;
 	uint64_t frame;
 	uint64_t cfa;
 
-	if (rule & GPUMON_RULE_GUESS && !base) {
+	if (rule & INJECT_RULE_GUESS && !base) {
 		state->frame = 0;
 		return true;
 	}
-	if (kind == GPUMON_RULE_RSP)
+	if (kind == INJECT_RULE_RSP)
 		cfa = state->stack;
-	else if (kind == GPUMON_RULE_RBP)
+	else if (kind == INJECT_RULE_RBP)
 		cfa = base;
-	else if (!gpumon_stack_load(thread, base + (uint64_t)gpumon_rule_displacement(rule), &cfa))
+	else if (!inject_stack_load(thread, base + (uint64_t)inject_rule_displacement(rule), &cfa))
 		return false;
-	cfa += (uint64_t)gpumon_rule_offset(rule);
+	cfa += (uint64_t)inject_rule_offset(rule);
 	if (!may_go_to(thread, state->stack, cfa,
-		       kind != GPUMON_RULE_RSP && !(rule & GPUMON_RULE_GUESS)) ||
-	    !gpumon_stack_load(thread, cfa - 8, &frame))
+		       kind != INJECT_RULE_RSP && !(rule & INJECT_RULE_GUESS)) ||
+	    !inject_stack_load(thread, cfa - 8, &frame))
 		return false;
-	if (rule & GPUMON_RULE_BASE_CFA &&
-	    !gpumon_stack_load(thread, cfa + (uint64_t)gpumon_rule_base_offset(rule), &base))
+	if (rule & INJECT_RULE_BASE_CFA &&
+	    !inject_stack_load(thread, cfa + (uint64_t)inject_rule_base_offset(rule), &base))
 		return false;
-	if (rule & GPUMON_RULE_BASE_RBP &&
-	    !gpumon_stack_load(thread, base + (uint64_t)gpumon_rule_base_offset(rule), &base))
+	if (rule & INJECT_RULE_BASE_RBP &&
+	    !inject_stack_load(thread, base + (uint64_t)inject_rule_base_offset(rule), &base))
 		return false;
-	*state =
-		(struct gpumon_stack_state){ gpumon_return_address(frame), cfa, base, false };
+	*state = (struct inject_stack_state){ gpumon_return_address(frame), cfa, base, false };
 	return true;
 }
 
 #ifdef __x86_64__
 
 /* A value of the caller, from the row. False also where there is none. */
-static bool recover_register(struct gpumon_cfi_context *context,
-			     const struct gpumon_cfi_value *value, uint64_t number, uint64_t cfa,
+static bool recover_register(struct inject_cfi_context *context,
+			     const struct inject_cfi_value *value, uint64_t number, uint64_t cfa,
 			     uint64_t *result)
 {
 	uint64_t address;
 
 	switch (value->how) {
-	case GPUMON_CFI_SAME:
-		return gpumon_stack_register(context, number, result);
-	case GPUMON_CFI_OFFSET:
-		return gpumon_stack_load(context->thread, cfa + (uint64_t)value->offset, result);
-	case GPUMON_CFI_VALUE_OFFSET:
+	case INJECT_CFI_SAME:
+		return inject_stack_register(context, number, result);
+	case INJECT_CFI_OFFSET:
+		return inject_stack_load(context->thread, cfa + (uint64_t)value->offset, result);
+	case INJECT_CFI_VALUE_OFFSET:
 		*result = cfa + (uint64_t)value->offset;
 		return true;
-	case GPUMON_CFI_REGISTER:
-		return gpumon_stack_register(context, (uint64_t)value->offset, result);
-	case GPUMON_CFI_EXPRESSION:
-		return gpumon_cfi_evaluate(value, context, &cfa, &address) &&
-		       gpumon_stack_load(context->thread, address, result);
-	case GPUMON_CFI_VALUE_EXPRESSION:
-		return gpumon_cfi_evaluate(value, context, &cfa, result);
+	case INJECT_CFI_REGISTER:
+		return inject_stack_register(context, (uint64_t)value->offset, result);
+	case INJECT_CFI_EXPRESSION:
+		return inject_cfi_evaluate(value, context, &cfa, &address) &&
+		       inject_stack_load(context->thread, address, result);
+	case INJECT_CFI_VALUE_EXPRESSION:
+		return inject_cfi_evaluate(value, context, &cfa, result);
 	default:
 		return false;
 	}
 }
 
-static void begin_context(struct gpumon_cfi_context *context, struct gpumon_stack_thread *thread,
+static void begin_context(struct inject_cfi_context *context, struct inject_stack_thread *thread,
 			  unsigned int index, uint64_t salt)
 {
 	context->thread = thread;
 	context->index = index;
 	context->salt = salt;
-	context->registers[GPUMON_DWARF_RSP] = thread->fresh.stack[index];
-	context->registers[GPUMON_DWARF_RBP] = thread->fresh.base[index];
-	context->registers[GPUMON_DWARF_RIP] = thread->fresh.frames[index];
-	context->known = 1u << GPUMON_DWARF_RSP | 1u << GPUMON_DWARF_RBP | 1u << GPUMON_DWARF_RIP;
+	context->registers[INJECT_DWARF_RSP] = thread->fresh.stack[index];
+	context->registers[INJECT_DWARF_RBP] = thread->fresh.base[index];
+	context->registers[INJECT_DWARF_RIP] = thread->fresh.frames[index];
+	context->known = 1u << INJECT_DWARF_RSP | 1u << INJECT_DWARF_RBP | 1u << INJECT_DWARF_RIP;
 }
 
 /* At the begin of the walk */
-static bool initial_register(const struct gpumon_stack_registers *registers, uint64_t number,
+static bool initial_register(const struct inject_stack_registers *registers, uint64_t number,
 			     uint64_t *value)
 {
 	const uint64_t *kept = &registers->r12;
 
-	if (number == GPUMON_DWARF_RBX)
+	if (number == INJECT_DWARF_RBX)
 		*value = registers->rbx;
-	else if (number >= GPUMON_DWARF_R12 && number <= GPUMON_DWARF_R15)
-		*value = kept[number - GPUMON_DWARF_R12];
+	else if (number >= INJECT_DWARF_R12 && number <= INJECT_DWARF_R15)
+		*value = kept[number - INJECT_DWARF_R12];
 	else
 		return false;
 	return true;
 }
 
-bool gpumon_stack_register(struct gpumon_cfi_context *context, uint64_t number, uint64_t *value)
+bool inject_stack_register(struct inject_cfi_context *context, uint64_t number, uint64_t *value)
 {
-	struct gpumon_cfi_context inner;
-	struct gpumon_cfi_row row;
+	struct inject_cfi_context inner;
+	struct inject_cfi_row row;
 	uint64_t cfa;
 
-	if (number >= GPUMON_DWARF_REGISTERS)
+	if (number >= INJECT_DWARF_REGISTERS)
 		return false;
 	if (context->known >> number & 1) {
 		*value = context->registers[number];
@@ -129,14 +128,14 @@ bool gpumon_stack_register(struct gpumon_cfi_context *context, uint64_t number, 
 	 * function saved it that did, of those that the walk has come through.
 	 */
 	for (unsigned int i = context->index; i-- > 0;) {
-		if (!gpumon_rule_row(context->thread->fresh.frames[i], context->salt, &row))
+		if (!inject_rule_row(context->thread->fresh.frames[i], context->salt, &row))
 			return false;
-		if (row.registers[number].how == GPUMON_CFI_SAME)
+		if (row.registers[number].how == INJECT_CFI_SAME)
 			continue;
 		begin_context(&inner, context->thread, i, context->salt);
 		/* The frame's CFA is where its caller's stack begins, but in a signal frame. */
 		cfa = context->thread->fresh.stack[i + 1];
-		if (row.registers[number].how == GPUMON_CFI_REGISTER ||
+		if (row.registers[number].how == INJECT_CFI_REGISTER ||
 		    !recover_register(&inner, &row.registers[number], number, cfa, value))
 			return false;
 		goto found;
@@ -149,44 +148,44 @@ found:
 	return true;
 }
 
-static bool step_row(struct gpumon_stack_thread *thread, unsigned int index, uint64_t salt,
-		     struct gpumon_stack_state *state)
+static bool step_row(struct inject_stack_thread *thread, unsigned int index, uint64_t salt,
+		     struct inject_stack_state *state)
 {
-	struct gpumon_stack_state next = { .base = state->base };
-	struct gpumon_cfi_context context;
-	struct gpumon_cfi_row row;
+	struct inject_stack_state next = { .base = state->base };
+	struct inject_cfi_context context;
+	struct inject_cfi_row row;
 	uint64_t cfa;
 
-	if (!gpumon_rule_row(state->frame, salt, &row))
+	if (!inject_rule_row(state->frame, salt, &row))
 		return false;
 	begin_context(&context, thread, index, salt);
 	if (state->interrupted)
-		context.registers[GPUMON_DWARF_RIP]--;
+		context.registers[INJECT_DWARF_RIP]--;
 	if (row.cfa_expression) {
-		if (!gpumon_cfi_evaluate(&row.cfa, &context, NULL, &cfa))
+		if (!inject_cfi_evaluate(&row.cfa, &context, NULL, &cfa))
 			return false;
 	} else {
-		if (!gpumon_stack_register(&context, row.cfa_register, &cfa))
+		if (!inject_stack_register(&context, row.cfa_register, &cfa))
 			return false;
 		cfa += (uint64_t)row.cfa.offset;
 	}
-	if (row.registers[GPUMON_DWARF_RIP].how == GPUMON_CFI_SAME)
+	if (row.registers[INJECT_DWARF_RIP].how == INJECT_CFI_SAME)
 		return false;
-	if (row.registers[GPUMON_DWARF_RIP].how == GPUMON_CFI_UNDEFINED) {
+	if (row.registers[INJECT_DWARF_RIP].how == INJECT_CFI_UNDEFINED) {
 		state->frame = 0;
 		return true;
 	}
 	next.stack = cfa;
-	if (row.registers[GPUMON_DWARF_RSP].how != GPUMON_CFI_SAME &&
-	    !recover_register(&context, &row.registers[GPUMON_DWARF_RSP], GPUMON_DWARF_RSP, cfa,
+	if (row.registers[INJECT_DWARF_RSP].how != INJECT_CFI_SAME &&
+	    !recover_register(&context, &row.registers[INJECT_DWARF_RSP], INJECT_DWARF_RSP, cfa,
 			      &next.stack))
 		return false;
 	if (!may_go_to(thread, state->stack, next.stack, true) ||
-	    !recover_register(&context, &row.registers[GPUMON_DWARF_RIP], GPUMON_DWARF_RIP, cfa,
+	    !recover_register(&context, &row.registers[INJECT_DWARF_RIP], INJECT_DWARF_RIP, cfa,
 			      &next.frame))
 		return false;
-	if (row.registers[GPUMON_DWARF_RBP].how != GPUMON_CFI_UNDEFINED &&
-	    !recover_register(&context, &row.registers[GPUMON_DWARF_RBP], GPUMON_DWARF_RBP, cfa,
+	if (row.registers[INJECT_DWARF_RBP].how != INJECT_CFI_UNDEFINED &&
+	    !recover_register(&context, &row.registers[INJECT_DWARF_RBP], INJECT_DWARF_RBP, cfa,
 			      &next.base))
 		return false;
 	next.interrupted = row.signal;
@@ -198,7 +197,7 @@ static bool step_row(struct gpumon_stack_thread *thread, unsigned int index, uin
 
 #else
 
-bool gpumon_stack_register(struct gpumon_cfi_context *context, uint64_t number, uint64_t *value)
+bool inject_stack_register(struct inject_cfi_context *context, uint64_t number, uint64_t *value)
 {
 	(void)context;
 	(void)number;
@@ -206,8 +205,8 @@ bool gpumon_stack_register(struct gpumon_cfi_context *context, uint64_t number, 
 	return false;
 }
 
-static bool step_row(struct gpumon_stack_thread *thread, unsigned int index, uint64_t salt,
-		     struct gpumon_stack_state *state)
+static bool step_row(struct inject_stack_thread *thread, unsigned int index, uint64_t salt,
+		     struct inject_stack_state *state)
 {
 	(void)thread;
 	(void)index;
@@ -218,18 +217,18 @@ static bool step_row(struct gpumon_stack_thread *thread, unsigned int index, uin
 
 #endif
 
-bool gpumon_stack_step(struct gpumon_stack_thread *thread, unsigned int index, uint64_t rule,
-		       uint64_t salt, struct gpumon_stack_state *state)
+bool inject_stack_step(struct inject_stack_thread *thread, unsigned int index, uint64_t rule,
+		       uint64_t salt, struct inject_stack_state *state)
 {
 	int kept = errno;
 	bool done;
 
-	if ((rule & GPUMON_RULE_KIND) != GPUMON_RULE_ROW)
+	if ((rule & INJECT_RULE_KIND) != INJECT_RULE_ROW)
 		return step_rule(thread, rule, state);
-	if (!gpumon_rule_lock())
+	if (!inject_rule_lock())
 		return false;
 	done = step_row(thread, index, salt, state);
-	gpumon_rule_unlock();
+	inject_rule_unlock();
 	errno = kept;
 	return done;
 }

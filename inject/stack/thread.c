@@ -15,35 +15,35 @@
  * The few bytes that a library which came by dlopen may have in the static part of thread
  * storage: any other model may allocate, and take the loader's lock, at a thread's first use.
  */
-static __thread struct gpumon_stack_thread *mine __attribute__((tls_model("initial-exec")));
+static __thread struct inject_stack_thread *mine __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t key;
 static bool key_made;
 
 static void thread_gone(void *data)
 {
-	struct gpumon_stack_thread *thread = data;
+	struct inject_stack_thread *thread = data;
 
 	mine = NULL;
 	inject_memory_give(thread->above, thread->above_size);
 	inject_memory_give(thread, sizeof(*thread));
 }
 
-bool gpumon_stack_thread_init(void)
+bool inject_stack_thread_init(void)
 {
 	if (!key_made)
 		key_made = !pthread_key_create(&key, thread_gone);
 	return key_made;
 }
 
-struct gpumon_stack_thread *gpumon_stack_thread(void)
+struct inject_stack_thread *inject_stack_thread(void)
 {
 	return mine;
 }
 
-struct gpumon_stack_thread *gpumon_stack_thread_new(void)
+struct inject_stack_thread *inject_stack_thread_new(void)
 {
-	struct gpumon_stack_thread *thread;
+	struct inject_stack_thread *thread;
 	int kept = errno;
 	uintptr_t low;
 	size_t size;
@@ -67,14 +67,14 @@ struct gpumon_stack_thread *gpumon_stack_thread_new(void)
 	return thread;
 }
 
-bool gpumon_stack_is_own(const void *address)
+bool inject_stack_is_own(const void *address)
 {
-	const struct gpumon_stack_thread *thread = mine ? mine : gpumon_stack_thread_new();
+	const struct inject_stack_thread *thread = mine ? mine : inject_stack_thread_new();
 
 	return thread && (uintptr_t)address >= thread->low && (uintptr_t)address < thread->high;
 }
 
-bool gpumon_stack_readable(uint64_t address)
+bool inject_stack_readable(uint64_t address)
 {
 	static uint32_t to;
 
@@ -87,15 +87,15 @@ bool gpumon_stack_readable(uint64_t address)
 }
 
 __attribute__((no_sanitize("address", "thread", "undefined"))) bool
-gpumon_stack_load(struct gpumon_stack_thread *thread, uint64_t address, uint64_t *value)
+inject_stack_load(struct inject_stack_thread *thread, uint64_t address, uint64_t *value)
 {
 	uint64_t page = address & ~(PAGE - 1);
 	int saved = errno;
 
-	if (address & 7 || address >= GPUMON_STACK_USER_END)
+	if (address & 7 || address >= INJECT_STACK_USER_END)
 		return false;
 	if (page < thread->readable_low || page >= thread->readable_high) {
-		if (!gpumon_stack_readable(address)) {
+		if (!inject_stack_readable(address)) {
 			errno = saved;
 			return false;
 		}

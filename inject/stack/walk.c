@@ -25,7 +25,7 @@
 #include "rule.h"
 
 /* Where kept frames end; there is a frame that is none, and behind it one that no walk comes to. */
-#define END GPUMON_STACK_WALK_MAX
+#define END INJECT_STACK_WALK_MAX
 
 /* How often an address that was invalid or had no rule is looked at again. */
 #define AGAIN 256
@@ -42,8 +42,8 @@ static inline NO_SANITIZER uint64_t load_return_address(uint64_t address)
 	return gpumon_return_address(load_word(address));
 }
 
-static inline void copy_frames(struct gpumon_stack_frames *to, unsigned int to_at,
-			       const struct gpumon_stack_frames *from, unsigned int at,
+static inline void copy_frames(struct inject_stack_frames *to, unsigned int to_at,
+			       const struct inject_stack_frames *from, unsigned int at,
 			       unsigned int count)
 {
 	size_t size = count * sizeof(uint64_t);
@@ -55,7 +55,7 @@ static inline void copy_frames(struct gpumon_stack_frames *to, unsigned int to_a
 }
 
 /* From a kept frame that is still right, the outermost up to which all are. */
-static inline NO_SANITIZER unsigned int pass_kept(const struct gpumon_stack_frames *kept,
+static inline NO_SANITIZER unsigned int pass_kept(const struct inject_stack_frames *kept,
 						  unsigned int at)
 {
 	for (size_t next = at + 1; next < END; next++) {
@@ -63,56 +63,56 @@ static inline NO_SANITIZER unsigned int pass_kept(const struct gpumon_stack_fram
 
 		if (load_return_address(kept->stack[next] - 8) != kept->frames[next])
 			return (unsigned int)next - 1;
-		if (saved && (saved == GPUMON_STACK_UNKEPT || load_word(saved) != kept->base[next]))
+		if (saved && (saved == INJECT_STACK_UNKEPT || load_word(saved) != kept->base[next]))
 			return (unsigned int)next - 1;
 	}
 	return END - 1;
 }
 
-/* A step on the thread's own stack. False: by gpumon_stack_step(), which can do all of them. */
-static inline NO_SANITIZER bool step_by_rule(struct gpumon_stack_thread *thread, unsigned int index,
+/* A step on the thread's own stack. False: by inject_stack_step(), which can do all of them. */
+static inline NO_SANITIZER bool step_by_rule(struct inject_stack_thread *thread, unsigned int index,
 					     uint64_t rule, uint64_t limit,
-					     struct gpumon_stack_state *state)
+					     struct inject_stack_state *state)
 {
-	uint64_t kind = rule & GPUMON_RULE_KIND;
+	uint64_t kind = rule & INJECT_RULE_KIND;
 	uint64_t stack = state->stack;
 	uint64_t base = state->base;
 	uint64_t saved = 0;
 	uint64_t span = limit - 8 - stack;
 	uint64_t cfa;
 
-	if (kind <= GPUMON_RULE_RBP) {
-		cfa = (kind == GPUMON_RULE_RBP ? base : stack) + (uint64_t)gpumon_rule_offset(rule);
+	if (kind <= INJECT_RULE_RBP) {
+		cfa = (kind == INJECT_RULE_RBP ? base : stack) + (uint64_t)inject_rule_offset(rule);
 	} else {
-		uint64_t at = base + (uint64_t)gpumon_rule_displacement(rule);
+		uint64_t at = base + (uint64_t)inject_rule_displacement(rule);
 
-		if (kind != GPUMON_RULE_LOAD || at - stack > span || at & 7)
+		if (kind != INJECT_RULE_LOAD || at - stack > span || at & 7)
 			return false;
-		cfa = load_word(at) + (uint64_t)gpumon_rule_offset(rule);
+		cfa = load_word(at) + (uint64_t)inject_rule_offset(rule);
 	}
 	/* The return address's place, between rsp and the end of the stack */
-	if (GPUMON_STACK_UNLIKELY(cfa - 8 - stack > span || cfa & 7))
+	if (INJECT_STACK_UNLIKELY(cfa - 8 - stack > span || cfa & 7))
 		return false;
-	if (rule & GPUMON_RULE_BASE) {
-		saved = (rule & GPUMON_RULE_BASE_CFA ? cfa : base) +
-			(uint64_t)gpumon_rule_base_offset(rule);
-		if (GPUMON_STACK_UNLIKELY(saved - stack > span || saved & 7))
+	if (rule & INJECT_RULE_BASE) {
+		saved = (rule & INJECT_RULE_BASE_CFA ? cfa : base) +
+			(uint64_t)inject_rule_base_offset(rule);
+		if (INJECT_STACK_UNLIKELY(saved - stack > span || saved & 7))
 			return false;
 		state->base = load_word(saved);
 	}
 	state->frame = load_return_address(cfa - 8);
 	state->stack = cfa;
-	thread->fresh.saved[index] = kind == GPUMON_RULE_LOAD ? GPUMON_STACK_UNKEPT : saved;
+	thread->fresh.saved[index] = kind == INJECT_RULE_LOAD ? INJECT_STACK_UNKEPT : saved;
 	return true;
 }
 
 /* Addresses up to which loads are safe from here on; less than 8 more than rsp: none is. */
-static inline uint64_t limit_at(const struct gpumon_stack_thread *thread, uint64_t stack)
+static inline uint64_t limit_at(const struct inject_stack_thread *thread, uint64_t stack)
 {
 	return stack >= thread->low && stack < thread->high ? thread->high : stack;
 }
 
-static void forget_known(struct gpumon_stack_thread *thread)
+static void forget_known(struct inject_stack_thread *thread)
 {
 	memset(thread->known, 0, sizeof(thread->known));
 	memset(thread->known_at, 0, sizeof(thread->known_at));
@@ -122,39 +122,39 @@ static void forget_known(struct gpumon_stack_thread *thread)
 /* By rsp or rbp, with the caller's rbp within the frame, if it is there. */
 static bool is_usual(uint64_t rule)
 {
-	uint64_t kind = rule & GPUMON_RULE_KIND;
-	int64_t offset = gpumon_rule_offset(rule);
-	int64_t base = gpumon_rule_base_offset(rule);
+	uint64_t kind = rule & INJECT_RULE_KIND;
+	int64_t offset = inject_rule_offset(rule);
+	int64_t base = inject_rule_base_offset(rule);
 
-	if ((kind != GPUMON_RULE_RSP && kind != GPUMON_RULE_RBP) || offset < 8 ||
-	    rule & GPUMON_RULE_BASE_RBP)
+	if ((kind != INJECT_RULE_RSP && kind != INJECT_RULE_RBP) || offset < 8 ||
+	    rule & INJECT_RULE_BASE_RBP)
 		return false;
-	return !(rule & GPUMON_RULE_BASE_CFA) || (base < 0 && base >= -offset);
+	return !(rule & INJECT_RULE_BASE_CFA) || (base < 0 && base >= -offset);
 }
 
 /* The index of an address in @known; 0 where it has no rule, or one of a kind that is not usual. */
-static uint16_t find_known(struct gpumon_stack_thread *thread, uint64_t frame, uint64_t salt)
+static uint16_t find_known(struct inject_stack_thread *thread, uint64_t frame, uint64_t salt)
 {
 	uint16_t *at =
-		&thread->known_at[frame * 0x9e3779b97f4a7c15ull >> (64 - GPUMON_STACK_KNOWN_BITS)];
+		&thread->known_at[frame * 0x9e3779b97f4a7c15ull >> (64 - INJECT_STACK_KNOWN_BITS)];
 	uint64_t rule;
 
-	if (GPUMON_STACK_LIKELY(thread->known[*at].frame == frame))
+	if (INJECT_STACK_LIKELY(thread->known[*at].frame == frame))
 		return *at;
-	rule = gpumon_rule_find(frame, salt);
+	rule = inject_rule_find(frame, salt);
 	if (!is_usual(rule))
 		return 0;
-	if (thread->known_count == GPUMON_STACK_KNOWN)
+	if (thread->known_count == INJECT_STACK_KNOWN)
 		forget_known(thread);
 	*at = (uint16_t)thread->known_count++;
-	thread->known[*at] = (struct gpumon_stack_known){
+	thread->known[*at] = (struct inject_stack_known){
 		.frame = frame,
-		.offset = (uint32_t)gpumon_rule_offset(rule),
+		.offset = (uint32_t)inject_rule_offset(rule),
 		.base_below =
-			rule & GPUMON_RULE_BASE_CFA ? (uint32_t)-gpumon_rule_base_offset(rule) : 0,
+			rule & INJECT_RULE_BASE_CFA ? (uint32_t)-inject_rule_base_offset(rule) : 0,
 		/* Another one may be first seen in this walk, too. */
 		.caller = (uint16_t)(*at + 1u),
-		.by_base = (rule & GPUMON_RULE_KIND) == GPUMON_RULE_RBP,
+		.by_base = (rule & INJECT_RULE_KIND) == INJECT_RULE_RBP,
 	};
 	return *at;
 }
@@ -170,7 +170,7 @@ static uint16_t find_known(struct gpumon_stack_thread *thread, uint64_t frame, u
  * @limit: up to which loads are safe; as rsp: none is
  */
 struct walk {
-	struct gpumon_stack_state state;
+	struct inject_stack_state state;
 	unsigned int count;
 	unsigned int room;
 	unsigned int kept;
@@ -183,9 +183,9 @@ struct walk {
  * The walk is at a kept frame: takes over all that are still right. They are the rest of the walk if
  * the last of them was the outermost one of a stack; else the last one is where it goes on.
  */
-static inline void take_kept(struct gpumon_stack_thread *thread, struct walk *walk)
+static inline void take_kept(struct inject_stack_thread *thread, struct walk *walk)
 {
-	const struct gpumon_stack_frames *kept = &thread->kept;
+	const struct inject_stack_frames *kept = &thread->kept;
 	unsigned int begin = walk->kept;
 	unsigned int at = pass_kept(kept, begin);
 
@@ -198,7 +198,7 @@ static inline void take_kept(struct gpumon_stack_thread *thread, struct walk *wa
 		at = begin + (walk->room - 1 - walk->count);
 	copy_frames(&thread->fresh, walk->count, kept, begin, at - begin);
 	walk->count += at - begin;
-	walk->state = (struct gpumon_stack_state){ kept->frames[at], kept->stack[at],
+	walk->state = (struct inject_stack_state){ kept->frames[at], kept->stack[at],
 						   kept->base[at], false };
 }
 
@@ -207,10 +207,10 @@ static inline void take_kept(struct gpumon_stack_thread *thread, struct walk *wa
  * this has nothing else in it. Ends in front of any other, of the last one that there is room for,
  * and at one that is kept, with true.
  */
-static inline NO_SANITIZER bool walk_by_rules(struct gpumon_stack_thread *thread, struct walk *walk)
+static inline NO_SANITIZER bool walk_by_rules(struct inject_stack_thread *thread, struct walk *walk)
 {
-	const struct gpumon_stack_frames *kept = &thread->kept;
-	struct gpumon_stack_frames *fresh = &thread->fresh;
+	const struct inject_stack_frames *kept = &thread->kept;
+	struct inject_stack_frames *fresh = &thread->fresh;
 	uint64_t frame = walk->state.frame;
 	uint64_t stack = walk->state.stack;
 	uint64_t base = walk->state.base;
@@ -218,11 +218,11 @@ static inline NO_SANITIZER bool walk_by_rules(struct gpumon_stack_thread *thread
 	unsigned int count = walk->count;
 	unsigned int last = walk->room - 1;
 	unsigned int next_kept = walk->kept;
-	struct gpumon_stack_known *known = thread->known;
+	struct inject_stack_known *known = thread->known;
 	bool is_kept = false;
 
 	for (;;) {
-		struct gpumon_stack_known *callee = known;
+		struct inject_stack_known *callee = known;
 		uint64_t next_base = base;
 		uint64_t saved = 0;
 		uint64_t next, cfa;
@@ -237,7 +237,7 @@ static inline NO_SANITIZER bool walk_by_rules(struct gpumon_stack_thread *thread
 		if (count >= last)
 			break;
 		known = &thread->known[callee->caller];
-		if (GPUMON_STACK_UNLIKELY(known->frame != frame)) {
+		if (INJECT_STACK_UNLIKELY(known->frame != frame)) {
 			uint16_t index = find_known(thread, frame, walk->salt);
 
 			if (!index)
@@ -272,18 +272,18 @@ static inline NO_SANITIZER bool walk_by_rules(struct gpumon_stack_thread *thread
 		base = next_base;
 	}
 	if (stack != walk->state.stack)
-		walk->state = (struct gpumon_stack_state){ frame, stack, base, false };
+		walk->state = (struct inject_stack_state){ frame, stack, base, false };
 	walk->count = count;
 	walk->kept = next_kept;
 	return is_kept;
 }
 
-static uint64_t look_again(struct gpumon_stack_thread *thread, uint64_t salt, uint64_t rule,
-			   const struct gpumon_stack_state *state)
+static uint64_t look_again(struct inject_stack_thread *thread, uint64_t salt, uint64_t rule,
+			   const struct inject_stack_state *state)
 {
 	if (++thread->refused % AGAIN)
 		return rule;
-	return gpumon_rule_make(state->frame, salt, state->interrupted);
+	return inject_rule_make(state->frame, salt, state->interrupted);
 }
 
 /* How a step ended. */
@@ -295,41 +295,41 @@ enum outcome {
 };
 
 /* Any frame, by any rule. */
-static NO_SANITIZER enum outcome walk_step(struct gpumon_stack_thread *thread, struct walk *walk)
+static NO_SANITIZER enum outcome walk_step(struct inject_stack_thread *thread, struct walk *walk)
 {
-	struct gpumon_stack_frames *fresh = &thread->fresh;
-	struct gpumon_stack_state *state = &walk->state;
-	uint64_t rule = gpumon_rule_find(state->frame, walk->salt);
+	struct inject_stack_frames *fresh = &thread->fresh;
+	struct inject_stack_state *state = &walk->state;
+	uint64_t rule = inject_rule_find(state->frame, walk->salt);
 	uint64_t kind;
 
-	if (GPUMON_STACK_UNLIKELY(!rule))
-		rule = gpumon_rule_make(state->frame, walk->salt, state->interrupted);
-	kind = rule & GPUMON_RULE_KIND;
-	if (GPUMON_STACK_UNLIKELY(kind >= GPUMON_RULE_STOP)) {
+	if (INJECT_STACK_UNLIKELY(!rule))
+		rule = inject_rule_make(state->frame, walk->salt, state->interrupted);
+	kind = rule & INJECT_RULE_KIND;
+	if (INJECT_STACK_UNLIKELY(kind >= INJECT_RULE_STOP)) {
 		rule = look_again(thread, walk->salt, rule, state);
-		kind = rule & GPUMON_RULE_KIND;
+		kind = rule & INJECT_RULE_KIND;
 	}
-	if (kind == GPUMON_RULE_BAD && walk->count)
+	if (kind == INJECT_RULE_BAD && walk->count)
 		return CUT;
 
 	fresh->frames[walk->count] = state->frame;
 	fresh->stack[walk->count] = state->stack;
 	fresh->base[walk->count] = state->base;
-	fresh->saved[walk->count] = GPUMON_STACK_UNKEPT;
+	fresh->saved[walk->count] = INJECT_STACK_UNKEPT;
 	walk->count++;
-	if (kind == GPUMON_RULE_END)
+	if (kind == INJECT_RULE_END)
 		return OUTERMOST;
-	if (kind > GPUMON_RULE_END)
-		return kind == GPUMON_RULE_STOP && rule & GPUMON_RULE_GUESS && !state->base ?
+	if (kind > INJECT_RULE_END)
+		return kind == INJECT_RULE_STOP && rule & INJECT_RULE_GUESS && !state->base ?
 			       WHOLE :
 			       CUT;
 	if (walk->count == walk->room)
 		return CUT;
-	if (GPUMON_STACK_LIKELY(walk->limit != state->stack) &&
-	    GPUMON_STACK_LIKELY(step_by_rule(thread, walk->count - 1, rule, walk->limit, state))) {
+	if (INJECT_STACK_LIKELY(walk->limit != state->stack) &&
+	    INJECT_STACK_LIKELY(step_by_rule(thread, walk->count - 1, rule, walk->limit, state))) {
 		state->interrupted = false;
 	} else {
-		if (!gpumon_stack_step(thread, walk->count - 1, rule, walk->salt, state))
+		if (!inject_stack_step(thread, walk->count - 1, rule, walk->salt, state))
 			return CUT;
 		if (state->frame)
 			walk->limit = limit_at(thread, state->stack);
@@ -338,10 +338,10 @@ static NO_SANITIZER enum outcome walk_step(struct gpumon_stack_thread *thread, s
 }
 
 /* How many of the outermost fresh frames, all there are, are what is kept. */
-static unsigned int count_same(const struct gpumon_stack_thread *thread, unsigned int count)
+static unsigned int count_same(const struct inject_stack_thread *thread, unsigned int count)
 {
-	const struct gpumon_stack_frames *kept = &thread->kept;
-	const struct gpumon_stack_frames *fresh = &thread->fresh;
+	const struct inject_stack_frames *kept = &thread->kept;
+	const struct inject_stack_frames *fresh = &thread->fresh;
 	unsigned int most = count < thread->count ? count : thread->count;
 	unsigned int same = 0;
 
@@ -352,7 +352,7 @@ static unsigned int count_same(const struct gpumon_stack_thread *thread, unsigne
 }
 
 /* The walk is at its end: its frames are kept. */
-static void keep_frames(struct gpumon_stack_thread *thread, const struct walk *walk, bool is_cut)
+static void keep_frames(struct inject_stack_thread *thread, const struct walk *walk, bool is_cut)
 {
 	unsigned int count = walk->count;
 	uint64_t end;
@@ -373,13 +373,13 @@ static void keep_frames(struct gpumon_stack_thread *thread, const struct walk *w
 	thread->count = walk->same + count;
 }
 
-static void walk_stack(struct gpumon_stack_thread *thread, unsigned int room)
+static void walk_stack(struct inject_stack_thread *thread, unsigned int room)
 {
-	const struct gpumon_stack_registers *registers = &thread->registers;
+	const struct inject_stack_registers *registers = &thread->registers;
 	struct walk walk = {
 		.state = { registers->rip, registers->rsp, registers->rbp, false },
 		.room = room,
-		.salt = gpumon_stack_salt(),
+		.salt = inject_stack_salt(),
 		.limit = limit_at(thread, registers->rsp),
 	};
 	enum outcome outcome = GOES_ON;
@@ -410,43 +410,43 @@ static void walk_stack(struct gpumon_stack_thread *thread, unsigned int room)
 }
 
 /* Returns with the thread's walk done and marked busy, or NULL. */
-static struct gpumon_stack_thread *begin_walk(unsigned int room,
-					      const struct gpumon_stack_registers *registers)
+static struct inject_stack_thread *begin_walk(unsigned int room,
+					      const struct inject_stack_registers *registers)
 {
-	struct gpumon_stack_thread *thread = gpumon_stack_thread();
+	struct inject_stack_thread *thread = inject_stack_thread();
 
-	if (GPUMON_STACK_UNLIKELY(!thread)) {
-		if (!gpumon_rule_table)
+	if (INJECT_STACK_UNLIKELY(!thread)) {
+		if (!inject_rule_table)
 			return NULL;
-		thread = gpumon_stack_thread_new();
+		thread = inject_stack_thread_new();
 		if (!thread)
 			return NULL;
 	}
-	if (GPUMON_STACK_UNLIKELY(atomic_load_explicit(&thread->busy, memory_order_relaxed) ||
+	if (INJECT_STACK_UNLIKELY(atomic_load_explicit(&thread->busy, memory_order_relaxed) ||
 				  !room))
 		return NULL;
 	atomic_store_explicit(&thread->busy, true, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->registers = *registers;
 	thread->walk++;
-	walk_stack(thread, room < GPUMON_STACK_WALK_MAX ? room : GPUMON_STACK_WALK_MAX);
+	walk_stack(thread, room < INJECT_STACK_WALK_MAX ? room : INJECT_STACK_WALK_MAX);
 	return thread;
 }
 
-static void end_walk(struct gpumon_stack_thread *thread)
+static void end_walk(struct inject_stack_thread *thread)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&thread->busy, false, memory_order_relaxed);
 }
 
-bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
-				 const struct gpumon_stack_registers *registers)
+bool inject_stack_walk_view_from(struct inject_stack_view *view, unsigned int room,
+				 const struct inject_stack_registers *registers)
 {
-	struct gpumon_stack_thread *thread = begin_walk(room, registers);
+	struct inject_stack_thread *thread = begin_walk(room, registers);
 
 	if (!thread)
 		return false;
-	*view = (struct gpumon_stack_view){ .frames = thread->kept.frames + (END - thread->count),
+	*view = (struct inject_stack_view){ .frames = thread->kept.frames + (END - thread->count),
 					    .stack = thread->kept.stack + (END - thread->count),
 					    .count = thread->count,
 					    .same = thread->same,
@@ -462,7 +462,7 @@ bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int ro
  * A compiler may have overwritten rbx and r12 to r15 before the first line of a function of C:
  * the registers are taken in front of it, and are its third argument.
  */
-__attribute__((naked)) bool gpumon_stack_walk_view(struct gpumon_stack_view *view
+__attribute__((naked)) bool inject_stack_walk_view(struct inject_stack_view *view
 						   __attribute__((unused)),
 						   unsigned int room __attribute__((unused)))
 {
@@ -471,44 +471,44 @@ __attribute__((naked)) bool gpumon_stack_walk_view(struct gpumon_stack_view *vie
 		"mov %r13, 24(%rsp)\n\tmov %r14, 32(%rsp)\n\tmov %r15, 40(%rsp)\n\t"
 		"lea 80(%rsp), %rax\n\tmov %rax, 48(%rsp)\n\t"
 		"mov 72(%rsp), %rax\n\tmov %rax, 56(%rsp)\n\t"
-		"mov %rsp, %rdx\n\tcall gpumon_stack_walk_view_from\n\t"
+		"mov %rsp, %rdx\n\tcall inject_stack_walk_view_from\n\t"
 		"add $72, %rsp\n\t.cfi_adjust_cfa_offset -72\n\tret");
 }
 
 #else
 
 /* With frame pointers: that of the caller is at ours, its return address behind that. */
-__attribute__((noinline)) bool gpumon_stack_walk_view(struct gpumon_stack_view *view,
+__attribute__((noinline)) bool inject_stack_walk_view(struct inject_stack_view *view,
 						      unsigned int room)
 {
-	const struct gpumon_stack_registers registers = {
+	const struct inject_stack_registers registers = {
 		.rbp = *(const uint64_t *)__builtin_frame_address(0),
 		.rsp = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16,
 		.rip = (uint64_t)(uintptr_t)__builtin_extract_return_addr(
 			__builtin_return_address(0)),
 	};
 
-	return gpumon_stack_walk_view_from(view, room, &registers);
+	return inject_stack_walk_view_from(view, room, &registers);
 }
 
 #endif
 
-bool gpumon_stack_init(void)
+bool inject_stack_init(void)
 {
 	static bool done;
 
 	if (done)
 		return true;
-	gpumon_stack_loader_init();
-	gpumon_stack_module_init();
-	done = gpumon_stack_thread_init() && gpumon_rule_init();
+	inject_stack_loader_init();
+	inject_stack_module_init();
+	done = inject_stack_thread_init() && inject_rule_init();
 	/* The main thread's bounds cost memory and a file: better now than in its first walk. */
-	if (done && !gpumon_stack_thread())
-		gpumon_stack_thread_new();
+	if (done && !inject_stack_thread())
+		inject_stack_thread_new();
 	return done;
 }
 
-void gpumon_stack_forked(void)
+void inject_stack_forked(void)
 {
-	gpumon_rule_forked();
+	inject_rule_forked();
 }

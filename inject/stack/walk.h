@@ -10,19 +10,19 @@
 #include <stdint.h>
 
 /* Frames of one walk at most; as GPUMON_STACK_DEPTH_MAX of the capture's format. */
-#define GPUMON_STACK_WALK_MAX 512
+#define INJECT_STACK_WALK_MAX 512
 
 /**
- * gpumon_stack_init - once, before any walk
+ * inject_stack_init - once, before any walk
  *
  * Takes the loader's lock for a moment, as dlsym does.
  *
  * Return: false where there is no memory; walks then find nothing.
  */
-bool gpumon_stack_init(void);
+bool inject_stack_init(void);
 
 /**
- * struct gpumon_stack_view - the thread's last walk, valid until its next one
+ * struct inject_stack_view - the thread's last walk, valid until its next one
  * @frames: return addresses, the innermost first; the first one is where the walk returns to, in its
  *          caller
  * @stack: where the frame of each begins, and the last one ends: frame i has the addresses from
@@ -34,7 +34,7 @@ bool gpumon_stack_init(void);
  * @truncated: the stack goes on beyond the last of @frames: no room, no rule how to go on, or an
  *             address that cannot be one
  */
-struct gpumon_stack_view {
+struct inject_stack_view {
 	const uint64_t *frames;
 	const uint64_t *stack;
 	unsigned int count;
@@ -44,9 +44,9 @@ struct gpumon_stack_view {
 };
 
 /**
- * gpumon_stack_walk_view - the return addresses on the calling thread's stack
+ * inject_stack_walk_view - the return addresses on the calling thread's stack
  * @view: filled in
- * @room: frames at most, and at most GPUMON_STACK_WALK_MAX
+ * @room: frames at most, and at most INJECT_STACK_WALK_MAX
  *
  * Each is an address behind a call; for code that a signal interrupted it is one more than where it
  * was, so that looking up (address - 1) is right for all of them.
@@ -59,39 +59,39 @@ struct gpumon_stack_view {
  *
  * Return: false where nothing was found.
  */
-bool gpumon_stack_walk_view(struct gpumon_stack_view *view, unsigned int room);
+bool inject_stack_walk_view(struct inject_stack_view *view, unsigned int room);
 
 /**
- * gpumon_stack_is_own - whether an address is on the stack with which the calling thread began
+ * inject_stack_is_own - whether an address is on the stack with which the calling thread began
  *
  * Not for every launch: allocates at its first use by a thread that was not walked.
  *
  * Return: also false where that is not known.
  */
-bool gpumon_stack_is_own(const void *address);
+bool inject_stack_is_own(const void *address);
 
 /**
- * gpumon_stack_notices_unload - does a walk see by itself that a library came or went
+ * inject_stack_notices_unload - does a walk see by itself that a library came or went
  *
  * Where it is false (a glibc whose counters are not where they always were), a thread that may
- * wait for the loader should call gpumon_stack_poll() now and then.
+ * wait for the loader should call inject_stack_poll() now and then.
  */
-bool gpumon_stack_notices_unload(void);
+bool inject_stack_notices_unload(void);
 
 /* Asks the loader, under its lock, whether a library came or went since. */
-void gpumon_stack_poll(void);
+void inject_stack_poll(void);
 
 /* Another number whenever a library came or went, as far as that is noticed without a lock. */
-uint64_t gpumon_stack_libraries(void);
+uint64_t inject_stack_libraries(void);
 
 /**
- * struct gpumon_stack_object - a library that is loaded
+ * struct inject_stack_object - a library that is loaded
  * @start: of its lowest segment, where its ELF header is
  * @end: behind its highest one
  * @base: what its addresses are relative to
  * @name: the loader's, "" of the program; as long as it is loaded
  */
-struct gpumon_stack_object {
+struct inject_stack_object {
 	uint64_t start;
 	uint64_t end;
 	uint64_t base;
@@ -99,7 +99,7 @@ struct gpumon_stack_object {
 };
 
 /**
- * gpumon_stack_object_at - what an address on the calling thread's stack lies in
+ * inject_stack_object_at - what an address on the calling thread's stack lies in
  * @address: of code
  * @object: filled in
  *
@@ -107,9 +107,9 @@ struct gpumon_stack_object {
  *
  * Return: false where it is in no library, or the loader cannot be asked without its lock.
  */
-bool gpumon_stack_object_at(uint64_t address, struct gpumon_stack_object *object);
+bool inject_stack_object_at(uint64_t address, struct inject_stack_object *object);
 
 /* In a child after fork, by the only thread there is. */
-void gpumon_stack_forked(void);
+void inject_stack_forked(void);
 
 #endif /* GPUMON_INJECT_STACK_WALK_H */

@@ -155,7 +155,7 @@ void inject_ze_append_begin(enum inject_ze_function function, ze_command_list_ha
 			theirs = inject_ze_their_event_find(*signal);
 			/* Used again without a reset. */
 			if (theirs && atomic_load(&theirs->waited))
-				inject_ze_harvest_their_event(theirs);
+				inject_ze_completion_their_event(theirs);
 		}
 	}
 	*mine = mine_of(own, is_call, list && !list->queue);
@@ -262,7 +262,7 @@ void inject_ze_append_end(ze_command_list_handle_t handle, ze_event_handle_t sig
 	if (result != ZE_RESULT_SUCCESS && own)
 		inject_ze_event_give_back(own);
 	if (is_call && list && list->queue && list->queue->is_synchronous)
-		inject_ze_harvest_after_wait(NULL);
+		inject_ze_completion_after_wait(NULL);
 	errno = kept;
 }
 
@@ -364,7 +364,7 @@ void inject_ze_execute_end(ze_command_queue_handle_t handle, uint32_t count,
 	if (result != ZE_RESULT_SUCCESS && own)
 		inject_ze_fence_give_back(own);
 	if (result == ZE_RESULT_SUCCESS && queue && queue->is_synchronous)
-		inject_ze_harvest_after_wait(queue);
+		inject_ze_completion_after_wait(queue);
 	errno = kept;
 }
 

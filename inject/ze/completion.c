@@ -97,7 +97,7 @@ void inject_ze_times(struct inject_ze_device *device, ze_event_handle_t event, u
 #define COMMAND_TRIES 64
 
 /* Taken by the library's thread, and by the program's where it destroys something. */
-static pthread_mutex_t harvesting = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t completing = PTHREAD_MUTEX_INITIALIZER;
 static struct inject_ze_pending *waiting;
 static size_t waiting_count, waiting_room, holes;
 
@@ -347,18 +347,18 @@ static void look_at_last(struct inject_thread *thread,
 		inject_totals_add(&totals);
 }
 
-void inject_ze_harvest(struct inject_thread *thread)
+void inject_ze_completion_look(struct inject_thread *thread)
 {
-	pthread_mutex_lock(&harvesting);
+	pthread_mutex_lock(&completing);
 	look_at_all(thread, is_any, NULL, 0);
-	pthread_mutex_unlock(&harvesting);
+	pthread_mutex_unlock(&completing);
 }
 
-void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms)
+void inject_ze_completion_end(struct inject_thread *thread, unsigned int settle_ms)
 {
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 
-	pthread_mutex_lock(&harvesting);
+	pthread_mutex_lock(&completing);
 	look_at_all(thread, is_any, NULL, 0);
 	while (thread && waiting_count && inject_now() < until) {
 		inject_sleep(10000000);
@@ -371,7 +371,7 @@ void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms)
 			"%llu operations of command lists have no times: their list was executed again before they could be read",
 			(unsigned long long)overtaken);
 	overtaken = 0;
-	pthread_mutex_unlock(&harvesting);
+	pthread_mutex_unlock(&completing);
 }
 
 /* Whether the thread of the program that has the lock can be cancelled. */
@@ -389,7 +389,7 @@ static bool begin_in_program(struct inject_thread **thread)
 	if (!*thread && (!inject_self || atomic_load(&inject_self->inside)))
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	pthread_mutex_lock(&harvesting);
+	pthread_mutex_lock(&completing);
 	cancel_state = state;
 	return true;
 }
@@ -398,7 +398,7 @@ static void end_in_program(struct inject_thread *thread)
 {
 	int state = cancel_state;
 
-	pthread_mutex_unlock(&harvesting);
+	pthread_mutex_unlock(&completing);
 	if (thread)
 		inject_thread_leave(thread);
 	pthread_setcancelstate(state, NULL);
@@ -409,7 +409,7 @@ static bool is_of(const struct inject_ze_pending *pending, const void *gone)
 	return pending->queue == gone || pending->list == gone || pending->queue->context == gone;
 }
 
-bool inject_ze_harvest_before(const void *gone)
+bool inject_ze_completion_before(const void *gone)
 {
 	struct inject_thread *thread;
 
@@ -432,7 +432,7 @@ static bool is_execution(const struct inject_ze_pending *pending, const void *ar
 	return pending->list;
 }
 
-void inject_ze_harvest_their_event(struct inject_ze_their_event *theirs)
+void inject_ze_completion_their_event(struct inject_ze_their_event *theirs)
 {
 	struct inject_thread *thread;
 
@@ -450,7 +450,7 @@ static bool is_done_by(const struct inject_ze_pending *pending, const void *fenc
 }
 
 /* The program's fence. It may reset only one that was signalled: what it stands for is done. */
-void inject_ze_harvest_fence(ze_fence_handle_t fence)
+void inject_ze_completion_fence(ze_fence_handle_t fence)
 {
 	struct inject_thread *thread;
 	size_t i;
@@ -493,7 +493,7 @@ static void look_at_last_commands(struct inject_thread *thread)
 	inject_totals_add(&totals);
 }
 
-void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue)
+void inject_ze_completion_after_wait(const struct inject_ze_queue *queue)
 {
 	struct inject_thread *thread;
 	size_t i;
@@ -517,9 +517,9 @@ void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue)
 	end_in_program(thread);
 }
 
-void inject_ze_harvest_forked(void)
+void inject_ze_completion_forked(void)
 {
-	pthread_mutex_init(&harvesting, NULL);
+	pthread_mutex_init(&completing, NULL);
 	waiting_count = 0;
 	holes = 0;
 	overtaken = 0;

@@ -29,26 +29,26 @@ void inject_ze_times(struct inject_ze_device *device, ze_event_handle_t event, u
  */
 
 /* Looks at all that is pending. @thread: caller, within; NULL: no capture wants it */
-void inject_ze_harvest(struct inject_thread *thread);
+void inject_ze_completion_look(struct inject_thread *thread);
 
 /**
- * inject_ze_harvest_end - the capture ends
+ * inject_ze_completion_end - the capture ends
  * @thread: caller, within; NULL: write nothing
  * @settle_ms: what has not ended gets this time
  */
-void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms);
+void inject_ze_completion_end(struct inject_thread *thread, unsigned int settle_ms);
 
 /*
  * In the program's thread. The program is about to destroy or empty a queue, a list or a context
  * (@gone), of which nothing is pending if true is returned; to reset or destroy an event, or it uses
  * one again; a wait of its has ended: what ran in @queue, if it has no fence, is done.
  */
-bool inject_ze_harvest_before(const void *gone);
-void inject_ze_harvest_their_event(struct inject_ze_their_event *theirs);
-void inject_ze_harvest_fence(ze_fence_handle_t fence);
-void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue);
+bool inject_ze_completion_before(const void *gone);
+void inject_ze_completion_their_event(struct inject_ze_their_event *theirs);
+void inject_ze_completion_fence(ze_fence_handle_t fence);
+void inject_ze_completion_after_wait(const struct inject_ze_queue *queue);
 
 /* In a child after fork. */
-void inject_ze_harvest_forked(void);
+void inject_ze_completion_forked(void);
 
 #endif /* GPUMON_INJECT_ZE_COMPLETION_H */

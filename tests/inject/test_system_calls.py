@@ -54,7 +54,7 @@ def test_system_calls_of_launches():
         more = {call: many[call] - few[call] for call in many if many[call] > few[call]}
         wakes = more.pop(("futex", "inject_wake"), 0)
         # Once for a thread: it reads /proc/self/maps, which is not always as long.
-        for where in ("gpumon_stack_thread_new", "ask_stack"):
+        for where in ("inject_stack_thread_new", "ask_stack"):
             more.pop(("read", where), 0)
         # At the capture's begin and end, and where the program has waited for the GPU, it waits for a
         # thread, unless that is there, or done, already.

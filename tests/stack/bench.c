@@ -46,19 +46,19 @@ static double now(void)
 
 static NOINLINE unsigned int one(enum kind kind)
 {
-	struct gpumon_stack_view view;
+	struct inject_stack_view view;
 	bool truncated;
 
 	switch (kind) {
 	case RULES:
-		if (gpumon_stack_thread())
-			gpumon_stack_thread()->count = 0;
-		return copy_walk(frames, GPUMON_STACK_WALK_MAX, &truncated);
+		if (inject_stack_thread())
+			inject_stack_thread()->count = 0;
+		return copy_walk(frames, INJECT_STACK_WALK_MAX, &truncated);
 	case KEPT:
 	case CHANGED:
-		return copy_walk(frames, GPUMON_STACK_WALK_MAX, &truncated);
+		return copy_walk(frames, INJECT_STACK_WALK_MAX, &truncated);
 	case VIEW:
-		gpumon_stack_walk_view(&view, GPUMON_STACK_WALK_MAX);
+		inject_stack_walk_view(&view, INJECT_STACK_WALK_MAX);
 		return view.count;
 	case LIBUNWIND:
 		return (unsigned int)unw_backtrace((void **)frames, FRAMES_MAX);
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 
 	/* With libunwind linked in, the program's own backtrace() is libunwind's. */
 	*(void **)&glibc_backtrace = dlsym(libc, "backtrace");
-	gpumon_stack_init();
+	inject_stack_init();
 	around = repeat(KEPT, 1) + 2; /* frames that exist without any recursion */
 	if (argc == 4) {
 		for (only = 0; only < KINDS && strcmp(argv[1], kind_names[only]); only++)

@@ -41,10 +41,10 @@ void test_errno(void);
 static inline __attribute__((always_inline)) unsigned int
 copy_walk(uint64_t *frames, unsigned int room, bool *truncated)
 {
-	struct gpumon_stack_view view;
+	struct inject_stack_view view;
 
 	*truncated = true;
-	if (!gpumon_stack_walk_view(&view, room))
+	if (!inject_stack_walk_view(&view, room))
 		return 0;
 	memcpy(frames, view.frames, view.count * sizeof(*frames));
 	*truncated = view.truncated;
@@ -54,7 +54,7 @@ copy_walk(uint64_t *frames, unsigned int room, bool *truncated)
 /* The start of both. The address in the test's function differs. */
 #define WALK(walk)                                                                             \
 	(errno = ERRNO_BEFORE,                                                                 \
-	 (walk)->count = copy_walk((walk)->frames, GPUMON_STACK_WALK_MAX, &(walk)->truncated), \
+	 (walk)->count = copy_walk((walk)->frames, INJECT_STACK_WALK_MAX, &(walk)->truncated), \
 	 test_errno())
 
 /* Walk with libunwind from this function's caller on; a signal's frames appear as in our walk. */
@@ -63,7 +63,7 @@ void reference_walk(struct walk *walk);
 /**
  * test_same - compare two walks from about the same place, except the first address
  * @name: name of the test
- * @ours: walk by gpumon_stack_walk_view()
+ * @ours: walk by inject_stack_walk_view()
  * @theirs: walk by libunwind
  *
  * Both must have reached the end.

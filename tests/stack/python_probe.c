@@ -33,7 +33,7 @@ int probe_no_room;
 /* A walk changed the program's errno. */
 int probe_errno_changed;
 
-static uint32_t intern(void *context, const struct gpumon_python_frame *frame, bool *is_written)
+static uint32_t intern(void *context, const struct inject_python_frame *frame, bool *is_written)
 {
 	uint32_t id;
 
@@ -61,28 +61,28 @@ out:
 	return id + 1;
 }
 
-static struct gpumon_python_intern interning = { .frame = intern };
+static struct inject_python_intern interning = { .frame = intern };
 
 /* Returns "" on success. */
 const char *probe_init(void)
 {
-	if (!gpumon_stack_init())
+	if (!inject_stack_init())
 		return "no stacks";
-	if (!gpumon_python_init())
-		return gpumon_python_problem() ? gpumon_python_problem() : "no Python";
+	if (!inject_python_init())
+		return inject_python_problem() ? inject_python_problem() : "no Python";
 	return "";
 }
 
 const char *probe_problem(void)
 {
-	return gpumon_python_problem() ? gpumon_python_problem() : "";
+	return inject_python_problem() ? inject_python_problem() : "";
 }
 
 /* Do not check loads any more. */
 int probe_unchecked(void)
 {
-	return gpumon_python_end_waits() &&
-	       atomic_load(&gpumon_python.state) == GPUMON_PYTHON_PROVEN;
+	return inject_python_end_waits() &&
+	       atomic_load(&inject_python.state) == INJECT_PYTHON_PROVEN;
 }
 
 void probe_new_generation(void)
@@ -92,7 +92,7 @@ void probe_new_generation(void)
 
 /* What was found with what a thread keeps, and what is found without it. */
 struct found {
-	uint64_t frames[GPUMON_STACK_WALK_MAX];
+	uint64_t frames[INJECT_STACK_WALK_MAX];
 	unsigned int count;
 	unsigned int same;
 	bool truncated;
@@ -111,8 +111,8 @@ atomic_uint probe_same;
 
 static __attribute__((noinline)) void find(struct found *found, unsigned int room)
 {
-	struct gpumon_stack_view view = { .truncated = true };
-	bool has_stack = gpumon_python_stack(&view, room, &interning);
+	struct inject_stack_view view = { .truncated = true };
+	bool has_stack = inject_python_stack(&view, room, &interning);
 
 	found->count = has_stack ? view.count : 0;
 	found->same = has_stack ? view.same : 0;
@@ -150,7 +150,7 @@ int probe_stack(char *text, size_t size, unsigned int room)
 	probe_frames += found.count;
 	probe_same += found.same;
 	find(&again, room);
-	gpumon_python_forget();
+	inject_python_forget();
 	find(&whole, room);
 	if (errno != 4711)
 		probe_errno_changed = 1;
@@ -179,13 +179,13 @@ int probe_stack(char *text, size_t size, unsigned int room)
 /* Without the text, to measure the speed. */
 unsigned int probe_repeat(unsigned int times, int python)
 {
-	struct gpumon_stack_view view = { 0 };
+	struct inject_stack_view view = { 0 };
 
 	for (unsigned int i = 0; i < times; i++) {
 		if (!python)
-			gpumon_stack_walk_view(&view, GPUMON_STACK_WALK_MAX);
+			inject_stack_walk_view(&view, INJECT_STACK_WALK_MAX);
 		else
-			gpumon_python_stack(&view, GPUMON_STACK_WALK_MAX, &interning);
+			inject_python_stack(&view, INJECT_STACK_WALK_MAX, &interning);
 	}
 	return view.count;
 }
@@ -209,13 +209,13 @@ void probe_call_in_thread(void (*function)(void))
 int probe_break(unsigned int field, int by)
 {
 	uint16_t *fields[] = {
-		&gpumon_python.layout.thread_id,     &gpumon_python.layout.thread_frame,
-		&gpumon_python.layout.thread_cframe, &gpumon_python.layout.cframe_frame,
-		&gpumon_python.layout.previous,	     &gpumon_python.layout.code,
-		&gpumon_python.layout.instruction,   &gpumon_python.layout.owner,
-		&gpumon_python.layout.instructions,  &gpumon_python.layout.first_line,
-		&gpumon_python.layout.file,	     &gpumon_python.layout.name,
-		&gpumon_python.layout.lines,
+		&inject_python.layout.thread_id,     &inject_python.layout.thread_frame,
+		&inject_python.layout.thread_cframe, &inject_python.layout.cframe_frame,
+		&inject_python.layout.previous,	     &inject_python.layout.code,
+		&inject_python.layout.instruction,   &inject_python.layout.owner,
+		&inject_python.layout.instructions,  &inject_python.layout.first_line,
+		&inject_python.layout.file,	     &inject_python.layout.name,
+		&inject_python.layout.lines,
 	};
 
 	if (field >= sizeof(fields) / sizeof(fields[0]))
@@ -227,10 +227,10 @@ int probe_break(unsigned int field, int by)
 /* As before the first walk, without reading the interpreter again. */
 void probe_forget(void)
 {
-	gpumon_python.state = GPUMON_PYTHON_UNPROVEN;
-	gpumon_python.unconfirmed = 0;
-	gpumon_python.failures = 0;
-	gpumon_python.fits = 0;
+	inject_python.state = INJECT_PYTHON_UNPROVEN;
+	inject_python.unconfirmed = 0;
+	inject_python.failures = 0;
+	inject_python.fits = 0;
 }
 
 /* Call back, like a C library. */

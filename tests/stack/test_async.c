@@ -99,7 +99,7 @@ int main(void)
 	struct timespec begin;
 	struct timespec now;
 
-	gpumon_stack_init();
+	inject_stack_init();
 	WALK(&ours);
 	reference_walk(&theirs);
 	sigaction(SIGALRM, &action, NULL);

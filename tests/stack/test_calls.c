@@ -193,7 +193,7 @@ static void in_child(void (*function)(void))
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		gpumon_stack_forked();
+		inject_stack_forked();
 		function();
 		fflush(stdout);
 		_exit(test_end());
@@ -342,7 +342,7 @@ static void lazily(void)
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	gpumon_stack_init();
+	inject_stack_init();
 	what = "a call";
 	look();
 	what = "recursion";

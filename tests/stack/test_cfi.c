@@ -26,7 +26,7 @@
  * @base: offset of its addresses
  */
 struct image {
-	struct gpumon_stack_place place;
+	struct inject_stack_place place;
 	uint64_t base;
 };
 
@@ -49,7 +49,7 @@ static bool map_image(Elf *elf, int file, struct image *image)
 	if (memory == MAP_FAILED)
 		return false;
 	image->base = (uint64_t)(uintptr_t)memory;
-	image->place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_MODULE,
+	image->place = (struct inject_stack_place){ .kind = INJECT_STACK_MODULE,
 						    .start = image->base,
 						    .end = image->base + end };
 	for (size_t i = 0; i < count; i++) {
@@ -68,34 +68,34 @@ static bool map_image(Elf *elf, int file, struct image *image)
 
 /* Convert a location from libdw. False if we have no such form. */
 static bool is_value(const Dwarf_Op *ops, size_t count, const Dwarf_Op *memory,
-		     const struct gpumon_cfi_value *value, unsigned int number)
+		     const struct inject_cfi_value *value, unsigned int number)
 {
 	int64_t offset = 0;
 	size_t at = 1;
 
 	if (!count) /* same value for registers without a rule, since libdw knows the ABI */
 		return ops == memory ?
-			       value->how == GPUMON_CFI_UNDEFINED || value->how == GPUMON_CFI_SAME :
-			       value->how == GPUMON_CFI_SAME;
+			       value->how == INJECT_CFI_UNDEFINED || value->how == INJECT_CFI_SAME :
+			       value->how == INJECT_CFI_SAME;
 	if (ops[0].atom == DW_OP_call_frame_cfa &&
-	    (value->how == GPUMON_CFI_OFFSET || value->how == GPUMON_CFI_VALUE_OFFSET ||
-	     (number == GPUMON_DWARF_RSP && value->how == GPUMON_CFI_SAME))) {
+	    (value->how == INJECT_CFI_OFFSET || value->how == INJECT_CFI_VALUE_OFFSET ||
+	     (number == INJECT_DWARF_RSP && value->how == INJECT_CFI_SAME))) {
 		if (at < count && ops[at].atom == DW_OP_plus_uconst)
 			offset = (int64_t)ops[at++].number;
 		if (at < count && ops[at].atom == DW_OP_stack_value)
-			return value->how == GPUMON_CFI_VALUE_OFFSET ||
-			       (number == GPUMON_DWARF_RSP && value->how == GPUMON_CFI_SAME);
-		return value->how == GPUMON_CFI_OFFSET && value->offset == offset;
+			return value->how == INJECT_CFI_VALUE_OFFSET ||
+			       (number == INJECT_DWARF_RSP && value->how == INJECT_CFI_SAME);
+		return value->how == INJECT_CFI_OFFSET && value->offset == offset;
 	}
 	if (ops[0].atom == DW_OP_regx)
-		return value->how == GPUMON_CFI_REGISTER && value->offset == (int64_t)ops[0].number;
+		return value->how == INJECT_CFI_REGISTER && value->offset == (int64_t)ops[0].number;
 	if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
-		return value->how == GPUMON_CFI_REGISTER &&
+		return value->how == INJECT_CFI_REGISTER &&
 		       value->offset == ops[0].atom - DW_OP_reg0;
-	return value->how == GPUMON_CFI_EXPRESSION || value->how == GPUMON_CFI_VALUE_EXPRESSION;
+	return value->how == INJECT_CFI_EXPRESSION || value->how == INJECT_CFI_VALUE_EXPRESSION;
 }
 
-static bool is_cfa(const Dwarf_Op *ops, size_t count, const struct gpumon_cfi_row *row)
+static bool is_cfa(const Dwarf_Op *ops, size_t count, const struct inject_cfi_row *row)
 {
 	if (row->cfa_expression)
 		return count > 1 || (count == 1 && ops[0].atom != DW_OP_bregx);
@@ -112,14 +112,14 @@ static const unsigned int looked_at[] = { 3, 6, 7, 12, 13, 14, 15, 16 };
 static const char *compare_row(Dwarf_CFI *cfi, uint64_t address, const struct image *image,
 			       unsigned long *found)
 {
-	struct gpumon_cfi_row row;
+	struct inject_cfi_row row;
 	Dwarf_Frame *frame = NULL;
 	Dwarf_Addr start;
 	Dwarf_Addr end;
 	Dwarf_Op *ops;
 	size_t count;
 	bool signal;
-	bool ours = gpumon_cfi_find(&image->place, image->base + address, &row);
+	bool ours = inject_cfi_find(&image->place, image->base + address, &row);
 	bool theirs = !dwarf_cfi_addrframe(cfi, address, &frame);
 	const char *what = NULL;
 
@@ -134,7 +134,7 @@ static const char *compare_row(Dwarf_CFI *cfi, uint64_t address, const struct im
 	if (row.signal != signal)
 		what = "signal";
 	if (dwarf_frame_cfa(frame, &ops, &count) || !is_cfa(ops, count, &row))
-		what = row.registers[GPUMON_DWARF_RIP].how == GPUMON_CFI_UNDEFINED ? NULL : "CFA";
+		what = row.registers[INJECT_DWARF_RIP].how == INJECT_CFI_UNDEFINED ? NULL : "CFA";
 	for (size_t i = 0; i < sizeof(looked_at) / sizeof(looked_at[0]) && !what; i++) {
 		Dwarf_Op memory[3];
 
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	elf_version(EV_CURRENT);
-	gpumon_stack_init();
+	inject_stack_init();
 	for (int i = 1; i < argc; i++)
 		test_library(argv[i]);
 	if (argc > 1)

@@ -168,7 +168,7 @@ static void terminate()
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		gpumon_stack_forked();
+		inject_stack_forked();
 		std::set_terminate(on_terminate);
 		[]() noexcept { throw_from(2); }();
 	}
@@ -180,7 +180,7 @@ static void terminate()
 static struct at_start {
 	at_start()
 	{
-		gpumon_stack_init();
+		inject_stack_init();
 		what = "a static object's constructor";
 		look();
 	}

@@ -113,7 +113,7 @@ int main(void)
 	uint64_t after[3];
 	void *function;
 
-	gpumon_stack_init();
+	inject_stack_init();
 	new_region();
 	function = with_frame_pointer(look, &after[0]);
 	keeps_none(function);

@@ -23,8 +23,8 @@ static unsigned int draw(unsigned int below)
 static struct walk kept;
 static struct walk fresh;
 static struct walk reference;
-static uint64_t old_frames[GPUMON_STACK_SLOTS];
-static uint64_t old_stack[GPUMON_STACK_SLOTS];
+static uint64_t old_frames[INJECT_STACK_SLOTS];
+static uint64_t old_stack[INJECT_STACK_SLOTS];
 static unsigned int old_count;
 static unsigned long walks;
 static unsigned long different;
@@ -34,7 +34,7 @@ static unsigned long same_frames;
 static unsigned long all_frames;
 
 /* Frames that the view reports as unchanged must be unchanged. */
-static void check_same(const struct gpumon_stack_view *view)
+static void check_same(const struct inject_stack_view *view)
 {
 	unsigned int same = view->same;
 
@@ -54,11 +54,11 @@ static void check_same(const struct gpumon_stack_view *view)
 void look(void);
 NOINLINE void look(void)
 {
-	unsigned int room = draw(4) ? GPUMON_STACK_WALK_MAX : 1 + draw(200);
-	struct gpumon_stack_view view;
+	unsigned int room = draw(4) ? INJECT_STACK_WALK_MAX : 1 + draw(200);
+	struct inject_stack_view view;
 
 	walks++;
-	if (!gpumon_stack_walk_view(&view, room)) {
+	if (!inject_stack_walk_view(&view, room)) {
 		different++;
 		return;
 	}
@@ -67,7 +67,7 @@ NOINLINE void look(void)
 	memcpy(old_frames, view.frames, view.count * 8);
 	memcpy(old_stack, view.stack, (view.count + 1) * 8);
 	kept.count = copy_walk(kept.frames, room, &kept.truncated);
-	gpumon_stack_thread()->count = 0;
+	inject_stack_thread()->count = 0;
 	fresh.count = copy_walk(fresh.frames, room, &fresh.truncated);
 	if (kept.count != fresh.count || kept.truncated != fresh.truncated ||
 	    kept.count != view.count || kept.truncated != view.truncated ||
@@ -83,11 +83,11 @@ NOINLINE void look(void)
 	}
 	/* The result kept for the next walk: this one, or one from another place. */
 	if (draw(2))
-		gpumon_stack_walk_view(&view, room);
-	old_count = gpumon_stack_thread()->count;
-	memcpy(old_frames, gpumon_stack_thread()->kept.frames + GPUMON_STACK_WALK_MAX - old_count,
+		inject_stack_walk_view(&view, room);
+	old_count = inject_stack_thread()->count;
+	memcpy(old_frames, inject_stack_thread()->kept.frames + INJECT_STACK_WALK_MAX - old_count,
 	       old_count * 8);
-	memcpy(old_stack, gpumon_stack_thread()->kept.stack + GPUMON_STACK_WALK_MAX - old_count,
+	memcpy(old_stack, inject_stack_thread()->kept.stack + INJECT_STACK_WALK_MAX - old_count,
 	       (old_count + 1) * 8);
 }
 
@@ -238,7 +238,7 @@ static NOINLINE void from_two_places(void (*function)(void))
 
 int main(void)
 {
-	gpumon_stack_init();
+	inject_stack_init();
 	for (int i = 0; i < 3000; i++)
 		go(draw(40));
 	for (int i = 0; i < 20; i++) {

@@ -204,7 +204,7 @@ static uint64_t random_word(void)
 }
 
 /* Values that a wrong walk may meet. */
-static uint64_t bad_word(const struct gpumon_stack_view *view, uint64_t low, uint64_t high)
+static uint64_t bad_word(const struct inject_stack_view *view, uint64_t low, uint64_t high)
 {
 	uint64_t random = random_word();
 
@@ -263,12 +263,12 @@ static NOINLINE void overwrite_returns(void)
 {
 	uint64_t frames[64];
 	uint64_t stack[65];
-	struct gpumon_stack_view view;
+	struct inject_stack_view view;
 	unsigned int wrong = 0;
 	unsigned int believed = 0;
 	unsigned int count;
 
-	gpumon_stack_walk_view(&view, 64);
+	inject_stack_walk_view(&view, 64);
 	count = view.count;
 	memcpy(frames, view.frames, count * sizeof(*frames));
 	memcpy(stack, view.stack, (count + 1) * sizeof(*stack));
@@ -299,12 +299,12 @@ static NOINLINE void overwrite_returns(void)
 static NOINLINE void overwrite_stack(void)
 {
 	static uint64_t copy[4096];
-	struct gpumon_stack_view view;
+	struct inject_stack_view view;
 	uint64_t *low;
 	size_t words;
 	unsigned int wrong = 0;
 
-	gpumon_stack_walk_view(&view, 64);
+	inject_stack_walk_view(&view, 64);
 	low = (uint64_t *)(uintptr_t)view.stack[2];
 	words = (view.stack[view.count - 4] - view.stack[2]) / 8;
 	if (words > 4096)
@@ -373,16 +373,16 @@ static NOINLINE void limited_room(unsigned int depth)
 /* Memory that cannot be read is not, whichever was read before. */
 static void unreadable_memory(void)
 {
-	struct gpumon_stack_thread *thread = gpumon_stack_thread();
+	struct inject_stack_thread *thread = inject_stack_thread();
 	char *memory = guarded(PAGE);
 	uint64_t address = (uintptr_t)memory, value = 0;
 
 	*(uint64_t *)memory = 4711;
-	SAY(gpumon_stack_load(thread, address, &value) && value == 4711, "a page that can be read",
+	SAY(inject_stack_load(thread, address, &value) && value == 4711, "a page that can be read",
 	    "%lu", (unsigned long)value);
-	SAY(!gpumon_stack_load(thread, address + PAGE, &value), "the page after it", "it is read");
-	SAY(!gpumon_stack_load(thread, address - 8, &value), "the page before it", "it is read");
-	SAY(gpumon_stack_load(thread, address + PAGE - 8, &value), "its last word",
+	SAY(!inject_stack_load(thread, address + PAGE, &value), "the page after it", "it is read");
+	SAY(!inject_stack_load(thread, address - 8, &value), "the page before it", "it is read");
+	SAY(inject_stack_load(thread, address + PAGE - 8, &value), "its last word",
 	    "it is not read");
 }
 
@@ -391,7 +391,7 @@ int main(void)
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	gpumon_stack_init();
+	inject_stack_init();
 	unreadable_memory();
 	limited_room(20);
 	small_stacks();

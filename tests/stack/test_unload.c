@@ -222,10 +222,10 @@ static void counters(void)
 	uint64_t counted[2];
 
 	dl_iterate_phdr(count_objects, counted);
-	SAY(gpumon_stack_notices_unload(), "the loader's counters are found", "they are not");
-	SAY(*gpumon_stack_loader.adds == counted[0] && *gpumon_stack_loader.loaded == counted[1],
+	SAY(inject_stack_notices_unload(), "the loader's counters are found", "they are not");
+	SAY(*inject_stack_loader.adds == counted[0] && *inject_stack_loader.loaded == counted[1],
 	    "they are right", "%lu loaded ever, %u now; dl_iterate_phdr says %lu and %lu",
-	    (unsigned long)*gpumon_stack_loader.adds, *gpumon_stack_loader.loaded,
+	    (unsigned long)*inject_stack_loader.adds, *inject_stack_loader.loaded,
 	    (unsigned long)counted[0], (unsigned long)counted[1]);
 }
 
@@ -233,30 +233,30 @@ int main(void)
 {
 	static const uint64_t no_adds;
 	static const uint32_t no_loaded;
-	struct gpumon_stack_loader kept;
+	struct inject_stack_loader kept;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	sem_init(&asked, 0, 0);
 	sem_init(&answered, 0, 0);
-	gpumon_stack_init();
+	inject_stack_init();
 	counters();
 	unloading("by the loader's counters");
 	counters();
 	busy_loader(true);
 	coming_and_going("walks while libraries come and go");
-	gpumon_stack_module_without_loader();
+	inject_stack_module_without_loader();
 	unloading("by /proc/self/maps");
 	busy_loader(false);
 	coming_and_going("walks while libraries come and go, without _dl_find_object");
 
 	/* As if the counters were not found: then every change must be checked. */
-	kept.adds = gpumon_stack_loader.adds;
-	gpumon_stack_poll();
-	gpumon_stack_loader.adds = &no_adds;
-	gpumon_stack_loader.loaded = &no_loaded;
+	kept.adds = inject_stack_loader.adds;
+	inject_stack_poll();
+	inject_stack_loader.adds = &no_adds;
+	inject_stack_loader.loaded = &no_loaded;
 	use("./frames_small.so", "small frames (polled)", last_base);
-	gpumon_stack_poll();
+	inject_stack_poll();
 	use("./frames_large.so", "large frames at the same address (polled)", last_base);
-	gpumon_stack_loader.adds = kept.adds;
+	inject_stack_loader.adds = kept.adds;
 	return test_end();
 }

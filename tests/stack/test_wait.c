@@ -66,7 +66,7 @@ static bool walk_over_a_stop(struct walk *walk)
 	bool stopped;
 	pid_t stopper;
 
-	gpumon_rule_lock();
+	inject_rule_lock();
 	stopper = stop_us_soon();
 	pthread_create(&thread, NULL, walk_here, walk);
 	began = last = now();
@@ -79,7 +79,7 @@ static bool walk_over_a_stop(struct walk *walk)
 	} while (!stopped && last - began < 60000 * MS);
 	/* Longer than it takes to continue, shorter than a walk waits. */
 	pause_ms(5);
-	gpumon_rule_unlock();
+	inject_rule_unlock();
 	pthread_join(thread, NULL);
 	waitpid(stopper, NULL, 0);
 	return stopped;
@@ -93,7 +93,7 @@ int main(void)
 	int64_t began;
 	bool stopped;
 
-	gpumon_stack_init();
+	inject_stack_init();
 
 	/* On a busy machine, the pauses around the stop can be longer than a walk waits. */
 	for (int i = 0; i < 10; i++) {
@@ -105,11 +105,11 @@ int main(void)
 	SAY(first.count > 2 && !first.truncated, "what was stopped is not what it waited",
 	    "%u frames%s", first.count, first.truncated ? ", truncated" : "");
 
-	gpumon_rule_lock();
+	inject_rule_lock();
 	began = now();
 	pthread_create(&thread, NULL, walk_there, &second);
 	pthread_join(thread, NULL);
-	gpumon_rule_unlock();
+	inject_rule_unlock();
 	SAY(second.truncated && now() - began >= 250 * MS && now() - began < 60000 * MS,
 	    "it does not wait for ever", "%u frames%s after %lld ms", second.count,
 	    second.truncated ? ", truncated" : "", (long long)((now() - began) / MS));

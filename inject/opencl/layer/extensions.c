@@ -25,7 +25,7 @@ typedef cl_int CL_API_CALL command_kernel_fn(cl_command_buffer_khr buffer, cl_co
  */
 struct platform {
 	_Atomic(cl_platform_id) handle;
-	inject_create_queue_fn create_queue;
+	inject_opencl_create_queue_fn create_queue;
 	clCreateCommandBufferKHR_fn create_buffer;
 	clEnqueueCommandBufferKHR_fn enqueue;
 	command_kernel_fn *command_kernel;
@@ -74,8 +74,8 @@ static cl_command_queue create_queue(cl_context context, cl_device_id device,
 	const struct platform *platform = platform_of_device(device);
 
 	if (platform && platform->create_queue)
-		return inject_create_queue_by(platform->create_queue, context, device, properties,
-					      result);
+		return inject_opencl_create_queue_by(platform->create_queue, context, device,
+						     properties, result);
 	if (result)
 		*result = CL_INVALID_DEVICE;
 	return NULL;
@@ -101,7 +101,7 @@ static cl_command_buffer_khr create_buffer(cl_uint queues, const cl_command_queu
 	const struct platform *platform = queues && queue_list ? platform_of_queue(queue_list[0]) :
 								 NULL;
 	cl_command_buffer_khr handle;
-	struct inject_buffer *buffer;
+	struct inject_opencl_buffer *buffer;
 
 	/* The program asked for the function of some platform, whose error this is. */
 	platform = with_buffers(platform);
@@ -111,7 +111,7 @@ static cl_command_buffer_khr create_buffer(cl_uint queues, const cl_command_queu
 		return NULL;
 	}
 	handle = platform->create_buffer(queues, queue_list, properties, result);
-	buffer = handle ? inject_buffer_add(handle) : NULL;
+	buffer = handle ? inject_opencl_buffer_add(handle) : NULL;
 	if (buffer) {
 		buffer->queue = queue_list[0];
 		buffer->platform = platform;
@@ -128,7 +128,7 @@ static cl_int command_kernel(cl_command_buffer_khr handle, cl_command_queue queu
 			     cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
 			     void *command)
 {
-	struct inject_buffer *buffer = inject_buffer_find(handle);
+	struct inject_opencl_buffer *buffer = inject_opencl_buffer_find(handle);
 	const struct platform *platform = with_buffers(buffer ? buffer->platform : NULL);
 	cl_int result;
 
@@ -137,12 +137,13 @@ static cl_int command_kernel(cl_command_buffer_khr handle, cl_command_queue queu
 	result = platform->command_kernel(handle, queue, properties, kernel, dimensions, offset,
 					  global, local, count, list, point, command);
 	if (result == CL_SUCCESS && buffer)
-		inject_buffer_add_kernel(buffer, kernel);
+		inject_opencl_buffer_add_kernel(buffer, kernel);
 	return result;
 }
 
 /* Its kernels are no operations of their own, so their names stand in that of the whole. */
-static void name_buffer(struct inject_command *command, const struct inject_buffer *buffer)
+static void name_buffer(struct inject_opencl_command *command,
+			const struct inject_opencl_buffer *buffer)
 {
 	char name[320] = "[command buffer]";
 
@@ -151,27 +152,27 @@ static void name_buffer(struct inject_command *command, const struct inject_buff
 	else if (buffer && buffer->kernels)
 		snprintf(name, sizeof(name), "[command buffer of %u kernels] %s%s", buffer->kernels,
 			 buffer->names, buffer->is_cut ? ", ..." : "");
-	inject_command_named(command, name, buffer ? buffer->id : 0);
+	inject_opencl_command_named(command, name, buffer ? buffer->id : 0);
 }
 
 static cl_int enqueue_buffer(cl_uint queues, cl_command_queue *queue_list,
 			     cl_command_buffer_khr handle, cl_uint count, const cl_event *list,
 			     cl_event *event)
 {
-	const struct inject_buffer *buffer = inject_buffer_find(handle);
+	const struct inject_opencl_buffer *buffer = inject_opencl_buffer_find(handle);
 	const struct platform *platform = with_buffers(buffer ? buffer->platform : NULL);
 	cl_command_queue queue = queues && queue_list ? queue_list[0] :
 				 buffer		      ? buffer->queue :
 							NULL;
-	struct inject_command command;
+	struct inject_opencl_command command;
 	cl_int result;
 
 	if (!platform)
 		return CL_INVALID_COMMAND_BUFFER_KHR;
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueCommandBufferKHR);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueCommandBufferKHR);
 	result = platform->enqueue(queues, queue_list, handle, count, list, command.event);
 	name_buffer(&command, buffer);
-	inject_command_end(&command, result);
+	inject_opencl_command_end(&command, result);
 	return result;
 }
 
@@ -182,7 +183,7 @@ static void *wrap_address(cl_platform_id handle, const char *name, void *address
 	if (!platform)
 		return address;
 	if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0) {
-		platform->create_queue = (inject_create_queue_fn)address;
+		platform->create_queue = (inject_opencl_create_queue_fn)address;
 		return (void *)create_queue;
 	}
 	if (strcmp(name, "clCreateCommandBufferKHR") == 0) {
@@ -206,7 +207,8 @@ static void *get_address_of_platform(cl_platform_id platform, const char *name)
 			    inject_opencl.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
-void inject_wrap_extensions(struct _cl_icd_dispatch *layer)
+void inject_opencl_wrap_extensions(struct _cl_icd_dispatch *layer)
 {
-	INJECT_WRAP(layer, clGetExtensionFunctionAddressForPlatform, get_address_of_platform);
+	INJECT_OPENCL_WRAP(layer, clGetExtensionFunctionAddressForPlatform,
+			   get_address_of_platform);
 }

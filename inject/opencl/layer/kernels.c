@@ -6,7 +6,7 @@
 /* The handle may have been another kernel's. */
 static void forget_name(cl_kernel handle)
 {
-	struct inject_kernel *kernel = inject_kernel_find(handle);
+	struct inject_opencl_kernel *kernel = inject_opencl_kernel_find(handle);
 
 	if (kernel)
 		kernel->name[0] = '\0';
@@ -47,7 +47,7 @@ static cl_int get_kernel_info(cl_kernel kernel, cl_kernel_info what, size_t size
 			      size_t *size_ret)
 {
 	if (what == CL_KERNEL_REFERENCE_COUNT)
-		inject_harvest_now(true);
+		inject_opencl_completion_now(true);
 	return inject_opencl.clGetKernelInfo(kernel, what, size, value, size_ret);
 }
 
@@ -55,15 +55,15 @@ static cl_int enqueue_range(cl_command_queue queue, cl_kernel kernel, cl_uint di
 			    const size_t *offset, const size_t *global, const size_t *local,
 			    cl_uint count, const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
+	struct inject_opencl_command command;
 	cl_int result;
 
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueNDRangeKernel);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueNDRangeKernel);
 	result = inject_opencl.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
 						      local, count, list, command.event);
 	if (result == CL_SUCCESS)
-		inject_command_kernel(&command, kernel, dimensions, global, local);
-	inject_command_end(&command, result);
+		inject_opencl_command_kernel(&command, kernel, dimensions, global, local);
+	inject_opencl_command_end(&command, result);
 	return result;
 }
 
@@ -71,14 +71,14 @@ static cl_int enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uint cou
 			   const cl_event *list, cl_event *event)
 {
 	static const size_t one[3] = { 1, 1, 1 };
-	struct inject_command command;
+	struct inject_opencl_command command;
 	cl_int result;
 
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueTask);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueTask);
 	result = inject_opencl.clEnqueueTask(queue, kernel, count, list, command.event);
 	if (result == CL_SUCCESS)
-		inject_command_kernel(&command, kernel, 1, one, one);
-	inject_command_end(&command, result);
+		inject_opencl_command_kernel(&command, kernel, 1, one, one);
+	inject_opencl_command_end(&command, result);
 	return result;
 }
 
@@ -87,19 +87,19 @@ static cl_int enqueue_native(cl_command_queue queue, void (*function)(void *), v
 			     const void **places, cl_uint count, const cl_event *list,
 			     cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueNativeKernel,
-		       (queue, function, arguments, size, buffers, buffer_list, places, count, list,
-			command.event),
-		       inject_command_named(&command, "[native kernel]", 0));
+	INJECT_OPENCL_ENQUEUE(clEnqueueNativeKernel,
+			      (queue, function, arguments, size, buffers, buffer_list, places,
+			       count, list, command.event),
+			      inject_opencl_command_named(&command, "[native kernel]", 0));
 }
 
-void inject_wrap_kernels(struct _cl_icd_dispatch *layer)
+void inject_opencl_wrap_kernels(struct _cl_icd_dispatch *layer)
 {
-	INJECT_WRAP(layer, clCreateKernel, create_kernel);
-	INJECT_WRAP(layer, clCreateKernelsInProgram, create_kernels);
-	INJECT_WRAP(layer, clCloneKernel, clone_kernel);
-	INJECT_WRAP(layer, clGetKernelInfo, get_kernel_info);
-	INJECT_WRAP(layer, clEnqueueNDRangeKernel, enqueue_range);
-	INJECT_WRAP(layer, clEnqueueTask, enqueue_task);
-	INJECT_WRAP(layer, clEnqueueNativeKernel, enqueue_native);
+	INJECT_OPENCL_WRAP(layer, clCreateKernel, create_kernel);
+	INJECT_OPENCL_WRAP(layer, clCreateKernelsInProgram, create_kernels);
+	INJECT_OPENCL_WRAP(layer, clCloneKernel, clone_kernel);
+	INJECT_OPENCL_WRAP(layer, clGetKernelInfo, get_kernel_info);
+	INJECT_OPENCL_WRAP(layer, clEnqueueNDRangeKernel, enqueue_range);
+	INJECT_OPENCL_WRAP(layer, clEnqueueTask, enqueue_task);
+	INJECT_OPENCL_WRAP(layer, clEnqueueNativeKernel, enqueue_native);
 }

@@ -14,7 +14,7 @@ static struct _cl_icd_dispatch layer_functions;
 static struct inject_code loader;
 static bool is_ready;
 
-cl_int inject_layer_info(cl_layer_info what, size_t size, void *value, size_t *size_ret)
+cl_int inject_opencl_layer_info(cl_layer_info what, size_t size, void *value, size_t *size_ret)
 {
 	static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
 	static const char name[] = "gpumon";
@@ -32,14 +32,15 @@ cl_int inject_layer_info(cl_layer_info what, size_t size, void *value, size_t *s
 	return CL_SUCCESS;
 }
 
-bool inject_layer_loader(struct inject_code *code)
+bool inject_opencl_layer_loader(struct inject_code *code)
 {
 	*code = loader;
 	return is_ready && loader.size;
 }
 
-cl_int inject_layer_init(cl_uint count, const struct _cl_icd_dispatch *below, cl_uint *count_ret,
-			 const struct _cl_icd_dispatch **layer, const void *caller)
+cl_int inject_opencl_layer_init(cl_uint count, const struct _cl_icd_dispatch *below,
+				cl_uint *count_ret, const struct _cl_icd_dispatch **layer,
+				const void *caller)
 {
 	const cl_uint known = sizeof(layer_functions) / sizeof(void *);
 
@@ -54,13 +55,13 @@ cl_int inject_layer_init(cl_uint count, const struct _cl_icd_dispatch *below, cl
 	    !inject_opencl.clRetainEvent || !inject_opencl.clReleaseEvent)
 		return CL_INVALID_VALUE;
 	layer_functions = inject_opencl;
-	inject_wrap_objects(&layer_functions);
-	inject_wrap_kernels(&layer_functions);
-	inject_wrap_buffers(&layer_functions);
-	inject_wrap_images(&layer_functions);
-	inject_wrap_svm(&layer_functions);
-	inject_wrap_others(&layer_functions);
-	inject_wrap_extensions(&layer_functions);
+	inject_opencl_wrap_objects(&layer_functions);
+	inject_opencl_wrap_kernels(&layer_functions);
+	inject_opencl_wrap_buffers(&layer_functions);
+	inject_opencl_wrap_images(&layer_functions);
+	inject_opencl_wrap_svm(&layer_functions);
+	inject_opencl_wrap_waits(&layer_functions);
+	inject_opencl_wrap_extensions(&layer_functions);
 	inject_library_code(caller, &loader);
 	is_ready = true;
 	*count_ret = count;
@@ -75,13 +76,13 @@ cl_int inject_layer_init(cl_uint count, const struct _cl_icd_dispatch *below, cl
 
 static bool reserve_commands(const struct gpumon_message_settings *settings)
 {
-	inject_command_reserve(settings->buffer_mib);
+	inject_opencl_command_reserve(settings->buffer_mib);
 	return true;
 }
 
 static unsigned int loader_code(struct inject_code *code, unsigned int room)
 {
-	return room && inject_layer_loader(code);
+	return room && inject_opencl_layer_loader(code);
 }
 
 /* Commands of an earlier session are nobody's. */
@@ -90,7 +91,7 @@ static bool start_opencl(struct inject_thread *thread, bool at_start, const char
 	(void)thread;
 	(void)at_start;
 	(void)why;
-	inject_harvest_end(NULL, 0, true);
+	inject_opencl_completion_end(NULL, 0, true);
 	return true;
 }
 
@@ -98,19 +99,19 @@ static bool start_opencl(struct inject_thread *thread, bool at_start, const char
 static void drain_opencl(struct inject_thread *thread)
 {
 	inject_locks_begin();
-	inject_harvest(thread);
+	inject_opencl_completion_look(thread);
 	inject_locks_end();
 }
 
 static void end_opencl(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms)
 {
-	inject_harvest_end(recorder_lives ? thread : NULL, settle_ms, settle_ms);
+	inject_opencl_completion_end(recorder_lives ? thread : NULL, settle_ms, settle_ms);
 }
 
 static bool forget_opencl(void)
 {
-	inject_objects_forked();
-	inject_harvest_forked();
+	inject_opencl_objects_forked();
+	inject_opencl_completion_forked();
 	return true;
 }
 

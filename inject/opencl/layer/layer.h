@@ -7,10 +7,10 @@
 #include "session/backend.h"
 
 /* Answers clGetLayerInfo. */
-cl_int inject_layer_info(cl_layer_info what, size_t size, void *value, size_t *size_ret);
+cl_int inject_opencl_layer_info(cl_layer_info what, size_t size, void *value, size_t *size_ret);
 
 /**
- * inject_layer_init - take the functions below, and make those of the layer
+ * inject_opencl_layer_init - take the functions below, and make those of the layer
  * @count: functions in @below
  * @below: of the loader, or of the layer below
  * @count_ret: how many there are in @layer
@@ -19,11 +19,12 @@ cl_int inject_layer_info(cl_layer_info what, size_t size, void *value, size_t *s
  *
  * Return: CL_SUCCESS, or why the loader has to do without the layer.
  */
-cl_int inject_layer_init(cl_uint count, const struct _cl_icd_dispatch *below, cl_uint *count_ret,
-			 const struct _cl_icd_dispatch **layer, const void *caller);
+cl_int inject_opencl_layer_init(cl_uint count, const struct _cl_icd_dispatch *below,
+				cl_uint *count_ret, const struct _cl_icd_dispatch **layer,
+				const void *caller);
 
-/* Where the loader's code is; false before inject_layer_init(). */
-bool inject_layer_loader(struct inject_code *code);
+/* Where the loader's code is; false before inject_opencl_layer_init(). */
+bool inject_opencl_layer_loader(struct inject_code *code);
 
 /* OpenCL, by a layer of its loader. */
 extern const struct inject_backend inject_opencl_backend;

@@ -23,20 +23,20 @@ static void add_queue(cl_command_queue handle, cl_context context, cl_device_id 
 		      cl_command_queue_properties asked, bool is_changed,
 		      const cl_queue_properties *properties)
 {
-	struct inject_device *device = inject_device_add(device_handle);
-	struct inject_queue *queue = device ? inject_queue_add(handle) : NULL;
+	struct inject_opencl_device *device = inject_opencl_device_add(device_handle);
+	struct inject_opencl_queue *queue = device ? inject_opencl_queue_add(handle) : NULL;
 
 	if (!queue)
 		return;
 	queue->device = device;
-	queue->context = INJECT_OPENCL_ID(inject_context_number(context));
+	queue->context = INJECT_OPENCL_ID(inject_opencl_context_number(context));
 	queue->id = INJECT_OPENCL_ID(atomic_fetch_add(&queues, 1) + 1);
 	atomic_store(&queue->generation, 0);
 	queue->in_order = !(asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 	queue->is_timed = is_changed || asked & CL_QUEUE_PROFILING_ENABLE;
 	queue->is_changed = is_changed;
 	queue->property_count = 0;
-	while (properties && queue->property_count < INJECT_PROPERTIES) {
+	while (properties && queue->property_count < INJECT_OPENCL_PROPERTIES) {
 		queue->properties[queue->property_count] = properties[queue->property_count];
 		if (!(queue->property_count++ % 2) && !properties[queue->property_count - 1])
 			break;
@@ -69,7 +69,7 @@ static bool add_profiling(const cl_queue_properties *properties, cl_queue_proper
 	bool is_set = false;
 
 	for (; properties && properties[at]; at += 2) {
-		if (at + 4 > INJECT_PROPERTIES)
+		if (at + 4 > INJECT_OPENCL_PROPERTIES)
 			return false;
 		changed[at] = properties[at];
 		changed[at + 1] = properties[at + 1];
@@ -94,12 +94,13 @@ static cl_command_queue_properties asked_properties(const cl_queue_properties *p
 	return 0;
 }
 
-cl_command_queue inject_create_queue_by(inject_create_queue_fn below, cl_context context,
-					cl_device_id device, const cl_queue_properties *properties,
-					cl_int *result)
+cl_command_queue inject_opencl_create_queue_by(inject_opencl_create_queue_fn below,
+					       cl_context context, cl_device_id device,
+					       const cl_queue_properties *properties,
+					       cl_int *result)
 {
 	cl_command_queue_properties asked = asked_properties(properties);
-	cl_queue_properties changed[INJECT_PROPERTIES + 2];
+	cl_queue_properties changed[INJECT_OPENCL_PROPERTIES + 2];
 	cl_command_queue queue = NULL;
 	bool is_changed = is_to_be_changed(asked) && add_profiling(properties, changed);
 
@@ -117,8 +118,8 @@ cl_command_queue inject_create_queue_by(inject_create_queue_fn below, cl_context
 static cl_command_queue create_queue_with(cl_context context, cl_device_id device,
 					  const cl_queue_properties *properties, cl_int *result)
 {
-	return inject_create_queue_by(inject_opencl.clCreateCommandQueueWithProperties, context,
-				      device, properties, result);
+	return inject_opencl_create_queue_by(inject_opencl.clCreateCommandQueueWithProperties,
+					     context, device, properties, result);
 }
 
 /* Of OpenCL 1.0. What the program sets from then on is its own. */
@@ -126,7 +127,7 @@ static cl_int set_queue_property(cl_command_queue handle, cl_command_queue_prope
 				 cl_bool enable, cl_command_queue_properties *before)
 {
 	cl_int result = inject_opencl.clSetCommandQueueProperty(handle, properties, enable, before);
-	struct inject_queue *queue = inject_queue_find(handle);
+	struct inject_opencl_queue *queue = inject_opencl_queue_find(handle);
 
 	if (result != CL_SUCCESS || !queue)
 		return result;
@@ -141,7 +142,7 @@ static cl_int set_queue_property(cl_command_queue handle, cl_command_queue_prope
 	return result;
 }
 
-static cl_int answer_properties(const struct inject_queue *queue, size_t size, void *value,
+static cl_int answer_properties(const struct inject_opencl_queue *queue, size_t size, void *value,
 				size_t *size_ret)
 {
 	size_t bytes = queue->property_count * sizeof(queue->properties[0]);
@@ -158,12 +159,12 @@ static cl_int answer_properties(const struct inject_queue *queue, size_t size, v
 static cl_int get_queue_info(cl_command_queue handle, cl_command_queue_info what, size_t size,
 			     void *value, size_t *size_ret)
 {
-	struct inject_queue *queue = inject_queue_find(handle);
+	struct inject_opencl_queue *queue = inject_opencl_queue_find(handle);
 	cl_command_queue_properties properties;
 	cl_int result;
 
 	if (what == CL_QUEUE_REFERENCE_COUNT)
-		inject_harvest_now(true);
+		inject_opencl_completion_now(true);
 	/* The list that the driver has is longer. Before OpenCL 3.0 it has none. */
 	if (what == CL_QUEUE_PROPERTIES_ARRAY && queue && queue->is_changed &&
 	    inject_opencl.clGetCommandQueueInfo(handle, what, 0, NULL, NULL) == CL_SUCCESS)
@@ -182,7 +183,7 @@ static cl_int get_queue_info(cl_command_queue handle, cl_command_queue_info what
 /* What was enqueued holds the queue, and the context: our events would keep them. */
 static cl_int release_queue(cl_command_queue handle)
 {
-	inject_harvest_now(false);
+	inject_opencl_completion_now(false);
 	return inject_opencl.clReleaseCommandQueue(handle);
 }
 
@@ -190,11 +191,11 @@ static cl_int release_context(cl_context handle)
 {
 	cl_uint count = 0;
 
-	inject_harvest_now(false);
+	inject_opencl_completion_now(false);
 	if (inject_opencl.clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(count),
 					   &count, NULL) == CL_SUCCESS &&
 	    count == 1)
-		inject_context_forget(handle);
+		inject_opencl_context_forget(handle);
 	return inject_opencl.clReleaseContext(handle);
 }
 
@@ -202,7 +203,7 @@ static cl_int get_context_info(cl_context handle, cl_context_info what, size_t s
 			       size_t *size_ret)
 {
 	if (what == CL_CONTEXT_REFERENCE_COUNT)
-		inject_harvest_now(true);
+		inject_opencl_completion_now(true);
 	return inject_opencl.clGetContextInfo(handle, what, size, value, size_ret);
 }
 
@@ -210,13 +211,13 @@ static cl_int get_memory_info(cl_mem handle, cl_mem_info what, size_t size, void
 			      size_t *size_ret)
 {
 	if (what == CL_MEM_REFERENCE_COUNT || what == CL_MEM_MAP_COUNT)
-		inject_harvest_now(true);
+		inject_opencl_completion_now(true);
 	return inject_opencl.clGetMemObjectInfo(handle, what, size, value, size_ret);
 }
 
 static cl_int release_memory(cl_mem handle)
 {
-	inject_harvest_now(false);
+	inject_opencl_completion_now(false);
 	return inject_opencl.clReleaseMemObject(handle);
 }
 
@@ -227,12 +228,12 @@ static cl_int get_event_info(cl_event event, cl_event_info what, size_t size, vo
 	cl_int result, status;
 
 	if (what == CL_EVENT_REFERENCE_COUNT)
-		inject_harvest_now(true);
+		inject_opencl_completion_now(true);
 	result = inject_opencl.clGetEventInfo(event, what, size, value, size_ret);
 	if (what == CL_EVENT_REFERENCE_COUNT && result == CL_SUCCESS && value &&
 	    size >= sizeof(count)) {
 		memcpy(&count, value, sizeof(count));
-		count -= inject_harvest_references(event);
+		count -= inject_opencl_completion_references(event);
 		memcpy(value, &count, sizeof(count));
 	}
 	/* A program may ask until it is so, instead of waiting. */
@@ -240,7 +241,7 @@ static cl_int get_event_info(cl_event event, cl_event_info what, size_t size, vo
 	    size >= sizeof(status)) {
 		memcpy(&status, value, sizeof(status));
 		if (status <= CL_COMPLETE)
-			inject_harvest_waited_for(1, &event);
+			inject_opencl_completion_waited_for(1, &event);
 	}
 	return result;
 }
@@ -249,27 +250,27 @@ static cl_int get_event_times(cl_event event, cl_profiling_info what, size_t siz
 			      size_t *size_ret)
 {
 	cl_command_queue handle = NULL;
-	struct inject_queue *queue = NULL;
+	struct inject_opencl_queue *queue = NULL;
 
 	if (inject_opencl.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle,
 					 NULL) == CL_SUCCESS)
-		queue = handle ? inject_queue_find(handle) : NULL;
+		queue = handle ? inject_opencl_queue_find(handle) : NULL;
 	if (queue && queue->is_changed)
 		return CL_PROFILING_INFO_NOT_AVAILABLE;
 	return inject_opencl.clGetEventProfilingInfo(event, what, size, value, size_ret);
 }
 
-void inject_wrap_objects(struct _cl_icd_dispatch *layer)
+void inject_opencl_wrap_objects(struct _cl_icd_dispatch *layer)
 {
-	INJECT_WRAP(layer, clCreateCommandQueue, create_queue);
-	INJECT_WRAP(layer, clCreateCommandQueueWithProperties, create_queue_with);
-	INJECT_WRAP(layer, clSetCommandQueueProperty, set_queue_property);
-	INJECT_WRAP(layer, clGetCommandQueueInfo, get_queue_info);
-	INJECT_WRAP(layer, clReleaseCommandQueue, release_queue);
-	INJECT_WRAP(layer, clReleaseContext, release_context);
-	INJECT_WRAP(layer, clGetContextInfo, get_context_info);
-	INJECT_WRAP(layer, clGetMemObjectInfo, get_memory_info);
-	INJECT_WRAP(layer, clReleaseMemObject, release_memory);
-	INJECT_WRAP(layer, clGetEventInfo, get_event_info);
-	INJECT_WRAP(layer, clGetEventProfilingInfo, get_event_times);
+	INJECT_OPENCL_WRAP(layer, clCreateCommandQueue, create_queue);
+	INJECT_OPENCL_WRAP(layer, clCreateCommandQueueWithProperties, create_queue_with);
+	INJECT_OPENCL_WRAP(layer, clSetCommandQueueProperty, set_queue_property);
+	INJECT_OPENCL_WRAP(layer, clGetCommandQueueInfo, get_queue_info);
+	INJECT_OPENCL_WRAP(layer, clReleaseCommandQueue, release_queue);
+	INJECT_OPENCL_WRAP(layer, clReleaseContext, release_context);
+	INJECT_OPENCL_WRAP(layer, clGetContextInfo, get_context_info);
+	INJECT_OPENCL_WRAP(layer, clGetMemObjectInfo, get_memory_info);
+	INJECT_OPENCL_WRAP(layer, clReleaseMemObject, release_memory);
+	INJECT_OPENCL_WRAP(layer, clGetEventInfo, get_event_info);
+	INJECT_OPENCL_WRAP(layer, clGetEventProfilingInfo, get_event_times);
 }

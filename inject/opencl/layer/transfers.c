@@ -16,27 +16,30 @@ static cl_int read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blockin
 			  size_t size, void *to, cl_uint count, const cl_event *list,
 			  cl_event *event)
 {
-	INJECT_TRANSFER(clEnqueueReadBuffer,
-		       (queue, buffer, blocking, offset, size, to, count, list, command.event),
-		       inject_command_copy(&command, DEVICE, HOST, size));
+	INJECT_OPENCL_TRANSFER(clEnqueueReadBuffer,
+			       (queue, buffer, blocking, offset, size, to, count, list,
+				command.event),
+			       inject_opencl_command_copy(&command, DEVICE, HOST, size));
 }
 
 static cl_int write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
 			   size_t size, const void *from, cl_uint count, const cl_event *list,
 			   cl_event *event)
 {
-	INJECT_TRANSFER(clEnqueueWriteBuffer,
-		       (queue, buffer, blocking, offset, size, from, count, list, command.event),
-		       inject_command_copy(&command, HOST, DEVICE, size));
+	INJECT_OPENCL_TRANSFER(clEnqueueWriteBuffer,
+			       (queue, buffer, blocking, offset, size, from, count, list,
+				command.event),
+			       inject_opencl_command_copy(&command, HOST, DEVICE, size));
 }
 
 static cl_int copy_buffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
 			  size_t to_offset, size_t size, cl_uint count, const cl_event *list,
 			  cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueCopyBuffer,
-		       (queue, from, to, from_offset, to_offset, size, count, list, command.event),
-		       inject_command_copy(&command, DEVICE, DEVICE, size));
+	INJECT_OPENCL_ENQUEUE(clEnqueueCopyBuffer,
+			      (queue, from, to, from_offset, to_offset, size, count, list,
+			       command.event),
+			      inject_opencl_command_copy(&command, DEVICE, DEVICE, size));
 }
 
 static cl_int read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -45,10 +48,11 @@ static cl_int read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 			size_t host_row, size_t host_slice, void *to, cl_uint count,
 			const cl_event *list, cl_event *event)
 {
-	INJECT_TRANSFER(clEnqueueReadBufferRect,
-		       (queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
-			buffer_slice, host_row, host_slice, to, count, list, command.event),
-		       inject_command_copy(&command, DEVICE, HOST, region_bytes(result, region)));
+	INJECT_OPENCL_TRANSFER(
+		clEnqueueReadBufferRect,
+		(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
+		 buffer_slice, host_row, host_slice, to, count, list, command.event),
+		inject_opencl_command_copy(&command, DEVICE, HOST, region_bytes(result, region)));
 }
 
 static cl_int write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -57,10 +61,11 @@ static cl_int write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking
 			 size_t host_row, size_t host_slice, const void *from, cl_uint count,
 			 const cl_event *list, cl_event *event)
 {
-	INJECT_TRANSFER(clEnqueueWriteBufferRect,
-		       (queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
-			buffer_slice, host_row, host_slice, from, count, list, command.event),
-		       inject_command_copy(&command, HOST, DEVICE, region_bytes(result, region)));
+	INJECT_OPENCL_TRANSFER(
+		clEnqueueWriteBufferRect,
+		(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
+		 buffer_slice, host_row, host_slice, from, count, list, command.event),
+		inject_opencl_command_copy(&command, HOST, DEVICE, region_bytes(result, region)));
 }
 
 static cl_int copy_rect(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
@@ -68,20 +73,21 @@ static cl_int copy_rect(cl_command_queue queue, cl_mem from, cl_mem to, const si
 			size_t from_slice, size_t to_row, size_t to_slice, cl_uint count,
 			const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueCopyBufferRect,
-		       (queue, from, to, from_origin, to_origin, region, from_row, from_slice,
-			to_row, to_slice, count, list, command.event),
-		       inject_command_copy(&command, DEVICE, DEVICE, region_bytes(result, region)));
+	INJECT_OPENCL_ENQUEUE(clEnqueueCopyBufferRect,
+			      (queue, from, to, from_origin, to_origin, region, from_row,
+			       from_slice, to_row, to_slice, count, list, command.event),
+			      inject_opencl_command_copy(&command, DEVICE, DEVICE,
+							 region_bytes(result, region)));
 }
 
 static cl_int fill_buffer(cl_command_queue queue, cl_mem buffer, const void *pattern,
 			  size_t pattern_size, size_t offset, size_t size, cl_uint count,
 			  const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueFillBuffer,
-		       (queue, buffer, pattern, pattern_size, offset, size, count, list,
-			command.event),
-		       inject_command_set(&command, size, result == CL_SUCCESS ? pattern : NULL,
+	INJECT_OPENCL_ENQUEUE(
+		clEnqueueFillBuffer,
+		(queue, buffer, pattern, pattern_size, offset, size, count, list, command.event),
+		inject_opencl_command_set(&command, size, result == CL_SUCCESS ? pattern : NULL,
 					  pattern_size));
 }
 
@@ -89,37 +95,37 @@ static void *map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 			size_t offset, size_t size, cl_uint count, const cl_event *list,
 			cl_event *event, cl_int *result)
 {
-	struct inject_command command;
+	struct inject_opencl_command command;
 	cl_int of_ours = CL_SUCCESS;
 	void *pointer;
 
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueMapBuffer);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueMapBuffer);
 	pointer = inject_opencl.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size,
 						   count, list, command.event, &of_ours);
 	if (result)
 		*result = of_ours;
-	inject_command_copy(&command, DEVICE, HOST, size);
+	inject_opencl_command_copy(&command, DEVICE, HOST, size);
 	command.kept.copy_kind = GPUMON_COPY_MAP;
 	if (command.is_recorded && pointer)
-		inject_mapped_add(pointer, size);
-	inject_command_end(&command, of_ours);
+		inject_opencl_mapped_add(pointer, size);
+	inject_opencl_command_end(&command, of_ours);
 	if (blocking && pointer)
-		inject_command_waited(&command, queue);
+		inject_opencl_command_waited(&command, queue);
 	return pointer;
 }
 
 static cl_int unmap(cl_command_queue queue, cl_mem memory, void *pointer, cl_uint count,
 		    const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
+	struct inject_opencl_command command;
 	cl_int result;
 
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueUnmapMemObject);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueUnmapMemObject);
 	result = inject_opencl.clEnqueueUnmapMemObject(queue, memory, pointer, count, list,
 						       command.event);
-	inject_command_copy(&command, HOST, DEVICE, inject_mapped_bytes(pointer));
+	inject_opencl_command_copy(&command, HOST, DEVICE, inject_opencl_mapped_bytes(pointer));
 	command.kept.copy_kind = GPUMON_COPY_UNMAP;
-	inject_command_end(&command, result);
+	inject_opencl_command_end(&command, result);
 	return result;
 }
 
@@ -141,32 +147,32 @@ static cl_int migrate(cl_command_queue queue, cl_uint objects, const cl_mem *mem
 		      cl_event *event)
 {
 	bool to_host = flags & CL_MIGRATE_MEM_OBJECT_HOST;
-	struct inject_command command;
+	struct inject_opencl_command command;
 	cl_int result;
 
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueMigrateMemObjects);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueMigrateMemObjects);
 	result = inject_opencl.clEnqueueMigrateMemObjects(queue, objects, memory, flags, count,
 							  list, command.event);
-	inject_command_copy(
+	inject_opencl_command_copy(
 		&command, to_host ? DEVICE : HOST, to_host ? HOST : DEVICE,
 		command.is_recorded && result == CL_SUCCESS ? memory_bytes(objects, memory) : 0);
 	command.kept.copy_kind = GPUMON_COPY_MIGRATE;
-	inject_command_end(&command, result);
+	inject_opencl_command_end(&command, result);
 	return result;
 }
 
-void inject_wrap_buffers(struct _cl_icd_dispatch *layer)
+void inject_opencl_wrap_buffers(struct _cl_icd_dispatch *layer)
 {
-	INJECT_WRAP(layer, clEnqueueReadBuffer, read_buffer);
-	INJECT_WRAP(layer, clEnqueueWriteBuffer, write_buffer);
-	INJECT_WRAP(layer, clEnqueueCopyBuffer, copy_buffer);
-	INJECT_WRAP(layer, clEnqueueReadBufferRect, read_rect);
-	INJECT_WRAP(layer, clEnqueueWriteBufferRect, write_rect);
-	INJECT_WRAP(layer, clEnqueueCopyBufferRect, copy_rect);
-	INJECT_WRAP(layer, clEnqueueFillBuffer, fill_buffer);
-	INJECT_WRAP(layer, clEnqueueMapBuffer, map_buffer);
-	INJECT_WRAP(layer, clEnqueueUnmapMemObject, unmap);
-	INJECT_WRAP(layer, clEnqueueMigrateMemObjects, migrate);
+	INJECT_OPENCL_WRAP(layer, clEnqueueReadBuffer, read_buffer);
+	INJECT_OPENCL_WRAP(layer, clEnqueueWriteBuffer, write_buffer);
+	INJECT_OPENCL_WRAP(layer, clEnqueueCopyBuffer, copy_buffer);
+	INJECT_OPENCL_WRAP(layer, clEnqueueReadBufferRect, read_rect);
+	INJECT_OPENCL_WRAP(layer, clEnqueueWriteBufferRect, write_rect);
+	INJECT_OPENCL_WRAP(layer, clEnqueueCopyBufferRect, copy_rect);
+	INJECT_OPENCL_WRAP(layer, clEnqueueFillBuffer, fill_buffer);
+	INJECT_OPENCL_WRAP(layer, clEnqueueMapBuffer, map_buffer);
+	INJECT_OPENCL_WRAP(layer, clEnqueueUnmapMemObject, unmap);
+	INJECT_OPENCL_WRAP(layer, clEnqueueMigrateMemObjects, migrate);
 }
 
 #define HOST   GPUMON_PLACE_PAGEABLE
@@ -174,8 +180,8 @@ void inject_wrap_buffers(struct _cl_icd_dispatch *layer)
 #define IMAGE  GPUMON_PLACE_ARRAY
 
 /* Of what was enqueued, while the image is sure to be there. */
-static uint64_t image_bytes(const struct inject_command *command, cl_int result, cl_mem image,
-			    const size_t *region)
+static uint64_t image_bytes(const struct inject_opencl_command *command, cl_int result,
+			    cl_mem image, const size_t *region)
 {
 	size_t element = 0;
 
@@ -190,10 +196,11 @@ static cl_int read_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
 			 const size_t *origin, const size_t *region, size_t row, size_t slice,
 			 void *to, cl_uint count, const cl_event *list, cl_event *event)
 {
-	INJECT_TRANSFER(clEnqueueReadImage,
-		       (queue, image, blocking, origin, region, row, slice, to, count, list,
-			command.event),
-		       inject_command_copy(&command, IMAGE, HOST,
+	INJECT_OPENCL_TRANSFER(
+		clEnqueueReadImage,
+		(queue, image, blocking, origin, region, row, slice, to, count, list,
+		 command.event),
+		inject_opencl_command_copy(&command, IMAGE, HOST,
 					   image_bytes(&command, result, image, region)));
 }
 
@@ -201,10 +208,11 @@ static cl_int write_image(cl_command_queue queue, cl_mem image, cl_bool blocking
 			  const size_t *origin, const size_t *region, size_t row, size_t slice,
 			  const void *from, cl_uint count, const cl_event *list, cl_event *event)
 {
-	INJECT_TRANSFER(clEnqueueWriteImage,
-		       (queue, image, blocking, origin, region, row, slice, from, count, list,
-			command.event),
-		       inject_command_copy(&command, HOST, IMAGE,
+	INJECT_OPENCL_TRANSFER(
+		clEnqueueWriteImage,
+		(queue, image, blocking, origin, region, row, slice, from, count, list,
+		 command.event),
+		inject_opencl_command_copy(&command, HOST, IMAGE,
 					   image_bytes(&command, result, image, region)));
 }
 
@@ -212,10 +220,10 @@ static cl_int copy_image(cl_command_queue queue, cl_mem from, cl_mem to, const s
 			 const size_t *to_origin, const size_t *region, cl_uint count,
 			 const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueCopyImage,
-		       (queue, from, to, from_origin, to_origin, region, count, list,
-			command.event),
-		       inject_command_copy(&command, IMAGE, IMAGE,
+	INJECT_OPENCL_ENQUEUE(
+		clEnqueueCopyImage,
+		(queue, from, to, from_origin, to_origin, region, count, list, command.event),
+		inject_opencl_command_copy(&command, IMAGE, IMAGE,
 					   image_bytes(&command, result, from, region)));
 }
 
@@ -223,9 +231,10 @@ static cl_int copy_image_to_buffer(cl_command_queue queue, cl_mem from, cl_mem t
 				   const size_t *origin, const size_t *region, size_t offset,
 				   cl_uint count, const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueCopyImageToBuffer,
-		       (queue, from, to, origin, region, offset, count, list, command.event),
-		       inject_command_copy(&command, IMAGE, DEVICE,
+	INJECT_OPENCL_ENQUEUE(
+		clEnqueueCopyImageToBuffer,
+		(queue, from, to, origin, region, offset, count, list, command.event),
+		inject_opencl_command_copy(&command, IMAGE, DEVICE,
 					   image_bytes(&command, result, from, region)));
 }
 
@@ -233,9 +242,10 @@ static cl_int copy_buffer_to_image(cl_command_queue queue, cl_mem from, cl_mem t
 				   const size_t *origin, const size_t *region, cl_uint count,
 				   const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueCopyBufferToImage,
-		       (queue, from, to, offset, origin, region, count, list, command.event),
-		       inject_command_copy(&command, DEVICE, IMAGE,
+	INJECT_OPENCL_ENQUEUE(
+		clEnqueueCopyBufferToImage,
+		(queue, from, to, offset, origin, region, count, list, command.event),
+		inject_opencl_command_copy(&command, DEVICE, IMAGE,
 					   image_bytes(&command, result, to, region)));
 }
 
@@ -243,9 +253,10 @@ static cl_int fill_image(cl_command_queue queue, cl_mem image, const void *colou
 			 const size_t *origin, const size_t *region, cl_uint count,
 			 const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueFillImage,
-		       (queue, image, colour, origin, region, count, list, command.event),
-		       inject_command_set(&command, image_bytes(&command, result, image, region),
+	INJECT_OPENCL_ENQUEUE(
+		clEnqueueFillImage,
+		(queue, image, colour, origin, region, count, list, command.event),
+		inject_opencl_command_set(&command, image_bytes(&command, result, image, region),
 					  NULL, 0));
 }
 
@@ -253,36 +264,36 @@ static void *map_image(cl_command_queue queue, cl_mem image, cl_bool blocking, c
 		       const size_t *origin, const size_t *region, size_t *row, size_t *slice,
 		       cl_uint count, const cl_event *list, cl_event *event, cl_int *result)
 {
-	struct inject_command command;
+	struct inject_opencl_command command;
 	cl_int of_ours = CL_SUCCESS;
 	uint64_t bytes;
 	void *pointer;
 
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueMapImage);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueMapImage);
 	pointer = inject_opencl.clEnqueueMapImage(queue, image, blocking, flags, origin, region,
 						  row, slice, count, list, command.event, &of_ours);
 	if (result)
 		*result = of_ours;
 	bytes = image_bytes(&command, of_ours, image, region);
-	inject_command_copy(&command, IMAGE, HOST, bytes);
+	inject_opencl_command_copy(&command, IMAGE, HOST, bytes);
 	command.kept.copy_kind = GPUMON_COPY_MAP;
 	if (command.is_recorded && pointer)
-		inject_mapped_add(pointer, bytes);
-	inject_command_end(&command, of_ours);
+		inject_opencl_mapped_add(pointer, bytes);
+	inject_opencl_command_end(&command, of_ours);
 	if (blocking && pointer)
-		inject_command_waited(&command, queue);
+		inject_opencl_command_waited(&command, queue);
 	return pointer;
 }
 
-void inject_wrap_images(struct _cl_icd_dispatch *layer)
+void inject_opencl_wrap_images(struct _cl_icd_dispatch *layer)
 {
-	INJECT_WRAP(layer, clEnqueueReadImage, read_image);
-	INJECT_WRAP(layer, clEnqueueWriteImage, write_image);
-	INJECT_WRAP(layer, clEnqueueCopyImage, copy_image);
-	INJECT_WRAP(layer, clEnqueueCopyImageToBuffer, copy_image_to_buffer);
-	INJECT_WRAP(layer, clEnqueueCopyBufferToImage, copy_buffer_to_image);
-	INJECT_WRAP(layer, clEnqueueFillImage, fill_image);
-	INJECT_WRAP(layer, clEnqueueMapImage, map_image);
+	INJECT_OPENCL_WRAP(layer, clEnqueueReadImage, read_image);
+	INJECT_OPENCL_WRAP(layer, clEnqueueWriteImage, write_image);
+	INJECT_OPENCL_WRAP(layer, clEnqueueCopyImage, copy_image);
+	INJECT_OPENCL_WRAP(layer, clEnqueueCopyImageToBuffer, copy_image_to_buffer);
+	INJECT_OPENCL_WRAP(layer, clEnqueueCopyBufferToImage, copy_buffer_to_image);
+	INJECT_OPENCL_WRAP(layer, clEnqueueFillImage, fill_image);
+	INJECT_OPENCL_WRAP(layer, clEnqueueMapImage, map_image);
 }
 
 /* Shared virtual memory: a pointer does not say where its memory is. */
@@ -293,50 +304,51 @@ void inject_wrap_images(struct _cl_icd_dispatch *layer)
 static cl_int svm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
 		       size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
-	INJECT_TRANSFER(clEnqueueSVMMemcpy,
-		       (queue, blocking, to, from, size, count, list, command.event),
-		       inject_command_copy(&command, SHARED, SHARED, size));
+	INJECT_OPENCL_TRANSFER(clEnqueueSVMMemcpy,
+			       (queue, blocking, to, from, size, count, list, command.event),
+			       inject_opencl_command_copy(&command, SHARED, SHARED, size));
 }
 
 static cl_int svm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size,
 		       size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
-	INJECT_ENQUEUE(clEnqueueSVMMemFill,
-		       (queue, to, pattern, pattern_size, size, count, list, command.event),
-		       inject_command_set(&command, size, result == CL_SUCCESS ? pattern : NULL,
-					  pattern_size));
+	INJECT_OPENCL_ENQUEUE(clEnqueueSVMMemFill,
+			      (queue, to, pattern, pattern_size, size, count, list, command.event),
+			      inject_opencl_command_set(&command, size,
+							result == CL_SUCCESS ? pattern : NULL,
+							pattern_size));
 }
 
 static cl_int svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer,
 		      size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {
-	struct inject_command command;
+	struct inject_opencl_command command;
 	cl_int result;
 
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueSVMMap);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueSVMMap);
 	result = inject_opencl.clEnqueueSVMMap(queue, blocking, flags, pointer, size, count, list,
 					       command.event);
-	inject_command_copy(&command, SHARED, HOST, size);
+	inject_opencl_command_copy(&command, SHARED, HOST, size);
 	command.kept.copy_kind = GPUMON_COPY_MAP;
 	if (command.is_recorded && result == CL_SUCCESS)
-		inject_mapped_add(pointer, size);
-	inject_command_end(&command, result);
+		inject_opencl_mapped_add(pointer, size);
+	inject_opencl_command_end(&command, result);
 	if (blocking && result == CL_SUCCESS)
-		inject_command_waited(&command, queue);
+		inject_opencl_command_waited(&command, queue);
 	return result;
 }
 
 static cl_int svm_unmap(cl_command_queue queue, void *pointer, cl_uint count, const cl_event *list,
 			cl_event *event)
 {
-	struct inject_command command;
+	struct inject_opencl_command command;
 	cl_int result;
 
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueSVMUnmap);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueSVMUnmap);
 	result = inject_opencl.clEnqueueSVMUnmap(queue, pointer, count, list, command.event);
-	inject_command_copy(&command, HOST, SHARED, inject_mapped_bytes(pointer));
+	inject_opencl_command_copy(&command, HOST, SHARED, inject_opencl_mapped_bytes(pointer));
 	command.kept.copy_kind = GPUMON_COPY_UNMAP;
-	inject_command_end(&command, result);
+	inject_opencl_command_end(&command, result);
 	return result;
 }
 
@@ -345,27 +357,28 @@ static cl_int svm_migrate(cl_command_queue queue, cl_uint pointers, const void *
 			  const cl_event *list, cl_event *event)
 {
 	bool to_host = flags & CL_MIGRATE_MEM_OBJECT_HOST;
-	struct inject_command command;
+	struct inject_opencl_command command;
 	uint64_t bytes = 0;
 	cl_int result;
 	cl_uint i;
 
-	inject_command_begin(&command, queue, event, INJECT_clEnqueueSVMMigrateMem);
+	inject_opencl_command_begin(&command, queue, event, INJECT_clEnqueueSVMMigrateMem);
 	result = inject_opencl.clEnqueueSVMMigrateMem(queue, pointers, pointer_list, sizes, flags,
 						      count, list, command.event);
 	for (i = 0; result == CL_SUCCESS && sizes && i < pointers; i++)
 		bytes += sizes[i];
-	inject_command_copy(&command, to_host ? SHARED : HOST, to_host ? HOST : SHARED, bytes);
+	inject_opencl_command_copy(&command, to_host ? SHARED : HOST, to_host ? HOST : SHARED,
+				   bytes);
 	command.kept.copy_kind = GPUMON_COPY_MIGRATE;
-	inject_command_end(&command, result);
+	inject_opencl_command_end(&command, result);
 	return result;
 }
 
-void inject_wrap_svm(struct _cl_icd_dispatch *layer)
+void inject_opencl_wrap_svm(struct _cl_icd_dispatch *layer)
 {
-	INJECT_WRAP(layer, clEnqueueSVMMemcpy, svm_copy);
-	INJECT_WRAP(layer, clEnqueueSVMMemFill, svm_fill);
-	INJECT_WRAP(layer, clEnqueueSVMMap, svm_map);
-	INJECT_WRAP(layer, clEnqueueSVMUnmap, svm_unmap);
-	INJECT_WRAP(layer, clEnqueueSVMMigrateMem, svm_migrate);
+	INJECT_OPENCL_WRAP(layer, clEnqueueSVMMemcpy, svm_copy);
+	INJECT_OPENCL_WRAP(layer, clEnqueueSVMMemFill, svm_fill);
+	INJECT_OPENCL_WRAP(layer, clEnqueueSVMMap, svm_map);
+	INJECT_OPENCL_WRAP(layer, clEnqueueSVMUnmap, svm_unmap);
+	INJECT_OPENCL_WRAP(layer, clEnqueueSVMMigrateMem, svm_migrate);
 }

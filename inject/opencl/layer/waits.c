@@ -5,38 +5,38 @@
 #include "opencl/command.h"
 #include "wrappers.h"
 
-#define RECORDED(function, call)                                  \
-	do {                                                      \
-		bool is_recorded = inject_other_begin(INJECT_##function); \
-		cl_int result = inject_opencl.function call;      \
-									  \
-		if (is_recorded)                                  \
-			inject_other_end();                       \
-		return result;                                    \
+#define RECORDED(function, call)                                                 \
+	do {                                                                     \
+		bool is_recorded = inject_opencl_other_begin(INJECT_##function); \
+		cl_int result = inject_opencl.function call;                     \
+                                                                                 \
+		if (is_recorded)                                                 \
+			inject_opencl_other_end();                               \
+		return result;                                                   \
 	} while (0)
 
 static cl_int finish(cl_command_queue queue)
 {
-	bool is_recorded = inject_other_begin(INJECT_clFinish);
+	bool is_recorded = inject_opencl_other_begin(INJECT_clFinish);
 	cl_int result = inject_opencl.clFinish(queue);
 
 	if (is_recorded)
-		inject_other_end();
+		inject_opencl_other_end();
 	if (result == CL_SUCCESS)
-		inject_harvest_waited(queue, 0, NULL);
+		inject_opencl_completion_waited(queue, 0, NULL);
 	return result;
 }
 
 /* If a command has failed, the others have been waited for all the same. */
 static cl_int wait_for_events(cl_uint count, const cl_event *list)
 {
-	bool is_recorded = inject_other_begin(INJECT_clWaitForEvents);
+	bool is_recorded = inject_opencl_other_begin(INJECT_clWaitForEvents);
 	cl_int result = inject_opencl.clWaitForEvents(count, list);
 
 	if (is_recorded)
-		inject_other_end();
+		inject_opencl_other_end();
 	if (result == CL_SUCCESS || result == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
-		inject_harvest_waited_for(count, list);
+		inject_opencl_completion_waited_for(count, list);
 	return result;
 }
 
@@ -55,7 +55,7 @@ static void CL_CALLBACK tell(cl_event event, cl_int status, void *data)
 
 	free(data);
 	if (status <= CL_COMPLETE)
-		inject_harvest_told(event);
+		inject_opencl_completion_told(event);
 	told.function(event, status, told.data);
 }
 
@@ -109,15 +109,15 @@ static cl_int svm_free(cl_command_queue queue, cl_uint pointers, void *pointer_l
 		 (queue, pointers, pointer_list, function, data, count, list, event));
 }
 
-void inject_wrap_others(struct _cl_icd_dispatch *layer)
+void inject_opencl_wrap_waits(struct _cl_icd_dispatch *layer)
 {
-	INJECT_WRAP(layer, clFinish, finish);
-	INJECT_WRAP(layer, clWaitForEvents, wait_for_events);
-	INJECT_WRAP(layer, clSetEventCallback, set_callback);
-	INJECT_WRAP(layer, clFlush, flush);
-	INJECT_WRAP(layer, clEnqueueMarker, marker);
-	INJECT_WRAP(layer, clEnqueueMarkerWithWaitList, marker_with);
-	INJECT_WRAP(layer, clEnqueueBarrier, barrier);
-	INJECT_WRAP(layer, clEnqueueBarrierWithWaitList, barrier_with);
-	INJECT_WRAP(layer, clEnqueueSVMFree, svm_free);
+	INJECT_OPENCL_WRAP(layer, clFinish, finish);
+	INJECT_OPENCL_WRAP(layer, clWaitForEvents, wait_for_events);
+	INJECT_OPENCL_WRAP(layer, clSetEventCallback, set_callback);
+	INJECT_OPENCL_WRAP(layer, clFlush, flush);
+	INJECT_OPENCL_WRAP(layer, clEnqueueMarker, marker);
+	INJECT_OPENCL_WRAP(layer, clEnqueueMarkerWithWaitList, marker_with);
+	INJECT_OPENCL_WRAP(layer, clEnqueueBarrier, barrier);
+	INJECT_OPENCL_WRAP(layer, clEnqueueBarrierWithWaitList, barrier_with);
+	INJECT_OPENCL_WRAP(layer, clEnqueueSVMFree, svm_free);
 }

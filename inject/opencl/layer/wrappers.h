@@ -6,16 +6,16 @@
 #include "opencl/completion.h"
 
 /* Each sets its functions in a table that is a copy of those below. */
-void inject_wrap_objects(struct _cl_icd_dispatch *layer);
-void inject_wrap_kernels(struct _cl_icd_dispatch *layer);
-void inject_wrap_buffers(struct _cl_icd_dispatch *layer);
-void inject_wrap_images(struct _cl_icd_dispatch *layer);
-void inject_wrap_svm(struct _cl_icd_dispatch *layer);
-void inject_wrap_others(struct _cl_icd_dispatch *layer);
-void inject_wrap_extensions(struct _cl_icd_dispatch *layer);
+void inject_opencl_wrap_objects(struct _cl_icd_dispatch *layer);
+void inject_opencl_wrap_kernels(struct _cl_icd_dispatch *layer);
+void inject_opencl_wrap_buffers(struct _cl_icd_dispatch *layer);
+void inject_opencl_wrap_images(struct _cl_icd_dispatch *layer);
+void inject_opencl_wrap_svm(struct _cl_icd_dispatch *layer);
+void inject_opencl_wrap_waits(struct _cl_icd_dispatch *layer);
+void inject_opencl_wrap_extensions(struct _cl_icd_dispatch *layer);
 
 /* Only functions that there are, so that the loader still says that an old driver has none. */
-#define INJECT_WRAP(layer, name, with)          \
+#define INJECT_OPENCL_WRAP(layer, name, with)   \
 	do {                                    \
 		if ((layer)->name)              \
 			(layer)->name = (with); \
@@ -27,41 +27,44 @@ void inject_wrap_extensions(struct _cl_icd_dispatch *layer);
  * @describe: what the command is, by "command" and "result"
  * @blocks: whether the function returns only when the command has ended
  */
-#define INJECT_ENQUEUE_OR_WAIT(name, call, describe, blocks)                 \
-	do {                                                                 \
-		struct inject_command command;                               \
-		cl_int result;                                               \
-                                                                             \
-		inject_command_begin(&command, queue, event, INJECT_##name); \
-		result = inject_opencl.name call;                            \
-		describe;                                                    \
-		inject_command_end(&command, result);                        \
-		if ((blocks) && result == CL_SUCCESS)                        \
-			inject_command_waited(&command, queue);              \
-		return result;                                               \
+#define INJECT_OPENCL_ENQUEUE_OR_WAIT(name, call, describe, blocks)                 \
+	do {                                                                        \
+		struct inject_opencl_command command;                               \
+		cl_int result;                                                      \
+                                                                                    \
+		inject_opencl_command_begin(&command, queue, event, INJECT_##name); \
+		result = inject_opencl.name call;                                   \
+		describe;                                                           \
+		inject_opencl_command_end(&command, result);                        \
+		if ((blocks) && result == CL_SUCCESS)                               \
+			inject_opencl_command_waited(&command, queue);              \
+		return result;                                                      \
 	} while (0)
 
-#define INJECT_ENQUEUE(name, call, describe) INJECT_ENQUEUE_OR_WAIT(name, call, describe, false)
+#define INJECT_OPENCL_ENQUEUE(name, call, describe) \
+	INJECT_OPENCL_ENQUEUE_OR_WAIT(name, call, describe, false)
 
 /* The same for a function with a parameter "blocking". */
-#define INJECT_TRANSFER(name, call, describe) INJECT_ENQUEUE_OR_WAIT(name, call, describe, blocking)
+#define INJECT_OPENCL_TRANSFER(name, call, describe) \
+	INJECT_OPENCL_ENQUEUE_OR_WAIT(name, call, describe, blocking)
 
 /* It has blocked until this command had ended. */
-static inline void inject_command_waited(const struct inject_command *command,
-					 cl_command_queue queue)
+static inline void inject_opencl_command_waited(const struct inject_opencl_command *command,
+						cl_command_queue queue)
 {
 	cl_event event = command->is_recorded ? command->kept.event : NULL;
 
-	inject_harvest_waited(queue, 1, &event);
+	inject_opencl_completion_waited(queue, 1, &event);
 }
 
 /* The headers of OpenCL have called this type differently since the end of 2023. */
 typedef __typeof__(((struct _cl_icd_dispatch *)NULL)
-			   ->clCreateCommandQueueWithProperties) inject_create_queue_fn;
+			   ->clCreateCommandQueueWithProperties) inject_opencl_create_queue_fn;
 
 /* clCreateCommandQueueWithProperties, also as an extension of OpenCL 1.2. */
-cl_command_queue inject_create_queue_by(inject_create_queue_fn below, cl_context context,
-					cl_device_id device, const cl_queue_properties *properties,
-					cl_int *result);
+cl_command_queue inject_opencl_create_queue_by(inject_opencl_create_queue_fn below,
+					       cl_context context, cl_device_id device,
+					       const cl_queue_properties *properties,
+					       cl_int *result);
 
 #endif /* GPUMON_INJECT_OPENCL_LAYER_WRAPPERS_H */

@@ -20,7 +20,7 @@ INJECT_ZE_BEFORE(ContextDestroy, context_destroy)
 	INJECT_ZE_UNUSED();
 	if (!context)
 		return;
-	inject_ze_harvest_before(context);
+	inject_ze_completion_before(context);
 	inject_ze_events_end(context);
 }
 
@@ -39,7 +39,7 @@ INJECT_ZE_BEFORE(QueueDestroy, command_queue_destroy)
 	INJECT_ZE_UNUSED();
 	if (!queue)
 		return;
-	inject_ze_harvest_before(queue);
+	inject_ze_completion_before(queue);
 	inject_ze_fences_end(queue);
 }
 
@@ -65,10 +65,10 @@ static void end_list(ze_command_list_handle_t handle)
 	if (!list)
 		return;
 	if (list->queue) {
-		list->spare = inject_ze_harvest_before(list->queue) ? list->queue : NULL;
+		list->spare = inject_ze_completion_before(list->queue) ? list->queue : NULL;
 		return;
 	}
-	inject_ze_harvest_before(list);
+	inject_ze_completion_before(list);
 	inject_ze_list_empty(list);
 }
 
@@ -162,7 +162,7 @@ static void end_event(ze_event_handle_t handle, bool is_destroyed)
 	if (!event)
 		return;
 	if (atomic_load(&event->waited) || atomic_load(&event->is_in_list))
-		inject_ze_harvest_their_event(event);
+		inject_ze_completion_their_event(event);
 	if (is_destroyed) {
 		atomic_store(&event->is_in_list, false);
 		atomic_fetch_add(&event->version, 1);
@@ -186,14 +186,14 @@ INJECT_ZE_BEFORE(FenceDestroy, fence_destroy)
 {
 	INJECT_ZE_UNUSED();
 	if (!inject_ze_is_ours())
-		inject_ze_harvest_fence(*p->phFence);
+		inject_ze_completion_fence(*p->phFence);
 }
 
 INJECT_ZE_BEFORE(FenceReset, fence_reset)
 {
 	INJECT_ZE_UNUSED();
 	if (!inject_ze_is_ours())
-		inject_ze_harvest_fence(*p->phFence);
+		inject_ze_completion_fence(*p->phFence);
 }
 
 void inject_ze_trace_objects(zel_core_callbacks_t *before, zel_core_callbacks_t *after)
@@ -245,7 +245,7 @@ INJECT_ZE_AFTER(QueueSynchronize, command_queue_synchronize)
 	INJECT_ZE_UNUSED();
 	inject_ze_other_end(*mine);
 	if (result == ZE_RESULT_SUCCESS)
-		inject_ze_harvest_after_wait(inject_ze_queue_find(*p->phCommandQueue));
+		inject_ze_completion_after_wait(inject_ze_queue_find(*p->phCommandQueue));
 }
 
 INJECT_ZE_BEFORE(FenceSynchronize, fence_host_synchronize)
@@ -259,7 +259,7 @@ INJECT_ZE_AFTER(FenceSynchronize, fence_host_synchronize)
 	INJECT_ZE_UNUSED();
 	inject_ze_other_end(*mine);
 	if (result == ZE_RESULT_SUCCESS)
-		inject_ze_harvest_after_wait(NULL);
+		inject_ze_completion_after_wait(NULL);
 }
 
 INJECT_ZE_BEFORE(EventSynchronize, event_host_synchronize)
@@ -273,7 +273,7 @@ INJECT_ZE_AFTER(EventSynchronize, event_host_synchronize)
 	INJECT_ZE_UNUSED();
 	inject_ze_other_end(*mine);
 	if (result == ZE_RESULT_SUCCESS)
-		inject_ze_harvest_after_wait(NULL);
+		inject_ze_completion_after_wait(NULL);
 }
 
 /* A program may ask until it is so, instead of waiting. */
@@ -281,14 +281,14 @@ INJECT_ZE_AFTER(EventQueryStatus, event_query_status)
 {
 	INJECT_ZE_UNUSED();
 	if (result == ZE_RESULT_SUCCESS && !inject_ze_is_ours())
-		inject_ze_harvest_after_wait(NULL);
+		inject_ze_completion_after_wait(NULL);
 }
 
 INJECT_ZE_AFTER(FenceQueryStatus, fence_query_status)
 {
 	INJECT_ZE_UNUSED();
 	if (result == ZE_RESULT_SUCCESS && !inject_ze_is_ours())
-		inject_ze_harvest_after_wait(NULL);
+		inject_ze_completion_after_wait(NULL);
 }
 
 /*
@@ -299,7 +299,7 @@ static void after_ListSynchronize(void *p, ze_result_t result, void *tracer, voi
 {
 	INJECT_ZE_UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
-		inject_ze_harvest_after_wait(NULL);
+		inject_ze_completion_after_wait(NULL);
 }
 
 void inject_ze_trace_new_waits(zel_tracer_handle_t tracer)

@@ -142,7 +142,7 @@ static bool start_level_zero(struct inject_thread *thread, bool at_start, const 
 	(void)thread;
 	(void)at_start;
 	(void)why;
-	inject_ze_harvest_end(NULL, 0);
+	inject_ze_completion_end(NULL, 0);
 	return true;
 }
 
@@ -150,14 +150,14 @@ static bool start_level_zero(struct inject_thread *thread, bool at_start, const 
 static void drain_level_zero(struct inject_thread *thread)
 {
 	inject_locks_begin();
-	inject_ze_harvest(thread);
+	inject_ze_completion_look(thread);
 	inject_locks_end();
 }
 
 static void end_level_zero(struct inject_thread *thread, bool recorder_lives,
 			   unsigned int settle_ms)
 {
-	inject_ze_harvest_end(recorder_lives ? thread : NULL, settle_ms);
+	inject_ze_completion_end(recorder_lives ? thread : NULL, settle_ms);
 }
 
 static bool forget_level_zero(void)
@@ -165,7 +165,7 @@ static bool forget_level_zero(void)
 	inject_ze_objects_forked();
 	inject_ze_events_forked();
 	inject_ze_commands_forked();
-	inject_ze_harvest_forked();
+	inject_ze_completion_forked();
 	return true;
 }
 
