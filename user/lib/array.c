@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
+#include "memory.h"
 
 void *gpumon_grow(void **array, size_t *n, size_t size)
 {
@@ -12,10 +12,7 @@ void *gpumon_grow(void **array, size_t *n, size_t size)
 	if ((*n & (*n - 1)) == 0) {
 		size_t capacity = *n ? *n * 2 : 1;
 
-		bigger = reallocarray(*array, capacity, size);
-		if (!bigger)
-			return NULL;
-		*array = bigger;
+		*array = gpumon_reallocarray(*array, capacity, size);
 	}
 	bigger = (char *)*array + *n * size;
 	memset(bigger, 0, size);
@@ -29,11 +26,11 @@ void *gpumon_array_add(void **array, uint32_t *used, uint32_t *room, size_t size
 
 	if (*used == *room) {
 		uint32_t more = *room ? *room * 2 : 16;
-		void *grown = more > *room ? reallocarray(*array, more, size) : NULL;
 
-		if (!grown)
-			return NULL;
-		*array = grown;
+		/* A number of 32 bits counts no more of them. */
+		if (more < *room)
+			gpumon_memory_failed(SIZE_MAX);
+		*array = gpumon_reallocarray(*array, more, size);
 		*room = more;
 	}
 	at = (char *)*array + (size_t)(*used)++ * size;
@@ -53,11 +50,12 @@ int gpumon_queue_room(void **array, uint32_t *first, uint32_t used, uint32_t *ro
 		*first = 0;
 		return 0;
 	}
-	return gpumon_array_add(array, &end, room, size) ? 0 : -1;
+	gpumon_array_add(array, &end, room, size);
+	return 0;
 }
 
 int gpumon_copy_string(char **to, const char *from)
 {
-	*to = from ? strdup(from) : NULL;
-	return from && !*to ? -1 : 0;
+	*to = from ? gpumon_strdup(from) : NULL;
+	return 0;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "map.h"
+#include "memory.h"
 
 static struct gpumon_map_slot *find_slot(struct gpumon_map_slot *slots, size_t mask, uint64_t key)
 {
@@ -13,13 +14,11 @@ static struct gpumon_map_slot *find_slot(struct gpumon_map_slot *slots, size_t m
 	return &slots[i];
 }
 
-static int grow_map(struct gpumon_map *map)
+static void grow_map(struct gpumon_map *map)
 {
 	size_t mask = map->slots ? map->mask * 2 + 1 : 63;
-	struct gpumon_map_slot *slots = calloc(mask + 1, sizeof(*slots));
+	struct gpumon_map_slot *slots = gpumon_calloc(mask + 1, sizeof(*slots));
 
-	if (!slots)
-		return -1;
 	for (size_t i = 0; map->slots && i <= map->mask; i++) {
 		if (map->slots[i].value)
 			*find_slot(slots, mask, map->slots[i].key) = map->slots[i];
@@ -27,15 +26,14 @@ static int grow_map(struct gpumon_map *map)
 	free(map->slots);
 	map->slots = slots;
 	map->mask = mask;
-	return 0;
 }
 
 int gpumon_map_set(struct gpumon_map *map, uint64_t key, uint64_t value)
 {
 	struct gpumon_map_slot *slot;
 
-	if ((!map->slots || map->used * 4 > map->mask * 3) && grow_map(map))
-		return -1;
+	if (!map->slots || map->used * 4 > map->mask * 3)
+		grow_map(map);
 	slot = find_slot(map->slots, map->mask, key);
 	if (!slot->value)
 		map->used++;

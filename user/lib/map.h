@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A hash map from 64-bit numbers to 64-bit numbers. */
+/* A hash map from 64-bit numbers to 64-bit numbers. Without memory the program ends: memory.h. */
 #ifndef GPUMON_LIB_MAP_H
 #define GPUMON_LIB_MAP_H
 
@@ -24,7 +24,7 @@ struct gpumon_map {
  * @key: any number
  * @value: not 0
  *
- * Return: 0, or -1 without memory.
+ * Return: 0.
  */
 int gpumon_map_set(struct gpumon_map *map, uint64_t key, uint64_t value);
 

@@ -4,6 +4,7 @@
 
 #include "array.h"
 #include "map.h"
+#include "memory.h"
 #include "pool.h"
 
 #define BLOCK_SIZE (64u << 10)
@@ -15,16 +16,10 @@ static void *pool_take(struct gpumon_pool *pool, size_t size)
 	size = (size + 7) & ~(size_t)7;
 	if (size > pool->left) {
 		size_t length = size > BLOCK_SIZE / 4 ? size : BLOCK_SIZE;
-		void **blocks;
-		char *block;
+		char *block = gpumon_malloc(length);
 
-		blocks = realloc(pool->blocks, (pool->blocks_used + 1) * sizeof(*blocks));
-		if (!blocks)
-			return NULL;
-		pool->blocks = blocks;
-		block = malloc(length);
-		if (!block)
-			return NULL;
+		pool->blocks = gpumon_reallocarray(pool->blocks, pool->blocks_used + 1,
+						   sizeof(*pool->blocks));
 		pool->blocks[pool->blocks_used++] = block;
 		/* A large object gets a block of its own, and the current block stays in use. */
 		if (length != BLOCK_SIZE)
@@ -47,13 +42,11 @@ static const char **find_text(const char **texts, size_t mask, const char *text,
 	return &texts[i];
 }
 
-static int grow_texts(struct gpumon_pool *pool)
+static void grow_texts(struct gpumon_pool *pool)
 {
 	size_t mask = pool->texts ? pool->mask * 2 + 1 : 255;
-	const char **texts = calloc(mask + 1, sizeof(*texts));
+	const char **texts = gpumon_calloc(mask + 1, sizeof(*texts));
 
-	if (!texts)
-		return -1;
 	for (size_t i = 0; pool->texts && i <= pool->mask; i++) {
 		if (pool->texts[i])
 			*find_text(texts, mask, pool->texts[i], strlen(pool->texts[i])) =
@@ -62,7 +55,6 @@ static int grow_texts(struct gpumon_pool *pool)
 	free(pool->texts);
 	pool->texts = texts;
 	pool->mask = mask;
-	return 0;
 }
 
 const char *gpumon_pool_part(struct gpumon_pool *pool, const char *text, size_t length)
@@ -71,14 +63,12 @@ const char *gpumon_pool_part(struct gpumon_pool *pool, const char *text, size_t 
 	char *copy;
 
 	length = strnlen(text, length);
-	if ((!pool->texts || pool->used * 4 > pool->mask * 3) && grow_texts(pool))
-		return NULL;
+	if (!pool->texts || pool->used * 4 > pool->mask * 3)
+		grow_texts(pool);
 	slot = find_text(pool->texts, pool->mask, text, length);
 	if (*slot)
 		return *slot;
 	copy = pool_take(pool, length + 1);
-	if (!copy)
-		return NULL;
 	memcpy(copy, text, length);
 	copy[length] = '\0';
 	*slot = copy;
@@ -95,9 +85,7 @@ void *gpumon_pool_zalloc(struct gpumon_pool *pool, size_t size)
 {
 	void *taken = pool_take(pool, size);
 
-	if (taken)
-		memset(taken, 0, size);
-	return taken;
+	return memset(taken, 0, size);
 }
 
 void gpumon_pool_clear(struct gpumon_pool *pool)
@@ -122,19 +110,16 @@ static uint32_t *find_key(const struct gpumon_keys *keys, const struct gpumon_ke
 	return &keys->slots[i];
 }
 
-static int grow_keys(struct gpumon_keys *keys)
+static void grow_keys(struct gpumon_keys *keys)
 {
 	uint32_t mask = keys->slots ? keys->mask * 2 + 1 : 63;
-	uint32_t *slots = calloc((size_t)mask + 1, sizeof(*slots));
+	uint32_t *slots = gpumon_calloc((size_t)mask + 1, sizeof(*slots));
 
-	if (!slots)
-		return -1;
 	free(keys->slots);
 	keys->slots = slots;
 	keys->mask = mask;
 	for (uint32_t i = 0; i < keys->used; i++)
 		*find_key(keys, &keys->keys[i]) = i + 1;
-	return 0;
 }
 
 uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *key, bool *added)
@@ -146,17 +131,14 @@ uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *k
 		*added = false;
 	if (!keys->slots && !added)
 		return GPUMON_KEY_NONE;
-	if (added && (!keys->slots || (uint64_t)keys->used * 4 > (uint64_t)keys->mask * 3) &&
-	    grow_keys(keys))
-		return GPUMON_KEY_NONE;
+	if (added && (!keys->slots || (uint64_t)keys->used * 4 > (uint64_t)keys->mask * 3))
+		grow_keys(keys);
 	slot = find_key(keys, key);
 	if (*slot)
 		return *slot - 1;
 	if (!added)
 		return GPUMON_KEY_NONE;
 	at = GPUMON_ARRAY_ADD(keys->keys, keys->used, keys->room);
-	if (!at)
-		return GPUMON_KEY_NONE;
 	*at = *key;
 	*slot = keys->used;
 	*added = true;
@@ -170,12 +152,9 @@ void *gpumon_keys_value(struct gpumon_keys *keys, const struct gpumon_key *key, 
 	bool is_new;
 	void *value;
 
-	/* First the room: a key without an element would be found later. */
-	if (used == *room && !gpumon_array_add(array, &used, room, size))
-		return NULL;
+	if (used == *room)
+		gpumon_array_add(array, &used, room, size);
 	number = gpumon_keys_number(keys, key, &is_new);
-	if (number == GPUMON_KEY_NONE)
-		return NULL;
 	value = (char *)*array + number * size;
 	if (is_new)
 		memset(value, 0, size);

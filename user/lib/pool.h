@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A pool of texts, each stored once, and consecutive numbers for composite keys. */
+/*
+ * A pool of texts, each stored once, and consecutive numbers for composite keys. Without memory the
+ * program ends: memory.h.
+ */
 #ifndef GPUMON_LIB_POOL_H
 #define GPUMON_LIB_POOL_H
 
@@ -18,12 +21,14 @@ struct gpumon_pool {
 	size_t used;
 };
 
-/* The pool's copy of a text, valid as long as the pool. NULL without memory. */
-const char *gpumon_pool_text(struct gpumon_pool *pool, const char *text);
+/* The pool's copy of a text, valid as long as the pool. */
+const char *gpumon_pool_text(struct gpumon_pool *pool, const char *text)
+	__attribute__((returns_nonnull));
 /* The text ends at the first NUL. */
-const char *gpumon_pool_part(struct gpumon_pool *pool, const char *text, size_t length);
-/* Zeroed memory that lives as long as the pool. NULL without memory. */
-void *gpumon_pool_zalloc(struct gpumon_pool *pool, size_t size);
+const char *gpumon_pool_part(struct gpumon_pool *pool, const char *text, size_t length)
+	__attribute__((returns_nonnull));
+/* Zeroed memory that lives as long as the pool. */
+void *gpumon_pool_zalloc(struct gpumon_pool *pool, size_t size) __attribute__((returns_nonnull));
 void gpumon_pool_clear(struct gpumon_pool *pool);
 
 #define GPUMON_KEY_SIZE 5
@@ -49,7 +54,7 @@ struct gpumon_keys {
  * @key: key, compared in all its parts
  * @added: set to whether the key is new; NULL: do not add it
  *
- * Return: the number, or GPUMON_KEY_NONE if the key is absent or there is no memory.
+ * Return: the number, or GPUMON_KEY_NONE if the key is absent and not to be added.
  */
 uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *key, bool *added);
 /**
@@ -61,10 +66,10 @@ uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *k
  * @size: bytes of an element
  * @added: set to whether the key is new; may be NULL
  *
- * Return: the element, zeroed if it is new; NULL without memory.
+ * Return: the element, zeroed if it is new.
  */
 void *gpumon_keys_value(struct gpumon_keys *keys, const struct gpumon_key *key, void **array,
-			uint32_t *room, size_t size, bool *added);
+			uint32_t *room, size_t size, bool *added) __attribute__((returns_nonnull));
 #define GPUMON_KEYS_VALUE(keys, key, array, room, added) \
 	gpumon_keys_value(keys, key, (void **)&(array), &(room), sizeof(*(array)), added)
 void gpumon_keys_clear(struct gpumon_keys *keys);

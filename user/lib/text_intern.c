@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "map.h"
+#include "memory.h"
 #include "text_intern.h"
 
 #define ROOM_MIN      256
@@ -26,36 +27,24 @@ static uint32_t slot_of(const struct gpumon_intern *intern, const void *text, ui
 	return at;
 }
 
-static int grow_intern(struct gpumon_intern *intern)
+static void grow_intern(struct gpumon_intern *intern)
 {
 	uint32_t room = intern->room ? 2 * intern->room : ROOM_MIN;
-	uint32_t *slots = calloc(room, sizeof(*slots));
-	char **texts = reallocarray(intern->texts, room / 2, sizeof(*texts));
-	uint32_t *sizes = reallocarray(intern->sizes, room / 2, sizeof(*sizes));
-	uint64_t *hashes;
+	uint32_t *slots = gpumon_calloc(room, sizeof(*slots));
 
-	if (texts)
-		intern->texts = texts;
-	if (sizes)
-		intern->sizes = sizes;
-	hashes = reallocarray(intern->hashes, room / 2, sizeof(*hashes));
-	if (hashes)
-		intern->hashes = hashes;
-	if (!slots || !texts || !sizes || !hashes) {
-		free(slots);
-		return -1;
-	}
+	intern->texts = gpumon_reallocarray(intern->texts, room / 2, sizeof(*intern->texts));
+	intern->sizes = gpumon_reallocarray(intern->sizes, room / 2, sizeof(*intern->sizes));
+	intern->hashes = gpumon_reallocarray(intern->hashes, room / 2, sizeof(*intern->hashes));
 	free(intern->slots);
 	intern->slots = slots;
 	intern->room = room;
 	for (uint32_t i = 0; i < intern->n; i++) {
-		uint32_t at = (uint32_t)hashes[i] & (room - 1);
+		uint32_t at = (uint32_t)intern->hashes[i] & (room - 1);
 
 		while (slots[at])
 			at = (at + 1) & (room - 1);
 		slots[at] = i + 1;
 	}
-	return 0;
 }
 
 uint32_t gpumon_intern_bytes(struct gpumon_intern *intern, const void *bytes, uint32_t size,
@@ -67,14 +56,12 @@ uint32_t gpumon_intern_bytes(struct gpumon_intern *intern, const void *bytes, ui
 
 	if (added)
 		*added = false;
-	if (intern->n == intern->room / 2 && grow_intern(intern))
-		return 0;
+	if (intern->n == intern->room / 2)
+		grow_intern(intern);
 	at = slot_of(intern, bytes, size, hash);
 	if (intern->slots[at])
 		return intern->slots[at];
-	copy = malloc((size_t)size + 1);
-	if (!copy)
-		return 0;
+	copy = gpumon_malloc((size_t)size + 1);
 	memcpy(copy, bytes, size);
 	copy[size] = '\0';
 	intern->texts[intern->n] = copy;
@@ -109,11 +96,8 @@ uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *pa
 
 	for (unsigned int i = 0; i < count; i++)
 		size += strlen(parts[i]) + LENGTH_DIGITS;
-	if (size > sizeof(room)) {
-		key = malloc(size);
-		if (!key)
-			return 0;
-	}
+	if (size > sizeof(room))
+		key = gpumon_malloc(size);
 	at = key;
 	/* The lengths keep the parts apart, whatever characters they contain. */
 	*at = '\0';

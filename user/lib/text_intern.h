@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Numbers for texts, or other bytes, each once, for file formats with string tables. */
+/*
+ * Numbers for texts, or other bytes, each once, for file formats with string tables. Without memory
+ * the program ends: memory.h.
+ */
 #ifndef GPUMON_LIB_TEXT_INTERN_H
 #define GPUMON_LIB_TEXT_INTERN_H
 
@@ -21,7 +24,7 @@ struct gpumon_intern {
  * @text: text
  * @added: set to whether the text is new; may be NULL
  *
- * Return: a number from 1 on, or 0 without memory.
+ * Return: a number from 1 on.
  */
 uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *added);
 

@@ -4,8 +4,9 @@
 #define GPUMON_LIB_UTF8_H
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 /* Length of the well-formed UTF-8 character at @text, which may be a control character, or 0. */
 static inline size_t gpumon_utf8(const char *text)
@@ -30,23 +31,22 @@ static inline size_t gpumon_utf8(const char *text)
 	return bytes;
 }
 
-/* A copy in which invalid bytes are U+FFFD. Free it; NULL without memory. */
+/* A copy in which invalid bytes are U+FFFD. Free it. */
 static inline char *gpumon_utf8_copy(const char *text)
 {
 	static const char replacement[] = "\xef\xbf\xbd";
 	const size_t length = sizeof(replacement) - 1;
-	char *copy = malloc(strlen(text) * length + 1);
+	char *copy = gpumon_malloc(strlen(text) * length + 1);
 	size_t at = 0;
 
-	while (copy && *text) {
+	while (*text) {
 		size_t bytes = gpumon_utf8(text);
 
 		memcpy(copy + at, bytes ? text : replacement, bytes ? bytes : length);
 		at += bytes ? bytes : length;
 		text += bytes ? bytes : 1;
 	}
-	if (copy)
-		copy[at] = '\0';
+	copy[at] = '\0';
 	return copy;
 }
 
