@@ -32,7 +32,7 @@ static bool is_asked(const char *module)
 	return false;
 }
 
-static void probe_check(const struct gpumon_btf_module *read, struct gpumon_probe *probe)
+static void probe_check(struct gpumon_btf_module *read, struct gpumon_probe *probe)
 {
 	const struct gpumon_btf_wanted wanted = {
 		.name = probe->name,
@@ -134,14 +134,39 @@ bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_pro
 	return true;
 }
 
-/* Nothing is known yet, nor attached. */
-void gpumon_check_init(void)
+static int want_path(const char *path)
+{
+	size_t length;
+	int ret;
+
+	for (;; path += length + 1) {
+		length = strcspn(path, ".");
+		ret = gpumon_btf_want(path, length, false);
+		if (ret || !path[length])
+			return ret;
+	}
+}
+
+/* Nothing is known yet, nor attached. gpumon_btf_stop() has to follow, also if it returns -ENOMEM. */
+int gpumon_check_init(void)
 {
 	struct gpumon_group *group;
+	struct gpumon_probe *probe;
 	struct gpumon_field *field;
 	unsigned int g;
+	int ret = 0;
 
-	for_each_group(group, g)
-		for_each_field(group, field)
+	for_each_group(group, g) {
+		for_each_probe(group, probe)
+			if (is_checked(probe, probe->module))
+				ret = ret ?: gpumon_btf_want(
+						     probe->name, strlen(probe->name),
+						     probe->kind ==
+							     GPUMON_PROBE_KIND_TRACEPOINT);
+		for_each_field(group, field) {
 			gpumon_btf_forget_field(field);
+			ret = ret ?: want_path(field->type) ?: want_path(field->member);
+		}
+	}
+	return ret;
 }

@@ -71,7 +71,7 @@ void gpumon_kprobe_detached(void);
 void gpumon_kprobe_collect(const struct gpumon_probe *probe);
 size_t gpumon_kprobe_bytes(const struct gpumon_probe *probe);
 
-void gpumon_check_init(void);
+int gpumon_check_init(void);
 bool gpumon_check_layout_known(const struct gpumon_group *group);
 bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_probe *probe,
 		       char *reason, size_t size);

@@ -204,8 +204,8 @@ int gpumon_probe_init(void)
 			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 		}
 	}
-	gpumon_check_init();
-	return gpumon_follow_init()	   ?:
+	return gpumon_check_init()		   ?:
+		       gpumon_follow_init()	   ?:
 		       gpumon_kprobe_init(number) ?:
 		       gpumon_counters_init(&gpumon_probe_counters, number, GPUMON_PROBE_STRIDE);
 }
@@ -220,16 +220,17 @@ void gpumon_probe_exit(void)
 	gpumon_counters_free(&gpumon_probe_counters);
 	gpumon_kprobe_exit();
 	gpumon_follow_exit();
+	gpumon_btf_stop();
 }
 
 /**
- * gpumon_probe_bytes - memory of the probes' counters
+ * gpumon_probe_bytes - memory of the probes' counters, and of what is known of the kernel's BTF
  *
  * Return: bytes.
  */
 size_t gpumon_probe_bytes(void)
 {
-	return gpumon_counters_bytes(&gpumon_probe_counters) +
+	return gpumon_counters_bytes(&gpumon_probe_counters) + gpumon_btf_memory() +
 	       num_possible_cpus() * sizeof(struct gpumon_cpu);
 }
 

@@ -11,7 +11,12 @@
  * A module's file is there before its tracepoints can be attached: the
  * kernel's BTF hears of a module before tracepoints do. It is read once, when the
  * module comes, for all groups, also those that are off: what is found
- * stays until the module is gone. The files are in memory only while they are read.
+ * stays until the module is gone. That happens in the kernel's notifiers of modules, under their
+ * locks, and not later in a task: a probe has to be there before the module's own code runs.
+ *
+ * A module's types refer to the kernel's. Those were read through when gpumon was loaded, for all
+ * names that will be asked for. What stays of it, and a few pages that are read again, are enough when
+ * a module comes, see parse.c.
  *
  * A prototype is written as the tokens of its arguments, with one space between them:
  *
@@ -27,7 +32,7 @@
  * arguments of TP_PROTO. What a function returns is one token, or void.
  */
 #include <linux/module.h>
-#include <linux/vmalloc.h>
+#include <linux/string.h>
 
 #include "btf.h"
 #include "core/fault.h"
@@ -36,56 +41,90 @@
 
 #define FOLDER "/sys/kernel/btf/"
 
-/* The largest kernels have 8 MiB. */
-#define MAX_FILE (256 << 20)
+#define NO_BTF "no BTF of "
 
-#define NAME_LEN  128
-#define NO_BTF	  "no BTF of "
+/* All that is asked for, of any file. */
+static struct gpumon_btf_names names;
 
-/* The kernel's own, kept while modules are read. */
+/* The kernel's own. It is known from the load on, and its file is open while modules are read. */
 static struct gpumon_btf_module kernel;
-static bool kernel_was_read;
+static bool kernel_tried;
 
 static const char *module_name_of(const char *module)
 {
 	return module ?: "vmlinux";
 }
 
-static void btf_load(struct gpumon_btf_module *read, const struct gpumon_btf *base,
-		     const char *name)
+/**
+ * gpumon_btf_want - a name will be asked for
+ * @text: name of a type, a function, a tracepoint or a member, to stay there
+ * @length: its length
+ * @tracepoint: it is a tracepoint's
+ *
+ * Context: may sleep, nothing was read yet.
+ * Return: 0, or a negative error as gpumon_btf_name_add().
+ */
+int gpumon_btf_want(const char *text, size_t length, bool tracepoint)
+{
+	return gpumon_btf_name_add(&names, text, length, tracepoint);
+}
+
+/* Opens a file. If there is none, @read says why. */
+static struct file *btf_open(struct gpumon_btf_module *read, const char *name)
 {
 	char path[sizeof(FOLDER) + MODULE_NAME_LEN];
-	const char *wrong;
-	void *data = NULL;
-	ssize_t size;
+	struct file *file;
 
-	read->btf = NULL;
-	read->error = 0;
-	read->why_not[0] = '\0';
 	snprintf(path, sizeof(path), FOLDER "%s", name);
-	size = GPUMON_REGISTER("gpumon_read_whole_file", path,
-			       gpumon_read_whole_file(path, &data, MAX_FILE));
-	if (size == -ENOENT) {
-		snprintf(read->why_not, sizeof(read->why_not), NO_BTF "%s", name);
+	file = GPUMON_REGISTER_OR_ERR("gpumon_file_open", path, gpumon_file_open(path));
+	if (!IS_ERR(file))
+		return file;
+	read->error = PTR_ERR(file);
+	snprintf(read->why_not, sizeof(read->why_not),
+		 "BTF of %s unreadable, error %d" GPUMON_TRY_AGAIN, name, read->error);
+	return NULL;
+}
+
+static void btf_load(struct gpumon_btf_module *read, struct gpumon_btf *base, const char *name)
+{
+	const char *wrong;
+	struct file *file;
+
+	memset(read, 0, sizeof(*read));
+	file = btf_open(read, name);
+	if (!file) {
+		if (read->error == -ENOENT) {
+			read->error = 0;
+			snprintf(read->why_not, sizeof(read->why_not), NO_BTF "%s", name);
+		}
 		return;
 	}
-	if (size < 0) {
-		snprintf(read->why_not, sizeof(read->why_not),
-			 "BTF of %s unreadable, error %zd" GPUMON_TRY_AGAIN, name, size);
-		read->error = size;
-		return;
-	}
-	read->error = gpumon_btf_parse(&read->own, base, data, size, &wrong);
+	read->error = gpumon_btf_parse(&read->own, base, &names, file, &wrong);
 	if (!read->error) {
 		read->btf = &read->own;
 		return;
 	}
-	/* The kernel's own file does not change: it helps to retry only with more memory. */
-	if (read->error != -ENOMEM)
+	/* A file does not change: to read it again does not help where it is odd. */
+	if (read->error == -EINVAL)
 		read->error = 0;
 	snprintf(read->why_not, sizeof(read->why_not), "BTF of %s unreadable: %s%s", name, wrong,
 		 read->error ? GPUMON_TRY_AGAIN : "");
 	gpumon_btf_free(&read->own);
+	gpumon_file_close(file);
+}
+
+/* Until gpumon_btf_done(). What was found out about the kernel stays, if it was. */
+static void kernel_open(void)
+{
+	if (kernel_tried)
+		return;
+	kernel_tried = true;
+	if (!kernel.btf) {
+		btf_load(&kernel, NULL, "vmlinux");
+		return;
+	}
+	kernel.error = 0;
+	kernel.own.file = btf_open(&kernel, "vmlinux");
 }
 
 /**
@@ -93,21 +132,20 @@ static void btf_load(struct gpumon_btf_module *read, const struct gpumon_btf *ba
  * @module: module, NULL for the kernel itself
  * @read: filled in, to be given to gpumon_btf_release()
  *
- * The kernel's own BTF is kept until gpumon_btf_done(), which has to follow after any number of
- * modules.
+ * gpumon_btf_done() has to follow, after any number of modules.
  *
  * Context: may sleep, one at a time.
  */
 void gpumon_btf_read(const char *module, struct gpumon_btf_module *read)
 {
-	if (!kernel_was_read)
-		btf_load(&kernel, NULL, "vmlinux");
-	kernel_was_read = true;
-	if (module && kernel.btf) {
+	const bool readable = (kernel_open(), kernel.btf && kernel.own.file);
+
+	if (module && readable) {
 		btf_load(read, kernel.btf, module);
 		return;
 	}
-	read->btf = kernel.btf;
+	memset(read, 0, sizeof(*read));
+	read->btf = readable ? kernel.btf : NULL;
 	read->error = kernel.error;
 	strscpy(read->why_not, kernel.why_not, sizeof(read->why_not));
 }
@@ -120,30 +158,53 @@ void gpumon_btf_read(const char *module, struct gpumon_btf_module *read)
  */
 void gpumon_btf_release(struct gpumon_btf_module *read)
 {
-	if (read->btf == &read->own)
+	struct file *file = read->own.file;
+
+	if (read->btf == &read->own) {
 		gpumon_btf_free(&read->own);
+		gpumon_file_close(file);
+	}
 	read->btf = NULL;
 }
 
 /**
- * gpumon_btf_done - give back the memory of the kernel's own BTF
+ * gpumon_btf_done - for the time being no module is read
  *
  * Context: may sleep, as gpumon_btf_read().
  */
 void gpumon_btf_done(void)
 {
+	gpumon_btf_forget_copies(&kernel.own);
+	gpumon_file_close(kernel.own.file);
+	kernel.own.file = NULL;
+	kernel_tried = false;
+}
+
+/**
+ * gpumon_btf_stop - forget all, also what was asked for
+ *
+ * Context: may sleep, after gpumon_btf_done().
+ */
+void gpumon_btf_stop(void)
+{
 	gpumon_btf_release(&kernel);
-	kernel_was_read = false;
+	gpumon_btf_names_free(&names);
+}
+
+/* Bytes that are held for good. */
+size_t gpumon_btf_memory(void)
+{
+	return gpumon_btf_bytes(&kernel.own);
 }
 
 /* Types of a name: the module's own, or if it has none the kernel's that it shares. */
-static u32 btf_find_type(const struct gpumon_btf *btf, const char *name, unsigned long kinds,
-			 const struct gpumon_btf **in)
+static u32 btf_find_type(struct gpumon_btf *btf, const char *name, bool tracepoint,
+			 unsigned long kinds, struct gpumon_btf **in)
 {
 	u32 id = 0;
 
 	for (*in = btf; *in; *in = (*in)->base) {
-		id = gpumon_btf_find(*in, name, kinds, 0);
+		id = gpumon_btf_find(*in, name, tracepoint, kinds, 0);
 		if (id)
 			break;
 	}
@@ -194,13 +255,13 @@ static const char *how_to_get_btf(const char *why_not)
  *
  * Context: no probe that reads it runs.
  */
-void gpumon_btf_resolve_field(const struct gpumon_btf_module *read, struct gpumon_field *field)
+void gpumon_btf_resolve_field(struct gpumon_btf_module *read, struct gpumon_field *field)
 {
-	const struct gpumon_btf *btf = read->btf;
+	struct gpumon_btf *btf = read->btf;
 	const char *module = module_name_of(btf == &read->own ? field->module : NULL);
 	unsigned long kinds = BIT(BTF_KIND_STRUCT) | BIT(BTF_KIND_UNION);
 	struct gpumon_btf_place place = {}, other = {};
-	const struct gpumon_btf *in;
+	struct gpumon_btf *in;
 	int ret, first = 1;
 	u32 id;
 
@@ -208,16 +269,16 @@ void gpumon_btf_resolve_field(const struct gpumon_btf_module *read, struct gpumo
 		field_unknown(field, "%s%s", read->why_not, how_to_get_btf(read->why_not));
 		return;
 	}
-	id = btf_find_type(btf, field->type, kinds, &in);
+	id = btf_find_type(btf, field->type, false, kinds, &in);
 	if (!id) {
 		kinds = BIT(BTF_KIND_TYPEDEF);
-		id = btf_find_type(btf, field->type, kinds, &in);
+		id = btf_find_type(btf, field->type, false, kinds, &in);
 	}
 	if (!id) {
 		field_unknown(field, "no type %s in BTF of %s", field->type, module);
 		return;
 	}
-	for (; id; id = gpumon_btf_find(in, field->type, kinds, id)) {
+	for (; id; id = gpumon_btf_find(in, field->type, false, kinds, id)) {
 		ret = gpumon_btf_member(btf, id, field->member, &other);
 		if (first == 1) {
 			first = ret;
@@ -233,8 +294,12 @@ void gpumon_btf_resolve_field(const struct gpumon_btf_module *read, struct gpumo
 		field->differs = field->built;
 	} else if (first == -EOPNOTSUPP) {
 		field_unknown(field, "a bitfield that cannot be read");
-	} else if (first) {
+	} else if (first == -EINVAL) {
 		field_unknown(field, "BTF of %s unreadable: odd type %s", module, field->type);
+	} else if (first) {
+		read->error = first;
+		field_unknown(field, "BTF of %s unreadable, error %d" GPUMON_TRY_AGAIN, module,
+			      first);
 	} else if (field->size && !place.bit_size && place.size != field->size) {
 		field_unknown(field, "size is %u, expected %u", place.size, field->size);
 		field->differs = field->built;
@@ -292,26 +357,31 @@ __printf(3, 4) static int not_checked(char *reason, size_t size, const char *for
  * Context: may sleep.
  * Return: 0 if it does, -EBADMSG if it does not, -ENODATA if that is unknown.
  */
-int gpumon_btf_check_prototype(const struct gpumon_btf_module *read,
+int gpumon_btf_check_prototype(struct gpumon_btf_module *read,
 			       const struct gpumon_btf_wanted *wanted, char *reason, size_t size)
 {
 	unsigned long kinds = BIT(wanted->tracepoint ? BTF_KIND_TYPEDEF : BTF_KIND_FUNC);
 	struct gpumon_btf_prototype prototype;
-	const struct gpumon_btf *in;
+	struct gpumon_btf *in;
 	bool arguments, returns;
-	char name[NAME_LEN];
 	u32 id;
+	int ret;
 
 	if (!read->btf)
 		return not_checked(reason, size, ": %s", read->why_not);
-	snprintf(name, sizeof(name), "%s%s", wanted->tracepoint ? "btf_trace_" : "", wanted->name);
-	id = btf_find_type(read->btf, name, kinds, &in);
+	id = btf_find_type(read->btf, wanted->name, wanted->tracepoint, kinds, &in);
 	if (!id)
 		return not_checked(reason, size, ": not in BTF");
 	/* If there are several, it is unknown which one is probed: each has to match. */
-	for (; id; id = gpumon_btf_find(in, name, kinds, id)) {
-		if (gpumon_btf_function(read->btf, id, wanted->tracepoint, &prototype))
+	for (; id; id = gpumon_btf_find(in, wanted->name, wanted->tracepoint, kinds, id)) {
+		ret = gpumon_btf_function(read->btf, id, wanted->tracepoint, &prototype);
+		if (ret == -EINVAL || ret == -EOPNOTSUPP)
 			return not_checked(reason, size, ": not understood");
+		if (ret) {
+			read->error = ret;
+			return not_checked(reason, size,
+					   ": BTF unreadable, error %d" GPUMON_TRY_AGAIN, ret);
+		}
 		arguments = !wanted->arguments || is_one_of(wanted->arguments, prototype.arguments);
 		returns = !wanted->returns || is_one_of(wanted->returns, prototype.returns);
 		if (arguments && returns)

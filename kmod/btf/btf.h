@@ -16,14 +16,14 @@ struct gpumon_field;
 #define GPUMON_BTF_NOT_CHECKED "prototype not checked"
 
 /**
- * struct gpumon_btf_module - the BTF of a module, in memory while it is looked at
+ * struct gpumon_btf_module - the BTF of a module, while it is looked at
  * @btf: its types, NULL if there are none
- * @error: negative error if it could not be read now, and else 0
+ * @error: negative error if something of it could not be read now, and else 0
  * @why_not: why there are no types, for a reader
  * @own: what @btf leads to, unless that is the kernel's
  */
 struct gpumon_btf_module {
-	const struct gpumon_btf *btf;
+	struct gpumon_btf *btf;
 	int error;
 	char why_not[GPUMON_BTF_WHY_LEN];
 	struct gpumon_btf own;
@@ -46,12 +46,15 @@ struct gpumon_btf_wanted {
 	const char *returns;
 };
 
+int gpumon_btf_want(const char *text, size_t length, bool tracepoint);
+void gpumon_btf_stop(void);
+size_t gpumon_btf_memory(void);
 void gpumon_btf_read(const char *module, struct gpumon_btf_module *read);
 void gpumon_btf_release(struct gpumon_btf_module *read);
 void gpumon_btf_done(void);
 void gpumon_btf_forget_field(struct gpumon_field *field);
-void gpumon_btf_resolve_field(const struct gpumon_btf_module *read, struct gpumon_field *field);
-int gpumon_btf_check_prototype(const struct gpumon_btf_module *read,
+void gpumon_btf_resolve_field(struct gpumon_btf_module *read, struct gpumon_field *field);
+int gpumon_btf_check_prototype(struct gpumon_btf_module *read,
 			       const struct gpumon_btf_wanted *wanted, char *reason, size_t size);
 
 #endif /* GPUMON_BTF_H */

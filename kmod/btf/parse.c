@@ -2,23 +2,41 @@
 /*
  * Reads BTF, the format of the kernel's Documentation/bpf/btf.rst.
  *
+ * The kernel's file has some 6 MiB, and a driver's types are told by it. So a file is never in memory:
+ * it is read through once, a page at a time, for the types that have one of the names that are asked
+ * for, and for the places of some of the others. A type is then read when it is met. What is kept of
+ * the kernel's file, while drivers come and go, is some 20 KiB.
+ *
+ * Names are compared by their offsets in the strings, which are there once each: a name of a module's
+ * type may be among the kernel's strings or among its own.
+ *
  * The kernel has verified what it shows in /sys/kernel/btf. It is all the same
  * read as if anything could be in it: every offset, id and count is held
  * against the size of what it points into, every descent is bounded. What is
  * odd makes an error and never a wrong answer.
  */
+#include <linux/bitmap.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
-#include <linux/vmalloc.h>
 
 #include "parse.h"
+#include "read_file.h"
 
-#define BUCKETS 16384
+/* The largest kernels have 8 MiB. */
+#define MAX_FILE (256 << 20)
 
-/* A file with more types is not BTF. */
-#define MAX_TYPES (1U << 24)
+/* Read at a time: sysfs gives no more than a page. */
+#define WINDOW 4096U
+
+/* The place of each so manieth type is kept. From there on, a window mostly reaches to the next. */
+#define MARK 128
+
+/* Bits of a set of hashes, which leaves a hundredth of the names to be compared. */
+#define FILTER 65536
 
 /* Typedefs of typedefs, arrays of arrays. */
 #define MAX_CHAIN 32
@@ -29,10 +47,13 @@
 /* Members that are looked at for one answer. */
 #define MAX_STEPS (1U << 20)
 
+#define TRACEPOINT_PREFIX "btf_trace_"
+
 /* Both have fields that older headers lack; older files have zeroes there. */
 #define INFO_KIND(info)	 (((info) >> 24) & 0x7f)
 #define INFO_COUNT(info) ((info)&0xffffff)
 #define INFO_FLAG(info)	 ((info) >> 31)
+#define KINDS		 128
 
 #define NAMED_KINDS \
 	(BIT(BTF_KIND_STRUCT) | BIT(BTF_KIND_UNION) | BIT(BTF_KIND_TYPEDEF) | BIT(BTF_KIND_FUNC))
@@ -53,22 +74,76 @@ struct file_header {
 
 #define OLD_HEADER_BYTES offsetof(struct file_header, layout_at)
 
-/* Lengths of the entries of each kind, as the file gives them. */
-struct layout_entry {
+/* Lengths of the entries of a kind, as the file gives them. */
+struct gpumon_btf_layout {
 	u8 info_size;
 	u8 element_size;
 	u16 flags;
 };
 
-struct layout {
-	const struct layout_entry *entries;
-	u32 count;
+/* A type that was read, with what follows it. */
+struct gpumon_btf_copy {
+	struct gpumon_btf_copy *next;
+	u32 id;
+	struct btf_type type;
 };
 
+/**
+ * gpumon_btf_name_add - from now on a name can be asked for
+ * @names: names, zeroes at first
+ * @text: name, to stay there; it need not end with a NUL
+ * @length: its length
+ * @tracepoint: it is that of a tracepoint
+ *
+ * Return: 0, -ENOMEM, or -EINVAL if it is too long.
+ */
+int gpumon_btf_name_add(struct gpumon_btf_names *names, const char *text, size_t length,
+			bool tracepoint)
+{
+	struct gpumon_btf_name *more;
+
+	if (length >= GPUMON_BTF_NAME_LEN)
+		return -EINVAL;
+	if (gpumon_btf_name_find(names, text, length, tracepoint) < names->count)
+		return 0;
+	if (names->count == names->room) {
+		more = krealloc(names->name, (names->room + 64) * sizeof(*more), GFP_KERNEL);
+		if (!more)
+			return -ENOMEM;
+		names->name = more;
+		names->room += 64;
+	}
+	names->name[names->count++] = (struct gpumon_btf_name){ text, length, tracepoint };
+	return 0;
+}
+
+/* Number of a name, names->count if it was not added. */
+u32 gpumon_btf_name_find(const struct gpumon_btf_names *names, const char *text, size_t length,
+			 bool tracepoint)
+{
+	const struct gpumon_btf_name *name;
+	u32 i;
+
+	for (i = 0; i < names->count; i++) {
+		name = &names->name[i];
+		if (name->length == length && name->tracepoint == tracepoint &&
+		    !memcmp(name->text, text, length))
+			break;
+	}
+	return i;
+}
+
+void gpumon_btf_names_free(struct gpumon_btf_names *names)
+{
+	kfree(names->name);
+	memset(names, 0, sizeof(*names));
+}
+
 /* Bytes that follow a struct btf_type, negative if the kind is not known. */
-static s64 type_extra(const struct btf_type *type, const struct layout *layout)
+static s64 type_extra(const struct gpumon_btf *btf, const struct btf_type *type)
 {
 	u32 kind = INFO_KIND(type->info), count = INFO_COUNT(type->info);
+	const struct gpumon_btf_layout *layout;
 
 	switch (kind) {
 	case BTF_KIND_PTR:
@@ -99,31 +174,102 @@ static s64 type_extra(const struct btf_type *type, const struct layout *layout)
 	case BTF_KIND_DATASEC:
 		return (s64)count * sizeof(struct btf_var_secinfo);
 	}
-	if (!kind || kind >= layout->count)
+	if (!kind || kind >= btf->layout_count)
 		return -1;
-	return layout->entries[kind].info_size + (s64)count * layout->entries[kind].element_size;
+	layout = &btf->layouts[kind];
+	return layout->info_size + (s64)count * layout->element_size;
 }
 
-static const char *name_at(const struct gpumon_btf *btf, u32 offset)
+/*
+ * Bytes of the file, at least so many, until the next call; @have: set to how many. An error pointer if
+ * they cannot be read, -EINVAL if they are not there.
+ */
+static const void *window(struct gpumon_btf *btf, u32 at, u32 bytes, u32 *have)
 {
-	while (btf->base && offset < btf->first_string)
-		btf = btf->base;
-	offset -= btf->first_string;
-	return offset < btf->string_bytes ? btf->strings + offset : NULL;
+	ssize_t got;
+
+	*have = 0;
+	if (!btf->window)
+		btf->window = kmalloc(WINDOW, GFP_KERNEL);
+	if (!btf->window)
+		return ERR_PTR(-ENOMEM);
+	if (at < btf->window_at || at + bytes > btf->window_at + btf->window_bytes) {
+		btf->window_bytes = 0;
+		got = gpumon_file_read(btf->file, btf->window, WINDOW, at);
+		if (got < 0)
+			return ERR_PTR(got);
+		btf->window_at = at;
+		btf->window_bytes = got;
+		if (got < bytes)
+			return ERR_PTR(-EINVAL);
+	}
+	*have = btf->window_at + btf->window_bytes - at;
+	return btf->window + (at - btf->window_at);
 }
 
-/* NULL for void and for ids that do not exist. */
-static const struct btf_type *type_at(const struct gpumon_btf *btf, u32 id)
+/*
+ * A type, until gpumon_btf_forget_copies(). NULL for void and for ids that do not exist, an error
+ * pointer if it cannot be read.
+ */
+static const struct btf_type *type_at(struct gpumon_btf *btf, u32 id)
 {
+	struct gpumon_btf_copy *copy, **bucket;
+	const struct btf_type *type;
+	u32 at, i, have;
+	s64 bytes = 0;
+	ssize_t got;
+
 	while (btf->base && id < btf->first_id)
 		btf = btf->base;
 	id -= btf->first_id;
-	return id < btf->count ? btf->types + btf->offset[id] : NULL;
+	if (id >= btf->count)
+		return NULL;
+	bucket = &btf->copies[id % GPUMON_BTF_COPY_BUCKETS];
+	for (copy = *bucket; copy; copy = copy->next)
+		if (copy->id == id)
+			return &copy->type;
+	at = btf->marks[id / MARK];
+	for (i = 0; i <= id % MARK; i++) {
+		at += bytes;
+		type = window(btf, btf->types_at + at, sizeof(*type), &have);
+		if (IS_ERR(type))
+			return type;
+		bytes = type_extra(btf, type);
+		if (bytes < 0 || bytes > btf->type_bytes - at - sizeof(*type))
+			return ERR_PTR(-EINVAL);
+		bytes += sizeof(*type);
+	}
+	copy = kvmalloc(offsetof(struct gpumon_btf_copy, type) + bytes, GFP_KERNEL);
+	if (!copy)
+		return ERR_PTR(-ENOMEM);
+	copy->id = id;
+	copy->next = *bucket;
+	*bucket = copy;
+	got = gpumon_file_read(btf->file, &copy->type, bytes, btf->types_at + at);
+	if (got == bytes)
+		return &copy->type;
+	*bucket = copy->next;
+	kvfree(copy);
+	return ERR_PTR(got < 0 ? got : -EINVAL);
 }
 
-static u32 name_bucket(const char *name)
+/* The text of a name. -EOPNOTSUPP if there is no room for it, -EINVAL if it is not there. */
+static int name_read(struct gpumon_btf *btf, u32 offset, char *to, size_t size)
 {
-	return full_name_hash(NULL, name, strlen(name)) % BUCKETS;
+	u32 bytes, have;
+	const char *text;
+
+	while (btf->base && offset < btf->first_string)
+		btf = btf->base;
+	offset -= btf->first_string;
+	if (offset >= btf->string_bytes)
+		return -EINVAL;
+	bytes = min_t(u32, size, btf->string_bytes - offset);
+	text = window(btf, btf->strings_at + offset, bytes, &have);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	memcpy(to, text, bytes);
+	return memchr(to, '\0', bytes) ? 0 : -EOPNOTSUPP;
 }
 
 static bool section_fits(u32 offset, u32 length, size_t room)
@@ -131,140 +277,329 @@ static bool section_fits(u32 offset, u32 length, size_t room)
 	return offset <= room && length <= room - offset;
 }
 
-static const char *find_sections(struct gpumon_btf *btf, struct layout *layout, size_t size)
+/* -EINVAL with what is @wrong with the file, or the error with which it cannot be read. */
+static int odd(const char **wrong, const char *what)
 {
-	const struct file_header *header = btf->data;
-	const void *sections;
+	*wrong = what;
+	return -EINVAL;
+}
+
+static int unreadable(const char **wrong, const void *error)
+{
+	*wrong = PTR_ERR(error) == -ENOMEM ? "no memory" : "cut off";
+	return PTR_ERR(error);
+}
+
+static int find_layouts(struct gpumon_btf *btf, const struct file_header *header, size_t room,
+			const char **wrong)
+{
+	u32 bytes = min_t(u32, header->layout_bytes, KINDS * sizeof(*btf->layouts)), have;
+	const void *layouts;
+
+	if (!section_fits(header->layout_at, header->layout_bytes, room) ||
+	    !IS_ALIGNED(header->layout_at, sizeof(u16)))
+		return odd(wrong, "odd layout section");
+	layouts = window(btf, header->header_bytes + header->layout_at, bytes, &have);
+	if (IS_ERR(layouts))
+		return unreadable(wrong, layouts);
+	btf->layouts = kmemdup(layouts, bytes, GFP_KERNEL);
+	if (!btf->layouts)
+		return unreadable(wrong, ERR_PTR(-ENOMEM));
+	btf->layout_count = bytes / sizeof(*btf->layouts);
+	return 0;
+}
+
+static int find_sections(struct gpumon_btf *btf, size_t size, const char **wrong)
+{
+	struct file_header header;
+	const void *bytes;
+	const char *last;
 	size_t room;
+	u32 have;
+	int ret;
 
 	if (size < OLD_HEADER_BYTES)
-		return "shorter than its header";
-	if (header->magic != BTF_MAGIC)
-		return "not BTF";
-	if (header->version != BTF_VERSION)
-		return "unknown version";
-	if (header->header_bytes < OLD_HEADER_BYTES || header->header_bytes > size ||
-	    !IS_ALIGNED(header->header_bytes, sizeof(u32)))
-		return "odd header";
-	sections = btf->data + header->header_bytes;
-	room = size - header->header_bytes;
-	if (!section_fits(header->type_at, header->type_bytes, room) ||
-	    !IS_ALIGNED(header->type_at, sizeof(u32)))
-		return "odd type section";
+		return odd(wrong, "shorter than its header");
+	if (size > MAX_FILE)
+		return odd(wrong, "longer than any");
+	bytes = window(btf, 0, OLD_HEADER_BYTES, &have);
+	if (IS_ERR(bytes))
+		return unreadable(wrong, bytes);
+	memset(&header, 0, sizeof(header));
+	memcpy(&header, bytes, min_t(u32, have, sizeof(header)));
+	if (header.magic != BTF_MAGIC)
+		return odd(wrong, "not BTF");
+	if (header.version != BTF_VERSION)
+		return odd(wrong, "unknown version");
+	if (header.header_bytes < OLD_HEADER_BYTES || header.header_bytes > size ||
+	    !IS_ALIGNED(header.header_bytes, sizeof(u32)))
+		return odd(wrong, "odd header");
+	room = size - header.header_bytes;
+	if (!section_fits(header.type_at, header.type_bytes, room) ||
+	    !IS_ALIGNED(header.type_at, sizeof(u32)))
+		return odd(wrong, "odd type section");
 	/* All names of a small module can be the kernel's. */
-	if (!section_fits(header->string_at, header->string_bytes, room) ||
-	    (!header->string_bytes && !btf->base))
-		return "odd string section";
-	btf->types = sections + header->type_at;
-	btf->type_bytes = header->type_bytes;
-	btf->strings = sections + header->string_at;
-	btf->string_bytes = header->string_bytes;
-	if (btf->string_bytes && btf->strings[btf->string_bytes - 1])
-		return "string without an end";
-	if (header->header_bytes >= sizeof(*header) && header->layout_bytes) {
-		if (!section_fits(header->layout_at, header->layout_bytes, room) ||
-		    !IS_ALIGNED(header->layout_at, sizeof(u16)))
-			return "odd layout section";
-		layout->entries = sections + header->layout_at;
-		layout->count = header->layout_bytes / sizeof(*layout->entries);
+	if (!section_fits(header.string_at, header.string_bytes, room) ||
+	    (!header.string_bytes && !btf->base))
+		return odd(wrong, "odd string section");
+	btf->types_at = header.header_bytes + header.type_at;
+	btf->type_bytes = header.type_bytes;
+	btf->strings_at = header.header_bytes + header.string_at;
+	btf->string_bytes = header.string_bytes;
+	if (check_add_overflow(btf->first_string, btf->string_bytes, &have))
+		return odd(wrong, "odd string section");
+	if (header.header_bytes >= sizeof(header) && header.layout_bytes) {
+		ret = find_layouts(btf, &header, room, wrong);
+		if (ret)
+			return ret;
 	}
-	return NULL;
+	if (!btf->string_bytes)
+		return 0;
+	last = window(btf, btf->strings_at + btf->string_bytes - 1, 1, &have);
+	if (IS_ERR(last))
+		return unreadable(wrong, last);
+	return *last ? odd(wrong, "string without an end") : 0;
 }
 
-static const char *index_types(struct gpumon_btf *btf, const struct layout *layout, int *error)
+static u32 text_hash(const char *text, size_t length)
 {
-	u32 most = btf->type_bytes / sizeof(struct btf_type);
+	return full_name_hash(NULL, text, length) % FILTER;
+}
+
+static u32 offset_hash(u32 offset)
+{
+	return offset % FILTER;
+}
+
+/* Which of the names a string is, names->count if none. */
+static u32 string_is(const struct gpumon_btf_names *names, const char *text, size_t length)
+{
+	const size_t prefix = strlen(TRACEPOINT_PREFIX);
+	u32 plain = gpumon_btf_name_find(names, text, length, false);
+
+	if (plain < names->count || length <= prefix || memcmp(text, TRACEPOINT_PREFIX, prefix))
+		return plain;
+	return gpumon_btf_name_find(names, text + prefix, length - prefix, true);
+}
+
+/* Hashes of all names, as they are in the strings. */
+static void filter_names(const struct gpumon_btf_names *names, unsigned long *filter)
+{
+	char text[sizeof(TRACEPOINT_PREFIX) + GPUMON_BTF_NAME_LEN];
+	const struct gpumon_btf_name *name;
+	int length;
+	u32 i;
+
+	for (i = 0; i < names->count; i++) {
+		name = &names->name[i];
+		length = snprintf(text, sizeof(text), "%s%.*s",
+				  name->tracepoint ? TRACEPOINT_PREFIX : "", name->length,
+				  name->text);
+		__set_bit(text_hash(text, length), filter);
+	}
+}
+
+/* Where the names are in the strings of a file. */
+static int find_names(struct gpumon_btf *btf, unsigned long *filter, const char **wrong)
+{
+	const struct gpumon_btf_names *names = btf->names;
+	u32 at, length, have, name;
+	const char *text, *end;
+	bool cut = false;
+
+	filter_names(names, filter);
+	for (at = 0; at < btf->string_bytes; at += length) {
+		text = window(btf, btf->strings_at + at, 1, &have);
+		end = IS_ERR(text) ? NULL : memchr(text, '\0', have);
+		if (!IS_ERR(text) && !end) {
+			text = window(btf, btf->strings_at + at,
+				      min(WINDOW, btf->string_bytes - at), &have);
+			end = IS_ERR(text) ? NULL : memchr(text, '\0', have);
+		}
+		if (IS_ERR(text))
+			return unreadable(wrong, text);
+		/* Longer than any name that is asked for. */
+		length = end ? end - text + 1 : have;
+		if (end && !cut && test_bit(text_hash(text, length - 1), filter)) {
+			name = string_is(names, text, length - 1);
+			if (name < names->count)
+				btf->name_at[name] = btf->first_string + at;
+		}
+		cut = !end;
+	}
+	return 0;
+}
+
+/* Which of the names it is that is at an offset in the strings, names->count if none. */
+static u32 name_of(const struct gpumon_btf *btf, u32 offset)
+{
+	u32 i;
+
+	for (; btf; btf = btf->base)
+		for (i = 0; i < btf->names->count; i++)
+			if (btf->name_at[i] == offset)
+				return i;
+	return ~0U;
+}
+
+static int found_add(struct gpumon_btf *btf, u32 name, u32 kind)
+{
+	struct gpumon_btf_found *more;
+
+	if (btf->found_count == btf->found_room) {
+		more = krealloc(btf->found, (btf->found_room + 64) * sizeof(*more), GFP_KERNEL);
+		if (!more)
+			return -ENOMEM;
+		btf->found = more;
+		btf->found_room += 64;
+	}
+	btf->found[btf->found_count++] =
+		(struct gpumon_btf_found){ btf->first_id + btf->count, name, kind };
+	return 0;
+}
+
+/* Counts the types, and finds those with one of the names. */
+static int find_types(struct gpumon_btf *btf, unsigned long *filter, const char **wrong)
+{
+	const u32 names_end = btf->first_string + btf->string_bytes;
+	const struct gpumon_btf *of;
 	const struct btf_type *type;
-	const char *name;
-	u32 at, bucket;
+	u32 at, i, kind, name, have;
 	s64 extra;
 
-	if (most > MAX_TYPES)
-		return "too many types";
-	*error = -ENOMEM;
-	btf->offset = kvmalloc_array(most + 1, sizeof(*btf->offset), GFP_KERNEL);
-	btf->next = kvmalloc_array(most + 1, sizeof(*btf->next), GFP_KERNEL);
-	btf->bucket = kvcalloc(BUCKETS, sizeof(*btf->bucket), GFP_KERNEL);
-	if (!btf->offset || !btf->next || !btf->bucket)
-		return "no memory";
-	*error = -EINVAL;
+	bitmap_zero(filter, FILTER);
+	for (of = btf; of; of = of->base)
+		for (i = 0; i < of->names->count; i++)
+			if (of->name_at[i])
+				__set_bit(offset_hash(of->name_at[i]), filter);
 	for (at = 0; at < btf->type_bytes; at += sizeof(*type) + extra) {
 		if (btf->type_bytes - at < sizeof(*type))
-			return "type cut off";
-		type = btf->types + at;
-		extra = type_extra(type, layout);
+			return odd(wrong, "type cut off");
+		type = window(btf, btf->types_at + at, sizeof(*type), &have);
+		if (IS_ERR(type))
+			return unreadable(wrong, type);
+		extra = type_extra(btf, type);
 		if (extra < 0)
-			return "unknown kind of type";
+			return odd(wrong, "unknown kind of type");
 		if (!IS_ALIGNED(extra, sizeof(u32)) || extra > btf->type_bytes - at - sizeof(*type))
-			return "type cut off";
-		name = name_at(btf, type->name_off);
-		if (!name)
-			return "name outside the strings";
-		btf->offset[btf->count] = at;
-		btf->next[btf->count] = 0;
-		if (*name && INFO_KIND(type->info) < BITS_PER_LONG &&
-		    (BIT(INFO_KIND(type->info)) & NAMED_KINDS)) {
-			bucket = name_bucket(name);
-			btf->next[btf->count] = btf->bucket[bucket];
-			btf->bucket[bucket] = btf->count + 1;
+			return odd(wrong, "type cut off");
+		if (type->name_off >= names_end)
+			return odd(wrong, "name outside the strings");
+		kind = INFO_KIND(type->info);
+		if (kind < BITS_PER_LONG && (BIT(kind) & NAMED_KINDS) && type->name_off &&
+		    test_bit(offset_hash(type->name_off), filter)) {
+			name = name_of(btf, type->name_off);
+			if (name != ~0U && found_add(btf, name, kind))
+				return unreadable(wrong, ERR_PTR(-ENOMEM));
 		}
+		if (btf->count % MARK == 0)
+			btf->marks[btf->count / MARK] = at;
 		btf->count++;
 	}
-	return NULL;
+	return 0;
 }
 
-/*
- * Takes a file in, of a module with the kernel's as @base. @data is from vmalloc() and becomes
- * @btf's, to be freed whatever is returned: -EINVAL with what is @wrong, or -ENOMEM.
- */
-int gpumon_btf_parse(struct gpumon_btf *btf, const struct gpumon_btf *base, void *data, size_t size,
-		     const char **wrong)
+static int find_all(struct gpumon_btf *btf, const char **wrong)
 {
-	struct layout layout = {};
-	int error = -EINVAL;
+	const u32 most = btf->type_bytes / sizeof(struct btf_type);
+	unsigned long *filter = bitmap_zalloc(FILTER, GFP_KERNEL);
+	int ret;
 
+	btf->marks = kvmalloc_array(most / MARK + 1, sizeof(*btf->marks), GFP_KERNEL);
+	btf->name_at = kvcalloc(btf->names->count + 1, sizeof(*btf->name_at), GFP_KERNEL);
+	if (filter && btf->marks && btf->name_at)
+		ret = find_names(btf, filter, wrong) ?: find_types(btf, filter, wrong);
+	else
+		ret = unreadable(wrong, ERR_PTR(-ENOMEM));
+	bitmap_free(filter);
+	return ret;
+}
+
+/**
+ * gpumon_btf_parse - read a file through
+ * @btf: filled in; gpumon_btf_free() has to follow, whatever is returned
+ * @base: of a module the kernel's, which has to stay
+ * @names: what can be asked for, they have to stay
+ * @file: the file; later look-ups need btf->file too, which may be opened anew
+ * @wrong: set to what is wrong, NULL if nothing is
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL if it is odd; another negative error if it cannot be read now.
+ */
+int gpumon_btf_parse(struct gpumon_btf *btf, struct gpumon_btf *base,
+		     const struct gpumon_btf_names *names, struct file *file, const char **wrong)
+{
 	memset(btf, 0, sizeof(*btf));
-	btf->data = data;
+	*wrong = NULL;
+	btf->file = file;
 	btf->base = base;
+	btf->names = names;
 	/* Id 0 is void, and is in no file. */
 	btf->first_id = base ? base->first_id + base->count : 1;
 	btf->first_string = base ? base->first_string + base->string_bytes : 0;
-	*wrong = find_sections(btf, &layout, size) ?: index_types(btf, &layout, &error);
-	return *wrong ? error : 0;
+	return find_sections(btf, gpumon_file_size(file), wrong) ?: find_all(btf, wrong);
+}
+
+/* Frees what later look-ups of a file read again. */
+void gpumon_btf_forget_copies(struct gpumon_btf *btf)
+{
+	struct gpumon_btf_copy *copy;
+	u32 i;
+
+	for (i = 0; i < GPUMON_BTF_COPY_BUCKETS; i++) {
+		while ((copy = btf->copies[i])) {
+			btf->copies[i] = copy->next;
+			kvfree(copy);
+		}
+	}
+	kfree(btf->window);
+	btf->window = NULL;
+	btf->window_bytes = 0;
 }
 
 /* @btf is parsed or half parsed, or all zeroes. */
 void gpumon_btf_free(struct gpumon_btf *btf)
 {
-	kvfree(btf->bucket);
-	kvfree(btf->next);
-	kvfree(btf->offset);
-	vfree(btf->data);
+	gpumon_btf_forget_copies(btf);
+	kfree(btf->layouts);
+	kfree(btf->found);
+	kvfree(btf->name_at);
+	kvfree(btf->marks);
 	memset(btf, 0, sizeof(*btf));
+}
+
+/* Bytes that stay between look-ups. */
+size_t gpumon_btf_bytes(const struct gpumon_btf *btf)
+{
+	if (!btf->marks)
+		return 0;
+	return (btf->type_bytes / sizeof(struct btf_type) / MARK + 1) * sizeof(*btf->marks) +
+	       (btf->names->count + 1) * sizeof(*btf->name_at) +
+	       btf->names->room * sizeof(*btf->names->name) +
+	       btf->found_room * sizeof(*btf->found) + btf->layout_count * sizeof(*btf->layouts);
 }
 
 /*
  * Id of a type of a name and kinds, bits of which; 0 if there is none after @after. A name need not
  * be unique. The base of @btf is not searched.
  */
-u32 gpumon_btf_find(const struct gpumon_btf *btf, const char *name, unsigned long kinds, u32 after)
+u32 gpumon_btf_find(const struct gpumon_btf *btf, const char *text, bool tracepoint,
+		    unsigned long kinds, u32 after)
 {
-	const struct btf_type *type;
-	const char *other;
-	u32 at;
+	const u32 name = gpumon_btf_name_find(btf->names, text, strlen(text), tracepoint);
+	const struct gpumon_btf_found *found;
+	u32 i;
 
-	at = after ? btf->next[after - btf->first_id] : btf->bucket[name_bucket(name)];
-	for (; at; at = btf->next[at - 1]) {
-		type = btf->types + btf->offset[at - 1];
-		other = name_at(btf, type->name_off);
-		if ((BIT(INFO_KIND(type->info)) & kinds) && other && !strcmp(other, name))
-			return btf->first_id + at - 1;
+	for (i = 0; i < btf->found_count; i++) {
+		found = &btf->found[i];
+		if (found->name == name && found->id > after && (BIT(found->kind) & kinds))
+			return found->id;
 	}
 	return 0;
 }
 
 /* The type behind typedefs and qualifiers; NULL for void, an error pointer if it is odd. */
-static const struct btf_type *type_behind(const struct gpumon_btf *btf, u32 id)
+static const struct btf_type *type_behind(struct gpumon_btf *btf, u32 id)
 {
 	const struct btf_type *type;
 	unsigned int links;
@@ -275,6 +610,8 @@ static const struct btf_type *type_behind(const struct gpumon_btf *btf, u32 id)
 		type = type_at(btf, id);
 		if (!type)
 			return ERR_PTR(-EINVAL);
+		if (IS_ERR(type))
+			return type;
 		switch (INFO_KIND(type->info)) {
 		case BTF_KIND_TYPEDEF:
 		case BTF_KIND_VOLATILE:
@@ -290,6 +627,12 @@ static const struct btf_type *type_behind(const struct gpumon_btf *btf, u32 id)
 	return ERR_PTR(-EINVAL);
 }
 
+/* The error of a type that is none, or that is void where there has to be one. */
+static int type_error(const struct btf_type *type)
+{
+	return type ? PTR_ERR(type) : -EINVAL;
+}
+
 static bool is_aggregate(const struct btf_type *type)
 {
 	u32 kind = INFO_KIND(type->info);
@@ -298,7 +641,7 @@ static bool is_aggregate(const struct btf_type *type)
 }
 
 /* Size in bytes of a type that can be a member. */
-static s64 type_size(const struct gpumon_btf *btf, u32 id)
+static s64 type_size(struct gpumon_btf *btf, u32 id)
 {
 	const struct btf_array *array;
 	const struct btf_type *type;
@@ -308,7 +651,7 @@ static s64 type_size(const struct gpumon_btf *btf, u32 id)
 	for (links = 0; links < MAX_CHAIN; links++) {
 		type = type_behind(btf, id);
 		if (IS_ERR_OR_NULL(type))
-			return -EINVAL;
+			return type_error(type);
 		switch (INFO_KIND(type->info)) {
 		case BTF_KIND_ARRAY:
 			array = (const void *)(type + 1);
@@ -343,21 +686,20 @@ struct found_member {
 	u32 bit_size;
 };
 
-/* The member of a name, also inside of anonymous structs and unions. */
-static int find_member(const struct gpumon_btf *btf, const struct btf_type *type, const char *name,
-		       size_t length, u32 nested, u32 *steps, struct found_member *found)
+/*
+ * The member of a name, also inside of anonymous structs and unions. @name: its offsets in the kernel's
+ * strings and in the module's, 0 if it is not there.
+ */
+static int find_member(struct gpumon_btf *btf, const struct btf_type *type, const u32 name[2],
+		       u32 nested, u32 *steps, struct found_member *found)
 {
 	const struct btf_member *member = (const void *)(type + 1);
 	u32 i, bits, bit_size, count = INFO_COUNT(type->info);
 	const struct btf_type *inner;
-	const char *called;
 	int ret;
 
 	for (i = 0; i < count; i++, member++) {
 		if (++*steps > MAX_STEPS)
-			return -EINVAL;
-		called = name_at(btf, member->name_off);
-		if (!called)
 			return -EINVAL;
 		bits = member->offset;
 		bit_size = 0;
@@ -365,8 +707,8 @@ static int find_member(const struct gpumon_btf *btf, const struct btf_type *type
 			bits = BTF_MEMBER_BIT_OFFSET(member->offset);
 			bit_size = BTF_MEMBER_BITFIELD_SIZE(member->offset);
 		}
-		if (*called) {
-			if (strncmp(called, name, length) || called[length])
+		if (member->name_off) {
+			if (member->name_off != name[0] && member->name_off != name[1])
 				continue;
 			*found = (struct found_member){ member->type, bits, bit_size };
 			return 0;
@@ -379,7 +721,7 @@ static int find_member(const struct gpumon_btf *btf, const struct btf_type *type
 			continue;
 		if (nested == MAX_NESTED)
 			return -EINVAL;
-		ret = find_member(btf, inner, name, length, nested + 1, steps, found);
+		ret = find_member(btf, inner, name, nested + 1, steps, found);
 		if (ret == -ENOENT)
 			continue;
 		if (!ret && check_add_overflow(found->bits, bits, &found->bits))
@@ -387,6 +729,16 @@ static int find_member(const struct gpumon_btf *btf, const struct btf_type *type
 		return ret;
 	}
 	return -ENOENT;
+}
+
+/* The offsets of a name, for find_member(). */
+static void name_offsets(const struct gpumon_btf *btf, const char *text, size_t length, u32 offset[2])
+{
+	const u32 name = gpumon_btf_name_find(btf->names, text, length, false);
+	const bool known = name < btf->names->count;
+
+	offset[0] = known && btf->base ? btf->base->name_at[name] : 0;
+	offset[1] = known ? btf->name_at[name] : 0;
 }
 
 /* The smallest naturally aligned word that holds all of a bitfield. */
@@ -415,25 +767,26 @@ static int place_bits(u64 bits, u32 bit_size, u32 whole, struct gpumon_btf_place
  * -ENOENT without such a member, -EOPNOTSUPP if it can be found but not read, -EINVAL if the BTF is
  * odd.
  */
-int gpumon_btf_member(const struct gpumon_btf *btf, u32 id, const char *path,
+int gpumon_btf_member(struct gpumon_btf *btf, u32 id, const char *path,
 		      struct gpumon_btf_place *place)
 {
 	const struct btf_type *type = type_behind(btf, id);
 	struct found_member found = {};
-	u32 whole, steps = 0;
+	u32 whole, name[2], steps = 0;
 	size_t length;
 	u64 bits = 0;
 	s64 size;
 	int ret;
 
 	if (IS_ERR_OR_NULL(type))
-		return -EINVAL;
+		return type_error(type);
 	if (!is_aggregate(type))
 		return -ENOENT;
 	whole = type->size;
 	for (;;) {
 		length = strcspn(path, ".");
-		ret = find_member(btf, type, path, length, 0, &steps, &found);
+		name_offsets(btf, path, length, name);
+		ret = find_member(btf, type, name, 0, &steps, &found);
 		if (ret)
 			return ret;
 		bits += found.bits;
@@ -442,7 +795,7 @@ int gpumon_btf_member(const struct gpumon_btf *btf, u32 id, const char *path,
 		path += length + 1;
 		type = type_behind(btf, found.type);
 		if (IS_ERR_OR_NULL(type))
-			return -EINVAL;
+			return type_error(type);
 		if (!is_aggregate(type) || found.bit_size)
 			return -ENOENT;
 	}
@@ -456,6 +809,8 @@ int gpumon_btf_member(const struct gpumon_btf *btf, u32 id, const char *path,
 		return place_bits(bits, found.bit_size, whole, place);
 	/* Only the old encoding of bitfields looks like this. */
 	type = type_behind(btf, found.type);
+	if (IS_ERR_OR_NULL(type))
+		return type_error(type);
 	if (bits % 8 || (INFO_KIND(type->info) == BTF_KIND_INT &&
 			 BTF_INT_BITS(*(const u32 *)(type + 1)) != 8 * type->size))
 		return -EOPNOTSUPP;
@@ -465,12 +820,13 @@ int gpumon_btf_member(const struct gpumon_btf *btf, u32 id, const char *path,
 }
 
 /* One token of a prototype. Returns what snprintf() would, or a negative error. */
-static int token(const struct gpumon_btf *btf, u32 id, char *to, size_t size)
+static int token(struct gpumon_btf *btf, u32 id, char *to, size_t size)
 {
 	const struct btf_type *type = type_behind(btf, id);
-	const char *name;
+	char name[GPUMON_BTF_PROTOTYPE_LEN];
 	u32 encoding;
 	bool pointer;
+	int ret;
 
 	if (!type)
 		return snprintf(to, size, "void");
@@ -484,9 +840,9 @@ static int token(const struct gpumon_btf *btf, u32 id, char *to, size_t size)
 		if (IS_ERR(type))
 			return PTR_ERR(type);
 	}
-	name = name_at(btf, type->name_off);
-	if (!name)
-		return -EINVAL;
+	ret = name_read(btf, type->name_off, name, sizeof(name));
+	if (ret)
+		return ret;
 	switch (INFO_KIND(type->info)) {
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
@@ -513,7 +869,7 @@ static int token(const struct gpumon_btf *btf, u32 id, char *to, size_t size)
  * Prototype of a function, or a typedef of a pointer to one; of a tracepoint without the first
  * argument, its data. -EOPNOTSUPP if it has no canonical form, -EINVAL if the BTF is odd.
  */
-int gpumon_btf_function(const struct gpumon_btf *btf, u32 id, bool tracepoint,
+int gpumon_btf_function(struct gpumon_btf *btf, u32 id, bool tracepoint,
 			struct gpumon_btf_prototype *prototype)
 {
 	const struct btf_type *type = type_behind(btf, id);
@@ -522,12 +878,15 @@ int gpumon_btf_function(const struct gpumon_btf *btf, u32 id, bool tracepoint,
 	u32 i, count;
 	int length;
 
+	if (IS_ERR_OR_NULL(type))
+		return type_error(type);
 	/* A tracepoint's typedef leads to a pointer, a function to its prototype. */
-	if (IS_ERR_OR_NULL(type) ||
-	    INFO_KIND(type->info) != (tracepoint ? BTF_KIND_PTR : BTF_KIND_FUNC))
+	if (INFO_KIND(type->info) != (tracepoint ? BTF_KIND_PTR : BTF_KIND_FUNC))
 		return -EINVAL;
 	type = type_behind(btf, type->type);
-	if (IS_ERR_OR_NULL(type) || INFO_KIND(type->info) != BTF_KIND_FUNC_PROTO)
+	if (IS_ERR_OR_NULL(type))
+		return type_error(type);
+	if (INFO_KIND(type->info) != BTF_KIND_FUNC_PROTO)
 		return -EINVAL;
 	param = (const void *)(type + 1);
 	count = INFO_COUNT(type->info);

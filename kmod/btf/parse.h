@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One file of BTF in memory. For btf.c. */
+/* Look-ups in a file of BTF. For btf.c. */
 #ifndef GPUMON_BTF_PARSE_H
 #define GPUMON_BTF_PARSE_H
 
@@ -7,34 +7,97 @@
 #include <linux/btf.h>
 #include <linux/types.h>
 
+struct file;
+struct gpumon_btf_copy;
+struct gpumon_btf_layout;
+
+/* Of a name that is asked for. */
+#define GPUMON_BTF_NAME_LEN 128
+
 /**
- * struct gpumon_btf - types and strings of the kernel or of a module
+ * struct gpumon_btf_name - a name that is asked for: of a type, a function or a member
+ * @text: the name, need not end with a NUL
+ * @length: its length, less than GPUMON_BTF_NAME_LEN
+ * @tracepoint: it is a tracepoint, whose type has a longer name
+ */
+struct gpumon_btf_name {
+	const char *text;
+	u16 length;
+	bool tracepoint;
+};
+
+/**
+ * struct gpumon_btf_names - the names that are asked for
+ * @name: they
+ * @count: number of them
+ * @room: as many fit
+ */
+struct gpumon_btf_names {
+	struct gpumon_btf_name *name;
+	u32 count;
+	u32 room;
+};
+
+/**
+ * struct gpumon_btf_found - a type with one of the names
+ * @id: its id
+ * @name: number of the name
+ * @kind: its kind
+ */
+struct gpumon_btf_found {
+	u32 id;
+	u16 name;
+	u8 kind;
+};
+
+#define GPUMON_BTF_COPY_BUCKETS 64
+
+/**
+ * struct gpumon_btf - types of the kernel or of a module
  * @base: the kernel's, whose ids and strings those of a module continue; NULL for the kernel's
- * @data: the file, from vmalloc()
- * @types: type section
- * @type_bytes: size of it
- * @strings: string section, ends with a NUL; a module's can be empty
- * @string_bytes: size of it
+ * @names: what can be asked for
+ * @file: the file; between look-ups it may be closed
+ * @types_at: where its types begin, in bytes
+ * @type_bytes: their size
+ * @strings_at: where its strings begin; they end with a NUL, a module need not have any
+ * @string_bytes: their size
  * @first_id: id of its first type
  * @first_string: offset by which its first string is known
  * @count: number of types
- * @offset: of each type in @types
- * @next: of each type, 1 + the next one of the same bucket, 0 at the end
- * @bucket: first type of each hash of a name, in the same way
+ * @marks: places of some of the types, from @types_at on
+ * @name_at: of each name, the offset by which it is known if it is among these strings, else 0
+ * @found: types with one of the names, by rising id
+ * @found_count: number of these
+ * @found_room: as many fit
+ * @layouts: lengths of kinds that are newer than gpumon
+ * @layout_count: number of these
+ * @window: the part of the file that was read last
+ * @window_at: where it begins
+ * @window_bytes: its size
+ * @copies: types that were read since gpumon_btf_forget_copies(), by the low bits of the id
  */
 struct gpumon_btf {
-	const struct gpumon_btf *base;
-	void *data;
-	const void *types;
+	struct gpumon_btf *base;
+	const struct gpumon_btf_names *names;
+	struct file *file;
+	u32 types_at;
 	u32 type_bytes;
-	const char *strings;
+	u32 strings_at;
 	u32 string_bytes;
 	u32 first_id;
 	u32 first_string;
 	u32 count;
-	u32 *offset;
-	u32 *next;
-	u32 *bucket;
+	u32 *marks;
+	u32 *name_at;
+	struct gpumon_btf_found *found;
+	u32 found_count;
+	u32 found_room;
+	struct gpumon_btf_layout *layouts;
+	u32 layout_count;
+	void *window;
+	u32 window_at;
+	u32 window_bytes;
+	struct gpumon_btf_copy *copies[GPUMON_BTF_COPY_BUCKETS];
 };
 
 /**
@@ -63,13 +126,21 @@ struct gpumon_btf_prototype {
 	char returns[GPUMON_BTF_PROTOTYPE_LEN];
 };
 
-int gpumon_btf_parse(struct gpumon_btf *btf, const struct gpumon_btf *base, void *data, size_t size,
-		     const char **wrong);
+int gpumon_btf_name_add(struct gpumon_btf_names *names, const char *text, size_t length,
+			bool tracepoint);
+u32 gpumon_btf_name_find(const struct gpumon_btf_names *names, const char *text, size_t length,
+			 bool tracepoint);
+void gpumon_btf_names_free(struct gpumon_btf_names *names);
+int gpumon_btf_parse(struct gpumon_btf *btf, struct gpumon_btf *base,
+		     const struct gpumon_btf_names *names, struct file *file, const char **wrong);
+void gpumon_btf_forget_copies(struct gpumon_btf *btf);
 void gpumon_btf_free(struct gpumon_btf *btf);
-u32 gpumon_btf_find(const struct gpumon_btf *btf, const char *name, unsigned long kinds, u32 after);
-int gpumon_btf_member(const struct gpumon_btf *btf, u32 id, const char *path,
+size_t gpumon_btf_bytes(const struct gpumon_btf *btf);
+u32 gpumon_btf_find(const struct gpumon_btf *btf, const char *text, bool tracepoint,
+		    unsigned long kinds, u32 after);
+int gpumon_btf_member(struct gpumon_btf *btf, u32 id, const char *path,
 		      struct gpumon_btf_place *place);
-int gpumon_btf_function(const struct gpumon_btf *btf, u32 id, bool tracepoint,
+int gpumon_btf_function(struct gpumon_btf *btf, u32 id, bool tracepoint,
 			struct gpumon_btf_prototype *prototype);
 
 #endif /* GPUMON_BTF_PARSE_H */

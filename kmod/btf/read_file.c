@@ -16,7 +16,6 @@
 #include <linux/magic.h>
 #include <linux/namei.h>
 #include <linux/seq_file.h>
-#include <linux/vmalloc.h>
 
 #include "read_file.h"
 
@@ -27,8 +26,17 @@
  */
 static struct lock_class_key read_lock_key;
 
-/* Nothing else is opened: something that was mounted there may block, or act on being opened. */
-static struct file *sysfs_open(const char *path)
+/**
+ * gpumon_file_open - open a file of sysfs
+ * @path: absolute path
+ *
+ * Nothing else is opened: something that was mounted there may block, or act on being opened.
+ *
+ * Context: may sleep.
+ * Return: the file, for gpumon_file_close(), or an error pointer: -ENOENT also if it is no file of
+ * sysfs.
+ */
+struct file *gpumon_file_open(const char *path)
 {
 	struct file *file = ERR_PTR(-ENOENT);
 	struct path found;
@@ -44,19 +52,43 @@ static struct file *sysfs_open(const char *path)
 	return file;
 }
 
-static ssize_t sysfs_read(struct file *file, void *to, size_t size)
+/* Its size in bytes, of a file that knows it. */
+size_t gpumon_file_size(const struct file *file)
 {
-	loff_t at = 0;
+	return i_size_read(file_inode(file));
+}
+
+/**
+ * gpumon_file_read - a part of a file
+ * @file: file
+ * @to: buffer
+ * @size: bytes that are wanted
+ * @at: where they begin
+ *
+ * Context: may sleep.
+ * Return: bytes read, fewer at the end of the file, or a negative error.
+ */
+ssize_t gpumon_file_read(struct file *file, void *to, size_t size, loff_t at)
+{
+	size_t done = 0;
 	ssize_t bytes;
 
-	while (at < size) {
-		bytes = kernel_read(file, to + at, size - at, &at);
+	while (done < size) {
+		bytes = kernel_read(file, to + done, size - done, &at);
 		if (bytes < 0)
 			return bytes;
 		if (!bytes)
 			break;
+		done += bytes;
 	}
-	return at;
+	return done;
+}
+
+/* Of gpumon_file_open(), or NULL. */
+void gpumon_file_close(struct file *file)
+{
+	if (file)
+		fput(file);
 }
 
 /**
@@ -66,49 +98,16 @@ static ssize_t sysfs_read(struct file *file, void *to, size_t size)
  * @size: its size in bytes
  *
  * Context: may sleep.
- * Return: bytes read, or a negative error: -ENOENT also if it is no file of sysfs.
+ * Return: bytes read, or a negative error as gpumon_file_open().
  */
 ssize_t gpumon_read_file(const char *path, void *to, size_t size)
 {
-	struct file *file = sysfs_open(path);
+	struct file *file = gpumon_file_open(path);
 	ssize_t bytes;
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	bytes = sysfs_read(file, to, size);
-	fput(file);
-	return bytes;
-}
-
-/**
- * gpumon_read_whole_file - all of a file that knows its size
- * @path: absolute path
- * @data: set to what has to be given to vfree()
- * @most: bytes that it may have
- *
- * Context: may sleep.
- * Return: its size in bytes, or a negative error: -ENOENT also if it is no file of sysfs,
- * -EFBIG if it has more than @most, -EIO if it has less than it said.
- */
-ssize_t gpumon_read_whole_file(const char *path, void **data, size_t most)
-{
-	struct file *file = sysfs_open(path);
-	ssize_t bytes;
-	loff_t size;
-
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	size = i_size_read(file_inode(file));
-	bytes = size > most ? -EFBIG : -EIO;
-	if (size <= 0 || size > most)
-		goto out;
-	*data = vmalloc(size);
-	bytes = *data ? sysfs_read(file, *data, size) : -ENOMEM;
-	if (bytes >= 0 && bytes != size)
-		bytes = -EIO;
-	if (bytes < 0)
-		vfree(*data);
-out:
-	fput(file);
+	bytes = gpumon_file_read(file, to, size, 0);
+	gpumon_file_close(file);
 	return bytes;
 }

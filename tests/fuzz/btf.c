@@ -27,18 +27,49 @@ static const char module_name[] = "mod";
 static const uint8_t *file_data[2];
 static size_t file_size[2];
 
-/* Replaces kmod/btf/read_file.c: the file in a block of its exact size. */
-ssize_t gpumon_read_whole_file(const char *path, void **data, size_t most)
+/* Replaces kmod/btf/read_file.c: of each of the two files there is one, in a block of its exact size. */
+struct file {
+	uint8_t *data;
+	size_t size;
+};
+
+struct file *gpumon_file_open(const char *path)
 {
 	unsigned int which = strcmp(path, "/sys/kernel/btf/vmlinux") ? 1 : 0;
+	struct file *file;
 
 	if (!file_data[which])
-		return -ENOENT;
-	MUST(file_size[which] <= most);
-	*data = malloc(file_size[which] ? file_size[which] : 1);
-	MUST(*data);
-	memcpy(*data, file_data[which], file_size[which]);
-	return (ssize_t)file_size[which];
+		return ERR_PTR(-ENOENT);
+	file = malloc(sizeof(*file));
+	MUST(file);
+	file->size = file_size[which];
+	file->data = malloc(file->size ? file->size : 1);
+	MUST(file->data);
+	memcpy(file->data, file_data[which], file->size);
+	return file;
+}
+
+size_t gpumon_file_size(const struct file *file)
+{
+	return file->size;
+}
+
+ssize_t gpumon_file_read(struct file *file, void *to, size_t size, loff_t at)
+{
+	MUST(at >= 0);
+	if ((size_t)at >= file->size)
+		return 0;
+	if (size > file->size - (size_t)at)
+		size = file->size - (size_t)at;
+	memcpy(to, file->data + at, size);
+	return (ssize_t)size;
+}
+
+void gpumon_file_close(struct file *file)
+{
+	if (file)
+		free(file->data);
+	free(file);
 }
 
 static bool ends(const char *text, size_t room)
@@ -74,16 +105,35 @@ static void resolve(void)
 	resolve_module(NULL);
 	resolve_module(module_name);
 	gpumon_btf_done();
+	/* The module comes again. */
+	resolve_module(module_name);
+	gpumon_btf_done();
+	gpumon_btf_stop();
 	for (unsigned int i = 0; i < FIELDS; i++) {
 		gpumon_btf_forget_field(&fields[i]);
 		MUST(fields[i].offset < 0 && ends(fields[i].reason, sizeof(fields[i].reason)));
 	}
 }
 
+/* A name as a whole, and as a path to a member. */
+static void want_path(const char *path)
+{
+	size_t length = strlen(path);
+
+	MUST(!gpumon_btf_want(path, length, false) && !gpumon_btf_want(path, length, true));
+	for (length = strcspn(path, "."); path[length]; length = strcspn(path, ".")) {
+		MUST(!gpumon_btf_want(path, length, false));
+		path += length + 1;
+	}
+	MUST(!gpumon_btf_want(path, length, false));
+}
+
 static void ask_for(char **names, uint8_t how)
 {
 	memset(fields, 0, sizeof(fields));
 	memset(wanted_prototypes, 0, sizeof(wanted_prototypes));
+	for (unsigned int i = 0; i < NAMES; i++)
+		want_path(names[i]);
 	for (unsigned int i = 0; i < FIELDS; i++) {
 		fields[i].module = i % 2 ? module_name : NULL;
 		fields[i].type = names[i];
@@ -113,14 +163,14 @@ static const struct btf_type *skip(const struct btf *btf, __u32 id)
 	return type;
 }
 
-static const struct gpumon_btf *ours_of(const struct gpumon_btf *ours, __u32 id)
+static struct gpumon_btf *ours_of(struct gpumon_btf *ours, __u32 id)
 {
 	return ours->base && id < ours->first_id ? ours->base : ours;
 }
 
 struct wanted {
 	const struct btf *btf;
-	const struct gpumon_btf *ours;
+	struct gpumon_btf *ours;
 	__u32 id; /* of the requested type */
 	char path[1024];
 	const char *names[64]; /* names already seen: the first of each counts */
@@ -195,7 +245,7 @@ static void walk(struct wanted *wanted, const struct btf_type *type, uint64_t bi
 	}
 }
 
-static void compare_all(const struct btf *btf, const struct gpumon_btf *ours)
+static void compare_all(const struct btf *btf, struct gpumon_btf *ours)
 {
 	struct wanted wanted = { .btf = btf, .ours = ours };
 
@@ -203,7 +253,7 @@ static void compare_all(const struct btf *btf, const struct gpumon_btf *ours)
 	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
 		const struct btf_type *type = btf__type_by_id(btf, id);
 		const char *name = btf__name_by_offset(btf, type->name_off);
-		const struct gpumon_btf *in = ours_of(ours, id);
+		struct gpumon_btf *in = ours_of(ours, id);
 		u32 found = 0;
 
 		if (!is_struct(type))
@@ -213,7 +263,7 @@ static void compare_all(const struct btf *btf, const struct gpumon_btf *ours)
 		wanted.too_deep = false;
 		walk(&wanted, type, 0, 0);
 		/* It is found by name as well, perhaps after others of that name. */
-		while (*name && (found = gpumon_btf_find(in, name,
+		while (*name && (found = gpumon_btf_find(in, name, false,
 							 BIT(BTF_KIND_STRUCT) | BIT(BTF_KIND_UNION),
 							 found)) != id)
 			MUST(found);
@@ -297,14 +347,21 @@ static bool leads_on(const struct btf *btf)
 	return false;
 }
 
-static void parse(struct gpumon_btf *ours, const struct gpumon_btf *base, unsigned int which)
+static struct gpumon_btf_names asked;
+
+static void parse(struct gpumon_btf *ours, struct gpumon_btf *base, unsigned int which)
 {
 	const char *wrong;
-	void *data;
-	ssize_t size = gpumon_read_whole_file(
-		which ? "/sys/kernel/btf/mod" : "/sys/kernel/btf/vmlinux", &data, 1 << 20);
+	struct file *file =
+		gpumon_file_open(which ? "/sys/kernel/btf/mod" : "/sys/kernel/btf/vmlinux");
 
-	MUST(!gpumon_btf_parse(ours, base, data, (size_t)size, &wrong) && !wrong);
+	MUST(!gpumon_btf_parse(ours, base, &asked, file, &wrong) && !wrong);
+}
+
+static void done(struct gpumon_btf *ours)
+{
+	gpumon_file_close(ours->file);
+	gpumon_btf_free(ours);
 }
 
 static void build(struct fuzz_input *input, char **names)
@@ -325,12 +382,15 @@ static void build(struct fuzz_input *input, char **names)
 	MUST(file_data[0] && file_data[1]);
 	resolve();
 	if (!leads_on(split)) {
+		for (unsigned int i = 0; i < NAMES; i++)
+			MUST(!gpumon_btf_name_add(&asked, names[i], strlen(names[i]), false));
 		parse(&ours, NULL, 0);
 		compare_all(btf, &ours);
 		parse(&ours_split, &ours, 1);
 		compare_all(split, &ours_split);
-		gpumon_btf_free(&ours_split);
-		gpumon_btf_free(&ours);
+		done(&ours_split);
+		done(&ours);
+		gpumon_btf_names_free(&asked);
 	}
 	btf__free(split);
 	btf__free(btf);
@@ -348,6 +408,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		static const char *const real[] = { "file", "inner", "a.b", "value", "val" };
 
 		names[i] = i < 5 ? strdup(real[i]) : fuzz_text(&input);
+		if (strlen(names[i]) >= GPUMON_BTF_NAME_LEN)
+			names[i][GPUMON_BTF_NAME_LEN - 1] = '\0';
 	}
 	ask_for(names, how);
 	if (kind & 1) {

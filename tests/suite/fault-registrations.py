@@ -134,14 +134,14 @@ def reduced(name, lines):
     if name.startswith("gpumon_read_file"):
         module = name.split("/")[-2]
         said = [r for r in found if "cannot tell whether module %s is loaded" % module in r[3]]
-    elif name.startswith("gpumon_read_whole_file"):
+    elif name.startswith("gpumon_file_open"):
         module = name.split("/")[-1]
         said = [r for r in found if "BTF of %s unreadable, error -12" % module in r[3]]
     elif TABLES.match(name):
         said = [r for r in found if "no memory for its statistics" in r[3]]
     else:
         said = [r for r in found if r[1] in name and r[2] == "failed" and "no memory" in r[3]]
-    if not said and name.startswith("gpumon_read") and module in UNASKED:
+    if not said and name.startswith(("gpumon_read", "gpumon_file")) and module in UNASKED:
         return
     if tried_again(name, found, when):
         return
@@ -297,7 +297,7 @@ def late_check(name, refusal):
     lab.check(lab.loaded("gpu_sched"), "gpu_sched is not loaded " + when)
     found = reasons("drm_sched")
     faults.check_reasons(found, when)
-    said = [r for r in found if r[1] in name or name.startswith("gpumon_read_whole_file") or
+    said = [r for r in found if r[1] in name or name.startswith("gpumon_file_open") or
             TABLES.match(name)]
     again_already = tried_again(name, found, when)
     lab.check(said or again_already, "nobody tells %s: %r" % (when, found))

@@ -10,6 +10,55 @@
 #include <cmocka.h>
 
 #include "btf/parse.h"
+#include "btf/read_file.h"
+
+/* Replaces kmod/btf/read_file.c. */
+struct file {
+	void *data;
+	size_t size;
+	size_t read;
+};
+
+size_t gpumon_file_size(const struct file *file)
+{
+	return file->size;
+}
+
+ssize_t gpumon_file_read(struct file *file, void *to, size_t size, loff_t at)
+{
+	size_t from = (size_t)at < file->size ? (size_t)at : file->size;
+
+	if (size > file->size - from)
+		size = file->size - from;
+	memcpy(to, (char *)file->data + from, size);
+	file->read += size;
+	return (ssize_t)size;
+}
+
+/* What is asked for in these tests. */
+static struct gpumon_btf_names names;
+static struct file files[2];
+
+static int add_names(void **state)
+{
+	static const char *const plain[] = { "id",	  "ident", "i",		  "identity", "ide",
+					     "identityx", "inner", "inner_first", "inne",     "low",
+					     "high",	  "flags", "three",	  "more",     "far",
+					     "near",	  "outer", "function" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		assert_int_equal(gpumon_btf_name_add(&names, plain[i], strlen(plain[i]), false), 0);
+	assert_int_equal(gpumon_btf_name_add(&names, "event", 5, true), 0);
+	return 0;
+}
+
+static int free_names(void **state)
+{
+	(void)state;
+	gpumon_btf_names_free(&names);
+	return 0;
+}
 
 /* A file built by libbpf, in a block of its exact size, so that ASan detects reads beyond it. */
 static void *file_of(const struct btf *btf, size_t *size)
@@ -24,17 +73,28 @@ static void *file_of(const struct btf *btf, size_t *size)
 	return copy;
 }
 
-static void parse(struct gpumon_btf *read, const struct btf *btf)
+static void parse_on(struct gpumon_btf *read, struct gpumon_btf *base, const struct btf *btf)
 {
+	struct file *file = &files[base != NULL];
 	const char *wrong;
-	size_t size;
-	void *file = file_of(btf, &size);
 
-	assert_int_equal(gpumon_btf_parse(read, NULL, file, size, &wrong), 0);
+	file->data = file_of(btf, &file->size);
+	assert_int_equal(gpumon_btf_parse(read, base, &names, file, &wrong), 0);
 	assert_null(wrong);
 }
 
-static void assert_at(const struct gpumon_btf *read, u32 id, const char *path, u32 offset, u32 size)
+static void parse(struct gpumon_btf *read, const struct btf *btf)
+{
+	parse_on(read, NULL, btf);
+}
+
+static void done(struct gpumon_btf *read)
+{
+	free(read->file->data);
+	gpumon_btf_free(read);
+}
+
+static void assert_at(struct gpumon_btf *read, u32 id, const char *path, u32 offset, u32 size)
 {
 	struct gpumon_btf_place place;
 
@@ -74,7 +134,7 @@ static void names_that_begin_like_others(void **state)
 	assert_at(&read, outer, "inner.i", 24, 4);
 	assert_at(&read, outer, "inner_first.id", 8 + 12, 4);
 	assert_int_equal(gpumon_btf_member(&read, outer, "inne.i", &place), -ENOENT);
-	gpumon_btf_free(&read);
+	done(&read);
 	btf__free(btf);
 }
 
@@ -110,7 +170,7 @@ static void members_of_anonymous_ones(void **state)
 	assert_int_equal(place.size, 2);
 	assert_int_equal(place.bit_offset, 5);
 	assert_int_equal(place.bit_size, 11);
-	gpumon_btf_free(&read);
+	done(&read);
 	btf__free(btf);
 }
 
@@ -155,7 +215,85 @@ static void prototypes(void **state)
 	assert_string_equal(prototype.returns, "void");
 	assert_int_equal(gpumon_btf_function(&read, pointer, false, &prototype), -EINVAL);
 	assert_int_equal(gpumon_btf_function(&read, function, true, &prototype), -EINVAL);
-	gpumon_btf_free(&read);
+	done(&read);
+	btf__free(btf);
+}
+
+/*
+ * A module's types on those of the kernel, of which there are many: they are found by name, by number
+ * and by what leads to them, and little of the kernel's file is read for it.
+ */
+static void types_of_two_files(void **state)
+{
+	struct btf *btf = btf__new_empty(), *split;
+	struct gpumon_btf kernel, module;
+	struct gpumon_btf_prototype prototype;
+	int word, last = 0, inner, outer, function, event, any, pointer;
+	char name[8192];
+	size_t before;
+	u32 found;
+
+	(void)state;
+	word = btf__add_int(btf, "unsigned int", 4, 0);
+	inner = btf__add_struct(btf, "inner", 16);
+	btf__add_field(btf, "low", word, 64, 0);
+	for (int i = 0; i < 8000; i++) {
+		snprintf(name, sizeof(name), "another_%d", i);
+		last = btf__add_struct(btf, name, 8);
+		btf__add_field(btf, name, word, 0, 0);
+	}
+	/* Longer than what is read at once, and it ends with a name that is asked for. */
+	memset(name, 'y', sizeof(name));
+	strcpy(name + 4096, "low");
+	btf__add_struct(btf, name, 4);
+	btf__add_typedef(btf, "near", inner);
+	last = btf__add_struct(btf, "far", 24);
+	btf__add_field(btf, "three", inner, 64, 0);
+	any = btf__add_ptr(btf, 0);
+	pointer = btf__add_ptr(btf, last);
+	event = btf__add_func_proto(btf, 0);
+	btf__add_func_param(btf, "data", any);
+	btf__add_func_param(btf, "of", pointer);
+	btf__add_typedef(btf, "btf_trace_event", btf__add_ptr(btf, event));
+
+	split = btf__new_empty_split(btf);
+	outer = btf__add_struct(split, "outer", 64);
+	btf__add_field(split, "more", last, 256, 0);
+	btf__add_field(split, "high", word, 32, 0);
+	function = btf__add_func_proto(split, word);
+	btf__add_func_param(split, "one", pointer);
+	function = btf__add_func(split, "function", BTF_FUNC_STATIC, function);
+
+	parse(&kernel, btf);
+	parse_on(&module, &kernel, split);
+	before = files[0].read;
+	assert_int_equal(gpumon_btf_find(&module, "outer", false, BIT(BTF_KIND_STRUCT), 0), outer);
+	assert_int_equal(gpumon_btf_find(&kernel, "outer", false, BIT(BTF_KIND_STRUCT), 0), 0);
+	assert_int_equal(gpumon_btf_find(&kernel, "far", false, BIT(BTF_KIND_STRUCT), 0), last);
+	assert_int_equal(gpumon_btf_find(&kernel, "far", false, BIT(BTF_KIND_UNION), 0), 0);
+	assert_int_equal(gpumon_btf_find(&kernel, "near", false, BIT(BTF_KIND_TYPEDEF), 0),
+			 last - 1);
+	assert_at(&module, (u32)outer, "more.three.low", 32 + 8 + 8, 4);
+	assert_at(&module, (u32)outer, "high", 4, 4);
+	assert_at(&module, (u32)last - 1, "low", 8, 4);
+	assert_int_equal(gpumon_btf_function(&module, (u32)function, false, &prototype), 0);
+	assert_string_equal(prototype.arguments, "*far");
+	assert_string_equal(prototype.returns, "u32");
+	/* Known as a tracepoint, and not as a type of that name. */
+	assert_int_equal(gpumon_btf_find(&kernel, "event", false, ~0UL, 0), 0);
+	found = gpumon_btf_find(&kernel, "event", true, BIT(BTF_KIND_TYPEDEF), 0);
+	assert_int_not_equal(found, 0);
+	assert_int_equal(gpumon_btf_function(&module, found, true, &prototype), 0);
+	assert_string_equal(prototype.arguments, "*far");
+	assert_true(files[0].size > 200000);
+	assert_true(files[0].read - before < 100000);
+	/* Between look-ups nothing of it is there but what finds it again. */
+	gpumon_btf_forget_copies(&kernel);
+	assert_true(gpumon_btf_bytes(&kernel) < 4096);
+	assert_at(&module, (u32)outer, "more.three.low", 48, 4);
+	done(&module);
+	done(&kernel);
+	btf__free(split);
 	btf__free(btf);
 }
 
@@ -178,9 +316,10 @@ static bool taken_with(const void *file, size_t size, const struct header *heade
 
 	memcpy(changed, file, size);
 	memcpy(changed, header, header->header_bytes);
-	ret = gpumon_btf_parse(&read, NULL, changed, size, &wrong);
+	files[0] = (struct file){ .data = changed, .size = size };
+	ret = gpumon_btf_parse(&read, NULL, &names, &files[0], &wrong);
 	assert_int_equal(!ret, !wrong);
-	gpumon_btf_free(&read);
+	done(&read);
 	return !ret;
 }
 
@@ -247,8 +386,9 @@ int main(void)
 		cmocka_unit_test(names_that_begin_like_others),
 		cmocka_unit_test(members_of_anonymous_ones),
 		cmocka_unit_test(prototypes),
+		cmocka_unit_test(types_of_two_files),
 		cmocka_unit_test(sections_at_the_end),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, add_names, free_names);
 }

@@ -51,8 +51,18 @@ typedef int64_t s64;
 
 #define kvmalloc_array(n, size, flags) fuzz_kernel_array(n, size, false)
 #define kvcalloc(n, size, flags)       fuzz_kernel_array(n, size, true)
+#define kvmalloc(size, flags)	       fuzz_kernel_array(1, size, false)
+#define kmalloc(size, flags)	       fuzz_kernel_array(1, size, false)
+#define krealloc(memory, size, flags)  realloc(memory, size)
+#define kmemdup(from, size, flags)     memcpy(malloc(size), from, size)
 #define kvfree			       free
-#define vfree			       free
+#define kfree			       free
+#define bitmap_free		       free
+#define bitmap_zalloc(bits, flags)     fuzz_kernel_array((bits) / 64 + 1, 8, true)
+#define bitmap_zero(bitmap, bits)      memset(bitmap, 0, (bits) / 8)
+#define __set_bit(bit, bitmap)	       ((bitmap)[(bit) / 64] |= BIT((bit) % 64))
+#define test_bit(bit, bitmap)	       ((bitmap)[(bit) / 64] & BIT((bit) % 64))
+#define min_t(type, a, b)	       min((type)(a), (type)(b))
 
 /* As in the kernel: a product that overflows is rejected, and unset memory is not zeroed. */
 static inline void *fuzz_kernel_array(size_t n, size_t size, bool zero)
