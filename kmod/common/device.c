@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of devices, read through pointers that may be invalid. */
+#include <linux/atomic.h>
 #include <linux/device.h>
 #include <linux/platform_device.h>
 #include <linux/string.h>
 #include <drm/drm_device.h>
 
+#include "core/key.h"
 #include "device.h"
 
 /**
@@ -46,9 +48,67 @@ bool gpumon_device_name(char name[GPUMON_LABEL_LEN], const struct device *dev)
 	return false;
 }
 
+/*
+ * Names that were labels, by their hash, and the bus of the first device of each. They stay, so that a
+ * device that comes again has its old label.
+ */
+#define LABELS 128
+static struct {
+	u64 name;
+	u64 bus;
+} labels[LABELS];
+
+/* Is this the bus of the first device of a name? Any number of CPUs may ask at once. */
+static bool is_first_of_name(const char *name, const char *bus)
+{
+	const u64 hash = gpumon_key_text(name) | 1, wanted = gpumon_key_text(bus) | 1;
+	u32 i, slot;
+	u64 is;
+
+	for (i = 0; i < LABELS; i++) {
+		slot = (gpumon_key_spread(hash) + i) % LABELS;
+		is = cmpxchg64(&labels[slot].name, 0, hash);
+		if (is && is != hash)
+			continue;
+		is = cmpxchg64(&labels[slot].bus, 0, wanted);
+		return !is || is == wanted;
+	}
+	/* With so many names, all that come have their bus in the label. */
+	return false;
+}
+
 /**
- * gpumon_device_name_of_drm - gpumon_device_name() of the device below a DRM device
- * @name: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be read
+ * gpumon_device_label - a name for a device that no other device has
+ * @label: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be read
+ * @dev: device, may be any value
+ *
+ * Only on its bus a device has a name for itself. The first of a name is called so, those on other buses
+ * "bus:name".
+ *
+ * Context: any.
+ * Return: false if the name cannot be read.
+ */
+bool gpumon_device_label(char label[GPUMON_LABEL_LEN], const struct device *dev)
+{
+	char bus[GPUMON_LABEL_LEN] = "", name[GPUMON_LABEL_LEN];
+	const struct bus_type *type;
+	const char *text;
+
+	if (!gpumon_device_name(label, dev))
+		return false;
+	if (gpumon_read_nofault(&type, &dev->bus, sizeof(type)) && type &&
+	    gpumon_read_nofault(&text, &type->name, sizeof(text)))
+		(void)gpumon_read_string_nofault(bus, sizeof(bus), text);
+	if (is_first_of_name(label, bus))
+		return true;
+	strscpy(name, label, sizeof(name));
+	scnprintf(label, GPUMON_LABEL_LEN, "%s:%s", bus, name);
+	return true;
+}
+
+/**
+ * gpumon_device_label_of_drm - gpumon_device_label() of the device below a DRM device
+ * @label: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be read
  * @drm: DRM device, may be any value
  *
  * Not that of the card: those change with each boot.
@@ -56,11 +116,11 @@ bool gpumon_device_name(char name[GPUMON_LABEL_LEN], const struct device *dev)
  * Context: any.
  * Return: false if it cannot be read.
  */
-bool gpumon_device_name_of_drm(char name[GPUMON_LABEL_LEN], const struct drm_device *drm)
+bool gpumon_device_label_of_drm(char label[GPUMON_LABEL_LEN], const struct drm_device *drm)
 {
 	const struct device *dev;
 
 	if (!gpumon_read_nofault(&dev, &drm->dev, sizeof(dev)))
 		dev = NULL;
-	return gpumon_device_name(name, dev);
+	return gpumon_device_label(label, dev);
 }

@@ -8,7 +8,8 @@ struct device;
 struct drm_device;
 
 bool gpumon_is_device(const struct device *dev);
+bool gpumon_device_label(char label[GPUMON_LABEL_LEN], const struct device *dev);
 bool gpumon_device_name(char name[GPUMON_LABEL_LEN], const struct device *dev);
-bool gpumon_device_name_of_drm(char name[GPUMON_LABEL_LEN], const struct drm_device *drm);
+bool gpumon_device_label_of_drm(char label[GPUMON_LABEL_LEN], const struct drm_device *drm);
 
 #endif /* GPUMON_DEVICE_H */

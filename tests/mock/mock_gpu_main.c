@@ -62,6 +62,10 @@ static unsigned int prepare_us;
 module_param(prepare_us, uint, 0444);
 MODULE_PARM_DESC(prepare_us, "how long prepare_job() takes in us, where the scheduler asks it, up to 1000000 (default 0)");
 
+static bool twin;
+module_param(twin, bool, 0444);
+MODULE_PARM_DESC(twin, "schedulers of the last device are of one on another bus, with the name of the first (default 0)");
+
 static int __init mock_parameters(void)
 {
 	static const char *const completions[] = { "timer", "inline" };
@@ -118,6 +122,42 @@ static struct platform_driver mock_driver = {
 	.id_table = mock_ids,
 };
 
+static struct bus_type mock_bus = { .name = "mock_bus" };
+
+static void mock_twin_release(struct device *dev)
+{
+	kfree(dev);
+}
+
+static int __init mock_twin_init(void)
+{
+	int ret = bus_register(&mock_bus);
+
+	if (ret)
+		return ret;
+	mock_gpu.twin = kzalloc(sizeof(*mock_gpu.twin), GFP_KERNEL);
+	if (mock_gpu.twin) {
+		mock_gpu.twin->bus = &mock_bus;
+		mock_gpu.twin->release = mock_twin_release;
+		dev_set_name(mock_gpu.twin, "mock_gpu.0");
+		ret = device_register(mock_gpu.twin);
+		if (!ret)
+			return 0;
+		put_device(mock_gpu.twin);
+		mock_gpu.twin = NULL;
+	}
+	bus_unregister(&mock_bus);
+	return ret ?: -ENOMEM;
+}
+
+static void mock_twin_exit(void)
+{
+	if (!mock_gpu.twin)
+		return;
+	device_unregister(mock_gpu.twin);
+	bus_unregister(&mock_bus);
+}
+
 static void mock_devices_exit(unsigned int ring_count, unsigned int device_count)
 {
 	while (ring_count)
@@ -149,7 +189,10 @@ static int __init mock_devices_init(void)
 		}
 		mock_gpu.pdevs[device] = pdev;
 		for (i = 0; i < rings; i++) {
-			ret = mock_ring_init(&mock_gpu.ring[ring_count], pdev, i,
+			ret = mock_ring_init(&mock_gpu.ring[ring_count], pdev,
+					     mock_gpu.twin && device == devices - 1 ?
+						     mock_gpu.twin :
+						     &pdev->dev, i,
 					     seed + ring_count * 0x632be59bd9b4e019ULL);
 			if (ret) {
 				mock_devices_exit(ring_count, device + 1);
@@ -171,11 +214,14 @@ static int __init mock_init(void)
 	atomic_set(&mock_gpu.alive, 0);
 	init_waitqueue_head(&mock_gpu.idle);
 
+	ret = twin ? mock_twin_init() : 0;
+	if (ret)
+		return ret;
 	if (mock_gpu.driver) {
 		mock_driver.driver.name = mock_gpu.driver;
 		ret = platform_driver_register(&mock_driver);
 		if (ret)
-			return ret;
+			goto err_twin;
 	}
 	ret = mock_devices_init();
 	if (ret)
@@ -195,6 +241,8 @@ err_devices:
 err_driver:
 	if (mock_gpu.driver)
 		platform_driver_unregister(&mock_driver);
+err_twin:
+	mock_twin_exit();
 	return ret;
 }
 
@@ -207,6 +255,7 @@ static void __exit mock_exit(void)
 	mock_devices_exit(devices * rings, devices);
 	if (mock_gpu.driver)
 		platform_driver_unregister(&mock_driver);
+	mock_twin_exit();
 	/*
 	 * A killed job is freed by a work item of the kernel, which may still be returning from our
 	 * last function. The others are freed where drm_sched_fini() has waited.

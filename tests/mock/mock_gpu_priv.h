@@ -190,6 +190,7 @@ struct mock_job {
  * @service_ns: mean service time
  * @ring: devices * rings elements
  * @pdevs: the devices
+ * @twin: a device on another bus with the name of the first, or NULL
  * @alive: jobs pushed and not freed yet, on all rings
  * @killed: a job was ever killed
  * @idle: woken when @alive falls to 0
@@ -207,6 +208,7 @@ struct mock_gpu {
 	u64 service_ns;
 	struct mock_ring *ring;
 	struct platform_device **pdevs;
+	struct device *twin;
 	atomic_t alive;
 	atomic_t killed;
 	wait_queue_head_t idle;
@@ -215,8 +217,8 @@ struct mock_gpu {
 extern struct mock_gpu mock_gpu;
 
 /* mock_gpu_ring.c */
-int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigned int index,
-		   u64 seed);
+int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, struct device *dev,
+		   unsigned int index, u64 seed);
 void mock_ring_fini(struct mock_ring *ring);
 u64 mock_ring_service_ns(struct mock_ring *ring);
 void mock_ring_hold(struct mock_ring *ring, bool hold);

@@ -320,13 +320,14 @@ static const struct drm_sched_backend_ops mock_sched_ops = {
  * mock_ring_init() - initialise a ring
  * @ring: zeroed memory
  * @pdev: its device
+ * @dev: what its scheduler is told for that
  * @index: its index in the device
  * @seed: seed of its service times
  *
  * Return: 0 or a negative error.
  */
-int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigned int index,
-		   u64 seed)
+int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, struct device *dev,
+		   unsigned int index, u64 seed)
 {
 	static const char *const classes[] = { "rcs", "bcs", "vcs", "ccs" };
 	long timeout = MAX_SCHEDULE_TIMEOUT;
@@ -352,7 +353,7 @@ int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigne
 	ring->random = seed;
 	ring->fence_context = dma_fence_context_alloc(1);
 	return mock_compat_sched_init(&ring->sched, &mock_sched_ops, mock_gpu.hw_limit, timeout,
-				      ring->name, &pdev->dev);
+				      ring->name, dev);
 }
 
 /**

@@ -350,13 +350,15 @@ static void class_take(u64 key, u32 ring)
 static u32 ring_by_name(const struct drm_gpu_scheduler *sched, u64 *class)
 {
 	struct ring_names names = {}, of_class;
+	char device[GPUMON_LABEL_LEN];
 	u64 key, highest;
 	u32 row, of_same;
 	size_t length;
 	bool queues;
 
-	strscpy(names.device, sched->dev ? dev_name(sched->dev) : GPUMON_DEVICE_UNKNOWN,
-		sizeof(names.device));
+	(void)gpumon_device_label(device, sched->dev);
+	/* Nothing is behind the text: the key is of all bytes. */
+	strscpy(names.device, device, sizeof(names.device));
 	strscpy(names.name, sched->name ?: "-", sizeof(names.name));
 	key = names_key(&names);
 	*class = 0;

@@ -168,7 +168,7 @@ static noinline u32 crtc_learn(const struct drm_device *dev, u32 crtc)
 
 	if (crtc >= VBLANK_MAX_CRTCS || !READ_NOFAULT(&vblank, &dev->vblank) ||
 	    !READ_NOFAULT(&count, &dev->num_crtcs) || !device_trusted(dev, vblank, count) ||
-	    !gpumon_device_name_of_drm(name, dev))
+	    !gpumon_device_label_of_drm(name, dev))
 		return GPUMON_UNREADABLE;
 	row = crtc_row(name, crtc);
 	if (row == GPUMON_NONE)

@@ -44,7 +44,7 @@ noinline u32 gpumon_i915_device_learn(const struct drm_device *drm)
 	char name[GPUMON_LABEL_LEN];
 	u32 device;
 
-	if (!gpumon_device_name_of_drm(name, drm))
+	if (!gpumon_device_label_of_drm(name, drm))
 		return 0;
 	device = device_named(name);
 	if (device != GPUMON_NONE)
