@@ -9,10 +9,10 @@
 #include "lib/privileges.h"
 #include "probe_choice.h"
 #include "lib/launch.h"
-#include "record/live.h"
+#include "record/status_line.h"
 #include "record/options.h"
 #include "show.h"
-#include "record/temporary.h"
+#include "record/directories.h"
 
 /**
  * struct correlate_run - state of the command

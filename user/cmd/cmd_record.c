@@ -4,7 +4,6 @@
 #include "lib/privileges.h"
 #include "probe_choice.h"
 #include "record/continuous.h"
-#include "record/continuous_options.h"
 #include "record/options.h"
 
 static int record_run(struct gpumon_context *context, struct gpumon_session_options *options,

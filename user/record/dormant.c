@@ -19,7 +19,7 @@
 #include "dormant.h"
 #include "lib/identity.h"
 #include "lib/process_info.h"
-#include "looks.h"
+#include "target_process.h"
 
 #define LIBRARY		"libgpumon-inject.so"
 #define ENVIRONMENT_MAX (128U << 10)

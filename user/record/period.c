@@ -6,7 +6,7 @@
 #include "lib/wait.h"
 #include "report/load.h"
 #include "period.h"
-#include "remove.h"
+#include "directories.h"
 #include "capture/symbol.h"
 
 /* CLOCK_REALTIME of a moment of CLOCK_MONOTONIC, by the clocks of now. */

@@ -17,7 +17,7 @@
 #include "dormant.h"
 #include "driver.h"
 #include "lib/listener.h"
-#include "probed.h"
+#include "target_uprobes.h"
 #include "recorder.h"
 
 #define CHANNEL_BYTES (32ULL << 20)

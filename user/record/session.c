@@ -17,10 +17,10 @@
 #include "lib/api_loader.h"
 #include "lib/launch.h"
 #include "lib/left_behind.h"
-#include "remove.h"
-#include "session_inner.h"
+#include "directories.h"
+#include "session_summary.h"
 #include "lib/format.h"
-#include "variables.h"
+#include "environment.h"
 
 /* How long live processes may take at the end to send their data. */
 #define STOP_MS 3000

@@ -13,7 +13,7 @@
 #include "lib/wait.h"
 #include "lib/api_loader.h"
 #include "lib/descriptor.h"
-#include "looks.h"
+#include "target_process.h"
 #include "target.h"
 #include "lib/format.h"
 

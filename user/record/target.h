@@ -15,7 +15,7 @@
 #include "lib/error.h"
 #include "library_notes.h"
 #include "lib/process_info.h"
-#include "runtime_map.h"
+#include "target_perf_map.h"
 
 struct gpumon_target;
 

@@ -13,7 +13,6 @@
 #include "lib/wait.h"
 #include "uprobe_internal.h"
 #include "lib/identity.h"
-#include "uprobe_rescan.h"
 
 #define RING_BYTES  (8u << 20)
 #define STACK_DEPTH 127

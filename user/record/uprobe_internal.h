@@ -41,7 +41,7 @@ struct gpumon_uprobes {
 	unsigned int returns;
 	unsigned int refused;
 
-	/* event.c */
+	/* uprobe_event.c */
 	gpumon_uprobes_tap tap;
 	void *tap_data;
 	int given;
@@ -62,7 +62,7 @@ struct gpumon_uprobes {
 	uint64_t unseen_here; /* hits whose return was not seen */
 };
 
-/* --- event.c */
+/* --- uprobe_event.c */
 
 /* Handle one event of the ring. */
 void gpumon_uprobes_event(void *data, void *event, size_t size);
@@ -78,5 +78,25 @@ void gpumon_uprobes_give_hit(void *data, const struct uprobe_hit *hit);
 void gpumon_uprobes_note(struct gpumon_uprobes *uprobes, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes);
+
+/* --- uprobe_rescan.c */
+
+enum gpumon_rescan {
+	GPUMON_RESCAN_TIMER,   /* a regular scan is due */
+	GPUMON_RESCAN_LINKER,  /* the dynamic linker reported a change */
+	GPUMON_RESCAN_UNKNOWN, /* an unknown address; at most 50 times a second */
+};
+
+/* Read the mappings, report them, and probe the new ones. */
+void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan why);
+
+/**
+ * gpumon_uprobes_probe - probe mapped files that have no probes yet
+ * @uprobes: uprobes
+ * @err: set if no function could be probed
+ *
+ * Return: number of probed functions, or -1 with @err.
+ */
+int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *err);
 
 #endif /* GPUMON_RECORD_UPROBE_INTERNAL_H */

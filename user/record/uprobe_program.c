@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "abi/return_address.h"
+#include "lib/bpf_privilege.h"
 #include "lib/libbpf_said.h"
 #include "lib/read_at.h"
-#include "abi/return_address.h"
-#include "uprobe_multi.h"
 #include "uprobe_program.h"
-#include "uprobe_ranges.h"
 
 #ifdef GPUMON_BPF
 
@@ -415,3 +416,131 @@ void gpumon_uprobe_program_free(struct gpumon_uprobe_program *program)
 }
 
 #endif /* GPUMON_BPF */
+
+/* The command of bpf(2) and its argument, as in linux/bpf.h of 6.6. */
+#define LINK_CREATE  28
+#define MULTI_RETURN 1u
+
+struct link_create {
+	uint32_t program_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint64_t path;
+	uint64_t offsets;
+	uint64_t reference_offsets;
+	uint64_t cookies;
+	uint32_t count;
+	uint32_t multi_flags;
+	uint32_t pid;
+	uint32_t reserved;
+};
+
+static int create_multi_link(struct link_create *attributes)
+{
+	int fd = (int)syscall(SYS_bpf, LINK_CREATE, attributes, sizeof(*attributes));
+
+	return fd < 0 ? -errno : fd;
+}
+
+int gpumon_uprobe_multi_link(int program_fd, bool at_return, pid_t pid, const char *path,
+			     const struct gpumon_uprobe_point *points, unsigned int count)
+{
+	uint64_t *offsets = calloc(count, sizeof(*offsets));
+	uint64_t *cookies = calloc(count, sizeof(*cookies));
+	struct link_create attributes = {
+		.program_fd = (uint32_t)program_fd,
+		.attach_type = GPUMON_UPROBE_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets,
+		.cookies = (uintptr_t)cookies,
+		.count = count,
+		.multi_flags = at_return ? MULTI_RETURN : 0,
+		.pid = (uint32_t)pid,
+	};
+	int fd = -ENOMEM;
+
+	if (offsets && cookies) {
+		for (unsigned int i = 0; i < count; i++) {
+			offsets[i] = points[i].offset;
+			cookies[i] = points[i].cookie;
+		}
+		fd = create_multi_link(&attributes);
+	}
+	free(offsets);
+	free(cookies);
+	return fd;
+}
+
+bool gpumon_uprobe_multi_works(int program_fd)
+{
+	uint64_t offset = 0;
+	struct link_create attributes = {
+		.program_fd = (uint32_t)program_fd,
+		.attach_type = GPUMON_UPROBE_MULTI,
+		.path = (uintptr_t) "/",
+		.offsets = (uintptr_t)&offset,
+		.count = 1,
+	};
+
+	/* A kernel with this feature rejects a folder with EBADF. */
+	if (create_multi_link(&attributes) != -EBADF)
+		return false;
+	/*
+	 * The first version silently probed only the thread with the given number. The fix also
+	 * made a negative number an error.
+	 */
+	attributes.pid = (uint32_t)-1;
+	return create_multi_link(&attributes) == -EINVAL;
+}
+
+int gpumon_uprobe_program_possible(const char *root, struct gpumon_error *err)
+{
+	char text[64];
+
+#ifndef GPUMON_BPF
+	return gpumon_error_set(
+		err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
+		"uprobes are not in this gpumon-user: it was built without clang or bpftool; install both and build it again");
+#endif
+	if (!gpumon_read_short(root, "/sys/bus/event_source/devices/uprobe/type", text,
+			       sizeof(text)))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NO_UPROBES,
+			"this kernel has no uprobes for perf events (CONFIG_UPROBE_EVENTS), or /sys is not mounted");
+	if (!gpumon_bpf_capable(root))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
+			"uprobes need CAP_BPF and CAP_PERFMON (CAP_SYS_PTRACE too, for processes of others): be root, or have root give them: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep gpumon-user");
+	if (!gpumon_initial_user_namespace(root))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
+			"uprobes need CAP_BPF and CAP_PERFMON outside of this user namespace: run gpumon-user on the host, on the process's number there");
+	return 0;
+}
+
+bool gpumon_uprobe_ranges_replace(struct uprobe_ranges tables[2], uint32_t *now,
+				  const struct uprobe_range *ranges, unsigned int count)
+{
+	const struct uprobe_ranges *old = &tables[*now];
+	struct uprobe_ranges *next = &tables[!*now];
+	bool all = count <= UPROBE_RANGES;
+
+	if (!all)
+		count = UPROBE_RANGES;
+	/* A preempted reader's table is only rewritten after two changes: avoid needless ones. */
+	if (old->count == count && !memcmp(old->all, ranges, count * sizeof(*ranges)))
+		return all;
+	memcpy(next->all, ranges, count * sizeof(*ranges));
+	next->count = count;
+	__atomic_store_n(now, !*now, __ATOMIC_RELEASE);
+	return all;
+}
+
+uint64_t gpumon_uprobe_ranges_file(const struct uprobe_ranges *ranges, uint64_t address)
+{
+	for (uint64_t i = 0; i < ranges->count; i++)
+		if (address >= ranges->all[i].start && address < ranges->all[i].end)
+			return ranges->all[i].file;
+	return 0;
+}

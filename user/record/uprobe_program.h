@@ -137,4 +137,39 @@ void gpumon_uprobe_program_free(struct gpumon_uprobe_program *program);
  */
 int gpumon_uprobe_program_possible(const char *root, struct gpumon_error *err);
 
+/*
+ * Many uprobes with one link, since Linux 6.6. Removing single uprobes costs the kernel some
+ * hundredths of a second each. libbpf 1.1 does not support this.
+ */
+
+/* BPF_TRACE_UPROBE_MULTI of linux/bpf.h, since 6.6 */
+#define GPUMON_UPROBE_MULTI 48
+
+/* A link's descriptor, or a negative errno; then no function is probed. */
+int gpumon_uprobe_multi_link(int program_fd, bool at_return, pid_t pid, const char *path,
+			     const struct gpumon_uprobe_point *points, unsigned int count);
+
+/* True if the kernel has the version that probes all threads of a process. */
+bool gpumon_uprobe_multi_works(int program_fd);
+
+/* The ranges of the API's code. The BPF program may read them while they change. */
+
+/**
+ * gpumon_uprobe_ranges_replace - replace the ranges
+ * @tables: one is valid, the other one is written
+ * @now: index of the valid one
+ * @ranges: new ranges
+ * @count: number of @ranges; those beyond UPROBE_RANGES are left out
+ *
+ * A concurrent reader sees either the old or the new ranges: without any, it would count a nested
+ * call as a hit. Nothing is written if nothing changes.
+ *
+ * Return: false if some were left out.
+ */
+bool gpumon_uprobe_ranges_replace(struct uprobe_ranges tables[2], uint32_t *now,
+				  const struct uprobe_range *ranges, unsigned int count);
+
+/* The number of the API's file with code at @address, 0 if there is none. */
+uint64_t gpumon_uprobe_ranges_file(const struct uprobe_ranges *ranges, uint64_t address);
+
 #endif /* GPUMON_RECORD_UPROBE_PROGRAM_H */

@@ -10,7 +10,7 @@
 #include "lib/wait.h"
 #include "uprobe_function.h"
 #include "lib/identity.h"
-#include "uprobe_rescan.h"
+#include "uprobe_internal.h"
 #include "uprobe_vulkan.h"
 
 #define UNKNOWN_NS 20000000u

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "abi/return_address.h"
-#include "uprobe_ranges.h"
+#include "uprobe_program.h"
 #include "uprobe_rule.h"
 
 #if defined(__aarch64__)

@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/driver_record.h"
-#include "record/losses.h"
+#include "record/driver.h"
+#include "record/session_summary.h"
 #include "lib/output_file.h"
 #include "lib/process_info.h"
-#include "record/remove.h"
+#include "record/directories.h"
 
 static char folder[64];
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/continuous_options.h"
+#include "record/continuous.h"
 #include "record/options.h"
 
 #define CHECK_USAGE(want, ...)                                                \

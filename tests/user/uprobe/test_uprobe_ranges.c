@@ -13,8 +13,7 @@
 #include <cmocka.h>
 
 #include "record/uprobe_internal.h"
-#include "record/uprobe_ranges.h"
-#include "record/uprobe_rescan.h"
+#include "record/uprobe_program.h"
 
 #define CHANGES 1000000
 

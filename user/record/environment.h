@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The environment of a program that is recorded. */
-#ifndef GPUMON_RECORD_VARIABLES_H
-#define GPUMON_RECORD_VARIABLES_H
+#ifndef GPUMON_RECORD_ENVIRONMENT_H
+#define GPUMON_RECORD_ENVIRONMENT_H
 
 #include <limits.h>
+
+/* The environment of a program that is recorded. */
 
 /* More than there are APIs. */
 #define GPUMON_VARIABLES_MAX 8
@@ -37,4 +38,4 @@ void gpumon_variables_free(struct gpumon_variables *variables);
 /* Removes a folder of OpenCL's loader. */
 void gpumon_variables_remove(const char *folder);
 
-#endif /* GPUMON_RECORD_VARIABLES_H */
+#endif /* GPUMON_RECORD_ENVIRONMENT_H */

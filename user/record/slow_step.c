@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/map.h"
 #include "capture/capture.h"
-#include "slow.h"
+#include "lib/map.h"
+#include "slow_step.h"
 
 /* Threads, threads with ranges of one domain, and ranges with an id. A power of two. */
 #define ENTRIES 4096

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * What is looked up for a recorded process from outside, since it may have forbidden itself to: what
- * its threads are called, which files it mapped, whether it is in a sandbox, and whether its library is
- * still there.
- */
-#ifndef GPUMON_RECORD_LOOKS_H
-#define GPUMON_RECORD_LOOKS_H
+#ifndef GPUMON_RECORD_TARGET_PROCESS_H
+#define GPUMON_RECORD_TARGET_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/map.h"
-#include "capture/capture.h"
 #include "abi/channel.h"
+#include "capture/capture.h"
+#include "lib/map.h"
+
+/*
+ * What is looked up for a recorded process from outside, since it may have forbidden itself to: what
+ * its threads are called, which files it mapped, whether it is in a sandbox, and whether its library is
+ * still there.
+ */
 
 /**
  * struct gpumon_look_thread - a thread with records
@@ -106,4 +107,4 @@ bool gpumon_looks_filters(const char *root, pid_t pid, pid_t task, unsigned int 
 /* From the process's CLOCK_MONOTONIC to this program's: 0 unless it is in another time namespace. */
 int64_t gpumon_looks_clock(const char *root, pid_t pid, const struct gpumon_message_hello *hello);
 
-#endif /* GPUMON_RECORD_LOOKS_H */
+#endif /* GPUMON_RECORD_TARGET_PROCESS_H */

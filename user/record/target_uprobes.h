@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Records launches of a live process without an injection library, by uprobes. */
-#ifndef GPUMON_RECORD_PROBED_H
-#define GPUMON_RECORD_PROBED_H
+#ifndef GPUMON_RECORD_TARGET_UPROBES_H
+#define GPUMON_RECORD_TARGET_UPROBES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "capture/capture.h"
 #include "abi/channel.h"
+#include "capture/capture.h"
 #include "lib/error.h"
+
+/* Records launches of a live process without an injection library, by uprobes. */
 
 struct gpumon_probed;
 
@@ -55,4 +56,4 @@ bool gpumon_probed_problem(struct gpumon_probed *probed, char *text, size_t room
 void gpumon_probed_end(struct gpumon_probed *probed);
 void gpumon_probed_free(struct gpumon_probed *probed);
 
-#endif /* GPUMON_RECORD_PROBED_H */
+#endif /* GPUMON_RECORD_TARGET_UPROBES_H */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * /tmp/perf-PID.map of a process. It is copied into the capture, since addresses of generated code
- * mean nothing once the process is gone.
- */
-#ifndef GPUMON_RECORD_RUNTIME_MAP_H
-#define GPUMON_RECORD_RUNTIME_MAP_H
+#ifndef GPUMON_RECORD_TARGET_PERF_MAP_H
+#define GPUMON_RECORD_TARGET_PERF_MAP_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "capture/capture.h"
 #include "lib/error.h"
+
+/*
+ * /tmp/perf-PID.map of a process. It is copied into the capture, since addresses of generated code
+ * mean nothing once the process is gone.
+ */
 
 /**
  * struct gpumon_runtime_map - where to find the map
@@ -50,4 +51,4 @@ void gpumon_runtime_map_copy(const struct gpumon_runtime_map *map,
 int gpumon_runtime_map_end(struct gpumon_runtime_map *map, struct gpumon_capture_file *file,
 			   pid_t pid, struct gpumon_error *err);
 
-#endif /* GPUMON_RECORD_RUNTIME_MAP_H */
+#endif /* GPUMON_RECORD_TARGET_PERF_MAP_H */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_RECORD_SLOW_STEP_H
+#define GPUMON_RECORD_SLOW_STEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 /*
  * Finds slow steps among the records of live processes: NVTX ranges that took longer than a limit, and
  * launches that came later than it after the one before in their thread. Its memory is fixed: of very
  * many threads or open ranges, those that did nothing for the longest time are forgotten.
  */
-#ifndef GPUMON_RECORD_SLOW_H
-#define GPUMON_RECORD_SLOW_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct gpumon_slow;
 
@@ -40,4 +41,4 @@ bool gpumon_slow_take(struct gpumon_slow *slow, char *text, size_t room);
 /* NULL is ignored. */
 void gpumon_slow_free(struct gpumon_slow *slow);
 
-#endif /* GPUMON_RECORD_SLOW_H */
+#endif /* GPUMON_RECORD_SLOW_STEP_H */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_RECORD_STATUS_LINE_H
+#define GPUMON_RECORD_STATUS_LINE_H
+
+#include "session.h"
+
 /*
  * The status of a recording on the terminal's last line, which does not scroll. The program's
  * output continues above it. The terminal is restored however the recording ends or is stopped.
  */
-#ifndef GPUMON_RECORD_LIVE_H
-#define GPUMON_RECORD_LIVE_H
-
-#include "session.h"
 
 #define GPUMON_LIVE_PERIOD_MS 1000
 
@@ -25,4 +26,4 @@ struct gpumon_live *gpumon_live_new(FILE *out, struct gpumon_session_options *op
 /* Restore the terminal. NULL is ignored. */
 void gpumon_live_free(struct gpumon_live *live);
 
-#endif /* GPUMON_RECORD_LIVE_H */
+#endif /* GPUMON_RECORD_STATUS_LINE_H */

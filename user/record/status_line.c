@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/wait.h"
-#include "live.h"
 #include "lib/format.h"
+#include "lib/wait.h"
+#include "status_line.h"
 
 #define ROWS_MIN 4
 

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "environment.h"
 #include "lib/api_loader.h"
-#include "variables.h"
 
 static size_t count_variables(const struct gpumon_variables *variables)
 {

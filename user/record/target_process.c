@@ -10,7 +10,7 @@
 
 #include "lib/read_at.h"
 #include "lib/wait.h"
-#include "looks.h"
+#include "target_process.h"
 
 /* Ids of names of threads. Libraries count theirs from 1 on, the recorder's others are higher. */
 #define STRING_NAMES	 0xfff00000u

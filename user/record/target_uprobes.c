@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "uprobe.h"
-#include "probed.h"
 #include "lib/process_info.h"
-#include "runtime_map.h"
+#include "target_perf_map.h"
 #include "target.h"
+#include "target_uprobes.h"
+#include "uprobe.h"
 
 #define ROOM 65536
 /* Frames of a machine stack, which is sent whole. */

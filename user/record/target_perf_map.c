@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/wait.h"
 #include "capture/perf_map.h"
 #include "lib/identity.h"
 #include "lib/process_info.h"
-#include "runtime_map.h"
+#include "lib/wait.h"
+#include "target_perf_map.h"
 
 #define LOOK_NS 1000000000ULL
 

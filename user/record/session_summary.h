@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A running recording, and what is printed at its end. */
-#ifndef GPUMON_RECORD_SESSION_INNER_H
-#define GPUMON_RECORD_SESSION_INNER_H
+/* Losses as text: how many, why, and the remedy. */
+#ifndef GPUMON_RECORD_SESSION_SUMMARY_H
+#define GPUMON_RECORD_SESSION_SUMMARY_H
 
+#include <stdint.h>
+#include <stdio.h>
+
+#include "capture/capture.h"
 #include "lib/launch.h"
 #include "session.h"
+
+/**
+ * gpumon_losses_print - print a line for each cause of losses
+ * @out: stream
+ * @lost: counts by enum gpumon_loss
+ * @writer: counts the records that it could not write, or was not to write; may be NULL
+ */
+void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES],
+			 const struct gpumon_capture_writer *writer);
+
+/* A running recording, and what is printed at its end. */
 
 /**
  * struct session - a running recording
@@ -59,4 +74,4 @@ bool gpumon_session_nothing(const struct session *session, char *text, size_t ro
 /* Report the result in one line, and failures in others. */
 void gpumon_session_tell(const struct session *session);
 
-#endif /* GPUMON_RECORD_SESSION_INNER_H */
+#endif /* GPUMON_RECORD_SESSION_SUMMARY_H */
