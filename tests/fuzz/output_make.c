@@ -3,7 +3,7 @@
 
 #include "report/distribution.h"
 #include "output.h"
-#include "output/output_profile.h"
+#include "report/output_profile.h"
 #include "report/tree.h"
 
 #define NODES_MAX 400

@@ -8,7 +8,7 @@
 #include "../kmod/uapi/gpumon_event.h"
 #include "capture/capture_maker.h"
 #include "report/output.h"
-#include "output/output_profile.h"
+#include "report/output_profile.h"
 
 static const struct gpumon_profile_options no_options;
 

@@ -9,7 +9,7 @@
 #include "common.h"
 #include "report/distribution.h"
 #include "report/profile_busy.h"
-#include "correlate_program.h"
+#include "capture/correlate_program.h"
 
 /* --- distributions */
 
