@@ -16,7 +16,8 @@ import sys
 # ![text](target "title") and [text](target); code spans and blocks are taken out before.
 LINK = re.compile(r'\]\(\s*<?([^)\s>]*)>?(?:\s+"[^"]*")?\s*\)')
 PATH = re.compile(r"\bDocumentation/[\w./-]+?\.(?:md|svg|png|yaml|[18])\b")
-# Not at the beginning of a line: such a file is made of the block below (tests/build/page-blocks.py).
+# At the beginning of a line: such a file is made of the block below, see tests/build/page-blocks.py.
+MADE = re.compile(r"^`([\w./-]+)`", re.MULTILINE)
 CODE = re.compile(r"(?<=.)`((?:kmod|user|inject|bpf|tests)/[\w./*{},-]+)(?=[ `])")
 FILES = re.compile(r"^F:\t(.*)$", re.MULTILINE)
 BUILT = re.compile(r"user/gpumon-user$|inject/(obj|libgpumon|gpumon-preload)|tests/nvidia/nvidia_calls$")
@@ -66,8 +67,9 @@ def broken(path):
         for name in " ".join(FILES.findall(text)).split():
             if not there(name):
                 yield f"{path}: {name} is not there"
+    made = MADE.findall(text) if path.endswith(".md") else ()
     for match in PATH.finditer(text):
-        if not KERNEL.match(match[0]) and not os.path.exists(match[0]):
+        if not KERNEL.match(match[0]) and match[0] not in made and not os.path.exists(match[0]):
             yield f"{path}: {match[0]} is not there"
     if not path.endswith(".md"):
         return
