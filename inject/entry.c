@@ -102,7 +102,7 @@ static bool prepare_process(void)
 	if (is_prepared)
 		return true;
 	inject_prepare();
-	if (!inject_thread_setup(inject_call_abandon))
+	if (!inject_call_setup())
 		return false;
 	/* Before anything that takes time: a child must not find the lock taken. */
 	sees_forks = sees_forks ||

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
+#include "annotations.h"
 #include "call.h"
 #include "intern.h"
 #include "mappings.h"
@@ -77,6 +78,8 @@ static inline uint32_t intern_path(struct inject_thread *thread, const uint64_t 
 	uint64_t libraries = inject_stack_libraries();
 
 	if (INJECT_UNLIKELY(thread->has_new_stack || thread->libraries != libraries)) {
+		if (thread->has_new_stack)
+			inject_mappings_expect();
 		thread->has_new_stack = false;
 		thread->libraries = libraries;
 		notice_libraries(thread, frames, count);
@@ -287,4 +290,26 @@ void inject_call_finish_open(void)
 	for (thread = inject_thread_first(); thread; thread = thread->next)
 		if (thread->call.open && atomic_load(&thread->generation) == generation)
 			inject_call_abandon(thread);
+}
+
+static void introduce_thread(struct inject_thread *thread)
+{
+	inject_names_introduce(thread);
+	inject_open_ranges_write(thread);
+}
+
+static void forget_thread(struct inject_thread *thread)
+{
+	inject_names_leave(thread->tid);
+}
+
+bool inject_call_setup(void)
+{
+	static const struct inject_thread_hooks hooks = {
+		.introduce = introduce_thread,
+		.end_call = inject_call_abandon,
+		.forget = forget_thread,
+	};
+
+	return inject_thread_setup(&hooks);
 }

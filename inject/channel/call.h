@@ -200,4 +200,7 @@ static inline bool inject_call_ends(struct inject_thread *thread, uint32_t corre
 	return !--call->open;
 }
 
+/* inject_thread_setup() with what threads do in this folder. Once; more than once does no harm. */
+bool inject_call_setup(void);
+
 #endif /* GPUMON_INJECT_CHANNEL_CALL_H */

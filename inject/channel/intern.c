@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include "intern.h"
-#include "mappings.h"
 
 /* Powers of two; a table is full at three quarters, where searches grow long. */
 #define STRINGS (1u << 15)
@@ -262,7 +261,6 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 	mark_written(&stacks, id, record);
 	/* A library that was just loaded shows first in a new stack. */
 	thread->has_new_stack = true;
-	inject_mappings_expect();
 	return id;
 }
 

@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "annotations.h"
 #include "base/prepared.h"
 #include "base/threads.h"
 #include "thread.h"
@@ -14,7 +13,7 @@ __thread struct inject_thread *inject_self;
 static _Atomic(struct inject_thread *) threads;
 static pthread_key_t key;
 static bool key_made;
-static void (*end_open_call)(struct inject_thread *thread);
+static const struct inject_thread_hooks *hooks;
 
 /* The next new thread reuses its struct. */
 static void give_back_thread(struct inject_thread *thread)
@@ -32,12 +31,12 @@ static void end_thread(void *argument)
 
 	/* A thread that was cancelled within the library has not left it. */
 	inject_thread_leave(thread);
-	inject_names_leave(thread->tid);
+	hooks->forget(thread);
 	atomic_store(&thread->inside, true);
 	if (atomic_load(&inject_session.is_open) &&
 	    atomic_load(&thread->generation) == atomic_load(&inject_session.generation)) {
 		if (thread->call.open)
-			end_open_call(thread);
+			hooks->end_call(thread);
 		gpumon_channel_writer_end(&thread->writer);
 	}
 	inject_thread_leave(thread);
@@ -67,9 +66,9 @@ static void forget_threads(void)
 	self->tid = inject_tid();
 }
 
-bool inject_thread_setup(void (*end_call)(struct inject_thread *thread))
+bool inject_thread_setup(const struct inject_thread_hooks *with)
 {
-	end_open_call = end_call;
+	hooks = with;
 	/* Not with the rest of what a child forgets: NVTX may be there before any API. */
 	if (!key_made)
 		key_made = pthread_key_create(&key, end_thread) == 0 &&
@@ -118,10 +117,8 @@ void inject_thread_introduce(struct inject_thread *thread, uint32_t generation)
 	thread->call.open = 0;
 	/* The last stack may be of another kind: with functions of Python, or without. */
 	thread->hashed = 0;
-	if (thread->ours)
-		return;
-	inject_names_introduce(thread);
-	inject_open_ranges_write(thread);
+	if (!thread->ours)
+		hooks->introduce(thread);
 }
 
 bool inject_thread_wait_outside(unsigned int wait_ms)

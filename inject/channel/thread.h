@@ -161,14 +161,26 @@ struct inject_thread {
 };
 
 /**
+ * struct inject_thread_hooks - what is done at a thread's begin and end, of files above this one
+ * @introduce: write its THREAD record and what belongs to it
+ * @end_call: write its open call: it ends within it, as it was cancelled
+ * @forget: it ends, also where nothing is recorded
+ */
+struct inject_thread_hooks {
+	void (*introduce)(struct inject_thread *thread);
+	void (*end_call)(struct inject_thread *thread);
+	void (*forget)(struct inject_thread *thread);
+};
+
+/**
  * inject_thread_setup - once, before any other of these
- * @end_call: write the open call of a thread that ends within it: it was cancelled
+ * @hooks: stay
  *
  * Also has a child after fork forget the threads of its parent.
  *
  * Return: false where the process has no thread-specific key left.
  */
-bool inject_thread_setup(void (*end_call)(struct inject_thread *thread));
+bool inject_thread_setup(const struct inject_thread_hooks *hooks);
 
 /*
  * The calling thread's, NULL before inject_thread_get(). It takes one word of the static TLS

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdatomic.h>
+
 #include "cupti/library.h"
 #include "driver.h"
 
 struct inject_gpuprog_driver inject_gpuprog_driver;
+
+static _Atomic bool active;
 
 static __thread unsigned int depth __attribute__((tls_model("initial-exec")));
 
@@ -54,4 +58,14 @@ void inject_gpuprog_inside_end(struct inject_gpuprog_inside *inside)
 bool inject_gpuprog_is_inside(void)
 {
 	return depth > 0;
+}
+
+bool inject_gpuprog_is_active(void)
+{
+	return atomic_load_explicit(&active, memory_order_relaxed);
+}
+
+void inject_gpuprog_set_active(bool is_active)
+{
+	atomic_store(&active, is_active);
 }

@@ -85,4 +85,8 @@ void inject_gpuprog_inside_end(struct inject_gpuprog_inside *inside);
 /* Whether the calling thread is between these two. */
 bool inject_gpuprog_is_inside(void);
 
+/* Whether this process has programs in its kernels: not in a child after fork, where CUDA does not work. */
+bool inject_gpuprog_is_active(void);
+void inject_gpuprog_set_active(bool is_active);
+
 #endif /* GPUMON_INJECT_GPUPROG_DRIVER_H */

@@ -19,14 +19,7 @@
 #include "sass.h"
 
 static uint8_t calls[INJECT_FUNCTIONS];
-/* In a child after fork there is no thread, and CUDA does not work. */
-static _Atomic bool is_active;
 static _Atomic uint32_t stop;
-
-bool inject_gpuprog_is_active(void)
-{
-	return atomic_load_explicit(&is_active, memory_order_relaxed);
-}
 
 static void on_call(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
@@ -80,7 +73,7 @@ static void *copy_now_and_then(void *argument)
 
 static void finish_at_exit(void)
 {
-	if (!atomic_load(&is_active) || atomic_exchange(&stop, 1))
+	if (!inject_gpuprog_is_active() || atomic_exchange(&stop, 1))
 		return;
 	inject_futex_wake(&stop);
 	inject_gpuprog_copy(NULL, true);
@@ -88,7 +81,7 @@ static void finish_at_exit(void)
 
 static void forget_in_child(void)
 {
-	atomic_store(&is_active, false);
+	inject_gpuprog_set_active(false);
 }
 
 /* By the sanitizer, or by CUPTI if that is what the settings say, or all that there is. */
@@ -119,7 +112,7 @@ static void begin(const char *path)
 	if (!inject_gpuprog_hello(path) || !begin_way())
 		return;
 	inject_gpuprog_launches_begin();
-	atomic_store(&is_active, true);
+	inject_gpuprog_set_active(true);
 	pthread_atfork(NULL, NULL, forget_in_child);
 	if (inject_threads_start(&thread, copy_now_and_then, NULL))
 		pthread_detach(thread);

@@ -12,7 +12,4 @@
  */
 bool inject_gpuprog_enter(void);
 
-/* Whether this process has programs in its kernels: not in a child after fork. */
-bool inject_gpuprog_is_active(void);
-
 #endif /* GPUMON_INJECT_GPUPROG_GPUPROG_H */

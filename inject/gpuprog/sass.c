@@ -14,7 +14,6 @@
 #include "base/prepared.h"
 #include "context.h"
 #include "driver.h"
-#include "gpuprog.h"
 #include "kernels.h"
 #include "loader.h"
 #include "requests.h"

@@ -233,7 +233,7 @@ INJECT_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 	NvtxFunctionTable table;
 	unsigned int size;
 
-	if (getauxval(AT_SECURE) || !inject_thread_setup(inject_call_abandon))
+	if (getauxval(AT_SECURE) || !inject_call_setup())
 		return 0;
 	callbacks = get_table(NVTX_ETID_CALLBACKS);
 	if (!callbacks || callbacks->struct_size < sizeof(*callbacks))

@@ -166,6 +166,11 @@ inject_python_byte(struct inject_python_reader *reader, uint64_t address)
 	return (uint8_t)inject_python_int(reader, address);
 }
 
+/* --- layout.c */
+
+/* Finds out which interpreter this is, and where things are in it. False: it has none that is known. */
+bool inject_python_layout_find(void);
+
 /* --- lifetime.c */
 
 /* False where the interpreter does not export what is needed. */
@@ -197,7 +202,7 @@ void inject_python_watch(void);
  */
 uint64_t inject_python_code_epoch(uint64_t interpreter);
 
-/* --- layout.c: asking the interpreter */
+/* --- code.c */
 
 /* Frames that the interpreter is asked about. */
 #define INJECT_PYTHON_CONFIRM_MAX 32
@@ -235,8 +240,6 @@ bool inject_python_can_confirm(void);
  */
 bool inject_python_confirm(struct inject_python_reader *reader,
 			   const struct inject_python_place *places, unsigned int count);
-
-/* --- code.c */
 
 /* Words that differ between a code object and another one at its address. */
 #define INJECT_PYTHON_IDENTITY 8

@@ -335,3 +335,21 @@ __attribute__((noinline)) bool inject_python_stack(struct inject_stack_view *vie
 		return give_native(view, thread, goes_on);
 	return give_merged(view, &merge, room, goes_on);
 }
+
+bool inject_python_init(void)
+{
+	if (atomic_load_explicit(&inject_python.state, memory_order_acquire))
+		return atomic_load(&inject_python.state) != INJECT_PYTHON_REFUSED;
+	if (!inject_python_layout_find())
+		return false;
+	if (!inject_python_end_init()) {
+		inject_python_refuse(
+			"the interpreter does not export a function that reports its end");
+		return false;
+	}
+	if (!inject_python_code_init())
+		return false;
+	inject_python_confirm_init();
+	atomic_store_explicit(&inject_python.state, INJECT_PYTHON_UNPROVEN, memory_order_release);
+	return true;
+}

@@ -106,7 +106,7 @@ static void push_register(struct evaluation *evaluation, uint64_t number)
 	int64_t offset = inject_cfi_sleb(&evaluation->code);
 	uint64_t value;
 
-	if (inject_stack_register(evaluation->context, number, &value))
+	if (evaluation->context->load(evaluation->context, number, &value))
 		push_value(evaluation, value + (uint64_t)offset);
 	else
 		evaluation->bad = true;

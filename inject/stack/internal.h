@@ -311,12 +311,14 @@ uint64_t inject_cfi_fixed(struct inject_cfi_cursor *cursor, unsigned int size);
  * @index: of the frame
  * @salt: of the walk
  * @registers: values
+ * @load: a register's value that is not there: in the frame that the context is of; false where it is lost
  * @known: bit of each register whose value is there; others are looked for when they are needed
  */
 struct inject_cfi_context {
 	struct inject_stack_thread *thread;
 	unsigned int index;
 	uint64_t salt;
+	bool (*load)(struct inject_cfi_context *context, uint64_t number, uint64_t *value);
 	uint64_t registers[INJECT_DWARF_REGISTERS];
 	uint32_t known;
 };
@@ -341,9 +343,6 @@ inject_stack_walk_view_from(struct inject_stack_view *view, unsigned int room,
 			    const struct inject_stack_registers *registers);
 
 /* --- step.c: steps that the loop in walk.c leaves to others */
-
-/* A register's value in the frame that the context is of; false where it is lost. */
-bool inject_stack_register(struct inject_cfi_context *context, uint64_t number, uint64_t *value);
 
 /**
  * struct inject_stack_state - where a walk is

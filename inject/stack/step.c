@@ -57,6 +57,8 @@ static bool step_rule(struct inject_stack_thread *thread, uint64_t rule,
 
 #ifdef __x86_64__
 
+static bool load_register(struct inject_cfi_context *context, uint64_t number, uint64_t *value);
+
 /* A value of the caller, from the row. False also where there is none. */
 static bool recover_register(struct inject_cfi_context *context,
 			     const struct inject_cfi_value *value, uint64_t number, uint64_t cfa,
@@ -66,14 +68,14 @@ static bool recover_register(struct inject_cfi_context *context,
 
 	switch (value->how) {
 	case INJECT_CFI_SAME:
-		return inject_stack_register(context, number, result);
+		return load_register(context, number, result);
 	case INJECT_CFI_OFFSET:
 		return inject_stack_load(context->thread, cfa + (uint64_t)value->offset, result);
 	case INJECT_CFI_VALUE_OFFSET:
 		*result = cfa + (uint64_t)value->offset;
 		return true;
 	case INJECT_CFI_REGISTER:
-		return inject_stack_register(context, (uint64_t)value->offset, result);
+		return load_register(context, (uint64_t)value->offset, result);
 	case INJECT_CFI_EXPRESSION:
 		return inject_cfi_evaluate(value, context, &cfa, &address) &&
 		       inject_stack_load(context->thread, address, result);
@@ -90,6 +92,7 @@ static void begin_context(struct inject_cfi_context *context, struct inject_stac
 	context->thread = thread;
 	context->index = index;
 	context->salt = salt;
+	context->load = load_register;
 	context->registers[INJECT_DWARF_RSP] = thread->fresh.stack[index];
 	context->registers[INJECT_DWARF_RBP] = thread->fresh.base[index];
 	context->registers[INJECT_DWARF_RIP] = thread->fresh.frames[index];
@@ -111,7 +114,7 @@ static bool initial_register(const struct inject_stack_registers *registers, uin
 	return true;
 }
 
-bool inject_stack_register(struct inject_cfi_context *context, uint64_t number, uint64_t *value)
+static bool load_register(struct inject_cfi_context *context, uint64_t number, uint64_t *value)
 {
 	struct inject_cfi_context inner;
 	struct inject_cfi_row row;
@@ -165,7 +168,7 @@ static bool step_row(struct inject_stack_thread *thread, unsigned int index, uin
 		if (!inject_cfi_evaluate(&row.cfa, &context, NULL, &cfa))
 			return false;
 	} else {
-		if (!inject_stack_register(&context, row.cfa_register, &cfa))
+		if (!load_register(&context, row.cfa_register, &cfa))
 			return false;
 		cfa += (uint64_t)row.cfa.offset;
 	}
@@ -197,7 +200,7 @@ static bool step_row(struct inject_stack_thread *thread, unsigned int index, uin
 
 #else
 
-bool inject_stack_register(struct inject_cfi_context *context, uint64_t number, uint64_t *value)
+static bool load_register(struct inject_cfi_context *context, uint64_t number, uint64_t *value)
 {
 	(void)context;
 	(void)number;

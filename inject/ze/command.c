@@ -9,9 +9,6 @@
 #include "completion.h"
 #include "objects.h"
 
-/* So many that are pending are looked at before the next regular look. */
-#define MANY 4096
-
 /* In the lowest bits of what a call's begin leaves for its end. */
 #define RECORDED 1ul
 #define NODE	 2ul /* the command stays in a list, recorded or not */
@@ -30,53 +27,6 @@ static const struct {
 static _Atomic uint64_t name_ids[INJECT_ZE_COUNT];
 
 static _Atomic uint32_t last_correlation;
-
-_Atomic uint32_t inject_ze_executions;
-
-/* What the program's threads add, and what the harvest has taken. */
-static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
-static struct inject_ze_pending *added, *taken;
-static size_t added_count, added_room, taken_room, most;
-
-void inject_ze_pending_reserve(uint32_t mib)
-{
-	pthread_mutex_lock(&adding);
-	most = ((size_t)mib << 20) / sizeof(*added);
-	pthread_mutex_unlock(&adding);
-}
-
-static bool add_pending(const struct inject_ze_pending *pending)
-{
-	bool is_added;
-
-	pthread_mutex_lock(&adding);
-	is_added = (added_count < added_room || added_count < most) &&
-		   inject_grow((void **)&added, &added_room, added_count + 1, sizeof(*added));
-	if (is_added)
-		added[added_count++] = *pending;
-	if (added_count == MANY)
-		inject_wake();
-	pthread_mutex_unlock(&adding);
-	if (!is_added)
-		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, 1);
-	return is_added;
-}
-
-const struct inject_ze_pending *inject_ze_pending_take(size_t *count)
-{
-	struct inject_ze_pending *other = taken;
-	size_t room = taken_room;
-
-	pthread_mutex_lock(&adding);
-	*count = added_count;
-	taken = added;
-	taken_room = added_room;
-	added = other;
-	added_room = room;
-	added_count = 0;
-	pthread_mutex_unlock(&adding);
-	return taken;
-}
 
 /* False: not recorded. */
 static bool begin_call(enum inject_ze_function function, uint32_t context)
@@ -228,7 +178,7 @@ static void add_command(struct inject_thread *thread, struct inject_ze_list *lis
 		inject_ze_records_queue(thread, list->queue);
 	if (command->theirs)
 		atomic_fetch_add(&command->theirs->waited, 1);
-	if (!add_pending(&pending) && command->theirs)
+	if (!inject_ze_pending_add(&pending) && command->theirs)
 		atomic_fetch_sub(&command->theirs->waited, 1);
 }
 
@@ -330,7 +280,7 @@ static void add_executions(struct inject_thread *thread, struct inject_ze_queue 
 		pending.execution = atomic_fetch_add(&pending.list->executions, 1) + 1;
 		if (own)
 			atomic_fetch_add(&own->waited, 1);
-		if (add_pending(&pending))
+		if (inject_ze_pending_add(&pending))
 			atomic_fetch_add(&inject_ze_executions, 1);
 		else if (own)
 			atomic_fetch_sub(&own->waited, 1);
@@ -398,11 +348,4 @@ void inject_ze_list_empty(struct inject_ze_list *list)
 		if (list->nodes[i].command.own)
 			inject_ze_event_give_back(list->nodes[i].command.own);
 	list->node_count = 0;
-}
-
-void inject_ze_commands_forked(void)
-{
-	pthread_mutex_init(&adding, NULL);
-	added_count = 0;
-	atomic_store(&inject_ze_executions, 0);
 }

@@ -10,44 +10,6 @@
 #include "events.h"
 
 /**
- * struct inject_ze_pending - a command of an immediate list, or an execution of a list
- * @queue: where it runs
- * @list: that is executed; NULL: it is a command
- * @command: otherwise
- * @execution: number of it among those of @list
- * @fence: of an execution; NULL: it has none
- * @own_fence: the same if it is this library's
- * @is_done: nothing is to be waited for
- * @begin_ns: begin of the call
- * @correlation: id of the call
- */
-struct inject_ze_pending {
-	struct inject_ze_queue *queue;
-	struct inject_ze_list *list;
-	struct inject_ze_command command;
-	uint64_t execution;
-	ze_fence_handle_t fence;
-	struct inject_ze_fence *own_fence;
-	bool is_done;
-	uint64_t begin_ns;
-	uint32_t correlation;
-};
-
-/* Memory for what is pending, at most. */
-void inject_ze_pending_reserve(uint32_t mib);
-
-/**
- * inject_ze_pending_take - all that was kept since the last time
- * @count: of these
- *
- * Return: valid until the next call. One thread at a time.
- */
-const struct inject_ze_pending *inject_ze_pending_take(size_t *count);
-
-/* How many executions of lists are pending. */
-extern _Atomic uint32_t inject_ze_executions INJECT_HIDDEN;
-
-/**
  * inject_ze_append_begin - a command is about to be appended to a list
  * @function: that is called
  * @handle: list
@@ -82,8 +44,5 @@ void inject_ze_other_end(void *mine);
 
 /* The list's commands are no longer: its events can be used again. Nothing of it is pending. */
 void inject_ze_list_empty(struct inject_ze_list *list);
-
-/* In a child after fork. */
-void inject_ze_commands_forked(void);
 
 #endif /* GPUMON_INJECT_ZE_COMMAND_H */

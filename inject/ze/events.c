@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
+#include "base/prepared.h"
+#include "base/threads.h"
 #include "events.h"
 
 /* Events are made in lots, so that few launches have to make some. */
 #define EVENTS_PER_POOL 256
+
+/* So many that are pending are looked at before the next regular look. */
+#define MANY 4096
 
 /* What an event takes in the driver is not known; this is about what Intel's takes. */
 #define EVENT_BYTES 1024
@@ -239,7 +244,57 @@ void inject_ze_fences_end(struct inject_ze_queue *queue)
 	}
 }
 
+_Atomic uint32_t inject_ze_executions;
+
+/* What the program's threads add, and what the library's thread has taken. */
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+static struct inject_ze_pending *added, *taken;
+static size_t added_count, added_room, taken_room, most;
+
+void inject_ze_pending_reserve(uint32_t mib)
+{
+	pthread_mutex_lock(&adding);
+	most = ((size_t)mib << 20) / sizeof(*added);
+	pthread_mutex_unlock(&adding);
+}
+
+bool inject_ze_pending_add(const struct inject_ze_pending *pending)
+{
+	bool is_added;
+
+	pthread_mutex_lock(&adding);
+	is_added = (added_count < added_room || added_count < most) &&
+		   inject_grow((void **)&added, &added_room, added_count + 1, sizeof(*added));
+	if (is_added)
+		added[added_count++] = *pending;
+	if (added_count == MANY)
+		inject_wake();
+	pthread_mutex_unlock(&adding);
+	if (!is_added)
+		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, 1);
+	return is_added;
+}
+
+const struct inject_ze_pending *inject_ze_pending_take(size_t *count)
+{
+	struct inject_ze_pending *other = taken;
+	size_t room = taken_room;
+
+	pthread_mutex_lock(&adding);
+	*count = added_count;
+	taken = added;
+	taken_room = added_room;
+	added = other;
+	added_room = room;
+	added_count = 0;
+	pthread_mutex_unlock(&adding);
+	return taken;
+}
+
 void inject_ze_events_forked(void)
 {
 	pthread_mutex_init(&pools_lock, NULL);
+	pthread_mutex_init(&adding, NULL);
+	added_count = 0;
+	atomic_store(&inject_ze_executions, 0);
 }

@@ -19,6 +19,8 @@ enum kind {
 	EVENT,
 };
 
+struct inject_ze inject_ze;
+
 #define UNKNOWN_KERNEL "[unknown kernel]"
 
 static struct inject_handles handles = INJECT_HANDLES;

@@ -2,57 +2,72 @@
 /* The callbacks before and after the program's calls. */
 #include <string.h>
 
-#include "tracer.h"
+#include "callbacks.h"
 #include "ze/command.h"
 #include "ze/completion.h"
 
-INJECT_ZE_AFTER(ContextCreate, context_create)
+/* Parameters of a callback; @p is a pointer to a structure of pointers to the call's arguments. */
+#define BEFORE(name, what)                                                                   \
+	static void before_##name(ze_##what##_params_t *p, ze_result_t result, void *tracer, \
+				  void **mine)
+#define AFTER(name, what)                                                                   \
+	static void after_##name(ze_##what##_params_t *p, ze_result_t result, void *tracer, \
+				 void **mine)
+#define UNUSED() ((void)p, (void)result, (void)tracer, (void)mine)
+
+/* A thread of this library: its calls are not the program's. */
+static bool is_ours(void)
 {
-	INJECT_ZE_UNUSED();
+	return inject_self && inject_self->ours;
+}
+
+AFTER(ContextCreate, context_create)
+{
+	UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_context_made(**p->pphContext, *p->phDriver);
 }
 
-INJECT_ZE_BEFORE(ContextDestroy, context_destroy)
+BEFORE(ContextDestroy, context_destroy)
 {
 	struct inject_ze_context *context = inject_ze_context_find(*p->phContext);
 
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	if (!context)
 		return;
 	inject_ze_completion_before(context);
 	inject_ze_events_end(context);
 }
 
-INJECT_ZE_AFTER(QueueCreate, command_queue_create)
+AFTER(QueueCreate, command_queue_create)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_queue_made(**p->pphCommandQueue, *p->phContext, *p->phDevice,
 				     *p->pdesc);
 }
 
-INJECT_ZE_BEFORE(QueueDestroy, command_queue_destroy)
+BEFORE(QueueDestroy, command_queue_destroy)
 {
 	struct inject_ze_queue *queue = inject_ze_queue_find(*p->phCommandQueue);
 
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	if (!queue)
 		return;
 	inject_ze_completion_before(queue);
 	inject_ze_fences_end(queue);
 }
 
-INJECT_ZE_AFTER(ListCreate, command_list_create)
+AFTER(ListCreate, command_list_create)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_list_made(**p->pphCommandList, *p->phContext, *p->phDevice, NULL);
 }
 
-INJECT_ZE_AFTER(ListCreateImmediate, command_list_create_immediate)
+AFTER(ListCreateImmediate, command_list_create_immediate)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_list_made(**p->pphCommandList, *p->phContext, *p->phDevice,
 				    *p->paltdesc);
@@ -72,30 +87,30 @@ static void end_list(ze_command_list_handle_t handle)
 	inject_ze_list_empty(list);
 }
 
-INJECT_ZE_BEFORE(ListDestroy, command_list_destroy)
+BEFORE(ListDestroy, command_list_destroy)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	end_list(*p->phCommandList);
 }
 
-INJECT_ZE_BEFORE(ListReset, command_list_reset)
+BEFORE(ListReset, command_list_reset)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	end_list(*p->phCommandList);
 }
 
-INJECT_ZE_AFTER(KernelCreate, kernel_create)
+AFTER(KernelCreate, kernel_create)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_kernel_made(**p->pphKernel, (*p->pdesc)->pKernelName);
 }
 
-INJECT_ZE_AFTER(KernelSetGroupSize, kernel_set_group_size)
+AFTER(KernelSetGroupSize, kernel_set_group_size)
 {
 	struct inject_ze_kernel *kernel = inject_ze_kernel_find(*p->phKernel);
 
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	if (result != ZE_RESULT_SUCCESS || !kernel)
 		return;
 	kernel->local[0] = *p->pgroupSizeX;
@@ -111,7 +126,7 @@ INJECT_ZE_AFTER(KernelSetGroupSize, kernel_set_group_size)
  * stays as it is, since such pools may have no times. One with mapped times has times already, and may
  * not have the other flag.
  */
-INJECT_ZE_BEFORE(PoolCreate, event_pool_create)
+BEFORE(PoolCreate, event_pool_create)
 {
 	struct inject_thread *thread;
 	ze_event_pool_desc_t *changed;
@@ -119,7 +134,7 @@ INJECT_ZE_BEFORE(PoolCreate, event_pool_create)
 	(void)result;
 	(void)tracer;
 	*mine = NULL;
-	if (inject_ze_is_ours() || !*p->pdesc || (*p->pdesc)->flags & ZE_EVENT_POOL_FLAG_IPC ||
+	if (is_ours() || !*p->pdesc || (*p->pdesc)->flags & ZE_EVENT_POOL_FLAG_IPC ||
 	    !atomic_load(&inject_session.is_open) || inject_session.record & GPUMON_RECORD_NO_TIMES)
 		return;
 	thread = inject_thread_get();
@@ -134,30 +149,29 @@ INJECT_ZE_BEFORE(PoolCreate, event_pool_create)
 	*p->pdesc = changed;
 }
 
-INJECT_ZE_AFTER(PoolCreate, event_pool_create)
+AFTER(PoolCreate, event_pool_create)
 {
 	const ze_event_pool_flags_t timed = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | MAPPED_TIMESTAMP;
 	ze_event_pool_flags_t flags;
 
-	INJECT_ZE_UNUSED();
-	if (result != ZE_RESULT_SUCCESS || inject_ze_is_ours())
+	UNUSED();
+	if (result != ZE_RESULT_SUCCESS || is_ours())
 		return;
 	flags = (*p->pdesc)->flags;
 	inject_ze_event_pool_made(**p->pphEventPool,
 				  flags & timed && flags & ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
 }
 
-INJECT_ZE_AFTER(EventCreate, event_create)
+AFTER(EventCreate, event_create)
 {
-	INJECT_ZE_UNUSED();
-	if (result == ZE_RESULT_SUCCESS && !inject_ze_is_ours())
+	UNUSED();
+	if (result == ZE_RESULT_SUCCESS && !is_ours())
 		inject_ze_their_event_made(**p->pphEvent, *p->phEventPool);
 }
 
 static void end_event(ze_event_handle_t handle, bool is_destroyed)
 {
-	struct inject_ze_their_event *event =
-		inject_ze_is_ours() ? NULL : inject_ze_their_event_find(handle);
+	struct inject_ze_their_event *event = is_ours() ? NULL : inject_ze_their_event_find(handle);
 
 	if (!event)
 		return;
@@ -169,34 +183,34 @@ static void end_event(ze_event_handle_t handle, bool is_destroyed)
 	}
 }
 
-INJECT_ZE_BEFORE(EventDestroy, event_destroy)
+BEFORE(EventDestroy, event_destroy)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	end_event(*p->phEvent, true);
 }
 
-INJECT_ZE_BEFORE(EventHostReset, event_host_reset)
+BEFORE(EventHostReset, event_host_reset)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	end_event(*p->phEvent, false);
 }
 
 /* Of the program: what waits for it is done by now. */
-INJECT_ZE_BEFORE(FenceDestroy, fence_destroy)
+BEFORE(FenceDestroy, fence_destroy)
 {
-	INJECT_ZE_UNUSED();
-	if (!inject_ze_is_ours())
+	UNUSED();
+	if (!is_ours())
 		inject_ze_completion_fence(*p->phFence);
 }
 
-INJECT_ZE_BEFORE(FenceReset, fence_reset)
+BEFORE(FenceReset, fence_reset)
 {
-	INJECT_ZE_UNUSED();
-	if (!inject_ze_is_ours())
+	UNUSED();
+	if (!is_ours())
 		inject_ze_completion_fence(*p->phFence);
 }
 
-void inject_ze_trace_objects(zel_core_callbacks_t *before, zel_core_callbacks_t *after)
+static void set_objects(zel_core_callbacks_t *before, zel_core_callbacks_t *after)
 {
 	after->Context.pfnCreateCb = after_ContextCreate;
 	before->Context.pfnDestroyCb = before_ContextDestroy;
@@ -219,75 +233,75 @@ void inject_ze_trace_objects(zel_core_callbacks_t *before, zel_core_callbacks_t 
 
 /* Executions of lists, calls that wait, and commands that give a device nothing to do. */
 
-INJECT_ZE_BEFORE(Execute, command_queue_execute_command_lists)
+BEFORE(Execute, command_queue_execute_command_lists)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	inject_ze_execute_begin(*p->phCommandQueue, *p->pnumCommandLists, *p->pphCommandLists,
 				p->phFence, mine);
 }
 
-INJECT_ZE_AFTER(Execute, command_queue_execute_command_lists)
+AFTER(Execute, command_queue_execute_command_lists)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	inject_ze_execute_end(*p->phCommandQueue, *p->pnumCommandLists, *p->pphCommandLists,
 			      *p->phFence, result, *mine);
 }
 
 /* A list may be executed again at once, which overwrites its times. */
-INJECT_ZE_BEFORE(QueueSynchronize, command_queue_synchronize)
+BEFORE(QueueSynchronize, command_queue_synchronize)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	inject_ze_other_begin(INJECT_zeCommandQueueSynchronize, mine);
 }
 
-INJECT_ZE_AFTER(QueueSynchronize, command_queue_synchronize)
+AFTER(QueueSynchronize, command_queue_synchronize)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	inject_ze_other_end(*mine);
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_completion_after_wait(inject_ze_queue_find(*p->phCommandQueue));
 }
 
-INJECT_ZE_BEFORE(FenceSynchronize, fence_host_synchronize)
+BEFORE(FenceSynchronize, fence_host_synchronize)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	inject_ze_other_begin(INJECT_zeFenceHostSynchronize, mine);
 }
 
-INJECT_ZE_AFTER(FenceSynchronize, fence_host_synchronize)
+AFTER(FenceSynchronize, fence_host_synchronize)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	inject_ze_other_end(*mine);
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_completion_after_wait(NULL);
 }
 
-INJECT_ZE_BEFORE(EventSynchronize, event_host_synchronize)
+BEFORE(EventSynchronize, event_host_synchronize)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	inject_ze_other_begin(INJECT_zeEventHostSynchronize, mine);
 }
 
-INJECT_ZE_AFTER(EventSynchronize, event_host_synchronize)
+AFTER(EventSynchronize, event_host_synchronize)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	inject_ze_other_end(*mine);
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_completion_after_wait(NULL);
 }
 
 /* A program may ask until it is so, instead of waiting. */
-INJECT_ZE_AFTER(EventQueryStatus, event_query_status)
+AFTER(EventQueryStatus, event_query_status)
 {
-	INJECT_ZE_UNUSED();
-	if (result == ZE_RESULT_SUCCESS && !inject_ze_is_ours())
+	UNUSED();
+	if (result == ZE_RESULT_SUCCESS && !is_ours())
 		inject_ze_completion_after_wait(NULL);
 }
 
-INJECT_ZE_AFTER(FenceQueryStatus, fence_query_status)
+AFTER(FenceQueryStatus, fence_query_status)
 {
-	INJECT_ZE_UNUSED();
-	if (result == ZE_RESULT_SUCCESS && !inject_ze_is_ours())
+	UNUSED();
+	if (result == ZE_RESULT_SUCCESS && !is_ours())
 		inject_ze_completion_after_wait(NULL);
 }
 
@@ -297,31 +311,31 @@ INJECT_ZE_AFTER(FenceQueryStatus, fence_query_status)
  */
 static void after_ListSynchronize(void *p, ze_result_t result, void *tracer, void **mine)
 {
-	INJECT_ZE_UNUSED();
+	UNUSED();
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_completion_after_wait(NULL);
 }
 
-void inject_ze_trace_new_waits(zel_tracer_handle_t tracer)
+static void register_waits(zel_tracer_handle_t tracer, void *(*find)(const char *name))
 {
 	ze_result_t (*add)(zel_tracer_handle_t tracer, zel_tracer_reg_t what,
-			   void (*callback)(void *p, ze_result_t result, void *tracer, void **mine)) =
-		__extension__(void *) inject_ze_symbol(
-			"zelTracerCommandListHostSynchronizeRegisterCallback");
+			   void (*callback)(void *p, ze_result_t result, void *tracer,
+					    void **mine)) = __extension__(void *)
+		find("zelTracerCommandListHostSynchronizeRegisterCallback");
 
 	if (add)
 		add(tracer, ZEL_REGISTER_EPILOGUE, after_ListSynchronize);
 }
 
 #define OTHER(name, what)                                                \
-	INJECT_ZE_BEFORE(name, what)                                     \
+	BEFORE(name, what)                                               \
 	{                                                                \
-		INJECT_ZE_UNUSED();                                      \
+		UNUSED();                                                \
 		inject_ze_other_begin(INJECT_zeCommandList##name, mine); \
 	}                                                                \
-	INJECT_ZE_AFTER(name, what)                                      \
+	AFTER(name, what)                                                \
 	{                                                                \
-		INJECT_ZE_UNUSED();                                      \
+		UNUSED();                                                \
 		inject_ze_other_end(*mine);                              \
 	}
 
@@ -338,7 +352,7 @@ OTHER(AppendEventReset, command_list_append_event_reset)
 		after->group.pfn##name##Cb = after_##callback;   \
 	} while (0)
 
-void inject_ze_trace_others(zel_core_callbacks_t *before, zel_core_callbacks_t *after)
+static void set_others(zel_core_callbacks_t *before, zel_core_callbacks_t *after)
 {
 	SET_BOTH(CommandQueue, ExecuteCommandLists, Execute);
 	SET_BOTH(CommandQueue, Synchronize, QueueSynchronize);
@@ -419,14 +433,14 @@ static void describe_copy(struct inject_ze_command *command, uint8_t from, uint8
  * the arguments point to may be wrong before.
  */
 #define APPEND(name, what, describe)                                                         \
-	INJECT_ZE_BEFORE(name, what)                                                         \
+	BEFORE(name, what)                                                                   \
 	{                                                                                    \
 		(void)result;                                                                \
 		(void)tracer;                                                                \
 		inject_ze_append_begin(INJECT_zeCommandList##name, *p->phCommandList,        \
 				       p->phSignalEvent, mine);                              \
 	}                                                                                    \
-	INJECT_ZE_AFTER(name, what)                                                          \
+	AFTER(name, what)                                                                    \
 	{                                                                                    \
 		struct inject_ze_command command = { 0 };                                    \
                                                                                              \
@@ -491,7 +505,7 @@ APPEND(AppendMemoryFill, command_list_append_memory_fill,
 		after->CommandList.pfn##name##Cb = after_##name;   \
 	} while (0)
 
-void inject_ze_trace_appends(zel_core_callbacks_t *before, zel_core_callbacks_t *after)
+static void set_appends(zel_core_callbacks_t *before, zel_core_callbacks_t *after)
 {
 	SET(AppendLaunchKernel);
 	SET(AppendLaunchCooperativeKernel);
@@ -518,8 +532,21 @@ void inject_ze_trace_appends(zel_core_callbacks_t *before, zel_core_callbacks_t 
 	} while (0)
 
 /* Functions that are newer than version 1.0 are registered one by one. */
-void inject_ze_trace_new_appends(zel_tracer_handle_t tracer)
+static void register_appends(zel_tracer_handle_t tracer)
 {
 	SET_NEW(AppendImageCopyToMemoryExt);
 	SET_NEW(AppendImageCopyFromMemoryExt);
+}
+
+void inject_ze_callbacks_set(zel_core_callbacks_t *before, zel_core_callbacks_t *after)
+{
+	set_appends(before, after);
+	set_objects(before, after);
+	set_others(before, after);
+}
+
+void inject_ze_callbacks_register(zel_tracer_handle_t tracer, void *(*find)(const char *name))
+{
+	register_appends(tracer);
+	register_waits(tracer, find);
 }

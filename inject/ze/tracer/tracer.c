@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "callbacks.h"
 #include "channel/mappings.h"
 #include "tracer.h"
 #include "ze/command.h"
@@ -11,8 +12,6 @@
 
 #define LOADER "libze_loader.so.1"
 #define LAYER  "libze_tracing_layer.so"
-
-struct inject_ze inject_ze;
 
 static enum {
 	NOT_YET,
@@ -31,7 +30,7 @@ static void *find_loader(void)
 	return loader;
 }
 
-void *inject_ze_symbol(const char *name)
+static void *find_symbol(const char *name)
 {
 	void *loader = find_loader();
 
@@ -42,12 +41,12 @@ static bool find_functions(void)
 {
 	bool all = true;
 
-#define FIND(name)                                                      \
-	inject_ze.name = __extension__(void *) inject_ze_symbol(#name); \
+#define FIND(name)                                                 \
+	inject_ze.name = __extension__(void *) find_symbol(#name); \
 	all &= inject_ze.name != NULL;
 	INJECT_ZE_CALLED(FIND)
 #undef FIND
-#define FIND(name) inject_ze.name = __extension__(void *) inject_ze_symbol(#name);
+#define FIND(name) inject_ze.name = __extension__(void *) find_symbol(#name);
 	INJECT_ZE_OPTIONAL(FIND)
 #undef FIND
 	return all;
@@ -56,8 +55,7 @@ static bool find_functions(void)
 /* From 1.19 on the layer can be switched on at any time; before, by ZE_ENABLE_TRACING_LAYER. */
 static void enable_layer(void)
 {
-	ze_result_t (*enable)(void) = __extension__(void *)
-		inject_ze_symbol("zelEnableTracingLayer");
+	ze_result_t (*enable)(void) = __extension__(void *) find_symbol("zelEnableTracingLayer");
 
 	if (enable)
 		enable();
@@ -75,14 +73,11 @@ static bool start_tracer(void)
 	enable_layer();
 	if (inject_ze.zelTracerCreate(&description, &tracer) != ZE_RESULT_SUCCESS)
 		return false;
-	inject_ze_trace_appends(&before, &after);
-	inject_ze_trace_objects(&before, &after);
-	inject_ze_trace_others(&before, &after);
+	inject_ze_callbacks_set(&before, &after);
 	if (inject_ze.zelTracerSetPrologues(tracer, &before) != ZE_RESULT_SUCCESS ||
 	    inject_ze.zelTracerSetEpilogues(tracer, &after) != ZE_RESULT_SUCCESS)
 		return false;
-	inject_ze_trace_new_appends(tracer);
-	inject_ze_trace_new_waits(tracer);
+	inject_ze_callbacks_register(tracer, find_symbol);
 	return inject_ze.zelTracerSetEnabled(tracer, true) == ZE_RESULT_SUCCESS;
 }
 
@@ -164,7 +159,6 @@ static bool forget_level_zero(void)
 {
 	inject_ze_objects_forked();
 	inject_ze_events_forked();
-	inject_ze_commands_forked();
 	inject_ze_completion_forked();
 	return true;
 }
