@@ -20,6 +20,98 @@
 /* Copies take at most one part in so many of the time. */
 #define COPY_SHARE 20
 
+#define ROUNDS 20
+
+static const char text[] = ".version 6.0\n"
+			   ".target sm_50\n"
+			   ".address_size 64\n"
+			   ".visible .entry gpumon_clock(.param .u64 out)\n"
+			   "{\n"
+			   "	.reg .b64 %to, %now;\n"
+			   "	ld.param.u64 %to, [out];\n"
+			   "	mov.u64 %now, %globaltimer;\n"
+			   "	st.global.u64 [%to], %now;\n"
+			   "	ret;\n"
+			   "}\n";
+
+/**
+ * struct bounds - what is known of the offset
+ * @low: at least
+ * @high: at most
+ */
+struct bounds {
+	int64_t low;
+	int64_t high;
+};
+
+static bool narrow(CUfunction function, CUstream stream, CUdeviceptr memory, struct bounds *bounds)
+{
+	void *parameters[] = { &memory };
+	uint64_t begin = inject_now(), end, on_gpu = 0;
+
+	if (inject_gpuprog_driver.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL) !=
+		    CUDA_SUCCESS ||
+	    inject_gpuprog_driver.stream_wait(stream) != CUDA_SUCCESS)
+		return false;
+	end = inject_now();
+	if (inject_gpuprog_driver.copy_out(&on_gpu, memory, sizeof(on_gpu), stream) !=
+		    CUDA_SUCCESS ||
+	    inject_gpuprog_driver.stream_wait(stream) != CUDA_SUCCESS)
+		return false;
+	if ((int64_t)(begin - on_gpu) > bounds->low)
+		bounds->low = (int64_t)(begin - on_gpu);
+	if ((int64_t)(end - on_gpu) < bounds->high)
+		bounds->high = (int64_t)(end - on_gpu);
+	return true;
+}
+
+/**
+ * load_clock - load the kernel that reads the clock
+ *
+ * It stays in the current context: when the program ends, the driver's compiler may be gone already, and
+ * loading hangs.
+ *
+ * Return: NULL where that is not possible.
+ */
+static CUfunction load_clock(void)
+{
+	CUfunction kernel;
+	CUmodule module;
+
+	if (inject_gpuprog_driver.module_load(&module, text) != CUDA_SUCCESS ||
+	    inject_gpuprog_driver.module_function(&kernel, module, "gpumon_clock") != CUDA_SUCCESS)
+		return NULL;
+	return kernel;
+}
+
+/**
+ * measure_offset - compare the clocks
+ * @kernel: of compare_clocks_load(), in the current context
+ * @stream: of this context
+ * @memory: 8 bytes on the GPU that nobody else uses
+ * @offset_ns: out: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
+ * @error_ns: out: the result is right to within this
+ *
+ * Runs the kernel a few times, some 10 microseconds each: the GPU's clock was read between the launch and
+ * its end, which bounds the offset from both sides.
+ *
+ * Return: false where that is not possible.
+ */
+static bool measure_offset(CUfunction kernel, CUstream stream, CUdeviceptr memory,
+			   int64_t *offset_ns, uint64_t *error_ns)
+{
+	struct bounds bounds = { .low = INT64_MIN, .high = INT64_MAX };
+
+	for (int i = 0; i < ROUNDS; i++)
+		if (!narrow(kernel, stream, memory, &bounds))
+			return false;
+	if (bounds.low > bounds.high)
+		return false;
+	*error_ns = (uint64_t)(bounds.high - bounds.low + 1) / 2;
+	*offset_ns = bounds.low + (int64_t)*error_ns;
+	return true;
+}
+
 /**
  * struct context - a context of the program that has loaded a module with programs
  * @handle: NULL: it has ended
@@ -141,9 +233,9 @@ static void compare_clocks(const struct context *context)
 	uint64_t error_ns;
 	int64_t offset_ns;
 
-	if (context->clock && inject_gpuprog_clock(context->clock, context->stream,
-						   context->memory + inject_gpuprog_settings.bytes,
-						   &offset_ns, &error_ns))
+	if (context->clock &&
+	    measure_offset(context->clock, context->stream,
+			   context->memory + inject_gpuprog_settings.bytes, &offset_ns, &error_ns))
 		inject_gpuprog_say_clock(context->number, offset_ns, error_ns);
 }
 
@@ -366,7 +458,7 @@ static int fill_current(CUcontext handle)
 		return -1;
 	if (!context->asked_clock) {
 		context->asked_clock = true;
-		context->clock = inject_gpuprog_clock_load();
+		context->clock = load_clock();
 		compare_clocks(context);
 	}
 	bit = 1ull << (context - contexts);
@@ -555,75 +647,4 @@ void inject_gpuprog_forget(CUcontext handle)
 		if (handle && is_listed(i, handle))
 			forget_context(&contexts[i]);
 	pthread_mutex_unlock(&lock);
-}
-
-#define ROUNDS 20
-
-static const char text[] = ".version 6.0\n"
-			   ".target sm_50\n"
-			   ".address_size 64\n"
-			   ".visible .entry gpumon_clock(.param .u64 out)\n"
-			   "{\n"
-			   "	.reg .b64 %to, %now;\n"
-			   "	ld.param.u64 %to, [out];\n"
-			   "	mov.u64 %now, %globaltimer;\n"
-			   "	st.global.u64 [%to], %now;\n"
-			   "	ret;\n"
-			   "}\n";
-
-/**
- * struct bounds - what is known of the offset
- * @low: at least
- * @high: at most
- */
-struct bounds {
-	int64_t low;
-	int64_t high;
-};
-
-static bool narrow(CUfunction function, CUstream stream, CUdeviceptr memory, struct bounds *bounds)
-{
-	void *parameters[] = { &memory };
-	uint64_t begin = inject_now(), end, on_gpu = 0;
-
-	if (inject_gpuprog_driver.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL) !=
-		    CUDA_SUCCESS ||
-	    inject_gpuprog_driver.stream_wait(stream) != CUDA_SUCCESS)
-		return false;
-	end = inject_now();
-	if (inject_gpuprog_driver.copy_out(&on_gpu, memory, sizeof(on_gpu), stream) !=
-		    CUDA_SUCCESS ||
-	    inject_gpuprog_driver.stream_wait(stream) != CUDA_SUCCESS)
-		return false;
-	if ((int64_t)(begin - on_gpu) > bounds->low)
-		bounds->low = (int64_t)(begin - on_gpu);
-	if ((int64_t)(end - on_gpu) < bounds->high)
-		bounds->high = (int64_t)(end - on_gpu);
-	return true;
-}
-
-CUfunction inject_gpuprog_clock_load(void)
-{
-	CUfunction kernel;
-	CUmodule module;
-
-	if (inject_gpuprog_driver.module_load(&module, text) != CUDA_SUCCESS ||
-	    inject_gpuprog_driver.module_function(&kernel, module, "gpumon_clock") != CUDA_SUCCESS)
-		return NULL;
-	return kernel;
-}
-
-bool inject_gpuprog_clock(CUfunction kernel, CUstream stream, CUdeviceptr memory,
-			  int64_t *offset_ns, uint64_t *error_ns)
-{
-	struct bounds bounds = { .low = INT64_MIN, .high = INT64_MAX };
-
-	for (int i = 0; i < ROUNDS; i++)
-		if (!narrow(kernel, stream, memory, &bounds))
-			return false;
-	if (bounds.low > bounds.high)
-		return false;
-	*error_ns = (uint64_t)(bounds.high - bounds.low + 1) / 2;
-	*offset_ns = bounds.low + (int64_t)*error_ns;
-	return true;
 }

@@ -64,32 +64,4 @@ void inject_gpuprog_copy_sometimes(void);
 /* This context has ended, with its memory and its modules. */
 void inject_gpuprog_forget(CUcontext context);
 
-/* The clock of a GPU, which programs in kernels read, and CLOCK_MONOTONIC. */
-
-/**
- * inject_gpuprog_clock_load - load the kernel that reads the clock
- *
- * It stays in the current context: when the program ends, the driver's compiler may be gone already, and
- * loading hangs.
- *
- * Return: NULL where that is not possible.
- */
-CUfunction inject_gpuprog_clock_load(void);
-
-/**
- * inject_gpuprog_clock - compare the clocks
- * @kernel: of inject_gpuprog_clock_load(), in the current context
- * @stream: of this context
- * @memory: 8 bytes on the GPU that nobody else uses
- * @offset_ns: out: what has to be added to the GPU's clock to get CLOCK_MONOTONIC
- * @error_ns: out: the result is right to within this
- *
- * Runs the kernel a few times, some 10 microseconds each: the GPU's clock was read between the launch and
- * its end, which bounds the offset from both sides.
- *
- * Return: false where that is not possible.
- */
-bool inject_gpuprog_clock(CUfunction kernel, CUstream stream, CUdeviceptr memory,
-			  int64_t *offset_ns, uint64_t *error_ns);
-
 #endif /* GPUMON_INJECT_GPUPROG_CONTEXT_H */

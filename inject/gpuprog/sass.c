@@ -21,7 +21,14 @@
 
 struct inject_sanitizer inject_sanitizer;
 
-bool inject_sanitizer_load(const char *path, const char **why)
+/**
+ * load_sanitizer - load the library
+ * @path: of it
+ * @why: out: why not; valid until the next call
+ *
+ * Return: false where it cannot be loaded, or lacks a function.
+ */
+static bool load_sanitizer(const char *path, const char **why)
 {
 	static char text[200];
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -430,7 +437,7 @@ bool inject_gpuprog_sass_begin(const char **why)
 {
 	int result;
 
-	if (!inject_sanitizer_load(inject_gpuprog_settings.sanitizer, why) ||
+	if (!load_sanitizer(inject_gpuprog_settings.sanitizer, why) ||
 	    !inject_gpuprog_driver_load(why))
 		return false;
 	result = inject_sanitizer.subscribe(&subscriber, on_event, NULL);

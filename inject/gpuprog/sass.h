@@ -82,15 +82,6 @@ struct inject_sanitizer {
 
 extern struct inject_sanitizer inject_sanitizer;
 
-/**
- * inject_sanitizer_load - load the library
- * @path: of it
- * @why: out: why not; valid until the next call
- *
- * Return: false where it cannot be loaded, or lacks a function.
- */
-_Bool inject_sanitizer_load(const char *path, const char **why);
-
 /* Programs in kernels by patches of their machine code: NVIDIA's sanitizer instead of CUPTI. */
 
 /**

@@ -66,7 +66,8 @@ static void *find_library(void)
 	return library;
 }
 
-void *inject_hip_symbol(const char *name)
+/* A function of the library; NULL: it is not loaded, or has none of that name. */
+static void *find_symbol(const char *name)
 {
 	void *library = find_library();
 
@@ -77,13 +78,12 @@ static bool find_functions(void)
 {
 	bool all = true;
 
-#define FIND(type, name, arguments)                                       \
-	inject_hip.name = __extension__(void *) inject_hip_symbol(#name); \
+#define FIND(type, name, arguments)                                 \
+	inject_hip.name = __extension__(void *) find_symbol(#name); \
 	all &= inject_hip.name != NULL;
 	INJECT_HIP_CALLED(FIND)
 #undef FIND
-	inject_hip.hipExtGetLastError = __extension__(void *)
-		inject_hip_symbol("hipExtGetLastError");
+	inject_hip.hipExtGetLastError = __extension__(void *) find_symbol("hipExtGetLastError");
 	return all;
 }
 
@@ -162,7 +162,8 @@ void inject_hip_trace(void (*first_call)(void))
 		tell_first_call();
 }
 
-bool inject_hip_is_traced(const char **why)
+/* After the first call: false, with @why, where nothing can be recorded. */
+static bool is_traced(const char **why)
 {
 	static char text[128];
 
@@ -178,7 +179,8 @@ bool inject_hip_is_traced(const char **why)
 	return state == TRACED;
 }
 
-unsigned int inject_hip_code(struct inject_code *code, unsigned int room)
+/* Where the library's code is. */
+static unsigned int find_code(struct inject_code *code, unsigned int room)
 {
 	return room && state == TRACED &&
 	       inject_library_code(__extension__(void *) inject_hip.hipRuntimeGetVersion, code);
@@ -230,7 +232,7 @@ static void end_hip(struct inject_thread *thread, bool recorder_lives, unsigned 
 	struct inject_hip_launch launch;
 	const char *why;
 
-	if (!inject_hip_is_traced(&why))
+	if (!is_traced(&why))
 		return;
 	/* The thread that reports them is not this one. */
 	while (recorder_lives && inject_hip_launches_count() && inject_now() < until)
@@ -253,8 +255,8 @@ static bool forget_hip(void)
 const struct inject_backend inject_hip_backend = {
 	.api = "HIP",
 	.reserve = reserve_launches,
-	.load = inject_hip_is_traced,
-	.code = inject_hip_code,
+	.load = is_traced,
+	.code = find_code,
 	.start = start_hip,
 	.window_calls = switch_window,
 	.drain = drain_hip,

@@ -14,15 +14,6 @@
  */
 void inject_hip_trace(void (*first_call)(void));
 
-/* A function of the library; NULL: it is not loaded, or has none of that name. */
-void *inject_hip_symbol(const char *name);
-
-/* After the first call: false, with @why, where nothing can be recorded. */
-bool inject_hip_is_traced(const char **why);
-
-/* Where the library's code is. */
-unsigned int inject_hip_code(struct inject_code *code, unsigned int room);
-
 extern const struct inject_backend inject_hip_backend;
 
 #endif /* GPUMON_INJECT_HIP_TRACER_H */

@@ -175,8 +175,8 @@ code_offset(struct inject_python_reader *reader, uint64_t code, uint64_t instruc
 	return (int64_t)instruction;
 }
 
-int64_t inject_python_offset(struct inject_python_reader *reader, uint64_t code,
-			     uint64_t instruction)
+/* Where in the code a frame is, in bytes; negative before it has begun. */
+static int64_t offset_of(struct inject_python_reader *reader, uint64_t code, uint64_t instruction)
 {
 	return code_offset(reader, code, instruction);
 }
@@ -438,7 +438,7 @@ static bool frame_agrees(struct inject_python_reader *reader,
 		return false;
 	name = inject_python_word(reader, place->code + layout->name);
 	file = inject_python_word(reader, place->code + layout->file);
-	offset = inject_python_offset(reader, place->code, place->instruction);
+	offset = offset_of(reader, place->code, place->instruction);
 	good = !reader->bad &&
 	       is_attribute(code,
 			    layout->linkage >= INJECT_PYTHON_ENTRIES ? "co_qualname" : "co_name",

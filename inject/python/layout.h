@@ -191,9 +191,6 @@ bool inject_python_end_waits(void);
 bool inject_python_enter(void);
 void inject_python_leave(void);
 
-/* Asks the interpreter to report code objects that it frees. The caller's thread may call it. */
-void inject_python_watch(void);
-
 /**
  * inject_python_code_epoch - another number whenever a code object was freed
  * @interpreter: of the objects
@@ -243,10 +240,6 @@ bool inject_python_confirm(struct inject_python_reader *reader,
 
 /* Words that differ between a code object and another one at its address. */
 #define INJECT_PYTHON_IDENTITY 8
-
-/* Where in the code a frame is, in bytes; negative before it has begun. */
-int64_t inject_python_offset(struct inject_python_reader *reader, uint64_t code,
-			     uint64_t instruction);
 
 struct inject_python_intern;
 

@@ -13,6 +13,53 @@
 #include "base/threads.h"
 #include "layout.h"
 
+/*
+ * Whether an address is still that of the same code object. From 3.12 on the interpreter
+ * reports each one that it is about to free. As long as it has reported none, no other object can be
+ * where one was.
+ */
+
+/* enum PyCodeEvent */
+#define DESTROY 1
+
+/* The interpreter that reports; 0 while none does. */
+static _Atomic uint64_t watched;
+/* Code objects that it freed since, plus 1. */
+static _Atomic uint64_t epoch = 1;
+
+/* With the interpreter's lock held, before the object's memory is given back. */
+static int notice_code(int event, void *code)
+{
+	(void)code;
+	if (event == DESTROY)
+		atomic_fetch_add_explicit(&epoch, 1, memory_order_relaxed);
+	return 0;
+}
+
+/* Asks the interpreter to report code objects that it frees. The caller's thread may call it. */
+static void watch_code(void)
+{
+	int (*add)(int (*callback)(int event, void *code));
+	void *(*interpreter)(void);
+
+	*(void **)&add = dlsym(RTLD_DEFAULT, "PyCode_AddWatcher");
+	*(void **)&interpreter = dlsym(RTLD_DEFAULT, "PyInterpreterState_Get");
+	if (!add || !interpreter)
+		return;
+	if (add(notice_code) < 0)
+		inject_python.clear_error();
+	else
+		atomic_store_explicit(&watched, (uint64_t)(uintptr_t)interpreter(),
+				      memory_order_release);
+}
+
+uint64_t inject_python_code_epoch(uint64_t interpreter)
+{
+	if (atomic_load_explicit(&watched, memory_order_acquire) != interpreter)
+		return 0;
+	return atomic_load_explicit(&epoch, memory_order_relaxed);
+}
+
 /* Threads count themselves in one of these each, so that they seldom share a line. */
 #define COUNTERS 16
 /* A reader takes microseconds, unless it does not get a processor. */
@@ -88,7 +135,7 @@ static int register_at_exit(void *argument)
 	inject_python.forget(registered);
 	inject_python.forget(function);
 	inject_python.forget(module);
-	inject_python_watch();
+	watch_code();
 	return 0;
 }
 
@@ -140,50 +187,4 @@ bool inject_python_enter(void)
 void inject_python_leave(void)
 {
 	atomic_fetch_sub_explicit(own_counter(), 1, memory_order_release);
-}
-
-/*
- * Whether an address is still that of the same code object. From 3.12 on the interpreter
- * reports each one that it is about to free. As long as it has reported none, no other object can be
- * where one was.
- */
-
-/* enum PyCodeEvent */
-#define DESTROY 1
-
-/* The interpreter that reports; 0 while none does. */
-static _Atomic uint64_t watched;
-/* Code objects that it freed since, plus 1. */
-static _Atomic uint64_t epoch = 1;
-
-/* With the interpreter's lock held, before the object's memory is given back. */
-static int notice_code(int event, void *code)
-{
-	(void)code;
-	if (event == DESTROY)
-		atomic_fetch_add_explicit(&epoch, 1, memory_order_relaxed);
-	return 0;
-}
-
-void inject_python_watch(void)
-{
-	int (*add)(int (*callback)(int event, void *code));
-	void *(*interpreter)(void);
-
-	*(void **)&add = dlsym(RTLD_DEFAULT, "PyCode_AddWatcher");
-	*(void **)&interpreter = dlsym(RTLD_DEFAULT, "PyInterpreterState_Get");
-	if (!add || !interpreter)
-		return;
-	if (add(notice_code) < 0)
-		inject_python.clear_error();
-	else
-		atomic_store_explicit(&watched, (uint64_t)(uintptr_t)interpreter(),
-				      memory_order_release);
-}
-
-uint64_t inject_python_code_epoch(uint64_t interpreter)
-{
-	if (atomic_load_explicit(&watched, memory_order_acquire) != interpreter)
-		return 0;
-	return atomic_load_explicit(&epoch, memory_order_relaxed);
 }

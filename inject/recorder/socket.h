@@ -130,10 +130,4 @@ enum inject_refusal {
 /* Sends the reason to the recorder. */
 void inject_socket_refuse(int socket, enum inject_refusal why);
 
-/**
- * inject_settings_bound - settings within what the library can do
- * @settings: as they came; zeros become defaults
- */
-void inject_settings_bound(struct gpumon_message_settings *settings);
-
 #endif /* GPUMON_INJECT_RECORDER_SOCKET_H */

@@ -17,7 +17,8 @@
 
 static uint64_t looks;
 
-void inject_ze_times_look(void)
+/* Clocks of devices are measured again from now on. One thread at a time, here and below. */
+static void begin_look(void)
 {
 	looks++;
 }
@@ -66,8 +67,15 @@ static bool find_age(struct inject_ze_device *device, uint64_t cycles, uint64_t 
 	return true;
 }
 
-void inject_ze_times(struct inject_ze_device *device, ze_event_handle_t event, uint64_t begin_ns,
-		     struct inject_times *times)
+/**
+ * find_times - times of an event that was signalled
+ * @device: that did it
+ * @event: of the driver
+ * @begin_ns: begin of the call that it is of
+ * @times: set, with flags where they are not known or not possible
+ */
+static void find_times(struct inject_ze_device *device, ze_event_handle_t event, uint64_t begin_ns,
+		       struct inject_times *times)
 {
 	ze_kernel_timestamp_result_t result = { 0 };
 	uint64_t start, end, age, ago, took;
@@ -196,7 +204,7 @@ static void ask_times(const struct inject_ze_pending *pending,
 {
 	*times = (struct inject_times){ .flags = GPUMON_WORK_UNTIMED };
 	if (has_signal(command))
-		inject_ze_times(pending->queue->device, command->signal, pending->begin_ns, times);
+		find_times(pending->queue->device, command->signal, pending->begin_ns, times);
 }
 
 static void write_execution(struct inject_thread *thread, const struct inject_ze_pending *pending,
@@ -292,7 +300,7 @@ static void look_at_all(struct inject_thread *thread,
 	size_t i, kept = 0;
 
 	take_all();
-	inject_ze_times_look();
+	begin_look();
 	for (i = 0; i < waiting_count; i++)
 		if (!end_if_chosen(thread, &waiting[i], is_chosen, argument, flags, &totals))
 			waiting[kept++] = waiting[i];
@@ -338,7 +346,7 @@ static void look_at_last(struct inject_thread *thread,
 	size_t i;
 
 	take_all();
-	inject_ze_times_look();
+	begin_look();
 	for (i = waiting_count; i-- > 0 && atomic_load(left);)
 		if (end_if_chosen(thread, &waiting[i], is_chosen, argument, flags, &totals))
 			make_hole(i);
@@ -511,7 +519,7 @@ void inject_ze_completion_after_wait(const struct inject_ze_queue *queue)
 	if (atomic_load(&inject_ze_executions))
 		look_at_last(thread, is_execution, NULL, 0, &inject_ze_executions);
 	else if (waiting_count)
-		inject_ze_times_look();
+		begin_look();
 	if (thread)
 		look_at_last_commands(thread);
 	end_in_program(thread);

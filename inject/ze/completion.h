@@ -9,19 +9,6 @@
 
 #include "objects.h"
 
-/* Clocks of devices are measured again from now on. One thread at a time, here and below. */
-void inject_ze_times_look(void);
-
-/**
- * inject_ze_times - times of an event that was signalled
- * @device: that did it
- * @event: of the driver
- * @begin_ns: begin of the call that it is of
- * @times: set, with flags where they are not known or not possible
- */
-void inject_ze_times(struct inject_ze_device *device, ze_event_handle_t event, uint64_t begin_ns,
-		     struct inject_times *times);
-
 /*
  * Asks for the times of what has run, and writes its records. The library's own thread does that;
  * the program's threads do it where the times would be lost otherwise, never in a launch that is as

@@ -32,7 +32,8 @@ cl_int inject_opencl_layer_info(cl_layer_info what, size_t size, void *value, si
 	return CL_SUCCESS;
 }
 
-bool inject_opencl_layer_loader(struct inject_code *code)
+/* Where the loader's code is; false before inject_opencl_layer_init(). */
+static bool find_loader(struct inject_code *code)
 {
 	*code = loader;
 	return is_ready && loader.size;
@@ -82,7 +83,7 @@ static bool reserve_commands(const struct gpumon_message_settings *settings)
 
 static unsigned int loader_code(struct inject_code *code, unsigned int room)
 {
-	return room && inject_opencl_layer_loader(code);
+	return room && find_loader(code);
 }
 
 /* Commands of an earlier session are nobody's. */

@@ -23,9 +23,6 @@ cl_int inject_opencl_layer_init(cl_uint count, const struct _cl_icd_dispatch *be
 				cl_uint *count_ret, const struct _cl_icd_dispatch **layer,
 				const void *caller);
 
-/* Where the loader's code is; false before inject_opencl_layer_init(). */
-bool inject_opencl_layer_loader(struct inject_code *code);
-
 /* OpenCL, by a layer of its loader. */
 extern const struct inject_backend inject_opencl_backend;
 

@@ -88,7 +88,8 @@ void inject_ze_trace(void)
 	state = !find_functions() ? NO_LOADER : start_tracer() ? TRACED : NO_LAYER;
 }
 
-bool inject_ze_is_traced(const char **why)
+/* Whether there are callbacks; otherwise @why is a sentence. */
+static bool is_traced(const char **why)
 {
 	if (state == NO_LOADER)
 		*why = "Level Zero is not recorded: its loader has no functions for tracing (1.8 and newer have)";
@@ -106,7 +107,8 @@ static int find_layer(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
-unsigned int inject_ze_code(struct inject_code *code, unsigned int room)
+/* Of the loader and its tracing layer: how many of @room were filled. */
+static unsigned int find_code(struct inject_code *code, unsigned int room)
 {
 	const void *layer = NULL;
 	unsigned int count = 0;
@@ -166,8 +168,8 @@ static bool forget_level_zero(void)
 const struct inject_backend inject_ze_backend = {
 	.api = "Level Zero",
 	.reserve = reserve_pending,
-	.load = inject_ze_is_traced,
-	.code = inject_ze_code,
+	.load = is_traced,
+	.code = find_code,
 	.start = start_level_zero,
 	.drain = drain_level_zero,
 	.end = end_level_zero,

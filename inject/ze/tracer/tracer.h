@@ -13,12 +13,6 @@
  */
 void inject_ze_trace(void);
 
-/* Whether there are callbacks; otherwise @why is a sentence. */
-bool inject_ze_is_traced(const char **why);
-
-/* Of the loader and its tracing layer: how many of @room were filled. */
-unsigned int inject_ze_code(struct inject_code *code, unsigned int room);
-
 /* Level Zero, by the tracing layer of its loader. */
 extern const struct inject_backend inject_ze_backend;
 
