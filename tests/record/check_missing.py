@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import sysconfig
 
 from check_bad_input import injected
@@ -67,6 +68,35 @@ def library_gone(kit):
     contains(done.stderr.decode(), "while the process went on", "what record says")
     equal(nothing_is_missing(kit, "capture"), False, "a part of a process less")
     contains(kit.run("correlate", "capture").stdout.decode(), "(player), ", "summary")
+
+
+LOADER = "import ctypes, time; ctypes.CDLL('./libcuda.so.1'); time.sleep(3)"
+
+
+@test
+def not_recorded(kit):
+    """A process with an API's library that cannot be recorded is named, with the reason."""
+    source = kit.path("empty.c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("int nothing;\n")
+    kit.call("gcc", "-shared", "-fPIC", "-o", "libcuda.so.1", source)
+    clear = f"env -i {sys.executable} -c \"{LOADER}\""
+    for name, command, variable in (("child", f"{kit.player} launches=5; {clear}; true", "GPUMON_SOCKET"),
+                                    ("exec", f"exec {clear}", "GPUMON_SOCKET"),
+                                    ("other", f"env CUDA_INJECTION64_PATH= {sys.executable} -c \"{LOADER}\"; true",
+                                     "CUDA_INJECTION64_PATH"),
+                                    ("kept", f"{sys.executable} -c \"{LOADER}\"; true", None)):
+        done = kit.run("record", "-o", name, "--", "sh", "-c", command)
+        equal(done.returncode, 0, f"exit status ({name})")
+        said = "has loaded libcuda.so and is not recorded" in done.stderr.decode()
+        equal(said, variable is not None, f"it is named ({name}): {done.stderr}")
+        if variable:
+            contains(done.stderr.decode(), f"{variable} is not in its environment", f"reason ({name})")
+        if name == "child":
+            equal(nothing_is_missing(kit, name), False, "what the child does is missing")
+            contains(kit.run("correlate", name).stdout.decode(), "has loaded libcuda.so", "note")
+        if name == "exec":
+            contains(done.stderr.decode(), "no process was recorded, and 1 of those", "summary")
 
 
 @test

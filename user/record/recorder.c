@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/array.h"
+#include "lib/map.h"
 #include "lib/wait.h"
 #include "dormant.h"
 #include "driver.h"
@@ -54,6 +55,7 @@ struct late {
  * @targets: targets that have not ended
  * @probed: processes without a library, including ended ones
  * @late: processes that are to be attached to
+ * @met: pids of processes whose library has connected
  * @closed: new connections are refused
  * @until_ns: time after which targets that have not stopped are abandoned
  * @why_closed: reason sent to refused targets
@@ -74,6 +76,7 @@ struct gpumon_recorder {
 	size_t probed_count;
 	struct late *late;
 	size_t late_count;
+	struct gpumon_map met;
 	bool closed;
 	uint64_t until_ns;
 	const char *why_closed;
@@ -207,6 +210,7 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 		return gpumon_error_memory(err);
 	}
 	*place = target;
+	(void)gpumon_map_set(&recorder->met, (uint64_t)gpumon_target_info(target)->pid, 1);
 	if (watch_descriptor(recorder, gpumon_target_socket(target), target) ||
 	    watch_descriptor(recorder, gpumon_target_pidfd(target), target)) {
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "epoll: %s",
@@ -234,6 +238,19 @@ int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gp
 	}
 	*place = probed;
 	return 0;
+}
+
+bool gpumon_recorder_is_recording(const struct gpumon_recorder *recorder, pid_t pid)
+{
+	for (size_t i = 0; i < recorder->count; i++)
+		if (gpumon_target_info(recorder->targets[i])->pid == pid)
+			return true;
+	return false;
+}
+
+bool gpumon_recorder_has_met(const struct gpumon_recorder *recorder, pid_t pid)
+{
+	return gpumon_map_get(&recorder->met, (uint64_t)pid);
 }
 
 /* Of any process: once it has ended, or on kernels without pidfds once it is gone. */
@@ -670,6 +687,7 @@ void gpumon_recorder_free(struct gpumon_recorder *recorder)
 		if (recorder->late[i].pidfd >= 0)
 			close(recorder->late[i].pidfd);
 	free(recorder->late);
+	gpumon_map_clear(&recorder->met);
 	gpumon_listener_close(&recorder->listener);
 	gpumon_driver_free(recorder->driver);
 	if (recorder->epoll >= 0)

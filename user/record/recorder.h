@@ -118,6 +118,10 @@ void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms)
 /* The same, but wait until it is done. */
 void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms);
 
+/* Whether a process is being recorded by its library; whether it is or was, or was refused. */
+bool gpumon_recorder_is_recording(const struct gpumon_recorder *recorder, pid_t pid);
+bool gpumon_recorder_has_met(const struct gpumon_recorder *recorder, pid_t pid);
+
 void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 				struct gpumon_recorder_counts *counts);
 

@@ -277,6 +277,30 @@ static void tell_left_running(struct session *session)
 		fprintf(session->context->err, "gpumon-user: %s\n", text);
 }
 
+static void look_at_unrecorded(struct session *session)
+{
+	const char *root = session->options->recorder.root;
+
+	if (session->options->argv && !session->ended_ns)
+		gpumon_unrecorded_look(&session->unrecorded, root ? root : "", session->launch.pid,
+				       session->recorder);
+}
+
+/* What they do is missing, if they do anything. */
+static void tell_unrecorded(struct session *session)
+{
+	char text[512];
+
+	for (unsigned int i = 0; i <= GPUMON_UNRECORDED_MAX; i++) {
+		if (!gpumon_unrecorded_text(&session->unrecorded, i, session->recorder, text,
+					    sizeof(text)))
+			continue;
+		gpumon_recorder_note(session->recorder, GPUMON_NOTE_MISSING, text);
+		if (!session->options->quiet)
+			fprintf(session->context->err, "gpumon-user: %s\n", text);
+	}
+}
+
 static bool session_finished(struct session *session)
 {
 	struct gpumon_recorder_counts counts;
@@ -303,6 +327,8 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 		until = next_tick_ns;
 	if (session->ended_ns && session->look_ns < until)
 		until = session->look_ns;
+	if (session->options->argv && !session->ended_ns && session->unrecorded.next_ns < until)
+		until = session->unrecorded.next_ns;
 	if (session->continuous && gpumon_continuous_next_ns(session->continuous) < until)
 		until = gpumon_continuous_next_ns(session->continuous);
 	if (session->options->duration_ns && !session->stopped &&
@@ -359,6 +385,7 @@ static void session_wait(struct session *session)
 		(void)poll(fds, 5, wait_ms(session, next_tick_ns, now));
 		gpumon_recorder_step(session->recorder);
 		step_beside(session);
+		look_at_unrecorded(session);
 		if (fds[1].revents)
 			gpumon_launch_signal(&session->launch, &interrupted);
 		if (session->continuous)
@@ -510,6 +537,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 			live->begin(live->data, result->directory);
 		session_wait(&session);
 		tell_left_running(&session);
+		tell_unrecorded(&session);
 		/* Also stop processes that the program left running. */
 		gpumon_recorder_stop(session.recorder, STOP_MS);
 		step_beside(&session);
@@ -557,6 +585,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 			(void)rmdir(result->directory);
 		result->directory[0] = '\0';
 	}
+	gpumon_unrecorded_free(&session.unrecorded);
 	gpumon_launch_end(&session.launch);
 	return ret;
 }

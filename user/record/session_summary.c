@@ -62,6 +62,12 @@ static void why_no_process(const struct session *session, char *text, size_t roo
 			program, gpumon_api_names(seen, "or", names));
 		return;
 	}
+	/* Said already, each of them. */
+	if (session->unrecorded.count) {
+		snprintf(text, room, "no process was recorded, and %u of those that were started cannot be",
+			 session->unrecorded.count);
+		return;
+	}
 	snprintf(
 		text, room,
 		"no process used %s (or one clears its environment, is linked statically, or runs as another user or in a container: use record -p for these; or a sandbox forbids what the library needs)",

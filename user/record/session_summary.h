@@ -9,6 +9,7 @@
 #include "capture/capture.h"
 #include "lib/launch.h"
 #include "session.h"
+#include "unrecorded.h"
 
 /**
  * gpumon_losses_print - print a line for each cause of losses
@@ -39,6 +40,7 @@ void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES],
  * @none: number of looks in a row that found none
  * @look_ns: time of the next look
  * @told: the user knows that we wait for them
+ * @unrecorded: processes of the program that cannot be recorded
  */
 struct session {
 	struct gpumon_context *context;
@@ -63,6 +65,7 @@ struct session {
 	unsigned int none;
 	uint64_t look_ns;
 	bool told;
+	struct gpumon_unrecorded unrecorded;
 };
 
 /* "PATH was built without CUDA ...", of what @lacks has. Returns false if it has nothing. */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/memory.h"
+#include "lib/read_at.h"
+#include "lib/wait.h"
+#include "unrecorded.h"
+
+#define INJECTION "libgpumon-inject.so"
+
+/* The first look is soon, since many programs are short. */
+#define PAUSE_MIN_NS 100000000ULL
+#define PAUSE_MAX_NS 1000000000ULL
+/* One hundredth of a CPU. */
+#define SHARE 100
+
+/* The injection library comes by one of these variables. OpenCL's loaders without layers are told elsewhere. */
+static const struct api {
+	const char *name;
+	const char *library;
+	const char *variable;
+} apis[] = {
+	{ "CUDA", "libcuda.so", "CUDA_INJECTION64_PATH" },
+	{ "HIP", "libamdhip64.so", "LD_PRELOAD" },
+	{ "OpenCL", "libOpenCL.so", "OPENCL_LAYERS" },
+	{ "Level Zero", "libze_loader.so", "LD_PRELOAD" },
+};
+
+static FILE *open_proc(const char *root, pid_t pid, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/proc/%d/%s", root, (int)pid, name);
+	return fopen(path, "re");
+}
+
+/* The API whose library a process has, NULL: none. @has_injection: whether it has the injection library. */
+static const struct api *find_api(const char *root, pid_t pid, bool *has_injection)
+{
+	FILE *maps = open_proc(root, pid, "maps");
+	const struct api *found = NULL;
+	char *line = NULL;
+	size_t room = 0;
+
+	*has_injection = false;
+	while (maps && getline(&line, &room, maps) > 0) {
+		const char *file = strrchr(line, '/');
+
+		if (!file++)
+			continue;
+		*has_injection |= !strncmp(file, INJECTION, strlen(INJECTION));
+		for (size_t i = 0; !found && i < sizeof(apis) / sizeof(apis[0]); i++)
+			if (!strncmp(file, apis[i].library, strlen(apis[i].library)))
+				found = &apis[i];
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+static bool is_privileged(const char *root, pid_t pid)
+{
+	FILE *file = open_proc(root, pid, "auxv");
+	Elf64_auxv_t entry;
+	bool is_secure = false;
+
+	while (file && fread(&entry, sizeof(entry), 1, file) == 1 && entry.a_type != AT_NULL)
+		is_secure |= entry.a_type == AT_SECURE && entry.a_un.a_val;
+	if (file)
+		fclose(file);
+	return is_secure;
+}
+
+/* The variable that is not in its environment as gpumon has set it; NULL: all are, or it cannot be read. */
+static const char *missing_variable(const char *root, pid_t pid, const struct api *api)
+{
+	const char *const names[] = { "GPUMON_SOCKET", api->variable };
+	FILE *file = open_proc(root, pid, "environ");
+	bool found[2] = { !file, !file };
+	char *word = NULL;
+	size_t room = 0;
+
+	while (file && getdelim(&word, &room, '\0', file) > 0)
+		for (size_t i = 0; i < 2; i++)
+			found[i] |= !strncmp(word, names[i], strlen(names[i])) &&
+				    strstr(word + strlen(names[i]), "gpumon");
+	free(word);
+	if (file)
+		fclose(file);
+	return !found[0] ? names[0] : !found[1] ? names[1] : NULL;
+}
+
+static void look_at_process(struct gpumon_unrecorded *unrecorded, const char *root, pid_t pid)
+{
+	struct gpumon_unrecorded_process process = { .pid = pid };
+	const struct api *api;
+	bool has_injection;
+	char path[64];
+
+	api = find_api(root, pid, &has_injection);
+	if (!api)
+		return;
+	process.missing = missing_variable(root, pid, api);
+	if (is_privileged(root, pid))
+		process.reason = GPUMON_UNRECORDED_PRIVILEGED;
+	else if (process.missing)
+		process.reason = GPUMON_UNRECORDED_VARIABLE;
+	else if (has_injection)
+		process.reason = GPUMON_UNRECORDED_SILENT;
+	else
+		return; /* The API would have loaded the injection library: it is not used. */
+	process.api = api->name;
+	process.library = api->library;
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	if (!gpumon_read_short(root, path, process.name, sizeof(process.name)))
+		return;
+	process.name[strcspn(process.name, "\n")] = '\0';
+	(void)gpumon_map_set(&unrecorded->known, (uint64_t)pid, 1);
+	if (unrecorded->count < GPUMON_UNRECORDED_MAX)
+		unrecorded->processes[unrecorded->count] = process;
+	unrecorded->count++;
+}
+
+/* A process and its parent. */
+struct relative {
+	pid_t pid;
+	pid_t parent;
+	bool is_ours;
+};
+
+static pid_t read_parent(const char *root, pid_t pid)
+{
+	char path[64], text[512];
+	const char *end;
+	int parent;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (!gpumon_read_short(root, path, text, sizeof(text)))
+		return 0;
+	/* The name may have any character. */
+	end = strrchr(text, ')');
+	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static size_t list_processes(const char *root, struct relative **list)
+{
+	struct dirent *entry;
+	size_t count = 0, room = 0;
+	char path[PATH_MAX];
+	DIR *entries;
+
+	*list = NULL;
+	snprintf(path, sizeof(path), "%s/proc", root);
+	entries = opendir(path);
+	while (entries && (entry = readdir(entries))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		if (pid <= 0)
+			continue;
+		if (count == room) {
+			room = room ? 2 * room : 256;
+			*list = gpumon_reallocarray(*list, room, sizeof(**list));
+		}
+		(*list)[count++] = (struct relative){ .pid = pid, .parent = read_parent(root, pid) };
+	}
+	if (entries)
+		closedir(entries);
+	return count;
+}
+
+/* The program's children, theirs, and so on. A child may have a lower number than its parent. */
+static void find_family(struct relative *list, size_t count, pid_t program)
+{
+	struct gpumon_map ours = { 0 };
+	bool is_more = true;
+
+	(void)gpumon_map_set(&ours, (uint64_t)program, 1);
+	while (is_more) {
+		is_more = false;
+		for (size_t i = 0; i < count; i++) {
+			if (list[i].is_ours ||
+			    (list[i].pid != program && !gpumon_map_get(&ours, (uint64_t)list[i].parent)))
+				continue;
+			list[i].is_ours = true;
+			(void)gpumon_map_set(&ours, (uint64_t)list[i].pid, 1);
+			is_more = true;
+		}
+	}
+	gpumon_map_clear(&ours);
+}
+
+void gpumon_unrecorded_look(struct gpumon_unrecorded *unrecorded, const char *root, pid_t program,
+			    const struct gpumon_recorder *recorder)
+{
+	uint64_t now = gpumon_monotonic_ns(), used_ns;
+	struct relative *list;
+	size_t count;
+
+	if (!unrecorded->next_ns)
+		unrecorded->next_ns = now + PAUSE_MIN_NS;
+	if (now < unrecorded->next_ns)
+		return;
+	used_ns = gpumon_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	count = list_processes(root, &list);
+	find_family(list, count, program);
+	for (size_t i = 0; i < count; i++)
+		if (list[i].is_ours && !gpumon_recorder_is_recording(recorder, list[i].pid) &&
+		    !gpumon_map_get(&unrecorded->known, (uint64_t)list[i].pid))
+			look_at_process(unrecorded, root, list[i].pid);
+	free(list);
+	used_ns = gpumon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
+	unrecorded->pause_ns = unrecorded->pause_ns ? 2 * unrecorded->pause_ns : PAUSE_MIN_NS;
+	if (unrecorded->pause_ns > PAUSE_MAX_NS)
+		unrecorded->pause_ns = PAUSE_MAX_NS;
+	unrecorded->next_ns = gpumon_monotonic_ns() + unrecorded->pause_ns + SHARE * used_ns;
+}
+
+bool gpumon_unrecorded_text(const struct gpumon_unrecorded *unrecorded, unsigned int i,
+			    const struct gpumon_recorder *recorder, char *text, size_t room)
+{
+	const struct gpumon_unrecorded_process *process;
+	int length;
+
+	if (i >= unrecorded->count || i > GPUMON_UNRECORDED_MAX)
+		return false;
+	if (i == GPUMON_UNRECORDED_MAX) {
+		snprintf(text, room, "%u more processes have the library of an API and are not recorded",
+			 unrecorded->count - i);
+		return true;
+	}
+	process = &unrecorded->processes[i];
+	if (process->reason == GPUMON_UNRECORDED_SILENT &&
+	    gpumon_recorder_has_met(recorder, process->pid))
+		return false;
+	length = snprintf(text, room,
+			  "process %d (%s) has loaded %s and is not recorded, so what it does with %s is not known: ",
+			  (int)process->pid, process->name, process->library, process->api);
+	text += length;
+	room -= (size_t)length;
+	switch (process->reason) {
+	case GPUMON_UNRECORDED_VARIABLE:
+		snprintf(text, room, "%s is not in its environment (leave it there, or use record -p)",
+			 process->missing);
+		break;
+	case GPUMON_UNRECORDED_PRIVILEGED:
+		snprintf(text, room,
+			 "it is setuid, setgid or has capabilities (record a copy, which has no such rights)");
+		break;
+	default:
+		snprintf(text, room,
+			 "the injection library is in it and did not connect (a sandbox, or a limit of memory or threads, may forbid what it needs)");
+		break;
+	}
+	return true;
+}
+
+void gpumon_unrecorded_free(struct gpumon_unrecorded *unrecorded)
+{
+	gpumon_map_clear(&unrecorded->known);
+}
