@@ -2,15 +2,14 @@
 /*
  * Measures the speed and memory of joining launches and kernels.
  *
- *	correlate engine LAUNCHES [LOSS [STRIDE [hits]]]
+ *	correlate engine LAUNCHES [LOSS [STRIDE]]
  *						through gpumon_correlate_record() alone
  *	correlate write DIR LAUNCHES		a capture of a made-up program
  *	correlate profile DIR			the capture, all of it, into a profile
  *
  * Kernels come half a second after their launches, as with CUPTI. LOSS is the number of missing
  * records per 1000 on each side. STRIDE is the distance between the ids of launches, since other
- * calls have ids too. With hits, the stacks come from uprobes. Prints a line "name value" for each
- * result.
+ * calls have ids too. Prints a line "name value" for each result.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,7 +40,6 @@ enum {
 
 static uint64_t random_state = 1;
 static uint32_t stride = 7;
-static int by_hits;
 
 static uint32_t below(uint32_t limit)
 {
@@ -77,19 +75,6 @@ static void make_launch(struct gpumon_record_launch *launch, uint64_t number)
 		.stack = (uint32_t)(number * 2654435761u % STACKS) + 1,
 		.function = STRING_FUNCTION,
 		.context = 1,
-	};
-}
-
-/* The uprobe on the same call. */
-static void make_hit(struct gpumon_record_hit *hit, uint64_t number)
-{
-	*hit = (struct gpumon_record_hit){
-		.head = { GPUMON_RECORD_HIT, 0, sizeof(*hit) },
-		.time_ns = 1000000000 + number * 3300 - 500,
-		.number = number / THREADS + 1,
-		.tid = 1000 + (uint32_t)(number % THREADS),
-		.stack = (uint32_t)(number * 2654435761u % STACKS) + 1,
-		.function = STRING_FUNCTION,
 	};
 }
 
@@ -144,15 +129,6 @@ static void on_launch(void *data, const struct gpumon_unmatched_launch *launch)
 static int run_engine(uint64_t launches, uint32_t loss)
 {
 	struct sums sums = { 0 };
-	const struct {
-		struct gpumon_record_string string;
-		char text[24];
-	} function = {
-		.string = { .head = { GPUMON_RECORD_STRING, 0, sizeof(function) },
-			    .id = STRING_FUNCTION,
-			    .length = 22 },
-		.text = "cudaLaunchKernel_v7000",
-	};
 	const struct gpumon_correlate_output output = {
 		.work = on_work,
 		.launch = on_launch,
@@ -161,45 +137,30 @@ static int run_engine(uint64_t launches, uint32_t loss)
 	struct gpumon_correlate *correlate = gpumon_correlate_new(&output);
 	struct gpumon_record_launch *made_launches = calloc(BLOCK, sizeof(*made_launches));
 	struct gpumon_record_kernel *made_kernels = calloc(BLOCK, sizeof(*made_kernels));
-	struct gpumon_record_hit *made_hits = calloc(BLOCK, sizeof(*made_hits));
 	uint64_t records = 0;
 	size_t memory = 0;
 	double before, spent = 0;
 
-	if (!correlate || !made_launches || !made_kernels || !made_hits)
+	if (!made_launches || !made_kernels)
 		return 1;
-	if (gpumon_correlate_record(correlate, 0, &function.string.head))
-		return 1;
-	gpumon_correlate_expect(correlate, 0, by_hits ? GPUMON_EXPECT_HITS : 0);
+	gpumon_correlate_expect_nodes(correlate, 0, false);
 	for (uint64_t at = 0; at < launches + IN_FLIGHT; at += BLOCK) {
-		uint32_t n_launches = 0, n_kernels = 0, n_hits = 0;
+		uint32_t n_launches = 0, n_kernels = 0;
 
 		for (uint64_t i = at; i < at + BLOCK; i++) {
 			if (i < launches && below(1000) >= loss)
 				make_launch(&made_launches[n_launches++], i);
-			if (by_hits && i < launches && below(1000) >= loss)
-				make_hit(&made_hits[n_hits++], i);
 			if (i >= IN_FLIGHT && i - IN_FLIGHT < launches && below(1000) >= loss)
 				make_kernel(&made_kernels[n_kernels++], i - IN_FLIGHT);
 		}
 		/* Do not measure their construction. */
 		before = seconds();
-		for (uint32_t i = 0; i < n_hits; i++) {
-			if (gpumon_correlate_record(correlate, 0, &made_hits[i].head))
-				return 1;
-		}
-		for (uint32_t i = 0; i < n_launches; i++) {
-			if (by_hits)
-				made_launches[i].stack = 0;
-			if (gpumon_correlate_record(correlate, 0, &made_launches[i].head))
-				return 1;
-		}
-		for (uint32_t i = 0; i < n_kernels; i++) {
-			if (gpumon_correlate_record(correlate, 0, &made_kernels[i].head))
-				return 1;
-		}
+		for (uint32_t i = 0; i < n_launches; i++)
+			gpumon_correlate_record(correlate, 0, &made_launches[i].head);
+		for (uint32_t i = 0; i < n_kernels; i++)
+			gpumon_correlate_record(correlate, 0, &made_kernels[i].head);
 		spent += seconds() - before;
-		records += n_launches + n_kernels + n_hits;
+		records += n_launches + n_kernels;
 		if (gpumon_correlate_memory(correlate) > memory)
 			memory = gpumon_correlate_memory(correlate);
 	}
@@ -217,7 +178,6 @@ static int run_engine(uint64_t launches, uint32_t loss)
 	gpumon_correlate_free(correlate);
 	free(made_launches);
 	free(made_kernels);
-	free(made_hits);
 	return sums.wrong != 0;
 }
 
@@ -370,7 +330,6 @@ int main(int argc, char **argv)
 {
 	if (argc > 4)
 		stride = (uint32_t)strtoul(argv[4], NULL, 10);
-	by_hits = argc > 5 && !strcmp(argv[5], "hits");
 	if (argc >= 3 && !strcmp(argv[1], "engine") && stride)
 		return run_engine(strtoull(argv[2], NULL, 10),
 				  argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0);
@@ -379,6 +338,6 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "profile"))
 		return run_profile(argv[2]);
 	fprintf(stderr,
-		"usage: correlate engine LAUNCHES [LOSS [STRIDE [hits]]] | write DIR LAUNCHES | profile DIR\n");
+		"usage: correlate engine LAUNCHES [LOSS [STRIDE]] | write DIR LAUNCHES | profile DIR\n");
 	return 2;
 }

@@ -11,8 +11,8 @@
  * - A launch without operations waits until GPUMON_CORRELATE_LAUNCHES newer ones wait too, the
  *   32-bit ids are close to wrapping around, or the end. Time alone does not end it: a kernel may
  *   run for hours before the API reports it.
- * - An operation waits for its launch, for the record of its graph node, or for the stack of its
- *   launch, but at most GPUMON_CORRELATE_WORK_RECORDS records.
+ * - An operation waits for its launch, or for the record of its graph node, but at most
+ *   GPUMON_CORRELATE_WORK_RECORDS records.
  * - Ids wrap around after 2^32 calls. A launch only gets operations of its own turn, and none that
  *   began GPUMON_CORRELATE_CLOCK_NS or more before it.
  * - Id 0 means no id and joins nothing.
@@ -20,8 +20,6 @@
  * An operation of a graph has the stack of its node's creation, also through clones. If that is
  * unknown, it has the stack of the graph's launch, as GPUMON_MATCH_STACK with GPUMON_LAUNCH_GRAPH
  * in @launch_flags.
- *
- * Launches without a stack get one from uprobe hits, see hits.c.
  */
 #ifndef GPUMON_CAPTURE_CORRELATE_H
 #define GPUMON_CAPTURE_CORRELATE_H
@@ -37,7 +35,6 @@ struct gpumon_correlate;
 /* For all processes together, divided among them. */
 #define GPUMON_CORRELATE_LAUNCHES (1u << 19)
 #define GPUMON_CORRELATE_WORKS	  (1u << 17)
-#define GPUMON_CORRELATE_HITS	  (1u << 18)
 
 /* For one process, in launches and operations. Those of graphs arrive over a longer time. */
 #define GPUMON_CORRELATE_RETAIN	      (1u << 16)
@@ -54,8 +51,7 @@ enum gpumon_match {
 	GPUMON_MATCH_NO_STACK = 2,   /* [kernel without stack]: the launch has no stack */
 	GPUMON_MATCH_NO_LAUNCH = 3,  /* [kernel without launch]: the launch was not recorded */
 	GPUMON_MATCH_INTERNAL = 4,   /* [launched by CUDA] */
-	GPUMON_MATCH_AMBIGUOUS = 5,  /* [ambiguous]: the uprobe hits are not conclusive */
-	GPUMON_MATCH_UNSAMPLED = 6,  /* [stack not sampled]: left out by record --sample */
+	GPUMON_MATCH_UNSAMPLED = 5,  /* [stack not sampled]: left out by record --sample */
 	GPUMON_MATCH_KINDS
 };
 
@@ -134,7 +130,7 @@ struct gpumon_work {
  * struct gpumon_unmatched_launch - a launch without GPU operations
  * @process: number of the process in the capture
  * @end: the reason
- * @launch: the launch, with the stack of its uprobe hit
+ * @launch: the launch
  */
 struct gpumon_unmatched_launch {
 	uint32_t process;
@@ -142,18 +138,11 @@ struct gpumon_unmatched_launch {
 	const struct gpumon_record_launch *launch;
 };
 
-/* A uprobe hit without a launch: the call is no launch, or was not recorded. */
-struct gpumon_unmatched_hit {
-	uint32_t process;
-	const struct gpumon_record_hit *hit;
-};
-
 /**
  * struct gpumon_correlate_output - callbacks for the results
  * @work: called once for each GPU operation
  * @launch: called once for each launch without GPU operations
  * @data: passed to all of them
- * @hit: called once for each hit without a launch; may be NULL
  * @left_out: whether a launch without operations is GPUMON_LAUNCH_LEFT_OUT; NULL: none is
  * @is_cut: whether those of a process are GPUMON_LAUNCH_WITHHELD; NULL: none are
  */
@@ -161,7 +150,6 @@ struct gpumon_correlate_output {
 	void (*work)(void *data, const struct gpumon_work *work);
 	void (*launch)(void *data, const struct gpumon_unmatched_launch *launch);
 	void *data;
-	void (*hit)(void *data, const struct gpumon_unmatched_hit *hit);
 	bool (*left_out)(void *data, uint32_t process, const struct gpumon_record_launch *launch);
 	bool (*is_cut)(void *data, uint32_t process);
 };
@@ -172,12 +160,9 @@ struct gpumon_correlate_output {
  * @untimed: those of @works without times, by reason
  * @launches: launches with operations; a graph's counts once
  * @unmatched_launches: launches without operations, by reason
- * @in_flight: launches, operations and hits that are waiting for a match
+ * @in_flight: launches and operations that are waiting for a match
  * @in_flight_max: maximum of @in_flight
  * @work_before_launch: operations that began before their launch: the clocks disagree
- * @hits: uprobe hits
- * @hits_matched: hits with a launch
- * @hits_ambiguous: hits that could belong to several launches, next to a lost hit
  */
 struct gpumon_correlate_counts {
 	uint64_t works[GPUMON_WORK_KINDS][GPUMON_MATCH_KINDS];
@@ -187,46 +172,30 @@ struct gpumon_correlate_counts {
 	uint64_t in_flight;
 	uint64_t in_flight_max;
 	uint64_t work_before_launch;
-	uint64_t hits;
-	uint64_t hits_matched;
-	uint64_t hits_ambiguous;
 };
 
-/* NULL without memory. */
 struct gpumon_correlate *gpumon_correlate_new(const struct gpumon_correlate_output *output);
 
-#define GPUMON_EXPECT_HITS  1u
-#define GPUMON_EXPECT_NODES 2u
-
-/**
- * gpumon_correlate_expect - set the kinds of records that a process has, if known
- * @correlate: engine
- * @process: number of the process
- * @expect: GPUMON_EXPECT_* of the kinds that exist; the engine does not wait for others
- *
- * By default all kinds are expected.
- *
- * Return: 0, or -1 without memory.
+/*
+ * Whether records of graph nodes come for a process. If not, no operation waits for one. By default they
+ * are expected.
  */
-int gpumon_correlate_expect(struct gpumon_correlate *correlate, uint32_t process, uint32_t expect);
+void gpumon_correlate_expect_nodes(struct gpumon_correlate *correlate, uint32_t process,
+				   bool nodes);
 
 /**
  * gpumon_correlate_record - process the next record of a process
  * @correlate: engine
- * @process: number of the process
+ * @process: number of the process, from 0 on
  * @record: any record; irrelevant ones are ignored
- *
- * A GPUMON_RECORD_LOSS of hits is relevant: then the last hit of a thread is not conclusive.
- *
- * Return: 0, or -1 without memory: the record is lost.
  */
-int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t process,
-			    const struct gpumon_record *record);
+void gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t process,
+			     const struct gpumon_record *record);
 
 /*
  * The process, or with ~0 every process, has no more records: deliver everything that is waiting.
  */
-int gpumon_correlate_finish(struct gpumon_correlate *correlate, uint32_t process);
+void gpumon_correlate_finish(struct gpumon_correlate *correlate, uint32_t process);
 
 const struct gpumon_correlate_counts *
 gpumon_correlate_counts(const struct gpumon_correlate *correlate);

@@ -4,6 +4,7 @@
  * because a few letters repeat earlier parts, or cause an endless search without output. So length,
  * output, stack and time are bounded here. A name beyond a bound stays mangled.
  */
+#include <ctype.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -198,4 +199,45 @@ char *gpumon_demangle(const char *name)
 	}
 	free(output.text);
 	return strdup(name);
+}
+
+/* --- names of API functions */
+
+static bool ends_with(const char *name, size_t length, const char *end)
+{
+	size_t size = strlen(end);
+
+	return length > size && !memcmp(name + length - size, end, size);
+}
+
+/* Length without a trailing "_v7000" or "_v2". */
+static size_t without_version(const char *name, size_t length)
+{
+	size_t i = length;
+
+	while (i && isdigit((unsigned char)name[i - 1]))
+		i--;
+	if (i == length || i < 3 || name[i - 1] != 'v' || name[i - 2] != '_')
+		return length;
+	return i - 2;
+}
+
+const char *gpumon_function_base(const char *name, size_t *length)
+{
+	size_t left = *length;
+	size_t before;
+
+	/* _ptsz or _ptds and the version come in either order. */
+	do {
+		before = left;
+		left = without_version(name, left);
+		if (ends_with(name, left, "_ptsz") || ends_with(name, left, "_ptds"))
+			left -= strlen("_ptsz");
+	} while (left != before);
+	if (left > 2 && name[0] == '_' && name[1] == '_') {
+		name += 2;
+		left -= 2;
+	}
+	*length = left;
+	return name;
 }

@@ -88,6 +88,20 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
  */
 char *gpumon_demangle(const char *name);
 
+/* Longer names are not API functions. */
+#define GPUMON_FUNCTION_MAX 96
+
+/**
+ * gpumon_function_base - find the common name of all variants of an API function
+ * @name: name of a function
+ * @length: in: its length; out: length of the result
+ *
+ * Variants differ in "_ptsz", "_ptds", a version such as "_v7000", and two underscores in front.
+ *
+ * Return: beginning of the result in @name.
+ */
+const char *gpumon_function_base(const char *name, size_t *length);
+
 void gpumon_symbols_free(struct gpumon_symbols *symbols);
 
 #endif /* GPUMON_CAPTURE_SYMBOL_H */

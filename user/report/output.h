@@ -181,6 +181,7 @@ void gpumon_scan_free(struct gpumon_scan *scan);
 /**
  * struct gpumon_view - the contents of a profile; tests can make one by hand
  * @sampling: what was recorded of only a part, NULL if nothing
+ * @hits: calls that uprobes saw
  * @losses: GPUMON_LOSS_CAUSES counts
  * @cut_paths: call paths beyond GPUMON_TREE_NODES_MAX
  * @cut_stacks: operations without the outermost callers, see gpumon_profile_cut_stacks()
@@ -203,6 +204,7 @@ struct gpumon_view {
 	const struct gpumon_distribution *latency;
 	const struct gpumon_sampling *sampling;
 	const struct gpumon_correlate_counts *counts;
+	uint64_t hits;
 	const uint64_t *losses;
 	const struct gpumon_capture_damage *damage;
 	uint64_t cut_paths;

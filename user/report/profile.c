@@ -156,14 +156,15 @@ static int read_work(struct gpumon_profile *profile, unsigned int capture,
 			return -1;
 		if (number == GPUMON_PROCESS_DRIVER)
 			continue;
-		if (gpumon_devices_add(profile, number, record) ||
-		    gpumon_correlate_record(profile->correlate, number, record) || profile->failed)
+		if (gpumon_devices_add(profile, number, record))
+			return -1;
+		if (record->type == GPUMON_RECORD_HIT)
+			gpumon_profile_add_hit(profile, number, record);
+		gpumon_correlate_record(profile->correlate, number, record);
+		if (profile->failed)
 			return -1;
 	}
 	add_damage(profile, &profile->damages[capture]);
-	if (gpumon_tables_damage(&profile->tables, profile->correlate, profile->numbers[capture],
-				 profile->numbers[capture + 1], &profile->damages[capture]))
-		return -1;
 	for (uint32_t i = profile->numbers[capture]; i < profile->numbers[capture + 1]; i++)
 		gpumon_correlate_finish(profile->correlate, i);
 	return profile->failed ? -1 : 0;
@@ -261,9 +262,9 @@ static int read_all(struct gpumon_profile *profile, const char *const *paths)
 		known += profile->tables.processes[i].known;
 	profile->tree.processes = profile->options.processes ||
 				  (known > 1 && !profile->options.join_processes);
-	if (gpumon_tables_end(&profile->tables, paths) ||
-	    gpumon_tables_expect(&profile->tables, profile->correlate))
+	if (gpumon_tables_end(&profile->tables, paths))
 		return no_memory();
+	gpumon_tables_expect(&profile->tables, profile->correlate);
 	if (gpumon_devices_turn(profile))
 		return no_memory();
 	for (unsigned int i = 0; i < profile->capture_count; i++) {
@@ -291,7 +292,6 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 	const struct gpumon_correlate_output output = {
 		.work = gpumon_profile_on_work,
 		.launch = gpumon_profile_on_launch,
-		.hit = gpumon_profile_on_hit,
 		.left_out = gpumon_profile_left_out,
 		.is_cut = gpumon_profile_is_cut,
 		.data = profile,
@@ -310,8 +310,8 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 	profile->tree.tables = &profile->tables;
 	profile->tree.options = profile->options;
 	profile->shifts = gpumon_capture_shifts(paths, profile->capture_count);
-	if (!profile->captures || !profile->numbers || !profile->damages || !profile->correlate ||
-	    !profile->shifts || gpumon_tree_begin(&profile->tree))
+	if (!profile->captures || !profile->numbers || !profile->damages || !profile->shifts ||
+	    gpumon_tree_begin(&profile->tree))
 		return no_memory();
 	for (unsigned int i = 0; i < profile->capture_count && !ret; i++) {
 		ret = gpumon_capture_open(paths[i], &profile->captures[i]);
@@ -455,6 +455,11 @@ const struct gpumon_sampling *gpumon_profile_sampling(const struct gpumon_profil
 const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_profile *profile)
 {
 	return &profile->counts;
+}
+
+uint64_t gpumon_profile_hits(const struct gpumon_profile *profile)
+{
+	return profile->hits;
 }
 
 const uint64_t *gpumon_profile_losses(const struct gpumon_profile *profile)

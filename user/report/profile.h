@@ -284,6 +284,8 @@ const struct gpumon_gap *gpumon_profile_gaps(const struct gpumon_profile *profil
 const struct gpumon_distribution *gpumon_profile_latency(const struct gpumon_profile *profile);
 const struct gpumon_sampling *gpumon_profile_sampling(const struct gpumon_profile *profile);
 const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_profile *profile);
+/* Calls that uprobes saw. */
+uint64_t gpumon_profile_hits(const struct gpumon_profile *profile);
 /* Counts by enum gpumon_loss. */
 const uint64_t *gpumon_profile_losses(const struct gpumon_profile *profile);
 const struct gpumon_capture_damage *gpumon_profile_damage(const struct gpumon_profile *profile);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/functions.h"
 #include "profile_internal.h"
 
 /* The kinds in which the CPU waits. */

@@ -97,6 +97,7 @@ struct gpumon_profile {
 	uint32_t window_count;
 	struct gpumon_correlate *correlate;
 	struct gpumon_correlate_counts counts;
+	uint64_t hits;
 	struct gpumon_capture_damage damage;
 	uint64_t losses[GPUMON_LOSS_CAUSES];
 	struct gpumon_keys launched_ids;
@@ -139,7 +140,9 @@ const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph);
 /* profile_work.c: enter the engine's results into the tables and the tree. */
 void gpumon_profile_on_work(void *data, const struct gpumon_work *work);
 void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *launch);
-void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *hit);
+/* A call that uprobes saw, in a process without a library. */
+void gpumon_profile_add_hit(struct gpumon_profile *profile, uint32_t process,
+			    const struct gpumon_record *record);
 bool gpumon_profile_left_out(void *data, uint32_t process,
 			     const struct gpumon_record_launch *launch);
 bool gpumon_profile_is_cut(void *data, uint32_t process);

@@ -342,18 +342,31 @@ static struct json_object *gap_json(const struct gpumon_gap *from)
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *matches_json(const struct gpumon_correlate_counts *counts)
+static struct json_object *by_kind_json(const uint64_t by[GPUMON_WORK_KINDS])
 {
 	struct json_object *object = json_object_new_object();
 	int bad = 0;
 
+	for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
+		bad |= gpumon_json_add_u64(object, gpumon_work_kind_text(kind), by[kind]);
+	return gpumon_json_finish(object, bad);
+}
+
+static struct json_object *matches_json(const struct gpumon_correlate_counts *counts)
+{
+	static const uint64_t none[GPUMON_WORK_KINDS];
+	struct json_object *object = json_object_new_object();
+	int bad = 0;
+
 	for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++) {
-		struct json_object *by = json_object_new_object();
+		uint64_t by[GPUMON_WORK_KINDS];
 
 		for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
-			bad |= gpumon_json_add_u64(by, gpumon_work_kind_text(kind),
-						   counts->works[kind][match]);
-		bad |= gpumon_json_add(object, gpumon_match_key(match), by);
+			by[kind] = counts->works[kind][match];
+		/* Of earlier versions, which gave stacks of uprobe hits to launches. */
+		if (match == GPUMON_MATCH_UNSAMPLED)
+			bad |= gpumon_json_add(object, "ambiguous", by_kind_json(none));
+		bad |= gpumon_json_add(object, gpumon_match_key(match), by_kind_json(by));
 	}
 	return gpumon_json_finish(object, bad);
 }
@@ -419,8 +432,8 @@ struct json_object *gpumon_json_missing(const struct gpumon_view *view)
 			gpumon_json_add_string(object, "without_time", NULL);
 	bad |= counts ? gpumon_json_add(object, "launches", launches_json(counts)) :
 			gpumon_json_add_string(object, "launches", NULL);
-	bad |= add_known(object, "hits", counts ? counts->hits : 0, counts);
-	bad |= add_known(object, "hits_matched", counts ? counts->hits_matched : 0, counts);
+	bad |= add_known(object, "hits", view->hits, counts);
+	bad |= add_known(object, "hits_matched", 0, counts);
 	bad |= add_known(object, "work_before_launch", counts ? counts->work_before_launch : 0,
 			 counts);
 	bad |= gpumon_json_add_u64(object, "stacks_cut_off", view->cut_stacks);

@@ -168,9 +168,6 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 		process->has_launches = true;
 		process->has_unsampled |= record->flags & GPUMON_LAUNCH_UNSAMPLED;
 		return 0;
-	case GPUMON_RECORD_HIT:
-		process->has_hits = true;
-		return 0;
 	case GPUMON_RECORD_GRAPH_NODE:
 		process->has_nodes = true;
 		return 0;
@@ -270,39 +267,12 @@ int gpumon_tables_capture(struct gpumon_tables *tables, uint32_t number, uint32_
 	return 0;
 }
 
-int gpumon_tables_expect(const struct gpumon_tables *tables, struct gpumon_correlate *correlate)
+void gpumon_tables_expect(const struct gpumon_tables *tables, struct gpumon_correlate *correlate)
 {
 	for (uint32_t i = 0; i < tables->used; i++) {
-		const struct gpumon_tables_process *process = &tables->processes[i];
-
-		if (process->known &&
-		    gpumon_correlate_expect(correlate, i,
-					    (process->has_hits ? GPUMON_EXPECT_HITS : 0) |
-						    (process->has_nodes ? GPUMON_EXPECT_NODES : 0)))
-			return -1;
+		if (tables->processes[i].known)
+			gpumon_correlate_expect_nodes(correlate, i, tables->processes[i].has_nodes);
 	}
-	return 0;
-}
-
-/* The missing records may have been the last hits of threads. */
-int gpumon_tables_damage(const struct gpumon_tables *tables, struct gpumon_correlate *correlate,
-			 uint32_t first, uint32_t end, const struct gpumon_capture_damage *damage)
-{
-	const struct gpumon_record_loss loss = {
-		.head = { GPUMON_RECORD_LOSS, 0, sizeof(loss) },
-		.cause = GPUMON_LOSS_UPROBE_RING,
-		.count = 1,
-	};
-
-	if (!damage->truncated_bytes && !damage->broken_chunks && !damage->broken_records &&
-	    !damage->missing_chunks && !damage->unreadable_files)
-		return 0;
-	for (uint32_t i = first; i < end && i < tables->used; i++) {
-		if (tables->processes[i].has_hits &&
-		    gpumon_correlate_record(correlate, i, &loss.head))
-			return -1;
-	}
-	return 0;
 }
 
 int gpumon_tables_end(struct gpumon_tables *tables, const char *const *paths)

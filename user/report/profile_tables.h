@@ -41,7 +41,6 @@ struct gpumon_tables_process {
 	bool known;
 	bool has_record;
 	bool has_launches;
-	bool has_hits;
 	bool has_nodes;
 	bool has_ranges;
 	bool has_unsampled;
@@ -123,14 +122,8 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 int gpumon_tables_capture(struct gpumon_tables *tables, uint32_t number, uint32_t first,
 			  const struct gpumon_capture *capture);
 
-/* Tell the engine which kinds of records to expect. 0, or -1 without memory. */
-int gpumon_tables_expect(const struct gpumon_tables *tables, struct gpumon_correlate *correlate);
-
-/*
- * Report damage of a capture to the engine, for the processes from @first to before @end. 0, or -1.
- */
-int gpumon_tables_damage(const struct gpumon_tables *tables, struct gpumon_correlate *correlate,
-			 uint32_t first, uint32_t end, const struct gpumon_capture_damage *damage);
+/* Tell the engine which kinds of records to expect. */
+void gpumon_tables_expect(const struct gpumon_tables *tables, struct gpumon_correlate *correlate);
 
 /**
  * gpumon_tables_end - finish after all definitions were read

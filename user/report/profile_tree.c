@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lib/array.h"
-#include "capture/functions.h"
 #include "profile_tree.h"
 
 /* Maximum number of functions inlined at one address. */

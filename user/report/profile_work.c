@@ -11,7 +11,6 @@ static const char *const match_reasons[GPUMON_MATCH_KINDS] = {
 	[GPUMON_MATCH_NO_STACK] = "[kernel without stack]",
 	[GPUMON_MATCH_NO_LAUNCH] = "[kernel without launch]",
 	[GPUMON_MATCH_INTERNAL] = "[launched by CUDA]",
-	[GPUMON_MATCH_AMBIGUOUS] = "[ambiguous]",
 	[GPUMON_MATCH_UNSAMPLED] = "[stack not sampled]",
 };
 
@@ -365,25 +364,24 @@ bool gpumon_profile_left_out(void *data, uint32_t process,
 		!gpumon_windows_cover(windows, launch->start_ns, launch->end_ns));
 }
 
-/* Without an injection library, hits are the only information about calls. */
-void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *unmatched)
+void gpumon_profile_add_hit(struct gpumon_profile *profile, uint32_t process,
+			    const struct gpumon_record *record)
 {
-	const struct gpumon_record_hit *hit = unmatched->hit;
-	const struct gpumon_tree_where where = {
-		.process = unmatched->process,
-		.tid = hit->tid,
-		.stack = hit->stack,
-		.function = hit->function,
-		.time_ns = hit->time_ns,
-	};
-	struct gpumon_profile *profile = data;
+	const struct gpumon_tables_process *of = &profile->tables.processes[process];
+	struct gpumon_record_hit hit;
+	struct gpumon_tree_where where = { .process = process };
 
-	if (profile->failed || profile->options.gpu_only || is_outside(profile, hit->time_ns) ||
-	    profile->tables.processes[unmatched->process].has_launches)
+	gpumon_record_copy(&hit, sizeof(hit), record);
+	profile->hits++;
+	/* The recorder gives a process a library or uprobes, so that both are only in a broken capture. */
+	if (of->has_launches || profile->options.gpu_only || is_outside(profile, hit.time_ns))
 		return;
-	profile->cut_stacks +=
-		gpumon_tables_cut_stack(&profile->tables.processes[unmatched->process], hit->stack);
-	profile->failed = add_call(profile, &where, hit->duration_ns, NULL) != 0;
+	where.tid = hit.tid;
+	where.stack = hit.stack;
+	where.function = hit.function;
+	where.time_ns = hit.time_ns;
+	profile->cut_stacks += gpumon_tables_cut_stack(of, hit.stack);
+	profile->failed |= add_call(profile, &where, hit.duration_ns, NULL) != 0;
 }
 
 /* --- what is the same in all kinds of work */

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/functions.h"
 #include "capture/symbol.h"
 #include "lib/output_text.h"
 #include "record_names.h"

@@ -74,8 +74,6 @@ static const char *match_name(enum gpumon_match match)
 		return "launched by CUDA";
 	case GPUMON_MATCH_UNSAMPLED:
 		return "stack not sampled";
-	case GPUMON_MATCH_AMBIGUOUS:
-		return "ambiguous";
 	default:
 		return "kernel without launch";
 	}

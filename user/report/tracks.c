@@ -113,9 +113,8 @@ static void second_pass_record(struct gpumon_track_reader *reader, uint32_t proc
 			       const struct gpumon_record *record)
 {
 	gpumon_track_record(reader, process, record);
-	if (!gpumon_track_is_driver(process) &&
-	    gpumon_correlate_record(reader->correlate, process, record))
-		reader->failed = true;
+	if (!gpumon_track_is_driver(process))
+		gpumon_correlate_record(reader->correlate, process, record);
 }
 
 static void first_pass_end(struct gpumon_track_reader *reader, uint32_t number, uint32_t first,
@@ -137,13 +136,8 @@ static void second_pass_end(struct gpumon_track_reader *reader, uint32_t number,
 	uint32_t end = first + gpumon_capture_processes(capture);
 
 	(void)number;
-	if (gpumon_tables_damage(&reader->paths.tables, reader->correlate, first, end,
-				 gpumon_capture_damage(capture)))
-		reader->failed = true;
-	for (uint32_t i = first; i < end; i++) {
-		if (gpumon_correlate_finish(reader->correlate, i))
-			reader->failed = true;
-	}
+	for (uint32_t i = first; i < end; i++)
+		gpumon_correlate_finish(reader->correlate, i);
 }
 
 /**
@@ -243,11 +237,11 @@ static int read_both(struct gpumon_track_reader *reader, const char *const *path
 	reader->sink->begin(reader->sink->data, reader->first_ns,
 			    gpumon_names_of(&reader->names, reader->first_command, ""));
 	reader->correlate = gpumon_correlate_new(&output);
-	if (!reader->correlate || gpumon_track_paths_end(&reader->paths, paths) ||
-	    gpumon_tables_expect(&reader->paths.tables, reader->correlate)) {
+	if (gpumon_track_paths_end(&reader->paths, paths)) {
 		reader->failed = true;
 		return 0;
 	}
+	gpumon_tables_expect(&reader->paths.tables, reader->correlate);
 	ret = read_pass(reader, paths, count, &second);
 	if (ret)
 		return ret;

@@ -116,10 +116,9 @@ static const char *loss_advice(enum gpumon_loss cause)
 const char *gpumon_match_key(enum gpumon_match match)
 {
 	static const char *const keys[GPUMON_MATCH_KINDS] = {
-		[GPUMON_MATCH_STACK] = "stack",		[GPUMON_MATCH_GRAPH_NODE] = "graph_node",
-		[GPUMON_MATCH_NO_STACK] = "no_stack",	[GPUMON_MATCH_NO_LAUNCH] = "no_launch",
-		[GPUMON_MATCH_INTERNAL] = "internal",	[GPUMON_MATCH_AMBIGUOUS] = "ambiguous",
-		[GPUMON_MATCH_UNSAMPLED] = "unsampled",
+		[GPUMON_MATCH_STACK] = "stack",	      [GPUMON_MATCH_GRAPH_NODE] = "graph_node",
+		[GPUMON_MATCH_NO_STACK] = "no_stack", [GPUMON_MATCH_NO_LAUNCH] = "no_launch",
+		[GPUMON_MATCH_INTERNAL] = "internal", [GPUMON_MATCH_UNSAMPLED] = "unsampled",
 	};
 
 	return (unsigned int)match < GPUMON_MATCH_KINDS ? keys[match] : "unknown";
@@ -133,7 +132,6 @@ static const char *match_text(enum gpumon_match match)
 		[GPUMON_MATCH_NO_STACK] = "launch known, without a stack",
 		[GPUMON_MATCH_NO_LAUNCH] = "launch was not recorded",
 		[GPUMON_MATCH_INTERNAL] = "launched by CUDA itself",
-		[GPUMON_MATCH_AMBIGUOUS] = "uprobe hits do not tell which launch",
 		[GPUMON_MATCH_UNSAMPLED] = "call path left out by --sample, estimated from others",
 	};
 
@@ -206,8 +204,8 @@ static bool is_empty(const struct gpumon_view *view)
 {
 	const struct gpumon_correlate_counts *counts = view->counts;
 
-	if (view->kernel_count || view->range_count || view->sheet_count ||
-	    (counts && (counts->hits || counts->launches)))
+	if (view->kernel_count || view->range_count || view->sheet_count || view->hits ||
+	    (counts && counts->launches))
 		return false;
 	for (unsigned int end = 0; counts && end < GPUMON_LAUNCH_ENDS; end++) {
 		if (counts->unmatched_launches[end])
@@ -255,8 +253,7 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 	for (unsigned int kind = 0; counts && kind < GPUMON_WORK_KINDS; kind++) {
 		const uint64_t *by = counts->works[kind];
 
-		missing->unmatched += by[GPUMON_MATCH_NO_STACK] + by[GPUMON_MATCH_NO_LAUNCH] +
-				      by[GPUMON_MATCH_AMBIGUOUS];
+		missing->unmatched += by[GPUMON_MATCH_NO_STACK] + by[GPUMON_MATCH_NO_LAUNCH];
 		for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++)
 			missing->work += by[match];
 	}

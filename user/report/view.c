@@ -22,6 +22,7 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
 	if (!view->sampling->windows && !view->sampling->unsampled)
 		view->sampling = NULL;
 	view->counts = gpumon_profile_counts(profile);
+	view->hits = gpumon_profile_hits(profile);
 	view->losses = gpumon_profile_losses(profile);
 	view->damage = gpumon_profile_damage(profile);
 	view->cut_paths = gpumon_profile_cut_paths(profile);

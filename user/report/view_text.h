@@ -49,7 +49,7 @@ static inline bool gpumon_view_has_windows(const struct gpumon_view *view)
 /* Whether the calls are those that uprobes saw: also such as only wait, which launch nothing. */
 static inline bool gpumon_view_has_hits(const struct gpumon_view *view)
 {
-	return view->counts && view->counts->hits && !view->counts->hits_matched;
+	return view->hits;
 }
 
 /* The time of which a device or stream was busy: that of its windows, if it has some. */

@@ -9,47 +9,13 @@
 #define GRAPH_NODES 8
 #define GRAPHS	    4
 
-enum {
-	NAME_LAUNCH_RECORD = 1,
-	NAME_COPY_RECORD,
-	NAME_SET_RECORD,
-	NAME_GRAPH_RECORD,
-	NAME_LAUNCH_HIT,
-	NAME_COPY_HIT,
-	NAME_SET_HIT,
-	NAME_GRAPH_HIT,
-	NAME_SYNCHRONISE_HIT,
-	NAME_DRIVER_HIT,
-	NAMES,
+/* Ids of the names of functions. */
+static const uint32_t functions[] = {
+	[PROGRAM_LAUNCH] = 1, [PROGRAM_COPY] = 2,     [PROGRAM_SET] = 3,
+	[PROGRAM_GRAPH] = 4,  [PROGRAM_CAPTURED] = 1, [PROGRAM_FAILED] = 1,
 };
 
-static const char *const names[] = {
-	[NAME_LAUNCH_RECORD] = "cudaLaunchKernel_ptsz_v7000",
-	[NAME_COPY_RECORD] = "cudaMemcpyAsync_v3020",
-	[NAME_SET_RECORD] = "cudaMemsetAsync_v3020",
-	[NAME_GRAPH_RECORD] = "cudaGraphLaunch_v10000",
-	[NAME_LAUNCH_HIT] = "__cudaLaunchKernel",
-	[NAME_COPY_HIT] = "cudaMemcpyAsync",
-	[NAME_SET_HIT] = "cudaMemsetAsync",
-	[NAME_GRAPH_HIT] = "cudaGraphLaunch_ptsz",
-	[NAME_SYNCHRONISE_HIT] = "cudaStreamSynchronize",
-	[NAME_DRIVER_HIT] = "cuLaunchKernel",
-};
-
-static const struct {
-	uint32_t record;
-	uint32_t hit;
-} functions[] = {
-	[PROGRAM_LAUNCH] = { NAME_LAUNCH_RECORD, NAME_LAUNCH_HIT },
-	[PROGRAM_COPY] = { NAME_COPY_RECORD, NAME_COPY_HIT },
-	[PROGRAM_SET] = { NAME_SET_RECORD, NAME_SET_HIT },
-	[PROGRAM_GRAPH] = { NAME_GRAPH_RECORD, NAME_GRAPH_HIT },
-	[PROGRAM_CAPTURED] = { NAME_LAUNCH_RECORD, NAME_LAUNCH_HIT },
-	[PROGRAM_FAILED] = { NAME_LAUNCH_RECORD, NAME_LAUNCH_HIT },
-	[PROGRAM_SYNCHRONISE] = { 0, NAME_SYNCHRONISE_HIT },
-};
-
-static const unsigned int writers_fixed = 3; /* names and nodes, hits, operations */
+static const unsigned int writers_fixed = 2; /* nodes, operations */
 
 struct builder {
 	struct program *program;
@@ -115,8 +81,6 @@ static enum program_call_kind pick_kind(struct builder *builder)
 		return PROGRAM_SET;
 	if (dice < 15)
 		return PROGRAM_FAILED;
-	if (dice < 20 && builder->program->options.by_hits)
-		return PROGRAM_SYNCHRONISE;
 	if (dice < 30 && builder->program->options.graphs)
 		return PROGRAM_GRAPH;
 	if (dice < 35 && builder->program->options.graphs)
@@ -139,14 +103,9 @@ static void make_calls(struct builder *builder)
 			call = &program->calls[program->call_count++];
 			call->kind = pick_kind(builder);
 			call->thread = thread;
-			call->number = i + 1;
-			call->hit_ns = now += 500 + below(builder, 3000);
+			now += 500 + below(builder, 3000);
 			call->start_ns = now += 1100 + below(builder, 2000);
 			call->end_ns = now += 1500 + below(builder, 3000);
-			if (options->statically)
-				call->hit_ns = call->start_ns + 1 +
-					       below(builder,
-						     (unsigned int)(call->end_ns - call->start_ns));
 			call->works = call->kind == PROGRAM_GRAPH ? GRAPH_NODES :
 				      call->kind <= PROGRAM_SET	  ? 1 :
 								    0;
@@ -162,10 +121,7 @@ static void make_calls(struct builder *builder)
 		call->id = id;
 		id += options->stride;
 		call->stack = i + 1;
-		call->has_record = call->kind != PROGRAM_SYNCHRONISE &&
-				   !lost(builder, options->loss.launches);
-		call->has_hit = options->by_hits && !lost(builder, options->loss.hits);
-		program->hits_lost |= options->by_hits && !call->has_hit;
+		call->has_record = !lost(builder, options->loss.launches);
 	}
 }
 
@@ -208,31 +164,14 @@ static void put_launch(struct builder *builder, const struct program_call *call)
 		.end_ns = call->end_ns,
 		.tid = 100 + call->thread,
 		.correlation = (uint32_t)call->id,
-		.stack = program->options.by_hits ? 0 : call->stack,
-		.function = functions[call->kind].record,
+		.stack = call->stack,
+		.function = functions[call->kind],
 		.result = call->kind == PROGRAM_FAILED,
 	};
 	record->head.flags = call->kind == PROGRAM_CAPTURED ? GPUMON_LAUNCH_CAPTURED :
 			     call->kind == PROGRAM_FAILED   ? GPUMON_LAUNCH_FAILED :
 			     call->kind == PROGRAM_GRAPH    ? GPUMON_LAUNCH_GRAPH :
 							      0;
-}
-
-static void put_hit(struct builder *builder, const struct program_call *call)
-{
-	union program_record *record =
-		put(builder, GPUMON_RECORD_HIT, sizeof(record->hit), 1, call->hit_ns);
-
-	builder->program->hits_recorded++;
-	record->hit = (struct gpumon_record_hit){
-		.head = record->head,
-		.time_ns = call->hit_ns,
-		.number = call->number,
-		.tid = 100 + call->thread,
-		.function = builder->program->options.statically ? (uint32_t)NAME_DRIVER_HIT :
-								   functions[call->kind].hit,
-		.stack = call->stack,
-	};
 }
 
 static void put_work(struct builder *builder, unsigned int number, uint32_t stream)
@@ -246,7 +185,7 @@ static void put_work(struct builder *builder, unsigned int number, uint32_t stre
 
 	program->works_recorded++;
 	if (call->kind == PROGRAM_COPY) {
-		record = put(builder, GPUMON_RECORD_COPY, sizeof(record->copy), 2, comes_ns);
+		record = put(builder, GPUMON_RECORD_COPY, sizeof(record->copy), 1, comes_ns);
 		record->copy = (struct gpumon_record_copy){
 			.head = record->head,
 			.start_ns = work->start_ns,
@@ -256,7 +195,7 @@ static void put_work(struct builder *builder, unsigned int number, uint32_t stre
 			.stream = stream,
 		};
 	} else if (call->kind == PROGRAM_SET) {
-		record = put(builder, GPUMON_RECORD_SET, sizeof(record->set), 2, comes_ns);
+		record = put(builder, GPUMON_RECORD_SET, sizeof(record->set), 1, comes_ns);
 		record->set = (struct gpumon_record_set){
 			.head = record->head,
 			.start_ns = work->start_ns,
@@ -266,7 +205,7 @@ static void put_work(struct builder *builder, unsigned int number, uint32_t stre
 			.stream = stream,
 		};
 	} else {
-		record = put(builder, GPUMON_RECORD_KERNEL, sizeof(record->kernel), 2, comes_ns);
+		record = put(builder, GPUMON_RECORD_KERNEL, sizeof(record->kernel), 1, comes_ns);
 		record->kernel = (struct gpumon_record_kernel){
 			.head = record->head,
 			.start_ns = work->start_ns,
@@ -394,30 +333,15 @@ struct program *program_new(const struct program_options *options)
 {
 	struct program *program = must(calloc(1, sizeof(*program)));
 	struct builder builder = { .program = program, .random = options->seed };
-	union program_record *record;
 
 	program->options = *options;
-	for (uint32_t i = 1; i < NAMES; i++) {
-		record = put(&builder, GPUMON_RECORD_STRING, sizeof(*record), 0, 0);
-		record->string.id = i;
-		record->string.length = (uint32_t)strlen(names[i]);
-		memcpy(record->text, names[i], strlen(names[i]));
-	}
 	make_calls(&builder);
 	put_nodes(&builder);
 	for (unsigned int i = 0; i < program->call_count; i++) {
 		if (program->calls[i].has_record)
 			put_launch(&builder, &program->calls[i]);
-		if (program->calls[i].has_hit)
-			put_hit(&builder, &program->calls[i]);
 	}
 	make_works(&builder);
-	/* The loss record that the recorder writes for lost hits. */
-	if (program->hits_lost) {
-		record = put(&builder, GPUMON_RECORD_LOSS, sizeof(record->loss), 0, ~0ull);
-		record->loss.cause = GPUMON_LOSS_UPROBE_RING;
-		record->loss.count = 1;
-	}
 	order(&builder);
 	free(builder.keys);
 	free(builder.writers);

@@ -15,7 +15,6 @@
 struct program_loss {
 	unsigned int launches;
 	unsigned int works;
-	unsigned int hits;
 	unsigned int nodes;
 };
 
@@ -31,8 +30,6 @@ enum program_order {
  * @calls: calls per thread
  * @streams: streams per thread
  * @graphs: some launches are of graphs, some are captured, and operations have nodes
- * @by_hits: launches have no stacks, which come from uprobes
- * @statically: a static cudart: the hit is that of cuLaunchKernel within the call
  * @first_id: correlation id of the first call
  * @stride: distance between ids of calls
  */
@@ -42,8 +39,6 @@ struct program_options {
 	unsigned int calls;
 	unsigned int streams;
 	bool graphs;
-	bool by_hits;
-	bool statically;
 	uint64_t first_id;
 	uint32_t stride;
 	struct program_loss loss;
@@ -57,7 +52,6 @@ enum program_call_kind {
 	PROGRAM_GRAPH,
 	PROGRAM_CAPTURED,
 	PROGRAM_FAILED,
-	PROGRAM_SYNCHRONISE, /* only a hit */
 };
 
 /**
@@ -65,20 +59,16 @@ enum program_call_kind {
  * @stack: the correct stack, different for each call
  * @works: its GPU operations
  * @has_record: its launch was recorded
- * @has_hit: its hit was recorded
  */
 struct program_call {
 	enum program_call_kind kind;
 	unsigned int thread;
-	uint64_t hit_ns;
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint64_t number; /* of the thread's hits */
-	uint64_t id;	 /* before it was cut to 32 bits */
+	uint64_t id; /* before it was cut to 32 bits */
 	uint32_t stack;
 	unsigned int works;
 	bool has_record;
-	bool has_hit;
 };
 
 /* An operation. Its number is in grid[0], or in bytes. */
@@ -93,16 +83,10 @@ struct program_work {
 union program_record {
 	struct gpumon_record head;
 	struct gpumon_record_launch launch;
-	struct gpumon_record_hit hit;
 	struct gpumon_record_kernel kernel;
 	struct gpumon_record_copy copy;
 	struct gpumon_record_set set;
 	struct gpumon_record_graph_node node;
-	struct gpumon_record_loss loss;
-	struct {
-		struct gpumon_record_string string;
-		char text[40];
-	};
 };
 
 /**
@@ -112,7 +96,6 @@ union program_record {
  * @node_stack: by node from 1 on; stack numbers of nodes are above those of calls
  * @node_recorded: its records exist, including those of its originals
  * @records: the records in order
- * @hits_lost: some hits were lost
  */
 struct program {
 	struct program_options options;
@@ -127,8 +110,6 @@ struct program {
 	unsigned int record_count;
 	unsigned int launches_recorded;
 	unsigned int works_recorded;
-	unsigned int hits_recorded;
-	bool hits_lost;
 };
 
 struct program *program_new(const struct program_options *options);

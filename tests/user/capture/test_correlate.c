@@ -22,7 +22,6 @@ struct result {
 	uint64_t wrong_ns;
 	uint64_t right_ns;
 	uint64_t all_ns;
-	unsigned int hits_unmatched;
 	struct gpumon_correlate_counts counts;
 	size_t memory_max;
 };
@@ -106,20 +105,11 @@ static void on_launch(void *data, const struct gpumon_unmatched_launch *unmatche
 		    unmatched->launch->stack == result->program->calls[call].stack);
 }
 
-static void on_hit(void *data, const struct gpumon_unmatched_hit *unmatched)
-{
-	struct result *result = data;
-
-	assert_non_null(unmatched->hit);
-	result->hits_unmatched++;
-}
-
 static void run_program(struct program *program, struct result *result)
 {
 	const struct gpumon_correlate_output output = {
 		.work = on_work,
 		.launch = on_launch,
-		.hit = on_hit,
 		.data = result,
 	};
 	struct gpumon_correlate *correlate = gpumon_correlate_new(&output);
@@ -139,10 +129,10 @@ static void run_program(struct program *program, struct result *result)
 			struct gpumon_record *copy = malloc(record->size);
 
 			memcpy(copy, record, record->size);
-			assert_int_equal(gpumon_correlate_record(correlate, 3, copy), 0);
+			gpumon_correlate_record(correlate, 3, copy);
 			free(copy);
 		} else {
-			assert_int_equal(gpumon_correlate_record(correlate, 3, record), 0);
+			gpumon_correlate_record(correlate, 3, record);
 		}
 		if (i % 4096 == 0) {
 			size_t memory = gpumon_correlate_memory(correlate);
@@ -176,7 +166,7 @@ static void check_always(const struct program *program, const struct result *res
 		const struct program_call *call = &program->calls[i];
 
 		/* Delivered with or without operations, but never both. */
-		if (call->kind == PROGRAM_SYNCHRONISE || !call->has_record)
+		if (!call->has_record)
 			assert_int_equal(result->launches[i], 0);
 		else
 			assert_int_equal(result->launches[i] + (result->first_works[i] > 0), 1);
@@ -192,24 +182,8 @@ static void check_always(const struct program *program, const struct result *res
 		unmatched += counts->unmatched_launches[i];
 	assert_int_equal(works, program->works_recorded);
 	assert_int_equal(counts->launches + unmatched, program->launches_recorded);
-	assert_int_equal(counts->hits, program->hits_recorded);
-	assert_int_equal(counts->hits_matched + result->hits_unmatched, program->hits_recorded);
 	assert_int_equal(counts->in_flight, 0);
 	assert_int_equal(result->wrong_ns, 0);
-}
-
-/* Is it certain that the hit before this call's record belongs to it? */
-static bool provable(const struct program *program, unsigned int number)
-{
-	const struct program_call *call = &program->calls[number];
-
-	if (!call->has_hit)
-		return false;
-	for (unsigned int i = number + 1; i < program->call_count; i++) {
-		if (program->calls[i].thread == call->thread)
-			return program->calls[i].has_hit;
-	}
-	return !program->hits_lost;
 }
 
 /* Each operation has exactly the match that the recorded data allows. */
@@ -226,11 +200,6 @@ static void check_exact(const struct program *program, const struct result *resu
 			expected = GPUMON_MATCH_GRAPH_NODE;
 		else if (!call->has_record)
 			expected = GPUMON_MATCH_NO_LAUNCH;
-		else if (program->options.by_hits && program->options.statically)
-			expected = call->has_hit ? GPUMON_MATCH_STACK : result->works[i].match;
-		else if (program->options.by_hits && !provable(program, work->call))
-			/* Accept either, as checked by the next test. */
-			expected = result->works[i].match;
 		assert_int_equal(result->works[i].match, expected);
 	}
 }
@@ -242,8 +211,7 @@ static void check_program(const struct program_options *options)
 
 	run_program(program, &result);
 	check_always(program, &result);
-	if (options->order != PROGRAM_RANDOM || !options->by_hits)
-		check_exact(program, &result);
+	check_exact(program, &result);
 	assert_true(result.memory_max < 40u << 20);
 	result_free(&result);
 	program_free(program);
@@ -252,7 +220,7 @@ static void check_program(const struct program_options *options)
 static const unsigned int thread_counts[] = { 1, 4, 16 };
 static const unsigned int rates[] = { 0, 1, 10, 100 };
 
-/* Losses on either side, or both. Hits belong to the CPU side. */
+/* Losses on either side, or both. */
 static void check_losses(struct program_options options)
 {
 	for (unsigned int t = 0; t < 3; t++) {
@@ -265,14 +233,8 @@ static void check_losses(struct program_options options)
 				options.loss = (struct program_loss){
 					.launches = side & 1 ? rates[r] : 0,
 					.works = side & 2 ? rates[r] : 0,
-					.hits = side & 1 && options.by_hits ? rates[r] : 0,
 					.nodes = side & 1 ? rates[r] : 0,
 				};
-				check_program(&options);
-				/* Hits only. */
-				if (!options.by_hits || !(side & 1))
-					continue;
-				options.loss.launches = 0;
 				check_program(&options);
 			}
 		}
@@ -297,12 +259,6 @@ static void test_any_order(void **state)
 	(void)state;
 	check_losses((struct program_options){
 		.streams = 2, .stride = 1, .first_id = 1, .graphs = true, .order = PROGRAM_RANDOM });
-	check_losses((struct program_options){ .streams = 2,
-					       .stride = 1,
-					       .first_id = 1,
-					       .graphs = true,
-					       .by_hits = true,
-					       .order = PROGRAM_RANDOM });
 }
 
 static void test_graphs(void **state)
@@ -314,39 +270,6 @@ static void test_graphs(void **state)
 					       .stride = 2,
 					       .first_id = 1,
 					       .graphs = true,
-					       .order = PROGRAM_SHUFFLED });
-}
-
-static void test_hits(void **state)
-{
-	(void)state;
-	check_losses((struct program_options){
-		.streams = 2, .stride = 2, .first_id = 1, .by_hits = true });
-	check_losses((struct program_options){
-		.streams = 2, .stride = 2, .first_id = 1, .by_hits = true, .graphs = true });
-}
-
-static void test_hits_shuffled(void **state)
-{
-	(void)state;
-	check_losses((struct program_options){ .streams = 2,
-					       .stride = 2,
-					       .first_id = 1,
-					       .by_hits = true,
-					       .graphs = true,
-					       .order = PROGRAM_SHUFFLED });
-}
-
-static void test_hits_in_static_runtime(void **state)
-{
-	(void)state;
-	check_losses((struct program_options){
-		.streams = 2, .stride = 2, .first_id = 1, .by_hits = true, .statically = true });
-	check_losses((struct program_options){ .streams = 2,
-					       .stride = 2,
-					       .first_id = 1,
-					       .by_hits = true,
-					       .statically = true,
 					       .order = PROGRAM_SHUFFLED });
 }
 
@@ -362,8 +285,6 @@ static void test_ids_go_round(void **state)
 					       .graphs = true,
 					       .order = PROGRAM_SHUFFLED });
 	check_losses((struct program_options){ .streams = 1, .stride = 1 << 22, .first_id = 7 });
-	check_losses((struct program_options){
-		.streams = 1, .stride = 1 << 21, .first_id = 7, .by_hits = true });
 }
 
 /* A long recording with losses: the waiting and the kept data stay small. */
@@ -396,9 +317,6 @@ int main(void)
 		cmocka_unit_test(test_stack_in_launch_shuffled),
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_graphs),
-		cmocka_unit_test(test_hits),
-		cmocka_unit_test(test_hits_shuffled),
-		cmocka_unit_test(test_hits_in_static_runtime),
 		cmocka_unit_test(test_ids_go_round),
 		cmocka_unit_test(test_memory),
 	};

@@ -609,7 +609,24 @@ static void test_hits_alone(void **state)
 	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	profile_expect_node(root, "main>train>cudaLaunchKernel", GPUMON_NODE_API, 5, 0, 0);
 	profile_expect_node(root, "main>cudaDeviceSynchronize", GPUMON_NODE_API, 1, 0, 77);
-	assert_int_equal(gpumon_profile_counts(fixture->profile)->hits, 6);
+	assert_int_equal(gpumon_profile_hits(fixture->profile), 6);
+}
+
+/* No recorder writes both of one process. Then the launches count, which have work. */
+static void test_hits_beside_launches(void **state)
+{
+	struct profile_fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t stack = make_stack(maker, PROGRAM_LAUNCH, IN(PROGRAM_TRAIN), IN(PROGRAM_MAIN));
+	uint32_t function = make_string(maker, "cudaLaunchKernel");
+	const struct gpumon_node *root;
+
+	make_hit(maker, .time_ns = 900, .number = 1, .tid = 4, .stack = stack,
+		 .function = function);
+	make_launch(maker, .start_ns = 1000, .end_ns = 1010, .tid = 4, .stack = stack,
+		    .function = function);
+	root = profile_load(fixture, &(struct gpumon_profile_options){ .cpu_only = true });
+	profile_expect_node(root, "main>train>cudaLaunchKernel", GPUMON_NODE_API, 1, 0, 10);
 }
 
 static void test_no_capture(void **state)
@@ -643,6 +660,7 @@ int main(void)
 		TEST(test_what_has_not_ended),
 		TEST(test_what_has_not_ended_in_a_window),
 		TEST(test_hits_alone),
+		TEST(test_hits_beside_launches),
 		TEST(test_no_capture),
 		TEST(test_too_deep),
 	};

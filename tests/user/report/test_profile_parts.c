@@ -414,8 +414,7 @@ static void test_programs(void **state)
 				      .stride = 1,
 				      .first_id = 1,
 				      .graphs = i & 2,
-				      .by_hits = i & 4,
-				      .loss = { .launches = 10, .works = 10, .hits = 10 },
+				      .loss = { .launches = 10, .works = 10 },
 				      .order = i & 1 ? PROGRAM_SHUFFLED : PROGRAM_IN_TIME,
 			      });
 	capture_maker_remove(directory);
