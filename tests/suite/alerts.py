@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=once icount cpus=2 timeout=240
+# vm: class=once tool icount cpus=2 timeout=240
 """gpumon-user alerts: each alert once, with the driver's message; commands get it in their
 environment, which is never run as shell code; the last ones; exact counts, whatever repeats.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest
+# vm: class=newest tool
 """Code that is built into the kernel is attached to like a module, also in one group with a module.
 
 No distribution's kernel has drm built in, so this is the group "debug" of the module that is made

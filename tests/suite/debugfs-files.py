@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=120
+# vm: class=newest tool timeout=120
 """debugfs is for looking: 0400, no writing even as root, any way of reading gives the same text."""
 import errno
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=120 deep-timeout=3600
+# vm: class=newest tool timeout=120 deep-timeout=3600
 """Every allocation, and every copy from and to userspace, of loading, of a driver that comes, of
 netlink requests and dumps, and of the files in debugfs is made to fail in turn.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=400 deep-timeout=3600
+# vm: class=newest tool timeout=400 deep-timeout=3600
 """Every registration of gpumon is made to fail in turn: at load, when a group or the event ring
 is switched on, and when a driver comes later.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=300
+# vm: class=newest tool timeout=300
 # vm: not-arm64=its kprobes are switched off by stop_machine(), which waits for the processor without preemption
 """While a command waits for probes that run: other families answer, no buffer is freed early.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest
+# vm: class=newest tool
 """The group switched off and on under load: nothing counts while off, no depth goes astray."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel memory=3072 timeout=200
+# vm: class=each-kernel tool memory=3072 timeout=200
 # vm: not-sanitised=KASAN adds to every allocation
 # vm: append=possible_cpus=224 maxcpus=1
 """Memory follows the processors that are online, not those that are possible, and the drivers that

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=nvidia timeout=900
+# vm: class=nvidia tool timeout=900
 """NVIDIA's real driver: what programs do with its files, by the module and by BPF."""
 import json
 import os

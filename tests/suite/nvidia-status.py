@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest icount cpus=2
+# vm: class=newest tool icount cpus=2
 """The resource manager's own errors: calls that return 0 with a status, by the module and by BPF."""
 import fcntl
 import os

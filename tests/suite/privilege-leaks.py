@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest drivers=stay needs=amdgpu,i915 timeout=600
+# vm: class=newest tool drivers=stay needs=amdgpu,i915 timeout=600
 """No output contains a kernel address, and an ordinary user gets nothing about other users."""
 import gzip
 import os

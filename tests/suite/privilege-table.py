@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=once timeout=240
+# vm: class=once tool timeout=240
 """Every cell of the tables in Documentation/user/privilege.md is true, and everything has a row.
 """
 import errno

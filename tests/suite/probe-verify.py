@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=600 deep-timeout=900
+# vm: class=newest tool timeout=600 deep-timeout=900
 """Programs for the GPU that gpumon's verifier accepts, the kernel's accepts, too. Run by the kernel and as
 PTX, they do the same."""
 import os

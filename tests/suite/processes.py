@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel
+# vm: class=each-kernel tool
 """The jobs of each process equal the mock's list, with blanks in names, threads, and exited
 processes. Names and cgroups are the newest that a process had, also when they are gone.
 """

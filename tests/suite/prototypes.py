@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel drivers=stay needs=amdgpu timeout=600
+# vm: class=each-kernel tool drivers=stay needs=amdgpu timeout=600
 """Each probe of each group, with amdgpu and i915 (on x86) loaded, is attached if and only if it is what
 it is taken for: the prototypes in gpumon.ko are held against the BTF of the
 kernel by a reader that shares nothing with gpumon's, and so are, where

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=once icount cpus=2 timeout=240
+# vm: class=once tool icount cpus=2 timeout=240
 """gpumon-user record --continuous: an alert of the module makes a capture, in which it is."""
 import json
 import os

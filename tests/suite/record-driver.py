@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=once icount cpus=2 timeout=240
+# vm: class=once tool icount cpus=2 timeout=240
 """gpumon-user record: the module's events and alerts are in a capture, all of them and by name, and
 the event ring is as it was before.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel drivers=stay needs=amdgpu,i915 timeout=200
+# vm: class=each-kernel tool drivers=stay needs=amdgpu,i915 timeout=200
 """Every probe, statistic and event that Documentation/user/bpftrace-scripts.md names is there."""
 import os
 import re

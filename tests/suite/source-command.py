@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest icount cpus=2 timeout=240
+# vm: class=newest tool icount cpus=2 timeout=240
 """stat around a command, by BPF and by the module."""
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel icount cpus=2 timeout=300
+# vm: class=each-kernel tool icount cpus=2 timeout=300
 """The DRM scheduler by BPF: the counts equal those of the module and of the mock."""
 import functools
 import os

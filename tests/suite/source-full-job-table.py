@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest icount cpus=2 timeout=300
+# vm: class=newest tool icount cpus=2 timeout=300
 """The DRM scheduler by BPF, with more jobs than the table has room for: what is lost is counted."""
 import contextlib
 import os

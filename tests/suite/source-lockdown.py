@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=120
+# vm: class=newest tool timeout=120
 # vm: kernels=6.12,7 own-boot append=lockdown=integrity
 """On a host in lockdown the module cannot be loaded, and BPF works."""
 import json

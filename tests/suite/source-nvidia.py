@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest icount cpus=2 timeout=300
+# vm: class=newest tool icount cpus=2 timeout=300
 """NVIDIA's device files by BPF: the module's counts of the same calls, and what only BPF has."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest icount cpus=2 timeout=300
+# vm: class=newest tool icount cpus=2 timeout=300
 # vm: not-arm64=programs are preempted at the same place by chance without icount, and there time jumps with it
 """System calls that the BPF source misses because its programs are preempted are counted as lost.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest
+# vm: class=newest tool
 """If neither source is available, one line says why, and the exit status is 77."""
 import json
 import os

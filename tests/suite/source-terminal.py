@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=once
+# vm: class=once tool
 """stat by BPF without an end shows its counts so far on a terminal, and counts for a second elsewhere. Who
 prints until stopped ends with the terminal, also if hangups are ignored, and stat with its module."""
 import json

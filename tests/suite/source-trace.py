@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest icount cpus=2 timeout=300
+# vm: class=newest tool icount cpus=2 timeout=300
 """trace by BPF: the module's events of the same jobs and calls; losses are counted."""
 import collections
 import json

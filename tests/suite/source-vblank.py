@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel icount cpus=2 timeout=240
+# vm: class=each-kernel tool icount cpus=2 timeout=240
 """Vblanks by BPF: requests and deliveries by device as in the module, vblanks of no device."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel own-boot cpus=3 timeout=600 deep-timeout=3000
+# vm: class=each-kernel tool own-boot cpus=3 timeout=600 deep-timeout=3000
 """All storms at once: gpumon and drivers come and go, groups and the event ring are switched, all
 is reset and read, CPUs go, memory is short, the machine sleeps. Then an ordinary load is exact.
 """

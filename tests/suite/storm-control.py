@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=300 deep-timeout=3000
+# vm: class=newest tool timeout=300 deep-timeout=3000
 """Groups are switched, all is reset, the event ring is switched and resized, and several readers
 read: the books balance, to the event.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=full timeout=300 deep-timeout=3000
+# vm: class=full tool timeout=300 deep-timeout=3000
 """CPUs go offline and come back under load: the counters and the event ring lose no event."""
 import os
 import sys

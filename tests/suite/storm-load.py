@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=400 deep-timeout=3000
+# vm: class=newest tool timeout=400 deep-timeout=3000
 """gpumon loaded and unloaded while the mock GPU runs and readers read: 1,000 rounds with
 GPUMON_DEEP=1, else as many as fit. They leave nothing: no memory, no line in the log.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=full own-boot memory=1024 timeout=400 deep-timeout=3000 append=mem=1500M
+# vm: class=full tool own-boot memory=1024 timeout=400 deep-timeout=3000 append=mem=1500M
 """Memory is short, and processes that allocate are killed: gpumon reports what it could not get,
 leaves nothing behind, and works the next time.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel own-boot timeout=600 deep-timeout=3000
+# vm: class=each-kernel tool own-boot timeout=600 deep-timeout=3000
 """gpu_sched and its user, amdgpu, i915, NVIDIA's and displays come and go while gpumon's probes
 fire and readers read: what each says of itself is what gpumon counted more, in every cycle, and
 nothing of theirs stays.

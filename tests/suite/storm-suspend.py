@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=full own-boot timeout=300 deep-timeout=3000
+# vm: class=full tool own-boot timeout=300 deep-timeout=3000
 """The machine suspends and resumes under load, as far as it can: no event is lost."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=once timeout=120
+# vm: class=once tool timeout=120
 #
 # Messages of gpumon-user for requests that it cannot carry out: one clear line on stderr, nothing
 # on stdout, the exit status for the kind of failure, and no partial changes.

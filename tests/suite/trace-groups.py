@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel drivers=stay needs=amdgpu,i915 timeout=400
+# vm: class=each-kernel tool drivers=stay needs=amdgpu,i915 timeout=400
 """gpumon-user trace shows what the drivers=stay do: as many events of each name as were
 fired, each with its row and its words, in JSON and in the table; --group and
 --ring keep the others out; what is not known is null.

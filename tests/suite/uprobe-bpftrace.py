@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=300
+# vm: class=newest tool timeout=300
 """bpftrace counts the same calls of the same process at the same time, function by function."""
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=full timeout=400
+# vm: class=full tool timeout=400
 # vm: kernels=6.12 own-boot icount
 """What a hit costs the process that is probed, in instructions: QEMU counts one a nanosecond here.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest,arm64 icount cpus=2 timeout=300
+# vm: class=newest,arm64 tool icount cpus=2 timeout=300
 """Hits of uprobes are the calls that programs made: each once, in order, numbered, with its stack.
 
 Programs with frame pointers, without, and with the runtime linked into them; four threads.

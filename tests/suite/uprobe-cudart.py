@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel timeout=120
+# vm: class=each-kernel tool timeout=120
 """NVIDIA's own runtime, as a library and linked into the program: each call is a hit, once."""
 import collections
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel timeout=120
+# vm: class=each-kernel tool timeout=120
 # vm: kernels=6.12
 """Real libraries: Vulkan (lavapipe), Level Zero's loader with a driver of tests/uprobe, HIP without a
 device. Each call of a program is a hit, once, with its stack; also where a Vulkan program calls the

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest,arm64 icount cpus=2 timeout=300
+# vm: class=newest,arm64 tool icount cpus=2 timeout=300
 """Uprobes on processes that live already: in the midst of work, before their libraries are there,
 two at a time, after their first thread has ended, until they exec, fork or are killed."""
 import os

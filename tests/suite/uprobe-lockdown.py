@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=full timeout=120
+# vm: class=full tool timeout=120
 # vm: kernels=6.12 own-boot append=lockdown=confidentiality
 """On a kernel in lockdown mode confidentiality, uprobes are refused with that reason."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest icount cpus=2 timeout=300
+# vm: class=newest tool icount cpus=2 timeout=300
 """
 What uprobes lose is counted by cause, and the numbers show where it is missing: hits when the ring
 is full, and calls that only a copy of the stack could decide.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=200
+# vm: class=newest tool timeout=200
 """Uprobes on a process in other namespaces, whose library paths mean nothing here and whose pid
 differs; and on a process whose files were deleted.
 """

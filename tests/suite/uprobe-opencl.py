@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=full timeout=400
+# vm: class=full tool timeout=400
 # vm: kernels=6.1,6.12
 """OpenCL by ocl-icd and pocl, whose compiler takes a while in a VM: each call of a program is a hit,
 once, with its stack."""

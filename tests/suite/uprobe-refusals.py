@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=120
+# vm: class=newest tool timeout=120
 """What cannot be probed is refused with a reason, and the process is not affected."""
 import json
 import os

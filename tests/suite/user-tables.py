@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=once icount cpus=2 timeout=240
+# vm: class=once tool icount cpus=2 timeout=240
 """gpumon-user's tables are those of netlink: stat and its JSON, the difference of two
 readings, a closed period, the pages of top, and the containers of processes.
 """

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The tasks of `make check`, `make check-full` and `make check-deep`.
+
+A task is named after its folder, and the names of its tests begin with its own: probe/edit/exchange is a test
+of probe/edit, suite-7/counts one of suite-7.
+"""
+import functools
+import re
+
+import lab
+import steps
+from inputs import Inputs
+from steps import build, make_check, passes, prepare, suite, tree
+
+NEWEST = lab.kernels()[-1]
+OLDER = lab.kernels()[:-1]
+
+# What the module is built from; with the scripts that build it for other kernels and compilers.
+MODULE = ("kmod", "Kbuild", "Makefile", "dkms.conf", "tests/build", "tests/vm/lib.sh")
+# What a VM with the module runs, but for what is built of user/.
+SUITE = (*MODULE, "bpf", "tests/vm", "tests/suite", "tests/mock", "tests/uprobe", "tests/lib", "tests/fuzz/netlink",
+         "tests/probe")
+# The part of user/ that works with the kernel.
+USER_FOR_KERNELS = tuple(path for path in ("user/driver", "user/bpf_source", "user/module") if (lab.TOP / path).is_dir())
+
+SANITIZE = "SANITIZE=-fsanitize=address,undefined"
+
+
+class Task:
+    """What runs as one process group.
+
+    needs: tasks that have to pass before. run: returns whether it passed. select: with names of tests, the run of
+    those. inputs: noted when it passed. skips: why it is left out. is_means: it only runs if a task needs it.
+    """
+    def __init__(self, name, needs, run, select=None, is_means=False):
+        self.name, self.needs, self.run, self.select, self.is_means = name, tuple(needs.split()), run, select, is_means
+        self.inputs, self.skip = (), None
+
+    @property
+    def key(self):
+        return key_of(self.name)
+
+
+def key_of(name):
+    """A task's name as that of a file."""
+    return name.replace("/", "-")
+
+
+def left_out(day):
+    return f"nothing that it builds has changed since it passed on {day}; make check-full runs it"
+
+
+def words(name, *variables):
+    """(run, select) of a folder whose Makefile passes TESTS=WORD... on"""
+    return (functools.partial(make_check, name, *variables),
+            lambda tests: make_check(name, *variables, "TESTS=" + " ".join(tests)))
+
+
+def script(path, *arguments):
+    """(run, select) of a script that takes names of tests, and runs all without"""
+    return (lambda: passes(path, *arguments), lambda tests: passes(path, *tests, *arguments))
+
+
+def programs_of_tests(tests):
+    return ["test_" + test.removeprefix("test_").replace("-", "_") for test in tests]
+
+
+def style():
+    if not passes("tests/style/run", GPUMON_NO_DEPS="1"):
+        return False
+    # tests/results/make notes the commit.
+    steps.note_revision("style")
+    return True
+
+
+def inject(name, *variables):
+    """Tests of the injection library, with each generation of CUDA's headers"""
+    def run(tests=()):
+        return make_check("inject", f"OBJ={steps.for_others(name)}", f"GPUMON_PREFIX={name}", *variables,
+                          *[f"TESTS={' '.join(tests)}"] * bool(tests))
+    return run, run
+
+
+class Plan:
+    """The tasks of one of the scopes check, full and deep, in the order of their start."""
+    def __init__(self, scope, is_whole=True):
+        self.scope, self.is_whole = scope, is_whole
+        self.tasks = []
+        if scope == "deep":
+            self.add_deep()
+        else:
+            self.add_kernels()
+            self.add_host()
+        self.add_asked_only()
+
+    def add(self, name, needs, run, select=None, is_means=False, inputs=()):
+        task = Task(name, needs, run, select, is_means)
+        task.inputs = tuple(inputs)
+        self.tasks.append(task)
+        return task
+
+    def add_if_changed(self, name, needs, run, inputs):
+        """In `make check` only if what it builds has changed since it passed."""
+        task = self.add(name, needs, run, inputs=[inputs])
+        if self.scope == "check":
+            day = inputs.passed_on()
+            task.skip = day and left_out(day)
+        return task
+
+    # --- kernels in VMs
+
+    def classes(self, name):
+        """`make check` runs all tests on the newest kernel, and on the others those for differences between
+        kernels.
+        """
+        if name == NEWEST:
+            return "newest,once,each-kernel" if self.scope == "check" else "each-kernel,newest,full,once"
+        return "each-kernel" if self.scope == "check" else "each-kernel,newest,full"
+
+    def suite(self, name, *options):
+        return (lambda: suite(name, "--classes", self.classes(name), *options),
+                lambda tests: suite(name, tests=tests))
+
+    def add_kernels(self):
+        """Tasks that others wait for, and long ones, come first. All suites use the QEMU that prepare/7 installs."""
+        self.add("prepare/7", "", lambda: prepare("7"), is_means=True)
+        if self.scope == "full":
+            self.add("prepare/7-kasan", "prepare/7", lambda: prepare("7-kasan"))
+            self.add("prepare/7-builtin", "prepare/7-kasan", lambda: prepare("7-builtin"))
+        build_newest = self.add("build/7", "prepare/7", lambda: build("7"), is_means=True)
+        self.add("prepare/6.1", "", lambda: prepare("6.1"), is_means=True)
+        self.add("program", "", steps.program, is_means=True)
+        self.add("prepare/6.12", "prepare/6.1", lambda: prepare("6.12"), is_means=True)
+        self.add_newest(build_newest)
+        self.add_if_changed("build/6.1-arm64", "prepare/6.1",
+                            lambda: steps.build_arm64("6.1-arm64", "lab-module", "lab-user"),
+                            Inputs("build-6.1-arm64", "6.1", *MODULE, "user", "bpf", "tests/vm"))
+        for name in OLDER:
+            self.add_older(name)
+        for name, part in (("7-kasan", "sanitised-part.list"), ("7-builtin", "built-in-part.list")):
+            self.add_part(name, part)
+        if self.scope == "full":
+            for name in lab.kernels("nvidia"):
+                self.add(f"suite-{name}", f"build/{lab.kernel(name).line} prepare/7", lambda name=name: steps.nvidia(name))
+            # It writes to the same folders as build/6.1-arm64.
+            self.add("suite-6.1-arm64", "build/6.1-arm64 prepare/7", lambda: self.suite_arm64("6.1-arm64"))
+            self.add("suite-7-arm64", "prepare/7", lambda: self.suite_arm64("7-arm64"))
+
+    def suite_arm64(self, name):
+        return (steps.build_arm64(name, *steps.ORDINARY) and
+                suite(name, "--classes", "each-kernel,arm64"))
+
+    def add_newest(self, build_newest):
+        """The newest kernel's boots, in three tasks. Where only user/ has changed, only tests of the tool run."""
+        whole = self.scope != "check"
+        for name, boots in ((f"suite-{NEWEST}", "ordinary"), (f"suite-{NEWEST}-icount", "icount"),
+                            (f"suite-{NEWEST}-boots", "other")):
+            module, tool = Inputs(name + "-module", NEWEST, *SUITE), Inputs(name, NEWEST, *SUITE, "user")
+            day = None if whole else tool.passed_on()
+            of_tool = not whole and module.passed_on() is not None
+            run, select = self.suite(NEWEST, "--boots", boots, *["--of-tool"] * of_tool)
+            task = self.add(name, f"build/{NEWEST}", run, select, inputs=(module, tool))
+            task.skip = day and left_out(day)
+            if not task.skip and not of_tool:
+                whole = True
+        if not whole:
+            # Only tests of the module alone need it with faults.
+            build_newest.run = lambda: build(NEWEST, *steps.ORDINARY)
+
+    def add_older(self, name):
+        # All kernel modules are built under sparse once.
+        sparse = ("C=1", "CHECK=sparse") if name == OLDER[0] else ()
+        inputs = Inputs(f"suite-{name}", name, *SUITE, *USER_FOR_KERNELS)
+        run, select = self.suite(name)
+        if self.scope == "check":
+            task = self.add_if_changed(f"suite-{name}", f"prepare/{name} prepare/7 program",
+                                       lambda: steps.build_older(name, *sparse) and run(), inputs)
+            task.select = lambda tests: steps.build_older(name, *sparse) and select(tests)
+        else:
+            self.add(f"build/{name}", f"prepare/{name} program", lambda: build(name, *sparse))
+            self.add(f"suite-{name}", f"build/{name} prepare/7", run, select, inputs=[inputs])
+
+    def add_part(self, name, part):
+        if self.scope == "full":
+            self.add(f"build/{name}", f"prepare/{name}", lambda: build(name))
+            self.add(f"suite-{name}", f"build/{name}", lambda: steps.suite_part(name, part),
+                     lambda tests: suite(name, tests=tests))
+            return
+        task = self.add_if_changed(f"suite-{name}", "prepare/7",
+                                   lambda: prepare(name) and build(name, *steps.ORDINARY) and steps.suite_part(name, part),
+                                   Inputs(f"suite-{name}", NEWEST, *SUITE, *USER_FOR_KERNELS))
+        task.select = lambda tests: prepare(name) and build(name) and suite(name, tests=tests)
+        # Such a kernel takes up to 20 minutes to build.
+        if not (lab.cache() / "kernels" / name / "ready").exists():
+            task.skip = "this kernel is not in the cache; make check-full builds it"
+
+    # --- what runs on this machine
+
+    def add_host(self):
+        full = self.scope == "full"
+        self.add("user", "", *words("user"))
+        self.tasks[-1].select = lambda tests: make_check("user", "TESTS=" + " ".join(programs_of_tests(tests)))
+        # The newest generation of CUDA with every access checked, in make check only so. ThreadSanitizer is only
+        # for manual use (tests/inject/Makefile): it does not know the locks of the C library's dlclose().
+        self.add("inject", "", *inject("inject", *[] if full else ["OLDER=1"]))
+        self.add("inject-sanitised", "inject", *inject("inject-sanitised", SANITIZE))
+        self.add("record", "program", *words("record"))
+        self.add("programs", "program", *words("programs"))
+        self.add("style", "", style, lambda tests: passes("tests/style/run", *tests, GPUMON_NO_DEPS="1"))
+        self.add_if_changed("dkms/7", "prepare/7", lambda: passes("tests/build/dkms", "7"), Inputs("dkms-7", NEWEST, *MODULE))
+        # From the copy, where what has not changed need not be compiled again.
+        self.add("fuzz", "", *script(tree() / "tests/fuzz/run", "2"))
+        self.add("fuzz/netlink", "", lambda: make_check("fuzz/netlink"))
+        self.add("stack", "", *words("stack"))
+        self.add("probe", "", lambda: make_check("probe"), lambda tests: make_check("probe", "TESTS=" + " ".join(programs_of_tests(tests))))
+        # They share objects.
+        self.add("probe/result", "probe", lambda: make_check("probe/result"))
+        self.add("probe/edit", "program", *words("probe/edit"))
+        self.add("probe/cuda", "program", *words("probe/cuda"))
+        # hip and ze look for libraries in the root of Debian 13.
+        for name, needs in (("opencl", "program"), ("ze", "program prepare/7"), ("hip", "program prepare/7")):
+            self.add(name, needs, *words(name))
+        if full:
+            for name in ("probe/cuda", "opencl", "ze", "hip"):
+                self.add(f"{name}-sanitised", name, *words(name, "OBJ=obj-sanitised", SANITIZE))
+        self.add("device", "", lambda: make_check("device"))
+        # It uses the objects of the task "user".
+        self.add("output", "user", *words("output", f"OBJ={tree()}/tests/user/obj"))
+        self.add("capture", "program", *words("capture"))
+        self.add("bench", "", lambda: passes("tests/bench/check"))
+        self.add("build/cross", "", lambda: passes("tests/build/cross"))
+        self.add("build/bpf", "", lambda: passes("tests/build/bpf"))
+        self.add("vm", "", steps.vm_tests)
+        self.add("runner", "", *script("tests/runner/test_runner.py"))
+        for name, needs in (("matrix", "prepare/6.1 prepare/7"), ("build/llvm", "prepare/6.1"), ("build/requirements", "prepare/6.1")):
+            self.add_if_changed(name, needs, lambda name=name: passes("tests/build/" + name.removeprefix("build/")),
+                                Inputs(key_of(name), "6.1", *MODULE))
+        self.add_if_changed("build/adding-a-driver", "prepare/7", lambda: passes("tests/build/adding-a-driver", "7"),
+                            Inputs("build-adding-a-driver", NEWEST, *MODULE, "Documentation/develop/adding-a-driver.md",
+                                   "tests/style/layers"))
+        for name in OLDER:
+            self.add_if_changed(f"dkms/{name}", f"prepare/{name}", lambda name=name: passes("tests/build/dkms", name),
+                                Inputs(f"dkms-{name}", name, *MODULE))
+
+    # --- a night
+
+    def add_deep(self):
+        """One kernel is built at a time, with all CPUs, and only if a task needs it."""
+        before = ""
+        for name in lab.kernels("sanitised"):
+            # It includes what only GPUMON_DEEP=1 builds.
+            self.add(f"prepare/{name}", before, lambda name=name: prepare(name, GPUMON_DEEP="1"), is_means=True)
+            self.add(f"build/{name}", f"prepare/{name}", lambda name=name: build(name), is_means=True)
+            before = f"prepare/{name}" if self.is_whole else ""
+            select = (lambda name: lambda tests: suite(name, tests=tests))(name)
+            if name == "7-builtin":
+                self.add(f"suite-{name}", f"build/{name}", lambda name=name: steps.suite_part(name, "built-in-part.list"), select)
+            elif name != "7-faults":
+                self.add(f"suite-{name}", f"build/{name}", lambda name=name: suite(name), select)
+        for name, kernel, tests in (("faults", "7-faults", ("fault-allocations", "fault-registrations")),
+                                    ("storms", "7-rt", ("storm-load", "storm-control", "storm-providers", "storm-cpus",
+                                                        "storm-memory", "storm-suspend", "storm-all"))):
+            self.add(f"{name}-{kernel}", f"build/{kernel}",
+                     lambda kernel=kernel, tests=tests: suite(kernel, tests=tests, GPUMON_DEEP="1"))
+        self.add("fuzz", "", *script("tests/fuzz/long", "600"))
+        self.add("mutants", "", *script("tests/mutants/run"))
+        self.add("program", "", steps.program, is_means=True)
+        self.add("programs", "program", *script("tests/programs/root"))
+
+    # --- what only runs if it is named
+
+    def add_asked_only(self):
+        known = {task.name for task in self.tasks}
+        if "mutants" not in known:
+            self.asked_only("mutants", "", *script("tests/mutants/run"))
+        # On a machine with an NVIDIA GPU.
+        self.asked_only("device-gpu", "", *script("tests/device/run"))
+        for kind in ("kernels", "sanitised", "arm64", "nvidia"):
+            for name in lab.kernels(kind):
+                self.add_single_tests(name, kind)
+
+    def asked_only(self, name, needs, run, select=None):
+        self.add(name, needs, run, select, is_means=True)
+
+    def add_single_tests(self, name, kind):
+        """Tests of tests/suite on any kernel, where the scope has no task for it."""
+        known = {task.name for task in self.tasks}
+        if f"suite-{name}" in known:
+            return
+        # NVIDIA's driver is built for a kernel that others use, too.
+        base = lab.kernel(name).line if kind == "nvidia" else name
+        for task, needs, run in ((f"prepare/{base}", "", lambda: prepare(base)),
+                                 (f"build/{base}", f"prepare/{base}", lambda: build(base))):
+            if task not in known:
+                self.asked_only(task, needs, run)
+        if kind == "nvidia":
+            self.asked_only(f"suite-{name}", f"build/{base}", lambda: steps.nvidia(name),
+                            lambda tests: prepare(name) and build(name, "lab-nvidia") and suite(name, tests=tests))
+        else:
+            self.asked_only(f"suite-{name}", f"build/{name} prepare/{NEWEST}",
+                            lambda: suite(name), lambda tests: suite(name, tests=tests))
+
+    def find(self, name):
+        return next((task for task in self.tasks if task.key == key_of(name)), None)
+
+    # --- names
+
+    def resolve(self, name):
+        """(task, tests) of a task's name, or of a test's as its line has it; None if there is none."""
+        name = name.rstrip(":")
+        found = self.find(name)
+        if found:
+            return found, []
+        parts = name.split("/")
+        for split in range(len(parts) - 1, 0, -1):
+            left, right = "/".join(parts[:split]), "/".join(parts[split:])
+            # A test with one generation of CUDA's headers runs with all.
+            left = re.sub(r"^(inject|inject-sanitised)-\d+\.\d+$", r"\1", left)
+            # 7/counts is a test on kernel 7.
+            task = self.find(left) or self.find(f"suite-{left}")
+            if task:
+                return task, [right]
+        by_end = [task for task in self.tasks if task.name.endswith("/" + name)]
+        if len(by_end) == 1:
+            return by_end[0], []
+        if any((lab.TOP / "tests/suite" / (name + suffix)).exists() for suffix in (".py", ".sh")):
+            return self.find(f"suite-{NEWEST}"), [name]
+        return None
+
+    def choose(self, names):
+        """Only the named tasks and tests, and what they need."""
+        tests = {}
+        for name in names:
+            found = self.resolve(name)
+            if not found:
+                lab.die(f"no such task or test: {name}; tests/check --list names the tasks")
+            task, wanted = found
+            if wanted:
+                tests.setdefault(task, []).extend(wanted)
+            else:
+                tests[task] = None
+        for task, wanted in tests.items():
+            task.skip = None
+            # Tasks that cannot choose run all of theirs.
+            if wanted and task.select:
+                task.run, task.inputs = functools.partial(task.select, wanted), ()
+        self.keep(list(tests))
+
+    def leave_out(self):
+        """Drop what only serves tasks that are left out."""
+        self.keep([task for task in self.tasks if not task.is_means and not task.skip])
+
+    def keep(self, wanted):
+        """These and what they need; what is left out stays with its reason."""
+        kept = set()
+        stack = list(wanted)
+        while stack:
+            task = stack.pop()
+            if task.name not in kept:
+                kept.add(task.name)
+                stack += filter(None, map(self.find, task.needs))
+        self.tasks = [task for task in self.tasks if task.name in kept]
