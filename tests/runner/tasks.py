@@ -21,7 +21,7 @@ MODULE = ("kmod", "Kbuild", "Makefile", "dkms.conf", "tests/build", "tests/vm/li
 SUITE = (*MODULE, "bpf", "tests/vm", "tests/suite", "tests/mock", "tests/uprobe", "tests/lib", "tests/fuzz/netlink",
          "tests/probe")
 # The part of user/ that works with the kernel.
-USER_FOR_KERNELS = tuple(path for path in ("user/driver", "user/bpf_source", "user/module") if (lab.TOP / path).is_dir())
+USER_FOR_KERNELS = ("user/driver",)
 
 SANITIZE = "SANITIZE=-fsanitize=address,undefined"
 
@@ -212,6 +212,9 @@ class Plan:
         self.add("fuzz", "", *script(tree() / "tests/fuzz/run", "2"))
         self.add("fuzz/netlink", "", lambda: make_check("fuzz/netlink"))
         self.add("stack", "", *words("stack"))
+        # Those of each Python run in any case.
+        self.tasks[-1].select = lambda tests: make_check("stack", "TESTS=" + " ".join(
+            test for test in tests if not test.startswith("python")))
         self.add("probe", "", lambda: make_check("probe"), lambda tests: make_check("probe", "TESTS=" + " ".join(programs_of_tests(tests))))
         # They share objects.
         self.add("probe/result", "probe", lambda: make_check("probe/result"))
