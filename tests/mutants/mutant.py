@@ -6,11 +6,10 @@
     	- text that is there
     	+ text that takes its place
     	test SUITE NAME
-    	same why it makes no difference
 
 "in" is left out where the text is once in all of the code. Blanks, tabs and line ends of the text count
 as one blank, and a text of several lines has several lines with "-". Without "+" the text goes.
-Either "test", the test that notices the change, or "same", the reason why no test can.
+"test" is the test that notices the change.
 """
 import pathlib
 import re
@@ -26,7 +25,7 @@ class Wrong(Exception):
 class Mutant:
     def __init__(self, source, title):
         self.source, self.title = source, title
-        self.function, self.test, self.same = None, None, None
+        self.function, self.test = None, None
         self.old, self.new = [], []
 
     @property
@@ -44,14 +43,12 @@ class Mutant:
             self.new.append(rest)
         elif word == "test":
             self.test = tuple(rest.split(None, 1))
-        elif word == "same":
-            self.same = rest
         else:
             raise Wrong(f"{self.name}: a line begins with {word!r}")
 
     def finish(self):
-        if not self.old or bool(self.test) == bool(self.same) or self.test and len(self.test) != 2:
-            raise Wrong(f"{self.name}: it needs a line with -, and one with test or same")
+        if not self.old or not self.test or len(self.test) != 2:
+            raise Wrong(f"{self.name}: it needs a line with -, and one with test SUITE NAME")
         self.old, self.new = "\n".join(self.old), "\n".join(self.new)
 
 
