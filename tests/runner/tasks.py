@@ -85,6 +85,8 @@ class Plan:
     """The tasks of one of the scopes check, full and deep, in the order of their start."""
     def __init__(self, scope, is_whole=True):
         self.scope, self.is_whole = scope, is_whole
+        # What is named runs in any case.
+        self.leaves_out = scope == "check" and is_whole
         self.tasks = []
         if scope == "deep":
             self.add_deep()
@@ -102,10 +104,18 @@ class Plan:
     def add_if_changed(self, name, needs, run, inputs):
         """In `make check` only if what it builds has changed since it passed."""
         task = self.add(name, needs, run, inputs=[inputs])
-        if self.scope == "check":
+        if self.leaves_out:
             day = inputs.passed_on()
             task.skip = day and left_out(day)
         return task
+
+    def changed(self, name, kernel, module, user):
+        """(inputs to note, whether only the part of user/ has changed, why the task is left out)"""
+        noted = Inputs(f"{name}-module", kernel, *module), Inputs(name, kernel, *module, *user)
+        if not self.leaves_out:
+            return noted, False, None
+        of_module, of_both = (inputs.passed_on() for inputs in noted)
+        return noted, of_module is not None, of_both and left_out(of_both)
 
     # --- kernels in VMs
 
@@ -132,9 +142,7 @@ class Plan:
         self.add("program", "", steps.program, is_means=True)
         self.add("prepare/6.12", "prepare/6.1", lambda: prepare("6.12"), is_means=True)
         self.add_newest(build_newest)
-        self.add_if_changed("build/6.1-arm64", "prepare/6.1",
-                            lambda: steps.build_arm64("6.1-arm64", "lab-module", "lab-user"),
-                            Inputs("build-6.1-arm64", "6.1", *MODULE, "user", "bpf", "tests/vm"))
+        self.add_arm64()
         for name in OLDER:
             self.add_older(name)
         for name, part in (("7-kasan", "sanitised-part.list"), ("7-builtin", "built-in-part.list")):
@@ -150,35 +158,39 @@ class Plan:
         return (steps.build_arm64(name, *steps.ORDINARY) and
                 suite(name, "--classes", "each-kernel,arm64"))
 
+    def add_arm64(self):
+        inputs, of_user, skip = self.changed("build-6.1-arm64", "6.1", (*MODULE, "tests/vm"), ("user", "bpf"))
+        targets = ["lab-user"] if of_user else ["lab-module", "lab-user"]
+        task = self.add("build/6.1-arm64", "prepare/6.1", lambda: steps.build_arm64("6.1-arm64", *targets), inputs=inputs)
+        task.skip = skip
+
     def add_newest(self, build_newest):
         """The newest kernel's boots, in three tasks. Where only user/ has changed, only tests of the tool run."""
-        whole = self.scope != "check"
+        needs_faults = False
         for name, boots in ((f"suite-{NEWEST}", "ordinary"), (f"suite-{NEWEST}-icount", "icount"),
                             (f"suite-{NEWEST}-boots", "other")):
-            module, tool = Inputs(name + "-module", NEWEST, *SUITE), Inputs(name, NEWEST, *SUITE, "user")
-            day = None if whole else tool.passed_on()
-            of_tool = not whole and module.passed_on() is not None
-            run, select = self.suite(NEWEST, "--boots", boots, *["--of-tool"] * of_tool)
-            task = self.add(name, f"build/{NEWEST}", run, select, inputs=(module, tool))
-            task.skip = day and left_out(day)
-            if not task.skip and not of_tool:
-                whole = True
-        if not whole:
-            # Only tests of the module alone need it with faults.
+            inputs, of_user, skip = self.changed(name, NEWEST, SUITE, ("user",))
+            run, select = self.suite(NEWEST, "--boots", boots, *["--of-tool"] * of_user)
+            task = self.add(name, f"build/{NEWEST}", run, select, inputs=inputs)
+            task.skip = skip
+            needs_faults |= not skip and not of_user
+        if not needs_faults:
+            # Only tests of the module alone need the one with faults.
             build_newest.run = lambda: build(NEWEST, *steps.ORDINARY)
 
     def add_older(self, name):
+        inputs, of_user, skip = self.changed(f"suite-{name}", name, SUITE, USER_FOR_KERNELS)
+        run, select = self.suite(name, *["--of-tool"] * of_user)
         # All kernel modules are built under sparse once.
-        sparse = ("C=1", "CHECK=sparse") if name == OLDER[0] else ()
-        inputs = Inputs(f"suite-{name}", name, *SUITE, *USER_FOR_KERNELS)
-        run, select = self.suite(name)
+        sparse = ("C=1", "CHECK=sparse") if name == OLDER[0] and not of_user else ()
         if self.scope == "check":
-            task = self.add_if_changed(f"suite-{name}", f"prepare/{name} prepare/7 program",
-                                       lambda: steps.build_older(name, *sparse) and run(), inputs)
-            task.select = lambda tests: steps.build_older(name, *sparse) and select(tests)
+            task = self.add(f"suite-{name}", f"prepare/{name} prepare/{NEWEST} program",
+                            lambda: steps.build_older(name, *sparse) and run(),
+                            lambda tests: steps.build_older(name) and select(tests), inputs=inputs)
+            task.skip = skip
         else:
             self.add(f"build/{name}", f"prepare/{name} program", lambda: build(name, *sparse))
-            self.add(f"suite-{name}", f"build/{name} prepare/7", run, select, inputs=[inputs])
+            self.add(f"suite-{name}", f"build/{name} prepare/{NEWEST}", run, select, inputs=inputs)
 
     def add_part(self, name, part):
         if self.scope == "full":

@@ -169,6 +169,7 @@ def test_only_user_has_changed():
     verdict.equal([words[2:] for words in said],
                   [["--boots", "ordinary", "--of-tool", "7"], ["--boots", "icount", "--of-tool", "7"],
                    ["--boots", "icount", "7"]])
+    verdict.equal(plan(passed=["suite-7", "suite-7-module"], is_whole=False).find("suite-7").skip, None, "what is named")
 
 
 def test_inputs():
