@@ -155,16 +155,18 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	struct drm_sched_job *sched_job = (void *)ctx->args[0];
 	struct drm_sched_fence *s_fence = BPF_CORE_READ(sched_job, s_fence);
 	__u64 key = job_key(s_fence), *words;
+	struct source_ring *levels;
 	struct source_job *job;
-	__u32 ring, process, depth;
+	__u32 ring, scheduler, process, depth;
 
 	if (twin && (job_find(key) || no_room_for(key, true)))
 		return 0;
-	ring = ring_of(BPF_CORE_READ(sched_job, sched));
+	ring = ring_and_scheduler_of(BPF_CORE_READ(sched_job, sched), &scheduler);
 	learn_ops(s_fence);
 	if (ring > SOURCE_RING_OTHER)
 		return drop(SOURCE_SCHED_QUEUE, twin);
 	TESTED(ring);
+	levels = &rings[ring];
 	words = words_of(ring);
 	if (!words)
 		return drop(SOURCE_SCHED_QUEUE, twin);
@@ -180,18 +182,13 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		job->ring = ring;
 		job->state = SOURCE_JOB_QUEUED;
 		job->waited = 0;
-		job->scheduler = scheduler_of(BPF_CORE_READ(sched_job, sched));
+		job->scheduler = scheduler;
 		job->pid = ids >> 32;
 		job->tid = (__u32)ids;
 		if (with_events)
 			bpf_get_current_comm(job->comm, sizeof(job->comm));
-		/* For the verifier, which has lost it. */
-		TESTED(ring);
-		if (ring > SOURCE_RING_OTHER)
-			return 0;
-		TESTED(ring);
-		rings[ring].begun = 1;
-		depth = __sync_fetch_and_add(&rings[ring].queued, 1) + 1;
+		levels->begun = 1;
+		depth = __sync_fetch_and_add(&levels->queued, 1) + 1;
 		observe_depth(words, depth, SOURCE_RING_QUEUE_DEPTH, SOURCE_RING_QUEUE_DEPTH_SUM,
 			      SOURCE_RING_QUEUE_DEPTH_MAX);
 	} else {

@@ -33,21 +33,26 @@ INLINE struct source_job *job_find(__u64 key)
 	return NULL;
 }
 
-/* A slot for a job whose event just happened. NULL if there is none. */
-INLINE struct source_job *job_insert(__u64 key, __u64 now)
+/*
+ * A slot for a job whose event just happened. SOURCE_NONE if there is none. Not static, so that the
+ * verifier does not follow its caller from each place.
+ */
+__noinline __u32 job_claim(__u64 key, __u64 now)
 {
 	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
-		struct source_job *job = &jobs[job_place(key, way)];
+		__u32 place = job_place(key, way);
+		struct source_job *job = &jobs[place];
 
 		if (!*(volatile __u64 *)&job->key &&
 		    !__sync_val_compare_and_swap(&job->key, 0, key)) {
 			job->time_ns = now;
-			return job;
+			return place;
 		}
 	}
 	/* Reuse slots of finished jobs whose twin was skipped. A late twin still needs its slot. */
 	for (__u32 way = 0; way < SOURCE_WAYS && twins; way++) {
-		struct source_job *job = &jobs[job_place(key, way)];
+		__u32 place = job_place(key, way);
+		struct source_job *job = &jobs[place];
 		__u64 old = *(volatile __u64 *)&job->key;
 		__u32 state = *(volatile __u32 *)&job->state;
 
@@ -57,10 +62,24 @@ INLINE struct source_job *job_insert(__u64 key, __u64 now)
 			continue;
 		if (__sync_val_compare_and_swap(&job->key, old, key) == old) {
 			job->time_ns = now;
-			return job;
+			return place;
 		}
 	}
-	return NULL;
+	return SOURCE_NONE;
+}
+
+INLINE struct source_job *job_insert(__u64 key, __u64 now)
+{
+	__u32 place = job_claim(key, now);
+	struct source_job *job = NULL;
+
+	if (place < SOURCE_JOBS) {
+		TESTED(place);
+		job = &jobs[place];
+	}
+	/* What follows tests the pointer and not the place again, which the verifier does not relate. */
+	barrier_var(job);
+	return job;
 }
 
 INLINE void job_release(struct source_job *job, __u64 key)
@@ -77,7 +96,7 @@ INLINE void job_release(struct source_job *job, __u64 key)
  * interrupt may do the same for many other jobs. These use other slots, so the twin finds its own.
  * A message that no twin took back is overwritten.
  */
-INLINE bool no_room_for(__u64 key, bool twin)
+__noinline int no_room_for(__u64 key, int twin)
 {
 	__u32 place = job_place(key, 0);
 

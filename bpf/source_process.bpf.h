@@ -15,7 +15,7 @@ struct task_struct {
 struct source_process processes[SOURCE_PROCESSES];
 
 /* The current task's process. SOURCE_NONE if it is the idle one, or there is no room for it. */
-static __noinline __u32 process_of_current(void)
+__noinline __u32 process_of_current(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);

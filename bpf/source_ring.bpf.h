@@ -34,67 +34,88 @@ INLINE __u64 scheduler_key(__u64 address)
 	return address * 0x9e3779b97f4a7c15ULL;
 }
 
-struct name {
+/*
+ * A name, and what class_scan() has seen of it, from its end. Memory that was passed by its address:
+ * before 6.7 the verifier would take the first values of variables for those in all rounds.
+ */
+struct class_name {
 	char text[SOURCE_NAME_LEN];
+	__u64 number;
+	__u64 unit;
+	__u32 length;
+	__u32 digits;
+	__u32 high;
 };
-
-/* 1 or 0 without a jump: the verifier would follow both ways of each. */
-INLINE __u32 is_less(__u32 value, __u32 than)
-{
-	return (value - than) >> 31;
-}
-
-INLINE __u32 is_equal(__u32 value, __u32 other)
-{
-	return is_less(value ^ other, 1);
-}
 
 /* As in kmod/drivers/drm_sched/ring.c: higher numbers are no indices, more rings are queues. */
 #define CLASS_INDEX_MAX 31
 #define CLASS_APART	(SOURCE_RINGS / 4)
 
+struct class_scan {
+	struct class_name *name;
+};
+
+/* One character, from the end: 1 at the last one that is not of a number. */
+static long class_scan(__u32 i, const struct class_scan *scan)
+{
+	struct class_name *name = scan->name;
+	__u32 at = (SOURCE_NAME_LEN - 1 - i) & (SOURCE_NAME_LEN - 1);
+	char c = name->text[at];
+
+	if (!c)
+		return 0;
+	if (c >= '0' && c <= '9') {
+		name->number += (c - '0') * name->unit;
+		name->unit *= 10;
+		name->high |= name->number > CLASS_INDEX_MAX;
+		name->digits = 1;
+	} else if (name->digits && (c == '.' || c == '-' || c == '_' || c == ':')) {
+		name->number = 0;
+		name->unit = 1;
+	} else {
+		name->length = at + 1;
+		return 1;
+	}
+	name->text[at] = '\0';
+	return 0;
+}
+
 /*
  * Takes the numbers off the end of a name: "rcs17" becomes "rcs", "panthor-queue-7-1-0"
- * "panthor-queue". Returns 0 if there are none, 1, or 2 if one of them is no index. Not static, so
- * that the verifier checks it once, by itself.
+ * "panthor-queue". Returns 0 if there are none, or nothing else; 1, or 2 if one of them is no index.
+ * Not static, so that the verifier checks it once, by itself.
  */
-__noinline int leave_class(struct name *name)
+__noinline int leave_class(struct class_name *name)
 {
-	__u32 length = 0, tail = 1, digits = 0, high = 0;
-	__u64 number = 0, unit = 1;
+	struct class_scan scan = { .name = name };
 
 	if (!name)
 		return 0;
-	for (int i = SOURCE_NAME_LEN - 1; i >= 0; i--) {
-		__u32 c = (__u8)name->text[i], digit = is_less((c - '0') & 0xff, 10);
-		__u32 there = tail & (1 - is_equal(c, 0));
-		__u32 of_number = there & digit;
-		__u32 separates = there & digits & (is_equal(c, '.') | is_equal(c, '-') |
-						    is_equal(c, '_') | is_equal(c, ':'));
-		__u32 last = there & (1 - of_number) & (1 - separates);
-
-		barrier_var(of_number);
-		barrier_var(separates);
-		barrier_var(last);
-		number = number * (1 - separates) + (__u64)of_number * (c - '0') * unit;
-		unit = unit * (1 - separates) * (1 + 9 * of_number) + separates;
-		high |= (CLASS_INDEX_MAX - number) >> 63;
-		digits |= of_number;
-		length += last * (i + 1);
-		tail &= 1 - last;
-		barrier_var(tail);
-		barrier_var(digits);
-		barrier_var(high);
-	}
-	if (!digits || !length)
+	name->number = 0;
+	name->unit = 1;
+	name->length = 0;
+	name->digits = 0;
+	name->high = 0;
+	bpf_loop(SOURCE_NAME_LEN, class_scan, &scan, 0);
+	if (!name->digits || !name->length)
 		return 0;
-	for (int i = 0; i < SOURCE_NAME_LEN; i++) {
-		__u32 keep = is_less(i, length);
+	return name->high ? 2 : 1;
+}
 
-		barrier_var(keep);
-		name->text[i] *= keep;
-	}
-	return 1 + high;
+struct joining {
+	__u32 class;
+	__u32 ring;
+};
+
+/* A scheduler of the class in another ring is learned again. */
+static long class_gather(__u32 i, const struct joining *to)
+{
+	if (i >= SOURCE_SCHEDULERS)
+		return 1;
+	TESTED(i);
+	if (schedulers[i].class == to->class && schedulers[i].ring != to->ring)
+		schedulers[i].ring = 0;
+	return 0;
 }
 
 /*
@@ -103,7 +124,8 @@ __noinline int leave_class(struct name *name)
  */
 __noinline int class_join(__u32 class, __u32 slot)
 {
-	struct name name = {};
+	struct joining to = { .class = class + 1, .ring = slot + 1 };
+	struct class_name name = {};
 
 	if (class >= SOURCE_CLASSES)
 		return 0;
@@ -114,13 +136,10 @@ __noinline int class_join(__u32 class, __u32 slot)
 		return 0;
 	TESTED(slot);
 	classes[class].ring = slot + 1;
-	__builtin_memcpy(&name, rings[slot].name, sizeof(name));
-	leave_class(&name);
-	__builtin_memcpy(rings[slot].name, &name, sizeof(name));
-	/* Its schedulers in other rings are learned again. */
-	for (int i = 0; i < SOURCE_SCHEDULERS; i++)
-		if (schedulers[i].class == class + 1 && schedulers[i].ring != slot + 1)
-			schedulers[i].ring = 0;
+	__builtin_memcpy(name.text, rings[slot].name, sizeof(name.text));
+	if (leave_class(&name))
+		__builtin_memcpy(rings[slot].name, name.text, sizeof(name.text));
+	bpf_loop(SOURCE_SCHEDULERS, class_gather, &to, 0);
 	return 0;
 }
 
@@ -137,24 +156,50 @@ static __noinline int ring_other(void)
 	return SOURCE_RING_OTHER;
 }
 
-/* The class of a name without its numbers, SOURCE_NONE if there is no room. */
-INLINE __u32 class_of(const char *device, const struct name *name)
+/*
+ * Slots for keys, new ones if they have none. Not static: the verifier would follow the caller from each
+ * place where a key may be.
+ */
+__noinline __u32 class_claim(__u64 key)
 {
-	__u64 key = hash_name(hash_name(2, device), name->text) | 1;
 	bool created;
 
 	return CLAIM(classes, SOURCE_CLASSES, key, &created);
 }
 
-/* Learn the ring of a new scheduler, or of a new one at a known address. */
-static __noinline __u32 ring_learn(__u64 address)
+__noinline __u32 scheduler_claim(__u64 key)
+{
+	bool created;
+
+	return CLAIM(schedulers, SOURCE_SCHEDULERS, key, &created);
+}
+
+__noinline __u32 scheduler_find(__u64 key)
+{
+	return FIND(schedulers, SOURCE_SCHEDULERS, key);
+}
+
+#define RING_CREATED 0x8000
+__noinline __u32 ring_claim(__u64 key)
+{
+	bool created;
+	__u32 slot = CLAIM(rings, SOURCE_RINGS, key, &created);
+
+	return created ? slot | RING_CREATED : slot;
+}
+
+/*
+ * Learn the ring of a new scheduler, or of a new one at a known address. Returns it, and the slot of the
+ * scheduler + 1 in the upper half.
+ */
+__noinline __u64 ring_learn(__u64 address)
 {
 	const struct drm_gpu_scheduler *sched = (const void *)address;
 	const struct device *device = BPF_CORE_READ(sched, dev);
 	const char *text = BPF_CORE_READ(sched, name);
 	struct source_scheduler *known;
 	char device_text[SOURCE_NAME_LEN] __attribute__((aligned(8))) = {};
-	struct name name __attribute__((aligned(8))) = {}, of_class __attribute__((aligned(8)));
+	struct class_name name = {}, of_class;
 	__u32 slot, place, class = SOURCE_NONE;
 	bool created;
 	int numbered;
@@ -165,7 +210,7 @@ static __noinline __u32 ring_learn(__u64 address)
 	of_class = name;
 	numbered = leave_class(&of_class);
 	if (numbered)
-		class = class_of(device_text, &of_class);
+		class = class_claim(hash_name(hash_name(2, device_text), of_class.text) | 1);
 	if (class < SOURCE_CLASSES) {
 		TESTED(class);
 		if (numbered == 2 || classes[class].rings >= CLASS_APART)
@@ -180,15 +225,17 @@ static __noinline __u32 ring_learn(__u64 address)
 			slot = classes[class].ring - 1;
 	}
 	created = false;
-	if (slot >= SOURCE_RINGS)
-		slot = CLAIM(rings, SOURCE_RINGS,
-			     hash_name(hash_name(1, device_text), name.text) | 1, &created);
+	if (slot >= SOURCE_RINGS) {
+		slot = ring_claim(hash_name(hash_name(1, device_text), name.text) | 1);
+		created = slot < SOURCE_NONE && slot & RING_CREATED;
+		slot = created ? slot & ~RING_CREATED : slot;
+	}
 	if (slot >= SOURCE_RINGS) {
 		slot = ring_other();
 	} else if (created) {
 		TESTED(slot);
 		__builtin_memcpy(rings[slot].device, device_text, SOURCE_NAME_LEN);
-		__builtin_memcpy(rings[slot].name, &name, SOURCE_NAME_LEN);
+		__builtin_memcpy(rings[slot].name, name.text, SOURCE_NAME_LEN);
 		__sync_fetch_and_or(&rings[slot].ready, 1);
 		if (class < SOURCE_CLASSES) {
 			TESTED(class);
@@ -197,7 +244,7 @@ static __noinline __u32 ring_learn(__u64 address)
 		}
 	}
 	/* If there is no room, it is learned again the next time. */
-	place = CLAIM(schedulers, SOURCE_SCHEDULERS, scheduler_key(address), &created);
+	place = scheduler_claim(scheduler_key(address));
 	if (place < SOURCE_SCHEDULERS) {
 		TESTED(place);
 		known = &schedulers[place];
@@ -207,33 +254,35 @@ static __noinline __u32 ring_learn(__u64 address)
 		known->class = class < SOURCE_CLASSES ? class + 1 : 0;
 		known->ring = slot + 1;
 	}
-	return slot;
+	return slot | (__u64)(__u32)(place + 1) << 32;
 }
 
-INLINE __u32 ring_of(const struct drm_gpu_scheduler *sched)
+/* The ring of a scheduler; *scheduler: slot of the scheduler + 1, 0 if it has none. */
+INLINE __u32 ring_and_scheduler_of(const struct drm_gpu_scheduler *sched, __u32 *scheduler)
 {
 	const __u64 key = scheduler_key((__u64)sched);
 	__u32 place = FIND(schedulers, SOURCE_SCHEDULERS, key);
 	const struct source_scheduler *known;
-	__u64 device, name;
+	__u64 device, name, learned;
 
 	if (place < SOURCE_SCHEDULERS) {
 		known = &schedulers[place];
+		*scheduler = place + 1;
 		device = (__u64)BPF_CORE_READ(sched, dev);
 		name = (__u64)BPF_CORE_READ(sched, name);
 		if (known->ring && known->device == device && known->name == name)
 			return known->ring - 1;
 	}
-	return ring_learn((__u64)sched);
+	learned = ring_learn((__u64)sched);
+	*scheduler = learned >> 32;
+	return learned;
 }
 
-/* Slot of a scheduler + 1, 0 if it has none. */
-INLINE __u32 scheduler_of(const struct drm_gpu_scheduler *sched)
+INLINE __u32 ring_of(const struct drm_gpu_scheduler *sched)
 {
-	const __u64 key = scheduler_key((__u64)sched);
-	__u32 place = FIND(schedulers, SOURCE_SCHEDULERS, key);
+	__u32 scheduler;
 
-	return place < SOURCE_SCHEDULERS ? place + 1 : 0;
+	return ring_and_scheduler_of(sched, &scheduler);
 }
 
 /* Does a scheduler end while its driver stays? Then it is a queue's. */
@@ -251,7 +300,7 @@ static __noinline int scheduler_was_queues(__u64 address)
 /* A scheduler ends, which is still there. */
 INLINE void scheduler_ends(__u64 key, __u64 address)
 {
-	__u32 place = FIND(schedulers, SOURCE_SCHEDULERS, key);
+	__u32 place = scheduler_find(key);
 	struct source_scheduler *known;
 
 	if (place >= SOURCE_SCHEDULERS)
@@ -265,10 +314,11 @@ INLINE void scheduler_ends(__u64 key, __u64 address)
 
 INLINE void scheduler_forget(__u64 key)
 {
-	__u32 place = FIND(schedulers, SOURCE_SCHEDULERS, key);
+	__u32 place = scheduler_find(key);
 
 	if (place >= SOURCE_SCHEDULERS)
 		return;
+	TESTED(place);
 	schedulers[place].ring = 0;
 	__sync_val_compare_and_swap(&schedulers[place].key, key, 0);
 }
