@@ -82,6 +82,61 @@ INLINE void learn_ops(struct drm_sched_fence *s_fence)
 		finished_ops = (__u64)BPF_CORE_READ(s_fence, finished.ops);
 }
 
+/* --- the context */
+
+/* Bits of preempt_count() that are set in interrupts, also in soft ones. */
+const volatile __u32 interrupt_bits;
+
+/* Only with PREEMPT_RT. */
+struct task_struct___rt {
+	int softirq_disable_cnt;
+} KERNEL_TYPE;
+
+#if defined(__TARGET_ARCH_x86)
+/* A kernel has the one or the other: the second from 6.2 to 6.14. */
+extern const int __preempt_count __ksym __weak;
+
+struct pcpu_hot {
+	int preempt_count;
+} KERNEL_TYPE;
+extern const struct pcpu_hot pcpu_hot __ksym __weak;
+
+INLINE __u32 preempt_count(void)
+{
+	if (&__preempt_count)
+		return *(const __u32 *)bpf_this_cpu_ptr(&__preempt_count);
+	if (&pcpu_hot)
+		return ((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+	return interrupt_bits;
+}
+#else
+struct task_struct___count {
+	struct {
+		struct {
+			__u32 count;
+		} preempt;
+	} thread_info;
+} KERNEL_TYPE;
+
+INLINE __u32 preempt_count(void)
+{
+	struct task_struct___count *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, thread_info.preempt.count);
+}
+#endif
+
+/* False in an interrupt: the current task is any other one. */
+INLINE bool in_task(void)
+{
+	struct task_struct___rt *task = (void *)bpf_get_current_task();
+	__u32 count = preempt_count();
+
+	if (bpf_core_field_exists(task->softirq_disable_cnt))
+		count |= BPF_CORE_READ(task, softirq_disable_cnt);
+	return !(count & interrupt_bits);
+}
+
 /* --- events */
 
 /* Since 6.17. */
@@ -99,7 +154,7 @@ INLINE void event_depths(struct gpumon_event *event, __u32 ring)
 }
 
 INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job *job,
-		      __u64 elapsed, struct drm_sched_fence *s_fence, int error)
+		      __u64 elapsed, struct drm_sched_fence *s_fence, int error, bool by_task)
 {
 	struct drm_sched_fence___client *client = (void *)s_fence;
 	struct gpumon_event *event;
@@ -115,7 +170,7 @@ INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job
 	event_depths(event, ring);
 	if (job) {
 		event->arg = elapsed;
-		event->flags = GPUMON_EVENT_F_LATENCY | GPUMON_EVENT_F_SUBMITTER;
+		event->flags = GPUMON_EVENT_F_LATENCY | (job->pid ? GPUMON_EVENT_F_SUBMITTER : 0);
 		event->pid = job->pid;
 		event->tid = job->tid;
 		__builtin_memcpy(event->comm, job->comm, sizeof(event->comm));
@@ -123,8 +178,8 @@ INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job
 	if (type == GPUMON_EVENT_QUEUE) {
 		if (bpf_core_field_exists(client->drm_client_id))
 			event->arg = BPF_CORE_READ(client, drm_client_id);
-		event->flags = 0;
-		event_submitter(event);
+		if (by_task)
+			event_submitter(event);
 	}
 	event_commit(event);
 }
@@ -149,7 +204,7 @@ INLINE __u32 ring_of_untracked(struct drm_sched_fence *s_fence)
  * All programs of a tracepoint run before the scheduler continues with the job. So the state of the
  * job's entry tells the twin whether the first program has counted this step.
  */
-INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
+INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin, bool with_context)
 {
 	__u64 now = bpf_ktime_get_ns(), ids = bpf_get_current_pid_tgid();
 	struct drm_sched_job *sched_job = (void *)ctx->args[0];
@@ -157,6 +212,7 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	__u64 key = job_key(s_fence), *words;
 	struct source_ring *levels;
 	struct source_job *job;
+	bool by_task;
 	__u32 ring, scheduler, process, depth;
 
 	if (twin && (job_find(key) || no_room_for(key, true)))
@@ -174,7 +230,8 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	if (!job && !twin)
 		no_room_for(key, false);
 	add(&words[SOURCE_RING_QUEUED], 1);
-	process = process_of_current();
+	by_task = with_context && in_task();
+	process = by_task ? process_of_current() : SOURCE_NONE;
 	process_add(process, SOURCE_PROCESS_JOBS, 1);
 	if (process >= SOURCE_PROCESSES)
 		add(&words[SOURCE_RING_UNATTRIBUTED], 1);
@@ -183,9 +240,9 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		job->state = SOURCE_JOB_QUEUED;
 		job->waited = 0;
 		job->scheduler = scheduler;
-		job->pid = ids >> 32;
-		job->tid = (__u32)ids;
-		if (with_events)
+		job->pid = by_task ? ids >> 32 : 0;
+		job->tid = by_task ? (__u32)ids : 0;
+		if (with_events && by_task)
 			bpf_get_current_comm(job->comm, sizeof(job->comm));
 		levels->begun = 1;
 		depth = __sync_fetch_and_add(&levels->queued, 1) + 1;
@@ -195,21 +252,35 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		add(&words[SOURCE_RING_JOBS_TABLE_FULL], 1);
 	}
 	add(&probes[SOURCE_SCHED_QUEUE].recorded, 1);
-	event_job(GPUMON_EVENT_QUEUE, now, ring, NULL, 0, s_fence, 0);
+	event_job(GPUMON_EVENT_QUEUE, now, ring, NULL, 0, s_fence, 0, by_task);
 	return 0;
 }
 
-SEC("raw_tp")
+SEC("?raw_tp")
 int queue(struct bpf_raw_tracepoint_args *ctx)
 {
 	add(&probes[SOURCE_SCHED_QUEUE].ran, 1);
-	return job_queued(ctx, false);
+	return job_queued(ctx, false, true);
 }
 
-SEC("raw_tp")
+SEC("?raw_tp")
 int queue_twin(struct bpf_raw_tracepoint_args *ctx)
 {
-	return job_queued(ctx, true);
+	return job_queued(ctx, true, true);
+}
+
+/* For kernels that do not tell where preempt_count() is: no job has a process. */
+SEC("?raw_tp")
+int queue_anywhere(struct bpf_raw_tracepoint_args *ctx)
+{
+	add(&probes[SOURCE_SCHED_QUEUE].ran, 1);
+	return job_queued(ctx, false, false);
+}
+
+SEC("?raw_tp")
+int queue_anywhere_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_queued(ctx, true, false);
 }
 
 /* A job without an entry gets one for a moment, to inform the twin. */
@@ -265,7 +336,7 @@ INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	}
 	add(&words[SOURCE_RING_RUN], 1);
 	add(&probes[SOURCE_SCHED_RUN].recorded, 1);
-	event_job(GPUMON_EVENT_RUN, now, ring, job, elapsed, s_fence, 0);
+	event_job(GPUMON_EVENT_RUN, now, ring, job, elapsed, s_fence, 0, false);
 	return 0;
 }
 
@@ -319,7 +390,7 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	}
 	add(&words[SOURCE_RING_DONE], 1);
 	add(&probes[SOURCE_SCHED_DONE].recorded, 1);
-	event_job(GPUMON_EVENT_DONE, now, ring, job, elapsed, s_fence, 0);
+	event_job(GPUMON_EVENT_DONE, now, ring, job, elapsed, s_fence, 0, false);
 	if (entry && twins && !twin) {
 		entry->time_ns = now;
 		entry->state = SOURCE_JOB_DONE;
@@ -429,7 +500,7 @@ static __noinline int job_failed(__u64 address, int error)
 	}
 	add(&probes[SOURCE_SCHED_RESULT].recorded, 1);
 	if (error || job)
-		event_job(type, now, ring, job, elapsed, s_fence, error);
+		event_job(type, now, ring, job, elapsed, s_fence, error, false);
 	if (job)
 		job_release(job, key);
 	return 0;

@@ -4,9 +4,11 @@
 """The DRM scheduler by BPF: the counts equal those of the module and of the mock."""
 import functools
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import fire
 import lab
 import source_bpf
 from gpumon_netlink import Gpumon
@@ -14,6 +16,8 @@ from source_sched import against_mock, check_lost, until_lossless
 
 # Rings that end, with 100 jobs each.
 ENDS = 20
+
+INTERRUPTED, IRQ_JOBS = 1, 60
 
 COUNTERS = ("live", "queued", "run", "done", "errors", "killed", "dependency_waits", "untracked",
             "jobs_table_full")
@@ -61,6 +65,31 @@ def however_they_end():
     return document, module
 
 
+def in_interrupts_of_a_process():
+    """Jobs of interrupts on a CPU where a process is busy all the time."""
+    for name in "gpumon", "mock_gpu":
+        if lab.loaded(name):
+            lab.rmmod(name)
+    lab.load(devices=1, rings=1)
+    counting = source_bpf.Counting()
+    busy = os.fork()
+    if not busy:
+        os.sched_setaffinity(0, {INTERRUPTED})
+        while True:
+            pass
+    f = fire.Fire()
+    scheduler = f.new("gpu_sched", "struct drm_gpu_scheduler", name=f.string("of_timer"),
+                      dev=f.device("made_up"))
+    jobs, entity, _ = f.scheduler_jobs(scheduler, 3000, IRQ_JOBS)
+    f.fire("gpu_sched", lab.probe("queue")["probe"], jobs, entity, cpu=INTERRUPTED, irq=True,
+           times=IRQ_JOBS)
+    os.kill(busy, signal.SIGKILL)
+    os.waitpid(busy, 0)
+    document, module = counting.end(), source_bpf.module()
+    f.close()
+    return document, module
+
+
 def rings_of_queues(names):
     for name in "gpumon", "mock_gpu":
         lab.rmmod(name)
@@ -103,6 +132,12 @@ lab.check(any(r["killed"] for r in document["drm_sched"]["rings"]), "jobs were k
 lab.check(any(r["errors"] for r in document["drm_sched"]["rings"]), "jobs had errors")
 with Gpumon() as g:
     lab.check(g.info(), "the module is still there")
+
+lab.step("jobs of interrupts are no process's, as in the module")
+document, module = until_lossless(in_interrupts_of_a_process)
+agree(document, module)
+for one in document, module:
+    lab.equal(one["gpumon"]["jobs_unattributed"], IRQ_JOBS, "jobs_unattributed")
 
 for driver, wanted in ("xe", 12), ("amdxdna", 1):
     lab.step("numbers that are no indices are those of queues, as in the module: %s" % driver)

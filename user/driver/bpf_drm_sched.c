@@ -43,7 +43,9 @@ static const struct source_hook hooks[] = {
 	  .without = "how many schedulers a ring has is not known" },
 };
 
-static int load_drm_sched(struct source_group *group)
+/* @with_context: jobs of interrupts are told from those of tasks. */
+static int open_and_load(const struct source_group *group, bool with_context,
+			 struct drm_sched_bpf **to)
 {
 	struct drm_sched_bpf *bpf = drm_sched_bpf__open();
 	int result;
@@ -52,16 +54,38 @@ static int load_drm_sched(struct source_group *group)
 		return -errno;
 	bpf->rodata->with_events = group->with_events;
 	bpf->rodata->twins = true;
+	bpf->rodata->interrupt_bits = group->interrupt_bits;
+	bpf_program__set_autoload(bpf->progs.queue, with_context);
+	bpf_program__set_autoload(bpf->progs.queue_twin, with_context);
+	bpf_program__set_autoload(bpf->progs.queue_anywhere, !with_context);
+	bpf_program__set_autoload(bpf->progs.queue_anywhere_twin, !with_context);
 	result = bpf_map__reuse_fd(bpf->maps.events, group->events_fd);
 	if (!result)
 		result = drm_sched_bpf__load(bpf);
-	if (result) {
+	if (result)
 		drm_sched_bpf__destroy(bpf);
-		return result;
+	else
+		*to = bpf;
+	return result;
+}
+
+static int load_drm_sched(struct source_group *group)
+{
+	bool with_context = true;
+	struct drm_sched_bpf *bpf;
+	int result = open_and_load(group, with_context, &bpf);
+
+	/* The kernel has the type of the variable, and not its address. */
+	if (result == -ENOENT) {
+		with_context = false;
+		result = open_and_load(group, with_context, &bpf);
 	}
+	if (result)
+		return result;
 	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks); i++) {
 		struct bpf_program *programs[] = {
-			[SOURCE_SCHED_QUEUE] = bpf->progs.queue,
+			[SOURCE_SCHED_QUEUE] = with_context ? bpf->progs.queue :
+							      bpf->progs.queue_anywhere,
 			[SOURCE_SCHED_RUN] = bpf->progs.run,
 			[SOURCE_SCHED_DONE] = bpf->progs.done,
 			[SOURCE_SCHED_WAIT] = bpf->progs.wait,
@@ -71,7 +95,8 @@ static int load_drm_sched(struct source_group *group)
 
 		/* A fence is signalled with interrupts disabled, so nothing can come in between. */
 		struct bpf_program *twins[SOURCE_SCHED_PROBES] = {
-			[SOURCE_SCHED_QUEUE] = bpf->progs.queue_twin,
+			[SOURCE_SCHED_QUEUE] = with_context ? bpf->progs.queue_twin :
+							      bpf->progs.queue_anywhere_twin,
 			[SOURCE_SCHED_RUN] = bpf->progs.run_twin,
 			[SOURCE_SCHED_DONE] = bpf->progs.done_twin,
 			[SOURCE_SCHED_WAIT] = bpf->progs.wait_twin,
@@ -79,6 +104,9 @@ static int load_drm_sched(struct source_group *group)
 
 		group->hooks[i].program = programs[group->hooks[i].counter];
 		group->hooks[i].twin = twins[group->hooks[i].counter];
+		if (group->hooks[i].counter == SOURCE_SCHED_QUEUE && !with_context)
+			group->hooks[i].lacks =
+				"jobs have no process: the kernel has no address of preempt_count (CONFIG_KALLSYMS_ALL)";
 		if (group->hooks[i].counter == SOURCE_SCHED_FINI)
 			group->hooks[i].at_return = bpf->progs.fini_returned;
 	}

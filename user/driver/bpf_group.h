@@ -17,6 +17,7 @@
  * @counter: index of the struct source_probe in the object that counts its events
  * @optional: the group can be attached without it
  * @without: what is unknown without it, NULL if another hook of the same counter provides it
+ * @lacks: what is unknown though it is attached, and why; NULL: nothing
  * @program: attached program
  * @twin: a second copy, for calls of @program that the kernel skips; may be NULL
  * @at_return: program for the function's return; may be NULL
@@ -33,6 +34,7 @@ struct source_hook {
 	unsigned int counter;
 	bool optional;
 	const char *without;
+	const char *lacks;
 	struct bpf_program *program;
 	struct bpf_program *twin;
 	struct bpf_program *at_return;
@@ -72,6 +74,7 @@ struct source_group_type {
  * struct source_group - the state of a group
  * @type: its type
  * @built_in: its driver is part of the kernel
+ * @interrupt_bits: bits of the kernel's preempt_count() that are set in interrupts
  * @hooks: its probes
  * @state: enum gpumon_attach_state
  * @reason: why it is not attached
@@ -85,6 +88,7 @@ struct source_group_type {
 struct source_group {
 	const struct source_group_type *type;
 	bool built_in;
+	uint32_t interrupt_bits;
 	struct source_hook hooks[GROUP_PROBES_MAX];
 	enum gpumon_attach_state state;
 	char reason[192];

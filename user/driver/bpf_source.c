@@ -90,8 +90,19 @@ say(struct source_group *group, enum gpumon_attach_state state, const char *form
 	va_end(args);
 }
 
-/* Is a group's driver part of the kernel? This cannot change. */
-static void look_for_built_in(struct gpumon_bpf_source *source)
+/*
+ * Bits of preempt_count() for NMIs, interrupts and soft interrupts. Kernels that count in it how often
+ * interrupts were disabled have the first two above that, and this variable.
+ */
+static uint32_t interrupt_bits(const struct btf *kernel)
+{
+	if (btf__find_by_name_kind(kernel, "local_interrupt_disable_state", BTF_KIND_VAR) > 0)
+		return 0x7f000100;
+	return 0x00ff0100;
+}
+
+/* What cannot change: how it counts interrupts, and is a group's driver part of the kernel? */
+static void look_at_kernel(struct gpumon_bpf_source *source)
 {
 	libbpf_print_fn_t before = libbpf_set_print(gpumon_libbpf_print);
 	struct btf *kernel = btf__load_vmlinux_btf();
@@ -100,6 +111,7 @@ static void look_for_built_in(struct gpumon_bpf_source *source)
 	for (size_t i = 0; i < GROUPS && kernel; i++) {
 		const struct source_group_type *type = source->group[i].type;
 
+		source->group[i].interrupt_bits = interrupt_bits(kernel);
 		for (size_t k = 0; k < type->n_hooks; k++) {
 			const struct source_hook *hook = &type->hooks[k];
 
@@ -114,6 +126,7 @@ static void look_for_built_in(struct gpumon_bpf_source *source)
 
 static void attach_hook(const struct source_group *group, struct source_hook *hook)
 {
+	bool built_in = group->built_in && !strcmp(hook->module, group->type->module);
 	struct bpf_link *link;
 
 	if (hook->kind == GPUMON_PROBE_KIND_TRACEPOINT)
@@ -129,10 +142,11 @@ static void attach_hook(const struct source_group *group, struct source_hook *ho
 				bpf_program__attach_kprobe(hook->at_return, true, hook->name);
 		hook->link = link;
 		hook->state = GPUMON_ATTACH_STATE_ATTACHED;
-		snprintf(hook->reason, sizeof(hook->reason), "%s",
-			 group->built_in && !strcmp(hook->module, group->type->module) ?
-				 "built into the kernel" :
-				 "");
+		if (hook->lacks)
+			snprintf(hook->reason, sizeof(hook->reason), "%s", hook->lacks);
+		else
+			snprintf(hook->reason, sizeof(hook->reason), "%s",
+				 built_in ? "built into the kernel" : "");
 		return;
 	}
 	hook->state = errno == ENOENT ? GPUMON_ATTACH_STATE_MISSING : GPUMON_ATTACH_STATE_FAILED;
@@ -289,7 +303,7 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **to, bool events, struct gp
 		gpumon_bpf_source_close(source);
 		return -1;
 	}
-	look_for_built_in(source);
+	look_at_kernel(source);
 	gpumon_bpf_source_look(source);
 	source->since_ns = gpumon_monotonic_ns();
 	*to = source;
