@@ -149,6 +149,15 @@ struct source_ring_words {
 	__u64 word[SOURCE_RING_WORDS];
 };
 
+enum source_ring_leaving {
+	/* In use, or in nobody's way. */
+	SOURCE_RING_STAYS,
+	/* gpumon-user will free its slot, unless a scheduler of it comes. */
+	SOURCE_RING_LEAVES,
+	/* gpumon-user frees its slot. */
+	SOURCE_RING_GONE,
+};
+
 /**
  * struct source_ring - the ring in a slot, and its levels
  * @key: hash of the names, 0: free
@@ -156,6 +165,9 @@ struct source_ring_words {
  * @queued: jobs queued and not yet run
  * @running: jobs run and not yet done
  * @begun: a job was followed from its queueing on: without one, the levels are unknown
+ * @leaving: enum source_ring_leaving
+ * @class: slot + 1 of the class that it is one ring of, 0: none
+ * @used_ns: when it was in use, as far as was noticed
  * @device: name of the scheduler's device, or "-"
  * @name: name of the scheduler
  */
@@ -165,6 +177,9 @@ struct source_ring {
 	__u32 queued;
 	__u32 running;
 	__u32 begun;
+	__u32 leaving;
+	__u32 class;
+	__u64 used_ns;
 	char device[SOURCE_NAME_LEN];
 	char name[SOURCE_NAME_LEN];
 };

@@ -179,13 +179,46 @@ __noinline __u32 scheduler_find(__u64 key)
 	return FIND(schedulers, SOURCE_SCHEDULERS, key);
 }
 
+/* A scheduler of a known ring has come. False if gpumon-user is freeing its slot. */
+INLINE bool ring_stays(__u32 slot)
+{
+	struct source_ring *ring = &rings[slot];
+
+	if (!*(volatile __u32 *)&ring->leaving)
+		return true;
+	ring->used_ns = bpf_ktime_get_ns();
+	return __sync_val_compare_and_swap(&ring->leaving, SOURCE_RING_LEAVES,
+					   SOURCE_RING_STAYS) != SOURCE_RING_GONE;
+}
+
 #define RING_CREATED 0x8000
 __noinline __u32 ring_claim(__u64 key)
 {
 	bool created;
 	__u32 slot = CLAIM(rings, SOURCE_RINGS, key, &created);
 
-	return created ? slot | RING_CREATED : slot;
+	if (created)
+		return slot | RING_CREATED;
+	if (slot >= SOURCE_RINGS)
+		return SOURCE_NONE;
+	TESTED(slot);
+	return ring_stays(slot) ? slot : SOURCE_NONE;
+}
+
+/* The ring of a class whose rings are those of queues, SOURCE_NONE if there is none yet. */
+__noinline __u32 ring_of_class(__u32 class)
+{
+	__u32 slot;
+
+	if (class >= SOURCE_CLASSES)
+		return SOURCE_NONE;
+	TESTED(class);
+	slot = classes[class].ring - 1;
+	if (slot >= SOURCE_RINGS)
+		return SOURCE_NONE;
+	TESTED(slot);
+	/* The slot may be another ring's by now. */
+	return ring_stays(slot) && rings[slot].class == class + 1 ? slot : SOURCE_NONE;
 }
 
 /*
@@ -211,18 +244,15 @@ __noinline __u64 ring_learn(__u64 address)
 	numbered = leave_class(&of_class);
 	if (numbered)
 		class = class_claim(hash_name(hash_name(2, device_text), of_class.text) | 1);
-	if (class < SOURCE_CLASSES) {
-		TESTED(class);
-		if (numbered == 2 || classes[class].rings >= CLASS_APART)
-			class_join(class, classes[class].ring - 1);
-		if (classes[class].joined)
-			name = of_class;
-	}
 	slot = SOURCE_NONE;
 	if (class < SOURCE_CLASSES) {
 		TESTED(class);
-		if (classes[class].joined)
-			slot = classes[class].ring - 1;
+		if (numbered == 2 || classes[class].rings >= CLASS_APART)
+			class_join(class, ring_of_class(class));
+		if (classes[class].joined) {
+			name = of_class;
+			slot = ring_of_class(class);
+		}
 	}
 	created = false;
 	if (slot >= SOURCE_RINGS) {
@@ -236,12 +266,14 @@ __noinline __u64 ring_learn(__u64 address)
 		TESTED(slot);
 		__builtin_memcpy(rings[slot].device, device_text, SOURCE_NAME_LEN);
 		__builtin_memcpy(rings[slot].name, name.text, SOURCE_NAME_LEN);
-		__sync_fetch_and_or(&rings[slot].ready, 1);
+		rings[slot].used_ns = bpf_ktime_get_ns();
 		if (class < SOURCE_CLASSES) {
 			TESTED(class);
+			rings[slot].class = class + 1;
 			classes[class].ring = slot + 1;
 			__sync_fetch_and_add(&classes[class].rings, 1);
 		}
+		__sync_fetch_and_or(&rings[slot].ready, 1);
 	}
 	/* If there is no room, it is learned again the next time. */
 	place = scheduler_claim(scheduler_key(address));
@@ -314,11 +346,16 @@ INLINE void scheduler_ends(__u64 key, __u64 address)
 
 INLINE void scheduler_forget(__u64 key)
 {
-	__u32 place = scheduler_find(key);
+	__u32 place = scheduler_find(key), ring;
 
 	if (place >= SOURCE_SCHEDULERS)
 		return;
 	TESTED(place);
+	ring = schedulers[place].ring - 1;
+	if (ring < SOURCE_RINGS) {
+		TESTED(ring);
+		rings[ring].used_ns = bpf_ktime_get_ns();
+	}
 	schedulers[place].ring = 0;
 	__sync_val_compare_and_swap(&schedulers[place].key, key, 0);
 }

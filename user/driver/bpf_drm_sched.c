@@ -136,27 +136,39 @@ static unsigned int attached_counters(const struct source_group *group)
 	return counters;
 }
 
+static int sum_words(const struct drm_sched_bpf *bpf, __u32 ring, struct source_ring_words *words,
+		     struct source_ring_words *sum)
+{
+	int processors = gpumon_source_processors();
+
+	memset(sum, 0, sizeof(*sum));
+	if (bpf_map_lookup_elem(bpf_map__fd(bpf->maps.ring_words), &ring, words))
+		return -1;
+	for (int cpu = 0; cpu < processors; cpu++)
+		gpumon_source_add_words(sum, &words[cpu]);
+	return 0;
+}
+
 static int fill_rings(struct source_group *group, struct gpumon_model *model)
 {
 	struct drm_sched_bpf *bpf = group->skeleton;
-	int processors = gpumon_source_processors();
 	unsigned int attached = attached_counters(group);
-	struct source_ring_words *words = calloc((size_t)processors, sizeof(*words)), *sum;
+	struct source_ring_words *words, *sum;
 	int ret = 0;
 
+	words = calloc((size_t)gpumon_source_processors(), sizeof(*words));
 	sum = malloc(sizeof(*sum));
 	if (!words || !sum)
 		ret = -1;
+	model->info.rings_retired = gpumon_value_of(group->retired);
+	model->info.jobs_unattributed.v += group->retired_unattributed;
 	for (__u32 i = 0; i <= SOURCE_RING_OTHER && !ret; i++) {
 		uint64_t live = 0;
 
 		if (!bpf->bss->rings[i].ready)
 			continue;
-		memset(sum, 0, sizeof(*sum));
-		if (bpf_map_lookup_elem(bpf_map__fd(bpf->maps.ring_words), &i, words))
+		if (sum_words(bpf, i, words, sum))
 			continue;
-		for (int cpu = 0; cpu < processors; cpu++)
-			gpumon_source_add_words(sum, &words[cpu]);
 		for (size_t s = 0; s < SOURCE_SCHEDULERS; s++)
 			live += bpf->bss->schedulers[s].ring == i + 1;
 		model->info.jobs_unattributed.v += sum->word[SOURCE_RING_UNATTRIBUTED];
@@ -165,6 +177,40 @@ static int fill_rings(struct source_group *group, struct gpumon_model *model)
 	free(words);
 	free(sum);
 	return ret;
+}
+
+static int clear_ring(void *data, unsigned int slot)
+{
+	size_t processors = (size_t)gpumon_source_processors();
+	struct source_ring_words *words = calloc(processors, sizeof(*words)), sum;
+	struct source_group *group = data;
+	struct drm_sched_bpf *bpf = group->skeleton;
+	__u32 ring = slot;
+	int ret = -1;
+
+	if (words && !sum_words(bpf, ring, words, &sum)) {
+		memset(words, 0, processors * sizeof(*words));
+		ret = bpf_map_update_elem(bpf_map__fd(bpf->maps.ring_words), &ring, words, BPF_ANY);
+	}
+	if (!ret)
+		group->retired_unattributed += sum.word[SOURCE_RING_UNATTRIBUTED];
+	free(words);
+	return ret ? -1 : 0;
+}
+
+static void age_drm_sched(struct source_group *group, uint64_t now_ns)
+{
+	struct drm_sched_bpf *bpf = group->skeleton;
+	struct gpumon_source_rings tables = {
+		.rings = bpf->bss->rings,
+		.classes = bpf->bss->classes,
+		.schedulers = bpf->bss->schedulers,
+		.clear = clear_ring,
+		.data = group,
+	};
+
+	/* Without the end of a scheduler no ring is ever without one. */
+	group->retired += gpumon_source_rings_age(&tables, now_ns);
 }
 
 static int fill_drm_sched(struct source_group *group, unsigned int parts,
@@ -188,6 +234,7 @@ const struct source_group_type gpumon_source_drm_sched = {
 	.load = load_drm_sched,
 	.unload = unload_drm_sched,
 	.fill = fill_drm_sched,
+	.age = age_drm_sched,
 };
 
 #endif /* GPUMON_BPF */

@@ -44,6 +44,34 @@ void gpumon_source_add_words(struct source_ring_words *sum, const struct source_
 int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct source_ring *ring,
 		       const struct source_ring_words *words, uint64_t live, unsigned int attached);
 
+/**
+ * struct gpumon_source_rings - the tables of rings, which the programs change meanwhile
+ * @rings: SOURCE_RINGS + 1 rings
+ * @classes: SOURCE_CLASSES classes
+ * @schedulers: SOURCE_SCHEDULERS schedulers
+ * @clear: zeroes the words of a ring on all CPUs; 0 or -1
+ * @data: for @clear
+ */
+struct gpumon_source_rings {
+	struct source_ring *rings;
+	struct source_class *classes;
+	struct source_scheduler *schedulers;
+	int (*clear)(void *data, unsigned int slot);
+	void *data;
+};
+
+/**
+ * gpumon_source_rings_age() - make room for rings that come, as the module does
+ * @tables: tables
+ * @now_ns: CLOCK_MONOTONIC, a second or more after the call before
+ *
+ * When three quarters of the table are used, the ring that has been without a scheduler longest
+ * leaves it, with its counts: it is chosen by one call and freed by the next.
+ *
+ * Return: true if a ring has left.
+ */
+bool gpumon_source_rings_age(const struct gpumon_source_rings *tables, uint64_t now_ns);
+
 int gpumon_source_crtc(struct gpumon_model *model, unsigned int id, const struct source_crtc *crtc);
 
 /* @name: name of the hardware, NULL if only the minor number is known. */

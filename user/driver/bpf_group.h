@@ -58,6 +58,7 @@ struct source_group;
  *        group; 0 or a negative errno
  * @unload: undoes @load
  * @fill: adds statistics and processes to a model; -1 without memory
+ * @age: called once a second to make room in its tables; may be NULL
  */
 struct source_group_type {
 	const char *name;
@@ -68,6 +69,7 @@ struct source_group_type {
 	int (*load)(struct source_group *group);
 	void (*unload)(struct source_group *group);
 	int (*fill)(struct source_group *group, unsigned int parts, struct gpumon_model *model);
+	void (*age)(struct source_group *group, uint64_t now_ns);
 };
 
 /**
@@ -84,6 +86,9 @@ struct source_group_type {
  * @with_events: send events
  * @events_fd: ring for events
  * @bytes: memory of its tables
+ * @aged_ns: when @type->age was called last
+ * @retired: rows that have left its tables
+ * @retired_unattributed: their jobs without a process
  */
 struct source_group {
 	const struct source_group_type *type;
@@ -98,6 +103,9 @@ struct source_group {
 	bool with_events;
 	int events_fd;
 	uint64_t bytes;
+	uint64_t aged_ns;
+	uint64_t retired;
+	uint64_t retired_unattributed;
 };
 
 extern const struct source_group_type gpumon_source_drm_sched;

@@ -23,6 +23,8 @@
 #define EVENTS_BYTES (8 << 20)
 /* The kernel requires a whole page, even if no event is ever written. */
 #define EVENTS_TAKEN 1024
+/* As often as the module. No BPF program runs for so long. */
+#define AGE_NS 1000000000ULL
 
 static const struct source_group_type *const types[] = {
 	&gpumon_source_drm_sched,
@@ -229,12 +231,22 @@ static void look_at(struct source_group *group)
 	attach_group(group);
 }
 
+static void age(struct source_group *group, uint64_t now_ns)
+{
+	if (!group->skeleton || !group->type->age || now_ns - group->aged_ns < AGE_NS)
+		return;
+	group->aged_ns = now_ns;
+	group->type->age(group, now_ns);
+}
+
 void gpumon_bpf_source_look(struct gpumon_bpf_source *source)
 {
 	libbpf_print_fn_t before = libbpf_set_print(gpumon_libbpf_print);
 
-	for (size_t i = 0; i < GROUPS; i++)
+	for (size_t i = 0; i < GROUPS; i++) {
 		look_at(&source->group[i]);
+		age(&source->group[i], gpumon_monotonic_ns());
+	}
 	libbpf_set_print(before);
 }
 
@@ -448,6 +460,8 @@ int gpumon_bpf_source_read(struct gpumon_bpf_source *source, unsigned int parts,
 	}
 	if (parts & GPUMON_PART_INFO) {
 		model->info.rings = gpumon_value_of(model->n_rings);
+		if (gpumon_model_ring(model, SOURCE_RING_OTHER))
+			model->info.rings.v--;
 		model->info.processes = gpumon_value_of(model->n_processes);
 		model->info.jobs_unattributed =
 			gpumon_value_if(source->group[0].skeleton, model->info.jobs_unattributed.v);

@@ -125,6 +125,113 @@ static void ring_of_words(void **state)
 	gpumon_model_free(&model);
 }
 
+/* --- rings that leave the table */
+
+#define SECOND 1000000000ULL
+
+static struct source_ring rings[SOURCE_RINGS + 1];
+static struct source_class classes[SOURCE_CLASSES];
+static struct source_scheduler schedulers[SOURCE_SCHEDULERS];
+static unsigned int cleared;
+
+static int clear(void *data, unsigned int slot)
+{
+	(void)data;
+	cleared = slot;
+	return 0;
+}
+
+static const struct gpumon_source_rings tables = {
+	.rings = rings, .classes = classes, .schedulers = schedulers, .clear = clear
+};
+
+/* So many rings, the later ones used later. The first two are of the first class. */
+static void make_rings(unsigned int n)
+{
+	memset(rings, 0, sizeof(rings));
+	memset(classes, 0, sizeof(classes));
+	memset(schedulers, 0, sizeof(schedulers));
+	for (unsigned int i = 0; i < n; i++)
+		rings[i] = (struct source_ring){ .key = 2 * i + 1, .ready = 1, .used_ns = i + 1 };
+	rings[0].class = rings[1].class = 1;
+	classes[0] = (struct source_class){ .key = 1, .rings = 2, .ring = 1 };
+}
+
+static void the_oldest_ring_leaves(void **state)
+{
+	(void)state;
+	make_rings(SOURCE_RINGS * 3 / 4 - 1);
+	for (unsigned int i = 1; i < 4; i++)
+		assert_false(gpumon_source_rings_age(&tables, i * SECOND));
+	assert_int_equal(rings[0].leaving, SOURCE_RING_STAYS);
+
+	/* A second later than it is chosen: a program may have found it just before. */
+	make_rings(SOURCE_RINGS * 3 / 4);
+	memcpy(rings[0].name, "queue", 5);
+	rings[0].begun = 1;
+	assert_false(gpumon_source_rings_age(&tables, SECOND));
+	assert_int_equal(rings[0].leaving, SOURCE_RING_LEAVES);
+	assert_int_equal(rings[0].ready, 1);
+	cleared = SOURCE_RINGS;
+	assert_true(gpumon_source_rings_age(&tables, 2 * SECOND));
+	assert_int_equal(cleared, 0);
+	assert_memory_equal(&rings[0], &(struct source_ring){ 0 }, sizeof(rings[0]));
+	/* The other ring of its class is the one that there is. */
+	assert_int_equal(classes[0].rings, 1);
+	assert_int_equal(classes[0].ring, 2);
+	/* There is room now. */
+	assert_false(gpumon_source_rings_age(&tables, 3 * SECOND));
+	for (unsigned int i = 0; i < SOURCE_RINGS; i++)
+		assert_int_equal(rings[i].leaving, SOURCE_RING_STAYS);
+}
+
+static void rings_in_use_stay(void **state)
+{
+	(void)state;
+	make_rings(SOURCE_RINGS);
+	schedulers[7].ring = 1;
+	rings[1].queued = 1;
+	rings[2].running = 1;
+	/* It is chosen, and a scheduler comes. */
+	assert_false(gpumon_source_rings_age(&tables, SECOND));
+	assert_int_equal(rings[3].leaving, SOURCE_RING_LEAVES);
+	schedulers[9].ring = 4;
+	assert_false(gpumon_source_rings_age(&tables, 2 * SECOND));
+	assert_int_equal(rings[3].leaving, SOURCE_RING_STAYS);
+	/* Or a program takes it back whose scheduler has no place. */
+	assert_int_equal(rings[4].leaving, SOURCE_RING_LEAVES);
+	rings[4].leaving = SOURCE_RING_STAYS;
+	rings[4].used_ns = 2 * SECOND;
+	assert_false(gpumon_source_rings_age(&tables, 3 * SECOND));
+	assert_int_equal(rings[5].leaving, SOURCE_RING_LEAVES);
+	/* Whatever was in use is the youngest when it is not any more. */
+	schedulers[7].ring = 0;
+	rings[1].queued = rings[2].running = 0;
+	for (unsigned int i = 4; i < 8; i++)
+		assert_true(gpumon_source_rings_age(&tables, i * SECOND));
+	assert_int_equal(rings[0].key, 1);
+	assert_int_equal(rings[5].key, 0);
+	assert_int_equal(rings[8].key, 0);
+	assert_int_equal(rings[9].leaving, SOURCE_RING_LEAVES);
+}
+
+static void others_are_learned_again(void **state)
+{
+	(void)state;
+	make_rings(SOURCE_RINGS);
+	for (unsigned int i = 0; i < SOURCE_RINGS; i++)
+		schedulers[i].ring = i + 1;
+	schedulers[300].ring = SOURCE_RING_OTHER + 1;
+	assert_false(gpumon_source_rings_age(&tables, SECOND));
+	assert_int_equal(schedulers[300].ring, SOURCE_RING_OTHER + 1);
+	schedulers[5].ring = 0;
+	assert_false(gpumon_source_rings_age(&tables, 2 * SECOND));
+	assert_int_equal(schedulers[300].ring, SOURCE_RING_OTHER + 1);
+	assert_true(gpumon_source_rings_age(&tables, 3 * SECOND));
+	assert_int_equal(schedulers[300].ring, 0);
+	assert_int_equal(schedulers[6].ring, 7);
+}
+
 static void processes_are_joined(void **state)
 {
 	struct source_process from = {
@@ -449,6 +556,9 @@ int main(void)
 		cmocka_unit_test(buckets_cover_every_value),
 		cmocka_unit_test(histogram_in_numbers),
 		cmocka_unit_test(ring_of_words),
+		cmocka_unit_test(the_oldest_ring_leaves),
+		cmocka_unit_test(rings_in_use_stay),
+		cmocka_unit_test(others_are_learned_again),
 		cmocka_unit_test(processes_are_joined),
 		cmocka_unit_test(tables_have_the_modules_columns),
 		cmocka_unit_test(proc_is_read),
