@@ -8,9 +8,8 @@
 
 #include "fuzz.h"
 #include "gpuprog/image/exchange.h"
-#include "gpuprog/image/patched.h"
 #include "gpuprog/image/fatbin.h"
-#include "gpuprog/ptx/lex.h"
+#include "gpuprog/ptx/statement.h"
 #include "gpuprog/verify/verify.h"
 
 #define PROGRAMS 7 /* at each point of kernels and functions */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "gpuprog/object/opcode.h"
+#include "gpuprog/object/instruction.h"
 #include "gpuprog/verify/verify.h"
 
 #include "assemble.h"

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/object/helper.h"
-#include "gpuprog/object/opcode.h"
-#include "gpuprog/object/texts.h"
+#include "gpuprog/object/instruction.h"
+#include "gpuprog/object/program.h"
 
 #include "assemble.h"
 

@@ -22,7 +22,7 @@ const struct gpumon_probe_map corpus_maps[CORPUS_MAPS] = {
 	[CORPUS_LARGE] = { "large", GPUMON_PROBE_MAP_ARRAY, 1503, 4, 70004, 3, false, NULL },
 };
 
-/* Helpers that linux/bpf.h does not know: probe/model/helper.h. */
+/* Helpers that linux/bpf.h does not know: object/instruction.h. */
 #define PUTS	      502 - 1
 #define GLOBALTIMER   502
 #define BLOCK_IDX     503

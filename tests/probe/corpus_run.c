@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "corpus_run.h"
-#include "gpuprog/object/read.h"
+#include "gpuprog/object/map_memory.h"
 
 const struct gpumon_probe_target corpus_targets[CORPUS_TARGETS] = {
 	{ .isa = 90, .sm = 90, .shards = 4, .fuel = 1000 },

@@ -3,7 +3,7 @@
 #ifndef GPUMON_TESTS_PROBE_INSN_H
 #define GPUMON_TESTS_PROBE_INSN_H
 
-#include "gpuprog/object/opcode.h"
+#include "gpuprog/object/instruction.h"
 
 #define INSN(op, dst, src, offset, constant)  \
 	((struct bpf_insn){ .code = (op),     \

@@ -4,7 +4,7 @@
 
 #include "insn.h"
 #include "kernel_insns.h"
-#include "gpuprog/object/helper.h"
+#include "gpuprog/object/instruction.h"
 
 #define PRANDOM	    7
 #define RINGBUF	    130

@@ -7,7 +7,7 @@
 #define GPUMON_TESTS_PROBE_KERNEL_INSNS_H
 
 #include "assemble.h"
-#include "gpuprog/object/fact.h"
+#include "gpuprog/object/program.h"
 
 #define KERNEL_MAX_INSNS 2048
 

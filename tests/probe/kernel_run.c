@@ -13,8 +13,8 @@
 
 #include "dice.h"
 #include "kernel_release.h"
-#include "gpuprog/object/opcode.h"
-#include "gpuprog/object/read.h"
+#include "gpuprog/object/instruction.h"
+#include "gpuprog/object/map_memory.h"
 #include "random_code.h"
 #include "sample.h"
 

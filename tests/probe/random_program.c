@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "gpuprog/object/opcode.h"
+#include "gpuprog/object/instruction.h"
 
 #include "random_program.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/object/opcode.h"
+#include "gpuprog/object/instruction.h"
 #include "reference.h"
 
 struct run {

@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpuprog/object/helper.h"
-#include "gpuprog/object/opcode.h"
+#include "gpuprog/object/instruction.h"
 
 #include "concrete.h"
 #include "run_steps.h"

@@ -7,7 +7,6 @@
 #define GPUMON_TESTS_PROBE_RUN_STEPS_H
 
 #include "dice.h"
-#include "gpuprog/object/fact.h"
 #include "gpuprog/object/program.h"
 
 /* What a run has done, to see that it was worth it. */

@@ -4,7 +4,7 @@
 #define PROBE_SAMPLE_H
 
 #include "lib/pool.h"
-#include "gpuprog/object/layout.h"
+#include "gpuprog/object/map_memory.h"
 #include "gpuprog/ptx/translate.h"
 #include "ptx.h"
 

@@ -11,7 +11,7 @@
 #include "load.h"
 #include "object_file.h"
 #include "gpuprog/object/flatten.h"
-#include "gpuprog/object/image.h"
+#include "gpuprog/object/elf.h"
 
 #define PROGRAM "kretprobe/_Z9vectorAddPKfS0_Pf"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "load.h"
-#include "gpuprog/object/helper.h"
-#include "gpuprog/serve/check.h"
+#include "gpuprog/object/instruction.h"
+#include "gpuprog/serve/load.h"
 
 static const char *const versions[] = { "v1", "v2", "v3", "v4" };
 

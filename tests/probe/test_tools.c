@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/object/read.h"
-#include "gpuprog/serve/ptx.h"
+#include "gpuprog/object/map_memory.h"
+#include "gpuprog/serve/inspect.h"
 #include "sample.h"
 
 static const char *const tools[] = { "cuda-counter", "directly-run", "kernelretsnoop", "launchlate",

@@ -10,7 +10,7 @@
 
 #include "corpus_run.h"
 #include "dice.h"
-#include "gpuprog/object/read.h"
+#include "gpuprog/object/map_memory.h"
 
 static void test_counters(void **state)
 {

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "insn.h"
-#include "gpuprog/object/read.h"
+#include "gpuprog/object/map_memory.h"
 #include "random_code.h"
 #include "reference.h"
 #include "sample.h"

@@ -6,9 +6,8 @@
 
 #include "concrete.h"
 #include "dice.h"
-#include "gpuprog/object/opcode.h"
-#include "gpuprog/verify/number_alu.h"
-#include "gpuprog/verify/number_test.h"
+#include "gpuprog/object/instruction.h"
+#include "gpuprog/verify/bounds.h"
 
 #define ROUNDS 400000
 

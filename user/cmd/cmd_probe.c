@@ -7,11 +7,9 @@
 #include "lib/output_file.h"
 #include "lib/privileges.h"
 #include "commands.h"
-#include "gpuprog/serve/alone.h"
-#include "gpuprog/serve/into.h"
-#include "gpuprog/serve/ptx.h"
-#include "gpuprog/serve/show.h"
-#include "gpuprog/serve/tools.h"
+#include "gpuprog/serve/own_kernels.h"
+#include "gpuprog/serve/inspect.h"
+#include "gpuprog/serve/load.h"
 #include "probe_choice.h"
 
 struct probe_options {

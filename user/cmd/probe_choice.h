@@ -4,9 +4,8 @@
 #define GPUMON_CMD_PROBE_CHOICE_H
 
 #include "lib/options.h"
-#include "gpuprog/serve/probe.h"
-#include "gpuprog/serve/service.h"
-#include "gpuprog/serve/check.h"
+#include "gpuprog/serve/session.h"
+#include "gpuprog/serve/load.h"
 #include "record/session.h"
 
 /**

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "gpuprog/image/exchange.h"
-#include "gpuprog/image/patched.h"
 #include "gpuprog/verify/verify.h"
 
 static void fail(const char *what)

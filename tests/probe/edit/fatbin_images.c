@@ -21,7 +21,6 @@
 
 #include "gpuprog/ptx/edit.h"
 #include "gpuprog/image/fatbin.h"
-#include "gpuprog/image/layout.h"
 
 /* In the head of an entry: where and how long the source file's name and the assembler's options are. */
 #define NAME	0x20 /* u32, u32 */

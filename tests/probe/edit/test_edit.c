@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "gpuprog/ptx/edit.h"
-#include "gpuprog/image/lz4.h"
+#include "gpuprog/image/fatbin.h"
 
 static char text[1 << 16];
 static size_t text_size;

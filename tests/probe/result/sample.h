@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Results that a test makes up: maps are defined here, and their memory is written through the
- * functions of probe/model/layout.h, as a GPU would.
+ * functions of object/map_memory.h, as a GPU would.
  */
 #ifndef GPUMON_TESTS_RESULT_SAMPLE_H
 #define GPUMON_TESTS_RESULT_SAMPLE_H

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpuprog/serve/area.h"
-#include "gpuprog/serve/fold.h"
+#include "gpuprog/serve/memory.h"
 
 #define ENTRIES	 65536
 #define CONTEXTS 4

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/view/modules.h"
-#include "gpuprog/serve/into.h"
-#include "gpuprog/serve/show.h"
-#include "gpuprog/serve/tools.h"
+#include "gpuprog/view/coverage.h"
+#include "gpuprog/serve/inspect.h"
+#include "gpuprog/serve/load.h"
 #include "sample.h"
 #include "lib/sheet_inner.h"
 

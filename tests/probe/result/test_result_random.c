@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/view/sum.h"
+#include "gpuprog/view/result.h"
 #include "sample.h"
 
 #define TURNS	     60

@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gpuprog/serve/service.h"
-#include "gpuprog/serve/server_show.h"
+#include "gpuprog/serve/session.h"
 
 static const struct gpumon_probe_object object;
 static const struct gpumon_probe_order order = { .object = &object };

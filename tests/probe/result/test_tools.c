@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpuprog/serve/check.h"
-#include "gpuprog/serve/tools.h"
+#include "gpuprog/serve/load.h"
 
 static const struct gpumon_probe_rules rules;
 

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/serve/check.h"
-#include "gpuprog/serve/show.h"
-#include "gpuprog/serve/tools.h"
+#include "gpuprog/serve/load.h"
+#include "gpuprog/serve/inspect.h"
 
 static void tools_are_not_built(void **state)
 {

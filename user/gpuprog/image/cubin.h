@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Reading a cubin: an ELF file with machine code (SASS). */
+/* Reads a cubin, an ELF file with machine code (SASS): its kernels, and accesses that patches do not see. */
 #ifndef GPUMON_GPUPROG_IMAGE_CUBIN_H
 #define GPUMON_GPUPROG_IMAGE_CUBIN_H
 
@@ -8,26 +8,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In st_other of a symbol: it is the entry of a kernel. */
-#define GPUMON_CUBIN_ENTRY 0x10
+#include "gpuprog/ptx/edit.h"
 
-static inline bool gpumon_cubin_is_kernel(const GElf_Sym *symbol)
-{
-	return GELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_other & GPUMON_CUBIN_ENTRY;
-}
-
-/* NULL: it is no ELF file. For elf_end(). */
-static inline Elf *gpumon_cubin_open(const void *data, size_t size)
-{
-	Elf *elf = NULL;
-
-	/* libelf only reads from this memory, but does not say so. */
-	if (elf_version(EV_CURRENT) != EV_NONE)
-		elf = elf_memory((char *)(uintptr_t)data, size);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		return elf;
-	elf_end(elf);
-	return NULL;
-}
+/**
+ * gpumon_fatbin_elf_unseen - count such accesses of each kernel
+ * @data: cubin, not trusted
+ * @size: bytes
+ * @each: called for each kernel that has some, with how many places there are by cause; another
+ *        value than 0 ends the search
+ * @context: for @each
+ *
+ * Device functions that a kernel calls are included, as far as the cubin says which it calls. Of GPUs
+ * before Volta nothing is counted: their machine code is another.
+ *
+ * Return: 0, what @each returned, or -1 without memory. What cannot be read has no such accesses.
+ */
+int gpumon_fatbin_elf_unseen(const void *data, size_t size,
+			     int (*each)(void *context, const char *kernel,
+					 const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
+			     void *context);
 
 #endif /* GPUMON_GPUPROG_IMAGE_CUBIN_H */

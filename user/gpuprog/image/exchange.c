@@ -1,12 +1,475 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* What an image is, and the containers that stand one behind the other. */
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/array.h"
+#include "gpuprog/ptx/translate.h"
+#include "cubin.h"
 #include "exchange.h"
-#include "machine_code.h"
+#include "fatbin.h"
+#include "names.h"
+#include "text.h"
+
+/**
+ * struct gpumon_exchange_container - a container
+ * @fatbin: its images
+ * @sources: unpacked PTX of each image, or NULL
+ * @texts: what became of it
+ * @changes: what is written
+ * @changed: anything else than before
+ */
+struct gpumon_exchange_container {
+	struct gpumon_fatbin fatbin;
+	uint8_t **sources;
+	struct gpumon_exchange_text *texts;
+	struct gpumon_fatbin_change *changes;
+	bool changed;
+};
+
+/* What a driver makes of an image of machine code, if it has the choice. */
+enum exchange_code {
+	GPUMON_EXCHANGE_CODE_STAYS,   /* no edited kernel is in it */
+	GPUMON_EXCHANGE_CODE_GOES,    /* all that is in it is in edited PTX for the same GPU, too */
+	GPUMON_EXCHANGE_CODE_BLOCKS,  /* an edited kernel, and another that this PTX has not */
+	GPUMON_EXCHANGE_CODE_NO_TEXT, /* an edited kernel, but no PTX or unedited PTX for this GPU */
+};
+
+/* What is unpacked at first, and how much more each time that names go on behind it. */
+#define FIRST_BYTES (16u << 10)
+#define MORE	    8
+
+enum names {
+	NONE,
+	WANTED,
+	GO_ON,
+	UNKNOWN,
+	FAILED,
+};
+
+static const char first_name[] = ".shstrtab", code_section[] = ".text.";
+
+/* A section's name: ".text.NAME" of a function, perhaps as the end of another name. */
+static enum names look_at_name(struct gpumon_exchange *exchange, const char *name, size_t size)
+{
+	const char *at = memmem(name, size, code_section, sizeof(code_section) - 1);
+	uint32_t programs;
+
+	if (!at)
+		return NONE;
+	at += sizeof(code_section) - 1;
+	if (gpumon_exchange_wanted(exchange, at, (size_t)(name + size - at), true, &programs))
+		return FAILED;
+	return programs ? WANTED : NONE;
+}
+
+static bool is_printable(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return false;
+	return true;
+}
+
+/* The names stand between the file's head and something that is no text, or the next list. */
+static enum names look_at_names(struct gpumon_exchange *exchange, const char *data, size_t size)
+{
+	const char *at = data + sizeof(Elf64_Ehdr) + 1, *end = data + size;
+	size_t lists = 0;
+
+	if (size < sizeof(Elf64_Ehdr) + 1 + sizeof(first_name) ||
+	    memcmp(data, ELFMAG, SELFMAG) != 0 || at[-1] ||
+	    memcmp(at, first_name, sizeof(first_name)) != 0)
+		return UNKNOWN;
+	while (at < end) {
+		size_t length = strnlen(at, (size_t)(end - at));
+		enum names names;
+
+		lists += length == sizeof(first_name) - 1 && !memcmp(at, first_name, length);
+		if (lists == 2 || !is_printable(at, length))
+			return NONE;
+		if (length == (size_t)(end - at))
+			break;
+		names = look_at_name(exchange, at, length);
+		if (names != NONE)
+			return names;
+		at += length + 1;
+	}
+	return GO_ON;
+}
+/**
+ * exchange_may_hold - look for the names of kernels at the beginning of an image
+ * @exchange: exchange
+ * @image: image of machine code
+ *
+ * CUDA's assembler writes the names of sections first. Unpacking these is a hundred times faster than
+ * all of a large image. If they stand elsewhere the answer is yes.
+ *
+ * Return: whether it may hold a wanted kernel, or -1 without memory.
+ */
+static int exchange_may_hold(struct gpumon_exchange *exchange,
+			     const struct gpumon_fatbin_image *image)
+{
+	for (size_t room = FIRST_BYTES;; room *= MORE) {
+		uint8_t *data = malloc(room);
+		enum names names;
+		size_t size;
+
+		if (!data)
+			return gpumon_exchange_no_memory(exchange);
+		size = gpumon_fatbin_unpack_begin(image, data, room);
+		names = look_at_names(exchange, (const char *)data, size);
+		free(data);
+		if (names == FAILED)
+			return -1;
+		/* All of it was names: then it is no cubin as they are known. */
+		if (names != GO_ON || size < room || room >= GPUMON_FATBIN_MAX_IMAGE / MORE)
+			return names != NONE;
+	}
+}
+
+/* Data of the calls for each kernel of a cubin. */
+struct looking {
+	struct gpumon_exchange *exchange;
+	const struct gpumon_exchange_container *container;
+	uint32_t sm;   /* of the PTX that the driver would take instead */
+	bool edited;   /* a kernel that was edited somewhere */
+	bool missing;  /* a kernel that no edited PTX for @sm has */
+	bool unedited; /* an edited kernel that stands unedited in a PTX for @sm */
+};
+
+static bool same_major(uint32_t one, uint32_t other)
+{
+	return one / 10 == other / 10;
+}
+/* Whether the GPU of the order can run an image of machine code. */
+static bool exchange_code_fits(const struct gpumon_probe_order *order,
+			       const struct gpumon_fatbin_image *image)
+{
+	return !order->sm || (same_major(order->sm, image->sm) && image->sm <= order->sm);
+}
+
+/* Whether PTX for a specific architecture, as sm_90a or sm_100f, can be for a GPU. */
+static bool text_fits(const struct gpumon_exchange_container *container, size_t image, uint32_t sm)
+{
+	const struct gpumon_fatbin_image *is = &container->fatbin.images[image];
+	char specific = container->texts[image].module.specific;
+
+	if (is->kind != GPUMON_FATBIN_PTX || is->sm > sm)
+		return false;
+	if (specific == 'f')
+		return same_major(is->sm, sm);
+	return is->sm == sm || !(specific || is->specific);
+}
+/* The architecture of the PTX that a driver takes for a GPU, or 0: none fits. */
+static uint32_t exchange_best_text(const struct gpumon_exchange_container *container, uint32_t sm)
+{
+	uint32_t best = 0;
+
+	for (size_t i = 0; i < container->fatbin.images_n; i++)
+		if (text_fits(container, i, sm) && container->fatbin.images[i].sm > best)
+			best = container->fatbin.images[i].sm;
+	return best;
+}
+
+static int tell_kernel(void *context, const char *name)
+{
+	struct looking *looking = context;
+	struct gpumon_exchange *exchange = looking->exchange;
+	uint32_t programs, number;
+
+	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
+		return -1;
+	if (!programs)
+		return 0;
+	for (size_t i = 0; looking->container && i < looking->container->fatbin.images_n; i++)
+		if (gpumon_exchange_text_has(&looking->container->texts[i], name) !=
+		    GPUMON_EXCHANGE_ABSENT)
+			return 0;
+	number = gpumon_probe_run_kernel(exchange->run, name, strlen(name));
+	if (number == GPUMON_PROBE_NO_NUMBER ||
+	    gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_NO_PTX, ""))
+		return gpumon_exchange_no_memory(exchange);
+	return 0;
+}
+
+/* Call @each for the kernels of an image. What cannot be read has none. Returns -1 if @each does. */
+static int each_kernel(struct gpumon_exchange *exchange, const struct gpumon_fatbin_image *image,
+		       int (*each)(void *context, const char *name), void *context)
+{
+	struct gpumon_error err;
+	uint8_t *data;
+	size_t size;
+	int result;
+
+	if (gpumon_fatbin_unpack(image, &data, &size, &err))
+		return err.code == GPUMON_ERROR_MEMORY ? gpumon_exchange_no_memory(exchange) : 0;
+	result = gpumon_fatbin_elf_kernels(data, size, each, context);
+	free(data);
+	return result;
+}
+/* Say in the run which kernels of a cubin are asked for. Returns 0, or -1 without memory. */
+static int exchange_cubin(struct gpumon_exchange *exchange, const void *data, size_t size)
+{
+	struct looking looking = { .exchange = exchange };
+
+	if (exchange->order->patched)
+		return 0;
+	if (gpumon_exchange_wants_all(exchange->order)) {
+		exchange->run->unread++;
+		return 0;
+	}
+	return gpumon_fatbin_elf_kernels(data, size, tell_kernel, &looking);
+}
+/**
+ * exchange_code_only - say in the run which kernels have no PTX in a container
+ * @exchange: exchange
+ * @container: container, after its PTX was edited
+ *
+ * Return: 0, or -1 without memory.
+ */
+static int exchange_code_only(struct gpumon_exchange *exchange,
+			      const struct gpumon_exchange_container *container)
+{
+	const struct gpumon_fatbin *fatbin = &container->fatbin;
+	struct looking looking = { .exchange = exchange, .container = container };
+	bool texts = false;
+	uint32_t sm = 0;
+
+	if (exchange->order->patched)
+		return 0;
+	/* The kernels are the same for each architecture: one is enough. */
+	for (size_t i = 0; i < fatbin->images_n; i++) {
+		texts |= fatbin->images[i].kind == GPUMON_FATBIN_PTX;
+		if (fatbin->images[i].kind == GPUMON_FATBIN_ELF &&
+		    exchange_code_fits(exchange->order, &fatbin->images[i]) &&
+		    fatbin->images[i].sm > sm)
+			sm = fatbin->images[i].sm;
+	}
+	if (sm && !texts && gpumon_exchange_wants_all(exchange->order)) {
+		exchange->run->unread++;
+		return 0;
+	}
+	for (size_t i = 0; i < fatbin->images_n; i++) {
+		int may;
+
+		if (fatbin->images[i].kind != GPUMON_FATBIN_ELF || fatbin->images[i].sm != sm)
+			continue;
+		may = exchange_may_hold(exchange, &fatbin->images[i]);
+		if (may < 0 ||
+		    (may && each_kernel(exchange, &fatbin->images[i], tell_kernel, &looking)))
+			return -1;
+	}
+	return 0;
+}
+
+static int compare_kernel(void *context, const char *name)
+{
+	struct looking *looking = context;
+	bool here = false;
+
+	for (size_t i = 0; i < looking->container->fatbin.images_n; i++) {
+		enum gpumon_exchange_has has =
+			gpumon_exchange_text_has(&looking->container->texts[i], name);
+		bool taken = looking->container->fatbin.images[i].sm == looking->sm &&
+			     text_fits(looking->container, i, looking->sm);
+
+		looking->edited |= has == GPUMON_EXCHANGE_EDITED;
+		here |= taken && looking->container->texts[i].changed &&
+			has != GPUMON_EXCHANGE_ABSENT;
+		looking->unedited |= taken && has == GPUMON_EXCHANGE_PLAIN &&
+				     !looking->container->texts[i].changed;
+	}
+	looking->missing |= !here;
+	return 0;
+}
+/**
+ * exchange_code - find out what becomes of an image of machine code
+ * @exchange: exchange
+ * @container: container, after its PTX was edited
+ * @image: index of the image
+ * @code: out
+ *
+ * Return: 0, or -1 without memory.
+ */
+static int exchange_code(struct gpumon_exchange *exchange,
+			 const struct gpumon_exchange_container *container, size_t image,
+			 enum exchange_code *code)
+{
+	const struct gpumon_fatbin_image *is = &container->fatbin.images[image];
+	struct looking looking = {
+		.exchange = exchange,
+		.container = container,
+		.sm = exchange_best_text(container,
+					 exchange->order->sm ? exchange->order->sm : is->sm),
+	};
+
+	if (each_kernel(exchange, is, compare_kernel, &looking))
+		return -1;
+	*code = !looking.edited			? GPUMON_EXCHANGE_CODE_STAYS :
+		!looking.sm || looking.unedited ? GPUMON_EXCHANGE_CODE_NO_TEXT :
+		looking.missing			? GPUMON_EXCHANGE_CODE_BLOCKS :
+						  GPUMON_EXCHANGE_CODE_GOES;
+	return 0;
+}
+
+/* What the kernels of a container are refused for, or "". */
+typedef char reason[160];
+
+static int edit_image(struct gpumon_exchange *exchange, struct gpumon_exchange_container *container,
+		      size_t image)
+{
+	struct gpumon_error err;
+	size_t size;
+
+	if (gpumon_fatbin_unpack(&container->fatbin.images[image], &container->sources[image],
+				 &size, &err))
+		/* One that is damaged: the driver will say so. */
+		return err.code == GPUMON_ERROR_MEMORY ? gpumon_exchange_no_memory(exchange) : 0;
+	return gpumon_exchange_text_edit(exchange, (const char *)container->sources[image], size,
+					 &container->texts[image]);
+}
+
+/*
+ * Whether machine code says that PTX has no wanted kernel: what is for the same architecture was made of
+ * this PTX. Names are found much faster in it. Device functions may be missing there, as they are
+ * often inlined.
+ */
+static int is_ruled_out(struct gpumon_exchange *exchange,
+			const struct gpumon_exchange_container *container, size_t text)
+{
+	const struct gpumon_fatbin_image *is = &container->fatbin.images[text];
+	bool seen = false;
+
+	if (gpumon_exchange_wants_functions(exchange->order))
+		return 0;
+	for (size_t i = 0; i < container->fatbin.images_n; i++) {
+		const struct gpumon_fatbin_image *image = &container->fatbin.images[i];
+		int may;
+
+		if (image->kind != GPUMON_FATBIN_ELF || image->sm != is->sm ||
+		    image->specific != is->specific)
+			continue;
+		may = exchange_may_hold(exchange, image);
+		if (may)
+			return may < 0 ? -1 : 0;
+		seen = true;
+	}
+	return seen;
+}
+
+static int edit_images(struct gpumon_exchange *exchange,
+		       struct gpumon_exchange_container *container)
+{
+	uint32_t sm = exchange->order->sm, best = sm ? exchange_best_text(container, sm) : 0;
+
+	for (size_t i = 0; i < container->fatbin.images_n; i++) {
+		int out;
+
+		if (container->fatbin.images[i].kind != GPUMON_FATBIN_PTX ||
+		    (sm && container->fatbin.images[i].sm != best))
+			continue;
+		out = is_ruled_out(exchange, container, i);
+		if (out < 0 || (!out && edit_image(exchange, container, i)))
+			return -1;
+		if (container->texts[i].changed) {
+			container->changed = true;
+			container->changes[i].text = container->texts[i].changed;
+			container->changes[i].size = container->texts[i].changed_size;
+		}
+	}
+	return 0;
+}
+
+/* The machine code of edited kernels has to go, as drivers prefer it. */
+static int leave_code_out(struct gpumon_exchange *exchange,
+			  struct gpumon_exchange_container *container, reason why)
+{
+	for (size_t i = 0; i < container->fatbin.images_n; i++) {
+		const struct gpumon_fatbin_image *image = &container->fatbin.images[i];
+		enum exchange_code code;
+
+		if (image->kind != GPUMON_FATBIN_ELF || !exchange_code_fits(exchange->order, image))
+			continue;
+		if (exchange_code(exchange, container, i, &code))
+			return -1;
+		container->changes[i].leave_out = code == GPUMON_EXCHANGE_CODE_GOES;
+		if (!exchange->order->sm || *why)
+			continue;
+		/* It is this GPU that would run it. */
+		if (code == GPUMON_EXCHANGE_CODE_BLOCKS)
+			snprintf(why, sizeof(reason),
+				 "its machine code for sm_%u has kernels that its PTX lacks, so it "
+				 "has to stay",
+				 image->sm);
+		else if (code == GPUMON_EXCHANGE_CODE_NO_TEXT)
+			snprintf(why, sizeof(reason), "its PTX is not for this GPU, sm_%u",
+				 exchange->order->sm);
+	}
+	return 0;
+}
+
+static int decide(struct gpumon_exchange *exchange, struct gpumon_exchange_container *container)
+{
+	reason why = "";
+
+	if (!container->changed)
+		return 0;
+	if (leave_code_out(exchange, container, why))
+		return -1;
+	if (*why)
+		container->changed = false;
+	for (size_t i = 0; i < container->fatbin.images_n; i++)
+		if (gpumon_exchange_text_tell(exchange, &container->texts[i], *why ? why : NULL))
+			return -1;
+	return 0;
+}
+/**
+ * exchange_container_edit - put programs into a container
+ * @exchange: exchange
+ * @data: container
+ * @size: bytes that are there
+ * @container: out, to be cleared in any case
+ *
+ * What becomes of its kernels is said in the run. A container that cannot be read is left as it is.
+ *
+ * Return: 0, or -1 without memory.
+ */
+static int exchange_container_edit(struct gpumon_exchange *exchange, const void *data, size_t size,
+				   struct gpumon_exchange_container *container)
+{
+	struct gpumon_error err;
+	size_t n;
+
+	memset(container, 0, sizeof(*container));
+	if (gpumon_fatbin_open(data, size, &container->fatbin, &err))
+		return err.code == GPUMON_ERROR_MEMORY ? gpumon_exchange_no_memory(exchange) : 0;
+	n = container->fatbin.images_n;
+	container->sources = calloc(n + 1, sizeof(*container->sources));
+	container->texts = calloc(n + 1, sizeof(*container->texts));
+	container->changes = calloc(n + 1, sizeof(*container->changes));
+	if (!container->sources || !container->texts || !container->changes)
+		return gpumon_exchange_no_memory(exchange);
+	if (edit_images(exchange, container) || decide(exchange, container))
+		return -1;
+	return exchange_code_only(exchange, container);
+}
+static void exchange_container_clear(struct gpumon_exchange_container *container)
+{
+	for (size_t i = 0; i < container->fatbin.images_n; i++) {
+		if (container->texts)
+			gpumon_exchange_text_clear(&container->texts[i]);
+		if (container->sources)
+			free(container->sources[i]);
+	}
+	free(container->sources);
+	free(container->texts);
+	free(container->changes);
+	gpumon_fatbin_close(&container->fatbin);
+	memset(container, 0, sizeof(*container));
+}
 
 /* Bytes that tell the form of an image. */
 #define FORM_BYTES 16
@@ -63,7 +526,7 @@ static int edit_containers(struct gpumon_exchange *exchange, const uint8_t *imag
 		container = GPUMON_GROW(images->containers, images->n);
 		if (!container)
 			return gpumon_exchange_no_memory(exchange);
-		if (gpumon_exchange_container_edit(exchange, at, size - images->size, container))
+		if (exchange_container_edit(exchange, at, size - images->size, container))
 			return -1;
 		if (!container->fatbin.size)
 			break;
@@ -99,7 +562,7 @@ static int exchange_containers(struct gpumon_exchange *exchange, const uint8_t *
 	if (!result && *outcome == GPUMON_PROBE_EXCHANGED)
 		result = write_containers(exchange, image, size, &images, out);
 	for (size_t i = 0; i < images.n; i++)
-		gpumon_exchange_container_clear(&images.containers[i]);
+		exchange_container_clear(&images.containers[i]);
 	free(images.containers);
 	return result;
 }
@@ -122,10 +585,178 @@ int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *im
 	case GPUMON_FATBIN_TEXT:
 		return exchange_text(&exchange, image, size, out, outcome);
 	case GPUMON_FATBIN_ELF_FILE:
-		return gpumon_exchange_cubin(&exchange, image, size);
+		return exchange_cubin(&exchange, image, size);
 	case GPUMON_FATBIN_CONTAINER:
 		return exchange_containers(&exchange, image, size, out, outcome);
 	default:
 		return 0;
 	}
+}
+
+struct patching {
+	struct gpumon_exchange exchange;
+	int (*each)(void *argument, uint32_t number, uint32_t programs, const char *name);
+	void *argument;
+	bool edited; /* the module's image was */
+};
+
+/* Why it is not PTX that programs are put into; "" if that was not tried. */
+static const char *why_patched(const struct patching *patching,
+			       const struct gpumon_probe_kernel *kernel, char *text, size_t room)
+{
+	if (!patching->exchange.order->patched)
+		return "";
+	if (!kernel->told)
+		return "its machine code (SASS) calls the programs: it has no PTX";
+	if (kernel->way != GPUMON_PROBE_WAY_REFUSED)
+		return kernel->why;
+	snprintf(text, room,
+		 "its machine code (SASS) calls the programs: its PTX cannot be edited: %s",
+		 kernel->why);
+	return text;
+}
+
+static int look_at(void *context, const char *name)
+{
+	struct patching *patching = context;
+	struct gpumon_exchange *exchange = &patching->exchange;
+	uint32_t programs, number;
+	char text[512];
+
+	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
+		return -1;
+	if (!programs)
+		return 0;
+	number = gpumon_probe_run_kernel(exchange->run, name, strlen(name));
+	if (number == GPUMON_PROBE_NO_NUMBER)
+		return gpumon_exchange_no_memory(exchange);
+	if (gpumon_probe_run_leaves(exchange->run, number))
+		return 0;
+	if (patching->edited)
+		return gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_NO_PTX, "") ?
+			       gpumon_exchange_no_memory(exchange) :
+			       0;
+	if (gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_SASS,
+				  why_patched(patching, &exchange->run->kernels[number], text,
+					      sizeof(text))) ||
+	    patching->each(patching->argument, number, programs, name))
+		return gpumon_exchange_no_memory(exchange);
+	exchange->run->kernels[number].image = exchange->run->images;
+	return 0;
+}
+
+static bool has_memory_point(const struct gpumon_probe_order *order, uint32_t programs)
+{
+	for (uint32_t i = 0; i < order->object->programs_n; i++)
+		if (programs & 1u << i && order->object->programs[i].point == GPUMON_PROBE_MEMORY)
+			return true;
+	return false;
+}
+
+/* Accesses of a kernel that the patches do not see. */
+static int add_unseen(void *context, const char *name, const uint64_t unseen[GPUMON_EDIT_CAUSES_N])
+{
+	struct patching *patching = context;
+	struct gpumon_exchange *exchange = &patching->exchange;
+	uint32_t programs, number = gpumon_probe_run_find(exchange->run, name);
+
+	if (number == GPUMON_PROBE_NO_NUMBER ||
+	    exchange->run->kernels[number].image != exchange->run->images)
+		return 0;
+	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
+		return -1;
+	for (int i = 0; has_memory_point(exchange->order, programs) && i < GPUMON_EDIT_CAUSES_N;
+	     i++)
+		exchange->run->kernels[number].left[i] += unseen[i];
+	return 0;
+}
+
+int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cubin, size_t size,
+			 struct gpumon_probe_run *run,
+			 int (*each)(void *argument, uint32_t number, uint32_t programs,
+				     const char *name),
+			 void *argument, struct gpumon_error *err)
+{
+	struct patching patching = {
+		.exchange = { order, run, err },
+		.each = each,
+		.argument = argument,
+	};
+
+	run->images++;
+	patching.edited = gpumon_fatbin_elf_defines(cubin, size, GPUMON_PROBE_TABLE);
+	if (gpumon_fatbin_elf_kernels(cubin, size, look_at, &patching))
+		return -1;
+	if (!patching.edited && gpumon_fatbin_elf_unseen(cubin, size, add_unseen, &patching))
+		return gpumon_exchange_no_memory(&patching.exchange);
+	return 0;
+}
+
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
+static bool is_own(const struct gpumon_probe_order *order, uint32_t i)
+{
+	return order->facts[i] && order->object->programs[i].point == GPUMON_PROBE_RUN;
+}
+
+uint32_t gpumon_probe_own_n(const struct gpumon_probe_order *order)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < order->object->programs_n; i++)
+		n += is_own(order, i);
+	return n;
+}
+
+/* An empty kernel for each program. */
+static int write_kernels(const struct gpumon_probe_order *order, FILE *out,
+			 struct gpumon_error *err)
+{
+	uint32_t isa = gpumon_probe_isa(order->sm);
+
+	fprintf(out, ".version %u.%u\n.target sm_%u\n.address_size 64\n", isa / 10, isa % 10,
+		order->sm);
+	for (uint32_t i = 0; i < order->object->programs_n; i++) {
+		const char *name = order->object->programs[i].name;
+
+		if (!is_own(order, i))
+			continue;
+		if (name[strspn(name, NAME_CHARACTERS)])
+			return gpumon_error_set(
+				err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+				"%.60s is no name for a kernel: use letters, digits and _", name);
+		fprintf(out, ".visible .entry %s()\n{\n\tret;\n}\n", name);
+	}
+	return 0;
+}
+
+/* The program that only a kernel can refuse, and why. */
+static int refuse(const struct gpumon_probe_run *run, struct gpumon_error *err)
+{
+	for (uint32_t i = 0; i < run->kernels_n; i++)
+		if (!gpumon_probe_way_is_in(run->kernels[i].way))
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+						"%.60s cannot be a kernel: %s",
+						run->kernels[i].name, run->kernels[i].why);
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+				"no program could be made a kernel");
+}
+
+int gpumon_probe_own_write(const struct gpumon_probe_order *order, struct gpumon_probe_run *run,
+			   FILE *out, struct gpumon_error *err)
+{
+	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
+	char *empty = NULL;
+	size_t size;
+	FILE *text = open_memstream(&empty, &size);
+	int ret = text ? write_kernels(order, text, err) : -1;
+
+	if (!text || (fclose(text) && !ret))
+		ret = gpumon_error_memory(err);
+	if (!ret)
+		ret = gpumon_probe_exchange(order, empty, size, run, out, &outcome, err);
+	if (!ret && outcome != GPUMON_PROBE_EXCHANGED)
+		ret = refuse(run, err);
+	free(empty);
+	return ret;
 }

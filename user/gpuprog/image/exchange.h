@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 #include "lib/error.h"
-#include "gpuprog/object/fact.h"
 #include "gpuprog/object/object.h"
-#include "run.h"
+#include "gpuprog/object/program.h"
+#include "kernels.h"
 
 /**
  * struct gpumon_probe_order - what to put into which kernels
@@ -26,8 +26,8 @@
  *      then looked at.
  * @shards: copies of what aggregates by SM, a power of two
  * @fuel: backward jumps that one run of a program may take
- * @owner: whose the image is, if its PTX has to stay as it is (owner.h); NULL: it may be edited
- * @patched: machine code is patched when it is loaded (patched.h): kernels without PTX are left out here
+ * @owner: whose the image is, if its PTX has to stay as it is (names.h); NULL: it may be edited
+ * @patched: machine code is patched when it is loaded (gpumon_probe_patched()): kernels without PTX are left out here
  * @no_functions: device functions that kernels call get no programs
  * @first: number of the first kernel that gets programs in this image
  * @end: and one behind that of the last; 0: all do
@@ -72,5 +72,41 @@ enum gpumon_probe_outcome {
 int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *image, size_t size,
 			  struct gpumon_probe_run *run, FILE *out,
 			  enum gpumon_probe_outcome *outcome, struct gpumon_error *err);
+
+/**
+ * gpumon_probe_patched - find the kernels of a module that get programs
+ * @order: what to do
+ * @cubin: the module; not trusted
+ * @size: bytes
+ * @run: the kernels are added to it
+ * @each: called for each: number, programs (1 << index), name; another value than 0 ends the search
+ * @argument: for @each
+ * @err: no memory. A module that cannot be read has no kernels.
+ *
+ * In a module that the driver has made of an edited image, kernels with programs have them already, and
+ * the others are left alone.
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cubin, size_t size,
+			 struct gpumon_probe_run *run,
+			 int (*each)(void *argument, uint32_t number, uint32_t programs,
+				     const char *name),
+			 void *argument, struct gpumon_error *err);
+
+/* How many of an order's programs are kernels of their own. */
+uint32_t gpumon_probe_own_n(const struct gpumon_probe_order *order);
+
+/**
+ * gpumon_probe_own_write - write the kernels
+ * @order: programs, @sm is the GPU's, with @own
+ * @run: kernels are added to it
+ * @out: stream for PTX, without a NUL behind it
+ * @err: a program has a name that PTX does not allow or that another one has, or does not work there
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_own_write(const struct gpumon_probe_order *order, struct gpumon_probe_run *run,
+			   FILE *out, struct gpumon_error *err);
 
 #endif /* GPUMON_GPUPROG_IMAGE_EXCHANGE_H */

@@ -6,12 +6,44 @@
 #ifndef GPUMON_GPUPROG_IMAGE_FATBIN_H
 #define GPUMON_GPUPROG_IMAGE_FATBIN_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/error.h"
+
+/**
+ * gpumon_lz4_unpack - unpack a block, or the beginning of one
+ * @from: block
+ * @from_size: its bytes
+ * @to: out
+ * @to_size: bytes at most
+ * @whole: out: the block ends with the last of them
+ *
+ * Return: how many bytes there are; less than @to_size if the block ends before, or is damaged there.
+ */
+size_t gpumon_lz4_unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size,
+			 bool *whole);
+#define GPUMON_FATBIN_ENTRY_LEAST 0x40
+
+static inline uint16_t gpumon_fatbin_u16(const uint8_t *at)
+{
+	uint16_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return le16toh(value);
+}
+
+static inline uint32_t gpumon_fatbin_u32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return le32toh(value);
+}
 
 #define GPUMON_FATBIN_MAX_IMAGE (512u << 20) /* bytes of an unpacked image */
 

@@ -1,78 +1,161 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cubin.h"
-#include "fatbin.h"
+#include "lib/array.h"
+#include "kernels.h"
 
-/**
- * struct search - symbols that are looked for
- * @each: called for each kernel
- * @context: for @each
- * @defined: name of any symbol, or NULL: kernels are looked for
- */
-struct search {
-	int (*each)(void *context, const char *name);
-	void *context;
-	const char *defined;
-};
-
-static int look_at_symbol(const struct search *search, const GElf_Sym *symbol, const char *name)
+const char *gpumon_probe_way_word(enum gpumon_probe_way way)
 {
-	if (search->defined)
-		return symbol->st_shndx != SHN_UNDEF && strcmp(name, search->defined) == 0;
-	if (!gpumon_cubin_is_kernel(symbol))
-		return 0;
-	return search->each(search->context, name);
+	static const char *const words[] = {
+#define WAY_WORD(name, word, text) [GPUMON_PROBE_WAY_##name] = word,
+		GPUMON_PROBE_WAYS(WAY_WORD)
+#undef WAY_WORD
+	};
+
+	return words[way];
 }
 
-static int each_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-		       const struct search *search)
+const char *gpumon_probe_kernel_why(const struct gpumon_probe_kernel *kernel)
 {
-	Elf_Data *symbols = elf_getdata(section, NULL);
-	size_t n = symbols && header->sh_entsize ? symbols->d_size / header->sh_entsize : 0;
+	static const char *const texts[] = {
+#define WAY_TEXT(name, word, text) [GPUMON_PROBE_WAY_##name] = (text),
+		GPUMON_PROBE_WAYS(WAY_TEXT)
+#undef WAY_TEXT
+	};
 
-	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
-		const char *name;
-		GElf_Sym symbol;
-		int result;
+	return *kernel->why ? kernel->why : texts[kernel->way];
+}
 
-		if (!gelf_getsym(symbols, (int)i, &symbol))
-			continue;
-		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		result = name ? look_at_symbol(search, &symbol, name) : 0;
-		if (result)
-			return result;
+uint32_t gpumon_probe_run_kernel(struct gpumon_probe_run *run, const char *name, size_t size)
+{
+	const char *text = gpumon_pool_part(&run->pool, name, size);
+	struct gpumon_key key = { { (uintptr_t)text } };
+	struct gpumon_probe_kernel *kernel;
+	bool added;
+	uint32_t number;
+
+	if (!text)
+		return GPUMON_PROBE_NO_NUMBER;
+	number = gpumon_keys_number(&run->kernel_numbers, &key, &added);
+	if (number == GPUMON_KEY_NONE || number < run->kernels_n)
+		return number;
+	/* The key may have been there, if there was no memory for its kernel then. */
+	kernel = GPUMON_ARRAY_ADD(run->kernels, run->kernels_n, run->kernels_room);
+	if (!kernel)
+		return GPUMON_PROBE_NO_NUMBER;
+	kernel->name = text;
+	kernel->way = GPUMON_PROBE_WAY_REFUSED;
+	kernel->why = "there was no memory to edit it";
+	return number;
+}
+
+uint32_t gpumon_probe_run_find(const struct gpumon_probe_run *run, const char *name)
+{
+	for (uint32_t i = 0; i < run->kernels_n; i++)
+		if (strcmp(run->kernels[i].name, name) == 0)
+			return i;
+	return GPUMON_PROBE_NO_NUMBER;
+}
+
+uint64_t gpumon_probe_run_line(struct gpumon_probe_run *run, const struct gpumon_edit_line *line)
+{
+	const char *file = gpumon_pool_part(&run->pool, line->file, line->file_size);
+	struct gpumon_key key = { { line->kernel, line->line, (uintptr_t)file } };
+	struct gpumon_probe_line_of *is;
+	bool added;
+	uint32_t number;
+
+	if (!file)
+		return 0;
+	number = gpumon_keys_number(&run->line_numbers, &key, &added);
+	if (number == GPUMON_KEY_NONE)
+		return 0;
+	if (number >= run->lines_n) {
+		is = GPUMON_ARRAY_ADD(run->lines, run->lines_n, run->lines_room);
+		if (!is)
+			return 0;
+		*is = (struct gpumon_probe_line_of){ line->kernel, line->line, file };
 	}
+	return (uint64_t)number + 1;
+}
+
+bool gpumon_probe_run_leaves(const struct gpumon_probe_run *run, uint32_t kernel)
+{
+	enum gpumon_probe_way way = run->kernels[kernel].way;
+
+	return way == GPUMON_PROBE_WAY_TOO_LARGE || way == GPUMON_PROBE_WAY_NOT_LOADED;
+}
+
+int gpumon_probe_run_tell(struct gpumon_probe_run *run, uint32_t kernel, enum gpumon_probe_way way,
+			  const char *why)
+{
+	struct gpumon_probe_kernel *is = &run->kernels[kernel];
+	const char *text;
+
+	if (gpumon_probe_run_leaves(run, kernel) || (is->told && !gpumon_probe_way_is_in(way)))
+		return 0;
+	text = gpumon_pool_text(&run->pool, why);
+	if (!text)
+		return -1;
+	is->way = way;
+	is->why = text;
+	is->told = true;
 	return 0;
 }
 
-static int search_elf(const void *data, size_t size, const struct search *search)
+static void add_counts(struct gpumon_edit_counts *to, const struct gpumon_edit_counts *counts)
 {
-	Elf *elf = gpumon_cubin_open(data, size);
-	int result = 0;
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+		to->points[i] += counts->points[i];
+	for (int i = 0; i < GPUMON_EDIT_CAUSES_N; i++)
+		to->left[i] += counts->left[i];
+	to->waits |= counts->waits;
+}
 
-	for (Elf_Scn *section = NULL; !result && (section = elf_nextscn(elf, section));) {
-		GElf_Shdr header;
-
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
-			result = each_symbol(elf, section, &header, search);
+void gpumon_probe_run_count(struct gpumon_probe_run *run, struct gpumon_probe_kernel *kernel,
+			    const struct gpumon_edit_counts *counts)
+{
+	if (kernel->counted_in != run->images)
+		memset(&kernel->counted, 0, sizeof(kernel->counted));
+	kernel->counted_in = run->images;
+	add_counts(&kernel->counted, counts);
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++) {
+		kernel->points[i] += counts->points[i];
+		if (counts->points[i])
+			kernel->image = run->images;
 	}
-	elf_end(elf);
-	return result;
+	for (int i = 0; i < GPUMON_EDIT_CAUSES_N; i++)
+		kernel->left[i] += counts->left[i];
 }
 
-int gpumon_fatbin_elf_kernels(const void *data, size_t size,
-			      int (*each)(void *context, const char *name), void *context)
+void gpumon_probe_run_withdraw(struct gpumon_probe_run *run, uint64_t image)
 {
-	const struct search search = { .each = each, .context = context };
+	for (uint32_t i = 0; image && i < run->kernels_n; i++) {
+		struct gpumon_probe_kernel *kernel = &run->kernels[i];
+		bool any = false;
 
-	return search_elf(data, size, &search);
+		if (kernel->counted_in != image || gpumon_probe_run_leaves(run, i))
+			continue;
+		for (int j = 0; j < GPUMON_PROBE_POINTS; j++) {
+			kernel->points[j] -= kernel->counted.points[j];
+			any |= kernel->points[j];
+		}
+		for (int j = 0; j < GPUMON_EDIT_CAUSES_N; j++)
+			kernel->left[j] -= kernel->counted.left[j];
+		kernel->told &= any;
+		kernel->counted_in = 0;
+		kernel->image = 0;
+	}
 }
 
-bool gpumon_fatbin_elf_defines(const void *data, size_t size, const char *name)
+void gpumon_probe_run_clear(struct gpumon_probe_run *run)
 {
-	const struct search search = { .defined = name };
-
-	return search_elf(data, size, &search);
+	free(run->kernels);
+	free(run->lines);
+	gpumon_keys_clear(&run->kernel_numbers);
+	gpumon_keys_clear(&run->line_numbers);
+	gpumon_map_clear(&run->wanted);
+	gpumon_pool_clear(&run->pool);
+	memset(run, 0, sizeof(*run));
 }

@@ -1,11 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "names.h"
-#include "near.h"
-#include "gpuprog/ptx/lex.h"
 #include "capture/symbol.h"
+#include "gpuprog/ptx/statement.h"
+#include "names.h"
+
+#define GPUMON_NEAR_LETTERS 64 /* of a name that is compared */
+
+unsigned int gpumon_near(const char *one, size_t n, const char *other, size_t m)
+{
+	unsigned int row[GPUMON_NEAR_LETTERS + 1], before, above, least;
+	size_t apart = n > m ? n - m : m - n;
+
+	if (n > GPUMON_NEAR_LETTERS || m > GPUMON_NEAR_LETTERS || apart > GPUMON_NEAR_CHANGES)
+		return GPUMON_NEAR_CHANGES + 1;
+	for (size_t j = 0; j <= m; j++)
+		row[j] = (unsigned int)j;
+	for (size_t i = 1; i <= n; i++) {
+		before = row[0];
+		row[0] = (unsigned int)i;
+		for (size_t j = 1; j <= m; j++) {
+			above = row[j];
+			least = before + (one[i - 1] != other[j - 1]);
+			if (above + 1 < least)
+				least = above + 1;
+			if (row[j - 1] + 1 < least)
+				least = row[j - 1] + 1;
+			row[j] = least;
+			before = above;
+		}
+	}
+	return row[m] <= GPUMON_NEAR_CHANGES ? row[m] : GPUMON_NEAR_CHANGES + 1;
+}
+
+bool gpumon_exchange_owner(const char *file, char *why, size_t size)
+{
+	/* What their names begin with. NCCL, CUTLASS and RAPIDS are open. */
+	static const char *const libraries[] = {
+		"libcublas",	 "libcuda.",	"libcudadevrt", "libcudart",   "libcudnn",
+		"libcudss",	 "libcufft",	"libcurand",	"libcusolver", "libcusparse",
+		"libcustatevec", "libcutensor", "libnpp",	"libnvcomp",   "libnvinfer",
+		"libnvjpeg",	 "libnvrtc",	"libnvtiff",
+	};
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		if (strncmp(file, libraries[i], strlen(libraries[i])) != 0)
+			continue;
+		snprintf(why, size, "%.64s is NVIDIA's, whose licence forbids changes", file);
+		return true;
+	}
+	return false;
+}
 
 /* The same name as that of a kernel, for a device function. */
 #define FUNCTION 0x46ull

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "lib/error.h"
-#include "gpuprog/object/fact.h"
+#include "gpuprog/object/program.h"
 #include "gpuprog/object/object.h"
 #include "gpuprog/ptx/translate.h"
 

@@ -2,10 +2,159 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocks.h"
-#include "gpuprog/ptx/lex.h"
-#include "gpuprog/object/layout.h"
+#include "lib/array.h"
+#include "gpuprog/object/map_memory.h"
+#include "gpuprog/ptx/statement.h"
 #include "text.h"
+
+/* The blocks of functions with the same programs. */
+struct gpumon_exchange_set {
+	uint32_t programs;
+	bool keeps;
+	char *blocks[GPUMON_PROBE_POINTS];
+};
+
+/**
+ * struct gpumon_exchange_blocks - programs for a target
+ * @target: target
+ * @tried: programs that were translated, or that cannot be
+ * @failed: programs that cannot be translated
+ * @why: the message of the first of them
+ * @texts: of each program
+ * @sets: blocks
+ * @sets_n: how many
+ */
+struct gpumon_exchange_blocks {
+	struct gpumon_probe_target target;
+	uint32_t tried;
+	uint32_t failed;
+	char why[sizeof(((struct gpumon_error *)0)->message)];
+	char *texts[GPUMON_PROBE_MAX_PROGRAMS];
+	struct gpumon_exchange_set *sets;
+	size_t sets_n;
+};
+
+static int translate(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		     uint32_t program)
+{
+	const struct gpumon_probe_order *order = exchange->order;
+	struct gpumon_error err;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int result;
+
+	if (!out)
+		return gpumon_exchange_no_memory(exchange);
+	result = gpumon_probe_translate(&order->object->programs[program], order->facts[program],
+					&blocks->target, out, &err);
+	if (fclose(out) || (result && err.code == GPUMON_ERROR_MEMORY)) {
+		free(text);
+		return gpumon_exchange_no_memory(exchange);
+	}
+	blocks->tried |= 1u << program;
+	if (!result) {
+		blocks->texts[program] = text;
+		return 0;
+	}
+	free(text);
+	if (!blocks->failed)
+		memcpy(blocks->why, err.message, sizeof(blocks->why));
+	blocks->failed |= 1u << program;
+	return 0;
+}
+/**
+ * exchange_blocks_add - translate programs, unless they are already
+ * @exchange: exchange
+ * @blocks: programs
+ * @programs: which
+ *
+ * Return: 0, or -1 without memory. A program that the target cannot do is then in @failed.
+ */
+static int exchange_blocks_add(struct gpumon_exchange *exchange,
+			       struct gpumon_exchange_blocks *blocks, uint32_t programs)
+{
+	for (uint32_t i = 0; i < exchange->order->object->programs_n; i++)
+		if ((programs & ~blocks->tried) & 1u << i && translate(exchange, blocks, i))
+			return -1;
+	return 0;
+}
+
+/* A kernel of its own runs its program at its entry. */
+static enum gpumon_probe_point point_of(const struct gpumon_probe_program *program)
+{
+	return program->point == GPUMON_PROBE_RUN ? GPUMON_PROBE_ENTRY : program->point;
+}
+
+/* Programs at the same point stand one behind the other, in the order of the object. */
+static int join(const struct gpumon_exchange_blocks *blocks,
+		const struct gpumon_probe_object *object, enum gpumon_probe_point point,
+		const struct gpumon_exchange_set *set, char **joined)
+{
+	uint32_t programs = set->programs;
+	struct gpumon_error err;
+	FILE *out = NULL;
+	size_t size;
+
+	if (point == GPUMON_PROBE_ENTRY && set->keeps && blocks->target.memory) {
+		out = open_memstream(joined, &size);
+		if (!out)
+			return -1;
+		if (gpumon_probe_take_place(&blocks->target, out, &err)) {
+			fclose(out);
+			return -1;
+		}
+	}
+	for (uint32_t i = 0; i < object->programs_n; i++) {
+		if (!(programs & 1u << i) || point_of(&object->programs[i]) != point)
+			continue;
+		if (!out)
+			out = open_memstream(joined, &size);
+		if (!out)
+			return -1;
+		fputs(blocks->texts[i], out);
+	}
+	return out ? fclose(out) : 0;
+}
+/**
+ * exchange_blocks_set - find or make the blocks of some programs
+ * @exchange: exchange
+ * @blocks: programs, translated
+ * @programs: which
+ *
+ * Return: an index of @sets, or -1 without memory.
+ */
+static ssize_t exchange_blocks_set(struct gpumon_exchange *exchange,
+				   struct gpumon_exchange_blocks *blocks, uint32_t programs)
+{
+	const struct gpumon_probe_object *object = exchange->order->object;
+	struct gpumon_exchange_set *set;
+
+	for (size_t i = 0; i < blocks->sets_n; i++)
+		if (blocks->sets[i].programs == programs)
+			return (ssize_t)i;
+	set = GPUMON_GROW(blocks->sets, blocks->sets_n);
+	if (!set)
+		return gpumon_exchange_no_memory(exchange);
+	set->programs = programs;
+	for (uint32_t i = 0; i < object->programs_n; i++)
+		if (programs & 1u << i && gpumon_probe_keeps(&object->programs[i]))
+			set->keeps = true;
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+		if (join(blocks, object, (enum gpumon_probe_point)i, set, &set->blocks[i]))
+			return gpumon_exchange_no_memory(exchange);
+	return (ssize_t)blocks->sets_n - 1;
+}
+static void exchange_blocks_clear(struct gpumon_exchange_blocks *blocks)
+{
+	for (int i = 0; i < GPUMON_PROBE_MAX_PROGRAMS; i++)
+		free(blocks->texts[i]);
+	for (size_t i = 0; i < blocks->sets_n; i++)
+		for (int j = 0; j < GPUMON_PROBE_POINTS; j++)
+			free(blocks->sets[i].blocks[j]);
+	free(blocks->sets);
+	memset(blocks, 0, sizeof(*blocks));
+}
 
 /* What blocks may take as they are, since an assembler takes seconds for much more. */
 #define INLINE_ROOM (1024u << 10)
@@ -142,13 +291,13 @@ static int make_plan(struct gpumon_exchange *exchange, struct gpumon_exchange_bl
 {
 	ssize_t set;
 
-	if (gpumon_exchange_blocks_add(exchange, blocks, is->programs))
+	if (exchange_blocks_add(exchange, blocks, is->programs))
 		return -1;
 	if (is->programs & blocks->failed) {
 		is->programs = 0;
 		return refuse(exchange, is->number, blocks->why);
 	}
-	set = gpumon_exchange_blocks_set(exchange, blocks, is->programs);
+	set = exchange_blocks_set(exchange, blocks, is->programs);
 	if (set < 0)
 		return -1;
 	is->plan.number = is->number;
@@ -301,7 +450,7 @@ static int write_forms(struct gpumon_exchange *exchange, struct gpumon_exchange_
 		text->no_functions = true;
 		result = write_again(exchange, &memory, text);
 	}
-	gpumon_exchange_blocks_clear(&memory);
+	exchange_blocks_clear(&memory);
 	return result;
 }
 
@@ -323,7 +472,7 @@ static int edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchan
 	for (size_t i = 0; i < text->module.functions_n; i++)
 		text->all_kernels |= text->functions[i].programs &&
 				     !text->module.functions[i].kernel;
-	gpumon_exchange_blocks_clear(&blocks);
+	exchange_blocks_clear(&blocks);
 	return result;
 }
 

@@ -3,6 +3,7 @@
 #ifndef GPUMON_GPUPROG_IMAGE_TEXT_H
 #define GPUMON_GPUPROG_IMAGE_TEXT_H
 
+#include "gpuprog/ptx/translate.h"
 #include "names.h"
 
 /* What becomes of a function. */

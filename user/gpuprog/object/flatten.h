@@ -29,4 +29,17 @@
 int gpumon_probe_flatten(struct gpumon_probe_program *program, const struct bpf_insn *code,
 			 uint32_t code_n, struct gpumon_pool *pool, struct gpumon_error *err);
 
+/**
+ * gpumon_probe_split_prints - copy calls that print to the jumps that lead there
+ * @program: flat program; its steps are replaced by more
+ * @pool: owns the new ones
+ *
+ * Two calls with different texts have the same code but for the texts, and a compiler makes one of
+ * them, with a text that varies. The verifier wants one text for each call. A call that is too far
+ * from where the ways meet stays as it is, and so does what would make the program too long.
+ *
+ * Return: 0, or -1 without memory.
+ */
+int gpumon_probe_split_prints(struct gpumon_probe_program *program, struct gpumon_pool *pool);
+
 #endif /* GPUMON_GPUPROG_OBJECT_FLATTEN_H */

@@ -1,10 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "opcode.h"
 #include "instruction.h"
+
+#define GPUMON_PROBE_ON_NO	  0u
+#define GPUMON_PROBE_ON_HASH	  (1u << GPUMON_PROBE_MAP_HASH)
+#define GPUMON_PROBE_ON_RING	  (1u << GPUMON_PROBE_MAP_RING)
+#define GPUMON_PROBE_ON_HISTOGRAM (1u << GPUMON_PROBE_MAP_HISTOGRAM)
+#define GPUMON_PROBE_ON_COUNT                                                 \
+	((1u << GPUMON_PROBE_MAP_ARRAY) | (1u << GPUMON_PROBE_MAP_SM_ARRAY) | \
+	 (1u << GPUMON_PROBE_MAP_THREAD_ARRAY))
+#define GPUMON_PROBE_ON_LOOKUP (GPUMON_PROBE_ON_COUNT | GPUMON_PROBE_ON_HASH)
+#define GPUMON_PROBE_ON_UPDATE GPUMON_PROBE_ON_LOOKUP
+
+#define HELPER(number, word, kind, on, a1, a2, a3, a4, a5)                                    \
+	{ .id = number,                                                                       \
+	  .name = #word,                                                                      \
+	  .result = GPUMON_PROBE_RESULT_##kind,                                               \
+	  .maps = GPUMON_PROBE_ON_##on,                                                       \
+	  .arguments = { GPUMON_PROBE_ARG_##a1, GPUMON_PROBE_ARG_##a2, GPUMON_PROBE_ARG_##a3, \
+			 GPUMON_PROBE_ARG_##a4, GPUMON_PROBE_ARG_##a5 } },
+
+static const struct gpumon_probe_helper helpers[] = { GPUMON_PROBE_HELPERS(HELPER) };
+
+const struct gpumon_probe_helper *gpumon_probe_helper_find(uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
+		if (helpers[i].id == id)
+			return &helpers[i];
+	return NULL;
+}
 
 #define REMEDY		"compile with clang -target bpf -mcpu=v1 to v4"
 #define ADDR_SPACE_CAST 1  /* "off" of a move */

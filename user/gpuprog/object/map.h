@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Maps of an object: those of section .maps, and global data. */
+/* Maps of an object: those of section .maps, and global data. What a type of an object has in it. */
 #ifndef GPUMON_GPUPROG_OBJECT_MAP_H
 #define GPUMON_GPUPROG_OBJECT_MAP_H
 
 #include <bpf/btf.h>
 
+#include "lib/pool.h"
+#include "elf.h"
 #include "program.h"
-#include "image.h"
 
-/* Types that linux/bpf.h does not have. */
-enum {
-	GPUMON_PROBE_TYPE_GPU_HASH = 1501,
-	GPUMON_PROBE_TYPE_THREAD_ARRAY = 1502,
-	GPUMON_PROBE_TYPE_GPU_ARRAY = 1503,
-	GPUMON_PROBE_TYPE_SHARED_ARRAY = 1504,
-	GPUMON_PROBE_TYPE_THREAD_ARRAY_HOST = 1512,
-	GPUMON_PROBE_TYPE_GPU_ARRAY_HOST = 1513,
-	GPUMON_PROBE_TYPE_GPU_RING = 1527,
-	GPUMON_PROBE_TYPE_HISTOGRAM = 1601,
-};
-
-#define GPUMON_PROBE_DEFAULT_THREADS	(1u << 20)  /* of a thread array with one entry */
-#define GPUMON_PROBE_DEFAULT_RING_BYTES (16u << 20) /* of a ring whose size is for each thread */
+/**
+ * gpumon_probe_fields_of_data - find the global variables in a section
+ * @image: object file
+ * @btf: its types, or NULL: none are found
+ * @section: index of .data, .bss or .rodata
+ * @fields: out. Variables that have other things than whole numbers are left out, and those with
+ *          names of 96 bytes or more
+ *
+ * Return: 0, or -1 without memory.
+ */
+int gpumon_probe_fields_of_data(const struct gpumon_probe_image *image, const struct btf *btf,
+				uint32_t section, struct gpumon_probe_fields *fields);
 
 /**
  * gpumon_probe_map_define - read the definition of a map

@@ -7,6 +7,9 @@
 #include "lib/pool.h"
 #include "program.h"
 
+/* Whether a program is for the GPU: "gpu/..." is our own, "cuda__..." is bpftime's. */
+bool gpumon_probe_section_is_gpu(const char *section, const char *function);
+
 #define GPUMON_PROBE_MAX_PROGRAMS 32 /* for the GPU, of an object */
 
 /**

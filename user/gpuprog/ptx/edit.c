@@ -1,12 +1,704 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Puts a changed text together: the parts that stay, kernels with blocks, copies of functions. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "body.h"
-#include "point.h"
+#include "lib/array.h"
+#include "access.h"
+#include "edit.h"
+#include "module.h"
+#include "translate.h"
+
+/**
+ * struct gpumon_ptx_point - what comes before an instruction
+ * @out: stream
+ * @kernel: number of the kernel
+ * @by_table: the numbers of kernel and line are in the table at %gpumon_of: its first word, and that at @line
+ * @blocks: texts
+ * @called: instead of a text: 1 + number of the function that is to be called, or 0
+ * @blocks_n: 1 or 2
+ * @statement: instruction that the blocks stand before: they run if it does. NULL: always
+ * @access: what it does, for points with a context. NULL: no context
+ * @line: number of the source line for the context, or its place in the table; 0: there is none
+ */
+struct gpumon_ptx_point {
+	FILE *out;
+	uint32_t kernel;
+	bool by_table;
+	const char *blocks[2];
+	uint32_t called[2];
+	uint32_t blocks_n;
+	const struct gpumon_ptx_statement *statement;
+	const struct gpumon_ptx_access *access;
+	uint64_t line;
+};
+
+/* A source line in a copy of a device function that several kernels share. */
+struct gpumon_ptx_shared_line {
+	size_t function;
+	uint64_t source; /* file << 32 | line */
+};
+
+/**
+ * struct gpumon_ptx_writer - what is being written
+ * @inner: scanned text
+ * @request: what is wanted
+ * @calls: calls
+ * @out: stream
+ * @err: error
+ * @kernel: index of the kernel that is written
+ * @copies: the kernel whose copies it calls: this one, or the first of those that share them
+ * @kernel_plan: its plan, or NULL
+ * @points: calls of functions with one of these become calls of copies
+ * @has_copies: there are some; in a compact text %gpumon_of is passed to them
+ * @put: bytes of blocks so far
+ * @full: there was not enough room
+ * @copied: offset of what is not written yet
+ * @line_numbers: of file << 32 | line: number, for this kernel; or place in the table, for this copy
+ * @called: of a block in a compact text: 1 + number of its function
+ * @lines: of the copies that kernels share: places in their tables, from 1
+ * @lines_n: how many
+ * @lines_max: lines behind that have no number
+ */
+struct gpumon_ptx_writer {
+	const struct gpumon_edit_inner *inner;
+	const struct gpumon_edit_request *request;
+	struct gpumon_ptx_calls *calls;
+	FILE *out;
+	struct gpumon_error *err;
+	size_t kernel;
+	size_t copies;
+	const struct gpumon_edit_plan *kernel_plan;
+	uint32_t points;
+	bool has_copies;
+	size_t put;
+	bool full;
+	size_t copied;
+	struct gpumon_map line_numbers;
+	struct gpumon_map called;
+	struct gpumon_ptx_shared_line *lines;
+	size_t lines_n;
+	size_t lines_max;
+};
+
+/* The key of a block in @called: with a context its parameters differ. */
+static inline uint64_t gpumon_ptx_called_key(const char *block, bool context)
+{
+	return (uint64_t)(uintptr_t)block << 1 | context;
+}
+
+/* The name of the table with a kernel's numbers. */
+#define GPUMON_PTX_TABLE "gpumon_of_%zu"
+
+#define PRINTED(slice) (int)(slice).size, (slice).at
+
+/**
+ * struct address - an operand "[base+offset]"
+ * @base: register or variable, or empty
+ * @base_width: bits of the register; 0: a variable
+ * @offset: constant expression, or empty
+ */
+struct address {
+	struct gpumon_ptx_slice base;
+	uint32_t base_width;
+	struct gpumon_ptx_slice offset;
+};
+
+/* [register], [variable+4], [register+-16], [64], variable[4] */
+static bool read_address(struct gpumon_ptx_slice operand, struct address *address)
+{
+	struct gpumon_ptx_lexer lexer = { .at = operand.at, .end = operand.at + operand.size - 1 };
+	struct gpumon_error err;
+
+	*address = (struct address){ .base_width = 0 };
+	if (*lexer.end != ']' || gpumon_ptx_next(&lexer, &err))
+		return false;
+	if (gpumon_ptx_is_sign(&lexer, '[') && gpumon_ptx_next(&lexer, &err))
+		return false;
+	if (lexer.kind == GPUMON_PTX_WORD) {
+		address->base = lexer.token;
+		if (gpumon_ptx_next(&lexer, &err))
+			return false;
+		if (lexer.kind == GPUMON_PTX_END)
+			return true;
+		if (!gpumon_ptx_is_sign(&lexer, '+') && !gpumon_ptx_is_sign(&lexer, '['))
+			return false;
+		if (gpumon_ptx_next(&lexer, &err))
+			return false;
+	}
+	if (lexer.kind == GPUMON_PTX_END)
+		return false;
+	address->offset.at = lexer.token.at;
+	address->offset.size = (size_t)(lexer.end - lexer.token.at);
+	while (lexer.kind != GPUMON_PTX_END) {
+		/* No second register, no coordinates. */
+		if (gpumon_ptx_is_sign(&lexer, ',') || gpumon_ptx_is_sign(&lexer, '[') ||
+		    gpumon_ptx_is_sign(&lexer, ']') || gpumon_ptx_next(&lexer, &err))
+			return false;
+	}
+	return true;
+}
+
+static bool address_is_known(const struct gpumon_ptx_access *access,
+			     const struct gpumon_ptx_registers *registers, struct address *address)
+{
+	uint32_t narrow = access->flags & (GPUMON_PROBE_SHARED | GPUMON_PROBE_LOCAL);
+
+	if (!read_address(access->address, address))
+		return false;
+	if (!address->base.size)
+		return true;
+	address->base_width = gpumon_ptx_register_width(registers, address->base);
+	return address->base_width == 64 || (address->base_width == 32 && narrow) ||
+	       (!address->base_width && *address->base.at != '%');
+}
+
+static void write_address(FILE *out, const struct address *address)
+{
+	if (!address->base.size) {
+		fprintf(out, "mov.b64 %%gpumon_address, %.*s;\n", PRINTED(address->offset));
+		return;
+	}
+	fprintf(out, "%s %%gpumon_address, %.*s;\n",
+		address->base_width == 32 ? "cvt.u64.u32" : "mov.b64", PRINTED(address->base));
+	if (address->offset.size)
+		fprintf(out, "add.s64 %%gpumon_address, %%gpumon_address, %.*s;\n",
+			PRINTED(address->offset));
+}
+
+static void write_size(FILE *out, const struct gpumon_ptx_access *access,
+		       const struct gpumon_ptx_registers *registers)
+{
+	struct gpumon_ptx_slice from = access->ignores.size ? access->ignores :
+							      access->size_operand;
+	uint32_t width = from.size ? gpumon_ptx_register_width(registers, from) : 0;
+
+	if (access->ignores.size && width == GPUMON_PTX_PREDICATE) {
+		char number[16];
+		struct gpumon_ptx_slice size = access->size_operand;
+
+		if (!size.size)
+			size = (struct gpumon_ptx_slice){
+				number, (size_t)snprintf(number, sizeof(number), "%u", access->size)
+			};
+		if (access->ignores_not)
+			fprintf(out, "selp.b32 %%gpumon_size, %.*s, 0, %.*s;\n", PRINTED(size),
+				PRINTED(from));
+		else
+			fprintf(out, "selp.b32 %%gpumon_size, 0, %.*s, %.*s;\n", PRINTED(size),
+				PRINTED(from));
+		return;
+	}
+	if (from.size)
+		fprintf(out, "%s %%gpumon_size, %.*s;\n", width == 64 ? "cvt.u32.u64" : "mov.b32",
+			PRINTED(from));
+	else
+		fprintf(out, "mov.b32 %%gpumon_size, %u;\n", access->size);
+}
+
+/* A barrier's number and its threads. */
+static void write_barrier(FILE *out, const struct gpumon_ptx_access *access,
+			  const struct gpumon_ptx_registers *registers)
+{
+	if (!access->address.size)
+		fprintf(out, "mov.b64 %%gpumon_address, 0;\n");
+	else
+		fprintf(out, "%s %%gpumon_address, %.*s;\n",
+			gpumon_ptx_register_width(registers, access->address) ? "cvt.u64.u32" :
+										"mov.b64",
+			PRINTED(access->address));
+	write_size(out, access, registers);
+}
+
+/* Registers around a block. */
+static void declare(FILE *out, bool context)
+{
+	fprintf(out, ".reg .b32 %s;\n", GPUMON_PROBE_KERNEL_REG);
+	if (context)
+		fprintf(out, ".reg .b64 %%gpumon_address, %%gpumon_line;\n"
+			     ".reg .b32 %%gpumon_size, %%gpumon_flags;\n");
+}
+/**
+ * ptx_write_called - write a block as the function that points call
+ * @out: stream
+ * @number: of the function
+ * @context: it is for points with a context
+ * @block: text
+ */
+static void ptx_write_called(FILE *out, uint32_t number, bool context, const char *block)
+{
+	fprintf(out, ".func gpumon_block_%" PRIu32 "(.param .b32 gpumon_kernel%s)\n{\n", number,
+		context ? ", .param .b64 gpumon_address, .param .b64 gpumon_line, "
+			  ".param .b32 gpumon_size, .param .b32 gpumon_flags" :
+			  "");
+	declare(out, context);
+	fprintf(out, "ld.param.b32 %s, [gpumon_kernel];\n", GPUMON_PROBE_KERNEL_REG);
+	if (context)
+		fputs("ld.param.b64 %gpumon_address, [gpumon_address];\n"
+		      "ld.param.b64 %gpumon_line, [gpumon_line];\n"
+		      "ld.param.b32 %gpumon_size, [gpumon_size];\n"
+		      "ld.param.b32 %gpumon_flags, [gpumon_flags];\n",
+		      out);
+	fprintf(out, "%s\nret;\n}\n", block);
+}
+
+static void write_block_call(FILE *out, uint32_t number, bool context)
+{
+	fprintf(out, "call gpumon_block_%" PRIu32 ", (%s%s);\n", number, GPUMON_PROBE_KERNEL_REG,
+		context ? ", %gpumon_address, %gpumon_line, %gpumon_size, %gpumon_flags" : "");
+}
+/**
+ * write_point - write blocks with what they need
+ * @point: what to write
+ * @registers: registers that are declared there
+ *
+ * Return: false if nothing was written, as the address has an unknown form.
+ */
+static bool write_point(const struct gpumon_ptx_point *point,
+			const struct gpumon_ptx_registers *registers)
+{
+	const struct gpumon_ptx_statement *statement = point->statement;
+	bool guarded = statement && statement->predicate.size;
+	FILE *out = point->out;
+	struct address address;
+
+	if (point->access && point->access->effect == GPUMON_PTX_ACCESS &&
+	    !address_is_known(point->access, registers, &address))
+		return false;
+	fputs("\n{\n", out);
+	declare(out, point->access);
+	if (guarded)
+		fprintf(out, "@%s%.*s bra $gpumon_over;\n", statement->negated ? "" : "!",
+			PRINTED(statement->predicate));
+	if (point->by_table)
+		fprintf(out, "ld.global.b32 %s, [%%gpumon_of];\n", GPUMON_PROBE_KERNEL_REG);
+	else
+		fprintf(out, "mov.b32 %s, %u;\n", GPUMON_PROBE_KERNEL_REG, point->kernel);
+	if (point->access) {
+		if (point->access->effect == GPUMON_PTX_ACCESS) {
+			write_address(out, &address);
+			write_size(out, point->access, registers);
+		} else {
+			write_barrier(out, point->access, registers);
+		}
+		fprintf(out, "mov.b32 %%gpumon_flags, %u;\n", point->access->flags);
+		if (point->by_table && point->line)
+			/* A wider register gets zeroes above. */
+			fprintf(out, "ld.global.u32 %%gpumon_line, [%%gpumon_of+%" PRIu64 "];\n",
+				4 * point->line);
+		else
+			fprintf(out, "mov.b64 %%gpumon_line, %" PRIu64 ";\n", point->line);
+	}
+	for (uint32_t i = 0; i < point->blocks_n; i++) {
+		if (point->called[i])
+			write_block_call(out, point->called[i] - 1, point->access);
+		else
+			fprintf(out, "%s\n", point->blocks[i]);
+	}
+	fprintf(out, "%s}\n", guarded ? "$gpumon_over:\n" : "");
+	return true;
+}
+/* Registers for values that the blocks of a body keep. */
+static void write_kept(FILE *out)
+{
+	fprintf(out, "\n.reg .b64 %s<%d>;\n", GPUMON_PROBE_KEPT_REG, GPUMON_PROBE_MAX_KEPT);
+	for (int i = 0; i < GPUMON_PROBE_MAX_KEPT; i++)
+		fprintf(out, "mov.b64 %s%d, 0;\n", GPUMON_PROBE_KEPT_REG, i);
+}
+
+/**
+ * struct body - place in a body
+ * @writer: writer
+ * @kernel_plan: plan for the kernel's points, or NULL
+ * @own: plan for those of the device function itself, or NULL
+ * @function: index of the kernel or device function
+ * @in_function: it is a device function
+ * @by_table: it is a copy that kernels share
+ * @registers: those that are declared
+ * @statement: current statement
+ * @pragma: offset of a .pragma just before the statement, or 0
+ * @source: file << 32 | line of the last .loc, or 0
+ * @depth: open braces
+ * @reachable: the end of the last statement can be reached
+ */
+struct body {
+	struct gpumon_ptx_writer *writer;
+	const struct gpumon_edit_plan *kernel_plan;
+	const struct gpumon_edit_plan *own;
+	size_t function;
+	bool in_function;
+	bool by_table;
+	struct gpumon_ptx_registers registers;
+	struct gpumon_ptx_statement statement;
+	size_t pragma;
+	uint64_t source;
+	size_t depth;
+	bool reachable;
+};
+/* A part of the text, from one offset to another. */
+static void write_text(struct gpumon_ptx_writer *writer, size_t from, size_t to)
+{
+	fwrite(writer->inner->text.at + from, 1, to - from, writer->out);
+}
+/* The name of a kernel's copy of a device function. */
+static void write_name(struct gpumon_ptx_writer *writer, size_t function)
+{
+	const struct gpumon_edit_function *is = &writer->inner->functions[function];
+
+	fprintf(writer->out, "%.*s__gpumon_%zu", (int)is->size, is->name, writer->copies);
+}
+
+static size_t begin_of(const struct body *body)
+{
+	return (size_t)(body->statement.whole.at - body->writer->inner->text.at);
+}
+/* The text up to here. */
+static void copy_to(struct gpumon_ptx_writer *writer, size_t offset)
+{
+	write_text(writer, writer->copied, offset);
+	writer->copied = offset;
+}
+
+static const char *block_of(const struct gpumon_edit_plan *plan, enum gpumon_probe_point point)
+{
+	return plan ? plan->blocks[point] : NULL;
+}
+/**
+ * number_source - the number of a source line of a kernel
+ * @writer: writer
+ * @kernel: number of the kernel
+ * @source: file << 32 | line
+ *
+ * Return: the number, or 0 without memory.
+ */
+static uint64_t number_source(struct gpumon_ptx_writer *writer, uint32_t kernel, uint64_t source)
+{
+	const struct gpumon_edit_inner *inner = writer->inner;
+	uint64_t file = gpumon_map_get(&inner->files, source >> 32);
+	struct gpumon_edit_line line = {
+		.kernel = kernel,
+		.line = (uint32_t)source,
+		.file = file ? inner->file_names[file - 1].at : "",
+		.file_size = file ? inner->file_names[file - 1].size : 0,
+	};
+
+	return writer->request->line(writer->request->data, &line);
+}
+
+/* The place of the current source line in the tables of the kernels that share this copy. */
+static uint64_t place_line(struct body *body)
+{
+	struct gpumon_ptx_writer *writer = body->writer;
+	struct gpumon_ptx_shared_line *line = GPUMON_GROW(writer->lines, writer->lines_n);
+
+	if (!line)
+		return 0;
+	*line = (struct gpumon_ptx_shared_line){ body->function, body->source };
+	return writer->lines_n;
+}
+
+/* The number of the current source line or its place in the table, or 0; -1 without memory. */
+static int64_t line_number(struct body *body)
+{
+	struct gpumon_ptx_writer *writer = body->writer;
+	uint64_t number;
+
+	if (!body->source)
+		return 0;
+	number = gpumon_map_get(&writer->line_numbers, body->source);
+	if (number)
+		return (int64_t)number;
+	if (body->by_table && writer->lines_n >= writer->lines_max)
+		return 0;
+	number = body->by_table ? place_line(body) :
+				  number_source(writer, body->kernel_plan->number, body->source);
+	if (!number || gpumon_map_set(&writer->line_numbers, body->source, number))
+		return -1;
+	return (int64_t)number;
+}
+
+/* One more block of a point: its text, or the function that has it. */
+static void add_block(struct body *body, struct gpumon_ptx_point *point,
+		      const struct gpumon_edit_plan *plan, const char *block)
+{
+	const struct gpumon_ptx_writer *writer = body->writer;
+	uint64_t called = 0;
+
+	if (!plan->keeps && !(writer->calls->points[body->function] & GPUMON_PTX_NO_CALLS))
+		called = gpumon_map_get(&writer->called,
+					gpumon_ptx_called_key(block, point->access));
+	if (!called)
+		body->writer->put += strlen(block);
+	point->called[point->blocks_n] = (uint32_t)called;
+	point->blocks[point->blocks_n++] = block;
+}
+
+/* A block without a context: at an entry or an exit. */
+static void write_plain(struct body *body, const struct gpumon_edit_plan *plan,
+			enum gpumon_probe_point kind, const struct gpumon_ptx_statement *statement)
+{
+	const char *block = block_of(plan, kind);
+	struct gpumon_ptx_point point = {
+		.out = body->writer->out,
+		.by_table = body->by_table && plan == body->kernel_plan,
+		.statement = statement,
+	};
+
+	if (!block)
+		return;
+	if (kind == GPUMON_PROBE_EXIT && body->in_function && plan->keeps) {
+		plan->counts->left[GPUMON_EDIT_KEPT]++;
+		return;
+	}
+	point.kernel = plan->number;
+	add_block(body, &point, plan, block);
+	write_point(&point, &body->registers);
+	plan->counts->points[kind]++;
+}
+
+/* Before an access or a barrier. */
+static int write_access(struct body *body, const struct gpumon_ptx_access *access, uint32_t points)
+{
+	struct gpumon_ptx_point point = {
+		.out = body->writer->out,
+		.by_table = body->by_table,
+		.statement = &body->statement,
+		.access = access,
+	};
+	enum gpumon_probe_point kinds[2];
+	int64_t line;
+
+	for (int kind = GPUMON_PROBE_MEMORY; kind <= GPUMON_PROBE_BARRIER; kind++) {
+		const char *block = block_of(body->kernel_plan, (enum gpumon_probe_point)kind);
+
+		if (!(points & 1u << kind) || !block)
+			continue;
+		kinds[point.blocks_n] = (enum gpumon_probe_point)kind;
+		add_block(body, &point, body->kernel_plan, block);
+	}
+	if (!point.blocks_n)
+		return 0;
+	if (body->in_function && body->kernel_plan->keeps) {
+		body->kernel_plan->counts->left[GPUMON_EDIT_KEPT]++;
+		return 0;
+	}
+	point.kernel = body->kernel_plan->number;
+	line = line_number(body);
+	if (line < 0)
+		return gpumon_error_memory(body->writer->err);
+	point.line = (uint64_t)line;
+	copy_to(body->writer, body->pragma ? body->pragma : begin_of(body));
+	if (!write_point(&point, &body->registers)) {
+		body->kernel_plan->counts->left[GPUMON_EDIT_FORM]++;
+		return 0;
+	}
+	for (uint32_t i = 0; i < point.blocks_n; i++)
+		body->kernel_plan->counts->points[kinds[i]]++;
+	return 0;
+}
+
+static void write_exit(struct body *body, bool of_thread,
+		       const struct gpumon_ptx_statement *statement)
+{
+	copy_to(body->writer, begin_of(body));
+	if (body->in_function)
+		write_plain(body, body->own, GPUMON_PROBE_FUNCTION_EXIT, statement);
+	if (of_thread || !body->in_function)
+		write_plain(body, body->kernel_plan, GPUMON_PROBE_EXIT, statement);
+}
+
+/* "( )" */
+static bool is_empty(struct gpumon_ptx_slice brackets)
+{
+	struct gpumon_ptx_lexer lexer = { .at = brackets.at + 1,
+					  .end = brackets.at + brackets.size };
+	struct gpumon_error err;
+
+	return !gpumon_ptx_next(&lexer, &err) && gpumon_ptx_is_sign(&lexer, ')');
+}
+
+/* A copy that kernels share gets the table of its kernel behind the other arguments. */
+static void pass_table(struct body *body, size_t name_end)
+{
+	struct gpumon_ptx_writer *writer = body->writer;
+	const char *text = writer->inner->text.at;
+
+	for (uint32_t i = 0; i < body->statement.operands_n; i++) {
+		struct gpumon_ptx_slice operand = body->statement.operands[i];
+
+		if (operand.at < text + name_end || *operand.at != '(')
+			continue;
+		copy_to(writer, (size_t)(operand.at + operand.size - 1 - text));
+		fputs(is_empty(operand) ? "%gpumon_of" : ", %gpumon_of", writer->out);
+		return;
+	}
+	copy_to(writer, name_end);
+	fputs(", (%gpumon_of)", writer->out);
+}
+
+static void write_call(struct body *body)
+{
+	struct gpumon_ptx_writer *writer = body->writer;
+	struct gpumon_ptx_slice name = gpumon_ptx_called(&body->statement);
+	ssize_t to = gpumon_ptx_find_function(writer->inner, name);
+	size_t at = (size_t)(name.at - writer->inner->text.at);
+
+	if (!body->kernel_plan || !name.size)
+		return;
+	if (to < 0 && gpumon_ptx_register_width(&body->registers, name)) {
+		body->kernel_plan->counts->left[GPUMON_EDIT_INDIRECT]++;
+	} else if (to < 0) {
+		body->kernel_plan->counts->left[GPUMON_EDIT_EXTERNAL]++;
+	} else if (writer->calls->points[to] & writer->points &&
+		   !writer->inner->functions[to].kernel) {
+		copy_to(writer, at);
+		write_name(writer, (size_t)to);
+		writer->copied = at + name.size;
+		if (writer->request->compact)
+			pass_table(body, at + name.size);
+	}
+}
+
+static int write_instruction(struct body *body)
+{
+	struct gpumon_ptx_access access;
+
+	gpumon_ptx_access_of(&body->statement, &access);
+	switch (access.effect) {
+	case GPUMON_PTX_ACCESS:
+	case GPUMON_PTX_BARRIER:
+		if (write_access(body, &access, gpumon_ptx_points_of(&access)))
+			return -1;
+		break;
+	case GPUMON_PTX_LEFT:
+		if (block_of(body->kernel_plan, GPUMON_PROBE_MEMORY))
+			body->kernel_plan->counts->left[access.cause]++;
+		break;
+	case GPUMON_PTX_RET:
+	case GPUMON_PTX_EXIT:
+		write_exit(body, access.effect == GPUMON_PTX_EXIT, &body->statement);
+		break;
+	case GPUMON_PTX_CALL:
+		write_call(body);
+		break;
+	default:
+		break;
+	}
+	if ((access.effect == GPUMON_PTX_RET || access.effect == GPUMON_PTX_EXIT ||
+	     access.effect == GPUMON_PTX_GOES) &&
+	    !body->statement.predicate.size)
+		body->reachable = false;
+	return 0;
+}
+
+static void write_entry(struct body *body)
+{
+	const struct gpumon_ptx_writer *writer = body->writer;
+
+	body->reachable = true;
+	copy_to(body->writer, begin_of(body) + 1);
+	if (body->by_table)
+		fputs("\n.reg .b64 %gpumon_of;\nld.param.b64 %gpumon_of, [gpumon_of];\n",
+		      writer->out);
+	else if (writer->request->compact && writer->has_copies && !body->in_function)
+		fprintf(writer->out,
+			"\n.reg .b64 %%gpumon_of;\nmov.b64 %%gpumon_of, " GPUMON_PTX_TABLE ";\n",
+			writer->kernel);
+	if ((body->kernel_plan && !body->in_function && body->kernel_plan->keeps) ||
+	    (body->own && body->own->keeps))
+		write_kept(body->writer->out);
+	if (body->in_function)
+		write_plain(body, body->own, GPUMON_PROBE_FUNCTION_ENTRY, NULL);
+	else
+		write_plain(body, body->kernel_plan, GPUMON_PROBE_ENTRY, NULL);
+}
+
+static int write_statement(struct body *body)
+{
+	struct gpumon_ptx_statement *statement = &body->statement;
+
+	switch (statement->kind) {
+	case GPUMON_PTX_OPEN:
+		if (!body->depth++)
+			write_entry(body);
+		break;
+	case GPUMON_PTX_CLOSE:
+		if (!--body->depth && body->reachable)
+			write_exit(body, false, NULL);
+		break;
+	case GPUMON_PTX_LABEL:
+		body->reachable = true;
+		break;
+	case GPUMON_PTX_LOC:
+		body->source = statement->source_line ?
+				       (uint64_t)statement->file << 32 | statement->source_line :
+				       0;
+		break;
+	case GPUMON_PTX_INSTRUCTION:
+		if (write_instruction(body))
+			return -1;
+		break;
+	case GPUMON_PTX_DIRECTIVE:
+		break;
+	}
+	/* Some are about the very next instruction: blocks come before them. */
+	body->pragma = statement->kind == GPUMON_PTX_DIRECTIVE &&
+				       gpumon_ptx_same(statement->name, ".pragma") ?
+			       begin_of(body) :
+			       0;
+	return gpumon_ptx_registers_see(&body->registers, statement, body->writer->err);
+}
+
+static int write_statements(struct body *body, size_t function)
+{
+	size_t room = body->writer->request->compact ? 0 : body->writer->request->room;
+	struct gpumon_ptx_lexer lexer;
+
+	if (gpumon_ptx_enter(body->writer->inner, function, &lexer, body->writer->err))
+		return -1;
+	while (lexer.kind != GPUMON_PTX_END) {
+		if (gpumon_ptx_read_statement(&lexer, &body->statement, body->writer->err) ||
+		    write_statement(body))
+			return -1;
+		if (room && body->writer->put > room) {
+			body->writer->full = true;
+			return -1;
+		}
+	}
+	copy_to(body->writer, body->writer->inner->places[function].end);
+	return 0;
+}
+/**
+ * write_body - write a body, from "{" to "}"
+ * @writer: writer
+ * @function: index of the kernel or of a device function
+ * @own: plan of the device function itself, or NULL
+ *
+ * Calls of functions that the kernel reaches become calls of its copies.
+ *
+ * Return: 0, or -1 with an error, or if @writer is full.
+ */
+static int write_body(struct gpumon_ptx_writer *writer, size_t function,
+		      const struct gpumon_edit_plan *own)
+{
+	struct body body = {
+		.writer = writer,
+		.kernel_plan = writer->kernel_plan,
+		.own = own,
+		.function = function,
+		.in_function = !writer->inner->functions[function].kernel,
+	};
+	int result;
+
+	body.by_table = writer->request->compact && body.in_function && body.kernel_plan;
+	writer->copied = writer->inner->places[function].body;
+	result = write_statements(&body, function);
+	gpumon_ptx_registers_clear(&body.registers);
+	return result;
+}
+
+/* Puts a changed text together: the parts that stay, kernels with blocks, copies of functions. */
 
 /* Numbers in the tables of all kernels that share copies: more lines are not told apart there. */
 #define LINES_MAX 65536
@@ -58,14 +750,14 @@ static void write_parameters(struct edit *edit, size_t function)
 	size_t name_end = place->name + writer->inner->functions[function].size;
 
 	if (!writer->request->compact) {
-		gpumon_ptx_write_text(writer, name_end, place->body);
+		write_text(writer, name_end, place->body);
 	} else if (!place->parameters_end) {
 		fputs(" (.param .b64 gpumon_of) ", writer->out);
-		gpumon_ptx_write_text(writer, name_end, place->body);
+		write_text(writer, name_end, place->body);
 	} else {
-		gpumon_ptx_write_text(writer, name_end, place->parameters_end);
+		write_text(writer, name_end, place->parameters_end);
 		fprintf(writer->out, "%s.param .b64 gpumon_of", place->has_parameters ? ", " : "");
-		gpumon_ptx_write_text(writer, place->parameters_end, place->body);
+		write_text(writer, place->parameters_end, place->body);
 	}
 }
 
@@ -75,10 +767,10 @@ static int write_copy(struct edit *edit, size_t function, bool all)
 	struct gpumon_ptx_writer *writer = &edit->writer;
 	const struct gpumon_ptx_place *place = &writer->inner->places[function];
 
-	gpumon_ptx_write_text(writer, place->directive, place->name);
-	gpumon_ptx_write_name(writer, function);
+	write_text(writer, place->directive, place->name);
+	write_name(writer, function);
 	write_parameters(edit, function);
-	if (all && gpumon_ptx_write_body(writer, function, edit->plans[function]))
+	if (all && write_body(writer, function, edit->plans[function]))
 		return -1;
 	fputs(all ? "\n" : ";\n", writer->out);
 	return 0;
@@ -150,7 +842,7 @@ static int write_table(struct edit *edit, size_t kernel)
 		uint64_t number = 0;
 
 		if (calls->reached[line->function] == calls->look) {
-			number = gpumon_ptx_number_source(writer, plan->number, line->source);
+			number = number_source(writer, plan->number, line->source);
 			if (!number)
 				return gpumon_error_memory(writer->err);
 		}
@@ -248,7 +940,7 @@ static int write_called(struct edit *edit)
 
 			if (!plan->blocks[j] || gpumon_map_get(&writer->called, key))
 				continue;
-			gpumon_ptx_write_called(writer->out, n, context, plan->blocks[j]);
+			ptx_write_called(writer->out, n, context, plan->blocks[j]);
 			if (gpumon_map_set(&writer->called, key, ++n))
 				return gpumon_error_memory(writer->err);
 		}
@@ -294,7 +986,7 @@ static int write_function(struct edit *edit, size_t function)
 	bool kernel = writer->inner->functions[function].kernel;
 	int result;
 
-	gpumon_ptx_copy_to(writer, place->begin);
+	copy_to(writer, place->begin);
 	writer->kernel = function;
 	writer->kernel_plan = NULL;
 	writer->points = 0;
@@ -302,9 +994,9 @@ static int write_function(struct edit *edit, size_t function)
 	result = write_head(edit);
 	if (!result && kernel)
 		result = write_kernel(edit, function, plan);
-	gpumon_ptx_write_text(writer, place->begin, place->body);
+	write_text(writer, place->begin, place->body);
 	if (!result)
-		result = gpumon_ptx_write_body(writer, function, kernel ? NULL : plan);
+		result = write_body(writer, function, kernel ? NULL : plan);
 	gpumon_map_clear(&writer->line_numbers);
 	return result;
 }
@@ -326,14 +1018,14 @@ static int write_module(struct edit *edit)
 	if (fclose(edit->tail) && !result)
 		result = gpumon_error_memory(edit->writer.err);
 	if (!result && size) {
-		gpumon_ptx_copy_to(&edit->writer, inner->places[inner->functions_n - 1].end);
+		copy_to(&edit->writer, inner->places[inner->functions_n - 1].end);
 		fputc('\n', edit->writer.out);
 		fwrite(tail, 1, size, edit->writer.out);
 	}
 	free(tail);
 	if (result)
 		return result;
-	gpumon_ptx_copy_to(&edit->writer, inner->text.size);
+	copy_to(&edit->writer, inner->text.size);
 	if (fflush(edit->writer.out) || ferror(edit->writer.out))
 		return gpumon_error_set(edit->writer.err, GPUMON_EXIT_FAILED, -errno,
 					GPUMON_ERROR_IO, "the changed PTX cannot be written: %s",

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Loads, stores and atomic operations. */
+/* Loads, stores and atomic operations, and where the stack lies. */
 #ifndef GPUMON_GPUPROG_PTX_MEMORY_H
 #define GPUMON_GPUPROG_PTX_MEMORY_H
 
 #include "text.h"
+
+/* Decide it for all frames. Return: 0, or -1 without memory. */
+int text_stack_plan(struct text *text);
+void text_stack_clear(struct text *text);
+/* Declare what stays memory, and set R10 of each frame. */
+void text_stack_begin(struct text *text, FILE *declarations);
 
 /**
  * struct text_place - some bytes that are accessed

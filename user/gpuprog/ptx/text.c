@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-#include "gpuprog/object/refuse.h"
+#include "gpuprog/object/program.h"
 #include "text.h"
 
 static void write_operand(FILE *out, char kind, va_list *args)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "gpuprog/object/layout.h"
+#include "gpuprog/object/map_memory.h"
 #include "translate.h"
 
 /*
@@ -22,7 +22,7 @@
 #define TEXT_LABEL_FUEL	 (GPUMON_PROBE_MAX_STEPS + 1) /* the limit of backward jumps */
 #define TEXT_LABEL_MOVED (GPUMON_PROBE_MAX_STEPS + 2) /* what the thread has kept is not here */
 
-/* Bytes of the stack that lie in one register: probe/translate/stack.h. */
+/* Bytes of the stack that lie in one register: memory.h. */
 struct text_cell {
 	int16_t offset;
 	uint8_t size;
@@ -108,5 +108,17 @@ bool text_keeps_in_memory(const struct text *text);
 /* Whether the target has these. */
 bool text_has_sync(const struct text *text);  /* shfl.sync and the like */
 bool text_has_volta(const struct text *text); /* ld.acquire, st.release, match */
+
+/* BPF_ALU and BPF_ALU64. */
+void text_alu(struct text *text, const struct gpumon_probe_step *step);
+
+/* The condition of a BPF_JMP or BPF_JMP32, as a new predicate. */
+uint32_t text_condition(struct text *text, const struct gpumon_probe_step *step);
+
+/* A call of a helper. */
+void text_call(struct text *text, const struct gpumon_probe_step *step);
+/* Calls of gpumon_keep() and gpumon_kept(): registers of the kernel, or memory. */
+void text_keep(struct text *text);
+void text_kept(struct text *text);
 
 #endif /* GPUMON_GPUPROG_PTX_TEXT_H */

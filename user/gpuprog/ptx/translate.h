@@ -12,13 +12,12 @@
 #include <stdio.h>
 
 #include "lib/error.h"
-#include "gpuprog/object/fact.h"
 #include "gpuprog/object/program.h"
 
 /*
- * Names that the block uses and its surroundings define. probe/edit writes them.
+ * Names that the block uses and its surroundings define. edit.h writes them.
  *
- * In the module: table of addresses, see probe/model/layout.h.
+ * In the module: table of addresses, see object/map_memory.h.
  * In the kernel:	.reg .b64 %gpumon_kept<4>, zeroed at its entry, if the program keeps something
  *			.reg .b32 %gpumon_kernel, number of the kernel
  * Around the block, at MEMORY, ATOMIC and BARRIER:
@@ -36,7 +35,7 @@
  * @sm: its target: 50, 90
  * @shards: copies of what aggregates by SM, a power of two
  * @fuel: backward jumps that one run of the program may take
- * @patch: for a function that patches of machine code call (probe/patch): nothing lasts in it
+ * @patch: for a function that patches of machine code call (image/patch.h): nothing lasts in it
  * @global_table: the table of addresses is in .global, as there is no room for it in .const
  * @memory: what a thread keeps is in memory, as with @patch, and not in registers: also functions that
  *          the kernel calls have it. The thread takes its place first: gpumon_probe_take_place()

@@ -10,9 +10,9 @@
 #include "lib/bpf_privilege.h"
 #include "lib/libbpf_said.h"
 #include "cpu.h"
-#include "gpuprog/object/layout.h"
+#include "gpuprog/object/map_memory.h"
 #include "gpuprog/object/map.h"
-#include "gpuprog/object/section.h"
+#include "gpuprog/object/object.h"
 
 #define MAX_IDS	     64 /* maps of a program */
 #define NAME_BYTES   64 /* of a map */

@@ -8,8 +8,7 @@
 #define GPUMON_GPUPROG_SERVE_CPU_H
 
 #include "lib/options.h"
-#include "check.h"
-#include "set.h"
+#include "load.h"
 
 struct gpumon_probe_cpu;
 

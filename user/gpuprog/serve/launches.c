@@ -8,7 +8,7 @@
 
 #include "lib/array.h"
 #include "launches.h"
-#include "shared.h"
+#include "memory.h"
 
 #define NAMES_MAX 1000000
 /* As many as the processes of a time may have. */

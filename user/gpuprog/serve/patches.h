@@ -1,14 +1,69 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The programs as functions for patches of machine code, for each kind of GPU that comes up. */
+/* Programs as functions for patches of machine code: NVIDIA's sanitizer and assembler, and what they make. */
 #ifndef GPUMON_GPUPROG_SERVE_PATCHES_H
 #define GPUMON_GPUPROG_SERVE_PATCHES_H
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-#include "probe.h"
-#include "gpuprog/image/exchange.h"
-#include "gpuprog/view/modules.h"
 #include "abi/wire.h"
+#include "lib/error.h"
+#include "gpuprog/image/exchange.h"
+#include "gpuprog/view/coverage.h"
+#include "options.h"
+
+/**
+ * gpumon_cache_read - what was kept
+ * @kind: name of the folder in the cache
+ * @key: all that it was made from
+ * @key_size: bytes
+ * @size: out: bytes
+ *
+ * Return: it, to be freed; NULL: it is not there.
+ */
+void *gpumon_cache_read(const char *kind, const void *key, size_t key_size, size_t *size);
+
+/**
+ * gpumon_cache_write - keep something
+ * @kind: name of the folder in the cache, which is made if it is not there
+ * @key: all that it was made from
+ * @key_size: bytes
+ * @data: what to keep
+ * @size: bytes
+ */
+void gpumon_cache_write(const char *kind, const void *key, size_t key_size, const void *data,
+			size_t size);
+
+/**
+ * gpumon_probe_find_sanitizer - find libsanitizer-public.so
+ * @given: path that the user named, or NULL
+ * @path: out, @room bytes
+ * @room: bytes
+ * @err: where it was looked for, and what to do
+ *
+ * GPUMON_SANITIZER of the environment, CUDA's usual folders, of several versions the newest, and that of
+ * Debian's package.
+ *
+ * Return: 0, or -1 with @err, of status 77.
+ */
+int gpumon_probe_find_sanitizer(const char *given, char *path, size_t room,
+				struct gpumon_error *err);
+
+/**
+ * gpumon_probe_find_ptxas - find an assembler
+ * @given: path that the user named, or NULL
+ * @program: what will be run: the wheels of its Python may have one
+ * @path: out
+ * @err: where it was looked for, and what to do
+ *
+ * GPUMON_PTXAS and TRITON_PTXAS_PATH of the environment, PATH, CUDA's usual folder, and the wheels of
+ * PyTorch and Triton.
+ *
+ * Return: 0, or -1 with @err, of status 77.
+ */
+int gpumon_probe_find_ptxas(const char *given, const char *program, char path[PATH_MAX],
+			    struct gpumon_error *err);
 
 /**
  * struct gpumon_probe_code - functions for an architecture

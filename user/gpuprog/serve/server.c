@@ -10,11 +10,11 @@
 
 #include "lib/wait.h"
 #include "cpu.h"
-#include "gpuprog/image/owner.h"
-#include "gpuprog/image/patched.h"
+#include "gpuprog/image/names.h"
+#include "gpuprog/image/exchange.h"
 #include "lib/descriptor.h"
 #include "server.h"
-#include "shared.h"
+#include "memory.h"
 
 /* A library sends its request right after it has connected. */
 #define REQUEST_MS 2000

@@ -3,12 +3,12 @@
 #ifndef GPUMON_GPUPROG_SERVE_SERVER_H
 #define GPUMON_GPUPROG_SERVE_SERVER_H
 
-#include "area.h"
+#include "memory.h"
 #include "launches.h"
 #include "patches.h"
 #include "lib/listener.h"
 #include "gpuprog/image/exchange.h"
-#include "gpuprog/view/modules.h"
+#include "gpuprog/view/coverage.h"
 
 #define GPUMON_PROBE_MAX_NOTES 16
 

@@ -2,9 +2,9 @@
 /* Calls of helpers. */
 #include <string.h>
 
-#include "gpuprog/object/helper.h"
-#include "gpuprog/object/texts.h"
-#include "memory.h"
+#include "gpuprog/object/instruction.h"
+#include "gpuprog/object/program.h"
+#include "verifier.h"
 
 #define ARGUMENTS 5
 #define CUDA_EXIT 507

@@ -1,9 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What is known of all registers and of the stack before a step. */
+/* What is known of all registers and of the stack before a step, and what is known where paths join. */
 #ifndef GPUMON_GPUPROG_VERIFY_STATE_H
 #define GPUMON_GPUPROG_VERIFY_STATE_H
 
-#include "cell.h"
+#include <stddef.h>
+
+#include "gpuprog/object/program.h"
+#include "bounds.h"
+
+/* Why a register cannot be read. */
+enum gpumon_cell_why {
+	GPUMON_CELL_UNSET,    /* on some path, at least */
+	GPUMON_CELL_CALLED,   /* a call took it */
+	GPUMON_CELL_RETURNED, /* points into the frame of a function that has returned */
+	GPUMON_CELL_MIXED,    /* a different kind on different paths */
+};
+
+/**
+ * struct gpumon_cell - a content
+ * @kind: enum gpumon_probe_kind
+ * @why: of NOTHING: enum gpumon_cell_why
+ * @depth: of STACK: whose frame
+ * @maybe_null: of VALUE: it may be the number 0 instead
+ * @maps: of VALUE and MAP: those that it may be (of), a bit each, at least one
+ * @id: cells with the same one, if it is not 0, have equal contents
+ * @number: of NUMBER: itself; of STACK, VALUE and CONTEXT: the offset from the frame's top, from the
+ *          value's start, from the context's start
+ */
+struct gpumon_cell {
+	uint8_t kind;
+	uint8_t why;
+	uint8_t depth;
+	bool maybe_null;
+	uint32_t id;
+	uint64_t maps;
+	struct gpumon_number number;
+};
+
+struct gpumon_cell gpumon_cell_nothing(enum gpumon_cell_why why);
+struct gpumon_cell gpumon_cell_number(struct gpumon_number number);
+struct gpumon_cell gpumon_cell_any_number(void);
+
+bool gpumon_cell_is_address(const struct gpumon_cell *cell);
+/* The first map that it may be (of). */
+uint32_t gpumon_cell_map(const struct gpumon_cell *cell);
+/* Whether it may be (of) more than one. */
+bool gpumon_cell_has_maps(const struct gpumon_cell *cell);
+/* Is it the number @value, and no other? */
+bool gpumon_cell_is_constant(const struct gpumon_cell *cell, uint64_t value);
+
+/* How to join numbers. */
+struct gpumon_widening {
+	bool on;
+	const struct gpumon_number_marks *marks; /* NULL: go as far as possible */
+};
 
 #define GPUMON_STATE_SLOTS     (GPUMON_PROBE_MAX_STACK / 8)
 #define GPUMON_STATE_SHARED    6 /* R0 to R5 */
@@ -58,15 +108,6 @@ struct gpumon_cell *gpumon_state_register(struct gpumon_state *state, unsigned i
 /* A step of depth @from leads to one of depth @to: functions begin or return. */
 void gpumon_state_change_depth(struct gpumon_state *state, unsigned int from, unsigned int to);
 
-/**
- * gpumon_state_next - go through all cells that have something
- * @state: state
- * @cursor: 0 at first, then the number of the cell + 1, the same for the same register or slot
- *
- * Return: a cell, or NULL after the last.
- */
-struct gpumon_cell *gpumon_state_next(struct gpumon_state *state, unsigned int *cursor);
-
 /* Copy a cell, and remember under @id, which is new here, that both are equal. */
 struct gpumon_cell gpumon_state_share(struct gpumon_state *state, struct gpumon_cell *cell,
 				      uint32_t id);
@@ -74,5 +115,65 @@ struct gpumon_cell gpumon_state_share(struct gpumon_state *state, struct gpumon_
 void gpumon_state_forget(struct gpumon_state *state, uint32_t id);
 /* All cells with this id, which is not 0, become @cell. */
 void gpumon_state_refine(struct gpumon_state *state, uint32_t id, const struct gpumon_cell *cell);
+
+/* A place in a frame: bytes from its lowest address on, @first to @last + @size - 1. */
+struct gpumon_place {
+	unsigned int first; /* lowest byte at which the access may begin */
+	unsigned int last;  /* highest */
+	unsigned int size;
+};
+
+enum gpumon_stack_content {
+	GPUMON_STACK_NUMBERS,
+	GPUMON_STACK_ADDRESS, /* or a part of one */
+	GPUMON_STACK_UNSET,
+};
+
+/* What all bytes of a place have in common: numbers, or the worst that is there. */
+enum gpumon_stack_content gpumon_stack_content(const struct gpumon_frame *frame,
+					       const struct gpumon_place *place);
+
+/* The whole slot that a place is, if @frame->slots says what it has. Otherwise NULL. */
+struct gpumon_cell *gpumon_stack_slot(struct gpumon_frame *frame, const struct gpumon_place *place);
+
+/*
+ * Something may be written to a place that is not known: numbers stay numbers, and of addresses
+ * nothing is left.
+ */
+void gpumon_stack_forget(struct gpumon_frame *frame, const struct gpumon_place *place);
+
+/* Write a number to a known place, or an address into a whole slot. */
+void gpumon_stack_write(struct gpumon_frame *frame, const struct gpumon_place *place,
+			const struct gpumon_cell *cell);
+
+/* How many bytes from @first on have a value that is known, without a gap. */
+unsigned int gpumon_stack_known(const struct gpumon_frame *frame, unsigned int first);
+
+/**
+ * gpumon_state_join - also allow another state
+ * @state: what was known at the step
+ * @other: what another path brings
+ * @widening: for numbers
+ * @ids: GPUMON_STATE_CELLS ids that no other step gives, the first one
+ *
+ * Return: whether @state now allows more.
+ */
+bool gpumon_state_join(struct gpumon_state *state, struct gpumon_state *other,
+		       const struct gpumon_widening *widening, uint32_t ids);
+
+/* A state without what is not known. */
+struct gpumon_packed_state;
+
+/**
+ * gpumon_state_pack - keep a state
+ * @state: state
+ * @packed: where, replaced; NULL at first; to be freed with free()
+ * @size: its size, changed; 0 at first
+ *
+ * Return: 0, or -1 without memory; then @packed is as before.
+ */
+int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **packed,
+		      size_t *size);
+void gpumon_state_unpack(const struct gpumon_packed_state *packed, struct gpumon_state *state);
 
 #endif /* GPUMON_GPUPROG_VERIFY_STATE_H */

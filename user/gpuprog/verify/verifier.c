@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+
+#include "gpuprog/object/instruction.h"
+#include "bounds.h"
 #include "verifier.h"
 
 const char *gpumon_verifier_map_name(const struct gpumon_verifier *verifier, uint32_t map)
@@ -64,5 +68,416 @@ int gpumon_verifier_read_number(struct gpumon_verifier *verifier, unsigned int n
 	if (cell->kind != GPUMON_PROBE_NUMBER)
 		return GPUMON_REFUSE(verifier, "%s in r%u is %s: it must be a number", why, number,
 				     gpumon_verifier_kind_text(cell));
+	return 0;
+}
+
+void gpumon_memory_describe(const struct gpumon_cell *cell, struct gpumon_probe_operand *operand)
+{
+	bool constant = gpumon_number_is_constant(&cell->number);
+
+	*operand = (struct gpumon_probe_operand){ .kind = cell->kind };
+	/* What may be NULL is no address. */
+	if (cell->maybe_null)
+		operand->kind = GPUMON_PROBE_NOTHING;
+	switch (operand->kind) {
+	case GPUMON_PROBE_NUMBER:
+		operand->constant = constant;
+		operand->value = constant ? cell->number.bits : 0;
+		break;
+	case GPUMON_PROBE_STACK:
+	case GPUMON_PROBE_VALUE:
+	case GPUMON_PROBE_CONTEXT:
+		operand->depth = cell->depth;
+		operand->map = gpumon_cell_map(cell);
+		operand->maps = cell->maps;
+		operand->align = (uint8_t)gpumon_number_alignment(&cell->number);
+		operand->constant = constant && cell->number.smin >= INT32_MIN &&
+				    cell->number.smax <= INT32_MAX;
+		operand->offset = operand->constant ? (int32_t)cell->number.smin : 0;
+		break;
+	case GPUMON_PROBE_MAP:
+		operand->map = gpumon_cell_map(cell);
+		operand->maps = cell->maps;
+		break;
+	default:
+		break;
+	}
+}
+
+static int check_kind(struct gpumon_verifier *verifier, const struct gpumon_access *access)
+{
+	const struct gpumon_cell *address = &access->address;
+
+	if (gpumon_cell_is_constant(address, 0))
+		return GPUMON_REFUSE(verifier,
+				     "%s is NULL here: use a value only where it was found; only "
+				     "programs for memory, atomics and barriers have a context",
+				     access->name);
+	if (address->kind == GPUMON_PROBE_NUMBER)
+		return GPUMON_REFUSE(
+			verifier,
+			"%s is a number, not an address: only the stack, values of "
+			"maps and the context can be accessed, not memory of the kernel",
+			access->name);
+	if (address->kind == GPUMON_PROBE_MAP)
+		return GPUMON_REFUSE(verifier,
+				     "%s is map %s itself: call bpf_map_lookup_elem() and use "
+				     "what it returns",
+				     access->name,
+				     gpumon_verifier_map_name(verifier, gpumon_cell_map(address)));
+	if (address->maybe_null)
+		return GPUMON_REFUSE(verifier,
+				     "%s, a value of map %s, may be NULL: return if it is",
+				     access->name,
+				     gpumon_verifier_map_name(verifier, gpumon_cell_map(address)));
+	return 0;
+}
+
+/* The map that an address may lead into whose values are the smallest. */
+static uint32_t smallest_map(const struct gpumon_verifier *verifier,
+			     const struct gpumon_cell *address)
+{
+	const struct gpumon_probe_map *maps = verifier->program->maps;
+	uint32_t map = gpumon_cell_map(address), other;
+
+	for (uint64_t left = address->maps; left; left &= left - 1) {
+		other = (uint32_t)__builtin_ctzll(left);
+		if (maps[other].value_size < maps[map].value_size)
+			map = other;
+	}
+	return map;
+}
+
+bool gpumon_memory_read_only(const struct gpumon_verifier *verifier,
+			     const struct gpumon_cell *address, uint32_t *map)
+{
+	if (address->kind != GPUMON_PROBE_VALUE)
+		return false;
+	for (uint64_t left = address->maps; left; left &= left - 1) {
+		*map = (uint32_t)__builtin_ctzll(left);
+		if (verifier->program->maps[*map].read_only)
+			return true;
+	}
+	return false;
+}
+
+static int refuse_outside(struct gpumon_verifier *verifier, const struct gpumon_access *access)
+{
+	const struct gpumon_cell *address = &access->address;
+	const char *plural = access->size == 1 ? "" : "s";
+	long long offset = access->number.smin;
+	uint32_t map = smallest_map(verifier, address);
+
+	if (address->kind == GPUMON_PROBE_STACK)
+		return GPUMON_REFUSE(
+			verifier,
+			"%u byte%s at r10%+lld: outside of the stack, which has %d bytes "
+			"below r10: correct the index",
+			access->size, plural, offset, GPUMON_PROBE_MAX_STACK);
+	return GPUMON_REFUSE(verifier,
+			     "%u byte%s at %lld: outside of the value of map %s, which has %u "
+			     "bytes: correct the index or make the value larger",
+			     access->size, plural, offset, gpumon_verifier_map_name(verifier, map),
+			     verifier->program->maps[map].value_size);
+}
+
+static int check_bounds(struct gpumon_verifier *verifier, struct gpumon_access *access)
+{
+	const struct gpumon_cell *address = &access->address;
+	const struct gpumon_number *number = &access->number;
+	int64_t low = 0, high;
+	uint32_t map;
+
+	if (address->kind == GPUMON_PROBE_STACK) {
+		low = -GPUMON_PROBE_MAX_STACK;
+		high = -(int64_t)access->size;
+	} else {
+		map = smallest_map(verifier, address);
+		high = (int64_t)verifier->program->maps[map].value_size - access->size;
+	}
+	if (high < low || number->smin > high || number->smax < low)
+		return refuse_outside(verifier, access);
+	access->operand->check = number->smin < low || number->smax > high;
+	if (access->operand->check && gpumon_cell_has_maps(address))
+		return GPUMON_REFUSE(verifier,
+				     "%s leads into one of several maps, perhaps outside of its "
+				     "value: bound the index with if or &, or access each map by "
+				     "itself",
+				     access->name);
+	return 0;
+}
+
+int gpumon_memory_resolve(struct gpumon_verifier *verifier, struct gpumon_access *access)
+{
+	struct gpumon_number off = gpumon_number_constant((uint64_t)(int64_t)access->off);
+	struct gpumon_cell moved = access->address;
+
+	if (check_kind(verifier, access))
+		return -1;
+	moved.number = gpumon_number_alu(BPF_ALU64 | BPF_ADD, false, &moved.number, &off);
+	access->number = moved.number;
+	gpumon_memory_describe(&moved, access->operand);
+	if (moved.kind == GPUMON_PROBE_CONTEXT)
+		return 0;
+	if (check_bounds(verifier, access))
+		return -1;
+	if (moved.kind == GPUMON_PROBE_STACK && !access->operand->constant) {
+		struct gpumon_place place = gpumon_memory_place(access);
+
+		access->operand->offset = (int32_t)place.first - GPUMON_PROBE_MAX_STACK;
+		access->operand->last = (int32_t)place.last - GPUMON_PROBE_MAX_STACK;
+	}
+	return 0;
+}
+
+struct gpumon_place gpumon_memory_place(const struct gpumon_access *access)
+{
+	int64_t first = access->number.smin, last = access->number.smax;
+
+	if (first < -GPUMON_PROBE_MAX_STACK)
+		first = -GPUMON_PROBE_MAX_STACK;
+	if (last > -(int64_t)access->size)
+		last = -(int64_t)access->size;
+	return (struct gpumon_place){ .first = (unsigned int)(first + GPUMON_PROBE_MAX_STACK),
+				      .last = (unsigned int)(last + GPUMON_PROBE_MAX_STACK),
+				      .size = access->size };
+}
+
+int gpumon_memory_check_numbers(struct gpumon_verifier *verifier,
+				const struct gpumon_access *access)
+{
+	const struct gpumon_frame *frame = &verifier->state->frames[access->address.depth];
+	struct gpumon_place place = gpumon_memory_place(access);
+	int from = (int)place.first - GPUMON_PROBE_MAX_STACK;
+	int to = (int)(place.last + place.size) - GPUMON_PROBE_MAX_STACK - 1;
+
+	switch (gpumon_stack_content(frame, &place)) {
+	case GPUMON_STACK_UNSET:
+		return GPUMON_REFUSE(
+			verifier,
+			"bytes from r10%+d to r10%+d, read through %s, are not all set: "
+			"set the whole variable first, or bound the index",
+			from, to, access->name);
+	case GPUMON_STACK_ADDRESS:
+		return GPUMON_REFUSE(
+			verifier,
+			"bytes from r10%+d to r10%+d, read through %s, are part of an "
+			"address: addresses can only be read whole, and not be passed on",
+			from, to, access->name);
+	default:
+		return 0;
+	}
+}
+
+/* Steps that load, store, or operate on memory. */
+
+static int resolve(struct gpumon_verifier *verifier, unsigned int number,
+		   struct gpumon_access *access)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+
+	*access = (struct gpumon_access){ .name = { 'r', (char)('0' + number) },
+					  .off = step->off,
+					  .size = gpumon_probe_access_size(step->code),
+					  .operand = &verifier->facts[verifier->at].address };
+	if (number == 10)
+		memcpy(access->name, "r10", 4);
+	if (gpumon_verifier_read(verifier, number, &access->address) ||
+	    gpumon_memory_resolve(verifier, access))
+		return -1;
+	/* So that a slot of the stack can be a register on the GPU. */
+	if (access->address.kind == GPUMON_PROBE_STACK && access->operand->align < access->size)
+		return GPUMON_REFUSE(verifier,
+				     "%u bytes of the stack are accessed through %s at an address "
+				     "that need not be a multiple of %u: align the variable",
+				     access->size, access->name, access->size);
+	return 0;
+}
+
+/* What a load of a number gives. */
+static struct gpumon_cell loaded(uint8_t code)
+{
+	unsigned int size = gpumon_probe_access_size(code);
+	struct gpumon_number any = gpumon_number_any();
+
+	if (size == 8)
+		return gpumon_cell_any_number();
+	if (BPF_MODE(code) == BPF_MEMSX)
+		return gpumon_cell_number(gpumon_number_move(BPF_ALU64, (int)size * 8, &any));
+	return gpumon_cell_number(gpumon_number_byte_order(false, (int)size * 8, &any));
+}
+
+static int load_stack(struct gpumon_verifier *verifier, const struct gpumon_access *access,
+		      struct gpumon_cell *cell)
+{
+	struct gpumon_frame *frame = &verifier->state->frames[access->address.depth];
+	struct gpumon_place place = gpumon_memory_place(access);
+	struct gpumon_cell *slot = access->operand->check ? NULL : gpumon_stack_slot(frame, &place);
+
+	if (!slot)
+		return gpumon_memory_check_numbers(verifier, access);
+	*cell = gpumon_state_share(verifier->state, slot, gpumon_verifier_id(verifier));
+	return 0;
+}
+
+/* Content of .rodata: such maps never change. */
+static void load_value(const struct gpumon_verifier *verifier, const struct gpumon_access *access,
+		       struct gpumon_cell *cell)
+{
+	const struct gpumon_probe_map *map =
+		&verifier->program->maps[gpumon_cell_map(&access->address)];
+	uint8_t code = gpumon_verifier_step(verifier)->code;
+	struct gpumon_number number;
+	uint64_t value = 0;
+
+	if (gpumon_cell_has_maps(&access->address) || !map->read_only ||
+	    map->kind != GPUMON_PROBE_MAP_DATA || !map->data || !access->operand->constant ||
+	    access->operand->check)
+		return;
+	for (unsigned int i = access->size; i; i--)
+		value = value << 8 | map->data[access->operand->offset + (int32_t)i - 1];
+	number = gpumon_number_constant(value);
+	if (BPF_MODE(code) == BPF_MEMSX)
+		number = gpumon_number_move(BPF_ALU64, (int)access->size * 8, &number);
+	*cell = gpumon_cell_number(number);
+}
+
+/* Each field is a register: an access must stay within one. */
+static int check_context(struct gpumon_verifier *verifier, const struct gpumon_access *access)
+{
+	static const struct {
+		uint32_t offset, size;
+	} fields[] = {
+		{ offsetof(struct gpumon_probe_context, address), 8 },
+		{ offsetof(struct gpumon_probe_context, line), 8 },
+		{ offsetof(struct gpumon_probe_context, size), 4 },
+		{ offsetof(struct gpumon_probe_context, flags), 4 },
+	};
+	int64_t offset = access->number.smin;
+
+	if (!access->operand->constant)
+		return GPUMON_REFUSE(
+			verifier,
+			"the offset within the context is not a constant: name the field");
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (offset >= fields[i].offset &&
+		    offset + access->size <= fields[i].offset + fields[i].size &&
+		    offset % access->size == 0)
+			return 0;
+	return GPUMON_REFUSE(verifier,
+			     "%u byte%s at %lld: no field of the context, which has address, line, "
+			     "size and flags: name one of them",
+			     access->size, access->size == 1 ? "" : "s", (long long)offset);
+}
+
+int gpumon_verifier_load(struct gpumon_verifier *verifier)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_cell cell = loaded(step->code);
+	struct gpumon_access access;
+
+	if (resolve(verifier, step->src, &access))
+		return -1;
+	if (access.address.kind == GPUMON_PROBE_CONTEXT && check_context(verifier, &access))
+		return -1;
+	if (access.address.kind == GPUMON_PROBE_STACK && load_stack(verifier, &access, &cell))
+		return -1;
+	if (access.address.kind == GPUMON_PROBE_VALUE)
+		load_value(verifier, &access, &cell);
+	*gpumon_verifier_register(verifier, step->dst) = cell;
+	return 0;
+}
+
+static int check_writable(struct gpumon_verifier *verifier, const struct gpumon_access *access)
+{
+	const struct gpumon_cell *address = &access->address;
+	uint32_t map;
+
+	if (address->kind == GPUMON_PROBE_CONTEXT)
+		return GPUMON_REFUSE(verifier, "it writes to the context, which can only be read: "
+					       "use a variable of its own");
+	if (gpumon_memory_read_only(verifier, address, &map))
+		return GPUMON_REFUSE(verifier,
+				     "it writes to %s, which can only be read: leave out the const",
+				     gpumon_verifier_map_name(verifier, map));
+	return 0;
+}
+
+static int store_stack(struct gpumon_verifier *verifier, const struct gpumon_access *access,
+		       const struct gpumon_cell *cell)
+{
+	struct gpumon_frame *frame = &verifier->state->frames[access->address.depth];
+	struct gpumon_place place = gpumon_memory_place(access);
+	/* Left out if it turns out to be outside: so nothing is known for sure. */
+	bool known = place.first == place.last && !access->operand->check;
+
+	if (gpumon_cell_is_address(cell) && (!known || access->size != 8))
+		return GPUMON_REFUSE(verifier,
+				     "it stores %s on the stack at a place that varies, or part of "
+				     "it: use a variable of its own",
+				     gpumon_verifier_kind_text(cell));
+	if (known)
+		gpumon_stack_write(frame, &place, cell);
+	else
+		gpumon_stack_forget(frame, &place);
+	return 0;
+}
+
+int gpumon_verifier_store(struct gpumon_verifier *verifier)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_access access;
+	struct gpumon_cell cell;
+
+	if (resolve(verifier, step->dst, &access) || check_writable(verifier, &access))
+		return -1;
+	if (BPF_CLASS(step->code) == BPF_ST)
+		cell = gpumon_cell_number(gpumon_number_constant((uint64_t)(int64_t)step->imm));
+	else if (gpumon_verifier_read(verifier, step->src, &cell))
+		return -1;
+	if (access.address.kind == GPUMON_PROBE_STACK) {
+		if (step->src != 10 && BPF_CLASS(step->code) == BPF_STX && access.size == 8)
+			cell = gpumon_state_share(verifier->state,
+						  gpumon_verifier_register(verifier, step->src),
+						  gpumon_verifier_id(verifier));
+		return store_stack(verifier, &access, &cell);
+	}
+	if (gpumon_cell_is_address(&cell))
+		return GPUMON_REFUSE(
+			verifier,
+			"it stores %s in map %s: addresses stay in registers and on the "
+			"stack",
+			gpumon_verifier_kind_text(&cell),
+			gpumon_verifier_map_name(verifier, gpumon_cell_map(&access.address)));
+	return 0;
+}
+
+int gpumon_verifier_atomic(struct gpumon_verifier *verifier)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_access access;
+	struct gpumon_cell cell;
+
+	if (resolve(verifier, step->dst, &access) || check_writable(verifier, &access) ||
+	    gpumon_verifier_read_number(verifier, step->src, "the operand", &cell))
+		return -1;
+	if (access.address.kind != GPUMON_PROBE_VALUE)
+		return GPUMON_REFUSE(verifier,
+				     "it is an atomic operation on %s: only values of maps are "
+				     "shared, use plain arithmetic",
+				     gpumon_verifier_kind_text(&access.address));
+	if (access.operand->align < access.size)
+		return GPUMON_REFUSE(
+			verifier,
+			"it is an atomic operation of %u bytes at an address that need "
+			"not be a multiple of %u: align the variable",
+			access.size, access.size);
+	if (step->imm == BPF_CMPXCHG &&
+	    gpumon_verifier_read_number(verifier, 0, "the value to compare with", &cell))
+		return -1;
+	if (step->imm == BPF_CMPXCHG)
+		*gpumon_verifier_register(verifier, 0) = loaded(step->code);
+	else if (step->imm & BPF_FETCH)
+		*gpumon_verifier_register(verifier, step->src) = loaded(step->code);
 	return 0;
 }

@@ -9,10 +9,409 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "join.h"
 #include "gpuprog/object/instruction.h"
-#include "shape.h"
+#include "bounds.h"
+#include "state.h"
 #include "verifier.h"
+#include "verify.h"
+
+#define REMEDY "compile it again"
+#define LDDW   (BPF_LD | BPF_IMM | BPF_DW)
+
+static bool writes_register(const struct gpumon_probe_step *step)
+{
+	uint8_t class = BPF_CLASS(step->code);
+
+	return class == BPF_ALU || class == BPF_ALU64 || class == BPF_LD || class == BPF_LDX;
+}
+
+static bool fetches(const struct gpumon_probe_step *step)
+{
+	return BPF_CLASS(step->code) == BPF_STX && BPF_MODE(step->code) == BPF_ATOMIC &&
+	       (step->imm & BPF_FETCH) && step->imm != BPF_CMPXCHG;
+}
+
+static int check_map(const struct gpumon_probe_map *map, uint32_t number, const char *program,
+		     struct gpumon_error *err)
+{
+	const char *name = map->name ? map->name : "";
+	bool looked_up =
+		map->kind == GPUMON_PROBE_MAP_ARRAY || map->kind == GPUMON_PROBE_MAP_SM_ARRAY ||
+		map->kind == GPUMON_PROBE_MAP_THREAD_ARRAY || map->kind == GPUMON_PROBE_MAP_HASH;
+
+	if ((unsigned int)map->kind > GPUMON_PROBE_MAP_DATA)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+					"%s: map %u, %s, is of an unknown kind: " REMEDY, program,
+					number, name);
+	if (map->value_size > gpumon_probe_value_max(map) || (looked_up && !map->value_size))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+					"%s: values of map %u, %s, have %u bytes, 1 to %u are "
+					"possible: change the map",
+					program, number, name, map->value_size,
+					gpumon_probe_value_max(map));
+	if (looked_up && (!map->key_size || map->key_size > GPUMON_PROBE_MAX_KEY_SIZE))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+					"%s: keys of map %u, %s, have %u bytes, 1 to %d are "
+					"possible: change the map",
+					program, number, name, map->key_size,
+					GPUMON_PROBE_MAX_KEY_SIZE);
+	return 0;
+}
+
+static int check_program(const struct gpumon_probe_program *program, struct gpumon_error *err)
+{
+	if (!program->steps_n || program->steps_n > GPUMON_PROBE_MAX_STEPS)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+					"%s: it has %u instructions, 1 to %d are possible: make it "
+					"shorter",
+					program->name, program->steps_n, GPUMON_PROBE_MAX_STEPS);
+	if (program->maps_n > GPUMON_PROBE_MAX_MAPS)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+					"%s: it has %u maps, at most %d are possible: use fewer",
+					program->name, program->maps_n, GPUMON_PROBE_MAX_MAPS);
+	if ((unsigned int)program->point >= GPUMON_PROBE_POINTS)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+					"%s: it is for an unknown place: " REMEDY, program->name);
+	for (uint32_t i = 0; i < program->maps_n; i++)
+		if (check_map(&program->maps[i], i, program->name, err))
+			return -1;
+	return 0;
+}
+
+static int check_wide_constant(const struct gpumon_probe_program *program,
+			       const struct gpumon_probe_step *step, struct gpumon_error *err)
+{
+	const struct gpumon_probe_map *map;
+
+	if (!step->src)
+		return 0;
+	if (step->map >= program->maps_n)
+		return gpumon_probe_refuse(program, step->origin, err,
+					   "map %u does not exist, there are %u: " REMEDY,
+					   step->map, program->maps_n);
+	map = &program->maps[step->map];
+	if (step->src == BPF_PSEUDO_MAP_IDX_VALUE &&
+	    (map->kind != GPUMON_PROBE_MAP_DATA || step->value >= map->value_size))
+		return gpumon_probe_refuse(
+			program, step->origin, err,
+			"it takes the address of byte %llu of map %s, which has no "
+			"such byte: keep addresses within their variable",
+			(unsigned long long)step->value, map->name ? map->name : "");
+	return 0;
+}
+
+static int check_step(const struct gpumon_probe_program *program, uint32_t at,
+		      struct gpumon_error *err)
+{
+	const struct gpumon_probe_step *step = &program->steps[at];
+	/* A register above 15 does not fit. */
+	struct bpf_insn insn = { .code = step->code,
+				 .dst_reg = step->dst & 0xf,
+				 .src_reg = step->src & 0xf,
+				 .off = step->off,
+				 .imm = step->imm };
+	const char *why;
+
+	if (step->dst > 10 || step->src > 10 || step->depth >= GPUMON_PROBE_MAX_DEPTH)
+		return gpumon_probe_refuse(
+			program, step->origin, err,
+			"register r%u or r%u at depth %u does not exist: " REMEDY, step->dst,
+			step->src, step->depth);
+	why = gpumon_probe_instruction_refusal(&insn);
+	if (why)
+		return gpumon_probe_refuse(program, step->origin, err, "opcode 0x%02x: %s",
+					   step->code, why);
+	if ((writes_register(step) && step->dst == 10) || (fetches(step) && step->src == 10))
+		return gpumon_probe_refuse(program, step->origin, err,
+					   "it changes r10, the address of the stack: copy it to "
+					   "another register and change that");
+	if (gpumon_probe_is_jump(step->code) && step->target >= program->steps_n)
+		return gpumon_probe_refuse(program, step->origin, err,
+					   "it jumps to step %u, of %u: " REMEDY, step->target,
+					   program->steps_n);
+	if (step->code == (BPF_JMP | BPF_CALL) && step->src)
+		return gpumon_probe_refuse(
+			program, step->origin, err,
+			"it calls a function, which should be part of the program: "
+			"" REMEDY);
+	if (step->code == LDDW)
+		return check_wide_constant(program, step, err);
+	return 0;
+}
+/**
+ * shape_check - check all fields of a program
+ * @program: program; nothing in it is trusted
+ * @err: the refusal
+ *
+ * After it registers, depths, maps, targets and opcodes are in range, and the last step does not run
+ * on.
+ *
+ * Return: 0, or -1 with the refusal.
+ */
+static int shape_check(const struct gpumon_probe_program *program, struct gpumon_error *err)
+{
+	const struct gpumon_probe_step *last;
+
+	if (check_program(program, err))
+		return -1;
+	for (uint32_t at = 0; at < program->steps_n; at++)
+		if (check_step(program, at, err))
+			return -1;
+	last = &program->steps[program->steps_n - 1];
+	if (gpumon_probe_runs_on(last->code))
+		return gpumon_probe_refuse(
+			program, last->origin, err,
+			"the program runs on over its end: end it with a return, "
+			"without __builtin_unreachable()");
+	return 0;
+}
+
+/* The right operand: a register or the constant. */
+static int read_right(struct gpumon_verifier *verifier, struct gpumon_cell *right)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+
+	if (BPF_SRC(step->code) == BPF_X)
+		return gpumon_verifier_read(verifier, step->src, right);
+	*right = gpumon_cell_number(gpumon_number_constant((uint64_t)(int64_t)step->imm));
+	return 0;
+}
+
+static void set_number(struct gpumon_verifier *verifier, struct gpumon_number number)
+{
+	*gpumon_verifier_register(verifier, gpumon_verifier_step(verifier)->dst) =
+		gpumon_cell_number(number);
+}
+
+static int move_register(struct gpumon_verifier *verifier, const struct gpumon_cell *from)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_cell *to = gpumon_verifier_register(verifier, step->dst);
+	bool whole = BPF_CLASS(step->code) == BPF_ALU64 && !step->off;
+
+	if (!whole && gpumon_cell_is_address(from))
+		return GPUMON_REFUSE(
+			verifier, "it takes part of r%u, %s: an address can only be copied whole",
+			step->src, gpumon_verifier_kind_text(from));
+	/* A number of 32 bits stays the same in the lower half. */
+	if (whole ||
+	    (BPF_CLASS(step->code) == BPF_ALU && !step->off && from->number.umax <= UINT32_MAX)) {
+		if (step->src == 10)
+			*to = *from;
+		else
+			*to = gpumon_state_share(verifier->state,
+						 gpumon_verifier_register(verifier, step->src),
+						 gpumon_verifier_id(verifier));
+		return 0;
+	}
+	set_number(verifier, gpumon_number_move(step->code, step->off, &from->number));
+	return 0;
+}
+
+static int alu_move(struct gpumon_verifier *verifier)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_cell right;
+
+	if (read_right(verifier, &right))
+		return -1;
+	if (BPF_SRC(step->code) == BPF_X)
+		return move_register(verifier, &right);
+	set_number(verifier, gpumon_number_move(step->code, 0, &right.number));
+	return 0;
+}
+
+static int alu_unary(struct gpumon_verifier *verifier)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_number zero = gpumon_number_constant(0);
+	uint8_t class = BPF_CLASS(step->code);
+	struct gpumon_cell cell;
+
+	if (gpumon_verifier_read_number(verifier, step->dst, "the operand", &cell))
+		return -1;
+	if (BPF_OP(step->code) == BPF_NEG)
+		set_number(verifier,
+			   gpumon_number_alu(class | BPF_SUB, false, &zero, &cell.number));
+	else
+		set_number(verifier, gpumon_number_byte_order(
+					     class == BPF_ALU64 || BPF_SRC(step->code) == BPF_TO_BE,
+					     step->imm, &cell.number));
+	return 0;
+}
+
+static bool same_object(const struct gpumon_cell *a, const struct gpumon_cell *b)
+{
+	return a->kind == b->kind && a->depth == b->depth && a->maps == b->maps;
+}
+
+/* An address and a number, or the distance of two addresses. */
+static int alu_address(struct gpumon_verifier *verifier, const struct gpumon_cell *left,
+		       const struct gpumon_cell *right)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	bool both = gpumon_cell_is_address(left) && gpumon_cell_is_address(right);
+	const struct gpumon_cell *address = gpumon_cell_is_address(left) ? left : right;
+	const struct gpumon_cell *number = address == left ? right : left;
+	uint8_t op = BPF_OP(step->code);
+	struct gpumon_cell moved;
+
+	if (left->maybe_null || right->maybe_null)
+		return GPUMON_REFUSE(verifier,
+				     "it calculates with an address that may be NULL: compare it "
+				     "with NULL first");
+	if (address->kind == GPUMON_PROBE_MAP)
+		return GPUMON_REFUSE(
+			verifier, "it calculates with map %s itself: look up a value and use that",
+			gpumon_verifier_map_name(verifier, gpumon_cell_map(address)));
+	if (BPF_CLASS(step->code) == BPF_ALU64 && op == BPF_SUB && both &&
+	    same_object(left, right)) {
+		/* They may be different values of one map. */
+		set_number(verifier, gpumon_number_any());
+		return 0;
+	}
+	if (BPF_CLASS(step->code) != BPF_ALU64 || both ||
+	    (op != BPF_ADD && (op != BPF_SUB || address == right)))
+		return GPUMON_REFUSE(verifier,
+				     "it makes a useless number of %s: only add a number to an "
+				     "address, or subtract one",
+				     gpumon_verifier_kind_text(address));
+	moved = *address;
+	moved.id = 0;
+	moved.number = gpumon_number_alu(step->code, false, &address->number, &number->number);
+	*gpumon_verifier_register(verifier, step->dst) = moved;
+	return 0;
+}
+
+int gpumon_verifier_alu(struct gpumon_verifier *verifier)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_cell left, right;
+
+	if (BPF_OP(step->code) == BPF_MOV)
+		return alu_move(verifier);
+	if (BPF_OP(step->code) == BPF_NEG || BPF_OP(step->code) == BPF_END)
+		return alu_unary(verifier);
+	if (gpumon_verifier_read(verifier, step->dst, &left) || read_right(verifier, &right))
+		return -1;
+	if (gpumon_cell_is_address(&left) || gpumon_cell_is_address(&right))
+		return alu_address(verifier, &left, &right);
+	set_number(verifier,
+		   gpumon_number_alu(step->code, step->off == 1, &left.number, &right.number));
+	return 0;
+}
+
+/* Write what is known now to a register and to all that are equal to it. */
+static void set_refined(struct gpumon_state *state, unsigned int depth, unsigned int number,
+			const struct gpumon_cell *cell)
+{
+	if (cell->id)
+		gpumon_state_refine(state, cell->id, cell);
+	*gpumon_state_register(state, depth, number) = *cell;
+}
+
+static bool assume_numbers(const struct gpumon_probe_step *step, bool taken,
+			   struct gpumon_state *state, struct gpumon_cell left,
+			   struct gpumon_cell right)
+{
+	if (!gpumon_number_assume(step->code, taken, &left.number, &right.number))
+		return false;
+	set_refined(state, step->depth, step->dst, &left);
+	if (BPF_SRC(step->code) == BPF_X)
+		set_refined(state, step->depth, step->src, &right);
+	return true;
+}
+
+/* An address that is compared with NULL: is it one? */
+static bool assume_null(const struct gpumon_probe_step *step, bool null, unsigned int number,
+			struct gpumon_state *state, struct gpumon_cell address)
+{
+	uint32_t id = address.id;
+
+	if (!address.maybe_null)
+		return !null;
+	address.maybe_null = false;
+	if (null)
+		address = gpumon_cell_number(gpumon_number_constant(0));
+	if (id)
+		gpumon_state_refine(state, id, &address);
+	*gpumon_state_register(state, step->depth, number) = address;
+	return true;
+}
+
+/* @number: register with @address */
+static int compare_with_null(struct gpumon_verifier *verifier, struct gpumon_state *taken,
+			     unsigned int number, const struct gpumon_cell *address, bool *runs_on,
+			     bool *jumps)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	bool equal = BPF_OP(step->code) == BPF_JEQ;
+
+	/* So far away from its object, an address may be any number. */
+	if (address->number.smin < INT32_MIN || address->number.smax > INT32_MAX)
+		return 0;
+	if (number == 10) {
+		*jumps = !equal;
+		*runs_on = equal;
+		return 0;
+	}
+	*jumps = assume_null(step, equal, number, taken, *address);
+	*runs_on = assume_null(step, !equal, number, verifier->state, *address);
+	return 0;
+}
+
+static int compare_addresses(struct gpumon_verifier *verifier, const struct gpumon_cell *left,
+			     const struct gpumon_cell *right)
+{
+	if (left->maybe_null || right->maybe_null)
+		return GPUMON_REFUSE(verifier,
+				     "it compares an address that may be NULL with another one: "
+				     "compare it with NULL first");
+	if (left->kind != right->kind || left->maps != right->maps || left->depth != right->depth ||
+	    BPF_OP(gpumon_verifier_step(verifier)->code) == BPF_JSET)
+		return GPUMON_REFUSE(verifier,
+				     "it compares %s with %s: only compare addresses in the same "
+				     "value or stack",
+				     gpumon_verifier_kind_text(left),
+				     gpumon_verifier_kind_text(right));
+	return 0;
+}
+
+int gpumon_verifier_branch(struct gpumon_verifier *verifier, struct gpumon_state *taken,
+			   bool *runs_on, bool *jumps)
+{
+	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	bool wide = BPF_CLASS(step->code) == BPF_JMP, registers = BPF_SRC(step->code) == BPF_X;
+	bool equality = BPF_OP(step->code) == BPF_JEQ || BPF_OP(step->code) == BPF_JNE;
+	struct gpumon_cell left, right;
+
+	if (gpumon_verifier_read(verifier, step->dst, &left))
+		return -1;
+	right = gpumon_cell_number(gpumon_number_constant((uint64_t)(int64_t)step->imm));
+	if (registers && gpumon_verifier_read(verifier, step->src, &right))
+		return -1;
+	gpumon_state_copy(taken, verifier->state);
+	*runs_on = true;
+	*jumps = true;
+	if (left.kind == GPUMON_PROBE_NUMBER && right.kind == GPUMON_PROBE_NUMBER) {
+		/* Two copies of one number would be narrowed as if they were two numbers. */
+		if (registers && step->dst == step->src)
+			return 0;
+		*jumps = assume_numbers(step, true, taken, left, right);
+		*runs_on = assume_numbers(step, false, verifier->state, left, right);
+		return 0;
+	}
+	if (wide && equality && gpumon_cell_is_constant(&right, 0))
+		return compare_with_null(verifier, taken, step->dst, &left, runs_on, jumps);
+	if (wide && equality && gpumon_cell_is_constant(&left, 0))
+		return compare_with_null(verifier, taken, step->src, &right, runs_on, jumps);
+	if (wide && gpumon_cell_is_address(&left) && gpumon_cell_is_address(&right))
+		return compare_addresses(verifier, &left, &right);
+	return GPUMON_REFUSE(verifier,
+			     "it compares %s with %s: an address can be compared with NULL and "
+			     "with one of the same kind",
+			     gpumon_verifier_kind_text(&left), gpumon_verifier_kind_text(&right));
+}
 
 #define JOINS	    3  /* of a loop, before bounds are widened */
 #define MARKED	    12 /* and before they are widened as far as possible */
@@ -280,7 +679,7 @@ int gpumon_probe_verify(const struct gpumon_probe_program *program,
 		.program = program, .rules = rules, .facts = facts, .err = err
 	};
 
-	if (gpumon_shape_check(program, err))
+	if (shape_check(program, err))
 		return -1;
 	memset(facts, 0, program->steps_n * sizeof(*facts));
 	return walk_program(&verifier);

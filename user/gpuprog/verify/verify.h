@@ -4,7 +4,6 @@
 #define GPUMON_GPUPROG_VERIFY_VERIFY_H
 
 #include "lib/error.h"
-#include "gpuprog/object/fact.h"
 #include "gpuprog/object/program.h"
 
 struct gpumon_probe_rules {

@@ -7,7 +7,7 @@
 
 #include "lib/map.h"
 #include "coverage.h"
-#include "generic.h"
+#include "maps.h"
 #include "standout.h"
 #include "tool_views.h"
 

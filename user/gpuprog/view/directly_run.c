@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "generic.h"
+#include "maps.h"
 #include "tool_views.h"
 
 #define MOST_ROWS 256 /* of a matrix that fits into the maps */

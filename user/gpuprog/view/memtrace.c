@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "lib/pool.h"
-#include "gpuprog/object/read.h"
-#include "generic.h"
+#include "gpuprog/object/map_memory.h"
+#include "maps.h"
 #include "standout.h"
 #include "lib/output_text.h"
 #include "tool_views.h"

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "generic.h"
+#include "maps.h"
 #include "prints.h"
-#include "gpuprog/object/texts.h"
+#include "gpuprog/object/program.h"
 #include "lib/output_text.h"
 
 #define ARGUMENTS   3

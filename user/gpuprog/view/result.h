@@ -1,12 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What programs have gathered on the GPUs, as it is handed to probe/view to be shown. */
+/* What programs have gathered on the GPUs, and sums of it over all GPUs. */
 #ifndef GPUMON_GPUPROG_VIEW_RESULT_H
 #define GPUMON_GPUPROG_VIEW_RESULT_H
 
-#include "gpuprog/image/run.h"
-#include "gpuprog/object/layout.h"
+#include "gpuprog/image/kernels.h"
+#include "gpuprog/object/map_memory.h"
 #include "gpuprog/object/object.h"
-#include "records.h"
+#include "gpuprog/object/program.h"
+
+#define GPUMON_PROBE_KEPT_BYTES (64u << 20) /* of records that are kept, for a ring */
+
+/**
+ * struct gpumon_probe_records - the records of a ring
+ * @added: how many there were in all
+ * @slots: the kept ones: device and size, each of 32 bits, then the record
+ * @slot_bytes: of one
+ * @room: slots that there is memory for now
+ * @most: slots at most; then each record takes the place of the oldest
+ * @failed: there was no memory for more than @room slots
+ *
+ * Zeroed: no records.
+ */
+struct gpumon_probe_records {
+	uint64_t added;
+	uint8_t *slots;
+	uint32_t slot_bytes;
+	uint64_t room;
+	uint64_t most;
+	bool failed;
+};
+
+struct gpumon_probe_record {
+	const void *data; /* aligned to 8 bytes */
+	uint32_t size;
+	uint32_t device;
+};
+
+/* @most_bytes: what the kept records may take up, about: GPUMON_PROBE_KEPT_BYTES. */
+void gpumon_probe_records_init(struct gpumon_probe_records *records,
+			       const struct gpumon_probe_map *map, uint64_t most_bytes);
+void gpumon_probe_records_clear(struct gpumon_probe_records *records);
+
+/* Take a copy of a record, @size bytes, of the context with this index. Without memory for all of
+ * @most slots the oldest ones make room earlier.
+ */
+void gpumon_probe_records_add(struct gpumon_probe_records *records, uint32_t device,
+			      const void *data, uint32_t size);
+
+uint64_t gpumon_probe_records_kept(const struct gpumon_probe_records *records);
+/* The record with this index below gpumon_probe_records_kept(), the oldest first. */
+struct gpumon_probe_record gpumon_probe_records_at(const struct gpumon_probe_records *records,
+						   uint64_t index);
 
 struct gpumon_probe_modules;
 
@@ -105,5 +149,49 @@ struct gpumon_probe_result {
 	const struct gpumon_probe_ran *ran;
 	uint32_t ran_n;
 };
+
+/* A histogram: bucket b counts values from 2^b to 2^(b+1) - 1, bucket 0 also the value 0. */
+struct gpumon_probe_buckets {
+	uint64_t counts[GPUMON_PROBE_BUCKETS];
+};
+
+/* The map with this name, or NULL. */
+const struct gpumon_probe_map *gpumon_probe_result_map(const struct gpumon_probe_result *result,
+						       const char *name);
+/* Its memory in a context, or NULL: all zero. */
+const void *gpumon_probe_image_of(const struct gpumon_probe_result *result, uint32_t device,
+				  const struct gpumon_probe_map *map);
+/* What came out of a ring; empty if nothing is known. */
+const struct gpumon_probe_records *gpumon_probe_records_of(const struct gpumon_probe_result *result,
+							   const struct gpumon_probe_map *map);
+
+/* The value at @index of one context, gpumon_probe_read_bytes(). */
+void gpumon_probe_value_on(const struct gpumon_probe_result *result, uint32_t device,
+			   const struct gpumon_probe_map *map, uint64_t index, void *value);
+/* The sum of a value's first number, of 64 bits, over all contexts. */
+uint64_t gpumon_probe_number(const struct gpumon_probe_result *result,
+			     const struct gpumon_probe_map *map, uint64_t index);
+/* The sum of numbers of 64 bits that make up a value: value_size / 8 of them. */
+void gpumon_probe_numbers(const struct gpumon_probe_result *result,
+			  const struct gpumon_probe_map *map, uint64_t index, uint64_t *numbers);
+/* The histogram at @index over all contexts. */
+struct gpumon_probe_buckets gpumon_probe_histogram(const struct gpumon_probe_result *result,
+						   const struct gpumon_probe_map *map,
+						   uint64_t index);
+void gpumon_probe_buckets_add(struct gpumon_probe_buckets *buckets, uint64_t value);
+uint64_t gpumon_probe_buckets_total(const struct gpumon_probe_buckets *buckets);
+/* Smallest and largest value of a bucket. */
+uint64_t gpumon_probe_bucket_from(uint32_t bucket);
+uint64_t gpumon_probe_bucket_to(uint32_t bucket);
+/*
+ * The largest power of two that at least @percent of the values reach, or 0: so nothing is estimated.
+ * *@reached: values that do.
+ */
+uint64_t gpumon_probe_buckets_reached(const struct gpumon_probe_buckets *buckets, uint32_t percent,
+				      uint64_t *reached);
+
+/* Losses of all contexts by cause. */
+void gpumon_probe_losses(const struct gpumon_probe_result *result,
+			 uint64_t lost[GPUMON_PROBE_LOSS_CAUSES]);
 
 #endif /* GPUMON_GPUPROG_VIEW_RESULT_H */

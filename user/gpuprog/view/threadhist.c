@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "generic.h"
+#include "maps.h"
 #include "standout.h"
 #include "lib/output_text.h"
 #include "tool_views.h"

@@ -3,7 +3,7 @@
 #ifndef GPUMON_GPUPROG_VIEW_TOOL_VIEWS_H
 #define GPUMON_GPUPROG_VIEW_TOOL_VIEWS_H
 
-#include "names.h"
+#include "columns.h"
 #include "lib/sheet.h"
 
 #define GPUMON_PROBE_VIEW_MAPS 8

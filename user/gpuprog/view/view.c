@@ -2,10 +2,8 @@
 #include <string.h>
 
 #include "coverage.h"
-#include "generic.h"
-#include "modules.h"
+#include "maps.h"
 #include "prints.h"
-#include "ran.h"
 #include "tool_views.h"
 #include "view.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "coverage.h"
-#include "generic.h"
+#include "maps.h"
 #include "tool_views.h"
 
 #define WARPS	      32

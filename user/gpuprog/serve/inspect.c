@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "capture/symbol.h"
+#include "lib/json.h"
+#include "lib/read_at.h"
+#include "lib/table.h"
+#include "gpuprog/object/map_memory.h"
+#include "gpuprog/ptx/translate.h"
+#include "inspect.h"
+
+#define SHARDS 256
+#define FUEL   65536
+
+int gpumon_probe_print_ptx(const struct gpumon_probe_check *check, uint32_t i, uint32_t sm,
+			   FILE *out, struct gpumon_error *err)
+{
+	const struct gpumon_probe_program *program = &check->object.programs[i];
+	const struct gpumon_probe_target target = {
+		.isa = gpumon_probe_isa(sm), .sm = sm, .shards = SHARDS, .fuel = FUEL
+	};
+
+	fprintf(out, "// %s, %s\n", program->name, program->section);
+	return gpumon_probe_translate(program, check->verdicts[i].facts, &target, out, err);
+}
+
+#define IMAGE_MAX (1u << 30)
+
+/* To be freed in both cases. */
+static int read_image(const char *path, char **image, size_t *size, struct gpumon_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error;
+
+	*image = fd >= 0 ? gpumon_read_whole(fd, IMAGE_MAX, size) : NULL;
+	error = *image ? 0 : errno;
+	if (fd >= 0)
+		close(fd);
+	if (error == EINVAL || (!error && !*size))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
+					"%s: no file with content; name PTX, a cubin or a fat "
+					"binary, as nvcc -ptx and nvcc -fatbin write them",
+					path);
+	return error ? gpumon_probe_cannot_read(path, error, err) : 0;
+}
+
+int gpumon_probe_into(const struct gpumon_probe_check *check, struct gpumon_probe_into *into,
+		      FILE *out, struct gpumon_error *err)
+{
+	const struct gpumon_probe_order order = {
+		.object = &check->object,
+		.facts = check->facts,
+		.kernels = into->kernels,
+		.kernels_n = into->kernels_n,
+		.sm = into->sm,
+		.shards = GPUMON_PROBE_SHARDS, /* as when the programs are run */
+		.fuel = into->fuel,
+	};
+	size_t size = 0;
+	char *image;
+	int ret = read_image(into->image, &image, &size, err);
+
+	if (!ret)
+		ret = gpumon_probe_exchange(&order, image, size, &into->run, out, &into->outcome,
+					    err);
+	free(image);
+	return ret;
+}
+
+static const char *const point_words[GPUMON_PROBE_POINTS] = {
+	[GPUMON_PROBE_ENTRY] = "entry",
+	[GPUMON_PROBE_EXIT] = "exit",
+	[GPUMON_PROBE_MEMORY] = "memory",
+	[GPUMON_PROBE_ATOMIC] = "atomic",
+	[GPUMON_PROBE_BARRIER] = "barrier",
+	[GPUMON_PROBE_FUNCTION_ENTRY] = "function",
+	[GPUMON_PROBE_FUNCTION_EXIT] = "function_exit",
+	[GPUMON_PROBE_RUN] = "run",
+};
+
+static const char *const kinds[] = {
+	[GPUMON_PROBE_MAP_ARRAY] = "array",
+	[GPUMON_PROBE_MAP_SM_ARRAY] = "array by SM",
+	[GPUMON_PROBE_MAP_THREAD_ARRAY] = "array by thread",
+	[GPUMON_PROBE_MAP_HASH] = "hash",
+	[GPUMON_PROBE_MAP_HISTOGRAM] = "histogram",
+	[GPUMON_PROBE_MAP_RING] = "ring",
+	[GPUMON_PROBE_MAP_DATA] = "data",
+};
+/* Where a program runs, for people and JSON: "entry". */
+static const char *point_word(enum gpumon_probe_point point)
+{
+	return point_words[point];
+}
+
+static int show_programs(const struct gpumon_probe_check *check, const struct gpumon_term *term,
+			 FILE *out)
+{
+	struct gpumon_table *table = gpumon_table_new(term);
+
+	gpumon_table_column(table, "PROGRAM", GPUMON_COLUMN_KEY);
+	gpumon_table_column(table, "RUNS AT", 0);
+	gpumon_table_column(table, "STEPS", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "CHECKED", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "VERDICT", 0);
+	gpumon_table_column(table, "OF", GPUMON_COLUMN_NAME);
+	for (uint32_t i = 0; i < check->object.programs_n; i++) {
+		const struct gpumon_probe_program *program = &check->object.programs[i];
+		const struct gpumon_probe_verdict *verdict = &check->verdicts[i];
+
+		gpumon_table_text(table, program->name);
+		gpumon_table_text(table, point_words[program->point]);
+		gpumon_table_count(table, program->steps_n);
+		gpumon_table_count(table, verdict->checked);
+		gpumon_table_text(table, verdict->facts ? "accepted" : "refused");
+		gpumon_table_text(table, *check->object.targets[i] ? check->object.targets[i] :
+					 program->point == GPUMON_PROBE_RUN ?
+								     "a kernel of its own" :
+								     "all kernels");
+	}
+	return gpumon_table_print(table, out);
+}
+
+/* Of its memory on each GPU. */
+static uint64_t gpu_bytes(const struct gpumon_probe_map *map)
+{
+	return gpumon_probe_map_bytes(map, GPUMON_PROBE_SHARDS);
+}
+
+static int show_maps(const struct gpumon_probe_check *check, const struct gpumon_term *term,
+		     FILE *out)
+{
+	struct gpumon_table *table = gpumon_table_new(term);
+
+	gpumon_table_column(table, "MAP", GPUMON_COLUMN_KEY);
+	gpumon_table_column(table, "KIND", 0);
+	gpumon_table_column(table, "KEY", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "VALUE", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "ENTRIES", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "ON EACH GPU", GPUMON_COLUMN_RIGHT);
+	for (uint32_t i = 0; i < check->object.maps_n; i++) {
+		const struct gpumon_probe_map *map = &check->object.maps[i];
+		char bytes[32];
+
+		gpumon_table_text(table, map->name);
+		gpumon_table_text(table, kinds[map->kind]);
+		gpumon_table_count(table, map->key_size);
+		gpumon_table_count(table, map->value_size);
+		gpumon_table_count(table, map->max_entries);
+		gpumon_table_text(table, gpumon_format_bytes(bytes, sizeof(bytes),
+							     gpumon_value_of(gpu_bytes(map))));
+	}
+	return gpumon_table_print(table, out);
+}
+
+int gpumon_probe_show(const struct gpumon_probe_check *check, const struct gpumon_term *term,
+		      FILE *out)
+{
+	if (show_programs(check, term, out))
+		return -1;
+	if (!check->object.maps_n)
+		return 0;
+	fputc('\n', out);
+	return show_maps(check, term, out);
+}
+
+static struct json_object *program_json(const struct gpumon_probe_check *check, uint32_t i)
+{
+	const struct gpumon_probe_program *program = &check->object.programs[i];
+	const struct gpumon_probe_verdict *verdict = &check->verdicts[i];
+	struct json_object *object = json_object_new_object();
+	bool bad = !object;
+
+	bad |= gpumon_json_add_string(object, "name", program->name);
+	bad |= gpumon_json_add_string(object, "section", program->section);
+	bad |= gpumon_json_add_string(object, "runs_at", point_words[program->point]);
+	bad |= gpumon_json_add_string(object, "of", check->object.targets[i]);
+	bad |= gpumon_json_add_u64(object, "steps", program->steps_n);
+	bad |= gpumon_json_add_u64(object, "checked", verdict->checked);
+	bad |= gpumon_json_add_bool(object, "accepted", verdict->facts);
+	bad |= gpumon_json_add_string(object, "refusal",
+				      verdict->facts ? NULL : verdict->refusal.message);
+	return gpumon_json_finish(object, bad);
+}
+
+static struct json_object *map_json(const struct gpumon_probe_map *map)
+{
+	struct json_object *object = json_object_new_object();
+	bool bad = !object;
+
+	bad |= gpumon_json_add_string(object, "name", map->name);
+	bad |= gpumon_json_add_string(object, "kind", kinds[map->kind]);
+	bad |= gpumon_json_add_u64(object, "type", map->type);
+	bad |= gpumon_json_add_u64(object, "key_bytes", map->key_size);
+	bad |= gpumon_json_add_u64(object, "value_bytes", map->value_size);
+	bad |= gpumon_json_add_u64(object, "max_entries", map->max_entries);
+	bad |= gpumon_json_add_u64(object, "gpu_bytes", gpu_bytes(map));
+	return gpumon_json_finish(object, bad);
+}
+
+struct json_object *gpumon_probe_json(const struct gpumon_probe_check *check)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *programs = json_object_new_array(), *maps = json_object_new_array();
+	bool bad = !object || !programs || !maps;
+
+	for (uint32_t i = 0; !bad && i < check->object.programs_n; i++)
+		bad |= gpumon_json_append(programs, program_json(check, i));
+	for (uint32_t i = 0; !bad && i < check->object.maps_n; i++)
+		bad |= gpumon_json_append(maps, map_json(&check->object.maps[i]));
+	bad |= gpumon_json_add(object, "programs", programs);
+	bad |= gpumon_json_add(object, "maps", maps);
+	bad |= gpumon_json_add_u64(object, "programs_for_the_cpu", check->object.cpu_n);
+	return gpumon_json_finish(object, bad);
+}
+
+int gpumon_probe_show_tools(const struct gpumon_term *term, FILE *out)
+{
+	struct gpumon_table *table = gpumon_table_new(term);
+	size_t n;
+	const struct gpumon_probe_tool *tools = gpumon_probe_tools(&n);
+
+	gpumon_table_column(table, "TOOL", GPUMON_COLUMN_KEY);
+	gpumon_table_column(table, "FINDS OUT", 0);
+	for (size_t i = 0; i < n; i++) {
+		gpumon_table_text(table, tools[i].name);
+		gpumon_table_text(table, tools[i].summary);
+	}
+	return gpumon_table_print(table, out);
+}
+
+struct json_object *gpumon_probe_tools_json(void)
+{
+	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
+	size_t n;
+	const struct gpumon_probe_tool *tools = gpumon_probe_tools(&n);
+	bool bad = !object || !array;
+
+	for (size_t i = 0; !bad && i < n; i++) {
+		struct json_object *tool = json_object_new_object();
+
+		bad |= gpumon_json_add_string(tool, "name", tools[i].name);
+		bad |= gpumon_json_add_string(tool, "summary", tools[i].summary);
+		bad |= gpumon_json_add_bool(tool, "built", tools[i].object);
+		bad |= gpumon_json_append(array, tool);
+	}
+	bad |= gpumon_json_add(object, "tools", array);
+	return gpumon_json_finish(object, bad);
+}
+
+/* "entry 1, exit 3" */
+static char *list_points(const struct gpumon_probe_kernel *kernel)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	const char *comma = "";
+
+	if (!out)
+		return NULL;
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++) {
+		if (!kernel->points[i])
+			continue;
+		fprintf(out, "%s%s %" PRIu64, comma, point_word(i), kernel->points[i]);
+		comma = ", ";
+	}
+	if (!*comma)
+		fputc('-', out);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static uint64_t count_left(const struct gpumon_probe_kernel *kernel)
+{
+	uint64_t left = 0;
+
+	for (int i = 0; i < GPUMON_EDIT_CAUSES_N; i++)
+		left += kernel->left[i];
+	return left;
+}
+
+int gpumon_probe_show_into(const struct gpumon_probe_into *into, const struct gpumon_term *term,
+			   FILE *out)
+{
+	struct gpumon_table *table = gpumon_table_new(term);
+
+	gpumon_table_column(table, "NUMBER", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "PROGRAMS AT", 0);
+	gpumon_table_column(table, "LEFT OUT", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "BECAME", 0);
+	gpumon_table_column(table, "KERNEL", GPUMON_COLUMN_NAME);
+	for (uint32_t i = 0; i < into->run.kernels_n; i++) {
+		const struct gpumon_probe_kernel *kernel = &into->run.kernels[i];
+		char *name = gpumon_demangle(kernel->name), *points = list_points(kernel);
+
+		gpumon_table_count(table, i);
+		gpumon_table_text(table, points);
+		gpumon_table_count(table, count_left(kernel));
+		gpumon_table_text(table, gpumon_probe_kernel_why(kernel));
+		gpumon_table_text(table, name ? name : kernel->name);
+		free(points);
+		free(name);
+	}
+	return gpumon_table_print(table, out);
+}
+
+static struct json_object *kernel_json(const struct gpumon_probe_kernel *kernel)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *points = json_object_new_object(), *left = json_object_new_object();
+	bool bad = !object || !points || !left;
+
+	for (int i = 0; !bad && i < GPUMON_PROBE_POINTS; i++)
+		bad |= gpumon_json_add_u64(points, point_word(i), kernel->points[i]);
+	for (int i = 0; !bad && i < GPUMON_EDIT_CAUSES_N; i++)
+		bad |= kernel->left[i] &&
+		       gpumon_json_add_u64(left, gpumon_edit_cause_text(i), kernel->left[i]);
+	bad |= gpumon_json_add_string(object, "name", kernel->name);
+	bad |= gpumon_json_add_string(object, "way", gpumon_probe_way_word(kernel->way));
+	bad |= gpumon_json_add_string(object, "why", *kernel->why ? kernel->why : NULL);
+	bad |= gpumon_json_add(object, "points", points);
+	bad |= gpumon_json_add(object, "left", left);
+	return gpumon_json_finish(object, bad);
+}
+
+static struct json_object *line_json(const struct gpumon_probe_line_of *line)
+{
+	struct json_object *object = json_object_new_object();
+	bool bad = !object;
+
+	bad |= gpumon_json_add_u64(object, "kernel", line->kernel);
+	bad |= gpumon_json_add_string(object, "file", line->file);
+	bad |= gpumon_json_add_u64(object, "line", line->line);
+	return gpumon_json_finish(object, bad);
+}
+
+struct json_object *gpumon_probe_into_json(const struct gpumon_probe_into *into)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *kernels = json_object_new_array(), *lines = json_object_new_array();
+	bool bad = !object || !kernels || !lines;
+
+	for (uint32_t i = 0; !bad && i < into->run.kernels_n; i++)
+		bad |= gpumon_json_append(kernels, kernel_json(&into->run.kernels[i]));
+	for (uint32_t i = 0; !bad && i < into->run.lines_n; i++)
+		bad |= gpumon_json_append(lines, line_json(&into->run.lines[i]));
+	bad |= gpumon_json_add_bool(object, "exchanged", into->outcome == GPUMON_PROBE_EXCHANGED);
+	bad |= gpumon_json_add_u64(object, "unread", into->run.unread);
+	bad |= gpumon_json_add(object, "kernels", kernels);
+	bad |= gpumon_json_add(object, "lines", lines);
+	return gpumon_json_finish(object, bad);
+}
