@@ -14,34 +14,34 @@
 
 #define PROGRAMS 7 /* at each point of kernels and functions */
 
-static struct gpumon_probe_program programs[PROGRAMS];
-static struct gpumon_probe_fact facts[PROGRAMS][2];
-static const struct gpumon_probe_fact *all_facts[PROGRAMS];
+static struct gpumon_gpuprog programs[PROGRAMS];
+static struct gpumon_gpuprog_fact facts[PROGRAMS][2];
+static const struct gpumon_gpuprog_fact *all_facts[PROGRAMS];
 static const char *targets[PROGRAMS];
 
 /* "r0 = 0; exit", at each point */
 static void make_programs(void)
 {
-	static struct gpumon_probe_step steps[] = {
+	static struct gpumon_gpuprog_step steps[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
 		{ .code = BPF_JMP | BPF_EXIT, .origin = 1 },
 	};
-	const struct gpumon_probe_rules rules = { 0 };
+	const struct gpumon_gpuprog_rules rules = { 0 };
 	struct gpumon_error err;
 
 	for (int i = 0; i < PROGRAMS; i++) {
-		bool of_function = i >= GPUMON_PROBE_FUNCTION_ENTRY;
+		bool of_function = i >= GPUMON_GPUPROG_FUNCTION_ENTRY;
 
-		programs[i] = (struct gpumon_probe_program){
+		programs[i] = (struct gpumon_gpuprog){
 			.name = "fuzz",
 			.section = "fuzz",
-			.point = (enum gpumon_probe_point)i,
+			.point = (enum gpumon_gpuprog_point)i,
 			.steps = steps,
 			.steps_n = 2,
 		};
 		targets[i] = of_function ? "f*,*<int>,g?" : "";
 		all_facts[i] = facts[i];
-		MUST(!gpumon_probe_verify(&programs[i], &rules, facts[i], &err));
+		MUST(!gpumon_gpuprog_verify(&programs[i], &rules, facts[i], &err));
 	}
 }
 
@@ -150,46 +150,47 @@ static void check_containers(const uint8_t *was, size_t was_size, const uint8_t 
 	MUST(is_size == was_size && !memcmp(is, was, was_size));
 }
 
-static void check_run(const struct gpumon_probe_run *run)
+static void check_run(const struct gpumon_gpuprog_run *run)
 {
 	for (uint32_t i = 0; i < run->kernels_n; i++)
-		MUST(*run->kernels[i].name && run->kernels[i].way < GPUMON_PROBE_WAYS_N &&
-		     !*run->kernels[i].why == (run->kernels[i].way != GPUMON_PROBE_WAY_REFUSED));
+		MUST(*run->kernels[i].name && run->kernels[i].way < GPUMON_GPUPROG_WAYS_N &&
+		     !*run->kernels[i].why == (run->kernels[i].way != GPUMON_GPUPROG_WAY_REFUSED));
 	for (uint32_t i = 0; i < run->lines_n; i++)
 		MUST(run->lines[i].kernel < run->kernels_n && run->lines[i].line);
 }
 
 static int take_kernel(void *argument, uint32_t number, uint32_t wanted, const char *name)
 {
-	const struct gpumon_probe_run *run = argument;
+	const struct gpumon_gpuprog_run *run = argument;
 
 	MUST(number < run->kernels_n && !strcmp(run->kernels[number].name, name) && wanted);
 	return 0;
 }
 
 /* A cubin, as for the sanitizer. */
-static void look_at_patched(const struct gpumon_probe_order *order, const uint8_t *image, size_t n)
+static void look_at_patched(const struct gpumon_gpuprog_order *order, const uint8_t *image,
+			    size_t n)
 {
-	struct gpumon_probe_run run = { .kernels_n = 0 };
+	struct gpumon_gpuprog_run run = { .kernels_n = 0 };
 	struct gpumon_error err;
 
-	if (gpumon_probe_patched(order, image, n, &run, take_kernel, &run, &err))
+	if (gpumon_gpuprog_patched(order, image, n, &run, take_kernel, &run, &err))
 		MUST(err.code == GPUMON_ERROR_MEMORY);
-	gpumon_probe_run_clear(&run);
+	gpumon_gpuprog_run_clear(&run);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint32_t gpus[] = { 0, 0, 75, 90 };
-	static const struct gpumon_probe_object object = { .programs = programs,
-							   .programs_n = PROGRAMS,
-							   .targets = targets };
-	struct gpumon_probe_order order = {
+	static const struct gpumon_gpuprog_object object = { .programs = programs,
+							     .programs_n = PROGRAMS,
+							     .targets = targets };
+	struct gpumon_gpuprog_order order = {
 		.object = &object, .facts = all_facts, .shards = 4, .fuel = 100
 	};
 	struct fuzz_input input = { data, size };
-	struct gpumon_probe_run run = { .kernels_n = 0 };
-	enum gpumon_probe_outcome outcome;
+	struct gpumon_gpuprog_run run = { .kernels_n = 0 };
+	enum gpumon_gpuprog_outcome outcome;
 	struct fuzz_stream out;
 	struct gpumon_error err;
 	uint8_t *image;
@@ -200,9 +201,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	order.sm = gpus[fuzz_u8(&input) % 4];
 	image = fuzz_bytes(&input, SIZE_MAX, &n);
 	fuzz_stream_begin(&out);
-	if (!gpumon_probe_exchange(&order, image, n, &run, out.stream, &outcome, &err)) {
+	if (!gpumon_gpuprog_exchange(&order, image, n, &run, out.stream, &outcome, &err)) {
 		fuzz_stream_end(&out);
-		MUST((outcome == GPUMON_PROBE_EXCHANGED) == (out.size > 0));
+		MUST((outcome == GPUMON_GPUPROG_EXCHANGED) == (out.size > 0));
 		if (out.size && gpumon_fatbin_form(image) == GPUMON_FATBIN_TEXT)
 			check_text((char *)image, n, out.data, out.size);
 		else if (out.size)
@@ -215,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_stream_free(&out);
 	if (n >= 16 && gpumon_fatbin_form(image) == GPUMON_FATBIN_ELF_FILE)
 		look_at_patched(&order, image, n);
-	gpumon_probe_run_clear(&run);
+	gpumon_gpuprog_run_clear(&run);
 	free(image);
 	return 0;
 }

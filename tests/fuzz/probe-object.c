@@ -11,22 +11,22 @@
 
 #define LDDW (BPF_LD | BPF_IMM | BPF_DW)
 
-static bool is_jump(const struct gpumon_probe_step *step)
+static bool is_jump(const struct gpumon_gpuprog_step *step)
 {
 	return (BPF_CLASS(step->code) == BPF_JMP || BPF_CLASS(step->code) == BPF_JMP32) &&
 	       BPF_OP(step->code) != BPF_CALL && BPF_OP(step->code) != BPF_EXIT;
 }
 
-static bool ends(const struct gpumon_probe_step *step)
+static bool ends(const struct gpumon_gpuprog_step *step)
 {
 	return step->code == (BPF_JMP | BPF_EXIT) || step->code == (BPF_JMP | BPF_JA);
 }
 
-static void check_step(const struct gpumon_probe_program *program, uint32_t at)
+static void check_step(const struct gpumon_gpuprog *program, uint32_t at)
 {
-	const struct gpumon_probe_step *step = &program->steps[at];
+	const struct gpumon_gpuprog_step *step = &program->steps[at];
 
-	MUST(step->dst <= 10 && step->src <= 10 && step->depth < GPUMON_PROBE_MAX_DEPTH);
+	MUST(step->dst <= 10 && step->src <= 10 && step->depth < GPUMON_GPUPROG_MAX_DEPTH);
 	MUST(step->code != (BPF_JMP | BPF_EXIT) || !step->depth);
 	MUST(step->code != (BPF_JMP | BPF_CALL) || !step->src);
 	if (step->code == LDDW && step->src)
@@ -41,9 +41,9 @@ static void check_step(const struct gpumon_probe_program *program, uint32_t at)
 	MUST(at + 1 < program->steps_n && program->steps[at + 1].depth == step->depth);
 }
 
-static void check_program(const struct gpumon_probe_program *program)
+static void check_program(const struct gpumon_gpuprog *program)
 {
-	MUST(program->steps_n >= 1 && program->steps_n <= GPUMON_PROBE_MAX_STEPS);
+	MUST(program->steps_n >= 1 && program->steps_n <= GPUMON_GPUPROG_MAX_STEPS);
 	for (uint32_t at = 0; at < program->steps_n; at++) {
 		check_step(program, at);
 		if (is_jump(&program->steps[at])) {
@@ -58,12 +58,12 @@ static void check_program(const struct gpumon_probe_program *program)
 		MUST(!i || program->lines[i - 1].instruction < program->lines[i].instruction);
 }
 
-static void check_map(const struct gpumon_probe_map *map)
+static void check_map(const struct gpumon_gpuprog_map *map)
 {
 	MUST(map->max_entries && map->value_size);
-	MUST(map->key_size <= GPUMON_PROBE_MAX_KEY_SIZE &&
-	     map->value_size <= GPUMON_PROBE_MAX_VALUE_SIZE);
-	MUST(!map->data || map->kind == GPUMON_PROBE_MAP_DATA);
+	MUST(map->key_size <= GPUMON_GPUPROG_MAX_KEY_SIZE &&
+	     map->value_size <= GPUMON_GPUPROG_MAX_VALUE_SIZE);
+	MUST(!map->data || map->kind == GPUMON_GPUPROG_MAP_DATA);
 	MUST(*map->name && strlen(map->name) < 256);
 }
 
@@ -74,13 +74,13 @@ static void check_error(const struct gpumon_error *err)
 
 static void read_object(const uint8_t *bytes, size_t size)
 {
-	struct gpumon_probe_object object;
+	struct gpumon_gpuprog_object object;
 	struct gpumon_error err = { 0 };
 
-	if (gpumon_probe_object_read(bytes, size, "x.bpf.o", &object, &err)) {
+	if (gpumon_gpuprog_object_read(bytes, size, "x.bpf.o", &object, &err)) {
 		check_error(&err);
 	} else {
-		MUST(object.programs_n && object.maps_n <= GPUMON_PROBE_MAX_MAPS);
+		MUST(object.programs_n && object.maps_n <= GPUMON_GPUPROG_MAX_MAPS);
 		for (uint32_t i = 0; i < object.programs_n; i++) {
 			MUST(object.programs[i].maps == object.maps &&
 			     object.programs[i].maps_n == object.maps_n && object.targets[i]);
@@ -89,21 +89,21 @@ static void read_object(const uint8_t *bytes, size_t size)
 		for (uint32_t i = 0; i < object.maps_n; i++)
 			check_map(&object.maps[i]);
 	}
-	gpumon_probe_object_clear(&object);
+	gpumon_gpuprog_object_clear(&object);
 }
 
 static void flatten(const uint8_t *bytes, size_t size)
 {
-	static const struct gpumon_probe_map maps[] = {
+	static const struct gpumon_gpuprog_map maps[] = {
 		{ .name = "values", .key_size = 4, .value_size = 8, .max_entries = 4 },
-		{ .name = ".data", .kind = GPUMON_PROBE_MAP_DATA, .value_size = 64 },
+		{ .name = ".data", .kind = GPUMON_GPUPROG_MAP_DATA, .value_size = 64 },
 	};
-	struct gpumon_probe_program program = { .name = "fuzz", .maps = maps, .maps_n = 2 };
+	struct gpumon_gpuprog program = { .name = "fuzz", .maps = maps, .maps_n = 2 };
 	struct gpumon_pool pool = { 0 };
 	struct gpumon_error err = { 0 };
 
-	if (gpumon_probe_flatten(&program, (const struct bpf_insn *)bytes,
-				 (uint32_t)(size / sizeof(struct bpf_insn)), &pool, &err))
+	if (gpumon_gpuprog_flatten(&program, (const struct bpf_insn *)bytes,
+				   (uint32_t)(size / sizeof(struct bpf_insn)), &pool, &err))
 		check_error(&err);
 	else
 		check_program(&program);

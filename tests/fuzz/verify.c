@@ -27,7 +27,7 @@ static const uint8_t codes[] = {
 	0x5e, 0x66, 0x6e, 0x76, 0x7e, 0xa6, 0xae, 0xb6, 0xbe, 0xc6, 0xce, 0xd6, 0xde,
 };
 
-static void take_step(struct fuzz_input *input, uint32_t at, struct gpumon_probe_step *step)
+static void take_step(struct fuzz_input *input, uint32_t at, struct gpumon_gpuprog_step *step)
 {
 	uint8_t code = fuzz_u8(input), registers = fuzz_u8(input), more = fuzz_u8(input);
 
@@ -49,13 +49,13 @@ static void take_step(struct fuzz_input *input, uint32_t at, struct gpumon_probe
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct gpumon_probe_step steps[ASSEMBLE_MAX_STEPS];
-	static struct gpumon_probe_fact facts[ASSEMBLE_MAX_STEPS], again[ASSEMBLE_MAX_STEPS];
+	static struct gpumon_gpuprog_step steps[ASSEMBLE_MAX_STEPS];
+	static struct gpumon_gpuprog_fact facts[ASSEMBLE_MAX_STEPS], again[ASSEMBLE_MAX_STEPS];
 	struct fuzz_input input = { .data = data, .size = size };
-	struct gpumon_probe_program program = {
+	struct gpumon_gpuprog program = {
 		.name = "fuzz", .section = "", .steps = steps, .maps = probe_maps, .maps_n = MAPS
 	};
-	struct gpumon_probe_rules rules = { 0 };
+	struct gpumon_gpuprog_rules rules = { 0 };
 	struct run_counts counts = { 0 };
 	struct gpumon_error err = { 0 };
 	struct dice dice;
@@ -70,11 +70,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		program.steps_n++;
 	}
 	steps[program.steps_n++].code = BPF_JMP | BPF_EXIT;
-	if (gpumon_probe_verify(&program, &rules, facts, &err)) {
+	if (gpumon_gpuprog_verify(&program, &rules, facts, &err)) {
 		MUST(err.status == GPUMON_EXIT_FAILED && strlen(err.message) > 10);
 		return 0;
 	}
-	MUST(!gpumon_probe_verify(&program, &rules, again, &err));
+	MUST(!gpumon_gpuprog_verify(&program, &rules, again, &err));
 	MUST(!memcmp(facts, again, program.steps_n * sizeof(facts[0])));
 	for (int run = 0; run < RUNS; run++) {
 		const char *wrong = run_steps(&program, facts, &dice, FUEL, &counts);

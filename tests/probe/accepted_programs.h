@@ -9,7 +9,7 @@
 
 struct accepted_program {
 	const char *name;
-	enum gpumon_probe_point point;
+	enum gpumon_gpuprog_point point;
 	const char *text; /* for assemble() */
 };
 

@@ -150,7 +150,7 @@ static uint32_t map_named(struct assembler *assembler)
 }
 
 /* A register or a constant on the right. */
-static void right(struct assembler *assembler, struct gpumon_probe_step *step)
+static void right(struct assembler *assembler, struct gpumon_gpuprog_step *step)
 {
 	bool wide;
 
@@ -161,7 +161,7 @@ static void right(struct assembler *assembler, struct gpumon_probe_step *step)
 }
 
 /* *(u32 *)(rN + 8), behind the star */
-static uint8_t memory(struct assembler *assembler, struct gpumon_probe_step *step, uint8_t *mode)
+static uint8_t memory(struct assembler *assembler, struct gpumon_gpuprog_step *step, uint8_t *mode)
 {
 	uint8_t base;
 
@@ -185,7 +185,7 @@ static uint8_t memory(struct assembler *assembler, struct gpumon_probe_step *ste
 	fail(assembler);
 }
 
-static void atomic(struct assembler *assembler, struct gpumon_probe_step *step, int32_t fetch)
+static void atomic(struct assembler *assembler, struct gpumon_gpuprog_step *step, int32_t fetch)
 {
 	uint8_t mode;
 
@@ -204,7 +204,8 @@ static void atomic(struct assembler *assembler, struct gpumon_probe_step *step, 
 	step->src = a_register(assembler);
 }
 
-static void assign_register(struct assembler *assembler, struct gpumon_probe_step *step, bool wide)
+static void assign_register(struct assembler *assembler, struct gpumon_gpuprog_step *step,
+			    bool wide)
 {
 	static const char *const orders[] = { "le", "be", "bswap" };
 	uint8_t class = wide ? BPF_ALU64 : BPF_ALU, mode;
@@ -285,7 +286,7 @@ static void assign_register(struct assembler *assembler, struct gpumon_probe_ste
 	step->code |= BPF_X;
 }
 
-static void operate(struct assembler *assembler, struct gpumon_probe_step *step)
+static void operate(struct assembler *assembler, struct gpumon_gpuprog_step *step)
 {
 	bool wide;
 
@@ -303,7 +304,7 @@ static void operate(struct assembler *assembler, struct gpumon_probe_step *step)
 	assign_register(assembler, step, wide);
 }
 
-static void condition(struct assembler *assembler, struct gpumon_probe_step *step, char *goal)
+static void condition(struct assembler *assembler, struct gpumon_gpuprog_step *step, char *goal)
 {
 	bool wide;
 
@@ -327,7 +328,7 @@ static int32_t helper(struct assembler *assembler)
 	static const struct {
 		int32_t id;
 		const char *name;
-	} helpers[] = { GPUMON_PROBE_HELPERS(HELPER) };
+	} helpers[] = { GPUMON_GPUPROG_HELPERS(HELPER) };
 #undef HELPER
 	char name[MAX_WORD];
 
@@ -340,7 +341,7 @@ static int32_t helper(struct assembler *assembler)
 	return atoi(name);
 }
 
-static void store(struct assembler *assembler, struct gpumon_probe_step *step)
+static void store(struct assembler *assembler, struct gpumon_gpuprog_step *step)
 {
 	uint8_t mode;
 	bool wide;
@@ -371,9 +372,9 @@ static bool label(struct assembler *assembler)
 
 static void assemble_line(struct assembler *assembler)
 {
-	struct gpumon_probe_program *program = &assembler->out->program;
+	struct gpumon_gpuprog *program = &assembler->out->program;
 	uint32_t at = program->steps_n;
-	struct gpumon_probe_step *step = &assembler->out->steps[at];
+	struct gpumon_gpuprog_step *step = &assembler->out->steps[at];
 
 	while (blanks(assembler), label(assembler))
 		;
@@ -430,20 +431,20 @@ static void resolve_labels(struct assembler *assembler)
 	}
 }
 
-static struct gpumon_probe_texts texts;
+static struct gpumon_gpuprog_texts texts;
 
-void assemble(const char *text, enum gpumon_probe_point point, struct assembled *out)
+void assemble(const char *text, enum gpumon_gpuprog_point point, struct assembled *out)
 {
 	struct assembler assembler = { .out = out };
 
 	memset(out, 0, sizeof(*out));
-	out->program = (struct gpumon_probe_program){ .name = "test",
-						      .section = "kprobe/test",
-						      .point = point,
-						      .steps = out->steps,
-						      .maps = probe_maps,
-						      .maps_n = MAPS,
-						      .texts = &texts };
+	out->program = (struct gpumon_gpuprog){ .name = "test",
+						.section = "kprobe/test",
+						.point = point,
+						.steps = out->steps,
+						.maps = probe_maps,
+						.maps_n = MAPS,
+						.texts = &texts };
 	while (*text) {
 		size_t length = strcspn(text, "\n;");
 
@@ -455,7 +456,7 @@ void assemble(const char *text, enum gpumon_probe_point point, struct assembled 
 	resolve_labels(&assembler);
 }
 
-const char *disassemble(const struct gpumon_probe_step *step)
+const char *disassemble(const struct gpumon_gpuprog_step *step)
 {
 	static char text[128];
 

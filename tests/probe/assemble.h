@@ -11,7 +11,7 @@
  *	call 14; call map_lookup_elem; exit
  *
  * A semicolon is as good as the end of a line. "{" begins a function one frame deeper, "}" ends it;
- * both are jumps to the next step, as of gpumon_probe_flatten().
+ * both are jumps to the next step, as of gpumon_gpuprog_flatten().
  */
 #ifndef GPUMON_TESTS_PROBE_ASSEMBLE_H
 #define GPUMON_TESTS_PROBE_ASSEMBLE_H
@@ -25,8 +25,8 @@
  * @program: its steps and lines are below; its maps are those of probe_maps()
  */
 struct assembled {
-	struct gpumon_probe_program program;
-	struct gpumon_probe_step steps[ASSEMBLE_MAX_STEPS];
+	struct gpumon_gpuprog program;
+	struct gpumon_gpuprog_step steps[ASSEMBLE_MAX_STEPS];
 };
 
 /* Maps of each kind, see assemble_maps.c. */
@@ -43,12 +43,12 @@ enum {
 	MAPS
 };
 
-extern const struct gpumon_probe_map probe_maps[MAPS];
+extern const struct gpumon_gpuprog_map probe_maps[MAPS];
 
 /* Ends the test if there is a mistake in the text. */
-void assemble(const char *text, enum gpumon_probe_point point, struct assembled *out);
+void assemble(const char *text, enum gpumon_gpuprog_point point, struct assembled *out);
 
 /* A step as text, in a static buffer. */
-const char *disassemble(const struct gpumon_probe_step *step);
+const char *disassemble(const struct gpumon_gpuprog_step *step);
 
 #endif /* GPUMON_TESTS_PROBE_ASSEMBLE_H */

@@ -6,20 +6,20 @@
 
 static const uint8_t rodata[64] = "thread %d at %d\n\0a line\n";
 
-const struct gpumon_probe_map corpus_maps[CORPUS_MAPS] = {
-	[CORPUS_ARRAY] = { "array", GPUMON_PROBE_MAP_ARRAY, 2, 4, 8, 16, false, NULL },
-	[CORPUS_SM_ARRAY] = { "sms", GPUMON_PROBE_MAP_SM_ARRAY, 6, 4, 8, 16, false, NULL },
-	[CORPUS_THREADS] = { "threads", GPUMON_PROBE_MAP_THREAD_ARRAY, 1502, 4, 8, 256, false,
+const struct gpumon_gpuprog_map corpus_maps[CORPUS_MAPS] = {
+	[CORPUS_ARRAY] = { "array", GPUMON_GPUPROG_MAP_ARRAY, 2, 4, 8, 16, false, NULL },
+	[CORPUS_SM_ARRAY] = { "sms", GPUMON_GPUPROG_MAP_SM_ARRAY, 6, 4, 8, 16, false, NULL },
+	[CORPUS_THREADS] = { "threads", GPUMON_GPUPROG_MAP_THREAD_ARRAY, 1502, 4, 8, 256, false,
 			     NULL },
-	[CORPUS_HASH] = { "hash", GPUMON_PROBE_MAP_HASH, 1, 8, 8, 64, false, NULL },
-	[CORPUS_HISTOGRAM] = { "histogram", GPUMON_PROBE_MAP_HISTOGRAM, 1601, 4, 8, 16, false,
+	[CORPUS_HASH] = { "hash", GPUMON_GPUPROG_MAP_HASH, 1, 8, 8, 64, false, NULL },
+	[CORPUS_HISTOGRAM] = { "histogram", GPUMON_GPUPROG_MAP_HISTOGRAM, 1601, 4, 8, 16, false,
 			       NULL },
-	[CORPUS_RING] = { "ring", GPUMON_PROBE_MAP_RING, 27, 0, 16, 12288, false, NULL },
-	[CORPUS_RODATA] = { ".rodata", GPUMON_PROBE_MAP_DATA, 2, 0, 64, 1, true, rodata },
-	[CORPUS_BSS] = { ".bss", GPUMON_PROBE_MAP_DATA, 2, 0, 256, 1, false, NULL },
-	[CORPUS_LONG_HASH] = { "long", GPUMON_PROBE_MAP_HASH, 1, 20, 20, 64, false, NULL },
-	[CORPUS_WORDS] = { "words", GPUMON_PROBE_MAP_ARRAY, 2, 4, 4, 16, false, NULL },
-	[CORPUS_LARGE] = { "large", GPUMON_PROBE_MAP_ARRAY, 1503, 4, 70004, 3, false, NULL },
+	[CORPUS_RING] = { "ring", GPUMON_GPUPROG_MAP_RING, 27, 0, 16, 12288, false, NULL },
+	[CORPUS_RODATA] = { ".rodata", GPUMON_GPUPROG_MAP_DATA, 2, 0, 64, 1, true, rodata },
+	[CORPUS_BSS] = { ".bss", GPUMON_GPUPROG_MAP_DATA, 2, 0, 256, 1, false, NULL },
+	[CORPUS_LONG_HASH] = { "long", GPUMON_GPUPROG_MAP_HASH, 1, 20, 20, 64, false, NULL },
+	[CORPUS_WORDS] = { "words", GPUMON_GPUPROG_MAP_ARRAY, 2, 4, 4, 16, false, NULL },
+	[CORPUS_LARGE] = { "large", GPUMON_GPUPROG_MAP_ARRAY, 1503, 4, 70004, 3, false, NULL },
 };
 
 /* Helpers that linux/bpf.h does not know: object/instruction.h. */
@@ -373,9 +373,9 @@ static const struct bpf_insn either_value[] = {
 	RETURN,
 };
 
-#define PROGRAM(name, point, most)                                                        \
-	{                                                                                 \
-#name, GPUMON_PROBE_##point, name, sizeof(name) / sizeof((name)[0]), most \
+#define PROGRAM(name, point, most)                                                          \
+	{                                                                                   \
+#name, GPUMON_GPUPROG_##point, name, sizeof(name) / sizeof((name)[0]), most \
 	}
 
 const struct corpus_program corpus_programs[] = {

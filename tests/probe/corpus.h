@@ -22,7 +22,7 @@ enum corpus_map {
 
 #define CORPUS_LARGE_OFFSET 69000 /* of a number for each lane */
 
-extern const struct gpumon_probe_map corpus_maps[CORPUS_MAPS];
+extern const struct gpumon_gpuprog_map corpus_maps[CORPUS_MAPS];
 
 /**
  * struct corpus_program - a program of the corpus
@@ -34,7 +34,7 @@ extern const struct gpumon_probe_map corpus_maps[CORPUS_MAPS];
  */
 struct corpus_program {
 	const char *name;
-	enum gpumon_probe_point point;
+	enum gpumon_gpuprog_point point;
 	const struct bpf_insn *code;
 	uint32_t code_n;
 	uint32_t most;

@@ -6,7 +6,7 @@
 #include "corpus_run.h"
 #include "gpuprog/object/map_memory.h"
 
-const struct gpumon_probe_target corpus_targets[CORPUS_TARGETS] = {
+const struct gpumon_gpuprog_target corpus_targets[CORPUS_TARGETS] = {
 	{ .isa = 90, .sm = 90, .shards = 4, .fuel = 1000 },
 	{ .isa = 61, .sm = 60, .shards = 2, .fuel = 1000 },
 	{ .isa = 50, .sm = 52, .shards = 1, .fuel = 1000 },
@@ -14,7 +14,8 @@ const struct gpumon_probe_target corpus_targets[CORPUS_TARGETS] = {
 
 uint64_t corpus_seed;
 
-void corpus_make(struct sample *sample, const char *name, const struct gpumon_probe_target *target)
+void corpus_make(struct sample *sample, const char *name,
+		 const struct gpumon_gpuprog_target *target)
 {
 	const struct corpus_program *program = corpus_find(name);
 
@@ -38,8 +39,8 @@ uint64_t corpus_number(const struct sample *sample, enum corpus_map map, uint64_
 {
 	uint64_t value = 0;
 
-	gpumon_probe_read_value(&corpus_maps[map], sample->target.shards, sample->images[map],
-				index, &value);
+	gpumon_gpuprog_read_value(&corpus_maps[map], sample->target.shards, sample->images[map],
+				  index, &value);
 	return value;
 }
 
@@ -51,8 +52,8 @@ uint64_t corpus_shown(const struct sample *sample, uint32_t offset)
 	return value;
 }
 
-void corpus_lost(const struct sample *sample, enum gpumon_probe_loss cause, uint64_t count)
+void corpus_lost(const struct sample *sample, enum gpumon_gpuprog_loss cause, uint64_t count)
 {
-	for (uint32_t i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++)
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_LOSS_CAUSES; i++)
 		assert_int_equal(sample->control.lost[i], i == cause ? count : 0);
 }

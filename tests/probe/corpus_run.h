@@ -10,12 +10,13 @@
 #define CORPUS_ORDERS  12 /* of threads: the first one is lock-step */
 
 /* The newest of all; without match, activemask and acquire; without shfl.sync. */
-extern const struct gpumon_probe_target corpus_targets[CORPUS_TARGETS];
+extern const struct gpumon_gpuprog_target corpus_targets[CORPUS_TARGETS];
 
 /* Of the orders. */
 extern uint64_t corpus_seed;
 
-void corpus_make(struct sample *sample, const char *name, const struct gpumon_probe_target *target);
+void corpus_make(struct sample *sample, const char *name,
+		 const struct gpumon_gpuprog_target *target);
 void corpus_run(struct sample *sample, uint32_t threads, uint32_t order,
 		void (*prepare)(struct ptx_lane *lane, uint32_t thread));
 
@@ -24,7 +25,7 @@ uint64_t corpus_number(const struct sample *sample, enum corpus_map map, uint64_
 /* A number of .bss. */
 uint64_t corpus_shown(const struct sample *sample, uint32_t offset);
 /* All losses but one cause are 0. */
-void corpus_lost(const struct sample *sample, enum gpumon_probe_loss cause, uint64_t count);
+void corpus_lost(const struct sample *sample, enum gpumon_gpuprog_loss cause, uint64_t count);
 
 /* A program in each order on each target. */
 #define EACH_RUN(sample, name, threads, prepare)                                                 \

@@ -35,8 +35,9 @@ static void write_kernel(const char *name, const char *block)
 }
 
 static int write_program(const char *name, const struct bpf_insn *code, uint32_t code_n,
-			 const struct gpumon_probe_map *maps, uint32_t maps_n,
-			 enum gpumon_probe_point point, const struct gpumon_probe_target *target)
+			 const struct gpumon_gpuprog_map *maps, uint32_t maps_n,
+			 enum gpumon_gpuprog_point point,
+			 const struct gpumon_gpuprog_target *target)
 {
 	struct sample sample;
 	int result = sample_make(&sample, code, code_n, maps, maps_n, point, target);
@@ -53,7 +54,7 @@ static int write_program(const char *name, const struct bpf_insn *code, uint32_t
 	return result;
 }
 
-static int write_random(uint64_t seed, uint32_t n, const struct gpumon_probe_target *target)
+static int write_random(uint64_t seed, uint32_t n, const struct gpumon_gpuprog_target *target)
 {
 	struct random_code *program = calloc(1, sizeof(*program));
 	char name[32];
@@ -64,23 +65,23 @@ static int write_random(uint64_t seed, uint32_t n, const struct gpumon_probe_tar
 		random_code_make(program, seed + i);
 		snprintf(name, sizeof(name), "random%u", i);
 		result = write_program(name, program->code, program->code_n, random_maps, 2,
-				       GPUMON_PROBE_ENTRY, target);
+				       GPUMON_GPUPROG_ENTRY, target);
 	}
 	free(program);
 	return result;
 }
 
-static int write_object_program(const struct gpumon_probe_check *check, uint32_t i,
-				const struct gpumon_probe_target *target)
+static int write_object_program(const struct gpumon_gpuprog_check *check, uint32_t i,
+				const struct gpumon_gpuprog_target *target)
 {
-	const struct gpumon_probe_program *program = &check->object.programs[i];
-	const struct gpumon_probe_verdict *verdict = &check->verdicts[i];
+	const struct gpumon_gpuprog *program = &check->object.programs[i];
+	const struct gpumon_gpuprog_verdict *verdict = &check->verdicts[i];
 	struct gpumon_error err = verdict->refusal;
 	char *block = NULL;
 	size_t size;
 	FILE *out = open_memstream(&block, &size);
 	int result = !out || !verdict->facts ||
-		     gpumon_probe_translate(program, verdict->facts, target, out, &err);
+		     gpumon_gpuprog_translate(program, verdict->facts, target, out, &err);
 
 	if (out)
 		fclose(out);
@@ -97,41 +98,41 @@ static int write_object_program(const struct gpumon_probe_check *check, uint32_t
 	return result;
 }
 
-static int write_object(const char *path, const struct gpumon_probe_target *target)
+static int write_object(const char *path, const struct gpumon_gpuprog_target *target)
 {
-	static const struct gpumon_probe_rules rules = { .allow_exit = true };
-	struct gpumon_probe_check check;
+	static const struct gpumon_gpuprog_rules rules = { .allow_exit = true };
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
-	int result = gpumon_probe_check(path, &rules, &check, &err);
+	int result = gpumon_gpuprog_check(path, &rules, &check, &err);
 	uint32_t i;
 
 	if (result)
 		fprintf(stderr, "%s\n", err.message);
 	for (i = 0; !result && i < check.object.programs_n; i++)
 		result = write_object_program(&check, i, target);
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 	return result;
 }
 
 /* A program that patches cannot have is refused by name: a comment instead of a module. */
-static int write_patch(const char *path, const struct gpumon_probe_target *target)
+static int write_patch(const char *path, const struct gpumon_gpuprog_target *target)
 {
-	static const struct gpumon_probe_rules rules = { .allow_exit = true };
-	const struct gpumon_probe_fact *facts[GPUMON_PROBE_MAX_PROGRAMS];
-	struct gpumon_probe_patch patch = { .facts = facts, .target = *target };
-	struct gpumon_probe_check check;
+	static const struct gpumon_gpuprog_rules rules = { .allow_exit = true };
+	const struct gpumon_gpuprog_fact *facts[GPUMON_GPUPROG_MAX_PROGRAMS];
+	struct gpumon_gpuprog_patch patch = { .facts = facts, .target = *target };
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
 	char *text = NULL;
 	uint32_t places;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int result = gpumon_probe_check(path, &rules, &check, &err);
+	int result = gpumon_gpuprog_check(path, &rules, &check, &err);
 
 	for (uint32_t i = 0; !result && i < check.object.programs_n; i++)
 		facts[i] = check.verdicts[i].facts;
 	patch.object = &check.object;
 	if (!result && out)
-		result = gpumon_probe_patch_write(&patch, out, &places, &err);
+		result = gpumon_gpuprog_patch_write(&patch, out, &places, &err);
 	if (out)
 		fclose(out);
 	if (result)
@@ -139,13 +140,13 @@ static int write_patch(const char *path, const struct gpumon_probe_target *targe
 	else
 		fputs(text, stdout);
 	free(text);
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 	return result && err.code != GPUMON_ERROR_REFUSED;
 }
 
 int main(int argc, char **argv)
 {
-	struct gpumon_probe_target target = { .shards = 256, .fuel = 1 << 16 };
+	struct gpumon_gpuprog_target target = { .shards = 256, .fuel = 1 << 16 };
 	uint32_t i;
 	int result = 0;
 
@@ -161,7 +162,7 @@ int main(int argc, char **argv)
 			printf(" %s=%u", corpus_programs[i].name, corpus_programs[i].most);
 	printf("\n.version %u.%u\n.target sm_%s\n.address_size 64\n\n"
 	       ".const .align 8 .b64 gpumon_probe_table[%u];\n\n",
-	       target.isa / 10, target.isa % 10, argv[2], 1 + GPUMON_PROBE_MAX_MAPS);
+	       target.isa / 10, target.isa % 10, argv[2], 1 + GPUMON_GPUPROG_MAX_MAPS);
 	if (strcmp(argv[3], "random") == 0)
 		return argc < 6 || write_random(strtoull(argv[4], NULL, 10),
 						strtoul(argv[5], NULL, 10), &target);

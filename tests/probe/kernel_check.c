@@ -41,7 +41,7 @@ static long bpf(int command, union bpf_attr *attr)
 	return syscall(__NR_bpf, command, attr, sizeof(*attr));
 }
 
-static int make_map(const struct gpumon_probe_map *map)
+static int make_map(const struct gpumon_gpuprog_map *map)
 {
 	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY,
 				.key_size = map->key_size ? map->key_size : 4,
@@ -50,9 +50,9 @@ static int make_map(const struct gpumon_probe_map *map)
 	uint32_t key = 0;
 	long fd;
 
-	if (map->kind == GPUMON_PROBE_MAP_HASH)
+	if (map->kind == GPUMON_GPUPROG_MAP_HASH)
 		attr.map_type = BPF_MAP_TYPE_HASH;
-	if (map->kind == GPUMON_PROBE_MAP_RING)
+	if (map->kind == GPUMON_GPUPROG_MAP_RING)
 		attr = (union bpf_attr){ .map_type = BPF_MAP_TYPE_RINGBUF,
 					 .max_entries = (uint32_t)sysconf(_SC_PAGESIZE) };
 	if (map->read_only)
@@ -126,8 +126,8 @@ static bool is_rule_of_kernel(void)
 	return is_negative_index();
 }
 
-static void print_wrong(const struct gpumon_probe_program *program,
-			const struct gpumon_probe_fact *facts)
+static void print_wrong(const struct gpumon_gpuprog *program,
+			const struct gpumon_gpuprog_fact *facts)
 {
 	size_t length = strlen(kernel_log);
 
@@ -138,8 +138,8 @@ static void print_wrong(const struct gpumon_probe_program *program,
 	       kernel_log + (length > 3000 ? length - 3000 : 0));
 }
 
-static const char *run_often(const struct gpumon_probe_program *program,
-			     const struct gpumon_probe_fact *facts, unsigned int seed)
+static const char *run_often(const struct gpumon_gpuprog *program,
+			     const struct gpumon_gpuprog_fact *facts, unsigned int seed)
 {
 	struct dice dice = dice_make(seed);
 	struct run_counts counts = { 0 };
@@ -150,18 +150,18 @@ static const char *run_often(const struct gpumon_probe_program *program,
 	return wrong;
 }
 
-static void compare(const struct gpumon_probe_program *program, const struct kernel_maps *maps,
+static void compare(const struct gpumon_gpuprog *program, const struct kernel_maps *maps,
 		    struct tally *tally)
 {
-	static struct gpumon_probe_fact facts[ASSEMBLE_MAX_STEPS];
+	static struct gpumon_gpuprog_fact facts[ASSEMBLE_MAX_STEPS];
 	static struct bpf_insn insns[KERNEL_MAX_INSNS];
-	struct gpumon_probe_rules rules = { 0 };
+	struct gpumon_gpuprog_rules rules = { 0 };
 	struct gpumon_error err;
 	const char *wrong;
 	uint32_t n;
 
 	tally->made++;
-	if (gpumon_probe_verify(program, &rules, facts, &err))
+	if (gpumon_gpuprog_verify(program, &rules, facts, &err))
 		return;
 	tally->accepted++;
 	switch (kernel_insns(program, facts, maps, insns, &n)) {
@@ -216,8 +216,8 @@ int main(int argc, char **argv)
 	unsigned int rounds = argc > 1 ? (unsigned int)atoi(argv[1]) : ROUNDS;
 	struct dice dice = dice_make(argc > 2 ? strtoull(argv[2], NULL, 0) : dice_seed());
 	struct random_kind kind = { .functions = true, .kernel = true, .changes = true };
-	struct gpumon_probe_map context = { .value_size = sizeof(struct gpumon_probe_context),
-					    .max_entries = 1 };
+	struct gpumon_gpuprog_map context = { .value_size = sizeof(struct gpumon_gpuprog_context),
+					      .max_entries = 1 };
 	const struct exactness exactness = exactness_here();
 	static struct assembled assembled;
 	struct tally written = { 0 }, random = { 0 };

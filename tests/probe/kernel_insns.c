@@ -21,8 +21,8 @@
  * @jumps: the step that an instruction jumps to, or NO_STEP
  */
 struct writer {
-	const struct gpumon_probe_program *program;
-	const struct gpumon_probe_fact *facts;
+	const struct gpumon_gpuprog *program;
+	const struct gpumon_gpuprog_fact *facts;
 	const struct kernel_maps *maps;
 	struct bpf_insn *insns;
 	uint32_t n;
@@ -65,7 +65,7 @@ static void put_jump(struct writer *writer, struct bpf_insn insn, uint32_t step)
 	writer->jumps[writer->n - 1] = step;
 }
 
-static bool is_jump(const struct gpumon_probe_step *step)
+static bool is_jump(const struct gpumon_gpuprog_step *step)
 {
 	uint8_t class = BPF_CLASS(step->code);
 
@@ -76,7 +76,7 @@ static bool is_jump(const struct gpumon_probe_step *step)
 /* Steps that no way leads to are refused by the kernel as such. */
 static void find_possible(struct writer *writer)
 {
-	const struct gpumon_probe_step *steps = writer->program->steps;
+	const struct gpumon_gpuprog_step *steps = writer->program->steps;
 	bool more = true;
 
 	writer->possible[0] = true;
@@ -98,9 +98,9 @@ static void find_possible(struct writer *writer)
 
 static void put_helper(struct writer *writer, int32_t id)
 {
-	const struct gpumon_probe_helper *helper = gpumon_probe_helper_find((uint32_t)id);
+	const struct gpumon_gpuprog_helper *helper = gpumon_gpuprog_helper_find((uint32_t)id);
 
-	if (helper->arguments[0] == GPUMON_PROBE_ARG_OUT_U64) {
+	if (helper->arguments[0] == GPUMON_GPUPROG_ARG_OUT_U64) {
 		writer->uses_out = true;
 		put_call(writer, PSEUDO_OUT);
 	} else if (id == 25) {
@@ -115,7 +115,7 @@ static void put_helper(struct writer *writer, int32_t id)
 }
 
 /* What gpumon knows of a quotient, and kernels before 7.0 do not. */
-static void put_divide(struct writer *writer, const struct gpumon_probe_step *step)
+static void put_divide(struct writer *writer, const struct gpumon_gpuprog_step *step)
 {
 	struct bpf_insn insn = INSN(step->code, step->dst, step->src, step->off, step->imm);
 	bool wide = BPF_CLASS(step->code) == BPF_ALU64;
@@ -141,7 +141,7 @@ static void put_exit(struct writer *writer)
 /* Returns the next step of the same function. */
 static uint32_t put_step(struct writer *writer, uint32_t at)
 {
-	const struct gpumon_probe_step *steps = writer->program->steps, *step = &steps[at];
+	const struct gpumon_gpuprog_step *steps = writer->program->steps, *step = &steps[at];
 	struct bpf_insn insn = INSN(step->code, step->dst, step->src, step->off, step->imm);
 
 	if (step->code == (BPF_JMP | BPF_JA) && steps[step->target].depth > step->depth) {
@@ -184,7 +184,7 @@ static void put_region(struct writer *writer, unsigned int region)
 	uint32_t at = writer->regions[region], depth = writer->program->steps[at].depth;
 
 	writer->starts[region] = writer->n;
-	if (!region && writer->program->point == GPUMON_PROBE_MEMORY)
+	if (!region && writer->program->point == GPUMON_GPUPROG_MEMORY)
 		put_wide(writer, 1, BPF_PSEUDO_MAP_VALUE, writer->maps->context, 0);
 	else if (!region)
 		put(writer, MOV_K(1, 0));
@@ -215,8 +215,8 @@ static uint32_t put_out_stub(struct writer *writer)
 	return start;
 }
 
-static enum kernel_skip find_skip(const struct gpumon_probe_program *program,
-				  const struct gpumon_probe_fact *facts)
+static enum kernel_skip find_skip(const struct gpumon_gpuprog *program,
+				  const struct gpumon_gpuprog_fact *facts)
 {
 	enum kernel_skip skip = KERNEL_COMPARED;
 
@@ -229,9 +229,10 @@ static enum kernel_skip find_skip(const struct gpumon_probe_program *program,
 	return skip;
 }
 
-enum kernel_skip kernel_insns(const struct gpumon_probe_program *program,
-			      const struct gpumon_probe_fact *facts, const struct kernel_maps *maps,
-			      struct bpf_insn *insns, uint32_t *insns_n)
+enum kernel_skip kernel_insns(const struct gpumon_gpuprog *program,
+			      const struct gpumon_gpuprog_fact *facts,
+			      const struct kernel_maps *maps, struct bpf_insn *insns,
+			      uint32_t *insns_n)
 {
 	static struct writer writer;
 	enum kernel_skip skip = find_skip(program, facts);

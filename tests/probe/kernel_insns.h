@@ -34,8 +34,9 @@ struct kernel_maps {
  *
  * Return: KERNEL_COMPARED, or why not.
  */
-enum kernel_skip kernel_insns(const struct gpumon_probe_program *program,
-			      const struct gpumon_probe_fact *facts, const struct kernel_maps *maps,
-			      struct bpf_insn *insns, uint32_t *insns_n);
+enum kernel_skip kernel_insns(const struct gpumon_gpuprog *program,
+			      const struct gpumon_gpuprog_fact *facts,
+			      const struct kernel_maps *maps, struct bpf_insn *insns,
+			      uint32_t *insns_n);
 
 #endif /* GPUMON_TESTS_PROBE_KERNEL_INSNS_H */

@@ -21,7 +21,7 @@
 #define PROGRAMS 10000
 #define MAPS_N	 2
 
-static const struct gpumon_probe_target targets[] = {
+static const struct gpumon_gpuprog_target targets[] = {
 	{ .isa = 90, .sm = 90, .shards = 4, .fuel = 4096 },
 	{ .isa = 50, .sm = 52, .shards = 1, .fuel = 4096 },
 };
@@ -33,7 +33,7 @@ static long bpf(int command, union bpf_attr *attr)
 	return syscall(__NR_bpf, command, attr, sizeof(*attr));
 }
 
-static int make_map(const struct gpumon_probe_map *map)
+static int make_map(const struct gpumon_gpuprog_map *map)
 {
 	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY,
 				.key_size = 4,
@@ -102,7 +102,7 @@ static int run_in_kernel(const struct random_code *program, uint8_t values[][RAN
 static int run_as_ptx(const struct random_code *program, uint64_t seed, struct sample *sample)
 {
 	if (sample_make(sample, program->code, program->code_n, random_maps, MAPS_N,
-			GPUMON_PROBE_ENTRY,
+			GPUMON_GPUPROG_ENTRY,
 			&targets[seed % (sizeof(targets) / sizeof(targets[0]))]))
 		return -1;
 	return sample_run(sample, 1, 0);
@@ -121,8 +121,8 @@ static bool compare(const struct random_code *program, uint64_t seed,
 		same = false;
 	}
 	for (int i = 0; same && i < MAPS_N; i++) {
-		gpumon_probe_read_value(&random_maps[i], sample.target.shards, sample.images[i], 0,
-					value);
+		gpumon_gpuprog_read_value(&random_maps[i], sample.target.shards, sample.images[i],
+					  0, value);
 		same = !memcmp(value, values[i], random_maps[i].value_size);
 		if (!same)
 			printf("seed %llu: map %s differs\n%s", (unsigned long long)seed,

@@ -27,12 +27,12 @@ void *load_bytes(const char *folder, const char *name, size_t *size)
 	return bytes;
 }
 
-void load_object(const char *folder, const char *name, struct gpumon_probe_object *object)
+void load_object(const char *folder, const char *name, struct gpumon_gpuprog_object *object)
 {
 	struct gpumon_error err = { 0 };
 	size_t size;
 	void *bytes = load_bytes(folder, name, &size);
-	int failed = gpumon_probe_object_read(bytes, size, name, object, &err);
+	int failed = gpumon_gpuprog_object_read(bytes, size, name, object, &err);
 
 	/* Nothing may point into the file. */
 	free(bytes);
@@ -40,8 +40,8 @@ void load_object(const char *folder, const char *name, struct gpumon_probe_objec
 		fail_msg("%s/%s is refused: %s", folder, name, err.message);
 }
 
-const struct gpumon_probe_program *find_program(const struct gpumon_probe_object *object,
-						const char *name)
+const struct gpumon_gpuprog *find_program(const struct gpumon_gpuprog_object *object,
+					  const char *name)
 {
 	for (uint32_t i = 0; i < object->programs_n; i++) {
 		if (!strcmp(object->programs[i].name, name))
@@ -51,7 +51,8 @@ const struct gpumon_probe_program *find_program(const struct gpumon_probe_object
 	return NULL;
 }
 
-const struct gpumon_probe_map *find_map(const struct gpumon_probe_object *object, const char *name)
+const struct gpumon_gpuprog_map *find_map(const struct gpumon_gpuprog_object *object,
+					  const char *name)
 {
 	for (uint32_t i = 0; i < object->maps_n; i++) {
 		if (!strcmp(object->maps[i].name, name))

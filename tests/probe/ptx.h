@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * An interpreter of the PTX that gpumon_probe_translate() writes. It is strict: what it does not know,
+ * An interpreter of the PTX that gpumon_gpuprog_translate() writes. It is strict: what it does not know,
  * what PTX leaves open (division by 0), an access outside of memory or off its alignment, and any use
  * of a register that was not set are failures.
  */

@@ -12,14 +12,14 @@
 #define COUNTER	  (-WINDOW - 8)
 #define FUNCTIONS 2
 
-const struct gpumon_probe_map random_maps[2] = {
+const struct gpumon_gpuprog_map random_maps[2] = {
 	{ .name = "result",
-	  .kind = GPUMON_PROBE_MAP_DATA,
+	  .kind = GPUMON_GPUPROG_MAP_DATA,
 	  .type = BPF_MAP_TYPE_ARRAY,
 	  .value_size = RANDOM_RESULT_BYTES,
 	  .max_entries = 1 },
 	{ .name = "data",
-	  .kind = GPUMON_PROBE_MAP_DATA,
+	  .kind = GPUMON_GPUPROG_MAP_DATA,
 	  .type = BPF_MAP_TYPE_ARRAY,
 	  .value_size = RANDOM_DATA_BYTES,
 	  .max_entries = 1 },

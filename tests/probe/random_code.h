@@ -10,7 +10,7 @@
 #define RANDOM_MAX_CODE	    2048
 
 /* Two data maps: the result, and data. */
-extern const struct gpumon_probe_map random_maps[2];
+extern const struct gpumon_gpuprog_map random_maps[2];
 
 struct random_code {
 	struct bpf_insn code[RANDOM_MAX_CODE];

@@ -37,20 +37,20 @@ static uint32_t roll(struct writer *writer, uint32_t n)
 	return dice_below(writer->dice, n);
 }
 
-static struct gpumon_probe_step *emit(struct writer *writer, uint8_t code, unsigned int dst,
-				      unsigned int src, int off, int64_t imm)
+static struct gpumon_gpuprog_step *emit(struct writer *writer, uint8_t code, unsigned int dst,
+					unsigned int src, int off, int64_t imm)
 {
 	uint32_t at = writer->out->program.steps_n;
-	struct gpumon_probe_step *step = &writer->out->steps[at];
+	struct gpumon_gpuprog_step *step = &writer->out->steps[at];
 
-	*step = (struct gpumon_probe_step){ .code = code,
-					    .dst = (uint8_t)dst,
-					    .src = (uint8_t)src,
-					    .depth = writer->depth,
-					    .off = (int16_t)off,
-					    .imm = (int32_t)imm,
-					    .target = at + 1,
-					    .origin = at };
+	*step = (struct gpumon_gpuprog_step){ .code = code,
+					      .dst = (uint8_t)dst,
+					      .src = (uint8_t)src,
+					      .depth = writer->depth,
+					      .off = (int16_t)off,
+					      .imm = (int32_t)imm,
+					      .target = at + 1,
+					      .origin = at };
 	if (at + 2 < ASSEMBLE_MAX_STEPS)
 		writer->out->program.steps_n++;
 	return step;
@@ -531,7 +531,7 @@ static void begin(struct writer *writer)
 {
 	for (int i = 1; i <= SLOTS; i++)
 		emit(writer, BPF_ST | BPF_MEM | BPF_DW, 10, 0, -8 * i, (int32_t)roll(writer, 99));
-	if (writer->out->program.point == GPUMON_PROBE_MEMORY) {
+	if (writer->out->program.point == GPUMON_GPUPROG_MEMORY) {
 		emit(writer, BPF_LDX | BPF_MEM | BPF_DW, 9, 1, 0, 0);
 		emit(writer, BPF_LDX | BPF_MEM | BPF_W, 5, 1, 16, 0);
 	} else {
@@ -551,7 +551,7 @@ static void begin(struct writer *writer)
 /* As a mistake of a compiler, or of a person. */
 static void change_field(struct writer *writer)
 {
-	struct gpumon_probe_step *step =
+	struct gpumon_gpuprog_step *step =
 		&writer->out->steps[roll(writer, writer->out->program.steps_n - 2)];
 	uint8_t class = BPF_CLASS(step->code);
 
@@ -581,10 +581,10 @@ void random_program(struct dice *dice, const struct random_kind *kind, struct as
 	unsigned int changes = kind->changes && dice_once_in(dice, 3) ? 1 + dice_below(dice, 2) : 0;
 
 	memset(out, 0, sizeof(*out));
-	out->program = (struct gpumon_probe_program){
+	out->program = (struct gpumon_gpuprog){
 		.name = "random",
 		.section = "kprobe/random",
-		.point = dice_once_in(dice, 3) ? GPUMON_PROBE_MEMORY : GPUMON_PROBE_ENTRY,
+		.point = dice_once_in(dice, 3) ? GPUMON_GPUPROG_MEMORY : GPUMON_GPUPROG_ENTRY,
 		.steps = out->steps,
 		.maps = probe_maps,
 		.maps_n = MAPS,

@@ -10,8 +10,9 @@
 
 struct run {
 	struct reference *reference;
-	uint64_t regs[6 + GPUMON_PROBE_MAX_DEPTH * 5];
-	uint8_t stack[GPUMON_PROBE_MAX_DEPTH][GPUMON_PROBE_MAX_STACK] __attribute__((aligned(8)));
+	uint64_t regs[6 + GPUMON_GPUPROG_MAX_DEPTH * 5];
+	uint8_t stack[GPUMON_GPUPROG_MAX_DEPTH][GPUMON_GPUPROG_MAX_STACK]
+		__attribute__((aligned(8)));
 	uint32_t pc;
 	bool over;
 };
@@ -23,12 +24,12 @@ static int fail(struct run *run, const char *why, uint64_t what)
 	return -1;
 }
 
-static uint32_t stride(const struct gpumon_probe_map *map)
+static uint32_t stride(const struct gpumon_gpuprog_map *map)
 {
 	return (map->value_size + 7) & ~7u;
 }
 
-void reference_init(struct reference *reference, const struct gpumon_probe_program *program)
+void reference_init(struct reference *reference, const struct gpumon_gpuprog *program)
 {
 	uint32_t i;
 
@@ -37,8 +38,8 @@ void reference_init(struct reference *reference, const struct gpumon_probe_progr
 	reference->limit = 1 << 20;
 	reference->maps = calloc(program->maps_n + 1, sizeof(*reference->maps));
 	for (i = 0; i < program->maps_n; i++) {
-		const struct gpumon_probe_map *map = &program->maps[i];
-		uint32_t entries = map->kind == GPUMON_PROBE_MAP_DATA ? 1 : map->max_entries;
+		const struct gpumon_gpuprog_map *map = &program->maps[i];
+		uint32_t entries = map->kind == GPUMON_GPUPROG_MAP_DATA ? 1 : map->max_entries;
 
 		reference->maps[i].values = calloc(entries, stride(map));
 		reference->maps[i].keys = calloc(entries, map->key_size + 1);
@@ -63,11 +64,11 @@ void reference_clear(struct reference *reference)
 /* The number of a key's entry, or -1. */
 static int64_t find_entry(const struct reference *reference, uint32_t number, const void *key)
 {
-	const struct gpumon_probe_map *map = &reference->program->maps[number];
+	const struct gpumon_gpuprog_map *map = &reference->program->maps[number];
 	const struct reference_map *memory = &reference->maps[number];
 	uint32_t index;
 
-	if (map->kind != GPUMON_PROBE_MAP_HASH) {
+	if (map->kind != GPUMON_GPUPROG_MAP_HASH) {
 		memcpy(&index, key, sizeof(index));
 		return index < map->max_entries ? (int64_t)index : -1;
 	}
@@ -91,10 +92,10 @@ static uint8_t *find_value(const struct reference *reference, uint32_t map, cons
 static int64_t update(struct reference *reference, uint32_t number, const void *key,
 		      const void *value, uint64_t flags)
 {
-	const struct gpumon_probe_map *map = &reference->program->maps[number];
+	const struct gpumon_gpuprog_map *map = &reference->program->maps[number];
 	struct reference_map *memory = &reference->maps[number];
 	int64_t entry = find_entry(reference, number, key);
-	bool hash = map->kind == GPUMON_PROBE_MAP_HASH;
+	bool hash = map->kind == GPUMON_GPUPROG_MAP_HASH;
 
 	if (flags > BPF_EXIST)
 		return -EINVAL;
@@ -126,7 +127,7 @@ static int64_t delete_key(struct reference *reference, uint32_t number, const vo
 	return 0;
 }
 
-static uint64_t *reg_of(struct run *run, const struct gpumon_probe_step *step, uint8_t reg)
+static uint64_t *reg_of(struct run *run, const struct gpumon_gpuprog_step *step, uint8_t reg)
 {
 	return &run->regs[reg < 6 ? reg : reg + step->depth * 5];
 }
@@ -146,7 +147,7 @@ static uint64_t divide_signed(int64_t x, int64_t y, int64_t least, bool rem)
 	return rem ? x % y : x / y;
 }
 
-static uint64_t divide(const struct gpumon_probe_step *step, uint64_t x, uint64_t y, bool wide,
+static uint64_t divide(const struct gpumon_gpuprog_step *step, uint64_t x, uint64_t y, bool wide,
 		       bool rem)
 {
 	if (step->off)
@@ -157,7 +158,7 @@ static uint64_t divide(const struct gpumon_probe_step *step, uint64_t x, uint64_
 	return rem ? x % y : x / y;
 }
 
-static uint64_t byte_order(const struct gpumon_probe_step *step, uint64_t value)
+static uint64_t byte_order(const struct gpumon_gpuprog_step *step, uint64_t value)
 {
 	bool swap = BPF_CLASS(step->code) == BPF_ALU64 || BPF_SRC(step->code) == BPF_TO_BE;
 
@@ -171,7 +172,7 @@ static uint64_t byte_order(const struct gpumon_probe_step *step, uint64_t value)
 	}
 }
 
-static int alu(struct run *run, const struct gpumon_probe_step *step)
+static int alu(struct run *run, const struct gpumon_gpuprog_step *step)
 {
 	bool wide = BPF_CLASS(step->code) == BPF_ALU64;
 	uint64_t *dst = reg_of(run, step, step->dst), x = *dst, mask = wide ? 63 : 31;
@@ -233,14 +234,14 @@ static int alu(struct run *run, const struct gpumon_probe_step *step)
 	return 0;
 }
 
-static uint32_t access_size(const struct gpumon_probe_step *step)
+static uint32_t access_size(const struct gpumon_gpuprog_step *step)
 {
 	static const uint8_t sizes[] = { 4, 2, 1, 8 }; /* BPF_W, H, B, DW */
 
 	return sizes[BPF_SIZE(step->code) >> 3];
 }
 
-static void atomic(struct run *run, const struct gpumon_probe_step *step, uint8_t *memory)
+static void atomic(struct run *run, const struct gpumon_gpuprog_step *step, uint8_t *memory)
 {
 	uint64_t old = 0, value = *reg_of(run, step, step->src), result, size = access_size(step);
 	uint64_t with = run->regs[0];
@@ -277,7 +278,7 @@ static void atomic(struct run *run, const struct gpumon_probe_step *step, uint8_
 		*reg_of(run, step, step->src) = old;
 }
 
-static int memory(struct run *run, const struct gpumon_probe_step *step)
+static int memory(struct run *run, const struct gpumon_gpuprog_step *step)
 {
 	unsigned int class = BPF_CLASS(step->code);
 	uint8_t base = class == BPF_LDX ? step->src : step->dst;
@@ -299,7 +300,7 @@ static int memory(struct run *run, const struct gpumon_probe_step *step)
 	return 0;
 }
 
-static int call(struct run *run, const struct gpumon_probe_step *step)
+static int call(struct run *run, const struct gpumon_gpuprog_step *step)
 {
 	struct reference *reference = run->reference;
 	uint64_t *regs = run->regs;
@@ -322,7 +323,7 @@ static int call(struct run *run, const struct gpumon_probe_step *step)
 	return 0;
 }
 
-static bool condition(struct run *run, const struct gpumon_probe_step *step)
+static bool condition(struct run *run, const struct gpumon_gpuprog_step *step)
 {
 	bool wide = BPF_CLASS(step->code) == BPF_JMP;
 	uint64_t x = *reg_of(run, step, step->dst);
@@ -364,7 +365,7 @@ static bool condition(struct run *run, const struct gpumon_probe_step *step)
 	}
 }
 
-static int run_step(struct run *run, const struct gpumon_probe_step *step)
+static int run_step(struct run *run, const struct gpumon_gpuprog_step *step)
 {
 	uint64_t *dst = reg_of(run, step, step->dst);
 
@@ -403,8 +404,8 @@ int reference_run(struct reference *reference)
 	int result = 0;
 
 	run->reference = reference;
-	for (i = 0; i < GPUMON_PROBE_MAX_DEPTH; i++)
-		run->regs[10 + 5 * i] = (uintptr_t)(run->stack[i] + GPUMON_PROBE_MAX_STACK);
+	for (i = 0; i < GPUMON_GPUPROG_MAX_DEPTH; i++)
+		run->regs[10 + 5 * i] = (uintptr_t)(run->stack[i] + GPUMON_GPUPROG_MAX_STACK);
 	while (!result && !run->over) {
 		if (steps++ == reference->limit)
 			result = fail(run, "it does not end", steps);

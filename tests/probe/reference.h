@@ -15,13 +15,13 @@ struct reference_map {
 };
 
 struct reference {
-	const struct gpumon_probe_program *program;
+	const struct gpumon_gpuprog *program;
 	struct reference_map *maps;
 	uint64_t limit; /* steps that may be run */
 	char error[128];
 };
 
-void reference_init(struct reference *reference, const struct gpumon_probe_program *program);
+void reference_init(struct reference *reference, const struct gpumon_gpuprog *program);
 void reference_clear(struct reference *reference);
 /* Return: 0, or -1 with @error. */
 int reference_run(struct reference *reference);

@@ -14,7 +14,7 @@
  * @message: what is said, behind "test: "
  */
 struct refused_program {
-	enum gpumon_probe_point point;
+	enum gpumon_gpuprog_point point;
 	const char *text;
 	const char *message;
 };

@@ -20,7 +20,7 @@
 
 /**
  * struct content - what a register or 8 bytes of the stack have
- * @kind: enum gpumon_probe_kind; NOTHING: not set
+ * @kind: enum gpumon_gpuprog_reg_type; NOTHING: not set
  * @map: of VALUE and MAP
  * @depth: of STACK
  * @base: of an address: where its object begins, for a stack its top
@@ -42,21 +42,21 @@ enum byte_state {
 
 struct frame {
 	struct content kept[4];
-	uint8_t bytes[GPUMON_PROBE_MAX_STACK];
-	uint8_t states[GPUMON_PROBE_MAX_STACK];
-	struct content addresses[GPUMON_PROBE_MAX_STACK / 8];
+	uint8_t bytes[GPUMON_GPUPROG_MAX_STACK];
+	uint8_t states[GPUMON_GPUPROG_MAX_STACK];
+	struct content addresses[GPUMON_GPUPROG_MAX_STACK / 8];
 };
 
 struct machine {
-	const struct gpumon_probe_program *program;
-	const struct gpumon_probe_step *step;
-	const struct gpumon_probe_fact *fact;
+	const struct gpumon_gpuprog *program;
+	const struct gpumon_gpuprog_step *step;
+	const struct gpumon_gpuprog_fact *fact;
 	struct dice *dice;
 	struct run_counts *counts;
 	struct content shared[6];
-	struct frame frames[GPUMON_PROBE_MAX_DEPTH];
+	struct frame frames[GPUMON_GPUPROG_MAX_DEPTH];
 	uint8_t values[MAPS][ENTRIES][MAX_VALUE];
-	uint8_t context[sizeof(struct gpumon_probe_context)];
+	uint8_t context[sizeof(struct gpumon_gpuprog_context)];
 	bool failed;
 };
 
@@ -80,7 +80,7 @@ fail(struct machine *machine, const char *format, ...)
 
 static struct content number(uint64_t value)
 {
-	return (struct content){ .kind = GPUMON_PROBE_NUMBER, .value = value };
+	return (struct content){ .kind = GPUMON_GPUPROG_SCALAR, .value = value };
 }
 
 static struct content *slot(struct machine *machine, unsigned int reg)
@@ -96,13 +96,13 @@ static struct content get(struct machine *machine, unsigned int reg)
 	if (reg == 10) {
 		uint64_t top = STACK_TOP(machine->step->depth);
 
-		return (struct content){ .kind = GPUMON_PROBE_STACK,
+		return (struct content){ .kind = GPUMON_GPUPROG_STACK,
 					 .depth = machine->step->depth,
 					 .base = top,
 					 .value = top };
 	}
 	content = *slot(machine, reg);
-	if (content.kind == GPUMON_PROBE_NOTHING)
+	if (content.kind == GPUMON_GPUPROG_NOT_INIT)
 		fail(machine, "r%u is not set", reg);
 	return content;
 }
@@ -111,22 +111,22 @@ static uint64_t get_number(struct machine *machine, unsigned int reg)
 {
 	struct content content = get(machine, reg);
 
-	if (content.kind != GPUMON_PROBE_NUMBER)
+	if (content.kind != GPUMON_GPUPROG_SCALAR)
 		fail(machine, "r%u is no number", reg);
 	return content.value;
 }
 
 static void change_depth(struct machine *machine, unsigned int from, unsigned int to)
 {
-	for (unsigned int i = (from < to ? from : to) + 1; i < GPUMON_PROBE_MAX_DEPTH; i++) {
+	for (unsigned int i = (from < to ? from : to) + 1; i < GPUMON_GPUPROG_MAX_DEPTH; i++) {
 		if (from == to)
 			break;
 		memset(&machine->frames[i], 0, sizeof(machine->frames[i]));
 	}
 	if (from < to)
-		machine->shared[0].kind = GPUMON_PROBE_NOTHING;
+		machine->shared[0].kind = GPUMON_GPUPROG_NOT_INIT;
 	for (unsigned int i = 1; from > to && i < 6; i++)
-		machine->shared[i].kind = GPUMON_PROBE_NOTHING;
+		machine->shared[i].kind = GPUMON_GPUPROG_NOT_INIT;
 }
 
 /**
@@ -144,13 +144,13 @@ struct target {
 };
 
 /* Maps of what has none are not looked at. */
-static bool has_map(const struct gpumon_probe_operand *operand, uint32_t map)
+static bool has_map(const struct gpumon_gpuprog_operand *operand, uint32_t map)
 {
 	return !operand->maps || operand->maps >> map & 1;
 }
 
 static bool check_operand(struct machine *machine, const struct content *address, int64_t offset,
-			  const struct gpumon_probe_operand *operand, const char *what)
+			  const struct gpumon_gpuprog_operand *operand, const char *what)
 {
 	if (address->kind != operand->kind || !has_map(operand, address->map) ||
 	    address->depth != operand->depth)
@@ -166,7 +166,7 @@ static bool check_operand(struct machine *machine, const struct content *address
 }
 
 static struct target reach(struct machine *machine, const struct content *address, int64_t off,
-			   unsigned int size, const struct gpumon_probe_operand *operand,
+			   unsigned int size, const struct gpumon_gpuprog_operand *operand,
 			   const char *what)
 {
 	int64_t offset = (int64_t)(address->value + (uint64_t)off - address->base);
@@ -175,14 +175,14 @@ static struct target reach(struct machine *machine, const struct content *addres
 
 	if (!check_operand(machine, address, offset, operand, what))
 		return target;
-	if (address->kind == GPUMON_PROBE_STACK) {
+	if (address->kind == GPUMON_GPUPROG_STACK) {
 		struct frame *frame = &machine->frames[address->depth];
 
 		if (address->depth > machine->step->depth)
 			fail(machine, "%s leads to a stack that is gone", what);
-		target.outside = offset < -GPUMON_PROBE_MAX_STACK || offset > -(int64_t)size;
+		target.outside = offset < -GPUMON_GPUPROG_MAX_STACK || offset > -(int64_t)size;
 		if (!target.outside) {
-			size_t at = (size_t)(offset + GPUMON_PROBE_MAX_STACK);
+			size_t at = (size_t)(offset + GPUMON_GPUPROG_MAX_STACK);
 
 			target.bytes = &frame->bytes[at];
 			target.states = &frame->states[at];
@@ -195,13 +195,13 @@ static struct target reach(struct machine *machine, const struct content *addres
 		    (offset < operand->offset || offset > operand->last))
 			fail(machine, "%s has offset %lld, not %d to %d", what, (long long)offset,
 			     operand->offset, operand->last);
-	} else if (address->kind == GPUMON_PROBE_VALUE) {
+	} else if (address->kind == GPUMON_GPUPROG_VALUE) {
 		unsigned int entry = (unsigned int)(address->base >> 16) & 0xff;
 
 		value_size = machine->program->maps[address->map].value_size;
 		target.outside = offset < 0 || offset > (int64_t)value_size - (int64_t)size;
 		target.bytes = &machine->values[address->map][entry][target.outside ? 0 : offset];
-	} else if (address->kind == GPUMON_PROBE_CONTEXT) {
+	} else if (address->kind == GPUMON_GPUPROG_CONTEXT) {
 		target.outside = offset < 0 || offset + size > (int64_t)sizeof(machine->context);
 		target.bytes = &machine->context[target.outside ? 0 : offset];
 	} else {
@@ -232,7 +232,7 @@ static void check_set(struct machine *machine, const struct target *target, unsi
 
 static void run_load(struct machine *machine)
 {
-	const struct gpumon_probe_step *step = machine->step;
+	const struct gpumon_gpuprog_step *step = machine->step;
 	struct content address = get(machine, step->src);
 	unsigned int size = size_of(step->code);
 	struct target target =
@@ -258,7 +258,7 @@ static void run_load(struct machine *machine)
 
 static void run_store(struct machine *machine)
 {
-	const struct gpumon_probe_step *step = machine->step;
+	const struct gpumon_gpuprog_step *step = machine->step;
 	struct content address = get(machine, step->dst);
 	unsigned int size = size_of(step->code);
 	struct content stored = BPF_CLASS(step->code) == BPF_ST ?
@@ -266,21 +266,21 @@ static void run_store(struct machine *machine)
 					get(machine, step->src);
 	struct target target =
 		reach(machine, &address, step->off, size, &machine->fact->address, "the address");
-	bool whole = stored.kind != GPUMON_PROBE_NUMBER;
+	bool whole = stored.kind != GPUMON_GPUPROG_SCALAR;
 
 	machine->counts->stores++;
 	if (machine->failed || target.outside)
 		return;
 	if (whole && !target.address)
 		fail(machine, "an address gets away");
-	if (address.kind == GPUMON_PROBE_CONTEXT ||
-	    (address.kind == GPUMON_PROBE_VALUE && machine->program->maps[address.map].read_only))
+	if (address.kind == GPUMON_GPUPROG_CONTEXT ||
+	    (address.kind == GPUMON_GPUPROG_VALUE && machine->program->maps[address.map].read_only))
 		fail(machine, "it is read-only");
 	memcpy(target.bytes, &stored.value, size);
 	if (!target.states)
 		return;
 	/* What is left of an address is of no use. */
-	for (unsigned int i = 0; i < GPUMON_PROBE_MAX_STACK; i++) {
+	for (unsigned int i = 0; i < GPUMON_GPUPROG_MAX_STACK; i++) {
 		struct frame *frame = &machine->frames[address.depth];
 		unsigned int at = (unsigned int)(target.states - frame->states);
 
@@ -295,7 +295,7 @@ static void run_store(struct machine *machine)
 
 static void run_atomic(struct machine *machine)
 {
-	const struct gpumon_probe_step *step = machine->step;
+	const struct gpumon_gpuprog_step *step = machine->step;
 	struct content address = get(machine, step->dst);
 	unsigned int size = size_of(step->code);
 	uint64_t mask = size == 8 ? UINT64_MAX : UINT32_MAX, old = 0, after;
@@ -304,7 +304,7 @@ static void run_atomic(struct machine *machine)
 		reach(machine, &address, step->off, size, &machine->fact->address, "the address");
 
 	machine->counts->atomics++;
-	if (address.kind != GPUMON_PROBE_VALUE)
+	if (address.kind != GPUMON_GPUPROG_VALUE)
 		fail(machine, "an atomic operation of no value");
 	else if (machine->program->maps[address.map].read_only)
 		fail(machine, "it is read-only");
@@ -327,7 +327,7 @@ static void run_atomic(struct machine *machine)
 
 static void run_alu(struct machine *machine)
 {
-	const struct gpumon_probe_step *step = machine->step;
+	const struct gpumon_gpuprog_step *step = machine->step;
 	uint8_t op = BPF_OP(step->code);
 	struct content left = number(0), right = number((uint64_t)(int64_t)step->imm);
 	bool is_address;
@@ -336,19 +336,19 @@ static void run_alu(struct machine *machine)
 		right = get(machine, step->src);
 	if (op != BPF_MOV)
 		left = get(machine, step->dst);
-	is_address = left.kind != GPUMON_PROBE_NUMBER || right.kind != GPUMON_PROBE_NUMBER;
+	is_address = left.kind != GPUMON_GPUPROG_SCALAR || right.kind != GPUMON_GPUPROG_SCALAR;
 	if (op == BPF_MOV && is_address) {
 		if (step->code != (BPF_ALU64 | BPF_MOV | BPF_X) || step->off)
 			fail(machine, "part of an address");
 		*slot(machine, step->dst) = right;
 	} else if (is_address) {
-		struct content moved = left.kind == GPUMON_PROBE_NUMBER ? right : left;
-		bool distance = left.kind != GPUMON_PROBE_NUMBER &&
-				right.kind != GPUMON_PROBE_NUMBER;
+		struct content moved = left.kind == GPUMON_GPUPROG_SCALAR ? right : left;
+		bool distance = left.kind != GPUMON_GPUPROG_SCALAR &&
+				right.kind != GPUMON_GPUPROG_SCALAR;
 
-		if (BPF_CLASS(step->code) != BPF_ALU64 || moved.kind == GPUMON_PROBE_MAP ||
+		if (BPF_CLASS(step->code) != BPF_ALU64 || moved.kind == GPUMON_GPUPROG_MAP ||
 		    (op != BPF_ADD && op != BPF_SUB) || (op == BPF_ADD && distance) ||
-		    (op == BPF_SUB && left.kind == GPUMON_PROBE_NUMBER) ||
+		    (op == BPF_SUB && left.kind == GPUMON_GPUPROG_SCALAR) ||
 		    (distance && (left.kind != right.kind || left.map != right.map)))
 			fail(machine, "an address becomes garbage");
 		moved.value = op == BPF_ADD ? left.value + right.value : left.value - right.value;
@@ -363,24 +363,24 @@ static void run_alu(struct machine *machine)
 /* Returns whether the jump is taken. */
 static bool run_jump(struct machine *machine)
 {
-	const struct gpumon_probe_step *step = machine->step;
-	const struct gpumon_probe_fact *fact = machine->fact;
+	const struct gpumon_gpuprog_step *step = machine->step;
+	const struct gpumon_gpuprog_fact *fact = machine->fact;
 	struct content left = get(machine, step->dst);
 	struct content right = BPF_SRC(step->code) == BPF_X ? get(machine, step->src) :
 							      number((uint64_t)(int64_t)step->imm);
-	bool null = (left.kind == GPUMON_PROBE_NUMBER && !left.value) ||
-		    (right.kind == GPUMON_PROBE_NUMBER && !right.value);
+	bool null = (left.kind == GPUMON_GPUPROG_SCALAR && !left.value) ||
+		    (right.kind == GPUMON_GPUPROG_SCALAR && !right.value);
 	bool taken;
 
 	if (left.kind != right.kind && !null)
 		fail(machine, "an address is compared with a number");
-	if ((left.kind != GPUMON_PROBE_NUMBER || right.kind != GPUMON_PROBE_NUMBER) &&
+	if ((left.kind != GPUMON_GPUPROG_SCALAR || right.kind != GPUMON_GPUPROG_SCALAR) &&
 	    BPF_CLASS(step->code) == BPF_JMP32)
 		fail(machine, "part of an address is compared");
 	if (machine->failed)
 		return false;
 	taken = concrete_jump(step->code, left.value, right.value);
-	if (taken ? !fact->jumps : !fact->runs_on)
+	if (taken ? !fact->jumps : !fact->falls_through)
 		fail(machine, "the jump is%s taken", taken ? "" : " not");
 	return taken;
 }
@@ -411,63 +411,64 @@ static void write_out(struct machine *machine, unsigned int number)
 		memset(target.states, BYTE_NUMBER, 8);
 }
 
-static void check_argument(struct machine *machine, enum gpumon_probe_argument kind,
-			   unsigned int number, const struct gpumon_probe_map **map)
+static void check_argument(struct machine *machine, enum gpumon_gpuprog_argument kind,
+			   unsigned int number, const struct gpumon_gpuprog_map **map)
 {
-	const struct gpumon_probe_operand *operand = &machine->fact->arguments[number - 1];
+	const struct gpumon_gpuprog_operand *operand = &machine->fact->arguments[number - 1];
 	uint64_t value;
 
 	switch (kind) {
-	case GPUMON_PROBE_ARG_NONE:
-	case GPUMON_PROBE_ARG_TEXT:
+	case GPUMON_GPUPROG_ARG_NONE:
+	case GPUMON_GPUPROG_ARG_TEXT:
 		return;
-	case GPUMON_PROBE_ARG_PRINTED:
-		if (operand->kind == GPUMON_PROBE_NOTHING)
+	case GPUMON_GPUPROG_ARG_PRINTED:
+		if (operand->kind == GPUMON_GPUPROG_NOT_INIT)
 			return;
 		break;
-	case GPUMON_PROBE_ARG_ANY:
+	case GPUMON_GPUPROG_ARG_ANY:
 		get(machine, number);
 		return;
-	case GPUMON_PROBE_ARG_MAP:
-		if (get(machine, number).kind != GPUMON_PROBE_MAP ||
+	case GPUMON_GPUPROG_ARG_MAP:
+		if (get(machine, number).kind != GPUMON_GPUPROG_MAP ||
 		    !has_map(operand, get(machine, number).map))
 			fail(machine, "argument %u is not map %u", number, operand->map);
 		*map = &machine->program->maps[get(machine, number).map];
 		return;
-	case GPUMON_PROBE_ARG_KEY:
+	case GPUMON_GPUPROG_ARG_KEY:
 		check_readable(machine, number, (*map)->key_size);
 		return;
-	case GPUMON_PROBE_ARG_VALUE:
+	case GPUMON_GPUPROG_ARG_VALUE:
 		check_readable(machine, number, (*map)->value_size);
 		return;
-	case GPUMON_PROBE_ARG_MEMORY:
+	case GPUMON_GPUPROG_ARG_MEMORY:
 		check_readable(machine, number, (unsigned int)get_number(machine, number + 1));
 		return;
-	case GPUMON_PROBE_ARG_OUT_U64:
+	case GPUMON_GPUPROG_ARG_OUT_U64:
 		write_out(machine, number);
 		return;
 	default:
 		break;
 	}
 	value = get_number(machine, number);
-	if (operand->kind != GPUMON_PROBE_NUMBER || (operand->constant && operand->value != value))
+	if (operand->kind != GPUMON_GPUPROG_SCALAR ||
+	    (operand->constant && operand->value != value))
 		fail(machine, "argument %u is the number %llu", number, (unsigned long long)value);
 }
 
 static void run_call(struct machine *machine)
 {
-	const struct gpumon_probe_helper *helper =
-		gpumon_probe_helper_find((uint32_t)machine->step->imm);
-	const struct gpumon_probe_map *map = NULL;
+	const struct gpumon_gpuprog_helper *helper =
+		gpumon_gpuprog_helper_find((uint32_t)machine->step->imm);
+	const struct gpumon_gpuprog_map *map = NULL;
 	uint32_t map_number;
 
 	machine->counts->calls++;
 	for (unsigned int i = 1; i <= 5 && !machine->failed; i++)
 		check_argument(machine, helper->arguments[i - 1], i, &map);
 	for (unsigned int i = 1; i <= 5; i++)
-		machine->shared[i].kind = GPUMON_PROBE_NOTHING;
+		machine->shared[i].kind = GPUMON_GPUPROG_NOT_INIT;
 	machine->shared[0] = number(dice_number(machine->dice));
-	if (helper->result != GPUMON_PROBE_RESULT_VALUE_OR_NULL || !map)
+	if (helper->result != GPUMON_GPUPROG_RESULT_VALUE_OR_NULL || !map)
 		return;
 	map_number = (uint32_t)(map - machine->program->maps);
 	machine->shared[0] = number(0);
@@ -475,23 +476,23 @@ static void run_call(struct machine *machine)
 		uint64_t base = VALUE_AT(map_number, dice_below(machine->dice, ENTRIES));
 
 		machine->shared[0] = (struct content){
-			.kind = GPUMON_PROBE_VALUE, .map = map_number, .base = base, .value = base
+			.kind = GPUMON_GPUPROG_VALUE, .map = map_number, .base = base, .value = base
 		};
 	}
 }
 
 static void run_wide_constant(struct machine *machine)
 {
-	const struct gpumon_probe_step *step = machine->step;
+	const struct gpumon_gpuprog_step *step = machine->step;
 	struct content *to = slot(machine, step->dst);
 
 	*to = number(step->value);
 	if (step->src == BPF_PSEUDO_MAP_IDX)
-		*to = (struct content){ .kind = GPUMON_PROBE_MAP,
+		*to = (struct content){ .kind = GPUMON_GPUPROG_MAP,
 					.map = step->map,
 					.value = MAP_AT(step->map) };
 	if (step->src == BPF_PSEUDO_MAP_IDX_VALUE)
-		*to = (struct content){ .kind = GPUMON_PROBE_VALUE,
+		*to = (struct content){ .kind = GPUMON_GPUPROG_VALUE,
 					.map = step->map,
 					.base = VALUE_AT(step->map, 0),
 					.value = VALUE_AT(step->map, 0) + step->value };
@@ -500,7 +501,7 @@ static void run_wide_constant(struct machine *machine)
 /* Returns the next step. */
 static uint32_t run_step(struct machine *machine, uint32_t at)
 {
-	const struct gpumon_probe_step *step = machine->step;
+	const struct gpumon_gpuprog_step *step = machine->step;
 
 	switch (BPF_CLASS(step->code)) {
 	case BPF_ALU:
@@ -534,7 +535,7 @@ static uint32_t run_step(struct machine *machine, uint32_t at)
 static void fill(struct machine *machine)
 {
 	for (uint32_t map = 0; map < machine->program->maps_n; map++) {
-		const struct gpumon_probe_map *from = &machine->program->maps[map];
+		const struct gpumon_gpuprog_map *from = &machine->program->maps[map];
 
 		for (unsigned int entry = 0; entry < ENTRIES; entry++) {
 			uint8_t *value = machine->values[map][entry];
@@ -549,9 +550,8 @@ static void fill(struct machine *machine)
 		*(uint64_t *)&machine->context[i] = dice_number(machine->dice);
 }
 
-const char *run_steps(const struct gpumon_probe_program *program,
-		      const struct gpumon_probe_fact *facts, struct dice *dice, unsigned int fuel,
-		      struct run_counts *counts)
+const char *run_steps(const struct gpumon_gpuprog *program, const struct gpumon_gpuprog_fact *facts,
+		      struct dice *dice, unsigned int fuel, struct run_counts *counts)
 {
 	static struct machine machine;
 	uint32_t at = 0;
@@ -562,9 +562,9 @@ const char *run_steps(const struct gpumon_probe_program *program,
 	machine.counts = counts;
 	fill(&machine);
 	machine.shared[1] = number(0);
-	if (program->point == GPUMON_PROBE_MEMORY || program->point == GPUMON_PROBE_ATOMIC ||
-	    program->point == GPUMON_PROBE_BARRIER)
-		machine.shared[1] = (struct content){ .kind = GPUMON_PROBE_CONTEXT,
+	if (program->point == GPUMON_GPUPROG_MEMORY || program->point == GPUMON_GPUPROG_ATOMIC ||
+	    program->point == GPUMON_GPUPROG_BARRIER)
+		machine.shared[1] = (struct content){ .kind = GPUMON_GPUPROG_CONTEXT,
 						      .base = CONTEXT_AT,
 						      .value = CONTEXT_AT };
 	while (fuel-- && !machine.failed) {

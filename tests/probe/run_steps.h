@@ -29,8 +29,7 @@ struct run_counts {
  *
  * Return: NULL, or what contradicts the facts, with the step, in a static buffer.
  */
-const char *run_steps(const struct gpumon_probe_program *program,
-		      const struct gpumon_probe_fact *facts, struct dice *dice, unsigned int fuel,
-		      struct run_counts *counts);
+const char *run_steps(const struct gpumon_gpuprog *program, const struct gpumon_gpuprog_fact *facts,
+		      struct dice *dice, unsigned int fuel, struct run_counts *counts);
 
 #endif /* GPUMON_TESTS_PROBE_RUN_STEPS_H */

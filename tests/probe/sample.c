@@ -11,14 +11,16 @@
 #define MAX_STEPS     (1u << 28)
 #define GRID	      77
 
-const struct gpumon_probe_target sample_target = { .isa = 90, .sm = 90, .shards = 4, .fuel = 4096 };
+const struct gpumon_gpuprog_target sample_target = {
+	.isa = 90, .sm = 90, .shards = 4, .fuel = 4096
+};
 
 static int translate(struct sample *sample)
 {
 	size_t size;
 	FILE *out = open_memstream(&sample->text, &size);
-	int result = gpumon_probe_translate(&sample->program, sample->facts, &sample->target, out,
-					    &sample->err);
+	int result = gpumon_gpuprog_translate(&sample->program, sample->facts, &sample->target, out,
+					      &sample->err);
 
 	fclose(out);
 	if (result)
@@ -38,7 +40,7 @@ static struct ptx_region region(uint64_t number, uint8_t *bytes, uint64_t size, 
 
 static void make_memory(struct sample *sample)
 {
-	const struct gpumon_probe_program *program = &sample->program;
+	const struct gpumon_gpuprog *program = &sample->program;
 	struct ptx_machine *machine = &sample->machine;
 	uint64_t *table = calloc(program->maps_n + 1, sizeof(*table)), bytes;
 	uint32_t i;
@@ -49,18 +51,18 @@ static void make_memory(struct sample *sample)
 	machine->regions = calloc(machine->regions_n, sizeof(*machine->regions));
 	sample->images = calloc(program->maps_n + 1, sizeof(*sample->images));
 	for (i = 0; i < program->maps_n; i++) {
-		const struct gpumon_probe_map *map = &program->maps[i];
+		const struct gpumon_gpuprog_map *map = &program->maps[i];
 
-		bytes = gpumon_probe_map_bytes(map, sample->target.shards);
+		bytes = gpumon_gpuprog_map_bytes(map, sample->target.shards);
 		sample->images[i] = calloc(1, bytes);
 		if (map->data)
 			memcpy(sample->images[i], map->data, map->value_size);
 		machine->regions[i] = region(i, sample->images[i], bytes, map->read_only);
-		table[GPUMON_PROBE_TABLE_ENTRY(i)] = machine->regions[i].address;
+		table[GPUMON_GPUPROG_TABLE_ENTRY(i)] = machine->regions[i].address;
 	}
 	bytes = 0;
-	if (gpumon_probe_prints(program))
-		bytes = gpumon_probe_map_bytes(&gpumon_probe_print_map, sample->target.shards);
+	if (gpumon_gpuprog_prints(program))
+		bytes = gpumon_gpuprog_map_bytes(&gpumon_gpuprog_print_map, sample->target.shards);
 	sample->print = calloc(1, bytes + 1);
 	machine->regions[i] = region(i, sample->print, bytes, false);
 	sample->control.print = machine->regions[i].address;
@@ -91,7 +93,7 @@ static int make_taking(struct sample *sample)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	gpumon_probe_take_place(&sample->target, out, &sample->err);
+	gpumon_gpuprog_take_place(&sample->target, out, &sample->err);
 	fclose(out);
 	sample->taking = ptx_parse(text, sample->error);
 	free(text);
@@ -99,13 +101,13 @@ static int make_taking(struct sample *sample)
 }
 
 /* What follows the steps. */
-static int finish(struct sample *sample, const struct gpumon_probe_target *target)
+static int finish(struct sample *sample, const struct gpumon_gpuprog_target *target)
 {
-	static const struct gpumon_probe_rules rules = { .allow_exit = true };
+	static const struct gpumon_gpuprog_rules rules = { .allow_exit = true };
 
 	sample->target = *target;
 	sample->facts = calloc(sample->program.steps_n, sizeof(*sample->facts));
-	if (gpumon_probe_verify(&sample->program, &rules, sample->facts, &sample->err)) {
+	if (gpumon_gpuprog_verify(&sample->program, &rules, sample->facts, &sample->err)) {
 		memcpy(sample->error, sample->err.message, sizeof(sample->error) - 1);
 		return -1;
 	}
@@ -115,11 +117,11 @@ static int finish(struct sample *sample, const struct gpumon_probe_target *targe
 	if (!sample->block)
 		return -1;
 	make_memory(sample);
-	return target->patch && gpumon_probe_keeps(&sample->program) ? make_taking(sample) : 0;
+	return target->patch && gpumon_gpuprog_keeps(&sample->program) ? make_taking(sample) : 0;
 }
 
-int sample_take(struct sample *sample, const struct gpumon_probe_program *program,
-		const struct gpumon_probe_target *target)
+int sample_take(struct sample *sample, const struct gpumon_gpuprog *program,
+		const struct gpumon_gpuprog_target *target)
 {
 	memset(sample, 0, sizeof(*sample));
 	sample->program = *program;
@@ -127,14 +129,14 @@ int sample_take(struct sample *sample, const struct gpumon_probe_program *progra
 }
 
 int sample_make(struct sample *sample, const struct bpf_insn *code, uint32_t code_n,
-		const struct gpumon_probe_map *maps, uint32_t maps_n, enum gpumon_probe_point point,
-		const struct gpumon_probe_target *target)
+		const struct gpumon_gpuprog_map *maps, uint32_t maps_n,
+		enum gpumon_gpuprog_point point, const struct gpumon_gpuprog_target *target)
 {
 	memset(sample, 0, sizeof(*sample));
-	sample->program = (struct gpumon_probe_program){
+	sample->program = (struct gpumon_gpuprog){
 		.name = "sample", .section = "test", .point = point, .maps = maps, .maps_n = maps_n
 	};
-	if (gpumon_probe_flatten(&sample->program, code, code_n, &sample->pool, &sample->err)) {
+	if (gpumon_gpuprog_flatten(&sample->program, code, code_n, &sample->pool, &sample->err)) {
 		memcpy(sample->error, sample->err.message, sizeof(sample->error) - 1);
 		return -1;
 	}

@@ -8,20 +8,21 @@
 #include "gpuprog/ptx/translate.h"
 #include "ptx.h"
 
-#define SAMPLE_SMS	  8
-#define SAMPLE_PLACES	  (SAMPLE_SMS * GPUMON_PROBE_KEPT_WARPS * GPUMON_PROBE_KEPT_LANES)
-#define SAMPLE_KEPT_BYTES (8ull * SAMPLE_PLACES * (GPUMON_PROBE_KEPT_TAGS + GPUMON_PROBE_MAX_KEPT))
+#define SAMPLE_SMS    8
+#define SAMPLE_PLACES (SAMPLE_SMS * GPUMON_GPUPROG_KEPT_WARPS * GPUMON_GPUPROG_KEPT_LANES)
+#define SAMPLE_KEPT_BYTES \
+	(8ull * SAMPLE_PLACES * (GPUMON_GPUPROG_KEPT_TAGS + GPUMON_GPUPROG_MAX_KEPT))
 
 struct sample {
-	struct gpumon_probe_program program;
+	struct gpumon_gpuprog program;
 	struct gpumon_pool pool;
-	struct gpumon_probe_fact *facts;
-	struct gpumon_probe_target target;
+	struct gpumon_gpuprog_fact *facts;
+	struct gpumon_gpuprog_target target;
 	struct gpumon_error err;
 	char *text;
 	struct ptx_block *block;
 	struct ptx_machine machine;
-	struct gpumon_probe_control control;
+	struct gpumon_gpuprog_control control;
 	uint8_t **images; /* memory of the maps */
 	uint8_t *print;
 	uint8_t *kept;
@@ -31,18 +32,18 @@ struct sample {
 };
 
 /* Newest of all; 4 shards. */
-extern const struct gpumon_probe_target sample_target;
+extern const struct gpumon_gpuprog_target sample_target;
 
 /*
  * Make the steps, the facts and the text, and read the text. Return: 0, or -1 with @error.
  * Always to be cleared.
  */
 int sample_make(struct sample *sample, const struct bpf_insn *code, uint32_t code_n,
-		const struct gpumon_probe_map *maps, uint32_t maps_n, enum gpumon_probe_point point,
-		const struct gpumon_probe_target *target);
+		const struct gpumon_gpuprog_map *maps, uint32_t maps_n,
+		enum gpumon_gpuprog_point point, const struct gpumon_gpuprog_target *target);
 /* The same of a program that has its steps already; it stays. */
-int sample_take(struct sample *sample, const struct gpumon_probe_program *program,
-		const struct gpumon_probe_target *target);
+int sample_take(struct sample *sample, const struct gpumon_gpuprog *program,
+		const struct gpumon_gpuprog_target *target);
 void sample_clear(struct sample *sample);
 
 /*

@@ -71,7 +71,7 @@ static void make_linked(struct object_file *object)
 
 static void make_large(struct object_file *object)
 {
-	object->size = GPUMON_PROBE_MAX_OBJECT + 1;
+	object->size = GPUMON_GPUPROG_MAX_OBJECT + 1;
 	object->bytes = realloc(object->bytes, object->size);
 	assert_non_null(object->bytes);
 }
@@ -234,7 +234,7 @@ static void point_to_license(struct object_file *object)
 /* The last of as many instructions as there may be is the first half of a constant. */
 static void end_with_first_half(struct object_file *object)
 {
-	size_t size = GPUMON_PROBE_MAX_INSTRUCTIONS * sizeof(struct bpf_insn);
+	size_t size = GPUMON_GPUPROG_MAX_INSTRUCTIONS * sizeof(struct bpf_insn);
 	Elf64_Rel relocation = *relocation_of(object, "spent");
 	struct bpf_insn *code;
 
@@ -249,7 +249,7 @@ static void end_with_first_half(struct object_file *object)
 	object_section(object, ".rel" PROGRAM)->sh_size = sizeof(relocation);
 	*(Elf64_Rel *)object_data(object, ".rel" PROGRAM) = relocation;
 	code = object_data(object, PROGRAM);
-	code[GPUMON_PROBE_MAX_INSTRUCTIONS - 1].code = BPF_LD | BPF_IMM | BPF_DW;
+	code[GPUMON_GPUPROG_MAX_INSTRUCTIONS - 1].code = BPF_LD | BPF_IMM | BPF_DW;
 }
 
 static void name_map_by_number(struct object_file *object)
@@ -434,13 +434,13 @@ static const struct damage {
 /* In a block of its exact size, for ASan. */
 static int read_exactly(const struct object_file *object, struct gpumon_error *err)
 {
-	struct gpumon_probe_object read;
+	struct gpumon_gpuprog_object read;
 	void *copy = malloc(object->size);
 	int failed;
 
 	memcpy(copy, object->bytes, object->size);
-	failed = gpumon_probe_object_read(copy, object->size, "x.bpf.o", &read, err);
-	gpumon_probe_object_clear(&read);
+	failed = gpumon_gpuprog_object_read(copy, object->size, "x.bpf.o", &read, err);
+	gpumon_gpuprog_object_clear(&read);
 	free(copy);
 	return failed;
 }
@@ -549,17 +549,17 @@ static void name_variables_long(struct object_file *object)
 
 static uint32_t rodata_fields(const struct object_file *object)
 {
-	const struct gpumon_probe_map *map;
-	struct gpumon_probe_object read;
+	const struct gpumon_gpuprog_map *map;
+	struct gpumon_gpuprog_object read;
 	struct gpumon_error err = { 0 };
 	uint32_t n;
 
-	if (gpumon_probe_object_read(object->bytes, object->size, "x.bpf.o", &read, &err))
+	if (gpumon_gpuprog_object_read(object->bytes, object->size, "x.bpf.o", &read, &err))
 		fail_msg("%s", err.message);
-	map = gpumon_probe_object_map(&read, ".rodata", strlen(".rodata"));
+	map = gpumon_gpuprog_object_map(&read, ".rodata", strlen(".rodata"));
 	assert_non_null(map);
 	n = map->value_fields.n;
-	gpumon_probe_object_clear(&read);
+	gpumon_gpuprog_object_clear(&read);
 	return n;
 }
 

@@ -9,16 +9,16 @@
 
 #define JUMP (BPF_JMP | BPF_JA)
 
-static const struct gpumon_probe_map maps[] = {
+static const struct gpumon_gpuprog_map maps[] = {
 	{ .name = "counts",
-	  .kind = GPUMON_PROBE_MAP_ARRAY,
+	  .kind = GPUMON_GPUPROG_MAP_ARRAY,
 	  .type = 2,
 	  .key_size = 4,
 	  .value_size = 8 },
-	{ .name = ".rodata", .kind = GPUMON_PROBE_MAP_DATA, .type = 2, .value_size = 16 },
+	{ .name = ".rodata", .kind = GPUMON_GPUPROG_MAP_DATA, .type = 2, .value_size = 16 },
 };
 
-static const struct gpumon_probe_line lines[] = {
+static const struct gpumon_gpuprog_line lines[] = {
 	{ .instruction = 1, .line = 7, .file = "a/b/probe.bpf.c", .text = "\tif (x)" },
 	{ .instruction = 3, .line = 9, .file = "probe.bpf.c", .text = "" },
 };
@@ -26,20 +26,20 @@ static const struct gpumon_probe_line lines[] = {
 static struct gpumon_pool pool;
 static struct gpumon_error err;
 
-static int flatten(struct gpumon_probe_program *program, const struct bpf_insn *code, size_t n)
+static int flatten(struct gpumon_gpuprog *program, const struct bpf_insn *code, size_t n)
 {
-	*program = (struct gpumon_probe_program){ .name = "cuda__test",
-						  .maps = maps,
-						  .maps_n = COUNT(maps),
-						  .lines = lines,
-						  .lines_n = COUNT(lines) };
+	*program = (struct gpumon_gpuprog){ .name = "cuda__test",
+					    .maps = maps,
+					    .maps_n = COUNT(maps),
+					    .lines = lines,
+					    .lines_n = COUNT(lines) };
 	memset(&err, 0, sizeof(err));
-	return gpumon_probe_flatten(program, code, (uint32_t)n, &pool, &err);
+	return gpumon_gpuprog_flatten(program, code, (uint32_t)n, &pool, &err);
 }
 
 static void check_refused(const struct bpf_insn *code, size_t n, const char *reason)
 {
-	struct gpumon_probe_program program;
+	struct gpumon_gpuprog program;
 
 	assert_int_equal(flatten(&program, code, n), -1);
 	assert_int_equal(err.code, GPUMON_ERROR_REFUSED);
@@ -69,7 +69,7 @@ static int clear_pool(void **state)
 
 static void constants_become_one_step(void **state)
 {
-	struct gpumon_probe_program program;
+	struct gpumon_gpuprog program;
 
 	(void)state;
 	FLATTEN(&program, LD_64(1, 0xfedcba9876543210ull), LD_MAP(2, 0), LD_DATA(3, 1, 15),
@@ -89,7 +89,7 @@ static void constants_become_one_step(void **state)
 
 static void jumps_lead_to_steps(void **state)
 {
-	struct gpumon_probe_program program;
+	struct gpumon_gpuprog program;
 
 	(void)state;
 	FLATTEN(&program, LD_64(1, 1), JMP_K(JEQ, 1, 5, 3), LD_64(2, 2), GOTOL(-4),
@@ -106,7 +106,7 @@ static void jumps_lead_to_steps(void **state)
 
 static void calls_get_a_copy_each(void **state)
 {
-	struct gpumon_probe_program program;
+	struct gpumon_gpuprog program;
 
 	(void)state;
 	/* The function is 4 instructions: it returns early if r1 is 0. */
@@ -114,7 +114,7 @@ static void calls_get_a_copy_each(void **state)
 		JMP_K(JEQ, 1, 0, 1), EXIT, MOV_K(0, 1), EXIT);
 	assert_int_equal(program.steps_n, 12);
 	for (uint32_t call = 0; call < 10; call += 5) {
-		const struct gpumon_probe_step *step = &program.steps[call];
+		const struct gpumon_gpuprog_step *step = &program.steps[call];
 
 		assert_int_equal(step[0].code, JUMP);
 		assert_int_equal(step[0].depth, 0);
@@ -135,7 +135,7 @@ static void calls_get_a_copy_each(void **state)
 
 static void calls_nest(void **state)
 {
-	struct gpumon_probe_program program;
+	struct gpumon_gpuprog program;
 
 	(void)state;
 	/* main calls f and g, f calls g. */
@@ -159,7 +159,7 @@ static void calls_nest(void **state)
 static void eight_frames_are_possible(void **state)
 {
 	struct bpf_insn code[2 * 9];
-	struct gpumon_probe_program program;
+	struct gpumon_gpuprog program;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(code); i += 2) {
@@ -194,25 +194,25 @@ static void calls_that_multiply_are_refused_at_once(void **state)
 
 static void sizes_are_bounded(void **state)
 {
-	struct bpf_insn *code = calloc(GPUMON_PROBE_MAX_INSTRUCTIONS + 1, sizeof(*code));
-	struct gpumon_probe_program program;
+	struct bpf_insn *code = calloc(GPUMON_GPUPROG_MAX_INSTRUCTIONS + 1, sizeof(*code));
+	struct gpumon_gpuprog program;
 
 	(void)state;
 	assert_non_null(code);
-	for (size_t i = 0; i < GPUMON_PROBE_MAX_INSTRUCTIONS; i++)
+	for (size_t i = 0; i < GPUMON_GPUPROG_MAX_INSTRUCTIONS; i++)
 		code[i] = MOV_K(0, 0);
-	code[GPUMON_PROBE_MAX_INSTRUCTIONS] = EXIT;
-	check_refused(code, GPUMON_PROBE_MAX_INSTRUCTIONS + 1, "65537 instructions");
+	code[GPUMON_GPUPROG_MAX_INSTRUCTIONS] = EXIT;
+	check_refused(code, GPUMON_GPUPROG_MAX_INSTRUCTIONS + 1, "65537 instructions");
 	check_refused(code, 0, "0 instructions");
-	code[GPUMON_PROBE_MAX_INSTRUCTIONS - 1] = EXIT;
-	assert_int_equal(flatten(&program, code, GPUMON_PROBE_MAX_INSTRUCTIONS), 0);
+	code[GPUMON_GPUPROG_MAX_INSTRUCTIONS - 1] = EXIT;
+	assert_int_equal(flatten(&program, code, GPUMON_GPUPROG_MAX_INSTRUCTIONS), 0);
 	/* A chain of as many functions as fit: no recursion of the reader's own. */
-	for (size_t i = 0; i < GPUMON_PROBE_MAX_INSTRUCTIONS; i += 2) {
+	for (size_t i = 0; i < GPUMON_GPUPROG_MAX_INSTRUCTIONS; i += 2) {
 		code[i] = CALL_FUNCTION(1);
 		code[i + 1] = EXIT;
 	}
-	code[GPUMON_PROBE_MAX_INSTRUCTIONS - 2] = MOV_K(0, 0);
-	check_refused(code, GPUMON_PROBE_MAX_INSTRUCTIONS, "more than 8 deep");
+	code[GPUMON_GPUPROG_MAX_INSTRUCTIONS - 2] = MOV_K(0, 0);
+	check_refused(code, GPUMON_GPUPROG_MAX_INSTRUCTIONS, "more than 8 deep");
 	free(code);
 }
 
@@ -317,7 +317,7 @@ static void known_opcodes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(known); i++) {
-		struct gpumon_probe_program program;
+		struct gpumon_gpuprog program;
 
 		FLATTEN(&program, known[i], EXIT);
 		assert_int_equal(program.steps[0].code, known[i].code);
@@ -333,7 +333,7 @@ static void every_opcode_has_an_answer(void **state)
 	(void)state;
 	for (int code = 0; code < 256; code++) {
 		const struct bpf_insn insns[] = { INSN((__u8)code, 0, 0, 0, 0), EXIT, EXIT };
-		struct gpumon_probe_program program;
+		struct gpumon_gpuprog program;
 
 		if (!flatten(&program, insns, COUNT(insns)))
 			accepted++;
@@ -349,7 +349,7 @@ static void every_opcode_has_an_answer(void **state)
 
 static void refusals_name_the_line(void **state)
 {
-	struct gpumon_probe_program program;
+	struct gpumon_gpuprog program;
 	const struct bpf_insn first[] = { CALL(12), EXIT };
 	const struct bpf_insn second[] = { EXIT, EXIT, CALL(12), EXIT };
 	const struct bpf_insn third[] = { EXIT, EXIT, EXIT, CALL(12), EXIT };

@@ -14,16 +14,16 @@ static const char *const versions[] = { "v1", "v2", "v3", "v4" };
 
 struct expected {
 	const char *name;
-	enum gpumon_probe_point point;
+	enum gpumon_gpuprog_point point;
 	const char *targets;
 };
 
-static void check_programs(const struct gpumon_probe_object *object,
+static void check_programs(const struct gpumon_gpuprog_object *object,
 			   const struct expected *expected, size_t n)
 {
 	assert_int_equal(object->programs_n, n);
 	for (size_t i = 0; i < n; i++) {
-		const struct gpumon_probe_program *program = find_program(object, expected[i].name);
+		const struct gpumon_gpuprog *program = find_program(object, expected[i].name);
 
 		assert_int_equal(program->point, expected[i].point);
 		assert_string_equal(object->targets[program - object->programs],
@@ -36,31 +36,31 @@ static void check_programs(const struct gpumon_probe_object *object,
 static void bpftime_style_is_read(void **state)
 {
 	static const struct expected expected[] = {
-		{ "cuda__a_name_with_more_than_fifteen_letters", GPUMON_PROBE_ENTRY,
+		{ "cuda__a_name_with_more_than_fifteen_letters", GPUMON_GPUPROG_ENTRY,
 		  "_Z9vectorAddPKfS0_Pf,_Z6matmulPfS_S_i" },
-		{ "cuda__exit", GPUMON_PROBE_EXIT, "_Z9vectorAddPKfS0_Pf" },
-		{ "cuda__exit_record", GPUMON_PROBE_EXIT, "_Z9vectorAddPKfS0_Pf" },
-		{ "cuda__by_thread", GPUMON_PROBE_EXIT, "_Z9vectorAddPKfS0_Pf" },
-		{ "cuda__memory", GPUMON_PROBE_MEMORY, "" },
-		{ "cuda__run", GPUMON_PROBE_RUN, "" },
+		{ "cuda__exit", GPUMON_GPUPROG_EXIT, "_Z9vectorAddPKfS0_Pf" },
+		{ "cuda__exit_record", GPUMON_GPUPROG_EXIT, "_Z9vectorAddPKfS0_Pf" },
+		{ "cuda__by_thread", GPUMON_GPUPROG_EXIT, "_Z9vectorAddPKfS0_Pf" },
+		{ "cuda__memory", GPUMON_GPUPROG_MEMORY, "" },
+		{ "cuda__run", GPUMON_GPUPROG_RUN, "" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(versions); i++) {
-		struct gpumon_probe_object object;
+		struct gpumon_gpuprog_object object;
 
 		load_object(versions[i], "style", &object);
 		check_programs(&object, expected, COUNT(expected));
 		assert_int_equal(object.cpu_n, 1);
-		gpumon_probe_object_clear(&object);
+		gpumon_gpuprog_object_clear(&object);
 	}
 }
 
-static void check_map(const struct gpumon_probe_object *object, const char *name,
-		      enum gpumon_probe_map_kind kind, uint32_t key, uint32_t value,
+static void check_map(const struct gpumon_gpuprog_object *object, const char *name,
+		      enum gpumon_gpuprog_map_kind kind, uint32_t key, uint32_t value,
 		      uint32_t entries)
 {
-	const struct gpumon_probe_map *map = find_map(object, name);
+	const struct gpumon_gpuprog_map *map = find_map(object, name);
 
 	assert_int_equal(map->kind, kind);
 	assert_int_equal(map->key_size, key);
@@ -70,40 +70,40 @@ static void check_map(const struct gpumon_probe_object *object, const char *name
 
 static void maps_of_bpftime_are_known(void **state)
 {
-	struct gpumon_probe_object object;
+	struct gpumon_gpuprog_object object;
 
 	(void)state;
 	load_object("v3", "style", &object);
-	check_map(&object, "begun", GPUMON_PROBE_MAP_HASH, 8, 8, 1024);
-	check_map(&object, "spent", GPUMON_PROBE_MAP_HASH, 8, 8, 1024);
-	check_map(&object, "by_thread", GPUMON_PROBE_MAP_THREAD_ARRAY, 4, 8, 1u << 20);
-	check_map(&object, "buckets", GPUMON_PROBE_MAP_ARRAY, 4, 8, 10);
-	check_map(&object, "ring", GPUMON_PROBE_MAP_RING, 0, GPUMON_PROBE_MAX_RECORD_SIZE,
+	check_map(&object, "begun", GPUMON_GPUPROG_MAP_HASH, 8, 8, 1024);
+	check_map(&object, "spent", GPUMON_GPUPROG_MAP_HASH, 8, 8, 1024);
+	check_map(&object, "by_thread", GPUMON_GPUPROG_MAP_THREAD_ARRAY, 4, 8, 1u << 20);
+	check_map(&object, "buckets", GPUMON_GPUPROG_MAP_ARRAY, 4, 8, 10);
+	check_map(&object, "ring", GPUMON_GPUPROG_MAP_RING, 0, GPUMON_GPUPROG_MAX_RECORD_SIZE,
 		  16u << 20);
 	assert_int_equal(find_map(&object, "ring")->type, 1527);
 	/* The map of the CPU's program is not among them. */
 	assert_int_equal(object.maps_n, 9);
-	gpumon_probe_object_clear(&object);
+	gpumon_gpuprog_object_clear(&object);
 }
 
 static void maps_of_tools_are_known(void **state)
 {
-	struct gpumon_probe_object object;
+	struct gpumon_gpuprog_object object;
 
 	(void)state;
 	load_object("v3", "kernelretsnoop", &object);
-	check_map(&object, "lanes", GPUMON_PROBE_MAP_SM_ARRAY, 4, 16, 4096);
-	check_map(&object, "times_ns_by_lane", GPUMON_PROBE_MAP_HISTOGRAM, 4, 512, 32);
-	check_map(&object, "exits", GPUMON_PROBE_MAP_RING, 0, 24, 64u << 20);
-	gpumon_probe_object_clear(&object);
+	check_map(&object, "lanes", GPUMON_GPUPROG_MAP_SM_ARRAY, 4, 16, 4096);
+	check_map(&object, "times_ns_by_lane", GPUMON_GPUPROG_MAP_HISTOGRAM, 4, 512, 32);
+	check_map(&object, "exits", GPUMON_GPUPROG_MAP_RING, 0, 24, 64u << 20);
+	gpumon_gpuprog_object_clear(&object);
 }
 
 /* The step that loads the address of this data, the n-th of the program. */
-static const struct gpumon_probe_step *find_data(const struct gpumon_probe_program *program,
-						 const char *map, unsigned int n)
+static const struct gpumon_gpuprog_step *find_data(const struct gpumon_gpuprog *program,
+						   const char *map, unsigned int n)
 {
 	for (uint32_t i = 0; i < program->steps_n; i++) {
-		const struct gpumon_probe_step *step = &program->steps[i];
+		const struct gpumon_gpuprog_step *step = &program->steps[i];
 
 		if (step->code == (BPF_LD | BPF_IMM | BPF_DW) &&
 		    step->src == BPF_PSEUDO_MAP_IDX_VALUE &&
@@ -118,10 +118,10 @@ static void global_data_is_there(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(versions); i++) {
-		struct gpumon_probe_object object;
-		const struct gpumon_probe_program *exit;
-		const struct gpumon_probe_map *map;
-		const struct gpumon_probe_step *step;
+		struct gpumon_gpuprog_object object;
+		const struct gpumon_gpuprog *exit;
+		const struct gpumon_gpuprog_map *map;
+		const struct gpumon_gpuprog_step *step;
 		uint64_t number;
 
 		load_object(versions[i], "style", &object);
@@ -144,11 +144,11 @@ static void global_data_is_there(void **state)
 		assert_string_equal(map->data + step->value, "took %llu ns\n");
 		step = find_data(find_program(&object, "cuda__run"), ".rodata.str1.1", 0);
 		assert_string_equal(object.maps[step->map].data + step->value, "runs\n");
-		gpumon_probe_object_clear(&object);
+		gpumon_gpuprog_object_clear(&object);
 	}
 }
 
-static uint32_t count_steps(const struct gpumon_probe_program *program, uint8_t depth)
+static uint32_t count_steps(const struct gpumon_gpuprog *program, uint8_t depth)
 {
 	uint32_t n = 0;
 
@@ -160,25 +160,25 @@ static uint32_t count_steps(const struct gpumon_probe_program *program, uint8_t 
 static void every_place_is_known(void **state)
 {
 	static const struct expected expected[] = {
-		{ "entry", GPUMON_PROBE_ENTRY, "" },
-		{ "entry_of_some", GPUMON_PROBE_ENTRY, "void f<int, 4>(int*),*gemm?" },
-		{ "exit_all", GPUMON_PROBE_EXIT, "" },
-		{ "memory", GPUMON_PROBE_MEMORY, "_Z*" },
-		{ "atomic", GPUMON_PROBE_ATOMIC, "" },
-		{ "at_barrier", GPUMON_PROBE_BARRIER, "" },
-		{ "function", GPUMON_PROBE_FUNCTION_ENTRY, "_Z3addii" },
-		{ "function_exit", GPUMON_PROBE_FUNCTION_EXIT, "_Z3addii" },
-		{ "run", GPUMON_PROBE_RUN, "" },
+		{ "entry", GPUMON_GPUPROG_ENTRY, "" },
+		{ "entry_of_some", GPUMON_GPUPROG_ENTRY, "void f<int, 4>(int*),*gemm?" },
+		{ "exit_all", GPUMON_GPUPROG_EXIT, "" },
+		{ "memory", GPUMON_GPUPROG_MEMORY, "_Z*" },
+		{ "atomic", GPUMON_GPUPROG_ATOMIC, "" },
+		{ "at_barrier", GPUMON_GPUPROG_BARRIER, "" },
+		{ "function", GPUMON_GPUPROG_FUNCTION_ENTRY, "_Z3addii" },
+		{ "function_exit", GPUMON_GPUPROG_FUNCTION_EXIT, "_Z3addii" },
+		{ "run", GPUMON_GPUPROG_RUN, "" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(versions); i++) {
-		struct gpumon_probe_object object;
+		struct gpumon_gpuprog_object object;
 
 		load_object(versions[i], "points", &object);
 		check_programs(&object, expected, COUNT(expected));
 		assert_int_equal(object.cpu_n, 0);
-		gpumon_probe_object_clear(&object);
+		gpumon_gpuprog_object_clear(&object);
 	}
 }
 
@@ -187,8 +187,8 @@ static void functions_of_all_sections_are_linked(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(versions); i++) {
-		struct gpumon_probe_object object;
-		const struct gpumon_probe_program *program;
+		struct gpumon_gpuprog_object object;
+		const struct gpumon_gpuprog *program;
 		uint32_t counts = 0;
 
 		load_object(versions[i], "points", &object);
@@ -202,15 +202,15 @@ static void functions_of_all_sections_are_linked(void **state)
 		/* Twice beside(), once in_text(). */
 		assert_int_equal(counts, 3);
 		find_data(program, ".rodata", 0);
-		gpumon_probe_object_clear(&object);
+		gpumon_gpuprog_object_clear(&object);
 	}
 }
 
 /* The maps are static, so that relocations name the section: the place in it tells them apart. */
 static void static_maps_are_told_apart(void **state)
 {
-	struct gpumon_probe_object object;
-	const struct gpumon_probe_program *program;
+	struct gpumon_gpuprog_object object;
+	const struct gpumon_gpuprog *program;
 
 	(void)state;
 	load_object("v3", "points", &object);
@@ -221,27 +221,27 @@ static void static_maps_are_told_apart(void **state)
 	}
 	program = find_program(&object, "entry_of_some");
 	for (uint32_t i = 0; i < program->steps_n; i++) {
-		const struct gpumon_probe_step *step = &program->steps[i];
+		const struct gpumon_gpuprog_step *step = &program->steps[i];
 
 		if (step->src == BPF_PSEUDO_MAP_IDX && step->depth == 1 &&
 		    step->code == (BPF_LD | BPF_IMM | BPF_DW))
 			assert_string_equal(object.maps[step->map].name, "second");
 	}
-	gpumon_probe_object_clear(&object);
+	gpumon_gpuprog_object_clear(&object);
 }
 
 static void lines_are_those_of_the_source(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(versions); i++) {
-		struct gpumon_probe_object object;
-		const struct gpumon_probe_program *program;
+		struct gpumon_gpuprog_object object;
+		const struct gpumon_gpuprog *program;
 		bool own = false, called = false;
 
 		load_object(versions[i], "points", &object);
 		program = find_program(&object, "entry");
 		for (uint32_t at = 0; at < program->lines_n; at++) {
-			const struct gpumon_probe_line *line = &program->lines[at];
+			const struct gpumon_gpuprog_line *line = &program->lines[at];
 
 			assert_non_null(strstr(line->file, "bpf/points.bpf.c"));
 			if (at)
@@ -250,19 +250,19 @@ static void lines_are_those_of_the_source(void **state)
 			called |= !!strstr(line->text, "gpumon_count(&second, a & 3, beside(a))");
 		}
 		assert_true(own && called);
-		gpumon_probe_object_clear(&object);
+		gpumon_gpuprog_object_clear(&object);
 	}
 }
 
 static void check_refused(const char *name, const char *reason)
 {
-	static const struct gpumon_probe_rules rules;
-	struct gpumon_probe_check check;
+	static const struct gpumon_gpuprog_rules rules;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err = { 0 };
 	char path[512];
 
 	snprintf(path, sizeof(path), OBJECTS "/bpf/refused/%s.bpf.o", name);
-	if (!gpumon_probe_check(path, &rules, &check, &err)) {
+	if (!gpumon_gpuprog_check(path, &rules, &check, &err)) {
 		if (!check.refused)
 			fail_msg("%s is accepted", name);
 		err = check.verdicts[0].refusal;
@@ -274,7 +274,7 @@ static void check_refused(const char *name, const char *reason)
 	/* What is wrong, and what to do. */
 	if (!strrchr(err.message, ':') || strlen(strrchr(err.message, ':')) < 8)
 		fail_msg("%s: \"%s\" does not say what to do", name, err.message);
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 }
 
 static void refusals_say_what_and_what_to_do(void **state)
@@ -311,7 +311,7 @@ static void header_has_the_same_helpers(void **state)
 	assert_non_null(file);
 	while (fgets(line, sizeof(line), file)) {
 		const char *star = strstr(line, "(*const "), *equals = strstr(line, "= (void *)");
-		const struct gpumon_probe_helper *helper;
+		const struct gpumon_gpuprog_helper *helper;
 		char name[64], full[80];
 		int names;
 
@@ -319,7 +319,7 @@ static void header_has_the_same_helpers(void **state)
 			continue;
 		names = sscanf(star, "(*const %63[a-z_0-9]", name);
 		assert_int_equal(names, 1);
-		helper = gpumon_probe_helper_find((uint32_t)strtoul(equals + 10, NULL, 10));
+		helper = gpumon_gpuprog_helper_find((uint32_t)strtoul(equals + 10, NULL, 10));
 		if (!helper)
 			fail_msg("%s has a number without a helper", name);
 		snprintf(full, sizeof(full), "%s%s", helper->id < 600 ? "bpf_" : "", helper->name);
@@ -328,7 +328,7 @@ static void header_has_the_same_helpers(void **state)
 	}
 	fclose(file);
 	for (uint32_t id = 500; id < 700; id++)
-		wanted += !!gpumon_probe_helper_find(id);
+		wanted += !!gpumon_gpuprog_helper_find(id);
 	assert_int_equal(found, wanted);
 	assert_true(wanted > 20);
 }

@@ -16,9 +16,9 @@
 static const char *const tools[] = { "cuda-counter", "directly-run", "kernelretsnoop", "launchlate",
 				     "memtrace",     "threadhist",   "warpimbalance" };
 
-static void check_program(const struct gpumon_probe_check *check, uint32_t i, uint32_t sm)
+static void check_program(const struct gpumon_gpuprog_check *check, uint32_t i, uint32_t sm)
 {
-	const struct gpumon_probe_program *program = &check->object.programs[i];
+	const struct gpumon_gpuprog *program = &check->object.programs[i];
 	char *text = NULL, first[256], error[256];
 	struct gpumon_error err = { 0 };
 	struct ptx_block *block;
@@ -26,7 +26,7 @@ static void check_program(const struct gpumon_probe_check *check, uint32_t i, ui
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	if (gpumon_probe_print_ptx(check, i, sm, out, &err))
+	if (gpumon_gpuprog_print_ptx(check, i, sm, out, &err))
 		fail_msg("sm_%u: %s", sm, err.message);
 	fclose(out);
 	snprintf(first, sizeof(first), "// %s, %s\n{\n", program->name, program->section);
@@ -43,8 +43,8 @@ static void check_program(const struct gpumon_probe_check *check, uint32_t i, ui
 static void test_tools(void **state)
 {
 	static const char *const versions[] = { "v3", "v4" };
-	static const struct gpumon_probe_rules rules;
-	struct gpumon_probe_check check;
+	static const struct gpumon_gpuprog_rules rules;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err = { 0 };
 	char path[512];
 
@@ -52,7 +52,7 @@ static void test_tools(void **state)
 	for (size_t i = 0; i < COUNT(tools) * COUNT(versions); i++) {
 		snprintf(path, sizeof(path), OBJECTS "/bpf/%s/%s.bpf.o", versions[i % 2],
 			 tools[i / 2]);
-		if (gpumon_probe_check(path, &rules, &check, &err))
+		if (gpumon_gpuprog_check(path, &rules, &check, &err))
 			fail_msg("%s", err.message);
 		assert_true(check.object.programs_n > 0);
 		for (uint32_t j = 0; j < check.object.programs_n; j++) {
@@ -61,7 +61,7 @@ static void test_tools(void **state)
 			check_program(&check, j, 90);
 			check_program(&check, j, 60);
 		}
-		gpumon_probe_check_clear(&check);
+		gpumon_gpuprog_check_clear(&check);
 	}
 }
 
@@ -84,7 +84,7 @@ static void set_access(struct ptx_lane *lane, uint32_t thread)
 {
 	lane->special[PTX_ADDRESS] = address_of(thread);
 	lane->special[PTX_SIZE] = access.size;
-	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
+	lane->special[PTX_FLAGS] = GPUMON_GPUPROG_READ;
 	lane->special[PTX_LINE] = 7;
 }
 
@@ -103,17 +103,17 @@ static uint32_t count_sectors(uint32_t threads)
 /* Of @threads, which are in one warp, and stay together. */
 static void check_traffic(struct sample *sample, uint32_t threads)
 {
-	const struct gpumon_probe_map *map = &sample->program.maps[0];
+	const struct gpumon_gpuprog_map *map = &sample->program.maps[0];
 	struct {
 		uint64_t accesses, bytes, sectors, whole[5];
 	} counts;
 
-	memset(sample->images[0], 0, gpumon_probe_map_bytes(map, sample->target.shards));
+	memset(sample->images[0], 0, gpumon_gpuprog_map_bytes(map, sample->target.shards));
 	if (sample_run_with(sample, threads, 0, set_access))
 		fail_msg("%s\n%s", sample->error, sample->text);
 	assert_int_equal(map->value_size, sizeof(counts));
-	gpumon_probe_read_value(map, sample->target.shards, sample->images[0],
-				(512 + 7) * 8 + GPUMON_PROBE_READ, &counts);
+	gpumon_gpuprog_read_value(map, sample->target.shards, sample->images[0],
+				  (512 + 7) * 8 + GPUMON_GPUPROG_READ, &counts);
 	for (uint32_t i = 0; i < COUNT(counts.whole); i++) {
 		counts.accesses += counts.whole[i];
 		counts.bytes += counts.whole[i] * (32u << i);
@@ -126,14 +126,14 @@ static void check_traffic(struct sample *sample, uint32_t threads)
 
 static void test_memtrace(void **state)
 {
-	static const struct gpumon_probe_rules rules;
-	struct gpumon_probe_target target = sample_target;
-	struct gpumon_probe_check check;
+	static const struct gpumon_gpuprog_rules rules;
+	struct gpumon_gpuprog_target target = sample_target;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err = { 0 };
 	struct sample sample;
 
 	(void)state;
-	if (gpumon_probe_check(OBJECTS "/bpf/v3/memtrace.bpf.o", &rules, &check, &err))
+	if (gpumon_gpuprog_check(OBJECTS "/bpf/v3/memtrace.bpf.o", &rules, &check, &err))
 		fail_msg("%s", err.message);
 	target.shards = 1;
 	for (target.sm = 60; target.sm <= 90; target.sm += 30) {
@@ -151,7 +151,7 @@ static void test_memtrace(void **state)
 				}
 		sample_clear(&sample);
 	}
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 }
 
 int main(void)

@@ -21,7 +21,7 @@ static void test_counters(void **state)
 	EACH_RUN(sample, "counter", 300, NULL)
 	{
 		assert_int_equal(corpus_number(&sample, CORPUS_SM_ARRAY, 3), 300);
-		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOSS_CAUSES, 0);
 	}
 	EACH_RUN(sample, "lookup", 300, NULL)
 	assert_int_equal(corpus_number(&sample, CORPUS_SM_ARRAY, 3), 300);
@@ -33,29 +33,29 @@ static void test_counters(void **state)
 	{
 		for (i = 0; i < 256; i++)
 			assert_int_equal(corpus_number(&sample, CORPUS_THREADS, i), 1);
-		corpus_lost(&sample, GPUMON_PROBE_LOST_THREADS, 44);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOST_THREADS, 44);
 	}
 	EACH_RUN(sample, "word_counter", 96, NULL)
 	{
 		uint32_t value;
 
 		for (i = 0; i < 16; i++) {
-			gpumon_probe_read_value(&corpus_maps[CORPUS_WORDS], 1,
-						sample.images[CORPUS_WORDS], i, &value);
+			gpumon_gpuprog_read_value(&corpus_maps[CORPUS_WORDS], 1,
+						  sample.images[CORPUS_WORDS], i, &value);
 			assert_int_equal(value, 3);
 		}
-		corpus_lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 48);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOST_OUTSIDE, 48);
 	}
 	EACH_RUN(sample, "either_map", 96, NULL)
 	{
 		uint32_t value;
 
-		gpumon_probe_read_value(&corpus_maps[CORPUS_WORDS], 1, sample.images[CORPUS_WORDS],
-					3, &value);
+		gpumon_gpuprog_read_value(&corpus_maps[CORPUS_WORDS], 1,
+					  sample.images[CORPUS_WORDS], 3, &value);
 		assert_int_equal(value, 3 * 65);
 		assert_int_equal(corpus_number(&sample, CORPUS_SM_ARRAY, 1), 3);
 		assert_int_equal(corpus_number(&sample, CORPUS_ARRAY, 2), 3 * 462);
-		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOSS_CAUSES, 0);
 	}
 	EACH_RUN(sample, "either_value", 96, NULL)
 	{
@@ -70,7 +70,7 @@ static void test_counters(void **state)
 		memcpy(lanes, large + CORPUS_LARGE_OFFSET, sizeof(lanes));
 		for (i = 0; i < 33; i++)
 			assert_int_equal(lanes[i], i < 32 ? 2 : 0);
-		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOSS_CAUSES, 0);
 	}
 	EACH_RUN(sample, "leaves", 64, NULL)
 	assert_int_equal(corpus_number(&sample, CORPUS_ARRAY, 0), 2);
@@ -86,21 +86,21 @@ static void set_times(struct ptx_lane *lane, uint32_t thread)
 
 static void test_histogram(void **state)
 {
-	uint64_t buckets[GPUMON_PROBE_BUCKETS];
+	uint64_t buckets[GPUMON_GPUPROG_BUCKETS];
 	struct sample sample;
 	uint32_t i;
 
 	(void)state;
 	EACH_RUN(sample, "exit_histogram", 70, set_times)
 	{
-		gpumon_probe_read_value(&corpus_maps[CORPUS_HISTOGRAM], sample.target.shards,
-					sample.images[CORPUS_HISTOGRAM], 7, buckets);
+		gpumon_gpuprog_read_value(&corpus_maps[CORPUS_HISTOGRAM], sample.target.shards,
+					  sample.images[CORPUS_HISTOGRAM], 7, buckets);
 		/* 0 and 1 are both in the first one. */
 		assert_int_equal(buckets[0], 2);
 		for (i = 1; i < 63; i++)
 			assert_int_equal(buckets[i], 1);
 		assert_int_equal(buckets[63], 0);
-		corpus_lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 6);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOST_OUTSIDE, 6);
 	}
 }
 
@@ -112,8 +112,8 @@ static uint32_t read_hash(const struct sample *sample, uint64_t *counts, uint32_
 	uint32_t n = 0;
 	bool *seen = calloc(keys, sizeof(*seen));
 
-	while (gpumon_probe_hash_next(&corpus_maps[CORPUS_HASH], sample->images[CORPUS_HASH],
-				      &place, &key, &value)) {
+	while (gpumon_gpuprog_hash_next(&corpus_maps[CORPUS_HASH], sample->images[CORPUS_HASH],
+					&place, &key, &value)) {
 		memcpy(&k, key, sizeof(k));
 		assert_true(k < keys);
 		assert_false(seen[k]);
@@ -137,7 +137,7 @@ static void test_hash(void **state)
 		assert_int_equal(read_hash(&sample, counts, 40), 40);
 		for (i = 0; i < 40; i++)
 			assert_int_equal(counts[i], 10);
-		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOSS_CAUSES, 0);
 	}
 	EACH_RUN(sample, "hash_delete", 400, NULL)
 	{
@@ -145,7 +145,7 @@ static void test_hash(void **state)
 		read_hash(&sample, counts, 40);
 		for (i = 0; i < 40; i++)
 			assert_true(counts[i] == UINT64_MAX || counts[i] % 40 == i);
-		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOSS_CAUSES, 0);
 		/* Each slot is one of 40 keys'. */
 		corpus_run(&sample, 40, 0, NULL);
 		assert_int_equal(read_hash(&sample, counts, 40), 0);
@@ -154,7 +154,7 @@ static void test_hash(void **state)
 	{
 		n = read_hash(&sample, counts, 512);
 		assert_in_range(n, 64, 128);
-		corpus_lost(&sample, GPUMON_PROBE_LOST_HASH_FULL, 512 - n);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOST_HASH_FULL, 512 - n);
 	}
 }
 
@@ -170,9 +170,9 @@ static void test_long_keys(void **state)
 	EACH_RUN(sample, "long_hash", 200, NULL)
 	{
 		memset(seen, 0, sizeof(seen));
-		for (n = 0, place = 0;
-		     gpumon_probe_hash_next(&corpus_maps[CORPUS_LONG_HASH],
-					    sample.images[CORPUS_LONG_HASH], &place, &key, &value);
+		for (n = 0, place = 0; gpumon_gpuprog_hash_next(&corpus_maps[CORPUS_LONG_HASH],
+								sample.images[CORPUS_LONG_HASH],
+								&place, &key, &value);
 		     n++) {
 			assert_memory_equal(key, value, 20);
 			memcpy(words, key, sizeof(words));
@@ -215,8 +215,8 @@ static void clear_memory(void *arg, uint64_t offset, uint64_t size)
 
 static void test_ring(void **state)
 {
-	const struct gpumon_probe_map *ring = &corpus_maps[CORPUS_RING];
-	struct gpumon_probe_drain drain = { .record = take_record, .clear = clear_memory };
+	const struct gpumon_gpuprog_map *ring = &corpus_maps[CORPUS_RING];
+	struct gpumon_gpuprog_drain drain = { .record = take_record, .clear = clear_memory };
 	struct drained *drained = calloc(1, sizeof(*drained));
 	struct sample sample;
 	uint32_t round;
@@ -227,18 +227,18 @@ static void test_ring(void **state)
 	EACH_RUN(sample, "record", 1024, NULL)
 	{
 		/* 512 slots: all of them are taken, and the others are counted. */
-		assert_int_equal(gpumon_probe_drain_init(&drain, ring, sample.target.shards), 0);
+		assert_int_equal(gpumon_gpuprog_drain_init(&drain, ring, sample.target.shards), 0);
 		drained->n = 0;
 		memset(drained->seen, 0, sizeof(drained->seen));
-		gpumon_probe_ring_drain(&drain, ring, sample.target.shards,
-					sample.images[CORPUS_RING], false);
+		gpumon_gpuprog_ring_drain(&drain, ring, sample.target.shards,
+					  sample.images[CORPUS_RING], false);
 		assert_int_equal(drained->n, 0);
-		gpumon_probe_ring_drain(&drain, ring, sample.target.shards,
-					sample.images[CORPUS_RING], false);
+		gpumon_gpuprog_ring_drain(&drain, ring, sample.target.shards,
+					  sample.images[CORPUS_RING], false);
 		assert_int_equal(drained->n, 512);
-		corpus_lost(&sample, GPUMON_PROBE_LOST_RING_FULL, 512);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOST_RING_FULL, 512);
 		/* Each round fits. */
-		sample.control.lost[GPUMON_PROBE_LOST_RING_FULL] = 0;
+		sample.control.lost[GPUMON_GPUPROG_LOST_RING_FULL] = 0;
 		for (round = 0; round < 6; round++) {
 			uint32_t threads =
 				1 + (uint32_t)(corpus_seed + 37 * order + 11 * round) % 90;
@@ -246,23 +246,23 @@ static void test_ring(void **state)
 			memset(drained->seen, 0, sizeof(drained->seen));
 			drained->n = 0;
 			corpus_run(&sample, threads, order, NULL);
-			gpumon_probe_ring_drain(&drain, ring, sample.target.shards,
-						sample.images[CORPUS_RING], true);
+			gpumon_gpuprog_ring_drain(&drain, ring, sample.target.shards,
+						  sample.images[CORPUS_RING], true);
 			assert_int_equal(drained->n +
-						 sample.control.lost[GPUMON_PROBE_LOST_RING_FULL],
+						 sample.control.lost[GPUMON_GPUPROG_LOST_RING_FULL],
 					 threads);
 			/* A group that is not full is kept: the next turn of the ring meets it. */
 			if (round < 1)
-				corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
-			sample.control.lost[GPUMON_PROBE_LOST_RING_FULL] = 0;
+				corpus_lost(&sample, GPUMON_GPUPROG_LOSS_CAUSES, 0);
+			sample.control.lost[GPUMON_GPUPROG_LOST_RING_FULL] = 0;
 		}
-		gpumon_probe_drain_clear(&drain);
+		gpumon_gpuprog_drain_clear(&drain);
 	}
 	free(drained);
 }
 
 struct watched {
-	struct gpumon_probe_drain drain;
+	struct gpumon_gpuprog_drain drain;
 	struct drained drained;
 };
 
@@ -271,8 +271,8 @@ static void drain_now(void *arg)
 	struct watched *watched = arg;
 	const struct sample *sample = watched->drained.sample;
 
-	gpumon_probe_ring_drain(&watched->drain, &corpus_maps[CORPUS_RING], sample->target.shards,
-				sample->images[CORPUS_RING], true);
+	gpumon_gpuprog_ring_drain(&watched->drain, &corpus_maps[CORPUS_RING], sample->target.shards,
+				  sample->images[CORPUS_RING], true);
 }
 
 /* What is marked as written is complete at each time. */
@@ -285,19 +285,20 @@ static void test_ring_while_it_runs(void **state)
 	for (uint32_t target = 0; target < CORPUS_TARGETS; target++) {
 		corpus_make(&sample, "record", &corpus_targets[target]);
 		memset(watched, 0, sizeof(*watched));
-		watched->drain = (struct gpumon_probe_drain){ .record = take_record,
-							      .clear = clear_memory,
-							      .arg = &watched->drained };
+		watched->drain = (struct gpumon_gpuprog_drain){ .record = take_record,
+								.clear = clear_memory,
+								.arg = &watched->drained };
 		watched->drained.sample = &sample;
-		assert_int_equal(gpumon_probe_drain_init(&watched->drain, &corpus_maps[CORPUS_RING],
-							 sample.target.shards),
+		assert_int_equal(gpumon_gpuprog_drain_init(&watched->drain,
+							   &corpus_maps[CORPUS_RING],
+							   sample.target.shards),
 				 0);
 		sample.machine.watch = drain_now;
 		sample.machine.watcher = watched;
 		corpus_run(&sample, 70, 3, NULL);
 		assert_int_equal(watched->drained.n, 70);
-		corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
-		gpumon_probe_drain_clear(&watched->drain);
+		corpus_lost(&sample, GPUMON_GPUPROG_LOSS_CAUSES, 0);
+		gpumon_gpuprog_drain_clear(&watched->drain);
 		sample_clear(&sample);
 	}
 	free(watched);
@@ -327,25 +328,25 @@ static void test_events(void **state)
 	(void)state;
 	EACH_RUN(sample, "event", 100, NULL)
 	{
-		struct gpumon_probe_drain drain = { .record = count_record,
-						    .clear = no_clear,
-						    .arg = &n };
+		struct gpumon_gpuprog_drain drain = { .record = count_record,
+						      .clear = no_clear,
+						      .arg = &n };
 
 		n = 0;
-		assert_int_equal(gpumon_probe_drain_init(&drain, &corpus_maps[CORPUS_RING],
-							 sample.target.shards),
+		assert_int_equal(gpumon_gpuprog_drain_init(&drain, &corpus_maps[CORPUS_RING],
+							   sample.target.shards),
 				 0);
-		gpumon_probe_ring_drain(&drain, &corpus_maps[CORPUS_RING], sample.target.shards,
-					sample.images[CORPUS_RING], true);
+		gpumon_gpuprog_ring_drain(&drain, &corpus_maps[CORPUS_RING], sample.target.shards,
+					  sample.images[CORPUS_RING], true);
 		assert_int_equal(n, 100);
-		gpumon_probe_drain_clear(&drain);
+		gpumon_gpuprog_drain_clear(&drain);
 	}
 }
 
 static void check_print(void *arg, const void *data, uint32_t size)
 {
 	uint32_t *n = arg;
-	struct gpumon_probe_print print;
+	struct gpumon_gpuprog_print print;
 
 	assert_int_equal(size, sizeof(print));
 	memcpy(&print, data, sizeof(print));
@@ -368,20 +369,20 @@ static void test_print(void **state)
 	(void)state;
 	EACH_RUN(sample, "print", 40, NULL)
 	{
-		struct gpumon_probe_drain drain = { .record = check_print,
-						    .clear = no_clear,
-						    .arg = n };
+		struct gpumon_gpuprog_drain drain = { .record = check_print,
+						      .clear = no_clear,
+						      .arg = n };
 
 		n[0] = n[1] = 0;
-		assert_true(gpumon_probe_prints(&sample.program));
-		assert_int_equal(gpumon_probe_drain_init(&drain, &gpumon_probe_print_map,
-							 sample.target.shards),
+		assert_true(gpumon_gpuprog_prints(&sample.program));
+		assert_int_equal(gpumon_gpuprog_drain_init(&drain, &gpumon_gpuprog_print_map,
+							   sample.target.shards),
 				 0);
-		gpumon_probe_ring_drain(&drain, &gpumon_probe_print_map, sample.target.shards,
-					sample.print, true);
+		gpumon_gpuprog_ring_drain(&drain, &gpumon_gpuprog_print_map, sample.target.shards,
+					  sample.print, true);
 		assert_int_equal(n[0], 40);
 		assert_int_equal(n[1], 40);
-		gpumon_probe_drain_clear(&drain);
+		gpumon_gpuprog_drain_clear(&drain);
 	}
 }
 
@@ -414,16 +415,16 @@ static void test_fuel(void **state)
 	sample.images[CORPUS_BSS][0] = 200;
 	corpus_run(&sample, 32, 0, NULL);
 	assert_int_equal(corpus_shown(&sample, 8), 200);
-	corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	corpus_lost(&sample, GPUMON_GPUPROG_LOSS_CAUSES, 0);
 	/* 1000 jumps back are the turns 2 to 1001. */
 	memcpy(sample.images[CORPUS_BSS], &(uint64_t){ 1001 }, 8);
 	corpus_run(&sample, 32, 0, NULL);
 	assert_int_equal(corpus_shown(&sample, 8), 1001);
-	corpus_lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	corpus_lost(&sample, GPUMON_GPUPROG_LOSS_CAUSES, 0);
 	memcpy(sample.images[CORPUS_BSS], &(uint64_t){ 1002 }, 8);
 	corpus_run(&sample, 32, 5, NULL);
 	assert_int_equal(corpus_shown(&sample, 8), 1001);
-	corpus_lost(&sample, GPUMON_PROBE_LOST_FUEL, 32);
+	corpus_lost(&sample, GPUMON_GPUPROG_LOST_FUEL, 32);
 	sample_clear(&sample);
 }
 

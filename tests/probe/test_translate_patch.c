@@ -21,12 +21,12 @@ static void prepare(struct ptx_lane *lane, uint32_t thread)
 	lane->special[PTX_KERNEL] = 3;
 	lane->special[PTX_ADDRESS] = 0x7000 + 24 * thread;
 	lane->special[PTX_SIZE] = 8;
-	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
+	lane->special[PTX_FLAGS] = GPUMON_GPUPROG_READ;
 }
 
 static int make(struct sample *sample, const struct corpus_program *program, bool patch)
 {
-	struct gpumon_probe_target target = sample_target;
+	struct gpumon_gpuprog_target target = sample_target;
 
 	target.patch = patch;
 	return sample_make(sample, program->code, program->code_n, corpus_maps, CORPUS_MAPS,
@@ -41,7 +41,7 @@ static bool run(struct sample *sample, uint64_t random)
 	if (sample_run_with(sample, THREADS, random, prepare))
 		fail_msg("%s\n%s", sample->error, sample->text);
 	for (uint32_t i = 0; i < CORPUS_MAPS; i++) {
-		uint64_t bytes = gpumon_probe_map_bytes(&corpus_maps[i], sample->target.shards);
+		uint64_t bytes = gpumon_gpuprog_map_bytes(&corpus_maps[i], sample->target.shards);
 
 		for (uint64_t j = 0; j < bytes; j++)
 			written |= sample->images[i][j];
@@ -54,14 +54,14 @@ static void compare(const struct corpus_program *program, const struct sample *o
 {
 	for (uint32_t i = 0; i < CORPUS_MAPS; i++)
 		if (memcmp(one->images[i], other->images[i],
-			   gpumon_probe_map_bytes(&corpus_maps[i], one->target.shards)) != 0)
+			   gpumon_gpuprog_map_bytes(&corpus_maps[i], one->target.shards)) != 0)
 			fail_msg("%s: map %s differs", program->name, corpus_maps[i].name);
 	assert_memory_equal(&one->control.lost, &other->control.lost, sizeof(one->control.lost));
 }
 
 static bool is_refused(const struct corpus_program *program, const char *why)
 {
-	return strstr(why, "bpf_cuda_exit") || program->point == GPUMON_PROBE_RUN;
+	return strstr(why, "bpf_cuda_exit") || program->point == GPUMON_GPUPROG_RUN;
 }
 
 static void test_same_as_inline(void **state)
@@ -112,7 +112,7 @@ static void move(struct ptx_lane *lane, uint32_t thread)
 /* What a thread keeps at its begin is there at its end, unless it has been moved. */
 static void keep(void (*at_end)(struct ptx_lane *lane, uint32_t thread), uint64_t moved)
 {
-	const struct gpumon_probe_map *map = &corpus_maps[CORPUS_HISTOGRAM];
+	const struct gpumon_gpuprog_map *map = &corpus_maps[CORPUS_HISTOGRAM];
 	struct sample begin, end;
 	uint64_t counts = 0, bytes;
 
@@ -124,7 +124,7 @@ static void keep(void (*at_end)(struct ptx_lane *lane, uint32_t thread), uint64_
 	end.taking = NULL;
 	if (sample_run_with(&end, THREADS, 0, at_end))
 		fail_msg("%s", end.error);
-	bytes = gpumon_probe_map_bytes(map, end.target.shards);
+	bytes = gpumon_gpuprog_map_bytes(map, end.target.shards);
 	for (uint64_t i = 0; i < bytes; i += sizeof(uint64_t)) {
 		uint64_t count;
 
@@ -132,10 +132,10 @@ static void keep(void (*at_end)(struct ptx_lane *lane, uint32_t thread), uint64_
 		counts += count;
 		/* The times are the same at both ends. */
 		if (count)
-			assert_int_equal(i / sizeof(count) % GPUMON_PROBE_BUCKETS, 0);
+			assert_int_equal(i / sizeof(count) % GPUMON_GPUPROG_BUCKETS, 0);
 	}
 	assert_int_equal(counts, THREADS - moved);
-	assert_int_equal(end.control.lost[GPUMON_PROBE_LOST_MOVED], moved);
+	assert_int_equal(end.control.lost[GPUMON_GPUPROG_LOST_MOVED], moved);
 	sample_clear(&begin);
 	sample_clear(&end);
 }
@@ -157,7 +157,7 @@ static void test_kept_without_memory(void **state)
 		fail_msg("%s", sample.error);
 	sample.control.kept_places = 0;
 	run(&sample, 0);
-	assert_int_equal(sample.control.lost[GPUMON_PROBE_LOST_MOVED], THREADS);
+	assert_int_equal(sample.control.lost[GPUMON_GPUPROG_LOST_MOVED], THREADS);
 	sample_clear(&sample);
 }
 
@@ -165,26 +165,26 @@ static void test_kept_without_memory(void **state)
 static char *write_module(const char *name, uint32_t sample, uint32_t *places,
 			  struct gpumon_error *err)
 {
-	static const struct gpumon_probe_rules rules = { .allow_exit = true };
-	const struct gpumon_probe_fact *facts[GPUMON_PROBE_MAX_PROGRAMS];
-	struct gpumon_probe_patch patch = { .facts = facts,
-					    .target = sample_target,
-					    .sample = sample };
-	struct gpumon_probe_check check;
+	static const struct gpumon_gpuprog_rules rules = { .allow_exit = true };
+	const struct gpumon_gpuprog_fact *facts[GPUMON_GPUPROG_MAX_PROGRAMS];
+	struct gpumon_gpuprog_patch patch = { .facts = facts,
+					      .target = sample_target,
+					      .sample = sample };
+	struct gpumon_gpuprog_check check;
 	char path[512], *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 	int ret;
 
 	snprintf(path, sizeof(path), OBJECTS "/bpf/v3/%s.bpf.o", name);
-	if (gpumon_probe_check(path, &rules, &check, err))
+	if (gpumon_gpuprog_check(path, &rules, &check, err))
 		fail_msg("%s", err->message);
 	for (uint32_t i = 0; i < check.object.programs_n; i++)
 		facts[i] = check.verdicts[i].facts;
 	patch.object = &check.object;
-	ret = gpumon_probe_patch_write(&patch, out, places, err);
+	ret = gpumon_gpuprog_patch_write(&patch, out, places, err);
 	fclose(out);
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 	if (!ret)
 		return text;
 	free(text);
@@ -200,23 +200,24 @@ static void test_places(void **state)
 	(void)state;
 	text = write_module("memtrace", 0, &places, &err);
 	assert_non_null(text);
-	assert_int_equal(places, 1u << GPUMON_PROBE_PATCH_GLOBAL | 1u << GPUMON_PROBE_PATCH_SHARED |
-					 1u << GPUMON_PROBE_PATCH_LOCAL |
-					 1u << GPUMON_PROBE_PATCH_ASYNC |
-					 1u << GPUMON_PROBE_PATCH_REMOTE);
+	assert_int_equal(places, 1u << GPUMON_GPUPROG_PATCH_GLOBAL |
+					 1u << GPUMON_GPUPROG_PATCH_SHARED |
+					 1u << GPUMON_GPUPROG_PATCH_LOCAL |
+					 1u << GPUMON_GPUPROG_PATCH_ASYNC |
+					 1u << GPUMON_GPUPROG_PATCH_REMOTE);
 	assert_non_null(strstr(text, "gpumon_at_shared("));
 	assert_null(strstr(text, "gpumon_at_enter("));
 	assert_null(strstr(text, "rem.u32 %gpumon_block"));
 	free(text);
 	text = write_module("threadhist", 16, &places, &err);
 	assert_non_null(text);
-	assert_int_equal(places, 1u << GPUMON_PROBE_PATCH_BLOCK_EXIT);
+	assert_int_equal(places, 1u << GPUMON_GPUPROG_PATCH_BLOCK_EXIT);
 	assert_non_null(strstr(text, "rem.u32 %gpumon_block, %gpumon_block, 16;"));
 	free(text);
 	text = write_module("cuda-counter", 0, &places, &err);
 	assert_non_null(text);
-	assert_int_equal(places, 1u << GPUMON_PROBE_PATCH_BLOCK_ENTER |
-					 1u << GPUMON_PROBE_PATCH_BLOCK_EXIT);
+	assert_int_equal(places, 1u << GPUMON_GPUPROG_PATCH_BLOCK_ENTER |
+					 1u << GPUMON_GPUPROG_PATCH_BLOCK_EXIT);
 	assert_non_null(strstr(text, "gpumon_taken:"));
 	free(text);
 }

@@ -15,7 +15,7 @@
 
 #define PROGRAMS 10000
 
-static const struct gpumon_probe_target targets[] = {
+static const struct gpumon_gpuprog_target targets[] = {
 	{ .isa = 90, .sm = 90, .shards = 4, .fuel = 4096 },
 	{ .isa = 50, .sm = 52, .shards = 1, .fuel = 4096 },
 	{ .isa = 90, .sm = 90, .shards = 4, .fuel = 4096, .patch = true },
@@ -27,8 +27,8 @@ static void compare(const struct sample *sample, const struct reference *referen
 	uint32_t i;
 
 	for (i = 0; i < 2; i++) {
-		gpumon_probe_read_value(&random_maps[i], sample->target.shards, sample->images[i],
-					0, value);
+		gpumon_gpuprog_read_value(&random_maps[i], sample->target.shards, sample->images[i],
+					  0, value);
 		if (memcmp(value, reference->maps[i].values, random_maps[i].value_size) != 0) {
 			puts(sample->text);
 			fail_msg("seed %llu: map %s differs", (unsigned long long)seed,
@@ -43,8 +43,8 @@ static void run_program(struct random_code *program, uint64_t seed)
 	struct sample sample;
 
 	random_code_make(program, seed);
-	if (sample_make(&sample, program->code, program->code_n, random_maps, 2, GPUMON_PROBE_ENTRY,
-			&targets[seed % COUNT(targets)]))
+	if (sample_make(&sample, program->code, program->code_n, random_maps, 2,
+			GPUMON_GPUPROG_ENTRY, &targets[seed % COUNT(targets)]))
 		fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, sample.error,
 			 sample.text ? sample.text : "");
 	reference_init(&reference, &sample.program);
@@ -86,7 +86,7 @@ static void test_no_way_on(void **state)
 	struct sample sample;
 
 	(void)state;
-	if (sample_make(&sample, code, COUNT(code), NULL, 0, GPUMON_PROBE_ENTRY, &targets[0]) ||
+	if (sample_make(&sample, code, COUNT(code), NULL, 0, GPUMON_GPUPROG_ENTRY, &targets[0]) ||
 	    sample_run(&sample, 32, 0))
 		fail_msg("%s\n%s", sample.error, sample.text ? sample.text : "");
 	sample_clear(&sample);

@@ -93,7 +93,7 @@ static void set_access(struct ptx_lane *lane, uint32_t thread)
 {
 	lane->special[PTX_ADDRESS] = pattern_address(pattern, thread);
 	lane->special[PTX_SIZE] = is_long(thread) ? 100 : 4;
-	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
+	lane->special[PTX_FLAGS] = GPUMON_GPUPROG_READ;
 }
 
 static uint32_t count_sectors(uint32_t threads)
@@ -135,7 +135,7 @@ static void test_sectors(void **state)
 			}
 	assert_int_equal(sample_make(&sample, corpus_find("memory")->code,
 				     corpus_find("memory")->code_n, corpus_maps, CORPUS_MAPS,
-				     GPUMON_PROBE_MEMORY, &corpus_targets[target]),
+				     GPUMON_GPUPROG_MEMORY, &corpus_targets[target]),
 			 -1);
 	assert_non_null(strstr(sample.error, "gpumon_sectors needs PTX 6.0"));
 	sample_clear(&sample);
@@ -180,7 +180,7 @@ static void set_piece(struct ptx_lane *lane, uint32_t thread)
 	lane->special[PTX_ADDRESS] = piece->address + (uint64_t)piece->size * (thread % PTX_LANES) +
 				     (other ? piece->away : 0);
 	lane->special[PTX_SIZE] = other ? piece->other_size : piece->size;
-	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
+	lane->special[PTX_FLAGS] = GPUMON_GPUPROG_READ;
 }
 
 static void test_contiguous(void **state)

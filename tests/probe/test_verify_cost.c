@@ -14,18 +14,18 @@
 /* With sanitizers, which make it some ten times slower. */
 #define LIMIT_SECONDS 30
 
-static struct gpumon_probe_step *steps;
-static struct gpumon_probe_fact *facts;
+static struct gpumon_gpuprog_step *steps;
+static struct gpumon_gpuprog_fact *facts;
 
 static void set(uint32_t at, struct bpf_insn insn, uint32_t target)
 {
-	steps[at] = (struct gpumon_probe_step){ .code = insn.code,
-						.dst = insn.dst_reg,
-						.src = insn.src_reg,
-						.off = insn.off,
-						.imm = insn.imm,
-						.target = target,
-						.origin = at };
+	steps[at] = (struct gpumon_gpuprog_step){ .code = insn.code,
+						  .dst = insn.dst_reg,
+						  .src = insn.src_reg,
+						  .off = insn.off,
+						  .imm = insn.imm,
+						  .target = target,
+						  .origin = at };
 }
 
 static double seconds(void)
@@ -39,13 +39,13 @@ static double seconds(void)
 /* Returns whether it is accepted. */
 static bool verify(const char *name, uint32_t n)
 {
-	struct gpumon_probe_program program = {
+	struct gpumon_gpuprog program = {
 		.name = "cost", .steps = steps, .steps_n = n, .maps = probe_maps, .maps_n = MAPS
 	};
-	struct gpumon_probe_rules rules = { 0 };
+	struct gpumon_gpuprog_rules rules = { 0 };
 	struct gpumon_error err = { .message = "accepted" };
 	double begin = seconds(), took;
-	bool accepted = !gpumon_probe_verify(&program, &rules, facts, &err);
+	bool accepted = !gpumon_gpuprog_verify(&program, &rules, facts, &err);
 
 	took = seconds() - begin;
 	printf("# %s: %u instructions, %.1f ms, %.0f a ms; %s\n", name, n, took * 1e3,
@@ -63,7 +63,7 @@ static void end(uint32_t n)
 
 static void test_straight(void **state)
 {
-	uint32_t n = GPUMON_PROBE_MAX_STEPS;
+	uint32_t n = GPUMON_GPUPROG_MAX_STEPS;
 
 	(void)state;
 	for (uint32_t at = 0; at < n; at++)
@@ -76,7 +76,7 @@ static void test_straight(void **state)
 /* Each second one jumps over the next one. */
 static void test_branches(void **state)
 {
-	uint32_t n = GPUMON_PROBE_MAX_STEPS;
+	uint32_t n = GPUMON_GPUPROG_MAX_STEPS;
 
 	(void)state;
 	set(0, CALL(14), 0);
@@ -89,26 +89,26 @@ static void test_branches(void **state)
 /* The same with all of a stack, and as many frames as there are. */
 static void test_full_states(void **state)
 {
-	uint32_t n = GPUMON_PROBE_MAX_STEPS, at = 0;
+	uint32_t n = GPUMON_GPUPROG_MAX_STEPS, at = 0;
 
 	(void)state;
 	set(at++, CALL(14), 0);
-	for (int depth = 0; depth < GPUMON_PROBE_MAX_DEPTH; depth++) {
+	for (int depth = 0; depth < GPUMON_GPUPROG_MAX_DEPTH; depth++) {
 		for (int slot = 1; slot <= 64; slot++) {
 			set(at, ST(DW, 10, -8 * slot, slot), 0);
 			steps[at++].depth = (uint8_t)depth;
 		}
-		if (depth == GPUMON_PROBE_MAX_DEPTH - 1)
+		if (depth == GPUMON_GPUPROG_MAX_DEPTH - 1)
 			break;
 		set(at, JA(0), at + 1);
 		steps[at++].depth = (uint8_t)depth;
 	}
 	set(at, CALL(14), 0);
-	steps[at++].depth = GPUMON_PROBE_MAX_DEPTH - 1;
+	steps[at++].depth = GPUMON_GPUPROG_MAX_DEPTH - 1;
 	for (; at < n - 2; at++) {
 		set(at, at % 2 ? JMP_K(JSGT, 0, (int)at, 0) : ALU64_K(ADD, 0, 3),
 		    at + 2 < n ? at + 2 : n - 1);
-		steps[at].depth = GPUMON_PROBE_MAX_DEPTH - 1;
+		steps[at].depth = GPUMON_GPUPROG_MAX_DEPTH - 1;
 	}
 	end(n);
 	/* It may need too much memory: then that is said. */
@@ -118,7 +118,7 @@ static void test_full_states(void **state)
 /* Loops inside each other, as deep as there are instructions. */
 static void test_nested_loops(void **state)
 {
-	uint32_t n = GPUMON_PROBE_MAX_STEPS, half = n / 2 - 2;
+	uint32_t n = GPUMON_GPUPROG_MAX_STEPS, half = n / 2 - 2;
 
 	(void)state;
 	set(0, CALL(14), 0);
@@ -132,7 +132,7 @@ static void test_nested_loops(void **state)
 /* Each jumps back to a place that another register changed. */
 static void test_jumps_back(void **state)
 {
-	uint32_t n = GPUMON_PROBE_MAX_STEPS;
+	uint32_t n = GPUMON_GPUPROG_MAX_STEPS;
 
 	(void)state;
 	for (uint8_t reg = 0; reg < 10; reg++)
@@ -149,8 +149,8 @@ static void test_jumps_back(void **state)
 static int make_room(void **state)
 {
 	(void)state;
-	steps = calloc(GPUMON_PROBE_MAX_STEPS, sizeof(*steps));
-	facts = calloc(GPUMON_PROBE_MAX_STEPS, sizeof(*facts));
+	steps = calloc(GPUMON_GPUPROG_MAX_STEPS, sizeof(*steps));
+	facts = calloc(GPUMON_GPUPROG_MAX_STEPS, sizeof(*facts));
 	return steps && facts ? 0 : -1;
 }
 

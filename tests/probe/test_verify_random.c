@@ -16,7 +16,7 @@
 #define RUNS   4
 #define FUEL   400
 
-static void print_program(const struct gpumon_probe_program *program)
+static void print_program(const struct gpumon_gpuprog *program)
 {
 	for (uint32_t i = 0; i < program->steps_n; i++)
 		print_error("%3u %*s%s\n", i, program->steps[i].depth, "",
@@ -28,21 +28,21 @@ static void test_random_programs(void **state)
 	const char *given = getenv("GPUMON_ROUNDS");
 	unsigned int rounds = given ? (unsigned int)atoi(given) : ROUNDS;
 	struct random_kind kind = { .loops = true, .functions = true, .changes = true };
-	struct gpumon_probe_rules rules = { 0 };
+	struct gpumon_gpuprog_rules rules = { 0 };
 	struct dice dice = dice_make(dice_seed());
 	struct run_counts counts = { 0 };
 	unsigned int made = 0, accepted = 0;
 
 	(void)state;
 	while (accepted < rounds) {
-		static struct gpumon_probe_fact facts[ASSEMBLE_MAX_STEPS];
+		static struct gpumon_gpuprog_fact facts[ASSEMBLE_MAX_STEPS];
 		static struct assembled assembled;
 		struct gpumon_error err;
 
 		made++;
 		assert_true(made < 20 * rounds + 100);
 		random_program(&dice, &kind, &assembled);
-		if (gpumon_probe_verify(&assembled.program, &rules, facts, &err)) {
+		if (gpumon_gpuprog_verify(&assembled.program, &rules, facts, &err)) {
 			if (getenv("GPUMON_WHY"))
 				printf("# %s\n", err.message);
 			continue;

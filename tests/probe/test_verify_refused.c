@@ -13,15 +13,15 @@
 
 static struct assembled assembled;
 
-static const char *refuse_program(const struct gpumon_probe_program *program)
+static const char *refuse_program(const struct gpumon_gpuprog *program)
 {
 	static struct gpumon_error err;
-	struct gpumon_probe_rules rules = { 0 };
-	struct gpumon_probe_fact *facts = calloc(program->steps_n + 1, sizeof(*facts));
+	struct gpumon_gpuprog_rules rules = { 0 };
+	struct gpumon_gpuprog_fact *facts = calloc(program->steps_n + 1, sizeof(*facts));
 
 	err = (struct gpumon_error){ 0 };
 	assert_non_null(facts);
-	if (!gpumon_probe_verify(program, &rules, facts, &err))
+	if (!gpumon_gpuprog_verify(program, &rules, facts, &err))
 		strcpy(err.message, "it is accepted");
 	else
 		assert_int_equal(err.status, GPUMON_EXIT_FAILED);
@@ -53,14 +53,14 @@ static void test_corpus(void **state)
 /* The source line, if it is known. */
 static void test_lines(void **state)
 {
-	static const struct gpumon_probe_line lines[] = {
+	static const struct gpumon_gpuprog_line lines[] = {
 		{ .instruction = 0, .line = 3, .file = "a/tool.bpf.c", .text = "int f(void)" },
 		{ .instruction = 2, .line = 7, .file = "a/tool.bpf.c", .text = "\treturn *p;" },
 		{ .instruction = 9, .line = 8, .file = "b.h", .text = "" },
 	};
 
 	(void)state;
-	assemble("r1 = 0; r0 = 0; r0 = *(u64 *)(r1 + 8); exit", GPUMON_PROBE_ENTRY, &assembled);
+	assemble("r1 = 0; r0 = 0; r0 = *(u64 *)(r1 + 8); exit", GPUMON_GPUPROG_ENTRY, &assembled);
 	assembled.program.lines = lines;
 	assembled.program.lines_n = COUNT(lines);
 	assert_string_equal(
@@ -76,9 +76,9 @@ static void test_lines(void **state)
 		"was found; only programs for memory, atomics and barriers have a context");
 }
 
-static const char *with_step(struct gpumon_probe_step step)
+static const char *with_step(struct gpumon_gpuprog_step step)
 {
-	assemble("r0 = 0; r0 = 0; exit", GPUMON_PROBE_ENTRY, &assembled);
+	assemble("r0 = 0; r0 = 0; exit", GPUMON_GPUPROG_ENTRY, &assembled);
 	assembled.steps[1] = step;
 	return refuse_program(&assembled.program);
 }
@@ -87,7 +87,7 @@ static const char *with_step(struct gpumon_probe_step step)
 static void test_damaged_steps(void **state)
 {
 	static const struct {
-		struct gpumon_probe_step step;
+		struct gpumon_gpuprog_step step;
 		const char *message;
 	} cases[] = {
 		{ { .code = BPF_ALU64 | BPF_MOV | BPF_X, .src = 11 },
@@ -138,11 +138,11 @@ static void test_damaged_steps(void **state)
 
 static void test_damaged_programs(void **state)
 {
-	struct gpumon_probe_program *program = &assembled.program;
-	struct gpumon_probe_map map = probe_maps[MAP_HASH];
+	struct gpumon_gpuprog *program = &assembled.program;
+	struct gpumon_gpuprog_map map = probe_maps[MAP_HASH];
 
 	(void)state;
-	assemble("r0 = 0; exit", GPUMON_PROBE_ENTRY, &assembled);
+	assemble("r0 = 0; exit", GPUMON_GPUPROG_ENTRY, &assembled);
 	program->steps_n = 0;
 	assert_string_equal(refuse_program(program), "test: it has 0 instructions, 1 to 65536 are "
 						     "possible: make it shorter");
@@ -178,20 +178,20 @@ static void test_damaged_programs(void **state)
 	assert_string_equal(refuse_program(program),
 			    "test: map 0, hash, is of an unknown kind: compile it again");
 	program->maps_n = 0;
-	program->point = GPUMON_PROBE_POINTS;
+	program->point = GPUMON_GPUPROG_POINTS;
 	assert_string_equal(refuse_program(program),
 			    "test: it is for an unknown place: compile it again");
 }
 
 static void test_exit_allowed(void **state)
 {
-	struct gpumon_probe_rules rules = { .allow_exit = true };
-	struct gpumon_probe_fact facts[4];
+	struct gpumon_gpuprog_rules rules = { .allow_exit = true };
+	struct gpumon_gpuprog_fact facts[4];
 	struct gpumon_error err;
 
 	(void)state;
-	assemble("call cuda_exit; exit", GPUMON_PROBE_ENTRY, &assembled);
-	assert_int_equal(gpumon_probe_verify(&assembled.program, &rules, facts, &err), 0);
+	assemble("call cuda_exit; exit", GPUMON_GPUPROG_ENTRY, &assembled);
+	assert_int_equal(gpumon_gpuprog_verify(&assembled.program, &rules, facts, &err), 0);
 }
 
 /* Any bytes as steps: an answer, no crash; facts only of what is accepted. */
@@ -203,7 +203,7 @@ static void test_noise(void **state)
 	for (int i = 0; i < 10000; i++) {
 		assemble("r1 = r10; r0 = 0; r2 = 1; r3 = map array; r6 = 2; r7 = 3; r8 = 4\n"
 			 "r0 = 0; r0 = 0; r0 = 0; r0 = 0; r0 = 0; exit",
-			 dice_below(&dice, GPUMON_PROBE_POINTS), &assembled);
+			 dice_below(&dice, GPUMON_GPUPROG_POINTS), &assembled);
 		for (int changes = 0; changes < 3; changes++) {
 			uint8_t *bytes = (uint8_t *)&assembled.steps[dice_below(&dice, 13)];
 

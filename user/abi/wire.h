@@ -193,7 +193,7 @@ struct gpumon_wire_kernel {
  * @kernel: its number: what gpumon_kernel() gives
  * @programs: that run in it, 1 << index
  *
- * The table of addresses follows: probe/model/layout.h.
+ * The table of addresses follows: user/gpuprog/object/map_memory.h.
  */
 struct gpumon_wire_patch_data {
 	uint32_t kernel;

@@ -25,7 +25,7 @@
 struct correlate_run {
 	struct gpumon_context *context;
 	struct gpumon_session_options session;
-	struct gpumon_probe_choice probe;
+	struct gpumon_gpuprog_choice probe;
 	struct gpumon_show show;
 	struct gpumon_summary_options summary;
 	bool no_live;
@@ -116,7 +116,7 @@ static bool is_about_recording(const struct correlate_run *run)
 	gpumon_record_options_default(&none);
 	none.recorder.root = run->session.recorder.root;
 	return memcmp(&run->session, &none, sizeof(none)) != 0 ||
-	       gpumon_probe_choice_given(&run->probe);
+	       gpumon_gpuprog_choice_given(&run->probe);
 }
 
 static int check_summary(struct correlate_run *run)
@@ -144,7 +144,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION_JSON(context),
 		GPUMON_RECORD_OPTIONS(&run.session),
-		GPUMON_PROBE_WITHIN_OPTIONS(&run.probe),
+		GPUMON_GPUPROG_WITHIN_OPTIONS(&run.probe),
 		GPUMON_SHOW_TREE_OPTIONS(&run.show),
 		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &run.show.force),
 		GPUMON_OPTION_RANGE("rows", 0, GPUMON_OPTION_U32, &run.summary.rows, 1,
@@ -185,15 +185,15 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 	if (!status)
 		status = gpumon_record_options_check(context, &run.session);
 	if (!status)
-		status = gpumon_probe_within_check(context, &run.probe, &run.session);
+		status = gpumon_gpuprog_within_check(context, &run.probe, &run.session);
 	if (!status)
 		status = gpumon_record_privileges(context, &run.session, run.probe.name);
 	if (status)
 		return status;
-	status = gpumon_probe_within_open(context, &run.probe, &run.session);
+	status = gpumon_gpuprog_within_open(context, &run.probe, &run.session);
 	if (!status)
 		status = record_and_show(&run);
-	gpumon_probe_within_close(&run.probe);
+	gpumon_gpuprog_within_close(&run.probe);
 	return status;
 }
 
@@ -213,7 +213,7 @@ const struct gpumon_command gpumon_command_correlate = {
 		"      --summary FILE     where the summary goes, - for standard output\n"
 		"      --force            replace FILE\n"
 		"      --no-live          no line of status on the terminal\n" GPUMON_RECORD_HELP
-			GPUMON_PROBE_WITHIN_HELP GPUMON_SHOW_TREE_HELP "\n"
+			GPUMON_GPUPROG_WITHIN_HELP GPUMON_SHOW_TREE_HELP "\n"
 		"Examples:\n"
 		"  gpumon-user correlate -- python3 train.py\n"
 		"  gpumon-user correlate rank0 rank1\n",

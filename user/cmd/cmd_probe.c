@@ -20,7 +20,7 @@ struct probe_options {
 	const char *output;
 	bool force;
 	uint32_t sm;
-	struct gpumon_probe_choice choice;
+	struct gpumon_gpuprog_choice choice;
 };
 
 /* "X[,Y[,Z]]" */
@@ -87,16 +87,16 @@ static int list_tools(struct gpumon_context *context)
 
 	gpumon_term_get(&term, context->out);
 	if (context->json)
-		ret = gpumon_json_print(gpumon_probe_tools_json(), !term.tty, context->out);
+		ret = gpumon_json_print(gpumon_gpuprog_tools_json(), !term.tty, context->out);
 	else
-		ret = gpumon_probe_show_tools(&term, context->out);
+		ret = gpumon_gpuprog_show_tools(&term, context->out);
 	if (!ret)
 		return GPUMON_EXIT_OK;
 	gpumon_error_output(&err);
 	return gpumon_report(context, &err);
 }
 
-static int show_check(struct gpumon_context *context, const struct gpumon_probe_check *check)
+static int show_check(struct gpumon_context *context, const struct gpumon_gpuprog_check *check)
 {
 	struct gpumon_term term;
 	struct gpumon_error err;
@@ -104,28 +104,28 @@ static int show_check(struct gpumon_context *context, const struct gpumon_probe_
 
 	gpumon_term_get(&term, context->out);
 	if (context->json)
-		ret = gpumon_json_print(gpumon_probe_json(check), !term.tty, context->out);
+		ret = gpumon_json_print(gpumon_gpuprog_json(check), !term.tty, context->out);
 	else
-		ret = gpumon_probe_show(check, &term, context->out);
+		ret = gpumon_gpuprog_show(check, &term, context->out);
 	if (ret) {
 		gpumon_error_output(&err);
 		return gpumon_report(context, &err);
 	}
 	if (!context->json)
-		gpumon_probe_report_refusals(context, check);
+		gpumon_gpuprog_report_refusals(context, check);
 	return check->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
 }
 
-static int show_ptx(struct gpumon_context *context, const struct gpumon_probe_check *check,
+static int show_ptx(struct gpumon_context *context, const struct gpumon_gpuprog_check *check,
 		    uint32_t sm)
 {
 	int ret = check->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
 	struct gpumon_error err;
 
-	gpumon_probe_report_refusals(context, check);
+	gpumon_gpuprog_report_refusals(context, check);
 	for (uint32_t i = 0; i < check->object.programs_n; i++)
 		if (check->verdicts[i].facts &&
-		    gpumon_probe_print_ptx(check, i, sm, context->out, &err))
+		    gpumon_gpuprog_print_ptx(check, i, sm, context->out, &err))
 			ret = gpumon_report(context, &err);
 	return ret;
 }
@@ -133,33 +133,33 @@ static int show_ptx(struct gpumon_context *context, const struct gpumon_probe_ch
 static int check_file(struct gpumon_context *context, const char *path,
 		      const struct probe_options *options)
 {
-	struct gpumon_probe_check check;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
 	int ret;
 
-	if (gpumon_probe_check(path, &options->choice.rules, &check, &err))
+	if (gpumon_gpuprog_check(path, &options->choice.rules, &check, &err))
 		ret = gpumon_report(context, &err);
 	else if (options->ptx)
 		ret = show_ptx(context, &check, options->sm ? options->sm : 90);
 	else
 		ret = show_check(context, &check);
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 	return ret;
 }
 
-static int show_into(struct gpumon_context *context, const struct gpumon_probe_into *into)
+static int show_into(struct gpumon_context *context, const struct gpumon_gpuprog_into *into)
 {
 	struct gpumon_term term;
 	struct gpumon_error err;
 
 	gpumon_term_get(&term, context->out);
 	if (context->json ?
-		    gpumon_json_print(gpumon_probe_into_json(into), !term.tty, context->out) :
-		    gpumon_probe_show_into(into, &term, context->out)) {
+		    gpumon_json_print(gpumon_gpuprog_into_json(into), !term.tty, context->out) :
+		    gpumon_gpuprog_show_into(into, &term, context->out)) {
 		gpumon_error_output(&err);
 		return gpumon_report(context, &err);
 	}
-	if (into->outcome == GPUMON_PROBE_EXCHANGED)
+	if (into->outcome == GPUMON_GPUPROG_EXCHANGED)
 		return GPUMON_EXIT_OK;
 	if (context->json)
 		return GPUMON_EXIT_FAILED;
@@ -172,15 +172,15 @@ static int show_into(struct gpumon_context *context, const struct gpumon_probe_i
 	return gpumon_report(context, &err);
 }
 
-static int write_into(struct gpumon_context *context, const struct gpumon_probe_check *check,
+static int write_into(struct gpumon_context *context, const struct gpumon_gpuprog_check *check,
 		      const struct probe_options *options)
 {
-	struct gpumon_probe_into into = {
+	struct gpumon_gpuprog_into into = {
 		.image = options->into,
 		.kernels = options->choice.run.kernels.texts,
 		.kernels_n = options->choice.run.kernels.n,
 		.sm = options->sm,
-		.fuel = options->choice.run.fuel ? options->choice.run.fuel : GPUMON_PROBE_FUEL,
+		.fuel = options->choice.run.fuel ? options->choice.run.fuel : GPUMON_GPUPROG_FUEL,
 	};
 	struct gpumon_output_file file;
 	struct gpumon_error err;
@@ -189,11 +189,11 @@ static int write_into(struct gpumon_context *context, const struct gpumon_probe_
 	if (gpumon_output_file_open(&file, options->output, options->force, true, context->out,
 				    &err))
 		return gpumon_report(context, &err);
-	ret = gpumon_probe_into(check, &into, file.stream, &err);
-	if (gpumon_output_file_close(&file, !ret && into.outcome == GPUMON_PROBE_EXCHANGED, &err))
+	ret = gpumon_gpuprog_into(check, &into, file.stream, &err);
+	if (gpumon_output_file_close(&file, !ret && into.outcome == GPUMON_GPUPROG_EXCHANGED, &err))
 		ret = -1;
 	ret = ret ? gpumon_report(context, &err) : show_into(context, &into);
-	gpumon_probe_run_clear(&into.run);
+	gpumon_gpuprog_run_clear(&into.run);
 	return ret;
 }
 
@@ -201,36 +201,37 @@ static int write_into(struct gpumon_context *context, const struct gpumon_probe_
 static int put_into(struct gpumon_context *context, const char *name,
 		    const struct probe_options *options)
 {
-	struct gpumon_probe_check check;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
 	int ret;
 
-	if (gpumon_probe_check(name, &options->choice.rules, &check, &err)) {
+	if (gpumon_gpuprog_check(name, &options->choice.rules, &check, &err)) {
 		ret = gpumon_report(context, &err);
 	} else {
-		gpumon_probe_report_refusals(context, &check);
+		gpumon_gpuprog_report_refusals(context, &check);
 		ret = check.refused ? GPUMON_EXIT_FAILED : write_into(context, &check, options);
 	}
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 	return ret;
 }
 
 /* @argv: a program, or only NULL. */
-static int run_program(struct gpumon_context *context, struct gpumon_probe_choice *choice,
+static int run_program(struct gpumon_context *context, struct gpumon_gpuprog_choice *choice,
 		       char *const *argv)
 {
-	int ret = gpumon_probe_choice_open(context, choice);
+	int ret = gpumon_gpuprog_choice_open(context, choice);
 
 	if (!ret && *argv)
-		ret = gpumon_probe_program(context, &choice->check, &choice->run, argv);
+		ret = gpumon_gpuprog_session_run(context, &choice->check, &choice->run, argv);
 	else if (!ret)
-		ret = gpumon_probe_alone(context, &choice->check, &choice->run);
-	gpumon_probe_check_clear(&choice->check);
+		ret = gpumon_gpuprog_alone(context, &choice->check, &choice->run);
+	gpumon_gpuprog_check_clear(&choice->check);
 	return ret;
 }
 
 /* Beside a program, or kernels of their own: each has its options. Those of the latter get their defaults. */
-static int check_way(struct gpumon_context *context, struct gpumon_probe_options *run, bool beside)
+static int check_way(struct gpumon_context *context, struct gpumon_gpuprog_options *run,
+		     bool beside)
 {
 	static const uint32_t grid[] = { 64, 1, 1 }, block[] = { 256, 1, 1 };
 
@@ -261,7 +262,7 @@ static bool is_list_only(const struct probe_options *given)
 /* Nothing is run: options of a run would do nothing. */
 static int check_unrun(struct gpumon_context *context, const struct probe_options *given)
 {
-	const struct gpumon_probe_options *run = &given->choice.run;
+	const struct gpumon_gpuprog_options *run = &given->choice.run;
 
 	if (run->grid[0] || run->block[0] || run->times || run->gpu || given->choice.sets.n ||
 	    run->cpu.attach.n || run->no_cpu)
@@ -285,7 +286,7 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &given.output),
 		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &given.force),
 		GPUMON_OPTION_RANGE("sm", 0, GPUMON_OPTION_U32, &given.sm, 35, 999),
-		GPUMON_PROBE_OPTIONS(&given.choice),
+		GPUMON_GPUPROG_OPTIONS(&given.choice),
 		GPUMON_OPTION_RANGE("gpu", 0, GPUMON_OPTION_U32, &given.choice.run.gpu, 0, 1023),
 		GPUMON_OPTION_CALL("grid", 0, given.choice.run.grid, take_grid),
 		GPUMON_OPTION_CALL("block", 0, given.choice.run.block, take_block),
@@ -374,7 +375,7 @@ const struct gpumon_command gpumon_command_probe = {
 		"Exit status: the program's; 1 if an eBPF program is refused, or if no\n"
 		"kernel of an image got one; 77 if --sass, or a kernel of its own, is not possible here.\n"
 		"\n"
-		"Options:\n" GPUMON_PROBE_HELP
+		"Options:\n" GPUMON_GPUPROG_HELP
 		"      --grid X[,Y[,Z]]   without a PROGRAM: blocks of the grid (64)\n"
 		"      --block X[,Y[,Z]]  without a PROGRAM: threads of a block (256)\n"
 		"      --times N          without a PROGRAM: how often each runs (1)\n"

@@ -7,7 +7,7 @@
 #include "record/options.h"
 
 static int record_run(struct gpumon_context *context, struct gpumon_session_options *options,
-		      struct gpumon_probe_choice *probe)
+		      struct gpumon_gpuprog_choice *probe)
 {
 	struct gpumon_session_result result;
 	struct gpumon_error err;
@@ -15,12 +15,12 @@ static int record_run(struct gpumon_context *context, struct gpumon_session_opti
 
 	if (ret)
 		return ret;
-	ret = gpumon_probe_within_open(context, probe, options);
+	ret = gpumon_gpuprog_within_open(context, probe, options);
 	if (!ret && gpumon_session_run(context, options, &result, &err))
 		ret = gpumon_report(context, &err);
 	else if (!ret)
 		ret = result.exit_status;
-	gpumon_probe_within_close(probe);
+	gpumon_gpuprog_within_close(probe);
 	return ret;
 }
 
@@ -39,12 +39,12 @@ static int record_ask(struct gpumon_context *context, const char *directory, boo
 static int command_record(struct gpumon_context *context, int argc, char **argv)
 {
 	struct gpumon_continuous_choice choice = { 0 };
-	struct gpumon_probe_choice probe = { 0 };
+	struct gpumon_gpuprog_choice probe = { 0 };
 	struct gpumon_session_options session;
 	const struct gpumon_option options[] = {
 		GPUMON_RECORD_OPTIONS(&session),
 		GPUMON_CONTINUOUS_OPTIONS(&choice),
-		GPUMON_PROBE_WITHIN_OPTIONS(&probe),
+		GPUMON_GPUPROG_WITHIN_OPTIONS(&probe),
 		GPUMON_OPTION("quiet", 'q', GPUMON_OPTION_FLAG, &session.quiet),
 		{ 0 },
 	};
@@ -66,7 +66,7 @@ static int command_record(struct gpumon_context *context, int argc, char **argv)
 	if (!status)
 		status = gpumon_record_options_check(context, &session);
 	if (!status)
-		status = gpumon_probe_within_check(context, &probe, &session);
+		status = gpumon_gpuprog_within_check(context, &probe, &session);
 	return status ? status : record_run(context, &session, &probe);
 }
 
@@ -85,7 +85,7 @@ const struct gpumon_command gpumon_command_record = {
 		"which needs root.\n"
 		"\n"
 		"Options:\n" GPUMON_RECORD_HELP GPUMON_CONTINUOUS_HELP
-		"  -q, --quiet            print nothing at the end either\n" GPUMON_PROBE_WITHIN_HELP
+		"  -q, --quiet            print nothing at the end either\n" GPUMON_GPUPROG_WITHIN_HELP
 		"\n"
 		"Examples:\n"
 		"  gpumon-user record -o run1 -- python3 train.py\n"

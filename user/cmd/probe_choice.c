@@ -7,8 +7,8 @@
 #include "probe_choice.h"
 #include "lib/sheet_file.h"
 
-void gpumon_probe_report_refusals(struct gpumon_context *context,
-				  const struct gpumon_probe_check *check)
+void gpumon_gpuprog_report_refusals(struct gpumon_context *context,
+				    const struct gpumon_gpuprog_check *check)
 {
 	for (uint32_t i = 0; i < check->object.programs_n; i++)
 		if (!check->verdicts[i].facts)
@@ -16,7 +16,7 @@ void gpumon_probe_report_refusals(struct gpumon_context *context,
 }
 
 /* The tool that a file is by its name: "launchlate" of "launchlate.bpf.o". */
-static void name_tool(struct gpumon_probe_choice *choice)
+static void name_tool(struct gpumon_gpuprog_choice *choice)
 {
 	const char *slash = strrchr(choice->name, '/'), *file = slash ? slash + 1 : choice->name;
 
@@ -24,12 +24,12 @@ static void name_tool(struct gpumon_probe_choice *choice)
 	choice->run.tool = choice->tool;
 }
 
-static int set_values(struct gpumon_probe_choice *choice, struct gpumon_error *err)
+static int set_values(struct gpumon_gpuprog_choice *choice, struct gpumon_error *err)
 {
 	struct gpumon_texts *cpu = &choice->run.cpu.sets;
 
 	for (uint32_t i = 0; i < choice->sets.n; i++) {
-		int ret = gpumon_probe_set(&choice->check.object, choice->sets.texts[i], err);
+		int ret = gpumon_gpuprog_set(&choice->check.object, choice->sets.texts[i], err);
 
 		if (ret < 0)
 			return -1;
@@ -39,12 +39,12 @@ static int set_values(struct gpumon_probe_choice *choice, struct gpumon_error *e
 	return 0;
 }
 
-int gpumon_probe_choice_open(struct gpumon_context *context, struct gpumon_probe_choice *choice)
+int gpumon_gpuprog_choice_open(struct gpumon_context *context, struct gpumon_gpuprog_choice *choice)
 {
 	struct gpumon_error err;
 
 	name_tool(choice);
-	if (gpumon_probe_check(choice->name, &choice->rules, &choice->check, &err) ||
+	if (gpumon_gpuprog_check(choice->name, &choice->rules, &choice->check, &err) ||
 	    set_values(choice, &err))
 		return gpumon_report(context, &err);
 	if (choice->run.cpu.attach.n && (!choice->check.object.cpu_n || choice->run.no_cpu)) {
@@ -56,23 +56,23 @@ int gpumon_probe_choice_open(struct gpumon_context *context, struct gpumon_probe
 					 "the object has no program for the CPU");
 		return gpumon_report(context, &err);
 	}
-	gpumon_probe_report_refusals(context, &choice->check);
+	gpumon_gpuprog_report_refusals(context, &choice->check);
 	return choice->check.refused ? GPUMON_EXIT_FAILED : 0;
 }
 
-bool gpumon_probe_choice_given(const struct gpumon_probe_choice *choice)
+bool gpumon_gpuprog_choice_given(const struct gpumon_gpuprog_choice *choice)
 {
-	const struct gpumon_probe_options *run = &choice->run;
+	const struct gpumon_gpuprog_options *run = &choice->run;
 
 	return choice->name || run->kernels.n || run->fuel || choice->sets.n || run->cpu.attach.n ||
 	       run->no_cpu || run->sass || choice->rules.allow_exit;
 }
 
-int gpumon_probe_within_check(struct gpumon_context *context,
-			      const struct gpumon_probe_choice *choice,
-			      const struct gpumon_session_options *session)
+int gpumon_gpuprog_within_check(struct gpumon_context *context,
+				const struct gpumon_gpuprog_choice *choice,
+				const struct gpumon_session_options *session)
 {
-	if (!gpumon_probe_choice_given(choice))
+	if (!gpumon_gpuprog_choice_given(choice))
 		return 0;
 	if (choice->run.sass)
 		return gpumon_usage(
@@ -103,9 +103,9 @@ int gpumon_probe_within_check(struct gpumon_context *context,
 
 static void step(void *data)
 {
-	struct gpumon_probe_choice *choice = data;
+	struct gpumon_gpuprog_choice *choice = data;
 
-	gpumon_probe_server_step(&choice->service->server);
+	gpumon_gpuprog_server_step(&choice->service->server);
 }
 
 /**
@@ -124,27 +124,27 @@ static void add_sentence(void *argument, const char *text)
 
 	gpumon_sheet_note(report->sheet, "%s", text);
 	if (report->out)
-		gpumon_probe_show_line(report->out, text);
+		gpumon_gpuprog_show_line(report->out, text);
 }
 
 static int keep(void *data, int directory, bool say, struct gpumon_error *err)
 {
-	struct gpumon_probe_choice *choice = data;
+	struct gpumon_gpuprog_choice *choice = data;
 	struct report report = {
-		.sheet = gpumon_probe_service_sheet(choice->service),
+		.sheet = gpumon_gpuprog_service_sheet(choice->service),
 		.out = say ? choice->err : NULL,
 	};
 	int ret;
 
-	gpumon_probe_service_missing(choice->service, add_sentence, &report);
-	gpumon_probe_service_notes(choice->service, add_sentence, &report);
+	gpumon_gpuprog_service_missing(choice->service, add_sentence, &report);
+	gpumon_gpuprog_service_notes(choice->service, add_sentence, &report);
 	ret = gpumon_sheet_write(report.sheet, directory, err);
 	gpumon_sheet_free(report.sheet);
 	return ret;
 }
 
-int gpumon_probe_within_open(struct gpumon_context *context, struct gpumon_probe_choice *choice,
-			     struct gpumon_session_options *session)
+int gpumon_gpuprog_within_open(struct gpumon_context *context, struct gpumon_gpuprog_choice *choice,
+			       struct gpumon_session_options *session)
 {
 	struct gpumon_error err;
 	int ret;
@@ -153,15 +153,15 @@ int gpumon_probe_within_open(struct gpumon_context *context, struct gpumon_probe
 		return 0;
 	choice->err = context->err;
 	choice->run.within = true;
-	ret = gpumon_probe_choice_open(context, choice);
+	ret = gpumon_gpuprog_choice_open(context, choice);
 	if (ret)
 		return ret;
-	if (gpumon_probe_service_open(&choice->check, &choice->run, session->argv[0],
-				      &choice->service, &err))
+	if (gpumon_gpuprog_service_open(&choice->check, &choice->run, session->argv[0],
+					&choice->service, &err))
 		return gpumon_report(context, &err);
 	/* The programs for the CPU are attached. */
 	gpumon_privileges_forget(GPUMON_PRIVILEGE_BPF);
-	gpumon_probe_server_variable(&choice->service->server, choice->variable);
+	gpumon_gpuprog_server_variable(&choice->service->server, choice->variable);
 	session->beside = (struct gpumon_session_beside){
 		.variable = choice->variable,
 		.fd = choice->service->server.listener.fd,
@@ -172,8 +172,8 @@ int gpumon_probe_within_open(struct gpumon_context *context, struct gpumon_probe
 	return 0;
 }
 
-void gpumon_probe_within_close(struct gpumon_probe_choice *choice)
+void gpumon_gpuprog_within_close(struct gpumon_gpuprog_choice *choice)
 {
-	gpumon_probe_service_close(choice->service);
-	gpumon_probe_check_clear(&choice->check);
+	gpumon_gpuprog_service_close(choice->service);
+	gpumon_gpuprog_check_clear(&choice->check);
 }

@@ -9,31 +9,31 @@
 #include "record/session.h"
 
 /**
- * struct gpumon_probe_choice - programs, and how they are put into kernels
+ * struct gpumon_gpuprog_choice - programs, and how they are put into kernels
  * @name: tool or object file
  * @rules: for the programs
  * @sets: first values of arrays
  * @run: options of the run
  * @tool: name of the tool, of @run
  * @check: the object
- * @service: of gpumon_probe_within_open()
+ * @service: of gpumon_gpuprog_within_open()
  * @variable: likewise
  * @err: where sentences for the user go
  */
-struct gpumon_probe_choice {
+struct gpumon_gpuprog_choice {
 	const char *name;
-	struct gpumon_probe_rules rules;
+	struct gpumon_gpuprog_rules rules;
 	struct gpumon_texts sets;
-	struct gpumon_probe_options run;
+	struct gpumon_gpuprog_options run;
 	char tool[64];
-	struct gpumon_probe_check check;
-	struct gpumon_probe_service *service;
-	char variable[GPUMON_PROBE_VARIABLE_BYTES];
+	struct gpumon_gpuprog_check check;
+	struct gpumon_gpuprog_service *service;
+	char variable[GPUMON_GPUPROG_VARIABLE_BYTES];
 	FILE *err;
 };
 
 /* Lines for a command's table of options. */
-#define GPUMON_PROBE_OPTIONS(choice)                                                        \
+#define GPUMON_GPUPROG_OPTIONS(choice)                                                      \
 	GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &(choice)->rules.allow_exit),    \
 		GPUMON_OPTION("kernel", 'k', GPUMON_OPTION_TEXTS, &(choice)->run.kernels),  \
 		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &(choice)->run.fuel, 1,   \
@@ -44,7 +44,7 @@ struct gpumon_probe_choice {
 		GPUMON_OPTION("sass", 0, GPUMON_OPTION_FLAG, &(choice)->run.sass)
 
 /* Their part of the help, but for --sass. */
-#define GPUMON_PROBE_HELP                                                                                   \
+#define GPUMON_GPUPROG_HELP                                                                                 \
 	"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * any text, ? a character\n" \
 	"      --fuel N           backward jumps that one run of a program may take (65536)\n"              \
 	"      --set MAP[INDEX]=N a value that an array has at first; MAP[*]=N: all of its values\n"        \
@@ -54,45 +54,47 @@ struct gpumon_probe_choice {
 	"      --allow-exit       accept programs that end a thread of the kernel\n"
 
 /* The options of "record" and "correlate". */
-#define GPUMON_PROBE_WITHIN_OPTIONS(choice) \
-	GPUMON_OPTION("probe", 0, GPUMON_OPTION_TEXT, &(choice)->name), GPUMON_PROBE_OPTIONS(choice)
+#define GPUMON_GPUPROG_WITHIN_OPTIONS(choice)                           \
+	GPUMON_OPTION("probe", 0, GPUMON_OPTION_TEXT, &(choice)->name), \
+		GPUMON_GPUPROG_OPTIONS(choice)
 
-#define GPUMON_PROBE_WITHIN_HELP                                                                          \
+#define GPUMON_GPUPROG_WITHIN_HELP                                                                        \
 	"      --probe TOOL|FILE.bpf.o  also run eBPF programs in the kernels, as \"probe\" does; what\n" \
-	"                         they gathered is kept in the capture. With it:\n" GPUMON_PROBE_HELP
+	"                         they gathered is kept in the capture. With it:\n" GPUMON_GPUPROG_HELP
 
 /* Report each refused program. */
-void gpumon_probe_report_refusals(struct gpumon_context *context,
-				  const struct gpumon_probe_check *check);
+void gpumon_gpuprog_report_refusals(struct gpumon_context *context,
+				    const struct gpumon_gpuprog_check *check);
 
 /**
- * gpumon_probe_choice_open - read and verify the object, with first values of arrays
+ * gpumon_gpuprog_choice_open - read and verify the object, with first values of arrays
  * @context: context
  * @choice: @check is to be cleared in both cases
  *
  * Return: 0, or a status after the failures were reported: also if a program is refused, as one that lacks
  * a part of what was asked for would count wrong.
  */
-int gpumon_probe_choice_open(struct gpumon_context *context, struct gpumon_probe_choice *choice);
+int gpumon_gpuprog_choice_open(struct gpumon_context *context,
+			       struct gpumon_gpuprog_choice *choice);
 
 /* Whether --probe or one of its options is given. */
-bool gpumon_probe_choice_given(const struct gpumon_probe_choice *choice);
+bool gpumon_gpuprog_choice_given(const struct gpumon_gpuprog_choice *choice);
 
 /* Whether --probe and its options fit together with those of a recording. 0, or after gpumon_usage() a status. */
-int gpumon_probe_within_check(struct gpumon_context *context,
-			      const struct gpumon_probe_choice *choice,
-			      const struct gpumon_session_options *session);
+int gpumon_gpuprog_within_check(struct gpumon_context *context,
+				const struct gpumon_gpuprog_choice *choice,
+				const struct gpumon_session_options *session);
 
 /**
- * gpumon_probe_within_open - have a recording put programs into kernels, too
+ * gpumon_gpuprog_within_open - have a recording put programs into kernels, too
  * @context: context
  * @choice: to be closed in both cases. Without a name nothing happens
  * @session: out: @beside
  *
  * Return: 0, or a status after the failure was reported.
  */
-int gpumon_probe_within_open(struct gpumon_context *context, struct gpumon_probe_choice *choice,
-			     struct gpumon_session_options *session);
-void gpumon_probe_within_close(struct gpumon_probe_choice *choice);
+int gpumon_gpuprog_within_open(struct gpumon_context *context, struct gpumon_gpuprog_choice *choice,
+			       struct gpumon_session_options *session);
+void gpumon_gpuprog_within_close(struct gpumon_gpuprog_choice *choice);
 
 #endif /* GPUMON_CMD_PROBE_CHOICE_H */

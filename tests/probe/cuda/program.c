@@ -61,7 +61,11 @@ struct grid {
 	unsigned int blocks, threads, times;
 	CUfunction function;
 	struct context *context;
-	enum way { ALONE, TOGETHER, TOGETHER_EX } way;
+	enum way {
+		ALONE,
+		TOGETHER,
+		TOGETHER_EX
+	} way;
 };
 
 static struct context contexts[HANDLES];

@@ -17,7 +17,7 @@
 /* A word for each kernel and kind of point. */
 #define KERNELS 64
 
-static const char kinds[GPUMON_PROBE_POINTS + 1] = "nxmabNX";
+static const char kinds[GPUMON_GPUPROG_POINTS + 1] = "nxmabNX";
 
 struct edit_text {
 	const char *points;
@@ -25,8 +25,8 @@ struct edit_text {
 	int names_n;
 	struct gpumon_edit_plan **plans;
 	size_t plans_n;
-	char *same[GPUMON_PROBE_POINTS]; /* blocks that all have, with "s" and "c" */
-	size_t functions_n;		 /* that get blocks */
+	char *same[GPUMON_GPUPROG_POINTS]; /* blocks that all have, with "s" and "c" */
+	size_t functions_n;		   /* that get blocks */
 	struct gpumon_edit_counts counts;
 	struct gpumon_edit_line *lines;
 	size_t lines_n;
@@ -58,12 +58,12 @@ static char *read_file(const char *path, size_t *size)
 }
 
 /* Counts the point, and the values of its context, so that none can be left out. */
-static char *make_block(const struct edit_text *text, enum gpumon_probe_point point,
+static char *make_block(const struct edit_text *text, enum gpumon_gpuprog_point point,
 			uint32_t number)
 {
-	bool context = point == GPUMON_PROBE_MEMORY || point == GPUMON_PROBE_ATOMIC ||
-		       point == GPUMON_PROBE_BARRIER;
-	uint32_t word = 8 * (2 * (number % KERNELS) * GPUMON_PROBE_POINTS + 2 * (uint32_t)point);
+	bool context = point == GPUMON_GPUPROG_MEMORY || point == GPUMON_GPUPROG_ATOMIC ||
+		       point == GPUMON_GPUPROG_BARRIER;
+	uint32_t word = 8 * (2 * (number % KERNELS) * GPUMON_GPUPROG_POINTS + 2 * (uint32_t)point);
 	bool keep = strchr(text->points, 'k');
 	char *block = NULL;
 	size_t size;
@@ -76,11 +76,11 @@ static char *make_block(const struct edit_text *text, enum gpumon_probe_point po
 		fprintf(out,
 			".reg .b64 %%at, %%sum, %%more;\n"
 			".reg .pred %%p1;\n"
-			"ld.const.u64 %%at, [" GPUMON_PROBE_TABLE "];\n"
+			"ld.const.u64 %%at, [" GPUMON_GPUPROG_TABLE "];\n"
 			"setp.eq.u64 %%p1, %%at, 0;\n"
 			"@%%p1 bra L1;\n"
 			"cvt.u64.u32 %%sum, %s;\n",
-			GPUMON_PROBE_KERNEL_REG);
+			GPUMON_GPUPROG_KERNEL_REG);
 		if (context)
 			fprintf(out, "add.u64 %%sum, %%sum, %%gpumon_address;\n"
 				     "add.u64 %%sum, %%sum, %%gpumon_line;\n"
@@ -92,8 +92,8 @@ static char *make_block(const struct edit_text *text, enum gpumon_probe_point po
 			fprintf(out,
 				"add.u64 %s1, %s1, %%sum;\n"
 				"add.u64 %%sum, %%sum, %s1;\n",
-				GPUMON_PROBE_KEPT_REG, GPUMON_PROBE_KEPT_REG,
-				GPUMON_PROBE_KEPT_REG);
+				GPUMON_GPUPROG_KEPT_REG, GPUMON_GPUPROG_KEPT_REG,
+				GPUMON_GPUPROG_KEPT_REG);
 		fprintf(out,
 			"red.global.add.u64 [%%at+%u], 1;\n"
 			"red.global.add.u64 [%%at+%u], %%sum;\n"
@@ -106,7 +106,7 @@ static char *make_block(const struct edit_text *text, enum gpumon_probe_point po
 	return block;
 }
 
-static const char *find_block(struct edit_text *text, enum gpumon_probe_point point)
+static const char *find_block(struct edit_text *text, enum gpumon_gpuprog_point point)
 {
 	if (!strpbrk(text->points, "sc"))
 		return make_block(text, point, (uint32_t)text->plans_n);
@@ -141,12 +141,12 @@ static const struct gpumon_edit_plan *plan_for(void *data,
 	plan->number = (uint32_t)text->plans_n;
 	plan->counts = &text->counts;
 	plan->keeps = strchr(text->points, 'k');
-	for (int i = 0; i < GPUMON_PROBE_POINTS; i++) {
-		bool of_function = i >= GPUMON_PROBE_FUNCTION_ENTRY;
+	for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++) {
+		bool of_function = i >= GPUMON_GPUPROG_FUNCTION_ENTRY;
 
 		if (!kinds[i] || !strchr(text->points, kinds[i]) || of_function == function->kernel)
 			continue;
-		plan->blocks[i] = find_block(text, (enum gpumon_probe_point)i);
+		plan->blocks[i] = find_block(text, (enum gpumon_gpuprog_point)i);
 		wanted = true;
 	}
 	text->functions_n += wanted;
@@ -233,7 +233,7 @@ int main(int argc, char **argv)
 	request.compact = strchr(text.points, 'c');
 	request.no_functions = strchr(text.points, 'f');
 	if (!strchr(text.points, 'e'))
-		request.table = ".visible .const .align 8 .b64 " GPUMON_PROBE_TABLE "[1];";
+		request.table = ".visible .const .align 8 .b64 " GPUMON_GPUPROG_TABLE "[1];";
 	if (gpumon_edit_open(data, size, &module, &err))
 		fail(err.message);
 	if (gpumon_edit_write(&module, &request, out, &err))
@@ -241,11 +241,11 @@ int main(int argc, char **argv)
 	print_report(&module, &text, count_copies(argv[2]));
 	gpumon_edit_close(&module);
 	for (size_t i = 0; i < text.plans_n; i++) {
-		for (int j = 0; j < GPUMON_PROBE_POINTS && !strpbrk(text.points, "sc"); j++)
+		for (int j = 0; j < GPUMON_GPUPROG_POINTS && !strpbrk(text.points, "sc"); j++)
 			free((char *)text.plans[i]->blocks[j]);
 		free(text.plans[i]);
 	}
-	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+	for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++)
 		free(text.same[i]);
 	free(text.plans);
 	free(text.lines);

@@ -47,18 +47,19 @@ static void *read_file(const char *path, size_t *size, bool copy)
 	return exact;
 }
 
-static const struct gpumon_probe_fact **verify(const struct gpumon_probe_object *object)
+static const struct gpumon_gpuprog_fact **verify(const struct gpumon_gpuprog_object *object)
 {
-	const struct gpumon_probe_fact **facts = calloc(object->programs_n + 1, sizeof(*facts));
-	const struct gpumon_probe_rules rules = { 0 };
+	const struct gpumon_gpuprog_fact **facts = calloc(object->programs_n + 1, sizeof(*facts));
+	const struct gpumon_gpuprog_rules rules = { 0 };
 	struct gpumon_error err;
 
 	for (uint32_t i = 0; facts && i < object->programs_n; i++) {
-		struct gpumon_probe_fact *fact = calloc(object->programs[i].steps_n, sizeof(*fact));
+		struct gpumon_gpuprog_fact *fact =
+			calloc(object->programs[i].steps_n, sizeof(*fact));
 
 		if (!fact)
 			fail("no memory");
-		if (gpumon_probe_verify(&object->programs[i], &rules, fact, &err))
+		if (gpumon_gpuprog_verify(&object->programs[i], &rules, fact, &err))
 			fail(err.message);
 		facts[i] = fact;
 	}
@@ -73,20 +74,20 @@ static void print_counts(const char *name, const uint64_t *counts, int n)
 	printf("]");
 }
 
-static void print_run(const struct gpumon_probe_run *run, enum gpumon_probe_outcome outcome,
+static void print_run(const struct gpumon_gpuprog_run *run, enum gpumon_gpuprog_outcome outcome,
 		      double seconds)
 {
 	printf("{\"exchanged\": %s, \"seconds\": %.3f, \"unread\": %u, \"kernels\": [",
-	       outcome == GPUMON_PROBE_EXCHANGED ? "true" : "false", seconds, run->unread);
+	       outcome == GPUMON_GPUPROG_EXCHANGED ? "true" : "false", seconds, run->unread);
 	for (uint32_t i = 0; i < run->kernels_n; i++) {
-		const struct gpumon_probe_kernel *kernel = &run->kernels[i];
+		const struct gpumon_gpuprog_kernel *kernel = &run->kernels[i];
 
 		printf("%s{\"name\": \"%s\", \"way\": \"%s\", \"why\": \"", i ? ", " : "",
-		       kernel->name, gpumon_probe_way_word(kernel->way));
+		       kernel->name, gpumon_gpuprog_way_word(kernel->way));
 		for (const char *at = kernel->why; *at; at++)
 			printf(*at == '"' || *at == '\\' ? "\\%c" : "%c", *at);
 		printf("\"");
-		print_counts("points", kernel->points, GPUMON_PROBE_POINTS);
+		print_counts("points", kernel->points, GPUMON_GPUPROG_POINTS);
 		print_counts("left", kernel->left, GPUMON_EDIT_CAUSES_N);
 		printf("}");
 	}
@@ -105,8 +106,8 @@ static double now(void)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static char *exchange(const struct gpumon_probe_order *order, const void *image, size_t size,
-		      struct gpumon_probe_run *run, enum gpumon_probe_outcome *outcome,
+static char *exchange(const struct gpumon_gpuprog_order *order, const void *image, size_t size,
+		      struct gpumon_gpuprog_run *run, enum gpumon_gpuprog_outcome *outcome,
 		      size_t *out_size)
 {
 	struct gpumon_error err;
@@ -115,11 +116,11 @@ static char *exchange(const struct gpumon_probe_order *order, const void *image,
 
 	if (!out)
 		fail("no memory");
-	if (gpumon_probe_exchange(order, image, size, run, out, outcome, &err))
+	if (gpumon_gpuprog_exchange(order, image, size, run, out, outcome, &err))
 		fail(err.message);
 	if (fclose(out))
 		fail("no memory");
-	if (*out_size && *outcome == GPUMON_PROBE_UNTOUCHED)
+	if (*out_size && *outcome == GPUMON_GPUPROG_UNTOUCHED)
 		fail("something was written for an untouched image");
 	return data;
 }
@@ -130,12 +131,12 @@ static int take_kernel(void *argument, uint32_t number, uint32_t programs, const
 	return 0;
 }
 
-static char *patch(const struct gpumon_probe_order *order, const void *image, size_t size,
-		   struct gpumon_probe_run *run)
+static char *patch(const struct gpumon_gpuprog_order *order, const void *image, size_t size,
+		   struct gpumon_gpuprog_run *run)
 {
 	struct gpumon_error err;
 
-	if (gpumon_probe_patched(order, image, size, run, take_kernel, NULL, &err))
+	if (gpumon_gpuprog_patched(order, image, size, run, take_kernel, NULL, &err))
 		fail(err.message);
 	return NULL;
 }
@@ -150,11 +151,11 @@ static void write_file(const char *path, const char *data, size_t size)
 
 int main(int argc, char **argv)
 {
-	struct gpumon_probe_order order = { .shards = 1, .fuel = 4096 };
-	struct gpumon_probe_object object;
-	struct gpumon_probe_run run = { .kernels_n = 0 };
-	const struct gpumon_probe_fact **facts;
-	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
+	struct gpumon_gpuprog_order order = { .shards = 1, .fuel = 4096 };
+	struct gpumon_gpuprog_object object;
+	struct gpumon_gpuprog_run run = { .kernels_n = 0 };
+	const struct gpumon_gpuprog_fact **facts;
+	enum gpumon_gpuprog_outcome outcome = GPUMON_GPUPROG_UNTOUCHED;
 	unsigned long part = 0, part_size = 0;
 	size_t object_size, size, out_size = 0, again_size;
 	void *object_file, *image;
@@ -175,7 +176,7 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		fail("[--sm=N] [--repeat] [--patched] OBJECT IMAGE OUT [PATTERN...]");
 	object_file = read_file(argv[1], &object_size, true);
-	if (gpumon_probe_object_read(object_file, object_size, argv[1], &object, &err))
+	if (gpumon_gpuprog_object_read(object_file, object_size, argv[1], &object, &err))
 		fail(err.message);
 	facts = verify(&object);
 	image = read_file(argv[2], &size, repeat || patched);
@@ -203,7 +204,7 @@ int main(int argc, char **argv)
 	}
 	if (repeat || patched)
 		free(image);
-	if (outcome == GPUMON_PROBE_EXCHANGED)
+	if (outcome == GPUMON_GPUPROG_EXCHANGED)
 		write_file(argv[3], data, out_size);
 	print_run(&run, outcome, begin);
 	for (uint32_t i = 0; i < object.programs_n; i++)
@@ -211,7 +212,7 @@ int main(int argc, char **argv)
 	free(facts);
 	free(data);
 	free(object_file);
-	gpumon_probe_run_clear(&run);
-	gpumon_probe_object_clear(&object);
+	gpumon_gpuprog_run_clear(&run);
+	gpumon_gpuprog_object_clear(&object);
 	return 0;
 }

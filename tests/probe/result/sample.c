@@ -22,46 +22,46 @@ void sample_init(struct sample *sample)
 void sample_clear(struct sample *sample)
 {
 	for (uint32_t i = 0; i < SAMPLE_MAPS; i++) {
-		gpumon_probe_records_clear(&sample->records[i]);
+		gpumon_gpuprog_records_clear(&sample->records[i]);
 		for (uint32_t device = 0; device < SAMPLE_DEVICES; device++)
 			free(sample->images[device][i]);
 	}
 	free(sample->text);
 	json_object_put(sample->document);
 	sample->object.maps = NULL;
-	gpumon_probe_object_clear(&sample->object);
+	gpumon_gpuprog_object_clear(&sample->object);
 }
 
 static void init_records(struct sample *sample, uint32_t map)
 {
-	gpumon_probe_records_init(&sample->records[map], &sample->maps[map],
-				  GPUMON_PROBE_KEPT_BYTES);
+	gpumon_gpuprog_records_init(&sample->records[map], &sample->maps[map],
+				    GPUMON_GPUPROG_KEPT_BYTES);
 }
 
-uint32_t sample_map(struct sample *sample, const char *name, enum gpumon_probe_map_kind kind,
+uint32_t sample_map(struct sample *sample, const char *name, enum gpumon_gpuprog_map_kind kind,
 		    uint32_t key_size, uint32_t value_size, uint32_t entries)
 {
 	uint32_t map = sample->object.maps_n++;
 
 	assert_true(map < SAMPLE_MAPS);
-	sample->maps[map] = (struct gpumon_probe_map){ .name = name,
-						       .kind = kind,
-						       .key_size = key_size,
-						       .value_size = value_size,
-						       .max_entries = entries };
+	sample->maps[map] = (struct gpumon_gpuprog_map){ .name = name,
+							 .kind = kind,
+							 .key_size = key_size,
+							 .value_size = value_size,
+							 .max_entries = entries };
 	init_records(sample, map);
 	return map;
 }
 
 static uint8_t *read_file(const char *path, size_t *size)
 {
-	uint8_t *bytes = malloc(GPUMON_PROBE_MAX_OBJECT);
+	uint8_t *bytes = malloc(GPUMON_GPUPROG_MAX_OBJECT);
 	FILE *file = fopen(path, "rb");
 
 	if (!file)
 		fail_msg("%s is missing: make all", path);
 	assert_non_null(bytes);
-	*size = fread(bytes, 1, GPUMON_PROBE_MAX_OBJECT, file);
+	*size = fread(bytes, 1, GPUMON_GPUPROG_MAX_OBJECT, file);
 	fclose(file);
 	return bytes;
 }
@@ -76,7 +76,7 @@ void sample_init_tool(struct sample *sample, const char *tool)
 	sample_init(sample);
 	snprintf(path, sizeof(path), "%s/bpf/gpu/%s.bpf.o", OBJECTS, tool);
 	bytes = read_file(path, &size);
-	if (gpumon_probe_object_read(bytes, size, tool, &sample->object, &err))
+	if (gpumon_gpuprog_object_read(bytes, size, tool, &sample->object, &err))
 		fail_msg("%s", err.message);
 	free(bytes);
 	assert_true(sample->object.maps_n <= SAMPLE_MAPS);
@@ -102,10 +102,10 @@ uint32_t sample_device(struct sample *sample, uint32_t shards)
 
 	assert_true(device < SAMPLE_DEVICES);
 	for (uint32_t i = 0; i < sample->object.maps_n; i++) {
-		if (sample->maps[i].kind == GPUMON_PROBE_MAP_RING)
+		if (sample->maps[i].kind == GPUMON_GPUPROG_MAP_RING)
 			continue;
 		sample->images[device][i] =
-			calloc(1, gpumon_probe_map_bytes(&sample->maps[i], shards));
+			calloc(1, gpumon_gpuprog_map_bytes(&sample->maps[i], shards));
 		assert_non_null(sample->images[device][i]);
 	}
 	sample->devices[device].shards = shards;
@@ -113,13 +113,13 @@ uint32_t sample_device(struct sample *sample, uint32_t shards)
 	return device;
 }
 
-uint32_t sample_kernel(struct sample *sample, const char *mangled, enum gpumon_probe_way way)
+uint32_t sample_kernel(struct sample *sample, const char *mangled, enum gpumon_gpuprog_way way)
 {
 	uint32_t kernel = sample->run.kernels_n++;
 
 	assert_true(kernel < SAMPLE_KERNELS);
 	sample->kernels[kernel] =
-		(struct gpumon_probe_kernel){ .name = mangled, .way = way, .why = "" };
+		(struct gpumon_gpuprog_kernel){ .name = mangled, .way = way, .why = "" };
 	return kernel;
 }
 
@@ -127,25 +127,25 @@ void sample_begin(struct sample *sample, const char *tool)
 {
 	sample_init_tool(sample, tool);
 	sample_device(sample, 4);
-	sample_kernel(sample, "_Z9vectorAddPKfS0_Pf", GPUMON_PROBE_WAY_PTX);
+	sample_kernel(sample, "_Z9vectorAddPKfS0_Pf", GPUMON_GPUPROG_WAY_PTX);
 }
 
 uint64_t sample_line(struct sample *sample, uint32_t kernel, const char *file, uint32_t line)
 {
 	assert_true(sample->run.lines_n < SAMPLE_LINES);
-	sample->lines[sample->run.lines_n] = (struct gpumon_probe_line_of){ kernel, line, file };
+	sample->lines[sample->run.lines_n] = (struct gpumon_gpuprog_line_of){ kernel, line, file };
 	return ++sample->run.lines_n;
 }
 
 void *sample_at(struct sample *sample, uint32_t device, uint32_t map, uint32_t shard,
 		uint64_t index)
 {
-	const struct gpumon_probe_map *of = &sample->maps[map];
+	const struct gpumon_gpuprog_map *of = &sample->maps[map];
 
 	assert_true(index < of->max_entries);
 	assert_true(shard < sample->devices[device].shards);
-	return (uint8_t *)sample->images[device][map] + shard * gpumon_probe_shard_bytes(of) +
-	       index * gpumon_probe_value_bytes(of);
+	return (uint8_t *)sample->images[device][map] + shard * gpumon_gpuprog_shard_bytes(of) +
+	       index * gpumon_gpuprog_value_bytes(of);
 }
 
 void sample_add(struct sample *sample, uint32_t device, uint32_t map, uint32_t shard,
@@ -159,9 +159,9 @@ void sample_add(struct sample *sample, uint32_t device, uint32_t map, uint32_t s
 /* The slot of a key, or the first empty one on the way to it. */
 static uint8_t *find_slot(struct sample *sample, uint32_t device, uint32_t map, const void *key)
 {
-	const struct gpumon_probe_map *of = &sample->maps[map];
-	struct gpumon_probe_hash hash = gpumon_probe_hash_layout(of);
-	uint64_t at = gpumon_probe_key_hash(key, of->key_size) >> 32;
+	const struct gpumon_gpuprog_map *of = &sample->maps[map];
+	struct gpumon_gpuprog_hash hash = gpumon_gpuprog_hash_layout(of);
+	uint64_t at = gpumon_gpuprog_key_hash(key, of->key_size) >> 32;
 	uint8_t *slot;
 
 	for (uint32_t i = 0; i < hash.probes; i++) {
@@ -174,47 +174,47 @@ static uint8_t *find_slot(struct sample *sample, uint32_t device, uint32_t map, 
 	return NULL;
 }
 
-static void set_state(uint8_t *slot, const struct gpumon_probe_map *map, const void *key,
-		      enum gpumon_probe_slot_state state)
+static void set_state(uint8_t *slot, const struct gpumon_gpuprog_map *map, const void *key,
+		      enum gpumon_gpuprog_slot_state state)
 {
-	*(uint64_t *)slot = (gpumon_probe_key_hash(key, map->key_size) & ~3ULL) | state;
+	*(uint64_t *)slot = (gpumon_gpuprog_key_hash(key, map->key_size) & ~3ULL) | state;
 }
 
 void *sample_put(struct sample *sample, uint32_t device, uint32_t map, const void *key)
 {
-	const struct gpumon_probe_map *of = &sample->maps[map];
-	struct gpumon_probe_hash hash = gpumon_probe_hash_layout(of);
+	const struct gpumon_gpuprog_map *of = &sample->maps[map];
+	struct gpumon_gpuprog_hash hash = gpumon_gpuprog_hash_layout(of);
 	uint8_t *slot = find_slot(sample, device, map, key);
 
 	memcpy(slot + hash.key, key, of->key_size);
-	set_state(slot, of, key, GPUMON_PROBE_SLOT_READY);
+	set_state(slot, of, key, GPUMON_GPUPROG_SLOT_READY);
 	return slot + hash.value;
 }
 
 void sample_delete(struct sample *sample, uint32_t device, uint32_t map, const void *key)
 {
 	set_state(find_slot(sample, device, map, key), &sample->maps[map], key,
-		  GPUMON_PROBE_SLOT_DELETED);
+		  GPUMON_GPUPROG_SLOT_DELETED);
 }
 
 void sample_record(struct sample *sample, uint32_t device, uint32_t map, const void *record,
 		   uint32_t size)
 {
-	gpumon_probe_records_add(&sample->records[map], device, record, size);
+	gpumon_gpuprog_records_add(&sample->records[map], device, record, size);
 }
 
 void sample_launch(struct sample *sample, uint32_t device, uint32_t kernel, uint64_t ns)
 {
 	assert_true(sample->result.launches_n < SAMPLE_LAUNCHES);
 	sample->launches[sample->result.launches_n++] =
-		(struct gpumon_probe_launch){ kernel, device, ns };
+		(struct gpumon_gpuprog_launch){ kernel, device, ns };
 	sample->result.launches = sample->launches;
 }
 
 const char *sample_print(struct sample *sample, bool tty)
 {
 	struct gpumon_term term = { .tty = tty, .columns = tty ? 100 : 0 };
-	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(&sample->result);
+	struct gpumon_sheet *sheet = gpumon_gpuprog_view_sheet(&sample->result);
 	size_t size;
 	FILE *out;
 
@@ -229,7 +229,7 @@ const char *sample_print(struct sample *sample, bool tty)
 
 struct json_object *sample_json(struct sample *sample)
 {
-	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(&sample->result);
+	struct gpumon_sheet *sheet = gpumon_gpuprog_view_sheet(&sample->result);
 	struct json_object *document = gpumon_sheet_json(sheet);
 
 	gpumon_sheet_free(sheet);

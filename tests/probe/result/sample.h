@@ -18,16 +18,16 @@
 #define SAMPLE_LAUNCHES 4096
 
 struct sample {
-	struct gpumon_probe_object object;
-	struct gpumon_probe_map maps[SAMPLE_MAPS];
-	struct gpumon_probe_run run;
-	struct gpumon_probe_kernel kernels[SAMPLE_KERNELS];
-	struct gpumon_probe_line_of lines[SAMPLE_LINES];
-	struct gpumon_probe_device devices[SAMPLE_DEVICES];
+	struct gpumon_gpuprog_object object;
+	struct gpumon_gpuprog_map maps[SAMPLE_MAPS];
+	struct gpumon_gpuprog_run run;
+	struct gpumon_gpuprog_kernel kernels[SAMPLE_KERNELS];
+	struct gpumon_gpuprog_line_of lines[SAMPLE_LINES];
+	struct gpumon_gpuprog_device devices[SAMPLE_DEVICES];
 	void *images[SAMPLE_DEVICES][SAMPLE_MAPS];
-	struct gpumon_probe_records records[SAMPLE_MAPS];
-	struct gpumon_probe_launch launches[SAMPLE_LAUNCHES];
-	struct gpumon_probe_result result;
+	struct gpumon_gpuprog_records records[SAMPLE_MAPS];
+	struct gpumon_gpuprog_launch launches[SAMPLE_LAUNCHES];
+	struct gpumon_gpuprog_result result;
 	char *text;
 	struct json_object *document;
 };
@@ -38,7 +38,7 @@ void sample_init_tool(struct sample *sample, const char *tool);
 void sample_clear(struct sample *sample);
 
 /* Add a map; returns its number. All maps come before the first device. */
-uint32_t sample_map(struct sample *sample, const char *name, enum gpumon_probe_map_kind kind,
+uint32_t sample_map(struct sample *sample, const char *name, enum gpumon_gpuprog_map_kind kind,
 		    uint32_t key_size, uint32_t value_size, uint32_t entries);
 /* A tool's object, with a device of four shards and a kernel, vectorAdd. */
 void sample_begin(struct sample *sample, const char *tool);
@@ -46,7 +46,7 @@ void sample_begin(struct sample *sample, const char *tool);
 uint32_t sample_find(const struct sample *sample, const char *name);
 /* Add a context, all of whose maps are zero; returns its number. */
 uint32_t sample_device(struct sample *sample, uint32_t shards);
-uint32_t sample_kernel(struct sample *sample, const char *mangled, enum gpumon_probe_way way);
+uint32_t sample_kernel(struct sample *sample, const char *mangled, enum gpumon_gpuprog_way way);
 /* Returns the number that programs see, from 1 on. */
 uint64_t sample_line(struct sample *sample, uint32_t kernel, const char *file, uint32_t line);
 

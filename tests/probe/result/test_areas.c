@@ -12,13 +12,13 @@
 #define CONTEXTS 4
 #define CONTENT	 7
 
-static void end_context(struct gpumon_probe_areas *areas)
+static void end_context(struct gpumon_gpuprog_areas *areas)
 {
-	int fd, number = gpumon_probe_areas_add(areas, "GPU 0", 0, &fd);
+	int fd, number = gpumon_gpuprog_areas_add(areas, "GPU 0", 0, &fd);
 
 	assert_true(number >= 0);
 	close(fd);
-	gpumon_probe_areas_ended(areas, (uint32_t)number);
+	gpumon_gpuprog_areas_ended(areas, (uint32_t)number);
 }
 
 /* The memory of a shared array is the kernel's. What contexts have in its place is nothing. */
@@ -26,25 +26,25 @@ static void shared_arrays_are_not_added(void **state)
 {
 	static const uint64_t content = CONTENT;
 	static const uint64_t memory = CONTENT + 1;
-	struct gpumon_probe_map map = { .name = "shared",
-					.kind = GPUMON_PROBE_MAP_ARRAY,
-					.key_size = 4,
-					.value_size = 8,
-					.max_entries = 1,
-					.data = (const uint8_t *)&content };
-	const struct gpumon_probe_object object = { .maps = &map, .maps_n = 1 };
-	static struct gpumon_probe_areas areas;
-	struct gpumon_probe_plan plan;
+	struct gpumon_gpuprog_map map = { .name = "shared",
+					  .kind = GPUMON_GPUPROG_MAP_ARRAY,
+					  .key_size = 4,
+					  .value_size = 8,
+					  .max_entries = 1,
+					  .data = (const uint8_t *)&content };
+	const struct gpumon_gpuprog_object object = { .maps = &map, .maps_n = 1 };
+	static struct gpumon_gpuprog_areas areas;
+	struct gpumon_gpuprog_plan plan;
 	struct gpumon_error err;
 	uint64_t sum = 0, value;
 
 	(void)state;
-	assert_int_equal(gpumon_probe_plan_make(&object, 1, 0, 1, &plan, &err), 0);
-	assert_int_equal(gpumon_probe_areas_init(&areas, &object, &plan), 0);
-	for (int i = 0; i < GPUMON_PROBE_ENDED_AREAS + 4; i++)
+	assert_int_equal(gpumon_gpuprog_plan_make(&object, 1, 0, 1, &plan, &err), 0);
+	assert_int_equal(gpumon_gpuprog_areas_init(&areas, &object, &plan), 0);
+	for (int i = 0; i < GPUMON_GPUPROG_ENDED_AREAS + 4; i++)
 		end_context(&areas);
 	assert_true(areas.sum >= 0);
-	gpumon_probe_areas_share(&areas, 0, &memory);
+	gpumon_gpuprog_areas_share(&areas, 0, &memory);
 	for (uint32_t i = 0; i < areas.areas_n; i++) {
 		if (!areas.areas[i].images)
 			continue;
@@ -52,30 +52,30 @@ static void shared_arrays_are_not_added(void **state)
 		sum += value;
 	}
 	assert_int_equal(sum, memory);
-	gpumon_probe_areas_clear(&areas);
-	gpumon_probe_plan_clear(&plan);
+	gpumon_gpuprog_areas_clear(&areas);
+	gpumon_gpuprog_plan_clear(&plan);
 }
 
 /* Keys from @first on in all slots of a hash. */
-static void fill_hash(const struct gpumon_probe_map *map, uint64_t *memory, uint64_t first)
+static void fill_hash(const struct gpumon_gpuprog_map *map, uint64_t *memory, uint64_t first)
 {
-	struct gpumon_probe_hash hash = gpumon_probe_hash_layout(map);
+	struct gpumon_gpuprog_hash hash = gpumon_gpuprog_hash_layout(map);
 
 	for (uint64_t i = 0; i < hash.slots; i++) {
 		uint64_t *slot = memory + i * hash.slot_bytes / sizeof(*memory);
 
-		slot[0] = GPUMON_PROBE_SLOT_READY;
+		slot[0] = GPUMON_GPUPROG_SLOT_READY;
 		slot[hash.key / sizeof(*slot)] = first + i;
 		slot[hash.value / sizeof(*slot)] = 1;
 	}
 }
 
-static uint64_t sum_hash(const struct gpumon_probe_map *map, const void *memory)
+static uint64_t sum_hash(const struct gpumon_gpuprog_map *map, const void *memory)
 {
 	uint64_t place = 0, sum = 0, number;
 	const void *key, *value;
 
-	while (gpumon_probe_hash_next(map, memory, &place, &key, &value)) {
+	while (gpumon_gpuprog_hash_next(map, memory, &place, &key, &value)) {
 		memcpy(&number, value, sizeof(number));
 		sum += number;
 	}
@@ -88,36 +88,36 @@ static uint64_t sum_hash(const struct gpumon_probe_map *map, const void *memory)
  */
 static void full_hashes_count_what_is_left_out(void **state)
 {
-	struct gpumon_probe_map map = { .name = "full",
-					.kind = GPUMON_PROBE_MAP_HASH,
-					.key_size = 8,
-					.value_size = 8,
-					.max_entries = ENTRIES };
-	const struct gpumon_probe_object object = { .maps = &map, .maps_n = 1 };
-	uint64_t slots = gpumon_probe_hash_layout(&map).slots, place;
-	struct gpumon_probe_control control;
-	struct gpumon_probe_plan plan;
+	struct gpumon_gpuprog_map map = { .name = "full",
+					  .kind = GPUMON_GPUPROG_MAP_HASH,
+					  .key_size = 8,
+					  .value_size = 8,
+					  .max_entries = ENTRIES };
+	const struct gpumon_gpuprog_object object = { .maps = &map, .maps_n = 1 };
+	uint64_t slots = gpumon_gpuprog_hash_layout(&map).slots, place;
+	struct gpumon_gpuprog_control control;
+	struct gpumon_gpuprog_plan plan;
 	struct gpumon_error err;
 	uint8_t *to, *from;
 
 	(void)state;
-	assert_int_equal(gpumon_probe_plan_make(&object, 1, 0, 0, &plan, &err), 0);
+	assert_int_equal(gpumon_gpuprog_plan_make(&object, 1, 0, 0, &plan, &err), 0);
 	to = calloc(1, plan.settings.bytes);
 	from = calloc(1, plan.settings.bytes);
 	assert_true(to && from);
 	place = plan.settings.places[1];
 	for (uint64_t i = 0; i < CONTEXTS; i++) {
 		fill_hash(&map, (uint64_t *)(from + place), i * slots);
-		gpumon_probe_fold(&object, &plan, to, from);
+		gpumon_gpuprog_fold(&object, &plan, to, from);
 	}
 	memcpy(&control, to + plan.settings.places[0], sizeof(control));
-	assert_int_equal(sum_hash(&map, to + place) + control.lost[GPUMON_PROBE_LOST_HASH_FULL],
+	assert_int_equal(sum_hash(&map, to + place) + control.lost[GPUMON_GPUPROG_LOST_HASH_FULL],
 			 CONTEXTS * slots);
 	/* Nearly all slots are used. */
 	assert_true(sum_hash(&map, to + place) > slots - slots / 8);
 	free(to);
 	free(from);
-	gpumon_probe_plan_clear(&plan);
+	gpumon_gpuprog_plan_clear(&plan);
 }
 
 int main(void)

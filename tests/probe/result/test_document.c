@@ -110,7 +110,7 @@ static void read_keys(const char *heading, struct keys *keys)
 
 static void add_sheet(struct keys *keys, struct sample *sample)
 {
-	struct gpumon_sheet *sheet = gpumon_probe_view_sheet(&sample->result);
+	struct gpumon_sheet *sheet = gpumon_gpuprog_view_sheet(&sample->result);
 
 	assert_non_null(sheet);
 	for (uint32_t i = 0; i < sheet->tables_n; i++)
@@ -121,24 +121,24 @@ static void add_sheet(struct keys *keys, struct sample *sample)
 }
 
 /* All that every result may have. */
-static void fill_common(struct sample *sample, struct gpumon_probe_records *prints)
+static void fill_common(struct sample *sample, struct gpumon_gpuprog_records *prints)
 {
-	static const struct gpumon_probe_ran ran = { .program = "add", .times = 1 };
-	static struct gpumon_probe_modules modules = { .edited.n = 1, .assemblies_n = 1 };
-	const struct gpumon_probe_print print = { .map = 0 };
+	static const struct gpumon_gpuprog_ran ran = { .program = "add", .times = 1 };
+	static struct gpumon_gpuprog_modules modules = { .edited.n = 1, .assemblies_n = 1 };
+	const struct gpumon_gpuprog_print print = { .map = 0 };
 
 	sample->result.ran = &ran;
 	sample->result.ran_n = 1;
 	sample->result.modules = &modules;
-	gpumon_probe_records_init(prints, &gpumon_probe_print_map, GPUMON_PROBE_KEPT_BYTES);
-	gpumon_probe_records_add(prints, 0, &print, sizeof(print));
+	gpumon_gpuprog_records_init(prints, &gpumon_gpuprog_print_map, GPUMON_GPUPROG_KEPT_BYTES);
+	gpumon_gpuprog_records_add(prints, 0, &print, sizeof(print));
 	sample->result.prints = prints;
 }
 
 static void tables_of_all_results(void **state)
 {
 	struct keys printed = { .n = 0 }, documented = { .n = 0 };
-	struct gpumon_probe_records prints;
+	struct gpumon_gpuprog_records prints;
 	struct sample sample;
 
 	(void)state;
@@ -148,7 +148,7 @@ static void tables_of_all_results(void **state)
 	add_sheet(&printed, &sample);
 	read_keys("### Tables of all results", &documented);
 	assert_same(&printed, &documented, "all results");
-	gpumon_probe_records_clear(&prints);
+	gpumon_gpuprog_records_clear(&prints);
 	sample_clear(&sample);
 	clear(&printed);
 	clear(&documented);
@@ -197,7 +197,7 @@ static void tables_of_tools(void **state)
 {
 	struct keys common = { .n = 0 };
 	size_t n;
-	const struct gpumon_probe_tool *tools = gpumon_probe_tools(&n);
+	const struct gpumon_gpuprog_tool *tools = gpumon_gpuprog_tools(&n);
 
 	(void)state;
 	read_keys("### Tables of all results", &common);
@@ -240,21 +240,21 @@ static void compare_document(struct json_object *printed_document, const char *h
 
 static void other_documents(void **state)
 {
-	static const struct gpumon_probe_rules rules;
-	struct gpumon_probe_kernel kernel = { .name = "first", .why = "" };
-	struct gpumon_probe_line_of line = { .line = 1, .file = "a.cu" };
-	const struct gpumon_probe_into into = {
+	static const struct gpumon_gpuprog_rules rules;
+	struct gpumon_gpuprog_kernel kernel = { .name = "first", .why = "" };
+	struct gpumon_gpuprog_line_of line = { .line = 1, .file = "a.cu" };
+	const struct gpumon_gpuprog_into into = {
 		.run = { .kernels = &kernel, .kernels_n = 1, .lines = &line, .lines_n = 1 }
 	};
-	struct gpumon_probe_check check;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
 
 	(void)state;
-	compare_document(gpumon_probe_tools_json(), "## Tools");
-	assert_int_equal(gpumon_probe_check("threadhist", &rules, &check, &err), 0);
-	compare_document(gpumon_probe_json(&check), "## Checks");
-	gpumon_probe_check_clear(&check);
-	compare_document(gpumon_probe_into_json(&into), "## Images");
+	compare_document(gpumon_gpuprog_tools_json(), "## Tools");
+	assert_int_equal(gpumon_gpuprog_check("threadhist", &rules, &check, &err), 0);
+	compare_document(gpumon_gpuprog_json(&check), "## Checks");
+	gpumon_gpuprog_check_clear(&check);
+	compare_document(gpumon_gpuprog_into_json(&into), "## Images");
 }
 
 int main(void)

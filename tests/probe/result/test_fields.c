@@ -14,8 +14,8 @@ struct expected {
 	bool is_signed;
 };
 
-static void check_fields(const struct gpumon_probe_fields *fields, const struct expected *expected,
-			 uint32_t n)
+static void check_fields(const struct gpumon_gpuprog_fields *fields,
+			 const struct expected *expected, uint32_t n)
 {
 	assert_int_equal(fields->n, n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -76,11 +76,11 @@ static void other_types_have_none(void **state)
 }
 
 /* By their symbols; clang may put them in any order. */
-static uint32_t offset_of(const struct gpumon_probe_map *map, const char *name, uint8_t size,
+static uint32_t offset_of(const struct gpumon_gpuprog_map *map, const char *name, uint8_t size,
 			  bool is_signed)
 {
 	for (uint32_t i = 0; i < map->value_fields.n; i++) {
-		const struct gpumon_probe_field *field = &map->value_fields.fields[i];
+		const struct gpumon_gpuprog_field *field = &map->value_fields.fields[i];
 
 		if (strcmp(field->name, name) != 0)
 			continue;
@@ -94,7 +94,7 @@ static uint32_t offset_of(const struct gpumon_probe_map *map, const char *name, 
 
 static void variables_are_shown(void **state)
 {
-	struct gpumon_probe_map *map;
+	struct gpumon_gpuprog_map *map;
 	struct sample sample;
 	uint8_t *memory;
 	const char *text;

@@ -14,11 +14,11 @@ static void nothing_ran(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "counts", GPUMON_PROBE_MAP_ARRAY, 4, 8, 10);
-	sample_map(&sample, "keys", GPUMON_PROBE_MAP_HASH, 8, 8, 10);
-	sample_map(&sample, "ring", GPUMON_PROBE_MAP_RING, 0, 8, 4096);
-	sample_map(&sample, "times_ns", GPUMON_PROBE_MAP_HISTOGRAM, 4, 512, 10);
-	sample_map(&sample, "threads", GPUMON_PROBE_MAP_THREAD_ARRAY, 4, 8, 10);
+	sample_map(&sample, "counts", GPUMON_GPUPROG_MAP_ARRAY, 4, 8, 10);
+	sample_map(&sample, "keys", GPUMON_GPUPROG_MAP_HASH, 8, 8, 10);
+	sample_map(&sample, "ring", GPUMON_GPUPROG_MAP_RING, 0, 8, 4096);
+	sample_map(&sample, "times_ns", GPUMON_GPUPROG_MAP_HISTOGRAM, 4, 512, 10);
+	sample_map(&sample, "threads", GPUMON_GPUPROG_MAP_THREAD_ARRAY, 4, 8, 10);
 	assert_string_equal(sample_print(&sample, true), "threads\n"
 							 "OF      THREADS SUM LEAST MOST\n"
 							 "threads       0   0     0    0\n\n"
@@ -28,14 +28,14 @@ static void nothing_ran(void **state)
 
 static void images_may_be_missing(void **state)
 {
-	static const struct gpumon_probe_device device = { .shards = 1 };
+	static const struct gpumon_gpuprog_device device = { .shards = 1 };
 	struct sample sample;
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "counts", GPUMON_PROBE_MAP_ARRAY, 4, 8, 10);
-	sample_map(&sample, "sums", GPUMON_PROBE_MAP_SM_ARRAY, 4, 8, 10);
-	sample_map(&sample, ".bss", GPUMON_PROBE_MAP_DATA, 0, 12, 1);
+	sample_map(&sample, "counts", GPUMON_GPUPROG_MAP_ARRAY, 4, 8, 10);
+	sample_map(&sample, "sums", GPUMON_GPUPROG_MAP_SM_ARRAY, 4, 8, 10);
+	sample_map(&sample, ".bss", GPUMON_GPUPROG_MAP_DATA, 0, 12, 1);
 	sample.result.devices = &device;
 	sample.result.devices_n = 1;
 	sample.result.run = NULL;
@@ -51,8 +51,8 @@ static void arrays(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "counts", GPUMON_PROBE_MAP_ARRAY, 4, 8, 10);
-	sample_map(&sample, "wait_ns_by_lane", GPUMON_PROBE_MAP_SM_ARRAY, 4, 16, 32);
+	sample_map(&sample, "counts", GPUMON_GPUPROG_MAP_ARRAY, 4, 8, 10);
+	sample_map(&sample, "wait_ns_by_lane", GPUMON_GPUPROG_MAP_SM_ARRAY, 4, 16, 32);
 	sample_device(&sample, 4);
 	sample_add(&sample, 0, 0, 0, 3, 0, 1234);
 	sample_add(&sample, 0, 0, 0, 9, 0, 7);
@@ -85,8 +85,8 @@ static void contexts(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "last_ns", GPUMON_PROBE_MAP_ARRAY, 4, 8, 10);
-	sample_map(&sample, "sent_bytes", GPUMON_PROBE_MAP_SM_ARRAY, 4, 8, 10);
+	sample_map(&sample, "last_ns", GPUMON_GPUPROG_MAP_ARRAY, 4, 8, 10);
+	sample_map(&sample, "sent_bytes", GPUMON_GPUPROG_MAP_SM_ARRAY, 4, 8, 10);
 	sample_device(&sample, 2);
 	sample_device(&sample, 8);
 	sample.devices[1].name = "GPU 7";
@@ -105,12 +105,12 @@ static void contexts(void **state)
 	sample_clear(&sample);
 }
 
-static const struct gpumon_probe_field key_fields[] = {
+static const struct gpumon_gpuprog_field key_fields[] = {
 	{ "line", 0, 8, false },
 	{ "kernel", 8, 4, false },
 };
 
-static const struct gpumon_probe_field value_fields[] = {
+static const struct gpumon_gpuprog_field value_fields[] = {
 	{ "kernel", 0, 1, false },
 	{ "balance", 1, 2, true },
 	{ "bytes", 4, 4, false },
@@ -130,11 +130,11 @@ static void hashes_with_types(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "places", GPUMON_PROBE_MAP_HASH, sizeof(key), 8, 100);
-	sample.maps[0].key_fields = (struct gpumon_probe_fields){ key_fields, 2 };
-	sample.maps[0].value_fields = (struct gpumon_probe_fields){ value_fields, 3 };
+	sample_map(&sample, "places", GPUMON_GPUPROG_MAP_HASH, sizeof(key), 8, 100);
+	sample.maps[0].key_fields = (struct gpumon_gpuprog_fields){ key_fields, 2 };
+	sample.maps[0].value_fields = (struct gpumon_gpuprog_fields){ value_fields, 3 };
 	sample_device(&sample, 1);
-	key.kernel = sample_kernel(&sample, "_Z5scaleIfEvPT_i", GPUMON_PROBE_WAY_PTX);
+	key.kernel = sample_kernel(&sample, "_Z5scaleIfEvPT_i", GPUMON_GPUPROG_WAY_PTX);
 	key.line = sample_line(&sample, 0, "/src/scale.cu", 42);
 	value = sample_put(&sample, 0, 0, &key);
 	memcpy(value + 1, &balance, sizeof(balance));
@@ -168,17 +168,17 @@ static void hashes_with_types(void **state)
 /* With several devices a column says which one: numbers of that name stay beside it. */
 static void numbers_named_gpu(void **state)
 {
-	static const struct gpumon_probe_field gpu[] = { { "gpu", 0, 4, false } };
+	static const struct gpumon_gpuprog_field gpu[] = { { "gpu", 0, 4, false } };
 	const uint32_t key = 7;
 	struct json_object *rows;
 	struct sample sample;
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "peers", GPUMON_PROBE_MAP_HASH, 4, 4, 10);
-	sample_map(&sample, "peer_by_gpu", GPUMON_PROBE_MAP_ARRAY, 4, 8, 4);
-	sample.maps[0].key_fields = (struct gpumon_probe_fields){ gpu, 1 };
-	sample.maps[0].value_fields = (struct gpumon_probe_fields){ gpu, 1 };
+	sample_map(&sample, "peers", GPUMON_GPUPROG_MAP_HASH, 4, 4, 10);
+	sample_map(&sample, "peer_by_gpu", GPUMON_GPUPROG_MAP_ARRAY, 4, 8, 4);
+	sample.maps[0].key_fields = (struct gpumon_gpuprog_fields){ gpu, 1 };
+	sample.maps[0].value_fields = (struct gpumon_gpuprog_fields){ gpu, 1 };
 	sample_device(&sample, 1);
 	sample_device(&sample, 1);
 	*(uint32_t *)sample_put(&sample, 1, 0, &key) = 9;
@@ -202,8 +202,8 @@ static void hashes_without_types(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "small", GPUMON_PROBE_MAP_HASH, sizeof(key), 2, 4);
-	sample_map(&sample, "large", GPUMON_PROBE_MAP_HASH, 4, 80, 4);
+	sample_map(&sample, "small", GPUMON_GPUPROG_MAP_HASH, sizeof(key), 2, 4);
+	sample_map(&sample, "large", GPUMON_GPUPROG_MAP_HASH, 4, 80, 4);
 	sample_device(&sample, 1);
 	value = sample_put(&sample, 0, 0, key);
 	value[1] = 1;
@@ -230,10 +230,10 @@ static void histograms(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "wait_ns_by_kernel", GPUMON_PROBE_MAP_HISTOGRAM, 4, 512, 8);
+	sample_map(&sample, "wait_ns_by_kernel", GPUMON_GPUPROG_MAP_HISTOGRAM, 4, 512, 8);
 	sample_device(&sample, 2);
-	sample_kernel(&sample, "other", GPUMON_PROBE_WAY_PTX);
-	sample_kernel(&sample, "_Z6reducePf", GPUMON_PROBE_WAY_PTX);
+	sample_kernel(&sample, "other", GPUMON_GPUPROG_WAY_PTX);
+	sample_kernel(&sample, "_Z6reducePf", GPUMON_GPUPROG_WAY_PTX);
 	sample_add(&sample, 0, 0, 0, 1, 10, 30);
 	sample_add(&sample, 0, 0, 1, 1, 10, 10);
 	sample_add(&sample, 0, 0, 1, 1, 12, 10);
@@ -267,9 +267,9 @@ static void rings(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "events", GPUMON_PROBE_MAP_RING, 0, 16, 4096);
+	sample_map(&sample, "events", GPUMON_GPUPROG_MAP_RING, 0, 16, 4096);
 	sample_device(&sample, 1);
-	gpumon_probe_records_init(&sample.records[0], &sample.maps[0], 2000 * 24);
+	gpumon_gpuprog_records_init(&sample.records[0], &sample.maps[0], 2000 * 24);
 	for (uint32_t i = 0; i < 3000; i++) {
 		record[0] = i;
 		record[1] = i * 10;
@@ -298,9 +298,9 @@ static void threads_and_data(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "runs", GPUMON_PROBE_MAP_THREAD_ARRAY, 4, 8, 1000);
-	sample_map(&sample, ".bss", GPUMON_PROBE_MAP_DATA, 0, 12, 1);
-	sample_map(&sample, ".rodata", GPUMON_PROBE_MAP_DATA, 0, 16, 1);
+	sample_map(&sample, "runs", GPUMON_GPUPROG_MAP_THREAD_ARRAY, 4, 8, 1000);
+	sample_map(&sample, ".bss", GPUMON_GPUPROG_MAP_DATA, 0, 12, 1);
+	sample_map(&sample, ".rodata", GPUMON_GPUPROG_MAP_DATA, 0, 16, 1);
 	sample.maps[2].read_only = true;
 	sample_device(&sample, 8);
 	for (uint32_t i = 0; i < 100; i++)
@@ -325,7 +325,7 @@ static void threads_and_data(void **state)
 
 static void threads_may_have_negative_numbers(void **state)
 {
-	static const struct gpumon_probe_field fields[] = {
+	static const struct gpumon_gpuprog_field fields[] = {
 		{ .name = "change", .offset = 0, .size = 4, .is_signed = true },
 		{ .name = "runs", .offset = 4, .size = 4 },
 	};
@@ -334,8 +334,8 @@ static void threads_may_have_negative_numbers(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "threads", GPUMON_PROBE_MAP_THREAD_ARRAY, 4, 8, 10);
-	sample.maps[0].value_fields = (struct gpumon_probe_fields){ fields, COUNT(fields) };
+	sample_map(&sample, "threads", GPUMON_GPUPROG_MAP_THREAD_ARRAY, 4, 8, 10);
+	sample.maps[0].value_fields = (struct gpumon_gpuprog_fields){ fields, COUNT(fields) };
 	sample_device(&sample, 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		value = sample_at(&sample, 0, 0, 0, i);
@@ -351,7 +351,7 @@ static void threads_may_have_negative_numbers(void **state)
 /* What one number of a value comes to does not run over into its neighbour. */
 static void narrow_numbers_are_summed_up(void **state)
 {
-	static const struct gpumon_probe_field fields[] = {
+	static const struct gpumon_gpuprog_field fields[] = {
 		{ .name = "change", .offset = 0, .size = 4, .is_signed = true },
 		{ .name = "runs", .offset = 4, .size = 2 },
 		{ .name = "odd", .offset = 6, .size = 1 },
@@ -362,8 +362,8 @@ static void narrow_numbers_are_summed_up(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "sums", GPUMON_PROBE_MAP_SM_ARRAY, 4, 16, 1);
-	sample.maps[0].value_fields = (struct gpumon_probe_fields){ fields, COUNT(fields) };
+	sample_map(&sample, "sums", GPUMON_GPUPROG_MAP_SM_ARRAY, 4, 16, 1);
+	sample.maps[0].value_fields = (struct gpumon_gpuprog_fields){ fields, COUNT(fields) };
 	sample_device(&sample, 2);
 	sample_device(&sample, 2);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -387,29 +387,29 @@ static void all_losses(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "counts", GPUMON_PROBE_MAP_ARRAY, 4, 8, 10);
+	sample_map(&sample, "counts", GPUMON_GPUPROG_MAP_ARRAY, 4, 8, 10);
 	sample_device(&sample, 1);
 	sample_device(&sample, 1);
-	for (uint32_t i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++) {
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_LOSS_CAUSES; i++) {
 		sample.devices[0].control.lost[i] = i + 1;
 		sample.devices[1].control.lost[i] = 10;
 	}
 	text = sample_print(&sample, false);
-	for (uint32_t i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++) {
-		snprintf(line, sizeof(line), "Lost: %u %s: ", i + 11, gpumon_probe_loss_text(i));
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_LOSS_CAUSES; i++) {
+		snprintf(line, sizeof(line), "Lost: %u %s: ", i + 11, gpumon_gpuprog_loss_text(i));
 		assert_in(text, line);
 	}
 	assert_not_in(text, "Nothing was lost");
 	assert_not_in(text, "(null)");
 	document = sample_json(&sample);
 	rows = sample_rows(document, "lost");
-	assert_int_equal(json_object_array_length(rows), GPUMON_PROBE_LOSS_CAUSES);
+	assert_int_equal(json_object_array_length(rows), GPUMON_GPUPROG_LOSS_CAUSES);
 	assert_string_equal(row_text(rows, 0, "cause"), "fuel");
-	assert_string_equal(row_text(rows, GPUMON_PROBE_LOST_RING_FULL, "cause"), "ring_full");
-	assert_int_equal(row_number(rows, GPUMON_PROBE_LOST_RING_FULL, "count"),
-			 GPUMON_PROBE_LOST_RING_FULL + 11);
+	assert_string_equal(row_text(rows, GPUMON_GPUPROG_LOST_RING_FULL, "cause"), "ring_full");
+	assert_int_equal(row_number(rows, GPUMON_GPUPROG_LOST_RING_FULL, "count"),
+			 GPUMON_GPUPROG_LOST_RING_FULL + 11);
 	/* A GPU's memory may hold anything. */
-	for (uint32_t i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++)
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_LOSS_CAUSES; i++)
 		sample.devices[1].control.lost[i] = UINT64_MAX;
 	text = sample_print(&sample, false);
 	assert_in(text, "Lost: 18446744073709551615 records that found no room in a ring: ");
@@ -423,14 +423,14 @@ static void kernels_left_alone(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, "counts", GPUMON_PROBE_MAP_ARRAY, 4, 8, 10);
+	sample_map(&sample, "counts", GPUMON_GPUPROG_MAP_ARRAY, 4, 8, 10);
 	sample_device(&sample, 1);
-	sample_kernel(&sample, "_Z5scalePf", GPUMON_PROBE_WAY_PTX);
-	sample_kernel(&sample, "_Z4gemmPf", GPUMON_PROBE_WAY_NO_PTX);
-	sample_kernel(&sample, "odd", GPUMON_PROBE_WAY_REFUSED);
-	sample_kernel(&sample, "large", GPUMON_PROBE_WAY_TOO_LARGE);
-	sample.kernels[0].points[GPUMON_PROBE_MEMORY] = 4;
-	sample.kernels[0].points[GPUMON_PROBE_EXIT] = 1;
+	sample_kernel(&sample, "_Z5scalePf", GPUMON_GPUPROG_WAY_PTX);
+	sample_kernel(&sample, "_Z4gemmPf", GPUMON_GPUPROG_WAY_NO_PTX);
+	sample_kernel(&sample, "odd", GPUMON_GPUPROG_WAY_REFUSED);
+	sample_kernel(&sample, "large", GPUMON_GPUPROG_WAY_TOO_LARGE);
+	sample.kernels[0].points[GPUMON_GPUPROG_MEMORY] = 4;
+	sample.kernels[0].points[GPUMON_GPUPROG_EXIT] = 1;
 	sample.kernels[0].left[GPUMON_EDIT_TEXTURE] = 2;
 	sample.kernels[2].why = "line 7: unknown form of an address";
 	assert_string_equal(
@@ -464,9 +464,9 @@ static void maps_with_names_of_tables(void **state)
 
 	(void)state;
 	sample_init(&sample);
-	sample_map(&sample, names[0], GPUMON_PROBE_MAP_ARRAY, 4, 8, 10);
-	sample_map(&sample, names[1], GPUMON_PROBE_MAP_HISTOGRAM, 4, 512, 1);
-	sample_map(&sample, names[2], GPUMON_PROBE_MAP_DATA, 4, 8, 1);
+	sample_map(&sample, names[0], GPUMON_GPUPROG_MAP_ARRAY, 4, 8, 10);
+	sample_map(&sample, names[1], GPUMON_GPUPROG_MAP_HISTOGRAM, 4, 512, 1);
+	sample_map(&sample, names[2], GPUMON_GPUPROG_MAP_DATA, 4, 8, 1);
 	sample_device(&sample, 1);
 	sample_add(&sample, 0, 0, 0, 3, 0, 7);
 	document = sample_json(&sample);

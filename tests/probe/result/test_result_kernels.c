@@ -49,9 +49,9 @@ static void late_starts_are_found(void **state)
 	(void)state;
 	sample_begin(&sample, "launchlate");
 	sample_device(&sample, 4);
-	sample_kernel(&sample, "other", GPUMON_PROBE_WAY_PTX);
+	sample_kernel(&sample, "other", GPUMON_GPUPROG_WAY_PTX);
 	for (uint32_t device = 0; device < 2; device++)
-		sample.devices[device].clock = (struct gpumon_probe_clock){
+		sample.devices[device].clock = (struct gpumon_gpuprog_clock){
 			.known = true, .offset_ns = device ? 500 : -1000, .error_ns = 300
 		};
 	/* On device 0 the GPU's clock is 1000 ahead. */
@@ -128,7 +128,7 @@ static void main_kernels_are_found(void **state)
 
 	(void)state;
 	sample_begin(&sample, "cuda-counter");
-	sample_kernel(&sample, "_Z6reducePf", GPUMON_PROBE_WAY_PTX);
+	sample_kernel(&sample, "_Z6reducePf", GPUMON_GPUPROG_WAY_PTX);
 	sample_add(&sample, 0, sample_find(&sample, "calls_by_kernel"), 0, 0, 0, 5);
 	sample_add(&sample, 0, sample_find(&sample, "warps_by_kernel"), 3, 0, 0, 100);
 	sample_add(&sample, 0, sample_find(&sample, "warp_ns_by_kernel"), 1, 0, 0, 20000);
@@ -171,7 +171,7 @@ static void many_kernels_are_noted(void **state)
 	(void)state;
 	sample_begin(&sample, "cuda-counter");
 	for (uint32_t i = 0; i < 2; i++)
-		sample_kernel(&sample, "other", GPUMON_PROBE_WAY_PTX);
+		sample_kernel(&sample, "other", GPUMON_GPUPROG_WAY_PTX);
 	sample.maps[sample_find(&sample, "calls_by_kernel")].max_entries = 2;
 	assert_noted(
 		&sample,

@@ -38,17 +38,18 @@ static void scattered_lines_are_found(void **state)
 	/* The same line in another image. */
 	again = sample_line(&sample, 0, "src/foo.cu", 42);
 	for (uint16_t sm = 0; sm < 50; sm++) {
-		access_memory(&sample, sm % 2, (struct place){ line, 0, GPUMON_PROBE_READ, sm }, 10,
+		access_memory(&sample, sm % 2, (struct place){ line, 0, GPUMON_GPUPROG_READ, sm },
+			      10, 128, 32);
+		access_memory(&sample, 0, (struct place){ again, 0, GPUMON_GPUPROG_READ, sm }, 10,
 			      128, 32);
-		access_memory(&sample, 0, (struct place){ again, 0, GPUMON_PROBE_READ, sm }, 10,
-			      128, 32);
-		access_memory(&sample, 0, (struct place){ other, 0, GPUMON_PROBE_WRITE, sm }, 1000,
-			      128, 4);
+		access_memory(&sample, 0, (struct place){ other, 0, GPUMON_GPUPROG_WRITE, sm },
+			      1000, 128, 4);
 	}
 	/* One thread needs a sector whatever it reads; and few accesses do not matter. */
-	access_memory(&sample, 0, (struct place){ 0, 0, GPUMON_PROBE_READ, 1 }, 20000, 4, 1);
-	access_memory(&sample, 0, (struct place){ 0, 7, GPUMON_PROBE_READ | GPUMON_PROBE_WRITE, 1 },
-		      1, 128, 32);
+	access_memory(&sample, 0, (struct place){ 0, 0, GPUMON_GPUPROG_READ, 1 }, 20000, 4, 1);
+	access_memory(&sample, 0,
+		      (struct place){ 0, 7, GPUMON_GPUPROG_READ | GPUMON_GPUPROG_WRITE, 1 }, 1, 128,
+		      32);
 	assert_found(
 		&sample,
 		"foo.cu:42 of vectorAdd, read: 32.0 sectors for 128 bytes of a warp: 8.0 times what coalesced access needs");
@@ -75,7 +76,7 @@ static void whole_warps_add_up(void **state)
 {
 	struct sample sample;
 	struct json_object *document, *rows;
-	uint32_t map, place = 3 * 8 + GPUMON_PROBE_WRITE;
+	uint32_t map, place = 3 * 8 + GPUMON_GPUPROG_WRITE;
 
 	(void)state;
 	sample_begin(&sample, "memtrace");
@@ -85,9 +86,9 @@ static void whole_warps_add_up(void **state)
 		sample_add(&sample, i % 2, map, 0, place, 3 + i, 10 + i);
 	/* Two of them began in the middle of a sector; and another access. */
 	sample_add(&sample, 0, map, 1, place, 2, 2);
-	access_memory(&sample, 0, (struct place){ 0, 3, GPUMON_PROBE_WRITE, 1 }, 1, 100, 7);
+	access_memory(&sample, 0, (struct place){ 0, 3, GPUMON_GPUPROG_WRITE, 1 }, 1, 100, 7);
 	/* A place that has only these. */
-	sample_add(&sample, 0, map, 0, 4 * 8 + GPUMON_PROBE_READ, 7, UINT64_MAX / 16);
+	sample_add(&sample, 0, map, 0, 4 * 8 + GPUMON_GPUPROG_READ, 7, UINT64_MAX / 16);
 	document = sample_json(&sample);
 	rows = sample_rows(document, "lines");
 	assert_int_equal(json_object_array_length(rows), 2);
@@ -107,8 +108,8 @@ static void coalesced_lines_are_not(void **state)
 
 	(void)state;
 	sample_begin(&sample, "memtrace");
-	access_memory(&sample, 0, (struct place){ 0, 0, GPUMON_PROBE_READ, 1 }, 100, 128, 7);
-	access_memory(&sample, 0, (struct place){ 0, 0, GPUMON_PROBE_WRITE, 1 }, 100, 128, 1);
+	access_memory(&sample, 0, (struct place){ 0, 0, GPUMON_GPUPROG_READ, 1 }, 100, 128, 7);
+	access_memory(&sample, 0, (struct place){ 0, 0, GPUMON_GPUPROG_WRITE, 1 }, 100, 128, 1);
 	assert_found(
 		&sample,
 		"No line stands out: none with 5 % of the sectors takes twice what coalesced access needs");

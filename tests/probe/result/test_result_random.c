@@ -36,7 +36,7 @@ static uint64_t below(uint64_t n)
 
 /* Sums by index and word of what was put in, of all GPUs and SMs. */
 struct sums {
-	uint64_t words[MOST_ENTRIES][GPUMON_PROBE_BUCKETS];
+	uint64_t words[MOST_ENTRIES][GPUMON_GPUPROG_BUCKETS];
 	bool used[MOST_ENTRIES];
 	uint32_t n;
 };
@@ -80,7 +80,7 @@ static void check_histogram(struct json_object *rows, const struct sums *sums)
 	uint64_t all = 0, shown = 0, index, from;
 
 	for (uint32_t i = 0; i < MOST_ENTRIES; i++)
-		for (uint32_t bucket = 0; bucket < GPUMON_PROBE_BUCKETS; bucket++)
+		for (uint32_t bucket = 0; bucket < GPUMON_GPUPROG_BUCKETS; bucket++)
 			all += sums->words[i][bucket];
 	for (size_t row = 0; row < json_object_array_length(rows); row++) {
 		index = row_number(rows, row, "index");
@@ -103,12 +103,12 @@ static void sums_are_right(void **state)
 		struct sample sample;
 
 		sample_init(&sample);
-		sample_map(&sample, "sums", GPUMON_PROBE_MAP_SM_ARRAY, 4, words * 8, entries);
-		sample_map(&sample, "counts", GPUMON_PROBE_MAP_HISTOGRAM, 4, 512, entries);
+		sample_map(&sample, "sums", GPUMON_GPUPROG_MAP_SM_ARRAY, 4, words * 8, entries);
+		sample_map(&sample, "counts", GPUMON_GPUPROG_MAP_HISTOGRAM, 4, 512, entries);
 		for (uint64_t i = 1 + below(SAMPLE_DEVICES); i-- > 0;)
 			sample_device(&sample, 1u << below(6));
 		fill(&sample, 0, words, &sums);
-		fill(&sample, 1, GPUMON_PROBE_BUCKETS, &counts);
+		fill(&sample, 1, GPUMON_GPUPROG_BUCKETS, &counts);
 		document = sample_json(&sample);
 		check_array(sample_rows(document, "sums"), &sums, words);
 		check_histogram(sample_rows(document, "counts"), &counts);
@@ -127,7 +127,7 @@ static void hashes_are_whole(void **state)
 		char gpu[16];
 
 		sample_init(&sample);
-		sample_map(&sample, "keys", GPUMON_PROBE_MAP_HASH, 8, 8, MOST_ENTRIES);
+		sample_map(&sample, "keys", GPUMON_GPUPROG_MAP_HASH, 8, 8, MOST_ENTRIES);
 		sample_device(&sample, 8);
 		sample_device(&sample, 8);
 		for (uint64_t i = below(80); i-- > 0;) {
@@ -166,12 +166,12 @@ static void reached_is_exact(void **state)
 	for (uint32_t turn = 0; turn < 20 * TURNS; turn++) {
 		uint64_t values[MOST_ENTRIES], n = below(MOST_ENTRIES), reached = 0, expected = 0;
 		uint32_t percent = 1 + (uint32_t)below(100);
-		struct gpumon_probe_buckets buckets = { 0 };
+		struct gpumon_gpuprog_buckets buckets = { 0 };
 		uint64_t found, above, from;
 
 		for (uint64_t i = 0; i < n; i++) {
 			values[i] = dice() >> below(64);
-			gpumon_probe_buckets_add(&buckets, values[i]);
+			gpumon_gpuprog_buckets_add(&buckets, values[i]);
 		}
 		for (int power = -1; power < 64; power++) {
 			from = power < 1 ? 0 : 1ULL << power;
@@ -183,7 +183,8 @@ static void reached_is_exact(void **state)
 				reached = above;
 			}
 		}
-		assert_int_equal(gpumon_probe_buckets_reached(&buckets, percent, &found), expected);
+		assert_int_equal(gpumon_gpuprog_buckets_reached(&buckets, percent, &found),
+				 expected);
 		assert_int_equal(found, reached);
 	}
 }
@@ -191,30 +192,30 @@ static void reached_is_exact(void **state)
 /* The newest records, whatever the room. */
 static void records_are_the_newest(void **state)
 {
-	static const struct gpumon_probe_map map = { .kind = GPUMON_PROBE_MAP_RING,
-						     .value_size = 12 };
+	static const struct gpumon_gpuprog_map map = { .kind = GPUMON_GPUPROG_MAP_RING,
+						       .value_size = 12 };
 
 	(void)state;
 	for (uint32_t turn = 0; turn < TURNS; turn++) {
 		uint64_t room = 1 + below(3000), n = below(5000), kept, data[2] = { 0 };
-		struct gpumon_probe_records records;
-		struct gpumon_probe_record record;
+		struct gpumon_gpuprog_records records;
+		struct gpumon_gpuprog_record record;
 
-		gpumon_probe_records_init(&records, &map, room * 24);
+		gpumon_gpuprog_records_init(&records, &map, room * 24);
 		for (uint64_t i = 0; i < n; i++) {
 			data[0] = i;
-			gpumon_probe_records_add(&records, (uint32_t)(i % 3), data,
-						 i % 2 ? 12 : 100);
+			gpumon_gpuprog_records_add(&records, (uint32_t)(i % 3), data,
+						   i % 2 ? 12 : 100);
 		}
-		kept = gpumon_probe_records_kept(&records);
+		kept = gpumon_gpuprog_records_kept(&records);
 		assert_int_equal(records.added, n);
 		assert_int_equal(kept, n < room ? n : room);
 		for (uint64_t i = 0; i < kept; i++) {
-			record = gpumon_probe_records_at(&records, i);
+			record = gpumon_gpuprog_records_at(&records, i);
 			assert_int_equal(*(const uint64_t *)record.data, n - kept + i);
 			assert_int_equal(record.device, (n - kept + i) % 3);
 		}
-		gpumon_probe_records_clear(&records);
+		gpumon_gpuprog_records_clear(&records);
 	}
 }
 
@@ -246,20 +247,20 @@ static void any_memory_can_be_shown(void **state)
 		sample_init_tool(&sample, tools[turn % COUNT(tools)]);
 		for (uint32_t i = 0; i < sample.object.maps_n; i++)
 			if (sample.maps[i].max_entries > 4096 &&
-			    sample.maps[i].kind != GPUMON_PROBE_MAP_RING)
+			    sample.maps[i].kind != GPUMON_GPUPROG_MAP_RING)
 				sample.maps[i].max_entries = 4096;
 		sample_device(&sample, 2);
 		if (below(2))
-			sample_kernel(&sample, "_Z1fv", GPUMON_PROBE_WAY_PTX);
-		sample.devices[0].clock = (struct gpumon_probe_clock){ .known = below(2),
-								       .offset_ns = (int64_t)dice(),
-								       .error_ns = dice() };
+			sample_kernel(&sample, "_Z1fv", GPUMON_GPUPROG_WAY_PTX);
+		sample.devices[0].clock = (struct gpumon_gpuprog_clock){
+			.known = below(2), .offset_ns = (int64_t)dice(), .error_ns = dice()
+		};
 		for (uint32_t i = 0; i < sample.object.maps_n; i++) {
 			if (sample.images[0][i])
 				scramble(sample.images[0][i],
-					 gpumon_probe_map_bytes(&sample.maps[i], 2));
-			for (uint32_t n = 0; sample.maps[i].kind == GPUMON_PROBE_MAP_RING && n < 9;
-			     n++) {
+					 gpumon_gpuprog_map_bytes(&sample.maps[i], 2));
+			for (uint32_t n = 0;
+			     sample.maps[i].kind == GPUMON_GPUPROG_MAP_RING && n < 9; n++) {
 				scramble((uint8_t *)record, sizeof(record));
 				sample_record(&sample, (uint32_t)below(2), i, record,
 					      (uint32_t)below(sizeof(record) + 1));

@@ -50,7 +50,7 @@ static void early_lanes_are_found(void **state)
 	(void)state;
 	sample_begin(&sample, "kernelretsnoop");
 	map = sample_find(&sample, "lanes");
-	sample_kernel(&sample, "even", GPUMON_PROBE_WAY_PTX);
+	sample_kernel(&sample, "even", GPUMON_GPUPROG_WAY_PTX);
 	fill_lanes(&sample, 0, 10, 10000);
 	fill_lanes(&sample, 1, 10, 10000);
 	sample_add(&sample, 0, map, 0, 0, 1, (uint64_t)-20000);
@@ -145,7 +145,7 @@ static void busy_warps_are_found(void **state)
 	assert_int_equal(row_number(rows, 1, "to_thread"), 999);
 	assert_int_equal(row_number(rows, 1, "runs_of_each"), 10);
 	/* With another kernel it is not known which one they belong to. */
-	sample_kernel(&sample, "other", GPUMON_PROBE_WAY_PTX);
+	sample_kernel(&sample, "other", GPUMON_GPUPROG_WAY_PTX);
 	assert_found(
 		&sample,
 		"Warps 0 and 1 of all kernels together (threads 0 to 63) run 3.2 times as often as the rest");

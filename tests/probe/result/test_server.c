@@ -12,9 +12,9 @@
 
 #include "gpuprog/serve/session.h"
 
-static const struct gpumon_probe_object object;
-static const struct gpumon_probe_order order = { .object = &object };
-static struct gpumon_probe_server server;
+static const struct gpumon_gpuprog_object object;
+static const struct gpumon_gpuprog_order order = { .object = &object };
+static struct gpumon_gpuprog_server server;
 
 static int count_descriptors(void)
 {
@@ -63,24 +63,24 @@ static void send_request(size_t size, int descriptors)
 static void request_is_taken(size_t size, int descriptors)
 {
 	send_request(size, descriptors);
-	gpumon_probe_server_step(&server);
+	gpumon_gpuprog_server_step(&server);
 }
 
 static int open_server(void **state)
 {
-	static struct gpumon_probe_plan plan;
+	static struct gpumon_gpuprog_plan plan;
 	struct gpumon_error err;
 
 	*state = &plan;
 	request = (struct gpumon_wire_request){ .type = GPUMON_WIRE_EXCHANGE };
-	return gpumon_probe_plan_make(&object, 1, 0, 0, &plan, &err) ||
-	       gpumon_probe_server_open(&server, &order, &plan, &err);
+	return gpumon_gpuprog_plan_make(&object, 1, 0, 0, &plan, &err) ||
+	       gpumon_gpuprog_server_open(&server, &order, &plan, &err);
 }
 
 static int close_server(void **state)
 {
-	gpumon_probe_server_close(&server);
-	gpumon_probe_plan_clear(*state);
+	gpumon_gpuprog_server_close(&server);
+	gpumon_gpuprog_plan_clear(*state);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static void count_sentence(void *argument, const char *text)
 /* Of many processes that all have something else to tell. */
 static void notes_take_little_memory(void **state)
 {
-	static struct gpumon_probe_service service;
+	static struct gpumon_gpuprog_service service;
 	uint32_t sentences = 0;
 	size_t before = 0;
 
@@ -117,23 +117,23 @@ static void notes_take_little_memory(void **state)
 	for (int i = 0; i < 100; i++) {
 		request.text[0] = (char)(' ' + i);
 		request_is_taken(sizeof(request), 0);
-		if (i == GPUMON_PROBE_MAX_NOTES)
+		if (i == GPUMON_GPUPROG_MAX_NOTES)
 			before = server.pool.blocks_used;
 	}
-	assert_int_equal(server.notes_n, GPUMON_PROBE_MAX_NOTES);
+	assert_int_equal(server.notes_n, GPUMON_GPUPROG_MAX_NOTES);
 	assert_int_equal(server.pool.blocks_used, before);
 	/* One that is kept is no other one. */
 	request.text[0] = ' ';
 	request_is_taken(sizeof(request), 0);
 	service.server = server;
-	gpumon_probe_service_notes(&service, count_sentence, &sentences);
-	assert_int_equal(sentences, GPUMON_PROBE_MAX_NOTES + 1);
+	gpumon_gpuprog_service_notes(&service, count_sentence, &sentences);
+	assert_int_equal(sentences, GPUMON_GPUPROG_MAX_NOTES + 1);
 }
 
 /* What a process has to tell cannot steer the terminal. */
 static void notes_are_plain(void **state)
 {
-	static struct gpumon_probe_service service;
+	static struct gpumon_gpuprog_service service;
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -144,7 +144,7 @@ static void notes_are_plain(void **state)
 	strcpy(request.text, "a\033]0;b\xc2\x9b c\xff d");
 	request_is_taken(sizeof(request), 0);
 	service.server = server;
-	gpumon_probe_service_notes(&service, gpumon_probe_show_line, out);
+	gpumon_gpuprog_service_notes(&service, gpumon_gpuprog_show_line, out);
 	assert_int_equal(fclose(out), 0);
 	assert_string_equal(text, "gpumon-user: a?]0;b? c? d\n");
 	free(text);
@@ -161,7 +161,7 @@ static void send_name(const char *name)
 /* In namespaces of their own, two processes may have the same number. */
 static void processes_have_kernels_of_their_own(void **state)
 {
-	const struct gpumon_probe_process *processes = server.launchers.processes;
+	const struct gpumon_gpuprog_process *processes = server.launchers.processes;
 	pid_t child;
 
 	(void)state;
@@ -177,7 +177,7 @@ static void processes_have_kernels_of_their_own(void **state)
 	}
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	send_name("of the parent");
-	gpumon_probe_server_step(&server);
+	gpumon_gpuprog_server_step(&server);
 	assert_int_equal(server.launchers.processes_n, 2);
 	assert_int_equal(processes[0].names_n, 2);
 	assert_int_equal(processes[1].names_n, 2);
@@ -197,11 +197,11 @@ static void launches_are_missing(void **state)
 	request_is_taken(sizeof(request), 0);
 	launches = server.launchers.processes[0].launches;
 	launches->unknown = 1;
-	assert_null(gpumon_probe_launches_list(&server.launchers, &server.run, 0, &n, &why));
+	assert_null(gpumon_gpuprog_launches_list(&server.launchers, &server.run, 0, &n, &why));
 	assert_string_equal(why, "kernels of some are not known, such as those of graphs");
 	launches->unknown = 0;
 	launches->count = GPUMON_WIRE_LAUNCHES_MAX + 1;
-	assert_null(gpumon_probe_launches_list(&server.launchers, &server.run, 0, &n, &why));
+	assert_null(gpumon_gpuprog_launches_list(&server.launchers, &server.run, 0, &n, &why));
 	assert_string_equal(why, "a process had more than there is room for");
 }
 
@@ -240,24 +240,24 @@ static void launchers_are_limited(void **state)
 {
 	(void)state;
 	request.type = GPUMON_WIRE_LAUNCHES;
-	for (int i = 0; i < GPUMON_PROBE_MAX_PROCESSES + 3; i++)
+	for (int i = 0; i < GPUMON_GPUPROG_MAX_PROCESSES + 3; i++)
 		request_is_taken(sizeof(request), 0);
-	assert_int_equal(server.launchers.processes_n, GPUMON_PROBE_MAX_PROCESSES);
+	assert_int_equal(server.launchers.processes_n, GPUMON_GPUPROG_MAX_PROCESSES);
 	assert_int_equal(server.launchers.left_out, 3);
 }
 
 /* One after the other: each gives its place back, and its launches stay, with the name that came last. */
 static void launches_of_ended_processes_are_kept(void **state)
 {
-	struct gpumon_probe_launch *launches;
+	struct gpumon_gpuprog_launch *launches;
 	const char *why;
 	uint64_t n;
 
 	(void)state;
 	server.areas.areas_n = 1;
-	assert_int_equal(gpumon_probe_run_kernel(&server.run, "first", 5), 0);
+	assert_int_equal(gpumon_gpuprog_run_kernel(&server.run, "first", 5), 0);
 	request.type = GPUMON_WIRE_LAUNCHES;
-	for (uint64_t i = 0; i <= GPUMON_PROBE_MAX_PROCESSES; i++) {
+	for (uint64_t i = 0; i <= GPUMON_GPUPROG_MAX_PROCESSES; i++) {
 		struct gpumon_wire_launches *written;
 		pid_t child = fork();
 
@@ -268,16 +268,16 @@ static void launches_of_ended_processes_are_kept(void **state)
 			_exit(0);
 		}
 		assert_int_equal(waitpid(child, NULL, 0), child);
-		gpumon_probe_server_step(&server);
+		gpumon_gpuprog_server_step(&server);
 		assert_int_equal(server.launchers.processes_n, 1);
 		written = server.launchers.processes[0].launches;
 		written->count = 1;
 		written->launches[0] = (struct gpumon_wire_launch){ .ns = i, .kernel = 1 };
-		gpumon_probe_server_step(&server);
+		gpumon_gpuprog_server_step(&server);
 		assert_int_equal(server.launchers.processes_n, 0);
 	}
-	launches = gpumon_probe_launches_list(&server.launchers, &server.run, 1, &n, &why);
-	assert_int_equal(n, GPUMON_PROBE_MAX_PROCESSES + 1);
+	launches = gpumon_gpuprog_launches_list(&server.launchers, &server.run, 1, &n, &why);
+	assert_int_equal(n, GPUMON_GPUPROG_MAX_PROCESSES + 1);
 	for (uint64_t i = 0; i < n; i++)
 		assert_int_equal(launches[i].ns, i);
 	assert_int_equal(server.launchers.left_out, 0);
@@ -290,14 +290,14 @@ static void images_that_come_too_late_are_told(void **state)
 {
 	static const char text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 				   ".visible .entry first()\n{\n\tret;\n}\n";
-	static const struct gpumon_probe_rules rules;
-	struct gpumon_probe_check check;
+	static const struct gpumon_gpuprog_rules rules;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
 	int fd = memfd_create("image", MFD_CLOEXEC);
 
 	(void)state;
-	assert_int_equal(gpumon_probe_check("threadhist", &rules, &check, &err), 0);
-	server.order = &(struct gpumon_probe_order){
+	assert_int_equal(gpumon_gpuprog_check("threadhist", &rules, &check, &err), 0);
+	server.order = &(struct gpumon_gpuprog_order){
 		.object = &check.object, .facts = check.facts, .shards = 1, .fuel = 1
 	};
 	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
@@ -308,7 +308,7 @@ static void images_that_come_too_late_are_told(void **state)
 	assert_int_equal(server.run.kernels_n, 1);
 	assert_int_equal(server.notes_n, 1);
 	assert_non_null(strstr(server.notes[0], "kernels of this image are not counted"));
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 	close(fd);
 }
 
@@ -325,7 +325,7 @@ static void images_that_cannot_be_read_are_told(void **state)
 /* GPUs of more architectures than functions are kept for: no other memory would help. */
 static void architectures_are_limited(void **state)
 {
-	static struct gpumon_probe_patches patches = { .codes_n = GPUMON_PROBE_MAX_TARGETS };
+	static struct gpumon_gpuprog_patches patches = { .codes_n = GPUMON_GPUPROG_MAX_TARGETS };
 
 	(void)state;
 	server.patches = &patches;

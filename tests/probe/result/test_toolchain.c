@@ -55,12 +55,12 @@ static void the_newest_cuda_is_taken(void **state)
 			 versions[i]);
 		add_file(name);
 	}
-	assert_int_equal(gpumon_probe_find_ptxas(NULL, "program", path, &err), 0);
+	assert_int_equal(gpumon_gpuprog_find_ptxas(NULL, "program", path, &err), 0);
 	assert_string_equal(path, "/usr/local/cuda-13.0/bin/ptxas");
-	assert_int_equal(gpumon_probe_find_sanitizer(NULL, path, sizeof(path), &err), 0);
+	assert_int_equal(gpumon_gpuprog_find_sanitizer(NULL, path, sizeof(path), &err), 0);
 	assert_string_equal(path, "/usr/local/cuda-13.0/compute-sanitizer/libsanitizer-public.so");
 	assert_int_equal(remove("/usr/local/cuda-13.0/bin/ptxas"), 0);
-	assert_int_equal(gpumon_probe_find_ptxas(NULL, "program", path, &err), 0);
+	assert_int_equal(gpumon_gpuprog_find_ptxas(NULL, "program", path, &err), 0);
 	assert_string_equal(path, "/usr/local/cuda-12.10/bin/ptxas");
 }
 

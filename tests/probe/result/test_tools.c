@@ -8,31 +8,31 @@
 
 #include "gpuprog/serve/load.h"
 
-static const struct gpumon_probe_rules rules;
+static const struct gpumon_gpuprog_rules rules;
 
 /* Each is found, and is a program that may run. */
 static void all_tools_are_accepted(void **state)
 {
-	const struct gpumon_probe_tool *found;
-	struct gpumon_probe_check check;
+	const struct gpumon_gpuprog_tool *found;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
 	size_t n;
-	const struct gpumon_probe_tool *tools = gpumon_probe_tools(&n);
+	const struct gpumon_gpuprog_tool *tools = gpumon_gpuprog_tools(&n);
 
 	(void)state;
 	assert_true(n >= 7);
 	for (size_t i = 0; i < n; i++) {
-		assert_true(gpumon_probe_is_tool(tools[i].name));
-		assert_int_equal(gpumon_probe_tool_find(tools[i].name, &found, &err), 0);
+		assert_true(gpumon_gpuprog_is_tool(tools[i].name));
+		assert_int_equal(gpumon_gpuprog_tool_find(tools[i].name, &found, &err), 0);
 		assert_ptr_equal(found, &tools[i]);
 		assert_memory_equal(found->object, "\177ELF", 4);
-		if (gpumon_probe_check(tools[i].name, &rules, &check, &err))
+		if (gpumon_gpuprog_check(tools[i].name, &rules, &check, &err))
 			fail_msg("%s", err.message);
 		for (uint32_t j = 0; j < check.object.programs_n; j++)
 			if (!check.verdicts[j].facts)
 				fail_msg("%s", check.verdicts[j].refusal.message);
 		assert_true(check.object.programs_n > 0);
-		gpumon_probe_check_clear(&check);
+		gpumon_gpuprog_check_clear(&check);
 	}
 }
 
@@ -54,27 +54,27 @@ static void all_sources_are_tools(void **state)
 			continue;
 		*end = '\0';
 		sources++;
-		if (!gpumon_probe_is_tool(name))
+		if (!gpumon_gpuprog_is_tool(name))
 			fail_msg("%s is not in the list of tools", entry->d_name);
 	}
 	closedir(folder);
-	gpumon_probe_tools(&n);
+	gpumon_gpuprog_tools(&n);
 	assert_int_equal(n, sources);
 }
 
 static void check_message(const char *name, const char *text)
 {
-	const struct gpumon_probe_tool *tool;
-	struct gpumon_probe_check check;
+	const struct gpumon_gpuprog_tool *tool;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
 
-	assert_false(gpumon_probe_is_tool(name));
-	assert_int_equal(gpumon_probe_tool_find(name, &tool, &err), -1);
+	assert_false(gpumon_gpuprog_is_tool(name));
+	assert_int_equal(gpumon_gpuprog_tool_find(name, &tool, &err), -1);
 	if (!strstr(err.message, text))
 		fail_msg("no \"%s\" in \"%s\"", text, err.message);
 	/* The same where a file is possible. */
-	assert_int_equal(gpumon_probe_check(name, &rules, &check, &err), -1);
-	gpumon_probe_check_clear(&check);
+	assert_int_equal(gpumon_gpuprog_check(name, &rules, &check, &err), -1);
+	gpumon_gpuprog_check_clear(&check);
 	assert_int_equal(err.status, GPUMON_EXIT_USAGE);
 	if (!strstr(err.message, text))
 		fail_msg("no \"%s\" in \"%s\"", text, err.message);
@@ -101,20 +101,20 @@ static void near_names_are_offered(void **state)
 /* What looks like a path is one. */
 static void files_are_files(void **state)
 {
-	struct gpumon_probe_check check;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
 
 	(void)state;
-	assert_int_equal(gpumon_probe_check("./threadhist", &rules, &check, &err), -1);
+	assert_int_equal(gpumon_gpuprog_check("./threadhist", &rules, &check, &err), -1);
 	assert_string_equal(err.message, "./threadhist: No such file or directory");
-	gpumon_probe_check_clear(&check);
-	assert_int_equal(gpumon_probe_check("treadhist.bpf.o", &rules, &check, &err), -1);
+	gpumon_gpuprog_check_clear(&check);
+	assert_int_equal(gpumon_gpuprog_check("treadhist.bpf.o", &rules, &check, &err), -1);
 	assert_string_equal(err.message, "treadhist.bpf.o: No such file or directory");
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 	assert_int_equal(
-		gpumon_probe_check(OBJECTS "/bpf/gpu/threadhist.bpf.o", &rules, &check, &err), 0);
+		gpumon_gpuprog_check(OBJECTS "/bpf/gpu/threadhist.bpf.o", &rules, &check, &err), 0);
 	assert_int_equal(check.refused, 0);
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 }
 
 int main(void)

@@ -11,28 +11,28 @@
 
 static void tools_are_not_built(void **state)
 {
-	static const struct gpumon_probe_rules rules;
-	const struct gpumon_probe_tool *tool;
-	struct gpumon_probe_check check;
+	static const struct gpumon_gpuprog_rules rules;
+	const struct gpumon_gpuprog_tool *tool;
+	struct gpumon_gpuprog_check check;
 	struct gpumon_error err;
 
 	(void)state;
-	assert_true(gpumon_probe_is_tool("threadhist"));
-	assert_int_equal(gpumon_probe_tool_find("threadhist", &tool, &err), -1);
+	assert_true(gpumon_gpuprog_is_tool("threadhist"));
+	assert_int_equal(gpumon_gpuprog_tool_find("threadhist", &tool, &err), -1);
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
 	assert_int_equal(err.code, GPUMON_ERROR_NOT_BUILT);
-	assert_int_equal(gpumon_probe_check("threadhist", &rules, &check, &err), -1);
+	assert_int_equal(gpumon_gpuprog_check("threadhist", &rules, &check, &err), -1);
 	assert_int_equal(err.code, GPUMON_ERROR_NOT_BUILT);
-	gpumon_probe_check_clear(&check);
+	gpumon_gpuprog_check_clear(&check);
 	/* A name that is wrong is still said to be wrong. */
-	assert_int_equal(gpumon_probe_tool_find("treadhist", &tool, &err), -1);
+	assert_int_equal(gpumon_gpuprog_tool_find("treadhist", &tool, &err), -1);
 	assert_int_equal(err.code, GPUMON_ERROR_USAGE);
 	assert_non_null(strstr(err.message, "did you mean threadhist?"));
 }
 
 static void tools_are_listed(void **state)
 {
-	struct json_object *document = gpumon_probe_tools_json(), *tools, *built;
+	struct json_object *document = gpumon_gpuprog_tools_json(), *tools, *built;
 	struct gpumon_term term = { 0 };
 	char *text = NULL;
 	size_t size;
@@ -47,7 +47,7 @@ static void tools_are_listed(void **state)
 		assert_false(json_object_get_boolean(built));
 	}
 	json_object_put(document);
-	assert_int_equal(gpumon_probe_show_tools(&term, out), 0);
+	assert_int_equal(gpumon_gpuprog_show_tools(&term, out), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "\nthreadhist     how often each thread of the grid runs\n"));
 	free(text);

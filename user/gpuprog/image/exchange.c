@@ -99,6 +99,7 @@ static enum names look_at_names(struct gpumon_exchange *exchange, const char *da
 	}
 	return GO_ON;
 }
+
 /**
  * exchange_may_hold - look for the names of kernels at the beginning of an image
  * @exchange: exchange
@@ -144,8 +145,9 @@ static bool same_major(uint32_t one, uint32_t other)
 {
 	return one / 10 == other / 10;
 }
+
 /* Whether the GPU of the order can run an image of machine code. */
-static bool exchange_code_fits(const struct gpumon_probe_order *order,
+static bool exchange_code_fits(const struct gpumon_gpuprog_order *order,
 			       const struct gpumon_fatbin_image *image)
 {
 	return !order->sm || (same_major(order->sm, image->sm) && image->sm <= order->sm);
@@ -163,6 +165,7 @@ static bool text_fits(const struct gpumon_exchange_container *container, size_t 
 		return same_major(is->sm, sm);
 	return is->sm == sm || !(specific || is->specific);
 }
+
 /* The architecture of the PTX that a driver takes for a GPU, or 0: none fits. */
 static uint32_t exchange_best_text(const struct gpumon_exchange_container *container, uint32_t sm)
 {
@@ -188,9 +191,9 @@ static int tell_kernel(void *context, const char *name)
 		if (gpumon_exchange_text_has(&looking->container->texts[i], name) !=
 		    GPUMON_EXCHANGE_ABSENT)
 			return 0;
-	number = gpumon_probe_run_kernel(exchange->run, name, strlen(name));
-	if (number == GPUMON_PROBE_NO_NUMBER ||
-	    gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_NO_PTX, ""))
+	number = gpumon_gpuprog_run_kernel(exchange->run, name, strlen(name));
+	if (number == GPUMON_GPUPROG_NO_NUMBER ||
+	    gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_NO_PTX, ""))
 		return gpumon_exchange_no_memory(exchange);
 	return 0;
 }
@@ -210,6 +213,7 @@ static int each_kernel(struct gpumon_exchange *exchange, const struct gpumon_fat
 	free(data);
 	return result;
 }
+
 /* Say in the run which kernels of a cubin are asked for. Returns 0, or -1 without memory. */
 static int exchange_cubin(struct gpumon_exchange *exchange, const void *data, size_t size)
 {
@@ -223,6 +227,7 @@ static int exchange_cubin(struct gpumon_exchange *exchange, const void *data, si
 	}
 	return gpumon_fatbin_elf_kernels(data, size, tell_kernel, &looking);
 }
+
 /**
  * exchange_code_only - say in the run which kernels have no PTX in a container
  * @exchange: exchange
@@ -285,6 +290,7 @@ static int compare_kernel(void *context, const char *name)
 	looking->missing |= !here;
 	return 0;
 }
+
 /**
  * exchange_code - find out what becomes of an image of machine code
  * @exchange: exchange
@@ -426,6 +432,7 @@ static int decide(struct gpumon_exchange *exchange, struct gpumon_exchange_conta
 			return -1;
 	return 0;
 }
+
 /**
  * exchange_container_edit - put programs into a container
  * @exchange: exchange
@@ -495,7 +502,7 @@ static int check_written(FILE *out, struct gpumon_error *err)
 }
 
 static int exchange_text(struct gpumon_exchange *exchange, const char *image, size_t size,
-			 FILE *out, enum gpumon_probe_outcome *outcome)
+			 FILE *out, enum gpumon_gpuprog_outcome *outcome)
 {
 	struct gpumon_exchange_text text;
 	int result = gpumon_exchange_text_edit(exchange, image, size, &text);
@@ -504,7 +511,7 @@ static int exchange_text(struct gpumon_exchange *exchange, const char *image, si
 		fwrite(text.changed, 1, text.changed_size, out);
 		if (strnlen(image, size) < size)
 			fputc(0, out);
-		*outcome = GPUMON_PROBE_EXCHANGED;
+		*outcome = GPUMON_GPUPROG_EXCHANGED;
 		result = gpumon_exchange_text_tell(exchange, &text, NULL);
 		if (!result)
 			result = check_written(out, exchange->err);
@@ -551,15 +558,15 @@ static int write_containers(struct gpumon_exchange *exchange, const uint8_t *ima
 }
 
 static int exchange_containers(struct gpumon_exchange *exchange, const uint8_t *image, size_t size,
-			       FILE *out, enum gpumon_probe_outcome *outcome)
+			       FILE *out, enum gpumon_gpuprog_outcome *outcome)
 {
 	struct images images = { .containers = NULL };
 	int result = edit_containers(exchange, image, size, &images);
 
 	for (size_t i = 0; !result && i < images.n; i++)
 		if (images.containers[i].changed)
-			*outcome = GPUMON_PROBE_EXCHANGED;
-	if (!result && *outcome == GPUMON_PROBE_EXCHANGED)
+			*outcome = GPUMON_GPUPROG_EXCHANGED;
+	if (!result && *outcome == GPUMON_GPUPROG_EXCHANGED)
 		result = write_containers(exchange, image, size, &images, out);
 	for (size_t i = 0; i < images.n; i++)
 		exchange_container_clear(&images.containers[i]);
@@ -567,13 +574,13 @@ static int exchange_containers(struct gpumon_exchange *exchange, const uint8_t *
 	return result;
 }
 
-int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *image, size_t size,
-			  struct gpumon_probe_run *run, FILE *out,
-			  enum gpumon_probe_outcome *outcome, struct gpumon_error *err)
+int gpumon_gpuprog_exchange(const struct gpumon_gpuprog_order *order, const void *image,
+			    size_t size, struct gpumon_gpuprog_run *run, FILE *out,
+			    enum gpumon_gpuprog_outcome *outcome, struct gpumon_error *err)
 {
 	struct gpumon_exchange exchange = { order, run, err };
 
-	*outcome = GPUMON_PROBE_UNTOUCHED;
+	*outcome = GPUMON_GPUPROG_UNTOUCHED;
 	run->images++;
 	if (size < FORM_BYTES)
 		return 0;
@@ -602,13 +609,13 @@ struct patching {
 
 /* Why it is not PTX that programs are put into; "" if that was not tried. */
 static const char *why_patched(const struct patching *patching,
-			       const struct gpumon_probe_kernel *kernel, char *text, size_t room)
+			       const struct gpumon_gpuprog_kernel *kernel, char *text, size_t room)
 {
 	if (!patching->exchange.order->patched)
 		return "";
 	if (!kernel->told)
 		return "its machine code (SASS) calls the programs: it has no PTX";
-	if (kernel->way != GPUMON_PROBE_WAY_REFUSED)
+	if (kernel->way != GPUMON_GPUPROG_WAY_REFUSED)
 		return kernel->why;
 	snprintf(text, room,
 		 "its machine code (SASS) calls the programs: its PTX cannot be edited: %s",
@@ -627,28 +634,29 @@ static int look_at(void *context, const char *name)
 		return -1;
 	if (!programs)
 		return 0;
-	number = gpumon_probe_run_kernel(exchange->run, name, strlen(name));
-	if (number == GPUMON_PROBE_NO_NUMBER)
+	number = gpumon_gpuprog_run_kernel(exchange->run, name, strlen(name));
+	if (number == GPUMON_GPUPROG_NO_NUMBER)
 		return gpumon_exchange_no_memory(exchange);
-	if (gpumon_probe_run_leaves(exchange->run, number))
+	if (gpumon_gpuprog_run_leaves(exchange->run, number))
 		return 0;
 	if (patching->edited)
-		return gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_NO_PTX, "") ?
+		return gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_NO_PTX,
+					       "") ?
 			       gpumon_exchange_no_memory(exchange) :
 			       0;
-	if (gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_SASS,
-				  why_patched(patching, &exchange->run->kernels[number], text,
-					      sizeof(text))) ||
+	if (gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_SASS,
+				    why_patched(patching, &exchange->run->kernels[number], text,
+						sizeof(text))) ||
 	    patching->each(patching->argument, number, programs, name))
 		return gpumon_exchange_no_memory(exchange);
 	exchange->run->kernels[number].image = exchange->run->images;
 	return 0;
 }
 
-static bool has_memory_point(const struct gpumon_probe_order *order, uint32_t programs)
+static bool has_memory_point(const struct gpumon_gpuprog_order *order, uint32_t programs)
 {
 	for (uint32_t i = 0; i < order->object->programs_n; i++)
-		if (programs & 1u << i && order->object->programs[i].point == GPUMON_PROBE_MEMORY)
+		if (programs & 1u << i && order->object->programs[i].point == GPUMON_GPUPROG_MEMORY)
 			return true;
 	return false;
 }
@@ -658,9 +666,9 @@ static int add_unseen(void *context, const char *name, const uint64_t unseen[GPU
 {
 	struct patching *patching = context;
 	struct gpumon_exchange *exchange = &patching->exchange;
-	uint32_t programs, number = gpumon_probe_run_find(exchange->run, name);
+	uint32_t programs, number = gpumon_gpuprog_run_find(exchange->run, name);
 
-	if (number == GPUMON_PROBE_NO_NUMBER ||
+	if (number == GPUMON_GPUPROG_NO_NUMBER ||
 	    exchange->run->kernels[number].image != exchange->run->images)
 		return 0;
 	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
@@ -671,11 +679,11 @@ static int add_unseen(void *context, const char *name, const uint64_t unseen[GPU
 	return 0;
 }
 
-int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cubin, size_t size,
-			 struct gpumon_probe_run *run,
-			 int (*each)(void *argument, uint32_t number, uint32_t programs,
-				     const char *name),
-			 void *argument, struct gpumon_error *err)
+int gpumon_gpuprog_patched(const struct gpumon_gpuprog_order *order, const void *cubin, size_t size,
+			   struct gpumon_gpuprog_run *run,
+			   int (*each)(void *argument, uint32_t number, uint32_t programs,
+				       const char *name),
+			   void *argument, struct gpumon_error *err)
 {
 	struct patching patching = {
 		.exchange = { order, run, err },
@@ -684,7 +692,7 @@ int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cub
 	};
 
 	run->images++;
-	patching.edited = gpumon_fatbin_elf_defines(cubin, size, GPUMON_PROBE_TABLE);
+	patching.edited = gpumon_fatbin_elf_defines(cubin, size, GPUMON_GPUPROG_TABLE);
 	if (gpumon_fatbin_elf_kernels(cubin, size, look_at, &patching))
 		return -1;
 	if (!patching.edited && gpumon_fatbin_elf_unseen(cubin, size, add_unseen, &patching))
@@ -694,12 +702,12 @@ int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cub
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
-static bool is_own(const struct gpumon_probe_order *order, uint32_t i)
+static bool is_own(const struct gpumon_gpuprog_order *order, uint32_t i)
 {
-	return order->facts[i] && order->object->programs[i].point == GPUMON_PROBE_RUN;
+	return order->facts[i] && order->object->programs[i].point == GPUMON_GPUPROG_RUN;
 }
 
-uint32_t gpumon_probe_own_n(const struct gpumon_probe_order *order)
+uint32_t gpumon_gpuprog_own_n(const struct gpumon_gpuprog_order *order)
 {
 	uint32_t n = 0;
 
@@ -709,10 +717,10 @@ uint32_t gpumon_probe_own_n(const struct gpumon_probe_order *order)
 }
 
 /* An empty kernel for each program. */
-static int write_kernels(const struct gpumon_probe_order *order, FILE *out,
+static int write_kernels(const struct gpumon_gpuprog_order *order, FILE *out,
 			 struct gpumon_error *err)
 {
-	uint32_t isa = gpumon_probe_isa(order->sm);
+	uint32_t isa = gpumon_gpuprog_isa(order->sm);
 
 	fprintf(out, ".version %u.%u\n.target sm_%u\n.address_size 64\n", isa / 10, isa % 10,
 		order->sm);
@@ -731,10 +739,10 @@ static int write_kernels(const struct gpumon_probe_order *order, FILE *out,
 }
 
 /* The program that only a kernel can refuse, and why. */
-static int refuse(const struct gpumon_probe_run *run, struct gpumon_error *err)
+static int refuse(const struct gpumon_gpuprog_run *run, struct gpumon_error *err)
 {
 	for (uint32_t i = 0; i < run->kernels_n; i++)
-		if (!gpumon_probe_way_is_in(run->kernels[i].way))
+		if (!gpumon_gpuprog_way_is_in(run->kernels[i].way))
 			return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 						"%.60s cannot be a kernel: %s",
 						run->kernels[i].name, run->kernels[i].why);
@@ -742,10 +750,10 @@ static int refuse(const struct gpumon_probe_run *run, struct gpumon_error *err)
 				"no program could be made a kernel");
 }
 
-int gpumon_probe_own_write(const struct gpumon_probe_order *order, struct gpumon_probe_run *run,
-			   FILE *out, struct gpumon_error *err)
+int gpumon_gpuprog_own_write(const struct gpumon_gpuprog_order *order,
+			     struct gpumon_gpuprog_run *run, FILE *out, struct gpumon_error *err)
 {
-	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
+	enum gpumon_gpuprog_outcome outcome = GPUMON_GPUPROG_UNTOUCHED;
 	char *empty = NULL;
 	size_t size;
 	FILE *text = open_memstream(&empty, &size);
@@ -754,8 +762,8 @@ int gpumon_probe_own_write(const struct gpumon_probe_order *order, struct gpumon
 	if (!text || (fclose(text) && !ret))
 		ret = gpumon_error_memory(err);
 	if (!ret)
-		ret = gpumon_probe_exchange(order, empty, size, run, out, &outcome, err);
-	if (!ret && outcome != GPUMON_PROBE_EXCHANGED)
+		ret = gpumon_gpuprog_exchange(order, empty, size, run, out, &outcome, err);
+	if (!ret && outcome != GPUMON_GPUPROG_EXCHANGED)
 		ret = refuse(run, err);
 	free(empty);
 	return ret;

@@ -14,7 +14,7 @@
 #include "kernels.h"
 
 /**
- * struct gpumon_probe_order - what to put into which kernels
+ * struct gpumon_gpuprog_order - what to put into which kernels
  * @object: programs and maps; maps are in the table of addresses in this order
  * @facts: for each program what was proved, or NULL: it is left out
  * @own: only programs of gpu/run, at the entries of kernels with their names; false: all others
@@ -27,14 +27,14 @@
  * @shards: copies of what aggregates by SM, a power of two
  * @fuel: backward jumps that one run of a program may take
  * @owner: whose the image is, if its PTX has to stay as it is (names.h); NULL: it may be edited
- * @patched: machine code is patched when it is loaded (gpumon_probe_patched()): kernels without PTX are left out here
+ * @patched: machine code is patched when it is loaded (gpumon_gpuprog_patched()): kernels without PTX are left out here
  * @no_functions: device functions that kernels call get no programs
  * @first: number of the first kernel that gets programs in this image
  * @end: and one behind that of the last; 0: all do
  */
-struct gpumon_probe_order {
-	const struct gpumon_probe_object *object;
-	const struct gpumon_probe_fact *const *facts;
+struct gpumon_gpuprog_order {
+	const struct gpumon_gpuprog_object *object;
+	const struct gpumon_gpuprog_fact *const *facts;
 	bool own;
 	const char *const *kernels;
 	uint32_t kernels_n;
@@ -48,13 +48,13 @@ struct gpumon_probe_order {
 	uint32_t end;
 };
 
-enum gpumon_probe_outcome {
-	GPUMON_PROBE_EXCHANGED, /* the new image is to be loaded */
-	GPUMON_PROBE_UNTOUCHED, /* no kernel that was asked for, or none that can be edited */
+enum gpumon_gpuprog_outcome {
+	GPUMON_GPUPROG_EXCHANGED, /* the new image is to be loaded */
+	GPUMON_GPUPROG_UNTOUCHED, /* no kernel that was asked for, or none that can be edited */
 };
 
 /**
- * gpumon_probe_exchange - write the image that replaces another
+ * gpumon_gpuprog_exchange - write the image that replaces another
  * @order: what to do
  * @image: PTX, cubin, or the container of a fat binary (not its wrapper), or several of these one behind
  *         the other; not trusted
@@ -69,12 +69,12 @@ enum gpumon_probe_outcome {
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *image, size_t size,
-			  struct gpumon_probe_run *run, FILE *out,
-			  enum gpumon_probe_outcome *outcome, struct gpumon_error *err);
+int gpumon_gpuprog_exchange(const struct gpumon_gpuprog_order *order, const void *image,
+			    size_t size, struct gpumon_gpuprog_run *run, FILE *out,
+			    enum gpumon_gpuprog_outcome *outcome, struct gpumon_error *err);
 
 /**
- * gpumon_probe_patched - find the kernels of a module that get programs
+ * gpumon_gpuprog_patched - find the kernels of a module that get programs
  * @order: what to do
  * @cubin: the module; not trusted
  * @size: bytes
@@ -88,17 +88,17 @@ int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *im
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_patched(const struct gpumon_probe_order *order, const void *cubin, size_t size,
-			 struct gpumon_probe_run *run,
-			 int (*each)(void *argument, uint32_t number, uint32_t programs,
-				     const char *name),
-			 void *argument, struct gpumon_error *err);
+int gpumon_gpuprog_patched(const struct gpumon_gpuprog_order *order, const void *cubin, size_t size,
+			   struct gpumon_gpuprog_run *run,
+			   int (*each)(void *argument, uint32_t number, uint32_t programs,
+				       const char *name),
+			   void *argument, struct gpumon_error *err);
 
 /* How many of an order's programs are kernels of their own. */
-uint32_t gpumon_probe_own_n(const struct gpumon_probe_order *order);
+uint32_t gpumon_gpuprog_own_n(const struct gpumon_gpuprog_order *order);
 
 /**
- * gpumon_probe_own_write - write the kernels
+ * gpumon_gpuprog_own_write - write the kernels
  * @order: programs, @sm is the GPU's, with @own
  * @run: kernels are added to it
  * @out: stream for PTX, without a NUL behind it
@@ -106,7 +106,7 @@ uint32_t gpumon_probe_own_n(const struct gpumon_probe_order *order);
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_own_write(const struct gpumon_probe_order *order, struct gpumon_probe_run *run,
-			   FILE *out, struct gpumon_error *err);
+int gpumon_gpuprog_own_write(const struct gpumon_gpuprog_order *order,
+			     struct gpumon_gpuprog_run *run, FILE *out, struct gpumon_error *err);
 
 #endif /* GPUMON_GPUPROG_IMAGE_EXCHANGE_H */

@@ -169,25 +169,25 @@ static bool fits_list(const char *list, const struct name *name)
 	}
 }
 
-static bool is_of_function(enum gpumon_probe_point point)
+static bool is_of_function(enum gpumon_gpuprog_point point)
 {
-	return point == GPUMON_PROBE_FUNCTION_ENTRY || point == GPUMON_PROBE_FUNCTION_EXIT;
+	return point == GPUMON_GPUPROG_FUNCTION_ENTRY || point == GPUMON_GPUPROG_FUNCTION_EXIT;
 }
 
-static bool program_wants(const struct gpumon_probe_order *order, uint32_t program, bool kernel,
+static bool program_wants(const struct gpumon_gpuprog_order *order, uint32_t program, bool kernel,
 			  const struct name *name)
 {
-	enum gpumon_probe_point point = order->object->programs[program].point;
+	enum gpumon_gpuprog_point point = order->object->programs[program].point;
 	const char *targets = order->object->targets[program];
 
-	if (!order->facts[program] || order->own != (point == GPUMON_PROBE_RUN))
+	if (!order->facts[program] || order->own != (point == GPUMON_GPUPROG_RUN))
 		return false;
 	if (order->own)
 		return gpumon_ptx_same(name->forms[0], order->object->programs[program].name);
 	return is_of_function(point) != kernel && (!*targets || fits_list(targets, name));
 }
 
-static bool kernel_is_named(const struct gpumon_probe_order *order, const struct name *name)
+static bool kernel_is_named(const struct gpumon_gpuprog_order *order, const struct name *name)
 {
 	for (uint32_t i = 0; i < order->kernels_n; i++)
 		if (fits(order->kernels[i], strlen(order->kernels[i]), name))
@@ -222,7 +222,7 @@ static unsigned int distance(const char *pattern, const struct gpumon_ptx_slice 
 static void note_near(const struct gpumon_exchange *exchange, const struct name *name)
 {
 	const struct gpumon_ptx_slice *form = &name->forms[name->n - 1];
-	struct gpumon_probe_near near = { .changes = GPUMON_NEAR_CHANGES + 1 }, other;
+	struct gpumon_gpuprog_near near = { .changes = GPUMON_NEAR_CHANGES + 1 }, other;
 
 	for (uint32_t i = 0; i < exchange->order->kernels_n; i++) {
 		unsigned int changes = distance(exchange->order->kernels[i], form);
@@ -233,7 +233,7 @@ static void note_near(const struct gpumon_exchange *exchange, const struct name 
 	if (near.changes > GPUMON_NEAR_CHANGES)
 		return;
 	near.name = gpumon_pool_part(&exchange->run->pool, form->at, form->size);
-	for (int i = 0; near.name && i < GPUMON_PROBE_NEAR; i++) {
+	for (int i = 0; near.name && i < GPUMON_GPUPROG_NEAR; i++) {
 		if (exchange->run->near[i].name == near.name)
 			return;
 		if (exchange->run->near[i].name && exchange->run->near[i].changes <= near.changes)
@@ -246,7 +246,7 @@ static void note_near(const struct gpumon_exchange *exchange, const struct name 
 
 static uint32_t programs_for(const struct gpumon_exchange *exchange, const char *text, bool kernel)
 {
-	const struct gpumon_probe_order *order = exchange->order;
+	const struct gpumon_gpuprog_order *order = exchange->order;
 	struct name name = { .forms = { { text, strlen(text) } }, .n = 1 };
 	char *demangled = gpumon_demangle(text);
 	uint32_t programs = 0;
@@ -283,16 +283,16 @@ int gpumon_exchange_wanted(struct gpumon_exchange *exchange, const char *name, s
 	return 0;
 }
 
-bool gpumon_exchange_wants_all(const struct gpumon_probe_order *order)
+bool gpumon_exchange_wants_all(const struct gpumon_gpuprog_order *order)
 {
 	for (uint32_t i = 0; !order->kernels_n && i < order->object->programs_n; i++)
 		if (!*order->object->targets[i] && order->facts[i] &&
-		    order->object->programs[i].point != GPUMON_PROBE_RUN)
+		    order->object->programs[i].point != GPUMON_GPUPROG_RUN)
 			return true;
 	return false;
 }
 
-bool gpumon_exchange_wants_functions(const struct gpumon_probe_order *order)
+bool gpumon_exchange_wants_functions(const struct gpumon_gpuprog_order *order)
 {
 	for (uint32_t i = 0; i < order->object->programs_n; i++)
 		if (order->facts[i] && is_of_function(order->object->programs[i].point))

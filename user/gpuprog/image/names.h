@@ -30,7 +30,7 @@ unsigned int gpumon_near(const char *one, size_t n, const char *other, size_t m)
  * @size: room in @why: GPUMON_EXCHANGE_OWNER is enough
  *
  * CUDA's licence forbids changes of NVIDIA's libraries. Their machine code can be reached in the way that
- * NVIDIA offers: its sanitizer (gpumon_probe_patched()).
+ * NVIDIA offers: its sanitizer (gpumon_gpuprog_patched()).
  *
  * Return: true for one of NVIDIA's libraries that are not open.
  */
@@ -43,8 +43,8 @@ bool gpumon_exchange_owner(const char *file, char *why, size_t size);
  * @err: no memory
  */
 struct gpumon_exchange {
-	const struct gpumon_probe_order *order;
-	struct gpumon_probe_run *run;
+	const struct gpumon_gpuprog_order *order;
+	struct gpumon_gpuprog_run *run;
 	struct gpumon_error *err;
 };
 
@@ -64,9 +64,9 @@ int gpumon_exchange_wanted(struct gpumon_exchange *exchange, const char *name, s
 			   bool kernel, uint32_t *programs);
 
 /* Whether some program is for each kernel, whatever its name. */
-bool gpumon_exchange_wants_all(const struct gpumon_probe_order *order);
+bool gpumon_exchange_wants_all(const struct gpumon_gpuprog_order *order);
 
 /* Whether some program is for a device function. */
-bool gpumon_exchange_wants_functions(const struct gpumon_probe_order *order);
+bool gpumon_exchange_wants_functions(const struct gpumon_gpuprog_order *order);
 
 #endif /* GPUMON_GPUPROG_IMAGE_NAMES_H */

@@ -4,8 +4,8 @@
 #include "patch.h"
 #include "abi/wire.h"
 
-/* What the sanitizer says of an access: reads and writes are as in struct gpumon_probe_context. */
-#define READS_AND_WRITES (GPUMON_PROBE_READ | GPUMON_PROBE_WRITE)
+/* What the sanitizer says of an access: reads and writes are as in struct gpumon_gpuprog_context. */
+#define READS_AND_WRITES (GPUMON_GPUPROG_READ | GPUMON_GPUPROG_WRITE)
 #define PREFETCH	 8u
 
 /* Of a function. */
@@ -19,47 +19,47 @@
 static const struct {
 	const char *function;
 	const char *parameters;
-} places[GPUMON_PROBE_PATCH_PLACES_N] = {
-#define PLACE(name, number, function, more) [GPUMON_PROBE_PATCH_##name] = { function, more },
-	GPUMON_PROBE_PATCH_PLACES(PLACE)
+} places[GPUMON_GPUPROG_PATCH_PLACES_N] = {
+#define PLACE(name, number, function, more) [GPUMON_GPUPROG_PATCH_##name] = { function, more },
+	GPUMON_GPUPROG_PATCH_PLACES(PLACE)
 #undef PLACE
 };
 
-static bool is_memory(enum gpumon_probe_patch_place place)
+static bool is_memory(enum gpumon_gpuprog_patch_place place)
 {
-	return place == GPUMON_PROBE_PATCH_GLOBAL || place == GPUMON_PROBE_PATCH_SHARED ||
-	       place == GPUMON_PROBE_PATCH_LOCAL || place == GPUMON_PROBE_PATCH_ASYNC ||
-	       place == GPUMON_PROBE_PATCH_REMOTE;
+	return place == GPUMON_GPUPROG_PATCH_GLOBAL || place == GPUMON_GPUPROG_PATCH_SHARED ||
+	       place == GPUMON_GPUPROG_PATCH_LOCAL || place == GPUMON_GPUPROG_PATCH_ASYNC ||
+	       place == GPUMON_GPUPROG_PATCH_REMOTE;
 }
 
 /* Whether programs of this point run at this place. */
-static bool takes(enum gpumon_probe_patch_place place, enum gpumon_probe_point point)
+static bool takes(enum gpumon_gpuprog_patch_place place, enum gpumon_gpuprog_point point)
 {
 	switch (point) {
-	case GPUMON_PROBE_ENTRY:
-		return place == GPUMON_PROBE_PATCH_BLOCK_ENTER;
-	case GPUMON_PROBE_EXIT:
-		return place == GPUMON_PROBE_PATCH_BLOCK_EXIT;
-	case GPUMON_PROBE_MEMORY:
-	case GPUMON_PROBE_ATOMIC:
+	case GPUMON_GPUPROG_ENTRY:
+		return place == GPUMON_GPUPROG_PATCH_BLOCK_ENTER;
+	case GPUMON_GPUPROG_EXIT:
+		return place == GPUMON_GPUPROG_PATCH_BLOCK_EXIT;
+	case GPUMON_GPUPROG_MEMORY:
+	case GPUMON_GPUPROG_ATOMIC:
 		return is_memory(place);
-	case GPUMON_PROBE_BARRIER:
-		return place == GPUMON_PROBE_PATCH_BARRIER;
+	case GPUMON_GPUPROG_BARRIER:
+		return place == GPUMON_GPUPROG_PATCH_BARRIER;
 	default:
 		return false;
 	}
 }
 
 /* The address, and so on, that programs see. */
-static void write_context(FILE *out, enum gpumon_probe_patch_place place)
+static void write_context(FILE *out, enum gpumon_gpuprog_patch_place place)
 {
 	bool memory = is_memory(place);
-	bool shared = place == GPUMON_PROBE_PATCH_SHARED || place == GPUMON_PROBE_PATCH_REMOTE;
-	uint32_t space = shared				   ? GPUMON_PROBE_SHARED :
-			 place == GPUMON_PROBE_PATCH_LOCAL ? GPUMON_PROBE_LOCAL :
-							     0;
+	bool shared = place == GPUMON_GPUPROG_PATCH_SHARED || place == GPUMON_GPUPROG_PATCH_REMOTE;
+	uint32_t space = shared				     ? GPUMON_GPUPROG_SHARED :
+			 place == GPUMON_GPUPROG_PATCH_LOCAL ? GPUMON_GPUPROG_LOCAL :
+							       0;
 
-	if (!memory && place != GPUMON_PROBE_PATCH_BARRIER)
+	if (!memory && place != GPUMON_GPUPROG_PATCH_BARRIER)
 		return;
 	fputs("\t.reg .b64 %gpumon_address, %gpumon_line;\n"
 	      "\t.reg .b32 %gpumon_size, %gpumon_flags, %gpumon_both;\n"
@@ -74,13 +74,13 @@ static void write_context(FILE *out, enum gpumon_probe_patch_place place)
 		      out);
 		return;
 	}
-	if (place == GPUMON_PROBE_PATCH_ASYNC) {
+	if (place == GPUMON_GPUPROG_PATCH_ASYNC) {
 		fprintf(out,
 			"\tld.param.b64 %%gpumon_address, [gpumon_pointer];\n"
 			"\tld.param.b32 %%gpumon_size, [gpumon_bytes];\n"
 			"\tmov.b32 %%gpumon_flags, %u;\n"
 			"\tsetp.ne.u32 %%gpumon_plain, %%gpumon_flags, 0;\n",
-			GPUMON_PROBE_READ | GPUMON_PROBE_ASYNC);
+			GPUMON_GPUPROG_READ | GPUMON_GPUPROG_ASYNC);
 		return;
 	}
 	fprintf(out,
@@ -126,53 +126,54 @@ static void write_skip(FILE *out, uint32_t programs, const char *label)
 		programs, label);
 }
 
-static int write_program(const struct gpumon_probe_patch *patch, uint32_t program, FILE *out,
+static int write_program(const struct gpumon_gpuprog_patch *patch, uint32_t program, FILE *out,
 			 struct gpumon_error *err)
 {
-	const struct gpumon_probe_program *is = &patch->object->programs[program];
-	struct gpumon_probe_target target = patch->target;
+	const struct gpumon_gpuprog *is = &patch->object->programs[program];
+	struct gpumon_gpuprog_target target = patch->target;
 	char over[32];
 
 	target.patch = true;
 	snprintf(over, sizeof(over), "gpumon_over_%" PRIu32, program);
 	write_skip(out, 1u << program, over);
-	if (is->point == GPUMON_PROBE_ATOMIC)
+	if (is->point == GPUMON_GPUPROG_ATOMIC)
 		fprintf(out, "\t@%%gpumon_plain bra %s;\n", over);
-	if (gpumon_probe_translate(is, patch->facts[program], &target, out, err))
+	if (gpumon_gpuprog_translate(is, patch->facts[program], &target, out, err))
 		return -1;
 	fprintf(out, "%s:\n", over);
 	return 0;
 }
 
 /* Programs that keep something, a bit each: threads of their kernels take a place at their begin. */
-static uint32_t takers_at(const struct gpumon_probe_patch *patch,
-			  enum gpumon_probe_patch_place place)
+static uint32_t takers_at(const struct gpumon_gpuprog_patch *patch,
+			  enum gpumon_gpuprog_patch_place place)
 {
 	uint32_t programs = 0;
 
-	if (place != GPUMON_PROBE_PATCH_BLOCK_ENTER)
+	if (place != GPUMON_GPUPROG_PATCH_BLOCK_ENTER)
 		return 0;
 	for (uint32_t i = 0; i < patch->object->programs_n; i++)
-		if (patch->facts[i] && gpumon_probe_keeps(&patch->object->programs[i]))
+		if (patch->facts[i] && gpumon_gpuprog_keeps(&patch->object->programs[i]))
 			programs |= 1u << i;
 	return programs;
 }
 
-static int write_taking(const struct gpumon_probe_patch *patch, uint32_t programs, FILE *out,
+static int write_taking(const struct gpumon_gpuprog_patch *patch, uint32_t programs, FILE *out,
 			struct gpumon_error *err)
 {
-	struct gpumon_probe_target target = patch->target;
+	struct gpumon_gpuprog_target target = patch->target;
 
 	target.patch = true;
 	write_skip(out, programs, "gpumon_taken");
-	if (gpumon_probe_take_place(&target, out, err))
+	if (gpumon_gpuprog_take_place(&target, out, err))
 		return -1;
 	fputs("gpumon_taken:\n", out);
 	return 0;
 }
 
-static int write_function(const struct gpumon_probe_patch *patch,
-			  enum gpumon_probe_patch_place place, FILE *out, struct gpumon_error *err)
+static int write_function(const struct gpumon_gpuprog_patch *patch,
+			  enum gpumon_gpuprog_patch_place place, FILE *out,
+			  struct gpumon_error *err)
 {
 	uint32_t takers = takers_at(patch, place);
 
@@ -185,17 +186,17 @@ static int write_function(const struct gpumon_probe_patch *patch,
 		"\tld.param.b64 %s, [gpumon_data];\n"
 		"\tsetp.eq.u64 %%gpumon_skip, %s, 0;\n"
 		"\t@%%gpumon_skip bra gpumon_end;\n",
-		places[place].function, places[place].parameters, GPUMON_PROBE_TABLE_REG,
-		GPUMON_PROBE_KERNEL_REG, GPUMON_PROBE_TABLE_REG, GPUMON_PROBE_TABLE_REG);
+		places[place].function, places[place].parameters, GPUMON_GPUPROG_TABLE_REG,
+		GPUMON_GPUPROG_KERNEL_REG, GPUMON_GPUPROG_TABLE_REG, GPUMON_GPUPROG_TABLE_REG);
 	write_sample(out, patch->sample);
 	fprintf(out,
 		"\tld.global.u32 %s, [%s+%zu];\n"
 		"\tld.global.u32 %%gpumon_programs, [%s+%zu];\n"
 		"\tadd.s64 %s, %s, %zu;\n",
-		GPUMON_PROBE_KERNEL_REG, GPUMON_PROBE_TABLE_REG,
-		offsetof(struct gpumon_wire_patch_data, kernel), GPUMON_PROBE_TABLE_REG,
-		offsetof(struct gpumon_wire_patch_data, programs), GPUMON_PROBE_TABLE_REG,
-		GPUMON_PROBE_TABLE_REG, sizeof(struct gpumon_wire_patch_data));
+		GPUMON_GPUPROG_KERNEL_REG, GPUMON_GPUPROG_TABLE_REG,
+		offsetof(struct gpumon_wire_patch_data, kernel), GPUMON_GPUPROG_TABLE_REG,
+		offsetof(struct gpumon_wire_patch_data, programs), GPUMON_GPUPROG_TABLE_REG,
+		GPUMON_GPUPROG_TABLE_REG, sizeof(struct gpumon_wire_patch_data));
 	write_context(out, place);
 	if (takers && write_taking(patch, takers, out, err))
 		return -1;
@@ -212,13 +213,13 @@ static int write_function(const struct gpumon_probe_patch *patch,
 }
 
 /* What has no place at all. */
-static int check_points(const struct gpumon_probe_patch *patch, struct gpumon_error *err)
+static int check_points(const struct gpumon_gpuprog_patch *patch, struct gpumon_error *err)
 {
 	for (uint32_t i = 0; i < patch->object->programs_n; i++) {
-		const struct gpumon_probe_program *is = &patch->object->programs[i];
+		const struct gpumon_gpuprog *is = &patch->object->programs[i];
 
-		if (patch->facts[i] && (is->point == GPUMON_PROBE_FUNCTION_ENTRY ||
-					is->point == GPUMON_PROBE_FUNCTION_EXIT))
+		if (patch->facts[i] && (is->point == GPUMON_GPUPROG_FUNCTION_ENTRY ||
+					is->point == GPUMON_GPUPROG_FUNCTION_EXIT))
 			return gpumon_error_set(
 				err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 				"%.60s: %.80s: machine code has no places for device functions, which are "
@@ -228,23 +229,23 @@ static int check_points(const struct gpumon_probe_patch *patch, struct gpumon_er
 	return 0;
 }
 
-int gpumon_probe_patch_write(const struct gpumon_probe_patch *patch, FILE *out, uint32_t *written,
-			     struct gpumon_error *err)
+int gpumon_gpuprog_patch_write(const struct gpumon_gpuprog_patch *patch, FILE *out,
+			       uint32_t *written, struct gpumon_error *err)
 {
 	*written = 0;
 	if (check_points(patch, err))
 		return -1;
 	fprintf(out, ".version %u.%u\n.target sm_%u\n.address_size 64\n", patch->target.isa / 10,
 		patch->target.isa % 10, patch->target.sm);
-	for (int place = 0; place < GPUMON_PROBE_PATCH_PLACES_N; place++) {
-		bool any = takers_at(patch, (enum gpumon_probe_patch_place)place);
+	for (int place = 0; place < GPUMON_GPUPROG_PATCH_PLACES_N; place++) {
+		bool any = takers_at(patch, (enum gpumon_gpuprog_patch_place)place);
 
 		for (uint32_t i = 0; i < patch->object->programs_n; i++)
-			any |= patch->facts[i] && takes((enum gpumon_probe_patch_place)place,
+			any |= patch->facts[i] && takes((enum gpumon_gpuprog_patch_place)place,
 							patch->object->programs[i].point);
 		if (!any)
 			continue;
-		if (write_function(patch, (enum gpumon_probe_patch_place)place, out, err))
+		if (write_function(patch, (enum gpumon_gpuprog_patch_place)place, out, err))
 			return -1;
 		*written |= 1u << place;
 	}

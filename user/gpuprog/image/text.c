@@ -11,7 +11,7 @@
 struct gpumon_exchange_set {
 	uint32_t programs;
 	bool keeps;
-	char *blocks[GPUMON_PROBE_POINTS];
+	char *blocks[GPUMON_GPUPROG_POINTS];
 };
 
 /**
@@ -25,11 +25,11 @@ struct gpumon_exchange_set {
  * @sets_n: how many
  */
 struct gpumon_exchange_blocks {
-	struct gpumon_probe_target target;
+	struct gpumon_gpuprog_target target;
 	uint32_t tried;
 	uint32_t failed;
 	char why[sizeof(((struct gpumon_error *)0)->message)];
-	char *texts[GPUMON_PROBE_MAX_PROGRAMS];
+	char *texts[GPUMON_GPUPROG_MAX_PROGRAMS];
 	struct gpumon_exchange_set *sets;
 	size_t sets_n;
 };
@@ -37,7 +37,7 @@ struct gpumon_exchange_blocks {
 static int translate(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
 		     uint32_t program)
 {
-	const struct gpumon_probe_order *order = exchange->order;
+	const struct gpumon_gpuprog_order *order = exchange->order;
 	struct gpumon_error err;
 	char *text = NULL;
 	size_t size;
@@ -46,8 +46,8 @@ static int translate(struct gpumon_exchange *exchange, struct gpumon_exchange_bl
 
 	if (!out)
 		return gpumon_exchange_no_memory(exchange);
-	result = gpumon_probe_translate(&order->object->programs[program], order->facts[program],
-					&blocks->target, out, &err);
+	result = gpumon_gpuprog_translate(&order->object->programs[program], order->facts[program],
+					  &blocks->target, out, &err);
 	if (fclose(out) || (result && err.code == GPUMON_ERROR_MEMORY)) {
 		free(text);
 		return gpumon_exchange_no_memory(exchange);
@@ -63,6 +63,7 @@ static int translate(struct gpumon_exchange *exchange, struct gpumon_exchange_bl
 	blocks->failed |= 1u << program;
 	return 0;
 }
+
 /**
  * exchange_blocks_add - translate programs, unless they are already
  * @exchange: exchange
@@ -81,14 +82,14 @@ static int exchange_blocks_add(struct gpumon_exchange *exchange,
 }
 
 /* A kernel of its own runs its program at its entry. */
-static enum gpumon_probe_point point_of(const struct gpumon_probe_program *program)
+static enum gpumon_gpuprog_point point_of(const struct gpumon_gpuprog *program)
 {
-	return program->point == GPUMON_PROBE_RUN ? GPUMON_PROBE_ENTRY : program->point;
+	return program->point == GPUMON_GPUPROG_RUN ? GPUMON_GPUPROG_ENTRY : program->point;
 }
 
 /* Programs at the same point stand one behind the other, in the order of the object. */
 static int join(const struct gpumon_exchange_blocks *blocks,
-		const struct gpumon_probe_object *object, enum gpumon_probe_point point,
+		const struct gpumon_gpuprog_object *object, enum gpumon_gpuprog_point point,
 		const struct gpumon_exchange_set *set, char **joined)
 {
 	uint32_t programs = set->programs;
@@ -96,11 +97,11 @@ static int join(const struct gpumon_exchange_blocks *blocks,
 	FILE *out = NULL;
 	size_t size;
 
-	if (point == GPUMON_PROBE_ENTRY && set->keeps && blocks->target.memory) {
+	if (point == GPUMON_GPUPROG_ENTRY && set->keeps && blocks->target.memory) {
 		out = open_memstream(joined, &size);
 		if (!out)
 			return -1;
-		if (gpumon_probe_take_place(&blocks->target, out, &err)) {
+		if (gpumon_gpuprog_take_place(&blocks->target, out, &err)) {
 			fclose(out);
 			return -1;
 		}
@@ -116,6 +117,7 @@ static int join(const struct gpumon_exchange_blocks *blocks,
 	}
 	return out ? fclose(out) : 0;
 }
+
 /**
  * exchange_blocks_set - find or make the blocks of some programs
  * @exchange: exchange
@@ -127,7 +129,7 @@ static int join(const struct gpumon_exchange_blocks *blocks,
 static ssize_t exchange_blocks_set(struct gpumon_exchange *exchange,
 				   struct gpumon_exchange_blocks *blocks, uint32_t programs)
 {
-	const struct gpumon_probe_object *object = exchange->order->object;
+	const struct gpumon_gpuprog_object *object = exchange->order->object;
 	struct gpumon_exchange_set *set;
 
 	for (size_t i = 0; i < blocks->sets_n; i++)
@@ -138,19 +140,19 @@ static ssize_t exchange_blocks_set(struct gpumon_exchange *exchange,
 		return gpumon_exchange_no_memory(exchange);
 	set->programs = programs;
 	for (uint32_t i = 0; i < object->programs_n; i++)
-		if (programs & 1u << i && gpumon_probe_keeps(&object->programs[i]))
+		if (programs & 1u << i && gpumon_gpuprog_keeps(&object->programs[i]))
 			set->keeps = true;
-	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
-		if (join(blocks, object, (enum gpumon_probe_point)i, set, &set->blocks[i]))
+	for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++)
+		if (join(blocks, object, (enum gpumon_gpuprog_point)i, set, &set->blocks[i]))
 			return gpumon_exchange_no_memory(exchange);
 	return (ssize_t)blocks->sets_n - 1;
 }
 static void exchange_blocks_clear(struct gpumon_exchange_blocks *blocks)
 {
-	for (int i = 0; i < GPUMON_PROBE_MAX_PROGRAMS; i++)
+	for (int i = 0; i < GPUMON_GPUPROG_MAX_PROGRAMS; i++)
 		free(blocks->texts[i]);
 	for (size_t i = 0; i < blocks->sets_n; i++)
-		for (int j = 0; j < GPUMON_PROBE_POINTS; j++)
+		for (int j = 0; j < GPUMON_GPUPROG_POINTS; j++)
 			free(blocks->sets[i].blocks[j]);
 	free(blocks->sets);
 	memset(blocks, 0, sizeof(*blocks));
@@ -170,8 +172,8 @@ struct editing {
 
 static int refuse(struct gpumon_exchange *exchange, uint32_t number, const char *why)
 {
-	if (number == GPUMON_PROBE_NO_NUMBER ||
-	    gpumon_probe_run_tell(exchange->run, number, GPUMON_PROBE_WAY_REFUSED, why))
+	if (number == GPUMON_GPUPROG_NO_NUMBER ||
+	    gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_REFUSED, why))
 		return gpumon_exchange_no_memory(exchange);
 	return 0;
 }
@@ -222,7 +224,7 @@ static int look_for(struct gpumon_exchange *exchange, const char *source, size_t
 		if (!why)
 			return 1;
 		found = 1;
-		if (refuse(exchange, gpumon_probe_run_kernel(exchange->run, name.at, name.size),
+		if (refuse(exchange, gpumon_gpuprog_run_kernel(exchange->run, name.at, name.size),
 			   why))
 			return -1;
 	}
@@ -254,7 +256,7 @@ static uint64_t number_line(void *data, const struct gpumon_edit_line *line)
 {
 	const struct editing *editing = data;
 
-	return gpumon_probe_run_line(editing->exchange->run, line);
+	return gpumon_gpuprog_run_line(editing->exchange->run, line);
 }
 
 /* Which functions get which programs. */
@@ -264,7 +266,7 @@ static int find_wanted(struct gpumon_exchange *exchange, struct gpumon_exchange_
 		const struct gpumon_edit_function *function = &text->module.functions[i];
 		struct gpumon_exchange_function *is = &text->functions[i];
 
-		is->number = GPUMON_PROBE_NO_NUMBER;
+		is->number = GPUMON_GPUPROG_NO_NUMBER;
 		if (function->kernel &&
 		    gpumon_map_set(&text->kernels,
 				   gpumon_hash_bytes(function->name, function->size), i + 1))
@@ -274,10 +276,11 @@ static int find_wanted(struct gpumon_exchange *exchange, struct gpumon_exchange_
 			return -1;
 		if (!is->programs)
 			continue;
-		is->number = gpumon_probe_run_kernel(exchange->run, function->name, function->size);
-		if (is->number == GPUMON_PROBE_NO_NUMBER)
+		is->number =
+			gpumon_gpuprog_run_kernel(exchange->run, function->name, function->size);
+		if (is->number == GPUMON_GPUPROG_NO_NUMBER)
 			return gpumon_exchange_no_memory(exchange);
-		if (gpumon_probe_run_leaves(exchange->run, is->number) ||
+		if (gpumon_gpuprog_run_leaves(exchange->run, is->number) ||
 		    (exchange->order->end &&
 		     (is->number < exchange->order->first || is->number >= exchange->order->end)))
 			is->programs = 0;
@@ -303,7 +306,7 @@ static int make_plan(struct gpumon_exchange *exchange, struct gpumon_exchange_bl
 	is->plan.number = is->number;
 	is->plan.keeps = blocks->sets[set].keeps && !blocks->target.memory;
 	is->plan.counts = &is->counts;
-	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+	for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++)
 		is->plan.blocks[i] = blocks->sets[set].blocks[i];
 	return 0;
 }
@@ -340,7 +343,7 @@ static int refuse_all(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 
 static uint32_t table_entries(const struct gpumon_exchange *exchange)
 {
-	return GPUMON_PROBE_TABLE_ENTRY(exchange->order->object->maps_n);
+	return GPUMON_GPUPROG_TABLE_ENTRY(exchange->order->object->maps_n);
 }
 
 /* Whether the constants of a text leave no room for the table. */
@@ -370,7 +373,7 @@ static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 
 	if (!out)
 		return gpumon_exchange_no_memory(exchange);
-	snprintf(table, sizeof(table), ".weak .%s .align 8 .b64 " GPUMON_PROBE_TABLE "[%u];",
+	snprintf(table, sizeof(table), ".weak .%s .align 8 .b64 " GPUMON_GPUPROG_TABLE "[%u];",
 		 has_global_table(exchange, text) ? "global" : "const", table_entries(exchange));
 	result = gpumon_edit_write(&text->module, &request, out, &err);
 	if (!fclose(out) && !result)
@@ -384,15 +387,15 @@ static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 	return refuse_all(exchange, text, err.message);
 }
 
-static struct gpumon_probe_target target_of(const struct gpumon_exchange *exchange,
-					    const struct gpumon_exchange_text *text, bool memory)
+static struct gpumon_gpuprog_target target_of(const struct gpumon_exchange *exchange,
+					      const struct gpumon_exchange_text *text, bool memory)
 {
-	return (struct gpumon_probe_target){ .isa = text->module.isa,
-					     .sm = text->module.sm,
-					     .shards = exchange->order->shards,
-					     .fuel = exchange->order->fuel,
-					     .global_table = has_global_table(exchange, text),
-					     .memory = memory };
+	return (struct gpumon_gpuprog_target){ .isa = text->module.isa,
+					       .sm = text->module.sm,
+					       .shards = exchange->order->shards,
+					       .fuel = exchange->order->fuel,
+					       .global_table = has_global_table(exchange, text),
+					       .memory = memory };
 }
 
 /*
@@ -502,17 +505,18 @@ int gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
 {
 	for (size_t i = 0; text->changed && i < text->module.functions_n; i++) {
 		const struct gpumon_exchange_function *is = &text->functions[i];
-		struct gpumon_probe_kernel *kernel;
+		struct gpumon_gpuprog_kernel *kernel;
 
 		if (!is->programs)
 			continue;
-		if (gpumon_probe_run_tell(exchange->run, is->number,
-					  why ? GPUMON_PROBE_WAY_REFUSED : GPUMON_PROBE_WAY_PTX,
-					  why ? why : ""))
+		if (gpumon_gpuprog_run_tell(exchange->run, is->number,
+					    why ? GPUMON_GPUPROG_WAY_REFUSED :
+						  GPUMON_GPUPROG_WAY_PTX,
+					    why ? why : ""))
 			return gpumon_exchange_no_memory(exchange);
 		kernel = &exchange->run->kernels[is->number];
 		if (!why)
-			gpumon_probe_run_count(exchange->run, kernel, &is->counts);
+			gpumon_gpuprog_run_count(exchange->run, kernel, &is->counts);
 	}
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 /* What becomes of a function. */
 struct gpumon_exchange_function {
-	uint32_t number;   /* of the kernel in the run, or GPUMON_PROBE_NO_NUMBER: not asked for */
+	uint32_t number; /* of the kernel in the run, or GPUMON_GPUPROG_NO_NUMBER: not asked for */
 	uint32_t programs; /* that it gets, a bit each; 0: it is refused, or not asked for */
 	struct gpumon_edit_plan plan;
 	struct gpumon_edit_counts counts;

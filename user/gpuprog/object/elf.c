@@ -6,20 +6,20 @@
 
 #include "elf.h"
 
-#define GPUMON_PROBE_MAX_SECTIONS 1024
+#define GPUMON_GPUPROG_MAX_SECTIONS 1024
 
 #define INSN		 sizeof(struct bpf_insn)
 #define MAX_NAME	 255
 #define MAX_SECTION_NAME 4096
 
-static int refuse_damaged(const struct gpumon_probe_image *image, struct gpumon_error *err,
+static int refuse_damaged(const struct gpumon_gpuprog_image *image, struct gpumon_error *err,
 			  const char *what)
 {
-	return GPUMON_PROBE_IMAGE_REFUSE(image, err, "%s: the file is damaged, compile it again",
-					 what);
+	return GPUMON_GPUPROG_IMAGE_REFUSE(image, err, "%s: the file is damaged, compile it again",
+					   what);
 }
 
-bool gpumon_probe_image_identifier(const char *name)
+bool gpumon_gpuprog_image_identifier(const char *name)
 {
 	static const char allowed[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
@@ -29,8 +29,8 @@ bool gpumon_probe_image_identifier(const char *name)
 	return length && length <= MAX_NAME && !name[strspn(name, allowed)];
 }
 
-const struct gpumon_probe_section *
-gpumon_probe_image_section(const struct gpumon_probe_image *image, const char *name)
+const struct gpumon_gpuprog_section *
+gpumon_gpuprog_image_section(const struct gpumon_gpuprog_image *image, const char *name)
 {
 	for (uint32_t i = 0; i < image->sections_n; i++) {
 		if (image->sections[i].data && !strcmp(image->sections[i].name, name))
@@ -39,8 +39,8 @@ gpumon_probe_image_section(const struct gpumon_probe_image *image, const char *n
 	return NULL;
 }
 
-const struct gpumon_probe_relocation *
-gpumon_probe_relocation_find(const struct gpumon_probe_section *section, uint64_t offset)
+const struct gpumon_gpuprog_relocation *
+gpumon_gpuprog_relocation_find(const struct gpumon_gpuprog_section *section, uint64_t offset)
 {
 	uint32_t low = 0, high = section->relocations_n;
 
@@ -55,14 +55,14 @@ gpumon_probe_relocation_find(const struct gpumon_probe_section *section, uint64_
 	return low ? section->relocations + low : section->relocations;
 }
 
-int64_t gpumon_probe_image_function(const struct gpumon_probe_image *image, uint32_t section,
-				    uint64_t offset)
+int64_t gpumon_gpuprog_image_function(const struct gpumon_gpuprog_image *image, uint32_t section,
+				      uint64_t offset)
 {
 	uint32_t low = 0, high = image->functions_n;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		const struct gpumon_probe_symbol *symbol =
+		const struct gpumon_gpuprog_symbol *symbol =
 			&image->symbols[image->functions[middle]];
 
 		if (symbol->section < section ||
@@ -72,7 +72,7 @@ int64_t gpumon_probe_image_function(const struct gpumon_probe_image *image, uint
 			high = middle;
 	}
 	if (low < image->functions_n) {
-		const struct gpumon_probe_symbol *symbol = &image->symbols[image->functions[low]];
+		const struct gpumon_gpuprog_symbol *symbol = &image->symbols[image->functions[low]];
 
 		if (symbol->section == section && symbol->value == offset)
 			return low;
@@ -80,26 +80,26 @@ int64_t gpumon_probe_image_function(const struct gpumon_probe_image *image, uint
 	return -1;
 }
 
-static int check_kind(const struct gpumon_probe_image *image, struct gpumon_error *err)
+static int check_kind(const struct gpumon_gpuprog_image *image, struct gpumon_error *err)
 {
 	GElf_Ehdr header;
 	const char *ident = elf_getident(image->elf, NULL);
 
 	if (!ident || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"it is no object file (ELF): give one made by clang -target bpf");
 	if (header.e_machine != EM_BPF)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"it is for machine %u, not for eBPF: compile it with clang -target bpf",
 			header.e_machine);
 	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"it is not 64-bit little-endian: compile it with clang -target bpfel");
 	if (header.e_type != ET_REL)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err, "it is linked: give the object file itself (clang -c)");
 	if (!header.e_shoff || header.e_shoff > image->size ||
 	    (image->size - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
@@ -107,10 +107,10 @@ static int check_kind(const struct gpumon_probe_image *image, struct gpumon_erro
 	return 0;
 }
 
-static int read_section(struct gpumon_probe_image *image, Elf_Scn *scn, size_t names,
+static int read_section(struct gpumon_gpuprog_image *image, Elf_Scn *scn, size_t names,
 			struct gpumon_error *err)
 {
-	struct gpumon_probe_section *section;
+	struct gpumon_gpuprog_section *section;
 	GElf_Shdr header;
 	Elf_Data *data;
 	size_t index = elf_ndxscn(scn);
@@ -123,7 +123,7 @@ static int read_section(struct gpumon_probe_image *image, Elf_Scn *scn, size_t n
 		return refuse_damaged(image, err, "a section has no name");
 	/* Names are compared often. */
 	if (strnlen(section->name, MAX_SECTION_NAME + 1) > MAX_SECTION_NAME)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"the name of a section is longer than %u bytes: name fewer kernels in it, or use patterns",
 			MAX_SECTION_NAME);
@@ -133,7 +133,7 @@ static int read_section(struct gpumon_probe_image *image, Elf_Scn *scn, size_t n
 		return 0;
 	data = elf_rawdata(scn, NULL);
 	if (!data || !data->d_buf || data->d_size != header.sh_size)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"section %.60s is not in the file: the file is cut off, compile it again",
 			section->name);
@@ -141,18 +141,18 @@ static int read_section(struct gpumon_probe_image *image, Elf_Scn *scn, size_t n
 	return 0;
 }
 
-static int read_sections(struct gpumon_probe_image *image, struct gpumon_error *err)
+static int read_sections(struct gpumon_gpuprog_image *image, struct gpumon_error *err)
 {
 	Elf_Scn *scn = NULL;
 	size_t n, names;
 
 	if (elf_getshdrnum(image->elf, &n) || elf_getshdrstrndx(image->elf, &names))
 		return refuse_damaged(image, err, "the table of sections cannot be read");
-	if (n > GPUMON_PROBE_MAX_SECTIONS)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (n > GPUMON_GPUPROG_MAX_SECTIONS)
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"it has %zu sections, %u are possible: put programs of the same kind into one section",
-			n, GPUMON_PROBE_MAX_SECTIONS);
+			n, GPUMON_GPUPROG_MAX_SECTIONS);
 	image->sections = gpumon_pool_zalloc(image->pool, (n + 1) * sizeof(*image->sections));
 	if (!image->sections)
 		return gpumon_error_memory(err);
@@ -166,10 +166,10 @@ static int read_sections(struct gpumon_probe_image *image, struct gpumon_error *
 	return 0;
 }
 
-static int read_symbol(struct gpumon_probe_image *image, Elf_Data *data, uint32_t i, size_t names,
+static int read_symbol(struct gpumon_gpuprog_image *image, Elf_Data *data, uint32_t i, size_t names,
 		       struct gpumon_error *err)
 {
-	struct gpumon_probe_symbol *symbol = &image->symbols[i];
+	struct gpumon_gpuprog_symbol *symbol = &image->symbols[i];
 	GElf_Sym sym;
 
 	if (!gelf_getsym(data, (int)i, &sym))
@@ -186,7 +186,7 @@ static int read_symbol(struct gpumon_probe_image *image, Elf_Data *data, uint32_
 	return 0;
 }
 
-static int read_symbols(struct gpumon_probe_image *image, Elf_Scn *scn, const GElf_Shdr *header,
+static int read_symbols(struct gpumon_gpuprog_image *image, Elf_Scn *scn, const GElf_Shdr *header,
 			struct gpumon_error *err)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -210,15 +210,15 @@ static int read_symbols(struct gpumon_probe_image *image, Elf_Scn *scn, const GE
 
 static int compare_relocations(const void *a, const void *b)
 {
-	const struct gpumon_probe_relocation *x = a, *y = b;
+	const struct gpumon_gpuprog_relocation *x = a, *y = b;
 
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static int read_relocations(struct gpumon_probe_image *image, Elf_Scn *scn, const GElf_Shdr *header,
-			    struct gpumon_error *err)
+static int read_relocations(struct gpumon_gpuprog_image *image, Elf_Scn *scn,
+			    const GElf_Shdr *header, struct gpumon_error *err)
 {
-	struct gpumon_probe_section *section;
+	struct gpumon_gpuprog_section *section;
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t n;
 
@@ -247,7 +247,7 @@ static int read_relocations(struct gpumon_probe_image *image, Elf_Scn *scn, cons
 	return 0;
 }
 
-static int read_tables(struct gpumon_probe_image *image, struct gpumon_error *err)
+static int read_tables(struct gpumon_gpuprog_image *image, struct gpumon_error *err)
 {
 	static const uint32_t types[] = { SHT_SYMTAB, SHT_REL };
 	uint64_t total = 0;
@@ -273,19 +273,19 @@ static int read_tables(struct gpumon_probe_image *image, struct gpumon_error *er
 	return 0;
 }
 
-static int check_function(const struct gpumon_probe_image *image,
-			  const struct gpumon_probe_symbol *symbol, struct gpumon_error *err)
+static int check_function(const struct gpumon_gpuprog_image *image,
+			  const struct gpumon_gpuprog_symbol *symbol, struct gpumon_error *err)
 {
-	const struct gpumon_probe_section *section = &image->sections[symbol->section];
+	const struct gpumon_gpuprog_section *section = &image->sections[symbol->section];
 
-	if (!gpumon_probe_image_identifier(symbol->name))
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (!gpumon_gpuprog_image_identifier(symbol->name))
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"a function is called \"%.60s\": give it a name of letters, digits and _",
 			symbol->name);
 	if (!symbol->size || symbol->size % INSN || symbol->value % INSN ||
 	    symbol->value > section->size || symbol->size > section->size - symbol->value)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"function %.60s is not within its section: the file is damaged, compile it again",
 			symbol->name);
@@ -294,9 +294,10 @@ static int check_function(const struct gpumon_probe_image *image,
 
 static int compare_functions(const void *a, const void *b, void *data)
 {
-	const struct gpumon_probe_image *image = data;
+	const struct gpumon_gpuprog_image *image = data;
 	const uint32_t *x = a, *y = b;
-	const struct gpumon_probe_symbol *left = &image->symbols[*x], *right = &image->symbols[*y];
+	const struct gpumon_gpuprog_symbol *left = &image->symbols[*x],
+					   *right = &image->symbols[*y];
 
 	if (left->section != right->section)
 		return left->section < right->section ? -1 : 1;
@@ -305,14 +306,14 @@ static int compare_functions(const void *a, const void *b, void *data)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static int find_functions(struct gpumon_probe_image *image, struct gpumon_error *err)
+static int find_functions(struct gpumon_gpuprog_image *image, struct gpumon_error *err)
 {
 	image->functions =
 		gpumon_pool_zalloc(image->pool, (image->symbols_n + 1) * sizeof(*image->functions));
 	if (!image->functions)
 		return gpumon_error_memory(err);
 	for (uint32_t i = 0; i < image->symbols_n; i++) {
-		const struct gpumon_probe_symbol *symbol = &image->symbols[i];
+		const struct gpumon_gpuprog_symbol *symbol = &image->symbols[i];
 
 		if (symbol->type != STT_FUNC || !image->sections[symbol->section].code)
 			continue;
@@ -325,19 +326,19 @@ static int find_functions(struct gpumon_probe_image *image, struct gpumon_error 
 	return 0;
 }
 
-int gpumon_probe_image_open(struct gpumon_probe_image *image, const void *bytes, size_t size,
-			    struct gpumon_error *err)
+int gpumon_gpuprog_image_open(struct gpumon_gpuprog_image *image, const void *bytes, size_t size,
+			      struct gpumon_error *err)
 {
-	if (size > GPUMON_PROBE_MAX_OBJECT)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (size > GPUMON_GPUPROG_MAX_OBJECT)
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err, "it has %zu bytes, %u are possible: is it the right file?",
-			size, GPUMON_PROBE_MAX_OBJECT);
+			size, GPUMON_GPUPROG_MAX_OBJECT);
 	image->size = size;
 	elf_version(EV_CURRENT);
 	/* libelf does not write into it. */
 	image->elf = elf_memory((char *)(uintptr_t)bytes, size);
 	if (!image->elf)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"it is no object file (ELF): give one made by clang -target bpf");
 	if (check_kind(image, err) || read_sections(image, err) || read_tables(image, err))
@@ -345,7 +346,7 @@ int gpumon_probe_image_open(struct gpumon_probe_image *image, const void *bytes,
 	return find_functions(image, err);
 }
 
-void gpumon_probe_image_close(struct gpumon_probe_image *image)
+void gpumon_gpuprog_image_close(struct gpumon_gpuprog_image *image)
 {
 	elf_end(image->elf);
 	image->elf = NULL;

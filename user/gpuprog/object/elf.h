@@ -13,19 +13,19 @@
 #include "program.h"
 
 /**
- * struct gpumon_probe_relocation - an instruction or a word that names a symbol
+ * struct gpumon_gpuprog_relocation - an instruction or a word that names a symbol
  * @offset: bytes in its section
  * @symbol: index
  * @type: R_BPF_*
  */
-struct gpumon_probe_relocation {
+struct gpumon_gpuprog_relocation {
 	uint64_t offset;
 	uint32_t symbol;
 	uint32_t type;
 };
 
 /**
- * struct gpumon_probe_section - a section
+ * struct gpumon_gpuprog_section - a section
  * @name: name
  * @data: its bytes, at any alignment; NULL if it has none in the file
  * @size: bytes
@@ -33,17 +33,17 @@ struct gpumon_probe_relocation {
  * @relocations: by rising offset
  * @relocations_n: how many
  */
-struct gpumon_probe_section {
+struct gpumon_gpuprog_section {
 	const char *name;
 	const uint8_t *data;
 	uint64_t size;
 	bool code;
-	struct gpumon_probe_relocation *relocations;
+	struct gpumon_gpuprog_relocation *relocations;
 	uint32_t relocations_n;
 };
 
 /**
- * struct gpumon_probe_symbol - a symbol
+ * struct gpumon_gpuprog_symbol - a symbol
  * @name: name, "" for none
  * @value: offset in its section
  * @size: bytes
@@ -51,7 +51,7 @@ struct gpumon_probe_section {
  * @type: STT_*
  * @local: of this file alone (static)
  */
-struct gpumon_probe_symbol {
+struct gpumon_gpuprog_symbol {
 	const char *name;
 	uint64_t value;
 	uint64_t size;
@@ -61,28 +61,28 @@ struct gpumon_probe_symbol {
 };
 
 /**
- * struct gpumon_probe_image - an object file
+ * struct gpumon_gpuprog_image - an object file
  * @name: for messages
  * @pool: owns the arrays; names point into the file
  * @size: bytes of the file
  * @functions: indices of symbols, by section and offset; each is inside its section, of whole
  *             instructions, and has at least one
  */
-struct gpumon_probe_image {
+struct gpumon_gpuprog_image {
 	const char *name;
 	struct gpumon_pool *pool;
 	Elf *elf;
 	size_t size;
-	struct gpumon_probe_section *sections;
+	struct gpumon_gpuprog_section *sections;
 	uint32_t sections_n;
-	struct gpumon_probe_symbol *symbols;
+	struct gpumon_gpuprog_symbol *symbols;
 	uint32_t symbols_n;
 	uint32_t *functions;
 	uint32_t functions_n;
 };
 
 /**
- * gpumon_probe_image_open - read an object file's tables
+ * gpumon_gpuprog_image_open - read an object file's tables
  * @image: to be closed in both cases; @name and @pool are set
  * @bytes: the file; has to stay
  * @size: how many
@@ -90,27 +90,27 @@ struct gpumon_probe_image {
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_image_open(struct gpumon_probe_image *image, const void *bytes, size_t size,
-			    struct gpumon_error *err);
-void gpumon_probe_image_close(struct gpumon_probe_image *image);
+int gpumon_gpuprog_image_open(struct gpumon_gpuprog_image *image, const void *bytes, size_t size,
+			      struct gpumon_error *err);
+void gpumon_gpuprog_image_close(struct gpumon_gpuprog_image *image);
 
 /* The section with this name, or NULL. */
-const struct gpumon_probe_section *
-gpumon_probe_image_section(const struct gpumon_probe_image *image, const char *name);
+const struct gpumon_gpuprog_section *
+gpumon_gpuprog_image_section(const struct gpumon_gpuprog_image *image, const char *name);
 
 /* Position in @functions of the one that begins at this place, or -1. */
-int64_t gpumon_probe_image_function(const struct gpumon_probe_image *image, uint32_t section,
-				    uint64_t offset);
+int64_t gpumon_gpuprog_image_function(const struct gpumon_gpuprog_image *image, uint32_t section,
+				      uint64_t offset);
 
 /* The first relocation of a section at this offset or behind it; its end if there is none. */
-const struct gpumon_probe_relocation *
-gpumon_probe_relocation_find(const struct gpumon_probe_section *section, uint64_t offset);
+const struct gpumon_gpuprog_relocation *
+gpumon_gpuprog_relocation_find(const struct gpumon_gpuprog_section *section, uint64_t offset);
 
 /* Whether a name has only the characters of a C identifier. */
-bool gpumon_probe_image_identifier(const char *name);
+bool gpumon_gpuprog_image_identifier(const char *name);
 
 /* Set err to "FILE: reason". Return: -1. */
-#define GPUMON_PROBE_IMAGE_REFUSE(image, err, format, ...)                                    \
+#define GPUMON_GPUPROG_IMAGE_REFUSE(image, err, format, ...)                                  \
 	gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED, "%.200s: " format, \
 			 (image)->name, ##__VA_ARGS__)
 

@@ -40,7 +40,7 @@ struct place {
 };
 
 struct flattener {
-	struct gpumon_probe_program *program;
+	struct gpumon_gpuprog *program;
 	const struct bpf_insn *code;
 	uint32_t code_n;
 	struct place *places;
@@ -64,32 +64,32 @@ static int64_t find_target(const struct bpf_insn *insn, uint32_t at)
 
 static int check_wide_constant(struct flattener *flattener, uint32_t at)
 {
-	const struct gpumon_probe_program *program = flattener->program;
+	const struct gpumon_gpuprog *program = flattener->program;
 	const struct bpf_insn *insn = &flattener->code[at];
-	const struct gpumon_probe_map *map;
+	const struct gpumon_gpuprog_map *map;
 
 	if (at + 1 == flattener->code_n || insn[1].code || insn[1].dst_reg || insn[1].src_reg ||
 	    insn[1].off)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			program, at, flattener->err,
 			"the second half of a 64-bit constant is missing: the object is damaged, compile it again");
 	flattener->places[at + 1].second = true;
 	if (!insn->src_reg)
 		return 0;
 	if (insn->imm < 0 || (uint32_t)insn->imm >= program->maps_n)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			program, at, flattener->err,
 			"map %d does not exist, there are %u: the object is damaged, compile it again",
 			insn->imm, program->maps_n);
 	map = &program->maps[insn->imm];
 	if (insn->src_reg == BPF_PSEUDO_MAP_IDX && insn[1].imm)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			program, at, flattener->err,
 			"it points %d bytes into the definition of map %s: use the map as a whole",
 			insn[1].imm, map->name);
 	if (insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE &&
-	    (map->kind != GPUMON_PROBE_MAP_DATA || (uint32_t)insn[1].imm >= map->value_size))
-		return gpumon_probe_refuse(
+	    (map->kind != GPUMON_GPUPROG_MAP_DATA || (uint32_t)insn[1].imm >= map->value_size))
+		return gpumon_gpuprog_refuse(
 			program, at, flattener->err,
 			"it takes the address of byte %d of %s, which has no such byte: keep addresses within their variable",
 			insn[1].imm, map->name);
@@ -101,11 +101,11 @@ static int check_instructions(struct flattener *flattener)
 {
 	for (uint32_t at = 0; at < flattener->code_n; at++) {
 		const struct bpf_insn *insn = &flattener->code[at];
-		const char *why = gpumon_probe_instruction_refusal(insn);
+		const char *why = gpumon_gpuprog_instruction_refusal(insn);
 
 		if (why)
-			return gpumon_probe_refuse(flattener->program, at, flattener->err,
-						   "opcode 0x%02x: %s", insn->code, why);
+			return gpumon_gpuprog_refuse(flattener->program, at, flattener->err,
+						     "opcode 0x%02x: %s", insn->code, why);
 		if (insn->code == LDDW) {
 			if (check_wide_constant(flattener, at))
 				return -1;
@@ -114,7 +114,7 @@ static int check_instructions(struct flattener *flattener)
 			int64_t target = find_target(insn, at);
 
 			if (target < 0 || target >= flattener->code_n)
-				return gpumon_probe_refuse(
+				return gpumon_gpuprog_refuse(
 					flattener->program, at, flattener->err,
 					"it calls a function outside the program: the object is damaged, compile it again");
 			flattener->places[target].starts = true;
@@ -129,11 +129,11 @@ static int check_target(const struct flattener *flattener, uint32_t at, uint32_t
 	int64_t target = find_target(&flattener->code[at], at);
 
 	if (target < start || target >= end)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			flattener->program, at, flattener->err,
 			"it jumps out of its function: the object is damaged, compile it again");
 	if (flattener->places[target].second)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			flattener->program, at, flattener->err,
 			"it jumps into the middle of a 64-bit constant: the object is damaged, compile it again");
 	return 0;
@@ -151,12 +151,12 @@ static int check_function(struct flattener *flattener, uint32_t start)
 		if (places[at].second)
 			continue;
 		last = at;
-		if (gpumon_probe_is_jump(flattener->code[at].code) &&
+		if (gpumon_gpuprog_is_jump(flattener->code[at].code) &&
 		    check_target(flattener, at, start, end))
 			return -1;
 	}
-	if (gpumon_probe_runs_on(flattener->code[last].code))
-		return gpumon_probe_refuse(
+	if (gpumon_gpuprog_falls_through(flattener->code[last].code))
+		return gpumon_gpuprog_refuse(
 			flattener->program, last, flattener->err,
 			"the function has no return behind it: end it with a return, without __builtin_unreachable()");
 	flattener->places[start].end = end;
@@ -170,27 +170,27 @@ static int count_call(struct flattener *flattener, uint32_t at, struct place *ca
 		      unsigned int frame)
 {
 	struct place *callee = &flattener->places[find_target(&flattener->code[at], at)];
-	bool fits = frame < GPUMON_PROBE_MAX_DEPTH;
+	bool fits = frame < GPUMON_GPUPROG_MAX_DEPTH;
 
 	if (callee->state == OPEN)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			flattener->program, at, flattener->err,
 			"it calls a function that is not done yet (recursion): write a loop");
 	if (fits && callee->state == UNSEEN &&
 	    count_steps(flattener, (uint32_t)(callee - flattener->places), frame + 1))
 		return -1;
-	if (!fits || frame + callee->frames > GPUMON_PROBE_MAX_DEPTH)
-		return gpumon_probe_refuse(
+	if (!fits || frame + callee->frames > GPUMON_GPUPROG_MAX_DEPTH)
+		return gpumon_gpuprog_refuse(
 			flattener->program, at, flattener->err,
 			"functions call each other more than %d deep: make some of them __always_inline",
-			GPUMON_PROBE_MAX_DEPTH);
+			GPUMON_GPUPROG_MAX_DEPTH);
 	if (caller->frames < callee->frames + 1)
 		caller->frames = (uint8_t)(callee->frames + 1);
 	caller->steps += callee->steps;
 	return 0;
 }
 
-/* At most GPUMON_PROBE_MAX_DEPTH calls of itself deep; each function is counted once. */
+/* At most GPUMON_GPUPROG_MAX_DEPTH calls of itself deep; each function is counted once. */
 static int count_steps(struct flattener *flattener, uint32_t start, unsigned int frame)
 {
 	struct place *function = &flattener->places[start];
@@ -206,26 +206,26 @@ static int count_steps(struct flattener *flattener, uint32_t start, unsigned int
 		function->steps++;
 		if (is_call(&flattener->code[at]) && count_call(flattener, at, function, frame))
 			return -1;
-		if (function->steps > GPUMON_PROBE_MAX_STEPS)
-			return gpumon_probe_refuse(
+		if (function->steps > GPUMON_GPUPROG_MAX_STEPS)
+			return gpumon_gpuprog_refuse(
 				flattener->program, at, flattener->err,
 				"with its functions, each call counted, it has more than %d instructions: make it shorter",
-				GPUMON_PROBE_MAX_STEPS);
+				GPUMON_GPUPROG_MAX_STEPS);
 	}
 	function->state = DONE;
 	return 0;
 }
 
-static void write_jump(struct gpumon_probe_step *step, uint32_t target)
+static void write_jump(struct gpumon_gpuprog_step *step, uint32_t target)
 {
-	*step = (struct gpumon_probe_step){ .code = BPF_JMP | BPF_JA,
-					    .depth = step->depth,
-					    .target = target,
-					    .origin = step->origin };
+	*step = (struct gpumon_gpuprog_step){ .code = BPF_JMP | BPF_JA,
+					      .depth = step->depth,
+					      .target = target,
+					      .origin = step->origin };
 }
 
 static void write_step(const struct flattener *flattener, uint32_t at, uint32_t first,
-		       struct gpumon_probe_step *step)
+		       struct gpumon_gpuprog_step *step)
 {
 	const struct bpf_insn *insn = &flattener->code[at];
 
@@ -239,10 +239,10 @@ static void write_step(const struct flattener *flattener, uint32_t at, uint32_t 
 	} else if (insn->code == LDDW) {
 		step->map = (uint32_t)insn->imm;
 		step->value = (uint32_t)insn[1].imm;
-	} else if (gpumon_probe_is_jump(insn->code)) {
+	} else if (gpumon_gpuprog_is_jump(insn->code)) {
 		step->off = 0;
 		step->target = first + flattener->places[find_target(insn, at)].within;
-		if (!gpumon_probe_runs_on(insn->code))
+		if (!gpumon_gpuprog_falls_through(insn->code))
 			write_jump(step, step->target);
 	}
 }
@@ -255,7 +255,7 @@ static void write_functions(const struct flattener *flattener, uint32_t start, u
 
 	for (uint32_t at = start; at < places[start].end; at++) {
 		uint32_t number = first + places[at].within;
-		struct gpumon_probe_step *step = &flattener->program->steps[number];
+		struct gpumon_gpuprog_step *step = &flattener->program->steps[number];
 		const struct bpf_insn *insn = &flattener->code[at];
 
 		if (places[at].second)
@@ -282,7 +282,7 @@ static int check_program(struct flattener *flattener)
 	flattener->places[0].starts = true;
 	for (uint32_t at = 0; at < flattener->code_n; at++) {
 		if (flattener->places[at].starts && flattener->places[at].second)
-			return gpumon_probe_refuse(
+			return gpumon_gpuprog_refuse(
 				flattener->program, at, flattener->err,
 				"a call leads into the middle of a 64-bit constant: the object is damaged, compile it again");
 	}
@@ -293,19 +293,19 @@ static int check_program(struct flattener *flattener)
 	return count_steps(flattener, 0, 1);
 }
 
-int gpumon_probe_flatten(struct gpumon_probe_program *program, const struct bpf_insn *code,
-			 uint32_t code_n, struct gpumon_pool *pool, struct gpumon_error *err)
+int gpumon_gpuprog_flatten(struct gpumon_gpuprog *program, const struct bpf_insn *code,
+			   uint32_t code_n, struct gpumon_pool *pool, struct gpumon_error *err)
 {
 	struct flattener flattener = {
 		.program = program, .code = code, .code_n = code_n, .err = err
 	};
 	int failed;
 
-	if (!code_n || code_n > GPUMON_PROBE_MAX_INSTRUCTIONS)
+	if (!code_n || code_n > GPUMON_GPUPROG_MAX_INSTRUCTIONS)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 			"%s: it has %u instructions, 1 to %d are possible: make it shorter",
-			program->name, code_n, GPUMON_PROBE_MAX_INSTRUCTIONS);
+			program->name, code_n, GPUMON_GPUPROG_MAX_INSTRUCTIONS);
 	flattener.places = calloc(code_n, sizeof(*flattener.places));
 	if (!flattener.places)
 		return gpumon_error_memory(err);
@@ -325,37 +325,37 @@ int gpumon_probe_flatten(struct gpumon_probe_program *program, const struct bpf_
 
 #define FARTHEST 64 /* steps from where ways meet to the call */
 
-static bool prints(const struct gpumon_probe_step *step)
+static bool prints(const struct gpumon_gpuprog_step *step)
 {
-	const struct gpumon_probe_helper *helper;
+	const struct gpumon_gpuprog_helper *helper;
 
 	if (step->code != (BPF_JMP | BPF_CALL))
 		return false;
-	helper = gpumon_probe_helper_find((uint32_t)step->imm);
-	return helper && helper->arguments[0] == GPUMON_PROBE_ARG_TEXT;
+	helper = gpumon_gpuprog_helper_find((uint32_t)step->imm);
+	return helper && helper->arguments[0] == GPUMON_GPUPROG_ARG_TEXT;
 }
 
 /* Steps from @at to a call that prints, it included, with nothing but calculations before; or 0. */
-static uint32_t steps_to_print(const struct gpumon_probe_program *program, uint32_t at)
+static uint32_t steps_to_print(const struct gpumon_gpuprog *program, uint32_t at)
 {
 	for (uint32_t n = 0; n < FARTHEST && at + n < program->steps_n; n++) {
-		const struct gpumon_probe_step *step = &program->steps[at + n];
+		const struct gpumon_gpuprog_step *step = &program->steps[at + n];
 
 		if (prints(step))
 			return n + 1;
-		if (gpumon_probe_is_jump(step->code) || !gpumon_probe_runs_on(step->code))
+		if (gpumon_gpuprog_is_jump(step->code) || !gpumon_gpuprog_falls_through(step->code))
 			break;
 	}
 	return 0;
 }
 
 /* @taken: a bit for each step that some way leads to already, and whose call stays its own */
-static uint32_t copied_steps(const struct gpumon_probe_program *program, uint32_t jump, bool *taken)
+static uint32_t copied_steps(const struct gpumon_gpuprog *program, uint32_t jump, bool *taken)
 {
-	const struct gpumon_probe_step *step = &program->steps[jump];
+	const struct gpumon_gpuprog_step *step = &program->steps[jump];
 	uint32_t n;
 
-	if (!gpumon_probe_is_jump(step->code))
+	if (!gpumon_gpuprog_is_jump(step->code))
 		return 0;
 	n = steps_to_print(program, step->target);
 	if (n && !taken[step->target]) {
@@ -365,34 +365,33 @@ static uint32_t copied_steps(const struct gpumon_probe_program *program, uint32_
 	return n;
 }
 
-static void copy_print(struct gpumon_probe_program *program, uint32_t jump, uint32_t n)
+static void copy_print(struct gpumon_gpuprog *program, uint32_t jump, uint32_t n)
 {
-	struct gpumon_probe_step *steps = program->steps;
+	struct gpumon_gpuprog_step *steps = program->steps;
 	uint32_t from = steps[jump].target;
-	struct gpumon_probe_step *to = &steps[program->steps_n];
+	struct gpumon_gpuprog_step *to = &steps[program->steps_n];
 
 	memcpy(to, &steps[from], n * sizeof(*to));
-	to[n] = (struct gpumon_probe_step){ .code = BPF_JMP | BPF_JA,
-					    .depth = to[n - 1].depth,
-					    .target = from + n,
-					    .origin = to[n - 1].origin };
+	to[n] = (struct gpumon_gpuprog_step){ .code = BPF_JMP | BPF_JA,
+					      .depth = to[n - 1].depth,
+					      .target = from + n,
+					      .origin = to[n - 1].origin };
 	steps[jump].target = program->steps_n;
 	program->steps_n += n + 1;
 }
 
 /* Fill @copied: for each step how many steps its jump gets of its own. Return: their number, with jumps. */
-static uint32_t find_copies(const struct gpumon_probe_program *program, bool *taken,
-			    uint32_t *copied)
+static uint32_t find_copies(const struct gpumon_gpuprog *program, bool *taken, uint32_t *copied)
 {
 	uint32_t more = 0;
 
 	taken[0] = true;
 	for (uint32_t i = 0; i + 1 < program->steps_n; i++)
-		taken[i + 1] |= gpumon_probe_runs_on(program->steps[i].code);
+		taken[i + 1] |= gpumon_gpuprog_falls_through(program->steps[i].code);
 	for (uint32_t i = 0; i < program->steps_n; i++) {
 		uint32_t n = copied_steps(program, i, taken);
 
-		if (n && program->steps_n + more + n + 1 <= GPUMON_PROBE_MAX_STEPS) {
+		if (n && program->steps_n + more + n + 1 <= GPUMON_GPUPROG_MAX_STEPS) {
 			copied[i] = n;
 			more += n + 1;
 		}
@@ -400,11 +399,11 @@ static uint32_t find_copies(const struct gpumon_probe_program *program, bool *ta
 	return more;
 }
 
-static int copy_all(struct gpumon_probe_program *program, const uint32_t *copied, uint32_t more,
+static int copy_all(struct gpumon_gpuprog *program, const uint32_t *copied, uint32_t more,
 		    struct gpumon_pool *pool)
 {
 	uint32_t before = program->steps_n;
-	struct gpumon_probe_step *steps =
+	struct gpumon_gpuprog_step *steps =
 		gpumon_pool_zalloc(pool, (before + more) * sizeof(*steps));
 
 	if (!steps)
@@ -417,7 +416,7 @@ static int copy_all(struct gpumon_probe_program *program, const uint32_t *copied
 	return 0;
 }
 
-int gpumon_probe_split_prints(struct gpumon_probe_program *program, struct gpumon_pool *pool)
+int gpumon_gpuprog_split_prints(struct gpumon_gpuprog *program, struct gpumon_pool *pool)
 {
 	uint32_t *copied = calloc(program->steps_n, sizeof(*copied));
 	bool *taken = calloc(program->steps_n, sizeof(*taken));

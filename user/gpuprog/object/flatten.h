@@ -7,10 +7,10 @@
 #include "lib/pool.h"
 #include "program.h"
 
-#define GPUMON_PROBE_MAX_INSTRUCTIONS 65536 /* of a program with the functions that it calls */
+#define GPUMON_GPUPROG_MAX_INSTRUCTIONS 65536 /* of a program with the functions that it calls */
 
 /**
- * gpumon_probe_flatten - make the steps of a program
+ * gpumon_gpuprog_flatten - make the steps of a program
  * @program: its name, maps and lines are read; its steps are set
  * @code: instructions of the program, then those of the functions that it calls. A function is called
  *        by BPF_PSEUDO_CALL, relative; a map is BPF_PSEUDO_MAP_IDX, data is
@@ -26,11 +26,11 @@
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_flatten(struct gpumon_probe_program *program, const struct bpf_insn *code,
-			 uint32_t code_n, struct gpumon_pool *pool, struct gpumon_error *err);
+int gpumon_gpuprog_flatten(struct gpumon_gpuprog *program, const struct bpf_insn *code,
+			   uint32_t code_n, struct gpumon_pool *pool, struct gpumon_error *err);
 
 /**
- * gpumon_probe_split_prints - copy calls that print to the jumps that lead there
+ * gpumon_gpuprog_split_prints - copy calls that print to the jumps that lead there
  * @program: flat program; its steps are replaced by more
  * @pool: owns the new ones
  *
@@ -40,6 +40,6 @@ int gpumon_probe_flatten(struct gpumon_probe_program *program, const struct bpf_
  *
  * Return: 0, or -1 without memory.
  */
-int gpumon_probe_split_prints(struct gpumon_probe_program *program, struct gpumon_pool *pool);
+int gpumon_gpuprog_split_prints(struct gpumon_gpuprog *program, struct gpumon_pool *pool);
 
 #endif /* GPUMON_GPUPROG_OBJECT_FLATTEN_H */

@@ -3,27 +3,28 @@
 
 #include "instruction.h"
 
-#define GPUMON_PROBE_ON_NO	  0u
-#define GPUMON_PROBE_ON_HASH	  (1u << GPUMON_PROBE_MAP_HASH)
-#define GPUMON_PROBE_ON_RING	  (1u << GPUMON_PROBE_MAP_RING)
-#define GPUMON_PROBE_ON_HISTOGRAM (1u << GPUMON_PROBE_MAP_HISTOGRAM)
-#define GPUMON_PROBE_ON_COUNT                                                 \
-	((1u << GPUMON_PROBE_MAP_ARRAY) | (1u << GPUMON_PROBE_MAP_SM_ARRAY) | \
-	 (1u << GPUMON_PROBE_MAP_THREAD_ARRAY))
-#define GPUMON_PROBE_ON_LOOKUP (GPUMON_PROBE_ON_COUNT | GPUMON_PROBE_ON_HASH)
-#define GPUMON_PROBE_ON_UPDATE GPUMON_PROBE_ON_LOOKUP
+#define GPUMON_GPUPROG_ON_NO	    0u
+#define GPUMON_GPUPROG_ON_HASH	    (1u << GPUMON_GPUPROG_MAP_HASH)
+#define GPUMON_GPUPROG_ON_RING	    (1u << GPUMON_GPUPROG_MAP_RING)
+#define GPUMON_GPUPROG_ON_HISTOGRAM (1u << GPUMON_GPUPROG_MAP_HISTOGRAM)
+#define GPUMON_GPUPROG_ON_COUNT                                                   \
+	((1u << GPUMON_GPUPROG_MAP_ARRAY) | (1u << GPUMON_GPUPROG_MAP_SM_ARRAY) | \
+	 (1u << GPUMON_GPUPROG_MAP_THREAD_ARRAY))
+#define GPUMON_GPUPROG_ON_LOOKUP (GPUMON_GPUPROG_ON_COUNT | GPUMON_GPUPROG_ON_HASH)
+#define GPUMON_GPUPROG_ON_UPDATE GPUMON_GPUPROG_ON_LOOKUP
 
-#define HELPER(number, word, kind, on, a1, a2, a3, a4, a5)                                    \
-	{ .id = number,                                                                       \
-	  .name = #word,                                                                      \
-	  .result = GPUMON_PROBE_RESULT_##kind,                                               \
-	  .maps = GPUMON_PROBE_ON_##on,                                                       \
-	  .arguments = { GPUMON_PROBE_ARG_##a1, GPUMON_PROBE_ARG_##a2, GPUMON_PROBE_ARG_##a3, \
-			 GPUMON_PROBE_ARG_##a4, GPUMON_PROBE_ARG_##a5 } },
+#define HELPER(number, word, kind, on, a1, a2, a3, a4, a5)                 \
+	{ .id = number,                                                    \
+	  .name = #word,                                                   \
+	  .result = GPUMON_GPUPROG_RESULT_##kind,                          \
+	  .maps = GPUMON_GPUPROG_ON_##on,                                  \
+	  .arguments = { GPUMON_GPUPROG_ARG_##a1, GPUMON_GPUPROG_ARG_##a2, \
+			 GPUMON_GPUPROG_ARG_##a3, GPUMON_GPUPROG_ARG_##a4, \
+			 GPUMON_GPUPROG_ARG_##a5 } },
 
-static const struct gpumon_probe_helper helpers[] = { GPUMON_PROBE_HELPERS(HELPER) };
+static const struct gpumon_gpuprog_helper helpers[] = { GPUMON_GPUPROG_HELPERS(HELPER) };
 
-const struct gpumon_probe_helper *gpumon_probe_helper_find(uint32_t id)
+const struct gpumon_gpuprog_helper *gpumon_gpuprog_helper_find(uint32_t id)
 {
 	size_t i;
 
@@ -251,7 +252,7 @@ static const char *check_jump(const struct bpf_insn *insn)
 	}
 }
 
-const char *gpumon_probe_instruction_refusal(const struct bpf_insn *insn)
+const char *gpumon_gpuprog_instruction_refusal(const struct bpf_insn *insn)
 {
 	switch (BPF_CLASS(insn->code)) {
 	case BPF_LD:
@@ -274,17 +275,17 @@ static bool is_jump_class(uint8_t code)
 	return BPF_CLASS(code) == BPF_JMP || BPF_CLASS(code) == BPF_JMP32;
 }
 
-bool gpumon_probe_is_jump(uint8_t code)
+bool gpumon_gpuprog_is_jump(uint8_t code)
 {
 	return is_jump_class(code) && BPF_OP(code) != BPF_CALL && BPF_OP(code) != BPF_EXIT;
 }
 
-bool gpumon_probe_runs_on(uint8_t code)
+bool gpumon_gpuprog_falls_through(uint8_t code)
 {
 	return !is_jump_class(code) || (BPF_OP(code) != BPF_JA && BPF_OP(code) != BPF_EXIT);
 }
 
-uint32_t gpumon_probe_access_size(uint8_t code)
+uint32_t gpumon_gpuprog_access_size(uint8_t code)
 {
 	switch (BPF_SIZE(code)) {
 	case BPF_B:

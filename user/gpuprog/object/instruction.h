@@ -22,28 +22,28 @@
 #define BPF_STORE_REL 0x110
 #endif
 
-enum gpumon_probe_argument {
-	GPUMON_PROBE_ARG_NONE, /* no argument: the register may be anything */
-	GPUMON_PROBE_ARG_NUMBER,
-	GPUMON_PROBE_ARG_ANY, /* never looked at: initialised is enough */
-	GPUMON_PROBE_ARG_MAP,
-	GPUMON_PROBE_ARG_KEY,	  /* points to key_size readable bytes */
-	GPUMON_PROBE_ARG_VALUE,	  /* points to value_size readable bytes */
-	GPUMON_PROBE_ARG_MEMORY,  /* points to as many readable bytes as the next argument says */
-	GPUMON_PROBE_ARG_SIZE,	  /* a constant, 1 to GPUMON_PROBE_MAX_RECORD_SIZE */
-	GPUMON_PROBE_ARG_OUT_U64, /* points to 8 aligned writable bytes */
-	GPUMON_PROBE_ARG_TEXT,	  /* points to a text with its NUL */
-	GPUMON_PROBE_ARG_SLOT,	  /* a constant below GPUMON_PROBE_MAX_KEPT */
-	GPUMON_PROBE_ARG_PRINTED, /* a number if the text has a conversion for it, or anything */
+enum gpumon_gpuprog_argument {
+	GPUMON_GPUPROG_ARG_NONE, /* no argument: the register may be anything */
+	GPUMON_GPUPROG_ARG_NUMBER,
+	GPUMON_GPUPROG_ARG_ANY, /* never looked at: initialised is enough */
+	GPUMON_GPUPROG_ARG_MAP,
+	GPUMON_GPUPROG_ARG_KEY,	    /* points to key_size readable bytes */
+	GPUMON_GPUPROG_ARG_VALUE,   /* points to value_size readable bytes */
+	GPUMON_GPUPROG_ARG_MEMORY,  /* points to as many readable bytes as the next argument says */
+	GPUMON_GPUPROG_ARG_SIZE,    /* a constant, 1 to GPUMON_GPUPROG_MAX_RECORD_SIZE */
+	GPUMON_GPUPROG_ARG_OUT_U64, /* points to 8 aligned writable bytes */
+	GPUMON_GPUPROG_ARG_TEXT,    /* points to a text with its NUL */
+	GPUMON_GPUPROG_ARG_SLOT,    /* a constant below GPUMON_GPUPROG_MAX_KEPT */
+	GPUMON_GPUPROG_ARG_PRINTED, /* a number if the text has a conversion for it, or anything */
 };
 
-enum gpumon_probe_result {
-	GPUMON_PROBE_RESULT_NUMBER,
-	GPUMON_PROBE_RESULT_VALUE_OR_NULL, /* points to a value of the map */
+enum gpumon_gpuprog_result {
+	GPUMON_GPUPROG_RESULT_NUMBER,
+	GPUMON_GPUPROG_RESULT_VALUE_OR_NULL, /* points to a value of the map */
 };
 
 /* number, name, result, kinds of map (bits), arguments */
-#define GPUMON_PROBE_HELPERS(X)                                                          \
+#define GPUMON_GPUPROG_HELPERS(X)                                                        \
 	/* the kernel's */                                                               \
 	X(1, map_lookup_elem, VALUE_OR_NULL, LOOKUP, MAP, KEY, NONE, NONE, NONE)         \
 	X(2, map_update_elem, NUMBER, UPDATE, MAP, KEY, VALUE, NUMBER, NONE)             \
@@ -80,7 +80,7 @@ enum gpumon_probe_result {
 	X(612, gpumon_contiguous, NUMBER, NO, NUMBER, NUMBER, NONE, NONE, NONE)
 
 /**
- * struct gpumon_probe_helper - one helper
+ * struct gpumon_gpuprog_helper - one helper
  * @id: number in the call
  * @name: name without "bpf_"
  * @result: what R0 is afterwards
@@ -89,19 +89,19 @@ enum gpumon_probe_result {
  *
  * What the calls mean: bpf/gpu/gpumon_gpu.h.
  */
-struct gpumon_probe_helper {
+struct gpumon_gpuprog_helper {
 	uint32_t id;
 	const char *name;
-	enum gpumon_probe_result result;
+	enum gpumon_gpuprog_result result;
 	uint32_t maps;
-	enum gpumon_probe_argument arguments[5];
+	enum gpumon_gpuprog_argument arguments[5];
 };
 
 /* The helper with this number, or NULL. */
-const struct gpumon_probe_helper *gpumon_probe_helper_find(uint32_t id);
+const struct gpumon_gpuprog_helper *gpumon_gpuprog_helper_find(uint32_t id);
 
 /**
- * gpumon_probe_instruction_refusal - check one instruction by itself
+ * gpumon_gpuprog_instruction_refusal - check one instruction by itself
  * @insn: instruction; of LDDW the first half
  *
  * Fields that it does not use have to be 0, as for the kernel. The second half of LDDW, indices of
@@ -109,12 +109,12 @@ const struct gpumon_probe_helper *gpumon_probe_helper_find(uint32_t id);
  *
  * Return: NULL, or why it is refused and what to do.
  */
-const char *gpumon_probe_instruction_refusal(const struct bpf_insn *insn);
+const char *gpumon_gpuprog_instruction_refusal(const struct bpf_insn *insn);
 
 /* What does an instruction or a step of a well-formed program do, by its code? */
-bool gpumon_probe_is_jump(uint8_t code); /* with or without a condition */
-bool gpumon_probe_runs_on(uint8_t code); /* the next one may follow */
+bool gpumon_gpuprog_is_jump(uint8_t code);	 /* with or without a condition */
+bool gpumon_gpuprog_falls_through(uint8_t code); /* the next one may follow */
 /* Bytes that a load, a store or an atomic operation accesses. */
-uint32_t gpumon_probe_access_size(uint8_t code);
+uint32_t gpumon_gpuprog_access_size(uint8_t code);
 
 #endif /* GPUMON_GPUPROG_OBJECT_INSTRUCTION_H */

@@ -32,10 +32,10 @@ struct table {
 	size_t left;
 };
 
-static int refuse(const struct gpumon_probe_image *image, struct gpumon_error *err)
+static int refuse(const struct gpumon_gpuprog_image *image, struct gpumon_error *err)
 {
-	return GPUMON_PROBE_IMAGE_REFUSE(image, err,
-					 "section .BTF.ext is damaged: compile it again");
+	return GPUMON_GPUPROG_IMAGE_REFUSE(image, err,
+					   "section .BTF.ext is damaged: compile it again");
 }
 
 static bool take_word(struct table *table, uint32_t *word)
@@ -48,7 +48,7 @@ static bool take_word(struct table *table, uint32_t *word)
 	return true;
 }
 
-static uint32_t find_section(const struct gpumon_probe_image *image, const char *name)
+static uint32_t find_section(const struct gpumon_gpuprog_image *image, const char *name)
 {
 	for (uint32_t i = 0; i < image->sections_n; i++) {
 		if (image->sections[i].code && !strcmp(image->sections[i].name, name))
@@ -59,21 +59,21 @@ static uint32_t find_section(const struct gpumon_probe_image *image, const char 
 
 /* Lines: offset, file, text, line. Relocations: offset, type, access, kind. */
 static int add_notes(struct table *table, uint32_t section, uint32_t n, uint32_t size,
-		     struct gpumon_probe_notes *notes)
+		     struct gpumon_gpuprog_notes *notes)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		struct gpumon_probe_note *note;
+		struct gpumon_gpuprog_note *note;
 		uint32_t words[4];
 
 		memcpy(words, table->at + (size_t)i * size, sizeof(words));
 		note = GPUMON_ARRAY_ADD(notes->notes, notes->n, notes->room);
 		if (!note)
 			return -1;
-		*note = (struct gpumon_probe_note){ .section = section,
-						    .offset = words[0],
-						    .file = words[1],
-						    .text = words[2],
-						    .word = words[3] };
+		*note = (struct gpumon_gpuprog_note){ .section = section,
+						      .offset = words[0],
+						      .file = words[1],
+						      .text = words[2],
+						      .word = words[3] };
 	}
 	table->at += (size_t)n * size;
 	table->left -= (size_t)n * size;
@@ -82,7 +82,7 @@ static int add_notes(struct table *table, uint32_t section, uint32_t n, uint32_t
 
 static int compare_notes(const void *a, const void *b)
 {
-	const struct gpumon_probe_note *x = a, *y = b;
+	const struct gpumon_gpuprog_note *x = a, *y = b;
 
 	if (x->section != y->section)
 		return x->section < y->section ? -1 : 1;
@@ -91,8 +91,8 @@ static int compare_notes(const void *a, const void *b)
 	return x->word < y->word ? -1 : x->word > y->word;
 }
 
-static int read_table(const struct gpumon_probe_image *image, const struct btf *btf,
-		      struct table table, struct gpumon_probe_notes *notes,
+static int read_table(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+		      struct table table, struct gpumon_gpuprog_notes *notes,
 		      struct gpumon_error *err)
 {
 	uint32_t size, sections = 0;
@@ -119,7 +119,7 @@ static int read_table(const struct gpumon_probe_image *image, const struct btf *
 	return 0;
 }
 
-static bool find_table(const struct gpumon_probe_section *section, uint32_t from, uint32_t offset,
+static bool find_table(const struct gpumon_gpuprog_section *section, uint32_t from, uint32_t offset,
 		       uint32_t length, struct table *table)
 {
 	uint64_t start = (uint64_t)from + offset;
@@ -130,11 +130,11 @@ static bool find_table(const struct gpumon_probe_section *section, uint32_t from
 	return true;
 }
 
-int gpumon_probe_extra_read(const struct gpumon_probe_image *image, const struct btf *btf,
-			    struct gpumon_probe_extra *extra, struct gpumon_error *err)
+int gpumon_gpuprog_extra_read(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+			      struct gpumon_gpuprog_extra *extra, struct gpumon_error *err)
 {
-	const struct gpumon_probe_section *section =
-		gpumon_probe_image_section(image, BTF_EXT_ELF_SEC);
+	const struct gpumon_gpuprog_section *section =
+		gpumon_gpuprog_image_section(image, BTF_EXT_ELF_SEC);
 	struct header header = { 0 };
 	struct table lines, relocations;
 
@@ -160,21 +160,22 @@ int gpumon_probe_extra_read(const struct gpumon_probe_image *image, const struct
 	return read_table(image, btf, relocations, &extra->relocations, err);
 }
 
-void gpumon_probe_extra_clear(struct gpumon_probe_extra *extra)
+void gpumon_gpuprog_extra_clear(struct gpumon_gpuprog_extra *extra)
 {
 	free(extra->lines.notes);
 	free(extra->relocations.notes);
 	memset(extra, 0, sizeof(*extra));
 }
+
 /* Index of the first note at this place or behind it. */
-static uint32_t notes_find(const struct gpumon_probe_notes *notes, uint32_t section,
+static uint32_t notes_find(const struct gpumon_gpuprog_notes *notes, uint32_t section,
 			   uint64_t offset)
 {
 	uint32_t low = 0, high = notes->n;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		const struct gpumon_probe_note *note = &notes->notes[middle];
+		const struct gpumon_gpuprog_note *note = &notes->notes[middle];
 
 		if (note->section < section || (note->section == section && note->offset < offset))
 			low = middle + 1;
@@ -200,28 +201,28 @@ static uint32_t notes_find(const struct gpumon_probe_notes *notes, uint32_t sect
 #define TYPE_ID_LOCAL 6 /* CO-RE relocation whose answer clang has written already */
 
 struct link {
-	struct gpumon_probe_linker *linker;
-	struct gpumon_probe_program *program;
+	struct gpumon_gpuprog_linker *linker;
+	struct gpumon_gpuprog *program;
 	struct gpumon_error *err;
-	struct gpumon_probe_line *lines;
+	struct gpumon_gpuprog_line *lines;
 	uint32_t lines_n;
 	uint32_t lines_room;
 };
 
-int gpumon_probe_linker_init(struct gpumon_probe_linker *linker,
-			     const struct gpumon_probe_image *image)
+int gpumon_gpuprog_linker_init(struct gpumon_gpuprog_linker *linker,
+			       const struct gpumon_gpuprog_image *image)
 {
 	memset(linker, 0, sizeof(*linker));
 	linker->image = image;
 	linker->maps =
-		gpumon_pool_zalloc(image->pool, GPUMON_PROBE_MAX_MAPS * sizeof(*linker->maps));
+		gpumon_pool_zalloc(image->pool, GPUMON_GPUPROG_MAX_MAPS * sizeof(*linker->maps));
 	linker->placed = calloc(image->functions_n + 1, sizeof(*linker->placed));
 	linker->chain = calloc(image->functions_n + 1, sizeof(*linker->chain));
-	linker->code = calloc(GPUMON_PROBE_MAX_INSTRUCTIONS, INSN);
+	linker->code = calloc(GPUMON_GPUPROG_MAX_INSTRUCTIONS, INSN);
 	return linker->maps && linker->placed && linker->chain && linker->code ? 0 : -1;
 }
 
-void gpumon_probe_linker_clear(struct gpumon_probe_linker *linker)
+void gpumon_gpuprog_linker_clear(struct gpumon_gpuprog_linker *linker)
 {
 	free(linker->placed);
 	free(linker->chain);
@@ -229,20 +230,20 @@ void gpumon_probe_linker_clear(struct gpumon_probe_linker *linker)
 	memset(linker, 0, sizeof(*linker));
 }
 
-static const struct gpumon_probe_symbol *find_function(const struct link *link, uint32_t function)
+static const struct gpumon_gpuprog_symbol *find_function(const struct link *link, uint32_t function)
 {
-	const struct gpumon_probe_image *image = link->linker->image;
+	const struct gpumon_gpuprog_image *image = link->linker->image;
 
 	return &image->symbols[image->functions[function]];
 }
 
-static int add_line(struct link *link, uint32_t instruction, const struct gpumon_probe_note *note)
+static int add_line(struct link *link, uint32_t instruction, const struct gpumon_gpuprog_note *note)
 {
 	const struct btf *btf = link->linker->btf;
 	struct gpumon_pool *pool = link->linker->image->pool;
 	const char *file = btf__name_by_offset(btf, note->file);
 	const char *text = btf__name_by_offset(btf, note->text);
-	struct gpumon_probe_line *line;
+	struct gpumon_gpuprog_line *line;
 
 	/* Of several lines of one instruction the last one is right. */
 	if (link->lines_n && link->lines[link->lines_n - 1].instruction == instruction)
@@ -259,13 +260,13 @@ static int add_line(struct link *link, uint32_t instruction, const struct gpumon
 }
 
 /* Source lines of a function that begins at @first. */
-static int add_lines(struct link *link, const struct gpumon_probe_symbol *symbol, uint32_t first)
+static int add_lines(struct link *link, const struct gpumon_gpuprog_symbol *symbol, uint32_t first)
 {
-	const struct gpumon_probe_notes *lines = &link->linker->extra->lines;
+	const struct gpumon_gpuprog_notes *lines = &link->linker->extra->lines;
 	uint32_t i = notes_find(lines, symbol->section, symbol->value);
 
 	for (; i < lines->n; i++) {
-		const struct gpumon_probe_note *note = &lines->notes[i];
+		const struct gpumon_gpuprog_note *note = &lines->notes[i];
 
 		if (note->section != symbol->section ||
 		    note->offset - symbol->value >= symbol->size)
@@ -278,20 +279,20 @@ static int add_lines(struct link *link, const struct gpumon_probe_symbol *symbol
 	return 0;
 }
 
-static int check_kernel_types(struct link *link, const struct gpumon_probe_symbol *symbol,
+static int check_kernel_types(struct link *link, const struct gpumon_gpuprog_symbol *symbol,
 			      uint32_t first)
 {
-	const struct gpumon_probe_notes *relocations = &link->linker->extra->relocations;
+	const struct gpumon_gpuprog_notes *relocations = &link->linker->extra->relocations;
 	uint32_t i = notes_find(relocations, symbol->section, symbol->value);
 
 	for (; i < relocations->n; i++) {
-		const struct gpumon_probe_note *note = &relocations->notes[i];
+		const struct gpumon_gpuprog_note *note = &relocations->notes[i];
 
 		if (note->section != symbol->section ||
 		    note->offset - symbol->value >= symbol->size)
 			break;
 		if (note->word != TYPE_ID_LOCAL)
-			return gpumon_probe_refuse(
+			return gpumon_gpuprog_refuse(
 				link->program,
 				first + (uint32_t)((note->offset - symbol->value) / INSN),
 				link->err,
@@ -303,18 +304,18 @@ static int check_kernel_types(struct link *link, const struct gpumon_probe_symbo
 /* Put a function behind the others, once. Its calls are done later. */
 static int place(struct link *link, uint32_t function)
 {
-	struct gpumon_probe_linker *linker = link->linker;
-	const struct gpumon_probe_symbol *symbol = find_function(link, function);
-	const struct gpumon_probe_section *section = &linker->image->sections[symbol->section];
+	struct gpumon_gpuprog_linker *linker = link->linker;
+	const struct gpumon_gpuprog_symbol *symbol = find_function(link, function);
+	const struct gpumon_gpuprog_section *section = &linker->image->sections[symbol->section];
 	uint32_t first = linker->code_n;
 
 	if (linker->placed[function])
 		return 0;
-	if (symbol->size / INSN > GPUMON_PROBE_MAX_INSTRUCTIONS - first)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (symbol->size / INSN > GPUMON_GPUPROG_MAX_INSTRUCTIONS - first)
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			linker->image, link->err,
 			"%s has more than %d instructions with the functions that it calls: make it shorter",
-			link->program->name, GPUMON_PROBE_MAX_INSTRUCTIONS);
+			link->program->name, GPUMON_GPUPROG_MAX_INSTRUCTIONS);
 	memcpy(linker->code + first, section->data + symbol->value, symbol->size);
 	linker->code_n += (uint32_t)(symbol->size / INSN);
 	linker->placed[function] = first + 1;
@@ -326,7 +327,7 @@ static int place(struct link *link, uint32_t function)
 
 static int find_map(struct link *link, uint32_t section, uint64_t offset, uint32_t *number)
 {
-	struct gpumon_probe_linker *linker = link->linker;
+	struct gpumon_gpuprog_linker *linker = link->linker;
 
 	for (uint32_t i = 0; i < linker->maps_n; i++) {
 		if (linker->sections[i] == section && linker->places[i] == offset) {
@@ -334,22 +335,22 @@ static int find_map(struct link *link, uint32_t section, uint64_t offset, uint32
 			return 1;
 		}
 	}
-	if (linker->maps_n == GPUMON_PROBE_MAX_MAPS)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (linker->maps_n == GPUMON_GPUPROG_MAX_MAPS)
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			linker->image, link->err,
 			"it has more than %d maps, with .rodata, .data and .bss: use fewer",
-			GPUMON_PROBE_MAX_MAPS);
+			GPUMON_GPUPROG_MAX_MAPS);
 	linker->sections[linker->maps_n] = section;
 	linker->places[linker->maps_n] = offset;
 	*number = linker->maps_n;
 	return 0;
 }
 
-static const char *find_map_name(const struct gpumon_probe_image *image, uint32_t section,
+static const char *find_map_name(const struct gpumon_gpuprog_image *image, uint32_t section,
 				 uint64_t offset)
 {
 	for (uint32_t i = 0; i < image->symbols_n; i++) {
-		const struct gpumon_probe_symbol *symbol = &image->symbols[i];
+		const struct gpumon_gpuprog_symbol *symbol = &image->symbols[i];
 
 		if (symbol->section == section && symbol->value == offset &&
 		    symbol->type == STT_OBJECT)
@@ -360,7 +361,7 @@ static const char *find_map_name(const struct gpumon_probe_image *image, uint32_
 
 static int refer_to_map(struct link *link, uint32_t at, uint32_t section, uint64_t offset)
 {
-	struct gpumon_probe_linker *linker = link->linker;
+	struct gpumon_gpuprog_linker *linker = link->linker;
 	struct bpf_insn *insn = &linker->code[at];
 	uint32_t number;
 	int found = find_map(link, section, offset, &number);
@@ -371,12 +372,12 @@ static int refer_to_map(struct link *link, uint32_t at, uint32_t section, uint64
 		const char *name = find_map_name(linker->image, section, offset);
 
 		if (!name)
-			return gpumon_probe_refuse(
+			return gpumon_gpuprog_refuse(
 				link->program, at, link->err,
 				"no map begins at byte %llu of section .maps: use a map as a whole",
 				(unsigned long long)offset);
-		if (gpumon_probe_map_define(linker->image, linker->btf, name, &linker->maps[number],
-					    link->err))
+		if (gpumon_gpuprog_map_define(linker->image, linker->btf, name,
+					      &linker->maps[number], link->err))
 			return -1;
 		linker->maps_n++;
 	}
@@ -388,7 +389,7 @@ static int refer_to_map(struct link *link, uint32_t at, uint32_t section, uint64
 
 static int refer_to_data(struct link *link, uint32_t at, uint32_t section, uint64_t offset)
 {
-	struct gpumon_probe_linker *linker = link->linker;
+	struct gpumon_gpuprog_linker *linker = link->linker;
 	struct bpf_insn *insn = &linker->code[at];
 	uint32_t number;
 	int found = find_map(link, section, 0, &number);
@@ -396,45 +397,45 @@ static int refer_to_data(struct link *link, uint32_t at, uint32_t section, uint6
 	if (found < 0)
 		return -1;
 	if (!found) {
-		if (gpumon_probe_map_of_data(linker->image, &linker->image->sections[section],
-					     &linker->maps[number], link->err))
+		if (gpumon_gpuprog_map_of_data(linker->image, &linker->image->sections[section],
+					       &linker->maps[number], link->err))
 			return -1;
-		if (gpumon_probe_fields_of_data(linker->image, linker->btf, section,
-						&linker->maps[number].value_fields))
+		if (gpumon_gpuprog_fields_of_data(linker->image, linker->btf, section,
+						  &linker->maps[number].value_fields))
 			return gpumon_error_memory(link->err);
 		linker->maps_n++;
 	}
 	insn[0].src_reg = BPF_PSEUDO_MAP_IDX_VALUE;
 	insn[0].imm = (int32_t)number;
-	/* gpumon_probe_flatten() refuses what is outside. */
+	/* gpumon_gpuprog_flatten() refuses what is outside. */
 	insn[1].imm = offset > INT32_MAX ? -1 : (int32_t)offset;
 	return 0;
 }
 
 /* The address of a map, of data, or of a function. */
 static int relocate_address(struct link *link, uint32_t at,
-			    const struct gpumon_probe_symbol *symbol)
+			    const struct gpumon_gpuprog_symbol *symbol)
 {
-	const struct gpumon_probe_image *image = link->linker->image;
-	const struct gpumon_probe_section *section = &image->sections[symbol->section];
+	const struct gpumon_gpuprog_image *image = link->linker->image;
+	const struct gpumon_gpuprog_section *section = &image->sections[symbol->section];
 	struct bpf_insn *insn = &link->linker->code[at];
 	uint64_t offset = symbol->value + (uint64_t)(int64_t)insn->imm;
 
 	if (!symbol->section)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			link->program, at, link->err,
 			"%.60s is not defined in this object: define it, a GPU does not see the kernel's variables",
 			symbol->name);
 	if (!strcmp(section->name, MAPS_ELF_SEC))
 		return refer_to_map(link, at, symbol->section, offset);
-	if (gpumon_probe_map_is_data(section))
+	if (gpumon_gpuprog_map_is_data(section))
 		return refer_to_data(link, at, symbol->section, offset);
 	if (section->code) {
-		/* gpumon_probe_flatten() refuses it. */
+		/* gpumon_gpuprog_flatten() refuses it. */
 		insn->src_reg = BPF_PSEUDO_FUNC;
 		return 0;
 	}
-	return gpumon_probe_refuse(
+	return gpumon_gpuprog_refuse(
 		link->program, at, link->err,
 		"it takes an address in section %.60s: only .maps, .rodata, .data and .bss are possible",
 		section->name);
@@ -442,11 +443,11 @@ static int relocate_address(struct link *link, uint32_t at,
 
 static int call_function(struct link *link, uint32_t at, uint32_t section, uint64_t offset)
 {
-	struct gpumon_probe_linker *linker = link->linker;
-	int64_t function = gpumon_probe_image_function(linker->image, section, offset);
+	struct gpumon_gpuprog_linker *linker = link->linker;
+	int64_t function = gpumon_gpuprog_image_function(linker->image, section, offset);
 
 	if (function < 0)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			link->program, at, link->err,
 			"it calls what is no beginning of a function: the object is damaged, compile it again");
 	if (place(link, (uint32_t)function))
@@ -456,26 +457,26 @@ static int call_function(struct link *link, uint32_t at, uint32_t section, uint6
 }
 
 static int relocate(struct link *link, uint32_t at,
-		    const struct gpumon_probe_relocation *relocation)
+		    const struct gpumon_gpuprog_relocation *relocation)
 {
-	const struct gpumon_probe_symbol *symbol =
+	const struct gpumon_gpuprog_symbol *symbol =
 		&link->linker->image->symbols[relocation->symbol];
 	const struct bpf_insn *insn = &link->linker->code[at];
 
 	if (!symbol->section && !*symbol->name)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			link->program, at, link->err,
 			"its relocation names no symbol: the object is damaged, compile it again");
 	if (relocation->type == R_BPF_64_64 && insn->code == LDDW && !insn->src_reg)
 		return relocate_address(link, at, symbol);
 	if (relocation->type != R_BPF_64_32 || insn->code != CALL_LOCAL ||
 	    insn->src_reg != BPF_PSEUDO_CALL)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			link->program, at, link->err,
 			"relocation %u does not fit opcode 0x%02x: the object is damaged, compile it again",
 			relocation->type, insn->code);
 	if (!symbol->section)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			link->program, at, link->err,
 			"it calls %.60s, which is not in this object: define it, or link the objects with bpftool gen object",
 			symbol->name);
@@ -485,7 +486,7 @@ static int relocate(struct link *link, uint32_t at,
 }
 
 static int link_instruction(struct link *link, uint32_t at,
-			    const struct gpumon_probe_symbol *symbol, uint64_t offset)
+			    const struct gpumon_gpuprog_symbol *symbol, uint64_t offset)
 {
 	const struct bpf_insn *insn = &link->linker->code[at];
 
@@ -494,7 +495,7 @@ static int link_instruction(struct link *link, uint32_t at,
 				     offset + (uint64_t)((int64_t)insn->imm + 1) * INSN);
 	if (insn->code == LDDW &&
 	    (insn->src_reg == BPF_PSEUDO_MAP_IDX || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE))
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			link->program, at, link->err,
 			"it names a map by its number: the object is damaged, compile it again");
 	return 0;
@@ -502,13 +503,13 @@ static int link_instruction(struct link *link, uint32_t at,
 
 static int link_function(struct link *link, uint32_t function)
 {
-	struct gpumon_probe_linker *linker = link->linker;
-	const struct gpumon_probe_symbol *symbol = find_function(link, function);
-	const struct gpumon_probe_section *section = &linker->image->sections[symbol->section];
-	const struct gpumon_probe_relocation *next =
-		gpumon_probe_relocation_find(section, symbol->value);
-	const struct gpumon_probe_relocation *end =
-		gpumon_probe_relocation_find(section, symbol->value + symbol->size);
+	struct gpumon_gpuprog_linker *linker = link->linker;
+	const struct gpumon_gpuprog_symbol *symbol = find_function(link, function);
+	const struct gpumon_gpuprog_section *section = &linker->image->sections[symbol->section];
+	const struct gpumon_gpuprog_relocation *next =
+		gpumon_gpuprog_relocation_find(section, symbol->value);
+	const struct gpumon_gpuprog_relocation *end =
+		gpumon_gpuprog_relocation_find(section, symbol->value + symbol->size);
 	uint32_t first = linker->placed[function] - 1;
 	uint32_t n = (uint32_t)(symbol->size / INSN);
 
@@ -520,7 +521,7 @@ static int link_function(struct link *link, uint32_t function)
 		bool has = next < end && next->offset == offset;
 
 		if (wide && i + 1 == n)
-			return gpumon_probe_refuse(
+			return gpumon_gpuprog_refuse(
 				link->program, at, link->err,
 				"the second half of a 64-bit constant is missing: the object is damaged, compile it again");
 		if (has ? relocate(link, at, next++) : link_instruction(link, at, symbol, offset))
@@ -528,7 +529,7 @@ static int link_function(struct link *link, uint32_t function)
 		if (wide)
 			i++;
 		if (next < end && next->offset < offset + (wide ? 2 : 1) * INSN)
-			return gpumon_probe_refuse(
+			return gpumon_gpuprog_refuse(
 				link->program, at, link->err,
 				"a relocation lies within it: the object is damaged, compile it again");
 	}
@@ -537,7 +538,7 @@ static int link_function(struct link *link, uint32_t function)
 
 static int link_all(struct link *link, uint32_t function)
 {
-	struct gpumon_probe_linker *linker = link->linker;
+	struct gpumon_gpuprog_linker *linker = link->linker;
 
 	if (place(link, function))
 		return -1;
@@ -552,7 +553,7 @@ static int link_all(struct link *link, uint32_t function)
 static int keep_lines(struct link *link)
 {
 	size_t size = link->lines_n * sizeof(*link->lines);
-	struct gpumon_probe_line *lines;
+	struct gpumon_gpuprog_line *lines;
 
 	link->program->lines = NULL;
 	link->program->lines_n = 0;
@@ -566,8 +567,8 @@ static int keep_lines(struct link *link)
 	return 0;
 }
 
-int gpumon_probe_link(struct gpumon_probe_linker *linker, uint32_t function,
-		      struct gpumon_probe_program *program, struct gpumon_error *err)
+int gpumon_gpuprog_link(struct gpumon_gpuprog_linker *linker, uint32_t function,
+			struct gpumon_gpuprog *program, struct gpumon_error *err)
 {
 	struct link link = { .linker = linker, .program = program, .err = err };
 	int failed;

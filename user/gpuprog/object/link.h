@@ -10,14 +10,14 @@
 #include "program.h"
 
 /**
- * struct gpumon_probe_note - something about one instruction
+ * struct gpumon_gpuprog_note - something about one instruction
  * @section: index
  * @offset: bytes in it
  * @word: line and column; kind of a CO-RE relocation
  * @file: offset among BTF's strings
  * @text: the same, of the line
  */
-struct gpumon_probe_note {
+struct gpumon_gpuprog_note {
 	uint32_t section;
 	uint32_t offset;
 	uint32_t word;
@@ -25,19 +25,19 @@ struct gpumon_probe_note {
 	uint32_t text;
 };
 
-struct gpumon_probe_notes {
-	struct gpumon_probe_note *notes; /* by section and offset */
+struct gpumon_gpuprog_notes {
+	struct gpumon_gpuprog_note *notes; /* by section and offset */
 	uint32_t n;
 	uint32_t room;
 };
 
-struct gpumon_probe_extra {
-	struct gpumon_probe_notes lines;
-	struct gpumon_probe_notes relocations;
+struct gpumon_gpuprog_extra {
+	struct gpumon_gpuprog_notes lines;
+	struct gpumon_gpuprog_notes relocations;
 };
 
 /**
- * gpumon_probe_extra_read - read section .BTF.ext
+ * gpumon_gpuprog_extra_read - read section .BTF.ext
  * @image: object file
  * @btf: its types, for names of sections
  * @extra: out, to be cleared in both cases; empty if there is no such section
@@ -45,33 +45,33 @@ struct gpumon_probe_extra {
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_extra_read(const struct gpumon_probe_image *image, const struct btf *btf,
-			    struct gpumon_probe_extra *extra, struct gpumon_error *err);
-void gpumon_probe_extra_clear(struct gpumon_probe_extra *extra);
+int gpumon_gpuprog_extra_read(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+			      struct gpumon_gpuprog_extra *extra, struct gpumon_error *err);
+void gpumon_gpuprog_extra_clear(struct gpumon_gpuprog_extra *extra);
 
 /**
- * struct gpumon_probe_linker - what programs of one object share
+ * struct gpumon_gpuprog_linker - what programs of one object share
  * @image: object file
  * @btf: its types, or NULL
  * @extra: its source lines
- * @maps: maps that programs use, so far; room for GPUMON_PROBE_MAX_MAPS
+ * @maps: maps that programs use, so far; room for GPUMON_GPUPROG_MAX_MAPS
  * @maps_n: how many
  * @places: offset of each map's definition, or 0 for data
  * @sections: section of each map
  * @placed: for each function of the image, its first instruction + 1, or 0
- * @code: instructions of this program; room for GPUMON_PROBE_MAX_INSTRUCTIONS
+ * @code: instructions of this program; room for GPUMON_GPUPROG_MAX_INSTRUCTIONS
  * @code_n: how many
  * @chain: functions that are in @code, in their order
  * @chain_n: how many
  */
-struct gpumon_probe_linker {
-	const struct gpumon_probe_image *image;
+struct gpumon_gpuprog_linker {
+	const struct gpumon_gpuprog_image *image;
 	const struct btf *btf;
-	const struct gpumon_probe_extra *extra;
-	struct gpumon_probe_map *maps;
+	const struct gpumon_gpuprog_extra *extra;
+	struct gpumon_gpuprog_map *maps;
 	uint32_t maps_n;
-	uint64_t places[GPUMON_PROBE_MAX_MAPS];
-	uint32_t sections[GPUMON_PROBE_MAX_MAPS];
+	uint64_t places[GPUMON_GPUPROG_MAX_MAPS];
+	uint32_t sections[GPUMON_GPUPROG_MAX_MAPS];
 	uint32_t *placed;
 	struct bpf_insn *code;
 	uint32_t code_n;
@@ -80,22 +80,22 @@ struct gpumon_probe_linker {
 };
 
 /* Prepare for an image; to be cleared in both cases. Return: 0, or -1 without memory. */
-int gpumon_probe_linker_init(struct gpumon_probe_linker *linker,
-			     const struct gpumon_probe_image *image);
-void gpumon_probe_linker_clear(struct gpumon_probe_linker *linker);
+int gpumon_gpuprog_linker_init(struct gpumon_gpuprog_linker *linker,
+			       const struct gpumon_gpuprog_image *image);
+void gpumon_gpuprog_linker_clear(struct gpumon_gpuprog_linker *linker);
 
 /**
- * gpumon_probe_link - link one program
+ * gpumon_gpuprog_link - link one program
  * @linker: linker
  * @function: position in the image's @functions
  * @program: its name is set; its lines are filled in
  * @err: what is wrong
  *
- * Afterwards @code is what gpumon_probe_flatten() takes. Maps are added to @maps.
+ * Afterwards @code is what gpumon_gpuprog_flatten() takes. Maps are added to @maps.
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_link(struct gpumon_probe_linker *linker, uint32_t function,
-		      struct gpumon_probe_program *program, struct gpumon_error *err);
+int gpumon_gpuprog_link(struct gpumon_gpuprog_linker *linker, uint32_t function,
+			struct gpumon_gpuprog *program, struct gpumon_error *err);
 
 #endif /* GPUMON_GPUPROG_OBJECT_LINK_H */

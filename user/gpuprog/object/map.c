@@ -8,22 +8,22 @@
 #include "map.h"
 #include "map_memory.h"
 
-#define GPUMON_PROBE_MAX_FIELDS 32 /* of a type: more are not shown one by one */
+#define GPUMON_GPUPROG_MAX_FIELDS 32 /* of a type: more are not shown one by one */
 
 /* Types that linux/bpf.h does not have. */
 enum {
-	GPUMON_PROBE_TYPE_GPU_HASH = 1501,
-	GPUMON_PROBE_TYPE_THREAD_ARRAY = 1502,
-	GPUMON_PROBE_TYPE_GPU_ARRAY = 1503,
-	GPUMON_PROBE_TYPE_SHARED_ARRAY = 1504,
-	GPUMON_PROBE_TYPE_THREAD_ARRAY_HOST = 1512,
-	GPUMON_PROBE_TYPE_GPU_ARRAY_HOST = 1513,
-	GPUMON_PROBE_TYPE_GPU_RING = 1527,
-	GPUMON_PROBE_TYPE_HISTOGRAM = 1601,
+	GPUMON_GPUPROG_TYPE_GPU_HASH = 1501,
+	GPUMON_GPUPROG_TYPE_THREAD_ARRAY = 1502,
+	GPUMON_GPUPROG_TYPE_GPU_ARRAY = 1503,
+	GPUMON_GPUPROG_TYPE_SHARED_ARRAY = 1504,
+	GPUMON_GPUPROG_TYPE_THREAD_ARRAY_HOST = 1512,
+	GPUMON_GPUPROG_TYPE_GPU_ARRAY_HOST = 1513,
+	GPUMON_GPUPROG_TYPE_GPU_RING = 1527,
+	GPUMON_GPUPROG_TYPE_HISTOGRAM = 1601,
 };
 
-#define GPUMON_PROBE_DEFAULT_THREADS	(1u << 20)  /* of a thread array with one entry */
-#define GPUMON_PROBE_DEFAULT_RING_BYTES (16u << 20) /* of a ring whose size is for each thread */
+#define GPUMON_GPUPROG_DEFAULT_THREADS	  (1u << 20)  /* of a thread array with one entry */
+#define GPUMON_GPUPROG_DEFAULT_RING_BYTES (16u << 20) /* of a ring whose size is for each thread */
 
 #define MAX_DEPTH    8	 /* types within types, and typedefs of typedefs */
 #define MAX_STEPS    512 /* looks at a type, against types that are wide and empty */
@@ -33,7 +33,7 @@ enum {
 struct walk {
 	const struct btf *btf;
 	struct gpumon_pool *pool;
-	struct gpumon_probe_field fields[GPUMON_PROBE_MAX_FIELDS];
+	struct gpumon_gpuprog_field fields[GPUMON_GPUPROG_MAX_FIELDS];
 	uint32_t n;
 	uint32_t size;
 	uint32_t steps;
@@ -46,17 +46,17 @@ static bool walk_type(struct walk *walk, uint32_t id, uint64_t offset, const cha
 static bool add_field(struct walk *walk, const struct btf_type *type, uint64_t offset,
 		      const char *name, bool is_signed)
 {
-	struct gpumon_probe_field *field = &walk->fields[walk->n];
+	struct gpumon_gpuprog_field *field = &walk->fields[walk->n];
 	uint32_t size = type->size;
 
-	if (walk->n == GPUMON_PROBE_MAX_FIELDS ||
+	if (walk->n == GPUMON_GPUPROG_MAX_FIELDS ||
 	    (size != 1 && size != 2 && size != 4 && size != 8) || offset > walk->size ||
 	    size > walk->size - offset)
 		return false;
-	*field = (struct gpumon_probe_field){ .name = gpumon_pool_text(walk->pool, name),
-					      .offset = (uint32_t)offset,
-					      .size = (uint8_t)size,
-					      .is_signed = is_signed };
+	*field = (struct gpumon_gpuprog_field){ .name = gpumon_pool_text(walk->pool, name),
+						.offset = (uint32_t)offset,
+						.size = (uint8_t)size,
+						.is_signed = is_signed };
 	walk->no_memory |= !field->name;
 	walk->n++;
 	return field->name;
@@ -68,7 +68,7 @@ static bool walk_array(struct walk *walk, const struct btf_array *array, uint64_
 	int64_t bytes = btf__resolve_size(walk->btf, array->type);
 	char inner[NAME_SIZE];
 
-	if (bytes <= 0 || array->nelems > GPUMON_PROBE_MAX_FIELDS)
+	if (bytes <= 0 || array->nelems > GPUMON_GPUPROG_MAX_FIELDS)
 		return false;
 	for (uint32_t i = 0; i < array->nelems; i++) {
 		if ((size_t)snprintf(inner, sizeof(inner), "%s[%u]", name, i) >= sizeof(inner) ||
@@ -120,11 +120,11 @@ static bool walk_type(struct walk *walk, uint32_t id, uint64_t offset, const cha
 	return false;
 }
 
-static int keep_fields(const struct walk *walk, struct gpumon_probe_fields *fields)
+static int keep_fields(const struct walk *walk, struct gpumon_gpuprog_fields *fields)
 {
-	struct gpumon_probe_field *copy;
+	struct gpumon_gpuprog_field *copy;
 
-	*fields = (struct gpumon_probe_fields){ 0 };
+	*fields = (struct gpumon_gpuprog_fields){ 0 };
 	if (!walk->n)
 		return walk->no_memory ? -1 : 0;
 	copy = gpumon_pool_zalloc(walk->pool, walk->n * sizeof(*copy));
@@ -135,6 +135,7 @@ static int keep_fields(const struct walk *walk, struct gpumon_probe_fields *fiel
 	fields->n = walk->n;
 	return 0;
 }
+
 /**
  * fields_read - find the numbers in a type
  * @btf: types of the object, not trusted
@@ -146,7 +147,7 @@ static int keep_fields(const struct walk *walk, struct gpumon_probe_fields *fiel
  * Return: 0, or -1 without memory.
  */
 static int fields_read(const struct btf *btf, uint32_t id, uint32_t size, struct gpumon_pool *pool,
-		       struct gpumon_probe_fields *fields)
+		       struct gpumon_gpuprog_fields *fields)
 {
 	struct walk walk = { .btf = btf, .pool = pool, .size = size };
 
@@ -155,7 +156,7 @@ static int fields_read(const struct btf *btf, uint32_t id, uint32_t size, struct
 	return keep_fields(&walk, fields);
 }
 
-static void walk_variable(struct walk *walk, const struct gpumon_probe_symbol *symbol)
+static void walk_variable(struct walk *walk, const struct gpumon_gpuprog_symbol *symbol)
 {
 	int32_t id = btf__find_by_name_kind(walk->btf, symbol->name, BTF_KIND_VAR);
 	const struct btf_type *variable = id < 0 ? NULL : btf__type_by_id(walk->btf, (uint32_t)id);
@@ -168,16 +169,16 @@ static void walk_variable(struct walk *walk, const struct gpumon_probe_symbol *s
 
 static int compare_offsets(const void *a, const void *b)
 {
-	const struct gpumon_probe_field *one = a, *other = b;
+	const struct gpumon_gpuprog_field *one = a, *other = b;
 
 	return (one->offset > other->offset) - (one->offset < other->offset);
 }
 
-int gpumon_probe_fields_of_data(const struct gpumon_probe_image *image, const struct btf *btf,
-				uint32_t section, struct gpumon_probe_fields *fields)
+int gpumon_gpuprog_fields_of_data(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+				  uint32_t section, struct gpumon_gpuprog_fields *fields)
 {
 	struct walk walk = { .btf = btf, .pool = image->pool };
-	const struct gpumon_probe_symbol *symbol;
+	const struct gpumon_gpuprog_symbol *symbol;
 	uint32_t looked = 0, most = btf ? MAX_COMPARED / btf__type_cnt(btf) : 0;
 
 	/* Each look at a name takes a search of all types. */
@@ -203,7 +204,7 @@ int gpumon_probe_fields_of_data(const struct gpumon_probe_image *image, const st
 
 /* What the object says beside what is in the map. */
 struct definition {
-	struct gpumon_probe_map *map;
+	struct gpumon_gpuprog_map *map;
 	uint32_t map_flags;
 	uint32_t key_type; /* 0: only its size is given */
 	uint32_t value_type;
@@ -211,20 +212,20 @@ struct definition {
 
 static const struct type {
 	uint32_t type;
-	enum gpumon_probe_map_kind kind;
+	enum gpumon_gpuprog_map_kind kind;
 } types[] = {
-	{ BPF_MAP_TYPE_HASH, GPUMON_PROBE_MAP_HASH },
-	{ BPF_MAP_TYPE_ARRAY, GPUMON_PROBE_MAP_ARRAY },
-	{ BPF_MAP_TYPE_PERCPU_ARRAY, GPUMON_PROBE_MAP_SM_ARRAY },
-	{ BPF_MAP_TYPE_RINGBUF, GPUMON_PROBE_MAP_RING },
-	{ GPUMON_PROBE_TYPE_GPU_HASH, GPUMON_PROBE_MAP_HASH },
-	{ GPUMON_PROBE_TYPE_THREAD_ARRAY, GPUMON_PROBE_MAP_THREAD_ARRAY },
-	{ GPUMON_PROBE_TYPE_GPU_ARRAY, GPUMON_PROBE_MAP_ARRAY },
-	{ GPUMON_PROBE_TYPE_SHARED_ARRAY, GPUMON_PROBE_MAP_ARRAY },
-	{ GPUMON_PROBE_TYPE_THREAD_ARRAY_HOST, GPUMON_PROBE_MAP_THREAD_ARRAY },
-	{ GPUMON_PROBE_TYPE_GPU_ARRAY_HOST, GPUMON_PROBE_MAP_ARRAY },
-	{ GPUMON_PROBE_TYPE_GPU_RING, GPUMON_PROBE_MAP_RING },
-	{ GPUMON_PROBE_TYPE_HISTOGRAM, GPUMON_PROBE_MAP_HISTOGRAM },
+	{ BPF_MAP_TYPE_HASH, GPUMON_GPUPROG_MAP_HASH },
+	{ BPF_MAP_TYPE_ARRAY, GPUMON_GPUPROG_MAP_ARRAY },
+	{ BPF_MAP_TYPE_PERCPU_ARRAY, GPUMON_GPUPROG_MAP_SM_ARRAY },
+	{ BPF_MAP_TYPE_RINGBUF, GPUMON_GPUPROG_MAP_RING },
+	{ GPUMON_GPUPROG_TYPE_GPU_HASH, GPUMON_GPUPROG_MAP_HASH },
+	{ GPUMON_GPUPROG_TYPE_THREAD_ARRAY, GPUMON_GPUPROG_MAP_THREAD_ARRAY },
+	{ GPUMON_GPUPROG_TYPE_GPU_ARRAY, GPUMON_GPUPROG_MAP_ARRAY },
+	{ GPUMON_GPUPROG_TYPE_SHARED_ARRAY, GPUMON_GPUPROG_MAP_ARRAY },
+	{ GPUMON_GPUPROG_TYPE_THREAD_ARRAY_HOST, GPUMON_GPUPROG_MAP_THREAD_ARRAY },
+	{ GPUMON_GPUPROG_TYPE_GPU_ARRAY_HOST, GPUMON_GPUPROG_MAP_ARRAY },
+	{ GPUMON_GPUPROG_TYPE_GPU_RING, GPUMON_GPUPROG_MAP_RING },
+	{ GPUMON_GPUPROG_TYPE_HISTOGRAM, GPUMON_GPUPROG_MAP_HISTOGRAM },
 };
 
 static const struct btf_type *skip_modifiers(const struct btf *btf, uint32_t id)
@@ -284,11 +285,11 @@ static bool read_size(const struct btf *btf, const struct btf_member *member, ui
 	return true;
 }
 
-static int read_member(const struct gpumon_probe_image *image, const struct btf *btf,
+static int read_member(const struct gpumon_gpuprog_image *image, const struct btf *btf,
 		       const struct btf_member *member, struct definition *definition,
 		       struct gpumon_error *err)
 {
-	struct gpumon_probe_map *map = definition->map;
+	struct gpumon_gpuprog_map *map = definition->map;
 	const struct {
 		const char *name;
 		uint32_t *number;
@@ -310,28 +311,28 @@ static int read_member(const struct gpumon_probe_image *image, const struct btf 
 		if (known[i].type ? read_size(btf, member, known[i].number, known[i].type) :
 				    read_number(btf, member, known[i].number))
 			return 0;
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"map %.60s: its %s cannot be read: define it with __uint() or __type()",
 			map->name, name);
 	}
-	return GPUMON_PROBE_IMAGE_REFUSE(
+	return GPUMON_GPUPROG_IMAGE_REFUSE(
 		image, err, "map %.60s: \"%.60s\" is not possible for a map on a GPU: leave it out",
 		map->name, name ? name : "");
 }
 
-static int read_definition(const struct gpumon_probe_image *image, const struct btf *btf,
+static int read_definition(const struct gpumon_gpuprog_image *image, const struct btf *btf,
 			   struct definition *definition, struct gpumon_error *err)
 {
 	const char *name = definition->map->name;
 	const struct btf_type *type = btf ? find_definition(btf, name) : NULL;
 
 	if (!btf)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err, "map %.60s has no definition (BTF): compile with clang -g",
 			name);
 	if (!type || !btf_is_struct(type))
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"map %.60s has no definition in section .maps: define it as a struct with __uint() and __type()",
 			name);
@@ -342,42 +343,42 @@ static int read_definition(const struct gpumon_probe_image *image, const struct 
 	return 0;
 }
 
-static int check_entries(const struct gpumon_probe_image *image, struct gpumon_probe_map *map,
+static int check_entries(const struct gpumon_gpuprog_image *image, struct gpumon_gpuprog_map *map,
 			 struct gpumon_error *err)
 {
 	if (!map->max_entries)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err, "map %s: max_entries is 0: say how many values it has",
 			map->name);
-	if (map->kind == GPUMON_PROBE_MAP_THREAD_ARRAY && map->max_entries == 1)
-		map->max_entries = GPUMON_PROBE_DEFAULT_THREADS;
-	if (map->kind != GPUMON_PROBE_MAP_RING)
+	if (map->kind == GPUMON_GPUPROG_MAP_THREAD_ARRAY && map->max_entries == 1)
+		map->max_entries = GPUMON_GPUPROG_DEFAULT_THREADS;
+	if (map->kind != GPUMON_GPUPROG_MAP_RING)
 		return 0;
 	/* bpftime has a ring for each thread. */
-	if (map->type == GPUMON_PROBE_TYPE_GPU_RING)
-		map->max_entries = GPUMON_PROBE_DEFAULT_RING_BYTES;
+	if (map->type == GPUMON_GPUPROG_TYPE_GPU_RING)
+		map->max_entries = GPUMON_GPUPROG_DEFAULT_RING_BYTES;
 	if (map->max_entries < LEAST_RING_BYTES || map->max_entries & (map->max_entries - 1))
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"map %s: max_entries of a ring are its bytes, a power of two, %u at least; it has %u",
 			map->name, LEAST_RING_BYTES, map->max_entries);
 	return 0;
 }
 
-static int check_sizes(const struct gpumon_probe_image *image, struct gpumon_probe_map *map,
+static int check_sizes(const struct gpumon_gpuprog_image *image, struct gpumon_gpuprog_map *map,
 		       struct gpumon_error *err)
 {
-	bool is_hash = map->kind == GPUMON_PROBE_MAP_HASH;
+	bool is_hash = map->kind == GPUMON_GPUPROG_MAP_HASH;
 
 	switch (map->kind) {
-	case GPUMON_PROBE_MAP_RING:
+	case GPUMON_GPUPROG_MAP_RING:
 		map->key_size = 0;
-		if (!map->value_size || map->value_size > GPUMON_PROBE_MAX_RECORD_SIZE)
-			map->value_size = GPUMON_PROBE_MAX_RECORD_SIZE;
+		if (!map->value_size || map->value_size > GPUMON_GPUPROG_MAX_RECORD_SIZE)
+			map->value_size = GPUMON_GPUPROG_MAX_RECORD_SIZE;
 		return 0;
-	case GPUMON_PROBE_MAP_HISTOGRAM:
+	case GPUMON_GPUPROG_MAP_HISTOGRAM:
 		if (map->key_size || map->value_size)
-			return GPUMON_PROBE_IMAGE_REFUSE(
+			return GPUMON_GPUPROG_IMAGE_REFUSE(
 				image, err,
 				"map %s: a histogram has no key and no value: leave them out",
 				map->name);
@@ -388,23 +389,23 @@ static int check_sizes(const struct gpumon_probe_image *image, struct gpumon_pro
 		break;
 	}
 	if (!is_hash && map->key_size != sizeof(uint32_t))
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err, "map %s: its key has %u bytes, an array's has 4: use a __u32",
 			map->name, map->key_size);
-	if (!map->key_size || map->key_size > GPUMON_PROBE_MAX_KEY_SIZE)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (!map->key_size || map->key_size > GPUMON_GPUPROG_MAX_KEY_SIZE)
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"map %s: its key has %u bytes, 1 to %u are possible: use another key",
-			map->name, map->key_size, GPUMON_PROBE_MAX_KEY_SIZE);
-	if (!map->value_size || map->value_size > gpumon_probe_value_max(map))
-		return GPUMON_PROBE_IMAGE_REFUSE(
+			map->name, map->key_size, GPUMON_GPUPROG_MAX_KEY_SIZE);
+	if (!map->value_size || map->value_size > gpumon_gpuprog_value_max(map))
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"map %s: its value has %u bytes, 1 to %u are possible: use more and smaller values",
-			map->name, map->value_size, gpumon_probe_value_max(map));
+			map->name, map->value_size, gpumon_gpuprog_value_max(map));
 	return 0;
 }
 
-bool gpumon_probe_map_kind(uint32_t type, enum gpumon_probe_map_kind *kind)
+bool gpumon_gpuprog_map_kind(uint32_t type, enum gpumon_gpuprog_map_kind *kind)
 {
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		if (types[i].type == type) {
@@ -416,10 +417,10 @@ bool gpumon_probe_map_kind(uint32_t type, enum gpumon_probe_map_kind *kind)
 }
 
 /* The sizes have been checked. */
-static int read_fields(const struct gpumon_probe_image *image, const struct btf *btf,
+static int read_fields(const struct gpumon_gpuprog_image *image, const struct btf *btf,
 		       const struct definition *definition, struct gpumon_error *err)
 {
-	struct gpumon_probe_map *map = definition->map;
+	struct gpumon_gpuprog_map *map = definition->map;
 
 	if (definition->key_type &&
 	    fields_read(btf, definition->key_type, map->key_size, image->pool, &map->key_fields))
@@ -430,14 +431,14 @@ static int read_fields(const struct gpumon_probe_image *image, const struct btf 
 	return 0;
 }
 
-int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct btf *btf,
-			    const char *name, struct gpumon_probe_map *map,
-			    struct gpumon_error *err)
+int gpumon_gpuprog_map_define(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+			      const char *name, struct gpumon_gpuprog_map *map,
+			      struct gpumon_error *err)
 {
 	struct definition definition = { .map = map };
 
-	if (!gpumon_probe_image_identifier(name))
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (!gpumon_gpuprog_image_identifier(name))
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"a map is called \"%.60s\": give it a name of letters, digits and _", name);
 	memset(map, 0, sizeof(*map));
@@ -447,12 +448,12 @@ int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct
 	if (read_definition(image, btf, &definition, err))
 		return -1;
 	if (definition.map_flags & ~HARMLESS_FLAGS)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"map %s: map_flags 0x%x are not possible on a GPU: leave them out",
 			map->name, definition.map_flags);
-	if (!gpumon_probe_map_kind(map->type, &map->kind))
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (!gpumon_gpuprog_map_kind(map->type, &map->kind))
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"map %s: type %u does not exist on a GPU: use one of gpumon_gpu.h",
 			map->name, map->type);
@@ -468,36 +469,37 @@ static bool is_or_continues(const char *name, const char *with)
 	return !strncmp(name, with, length) && (!name[length] || name[length] == '.');
 }
 
-bool gpumon_probe_map_is_data(const struct gpumon_probe_section *section)
+bool gpumon_gpuprog_map_is_data(const struct gpumon_gpuprog_section *section)
 {
 	return is_or_continues(section->name, ".rodata") ||
 	       is_or_continues(section->name, ".data") || is_or_continues(section->name, ".bss");
 }
 
-int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
-			     const struct gpumon_probe_section *section,
-			     struct gpumon_probe_map *map, struct gpumon_error *err)
+int gpumon_gpuprog_map_of_data(const struct gpumon_gpuprog_image *image,
+			       const struct gpumon_gpuprog_section *section,
+			       struct gpumon_gpuprog_map *map, struct gpumon_error *err)
 {
-	if (!gpumon_probe_image_identifier(section->name))
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (!gpumon_gpuprog_image_identifier(section->name))
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err, "section \"%.60s\" has an odd name: use .rodata, .data or .bss",
 			section->name);
-	if (!section->size || section->size > GPUMON_PROBE_MAX_HASH_VALUE)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (!section->size || section->size > GPUMON_GPUPROG_MAX_HASH_VALUE)
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"section %.60s has %llu bytes, 1 to %u are possible: put large data into a map",
 			section->name, (unsigned long long)section->size,
-			GPUMON_PROBE_MAX_HASH_VALUE);
+			GPUMON_GPUPROG_MAX_HASH_VALUE);
 	if (section->relocations_n)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, err,
 			"section %.60s has addresses of other data in it (as a table of texts has): use an index",
 			section->name);
-	*map = (struct gpumon_probe_map){ .kind = GPUMON_PROBE_MAP_DATA,
-					  .type = BPF_MAP_TYPE_ARRAY,
-					  .value_size = (uint32_t)section->size,
-					  .max_entries = 1,
-					  .read_only = is_or_continues(section->name, ".rodata") };
+	*map = (struct gpumon_gpuprog_map){ .kind = GPUMON_GPUPROG_MAP_DATA,
+					    .type = BPF_MAP_TYPE_ARRAY,
+					    .value_size = (uint32_t)section->size,
+					    .max_entries = 1,
+					    .read_only =
+						    is_or_continues(section->name, ".rodata") };
 	map->name = gpumon_pool_text(image->pool, section->name);
 	if (map->name && section->data) {
 		uint8_t *data = gpumon_pool_zalloc(image->pool, section->size);
@@ -510,26 +512,27 @@ int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
 	return map->name ? 0 : gpumon_error_memory(err);
 }
 
-int gpumon_probe_maps_fit(const struct gpumon_probe_image *image,
-			  const struct gpumon_probe_map *maps, uint32_t n, struct gpumon_error *err)
+int gpumon_gpuprog_maps_fit(const struct gpumon_gpuprog_image *image,
+			    const struct gpumon_gpuprog_map *maps, uint32_t n,
+			    struct gpumon_error *err)
 {
 	uint64_t sum = 0, largest = 0, bytes;
 	const char *name = "";
 
 	for (uint32_t i = 0; i < n; i++) {
-		bytes = gpumon_probe_map_bytes(&maps[i], GPUMON_PROBE_SHARDS);
+		bytes = gpumon_gpuprog_map_bytes(&maps[i], GPUMON_GPUPROG_SHARDS);
 		if (bytes > largest) {
 			largest = bytes;
 			name = maps[i].name;
 		}
 		sum = bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes;
 	}
-	if (sum <= GPUMON_PROBE_MAX_MEMORY)
+	if (sum <= GPUMON_GPUPROG_MAX_MEMORY)
 		return 0;
-	return GPUMON_PROBE_IMAGE_REFUSE(
+	return GPUMON_GPUPROG_IMAGE_REFUSE(
 		image, err,
 		"the maps take %s%.1f GiB on each GPU, map %s the most of it, and %llu GiB are possible: use smaller max_entries or values",
 		sum == UINT64_MAX ? "more than " : "",
 		sum == UINT64_MAX ? 1e15 / (1 << 30) : (double)sum / (1 << 30), name,
-		(unsigned long long)(GPUMON_PROBE_MAX_MEMORY >> 30));
+		(unsigned long long)(GPUMON_GPUPROG_MAX_MEMORY >> 30));
 }

@@ -10,7 +10,7 @@
 #include "program.h"
 
 /**
- * gpumon_probe_fields_of_data - find the global variables in a section
+ * gpumon_gpuprog_fields_of_data - find the global variables in a section
  * @image: object file
  * @btf: its types, or NULL: none are found
  * @section: index of .data, .bss or .rodata
@@ -19,11 +19,11 @@
  *
  * Return: 0, or -1 without memory.
  */
-int gpumon_probe_fields_of_data(const struct gpumon_probe_image *image, const struct btf *btf,
-				uint32_t section, struct gpumon_probe_fields *fields);
+int gpumon_gpuprog_fields_of_data(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+				  uint32_t section, struct gpumon_gpuprog_fields *fields);
 
 /**
- * gpumon_probe_map_define - read the definition of a map
+ * gpumon_gpuprog_map_define - read the definition of a map
  * @image: object file
  * @btf: its types, or NULL
  * @name: of the map
@@ -32,23 +32,23 @@ int gpumon_probe_fields_of_data(const struct gpumon_probe_image *image, const st
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct btf *btf,
-			    const char *name, struct gpumon_probe_map *map,
-			    struct gpumon_error *err);
+int gpumon_gpuprog_map_define(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+			      const char *name, struct gpumon_gpuprog_map *map,
+			      struct gpumon_error *err);
 
 /* What a type of map, the kernel's, bpftime's or gpumon's, is on a GPU; false: nothing. */
-bool gpumon_probe_map_kind(uint32_t type, enum gpumon_probe_map_kind *kind);
+bool gpumon_gpuprog_map_kind(uint32_t type, enum gpumon_gpuprog_map_kind *kind);
 
 /* Whether a section is .rodata, .data or .bss, also with something behind it: .rodata.str1.1. */
-bool gpumon_probe_map_is_data(const struct gpumon_probe_section *section);
+bool gpumon_gpuprog_map_is_data(const struct gpumon_gpuprog_section *section);
 
-/* The map of a section of data, otherwise like gpumon_probe_map_define(). */
-int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
-			     const struct gpumon_probe_section *section,
-			     struct gpumon_probe_map *map, struct gpumon_error *err);
+/* The map of a section of data, otherwise like gpumon_gpuprog_map_define(). */
+int gpumon_gpuprog_map_of_data(const struct gpumon_gpuprog_image *image,
+			       const struct gpumon_gpuprog_section *section,
+			       struct gpumon_gpuprog_map *map, struct gpumon_error *err);
 
 /**
- * gpumon_probe_maps_fit - refuse maps that no GPU has the memory for
+ * gpumon_gpuprog_maps_fit - refuse maps that no GPU has the memory for
  * @image: object file
  * @maps: its maps
  * @n: how many
@@ -56,8 +56,8 @@ int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_maps_fit(const struct gpumon_probe_image *image,
-			  const struct gpumon_probe_map *maps, uint32_t n,
-			  struct gpumon_error *err);
+int gpumon_gpuprog_maps_fit(const struct gpumon_gpuprog_image *image,
+			    const struct gpumon_gpuprog_map *maps, uint32_t n,
+			    struct gpumon_error *err);
 
 #endif /* GPUMON_GPUPROG_OBJECT_MAP_H */

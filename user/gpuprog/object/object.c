@@ -19,25 +19,25 @@ enum targets {
 /* The first one that fits is taken. */
 static const struct form {
 	const char *name;
-	enum gpumon_probe_point point;
+	enum gpumon_gpuprog_point point;
 	enum targets targets;
 } forms[] = {
-	{ "gpu/entry", GPUMON_PROBE_ENTRY, MAYBE },
-	{ "gpu/exit", GPUMON_PROBE_EXIT, MAYBE },
-	{ "gpu/memory", GPUMON_PROBE_MEMORY, MAYBE },
-	{ "gpu/atomic", GPUMON_PROBE_ATOMIC, MAYBE },
-	{ "gpu/barrier", GPUMON_PROBE_BARRIER, MAYBE },
-	{ "gpu/function", GPUMON_PROBE_FUNCTION_ENTRY, ONE },
-	{ "gpu/function_exit", GPUMON_PROBE_FUNCTION_EXIT, ONE },
-	{ "gpu/run", GPUMON_PROBE_RUN, NONE },
+	{ "gpu/entry", GPUMON_GPUPROG_ENTRY, MAYBE },
+	{ "gpu/exit", GPUMON_GPUPROG_EXIT, MAYBE },
+	{ "gpu/memory", GPUMON_GPUPROG_MEMORY, MAYBE },
+	{ "gpu/atomic", GPUMON_GPUPROG_ATOMIC, MAYBE },
+	{ "gpu/barrier", GPUMON_GPUPROG_BARRIER, MAYBE },
+	{ "gpu/function", GPUMON_GPUPROG_FUNCTION_ENTRY, ONE },
+	{ "gpu/function_exit", GPUMON_GPUPROG_FUNCTION_EXIT, ONE },
+	{ "gpu/run", GPUMON_GPUPROG_RUN, NONE },
 	/* bpftime's */
-	{ "kprobe/__memcapture", GPUMON_PROBE_MEMORY, NONE },
-	{ "kprobe/__directly_run", GPUMON_PROBE_RUN, NONE },
-	{ "kprobe", GPUMON_PROBE_ENTRY, LIST },
-	{ "kretprobe", GPUMON_PROBE_EXIT, LIST },
+	{ "kprobe/__memcapture", GPUMON_GPUPROG_MEMORY, NONE },
+	{ "kprobe/__directly_run", GPUMON_GPUPROG_RUN, NONE },
+	{ "kprobe", GPUMON_GPUPROG_ENTRY, LIST },
+	{ "kretprobe", GPUMON_GPUPROG_EXIT, LIST },
 };
 
-bool gpumon_probe_section_is_gpu(const char *section, const char *function)
+bool gpumon_gpuprog_section_is_gpu(const char *section, const char *function)
 {
 	return !strncmp(section, "gpu/", 4) || !strncmp(function, "cuda__", 6);
 }
@@ -61,6 +61,7 @@ static bool is_list(const char *text)
 	}
 	return !empty;
 }
+
 /**
  * section_read - understand a section's name
  * @section: name
@@ -71,7 +72,7 @@ static bool is_list(const char *text)
  *
  * Return: 0, or -1 with @err.
  */
-static int section_read(const char *section, const char *function, enum gpumon_probe_point *point,
+static int section_read(const char *section, const char *function, enum gpumon_gpuprog_point *point,
 			const char **targets, struct gpumon_error *err)
 {
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -104,16 +105,16 @@ static int section_read(const char *section, const char *function, enum gpumon_p
 }
 
 struct reader {
-	struct gpumon_probe_object *object;
-	struct gpumon_probe_image image;
+	struct gpumon_gpuprog_object *object;
+	struct gpumon_gpuprog_image image;
 	struct btf *btf;
-	struct gpumon_probe_extra extra;
-	struct gpumon_probe_linker linker;
+	struct gpumon_gpuprog_extra extra;
+	struct gpumon_gpuprog_linker linker;
 	struct gpumon_error *err;
 };
 
 /* libbpf would explain on the program's stderr what is wrong with them. */
-static struct btf *read_btf(const struct gpumon_probe_section *section)
+static struct btf *read_btf(const struct gpumon_gpuprog_section *section)
 {
 	libbpf_print_fn_t before = libbpf_set_print(NULL);
 	struct btf *btf = btf__new(section->data, (uint32_t)section->size);
@@ -124,42 +125,42 @@ static struct btf *read_btf(const struct gpumon_probe_section *section)
 
 static int read_types(struct reader *reader)
 {
-	const struct gpumon_probe_section *section =
-		gpumon_probe_image_section(&reader->image, BTF_ELF_SEC);
+	const struct gpumon_gpuprog_section *section =
+		gpumon_gpuprog_image_section(&reader->image, BTF_ELF_SEC);
 
 	if (!section)
 		return 0;
 	reader->btf = read_btf(section);
 	if (!reader->btf)
-		return GPUMON_PROBE_IMAGE_REFUSE(&reader->image, reader->err,
-						 "section .BTF is damaged: compile it again");
-	return gpumon_probe_extra_read(&reader->image, reader->btf, &reader->extra, reader->err);
+		return GPUMON_GPUPROG_IMAGE_REFUSE(&reader->image, reader->err,
+						   "section .BTF is damaged: compile it again");
+	return gpumon_gpuprog_extra_read(&reader->image, reader->btf, &reader->extra, reader->err);
 }
 
 static int read_program(struct reader *reader, uint32_t function, const char *section)
 {
-	struct gpumon_probe_object *object = reader->object;
-	const struct gpumon_probe_image *image = &reader->image;
+	struct gpumon_gpuprog_object *object = reader->object;
+	const struct gpumon_gpuprog_image *image = &reader->image;
 	const char *name = image->symbols[image->functions[function]].name, *targets = "";
-	struct gpumon_probe_program *program = &object->programs[object->programs_n];
+	struct gpumon_gpuprog *program = &object->programs[object->programs_n];
 
-	if (object->programs_n == GPUMON_PROBE_MAX_PROGRAMS)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+	if (object->programs_n == GPUMON_GPUPROG_MAX_PROGRAMS)
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, reader->err, "it has more than %d programs for the GPU: split it",
-			GPUMON_PROBE_MAX_PROGRAMS);
+			GPUMON_GPUPROG_MAX_PROGRAMS);
 	program->name = gpumon_pool_text(&object->pool, name);
 	program->section = gpumon_pool_text(&object->pool, section);
 	program->texts = object->texts;
 	if (!program->name || !program->section)
 		return gpumon_error_memory(reader->err);
 	if (section_read(program->section, program->name, &program->point, &targets, reader->err) ||
-	    gpumon_probe_link(&reader->linker, function, program, reader->err))
+	    gpumon_gpuprog_link(&reader->linker, function, program, reader->err))
 		return -1;
 	object->targets[object->programs_n++] = targets;
-	if (gpumon_probe_flatten(program, reader->linker.code, reader->linker.code_n, &object->pool,
-				 reader->err))
+	if (gpumon_gpuprog_flatten(program, reader->linker.code, reader->linker.code_n,
+				   &object->pool, reader->err))
 		return -1;
-	return gpumon_probe_split_prints(program, &object->pool) ?
+	return gpumon_gpuprog_split_prints(program, &object->pool) ?
 		       gpumon_error_memory(reader->err) :
 		       0;
 }
@@ -167,22 +168,22 @@ static int read_program(struct reader *reader, uint32_t function, const char *se
 /* As for libbpf, a program is a function of a section of its own that others can see. */
 static int read_programs(struct reader *reader)
 {
-	const struct gpumon_probe_image *image = &reader->image;
-	struct gpumon_probe_object *object = reader->object;
+	const struct gpumon_gpuprog_image *image = &reader->image;
+	struct gpumon_gpuprog_object *object = reader->object;
 
 	for (uint32_t i = 0; i < image->functions_n; i++) {
-		const struct gpumon_probe_symbol *symbol = &image->symbols[image->functions[i]];
+		const struct gpumon_gpuprog_symbol *symbol = &image->symbols[image->functions[i]];
 		const char *section = image->sections[symbol->section].name;
 
 		if (symbol->local || !strcmp(section, ".text"))
 			continue;
-		if (!gpumon_probe_section_is_gpu(section, symbol->name))
+		if (!gpumon_gpuprog_section_is_gpu(section, symbol->name))
 			object->cpu_n++;
 		else if (read_program(reader, i, section))
 			return -1;
 	}
 	if (!object->programs_n)
-		return GPUMON_PROBE_IMAGE_REFUSE(
+		return GPUMON_GPUPROG_IMAGE_REFUSE(
 			image, reader->err,
 			"there is no program for the GPU in it: name its section gpu/... or its function cuda__...");
 	return 0;
@@ -190,15 +191,15 @@ static int read_programs(struct reader *reader)
 
 static int read_object(struct reader *reader)
 {
-	struct gpumon_probe_object *object = reader->object;
+	struct gpumon_gpuprog_object *object = reader->object;
 
-	object->programs = gpumon_pool_zalloc(&object->pool, GPUMON_PROBE_MAX_PROGRAMS *
+	object->programs = gpumon_pool_zalloc(&object->pool, GPUMON_GPUPROG_MAX_PROGRAMS *
 								     sizeof(*object->programs));
-	object->targets = gpumon_pool_zalloc(&object->pool,
-					     GPUMON_PROBE_MAX_PROGRAMS * sizeof(*object->targets));
+	object->targets = gpumon_pool_zalloc(&object->pool, GPUMON_GPUPROG_MAX_PROGRAMS *
+								    sizeof(*object->targets));
 	object->texts = gpumon_pool_zalloc(&object->pool, sizeof(*object->texts));
 	if (!object->programs || !object->targets || !object->texts ||
-	    gpumon_probe_linker_init(&reader->linker, &reader->image))
+	    gpumon_gpuprog_linker_init(&reader->linker, &reader->image))
 		return gpumon_error_memory(reader->err);
 	reader->linker.btf = reader->btf;
 	reader->linker.extra = &reader->extra;
@@ -208,11 +209,11 @@ static int read_object(struct reader *reader)
 	object->maps_n = reader->linker.maps_n;
 	for (uint32_t i = 0; i < object->programs_n; i++)
 		object->programs[i].maps_n = object->maps_n;
-	return gpumon_probe_maps_fit(&reader->image, object->maps, object->maps_n, reader->err);
+	return gpumon_gpuprog_maps_fit(&reader->image, object->maps, object->maps_n, reader->err);
 }
 
-int gpumon_probe_object_read(const void *image, size_t size, const char *name,
-			     struct gpumon_probe_object *object, struct gpumon_error *err)
+int gpumon_gpuprog_object_read(const void *image, size_t size, const char *name,
+			       struct gpumon_gpuprog_object *object, struct gpumon_error *err)
 {
 	struct reader reader = { .object = object,
 				 .image = { .name = name, .pool = &object->pool },
@@ -220,17 +221,17 @@ int gpumon_probe_object_read(const void *image, size_t size, const char *name,
 	int failed;
 
 	memset(object, 0, sizeof(*object));
-	failed = gpumon_probe_image_open(&reader.image, image, size, err) || read_types(&reader) ||
-		 read_object(&reader);
-	gpumon_probe_linker_clear(&reader.linker);
-	gpumon_probe_extra_clear(&reader.extra);
+	failed = gpumon_gpuprog_image_open(&reader.image, image, size, err) ||
+		 read_types(&reader) || read_object(&reader);
+	gpumon_gpuprog_linker_clear(&reader.linker);
+	gpumon_gpuprog_extra_clear(&reader.extra);
 	btf__free(reader.btf);
-	gpumon_probe_image_close(&reader.image);
+	gpumon_gpuprog_image_close(&reader.image);
 	return failed ? -1 : 0;
 }
 
-struct gpumon_probe_map *gpumon_probe_object_map(const struct gpumon_probe_object *object,
-						 const char *name, size_t length)
+struct gpumon_gpuprog_map *gpumon_gpuprog_object_map(const struct gpumon_gpuprog_object *object,
+						     const char *name, size_t length)
 {
 	for (uint32_t i = 0; i < object->maps_n; i++)
 		if (strlen(object->maps[i].name) == length &&
@@ -239,7 +240,7 @@ struct gpumon_probe_map *gpumon_probe_object_map(const struct gpumon_probe_objec
 	return NULL;
 }
 
-void gpumon_probe_object_clear(struct gpumon_probe_object *object)
+void gpumon_gpuprog_object_clear(struct gpumon_gpuprog_object *object)
 {
 	gpumon_pool_clear(&object->pool);
 	memset(object, 0, sizeof(*object));

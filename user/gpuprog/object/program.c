@@ -5,7 +5,7 @@
 
 #include "program.h"
 
-uint32_t gpumon_probe_texts_add(struct gpumon_probe_texts *texts, const char *text)
+uint32_t gpumon_gpuprog_texts_add(struct gpumon_gpuprog_texts *texts, const char *text)
 {
 	size_t size = strlen(text) + 1;
 	uint32_t at;
@@ -23,8 +23,8 @@ uint32_t gpumon_probe_texts_add(struct gpumon_probe_texts *texts, const char *te
 #define MAX_TEXT 60 /* bytes of a source line in a message */
 
 /* The line that an instruction belongs to, or NULL. */
-static const struct gpumon_probe_line *find_line(const struct gpumon_probe_program *program,
-						 uint32_t instruction)
+static const struct gpumon_gpuprog_line *find_line(const struct gpumon_gpuprog *program,
+						   uint32_t instruction)
 {
 	uint32_t low = 0, high = program->lines_n;
 
@@ -39,7 +39,7 @@ static const struct gpumon_probe_line *find_line(const struct gpumon_probe_progr
 	return low ? &program->lines[low - 1] : NULL;
 }
 
-static void write_place(const struct gpumon_probe_line *line, char *place, size_t size)
+static void write_place(const struct gpumon_gpuprog_line *line, char *place, size_t size)
 {
 	const char *file, *text;
 
@@ -55,8 +55,8 @@ static void write_place(const struct gpumon_probe_line *line, char *place, size_
 		snprintf(place, size, " (%.100s:%u)", file, line->line);
 }
 
-int gpumon_probe_refuse(const struct gpumon_probe_program *program, uint32_t instruction,
-			struct gpumon_error *err, const char *format, ...)
+int gpumon_gpuprog_refuse(const struct gpumon_gpuprog *program, uint32_t instruction,
+			  struct gpumon_error *err, const char *format, ...)
 {
 	char place[192], reason[256];
 	va_list args;

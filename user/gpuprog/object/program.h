@@ -13,35 +13,35 @@
 
 #include "lib/error.h"
 
-#define GPUMON_PROBE_MAX_OBJECT	     (4u << 20) /* bytes of an object file */
-#define GPUMON_PROBE_MAX_STACK	     512	/* bytes of one frame */
-#define GPUMON_PROBE_MAX_DEPTH	     8		/* frames, the program's own included */
-#define GPUMON_PROBE_MAX_STEPS	     65536	/* of a program, after inlining */
-#define GPUMON_PROBE_MAX_MAPS	     64		/* of an object, .rodata, .data and .bss included */
-#define GPUMON_PROBE_MAX_KEY_SIZE    64		/* bytes at most */
-#define GPUMON_PROBE_MAX_VALUE_SIZE  (1u << 30) /* bytes of an array's value at most */
-#define GPUMON_PROBE_MAX_HASH_VALUE  65536	/* bytes of a hash's value, or of a data section */
-#define GPUMON_PROBE_MAX_RECORD_SIZE 512	/* bytes of one record of a ring at most */
-#define GPUMON_PROBE_MAX_KEPT	     4		/* slots of gpumon_keep() */
+#define GPUMON_GPUPROG_MAX_OBJECT      (4u << 20) /* bytes of an object file */
+#define GPUMON_GPUPROG_MAX_STACK       512	  /* bytes of one frame */
+#define GPUMON_GPUPROG_MAX_DEPTH       8	  /* frames, the program's own included */
+#define GPUMON_GPUPROG_MAX_STEPS       65536	  /* of a program, after inlining */
+#define GPUMON_GPUPROG_MAX_MAPS	       64 /* of an object, .rodata, .data and .bss included */
+#define GPUMON_GPUPROG_MAX_KEY_SIZE    64 /* bytes at most */
+#define GPUMON_GPUPROG_MAX_VALUE_SIZE  (1u << 30) /* bytes of an array's value at most */
+#define GPUMON_GPUPROG_MAX_HASH_VALUE  65536 /* bytes of a hash's value, or of a data section */
+#define GPUMON_GPUPROG_MAX_RECORD_SIZE 512   /* bytes of one record of a ring at most */
+#define GPUMON_GPUPROG_MAX_KEPT	       4     /* slots of gpumon_keep() */
 
-enum gpumon_probe_map_kind {
-	GPUMON_PROBE_MAP_ARRAY,	       /* types 2, 1503, 1504, 1513 */
-	GPUMON_PROBE_MAP_SM_ARRAY,     /* 6 (per-CPU array): a copy for each SM, summed when read */
-	GPUMON_PROBE_MAP_THREAD_ARRAY, /* 1502, 1512: a value for each thread of the grid */
-	GPUMON_PROBE_MAP_HASH,	       /* 1, 1501 */
-	GPUMON_PROBE_MAP_HISTOGRAM,    /* 1601: 64 buckets by powers of two for each index, by SM */
-	GPUMON_PROBE_MAP_RING,	       /* 27, 1527: records, dropped ones are counted */
-	GPUMON_PROBE_MAP_DATA,	       /* .rodata, .data, .bss: one value */
+enum gpumon_gpuprog_map_kind {
+	GPUMON_GPUPROG_MAP_ARRAY,    /* types 2, 1503, 1504, 1513 */
+	GPUMON_GPUPROG_MAP_SM_ARRAY, /* 6 (per-CPU array): a copy for each SM, summed when read */
+	GPUMON_GPUPROG_MAP_THREAD_ARRAY, /* 1502, 1512: a value for each thread of the grid */
+	GPUMON_GPUPROG_MAP_HASH,	 /* 1, 1501 */
+	GPUMON_GPUPROG_MAP_HISTOGRAM, /* 1601: 64 buckets by powers of two for each index, by SM */
+	GPUMON_GPUPROG_MAP_RING,      /* 27, 1527: records, dropped ones are counted */
+	GPUMON_GPUPROG_MAP_DATA,      /* .rodata, .data, .bss: one value */
 };
 
 /**
- * struct gpumon_probe_field - a number within a key, a value or a record
+ * struct gpumon_gpuprog_field - a number within a key, a value or a record
  * @name: "ns"; within others "inner.ns", of arrays "ns[3]"; "" if the number is all there is
  * @offset: bytes
  * @size: 1, 2, 4 or 8 bytes
  * @is_signed: it may be negative
  */
-struct gpumon_probe_field {
+struct gpumon_gpuprog_field {
 	const char *name;
 	uint32_t offset;
 	uint8_t size;
@@ -49,17 +49,17 @@ struct gpumon_probe_field {
 };
 
 /**
- * struct gpumon_probe_fields - all numbers of a type
+ * struct gpumon_gpuprog_fields - all numbers of a type
  * @fields: by rising offset
  * @n: how many; 0: the type is not known, or has other things than whole numbers, or too many
  */
-struct gpumon_probe_fields {
-	const struct gpumon_probe_field *fields;
+struct gpumon_gpuprog_fields {
+	const struct gpumon_gpuprog_field *fields;
 	uint32_t n;
 };
 
 /**
- * struct gpumon_probe_map - a map of an object
+ * struct gpumon_gpuprog_map - a map of an object
  * @name: name in the object
  * @kind: what it is here
  * @type: what the object says, for messages
@@ -68,75 +68,75 @@ struct gpumon_probe_fields {
  * @max_entries: values; threads for a thread array, bytes for a ring
  * @read_only: .rodata: stores are refused
  * @data: first content of a data map, @value_size bytes, or of an array as it lies in memory
- *        (gpumon_probe_map_bytes()); NULL: zeroes
+ *        (gpumon_gpuprog_map_bytes()); NULL: zeroes
  * @key_fields: what a key is, within @key_size
  * @value_fields: what a value or a record is, within @value_size
  */
-struct gpumon_probe_map {
+struct gpumon_gpuprog_map {
 	const char *name;
-	enum gpumon_probe_map_kind kind;
+	enum gpumon_gpuprog_map_kind kind;
 	uint32_t type;
 	uint32_t key_size;
 	uint32_t value_size;
 	uint32_t max_entries;
 	bool read_only;
 	const uint8_t *data;
-	struct gpumon_probe_fields key_fields;
-	struct gpumon_probe_fields value_fields;
+	struct gpumon_gpuprog_fields key_fields;
+	struct gpumon_gpuprog_fields value_fields;
 };
 
 /* The largest value of a map. */
-static inline uint32_t gpumon_probe_value_max(const struct gpumon_probe_map *map)
+static inline uint32_t gpumon_gpuprog_value_max(const struct gpumon_gpuprog_map *map)
 {
-	return map->kind == GPUMON_PROBE_MAP_HASH || map->kind == GPUMON_PROBE_MAP_DATA ?
-		       GPUMON_PROBE_MAX_HASH_VALUE :
-		       GPUMON_PROBE_MAX_VALUE_SIZE;
+	return map->kind == GPUMON_GPUPROG_MAP_HASH || map->kind == GPUMON_GPUPROG_MAP_DATA ?
+		       GPUMON_GPUPROG_MAX_HASH_VALUE :
+		       GPUMON_GPUPROG_MAX_VALUE_SIZE;
 }
 
 /* Where a program runs. */
-enum gpumon_probe_point {
-	GPUMON_PROBE_ENTRY,	     /* first instruction of a kernel, in each thread */
-	GPUMON_PROBE_EXIT,	     /* before each exit of a kernel */
-	GPUMON_PROBE_MEMORY,	     /* before each access of memory */
-	GPUMON_PROBE_ATOMIC,	     /* before each atomic operation */
-	GPUMON_PROBE_BARRIER,	     /* before each barrier of a block */
-	GPUMON_PROBE_FUNCTION_ENTRY, /* a named device function */
-	GPUMON_PROBE_FUNCTION_EXIT,
-	GPUMON_PROBE_RUN, /* a kernel of its own */
-	GPUMON_PROBE_POINTS
+enum gpumon_gpuprog_point {
+	GPUMON_GPUPROG_ENTRY,	       /* first instruction of a kernel, in each thread */
+	GPUMON_GPUPROG_EXIT,	       /* before each exit of a kernel */
+	GPUMON_GPUPROG_MEMORY,	       /* before each access of memory */
+	GPUMON_GPUPROG_ATOMIC,	       /* before each atomic operation */
+	GPUMON_GPUPROG_BARRIER,	       /* before each barrier of a block */
+	GPUMON_GPUPROG_FUNCTION_ENTRY, /* a named device function */
+	GPUMON_GPUPROG_FUNCTION_EXIT,
+	GPUMON_GPUPROG_RUN, /* a kernel of its own */
+	GPUMON_GPUPROG_POINTS
 };
 
 /*
  * What R1 points to at MEMORY, ATOMIC and BARRIER; elsewhere R1 is the number 0. It is no memory:
  * each field will be a register.
  */
-struct gpumon_probe_context {
+struct gpumon_gpuprog_context {
 	uint64_t address; /* as the kernel has it: generic or in its state space */
 	uint64_t line;	  /* number of the source line, or 0 */
 	uint32_t size;	  /* bytes of one thread's access */
-	uint32_t flags;	  /* GPUMON_PROBE_READ and so on */
+	uint32_t flags;	  /* GPUMON_GPUPROG_READ and so on */
 };
 
-static inline bool gpumon_probe_has_context(enum gpumon_probe_point point)
+static inline bool gpumon_gpuprog_has_context(enum gpumon_gpuprog_point point)
 {
-	return point == GPUMON_PROBE_MEMORY || point == GPUMON_PROBE_ATOMIC ||
-	       point == GPUMON_PROBE_BARRIER;
+	return point == GPUMON_GPUPROG_MEMORY || point == GPUMON_GPUPROG_ATOMIC ||
+	       point == GPUMON_GPUPROG_BARRIER;
 }
 
-#define GPUMON_PROBE_READ   0x01
-#define GPUMON_PROBE_WRITE  0x02 /* both: an atomic operation */
-#define GPUMON_PROBE_SHARED 0x10 /* neither SHARED nor LOCAL: global or generic */
-#define GPUMON_PROBE_LOCAL  0x20
-#define GPUMON_PROBE_ASYNC  0x40
+#define GPUMON_GPUPROG_READ   0x01
+#define GPUMON_GPUPROG_WRITE  0x02 /* both: an atomic operation */
+#define GPUMON_GPUPROG_SHARED 0x10 /* neither SHARED nor LOCAL: global or generic */
+#define GPUMON_GPUPROG_LOCAL  0x20
+#define GPUMON_GPUPROG_ASYNC  0x40
 
 /**
- * struct gpumon_probe_line - the source line of an instruction of the object
+ * struct gpumon_gpuprog_line - the source line of an instruction of the object
  * @instruction: first instruction that it is about
  * @line: number, from 1
  * @file: as the compiler was given it
  * @text: the line itself, or ""
  */
-struct gpumon_probe_line {
+struct gpumon_gpuprog_line {
 	uint32_t instruction;
 	uint32_t line;
 	const char *file;
@@ -144,7 +144,7 @@ struct gpumon_probe_line {
 };
 
 /**
- * struct gpumon_probe_step - one instruction after inlining
+ * struct gpumon_gpuprog_step - one instruction after inlining
  * @code: BPF_* as in struct bpf_insn. LDDW is one step. There is no call of a function and no
  *        BPF_EXIT but that of the whole program.
  * @dst: 0 to 10
@@ -157,7 +157,7 @@ struct gpumon_probe_line {
  * @value: the whole constant of LDDW, or the offset within the map's value
  * @origin: instruction of the object's program, for messages
  */
-struct gpumon_probe_step {
+struct gpumon_gpuprog_step {
 	uint8_t code;
 	uint8_t dst;
 	uint8_t src;
@@ -171,65 +171,65 @@ struct gpumon_probe_step {
 };
 
 /**
- * struct gpumon_probe_program - a program ready to be verified
+ * struct gpumon_gpuprog - a program ready to be verified
  * @name: its function
  * @section: its section
  * @point: where it runs
  * @steps: its instructions; the last one does not run on into nothing
- * @steps_n: 1 to GPUMON_PROBE_MAX_STEPS
+ * @steps_n: 1 to GPUMON_GPUPROG_MAX_STEPS
  * @maps: all maps of the object
- * @maps_n: 0 to GPUMON_PROBE_MAX_MAPS
+ * @maps_n: 0 to GPUMON_GPUPROG_MAX_MAPS
  * @lines: by rising instruction; may be empty
  * @lines_n: how many
  * @texts: of the object; the verifier adds to them. NULL: texts on the stack are refused.
  */
-struct gpumon_probe_program {
+struct gpumon_gpuprog {
 	const char *name;
 	const char *section;
-	enum gpumon_probe_point point;
-	struct gpumon_probe_step *steps;
+	enum gpumon_gpuprog_point point;
+	struct gpumon_gpuprog_step *steps;
 	uint32_t steps_n;
-	const struct gpumon_probe_map *maps;
+	const struct gpumon_gpuprog_map *maps;
 	uint32_t maps_n;
-	const struct gpumon_probe_line *lines;
+	const struct gpumon_gpuprog_line *lines;
 	uint32_t lines_n;
-	struct gpumon_probe_texts *texts;
+	struct gpumon_gpuprog_texts *texts;
 };
 
-#define GPUMON_PROBE_TEXTS_BYTES 16384
+#define GPUMON_GPUPROG_TEXTS_BYTES 16384
 /* Stands for the map of such a text. */
-#define GPUMON_PROBE_TEXTS_MAP UINT32_MAX
+#define GPUMON_GPUPROG_TEXTS_MAP UINT32_MAX
 
 /**
- * struct gpumon_probe_texts - texts on the stack of an object's programs
+ * struct gpumon_gpuprog_texts - texts on the stack of an object's programs
  * @used: bytes
  * @bytes: one text after the other, each with its NUL
  */
-struct gpumon_probe_texts {
+struct gpumon_gpuprog_texts {
 	uint32_t used;
-	char bytes[GPUMON_PROBE_TEXTS_BYTES];
+	char bytes[GPUMON_GPUPROG_TEXTS_BYTES];
 };
 
 /**
- * gpumon_probe_texts_add - keep a text
+ * gpumon_gpuprog_texts_add - keep a text
  * @texts: texts; one that is there already is kept once
  * @text: text with its NUL
  *
  * Return: its place in @texts->bytes, or UINT32_MAX without room.
  */
-uint32_t gpumon_probe_texts_add(struct gpumon_probe_texts *texts, const char *text);
+uint32_t gpumon_gpuprog_texts_add(struct gpumon_gpuprog_texts *texts, const char *text);
 
-enum gpumon_probe_kind {
-	GPUMON_PROBE_NOTHING, /* not set, or different on different paths */
-	GPUMON_PROBE_NUMBER,
-	GPUMON_PROBE_STACK,
-	GPUMON_PROBE_VALUE, /* of a map */
-	GPUMON_PROBE_CONTEXT,
-	GPUMON_PROBE_MAP, /* the map itself */
+enum gpumon_gpuprog_reg_type {
+	GPUMON_GPUPROG_NOT_INIT, /* not set, or different on different paths */
+	GPUMON_GPUPROG_SCALAR,
+	GPUMON_GPUPROG_STACK,
+	GPUMON_GPUPROG_VALUE, /* of a map */
+	GPUMON_GPUPROG_CONTEXT,
+	GPUMON_GPUPROG_MAP, /* the map itself */
 };
 
 /**
- * struct gpumon_probe_operand - an address, or an argument of a helper
+ * struct gpumon_gpuprog_operand - an address, or an argument of a helper
  * @kind: what it is, the same on each path
  * @depth: of STACK: whose frame
  * @align: of STACK and VALUE: proved alignment of the address in bytes, 1, 2, 4 or 8
@@ -245,7 +245,7 @@ enum gpumon_probe_kind {
  *        arguments have what the helper needs, and equal sizes of keys and values where it takes them.
  * @value: of NUMBER
  */
-struct gpumon_probe_operand {
+struct gpumon_gpuprog_operand {
 	uint8_t kind;
 	uint8_t depth;
 	uint8_t align;
@@ -259,27 +259,27 @@ struct gpumon_probe_operand {
 };
 
 /**
- * struct gpumon_probe_fact - what is known of a step
+ * struct gpumon_gpuprog_fact - what is known of a step
  * @reached: some path leads here. If not, nothing else is set and the step may be left out.
  * @back_edge: it is a jump to a step that may have run before: it takes fuel
  * @jumps: of a conditional jump: it may be taken
- * @runs_on: of a conditional jump: it may be left out. If only one of the two is set, the way is known
+ * @falls_through: of a conditional jump: it may be left out. If only one of the two is set, the way is known
  *           and nothing has to be compared: the numbers of addresses may say otherwise. If neither is
  *           set, no number gets here.
  * @address: of a load, a store or an atomic operation
  * @arguments: of a call, R1 to R5
  */
-struct gpumon_probe_fact {
+struct gpumon_gpuprog_fact {
 	bool reached;
 	bool back_edge;
 	bool jumps;
-	bool runs_on;
-	struct gpumon_probe_operand address;
-	struct gpumon_probe_operand arguments[5];
+	bool falls_through;
+	struct gpumon_gpuprog_operand address;
+	struct gpumon_gpuprog_operand arguments[5];
 };
 
 /**
- * gpumon_probe_refuse - say that a program is refused
+ * gpumon_gpuprog_refuse - say that a program is refused
  * @program: its name and its lines are used
  * @instruction: where: @origin of a step
  * @err: out: "NAME: instruction N (FILE:LINE, "TEXT"): reason"
@@ -287,8 +287,8 @@ struct gpumon_probe_fact {
  *
  * Return: always -1, so that a function can return the call.
  */
-int gpumon_probe_refuse(const struct gpumon_probe_program *program, uint32_t instruction,
-			struct gpumon_error *err, const char *format, ...)
+int gpumon_gpuprog_refuse(const struct gpumon_gpuprog *program, uint32_t instruction,
+			  struct gpumon_error *err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 #endif /* GPUMON_GPUPROG_OBJECT_PROGRAM_H */

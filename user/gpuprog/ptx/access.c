@@ -6,7 +6,7 @@
 #include "access.h"
 #include "module.h"
 
-#define READ_AND_WRITE (GPUMON_PROBE_READ | GPUMON_PROBE_WRITE)
+#define READ_AND_WRITE (GPUMON_GPUPROG_READ | GPUMON_GPUPROG_WRITE)
 
 uint32_t gpumon_ptx_type_size(struct gpumon_ptx_slice type)
 {
@@ -64,9 +64,9 @@ static bool find_space(const struct gpumon_ptx_statement *statement, uint32_t *f
 		if (gpumon_ptx_begins(modifier, "param") || gpumon_ptx_same(modifier, "const"))
 			return false;
 		if (gpumon_ptx_begins(modifier, "shared"))
-			*flags |= GPUMON_PROBE_SHARED;
+			*flags |= GPUMON_GPUPROG_SHARED;
 		else if (gpumon_ptx_same(modifier, "local"))
-			*flags |= GPUMON_PROBE_LOCAL;
+			*flags |= GPUMON_GPUPROG_LOCAL;
 		else if (!gpumon_ptx_same(modifier, "global"))
 			continue;
 		break;
@@ -113,9 +113,9 @@ static void ordinary_access(const struct gpumon_ptx_statement *statement,
 	if (!find_space(statement, &flags))
 		return;
 	if (gpumon_ptx_has_modifier(statement, "async")) {
-		flags |= GPUMON_PROBE_ASYNC;
+		flags |= GPUMON_GPUPROG_ASYNC;
 		if (!gpumon_ptx_has_modifier(statement, "global"))
-			flags |= GPUMON_PROBE_SHARED;
+			flags |= GPUMON_GPUPROG_SHARED;
 	}
 	/* st.bulk [address], bytes, 0 */
 	if (gpumon_ptx_has_modifier(statement, "bulk") && statement->operands_n > 1)
@@ -149,7 +149,8 @@ static void copy_async(const struct gpumon_ptx_statement *statement,
 		access->ignores.at++;
 		access->ignores.size--;
 	}
-	set_access(access, GPUMON_PROBE_READ | GPUMON_PROBE_ASYNC, statement->operands[1], size);
+	set_access(access, GPUMON_GPUPROG_READ | GPUMON_GPUPROG_ASYNC, statement->operands[1],
+		   size);
 }
 
 /*
@@ -182,10 +183,10 @@ static void copy_bulk(const struct gpumon_ptx_statement *statement,
 	}
 	access->size_operand = statement->operands[2];
 	set_access(access,
-		   GPUMON_PROBE_ASYNC | (global ? 0u : GPUMON_PROBE_SHARED) |
-			   (reduce	? GPUMON_PROBE_READ | GPUMON_PROBE_WRITE :
-			    global == 2 ? GPUMON_PROBE_READ :
-					  GPUMON_PROBE_WRITE),
+		   GPUMON_GPUPROG_ASYNC | (global ? 0u : GPUMON_GPUPROG_SHARED) |
+			   (reduce	? GPUMON_GPUPROG_READ | GPUMON_GPUPROG_WRITE :
+			    global == 2 ? GPUMON_GPUPROG_READ :
+					  GPUMON_GPUPROG_WRITE),
 		   statement->operands[global == 2], 0);
 }
 
@@ -208,8 +209,8 @@ static void barrier(const struct gpumon_ptx_statement *statement, struct gpumon_
 
 static void multimem(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
 {
-	access->flags = gpumon_ptx_has_modifier(statement, "ld_reduce") ? GPUMON_PROBE_READ :
-			gpumon_ptx_has_modifier(statement, "st")	? GPUMON_PROBE_WRITE :
+	access->flags = gpumon_ptx_has_modifier(statement, "ld_reduce") ? GPUMON_GPUPROG_READ :
+			gpumon_ptx_has_modifier(statement, "st")	? GPUMON_GPUPROG_WRITE :
 									  READ_AND_WRITE;
 	if (gpumon_ptx_has_modifier(statement, "cp"))
 		leave(access, GPUMON_EDIT_FORM);
@@ -248,9 +249,9 @@ void gpumon_ptx_access_of(const struct gpumon_ptx_statement *statement,
 		void (*of)(const struct gpumon_ptx_statement *, struct gpumon_ptx_access *);
 		struct gpumon_ptx_access is;
 	} instructions[] = {
-		{ "ld", ordinary_access, { .flags = GPUMON_PROBE_READ } },
-		{ "ldu", ordinary_access, { .flags = GPUMON_PROBE_READ } },
-		{ "st", ordinary_access, { .flags = GPUMON_PROBE_WRITE } },
+		{ "ld", ordinary_access, { .flags = GPUMON_GPUPROG_READ } },
+		{ "ldu", ordinary_access, { .flags = GPUMON_GPUPROG_READ } },
+		{ "st", ordinary_access, { .flags = GPUMON_GPUPROG_WRITE } },
 		{ "atom", ordinary_access, { .flags = READ_AND_WRITE } },
 		{ "red", ordinary_access, { .flags = READ_AND_WRITE } },
 		{ "cp", copy, { .flags = 0 } },

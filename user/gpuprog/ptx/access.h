@@ -22,7 +22,7 @@ enum gpumon_ptx_effect {
  * struct gpumon_ptx_access - what an instruction does
  * @effect: what it is
  * @cause: of LEFT
- * @flags: of ACCESS, GPUMON_PROBE_READ and so on
+ * @flags: of ACCESS, GPUMON_GPUPROG_READ and so on
  * @size: of ACCESS: bytes, unless @size_operand says them
  * @address: of ACCESS: operand with the address; of BARRIER: with its number, or empty: 0
  * @size_operand: of ACCESS: operand with the bytes, or empty; of BARRIER: with the number of threads

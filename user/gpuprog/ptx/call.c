@@ -48,17 +48,17 @@ static struct place find_place(struct text *text)
 	uint32_t lane = text_special(text, "%laneid"), size = text_word(text);
 	struct place place = { text_wide(text), text_wide(text), text_predicate(text) };
 
-	places = read_control(text, control, offsetof(struct gpumon_probe_control, kept_places));
-	text_emit(text, "mov.b32 $w, $u", size, GPUMON_PROBE_KEPT_WARPS);
+	places = read_control(text, control, offsetof(struct gpumon_gpuprog_control, kept_places));
+	text_emit(text, "mov.b32 $w, $u", size, GPUMON_GPUPROG_KEPT_WARPS);
 	text_emit(text, "mad.lo.u32 $w, $w, $w, $w", number, number, size, warp);
-	text_emit(text, "mov.b32 $w, $u", size, GPUMON_PROBE_KEPT_LANES);
+	text_emit(text, "mov.b32 $w, $u", size, GPUMON_GPUPROG_KEPT_LANES);
 	text_emit(text, "mad.lo.u32 $w, $w, $w, $w", number, number, size, lane);
 	text_emit(text, "cvt.u64.u32 $d, $w", at, number);
 	text_emit(text, "setp.ge.u64 $p, $d, $d", place.outside, at, places);
 	text_emit(text, "shl.b64 $d, $d, 3", place.stride, places);
 	text_emit(text, "shl.b64 $d, $d, 3", at, at);
 	text_emit(text, "add.s64 $d, $d, $d", place.words,
-		  read_control(text, control, offsetof(struct gpumon_probe_control, kept)), at);
+		  read_control(text, control, offsetof(struct gpumon_gpuprog_control, kept)), at);
 	return place;
 }
 
@@ -103,16 +103,16 @@ static uint32_t find_value(struct text *text, uint32_t slot)
 		text_emit(text, "@$p bra $l", differs, TEXT_LABEL_MOVED);
 	}
 	text->moved_used = true;
-	return word_address(text, &place, GPUMON_PROBE_KEPT_TAGS + slot);
+	return word_address(text, &place, GPUMON_GPUPROG_KEPT_TAGS + slot);
 }
 
 static uint32_t slot_of(struct text *text)
 {
-	const struct gpumon_probe_operand *slot = &text->facts[text->step].arguments[0];
+	const struct gpumon_gpuprog_operand *slot = &text->facts[text->step].arguments[0];
 
-	if (!slot->constant || slot->value >= GPUMON_PROBE_MAX_KEPT)
+	if (!slot->constant || slot->value >= GPUMON_GPUPROG_MAX_KEPT)
 		text_refuse(text, "the slot of gpumon_keep and gpumon_kept is a constant below %d",
-			    GPUMON_PROBE_MAX_KEPT);
+			    GPUMON_GPUPROG_MAX_KEPT);
 	return (uint32_t)slot->value;
 }
 
@@ -123,7 +123,7 @@ void text_keep(struct text *text)
 	if (text_keeps_in_memory(text))
 		text_emit(text, "st.global.u64 [$d], $d", find_value(text, slot), VALUE);
 	else
-		text_emit(text, "mov.b64 $s$u, $d", GPUMON_PROBE_KEPT_REG, slot, VALUE);
+		text_emit(text, "mov.b64 $s$u, $d", GPUMON_GPUPROG_KEPT_REG, slot, VALUE);
 	text_emit(text, "mov.b64 $d, 0", RESULT);
 }
 
@@ -134,11 +134,11 @@ void text_kept(struct text *text)
 	if (text_keeps_in_memory(text))
 		text_emit(text, "ld.global.u64 $d, [$d]", RESULT, find_value(text, slot));
 	else
-		text_emit(text, "mov.b64 $d, $s$u", RESULT, GPUMON_PROBE_KEPT_REG, slot);
+		text_emit(text, "mov.b64 $d, $s$u", RESULT, GPUMON_GPUPROG_KEPT_REG, slot);
 }
 
-int gpumon_probe_take_place(const struct gpumon_probe_target *target, FILE *out,
-			    struct gpumon_error *err)
+int gpumon_gpuprog_take_place(const struct gpumon_gpuprog_target *target, FILE *out,
+			      struct gpumon_error *err)
 {
 	struct text text = { .target = target, .err = err };
 	uint32_t zero = text_wide(&text), none = text_predicate(&text);
@@ -155,7 +155,7 @@ int gpumon_probe_take_place(const struct gpumon_probe_target *target, FILE *out,
 	place = find_place(&text);
 	text_emit(&text, "@$p bra $l", place.outside, TEXT_LABEL_END);
 	text_emit(&text, "mov.b64 $d, 0", zero);
-	for (uint32_t word = 0; word < GPUMON_PROBE_KEPT_TAGS + GPUMON_PROBE_MAX_KEPT; word++)
+	for (uint32_t word = 0; word < GPUMON_GPUPROG_KEPT_TAGS + GPUMON_GPUPROG_MAX_KEPT; word++)
 		text_emit(&text, "st.global.u64 [$d], $d", word_address(&text, &place, word),
 			  word <= THREAD ? tag(&text, word) : zero);
 	text_label(&text, TEXT_LABEL_END);
@@ -216,7 +216,7 @@ static void pid_tgid(struct text *text)
 	uint32_t control = text_table(text, 0);
 
 	text_emit(text, "ld.global.u64 $d, [$d+$u]", RESULT, control,
-		  (uint32_t)offsetof(struct gpumon_probe_control, pid_tgid));
+		  (uint32_t)offsetof(struct gpumon_gpuprog_control, pid_tgid));
 }
 
 static void call_place(struct text *text, int32_t id)
@@ -244,7 +244,7 @@ static void call_place(struct text *text, int32_t id)
 		result_word(text, text_special(text, "%laneid"));
 		break;
 	case 607:
-		text_emit(text, "cvt.u64.u32 $d, $s", RESULT, GPUMON_PROBE_KERNEL_REG);
+		text_emit(text, "cvt.u64.u32 $d, $s", RESULT, GPUMON_GPUPROG_KERNEL_REG);
 		break;
 	case 608:
 		text_emit(text, "mov.b64 $d, $d", RESULT, text_thread(text));
@@ -260,7 +260,7 @@ static void call_place(struct text *text, int32_t id)
 	}
 }
 
-static void write_call(struct text *text, const struct gpumon_probe_step *step)
+static void write_call(struct text *text, const struct gpumon_gpuprog_step *step)
 {
 	switch (step->imm) {
 	case BPF_FUNC_map_lookup_elem:
@@ -332,19 +332,19 @@ static void write_call(struct text *text, const struct gpumon_probe_step *step)
 }
 
 /* Which argument is a map, from 0, or -1. */
-static int map_argument(const struct gpumon_probe_step *step)
+static int map_argument(const struct gpumon_gpuprog_step *step)
 {
-	const struct gpumon_probe_helper *helper = gpumon_probe_helper_find(step->imm);
+	const struct gpumon_gpuprog_helper *helper = gpumon_gpuprog_helper_find(step->imm);
 	int i;
 
 	for (i = 0; helper && i < 5; i++)
-		if (helper->arguments[i] == GPUMON_PROBE_ARG_MAP)
+		if (helper->arguments[i] == GPUMON_GPUPROG_ARG_MAP)
 			return i;
 	return -1;
 }
 
 /* clang makes one call of two that differ in the map alone: the text has one for each map again. */
-void text_call(struct text *text, const struct gpumon_probe_step *step)
+void text_call(struct text *text, const struct gpumon_gpuprog_step *step)
 {
 	int argument = map_argument(step);
 	uint64_t left = argument < 0 ? 0 : text->facts[text->step].arguments[argument].maps;

@@ -143,7 +143,7 @@ static bool read_address(struct gpumon_ptx_slice operand, struct address *addres
 static bool address_is_known(const struct gpumon_ptx_access *access,
 			     const struct gpumon_ptx_registers *registers, struct address *address)
 {
-	uint32_t narrow = access->flags & (GPUMON_PROBE_SHARED | GPUMON_PROBE_LOCAL);
+	uint32_t narrow = access->flags & (GPUMON_GPUPROG_SHARED | GPUMON_GPUPROG_LOCAL);
 
 	if (!read_address(access->address, address))
 		return false;
@@ -214,11 +214,12 @@ static void write_barrier(FILE *out, const struct gpumon_ptx_access *access,
 /* Registers around a block. */
 static void declare(FILE *out, bool context)
 {
-	fprintf(out, ".reg .b32 %s;\n", GPUMON_PROBE_KERNEL_REG);
+	fprintf(out, ".reg .b32 %s;\n", GPUMON_GPUPROG_KERNEL_REG);
 	if (context)
 		fprintf(out, ".reg .b64 %%gpumon_address, %%gpumon_line;\n"
 			     ".reg .b32 %%gpumon_size, %%gpumon_flags;\n");
 }
+
 /**
  * ptx_write_called - write a block as the function that points call
  * @out: stream
@@ -233,7 +234,7 @@ static void ptx_write_called(FILE *out, uint32_t number, bool context, const cha
 			  ".param .b32 gpumon_size, .param .b32 gpumon_flags" :
 			  "");
 	declare(out, context);
-	fprintf(out, "ld.param.b32 %s, [gpumon_kernel];\n", GPUMON_PROBE_KERNEL_REG);
+	fprintf(out, "ld.param.b32 %s, [gpumon_kernel];\n", GPUMON_GPUPROG_KERNEL_REG);
 	if (context)
 		fputs("ld.param.b64 %gpumon_address, [gpumon_address];\n"
 		      "ld.param.b64 %gpumon_line, [gpumon_line];\n"
@@ -245,9 +246,10 @@ static void ptx_write_called(FILE *out, uint32_t number, bool context, const cha
 
 static void write_block_call(FILE *out, uint32_t number, bool context)
 {
-	fprintf(out, "call gpumon_block_%" PRIu32 ", (%s%s);\n", number, GPUMON_PROBE_KERNEL_REG,
+	fprintf(out, "call gpumon_block_%" PRIu32 ", (%s%s);\n", number, GPUMON_GPUPROG_KERNEL_REG,
 		context ? ", %gpumon_address, %gpumon_line, %gpumon_size, %gpumon_flags" : "");
 }
+
 /**
  * write_point - write blocks with what they need
  * @point: what to write
@@ -272,9 +274,9 @@ static bool write_point(const struct gpumon_ptx_point *point,
 		fprintf(out, "@%s%.*s bra $gpumon_over;\n", statement->negated ? "" : "!",
 			PRINTED(statement->predicate));
 	if (point->by_table)
-		fprintf(out, "ld.global.b32 %s, [%%gpumon_of];\n", GPUMON_PROBE_KERNEL_REG);
+		fprintf(out, "ld.global.b32 %s, [%%gpumon_of];\n", GPUMON_GPUPROG_KERNEL_REG);
 	else
-		fprintf(out, "mov.b32 %s, %u;\n", GPUMON_PROBE_KERNEL_REG, point->kernel);
+		fprintf(out, "mov.b32 %s, %u;\n", GPUMON_GPUPROG_KERNEL_REG, point->kernel);
 	if (point->access) {
 		if (point->access->effect == GPUMON_PTX_ACCESS) {
 			write_address(out, &address);
@@ -299,12 +301,13 @@ static bool write_point(const struct gpumon_ptx_point *point,
 	fprintf(out, "%s}\n", guarded ? "$gpumon_over:\n" : "");
 	return true;
 }
+
 /* Registers for values that the blocks of a body keep. */
 static void write_kept(FILE *out)
 {
-	fprintf(out, "\n.reg .b64 %s<%d>;\n", GPUMON_PROBE_KEPT_REG, GPUMON_PROBE_MAX_KEPT);
-	for (int i = 0; i < GPUMON_PROBE_MAX_KEPT; i++)
-		fprintf(out, "mov.b64 %s%d, 0;\n", GPUMON_PROBE_KEPT_REG, i);
+	fprintf(out, "\n.reg .b64 %s<%d>;\n", GPUMON_GPUPROG_KEPT_REG, GPUMON_GPUPROG_MAX_KEPT);
+	for (int i = 0; i < GPUMON_GPUPROG_MAX_KEPT; i++)
+		fprintf(out, "mov.b64 %s%d, 0;\n", GPUMON_GPUPROG_KEPT_REG, i);
 }
 
 /**
@@ -341,6 +344,7 @@ static void write_text(struct gpumon_ptx_writer *writer, size_t from, size_t to)
 {
 	fwrite(writer->inner->text.at + from, 1, to - from, writer->out);
 }
+
 /* The name of a kernel's copy of a device function. */
 static void write_name(struct gpumon_ptx_writer *writer, size_t function)
 {
@@ -353,6 +357,7 @@ static size_t begin_of(const struct body *body)
 {
 	return (size_t)(body->statement.whole.at - body->writer->inner->text.at);
 }
+
 /* The text up to here. */
 static void copy_to(struct gpumon_ptx_writer *writer, size_t offset)
 {
@@ -360,10 +365,11 @@ static void copy_to(struct gpumon_ptx_writer *writer, size_t offset)
 	writer->copied = offset;
 }
 
-static const char *block_of(const struct gpumon_edit_plan *plan, enum gpumon_probe_point point)
+static const char *block_of(const struct gpumon_edit_plan *plan, enum gpumon_gpuprog_point point)
 {
 	return plan ? plan->blocks[point] : NULL;
 }
+
 /**
  * number_source - the number of a source line of a kernel
  * @writer: writer
@@ -436,7 +442,8 @@ static void add_block(struct body *body, struct gpumon_ptx_point *point,
 
 /* A block without a context: at an entry or an exit. */
 static void write_plain(struct body *body, const struct gpumon_edit_plan *plan,
-			enum gpumon_probe_point kind, const struct gpumon_ptx_statement *statement)
+			enum gpumon_gpuprog_point kind,
+			const struct gpumon_ptx_statement *statement)
 {
 	const char *block = block_of(plan, kind);
 	struct gpumon_ptx_point point = {
@@ -447,7 +454,7 @@ static void write_plain(struct body *body, const struct gpumon_edit_plan *plan,
 
 	if (!block)
 		return;
-	if (kind == GPUMON_PROBE_EXIT && body->in_function && plan->keeps) {
+	if (kind == GPUMON_GPUPROG_EXIT && body->in_function && plan->keeps) {
 		plan->counts->left[GPUMON_EDIT_KEPT]++;
 		return;
 	}
@@ -466,15 +473,15 @@ static int write_access(struct body *body, const struct gpumon_ptx_access *acces
 		.statement = &body->statement,
 		.access = access,
 	};
-	enum gpumon_probe_point kinds[2];
+	enum gpumon_gpuprog_point kinds[2];
 	int64_t line;
 
-	for (int kind = GPUMON_PROBE_MEMORY; kind <= GPUMON_PROBE_BARRIER; kind++) {
-		const char *block = block_of(body->kernel_plan, (enum gpumon_probe_point)kind);
+	for (int kind = GPUMON_GPUPROG_MEMORY; kind <= GPUMON_GPUPROG_BARRIER; kind++) {
+		const char *block = block_of(body->kernel_plan, (enum gpumon_gpuprog_point)kind);
 
 		if (!(points & 1u << kind) || !block)
 			continue;
-		kinds[point.blocks_n] = (enum gpumon_probe_point)kind;
+		kinds[point.blocks_n] = (enum gpumon_gpuprog_point)kind;
 		add_block(body, &point, body->kernel_plan, block);
 	}
 	if (!point.blocks_n)
@@ -503,9 +510,9 @@ static void write_exit(struct body *body, bool of_thread,
 {
 	copy_to(body->writer, begin_of(body));
 	if (body->in_function)
-		write_plain(body, body->own, GPUMON_PROBE_FUNCTION_EXIT, statement);
+		write_plain(body, body->own, GPUMON_GPUPROG_FUNCTION_EXIT, statement);
 	if (of_thread || !body->in_function)
-		write_plain(body, body->kernel_plan, GPUMON_PROBE_EXIT, statement);
+		write_plain(body, body->kernel_plan, GPUMON_GPUPROG_EXIT, statement);
 }
 
 /* "( )" */
@@ -572,7 +579,7 @@ static int write_instruction(struct body *body)
 			return -1;
 		break;
 	case GPUMON_PTX_LEFT:
-		if (block_of(body->kernel_plan, GPUMON_PROBE_MEMORY))
+		if (block_of(body->kernel_plan, GPUMON_GPUPROG_MEMORY))
 			body->kernel_plan->counts->left[access.cause]++;
 		break;
 	case GPUMON_PTX_RET:
@@ -609,9 +616,9 @@ static void write_entry(struct body *body)
 	    (body->own && body->own->keeps))
 		write_kept(body->writer->out);
 	if (body->in_function)
-		write_plain(body, body->own, GPUMON_PROBE_FUNCTION_ENTRY, NULL);
+		write_plain(body, body->own, GPUMON_GPUPROG_FUNCTION_ENTRY, NULL);
 	else
-		write_plain(body, body->kernel_plan, GPUMON_PROBE_ENTRY, NULL);
+		write_plain(body, body->kernel_plan, GPUMON_GPUPROG_ENTRY, NULL);
 }
 
 static int write_statement(struct body *body)
@@ -669,6 +676,7 @@ static int write_statements(struct body *body, size_t function)
 	copy_to(body->writer, body->writer->inner->places[function].end);
 	return 0;
 }
+
 /**
  * write_body - write a body, from "{" to "}"
  * @writer: writer
@@ -736,7 +744,7 @@ static uint32_t points_of(const struct gpumon_edit_plan *plan)
 {
 	uint32_t points = 0;
 
-	for (int i = GPUMON_PROBE_EXIT; i <= GPUMON_PROBE_BARRIER; i++)
+	for (int i = GPUMON_GPUPROG_EXIT; i <= GPUMON_GPUPROG_BARRIER; i++)
 		if (plan->blocks[i])
 			points |= 1u << i;
 	return points;
@@ -805,7 +813,7 @@ static int write_bodies(struct edit *edit, const uint32_t *functions, size_t n)
 /* Whether two kernels can share their copies of functions. */
 static bool are_alike(const struct gpumon_edit_plan *one, const struct gpumon_edit_plan *other)
 {
-	for (int i = GPUMON_PROBE_EXIT; i <= GPUMON_PROBE_BARRIER; i++)
+	for (int i = GPUMON_GPUPROG_EXIT; i <= GPUMON_GPUPROG_BARRIER; i++)
 		if (one->blocks[i] != other->blocks[i])
 			return false;
 	return one->keeps == other->keeps;
@@ -830,7 +838,7 @@ static int write_table(struct edit *edit, size_t kernel)
 	for (size_t i = 0; i < n; i++) {
 		const struct gpumon_edit_counts *counts = &edit->shared[calls->stack[i]];
 
-		for (int j = 0; j < GPUMON_PROBE_POINTS; j++)
+		for (int j = 0; j < GPUMON_GPUPROG_POINTS; j++)
 			plan->counts->points[j] += counts->points[j];
 		for (int j = 0; j < GPUMON_EDIT_CAUSES_N; j++)
 			plan->counts->left[j] += counts->left[j];
@@ -918,9 +926,9 @@ static void count_left(struct edit *edit, size_t kernel, const struct gpumon_edi
 		const uint32_t *own = calls->own[calls->stack[i]];
 
 		/* Atomic operations are accesses, too. */
-		for (int j = GPUMON_PROBE_EXIT; j <= GPUMON_PROBE_BARRIER; j++)
+		for (int j = GPUMON_GPUPROG_EXIT; j <= GPUMON_GPUPROG_BARRIER; j++)
 			if (plan->blocks[j] &&
-			    (j != GPUMON_PROBE_ATOMIC || !plan->blocks[GPUMON_PROBE_MEMORY]))
+			    (j != GPUMON_GPUPROG_ATOMIC || !plan->blocks[GPUMON_GPUPROG_MEMORY]))
 				*left += own[j];
 	}
 }
@@ -934,8 +942,8 @@ static int write_called(struct edit *edit)
 	for (size_t i = 0; i < writer->inner->functions_n; i++) {
 		const struct gpumon_edit_plan *plan = edit->plans[i];
 
-		for (int j = 0; plan && !plan->keeps && j < GPUMON_PROBE_POINTS; j++) {
-			bool context = gpumon_probe_has_context((enum gpumon_probe_point)j);
+		for (int j = 0; plan && !plan->keeps && j < GPUMON_GPUPROG_POINTS; j++) {
+			bool context = gpumon_gpuprog_has_context((enum gpumon_gpuprog_point)j);
 			uint64_t key = gpumon_ptx_called_key(plan->blocks[j], context);
 
 			if (!plan->blocks[j] || gpumon_map_get(&writer->called, key))

@@ -2,7 +2,7 @@
 /*
  * Puts blocks of PTX into the kernels of a PTX text: at their entry, before their exits, and before
  * accesses of memory, atomic operations and barriers. What is not asked for stays byte for byte. A
- * block is what gpumon_probe_translate() writes; an empty text is a block, too.
+ * block is what gpumon_gpuprog_translate() writes; an empty text is a block, too.
  *
  * The text is not trusted: whatever it is, the result is an error with a line, or a text that has
  * the instructions of the original in their order.
@@ -83,7 +83,7 @@ struct gpumon_edit_module {
  * @waits: of a kernel: its blocks may wait for each other, as after a cooperative launch
  */
 struct gpumon_edit_counts {
-	uint64_t points[GPUMON_PROBE_POINTS];
+	uint64_t points[GPUMON_GPUPROG_POINTS];
 	uint64_t left[GPUMON_EDIT_CAUSES_N];
 	bool waits;
 };
@@ -104,7 +104,7 @@ struct gpumon_edit_plan {
 	uint32_t number;
 	bool keeps;
 	struct gpumon_edit_counts *counts;
-	const char *blocks[GPUMON_PROBE_POINTS];
+	const char *blocks[GPUMON_GPUPROG_POINTS];
 };
 
 /**
@@ -123,7 +123,7 @@ struct gpumon_edit_line {
 
 /**
  * struct gpumon_edit_request - what to change
- * @table: declaration of GPUMON_PROBE_TABLE for the module, or NULL
+ * @table: declaration of GPUMON_GPUPROG_TABLE for the module, or NULL
  * @plan: called once for each function of the module; NULL leaves it alone. The plan stays until
  *        gpumon_edit_write() returns.
  * @line: gives a source line the number that blocks see, at least 1; 0: no memory. It may be asked again for

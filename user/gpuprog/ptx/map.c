@@ -11,7 +11,7 @@
 #define TEXT_EINVAL 22
 
 /* What of a key or a value a helper takes into registers: words of 8 bytes, the last one shorter. */
-#define TEXT_MAX_WORDS (GPUMON_PROBE_MAX_RECORD_SIZE / 8)
+#define TEXT_MAX_WORDS (GPUMON_GPUPROG_MAX_RECORD_SIZE / 8)
 
 struct text_words {
 	uint32_t reg[TEXT_MAX_WORDS];
@@ -23,7 +23,7 @@ struct text_words {
 static void text_words_load(struct text *text, unsigned int argument, uint32_t size,
 			    struct text_words *words)
 {
-	const struct gpumon_probe_operand *operand = &text->facts[text->step].arguments[argument];
+	const struct gpumon_gpuprog_operand *operand = &text->facts[text->step].arguments[argument];
 	struct text_place place;
 	uint32_t i;
 
@@ -34,7 +34,7 @@ static void text_words_load(struct text *text, unsigned int argument, uint32_t s
 		text_refuse(text,
 			    "a value of %u bytes is copied, of at most %u: write it through "
 			    "the pointer that bpf_map_lookup_elem returns",
-			    size, GPUMON_PROBE_MAX_RECORD_SIZE);
+			    size, GPUMON_GPUPROG_MAX_RECORD_SIZE);
 		return;
 	}
 	place = text_place_open(text, operand, argument + 1, 0, size);
@@ -63,7 +63,7 @@ static void text_words_store(struct text *text, const struct text_words *words,
 
 /* A way through the slots of a key. */
 struct way {
-	struct gpumon_probe_hash layout;
+	struct gpumon_gpuprog_hash layout;
 	struct text_words key;
 	uint32_t hash;	  /* %gd, its lower two bits are 0 */
 	uint32_t slot;	  /* %gw, number */
@@ -86,11 +86,11 @@ static void hash_key(struct text *text, struct way *way)
 			text_emit(text, "xor.b64 $d, $d, $d", way->hash, way->hash,
 				  way->key.reg[i]);
 		text_emit(text, "mul.lo.s64 $d, $d, $x", way->hash, i ? way->hash : way->key.reg[i],
-			  GPUMON_PROBE_HASH_FACTOR);
+			  GPUMON_GPUPROG_HASH_FACTOR);
 		text_emit(text, "shr.u64 $d, $d, 32", shifted, way->hash);
 		text_emit(text, "xor.b64 $d, $d, $d", way->hash, way->hash, shifted);
 	}
-	text_emit(text, "mul.lo.s64 $d, $d, $x", way->hash, way->hash, GPUMON_PROBE_HASH_FACTOR);
+	text_emit(text, "mul.lo.s64 $d, $d, $x", way->hash, way->hash, GPUMON_GPUPROG_HASH_FACTOR);
 	text_emit(text, "shr.u64 $d, $d, 32", shifted, way->hash);
 	text_emit(text, "cvt.u32.u64 $w, $d", way->slot, shifted);
 	text_emit(text, "and.b64 $d, $d, -4", way->hash, way->hash);
@@ -107,7 +107,7 @@ static void load_state(struct text *text, const struct way *way)
 }
 
 static uint32_t state_word(struct text *text, const struct way *way,
-			   enum gpumon_probe_slot_state state)
+			   enum gpumon_gpuprog_slot_state state)
 {
 	uint32_t word = text_wide(text);
 
@@ -118,7 +118,7 @@ static uint32_t state_word(struct text *text, const struct way *way,
 /* The slot is ready, after all that this thread wrote to it. */
 static void publish(struct text *text, const struct way *way)
 {
-	uint32_t word = state_word(text, way, GPUMON_PROBE_SLOT_READY);
+	uint32_t word = state_word(text, way, GPUMON_GPUPROG_SLOT_READY);
 
 	if (text_has_volta(text)) {
 		text_emit(text, "st.release.gpu.global.u64 [$d], $d", way->address, word);
@@ -141,10 +141,10 @@ static uint32_t exchange(struct text *text, const struct way *way, uint32_t from
 /* Begin at the key's first slot. What follows is run for each slot, with its state. */
 static void begin_way(struct text *text, struct way *way)
 {
-	const struct gpumon_probe_map *map = &text->program->maps[text->map];
+	const struct gpumon_gpuprog_map *map = &text->program->maps[text->map];
 	uint32_t base;
 
-	way->layout = gpumon_probe_hash_layout(map);
+	way->layout = gpumon_gpuprog_hash_layout(map);
 	if (way->layout.slots > UINT32_MAX)
 		text_refuse(text, "map %s has %u entries: a hash has at most %u", map->name,
 			    map->max_entries, UINT32_MAX / 4 + 1);
@@ -188,7 +188,7 @@ static void compare_hash(struct text *text, const struct way *way)
 }
 
 /* Jump to @label if the slot, of this hash, is in a state. */
-static void if_state(struct text *text, const struct way *way, enum gpumon_probe_slot_state state,
+static void if_state(struct text *text, const struct way *way, enum gpumon_gpuprog_slot_state state,
 		     uint32_t label)
 {
 	uint32_t is = text_predicate(text), word = state_word(text, way, state);
@@ -241,10 +241,11 @@ static void find_slot(struct text *text, struct way *way)
 	if_empty(text, way, way->none);
 	compare_hash(text, way);
 	/* What is being written is not there yet. */
-	if_state(text, way, GPUMON_PROBE_SLOT_BUSY, way->none);
+	if_state(text, way, GPUMON_GPUPROG_SLOT_BUSY, way->none);
 	compare_key(text, way);
-	if_state(text, way, GPUMON_PROBE_SLOT_DELETED, way->none);
+	if_state(text, way, GPUMON_GPUPROG_SLOT_DELETED, way->none);
 }
+
 /* Of hashes. */
 static void text_hash_lookup(struct text *text)
 {
@@ -278,7 +279,7 @@ static void wait(struct text *text, const struct way *way, uint32_t waits)
 	text_emit(text, "sub.u32 $w, $w, 1", waits, waits);
 	text_emit(text, "setp.ne.u32 $p, $w, 0", over, waits);
 	text_emit(text, "@$p bra $l", over, way->begin);
-	text_lose(text, GPUMON_PROBE_LOST_HASH_BUSY, -1);
+	text_lose(text, GPUMON_GPUPROG_LOST_HASH_BUSY, -1);
 	finish(text, way, -TEXT_EAGAIN);
 }
 
@@ -295,7 +296,7 @@ static void claim_slot(struct text *text, const struct way *way, const struct te
 	refuse_flags(text, way, "eq", BPF_EXIST, -TEXT_ENOENT);
 	if (empty)
 		text_emit(text, "mov.b64 $d, 0", from);
-	won = exchange(text, way, from, state_word(text, way, GPUMON_PROBE_SLOT_BUSY));
+	won = exchange(text, way, from, state_word(text, way, GPUMON_GPUPROG_SLOT_BUSY));
 	text_emit(text, "@!$p bra $l", won, way->begin);
 	if (empty)
 		text_words_store(text, &way->key, &place);
@@ -318,12 +319,12 @@ static void text_hash_update(struct text *text)
 	refuse_flags(text, &way, "gt", BPF_EXIST, -TEXT_EINVAL);
 	if_empty(text, &way, empty);
 	compare_hash(text, &way);
-	if_state(text, &way, GPUMON_PROBE_SLOT_READY, settled);
-	if_state(text, &way, GPUMON_PROBE_SLOT_DELETED, settled);
+	if_state(text, &way, GPUMON_GPUPROG_SLOT_READY, settled);
+	if_state(text, &way, GPUMON_GPUPROG_SLOT_DELETED, settled);
 	wait(text, &way, waits);
 	text_label(text, settled);
 	compare_key(text, &way);
-	if_state(text, &way, GPUMON_PROBE_SLOT_READY, ready);
+	if_state(text, &way, GPUMON_GPUPROG_SLOT_READY, ready);
 	claim_slot(text, &way, &value, false);
 	text_label(text, empty);
 	claim_slot(text, &way, &value, true);
@@ -333,7 +334,7 @@ static void text_hash_update(struct text *text)
 	text_words_store(text, &value, &place);
 	finish(text, &way, 0);
 	end_way(text, &way);
-	text_lose(text, GPUMON_PROBE_LOST_HASH_FULL, -1);
+	text_lose(text, GPUMON_GPUPROG_LOST_HASH_FULL, -1);
 	text_emit(text, "mov.b64 $d, $i", 0, -TEXT_E2BIG);
 	text_label(text, way.end);
 }
@@ -344,7 +345,7 @@ void text_hash_delete(struct text *text)
 	struct way way;
 
 	find_slot(text, &way);
-	deleted = state_word(text, &way, GPUMON_PROBE_SLOT_DELETED);
+	deleted = state_word(text, &way, GPUMON_GPUPROG_SLOT_DELETED);
 	won = exchange(text, &way, way.state, deleted);
 	text_emit(text, "@!$p bra $l", won, way.none);
 	finish(text, &way, 0);
@@ -357,7 +358,7 @@ void text_hash_delete(struct text *text)
 
 /* What the records of a warp have in common, and what of it is this lane's. */
 struct append {
-	struct gpumon_probe_ring layout;
+	struct gpumon_gpuprog_ring layout;
 	uint32_t part;	/* %gd, address of the part */
 	uint32_t count; /* %gw, lanes that append */
 	uint32_t slot;	/* %gw, this lane's */
@@ -388,10 +389,10 @@ static uint32_t claim_records(struct text *text, const struct append *append, ui
 	if (guard >= 0) {
 		text_emit(text, "mov.b32 $w, 0", old);
 		text_emit(text, "@$p atom.global.or.b32 $w, [$d+$i], $w", guard, old, address,
-			  GPUMON_PROBE_RING_WORDS, bits);
+			  GPUMON_GPUPROG_RING_WORDS, bits);
 	} else {
 		text_emit(text, "atom.global.or.b32 $w, [$d+$i], $w", old, address,
-			  GPUMON_PROBE_RING_WORDS, bits);
+			  GPUMON_GPUPROG_RING_WORDS, bits);
 	}
 	return old;
 }
@@ -500,7 +501,7 @@ static void write_record(struct text *text, const struct append *append,
 		  append->layout.slot_bytes, append->part);
 	place = text_place_global(address, (int32_t)append->layout.place_slots + 8);
 	text_words_store(text, record, &place);
-	text_emit(text, "mov.b64 $d, $x", header, GPUMON_PROBE_RING_COMMITTED | record->size);
+	text_emit(text, "mov.b64 $d, $x", header, GPUMON_GPUPROG_RING_COMMITTED | record->size);
 	if (text_has_volta(text)) {
 		text_emit(text, "st.release.gpu.global.u64 [$d+$u], $d", address,
 			  (uint32_t)append->layout.place_slots, header);
@@ -512,11 +513,11 @@ static void write_record(struct text *text, const struct append *append,
 }
 
 /* @address: %gd of the ring. R0 is 0 or @result. */
-static void append_record(struct text *text, const struct gpumon_probe_map *map, uint32_t address,
+static void append_record(struct text *text, const struct gpumon_gpuprog_map *map, uint32_t address,
 			  const struct text_words *record, int result)
 {
 	struct append append = {
-		.layout = gpumon_probe_ring_layout(map, text->target->shards),
+		.layout = gpumon_gpuprog_ring_layout(map, text->target->shards),
 		.part = address,
 		.slot = text_word(text),
 		.dropped = text_predicate(text),
@@ -533,15 +534,15 @@ static void append_record(struct text *text, const struct gpumon_probe_map *map,
 	text_emit(text, "mov.b64 $d, 0", 0);
 	text_emit(text, "bra $l", end);
 	text_label(text, drop);
-	text_lose(text, GPUMON_PROBE_LOST_RING_FULL, -1);
+	text_lose(text, GPUMON_GPUPROG_LOST_RING_FULL, -1);
 	text_emit(text, "mov.b64 $d, $i", 0, result);
 	text_label(text, end);
 }
 
 void text_ring_output(struct text *text, unsigned int memory, int result)
 {
-	const struct gpumon_probe_fact *fact = &text->facts[text->step];
-	const struct gpumon_probe_map *ring = &text->program->maps[text->map];
+	const struct gpumon_gpuprog_fact *fact = &text->facts[text->step];
+	const struct gpumon_gpuprog_map *ring = &text->program->maps[text->map];
 	uint32_t size = fact->arguments[memory + 1].value;
 	struct text_words record;
 
@@ -554,8 +555,8 @@ void text_ring_output(struct text *text, unsigned int memory, int result)
 	append_record(text, ring, text_map_address(text, text->map), &record, result);
 }
 
-/* Where the text is, for struct gpumon_probe_print: map and offset. */
-static uint32_t text_reference(struct text *text, const struct gpumon_probe_operand *operand)
+/* Where the text is, for struct gpumon_gpuprog_print: map and offset. */
+static uint32_t text_reference(struct text *text, const struct gpumon_gpuprog_operand *operand)
 {
 	uint32_t reference = text_wide(text), base;
 
@@ -573,28 +574,28 @@ static uint32_t text_reference(struct text *text, const struct gpumon_probe_oper
 
 void text_ring_print(struct text *text)
 {
-	const struct gpumon_probe_step *step = &text->program->steps[text->step];
-	const struct gpumon_probe_fact *fact = &text->facts[text->step];
-	struct text_words record = { .n = 4, .size = sizeof(struct gpumon_probe_print) };
+	const struct gpumon_gpuprog_step *step = &text->program->steps[text->step];
+	const struct gpumon_gpuprog_fact *fact = &text->facts[text->step];
+	struct text_words record = { .n = 4, .size = sizeof(struct gpumon_gpuprog_print) };
 	uint32_t address = text_table(text, 0), there = text_predicate(text), i;
 	uint32_t skip = text_new_label(text);
 	bool takes = step->imm == BPF_FUNC_trace_printk;
 
 	text_emit(text, "ld.global.u64 $d, [$d+$u]", address, address,
-		  (uint32_t)offsetof(struct gpumon_probe_control, print));
+		  (uint32_t)offsetof(struct gpumon_gpuprog_control, print));
 	text_emit(text, "setp.ne.u64 $p, $d, 0", there, address);
 	record.reg[0] = text_reference(text, &fact->arguments[0]);
 	for (i = 0; i < 3; i++) {
 		record.reg[i + 1] = text_wide(text);
 		/* Not an address, and not what was never set. */
-		if (takes && fact->arguments[2 + i].kind == GPUMON_PROBE_NUMBER)
+		if (takes && fact->arguments[2 + i].kind == GPUMON_GPUPROG_SCALAR)
 			text_emit(text, "mov.b64 $d, $d", record.reg[i + 1], 3 + i);
 		else
 			text_emit(text, "mov.b64 $d, 0", record.reg[i + 1]);
 	}
 	text_emit(text, "mov.b64 $d, $i", 0, -TEXT_ENOSPC);
 	text_emit(text, "@!$p bra $l", there, skip);
-	append_record(text, &gpumon_probe_print_map, address, &record, -TEXT_ENOSPC);
+	append_record(text, &gpumon_gpuprog_print_map, address, &record, -TEXT_ENOSPC);
 	text_label(text, skip);
 }
 
@@ -604,15 +605,15 @@ struct element {
 	uint32_t exists;
 };
 
-static const struct gpumon_probe_map *the_map(const struct text *text)
+static const struct gpumon_gpuprog_map *the_map(const struct text *text)
 {
 	return &text->program->maps[text->map];
 }
 
 /* Add the place of this SM's shard to an address. */
-static void add_shard(struct text *text, const struct gpumon_probe_map *map, uint32_t address)
+static void add_shard(struct text *text, const struct gpumon_gpuprog_map *map, uint32_t address)
 {
-	uint64_t bytes = gpumon_probe_shard_bytes(map);
+	uint64_t bytes = gpumon_gpuprog_shard_bytes(map);
 	uint32_t shard, wide;
 
 	if (text->target->shards == 1)
@@ -629,38 +630,38 @@ static void add_shard(struct text *text, const struct gpumon_probe_map *map, uin
 }
 
 /* The value of this thread. */
-static struct element thread_element(struct text *text, const struct gpumon_probe_map *map)
+static struct element thread_element(struct text *text, const struct gpumon_gpuprog_map *map)
 {
 	struct element element = { .exists = text_predicate(text) };
 	uint32_t thread = text_thread(text), beyond = text_predicate(text);
 
 	text_emit(text, "setp.ge.u64 $p, $d, $u", beyond, thread, map->max_entries);
-	text_lose(text, GPUMON_PROBE_LOST_THREADS, beyond);
+	text_lose(text, GPUMON_GPUPROG_LOST_THREADS, beyond);
 	text_emit(text, "not.pred $p, $p", element.exists, beyond);
 	element.address = text_map_address(text, map - text->program->maps);
 	text_emit(text, "mad.lo.s64 $d, $d, $x, $d", element.address, thread,
-		  gpumon_probe_value_bytes(map), element.address);
+		  gpumon_gpuprog_value_bytes(map), element.address);
 	return element;
 }
 
 /* @index: %gd */
-static struct element find_element(struct text *text, const struct gpumon_probe_map *map,
+static struct element find_element(struct text *text, const struct gpumon_gpuprog_map *map,
 				   uint32_t index)
 {
 	struct element element;
 	uint32_t low;
 
-	if (map->kind == GPUMON_PROBE_MAP_THREAD_ARRAY)
+	if (map->kind == GPUMON_GPUPROG_MAP_THREAD_ARRAY)
 		return thread_element(text, map);
 	element.exists = text_predicate(text);
 	low = text_word(text);
 	text_emit(text, "setp.lt.u64 $p, $d, $u", element.exists, index, map->max_entries);
 	text_emit(text, "cvt.u32.u64 $w, $d", low, index);
 	element.address = text_map_address(text, map - text->program->maps);
-	if (map->kind != GPUMON_PROBE_MAP_ARRAY)
+	if (map->kind != GPUMON_GPUPROG_MAP_ARRAY)
 		add_shard(text, map, element.address);
 	text_emit(text, "mad.wide.u32 $d, $w, $x, $d", element.address, low,
-		  gpumon_probe_value_bytes(map), element.address);
+		  gpumon_gpuprog_value_bytes(map), element.address);
 	return element;
 }
 
@@ -675,10 +676,10 @@ static uint32_t load_index(struct text *text)
 
 void text_map_lookup(struct text *text)
 {
-	const struct gpumon_probe_map *map = the_map(text);
+	const struct gpumon_gpuprog_map *map = the_map(text);
 	struct element element;
 
-	if (map->kind == GPUMON_PROBE_MAP_HASH) {
+	if (map->kind == GPUMON_GPUPROG_MAP_HASH) {
 		text_hash_lookup(text);
 		return;
 	}
@@ -690,13 +691,13 @@ void text_map_lookup(struct text *text)
 
 void text_map_update(struct text *text)
 {
-	const struct gpumon_probe_map *map = the_map(text);
+	const struct gpumon_gpuprog_map *map = the_map(text);
 	uint32_t error = text_predicate(text), end = text_new_label(text);
 	struct text_place place;
 	struct text_words value;
 	struct element element;
 
-	if (map->kind == GPUMON_PROBE_MAP_HASH) {
+	if (map->kind == GPUMON_GPUPROG_MAP_HASH) {
 		text_hash_update(text);
 		return;
 	}
@@ -716,22 +717,22 @@ void text_map_update(struct text *text)
 }
 
 /* R0 of helpers that add to an element, and the loss if it does not exist. */
-static void finish_add(struct text *text, const struct gpumon_probe_map *map,
+static void finish_add(struct text *text, const struct gpumon_gpuprog_map *map,
 		       const struct element *element)
 {
 	uint32_t missing;
 
 	text_emit(text, "selp.b64 $d, 0, -1, $p", 0, element->exists);
-	if (map->kind == GPUMON_PROBE_MAP_THREAD_ARRAY)
+	if (map->kind == GPUMON_GPUPROG_MAP_THREAD_ARRAY)
 		return;
 	missing = text_predicate(text);
 	text_emit(text, "not.pred $p, $p", missing, element->exists);
-	text_lose(text, GPUMON_PROBE_LOST_OUTSIDE, missing);
+	text_lose(text, GPUMON_GPUPROG_LOST_OUTSIDE, missing);
 }
 
 void text_map_count(struct text *text)
 {
-	const struct gpumon_probe_map *map = the_map(text);
+	const struct gpumon_gpuprog_map *map = the_map(text);
 	struct element element;
 	uint32_t low;
 
@@ -755,7 +756,7 @@ void text_map_count(struct text *text)
 
 void text_map_histogram(struct text *text)
 {
-	const struct gpumon_probe_map *map = the_map(text);
+	const struct gpumon_gpuprog_map *map = the_map(text);
 	struct element element = find_element(text, map, 2);
 	uint32_t bucket = text_word(text);
 

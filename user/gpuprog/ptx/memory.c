@@ -6,7 +6,7 @@
 #include "gpuprog/object/instruction.h"
 #include "memory.h"
 
-#define STACK	      GPUMON_PROBE_MAX_STACK
+#define STACK	      GPUMON_GPUPROG_MAX_STACK
 #define PLACE(offset) ((offset) + STACK) /* 0 is the frame's lowest byte */
 
 /* How the bytes of a frame are used. */
@@ -25,23 +25,23 @@ enum pass {
 /* Bytes that a helper reads or writes through this argument. */
 static uint32_t argument_size(const struct text *text, uint32_t step, unsigned int argument)
 {
-	const struct gpumon_probe_helper *helper =
-		gpumon_probe_helper_find(text->program->steps[step].imm);
-	const struct gpumon_probe_fact *fact = &text->facts[step];
-	const struct gpumon_probe_map *map = NULL;
+	const struct gpumon_gpuprog_helper *helper =
+		gpumon_gpuprog_helper_find(text->program->steps[step].imm);
+	const struct gpumon_gpuprog_fact *fact = &text->facts[step];
+	const struct gpumon_gpuprog_map *map = NULL;
 	unsigned int i;
 
 	for (i = 0; i < 5; i++)
-		if (helper->arguments[i] == GPUMON_PROBE_ARG_MAP)
+		if (helper->arguments[i] == GPUMON_GPUPROG_ARG_MAP)
 			map = &text->program->maps[fact->arguments[i].map];
 	switch (helper->arguments[argument]) {
-	case GPUMON_PROBE_ARG_KEY:
+	case GPUMON_GPUPROG_ARG_KEY:
 		return map->key_size;
-	case GPUMON_PROBE_ARG_VALUE:
+	case GPUMON_GPUPROG_ARG_VALUE:
 		return map->value_size;
-	case GPUMON_PROBE_ARG_MEMORY:
+	case GPUMON_GPUPROG_ARG_MEMORY:
 		return fact->arguments[argument + 1].value;
-	case GPUMON_PROBE_ARG_OUT_U64:
+	case GPUMON_GPUPROG_ARG_OUT_U64:
 		return 8;
 	default:
 		return 0;
@@ -60,14 +60,14 @@ static bool add_memory(struct usage *usage, int32_t first, int32_t end)
 	return more;
 }
 
-static bool note_access(struct usage *usages, const struct gpumon_probe_operand *operand,
+static bool note_access(struct usage *usages, const struct gpumon_gpuprog_operand *operand,
 			uint32_t size, enum pass pass)
 {
 	struct usage *usage = &usages[operand->depth];
 	int32_t first = PLACE(operand->offset), end = first + (int32_t)size, i;
 	bool whole = false;
 
-	if (operand->kind != GPUMON_PROBE_STACK || !size)
+	if (operand->kind != GPUMON_GPUPROG_STACK || !size)
 		return false;
 	if (!operand->constant) {
 		if (!operand->last)
@@ -89,8 +89,8 @@ static bool note_access(struct usage *usages, const struct gpumon_probe_operand 
 
 static bool note_step(const struct text *text, struct usage *usages, uint32_t step, enum pass pass)
 {
-	const struct gpumon_probe_fact *fact = &text->facts[step];
-	const struct gpumon_probe_step *code = &text->program->steps[step];
+	const struct gpumon_gpuprog_fact *fact = &text->facts[step];
+	const struct gpumon_gpuprog_step *code = &text->program->steps[step];
 	unsigned int i;
 	bool more = false;
 
@@ -100,10 +100,10 @@ static bool note_step(const struct text *text, struct usage *usages, uint32_t st
 	case BPF_LDX:
 	case BPF_ST:
 	case BPF_STX:
-		return note_access(usages, &fact->address, gpumon_probe_access_size(code->code),
+		return note_access(usages, &fact->address, gpumon_gpuprog_access_size(code->code),
 				   pass);
 	case BPF_JMP:
-		if (BPF_OP(code->code) != BPF_CALL || !gpumon_probe_helper_find(code->imm))
+		if (BPF_OP(code->code) != BPF_CALL || !gpumon_gpuprog_helper_find(code->imm))
 			return false;
 		for (i = 0; i < 5; i++)
 			more |= note_access(usages, &fact->arguments[i],
@@ -154,7 +154,7 @@ static int cut_cells(struct text *text, const struct usage *usage, struct text_f
 
 int text_stack_plan(struct text *text)
 {
-	struct usage *usages = calloc(GPUMON_PROBE_MAX_DEPTH, sizeof(*usages));
+	struct usage *usages = calloc(GPUMON_GPUPROG_MAX_DEPTH, sizeof(*usages));
 	uint32_t i;
 	int result = usages ? 0 : -1;
 	bool more = true;
@@ -163,12 +163,12 @@ int text_stack_plan(struct text *text)
 		more = false;
 		for (i = 0; i < text->program->steps_n; i++)
 			more |= note_step(text, usages, i, PASS_MEMORY);
-		for (i = 0; i < GPUMON_PROBE_MAX_DEPTH; i++)
+		for (i = 0; i < GPUMON_GPUPROG_MAX_DEPTH; i++)
 			more |= close_memory(&usages[i], &text->frames[i]);
 	}
 	for (i = 0; usages && i < text->program->steps_n; i++)
 		note_step(text, usages, i, PASS_CELLS);
-	for (i = 0; !result && i < GPUMON_PROBE_MAX_DEPTH; i++)
+	for (i = 0; !result && i < GPUMON_GPUPROG_MAX_DEPTH; i++)
 		result = cut_cells(text, &usages[i], &text->frames[i]);
 	free(usages);
 	return result;
@@ -178,9 +178,10 @@ void text_stack_clear(struct text *text)
 {
 	uint32_t i;
 
-	for (i = 0; i < GPUMON_PROBE_MAX_DEPTH; i++)
+	for (i = 0; i < GPUMON_GPUPROG_MAX_DEPTH; i++)
 		free(text->frames[i].cells);
 }
+
 /* Whether this offset of a frame is in memory. */
 static bool text_stack_in_memory(const struct text *text, uint8_t depth, int32_t offset)
 {
@@ -188,11 +189,13 @@ static bool text_stack_in_memory(const struct text *text, uint8_t depth, int32_t
 
 	return offset >= frame->low && offset < frame->high;
 }
+
 /* First offset of the frame's memory, a multiple of 8. */
 static int32_t text_stack_memory_low(const struct text *text, uint8_t depth)
 {
 	return text->frames[depth].low & ~7;
 }
+
 /* Bytes of the frame's memory. */
 static uint32_t text_stack_memory_bytes(const struct text *text, uint8_t depth)
 {
@@ -204,7 +207,7 @@ static uint32_t text_stack_memory_bytes(const struct text *text, uint8_t depth)
 /* Whether any instruction of a frame names R10. */
 static bool uses_frame(const struct text *text, uint32_t depth)
 {
-	const struct gpumon_probe_step *step;
+	const struct gpumon_gpuprog_step *step;
 	uint32_t i;
 
 	for (i = 0; i < text->program->steps_n; i++) {
@@ -220,7 +223,7 @@ void text_stack_begin(struct text *text, FILE *declarations)
 {
 	uint32_t depth, bytes, reg;
 
-	for (depth = 0; depth < GPUMON_PROBE_MAX_DEPTH; depth++) {
+	for (depth = 0; depth < GPUMON_GPUPROG_MAX_DEPTH; depth++) {
 		bytes = text_stack_memory_bytes(text, depth);
 		if (!bytes && !uses_frame(text, depth))
 			continue;
@@ -248,6 +251,7 @@ static uint32_t take_cell(struct text *text, const struct text_cell *cell)
 	text_emit(text, cell->size > 4 ? "mov.b64 $d, $d" : "cvt.u64.u32 $d, $w", wide, cell->reg);
 	return wide;
 }
+
 /* Load up to 8 bytes from cells as a new %gd. */
 static uint32_t text_stack_load(struct text *text, uint8_t depth, int32_t offset, uint32_t size)
 {
@@ -285,6 +289,7 @@ static uint32_t text_stack_load(struct text *text, uint8_t depth, int32_t offset
 			    offset);
 	return result;
 }
+
 /* Store up to 8 bytes of a %gd. */
 static void text_stack_store(struct text *text, uint8_t depth, int32_t offset, uint32_t size,
 			     uint32_t value)
@@ -327,7 +332,7 @@ static const char *guard_text(char *text, size_t size, int guard)
 
 uint32_t text_map_address(struct text *text, uint32_t map)
 {
-	return text_table(text, GPUMON_PROBE_TABLE_ENTRY(map));
+	return text_table(text, GPUMON_GPUPROG_TABLE_ENTRY(map));
 }
 
 struct text_place text_place_global(uint32_t reg, int32_t displacement)
@@ -344,19 +349,19 @@ struct text_place text_place_global(uint32_t reg, int32_t displacement)
 }
 
 /* A predicate that @distance from the memory's start is inside of a map's values. */
-static int check_map(struct text *text, const struct gpumon_probe_map *map, uint32_t distance,
+static int check_map(struct text *text, const struct gpumon_gpuprog_map *map, uint32_t distance,
 		     uint32_t size)
 {
-	struct gpumon_probe_hash hash;
+	struct gpumon_gpuprog_hash hash;
 	uint32_t inside = text_predicate(text), in_slot, rest;
-	uint64_t bytes = map->kind == GPUMON_PROBE_MAP_DATA ?
+	uint64_t bytes = map->kind == GPUMON_GPUPROG_MAP_DATA ?
 				 map->value_size :
-				 gpumon_probe_map_bytes(map, text->target->shards);
+				 gpumon_gpuprog_map_bytes(map, text->target->shards);
 
 	text_emit(text, "setp.le.u64 $p, $d, $x", inside, distance, bytes - size);
-	if (map->kind != GPUMON_PROBE_MAP_HASH)
+	if (map->kind != GPUMON_GPUPROG_MAP_HASH)
 		return inside;
-	hash = gpumon_probe_hash_layout(map);
+	hash = gpumon_gpuprog_hash_layout(map);
 	in_slot = text_predicate(text);
 	rest = text_wide(text);
 	text_emit(text, "rem.u64 $d, $d, $u", rest, distance, hash.slot_bytes);
@@ -367,14 +372,14 @@ static int check_map(struct text *text, const struct gpumon_probe_map *map, uint
 }
 
 /* Check the address at run time, and count it if it is outside. Return: the predicate. */
-static int check_address(struct text *text, const struct gpumon_probe_operand *operand,
+static int check_address(struct text *text, const struct gpumon_gpuprog_operand *operand,
 			 uint32_t reg, int32_t displacement, uint32_t size)
 {
-	const struct gpumon_probe_map *map = &text->program->maps[operand->map];
+	const struct gpumon_gpuprog_map *map = &text->program->maps[operand->map];
 	uint32_t distance = text_wide(text), outside = text_predicate(text), bytes;
 	int inside;
 
-	if (operand->kind == GPUMON_PROBE_VALUE) {
+	if (operand->kind == GPUMON_GPUPROG_VALUE) {
 		if (map->value_size < size)
 			text_refuse(text,
 				    "a value of map %s has fewer than %u bytes: make it larger",
@@ -387,7 +392,7 @@ static int check_address(struct text *text, const struct gpumon_probe_operand *o
 	}
 	if (displacement)
 		text_emit(text, "add.s64 $d, $d, $i", distance, distance, displacement);
-	if (operand->kind == GPUMON_PROBE_VALUE) {
+	if (operand->kind == GPUMON_GPUPROG_VALUE) {
 		inside = check_map(text, map, distance, size);
 	} else {
 		bytes = text_stack_memory_bytes(text, operand->depth);
@@ -395,11 +400,11 @@ static int check_address(struct text *text, const struct gpumon_probe_operand *o
 		text_emit(text, "setp.le.u64 $p, $d, $u", inside, distance, bytes - size);
 	}
 	text_emit(text, "not.pred $p, $p", outside, inside);
-	text_lose(text, GPUMON_PROBE_LOST_OUTSIDE, outside);
+	text_lose(text, GPUMON_GPUPROG_LOST_OUTSIDE, outside);
 	return inside;
 }
 
-struct text_place text_place_open(struct text *text, const struct gpumon_probe_operand *operand,
+struct text_place text_place_open(struct text *text, const struct gpumon_gpuprog_operand *operand,
 				  uint32_t reg, int32_t displacement, uint32_t size)
 {
 	struct text_place place = text_place_global(reg, displacement);
@@ -407,7 +412,7 @@ struct text_place text_place_open(struct text *text, const struct gpumon_probe_o
 	place.align = operand->align ? operand->align : 1;
 	place.depth = operand->depth;
 	place.offset = operand->offset;
-	if (operand->kind == GPUMON_PROBE_STACK) {
+	if (operand->kind == GPUMON_GPUPROG_STACK) {
 		place.space = ".local";
 		if (operand->constant) {
 			if (!text_stack_in_memory(text, operand->depth, operand->offset)) {
@@ -418,7 +423,7 @@ struct text_place text_place_open(struct text *text, const struct gpumon_probe_o
 			place.displacement =
 				operand->offset - text_stack_memory_low(text, operand->depth);
 		}
-	} else if (operand->kind != GPUMON_PROBE_VALUE) {
+	} else if (operand->kind != GPUMON_GPUPROG_VALUE) {
 		text_refuse(text, "the address is neither of the stack nor of a map's value");
 	}
 	if (operand->check)
@@ -494,17 +499,17 @@ void text_place_store(struct text *text, const struct text_place *place, uint32_
 	}
 }
 
-static void load_context(struct text *text, const struct gpumon_probe_step *step,
-			 const struct gpumon_probe_operand *operand, uint32_t size)
+static void load_context(struct text *text, const struct gpumon_gpuprog_step *step,
+			 const struct gpumon_gpuprog_operand *operand, uint32_t size)
 {
 	static const struct {
 		const char *name;
 		uint32_t offset, size;
 	} fields[] = {
-		{ "address", offsetof(struct gpumon_probe_context, address), 8 },
-		{ "line", offsetof(struct gpumon_probe_context, line), 8 },
-		{ "size", offsetof(struct gpumon_probe_context, size), 4 },
-		{ "flags", offsetof(struct gpumon_probe_context, flags), 4 },
+		{ "address", offsetof(struct gpumon_gpuprog_context, address), 8 },
+		{ "line", offsetof(struct gpumon_gpuprog_context, line), 8 },
+		{ "size", offsetof(struct gpumon_gpuprog_context, size), 4 },
+		{ "flags", offsetof(struct gpumon_gpuprog_context, flags), 4 },
 	};
 	uint32_t dst = text_register(step, step->dst), offset = operand->offset, i;
 
@@ -526,14 +531,14 @@ static void load_context(struct text *text, const struct gpumon_probe_step *step
 	text_refuse(text, "the context has no field at bytes %u to %u", offset, offset + size - 1);
 }
 
-static void load(struct text *text, const struct gpumon_probe_step *step,
-		 const struct gpumon_probe_operand *operand)
+static void load(struct text *text, const struct gpumon_gpuprog_step *step,
+		 const struct gpumon_gpuprog_operand *operand)
 {
-	uint32_t size = gpumon_probe_access_size(step->code), loaded;
+	uint32_t size = gpumon_gpuprog_access_size(step->code), loaded;
 	uint32_t dst = text_register(step, step->dst);
 	struct text_place place;
 
-	if (operand->kind == GPUMON_PROBE_CONTEXT) {
+	if (operand->kind == GPUMON_GPUPROG_CONTEXT) {
 		load_context(text, step, operand, size);
 		loaded = dst;
 	} else {
@@ -547,11 +552,12 @@ static void load(struct text *text, const struct gpumon_probe_step *step,
 		text_emit(text, "mov.b64 $d, $d", dst, loaded);
 }
 
-static void store(struct text *text, const struct gpumon_probe_step *step,
-		  const struct gpumon_probe_operand *operand)
+static void store(struct text *text, const struct gpumon_gpuprog_step *step,
+		  const struct gpumon_gpuprog_operand *operand)
 {
 	struct text_place place = text_place_open(text, operand, text_register(step, step->dst),
-						  step->off, gpumon_probe_access_size(step->code));
+						  step->off,
+						  gpumon_gpuprog_access_size(step->code));
 	uint32_t value;
 
 	if (BPF_CLASS(step->code) == BPF_STX) {
@@ -560,7 +566,7 @@ static void store(struct text *text, const struct gpumon_probe_step *step,
 		value = text_wide(text);
 		text_emit(text, "mov.b64 $d, $i", value, step->imm);
 	}
-	text_place_store(text, &place, 0, gpumon_probe_access_size(step->code), value);
+	text_place_store(text, &place, 0, gpumon_gpuprog_access_size(step->code), value);
 }
 
 /* The operation's name and type, or NULL. */
@@ -596,8 +602,8 @@ static uint32_t atomic_value(struct text *text, uint32_t reg, bool wide)
 	return word;
 }
 
-static void atomic(struct text *text, const struct gpumon_probe_step *step,
-		   const struct gpumon_probe_operand *operand)
+static void atomic(struct text *text, const struct gpumon_gpuprog_step *step,
+		   const struct gpumon_gpuprog_operand *operand)
 {
 	bool wide = BPF_SIZE(step->code) == BPF_DW, compare = step->imm == BPF_CMPXCHG;
 	const char *name = atomic_name(step->imm, wide);
@@ -605,14 +611,14 @@ static void atomic(struct text *text, const struct gpumon_probe_step *step,
 	struct text_place place;
 	char guard[16];
 
-	if (!name || operand->kind != GPUMON_PROBE_VALUE) {
+	if (!name || operand->kind != GPUMON_GPUPROG_VALUE) {
 		text_refuse(text, "%s: use a map's value",
 			    name ? "an atomic operation on the stack" :
 				   "an atomic operation that is not known");
 		return;
 	}
 	place = text_place_open(text, operand, text_register(step, step->dst), step->off,
-				gpumon_probe_access_size(step->code));
+				gpumon_gpuprog_access_size(step->code));
 	guard_text(guard, sizeof(guard), place.guard);
 	value = atomic_value(text, src, wide);
 	if (!(step->imm & BPF_FETCH)) {
@@ -638,9 +644,9 @@ static void atomic(struct text *text, const struct gpumon_probe_step *step,
 	text_emit(text, wide ? "mov.b64 $d, $d" : "cvt.u64.u32 $d, $w", dst, old);
 }
 
-void text_memory(struct text *text, const struct gpumon_probe_step *step)
+void text_memory(struct text *text, const struct gpumon_gpuprog_step *step)
 {
-	const struct gpumon_probe_operand *operand = &text->facts[text->step].address;
+	const struct gpumon_gpuprog_operand *operand = &text->facts[text->step].address;
 
 	if (BPF_CLASS(step->code) == BPF_LDX)
 		load(text, step, operand);

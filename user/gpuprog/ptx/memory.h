@@ -44,7 +44,7 @@ struct text_place text_place_global(uint32_t reg, int32_t displacement);
  *
  * If a check is needed, it is written now, and a failure is counted.
  */
-struct text_place text_place_open(struct text *text, const struct gpumon_probe_operand *operand,
+struct text_place text_place_open(struct text *text, const struct gpumon_gpuprog_operand *operand,
 				  uint32_t reg, int32_t displacement, uint32_t size);
 
 /* Load up to 8 bytes at @offset of the place as a new %gd. Outside: 0. */
@@ -58,6 +58,6 @@ void text_place_store(struct text *text, const struct text_place *place, uint32_
 uint32_t text_map_address(struct text *text, uint32_t map);
 
 /* BPF_LDX, BPF_ST and BPF_STX. */
-void text_memory(struct text *text, const struct gpumon_probe_step *step);
+void text_memory(struct text *text, const struct gpumon_gpuprog_step *step);
 
 #endif /* GPUMON_GPUPROG_PTX_MEMORY_H */

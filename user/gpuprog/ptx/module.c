@@ -285,7 +285,7 @@ static int read_constants(struct scan *scan)
 				return -1;
 			continue;
 		}
-		scan->module->probed |= gpumon_ptx_same(word, GPUMON_PROBE_TABLE);
+		scan->module->probed |= gpumon_ptx_same(word, GPUMON_GPUPROG_TABLE);
 		if (read_dimensions(scan, &n))
 			return -1;
 		step = align ? align : type * vector;
@@ -341,7 +341,7 @@ static int read_module(struct scan *scan)
 			return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line,
 						 "a \"}\" without a \"{\"");
 		} else if (scan->lexer.kind == GPUMON_PTX_WORD) {
-			if (gpumon_ptx_same(scan->lexer.token, GPUMON_PROBE_TABLE))
+			if (gpumon_ptx_same(scan->lexer.token, GPUMON_GPUPROG_TABLE))
 				scan->module->probed = true;
 			if (read_directive(scan))
 				return -1;
@@ -402,18 +402,18 @@ struct gpumon_ptx_slice gpumon_ptx_called(const struct gpumon_ptx_statement *sta
 
 uint32_t gpumon_ptx_points_of(const struct gpumon_ptx_access *access)
 {
-	uint32_t both = GPUMON_PROBE_READ | GPUMON_PROBE_WRITE;
+	uint32_t both = GPUMON_GPUPROG_READ | GPUMON_GPUPROG_WRITE;
 
 	switch (access->effect) {
 	case GPUMON_PTX_ACCESS:
-		return 1u << GPUMON_PROBE_MEMORY |
-		       ((access->flags & both) == both ? 1u << GPUMON_PROBE_ATOMIC : 0);
+		return 1u << GPUMON_GPUPROG_MEMORY |
+		       ((access->flags & both) == both ? 1u << GPUMON_GPUPROG_ATOMIC : 0);
 	case GPUMON_PTX_LEFT:
-		return 1u << GPUMON_PROBE_MEMORY;
+		return 1u << GPUMON_GPUPROG_MEMORY;
 	case GPUMON_PTX_BARRIER:
-		return 1u << GPUMON_PROBE_BARRIER;
+		return 1u << GPUMON_GPUPROG_BARRIER;
 	case GPUMON_PTX_EXIT:
-		return 1u << GPUMON_PROBE_EXIT;
+		return 1u << GPUMON_GPUPROG_EXIT;
 	default:
 		return 0;
 	}
@@ -466,7 +466,7 @@ static int look_through(const struct gpumon_edit_inner *inner, size_t function,
 			calls->points[function] |= GPUMON_PTX_WAITS;
 		if (gpumon_ptx_same(statement.name, "setmaxnreg"))
 			calls->points[function] |= GPUMON_PTX_NO_CALLS;
-		for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+		for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++)
 			calls->own[function][i] += points >> i & 1;
 		if (access.effect != GPUMON_PTX_CALL)
 			continue;

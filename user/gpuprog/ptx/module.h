@@ -72,7 +72,7 @@ struct gpumon_ptx_call {
  * @calls: by @from, and by their places
  * @calls_n: how many
  * @first: of each function and one after them: index of its first call
- * @points: of each function: those that it or what it calls has, 1 << enum gpumon_probe_point, and
+ * @points: of each function: those that it or what it calls has, 1 << enum gpumon_gpuprog_point, and
  *          GPUMON_PTX_WAITS, GPUMON_PTX_NO_CALLS
  * @own: of each function: how many of each kind it has itself
  * @reached: of each function: the last look that reached it
@@ -84,7 +84,7 @@ struct gpumon_ptx_calls {
 	size_t calls_n;
 	size_t *first;
 	uint32_t *points;
-	uint32_t (*own)[GPUMON_PROBE_POINTS];
+	uint32_t (*own)[GPUMON_GPUPROG_POINTS];
 	uint32_t *reached;
 	uint32_t look;
 	uint32_t *stack;

@@ -71,7 +71,7 @@ uint32_t text_new_label(struct text *text)
 	return text->label++;
 }
 
-uint32_t text_register(const struct gpumon_probe_step *step, uint8_t reg)
+uint32_t text_register(const struct gpumon_gpuprog_step *step, uint8_t reg)
 {
 	return reg < 6 ? reg : reg + step->depth * TEXT_FRAME_REGS;
 }
@@ -99,8 +99,8 @@ void text_refuse(struct text *text, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
-	gpumon_probe_refuse(text->program, text->program->steps[text->step].origin, text->err, "%s",
-			    reason);
+	gpumon_gpuprog_refuse(text->program, text->program->steps[text->step].origin, text->err,
+			      "%s", reason);
 	text->failed = true;
 }
 
@@ -110,16 +110,17 @@ uint32_t text_table(struct text *text, uint32_t entry)
 	uint32_t reg = text_wide(text);
 
 	if (text->target->patch)
-		text_emit(text, "ld.global.u64 $d, [$s+$u]", reg, GPUMON_PROBE_TABLE_REG,
+		text_emit(text, "ld.global.u64 $d, [$s+$u]", reg, GPUMON_GPUPROG_TABLE_REG,
 			  8 * entry);
 	else if (entry)
-		text_emit(text, "ld.$s.u64 $d, [$s+$u]", space, reg, GPUMON_PROBE_TABLE, 8 * entry);
+		text_emit(text, "ld.$s.u64 $d, [$s+$u]", space, reg, GPUMON_GPUPROG_TABLE,
+			  8 * entry);
 	else
-		text_emit(text, "ld.$s.u64 $d, [$s]", space, reg, GPUMON_PROBE_TABLE);
+		text_emit(text, "ld.$s.u64 $d, [$s]", space, reg, GPUMON_GPUPROG_TABLE);
 	return reg;
 }
 
-void text_lose(struct text *text, enum gpumon_probe_loss loss, int guard)
+void text_lose(struct text *text, enum gpumon_gpuprog_loss loss, int guard)
 {
 	uint32_t control = text_table(text, 0);
 	uint32_t place = loss * sizeof(uint64_t);

@@ -15,12 +15,12 @@
  * are the program's own: R0 to R5, then R6 to R10 of each depth.
  */
 #define TEXT_FRAME_REGS	 5
-#define TEXT_FIRST_WIDE	 (6 + GPUMON_PROBE_MAX_DEPTH * TEXT_FRAME_REGS)
+#define TEXT_FIRST_WIDE	 (6 + GPUMON_GPUPROG_MAX_DEPTH * TEXT_FRAME_REGS)
 #define TEXT_FUEL_WORD	 0 /* number of %gw, while the block has loops */
-#define TEXT_FIRST_LABEL (GPUMON_PROBE_MAX_STEPS + 3)
-#define TEXT_LABEL_END	 GPUMON_PROBE_MAX_STEPS	      /* behind the block's last instruction */
-#define TEXT_LABEL_FUEL	 (GPUMON_PROBE_MAX_STEPS + 1) /* the limit of backward jumps */
-#define TEXT_LABEL_MOVED (GPUMON_PROBE_MAX_STEPS + 2) /* what the thread has kept is not here */
+#define TEXT_FIRST_LABEL (GPUMON_GPUPROG_MAX_STEPS + 3)
+#define TEXT_LABEL_END	 GPUMON_GPUPROG_MAX_STEPS	/* behind the block's last instruction */
+#define TEXT_LABEL_FUEL	 (GPUMON_GPUPROG_MAX_STEPS + 1) /* the limit of backward jumps */
+#define TEXT_LABEL_MOVED (GPUMON_GPUPROG_MAX_STEPS + 2) /* what the thread has kept is not here */
 
 /* Bytes of the stack that lie in one register: memory.h. */
 struct text_cell {
@@ -51,9 +51,9 @@ struct text_frame {
  * @frames: the stack, by depth
  */
 struct text {
-	const struct gpumon_probe_program *program;
-	const struct gpumon_probe_fact *facts;
-	const struct gpumon_probe_target *target;
+	const struct gpumon_gpuprog *program;
+	const struct gpumon_gpuprog_fact *facts;
+	const struct gpumon_gpuprog_target *target;
 	struct gpumon_error *err;
 	uint32_t step;
 	uint32_t map;
@@ -68,7 +68,7 @@ struct text {
 	bool fuel_used;
 	bool moved_used;
 	bool failed;
-	struct text_frame frames[GPUMON_PROBE_MAX_DEPTH];
+	struct text_frame frames[GPUMON_GPUPROG_MAX_DEPTH];
 };
 
 /**
@@ -88,7 +88,7 @@ uint32_t text_predicate(struct text *text);
 uint32_t text_new_label(struct text *text);
 
 /* The number of a program's register. */
-uint32_t text_register(const struct gpumon_probe_step *step, uint8_t reg);
+uint32_t text_register(const struct gpumon_gpuprog_step *step, uint8_t reg);
 
 /* Declare the registers that the block has used. */
 void text_declare(const struct text *text, FILE *out);
@@ -100,7 +100,7 @@ void text_refuse(struct text *text, const char *format, ...) __attribute__((form
 uint32_t text_table(struct text *text, uint32_t entry);
 
 /* Count losses: %gd of the address of the counter is a new one. @guard: a predicate, or -1. */
-void text_lose(struct text *text, enum gpumon_probe_loss loss, int guard);
+void text_lose(struct text *text, enum gpumon_gpuprog_loss loss, int guard);
 
 /* Whether the program's threads keep their values in memory. */
 bool text_keeps_in_memory(const struct text *text);
@@ -110,13 +110,13 @@ bool text_has_sync(const struct text *text);  /* shfl.sync and the like */
 bool text_has_volta(const struct text *text); /* ld.acquire, st.release, match */
 
 /* BPF_ALU and BPF_ALU64. */
-void text_alu(struct text *text, const struct gpumon_probe_step *step);
+void text_alu(struct text *text, const struct gpumon_gpuprog_step *step);
 
 /* The condition of a BPF_JMP or BPF_JMP32, as a new predicate. */
-uint32_t text_condition(struct text *text, const struct gpumon_probe_step *step);
+uint32_t text_condition(struct text *text, const struct gpumon_gpuprog_step *step);
 
 /* A call of a helper. */
-void text_call(struct text *text, const struct gpumon_probe_step *step);
+void text_call(struct text *text, const struct gpumon_gpuprog_step *step);
 /* Calls of gpumon_keep() and gpumon_kept(): registers of the kernel, or memory. */
 void text_keep(struct text *text);
 void text_kept(struct text *text);

@@ -7,7 +7,7 @@
 #include "text.h"
 #include "translate.h"
 
-uint32_t gpumon_probe_isa(uint32_t sm)
+uint32_t gpumon_gpuprog_isa(uint32_t sm)
 {
 	static const struct {
 		uint32_t sm;
@@ -76,7 +76,8 @@ static uint32_t low_half(struct text *text, uint32_t reg)
 	return word;
 }
 
-static struct source take_source(struct text *text, const struct gpumon_probe_step *step, bool wide)
+static struct source take_source(struct text *text, const struct gpumon_gpuprog_step *step,
+				 bool wide)
 {
 	struct source source = { .constant = true, .value = step->imm };
 
@@ -164,7 +165,7 @@ static void divide(struct text *text, bool rem, bool sign, bool wide, uint32_t r
 }
 
 /* Moves, and those that extend the sign of 8, 16 or 32 bits. */
-static void move(struct text *text, const struct gpumon_probe_step *step, bool wide,
+static void move(struct text *text, const struct gpumon_gpuprog_step *step, bool wide,
 		 uint32_t result, const struct source *right)
 {
 	char place[32];
@@ -189,7 +190,7 @@ static void swap_64(struct text *text, uint32_t dst)
 }
 
 /* BPF_END: to the order of the GPU, which is little-endian, or swapped. */
-static void byte_order(struct text *text, const struct gpumon_probe_step *step, uint32_t dst)
+static void byte_order(struct text *text, const struct gpumon_gpuprog_step *step, uint32_t dst)
 {
 	bool swap = BPF_CLASS(step->code) == BPF_ALU64 || BPF_SRC(step->code) == BPF_TO_BE;
 	uint32_t word;
@@ -220,7 +221,7 @@ static const struct {
 	[BPF_ARSH >> 4] = { "shr", "s" },
 };
 
-static void arithmetic(struct text *text, const struct gpumon_probe_step *step, bool wide,
+static void arithmetic(struct text *text, const struct gpumon_gpuprog_step *step, bool wide,
 		       uint32_t result, uint32_t left, const struct source *right)
 {
 	const char *name = operations[BPF_OP(step->code) >> 4].name;
@@ -250,7 +251,7 @@ static void arithmetic(struct text *text, const struct gpumon_probe_step *step, 
 	}
 }
 
-void text_alu(struct text *text, const struct gpumon_probe_step *step)
+void text_alu(struct text *text, const struct gpumon_gpuprog_step *step)
 {
 	bool wide = BPF_CLASS(step->code) == BPF_ALU64, moves = BPF_OP(step->code) == BPF_MOV;
 	uint32_t dst = text_register(step, step->dst), result;
@@ -272,14 +273,14 @@ void text_alu(struct text *text, const struct gpumon_probe_step *step)
 }
 
 /* Whether it compares the result of a lookup with the null pointer. */
-static bool asks_for_element(const struct text *text, const struct gpumon_probe_step *step)
+static bool asks_for_element(const struct text *text, const struct gpumon_gpuprog_step *step)
 {
 	return text->looked_up & UINT64_C(1) << text_register(step, step->dst) && !step->imm &&
 	       (step->code == (BPF_JMP | BPF_JEQ | BPF_K) ||
 		step->code == (BPF_JMP | BPF_JNE | BPF_K));
 }
 
-uint32_t text_condition(struct text *text, const struct gpumon_probe_step *step)
+uint32_t text_condition(struct text *text, const struct gpumon_gpuprog_step *step)
 {
 	static const struct {
 		const char *name;
@@ -329,10 +330,10 @@ uint32_t text_condition(struct text *text, const struct gpumon_probe_step *step)
 #define CONTEXT_ADDRESS 4096
 
 /* Whether one of two helpers is called. */
-static bool calls(const struct gpumon_probe_program *program, int32_t helper, int32_t other)
+static bool calls(const struct gpumon_gpuprog *program, int32_t helper, int32_t other)
 {
 	for (uint32_t i = 0; i < program->steps_n; i++) {
-		const struct gpumon_probe_step *step = &program->steps[i];
+		const struct gpumon_gpuprog_step *step = &program->steps[i];
 
 		if (step->code == (BPF_JMP | BPF_CALL) &&
 		    (step->imm == helper || step->imm == other))
@@ -341,12 +342,12 @@ static bool calls(const struct gpumon_probe_program *program, int32_t helper, in
 	return false;
 }
 
-bool gpumon_probe_keeps(const struct gpumon_probe_program *program)
+bool gpumon_gpuprog_keeps(const struct gpumon_gpuprog *program)
 {
 	return calls(program, 605, 606);
 }
 
-bool gpumon_probe_prints(const struct gpumon_probe_program *program)
+bool gpumon_gpuprog_prints(const struct gpumon_gpuprog *program)
 {
 	return calls(program, BPF_FUNC_trace_printk, 501);
 }
@@ -391,21 +392,21 @@ static void end_run(struct text *text)
 	text->end_used = true;
 }
 
-static void write_jump(struct text *text, const struct gpumon_probe_step *step)
+static void write_jump(struct text *text, const struct gpumon_gpuprog_step *step)
 {
-	const struct gpumon_probe_fact *fact = &text->facts[text->step];
+	const struct gpumon_gpuprog_fact *fact = &text->facts[text->step];
 	bool always = BPF_OP(step->code) == BPF_JA;
 
 	/* No number gets here. What follows may not have been written. */
-	if (!always && !fact->jumps && !fact->runs_on)
+	if (!always && !fact->jumps && !fact->falls_through)
 		end_run(text);
-	else if (always || !fact->runs_on)
+	else if (always || !fact->falls_through)
 		jump(text, step->target, -1);
 	else if (fact->jumps)
 		jump(text, step->target, (int)text_condition(text, step));
 }
 
-static void write_wide_constant(struct text *text, const struct gpumon_probe_step *step)
+static void write_wide_constant(struct text *text, const struct gpumon_gpuprog_step *step)
 {
 	uint32_t dst = text_register(step, step->dst);
 
@@ -422,7 +423,7 @@ static void write_wide_constant(struct text *text, const struct gpumon_probe_ste
 		text_emit(text, "add.s64 $d, $d, $x", dst, dst, step->value);
 }
 
-static void write_step(struct text *text, const struct gpumon_probe_step *step)
+static void write_step(struct text *text, const struct gpumon_gpuprog_step *step)
 {
 	switch (BPF_CLASS(step->code)) {
 	case BPF_ALU:
@@ -454,7 +455,7 @@ static bool *find_targets(const struct text *text)
 	uint32_t i;
 
 	for (i = 0; targets && i < text->program->steps_n; i++)
-		if (text->facts[i].reached && gpumon_probe_is_jump(text->program->steps[i].code))
+		if (text->facts[i].reached && gpumon_gpuprog_is_jump(text->program->steps[i].code))
 			targets[text->program->steps[i].target] = true;
 	return targets;
 }
@@ -469,13 +470,13 @@ static bool has_loops(const struct text *text)
 	return false;
 }
 
-static bool is_map_address(const struct gpumon_probe_step *step)
+static bool is_map_address(const struct gpumon_gpuprog_step *step)
 {
 	return step->code == (BPF_LD | BPF_IMM | BPF_DW) && step->src;
 }
 
 /* Calls of helpers without a map that read the control block. */
-static bool calls_control(const struct text *text, const struct gpumon_probe_step *step)
+static bool calls_control(const struct text *text, const struct gpumon_gpuprog_step *step)
 {
 	if (step->code != (BPF_JMP | BPF_CALL))
 		return false;
@@ -488,7 +489,7 @@ static bool calls_control(const struct text *text, const struct gpumon_probe_ste
 static bool uses_table(const struct text *text)
 {
 	for (uint32_t i = 0; i < text->program->steps_n; i++) {
-		const struct gpumon_probe_step *step = &text->program->steps[i];
+		const struct gpumon_gpuprog_step *step = &text->program->steps[i];
 
 		if (text->facts[i].reached &&
 		    (is_map_address(step) || calls_control(text, step) ||
@@ -512,7 +513,7 @@ static void guard_table(struct text *text)
 }
 
 /* Keep up which registers have the result of a lookup, before a step that may change it is written. */
-static void follow_lookup(struct text *text, const struct gpumon_probe_step *step)
+static void follow_lookup(struct text *text, const struct gpumon_gpuprog_step *step)
 {
 	uint64_t dst = UINT64_C(1) << text_register(step, step->dst);
 	uint64_t src = UINT64_C(1) << text_register(step, step->src);
@@ -539,7 +540,7 @@ static void follow_lookup(struct text *text, const struct gpumon_probe_step *ste
 }
 
 /* Where runs end that are counted as lost. */
-static void write_lost_end(struct text *text, uint32_t label, enum gpumon_probe_loss loss)
+static void write_lost_end(struct text *text, uint32_t label, enum gpumon_gpuprog_loss loss)
 {
 	end_run(text);
 	text_label(text, label);
@@ -564,9 +565,9 @@ static void write_steps(struct text *text, const bool *targets)
 		write_step(text, &text->program->steps[i]);
 	}
 	if (text->fuel_used)
-		write_lost_end(text, TEXT_LABEL_FUEL, GPUMON_PROBE_LOST_FUEL);
+		write_lost_end(text, TEXT_LABEL_FUEL, GPUMON_GPUPROG_LOST_FUEL);
 	if (text->moved_used)
-		write_lost_end(text, TEXT_LABEL_MOVED, GPUMON_PROBE_LOST_MOVED);
+		write_lost_end(text, TEXT_LABEL_MOVED, GPUMON_GPUPROG_LOST_MOVED);
 	if (text->end_used)
 		text_label(text, TEXT_LABEL_END);
 }
@@ -577,7 +578,7 @@ static void write_block(struct text *text, const char *body, FILE *out)
 	text_declare(text, out);
 	text_stack_begin(text, out);
 	fprintf(out, "\tmov.b64 %%gd1, %d;\n",
-		gpumon_probe_has_context(text->program->point) ? CONTEXT_ADDRESS : 0);
+		gpumon_gpuprog_has_context(text->program->point) ? CONTEXT_ADDRESS : 0);
 	if (text->fuel_used)
 		fprintf(out, "\tmov.b32 %%gw%d, %" PRIu32 ";\n", TEXT_FUEL_WORD,
 			text->target->fuel);
@@ -609,10 +610,10 @@ static int translate(struct text *text, FILE *out)
 	return text->failed ? -1 : 0;
 }
 
-int gpumon_probe_translate(const struct gpumon_probe_program *program,
-			   const struct gpumon_probe_fact *facts,
-			   const struct gpumon_probe_target *target, FILE *out,
-			   struct gpumon_error *err)
+int gpumon_gpuprog_translate(const struct gpumon_gpuprog *program,
+			     const struct gpumon_gpuprog_fact *facts,
+			     const struct gpumon_gpuprog_target *target, FILE *out,
+			     struct gpumon_error *err)
 {
 	struct text text = {
 		.program = program,

@@ -23,14 +23,14 @@
  * Around the block, at MEMORY, ATOMIC and BARRIER:
  *			.reg .b64 %gpumon_address, %gpumon_line; .reg .b32 %gpumon_size, %gpumon_flags
  */
-#define GPUMON_PROBE_TABLE "gpumon_probe_table"
+#define GPUMON_GPUPROG_TABLE "gpumon_probe_table"
 /* Of a patch instead of the table: .reg .b64, the address of the same table in global memory. */
-#define GPUMON_PROBE_TABLE_REG	"%gpumon_table"
-#define GPUMON_PROBE_KEPT_REG	"%gpumon_kept"
-#define GPUMON_PROBE_KERNEL_REG "%gpumon_kernel"
+#define GPUMON_GPUPROG_TABLE_REG  "%gpumon_table"
+#define GPUMON_GPUPROG_KEPT_REG	  "%gpumon_kept"
+#define GPUMON_GPUPROG_KERNEL_REG "%gpumon_kernel"
 
 /**
- * struct gpumon_probe_target - what the text is written for
+ * struct gpumon_gpuprog_target - what the text is written for
  * @isa: PTX ISA of the module, major * 10 + minor
  * @sm: its target: 50, 90
  * @shards: copies of what aggregates by SM, a power of two
@@ -38,9 +38,9 @@
  * @patch: for a function that patches of machine code call (image/patch.h): nothing lasts in it
  * @global_table: the table of addresses is in .global, as there is no room for it in .const
  * @memory: what a thread keeps is in memory, as with @patch, and not in registers: also functions that
- *          the kernel calls have it. The thread takes its place first: gpumon_probe_take_place()
+ *          the kernel calls have it. The thread takes its place first: gpumon_gpuprog_take_place()
  */
-struct gpumon_probe_target {
+struct gpumon_gpuprog_target {
 	uint32_t isa;
 	uint32_t sm;
 	uint32_t shards;
@@ -51,22 +51,22 @@ struct gpumon_probe_target {
 };
 
 /**
- * gpumon_probe_translate - write the block
+ * gpumon_gpuprog_translate - write the block
  * @program: program
- * @facts: what gpumon_probe_verify() proved of it
+ * @facts: what gpumon_gpuprog_verify() proved of it
  * @target: see there
  * @out: stream for the text
  * @err: why it cannot be translated: an instruction or helper that the target lacks
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_translate(const struct gpumon_probe_program *program,
-			   const struct gpumon_probe_fact *facts,
-			   const struct gpumon_probe_target *target, FILE *out,
-			   struct gpumon_error *err);
+int gpumon_gpuprog_translate(const struct gpumon_gpuprog *program,
+			     const struct gpumon_gpuprog_fact *facts,
+			     const struct gpumon_gpuprog_target *target, FILE *out,
+			     struct gpumon_error *err);
 
 /**
- * gpumon_probe_take_place - write the block by which a thread takes its place for what it keeps
+ * gpumon_gpuprog_take_place - write the block by which a thread takes its place for what it keeps
  * @target: see there, with @patch or @memory
  * @out: stream for the text
  * @err: no memory
@@ -75,18 +75,18 @@ int gpumon_probe_translate(const struct gpumon_probe_program *program,
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_take_place(const struct gpumon_probe_target *target, FILE *out,
-			    struct gpumon_error *err);
+int gpumon_gpuprog_take_place(const struct gpumon_gpuprog_target *target, FILE *out,
+			      struct gpumon_error *err);
 
 /*
- * The version of PTX with which an architecture came, as struct gpumon_probe_target's @isa: an assembler
+ * The version of PTX with which an architecture came, as struct gpumon_gpuprog_target's @isa: an assembler
  * or a driver that knows the architecture takes it.
  */
-uint32_t gpumon_probe_isa(uint32_t sm);
+uint32_t gpumon_gpuprog_isa(uint32_t sm);
 
 /* Whether the program uses gpumon_keep() or gpumon_kept(). */
-bool gpumon_probe_keeps(const struct gpumon_probe_program *program);
-/* Whether it prints: then the print ring has to be there, see struct gpumon_probe_control. */
-bool gpumon_probe_prints(const struct gpumon_probe_program *program);
+bool gpumon_gpuprog_keeps(const struct gpumon_gpuprog *program);
+/* Whether it prints: then the print ring has to be there, see struct gpumon_gpuprog_control. */
+bool gpumon_gpuprog_prints(const struct gpumon_gpuprog *program);
 
 #endif /* GPUMON_GPUPROG_PTX_TRANSLATE_H */

@@ -20,7 +20,7 @@
 #define KERNEL_TYPES 1000 /* those from here on are bpftime's and gpumon's */
 
 /**
- * struct gpumon_probe_cpu - programs for the CPU
+ * struct gpumon_gpuprog_cpu - programs for the CPU
  * @check: the object as gpumon reads it
  * @object: the same as libbpf does
  * @links: attached programs
@@ -30,15 +30,15 @@
  * @memory: of these
  * @bytes: of @memory, whole pages
  */
-struct gpumon_probe_cpu {
-	const struct gpumon_probe_check *check;
+struct gpumon_gpuprog_cpu {
+	const struct gpumon_gpuprog_check *check;
 	struct bpf_object *object;
 	struct bpf_link *links[ATTACHED_MAX];
 	uint32_t links_n;
 	uint64_t shared;
-	int descriptors[GPUMON_PROBE_MAX_MAPS];
-	void *memory[GPUMON_PROBE_MAX_MAPS];
-	size_t bytes[GPUMON_PROBE_MAX_MAPS];
+	int descriptors[GPUMON_GPUPROG_MAX_MAPS];
+	void *memory[GPUMON_GPUPROG_MAX_MAPS];
+	size_t bytes[GPUMON_GPUPROG_MAX_MAPS];
 };
 
 #define REFUSE(err, ...) \
@@ -46,29 +46,29 @@ struct gpumon_probe_cpu {
 
 static bool is_for_gpu(const struct bpf_program *program)
 {
-	return gpumon_probe_section_is_gpu(bpf_program__section_name(program),
-					   bpf_program__name(program));
+	return gpumon_gpuprog_section_is_gpu(bpf_program__section_name(program),
+					     bpf_program__name(program));
 }
 
 /*
  * Arrays become such that a process can map, bpftime's hashes the kernel's; what the kernel has no type
  * for is not made.
  */
-static void prepare_maps(struct gpumon_probe_cpu *cpu)
+static void prepare_maps(struct gpumon_gpuprog_cpu *cpu)
 {
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, cpu->object) {
 		uint32_t type = (uint32_t)bpf_map__type(map);
-		enum gpumon_probe_map_kind kind = GPUMON_PROBE_MAP_DATA;
-		bool known = gpumon_probe_map_kind(type, &kind);
+		enum gpumon_gpuprog_map_kind kind = GPUMON_GPUPROG_MAP_DATA;
+		bool known = gpumon_gpuprog_map_kind(type, &kind);
 
 		if (bpf_map__is_internal(map))
 			continue;
-		if (known && kind == GPUMON_PROBE_MAP_ARRAY) {
+		if (known && kind == GPUMON_GPUPROG_MAP_ARRAY) {
 			bpf_map__set_type(map, BPF_MAP_TYPE_ARRAY);
 			bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
-		} else if (known && kind == GPUMON_PROBE_MAP_HASH) {
+		} else if (known && kind == GPUMON_GPUPROG_MAP_HASH) {
 			bpf_map__set_type(map, BPF_MAP_TYPE_HASH);
 		} else if (type >= KERNEL_TYPES) {
 			bpf_map__set_autocreate(map, false);
@@ -76,9 +76,9 @@ static void prepare_maps(struct gpumon_probe_cpu *cpu)
 	}
 }
 
-static int load(struct gpumon_probe_cpu *cpu, struct gpumon_error *err)
+static int load(struct gpumon_gpuprog_cpu *cpu, struct gpumon_error *err)
 {
-	const struct gpumon_probe_check *check = cpu->check;
+	const struct gpumon_gpuprog_check *check = cpu->check;
 	struct bpf_program *program;
 	libbpf_print_fn_t before = libbpf_set_print(gpumon_libbpf_print);
 	int ret;
@@ -100,7 +100,7 @@ static int load(struct gpumon_probe_cpu *cpu, struct gpumon_error *err)
 }
 
 /* Does one of them use the kernel's map with this number? */
-static bool is_used(const struct gpumon_probe_cpu *cpu, uint32_t id)
+static bool is_used(const struct gpumon_gpuprog_cpu *cpu, uint32_t id)
 {
 	struct bpf_program *program;
 
@@ -120,14 +120,14 @@ static bool is_used(const struct gpumon_probe_cpu *cpu, uint32_t id)
 	return false;
 }
 
-static int share_map(struct gpumon_probe_cpu *cpu, uint32_t number, int fd,
+static int share_map(struct gpumon_gpuprog_cpu *cpu, uint32_t number, int fd,
 		     struct gpumon_error *err)
 {
-	const struct gpumon_probe_map *map = &cpu->check->object.maps[number];
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = gpumon_probe_map_bytes(map, 1);
+	const struct gpumon_gpuprog_map *map = &cpu->check->object.maps[number];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = gpumon_gpuprog_map_bytes(map, 1);
 	void *memory;
 
-	if (map->kind != GPUMON_PROBE_MAP_ARRAY)
+	if (map->kind != GPUMON_GPUPROG_MAP_ARRAY)
 		return REFUSE(err,
 			      "map %s is used on the GPU and on the CPU: only arrays can be shared",
 			      map->name);
@@ -137,7 +137,7 @@ static int share_map(struct gpumon_probe_cpu *cpu, uint32_t number, int fd,
 		return REFUSE(err, "map %s cannot be shared with the GPU: %s", map->name,
 			      strerror(errno));
 	if (map->data)
-		memcpy(memory, map->data, gpumon_probe_content_bytes(map));
+		memcpy(memory, map->data, gpumon_gpuprog_content_bytes(map));
 	cpu->shared |= 1ull << number;
 	cpu->descriptors[number] = fd;
 	cpu->memory[number] = memory;
@@ -145,15 +145,15 @@ static int share_map(struct gpumon_probe_cpu *cpu, uint32_t number, int fd,
 	return 0;
 }
 
-static int share_maps(struct gpumon_probe_cpu *cpu, struct gpumon_error *err)
+static int share_maps(struct gpumon_gpuprog_cpu *cpu, struct gpumon_error *err)
 {
-	const struct gpumon_probe_object *object = &cpu->check->object;
+	const struct gpumon_gpuprog_object *object = &cpu->check->object;
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, cpu->object) {
 		const char *name = bpf_map__name(map);
-		const struct gpumon_probe_map *shared =
-			gpumon_probe_object_map(object, name, strlen(name));
+		const struct gpumon_gpuprog_map *shared =
+			gpumon_gpuprog_object_map(object, name, strlen(name));
 		struct bpf_map_info info = { 0 };
 		uint32_t size = sizeof(info);
 		int fd = bpf_map__fd(map);
@@ -168,13 +168,14 @@ static int share_maps(struct gpumon_probe_cpu *cpu, struct gpumon_error *err)
 	return 0;
 }
 
-static int set_value(const struct gpumon_probe_cpu *cpu, const char *text, struct gpumon_error *err)
+static int set_value(const struct gpumon_gpuprog_cpu *cpu, const char *text,
+		     struct gpumon_error *err)
 {
-	struct gpumon_probe_setting setting;
+	struct gpumon_gpuprog_setting setting;
 	char name[NAME_BYTES];
 	const struct bpf_map *map;
 
-	if (gpumon_probe_set_read(text, &setting, err))
+	if (gpumon_gpuprog_set_read(text, &setting, err))
 		return -1;
 	snprintf(name, sizeof(name), "%.*s",
 		 (int)(setting.length < sizeof(name) ? setting.length : sizeof(name)),
@@ -182,8 +183,8 @@ static int set_value(const struct gpumon_probe_cpu *cpu, const char *text, struc
 	map = bpf_object__find_map_by_name(cpu->object, name);
 	if (!map || bpf_map__type(map) != BPF_MAP_TYPE_ARRAY)
 		return REFUSE(err, "--set %.80s: the object has no array of this name", text);
-	if (gpumon_probe_set_fits(&setting, text, bpf_map__value_size(map),
-				  bpf_map__max_entries(map), err))
+	if (gpumon_gpuprog_set_fits(&setting, text, bpf_map__value_size(map),
+				    bpf_map__max_entries(map), err))
 		return -1;
 	for (uint64_t i = setting.first; i <= setting.last && i < bpf_map__max_entries(map); i++) {
 		uint32_t index = (uint32_t)i;
@@ -194,8 +195,8 @@ static int set_value(const struct gpumon_probe_cpu *cpu, const char *text, struc
 	return 0;
 }
 
-static int set_values(const struct gpumon_probe_cpu *cpu,
-		      const struct gpumon_probe_cpu_options *options, struct gpumon_error *err)
+static int set_values(const struct gpumon_gpuprog_cpu *cpu,
+		      const struct gpumon_gpuprog_cpu_options *options, struct gpumon_error *err)
 {
 	for (uint32_t i = 0; i < options->sets.n; i++)
 		if (set_value(cpu, options->sets.texts[i], err))
@@ -204,7 +205,7 @@ static int set_values(const struct gpumon_probe_cpu *cpu,
 }
 
 /* "PROGRAM=FILE:FUNCTION" of this program; NULL: none. */
-static const char *place_of(const struct gpumon_probe_cpu_options *options, const char *name)
+static const char *place_of(const struct gpumon_gpuprog_cpu_options *options, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -229,7 +230,7 @@ static struct bpf_link *attach_uprobe(const struct bpf_program *program, const c
 	return link;
 }
 
-static int attach(struct gpumon_probe_cpu *cpu, struct bpf_program *program, const char *place,
+static int attach(struct gpumon_gpuprog_cpu *cpu, struct bpf_program *program, const char *place,
 		  struct gpumon_error *err)
 {
 	const char *name = bpf_program__name(program);
@@ -262,8 +263,8 @@ static int attach(struct gpumon_probe_cpu *cpu, struct bpf_program *program, con
 		      gpumon_libbpf_said());
 }
 
-static int attach_all(struct gpumon_probe_cpu *cpu, const struct gpumon_probe_cpu_options *options,
-		      struct gpumon_error *err)
+static int attach_all(struct gpumon_gpuprog_cpu *cpu,
+		      const struct gpumon_gpuprog_cpu_options *options, struct gpumon_error *err)
 {
 	struct bpf_program *program;
 	uint32_t named = 0;
@@ -284,11 +285,11 @@ static int attach_all(struct gpumon_probe_cpu *cpu, const struct gpumon_probe_cp
 		      options->attach.texts[0]);
 }
 
-int gpumon_probe_cpu_open(const struct gpumon_probe_check *check,
-			  const struct gpumon_probe_cpu_options *options,
-			  struct gpumon_probe_cpu **out, struct gpumon_error *err)
+int gpumon_gpuprog_cpu_open(const struct gpumon_gpuprog_check *check,
+			    const struct gpumon_gpuprog_cpu_options *options,
+			    struct gpumon_gpuprog_cpu **out, struct gpumon_error *err)
 {
-	struct gpumon_probe_cpu *cpu;
+	struct gpumon_gpuprog_cpu *cpu;
 
 	*out = NULL;
 	if (!gpumon_bpf_capable(""))
@@ -302,37 +303,37 @@ int gpumon_probe_cpu_open(const struct gpumon_probe_check *check,
 	cpu->check = check;
 	if (load(cpu, err) || share_maps(cpu, err) || set_values(cpu, options, err) ||
 	    attach_all(cpu, options, err)) {
-		gpumon_probe_cpu_close(cpu);
+		gpumon_gpuprog_cpu_close(cpu);
 		return -1;
 	}
 	*out = cpu;
 	return 0;
 }
 
-void gpumon_probe_cpu_close(struct gpumon_probe_cpu *cpu)
+void gpumon_gpuprog_cpu_close(struct gpumon_gpuprog_cpu *cpu)
 {
 	if (!cpu)
 		return;
 	for (uint32_t i = 0; i < cpu->links_n; i++)
 		bpf_link__destroy(cpu->links[i]);
-	for (uint32_t i = 0; i < GPUMON_PROBE_MAX_MAPS; i++)
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_MAX_MAPS; i++)
 		if (cpu->memory[i])
 			munmap(cpu->memory[i], cpu->bytes[i]);
 	bpf_object__close(cpu->object);
 	free(cpu);
 }
 
-uint64_t gpumon_probe_cpu_shared(const struct gpumon_probe_cpu *cpu)
+uint64_t gpumon_gpuprog_cpu_shared(const struct gpumon_gpuprog_cpu *cpu)
 {
 	return cpu ? cpu->shared : 0;
 }
 
-const void *gpumon_probe_cpu_memory(const struct gpumon_probe_cpu *cpu, uint32_t map)
+const void *gpumon_gpuprog_cpu_memory(const struct gpumon_gpuprog_cpu *cpu, uint32_t map)
 {
-	return cpu && map < GPUMON_PROBE_MAX_MAPS ? cpu->memory[map] : NULL;
+	return cpu && map < GPUMON_GPUPROG_MAX_MAPS ? cpu->memory[map] : NULL;
 }
 
-int gpumon_probe_cpu_descriptor(const struct gpumon_probe_cpu *cpu, uint32_t map)
+int gpumon_gpuprog_cpu_descriptor(const struct gpumon_gpuprog_cpu *cpu, uint32_t map)
 {
-	return gpumon_probe_cpu_memory(cpu, map) ? cpu->descriptors[map] : -1;
+	return gpumon_gpuprog_cpu_memory(cpu, map) ? cpu->descriptors[map] : -1;
 }

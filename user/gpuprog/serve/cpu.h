@@ -10,20 +10,20 @@
 #include "lib/options.h"
 #include "load.h"
 
-struct gpumon_probe_cpu;
+struct gpumon_gpuprog_cpu;
 
 /**
- * struct gpumon_probe_cpu_options - what a section does not say
+ * struct gpumon_gpuprog_cpu_options - what a section does not say
  * @attach: "PROGRAM=FILE:FUNCTION" for uprobes
  * @sets: "MAP[INDEX]=NUMBER" for maps that no program for the GPU uses
  */
-struct gpumon_probe_cpu_options {
+struct gpumon_gpuprog_cpu_options {
 	struct gpumon_texts attach;
 	struct gpumon_texts sets;
 };
 
 /**
- * gpumon_probe_cpu_open - load and attach them
+ * gpumon_gpuprog_cpu_open - load and attach them
  * @check: verified object, with @cpu_n programs for the CPU
  * @options: see there
  * @cpu: out, to be closed; NULL where it fails
@@ -33,16 +33,16 @@ struct gpumon_probe_cpu_options {
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_cpu_open(const struct gpumon_probe_check *check,
-			  const struct gpumon_probe_cpu_options *options,
-			  struct gpumon_probe_cpu **cpu, struct gpumon_error *err);
-void gpumon_probe_cpu_close(struct gpumon_probe_cpu *cpu);
+int gpumon_gpuprog_cpu_open(const struct gpumon_gpuprog_check *check,
+			    const struct gpumon_gpuprog_cpu_options *options,
+			    struct gpumon_gpuprog_cpu **cpu, struct gpumon_error *err);
+void gpumon_gpuprog_cpu_close(struct gpumon_gpuprog_cpu *cpu);
 
 /* Arrays that are shared, by number of the map, a bit each. */
-uint64_t gpumon_probe_cpu_shared(const struct gpumon_probe_cpu *cpu);
-/* The memory of one of these, as gpumon_probe_map_bytes(), or NULL. */
-const void *gpumon_probe_cpu_memory(const struct gpumon_probe_cpu *cpu, uint32_t map);
+uint64_t gpumon_gpuprog_cpu_shared(const struct gpumon_gpuprog_cpu *cpu);
+/* The memory of one of these, as gpumon_gpuprog_map_bytes(), or NULL. */
+const void *gpumon_gpuprog_cpu_memory(const struct gpumon_gpuprog_cpu *cpu, uint32_t map);
 /* Its descriptor, which can be mapped, or -1. */
-int gpumon_probe_cpu_descriptor(const struct gpumon_probe_cpu *cpu, uint32_t map);
+int gpumon_gpuprog_cpu_descriptor(const struct gpumon_gpuprog_cpu *cpu, uint32_t map);
 
 #endif /* GPUMON_GPUPROG_SERVE_CPU_H */

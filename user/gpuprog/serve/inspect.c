@@ -16,16 +16,16 @@
 #define SHARDS 256
 #define FUEL   65536
 
-int gpumon_probe_print_ptx(const struct gpumon_probe_check *check, uint32_t i, uint32_t sm,
-			   FILE *out, struct gpumon_error *err)
+int gpumon_gpuprog_print_ptx(const struct gpumon_gpuprog_check *check, uint32_t i, uint32_t sm,
+			     FILE *out, struct gpumon_error *err)
 {
-	const struct gpumon_probe_program *program = &check->object.programs[i];
-	const struct gpumon_probe_target target = {
-		.isa = gpumon_probe_isa(sm), .sm = sm, .shards = SHARDS, .fuel = FUEL
+	const struct gpumon_gpuprog *program = &check->object.programs[i];
+	const struct gpumon_gpuprog_target target = {
+		.isa = gpumon_gpuprog_isa(sm), .sm = sm, .shards = SHARDS, .fuel = FUEL
 	};
 
 	fprintf(out, "// %s, %s\n", program->name, program->section);
-	return gpumon_probe_translate(program, check->verdicts[i].facts, &target, out, err);
+	return gpumon_gpuprog_translate(program, check->verdicts[i].facts, &target, out, err);
 }
 
 #define IMAGE_MAX (1u << 30)
@@ -44,19 +44,19 @@ static int read_image(const char *path, char **image, size_t *size, struct gpumo
 					"%s: no file with content; name PTX, a cubin or a fat "
 					"binary, as nvcc -ptx and nvcc -fatbin write them",
 					path);
-	return error ? gpumon_probe_cannot_read(path, error, err) : 0;
+	return error ? gpumon_gpuprog_cannot_read(path, error, err) : 0;
 }
 
-int gpumon_probe_into(const struct gpumon_probe_check *check, struct gpumon_probe_into *into,
-		      FILE *out, struct gpumon_error *err)
+int gpumon_gpuprog_into(const struct gpumon_gpuprog_check *check, struct gpumon_gpuprog_into *into,
+			FILE *out, struct gpumon_error *err)
 {
-	const struct gpumon_probe_order order = {
+	const struct gpumon_gpuprog_order order = {
 		.object = &check->object,
 		.facts = check->facts,
 		.kernels = into->kernels,
 		.kernels_n = into->kernels_n,
 		.sm = into->sm,
-		.shards = GPUMON_PROBE_SHARDS, /* as when the programs are run */
+		.shards = GPUMON_GPUPROG_SHARDS, /* as when the programs are run */
 		.fuel = into->fuel,
 	};
 	size_t size = 0;
@@ -64,39 +64,39 @@ int gpumon_probe_into(const struct gpumon_probe_check *check, struct gpumon_prob
 	int ret = read_image(into->image, &image, &size, err);
 
 	if (!ret)
-		ret = gpumon_probe_exchange(&order, image, size, &into->run, out, &into->outcome,
-					    err);
+		ret = gpumon_gpuprog_exchange(&order, image, size, &into->run, out, &into->outcome,
+					      err);
 	free(image);
 	return ret;
 }
 
-static const char *const point_words[GPUMON_PROBE_POINTS] = {
-	[GPUMON_PROBE_ENTRY] = "entry",
-	[GPUMON_PROBE_EXIT] = "exit",
-	[GPUMON_PROBE_MEMORY] = "memory",
-	[GPUMON_PROBE_ATOMIC] = "atomic",
-	[GPUMON_PROBE_BARRIER] = "barrier",
-	[GPUMON_PROBE_FUNCTION_ENTRY] = "function",
-	[GPUMON_PROBE_FUNCTION_EXIT] = "function_exit",
-	[GPUMON_PROBE_RUN] = "run",
+static const char *const point_words[GPUMON_GPUPROG_POINTS] = {
+	[GPUMON_GPUPROG_ENTRY] = "entry",
+	[GPUMON_GPUPROG_EXIT] = "exit",
+	[GPUMON_GPUPROG_MEMORY] = "memory",
+	[GPUMON_GPUPROG_ATOMIC] = "atomic",
+	[GPUMON_GPUPROG_BARRIER] = "barrier",
+	[GPUMON_GPUPROG_FUNCTION_ENTRY] = "function",
+	[GPUMON_GPUPROG_FUNCTION_EXIT] = "function_exit",
+	[GPUMON_GPUPROG_RUN] = "run",
 };
 
 static const char *const kinds[] = {
-	[GPUMON_PROBE_MAP_ARRAY] = "array",
-	[GPUMON_PROBE_MAP_SM_ARRAY] = "array by SM",
-	[GPUMON_PROBE_MAP_THREAD_ARRAY] = "array by thread",
-	[GPUMON_PROBE_MAP_HASH] = "hash",
-	[GPUMON_PROBE_MAP_HISTOGRAM] = "histogram",
-	[GPUMON_PROBE_MAP_RING] = "ring",
-	[GPUMON_PROBE_MAP_DATA] = "data",
+	[GPUMON_GPUPROG_MAP_ARRAY] = "array",
+	[GPUMON_GPUPROG_MAP_SM_ARRAY] = "array by SM",
+	[GPUMON_GPUPROG_MAP_THREAD_ARRAY] = "array by thread",
+	[GPUMON_GPUPROG_MAP_HASH] = "hash",
+	[GPUMON_GPUPROG_MAP_HISTOGRAM] = "histogram",
+	[GPUMON_GPUPROG_MAP_RING] = "ring",
+	[GPUMON_GPUPROG_MAP_DATA] = "data",
 };
 /* Where a program runs, for people and JSON: "entry". */
-static const char *point_word(enum gpumon_probe_point point)
+static const char *point_word(enum gpumon_gpuprog_point point)
 {
 	return point_words[point];
 }
 
-static int show_programs(const struct gpumon_probe_check *check, const struct gpumon_term *term,
+static int show_programs(const struct gpumon_gpuprog_check *check, const struct gpumon_term *term,
 			 FILE *out)
 {
 	struct gpumon_table *table = gpumon_table_new(term);
@@ -108,8 +108,8 @@ static int show_programs(const struct gpumon_probe_check *check, const struct gp
 	gpumon_table_column(table, "VERDICT", 0);
 	gpumon_table_column(table, "OF", GPUMON_COLUMN_NAME);
 	for (uint32_t i = 0; i < check->object.programs_n; i++) {
-		const struct gpumon_probe_program *program = &check->object.programs[i];
-		const struct gpumon_probe_verdict *verdict = &check->verdicts[i];
+		const struct gpumon_gpuprog *program = &check->object.programs[i];
+		const struct gpumon_gpuprog_verdict *verdict = &check->verdicts[i];
 
 		gpumon_table_text(table, program->name);
 		gpumon_table_text(table, point_words[program->point]);
@@ -117,7 +117,7 @@ static int show_programs(const struct gpumon_probe_check *check, const struct gp
 		gpumon_table_count(table, verdict->checked);
 		gpumon_table_text(table, verdict->facts ? "accepted" : "refused");
 		gpumon_table_text(table, *check->object.targets[i] ? check->object.targets[i] :
-					 program->point == GPUMON_PROBE_RUN ?
+					 program->point == GPUMON_GPUPROG_RUN ?
 								     "a kernel of its own" :
 								     "all kernels");
 	}
@@ -125,12 +125,12 @@ static int show_programs(const struct gpumon_probe_check *check, const struct gp
 }
 
 /* Of its memory on each GPU. */
-static uint64_t gpu_bytes(const struct gpumon_probe_map *map)
+static uint64_t gpu_bytes(const struct gpumon_gpuprog_map *map)
 {
-	return gpumon_probe_map_bytes(map, GPUMON_PROBE_SHARDS);
+	return gpumon_gpuprog_map_bytes(map, GPUMON_GPUPROG_SHARDS);
 }
 
-static int show_maps(const struct gpumon_probe_check *check, const struct gpumon_term *term,
+static int show_maps(const struct gpumon_gpuprog_check *check, const struct gpumon_term *term,
 		     FILE *out)
 {
 	struct gpumon_table *table = gpumon_table_new(term);
@@ -142,7 +142,7 @@ static int show_maps(const struct gpumon_probe_check *check, const struct gpumon
 	gpumon_table_column(table, "ENTRIES", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "ON EACH GPU", GPUMON_COLUMN_RIGHT);
 	for (uint32_t i = 0; i < check->object.maps_n; i++) {
-		const struct gpumon_probe_map *map = &check->object.maps[i];
+		const struct gpumon_gpuprog_map *map = &check->object.maps[i];
 		char bytes[32];
 
 		gpumon_table_text(table, map->name);
@@ -156,8 +156,8 @@ static int show_maps(const struct gpumon_probe_check *check, const struct gpumon
 	return gpumon_table_print(table, out);
 }
 
-int gpumon_probe_show(const struct gpumon_probe_check *check, const struct gpumon_term *term,
-		      FILE *out)
+int gpumon_gpuprog_show(const struct gpumon_gpuprog_check *check, const struct gpumon_term *term,
+			FILE *out)
 {
 	if (show_programs(check, term, out))
 		return -1;
@@ -167,10 +167,10 @@ int gpumon_probe_show(const struct gpumon_probe_check *check, const struct gpumo
 	return show_maps(check, term, out);
 }
 
-static struct json_object *program_json(const struct gpumon_probe_check *check, uint32_t i)
+static struct json_object *program_json(const struct gpumon_gpuprog_check *check, uint32_t i)
 {
-	const struct gpumon_probe_program *program = &check->object.programs[i];
-	const struct gpumon_probe_verdict *verdict = &check->verdicts[i];
+	const struct gpumon_gpuprog *program = &check->object.programs[i];
+	const struct gpumon_gpuprog_verdict *verdict = &check->verdicts[i];
 	struct json_object *object = json_object_new_object();
 	bool bad = !object;
 
@@ -186,7 +186,7 @@ static struct json_object *program_json(const struct gpumon_probe_check *check, 
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *map_json(const struct gpumon_probe_map *map)
+static struct json_object *map_json(const struct gpumon_gpuprog_map *map)
 {
 	struct json_object *object = json_object_new_object();
 	bool bad = !object;
@@ -201,7 +201,7 @@ static struct json_object *map_json(const struct gpumon_probe_map *map)
 	return gpumon_json_finish(object, bad);
 }
 
-struct json_object *gpumon_probe_json(const struct gpumon_probe_check *check)
+struct json_object *gpumon_gpuprog_json(const struct gpumon_gpuprog_check *check)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *programs = json_object_new_array(), *maps = json_object_new_array();
@@ -217,11 +217,11 @@ struct json_object *gpumon_probe_json(const struct gpumon_probe_check *check)
 	return gpumon_json_finish(object, bad);
 }
 
-int gpumon_probe_show_tools(const struct gpumon_term *term, FILE *out)
+int gpumon_gpuprog_show_tools(const struct gpumon_term *term, FILE *out)
 {
 	struct gpumon_table *table = gpumon_table_new(term);
 	size_t n;
-	const struct gpumon_probe_tool *tools = gpumon_probe_tools(&n);
+	const struct gpumon_gpuprog_tool *tools = gpumon_gpuprog_tools(&n);
 
 	gpumon_table_column(table, "TOOL", GPUMON_COLUMN_KEY);
 	gpumon_table_column(table, "FINDS OUT", 0);
@@ -232,11 +232,11 @@ int gpumon_probe_show_tools(const struct gpumon_term *term, FILE *out)
 	return gpumon_table_print(table, out);
 }
 
-struct json_object *gpumon_probe_tools_json(void)
+struct json_object *gpumon_gpuprog_tools_json(void)
 {
 	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
 	size_t n;
-	const struct gpumon_probe_tool *tools = gpumon_probe_tools(&n);
+	const struct gpumon_gpuprog_tool *tools = gpumon_gpuprog_tools(&n);
 	bool bad = !object || !array;
 
 	for (size_t i = 0; !bad && i < n; i++) {
@@ -252,7 +252,7 @@ struct json_object *gpumon_probe_tools_json(void)
 }
 
 /* "entry 1, exit 3" */
-static char *list_points(const struct gpumon_probe_kernel *kernel)
+static char *list_points(const struct gpumon_gpuprog_kernel *kernel)
 {
 	char *text = NULL;
 	size_t size;
@@ -261,7 +261,7 @@ static char *list_points(const struct gpumon_probe_kernel *kernel)
 
 	if (!out)
 		return NULL;
-	for (int i = 0; i < GPUMON_PROBE_POINTS; i++) {
+	for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++) {
 		if (!kernel->points[i])
 			continue;
 		fprintf(out, "%s%s %" PRIu64, comma, point_word(i), kernel->points[i]);
@@ -275,7 +275,7 @@ static char *list_points(const struct gpumon_probe_kernel *kernel)
 	return NULL;
 }
 
-static uint64_t count_left(const struct gpumon_probe_kernel *kernel)
+static uint64_t count_left(const struct gpumon_gpuprog_kernel *kernel)
 {
 	uint64_t left = 0;
 
@@ -284,8 +284,8 @@ static uint64_t count_left(const struct gpumon_probe_kernel *kernel)
 	return left;
 }
 
-int gpumon_probe_show_into(const struct gpumon_probe_into *into, const struct gpumon_term *term,
-			   FILE *out)
+int gpumon_gpuprog_show_into(const struct gpumon_gpuprog_into *into, const struct gpumon_term *term,
+			     FILE *out)
 {
 	struct gpumon_table *table = gpumon_table_new(term);
 
@@ -295,13 +295,13 @@ int gpumon_probe_show_into(const struct gpumon_probe_into *into, const struct gp
 	gpumon_table_column(table, "BECAME", 0);
 	gpumon_table_column(table, "KERNEL", GPUMON_COLUMN_NAME);
 	for (uint32_t i = 0; i < into->run.kernels_n; i++) {
-		const struct gpumon_probe_kernel *kernel = &into->run.kernels[i];
+		const struct gpumon_gpuprog_kernel *kernel = &into->run.kernels[i];
 		char *name = gpumon_demangle(kernel->name), *points = list_points(kernel);
 
 		gpumon_table_count(table, i);
 		gpumon_table_text(table, points);
 		gpumon_table_count(table, count_left(kernel));
-		gpumon_table_text(table, gpumon_probe_kernel_why(kernel));
+		gpumon_table_text(table, gpumon_gpuprog_kernel_why(kernel));
 		gpumon_table_text(table, name ? name : kernel->name);
 		free(points);
 		free(name);
@@ -309,26 +309,26 @@ int gpumon_probe_show_into(const struct gpumon_probe_into *into, const struct gp
 	return gpumon_table_print(table, out);
 }
 
-static struct json_object *kernel_json(const struct gpumon_probe_kernel *kernel)
+static struct json_object *kernel_json(const struct gpumon_gpuprog_kernel *kernel)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *points = json_object_new_object(), *left = json_object_new_object();
 	bool bad = !object || !points || !left;
 
-	for (int i = 0; !bad && i < GPUMON_PROBE_POINTS; i++)
+	for (int i = 0; !bad && i < GPUMON_GPUPROG_POINTS; i++)
 		bad |= gpumon_json_add_u64(points, point_word(i), kernel->points[i]);
 	for (int i = 0; !bad && i < GPUMON_EDIT_CAUSES_N; i++)
 		bad |= kernel->left[i] &&
 		       gpumon_json_add_u64(left, gpumon_edit_cause_text(i), kernel->left[i]);
 	bad |= gpumon_json_add_string(object, "name", kernel->name);
-	bad |= gpumon_json_add_string(object, "way", gpumon_probe_way_word(kernel->way));
+	bad |= gpumon_json_add_string(object, "way", gpumon_gpuprog_way_word(kernel->way));
 	bad |= gpumon_json_add_string(object, "why", *kernel->why ? kernel->why : NULL);
 	bad |= gpumon_json_add(object, "points", points);
 	bad |= gpumon_json_add(object, "left", left);
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *line_json(const struct gpumon_probe_line_of *line)
+static struct json_object *line_json(const struct gpumon_gpuprog_line_of *line)
 {
 	struct json_object *object = json_object_new_object();
 	bool bad = !object;
@@ -339,7 +339,7 @@ static struct json_object *line_json(const struct gpumon_probe_line_of *line)
 	return gpumon_json_finish(object, bad);
 }
 
-struct json_object *gpumon_probe_into_json(const struct gpumon_probe_into *into)
+struct json_object *gpumon_gpuprog_into_json(const struct gpumon_gpuprog_into *into)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *kernels = json_object_new_array(), *lines = json_object_new_array();
@@ -349,7 +349,7 @@ struct json_object *gpumon_probe_into_json(const struct gpumon_probe_into *into)
 		bad |= gpumon_json_append(kernels, kernel_json(&into->run.kernels[i]));
 	for (uint32_t i = 0; !bad && i < into->run.lines_n; i++)
 		bad |= gpumon_json_append(lines, line_json(&into->run.lines[i]));
-	bad |= gpumon_json_add_bool(object, "exchanged", into->outcome == GPUMON_PROBE_EXCHANGED);
+	bad |= gpumon_json_add_bool(object, "exchanged", into->outcome == GPUMON_GPUPROG_EXCHANGED);
 	bad |= gpumon_json_add_u64(object, "unread", into->run.unread);
 	bad |= gpumon_json_add(object, "kernels", kernels);
 	bad |= gpumon_json_add(object, "lines", lines);

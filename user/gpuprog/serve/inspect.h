@@ -11,7 +11,7 @@
 #include "load.h"
 
 /**
- * gpumon_probe_print_ptx - print the block of one program
+ * gpumon_gpuprog_print_ptx - print the block of one program
  * @check: checked object
  * @i: number of the program; it was not refused
  * @sm: architecture without the point, 90 for sm_90
@@ -20,56 +20,56 @@
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_print_ptx(const struct gpumon_probe_check *check, uint32_t i, uint32_t sm,
-			   FILE *out, struct gpumon_error *err);
+int gpumon_gpuprog_print_ptx(const struct gpumon_gpuprog_check *check, uint32_t i, uint32_t sm,
+			     FILE *out, struct gpumon_error *err);
 
 /**
- * struct gpumon_probe_into - an image and what became of it
+ * struct gpumon_gpuprog_into - an image and what became of it
  * @image: path
  * @kernels: patterns of kernels
  * @kernels_n: how many; 0: all
  * @sm: architecture of the GPU, or 0: any
- * @fuel: see struct gpumon_probe_order
+ * @fuel: see struct gpumon_gpuprog_order
  * @run: out, its kernels
  * @outcome: out
  */
-struct gpumon_probe_into {
+struct gpumon_gpuprog_into {
 	const char *image;
 	const char *const *kernels;
 	uint32_t kernels_n;
 	uint32_t sm;
 	uint32_t fuel;
-	struct gpumon_probe_run run;
-	enum gpumon_probe_outcome outcome;
+	struct gpumon_gpuprog_run run;
+	enum gpumon_gpuprog_outcome outcome;
 };
 
 /**
- * gpumon_probe_into - write an image with programs in its kernels
+ * gpumon_gpuprog_into - write an image with programs in its kernels
  * @check: checked object; refused programs are left out
  * @into: what to do; its run is to be cleared in both cases
- * @out: stream; nothing is written to it if @outcome is GPUMON_PROBE_UNTOUCHED
+ * @out: stream; nothing is written to it if @outcome is GPUMON_GPUPROG_UNTOUCHED
  * @err: why not
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_into(const struct gpumon_probe_check *check, struct gpumon_probe_into *into,
-		      FILE *out, struct gpumon_error *err);
+int gpumon_gpuprog_into(const struct gpumon_gpuprog_check *check, struct gpumon_gpuprog_into *into,
+			FILE *out, struct gpumon_error *err);
 
 /* A line for each kernel. 0, or -1 without memory. */
-int gpumon_probe_show_into(const struct gpumon_probe_into *into, const struct gpumon_term *term,
-			   FILE *out);
+int gpumon_gpuprog_show_into(const struct gpumon_gpuprog_into *into, const struct gpumon_term *term,
+			     FILE *out);
 /* {"exchanged","kernels":[…],"lines":[…]}, NULL without memory. */
-struct json_object *gpumon_probe_into_json(const struct gpumon_probe_into *into);
+struct json_object *gpumon_gpuprog_into_json(const struct gpumon_gpuprog_into *into);
 
 /* Programs with their verdicts, then maps. 0, or -1 without memory. */
-int gpumon_probe_show(const struct gpumon_probe_check *check, const struct gpumon_term *term,
-		      FILE *out);
+int gpumon_gpuprog_show(const struct gpumon_gpuprog_check *check, const struct gpumon_term *term,
+			FILE *out);
 /* {"programs":[…],"maps":[…],"programs_for_the_cpu":N}, NULL without memory. */
-struct json_object *gpumon_probe_json(const struct gpumon_probe_check *check);
+struct json_object *gpumon_gpuprog_json(const struct gpumon_gpuprog_check *check);
 
 /* The tools of gpumon, a line each. 0, or -1 without memory. */
-int gpumon_probe_show_tools(const struct gpumon_term *term, FILE *out);
+int gpumon_gpuprog_show_tools(const struct gpumon_term *term, FILE *out);
 /* {"tools":[{"name","summary","built"}]}, NULL without memory. */
-struct json_object *gpumon_probe_tools_json(void);
+struct json_object *gpumon_gpuprog_tools_json(void);
 
 #endif /* GPUMON_GPUPROG_SERVE_INSPECT_H */

@@ -12,31 +12,33 @@
 
 #define NAMES_MAX 1000000
 /* As many as the processes of a time may have. */
-#define ENDED_MAX ((uint64_t)GPUMON_PROBE_MAX_PROCESSES * GPUMON_WIRE_LAUNCHES_MAX)
+#define ENDED_MAX ((uint64_t)GPUMON_GPUPROG_MAX_PROCESSES * GPUMON_WIRE_LAUNCHES_MAX)
 
-int gpumon_probe_launches_add(struct gpumon_probe_processes *processes, uint32_t pid, bool is_here)
+int gpumon_gpuprog_launches_add(struct gpumon_gpuprog_processes *processes, uint32_t pid,
+				bool is_here)
 {
-	struct gpumon_probe_process *process = &processes->processes[processes->processes_n];
+	struct gpumon_gpuprog_process *process = &processes->processes[processes->processes_n];
 	void *memory;
 	int fd;
 
-	fd = processes->processes_n < GPUMON_PROBE_MAX_PROCESSES ?
-		     gpumon_probe_shared_make("gpumon-launches", sizeof(*process->launches),
-					      &memory) :
+	fd = processes->processes_n < GPUMON_GPUPROG_MAX_PROCESSES ?
+		     gpumon_gpuprog_shared_make("gpumon-launches", sizeof(*process->launches),
+						&memory) :
 		     -1;
 	if (fd < 0) {
 		processes->left_out++;
 		return -1;
 	}
-	*process =
-		(struct gpumon_probe_process){ .pid = pid, .is_here = is_here, .launches = memory };
+	*process = (struct gpumon_gpuprog_process){ .pid = pid,
+						    .is_here = is_here,
+						    .launches = memory };
 	processes->processes_n++;
 	return fd;
 }
 
 /* Pids may come again: the last one counts. */
-static struct gpumon_probe_process *find_process(struct gpumon_probe_processes *processes,
-						 uint32_t pid)
+static struct gpumon_gpuprog_process *find_process(struct gpumon_gpuprog_processes *processes,
+						   uint32_t pid)
 {
 	for (uint32_t i = processes->processes_n; i--;)
 		if (processes->processes[i].pid == pid)
@@ -44,10 +46,10 @@ static struct gpumon_probe_process *find_process(struct gpumon_probe_processes *
 	return NULL;
 }
 
-void gpumon_probe_launches_name(struct gpumon_probe_processes *processes, uint32_t pid,
-				uint32_t number, const char *name)
+void gpumon_gpuprog_launches_name(struct gpumon_gpuprog_processes *processes, uint32_t pid,
+				  uint32_t number, const char *name)
 {
-	struct gpumon_probe_process *process = find_process(processes, pid);
+	struct gpumon_gpuprog_process *process = find_process(processes, pid);
 
 	if (!process || number > NAMES_MAX)
 		return;
@@ -58,21 +60,21 @@ void gpumon_probe_launches_name(struct gpumon_probe_processes *processes, uint32
 }
 
 /* Numbers in the run, by those in the process; NULL without memory. */
-static uint32_t *list_numbers(const struct gpumon_probe_process *process,
-			      const struct gpumon_probe_run *run)
+static uint32_t *list_numbers(const struct gpumon_gpuprog_process *process,
+			      const struct gpumon_gpuprog_run *run)
 {
 	uint32_t *numbers = calloc(process->names_n + 1, sizeof(*numbers));
 
 	for (uint32_t i = 0; numbers && i < process->names_n; i++)
-		numbers[i] = process->names[i] ? gpumon_probe_run_find(run, process->names[i]) :
-						 GPUMON_PROBE_NO_NUMBER;
+		numbers[i] = process->names[i] ? gpumon_gpuprog_run_find(run, process->names[i]) :
+						 GPUMON_GPUPROG_NO_NUMBER;
 	return numbers;
 }
 
 /* @launches: room for @count. Returns how many of them are of kernels in the run; none without memory. */
-static uint64_t add_launches(const struct gpumon_probe_process *process, uint64_t count,
-			     const struct gpumon_probe_run *run, uint32_t devices_n,
-			     struct gpumon_probe_launch *launches)
+static uint64_t add_launches(const struct gpumon_gpuprog_process *process, uint64_t count,
+			     const struct gpumon_gpuprog_run *run, uint32_t devices_n,
+			     struct gpumon_gpuprog_launch *launches)
 {
 	uint32_t *numbers = list_numbers(process, run);
 	uint64_t added = 0;
@@ -83,18 +85,19 @@ static uint64_t add_launches(const struct gpumon_probe_process *process, uint64_
 		memcpy(&launch, &process->launches->launches[i], sizeof(launch));
 
 		if (!launch.kernel || launch.kernel >= process->names_n ||
-		    numbers[launch.kernel] == GPUMON_PROBE_NO_NUMBER || launch.context >= devices_n)
+		    numbers[launch.kernel] == GPUMON_GPUPROG_NO_NUMBER ||
+		    launch.context >= devices_n)
 			continue;
-		launches[added++] = (struct gpumon_probe_launch){ .kernel = numbers[launch.kernel],
-								  .device = launch.context,
-								  .ns = launch.ns };
+		launches[added++] = (struct gpumon_gpuprog_launch){
+			.kernel = numbers[launch.kernel], .device = launch.context, .ns = launch.ns
+		};
 	}
 	free(numbers);
 	return added;
 }
 
 /* Returns why its launches are not all known, or NULL. */
-static const char *count_launches(const struct gpumon_probe_process *process, uint64_t *count)
+static const char *count_launches(const struct gpumon_gpuprog_process *process, uint64_t *count)
 {
 	*count = __atomic_load_n(&process->launches->count, __ATOMIC_RELAXED);
 	if (process->launches->unknown)
@@ -104,18 +107,18 @@ static const char *count_launches(const struct gpumon_probe_process *process, ui
 	return NULL;
 }
 
-static void clear_process(struct gpumon_probe_process *process)
+static void clear_process(struct gpumon_gpuprog_process *process)
 {
 	munmap(process->launches, sizeof(*process->launches));
 	free(process->names);
 }
 
 /* Its launches behind those of the others that have ended. */
-static void keep_launches(struct gpumon_probe_processes *processes,
-			  const struct gpumon_probe_process *process,
-			  const struct gpumon_probe_run *run, uint32_t devices_n)
+static void keep_launches(struct gpumon_gpuprog_processes *processes,
+			  const struct gpumon_gpuprog_process *process,
+			  const struct gpumon_gpuprog_run *run, uint32_t devices_n)
 {
-	struct gpumon_probe_launch *ended = NULL;
+	struct gpumon_gpuprog_launch *ended = NULL;
 	uint64_t count;
 	const char *why = count_launches(process, &count);
 
@@ -135,13 +138,13 @@ static void keep_launches(struct gpumon_probe_processes *processes,
 		add_launches(process, count, run, devices_n, ended + processes->ended_n);
 }
 
-void gpumon_probe_launches_settle(struct gpumon_probe_processes *processes,
-				  const struct gpumon_probe_run *run, uint32_t devices_n)
+void gpumon_gpuprog_launches_settle(struct gpumon_gpuprog_processes *processes,
+				    const struct gpumon_gpuprog_run *run, uint32_t devices_n)
 {
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < processes->processes_n; i++) {
-		struct gpumon_probe_process *process = &processes->processes[i];
+		struct gpumon_gpuprog_process *process = &processes->processes[i];
 
 		if (process->has_ended) {
 			keep_launches(processes, process, run, devices_n);
@@ -156,14 +159,14 @@ void gpumon_probe_launches_settle(struct gpumon_probe_processes *processes,
 	processes->processes_n = left;
 }
 
-struct gpumon_probe_launch *
-gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
-			   const struct gpumon_probe_run *run, uint32_t devices_n,
-			   uint64_t *launches_n, const char **why)
+struct gpumon_gpuprog_launch *
+gpumon_gpuprog_launches_list(const struct gpumon_gpuprog_processes *processes,
+			     const struct gpumon_gpuprog_run *run, uint32_t devices_n,
+			     uint64_t *launches_n, const char **why)
 {
 	/* The processes may write theirs meanwhile. */
-	uint64_t counts[GPUMON_PROBE_MAX_PROCESSES], count = processes->ended_n;
-	struct gpumon_probe_launch *launches;
+	uint64_t counts[GPUMON_GPUPROG_MAX_PROCESSES], count = processes->ended_n;
+	struct gpumon_gpuprog_launch *launches;
 
 	*launches_n = 0;
 	*why = processes->why;
@@ -183,7 +186,7 @@ gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
 	return launches;
 }
 
-void gpumon_probe_launches_clear(struct gpumon_probe_processes *processes)
+void gpumon_gpuprog_launches_clear(struct gpumon_gpuprog_processes *processes)
 {
 	for (uint32_t i = 0; i < processes->processes_n; i++)
 		clear_process(&processes->processes[i]);

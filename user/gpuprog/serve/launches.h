@@ -6,10 +6,10 @@
 #include "gpuprog/view/result.h"
 #include "abi/wire.h"
 
-#define GPUMON_PROBE_MAX_PROCESSES 64 /* at a time, whose launches are known */
+#define GPUMON_GPUPROG_MAX_PROCESSES 64 /* at a time, whose launches are known */
 
 /**
- * struct gpumon_probe_process - a process that launches
+ * struct gpumon_gpuprog_process - a process that launches
  * @pid: as it is here, or as it sees itself where that is not known
  * @is_here: @pid is as it is here
  * @has_ended: nobody writes its launches any more
@@ -18,7 +18,7 @@
  * @names_n: how many
  * @names_room: memory for so many
  */
-struct gpumon_probe_process {
+struct gpumon_gpuprog_process {
 	uint32_t pid;
 	bool is_here;
 	bool has_ended;
@@ -29,7 +29,7 @@ struct gpumon_probe_process {
 };
 
 /**
- * struct gpumon_probe_processes - processes that launch; a zeroed one has none
+ * struct gpumon_gpuprog_processes - processes that launch; a zeroed one has none
  * @pool: owns the names
  * @processes: those whose launches are known
  * @processes_n: how many
@@ -38,36 +38,37 @@ struct gpumon_probe_process {
  * @ended_n: how many
  * @why: not all of these are known, a text; NULL: they are
  */
-struct gpumon_probe_processes {
+struct gpumon_gpuprog_processes {
 	struct gpumon_pool pool;
-	struct gpumon_probe_process processes[GPUMON_PROBE_MAX_PROCESSES];
+	struct gpumon_gpuprog_process processes[GPUMON_GPUPROG_MAX_PROCESSES];
 	uint32_t processes_n;
 	uint32_t left_out;
-	struct gpumon_probe_launch *ended;
+	struct gpumon_gpuprog_launch *ended;
 	uint64_t ended_n;
 	const char *why;
 };
 
 /* A process wants to write launches. Returns a memfd to be closed; -1: there is none, and it is left out. */
-int gpumon_probe_launches_add(struct gpumon_probe_processes *processes, uint32_t pid, bool is_here);
+int gpumon_gpuprog_launches_add(struct gpumon_gpuprog_processes *processes, uint32_t pid,
+				bool is_here);
 
 /**
- * gpumon_probe_launches_settle - make room: keep only the launches of processes that have ended
+ * gpumon_gpuprog_launches_settle - make room: keep only the launches of processes that have ended
  * @processes: processes
  * @run: kernels
  * @devices_n: contexts that there are
  *
  * Called when all requests that had come are answered: those of a process that had ended before are among them.
  */
-void gpumon_probe_launches_settle(struct gpumon_probe_processes *processes,
-				  const struct gpumon_probe_run *run, uint32_t devices_n);
+void gpumon_gpuprog_launches_settle(struct gpumon_gpuprog_processes *processes,
+				    const struct gpumon_gpuprog_run *run, uint32_t devices_n);
 
 /* The kernel with this number in a process has this name. */
-void gpumon_probe_launches_name(struct gpumon_probe_processes *processes, uint32_t pid,
-				uint32_t number, const char *name);
+void gpumon_gpuprog_launches_name(struct gpumon_gpuprog_processes *processes, uint32_t pid,
+				  uint32_t number, const char *name);
 
 /**
- * gpumon_probe_launches_list - launches of kernels that have programs
+ * gpumon_gpuprog_launches_list - launches of kernels that have programs
  * @processes: processes
  * @run: kernels
  * @devices_n: contexts that there are
@@ -76,11 +77,11 @@ void gpumon_probe_launches_name(struct gpumon_probe_processes *processes, uint32
  *
  * Return: process by process, to be freed; NULL: none, no memory, or not all are known.
  */
-struct gpumon_probe_launch *
-gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
-			   const struct gpumon_probe_run *run, uint32_t devices_n,
-			   uint64_t *launches_n, const char **why);
+struct gpumon_gpuprog_launch *
+gpumon_gpuprog_launches_list(const struct gpumon_gpuprog_processes *processes,
+			     const struct gpumon_gpuprog_run *run, uint32_t devices_n,
+			     uint64_t *launches_n, const char **why);
 
-void gpumon_probe_launches_clear(struct gpumon_probe_processes *processes);
+void gpumon_gpuprog_launches_clear(struct gpumon_gpuprog_processes *processes);
 
 #endif /* GPUMON_GPUPROG_SERVE_LAUNCHES_H */

@@ -16,7 +16,7 @@
  * Name in C, name, and what it finds out, in a line. A new tool is a file bpf/gpu/NAME.bpf.c, a line
  * here, and a view (view/) if it is to say more than what is in its maps.
  */
-#define GPUMON_PROBE_TOOLS(X)                                                                   \
+#define GPUMON_GPUPROG_TOOLS(X)                                                                 \
 	X(cuda_counter, "cuda-counter", "calls and time by kernel, block and SM")               \
 	X(directly_run, "directly-run", "vectors and matrices, in kernels made of the program") \
 	X(kernelretsnoop, "kernelretsnoop", "when each thread of a warp leaves a kernel")       \
@@ -30,41 +30,41 @@
 
 #ifdef GPUMON_BPF
 /* The assembler searches the compiler's paths, of which one is the folder with BPF programs. */
-#define OBJECT(id, name, summary)                          \
-	__asm__(".pushsection .rodata\n"                   \
-		".balign 8\n"                              \
-		".globl gpumon_probe_object_" #id "\n"     \
-		".globl gpumon_probe_object_" #id "_end\n" \
-		"gpumon_probe_object_" #id ":\n"           \
-		".incbin \"gpu/" name ".bpf.o\"\n"         \
-		"gpumon_probe_object_" #id "_end:\n"       \
-		".popsection\n");                          \
-	extern const uint8_t gpumon_probe_object_##id[];   \
-	extern const uint8_t gpumon_probe_object_##id##_end[];
+#define OBJECT(id, name, summary)                            \
+	__asm__(".pushsection .rodata\n"                     \
+		".balign 8\n"                                \
+		".globl gpumon_gpuprog_object_" #id "\n"     \
+		".globl gpumon_gpuprog_object_" #id "_end\n" \
+		"gpumon_gpuprog_object_" #id ":\n"           \
+		".incbin \"gpu/" name ".bpf.o\"\n"           \
+		"gpumon_gpuprog_object_" #id "_end:\n"       \
+		".popsection\n");                            \
+	extern const uint8_t gpumon_gpuprog_object_##id[];   \
+	extern const uint8_t gpumon_gpuprog_object_##id##_end[];
 
-GPUMON_PROBE_TOOLS(OBJECT)
+GPUMON_GPUPROG_TOOLS(OBJECT)
 #undef OBJECT
 
-#define WHERE(id) .object = gpumon_probe_object_##id, .end = gpumon_probe_object_##id##_end
+#define WHERE(id) .object = gpumon_gpuprog_object_##id, .end = gpumon_gpuprog_object_##id##_end
 #else
 #define WHERE(id) .object = NULL, .end = NULL
 #endif
 
-static const struct gpumon_probe_tool all_tools[] = {
+static const struct gpumon_gpuprog_tool all_tools[] = {
 #define TOOL(id, text, line) { .name = text, .summary = line, WHERE(id) },
-	GPUMON_PROBE_TOOLS(TOOL)
+	GPUMON_GPUPROG_TOOLS(TOOL)
 #undef TOOL
 };
 
 #define TOOLS_N (sizeof(all_tools) / sizeof(all_tools[0]))
 
-const struct gpumon_probe_tool *gpumon_probe_tools(size_t *n)
+const struct gpumon_gpuprog_tool *gpumon_gpuprog_tools(size_t *n)
 {
 	*n = TOOLS_N;
 	return all_tools;
 }
 
-static const struct gpumon_probe_tool *find_exact(const char *name)
+static const struct gpumon_gpuprog_tool *find_exact(const char *name)
 {
 	for (size_t i = 0; i < TOOLS_N; i++)
 		if (!strcmp(all_tools[i].name, name))
@@ -72,7 +72,7 @@ static const struct gpumon_probe_tool *find_exact(const char *name)
 	return NULL;
 }
 
-bool gpumon_probe_is_tool(const char *name)
+bool gpumon_gpuprog_is_tool(const char *name)
 {
 	return find_exact(name);
 }
@@ -115,8 +115,8 @@ static int refuse_name(const char *name, struct gpumon_error *err)
 				name, names);
 }
 
-int gpumon_probe_tool_find(const char *name, const struct gpumon_probe_tool **tool,
-			   struct gpumon_error *err)
+int gpumon_gpuprog_tool_find(const char *name, const struct gpumon_gpuprog_tool **tool,
+			     struct gpumon_error *err)
 {
 	*tool = find_exact(name);
 	if (!*tool)
@@ -128,16 +128,16 @@ int gpumon_probe_tool_find(const char *name, const struct gpumon_probe_tool **to
 	return 0;
 }
 
-int gpumon_probe_cannot_read(const char *path, int error, struct gpumon_error *err)
+int gpumon_gpuprog_cannot_read(const char *path, int error, struct gpumon_error *err)
 {
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s", path,
 				strerror(error));
 }
 
-static int read_descriptor(int fd, const char *path, struct gpumon_probe_check *check,
+static int read_descriptor(int fd, const char *path, struct gpumon_gpuprog_check *check,
 			   struct gpumon_error *err)
 {
-	check->bytes = gpumon_read_whole(fd, GPUMON_PROBE_MAX_OBJECT, &check->size);
+	check->bytes = gpumon_read_whole(fd, GPUMON_GPUPROG_MAX_OBJECT, &check->size);
 	if (check->bytes)
 		return 0;
 	if (errno == EFBIG || errno == EINVAL)
@@ -145,40 +145,41 @@ static int read_descriptor(int fd, const char *path, struct gpumon_probe_check *
 			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
 			"%s: not a file of at most 4 MiB; name an object file made by clang -target bpf",
 			path);
-	return gpumon_probe_cannot_read(path, errno, err);
+	return gpumon_gpuprog_cannot_read(path, errno, err);
 }
 
-static int read_file(const char *path, struct gpumon_probe_check *check, struct gpumon_error *err)
+static int read_file(const char *path, struct gpumon_gpuprog_check *check, struct gpumon_error *err)
 {
-	const struct gpumon_probe_tool *tool;
+	const struct gpumon_gpuprog_tool *tool;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
 
 	/* A mistyped name of a tool rather than a missing file. */
 	if (fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG) && !strpbrk(path, "/."))
-		return gpumon_probe_tool_find(path, &tool, err);
+		return gpumon_gpuprog_tool_find(path, &tool, err);
 	if (fd < 0)
-		return gpumon_probe_cannot_read(path, errno, err);
+		return gpumon_gpuprog_cannot_read(path, errno, err);
 	ret = read_descriptor(fd, path, check, err);
 	if (!ret)
-		ret = gpumon_probe_object_read(check->bytes, check->size, path, &check->object,
-					       err);
+		ret = gpumon_gpuprog_object_read(check->bytes, check->size, path, &check->object,
+						 err);
 	close(fd);
 	return ret;
 }
 
-static int read_object(const char *name, struct gpumon_probe_check *check, struct gpumon_error *err)
+static int read_object(const char *name, struct gpumon_gpuprog_check *check,
+		       struct gpumon_error *err)
 {
-	const struct gpumon_probe_tool *tool;
+	const struct gpumon_gpuprog_tool *tool;
 
-	if (!gpumon_probe_is_tool(name))
+	if (!gpumon_gpuprog_is_tool(name))
 		return read_file(name, check, err);
-	if (gpumon_probe_tool_find(name, &tool, err))
+	if (gpumon_gpuprog_tool_find(name, &tool, err))
 		return -1;
-	return gpumon_probe_object_read(tool->object, (size_t)(tool->end - tool->object), name,
-					&check->object, err);
+	return gpumon_gpuprog_object_read(tool->object, (size_t)(tool->end - tool->object), name,
+					  &check->object, err);
 }
 
-static uint32_t count_checked(const struct gpumon_probe_fact *facts, uint32_t count)
+static uint32_t count_checked(const struct gpumon_gpuprog_fact *facts, uint32_t count)
 {
 	uint32_t checked = 0;
 
@@ -188,11 +189,11 @@ static uint32_t count_checked(const struct gpumon_probe_fact *facts, uint32_t co
 }
 
 /* What is refused for a new GPU is refused for each. */
-static int try_translation(const struct gpumon_probe_program *program,
-			   const struct gpumon_probe_fact *facts, struct gpumon_error *err)
+static int try_translation(const struct gpumon_gpuprog *program,
+			   const struct gpumon_gpuprog_fact *facts, struct gpumon_error *err)
 {
-	const struct gpumon_probe_target target = {
-		.isa = gpumon_probe_isa(90), .sm = 90, .shards = 1, .fuel = 1
+	const struct gpumon_gpuprog_target target = {
+		.isa = gpumon_gpuprog_isa(90), .sm = 90, .shards = 1, .fuel = 1
 	};
 	char *text = NULL;
 	size_t size;
@@ -201,20 +202,20 @@ static int try_translation(const struct gpumon_probe_program *program,
 
 	if (!out)
 		return gpumon_error_memory(err);
-	ret = gpumon_probe_translate(program, facts, &target, out, err);
+	ret = gpumon_gpuprog_translate(program, facts, &target, out, err);
 	fclose(out);
 	free(text);
 	return ret;
 }
 
-static int verify_program(const struct gpumon_probe_program *program,
-			  const struct gpumon_probe_rules *rules,
-			  struct gpumon_probe_verdict *verdict)
+static int verify_program(const struct gpumon_gpuprog *program,
+			  const struct gpumon_gpuprog_rules *rules,
+			  struct gpumon_gpuprog_verdict *verdict)
 {
 	verdict->facts = calloc(program->steps_n, sizeof(*verdict->facts));
 	if (!verdict->facts)
 		return gpumon_error_memory(&verdict->refusal);
-	if (gpumon_probe_verify(program, rules, verdict->facts, &verdict->refusal) ||
+	if (gpumon_gpuprog_verify(program, rules, verdict->facts, &verdict->refusal) ||
 	    try_translation(program, verdict->facts, &verdict->refusal)) {
 		free(verdict->facts);
 		verdict->facts = NULL;
@@ -224,15 +225,15 @@ static int verify_program(const struct gpumon_probe_program *program,
 	return 0;
 }
 
-int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
-		       struct gpumon_probe_check *check, struct gpumon_error *err)
+int gpumon_gpuprog_check(const char *name, const struct gpumon_gpuprog_rules *rules,
+			 struct gpumon_gpuprog_check *check, struct gpumon_error *err)
 {
 	memset(check, 0, sizeof(*check));
 	if (read_object(name, check, err))
 		return -1;
 	check->verdicts = calloc(check->object.programs_n + 1, sizeof(*check->verdicts));
 	if (!check->verdicts)
-		return gpumon_probe_cannot_read(name, ENOMEM, err);
+		return gpumon_gpuprog_cannot_read(name, ENOMEM, err);
 	for (uint32_t i = 0; i < check->object.programs_n; i++) {
 		if (verify_program(&check->object.programs[i], rules, &check->verdicts[i]))
 			check->refused++;
@@ -241,13 +242,13 @@ int gpumon_probe_check(const char *name, const struct gpumon_probe_rules *rules,
 	return 0;
 }
 
-void gpumon_probe_check_clear(struct gpumon_probe_check *check)
+void gpumon_gpuprog_check_clear(struct gpumon_gpuprog_check *check)
 {
 	for (uint32_t i = 0; check->verdicts && i < check->object.programs_n; i++)
 		free(check->verdicts[i].facts);
 	free(check->verdicts);
 	free(check->bytes);
-	gpumon_probe_object_clear(&check->object);
+	gpumon_gpuprog_object_clear(&check->object);
 	memset(check, 0, sizeof(*check));
 }
 
@@ -270,11 +271,11 @@ static bool read_number(const char *text, char end, uint64_t *number, const char
 	return true;
 }
 
-static bool read_setting(const char *text, struct gpumon_probe_setting *setting)
+static bool read_setting(const char *text, struct gpumon_gpuprog_setting *setting)
 {
 	const char *at = strchr(text, '['), *end;
 
-	*setting = (struct gpumon_probe_setting){ .name = text, .last = UINT64_MAX };
+	*setting = (struct gpumon_gpuprog_setting){ .name = text, .last = UINT64_MAX };
 	if (!at || at == text)
 		return false;
 	setting->length = (size_t)(at++ - text);
@@ -288,8 +289,8 @@ static bool read_setting(const char *text, struct gpumon_probe_setting *setting)
 	return *at == '=' && read_number(at + 1, '\0', &setting->number, &end);
 }
 
-int gpumon_probe_set_read(const char *text, struct gpumon_probe_setting *setting,
-			  struct gpumon_error *err)
+int gpumon_gpuprog_set_read(const char *text, struct gpumon_gpuprog_setting *setting,
+			    struct gpumon_error *err)
 {
 	if (read_setting(text, setting))
 		return 0;
@@ -297,8 +298,8 @@ int gpumon_probe_set_read(const char *text, struct gpumon_probe_setting *setting
 		      text);
 }
 
-int gpumon_probe_set_fits(const struct gpumon_probe_setting *setting, const char *text,
-			  uint32_t value_size, uint32_t entries, struct gpumon_error *err)
+int gpumon_gpuprog_set_fits(const struct gpumon_gpuprog_setting *setting, const char *text,
+			    uint32_t value_size, uint32_t entries, struct gpumon_error *err)
 {
 	if (value_size > 8 || value_size & (value_size - 1))
 		return REFUSE(err,
@@ -313,41 +314,43 @@ int gpumon_probe_set_fits(const struct gpumon_probe_setting *setting, const char
 	return 0;
 }
 
-static int check_map(const struct gpumon_probe_map *map, const struct gpumon_probe_setting *setting,
-		     const char *text, struct gpumon_error *err)
+static int check_map(const struct gpumon_gpuprog_map *map,
+		     const struct gpumon_gpuprog_setting *setting, const char *text,
+		     struct gpumon_error *err)
 {
 	if (!map)
 		return REFUSE(err, "--set %.80s: no program for the GPU uses a map of this name",
 			      text);
-	if (map->kind != GPUMON_PROBE_MAP_ARRAY)
+	if (map->kind != GPUMON_GPUPROG_MAP_ARRAY)
 		return REFUSE(err, "--set %.80s: only arrays can be set", text);
-	if (gpumon_probe_set_fits(setting, text, map->value_size, map->max_entries, err))
+	if (gpumon_gpuprog_set_fits(setting, text, map->value_size, map->max_entries, err))
 		return -1;
-	if (gpumon_probe_map_bytes(map, 1) > BYTES_MAX)
+	if (gpumon_gpuprog_map_bytes(map, 1) > BYTES_MAX)
 		return REFUSE(err, "--set %.80s: it has more than %llu MiB", text, BYTES_MAX >> 20);
 	return 0;
 }
 
-int gpumon_probe_set(struct gpumon_probe_object *object, const char *text, struct gpumon_error *err)
+int gpumon_gpuprog_set(struct gpumon_gpuprog_object *object, const char *text,
+		       struct gpumon_error *err)
 {
-	struct gpumon_probe_map *map;
-	struct gpumon_probe_setting setting;
+	struct gpumon_gpuprog_map *map;
+	struct gpumon_gpuprog_setting setting;
 	uint64_t step;
 	uint8_t *data;
 
-	if (gpumon_probe_set_read(text, &setting, err))
+	if (gpumon_gpuprog_set_read(text, &setting, err))
 		return -1;
-	map = gpumon_probe_object_map(object, setting.name, setting.length);
+	map = gpumon_gpuprog_object_map(object, setting.name, setting.length);
 	if (!map && object->cpu_n)
 		return 1;
 	if (check_map(map, &setting, text, err))
 		return -1;
 	data = (uint8_t *)(uintptr_t)map->data;
 	if (!data)
-		data = gpumon_pool_zalloc(&object->pool, gpumon_probe_map_bytes(map, 1));
+		data = gpumon_pool_zalloc(&object->pool, gpumon_gpuprog_map_bytes(map, 1));
 	if (!data)
 		return gpumon_error_memory(err);
-	step = gpumon_probe_value_bytes(map);
+	step = gpumon_gpuprog_value_bytes(map);
 	for (uint64_t i = setting.first; i <= setting.last && i < map->max_entries; i++)
 		memcpy(data + i * step, &setting.number, map->value_size);
 	map->data = data;

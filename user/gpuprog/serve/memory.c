@@ -13,7 +13,7 @@
 #include "gpuprog/ptx/translate.h"
 #include "memory.h"
 
-int gpumon_probe_shared_make(const char *name, size_t bytes, void **memory)
+int gpumon_gpuprog_shared_make(const char *name, size_t bytes, void **memory)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
@@ -29,7 +29,7 @@ int gpumon_probe_shared_make(const char *name, size_t bytes, void **memory)
 	return -1;
 }
 
-void *gpumon_probe_shared_read(int fd, size_t size)
+void *gpumon_gpuprog_shared_read(int fd, size_t size)
 {
 	struct stat status;
 	void *copy = NULL;
@@ -47,9 +47,9 @@ void *gpumon_probe_shared_read(int fd, size_t size)
 /* As the allocator of CUDA does. */
 #define ALIGN 256u
 
-_Static_assert(GPUMON_WIRE_KEPT_THREADS == GPUMON_PROBE_KEPT_WARPS * GPUMON_PROBE_KEPT_LANES,
+_Static_assert(GPUMON_WIRE_KEPT_THREADS == GPUMON_GPUPROG_KEPT_WARPS * GPUMON_GPUPROG_KEPT_LANES,
 	       "the library makes as many places as programs look for");
-_Static_assert(GPUMON_WIRE_KEPT_WORDS >= GPUMON_PROBE_KEPT_TAGS + GPUMON_PROBE_MAX_KEPT,
+_Static_assert(GPUMON_WIRE_KEPT_WORDS >= GPUMON_GPUPROG_KEPT_TAGS + GPUMON_GPUPROG_MAX_KEPT,
 	       "the library takes as many words");
 
 static uint64_t place(uint64_t *end, uint64_t bytes)
@@ -60,11 +60,11 @@ static uint64_t place(uint64_t *end, uint64_t bytes)
 	return at;
 }
 
-static int write_content(struct gpumon_probe_plan *plan, const struct gpumon_probe_map *map,
+static int write_content(struct gpumon_gpuprog_plan *plan, const struct gpumon_gpuprog_map *map,
 			 uint64_t at)
 {
 	struct gpumon_wire_settings *settings = &plan->settings;
-	uint64_t size = gpumon_probe_content_bytes(map);
+	uint64_t size = gpumon_gpuprog_content_bytes(map);
 
 	if (!size)
 		return 0;
@@ -73,47 +73,47 @@ static int write_content(struct gpumon_probe_plan *plan, const struct gpumon_pro
 	return pwrite(plan->content, map->data, size, (off_t)at) == (ssize_t)size ? 0 : -1;
 }
 
-static bool prints(const struct gpumon_probe_object *object)
+static bool prints(const struct gpumon_gpuprog_object *object)
 {
 	for (uint32_t i = 0; i < object->programs_n; i++)
-		if (gpumon_probe_prints(&object->programs[i]))
+		if (gpumon_gpuprog_prints(&object->programs[i]))
 			return true;
 	return false;
 }
 
-int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t shards,
-			   uint32_t copy_ms, uint64_t shared, struct gpumon_probe_plan *plan,
-			   struct gpumon_error *err)
+int gpumon_gpuprog_plan_make(const struct gpumon_gpuprog_object *object, uint32_t shards,
+			     uint32_t copy_ms, uint64_t shared, struct gpumon_gpuprog_plan *plan,
+			     struct gpumon_error *err)
 {
 	struct gpumon_wire_settings *settings = &plan->settings;
 	struct rlimit limit;
-	uint64_t end = 0, control = place(&end, sizeof(struct gpumon_probe_control));
+	uint64_t end = 0, control = place(&end, sizeof(struct gpumon_gpuprog_control));
 
-	*plan = (struct gpumon_probe_plan){ .content = -1, .shards = shards };
+	*plan = (struct gpumon_gpuprog_plan){ .content = -1, .shards = shards };
 	settings->type = GPUMON_WIRE_SETTINGS;
 	settings->version = GPUMON_WIRE_VERSION;
 	settings->copy_ms = copy_ms;
 	settings->shared = shared;
-	settings->pid_place = control + offsetof(struct gpumon_probe_control, pid_tgid);
-	settings->kept_place = control + offsetof(struct gpumon_probe_control, kept);
-	settings->print_place = control + offsetof(struct gpumon_probe_control, print);
+	settings->pid_place = control + offsetof(struct gpumon_gpuprog_control, pid_tgid);
+	settings->kept_place = control + offsetof(struct gpumon_gpuprog_control, kept);
+	settings->print_place = control + offsetof(struct gpumon_gpuprog_control, print);
 	settings->places[settings->places_n++] = control;
 	for (uint32_t i = 0; i < object->maps_n; i++)
 		settings->places[settings->places_n++] =
-			place(&end, gpumon_probe_map_bytes(&object->maps[i], shards));
+			place(&end, gpumon_gpuprog_map_bytes(&object->maps[i], shards));
 	for (uint32_t i = 0; i < object->programs_n; i++)
-		if (gpumon_probe_keeps(&object->programs[i]))
-			settings->kept_words = GPUMON_PROBE_KEPT_TAGS + GPUMON_PROBE_MAX_KEPT;
+		if (gpumon_gpuprog_keeps(&object->programs[i]))
+			settings->kept_words = GPUMON_GPUPROG_KEPT_TAGS + GPUMON_GPUPROG_MAX_KEPT;
 	if (prints(object))
 		settings->print =
-			place(&end, gpumon_probe_map_bytes(&gpumon_probe_print_map, shards));
+			place(&end, gpumon_gpuprog_map_bytes(&gpumon_gpuprog_print_map, shards));
 	settings->bytes = end;
-	if (end > GPUMON_PROBE_MAX_MEMORY)
+	if (end > GPUMON_GPUPROG_MAX_MEMORY)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 			"the maps would take %llu MiB on each GPU, and at most %llu are possible: use smaller max_entries",
 			(unsigned long long)(end >> 20),
-			(unsigned long long)(GPUMON_PROBE_MAX_MEMORY >> 20));
+			(unsigned long long)(GPUMON_GPUPROG_MAX_MEMORY >> 20));
 	/* A signal would end us. */
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && end > limit.rlim_cur)
 		return gpumon_error_set(
@@ -137,11 +137,11 @@ int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t sh
 	}
 	gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_MEMORY,
 			 "no memory for the first content of the maps: %s", strerror(errno));
-	gpumon_probe_plan_clear(plan);
+	gpumon_gpuprog_plan_clear(plan);
 	return -1;
 }
 
-void gpumon_probe_plan_clear(struct gpumon_probe_plan *plan)
+void gpumon_gpuprog_plan_clear(struct gpumon_gpuprog_plan *plan)
 {
 	if (plan->content >= 0)
 		close(plan->content);
@@ -151,37 +151,38 @@ void gpumon_probe_plan_clear(struct gpumon_probe_plan *plan)
 /* For a key: many keys without room would take for ever if each looked at all slots. */
 #define TRIED_SLOTS 256
 
-static void fold_values(const struct gpumon_probe_map *map, uint32_t shards, uint8_t *to,
+static void fold_values(const struct gpumon_gpuprog_map *map, uint32_t shards, uint8_t *to,
 			const uint8_t *from)
 {
-	uint64_t step = gpumon_probe_value_bytes(map), shard_step = gpumon_probe_shard_bytes(map);
+	uint64_t step = gpumon_gpuprog_value_bytes(map),
+		 shard_step = gpumon_gpuprog_shard_bytes(map);
 
 	for (uint32_t shard = 0; shard < shards; shard++)
 		for (uint64_t i = 0; i < map->max_entries; i++)
-			gpumon_probe_add_value(map, to + shard * shard_step + i * step,
-					       from + shard * shard_step + i * step);
+			gpumon_gpuprog_add_value(map, to + shard * shard_step + i * step,
+						 from + shard * shard_step + i * step);
 }
 
 /* What was added to the first content. */
-static void fold_content(const struct gpumon_probe_map *map, uint8_t *to, const uint8_t *from)
+static void fold_content(const struct gpumon_gpuprog_map *map, uint8_t *to, const uint8_t *from)
 {
-	uint64_t step = gpumon_probe_value_bytes(map);
+	uint64_t step = gpumon_gpuprog_value_bytes(map);
 
 	for (uint64_t i = 0; i < map->max_entries; i++) {
-		gpumon_probe_add_value(map, to + i * step, from + i * step);
+		gpumon_gpuprog_add_value(map, to + i * step, from + i * step);
 		if (map->data)
-			gpumon_probe_take_value(map, to + i * step, map->data + i * step);
+			gpumon_gpuprog_take_value(map, to + i * step, map->data + i * step);
 	}
 }
 
 /* Readers look at all slots, so that a key may be in any of those that are tried. */
-static bool fold_key(const struct gpumon_probe_map *map, uint8_t *to, const void *key,
+static bool fold_key(const struct gpumon_gpuprog_map *map, uint8_t *to, const void *key,
 		     const void *value)
 {
-	struct gpumon_probe_hash hash = gpumon_probe_hash_layout(map);
-	uint64_t at = gpumon_probe_key_hash(key, map->key_size), ready, state;
+	struct gpumon_gpuprog_hash hash = gpumon_gpuprog_hash_layout(map);
+	uint64_t at = gpumon_gpuprog_key_hash(key, map->key_size), ready, state;
 
-	ready = (at & ~3ull) | GPUMON_PROBE_SLOT_READY;
+	ready = (at & ~3ull) | GPUMON_GPUPROG_SLOT_READY;
 	for (uint64_t i = 0; i < hash.slots && i < TRIED_SLOTS; i++, at++) {
 		uint8_t *slot = to + (at & (hash.slots - 1)) * hash.slot_bytes;
 
@@ -192,53 +193,53 @@ static bool fold_key(const struct gpumon_probe_map *map, uint8_t *to, const void
 		} else if (memcmp(slot + hash.key, key, map->key_size) != 0) {
 			continue;
 		}
-		gpumon_probe_add_value(map, slot + hash.value, value);
+		gpumon_gpuprog_add_value(map, slot + hash.value, value);
 		return true;
 	}
 	return false;
 }
 
 /* Return: keys without room. */
-static uint64_t fold_hash(const struct gpumon_probe_map *map, uint8_t *to, const uint8_t *from)
+static uint64_t fold_hash(const struct gpumon_gpuprog_map *map, uint8_t *to, const uint8_t *from)
 {
 	uint64_t place = 0, lost = 0;
 	const void *key, *value;
 
-	while (gpumon_probe_hash_next(map, from, &place, &key, &value))
+	while (gpumon_gpuprog_hash_next(map, from, &place, &key, &value))
 		lost += !fold_key(map, to, key, value);
 	return lost;
 }
 
-void gpumon_probe_fold(const struct gpumon_probe_object *object,
-		       const struct gpumon_probe_plan *plan, uint8_t *to, const uint8_t *from)
+void gpumon_gpuprog_fold(const struct gpumon_gpuprog_object *object,
+			 const struct gpumon_gpuprog_plan *plan, uint8_t *to, const uint8_t *from)
 {
 	const struct gpumon_wire_settings *settings = &plan->settings;
-	struct gpumon_probe_control sum, more;
+	struct gpumon_gpuprog_control sum, more;
 
 	memcpy(&sum, to + settings->places[0], sizeof(sum));
 	memcpy(&more, from + settings->places[0], sizeof(more));
-	for (uint32_t i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++)
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_LOSS_CAUSES; i++)
 		sum.lost[i] += more.lost[i];
 	for (uint32_t i = 0; i < object->maps_n; i++) {
-		const struct gpumon_probe_map *map = &object->maps[i];
+		const struct gpumon_gpuprog_map *map = &object->maps[i];
 		uint64_t place = settings->places[1 + i];
 
 		if (settings->shared >> i & 1)
 			continue;
 		switch (map->kind) {
-		case GPUMON_PROBE_MAP_SM_ARRAY:
-		case GPUMON_PROBE_MAP_HISTOGRAM:
+		case GPUMON_GPUPROG_MAP_SM_ARRAY:
+		case GPUMON_GPUPROG_MAP_HISTOGRAM:
 			fold_values(map, plan->shards, to + place, from + place);
 			break;
-		case GPUMON_PROBE_MAP_ARRAY:
-		case GPUMON_PROBE_MAP_THREAD_ARRAY:
+		case GPUMON_GPUPROG_MAP_ARRAY:
+		case GPUMON_GPUPROG_MAP_THREAD_ARRAY:
 			fold_content(map, to + place, from + place);
 			break;
-		case GPUMON_PROBE_MAP_HASH:
-			sum.lost[GPUMON_PROBE_LOST_HASH_FULL] +=
+		case GPUMON_GPUPROG_MAP_HASH:
+			sum.lost[GPUMON_GPUPROG_LOST_HASH_FULL] +=
 				fold_hash(map, to + place, from + place);
 			break;
-		case GPUMON_PROBE_MAP_DATA:
+		case GPUMON_GPUPROG_MAP_DATA:
 			if (!map->read_only)
 				fold_content(map, to + place, from + place);
 			break;
@@ -249,14 +250,14 @@ void gpumon_probe_fold(const struct gpumon_probe_object *object,
 	memcpy(to + settings->places[0], &sum, sizeof(sum));
 }
 
-static bool is_ring(const struct gpumon_probe_map *map)
+static bool is_ring(const struct gpumon_gpuprog_map *map)
 {
-	return map->kind == GPUMON_PROBE_MAP_RING;
+	return map->kind == GPUMON_GPUPROG_MAP_RING;
 }
 
-int gpumon_probe_areas_init(struct gpumon_probe_areas *areas,
-			    const struct gpumon_probe_object *object,
-			    const struct gpumon_probe_plan *plan)
+int gpumon_gpuprog_areas_init(struct gpumon_gpuprog_areas *areas,
+			      const struct gpumon_gpuprog_object *object,
+			      const struct gpumon_gpuprog_plan *plan)
 {
 	memset(areas, 0, sizeof(*areas));
 	areas->object = object;
@@ -267,16 +268,17 @@ int gpumon_probe_areas_init(struct gpumon_probe_areas *areas,
 		return -1;
 	for (uint32_t i = 0; i < object->maps_n; i++)
 		if (is_ring(&object->maps[i]))
-			gpumon_probe_records_init(&areas->records[i], &object->maps[i],
-						  GPUMON_PROBE_KEPT_BYTES);
-	gpumon_probe_records_init(&areas->prints, &gpumon_probe_print_map, GPUMON_PROBE_KEPT_BYTES);
+			gpumon_gpuprog_records_init(&areas->records[i], &object->maps[i],
+						    GPUMON_GPUPROG_KEPT_BYTES);
+	gpumon_gpuprog_records_init(&areas->prints, &gpumon_gpuprog_print_map,
+				    GPUMON_GPUPROG_KEPT_BYTES);
 	return 0;
 }
 
-static void clear_area(const struct gpumon_probe_areas *areas, struct gpumon_probe_area *area)
+static void clear_area(const struct gpumon_gpuprog_areas *areas, struct gpumon_gpuprog_area *area)
 {
 	for (uint32_t j = 0; area->drains && j <= areas->object->maps_n; j++)
-		gpumon_probe_drain_clear(&area->drains[j]);
+		gpumon_gpuprog_drain_clear(&area->drains[j]);
 	free(area->drains);
 	free(area->images);
 	munmap(area->memory, areas->plan->settings.bytes);
@@ -285,7 +287,7 @@ static void clear_area(const struct gpumon_probe_areas *areas, struct gpumon_pro
 	area->memory = NULL;
 }
 
-void gpumon_probe_areas_clear(struct gpumon_probe_areas *areas)
+void gpumon_gpuprog_areas_clear(struct gpumon_gpuprog_areas *areas)
 {
 	uint32_t maps_n = areas->object->maps_n;
 
@@ -293,39 +295,39 @@ void gpumon_probe_areas_clear(struct gpumon_probe_areas *areas)
 		if (areas->areas[i].memory)
 			clear_area(areas, &areas->areas[i]);
 	for (uint32_t i = 0; areas->records && i < maps_n; i++)
-		gpumon_probe_records_clear(&areas->records[i]);
+		gpumon_gpuprog_records_clear(&areas->records[i]);
 	free(areas->records);
-	gpumon_probe_records_clear(&areas->prints);
+	gpumon_gpuprog_records_clear(&areas->prints);
 	gpumon_pool_clear(&areas->pool);
 }
 
-static int make_drains(const struct gpumon_probe_areas *areas, struct gpumon_probe_area *area)
+static int make_drains(const struct gpumon_gpuprog_areas *areas, struct gpumon_gpuprog_area *area)
 {
-	const struct gpumon_probe_object *object = areas->object;
+	const struct gpumon_gpuprog_object *object = areas->object;
 
 	for (uint32_t i = 0; i <= object->maps_n; i++) {
-		const struct gpumon_probe_map *map = i < object->maps_n ? &object->maps[i] :
-									  &gpumon_probe_print_map;
+		const struct gpumon_gpuprog_map *map =
+			i < object->maps_n ? &object->maps[i] : &gpumon_gpuprog_print_map;
 
 		if (is_ring(map) &&
-		    gpumon_probe_drain_init(&area->drains[i], map, areas->plan->shards))
+		    gpumon_gpuprog_drain_init(&area->drains[i], map, areas->plan->shards))
 			return -1;
 	}
 	return 0;
 }
 
 /* Return: the descriptor of its memory, or -1. */
-static int make_area(struct gpumon_probe_areas *areas, const char *name)
+static int make_area(struct gpumon_gpuprog_areas *areas, const char *name)
 {
 	const struct gpumon_wire_settings *settings = &areas->plan->settings;
 	uint32_t maps_n = areas->object->maps_n;
-	struct gpumon_probe_area *area;
+	struct gpumon_gpuprog_area *area;
 	void *memory;
 	int fd;
 
-	if (areas->areas_n == GPUMON_PROBE_MAX_AREAS)
+	if (areas->areas_n == GPUMON_GPUPROG_MAX_AREAS)
 		return -1;
-	fd = gpumon_probe_shared_make("gpumon-context", settings->bytes, &memory);
+	fd = gpumon_gpuprog_shared_make("gpumon-context", settings->bytes, &memory);
 	if (fd < 0)
 		return -1;
 	area = &areas->areas[areas->areas_n];
@@ -345,10 +347,10 @@ static int make_area(struct gpumon_probe_areas *areas, const char *name)
 }
 
 /* The area of contexts that have ended; NULL without memory. */
-static struct gpumon_probe_area *sum_area(struct gpumon_probe_areas *areas)
+static struct gpumon_gpuprog_area *sum_area(struct gpumon_gpuprog_areas *areas)
 {
-	const struct gpumon_probe_object *object = areas->object;
-	struct gpumon_probe_area *area;
+	const struct gpumon_gpuprog_object *object = areas->object;
+	struct gpumon_gpuprog_area *area;
 	int fd;
 
 	if (areas->sum >= 0)
@@ -363,14 +365,15 @@ static struct gpumon_probe_area *sum_area(struct gpumon_probe_areas *areas)
 	for (uint32_t i = 0; i < object->maps_n; i++)
 		if (object->maps[i].data && !(areas->plan->settings.shared >> i & 1))
 			memcpy(area->memory + areas->plan->settings.places[1 + i],
-			       object->maps[i].data, gpumon_probe_content_bytes(&object->maps[i]));
+			       object->maps[i].data,
+			       gpumon_gpuprog_content_bytes(&object->maps[i]));
 	return area;
 }
 
 /* Add the oldest of those that have ended to the others. */
-static void fold_oldest(struct gpumon_probe_areas *areas)
+static void fold_oldest(struct gpumon_gpuprog_areas *areas)
 {
-	struct gpumon_probe_area *oldest = NULL, *sum;
+	struct gpumon_gpuprog_area *oldest = NULL, *sum;
 	uint32_t ended = 0;
 
 	for (uint32_t i = areas->areas_n; i-- > 0;) {
@@ -379,14 +382,14 @@ static void fold_oldest(struct gpumon_probe_areas *areas)
 		ended++;
 		oldest = &areas->areas[i];
 	}
-	sum = ended > GPUMON_PROBE_ENDED_AREAS ? sum_area(areas) : NULL;
+	sum = ended > GPUMON_GPUPROG_ENDED_AREAS ? sum_area(areas) : NULL;
 	if (!sum)
 		return;
-	gpumon_probe_fold(areas->object, areas->plan, sum->memory, oldest->memory);
+	gpumon_gpuprog_fold(areas->object, areas->plan, sum->memory, oldest->memory);
 	clear_area(areas, oldest);
 }
 
-void gpumon_probe_areas_ended(struct gpumon_probe_areas *areas, uint32_t number)
+void gpumon_gpuprog_areas_ended(struct gpumon_gpuprog_areas *areas, uint32_t number)
 {
 	if (number >= areas->areas_n || areas->areas[number].ended)
 		return;
@@ -395,17 +398,18 @@ void gpumon_probe_areas_ended(struct gpumon_probe_areas *areas, uint32_t number)
 }
 
 /* Processes end without a word. */
-static void find_ended(struct gpumon_probe_areas *areas)
+static void find_ended(struct gpumon_gpuprog_areas *areas)
 {
 	for (uint32_t i = 0; i < areas->areas_n; i++) {
-		const struct gpumon_probe_area *area = &areas->areas[i];
+		const struct gpumon_gpuprog_area *area = &areas->areas[i];
 
 		if (area->pid > 0 && !area->ended && kill(area->pid, 0) && errno == ESRCH)
-			gpumon_probe_areas_ended(areas, i);
+			gpumon_gpuprog_areas_ended(areas, i);
 	}
 }
 
-int gpumon_probe_areas_add(struct gpumon_probe_areas *areas, const char *name, pid_t pid, int *fd)
+int gpumon_gpuprog_areas_add(struct gpumon_gpuprog_areas *areas, const char *name, pid_t pid,
+			     int *fd)
 {
 	find_ended(areas);
 	*fd = make_area(areas, name);
@@ -422,7 +426,7 @@ int gpumon_probe_areas_add(struct gpumon_probe_areas *areas, const char *name, p
  * @place: of the ring in the memory
  */
 struct reader {
-	struct gpumon_probe_records *records;
+	struct gpumon_gpuprog_records *records;
 	uint32_t device;
 	uint64_t place;
 	void (*clear)(void *argument, uint64_t offset, uint64_t size);
@@ -433,7 +437,7 @@ static void take_record(void *argument, const void *data, uint32_t size)
 {
 	const struct reader *reader = argument;
 
-	gpumon_probe_records_add(reader->records, reader->device, data, size);
+	gpumon_gpuprog_records_add(reader->records, reader->device, data, size);
 }
 
 static void take_clear(void *argument, uint64_t offset, uint64_t size)
@@ -444,27 +448,27 @@ static void take_clear(void *argument, uint64_t offset, uint64_t size)
 		reader->clear(reader->argument, reader->place + offset, size);
 }
 
-static void read_ring(const struct gpumon_probe_areas *areas, struct gpumon_probe_area *area,
-		      uint32_t index, const struct gpumon_probe_map *map, struct reader *reader,
+static void read_ring(const struct gpumon_gpuprog_areas *areas, struct gpumon_gpuprog_area *area,
+		      uint32_t index, const struct gpumon_gpuprog_map *map, struct reader *reader,
 		      bool quiet)
 {
-	struct gpumon_probe_drain *drain = &area->drains[index];
+	struct gpumon_gpuprog_drain *drain = &area->drains[index];
 
 	drain->record = take_record;
 	drain->clear = take_clear;
 	drain->arg = reader;
-	gpumon_probe_ring_drain(drain, map, areas->plan->shards, area->memory + reader->place,
-				quiet);
+	gpumon_gpuprog_ring_drain(drain, map, areas->plan->shards, area->memory + reader->place,
+				  quiet);
 }
 
-void gpumon_probe_areas_copied(struct gpumon_probe_areas *areas, uint32_t number, bool quiet,
-			       void (*clear)(void *argument, uint64_t offset, uint64_t size),
-			       void *argument)
+void gpumon_gpuprog_areas_copied(struct gpumon_gpuprog_areas *areas, uint32_t number, bool quiet,
+				 void (*clear)(void *argument, uint64_t offset, uint64_t size),
+				 void *argument)
 {
 	const struct gpumon_wire_settings *settings = &areas->plan->settings;
-	const struct gpumon_probe_object *object = areas->object;
+	const struct gpumon_gpuprog_object *object = areas->object;
 	struct reader reader = { .device = number, .clear = clear, .argument = argument };
-	struct gpumon_probe_area *area;
+	struct gpumon_gpuprog_area *area;
 
 	if (number >= areas->areas_n || !areas->areas[number].drains)
 		return;
@@ -481,13 +485,13 @@ void gpumon_probe_areas_copied(struct gpumon_probe_areas *areas, uint32_t number
 		return;
 	reader.records = &areas->prints;
 	reader.place = settings->print;
-	read_ring(areas, area, object->maps_n, &gpumon_probe_print_map, &reader, quiet);
+	read_ring(areas, area, object->maps_n, &gpumon_gpuprog_print_map, &reader, quiet);
 }
 
-void gpumon_probe_areas_clock(struct gpumon_probe_areas *areas, uint32_t number, int64_t offset_ns,
-			      uint64_t error_ns)
+void gpumon_gpuprog_areas_clock(struct gpumon_gpuprog_areas *areas, uint32_t number,
+				int64_t offset_ns, uint64_t error_ns)
 {
-	struct gpumon_probe_clock *clock;
+	struct gpumon_gpuprog_clock *clock;
 	int64_t low = offset_ns - (int64_t)error_ns, high = offset_ns + (int64_t)error_ns;
 
 	if (number >= areas->areas_n || error_ns > INT64_MAX / 4 || offset_ns > INT64_MAX / 4 ||
@@ -505,7 +509,8 @@ void gpumon_probe_areas_clock(struct gpumon_probe_areas *areas, uint32_t number,
 	clock->offset_ns = low + (int64_t)clock->error_ns;
 }
 
-void gpumon_probe_areas_share(struct gpumon_probe_areas *areas, uint32_t map, const void *memory)
+void gpumon_gpuprog_areas_share(struct gpumon_gpuprog_areas *areas, uint32_t map,
+				const void *memory)
 {
 	for (uint32_t i = 0; i < areas->areas_n; i++) {
 		if (!areas->areas[i].images)
@@ -515,9 +520,9 @@ void gpumon_probe_areas_share(struct gpumon_probe_areas *areas, uint32_t map, co
 	}
 }
 
-struct gpumon_probe_device *gpumon_probe_areas_devices(const struct gpumon_probe_areas *areas)
+struct gpumon_gpuprog_device *gpumon_gpuprog_areas_devices(const struct gpumon_gpuprog_areas *areas)
 {
-	struct gpumon_probe_device *devices = calloc(areas->areas_n + 1, sizeof(*devices));
+	struct gpumon_gpuprog_device *devices = calloc(areas->areas_n + 1, sizeof(*devices));
 
 	for (uint32_t i = 0; devices && i < areas->areas_n; i++) {
 		devices[i].name = areas->areas[i].name;

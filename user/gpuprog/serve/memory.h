@@ -13,17 +13,17 @@
 #include "gpuprog/view/result.h"
 
 /**
- * gpumon_probe_shared_make - shared memory of a fixed size
+ * gpumon_gpuprog_shared_make - shared memory of a fixed size
  * @name: for people
  * @bytes: size
  * @memory: out: it, zeroed, to be unmapped
  *
  * Return: a descriptor for the other side, to be closed; -1.
  */
-int gpumon_probe_shared_make(const char *name, size_t bytes, void **memory);
+int gpumon_gpuprog_shared_make(const char *name, size_t bytes, void **memory);
 
 /**
- * gpumon_probe_shared_read - read what a process has sent
+ * gpumon_gpuprog_shared_read - read what a process has sent
  * @fd: memfd of the process, or -1
  * @size: bytes that it says are in there
  *
@@ -31,24 +31,24 @@ int gpumon_probe_shared_make(const char *name, size_t bytes, void **memory);
  *
  * Return: @size bytes, to be freed; NULL: fewer are there, or no memory.
  */
-void *gpumon_probe_shared_read(int fd, size_t size);
+void *gpumon_gpuprog_shared_read(int fd, size_t size);
 
 /* Memory of all maps of a context at most. */
 
 /**
- * struct gpumon_probe_plan - memory of a context
+ * struct gpumon_gpuprog_plan - memory of a context
  * @settings: for the library
  * @content: memfd with the first content
  * @shards: copies of what aggregates by SM
  */
-struct gpumon_probe_plan {
+struct gpumon_gpuprog_plan {
 	struct gpumon_wire_settings settings;
 	int content;
 	uint32_t shards;
 };
 
 /**
- * gpumon_probe_plan_make - decide where everything lies
+ * gpumon_gpuprog_plan_make - decide where everything lies
  * @object: programs and maps
  * @shards: a power of two
  * @copy_ms: how often memory is copied
@@ -58,13 +58,13 @@ struct gpumon_probe_plan {
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_plan_make(const struct gpumon_probe_object *object, uint32_t shards,
-			   uint32_t copy_ms, uint64_t shared, struct gpumon_probe_plan *plan,
-			   struct gpumon_error *err);
-void gpumon_probe_plan_clear(struct gpumon_probe_plan *plan);
+int gpumon_gpuprog_plan_make(const struct gpumon_gpuprog_object *object, uint32_t shards,
+			     uint32_t copy_ms, uint64_t shared, struct gpumon_gpuprog_plan *plan,
+			     struct gpumon_error *err);
+void gpumon_gpuprog_plan_clear(struct gpumon_gpuprog_plan *plan);
 
 /**
- * gpumon_probe_fold - add the memory of a context to another's
+ * gpumon_gpuprog_fold - add the memory of a context to another's
  * @object: maps
  * @plan: where they lie
  * @to: memory, which begins with the plan's content
@@ -73,15 +73,15 @@ void gpumon_probe_plan_clear(struct gpumon_probe_plan *plan);
  * Numbers are added: values with the same index or key, global data, losses; of arrays and data with a first
  * content, what was added to it. Rings are left out, and maps whose memory is elsewhere.
  */
-void gpumon_probe_fold(const struct gpumon_probe_object *object,
-		       const struct gpumon_probe_plan *plan, uint8_t *to, const uint8_t *from);
+void gpumon_gpuprog_fold(const struct gpumon_gpuprog_object *object,
+			 const struct gpumon_gpuprog_plan *plan, uint8_t *to, const uint8_t *from);
 
-#define GPUMON_PROBE_MAX_AREAS 4096
+#define GPUMON_GPUPROG_MAX_AREAS 4096
 /* Contexts that have ended and are still shown by themselves. */
-#define GPUMON_PROBE_ENDED_AREAS 16
+#define GPUMON_GPUPROG_ENDED_AREAS 16
 
 /**
- * struct gpumon_probe_area - a context
+ * struct gpumon_gpuprog_area - a context
  * @name: of its GPU and process
  * @pid: of the process, as it is here
  * @ended: the context or its process has
@@ -91,19 +91,19 @@ void gpumon_probe_fold(const struct gpumon_probe_object *object,
  * @clock: of the GPU
  * @settled: nothing ran on the GPU when it was copied last
  */
-struct gpumon_probe_area {
+struct gpumon_gpuprog_area {
 	const char *name;
 	pid_t pid;
 	bool ended;
 	uint8_t *memory;
-	struct gpumon_probe_drain *drains;
+	struct gpumon_gpuprog_drain *drains;
 	const void **images;
-	struct gpumon_probe_clock clock;
+	struct gpumon_gpuprog_clock clock;
 	bool settled;
 };
 
 /**
- * struct gpumon_probe_areas - all contexts of all processes
+ * struct gpumon_gpuprog_areas - all contexts of all processes
  * @object: maps
  * @plan: where they lie
  * @records: by number of the map
@@ -113,25 +113,25 @@ struct gpumon_probe_area {
  * @areas_n: how many
  * @sum: index of the area that has what older contexts have gathered, or -1
  */
-struct gpumon_probe_areas {
-	const struct gpumon_probe_object *object;
-	const struct gpumon_probe_plan *plan;
-	struct gpumon_probe_records *records;
-	struct gpumon_probe_records prints;
+struct gpumon_gpuprog_areas {
+	const struct gpumon_gpuprog_object *object;
+	const struct gpumon_gpuprog_plan *plan;
+	struct gpumon_gpuprog_records *records;
+	struct gpumon_gpuprog_records prints;
 	struct gpumon_pool pool;
-	struct gpumon_probe_area areas[GPUMON_PROBE_MAX_AREAS];
+	struct gpumon_gpuprog_area areas[GPUMON_GPUPROG_MAX_AREAS];
 	uint32_t areas_n;
 	int32_t sum;
 };
 
 /* Return: 0, or -1 without memory. To be cleared in both cases. */
-int gpumon_probe_areas_init(struct gpumon_probe_areas *areas,
-			    const struct gpumon_probe_object *object,
-			    const struct gpumon_probe_plan *plan);
-void gpumon_probe_areas_clear(struct gpumon_probe_areas *areas);
+int gpumon_gpuprog_areas_init(struct gpumon_gpuprog_areas *areas,
+			      const struct gpumon_gpuprog_object *object,
+			      const struct gpumon_gpuprog_plan *plan);
+void gpumon_gpuprog_areas_clear(struct gpumon_gpuprog_areas *areas);
 
 /**
- * gpumon_probe_areas_add - a new context
+ * gpumon_gpuprog_areas_add - a new context
  * @areas: areas
  * @name: for people
  * @pid: of its process, as it is here
@@ -139,33 +139,36 @@ void gpumon_probe_areas_clear(struct gpumon_probe_areas *areas);
  *
  * Return: its number, or -1: too many, no memory.
  */
-int gpumon_probe_areas_add(struct gpumon_probe_areas *areas, const char *name, pid_t pid, int *fd);
+int gpumon_gpuprog_areas_add(struct gpumon_gpuprog_areas *areas, const char *name, pid_t pid,
+			     int *fd);
 
 /* A context has ended: nobody writes its memory any more. */
-void gpumon_probe_areas_ended(struct gpumon_probe_areas *areas, uint32_t number);
+void gpumon_gpuprog_areas_ended(struct gpumon_gpuprog_areas *areas, uint32_t number);
 
 /**
- * gpumon_probe_areas_copied - read the rings of a context that was copied
+ * gpumon_gpuprog_areas_copied - read the rings of a context that was copied
  * @areas: areas
  * @number: of the context
  * @quiet: nothing ran on the GPU meanwhile
  * @clear: called for each range of its memory that is to be zeroed; NULL: nobody writes it any more
  * @argument: for it
  */
-void gpumon_probe_areas_copied(struct gpumon_probe_areas *areas, uint32_t number, bool quiet,
-			       void (*clear)(void *argument, uint64_t offset, uint64_t size),
-			       void *argument);
+void gpumon_gpuprog_areas_copied(struct gpumon_gpuprog_areas *areas, uint32_t number, bool quiet,
+				 void (*clear)(void *argument, uint64_t offset, uint64_t size),
+				 void *argument);
 
 /* A comparison of a context's clock, which may have been made before: the range then has both. */
-void gpumon_probe_areas_clock(struct gpumon_probe_areas *areas, uint32_t number, int64_t offset_ns,
-			      uint64_t error_ns);
+void gpumon_gpuprog_areas_clock(struct gpumon_gpuprog_areas *areas, uint32_t number,
+				int64_t offset_ns, uint64_t error_ns);
 
 /*
  * A map has its memory elsewhere, for all contexts together: it is shown with the first one.
  */
-void gpumon_probe_areas_share(struct gpumon_probe_areas *areas, uint32_t map, const void *memory);
+void gpumon_gpuprog_areas_share(struct gpumon_gpuprog_areas *areas, uint32_t map,
+				const void *memory);
 
-/* What there is, as gpumon_probe_result's @devices, to be freed; NULL without memory. */
-struct gpumon_probe_device *gpumon_probe_areas_devices(const struct gpumon_probe_areas *areas);
+/* What there is, as gpumon_gpuprog_result's @devices, to be freed; NULL without memory. */
+struct gpumon_gpuprog_device *
+gpumon_gpuprog_areas_devices(const struct gpumon_gpuprog_areas *areas);
 
 #endif /* GPUMON_GPUPROG_SERVE_MEMORY_H */

@@ -6,10 +6,10 @@
 #include "cpu.h"
 
 /**
- * struct gpumon_probe_options - how programs are put into kernels
+ * struct gpumon_gpuprog_options - how programs are put into kernels
  * @tool: name of a tool of gpumon, or NULL
  * @kernels: patterns of kernels; none: all
- * @fuel: backward jumps of a run; 0: GPUMON_PROBE_FUEL
+ * @fuel: backward jumps of a run; 0: GPUMON_GPUPROG_FUEL
  * @sass: patch machine code of all kernels; otherwise that of kernels without PTX, if kernels are named
  * @within: a recording, which needs CUPTI: no machine code is patched
  * @sample: of @sass: 1 of so many blocks runs the programs; 0: all
@@ -22,7 +22,7 @@
  * @block: likewise: threads of a block in x, y and z
  * @times: likewise: how often each runs, one after the other
  */
-struct gpumon_probe_options {
+struct gpumon_gpuprog_options {
 	const char *tool;
 	struct gpumon_texts kernels;
 	uint32_t fuel;
@@ -31,7 +31,7 @@ struct gpumon_probe_options {
 	uint32_t sample;
 	const char *ptxas;
 	const char *sanitizer;
-	struct gpumon_probe_cpu_options cpu;
+	struct gpumon_gpuprog_cpu_options cpu;
 	bool no_cpu;
 	uint32_t gpu;
 	uint32_t grid[3];
@@ -39,6 +39,6 @@ struct gpumon_probe_options {
 	uint32_t times;
 };
 
-#define GPUMON_PROBE_FUEL 65536
+#define GPUMON_GPUPROG_FUEL 65536
 
 #endif /* GPUMON_GPUPROG_SERVE_OPTIONS_H */

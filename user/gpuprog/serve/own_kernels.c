@@ -123,6 +123,7 @@ static int cuda_load(struct cuda_driver *driver, struct gpumon_error *err)
 	}
 	return 0;
 }
+
 /* "out of memory (2)", in static memory. */
 static const char *cuda_error(const struct cuda_driver *driver, int error)
 {
@@ -170,6 +171,7 @@ static int find_device(struct cuda_gpu *gpu, uint32_t number, struct gpumon_erro
 		error = driver->device_get(&gpu->device, (int)number);
 	return error ? refuse_machine(gpu, error, err) : 0;
 }
+
 /**
  * cuda_open - begin to use a GPU
  * @gpu: out, to be closed in both cases
@@ -210,6 +212,7 @@ static void cuda_close(struct cuda_gpu *gpu)
 		gpu->driver.primary_release(gpu->device);
 	memset(gpu, 0, sizeof(*gpu));
 }
+
 /**
  * cuda_alloc - the block of memory, zeroed
  * @gpu: GPU
@@ -234,6 +237,7 @@ static int cuda_alloc(struct cuda_gpu *gpu, uint64_t bytes, struct gpumon_error 
 		error = gpu->driver.set(gpu->memory, 0, bytes, NULL);
 	return error ? refuse(gpu, error, "no memory for the maps on the GPU", err) : 0;
 }
+
 /* Copy to a place of the block, or from its start. 0, or -1 with @err. */
 static int cuda_write(struct cuda_gpu *gpu, uint64_t place, const void *data, size_t size,
 		      struct gpumon_error *err)
@@ -252,6 +256,7 @@ static int cuda_read(struct cuda_gpu *gpu, void *data, size_t size, struct gpumo
 		error = gpu->driver.wait();
 	return error ? refuse(gpu, error, "the maps could not be copied from the GPU", err) : 0;
 }
+
 /**
  * cuda_module - load kernels
  * @gpu: GPU
@@ -303,6 +308,7 @@ static int launch(const struct cuda_gpu *gpu, const char *kernel, const uint32_t
 		error = driver->event_record(events[1], NULL);
 	return error ? error : driver->wait();
 }
+
 /**
  * cuda_run - launch a kernel without parameters, and wait for its end
  * @gpu: GPU with a module
@@ -348,20 +354,20 @@ static int cuda_run(struct cuda_gpu *gpu, const char *kernel, const uint32_t *gr
  * @ran_n: how many
  */
 struct alone {
-	struct gpumon_probe_order order;
-	const struct gpumon_probe_options *options;
-	struct gpumon_probe_plan plan;
-	struct gpumon_probe_areas areas;
+	struct gpumon_gpuprog_order order;
+	const struct gpumon_gpuprog_options *options;
+	struct gpumon_gpuprog_plan plan;
+	struct gpumon_gpuprog_areas areas;
 	uint32_t number;
-	struct gpumon_probe_run run;
+	struct gpumon_gpuprog_run run;
 	struct cuda_gpu gpu;
-	struct gpumon_probe_ran *ran;
+	struct gpumon_gpuprog_ran *ran;
 	uint32_t ran_n;
 };
 
 static int fill_memory(struct alone *alone, struct gpumon_error *err)
 {
-	const struct gpumon_probe_object *object = alone->order.object;
+	const struct gpumon_gpuprog_object *object = alone->order.object;
 	const struct gpumon_wire_settings *settings = &alone->plan.settings;
 	uint64_t pid = (uint64_t)getpid() << 32 | (uint64_t)getpid(), print;
 
@@ -369,7 +375,7 @@ static int fill_memory(struct alone *alone, struct gpumon_error *err)
 		return -1;
 	print = alone->gpu.memory + settings->print;
 	for (uint32_t i = 0; i < object->maps_n; i++) {
-		uint64_t size = gpumon_probe_content_bytes(&object->maps[i]);
+		uint64_t size = gpumon_gpuprog_content_bytes(&object->maps[i]);
 
 		if (size && cuda_write(&alone->gpu, settings->places[1 + i], object->maps[i].data,
 				       size, err))
@@ -389,14 +395,14 @@ static int load_kernels(struct alone *alone, struct gpumon_error *err)
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int ret = out ? gpumon_probe_own_write(&alone->order, &alone->run, out, err) : -1;
+	int ret = out ? gpumon_gpuprog_own_write(&alone->order, &alone->run, out, err) : -1;
 
 	for (uint32_t i = 0; i < settings->places_n; i++)
 		addresses[i] = alone->gpu.memory + settings->places[i];
 	if (!out || (fclose(out) && !ret))
 		ret = gpumon_error_memory(err);
 	if (!ret)
-		ret = cuda_load_module(&alone->gpu, text, GPUMON_PROBE_TABLE, addresses,
+		ret = cuda_load_module(&alone->gpu, text, GPUMON_GPUPROG_TABLE, addresses,
 				       settings->places_n * sizeof(addresses[0]), err);
 	free(text);
 	return ret;
@@ -409,7 +415,7 @@ static uint64_t volume(const uint32_t *sides)
 
 static int run_kernel(struct alone *alone, const char *name, struct gpumon_error *err)
 {
-	const struct gpumon_probe_options *options = alone->options;
+	const struct gpumon_gpuprog_options *options = alone->options;
 	uint64_t *ns = calloc(options->times, sizeof(*ns));
 	int ret = ns ? 0 : gpumon_error_memory(err);
 
@@ -417,7 +423,7 @@ static int run_kernel(struct alone *alone, const char *name, struct gpumon_error
 		ret = cuda_run(&alone->gpu, name, options->grid, options->block, &ns[i], err);
 	if (!ret) {
 		qsort(ns, options->times, sizeof(*ns), gpumon_by_value);
-		alone->ran[alone->ran_n++] = (struct gpumon_probe_ran){
+		alone->ran[alone->ran_n++] = (struct gpumon_gpuprog_ran){
 			.program = name,
 			.blocks = volume(options->grid),
 			.threads = volume(options->block),
@@ -433,10 +439,10 @@ static int run_kernel(struct alone *alone, const char *name, struct gpumon_error
 
 static int run_kernels(struct alone *alone, struct gpumon_error *err)
 {
-	const struct gpumon_probe_object *object = alone->order.object;
+	const struct gpumon_gpuprog_object *object = alone->order.object;
 
 	for (uint32_t i = 0; i < object->programs_n; i++)
-		if (alone->order.facts[i] && object->programs[i].point == GPUMON_PROBE_RUN &&
+		if (alone->order.facts[i] && object->programs[i].point == GPUMON_GPUPROG_RUN &&
 		    run_kernel(alone, object->programs[i].name, err))
 			return -1;
 	return 0;
@@ -448,7 +454,7 @@ static int add_area(struct alone *alone, struct gpumon_error *err)
 	int fd, number;
 
 	snprintf(name, sizeof(name), "GPU %u (%s)", alone->options->gpu, alone->gpu.name);
-	number = gpumon_probe_areas_add(&alone->areas, name, getpid(), &fd);
+	number = gpumon_gpuprog_areas_add(&alone->areas, name, getpid(), &fd);
 	if (number < 0)
 		return gpumon_error_memory(err);
 	close(fd);
@@ -466,15 +472,15 @@ static int gather(struct alone *alone, struct gpumon_error *err)
 		      alone->plan.settings.bytes, err))
 		return -1;
 	/* The memory goes with the GPU's context, whose rings are not written any more. */
-	gpumon_probe_areas_copied(&alone->areas, alone->number, true, NULL, NULL);
+	gpumon_gpuprog_areas_copied(&alone->areas, alone->number, true, NULL, NULL);
 	return 0;
 }
 
 static int show_gathered(struct gpumon_context *context, const struct alone *alone,
 			 struct gpumon_error *err)
 {
-	struct gpumon_probe_device *devices = gpumon_probe_areas_devices(&alone->areas);
-	const struct gpumon_probe_result result = {
+	struct gpumon_gpuprog_device *devices = gpumon_gpuprog_areas_devices(&alone->areas);
+	const struct gpumon_gpuprog_result result = {
 		.tool = alone->options->tool,
 		.object = alone->order.object,
 		.run = &alone->run,
@@ -485,9 +491,9 @@ static int show_gathered(struct gpumon_context *context, const struct alone *alo
 		.ran = alone->ran,
 		.ran_n = alone->ran_n,
 	};
-	int ret = devices ?
-			  gpumon_probe_show_sheet(context, gpumon_probe_view_sheet(&result), err) :
-			  gpumon_error_memory(err);
+	int ret = devices ? gpumon_gpuprog_show_sheet(context, gpumon_gpuprog_view_sheet(&result),
+						      err) :
+			    gpumon_error_memory(err);
 
 	free(devices);
 	return ret;
@@ -497,8 +503,8 @@ static int run_alone(struct gpumon_context *context, struct alone *alone, struct
 {
 	int ret;
 
-	alone->ran = calloc(gpumon_probe_own_n(&alone->order), sizeof(*alone->ran));
-	if (gpumon_probe_areas_init(&alone->areas, alone->order.object, &alone->plan) ||
+	alone->ran = calloc(gpumon_gpuprog_own_n(&alone->order), sizeof(*alone->ran));
+	if (gpumon_gpuprog_areas_init(&alone->areas, alone->order.object, &alone->plan) ||
 	    !alone->ran)
 		ret = gpumon_error_memory(err);
 	else
@@ -506,14 +512,14 @@ static int run_alone(struct gpumon_context *context, struct alone *alone, struct
 	if (!ret)
 		ret = show_gathered(context, alone, err);
 	cuda_close(&alone->gpu);
-	gpumon_probe_areas_clear(&alone->areas);
-	gpumon_probe_run_clear(&alone->run);
+	gpumon_gpuprog_areas_clear(&alone->areas);
+	gpumon_gpuprog_run_clear(&alone->run);
 	free(alone->ran);
 	return ret;
 }
 
-int gpumon_probe_alone(struct gpumon_context *context, const struct gpumon_probe_check *check,
-		       const struct gpumon_probe_options *options)
+int gpumon_gpuprog_alone(struct gpumon_context *context, const struct gpumon_gpuprog_check *check,
+			 const struct gpumon_gpuprog_options *options)
 {
 	struct alone *alone = calloc(1, sizeof(*alone));
 	struct gpumon_error err;
@@ -523,21 +529,21 @@ int gpumon_probe_alone(struct gpumon_context *context, const struct gpumon_probe
 		gpumon_error_memory(&err);
 	} else {
 		alone->options = options;
-		alone->order = (struct gpumon_probe_order){
+		alone->order = (struct gpumon_gpuprog_order){
 			.object = &check->object,
 			.facts = check->facts,
 			.own = true,
-			.shards = GPUMON_PROBE_SHARDS,
-			.fuel = options->fuel ? options->fuel : GPUMON_PROBE_FUEL,
+			.shards = GPUMON_GPUPROG_SHARDS,
+			.fuel = options->fuel ? options->fuel : GPUMON_GPUPROG_FUEL,
 		};
-		if (!gpumon_probe_own_n(&alone->order))
+		if (!gpumon_gpuprog_own_n(&alone->order))
 			gpumon_error_set(
 				&err, GPUMON_EXIT_USAGE, -EINVAL, GPUMON_ERROR_REFUSED,
 				"no program of it is a kernel of its own (gpu/run): name a program to run after --");
-		else if (!gpumon_probe_plan_make(&check->object, GPUMON_PROBE_SHARDS, 0, 0,
-						 &alone->plan, &err)) {
+		else if (!gpumon_gpuprog_plan_make(&check->object, GPUMON_GPUPROG_SHARDS, 0, 0,
+						   &alone->plan, &err)) {
 			ret = run_alone(context, alone, &err);
-			gpumon_probe_plan_clear(&alone->plan);
+			gpumon_gpuprog_plan_clear(&alone->plan);
 		}
 	}
 	free(alone);

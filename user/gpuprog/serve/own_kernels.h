@@ -11,14 +11,14 @@
 #include "options.h"
 
 /**
- * gpumon_probe_alone - run the programs of gpu/run, in the order of the object, and show the maps
+ * gpumon_gpuprog_alone - run the programs of gpu/run, in the order of the object, and show the maps
  * @context: where to print
  * @check: verified programs; those that were refused are left out
  * @options: see there
  *
  * Return: an exit status; 77: there is no GPU here.
  */
-int gpumon_probe_alone(struct gpumon_context *context, const struct gpumon_probe_check *check,
-		       const struct gpumon_probe_options *options);
+int gpumon_gpuprog_alone(struct gpumon_context *context, const struct gpumon_gpuprog_check *check,
+			 const struct gpumon_gpuprog_options *options);
 
 #endif /* GPUMON_GPUPROG_SERVE_OWN_KERNELS_H */

@@ -289,8 +289,8 @@ static int refuse(struct gpumon_error *err, const char *format, const char *give
 				given);
 }
 
-int gpumon_probe_find_sanitizer(const char *given, char *path, size_t room,
-				struct gpumon_error *err)
+int gpumon_gpuprog_find_sanitizer(const char *given, char *path, size_t room,
+				  struct gpumon_error *err)
 {
 	static const char *const patterns[] = {
 		"/usr/local/cuda/compute-sanitizer/" LIBRARY,
@@ -350,8 +350,8 @@ static bool find_beside(const char *program, char path[PATH_MAX])
 	return find_in_wheels(file, path);
 }
 
-int gpumon_probe_find_ptxas(const char *given, const char *program, char path[PATH_MAX],
-			    struct gpumon_error *err)
+int gpumon_gpuprog_find_ptxas(const char *given, const char *program, char path[PATH_MAX],
+			      struct gpumon_error *err)
 {
 	const char *environment = getenv("VIRTUAL_ENV");
 
@@ -392,7 +392,7 @@ static void *read_file(const char *path, size_t *size)
 
 	if (fd >= 0 && !fstat(fd, &status) && status.st_size <= CODE_MAX) {
 		*size = (size_t)status.st_size;
-		data = gpumon_probe_shared_read(fd, *size);
+		data = gpumon_gpuprog_shared_read(fd, *size);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -493,6 +493,7 @@ static char *make_key(const char *ptxas, unsigned int sm, const char *text, size
 	free(key);
 	return NULL;
 }
+
 /**
  * probe_assemble - assemble functions for patches, or read what an earlier run has assembled
  * @ptxas: assembler
@@ -529,14 +530,14 @@ static int probe_assemble(const char *ptxas, unsigned int sm, const char *folder
 /* For a look at the programs before a GPU is known. */
 #define SM_ANY 90
 
-static int write_text(const struct gpumon_probe_patches *patches, uint32_t sm, char **text,
+static int write_text(const struct gpumon_gpuprog_patches *patches, uint32_t sm, char **text,
 		      size_t *size, uint32_t *places, struct gpumon_error *err)
 {
-	const struct gpumon_probe_order *order = patches->order;
-	const struct gpumon_probe_patch patch = {
+	const struct gpumon_gpuprog_order *order = patches->order;
+	const struct gpumon_gpuprog_patch patch = {
 		.object = order->object,
 		.facts = order->facts,
-		.target = { .isa = gpumon_probe_isa(sm),
+		.target = { .isa = gpumon_gpuprog_isa(sm),
 			    .sm = sm,
 			    .shards = order->shards,
 			    .fuel = order->fuel,
@@ -547,15 +548,15 @@ static int write_text(const struct gpumon_probe_patches *patches, uint32_t sm, c
 	int ret = -1;
 
 	if (out)
-		ret = gpumon_probe_patch_write(&patch, out, places, err);
+		ret = gpumon_gpuprog_patch_write(&patch, out, places, err);
 	if (!out || (fclose(out) && !ret))
 		ret = gpumon_error_memory(err);
 	return ret;
 }
 
-int gpumon_probe_patches_open(struct gpumon_probe_patches *patches,
-			      const struct gpumon_probe_options *options, const char *program,
-			      struct gpumon_error *err)
+int gpumon_gpuprog_patches_open(struct gpumon_gpuprog_patches *patches,
+				const struct gpumon_gpuprog_options *options, const char *program,
+				struct gpumon_error *err)
 {
 	uint32_t places;
 	char *text = NULL;
@@ -565,16 +566,16 @@ int gpumon_probe_patches_open(struct gpumon_probe_patches *patches,
 	patches->sample = options->sample;
 	ret = write_text(patches, SM_ANY, &text, &size, &places, err);
 	free(text);
-	if (ret || gpumon_probe_find_sanitizer(options->sanitizer, patches->sanitizer,
-					       sizeof(patches->sanitizer), err))
+	if (ret || gpumon_gpuprog_find_sanitizer(options->sanitizer, patches->sanitizer,
+						 sizeof(patches->sanitizer), err))
 		return -1;
-	return gpumon_probe_find_ptxas(options->ptxas, program, patches->ptxas, err);
+	return gpumon_gpuprog_find_ptxas(options->ptxas, program, patches->ptxas, err);
 }
 
-const struct gpumon_probe_code *gpumon_probe_patches_make(struct gpumon_probe_patches *patches,
-							  uint32_t sm, const char *folder)
+const struct gpumon_gpuprog_code *
+gpumon_gpuprog_patches_make(struct gpumon_gpuprog_patches *patches, uint32_t sm, const char *folder)
 {
-	struct gpumon_probe_code *code;
+	struct gpumon_gpuprog_code *code;
 	struct gpumon_error err;
 	uint64_t begin_ns = gpumon_monotonic_ns();
 	char *text = NULL;
@@ -583,7 +584,7 @@ const struct gpumon_probe_code *gpumon_probe_patches_make(struct gpumon_probe_pa
 	for (uint32_t i = 0; i < patches->codes_n; i++)
 		if (patches->codes[i].made.sm == sm)
 			return &patches->codes[i];
-	if (patches->codes_n == GPUMON_PROBE_MAX_TARGETS)
+	if (patches->codes_n == GPUMON_GPUPROG_MAX_TARGETS)
 		return NULL;
 	code = &patches->codes[patches->codes_n++];
 	code->made.sm = sm;
@@ -597,24 +598,24 @@ const struct gpumon_probe_code *gpumon_probe_patches_make(struct gpumon_probe_pa
 	return code;
 }
 
-uint32_t gpumon_probe_patches_points(const struct gpumon_probe_code *code,
-				     struct gpumon_wire_point points[GPUMON_WIRE_POINTS])
+uint32_t gpumon_gpuprog_patches_points(const struct gpumon_gpuprog_code *code,
+				       struct gpumon_wire_point points[GPUMON_WIRE_POINTS])
 {
 	static const struct gpumon_wire_point all[] = {
-#define POINT(name, number, function, more) [GPUMON_PROBE_PATCH_##name] = { number, function },
-		GPUMON_PROBE_PATCH_PLACES(POINT)
+#define POINT(name, number, function, more) [GPUMON_GPUPROG_PATCH_##name] = { number, function },
+		GPUMON_GPUPROG_PATCH_PLACES(POINT)
 #undef POINT
 	};
 	uint32_t n = 0;
 
 	_Static_assert(sizeof(all) / sizeof(all[0]) <= GPUMON_WIRE_POINTS, "room for all");
-	for (uint32_t i = 0; i < GPUMON_PROBE_PATCH_PLACES_N; i++)
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_PATCH_PLACES_N; i++)
 		if (code->places & 1u << i)
 			points[n++] = all[i];
 	return n;
 }
 
-void gpumon_probe_patches_close(struct gpumon_probe_patches *patches)
+void gpumon_gpuprog_patches_close(struct gpumon_gpuprog_patches *patches)
 {
 	for (uint32_t i = 0; i < patches->codes_n; i++)
 		free(patches->codes[i].code);

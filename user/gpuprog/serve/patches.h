@@ -36,7 +36,7 @@ void gpumon_cache_write(const char *kind, const void *key, size_t key_size, cons
 			size_t size);
 
 /**
- * gpumon_probe_find_sanitizer - find libsanitizer-public.so
+ * gpumon_gpuprog_find_sanitizer - find libsanitizer-public.so
  * @given: path that the user named, or NULL
  * @path: out, @room bytes
  * @room: bytes
@@ -47,11 +47,11 @@ void gpumon_cache_write(const char *kind, const void *key, size_t key_size, cons
  *
  * Return: 0, or -1 with @err, of status 77.
  */
-int gpumon_probe_find_sanitizer(const char *given, char *path, size_t room,
-				struct gpumon_error *err);
+int gpumon_gpuprog_find_sanitizer(const char *given, char *path, size_t room,
+				  struct gpumon_error *err);
 
 /**
- * gpumon_probe_find_ptxas - find an assembler
+ * gpumon_gpuprog_find_ptxas - find an assembler
  * @given: path that the user named, or NULL
  * @program: what will be run: the wheels of its Python may have one
  * @path: out
@@ -62,25 +62,25 @@ int gpumon_probe_find_sanitizer(const char *given, char *path, size_t room,
  *
  * Return: 0, or -1 with @err, of status 77.
  */
-int gpumon_probe_find_ptxas(const char *given, const char *program, char path[PATH_MAX],
-			    struct gpumon_error *err);
+int gpumon_gpuprog_find_ptxas(const char *given, const char *program, char path[PATH_MAX],
+			      struct gpumon_error *err);
 
 /**
- * struct gpumon_probe_code - functions for an architecture
+ * struct gpumon_gpuprog_code - functions for an architecture
  * @made: see there
  * @places: that have functions, a bit each
  * @code: cubin of @made.size bytes
  * @why: they cannot be made, else ""
  */
-struct gpumon_probe_code {
-	struct gpumon_probe_assembly made;
+struct gpumon_gpuprog_code {
+	struct gpumon_gpuprog_assembly made;
 	uint32_t places;
 	void *code;
 	char why[sizeof(((struct gpumon_error *)0)->message)];
 };
 
 /**
- * struct gpumon_probe_patches - what patches need
+ * struct gpumon_gpuprog_patches - what patches need
  * @order: programs
  * @ptxas: assembler
  * @sanitizer: library
@@ -88,17 +88,17 @@ struct gpumon_probe_code {
  * @codes: what was made
  * @codes_n: how many
  */
-struct gpumon_probe_patches {
-	const struct gpumon_probe_order *order;
+struct gpumon_gpuprog_patches {
+	const struct gpumon_gpuprog_order *order;
 	char ptxas[PATH_MAX];
 	char sanitizer[GPUMON_WIRE_PATH];
 	uint32_t sample;
-	struct gpumon_probe_code codes[GPUMON_PROBE_MAX_TARGETS];
+	struct gpumon_gpuprog_code codes[GPUMON_GPUPROG_MAX_TARGETS];
 	uint32_t codes_n;
 };
 
 /**
- * gpumon_probe_patches_open - see whether patches are possible here, before anything is run
+ * gpumon_gpuprog_patches_open - see whether patches are possible here, before anything is run
  * @patches: out, with @order set; to be closed
  * @options: see there
  * @program: what will be run
@@ -106,25 +106,26 @@ struct gpumon_probe_patches {
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_patches_open(struct gpumon_probe_patches *patches,
-			      const struct gpumon_probe_options *options, const char *program,
-			      struct gpumon_error *err);
+int gpumon_gpuprog_patches_open(struct gpumon_gpuprog_patches *patches,
+				const struct gpumon_gpuprog_options *options, const char *program,
+				struct gpumon_error *err);
 
 /**
- * gpumon_probe_patches_make - the functions for an architecture, made when it comes for the first time
+ * gpumon_gpuprog_patches_make - the functions for an architecture, made when it comes for the first time
  * @patches: open
  * @sm: architecture: 90
  * @folder: private, for files of the assembler
  *
  * Return: them, or with @why; NULL: too many architectures.
  */
-const struct gpumon_probe_code *gpumon_probe_patches_make(struct gpumon_probe_patches *patches,
-							  uint32_t sm, const char *folder);
+const struct gpumon_gpuprog_code *
+gpumon_gpuprog_patches_make(struct gpumon_gpuprog_patches *patches, uint32_t sm,
+			    const char *folder);
 
 /* What is to be patched, for the library. Return: how many. */
-uint32_t gpumon_probe_patches_points(const struct gpumon_probe_code *code,
-				     struct gpumon_wire_point points[GPUMON_WIRE_POINTS]);
+uint32_t gpumon_gpuprog_patches_points(const struct gpumon_gpuprog_code *code,
+				       struct gpumon_wire_point points[GPUMON_WIRE_POINTS]);
 
-void gpumon_probe_patches_close(struct gpumon_probe_patches *patches);
+void gpumon_gpuprog_patches_close(struct gpumon_gpuprog_patches *patches);
 
 #endif /* GPUMON_GPUPROG_SERVE_PATCHES_H */

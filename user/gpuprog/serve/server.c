@@ -21,33 +21,33 @@
 /* Of a kernel. Those of templates may have many kilobytes. */
 #define NAME_MAX_BYTES (1u << 20)
 
-int gpumon_probe_server_open(struct gpumon_probe_server *server,
-			     const struct gpumon_probe_order *order,
-			     const struct gpumon_probe_plan *plan, struct gpumon_error *err)
+int gpumon_gpuprog_server_open(struct gpumon_gpuprog_server *server,
+			       const struct gpumon_gpuprog_order *order,
+			       const struct gpumon_gpuprog_plan *plan, struct gpumon_error *err)
 {
 	memset(server, 0, sizeof(*server));
 	server->order = order;
 	server->plan = plan;
 	server->listener.fd = -1;
-	if (gpumon_probe_areas_init(&server->areas, order->object, plan))
+	if (gpumon_gpuprog_areas_init(&server->areas, order->object, plan))
 		return gpumon_error_memory(err);
 	return gpumon_listener_open(&server->listener, err);
 }
 
-void gpumon_probe_server_close(struct gpumon_probe_server *server)
+void gpumon_gpuprog_server_close(struct gpumon_gpuprog_server *server)
 {
 	if (server->listener.fd >= 0)
 		gpumon_listener_close(&server->listener);
-	gpumon_probe_areas_clear(&server->areas);
-	gpumon_probe_launches_clear(&server->launchers);
-	gpumon_probe_run_clear(&server->run);
+	gpumon_gpuprog_areas_clear(&server->areas);
+	gpumon_gpuprog_launches_clear(&server->launchers);
+	gpumon_gpuprog_run_clear(&server->run);
 	gpumon_pool_clear(&server->pool);
 }
 
-void gpumon_probe_server_variable(const struct gpumon_probe_server *server,
-				  char variable[GPUMON_PROBE_VARIABLE_BYTES])
+void gpumon_gpuprog_server_variable(const struct gpumon_gpuprog_server *server,
+				    char variable[GPUMON_GPUPROG_VARIABLE_BYTES])
 {
-	snprintf(variable, GPUMON_PROBE_VARIABLE_BYTES, GPUMON_WIRE_VARIABLE "=%s",
+	snprintf(variable, GPUMON_GPUPROG_VARIABLE_BYTES, GPUMON_WIRE_VARIABLE "=%s",
 		 server->listener.path);
 }
 
@@ -97,7 +97,7 @@ static bool send_answer(int socket, const void *answer, size_t size, int fd)
 	return !ret;
 }
 
-static void add_note(struct gpumon_probe_server *server, const char *text)
+static void add_note(struct gpumon_gpuprog_server *server, const char *text)
 {
 	const char *note;
 
@@ -106,8 +106,8 @@ static void add_note(struct gpumon_probe_server *server, const char *text)
 			return;
 	if (!*text)
 		return;
-	note = server->notes_n < GPUMON_PROBE_MAX_NOTES ? gpumon_pool_text(&server->pool, text) :
-							  NULL;
+	note = server->notes_n < GPUMON_GPUPROG_MAX_NOTES ? gpumon_pool_text(&server->pool, text) :
+							    NULL;
 	if (note)
 		server->notes[server->notes_n++] = note;
 	else
@@ -115,13 +115,13 @@ static void add_note(struct gpumon_probe_server *server, const char *text)
 }
 
 /* Kernels with PTX still get their programs where both ways are open. */
-static void note_unable(struct gpumon_probe_server *server)
+static void note_unable(struct gpumon_gpuprog_server *server)
 {
 	server->unable |= server->plan->settings.way == GPUMON_WIRE_WAY_SASS;
 }
 
 /* Further images leave it alone, but for one that could not be patched. */
-static void leave_kernel(struct gpumon_probe_kernel *kernel, enum gpumon_probe_way way,
+static void leave_kernel(struct gpumon_gpuprog_kernel *kernel, enum gpumon_gpuprog_way way,
 			 const char *why)
 {
 	kernel->way = way;
@@ -130,8 +130,8 @@ static void leave_kernel(struct gpumon_probe_kernel *kernel, enum gpumon_probe_w
 	memset(kernel->left, 0, sizeof(kernel->left));
 }
 
-static void leave_numbered(struct gpumon_probe_server *server,
-			   const struct gpumon_wire_request *request, enum gpumon_probe_way way)
+static void leave_numbered(struct gpumon_gpuprog_server *server,
+			   const struct gpumon_wire_request *request, enum gpumon_gpuprog_way way)
 {
 	const char *why = gpumon_pool_text(&server->run.pool, request->text);
 
@@ -140,11 +140,11 @@ static void leave_numbered(struct gpumon_probe_server *server,
 }
 
 /* No process has what was written of it. @image: its number; 0: none was written. */
-static void leave_image(struct gpumon_probe_server *server, uint64_t image, const char *why)
+static void leave_image(struct gpumon_gpuprog_server *server, uint64_t image, const char *why)
 {
 	for (uint32_t i = 0; image && i < server->run.kernels_n; i++)
 		if (server->run.kernels[i].image == image)
-			leave_kernel(&server->run.kernels[i], GPUMON_PROBE_WAY_NOT_LOADED, why);
+			leave_kernel(&server->run.kernels[i], GPUMON_GPUPROG_WAY_NOT_LOADED, why);
 }
 
 /**
@@ -162,27 +162,27 @@ struct edited {
 };
 
 /* The last image got programs. Returns the module's number. */
-static uint32_t add_module(struct gpumon_probe_server *server,
+static uint32_t add_module(struct gpumon_gpuprog_server *server,
 			   const struct gpumon_wire_request *request, const struct edited *edited)
 {
-	struct gpumon_probe_module module = { .process = request->pid,
-					      .edit_ns = gpumon_monotonic_ns() - edited->begin_ns,
-					      .size = request->size };
+	struct gpumon_gpuprog_module module = { .process = request->pid,
+						.edit_ns = gpumon_monotonic_ns() - edited->begin_ns,
+						.size = request->size };
 
 	if (request->type == GPUMON_WIRE_EXCHANGE)
 		module.edited = edited->size;
 	for (uint32_t i = 0; i < server->run.kernels_n; i++)
 		if (server->run.kernels[i].image == server->run.images && !module.kernels++)
 			module.kernel = i;
-	return gpumon_probe_modules_add(&server->modules, &module);
+	return gpumon_gpuprog_modules_add(&server->modules, &module);
 }
 
-static void edit_image(struct gpumon_probe_server *server,
+static void edit_image(struct gpumon_gpuprog_server *server,
 		       const struct gpumon_wire_request *request, const void *image,
 		       struct edited *edited, struct gpumon_wire_answer *answer)
 {
-	struct gpumon_probe_order order = *server->order;
-	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
+	struct gpumon_gpuprog_order order = *server->order;
+	enum gpumon_gpuprog_outcome outcome = GPUMON_GPUPROG_UNTOUCHED;
 	FILE *out = open_memstream(&edited->text, &edited->size);
 	char owner[GPUMON_EXCHANGE_OWNER];
 	struct gpumon_error err;
@@ -196,15 +196,15 @@ static void edit_image(struct gpumon_probe_server *server,
 	order.first = request->first;
 	order.end = request->end;
 	if (out) {
-		ret = gpumon_probe_exchange(&order, image, request->size, &server->run, out,
-					    &outcome, &err);
+		ret = gpumon_gpuprog_exchange(&order, image, request->size, &server->run, out,
+					      &outcome, &err);
 		edited->image = server->run.images;
 		if (ret)
 			add_note(server, err.message);
 	}
 	if (out && fclose(out))
 		ret = -1;
-	if (!ret && outcome == GPUMON_PROBE_EXCHANGED)
+	if (!ret && outcome == GPUMON_GPUPROG_EXCHANGED)
 		answer->type = GPUMON_WIRE_IMAGE;
 }
 
@@ -212,7 +212,7 @@ static void edit_image(struct gpumon_probe_server *server,
 static int share_copy(const char *name, const void *data, size_t size)
 {
 	void *memory;
-	int fd = gpumon_probe_shared_make(name, size, &memory);
+	int fd = gpumon_gpuprog_shared_make(name, size, &memory);
 
 	if (fd < 0)
 		return -1;
@@ -245,7 +245,7 @@ static int list_kernel(void *argument, uint32_t number, uint32_t programs, const
 }
 
 /* The kernels that got programs in the last image. */
-static void send_kernels(const struct gpumon_probe_run *run, int socket)
+static void send_kernels(const struct gpumon_gpuprog_run *run, int socket)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_EDITED };
 	char *text = NULL;
@@ -270,7 +270,7 @@ static void send_kernels(const struct gpumon_probe_run *run, int socket)
 }
 
 /* The answer, with the text unless it is UNTOUCHED. Frees the text. */
-static void answer_edited(struct gpumon_probe_server *server, int socket,
+static void answer_edited(struct gpumon_gpuprog_server *server, int socket,
 			  const struct gpumon_wire_request *request,
 			  struct gpumon_wire_answer *answer, struct edited *edited)
 {
@@ -302,8 +302,8 @@ static void answer_edited(struct gpumon_probe_server *server, int socket,
 }
 
 /* Why there are no functions for an architecture. */
-static void note_no_patches(struct gpumon_probe_server *server,
-			    const struct gpumon_probe_code *code, uint32_t sm)
+static void note_no_patches(struct gpumon_gpuprog_server *server,
+			    const struct gpumon_gpuprog_code *code, uint32_t sm)
 {
 	char text[256];
 
@@ -315,17 +315,17 @@ static void note_no_patches(struct gpumon_probe_server *server,
 		 "machine code is patched for GPUs of %d architectures at most, and not for sm_%u: "
 		 "kernels there are left alone. Run the program on fewer GPUs at a time "
 		 "(CUDA_VISIBLE_DEVICES)",
-		 GPUMON_PROBE_MAX_TARGETS, sm);
+		 GPUMON_GPUPROG_MAX_TARGETS, sm);
 	add_note(server, text);
 }
 
-static void answer_patches(struct gpumon_probe_server *server, int socket,
+static void answer_patches(struct gpumon_gpuprog_server *server, int socket,
 			   const struct gpumon_wire_request *request)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_REFUSED };
-	const struct gpumon_probe_code *code =
-		server->patches ? gpumon_probe_patches_make(server->patches, request->sm,
-							    server->listener.folder) :
+	const struct gpumon_gpuprog_code *code =
+		server->patches ? gpumon_gpuprog_patches_make(server->patches, request->sm,
+							      server->listener.folder) :
 				  NULL;
 	int fd = code && code->code ? share_copy("gpumon-patches", code->code, code->made.size) :
 				      -1;
@@ -333,7 +333,7 @@ static void answer_patches(struct gpumon_probe_server *server, int socket,
 	if (fd >= 0) {
 		answer.type = GPUMON_WIRE_CODE;
 		answer.size = code->made.size;
-		answer.count = gpumon_probe_patches_points(code, answer.points);
+		answer.count = gpumon_gpuprog_patches_points(code, answer.points);
 	} else {
 		note_unable(server);
 		note_no_patches(server, code, request->sm);
@@ -343,19 +343,19 @@ static void answer_patches(struct gpumon_probe_server *server, int socket,
 		close(fd);
 }
 
-static void list_kernels(struct gpumon_probe_server *server,
+static void list_kernels(struct gpumon_gpuprog_server *server,
 			 const struct gpumon_wire_request *request, const void *cubin,
 			 struct edited *list, struct gpumon_wire_answer *answer)
 {
 	struct listed listed = { .out = open_memstream(&list->text, &list->size) };
-	struct gpumon_probe_order order = *server->order;
+	struct gpumon_gpuprog_order order = *server->order;
 	struct gpumon_error err;
 	int ret = -1;
 
 	order.patched = request->flags & GPUMON_WIRE_PATCHED;
 	if (listed.out) {
-		ret = gpumon_probe_patched(&order, cubin, request->size, &server->run, list_kernel,
-					   &listed, &err);
+		ret = gpumon_gpuprog_patched(&order, cubin, request->size, &server->run,
+					     list_kernel, &listed, &err);
 		list->image = server->run.images;
 		if (ret)
 			add_note(server, err.message);
@@ -369,14 +369,14 @@ static void list_kernels(struct gpumon_probe_server *server,
 }
 
 /* The new image, or the list of a module's kernels to be patched. */
-static void answer_image(struct gpumon_probe_server *server, int socket,
+static void answer_image(struct gpumon_gpuprog_server *server, int socket,
 			 const struct gpumon_wire_request *request, int fd)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
 	struct edited edited = { .begin_ns = gpumon_monotonic_ns() };
 	bool is_module = request->type == GPUMON_WIRE_MODULE;
 	bool is_wanted = !is_module || server->patches;
-	void *image = is_wanted ? gpumon_probe_shared_read(fd, request->size) : NULL;
+	void *image = is_wanted ? gpumon_gpuprog_shared_read(fd, request->size) : NULL;
 
 	if (image && is_module)
 		list_kernels(server, request, image, &edited, &answer);
@@ -408,7 +408,7 @@ static uint32_t launcher_of(int socket, const struct gpumon_wire_request *reques
 	return *is_here ? (uint32_t)pid : request->pid;
 }
 
-static void answer_context(struct gpumon_probe_server *server, int socket,
+static void answer_context(struct gpumon_gpuprog_server *server, int socket,
 			   const struct gpumon_wire_request *request)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_REFUSED };
@@ -417,7 +417,7 @@ static void answer_context(struct gpumon_probe_server *server, int socket,
 
 	snprintf(name, sizeof(name), "GPU %u (%.100s), process %u", request->context, request->text,
 		 request->pid);
-	number = gpumon_probe_areas_add(&server->areas, name, pid_of(socket), &fd);
+	number = gpumon_gpuprog_areas_add(&server->areas, name, pid_of(socket), &fd);
 	if (number < 0) {
 		snprintf(answer.why, sizeof(answer.why), "no memory, or too many contexts");
 		add_note(
@@ -460,26 +460,26 @@ static void add_clear(void *argument, uint64_t offset, uint64_t size)
 		send_clears(clears);
 }
 
-static void answer_copied(struct gpumon_probe_server *server, int socket,
+static void answer_copied(struct gpumon_gpuprog_server *server, int socket,
 			  const struct gpumon_wire_request *request)
 {
 	struct clears clears = { .socket = socket, .answer.type = GPUMON_WIRE_CLEAR };
 
-	gpumon_probe_areas_copied(&server->areas, request->context,
-				  request->flags & GPUMON_WIRE_QUIET, add_clear, &clears);
+	gpumon_gpuprog_areas_copied(&server->areas, request->context,
+				    request->flags & GPUMON_WIRE_QUIET, add_clear, &clears);
 	send_clears(&clears);
 	clears.answer.type = GPUMON_WIRE_DONE;
 	send_answer(socket, &clears.answer, sizeof(clears.answer), -1);
 }
 
-static void answer_launches(struct gpumon_probe_server *server, int socket,
+static void answer_launches(struct gpumon_gpuprog_server *server, int socket,
 			    const struct gpumon_wire_request *request)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_AREA,
 					     .size = sizeof(struct gpumon_wire_launches) };
 	bool is_here;
 	uint32_t pid = launcher_of(socket, request, &is_here);
-	int fd = gpumon_probe_launches_add(&server->launchers, pid, is_here);
+	int fd = gpumon_gpuprog_launches_add(&server->launchers, pid, is_here);
 
 	if (fd < 0)
 		answer.type = GPUMON_WIRE_REFUSED;
@@ -488,35 +488,36 @@ static void answer_launches(struct gpumon_probe_server *server, int socket,
 		close(fd);
 }
 
-static void name_kernel(struct gpumon_probe_server *server, int socket,
+static void name_kernel(struct gpumon_gpuprog_server *server, int socket,
 			const struct gpumon_wire_request *request, int fd)
 {
-	char *name = request->size <= NAME_MAX_BYTES ? gpumon_probe_shared_read(fd, request->size) :
-						       NULL;
+	char *name = request->size <= NAME_MAX_BYTES ?
+			     gpumon_gpuprog_shared_read(fd, request->size) :
+			     NULL;
 	bool is_here;
 
 	if (name)
 		name[request->size - 1] = '\0';
-	gpumon_probe_launches_name(&server->launchers, launcher_of(socket, request, &is_here),
-				   request->context, name ? name : request->text);
+	gpumon_gpuprog_launches_name(&server->launchers, launcher_of(socket, request, &is_here),
+				     request->context, name ? name : request->text);
 	free(name);
 }
 
-static void answer_shared(struct gpumon_probe_server *server, int socket,
+static void answer_shared(struct gpumon_gpuprog_server *server, int socket,
 			  const struct gpumon_wire_request *request)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_REFUSED };
-	int fd = gpumon_probe_cpu_descriptor(server->cpu, request->context);
+	int fd = gpumon_gpuprog_cpu_descriptor(server->cpu, request->context);
 
 	if (fd >= 0) {
 		answer.type = GPUMON_WIRE_AREA;
 		answer.size =
-			gpumon_probe_map_bytes(&server->order->object->maps[request->context], 1);
+			gpumon_gpuprog_map_bytes(&server->order->object->maps[request->context], 1);
 	}
 	send_answer(socket, &answer, sizeof(answer), fd);
 }
 
-static void answer_request(struct gpumon_probe_server *server, int socket,
+static void answer_request(struct gpumon_gpuprog_server *server, int socket,
 			   const struct gpumon_wire_request *request, int fd)
 {
 	switch (request->type) {
@@ -530,23 +531,24 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		answer_image(server, socket, request, fd);
 		break;
 	case GPUMON_WIRE_TOO_LARGE:
-		leave_numbered(server, request, GPUMON_PROBE_WAY_TOO_LARGE);
+		leave_numbered(server, request, GPUMON_GPUPROG_WAY_TOO_LARGE);
 		break;
 	case GPUMON_WIRE_NOT_LOADED:
 		leave_image(server, request->context, "");
 		break;
 	case GPUMON_WIRE_KERNEL_NOT_LOADED:
-		leave_numbered(server, request, GPUMON_PROBE_WAY_NOT_LOADED);
+		leave_numbered(server, request, GPUMON_GPUPROG_WAY_NOT_LOADED);
 		break;
 	case GPUMON_WIRE_WITHDRAWN:
-		gpumon_probe_run_withdraw(&server->run, request->context);
+		gpumon_gpuprog_run_withdraw(&server->run, request->context);
 		break;
 	case GPUMON_WIRE_NOT_PATCHED:
-		leave_numbered(server, request, GPUMON_PROBE_WAY_NOT_PATCHED);
+		leave_numbered(server, request, GPUMON_GPUPROG_WAY_NOT_PATCHED);
 		break;
 	case GPUMON_WIRE_LOADED:
-		gpumon_probe_modules_loaded(&server->modules, request->context, request->pid,
-					    request->flags & GPUMON_WIRE_PATCHED, request->took_ns);
+		gpumon_gpuprog_modules_loaded(&server->modules, request->context, request->pid,
+					      request->flags & GPUMON_WIRE_PATCHED,
+					      request->took_ns);
 		break;
 	case GPUMON_WIRE_CONTEXT:
 		answer_context(server, socket, request);
@@ -555,7 +557,7 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		answer_copied(server, socket, request);
 		break;
 	case GPUMON_WIRE_ENDED:
-		gpumon_probe_areas_ended(&server->areas, request->context);
+		gpumon_gpuprog_areas_ended(&server->areas, request->context);
 		break;
 	case GPUMON_WIRE_LAUNCHES:
 		answer_launches(server, socket, request);
@@ -564,8 +566,8 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 		name_kernel(server, socket, request, fd);
 		break;
 	case GPUMON_WIRE_CLOCK:
-		gpumon_probe_areas_clock(&server->areas, request->context, request->offset_ns,
-					 request->error_ns);
+		gpumon_gpuprog_areas_clock(&server->areas, request->context, request->offset_ns,
+					   request->error_ns);
 		break;
 	case GPUMON_WIRE_TELL:
 		if (request->flags & GPUMON_WIRE_UNABLE)
@@ -583,7 +585,7 @@ static void answer_request(struct gpumon_probe_server *server, int socket,
 	}
 }
 
-void gpumon_probe_server_step(struct gpumon_probe_server *server)
+void gpumon_gpuprog_server_step(struct gpumon_gpuprog_server *server)
 {
 	struct gpumon_wire_request request;
 	int socket, fd;
@@ -600,5 +602,5 @@ void gpumon_probe_server_step(struct gpumon_probe_server *server)
 			close(fd);
 		close(socket);
 	}
-	gpumon_probe_launches_settle(&server->launchers, &server->run, server->areas.areas_n);
+	gpumon_gpuprog_launches_settle(&server->launchers, &server->run, server->areas.areas_n);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Answers the libraries in processes under probe: user/abi/wire.h. */
+/* Answers the libraries in processes with GPU programs: user/abi/wire.h. */
 #ifndef GPUMON_GPUPROG_SERVE_SERVER_H
 #define GPUMON_GPUPROG_SERVE_SERVER_H
 
@@ -10,10 +10,10 @@
 #include "gpuprog/image/exchange.h"
 #include "gpuprog/view/coverage.h"
 
-#define GPUMON_PROBE_MAX_NOTES 16
+#define GPUMON_GPUPROG_MAX_NOTES 16
 
 /**
- * struct gpumon_probe_server - the other side of the libraries
+ * struct gpumon_gpuprog_server - the other side of the libraries
  * @order: what is put into which kernels
  * @plan: memory of a context
  * @patches: machine code is patched; NULL: images are exchanged only
@@ -30,26 +30,26 @@
  * @notes_more: that were not kept
  * @processes: that said hello
  */
-struct gpumon_probe_server {
-	const struct gpumon_probe_order *order;
-	const struct gpumon_probe_plan *plan;
-	struct gpumon_probe_patches *patches;
-	const struct gpumon_probe_cpu *cpu;
+struct gpumon_gpuprog_server {
+	const struct gpumon_gpuprog_order *order;
+	const struct gpumon_gpuprog_plan *plan;
+	struct gpumon_gpuprog_patches *patches;
+	const struct gpumon_gpuprog_cpu *cpu;
 	bool unable;
 	struct gpumon_listener listener;
-	struct gpumon_probe_run run;
-	struct gpumon_probe_modules modules;
-	struct gpumon_probe_areas areas;
-	struct gpumon_probe_processes launchers;
+	struct gpumon_gpuprog_run run;
+	struct gpumon_gpuprog_modules modules;
+	struct gpumon_gpuprog_areas areas;
+	struct gpumon_gpuprog_processes launchers;
 	struct gpumon_pool pool;
-	const char *notes[GPUMON_PROBE_MAX_NOTES];
+	const char *notes[GPUMON_GPUPROG_MAX_NOTES];
 	uint32_t notes_n;
 	uint32_t notes_more;
 	uint64_t processes;
 };
 
 /**
- * gpumon_probe_server_open - listen
+ * gpumon_gpuprog_server_open - listen
  * @server: out, to be closed in both cases
  * @order: outlives it
  * @plan: outlives it
@@ -57,18 +57,18 @@ struct gpumon_probe_server {
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_server_open(struct gpumon_probe_server *server,
-			     const struct gpumon_probe_order *order,
-			     const struct gpumon_probe_plan *plan, struct gpumon_error *err);
+int gpumon_gpuprog_server_open(struct gpumon_gpuprog_server *server,
+			       const struct gpumon_gpuprog_order *order,
+			       const struct gpumon_gpuprog_plan *plan, struct gpumon_error *err);
 
 /* "NAME=value" for the environment of a program: its library then asks the server. */
-#define GPUMON_PROBE_VARIABLE_BYTES 256
-void gpumon_probe_server_variable(const struct gpumon_probe_server *server,
-				  char variable[GPUMON_PROBE_VARIABLE_BYTES]);
+#define GPUMON_GPUPROG_VARIABLE_BYTES 256
+void gpumon_gpuprog_server_variable(const struct gpumon_gpuprog_server *server,
+				    char variable[GPUMON_GPUPROG_VARIABLE_BYTES]);
 
 /* Answer all that wait at @listener. Takes as long as editing an image does. */
-void gpumon_probe_server_step(struct gpumon_probe_server *server);
+void gpumon_gpuprog_server_step(struct gpumon_gpuprog_server *server);
 
-void gpumon_probe_server_close(struct gpumon_probe_server *server);
+void gpumon_gpuprog_server_close(struct gpumon_gpuprog_server *server);
 
 #endif /* GPUMON_GPUPROG_SERVE_SERVER_H */

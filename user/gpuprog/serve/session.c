@@ -12,8 +12,8 @@
 #include "gpuprog/view/view.h"
 #include "session.h"
 
-int gpumon_probe_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
-			    struct gpumon_error *err)
+int gpumon_gpuprog_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
+			      struct gpumon_error *err)
 {
 	struct gpumon_term term;
 	int ret;
@@ -31,7 +31,7 @@ int gpumon_probe_show_sheet(struct gpumon_context *context, struct gpumon_sheet 
 	return gpumon_error_output(err);
 }
 
-void gpumon_probe_show_line(void *stream, const char *text)
+void gpumon_gpuprog_show_line(void *stream, const char *text)
 {
 	fputs("gpumon-user: ", stream);
 	gpumon_text_plain(stream, text);
@@ -41,21 +41,21 @@ void gpumon_probe_show_line(void *stream, const char *text)
 #define COPY_MS 500
 
 /* The programs for the CPU run before the program is started. */
-static int open_cpu(struct gpumon_probe_service *service, const struct gpumon_probe_check *check,
-		    struct gpumon_error *err)
+static int open_cpu(struct gpumon_gpuprog_service *service,
+		    const struct gpumon_gpuprog_check *check, struct gpumon_error *err)
 {
 	if (!check->object.cpu_n || service->options->no_cpu)
 		return 0;
-	return gpumon_probe_cpu_open(check, &service->options->cpu, &service->cpu, err);
+	return gpumon_gpuprog_cpu_open(check, &service->options->cpu, &service->cpu, err);
 }
 
 /*
  * Kernels that were named are reached in their machine code if they have no PTX, where that is possible:
  * what it needs. Without names it would slow down all kernels of the program.
  */
-static int open_patches(struct gpumon_probe_service *service, struct gpumon_error *err)
+static int open_patches(struct gpumon_gpuprog_service *service, struct gpumon_error *err)
 {
-	const struct gpumon_probe_options *options = service->options;
+	const struct gpumon_gpuprog_options *options = service->options;
 	struct gpumon_wire_settings *settings = &service->plan.settings;
 	bool must = options->sass || options->ptxas || options->sanitizer;
 
@@ -65,7 +65,7 @@ static int open_patches(struct gpumon_probe_service *service, struct gpumon_erro
 	if (!service->patches)
 		return gpumon_error_memory(err);
 	service->patches->order = &service->order;
-	if (gpumon_probe_patches_open(service->patches, options, service->program, err)) {
+	if (gpumon_gpuprog_patches_open(service->patches, options, service->program, err)) {
 		if (must)
 			return -1;
 		snprintf(service->no_patches, sizeof(service->no_patches), "%s", err->message);
@@ -79,33 +79,34 @@ static int open_patches(struct gpumon_probe_service *service, struct gpumon_erro
 	return 0;
 }
 
-static int open_all(struct gpumon_probe_service *service, const struct gpumon_probe_check *check,
-		    struct gpumon_error *err)
+static int open_all(struct gpumon_gpuprog_service *service,
+		    const struct gpumon_gpuprog_check *check, struct gpumon_error *err)
 {
-	service->order = (struct gpumon_probe_order){
+	service->order = (struct gpumon_gpuprog_order){
 		.object = &check->object,
 		.facts = check->facts,
 		.kernels = service->options->kernels.texts,
 		.kernels_n = service->options->kernels.n,
-		.shards = GPUMON_PROBE_SHARDS,
-		.fuel = service->options->fuel ? service->options->fuel : GPUMON_PROBE_FUEL,
+		.shards = GPUMON_GPUPROG_SHARDS,
+		.fuel = service->options->fuel ? service->options->fuel : GPUMON_GPUPROG_FUEL,
 	};
 	if (open_cpu(service, check, err) ||
-	    gpumon_probe_plan_make(&check->object, GPUMON_PROBE_SHARDS, COPY_MS,
-				   gpumon_probe_cpu_shared(service->cpu), &service->plan, err) ||
+	    gpumon_gpuprog_plan_make(&check->object, GPUMON_GPUPROG_SHARDS, COPY_MS,
+				     gpumon_gpuprog_cpu_shared(service->cpu), &service->plan,
+				     err) ||
 	    open_patches(service, err) ||
-	    gpumon_probe_server_open(&service->server, &service->order, &service->plan, err))
+	    gpumon_gpuprog_server_open(&service->server, &service->order, &service->plan, err))
 		return -1;
 	service->server.patches = service->patches;
 	service->server.cpu = service->cpu;
 	return 0;
 }
 
-int gpumon_probe_service_open(const struct gpumon_probe_check *check,
-			      const struct gpumon_probe_options *options, const char *program,
-			      struct gpumon_probe_service **opened, struct gpumon_error *err)
+int gpumon_gpuprog_service_open(const struct gpumon_gpuprog_check *check,
+				const struct gpumon_gpuprog_options *options, const char *program,
+				struct gpumon_gpuprog_service **opened, struct gpumon_error *err)
 {
-	struct gpumon_probe_service *service = calloc(1, sizeof(*service));
+	struct gpumon_gpuprog_service *service = calloc(1, sizeof(*service));
 
 	*opened = NULL;
 	if (!service)
@@ -114,40 +115,40 @@ int gpumon_probe_service_open(const struct gpumon_probe_check *check,
 	service->program = program;
 	service->plan.content = -1;
 	if (open_all(service, check, err)) {
-		gpumon_probe_service_close(service);
+		gpumon_gpuprog_service_close(service);
 		return -1;
 	}
 	*opened = service;
 	return 0;
 }
 
-void gpumon_probe_service_close(struct gpumon_probe_service *service)
+void gpumon_gpuprog_service_close(struct gpumon_gpuprog_service *service)
 {
 	if (!service)
 		return;
 	if (service->server.order)
-		gpumon_probe_server_close(&service->server);
-	gpumon_probe_plan_clear(&service->plan);
+		gpumon_gpuprog_server_close(&service->server);
+	gpumon_gpuprog_plan_clear(&service->plan);
 	if (service->patches)
-		gpumon_probe_patches_close(service->patches);
-	gpumon_probe_cpu_close(service->cpu);
+		gpumon_gpuprog_patches_close(service->patches);
+	gpumon_gpuprog_cpu_close(service->cpu);
 	free(service->patches);
 	free(service);
 }
 
 /* What is in memory of the kernel's. */
-static void take_shared(struct gpumon_probe_service *service)
+static void take_shared(struct gpumon_gpuprog_service *service)
 {
-	for (uint64_t left = gpumon_probe_cpu_shared(service->cpu); left; left &= left - 1) {
+	for (uint64_t left = gpumon_gpuprog_cpu_shared(service->cpu); left; left &= left - 1) {
 		uint32_t map = (uint32_t)__builtin_ctzll(left);
 
-		gpumon_probe_areas_share(&service->server.areas, map,
-					 gpumon_probe_cpu_memory(service->cpu, map));
+		gpumon_gpuprog_areas_share(&service->server.areas, map,
+					   gpumon_gpuprog_cpu_memory(service->cpu, map));
 	}
 }
 
-static void take_assemblies(const struct gpumon_probe_patches *patches,
-			    struct gpumon_probe_modules *modules)
+static void take_assemblies(const struct gpumon_gpuprog_patches *patches,
+			    struct gpumon_gpuprog_modules *modules)
 {
 	modules->assemblies_n = 0;
 	for (uint32_t i = 0; patches && i < patches->codes_n; i++)
@@ -155,22 +156,22 @@ static void take_assemblies(const struct gpumon_probe_patches *patches,
 			modules->assemblies[modules->assemblies_n++] = patches->codes[i].made;
 }
 
-struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *service)
+struct gpumon_sheet *gpumon_gpuprog_service_sheet(struct gpumon_gpuprog_service *service)
 {
-	struct gpumon_probe_server *server = &service->server;
-	struct gpumon_probe_device *devices;
-	struct gpumon_probe_launch *launches;
+	struct gpumon_gpuprog_server *server = &service->server;
+	struct gpumon_gpuprog_device *devices;
+	struct gpumon_gpuprog_launch *launches;
 	struct gpumon_sheet *sheet = NULL;
 	const char *launches_why = NULL;
 	uint64_t launches_n = 0;
 
 	take_shared(service);
 	take_assemblies(service->patches, &server->modules);
-	devices = gpumon_probe_areas_devices(&server->areas);
-	launches = gpumon_probe_launches_list(&server->launchers, &server->run,
-					      server->areas.areas_n, &launches_n, &launches_why);
+	devices = gpumon_gpuprog_areas_devices(&server->areas);
+	launches = gpumon_gpuprog_launches_list(&server->launchers, &server->run,
+						server->areas.areas_n, &launches_n, &launches_why);
 	if (devices) {
-		const struct gpumon_probe_result result = {
+		const struct gpumon_gpuprog_result result = {
 			.tool = service->options->tool,
 			.object = service->order.object,
 			.run = &server->run,
@@ -185,7 +186,7 @@ struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *ser
 			.launchers_left_out = server->launchers.left_out,
 		};
 
-		sheet = gpumon_probe_view_sheet(&result);
+		sheet = gpumon_gpuprog_view_sheet(&result);
 	}
 	free(launches);
 	free(devices);
@@ -211,12 +212,12 @@ static void say(const struct sayer *sayer, const char *format, ...)
 	sayer->say(sayer->argument, text);
 }
 
-static void say_none(const struct gpumon_probe_run *run, const struct sayer *sayer)
+static void say_none(const struct gpumon_gpuprog_run *run, const struct sayer *sayer)
 {
 	char near[512] = "";
 	size_t used = 0;
 
-	for (int i = 0; i < GPUMON_PROBE_NEAR && run->near[i].name; i++)
+	for (int i = 0; i < GPUMON_GPUPROG_NEAR && run->near[i].name; i++)
 		used += (size_t)snprintf(near + used, sizeof(near) - used, "%s%s",
 					 i ? ", " : ". Did you mean ", run->near[i].name);
 	say(sayer,
@@ -225,19 +226,19 @@ static void say_none(const struct gpumon_probe_run *run, const struct sayer *say
 }
 
 /* Why nothing was gathered. */
-static void say_nothing(const struct gpumon_probe_service *service, const struct sayer *sayer)
+static void say_nothing(const struct gpumon_gpuprog_service *service, const struct sayer *sayer)
 {
-	const struct gpumon_probe_server *server = &service->server;
+	const struct gpumon_gpuprog_server *server = &service->server;
 
 	if (!server->processes)
 		say(sayer, "no process of %s used CUDA: nothing was put into a kernel",
 		    service->program);
-	else if (!gpumon_probe_modules_n(&server->modules) && !server->run.kernels_n &&
+	else if (!gpumon_gpuprog_modules_n(&server->modules) && !server->run.kernels_n &&
 		 !server->run.unread)
 		say_none(&server->run, sayer);
 }
 
-static uint32_t count_kernels(const struct gpumon_probe_run *run, enum gpumon_probe_way way)
+static uint32_t count_kernels(const struct gpumon_gpuprog_run *run, enum gpumon_gpuprog_way way)
 {
 	uint32_t n = 0;
 
@@ -247,10 +248,10 @@ static uint32_t count_kernels(const struct gpumon_probe_run *run, enum gpumon_pr
 }
 
 /* Which kernels went another way than PTX, as that differs in what it costs, and those that could have. */
-static void say_way(const struct gpumon_probe_service *service, const struct sayer *sayer)
+static void say_way(const struct gpumon_gpuprog_service *service, const struct sayer *sayer)
 {
-	const struct gpumon_probe_run *run = &service->server.run;
-	uint32_t patched = count_kernels(run, GPUMON_PROBE_WAY_SASS);
+	const struct gpumon_gpuprog_run *run = &service->server.run;
+	uint32_t patched = count_kernels(run, GPUMON_GPUPROG_WAY_SASS);
 
 	if (patched)
 		say(sayer,
@@ -258,16 +259,16 @@ static void say_way(const struct gpumon_probe_service *service, const struct say
 		    patched, patched == 1 ? "" : "s",
 		    service->options->sass ? "as --sass says" : "for want of PTX to edit",
 		    service->patches->sanitizer, service->patches->ptxas);
-	if (*service->no_patches && count_kernels(run, GPUMON_PROBE_WAY_NO_PTX))
+	if (*service->no_patches && count_kernels(run, GPUMON_GPUPROG_WAY_NO_PTX))
 		say(sayer, "machine code (SASS) of kernels without PTX could not be patched: %s",
 		    service->no_patches);
 }
 
-void gpumon_probe_service_missing(const struct gpumon_probe_service *service,
-				  void (*function)(void *argument, const char *text),
-				  void *argument)
+void gpumon_gpuprog_service_missing(const struct gpumon_gpuprog_service *service,
+				    void (*function)(void *argument, const char *text),
+				    void *argument)
 {
-	const struct gpumon_probe_server *server = &service->server;
+	const struct gpumon_gpuprog_server *server = &service->server;
 	const struct sayer sayer = { function, argument };
 
 	say_nothing(service, &sayer);
@@ -287,10 +288,11 @@ void gpumon_probe_service_missing(const struct gpumon_probe_service *service,
 		    server->run.unread);
 }
 
-void gpumon_probe_service_notes(const struct gpumon_probe_service *service,
-				void (*function)(void *argument, const char *text), void *argument)
+void gpumon_gpuprog_service_notes(const struct gpumon_gpuprog_service *service,
+				  void (*function)(void *argument, const char *text),
+				  void *argument)
 {
-	const struct gpumon_probe_server *server = &service->server;
+	const struct gpumon_gpuprog_server *server = &service->server;
 	const struct sayer sayer = { function, argument };
 
 	for (uint32_t i = 0; i < server->notes_n; i++)
@@ -303,30 +305,30 @@ void gpumon_probe_service_notes(const struct gpumon_probe_service *service,
 /* A kernel without pidfds, and processes that the program left running, are looked at this often. */
 #define LOOK_MS 50
 
-static int start_program(struct gpumon_probe_server *server, struct gpumon_launch *launch,
+static int start_program(struct gpumon_gpuprog_server *server, struct gpumon_launch *launch,
 			 char *const *argv, struct gpumon_error *err)
 {
-	char library[PATH_MAX], injection[PATH_MAX + 32], socket[GPUMON_PROBE_VARIABLE_BYTES];
+	char library[PATH_MAX], injection[PATH_MAX + 32], socket[GPUMON_GPUPROG_VARIABLE_BYTES];
 	const char *environment[] = { injection, socket, NULL };
 
 	if (gpumon_launch_find_library(library, err))
 		return -1;
 	snprintf(injection, sizeof(injection), "CUDA_INJECTION64_PATH=%s", library);
-	gpumon_probe_server_variable(server, socket);
+	gpumon_gpuprog_server_variable(server, socket);
 	return gpumon_launch_start(launch, argv, environment, err);
 }
 
-static unsigned int count_left(const struct gpumon_probe_server *server)
+static unsigned int count_left(const struct gpumon_gpuprog_server *server)
 {
-	char variable[GPUMON_PROBE_VARIABLE_BYTES];
+	char variable[GPUMON_GPUPROG_VARIABLE_BYTES];
 	pid_t first;
 
-	gpumon_probe_server_variable(server, variable);
+	gpumon_gpuprog_server_variable(server, variable);
 	return gpumon_left_behind("", variable, &first);
 }
 
 /* @ended: the program has; others may still run. */
-static void serve(struct gpumon_probe_server *server, struct gpumon_launch *launch)
+static void serve(struct gpumon_gpuprog_server *server, struct gpumon_launch *launch)
 {
 	bool ended = false, interrupted = false;
 
@@ -338,17 +340,17 @@ static void serve(struct gpumon_probe_server *server, struct gpumon_launch *laun
 		};
 
 		(void)poll(fds, 3, ended || launch->pidfd < 0 ? LOOK_MS : -1);
-		gpumon_probe_server_step(server);
+		gpumon_gpuprog_server_step(server);
 		if (fds[1].revents)
 			gpumon_launch_signal(launch, &interrupted);
 		if (!ended)
 			ended = !gpumon_launch_wait(launch);
 	}
-	gpumon_probe_server_step(server);
+	gpumon_gpuprog_server_step(server);
 }
 
 /* Processes that it leaves running are waited for, too; Ctrl-C ends the wait. @status: as a shell has it. */
-static int run(struct gpumon_probe_server *server, char *const *argv, int *status,
+static int run(struct gpumon_gpuprog_server *server, char *const *argv, int *status,
 	       struct gpumon_error *err)
 {
 	struct gpumon_launch launch;
@@ -365,33 +367,34 @@ static int run(struct gpumon_probe_server *server, char *const *argv, int *statu
 	return ret;
 }
 
-static int show(struct gpumon_context *context, struct gpumon_probe_service *service, int *status,
+static int show(struct gpumon_context *context, struct gpumon_gpuprog_service *service, int *status,
 		struct gpumon_error *err)
 {
 	int ret;
 
-	gpumon_probe_service_missing(service, gpumon_probe_show_line, context->err);
-	ret = gpumon_probe_show_sheet(context, gpumon_probe_service_sheet(service), err);
-	gpumon_probe_service_notes(service, gpumon_probe_show_line, context->err);
+	gpumon_gpuprog_service_missing(service, gpumon_gpuprog_show_line, context->err);
+	ret = gpumon_gpuprog_show_sheet(context, gpumon_gpuprog_service_sheet(service), err);
+	gpumon_gpuprog_service_notes(service, gpumon_gpuprog_show_line, context->err);
 	if (service->server.unable && !*status)
 		*status = GPUMON_EXIT_IMPOSSIBLE;
 	return ret;
 }
 
-int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_probe_check *check,
-			 const struct gpumon_probe_options *options, char *const *argv)
+int gpumon_gpuprog_session_run(struct gpumon_context *context,
+			       const struct gpumon_gpuprog_check *check,
+			       const struct gpumon_gpuprog_options *options, char *const *argv)
 {
-	struct gpumon_probe_service *service;
+	struct gpumon_gpuprog_service *service;
 	struct gpumon_error err;
 	int status = 0, ret;
 
-	ret = gpumon_probe_service_open(check, options, argv[0], &service, &err);
+	ret = gpumon_gpuprog_service_open(check, options, argv[0], &service, &err);
 	if (!ret)
 		ret = run(&service->server, argv, &status, &err);
 	if (!ret)
 		ret = show(context, service, &status, &err);
 	if (ret)
 		status = gpumon_report(context, &err);
-	gpumon_probe_service_close(service);
+	gpumon_gpuprog_service_close(service);
 	return status;
 }

@@ -14,14 +14,14 @@
 /*
  * Tables, or JSON with --json. Frees @sheet; NULL: there was no memory for it. 0, or -1 with @err.
  */
-int gpumon_probe_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
-			    struct gpumon_error *err);
+int gpumon_gpuprog_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
+			      struct gpumon_error *err);
 
 /* A line on @stream, a FILE. Control characters of a program's text do not reach the terminal. */
-void gpumon_probe_show_line(void *stream, const char *text);
+void gpumon_gpuprog_show_line(void *stream, const char *text);
 
 /**
- * struct gpumon_probe_service - programs, and the server of the processes that run them
+ * struct gpumon_gpuprog_service - programs, and the server of the processes that run them
  * @options: see there
  * @program: name of the program that is started
  * @order: what is put into which kernels
@@ -31,19 +31,19 @@ void gpumon_probe_show_line(void *stream, const char *text);
  * @cpu: programs for the CPU, NULL: there are none
  * @server: answers
  */
-struct gpumon_probe_service {
-	const struct gpumon_probe_options *options;
+struct gpumon_gpuprog_service {
+	const struct gpumon_gpuprog_options *options;
 	const char *program;
-	struct gpumon_probe_order order;
-	struct gpumon_probe_plan plan;
-	struct gpumon_probe_patches *patches;
+	struct gpumon_gpuprog_order order;
+	struct gpumon_gpuprog_plan plan;
+	struct gpumon_gpuprog_patches *patches;
 	char no_patches[sizeof(((struct gpumon_error *)0)->message)];
-	struct gpumon_probe_cpu *cpu;
-	struct gpumon_probe_server server;
+	struct gpumon_gpuprog_cpu *cpu;
+	struct gpumon_gpuprog_server server;
 };
 
 /**
- * gpumon_probe_service_open - get everything ready, and listen
+ * gpumon_gpuprog_service_open - get everything ready, and listen
  * @check: verified programs; outlives the service
  * @options: see there; outlive it
  * @program: name of the program, for messages; outlives it
@@ -54,26 +54,26 @@ struct gpumon_probe_service {
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_service_open(const struct gpumon_probe_check *check,
-			      const struct gpumon_probe_options *options, const char *program,
-			      struct gpumon_probe_service **service, struct gpumon_error *err);
+int gpumon_gpuprog_service_open(const struct gpumon_gpuprog_check *check,
+				const struct gpumon_gpuprog_options *options, const char *program,
+				struct gpumon_gpuprog_service **service, struct gpumon_error *err);
 /* NULL is ignored. */
-void gpumon_probe_service_close(struct gpumon_probe_service *service);
+void gpumon_gpuprog_service_close(struct gpumon_gpuprog_service *service);
 
 /* Processes have ended: what was gathered, to be freed; NULL without memory. */
-struct gpumon_sheet *gpumon_probe_service_sheet(struct gpumon_probe_service *service);
+struct gpumon_sheet *gpumon_gpuprog_service_sheet(struct gpumon_gpuprog_service *service);
 
 /*
  * Call @say with each sentence about what is missing in that, and why: first that of the maps, then what
  * the libraries in the processes had to tell.
  */
-void gpumon_probe_service_missing(const struct gpumon_probe_service *service,
+void gpumon_gpuprog_service_missing(const struct gpumon_gpuprog_service *service,
+				    void (*say)(void *argument, const char *text), void *argument);
+void gpumon_gpuprog_service_notes(const struct gpumon_gpuprog_service *service,
 				  void (*say)(void *argument, const char *text), void *argument);
-void gpumon_probe_service_notes(const struct gpumon_probe_service *service,
-				void (*say)(void *argument, const char *text), void *argument);
 
 /**
- * gpumon_probe_program - run a program and show the result
+ * gpumon_gpuprog_session_run - run a program and show the result
  * @context: where to print
  * @check: verified programs; those that were refused are left out
  * @options: see there
@@ -81,7 +81,8 @@ void gpumon_probe_service_notes(const struct gpumon_probe_service *service,
  *
  * Return: the program's exit status; 77: nothing could be put into a kernel.
  */
-int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_probe_check *check,
-			 const struct gpumon_probe_options *options, char *const *argv);
+int gpumon_gpuprog_session_run(struct gpumon_context *context,
+			       const struct gpumon_gpuprog_check *check,
+			       const struct gpumon_gpuprog_options *options, char *const *argv);
 
 #endif /* GPUMON_GPUPROG_SERVE_SESSION_H */

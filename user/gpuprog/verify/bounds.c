@@ -19,9 +19,9 @@
 			(greatest) = (by); \
 	} while (0)
 
-struct gpumon_number gpumon_number_any(void)
+struct gpumon_bounds gpumon_bounds_any(void)
 {
-	return (struct gpumon_number){ .unknown = UINT64_MAX,
+	return (struct gpumon_bounds){ .tnum.mask = UINT64_MAX,
 				       .umax = UINT64_MAX,
 				       .smin = INT64_MIN,
 				       .smax = INT64_MAX,
@@ -30,9 +30,9 @@ struct gpumon_number gpumon_number_any(void)
 				       .smax32 = INT32_MAX };
 }
 
-struct gpumon_number gpumon_number_constant(uint64_t value)
+struct gpumon_bounds gpumon_bounds_constant(uint64_t value)
 {
-	return (struct gpumon_number){ .bits = value,
+	return (struct gpumon_bounds){ .tnum.value = value,
 				       .umin = value,
 				       .umax = value,
 				       .smin = (int64_t)value,
@@ -42,37 +42,38 @@ struct gpumon_number gpumon_number_constant(uint64_t value)
 				       .smin32 = (int32_t)value,
 				       .smax32 = (int32_t)value };
 }
+
 /* All from @min to @max. */
-static struct gpumon_number number_range(uint64_t min, uint64_t max)
+static struct gpumon_bounds bounds_range(uint64_t min, uint64_t max)
 {
-	struct gpumon_number number = gpumon_number_any();
+	struct gpumon_bounds number = gpumon_bounds_any();
 
 	number.umin = min;
 	number.umax = max;
-	gpumon_number_settle(&number);
+	gpumon_bounds_sync(&number);
 	return number;
 }
 
-bool gpumon_number_is_constant(const struct gpumon_number *number)
+bool gpumon_bounds_is_constant(const struct gpumon_bounds *number)
 {
-	return !number->unknown;
+	return !number->tnum.mask;
 }
 
-unsigned int gpumon_number_alignment(const struct gpumon_number *number)
+unsigned int gpumon_bounds_alignment(const struct gpumon_bounds *number)
 {
-	uint64_t bits = number->bits | number->unknown | 8;
+	uint64_t bits = number->tnum.value | number->tnum.mask | 8;
 
 	return (unsigned int)(bits & -bits);
 }
 
-static void bounds_from_bits(struct gpumon_number *n)
+static void bounds_from_bits(struct gpumon_bounds *n)
 {
-	uint32_t bits32 = (uint32_t)n->bits, unknown32 = (uint32_t)n->unknown;
+	uint32_t bits32 = (uint32_t)n->tnum.value, unknown32 = (uint32_t)n->tnum.mask;
 
-	RAISE(n->umin, n->bits);
-	LOWER_TO(n->umax, n->bits | n->unknown);
-	RAISE(n->smin, (int64_t)(n->bits | (n->unknown & SIGN)));
-	LOWER_TO(n->smax, (int64_t)(n->bits | (n->unknown & ~SIGN)));
+	RAISE(n->umin, n->tnum.value);
+	LOWER_TO(n->umax, n->tnum.value | n->tnum.mask);
+	RAISE(n->smin, (int64_t)(n->tnum.value | (n->tnum.mask & SIGN)));
+	LOWER_TO(n->smax, (int64_t)(n->tnum.value | (n->tnum.mask & ~SIGN)));
 	RAISE(n->umin32, bits32);
 	LOWER_TO(n->umax32, bits32 | unknown32);
 	RAISE(n->smin32, (int32_t)(bits32 | (unknown32 & SIGN32)));
@@ -80,7 +81,7 @@ static void bounds_from_bits(struct gpumon_number *n)
 }
 
 /* Bounds without a sign that do not cross the sign's change hold with a sign, too; and back. */
-static void bounds_across_sign(struct gpumon_number *n)
+static void bounds_across_sign(struct gpumon_bounds *n)
 {
 	if ((int64_t)n->umin <= (int64_t)n->umax) {
 		RAISE(n->smin, (int64_t)n->umin);
@@ -101,7 +102,7 @@ static void bounds_across_sign(struct gpumon_number *n)
 }
 
 /* Where the upper half is the same for all, or only the sign's, both sizes have the same bounds. */
-static void bounds_across_size(struct gpumon_number *n)
+static void bounds_across_size(struct gpumon_bounds *n)
 {
 	uint64_t upper = n->umin & ~LOWER;
 
@@ -119,27 +120,27 @@ static void bounds_across_size(struct gpumon_number *n)
 	}
 }
 
-static bool is_empty(const struct gpumon_number *n)
+static bool is_empty(const struct gpumon_bounds *n)
 {
 	return n->umin > n->umax || n->smin > n->smax || n->umin32 > n->umax32 ||
 	       n->smin32 > n->smax32;
 }
 
 /* The upper bits that @min and @max share are known. */
-static bool bits_from_bounds(struct gpumon_number *n, uint64_t min, uint64_t max, uint64_t within)
+static bool bits_from_bounds(struct gpumon_bounds *n, uint64_t min, uint64_t max, uint64_t within)
 {
 	uint64_t differ = min ^ max, shared = within;
 
 	if (differ)
 		shared &= ~(UINT64_MAX >> __builtin_clzll(differ));
-	if ((n->bits ^ min) & shared & ~n->unknown)
+	if ((n->tnum.value ^ min) & shared & ~n->tnum.mask)
 		return false;
-	n->bits |= min & shared;
-	n->unknown &= ~shared;
+	n->tnum.value |= min & shared;
+	n->tnum.mask &= ~shared;
 	return true;
 }
 
-bool gpumon_number_settle(struct gpumon_number *number)
+bool gpumon_bounds_sync(struct gpumon_bounds *number)
 {
 	/* What one form of bounds gives another may give to a third. */
 	for (int round = 0; round < 2; round++) {
@@ -155,11 +156,12 @@ bool gpumon_number_settle(struct gpumon_number *number)
 	bounds_from_bits(number);
 	return !is_empty(number);
 }
+
 /* The lower half, without or with its sign. */
-static struct gpumon_number number_lower(const struct gpumon_number *number)
+static struct gpumon_bounds bounds_lower(const struct gpumon_bounds *number)
 {
-	struct gpumon_number lower = { .bits = number->bits & LOWER,
-				       .unknown = number->unknown & LOWER,
+	struct gpumon_bounds lower = { .tnum.value = number->tnum.value & LOWER,
+				       .tnum.mask = number->tnum.mask & LOWER,
 				       .umin = number->umin32,
 				       .umax = number->umax32,
 				       .smin = number->umin32,
@@ -169,34 +171,34 @@ static struct gpumon_number number_lower(const struct gpumon_number *number)
 				       .smin32 = number->smin32,
 				       .smax32 = number->smax32 };
 
-	gpumon_number_settle(&lower);
+	gpumon_bounds_sync(&lower);
 	return lower;
 }
-static struct gpumon_number number_lower_signed(const struct gpumon_number *number)
+static struct gpumon_bounds bounds_lower_signed(const struct gpumon_bounds *number)
 {
-	struct gpumon_number lower = gpumon_number_any();
+	struct gpumon_bounds lower = gpumon_bounds_any();
 
-	lower.bits = (uint64_t)(int64_t)(int32_t)number->bits;
-	lower.unknown = (uint64_t)(int64_t)(int32_t)number->unknown;
+	lower.tnum.value = (uint64_t)(int64_t)(int32_t)number->tnum.value;
+	lower.tnum.mask = (uint64_t)(int64_t)(int32_t)number->tnum.mask;
 	/* An unknown sign is unknown in the whole upper half. */
-	lower.bits &= ~lower.unknown;
+	lower.tnum.value &= ~lower.tnum.mask;
 	lower.smin = number->smin32;
 	lower.smax = number->smax32;
 	lower.umin32 = number->umin32;
 	lower.umax32 = number->umax32;
 	lower.smin32 = number->smin32;
 	lower.smax32 = number->smax32;
-	gpumon_number_settle(&lower);
+	gpumon_bounds_sync(&lower);
 	return lower;
 }
 
-struct gpumon_number gpumon_number_join(const struct gpumon_number *a,
-					const struct gpumon_number *b)
+struct gpumon_bounds gpumon_bounds_join(const struct gpumon_bounds *a,
+					const struct gpumon_bounds *b)
 {
-	struct gpumon_number joined = *a;
+	struct gpumon_bounds joined = *a;
 
-	joined.unknown = a->unknown | b->unknown | (a->bits ^ b->bits);
-	joined.bits &= ~joined.unknown;
+	joined.tnum.mask = a->tnum.mask | b->tnum.mask | (a->tnum.value ^ b->tnum.value);
+	joined.tnum.value &= ~joined.tnum.mask;
 	LOWER_TO(joined.umin, b->umin);
 	RAISE(joined.umax, b->umax);
 	LOWER_TO(joined.smin, b->smin);
@@ -208,83 +210,90 @@ struct gpumon_number gpumon_number_join(const struct gpumon_number *a,
 	return joined;
 }
 
-void gpumon_number_mark(struct gpumon_number_marks *marks, int64_t value)
+void gpumon_thresholds_add(struct gpumon_thresholds *thresholds, int64_t value)
 {
 	unsigned int at = 0;
 
-	while (at < marks->n && marks->marks[at] < value)
+	while (at < thresholds->n && thresholds->values[at] < value)
 		at++;
-	if (marks->n == GPUMON_NUMBER_MAX_MARKS || (at < marks->n && marks->marks[at] == value))
+	if (thresholds->n == GPUMON_THRESHOLDS_MAX ||
+	    (at < thresholds->n && thresholds->values[at] == value))
 		return;
-	memmove(&marks->marks[at + 1], &marks->marks[at], (marks->n - at) * sizeof(int64_t));
-	marks->marks[at] = value;
-	marks->n++;
+	memmove(&thresholds->values[at + 1], &thresholds->values[at],
+		(thresholds->n - at) * sizeof(int64_t));
+	thresholds->values[at] = value;
+	thresholds->n++;
 }
 
-static int64_t next_above(const struct gpumon_number_marks *marks, int64_t value, int64_t otherwise)
+static int64_t next_above(const struct gpumon_thresholds *thresholds, int64_t value,
+			  int64_t otherwise)
 {
-	for (unsigned int i = 0; marks && i < marks->n; i++)
-		if (marks->marks[i] >= value)
-			return marks->marks[i];
+	for (unsigned int i = 0; thresholds && i < thresholds->n; i++)
+		if (thresholds->values[i] >= value)
+			return thresholds->values[i];
 	return otherwise;
 }
 
-static int64_t next_below(const struct gpumon_number_marks *marks, int64_t value, int64_t otherwise)
+static int64_t next_below(const struct gpumon_thresholds *thresholds, int64_t value,
+			  int64_t otherwise)
 {
-	for (unsigned int i = marks ? marks->n : 0; i; i--)
-		if (marks->marks[i - 1] <= value)
-			return marks->marks[i - 1];
+	for (unsigned int i = thresholds ? thresholds->n : 0; i; i--)
+		if (thresholds->values[i - 1] <= value)
+			return thresholds->values[i - 1];
 	return otherwise;
 }
 
 /* Where a bound pauses that moved from @value on, at a number with the known lowest bits. */
-static int64_t pause_above(const struct gpumon_number *n, const struct gpumon_number_marks *marks,
-			   int64_t value, int64_t otherwise)
+static int64_t widen_to_above(const struct gpumon_bounds *n,
+			      const struct gpumon_thresholds *thresholds, int64_t value,
+			      int64_t otherwise)
 {
-	uint64_t lowest = (n->unknown & -n->unknown) - 1;
-	int64_t mark = next_above(marks, value, otherwise), pause;
+	uint64_t lowest = (n->tnum.mask & -n->tnum.mask) - 1;
+	int64_t threshold = next_above(thresholds, value, otherwise), pause;
 
-	pause = (int64_t)((uint64_t)mark - (((uint64_t)mark - n->bits) & lowest));
-	return mark == otherwise || pause < value || pause > mark ? mark : pause;
+	pause = (int64_t)((uint64_t)threshold - (((uint64_t)threshold - n->tnum.value) & lowest));
+	return threshold == otherwise || pause < value || pause > threshold ? threshold : pause;
 }
 
-static int64_t pause_below(const struct gpumon_number *n, const struct gpumon_number_marks *marks,
-			   int64_t value, int64_t otherwise)
+static int64_t widen_to_below(const struct gpumon_bounds *n,
+			      const struct gpumon_thresholds *thresholds, int64_t value,
+			      int64_t otherwise)
 {
-	uint64_t lowest = (n->unknown & -n->unknown) - 1;
-	int64_t mark = next_below(marks, value, otherwise), pause;
+	uint64_t lowest = (n->tnum.mask & -n->tnum.mask) - 1;
+	int64_t threshold = next_below(thresholds, value, otherwise), pause;
 
-	pause = (int64_t)((uint64_t)mark + ((n->bits - (uint64_t)mark) & lowest));
-	return mark == otherwise || pause > value || pause < mark ? mark : pause;
+	pause = (int64_t)((uint64_t)threshold + ((n->tnum.value - (uint64_t)threshold) & lowest));
+	return threshold == otherwise || pause > value || pause < threshold ? threshold : pause;
 }
 
-struct gpumon_number gpumon_number_widen(const struct gpumon_number *old,
-					 const struct gpumon_number *joined,
-					 const struct gpumon_number_marks *marks)
+struct gpumon_bounds gpumon_bounds_widen(const struct gpumon_bounds *old,
+					 const struct gpumon_bounds *joined,
+					 const struct gpumon_thresholds *thresholds)
 {
-	struct gpumon_number wide = *joined;
+	struct gpumon_bounds wide = *joined;
 
 	/* Of bits only the lowest ones, an alignment, are worth keeping. */
-	if (wide.unknown != old->unknown) {
-		wide.unknown |= -(wide.unknown & -wide.unknown);
-		wide.bits &= ~wide.unknown;
+	if (wide.tnum.mask != old->tnum.mask) {
+		wide.tnum.mask |= -(wide.tnum.mask & -wide.tnum.mask);
+		wide.tnum.value &= ~wide.tnum.mask;
 	}
 	/* Without a sign there are pauses only from 0 on, where they are the same with a sign. */
 	if (wide.umin != old->umin) {
 		int64_t value = (int64_t)wide.umin;
-		int64_t pause = value < 0 ? 0 : pause_below(&wide, marks, value, 0);
+		int64_t pause = value < 0 ? 0 : widen_to_below(&wide, thresholds, value, 0);
 
 		wide.umin = pause < 0 ? 0 : (uint64_t)pause;
 	}
 	if (wide.umax != old->umax) {
 		int64_t value = (int64_t)wide.umax;
 
-		wide.umax = value < 0 ? UINT64_MAX : (uint64_t)pause_above(&wide, marks, value, -1);
+		wide.umax = value < 0 ? UINT64_MAX :
+					(uint64_t)widen_to_above(&wide, thresholds, value, -1);
 	}
 	if (wide.smin != old->smin)
-		wide.smin = pause_below(&wide, marks, wide.smin, INT64_MIN);
+		wide.smin = widen_to_below(&wide, thresholds, wide.smin, INT64_MIN);
 	if (wide.smax != old->smax)
-		wide.smax = pause_above(&wide, marks, wide.smax, INT64_MAX);
+		wide.smax = widen_to_above(&wide, thresholds, wide.smax, INT64_MAX);
 	if (wide.umin32 != old->umin32 || wide.umax32 != old->umax32) {
 		wide.umin32 = 0;
 		wide.umax32 = UINT32_MAX;
@@ -297,21 +306,21 @@ struct gpumon_number gpumon_number_widen(const struct gpumon_number *old,
 }
 
 /*
- * Each function makes bits and bounds of the 64-bit result; gpumon_number_settle() does the rest.
+ * Each function makes bits and bounds of the 64-bit result; gpumon_bounds_sync() does the rest.
  * Operations on 32 bits are those on the lower halves, of which the lower half is taken.
  */
 
-static struct gpumon_number add_numbers(const struct gpumon_number *a,
-					const struct gpumon_number *b)
+static struct gpumon_bounds add_numbers(const struct gpumon_bounds *a,
+					const struct gpumon_bounds *b)
 {
-	struct gpumon_number sum = gpumon_number_any();
-	uint64_t a_most = a->bits | a->unknown, b_most = b->bits | b->unknown;
+	struct gpumon_bounds sum = gpumon_bounds_any();
+	uint64_t a_most = a->tnum.value | a->tnum.mask, b_most = b->tnum.value | b->tnum.mask;
 	/* Carries into each bit for the least and the greatest operands: all others lie between. */
-	uint64_t least = (a->bits + b->bits) ^ a->bits ^ b->bits;
+	uint64_t least = (a->tnum.value + b->tnum.value) ^ a->tnum.value ^ b->tnum.value;
 	uint64_t most = (a_most + b_most) ^ a_most ^ b_most;
 
-	sum.unknown = a->unknown | b->unknown | (least ^ most);
-	sum.bits = (a->bits + b->bits) & ~sum.unknown;
+	sum.tnum.mask = a->tnum.mask | b->tnum.mask | (least ^ most);
+	sum.tnum.value = (a->tnum.value + b->tnum.value) & ~sum.tnum.mask;
 	if (__builtin_add_overflow(a->umax, b->umax, &sum.umax))
 		sum.umax = UINT64_MAX;
 	else
@@ -324,17 +333,17 @@ static struct gpumon_number add_numbers(const struct gpumon_number *a,
 	return sum;
 }
 
-static struct gpumon_number subtract_numbers(const struct gpumon_number *a,
-					     const struct gpumon_number *b)
+static struct gpumon_bounds subtract_numbers(const struct gpumon_bounds *a,
+					     const struct gpumon_bounds *b)
 {
-	struct gpumon_number rest = gpumon_number_any();
-	uint64_t a_most = a->bits | a->unknown, b_most = b->bits | b->unknown;
+	struct gpumon_bounds rest = gpumon_bounds_any();
+	uint64_t a_most = a->tnum.value | a->tnum.mask, b_most = b->tnum.value | b->tnum.mask;
 	/* Borrows, as the carries of a sum. */
-	uint64_t most = (a->bits - b_most) ^ a->bits ^ b_most;
-	uint64_t least = (a_most - b->bits) ^ a_most ^ b->bits;
+	uint64_t most = (a->tnum.value - b_most) ^ a->tnum.value ^ b_most;
+	uint64_t least = (a_most - b->tnum.value) ^ a_most ^ b->tnum.value;
 
-	rest.unknown = a->unknown | b->unknown | (least ^ most);
-	rest.bits = (a->bits - b->bits) & ~rest.unknown;
+	rest.tnum.mask = a->tnum.mask | b->tnum.mask | (least ^ most);
+	rest.tnum.value = (a->tnum.value - b->tnum.value) & ~rest.tnum.mask;
 	if (a->umin >= b->umax) {
 		rest.umin = a->umin - b->umax;
 		rest.umax = a->umax - b->umin;
@@ -347,22 +356,22 @@ static struct gpumon_number subtract_numbers(const struct gpumon_number *a,
 	return rest;
 }
 
-static int lowest_bit(const struct gpumon_number *n)
+static int lowest_bit(const struct gpumon_bounds *n)
 {
-	uint64_t bits = n->bits | n->unknown;
+	uint64_t bits = n->tnum.value | n->tnum.mask;
 
 	return bits ? __builtin_ctzll(bits) : 64;
 }
 
-static struct gpumon_number multiply_numbers(const struct gpumon_number *a,
-					     const struct gpumon_number *b)
+static struct gpumon_bounds multiply_numbers(const struct gpumon_bounds *a,
+					     const struct gpumon_bounds *b)
 {
-	struct gpumon_number product = gpumon_number_any();
+	struct gpumon_bounds product = gpumon_bounds_any();
 	int zeros = lowest_bit(a) + lowest_bit(b);
 
-	if (gpumon_number_is_constant(a) && gpumon_number_is_constant(b))
-		return gpumon_number_constant(a->bits * b->bits);
-	product.unknown = zeros < 64 ? UINT64_MAX << zeros : 0;
+	if (gpumon_bounds_is_constant(a) && gpumon_bounds_is_constant(b))
+		return gpumon_bounds_constant(a->tnum.value * b->tnum.value);
+	product.tnum.mask = zeros < 64 ? UINT64_MAX << zeros : 0;
 	if (__builtin_mul_overflow(a->umax, b->umax, &product.umax))
 		product.umax = UINT64_MAX;
 	else
@@ -370,43 +379,44 @@ static struct gpumon_number multiply_numbers(const struct gpumon_number *a,
 	return product;
 }
 
-static struct gpumon_number and_numbers(const struct gpumon_number *a,
-					const struct gpumon_number *b)
+static struct gpumon_bounds and_numbers(const struct gpumon_bounds *a,
+					const struct gpumon_bounds *b)
 {
-	struct gpumon_number result = gpumon_number_any();
+	struct gpumon_bounds result = gpumon_bounds_any();
 
-	result.bits = a->bits & b->bits;
-	result.unknown = (a->bits | a->unknown) & (b->bits | b->unknown) & ~result.bits;
+	result.tnum.value = a->tnum.value & b->tnum.value;
+	result.tnum.mask = (a->tnum.value | a->tnum.mask) & (b->tnum.value | b->tnum.mask) &
+			   ~result.tnum.value;
 	result.umax = a->umax < b->umax ? a->umax : b->umax;
 	return result;
 }
 
-static struct gpumon_number or_numbers(const struct gpumon_number *a, const struct gpumon_number *b)
+static struct gpumon_bounds or_numbers(const struct gpumon_bounds *a, const struct gpumon_bounds *b)
 {
-	struct gpumon_number result = gpumon_number_any();
+	struct gpumon_bounds result = gpumon_bounds_any();
 
-	result.bits = a->bits | b->bits;
-	result.unknown = (a->unknown | b->unknown) & ~result.bits;
+	result.tnum.value = a->tnum.value | b->tnum.value;
+	result.tnum.mask = (a->tnum.mask | b->tnum.mask) & ~result.tnum.value;
 	result.umin = a->umin > b->umin ? a->umin : b->umin;
 	return result;
 }
 
-static struct gpumon_number xor_numbers(const struct gpumon_number *a,
-					const struct gpumon_number *b)
+static struct gpumon_bounds xor_numbers(const struct gpumon_bounds *a,
+					const struct gpumon_bounds *b)
 {
-	struct gpumon_number result = gpumon_number_any();
+	struct gpumon_bounds result = gpumon_bounds_any();
 
-	result.unknown = a->unknown | b->unknown;
-	result.bits = (a->bits ^ b->bits) & ~result.unknown;
+	result.tnum.mask = a->tnum.mask | b->tnum.mask;
+	result.tnum.value = (a->tnum.value ^ b->tnum.value) & ~result.tnum.mask;
 	return result;
 }
 
-static struct gpumon_number shift_left(const struct gpumon_number *a, unsigned int by)
+static struct gpumon_bounds shift_left(const struct gpumon_bounds *a, unsigned int by)
 {
-	struct gpumon_number result = gpumon_number_any();
+	struct gpumon_bounds result = gpumon_bounds_any();
 
-	result.bits = a->bits << by;
-	result.unknown = a->unknown << by;
+	result.tnum.value = a->tnum.value << by;
+	result.tnum.mask = a->tnum.mask << by;
 	if (a->umax <= UINT64_MAX >> by) {
 		result.umin = a->umin << by;
 		result.umax = a->umax << by;
@@ -425,60 +435,60 @@ static struct gpumon_number shift_left(const struct gpumon_number *a, unsigned i
 	return result;
 }
 
-static struct gpumon_number shift_right(const struct gpumon_number *a, unsigned int by)
+static struct gpumon_bounds shift_right(const struct gpumon_bounds *a, unsigned int by)
 {
-	struct gpumon_number result = gpumon_number_any();
+	struct gpumon_bounds result = gpumon_bounds_any();
 
-	result.bits = a->bits >> by;
-	result.unknown = a->unknown >> by;
+	result.tnum.value = a->tnum.value >> by;
+	result.tnum.mask = a->tnum.mask >> by;
 	result.umin = a->umin >> by;
 	result.umax = a->umax >> by;
 	return result;
 }
 
-static struct gpumon_number shift_right_signed(const struct gpumon_number *a, unsigned int by)
+static struct gpumon_bounds shift_right_signed(const struct gpumon_bounds *a, unsigned int by)
 {
-	struct gpumon_number result = gpumon_number_any();
+	struct gpumon_bounds result = gpumon_bounds_any();
 
-	result.unknown = (uint64_t)((int64_t)a->unknown >> by);
-	result.bits = (uint64_t)((int64_t)a->bits >> by) & ~result.unknown;
+	result.tnum.mask = (uint64_t)((int64_t)a->tnum.mask >> by);
+	result.tnum.value = (uint64_t)((int64_t)a->tnum.value >> by) & ~result.tnum.mask;
 	result.smin = a->smin >> by;
 	result.smax = a->smax >> by;
 	return result;
 }
 
 /* @width: 64 or 32, the bits of the operands */
-static struct gpumon_number shift_numbers(uint8_t op, const struct gpumon_number *a,
-					  const struct gpumon_number *b, unsigned int width)
+static struct gpumon_bounds shift_numbers(uint8_t op, const struct gpumon_bounds *a,
+					  const struct gpumon_bounds *b, unsigned int width)
 {
-	unsigned int by = (unsigned int)b->bits & (width - 1);
+	unsigned int by = (unsigned int)b->tnum.value & (width - 1);
 
-	if (b->unknown & (width - 1))
-		return op == BPF_RSH ? number_range(0, a->umax) : gpumon_number_any();
+	if (b->tnum.mask & (width - 1))
+		return op == BPF_RSH ? bounds_range(0, a->umax) : gpumon_bounds_any();
 	if (op == BPF_LSH)
 		return shift_left(a, by);
 	return op == BPF_RSH ? shift_right(a, by) : shift_right_signed(a, by);
 }
 
 /* x / 0 is 0, x % 0 is x. */
-static struct gpumon_number divide_numbers(uint8_t op, const struct gpumon_number *a,
-					   const struct gpumon_number *b)
+static struct gpumon_bounds divide_numbers(uint8_t op, const struct gpumon_bounds *a,
+					   const struct gpumon_bounds *b)
 {
 	uint64_t most;
 
-	if (!b->umax || (gpumon_number_is_constant(b) && !b->bits))
-		return op == BPF_DIV ? gpumon_number_constant(0) : *a;
+	if (!b->umax || (gpumon_bounds_is_constant(b) && !b->tnum.value))
+		return op == BPF_DIV ? gpumon_bounds_constant(0) : *a;
 	if (op == BPF_DIV)
-		return b->umin ? number_range(a->umin / b->umax, a->umax / b->umin) :
-				 number_range(0, a->umax);
-	if (gpumon_number_is_constant(a) && gpumon_number_is_constant(b))
-		return gpumon_number_constant(a->bits % b->bits);
+		return b->umin ? bounds_range(a->umin / b->umax, a->umax / b->umin) :
+				 bounds_range(0, a->umax);
+	if (gpumon_bounds_is_constant(a) && gpumon_bounds_is_constant(b))
+		return gpumon_bounds_constant(a->tnum.value % b->tnum.value);
 	most = b->umin && b->umax - 1 < a->umax ? b->umax - 1 : a->umax;
-	return number_range(0, most);
+	return bounds_range(0, most);
 }
 
-static struct gpumon_number operate(uint8_t op, bool is_signed, const struct gpumon_number *a,
-				    const struct gpumon_number *b, unsigned int width)
+static struct gpumon_bounds operate(uint8_t op, bool is_signed, const struct gpumon_bounds *a,
+				    const struct gpumon_bounds *b, unsigned int width)
 {
 	switch (op) {
 	case BPF_ADD:
@@ -499,43 +509,43 @@ static struct gpumon_number operate(uint8_t op, bool is_signed, const struct gpu
 		return shift_numbers(op, a, b, width);
 	case BPF_DIV:
 	case BPF_MOD:
-		return is_signed ? gpumon_number_any() : divide_numbers(op, a, b);
+		return is_signed ? gpumon_bounds_any() : divide_numbers(op, a, b);
 	default:
-		return gpumon_number_any();
+		return gpumon_bounds_any();
 	}
 }
 
-struct gpumon_number gpumon_number_alu(uint8_t code, bool is_signed, const struct gpumon_number *a,
-				       const struct gpumon_number *b)
+struct gpumon_bounds gpumon_bounds_alu(uint8_t code, bool is_signed, const struct gpumon_bounds *a,
+				       const struct gpumon_bounds *b)
 {
 	uint8_t op = BPF_OP(code);
-	struct gpumon_number result, left, right;
+	struct gpumon_bounds result, left, right;
 
 	if (BPF_CLASS(code) == BPF_ALU64) {
 		result = operate(op, is_signed, a, b, 64);
-		gpumon_number_settle(&result);
+		gpumon_bounds_sync(&result);
 		return result;
 	}
-	left = op == BPF_ARSH ? number_lower_signed(a) : number_lower(a);
-	right = number_lower(b);
+	left = op == BPF_ARSH ? bounds_lower_signed(a) : bounds_lower(a);
+	right = bounds_lower(b);
 	result = operate(op, is_signed, &left, &right, 32);
-	gpumon_number_settle(&result);
-	return number_lower(&result);
+	gpumon_bounds_sync(&result);
+	return bounds_lower(&result);
 }
 
-struct gpumon_number gpumon_number_move(uint8_t code, int bits, const struct gpumon_number *a)
+struct gpumon_bounds gpumon_bounds_move(uint8_t code, int bits, const struct gpumon_bounds *a)
 {
-	struct gpumon_number result = *a;
+	struct gpumon_bounds result = *a;
 
 	if (bits == 32) {
-		result = number_lower_signed(a);
+		result = bounds_lower_signed(a);
 	} else if (bits) {
-		struct gpumon_number by = gpumon_number_constant(64 - (unsigned int)bits);
+		struct gpumon_bounds by = gpumon_bounds_constant(64 - (unsigned int)bits);
 
-		result = gpumon_number_alu(BPF_ALU64 | BPF_LSH, false, a, &by);
-		result = gpumon_number_alu(BPF_ALU64 | BPF_ARSH, false, &result, &by);
+		result = gpumon_bounds_alu(BPF_ALU64 | BPF_LSH, false, a, &by);
+		result = gpumon_bounds_alu(BPF_ALU64 | BPF_ARSH, false, &result, &by);
 	}
-	return BPF_CLASS(code) == BPF_ALU ? number_lower(&result) : result;
+	return BPF_CLASS(code) == BPF_ALU ? bounds_lower(&result) : result;
 }
 
 static uint64_t turn_bytes(int bits, uint64_t value)
@@ -543,18 +553,18 @@ static uint64_t turn_bytes(int bits, uint64_t value)
 	return __builtin_bswap64(value) >> (64 - bits);
 }
 
-struct gpumon_number gpumon_number_byte_order(bool turned, int bits, const struct gpumon_number *a)
+struct gpumon_bounds gpumon_bounds_byte_order(bool turned, int bits, const struct gpumon_bounds *a)
 {
-	struct gpumon_number result = gpumon_number_any();
+	struct gpumon_bounds result = gpumon_bounds_any();
 	uint64_t mask = UINT64_MAX >> (64 - bits);
 
 	if (!turned && bits == 64)
 		return *a;
-	result.bits = turned ? turn_bytes(bits, a->bits) : a->bits & mask;
-	result.unknown = turned ? turn_bytes(bits, a->unknown) : a->unknown & mask;
+	result.tnum.value = turned ? turn_bytes(bits, a->tnum.value) : a->tnum.value & mask;
+	result.tnum.mask = turned ? turn_bytes(bits, a->tnum.mask) : a->tnum.mask & mask;
 	if (!turned && bits == 32)
-		return number_lower(a);
-	gpumon_number_settle(&result);
+		return bounds_lower(a);
+	gpumon_bounds_sync(&result);
 	return result;
 }
 
@@ -589,18 +599,18 @@ struct gpumon_number gpumon_number_byte_order(bool turned, int bits, const struc
 	} while (0)
 
 /* Equal in the bits of @within. */
-static bool meet_bits(struct gpumon_number *a, const struct gpumon_number *b, uint64_t within)
+static bool meet_bits(struct gpumon_bounds *a, const struct gpumon_bounds *b, uint64_t within)
 {
-	uint64_t learnt = a->unknown & ~b->unknown & within;
+	uint64_t learnt = a->tnum.mask & ~b->tnum.mask & within;
 
-	if ((a->bits ^ b->bits) & ~a->unknown & ~b->unknown & within)
+	if ((a->tnum.value ^ b->tnum.value) & ~a->tnum.mask & ~b->tnum.mask & within)
 		return false;
-	a->bits |= b->bits & learnt;
-	a->unknown &= ~learnt;
+	a->tnum.value |= b->tnum.value & learnt;
+	a->tnum.mask &= ~learnt;
 	return true;
 }
 
-static bool assume_equal(bool wide, struct gpumon_number *a, struct gpumon_number *b)
+static bool assume_equal(bool wide, struct gpumon_bounds *a, struct gpumon_bounds *b)
 {
 	if (!meet_bits(a, b, wide ? UINT64_MAX : LOWER) ||
 	    !meet_bits(b, a, wide ? UINT64_MAX : LOWER))
@@ -630,50 +640,51 @@ static bool assume_equal(bool wide, struct gpumon_number *a, struct gpumon_numbe
 			(greatest) -= (step);                                    \
 	} while (0)
 
-static bool assume_not(bool wide, struct gpumon_number *a, const struct gpumon_number *b)
+static bool assume_not(bool wide, struct gpumon_bounds *a, const struct gpumon_bounds *b)
 {
-	uint64_t unknown = wide ? a->unknown : a->unknown & LOWER;
+	uint64_t unknown = wide ? a->tnum.mask : a->tnum.mask & LOWER;
 	uint64_t step = unknown ? unknown & -unknown : 1;
 
 	/* Not one number, or one that @a cannot be; and with the highest bit there is no step. */
-	if ((wide ? b->unknown : b->unknown & LOWER) || (a->bits ^ b->bits) & (step - 1) ||
-	    step > INT32_MAX)
+	if ((wide ? b->tnum.mask : b->tnum.mask & LOWER) ||
+	    (a->tnum.value ^ b->tnum.value) & (step - 1) || step > INT32_MAX)
 		return true;
 	if (wide) {
-		LEAVE_OUT(a->umin, a->umax, b->bits, step);
-		LEAVE_OUT(a->smin, a->smax, (int64_t)b->bits, (int64_t)step);
+		LEAVE_OUT(a->umin, a->umax, b->tnum.value, step);
+		LEAVE_OUT(a->smin, a->smax, (int64_t)b->tnum.value, (int64_t)step);
 	} else {
-		LEAVE_OUT(a->umin32, a->umax32, (uint32_t)b->bits, (uint32_t)step);
-		LEAVE_OUT(a->smin32, a->smax32, (int32_t)b->bits, (int32_t)step);
+		LEAVE_OUT(a->umin32, a->umax32, (uint32_t)b->tnum.value, (uint32_t)step);
+		LEAVE_OUT(a->smin32, a->smax32, (int32_t)b->tnum.value, (int32_t)step);
 	}
 	return true;
 }
 
 /* A bit of @a that @b has is set; or none is. */
-static bool assume_common(bool wide, bool some, struct gpumon_number *a,
-			  const struct gpumon_number *b)
+static bool assume_common(bool wide, bool some, struct gpumon_bounds *a,
+			  const struct gpumon_bounds *b)
 {
 	uint64_t within = wide ? UINT64_MAX : LOWER;
-	uint64_t possible = (b->bits | b->unknown) & within, certain = b->bits & within;
-	uint64_t common = (a->bits | a->unknown) & possible;
+	uint64_t possible = (b->tnum.value | b->tnum.mask) & within,
+		 certain = b->tnum.value & within;
+	uint64_t common = (a->tnum.value | a->tnum.mask) & possible;
 
 	if (some) {
 		if (!common)
 			return false;
 		if (!(common & (common - 1))) {
-			a->bits |= common;
-			a->unknown &= ~common;
+			a->tnum.value |= common;
+			a->tnum.mask &= ~common;
 		}
 		return true;
 	}
-	if (a->bits & certain)
+	if (a->tnum.value & certain)
 		return false;
-	a->unknown &= ~certain;
+	a->tnum.mask &= ~certain;
 	return true;
 }
 
-static bool assume_less(bool wide, bool is_signed, bool or_equal, struct gpumon_number *low,
-			struct gpumon_number *high)
+static bool assume_less(bool wide, bool is_signed, bool or_equal, struct gpumon_bounds *low,
+			struct gpumon_bounds *high)
 {
 	if (wide && is_signed)
 		ORDER(low->smin, low->smax, high->smin, high->smax, or_equal);
@@ -686,8 +697,8 @@ static bool assume_less(bool wide, bool is_signed, bool or_equal, struct gpumon_
 	return true;
 }
 
-static bool assume(uint8_t op, bool wide, bool taken, struct gpumon_number *a,
-		   struct gpumon_number *b)
+static bool assume(uint8_t op, bool wide, bool taken, struct gpumon_bounds *a,
+		   struct gpumon_bounds *b)
 {
 	switch (op) {
 	case BPF_JEQ:
@@ -718,11 +729,11 @@ static bool assume(uint8_t op, bool wide, bool taken, struct gpumon_number *a,
 	}
 }
 
-bool gpumon_number_assume(uint8_t code, bool taken, struct gpumon_number *a,
-			  struct gpumon_number *b)
+bool gpumon_bounds_assume(uint8_t code, bool taken, struct gpumon_bounds *a,
+			  struct gpumon_bounds *b)
 {
 	bool wide = BPF_CLASS(code) == BPF_JMP;
 
-	return assume(BPF_OP(code), wide, taken, a, b) && gpumon_number_settle(a) &&
-	       gpumon_number_settle(b);
+	return assume(BPF_OP(code), wide, taken, a, b) && gpumon_bounds_sync(a) &&
+	       gpumon_bounds_sync(b);
 }

@@ -21,8 +21,8 @@
  * @printed: PRINTED arguments so far
  */
 struct call {
-	const struct gpumon_probe_helper *helper;
-	const struct gpumon_probe_map *map;
+	const struct gpumon_gpuprog_helper *helper;
+	const struct gpumon_gpuprog_map *map;
 	uint64_t maps;
 	const char *text;
 	uint32_t text_room;
@@ -59,14 +59,14 @@ static const struct {
 	{ 513, "get_ptx_reg_count", "registers of the kernel cannot be read" },
 };
 
-static const struct gpumon_probe_helper *nearest(uint32_t id)
+static const struct gpumon_gpuprog_helper *nearest(uint32_t id)
 {
 	for (uint32_t distance = 1; distance < 100; distance++) {
-		const struct gpumon_probe_helper *helper =
-			id > distance ? gpumon_probe_helper_find(id - distance) : NULL;
+		const struct gpumon_gpuprog_helper *helper =
+			id > distance ? gpumon_gpuprog_helper_find(id - distance) : NULL;
 
 		if (!helper)
-			helper = gpumon_probe_helper_find(id + distance);
+			helper = gpumon_gpuprog_helper_find(id + distance);
 		if (helper)
 			return helper;
 	}
@@ -75,7 +75,7 @@ static const struct gpumon_probe_helper *nearest(uint32_t id)
 
 static int refuse_unknown(struct gpumon_verifier *verifier, uint32_t id)
 {
-	const struct gpumon_probe_helper *near;
+	const struct gpumon_gpuprog_helper *near;
 
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
 		if (elsewhere[i].id == id)
@@ -93,13 +93,13 @@ static int refuse_unknown(struct gpumon_verifier *verifier, uint32_t id)
 }
 
 static int refuse_kind(struct gpumon_verifier *verifier, const struct call *call,
-		       unsigned int number, const struct gpumon_cell *cell, const char *wanted)
+		       unsigned int number, const struct gpumon_reg_state *reg, const char *wanted)
 {
 	return GPUMON_REFUSE(verifier, "argument %u of %s%s(), r%u, is %s: it must be %s", number,
-			     NAME(call->helper), number, gpumon_verifier_kind_text(cell), wanted);
+			     NAME(call->helper), number, gpumon_verifier_kind_text(reg), wanted);
 }
 
-static bool takes(const struct call *call, enum gpumon_probe_argument kind)
+static bool takes(const struct call *call, enum gpumon_gpuprog_argument kind)
 {
 	for (unsigned int i = 0; i < ARGUMENTS; i++)
 		if (call->helper->arguments[i] == kind)
@@ -110,7 +110,7 @@ static bool takes(const struct call *call, enum gpumon_probe_argument kind)
 /* A map that the map argument may be. */
 static int check_one_map(struct gpumon_verifier *verifier, const struct call *call, uint32_t number)
 {
-	const struct gpumon_probe_map *map = &verifier->program->maps[number];
+	const struct gpumon_gpuprog_map *map = &verifier->program->maps[number];
 
 	if (!(call->helper->maps & 1u << map->kind))
 		return GPUMON_REFUSE(
@@ -118,8 +118,8 @@ static int check_one_map(struct gpumon_verifier *verifier, const struct call *ca
 			"map %s has type %u, which %s%s() cannot use: see the table of "
 			"maps in gpumon_gpu.h",
 			gpumon_verifier_map_name(verifier, number), map->type, NAME(call->helper));
-	if ((takes(call, GPUMON_PROBE_ARG_KEY) && map->key_size != call->map->key_size) ||
-	    (takes(call, GPUMON_PROBE_ARG_VALUE) && map->value_size != call->map->value_size))
+	if ((takes(call, GPUMON_GPUPROG_ARG_KEY) && map->key_size != call->map->key_size) ||
+	    (takes(call, GPUMON_GPUPROG_ARG_VALUE) && map->value_size != call->map->value_size))
 		return GPUMON_REFUSE(verifier,
 				     "%s%s() may get map %s or map %s, whose keys or values differ "
 				     "in size: call it for each",
@@ -129,13 +129,13 @@ static int check_one_map(struct gpumon_verifier *verifier, const struct call *ca
 }
 
 static int check_map(struct gpumon_verifier *verifier, struct call *call, unsigned int number,
-		     const struct gpumon_cell *cell)
+		     const struct gpumon_reg_state *reg)
 {
-	if (cell->kind != GPUMON_PROBE_MAP)
-		return refuse_kind(verifier, call, number, cell, "a map");
-	call->maps = cell->maps;
-	call->map = &verifier->program->maps[gpumon_cell_map(cell)];
-	for (uint64_t left = cell->maps; left; left &= left - 1)
+	if (reg->kind != GPUMON_GPUPROG_MAP)
+		return refuse_kind(verifier, call, number, reg, "a map");
+	call->maps = reg->maps;
+	call->map = &verifier->program->maps[gpumon_reg_map(reg)];
+	for (uint64_t left = reg->maps; left; left &= left - 1)
 		if (check_one_map(verifier, call, (uint32_t)__builtin_ctzll(left)))
 			return -1;
 	return 0;
@@ -143,48 +143,49 @@ static int check_map(struct gpumon_verifier *verifier, struct call *call, unsign
 
 /* @size bytes behind a pointer; written if @out, otherwise read. */
 static int check_memory(struct gpumon_verifier *verifier, const struct call *call,
-			unsigned int number, const struct gpumon_cell *cell, uint32_t size,
+			unsigned int number, const struct gpumon_reg_state *reg, uint32_t size,
 			bool out)
 {
-	struct gpumon_probe_operand *operand = &verifier->facts[verifier->at].arguments[number - 1];
+	struct gpumon_gpuprog_operand *operand =
+		&verifier->facts[verifier->at].arguments[number - 1];
 	struct gpumon_access access = {
 		.name = { 'r', (char)('0' + number) },
-		.address = *cell,
+		.address = *reg,
 		.size = size,
 		.operand = operand,
 	};
 
-	if (cell->kind != GPUMON_PROBE_STACK && cell->kind != GPUMON_PROBE_VALUE)
-		return refuse_kind(verifier, call, number, cell,
+	if (reg->kind != GPUMON_GPUPROG_STACK && reg->kind != GPUMON_GPUPROG_VALUE)
+		return refuse_kind(verifier, call, number, reg,
 				   "an address of the stack or of a map's value");
-	if (gpumon_memory_resolve(verifier, &access))
+	if (gpumon_access_resolve(verifier, &access))
 		return -1;
 	if (operand->check)
 		return GPUMON_REFUSE(verifier,
-				     "argument %u of %s%s(), r%u, may lead to a place outside of "
+				     "argument %u of %s%s(), r%u, may lead to a range outside of "
 				     "its object: bound the index with if or &",
 				     number, NAME(call->helper), number);
-	if (!out && cell->kind == GPUMON_PROBE_STACK)
-		return gpumon_memory_check_numbers(verifier, &access);
+	if (!out && reg->kind == GPUMON_GPUPROG_STACK)
+		return gpumon_access_check_scalars(verifier, &access);
 	return 0;
 }
 
 /* Eight bytes that a helper sets. */
 static int check_out(struct gpumon_verifier *verifier, const struct call *call, unsigned int number,
-		     const struct gpumon_cell *cell)
+		     const struct gpumon_reg_state *reg)
 {
-	const struct gpumon_probe_operand *operand =
+	const struct gpumon_gpuprog_operand *operand =
 		&verifier->facts[verifier->at].arguments[number - 1];
 	uint32_t map;
 
-	if (check_memory(verifier, call, number, cell, 8, true))
+	if (check_memory(verifier, call, number, reg, 8, true))
 		return -1;
-	if (gpumon_memory_read_only(verifier, cell, &map))
+	if (gpumon_access_read_only(verifier, reg, &map))
 		return GPUMON_REFUSE(verifier,
 				     "%s%s() would write to %s, which can only be read: use a "
 				     "variable on the stack",
 				     NAME(call->helper), gpumon_verifier_map_name(verifier, map));
-	if (operand->align < 8 || (cell->kind == GPUMON_PROBE_STACK && !operand->constant))
+	if (operand->align < 8 || (reg->kind == GPUMON_GPUPROG_STACK && !operand->constant))
 		return GPUMON_REFUSE(verifier,
 				     "argument %u of %s%s(), r%u, must lead to one variable of 8 "
 				     "bytes, aligned: use a u64",
@@ -193,65 +194,66 @@ static int check_out(struct gpumon_verifier *verifier, const struct call *call, 
 }
 
 static int check_constant(struct gpumon_verifier *verifier, const struct call *call,
-			  unsigned int number, const struct gpumon_cell *cell, uint32_t min,
+			  unsigned int number, const struct gpumon_reg_state *reg, uint32_t min,
 			  uint32_t max)
 {
-	if (cell->kind != GPUMON_PROBE_NUMBER)
-		return refuse_kind(verifier, call, number, cell, "a number");
-	if (!gpumon_number_is_constant(&cell->number))
+	if (reg->kind != GPUMON_GPUPROG_SCALAR)
+		return refuse_kind(verifier, call, number, reg, "a number");
+	if (!gpumon_bounds_is_constant(&reg->bounds))
 		return GPUMON_REFUSE(verifier,
 				     "argument %u of %s%s(), r%u, varies: it must be a constant of "
 				     "%u to %u",
 				     number, NAME(call->helper), number, min, max);
-	if (cell->number.umin < min || cell->number.umax > max)
+	if (reg->bounds.umin < min || reg->bounds.umax > max)
 		return GPUMON_REFUSE(verifier,
 				     "argument %u of %s%s(), r%u, is %lld: it must be %u to %u",
 				     number, NAME(call->helper), number,
-				     (long long)cell->number.smin, min, max);
+				     (long long)reg->bounds.smin, min, max);
 	return 0;
 }
 
 /* A record must fit into its ring, a format into its text. */
 static int check_size(struct gpumon_verifier *verifier, const struct call *call,
-		      unsigned int number, const struct gpumon_cell *cell)
+		      unsigned int number, const struct gpumon_reg_state *reg)
 {
-	const struct gpumon_probe_map *maps = verifier->program->maps;
+	const struct gpumon_gpuprog_map *maps = verifier->program->maps;
 
-	if (check_constant(verifier, call, number, cell, 1, GPUMON_PROBE_MAX_RECORD_SIZE))
+	if (check_constant(verifier, call, number, reg, 1, GPUMON_GPUPROG_MAX_RECORD_SIZE))
 		return -1;
 	for (uint64_t left = call->maps; left; left &= left - 1) {
 		uint32_t map = (uint32_t)__builtin_ctzll(left), room = maps[map].value_size;
 
-		if (maps[map].kind == GPUMON_PROBE_MAP_RING && cell->number.umax > room)
+		if (maps[map].kind == GPUMON_GPUPROG_MAP_RING && reg->bounds.umax > room)
 			return GPUMON_REFUSE(
 				verifier,
 				"a record of %llu bytes does not fit into ring %s, whose records "
 				"have at most %u: make it shorter",
-				(unsigned long long)cell->number.umax,
+				(unsigned long long)reg->bounds.umax,
 				gpumon_verifier_map_name(verifier, map), room);
 	}
-	if (call->text && cell->number.umax > call->text_room)
+	if (call->text && reg->bounds.umax > call->text_room)
 		return GPUMON_REFUSE(
 			verifier,
 			"argument %u of %s%s(), r%u, is %llu, but the text has %u bytes at "
 			"most: use sizeof",
-			number, NAME(call->helper), number, (unsigned long long)cell->number.umax,
+			number, NAME(call->helper), number, (unsigned long long)reg->bounds.umax,
 			call->text_room);
 	return 0;
 }
 
 /* A text that the program has put together on its stack, byte by byte the same on each path. */
 static int check_stack_text(struct gpumon_verifier *verifier, struct call *call,
-			    unsigned int number, const struct gpumon_cell *cell)
+			    unsigned int number, const struct gpumon_reg_state *reg)
 {
-	struct gpumon_probe_operand *operand = &verifier->facts[verifier->at].arguments[number - 1];
-	const struct gpumon_frame *frame = &verifier->state->frames[cell->depth];
-	const struct gpumon_probe_program *program = verifier->program;
-	int64_t first = (int64_t)operand->offset + GPUMON_PROBE_MAX_STACK;
+	struct gpumon_gpuprog_operand *operand =
+		&verifier->facts[verifier->at].arguments[number - 1];
+	const struct gpumon_func_state *frame = &verifier->state->frames[reg->depth];
+	const struct gpumon_gpuprog *program = verifier->program;
+	int64_t first = (int64_t)operand->offset + GPUMON_GPUPROG_MAX_STACK;
 	const char *text = NULL;
 	uint32_t at;
 
-	if (operand->constant && first >= 0 && first < GPUMON_PROBE_MAX_STACK) {
+	if (operand->constant && first >= 0 && first < GPUMON_GPUPROG_MAX_STACK) {
 		call->text_room = gpumon_stack_known(frame, (unsigned int)first);
 		if (memchr(&frame->bytes[first], '\0', call->text_room))
 			text = (const char *)&frame->bytes[first];
@@ -262,39 +264,39 @@ static int check_stack_text(struct gpumon_verifier *verifier, struct call *call,
 			"the text in argument %u of %s%s(), r%u, is on the stack, and "
 			"not the same on each path, with its NUL: make it static const",
 			number, NAME(call->helper), number);
-	at = gpumon_probe_texts_add(program->texts, text);
+	at = gpumon_gpuprog_texts_add(program->texts, text);
 	if (at == UINT32_MAX)
 		return GPUMON_REFUSE(verifier,
 				     "texts on the stack take more than %u bytes: make them static "
 				     "const",
-				     GPUMON_PROBE_TEXTS_BYTES);
-	*operand = (struct gpumon_probe_operand){ .kind = GPUMON_PROBE_VALUE,
-						  .align = 1,
-						  .constant = true,
-						  .offset = (int32_t)at,
-						  .map = GPUMON_PROBE_TEXTS_MAP };
+				     GPUMON_GPUPROG_TEXTS_BYTES);
+	*operand = (struct gpumon_gpuprog_operand){ .kind = GPUMON_GPUPROG_VALUE,
+						    .align = 1,
+						    .constant = true,
+						    .offset = (int32_t)at,
+						    .map = GPUMON_GPUPROG_TEXTS_MAP };
 	call->text = program->texts->bytes + at;
 	return 0;
 }
 
 static int check_text(struct gpumon_verifier *verifier, struct call *call, unsigned int number,
-		      const struct gpumon_cell *cell)
+		      const struct gpumon_reg_state *reg)
 {
-	const struct gpumon_probe_map *map;
-	uint64_t offset = cell->number.umin;
+	const struct gpumon_gpuprog_map *map;
+	uint64_t offset = reg->bounds.umin;
 
-	if (cell->kind == GPUMON_PROBE_STACK && verifier->program->texts)
-		return check_stack_text(verifier, call, number, cell);
-	if (cell->kind != GPUMON_PROBE_VALUE || cell->maybe_null)
-		return refuse_kind(verifier, call, number, cell, "a text in .rodata");
-	map = &verifier->program->maps[gpumon_cell_map(cell)];
-	if (map->kind != GPUMON_PROBE_MAP_DATA || !map->read_only || !map->data)
+	if (reg->kind == GPUMON_GPUPROG_STACK && verifier->program->texts)
+		return check_stack_text(verifier, call, number, reg);
+	if (reg->kind != GPUMON_GPUPROG_VALUE || reg->maybe_null)
+		return refuse_kind(verifier, call, number, reg, "a text in .rodata");
+	map = &verifier->program->maps[gpumon_reg_map(reg)];
+	if (map->kind != GPUMON_GPUPROG_MAP_DATA || !map->read_only || !map->data)
 		return GPUMON_REFUSE(verifier,
 				     "argument %u of %s%s(), r%u, leads into %s: it must be a text "
 				     "in .rodata, make it static const",
 				     number, NAME(call->helper), number,
-				     gpumon_verifier_map_name(verifier, gpumon_cell_map(cell)));
-	if (gpumon_cell_has_maps(cell) || !gpumon_number_is_constant(&cell->number))
+				     gpumon_verifier_map_name(verifier, gpumon_reg_map(reg)));
+	if (gpumon_reg_has_maps(reg) || !gpumon_bounds_is_constant(&reg->bounds))
 		return GPUMON_REFUSE(verifier,
 				     "argument %u of %s%s(), r%u, varies: it must be one text",
 				     number, NAME(call->helper), number);
@@ -337,7 +339,7 @@ static int count_conversions(const char *text)
 static int check_printed(struct gpumon_verifier *verifier, struct call *call, unsigned int number)
 {
 	int n = call->text ? count_conversions(call->text) : 0;
-	struct gpumon_cell cell;
+	struct gpumon_reg_state reg;
 
 	if (n < 0)
 		return GPUMON_REFUSE(
@@ -353,46 +355,46 @@ static int check_printed(struct gpumon_verifier *verifier, struct call *call, un
 			call->text, n);
 	if (call->printed++ >= n)
 		return 0;
-	if (gpumon_verifier_read_number(verifier, number, "what is printed", &cell))
+	if (gpumon_verifier_read_scalar(verifier, number, "what is printed", &reg))
 		return -1;
-	gpumon_memory_describe(&cell, &verifier->facts[verifier->at].arguments[number - 1]);
+	gpumon_access_describe(&reg, &verifier->facts[verifier->at].arguments[number - 1]);
 	return 0;
 }
 
 static int check_argument(struct gpumon_verifier *verifier, struct call *call, unsigned int number)
 {
-	enum gpumon_probe_argument kind = call->helper->arguments[number - 1];
-	struct gpumon_cell cell;
+	enum gpumon_gpuprog_argument kind = call->helper->arguments[number - 1];
+	struct gpumon_reg_state reg;
 
-	if (kind == GPUMON_PROBE_ARG_NONE)
+	if (kind == GPUMON_GPUPROG_ARG_NONE)
 		return 0;
-	if (kind == GPUMON_PROBE_ARG_PRINTED)
+	if (kind == GPUMON_GPUPROG_ARG_PRINTED)
 		return check_printed(verifier, call, number);
-	if (gpumon_verifier_read(verifier, number, &cell))
+	if (gpumon_verifier_read(verifier, number, &reg))
 		return -1;
-	gpumon_memory_describe(&cell, &verifier->facts[verifier->at].arguments[number - 1]);
+	gpumon_access_describe(&reg, &verifier->facts[verifier->at].arguments[number - 1]);
 	switch (kind) {
-	case GPUMON_PROBE_ARG_NUMBER:
-		return cell.kind == GPUMON_PROBE_NUMBER ?
+	case GPUMON_GPUPROG_ARG_NUMBER:
+		return reg.kind == GPUMON_GPUPROG_SCALAR ?
 			       0 :
-			       refuse_kind(verifier, call, number, &cell, "a number");
-	case GPUMON_PROBE_ARG_MAP:
-		return check_map(verifier, call, number, &cell);
-	case GPUMON_PROBE_ARG_KEY:
-		return check_memory(verifier, call, number, &cell, call->map->key_size, false);
-	case GPUMON_PROBE_ARG_VALUE:
-		return check_memory(verifier, call, number, &cell, call->map->value_size, false);
-	case GPUMON_PROBE_ARG_MEMORY:
+			       refuse_kind(verifier, call, number, &reg, "a number");
+	case GPUMON_GPUPROG_ARG_MAP:
+		return check_map(verifier, call, number, &reg);
+	case GPUMON_GPUPROG_ARG_KEY:
+		return check_memory(verifier, call, number, &reg, call->map->key_size, false);
+	case GPUMON_GPUPROG_ARG_VALUE:
+		return check_memory(verifier, call, number, &reg, call->map->value_size, false);
+	case GPUMON_GPUPROG_ARG_MEMORY:
 		/* Its size is the next argument: check_sizes(). */
 		return 0;
-	case GPUMON_PROBE_ARG_SIZE:
-		return check_size(verifier, call, number, &cell);
-	case GPUMON_PROBE_ARG_OUT_U64:
-		return check_out(verifier, call, number, &cell);
-	case GPUMON_PROBE_ARG_TEXT:
-		return check_text(verifier, call, number, &cell);
-	case GPUMON_PROBE_ARG_SLOT:
-		return check_constant(verifier, call, number, &cell, 0, GPUMON_PROBE_MAX_KEPT - 1);
+	case GPUMON_GPUPROG_ARG_SIZE:
+		return check_size(verifier, call, number, &reg);
+	case GPUMON_GPUPROG_ARG_OUT_U64:
+		return check_out(verifier, call, number, &reg);
+	case GPUMON_GPUPROG_ARG_TEXT:
+		return check_text(verifier, call, number, &reg);
+	case GPUMON_GPUPROG_ARG_SLOT:
+		return check_constant(verifier, call, number, &reg, 0, GPUMON_GPUPROG_MAX_KEPT - 1);
 	default:
 		return 0;
 	}
@@ -404,9 +406,9 @@ static int check_sized(struct gpumon_verifier *verifier, const struct call *call
 	for (unsigned int number = 1; number < ARGUMENTS; number++) {
 		uint64_t size;
 
-		if (call->helper->arguments[number - 1] != GPUMON_PROBE_ARG_MEMORY)
+		if (call->helper->arguments[number - 1] != GPUMON_GPUPROG_ARG_MEMORY)
 			continue;
-		size = gpumon_verifier_register(verifier, number + 1)->number.bits;
+		size = gpumon_verifier_register(verifier, number + 1)->bounds.tnum.value;
 		if (check_memory(verifier, call, number, gpumon_verifier_register(verifier, number),
 				 (uint32_t)size, false))
 			return -1;
@@ -416,45 +418,45 @@ static int check_sized(struct gpumon_verifier *verifier, const struct call *call
 
 static void set_outputs(struct gpumon_verifier *verifier, const struct call *call)
 {
-	struct gpumon_cell any = gpumon_cell_any_number();
+	struct gpumon_reg_state any = gpumon_reg_any_scalar();
 
 	for (unsigned int number = 1; number <= ARGUMENTS; number++) {
-		const struct gpumon_probe_operand *operand =
+		const struct gpumon_gpuprog_operand *operand =
 			&verifier->facts[verifier->at].arguments[number - 1];
-		struct gpumon_place place;
+		struct gpumon_stack_range range;
 
-		if (call->helper->arguments[number - 1] != GPUMON_PROBE_ARG_OUT_U64 ||
-		    operand->kind != GPUMON_PROBE_STACK)
+		if (call->helper->arguments[number - 1] != GPUMON_GPUPROG_ARG_OUT_U64 ||
+		    operand->kind != GPUMON_GPUPROG_STACK)
 			continue;
-		place.first = (unsigned int)(operand->offset + GPUMON_PROBE_MAX_STACK);
-		place.last = place.first;
-		place.size = 8;
-		gpumon_stack_write(&verifier->state->frames[operand->depth], &place, &any);
+		range.first = (unsigned int)(operand->offset + GPUMON_GPUPROG_MAX_STACK);
+		range.last = range.first;
+		range.size = 8;
+		gpumon_stack_write(&verifier->state->frames[operand->depth], &range, &any);
 	}
 }
 
 static void set_result(struct gpumon_verifier *verifier, const struct call *call)
 {
-	struct gpumon_cell *result = gpumon_verifier_register(verifier, 0);
+	struct gpumon_reg_state *result = gpumon_verifier_register(verifier, 0);
 
 	for (unsigned int number = 1; number <= ARGUMENTS; number++)
 		*gpumon_verifier_register(verifier, number) =
-			gpumon_cell_nothing(GPUMON_CELL_CALLED);
-	*result = gpumon_cell_any_number();
-	if (call->helper->result != GPUMON_PROBE_RESULT_VALUE_OR_NULL)
+			gpumon_reg_not_init(GPUMON_NOT_INIT_CALLED);
+	*result = gpumon_reg_any_scalar();
+	if (call->helper->result != GPUMON_GPUPROG_RESULT_VALUE_OR_NULL)
 		return;
 	gpumon_state_forget(verifier->state, gpumon_verifier_id(verifier));
-	*result = (struct gpumon_cell){ .kind = GPUMON_PROBE_VALUE,
-					.maybe_null = true,
-					.maps = call->maps,
-					.id = gpumon_verifier_id(verifier),
-					.number = gpumon_number_constant(0) };
+	*result = (struct gpumon_reg_state){ .kind = GPUMON_GPUPROG_VALUE,
+					     .maybe_null = true,
+					     .maps = call->maps,
+					     .id = gpumon_verifier_id(verifier),
+					     .bounds = gpumon_bounds_constant(0) };
 }
 
 int gpumon_verifier_call(struct gpumon_verifier *verifier)
 {
 	uint32_t id = (uint32_t)gpumon_verifier_step(verifier)->imm;
-	struct call call = { .helper = gpumon_probe_helper_find(id) };
+	struct call call = { .helper = gpumon_gpuprog_helper_find(id) };
 
 	if (!call.helper)
 		return refuse_unknown(verifier, id);

@@ -4,94 +4,100 @@
 
 #include "state.h"
 
-struct gpumon_cell gpumon_cell_nothing(enum gpumon_cell_why why)
+struct gpumon_reg_state gpumon_reg_not_init(enum gpumon_not_init why)
 {
-	return (struct gpumon_cell){ .kind = GPUMON_PROBE_NOTHING, .why = (uint8_t)why };
+	return (struct gpumon_reg_state){ .kind = GPUMON_GPUPROG_NOT_INIT, .why = (uint8_t)why };
 }
 
-struct gpumon_cell gpumon_cell_number(struct gpumon_number number)
+struct gpumon_reg_state gpumon_reg_scalar(struct gpumon_bounds number)
 {
-	return (struct gpumon_cell){ .kind = GPUMON_PROBE_NUMBER, .number = number };
+	return (struct gpumon_reg_state){ .kind = GPUMON_GPUPROG_SCALAR, .bounds = number };
 }
 
-struct gpumon_cell gpumon_cell_any_number(void)
+struct gpumon_reg_state gpumon_reg_any_scalar(void)
 {
-	return gpumon_cell_number(gpumon_number_any());
+	return gpumon_reg_scalar(gpumon_bounds_any());
 }
 
-bool gpumon_cell_is_address(const struct gpumon_cell *cell)
+bool gpumon_reg_is_address(const struct gpumon_reg_state *reg)
 {
-	return cell->kind != GPUMON_PROBE_NOTHING && cell->kind != GPUMON_PROBE_NUMBER;
+	return reg->kind != GPUMON_GPUPROG_NOT_INIT && reg->kind != GPUMON_GPUPROG_SCALAR;
 }
 
-uint32_t gpumon_cell_map(const struct gpumon_cell *cell)
+uint32_t gpumon_reg_map(const struct gpumon_reg_state *reg)
 {
-	return cell->maps ? (uint32_t)__builtin_ctzll(cell->maps) : 0;
+	return reg->maps ? (uint32_t)__builtin_ctzll(reg->maps) : 0;
 }
 
-bool gpumon_cell_has_maps(const struct gpumon_cell *cell)
+bool gpumon_reg_has_maps(const struct gpumon_reg_state *reg)
 {
-	return cell->maps & (cell->maps - 1);
+	return reg->maps & (reg->maps - 1);
 }
+
 /* Is it a number of which nothing is known? */
-static bool cell_is_any(const struct gpumon_cell *cell)
+static bool reg_is_any(const struct gpumon_reg_state *reg)
 {
-	struct gpumon_number any = gpumon_number_any();
+	struct gpumon_bounds any = gpumon_bounds_any();
 
-	return cell->kind == GPUMON_PROBE_NUMBER && !memcmp(&cell->number, &any, sizeof(any));
+	return reg->kind == GPUMON_GPUPROG_SCALAR && !memcmp(&reg->bounds, &any, sizeof(any));
 }
 
-bool gpumon_cell_is_constant(const struct gpumon_cell *cell, uint64_t value)
+bool gpumon_reg_is_constant(const struct gpumon_reg_state *reg, uint64_t value)
 {
-	return cell->kind == GPUMON_PROBE_NUMBER && gpumon_number_is_constant(&cell->number) &&
-	       cell->number.bits == value;
+	return reg->kind == GPUMON_GPUPROG_SCALAR && gpumon_bounds_is_constant(&reg->bounds) &&
+	       reg->bounds.tnum.value == value;
 }
 
-static struct gpumon_cell join_kinds(const struct gpumon_cell *a, const struct gpumon_cell *b)
+static struct gpumon_reg_state join_kinds(const struct gpumon_reg_state *a,
+					  const struct gpumon_reg_state *b)
 {
-	struct gpumon_cell joined;
+	struct gpumon_reg_state joined;
 
-	if (a->kind == GPUMON_PROBE_VALUE && gpumon_cell_is_constant(b, 0))
+	if (a->kind == GPUMON_GPUPROG_VALUE && gpumon_reg_is_constant(b, 0))
 		joined = *a;
-	else if (b->kind == GPUMON_PROBE_VALUE && gpumon_cell_is_constant(a, 0))
+	else if (b->kind == GPUMON_GPUPROG_VALUE && gpumon_reg_is_constant(a, 0))
 		joined = *b;
-	else if (a->kind == GPUMON_PROBE_NOTHING)
-		return gpumon_cell_nothing(a->why);
+	else if (a->kind == GPUMON_GPUPROG_NOT_INIT)
+		return gpumon_reg_not_init(a->why);
 	else
-		return gpumon_cell_nothing(b->kind == GPUMON_PROBE_NOTHING ? b->why :
-									     GPUMON_CELL_MIXED);
+		return gpumon_reg_not_init(
+			b->kind == GPUMON_GPUPROG_NOT_INIT ? b->why : GPUMON_NOT_INIT_MIXED);
 	joined.maybe_null = true;
 	joined.id = 0;
 	return joined;
 }
+
 /* What is known where both are possible. @id is left to the caller: 0. */
-static struct gpumon_cell cell_join(const struct gpumon_cell *a, const struct gpumon_cell *b,
-				    const struct gpumon_widening *widening)
+static struct gpumon_reg_state reg_join(const struct gpumon_reg_state *a,
+					const struct gpumon_reg_state *b,
+					const struct gpumon_widening *widening)
 {
-	struct gpumon_cell joined = *a;
+	struct gpumon_reg_state joined = *a;
 
 	if (a->kind != b->kind)
 		return join_kinds(a, b);
 	joined.id = 0;
-	if (a->kind == GPUMON_PROBE_NOTHING)
+	if (a->kind == GPUMON_GPUPROG_NOT_INIT)
 		return joined;
 	if (a->depth != b->depth)
-		return gpumon_cell_nothing(GPUMON_CELL_MIXED);
+		return gpumon_reg_not_init(GPUMON_NOT_INIT_MIXED);
 	joined.maps |= b->maps;
 	joined.maybe_null = a->maybe_null || b->maybe_null;
-	joined.number = gpumon_number_join(&a->number, &b->number);
+	joined.bounds = gpumon_bounds_join(&a->bounds, &b->bounds);
 	if (widening->on)
-		joined.number = gpumon_number_widen(&a->number, &joined.number, widening->marks);
+		joined.bounds =
+			gpumon_bounds_widen(&a->bounds, &joined.bounds, widening->thresholds);
 	return joined;
 }
+
 /* Is the same known? Reasons do not count. */
-static bool cell_equal(const struct gpumon_cell *a, const struct gpumon_cell *b)
+static bool reg_equal(const struct gpumon_reg_state *a, const struct gpumon_reg_state *b)
 {
 	if (a->kind != b->kind)
 		return false;
-	return a->kind == GPUMON_PROBE_NOTHING ||
+	return a->kind == GPUMON_GPUPROG_NOT_INIT ||
 	       (a->depth == b->depth && a->maybe_null == b->maybe_null && a->maps == b->maps &&
-		a->id == b->id && !memcmp(&a->number, &b->number, sizeof(a->number)));
+		a->id == b->id && !memcmp(&a->bounds, &b->bounds, sizeof(a->bounds)));
 }
 
 /* Whether a byte is among those of @set or @known of a frame. */
@@ -100,22 +106,22 @@ static bool is_in(const uint64_t *bytes, unsigned int byte)
 	return bytes[byte / 64] >> byte % 64 & 1;
 }
 
-static bool is_tracked(const struct gpumon_frame *frame, unsigned int byte)
+static bool is_tracked(const struct gpumon_func_state *frame, unsigned int byte)
 {
 	return frame->has.tracked >> byte / 8 & 1;
 }
 
-static unsigned int place_end(const struct gpumon_place *place)
+static unsigned int place_end(const struct gpumon_stack_range *range)
 {
-	return place->last + place->size;
+	return range->last + range->size;
 }
 
-enum gpumon_stack_content gpumon_stack_content(const struct gpumon_frame *frame,
-					       const struct gpumon_place *place)
+enum gpumon_stack_content gpumon_stack_content(const struct gpumon_func_state *frame,
+					       const struct gpumon_stack_range *range)
 {
 	enum gpumon_stack_content content = GPUMON_STACK_NUMBERS;
 
-	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
+	for (unsigned int byte = range->first; byte < place_end(range); byte++) {
 		if (is_in(frame->has.set, byte))
 			continue;
 		if (!is_tracked(frame, byte))
@@ -125,75 +131,77 @@ enum gpumon_stack_content gpumon_stack_content(const struct gpumon_frame *frame,
 	return content;
 }
 
-struct gpumon_cell *gpumon_stack_slot(struct gpumon_frame *frame, const struct gpumon_place *place)
+struct gpumon_reg_state *gpumon_stack_slot(struct gpumon_func_state *frame,
+					   const struct gpumon_stack_range *range)
 {
-	if (place->first != place->last || place->size != 8 || place->first % 8 ||
-	    !is_tracked(frame, place->first))
+	if (range->first != range->last || range->size != 8 || range->first % 8 ||
+	    !is_tracked(frame, range->first))
 		return NULL;
-	return &frame->slots[place->first / 8];
+	return &frame->slots[range->first / 8];
 }
 
-void gpumon_stack_forget(struct gpumon_frame *frame, const struct gpumon_place *place)
+void gpumon_stack_forget(struct gpumon_func_state *frame, const struct gpumon_stack_range *range)
 {
-	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
+	for (unsigned int byte = range->first; byte < place_end(range); byte++) {
 		frame->has.tracked &= ~(1ull << byte / 8);
 		frame->has.known[byte / 64] &= ~(1ull << byte % 64);
 	}
 }
 
-static void write_bytes(struct gpumon_frame *frame, const struct gpumon_place *place,
+static void write_bytes(struct gpumon_func_state *frame, const struct gpumon_stack_range *range,
 			uint64_t number)
 {
-	for (unsigned int i = 0; i < place->size; i++, number >>= 8) {
-		unsigned int byte = place->first + i;
+	for (unsigned int i = 0; i < range->size; i++, number >>= 8) {
+		unsigned int byte = range->first + i;
 
 		frame->has.known[byte / 64] |= 1ull << byte % 64;
 		frame->bytes[byte] = (uint8_t)number;
 	}
 }
 
-void gpumon_stack_write(struct gpumon_frame *frame, const struct gpumon_place *place,
-			const struct gpumon_cell *cell)
+void gpumon_stack_write(struct gpumon_func_state *frame, const struct gpumon_stack_range *range,
+			const struct gpumon_reg_state *reg)
 {
-	bool address = gpumon_cell_is_address(cell);
+	bool address = gpumon_reg_is_address(reg);
 
-	gpumon_stack_forget(frame, place);
-	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
+	gpumon_stack_forget(frame, range);
+	for (unsigned int byte = range->first; byte < place_end(range); byte++) {
 		if (address)
 			frame->has.set[byte / 64] &= ~(1ull << byte % 64);
 		else
 			frame->has.set[byte / 64] |= 1ull << byte % 64;
 	}
-	if (place->size == 8 && place->first % 8 == 0 && (cell->id || !cell_is_any(cell))) {
-		frame->has.tracked |= 1ull << place->first / 8;
-		frame->slots[place->first / 8] = *cell;
+	if (range->size == 8 && range->first % 8 == 0 && (reg->id || !reg_is_any(reg))) {
+		frame->has.tracked |= 1ull << range->first / 8;
+		frame->slots[range->first / 8] = *reg;
 	}
-	if (cell->kind == GPUMON_PROBE_NUMBER && gpumon_number_is_constant(&cell->number))
-		write_bytes(frame, place, cell->number.bits);
+	if (reg->kind == GPUMON_GPUPROG_SCALAR && gpumon_bounds_is_constant(&reg->bounds))
+		write_bytes(frame, range, reg->bounds.tnum.value);
 }
 
-unsigned int gpumon_stack_known(const struct gpumon_frame *frame, unsigned int first)
+unsigned int gpumon_stack_known(const struct gpumon_func_state *frame, unsigned int first)
 {
 	unsigned int end = first;
 
-	while (end < GPUMON_PROBE_MAX_STACK && is_in(frame->has.known, end))
+	while (end < GPUMON_GPUPROG_MAX_STACK && is_in(frame->has.known, end))
 		end++;
 	return end - first;
 }
+
 /**
- * state_next - go through all cells that have something
+ * state_next - go through all registers and slots that have something
  * @state: state
- * @cursor: 0 at first, then the number of the cell + 1, the same for the same register or slot
+ * @cursor: 0 at first, then its number + 1, the same for the same register or slot
  *
- * Return: a cell, or NULL after the last.
+ * Return: a register or slot, or NULL after the last.
  */
-static struct gpumon_cell *state_next(struct gpumon_state *state, unsigned int *cursor)
+static struct gpumon_reg_state *state_next(struct gpumon_state *state, unsigned int *cursor)
 {
 	unsigned int at = *cursor;
 	unsigned int registers = GPUMON_STATE_SHARED + GPUMON_STATE_KEPT * state->frames_n;
 
 	for (; at < registers; at++) {
-		if (state->registers[at].kind != GPUMON_PROBE_NOTHING) {
+		if (state->registers[at].kind != GPUMON_GPUPROG_NOT_INIT) {
 			*cursor = at + 1;
 			return &state->registers[at];
 		}
@@ -202,7 +210,7 @@ static struct gpumon_cell *state_next(struct gpumon_state *state, unsigned int *
 		at = GPUMON_STATE_REGISTERS;
 	at -= GPUMON_STATE_REGISTERS;
 	while (at / GPUMON_STATE_SLOTS < state->frames_n) {
-		struct gpumon_frame *frame = &state->frames[at / GPUMON_STATE_SLOTS];
+		struct gpumon_func_state *frame = &state->frames[at / GPUMON_STATE_SLOTS];
 		unsigned int slot = at % GPUMON_STATE_SLOTS;
 		uint64_t left = frame->has.tracked >> slot;
 
@@ -217,21 +225,21 @@ static struct gpumon_cell *state_next(struct gpumon_state *state, unsigned int *
 	return NULL;
 }
 
-void gpumon_state_begin(struct gpumon_state *state, const struct gpumon_probe_program *program)
+void gpumon_state_begin(struct gpumon_state *state, const struct gpumon_gpuprog *program)
 {
-	struct gpumon_cell *argument = &state->registers[1];
+	struct gpumon_reg_state *argument = &state->registers[1];
 
 	state->frames_n = 1;
 	for (uint32_t i = 0; i < program->steps_n; i++)
 		if (state->frames_n < program->steps[i].depth + 1u)
 			state->frames_n = program->steps[i].depth + 1u;
 	for (unsigned int i = 0; i < GPUMON_STATE_REGISTERS; i++)
-		state->registers[i] = gpumon_cell_nothing(GPUMON_CELL_UNSET);
+		state->registers[i] = gpumon_reg_not_init(GPUMON_NOT_INIT_UNSET);
 	for (unsigned int i = 0; i < state->frames_n; i++)
-		state->frames[i].has = (struct gpumon_frame_has){ 0 };
-	*argument = gpumon_cell_number(gpumon_number_constant(0));
-	if (gpumon_probe_has_context(program->point))
-		argument->kind = GPUMON_PROBE_CONTEXT;
+		state->frames[i].has = (struct gpumon_func_state_has){ 0 };
+	*argument = gpumon_reg_scalar(gpumon_bounds_constant(0));
+	if (gpumon_gpuprog_has_context(program->point))
+		argument->kind = GPUMON_GPUPROG_CONTEXT;
 }
 
 void gpumon_state_copy(struct gpumon_state *to, const struct gpumon_state *from)
@@ -241,7 +249,7 @@ void gpumon_state_copy(struct gpumon_state *to, const struct gpumon_state *from)
 	to->frames_n = from->frames_n;
 	memcpy(to->registers, from->registers, registers * sizeof(to->registers[0]));
 	for (unsigned int i = 0; i < from->frames_n; i++) {
-		struct gpumon_frame *frame = &to->frames[i];
+		struct gpumon_func_state *frame = &to->frames[i];
 
 		frame->has = from->frames[i].has;
 		memcpy(frame->bytes, from->frames[i].bytes, sizeof(frame->bytes));
@@ -253,8 +261,8 @@ void gpumon_state_copy(struct gpumon_state *to, const struct gpumon_state *from)
 	}
 }
 
-struct gpumon_cell *gpumon_state_register(struct gpumon_state *state, unsigned int depth,
-					  unsigned int number)
+struct gpumon_reg_state *gpumon_state_register(struct gpumon_state *state, unsigned int depth,
+					       unsigned int number)
 {
 	if (number >= GPUMON_STATE_SHARED)
 		number += GPUMON_STATE_KEPT * depth;
@@ -263,30 +271,30 @@ struct gpumon_cell *gpumon_state_register(struct gpumon_state *state, unsigned i
 
 static void clear_frame(struct gpumon_state *state, unsigned int depth)
 {
-	struct gpumon_cell *kept = gpumon_state_register(state, depth, GPUMON_STATE_SHARED);
+	struct gpumon_reg_state *kept = gpumon_state_register(state, depth, GPUMON_STATE_SHARED);
 
 	for (unsigned int i = 0; i < GPUMON_STATE_KEPT; i++)
-		kept[i] = gpumon_cell_nothing(GPUMON_CELL_UNSET);
-	state->frames[depth].has = (struct gpumon_frame_has){ 0 };
+		kept[i] = gpumon_reg_not_init(GPUMON_NOT_INIT_UNSET);
+	state->frames[depth].has = (struct gpumon_func_state_has){ 0 };
 }
 
 /* Nothing may point into the frames above @depth. */
 static void drop_dead_addresses(struct gpumon_state *state, unsigned int depth)
 {
 	unsigned int cursor = 0;
-	struct gpumon_cell *cell;
+	struct gpumon_reg_state *reg;
 
-	while ((cell = state_next(state, &cursor))) {
-		if (cell->kind == GPUMON_PROBE_STACK && cell->depth > depth)
-			*cell = gpumon_cell_nothing(GPUMON_CELL_RETURNED);
+	while ((reg = state_next(state, &cursor))) {
+		if (reg->kind == GPUMON_GPUPROG_STACK && reg->depth > depth)
+			*reg = gpumon_reg_not_init(GPUMON_NOT_INIT_RETURNED);
 	}
 	for (unsigned int i = 0; i <= depth; i++) {
-		struct gpumon_frame *frame = &state->frames[i];
+		struct gpumon_func_state *frame = &state->frames[i];
 
 		for (uint64_t left = frame->has.tracked; left; left &= left - 1) {
 			int slot = __builtin_ctzll(left);
 
-			if (frame->slots[slot].kind == GPUMON_PROBE_NOTHING)
+			if (frame->slots[slot].kind == GPUMON_GPUPROG_NOT_INIT)
 				frame->has.tracked &= ~(1ull << slot);
 		}
 	}
@@ -301,47 +309,48 @@ void gpumon_state_change_depth(struct gpumon_state *state, unsigned int from, un
 	for (unsigned int depth = shared + 1; depth < state->frames_n; depth++)
 		clear_frame(state, depth);
 	if (from < to) {
-		state->registers[0] = gpumon_cell_nothing(GPUMON_CELL_UNSET);
+		state->registers[0] = gpumon_reg_not_init(GPUMON_NOT_INIT_UNSET);
 		return;
 	}
 	for (unsigned int i = 1; i < GPUMON_STATE_SHARED; i++)
-		state->registers[i] = gpumon_cell_nothing(GPUMON_CELL_CALLED);
+		state->registers[i] = gpumon_reg_not_init(GPUMON_NOT_INIT_CALLED);
 	drop_dead_addresses(state, to);
 }
 
 void gpumon_state_forget(struct gpumon_state *state, uint32_t id)
 {
 	unsigned int cursor = 0;
-	struct gpumon_cell *cell;
+	struct gpumon_reg_state *reg;
 
-	while ((cell = state_next(state, &cursor))) {
-		if (cell->id == id)
-			cell->id = 0;
+	while ((reg = state_next(state, &cursor))) {
+		if (reg->id == id)
+			reg->id = 0;
 	}
 }
 
-struct gpumon_cell gpumon_state_share(struct gpumon_state *state, struct gpumon_cell *cell,
-				      uint32_t id)
+struct gpumon_reg_state gpumon_state_share(struct gpumon_state *state, struct gpumon_reg_state *reg,
+					   uint32_t id)
 {
-	bool narrows = cell->maybe_null || (cell->kind == GPUMON_PROBE_NUMBER &&
-					    !gpumon_number_is_constant(&cell->number));
+	bool narrows = reg->maybe_null || (reg->kind == GPUMON_GPUPROG_SCALAR &&
+					   !gpumon_bounds_is_constant(&reg->bounds));
 
 	/* Of the others nothing more can be learnt. */
-	if (narrows && !cell->id) {
+	if (narrows && !reg->id) {
 		gpumon_state_forget(state, id);
-		cell->id = id;
+		reg->id = id;
 	}
-	return *cell;
+	return *reg;
 }
 
-void gpumon_state_refine(struct gpumon_state *state, uint32_t id, const struct gpumon_cell *cell)
+void gpumon_state_refine(struct gpumon_state *state, uint32_t id,
+			 const struct gpumon_reg_state *reg)
 {
 	unsigned int cursor = 0;
-	struct gpumon_cell *same;
+	struct gpumon_reg_state *same;
 
 	while ((same = state_next(state, &cursor))) {
 		if (same->id == id)
-			*same = *cell;
+			*same = *reg;
 	}
 }
 
@@ -349,7 +358,7 @@ void gpumon_state_refine(struct gpumon_state *state, uint32_t id, const struct g
 
 /*
  * Cells are equal after the join if they are on both paths: so each pair of ids gives one id. That of
- * the first cell with the pair is taken, so that joining the same again gives the same.
+ * the first register or slot with the pair is taken, so that joining the same again gives the same.
  */
 struct pairs {
 	unsigned int n;
@@ -359,9 +368,9 @@ struct pairs {
 	} pairs[MAX_PAIRS];
 };
 
-static uint32_t join_ids(struct pairs *pairs, uint32_t a, uint32_t b, unsigned int cell)
+static uint32_t join_ids(struct pairs *pairs, uint32_t a, uint32_t b, unsigned int reg)
 {
-	uint32_t joined = pairs->ids + cell;
+	uint32_t joined = pairs->ids + reg;
 
 	if (!a || !b)
 		return 0;
@@ -371,7 +380,7 @@ static uint32_t join_ids(struct pairs *pairs, uint32_t a, uint32_t b, unsigned i
 	if (pairs->n == MAX_PAIRS)
 		return 0;
 	/* An id of this step stands for another pair now. */
-	if (a == b && a - pairs->ids >= GPUMON_STATE_CELLS)
+	if (a == b && a - pairs->ids >= GPUMON_STATE_REGISTERS_AND_SLOTS)
 		joined = a;
 	pairs->pairs[pairs->n].a = a;
 	pairs->pairs[pairs->n].b = b;
@@ -380,22 +389,22 @@ static uint32_t join_ids(struct pairs *pairs, uint32_t a, uint32_t b, unsigned i
 	return joined;
 }
 
-static bool join_cells(struct gpumon_cell *cell, const struct gpumon_cell *other,
-		       const struct gpumon_widening *widening, struct pairs *pairs,
-		       unsigned int number)
+static bool join_regs(struct gpumon_reg_state *reg, const struct gpumon_reg_state *other,
+		      const struct gpumon_widening *widening, struct pairs *pairs,
+		      unsigned int number)
 {
-	struct gpumon_cell joined = cell_join(cell, other, widening);
+	struct gpumon_reg_state joined = reg_join(reg, other, widening);
 	bool changed;
 
-	if (joined.kind == GPUMON_PROBE_NUMBER || joined.maybe_null)
-		joined.id = join_ids(pairs, cell->id, other->id, number);
-	changed = !cell_equal(cell, &joined);
-	*cell = joined;
+	if (joined.kind == GPUMON_GPUPROG_SCALAR || joined.maybe_null)
+		joined.id = join_ids(pairs, reg->id, other->id, number);
+	changed = !reg_equal(reg, &joined);
+	*reg = joined;
 	return changed;
 }
 
 /* Bytes that are the same on both paths stay known. */
-static bool join_known(struct gpumon_frame *frame, const struct gpumon_frame *other,
+static bool join_known(struct gpumon_func_state *frame, const struct gpumon_func_state *other,
 		       unsigned int word)
 {
 	uint64_t before = frame->has.known[word], both = before & other->has.known[word];
@@ -410,7 +419,7 @@ static bool join_known(struct gpumon_frame *frame, const struct gpumon_frame *ot
 	return both != before;
 }
 
-static bool join_frames(struct gpumon_frame *frame, const struct gpumon_frame *other,
+static bool join_frames(struct gpumon_func_state *frame, const struct gpumon_func_state *other,
 			const struct gpumon_widening *widening, struct pairs *pairs,
 			unsigned int number)
 {
@@ -418,17 +427,17 @@ static bool join_frames(struct gpumon_frame *frame, const struct gpumon_frame *o
 	bool changed = both != frame->has.tracked;
 
 	frame->has.tracked = both;
-	for (unsigned int i = 0; i < GPUMON_PROBE_MAX_STACK / 64; i++) {
+	for (unsigned int i = 0; i < GPUMON_GPUPROG_MAX_STACK / 64; i++) {
 		changed |= frame->has.set[i] & ~other->has.set[i];
 		frame->has.set[i] &= other->has.set[i];
 		changed |= join_known(frame, other, i);
 	}
 	for (uint64_t left = both; left; left &= left - 1) {
 		unsigned int slot = (unsigned int)__builtin_ctzll(left);
-		struct gpumon_cell *cell = &frame->slots[slot];
+		struct gpumon_reg_state *reg = &frame->slots[slot];
 
-		changed |= join_cells(cell, &other->slots[slot], widening, pairs, number + slot);
-		if (cell->kind == GPUMON_PROBE_NOTHING || (cell_is_any(cell) && !cell->id))
+		changed |= join_regs(reg, &other->slots[slot], widening, pairs, number + slot);
+		if (reg->kind == GPUMON_GPUPROG_NOT_INIT || (reg_is_any(reg) && !reg->id))
 			frame->has.tracked &= ~(1ull << slot);
 	}
 	return changed;
@@ -442,9 +451,9 @@ bool gpumon_state_join(struct gpumon_state *state, struct gpumon_state *other,
 	bool changed = false;
 
 	for (unsigned int i = 0; i < registers; i++)
-		if (state->registers[i].kind != GPUMON_PROBE_NOTHING)
-			changed |= join_cells(&state->registers[i], &other->registers[i], widening,
-					      &pairs, i);
+		if (state->registers[i].kind != GPUMON_GPUPROG_NOT_INIT)
+			changed |= join_regs(&state->registers[i], &other->registers[i], widening,
+					     &pairs, i);
 	for (unsigned int i = 0; i < state->frames_n; i++)
 		changed |= join_frames(&state->frames[i], &other->frames[i], widening, &pairs,
 				       GPUMON_STATE_REGISTERS + i * GPUMON_STATE_SLOTS);
@@ -454,14 +463,14 @@ bool gpumon_state_join(struct gpumon_state *state, struct gpumon_state *other,
 /**
  * struct gpumon_packed_state - a state
  * @frames_n: frames, which follow
- * @why: of the registers that have nothing; PRESENT: its cell follows, behind the frames
+ * @why: of the registers that have nothing; PRESENT: its state follows, behind the frames
  *
- * After the cells of the registers come those of the frames, then the known bytes of the frames.
+ * After the contents of the registers come those of the frames, then the known bytes of the frames.
  */
 struct gpumon_packed_state {
 	unsigned int frames_n;
 	uint8_t why[GPUMON_STATE_REGISTERS];
-	struct gpumon_frame_has frames[];
+	struct gpumon_func_state_has frames[];
 };
 
 #define PRESENT 0xff
@@ -471,7 +480,7 @@ static size_t count_known(const struct gpumon_state *state)
 	size_t n = 0;
 
 	for (unsigned int i = 0; i < state->frames_n; i++)
-		for (unsigned int word = 0; word < GPUMON_PROBE_MAX_STACK / 64; word++)
+		for (unsigned int word = 0; word < GPUMON_GPUPROG_MAX_STACK / 64; word++)
 			n += (size_t)__builtin_popcountll(state->frames[i].has.known[word]);
 	return n;
 }
@@ -480,9 +489,9 @@ static size_t count_known(const struct gpumon_state *state)
 static void copy_known(struct gpumon_state *state, uint8_t *packed, bool back)
 {
 	for (unsigned int i = 0; i < state->frames_n; i++) {
-		struct gpumon_frame *frame = &state->frames[i];
+		struct gpumon_func_state *frame = &state->frames[i];
 
-		for (unsigned int word = 0; word < GPUMON_PROBE_MAX_STACK / 64; word++)
+		for (unsigned int word = 0; word < GPUMON_GPUPROG_MAX_STACK / 64; word++)
 			for (uint64_t left = frame->has.known[word]; left; left &= left - 1) {
 				uint8_t *byte = &frame->bytes[word * 64 +
 							      (unsigned int)__builtin_ctzll(left)];
@@ -498,13 +507,13 @@ static void copy_known(struct gpumon_state *state, uint8_t *packed, bool back)
 int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **packed, size_t *size)
 {
 	struct gpumon_packed_state *to;
-	struct gpumon_cell *cells;
+	struct gpumon_reg_state *contents;
 	unsigned int cursor = 0;
 	size_t n = 0, needed;
 
 	while (state_next(state, &cursor))
 		n++;
-	needed = sizeof(*to) + state->frames_n * sizeof(to->frames[0]) + n * sizeof(*cells) +
+	needed = sizeof(*to) + state->frames_n * sizeof(to->frames[0]) + n * sizeof(*contents) +
 		 count_known(state);
 	to = realloc(*packed, needed);
 	if (!to)
@@ -513,35 +522,35 @@ int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **p
 	*size = needed;
 	to->frames_n = state->frames_n;
 	for (unsigned int i = 0; i < GPUMON_STATE_REGISTERS; i++)
-		to->why[i] = state->registers[i].kind == GPUMON_PROBE_NOTHING ?
+		to->why[i] = state->registers[i].kind == GPUMON_GPUPROG_NOT_INIT ?
 				     state->registers[i].why :
 				     PRESENT;
 	for (unsigned int i = 0; i < state->frames_n; i++)
 		to->frames[i] = state->frames[i].has;
-	cells = (struct gpumon_cell *)&to->frames[state->frames_n];
+	contents = (struct gpumon_reg_state *)&to->frames[state->frames_n];
 	cursor = 0;
 	for (size_t i = 0; i < n; i++)
-		cells[i] = *state_next(state, &cursor);
-	copy_known(state, (uint8_t *)&cells[n], false);
+		contents[i] = *state_next(state, &cursor);
+	copy_known(state, (uint8_t *)&contents[n], false);
 	return 0;
 }
 
 void gpumon_state_unpack(const struct gpumon_packed_state *packed, struct gpumon_state *state)
 {
-	const struct gpumon_cell *cell =
-		(const struct gpumon_cell *)&packed->frames[packed->frames_n];
+	const struct gpumon_reg_state *reg =
+		(const struct gpumon_reg_state *)&packed->frames[packed->frames_n];
 
 	state->frames_n = packed->frames_n;
 	for (unsigned int i = 0; i < GPUMON_STATE_REGISTERS; i++)
 		state->registers[i] =
-			packed->why[i] == PRESENT ? *cell++ : gpumon_cell_nothing(packed->why[i]);
+			packed->why[i] == PRESENT ? *reg++ : gpumon_reg_not_init(packed->why[i]);
 	for (unsigned int i = 0; i < packed->frames_n; i++) {
-		struct gpumon_frame *frame = &state->frames[i];
+		struct gpumon_func_state *frame = &state->frames[i];
 
 		frame->has = packed->frames[i];
 		for (uint64_t left = frame->has.tracked; left; left &= left - 1)
-			frame->slots[__builtin_ctzll(left)] = *cell++;
+			frame->slots[__builtin_ctzll(left)] = *reg++;
 	}
-	/* Behind the cells; copied back only. */
-	copy_known(state, (uint8_t *)cell, true);
+	/* Behind the registers and slots; copied back only. */
+	copy_known(state, (uint8_t *)reg, true);
 }

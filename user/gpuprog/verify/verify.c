@@ -18,81 +18,82 @@
 #define REMEDY "compile it again"
 #define LDDW   (BPF_LD | BPF_IMM | BPF_DW)
 
-static bool writes_register(const struct gpumon_probe_step *step)
+static bool writes_register(const struct gpumon_gpuprog_step *step)
 {
 	uint8_t class = BPF_CLASS(step->code);
 
 	return class == BPF_ALU || class == BPF_ALU64 || class == BPF_LD || class == BPF_LDX;
 }
 
-static bool fetches(const struct gpumon_probe_step *step)
+static bool fetches(const struct gpumon_gpuprog_step *step)
 {
 	return BPF_CLASS(step->code) == BPF_STX && BPF_MODE(step->code) == BPF_ATOMIC &&
 	       (step->imm & BPF_FETCH) && step->imm != BPF_CMPXCHG;
 }
 
-static int check_map(const struct gpumon_probe_map *map, uint32_t number, const char *program,
+static int check_map(const struct gpumon_gpuprog_map *map, uint32_t number, const char *program,
 		     struct gpumon_error *err)
 {
 	const char *name = map->name ? map->name : "";
-	bool looked_up =
-		map->kind == GPUMON_PROBE_MAP_ARRAY || map->kind == GPUMON_PROBE_MAP_SM_ARRAY ||
-		map->kind == GPUMON_PROBE_MAP_THREAD_ARRAY || map->kind == GPUMON_PROBE_MAP_HASH;
+	bool looked_up = map->kind == GPUMON_GPUPROG_MAP_ARRAY ||
+			 map->kind == GPUMON_GPUPROG_MAP_SM_ARRAY ||
+			 map->kind == GPUMON_GPUPROG_MAP_THREAD_ARRAY ||
+			 map->kind == GPUMON_GPUPROG_MAP_HASH;
 
-	if ((unsigned int)map->kind > GPUMON_PROBE_MAP_DATA)
+	if ((unsigned int)map->kind > GPUMON_GPUPROG_MAP_DATA)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"%s: map %u, %s, is of an unknown kind: " REMEDY, program,
 					number, name);
-	if (map->value_size > gpumon_probe_value_max(map) || (looked_up && !map->value_size))
+	if (map->value_size > gpumon_gpuprog_value_max(map) || (looked_up && !map->value_size))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"%s: values of map %u, %s, have %u bytes, 1 to %u are "
 					"possible: change the map",
 					program, number, name, map->value_size,
-					gpumon_probe_value_max(map));
-	if (looked_up && (!map->key_size || map->key_size > GPUMON_PROBE_MAX_KEY_SIZE))
+					gpumon_gpuprog_value_max(map));
+	if (looked_up && (!map->key_size || map->key_size > GPUMON_GPUPROG_MAX_KEY_SIZE))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"%s: keys of map %u, %s, have %u bytes, 1 to %d are "
 					"possible: change the map",
 					program, number, name, map->key_size,
-					GPUMON_PROBE_MAX_KEY_SIZE);
+					GPUMON_GPUPROG_MAX_KEY_SIZE);
 	return 0;
 }
 
-static int check_program(const struct gpumon_probe_program *program, struct gpumon_error *err)
+static int check_program(const struct gpumon_gpuprog *program, struct gpumon_error *err)
 {
-	if (!program->steps_n || program->steps_n > GPUMON_PROBE_MAX_STEPS)
+	if (!program->steps_n || program->steps_n > GPUMON_GPUPROG_MAX_STEPS)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"%s: it has %u instructions, 1 to %d are possible: make it "
 					"shorter",
-					program->name, program->steps_n, GPUMON_PROBE_MAX_STEPS);
-	if (program->maps_n > GPUMON_PROBE_MAX_MAPS)
+					program->name, program->steps_n, GPUMON_GPUPROG_MAX_STEPS);
+	if (program->maps_n > GPUMON_GPUPROG_MAX_MAPS)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"%s: it has %u maps, at most %d are possible: use fewer",
-					program->name, program->maps_n, GPUMON_PROBE_MAX_MAPS);
-	if ((unsigned int)program->point >= GPUMON_PROBE_POINTS)
+					program->name, program->maps_n, GPUMON_GPUPROG_MAX_MAPS);
+	if ((unsigned int)program->point >= GPUMON_GPUPROG_POINTS)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-					"%s: it is for an unknown place: " REMEDY, program->name);
+					"%s: it is for an unknown range: " REMEDY, program->name);
 	for (uint32_t i = 0; i < program->maps_n; i++)
 		if (check_map(&program->maps[i], i, program->name, err))
 			return -1;
 	return 0;
 }
 
-static int check_wide_constant(const struct gpumon_probe_program *program,
-			       const struct gpumon_probe_step *step, struct gpumon_error *err)
+static int check_wide_constant(const struct gpumon_gpuprog *program,
+			       const struct gpumon_gpuprog_step *step, struct gpumon_error *err)
 {
-	const struct gpumon_probe_map *map;
+	const struct gpumon_gpuprog_map *map;
 
 	if (!step->src)
 		return 0;
 	if (step->map >= program->maps_n)
-		return gpumon_probe_refuse(program, step->origin, err,
-					   "map %u does not exist, there are %u: " REMEDY,
-					   step->map, program->maps_n);
+		return gpumon_gpuprog_refuse(program, step->origin, err,
+					     "map %u does not exist, there are %u: " REMEDY,
+					     step->map, program->maps_n);
 	map = &program->maps[step->map];
 	if (step->src == BPF_PSEUDO_MAP_IDX_VALUE &&
-	    (map->kind != GPUMON_PROBE_MAP_DATA || step->value >= map->value_size))
-		return gpumon_probe_refuse(
+	    (map->kind != GPUMON_GPUPROG_MAP_DATA || step->value >= map->value_size))
+		return gpumon_gpuprog_refuse(
 			program, step->origin, err,
 			"it takes the address of byte %llu of map %s, which has no "
 			"such byte: keep addresses within their variable",
@@ -100,10 +101,9 @@ static int check_wide_constant(const struct gpumon_probe_program *program,
 	return 0;
 }
 
-static int check_step(const struct gpumon_probe_program *program, uint32_t at,
-		      struct gpumon_error *err)
+static int check_step(const struct gpumon_gpuprog *program, uint32_t at, struct gpumon_error *err)
 {
-	const struct gpumon_probe_step *step = &program->steps[at];
+	const struct gpumon_gpuprog_step *step = &program->steps[at];
 	/* A register above 15 does not fit. */
 	struct bpf_insn insn = { .code = step->code,
 				 .dst_reg = step->dst & 0xf,
@@ -112,25 +112,25 @@ static int check_step(const struct gpumon_probe_program *program, uint32_t at,
 				 .imm = step->imm };
 	const char *why;
 
-	if (step->dst > 10 || step->src > 10 || step->depth >= GPUMON_PROBE_MAX_DEPTH)
-		return gpumon_probe_refuse(
+	if (step->dst > 10 || step->src > 10 || step->depth >= GPUMON_GPUPROG_MAX_DEPTH)
+		return gpumon_gpuprog_refuse(
 			program, step->origin, err,
 			"register r%u or r%u at depth %u does not exist: " REMEDY, step->dst,
 			step->src, step->depth);
-	why = gpumon_probe_instruction_refusal(&insn);
+	why = gpumon_gpuprog_instruction_refusal(&insn);
 	if (why)
-		return gpumon_probe_refuse(program, step->origin, err, "opcode 0x%02x: %s",
-					   step->code, why);
+		return gpumon_gpuprog_refuse(program, step->origin, err, "opcode 0x%02x: %s",
+					     step->code, why);
 	if ((writes_register(step) && step->dst == 10) || (fetches(step) && step->src == 10))
-		return gpumon_probe_refuse(program, step->origin, err,
-					   "it changes r10, the address of the stack: copy it to "
-					   "another register and change that");
-	if (gpumon_probe_is_jump(step->code) && step->target >= program->steps_n)
-		return gpumon_probe_refuse(program, step->origin, err,
-					   "it jumps to step %u, of %u: " REMEDY, step->target,
-					   program->steps_n);
+		return gpumon_gpuprog_refuse(program, step->origin, err,
+					     "it changes r10, the address of the stack: copy it to "
+					     "another register and change that");
+	if (gpumon_gpuprog_is_jump(step->code) && step->target >= program->steps_n)
+		return gpumon_gpuprog_refuse(program, step->origin, err,
+					     "it jumps to step %u, of %u: " REMEDY, step->target,
+					     program->steps_n);
 	if (step->code == (BPF_JMP | BPF_CALL) && step->src)
-		return gpumon_probe_refuse(
+		return gpumon_gpuprog_refuse(
 			program, step->origin, err,
 			"it calls a function, which should be part of the program: "
 			"" REMEDY);
@@ -138,8 +138,9 @@ static int check_step(const struct gpumon_probe_program *program, uint32_t at,
 		return check_wide_constant(program, step, err);
 	return 0;
 }
+
 /**
- * shape_check - check all fields of a program
+ * check_well_formed - check all fields of a program
  * @program: program; nothing in it is trusted
  * @err: the refusal
  *
@@ -148,9 +149,9 @@ static int check_step(const struct gpumon_probe_program *program, uint32_t at,
  *
  * Return: 0, or -1 with the refusal.
  */
-static int shape_check(const struct gpumon_probe_program *program, struct gpumon_error *err)
+static int check_well_formed(const struct gpumon_gpuprog *program, struct gpumon_error *err)
 {
-	const struct gpumon_probe_step *last;
+	const struct gpumon_gpuprog_step *last;
 
 	if (check_program(program, err))
 		return -1;
@@ -158,8 +159,8 @@ static int shape_check(const struct gpumon_probe_program *program, struct gpumon
 		if (check_step(program, at, err))
 			return -1;
 	last = &program->steps[program->steps_n - 1];
-	if (gpumon_probe_runs_on(last->code))
-		return gpumon_probe_refuse(
+	if (gpumon_gpuprog_falls_through(last->code))
+		return gpumon_gpuprog_refuse(
 			program, last->origin, err,
 			"the program runs on over its end: end it with a return, "
 			"without __builtin_unreachable()");
@@ -167,35 +168,35 @@ static int shape_check(const struct gpumon_probe_program *program, struct gpumon
 }
 
 /* The right operand: a register or the constant. */
-static int read_right(struct gpumon_verifier *verifier, struct gpumon_cell *right)
+static int read_right(struct gpumon_verifier *verifier, struct gpumon_reg_state *right)
 {
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
 
 	if (BPF_SRC(step->code) == BPF_X)
 		return gpumon_verifier_read(verifier, step->src, right);
-	*right = gpumon_cell_number(gpumon_number_constant((uint64_t)(int64_t)step->imm));
+	*right = gpumon_reg_scalar(gpumon_bounds_constant((uint64_t)(int64_t)step->imm));
 	return 0;
 }
 
-static void set_number(struct gpumon_verifier *verifier, struct gpumon_number number)
+static void set_scalar(struct gpumon_verifier *verifier, struct gpumon_bounds number)
 {
 	*gpumon_verifier_register(verifier, gpumon_verifier_step(verifier)->dst) =
-		gpumon_cell_number(number);
+		gpumon_reg_scalar(number);
 }
 
-static int move_register(struct gpumon_verifier *verifier, const struct gpumon_cell *from)
+static int move_register(struct gpumon_verifier *verifier, const struct gpumon_reg_state *from)
 {
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
-	struct gpumon_cell *to = gpumon_verifier_register(verifier, step->dst);
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_reg_state *to = gpumon_verifier_register(verifier, step->dst);
 	bool whole = BPF_CLASS(step->code) == BPF_ALU64 && !step->off;
 
-	if (!whole && gpumon_cell_is_address(from))
+	if (!whole && gpumon_reg_is_address(from))
 		return GPUMON_REFUSE(
 			verifier, "it takes part of r%u, %s: an address can only be copied whole",
 			step->src, gpumon_verifier_kind_text(from));
 	/* A number of 32 bits stays the same in the lower half. */
 	if (whole ||
-	    (BPF_CLASS(step->code) == BPF_ALU && !step->off && from->number.umax <= UINT32_MAX)) {
+	    (BPF_CLASS(step->code) == BPF_ALU && !step->off && from->bounds.umax <= UINT32_MAX)) {
 		if (step->src == 10)
 			*to = *from;
 		else
@@ -204,70 +205,69 @@ static int move_register(struct gpumon_verifier *verifier, const struct gpumon_c
 						 gpumon_verifier_id(verifier));
 		return 0;
 	}
-	set_number(verifier, gpumon_number_move(step->code, step->off, &from->number));
+	set_scalar(verifier, gpumon_bounds_move(step->code, step->off, &from->bounds));
 	return 0;
 }
 
 static int alu_move(struct gpumon_verifier *verifier)
 {
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
-	struct gpumon_cell right;
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_reg_state right;
 
 	if (read_right(verifier, &right))
 		return -1;
 	if (BPF_SRC(step->code) == BPF_X)
 		return move_register(verifier, &right);
-	set_number(verifier, gpumon_number_move(step->code, 0, &right.number));
+	set_scalar(verifier, gpumon_bounds_move(step->code, 0, &right.bounds));
 	return 0;
 }
 
 static int alu_unary(struct gpumon_verifier *verifier)
 {
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
-	struct gpumon_number zero = gpumon_number_constant(0);
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_bounds zero = gpumon_bounds_constant(0);
 	uint8_t class = BPF_CLASS(step->code);
-	struct gpumon_cell cell;
+	struct gpumon_reg_state reg;
 
-	if (gpumon_verifier_read_number(verifier, step->dst, "the operand", &cell))
+	if (gpumon_verifier_read_scalar(verifier, step->dst, "the operand", &reg))
 		return -1;
 	if (BPF_OP(step->code) == BPF_NEG)
-		set_number(verifier,
-			   gpumon_number_alu(class | BPF_SUB, false, &zero, &cell.number));
+		set_scalar(verifier, gpumon_bounds_alu(class | BPF_SUB, false, &zero, &reg.bounds));
 	else
-		set_number(verifier, gpumon_number_byte_order(
+		set_scalar(verifier, gpumon_bounds_byte_order(
 					     class == BPF_ALU64 || BPF_SRC(step->code) == BPF_TO_BE,
-					     step->imm, &cell.number));
+					     step->imm, &reg.bounds));
 	return 0;
 }
 
-static bool same_object(const struct gpumon_cell *a, const struct gpumon_cell *b)
+static bool same_object(const struct gpumon_reg_state *a, const struct gpumon_reg_state *b)
 {
 	return a->kind == b->kind && a->depth == b->depth && a->maps == b->maps;
 }
 
 /* An address and a number, or the distance of two addresses. */
-static int alu_address(struct gpumon_verifier *verifier, const struct gpumon_cell *left,
-		       const struct gpumon_cell *right)
+static int alu_address(struct gpumon_verifier *verifier, const struct gpumon_reg_state *left,
+		       const struct gpumon_reg_state *right)
 {
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
-	bool both = gpumon_cell_is_address(left) && gpumon_cell_is_address(right);
-	const struct gpumon_cell *address = gpumon_cell_is_address(left) ? left : right;
-	const struct gpumon_cell *number = address == left ? right : left;
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
+	bool both = gpumon_reg_is_address(left) && gpumon_reg_is_address(right);
+	const struct gpumon_reg_state *address = gpumon_reg_is_address(left) ? left : right;
+	const struct gpumon_reg_state *number = address == left ? right : left;
 	uint8_t op = BPF_OP(step->code);
-	struct gpumon_cell moved;
+	struct gpumon_reg_state moved;
 
 	if (left->maybe_null || right->maybe_null)
 		return GPUMON_REFUSE(verifier,
 				     "it calculates with an address that may be NULL: compare it "
 				     "with NULL first");
-	if (address->kind == GPUMON_PROBE_MAP)
+	if (address->kind == GPUMON_GPUPROG_MAP)
 		return GPUMON_REFUSE(
 			verifier, "it calculates with map %s itself: look up a value and use that",
-			gpumon_verifier_map_name(verifier, gpumon_cell_map(address)));
+			gpumon_verifier_map_name(verifier, gpumon_reg_map(address)));
 	if (BPF_CLASS(step->code) == BPF_ALU64 && op == BPF_SUB && both &&
 	    same_object(left, right)) {
 		/* They may be different values of one map. */
-		set_number(verifier, gpumon_number_any());
+		set_scalar(verifier, gpumon_bounds_any());
 		return 0;
 	}
 	if (BPF_CLASS(step->code) != BPF_ALU64 || both ||
@@ -278,15 +278,15 @@ static int alu_address(struct gpumon_verifier *verifier, const struct gpumon_cel
 				     gpumon_verifier_kind_text(address));
 	moved = *address;
 	moved.id = 0;
-	moved.number = gpumon_number_alu(step->code, false, &address->number, &number->number);
+	moved.bounds = gpumon_bounds_alu(step->code, false, &address->bounds, &number->bounds);
 	*gpumon_verifier_register(verifier, step->dst) = moved;
 	return 0;
 }
 
 int gpumon_verifier_alu(struct gpumon_verifier *verifier)
 {
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
-	struct gpumon_cell left, right;
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_reg_state left, right;
 
 	if (BPF_OP(step->code) == BPF_MOV)
 		return alu_move(verifier);
@@ -294,27 +294,27 @@ int gpumon_verifier_alu(struct gpumon_verifier *verifier)
 		return alu_unary(verifier);
 	if (gpumon_verifier_read(verifier, step->dst, &left) || read_right(verifier, &right))
 		return -1;
-	if (gpumon_cell_is_address(&left) || gpumon_cell_is_address(&right))
+	if (gpumon_reg_is_address(&left) || gpumon_reg_is_address(&right))
 		return alu_address(verifier, &left, &right);
-	set_number(verifier,
-		   gpumon_number_alu(step->code, step->off == 1, &left.number, &right.number));
+	set_scalar(verifier,
+		   gpumon_bounds_alu(step->code, step->off == 1, &left.bounds, &right.bounds));
 	return 0;
 }
 
 /* Write what is known now to a register and to all that are equal to it. */
 static void set_refined(struct gpumon_state *state, unsigned int depth, unsigned int number,
-			const struct gpumon_cell *cell)
+			const struct gpumon_reg_state *reg)
 {
-	if (cell->id)
-		gpumon_state_refine(state, cell->id, cell);
-	*gpumon_state_register(state, depth, number) = *cell;
+	if (reg->id)
+		gpumon_state_refine(state, reg->id, reg);
+	*gpumon_state_register(state, depth, number) = *reg;
 }
 
-static bool assume_numbers(const struct gpumon_probe_step *step, bool taken,
-			   struct gpumon_state *state, struct gpumon_cell left,
-			   struct gpumon_cell right)
+static bool assume_numbers(const struct gpumon_gpuprog_step *step, bool taken,
+			   struct gpumon_state *state, struct gpumon_reg_state left,
+			   struct gpumon_reg_state right)
 {
-	if (!gpumon_number_assume(step->code, taken, &left.number, &right.number))
+	if (!gpumon_bounds_assume(step->code, taken, &left.bounds, &right.bounds))
 		return false;
 	set_refined(state, step->depth, step->dst, &left);
 	if (BPF_SRC(step->code) == BPF_X)
@@ -323,8 +323,8 @@ static bool assume_numbers(const struct gpumon_probe_step *step, bool taken,
 }
 
 /* An address that is compared with NULL: is it one? */
-static bool assume_null(const struct gpumon_probe_step *step, bool null, unsigned int number,
-			struct gpumon_state *state, struct gpumon_cell address)
+static bool assume_null(const struct gpumon_gpuprog_step *step, bool null, unsigned int number,
+			struct gpumon_state *state, struct gpumon_reg_state address)
 {
 	uint32_t id = address.id;
 
@@ -332,7 +332,7 @@ static bool assume_null(const struct gpumon_probe_step *step, bool null, unsigne
 		return !null;
 	address.maybe_null = false;
 	if (null)
-		address = gpumon_cell_number(gpumon_number_constant(0));
+		address = gpumon_reg_scalar(gpumon_bounds_constant(0));
 	if (id)
 		gpumon_state_refine(state, id, &address);
 	*gpumon_state_register(state, step->depth, number) = address;
@@ -341,27 +341,27 @@ static bool assume_null(const struct gpumon_probe_step *step, bool null, unsigne
 
 /* @number: register with @address */
 static int compare_with_null(struct gpumon_verifier *verifier, struct gpumon_state *taken,
-			     unsigned int number, const struct gpumon_cell *address, bool *runs_on,
-			     bool *jumps)
+			     unsigned int number, const struct gpumon_reg_state *address,
+			     bool *falls_through, bool *jumps)
 {
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
 	bool equal = BPF_OP(step->code) == BPF_JEQ;
 
 	/* So far away from its object, an address may be any number. */
-	if (address->number.smin < INT32_MIN || address->number.smax > INT32_MAX)
+	if (address->bounds.smin < INT32_MIN || address->bounds.smax > INT32_MAX)
 		return 0;
 	if (number == 10) {
 		*jumps = !equal;
-		*runs_on = equal;
+		*falls_through = equal;
 		return 0;
 	}
 	*jumps = assume_null(step, equal, number, taken, *address);
-	*runs_on = assume_null(step, !equal, number, verifier->state, *address);
+	*falls_through = assume_null(step, !equal, number, verifier->state, *address);
 	return 0;
 }
 
-static int compare_addresses(struct gpumon_verifier *verifier, const struct gpumon_cell *left,
-			     const struct gpumon_cell *right)
+static int compare_addresses(struct gpumon_verifier *verifier, const struct gpumon_reg_state *left,
+			     const struct gpumon_reg_state *right)
 {
 	if (left->maybe_null || right->maybe_null)
 		return GPUMON_REFUSE(verifier,
@@ -378,34 +378,34 @@ static int compare_addresses(struct gpumon_verifier *verifier, const struct gpum
 }
 
 int gpumon_verifier_branch(struct gpumon_verifier *verifier, struct gpumon_state *taken,
-			   bool *runs_on, bool *jumps)
+			   bool *falls_through, bool *jumps)
 {
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
 	bool wide = BPF_CLASS(step->code) == BPF_JMP, registers = BPF_SRC(step->code) == BPF_X;
 	bool equality = BPF_OP(step->code) == BPF_JEQ || BPF_OP(step->code) == BPF_JNE;
-	struct gpumon_cell left, right;
+	struct gpumon_reg_state left, right;
 
 	if (gpumon_verifier_read(verifier, step->dst, &left))
 		return -1;
-	right = gpumon_cell_number(gpumon_number_constant((uint64_t)(int64_t)step->imm));
+	right = gpumon_reg_scalar(gpumon_bounds_constant((uint64_t)(int64_t)step->imm));
 	if (registers && gpumon_verifier_read(verifier, step->src, &right))
 		return -1;
 	gpumon_state_copy(taken, verifier->state);
-	*runs_on = true;
+	*falls_through = true;
 	*jumps = true;
-	if (left.kind == GPUMON_PROBE_NUMBER && right.kind == GPUMON_PROBE_NUMBER) {
+	if (left.kind == GPUMON_GPUPROG_SCALAR && right.kind == GPUMON_GPUPROG_SCALAR) {
 		/* Two copies of one number would be narrowed as if they were two numbers. */
 		if (registers && step->dst == step->src)
 			return 0;
 		*jumps = assume_numbers(step, true, taken, left, right);
-		*runs_on = assume_numbers(step, false, verifier->state, left, right);
+		*falls_through = assume_numbers(step, false, verifier->state, left, right);
 		return 0;
 	}
-	if (wide && equality && gpumon_cell_is_constant(&right, 0))
-		return compare_with_null(verifier, taken, step->dst, &left, runs_on, jumps);
-	if (wide && equality && gpumon_cell_is_constant(&left, 0))
-		return compare_with_null(verifier, taken, step->src, &right, runs_on, jumps);
-	if (wide && gpumon_cell_is_address(&left) && gpumon_cell_is_address(&right))
+	if (wide && equality && gpumon_reg_is_constant(&right, 0))
+		return compare_with_null(verifier, taken, step->dst, &left, falls_through, jumps);
+	if (wide && equality && gpumon_reg_is_constant(&left, 0))
+		return compare_with_null(verifier, taken, step->src, &right, falls_through, jumps);
+	if (wide && gpumon_reg_is_address(&left) && gpumon_reg_is_address(&right))
 		return compare_addresses(verifier, &left, &right);
 	return GPUMON_REFUSE(verifier,
 			     "it compares %s with %s: an address can be compared with NULL and "
@@ -413,11 +413,11 @@ int gpumon_verifier_branch(struct gpumon_verifier *verifier, struct gpumon_state
 			     gpumon_verifier_kind_text(&left), gpumon_verifier_kind_text(&right));
 }
 
-#define JOINS	    3  /* of a loop, before bounds are widened */
-#define MARKED	    12 /* and before they are widened as far as possible */
-#define FIRST_IDS   (GPUMON_PROBE_MAX_STEPS + 1u) /* below are those of gpumon_verifier_id() */
-#define BITS	    64
-#define WORDS(bits) (((bits) + BITS - 1) / BITS)
+#define JOINS_EXACT	    3  /* of a loop, before bounds are widened */
+#define JOINS_TO_THRESHOLDS 12 /* and before they are widened as far as possible */
+#define FIRST_IDS	    (GPUMON_GPUPROG_MAX_STEPS + 1u) /* below are those of gpumon_verifier_id() */
+#define BITS		    64
+#define WORDS(bits)	    (((bits) + BITS - 1) / BITS)
 
 /* Steps that are gone through at most: so many for each, and some more. */
 #define VISITS	   64
@@ -425,41 +425,41 @@ int gpumon_verifier_branch(struct gpumon_verifier *verifier, struct gpumon_state
 #define MAX_MEMORY (128ul << 20) /* bytes of states at most */
 
 /**
- * struct head - a step that a jump leads to
+ * struct join_point - a step that a jump leads to
  * @state: what is known there; NULL: not reached yet
  * @size: bytes of @state
  * @joins: how often something arrived
- * @is_head: a jump leads here
- * @is_loop: so does a jump backwards
+ * @is_target: a jump leads here
+ * @is_loop_head: a jump backwards leads here
  */
-struct head {
+struct join_point {
 	struct gpumon_packed_state *state;
 	size_t size;
 	uint32_t joins;
-	bool is_head;
-	bool is_loop;
+	bool is_target;
+	bool is_loop_head;
 };
 
 /**
  * struct walk - a walk
  * @verifier: verifier
- * @heads: one for each step
- * @pending: heads to go on from, a bit each
+ * @join_points: one for each step
+ * @pending: join points to go on from, a bit each
  * @first: no word of @pending below has one
- * @arrived: scratch: state at a head
+ * @arrived: scratch: state at a join point
  * @taken: scratch: state of a jump
- * @marks: constants that are compared with
+ * @thresholds: constants that are compared with
  * @left: steps that may still be gone through
  * @memory: bytes of all states
  */
 struct walk {
 	struct gpumon_verifier *verifier;
-	struct head *heads;
+	struct join_point *join_points;
 	uint64_t *pending;
 	uint32_t first;
 	struct gpumon_state *arrived;
 	struct gpumon_state *taken;
-	struct gpumon_number_marks marks;
+	struct gpumon_thresholds thresholds;
 	uint64_t left;
 	size_t memory;
 };
@@ -470,51 +470,53 @@ static int refuse_complex(const struct gpumon_verifier *verifier)
 				       "shorter, with fewer loops inside each other");
 }
 
-static void find_heads(struct walk *walk)
+static void find_join_points(struct walk *walk)
 {
-	const struct gpumon_probe_program *program = walk->verifier->program;
+	const struct gpumon_gpuprog *program = walk->verifier->program;
 
 	for (uint32_t at = 0; at < program->steps_n; at++) {
-		const struct gpumon_probe_step *step = &program->steps[at];
+		const struct gpumon_gpuprog_step *step = &program->steps[at];
 
-		if (!gpumon_probe_is_jump(step->code))
+		if (!gpumon_gpuprog_is_jump(step->code))
 			continue;
-		walk->heads[step->target].is_head = true;
+		walk->join_points[step->target].is_target = true;
 		if (step->target <= at)
-			walk->heads[step->target].is_loop = true;
+			walk->join_points[step->target].is_loop_head = true;
 		if (BPF_OP(step->code) != BPF_JA && BPF_SRC(step->code) == BPF_K)
 			for (int64_t near = -1; near <= 1; near++)
-				gpumon_number_mark(&walk->marks, step->imm + near);
+				gpumon_thresholds_add(&walk->thresholds, step->imm + near);
 	}
 }
 
-static struct gpumon_widening widening_of(const struct walk *walk, const struct head *head)
+static struct gpumon_widening widening_of(const struct walk *walk, const struct join_point *point)
 {
-	return (struct gpumon_widening){ .on = head->is_loop && head->joins > JOINS,
-					 .marks = head->joins > MARKED ? NULL : &walk->marks };
+	return (struct gpumon_widening){ .on = point->is_loop_head && point->joins > JOINS_EXACT,
+					 .thresholds = point->joins > JOINS_TO_THRESHOLDS ?
+							       NULL :
+							       &walk->thresholds };
 }
 
-/* A state of step @from leads to head @to. The state may be changed. */
-static int arrive_at_head(struct walk *walk, struct gpumon_state *state, uint32_t to)
+/* A state of the current step leads to join point @to. The state may be changed. */
+static int join_at(struct walk *walk, struct gpumon_state *state, uint32_t to)
 {
-	const struct gpumon_probe_step *steps = walk->verifier->program->steps;
-	struct head *head = &walk->heads[to];
+	const struct gpumon_gpuprog_step *steps = walk->verifier->program->steps;
+	struct join_point *point = &walk->join_points[to];
 	struct gpumon_widening widening;
-	size_t size = head->size;
+	size_t size = point->size;
 
 	gpumon_state_change_depth(state, steps[walk->verifier->at].depth, steps[to].depth);
-	if (head->state) {
-		head->joins++;
-		widening = widening_of(walk, head);
-		gpumon_state_unpack(head->state, walk->arrived);
+	if (point->state) {
+		point->joins++;
+		widening = widening_of(walk, point);
+		gpumon_state_unpack(point->state, walk->arrived);
 		if (!gpumon_state_join(walk->arrived, state, &widening,
-				       FIRST_IDS + to * GPUMON_STATE_CELLS))
+				       FIRST_IDS + to * GPUMON_STATE_REGISTERS_AND_SLOTS))
 			return 0;
 		state = walk->arrived;
 	}
-	if (gpumon_state_pack(state, &head->state, &head->size))
+	if (gpumon_state_pack(state, &point->state, &point->size))
 		return gpumon_error_memory(walk->verifier->err);
-	walk->memory += head->size - size;
+	walk->memory += point->size - size;
 	if (walk->memory > MAX_MEMORY)
 		return refuse_complex(walk->verifier);
 	walk->pending[to / BITS] |= 1ull << to % BITS;
@@ -523,45 +525,45 @@ static int arrive_at_head(struct walk *walk, struct gpumon_state *state, uint32_
 	return 0;
 }
 
-static int walk_jump(struct walk *walk, bool *runs_on)
+static int walk_jump(struct walk *walk, bool *falls_through)
 {
 	struct gpumon_verifier *verifier = walk->verifier;
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
-	struct gpumon_probe_fact *fact = &verifier->facts[verifier->at];
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_gpuprog_fact *fact = &verifier->facts[verifier->at];
 
 	fact->back_edge = step->target <= verifier->at;
 	if (BPF_OP(step->code) == BPF_JA) {
-		*runs_on = false;
-		return arrive_at_head(walk, verifier->state, step->target);
+		*falls_through = false;
+		return join_at(walk, verifier->state, step->target);
 	}
-	if (gpumon_verifier_branch(verifier, walk->taken, &fact->runs_on, &fact->jumps))
+	if (gpumon_verifier_branch(verifier, walk->taken, &fact->falls_through, &fact->jumps))
 		return -1;
-	*runs_on = fact->runs_on;
-	return fact->jumps ? arrive_at_head(walk, walk->taken, step->target) : 0;
+	*falls_through = fact->falls_through;
+	return fact->jumps ? join_at(walk, walk->taken, step->target) : 0;
 }
 
 static void load_wide_constant(struct gpumon_verifier *verifier)
 {
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
-	struct gpumon_cell cell = gpumon_cell_number(gpumon_number_constant(step->value));
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
+	struct gpumon_reg_state reg = gpumon_reg_scalar(gpumon_bounds_constant(step->value));
 
 	if (step->src)
-		cell.maps = 1ull << step->map;
+		reg.maps = 1ull << step->map;
 	if (step->src == BPF_PSEUDO_MAP_IDX)
-		cell.kind = GPUMON_PROBE_MAP;
+		reg.kind = GPUMON_GPUPROG_MAP;
 	else if (step->src == BPF_PSEUDO_MAP_IDX_VALUE)
-		cell.kind = GPUMON_PROBE_VALUE;
-	if (cell.kind == GPUMON_PROBE_MAP)
-		cell.number = gpumon_number_constant(0);
-	*gpumon_verifier_register(verifier, step->dst) = cell;
+		reg.kind = GPUMON_GPUPROG_VALUE;
+	if (reg.kind == GPUMON_GPUPROG_MAP)
+		reg.bounds = gpumon_bounds_constant(0);
+	*gpumon_verifier_register(verifier, step->dst) = reg;
 }
 
-static int walk_step(struct walk *walk, bool *runs_on)
+static int walk_step(struct walk *walk, bool *falls_through)
 {
 	struct gpumon_verifier *verifier = walk->verifier;
-	const struct gpumon_probe_step *step = gpumon_verifier_step(verifier);
+	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
 
-	*runs_on = true;
+	*falls_through = true;
 	switch (BPF_CLASS(step->code)) {
 	case BPF_ALU:
 	case BPF_ALU64:
@@ -577,31 +579,31 @@ static int walk_step(struct walk *walk, bool *runs_on)
 		return BPF_MODE(step->code) == BPF_ATOMIC ? gpumon_verifier_atomic(verifier) :
 							    gpumon_verifier_store(verifier);
 	default:
-		if (gpumon_probe_is_jump(step->code))
-			return walk_jump(walk, runs_on);
-		*runs_on = gpumon_probe_runs_on(step->code);
-		return *runs_on ? gpumon_verifier_call(verifier) : 0;
+		if (gpumon_gpuprog_is_jump(step->code))
+			return walk_jump(walk, falls_through);
+		*falls_through = gpumon_gpuprog_falls_through(step->code);
+		return *falls_through ? gpumon_verifier_call(verifier) : 0;
 	}
 }
 
-/* From a head to the next one, or to where it ends. */
+/* From a join point to the next one, or to where it ends. */
 static int walk_from(struct walk *walk, uint32_t from)
 {
 	struct gpumon_verifier *verifier = walk->verifier;
-	const struct gpumon_probe_step *steps = verifier->program->steps;
-	bool runs_on = true;
+	const struct gpumon_gpuprog_step *steps = verifier->program->steps;
+	bool falls_through = true;
 
-	for (verifier->at = from; runs_on; verifier->at++) {
+	for (verifier->at = from; falls_through; verifier->at++) {
 		uint32_t at = verifier->at;
 
 		if (!walk->left--)
 			return refuse_complex(verifier);
-		verifier->facts[at] = (struct gpumon_probe_fact){ .reached = true };
-		if (walk_step(walk, &runs_on))
+		verifier->facts[at] = (struct gpumon_gpuprog_fact){ .reached = true };
+		if (walk_step(walk, &falls_through))
 			return -1;
-		if (runs_on && walk->heads[at + 1].is_head)
-			return arrive_at_head(walk, verifier->state, at + 1);
-		if (runs_on)
+		if (falls_through && walk->join_points[at + 1].is_target)
+			return join_at(walk, verifier->state, at + 1);
+		if (falls_through)
 			gpumon_state_change_depth(verifier->state, steps[at].depth,
 						  steps[at + 1].depth);
 	}
@@ -629,14 +631,14 @@ static int walk_all(struct walk *walk)
 	struct gpumon_verifier *verifier = walk->verifier;
 	uint32_t at;
 
-	find_heads(walk);
-	/* The entry is a head even if no jump leads there. */
+	find_join_points(walk);
+	/* The entry is a join point even if no jump leads there. */
 	gpumon_state_begin(verifier->state, verifier->program);
 	verifier->at = 0;
-	if (arrive_at_head(walk, verifier->state, 0))
+	if (join_at(walk, verifier->state, 0))
 		return -1;
 	while (take_pending(walk, &at)) {
-		gpumon_state_unpack(walk->heads[at].state, verifier->state);
+		gpumon_state_unpack(walk->join_points[at].state, verifier->state);
 		if (walk_from(walk, at))
 			return -1;
 	}
@@ -648,7 +650,7 @@ static int walk_program(struct gpumon_verifier *verifier)
 	uint32_t steps_n = verifier->program->steps_n;
 	struct walk walk = {
 		.verifier = verifier,
-		.heads = calloc(steps_n, sizeof(*walk.heads)),
+		.join_points = calloc(steps_n, sizeof(*walk.join_points)),
 		.pending = calloc(WORDS(steps_n), sizeof(*walk.pending)),
 		.arrived = calloc(1, sizeof(*walk.arrived)),
 		.taken = calloc(1, sizeof(*walk.taken)),
@@ -657,13 +659,13 @@ static int walk_program(struct gpumon_verifier *verifier)
 	int failed;
 
 	verifier->state = calloc(1, sizeof(*verifier->state));
-	if (walk.heads && walk.pending && walk.arrived && walk.taken && verifier->state)
+	if (walk.join_points && walk.pending && walk.arrived && walk.taken && verifier->state)
 		failed = walk_all(&walk);
 	else
 		failed = gpumon_error_memory(verifier->err);
-	for (uint32_t at = 0; walk.heads && at < steps_n; at++)
-		free(walk.heads[at].state);
-	free(walk.heads);
+	for (uint32_t at = 0; walk.join_points && at < steps_n; at++)
+		free(walk.join_points[at].state);
+	free(walk.join_points);
 	free(walk.pending);
 	free(walk.arrived);
 	free(walk.taken);
@@ -671,15 +673,15 @@ static int walk_program(struct gpumon_verifier *verifier)
 	return failed;
 }
 
-int gpumon_probe_verify(const struct gpumon_probe_program *program,
-			const struct gpumon_probe_rules *rules, struct gpumon_probe_fact *facts,
-			struct gpumon_error *err)
+int gpumon_gpuprog_verify(const struct gpumon_gpuprog *program,
+			  const struct gpumon_gpuprog_rules *rules,
+			  struct gpumon_gpuprog_fact *facts, struct gpumon_error *err)
 {
 	struct gpumon_verifier verifier = {
 		.program = program, .rules = rules, .facts = facts, .err = err
 	};
 
-	if (shape_check(program, err))
+	if (check_well_formed(program, err))
 		return -1;
 	memset(facts, 0, program->steps_n * sizeof(*facts));
 	return walk_program(&verifier);

@@ -6,12 +6,12 @@
 #include "lib/error.h"
 #include "gpuprog/object/program.h"
 
-struct gpumon_probe_rules {
+struct gpumon_gpuprog_rules {
 	bool allow_exit; /* cuda_exit may be called: --allow-exit */
 };
 
 /**
- * gpumon_probe_verify - check a program
+ * gpumon_gpuprog_verify - check a program
  * @program: program; any content is allowed, nothing in it is trusted
  * @rules: what is allowed beyond the usual
  * @facts: out, @program->steps_n of them, for the translator
@@ -24,8 +24,8 @@ struct gpumon_probe_rules {
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_probe_verify(const struct gpumon_probe_program *program,
-			const struct gpumon_probe_rules *rules, struct gpumon_probe_fact *facts,
-			struct gpumon_error *err);
+int gpumon_gpuprog_verify(const struct gpumon_gpuprog *program,
+			  const struct gpumon_gpuprog_rules *rules,
+			  struct gpumon_gpuprog_fact *facts, struct gpumon_error *err);
 
 #endif /* GPUMON_GPUPROG_VERIFY_VERIFY_H */

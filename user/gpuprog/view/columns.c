@@ -13,8 +13,8 @@
 #define SHORT_BYTES 128 /* of a name in a sentence */
 #define NAME_BYTES  512
 
-void gpumon_probe_names_init(struct gpumon_probe_names *names,
-			     const struct gpumon_probe_result *result)
+void gpumon_gpuprog_names_init(struct gpumon_gpuprog_names *names,
+			       const struct gpumon_gpuprog_result *result)
 {
 	memset(names, 0, sizeof(*names));
 	names->result = result;
@@ -24,14 +24,14 @@ void gpumon_probe_names_init(struct gpumon_probe_names *names,
 	names->failed = !names->kernels;
 }
 
-void gpumon_probe_names_clear(struct gpumon_probe_names *names)
+void gpumon_gpuprog_names_clear(struct gpumon_gpuprog_names *names)
 {
 	free(names->kernels);
 	gpumon_pool_clear(&names->pool);
 	memset(names, 0, sizeof(*names));
 }
 
-static const char *keep(struct gpumon_probe_names *names, const char *text)
+static const char *keep(struct gpumon_gpuprog_names *names, const char *text)
 {
 	const char *kept = text ? gpumon_pool_text(&names->pool, text) : NULL;
 
@@ -39,10 +39,10 @@ static const char *keep(struct gpumon_probe_names *names, const char *text)
 	return kept ? kept : "";
 }
 
-static const char *print_name(struct gpumon_probe_names *names, const char *format, ...)
+static const char *print_name(struct gpumon_gpuprog_names *names, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static const char *print_name(struct gpumon_probe_names *names, const char *format, ...)
+static const char *print_name(struct gpumon_gpuprog_names *names, const char *format, ...)
 {
 	char text[NAME_BYTES];
 	va_list args;
@@ -53,16 +53,16 @@ static const char *print_name(struct gpumon_probe_names *names, const char *form
 	return keep(names, text);
 }
 
-const char *gpumon_probe_kernel_mangled(const struct gpumon_probe_names *names, uint64_t kernel)
+const char *gpumon_gpuprog_kernel_mangled(const struct gpumon_gpuprog_names *names, uint64_t kernel)
 {
-	const struct gpumon_probe_run *run = names->result->run;
+	const struct gpumon_gpuprog_run *run = names->result->run;
 
 	return run && kernel < run->kernels_n ? run->kernels[kernel].name : NULL;
 }
 
-const char *gpumon_probe_kernel_name(struct gpumon_probe_names *names, uint64_t kernel)
+const char *gpumon_gpuprog_kernel_name(struct gpumon_gpuprog_names *names, uint64_t kernel)
 {
-	const char *mangled = gpumon_probe_kernel_mangled(names, kernel);
+	const char *mangled = gpumon_gpuprog_kernel_mangled(names, kernel);
 	char *name;
 
 	if (!mangled || !names->kernels)
@@ -75,32 +75,32 @@ const char *gpumon_probe_kernel_name(struct gpumon_probe_names *names, uint64_t 
 	return names->kernels[kernel];
 }
 
-const char *gpumon_probe_kernel_short(struct gpumon_probe_names *names, uint64_t kernel)
+const char *gpumon_gpuprog_kernel_short(struct gpumon_gpuprog_names *names, uint64_t kernel)
 {
 	char text[SHORT_BYTES], whole[NAME_BYTES * 2];
 
-	gpumon_text_function(whole, sizeof(whole), gpumon_probe_kernel_name(names, kernel));
+	gpumon_text_function(whole, sizeof(whole), gpumon_gpuprog_kernel_name(names, kernel));
 	return keep(names, gpumon_text_fit(text, sizeof(text), whole, SHORT_BYTES / 2));
 }
 
-const char *gpumon_probe_only_kernel(struct gpumon_probe_names *names)
+const char *gpumon_gpuprog_only_kernel(struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_run *run = names->result->run;
+	const struct gpumon_gpuprog_run *run = names->result->run;
 	uint32_t found = 0, only = 0;
 
 	for (uint32_t i = 0; run && i < run->kernels_n; i++) {
-		if (!gpumon_probe_way_is_in(run->kernels[i].way))
+		if (!gpumon_gpuprog_way_is_in(run->kernels[i].way))
 			continue;
 		found++;
 		only = i;
 	}
-	return found == 1 ? gpumon_probe_kernel_short(names, only) : NULL;
+	return found == 1 ? gpumon_gpuprog_kernel_short(names, only) : NULL;
 }
 
-const char *gpumon_probe_line_name(struct gpumon_probe_names *names, uint64_t line)
+const char *gpumon_gpuprog_line_name(struct gpumon_gpuprog_names *names, uint64_t line)
 {
-	const struct gpumon_probe_run *run = names->result->run;
-	const struct gpumon_probe_line_of *of;
+	const struct gpumon_gpuprog_run *run = names->result->run;
+	const struct gpumon_gpuprog_line_of *of;
 	const char *slash;
 
 	if (!run || !line || line > run->lines_n)
@@ -110,9 +110,9 @@ const char *gpumon_probe_line_name(struct gpumon_probe_names *names, uint64_t li
 	return print_name(names, "%s:%" PRIu32, slash ? slash + 1 : of->file, of->line);
 }
 
-const char *gpumon_probe_device_name(struct gpumon_probe_names *names, uint32_t device)
+const char *gpumon_gpuprog_device_name(struct gpumon_gpuprog_names *names, uint32_t device)
 {
-	const struct gpumon_probe_result *result = names->result;
+	const struct gpumon_gpuprog_result *result = names->result;
 
 	if (device < result->devices_n && result->devices[device].name)
 		return result->devices[device].name;
@@ -138,14 +138,14 @@ static bool ends_with(const char *name, const char *end)
 	       (n == e || name[n - e - 1] == '_' || name[n - e - 1] == '.');
 }
 
-enum gpumon_sheet_kind gpumon_probe_kind_of(const char *name)
+enum gpumon_sheet_kind gpumon_gpuprog_kind_of(const char *name)
 {
 	if (ends_with(name, "ns"))
 		return GPUMON_SHEET_NS;
 	return ends_with(name, "bytes") ? GPUMON_SHEET_BYTES : GPUMON_SHEET_COUNT;
 }
 
-void gpumon_probe_words_of(const char *map, struct gpumon_probe_words *words)
+void gpumon_gpuprog_words_of(const char *map, struct gpumon_gpuprog_words *words)
 {
 	const char *by = NULL, *next = map;
 
@@ -158,16 +158,16 @@ void gpumon_probe_words_of(const char *map, struct gpumon_probe_words *words)
 	snprintf(words->index, sizeof(words->index), "%s", by && by > map ? by + strlen(BY) : "");
 }
 
-static enum meaning meaning_of(const char *name, const struct gpumon_probe_names *names)
+static enum meaning meaning_of(const char *name, const struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_run *run = names->result->run;
+	const struct gpumon_gpuprog_run *run = names->result->run;
 
 	if (ends_with(name, "kernel") && run && run->kernels_n)
 		return KERNEL;
 	return ends_with(name, "line") && run && run->lines_n ? LINE : NUMBER;
 }
 
-static const char *name_of(const struct gpumon_probe_columns *columns, uint32_t i)
+static const char *name_of(const struct gpumon_gpuprog_columns *columns, uint32_t i)
 {
 	const char *name = columns->fields.fields[i].name;
 
@@ -175,21 +175,22 @@ static const char *name_of(const struct gpumon_probe_columns *columns, uint32_t 
 }
 
 /* One number, or numbers of 64 bits; what is neither stays without fields. */
-static void make_fields(struct gpumon_probe_columns *columns)
+static void make_fields(struct gpumon_gpuprog_columns *columns)
 {
-	static const char *const numbers[GPUMON_PROBE_OWN_FIELDS] = { "u64[0]", "u64[1]", "u64[2]",
-								      "u64[3]", "u64[4]", "u64[5]",
-								      "u64[6]", "u64[7]" };
+	static const char *const numbers[GPUMON_GPUPROG_OWN_FIELDS] = {
+		"u64[0]", "u64[1]", "u64[2]", "u64[3]", "u64[4]", "u64[5]", "u64[6]", "u64[7]"
+	};
 	uint32_t size = columns->size, n = size / 8;
 
 	if (size == 1 || size == 2 || size == 4 || size == 8) {
-		columns->own[0] = (struct gpumon_probe_field){ .name = "", .size = (uint8_t)size };
+		columns->own[0] =
+			(struct gpumon_gpuprog_field){ .name = "", .size = (uint8_t)size };
 		n = 1;
-	} else if (!(size % 8) && n <= GPUMON_PROBE_OWN_FIELDS) {
+	} else if (!(size % 8) && n <= GPUMON_GPUPROG_OWN_FIELDS) {
 		for (uint32_t i = 0; i < n; i++)
-			columns->own[i] = (struct gpumon_probe_field){ .name = numbers[i],
-								       .offset = i * 8,
-								       .size = 8 };
+			columns->own[i] = (struct gpumon_gpuprog_field){ .name = numbers[i],
+									 .offset = i * 8,
+									 .size = 8 };
 	} else {
 		return;
 	}
@@ -197,9 +198,9 @@ static void make_fields(struct gpumon_probe_columns *columns)
 	columns->fields.n = n;
 }
 
-void gpumon_probe_columns_init(struct gpumon_probe_columns *columns,
-			       const struct gpumon_probe_fields *fields, uint32_t size,
-			       const char *name, bool is_key)
+void gpumon_gpuprog_columns_init(struct gpumon_gpuprog_columns *columns,
+				 const struct gpumon_gpuprog_fields *fields, uint32_t size,
+				 const char *name, bool is_key)
 {
 	memset(columns, 0, sizeof(*columns));
 	columns->fields = *fields;
@@ -210,14 +211,14 @@ void gpumon_probe_columns_init(struct gpumon_probe_columns *columns,
 		make_fields(columns);
 }
 
-void gpumon_probe_columns_index(struct gpumon_probe_columns *columns, const char *name)
+void gpumon_gpuprog_columns_index(struct gpumon_gpuprog_columns *columns, const char *name)
 {
-	static const struct gpumon_probe_fields none;
+	static const struct gpumon_gpuprog_fields none;
 
-	gpumon_probe_columns_init(columns, &none, sizeof(uint32_t), name, true);
+	gpumon_gpuprog_columns_init(columns, &none, sizeof(uint32_t), name, true);
 }
 
-enum gpumon_sheet_kind gpumon_probe_kind_of_all(const struct gpumon_probe_fields *fields)
+enum gpumon_sheet_kind gpumon_gpuprog_kind_of_all(const struct gpumon_gpuprog_fields *fields)
 {
 	for (uint32_t i = 0; i < fields->n; i++)
 		if (fields->fields[i].is_signed)
@@ -225,9 +226,10 @@ enum gpumon_sheet_kind gpumon_probe_kind_of_all(const struct gpumon_probe_fields
 	return GPUMON_SHEET_COUNT;
 }
 
-static enum gpumon_sheet_kind kind_of_field(const struct gpumon_probe_columns *columns, uint32_t i)
+static enum gpumon_sheet_kind kind_of_field(const struct gpumon_gpuprog_columns *columns,
+					    uint32_t i)
 {
-	enum gpumon_sheet_kind kind = gpumon_probe_kind_of(name_of(columns, i));
+	enum gpumon_sheet_kind kind = gpumon_gpuprog_kind_of(name_of(columns, i));
 
 	if (kind != GPUMON_SHEET_COUNT)
 		return kind;
@@ -236,8 +238,9 @@ static enum gpumon_sheet_kind kind_of_field(const struct gpumon_probe_columns *c
 	return columns->is_key ? GPUMON_SHEET_NUMBER : GPUMON_SHEET_COUNT;
 }
 
-void gpumon_probe_columns_add(const struct gpumon_probe_columns *columns,
-			      const struct gpumon_probe_names *names, struct gpumon_sheet *sheet)
+void gpumon_gpuprog_columns_add(const struct gpumon_gpuprog_columns *columns,
+				const struct gpumon_gpuprog_names *names,
+				struct gpumon_sheet *sheet)
 {
 	const char *hex = columns->is_key ? "key_hex" : "value_hex", *before;
 	char title[GPUMON_TITLE_LEN], json[JSON_NAME_BYTES], name_key[JSON_NAME_BYTES + 8];
@@ -264,7 +267,7 @@ void gpumon_probe_columns_add(const struct gpumon_probe_columns *columns,
 				    GPUMON_SHEET_TEXT);
 }
 
-uint64_t gpumon_probe_field_value(const struct gpumon_probe_field *field, const void *value)
+uint64_t gpumon_gpuprog_field_value(const struct gpumon_gpuprog_field *field, const void *value)
 {
 	const uint8_t *at = (const uint8_t *)value + field->offset;
 	uint64_t number = 0;
@@ -288,29 +291,30 @@ static void add_hex(struct gpumon_sheet *sheet, const uint8_t *value, uint32_t s
 	gpumon_sheet_text(sheet, text);
 }
 
-static void add_cell(const struct gpumon_probe_columns *columns, uint32_t i,
-		     struct gpumon_probe_names *names, struct gpumon_sheet *sheet, uint64_t number)
+static void add_cell(const struct gpumon_gpuprog_columns *columns, uint32_t i,
+		     struct gpumon_gpuprog_names *names, struct gpumon_sheet *sheet,
+		     uint64_t number)
 {
 	enum meaning meaning = meaning_of(name_of(columns, i), names);
 
 	gpumon_sheet_number(sheet, number);
 	if (meaning == KERNEL)
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_short(names, number));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_short(names, number));
 	else if (meaning == LINE)
-		gpumon_sheet_text(sheet, gpumon_probe_line_name(names, number));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_line_name(names, number));
 }
 
-void gpumon_probe_columns_cells(const struct gpumon_probe_columns *columns,
-				struct gpumon_probe_names *names, struct gpumon_sheet *sheet,
-				const void *value, uint32_t size)
+void gpumon_gpuprog_columns_cells(const struct gpumon_gpuprog_columns *columns,
+				  struct gpumon_gpuprog_names *names, struct gpumon_sheet *sheet,
+				  const void *value, uint32_t size)
 {
-	const struct gpumon_probe_field *field;
+	const struct gpumon_gpuprog_field *field;
 
 	for (uint32_t i = 0; i < columns->fields.n; i++) {
 		field = &columns->fields.fields[i];
 		add_cell(columns, i, names, sheet,
 			 field->offset + field->size <= size ?
-				 gpumon_probe_field_value(field, value) :
+				 gpumon_gpuprog_field_value(field, value) :
 				 0);
 	}
 	if (!columns->fields.n)

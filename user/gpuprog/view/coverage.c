@@ -5,7 +5,7 @@
 #include "coverage.h"
 #include "maps.h"
 
-void gpumon_probe_show_ran(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+void gpumon_gpuprog_show_ran(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
 {
 	if (!result->ran_n)
 		return;
@@ -18,7 +18,7 @@ void gpumon_probe_show_ran(struct gpumon_sheet *sheet, const struct gpumon_probe
 	gpumon_sheet_column(sheet, "MEDIAN", "median_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, "LONGEST", "longest_ns", GPUMON_SHEET_NS);
 	for (uint32_t i = 0; i < result->ran_n; i++) {
-		const struct gpumon_probe_ran *ran = &result->ran[i];
+		const struct gpumon_gpuprog_ran *ran = &result->ran[i];
 
 		gpumon_sheet_text(sheet, ran->program);
 		gpumon_sheet_number(sheet, ran->blocks);
@@ -30,28 +30,28 @@ void gpumon_probe_show_ran(struct gpumon_sheet *sheet, const struct gpumon_probe
 	}
 }
 
-uint32_t gpumon_probe_modules_add(struct gpumon_probe_modules *modules,
-				  const struct gpumon_probe_module *module)
+uint32_t gpumon_gpuprog_modules_add(struct gpumon_gpuprog_modules *modules,
+				    const struct gpumon_gpuprog_module *module)
 {
-	struct gpumon_probe_modules_sum *sum = module->edited ? &modules->edited :
-								&modules->patched;
-	uint32_t number = gpumon_probe_modules_n(modules);
+	struct gpumon_gpuprog_modules_sum *sum = module->edited ? &modules->edited :
+								  &modules->patched;
+	uint32_t number = gpumon_gpuprog_modules_n(modules);
 
-	if (number < GPUMON_PROBE_MAX_MODULES)
+	if (number < GPUMON_GPUPROG_MAX_MODULES)
 		modules->kept[number] = *module;
 	sum->edit_ns += module->edit_ns;
 	sum->n++;
 	return number;
 }
 
-void gpumon_probe_modules_loaded(struct gpumon_probe_modules *modules, uint32_t module,
-				 uint32_t process, bool patched, uint64_t took_ns)
+void gpumon_gpuprog_modules_loaded(struct gpumon_gpuprog_modules *modules, uint32_t module,
+				   uint32_t process, bool patched, uint64_t took_ns)
 {
-	struct gpumon_probe_modules_sum *sum = patched ? &modules->patched : &modules->edited;
-	struct gpumon_probe_module *kept =
-		module < GPUMON_PROBE_MAX_MODULES ? &modules->kept[module] : NULL;
+	struct gpumon_gpuprog_modules_sum *sum = patched ? &modules->patched : &modules->edited;
+	struct gpumon_gpuprog_module *kept =
+		module < GPUMON_GPUPROG_MAX_MODULES ? &modules->kept[module] : NULL;
 
-	if (module >= gpumon_probe_modules_n(modules) || sum->loaded >= sum->n ||
+	if (module >= gpumon_gpuprog_modules_n(modules) || sum->loaded >= sum->n ||
 	    (kept && (kept->process != process || kept->load_ns.known || patched != !kept->edited)))
 		return;
 	if (kept)
@@ -60,10 +60,10 @@ void gpumon_probe_modules_loaded(struct gpumon_probe_modules *modules, uint32_t 
 	sum->loaded++;
 }
 
-static void list_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-			 const struct gpumon_probe_modules *modules)
+static void list_modules(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+			 const struct gpumon_gpuprog_modules *modules)
 {
-	uint32_t n = gpumon_probe_modules_n(modules);
+	uint32_t n = gpumon_gpuprog_modules_n(modules);
 
 	gpumon_sheet_table(sheet, "modules", NULL);
 	gpumon_sheet_column(sheet, NULL, "process", GPUMON_SHEET_NUMBER);
@@ -73,13 +73,13 @@ static void list_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 	gpumon_sheet_column(sheet, NULL, "load_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, NULL, "size_bytes", GPUMON_SHEET_BYTES);
 	gpumon_sheet_column(sheet, NULL, "edited_bytes", GPUMON_SHEET_BYTES);
-	for (uint32_t i = 0; i < n && i < GPUMON_PROBE_MAX_MODULES; i++) {
-		const struct gpumon_probe_module *module = &modules->kept[i];
+	for (uint32_t i = 0; i < n && i < GPUMON_GPUPROG_MAX_MODULES; i++) {
+		const struct gpumon_gpuprog_module *module = &modules->kept[i];
 
 		gpumon_sheet_number(sheet, module->process);
 		gpumon_sheet_number(sheet, module->kernels);
 		gpumon_sheet_text(sheet, module->kernels ?
-						 gpumon_probe_kernel_name(names, module->kernel) :
+						 gpumon_gpuprog_kernel_name(names, module->kernel) :
 						 NULL);
 		gpumon_sheet_number(sheet, module->edit_ns);
 		gpumon_sheet_value(sheet, module->load_ns);
@@ -87,11 +87,12 @@ static void list_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 		gpumon_sheet_value(sheet, (struct gpumon_value){ .v = module->edited,
 								 .known = module->edited > 0 });
 	}
-	if (n > GPUMON_PROBE_MAX_MODULES)
-		gpumon_sheet_left_out(sheet, n - GPUMON_PROBE_MAX_MODULES);
+	if (n > GPUMON_GPUPROG_MAX_MODULES)
+		gpumon_sheet_left_out(sheet, n - GPUMON_GPUPROG_MAX_MODULES);
 }
 
-static void list_assemblies(struct gpumon_sheet *sheet, const struct gpumon_probe_modules *modules)
+static void list_assemblies(struct gpumon_sheet *sheet,
+			    const struct gpumon_gpuprog_modules *modules)
 {
 	if (!modules->assemblies_n)
 		return;
@@ -101,7 +102,7 @@ static void list_assemblies(struct gpumon_sheet *sheet, const struct gpumon_prob
 	gpumon_sheet_column(sheet, NULL, "took_ns", GPUMON_SHEET_NS);
 	gpumon_sheet_column(sheet, NULL, "size_bytes", GPUMON_SHEET_BYTES);
 	for (uint32_t i = 0; i < modules->assemblies_n; i++) {
-		const struct gpumon_probe_assembly *assembly = &modules->assemblies[i];
+		const struct gpumon_gpuprog_assembly *assembly = &modules->assemblies[i];
 
 		gpumon_sheet_number(sheet, assembly->sm);
 		gpumon_sheet_text(sheet, assembly->cached ? "cache" : "ptxas");
@@ -110,7 +111,7 @@ static void list_assemblies(struct gpumon_sheet *sheet, const struct gpumon_prob
 	}
 }
 
-static void note_sum(struct gpumon_sheet *sheet, const struct gpumon_probe_modules_sum *sum,
+static void note_sum(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_modules_sum *sum,
 		     const char *edited, const char *loaded)
 {
 	char edit[GPUMON_FORMAT_LEN], load[GPUMON_FORMAT_LEN];
@@ -123,14 +124,14 @@ static void note_sum(struct gpumon_sheet *sheet, const struct gpumon_probe_modul
 			  sum->n, sum->n == 1 ? "" : "s", edit, loaded, sum->loaded, load);
 }
 
-static void note_times(struct gpumon_sheet *sheet, const struct gpumon_probe_modules *modules)
+static void note_times(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_modules *modules)
 {
 	char assembly[GPUMON_FORMAT_LEN];
 
 	note_sum(sheet, &modules->edited, "Edited the images", "the driver compiled and loaded");
 	note_sum(sheet, &modules->patched, "Looked up the kernels", "the sanitizer patched");
 	for (uint32_t i = 0; i < modules->assemblies_n; i++) {
-		const struct gpumon_probe_assembly *is = &modules->assemblies[i];
+		const struct gpumon_gpuprog_assembly *is = &modules->assemblies[i];
 
 		gpumon_format_ns(assembly, sizeof(assembly), gpumon_value_of(is->took_ns));
 		gpumon_sheet_note(sheet, "%s the programs for sm_%" PRIu32 " in %s",
@@ -139,11 +140,11 @@ static void note_times(struct gpumon_sheet *sheet, const struct gpumon_probe_mod
 	}
 }
 
-void gpumon_probe_show_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+void gpumon_gpuprog_show_modules(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_modules *modules = names->result->modules;
+	const struct gpumon_gpuprog_modules *modules = names->result->modules;
 
-	if (!modules || !gpumon_probe_modules_n(modules))
+	if (!modules || !gpumon_gpuprog_modules_n(modules))
 		return;
 	list_modules(sheet, names, modules);
 	list_assemblies(sheet, modules);
@@ -154,21 +155,21 @@ void gpumon_probe_show_modules(struct gpumon_sheet *sheet, struct gpumon_probe_n
 static const struct {
 	const char *word;
 	const char *remedy;
-} losses[GPUMON_PROBE_LOSS_CAUSES] = {
-	[GPUMON_PROBE_LOST_FUEL] = { "fuel",
-				     "these runs did part of their work: shorten the loop" },
-	[GPUMON_PROBE_LOST_OUTSIDE] = { "outside",
-					"these accesses read 0 and wrote nothing: compare the index with the size first" },
-	[GPUMON_PROBE_LOST_HASH_FULL] = { "hash_full",
-					  "raise max_entries of the hash, or name fewer kernels (--kernel)" },
-	[GPUMON_PROBE_LOST_HASH_BUSY] = { "hash_busy",
-					  "these updates are missing: make the keys differ by SM, or update less often" },
-	[GPUMON_PROBE_LOST_RING_FULL] = { "ring_full",
-					  "raise max_entries of the ring, or write fewer records; what is added up on the GPU is not affected" },
-	[GPUMON_PROBE_LOST_THREADS] = { "threads",
-					"raise max_entries of the array, in threads, or name fewer kernels (--kernel)" },
-	[GPUMON_PROBE_LOST_MOVED] = { "moved",
-				      "these runs did nothing more: the GPU had moved the thread, as when several programs share it" },
+} losses[GPUMON_GPUPROG_LOSS_CAUSES] = {
+	[GPUMON_GPUPROG_LOST_FUEL] = { "fuel",
+				       "these runs did part of their work: shorten the loop" },
+	[GPUMON_GPUPROG_LOST_OUTSIDE] = { "outside",
+					  "these accesses read 0 and wrote nothing: compare the index with the size first" },
+	[GPUMON_GPUPROG_LOST_HASH_FULL] = { "hash_full",
+					    "raise max_entries of the hash, or name fewer kernels (--kernel)" },
+	[GPUMON_GPUPROG_LOST_HASH_BUSY] = { "hash_busy",
+					    "these updates are missing: make the keys differ by SM, or update less often" },
+	[GPUMON_GPUPROG_LOST_RING_FULL] = { "ring_full",
+					    "raise max_entries of the ring, or write fewer records; what is added up on the GPU is not affected" },
+	[GPUMON_GPUPROG_LOST_THREADS] = { "threads",
+					  "raise max_entries of the array, in threads, or name fewer kernels (--kernel)" },
+	[GPUMON_GPUPROG_LOST_MOVED] = { "moved",
+					"these runs did nothing more: the GPU had moved the thread, as when several programs share it" },
 };
 
 static uint64_t sum_of(const uint64_t *numbers, uint32_t n)
@@ -181,9 +182,9 @@ static uint64_t sum_of(const uint64_t *numbers, uint32_t n)
 }
 
 /* In JSON all kernels. */
-static void list_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void list_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_run *run = names->result->run;
+	const struct gpumon_gpuprog_run *run = names->result->run;
 
 	gpumon_sheet_table(sheet, "kernels", NULL);
 	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
@@ -194,49 +195,50 @@ static void list_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 	gpumon_sheet_column(sheet, NULL, "places", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, NULL, "places_left_out", GPUMON_SHEET_COUNT);
 	for (uint32_t i = 0; run && i < run->kernels_n; i++) {
-		const struct gpumon_probe_kernel *kernel = &run->kernels[i];
+		const struct gpumon_gpuprog_kernel *kernel = &run->kernels[i];
 
 		gpumon_sheet_number(sheet, i);
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, i));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(names, i));
 		gpumon_sheet_text(sheet, kernel->name);
-		gpumon_sheet_text(sheet, gpumon_probe_way_word(kernel->way));
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_why(kernel));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_way_word(kernel->way));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_why(kernel));
 		/* Those of patches are not known. */
-		gpumon_sheet_value(sheet, (struct gpumon_value){
-						  .v = sum_of(kernel->points, GPUMON_PROBE_POINTS),
-						  .known = kernel->way != GPUMON_PROBE_WAY_SASS });
+		gpumon_sheet_value(
+			sheet,
+			(struct gpumon_value){ .v = sum_of(kernel->points, GPUMON_GPUPROG_POINTS),
+					       .known = kernel->way != GPUMON_GPUPROG_WAY_SASS });
 		gpumon_sheet_number(sheet, sum_of(kernel->left, GPUMON_EDIT_CAUSES_N));
 	}
 }
 
-static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_run *run = names->result->run;
+	const struct gpumon_gpuprog_run *run = names->result->run;
 
 	gpumon_sheet_table(sheet, NULL, "Kernels without programs");
-	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	gpumon_sheet_column(sheet, "WHY", NULL, GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(sheet, "KERNEL", NULL, GPUMON_SHEET_NAME);
 	for (uint32_t i = 0; run && i < run->kernels_n; i++) {
-		const struct gpumon_probe_kernel *kernel = &run->kernels[i];
+		const struct gpumon_gpuprog_kernel *kernel = &run->kernels[i];
 
-		if (gpumon_probe_way_is_in(kernel->way))
+		if (gpumon_gpuprog_way_is_in(kernel->way))
 			continue;
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_why(kernel));
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, i));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_why(kernel));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(names, i));
 	}
 }
 
-static void note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_run *run)
+static void note_kernels(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_run *run)
 {
 	uint64_t places = 0, kernels = 0, patched = 0;
 
 	for (uint32_t i = 0; i < run->kernels_n; i++) {
-		if (!gpumon_probe_way_is_in(run->kernels[i].way))
+		if (!gpumon_gpuprog_way_is_in(run->kernels[i].way))
 			continue;
-		places += sum_of(run->kernels[i].points, GPUMON_PROBE_POINTS);
+		places += sum_of(run->kernels[i].points, GPUMON_GPUPROG_POINTS);
 		kernels++;
-		patched += run->kernels[i].way == GPUMON_PROBE_WAY_SASS;
+		patched += run->kernels[i].way == GPUMON_GPUPROG_WAY_SASS;
 	}
 	if (patched && patched < kernels)
 		gpumon_sheet_note(sheet,
@@ -257,22 +259,22 @@ static void note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_r
 				  kernels, run->kernels_n, places);
 }
 
-void gpumon_probe_note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_names *names,
-			       uint32_t kernels)
+void gpumon_gpuprog_note_kernels(struct gpumon_sheet *sheet,
+				 const struct gpumon_gpuprog_names *names, uint32_t kernels)
 {
-	const struct gpumon_probe_run *run = names->result->run;
+	const struct gpumon_gpuprog_run *run = names->result->run;
 
 	if (run && run->kernels_n > kernels)
 		gpumon_sheet_note(
 			sheet,
 			"%s stands for %" PRIu32
 			" kernels, which are counted together: name kernels (--kernel) to tell them apart",
-			gpumon_probe_kernel_mangled(names, kernels - 1),
+			gpumon_gpuprog_kernel_mangled(names, kernels - 1),
 			run->kernels_n - kernels + 1);
 }
 
 /* "12 places of 3 kernels have no program: texture or surface" */
-static void note_places(struct gpumon_sheet *sheet, const struct gpumon_probe_run *run)
+static void note_places(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_run *run)
 {
 	for (uint32_t cause = 0; run && cause < GPUMON_EDIT_CAUSES_N; cause++) {
 		uint64_t places = 0, kernels = 0;
@@ -291,28 +293,28 @@ static void note_places(struct gpumon_sheet *sheet, const struct gpumon_probe_ru
 	}
 }
 
-static void show_losses(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+static void show_losses(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
 {
-	uint64_t lost[GPUMON_PROBE_LOSS_CAUSES];
+	uint64_t lost[GPUMON_GPUPROG_LOSS_CAUSES];
 
-	gpumon_probe_losses(result, lost);
+	gpumon_gpuprog_losses(result, lost);
 	gpumon_sheet_table(sheet, "lost", NULL);
 	gpumon_sheet_column(sheet, NULL, "cause", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(sheet, NULL, "count", GPUMON_SHEET_COUNT);
-	for (uint32_t i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++) {
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_LOSS_CAUSES; i++) {
 		gpumon_sheet_text(sheet, losses[i].word);
 		gpumon_sheet_number(sheet, lost[i]);
 		if (lost[i])
 			gpumon_sheet_note(sheet, "Lost: %" PRIu64 " %s: %s", lost[i],
-					  gpumon_probe_loss_text(i), losses[i].remedy);
+					  gpumon_gpuprog_loss_text(i), losses[i].remedy);
 	}
-	if (!sum_of(lost, GPUMON_PROBE_LOSS_CAUSES))
+	if (!sum_of(lost, GPUMON_GPUPROG_LOSS_CAUSES))
 		gpumon_sheet_note(sheet, "Nothing was lost");
 }
 
-void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+void gpumon_gpuprog_coverage(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_result *result = names->result;
+	const struct gpumon_gpuprog_result *result = names->result;
 
 	list_kernels(sheet, names);
 	show_kernels(sheet, names);

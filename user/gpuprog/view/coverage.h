@@ -9,14 +9,15 @@
 #include "result.h"
 
 /* Add the table "ran", if there were such kernels. */
-void gpumon_probe_show_ran(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result);
+void gpumon_gpuprog_show_ran(struct gpumon_sheet *sheet,
+			     const struct gpumon_gpuprog_result *result);
 
 /* Others are counted, and their times added up. */
-#define GPUMON_PROBE_MAX_MODULES 256
-#define GPUMON_PROBE_MAX_TARGETS 8
+#define GPUMON_GPUPROG_MAX_MODULES 256
+#define GPUMON_GPUPROG_MAX_TARGETS 8
 
 /**
- * struct gpumon_probe_module - a module that got programs
+ * struct gpumon_gpuprog_module - a module that got programs
  * @process: that loads it, as it sees itself
  * @kernel: number of one of its kernels
  * @kernels: how many got programs
@@ -26,7 +27,7 @@ void gpumon_probe_show_ran(struct gpumon_sheet *sheet, const struct gpumon_probe
  * @size: bytes of the image
  * @edited: bytes of the new one; 0: there is none, it is patched
  */
-struct gpumon_probe_module {
+struct gpumon_gpuprog_module {
 	uint32_t process;
 	uint32_t kernel;
 	uint32_t kernels;
@@ -37,13 +38,13 @@ struct gpumon_probe_module {
 };
 
 /**
- * struct gpumon_probe_assembly - functions for patches
+ * struct gpumon_gpuprog_assembly - functions for patches
  * @sm: architecture: 90
  * @took_ns: until they were there
  * @size: bytes
  * @cached: an earlier run has assembled them
  */
-struct gpumon_probe_assembly {
+struct gpumon_gpuprog_assembly {
 	uint32_t sm;
 	uint64_t took_ns;
 	uint64_t size;
@@ -51,13 +52,13 @@ struct gpumon_probe_assembly {
 };
 
 /**
- * struct gpumon_probe_modules_sum - of modules that got programs in one way
+ * struct gpumon_gpuprog_modules_sum - of modules that got programs in one way
  * @n: how many there were
  * @edit_ns: of all
  * @load_ns: of all
  * @loaded: of how many @load_ns is
  */
-struct gpumon_probe_modules_sum {
+struct gpumon_gpuprog_modules_sum {
 	uint32_t n;
 	uint64_t edit_ns;
 	uint64_t load_ns;
@@ -65,53 +66,53 @@ struct gpumon_probe_modules_sum {
 };
 
 /**
- * struct gpumon_probe_modules - all of a run
+ * struct gpumon_gpuprog_modules - all of a run
  * @kept: the first ones: more than there is room for are only counted
  * @edited: of those with a new image
  * @patched: of the others
  * @assemblies: functions for patches
  * @assemblies_n: how many
  */
-struct gpumon_probe_modules {
-	struct gpumon_probe_module kept[GPUMON_PROBE_MAX_MODULES];
-	struct gpumon_probe_modules_sum edited;
-	struct gpumon_probe_modules_sum patched;
-	struct gpumon_probe_assembly assemblies[GPUMON_PROBE_MAX_TARGETS];
+struct gpumon_gpuprog_modules {
+	struct gpumon_gpuprog_module kept[GPUMON_GPUPROG_MAX_MODULES];
+	struct gpumon_gpuprog_modules_sum edited;
+	struct gpumon_gpuprog_modules_sum patched;
+	struct gpumon_gpuprog_assembly assemblies[GPUMON_GPUPROG_MAX_TARGETS];
 	uint32_t assemblies_n;
 };
 
 /* How many there were. */
-static inline uint32_t gpumon_probe_modules_n(const struct gpumon_probe_modules *modules)
+static inline uint32_t gpumon_gpuprog_modules_n(const struct gpumon_gpuprog_modules *modules)
 {
 	return modules->edited.n + modules->patched.n;
 }
 
 /* Add a module. Returns its number. */
-uint32_t gpumon_probe_modules_add(struct gpumon_probe_modules *modules,
-				  const struct gpumon_probe_module *module);
+uint32_t gpumon_gpuprog_modules_add(struct gpumon_gpuprog_modules *modules,
+				    const struct gpumon_gpuprog_module *module);
 
 /**
- * gpumon_probe_modules_loaded - a module was loaded, or patched
+ * gpumon_gpuprog_modules_loaded - a module was loaded, or patched
  * @modules: modules
  * @module: its number, of a process that is not trusted
  * @process: that says so
  * @patched: which of both
  * @took_ns: how long that took
  */
-void gpumon_probe_modules_loaded(struct gpumon_probe_modules *modules, uint32_t module,
-				 uint32_t process, bool patched, uint64_t took_ns);
+void gpumon_gpuprog_modules_loaded(struct gpumon_gpuprog_modules *modules, uint32_t module,
+				   uint32_t process, bool patched, uint64_t took_ns);
 
 /* Add tables "modules" and "patches", for programs only, and notes for all. */
-void gpumon_probe_show_modules(struct gpumon_sheet *sheet, struct gpumon_probe_names *names);
+void gpumon_gpuprog_show_modules(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names);
 
 /*
  * Add tables "kernels" and "lost", and notes. People get a table of kernels only if there is one that
  * has no programs.
  */
-void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names *names);
+void gpumon_gpuprog_coverage(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names);
 
 /* Say so if there are more kernels than a tool counts by themselves: @kernels, the last one with others. */
-void gpumon_probe_note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_names *names,
-			       uint32_t kernels);
+void gpumon_gpuprog_note_kernels(struct gpumon_sheet *sheet,
+				 const struct gpumon_gpuprog_names *names, uint32_t kernels);
 
 #endif /* GPUMON_GPUPROG_VIEW_COVERAGE_H */

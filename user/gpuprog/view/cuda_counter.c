@@ -31,20 +31,24 @@ static int compare_ns(const void *a, const void *b)
 }
 
 /* Those that ran, the longest first; to be freed. NULL without memory. */
-static struct kernel *read_kernels(const struct gpumon_probe_result *result, uint32_t *n)
+static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, uint32_t *n)
 {
-	const struct gpumon_probe_map *calls = gpumon_probe_result_map(result, "calls_by_kernel");
-	const struct gpumon_probe_map *warps = gpumon_probe_result_map(result, "warps_by_kernel");
-	const struct gpumon_probe_map *ns = gpumon_probe_result_map(result, "warp_ns_by_kernel");
+	const struct gpumon_gpuprog_map *calls =
+		gpumon_gpuprog_result_map(result, "calls_by_kernel");
+	const struct gpumon_gpuprog_map *warps =
+		gpumon_gpuprog_result_map(result, "warps_by_kernel");
+	const struct gpumon_gpuprog_map *ns =
+		gpumon_gpuprog_result_map(result, "warp_ns_by_kernel");
 	struct kernel *kernels = calloc((size_t)calls->max_entries + 1, sizeof(*kernels)), *kernel;
 
 	*n = 0;
 	for (uint32_t i = 0; kernels && i < calls->max_entries; i++) {
 		kernel = &kernels[*n];
 		kernel->number = i;
-		kernel->calls = gpumon_probe_number(result, calls, i);
-		kernel->warps = i < warps->max_entries ? gpumon_probe_number(result, warps, i) : 0;
-		kernel->ns = i < ns->max_entries ? gpumon_probe_number(result, ns, i) : 0;
+		kernel->calls = gpumon_gpuprog_number(result, calls, i);
+		kernel->warps = i < warps->max_entries ? gpumon_gpuprog_number(result, warps, i) :
+							 0;
+		kernel->ns = i < ns->max_entries ? gpumon_gpuprog_number(result, ns, i) : 0;
 		*n += kernel->calls || kernel->warps || kernel->ns;
 	}
 	if (kernels)
@@ -61,13 +65,13 @@ static double sum_ns(const struct kernel *kernels, uint32_t n)
 	return sum;
 }
 
-static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 			 const struct kernel *kernels, uint32_t n)
 {
 	double sum = sum_ns(kernels, n);
 
 	gpumon_sheet_table(sheet, "by_kernel", "Time of warps, by kernel");
-	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
 	gpumon_sheet_column(sheet, "SHARE", "share_percent", GPUMON_SHEET_PERCENT);
 	gpumon_sheet_column(sheet, "TIME", "warp_ns", GPUMON_SHEET_NS);
@@ -88,11 +92,11 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 				       .v = kernels[i].warps ? kernels[i].ns / kernels[i].warps : 0,
 				       .known = kernels[i].warps });
 		gpumon_sheet_number(sheet, kernels[i].ns);
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, kernels[i].number));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(names, kernels[i].number));
 	}
 }
 
-static void say_kernel(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void say_kernel(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 		       const struct kernel *kernels, uint32_t n)
 {
 	double sum = sum_ns(kernels, n), share;
@@ -102,7 +106,7 @@ static void say_kernel(struct gpumon_sheet *sheet, struct gpumon_probe_names *na
 	share = (double)kernels[0].ns * 100 / sum;
 	if (share >= MAIN_SHARE)
 		gpumon_sheet_found(sheet, "%s takes %.0f %% of the time of all warps",
-				   gpumon_probe_kernel_short(names, kernels[0].number), share);
+				   gpumon_gpuprog_kernel_short(names, kernels[0].number), share);
 	else
 		gpumon_sheet_found(sheet, "No kernel takes half of the time of all warps");
 }
@@ -150,16 +154,16 @@ static int find_spread(const uint64_t *numbers, uint32_t n, struct spread *sprea
 }
 
 /* One row of the table of spreads, of the first @n numbers of a map, and what of it stands out. */
-static void show_spread(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result,
-			const struct gpumon_probe_map *map, uint32_t n, const char *word,
+static void show_spread(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result,
+			const struct gpumon_gpuprog_map *map, uint32_t n, const char *word,
 			bool *found)
 {
 	uint64_t *numbers = malloc(((size_t)n + 1) * sizeof(*numbers));
-	char factor[GPUMON_PROBE_FACTOR_BYTES];
+	char factor[GPUMON_GPUPROG_FACTOR_BYTES];
 	struct spread spread;
 
 	for (uint32_t i = 0; numbers && i < n; i++)
-		numbers[i] = gpumon_probe_number(result, map, i);
+		numbers[i] = gpumon_gpuprog_number(result, map, i);
 	if (!numbers || find_spread(numbers, n, &spread)) {
 		gpumon_sheet_fail(sheet);
 		free(numbers);
@@ -172,20 +176,21 @@ static void show_spread(struct gpumon_sheet *sheet, const struct gpumon_probe_re
 	gpumon_sheet_number(sheet, spread.most);
 	gpumon_sheet_number(sheet, spread.most_at);
 	if (spread.n > 2 && (double)spread.most >= FAR * (double)spread.median) {
-		gpumon_sheet_found(sheet, "The time of %s %" PRIu32 " is %s that of the median %s",
-				   word, spread.most_at,
-				   gpumon_probe_factor(factor,
-						       (double)spread.most / (double)spread.median),
-				   word);
+		gpumon_sheet_found(
+			sheet, "The time of %s %" PRIu32 " is %s that of the median %s", word,
+			spread.most_at,
+			gpumon_gpuprog_factor(factor, (double)spread.most / (double)spread.median),
+			word);
 		*found = true;
 	}
 	free(numbers);
 }
 
-static void show_spreads(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+static void show_spreads(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
 {
-	const struct gpumon_probe_map *sms = gpumon_probe_result_map(result, "warp_ns_by_sm");
-	const struct gpumon_probe_map *blocks = gpumon_probe_result_map(result, "warp_ns_by_block");
+	const struct gpumon_gpuprog_map *sms = gpumon_gpuprog_result_map(result, "warp_ns_by_sm");
+	const struct gpumon_gpuprog_map *blocks =
+		gpumon_gpuprog_result_map(result, "warp_ns_by_block");
 	bool found = false;
 
 	gpumon_sheet_table(sheet, "spread", "How the time is spread, all kernels together");
@@ -204,26 +209,28 @@ static void show_spreads(struct gpumon_sheet *sheet, const struct gpumon_probe_r
 }
 
 /* On a terminal: how many blocks have how much time. */
-static void show_blocks(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+static void show_blocks(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
 {
-	const struct gpumon_probe_map *map = gpumon_probe_result_map(result, "warp_ns_by_block");
-	struct gpumon_probe_buckets buckets = { 0 };
+	const struct gpumon_gpuprog_map *map =
+		gpumon_gpuprog_result_map(result, "warp_ns_by_block");
+	struct gpumon_gpuprog_buckets buckets = { 0 };
 	uint64_t ns;
 
 	for (uint32_t i = 0; i + 1 < map->max_entries; i++) {
-		ns = gpumon_probe_number(result, map, i);
+		ns = gpumon_gpuprog_number(result, map, i);
 		if (ns)
-			gpumon_probe_buckets_add(&buckets, ns);
+			gpumon_gpuprog_buckets_add(&buckets, ns);
 	}
-	gpumon_probe_generic_bars(sheet, "Blocks by their time, each number over all calls", "ns",
-				  &buckets);
+	gpumon_gpuprog_generic_bars(sheet, "Blocks by their time, each number over all calls", "ns",
+				    &buckets);
 }
 
-static void note_last(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+static void note_last(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
 {
-	const struct gpumon_probe_map *map = gpumon_probe_result_map(result, "warp_ns_by_block");
+	const struct gpumon_gpuprog_map *map =
+		gpumon_gpuprog_result_map(result, "warp_ns_by_block");
 	uint32_t last = map->max_entries - 1;
-	uint64_t ns = gpumon_probe_number(result, map, last);
+	uint64_t ns = gpumon_gpuprog_number(result, map, last);
 	char time[GPUMON_FORMAT_LEN];
 
 	if (ns)
@@ -233,9 +240,9 @@ static void note_last(struct gpumon_sheet *sheet, const struct gpumon_probe_resu
 				  gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)), last);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_result *result = names->result;
+	const struct gpumon_gpuprog_result *result = names->result;
 	uint32_t n;
 	struct kernel *kernels = read_kernels(result, &n);
 
@@ -248,22 +255,22 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 		show_spreads(sheet, result);
 	show_kernels(sheet, names, kernels, n);
 	say_kernel(sheet, names, kernels, n);
-	gpumon_probe_generic_map(sheet, names, gpumon_probe_result_map(result, "warp_ns_by_sm"),
-				 false);
-	gpumon_probe_generic_map(sheet, names, gpumon_probe_result_map(result, "warp_ns_by_block"),
-				 false);
+	gpumon_gpuprog_generic_map(sheet, names, gpumon_gpuprog_result_map(result, "warp_ns_by_sm"),
+				   false);
+	gpumon_gpuprog_generic_map(sheet, names,
+				   gpumon_gpuprog_result_map(result, "warp_ns_by_block"), false);
 	note_last(sheet, result);
-	gpumon_probe_note_kernels(sheet, names,
-				  gpumon_probe_result_map(result, "calls_by_kernel")->max_entries);
+	gpumon_gpuprog_note_kernels(
+		sheet, names, gpumon_gpuprog_result_map(result, "calls_by_kernel")->max_entries);
 	free(kernels);
 }
 
-const struct gpumon_probe_view gpumon_probe_view_cuda_counter = {
+const struct gpumon_gpuprog_view gpumon_gpuprog_view_cuda_counter = {
 	.tool = "cuda-counter",
-	.maps = { { "calls_by_kernel", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) },
-		  { "warps_by_kernel", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) },
-		  { "warp_ns_by_kernel", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) },
-		  { "warp_ns_by_sm", GPUMON_PROBE_MAP_ARRAY, sizeof(uint64_t) },
-		  { "warp_ns_by_block", GPUMON_PROBE_MAP_ARRAY, sizeof(uint64_t) } },
+	.maps = { { "calls_by_kernel", GPUMON_GPUPROG_MAP_SM_ARRAY, sizeof(uint64_t) },
+		  { "warps_by_kernel", GPUMON_GPUPROG_MAP_SM_ARRAY, sizeof(uint64_t) },
+		  { "warp_ns_by_kernel", GPUMON_GPUPROG_MAP_SM_ARRAY, sizeof(uint64_t) },
+		  { "warp_ns_by_sm", GPUMON_GPUPROG_MAP_ARRAY, sizeof(uint64_t) },
+		  { "warp_ns_by_block", GPUMON_GPUPROG_MAP_ARRAY, sizeof(uint64_t) } },
 	.show = show,
 };

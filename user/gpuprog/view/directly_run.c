@@ -9,21 +9,21 @@
 #define MOST_ROWS 256 /* of a matrix that fits into the maps */
 
 struct arrays {
-	const struct gpumon_probe_result *result;
-	const struct gpumon_probe_map *left;
-	const struct gpumon_probe_map *right;
-	const struct gpumon_probe_map *made;
+	const struct gpumon_gpuprog_result *result;
+	const struct gpumon_gpuprog_map *left;
+	const struct gpumon_gpuprog_map *right;
+	const struct gpumon_gpuprog_map *made;
 	uint32_t device;
 	uint64_t n; /* length, or rows and columns */
 };
 
-static uint64_t number_at(const struct arrays *arrays, const struct gpumon_probe_map *map,
+static uint64_t number_at(const struct arrays *arrays, const struct gpumon_gpuprog_map *map,
 			  uint64_t index)
 {
 	uint64_t number = 0;
 
 	if (index < map->max_entries)
-		gpumon_probe_value_on(arrays->result, arrays->device, map, index, &number);
+		gpumon_gpuprog_value_on(arrays->result, arrays->device, map, index, &number);
 	return number;
 }
 
@@ -83,19 +83,19 @@ static void say_device(struct gpumon_sheet *sheet, const struct arrays *arrays)
 			sums, arrays->n, products);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_result *result = names->result;
-	const struct gpumon_probe_map *sizes = gpumon_probe_result_map(result, "sizes");
+	const struct gpumon_gpuprog_result *result = names->result;
+	const struct gpumon_gpuprog_map *sizes = gpumon_gpuprog_result_map(result, "sizes");
 	struct arrays arrays = { .result = result,
-				 .left = gpumon_probe_result_map(result, "left"),
-				 .right = gpumon_probe_result_map(result, "right"),
-				 .made = gpumon_probe_result_map(result, "result") };
+				 .left = gpumon_gpuprog_result_map(result, "left"),
+				 .right = gpumon_gpuprog_result_map(result, "right"),
+				 .made = gpumon_gpuprog_result_map(result, "result") };
 
-	gpumon_probe_generic_map(sheet, names, sizes, true);
-	gpumon_probe_generic_map(sheet, names, arrays.left, false);
-	gpumon_probe_generic_map(sheet, names, arrays.right, false);
-	gpumon_probe_generic_map(sheet, names, arrays.made, true);
+	gpumon_gpuprog_generic_map(sheet, names, sizes, true);
+	gpumon_gpuprog_generic_map(sheet, names, arrays.left, false);
+	gpumon_gpuprog_generic_map(sheet, names, arrays.right, false);
+	gpumon_gpuprog_generic_map(sheet, names, arrays.made, true);
 	for (; arrays.device < result->devices_n; arrays.device++) {
 		arrays.n = number_at(&arrays, sizes, 0);
 		if (arrays.n)
@@ -106,11 +106,11 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	}
 }
 
-const struct gpumon_probe_view gpumon_probe_view_directly_run = {
+const struct gpumon_gpuprog_view gpumon_gpuprog_view_directly_run = {
 	.tool = "directly-run",
-	.maps = { { "sizes", GPUMON_PROBE_MAP_ARRAY, sizeof(uint64_t) },
-		  { "left", GPUMON_PROBE_MAP_ARRAY, sizeof(uint64_t) },
-		  { "right", GPUMON_PROBE_MAP_ARRAY, sizeof(uint64_t) },
-		  { "result", GPUMON_PROBE_MAP_ARRAY, sizeof(uint64_t) } },
+	.maps = { { "sizes", GPUMON_GPUPROG_MAP_ARRAY, sizeof(uint64_t) },
+		  { "left", GPUMON_GPUPROG_MAP_ARRAY, sizeof(uint64_t) },
+		  { "right", GPUMON_GPUPROG_MAP_ARRAY, sizeof(uint64_t) },
+		  { "result", GPUMON_GPUPROG_MAP_ARRAY, sizeof(uint64_t) } },
 	.show = show,
 };

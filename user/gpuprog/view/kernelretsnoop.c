@@ -15,7 +15,7 @@
 #define LIST_BYTES    128
 #define TITLE_BYTES   256
 
-static const struct gpumon_probe_threshold far = { .part = 0.01, .amount = 100 };
+static const struct gpumon_gpuprog_threshold far = { .part = 0.01, .amount = 100 };
 
 /* As in the map "lanes". */
 struct lane {
@@ -38,13 +38,13 @@ static double mean_of(uint64_t ns, uint64_t exits)
 	return exits ? (double)ns / (double)exits : 0;
 }
 
-static void read_kernel(const struct gpumon_probe_result *result,
-			const struct gpumon_probe_map *map, struct kernel *kernel)
+static void read_kernel(const struct gpumon_gpuprog_result *result,
+			const struct gpumon_gpuprog_map *map, struct kernel *kernel)
 {
 	uint64_t numbers[2];
 
 	for (uint32_t i = 0; i < LANES; i++) {
-		gpumon_probe_numbers(result, map, (uint64_t)kernel->number * LANES + i, numbers);
+		gpumon_gpuprog_numbers(result, map, (uint64_t)kernel->number * LANES + i, numbers);
 		kernel->lanes[i] = (struct lane){ .exits = numbers[0], .ns = numbers[1] };
 		kernel->exits += numbers[0];
 		kernel->ns += numbers[1];
@@ -63,9 +63,9 @@ static int compare_exits(const void *a, const void *b)
 }
 
 /* Those with exits, the most first; to be freed. NULL without memory. */
-static struct kernel *read_kernels(const struct gpumon_probe_result *result, uint32_t *n)
+static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, uint32_t *n)
 {
-	const struct gpumon_probe_map *map = gpumon_probe_result_map(result, "lanes");
+	const struct gpumon_gpuprog_map *map = gpumon_gpuprog_result_map(result, "lanes");
 	uint32_t all = map->max_entries / LANES;
 	struct kernel *kernels = calloc(all + 1, sizeof(*kernels));
 
@@ -81,12 +81,12 @@ static struct kernel *read_kernels(const struct gpumon_probe_result *result, uin
 	return kernels;
 }
 
-static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 			 const struct kernel *kernels, uint32_t n)
 {
 	gpumon_sheet_table(sheet, "by_kernel",
 			   "Time of a thread from its first instruction to its exit");
-	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
 	gpumon_sheet_column(sheet, "EXITS", "exits", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, NULL, "sum_ns", GPUMON_SHEET_NS);
@@ -98,11 +98,11 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 		gpumon_sheet_number(sheet, kernels[i].exits);
 		gpumon_sheet_number(sheet, kernels[i].ns);
 		gpumon_sheet_number(sheet, (uint64_t)mean_of(kernels[i].ns, kernels[i].exits));
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, kernels[i].number));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(names, kernels[i].number));
 	}
 }
 
-static void list_lanes(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void list_lanes(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 		       const struct kernel *kernels, uint32_t n)
 {
 	gpumon_sheet_table(sheet, "lanes", NULL);
@@ -116,7 +116,7 @@ static void list_lanes(struct gpumon_sheet *sheet, struct gpumon_probe_names *na
 
 		gpumon_sheet_number(sheet, kernels[i / LANES].number);
 		gpumon_sheet_text(sheet,
-				  gpumon_probe_kernel_name(names, kernels[i / LANES].number));
+				  gpumon_gpuprog_kernel_name(names, kernels[i / LANES].number));
 		gpumon_sheet_number(sheet, i % LANES);
 		gpumon_sheet_number(sheet, lane->exits);
 		gpumon_sheet_number(sheet, lane->ns);
@@ -124,7 +124,7 @@ static void list_lanes(struct gpumon_sheet *sheet, struct gpumon_probe_names *na
 }
 
 /* Bars begin at the first one that leaves, so that differences are seen. */
-static void show_lanes(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void show_lanes(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 		       const struct kernel *kernel)
 {
 	double first = kernel->means[0];
@@ -134,7 +134,7 @@ static void show_lanes(struct gpumon_sheet *sheet, struct gpumon_probe_names *na
 	for (i = 1; i < kernel->means_n; i++)
 		first = kernel->means[i] < first ? kernel->means[i] : first;
 	snprintf(title, sizeof(title), "Threads of each warp of %s",
-		 gpumon_probe_kernel_short(names, kernel->number));
+		 gpumon_gpuprog_kernel_short(names, kernel->number));
 	gpumon_sheet_table(sheet, NULL, title);
 	gpumon_sheet_column(sheet, "THREAD", NULL, GPUMON_SHEET_NUMBER);
 	gpumon_sheet_column(sheet, "EXITS", NULL, GPUMON_SHEET_COUNT);
@@ -153,14 +153,14 @@ static void show_lanes(struct gpumon_sheet *sheet, struct gpumon_probe_names *na
 }
 
 /* Returns whether something stands out. */
-static bool say_lanes(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static bool say_lanes(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 		      const struct kernel *kernel)
 {
-	struct gpumon_probe_standout standout;
+	struct gpumon_gpuprog_standout standout;
 	char list[LIST_BYTES], time[GPUMON_FORMAT_LEN];
 	bool found, late;
 
-	if (gpumon_probe_find_standout(kernel->means, kernel->means_n, &far, &standout)) {
+	if (gpumon_gpuprog_find_standout(kernel->means, kernel->means_n, &far, &standout)) {
 		gpumon_sheet_fail(sheet);
 		return false;
 	}
@@ -169,38 +169,38 @@ static bool say_lanes(struct gpumon_sheet *sheet, struct gpumon_probe_names *nam
 	found = standout.n > 0;
 	if (found) {
 		late = standout.mean > standout.rest;
-		gpumon_probe_list(list, sizeof(list), "Thread", standout.which, standout.n);
+		gpumon_gpuprog_list(list, sizeof(list), "Thread", standout.which, standout.n);
 		gpumon_format_ns(time, sizeof(time),
 				 gpumon_value_of((uint64_t)((late ? standout.mean - standout.rest :
 								    standout.rest - standout.mean) +
 							    0.5)));
 		gpumon_sheet_found(sheet, "%s of each warp leave%s %s %s %s the others", list,
 				   standout.n == 1 ? "s" : "",
-				   gpumon_probe_kernel_short(names, kernel->number), time,
+				   gpumon_gpuprog_kernel_short(names, kernel->number), time,
 				   late ? "after" : "before");
 	}
 	free(standout.which);
 	return found;
 }
 
-static void show_histogram(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void show_histogram(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_map *map =
-		gpumon_probe_result_map(names->result, "times_ns_by_lane");
-	struct gpumon_probe_buckets all = { 0 }, lane;
+	const struct gpumon_gpuprog_map *map =
+		gpumon_gpuprog_result_map(names->result, "times_ns_by_lane");
+	struct gpumon_gpuprog_buckets all = { 0 }, lane;
 
 	for (uint32_t i = 0; i < map->max_entries; i++) {
-		lane = gpumon_probe_histogram(names->result, map, i);
-		for (uint32_t bucket = 0; bucket < GPUMON_PROBE_BUCKETS; bucket++)
+		lane = gpumon_gpuprog_histogram(names->result, map, i);
+		for (uint32_t bucket = 0; bucket < GPUMON_GPUPROG_BUCKETS; bucket++)
 			all.counts[bucket] += lane.counts[bucket];
 	}
-	gpumon_probe_generic_bars(sheet, "Times of all threads", "ns", &all);
-	gpumon_probe_generic_map(sheet, names, map, false);
+	gpumon_gpuprog_generic_bars(sheet, "Times of all threads", "ns", &all);
+	gpumon_gpuprog_generic_map(sheet, names, map, false);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_map *ring = gpumon_probe_result_map(names->result, "exits");
+	const struct gpumon_gpuprog_map *ring = gpumon_gpuprog_result_map(names->result, "exits");
 	bool found = false;
 	uint32_t n, i;
 	struct kernel *kernels = read_kernels(names->result, &n);
@@ -214,23 +214,24 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 		show_lanes(sheet, names, &kernels[i]);
 	show_kernels(sheet, names, kernels, n);
 	show_histogram(sheet, names);
-	gpumon_probe_generic_map(sheet, names, ring, false);
+	gpumon_gpuprog_generic_map(sheet, names, ring, false);
 	for (i = 0; i < n; i++)
 		found |= say_lanes(sheet, names, &kernels[i]);
 	if (n && !found)
 		gpumon_sheet_found(
 			sheet,
 			"No thread stands out: the mean time of none is 100 ns and 1 %% of it away from the median of the threads of a warp");
-	gpumon_probe_note_kernels(
-		sheet, names, gpumon_probe_result_map(names->result, "lanes")->max_entries / LANES);
+	gpumon_gpuprog_note_kernels(sheet, names,
+				    gpumon_gpuprog_result_map(names->result, "lanes")->max_entries /
+					    LANES);
 	free(kernels);
 }
 
-const struct gpumon_probe_view gpumon_probe_view_kernelretsnoop = {
+const struct gpumon_gpuprog_view gpumon_gpuprog_view_kernelretsnoop = {
 	.tool = "kernelretsnoop",
-	.maps = { { "lanes", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(struct lane) },
-		  { "times_ns_by_lane", GPUMON_PROBE_MAP_HISTOGRAM,
-		    GPUMON_PROBE_BUCKETS * sizeof(uint64_t) },
-		  { "exits", GPUMON_PROBE_MAP_RING, 3 * sizeof(uint64_t) } },
+	.maps = { { "lanes", GPUMON_GPUPROG_MAP_SM_ARRAY, sizeof(struct lane) },
+		  { "times_ns_by_lane", GPUMON_GPUPROG_MAP_HISTOGRAM,
+		    GPUMON_GPUPROG_BUCKETS * sizeof(uint64_t) },
+		  { "exits", GPUMON_GPUPROG_MAP_RING, 3 * sizeof(uint64_t) } },
 	.show = show,
 };

@@ -35,14 +35,14 @@ struct row {
 
 struct late {
 	struct gpumon_sheet *sheet;
-	struct gpumon_probe_names *names;
-	const struct gpumon_probe_result *result;
+	struct gpumon_gpuprog_names *names;
+	const struct gpumon_gpuprog_result *result;
 	struct start *starts; /* by device and time */
 	uint64_t starts_n;
 	struct row *rows;
 	uint32_t rows_n;
 	uint64_t launch; /* the next one of those by device, kernel and time */
-	struct gpumon_probe_buckets buckets;
+	struct gpumon_gpuprog_buckets buckets;
 	uint64_t before; /* starts that seem to be before their launch by more than the error */
 };
 
@@ -66,7 +66,7 @@ static int compare_kernel(const void *a, const void *b)
 
 static int compare_launch(const void *a, const void *b)
 {
-	const struct gpumon_probe_launch *one = a, *other = b;
+	const struct gpumon_gpuprog_launch *one = a, *other = b;
 
 	if (one->device != other->device)
 		return one->device < other->device ? -1 : 1;
@@ -77,17 +77,18 @@ static int compare_launch(const void *a, const void *b)
 
 static int read_starts(struct late *late)
 {
-	const struct gpumon_probe_map *ring = gpumon_probe_result_map(late->result, "starts");
-	const struct gpumon_probe_records *records = gpumon_probe_records_of(late->result, ring);
-	uint64_t kept = gpumon_probe_records_kept(records), i;
-	struct gpumon_probe_record record;
+	const struct gpumon_gpuprog_map *ring = gpumon_gpuprog_result_map(late->result, "starts");
+	const struct gpumon_gpuprog_records *records =
+		gpumon_gpuprog_records_of(late->result, ring);
+	uint64_t kept = gpumon_gpuprog_records_kept(records), i;
+	struct gpumon_gpuprog_record record;
 
 	late->starts = malloc((kept + 1) * sizeof(*late->starts));
 	late->rows = calloc(kept + 1, sizeof(*late->rows));
 	if (!late->starts || !late->rows)
 		return -1;
 	for (i = 0; i < kept; i++) {
-		record = gpumon_probe_records_at(records, i);
+		record = gpumon_gpuprog_records_at(records, i);
 		if (record.device >= late->result->devices_n)
 			continue;
 		memcpy(&late->starts[late->starts_n], record.data, 2 * sizeof(uint64_t));
@@ -104,7 +105,7 @@ static void show_starts(struct late *late)
 	uint64_t first = 0, before = 0;
 
 	gpumon_sheet_table(sheet, "starts", "Starts, from the first one on");
-	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	if (late->result->devices_n > 1)
 		gpumon_sheet_column(sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(sheet, "AT", "since_first_ns", GPUMON_SHEET_NS);
@@ -118,39 +119,39 @@ static void show_starts(struct late *late)
 
 		first = is_first ? start->ns : first;
 		before = is_first ? start->ns : start[-1].ns;
-		if (i >= GPUMON_PROBE_JSON_ROWS) {
+		if (i >= GPUMON_GPUPROG_JSON_ROWS) {
 			gpumon_sheet_left_out(sheet, 1);
 			continue;
 		}
 		if (late->result->devices_n > 1)
-			gpumon_sheet_text(sheet, gpumon_probe_device_name(late->names,
-									  (uint32_t)start->device));
+			gpumon_sheet_text(sheet, gpumon_gpuprog_device_name(
+							 late->names, (uint32_t)start->device));
 		gpumon_sheet_number(sheet, start->ns - first);
 		gpumon_sheet_value(sheet, (struct gpumon_value){ .v = start->ns - before,
 								 .known = !is_first });
 		gpumon_sheet_number(sheet, start->ns);
 		gpumon_sheet_number(sheet, start->kernel);
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(late->names, start->kernel));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(late->names, start->kernel));
 	}
 }
 
 /* @after: what half of the kernels start so long after. */
 static void show_buckets(struct late *late, const char *key, const char *title, const char *after,
-			 const struct gpumon_probe_buckets *buckets)
+			 const struct gpumon_gpuprog_buckets *buckets)
 {
 	char time[GPUMON_FORMAT_LEN];
-	uint64_t reached, ns = gpumon_probe_buckets_reached(buckets, 50, &reached);
+	uint64_t reached, ns = gpumon_gpuprog_buckets_reached(buckets, 50, &reached);
 
-	gpumon_probe_generic_bars(late->sheet, title, "ns", buckets);
+	gpumon_gpuprog_generic_bars(late->sheet, title, "ns", buckets);
 	gpumon_sheet_table(late->sheet, key, NULL);
-	gpumon_probe_generic_buckets(late->sheet, "ns");
-	for (uint32_t i = 0; i < GPUMON_PROBE_BUCKETS; i++)
+	gpumon_gpuprog_generic_buckets(late->sheet, "ns");
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_BUCKETS; i++)
 		if (buckets->counts[i])
-			gpumon_probe_generic_bucket(late->sheet, i, buckets->counts[i]);
+			gpumon_gpuprog_generic_bucket(late->sheet, i, buckets->counts[i]);
 	if (reached)
 		gpumon_sheet_found(late->sheet,
 				   "%" PRIu64 " of %" PRIu64 " kernels start %s or more after %s",
-				   reached, gpumon_probe_buckets_total(buckets),
+				   reached, gpumon_gpuprog_buckets_total(buckets),
 				   gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)),
 				   after);
 }
@@ -158,12 +159,12 @@ static void show_buckets(struct late *late, const char *key, const char *title, 
 /* Without launches: how far apart starts are. */
 static void show_distances(struct late *late)
 {
-	struct gpumon_probe_buckets buckets = { 0 };
+	struct gpumon_gpuprog_buckets buckets = { 0 };
 
 	for (uint64_t i = 1; i < late->starts_n; i++)
 		if (late->starts[i].device == late->starts[i - 1].device)
-			gpumon_probe_buckets_add(&buckets,
-						 late->starts[i].ns - late->starts[i - 1].ns);
+			gpumon_gpuprog_buckets_add(&buckets,
+						   late->starts[i].ns - late->starts[i - 1].ns);
 	show_buckets(late, "distances", "From one start to the next", "the one before", &buckets);
 	if (late->result->launches_why)
 		gpumon_sheet_note(late->sheet, "Starts are not compared with launches: %s",
@@ -171,10 +172,10 @@ static void show_distances(struct late *late)
 }
 
 /* Launches of this kernel. The kernels come in the order of the launches. */
-static const struct gpumon_probe_launch *find_launches(struct late *late, struct row *row)
+static const struct gpumon_gpuprog_launch *find_launches(struct late *late, struct row *row)
 {
-	const struct gpumon_probe_launch *launches = late->result->launches, *found;
-	struct gpumon_probe_launch first = { .kernel = row->kernel, .device = row->device };
+	const struct gpumon_gpuprog_launch *launches = late->result->launches, *found;
+	struct gpumon_gpuprog_launch first = { .kernel = row->kernel, .device = row->device };
 
 	while (late->launch < late->result->launches_n &&
 	       compare_launch(&launches[late->launch], &first) < 0)
@@ -192,8 +193,8 @@ static const struct gpumon_probe_launch *find_launches(struct late *late, struct
 /* @starts: of one kernel in one context, by time. */
 static void compare_launches(struct late *late, const struct start *starts, struct row *row)
 {
-	const struct gpumon_probe_clock *clock = &late->result->devices[row->device].clock;
-	const struct gpumon_probe_launch *launches = find_launches(late, row);
+	const struct gpumon_gpuprog_clock *clock = &late->result->devices[row->device].clock;
+	const struct gpumon_gpuprog_launch *launches = find_launches(late, row);
 	int64_t ns;
 
 	row->compared = clock->known && row->launches == row->starts;
@@ -201,7 +202,7 @@ static void compare_launches(struct late *late, const struct start *starts, stru
 		ns = (int64_t)(starts[i].ns + (uint64_t)clock->offset_ns - launches[i].ns);
 		late->before += ns < 0 && 0 - (uint64_t)ns > clock->error_ns;
 		ns = ns < 0 ? 0 : ns;
-		gpumon_probe_buckets_add(&late->buckets, (uint64_t)ns);
+		gpumon_gpuprog_buckets_add(&late->buckets, (uint64_t)ns);
 		row->late_ns = gpumon_add_saturated(row->late_ns, (uint64_t)ns);
 		if (!i || (uint64_t)ns < row->least_ns)
 			row->least_ns = (uint64_t)ns;
@@ -241,7 +242,7 @@ static void show_rows(struct late *late)
 	struct gpumon_sheet *sheet = late->sheet;
 
 	gpumon_sheet_table(sheet, "by_kernel", "From the launch to the first instruction");
-	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	if (late->result->devices_n > 1)
 		gpumon_sheet_column(sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
@@ -258,7 +259,7 @@ static void show_rows(struct late *late)
 
 		if (late->result->devices_n > 1)
 			gpumon_sheet_text(sheet,
-					  gpumon_probe_device_name(late->names, row->device));
+					  gpumon_gpuprog_device_name(late->names, row->device));
 		gpumon_sheet_number(sheet, row->kernel);
 		gpumon_sheet_number(sheet, row->starts);
 		gpumon_sheet_number(sheet, row->launches);
@@ -266,7 +267,7 @@ static void show_rows(struct late *late)
 		add_time(sheet, row, row->least_ns);
 		add_time(sheet, row, row->late_ns / row->starts);
 		add_time(sheet, row, row->most_ns);
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(late->names, row->kernel));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(late->names, row->kernel));
 	}
 }
 
@@ -277,7 +278,7 @@ static void note_rows(struct late *late)
 	bool unknown = false;
 
 	for (uint32_t i = 0; i < late->rows_n; i++) {
-		const struct gpumon_probe_clock *clock =
+		const struct gpumon_gpuprog_clock *clock =
 			&late->result->devices[late->rows[i].device].clock;
 
 		unknown |= !clock->known;
@@ -323,7 +324,7 @@ static void show_late(struct late *late)
 	note_rows(late);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
 	struct late late = { .sheet = sheet, .names = names, .result = names->result };
 
@@ -340,8 +341,8 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	free(late.rows);
 }
 
-const struct gpumon_probe_view gpumon_probe_view_launchlate = {
+const struct gpumon_gpuprog_view gpumon_gpuprog_view_launchlate = {
 	.tool = "launchlate",
-	.maps = { { "starts", GPUMON_PROBE_MAP_RING, 2 * sizeof(uint64_t) } },
+	.maps = { { "starts", GPUMON_GPUPROG_MAP_RING, 2 * sizeof(uint64_t) } },
 	.show = show,
 };

@@ -10,7 +10,7 @@
 
 #define TABLE_KEY_BYTES 16 /* "map.kernels" */
 /* A map's table in JSON. Names of tables that each document may have are not taken from them. */
-static void generic_table(struct gpumon_sheet *sheet, const struct gpumon_probe_map *map,
+static void generic_table(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_map *map,
 			  const char *title)
 {
 	static const char *const taken[] = { "kernels", "lost",	   "modules",
@@ -33,8 +33,8 @@ static void generic_table(struct gpumon_sheet *sheet, const struct gpumon_probe_
 
 struct data {
 	struct gpumon_sheet *sheet;
-	struct gpumon_probe_names *names;
-	const struct gpumon_probe_map *map;
+	struct gpumon_gpuprog_names *names;
+	const struct gpumon_gpuprog_map *map;
 	bool by_device;
 	uint8_t *rest; /* what no variable has, of one context */
 };
@@ -42,20 +42,20 @@ struct data {
 static void add_variable(struct data *data, uint32_t device, const char *name, uint64_t value)
 {
 	if (data->by_device)
-		gpumon_sheet_text(data->sheet, gpumon_probe_device_name(data->names, device));
+		gpumon_sheet_text(data->sheet, gpumon_gpuprog_device_name(data->names, device));
 	gpumon_sheet_text(data->sheet, name);
 	gpumon_sheet_number(data->sheet, value);
 }
 
 static void add_variables(struct data *data, uint32_t device)
 {
-	const struct gpumon_probe_fields *fields = &data->map->value_fields;
+	const struct gpumon_gpuprog_fields *fields = &data->map->value_fields;
 	uint64_t value;
 
 	for (uint32_t i = 0; i < fields->n; i++) {
-		const struct gpumon_probe_field *field = &fields->fields[i];
+		const struct gpumon_gpuprog_field *field = &fields->fields[i];
 
-		value = gpumon_probe_field_value(field, data->rest);
+		value = gpumon_gpuprog_field_value(field, data->rest);
 		memset(data->rest + field->offset, 0, field->size);
 		if (value)
 			add_variable(data, device, field->name, value);
@@ -78,25 +78,26 @@ static void add_rest(struct data *data, uint32_t device, uint64_t size)
 
 static void begin_variables(struct data *data, bool people)
 {
-	const struct gpumon_probe_map *map = data->map;
+	const struct gpumon_gpuprog_map *map = data->map;
 
 	generic_table(data->sheet, map, people ? map->name : NULL);
-	gpumon_sheet_limit(data->sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(data->sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	if (data->by_device)
 		gpumon_sheet_column(data->sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(data->sheet, "VARIABLE", "variable", GPUMON_SHEET_TEXT);
 	gpumon_sheet_column(data->sheet, "VALUE", "value",
-			    gpumon_probe_kind_of_all(&map->value_fields));
+			    gpumon_gpuprog_kind_of_all(&map->value_fields));
 }
+
 /* Global variables that are not 0. */
-static void generic_data(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-			 const struct gpumon_probe_map *map, bool people)
+static void generic_data(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+			 const struct gpumon_gpuprog_map *map, bool people)
 {
-	const struct gpumon_probe_result *result = names->result;
+	const struct gpumon_gpuprog_result *result = names->result;
 	struct data data = {
 		.sheet = sheet, .names = names, .map = map, .by_device = result->devices_n > 1
 	};
-	uint64_t size = gpumon_probe_value_bytes(map);
+	uint64_t size = gpumon_gpuprog_value_bytes(map);
 	const void *image;
 
 	if (map->read_only)
@@ -106,7 +107,7 @@ static void generic_data(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 	if (!data.rest)
 		gpumon_sheet_fail(sheet);
 	for (uint32_t device = 0; data.rest && device < result->devices_n; device++) {
-		image = gpumon_probe_image_of(result, device, map);
+		image = gpumon_gpuprog_image_of(result, device, map);
 		if (!image)
 			continue;
 		memcpy(data.rest, image, size);
@@ -121,10 +122,10 @@ static void generic_data(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 #define SHOWN_HISTOGRAMS 6 /* for people; JSON has all */
 #define TITLE_BYTES	 256
 
-static void find_range(const struct gpumon_probe_buckets *buckets, uint32_t *first, uint32_t *end)
+static void find_range(const struct gpumon_gpuprog_buckets *buckets, uint32_t *first, uint32_t *end)
 {
 	*first = *end = 0;
-	for (uint32_t i = 0; i < GPUMON_PROBE_BUCKETS; i++) {
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_BUCKETS; i++) {
 		if (!buckets->counts[i])
 			continue;
 		if (!*end)
@@ -133,11 +134,11 @@ static void find_range(const struct gpumon_probe_buckets *buckets, uint32_t *fir
 	}
 }
 
-void gpumon_probe_generic_bars(struct gpumon_sheet *sheet, const char *title, const char *unit,
-			       const struct gpumon_probe_buckets *buckets)
+void gpumon_gpuprog_generic_bars(struct gpumon_sheet *sheet, const char *title, const char *unit,
+				 const struct gpumon_gpuprog_buckets *buckets)
 {
-	enum gpumon_sheet_kind kind = gpumon_probe_kind_of(unit);
-	uint64_t total = gpumon_probe_buckets_total(buckets);
+	enum gpumon_sheet_kind kind = gpumon_gpuprog_kind_of(unit);
+	uint64_t total = gpumon_gpuprog_buckets_total(buckets);
 	uint32_t first, end;
 
 	find_range(buckets, &first, &end);
@@ -150,17 +151,17 @@ void gpumon_probe_generic_bars(struct gpumon_sheet *sheet, const char *title, co
 	gpumon_sheet_column(sheet, "SHARE", NULL, GPUMON_SHEET_PERCENT);
 	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
 	for (uint32_t i = first; i < end; i++) {
-		gpumon_sheet_number(sheet, gpumon_probe_bucket_from(i));
-		gpumon_sheet_number(sheet, gpumon_probe_bucket_to(i));
+		gpumon_sheet_number(sheet, gpumon_gpuprog_bucket_from(i));
+		gpumon_sheet_number(sheet, gpumon_gpuprog_bucket_to(i));
 		gpumon_sheet_number(sheet, buckets->counts[i]);
 		gpumon_sheet_ratio(sheet, (double)buckets->counts[i] * 100 / (double)total);
 		gpumon_sheet_number(sheet, buckets->counts[i]);
 	}
 }
 
-void gpumon_probe_generic_buckets(struct gpumon_sheet *sheet, const char *unit)
+void gpumon_gpuprog_generic_buckets(struct gpumon_sheet *sheet, const char *unit)
 {
-	enum gpumon_sheet_kind kind = gpumon_probe_kind_of(unit);
+	enum gpumon_sheet_kind kind = gpumon_gpuprog_kind_of(unit);
 	const char *ending = kind == GPUMON_SHEET_NS	? "_ns" :
 			     kind == GPUMON_SHEET_BYTES ? "_bytes" :
 							  "";
@@ -173,20 +174,20 @@ void gpumon_probe_generic_buckets(struct gpumon_sheet *sheet, const char *unit)
 	gpumon_sheet_column(sheet, NULL, "count", GPUMON_SHEET_COUNT);
 }
 
-void gpumon_probe_generic_bucket(struct gpumon_sheet *sheet, uint32_t bucket, uint64_t count)
+void gpumon_gpuprog_generic_bucket(struct gpumon_sheet *sheet, uint32_t bucket, uint64_t count)
 {
-	gpumon_sheet_number(sheet, gpumon_probe_bucket_from(bucket));
-	gpumon_sheet_number(sheet, gpumon_probe_bucket_to(bucket));
+	gpumon_sheet_number(sheet, gpumon_gpuprog_bucket_from(bucket));
+	gpumon_sheet_number(sheet, gpumon_gpuprog_bucket_to(bucket));
 	gpumon_sheet_number(sheet, count);
 }
 
 /* "wait_ns of reduce", "wait_ns, lane 3", "wait_ns[3]" */
-static void make_title(char *title, struct gpumon_probe_names *names, const char *map,
-		       const struct gpumon_probe_words *words, uint32_t index, uint32_t indexes)
+static void make_title(char *title, struct gpumon_gpuprog_names *names, const char *map,
+		       const struct gpumon_gpuprog_words *words, uint32_t index, uint32_t indexes)
 {
 	if (!strcmp(words->index, "kernel"))
 		snprintf(title, TITLE_BYTES, "%s of %s", words->value,
-			 gpumon_probe_kernel_short(names, index));
+			 gpumon_gpuprog_kernel_short(names, index));
 	else if (*words->index)
 		snprintf(title, TITLE_BYTES, "%s, %s %" PRIu32, words->value, words->index, index);
 	else if (indexes > 1)
@@ -195,43 +196,43 @@ static void make_title(char *title, struct gpumon_probe_names *names, const char
 		snprintf(title, TITLE_BYTES, "%s", map);
 }
 
-static void add_histogram_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-			       const struct gpumon_probe_columns *key, uint32_t index,
-			       const struct gpumon_probe_buckets *buckets)
+static void add_histogram_rows(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+			       const struct gpumon_gpuprog_columns *key, uint32_t index,
+			       const struct gpumon_gpuprog_buckets *buckets)
 {
-	for (uint32_t i = 0; i < GPUMON_PROBE_BUCKETS; i++) {
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_BUCKETS; i++) {
 		if (!buckets->counts[i])
 			continue;
-		gpumon_probe_columns_cells(key, names, sheet, &index, sizeof(index));
-		gpumon_probe_generic_bucket(sheet, i, buckets->counts[i]);
+		gpumon_gpuprog_columns_cells(key, names, sheet, &index, sizeof(index));
+		gpumon_gpuprog_generic_bucket(sheet, i, buckets->counts[i]);
 	}
 }
 
 /* In JSON one table for all indexes, for people one for each that has counts. */
-static void generic_histogram(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-			      const struct gpumon_probe_map *map, bool people)
+static void generic_histogram(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+			      const struct gpumon_gpuprog_map *map, bool people)
 {
-	struct gpumon_probe_buckets buckets;
-	struct gpumon_probe_columns key;
-	struct gpumon_probe_words words;
+	struct gpumon_gpuprog_buckets buckets;
+	struct gpumon_gpuprog_columns key;
+	struct gpumon_gpuprog_words words;
 	char title[TITLE_BYTES];
 	uint32_t shown = 0;
 
-	gpumon_probe_words_of(map->name, &words);
-	gpumon_probe_columns_index(&key, *words.index ? words.index : "index");
+	gpumon_gpuprog_words_of(map->name, &words);
+	gpumon_gpuprog_columns_index(&key, *words.index ? words.index : "index");
 	generic_table(sheet, map, NULL);
-	gpumon_probe_columns_add(&key, names, sheet);
-	gpumon_probe_generic_buckets(sheet, words.value);
+	gpumon_gpuprog_columns_add(&key, names, sheet);
+	gpumon_gpuprog_generic_buckets(sheet, words.value);
 	for (uint32_t i = 0; i < map->max_entries; i++) {
-		buckets = gpumon_probe_histogram(names->result, map, i);
+		buckets = gpumon_gpuprog_histogram(names->result, map, i);
 		add_histogram_rows(sheet, names, &key, i, &buckets);
 	}
 	for (uint32_t i = 0; people && i < map->max_entries && shown < SHOWN_HISTOGRAMS; i++) {
-		buckets = gpumon_probe_histogram(names->result, map, i);
-		if (!gpumon_probe_buckets_total(&buckets))
+		buckets = gpumon_gpuprog_histogram(names->result, map, i);
+		if (!gpumon_gpuprog_buckets_total(&buckets))
 			continue;
 		make_title(title, names, map->name, &words, i, map->max_entries);
-		gpumon_probe_generic_bars(sheet, title, words.value, &buckets);
+		gpumon_gpuprog_generic_bars(sheet, title, words.value, &buckets);
 		shown++;
 	}
 }
@@ -248,7 +249,7 @@ struct summary {
 	uint64_t most;
 };
 
-static void summarise(struct summary *summary, const struct gpumon_probe_field *field,
+static void summarise(struct summary *summary, const struct gpumon_gpuprog_field *field,
 		      uint64_t number)
 {
 	/* With the sign's bit turned round, numbers with a sign have the order of those without. */
@@ -264,22 +265,23 @@ static void summarise(struct summary *summary, const struct gpumon_probe_field *
 	summary->sum = sign ? summary->sum + number : gpumon_add_saturated(summary->sum, number);
 }
 
-static void add_device(const struct gpumon_probe_result *result, uint32_t device,
-		       const struct gpumon_probe_map *map,
-		       const struct gpumon_probe_columns *columns, struct summary *summaries,
+static void add_device(const struct gpumon_gpuprog_result *result, uint32_t device,
+		       const struct gpumon_gpuprog_map *map,
+		       const struct gpumon_gpuprog_columns *columns, struct summary *summaries,
 		       void *value)
 {
-	if (!gpumon_probe_image_of(result, device, map))
+	if (!gpumon_gpuprog_image_of(result, device, map))
 		return;
 	for (uint64_t i = 0; i < map->max_entries; i++) {
-		gpumon_probe_value_on(result, device, map, i, value);
+		gpumon_gpuprog_value_on(result, device, map, i, value);
 		for (uint32_t n = 0; n < columns->fields.n; n++)
 			summarise(&summaries[n], &columns->fields.fields[n],
-				  gpumon_probe_field_value(&columns->fields.fields[n], value));
+				  gpumon_gpuprog_field_value(&columns->fields.fields[n], value));
 	}
 }
 
-static void add_summary_rows(struct gpumon_sheet *sheet, const struct gpumon_probe_columns *columns,
+static void add_summary_rows(struct gpumon_sheet *sheet,
+			     const struct gpumon_gpuprog_columns *columns,
 			     const struct summary *summaries)
 {
 	for (uint32_t i = 0; i < columns->fields.n; i++) {
@@ -301,20 +303,22 @@ static void add_columns(struct gpumon_sheet *sheet, enum gpumon_sheet_kind kind)
 	gpumon_sheet_column(sheet, "LEAST", "least", kind);
 	gpumon_sheet_column(sheet, "MOST", "most", kind);
 }
+
 /* What the values of all threads come to, for each number. */
-static void generic_threads(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-			    const struct gpumon_probe_map *map)
+static void generic_threads(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+			    const struct gpumon_gpuprog_map *map)
 {
-	const struct gpumon_probe_result *result = names->result;
-	struct gpumon_probe_columns columns;
+	const struct gpumon_gpuprog_result *result = names->result;
+	struct gpumon_gpuprog_columns columns;
 	struct summary *summaries;
 	char key[KEY_BYTES];
 	void *value;
 
-	gpumon_probe_columns_init(&columns, &map->value_fields, map->value_size, map->name, false);
+	gpumon_gpuprog_columns_init(&columns, &map->value_fields, map->value_size, map->name,
+				    false);
 	snprintf(key, sizeof(key), "%s_summary", map->name);
 	gpumon_sheet_table(sheet, key, map->name);
-	add_columns(sheet, gpumon_probe_kind_of_all(&columns.fields));
+	add_columns(sheet, gpumon_gpuprog_kind_of_all(&columns.fields));
 	summaries = calloc(columns.fields.n + 1, sizeof(*summaries));
 	value = malloc(map->value_size);
 	if (summaries && value) {
@@ -331,31 +335,32 @@ static void generic_threads(struct gpumon_sheet *sheet, struct gpumon_probe_name
 /* A map whose rows are being added. */
 struct rows {
 	struct gpumon_sheet *sheet;
-	struct gpumon_probe_names *names;
-	const struct gpumon_probe_map *map;
-	struct gpumon_probe_words words;
-	struct gpumon_probe_columns key;
-	struct gpumon_probe_columns value;
+	struct gpumon_gpuprog_names *names;
+	const struct gpumon_gpuprog_map *map;
+	struct gpumon_gpuprog_words words;
+	struct gpumon_gpuprog_columns key;
+	struct gpumon_gpuprog_columns value;
 	bool people;
 	bool by_device;
 	uint64_t n;
 };
 
-static bool adds_up(const struct gpumon_probe_map *map)
+static bool adds_up(const struct gpumon_gpuprog_map *map)
 {
-	return map->kind == GPUMON_PROBE_MAP_SM_ARRAY || map->kind == GPUMON_PROBE_MAP_HISTOGRAM;
+	return map->kind == GPUMON_GPUPROG_MAP_SM_ARRAY ||
+	       map->kind == GPUMON_GPUPROG_MAP_HISTOGRAM;
 }
 
 static void begin_table(struct rows *rows)
 {
 	generic_table(rows->sheet, rows->map, rows->people ? rows->map->name : NULL);
-	gpumon_sheet_limit(rows->sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(rows->sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	rows->by_device = !adds_up(rows->map) && rows->names->result->devices_n > 1;
 	if (rows->by_device)
 		gpumon_sheet_column(rows->sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
 	if (rows->key.size)
-		gpumon_probe_columns_add(&rows->key, rows->names, rows->sheet);
-	gpumon_probe_columns_add(&rows->value, rows->names, rows->sheet);
+		gpumon_gpuprog_columns_add(&rows->key, rows->names, rows->sheet);
+	gpumon_gpuprog_columns_add(&rows->value, rows->names, rows->sheet);
 	if (!rows->by_device && !strcmp(rows->words.index, "kernel"))
 		gpumon_sheet_figure(rows->sheet, NULL);
 }
@@ -363,16 +368,16 @@ static void begin_table(struct rows *rows)
 static void add_row(struct rows *rows, uint32_t device, const void *key, const void *value,
 		    uint32_t size)
 {
-	if (rows->n++ >= GPUMON_PROBE_JSON_ROWS) {
+	if (rows->n++ >= GPUMON_GPUPROG_JSON_ROWS) {
 		gpumon_sheet_left_out(rows->sheet, 1);
 		return;
 	}
 	if (rows->by_device)
-		gpumon_sheet_text(rows->sheet, gpumon_probe_device_name(rows->names, device));
+		gpumon_sheet_text(rows->sheet, gpumon_gpuprog_device_name(rows->names, device));
 	if (rows->key.size)
-		gpumon_probe_columns_cells(&rows->key, rows->names, rows->sheet, key,
-					   rows->key.size);
-	gpumon_probe_columns_cells(&rows->value, rows->names, rows->sheet, value, size);
+		gpumon_gpuprog_columns_cells(&rows->key, rows->names, rows->sheet, key,
+					     rows->key.size);
+	gpumon_gpuprog_columns_cells(&rows->value, rows->names, rows->sheet, value, size);
 }
 
 static bool is_zero(const uint8_t *value, uint32_t size)
@@ -384,31 +389,31 @@ static bool is_zero(const uint8_t *value, uint32_t size)
 }
 
 /* Sum of all contexts in @sum; @value: room for another one. */
-static void sum_contexts(const struct gpumon_probe_result *result,
-			 const struct gpumon_probe_map *map, uint32_t index, uint8_t *sum,
+static void sum_contexts(const struct gpumon_gpuprog_result *result,
+			 const struct gpumon_gpuprog_map *map, uint32_t index, uint8_t *sum,
 			 uint8_t *value)
 {
 	memset(sum, 0, map->value_size);
 	for (uint32_t device = 0; device < result->devices_n; device++) {
-		gpumon_probe_value_on(result, device, map, index, value);
-		gpumon_probe_add_value(map, sum, value);
+		gpumon_gpuprog_value_on(result, device, map, index, value);
+		gpumon_gpuprog_add_value(map, sum, value);
 	}
 }
 
 static void add_entries(struct rows *rows, uint8_t *value, uint8_t *other)
 {
-	const struct gpumon_probe_result *result = rows->names->result;
-	const struct gpumon_probe_map *map = rows->map;
+	const struct gpumon_gpuprog_result *result = rows->names->result;
+	const struct gpumon_gpuprog_map *map = rows->map;
 	uint32_t device, i;
 
 	for (device = 0; device < (adds_up(map) ? 1 : result->devices_n); device++) {
-		if (!adds_up(map) && !gpumon_probe_image_of(result, device, map))
+		if (!adds_up(map) && !gpumon_gpuprog_image_of(result, device, map))
 			continue;
 		for (i = 0; i < map->max_entries; i++) {
 			if (adds_up(map))
 				sum_contexts(result, map, i, value, other);
 			else
-				gpumon_probe_value_on(result, device, map, i, value);
+				gpumon_gpuprog_value_on(result, device, map, i, value);
 			if (!is_zero(value, map->value_size))
 				add_row(rows, device, &i, value, map->value_size);
 		}
@@ -418,15 +423,15 @@ static void add_entries(struct rows *rows, uint8_t *value, uint8_t *other)
 /* Arrays of all kinds. */
 static void show_array(struct rows *rows)
 {
-	const struct gpumon_probe_map *map = rows->map;
+	const struct gpumon_gpuprog_map *map = rows->map;
 	uint8_t *value = calloc(2, map->value_size);
-	const char *index = map->kind == GPUMON_PROBE_MAP_THREAD_ARRAY ? "thread" : "index";
+	const char *index = map->kind == GPUMON_GPUPROG_MAP_THREAD_ARRAY ? "thread" : "index";
 
 	if (!value) {
 		gpumon_sheet_fail(rows->sheet);
 		return;
 	}
-	gpumon_probe_columns_index(&rows->key, *rows->words.index ? rows->words.index : index);
+	gpumon_gpuprog_columns_index(&rows->key, *rows->words.index ? rows->words.index : index);
 	begin_table(rows);
 	add_entries(rows, value, value + map->value_size);
 	free(value);
@@ -434,18 +439,18 @@ static void show_array(struct rows *rows)
 
 static void show_hash(struct rows *rows)
 {
-	const struct gpumon_probe_result *result = rows->names->result;
-	const struct gpumon_probe_map *map = rows->map;
+	const struct gpumon_gpuprog_result *result = rows->names->result;
+	const struct gpumon_gpuprog_map *map = rows->map;
 	const void *key, *value, *image;
 	uint64_t place;
 
-	gpumon_probe_columns_init(&rows->key, &map->key_fields, map->key_size,
-				  *rows->words.index ? rows->words.index : "key", true);
+	gpumon_gpuprog_columns_init(&rows->key, &map->key_fields, map->key_size,
+				    *rows->words.index ? rows->words.index : "key", true);
 	begin_table(rows);
 	for (uint32_t device = 0; device < result->devices_n; device++) {
-		image = gpumon_probe_image_of(result, device, map);
+		image = gpumon_gpuprog_image_of(result, device, map);
 		place = 0;
-		while (image && gpumon_probe_hash_next(map, image, &place, &key, &value))
+		while (image && gpumon_gpuprog_hash_next(map, image, &place, &key, &value))
 			add_row(rows, device, key, value, map->value_size);
 	}
 }
@@ -453,47 +458,47 @@ static void show_hash(struct rows *rows)
 /* The newest records; people see the last of them. */
 static void show_ring(struct rows *rows)
 {
-	const struct gpumon_probe_records *records =
-		gpumon_probe_records_of(rows->names->result, rows->map);
-	uint64_t kept = gpumon_probe_records_kept(records), i;
-	struct gpumon_probe_record record;
+	const struct gpumon_gpuprog_records *records =
+		gpumon_gpuprog_records_of(rows->names->result, rows->map);
+	uint64_t kept = gpumon_gpuprog_records_kept(records), i;
+	struct gpumon_gpuprog_record record;
 
 	if (records->added && rows->people)
 		gpumon_sheet_note(rows->sheet, "%s: %llu records, the newest first%s",
 				  rows->map->name, (unsigned long long)records->added,
 				  kept < records->added ? "; older ones were not kept" : "");
 	begin_table(rows);
-	for (i = kept; i-- > 0 && kept - i <= GPUMON_PROBE_JSON_ROWS;) {
-		record = gpumon_probe_records_at(records, i);
+	for (i = kept; i-- > 0 && kept - i <= GPUMON_GPUPROG_JSON_ROWS;) {
+		record = gpumon_gpuprog_records_at(records, i);
 		add_row(rows, record.device, NULL, record.data, record.size);
 	}
-	gpumon_sheet_left_out(rows->sheet, records->added - (kept < GPUMON_PROBE_JSON_ROWS ?
+	gpumon_sheet_left_out(rows->sheet, records->added - (kept < GPUMON_GPUPROG_JSON_ROWS ?
 								     kept :
-								     GPUMON_PROBE_JSON_ROWS));
+								     GPUMON_GPUPROG_JSON_ROWS));
 }
 
-void gpumon_probe_generic_map(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-			      const struct gpumon_probe_map *map, bool people)
+void gpumon_gpuprog_generic_map(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+				const struct gpumon_gpuprog_map *map, bool people)
 {
 	struct rows rows = { .sheet = sheet, .names = names, .map = map, .people = people };
 
-	gpumon_probe_words_of(map->name, &rows.words);
-	gpumon_probe_columns_init(&rows.value, &map->value_fields, map->value_size,
-				  rows.words.value, false);
+	gpumon_gpuprog_words_of(map->name, &rows.words);
+	gpumon_gpuprog_columns_init(&rows.value, &map->value_fields, map->value_size,
+				    rows.words.value, false);
 	switch (map->kind) {
-	case GPUMON_PROBE_MAP_HASH:
+	case GPUMON_GPUPROG_MAP_HASH:
 		show_hash(&rows);
 		break;
-	case GPUMON_PROBE_MAP_HISTOGRAM:
+	case GPUMON_GPUPROG_MAP_HISTOGRAM:
 		generic_histogram(sheet, names, map, people);
 		break;
-	case GPUMON_PROBE_MAP_RING:
+	case GPUMON_GPUPROG_MAP_RING:
 		show_ring(&rows);
 		break;
-	case GPUMON_PROBE_MAP_DATA:
+	case GPUMON_GPUPROG_MAP_DATA:
 		generic_data(sheet, names, map, people);
 		break;
-	case GPUMON_PROBE_MAP_THREAD_ARRAY:
+	case GPUMON_GPUPROG_MAP_THREAD_ARRAY:
 		generic_threads(sheet, names, map);
 		show_array(&rows);
 		break;
@@ -502,10 +507,10 @@ void gpumon_probe_generic_map(struct gpumon_sheet *sheet, struct gpumon_probe_na
 	}
 }
 
-void gpumon_probe_generic(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+void gpumon_gpuprog_generic(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_object *object = names->result->object;
+	const struct gpumon_gpuprog_object *object = names->result->object;
 
 	for (uint32_t i = 0; i < object->maps_n; i++)
-		gpumon_probe_generic_map(sheet, names, &object->maps[i], true);
+		gpumon_gpuprog_generic_map(sheet, names, &object->maps[i], true);
 }

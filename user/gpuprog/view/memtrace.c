@@ -118,13 +118,13 @@ static int compare_sectors(const void *a, const void *b)
 }
 
 /* Place of an index of the map. */
-static struct place place_of(const struct gpumon_probe_run *run, uint32_t index)
+static struct place place_of(const struct gpumon_gpuprog_run *run, uint32_t index)
 {
 	uint32_t row = index / DIRECTIONS, direction = index % DIRECTIONS;
 	struct place place = { .kernel = row < KERNELS - 1 ? row : SEVERAL };
 
-	place.flags = (direction & (GPUMON_PROBE_READ | GPUMON_PROBE_WRITE)) |
-		      (direction & 4 ? GPUMON_PROBE_ASYNC : 0);
+	place.flags = (direction & (GPUMON_GPUPROG_READ | GPUMON_GPUPROG_WRITE)) |
+		      (direction & 4 ? GPUMON_GPUPROG_ASYNC : 0);
 	if (row < KERNELS)
 		return place;
 	place.line = row - KERNELS;
@@ -134,11 +134,11 @@ static struct place place_of(const struct gpumon_probe_run *run, uint32_t index)
 	return place;
 }
 
-static int read_device(const struct gpumon_probe_result *result, uint32_t device,
+static int read_device(const struct gpumon_gpuprog_result *result, uint32_t device,
 		       const uint64_t *lines, struct rows *rows)
 {
-	const struct gpumon_probe_map *map = gpumon_probe_result_map(result, "places");
-	const void *image = gpumon_probe_image_of(result, device, map);
+	const struct gpumon_gpuprog_map *map = gpumon_gpuprog_result_map(result, "places");
+	const void *image = gpumon_gpuprog_image_of(result, device, map);
 	uint32_t lines_n = result->run ? result->run->lines_n : 0;
 	struct traffic traffic;
 	struct counts counts;
@@ -146,7 +146,7 @@ static int read_device(const struct gpumon_probe_result *result, uint32_t device
 	uint64_t line;
 
 	for (uint32_t i = 0; image && i < map->max_entries; i++) {
-		gpumon_probe_read_value(map, result->devices[device].shards, image, i, &counts);
+		gpumon_gpuprog_read_value(map, result->devices[device].shards, image, i, &counts);
 		traffic = traffic_of(&counts);
 		if (!traffic.accesses)
 			continue;
@@ -162,7 +162,7 @@ static int read_device(const struct gpumon_probe_result *result, uint32_t device
  * The first number of each line, or NULL without memory. A line that is in several images has several
  * numbers.
  */
-static uint64_t *number_lines(const struct gpumon_probe_run *run)
+static uint64_t *number_lines(const struct gpumon_gpuprog_run *run)
 {
 	uint32_t lines_n = run ? run->lines_n : 0, number;
 	uint64_t *lines = malloc(((size_t)lines_n + 1) * 2 * sizeof(*lines));
@@ -172,7 +172,7 @@ static uint64_t *number_lines(const struct gpumon_probe_run *run)
 	bool added, bad = !lines;
 
 	for (uint32_t i = 0; !bad && i < lines_n; i++) {
-		const struct gpumon_probe_line_of *of = &run->lines[i];
+		const struct gpumon_gpuprog_line_of *of = &run->lines[i];
 		const char *file = gpumon_pool_text(&files, of->file);
 		struct gpumon_key key = { { of->kernel, of->line, (uintptr_t)file } };
 
@@ -193,7 +193,7 @@ static uint64_t *number_lines(const struct gpumon_probe_run *run)
 	return lines;
 }
 
-static int read_rows(const struct gpumon_probe_result *result, struct rows *rows)
+static int read_rows(const struct gpumon_gpuprog_result *result, struct rows *rows)
 {
 	uint64_t *lines = number_lines(result->run);
 	int ret = lines ? 0 : -1;
@@ -212,7 +212,7 @@ static const char *direction(uint32_t flags)
 {
 	static const char *const words[] = { "-", "read", "write", "atomic" };
 
-	return words[flags & (GPUMON_PROBE_READ | GPUMON_PROBE_WRITE)];
+	return words[flags & (GPUMON_GPUPROG_READ | GPUMON_GPUPROG_WRITE)];
 }
 
 static double per_access(uint64_t number, const struct traffic *traffic)
@@ -241,7 +241,7 @@ static double percent(uint64_t part, uint64_t whole)
 static void add_columns(struct gpumon_sheet *sheet)
 {
 	gpumon_sheet_table(sheet, "lines", "Global memory, by line; accesses are those of warps");
-	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
 	gpumon_sheet_column(sheet, "SHARE", "sectors_percent", GPUMON_SHEET_PERCENT);
 	gpumon_sheet_column(sheet, "BYTES", "bytes", GPUMON_SHEET_BYTES);
@@ -256,7 +256,7 @@ static void add_columns(struct gpumon_sheet *sheet)
 	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
 }
 
-static void show_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void show_rows(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 		      const struct rows *rows)
 {
 	add_columns(sheet);
@@ -272,32 +272,32 @@ static void show_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *nam
 		gpumon_sheet_ratio(sheet, per_access(row->traffic.sectors, &row->traffic));
 		gpumon_sheet_ratio(sheet, sectors_needed(&row->traffic));
 		gpumon_sheet_text(sheet, direction(row->flags));
-		gpumon_sheet_number(sheet, (row->flags & GPUMON_PROBE_ASYNC) != 0);
-		gpumon_sheet_text(sheet, gpumon_probe_line_name(names, row->line));
+		gpumon_sheet_number(sheet, (row->flags & GPUMON_GPUPROG_ASYNC) != 0);
+		gpumon_sheet_text(sheet, gpumon_gpuprog_line_name(names, row->line));
 		gpumon_sheet_number(sheet, row->traffic.sectors);
 		gpumon_sheet_text(sheet, row->kernel == SEVERAL ?
 						 several :
-						 gpumon_probe_kernel_name(names, row->kernel));
+						 gpumon_gpuprog_kernel_name(names, row->kernel));
 	}
 }
 
-static void say_row(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void say_row(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 		    const struct row *row)
 {
-	const char *line = gpumon_probe_line_name(names, row->line);
-	char factor[GPUMON_PROBE_FACTOR_BYTES];
+	const char *line = gpumon_gpuprog_line_name(names, row->line);
+	char factor[GPUMON_GPUPROG_FACTOR_BYTES];
 
 	gpumon_sheet_found(
 		sheet,
 		"%s of %s, %s: %.1f sectors for %.0f bytes of a warp: %s what coalesced access needs",
 		line ? line : "Accesses without a line",
-		row->kernel == SEVERAL ? several : gpumon_probe_kernel_short(names, row->kernel),
+		row->kernel == SEVERAL ? several : gpumon_gpuprog_kernel_short(names, row->kernel),
 		direction(row->flags), per_access(row->traffic.sectors, &row->traffic),
 		per_access(row->traffic.bytes, &row->traffic),
-		gpumon_probe_factor(factor, times_needed(&row->traffic)));
+		gpumon_gpuprog_factor(factor, times_needed(&row->traffic)));
 }
 
-static void say_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void say_rows(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 		     const struct rows *rows)
 {
 	uint32_t said = 0;
@@ -317,7 +317,7 @@ static void say_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *name
 			"No line stands out: none with 5 %% of the sectors takes twice what coalesced access needs");
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
 	struct rows rows = { 0 };
 
@@ -331,8 +331,8 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	free(rows.rows);
 }
 
-const struct gpumon_probe_view gpumon_probe_view_memtrace = {
+const struct gpumon_gpuprog_view gpumon_gpuprog_view_memtrace = {
 	.tool = "memtrace",
-	.maps = { { "places", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(struct counts) } },
+	.maps = { { "places", GPUMON_GPUPROG_MAP_SM_ARRAY, sizeof(struct counts) } },
 	.show = show,
 };

@@ -62,25 +62,25 @@ static void print_number(char *buf, size_t size, const struct conversion *conver
 }
 
 /* The bytes that a record's text is in, and how many there are; NULL if it names none. */
-static const char *find_bytes(const struct gpumon_probe_object *object,
-			      const struct gpumon_probe_print *print, uint32_t *size)
+static const char *find_bytes(const struct gpumon_gpuprog_object *object,
+			      const struct gpumon_gpuprog_print *print, uint32_t *size)
 {
-	const struct gpumon_probe_map *map =
+	const struct gpumon_gpuprog_map *map =
 		print->map < object->maps_n ? &object->maps[print->map] : NULL;
 
-	if (print->map == GPUMON_PROBE_TEXTS_MAP && object->texts) {
+	if (print->map == GPUMON_GPUPROG_TEXTS_MAP && object->texts) {
 		*size = object->texts->used;
 		return object->texts->bytes;
 	}
-	if (!map || map->kind != GPUMON_PROBE_MAP_DATA)
+	if (!map || map->kind != GPUMON_GPUPROG_MAP_DATA)
 		return NULL;
 	*size = map->value_size;
 	return (const char *)map->data;
 }
 
 /* The text that a record names, up to its end or that of its map; "" if it names none. */
-static void find_text(const struct gpumon_probe_object *object,
-		      const struct gpumon_probe_print *print, char *text)
+static void find_text(const struct gpumon_gpuprog_object *object,
+		      const struct gpumon_gpuprog_print *print, char *text)
 {
 	uint32_t size = 0;
 	const char *bytes = find_bytes(object, print, &size);
@@ -90,8 +90,8 @@ static void find_text(const struct gpumon_probe_object *object,
 	if (!bytes || print->offset >= size)
 		return;
 	left = size - print->offset;
-	if (left > GPUMON_PROBE_LINE_BYTES - 1)
-		left = GPUMON_PROBE_LINE_BYTES - 1;
+	if (left > GPUMON_GPUPROG_LINE_BYTES - 1)
+		left = GPUMON_GPUPROG_LINE_BYTES - 1;
 	left = strnlen(bytes + print->offset, left);
 	memcpy(text, bytes + print->offset, left);
 	while (left && text[left - 1] == '\n')
@@ -103,13 +103,13 @@ static void add_text(char *buf, const char *text, size_t length)
 {
 	size_t used = strlen(buf);
 
-	snprintf(buf + used, GPUMON_PROBE_LINE_BYTES - used, "%.*s", (int)length, text);
+	snprintf(buf + used, GPUMON_GPUPROG_LINE_BYTES - used, "%.*s", (int)length, text);
 }
 
-const char *gpumon_probe_print_text(const struct gpumon_probe_object *object,
-				    const struct gpumon_probe_print *print, char *buf)
+const char *gpumon_gpuprog_print_text(const struct gpumon_gpuprog_object *object,
+				      const struct gpumon_gpuprog_print *print, char *buf)
 {
-	char text[GPUMON_PROBE_LINE_BYTES], number[WIDEST + 32];
+	char text[GPUMON_GPUPROG_LINE_BYTES], number[WIDEST + 32];
 	unsigned int argument = 0;
 	struct conversion next;
 	size_t plain;
@@ -136,18 +136,19 @@ const char *gpumon_probe_print_text(const struct gpumon_probe_object *object,
 }
 
 /* Rows of the newest lines, from the record with this index on. */
-static void add_rows(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result,
+static void add_rows(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result,
 		     uint64_t index)
 {
-	char line[GPUMON_PROBE_LINE_BYTES], before[GPUMON_PROBE_LINE_BYTES];
-	uint64_t kept = gpumon_probe_records_kept(result->prints), same = 0;
-	struct gpumon_probe_print print;
+	char line[GPUMON_GPUPROG_LINE_BYTES], before[GPUMON_GPUPROG_LINE_BYTES];
+	uint64_t kept = gpumon_gpuprog_records_kept(result->prints), same = 0;
+	struct gpumon_gpuprog_print print;
 
 	for (; index < kept; index++) {
-		struct gpumon_probe_record record = gpumon_probe_records_at(result->prints, index);
+		struct gpumon_gpuprog_record record =
+			gpumon_gpuprog_records_at(result->prints, index);
 
 		memcpy(&print, record.data, sizeof(print));
-		gpumon_probe_print_text(result->object, &print, line);
+		gpumon_gpuprog_print_text(result->object, &print, line);
 		if (same && strcmp(line, before) != 0) {
 			gpumon_sheet_number(sheet, same);
 			gpumon_sheet_text(sheet, before);
@@ -169,21 +170,22 @@ static void begin_table(struct gpumon_sheet *sheet, const char *key, const char 
 	gpumon_sheet_column(sheet, "TEXT", "text", GPUMON_SHEET_TEXT);
 }
 
-void gpumon_probe_show_prints(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+void gpumon_gpuprog_show_prints(struct gpumon_sheet *sheet,
+				const struct gpumon_gpuprog_result *result)
 {
-	uint64_t kept = result->prints ? gpumon_probe_records_kept(result->prints) : 0, first;
+	uint64_t kept = result->prints ? gpumon_gpuprog_records_kept(result->prints) : 0, first;
 	char title[TITLE_BYTES];
 
 	if (!kept)
 		return;
-	first = kept > GPUMON_PROBE_JSON_ROWS ? kept - GPUMON_PROBE_JSON_ROWS : 0;
+	first = kept > GPUMON_GPUPROG_JSON_ROWS ? kept - GPUMON_GPUPROG_JSON_ROWS : 0;
 	begin_table(sheet, "printed", NULL);
 	gpumon_sheet_left_out(sheet, result->prints->added - kept + first);
 	add_rows(sheet, result, first);
 	snprintf(title, sizeof(title), "Printed: the newest of %" PRIu64 " lines",
 		 result->prints->added);
 	begin_table(sheet, NULL, title);
-	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
-	first = kept > GPUMON_PROBE_SHOWN_ROWS ? kept - GPUMON_PROBE_SHOWN_ROWS : 0;
+	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
+	first = kept > GPUMON_GPUPROG_SHOWN_ROWS ? kept - GPUMON_GPUPROG_SHOWN_ROWS : 0;
 	add_rows(sheet, result, first);
 }

@@ -8,24 +8,24 @@
 #define HEADER_BYTES 8
 #define FIRST_ROOM   1024
 
-void gpumon_probe_records_init(struct gpumon_probe_records *records,
-			       const struct gpumon_probe_map *map, uint64_t most_bytes)
+void gpumon_gpuprog_records_init(struct gpumon_gpuprog_records *records,
+				 const struct gpumon_gpuprog_map *map, uint64_t most_bytes)
 {
 	memset(records, 0, sizeof(*records));
-	records->slot_bytes = HEADER_BYTES + (uint32_t)gpumon_probe_value_bytes(map);
+	records->slot_bytes = HEADER_BYTES + (uint32_t)gpumon_gpuprog_value_bytes(map);
 	records->most = most_bytes / records->slot_bytes;
 	if (!records->most)
 		records->most = 1;
 }
 
-void gpumon_probe_records_clear(struct gpumon_probe_records *records)
+void gpumon_gpuprog_records_clear(struct gpumon_gpuprog_records *records)
 {
 	free(records->slots);
 	memset(records, 0, sizeof(*records));
 }
 
 /* There is always room for the next one, or what is there is full and is used in a circle. */
-static void make_room(struct gpumon_probe_records *records)
+static void make_room(struct gpumon_gpuprog_records *records)
 {
 	uint64_t room = records->room ? records->room * 2 : FIRST_ROOM;
 	uint8_t *slots;
@@ -43,8 +43,8 @@ static void make_room(struct gpumon_probe_records *records)
 	records->room = room;
 }
 
-void gpumon_probe_records_add(struct gpumon_probe_records *records, uint32_t device,
-			      const void *data, uint32_t size)
+void gpumon_gpuprog_records_add(struct gpumon_gpuprog_records *records, uint32_t device,
+				const void *data, uint32_t size)
 {
 	uint32_t most = records->slot_bytes - HEADER_BYTES;
 	uint8_t *slot;
@@ -61,80 +61,81 @@ void gpumon_probe_records_add(struct gpumon_probe_records *records, uint32_t dev
 	records->added++;
 }
 
-uint64_t gpumon_probe_records_kept(const struct gpumon_probe_records *records)
+uint64_t gpumon_gpuprog_records_kept(const struct gpumon_gpuprog_records *records)
 {
 	return records->added < records->room ? records->added : records->room;
 }
 
-struct gpumon_probe_record gpumon_probe_records_at(const struct gpumon_probe_records *records,
-						   uint64_t index)
+struct gpumon_gpuprog_record gpumon_gpuprog_records_at(const struct gpumon_gpuprog_records *records,
+						       uint64_t index)
 {
-	uint64_t first = records->added - gpumon_probe_records_kept(records);
+	uint64_t first = records->added - gpumon_gpuprog_records_kept(records);
 	const uint8_t *slot =
 		records->slots + (first + index) % records->room * records->slot_bytes;
-	struct gpumon_probe_record record = { .data = slot + HEADER_BYTES };
+	struct gpumon_gpuprog_record record = { .data = slot + HEADER_BYTES };
 
 	memcpy(&record.device, slot, sizeof(record.device));
 	memcpy(&record.size, slot + sizeof(record.device), sizeof(record.size));
 	return record;
 }
 
-const struct gpumon_probe_map *gpumon_probe_result_map(const struct gpumon_probe_result *result,
-						       const char *name)
+const struct gpumon_gpuprog_map *
+gpumon_gpuprog_result_map(const struct gpumon_gpuprog_result *result, const char *name)
 {
-	return gpumon_probe_object_map(result->object, name, strlen(name));
+	return gpumon_gpuprog_object_map(result->object, name, strlen(name));
 }
 
-static uint32_t map_number(const struct gpumon_probe_result *result,
-			   const struct gpumon_probe_map *map)
+static uint32_t map_number(const struct gpumon_gpuprog_result *result,
+			   const struct gpumon_gpuprog_map *map)
 {
 	return (uint32_t)(map - result->object->maps);
 }
 
-const void *gpumon_probe_image_of(const struct gpumon_probe_result *result, uint32_t device,
-				  const struct gpumon_probe_map *map)
+const void *gpumon_gpuprog_image_of(const struct gpumon_gpuprog_result *result, uint32_t device,
+				    const struct gpumon_gpuprog_map *map)
 {
 	const void *const *images = result->devices[device].images;
 
 	return images ? images[map_number(result, map)] : NULL;
 }
 
-const struct gpumon_probe_records *gpumon_probe_records_of(const struct gpumon_probe_result *result,
-							   const struct gpumon_probe_map *map)
+const struct gpumon_gpuprog_records *
+gpumon_gpuprog_records_of(const struct gpumon_gpuprog_result *result,
+			  const struct gpumon_gpuprog_map *map)
 {
-	static const struct gpumon_probe_records none;
+	static const struct gpumon_gpuprog_records none;
 
 	return result->records ? &result->records[map_number(result, map)] : &none;
 }
 
-void gpumon_probe_value_on(const struct gpumon_probe_result *result, uint32_t device,
-			   const struct gpumon_probe_map *map, uint64_t index, void *value)
+void gpumon_gpuprog_value_on(const struct gpumon_gpuprog_result *result, uint32_t device,
+			     const struct gpumon_gpuprog_map *map, uint64_t index, void *value)
 {
-	const void *image = gpumon_probe_image_of(result, device, map);
+	const void *image = gpumon_gpuprog_image_of(result, device, map);
 
 	if (image)
-		gpumon_probe_read_value(map, result->devices[device].shards, image, index, value);
+		gpumon_gpuprog_read_value(map, result->devices[device].shards, image, index, value);
 	else
-		memset(value, 0, gpumon_probe_read_bytes(map));
+		memset(value, 0, gpumon_gpuprog_read_bytes(map));
 }
 
 /* The first @n numbers of a value. @number: room for one whole value. */
-static void add_numbers(const struct gpumon_probe_result *result,
-			const struct gpumon_probe_map *map, uint64_t index, uint64_t *sums,
+static void add_numbers(const struct gpumon_gpuprog_result *result,
+			const struct gpumon_gpuprog_map *map, uint64_t index, uint64_t *sums,
 			uint32_t n)
 {
-	uint64_t value[GPUMON_PROBE_BUCKETS];
+	uint64_t value[GPUMON_GPUPROG_BUCKETS];
 
 	memset(sums, 0, n * sizeof(*sums));
 	for (uint32_t device = 0; device < result->devices_n; device++) {
-		gpumon_probe_value_on(result, device, map, index, value);
+		gpumon_gpuprog_value_on(result, device, map, index, value);
 		for (uint32_t i = 0; i < n; i++)
 			sums[i] += value[i];
 	}
 }
 
-uint64_t gpumon_probe_number(const struct gpumon_probe_result *result,
-			     const struct gpumon_probe_map *map, uint64_t index)
+uint64_t gpumon_gpuprog_number(const struct gpumon_gpuprog_result *result,
+			       const struct gpumon_gpuprog_map *map, uint64_t index)
 {
 	uint64_t sum;
 
@@ -142,68 +143,68 @@ uint64_t gpumon_probe_number(const struct gpumon_probe_result *result,
 	return sum;
 }
 
-void gpumon_probe_numbers(const struct gpumon_probe_result *result,
-			  const struct gpumon_probe_map *map, uint64_t index, uint64_t *numbers)
+void gpumon_gpuprog_numbers(const struct gpumon_gpuprog_result *result,
+			    const struct gpumon_gpuprog_map *map, uint64_t index, uint64_t *numbers)
 {
 	add_numbers(result, map, index, numbers, map->value_size / sizeof(*numbers));
 }
 
-struct gpumon_probe_buckets gpumon_probe_histogram(const struct gpumon_probe_result *result,
-						   const struct gpumon_probe_map *map,
-						   uint64_t index)
+struct gpumon_gpuprog_buckets gpumon_gpuprog_histogram(const struct gpumon_gpuprog_result *result,
+						       const struct gpumon_gpuprog_map *map,
+						       uint64_t index)
 {
-	struct gpumon_probe_buckets buckets;
+	struct gpumon_gpuprog_buckets buckets;
 
-	add_numbers(result, map, index, buckets.counts, GPUMON_PROBE_BUCKETS);
+	add_numbers(result, map, index, buckets.counts, GPUMON_GPUPROG_BUCKETS);
 	return buckets;
 }
 
-void gpumon_probe_buckets_add(struct gpumon_probe_buckets *buckets, uint64_t value)
+void gpumon_gpuprog_buckets_add(struct gpumon_gpuprog_buckets *buckets, uint64_t value)
 {
 	buckets->counts[63 - __builtin_clzll(value | 1)]++;
 }
 
-uint64_t gpumon_probe_buckets_total(const struct gpumon_probe_buckets *buckets)
+uint64_t gpumon_gpuprog_buckets_total(const struct gpumon_gpuprog_buckets *buckets)
 {
 	uint64_t total = 0;
 
-	for (uint32_t i = 0; i < GPUMON_PROBE_BUCKETS; i++)
+	for (uint32_t i = 0; i < GPUMON_GPUPROG_BUCKETS; i++)
 		total = gpumon_add_saturated(total, buckets->counts[i]);
 	return total;
 }
 
-uint64_t gpumon_probe_bucket_from(uint32_t bucket)
+uint64_t gpumon_gpuprog_bucket_from(uint32_t bucket)
 {
 	return bucket ? 1ULL << bucket : 0;
 }
 
-uint64_t gpumon_probe_bucket_to(uint32_t bucket)
+uint64_t gpumon_gpuprog_bucket_to(uint32_t bucket)
 {
 	return (2ULL << bucket) - 1;
 }
 
-uint64_t gpumon_probe_buckets_reached(const struct gpumon_probe_buckets *buckets, uint32_t percent,
-				      uint64_t *reached)
+uint64_t gpumon_gpuprog_buckets_reached(const struct gpumon_gpuprog_buckets *buckets,
+					uint32_t percent, uint64_t *reached)
 {
-	uint64_t total = gpumon_probe_buckets_total(buckets), above = 0;
+	uint64_t total = gpumon_gpuprog_buckets_total(buckets), above = 0;
 
-	for (uint32_t i = GPUMON_PROBE_BUCKETS; i-- > 0;) {
+	for (uint32_t i = GPUMON_GPUPROG_BUCKETS; i-- > 0;) {
 		above = gpumon_add_saturated(above, buckets->counts[i]);
 		if (!above || (double)above * 100 < (double)total * percent)
 			continue;
 		*reached = above;
-		return gpumon_probe_bucket_from(i);
+		return gpumon_gpuprog_bucket_from(i);
 	}
 	*reached = 0;
 	return 0;
 }
 
-void gpumon_probe_losses(const struct gpumon_probe_result *result,
-			 uint64_t lost[GPUMON_PROBE_LOSS_CAUSES])
+void gpumon_gpuprog_losses(const struct gpumon_gpuprog_result *result,
+			   uint64_t lost[GPUMON_GPUPROG_LOSS_CAUSES])
 {
-	memset(lost, 0, GPUMON_PROBE_LOSS_CAUSES * sizeof(*lost));
+	memset(lost, 0, GPUMON_GPUPROG_LOSS_CAUSES * sizeof(*lost));
 	for (uint32_t i = 0; i < result->devices_n; i++)
-		for (uint32_t cause = 0; cause < GPUMON_PROBE_LOSS_CAUSES; cause++)
+		for (uint32_t cause = 0; cause < GPUMON_GPUPROG_LOSS_CAUSES; cause++)
 			lost[cause] = gpumon_add_saturated(lost[cause],
 							   result->devices[i].control.lost[cause]);
 }

@@ -34,7 +34,7 @@ static int find_median(const double *values, uint32_t n, double *median)
 
 /* Those on one side of the median. */
 static int find_side(const double *values, uint32_t n, double median, double far, bool above,
-		     struct gpumon_probe_standout *side)
+		     struct gpumon_gpuprog_standout *side)
 {
 	double sum = 0, rest = 0;
 
@@ -56,16 +56,16 @@ static int find_side(const double *values, uint32_t n, double median, double far
 	return 0;
 }
 
-static double distance(const struct gpumon_probe_standout *side)
+static double distance(const struct gpumon_gpuprog_standout *side)
 {
 	return side->n ? fabs(side->mean - side->rest) : -1;
 }
 
-int gpumon_probe_find_standout(const double *values, uint32_t n,
-			       const struct gpumon_probe_threshold *threshold,
-			       struct gpumon_probe_standout *standout)
+int gpumon_gpuprog_find_standout(const double *values, uint32_t n,
+				 const struct gpumon_gpuprog_threshold *threshold,
+				 struct gpumon_gpuprog_standout *standout)
 {
-	struct gpumon_probe_standout above = { 0 }, below = { 0 };
+	struct gpumon_gpuprog_standout above = { 0 }, below = { 0 };
 	double median, far;
 	bool up;
 
@@ -97,8 +97,8 @@ static uint32_t next_part(const uint32_t *which, uint32_t n, uint32_t from)
 	return end - from == 2 ? from + 1 : end;
 }
 
-const char *gpumon_probe_list(char *buf, size_t len, const char *word, const uint32_t *which,
-			      uint32_t n)
+const char *gpumon_gpuprog_list(char *buf, size_t len, const char *word, const uint32_t *which,
+				uint32_t n)
 {
 	uint32_t parts = 0, part = 0, at, end;
 	size_t used;
@@ -125,11 +125,11 @@ const char *gpumon_probe_list(char *buf, size_t len, const char *word, const uin
 	return buf;
 }
 
-const char *gpumon_probe_factor(char buf[GPUMON_PROBE_FACTOR_BYTES], double factor)
+const char *gpumon_gpuprog_factor(char buf[GPUMON_GPUPROG_FACTOR_BYTES], double factor)
 {
 	int digits = factor < 0.095 ? 2 : factor < 9.95 ? 1 : 0;
 
-	snprintf(buf, GPUMON_PROBE_FACTOR_BYTES, "%.*f times", digits,
+	snprintf(buf, GPUMON_GPUPROG_FACTOR_BYTES, "%.*f times", digits,
 		 factor < 1e12 ? factor : 1e12);
 	return buf;
 }

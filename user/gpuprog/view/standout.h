@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 /* What counts as far: both of them. */
-struct gpumon_probe_threshold {
+struct gpumon_gpuprog_threshold {
 	double part;   /* of the median */
 	double amount; /* more or less than the median */
 };
 
 /**
- * struct gpumon_probe_standout - those that are far from the others, on one side
+ * struct gpumon_gpuprog_standout - those that are far from the others, on one side
  * @which: their places, rising; to be freed
  * @n: how many; 0: none stands out
  * @mean: of them
  * @rest: mean of all others
  */
-struct gpumon_probe_standout {
+struct gpumon_gpuprog_standout {
 	uint32_t *which;
 	uint32_t n;
 	double mean;
@@ -28,7 +28,7 @@ struct gpumon_probe_standout {
 };
 
 /**
- * gpumon_probe_find_standout - find the numbers that are far from the median
+ * gpumon_gpuprog_find_standout - find the numbers that are far from the median
  * @values: the numbers
  * @n: how many; with fewer than three none stands out
  * @threshold: what far is
@@ -37,17 +37,17 @@ struct gpumon_probe_standout {
  *
  * Return: 0, or -1 without memory.
  */
-int gpumon_probe_find_standout(const double *values, uint32_t n,
-			       const struct gpumon_probe_threshold *threshold,
-			       struct gpumon_probe_standout *standout);
+int gpumon_gpuprog_find_standout(const double *values, uint32_t n,
+				 const struct gpumon_gpuprog_threshold *threshold,
+				 struct gpumon_gpuprog_standout *standout);
 
 /* "Thread 31", "Threads 0 and 1", "Threads 8 to 15", "Threads 1, 4 and 8 to 15", "17 threads" */
-const char *gpumon_probe_list(char *buf, size_t len, const char *word, const uint32_t *which,
-			      uint32_t n);
+const char *gpumon_gpuprog_list(char *buf, size_t len, const char *word, const uint32_t *which,
+				uint32_t n);
 
-#define GPUMON_PROBE_FACTOR_BYTES 48
+#define GPUMON_GPUPROG_FACTOR_BYTES 48
 
 /* "3.2 times", "120 times", "0.5 times" */
-const char *gpumon_probe_factor(char buf[GPUMON_PROBE_FACTOR_BYTES], double factor);
+const char *gpumon_gpuprog_factor(char buf[GPUMON_GPUPROG_FACTOR_BYTES], double factor);
 
 #endif /* GPUMON_GPUPROG_VIEW_STANDOUT_H */

@@ -15,24 +15,24 @@
 #define LIST_BYTES 128
 
 /* Half as often again, or two thirds as often. */
-static const struct gpumon_probe_threshold warps_far = { .part = 0.5 };
-static const struct gpumon_probe_threshold lanes_far = { .part = 0.1 };
+static const struct gpumon_gpuprog_threshold warps_far = { .part = 0.5 };
+static const struct gpumon_gpuprog_threshold lanes_far = { .part = 0.1 };
 
 struct threads {
-	const struct gpumon_probe_map *map;
+	const struct gpumon_gpuprog_map *map;
 	uint64_t *runs;
 	uint32_t n; /* up to the last one that ran */
 };
 
-static int read_threads(const struct gpumon_probe_result *result, struct threads *threads)
+static int read_threads(const struct gpumon_gpuprog_result *result, struct threads *threads)
 {
-	threads->map = gpumon_probe_result_map(result, "runs");
+	threads->map = gpumon_gpuprog_result_map(result, "runs");
 	threads->runs = malloc((size_t)threads->map->max_entries * sizeof(*threads->runs));
 	threads->n = 0;
 	if (!threads->runs)
 		return -1;
 	for (uint32_t i = 0; i < threads->map->max_entries; i++) {
-		threads->runs[i] = gpumon_probe_number(result, threads->map, i);
+		threads->runs[i] = gpumon_gpuprog_number(result, threads->map, i);
 		if (threads->runs[i])
 			threads->n = i + 1;
 	}
@@ -45,7 +45,7 @@ static uint32_t show_ranges(struct gpumon_sheet *sheet, const struct threads *th
 	uint32_t ranges = 0, end;
 
 	gpumon_sheet_table(sheet, "threads", "Runs of each thread");
-	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	gpumon_sheet_column(sheet, "THREADS FROM", "from_thread", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "TO", "to_thread", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "RUNS", "runs_of_each", GPUMON_SHEET_COUNT);
@@ -54,7 +54,7 @@ static uint32_t show_ranges(struct gpumon_sheet *sheet, const struct threads *th
 		end = i + 1;
 		while (end < threads->n && threads->runs[end] == threads->runs[i])
 			end++;
-		if (ranges >= GPUMON_PROBE_JSON_ROWS) {
+		if (ranges >= GPUMON_GPUPROG_JSON_ROWS) {
 			gpumon_sheet_left_out(sheet, 1);
 			continue;
 		}
@@ -98,20 +98,20 @@ static void show_bins(struct gpumon_sheet *sheet, const struct threads *threads)
 }
 
 static void say_warps(struct gpumon_sheet *sheet, const struct threads *threads,
-		      const struct gpumon_probe_standout *standout, const char *of)
+		      const struct gpumon_gpuprog_standout *standout, const char *of)
 {
-	char list[LIST_BYTES], range[LIST_BYTES] = "", factor[GPUMON_PROBE_FACTOR_BYTES];
+	char list[LIST_BYTES], range[LIST_BYTES] = "", factor[GPUMON_GPUPROG_FACTOR_BYTES];
 	const uint32_t *which = standout->which;
 	uint64_t last = (uint64_t)which[standout->n - 1] * LANES + LANES - 1;
 
-	gpumon_probe_list(list, sizeof(list), "Warp", which, standout->n);
+	gpumon_gpuprog_list(list, sizeof(list), "Warp", which, standout->n);
 	if (which[standout->n - 1] - which[0] == standout->n - 1)
 		snprintf(range, sizeof(range), " (threads %" PRIu32 " to %" PRIu64 ")",
 			 which[0] * LANES, last < threads->n ? last : threads->n - 1);
 	if (standout->rest > 0)
 		gpumon_sheet_found(sheet, "%s of %s%s run%s %s as often as the rest", list, of,
 				   range, standout->n == 1 ? "s" : "",
-				   gpumon_probe_factor(factor, standout->mean / standout->rest));
+				   gpumon_gpuprog_factor(factor, standout->mean / standout->rest));
 	else
 		gpumon_sheet_found(sheet, "%s of %s%s ran to an exit, no other did", list, of,
 				   range);
@@ -122,7 +122,7 @@ static int find_warps(struct gpumon_sheet *sheet, const struct threads *threads,
 {
 	uint32_t n = (threads->n + LANES - 1) / LANES;
 	double *means = malloc((n + 1) * sizeof(*means));
-	struct gpumon_probe_standout standout;
+	struct gpumon_gpuprog_standout standout;
 	uint64_t from, size;
 	int ret;
 
@@ -133,7 +133,7 @@ static int find_warps(struct gpumon_sheet *sheet, const struct threads *threads,
 		size = threads->n - from < LANES ? threads->n - from : LANES;
 		means[i] = (double)sum_of(threads, from, from + size) / (double)size;
 	}
-	ret = gpumon_probe_find_standout(means, n, &warps_far, &standout);
+	ret = gpumon_gpuprog_find_standout(means, n, &warps_far, &standout);
 	if (!ret && standout.n) {
 		say_warps(sheet, threads, &standout, of);
 		*found = true;
@@ -146,29 +146,29 @@ static int find_warps(struct gpumon_sheet *sheet, const struct threads *threads,
 static int find_lanes(struct gpumon_sheet *sheet, const struct threads *threads, const char *of,
 		      bool *found)
 {
-	struct gpumon_probe_standout standout;
+	struct gpumon_gpuprog_standout standout;
 	double sums[LANES] = { 0 };
-	char list[LIST_BYTES], factor[GPUMON_PROBE_FACTOR_BYTES];
+	char list[LIST_BYTES], factor[GPUMON_GPUPROG_FACTOR_BYTES];
 
 	/* The last warp may be incomplete. */
 	for (uint32_t i = 0; i < threads->n / LANES * LANES; i++)
 		sums[i % LANES] += (double)threads->runs[i];
-	if (gpumon_probe_find_standout(sums, LANES, &lanes_far, &standout))
+	if (gpumon_gpuprog_find_standout(sums, LANES, &lanes_far, &standout))
 		return -1;
 	if (standout.n && standout.rest > 0) {
-		gpumon_probe_list(list, sizeof(list), "Thread", standout.which, standout.n);
+		gpumon_gpuprog_list(list, sizeof(list), "Thread", standout.which, standout.n);
 		gpumon_sheet_found(sheet, "%s of each warp of %s run%s %s as often as the others",
 				   list, of, standout.n == 1 ? "s" : "",
-				   gpumon_probe_factor(factor, standout.mean / standout.rest));
+				   gpumon_gpuprog_factor(factor, standout.mean / standout.rest));
 		*found = true;
 	}
 	free(standout.which);
 	return 0;
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const char *of = gpumon_probe_only_kernel(names);
+	const char *of = gpumon_gpuprog_only_kernel(names);
 	struct threads threads;
 	bool found = false;
 
@@ -178,7 +178,7 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	}
 	if (!of)
 		of = "all kernels together";
-	if (show_ranges(sheet, &threads) > GPUMON_PROBE_SHOWN_ROWS)
+	if (show_ranges(sheet, &threads) > GPUMON_GPUPROG_SHOWN_ROWS)
 		show_bins(sheet, &threads);
 	if (threads.n &&
 	    (find_warps(sheet, &threads, of, &found) || find_lanes(sheet, &threads, of, &found)))
@@ -190,8 +190,8 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	free(threads.runs);
 }
 
-const struct gpumon_probe_view gpumon_probe_view_threadhist = {
+const struct gpumon_gpuprog_view gpumon_gpuprog_view_threadhist = {
 	.tool = "threadhist",
-	.maps = { { "runs", GPUMON_PROBE_MAP_THREAD_ARRAY, sizeof(uint64_t) } },
+	.maps = { { "runs", GPUMON_GPUPROG_MAP_THREAD_ARRAY, sizeof(uint64_t) } },
 	.show = show,
 };

@@ -6,33 +6,33 @@
 #include "columns.h"
 #include "lib/sheet.h"
 
-#define GPUMON_PROBE_VIEW_MAPS 8
+#define GPUMON_GPUPROG_VIEW_MAPS 8
 
 /* A map that a view reads. */
-struct gpumon_probe_view_map {
+struct gpumon_gpuprog_view_map {
 	const char *name;
-	enum gpumon_probe_map_kind kind;
+	enum gpumon_gpuprog_map_kind kind;
 	uint32_t value_size;
 };
 
 /**
- * struct gpumon_probe_view - a tool's view
+ * struct gpumon_gpuprog_view - a tool's view
  * @tool: its name
  * @maps: what it reads; it is not used for an object that has not all of them
  * @show: adds tables and sentences
  */
-struct gpumon_probe_view {
+struct gpumon_gpuprog_view {
 	const char *tool;
-	struct gpumon_probe_view_map maps[GPUMON_PROBE_VIEW_MAPS];
-	void (*show)(struct gpumon_sheet *sheet, struct gpumon_probe_names *names);
+	struct gpumon_gpuprog_view_map maps[GPUMON_GPUPROG_VIEW_MAPS];
+	void (*show)(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names);
 };
 
-extern const struct gpumon_probe_view gpumon_probe_view_kernelretsnoop;
-extern const struct gpumon_probe_view gpumon_probe_view_threadhist;
-extern const struct gpumon_probe_view gpumon_probe_view_launchlate;
-extern const struct gpumon_probe_view gpumon_probe_view_cuda_counter;
-extern const struct gpumon_probe_view gpumon_probe_view_memtrace;
-extern const struct gpumon_probe_view gpumon_probe_view_directly_run;
-extern const struct gpumon_probe_view gpumon_probe_view_warpimbalance;
+extern const struct gpumon_gpuprog_view gpumon_gpuprog_view_kernelretsnoop;
+extern const struct gpumon_gpuprog_view gpumon_gpuprog_view_threadhist;
+extern const struct gpumon_gpuprog_view gpumon_gpuprog_view_launchlate;
+extern const struct gpumon_gpuprog_view gpumon_gpuprog_view_cuda_counter;
+extern const struct gpumon_gpuprog_view gpumon_gpuprog_view_memtrace;
+extern const struct gpumon_gpuprog_view gpumon_gpuprog_view_directly_run;
+extern const struct gpumon_gpuprog_view gpumon_gpuprog_view_warpimbalance;
 
 #endif /* GPUMON_GPUPROG_VIEW_TOOL_VIEWS_H */

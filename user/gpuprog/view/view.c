@@ -7,31 +7,31 @@
 #include "tool_views.h"
 #include "view.h"
 
-static const struct gpumon_probe_view *const views[] = {
-	&gpumon_probe_view_kernelretsnoop, &gpumon_probe_view_threadhist,
-	&gpumon_probe_view_launchlate,	   &gpumon_probe_view_cuda_counter,
-	&gpumon_probe_view_memtrace,	   &gpumon_probe_view_directly_run,
-	&gpumon_probe_view_warpimbalance,
+static const struct gpumon_gpuprog_view *const views[] = {
+	&gpumon_gpuprog_view_kernelretsnoop, &gpumon_gpuprog_view_threadhist,
+	&gpumon_gpuprog_view_launchlate,     &gpumon_gpuprog_view_cuda_counter,
+	&gpumon_gpuprog_view_memtrace,	     &gpumon_gpuprog_view_directly_run,
+	&gpumon_gpuprog_view_warpimbalance,
 };
 
-static bool has_map(const struct gpumon_probe_result *result,
-		    const struct gpumon_probe_view_map *wanted)
+static bool has_map(const struct gpumon_gpuprog_result *result,
+		    const struct gpumon_gpuprog_view_map *wanted)
 {
-	const struct gpumon_probe_map *map = gpumon_probe_result_map(result, wanted->name);
+	const struct gpumon_gpuprog_map *map = gpumon_gpuprog_result_map(result, wanted->name);
 
 	return map && map->kind == wanted->kind && map->value_size == wanted->value_size;
 }
 
-static bool fits(const struct gpumon_probe_result *result, const struct gpumon_probe_view *view)
+static bool fits(const struct gpumon_gpuprog_result *result, const struct gpumon_gpuprog_view *view)
 {
-	for (int i = 0; i < GPUMON_PROBE_VIEW_MAPS && view->maps[i].name; i++)
+	for (int i = 0; i < GPUMON_GPUPROG_VIEW_MAPS && view->maps[i].name; i++)
 		if (!has_map(result, &view->maps[i]))
 			return false;
 	return true;
 }
 
 /* NULL: one for any object. */
-static const struct gpumon_probe_view *find_view(const struct gpumon_probe_result *result)
+static const struct gpumon_gpuprog_view *find_view(const struct gpumon_gpuprog_result *result)
 {
 	for (size_t i = 0; result->tool && i < sizeof(views) / sizeof(views[0]); i++)
 		if (!strcmp(views[i]->tool, result->tool))
@@ -39,24 +39,24 @@ static const struct gpumon_probe_view *find_view(const struct gpumon_probe_resul
 	return NULL;
 }
 
-struct gpumon_sheet *gpumon_probe_view_sheet(const struct gpumon_probe_result *result)
+struct gpumon_sheet *gpumon_gpuprog_view_sheet(const struct gpumon_gpuprog_result *result)
 {
-	const struct gpumon_probe_view *view = find_view(result);
+	const struct gpumon_gpuprog_view *view = find_view(result);
 	struct gpumon_sheet *sheet = gpumon_sheet_new();
-	struct gpumon_probe_names names;
+	struct gpumon_gpuprog_names names;
 
 	gpumon_sheet_set_tool(sheet, result->tool);
-	gpumon_probe_names_init(&names, result);
-	gpumon_probe_show_ran(sheet, result);
+	gpumon_gpuprog_names_init(&names, result);
+	gpumon_gpuprog_show_ran(sheet, result);
 	if (view)
 		view->show(sheet, &names);
 	else
-		gpumon_probe_generic(sheet, &names);
-	gpumon_probe_show_prints(sheet, result);
-	gpumon_probe_coverage(sheet, &names);
-	gpumon_probe_show_modules(sheet, &names);
+		gpumon_gpuprog_generic(sheet, &names);
+	gpumon_gpuprog_show_prints(sheet, result);
+	gpumon_gpuprog_coverage(sheet, &names);
+	gpumon_gpuprog_show_modules(sheet, &names);
 	if (names.failed)
 		gpumon_sheet_fail(sheet);
-	gpumon_probe_names_clear(&names);
+	gpumon_gpuprog_names_clear(&names);
 	return sheet;
 }

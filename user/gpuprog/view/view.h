@@ -13,6 +13,6 @@
  * Tables, what they say in sentences, kernels without programs, losses. As JSON it has the tables "kernels"
  * and "lost" at least. To be freed; NULL without memory.
  */
-struct gpumon_sheet *gpumon_probe_view_sheet(const struct gpumon_probe_result *result);
+struct gpumon_sheet *gpumon_gpuprog_view_sheet(const struct gpumon_gpuprog_result *result);
 
 #endif /* GPUMON_GPUPROG_VIEW_VIEW_H */

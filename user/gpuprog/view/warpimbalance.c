@@ -20,8 +20,8 @@
 
 struct kernel {
 	uint32_t number;
-	struct gpumon_probe_buckets wait;
-	struct gpumon_probe_buckets time;
+	struct gpumon_gpuprog_buckets wait;
+	struct gpumon_gpuprog_buckets time;
 	uint64_t blocks;
 	uint64_t warps;
 	uint64_t last[WARPS];  /* blocks whose last warp this one was */
@@ -32,25 +32,26 @@ struct kernel {
 	uint64_t half_time;
 };
 
-static void read_kernel(const struct gpumon_probe_result *result, struct kernel *kernel)
+static void read_kernel(const struct gpumon_gpuprog_result *result, struct kernel *kernel)
 {
-	const struct gpumon_probe_map *last = gpumon_probe_result_map(result, "lasts");
+	const struct gpumon_gpuprog_map *last = gpumon_gpuprog_result_map(result, "lasts");
 	uint64_t reached, at;
 
-	kernel->wait = gpumon_probe_histogram(
-		result, gpumon_probe_result_map(result, "straggling_ns_by_kernel"), kernel->number);
-	kernel->time = gpumon_probe_histogram(
-		result, gpumon_probe_result_map(result, "warp_ns_by_kernel"), kernel->number);
-	kernel->blocks = gpumon_probe_buckets_total(&kernel->wait);
-	kernel->warps = gpumon_probe_buckets_total(&kernel->time);
+	kernel->wait = gpumon_gpuprog_histogram(
+		result, gpumon_gpuprog_result_map(result, "straggling_ns_by_kernel"),
+		kernel->number);
+	kernel->time = gpumon_gpuprog_histogram(
+		result, gpumon_gpuprog_result_map(result, "warp_ns_by_kernel"), kernel->number);
+	kernel->blocks = gpumon_gpuprog_buckets_total(&kernel->wait);
+	kernel->warps = gpumon_gpuprog_buckets_total(&kernel->time);
 	kernel->half_wait =
-		gpumon_probe_buckets_reached(&kernel->wait, HALF, &kernel->half_reached);
+		gpumon_gpuprog_buckets_reached(&kernel->wait, HALF, &kernel->half_reached);
 	kernel->tenth_wait =
-		gpumon_probe_buckets_reached(&kernel->wait, TENTH, &kernel->tenth_reached);
-	kernel->half_time = gpumon_probe_buckets_reached(&kernel->time, HALF, &reached);
+		gpumon_gpuprog_buckets_reached(&kernel->wait, TENTH, &kernel->tenth_reached);
+	kernel->half_time = gpumon_gpuprog_buckets_reached(&kernel->time, HALF, &reached);
 	for (uint32_t i = 0; i < WARPS; i++) {
 		at = (uint64_t)kernel->number * WARPS + i;
-		kernel->last[i] = at < last->max_entries ? gpumon_probe_number(result, last, at) :
+		kernel->last[i] = at < last->max_entries ? gpumon_gpuprog_number(result, last, at) :
 							   0;
 	}
 }
@@ -65,11 +66,12 @@ static int compare_warps(const void *a, const void *b)
 }
 
 /* Those that ran; to be freed. NULL without memory. */
-static struct kernel *read_kernels(const struct gpumon_probe_result *result, uint32_t *n)
+static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, uint32_t *n)
 {
-	const struct gpumon_probe_map *waits =
-		gpumon_probe_result_map(result, "straggling_ns_by_kernel");
-	const struct gpumon_probe_map *times = gpumon_probe_result_map(result, "warp_ns_by_kernel");
+	const struct gpumon_gpuprog_map *waits =
+		gpumon_gpuprog_result_map(result, "straggling_ns_by_kernel");
+	const struct gpumon_gpuprog_map *times =
+		gpumon_gpuprog_result_map(result, "warp_ns_by_kernel");
 	uint32_t all = waits->max_entries < times->max_entries ? waits->max_entries :
 								 times->max_entries;
 	struct kernel *kernels = calloc((size_t)all + 1, sizeof(*kernels));
@@ -85,12 +87,12 @@ static struct kernel *read_kernels(const struct gpumon_probe_result *result, uin
 	return kernels;
 }
 
-static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 			 const struct kernel *kernels, uint32_t n)
 {
 	gpumon_sheet_table(sheet, "by_kernel",
 			   "How long blocks wait for their last warp, at least (powers of two)");
-	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
 	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
 	gpumon_sheet_column(sheet, "BLOCKS", "blocks", GPUMON_SHEET_COUNT);
 	gpumon_sheet_column(sheet, "HALF WAIT", "half_wait_ns", GPUMON_SHEET_NS);
@@ -106,19 +108,19 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 		gpumon_sheet_number(sheet, kernels[i].tenth_wait);
 		gpumon_sheet_number(sheet, kernels[i].warps);
 		gpumon_sheet_number(sheet, kernels[i].half_time);
-		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, kernels[i].number));
+		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(names, kernels[i].number));
 	}
 }
 
 /* Bars of the waits of a kernel, and of which warp is last. */
-static void show_kernel(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void show_kernel(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 			const struct kernel *kernel)
 {
-	const char *name = gpumon_probe_kernel_short(names, kernel->number);
+	const char *name = gpumon_gpuprog_kernel_short(names, kernel->number);
 	char title[TITLE_BYTES];
 
 	snprintf(title, sizeof(title), "Blocks of %s by their wait for the last warp", name);
-	gpumon_probe_generic_bars(sheet, title, "ns", &kernel->wait);
+	gpumon_gpuprog_generic_bars(sheet, title, "ns", &kernel->wait);
 	snprintf(title, sizeof(title), "Which warp of a block of %s is the last one", name);
 	gpumon_sheet_table(sheet, NULL, title);
 	gpumon_sheet_column(sheet, "WARP", NULL, GPUMON_SHEET_NUMBER);
@@ -144,7 +146,7 @@ static bool tenth_waits(const struct kernel *kernel)
 	return kernel->tenth_wait >= LEAST_WAIT_NS && kernel->tenth_wait >= kernel->half_time;
 }
 
-static void say_wait(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void say_wait(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 		     const struct kernel *kernel)
 {
 	bool half = half_waits(kernel);
@@ -158,11 +160,11 @@ static void say_wait(struct gpumon_sheet *sheet, struct gpumon_probe_names *name
 		"%" PRIu64 " of %" PRIu64
 		" blocks of %s wait %s or more for their last warp; half of its warps take %s or more",
 		half ? kernel->half_reached : kernel->tenth_reached, kernel->blocks,
-		gpumon_probe_kernel_short(names, kernel->number), wait, time);
+		gpumon_gpuprog_kernel_short(names, kernel->number), wait, time);
 }
 
 /* A warp that is last twice as often as if all were equal. */
-static void say_last(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void say_last(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 		     const struct kernel *kernel)
 {
 	uint32_t most = 0, warps = 2;
@@ -177,11 +179,11 @@ static void say_last(struct gpumon_sheet *sheet, struct gpumon_probe_names *name
 		gpumon_sheet_found(sheet,
 				   "Warp %" PRIu32
 				   " of a block of %s is the last one in %.0f %% of them",
-				   most, gpumon_probe_kernel_short(names, kernel->number),
+				   most, gpumon_gpuprog_kernel_short(names, kernel->number),
 				   (double)kernel->last[most] * 100 / (double)sum);
 }
 
-static void say_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+static void say_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 			const struct kernel *kernels, uint32_t n)
 {
 	uint32_t said = 0;
@@ -199,10 +201,10 @@ static void say_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *n
 			"No kernel stands out: in none do half of the blocks wait a quarter of a warp's time for their last warp, or a tenth of them all of it, and 100 ns");
 }
 
-static void note_crowded(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+static void note_crowded(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
 {
 	uint64_t crowded =
-		gpumon_probe_number(result, gpumon_probe_result_map(result, "crowded"), 0);
+		gpumon_gpuprog_number(result, gpumon_gpuprog_result_map(result, "crowded"), 0);
 
 	if (crowded)
 		gpumon_sheet_note(
@@ -212,9 +214,9 @@ static void note_crowded(struct gpumon_sheet *sheet, const struct gpumon_probe_r
 			crowded);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
-	const struct gpumon_probe_result *result = names->result;
+	const struct gpumon_gpuprog_result *result = names->result;
 	uint32_t n, i;
 	struct kernel *kernels = read_kernels(result, &n);
 
@@ -225,25 +227,25 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	for (i = 0; i < n && i < SHOWN_KERNELS; i++)
 		show_kernel(sheet, names, &kernels[i]);
 	show_kernels(sheet, names, kernels, n);
-	gpumon_probe_generic_map(sheet, names,
-				 gpumon_probe_result_map(result, "straggling_ns_by_kernel"), false);
-	gpumon_probe_generic_map(sheet, names, gpumon_probe_result_map(result, "warp_ns_by_kernel"),
-				 false);
-	gpumon_probe_generic_map(sheet, names, gpumon_probe_result_map(result, "lasts"), false);
+	gpumon_gpuprog_generic_map(
+		sheet, names, gpumon_gpuprog_result_map(result, "straggling_ns_by_kernel"), false);
+	gpumon_gpuprog_generic_map(sheet, names,
+				   gpumon_gpuprog_result_map(result, "warp_ns_by_kernel"), false);
+	gpumon_gpuprog_generic_map(sheet, names, gpumon_gpuprog_result_map(result, "lasts"), false);
 	say_kernels(sheet, names, kernels, n);
 	note_crowded(sheet, result);
-	gpumon_probe_note_kernels(
-		sheet, names, gpumon_probe_result_map(result, "warp_ns_by_kernel")->max_entries);
+	gpumon_gpuprog_note_kernels(
+		sheet, names, gpumon_gpuprog_result_map(result, "warp_ns_by_kernel")->max_entries);
 	free(kernels);
 }
 
-const struct gpumon_probe_view gpumon_probe_view_warpimbalance = {
+const struct gpumon_gpuprog_view gpumon_gpuprog_view_warpimbalance = {
 	.tool = "warpimbalance",
-	.maps = { { "straggling_ns_by_kernel", GPUMON_PROBE_MAP_HISTOGRAM,
-		    GPUMON_PROBE_BUCKETS * sizeof(uint64_t) },
-		  { "warp_ns_by_kernel", GPUMON_PROBE_MAP_HISTOGRAM,
-		    GPUMON_PROBE_BUCKETS * sizeof(uint64_t) },
-		  { "lasts", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) },
-		  { "crowded", GPUMON_PROBE_MAP_SM_ARRAY, sizeof(uint64_t) } },
+	.maps = { { "straggling_ns_by_kernel", GPUMON_GPUPROG_MAP_HISTOGRAM,
+		    GPUMON_GPUPROG_BUCKETS * sizeof(uint64_t) },
+		  { "warp_ns_by_kernel", GPUMON_GPUPROG_MAP_HISTOGRAM,
+		    GPUMON_GPUPROG_BUCKETS * sizeof(uint64_t) },
+		  { "lasts", GPUMON_GPUPROG_MAP_SM_ARRAY, sizeof(uint64_t) },
+		  { "crowded", GPUMON_GPUPROG_MAP_SM_ARRAY, sizeof(uint64_t) } },
 	.show = show,
 };

@@ -13,19 +13,19 @@
 
 static struct dice dice;
 
-static bool has(const struct gpumon_number *set, uint64_t value)
+static bool has(const struct gpumon_bounds *set, uint64_t value)
 {
-	return !((set->bits ^ value) & ~set->unknown) && value >= set->umin && value <= set->umax &&
-	       (int64_t)value >= set->smin && (int64_t)value <= set->smax &&
+	return !((set->tnum.value ^ value) & ~set->tnum.mask) && value >= set->umin &&
+	       value <= set->umax && (int64_t)value >= set->smin && (int64_t)value <= set->smax &&
 	       (uint32_t)value >= set->umin32 && (uint32_t)value <= set->umax32 &&
 	       (int32_t)value >= set->smin32 && (int32_t)value <= set->smax32;
 }
 
-static void print(const char *name, const struct gpumon_number *set)
+static void print(const char *name, const struct gpumon_bounds *set)
 {
 	print_error(
 		"%s: bits %#llx unknown %#llx u %#llx..%#llx s %lld..%lld u32 %#x..%#x s32 %d..%d\n",
-		name, (unsigned long long)set->bits, (unsigned long long)set->unknown,
+		name, (unsigned long long)set->tnum.value, (unsigned long long)set->tnum.mask,
 		(unsigned long long)set->umin, (unsigned long long)set->umax, (long long)set->smin,
 		(long long)set->smax, set->umin32, set->umax32, set->smin32, set->smax32);
 }
@@ -43,17 +43,17 @@ static uint64_t above(uint64_t value)
 }
 
 /* A set that has @value. */
-static struct gpumon_number around(uint64_t value)
+static struct gpumon_bounds around(uint64_t value)
 {
-	struct gpumon_number set = gpumon_number_any();
+	struct gpumon_bounds set = gpumon_bounds_any();
 	uint64_t sign = 1ull << 63;
 
 	if (dice_once_in(&dice, 8))
-		return gpumon_number_constant(value);
+		return gpumon_bounds_constant(value);
 	if (dice_once_in(&dice, 2)) {
-		set.unknown = dice_any(&dice) & (UINT64_MAX >> dice_below(&dice, 64))
-							<< dice_below(&dice, 8);
-		set.bits = value & ~set.unknown;
+		set.tnum.mask = dice_any(&dice) & (UINT64_MAX >> dice_below(&dice, 64))
+							  << dice_below(&dice, 8);
+		set.tnum.value = value & ~set.tnum.mask;
 	}
 	if (dice_once_in(&dice, 2)) {
 		set.umin = below(value);
@@ -76,7 +76,7 @@ static struct gpumon_number around(uint64_t value)
 		fail_msg("%#llx is not in the set made for it", (unsigned long long)value);
 	}
 	/* As after widening, or as after most operations. */
-	if (!dice_once_in(&dice, 4) && (!gpumon_number_settle(&set) || !has(&set, value))) {
+	if (!dice_once_in(&dice, 4) && (!gpumon_bounds_sync(&set) || !has(&set, value))) {
 		print("settled", &set);
 		fail_msg("settling took %#llx out", (unsigned long long)value);
 	}
@@ -109,8 +109,8 @@ static void test_alu(void **state)
 		uint8_t code = (dice_once_in(&dice, 2) ? BPF_ALU : BPF_ALU64) | op;
 		bool is_signed = (op == BPF_DIV || op == BPF_MOD) && dice_once_in(&dice, 3);
 		uint64_t a = dice_number(&dice), b = dice_number(&dice);
-		struct gpumon_number left = around(a), right = around(b);
-		struct gpumon_number result = gpumon_number_alu(code, is_signed, &left, &right);
+		struct gpumon_bounds left = around(a), right = around(b);
+		struct gpumon_bounds result = gpumon_bounds_alu(code, is_signed, &left, &right);
 		uint64_t value = concrete_alu(code, is_signed, a, b);
 
 		if (has(&result, value))
@@ -132,12 +132,12 @@ static void test_moves(void **state)
 		uint8_t code = (dice_once_in(&dice, 2) ? BPF_ALU : BPF_ALU64) | BPF_MOV | BPF_X;
 		int size = bits[dice_below(&dice, 4)], turned = dice_once_in(&dice, 2);
 		uint64_t value = dice_number(&dice);
-		struct gpumon_number from = around(value);
-		struct gpumon_number moved = gpumon_number_move(code, size, &from);
+		struct gpumon_bounds from = around(value);
+		struct gpumon_bounds moved = gpumon_bounds_move(code, size, &from);
 
 		assert_true(has(&moved, concrete_alu(code, (int16_t)size, 0, value)));
 		size = 16 << dice_below(&dice, 3);
-		moved = gpumon_number_byte_order(turned, size, &from);
+		moved = gpumon_bounds_byte_order(turned, size, &from);
 		code = BPF_END | (turned ? BPF_ALU64 : BPF_ALU);
 		assert_true(has(&moved, concrete_alu(code, 0, value, (uint64_t)size)));
 	}
@@ -153,11 +153,11 @@ static void test_jumps(void **state)
 		uint8_t code = (dice_once_in(&dice, 2) ? BPF_JMP : BPF_JMP32) |
 			       jumps[dice_below(&dice, COUNT(jumps))];
 		uint64_t a = dice_number(&dice), b = near(a);
-		struct gpumon_number left = around(a), right = around(b);
+		struct gpumon_bounds left = around(a), right = around(b);
 		bool taken = concrete_jump(code, a, b);
-		struct gpumon_number left_after = left, right_after = right;
+		struct gpumon_bounds left_after = left, right_after = right;
 
-		if (gpumon_number_assume(code, taken, &left_after, &right_after) &&
+		if (gpumon_bounds_assume(code, taken, &left_after, &right_after) &&
 		    has(&left_after, a) && has(&right_after, b))
 			continue;
 		print("left", &left);
@@ -174,14 +174,14 @@ static void test_joins(void **state)
 	(void)state;
 	for (int i = 0; i < ROUNDS / 4; i++) {
 		uint64_t a = dice_number(&dice), b = near(a);
-		struct gpumon_number left = around(a), right = around(b);
-		struct gpumon_number joined = gpumon_number_join(&left, &right);
-		struct gpumon_number_marks marks = { 0 };
-		struct gpumon_number wide;
+		struct gpumon_bounds left = around(a), right = around(b);
+		struct gpumon_bounds joined = gpumon_bounds_join(&left, &right);
+		struct gpumon_thresholds marks = { 0 };
+		struct gpumon_bounds wide;
 
 		for (int n = 0; n < 5; n++)
-			gpumon_number_mark(&marks, (int32_t)dice_number(&dice));
-		wide = gpumon_number_widen(&left, &joined, dice_once_in(&dice, 2) ? &marks : NULL);
+			gpumon_thresholds_add(&marks, (int32_t)dice_number(&dice));
+		wide = gpumon_bounds_widen(&left, &joined, dice_once_in(&dice, 2) ? &marks : NULL);
 		assert_true(has(&joined, a) && has(&joined, b));
 		assert_true(has(&wide, a) && has(&wide, b));
 	}
@@ -192,20 +192,20 @@ static void test_widening_ends(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 2000; i++) {
-		struct gpumon_number set = gpumon_number_constant(dice_number(&dice));
-		struct gpumon_number_marks marks = { 0 };
+		struct gpumon_bounds set = gpumon_bounds_constant(dice_number(&dice));
+		struct gpumon_thresholds marks = { 0 };
 		int changes = 0;
 
 		for (int n = 0; n < 20; n++)
-			gpumon_number_mark(&marks, (int32_t)dice_number(&dice));
+			gpumon_thresholds_add(&marks, (int32_t)dice_number(&dice));
 		for (int n = 0; n < 500; n++) {
-			struct gpumon_number more = around(dice_number(&dice));
-			struct gpumon_number joined = gpumon_number_join(&set, &more);
+			struct gpumon_bounds more = around(dice_number(&dice));
+			struct gpumon_bounds joined = gpumon_bounds_join(&set, &more);
 
 			if (!memcmp(&joined, &set, sizeof(set)))
 				continue;
 			changes++;
-			set = gpumon_number_widen(&set, &joined, changes > 12 ? NULL : &marks);
+			set = gpumon_bounds_widen(&set, &joined, changes > 12 ? NULL : &marks);
 		}
 		assert_in_range(changes, 0, 12 + 64 + 8);
 	}
@@ -218,15 +218,15 @@ static void test_constants(void **state)
 	for (int i = 0; i < ROUNDS / 4; i++) {
 		uint8_t op = alu_ops[dice_below(&dice, COUNT(alu_ops))];
 		uint8_t code = (dice_once_in(&dice, 2) ? BPF_ALU : BPF_ALU64) | op;
-		struct gpumon_number left = gpumon_number_constant(dice_number(&dice));
-		struct gpumon_number right = gpumon_number_constant(dice_number(&dice));
-		struct gpumon_number result = gpumon_number_alu(code, false, &left, &right);
+		struct gpumon_bounds left = gpumon_bounds_constant(dice_number(&dice));
+		struct gpumon_bounds right = gpumon_bounds_constant(dice_number(&dice));
+		struct gpumon_bounds result = gpumon_bounds_alu(code, false, &left, &right);
 
-		assert_true(gpumon_number_is_constant(&result));
+		assert_true(gpumon_bounds_is_constant(&result));
 		code = (dice_once_in(&dice, 2) ? BPF_JMP : BPF_JMP32) |
 		       jumps[dice_below(&dice, COUNT(jumps))];
-		assert_int_equal(gpumon_number_assume(code, true, &left, &right),
-				 concrete_jump(code, left.bits, right.bits));
+		assert_int_equal(gpumon_bounds_assume(code, true, &left, &right),
+				 concrete_jump(code, left.tnum.value, right.tnum.value));
 	}
 }
 
