@@ -146,4 +146,4 @@ def for_others(name):
 
 def vm_tests():
     return each([lambda test=test: passes(lab.VM / test)
-                 for test in ("test-check-klog", "test-check-config", "test-sanitised", "test-suite-tests")])
+                 for test in ("test-check-klog", "test-check-config", "test-sanitised", "test-suite-tests", "test-run-suite")])
