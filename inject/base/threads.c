@@ -162,3 +162,48 @@ void inject_fork_child(void)
 	atomic_store(&holders, 0);
 	atomic_store(&forks, 0);
 }
+
+/* By the kernel's clock: the program's may be one that says other times. */
+static bool lock_until(pthread_mutex_t *lock, uint64_t wait_ns)
+{
+	struct timespec until;
+
+	if (!wait_ns)
+		return false;
+	inject_clock(CLOCK_REALTIME, &until);
+	wait_ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(wait_ns / 1000000000);
+	until.tv_nsec = (long)(wait_ns % 1000000000);
+	return !pthread_mutex_timedlock(lock, &until);
+}
+
+bool inject_guard_take(struct inject_guard *guard, uint64_t wait_ns)
+{
+	bool is_taken = true;
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (wait_ns == INJECT_FOR_EVER)
+		pthread_mutex_lock(&guard->lock);
+	else
+		is_taken = !pthread_mutex_trylock(&guard->lock) ||
+			   lock_until(&guard->lock, wait_ns);
+	if (is_taken)
+		guard->cancel_state = state;
+	else
+		pthread_setcancelstate(state, NULL);
+	return is_taken;
+}
+
+void inject_guard_give(struct inject_guard *guard)
+{
+	int state = guard->cancel_state;
+
+	pthread_mutex_unlock(&guard->lock);
+	pthread_setcancelstate(state, NULL);
+}
+
+void inject_guard_forked(struct inject_guard *guard)
+{
+	pthread_mutex_init(&guard->lock, NULL);
+}

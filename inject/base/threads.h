@@ -147,4 +147,32 @@ void inject_fork_end(void);
 /* In the child: nobody is within. */
 void inject_fork_child(void);
 
+/**
+ * struct inject_guard - a lock that threads of the program take, too, and with which a driver is asked
+ * @lock: a thread that is cancelled in the driver would not give it back
+ * @cancel_state: of the thread that has it
+ */
+struct inject_guard {
+	pthread_mutex_t lock;
+	int cancel_state;
+};
+
+#define INJECT_GUARD                              \
+	{                                         \
+		.lock = PTHREAD_MUTEX_INITIALIZER \
+	}
+
+/**
+ * inject_guard_take - take it; the thread cannot be cancelled until inject_guard_give()
+ * @guard: lock
+ * @wait_ns: so long at most; INJECT_FOR_EVER
+ *
+ * Return: false where another thread has had it for so long.
+ */
+bool inject_guard_take(struct inject_guard *guard, uint64_t wait_ns);
+void inject_guard_give(struct inject_guard *guard);
+
+/* In a child after fork. */
+void inject_guard_forked(struct inject_guard *guard);
+
 #endif /* GPUMON_INJECT_BASE_THREADS_H */

@@ -278,8 +278,7 @@ void inject_call_finish(struct inject_thread *thread, uint64_t end_ns, uint32_t 
 
 void inject_call_abandon(struct inject_thread *thread)
 {
-	inject_call_finish(thread, 0, thread->call.context, 0);
-	thread->call.context = 0;
+	inject_call_finish_here(thread, 0, 0);
 }
 
 void inject_call_finish_open(void)
@@ -290,6 +289,25 @@ void inject_call_finish_open(void)
 	for (thread = inject_thread_first(); thread; thread = thread->next)
 		if (thread->call.open && atomic_load(&thread->generation) == generation)
 			inject_call_abandon(thread);
+}
+
+struct inject_thread *inject_call_enter(struct inject_function *function, uint32_t context)
+{
+	static _Atomic uint32_t last_correlation;
+	struct inject_thread *thread = inject_thread_enter(false);
+
+	if (!thread) {
+		inject_call_interrupts(function->class);
+		return NULL;
+	}
+	if (thread->ours) {
+		inject_thread_leave(thread);
+		return NULL;
+	}
+	inject_call_begin(thread, inject_next_correlation(&last_correlation), function->class,
+			  inject_string_again(thread, &function->name_id, function->name));
+	thread->call.context = context;
+	return thread;
 }
 
 static void introduce_thread(struct inject_thread *thread)

@@ -190,6 +190,27 @@ static inline void inject_call_begin(struct inject_thread *thread, uint32_t corr
 	call->stack = inject_call_needs_stack(class) ? inject_call_stack(thread, class) : 0;
 }
 
+/**
+ * struct inject_function - a function of an API that is recorded
+ * @name: of it
+ * @class: INJECT_CLASS_*
+ * @name_id: for inject_string_again()
+ */
+struct inject_function {
+	const char *name;
+	uint16_t class;
+	_Atomic uint64_t name_id;
+};
+
+/**
+ * inject_call_enter - inject_thread_enter() and inject_call_begin(), for APIs that have no ids of calls
+ * @function: that is called
+ * @context: id, until the call ends
+ *
+ * Return: the caller, within; NULL: the call is not recorded.
+ */
+struct inject_thread *inject_call_enter(struct inject_function *function, uint32_t context);
+
 /* A call returns. True if it is the outermost one: inject_call_finish() is due. */
 static inline bool inject_call_ends(struct inject_thread *thread, uint32_t correlation)
 {
@@ -198,6 +219,14 @@ static inline bool inject_call_ends(struct inject_thread *thread, uint32_t corre
 	if (INJECT_UNLIKELY(!call->open || call->correlation != correlation))
 		return false;
 	return !--call->open;
+}
+
+/* inject_call_finish() in the context that the call has. */
+static inline void inject_call_finish_here(struct inject_thread *thread, uint64_t end_ns,
+					   int32_t result)
+{
+	inject_call_finish(thread, end_ns, thread->call.context, result);
+	thread->call.context = 0;
 }
 
 /* inject_thread_setup() with what threads do in this folder. Once; more than once does no harm. */

@@ -108,3 +108,22 @@ void inject_operation_write(struct inject_thread *thread, const struct inject_op
 		break;
 	}
 }
+
+void inject_stream_write(struct inject_thread *thread, uint32_t device, uint32_t context,
+			 uint32_t stream)
+{
+	const struct gpumon_record_context of_context = {
+		.head = { .type = GPUMON_RECORD_CONTEXT, .size = sizeof(of_context) },
+		.time_ns = inject_now(),
+		.id = context,
+		.device = device,
+	};
+	const struct gpumon_record_stream of_stream = {
+		.head = { .type = GPUMON_RECORD_STREAM, .size = sizeof(of_stream) },
+		.context = context,
+		.id = stream,
+	};
+
+	inject_append(thread, &of_context);
+	inject_append(thread, &of_stream);
+}

@@ -73,4 +73,8 @@ struct inject_times {
 void inject_operation_write(struct inject_thread *thread, const struct inject_operation *operation,
 			    const struct inject_times *times, struct inject_totals *totals);
 
+/* Writes the records of a queue: it is a stream in a context of a device. */
+void inject_stream_write(struct inject_thread *thread, uint32_t device, uint32_t context,
+			 uint32_t stream);
+
 #endif /* GPUMON_INJECT_CHANNEL_OPERATION_H */

@@ -196,8 +196,7 @@ static void call_ends(uint32_t number, void *call)
 				result = result_of_call();
 			if (function->class & INJECT_CLASS_KERNEL)
 				end_launch(thread, function, call, result);
-			inject_call_finish(thread, end_ns, thread->call.context, result);
-			thread->call.context = 0;
+			inject_call_finish_here(thread, end_ns, result);
 		}
 		inject_thread_leave(thread);
 	} else if (inject_self && inject_self->call.correlation == correlation) {

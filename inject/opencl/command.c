@@ -9,19 +9,11 @@
 #include "command.h"
 #include "objects.h"
 
-static const struct {
-	const char *name;
-	uint16_t class;
-} functions[] = {
-#define FUNCTION(name, class) [INJECT_##name] = { #name, class },
+static struct inject_function functions[] = {
+#define FUNCTION(name, class) [INJECT_##name] = { #name, class, 0 },
 	INJECT_OPENCL_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };
-
-/* Of their names, for inject_string_again(). */
-static _Atomic uint64_t name_ids[INJECT_OPENCL_COUNT];
-
-static _Atomic uint32_t last_correlation;
 
 /* Taken once for many commands. */
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
@@ -102,26 +94,6 @@ void inject_opencl_commands_forked(void)
 		inject_opencl_command_give_back(block);
 }
 
-static struct inject_thread *begin_call(enum inject_opencl_function function, uint32_t context,
-					uint32_t correlation)
-{
-	struct inject_thread *thread = inject_thread_enter(false);
-
-	if (!thread) {
-		inject_call_interrupts(functions[function].class);
-		return NULL;
-	}
-	if (thread->ours) {
-		inject_thread_leave(thread);
-		return NULL;
-	}
-	inject_call_begin(thread, correlation, functions[function].class,
-			  inject_string_again(thread, &name_ids[function],
-					      functions[function].name));
-	thread->call.context = context;
-	return thread;
-}
-
 void inject_opencl_command_begin(struct inject_opencl_command *command, cl_command_queue handle,
 				 cl_event *event, enum inject_opencl_function function)
 {
@@ -137,10 +109,10 @@ void inject_opencl_command_begin(struct inject_opencl_command *command, cl_comma
 	queue = inject_opencl_queue_find(handle);
 	memset(&command->kept, 0, sizeof(command->kept));
 	command->kept.queue = queue;
-	command->kept.correlation = inject_next_correlation(&last_correlation);
-	thread = begin_call(function, queue ? queue->context : INJECT_OPENCL_ID(0),
-			    command->kept.correlation);
+	thread = inject_call_enter(&functions[function],
+				   queue ? queue->context : INJECT_OPENCL_ID(0));
 	if (thread) {
+		command->kept.correlation = thread->call.correlation;
 		command->is_recorded = true;
 		command->generation = atomic_load(&thread->generation);
 		command->kept.begin_ns = thread->call.start_ns;
@@ -264,8 +236,7 @@ static bool end_in_session(struct inject_thread *thread,
 		inject_opencl_records_queue(thread, queue);
 	/* Else another call, in a callback of the driver, has begun within it, which wrote its record. */
 	if (inject_call_ends(thread, kept->correlation)) {
-		inject_call_finish(thread, kept->end_ns, thread->call.context, result);
-		thread->call.context = 0;
+		inject_call_finish_here(thread, kept->end_ns, result);
 	}
 	if (result != CL_SUCCESS)
 		return false;
@@ -309,8 +280,7 @@ bool inject_opencl_other_begin(enum inject_opencl_function function)
 
 	if (!inject_session_takes_calls() || !inject_call_is_wanted(functions[function].class))
 		return false;
-	thread = begin_call(function, INJECT_OPENCL_ID(0),
-			    inject_next_correlation(&last_correlation));
+	thread = inject_call_enter(&functions[function], INJECT_OPENCL_ID(0));
 	if (thread)
 		inject_thread_leave(thread);
 	errno = kept;
@@ -322,10 +292,8 @@ void inject_opencl_other_end(void)
 	struct inject_thread *thread = inject_thread_enter(true);
 	int kept = errno;
 
-	if (thread && inject_call_ends(thread, thread->call.correlation)) {
-		inject_call_finish(thread, inject_now(), thread->call.context, 0);
-		thread->call.context = 0;
-	}
+	if (thread && inject_call_ends(thread, thread->call.correlation))
+		inject_call_finish_here(thread, inject_now(), 0);
 	if (thread)
 		inject_thread_leave(thread);
 	errno = kept;

@@ -11,11 +11,9 @@
 /* What a driver says of a time may be later than now by this, if its clock is not known well. */
 #define FUTURE_NS 1000000u
 
-/* How often a thread that asks waits for another one, 0.1 ms each time. */
-#define ASK_TRIES 100
-
-/* The same in a callback of the driver. */
-#define CALLBACK_TRIES 10
+/* How long a thread that asks waits for another one that has the lock, and one in a callback of the driver. */
+#define ASK_NS	    10000000u
+#define CALLBACK_NS 1000000u
 
 /* From this number of unfinished commands on, a look at all of them takes some time. */
 #define MANY 1024
@@ -30,8 +28,11 @@
 #define OTHERS_MAX   16
 #define OTHERS_TRIES 4
 
-/* How long a thread that has waited waits for another one that is completing. */
-#define WAIT_SECONDS 1
+/*
+ * How long a thread that has waited waits for another one. Not without an end: a program that waits within a
+ * callback of its driver, which OpenCL does not allow, may have a lock that the library's thread waits for.
+ */
+#define WAITED_NS 1000000000u
 
 /* A look at the system's clocks is good for that long. */
 #define SAMPLE_NS 10000000u
@@ -50,7 +51,7 @@ struct inject_opencl_waiting {
 #define PIECE 512
 
 /* All of this, and the lists of queues, under the lock. */
-static pthread_mutex_t completing = PTHREAD_MUTEX_INITIALIZER;
+static struct inject_guard completing = INJECT_GUARD;
 static struct inject_opencl_waiting *free_entries;
 static struct inject_opencl_queue *busy_queues;
 static size_t waiting_count;
@@ -328,9 +329,9 @@ static void look_at_commands(struct inject_thread *thread)
 
 void inject_opencl_completion_look(struct inject_thread *thread)
 {
-	pthread_mutex_lock(&completing);
+	inject_guard_take(&completing, INJECT_FOR_EVER);
 	look_at_commands(thread);
-	pthread_mutex_unlock(&completing);
+	inject_guard_give(&completing);
 }
 
 /* What has not ended by now. */
@@ -356,7 +357,7 @@ void inject_opencl_completion_end(struct inject_thread *thread, unsigned int set
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 	struct inject_totals totals = { 0 };
 
-	pthread_mutex_lock(&completing);
+	inject_guard_take(&completing, INJECT_FOR_EVER);
 	look_at_commands(thread);
 	while (thread && waiting_count && inject_now() < until) {
 		inject_sleep(10000000);
@@ -366,45 +367,14 @@ void inject_opencl_completion_end(struct inject_thread *thread, unsigned int set
 		end_queue(thread, busy_queues, program_goes_on, &totals);
 	if (thread)
 		inject_totals_add(&totals);
-	pthread_mutex_unlock(&completing);
-}
-
-/* Whether the thread of the program that has the lock can be cancelled. */
-static int cancel_state;
-
-/*
- * In the program's thread. The driver is asked with the lock taken, which a thread that is cancelled there
- * would not give back.
- */
-static bool take_lock(unsigned int tries)
-{
-	int state;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	while (pthread_mutex_trylock(&completing)) {
-		if (!tries--) {
-			pthread_setcancelstate(state, NULL);
-			return false;
-		}
-		inject_sleep(100000);
-	}
-	cancel_state = state;
-	return true;
-}
-
-static void give_lock(void)
-{
-	int state = cancel_state;
-
-	pthread_mutex_unlock(&completing);
-	pthread_setcancelstate(state, NULL);
+	inject_guard_give(&completing);
 }
 
 void inject_opencl_completion_now(bool is_asked)
 {
 	struct inject_thread *thread;
 
-	if (!take_lock(is_asked ? ASK_TRIES : 0))
+	if (!inject_guard_take(&completing, is_asked ? ASK_NS : 0))
 		return;
 	if (is_asked || waiting_count < MANY) {
 		thread = inject_thread_enter(true);
@@ -414,39 +384,17 @@ void inject_opencl_completion_now(bool is_asked)
 		if (thread)
 			inject_thread_leave(thread);
 	}
-	give_lock();
-}
-
-/*
- * Not without an end: a program that waits within a callback of its driver, which OpenCL does not allow, may
- * have a lock that the library's thread waits for.
- */
-static bool wait_for_lock(void)
-{
-	struct timespec until;
-	int state;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	if (pthread_mutex_trylock(&completing)) {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += WAIT_SECONDS;
-		if (pthread_mutex_timedlock(&completing, &until)) {
-			pthread_setcancelstate(state, NULL);
-			return false;
-		}
-	}
-	cancel_state = state;
-	return true;
+	inject_guard_give(&completing);
 }
 
 /* NULL: nothing is recorded, or a signal handler has interrupted this library. */
-static struct inject_thread *begin_waited(bool (*take)(void))
+static struct inject_thread *begin_waited(uint64_t wait_ns)
 {
 	struct inject_thread *thread = NULL;
 
 	if (atomic_load_explicit(&inject_session.is_open, memory_order_acquire))
 		thread = inject_thread_enter(true);
-	if (thread && (thread->ours || !take())) {
+	if (thread && (thread->ours || !inject_guard_take(&completing, wait_ns))) {
 		inject_thread_leave(thread);
 		return NULL;
 	}
@@ -471,7 +419,7 @@ static void look_at_others(struct inject_thread *thread)
 static void end_waited(struct inject_thread *thread)
 {
 	look_at_others(thread);
-	give_lock();
+	inject_guard_give(&completing);
 	inject_thread_leave(thread);
 }
 
@@ -479,7 +427,7 @@ void inject_opencl_completion_waited(cl_command_queue handle, cl_uint count, con
 {
 	struct inject_opencl_queue *queue = inject_opencl_queue_find(handle);
 	int kept = errno;
-	struct inject_thread *thread = queue ? begin_waited(wait_for_lock) : NULL;
+	struct inject_thread *thread = queue ? begin_waited(WAITED_NS) : NULL;
 
 	if (thread) {
 		look_at_queue(thread, queue, events ? TRIES_MAX : SIZE_MAX, count, events);
@@ -499,16 +447,11 @@ static struct inject_opencl_queue *queue_of(cl_event event)
 	return handle ? inject_opencl_queue_find(handle) : NULL;
 }
 
-static bool try_lock(void)
-{
-	return take_lock(CALLBACK_TRIES);
-}
-
-static void look_after_wait(bool (*take)(void), cl_uint count, const cl_event *events)
+static void look_after_wait(uint64_t wait_ns, cl_uint count, const cl_event *events)
 {
 	struct inject_opencl_queue *queue, *last = NULL;
 	int kept = errno;
-	struct inject_thread *thread = begin_waited(take);
+	struct inject_thread *thread = begin_waited(wait_ns);
 	cl_uint i;
 
 	for (i = 0; thread && i < count; i++) {
@@ -525,12 +468,12 @@ static void look_after_wait(bool (*take)(void), cl_uint count, const cl_event *e
 
 void inject_opencl_completion_waited_for(cl_uint count, const cl_event *events)
 {
-	look_after_wait(wait_for_lock, count, events);
+	look_after_wait(WAITED_NS, count, events);
 }
 
 void inject_opencl_completion_told(cl_event event)
 {
-	look_after_wait(try_lock, 1, &event);
+	look_after_wait(CALLBACK_NS, 1, &event);
 }
 
 static cl_uint count_references(const struct inject_opencl_queue *queue, cl_event event)
@@ -548,11 +491,11 @@ cl_uint inject_opencl_completion_references(cl_event event)
 	const struct inject_opencl_queue *queue;
 	cl_uint count = 0;
 
-	if (!take_lock(ASK_TRIES))
+	if (!inject_guard_take(&completing, ASK_NS))
 		return 0;
 	for (queue = busy_queues; queue; queue = queue->next_busy)
 		count += count_references(queue, event);
-	give_lock();
+	inject_guard_give(&completing);
 	return count;
 }
 
@@ -561,7 +504,7 @@ void inject_opencl_completion_forked(void)
 	struct inject_thread *thread;
 	struct inject_opencl_block *block;
 
-	pthread_mutex_init(&completing, NULL);
+	inject_guard_forked(&completing);
 	for (; busy_queues; busy_queues = busy_queues->next_busy) {
 		while (busy_queues->waiting)
 			remove_waiting(busy_queues, &busy_queues->waiting);

@@ -4,6 +4,7 @@
 
 #include "base/handles.h"
 #include "channel/intern.h"
+#include "channel/operation.h"
 #include "channel/process.h"
 #include "objects.h"
 
@@ -245,17 +246,6 @@ static void write_device(struct inject_thread *thread, const struct inject_openc
 void inject_opencl_records_queue(struct inject_thread *thread, struct inject_opencl_queue *queue)
 {
 	uint32_t generation = atomic_load(&inject_session.generation);
-	const struct gpumon_record_context context = {
-		.head = { .type = GPUMON_RECORD_CONTEXT, .size = sizeof(context) },
-		.time_ns = inject_now(),
-		.id = queue->context,
-		.device = queue->device->id,
-	};
-	const struct gpumon_record_stream stream = {
-		.head = { .type = GPUMON_RECORD_STREAM, .size = sizeof(stream) },
-		.context = queue->context,
-		.id = queue->id,
-	};
 	cl_platform_id platform = NULL;
 
 	if (atomic_exchange(&queue->generation, generation) == generation)
@@ -265,6 +255,5 @@ void inject_opencl_records_queue(struct inject_thread *thread, struct inject_ope
 			write_platform(thread, platform, generation);
 		write_device(thread, queue->device);
 	}
-	inject_append(thread, &context);
-	inject_append(thread, &stream);
+	inject_stream_write(thread, queue->device->id, queue->context, queue->id);
 }

@@ -14,45 +14,28 @@
 #define NODE	 2ul /* the command stays in a list, recorded or not */
 #define BITS	 (RECORDED | NODE)
 
-static const struct {
-	const char *name;
-	uint16_t class;
-} functions[] = {
-#define FUNCTION(name, class) [INJECT_##name] = { #name, class },
+static struct inject_function functions[] = {
+#define FUNCTION(name, class) [INJECT_##name] = { #name, class, 0 },
 	INJECT_ZE_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };
 
-/* Of their names, for inject_string_again(). */
-static _Atomic uint64_t name_ids[INJECT_ZE_COUNT];
-
-static _Atomic uint32_t last_correlation;
-
 /* False: not recorded. */
 static bool begin_call(enum inject_ze_function function, uint32_t context)
 {
-	struct inject_thread *thread;
+	struct inject_thread *thread = inject_session_takes_calls() ?
+					       inject_call_enter(&functions[function], context) :
+					       NULL;
 
-	if (!inject_session_takes_calls())
-		return false;
-	thread = inject_thread_enter(false);
-	if (!thread) {
-		inject_call_interrupts(functions[function].class);
-		return false;
-	}
-	inject_call_begin(
-		thread, inject_next_correlation(&last_correlation), functions[function].class,
-		inject_string_again(thread, &name_ids[function], functions[function].name));
-	thread->call.context = context;
-	inject_thread_leave(thread);
-	return true;
+	if (thread)
+		inject_thread_leave(thread);
+	return thread;
 }
 
 /* Writes the record of the call. */
 static void finish_call(struct inject_thread *thread, ze_result_t result)
 {
-	inject_call_finish(thread, inject_now(), thread->call.context, (int32_t)result);
-	thread->call.context = 0;
+	inject_call_finish_here(thread, inject_now(), (int32_t)result);
 }
 
 /* Whether the call that ends is the one that began: another capture may have begun since. */

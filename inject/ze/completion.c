@@ -105,7 +105,7 @@ static void find_times(struct inject_ze_device *device, ze_event_handle_t event,
 #define COMMAND_TRIES 64
 
 /* Taken by the library's thread, and by the program's where it destroys something. */
-static pthread_mutex_t completing = PTHREAD_MUTEX_INITIALIZER;
+static struct inject_guard completing = INJECT_GUARD;
 static struct inject_ze_pending *waiting;
 static size_t waiting_count, waiting_room, holes;
 
@@ -357,16 +357,16 @@ static void look_at_last(struct inject_thread *thread,
 
 void inject_ze_completion_look(struct inject_thread *thread)
 {
-	pthread_mutex_lock(&completing);
+	inject_guard_take(&completing, INJECT_FOR_EVER);
 	look_at_all(thread, is_any, NULL, 0);
-	pthread_mutex_unlock(&completing);
+	inject_guard_give(&completing);
 }
 
 void inject_ze_completion_end(struct inject_thread *thread, unsigned int settle_ms)
 {
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 
-	pthread_mutex_lock(&completing);
+	inject_guard_take(&completing, INJECT_FOR_EVER);
 	look_at_all(thread, is_any, NULL, 0);
 	while (thread && waiting_count && inject_now() < until) {
 		inject_sleep(10000000);
@@ -379,37 +379,22 @@ void inject_ze_completion_end(struct inject_thread *thread, unsigned int settle_
 			"%llu operations of command lists have no times: their list was executed again before they could be read",
 			(unsigned long long)overtaken);
 	overtaken = 0;
-	pthread_mutex_unlock(&completing);
+	inject_guard_give(&completing);
 }
 
-/* Whether the thread of the program that has the lock can be cancelled. */
-static int cancel_state;
-
-/*
- * False: a signal handler that interrupts this library writes nothing. The driver is asked with the lock
- * taken, which a thread that is cancelled there would not give back.
- */
+/* False: a signal handler that interrupts this library writes nothing. */
 static bool begin_in_program(struct inject_thread **thread)
 {
-	int state;
-
 	*thread = inject_thread_enter(true);
-	if (!*thread && (!inject_self || atomic_load(&inject_self->inside)))
-		return false;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	pthread_mutex_lock(&completing);
-	cancel_state = state;
-	return true;
+	return (*thread || (inject_self && !atomic_load(&inject_self->inside))) &&
+	       inject_guard_take(&completing, INJECT_FOR_EVER);
 }
 
 static void end_in_program(struct inject_thread *thread)
 {
-	int state = cancel_state;
-
-	pthread_mutex_unlock(&completing);
+	inject_guard_give(&completing);
 	if (thread)
 		inject_thread_leave(thread);
-	pthread_setcancelstate(state, NULL);
 }
 
 static bool is_of(const struct inject_ze_pending *pending, const void *gone)
@@ -527,7 +512,7 @@ void inject_ze_completion_after_wait(const struct inject_ze_queue *queue)
 
 void inject_ze_completion_forked(void)
 {
-	pthread_mutex_init(&completing, NULL);
+	inject_guard_forked(&completing);
 	waiting_count = 0;
 	holes = 0;
 	overtaken = 0;

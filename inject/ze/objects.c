@@ -371,23 +371,11 @@ static void write_device(struct inject_thread *thread, const struct inject_ze_de
 void inject_ze_records_queue(struct inject_thread *thread, struct inject_ze_queue *queue)
 {
 	uint32_t generation = atomic_load(&inject_session.generation);
-	const struct gpumon_record_context context = {
-		.head = { .type = GPUMON_RECORD_CONTEXT, .size = sizeof(context) },
-		.time_ns = inject_now(),
-		.id = queue->context->id,
-		.device = queue->device->id,
-	};
-	const struct gpumon_record_stream stream = {
-		.head = { .type = GPUMON_RECORD_STREAM, .size = sizeof(stream) },
-		.context = queue->context->id,
-		.id = queue->id,
-	};
 
 	if (atomic_exchange(&queue->generation, generation) == generation)
 		return;
 	write_api(thread, queue->device->driver, generation);
 	if (atomic_exchange(&queue->device->generation, generation) != generation)
 		write_device(thread, queue->device);
-	inject_append(thread, &context);
-	inject_append(thread, &stream);
+	inject_stream_write(thread, queue->device->id, queue->context->id, queue->id);
 }
