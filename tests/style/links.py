@@ -4,9 +4,9 @@
 
 For each .md file, every relative link must name a file or folder that exists, and its #anchor a
 heading of that page, and each path in `backquotes` below kmod/, user/, inject/, bpf/ or tests/ must be there
-(* and {a,b} as in a shell; a word in capitals stands for any). MAINTAINERS' files must be there, too. In every file, a
-path that begins with Documentation/ and ends in .md or in a man page's section must exist. Prints a line for each
-that does not, and fails if there is one.
+(* and {a,b} as in a shell; a word in capitals stands for any). Pages of develop/ name no C file that is nowhere.
+MAINTAINERS' files must be there, too. In every file, a path that begins with Documentation/ and ends in .md or in a
+man page's section must exist. Prints a line for each that does not, and fails if there is one.
 """
 import glob
 import os
@@ -19,6 +19,7 @@ PATH = re.compile(r"\bDocumentation/[\w./-]+?\.(?:md|svg|png|yaml|[18])\b")
 # At the beginning of a line: such a file is made of the block below, see tests/build/page-blocks.py.
 MADE = re.compile(r"^`([\w./-]+)`", re.MULTILINE)
 CODE = re.compile(r"(?<=.)`((?:kmod|user|inject|bpf|tests)/[\w./*{},-]+)(?=[ `])")
+SOURCE = re.compile(r"(?<=.)`([\w./-]+\.[ch])`")
 FILES = re.compile(r"^F:\t(.*)$", re.MULTILINE)
 BUILT = re.compile(r"user/gpumon-user$|inject/(obj|libgpumon|gpumon-preload)|tests/nvidia/nvidia_calls$")
 ANY = re.compile(r"(?<![A-Z])(?!README)[A-Z]{3,}(?![A-Z])")
@@ -78,6 +79,10 @@ def broken(path):
     for name in CODE.findall(prose) if not path.startswith("tests/results/") else ():
         if not BUILT.match(name) and not there(name):
             yield f"{path}: {name} is not there"
+    if path.startswith("Documentation/develop/"):
+        for name in SOURCE.findall(prose):
+            if not ANY.search(name) and not any(("/" + one).endswith("/" + name) for one in sys.argv):
+                yield f"{path}: {name} is nowhere"
     prose = re.sub(r"`[^`\n]*`", "``", prose)
     for match in LINK.finditer(prose):
         target, _, anchor = match[1].partition("#")
