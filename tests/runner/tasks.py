@@ -252,7 +252,12 @@ class Plan:
                                 Inputs(key_of(name), "6.1", *MODULE))
         self.add_if_changed("build/adding-a-driver", "prepare/7", lambda: passes("tests/build/adding-a-driver", "7"),
                             Inputs("build-adding-a-driver", NEWEST, *MODULE, "Documentation/develop/adding-a-driver.md",
-                                   "tests/style/layers"))
+                                   "Documentation/develop/adding-a-statistic.md", "Documentation/reference/drivers",
+                                   "tests/suite/i915.py", "tests/style/layers", "tests/style/statistics-page.py"))
+        self.add_if_changed("build/adding-a-command", "prepare/6.1", lambda: passes("tests/build/adding-a-command"),
+                            Inputs("build-adding-a-command", "6.1", "user/Makefile", "user/cmd", "user/lib",
+                                   "Documentation/develop/adding-a-command.md", "Documentation/man", "tests/build/adding-a-command",
+                                   "tests/build/page-blocks.py", "tests/style/layers", "tests/style/man-page.py"))
         for name in OLDER:
             self.add_if_changed(f"dkms/{name}", f"prepare/{name}", lambda name=name: passes("tests/build/dkms", name),
                                 Inputs(f"dkms-{name}", name, *MODULE))
