@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include "bpf_source.h"
-
-#ifdef GPUMON_BPF
-
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -12,12 +8,47 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "lib/bpf_privilege.h"
+#include "lib/libbpf_said.h"
+#include "lib/read_at.h"
+#include "lib/version.h"
+#include "lib/wait.h"
+#include "bpf_source.h"
+
+int gpumon_bpf_source_possible(struct gpumon_error *err)
+{
+	char text[4096];
+
+#ifndef GPUMON_BPF
+	return gpumon_error_set(
+		err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
+		"BPF is not in this gpumon-user: it was built without clang or bpftool; install both and build it again");
+#endif
+	if (!gpumon_bpf_capable(""))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
+			"BPF needs CAP_BPF and CAP_PERFMON: be root, or have root give them: setcap cap_bpf,cap_perfmon+ep gpumon-user");
+	if (!gpumon_initial_user_namespace(""))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
+			"BPF needs CAP_BPF and CAP_PERFMON outside of this user namespace: run gpumon-user on the host");
+	if (gpumon_read_short("", "/sys/kernel/security/lockdown", text, sizeof(text)) &&
+	    strstr(text, "[confidentiality]"))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_LOCKDOWN,
+			"the kernel is locked down (confidentiality) and lets BPF programs read nothing of it: boot with lockdown=integrity");
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NO_BTF,
+			"BPF needs the kernel's types, and /sys/kernel/btf/vmlinux is not there: use a kernel with CONFIG_DEBUG_INFO_BTF=y");
+	return 0;
+}
+
+#ifdef GPUMON_BPF
+
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
-#include "lib/libbpf_said.h"
-#include "lib/version.h"
-#include "lib/wait.h"
 #include "bpf_group.h"
 
 #define EVENTS_BYTES (8 << 20)
@@ -530,6 +561,46 @@ ssize_t gpumon_bpf_source_events(struct gpumon_bpf_source *source,
 	source->taken += source->n;
 	*events = source->event;
 	return source->n ? (ssize_t)source->n : -EAGAIN;
+}
+
+#else /* GPUMON_BPF */
+
+/* Without clang or bpftool: opening says so, and the other functions are never called. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events, struct gpumon_error *err)
+{
+	*source = NULL;
+	return gpumon_bpf_source_possible(err);
+}
+
+void gpumon_bpf_source_close(struct gpumon_bpf_source *source)
+{
+}
+
+void gpumon_bpf_source_look(struct gpumon_bpf_source *source)
+{
+}
+
+int gpumon_bpf_source_read(struct gpumon_bpf_source *source, unsigned int parts,
+			   struct gpumon_model *model, struct gpumon_error *err)
+{
+	return -1;
+}
+
+void gpumon_bpf_source_event_ring(struct gpumon_bpf_source *source, struct gpumon_event_ring *ring)
+{
+}
+
+int gpumon_bpf_source_fd(const struct gpumon_bpf_source *source)
+{
+	return -1;
+}
+
+ssize_t gpumon_bpf_source_events(struct gpumon_bpf_source *source,
+				 const struct gpumon_event **events)
+{
+	return -EAGAIN;
 }
 
 #endif /* GPUMON_BPF */
