@@ -113,6 +113,18 @@ def rings_that_end(more=""):
     return (counting.end(),)
 
 
+def queues_that_stay():
+    """Queues of which some end, while others were there before and stay."""
+    for name in "gpumon", "churn_gpu":
+        if lab.loaded(name):
+            lab.rmmod(name)
+    lab.insmod("churn_gpu")
+    lab.load_gpumon()
+    counting = source_bpf.Counting()
+    churn("storm jobs=2000 rings=8 ring_jobs=100 numbered=1")
+    return counting.end(), source_bpf.module()
+
+
 def without_the_module():
     before = lab.wait_idle()
     counting = source_bpf.Counting()
@@ -161,7 +173,12 @@ document, = until_lossless(functools.partial(rings_that_end, " numbered=1 hung=6
 (key, row), = source_bpf.rings(document).items()
 lab.equal((key, row["queued"], row["live"]), (("churn_gpu", "queue"), 100 * ENDS, 0), "the ring")
 lab.equal((row["queue_depth"]["now"], row["hw_depth"]["now"]), (0, 0), "levels")
-lab.rmmod("churn_gpu", "fire_gpu")
+lab.step("queues that were there before the first one ended keep their rows, as in the module")
+document, module = until_lossless(queues_that_stay)
+agree(document, module)
+names = {ring for _, ring in source_bpf.rings(document)}
+lab.check("queue" in names and len(names) > 1, "rings %s" % sorted(names))
+lab.rmmod("gpumon", "churn_gpu", "fire_gpu")
 
 lab.step("without the module")
 lab.load_mock(devices=2, rings=3, hw_limit=4, service_ns=100000, timeout_ms=100000)
