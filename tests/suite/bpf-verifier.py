@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel icount cpus=2 timeout=300
+# vm: class=each-kernel tool icount cpus=2 timeout=300
 """The kernel's verifier accepts the BPF programs after few steps: it refuses a program above a million,
 and how many it needs depends on the kernel and on clang. A loop whose rounds have different states, or a
 function that is followed again from each of its callers' states, takes ten times as many.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel icount cpus=2 timeout=300
+# vm: class=each-kernel tool icount cpus=2 timeout=300
 """Rings by BPF make room for others when they are gone, as in the module: the oldest leaves the table
 with its counts, once a second. No event is lost by that, and rings in use stay.
 """
