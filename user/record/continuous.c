@@ -11,6 +11,7 @@
 
 #include "continuous.h"
 #include "directories.h"
+#include "lib/memory.h"
 #include "lib/wait.h"
 #include "period.h"
 #include "report/kept.h"
@@ -153,24 +154,19 @@ struct gpumon_continuous *gpumon_continuous_new(const struct gpumon_continuous_o
 						struct gpumon_capture_writer *writer,
 						const char *directory, const char *command)
 {
-	struct gpumon_continuous *new = calloc(1, sizeof(*new));
+	struct gpumon_continuous *new = gpumon_calloc(1, sizeof(*new));
 
-	if (!new)
-		return NULL;
 	new->options = *options;
 	new->writer = writer;
 	snprintf(new->directory, sizeof(new->directory), "%s", directory);
-	new->command = strdup(command);
+	new->command = gpumon_strdup(command);
 	new->pipe = -1;
 	new->ask = open_ask(gpumon_capture_directory(writer));
 	new->due_ns = UINT64_MAX;
 	new->from_ns = gpumon_monotonic_ns();
 	if (options->slow_ns)
 		new->slow = gpumon_slow_new(options->slow_ns);
-	if (new->command && (new->slow || !options->slow_ns))
-		return new;
-	gpumon_continuous_free(new);
-	return NULL;
+	return new;
 }
 
 static void see_records(void *data, const struct gpumon_target *target, const void *records,
@@ -349,8 +345,11 @@ static void begin_job(struct gpumon_continuous *continuous, enum job job)
 	/* Or the child could write the same buffered text again. */
 	fflush(NULL);
 	continuous->child = fork();
-	if (!continuous->child)
+	if (!continuous->child) {
+		/* The capture is its parent's. */
+		gpumon_memory_on_failure(NULL, NULL);
 		run_child(continuous, job, ends[1]);
+	}
 	close(ends[1]);
 	continuous->pipe = ends[0];
 	if (continuous->child > 0)

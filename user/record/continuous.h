@@ -57,8 +57,6 @@ struct gpumon_session_options;
  * @writer: a ring; outlives the result
  * @directory: path of its directory
  * @command: recorded command
- *
- * Return: NULL without memory.
  */
 struct gpumon_continuous *gpumon_continuous_new(const struct gpumon_continuous_options *options,
 						struct gpumon_capture_writer *writer,

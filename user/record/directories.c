@@ -51,7 +51,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* By number. Without memory there are fewer. */
+/* By number. */
 static void list_numbered(int directory, const char *prefix, struct names *names)
 {
 	DIR *dir = gpumon_folder_entries(directory, ".", 0);
@@ -65,8 +65,6 @@ static void list_numbered(int directory, const char *prefix, struct names *names
 		if (!number_of(entry->d_name, prefix))
 			continue;
 		added = GPUMON_GROW(names->names, names->count);
-		if (!added)
-			break;
 		snprintf(added, sizeof(*names->names), "%s", entry->d_name);
 	}
 	closedir(dir);

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/folder.h"
 #include "abi/channel.h"
 #include "dormant.h"
@@ -169,17 +170,17 @@ static int search_abstract(struct search *search)
 static char *listen_folder(const struct search *search)
 {
 	FILE *file = open_proc(search, "environ");
-	char *text = malloc(ENVIRONMENT_MAX), *folder = NULL;
+	char *text = gpumon_malloc(ENVIRONMENT_MAX), *folder = NULL;
 	size_t size;
 
-	if (!file || !text)
+	if (!file)
 		goto out;
 	size = fread(text, 1, ENVIRONMENT_MAX - 1, file);
 	text[size] = '\0';
 	for (const char *at = text; at < text + size; at += strlen(at) + 1) {
 		if (strncmp(at, "GPUMON_LISTEN=", 14) != 0 || at[14] != '/')
 			continue;
-		folder = strdup(at + 14);
+		folder = gpumon_strdup(at + 14);
 		break;
 	}
 out:

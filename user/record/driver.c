@@ -9,6 +9,7 @@
 #include "driver/client.h"
 #include "driver/event_reader.h"
 #include "driver/trace_words.h"
+#include "lib/memory.h"
 #include "lib/privileges.h"
 #include "lib/wait.h"
 
@@ -29,7 +30,6 @@
  * @records: records to be written
  * @reason: why nothing is recorded
  * @alarms: alerts, or Xids where alerts are not available
- * @lost: events and alerts for which there was no memory, not yet in a loss record
  * @switched_on: the ring was off before
  */
 struct gpumon_driver {
@@ -44,20 +44,14 @@ struct gpumon_driver {
 	uint64_t events;
 	uint64_t alarms;
 	uint64_t bytes;
-	uint64_t lost;
 	bool switched_on;
 };
 
 static void write_records(struct gpumon_driver *driver)
 {
-	const uint8_t *at;
-	size_t left;
+	const uint8_t *at = driver->records.data;
+	size_t left = driver->records.size;
 
-	if (driver->lost && !gpumon_driver_records_loss(&driver->records, gpumon_monotonic_ns(),
-							GPUMON_LOSS_RECORDER, driver->lost))
-		driver->lost = 0;
-	at = driver->records.data;
-	left = driver->records.size;
 	while (left) {
 		size_t size = 0;
 
@@ -107,11 +101,7 @@ static void drain_events(struct gpumon_driver *driver)
 			if ((!known && events[k].time_ns >= driver->names_ns) ||
 			    gpumon_monotonic_ns() - driver->names_ns > NAMES_NS)
 				read_names(driver);
-			if (gpumon_driver_records_event(&driver->records, &events[k],
-							&driver->names)) {
-				driver->lost++;
-				continue;
-			}
+			gpumon_driver_records_event(&driver->records, &events[k], &driver->names);
 			driver->events++;
 			/* With alerts, an Xid is one of them, too. */
 			if (!driver->alerts)
@@ -132,7 +122,7 @@ static void drain_alerts(struct gpumon_driver *driver)
 		gpumon_driver_note(driver, GPUMON_NOTE_MISSING, err.message);
 	}
 	for (size_t i = 0; i < model.n_alerts; i++)
-		driver->lost += gpumon_driver_records_alert(&driver->records, &model.alerts[i]) < 0;
+		gpumon_driver_records_alert(&driver->records, &model.alerts[i]);
 	driver->alarms += model.n_alerts;
 	gpumon_model_free(&model);
 }
@@ -148,7 +138,7 @@ void gpumon_driver_drain(struct gpumon_driver *driver)
 
 void gpumon_driver_note(struct gpumon_driver *driver, uint16_t flags, const char *text)
 {
-	(void)gpumon_driver_records_note(&driver->records, gpumon_monotonic_ns(), flags, text);
+	gpumon_driver_records_note(&driver->records, gpumon_monotonic_ns(), flags, text);
 	write_records(driver);
 }
 
@@ -222,12 +212,10 @@ int gpumon_driver_new(struct gpumon_capture_writer *writer,
 		      const struct gpumon_recorder_options *options, struct gpumon_driver **driver,
 		      struct gpumon_error *err)
 {
-	struct gpumon_driver *new = calloc(1, sizeof(*new));
+	struct gpumon_driver *new = gpumon_calloc(1, sizeof(*new));
 	struct gpumon_error why;
 
 	*driver = NULL;
-	if (!new)
-		return gpumon_error_memory(err);
 	new->reader.fd = -1;
 	if (gpumon_capture_add_file(writer, GPUMON_CAPTURE_DRIVER, &new->file)) {
 		*err = *gpumon_capture_error();
@@ -282,7 +270,7 @@ void gpumon_driver_free(struct gpumon_driver *driver)
 #define ROUND8(size) (((size) + 7) & ~(size_t)7)
 #define STRING_MAX   4096
 
-/* Append a record of @size bytes, zeroed after its head. NULL without memory. */
+/* Append a record of @size bytes, zeroed after its head. */
 static void *add_record(struct gpumon_driver_records *records, uint16_t type, size_t size)
 {
 	struct gpumon_record *record;
@@ -290,14 +278,9 @@ static void *add_record(struct gpumon_driver_records *records, uint16_t type, si
 	size = ROUND8(size);
 	if (records->size + size > records->room) {
 		size_t room = records->room ? 2 * records->room : 65536;
-		uint8_t *data;
-
 		while (room < records->size + size)
 			room *= 2;
-		data = realloc(records->data, room);
-		if (!data)
-			return NULL;
-		records->data = data;
+		records->data = gpumon_realloc(records->data, room);
 		records->room = room;
 	}
 	record = (struct gpumon_record *)(records->data + records->size);
@@ -308,23 +291,19 @@ static void *add_record(struct gpumon_driver_records *records, uint16_t type, si
 	return record;
 }
 
-/* The id of a new string, 0 for an empty one, -1 without memory. */
-static int add_string(struct gpumon_driver_records *records, const char *text, uint32_t *id)
+/* The id of a new string, 0 for an empty one. */
+static uint32_t add_string(struct gpumon_driver_records *records, const char *text)
 {
 	size_t length = text ? strnlen(text, STRING_MAX) : 0;
 	struct gpumon_record_string *record;
 
-	*id = 0;
 	if (!length)
 		return 0;
 	record = add_record(records, GPUMON_RECORD_STRING, sizeof(*record) + length);
-	if (!record)
-		return -1;
-	*id = ++records->next_string;
-	record->id = *id;
+	record->id = ++records->next_string;
 	record->length = (uint32_t)length;
 	memcpy(record->text, text, length);
-	return 0;
+	return record->id;
 }
 
 static const struct gpumon_row *find_row(const struct gpumon_model *model,
@@ -371,22 +350,20 @@ bool gpumon_driver_row_known(const struct gpumon_model *model, const struct gpum
 	return gpumon_model_ring(model, event->ring);
 }
 
-static int row_id(struct gpumon_driver_records *records, const struct gpumon_event *event,
-		  const struct gpumon_model *model, uint32_t *id)
+/* The string with the name of an event's row, 0 while that is unknown. */
+static uint32_t row_id(struct gpumon_driver_records *records, const struct gpumon_event *event,
+		       const struct gpumon_model *model)
 {
 	struct gpumon_driver_row *row;
 	char text[256];
 
-	*id = 0;
 	if (event->event >= __GPUMON_EVENT_TYPE_MAX)
 		return 0;
 	if (event->ring >= records->row_count[event->event]) {
 		size_t count = event->ring + 16U;
 		size_t before = records->row_count[event->event];
 
-		row = realloc(records->rows[event->event], count * sizeof(*row));
-		if (!row)
-			return -1;
+		row = gpumon_reallocarray(records->rows[event->event], count, sizeof(*row));
 		memset(row + before, 0, (count - before) * sizeof(*row));
 		records->rows[event->event] = row;
 		records->row_count[event->event] = count;
@@ -398,52 +375,42 @@ static int row_id(struct gpumon_driver_records *records, const struct gpumon_eve
 		if (!text[0])
 			return 0;
 		row->stale = false;
-		if (row->id && !strcmp(row->text, text)) {
-			*id = row->id;
-			return 0;
-		}
+		if (row->id && !strcmp(row->text, text))
+			return row->id;
 		free(row->text);
-		row->id = 0;
-		row->text = strdup(text);
-		if (!row->text || add_string(records, text, &row->id))
-			return -1;
+		row->text = gpumon_strdup(text);
+		row->id = add_string(records, text);
 	}
-	*id = row->id;
-	return 0;
+	return row->id;
 }
 
-int gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t time_ns,
-			       enum gpumon_loss cause, uint64_t count)
+void gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t time_ns,
+				enum gpumon_loss cause, uint64_t count)
 {
 	struct gpumon_record_loss *record =
 		add_record(records, GPUMON_RECORD_LOSS, sizeof(*record));
 
-	if (!record)
-		return -ENOMEM;
 	record->time_ns = time_ns;
 	record->count = count;
 	record->cause = cause;
-	return 0;
 }
 
-int gpumon_driver_records_event(struct gpumon_driver_records *records,
-				const struct gpumon_event *event, const struct gpumon_model *model)
+void gpumon_driver_records_event(struct gpumon_driver_records *records,
+				 const struct gpumon_event *event, const struct gpumon_model *model)
 {
 	struct gpumon_record_driver_event *record;
 	uint32_t id;
 
-	if (event->event == GPUMON_EVENT_LOST)
-		return gpumon_driver_records_loss(records, event->time_ns, GPUMON_LOSS_DRIVER_RING,
-						  event->arg);
-	if (row_id(records, event, model, &id))
-		return -ENOMEM;
+	if (event->event == GPUMON_EVENT_LOST) {
+		gpumon_driver_records_loss(records, event->time_ns, GPUMON_LOSS_DRIVER_RING,
+					   event->arg);
+		return;
+	}
+	id = row_id(records, event, model);
 	record = add_record(records, GPUMON_RECORD_DRIVER_EVENT, sizeof(*record) + sizeof(*event));
-	if (!record)
-		return -ENOMEM;
 	record->event_size = sizeof(*event);
 	record->row = id;
 	memcpy(record->event, event, sizeof(*event));
-	return 0;
 }
 
 void gpumon_driver_records_forget(struct gpumon_driver_records *records)
@@ -453,8 +420,8 @@ void gpumon_driver_records_forget(struct gpumon_driver_records *records)
 			records->rows[type][i].stale = true;
 }
 
-int gpumon_driver_records_alert(struct gpumon_driver_records *records,
-				const struct gpumon_alert *alert)
+void gpumon_driver_records_alert(struct gpumon_driver_records *records,
+				 const struct gpumon_alert *alert)
 {
 	struct gpumon_record_alert *record;
 	uint32_t device, message;
@@ -463,33 +430,26 @@ int gpumon_driver_records_alert(struct gpumon_driver_records *records,
 	/* The record has no field for the kind of the alert. */
 	snprintf(text, sizeof(text), "%s: %s", alert->kind ? alert->kind : "alert",
 		 alert->message ? alert->message : "-");
-	if (add_string(records, alert->device, &device) || add_string(records, text, &message))
-		return -ENOMEM;
+	device = add_string(records, alert->device);
+	message = add_string(records, text);
 	record = add_record(records, GPUMON_RECORD_ALERT, sizeof(*record));
-	if (!record)
-		return -ENOMEM;
 	record->time_ns = alert->time_ns.v;
 	record->code = (uint32_t)alert->code.v;
 	record->device = device;
 	record->message = message;
-	return 0;
 }
 
-int gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t time_ns,
-			       uint16_t flags, const char *text)
+void gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t time_ns,
+				uint16_t flags, const char *text)
 {
 	struct gpumon_record_note *record;
 	uint32_t id;
 
-	if (add_string(records, text, &id))
-		return -ENOMEM;
+	id = add_string(records, text);
 	record = add_record(records, GPUMON_RECORD_NOTE, sizeof(*record));
-	if (!record)
-		return -ENOMEM;
 	record->head.flags = flags;
 	record->time_ns = time_ns;
 	record->text = id;
-	return 0;
 }
 
 void gpumon_driver_records_free(struct gpumon_driver_records *records)

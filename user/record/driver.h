@@ -86,11 +86,10 @@ struct gpumon_driver_row {
  * @records: appended to
  * @event: event; a report of losses becomes a GPUMON_RECORD_LOSS
  * @model: current rings and statistics, for the name of the row
- *
- * Return: 0 or -ENOMEM.
  */
-int gpumon_driver_records_event(struct gpumon_driver_records *records,
-				const struct gpumon_event *event, const struct gpumon_model *model);
+void gpumon_driver_records_event(struct gpumon_driver_records *records,
+				 const struct gpumon_event *event,
+				 const struct gpumon_model *model);
 
 /* Look names up again from now on, since ring numbers are reused. */
 void gpumon_driver_records_forget(struct gpumon_driver_records *records);
@@ -98,12 +97,12 @@ void gpumon_driver_records_forget(struct gpumon_driver_records *records);
 /* True if the event's row is in the model, or if it needs none. */
 bool gpumon_driver_row_known(const struct gpumon_model *model, const struct gpumon_event *event);
 
-int gpumon_driver_records_alert(struct gpumon_driver_records *records,
-				const struct gpumon_alert *alert);
-int gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t time_ns,
-			       uint16_t flags, const char *text);
-int gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t time_ns,
-			       enum gpumon_loss cause, uint64_t count);
+void gpumon_driver_records_alert(struct gpumon_driver_records *records,
+				 const struct gpumon_alert *alert);
+void gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t time_ns,
+				uint16_t flags, const char *text);
+void gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t time_ns,
+				enum gpumon_loss cause, uint64_t count);
 
 void gpumon_driver_records_free(struct gpumon_driver_records *records);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "environment.h"
+#include "lib/memory.h"
 #include "lib/api_loader.h"
 
 static size_t count_variables(const struct gpumon_variables *variables)
@@ -18,19 +19,14 @@ static size_t count_variables(const struct gpumon_variables *variables)
 	return n;
 }
 
-/* False without memory. */
-static bool add_variable(struct gpumon_variables *variables, const char *name, const char *before,
+static void add_variable(struct gpumon_variables *variables, const char *name, const char *before,
 			 const char *value)
 {
 	size_t at = count_variables(variables);
 
 	if (!before)
 		before = "";
-	if (asprintf(&variables->list[at], "%s=%s%s%s", name, before, *before ? ":" : "", value) >=
-	    0)
-		return true;
-	variables->list[at] = NULL;
-	return false;
+	variables->list[at] = gpumon_asprintf("%s=%s%s%s", name, before, *before ? ":" : "", value);
 }
 
 /* Of what is preloaded (inject/Makefile), beside the library. Returns why it cannot be, or NULL. */
@@ -53,7 +49,7 @@ static const char *find_preloaded(const char *library, char path[PATH_MAX])
  * Level Zero's loader and HIP's library load none that a variable names. Only on machines with a driver for
  * one of them: a program that cannot open it, such as one in a container, says so.
  */
-static bool add_preloaded(struct gpumon_variables *variables, const char *library,
+static void add_preloaded(struct gpumon_variables *variables, const char *library,
 			  unsigned int apis)
 {
 	char loader[PATH_MAX], path[PATH_MAX];
@@ -62,19 +58,13 @@ static bool add_preloaded(struct gpumon_variables *variables, const char *librar
 	bool has_hip = (apis & GPUMON_APIS_HIP) && gpumon_hip_has_driver("");
 
 	if (!has_ze && !has_hip)
-		return true;
+		return;
 	variables->not_preloaded = find_preloaded(library, path);
 	if (variables->not_preloaded)
-		return true;
-	return add_variable(variables, "LD_PRELOAD", getenv("LD_PRELOAD"), path) &&
-	       (!has_ze || getenv("ZE_ENABLE_TRACING_LAYER") ||
-		add_variable(variables, "ZE_ENABLE_TRACING_LAYER", NULL, "1"));
-}
-
-static bool add_cuda(struct gpumon_variables *variables, const char *library)
-{
-	return add_variable(variables, "CUDA_INJECTION64_PATH", NULL, library) &&
-	       add_variable(variables, "NVTX_INJECTION64_PATH", NULL, library);
+		return;
+	add_variable(variables, "LD_PRELOAD", getenv("LD_PRELOAD"), path);
+	if (has_ze && !getenv("ZE_ENABLE_TRACING_LAYER"))
+		add_variable(variables, "ZE_ENABLE_TRACING_LAYER", NULL, "1");
 }
 
 /* What glibc puts in place of $PLATFORM. musl takes it as it is, and must not find a library for glibc. */
@@ -101,34 +91,29 @@ static bool link_loader(const char *folder, const char *loader)
  * A loader that has layers in place of the one that programs get, which has none: in front of all other
  * folders, in one that has nothing else.
  */
-static bool add_loader(struct gpumon_variables *variables)
+static void add_loader(struct gpumon_variables *variables)
 {
 	static const char name[] = "/gpumon-opencl-XXXXXX";
 	const char *before = getenv("LD_LIBRARY_PATH"), *temporary = getenv("TMPDIR");
-	char loader[PATH_MAX], folder[PATH_MAX], *whole;
-	size_t at = count_variables(variables);
+	char loader[PATH_MAX], folder[PATH_MAX];
 
 	if (gpumon_opencl_loader("", loader) != GPUMON_OPENCL_OTHER)
-		return true;
+		return;
 	if (!temporary || strpbrk(temporary, ":;$") ||
 	    (size_t)snprintf(variables->folder, sizeof(variables->folder), "%s%s", temporary,
 			     name) >= sizeof(variables->folder))
 		snprintf(variables->folder, sizeof(variables->folder), "/tmp%s", name);
 	if (!mkdtemp(variables->folder)) {
 		variables->folder[0] = '\0';
-		return true;
+		return;
 	}
 	if (chmod(variables->folder, 0755) || !link_loader(variables->folder, loader)) {
 		gpumon_variables_remove(variables->folder);
 		variables->folder[0] = '\0';
-		return true;
+		return;
 	}
 	snprintf(folder, sizeof(folder), "%s/$PLATFORM", variables->folder);
-	if (asprintf(&whole, "LD_LIBRARY_PATH=%s%s%s", folder, before && *before ? ":" : "",
-		     before ? before : "") < 0)
-		return false;
-	variables->list[at] = whole;
-	return true;
+	add_variable(variables, "LD_LIBRARY_PATH", folder, before ? before : "");
 }
 
 void gpumon_variables_remove(const char *folder)
@@ -145,36 +130,30 @@ void gpumon_variables_remove(const char *folder)
 		(void)rmdir(folder);
 }
 
-/* False without memory. @whole: NAME=VALUE, or NULL. */
-static bool add_whole(struct gpumon_variables *variables, const char *whole)
-{
-	size_t at = count_variables(variables);
-
-	if (whole)
-		variables->list[at] = strdup(whole);
-	return !whole || variables->list[at];
-}
-
 /*
  * NVTX has one of its own. OpenCL's layers that there are stay; the last one is next to the drivers.
  * Its loader has no layers before ocl-icd 2.3 and Khronos's 3.0, and none in CUDA's toolkit: it ignores
  * the variable.
  */
-int gpumon_variables_make(struct gpumon_variables *variables, const char *library,
-			  const char *socket, const char *more)
+void gpumon_variables_make(struct gpumon_variables *variables, const char *library,
+			   const char *socket, const char *more)
 {
 	unsigned int apis = gpumon_api_of_library(library);
 
 	memset(variables, 0, sizeof(*variables));
-	if (!add_variable(variables, "GPUMON_SOCKET", NULL, socket) ||
-	    !add_whole(variables, more) || !add_preloaded(variables, library, apis) ||
-	    ((apis & GPUMON_APIS_CUDA) && !add_cuda(variables, library)) ||
-	    ((apis & GPUMON_APIS_OPENCL) &&
-	     (!add_variable(variables, GPUMON_OPENCL_VARIABLE, getenv(GPUMON_OPENCL_VARIABLE),
-			    library) ||
-	      !add_loader(variables))))
-		return -ENOMEM;
-	return 0;
+	add_variable(variables, "GPUMON_SOCKET", NULL, socket);
+	if (more)
+		variables->list[count_variables(variables)] = gpumon_strdup(more);
+	add_preloaded(variables, library, apis);
+	if (apis & GPUMON_APIS_CUDA) {
+		add_variable(variables, "CUDA_INJECTION64_PATH", NULL, library);
+		add_variable(variables, "NVTX_INJECTION64_PATH", NULL, library);
+	}
+	if (apis & GPUMON_APIS_OPENCL) {
+		add_variable(variables, GPUMON_OPENCL_VARIABLE, getenv(GPUMON_OPENCL_VARIABLE),
+			     library);
+		add_loader(variables);
+	}
 }
 
 void gpumon_variables_free(struct gpumon_variables *variables)

@@ -23,15 +23,13 @@ struct gpumon_variables {
 
 /**
  * gpumon_variables_make - what to set for a program
- * @variables: out, for gpumon_variables_free(), also after an error
+ * @variables: out, for gpumon_variables_free()
  * @library: absolute path of the injection library; only of APIs that it was built with
  * @socket: of the recorder
  * @more: another variable, as NAME=VALUE; NULL: there is none
- *
- * Return: 0, -ENOMEM.
  */
-int gpumon_variables_make(struct gpumon_variables *variables, const char *library,
-			  const char *socket, const char *more);
+void gpumon_variables_make(struct gpumon_variables *variables, const char *library,
+			   const char *socket, const char *more);
 
 void gpumon_variables_free(struct gpumon_variables *variables);
 

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "lib/map.h"
 #include "lib/wait.h"
@@ -96,11 +97,9 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 			struct gpumon_capture_writer *writer, struct gpumon_recorder **recorder,
 			struct gpumon_error *err)
 {
-	struct gpumon_recorder *new = calloc(1, sizeof(*new));
+	struct gpumon_recorder *new = gpumon_calloc(1, sizeof(*new));
 
 	*recorder = NULL;
-	if (!new)
-		return gpumon_error_memory(err);
 	new->options = *options;
 	new->options.settings.type = GPUMON_SETTINGS;
 	new->options.settings.version = GPUMON_CHANNEL_VERSION;
@@ -205,10 +204,6 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 	if (!target)
 		return -1;
 	place = GPUMON_GROW(recorder->targets, recorder->count);
-	if (!place) {
-		gpumon_target_free(target);
-		return gpumon_error_memory(err);
-	}
 	*place = target;
 	(void)gpumon_map_set(&recorder->met, (uint64_t)gpumon_target_info(target)->pid, 1);
 	if (watch_descriptor(recorder, gpumon_target_socket(target), target) ||
@@ -232,10 +227,6 @@ int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gp
 	if (!probed)
 		return -1;
 	place = GPUMON_GROW(recorder->probed, recorder->probed_count);
-	if (!place) {
-		gpumon_probed_free(probed);
-		return gpumon_error_memory(err);
-	}
 	*place = probed;
 	return 0;
 }
@@ -261,7 +252,7 @@ static bool has_ended(pid_t pid, int pidfd)
 	return pidfd >= 0 ? poll(&fds, 1, 0) > 0 : kill(pid, 0) && errno == ESRCH;
 }
 
-/* It lives, so its library listens, or will: it is recorded from then on. False without memory. */
+/* It lives, so its library listens, or will: it is recorded from then on. */
 static bool try_later(struct gpumon_recorder *recorder, pid_t pid, int pidfd,
 		      const struct gpumon_error *err)
 {
@@ -270,8 +261,6 @@ static bool try_later(struct gpumon_recorder *recorder, pid_t pid, int pidfd,
 	if (recorder->closed || pid <= 0 || has_ended(pid, pidfd))
 		return false;
 	late = GPUMON_GROW(recorder->late, recorder->late_count);
-	if (!late)
-		return false;
 	*late = (struct late){ .pid = pid,
 			       .pidfd = pidfd < 0 ? -1 : fcntl(pidfd, F_DUPFD_CLOEXEC, 3),
 			       .until_ns = gpumon_monotonic_ns() + LATE_NS,

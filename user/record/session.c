@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "report/kept.h"
+#include "lib/memory.h"
 #include "lib/folder.h"
 #include "lib/privileges.h"
 #include "lib/wait.h"
@@ -41,9 +42,7 @@ static char *command_text(char *const *argv)
 
 	for (char *const *word = argv; word && *word; word++)
 		length += strlen(*word) + 1;
-	text = at = malloc(length);
-	if (!text)
-		return NULL;
+	text = at = gpumon_malloc(length);
 	*at = '\0';
 	for (char *const *word = argv; word && *word; word++)
 		at += sprintf(at, "%s%s", word == argv ? "" : " ", *word);
@@ -71,8 +70,6 @@ static int session_make_capture(struct session *session, struct gpumon_error *er
 	char name[40];
 	int ret = -1;
 
-	if (!command)
-		return gpumon_error_memory(err);
 	if (session->options->directory[0]) {
 		snprintf(directory, room, "%s", session->options->directory);
 		session->made = lstat(directory, &status) != 0;
@@ -98,8 +95,6 @@ static int session_make_capture(struct session *session, struct gpumon_error *er
 		session->continuous = gpumon_continuous_new(&session->options->continuous,
 							    session->writer, directory, command);
 	free(command);
-	if (!ret && session->options->continuous.on && !session->continuous)
-		return gpumon_error_memory(err);
 	if (ret) {
 		*err = *gpumon_capture_error();
 		/* A full disk may have room for a directory, but not for its contents. */
@@ -116,6 +111,16 @@ static void on_trouble(void *data, const struct gpumon_error *err)
 
 	/* Report it at the end, not amid the program's output. */
 	session->trouble = *err;
+}
+
+/* There is no memory: what was recorded is written. The program goes on without its recorder. */
+static void keep_what_was_recorded(void *data)
+{
+	const struct session *session = data;
+
+	if (!gpumon_capture_close(session->writer))
+		fprintf(session->context->err, "gpumon-user: what was recorded before is in %s\n",
+			session->result->directory);
 }
 
 /* Around this recording is another one: what is started here is not in its capture. */
@@ -151,13 +156,10 @@ static int start_program(struct session *session, struct gpumon_error *err)
 			 "CUDA_INJECTION64_PATH was %.400s, replaced by gpumon's", before);
 		gpumon_recorder_note(session->recorder, 0, text);
 	}
-	if (gpumon_variables_make(&variables, library, gpumon_recorder_socket(session->recorder),
-				  session->options->beside.variable))
-		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				       "out of memory");
-	else
-		ret = gpumon_launch_start(&session->launch, session->options->argv,
-					  (const char *const *)variables.list, err);
+	gpumon_variables_make(&variables, library, gpumon_recorder_socket(session->recorder),
+			      session->options->beside.variable);
+	ret = gpumon_launch_start(&session->launch, session->options->argv,
+				  (const char *const *)variables.list, err);
 	if (variables.not_preloaded)
 		gpumon_recorder_note(session->recorder, GPUMON_NOTE_MISSING,
 				     variables.not_preloaded);
@@ -503,6 +505,7 @@ static int session_begin(struct session *session, struct gpumon_error *err)
 		return -1;
 	session->launch.take_usr1 = session->options->continuous.on;
 	gpumon_capture_on_trouble(session->writer, on_trouble, session);
+	gpumon_memory_on_failure(keep_what_was_recorded, session);
 	if (session->continuous)
 		options.tap = gpumon_continuous_tap(session->continuous);
 	if (gpumon_recorder_new(&options, session->writer, &session->recorder, err))
@@ -566,6 +569,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		directory = fcntl(gpumon_capture_directory(session.writer), F_DUPFD_CLOEXEC, 3);
 	}
 	gpumon_continuous_free(session.continuous);
+	gpumon_memory_on_failure(NULL, NULL);
 	failed = gpumon_capture_close(session.writer);
 	if (!ret && !session.gone) {
 		if (session.continuous)

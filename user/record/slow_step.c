@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture/capture.h"
+#include "lib/memory.h"
 #include "lib/map.h"
 #include "slow_step.h"
 
@@ -44,10 +45,9 @@ struct gpumon_slow {
 
 struct gpumon_slow *gpumon_slow_new(uint64_t limit_ns)
 {
-	struct gpumon_slow *slow = calloc(1, sizeof(*slow));
+	struct gpumon_slow *slow = gpumon_calloc(1, sizeof(*slow));
 
-	if (slow)
-		slow->limit_ns = limit_ns;
+	slow->limit_ns = limit_ns;
 	return slow;
 }
 

@@ -14,7 +14,6 @@
 
 struct gpumon_slow;
 
-/* NULL without memory. */
 struct gpumon_slow *gpumon_slow_new(uint64_t limit_ns);
 
 /**

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/format.h"
 #include "lib/wait.h"
 #include "status_line.h"
@@ -212,10 +213,8 @@ static void on_end(void *data)
 
 struct gpumon_live *gpumon_live_new(FILE *out, struct gpumon_session_options *options)
 {
-	struct gpumon_live *live = calloc(1, sizeof(*live));
+	struct gpumon_live *live = gpumon_calloc(1, sizeof(*live));
 
-	if (!live)
-		return NULL;
 	live->out = out;
 	gpumon_term_get(&live->term, out);
 	if (!live->term.cursor || live->term.rows < ROWS_MIN) {

@@ -18,7 +18,7 @@ struct gpumon_live;
  * @out: the terminal
  * @options: options of the recording; its hooks are set
  *
- * Return: NULL if @out is not a terminal or too small, or without memory; @options then stay
+ * Return: NULL if @out is not a terminal or too small; @options then stay
  * unchanged.
  */
 struct gpumon_live *gpumon_live_new(FILE *out, struct gpumon_session_options *options);

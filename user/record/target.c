@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "capture/channel_reader.h"
+#include "lib/memory.h"
 #include "lib/wait.h"
 #include "lib/api_loader.h"
 #include "lib/descriptor.h"
@@ -115,15 +116,10 @@ static int open_pidfd(int socket, pid_t pid)
 struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_options *options,
 					struct gpumon_error *err)
 {
-	struct gpumon_target *target = calloc(1, sizeof(*target));
+	struct gpumon_target *target = gpumon_calloc(1, sizeof(*target));
 	struct ucred peer = { .uid = (uid_t)-1 };
 	socklen_t size = sizeof(peer);
 
-	if (!target) {
-		close(socket);
-		gpumon_error_memory(err);
-		return NULL;
-	}
 	target->options = options;
 	target->socket = socket;
 	target->pidfd = -1;
@@ -222,7 +218,7 @@ static void see_library(struct gpumon_target *target, const struct gpumon_record
 	/* It may have ended by now. */
 	here = path + strlen(path) - string->length;
 	if (gpumon_opencl_is_unlayered(access(path, F_OK) ? here : path))
-		target->unlayered = strndup(string->text, string->length);
+		target->unlayered = gpumon_strndup(string->text, string->length);
 }
 
 bool gpumon_target_unseen(const struct gpumon_target *target, char *text, size_t room)

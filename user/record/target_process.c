@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/read_at.h"
 #include "lib/wait.h"
 #include "target_process.h"
@@ -132,19 +133,12 @@ static struct gpumon_look_thread *find_thread(struct gpumon_looks *looks, uint32
 
 static struct gpumon_look_thread *add_thread(struct gpumon_looks *looks, uint32_t tid)
 {
-	struct gpumon_look_thread *thread;
-
 	if (looks->count == looks->room) {
-		size_t room = looks->room ? 2 * looks->room : 64;
-
-		thread = reallocarray(looks->threads, room, sizeof(*thread));
-		if (!thread)
-			return NULL;
-		looks->threads = thread;
-		looks->room = room;
+		looks->room = looks->room ? 2 * looks->room : 64;
+		looks->threads =
+			gpumon_reallocarray(looks->threads, looks->room, sizeof(*looks->threads));
 	}
-	if (gpumon_map_set(&looks->places, tid, looks->count + 1))
-		return NULL;
+	(void)gpumon_map_set(&looks->places, tid, looks->count + 1);
 	return &looks->threads[looks->count++];
 }
 
@@ -155,9 +149,9 @@ static void forget_ended(struct gpumon_looks *looks)
 
 	gpumon_map_clear(&looks->places);
 	for (size_t i = 0; i < looks->count; i++) {
-		if (looks->threads[i].has_ended ||
-		    gpumon_map_set(&looks->places, looks->threads[i].tid, kept + 1))
+		if (looks->threads[i].has_ended)
 			continue;
+		(void)gpumon_map_set(&looks->places, looks->threads[i].tid, kept + 1);
 		looks->threads[kept++] = looks->threads[i];
 	}
 	looks->count = kept;
@@ -170,8 +164,6 @@ static void see_thread(struct gpumon_looks *looks, uint32_t tid, uint32_t name)
 
 	if (!thread)
 		thread = add_thread(looks, tid);
-	if (!thread)
-		return;
 	*thread = (struct gpumon_look_thread){ .tid = tid, .is_named = name };
 	looks->unnamed |= !name;
 }
@@ -179,15 +171,13 @@ static void see_thread(struct gpumon_looks *looks, uint32_t tid, uint32_t name)
 static void see_string(struct gpumon_looks *looks, const struct gpumon_record *record)
 {
 	const struct gpumon_record_string *string = (const void *)record;
-	char *path;
 
 	if (record->size < sizeof(*string) || string->length > record->size - sizeof(*string) ||
 	    !string->length || string->text[0] != '/' || string->length >= PATH_MAX ||
 	    gpumon_map_get(&looks->paths, string->id))
 		return;
-	path = strndup(string->text, string->length);
-	if (path && gpumon_map_set(&looks->paths, string->id, (uintptr_t)path))
-		free(path);
+	(void)gpumon_map_set(&looks->paths, string->id,
+			     (uintptr_t)gpumon_strndup(string->text, string->length));
 }
 
 /* The file as the process sees it, which may have another root. */
@@ -231,8 +221,7 @@ static uint32_t name_id(struct gpumon_looks *looks, struct gpumon_capture_file *
 	if (id || looks->last_id >= STRING_NAMES_MAX)
 		return id;
 	id = ++looks->last_id;
-	if (gpumon_map_set(&looks->names, hash, id))
-		return 0;
+	(void)gpumon_map_set(&looks->names, hash, id);
 	gpumon_capture_append_string(file, id, name);
 	return id;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/process_info.h"
 #include "target_perf_map.h"
 #include "target.h"
@@ -84,12 +85,8 @@ struct gpumon_probed *gpumon_probed_new(struct gpumon_capture_writer *writer, co
 					pid_t pid, const struct gpumon_message_settings *settings,
 					struct gpumon_error *err)
 {
-	struct gpumon_probed *probed = calloc(1, sizeof(*probed));
+	struct gpumon_probed *probed = gpumon_calloc(1, sizeof(*probed));
 
-	if (!probed) {
-		gpumon_error_memory(err);
-		return NULL;
-	}
 	probed->writer = writer;
 	probed->root = root;
 	probed->pid = pid;

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/wait.h"
 #include "uprobe_internal.h"
 #include "lib/identity.h"
@@ -143,22 +144,14 @@ static struct gpumon_uprobes *uprobes_create(pid_t pid,
 					     const struct gpumon_uprobes_options *options,
 					     bool wait, struct gpumon_error *err)
 {
-	struct gpumon_uprobes *uprobes = calloc(1, sizeof(*uprobes));
+	struct gpumon_uprobes *uprobes = gpumon_calloc(1, sizeof(*uprobes));
 	bool failed, again;
 
-	if (uprobes) {
-		uprobes->pid = pid;
-		uprobes->epoll = uprobes->pidfd = -1;
-		uprobes->root = strdup(options && options->root ? options->root : "");
-		uprobes->once = calloc(GPUMON_UPROBE_ONCE, sizeof(*uprobes->once));
-		uprobes->copy = calloc(1, sizeof(*uprobes->copy));
-	}
-	if (!uprobes || !uprobes->root || !uprobes->once || !uprobes->copy) {
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				 "not enough memory for the uprobes");
-		gpumon_uprobes_detach(uprobes, NULL, NULL);
-		return NULL;
-	}
+	uprobes->pid = pid;
+	uprobes->epoll = uprobes->pidfd = -1;
+	uprobes->root = gpumon_strdup(options && options->root ? options->root : "");
+	uprobes->once = gpumon_calloc(GPUMON_UPROBE_ONCE, sizeof(*uprobes->once));
+	uprobes->copy = gpumon_calloc(1, sizeof(*uprobes->copy));
 	set_options(uprobes, options);
 	failed = uprobes_attach(uprobes, wait, err);
 	/*
@@ -262,7 +255,6 @@ int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_u
 	uprobes->tap = tap;
 	uprobes->tap_data = data;
 	uprobes->given = 0;
-	uprobes->failed = false;
 	if (!uprobes->began)
 		begin_mapped(uprobes);
 	gpumon_uprobe_program_consume(uprobes->program);
@@ -284,7 +276,7 @@ int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_u
 		}
 	}
 	gpumon_uprobes_losses(uprobes);
-	return uprobes->failed ? -1 : uprobes->given;
+	return uprobes->given;
 }
 
 enum gpumon_uprobes_state gpumon_uprobes_state(const struct gpumon_uprobes *uprobes)

@@ -138,8 +138,7 @@ typedef void (*gpumon_uprobes_tap)(void *data, uint32_t tid, const struct gpumon
  *
  * Also probes new libraries. Call it at least a few times a second, or the ring fills up.
  *
- * Return: number of records delivered, or -1 without memory; the rest then follows with the next
- * call.
+ * Return: number of records delivered.
  */
 int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_uprobes_tap tap,
 			void *data);

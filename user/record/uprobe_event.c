@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/wait.h"
 #include "lib/process_info.h"
 #include "uprobe_internal.h"
@@ -45,8 +46,6 @@ static uint32_t intern_string(struct gpumon_uprobes *uprobes, const char *text, 
 	if (!length)
 		return 0;
 	id = gpumon_intern_bytes(&uprobes->strings, text, (uint32_t)length, is_new);
-	if (!id)
-		uprobes->failed = true;
 	return id;
 }
 
@@ -54,12 +53,8 @@ static void give_string(struct gpumon_uprobes *uprobes, uint32_t id, const char 
 {
 	size_t length = string_length(text);
 	size_t size = (sizeof(struct gpumon_record_string) + length + 7) & ~(size_t)7;
-	struct gpumon_record_string *record = calloc(1, size);
+	struct gpumon_record_string *record = gpumon_calloc(1, size);
 
-	if (!record) {
-		uprobes->failed = true;
-		return;
-	}
 	record->id = id;
 	record->length = (uint32_t)length;
 	memcpy(record->text, text, length);
@@ -67,7 +62,7 @@ static void give_string(struct gpumon_uprobes *uprobes, uint32_t id, const char 
 	free(record);
 }
 
-/* 0 for an empty text, or without memory. */
+/* 0 for an empty text. */
 static uint32_t string_id(struct gpumon_uprobes *uprobes, const char *text)
 {
 	bool is_new;
@@ -83,15 +78,11 @@ static uint32_t string_id(struct gpumon_uprobes *uprobes, const char *text)
 void gpumon_uprobes_begin(struct gpumon_uprobes *uprobes)
 {
 	struct gpumon_record_process record = { 0 };
-	struct gpumon_process_info *info = calloc(1, sizeof(*info));
+	struct gpumon_process_info *info = gpumon_calloc(1, sizeof(*info));
 	char host[65] = "";
 	bool is_new[4];
 
 	uprobes->began = true;
-	if (!info) {
-		uprobes->failed = true;
-		return;
-	}
 	gpumon_process_info_read(info, uprobes->root, uprobes->pid);
 	gethostname(host, sizeof(host) - 1);
 	record.pid = (uint32_t)uprobes->pid_there;
@@ -215,11 +206,7 @@ static void remember_kernel(struct gpumon_uprobes *uprobes, uint32_t kernel_id, 
 	if (kernel_id >= room) {
 		while (kernel_id >= room)
 			room = room ? 2 * room : 1024;
-		ids = realloc(ids, room * sizeof(*ids));
-		if (!ids) {
-			uprobes->failed = true;
-			return;
-		}
+		ids = gpumon_reallocarray(ids, room, sizeof(*ids));
 		memset(ids + uprobes->stack_ids_room, 0,
 		       (room - uprobes->stack_ids_room) * sizeof(*ids));
 		uprobes->stack_ids = ids;
@@ -273,8 +260,6 @@ static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stac
 	size = stack->count * (uint32_t)sizeof(uint64_t);
 	id = gpumon_intern_bytes(&uprobes->stacks, record->frames,
 				 size + (uint32_t)sizeof(uint64_t), &is_new);
-	if (!id)
-		uprobes->failed = true;
 	remember_kernel(uprobes, stack->id, stack->flags & UPROBE_ONCE, id);
 	if (!is_new)
 		return;
@@ -290,8 +275,7 @@ static void rule_learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
 	struct gpumon_uprobes *uprobes = data;
 	bool is_new;
 
-	if (!gpumon_intern_bytes(&uprobes->rules, &pc, sizeof(pc), &is_new))
-		uprobes->failed = true;
+	(void)gpumon_intern_bytes(&uprobes->rules, &pc, sizeof(pc), &is_new);
 	if (is_new)
 		gpumon_uprobe_program_rule(uprobes->program, pc, rule);
 }
@@ -314,8 +298,8 @@ void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes)
 			       pc - 1 < process->unmapped[j].end;
 		if (gone)
 			gpumon_uprobe_program_rule(uprobes->program, pc, NULL);
-		else if (!gpumon_intern_bytes(&uprobes->rules, &pc, sizeof(pc), &is_new))
-			uprobes->failed = true;
+		else
+			(void)gpumon_intern_bytes(&uprobes->rules, &pc, sizeof(pc), &is_new);
 	}
 	gpumon_intern_clear(&old);
 }
@@ -356,8 +340,7 @@ static uint64_t added_numbers(const struct gpumon_uprobes *uprobes, uint32_t tid
 
 static void add_number(struct gpumon_uprobes *uprobes, uint32_t tid)
 {
-	if (gpumon_map_set(&uprobes->added, tid, added_numbers(uprobes, tid) + 2))
-		uprobes->failed = true;
+	(void)gpumon_map_set(&uprobes->added, tid, added_numbers(uprobes, tid) + 2);
 }
 
 /*
@@ -410,8 +393,8 @@ static void on_thread(struct gpumon_uprobes *uprobes, const struct uprobe_thread
 	char name[UPROBE_COMM_SIZE + 1] = "";
 
 	/* The id may have belonged to a thread that has ended. */
-	if (added_numbers(uprobes, event->tid) && gpumon_map_set(&uprobes->added, event->tid, 1))
-		uprobes->failed = true;
+	if (added_numbers(uprobes, event->tid))
+		(void)gpumon_map_set(&uprobes->added, event->tid, 1);
 	memcpy(name, event->comm, UPROBE_COMM_SIZE);
 	record.name = string_id(uprobes, name);
 	record.host_tid = event->host_tid;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "capture/elf_find.h"
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "uprobe_function.h"
 #include "uprobe_process.h"
@@ -448,19 +449,12 @@ struct reader {
 	size_t begin_count;
 };
 
-int gpumon_uprobe_file_add_site(struct gpumon_uprobe_file *file,
-				const struct gpumon_uprobe_site *site)
+void gpumon_uprobe_file_add_site(struct gpumon_uprobe_file *file,
+				 const struct gpumon_uprobe_site *site)
 {
-	struct gpumon_uprobe_site *added = NULL;
+	struct gpumon_uprobe_site *added = GPUMON_GROW(file->sites, file->site_count);
 
-	if (site->name)
-		added = GPUMON_GROW(file->sites, file->site_count);
-	if (!added) {
-		free(site->name);
-		return -ENOMEM;
-	}
 	*added = *site;
-	return 0;
 }
 
 /* Two names of one function are one site. The first name wins, unless it is an old version. */
@@ -482,11 +476,10 @@ static int read_site(void *data, const struct gpumon_elf_function *function)
 		if (file->sites[i].offset == function->offset)
 			return 0;
 	address = GPUMON_GROW(reader->addresses, reader->address_count);
-	if (!address)
-		return -ENOMEM;
 	*address = function->address;
-	site.name = strndup(function->name, strcspn(function->name, "@"));
-	return gpumon_uprobe_file_add_site(file, &site);
+	site.name = gpumon_strndup(function->name, strcspn(function->name, "@"));
+	gpumon_uprobe_file_add_site(file, &site);
+	return 0;
 }
 
 static int read_begin(void *data, const struct gpumon_elf_function *function)
@@ -494,8 +487,6 @@ static int read_begin(void *data, const struct gpumon_elf_function *function)
 	struct reader *reader = data;
 	struct begin *begin = GPUMON_GROW(reader->begins, reader->begin_count);
 
-	if (!begin)
-		return -ENOMEM;
 	begin->offset = function->offset;
 	begin->runtime = gpumon_function_of_runtime(function->name);
 	return 0;
@@ -511,7 +502,7 @@ static int compare_begins(const void *a, const void *b)
 }
 
 /* A span goes from a function of the runtime to the next function outside it. */
-static int find_spans(struct reader *reader)
+static void find_spans(struct reader *reader)
 {
 	struct gpumon_uprobe_file *file = reader->file;
 	struct gpumon_uprobe_span *span;
@@ -523,15 +514,12 @@ static int find_spans(struct reader *reader)
 
 		if (begin->runtime && !within) {
 			span = GPUMON_GROW(file->spans, file->span_count);
-			if (!span)
-				return -ENOMEM;
 			*span = (struct gpumon_uprobe_span){ begin->offset, UINT64_MAX };
 		} else if (!begin->runtime && within) {
 			file->spans[file->span_count - 1].end = begin->offset;
 		}
 		within = begin->runtime;
 	}
-	return 0;
 }
 
 static bool read_soname(Elf *elf, char *soname, size_t room)
@@ -632,7 +620,7 @@ void gpumon_uprobe_file_launches_only(struct gpumon_uprobe_file *file)
 	file->site_count = left;
 }
 
-int gpumon_uprobe_file_read(struct gpumon_uprobe_file *file)
+void gpumon_uprobe_file_read(struct gpumon_uprobe_file *file)
 {
 	struct reader reader = { .file = file };
 	const char *slash = strrchr(file->path, '/'), *why = "";
@@ -654,7 +642,7 @@ int gpumon_uprobe_file_read(struct gpumon_uprobe_file *file)
 	}
 	elf_end(elf);
 	if (machine == EM_NONE)
-		return 0;
+		return;
 	file->build_id_size = (uint8_t)gpumon_elf_build_id(file->fd, file->build_id);
 	result = gpumon_elf_functions(file->fd, read_site, &reader, &why);
 	if (result == -1)
@@ -663,12 +651,10 @@ int gpumon_uprobe_file_read(struct gpumon_uprobe_file *file)
 		leave_out_jumps(&reader, machine);
 		find_successors(file, machine);
 		if (!file->api) {
-			result = gpumon_elf_functions(file->fd, read_begin, &reader, &why);
-			if (!result)
-				result = find_spans(&reader);
+			if (!gpumon_elf_functions(file->fd, read_begin, &reader, &why))
+				find_spans(&reader);
 		}
 	}
 	free(reader.addresses);
 	free(reader.begins);
-	return result == -ENOMEM ? -1 : 0;
 }

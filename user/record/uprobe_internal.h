@@ -28,7 +28,6 @@ struct gpumon_uprobes {
 	int pidfd;
 	int epoll;
 	bool began;
-	bool failed; /* out of memory */
 	bool ranges_told;
 	uint64_t scanned_ns;
 	uint64_t vulkan_made; /* devices made until the last search for them, and 1 */
@@ -53,7 +52,7 @@ struct gpumon_uprobes {
 	struct uprobe_copy *copy;	/* a writable copy of an event */
 	struct gpumon_intern rules;	/* return addresses with a rule in the kernel */
 	uint64_t told[UPROBE_COUNTERS]; /* losses already reported */
-	uint64_t lost_here;		/* stacks lost for lack of memory here */
+	uint64_t lost_here;		/* hits whose stack came too late or not at all */
 
 	/* Calls that the kernel could not decide. */
 	struct gpumon_map added; /* by thread: those that the kernel should have numbered */

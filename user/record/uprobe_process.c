@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "capture/elf_find.h"
 #include "uprobe_process.h"
@@ -62,8 +63,8 @@ static int copy_vdso(const struct gpumon_uprobe_process *process, uint64_t start
 	memory = open(path, O_RDONLY | O_CLOEXEC);
 	if (memory < 0)
 		return -errno;
-	image = size <= VDSO_MAX ? malloc(size) : NULL;
-	errno = ENOMEM;
+	image = size <= VDSO_MAX ? gpumon_malloc(size) : NULL;
+	errno = EFBIG;
 	if (image && pread(memory, image, size, (off_t)start) == (ssize_t)size)
 		fd = memfd_create("gpumon-vdso", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, image, size) != (ssize_t)size) {
@@ -141,31 +142,24 @@ static void free_file(struct gpumon_uprobe_file *file)
 static struct gpumon_uprobe_file *add_file(struct gpumon_uprobe_process *process,
 					   const struct line *line)
 {
-	struct gpumon_uprobe_file *file, **added = NULL;
+	struct gpumon_uprobe_file *file, **added;
 
-	file = calloc(1, sizeof(*file));
-	if (!file)
-		return NULL;
+	file = gpumon_calloc(1, sizeof(*file));
 	file->device = line->device;
 	file->inode = line->inode;
-	file->path = strdup(line->path);
-	file->fd = file->path ?
-			   open_mapped(process, line->start, line->end, line->path, line->inode) :
-			   -ENOMEM;
-	if (file->path && file->fd < 0)
+	file->path = gpumon_strdup(line->path);
+	file->fd = open_mapped(process, line->start, line->end, line->path, line->inode);
+	if (file->fd < 0)
 		snprintf(file->why, sizeof(file->why), "it cannot be opened: %s",
 			 strerror(-file->fd));
-	if (file->path && (file->fd < 0 || !gpumon_uprobe_file_read(file)))
-		added = GPUMON_GROW(process->files, process->file_count);
-	if (!added) {
-		free_file(file);
-		return NULL;
-	}
+	if (file->fd >= 0)
+		gpumon_uprobe_file_read(file);
 	/* More files than a process may have open can be mapped, and most have nothing to probe. */
 	if (file->fd >= 0 && !file->site_count && !file->linker_offset && !file->device_offset) {
 		close(file->fd);
 		file->fd = -1;
 	}
+	added = GPUMON_GROW(process->files, process->file_count);
 	*added = file;
 	return file;
 }
@@ -212,16 +206,14 @@ static bool same_map(const struct gpumon_uprobe_map *a, const struct gpumon_upro
  * Compare the lists, both sorted by address. Mappings in both were seen before, those only in the
  * old one were unmapped.
  */
-static int compare_maps(struct gpumon_uprobe_process *process, struct gpumon_uprobe_map *old,
-			size_t old_count)
+static void compare_maps(struct gpumon_uprobe_process *process, struct gpumon_uprobe_map *old,
+			 size_t old_count)
 {
 	size_t at = 0;
 
 	free(process->unmapped);
 	process->unmapped_count = 0;
-	process->unmapped = calloc(old_count + 1, sizeof(*old));
-	if (!process->unmapped)
-		return -1;
+	process->unmapped = gpumon_calloc(old_count + 1, sizeof(*old));
 	for (size_t i = 0; i < old_count; i++) {
 		while (at < process->map_count && process->maps[at].start < old[i].start)
 			at++;
@@ -230,17 +222,15 @@ static int compare_maps(struct gpumon_uprobe_process *process, struct gpumon_upr
 		else
 			process->unmapped[process->unmapped_count++] = old[i];
 	}
-	return 0;
 }
 
-static int read_maps(struct gpumon_uprobe_process *process, FILE *stream)
+static void read_maps(struct gpumon_uprobe_process *process, FILE *stream)
 {
 	char *text = NULL;
 	size_t room = 0;
 	struct line line;
-	int result = 0;
 
-	while (!result && getline(&text, &room, stream) > 0) {
+	while (getline(&text, &room, stream) > 0) {
 		struct gpumon_uprobe_map *map;
 
 		if (!parse_line(text, &line) || !line.executable ||
@@ -248,21 +238,13 @@ static int read_maps(struct gpumon_uprobe_process *process, FILE *stream)
 		     strcmp(line.path, VDSO)))
 			continue;
 		map = GPUMON_GROW(process->maps, process->map_count);
-		if (!map) {
-			result = -1;
-			break;
-		}
 		*map = (struct gpumon_uprobe_map){ line.start, line.end, line.offset, NULL, false };
 		if ((line.path[0] == '/' && line.inode) || !strcmp(line.path, VDSO)) {
 			map->file = find_file(process, &line);
-			if (!map->file)
-				result = -1;
-			else
-				map->file->mapped = true;
+			map->file->mapped = true;
 		}
 	}
 	free(text);
-	return result;
 }
 
 int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpumon_error *err)
@@ -271,7 +253,7 @@ int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpu
 	size_t old_count = process->map_count;
 	char path[64];
 	FILE *stream;
-	int result, sys;
+	int sys;
 
 	snprintf(path, sizeof(path), "%s/proc/%d/maps", process->root, (int)process->pid);
 	stream = fopen(path, "re");
@@ -293,10 +275,10 @@ int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpu
 	process->map_count = 0;
 	for (unsigned int i = 0; i < process->file_count; i++)
 		process->files[i]->mapped = false;
-	result = read_maps(process, stream);
+	read_maps(process, stream);
 	fclose(stream);
 	/* A dying process has no mappings, and a kernel thread never has any. */
-	if (!result && !process->map_count) {
+	if (!process->map_count) {
 		free(process->maps);
 		process->maps = old;
 		process->map_count = old_count;
@@ -305,13 +287,8 @@ int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpu
 			"process %d has no memory: it is at its end, or the kernel's",
 			(int)process->pid);
 	}
-	if (!result)
-		result = compare_maps(process, old, old_count);
+	compare_maps(process, old, old_count);
 	free(old);
-	if (result)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"not enough memory for what process %d has mapped",
-					(int)process->pid);
 	return 0;
 }
 

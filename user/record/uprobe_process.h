@@ -120,19 +120,17 @@ void gpumon_uprobe_process_free(struct gpumon_uprobe_process *process);
  * gpumon_uprobe_file_read - find the functions of a file
  * @file: file with an open @fd
  *
- * Return: 0, or -1 without memory; a file that cannot be read has no sites.
+ * A file that cannot be read has no sites.
  */
-int gpumon_uprobe_file_read(struct gpumon_uprobe_file *file);
+void gpumon_uprobe_file_read(struct gpumon_uprobe_file *file);
 
 /**
  * gpumon_uprobe_file_add_site - add a function that is known by other means
  * @file: file
  * @site: function; the file owns its name from now on
- *
- * Return: 0, or -ENOMEM.
  */
-int gpumon_uprobe_file_add_site(struct gpumon_uprobe_file *file,
-				const struct gpumon_uprobe_site *site);
+void gpumon_uprobe_file_add_site(struct gpumon_uprobe_file *file,
+				 const struct gpumon_uprobe_site *site);
 
 /* Drop the sites that only wait. */
 void gpumon_uprobe_file_launches_only(struct gpumon_uprobe_file *file);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "abi/return_address.h"
+#include "lib/memory.h"
 #include "lib/bpf_privilege.h"
 #include "lib/libbpf_said.h"
 #include "lib/read_at.h"
@@ -132,22 +133,18 @@ struct gpumon_uprobe_program *gpumon_uprobe_program_load(const struct gpumon_upr
 								       size_t size),
 							 void *data, struct gpumon_error *err)
 {
-	struct gpumon_uprobe_program *program = calloc(1, sizeof(*program));
+	struct gpumon_uprobe_program *program = gpumon_calloc(1, sizeof(*program));
 	libbpf_print_fn_t before;
-	int result = -ENOMEM;
+	int result;
 
 	raise_descriptors();
 	before = libbpf_set_print(gpumon_libbpf_print);
-	if (!program)
-		goto out;
 	program->event = event;
 	program->data = data;
 	program->processors = libbpf_num_possible_cpus();
 	if (program->processors < 1)
 		program->processors = 1;
-	program->values = calloc((size_t)program->processors, sizeof(*program->values));
-	if (!program->values)
-		goto out;
+	program->values = gpumon_calloc((size_t)program->processors, sizeof(*program->values));
 	program->multi = !setup->one_by_one;
 	result = open_bpf(program, setup);
 	if (result == -EINVAL && program->multi) {
@@ -192,19 +189,14 @@ static bool at_return(enum gpumon_uprobe_hook hook)
 	return hook == GPUMON_HOOK_LEAVE || hook == GPUMON_HOOK_DEVICE;
 }
 
-static bool more_room(struct gpumon_uprobe_program *program)
+static void make_room(struct gpumon_uprobe_program *program)
 {
 	size_t room = program->link_room ? 2 * program->link_room : 64;
-	struct probe_link *links;
 
 	if (program->link_count < program->link_room)
-		return true;
-	links = realloc(program->links, room * sizeof(*links));
-	if (!links)
-		return false;
-	program->links = links;
+		return;
+	program->links = gpumon_reallocarray(program->links, room, sizeof(*program->links));
 	program->link_room = room;
-	return true;
 }
 
 static int probe_one(struct gpumon_uprobe_program *program, enum gpumon_uprobe_hook hook, pid_t tid,
@@ -231,12 +223,8 @@ static void probe_many(struct gpumon_uprobe_program *program, enum gpumon_uprobe
 	int program_fd = bpf_program__fd(program_of(program, hook));
 	int fd, result;
 
-	if (!more_room(program)) {
-		fd = -ENOMEM;
-	} else {
-		fd = gpumon_uprobe_multi_link(program_fd, at_return(hook), tid, path, points,
-					      count);
-	}
+	make_room(program);
+	fd = gpumon_uprobe_multi_link(program_fd, at_return(hook), tid, path, points, count);
 	if (fd < 0 && fd != -ENOMEM && count > 1) {
 		probe_many(program, hook, tid, path, points, count / 2);
 		probe_many(program, hook, tid, path, points + count / 2, count - count / 2);
@@ -263,10 +251,10 @@ void gpumon_uprobe_program_probe(struct gpumon_uprobe_program *program,
 		probe_many(program, hook, tid, path, points, count);
 		return;
 	}
-	for (unsigned int i = 0; i < count; i++)
-		points[i].result = more_room(program) ?
-					   probe_one(program, hook, tid, path, &points[i]) :
-					   -ENOMEM;
+	for (unsigned int i = 0; i < count; i++) {
+		make_room(program);
+		points[i].result = probe_one(program, hook, tid, path, &points[i]);
+	}
 }
 
 bool gpumon_uprobe_program_one_by_one(const struct gpumon_uprobe_program *program)
@@ -388,10 +376,10 @@ void gpumon_uprobe_program_each_pending(struct gpumon_uprobe_program *program,
 					void *data)
 {
 	int map = bpf_map__fd(program->bpf->maps.threads);
-	struct uprobe_thread *thread = malloc(sizeof(*thread));
+	struct uprobe_thread *thread = gpumon_malloc(sizeof(*thread));
 	__u32 key, *before = NULL;
 
-	while (thread && !bpf_map_get_next_key(map, before, &key)) {
+	while (!bpf_map_get_next_key(map, before, &key)) {
 		bool found = !bpf_map_lookup_elem(map, &key, thread);
 
 		for (unsigned int i = 0; found && i < UPROBE_CALLS; i++)
@@ -446,8 +434,8 @@ static int create_multi_link(struct link_create *attributes)
 int gpumon_uprobe_multi_link(int program_fd, bool at_return, pid_t pid, const char *path,
 			     const struct gpumon_uprobe_point *points, unsigned int count)
 {
-	uint64_t *offsets = calloc(count, sizeof(*offsets));
-	uint64_t *cookies = calloc(count, sizeof(*cookies));
+	uint64_t *offsets = gpumon_calloc(count, sizeof(*offsets));
+	uint64_t *cookies = gpumon_calloc(count, sizeof(*cookies));
 	struct link_create attributes = {
 		.program_fd = (uint32_t)program_fd,
 		.attach_type = GPUMON_UPROBE_MULTI,
@@ -458,15 +446,13 @@ int gpumon_uprobe_multi_link(int program_fd, bool at_return, pid_t pid, const ch
 		.multi_flags = at_return ? MULTI_RETURN : 0,
 		.pid = (uint32_t)pid,
 	};
-	int fd = -ENOMEM;
+	int fd;
 
-	if (offsets && cookies) {
-		for (unsigned int i = 0; i < count; i++) {
-			offsets[i] = points[i].offset;
-			cookies[i] = points[i].cookie;
-		}
-		fd = create_multi_link(&attributes);
+	for (unsigned int i = 0; i < count; i++) {
+		offsets[i] = points[i].offset;
+		cookies[i] = points[i].cookie;
 	}
+	fd = create_multi_link(&attributes);
 	free(offsets);
 	free(cookies);
 	return fd;

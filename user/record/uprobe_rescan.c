@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "lib/wait.h"
 #include "uprobe_function.h"
@@ -16,28 +17,24 @@
 #define UNKNOWN_NS 20000000u
 
 /* One number for a name, in whichever libraries it is. */
-static bool number_function(struct gpumon_uprobes *uprobes, const char *name, uint32_t *number)
+static uint32_t number_function(struct gpumon_uprobes *uprobes, const char *name)
 {
-	char *copy, **added;
+	uint32_t number;
+	char **added;
 
-	for (*number = 0; *number < uprobes->function_count; (*number)++)
-		if (!strcmp(uprobes->functions[*number], name))
-			return true;
-	copy = strdup(name);
-	added = copy ? GPUMON_GROW(uprobes->functions, uprobes->function_count) : NULL;
-	if (!added) {
-		free(copy);
-		return false;
-	}
-	*added = copy;
-	return true;
+	for (number = 0; number < uprobes->function_count; number++)
+		if (!strcmp(uprobes->functions[number], name))
+			return number;
+	added = GPUMON_GROW(uprobes->functions, uprobes->function_count);
+	*added = gpumon_strdup(name);
+	return number;
 }
 
 /*
  * Probe the returns first. A return alone is ignored, but a call with only its entry probed would
  * wait for an end that never comes.
  */
-static bool probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file *file,
+static void probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file *file,
 			struct gpumon_uprobe_point *points)
 {
 	const struct gpumon_uprobe_site *sites = file->sites + file->done;
@@ -48,8 +45,7 @@ static bool probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_fil
 	for (unsigned int i = 0; i < count; i++) {
 		points[i] = (struct gpumon_uprobe_point){ sites[i].offset, sites[i].number, 0 };
 		if (sites[i].jumps_to) {
-			if (!number_function(uprobes, sites[i].jumps_to, &successor))
-				return false;
+			successor = number_function(uprobes, sites[i].jumps_to);
 			points[i].cookie |=
 				(uint64_t)(UPROBE_THUNK | successor << UPROBE_THUNK_SHIFT) << 32;
 		}
@@ -69,7 +65,6 @@ static bool probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_fil
 	}
 	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_ENTER, uprobes->probe_tid,
 				    file->fd, points, count);
-	return true;
 }
 
 static const char *refusal_text(int result)
@@ -82,16 +77,12 @@ static int probe_file(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file 
 {
 	unsigned int count = file->site_count - file->done, refused = 0, probed = 0;
 	struct gpumon_uprobe_site *sites = file->sites + file->done;
-	struct gpumon_uprobe_point *points = calloc(2 * (size_t)count, sizeof(*points));
-	bool numbered = points != NULL;
+	struct gpumon_uprobe_point *points = gpumon_calloc(2 * (size_t)count, sizeof(*points));
 	size_t length;
 
-	for (unsigned int i = 0; i < count && numbered; i++)
-		numbered = number_function(uprobes, sites[i].name, &sites[i].number);
-	if (!numbered || !probe_sites(uprobes, file, points)) {
-		free(points);
-		return -1;
-	}
+	for (unsigned int i = 0; i < count; i++)
+		sites[i].number = number_function(uprobes, sites[i].name);
+	probe_sites(uprobes, file, points);
 	for (unsigned int i = 0; i < count; i++) {
 		if (!points[i].result) {
 			probed++;
@@ -211,17 +202,11 @@ int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *er
 	for (int driver = 0; driver < 2; driver++) {
 		for (unsigned int i = 0; i < uprobes->process.file_count; i++) {
 			struct gpumon_uprobe_file *file = uprobes->process.files[i];
-			int probed;
 
 			if (file->fd < 0 || is_driver(file) != driver)
 				continue;
 			any |= file->site_count > file->done;
-			probed = probe_file_once(uprobes, file, &last);
-			if (probed < 0)
-				return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM,
-							GPUMON_ERROR_MEMORY,
-							"not enough memory for the uprobes");
-			total += probed;
+			total += probe_file_once(uprobes, file, &last);
 		}
 	}
 	if (any && !total)

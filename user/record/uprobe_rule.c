@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "abi/return_address.h"
 #include "uprobe_program.h"
 #include "uprobe_rule.h"
@@ -41,12 +42,10 @@ struct unwind {
 static struct unwind *open_unwind(const struct gpumon_uprobe_process *process,
 				  const struct gpumon_uprobe_map *map)
 {
-	struct unwind *unwind = calloc(1, sizeof(*unwind));
+	struct unwind *unwind = gpumon_calloc(1, sizeof(*unwind));
 	GElf_Phdr header;
 	size_t count = 0;
 
-	if (!unwind)
-		return NULL;
 	map->file->unwind = unwind;
 	unwind->fd = gpumon_uprobe_process_open(process, map);
 	if (unwind->fd < 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "uprobe_function.h"
 #include "uprobe_rule.h"
 #include "uprobe_vulkan.h"
@@ -46,7 +47,7 @@ static bool uses_loader(const struct gpumon_uprobe_process *process)
 }
 
 /* Open the file again if it was done with, so that the new site is probed. */
-static int add_site(struct search *search, uint64_t address, const struct gpumon_uprobe_site *like)
+static void add_site(struct search *search, uint64_t address, const struct gpumon_uprobe_site *like)
 {
 	const struct gpumon_uprobe_map *map = gpumon_uprobe_process_map(search->process, address);
 	struct gpumon_uprobe_file *file = map->file;
@@ -57,16 +58,16 @@ static int add_site(struct search *search, uint64_t address, const struct gpumon
 
 	for (unsigned int i = 0; i < file->site_count; i++)
 		if (file->sites[i].offset == site.offset)
-			return 0;
+			return;
 	if (search->launches_only && !(site.kind & GPUMON_FUNCTION_LAUNCH))
-		return 0;
+		return;
 	if (file->fd < 0)
 		file->fd = gpumon_uprobe_process_open(search->process, map);
 	if (file->fd < 0)
-		return 0;
-	site.name = strdup(like->name);
+		return;
+	site.name = gpumon_strdup(like->name);
 	file->api = true;
-	return gpumon_uprobe_file_add_site(file, &site);
+	gpumon_uprobe_file_add_site(file, &site);
 }
 
 /*
@@ -94,15 +95,13 @@ static bool is_table(const struct search *search, const uint8_t *table,
 	return any;
 }
 
-static int add_table(struct search *search, const uint8_t *table,
-		     const struct gpumon_uprobe_file *loader)
+static void add_table(struct search *search, const uint8_t *table,
+		      const struct gpumon_uprobe_file *loader)
 {
-	int result = 0;
-
 	if (!is_table(search, table, loader))
-		return 0;
+		return;
 	search->devices++;
-	for (unsigned int i = 0; i < loader->site_count && !result; i++) {
+	for (unsigned int i = 0; i < loader->site_count; i++) {
 		/* A copy, since the array can move if the function is the loader's own. */
 		struct gpumon_uprobe_site like = loader->sites[i];
 		uint64_t address;
@@ -111,21 +110,18 @@ static int add_table(struct search *search, const uint8_t *table,
 			continue;
 		memcpy(&address, table + like.vulkan_entry, sizeof(address));
 		if (address)
-			result = add_site(search, address, &like);
+			add_site(search, address, &like);
 	}
-	return result;
 }
 
-static int look_at_number(struct search *search, uint64_t address)
+static void look_at_number(struct search *search, uint64_t address)
 {
 	uint8_t table[GPUMON_VULKAN_TABLE_MAX + sizeof(uint64_t)] = { 0 };
-	int result = 0;
 
 	if (pread(search->memory, table, sizeof(table), (off_t)address) <= 0)
-		return 0;
-	for (unsigned int i = 0; i < search->process->file_count && !result; i++)
-		result = add_table(search, table, search->process->files[i]);
-	return result;
+		return;
+	for (unsigned int i = 0; i < search->process->file_count; i++)
+		add_table(search, table, search->process->files[i]);
 }
 
 /* Reading a page that was never used would make it exist. */
@@ -141,12 +137,11 @@ static bool part_used(const struct search *search, uint64_t start, uint64_t byte
 	return n <= 0;
 }
 
-static int search_region(struct search *search, uint64_t start, uint64_t end)
+static void search_region(struct search *search, uint64_t start, uint64_t end)
 {
 	const uint64_t number = GPUMON_VULKAN_TABLE;
-	int result = 0;
 
-	for (; start < end && !result && search->read < MEMORY_MAX; start += PART) {
+	for (; start < end && search->read < MEMORY_MAX; start += PART) {
 		uint64_t bytes = end - start < PART ? end - start : PART;
 		ssize_t n;
 
@@ -156,32 +151,28 @@ static int search_region(struct search *search, uint64_t start, uint64_t end)
 		if (n <= 0)
 			continue;
 		search->read += (uint64_t)n;
-		for (ssize_t at = 0; at + (ssize_t)sizeof(number) <= n && !result;
-		     at += sizeof(number))
+		for (ssize_t at = 0; at + (ssize_t)sizeof(number) <= n; at += sizeof(number))
 			if (!memcmp(search->part + at, &number, sizeof(number)))
-				result = look_at_number(search, start + (uint64_t)at);
+				look_at_number(search, start + (uint64_t)at);
 	}
-	return result;
 }
 
 /* The loader allocates devices: they are in private memory of no file. */
-static int search_process(struct search *search, FILE *maps)
+static void search_process(struct search *search, FILE *maps)
 {
 	char *line = NULL;
 	size_t room = 0;
-	int result = 0;
 
-	while (!result && getline(&line, &room, maps) > 0) {
+	while (getline(&line, &room, maps) > 0) {
 		uint64_t start, end, inode;
 		char access[5];
 
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %" SCNu64, &start, &end,
 			   access, &inode) == 4 &&
 		    !strcmp(access, "rw-p") && !inode && end - start <= REGION_MAX)
-			result = search_region(search, start, end);
+			search_region(search, start, end);
 	}
 	free(line);
-	return result;
 }
 
 static int open_of(const struct gpumon_uprobe_process *process, const char *name)
@@ -202,9 +193,7 @@ int gpumon_uprobe_vulkan_devices(struct gpumon_uprobe_process *process, bool lau
 
 	if (!uses_loader(process))
 		return -ENOENT;
-	search = calloc(1, sizeof(*search));
-	if (!search)
-		return -ENOMEM;
+	search = gpumon_calloc(1, sizeof(*search));
 	search->process = process;
 	search->launches_only = launches_only;
 	search->memory = open_of(process, "mem");
@@ -217,7 +206,7 @@ int gpumon_uprobe_vulkan_devices(struct gpumon_uprobe_process *process, bool lau
 	else if (!maps)
 		result = fd < 0 ? fd : -ENOMEM;
 	else
-		result = search_process(search, maps);
+		search_process(search, maps);
 	if (!result)
 		result = search->devices;
 	if (maps)
