@@ -170,12 +170,13 @@ class Schedule:
         for task in list(self.waiting):
             # Others were left out, or were not asked for.
             needs = [self.states.get(name) for name in task.needs if name in self.names]
+            comes_later = any(name in self.names and name not in self.states for name in task.after)
             failed = next((name for name in task.needs if self.states.get(name) == "failed"), None)
             if failed:
                 self.waiting.remove(task)
                 self.say(task, f"not ok {task.name}: {failed} failed")
                 self.states[task.name] = "failed"
-            elif all(state == "done" for state in needs) and len(self.running) < self.jobs:
+            elif all(state == "done" for state in needs) and not comes_later and len(self.running) < self.jobs:
                 self.waiting.remove(task)
                 running = Running(task, self.run)
                 self.running.append(running)

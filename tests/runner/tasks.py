@@ -29,11 +29,13 @@ SANITIZE = "SANITIZE=-fsanitize=address,undefined"
 class Task:
     """What runs as one process group.
 
-    needs: tasks that have to pass before. run: returns whether it passed. select: with names of tests, the run of
+    needs: tasks that have to pass before; with ~ those that only have to be done. run: returns whether it passed. select: with names of tests, the run of
     those. inputs: noted when it passed. skips: why it is left out. is_means: it only runs if a task needs it.
     """
     def __init__(self, name, needs, run, select=None, is_means=False):
-        self.name, self.needs, self.run, self.select, self.is_means = name, tuple(needs.split()), run, select, is_means
+        self.name, self.run, self.select, self.is_means = name, run, select, is_means
+        self.needs = [word for word in needs.split() if word[0] != "~"]
+        self.after = [word[1:] for word in needs.split() if word[0] == "~"]
         self.inputs, self.skip = (), None
 
     @property
@@ -215,7 +217,7 @@ class Plan:
         # The newest generation of CUDA with every access checked, in make check only so. ThreadSanitizer is only
         # for manual use (tests/inject/Makefile): it does not know the locks of the C library's dlclose().
         self.add("inject", "", *inject("inject", *[] if full else ["OLDER=1"]))
-        self.add("inject-sanitised", "inject", *inject("inject-sanitised", SANITIZE))
+        self.add("inject-sanitised", "~inject", *inject("inject-sanitised", SANITIZE))
         self.add("record", "program", *words("record"))
         self.add("programs", "program", *words("programs"))
         self.add("style", "", style, lambda tests: passes("tests/style/run", *tests, GPUMON_NO_DEPS="1"))
@@ -229,7 +231,7 @@ class Plan:
             test for test in tests if not test.startswith("python")))
         self.add("probe", "", lambda: make_check("probe"), lambda tests: make_check("probe", "TESTS=" + " ".join(programs_of_tests(tests))))
         # They share objects.
-        self.add("probe/result", "probe", lambda: make_check("probe/result"))
+        self.add("probe/result", "~probe", lambda: make_check("probe/result"))
         self.add("probe/edit", "program", *words("probe/edit"))
         self.add("probe/cuda", "program", *words("probe/cuda"))
         # hip and ze look for libraries in the root of Debian 13.
@@ -237,10 +239,10 @@ class Plan:
             self.add(name, needs, *words(name))
         if full:
             for name in ("probe/cuda", "opencl", "ze", "hip"):
-                self.add(f"{name}-sanitised", name, *words(name, "OBJ=obj-sanitised", SANITIZE))
+                self.add(f"{name}-sanitised", f"program ~{name}", *words(name, "OBJ=obj-sanitised", SANITIZE))
         self.add("device", "", lambda: make_check("device"))
         # It uses the objects of the task "user".
-        self.add("output", "user", *words("output", f"OBJ={tree()}/tests/user/obj"))
+        self.add("output", "~user", *words("output", f"OBJ={tree()}/tests/user/obj"))
         self.add("capture", "program", *words("capture"))
         self.add("bench", "", lambda: passes("tests/bench/check"))
         self.add("build/cross", "", lambda: passes("tests/build/cross"))

@@ -78,6 +78,12 @@ def test_order():
         verdict.equal(file.read().split(), ["begin", "end", "second", "begin", "end"])
 
 
+def test_order_alone():
+    """A task that only comes after another one also runs if that failed, or is not there."""
+    done, lines, _ = run(shell("second", "~first ~none", "echo ok second"), shell("first", "", "sleep 0.2; echo not ok first; exit 1"))
+    verdict.equal((lines, done.states), (["not ok first", "ok second"], {"first": "failed", "second": "done"}))
+
+
 def test_processor_time():
     busy = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; echo ok busy/loop"
     _, _, files = run(shell("busy", "", f"setsid sh -c '{busy}'"))
@@ -129,13 +135,14 @@ def chosen(*names, scope="check"):
 def test_needs():
     verdict.equal(chosen("style"), ["style"])
     verdict.equal(chosen("record"), ["program", "record"])
+    verdict.equal(chosen("output/zoom"), ["output"])
     verdict.equal(chosen("7/counts"), ["prepare/7", "build/7", "suite-7"])
     verdict.equal(chosen("suite-7-rt", scope="deep"), ["prepare/7-rt", "build/7-rt", "suite-7-rt"])
     for scope in ("check", "full", "deep"):
         known = plan(scope)
         names = [task.name for task in known.tasks]
         verdict.equal(len(names), len(set(names)), f"a name is there twice in {scope}")
-        wrong = [(task.name, need) for task in known.tasks for need in task.needs if not known.find(need)]
+        wrong = [(task.name, need) for task in known.tasks for need in task.needs + task.after if not known.find(need)]
         verdict.equal(wrong, [], f"there is no such task in {scope}")
 
 
