@@ -19,7 +19,7 @@ OLDER = lab.kernels()[:-1]
 MODULE = ("kmod", "Kbuild", "Makefile", "dkms.conf", "tests/build", "tests/vm/lib.sh")
 # What a VM with the module runs, but for what is built of user/.
 SUITE = (*MODULE, "bpf", "tests/vm", "tests/suite", "tests/mock", "tests/uprobe", "tests/lib", "tests/fuzz/netlink",
-         "tests/probe")
+         "tests/probe", "Documentation/netlink", "Documentation/reference/memory.md")
 # The part of user/ that works with the kernel.
 USER_FOR_KERNELS = ("user/driver",)
 
@@ -29,8 +29,9 @@ SANITIZE = "SANITIZE=-fsanitize=address,undefined"
 class Task:
     """What runs as one process group.
 
-    needs: tasks that have to pass before; with ~ those that only have to be done. run: returns whether it passed. select: with names of tests, the run of
-    those. inputs: noted when it passed. skips: why it is left out. is_means: it only runs if a task needs it.
+    needs: tasks that have to pass before; with ~ those that only have to be done. run: returns whether it
+    passed. select: with names of tests, the run of those. inputs: noted when it passed. skip: why it is left
+    out. is_means: it only runs if a task needs it.
     """
     def __init__(self, name, needs, run, select=None, is_means=False):
         self.name, self.run, self.select, self.is_means = name, run, select, is_means
