@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Records the CPU side of a live process without a library in it, by BPF uprobes on the functions
- * that start GPU work or wait for it. Hits become capture records. Documentation/user/bpf.md
+ * that start GPU work or wait for it. Hits become capture records. Documentation/user/uprobes.md
  * describes accuracy, losses and overhead.
  */
 #ifndef GPUMON_RECORD_UPROBE_H
