@@ -255,7 +255,7 @@ class Plan:
                                 Inputs(key_of(name), "6.1", *MODULE))
         self.add_if_changed("build/adding-a-driver", "prepare/7", lambda: passes("tests/build/adding-a-driver", "7"),
                             Inputs("build-adding-a-driver", NEWEST, *MODULE, "Documentation/develop/adding-a-driver.md",
-                                   "Documentation/develop/adding-a-statistic.md", "Documentation/reference/drivers",
+                                   "Documentation/develop/adding-a-statistic.md", "Documentation/reference/drivers/i915.md",
                                    "tests/suite/i915.py", "tests/style/layers", "tests/style/statistics-page.py"))
         self.add_if_changed("build/adding-a-command", "prepare/6.1", lambda: passes("tests/build/adding-a-command"),
                             Inputs("build-adding-a-command", "6.1", "user/Makefile", "user/cmd", "user/lib",
