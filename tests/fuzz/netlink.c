@@ -352,10 +352,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		parse_extack(&input);
 		return 0;
 	}
-	MUST(!gpumon_parse_rings(&model));
+	gpumon_parse_rings(&model);
 	check_json(&model);
 	print(&model);
-	MUST(!gpumon_model_diff(&diff, &model, &model));
+	gpumon_model_diff(&diff, &model, &model);
 	check_json(&diff);
 	print(&diff);
 	gpumon_model_free(&diff);

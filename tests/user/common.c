@@ -164,8 +164,8 @@ static void add_histogram(struct gpumon_model *model, uint64_t ring, const char 
 		return;
 	histogram->min = gpumon_value_of(1024);
 	histogram->max = gpumon_value_of(2000);
-	assert_int_equal(gpumon_histogram_add_bucket(histogram, 1024, 1280, count - 1), 0);
-	assert_int_equal(gpumon_histogram_add_bucket(histogram, 1792, 2048, 1), 0);
+	gpumon_histogram_add_bucket(histogram, 1024, 1280, count - 1);
+	gpumon_histogram_add_bucket(histogram, 1792, 2048, 1);
 }
 
 static void add_probe(struct gpumon_group *group, const char *name, const char *module, int kind,
@@ -325,9 +325,7 @@ static void add_row(struct gpumon_statistics *statistics, uint64_t number, const
 	if (count) {
 		column->histogram.min = gpumon_value_of(16000000);
 		column->histogram.max = gpumon_value_of(17000000);
-		assert_int_equal(gpumon_histogram_add_bucket(&column->histogram, 16000000, 17000001,
-							     count),
-				 0);
+		gpumon_histogram_add_bucket(&column->histogram, 16000000, 17000001, count);
 	}
 	/* Needs a field that was not found. */
 	add_column(row, "late", GPUMON_COLUMN_KIND_COUNTER);

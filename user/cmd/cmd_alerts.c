@@ -68,9 +68,7 @@ static void print_alert(struct alerts_run *run, const struct gpumon_alert *alert
 
 static int print_json(struct alerts_run *run, const struct gpumon_alert *alert)
 {
-	struct json_object *object = gpumon_json_alert(alert);
-
-	return object ? gpumon_json_print(object, true, run->context->out) : -ENOMEM;
+	return gpumon_json_print(gpumon_json_alert(alert), true, run->context->out);
 }
 
 /*

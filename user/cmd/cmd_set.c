@@ -138,23 +138,18 @@ static int apply_settings(struct gpumon_client *client, const struct settings *s
 static int show_json(struct gpumon_context *context, const struct settings *settings,
 		     const struct gpumon_model *model)
 {
-	struct json_object *document = json_object_new_object();
-	struct json_object *groups = json_object_new_array();
-	bool failed = !document || !groups;
+	struct json_object *document = gpumon_json_object();
+	struct json_object *groups = gpumon_json_array();
 
-	for (size_t i = 0; i < settings->n_groups && !failed; i++) {
+	for (size_t i = 0; i < settings->n_groups; i++) {
 		const struct gpumon_group *group =
 			gpumon_model_group(model, settings->groups[i].name);
 
-		failed = group && gpumon_json_append(groups, gpumon_json_group(group));
+		if (group)
+			gpumon_json_append(groups, gpumon_json_group(group));
 	}
-	failed |= gpumon_json_add(document, "groups", groups) != 0;
-	failed |= gpumon_json_add(document, "event_ring",
-				  gpumon_json_event_ring(&model->event_ring)) != 0;
-	if (failed) {
-		json_object_put(document);
-		return -1;
-	}
+	gpumon_json_add(document, "groups", groups);
+	gpumon_json_add(document, "event_ring", gpumon_json_event_ring(&model->event_ring));
 	return gpumon_json_print(document, true, context->out);
 }
 

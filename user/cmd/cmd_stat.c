@@ -146,10 +146,8 @@ static int stat_step(struct gpumon_context *context, struct gpumon_source *sourc
 		if (now.info.now_ns.v > now.info.since_ns.v)
 			now.interval_ns = now.info.now_ns.v - now.info.since_ns.v;
 		ret = show_model(context, settings, term, &now, err);
-	} else if (!ret && gpumon_model_diff(&diff, before, &now)) {
-		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
-				       "out of memory");
 	} else if (!ret) {
+		gpumon_model_diff(&diff, before, &now);
 		ret = show_model(context, settings, term, &diff, err);
 	}
 	gpumon_model_free(&diff);

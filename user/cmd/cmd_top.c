@@ -115,8 +115,7 @@ static int update_top(struct top_run *run, struct gpumon_error *err)
 		return -1;
 	}
 	gpumon_containers_resolve(run->containers, &reading);
-	if (gpumon_top_update(&run->top, &reading))
-		return gpumon_error_memory(err);
+	gpumon_top_update(&run->top, &reading);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "histogram.h"
+#include "model.h"
 #include "bpf_fill.h"
 
 uint64_t gpumon_source_bucket_lower(size_t bucket)
@@ -41,9 +41,8 @@ int gpumon_source_histogram(struct gpumon_histogram *histogram, const uint64_t *
 			lowest = i;
 		highest = i;
 		count += buckets[i];
-		if (gpumon_histogram_add_bucket(histogram, gpumon_source_bucket_lower(i),
-						gpumon_source_bucket_upper(i, n), buckets[i]))
-			return -1;
+		gpumon_histogram_add_bucket(histogram, gpumon_source_bucket_lower(i),
+					    gpumon_source_bucket_upper(i, n), buckets[i]);
 	}
 	histogram->count = gpumon_value_of(count);
 	histogram->sum = gpumon_value_of(count ? sum : 0);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "histogram.h"
+#include "model.h"
 #include "parse.h"
 
 #define DUMP_ATTEMPTS  5
@@ -363,8 +363,8 @@ static int read_dump(struct gpumon_client *client, const struct dump *dump, unsi
 		if (client_transact(client, request, dump->what, dump->take, model, &interrupted,
 				    err))
 			return -1;
-		if (dump->parts == PARTS_OF_TABLES && gpumon_parse_rings(model))
-			return error_memory(err);
+		if (dump->parts == PARTS_OF_TABLES)
+			gpumon_parse_rings(model);
 		gpumon_model_clear(model, dump->parts & ~parts);
 		model->parts |= parts;
 		if (!interrupted)

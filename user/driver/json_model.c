@@ -1,37 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json_model.h"
-#include "process_count.h"
+#include "lib/utf8.h"
+#include "model_fields.h"
 
-struct json_object *gpumon_json_histogram(const struct gpumon_histogram *histogram)
+static void add_string_field(struct json_object *object, const struct gpumon_field *field,
+			     const char *text)
+{
+	switch (field->meaning) {
+	case GPUMON_FIELD_REASON:
+		text = text ? text : "";
+		break;
+	case GPUMON_FIELD_DEVICE:
+		text = text && strcmp(text, "-") != 0 ? text : NULL;
+		break;
+	case GPUMON_FIELD_SOURCE:
+		text = text ? text : "kmod";
+		break;
+	default:
+		break;
+	}
+	gpumon_json_add_string(object, field->name, text);
+}
+
+static void add_number_field(struct json_object *object, const struct gpumon_field *field,
+			     struct gpumon_value value)
+{
+	switch (field->meaning) {
+	case GPUMON_FIELD_BOOLEAN:
+		if (value.known)
+			gpumon_json_add_bool(object, field->name, value.v != 0);
+		else
+			gpumon_json_add_null(object, field->name);
+		break;
+	case GPUMON_FIELD_STATE:
+		gpumon_json_add_string(object, field->name, gpumon_attach_state_name(value));
+		break;
+	case GPUMON_FIELD_PROBE_KIND:
+		gpumon_json_add_string(object, field->name, gpumon_probe_kind_name(value));
+		break;
+	default:
+		gpumon_json_add_value(object, field->name, value);
+	}
+}
+
+/* An object of the fields of a structure. More may be added behind them. */
+static struct json_object *json_fields(const struct gpumon_fields *fields, const void *of)
+{
+	struct json_object *object = gpumon_json_object();
+
+	for (size_t i = 0; i < fields->n; i++) {
+		const struct gpumon_field *field = &fields->at[i];
+		const void *at = (const char *)of + field->offset;
+
+		if (field->kind == GPUMON_FIELD_STRING || field->kind == GPUMON_FIELD_CONSTANT)
+			add_string_field(object, field, *(const char *const *)at);
+		else
+			add_number_field(object, field, *(const struct gpumon_value *)at);
+	}
+	return object;
+}
+
+static struct json_object *json_histogram(const struct gpumon_histogram *histogram)
 {
 	static const struct gpumon_histogram unknown;
-	struct json_object *object = json_object_new_object();
-	struct json_object *buckets = json_object_new_array();
-	bool failed = !object || !buckets;
+	struct json_object *object = gpumon_json_object();
+	struct json_object *buckets = gpumon_json_array();
 
 	if (!histogram)
 		histogram = &unknown;
-	failed |=
-		gpumon_json_add_value(object, "count", histogram->count) ||
-		gpumon_json_add_value(object, "sum", histogram->sum) ||
-		gpumon_json_add_value(object, "min", histogram->min) ||
-		gpumon_json_add_value(object, "max", histogram->max) ||
-		gpumon_json_add_value(object, "p50", gpumon_histogram_percentile(histogram, 500)) ||
-		gpumon_json_add_value(object, "p90", gpumon_histogram_percentile(histogram, 900)) ||
-		gpumon_json_add_value(object, "p99", gpumon_histogram_percentile(histogram, 990));
+	gpumon_json_add_value(object, "count", histogram->count);
+	gpumon_json_add_value(object, "sum", histogram->sum);
+	gpumon_json_add_value(object, "min", histogram->min);
+	gpumon_json_add_value(object, "max", histogram->max);
+	gpumon_json_add_value(object, "p50", gpumon_histogram_percentile(histogram, 500));
+	gpumon_json_add_value(object, "p90", gpumon_histogram_percentile(histogram, 900));
+	gpumon_json_add_value(object, "p99", gpumon_histogram_percentile(histogram, 990));
+	for (size_t i = 0; i < histogram->n_buckets; i++) {
+		struct json_object *bucket = gpumon_json_object();
 
-	for (size_t i = 0; i < histogram->n_buckets && !failed; i++) {
-		struct json_object *bucket = json_object_new_object();
-
-		failed = gpumon_json_add_u64(bucket, "ge", histogram->buckets[i].ge) ||
-			 gpumon_json_add_u64(bucket, "lt", histogram->buckets[i].lt) ||
-			 gpumon_json_add_u64(bucket, "count", histogram->buckets[i].count);
-		failed |= gpumon_json_append(buckets, bucket) != 0;
+		gpumon_json_add_u64(bucket, "ge", histogram->buckets[i].ge);
+		gpumon_json_add_u64(bucket, "lt", histogram->buckets[i].lt);
+		gpumon_json_add_u64(bucket, "count", histogram->buckets[i].count);
+		gpumon_json_append(buckets, bucket);
 	}
-	failed |= gpumon_json_add(object, "buckets", buckets) != 0;
-	return gpumon_json_finish(object, failed);
+	gpumon_json_add(object, "buckets", buckets);
+	return object;
 }
 
 static struct json_object *json_parts(unsigned int parts)
@@ -45,234 +103,253 @@ static struct json_object *json_parts(unsigned int parts)
 		{ GPUMON_PART_STATISTICS, "statistics" }, { GPUMON_PART_LAYOUTS, "layouts" },
 		{ GPUMON_PART_ALERTS, "alerts" },
 	};
-	struct json_object *array = json_object_new_array();
-	bool failed = !array;
+	struct json_object *array = gpumon_json_array();
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !failed; i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (parts & names[i].part)
-			failed = gpumon_json_append(array, json_object_new_string(names[i].name));
-	}
-	return gpumon_json_finish(array, failed);
-}
-
-static int add_process_counts(struct json_object *object, const struct gpumon_process *process)
-{
-	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
-		if (gpumon_json_add_value(object, gpumon_process_counts[i].name,
-					  gpumon_process_count_of(process, i)))
-			return -1;
-	}
-	return 0;
-}
-
-static struct json_object *json_exited(const struct gpumon_process *exited)
-{
-	struct json_object *object = json_object_new_object();
-
-	return gpumon_json_finish(object, add_process_counts(object, exited) != 0);
-}
-
-static struct json_object *json_process(const struct gpumon_process *process)
-{
-	struct json_object *object = json_object_new_object();
-	bool failed;
-
-	failed = gpumon_json_add_value(object, "pid", process->pid) ||
-		 gpumon_json_add_string(object, "comm", process->comm) ||
-		 gpumon_json_add_value(object, "start_ns", process->start_ns) ||
-		 (process->alive.known ?
-			  gpumon_json_add_bool(object, "alive", process->alive.v != 0) :
-			  gpumon_json_add_null(object, "alive")) ||
-		 add_process_counts(object, process) ||
-		 gpumon_json_add_value(object, "open_handles", process->open_handles) ||
-		 gpumon_json_add_value(object, "cgroup_id", process->cgroup_id) ||
-		 gpumon_json_add_string(object, "cgroup", process->cgroup) ||
-		 gpumon_json_add_string(object, "container", process->container) ||
-		 gpumon_json_add_value(object, "container_pid", process->container_pid);
-	return gpumon_json_finish(object, failed);
+			gpumon_json_append(array, gpumon_json_string(names[i].name));
+	return array;
 }
 
 static struct json_object *json_info(const struct gpumon_model *model)
 {
-	const struct gpumon_info *info = &model->info;
-	struct json_object *object = json_object_new_object();
-	bool failed;
+	const struct gpumon_fields counts = { gpumon_process_counts, GPUMON_PROCESS_COUNTS };
+	struct json_object *object = json_fields(&gpumon_info_fields, &model->info);
 
-	failed = gpumon_json_add_string(object, "version", info->version) ||
-		 gpumon_json_add_value(object, "schema", info->schema) ||
-		 gpumon_json_add_string(object, "source", info->source ? info->source : "kmod") ||
-		 gpumon_json_add_string(object, "clock", info->clock) ||
-		 gpumon_json_add_value(object, "now_ns", info->now_ns) ||
-		 gpumon_json_add_value(object, "since_ns", info->since_ns) ||
-		 gpumon_json_add_value(object, "period", info->period) ||
-		 gpumon_json_add_value(object, "possible_cpus", info->possible_cpus) ||
-		 gpumon_json_add_value(object, "max_rings", info->max_rings) ||
-		 gpumon_json_add_value(object, "rings", info->rings) ||
-		 gpumon_json_add_value(object, "rings_retired", info->rings_retired) ||
-		 gpumon_json_add_value(object, "max_processes", info->max_processes) ||
-		 gpumon_json_add_value(object, "processes", info->processes) ||
-		 gpumon_json_add_value(object, "processes_exited", info->processes_exited) ||
-		 gpumon_json_add_value(object, "jobs_exited", info->jobs_exited) ||
-		 gpumon_json_add_value(object, "jobs_unattributed", info->jobs_unattributed) ||
-		 gpumon_json_add_value(object, "max_jobs", info->max_jobs) ||
-		 gpumon_json_add_value(object, "memory_bytes", info->memory_bytes) ||
-		 gpumon_json_add(object, "exited", json_exited(&info->exited)) ||
-		 gpumon_json_add(object, "inconsistent", json_parts(model->inconsistent));
+	gpumon_json_add(object, "exited", json_fields(&counts, &model->info.exited));
+	gpumon_json_add(object, "inconsistent", json_parts(model->inconsistent));
 	/* Only a difference has these keys: they show that the counts are differences. */
-	if (!failed && model->interval_ns)
-		failed = gpumon_json_add_u64(object, "interval_ns", model->interval_ns) ||
-			 gpumon_json_add_bool(object, "reset_between", model->reset_between);
-	return gpumon_json_finish(object, failed);
-}
-
-static struct json_object *json_probe(const struct gpumon_probe *probe)
-{
-	struct json_object *object = json_object_new_object();
-	struct json_object *dropped = json_object_new_object();
-	bool failed;
-
-	failed = gpumon_json_add_value(dropped, "table_full", probe->dropped.table_full) ||
-		 gpumon_json_add_value(dropped, "recursion", probe->dropped.recursion) ||
-		 gpumon_json_add_value(dropped, "unreadable", probe->dropped.unreadable) ||
-		 gpumon_json_add_value(dropped, "missed", probe->dropped.missed) ||
-		 gpumon_json_add_value(dropped, "no_memory", probe->dropped.no_memory) ||
-		 gpumon_json_add_string(object, "name", probe->name) ||
-		 gpumon_json_add_string(object, "module", probe->module) ||
-		 gpumon_json_add_string(object, "kind", gpumon_probe_kind_name(probe->kind)) ||
-		 gpumon_json_add_string(object, "state", gpumon_attach_state_name(probe->state)) ||
-		 gpumon_json_add_string(object, "reason", probe->reason ? probe->reason : "") ||
-		 gpumon_json_add_value(object, "seen", probe->seen) ||
-		 gpumon_json_add_value(object, "recorded", probe->recorded);
-	failed |= gpumon_json_add(object, "dropped", dropped) != 0;
-	return gpumon_json_finish(object, failed);
+	if (model->interval_ns) {
+		gpumon_json_add_u64(object, "interval_ns", model->interval_ns);
+		gpumon_json_add_bool(object, "reset_between", model->reset_between);
+	}
+	return object;
 }
 
 struct json_object *gpumon_json_group(const struct gpumon_group *group)
 {
-	struct json_object *object = json_object_new_object();
-	struct json_object *probes = json_object_new_array();
-	bool failed;
+	struct json_object *object = json_fields(&gpumon_group_fields, group);
+	struct json_object *probes = gpumon_json_array();
 
-	failed = gpumon_json_add_string(object, "name", group->name) ||
-		 gpumon_json_add_string(object, "state", gpumon_attach_state_name(group->state)) ||
-		 gpumon_json_add_string(object, "reason", group->reason ? group->reason : "") ||
-		 (group->enabled.known ?
-			  gpumon_json_add_bool(object, "enabled", group->enabled.v != 0) :
-			  gpumon_json_add_null(object, "enabled"));
-	for (size_t i = 0; i < group->n_probes && !failed; i++)
-		failed = gpumon_json_append(probes, json_probe(&group->probes[i]));
-	failed |= gpumon_json_add(object, "probes", probes) != 0;
-	return gpumon_json_finish(object, failed);
+	for (size_t i = 0; i < group->n_probes; i++) {
+		struct json_object *probe = json_fields(&gpumon_probe_fields, &group->probes[i]);
+
+		gpumon_json_add(probe, "dropped",
+				json_fields(&gpumon_drops_fields, &group->probes[i].dropped));
+		gpumon_json_append(probes, probe);
+	}
+	gpumon_json_add(object, "probes", probes);
+	return object;
 }
 
 static struct json_object *json_depth(struct gpumon_value now, struct gpumon_value max,
 				      const struct gpumon_histogram *histogram)
 {
-	struct json_object *object = json_object_new_object();
-	bool failed;
+	struct json_object *object = gpumon_json_object();
 
-	failed = gpumon_json_add_value(object, "now", now) ||
-		 gpumon_json_add_value(object, "max", max) ||
-		 gpumon_json_add(object, "histogram", gpumon_json_histogram(histogram));
-	return gpumon_json_finish(object, failed);
+	gpumon_json_add_value(object, "now", now);
+	gpumon_json_add_value(object, "max", max);
+	gpumon_json_add(object, "histogram", json_histogram(histogram));
+	return object;
 }
 
 static struct json_object *json_ring(const struct gpumon_model *model,
 				     const struct gpumon_ring *ring)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = json_fields(&gpumon_ring_fields, ring);
 	uint64_t id = ring->id.known ? ring->id.v : UINT64_MAX;
-	bool failed;
 
-	failed =
-		gpumon_json_add_value(object, "id", ring->id) ||
-		gpumon_json_add_string(object, "device", ring->device) ||
-		gpumon_json_add_string(object, "ring", ring->name) ||
-		gpumon_json_add_value(object, "live", ring->live) ||
-		gpumon_json_add_value(object, "queued", ring->queued) ||
-		gpumon_json_add_value(object, "run", ring->run) ||
-		gpumon_json_add_value(object, "done", ring->done) ||
-		gpumon_json_add_value(object, "errors", ring->errors) ||
-		gpumon_json_add_value(object, "killed", ring->killed) ||
-		gpumon_json_add_value(object, "dependency_waits", ring->dependency_waits) ||
-		gpumon_json_add_value(object, "untracked", ring->untracked) ||
-		gpumon_json_add_value(object, "jobs_table_full", ring->jobs_table_full) ||
-		gpumon_json_add_value(object, "clock_backwards", ring->clock_backwards) ||
-		gpumon_json_add(object, "queue_depth",
-				json_depth(ring->queue_depth, ring->queue_depth_max,
-					   gpumon_model_histogram(model, id, "queue_depth"))) ||
-		gpumon_json_add(object, "hw_depth",
-				json_depth(ring->hw_depth, ring->hw_depth_max,
-					   gpumon_model_histogram(model, id, "hw_depth"))) ||
-		gpumon_json_add(
-			object, "queue_ns",
-			gpumon_json_histogram(gpumon_model_histogram(model, id, "queue_ns"))) ||
-		gpumon_json_add(object, "run_ns",
-				gpumon_json_histogram(gpumon_model_histogram(model, id, "run_ns")));
-	return gpumon_json_finish(object, failed);
+	gpumon_json_add(object, "queue_depth",
+			json_depth(ring->queue_depth, ring->queue_depth_max,
+				   gpumon_model_histogram(model, id, "queue_depth")));
+	gpumon_json_add(object, "hw_depth",
+			json_depth(ring->hw_depth, ring->hw_depth_max,
+				   gpumon_model_histogram(model, id, "hw_depth")));
+	gpumon_json_add(object, "queue_ns",
+			json_histogram(gpumon_model_histogram(model, id, "queue_ns")));
+	gpumon_json_add(object, "run_ns",
+			json_histogram(gpumon_model_histogram(model, id, "run_ns")));
+	return object;
+}
+
+static void add_drm_sched(struct json_object *document, const struct gpumon_model *model)
+{
+	struct json_object *drm_sched = gpumon_json_object();
+	struct json_object *rings = gpumon_json_array();
+
+	for (size_t i = 0; i < model->n_rings; i++)
+		gpumon_json_append(rings, json_ring(model, &model->rings[i]));
+	gpumon_json_add(drm_sched, "rings", rings);
+	gpumon_json_add(document, "drm_sched", drm_sched);
+}
+
+/* Self-describing tables: their names come from messages. */
+
+static void add_named(struct json_object *object, const char *name, struct json_object *value)
+{
+	char *key = gpumon_utf8_copy(name ? name : "-");
+
+	gpumon_json_add(object, key, value);
+	free(key);
+}
+
+static void add_named_value(struct json_object *object, const char *name, struct gpumon_value value)
+{
+	char *key = gpumon_utf8_copy(name ? name : "-");
+
+	gpumon_json_add_value(object, key, value);
+	free(key);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+/* A number if the label is one, otherwise the text. */
+static void add_label(struct json_object *object, const struct gpumon_label *label)
+{
+	unsigned long long number;
+	char *end;
+
+	if (label->number && label->value && isdigit((unsigned char)label->value[0])) {
+		errno = 0;
+		number = strtoull(label->value, &end, 10);
+		if (!*end && !errno) {
+			add_named_value(object, label->name, gpumon_value_of(number));
+			return;
+		}
+	}
+	if (label->value)
+		add_named(object, label->name, gpumon_json_string(label->value));
+	else
+		add_named_value(object, label->name, (struct gpumon_value){ 0 });
+}
+
+static struct json_object *json_gauge(const struct gpumon_column *column)
+{
+	struct json_object *object = gpumon_json_object();
+
+	if (column->level.known)
+		gpumon_json_add_i64(object, "now", column->level.v);
+	else
+		gpumon_json_add_null(object, "now");
+	gpumon_json_add_value(object, "max", column->highest);
+	return object;
+}
+
+static void add_column(struct json_object *object, const struct gpumon_column *column)
+{
+	switch (column->kind.v) {
+	case GPUMON_COLUMN_KIND_GAUGE:
+		add_named(object, column->name, json_gauge(column));
+		break;
+	case GPUMON_COLUMN_KIND_HISTOGRAM:
+		add_named(object, column->name, json_histogram(&column->histogram));
+		break;
+	default:
+		add_named_value(object, column->name, column->value);
+	}
+}
+
+static struct json_object *json_row(const struct gpumon_row *row)
+{
+	struct json_object *object = gpumon_json_object();
+
+	gpumon_json_add_value(object, "row", row->number);
+	for (size_t i = 0; i < row->n_labels; i++)
+		add_label(object, &row->labels[i]);
+	for (size_t i = 0; i < row->n_columns; i++)
+		add_column(object, &row->columns[i]);
+	return object;
+}
+
+/* The object of a group, created on first use. */
+static struct json_object *group_object(struct json_object *document, const char *group)
+{
+	struct json_object *object = NULL;
+	char *key = gpumon_utf8_copy(group);
+
+	if (!json_object_object_get_ex(document, key, &object) ||
+	    !json_object_is_type(object, json_type_object)) {
+		object = gpumon_json_object();
+		gpumon_json_add(document, key, object);
+	}
+	free(key);
+	return object;
+}
+
+static void add_tables(struct json_object *document, const struct gpumon_model *model,
+		       const char *group)
+{
+	/* Every group has a key, so that a program can test whether it has a table. */
+	for (size_t i = 0; i < model->n_groups; i++) {
+		const char *name = model->groups[i].name;
+
+		if (name && (!group || same_text(name, group)))
+			group_object(document, name);
+	}
+	for (size_t i = 0; i < model->n_statistics; i++) {
+		const struct gpumon_statistics *statistics = &model->statistics[i];
+		struct json_object *rows;
+
+		if (!statistics->group || !statistics->table ||
+		    (group && !same_text(statistics->group, group)))
+			continue;
+		rows = gpumon_json_array();
+		for (size_t k = 0; k < statistics->n_rows; k++)
+			gpumon_json_append(rows, json_row(&statistics->rows[k]));
+		add_named(group_object(document, statistics->group), statistics->table, rows);
+	}
+}
+
+struct json_object *gpumon_json_alert(const struct gpumon_alert *alert)
+{
+	return json_fields(&gpumon_alert_fields, alert);
+}
+
+static void add_layouts_and_alerts(struct json_object *document, const struct gpumon_model *model,
+				   const char *group)
+{
+	struct json_object *layouts = gpumon_json_array();
+	struct json_object *alerts = gpumon_json_array();
+
+	for (size_t i = 0; i < model->n_layouts; i++)
+		if (!group || same_text(model->layouts[i].group, group))
+			gpumon_json_append(layouts,
+					   json_fields(&gpumon_layout_fields, &model->layouts[i]));
+	for (size_t i = 0; i < model->n_alerts; i++)
+		if (!group || same_text(model->alerts[i].group, group))
+			gpumon_json_append(alerts, gpumon_json_alert(&model->alerts[i]));
+	gpumon_json_add(document, "layouts", layouts);
+	gpumon_json_add(document, "alerts", alerts);
 }
 
 struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring)
 {
-	struct json_object *object = json_object_new_object();
-	bool failed;
-
-	failed = (ring->enabled.known ?
-			  gpumon_json_add_bool(object, "enabled", ring->enabled.v != 0) :
-			  gpumon_json_add_null(object, "enabled")) ||
-		 gpumon_json_add_value(object, "size_kib", ring->size_kib) ||
-		 gpumon_json_add_value(object, "written", ring->written) ||
-		 gpumon_json_add_value(object, "overwritten", ring->overwritten) ||
-		 gpumon_json_add_value(object, "delivered", ring->delivered) ||
-		 gpumon_json_add_value(object, "pending", ring->pending) ||
-		 gpumon_json_add_value(object, "dropped", ring->dropped);
-	return gpumon_json_finish(object, failed);
-}
-
-static int add_drm_sched(struct json_object *document, const struct gpumon_model *model)
-{
-	struct json_object *drm_sched = json_object_new_object();
-	struct json_object *rings = json_object_new_array();
-	bool failed = !drm_sched || !rings;
-
-	for (size_t i = 0; i < model->n_rings && !failed; i++)
-		failed = gpumon_json_append(rings, json_ring(model, &model->rings[i]));
-	failed |= gpumon_json_add(drm_sched, "rings", rings) != 0;
-	failed |= gpumon_json_add(document, "drm_sched", drm_sched) != 0;
-	return failed ? -1 : 0;
-}
-
-/* Processes belong to no single group. */
-static int add_processes(struct json_object *document, const struct gpumon_model *model)
-{
-	struct json_object *processes = json_object_new_array();
-	bool failed = !processes;
-
-	for (size_t i = 0; i < model->n_processes && !failed; i++)
-		failed = gpumon_json_append(processes, json_process(&model->processes[i]));
-	failed |= gpumon_json_add(document, "processes", processes) != 0;
-	return failed ? -1 : 0;
+	return json_fields(&gpumon_event_ring_fields, ring);
 }
 
 struct json_object *gpumon_json_model(const struct gpumon_model *model, const char *group)
 {
-	struct json_object *document = json_object_new_object();
-	struct json_object *groups = json_object_new_array();
-	bool failed = !document || !groups;
+	struct json_object *document = gpumon_json_object();
+	struct json_object *groups = gpumon_json_array();
+	struct json_object *processes = gpumon_json_array();
 
-	for (size_t i = 0; i < model->n_groups && !failed; i++) {
-		const char *name = model->groups[i].name;
-
-		if (!group || (name && !strcmp(name, group)))
-			failed = gpumon_json_append(groups, gpumon_json_group(&model->groups[i]));
-	}
-	failed |= gpumon_json_add(document, "gpumon", json_info(model)) != 0;
-	failed |= gpumon_json_add(document, "groups", groups) != 0;
-	if (!failed && (!group || !strcmp(group, "drm_sched")))
-		failed = add_drm_sched(document, model);
-	failed = failed || gpumon_json_statistics(document, model, group) ||
-		 add_processes(document, model);
-	failed |= gpumon_json_add(document, "event_ring",
-				  gpumon_json_event_ring(&model->event_ring)) != 0;
-	return gpumon_json_finish(document, failed);
+	for (size_t i = 0; i < model->n_groups; i++)
+		if (!group || same_text(model->groups[i].name, group))
+			gpumon_json_append(groups, gpumon_json_group(&model->groups[i]));
+	gpumon_json_add(document, "gpumon", json_info(model));
+	gpumon_json_add(document, "groups", groups);
+	if (!group || !strcmp(group, "drm_sched"))
+		add_drm_sched(document, model);
+	add_tables(document, model, group);
+	add_layouts_and_alerts(document, model, group);
+	/* Processes belong to no single group. */
+	for (size_t i = 0; i < model->n_processes; i++)
+		gpumon_json_append(processes,
+				   json_fields(&gpumon_process_fields, &model->processes[i]));
+	gpumon_json_add(document, "processes", processes);
+	gpumon_json_add(document, "event_ring", gpumon_json_event_ring(&model->event_ring));
+	return document;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Parts of the model as JSON objects; NULL without memory. */
+/* Parts of the model as JSON objects. */
 #ifndef GPUMON_DRIVER_JSON_MODEL_H
 #define GPUMON_DRIVER_JSON_MODEL_H
 
@@ -8,11 +8,7 @@
 
 struct json_object *gpumon_json_group(const struct gpumon_group *group);
 struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring);
-struct json_object *gpumon_json_histogram(const struct gpumon_histogram *histogram);
 struct json_object *gpumon_json_alert(const struct gpumon_alert *alert);
-/* Add tables by group, layouts and alerts to the document of "stat --json". 0 or -1. */
-int gpumon_json_statistics(struct json_object *document, const struct gpumon_model *model,
-			   const char *group);
 /* The document of "stat --json". @group: only this group, or NULL for all. */
 struct json_object *gpumon_json_model(const struct gpumon_model *model, const char *group);
 

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "lib/array.h"
-#include "histogram.h"
-#include "model.h"
+#include "model_fields.h"
 
 struct gpumon_group *gpumon_model_add_group(struct gpumon_model *model)
 {
@@ -31,35 +30,34 @@ struct gpumon_process *gpumon_model_add_process(struct gpumon_model *model)
 	return GPUMON_GROW(model->processes, model->n_processes);
 }
 
-int gpumon_histogram_add_bucket(struct gpumon_histogram *histogram, uint64_t ge, uint64_t lt,
-				uint64_t count)
+struct gpumon_statistics *gpumon_model_add_statistics(struct gpumon_model *model)
 {
-	struct gpumon_bucket *bucket = GPUMON_GROW(histogram->buckets, histogram->n_buckets);
-
-	if (!bucket)
-		return -1;
-	*bucket = (struct gpumon_bucket){ .ge = ge, .lt = lt, .count = count };
-	return 0;
+	return GPUMON_GROW(model->statistics, model->n_statistics);
 }
 
-void gpumon_group_clear(struct gpumon_group *group)
+struct gpumon_row *gpumon_statistics_add_row(struct gpumon_statistics *statistics)
 {
-	for (size_t i = 0; i < group->n_probes; i++) {
-		free(group->probes[i].name);
-		free(group->probes[i].module);
-		free(group->probes[i].reason);
-	}
-	free(group->probes);
-	free(group->name);
-	free(group->reason);
-	memset(group, 0, sizeof(*group));
+	return GPUMON_GROW(statistics->rows, statistics->n_rows);
 }
 
-static void clear_ring(struct gpumon_ring *ring)
+struct gpumon_label *gpumon_row_add_label(struct gpumon_row *row)
 {
-	free(ring->device);
-	free(ring->name);
-	memset(ring, 0, sizeof(*ring));
+	return GPUMON_GROW(row->labels, row->n_labels);
+}
+
+struct gpumon_column *gpumon_row_add_column(struct gpumon_row *row)
+{
+	return GPUMON_GROW(row->columns, row->n_columns);
+}
+
+struct gpumon_layout *gpumon_model_add_layout(struct gpumon_model *model)
+{
+	return GPUMON_GROW(model->layouts, model->n_layouts);
+}
+
+struct gpumon_alert *gpumon_model_add_alert(struct gpumon_model *model)
+{
+	return GPUMON_GROW(model->alerts, model->n_alerts);
 }
 
 void gpumon_histogram_clear(struct gpumon_histogram *histogram)
@@ -70,21 +68,63 @@ void gpumon_histogram_clear(struct gpumon_histogram *histogram)
 	memset(histogram, 0, sizeof(*histogram));
 }
 
-void gpumon_process_clear(struct gpumon_process *process)
+void gpumon_group_clear(struct gpumon_group *group)
 {
-	free(process->comm);
-	free(process->container);
-	free(process->cgroup);
-	memset(process, 0, sizeof(*process));
+	for (size_t i = 0; i < group->n_probes; i++)
+		gpumon_fields_free(&gpumon_probe_fields, &group->probes[i]);
+	free(group->probes);
+	gpumon_fields_free(&gpumon_group_fields, group);
+	memset(group, 0, sizeof(*group));
 }
 
 void gpumon_info_clear(struct gpumon_info *info)
 {
-	free(info->version);
-	free(info->clock);
-	gpumon_process_clear(&info->exited);
+	gpumon_fields_free(&gpumon_process_fields, &info->exited);
+	gpumon_fields_free(&gpumon_info_fields, info);
 	memset(info, 0, sizeof(*info));
 }
+
+void gpumon_row_clear(struct gpumon_row *row)
+{
+	for (size_t i = 0; i < row->n_labels; i++) {
+		free(row->labels[i].name);
+		free(row->labels[i].value);
+	}
+	for (size_t i = 0; i < row->n_columns; i++) {
+		free(row->columns[i].name);
+		gpumon_histogram_clear(&row->columns[i].histogram);
+	}
+	free(row->labels);
+	free(row->columns);
+	memset(row, 0, sizeof(*row));
+}
+
+static void clear_table(struct gpumon_statistics *statistics)
+{
+	for (size_t k = 0; k < statistics->n_rows; k++)
+		gpumon_row_clear(&statistics->rows[k]);
+	free(statistics->rows);
+	free(statistics->group);
+	free(statistics->table);
+}
+
+void gpumon_model_remove_statistics(struct gpumon_model *model,
+				    struct gpumon_statistics *statistics)
+{
+	size_t behind = (size_t)(model->statistics + model->n_statistics - statistics - 1);
+
+	clear_table(statistics);
+	memmove(statistics, statistics + 1, behind * sizeof(*statistics));
+	model->n_statistics--;
+}
+
+/* Free an array, whose elements are cleared. */
+#define FREE_ARRAY(array, n)    \
+	do {                    \
+		free(array);    \
+		(array) = NULL; \
+		(n) = 0;        \
+	} while (0)
 
 void gpumon_model_clear(struct gpumon_model *model, unsigned int parts)
 {
@@ -95,32 +135,38 @@ void gpumon_model_clear(struct gpumon_model *model, unsigned int parts)
 	if (parts & GPUMON_PART_GROUPS) {
 		for (size_t i = 0; i < model->n_groups; i++)
 			gpumon_group_clear(&model->groups[i]);
-		free(model->groups);
-		model->groups = NULL;
-		model->n_groups = 0;
+		FREE_ARRAY(model->groups, model->n_groups);
 	}
 	if (parts & GPUMON_PART_RINGS) {
 		for (size_t i = 0; i < model->n_rings; i++)
-			clear_ring(&model->rings[i]);
-		free(model->rings);
-		model->rings = NULL;
-		model->n_rings = 0;
+			gpumon_fields_free(&gpumon_ring_fields, &model->rings[i]);
+		FREE_ARRAY(model->rings, model->n_rings);
 	}
 	if (parts & GPUMON_PART_HISTOGRAMS) {
 		for (size_t i = 0; i < model->n_histograms; i++)
 			gpumon_histogram_clear(&model->histograms[i]);
-		free(model->histograms);
-		model->histograms = NULL;
-		model->n_histograms = 0;
+		FREE_ARRAY(model->histograms, model->n_histograms);
 	}
 	if (parts & GPUMON_PART_PROCESSES) {
 		for (size_t i = 0; i < model->n_processes; i++)
-			gpumon_process_clear(&model->processes[i]);
-		free(model->processes);
-		model->processes = NULL;
-		model->n_processes = 0;
+			gpumon_fields_free(&gpumon_process_fields, &model->processes[i]);
+		FREE_ARRAY(model->processes, model->n_processes);
 	}
-	gpumon_statistics_clear(model, parts);
+	if (parts & GPUMON_PART_STATISTICS) {
+		for (size_t i = 0; i < model->n_statistics; i++)
+			clear_table(&model->statistics[i]);
+		FREE_ARRAY(model->statistics, model->n_statistics);
+	}
+	if (parts & GPUMON_PART_LAYOUTS) {
+		for (size_t i = 0; i < model->n_layouts; i++)
+			gpumon_fields_free(&gpumon_layout_fields, &model->layouts[i]);
+		FREE_ARRAY(model->layouts, model->n_layouts);
+	}
+	if (parts & GPUMON_PART_ALERTS) {
+		for (size_t i = 0; i < model->n_alerts; i++)
+			gpumon_fields_free(&gpumon_alert_fields, &model->alerts[i]);
+		FREE_ARRAY(model->alerts, model->n_alerts);
+	}
 	model->parts &= ~parts;
 	model->inconsistent &= ~parts;
 }
@@ -162,6 +208,68 @@ const struct gpumon_histogram *gpumon_model_histogram(const struct gpumon_model 
 	return NULL;
 }
 
+static bool same_string(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *model,
+						  const char *group, const char *table)
+{
+	/* Search from the end: a dump continues its last table. */
+	for (size_t i = model->n_statistics; i-- > 0;) {
+		struct gpumon_statistics *statistics = &model->statistics[i];
+
+		if (same_string(statistics->table, table) && same_string(statistics->group, group))
+			return statistics;
+	}
+	return NULL;
+}
+
+struct gpumon_row *gpumon_statistics_row(const struct gpumon_statistics *statistics,
+					 uint64_t number)
+{
+	for (size_t i = statistics->n_rows; i-- > 0;) {
+		if (statistics->rows[i].number.known && statistics->rows[i].number.v == number)
+			return &statistics->rows[i];
+	}
+	return NULL;
+}
+
+struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char *name)
+{
+	for (size_t i = 0; i < row->n_columns; i++) {
+		if (same_string(row->columns[i].name, name))
+			return &row->columns[i];
+	}
+	return NULL;
+}
+
+int gpumon_row_compare(const void *a, const void *b)
+{
+	const struct gpumon_row *x = *(const struct gpumon_row *const *)a;
+	const struct gpumon_row *y = *(const struct gpumon_row *const *)b;
+	int order = 0;
+
+	for (size_t i = 0; i < x->n_labels && i < y->n_labels && !order; i++) {
+		const char *left = x->labels[i].value, *right = y->labels[i].value;
+
+		order = strverscmp(left ? left : "", right ? right : "");
+	}
+	if (!order)
+		order = x->number.v < y->number.v ? -1 : x->number.v > y->number.v;
+	return order;
+}
+
+const char *gpumon_row_label(const struct gpumon_row *row, const char *name)
+{
+	for (size_t i = 0; i < row->n_labels; i++) {
+		if (row->labels[i].name && name && !strcmp(row->labels[i].name, name))
+			return row->labels[i].value;
+	}
+	return NULL;
+}
+
 const char *gpumon_attach_state_name(struct gpumon_value state)
 {
 	static const char *const names[] = {
@@ -189,4 +297,58 @@ const char *gpumon_probe_kind_name(struct gpumon_value kind)
 	if (!kind.known || kind.v >= sizeof(names) / sizeof(names[0]))
 		return "unknown";
 	return names[kind.v];
+}
+
+void gpumon_histogram_add_bucket(struct gpumon_histogram *histogram, uint64_t ge, uint64_t lt,
+				 uint64_t count)
+{
+	struct gpumon_bucket *bucket = GPUMON_GROW(histogram->buckets, histogram->n_buckets);
+
+	*bucket = (struct gpumon_bucket){ .ge = ge, .lt = lt, .count = count };
+}
+
+struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *histogram,
+						unsigned int permille)
+{
+	uint64_t total = 0, rank, before = 0;
+	double value;
+
+	if (!histogram)
+		return (struct gpumon_value){ 0 };
+
+	/* Use the sum of the buckets. In a reading under load the count may differ by a few. */
+	for (size_t i = 0; i < histogram->n_buckets; i++)
+		total += histogram->buckets[i].count;
+	if (!total)
+		return (struct gpumon_value){ 0 };
+
+	/* ceil(total * permille / 1000) without overflow. */
+	rank = total / 1000 * permille + (total % 1000 * permille + 999) / 1000;
+	if (rank < 1)
+		rank = 1;
+	if (rank > total)
+		rank = total;
+
+	for (size_t i = 0; i < histogram->n_buckets; i++) {
+		const struct gpumon_bucket *bucket = &histogram->buckets[i];
+		uint64_t low = bucket->ge, high, width, at;
+
+		if (before + bucket->count < rank) {
+			before += bucket->count;
+			continue;
+		}
+		/* lt is exclusive. An invalid bucket must not make the width wrap. */
+		high = bucket->lt > low ? bucket->lt - 1 : low;
+		/* min and max narrow the first and the last bucket, which are often much wider. */
+		if (histogram->min.known && histogram->min.v > low && histogram->min.v <= high)
+			low = histogram->min.v;
+		if (histogram->max.known && histogram->max.v < high && histogram->max.v >= low)
+			high = histogram->max.v;
+		width = high - low;
+		/* The k-th of n values is in the middle of the k-th of n equal parts. */
+		value = (double)width * ((double)(rank - before) - 0.5) / (double)bucket->count;
+		at = value < (double)width ? (uint64_t)(value + 0.5) : width;
+		return gpumon_value_of(low + (at < width ? at : width));
+	}
+	return (struct gpumon_value){ 0 };
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The data of gpumon.ko, or of the BPF programs that replace it, as plain structures. parse.c or
- * bpf_source/ fill them, and stat, top and the JSON writer print them. Nothing here uses netlink,
+ * bpf_source.c fill them, and stat, top and the JSON writer print them. Nothing here uses netlink,
  * so that tests can construct models.
  */
 #ifndef GPUMON_DRIVER_MODEL_H
@@ -267,13 +267,19 @@ void gpumon_model_free(struct gpumon_model *model);
 /* Clear one part (GPUMON_PART_*), for a dump that has to restart. */
 void gpumon_model_clear(struct gpumon_model *model, unsigned int parts);
 
-/* Append one zeroed element. NULL without memory. */
+/* Free the contents and zero it. */
+void gpumon_info_clear(struct gpumon_info *info);
+void gpumon_group_clear(struct gpumon_group *group);
+void gpumon_histogram_clear(struct gpumon_histogram *histogram);
+void gpumon_row_clear(struct gpumon_row *row);
+
+/* Append one zeroed element. Without memory the program ends: lib/memory.h. */
 struct gpumon_group *gpumon_model_add_group(struct gpumon_model *model);
 struct gpumon_probe *gpumon_group_add_probe(struct gpumon_group *group);
 struct gpumon_ring *gpumon_model_add_ring(struct gpumon_model *model);
 struct gpumon_histogram *gpumon_model_add_histogram(struct gpumon_model *model);
-int gpumon_histogram_add_bucket(struct gpumon_histogram *histogram, uint64_t ge, uint64_t lt,
-				uint64_t count);
+void gpumon_histogram_add_bucket(struct gpumon_histogram *histogram, uint64_t ge, uint64_t lt,
+				 uint64_t count);
 struct gpumon_process *gpumon_model_add_process(struct gpumon_model *model);
 struct gpumon_statistics *gpumon_model_add_statistics(struct gpumon_model *model);
 void gpumon_model_remove_statistics(struct gpumon_model *model,
@@ -301,7 +307,7 @@ const char *gpumon_row_label(const struct gpumon_row *row, const char *name);
 
 /**
  * gpumon_model_diff() - the difference of two readings
- * @diff: out, zeroed by the caller; free it with gpumon_model_free() also on failure
+ * @diff: out, zeroed by the caller; free it with gpumon_model_free()
  * @before: the earlier reading
  * @after: the later one
  *
@@ -309,11 +315,9 @@ const char *gpumon_row_label(const struct gpumon_row *row, const char *name);
  * and max of a histogram are unknown. Rings match by id, device and name, rows by number and
  * labels. A ring, histogram, row or process that @before does not have counts from its own
  * beginning. If the period changed in between, @after is used as it is.
- *
- * Return: 0, or -1 without memory.
  */
-int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *before,
-		      const struct gpumon_model *after);
+void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *before,
+		       const struct gpumon_model *after);
 
 /**
  * gpumon_histogram_percentile() - estimate a percentile from buckets

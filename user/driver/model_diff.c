@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* The difference of two readings, see gpumon_model_diff(). */
-#include <stdlib.h>
 #include <string.h>
 
-#include "lib/array.h"
-#include "histogram.h"
-#include "model.h"
-#include "process_count.h"
+#include "lib/memory.h"
+#include "model_fields.h"
+
+/* From nothing: what came since the earlier reading counts from its own beginning. */
+static const struct gpumon_histogram no_histogram = {
+	.count = { .known = true },
+	.sum = { .known = true },
+};
 
 static bool same_string(const char *a, const char *b)
 {
@@ -16,6 +19,32 @@ static bool same_string(const char *a, const char *b)
 static bool same_value(struct gpumon_value a, struct gpumon_value b)
 {
 	return a.known == b.known && a.v == b.v;
+}
+
+static char *copy_string(const char *from)
+{
+	return from ? gpumon_strdup(from) : NULL;
+}
+
+static void subtract_histogram(struct gpumon_histogram *diff, const struct gpumon_histogram *before,
+			       const struct gpumon_histogram *after)
+{
+	size_t b = 0;
+
+	for (size_t a = 0; a < after->n_buckets; a++) {
+		const struct gpumon_bucket *bucket = &after->buckets[a];
+		uint64_t earlier = 0;
+
+		while (b < before->n_buckets && before->buckets[b].ge < bucket->ge)
+			b++;
+		if (b < before->n_buckets && before->buckets[b].ge == bucket->ge)
+			earlier = before->buckets[b].count;
+		if (bucket->count > earlier)
+			gpumon_histogram_add_bucket(diff, bucket->ge, bucket->lt,
+						    bucket->count - earlier);
+	}
+	diff->count = gpumon_value_subtract(after->count, before->count);
+	diff->sum = gpumon_value_subtract(after->sum, before->sum);
 }
 
 static const struct gpumon_probe *find_probe(const struct gpumon_group *group,
@@ -30,48 +59,26 @@ static const struct gpumon_probe *find_probe(const struct gpumon_group *group,
 	return NULL;
 }
 
-static int diff_group(struct gpumon_model *diff, const struct gpumon_group *before,
-		      const struct gpumon_group *after)
+static void diff_group(struct gpumon_model *diff, const struct gpumon_group *before,
+		       const struct gpumon_group *after)
 {
 	struct gpumon_group *group = gpumon_model_add_group(diff);
 
-	if (!group || gpumon_copy_string(&group->name, after->name) ||
-	    gpumon_copy_string(&group->reason, after->reason))
-		return -1;
-	group->enabled = after->enabled;
-	group->state = after->state;
-
+	*group = *after;
+	gpumon_fields_copy(&gpumon_group_fields, group);
+	group->probes = NULL;
+	group->n_probes = 0;
 	for (size_t i = 0; i < after->n_probes; i++) {
-		const struct gpumon_probe *new = &after->probes[i];
-		const struct gpumon_probe *old = find_probe(before, new);
+		const struct gpumon_probe *old = find_probe(before, &after->probes[i]);
 		struct gpumon_probe *probe = gpumon_group_add_probe(group);
 
-		if (!probe)
-			return -1;
-		*probe = *new;
-		probe->name = NULL;
-		probe->module = NULL;
-		probe->reason = NULL;
-		if (gpumon_copy_string(&probe->name, new->name) ||
-		    gpumon_copy_string(&probe->module, new->module) ||
-		    gpumon_copy_string(&probe->reason, new->reason))
-			return -1;
+		*probe = after->probes[i];
+		gpumon_fields_copy(&gpumon_probe_fields, probe);
 		if (!old)
 			continue;
-		probe->seen = gpumon_value_subtract(new->seen, old->seen);
-		probe->recorded = gpumon_value_subtract(new->recorded, old->recorded);
-		probe->dropped.table_full =
-			gpumon_value_subtract(new->dropped.table_full, old->dropped.table_full);
-		probe->dropped.recursion =
-			gpumon_value_subtract(new->dropped.recursion, old->dropped.recursion);
-		probe->dropped.unreadable =
-			gpumon_value_subtract(new->dropped.unreadable, old->dropped.unreadable);
-		probe->dropped.missed =
-			gpumon_value_subtract(new->dropped.missed, old->dropped.missed);
-		probe->dropped.no_memory =
-			gpumon_value_subtract(new->dropped.no_memory, old->dropped.no_memory);
+		gpumon_fields_subtract(&gpumon_probe_fields, probe, old);
+		gpumon_fields_subtract(&gpumon_drops_fields, &probe->dropped, &old->dropped);
 	}
-	return 0;
 }
 
 /* A new ring may get the number of an old one, so the names must agree too. */
@@ -88,51 +95,27 @@ static const struct gpumon_ring *find_ring(const struct gpumon_model *model,
 	return NULL;
 }
 
-static int diff_ring(struct gpumon_model *diff, const struct gpumon_ring *before,
-		     const struct gpumon_ring *after)
+static void diff_ring(struct gpumon_model *diff, const struct gpumon_ring *before,
+		      const struct gpumon_ring *after)
 {
 	struct gpumon_ring *ring = gpumon_model_add_ring(diff);
 
-	if (!ring)
-		return -1;
 	*ring = *after;
-	ring->device = NULL;
-	ring->name = NULL;
-	if (gpumon_copy_string(&ring->device, after->device) ||
-	    gpumon_copy_string(&ring->name, after->name))
-		return -1;
-	if (!before)
-		return 0;
-	ring->queued = gpumon_value_subtract(after->queued, before->queued);
-	ring->run = gpumon_value_subtract(after->run, before->run);
-	ring->done = gpumon_value_subtract(after->done, before->done);
-	ring->errors = gpumon_value_subtract(after->errors, before->errors);
-	ring->killed = gpumon_value_subtract(after->killed, before->killed);
-	ring->dependency_waits =
-		gpumon_value_subtract(after->dependency_waits, before->dependency_waits);
-	ring->untracked = gpumon_value_subtract(after->untracked, before->untracked);
-	ring->jobs_table_full =
-		gpumon_value_subtract(after->jobs_table_full, before->jobs_table_full);
-	ring->clock_backwards =
-		gpumon_value_subtract(after->clock_backwards, before->clock_backwards);
-	return 0;
+	gpumon_fields_copy(&gpumon_ring_fields, ring);
+	if (before)
+		gpumon_fields_subtract(&gpumon_ring_fields, ring, before);
 }
 
-static int diff_histogram(struct gpumon_model *diff, const struct gpumon_model *before,
-			  const struct gpumon_model *after_model,
-			  const struct gpumon_histogram *after)
+static void diff_histogram(struct gpumon_model *diff, const struct gpumon_model *before,
+			   const struct gpumon_model *after_model,
+			   const struct gpumon_histogram *after)
 {
-	static const struct gpumon_histogram nothing = {
-		.count = { .known = true },
-		.sum = { .known = true },
-	};
 	const struct gpumon_histogram *old = NULL;
 	const struct gpumon_ring *ring = NULL;
 	struct gpumon_histogram *histogram = gpumon_model_add_histogram(diff);
 
-	if (!histogram || gpumon_copy_string(&histogram->group, after->group) ||
-	    gpumon_copy_string(&histogram->name, after->name))
-		return -1;
+	histogram->group = copy_string(after->group);
+	histogram->name = copy_string(after->name);
 	histogram->ring_id = after->ring_id;
 
 	if (after->ring_id.known && after->name)
@@ -144,41 +127,7 @@ static int diff_histogram(struct gpumon_model *diff, const struct gpumon_model *
 	/* Fewer values than before: a new ring got the same number. */
 	if (old && old->count.known && after->count.known && after->count.v < old->count.v)
 		old = NULL;
-	return gpumon_histogram_subtract(histogram, old ? old : &nothing, after);
-}
-
-/* Only the counters: open handles are a level. */
-static void subtract_process(struct gpumon_process *process, const struct gpumon_process *before,
-			     const struct gpumon_process *after)
-{
-	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++)
-		*gpumon_process_count(process, i) = gpumon_value_subtract(
-			gpumon_process_count_of(after, i), gpumon_process_count_of(before, i));
-}
-
-static int copy_process(struct gpumon_process *to, const struct gpumon_process *from)
-{
-	*to = *from;
-	to->comm = NULL;
-	to->container = NULL;
-	to->cgroup = NULL;
-	return gpumon_copy_string(&to->comm, from->comm) ||
-			       gpumon_copy_string(&to->container, from->container) ||
-			       gpumon_copy_string(&to->cgroup, from->cgroup) ?
-		       -1 :
-		       0;
-}
-
-static int copy_info(struct gpumon_info *to, const struct gpumon_info *from)
-{
-	*to = *from;
-	to->version = NULL;
-	to->clock = NULL;
-	return copy_process(&to->exited, &from->exited) ||
-			       gpumon_copy_string(&to->version, from->version) ||
-			       gpumon_copy_string(&to->clock, from->clock) ?
-		       -1 :
-		       0;
+	subtract_histogram(histogram, old ? old : &no_histogram, after);
 }
 
 /*
@@ -201,20 +150,97 @@ static const struct gpumon_process *find_process(const struct gpumon_model *mode
 	return NULL;
 }
 
-static int diff_process(struct gpumon_model *diff, const struct gpumon_process *before,
-			const struct gpumon_process *after)
+static void diff_process(struct gpumon_model *diff, const struct gpumon_process *before,
+			 const struct gpumon_process *after)
 {
 	struct gpumon_process *process = gpumon_model_add_process(diff);
 
-	if (!process || copy_process(process, after))
-		return -1;
+	*process = *after;
+	gpumon_fields_copy(&gpumon_process_fields, process);
 	if (before)
-		subtract_process(process, before, after);
-	return 0;
+		gpumon_fields_subtract(&gpumon_process_fields, process, before);
 }
 
-int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *before,
-		      const struct gpumon_model *after)
+static bool same_labels(const struct gpumon_row *a, const struct gpumon_row *b)
+{
+	if (a->n_labels != b->n_labels)
+		return false;
+	for (size_t i = 0; i < a->n_labels; i++) {
+		if (!same_string(a->labels[i].name, b->labels[i].name) ||
+		    !same_string(a->labels[i].value, b->labels[i].value))
+			return false;
+	}
+	return true;
+}
+
+static void diff_column(struct gpumon_row *row, const struct gpumon_column *before,
+			const struct gpumon_column *after)
+{
+	const struct gpumon_histogram *histogram = before ? &before->histogram : &no_histogram;
+	struct gpumon_column *column = gpumon_row_add_column(row);
+
+	*column = *after;
+	memset(&column->histogram, 0, sizeof(column->histogram));
+	column->name = copy_string(after->name);
+	if (before)
+		column->value = gpumon_value_subtract(after->value, before->value);
+	if (!after->histogram.count.known || !histogram->count.known)
+		return;
+	/* Fewer values than before: the row restarted. */
+	if (after->histogram.count.v < histogram->count.v)
+		histogram = &no_histogram;
+	subtract_histogram(&column->histogram, histogram, &after->histogram);
+}
+
+static void diff_row(struct gpumon_statistics *statistics, const struct gpumon_row *before,
+		     const struct gpumon_row *after)
+{
+	struct gpumon_row *row = gpumon_statistics_add_row(statistics);
+
+	row->number = after->number;
+	for (size_t i = 0; i < after->n_labels; i++) {
+		struct gpumon_label *label = gpumon_row_add_label(row);
+
+		label->name = copy_string(after->labels[i].name);
+		label->value = copy_string(after->labels[i].value);
+		label->number = after->labels[i].number;
+	}
+	if (before && !same_labels(before, after))
+		before = NULL;
+	for (size_t i = 0; i < after->n_columns; i++) {
+		const struct gpumon_column *column = &after->columns[i], *old = NULL;
+
+		if (before && column->name)
+			old = gpumon_row_column(before, column->name);
+		diff_column(row, old, column);
+	}
+}
+
+static void diff_table(struct gpumon_model *diff, const struct gpumon_statistics *before,
+		       const struct gpumon_statistics *after)
+{
+	struct gpumon_statistics *statistics = gpumon_model_add_statistics(diff);
+
+	statistics->group = copy_string(after->group);
+	statistics->table = copy_string(after->table);
+	for (size_t i = 0; i < after->n_rows; i++) {
+		const struct gpumon_row *row = &after->rows[i], *old = NULL;
+
+		if (before && row->number.known)
+			old = gpumon_statistics_row(before, row->number.v);
+		diff_row(statistics, old, row);
+	}
+}
+
+static void diff_info(struct gpumon_model *diff, const struct gpumon_info *before)
+{
+	gpumon_fields_subtract(&gpumon_info_fields, &diff->info, before);
+	gpumon_fields_subtract(&gpumon_process_fields, &diff->info.exited, &before->exited);
+	diff->info.since_ns = before->now_ns;
+}
+
+void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *before,
+		       const struct gpumon_model *after)
 {
 	static const struct gpumon_model nothing;
 	const struct gpumon_model *base = before;
@@ -222,25 +248,15 @@ int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *befo
 
 	diff->parts = after->parts;
 	diff->inconsistent = after->inconsistent | before->inconsistent;
-	if (copy_info(&diff->info, &after->info))
-		return -1;
-
+	diff->info = after->info;
+	gpumon_fields_copy(&gpumon_info_fields, &diff->info);
+	gpumon_fields_copy(&gpumon_process_fields, &diff->info.exited);
 	diff->reset_between = before->info.period.known && after->info.period.known &&
 			      before->info.period.v != after->info.period.v;
-	if (diff->reset_between) {
+	if (diff->reset_between)
 		base = &nothing;
-	} else {
-		diff->info.since_ns = before->info.now_ns;
-		diff->info.processes_exited = gpumon_value_subtract(after->info.processes_exited,
-								    before->info.processes_exited);
-		diff->info.jobs_unattributed = gpumon_value_subtract(
-			after->info.jobs_unattributed, before->info.jobs_unattributed);
-		diff->info.jobs_exited =
-			gpumon_value_subtract(after->info.jobs_exited, before->info.jobs_exited);
-		subtract_process(&diff->info.exited, &before->info.exited, &after->info.exited);
-		diff->info.rings_retired = gpumon_value_subtract(after->info.rings_retired,
-								 before->info.rings_retired);
-	}
+	else
+		diff_info(diff, &before->info);
 	diff->interval_ns = gpumon_value_subtract(diff->info.now_ns, diff->info.since_ns).v;
 
 	/* Its counters restart when it is switched on, not at a reset: do not subtract them. */
@@ -249,23 +265,33 @@ int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *befo
 	for (size_t i = 0; i < after->n_groups; i++) {
 		const struct gpumon_group *group = &after->groups[i];
 
-		if (diff_group(diff, group->name ? gpumon_model_group(base, group->name) : NULL,
-			       group))
-			return -1;
+		diff_group(diff, group->name ? gpumon_model_group(base, group->name) : NULL, group);
 	}
-	for (size_t i = 0; i < after->n_rings; i++) {
-		if (diff_ring(diff, find_ring(base, &after->rings[i]), &after->rings[i]))
-			return -1;
-	}
-	for (size_t i = 0; i < after->n_histograms; i++) {
-		if (diff_histogram(diff, base, after, &after->histograms[i]))
-			return -1;
-	}
+	for (size_t i = 0; i < after->n_rings; i++)
+		diff_ring(diff, find_ring(base, &after->rings[i]), &after->rings[i]);
+	for (size_t i = 0; i < after->n_histograms; i++)
+		diff_histogram(diff, base, after, &after->histograms[i]);
 	for (size_t i = 0; i < after->n_processes; i++) {
 		const struct gpumon_process *process = &after->processes[i];
 
-		if (diff_process(diff, find_process(base, process, &next), process))
-			return -1;
+		diff_process(diff, find_process(base, process, &next), process);
 	}
-	return gpumon_statistics_diff(diff, base, after);
+	for (size_t i = 0; i < after->n_statistics; i++) {
+		const struct gpumon_statistics *table = &after->statistics[i];
+
+		diff_table(diff, gpumon_model_statistics(base, table->group, table->table), table);
+	}
+	/* Layouts and alerts are no counts. */
+	for (size_t i = 0; i < after->n_layouts; i++) {
+		struct gpumon_layout *layout = gpumon_model_add_layout(diff);
+
+		*layout = after->layouts[i];
+		gpumon_fields_copy(&gpumon_layout_fields, layout);
+	}
+	for (size_t i = 0; i < after->n_alerts; i++) {
+		struct gpumon_alert *alert = gpumon_model_add_alert(diff);
+
+		*alert = after->alerts[i];
+		gpumon_fields_copy(&gpumon_alert_fields, alert);
+	}
 }

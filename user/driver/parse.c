@@ -5,39 +5,171 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "histogram.h"
+#include "lib/memory.h"
+#include "model_fields.h"
 #include "parse.h"
-#include "parse_attr.h"
 
-/* Fields of process-get, and of the exited processes in info-get. */
-static const struct gpumon_field process_fields[] = {
-	GPUMON_U32(GPUMON_A_PROCESS_PID, struct gpumon_process, pid),
-	GPUMON_U64(GPUMON_A_PROCESS_START_NS, struct gpumon_process, start_ns),
-	GPUMON_STRING(GPUMON_A_PROCESS_COMM, struct gpumon_process, comm),
-	GPUMON_U32(GPUMON_A_PROCESS_ALIVE, struct gpumon_process, alive),
-	GPUMON_U64(GPUMON_A_PROCESS_JOBS, struct gpumon_process, jobs),
-	GPUMON_U64(GPUMON_A_PROCESS_SUBMISSIONS, struct gpumon_process, submissions),
-	GPUMON_U64(GPUMON_A_PROCESS_ALLOCATED_BYTES, struct gpumon_process, allocated_bytes),
-	GPUMON_U64(GPUMON_A_PROCESS_MAPPED_BYTES, struct gpumon_process, mapped_bytes),
-	GPUMON_U64(GPUMON_A_PROCESS_IOCTLS, struct gpumon_process, ioctls),
-	GPUMON_U64(GPUMON_A_PROCESS_FAULTS, struct gpumon_process, faults),
-	GPUMON_U64(GPUMON_A_PROCESS_OPENS, struct gpumon_process, opens),
-	GPUMON_U64(GPUMON_A_PROCESS_OPEN_HANDLES, struct gpumon_process, open_handles),
-	GPUMON_U64(GPUMON_A_PROCESS_CGROUP_ID, struct gpumon_process, cgroup_id),
-	GPUMON_STRING(GPUMON_A_PROCESS_CGROUP, struct gpumon_process, cgroup),
+/* Tables of what is only in messages. All others are those of model_fields.h. */
+#define FIELD(attr, kind, type, member)                                                            \
+	{                                                                                          \
+		NULL, attr, GPUMON_FIELD_##kind, GPUMON_FIELD_PLAIN, offsetof(type, member), NULL, \
+			NULL                                                                       \
+	}
+#define FIELDS(table)                                   \
+	&(const struct gpumon_fields)                   \
+	{                                               \
+		table, sizeof(table) / sizeof(table[0]) \
+	}
+
+/* One attribute, taken from the front of a buffer. */
+struct attr {
+	unsigned short type;
+	const unsigned char *data;
+	size_t len;
 };
+
+/* Everything is copied out with memcpy(), since the bytes may not be aligned. */
+static int next_attr(const unsigned char **at, size_t *left, struct attr *attr)
+{
+	struct nlattr header;
+	size_t step;
+
+	if (!*left)
+		return 0;
+	if (*left < sizeof(header))
+		return -EBADMSG;
+	memcpy(&header, *at, sizeof(header));
+	if (header.nla_len < NLA_HDRLEN || header.nla_len > *left)
+		return -EBADMSG;
+
+	attr->type = header.nla_type & NLA_TYPE_MASK;
+	attr->data = *at + NLA_HDRLEN;
+	attr->len = header.nla_len - (size_t)NLA_HDRLEN;
+
+	step = NLA_ALIGN((size_t)header.nla_len);
+	if (step > *left)
+		step = *left;
+	*at += step;
+	*left -= step;
+	return 1;
+}
+
+static int store_field(const struct gpumon_field *field, const struct attr *attr, void *base)
+{
+	struct gpumon_value *value;
+	struct gpumon_level *level;
+	char **string;
+	uint32_t u32;
+
+	switch (field->kind) {
+	case GPUMON_FIELD_U32:
+		if (attr->len != sizeof(u32))
+			return -EBADMSG;
+		memcpy(&u32, attr->data, sizeof(u32));
+		value = (void *)((char *)base + field->offset);
+		*value = gpumon_value_of(u32);
+		return 0;
+	case GPUMON_FIELD_U64:
+		value = (void *)((char *)base + field->offset);
+		if (attr->len != sizeof(value->v))
+			return -EBADMSG;
+		memcpy(&value->v, attr->data, sizeof(value->v));
+		value->known = true;
+		return 0;
+	case GPUMON_FIELD_S64:
+		level = (void *)((char *)base + field->offset);
+		if (attr->len != sizeof(level->v))
+			return -EBADMSG;
+		memcpy(&level->v, attr->data, sizeof(level->v));
+		level->known = true;
+		return 0;
+	case GPUMON_FIELD_FLAG:
+		if (attr->len)
+			return -EBADMSG;
+		*(bool *)((char *)base + field->offset) = true;
+		return 0;
+	case GPUMON_FIELD_STRING:
+		if (!attr->len || attr->data[attr->len - 1])
+			return -EBADMSG;
+		string = (void *)((char *)base + field->offset);
+		free(*string); /* the attribute was sent twice */
+		*string = gpumon_strdup((const char *)attr->data);
+		return 0;
+	case GPUMON_FIELD_CONSTANT:
+		break;
+	}
+	return -EBADMSG;
+}
+
+/* Store the attributes of the table into *base and skip the others. 0 or -EBADMSG. */
+static int parse_fields(const void *attrs, size_t len, const struct gpumon_fields *fields,
+			void *base)
+{
+	const unsigned char *at = attrs;
+	struct attr attr;
+	int ret;
+
+	while ((ret = next_attr(&at, &len, &attr)) > 0) {
+		for (size_t i = 0; attr.type && i < fields->n; i++) {
+			if (fields->at[i].attr != attr.type)
+				continue;
+			ret = store_field(&fields->at[i], &attr, base);
+			if (ret)
+				return ret;
+			break;
+		}
+	}
+	return ret;
+}
+
+/* Check the headers and find the attributes behind them. */
+static int parse_message(const struct nlmsghdr *message, size_t len, int command,
+			 const struct nlattr **attrs, size_t *attrs_len)
+{
+	const size_t headers = NLMSG_HDRLEN + GENL_HDRLEN;
+	struct nlmsghdr header;
+	struct genlmsghdr genl;
+
+	if (len < headers)
+		return -EBADMSG;
+	memcpy(&header, message, sizeof(header));
+	if (header.nlmsg_len < headers || header.nlmsg_len > len)
+		return -EBADMSG;
+	memcpy(&genl, (const char *)message + NLMSG_HDRLEN, sizeof(genl));
+	if (genl.cmd != command)
+		return -EBADMSG;
+	*attrs = (const void *)((const char *)message + headers);
+	*attrs_len = header.nlmsg_len - headers;
+	return 0;
+}
+
+/* A message without nested attributes. What was parsed of a bad one is freed and zeroed. */
+static int parse_flat(const struct nlmsghdr *message, size_t len, int command,
+		      const struct gpumon_fields *fields, void *base, size_t size)
+{
+	const struct nlattr *attrs;
+	size_t attrs_len;
+	int ret = parse_message(message, len, command, &attrs, &attrs_len);
+
+	if (!ret)
+		ret = parse_fields(attrs, attrs_len, fields, base);
+	if (ret) {
+		gpumon_fields_free(fields, base);
+		memset(base, 0, size);
+	}
+	return ret;
+}
 
 static int parse_exited(const void *attrs, size_t len, struct gpumon_process *exited)
 {
 	const unsigned char *at = attrs;
-	struct gpumon_attr attr;
+	struct attr attr;
 	int ret;
 
-	while ((ret = gpumon_next_attr(&at, &len, &attr)) > 0) {
+	while ((ret = next_attr(&at, &len, &attr)) > 0) {
 		if (attr.type != GPUMON_A_INFO_EXITED)
 			continue;
-		ret = gpumon_parse_fields(attr.data, attr.len, GPUMON_FIELDS(process_fields),
-					  exited);
+		ret = parse_fields(attr.data, attr.len, &gpumon_process_fields, exited);
 		if (ret)
 			return ret;
 	}
@@ -46,32 +178,13 @@ static int parse_exited(const void *attrs, size_t len, struct gpumon_process *ex
 
 int gpumon_parse_info(const struct nlmsghdr *message, size_t len, struct gpumon_info *info)
 {
-	static const struct gpumon_field fields[] = {
-		GPUMON_STRING(GPUMON_A_INFO_VERSION, struct gpumon_info, version),
-		GPUMON_U32(GPUMON_A_INFO_SCHEMA, struct gpumon_info, schema),
-		GPUMON_STRING(GPUMON_A_INFO_CLOCK, struct gpumon_info, clock),
-		GPUMON_U64(GPUMON_A_INFO_NOW_NS, struct gpumon_info, now_ns),
-		GPUMON_U64(GPUMON_A_INFO_SINCE_NS, struct gpumon_info, since_ns),
-		GPUMON_U32(GPUMON_A_INFO_PERIOD, struct gpumon_info, period),
-		GPUMON_U32(GPUMON_A_INFO_POSSIBLE_CPUS, struct gpumon_info, possible_cpus),
-		GPUMON_U32(GPUMON_A_INFO_MAX_RINGS, struct gpumon_info, max_rings),
-		GPUMON_U32(GPUMON_A_INFO_RINGS, struct gpumon_info, rings),
-		GPUMON_U64(GPUMON_A_INFO_RINGS_RETIRED, struct gpumon_info, rings_retired),
-		GPUMON_U32(GPUMON_A_INFO_MAX_PROCESSES, struct gpumon_info, max_processes),
-		GPUMON_U32(GPUMON_A_INFO_PROCESSES, struct gpumon_info, processes),
-		GPUMON_U64(GPUMON_A_INFO_PROCESSES_EXITED, struct gpumon_info, processes_exited),
-		GPUMON_U64(GPUMON_A_INFO_JOBS_UNATTRIBUTED, struct gpumon_info, jobs_unattributed),
-		GPUMON_U64(GPUMON_A_INFO_JOBS_EXITED, struct gpumon_info, jobs_exited),
-		GPUMON_U32(GPUMON_A_INFO_MAX_JOBS, struct gpumon_info, max_jobs),
-		GPUMON_U64(GPUMON_A_INFO_MEMORY_BYTES, struct gpumon_info, memory_bytes),
-	};
 	struct gpumon_info new = { 0 };
 	const struct nlattr *attrs;
 	size_t attrs_len;
-	int ret = gpumon_parse_message(message, len, GPUMON_CMD_INFO_GET, &attrs, &attrs_len);
+	int ret = parse_message(message, len, GPUMON_CMD_INFO_GET, &attrs, &attrs_len);
 
 	if (!ret)
-		ret = gpumon_parse_fields(attrs, attrs_len, GPUMON_FIELDS(fields), &new);
+		ret = parse_fields(attrs, attrs_len, &gpumon_info_fields, &new);
 	if (!ret)
 		ret = parse_exited(attrs, attrs_len, &new.exited);
 	if (ret) {
@@ -83,58 +196,32 @@ int gpumon_parse_info(const struct nlmsghdr *message, size_t len, struct gpumon_
 	return 0;
 }
 
-static int parse_probe(const struct gpumon_attr *nest, struct gpumon_probe *probe)
+static int parse_probe(const struct attr *nest, struct gpumon_probe *probe)
 {
-	static const struct gpumon_field fields[] = {
-		GPUMON_STRING(GPUMON_A_PROBE_NAME, struct gpumon_probe, name),
-		GPUMON_STRING(GPUMON_A_PROBE_MODULE, struct gpumon_probe, module),
-		GPUMON_U32(GPUMON_A_PROBE_KIND, struct gpumon_probe, kind),
-		GPUMON_U32(GPUMON_A_PROBE_STATE, struct gpumon_probe, state),
-		GPUMON_STRING(GPUMON_A_PROBE_REASON, struct gpumon_probe, reason),
-		GPUMON_U64(GPUMON_A_PROBE_SEEN, struct gpumon_probe, seen),
-		GPUMON_U64(GPUMON_A_PROBE_RECORDED, struct gpumon_probe, recorded),
-	};
-	static const struct gpumon_field drops[] = {
-		GPUMON_U64(GPUMON_A_DROPS_TABLE_FULL, struct gpumon_drops, table_full),
-		GPUMON_U64(GPUMON_A_DROPS_RECURSION, struct gpumon_drops, recursion),
-		GPUMON_U64(GPUMON_A_DROPS_UNREADABLE, struct gpumon_drops, unreadable),
-		GPUMON_U64(GPUMON_A_DROPS_MISSED, struct gpumon_drops, missed),
-		GPUMON_U64(GPUMON_A_DROPS_NO_MEMORY, struct gpumon_drops, no_memory),
-	};
 	const unsigned char *at = nest->data;
 	size_t left = nest->len;
-	struct gpumon_attr attr;
-	int ret = gpumon_parse_fields(at, left, GPUMON_FIELDS(fields), probe);
+	struct attr attr;
+	int ret = parse_fields(at, left, &gpumon_probe_fields, probe);
 
-	while (!ret && (ret = gpumon_next_attr(&at, &left, &attr)) > 0) {
+	while (!ret && (ret = next_attr(&at, &left, &attr)) > 0) {
 		ret = 0;
 		if (attr.type == GPUMON_A_PROBE_DROPPED)
-			ret = gpumon_parse_fields(attr.data, attr.len, GPUMON_FIELDS(drops),
-						  &probe->dropped);
+			ret = parse_fields(attr.data, attr.len, &gpumon_drops_fields,
+					   &probe->dropped);
 	}
 	return ret;
 }
 
 static int parse_group(const void *attrs, size_t len, struct gpumon_group *group)
 {
-	static const struct gpumon_field fields[] = {
-		GPUMON_STRING(GPUMON_A_GROUP_NAME, struct gpumon_group, name),
-		GPUMON_U32(GPUMON_A_GROUP_ENABLED, struct gpumon_group, enabled),
-		GPUMON_U32(GPUMON_A_GROUP_STATE, struct gpumon_group, state),
-		GPUMON_STRING(GPUMON_A_GROUP_REASON, struct gpumon_group, reason),
-	};
 	const unsigned char *at = attrs;
-	struct gpumon_attr attr;
-	int ret = gpumon_parse_fields(attrs, len, GPUMON_FIELDS(fields), group);
+	struct attr attr;
+	int ret = parse_fields(attrs, len, &gpumon_group_fields, group);
 
-	while (!ret && (ret = gpumon_next_attr(&at, &len, &attr)) > 0) {
-		struct gpumon_probe *probe;
-
+	while (!ret && (ret = next_attr(&at, &len, &attr)) > 0) {
 		ret = 0;
-		if (attr.type != GPUMON_A_GROUP_PROBE)
-			continue;
-		probe = gpumon_group_add_probe(group);
-		ret = probe ? parse_probe(&attr, probe) : -ENOMEM;
+		if (attr.type == GPUMON_A_GROUP_PROBE)
+			ret = parse_probe(&attr, gpumon_group_add_probe(group));
 	}
 	return ret;
 }
@@ -144,13 +231,11 @@ int gpumon_parse_group(const struct nlmsghdr *message, size_t len, struct gpumon
 	const struct nlattr *attrs;
 	struct gpumon_group *group;
 	size_t attrs_len;
-	int ret = gpumon_parse_message(message, len, GPUMON_CMD_GROUP_GET, &attrs, &attrs_len);
+	int ret = parse_message(message, len, GPUMON_CMD_GROUP_GET, &attrs, &attrs_len);
 
 	if (ret)
 		return ret;
 	group = gpumon_model_add_group(model);
-	if (!group)
-		return -ENOMEM;
 	ret = parse_group(attrs, attrs_len, group);
 	if (ret) {
 		gpumon_group_clear(group);
@@ -163,25 +248,26 @@ struct bucket {
 	struct gpumon_value ge, lt, count;
 };
 
-int gpumon_parse_buckets(const void *attrs, size_t len, int type,
+/* The nested buckets of a histogram, which are attributes of that type. */
+static int parse_buckets(const void *attrs, size_t len, int type,
 			 struct gpumon_histogram *histogram)
 {
 	static const struct gpumon_field fields[] = {
-		GPUMON_U64(GPUMON_A_BUCKET_GE, struct bucket, ge),
-		GPUMON_U64(GPUMON_A_BUCKET_LT, struct bucket, lt),
-		GPUMON_U64(GPUMON_A_BUCKET_COUNT, struct bucket, count),
+		FIELD(GPUMON_A_BUCKET_GE, U64, struct bucket, ge),
+		FIELD(GPUMON_A_BUCKET_LT, U64, struct bucket, lt),
+		FIELD(GPUMON_A_BUCKET_COUNT, U64, struct bucket, count),
 	};
 	const unsigned char *at = attrs;
 	uint64_t end = 0;
-	struct gpumon_attr attr;
+	struct attr attr;
 	int ret;
 
-	while ((ret = gpumon_next_attr(&at, &len, &attr)) > 0) {
+	while ((ret = next_attr(&at, &len, &attr)) > 0) {
 		struct bucket bucket = { 0 };
 
 		if (attr.type != type)
 			continue;
-		ret = gpumon_parse_fields(attr.data, attr.len, GPUMON_FIELDS(fields), &bucket);
+		ret = parse_fields(attr.data, attr.len, FIELDS(fields), &bucket);
 		if (ret)
 			return ret;
 		/* Percentiles and differences expect ordered buckets, so check that once here. */
@@ -189,45 +275,52 @@ int gpumon_parse_buckets(const void *attrs, size_t len, int type,
 		    bucket.ge.v < end || bucket.lt.v <= bucket.ge.v)
 			return -EBADMSG;
 		end = bucket.lt.v;
-		if (bucket.count.v && gpumon_histogram_add_bucket(histogram, bucket.ge.v,
-								  bucket.lt.v, bucket.count.v))
-			return -ENOMEM;
+		if (bucket.count.v)
+			gpumon_histogram_add_bucket(histogram, bucket.ge.v, bucket.lt.v,
+						    bucket.count.v);
 	}
 	return ret;
 }
 
 int gpumon_parse_process(const struct nlmsghdr *message, size_t len, struct gpumon_model *model)
 {
-	struct gpumon_process new = { 0 }, *process = NULL;
-	int ret = gpumon_parse_flat(message, len, GPUMON_CMD_PROCESS_GET,
-				    GPUMON_FIELDS(process_fields), &new);
+	struct gpumon_process new = { 0 };
+	int ret = parse_flat(message, len, GPUMON_CMD_PROCESS_GET, &gpumon_process_fields, &new,
+			     sizeof(new));
 
-	if (!ret) {
-		process = gpumon_model_add_process(model);
-		ret = process ? 0 : -ENOMEM;
-	}
-	if (ret)
-		gpumon_process_clear(&new);
-	else
-		*process = new;
+	if (!ret)
+		*gpumon_model_add_process(model) = new;
+	return ret;
+}
+
+int gpumon_parse_layout(const struct nlmsghdr *message, size_t len, struct gpumon_model *model)
+{
+	struct gpumon_layout new = { 0 };
+	int ret = parse_flat(message, len, GPUMON_CMD_LAYOUT_GET, &gpumon_layout_fields, &new,
+			     sizeof(new));
+
+	if (!ret)
+		*gpumon_model_add_layout(model) = new;
+	return ret;
+}
+
+int gpumon_parse_alert(const struct nlmsghdr *message, size_t len, int command,
+		       struct gpumon_model *model)
+{
+	struct gpumon_alert new = { 0 };
+	int ret = parse_flat(message, len, command, &gpumon_alert_fields, &new, sizeof(new));
+
+	if (!ret)
+		*gpumon_model_add_alert(model) = new;
 	return ret;
 }
 
 int gpumon_parse_event_ring(const struct nlmsghdr *message, size_t len,
 			    struct gpumon_event_ring *ring)
 {
-	static const struct gpumon_field fields[] = {
-		GPUMON_U32(GPUMON_A_EVENT_RING_ENABLED, struct gpumon_event_ring, enabled),
-		GPUMON_U32(GPUMON_A_EVENT_RING_SIZE_KIB, struct gpumon_event_ring, size_kib),
-		GPUMON_U64(GPUMON_A_EVENT_RING_WRITTEN, struct gpumon_event_ring, written),
-		GPUMON_U64(GPUMON_A_EVENT_RING_OVERWRITTEN, struct gpumon_event_ring, overwritten),
-		GPUMON_U64(GPUMON_A_EVENT_RING_DELIVERED, struct gpumon_event_ring, delivered),
-		GPUMON_U64(GPUMON_A_EVENT_RING_PENDING, struct gpumon_event_ring, pending),
-		GPUMON_U64(GPUMON_A_EVENT_RING_DROPPED, struct gpumon_event_ring, dropped),
-	};
 	struct gpumon_event_ring new = { 0 };
-	int ret = gpumon_parse_flat(message, len, GPUMON_CMD_EVENT_RING_GET, GPUMON_FIELDS(fields),
-				    &new);
+	int ret = parse_flat(message, len, GPUMON_CMD_EVENT_RING_GET, &gpumon_event_ring_fields,
+			     &new, sizeof(new));
 
 	if (!ret)
 		*ring = new;
@@ -237,16 +330,236 @@ int gpumon_parse_event_ring(const struct nlmsghdr *message, size_t len,
 int gpumon_parse_period(const struct nlmsghdr *message, size_t len, struct gpumon_period *period)
 {
 	static const struct gpumon_field fields[] = {
-		GPUMON_U32(GPUMON_A_PERIOD_CLOSED, struct gpumon_period, closed),
-		GPUMON_U64(GPUMON_A_PERIOD_CLOSED_SINCE_NS, struct gpumon_period, closed_since_ns),
-		GPUMON_U64(GPUMON_A_PERIOD_CLOSED_AT_NS, struct gpumon_period, closed_at_ns),
+		FIELD(GPUMON_A_PERIOD_CLOSED, U32, struct gpumon_period, closed),
+		FIELD(GPUMON_A_PERIOD_CLOSED_SINCE_NS, U64, struct gpumon_period, closed_since_ns),
+		FIELD(GPUMON_A_PERIOD_CLOSED_AT_NS, U64, struct gpumon_period, closed_at_ns),
 	};
 	struct gpumon_period new = { 0 };
-	int ret = gpumon_parse_flat(message, len, GPUMON_CMD_RESET, GPUMON_FIELDS(fields), &new);
+	int ret = parse_flat(message, len, GPUMON_CMD_RESET, FIELDS(fields), &new, sizeof(new));
 
 	if (!ret)
 		*period = new;
 	return ret;
+}
+
+static int parse_label(const struct attr *nest, struct gpumon_row *row)
+{
+	static const struct gpumon_field fields[] = {
+		FIELD(GPUMON_A_LABEL_NAME, STRING, struct gpumon_label, name),
+		FIELD(GPUMON_A_LABEL_VALUE, STRING, struct gpumon_label, value),
+		FIELD(GPUMON_A_LABEL_NUMBER, FLAG, struct gpumon_label, number),
+	};
+	struct gpumon_label *label = gpumon_row_add_label(row);
+	int ret = parse_fields(nest->data, nest->len, FIELDS(fields), label);
+
+	if (ret)
+		return ret;
+	return label->name && label->value ? 0 : -EBADMSG;
+}
+
+static int parse_column(const struct attr *nest, struct gpumon_row *row)
+{
+	static const struct gpumon_field fields[] = {
+		FIELD(GPUMON_A_COLUMN_NAME, STRING, struct gpumon_column, name),
+		FIELD(GPUMON_A_COLUMN_KIND, U32, struct gpumon_column, kind),
+		FIELD(GPUMON_A_COLUMN_VALUE, U64, struct gpumon_column, value),
+		FIELD(GPUMON_A_COLUMN_LEVEL, S64, struct gpumon_column, level),
+		FIELD(GPUMON_A_COLUMN_HIGHEST, U64, struct gpumon_column, highest),
+		FIELD(GPUMON_A_COLUMN_COUNT, U64, struct gpumon_column, histogram.count),
+		FIELD(GPUMON_A_COLUMN_SUM, U64, struct gpumon_column, histogram.sum),
+		FIELD(GPUMON_A_COLUMN_MIN_VALUE, U64, struct gpumon_column, histogram.min),
+		FIELD(GPUMON_A_COLUMN_MAX_VALUE, U64, struct gpumon_column, histogram.max),
+	};
+	struct gpumon_column *column = gpumon_row_add_column(row);
+	int ret = parse_fields(nest->data, nest->len, FIELDS(fields), column);
+
+	if (!ret)
+		ret = parse_buckets(nest->data, nest->len, GPUMON_A_COLUMN_BUCKET,
+				    &column->histogram);
+	if (ret)
+		return ret;
+	return column->name && column->kind.known ? 0 : -EBADMSG;
+}
+
+/* A row, and the table it belongs to. */
+struct statistic {
+	char *group;
+	char *table;
+	struct gpumon_row row;
+};
+
+static void statistic_free(struct statistic *statistic)
+{
+	free(statistic->group);
+	free(statistic->table);
+	gpumon_row_clear(&statistic->row);
+}
+
+static int parse_statistic(const struct nlattr *attrs, size_t len, struct statistic *statistic)
+{
+	static const struct gpumon_field fields[] = {
+		FIELD(GPUMON_A_STATISTIC_GROUP, STRING, struct statistic, group),
+		FIELD(GPUMON_A_STATISTIC_TABLE, STRING, struct statistic, table),
+		FIELD(GPUMON_A_STATISTIC_ROW, U32, struct statistic, row.number),
+	};
+	const unsigned char *at = (const unsigned char *)attrs;
+	struct attr attr;
+	int ret = parse_fields(attrs, len, FIELDS(fields), statistic);
+
+	while (!ret && (ret = next_attr(&at, &len, &attr)) > 0) {
+		ret = 0;
+		if (attr.type == GPUMON_A_STATISTIC_LABEL)
+			ret = parse_label(&attr, &statistic->row);
+		else if (attr.type == GPUMON_A_STATISTIC_COLUMN)
+			ret = parse_column(&attr, &statistic->row);
+	}
+	if (ret)
+		return ret;
+	/* Without these the numbers have no meaning. */
+	return statistic->group && statistic->table && statistic->row.number.known ? 0 : -EBADMSG;
+}
+
+/* Merge the columns of a message into a row of the model. Moved values are removed from @from. */
+static void merge_row(struct gpumon_row *row, struct gpumon_row *from)
+{
+	if (from->n_labels) {
+		struct gpumon_row old = { .labels = row->labels, .n_labels = row->n_labels };
+
+		row->labels = from->labels;
+		row->n_labels = from->n_labels;
+		from->labels = NULL;
+		from->n_labels = 0;
+		gpumon_row_clear(&old);
+	}
+	for (size_t i = 0; i < from->n_columns; i++) {
+		struct gpumon_column *new = &from->columns[i];
+		struct gpumon_column *column = gpumon_row_column(row, new->name);
+
+		if (!column) {
+			column = gpumon_row_add_column(row);
+		} else {
+			free(column->name);
+			gpumon_histogram_clear(&column->histogram);
+		}
+		*column = *new;
+		memset(new, 0, sizeof(*new));
+	}
+}
+
+static void store_statistic(struct gpumon_model *model, struct statistic *statistic)
+{
+	struct gpumon_statistics *table =
+		gpumon_model_statistics(model, statistic->group, statistic->table);
+	struct gpumon_row *row;
+
+	if (!table) {
+		table = gpumon_model_add_statistics(model);
+		table->group = statistic->group;
+		table->table = statistic->table;
+		statistic->group = NULL;
+		statistic->table = NULL;
+	}
+	row = gpumon_statistics_row(table, statistic->row.number.v);
+	if (!row) {
+		row = gpumon_statistics_add_row(table);
+		row->number = statistic->row.number;
+	}
+	merge_row(row, &statistic->row);
+}
+
+int gpumon_parse_statistic(const struct nlmsghdr *message, size_t len, struct gpumon_model *model)
+{
+	struct statistic statistic = { 0 };
+	const struct nlattr *attrs;
+	size_t attrs_len;
+	int ret = parse_message(message, len, GPUMON_CMD_STATISTIC_GET, &attrs, &attrs_len);
+
+	if (!ret)
+		ret = parse_statistic(attrs, attrs_len, &statistic);
+	if (!ret)
+		store_statistic(model, &statistic);
+	statistic_free(&statistic);
+	return ret;
+}
+
+/*
+ * Rings and their histograms, from the table drm_sched.rings. The module describes them like any
+ * other table, and BPF programs use them as well.
+ */
+static const struct {
+	const char *column;
+	const char *name;
+} ring_histograms[] = {
+	{ "queue_ns", "queue_ns" },
+	{ "run_ns", "run_ns" },
+	{ "queue_depths", "queue_depth" },
+	{ "hw_depths", "hw_depth" },
+};
+
+static void take_gauge(const struct gpumon_row *row, const char *name, struct gpumon_value *now,
+		       struct gpumon_value *highest)
+{
+	const struct gpumon_column *column = gpumon_row_column(row, name);
+
+	if (!column || !column->level.known)
+		return;
+	/* Two CPUs that change it at once may make it negative for a moment. */
+	*now = gpumon_value_of(column->level.v > 0 ? (uint64_t)column->level.v : 0);
+	if (highest)
+		*highest = column->highest;
+}
+
+/* Strings and buckets are moved, not copied. */
+static void take_histogram(struct gpumon_model *model, struct gpumon_row *row, size_t i)
+{
+	struct gpumon_column *column = gpumon_row_column(row, ring_histograms[i].column);
+	struct gpumon_histogram *histogram;
+
+	if (!column)
+		return;
+	histogram = gpumon_model_add_histogram(model);
+	*histogram = column->histogram;
+	memset(&column->histogram, 0, sizeof(column->histogram));
+	histogram->ring_id = row->number;
+	histogram->group = gpumon_strdup("drm_sched");
+	histogram->name = gpumon_strdup(ring_histograms[i].name);
+}
+
+static void take_row(struct gpumon_model *model, struct gpumon_row *row)
+{
+	struct gpumon_ring *ring = gpumon_model_add_ring(model);
+	const char *device = gpumon_row_label(row, "device");
+	const char *name = gpumon_row_label(row, "ring");
+
+	ring->id = row->number;
+	ring->device = device ? gpumon_strdup(device) : NULL;
+	ring->name = name ? gpumon_strdup(name) : NULL;
+	for (size_t i = 0; i < gpumon_ring_fields.n; i++) {
+		const struct gpumon_field *field = &gpumon_ring_fields.at[i];
+		const struct gpumon_column *column;
+
+		if (field->meaning != GPUMON_FIELD_COUNTER)
+			continue;
+		column = gpumon_row_column(row, field->name);
+		if (column)
+			*(struct gpumon_value *)((char *)ring + field->offset) = column->value;
+	}
+	take_gauge(row, "queue_depth", &ring->queue_depth, &ring->queue_depth_max);
+	take_gauge(row, "hw_depth", &ring->hw_depth, &ring->hw_depth_max);
+	take_gauge(row, "live", &ring->live, NULL);
+	for (size_t i = 0; i < sizeof(ring_histograms) / sizeof(ring_histograms[0]); i++)
+		take_histogram(model, row, i);
+}
+
+void gpumon_parse_rings(struct gpumon_model *model)
+{
+	struct gpumon_statistics *table = gpumon_model_statistics(model, "drm_sched", "rings");
+
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->n_rows; i++)
+		take_row(model, &table->rows[i]);
+	gpumon_model_remove_statistics(model, table);
 }
 
 int gpumon_parse_extack(const struct nlmsghdr *message, size_t len, int *error, char *text,
@@ -256,7 +569,7 @@ int gpumon_parse_extack(const struct nlmsghdr *message, size_t len, int *error, 
 	const unsigned char *attrs;
 	struct nlmsghdr header;
 	struct nlmsgerr reply;
-	struct gpumon_attr attr;
+	struct attr attr;
 	int ret;
 
 	text[0] = '\0';
@@ -290,7 +603,7 @@ int gpumon_parse_extack(const struct nlmsghdr *message, size_t len, int *error, 
 
 	attrs = (const unsigned char *)message + at;
 	len = header.nlmsg_len - at;
-	while ((ret = gpumon_next_attr(&attrs, &len, &attr)) > 0) {
+	while ((ret = next_attr(&attrs, &len, &attr)) > 0) {
 		if (attr.type != NLMSGERR_ATTR_MSG || !attr.len || attr.data[attr.len - 1])
 			continue;
 		snprintf(text, text_len, "%s", (const char *)attr.data);

@@ -5,7 +5,7 @@
  *
  * Unknown attributes are skipped, since a newer module may send more. An attribute of the wrong
  * size, an unterminated string, or a truncated message is rejected with -EBADMSG, and nothing of it
- * is kept. -ENOMEM without memory.
+ * is kept.
  */
 #ifndef GPUMON_DRIVER_PARSE_H
 #define GPUMON_DRIVER_PARSE_H
@@ -14,17 +14,6 @@
 #include <stddef.h>
 
 #include "model.h"
-
-/**
- * gpumon_parse_message() - check the headers and find the attributes
- * @message: message of @len bytes
- * @len: bytes that can be read from @message
- * @command: the expected GPUMON_CMD_*
- * @attrs: out, first byte after the genetlink header
- * @attrs_len: out
- */
-int gpumon_parse_message(const struct nlmsghdr *message, size_t len, int command,
-			 const struct nlattr **attrs, size_t *attrs_len);
 
 int gpumon_parse_info(const struct nlmsghdr *message, size_t len, struct gpumon_info *info);
 int gpumon_parse_group(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
@@ -38,7 +27,7 @@ int gpumon_parse_statistic(const struct nlmsghdr *message, size_t len, struct gp
  * When all of them are in: the table drm_sched.rings becomes the model's rings and histograms, and
  * is not among the tables any more.
  */
-int gpumon_parse_rings(struct gpumon_model *model);
+void gpumon_parse_rings(struct gpumon_model *model);
 int gpumon_parse_layout(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 /* @command: GPUMON_CMD_ALERT_GET, or GPUMON_CMD_ALERT_NTF for a notification. */
 int gpumon_parse_alert(const struct nlmsghdr *message, size_t len, int command,

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
 #include <string.h>
 
-#include "source.h"
-#include "stat_part.h"
-#include "stat_print.h"
+#include "lib/memory.h"
+#include "lib/statistics_format.h"
 #include "lib/table.h"
+#include "model_fields.h"
+#include "source.h"
+#include "stat_print.h"
 
-bool gpumon_stat_wanted(const struct gpumon_stat *stat, const char *group)
+/* What to print, where, and of which group (NULL: all). */
+struct stat_page {
+	const struct gpumon_model *model;
+	const char *group;
+	const struct gpumon_term *term;
+	FILE *stream;
+};
+
+static bool wanted(const struct stat_page *stat, const char *group)
 {
 	return !stat->group || (group && !strcmp(group, stat->group));
 }
 
-void gpumon_stat_heading(const struct gpumon_stat *stat, const char *text)
+static void print_heading(const struct stat_page *stat, const char *text)
 {
 	char safe[256];
 
@@ -19,7 +30,7 @@ void gpumon_stat_heading(const struct gpumon_stat *stat, const char *text)
 		gpumon_format_name(safe, sizeof(safe), text), gpumon_term_reset(stat->term));
 }
 
-static void print_info(const struct gpumon_stat *stat)
+static void print_info(const struct stat_page *stat)
 {
 	const struct gpumon_info *info = &stat->model->info;
 	char version[64], time[GPUMON_FORMAT_LEN], n[7][GPUMON_FORMAT_LEN];
@@ -65,26 +76,26 @@ static const char *state_colour(const struct gpumon_term *term, struct gpumon_va
 	}
 }
 
-static int print_groups(const struct gpumon_stat *stat)
+static void print_groups(const struct stat_page *stat)
 {
 	const struct gpumon_model *model = stat->model;
 	struct gpumon_table *table = gpumon_table_new(stat->term);
 
-	gpumon_stat_heading(stat, "GROUPS");
+	print_heading(stat, "GROUPS");
 	gpumon_table_column(table, "GROUP", 0);
 	gpumon_table_column(table, "STATE", 0);
 	gpumon_table_column(table, "REASON", 0);
 	for (size_t i = 0; i < model->n_groups; i++) {
 		const struct gpumon_group *group = &model->groups[i];
 
-		if (!gpumon_stat_wanted(stat, group->name))
+		if (!wanted(stat, group->name))
 			continue;
 		gpumon_table_text(table, group->name);
 		gpumon_table_text(table, gpumon_attach_state_name(group->state));
 		gpumon_table_text(table, group->reason && *group->reason ? group->reason : NULL);
 		gpumon_table_colour(table, state_colour(stat->term, group->state));
 	}
-	return gpumon_table_print(table, stat->stream);
+	gpumon_table_print(table, stat->stream);
 }
 
 /* The group's reason says it all, unless --group asks for its probes. */
@@ -94,13 +105,13 @@ static bool is_idle_group(const struct gpumon_group *group)
 				      group->state.v == GPUMON_ATTACH_STATE_WAITING);
 }
 
-static bool shows_probes(const struct gpumon_stat *stat, const struct gpumon_group *group)
+static bool shows_probes(const struct stat_page *stat, const struct gpumon_group *group)
 {
-	return gpumon_stat_wanted(stat, group->name) && group->n_probes &&
+	return wanted(stat, group->name) && group->n_probes &&
 	       (stat->group || !is_idle_group(group));
 }
 
-static int print_probes(const struct gpumon_stat *stat)
+static void print_probes(const struct stat_page *stat)
 {
 	static const char *const counts[] = { "SEEN",	    "RECORDED", "TABLE-FULL", "RECURSION",
 					      "UNREADABLE", "MISSED",	"NO-MEMORY" };
@@ -111,9 +122,9 @@ static int print_probes(const struct gpumon_stat *stat)
 	for (size_t g = 0; g < model->n_groups; g++)
 		any |= shows_probes(stat, &model->groups[g]);
 	if (!any)
-		return 0;
+		return;
 	table = gpumon_table_new(stat->term);
-	gpumon_stat_heading(stat, "PROBES (seen = recorded + the five causes of loss behind it)");
+	print_heading(stat, "PROBES (seen = recorded + the five causes of loss behind it)");
 	gpumon_table_column(table, "PROBE", 0);
 	gpumon_table_column(table, "MODULE", 0);
 	gpumon_table_column(table, "KIND", 0);
@@ -146,11 +157,11 @@ static int print_probes(const struct gpumon_stat *stat)
 			gpumon_table_colour(table, state_colour(stat->term, probe->state));
 		}
 	}
-	return gpumon_table_print(table, stat->stream);
+	gpumon_table_print(table, stat->stream);
 }
 
 /* Counts of a reading, rates of a difference. */
-static void add_count_or_rate(const struct gpumon_stat *stat, struct gpumon_table *table,
+static void add_count_or_rate(const struct stat_page *stat, struct gpumon_table *table,
 			      struct gpumon_value value)
 {
 	if (stat->model->interval_ns)
@@ -159,7 +170,7 @@ static void add_count_or_rate(const struct gpumon_stat *stat, struct gpumon_tabl
 		gpumon_table_value(table, value);
 }
 
-static int print_rings(const struct gpumon_stat *stat)
+static void print_rings(const struct stat_page *stat)
 {
 	static const char *const plain[] = { "QUEUED", "RUN", "DONE" };
 	static const char *const rates[] = { "QUEUED/s", "RUN/s", "DONE/s" };
@@ -169,13 +180,13 @@ static int print_rings(const struct gpumon_stat *stat)
 	const char *const *names = model->interval_ns ? rates : plain;
 	struct gpumon_table *table;
 
-	gpumon_stat_heading(
+	print_heading(
 		stat,
 		"DRM SCHEDULER RINGS (QUEUE and HW: jobs waiting and jobs on the hardware now)");
 	if (!model->n_rings) {
 		fputs("no ring has been seen: no job was submitted since the group is on\n",
 		      stat->stream);
-		return 0;
+		return;
 	}
 	table = gpumon_table_new(stat->term);
 	gpumon_table_column(table, "DEVICE", 0);
@@ -204,7 +215,7 @@ static int print_rings(const struct gpumon_stat *stat)
 		if (ring->errors.known && ring->errors.v)
 			gpumon_table_colour(table, gpumon_term_red(stat->term));
 	}
-	return gpumon_table_print(table, stat->stream);
+	gpumon_table_print(table, stat->stream);
 }
 
 static void latency_row(struct gpumon_table *table, const struct gpumon_model *model,
@@ -232,15 +243,15 @@ static void latency_row(struct gpumon_table *table, const struct gpumon_model *m
 	gpumon_table_ns(table, histogram->max);
 }
 
-static int print_latencies(const struct gpumon_stat *stat)
+static void print_latencies(const struct stat_page *stat)
 {
 	static const char *const names[] = { "COUNT", "MIN", "MEAN", "P50", "P90", "P99", "MAX" };
 	const struct gpumon_model *model = stat->model;
 	struct gpumon_table *table;
 
 	if (!model->n_rings)
-		return 0;
-	gpumon_stat_heading(stat, "LATENCIES");
+		return;
+	print_heading(stat, "LATENCIES");
 	table = gpumon_table_new(stat->term);
 	gpumon_table_column(table, "DEVICE", 0);
 	gpumon_table_column(table, "RING", 0);
@@ -251,11 +262,296 @@ static int print_latencies(const struct gpumon_stat *stat)
 		latency_row(table, model, &model->rings[i], "queue-run", "queue_ns");
 		latency_row(table, model, &model->rings[i], "run-done", "run_ns");
 	}
-	return gpumon_table_print(table, stat->stream);
+	gpumon_table_print(table, stat->stream);
+}
+
+static const char *const gauge_endings[] = { "", "-MAX" };
+static const char *const histogram_endings[] = { "-N", "-P50", "-P99", "-MAX" };
+
+static void add_titles(const struct stat_page *stat, struct gpumon_table *table,
+		       const struct gpumon_column *column)
+{
+	char title[GPUMON_TITLE_LEN];
+
+	switch (column->kind.v) {
+	case GPUMON_COLUMN_KIND_GAUGE:
+		for (size_t i = 0; i < 2; i++)
+			gpumon_table_column(
+				table, gpumon_format_title(title, column->name, gauge_endings[i]),
+				GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
+		break;
+	case GPUMON_COLUMN_KIND_HISTOGRAM:
+		for (size_t i = 0; i < 4; i++)
+			gpumon_table_column(table,
+					    gpumon_format_title(title, column->name,
+								histogram_endings[i]),
+					    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
+		break;
+	default:
+		gpumon_table_column(table,
+				    gpumon_format_title(title, column->name,
+							stat->model->interval_ns ? "/s" : ""),
+				    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
+	}
+}
+
+/* @like has name and kind. @column is NULL if this row lacks the column. */
+static void add_cells(const struct stat_page *stat, struct gpumon_table *table,
+		      const struct gpumon_column *like, const struct gpumon_column *column)
+{
+	static const struct gpumon_column unknown;
+	const struct gpumon_histogram *histogram;
+	char text[GPUMON_FORMAT_LEN];
+
+	if (!column || column->kind.v != like->kind.v)
+		column = &unknown;
+	histogram = &column->histogram;
+	switch (like->kind.v) {
+	case GPUMON_COLUMN_KIND_GAUGE:
+		gpumon_table_text(table, gpumon_format_level(text, like->name, column->level));
+		gpumon_table_text(table, gpumon_format_by_name(text, like->name, column->highest));
+		break;
+	case GPUMON_COLUMN_KIND_HISTOGRAM:
+		gpumon_table_text(table, gpumon_format_count(text, sizeof(text), histogram->count));
+		gpumon_table_text(
+			table, gpumon_format_by_name(text, like->name,
+						     gpumon_histogram_percentile(histogram, 500)));
+		gpumon_table_text(
+			table, gpumon_format_by_name(text, like->name,
+						     gpumon_histogram_percentile(histogram, 990)));
+		gpumon_table_text(table, gpumon_format_by_name(text, like->name, histogram->max));
+		break;
+	default:
+		if (stat->model->interval_ns)
+			gpumon_format_rate_by_name(text, like->name, column->value,
+						   stat->model->interval_ns);
+		else
+			gpumon_format_by_name(text, like->name, column->value);
+		gpumon_table_text(table, text);
+	}
+}
+
+/* All rows of a table have the same labels and columns, so the first one defines the heading. */
+static void print_table(const struct stat_page *stat, const struct gpumon_statistics *statistics)
+{
+	const struct gpumon_row *first = &statistics->rows[0];
+	const struct gpumon_row **rows = gpumon_calloc(statistics->n_rows, sizeof(*rows));
+	struct gpumon_table *table = gpumon_table_new(stat->term);
+	char title[GPUMON_TITLE_LEN];
+
+	for (size_t i = 0; i < statistics->n_rows; i++)
+		rows[i] = &statistics->rows[i];
+	qsort(rows, statistics->n_rows, sizeof(*rows), gpumon_row_compare);
+
+	for (size_t i = 0; i < first->n_labels; i++)
+		gpumon_table_column(table, gpumon_format_title(title, first->labels[i].name, ""),
+				    GPUMON_COLUMN_KEY |
+					    (first->labels[i].number ? GPUMON_COLUMN_RIGHT : 0));
+	for (size_t i = 0; i < first->n_columns; i++)
+		add_titles(stat, table, &first->columns[i]);
+
+	for (size_t k = 0; k < statistics->n_rows; k++) {
+		for (size_t i = 0; i < first->n_labels; i++)
+			gpumon_table_text(table, gpumon_row_label(rows[k], first->labels[i].name));
+		for (size_t i = 0; i < first->n_columns; i++)
+			add_cells(stat, table, &first->columns[i],
+				  gpumon_row_column(rows[k], first->columns[i].name));
+	}
+	free(rows);
+	gpumon_table_print(table, stat->stream);
+}
+
+static void print_statistics(const struct stat_page *stat)
+{
+	for (size_t i = 0; i < stat->model->n_statistics; i++) {
+		const struct gpumon_statistics *statistics = &stat->model->statistics[i];
+		char title[2 * GPUMON_TITLE_LEN];
+
+		if (!wanted(stat, statistics->group) || !statistics->n_rows ||
+		    !(statistics->rows[0].n_labels + statistics->rows[0].n_columns))
+			continue;
+		snprintf(title, sizeof(title), "%s.%s", statistics->group, statistics->table);
+		print_heading(stat, title);
+		print_table(stat, statistics);
+	}
+}
+
+/* A layout of a module that is not loaded is not missing. */
+static bool in_use(const struct stat_page *stat, const char *name)
+{
+	const struct gpumon_group *group = name ? gpumon_model_group(stat->model, name) : NULL;
+
+	return group && group->state.known && group->state.v != GPUMON_ATTACH_STATE_OFF &&
+	       group->state.v != GPUMON_ATTACH_STATE_WAITING;
+}
+
+static void print_layouts(const struct stat_page *stat)
+{
+	struct gpumon_table *table = NULL;
+	char field[256];
+
+	for (size_t i = 0; i < stat->model->n_layouts; i++) {
+		const struct gpumon_layout *layout = &stat->model->layouts[i];
+
+		if (layout->offset.known || !wanted(stat, layout->group) ||
+		    !in_use(stat, layout->group))
+			continue;
+		if (!table) {
+			print_heading(stat, "FIELDS NOT FOUND (what needs them is unknown: -)");
+			table = gpumon_table_new(stat->term);
+			gpumon_table_column(table, "GROUP", 0);
+			gpumon_table_column(table, "MODULE", 0);
+			gpumon_table_column(table, "FIELD", 0);
+			gpumon_table_column(table, "REASON", 0);
+		}
+		snprintf(field, sizeof(field), "%s.%s", layout->type ? layout->type : "-",
+			 layout->member ? layout->member : "-");
+		gpumon_table_text(table, layout->group);
+		gpumon_table_text(table, layout->module);
+		gpumon_table_text(table, field);
+		gpumon_table_text(table, layout->reason && *layout->reason ? layout->reason : NULL);
+	}
+	if (table)
+		gpumon_table_print(table, stat->stream);
+}
+
+static void print_alerts(const struct stat_page *stat)
+{
+	struct gpumon_value lost = { 0 };
+	struct gpumon_table *table = NULL;
+	char text[GPUMON_FORMAT_LEN];
+
+	for (size_t i = 0; i < stat->model->n_alerts; i++) {
+		const struct gpumon_alert *alert = &stat->model->alerts[i];
+		struct gpumon_value ago = stat->model->info.now_ns;
+
+		if (alert->lost.v >= lost.v)
+			lost = alert->lost;
+		if (!wanted(stat, alert->group))
+			continue;
+		if (!table) {
+			print_heading(stat,
+				      "ALERTS (the last of each kind, device and code since load)");
+			table = gpumon_table_new(stat->term);
+			gpumon_table_column(table, "GROUP", GPUMON_COLUMN_KEY);
+			gpumon_table_column(table, "KIND", GPUMON_COLUMN_KEY);
+			gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_KEY);
+			gpumon_table_column(table, "CODE", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
+			gpumon_table_column(table, "COUNT",
+					    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
+			gpumon_table_column(table, "AGO",
+					    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
+			gpumon_table_column(table, "MESSAGE", GPUMON_COLUMN_BELOW);
+		}
+		ago.known = ago.known && alert->time_ns.known && ago.v >= alert->time_ns.v;
+		ago.v -= alert->time_ns.v;
+		gpumon_table_text(table, alert->group);
+		gpumon_table_text(table, alert->kind);
+		gpumon_table_text(table, alert->device);
+		gpumon_table_text(table, gpumon_format_count(text, sizeof(text), alert->code));
+		gpumon_table_text(table, gpumon_format_count(text, sizeof(text), alert->count));
+		gpumon_table_text(table, gpumon_format_ns(text, sizeof(text), ago));
+		gpumon_table_text(table, alert->message);
+	}
+	if (!table)
+		return;
+	gpumon_table_print(table, stat->stream);
+	if (lost.v)
+		fprintf(stat->stream, "and %s more, for which there was no room\n",
+			gpumon_format_count(text, sizeof(text), lost));
+}
+
+static void add_process_columns(const struct stat_page *stat, struct gpumon_table *table)
+{
+	char title[GPUMON_TITLE_LEN];
+
+	gpumon_table_column(table, "PID", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "IN-CONTAINER",
+			    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
+		snprintf(title, sizeof(title), "%s%s", gpumon_process_counts[i].title,
+			 stat->model->interval_ns ? "/s" : "");
+		/* Jobs are always counted, other columns only if a driver counts them. */
+		gpumon_table_column(table, title,
+				    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT |
+					    (i ? GPUMON_COLUMN_OPTIONAL : 0));
+	}
+	gpumon_table_column(table, "OPEN-NOW",
+			    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
+	gpumon_table_column(table, "ALIVE", GPUMON_COLUMN_BELOW);
+	gpumon_table_column(table, "CONTAINER", GPUMON_COLUMN_BELOW | GPUMON_COLUMN_OPTIONAL);
+	gpumon_table_column(table, "COMM", GPUMON_COLUMN_BELOW);
+}
+
+static void add_process(const struct stat_page *stat, struct gpumon_table *table,
+			const struct gpumon_process *process)
+{
+	struct gpumon_value inside = process->container_pid;
+	char text[GPUMON_FORMAT_LEN];
+
+	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), process->pid));
+	/* Do not repeat the same pid. */
+	inside.known = inside.known && inside.v != process->pid.v;
+	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), inside));
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
+		if (stat->model->interval_ns)
+			gpumon_format_rate_by_name(text, gpumon_process_counts[i].name,
+						   gpumon_process_count_of(process, i),
+						   stat->model->interval_ns);
+		else
+			gpumon_format_by_name(text, gpumon_process_counts[i].name,
+					      gpumon_process_count_of(process, i));
+		gpumon_table_text(table, text);
+	}
+	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), process->open_handles));
+	gpumon_table_text(table, !process->alive.known ? NULL : process->alive.v ? "yes" : "no");
+	gpumon_table_text(table, process->container ? process->container : process->cgroup);
+	gpumon_table_text(table, process->comm);
+}
+
+/* The sums include exited processes. */
+static void print_exited(const struct stat_page *stat)
+{
+	const struct gpumon_info *info = &stat->model->info;
+	char text[GPUMON_FORMAT_LEN];
+
+	if (!info->processes_exited.v)
+		return;
+	fprintf(stat->stream, "and %s that exited and made room, with ",
+		gpumon_format_count(text, sizeof(text), info->processes_exited));
+	fprintf(stat->stream, "%s jobs",
+		gpumon_format_count(text, sizeof(text), info->jobs_exited));
+	for (size_t i = 1; i < GPUMON_PROCESS_COUNTS; i++) {
+		struct gpumon_value value = gpumon_process_count_of(&info->exited, i);
+
+		if (value.v)
+			fprintf(stat->stream, ", %s %s",
+				gpumon_format_by_name(text, gpumon_process_counts[i].name, value),
+				gpumon_process_counts[i].noun);
+	}
+	fputc('\n', stat->stream);
+}
+
+static void print_processes(const struct stat_page *stat)
+{
+	const struct gpumon_model *model = stat->model;
+	struct gpumon_table *table;
+
+	if (!model->n_processes && !model->info.processes_exited.v)
+		return;
+	print_heading(stat, "PROCESSES");
+	if (model->n_processes) {
+		table = gpumon_table_new(stat->term);
+		add_process_columns(stat, table);
+		for (size_t i = 0; i < model->n_processes; i++)
+			add_process(stat, table, &model->processes[i]);
+		gpumon_table_print(table, stat->stream);
+	}
+	print_exited(stat);
 }
 
 /* Losses that no table has: those of the probes are in their table. */
-static void print_losses(const struct gpumon_stat *stat)
+static void print_losses(const struct stat_page *stat)
 {
 	const struct gpumon_model *model = stat->model;
 	const struct gpumon_event_ring *ring = &model->event_ring;
@@ -268,7 +564,7 @@ static void print_losses(const struct gpumon_stat *stat)
 		table_full.known |= model->rings[i].jobs_table_full.known;
 		table_full.v += model->rings[i].jobs_table_full.v;
 	}
-	gpumon_stat_heading(stat, "LOSSES AND EVENT RING");
+	print_heading(stat, "LOSSES AND EVENT RING");
 	fprintf(stat->stream,
 		"rings recycled with their counts: %s; latencies below 0, counted as 0: %s\n",
 		gpumon_format_count(n[0], sizeof(n[0]), model->info.rings_retired),
@@ -294,22 +590,25 @@ static void print_losses(const struct gpumon_stat *stat)
 int gpumon_stat_print(const struct gpumon_model *model, const char *group,
 		      const struct gpumon_term *term, FILE *stream)
 {
-	const struct gpumon_stat stat = {
+	const struct stat_page stat = {
 		.model = model,
 		.group = group,
 		.term = term,
 		.stream = stream,
 	};
-	bool rings = gpumon_stat_wanted(&stat, "drm_sched");
+	bool rings = wanted(&stat, "drm_sched");
 
 	print_info(&stat);
-	if (print_groups(&stat) || gpumon_stat_alerts(&stat) || print_probes(&stat) ||
-	    gpumon_stat_layouts(&stat))
-		return -1;
-	if (rings && (print_rings(&stat) || print_latencies(&stat)))
-		return -1;
-	if (gpumon_stat_statistics(&stat) || gpumon_stat_processes(&stat))
-		return -1;
+	print_groups(&stat);
+	print_alerts(&stat);
+	print_probes(&stat);
+	print_layouts(&stat);
+	if (rings) {
+		print_rings(&stat);
+		print_latencies(&stat);
+	}
+	print_statistics(&stat);
+	print_processes(&stat);
 	print_losses(&stat);
 	if (rings)
 		fprintf(stream, "\nnot covered: %s\n", GPUMON_NOT_COVERED);

@@ -14,7 +14,7 @@
  * @term: terminal of @stream
  * @stream: output
  *
- * Return: 0, or -1 without memory.
+ * Return: 0, or -1 if it could not be written.
  */
 int gpumon_stat_print(const struct gpumon_model *model, const char *group,
 		      const struct gpumon_term *term, FILE *stream);

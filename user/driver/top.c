@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "top.h"
 
 static int compare_text(const char *a, const char *b)
@@ -127,17 +128,15 @@ static void ring_history(const struct gpumon_top *top, struct gpumon_top_ring *r
 	ring->history[ring->n_history++] = ring->load;
 }
 
-static int fill_ring(const struct gpumon_top *top, const struct gpumon_model *diff,
-		     const struct gpumon_ring *from, struct gpumon_top_ring *ring)
+static void fill_ring(const struct gpumon_top *top, const struct gpumon_model *diff,
+		      const struct gpumon_ring *from, struct gpumon_top_ring *ring)
 {
 	const struct gpumon_histogram *queue = gpumon_model_histogram(diff, from->id.v, "queue_ns");
 	const struct gpumon_histogram *run = gpumon_model_histogram(diff, from->id.v, "run_ns");
 
 	ring->id = from->id.v;
-	ring->device = strdup(from->device ? from->device : "-");
-	ring->name = strdup(from->name ? from->name : "-");
-	if (!ring->device || !ring->name)
-		return -1;
+	ring->device = gpumon_strdup(from->device ? from->device : "-");
+	ring->name = gpumon_strdup(from->name ? from->name : "-");
 
 	ring->load = -1;
 	if (run && run->sum.known && diff->interval_ns)
@@ -153,7 +152,6 @@ static int fill_ring(const struct gpumon_top *top, const struct gpumon_model *di
 	ring->run_p50 = gpumon_histogram_percentile(run, 500);
 	ring->run_p99 = gpumon_histogram_percentile(run, 990);
 	ring_history(top, ring);
-	return 0;
 }
 
 /* @now: the same process in the reading */
@@ -193,27 +191,19 @@ static struct gpumon_drops sum_drops(const struct gpumon_model *model)
 	return sum;
 }
 
-int gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading)
+void gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading)
 {
 	/* Without an earlier reading, the difference is the whole period. */
 	static const struct gpumon_model nothing = { .info.period = { .known = true } };
-	struct gpumon_top_process *processes = NULL;
-	struct gpumon_top_ring *rings = NULL;
+	struct gpumon_top_process *processes;
+	struct gpumon_top_ring *rings;
 	struct gpumon_model diff = { 0 };
-	size_t n_rings = 0;
 
-	if (gpumon_model_diff(&diff, top->readings ? &top->last : &nothing, reading))
-		goto fail;
-
-	rings = calloc(diff.n_rings + 1, sizeof(*rings));
-	processes = calloc(diff.n_processes + 1, sizeof(*processes));
-	if (!rings || !processes)
-		goto fail;
-	for (size_t i = 0; i < diff.n_rings; i++) {
-		n_rings++;
-		if (fill_ring(top, &diff, &diff.rings[i], &rings[i]))
-			goto fail;
-	}
+	gpumon_model_diff(&diff, top->readings ? &top->last : &nothing, reading);
+	rings = gpumon_calloc(diff.n_rings, sizeof(*rings));
+	processes = gpumon_calloc(diff.n_processes, sizeof(*processes));
+	for (size_t i = 0; i < diff.n_rings; i++)
+		fill_ring(top, &diff, &diff.rings[i], &rings[i]);
 	/* A difference has the processes of the reading, in its order. */
 	for (size_t i = 0; i < diff.n_processes; i++)
 		fill_process(&reading->processes[i], &diff.processes[i], &processes[i]);
@@ -224,7 +214,7 @@ int gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading)
 	gpumon_model_free(&top->last);
 	gpumon_model_free(&top->diff);
 	top->rings = rings;
-	top->n_rings = n_rings;
+	top->n_rings = diff.n_rings;
 	top->processes = processes;
 	top->n_processes = diff.n_processes;
 	top->last = *reading;
@@ -233,13 +223,4 @@ int gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading)
 	top->lost_now = sum_drops(&diff);
 	top->readings++;
 	memset(reading, 0, sizeof(*reading));
-	return 0;
-
-fail:
-	rings_free(rings, n_rings);
-	free(processes);
-	gpumon_model_free(&diff);
-	gpumon_model_free(reading);
-	memset(reading, 0, sizeof(*reading));
-	return -1;
 }

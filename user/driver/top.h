@@ -103,11 +103,9 @@ struct gpumon_top {
 /**
  * gpumon_top_update() - process a reading
  * @top: zeroed before the first reading
- * @reading: moved into @top and zeroed, also on failure
- *
- * Return: 0, or -1 without memory; the state is then that of an earlier reading, or empty.
+ * @reading: moved into @top and zeroed
  */
-int gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading);
+void gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading);
 void gpumon_top_sort(struct gpumon_top *top, enum gpumon_top_sort sort);
 void gpumon_top_free(struct gpumon_top *top);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process_count.h"
+#include "model_fields.h"
 #include "lib/output_text.h"
 #include "lib/statistics_format.h"
 #include "top.h"

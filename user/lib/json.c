@@ -3,25 +3,39 @@
 #include <stdlib.h>
 
 #include "json.h"
+#include "memory.h"
 #include "utf8.h"
+
+/* NULL would become JSON null. json-c returns it where it has no memory. */
+static struct json_object *checked(struct json_object *object)
+{
+	if (!object)
+		gpumon_memory_failed(0);
+	return object;
+}
+
+struct json_object *gpumon_json_object(void)
+{
+	return checked(json_object_new_object());
+}
+
+struct json_object *gpumon_json_array(void)
+{
+	return checked(json_object_new_array());
+}
 
 int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value)
 {
-	/* A NULL value would become JSON null. Here it means that an allocation failed. */
-	if (!object || !value) {
-		json_object_put(value);
-		return -1;
-	}
-	if (json_object_object_add(object, key, value)) {
-		json_object_put(value);
-		return -1;
-	}
+	if (json_object_object_add(checked(object), key, checked(value)))
+		gpumon_memory_failed(0);
 	return 0;
 }
 
 int gpumon_json_add_null(struct json_object *object, const char *key)
 {
-	return object ? json_object_object_add(object, key, NULL) : -1;
+	if (json_object_object_add(checked(object), key, NULL))
+		gpumon_memory_failed(0);
+	return 0;
 }
 
 int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value)
@@ -51,7 +65,7 @@ struct json_object *gpumon_json_string(const char *value)
 	 * A process can have any name, and the kernel may cut a comm in the middle of a character.
 	 */
 	char *text = gpumon_utf8_copy(value);
-	struct json_object *object = text ? json_object_new_string(text) : NULL;
+	struct json_object *object = checked(json_object_new_string(text));
 
 	free(text);
 	return object;
@@ -65,31 +79,26 @@ int gpumon_json_add_string(struct json_object *object, const char *key, const ch
 
 int gpumon_json_append(struct json_object *array, struct json_object *value)
 {
-	if (!array || !value || json_object_array_add(array, value)) {
-		json_object_put(value);
-		return -1;
-	}
+	if (json_object_array_add(checked(array), checked(value)))
+		gpumon_memory_failed(0);
 	return 0;
 }
 
 struct json_object *gpumon_json_finish(struct json_object *object, bool failed)
 {
-	if (!failed)
-		return object;
-	json_object_put(object);
-	return NULL;
+	if (failed)
+		gpumon_memory_failed(0);
+	return object;
 }
 
 struct json_object *gpumon_json_error(const struct gpumon_error *err)
 {
-	struct json_object *document = json_object_new_object();
-	struct json_object *error = json_object_new_object();
-	bool failed;
+	struct json_object *document = gpumon_json_object(), *error = gpumon_json_object();
 
-	failed = gpumon_json_add_string(error, "code", gpumon_error_word(err->code)) ||
-		 gpumon_json_add_string(error, "message", err->message);
-	failed |= gpumon_json_add(document, "error", error) != 0;
-	return gpumon_json_finish(document, failed);
+	gpumon_json_add_string(error, "code", gpumon_error_word(err->code));
+	gpumon_json_add_string(error, "message", err->message);
+	gpumon_json_add(document, "error", error);
+	return document;
 }
 
 int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * JSON through json-c. Keys carry units, unknown is null, numbers are numbers.
- * Functions that return an object return NULL without memory.
+ * JSON through json-c. Keys carry units, unknown is null, numbers are numbers. Without memory the
+ * program ends: memory.h. Functions that return an int return 0.
  */
 #ifndef GPUMON_LIB_JSON_H
 #define GPUMON_LIB_JSON_H
@@ -14,24 +14,24 @@
 #include "error.h"
 #include "value.h"
 
-/*
- * Add to an object; 0, or -1 without memory. @object NULL is an error too, so a chain of calls
- * needs only one check at its end.
- */
+struct json_object *gpumon_json_object(void) __attribute__((returns_nonnull));
+struct json_object *gpumon_json_array(void) __attribute__((returns_nonnull));
+
+/* Add to an object. */
 int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value);
 int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value);
 int gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value);
 int gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value);
 int gpumon_json_add_bool(struct json_object *object, const char *key, bool value);
-/* Bytes that are not UTF-8 become U+FFFD. NULL without memory. */
-struct json_object *gpumon_json_string(const char *value);
+int gpumon_json_add_null(struct json_object *object, const char *key);
+/* Bytes that are not UTF-8 become U+FFFD. */
+struct json_object *gpumon_json_string(const char *value) __attribute__((returns_nonnull));
 /* The same, but NULL becomes null. */
 int gpumon_json_add_string(struct json_object *object, const char *key, const char *value);
 
-/* Append to an array; 0, or -1 without memory. Releases @value on failure. */
+/* Append to an array. */
 int gpumon_json_append(struct json_object *array, struct json_object *value);
-int gpumon_json_add_null(struct json_object *object, const char *key);
-/* Return the object; if @failed, free it and return NULL. */
+/* @object. If @failed, there is no memory. */
 struct json_object *gpumon_json_finish(struct json_object *object, bool failed);
 
 /* {"error":{"code":…,"message":…}} */

@@ -22,8 +22,10 @@ void gpumon_memory_failed(size_t size)
 {
 	void (*finish)(void *data) = finish_before_exit;
 	char line[96];
-	int length = snprintf(line, sizeof(line),
-			      "gpumon-user: out of memory, for an allocation of %zu bytes\n", size);
+	int length = size ? snprintf(line, sizeof(line),
+				     "gpumon-user: out of memory, for an allocation of %zu bytes\n",
+				     size) :
+			    snprintf(line, sizeof(line), "gpumon-user: out of memory\n");
 
 	if (write(STDERR_FILENO, line, (size_t)length) < 0) {
 		/* Standard error is closed: the exit status says it. */

@@ -29,7 +29,10 @@ char *gpumon_asprintf(const char *format, ...)
  */
 void gpumon_memory_on_failure(void (*finish)(void *data), void *data);
 
-/* End the program as an allocation of @size bytes does that failed. For libraries that return an error. */
+/*
+ * End the program as a failed allocation of @size bytes does; 0: of a size that is not known. For
+ * libraries that return an error.
+ */
 void gpumon_memory_failed(size_t size) __attribute__((noreturn));
 
 #endif /* GPUMON_LIB_MEMORY_H */

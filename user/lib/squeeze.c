@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "output_text.h"
 #include "squeeze.h"
 
@@ -124,9 +125,9 @@ static void keep_tail(struct line *line)
 static char *line_text(const struct line *line)
 {
 	static const char dots[] = "…";
-	char *text = malloc(line->n * sizeof(dots) + 1), *to = text;
+	char *text = gpumon_malloc(line->n * sizeof(dots) + 1), *to = text;
 
-	for (size_t i = 0; to && i < line->n; i++) {
+	for (size_t i = 0; i < line->n; i++) {
 		if (is_kept(line, i)) {
 			to += gpumon_text_encode(to, line->cells[i].code);
 		} else if (!i || is_kept(line, i - 1)) {
@@ -134,8 +135,7 @@ static char *line_text(const struct line *line)
 			to += sizeof(dots) - 1;
 		}
 	}
-	if (to)
-		*to = '\0';
+	*to = '\0';
 	return text;
 }
 
@@ -147,9 +147,7 @@ char *gpumon_text_squeeze(const char *text, unsigned int columns, const size_t *
 	char *squeezed;
 	uint32_t code;
 
-	line.cells = calloc(strlen(text) + 1, sizeof(*line.cells));
-	if (!line.cells)
-		return NULL;
+	line.cells = gpumon_calloc(strlen(text) + 1, sizeof(*line.cells));
 	for (size_t begin = 0; (code = gpumon_text_next(&at)); begin = (size_t)(at - text)) {
 		struct cell *cell = &line.cells[line.n++];
 
@@ -256,36 +254,29 @@ static void tell_apart(struct row *row, const struct row *other)
 		row->changed = true;
 }
 
-static int squeeze_row(struct row *row, unsigned int columns)
+static void squeeze_row(struct row *row, unsigned int columns)
 {
-	char *text = gpumon_text_squeeze(shown_text(row), columns, row->marks, row->count);
-
-	if (!text)
-		return -1;
 	free(row->text);
-	row->text = text;
+	row->text = gpumon_text_squeeze(shown_text(row), columns, row->marks, row->count);
 	row->changed = false;
-	return 0;
 }
 
-static int fill_row(struct row *row, const char *name, unsigned int columns, bool function)
+static void fill_row(struct row *row, const char *name, unsigned int columns, bool function)
 {
 	size_t len = strlen(name) + 1;
 
 	len = len < NAME_MAX_BYTES ? len : NAME_MAX_BYTES;
-	row->name = malloc(len);
-	row->stripped = malloc(len);
-	if (!row->name || !row->stripped)
-		return -1;
+	row->name = gpumon_malloc(len);
+	row->stripped = gpumon_malloc(len);
 	gpumon_text_cut(row->name, len, name, 0);
 	if (function)
 		gpumon_text_strip(row->stripped, len, row->name, columns);
 	else
 		strcpy(row->stripped, row->name);
-	return squeeze_row(row, columns);
+	squeeze_row(row, columns);
 }
 
-static int tell_all_apart(struct row *rows, size_t count, unsigned int columns)
+static void tell_all_apart(struct row *rows, size_t count, unsigned int columns)
 {
 	bool changed = true;
 
@@ -303,11 +294,10 @@ static int tell_all_apart(struct row *rows, size_t count, unsigned int columns)
 		changed = false;
 		for (size_t i = 0; i < count; i++) {
 			changed |= rows[i].changed;
-			if (rows[i].changed && squeeze_row(&rows[i], columns))
-				return -1;
+			if (rows[i].changed)
+				squeeze_row(&rows[i], columns);
 		}
 	}
-	return 0;
 }
 
 static void free_row(struct row *row)
@@ -336,8 +326,8 @@ static size_t merge_rows(struct row *rows, size_t count, size_t *first)
 }
 
 /* Move the rows' texts to their names and copy them to the same names. */
-static int give_texts(struct row *rows, size_t kept, const size_t *first, size_t count,
-		      char **texts)
+static void give_texts(struct row *rows, size_t kept, const size_t *first, size_t count,
+		       char **texts)
 {
 	for (size_t i = 0; i < kept; i++) {
 		texts[rows[i].number] = rows[i].text;
@@ -345,39 +335,26 @@ static int give_texts(struct row *rows, size_t kept, const size_t *first, size_t
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (!texts[i])
-			texts[i] = strdup(texts[first[i]]);
-		if (!texts[i])
-			return -1;
+			texts[i] = gpumon_strdup(texts[first[i]]);
 	}
-	return 0;
 }
 
-int gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned int columns,
-			     bool functions, char **texts)
+void gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned int columns,
+			      bool functions, char **texts)
 {
-	struct row *rows = calloc(count + 1, sizeof(*rows));
-	size_t *first = calloc(count + 1, sizeof(*first)), kept = count;
-	int ret = rows && first ? 0 : -1;
+	struct row *rows = gpumon_calloc(count + 1, sizeof(*rows));
+	size_t *first = gpumon_calloc(count + 1, sizeof(*first)), kept;
 
 	memset(texts, 0, count * sizeof(*texts));
-	for (size_t i = 0; !ret && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		rows[i].number = i;
-		ret = fill_row(&rows[i], names[i], columns, functions);
+		fill_row(&rows[i], names[i], columns, functions);
 	}
-	if (!ret) {
-		kept = merge_rows(rows, count, first);
-		ret = tell_all_apart(rows, kept, columns) ||
-				      give_texts(rows, kept, first, count, texts) ?
-			      -1 :
-			      0;
-	}
-	for (size_t i = 0; ret && i < count; i++) {
-		free(texts[i]);
-		texts[i] = NULL;
-	}
-	for (size_t i = 0; rows && i < kept; i++)
+	kept = merge_rows(rows, count, first);
+	tell_all_apart(rows, kept, columns);
+	give_texts(rows, kept, first, count, texts);
+	for (size_t i = 0; i < kept; i++)
 		free_row(&rows[i]);
 	free(first);
 	free(rows);
-	return ret;
 }

@@ -15,7 +15,7 @@
  *
  * Besides the marks, the beginning stays, and so does the end of a name with template arguments.
  *
- * Return: a text to free, safe for a terminal; NULL without memory.
+ * Return: a text to free, safe for a terminal.
  */
 char *gpumon_text_squeeze(const char *text, unsigned int columns, const size_t *marks,
 			  size_t count);
@@ -33,10 +33,8 @@ size_t gpumon_text_difference(const char *one, const char *other);
  *
  * Applies gpumon_text_strip(), for functions, and gpumon_text_squeeze() to each. If different
  * names would look alike, the positions where they differ are kept.
- *
- * Return: 0, or -1 without memory, with all of @texts NULL.
  */
-int gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned int columns,
-			     bool functions, char **texts);
+void gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned int columns,
+			      bool functions, char **texts);
 
 #endif /* GPUMON_LIB_SQUEEZE_H */

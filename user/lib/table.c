@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "memory.h"
 #include "output_text.h"
 #include "squeeze.h"
 #include "table.h"
@@ -33,31 +34,23 @@ struct gpumon_table {
 	struct row *rows;
 	size_t n_rows;
 	bool estimate;
-	bool failed;
 };
 
 struct gpumon_table *gpumon_table_new(const struct gpumon_term *term)
 {
-	struct gpumon_table *table = calloc(1, sizeof(*table));
+	struct gpumon_table *table = gpumon_calloc(1, sizeof(*table));
 
-	if (table)
-		table->term = term;
+	table->term = term;
 	return table;
 }
 
 void gpumon_table_column(struct gpumon_table *table, const char *title, unsigned int flags)
 {
-	struct column *column;
+	struct column *column = GPUMON_GROW(table->columns, table->n_columns);
 
-	if (!table || table->failed)
-		return;
-	column = GPUMON_GROW(table->columns, table->n_columns);
-	if (column) {
-		column->title = strdup(title);
-		column->flags = flags;
-		column->width = gpumon_text_columns(title);
-	}
-	table->failed = !column || !column->title;
+	column->title = gpumon_strdup(title);
+	column->flags = flags;
+	column->width = gpumon_text_columns(title);
 }
 
 void gpumon_table_text(struct gpumon_table *table, const char *text)
@@ -66,19 +59,15 @@ void gpumon_table_text(struct gpumon_table *table, const char *text)
 	unsigned int width;
 	char **cell;
 
-	if (!table || table->failed || !table->n_columns)
+	if (!table->n_columns)
 		return;
 	if (!text)
 		text = "-";
 	column = &table->columns[table->n_cells % table->n_columns];
-	if (column == table->columns && !GPUMON_GROW(table->rows, table->n_rows)) {
-		table->failed = true;
-		return;
-	}
+	if (column == table->columns)
+		GPUMON_GROW(table->rows, table->n_rows);
 	cell = GPUMON_GROW(table->cells, table->n_cells);
-	if (cell)
-		*cell = strdup(text);
-	table->failed = !cell || !*cell;
+	*cell = gpumon_strdup(text);
 	width = gpumon_text_columns(text);
 	if (width > column->width)
 		column->width = width;
@@ -94,15 +83,14 @@ void gpumon_table_value(struct gpumon_table *table, struct gpumon_value value)
 
 void gpumon_table_estimate(struct gpumon_table *table, bool estimate)
 {
-	if (table)
-		table->estimate = estimate;
+	table->estimate = estimate;
 }
 
 /* A text behind a byte for the mark. */
 static void put_number(struct gpumon_table *table, char *text)
 {
 	text[0] = '~';
-	gpumon_table_text(table, table && table->estimate ? text : text + 1);
+	gpumon_table_text(table, table->estimate ? text : text + 1);
 }
 
 void gpumon_table_ns(struct gpumon_table *table, struct gpumon_value ns)
@@ -138,7 +126,7 @@ void gpumon_table_percent(struct gpumon_table *table, uint64_t part, uint64_t wh
 
 void gpumon_table_colour(struct gpumon_table *table, const char *sequence)
 {
-	if (table && !table->failed && table->n_rows)
+	if (table->n_rows)
 		table->rows[table->n_rows - 1].colour = sequence;
 }
 
@@ -151,11 +139,13 @@ void gpumon_table_below(struct gpumon_table *table, const char *text)
 {
 	struct row *row;
 
-	if (!table || table->failed || !table->n_rows)
+	if (!table->n_rows)
 		return;
 	row = &table->rows[table->n_rows - 1];
-	row->below = text ? strdup(text) : NULL;
-	table->failed = !row->below;
+	if (!text)
+		gpumon_memory_failed(0);
+	free(row->below);
+	row->below = gpumon_strdup(text);
 }
 
 static void print_blanks(FILE *stream, unsigned int n)
@@ -173,32 +163,27 @@ static bool column_shown(const struct column *column)
 	return column->used || !(column->flags & GPUMON_COLUMN_OPTIONAL);
 }
 
-/* Shorten names to the room that the other columns leave. -1 without memory. */
-static int squeeze_names(struct gpumon_table *table)
+/* Shorten names to the room that the other columns leave. */
+static void squeeze_names(struct gpumon_table *table)
 {
 	unsigned int used = GPUMON_TABLE_INDENT, columns = table->term->columns;
 	size_t last = table->n_columns - 1;
-	char **texts = calloc(table->n_rows + 1, sizeof(*texts));
-	const char **names = calloc(table->n_rows + 1, sizeof(*names));
-	int ret = -1;
+	char **texts = gpumon_calloc(table->n_rows + 1, sizeof(*texts));
+	const char **names = gpumon_calloc(table->n_rows + 1, sizeof(*names));
 
 	for (size_t i = 0; i < last; i++)
 		used += table->columns[i].width + 2;
-	for (size_t row = 0; names && row < table->n_rows; row++)
+	for (size_t row = 0; row < table->n_rows; row++)
 		names[row] = table->cells[row * table->n_columns + last];
-	if (texts && names)
-		ret = gpumon_text_squeeze_rows(
-			names, table->n_rows,
-			columns > used + NAME_LEAST ? columns - used : NAME_LEAST,
-			(table->columns[last].flags & GPUMON_COLUMN_PHRASE) == GPUMON_COLUMN_NAME,
-			texts);
-	for (size_t row = 0; !ret && row < table->n_rows; row++) {
+	gpumon_text_squeeze_rows(
+		names, table->n_rows, columns > used + NAME_LEAST ? columns - used : NAME_LEAST,
+		(table->columns[last].flags & GPUMON_COLUMN_PHRASE) == GPUMON_COLUMN_NAME, texts);
+	for (size_t row = 0; row < table->n_rows; row++) {
 		free(table->cells[row * table->n_columns + last]);
 		table->cells[row * table->n_columns + last] = texts[row];
 	}
 	free(texts);
 	free(names);
-	return ret;
 }
 
 /*
@@ -297,24 +282,22 @@ static void free_table(struct gpumon_table *table)
 int gpumon_table_print(struct gpumon_table *table, FILE *stream)
 {
 	size_t keys = 0, from, to;
-	int ret;
 
-	if (!table)
-		return -1;
 	/* An incomplete last row would be read beyond its end. */
-	ret = table->failed || !table->n_columns || table->n_cells % table->n_columns ? -1 : 0;
-	if (!ret && has_names(table) && table->term->columns)
-		ret = squeeze_names(table);
-	while (!ret && keys < table->n_columns && (table->columns[keys].flags & GPUMON_COLUMN_KEY))
+	if (!table->n_columns || table->n_cells % table->n_columns) {
+		free_table(table);
+		return -1;
+	}
+	if (has_names(table) && table->term->columns)
+		squeeze_names(table);
+	while (keys < table->n_columns && (table->columns[keys].flags & GPUMON_COLUMN_KEY))
 		keys++;
 	from = keys;
-	if (!ret) {
-		do {
-			to = columns_that_fit(table, keys, from);
-			print_block(table, keys, from, to, stream);
-			from = to;
-		} while (from < table->n_columns);
-	}
+	do {
+		to = columns_that_fit(table, keys, from);
+		print_block(table, keys, from, to, stream);
+		from = to;
+	} while (from < table->n_columns);
 	free_table(table);
-	return ret;
+	return 0;
 }

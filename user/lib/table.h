@@ -27,8 +27,8 @@ struct gpumon_table;
 /* Width of a line if it is not known, as in a pipe. */
 #define GPUMON_PIPE_COLUMNS 200
 
-/* NULL without memory. Every later call accepts NULL and does nothing; printing fails. */
-struct gpumon_table *gpumon_table_new(const struct gpumon_term *term);
+struct gpumon_table *gpumon_table_new(const struct gpumon_term *term)
+	__attribute__((returns_nonnull));
 /* Add all columns before the first row. */
 void gpumon_table_column(struct gpumon_table *table, const char *title, unsigned int flags);
 /* Add the next cell, row after row. The text is made safe when printed; NULL: "-". */
@@ -43,11 +43,11 @@ void gpumon_table_percent(struct gpumon_table *table, uint64_t part, uint64_t wh
 void gpumon_table_estimate(struct gpumon_table *table, bool estimate);
 /* Colour the row just completed, with a gpumon_term_*() sequence. */
 void gpumon_table_colour(struct gpumon_table *table, const char *sequence);
-/* Add a line below the row just completed; NULL if its allocation failed. */
+/* Add a line below the row just completed. NULL: there was no memory for it. */
 void gpumon_table_below(struct gpumon_table *table, const char *text);
 /* Width of such a line. */
 unsigned int gpumon_table_below_columns(const struct gpumon_term *term);
-/* Print and free. 0, or -1 if an earlier allocation failed. */
+/* Print and free. 0, or -1 if the last row is not complete. */
 int gpumon_table_print(struct gpumon_table *table, FILE *stream);
 
 #endif /* GPUMON_LIB_TABLE_H */

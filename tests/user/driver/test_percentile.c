@@ -45,7 +45,7 @@ static void fill(struct gpumon_histogram *histogram, uint64_t *values, size_t n,
 		if (histogram->n_buckets && histogram->buckets[histogram->n_buckets - 1].ge == ge)
 			histogram->buckets[histogram->n_buckets - 1].count++;
 		else
-			assert_int_equal(gpumon_histogram_add_bucket(histogram, ge, lt, 1), 0);
+			gpumon_histogram_add_bucket(histogram, ge, lt, 1);
 	}
 }
 
@@ -136,8 +136,7 @@ static void percentile_at_the_end_of_the_range(void **state)
 	struct gpumon_value got;
 
 	(void)state;
-	assert_int_equal(
-		gpumon_histogram_add_bucket(&histogram, 7ULL << 61, UINT64_MAX, UINT64_MAX / 2), 0);
+	gpumon_histogram_add_bucket(&histogram, 7ULL << 61, UINT64_MAX, UINT64_MAX / 2);
 	got = gpumon_histogram_percentile(&histogram, 990);
 	assert_true(got.known);
 	assert_true(got.v >= UINT64_MAX - 5);

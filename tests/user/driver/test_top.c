@@ -58,8 +58,7 @@ static void add_ring(struct gpumon_model *model, uint64_t id, const char *device
 		histogram->count = gpumon_value_of(done);
 		histogram->sum = gpumon_value_of(done * each);
 		if (done)
-			assert_int_equal(
-				gpumon_histogram_add_bucket(histogram, each, each + 1, done), 0);
+			gpumon_histogram_add_bucket(histogram, each, each + 1, done);
 	}
 }
 
@@ -95,7 +94,7 @@ static void add_group(struct gpumon_model *model, uint64_t state, const char *re
 
 static void update(struct gpumon_top *top, struct gpumon_model *reading)
 {
-	assert_int_equal(gpumon_top_update(top, reading), 0);
+	gpumon_top_update(top, reading);
 }
 
 /* A busy machine, after @n readings a second apart. */

@@ -38,12 +38,10 @@ static void two_readings(struct gpumon_top *top)
 		column = column_of(&model, 0, "interval_ns");
 		column->histogram.count.v += (uint64_t)i * 10;
 		if (i)
-			assert_int_equal(gpumon_histogram_add_bucket(&column->histogram, 40000000,
-								     40000001, 10),
-					 0);
+			gpumon_histogram_add_bucket(&column->histogram, 40000000, 40000001, 10);
 		model.processes[1].ioctls.v += (uint64_t)i * 50;
 		model.processes[0].container = strdup("0123456789ab");
-		assert_int_equal(gpumon_top_update(top, &model), 0);
+		gpumon_top_update(top, &model);
 	}
 }
 
@@ -107,7 +105,7 @@ static void pages_that_there_are(void **state)
 	test_model(&model);
 	test_tables(&model);
 	gpumon_model_clear(&model, GPUMON_PART_RINGS | GPUMON_PART_HISTOGRAMS);
-	assert_int_equal(gpumon_top_update(&top, &model), 0);
+	gpumon_top_update(&top, &model);
 	assert_string_equal(gpumon_top_shown(&top, ""), "drm_vblank");
 	assert_string_equal(gpumon_top_shown(&top, "rings"), "rings");
 	gpumon_top_free(&top);
@@ -179,7 +177,7 @@ static void crowd(struct gpumon_top *top)
 		label->name = strdup("device");
 		label->value = strdup("of a row that lacks all the others have");
 	}
-	assert_int_equal(gpumon_top_update(top, &model), 0);
+	gpumon_top_update(top, &model);
 }
 
 static void pages_never_exceed_the_terminal(void **state)
@@ -249,7 +247,7 @@ static void groups_that_idle_share_a_line(void **state)
 	test_model(&model);
 	test_tables(&model);
 	model.groups[2].state = gpumon_value_of(GPUMON_ATTACH_STATE_WAITING);
-	assert_int_equal(gpumon_top_update(&top, &model), 0);
+	gpumon_top_update(&top, &model);
 	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "\nother off, drm_vblank waiting\n"));
 	free(text);

@@ -168,6 +168,11 @@ static void with_failing_finish(void)
 	gpumon_memory_failed(7);
 }
 
+static void with_unknown_size(void)
+{
+	gpumon_memory_failed(0);
+}
+
 static void with_finish_taken_back(void)
 {
 	gpumon_memory_on_failure(say_written, "written\n");
@@ -185,6 +190,8 @@ static void data_are_written_once(void **state)
 	ending = end_of(with_failing_finish);
 	assert_failed(&ending, "gpumon-user: out of memory, for an allocation of 7 bytes\nhalf\n"
 			       "gpumon-user: out of memory, for an allocation of 8 bytes\n");
+	ending = end_of(with_unknown_size);
+	assert_failed(&ending, "gpumon-user: out of memory\n");
 	ending = end_of(with_finish_taken_back);
 	assert_failed(&ending, "gpumon-user: out of memory, for an allocation of 7 bytes\n");
 }

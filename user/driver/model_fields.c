@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+
+#include "lib/memory.h"
+#include "model_fields.h"
+
+/* FIELD(JSON name, member, attribute, kind, meaning) of the structure STRUCT. */
+#define FIELD_AS(json, member, attr, kind, meaning)                                                \
+	{                                                                                          \
+		json, attr, GPUMON_FIELD_##kind, GPUMON_FIELD_##meaning, offsetof(STRUCT, member), \
+			NULL, NULL                                                                 \
+	}
+#define FIELD(member, attr, kind, meaning) FIELD_AS(#member, member, attr, kind, meaning)
+#define FIELDS(table)                                   \
+	{                                               \
+		table, sizeof(table) / sizeof(table[0]) \
+	}
+
+#define STRUCT struct gpumon_info
+static const struct gpumon_field info_fields[] = {
+	FIELD(version, GPUMON_A_INFO_VERSION, STRING, PLAIN),
+	FIELD(schema, GPUMON_A_INFO_SCHEMA, U32, PLAIN),
+	FIELD(source, 0, CONSTANT, SOURCE),
+	FIELD(clock, GPUMON_A_INFO_CLOCK, STRING, PLAIN),
+	FIELD(now_ns, GPUMON_A_INFO_NOW_NS, U64, PLAIN),
+	FIELD(since_ns, GPUMON_A_INFO_SINCE_NS, U64, PLAIN),
+	FIELD(period, GPUMON_A_INFO_PERIOD, U32, PLAIN),
+	FIELD(possible_cpus, GPUMON_A_INFO_POSSIBLE_CPUS, U32, PLAIN),
+	FIELD(max_rings, GPUMON_A_INFO_MAX_RINGS, U32, PLAIN),
+	FIELD(rings, GPUMON_A_INFO_RINGS, U32, PLAIN),
+	FIELD(rings_retired, GPUMON_A_INFO_RINGS_RETIRED, U64, COUNTER),
+	FIELD(max_processes, GPUMON_A_INFO_MAX_PROCESSES, U32, PLAIN),
+	FIELD(processes, GPUMON_A_INFO_PROCESSES, U32, PLAIN),
+	FIELD(processes_exited, GPUMON_A_INFO_PROCESSES_EXITED, U64, COUNTER),
+	FIELD(jobs_exited, GPUMON_A_INFO_JOBS_EXITED, U64, COUNTER),
+	FIELD(jobs_unattributed, GPUMON_A_INFO_JOBS_UNATTRIBUTED, U64, COUNTER),
+	FIELD(max_jobs, GPUMON_A_INFO_MAX_JOBS, U32, PLAIN),
+	FIELD(memory_bytes, GPUMON_A_INFO_MEMORY_BYTES, U64, PLAIN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_info_fields = FIELDS(info_fields);
+
+#define STRUCT struct gpumon_event_ring
+static const struct gpumon_field event_ring_fields[] = {
+	FIELD(enabled, GPUMON_A_EVENT_RING_ENABLED, U32, BOOLEAN),
+	FIELD(size_kib, GPUMON_A_EVENT_RING_SIZE_KIB, U32, PLAIN),
+	FIELD(written, GPUMON_A_EVENT_RING_WRITTEN, U64, PLAIN),
+	FIELD(overwritten, GPUMON_A_EVENT_RING_OVERWRITTEN, U64, PLAIN),
+	FIELD(delivered, GPUMON_A_EVENT_RING_DELIVERED, U64, PLAIN),
+	FIELD(pending, GPUMON_A_EVENT_RING_PENDING, U64, PLAIN),
+	FIELD(dropped, GPUMON_A_EVENT_RING_DROPPED, U64, PLAIN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_event_ring_fields = FIELDS(event_ring_fields);
+
+#define STRUCT struct gpumon_group
+static const struct gpumon_field group_fields[] = {
+	FIELD(name, GPUMON_A_GROUP_NAME, STRING, PLAIN),
+	FIELD(state, GPUMON_A_GROUP_STATE, U32, STATE),
+	FIELD(reason, GPUMON_A_GROUP_REASON, STRING, REASON),
+	FIELD(enabled, GPUMON_A_GROUP_ENABLED, U32, BOOLEAN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_group_fields = FIELDS(group_fields);
+
+#define STRUCT struct gpumon_probe
+static const struct gpumon_field probe_fields[] = {
+	FIELD(name, GPUMON_A_PROBE_NAME, STRING, PLAIN),
+	FIELD(module, GPUMON_A_PROBE_MODULE, STRING, PLAIN),
+	FIELD(kind, GPUMON_A_PROBE_KIND, U32, PROBE_KIND),
+	FIELD(state, GPUMON_A_PROBE_STATE, U32, STATE),
+	FIELD(reason, GPUMON_A_PROBE_REASON, STRING, REASON),
+	FIELD(seen, GPUMON_A_PROBE_SEEN, U64, COUNTER),
+	FIELD(recorded, GPUMON_A_PROBE_RECORDED, U64, COUNTER),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_probe_fields = FIELDS(probe_fields);
+
+#define STRUCT struct gpumon_drops
+static const struct gpumon_field drops_fields[] = {
+	FIELD(table_full, GPUMON_A_DROPS_TABLE_FULL, U64, COUNTER),
+	FIELD(recursion, GPUMON_A_DROPS_RECURSION, U64, COUNTER),
+	FIELD(unreadable, GPUMON_A_DROPS_UNREADABLE, U64, COUNTER),
+	FIELD(missed, GPUMON_A_DROPS_MISSED, U64, COUNTER),
+	FIELD(no_memory, GPUMON_A_DROPS_NO_MEMORY, U64, COUNTER),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_drops_fields = FIELDS(drops_fields);
+
+/* No attributes: the module sends rings as rows of the table drm_sched.rings. */
+#define STRUCT struct gpumon_ring
+static const struct gpumon_field ring_fields[] = {
+	FIELD(id, 0, U64, PLAIN),
+	FIELD(device, 0, STRING, PLAIN),
+	FIELD_AS("ring", name, 0, STRING, PLAIN),
+	FIELD(live, 0, U64, PLAIN),
+	FIELD(queued, 0, U64, COUNTER),
+	FIELD(run, 0, U64, COUNTER),
+	FIELD(done, 0, U64, COUNTER),
+	FIELD(errors, 0, U64, COUNTER),
+	FIELD(killed, 0, U64, COUNTER),
+	FIELD(dependency_waits, 0, U64, COUNTER),
+	FIELD(untracked, 0, U64, COUNTER),
+	FIELD(jobs_table_full, 0, U64, COUNTER),
+	FIELD(clock_backwards, 0, U64, COUNTER),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_ring_fields = FIELDS(ring_fields);
+
+#define STRUCT struct gpumon_process
+#define COUNT(member, attr, title, noun)                                                         \
+	{                                                                                        \
+#member, attr, GPUMON_FIELD_U64, GPUMON_FIELD_COUNTER, offsetof(STRUCT, member), \
+			title, noun                                                              \
+	}
+static const struct gpumon_field process_fields[] = {
+	FIELD(pid, GPUMON_A_PROCESS_PID, U32, PLAIN),
+	FIELD(comm, GPUMON_A_PROCESS_COMM, STRING, PLAIN),
+	FIELD(start_ns, GPUMON_A_PROCESS_START_NS, U64, PLAIN),
+	FIELD(alive, GPUMON_A_PROCESS_ALIVE, U32, BOOLEAN),
+#define FIRST_COUNT 4
+	COUNT(jobs, GPUMON_A_PROCESS_JOBS, "JOBS", "jobs"),
+	COUNT(submissions, GPUMON_A_PROCESS_SUBMISSIONS, "SUBMISSIONS", "submissions"),
+	COUNT(allocated_bytes, GPUMON_A_PROCESS_ALLOCATED_BYTES, "ALLOCATED", "allocated"),
+	COUNT(mapped_bytes, GPUMON_A_PROCESS_MAPPED_BYTES, "MAPPED", "mapped"),
+	COUNT(ioctls, GPUMON_A_PROCESS_IOCTLS, "IOCTLS", "ioctls"),
+	COUNT(faults, GPUMON_A_PROCESS_FAULTS, "FAULTS", "faults"),
+	COUNT(opens, GPUMON_A_PROCESS_OPENS, "OPENS", "opens"),
+	FIELD(open_handles, GPUMON_A_PROCESS_OPEN_HANDLES, U64, PLAIN),
+	FIELD(cgroup_id, GPUMON_A_PROCESS_CGROUP_ID, U64, PLAIN),
+	FIELD(cgroup, GPUMON_A_PROCESS_CGROUP, STRING, PLAIN),
+	FIELD(container, 0, STRING, PLAIN),
+	FIELD(container_pid, 0, U64, PLAIN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_process_fields = FIELDS(process_fields);
+const struct gpumon_field *const gpumon_process_counts = process_fields + FIRST_COUNT;
+
+#define STRUCT struct gpumon_layout
+static const struct gpumon_field layout_fields[] = {
+	FIELD(group, GPUMON_A_LAYOUT_GROUP, STRING, PLAIN),
+	FIELD(module, GPUMON_A_LAYOUT_MODULE, STRING, PLAIN),
+	FIELD(type, GPUMON_A_LAYOUT_TYPE, STRING, PLAIN),
+	FIELD(member, GPUMON_A_LAYOUT_MEMBER, STRING, PLAIN),
+	FIELD(offset, GPUMON_A_LAYOUT_OFFSET, U32, PLAIN),
+	FIELD(size, GPUMON_A_LAYOUT_SIZE, U32, PLAIN),
+	FIELD(reason, GPUMON_A_LAYOUT_REASON, STRING, REASON),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_layout_fields = FIELDS(layout_fields);
+
+/* Of all counts of an alert none is subtracted: a difference has the last alerts as they are. */
+#define STRUCT struct gpumon_alert
+static const struct gpumon_field alert_fields[] = {
+	FIELD(time_ns, GPUMON_A_ALERT_TIME_NS, U64, PLAIN),
+	FIELD(group, GPUMON_A_ALERT_GROUP, STRING, PLAIN),
+	FIELD(kind, GPUMON_A_ALERT_KIND, STRING, PLAIN),
+	FIELD(device, GPUMON_A_ALERT_DEVICE, STRING, DEVICE),
+	FIELD(code, GPUMON_A_ALERT_CODE, U32, PLAIN),
+	FIELD(message, GPUMON_A_ALERT_MESSAGE, STRING, PLAIN),
+	FIELD(count, GPUMON_A_ALERT_COUNT, U64, PLAIN),
+	FIELD(lost, GPUMON_A_ALERT_LOST, U64, PLAIN),
+	FIELD(forgotten, GPUMON_A_ALERT_FORGOTTEN, U64, PLAIN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_alert_fields = FIELDS(alert_fields);
+
+void gpumon_fields_free(const struct gpumon_fields *fields, void *of)
+{
+	for (size_t i = 0; i < fields->n; i++)
+		if (fields->at[i].kind == GPUMON_FIELD_STRING)
+			free(*(char **)((char *)of + fields->at[i].offset));
+}
+
+void gpumon_fields_copy(const struct gpumon_fields *fields, void *of)
+{
+	for (size_t i = 0; i < fields->n; i++) {
+		char **string = (char **)((char *)of + fields->at[i].offset);
+
+		if (fields->at[i].kind == GPUMON_FIELD_STRING && *string)
+			*string = gpumon_strdup(*string);
+	}
+}
+
+void gpumon_fields_subtract(const struct gpumon_fields *fields, void *diff, const void *before)
+{
+	for (size_t i = 0; i < fields->n; i++) {
+		size_t offset = fields->at[i].offset;
+		struct gpumon_value *value = (struct gpumon_value *)((char *)diff + offset);
+
+		if (fields->at[i].meaning == GPUMON_FIELD_COUNTER)
+			*value = gpumon_value_subtract(
+				*value,
+				*(const struct gpumon_value *)((const char *)before + offset));
+	}
+}
