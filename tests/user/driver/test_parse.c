@@ -42,6 +42,8 @@ static void process_message(struct message *message)
 	message_string(message, GPUMON_A_PROCESS_COMM, "glxgears");
 	message_u32(message, GPUMON_A_PROCESS_ALIVE, 0);
 	message_u64(message, GPUMON_A_PROCESS_JOBS, 77);
+	/* Padding, by its type: it belongs to no field, also not to one that no message has. */
+	message_string(message, 0, "nothing");
 }
 
 static void info_message(struct message *message)
@@ -94,6 +96,8 @@ static void parse_the_others(void **state)
 	assert_true(model.processes[0].alive.known);
 	assert_int_equal(model.processes[0].alive.v, 0);
 	assert_int_equal(model.processes[0].jobs.v, 77);
+	assert_null(model.processes[0].container);
+	assert_false(model.processes[0].container_pid.known);
 	message_free(&message);
 
 	info_message(&message);
