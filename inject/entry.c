@@ -166,7 +166,7 @@ void inject_enter(const struct inject_backend *backend)
 			atomic_store(&has_begun, 1);
 			inject_futex_wake(&has_begun);
 		} else {
-			/* Its first launches are then recorded, too. */
+			/* The first launches of this API are then recorded, too. */
 			inject_futex_wait_while(&has_begun, 0, inject_now() + BEGIN_NS);
 			inject_session_join(backend);
 		}

@@ -20,7 +20,7 @@ struct inject_handle_slot {
 	_Atomic uint64_t value;
 };
 
-/* One to one: addresses have less than 61 bits, and there are less than 8 kinds. */
+/* Keys are unique: addresses have less than 61 bits, and there are less than 8 kinds. */
 static uint64_t key_of(const void *handle, unsigned int kind)
 {
 	return (uint64_t)(uintptr_t)handle << 3 | (kind + 1);

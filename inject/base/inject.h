@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define INJECT_EXPORT __attribute__((visibility("default")))
-/* Of variables that others declare: loads of them need not find out where they are. */
+/* For variables that other files use: loads need not go through the table of global offsets. */
 #define INJECT_HIDDEN	   __attribute__((visibility("hidden")))
 #define INJECT_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define INJECT_UNLIKELY(x) __builtin_expect(!!(x), 0)

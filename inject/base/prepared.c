@@ -31,7 +31,7 @@ static struct {
 	_Atomic size_t used;
 } reserve;
 
-/* What was given back, by size. Taken without waiting: otherwise the reserve has more. */
+/* Memory that was given back, by size. Nobody waits for the flag: the reserve has more. */
 static atomic_flag giving = ATOMIC_FLAG_INIT;
 static struct {
 	size_t size;
@@ -238,7 +238,7 @@ static void find_main_stack(void)
 		}
 		if (inside < start || getrlimit(RLIMIT_STACK, &limit))
 			break;
-		/* It grows to its limit, but not into what is below. */
+		/* The stack grows to its limit, but not into the mapping below. */
 		main_size = limit.rlim_cur < end - below ? (size_t)limit.rlim_cur : end - below;
 		main_size &= -4096ul;
 		main_low = end - main_size;

@@ -21,7 +21,7 @@
  */
 void inject_prepare(void);
 
-/* The same of the calling thread, one of the library: what it has in common with others is certain. */
+/* inject_prepare() for a thread of the library: a place that is right in several threads is certain. */
 void inject_prepare_from_thread(void);
 
 /**

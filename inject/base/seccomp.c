@@ -49,7 +49,7 @@ unsigned int inject_seccomp_filters(void)
 
 #define STACK_SIZE 16384
 
-/* What a capture needs at its begin, beside what the loader has just done. */
+/* System calls that a capture needs at its begin, beside those that the loader has just made. */
 static const int calls[] = {
 	SYS_socket,	SYS_connect,	   SYS_bind,	    SYS_listen,	     SYS_accept4,
 	SYS_sendto,	SYS_recvfrom,	   SYS_sendmsg,	    SYS_recvmsg,     SYS_getsockopt,

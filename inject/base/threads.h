@@ -117,7 +117,7 @@ void inject_wake_wait(uint64_t wait_ns);
  */
 bool inject_wake_ask(uint64_t until_ns);
 
-/* The same without a wait. */
+/* inject_wake_ask() without a wait. */
 void inject_wake_ask_soon(void);
 
 /* How often it was asked, and that it has written for so many. Context: the worker. */

@@ -20,7 +20,7 @@ bool inject_open_ranges_pop(struct inject_thread *thread, const void *handle)
 {
 	uint32_t at = thread->range_count, window;
 
-	/* Of those beyond, the domain is not known: the last one it is, most likely. */
+	/* The domain of a range beyond the room is not known: most likely the last one ends. */
 	if (thread->ranges_beyond) {
 		thread->ranges_beyond--;
 		return false;
@@ -85,7 +85,7 @@ static struct named *find_named_thread(uint32_t tid)
 	return NULL;
 }
 
-/* That thread's entry or a free one, marked BUSY so that no other thread writes to it. */
+/* The entry of a thread, or a free one, marked BUSY so that no other thread writes to it. */
 static struct named *take_named_thread(uint32_t tid)
 {
 	struct named *name = find_named_thread(tid);

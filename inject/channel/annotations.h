@@ -29,7 +29,7 @@ bool inject_open_ranges_pop(struct inject_thread *thread, const void *handle);
 /* Writes those that were open before the thread came into this capture. */
 void inject_open_ranges_write(struct inject_thread *thread);
 
-/* What the program calls its threads. What the kernel calls them, the recorder asks. */
+/* Names that the program gives its threads. The recorder reads those that the kernel has. */
 
 /**
  * inject_name_thread - the program gives a name, as with nvtxNameOsThread

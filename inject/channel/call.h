@@ -23,7 +23,7 @@ void inject_call_path_compared(uint64_t *all, uint64_t *wrong);
  * its exit writes the record. Inlined, because every launch runs it.
  */
 
-/* What a function of an API does, in the lower byte; an API has the upper one for itself. */
+/* Classes: the kind of work that a function of an API does, in the lower byte. The upper byte is the API's own. */
 #define INJECT_CLASS_KERNEL   1u
 #define INJECT_CLASS_GRAPH    2u
 #define INJECT_CLASS_COPY     4u
@@ -152,7 +152,7 @@ static inline bool inject_call_joins(struct inject_thread *thread, uint32_t corr
 void inject_call_finish(struct inject_thread *thread, uint64_t end_ns, uint32_t context,
 			int32_t result);
 
-/* The same where its exit will not be seen. */
+/* inject_call_finish() of a call whose exit will not be seen. */
 void inject_call_abandon(struct inject_thread *thread);
 
 /**

@@ -75,7 +75,7 @@ static void choose_clock(struct inject_clock *clock)
 			clock->error = chosen->error;
 			continue;
 		}
-		/* It may be this one as well. */
+		/* The device's clock may also be this one of the system's: the error covers that. */
 		apart = distance(chosen->offset, samples[i].offset) + samples[i].error;
 		if (apart > clock->error)
 			clock->error = apart;

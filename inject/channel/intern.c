@@ -128,7 +128,7 @@ static void *reserve_record(struct inject_thread *thread, size_t size, enum task
 	return room;
 }
 
-/* One that did not fit into the channel is tried again at its next use. */
+/* A record that did not fit into the channel is tried again at the entry's next use. */
 static void mark_written(struct table *table, uint32_t id, const void *done)
 {
 	atomic_store(&table->entries[id - 1].state,

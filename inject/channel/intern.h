@@ -24,7 +24,7 @@ bool inject_intern_setup(void);
  */
 uint32_t inject_intern_string(struct inject_thread *thread, const char *text);
 
-/* The same of a text with a length and no end. */
+/* inject_intern_string() of a text with a length, which need not end with a 0. */
 uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size_t length);
 
 /*

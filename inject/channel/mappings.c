@@ -56,7 +56,7 @@ struct look {
 /* New mappings in one look at most; PyTorch's take two. */
 #define FRESH 256
 
-/* One that is to be written. */
+/* A mapping that is to be written. */
 struct fresh {
 	struct gpumon_record_mapping record;
 	char path[PATH_MAX];
@@ -87,7 +87,7 @@ bool inject_mappings_expected(void)
 	return atomic_exchange(&is_expected, false);
 }
 
-/* Of @noticed: not since the worker has seen that some library went. */
+/* In an entry of @noticed: a library has gone since, so it may be another one. */
 #define IS_STALE 1ull
 
 /* The next stack with a library says again that it is there. */
@@ -234,7 +234,7 @@ void inject_mappings_notice(struct inject_thread *thread, uint64_t start, uint64
 	const Elf64_Ehdr *header = (const void *)(uintptr_t)start;
 	struct gpumon_record_mapping record = {
 		.head = { .type = GPUMON_RECORD_MAPPING, .size = sizeof(record) },
-		/* It was there when the call that is recorded began. */
+		/* The library was there when the call that is recorded began. */
 		.time_ns = thread->call.open ? thread->call.start_ns : inject_now(),
 	};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
@@ -345,7 +345,7 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *argumen
 		if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
 			if (!look->is_again && info->dlpi_adds == adds && info->dlpi_subs == subs)
 				return 1;
-			/* What is gone now may be loaded again as soon as the loader lets go of its lock. */
+			/* A library that is gone may be loaded again as soon as the loader lets go of its lock. */
 			if (info->dlpi_subs != subs)
 				notice_again();
 			adds = info->dlpi_adds;

@@ -7,6 +7,7 @@
 
 #include "thread.h"
 
+/* Operations that APIs reported: the channel counts them apart from their records. */
 struct inject_totals {
 	uint64_t kernels;
 	uint64_t copies;
@@ -18,8 +19,6 @@ struct inject_totals {
  * cache line, so operations are added in lots.
  */
 void inject_totals_add(struct inject_totals *totals);
-
-/* What a device did, as records: for APIs that are asked for it operation by operation. */
 
 /**
  * struct inject_operation - a kernel, copy or fill

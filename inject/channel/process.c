@@ -89,7 +89,7 @@ static uint32_t read_command_line(struct inject_thread *thread, char *text)
 	return inject_intern_text(thread, text, length);
 }
 
-/* Of cgroup version 2, else the first line. */
+/* The path in the hierarchy of cgroup version 2, else that of the first line. */
 static uint32_t read_cgroup(struct inject_thread *thread, char *text)
 {
 	char *line, *path;

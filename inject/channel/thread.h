@@ -191,7 +191,7 @@ extern __thread struct inject_thread *inject_self __attribute__((tls_model("init
 /* Creates that of the calling thread; NULL where there is no memory for it. */
 struct inject_thread *inject_thread_new(void);
 
-/* That of the calling thread, as inject_thread_new(). */
+/* The calling thread's; makes one as inject_thread_new() does. */
 static inline struct inject_thread *inject_thread_get(void)
 {
 	return INJECT_LIKELY(inject_self) ? inject_self : inject_thread_new();

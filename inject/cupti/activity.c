@@ -164,7 +164,7 @@ void inject_activity_drain(struct inject_thread *thread)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, dropped);
 }
 
-/* What may go into waits, since when that is, and waits without an answer behind one another. */
+/* Time that may go into waits, its begin, and how many waits in a row had no answer. */
 static _Atomic int64_t credit;
 static _Atomic uint64_t credit_ns;
 static _Atomic unsigned int silences;
@@ -232,7 +232,7 @@ void inject_activity_waited(void)
 		atomic_fetch_add(&silences, 1);
 	} else {
 		atomic_store(&silences, 0);
-		/* What still runs elsewhere withholds the buffer that it is in. */
+		/* An operation that still runs elsewhere withholds the buffer that its record is in. */
 		if (inject_activity_is_home())
 			atomic_store(&written_launches, launches);
 	}

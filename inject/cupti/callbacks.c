@@ -15,7 +15,7 @@
 #include "session/window.h"
 #include "subscribe.h"
 
-/* Of functions' names, for inject_kept_string(). */
+/* Ids of functions' names, for inject_kept_string(). */
 static _Atomic uint64_t names[2][INJECT_FUNCTIONS];
 
 static uint32_t function_name_id(struct inject_thread *thread, unsigned int domain, uint32_t id,
@@ -138,19 +138,19 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 }
 
 /* What the client does before and after a call is not part of its recorded time. */
-static void handle_with_guest(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-			      const CUpti_CallbackData *data)
+static void handle_with_client(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			       const CUpti_CallbackData *data)
 {
-	bool is_for_guest = domain == CUPTI_CB_DOMAIN_DRIVER_API;
+	bool is_for_client = domain == CUPTI_CB_DOMAIN_DRIVER_API;
 	bool is_exit = data->callbackSite == CUPTI_API_EXIT;
 
 	if (inject_cupti_client->is_inside())
 		return;
-	if (is_for_guest && !is_exit)
+	if (is_for_client && !is_exit)
 		inject_cupti_client->call(id, data);
 	if (inject_subscribed())
 		handle_api_callback(domain, id, data);
-	if (is_for_guest && is_exit)
+	if (is_for_client && is_exit)
 		inject_cupti_client->call(id, data);
 }
 
@@ -174,7 +174,7 @@ void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	case CUPTI_CB_DOMAIN_RUNTIME_API:
 	case CUPTI_CB_DOMAIN_DRIVER_API:
 		if (INJECT_UNLIKELY(inject_cupti_client))
-			handle_with_guest(domain, id, data);
+			handle_with_client(domain, id, data);
 		else
 			handle_api_callback(domain, id, data);
 		break;

@@ -88,7 +88,7 @@ struct lot {
 static uint64_t realtime_offset;
 static uint64_t latest;
 static bool is_realtime;
-/* Of a clock that the program has set; noted once for each capture. */
+/* The program has set a clock of its own; noted once for each capture. */
 static bool is_of_program, is_noted;
 
 /* Times while operations were off; an end of 0: they still are. */
@@ -476,7 +476,7 @@ static void convert_unified(struct inject_thread *thread, const unified_record *
 					((const type *)(record))->streamId)
 
 /* The client's own work is not the program's. */
-static bool is_of_guest(const CUpti_Activity *activity)
+static bool is_of_client(const CUpti_Activity *activity)
 {
 	const void *record = activity;
 	const memory_record *memory = record;
@@ -505,7 +505,7 @@ static void convert_one(struct inject_thread *thread, const CUpti_Activity *acti
 {
 	const void *record = activity;
 
-	if (INJECT_UNLIKELY(inject_cupti_client) && is_of_guest(activity))
+	if (INJECT_UNLIKELY(inject_cupti_client) && is_of_client(activity))
 		return;
 	switch (activity->kind) {
 	case CUPTI_ACTIVITY_KIND_KERNEL:

@@ -16,7 +16,7 @@ void inject_convert(struct inject_thread *thread, uint8_t *buffer, size_t valid)
 /* A window of operations begins or ends. One thread at a time. */
 void inject_convert_switched(bool on);
 
-/* What has to be forgotten between two captures. */
+/* Forgets what was learnt in the capture before. */
 void inject_convert_reset(void);
 
 #endif /* GPUMON_INJECT_CUPTI_CONVERT_H */

@@ -123,10 +123,10 @@ void *inject_cuda_symbol(const char *name);
 /* Where the code of CUPTI and the driver is. Returns how many of @room were filled. */
 unsigned int inject_cupti_code(struct inject_code *code, unsigned int room);
 
-/* Of CUPTI, of the driver, and of a libcudart.so that is loaded, by the name of its file: 13000. */
+/* Versions, such as 13000, of CUPTI, of the driver, and of a libcudart.so that is loaded, by the name of its file. */
 void inject_cupti_versions(struct inject_versions *versions);
 
-/* The same as text, in an API record. */
+/* The versions as text, in an API record. */
 void inject_cupti_write_api(struct inject_thread *thread);
 
 #endif /* GPUMON_INJECT_CUPTI_LIBRARY_H */

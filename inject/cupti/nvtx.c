@@ -63,7 +63,7 @@ static uint64_t returned_id(const CUpti_NvtxData *data)
 	return data->functionReturnValue ? *(const nvtxRangeId_t *)data->functionReturnValue : 0;
 }
 
-/* Of pushes, starts and marks; ends have no text. */
+/* Pushes, starts and marks have a text, ends have none. */
 static bool read_range_begin(CUpti_CallbackId id, const CUpti_NvtxData *data,
 			     struct inject_nvtx_event *event)
 {
@@ -160,7 +160,7 @@ static bool take_thread_or_stream_name(CUpti_CallbackId id, const void *paramete
 	}
 }
 
-/* Of threads and streams, and of domains and strings, which are used by their handle. */
+/* Names of threads and streams, and of domains and strings, which are used by their handle. */
 static void take_name(CUpti_CallbackId id, const CUpti_NvtxData *data)
 {
 	const void *parameters = data->functionParams, *handle;

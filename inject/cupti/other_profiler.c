@@ -11,7 +11,7 @@
 #include "session/window.h"
 #include "subscribe.h"
 
-/* Of this library, defined by the linker. */
+/* The begin of this library and the end of its code, defined by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 typedef ElfW(Phdr) program_header_t;
@@ -70,7 +70,7 @@ static __typeof__(&cuptiActivityRegisterTimestampCallback) find_set_clock(const 
 			     &name);
 }
 
-static void note_rival(const char *name, bool yielded, CUptiResult result)
+static void note_profiler(const char *name, bool yielded, CUptiResult result)
 {
 	struct inject_thread *thread = inject_thread_enter(true);
 
@@ -110,7 +110,7 @@ static CUptiResult subscribe_for_program(CUpti_SubscriberHandle *subscriber,
 	if (clock)
 		find_set_clock(caller)(clock);
 	if (is_open)
-		note_rival(name, yielded, result);
+		note_profiler(name, yielded, result);
 	return result;
 }
 

@@ -18,9 +18,9 @@ uint16_t inject_class[2][INJECT_FUNCTIONS];
 
 const struct inject_cupti_client *inject_cupti_client;
 
-/* Of the recording and of the client, which may be there alone. */
+/* The subscription of the recording and of the client, which may be there alone. */
 static CUpti_SubscriberHandle subscriber;
-/* Of the recording. */
+/* The recording uses the subscription. */
 static _Atomic bool is_subscribed;
 static bool is_classified;
 static bool has_clock;
@@ -170,7 +170,7 @@ static bool expect_success(struct inject_thread *thread, CUptiResult result, con
 	return false;
 }
 
-/* What CUPTI itself takes of the GPU's memory for a context, as far as it says so. */
+/* Memory of the GPU that CUPTI itself takes for a context, as far as it says so. */
 static size_t get_activity_attribute(CUpti_ActivityAttribute attribute)
 {
 	size_t value = 0, size = sizeof(value);
@@ -447,7 +447,7 @@ void inject_subscribe_forked(void)
 /* cuptiGetVersion() of CUDA 12.6 */
 #define CUPTI_VERSION_12_6 24u
 
-/* Of the library's thread alone. */
+/* Used by the library's thread alone. */
 static enum { NOT_WANTED, WANTED, DETACHED } state;
 
 void inject_detach_in_call(void)
@@ -497,7 +497,7 @@ static uint64_t key_of(uint32_t context, uint32_t stream)
 	return (uint64_t)context << 32 | stream;
 }
 
-/* Those that there are: the oldest give way. */
+/* How many streams there are. The oldest give way. */
 static unsigned int count_owned(void)
 {
 	unsigned int n = atomic_load(&owned_n);

@@ -7,7 +7,7 @@
 #include "channel/thread.h"
 #include "library.h"
 
-/* What functions of CUDA do besides what channel/call.h has. */
+/* Classes of CUDA's functions, besides those of channel/call.h. */
 #define INJECT_CLASS_PROFILER_ON   256u
 #define INJECT_CLASS_PROFILER_OFF  512u
 #define INJECT_CLASS_CAPTURE_BEGIN 1024u

@@ -93,7 +93,7 @@ static uint32_t name_of_kernel(struct inject_thread *thread, uint8_t where, cons
 	return inject_intern_string(thread, inject_hip.hipKernelNameRef(kernel));
 }
 
-/* What the call returns is not said, so it is asked for; the program's last error stays as it is. */
+/* The tracer does not say the result of a call, so it is asked for. The program's last error stays as it is. */
 static int result_of_call(void)
 {
 	int result;
@@ -215,7 +215,7 @@ static void set_phases(void *call, const struct inject_hip_layout *layout, uint6
 	memcpy((char *)call + layout->enter, phases, sizeof(phases));
 }
 
-/* Of a call that may have been left: something else may be there by now. */
+/* The call may have been left by longjmp(): something else may be at its address by now. */
 __attribute__((no_sanitize("address", "thread"))) static bool has_correlation(const void *call,
 									      uint64_t correlation)
 {

@@ -45,7 +45,7 @@ struct inject_hip_function {
 /* Finds the numbers of functions, which differ by version, by the names that the library has. */
 void inject_hip_functions_find(void);
 
-/* That of a number; NULL: there is none. */
+/* The function with a number; NULL: there is none. */
 struct inject_hip_function *inject_hip_function(uint32_t number);
 
 #endif /* GPUMON_INJECT_HIP_CALLS_H */

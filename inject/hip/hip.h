@@ -14,7 +14,7 @@
 /* The number of an object, as an id in the capture. */
 #define INJECT_HIP_ID(number) ((uint32_t)GPUMON_API_HIP << GPUMON_API_SHIFT | (number))
 
-/* What the tracer's callback is called for. */
+/* Domains: the tracer's callback is called for these. */
 #define INJECT_HIP_DOMAIN_OPERATION 2
 #define INJECT_HIP_DOMAIN_CALL	    3
 
@@ -22,7 +22,7 @@
 #define INJECT_HIP_KERNEL 0
 #define INJECT_HIP_COPY	  1
 
-/* What the callback answers. */
+/* Answers of the callback. */
 #define INJECT_HIP_YES 0
 #define INJECT_HIP_NO  1
 
@@ -94,7 +94,7 @@ struct inject_hip {
 #undef DECLARE
 	/* From 6.0 on. */
 	int (*hipExtGetLastError)(void);
-	/* Of the library, as hipRuntimeGetVersion() says it. */
+	/* The library's version, as hipRuntimeGetVersion() says it. */
 	int version;
 };
 

@@ -265,7 +265,7 @@ void inject_hip_operation_ended(const struct inject_hip_record *record)
 		errno = kept;
 		return;
 	}
-	/* Of a call that is not in this capture. */
+	/* Its call is not in this capture. */
 	if (record->correlation >> 32 != atomic_load(&inject_session.generation))
 		;
 	else if (record->node < 0 || record->node >= INJECT_HIP_NODES)

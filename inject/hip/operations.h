@@ -46,7 +46,7 @@ bool inject_hip_launch_take_any(struct inject_hip_launch *launch);
 /* In a child after fork. */
 void inject_hip_launches_forked(void);
 
-/* What the library reports of its devices' work. */
+/* Operations of devices, as the library reports them. */
 
 /* The window begins or ends. */
 void inject_hip_operations_window(bool on);
@@ -57,7 +57,7 @@ void inject_hip_operations_window(bool on);
  */
 bool inject_hip_operation_is_wanted(uint32_t operation);
 
-/* One has ended. In a thread of the library, or one of the program's that waits. */
+/* An operation has ended. Context: a thread of the library, or a thread of the program that waits. */
 void inject_hip_operation_ended(const struct inject_hip_record *record);
 
 /* Writes a kernel without times. @flags: GPUMON_WORK_*: why there are none. */

@@ -55,7 +55,7 @@ static int find_path(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
-/* Of any version, wherever it was found. Looks at what is loaded, not at files. Never closed. */
+/* The library of any version, wherever it was found: of those that are loaded, not of files. Never closed. */
 static void *find_library(void)
 {
 	static void *library;
@@ -197,7 +197,7 @@ static bool reserve_launches(const struct gpumon_message_settings *settings)
 	return true;
 }
 
-/* What is left of an earlier session is nobody's. */
+/* Operations that an earlier session has left belong to no session. */
 static bool start_hip(struct inject_thread *thread, bool at_start, const char **why)
 {
 	struct inject_hip_launch launch;

@@ -199,7 +199,7 @@ void inject_opencl_command_set(struct inject_opencl_command *command, uint64_t b
 	command->kept.bytes = bytes;
 }
 
-/* Of the caller's block. False: no memory. */
+/* Puts it into the caller's block. False: no memory. */
 static bool keep_command(struct inject_thread *thread, const struct inject_opencl_kept *kept)
 {
 	struct inject_opencl_block *block = thread->commands;
@@ -234,7 +234,7 @@ static bool end_in_session(struct inject_thread *thread,
 	if (queue && atomic_load_explicit(&queue->generation, memory_order_relaxed) !=
 			     atomic_load_explicit(&inject_session.generation, memory_order_relaxed))
 		inject_opencl_records_queue(thread, queue);
-	/* Else another call, in a callback of the driver, has begun within it, which wrote its record. */
+	/* Otherwise a call in a callback of the driver has begun within this one, and wrote this one's record. */
 	if (inject_call_ends(thread, kept->correlation)) {
 		inject_call_finish_here(thread, kept->end_ns, result);
 	}

@@ -88,7 +88,7 @@ void inject_opencl_command_reserve(uint32_t mib);
 void inject_opencl_command_begin(struct inject_opencl_command *command, cl_command_queue handle,
 				 cl_event *event, enum inject_opencl_function function);
 
-/* What a command is, after it was enqueued. */
+/* Describe a command that was enqueued. */
 void inject_opencl_command_kernel(struct inject_opencl_command *command, cl_kernel kernel,
 				  cl_uint dimensions, const size_t *global, const size_t *local);
 void inject_opencl_command_named(struct inject_opencl_command *command, const char *name,

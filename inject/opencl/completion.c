@@ -24,7 +24,7 @@
  */
 #define TRIES_MAX 64
 
-/* The same for so many other queues, in each. */
+/* So many other queues are looked at, and in each of them so many commands that have not ended. */
 #define OTHERS_MAX   16
 #define OTHERS_TRIES 4
 
@@ -237,8 +237,8 @@ static void write_command(struct inject_thread *thread, const struct inject_open
 }
 
 /* False: it has not ended. */
-static bool harvest_command(struct inject_thread *thread, const struct inject_opencl_kept *kept,
-			    struct inject_totals *totals)
+static bool finish_if_complete(struct inject_thread *thread, const struct inject_opencl_kept *kept,
+			       struct inject_totals *totals)
 {
 	struct inject_times times = { 0 };
 	cl_int status = CL_COMPLETE;
@@ -283,7 +283,7 @@ static void look_at_queue(struct inject_thread *thread, struct inject_opencl_que
 			at = &(*at)->next;
 			continue;
 		}
-		if (harvest_command(thread, &(*at)->kept, &totals)) {
+		if (finish_if_complete(thread, &(*at)->kept, &totals)) {
 			remove_waiting(queue, at);
 			continue;
 		}
@@ -334,7 +334,7 @@ void inject_opencl_completion_look(struct inject_thread *thread)
 	inject_guard_give(&completing);
 }
 
-/* What has not ended by now. */
+/* Commands that have not ended by now. */
 static void end_queue(struct inject_thread *thread, struct inject_opencl_queue *queue,
 		      bool program_goes_on, struct inject_totals *totals)
 {
@@ -405,7 +405,7 @@ static struct inject_thread *begin_waited(uint64_t wait_ns)
 	return thread;
 }
 
-/* What was waited for may have waited for commands of other queues. */
+/* The commands that were waited for may have waited for commands of other queues. */
 static void look_at_others(struct inject_thread *thread)
 {
 	unsigned int left = OTHERS_MAX;

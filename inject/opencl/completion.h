@@ -42,10 +42,10 @@ void inject_opencl_completion_now(bool is_asked);
 void inject_opencl_completion_waited(cl_command_queue handle, cl_uint count,
 				     const cl_event *events);
 
-/* The same for events, each of which says its queue. */
+/* inject_opencl_completion_waited() for events, each of which says its queue. */
 void inject_opencl_completion_waited_for(cl_uint count, const cl_event *events);
 
-/* The same in a callback of the driver, under its locks perhaps: never waits long. */
+/* The same for one event, in a callback of the driver, perhaps under its locks: never waits long. */
 void inject_opencl_completion_told(cl_event event);
 
 /* How many references to an event are this library's. */

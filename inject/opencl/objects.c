@@ -63,7 +63,7 @@ struct inject_opencl_kernel *inject_opencl_kernel_learn(cl_kernel handle)
 
 	if (!kernel)
 		return NULL;
-	/* One that is too long is an error, not cut. */
+	/* OpenCL refuses a name for which there is no room. */
 	is_known = inject_opencl.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, sizeof(name) - 1,
 						 name, NULL) == CL_SUCCESS &&
 		   name[0];

@@ -114,7 +114,7 @@ void inject_opencl_objects_forked(void);
 
 /* Records of platforms, devices, contexts and queues: at the first use in a capture. */
 
-/* Of a queue, and of all that it belongs to. @thread: caller, within */
+/* Writes the records of a queue, its context, device and platform. @thread: caller, within */
 void inject_opencl_records_queue(struct inject_thread *thread, struct inject_opencl_queue *queue);
 
 #endif /* GPUMON_INJECT_OPENCL_OBJECTS_H */

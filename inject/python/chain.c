@@ -14,7 +14,7 @@
 #include "base/prepared.h"
 #include "chain.h"
 
-/* Of entries, and the end of their array. */
+/* Entries are behind one another up to the end of their array. */
 #define MOST INJECT_PYTHON_FRAMES_MAX
 
 struct inject_python_thread *inject_python_thread(void)
@@ -117,7 +117,7 @@ static inline uint64_t known_address(uint64_t address)
 	return address;
 }
 
-/* The same where there are shims, and loads are not checked: nearly always. */
+/* As above, for interpreters with shims, without checks of loads: nearly always. */
 static inline __attribute__((always_inline)) INJECT_PYTHON_NO_SANITIZER bool
 next_of_shims(struct inject_python_chain *chain, struct inject_python_entry *entry)
 {
@@ -195,7 +195,7 @@ pass_same(struct inject_python_chain *chain, const struct inject_python_thread *
 	return (unsigned int)(entry - thread->entries);
 }
 
-/* The same where the code objects have to be looked at, of any interpreter. */
+/* As above, for any interpreter, where the code objects have to be looked at. */
 static INJECT_PYTHON_NO_SANITIZER unsigned int
 pass_looked(struct inject_python_chain *chain, const struct inject_python_thread *thread,
 	    unsigned int at)

@@ -56,7 +56,7 @@ struct inject_python_look {
 /* In @epoch of a thread: its code objects are looked at. */
 #define INJECT_PYTHON_LOOKED (~0ull)
 
-/* Of a thread's entries by address. */
+/* Bits of the index of a thread's entries by address. */
 #define INJECT_PYTHON_INDEX_BITS 7
 
 /* Entries, and frames of a whole stack, are at the end of their arrays: the outermost keep their places. */
@@ -93,7 +93,7 @@ struct inject_python_thread {
 	struct inject_python_look looks[INJECT_PYTHON_FRAMES_MAX];
 };
 
-/* That of the calling thread, which has walked; NULL where there is no memory. */
+/* State of the calling thread, which has walked; NULL where there is no memory. */
 struct inject_python_thread *inject_python_thread(void);
 
 /**

@@ -68,7 +68,7 @@ struct inject_python_layout {
 /* Owner of a frame that is no function's (3.12 and later), the lowest of such. */
 #define INJECT_PYTHON_OWNER_SHIM 3
 
-/* Of all objects: their type, and of those with a size that. */
+/* Offsets in all objects: the type, and in those with a size the size. */
 #define INJECT_PYTHON_TYPE 8
 #define INJECT_PYTHON_SIZE 16
 
@@ -120,10 +120,10 @@ extern struct inject_python inject_python;
 /* Functions of Python are left out from now on. */
 void inject_python_refuse(const char *why);
 
-/* What was read was as expected; often enough in a row, the layout is proven. */
+/* The interpreter's data were as expected. Often enough in a row, the layout is proven. */
 void inject_python_fitted(void);
 
-/* What was read was not as expected; often enough before a proof, the layout is refused. */
+/* The interpreter's data were not as expected. Often enough before a proof, the layout is refused. */
 void inject_python_failed(void);
 
 struct inject_stack_thread;

@@ -69,7 +69,7 @@ struct inject_backend {
 	void (*name_stream)(void *stream, const char *text, const wchar_t *wide);
 };
 
-/* Those that there are, with a NULL behind the last. */
+/* All backends, with a NULL behind the last. */
 #define INJECT_BACKENDS_MAX 4
 extern const struct inject_backend *inject_backends[INJECT_BACKENDS_MAX + 1];
 
@@ -83,7 +83,7 @@ void inject_backend_register(const struct inject_backend *backend);
 /* In a child after fork. */
 void inject_backends_forked(void);
 
-/* That of an API; NULL before it is registered, or where there is none. */
+/* The backend of an API; NULL before it is registered, or where there is none. */
 const struct inject_backend *inject_backend_find(const char *api);
 
 #endif /* GPUMON_INJECT_SESSION_BACKEND_H */

@@ -155,7 +155,7 @@ static bool reserve_for_backends(const struct gpumon_message_settings *settings,
 	return true;
 }
 
-/* Of this library, defined by the linker. */
+/* The begin of this library and the end of its code, defined by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
 

@@ -38,13 +38,13 @@ bool inject_window_yield(void);
 
 /* A session begins: nothing holds the window open. */
 void inject_window_reset(void);
-/* It ends: write that, if something is being recorded. Within inject_window_lock(). */
+/* The session ends: write that, if something is being recorded. Within inject_window_lock(). */
 void inject_window_end(struct inject_thread *thread, const char *reason);
 
 /* No window begins or ends meanwhile. */
 void inject_window_lock(void);
 
-/* The same in a thread of the program. False, where it takes too long or the session ends: not locked. */
+/* inject_window_lock() in a thread of the program. False: it takes too long or the session ends, nothing is locked. */
 bool inject_window_lock_in_program(void);
 void inject_window_unlock(void);
 

@@ -163,7 +163,7 @@ static void *run_worker(void *argument)
 	(void)argument;
 	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
 	inject_prepare_from_thread();
-	/* What an API frees in this thread has a heap from now on. */
+	/* The C library makes a thread's heap at its first use: an API may free something here later. */
 	free(malloc(1));
 	self = inject_thread_get();
 	atomic_store(&ready, 1);

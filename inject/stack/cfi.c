@@ -27,7 +27,7 @@ enum {
 	PE_DATA_RELATIVE = 0x30,
 };
 
-/* What the sorted table of .eh_frame_hdr is made of, as all linkers write it. */
+/* The encodings of the sorted table of .eh_frame_hdr, as all linkers write it. */
 #define PE_TABLE (PE_DATA_RELATIVE | PE_SDATA4)
 
 /* The states that remember_state can have kept at once; compilers use one. */
@@ -316,7 +316,7 @@ static bool search_table(const struct inject_stack_place *place, struct inject_c
 	       address < fde->end;
 }
 
-/* The same where there is no table: from the first to the last. */
+/* Without a table: looks at all entries, from the first to the last. */
 static bool search_section(const struct inject_stack_place *place, uint64_t begin, uint64_t address,
 			   struct description *fde)
 {
@@ -416,7 +416,7 @@ static void set_cfa(struct inject_cfi_row *row, uint64_t number, int64_t offset)
 	row->cfa = (struct inject_cfi_value){ .offset = offset };
 }
 
-/* Those without an operand in the first byte. False: unknown, or makes no sense. */
+/* Instructions without an operand in the first byte. False: unknown, or makes no sense. */
 static bool run_extended_instruction(struct machine *machine, struct inject_cfi_cursor *program,
 				     uint8_t what)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What instructions around an address say, where nothing else does. */
+/* Instructions around an address, which are read where nothing else says what is there. */
 #include <string.h>
 
 #include "internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the parts of the stack walker say to each other. */
+/* Types and functions that the files of the stack walker share. */
 #ifndef GPUMON_INJECT_STACK_INTERNAL_H
 #define GPUMON_INJECT_STACK_INTERNAL_H
 
@@ -137,7 +137,7 @@ struct inject_stack_thread {
 
 bool inject_stack_thread_init(void);
 
-/* Of the calling thread; NULL before its first walk. */
+/* State of the calling thread; NULL before its first walk. */
 struct inject_stack_thread *inject_stack_thread(void);
 
 /* Makes it; NULL where there is no memory. */

@@ -20,7 +20,7 @@
 #include "base/prepared.h"
 #include "internal.h"
 
-/* Of _dl_find_object, which headers before glibc 2.35 do not know. */
+/* The result of _dl_find_object(), which headers before glibc 2.35 do not have. */
 struct found_object {
 	unsigned long long flags;
 	void *map_start;
@@ -62,7 +62,7 @@ static struct {
 	uint64_t took_ns;
 } maps;
 
-/* Of the processor's time, at most one part in so many goes into reading maps. */
+/* Reading maps takes at most one part in so many of the processor's time. */
 #define MAPS_SHARE 20
 
 void inject_stack_module_init(void)
@@ -353,7 +353,7 @@ struct inject_stack_loader inject_stack_loader = {
 	.loaded = &no_loaded,
 };
 
-/* What dl_iterate_phdr() said when it was asked last. */
+/* Counts of dl_iterate_phdr() when it was asked last. */
 static uint64_t polled_adds;
 static uint64_t polled_subs;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What a thread has: its stack's bounds, and memory for its walks. */
+/* State of a thread: its stack's bounds, and memory for its walks. */
 #include <errno.h>
 #include <pthread.h>
 #include <linux/futex.h>

@@ -245,7 +245,7 @@ static inline NO_SANITIZER bool walk_by_rules(struct inject_stack_thread *thread
 			callee->caller = index;
 			known = &thread->known[index];
 		}
-		/* What is loaded is between rsp and the end of the stack. */
+		/* All loads are between rsp and the end of the stack. */
 		cfa = stack + known->offset;
 		if (known->by_base) {
 			cfa = base + known->offset;

@@ -134,7 +134,7 @@ static void add_node(struct inject_thread *thread, struct inject_ze_list *list,
 	call = &thread->call;
 	record.node = node->id;
 	if (is_call) {
-		/* Each execution has it, so it is not left out. */
+		/* Each execution of the list has this stack, so --sample does not leave it out. */
 		if (call->is_unsampled)
 			call->stack = inject_call_path(thread);
 		call->is_unsampled = false;

@@ -227,7 +227,7 @@ static void write_execution(struct inject_thread *thread, const struct inject_ze
 	}
 }
 
-/* Whatever is known of it by now is written, and what it used is given back. */
+/* Writes what is known of an operation by now, and gives its event or fence back. */
 static void end_pending(struct inject_thread *thread, const struct inject_ze_pending *pending,
 			uint16_t flags, struct inject_totals *totals)
 {
@@ -245,7 +245,7 @@ static void end_pending(struct inject_thread *thread, const struct inject_ze_pen
 		write_operation(thread, pending, NULL, &times, totals);
 		if (command->theirs)
 			atomic_fetch_sub(&command->theirs->waited, 1);
-		/* One that is still to be signalled cannot be used for another command. */
+		/* An event that is still to be signalled cannot be used for another command. */
 		if (command->own && !(flags & GPUMON_WORK_UNFINISHED))
 			inject_ze_event_give_back(command->own);
 	}
@@ -310,7 +310,7 @@ static void look_at_all(struct inject_thread *thread,
 		inject_totals_add(&totals);
 }
 
-/* What was written in a look from the last one on leaves a hole in front of what has not ended. */
+/* An entry that was written leaves a hole in front of later ones that have not ended. */
 static void make_hole(size_t at)
 {
 	holes += waiting[at].queue != NULL;

@@ -246,7 +246,7 @@ void inject_ze_fences_end(struct inject_ze_queue *queue)
 
 _Atomic uint32_t inject_ze_executions;
 
-/* What the program's threads add, and what the library's thread has taken. */
+/* Commands and executions that the program's threads have added, and those that the library's thread has taken. */
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 static struct inject_ze_pending *added, *taken;
 static size_t added_count, added_room, taken_room, most;

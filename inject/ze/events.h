@@ -78,15 +78,15 @@ extern _Atomic uint32_t inject_ze_executions INJECT_HIDDEN;
 /* Memory for events, at most. */
 void inject_ze_events_reserve(uint32_t mib);
 
-/* One that is not in use. NULL where the driver has none, or there is no memory. */
+/* An event or fence that is not in use. NULL where the driver has none, or there is no memory. */
 struct inject_ze_event *inject_ze_event_take(struct inject_ze_context *context);
 struct inject_ze_fence *inject_ze_fence_take(struct inject_ze_queue *queue);
 
-/* It is no longer in use. Calls the driver: not in a launch. */
+/* The event or fence is no longer in use. Calls the driver: not in a launch. */
 void inject_ze_event_give_back(struct inject_ze_event *event);
 void inject_ze_fence_give_back(struct inject_ze_fence *fence);
 
-/* One execution less waits for it: the last one gives it back. */
+/* An execution does not wait for the fence any more. The last one gives it back. */
 void inject_ze_fence_done(struct inject_ze_fence *fence);
 
 /* The program is about to destroy what they belong to. */

@@ -118,7 +118,7 @@ static void begin_queue(struct inject_ze_queue *queue, ze_command_queue_handle_t
 			struct inject_ze_context *context, struct inject_ze_device *device,
 			const ze_command_queue_desc_t *description)
 {
-	/* One with this handle that went before: its fences have gone with it. */
+	/* The fences of an earlier queue with this handle have gone with it. */
 	if (!queue->id) {
 		pthread_mutex_init(&queue->lock, NULL);
 		queue->next = atomic_load(&all_queues);
@@ -220,7 +220,7 @@ struct inject_ze_kernel *inject_ze_kernel_learn(ze_kernel_handle_t handle)
 
 void inject_ze_event_pool_made(ze_event_pool_handle_t handle, bool is_timed)
 {
-	/* Of one that is not timed only where another one had its handle. */
+	/* A pool without times is noted only where an earlier one had its handle. */
 	if (is_timed || inject_handle_number(&events, handle, POOL))
 		inject_handle_set(&events, handle, POOL, is_timed);
 }

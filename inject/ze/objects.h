@@ -217,7 +217,7 @@ void inject_ze_objects_forked(void);
 
 /* Records of drivers, devices, contexts and queues: at the first use in a capture. */
 
-/* Of a queue, and of all that it belongs to. @thread: caller, within */
+/* Writes the records of a queue, its context, device and platform. @thread: caller, within */
 void inject_ze_records_queue(struct inject_thread *thread, struct inject_ze_queue *queue);
 
 #endif /* GPUMON_INJECT_ZE_OBJECTS_H */

@@ -40,7 +40,7 @@
 	f(zeFenceReset)			\
 	f(zeFenceQueryStatus)
 
-/* Those that an old loader may not have: NULL then. */
+/* Functions that an old loader may not have: NULL then. */
 #define INJECT_ZE_OPTIONAL(f)							\
 	f(zeDevicePciGetPropertiesExt)						\
 	f(zelTracerCommandListAppendImageCopyToMemoryExtRegisterCallback)	\

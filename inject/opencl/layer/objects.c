@@ -122,7 +122,7 @@ static cl_command_queue create_queue_with(cl_context context, cl_device_id devic
 					     context, device, properties, result);
 }
 
-/* Of OpenCL 1.0. What the program sets from then on is its own. */
+/* A function of OpenCL 1.0. Properties that the program sets from then on are its own. */
 static cl_int set_queue_property(cl_command_queue handle, cl_command_queue_properties properties,
 				 cl_bool enable, cl_command_queue_properties *before)
 {
@@ -180,7 +180,7 @@ static cl_int get_queue_info(cl_command_queue handle, cl_command_queue_info what
 	return result;
 }
 
-/* What was enqueued holds the queue, and the context: our events would keep them. */
+/* Commands hold their queue and its context: events of this library would keep them. */
 static cl_int release_queue(cl_command_queue handle)
 {
 	inject_opencl_completion_now(false);

@@ -179,7 +179,7 @@ void inject_opencl_wrap_buffers(struct _cl_icd_dispatch *layer)
 #define DEVICE GPUMON_PLACE_DEVICE
 #define IMAGE  GPUMON_PLACE_ARRAY
 
-/* Of what was enqueued, while the image is sure to be there. */
+/* Asked right after the command was enqueued, while the image is sure to be there. */
 static uint64_t image_bytes(const struct inject_opencl_command *command, cl_int result,
 			    cl_mem image, const size_t *region)
 {

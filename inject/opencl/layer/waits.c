@@ -42,7 +42,7 @@ static cl_int wait_for_events(cl_uint count, const cl_event *list)
 
 typedef void CL_CALLBACK event_fn(cl_event event, cl_int status, void *data);
 
-/* What the program wants to be told of. */
+/* A callback of the program, which wants to hear of an event. */
 struct told {
 	event_fn *function;
 	void *data;

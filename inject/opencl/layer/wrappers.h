@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the layer puts in place of the functions below it. */
+/* Functions of the layer, in place of those below it. */
 #ifndef GPUMON_INJECT_OPENCL_LAYER_WRAPPERS_H
 #define GPUMON_INJECT_OPENCL_LAYER_WRAPPERS_H
 
@@ -44,11 +44,11 @@ void inject_opencl_wrap_extensions(struct _cl_icd_dispatch *layer);
 #define INJECT_OPENCL_ENQUEUE(name, call, describe) \
 	INJECT_OPENCL_ENQUEUE_OR_WAIT(name, call, describe, false)
 
-/* The same for a function with a parameter "blocking". */
+/* INJECT_OPENCL_ENQUEUE() for a function with a parameter "blocking". */
 #define INJECT_OPENCL_TRANSFER(name, call, describe) \
 	INJECT_OPENCL_ENQUEUE_OR_WAIT(name, call, describe, blocking)
 
-/* It has blocked until this command had ended. */
+/* The call has returned, and its command has ended. */
 static inline void inject_opencl_command_waited(const struct inject_opencl_command *command,
 						cl_command_queue queue)
 {

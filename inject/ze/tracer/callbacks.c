@@ -195,7 +195,7 @@ BEFORE(EventHostReset, event_host_reset)
 	end_event(*p->phEvent, false);
 }
 
-/* Of the program: what waits for it is done by now. */
+/* A fence of the program: executions that wait for it are done by now. */
 BEFORE(FenceDestroy, fence_destroy)
 {
 	UNUSED();
@@ -370,7 +370,7 @@ static void set_others(zel_core_callbacks_t *before, zel_core_callbacks_t *after
 
 /* Commands that are appended to a list: what they are. */
 
-/* Of memory in the context of a list. */
+/* The place of memory in the context of a list. */
 static uint8_t find_place(ze_command_list_handle_t handle, const void *pointer)
 {
 	ze_memory_allocation_properties_t properties = {
@@ -462,7 +462,7 @@ APPEND(AppendLaunchCooperativeKernel, command_list_append_launch_cooperative_ker
 /* How many groups is in memory of the device. */
 APPEND(AppendLaunchKernelIndirect, command_list_append_launch_kernel_indirect,
        describe_kernel(&command, *p->phKernel, NULL))
-/* One command, one time: that of all of them. */
+/* One command for several kernels: its time is that of all of them. */
 APPEND(AppendLaunchMultipleKernelsIndirect, command_list_append_launch_multiple_kernels_indirect,
        describe_kernel(&command, (*p->pphKernels)[0], NULL))
 

@@ -107,7 +107,7 @@ static int find_layer(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
-/* Of the loader and its tracing layer: how many of @room were filled. */
+/* The code of the loader and its tracing layer; how many of @room were filled. */
 static unsigned int find_code(struct inject_code *code, unsigned int room)
 {
 	const void *layer = NULL;
@@ -133,7 +133,7 @@ static bool reserve_pending(const struct gpumon_message_settings *settings)
 	return true;
 }
 
-/* What is left of an earlier session is nobody's. */
+/* Operations that an earlier session has left belong to no session. */
 static bool start_level_zero(struct inject_thread *thread, bool at_start, const char **why)
 {
 	(void)thread;
