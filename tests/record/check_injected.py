@@ -29,12 +29,14 @@ def environment(kit):
             "GPUMON_INJECT": os.path.join(kit.inject, "libgpumon-inject.so")}
 
 
-def record(kit, *words, status=0, program="program", options=()):
+def record(kit, *words, status=0, program="program", options=(), call=None):
     variables = environment(kit)
     library_path = variables.pop("LD_LIBRARY_PATH")
-    done = kit.run("record", "-q", "-o", "capture", *options, "--", "env",
-                   f"LD_LIBRARY_PATH={library_path}", os.path.join(kit.inject, program),
-                   *map(str, words), env=variables)
+    done = (call or kit.run)("record", "-q", "-o", "capture", *options, "--", "env",
+                             f"LD_LIBRARY_PATH={library_path}", os.path.join(kit.inject, program),
+                             *map(str, words), env=variables)
+    if call:
+        return done
     equal(done.returncode, status, "status")
     return done
 
@@ -472,7 +474,12 @@ def timeline(kit):
 @test
 def names_of_streams_and_threads(kit):
     """The program's names and the streams' priorities, on timelines and in tables."""
-    record(kit, program="nvtx_program")
+    process = record(kit, kit.path("named"), program="nvtx_program", call=kit.start)
+    until(lambda: b'"renamed' in kit.run("export", "--chrome", "capture").stdout,
+          "the new name of a thread in the capture")
+    with open(kit.path("named"), "w", encoding="utf-8"):
+        pass
+    equal(process.wait(), 0, "status")
     rows = {row for row, _ in timeline(kit)}
     for name in ("stream 21 (compute, priority -5)", "stream 7 (gr\u00fcn)"):
         contains(rows, name, "rows")
