@@ -93,7 +93,7 @@ static int make_taking(struct sample *sample)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	gpumon_gpuprog_take_place(&sample->target, out, &sample->err);
+	gpumon_gpuprog_take_place(&sample->target, out);
 	fclose(out);
 	sample->taking = ptx_parse(text, sample->error);
 	free(text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,4 +87,21 @@ char *gpumon_asprintf(const char *format, ...)
 		gpumon_memory_failed(strlen(format));
 	va_end(args);
 	return text;
+}
+
+FILE *gpumon_memstream_open(char **text, size_t *size)
+{
+	FILE *stream = open_memstream(text, size);
+
+	if (!stream)
+		gpumon_memory_failed(0);
+	return stream;
+}
+
+void gpumon_memstream_close(FILE *stream)
+{
+	bool bad = ferror(stream);
+
+	if (fclose(stream) || bad)
+		gpumon_memory_failed(0);
 }

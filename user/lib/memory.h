@@ -8,6 +8,7 @@
 #define GPUMON_LIB_MEMORY_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 void *gpumon_malloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *gpumon_calloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
@@ -18,6 +19,10 @@ char *gpumon_strdup(const char *from) __attribute__((malloc, returns_nonnull));
 char *gpumon_strndup(const char *from, size_t size) __attribute__((malloc, returns_nonnull));
 char *gpumon_asprintf(const char *format, ...)
 	__attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
+
+/* As open_memstream(); *@text and *@size are there when the stream is closed. */
+FILE *gpumon_memstream_open(char **text, size_t *size) __attribute__((returns_nonnull));
+void gpumon_memstream_close(FILE *stream);
 
 /**
  * gpumon_memory_on_failure - what is done once before the program ends for want of memory

@@ -125,19 +125,15 @@ static char *exchange(const struct gpumon_gpuprog_order *order, const void *imag
 	return data;
 }
 
-static int take_kernel(void *argument, uint32_t number, uint32_t programs, const char *name)
+static void take_kernel(void *argument, uint32_t number, uint32_t programs, const char *name)
 {
 	(void)argument, (void)number, (void)programs, (void)name;
-	return 0;
 }
 
 static char *patch(const struct gpumon_gpuprog_order *order, const void *image, size_t size,
 		   struct gpumon_gpuprog_run *run)
 {
-	struct gpumon_error err;
-
-	if (gpumon_gpuprog_patched(order, image, size, run, take_kernel, NULL, &err))
-		fail(err.message);
+	gpumon_gpuprog_patched(order, image, size, run, take_kernel, NULL);
 	return NULL;
 }
 

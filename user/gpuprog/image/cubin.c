@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "cubin.h"
 #include "fatbin.h"
 
@@ -274,13 +275,11 @@ static bool add_up(struct code *code, size_t section, counts sum)
 	return any;
 }
 
-static int each_kernel(struct code *code, Elf *elf,
-		       int (*each)(void *context, const char *kernel, const counts unseen),
-		       void *context)
+static void each_kernel(struct code *code, Elf *elf,
+			void (*each)(void *context, const char *kernel, const counts unseen),
+			void *context)
 {
-	int result = 0;
-
-	for (size_t i = 0; !result && i < code->symbols_n && i < INT32_MAX; i++) {
+	for (size_t i = 0; i < code->symbols_n && i < INT32_MAX; i++) {
 		size_t section = section_of(code, (uint32_t)i);
 		counts sum = { 0 };
 		GElf_Sym symbol;
@@ -290,45 +289,40 @@ static int each_kernel(struct code *code, Elf *elf,
 		    !gpumon_cubin_is_kernel(&symbol) || !add_up(code, section, sum))
 			continue;
 		name = elf_strptr(elf, code->strings, symbol.st_name);
-		result = name ? each(context, name, sum) : 0;
+		if (name)
+			each(context, name, sum);
 	}
-	return result;
 }
 
-static int look_through(struct code *code, Elf *elf)
+static void look_through(struct code *code, Elf *elf)
 {
 	if (elf_getshdrnum(elf, &code->sections_n))
-		return 0;
-	code->sections = calloc(code->sections_n + 1, sizeof(*code->sections));
-	code->is_reached = calloc(code->sections_n + 1, sizeof(*code->is_reached));
-	code->reached = calloc(code->sections_n + 1, sizeof(*code->reached));
-	if (!code->sections || !code->is_reached || !code->reached)
-		return -1;
+		return;
+	code->sections = gpumon_calloc(code->sections_n + 1, sizeof(*code->sections));
+	code->is_reached = gpumon_calloc(code->sections_n + 1, sizeof(*code->is_reached));
+	code->reached = gpumon_calloc(code->sections_n + 1, sizeof(*code->reached));
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
 		GElf_Shdr header;
 
 		if (gelf_getshdr(section, &header) && elf_ndxscn(section) < code->sections_n)
 			look_at_section(code, section, &header);
 	}
-	return 0;
 }
 
-int gpumon_fatbin_elf_unseen(const void *data, size_t size,
-			     int (*each)(void *context, const char *kernel,
-					 const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
-			     void *context)
+void gpumon_fatbin_elf_unseen(const void *data, size_t size,
+			      void (*each)(void *context, const char *kernel,
+					   const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
+			      void *context)
 {
 	struct code code = { .steps = STEPS_MAX };
 	Elf *elf = gpumon_cubin_open(data, size);
-	int result = 0;
 
 	if (elf && is_volta_or_later(elf))
-		result = look_through(&code, elf);
-	if (!result && code.any)
-		result = each_kernel(&code, elf, each, context);
+		look_through(&code, elf);
+	if (code.any)
+		each_kernel(&code, elf, each, context);
 	free(code.sections);
 	free(code.is_reached);
 	free(code.reached);
 	elf_end(elf);
-	return result;
 }

@@ -14,18 +14,16 @@
  * gpumon_fatbin_elf_unseen - count such accesses of each kernel
  * @data: cubin, not trusted
  * @size: bytes
- * @each: called for each kernel that has some, with how many places there are by cause; another
- *        value than 0 ends the search
+ * @each: called for each kernel that has some, with how many places there are by cause
  * @context: for @each
  *
  * Device functions that a kernel calls are included, as far as the cubin says which it calls. Of GPUs
- * before Volta nothing is counted: their machine code is another.
- *
- * Return: 0, what @each returned, or -1 without memory. What cannot be read has no such accesses.
+ * before Volta nothing is counted: their machine code is another. What cannot be read has no such
+ * accesses.
  */
-int gpumon_fatbin_elf_unseen(const void *data, size_t size,
-			     int (*each)(void *context, const char *kernel,
-					 const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
-			     void *context);
+void gpumon_fatbin_elf_unseen(const void *data, size_t size,
+			      void (*each)(void *context, const char *kernel,
+					   const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
+			      void *context);
 
 #endif /* GPUMON_GPUPROG_IMAGE_CUBIN_H */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/array.h"
+#include "lib/memory.h"
 #include "gpuprog/ptx/translate.h"
 #include "cubin.h"
 #include "exchange.h"
@@ -46,7 +47,6 @@ enum names {
 	WANTED,
 	GO_ON,
 	UNKNOWN,
-	FAILED,
 };
 
 static const char first_name[] = ".shstrtab", code_section[] = ".text.";
@@ -55,14 +55,12 @@ static const char first_name[] = ".shstrtab", code_section[] = ".text.";
 static enum names look_at_name(struct gpumon_exchange *exchange, const char *name, size_t size)
 {
 	const char *at = memmem(name, size, code_section, sizeof(code_section) - 1);
-	uint32_t programs;
 
 	if (!at)
 		return NONE;
 	at += sizeof(code_section) - 1;
-	if (gpumon_exchange_wanted(exchange, at, (size_t)(name + size - at), true, &programs))
-		return FAILED;
-	return programs ? WANTED : NONE;
+	return gpumon_exchange_wanted(exchange, at, (size_t)(name + size - at), true) ? WANTED :
+											NONE;
 }
 
 static bool is_printable(const char *text, size_t size)
@@ -108,23 +106,19 @@ static enum names look_at_names(struct gpumon_exchange *exchange, const char *da
  * CUDA's assembler writes the names of sections first. Unpacking these is a hundred times faster than
  * all of a large image. If they stand elsewhere the answer is yes.
  *
- * Return: whether it may hold a wanted kernel, or -1 without memory.
+ * Return: whether it may hold a wanted kernel.
  */
-static int exchange_may_hold(struct gpumon_exchange *exchange,
-			     const struct gpumon_fatbin_image *image)
+static bool exchange_may_hold(struct gpumon_exchange *exchange,
+			      const struct gpumon_fatbin_image *image)
 {
 	for (size_t room = FIRST_BYTES;; room *= MORE) {
-		uint8_t *data = malloc(room);
+		uint8_t *data = gpumon_malloc(room);
 		enum names names;
 		size_t size;
 
-		if (!data)
-			return gpumon_exchange_no_memory(exchange);
 		size = gpumon_fatbin_unpack_begin(image, data, room);
 		names = look_at_names(exchange, (const char *)data, size);
 		free(data);
-		if (names == FAILED)
-			return -1;
 		/* All of it was names: then it is no cubin as they are known. */
 		if (names != GO_ON || size < room || room >= GPUMON_FATBIN_MAX_IMAGE / MORE)
 			return names != NONE;
@@ -181,62 +175,53 @@ static int tell_kernel(void *context, const char *name)
 {
 	struct looking *looking = context;
 	struct gpumon_exchange *exchange = looking->exchange;
-	uint32_t programs, number;
 
-	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
-		return -1;
-	if (!programs)
+	if (!gpumon_exchange_wanted(exchange, name, strlen(name), true))
 		return 0;
 	for (size_t i = 0; looking->container && i < looking->container->fatbin.images_n; i++)
 		if (gpumon_exchange_text_has(&looking->container->texts[i], name) !=
 		    GPUMON_EXCHANGE_ABSENT)
 			return 0;
-	number = gpumon_gpuprog_run_kernel(exchange->run, name, strlen(name));
-	if (number == GPUMON_GPUPROG_NO_NUMBER ||
-	    gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_NO_PTX, ""))
-		return gpumon_exchange_no_memory(exchange);
+	gpumon_gpuprog_run_tell(exchange->run,
+				gpumon_gpuprog_run_kernel(exchange->run, name, strlen(name)),
+				GPUMON_GPUPROG_WAY_NO_PTX, "");
 	return 0;
 }
 
-/* Call @each for the kernels of an image. What cannot be read has none. Returns -1 if @each does. */
-static int each_kernel(struct gpumon_exchange *exchange, const struct gpumon_fatbin_image *image,
-		       int (*each)(void *context, const char *name), void *context)
+/* Call @each for the kernels of an image. What cannot be read has none. */
+static void each_kernel(const struct gpumon_fatbin_image *image,
+			int (*each)(void *context, const char *name), void *context)
 {
 	struct gpumon_error err;
 	uint8_t *data;
 	size_t size;
-	int result;
 
 	if (gpumon_fatbin_unpack(image, &data, &size, &err))
-		return err.code == GPUMON_ERROR_MEMORY ? gpumon_exchange_no_memory(exchange) : 0;
-	result = gpumon_fatbin_elf_kernels(data, size, each, context);
+		return;
+	gpumon_fatbin_elf_kernels(data, size, each, context);
 	free(data);
-	return result;
 }
 
-/* Say in the run which kernels of a cubin are asked for. Returns 0, or -1 without memory. */
-static int exchange_cubin(struct gpumon_exchange *exchange, const void *data, size_t size)
+/* Say in the run which kernels of a cubin are asked for. */
+static void exchange_cubin(struct gpumon_exchange *exchange, const void *data, size_t size)
 {
 	struct looking looking = { .exchange = exchange };
 
 	if (exchange->order->patched)
-		return 0;
-	if (gpumon_exchange_wants_all(exchange->order)) {
+		return;
+	if (gpumon_exchange_wants_all(exchange->order))
 		exchange->run->unread++;
-		return 0;
-	}
-	return gpumon_fatbin_elf_kernels(data, size, tell_kernel, &looking);
+	else
+		gpumon_fatbin_elf_kernels(data, size, tell_kernel, &looking);
 }
 
 /**
  * exchange_code_only - say in the run which kernels have no PTX in a container
  * @exchange: exchange
  * @container: container, after its PTX was edited
- *
- * Return: 0, or -1 without memory.
  */
-static int exchange_code_only(struct gpumon_exchange *exchange,
-			      const struct gpumon_exchange_container *container)
+static void exchange_code_only(struct gpumon_exchange *exchange,
+			       const struct gpumon_exchange_container *container)
 {
 	const struct gpumon_fatbin *fatbin = &container->fatbin;
 	struct looking looking = { .exchange = exchange, .container = container };
@@ -244,7 +229,7 @@ static int exchange_code_only(struct gpumon_exchange *exchange,
 	uint32_t sm = 0;
 
 	if (exchange->order->patched)
-		return 0;
+		return;
 	/* The kernels are the same for each architecture: one is enough. */
 	for (size_t i = 0; i < fatbin->images_n; i++) {
 		texts |= fatbin->images[i].kind == GPUMON_FATBIN_PTX;
@@ -255,19 +240,12 @@ static int exchange_code_only(struct gpumon_exchange *exchange,
 	}
 	if (sm && !texts && gpumon_exchange_wants_all(exchange->order)) {
 		exchange->run->unread++;
-		return 0;
+		return;
 	}
-	for (size_t i = 0; i < fatbin->images_n; i++) {
-		int may;
-
-		if (fatbin->images[i].kind != GPUMON_FATBIN_ELF || fatbin->images[i].sm != sm)
-			continue;
-		may = exchange_may_hold(exchange, &fatbin->images[i]);
-		if (may < 0 ||
-		    (may && each_kernel(exchange, &fatbin->images[i], tell_kernel, &looking)))
-			return -1;
-	}
-	return 0;
+	for (size_t i = 0; i < fatbin->images_n; i++)
+		if (fatbin->images[i].kind == GPUMON_FATBIN_ELF && fatbin->images[i].sm == sm &&
+		    exchange_may_hold(exchange, &fatbin->images[i]))
+			each_kernel(&fatbin->images[i], tell_kernel, &looking);
 }
 
 static int compare_kernel(void *context, const char *name)
@@ -296,13 +274,12 @@ static int compare_kernel(void *context, const char *name)
  * @exchange: exchange
  * @container: container, after its PTX was edited
  * @image: index of the image
- * @code: out
  *
- * Return: 0, or -1 without memory.
+ * Return: it.
  */
-static int exchange_code(struct gpumon_exchange *exchange,
-			 const struct gpumon_exchange_container *container, size_t image,
-			 enum exchange_code *code)
+static enum exchange_code exchange_code(struct gpumon_exchange *exchange,
+					const struct gpumon_exchange_container *container,
+					size_t image)
 {
 	const struct gpumon_fatbin_image *is = &container->fatbin.images[image];
 	struct looking looking = {
@@ -312,30 +289,27 @@ static int exchange_code(struct gpumon_exchange *exchange,
 					 exchange->order->sm ? exchange->order->sm : is->sm),
 	};
 
-	if (each_kernel(exchange, is, compare_kernel, &looking))
-		return -1;
-	*code = !looking.edited			? GPUMON_EXCHANGE_CODE_STAYS :
-		!looking.sm || looking.unedited ? GPUMON_EXCHANGE_CODE_NO_TEXT :
-		looking.missing			? GPUMON_EXCHANGE_CODE_BLOCKS :
-						  GPUMON_EXCHANGE_CODE_GOES;
-	return 0;
+	each_kernel(is, compare_kernel, &looking);
+	return !looking.edited		       ? GPUMON_EXCHANGE_CODE_STAYS :
+	       !looking.sm || looking.unedited ? GPUMON_EXCHANGE_CODE_NO_TEXT :
+	       looking.missing		       ? GPUMON_EXCHANGE_CODE_BLOCKS :
+						 GPUMON_EXCHANGE_CODE_GOES;
 }
 
 /* What the kernels of a container are refused for, or "". */
 typedef char reason[160];
 
-static int edit_image(struct gpumon_exchange *exchange, struct gpumon_exchange_container *container,
-		      size_t image)
+static void edit_image(struct gpumon_exchange *exchange,
+		       struct gpumon_exchange_container *container, size_t image)
 {
 	struct gpumon_error err;
 	size_t size;
 
-	if (gpumon_fatbin_unpack(&container->fatbin.images[image], &container->sources[image],
-				 &size, &err))
-		/* One that is damaged: the driver will say so. */
-		return err.code == GPUMON_ERROR_MEMORY ? gpumon_exchange_no_memory(exchange) : 0;
-	return gpumon_exchange_text_edit(exchange, (const char *)container->sources[image], size,
-					 &container->texts[image]);
+	/* The driver says what is wrong with one that is damaged. */
+	if (!gpumon_fatbin_unpack(&container->fatbin.images[image], &container->sources[image],
+				  &size, &err))
+		gpumon_exchange_text_edit(exchange, (const char *)container->sources[image], size,
+					  &container->texts[image]);
 }
 
 /*
@@ -343,55 +317,49 @@ static int edit_image(struct gpumon_exchange *exchange, struct gpumon_exchange_c
  * this PTX. Names are found much faster in it. Device functions may be missing there, as they are
  * often inlined.
  */
-static int is_ruled_out(struct gpumon_exchange *exchange,
-			const struct gpumon_exchange_container *container, size_t text)
+static bool is_ruled_out(struct gpumon_exchange *exchange,
+			 const struct gpumon_exchange_container *container, size_t text)
 {
 	const struct gpumon_fatbin_image *is = &container->fatbin.images[text];
 	bool seen = false;
 
 	if (gpumon_exchange_wants_functions(exchange->order))
-		return 0;
+		return false;
 	for (size_t i = 0; i < container->fatbin.images_n; i++) {
 		const struct gpumon_fatbin_image *image = &container->fatbin.images[i];
-		int may;
 
 		if (image->kind != GPUMON_FATBIN_ELF || image->sm != is->sm ||
 		    image->specific != is->specific)
 			continue;
-		may = exchange_may_hold(exchange, image);
-		if (may)
-			return may < 0 ? -1 : 0;
+		if (exchange_may_hold(exchange, image))
+			return false;
 		seen = true;
 	}
 	return seen;
 }
 
-static int edit_images(struct gpumon_exchange *exchange,
-		       struct gpumon_exchange_container *container)
+static void edit_images(struct gpumon_exchange *exchange,
+			struct gpumon_exchange_container *container)
 {
 	uint32_t sm = exchange->order->sm, best = sm ? exchange_best_text(container, sm) : 0;
 
 	for (size_t i = 0; i < container->fatbin.images_n; i++) {
-		int out;
-
 		if (container->fatbin.images[i].kind != GPUMON_FATBIN_PTX ||
-		    (sm && container->fatbin.images[i].sm != best))
+		    (sm && container->fatbin.images[i].sm != best) ||
+		    is_ruled_out(exchange, container, i))
 			continue;
-		out = is_ruled_out(exchange, container, i);
-		if (out < 0 || (!out && edit_image(exchange, container, i)))
-			return -1;
+		edit_image(exchange, container, i);
 		if (container->texts[i].changed) {
 			container->changed = true;
 			container->changes[i].text = container->texts[i].changed;
 			container->changes[i].size = container->texts[i].changed_size;
 		}
 	}
-	return 0;
 }
 
 /* The machine code of edited kernels has to go, as drivers prefer it. */
-static int leave_code_out(struct gpumon_exchange *exchange,
-			  struct gpumon_exchange_container *container, reason why)
+static void leave_code_out(struct gpumon_exchange *exchange,
+			   struct gpumon_exchange_container *container, reason why)
 {
 	for (size_t i = 0; i < container->fatbin.images_n; i++) {
 		const struct gpumon_fatbin_image *image = &container->fatbin.images[i];
@@ -399,8 +367,7 @@ static int leave_code_out(struct gpumon_exchange *exchange,
 
 		if (image->kind != GPUMON_FATBIN_ELF || !exchange_code_fits(exchange->order, image))
 			continue;
-		if (exchange_code(exchange, container, i, &code))
-			return -1;
+		code = exchange_code(exchange, container, i);
 		container->changes[i].leave_out = code == GPUMON_EXCHANGE_CODE_GOES;
 		if (!exchange->order->sm || *why)
 			continue;
@@ -414,23 +381,19 @@ static int leave_code_out(struct gpumon_exchange *exchange,
 			snprintf(why, sizeof(reason), "its PTX is not for this GPU, sm_%u",
 				 exchange->order->sm);
 	}
-	return 0;
 }
 
-static int decide(struct gpumon_exchange *exchange, struct gpumon_exchange_container *container)
+static void decide(struct gpumon_exchange *exchange, struct gpumon_exchange_container *container)
 {
 	reason why = "";
 
 	if (!container->changed)
-		return 0;
-	if (leave_code_out(exchange, container, why))
-		return -1;
+		return;
+	leave_code_out(exchange, container, why);
 	if (*why)
 		container->changed = false;
 	for (size_t i = 0; i < container->fatbin.images_n; i++)
-		if (gpumon_exchange_text_tell(exchange, &container->texts[i], *why ? why : NULL))
-			return -1;
-	return 0;
+		gpumon_exchange_text_tell(exchange, &container->texts[i], *why ? why : NULL);
 }
 
 /**
@@ -441,35 +404,30 @@ static int decide(struct gpumon_exchange *exchange, struct gpumon_exchange_conta
  * @container: out, to be cleared in any case
  *
  * What becomes of its kernels is said in the run. A container that cannot be read is left as it is.
- *
- * Return: 0, or -1 without memory.
  */
-static int exchange_container_edit(struct gpumon_exchange *exchange, const void *data, size_t size,
-				   struct gpumon_exchange_container *container)
+static void exchange_container_edit(struct gpumon_exchange *exchange, const void *data, size_t size,
+				    struct gpumon_exchange_container *container)
 {
 	struct gpumon_error err;
 	size_t n;
 
 	memset(container, 0, sizeof(*container));
 	if (gpumon_fatbin_open(data, size, &container->fatbin, &err))
-		return err.code == GPUMON_ERROR_MEMORY ? gpumon_exchange_no_memory(exchange) : 0;
+		return;
 	n = container->fatbin.images_n;
-	container->sources = calloc(n + 1, sizeof(*container->sources));
-	container->texts = calloc(n + 1, sizeof(*container->texts));
-	container->changes = calloc(n + 1, sizeof(*container->changes));
-	if (!container->sources || !container->texts || !container->changes)
-		return gpumon_exchange_no_memory(exchange);
-	if (edit_images(exchange, container) || decide(exchange, container))
-		return -1;
-	return exchange_code_only(exchange, container);
+	container->sources = gpumon_calloc(n, sizeof(*container->sources));
+	container->texts = gpumon_calloc(n, sizeof(*container->texts));
+	container->changes = gpumon_calloc(n, sizeof(*container->changes));
+	edit_images(exchange, container);
+	decide(exchange, container);
+	exchange_code_only(exchange, container);
 }
+
 static void exchange_container_clear(struct gpumon_exchange_container *container)
 {
 	for (size_t i = 0; i < container->fatbin.images_n; i++) {
-		if (container->texts)
-			gpumon_exchange_text_clear(&container->texts[i]);
-		if (container->sources)
-			free(container->sources[i]);
+		gpumon_exchange_text_clear(&container->texts[i]);
+		free(container->sources[i]);
 	}
 	free(container->sources);
 	free(container->texts);
@@ -505,24 +463,24 @@ static int exchange_text(struct gpumon_exchange *exchange, const char *image, si
 			 FILE *out, enum gpumon_gpuprog_outcome *outcome)
 {
 	struct gpumon_exchange_text text;
-	int result = gpumon_exchange_text_edit(exchange, image, size, &text);
+	int result = 0;
 
-	if (!result && text.changed) {
+	gpumon_exchange_text_edit(exchange, image, size, &text);
+	if (text.changed) {
 		fwrite(text.changed, 1, text.changed_size, out);
 		if (strnlen(image, size) < size)
 			fputc(0, out);
 		*outcome = GPUMON_GPUPROG_EXCHANGED;
-		result = gpumon_exchange_text_tell(exchange, &text, NULL);
-		if (!result)
-			result = check_written(out, exchange->err);
+		gpumon_exchange_text_tell(exchange, &text, NULL);
+		result = check_written(out, exchange->err);
 	}
 	gpumon_exchange_text_clear(&text);
 	return result;
 }
 
 /* All containers, up to one that is none, or damaged. */
-static int edit_containers(struct gpumon_exchange *exchange, const uint8_t *image, size_t size,
-			   struct images *images)
+static void edit_containers(struct gpumon_exchange *exchange, const uint8_t *image, size_t size,
+			    struct images *images)
 {
 	while (size - images->size >= FORM_BYTES) {
 		const uint8_t *at = image + images->size;
@@ -531,15 +489,11 @@ static int edit_containers(struct gpumon_exchange *exchange, const uint8_t *imag
 		if (gpumon_fatbin_form(at) != GPUMON_FATBIN_CONTAINER)
 			break;
 		container = GPUMON_GROW(images->containers, images->n);
-		if (!container)
-			return gpumon_exchange_no_memory(exchange);
-		if (exchange_container_edit(exchange, at, size - images->size, container))
-			return -1;
+		exchange_container_edit(exchange, at, size - images->size, container);
 		if (!container->fatbin.size)
 			break;
 		images->size += container->fatbin.size;
 	}
-	return 0;
 }
 
 static int write_containers(struct gpumon_exchange *exchange, const uint8_t *image, size_t size,
@@ -561,12 +515,13 @@ static int exchange_containers(struct gpumon_exchange *exchange, const uint8_t *
 			       FILE *out, enum gpumon_gpuprog_outcome *outcome)
 {
 	struct images images = { .containers = NULL };
-	int result = edit_containers(exchange, image, size, &images);
+	int result = 0;
 
-	for (size_t i = 0; !result && i < images.n; i++)
+	edit_containers(exchange, image, size, &images);
+	for (size_t i = 0; i < images.n; i++)
 		if (images.containers[i].changed)
 			*outcome = GPUMON_GPUPROG_EXCHANGED;
-	if (!result && *outcome == GPUMON_GPUPROG_EXCHANGED)
+	if (*outcome == GPUMON_GPUPROG_EXCHANGED)
 		result = write_containers(exchange, image, size, &images, out);
 	for (size_t i = 0; i < images.n; i++)
 		exchange_container_clear(&images.containers[i]);
@@ -592,7 +547,8 @@ int gpumon_gpuprog_exchange(const struct gpumon_gpuprog_order *order, const void
 	case GPUMON_FATBIN_TEXT:
 		return exchange_text(&exchange, image, size, out, outcome);
 	case GPUMON_FATBIN_ELF_FILE:
-		return exchange_cubin(&exchange, image, size);
+		exchange_cubin(&exchange, image, size);
+		return 0;
 	case GPUMON_FATBIN_CONTAINER:
 		return exchange_containers(&exchange, image, size, out, outcome);
 	default:
@@ -602,7 +558,7 @@ int gpumon_gpuprog_exchange(const struct gpumon_gpuprog_order *order, const void
 
 struct patching {
 	struct gpumon_exchange exchange;
-	int (*each)(void *argument, uint32_t number, uint32_t programs, const char *name);
+	void (*each)(void *argument, uint32_t number, uint32_t programs, const char *name);
 	void *argument;
 	bool edited; /* the module's image was */
 };
@@ -627,28 +583,22 @@ static int look_at(void *context, const char *name)
 {
 	struct patching *patching = context;
 	struct gpumon_exchange *exchange = &patching->exchange;
-	uint32_t programs, number;
+	uint32_t programs = gpumon_exchange_wanted(exchange, name, strlen(name), true), number;
 	char text[512];
 
-	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
-		return -1;
 	if (!programs)
 		return 0;
 	number = gpumon_gpuprog_run_kernel(exchange->run, name, strlen(name));
-	if (number == GPUMON_GPUPROG_NO_NUMBER)
-		return gpumon_exchange_no_memory(exchange);
 	if (gpumon_gpuprog_run_leaves(exchange->run, number))
 		return 0;
-	if (patching->edited)
-		return gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_NO_PTX,
-					       "") ?
-			       gpumon_exchange_no_memory(exchange) :
-			       0;
-	if (gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_SASS,
-				    why_patched(patching, &exchange->run->kernels[number], text,
-						sizeof(text))) ||
-	    patching->each(patching->argument, number, programs, name))
-		return gpumon_exchange_no_memory(exchange);
+	if (patching->edited) {
+		gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_NO_PTX, "");
+		return 0;
+	}
+	gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_SASS,
+				why_patched(patching, &exchange->run->kernels[number], text,
+					    sizeof(text)));
+	patching->each(patching->argument, number, programs, name);
 	exchange->run->kernels[number].image = exchange->run->images;
 	return 0;
 }
@@ -662,42 +612,38 @@ static bool has_memory_point(const struct gpumon_gpuprog_order *order, uint32_t 
 }
 
 /* Accesses of a kernel that the patches do not see. */
-static int add_unseen(void *context, const char *name, const uint64_t unseen[GPUMON_EDIT_CAUSES_N])
+static void add_unseen(void *context, const char *name, const uint64_t unseen[GPUMON_EDIT_CAUSES_N])
 {
 	struct patching *patching = context;
 	struct gpumon_exchange *exchange = &patching->exchange;
-	uint32_t programs, number = gpumon_gpuprog_run_find(exchange->run, name);
+	uint32_t programs = gpumon_exchange_wanted(exchange, name, strlen(name), true);
+	uint32_t number = gpumon_gpuprog_run_find(exchange->run, name);
 
 	if (number == GPUMON_GPUPROG_NO_NUMBER ||
 	    exchange->run->kernels[number].image != exchange->run->images)
-		return 0;
-	if (gpumon_exchange_wanted(exchange, name, strlen(name), true, &programs))
-		return -1;
+		return;
 	for (int i = 0; has_memory_point(exchange->order, programs) && i < GPUMON_EDIT_CAUSES_N;
 	     i++)
 		exchange->run->kernels[number].left[i] += unseen[i];
-	return 0;
 }
 
-int gpumon_gpuprog_patched(const struct gpumon_gpuprog_order *order, const void *cubin, size_t size,
-			   struct gpumon_gpuprog_run *run,
-			   int (*each)(void *argument, uint32_t number, uint32_t programs,
-				       const char *name),
-			   void *argument, struct gpumon_error *err)
+void gpumon_gpuprog_patched(const struct gpumon_gpuprog_order *order, const void *cubin,
+			    size_t size, struct gpumon_gpuprog_run *run,
+			    void (*each)(void *argument, uint32_t number, uint32_t programs,
+					 const char *name),
+			    void *argument)
 {
 	struct patching patching = {
-		.exchange = { order, run, err },
+		.exchange = { order, run, NULL },
 		.each = each,
 		.argument = argument,
 	};
 
 	run->images++;
 	patching.edited = gpumon_fatbin_elf_defines(cubin, size, GPUMON_GPUPROG_TABLE);
-	if (gpumon_fatbin_elf_kernels(cubin, size, look_at, &patching))
-		return -1;
-	if (!patching.edited && gpumon_fatbin_elf_unseen(cubin, size, add_unseen, &patching))
-		return gpumon_exchange_no_memory(&patching.exchange);
-	return 0;
+	gpumon_fatbin_elf_kernels(cubin, size, look_at, &patching);
+	if (!patching.edited)
+		gpumon_fatbin_elf_unseen(cubin, size, add_unseen, &patching);
 }
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -754,13 +700,12 @@ int gpumon_gpuprog_own_write(const struct gpumon_gpuprog_order *order,
 			     struct gpumon_gpuprog_run *run, FILE *out, struct gpumon_error *err)
 {
 	enum gpumon_gpuprog_outcome outcome = GPUMON_GPUPROG_UNTOUCHED;
-	char *empty = NULL;
+	char *empty;
 	size_t size;
-	FILE *text = open_memstream(&empty, &size);
-	int ret = text ? write_kernels(order, text, err) : -1;
+	FILE *text = gpumon_memstream_open(&empty, &size);
+	int ret = write_kernels(order, text, err);
 
-	if (!text || (fclose(text) && !ret))
-		ret = gpumon_error_memory(err);
+	gpumon_memstream_close(text);
 	if (!ret)
 		ret = gpumon_gpuprog_exchange(order, empty, size, run, out, &outcome, err);
 	if (!ret && outcome != GPUMON_GPUPROG_EXCHANGED)

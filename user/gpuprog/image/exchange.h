@@ -64,7 +64,7 @@ enum gpumon_gpuprog_outcome {
  *       ends with a NUL if that of @image does. Of a container the SASS of kernels that were edited is
  *       left out, and other images stay byte for byte.
  * @outcome: out
- * @err: why not: no memory, or @out failed. What is wrong with an image is said in @run, for its
+ * @err: why not: @out failed. What is wrong with an image is said in @run, for its
  *       kernels.
  *
  * Return: 0, or -1 with @err.
@@ -79,20 +79,17 @@ int gpumon_gpuprog_exchange(const struct gpumon_gpuprog_order *order, const void
  * @cubin: the module; not trusted
  * @size: bytes
  * @run: the kernels are added to it
- * @each: called for each: number, programs (1 << index), name; another value than 0 ends the search
+ * @each: called for each: number, programs (1 << index), name
  * @argument: for @each
- * @err: no memory. A module that cannot be read has no kernels.
  *
  * In a module that the driver has made of an edited image, kernels with programs have them already, and
- * the others are left alone.
- *
- * Return: 0, or -1 with @err.
+ * the others are left alone. A module that cannot be read has no kernels.
  */
-int gpumon_gpuprog_patched(const struct gpumon_gpuprog_order *order, const void *cubin, size_t size,
-			   struct gpumon_gpuprog_run *run,
-			   int (*each)(void *argument, uint32_t number, uint32_t programs,
-				       const char *name),
-			   void *argument, struct gpumon_error *err);
+void gpumon_gpuprog_patched(const struct gpumon_gpuprog_order *order, const void *cubin,
+			    size_t size, struct gpumon_gpuprog_run *run,
+			    void (*each)(void *argument, uint32_t number, uint32_t programs,
+					 const char *name),
+			    void *argument);
 
 /* How many of an order's programs are kernels of their own. */
 uint32_t gpumon_gpuprog_own_n(const struct gpumon_gpuprog_order *order);

@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include "lib/array.h"
+#include "lib/memory.h"
 #include "gpuprog/ptx/statement.h"
 #include "fatbin.h"
 
@@ -180,8 +181,6 @@ static int read_image(struct gpumon_fatbin *fatbin, size_t offset, struct gpumon
 	if (left < GPUMON_FATBIN_ENTRY_LEAST)
 		return GPUMON_FATBIN_REFUSE(err, "%zu bytes at %zu are no image", left, offset);
 	image = GPUMON_GROW(fatbin->images, fatbin->images_n);
-	if (!image)
-		return gpumon_error_memory(err);
 	image->entry = head;
 	image->kind = gpumon_fatbin_u16(head + GPUMON_FATBIN_KIND);
 	image->head_size = gpumon_fatbin_u32(head + GPUMON_FATBIN_ENTRY_HEAD);
@@ -324,6 +323,7 @@ int gpumon_fatbin_unpack(const struct gpumon_fatbin_image *image, uint8_t **data
 	if (image->unpacked_size > GPUMON_FATBIN_MAX_IMAGE)
 		return GPUMON_FATBIN_REFUSE(err, "an image of %zu bytes: %u is the most",
 					    image->unpacked_size, GPUMON_FATBIN_MAX_IMAGE);
+	/* The file says how much: that is no reason to end. */
 	to = malloc(image->unpacked_size + VERSION_ROOM + 1);
 	if (!to)
 		return gpumon_error_memory(err);
@@ -374,14 +374,12 @@ static void put_u64(uint8_t *at, uint64_t value)
 }
 
 /* The head of the image before, for another text that is not packed. */
-static int write_text(const struct gpumon_fatbin_image *image,
-		      const struct gpumon_fatbin_change *change, FILE *out)
+static void write_text(const struct gpumon_fatbin_image *image,
+		       const struct gpumon_fatbin_change *change, FILE *out)
 {
 	static const uint8_t zeroes[8];
-	uint8_t *head = malloc(image->head_size);
+	uint8_t *head = gpumon_malloc(image->head_size);
 
-	if (!head)
-		return -1;
 	memcpy(head, image->entry, image->head_size);
 	put_u64(head + GPUMON_FATBIN_PAYLOAD, padded(change->size));
 	put_u32(head + GPUMON_FATBIN_PACKED, 0);
@@ -392,7 +390,6 @@ static int write_text(const struct gpumon_fatbin_image *image,
 	fwrite(change->text, 1, change->size, out);
 	fwrite(zeroes, 1, padded(change->size) - change->size, out);
 	free(head);
-	return 0;
 }
 
 int gpumon_fatbin_write(const struct gpumon_fatbin *fatbin,
@@ -414,8 +411,8 @@ int gpumon_fatbin_write(const struct gpumon_fatbin *fatbin,
 			continue;
 		if (!changes[i].text)
 			fwrite(image->entry, 1, image->size, out);
-		else if (write_text(image, &changes[i], out))
-			return gpumon_error_memory(err);
+		else
+			write_text(image, &changes[i], out);
 	}
 	if (fflush(out) || ferror(out))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,

@@ -35,18 +35,13 @@ uint32_t gpumon_gpuprog_run_kernel(struct gpumon_gpuprog_run *run, const char *n
 	bool added;
 	uint32_t number;
 
-	if (!text)
-		return GPUMON_GPUPROG_NO_NUMBER;
 	number = gpumon_keys_number(&run->kernel_numbers, &key, &added);
-	if (number == GPUMON_KEY_NONE || number < run->kernels_n)
+	if (!added)
 		return number;
-	/* The key may have been there, if there was no memory for its kernel then. */
 	kernel = GPUMON_ARRAY_ADD(run->kernels, run->kernels_n, run->kernels_room);
-	if (!kernel)
-		return GPUMON_GPUPROG_NO_NUMBER;
 	kernel->name = text;
 	kernel->way = GPUMON_GPUPROG_WAY_REFUSED;
-	kernel->why = "there was no memory to edit it";
+	kernel->why = "";
 	return number;
 }
 
@@ -67,15 +62,9 @@ uint64_t gpumon_gpuprog_run_line(struct gpumon_gpuprog_run *run,
 	bool added;
 	uint32_t number;
 
-	if (!file)
-		return 0;
 	number = gpumon_keys_number(&run->line_numbers, &key, &added);
-	if (number == GPUMON_KEY_NONE)
-		return 0;
-	if (number >= run->lines_n) {
+	if (added) {
 		is = GPUMON_ARRAY_ADD(run->lines, run->lines_n, run->lines_room);
-		if (!is)
-			return 0;
 		*is = (struct gpumon_gpuprog_line_of){ line->kernel, line->line, file };
 	}
 	return (uint64_t)number + 1;
@@ -88,21 +77,16 @@ bool gpumon_gpuprog_run_leaves(const struct gpumon_gpuprog_run *run, uint32_t ke
 	return way == GPUMON_GPUPROG_WAY_TOO_LARGE || way == GPUMON_GPUPROG_WAY_NOT_LOADED;
 }
 
-int gpumon_gpuprog_run_tell(struct gpumon_gpuprog_run *run, uint32_t kernel,
-			    enum gpumon_gpuprog_way way, const char *why)
+void gpumon_gpuprog_run_tell(struct gpumon_gpuprog_run *run, uint32_t kernel,
+			     enum gpumon_gpuprog_way way, const char *why)
 {
 	struct gpumon_gpuprog_kernel *is = &run->kernels[kernel];
-	const char *text;
 
 	if (gpumon_gpuprog_run_leaves(run, kernel) || (is->told && !gpumon_gpuprog_way_is_in(way)))
-		return 0;
-	text = gpumon_pool_text(&run->pool, why);
-	if (!text)
-		return -1;
+		return;
 	is->way = way;
-	is->why = text;
+	is->why = gpumon_pool_text(&run->pool, why);
 	is->told = true;
-	return 0;
 }
 
 static void add_counts(struct gpumon_edit_counts *to, const struct gpumon_edit_counts *counts)

@@ -49,7 +49,7 @@ static inline bool gpumon_gpuprog_way_is_in(enum gpumon_gpuprog_way way)
  * @points: places that got a program, by kind, in all images
  * @left: places that got none, by cause
  * @image: the last image in which it got programs, as struct gpumon_gpuprog_run's @images; 0: none
- * @told: @way is known; before that it is as without memory
+ * @told: @way is known
  * @counted: what the image @counted_in has added to @points and @left
  * @counted_in: as @image; 0: none
  */
@@ -134,23 +134,23 @@ const char *gpumon_gpuprog_kernel_why(const struct gpumon_gpuprog_kernel *kernel
  * @name: mangled
  * @size: bytes of it
  *
- * Return: the number, or GPUMON_GPUPROG_NO_NUMBER without memory.
+ * Return: the number.
  */
 uint32_t gpumon_gpuprog_run_kernel(struct gpumon_gpuprog_run *run, const char *name, size_t size);
 
 /* The number of a kernel that is known, or GPUMON_GPUPROG_NO_NUMBER. */
 uint32_t gpumon_gpuprog_run_find(const struct gpumon_gpuprog_run *run, const char *name);
 
-/* The number of a source line, from 1, or 0 without memory. */
+/* The number of a source line, from 1. */
 uint64_t gpumon_gpuprog_run_line(struct gpumon_gpuprog_run *run,
 				 const struct gpumon_edit_line *line);
 
 /* Whether a kernel is to stay as it is, since it did not work with programs. */
 bool gpumon_gpuprog_run_leaves(const struct gpumon_gpuprog_run *run, uint32_t kernel);
 
-/* Say what became of a kernel; @why: "" where there is one reason only. Returns -1 without memory. */
-int gpumon_gpuprog_run_tell(struct gpumon_gpuprog_run *run, uint32_t kernel,
-			    enum gpumon_gpuprog_way way, const char *why);
+/* Say what became of a kernel; @why: "" where there is one reason only. */
+void gpumon_gpuprog_run_tell(struct gpumon_gpuprog_run *run, uint32_t kernel,
+			     enum gpumon_gpuprog_way way, const char *why);
 
 /* Add what was done in a kernel of the present image. */
 void gpumon_gpuprog_run_count(struct gpumon_gpuprog_run *run, struct gpumon_gpuprog_kernel *kernel,

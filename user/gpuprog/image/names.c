@@ -5,6 +5,7 @@
 
 #include "capture/symbol.h"
 #include "gpuprog/ptx/statement.h"
+#include "lib/memory.h"
 #include "names.h"
 
 #define GPUMON_NEAR_LETTERS 64 /* of a name that is compared */
@@ -68,12 +69,6 @@ struct name {
 	struct gpumon_ptx_slice forms[FORMS];
 	unsigned int n;
 };
-
-int gpumon_exchange_no_memory(const struct gpumon_exchange *exchange)
-{
-	return gpumon_error_set(exchange->err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
-				"no memory to put programs into kernels: free some");
-}
 
 /* Whether a name fits a pattern with * and ?. */
 static bool fits_pattern(const char *pattern, size_t pattern_size, const char *name, size_t size)
@@ -233,7 +228,7 @@ static void note_near(const struct gpumon_exchange *exchange, const struct name 
 	if (near.changes > GPUMON_NEAR_CHANGES)
 		return;
 	near.name = gpumon_pool_part(&exchange->run->pool, form->at, form->size);
-	for (int i = 0; near.name && i < GPUMON_GPUPROG_NEAR; i++) {
+	for (int i = 0; i < GPUMON_GPUPROG_NEAR && near.name; i++) {
 		if (exchange->run->near[i].name == near.name)
 			return;
 		if (exchange->run->near[i].name && exchange->run->near[i].changes <= near.changes)
@@ -263,24 +258,20 @@ static uint32_t programs_for(const struct gpumon_exchange *exchange, const char 
 	return programs;
 }
 
-int gpumon_exchange_wanted(struct gpumon_exchange *exchange, const char *name, size_t size,
-			   bool kernel, uint32_t *programs)
+uint32_t gpumon_exchange_wanted(struct gpumon_exchange *exchange, const char *name, size_t size,
+				bool kernel)
 {
 	uint64_t key = gpumon_hash_bytes(name, size) ^ (kernel ? 0 : FUNCTION);
 	uint64_t known = gpumon_map_get(&exchange->run->wanted, key);
-	char *text;
 
 	if (!known) {
-		text = strndup(name, size);
-		if (!text)
-			return gpumon_exchange_no_memory(exchange);
+		char *text = gpumon_strndup(name, size);
+
 		known = 1 + (uint64_t)programs_for(exchange, text, kernel);
 		free(text);
-		if (gpumon_map_set(&exchange->run->wanted, key, known))
-			return gpumon_exchange_no_memory(exchange);
+		gpumon_map_set(&exchange->run->wanted, key, known);
 	}
-	*programs = (uint32_t)(known - 1);
-	return 0;
+	return (uint32_t)(known - 1);
 }
 
 bool gpumon_exchange_wants_all(const struct gpumon_gpuprog_order *order)

@@ -48,20 +48,17 @@ struct gpumon_exchange {
 	struct gpumon_error *err;
 };
 
-int gpumon_exchange_no_memory(const struct gpumon_exchange *exchange);
-
 /**
  * gpumon_exchange_wanted - find out which programs a function gets
  * @exchange: exchange
  * @name: mangled
  * @size: bytes of it
  * @kernel: it is a kernel
- * @programs: out, 1 << index of a program
  *
- * Return: 0, or -1 without memory.
+ * Return: 1 << index of each program.
  */
-int gpumon_exchange_wanted(struct gpumon_exchange *exchange, const char *name, size_t size,
-			   bool kernel, uint32_t *programs);
+uint32_t gpumon_exchange_wanted(struct gpumon_exchange *exchange, const char *name, size_t size,
+				bool kernel);
 
 /* Whether some program is for each kernel, whatever its name. */
 bool gpumon_exchange_wants_all(const struct gpumon_gpuprog_order *order);

@@ -158,17 +158,14 @@ static uint32_t takers_at(const struct gpumon_gpuprog_patch *patch,
 	return programs;
 }
 
-static int write_taking(const struct gpumon_gpuprog_patch *patch, uint32_t programs, FILE *out,
-			struct gpumon_error *err)
+static void write_taking(const struct gpumon_gpuprog_patch *patch, uint32_t programs, FILE *out)
 {
 	struct gpumon_gpuprog_target target = patch->target;
 
 	target.patch = true;
 	write_skip(out, programs, "gpumon_taken");
-	if (gpumon_gpuprog_take_place(&target, out, err))
-		return -1;
+	gpumon_gpuprog_take_place(&target, out);
 	fputs("gpumon_taken:\n", out);
-	return 0;
 }
 
 static int write_function(const struct gpumon_gpuprog_patch *patch,
@@ -198,8 +195,8 @@ static int write_function(const struct gpumon_gpuprog_patch *patch,
 		offsetof(struct gpumon_wire_patch_data, programs), GPUMON_GPUPROG_TABLE_REG,
 		GPUMON_GPUPROG_TABLE_REG, sizeof(struct gpumon_wire_patch_data));
 	write_context(out, place);
-	if (takers && write_taking(patch, takers, out, err))
-		return -1;
+	if (takers)
+		write_taking(patch, takers, out);
 	for (uint32_t i = 0; i < patch->object->programs_n; i++)
 		if (patch->facts[i] && takes(place, patch->object->programs[i].point) &&
 		    write_program(patch, i, out, err))

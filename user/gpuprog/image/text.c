@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/array.h"
+#include "lib/memory.h"
 #include "gpuprog/object/map_memory.h"
 #include "gpuprog/ptx/statement.h"
 #include "text.h"
@@ -34,34 +35,27 @@ struct gpumon_exchange_blocks {
 	size_t sets_n;
 };
 
-static int translate(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
-		     uint32_t program)
+static void translate(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		      uint32_t program)
 {
 	const struct gpumon_gpuprog_order *order = exchange->order;
 	struct gpumon_error err;
-	char *text = NULL;
+	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int result;
+	FILE *out = gpumon_memstream_open(&text, &size);
+	int result = gpumon_gpuprog_translate(&order->object->programs[program],
+					      order->facts[program], &blocks->target, out, &err);
 
-	if (!out)
-		return gpumon_exchange_no_memory(exchange);
-	result = gpumon_gpuprog_translate(&order->object->programs[program], order->facts[program],
-					  &blocks->target, out, &err);
-	if (fclose(out) || (result && err.code == GPUMON_ERROR_MEMORY)) {
-		free(text);
-		return gpumon_exchange_no_memory(exchange);
-	}
+	gpumon_memstream_close(out);
 	blocks->tried |= 1u << program;
 	if (!result) {
 		blocks->texts[program] = text;
-		return 0;
+		return;
 	}
 	free(text);
 	if (!blocks->failed)
 		memcpy(blocks->why, err.message, sizeof(blocks->why));
 	blocks->failed |= 1u << program;
-	return 0;
 }
 
 /**
@@ -70,15 +64,14 @@ static int translate(struct gpumon_exchange *exchange, struct gpumon_exchange_bl
  * @blocks: programs
  * @programs: which
  *
- * Return: 0, or -1 without memory. A program that the target cannot do is then in @failed.
+ * A program that the target cannot do is then in @failed.
  */
-static int exchange_blocks_add(struct gpumon_exchange *exchange,
-			       struct gpumon_exchange_blocks *blocks, uint32_t programs)
+static void exchange_blocks_add(struct gpumon_exchange *exchange,
+				struct gpumon_exchange_blocks *blocks, uint32_t programs)
 {
 	for (uint32_t i = 0; i < exchange->order->object->programs_n; i++)
-		if ((programs & ~blocks->tried) & 1u << i && translate(exchange, blocks, i))
-			return -1;
-	return 0;
+		if ((programs & ~blocks->tried) & 1u << i)
+			translate(exchange, blocks, i);
 }
 
 /* A kernel of its own runs its program at its entry. */
@@ -88,34 +81,29 @@ static enum gpumon_gpuprog_point point_of(const struct gpumon_gpuprog *program)
 }
 
 /* Programs at the same point stand one behind the other, in the order of the object. */
-static int join(const struct gpumon_exchange_blocks *blocks,
-		const struct gpumon_gpuprog_object *object, enum gpumon_gpuprog_point point,
-		const struct gpumon_exchange_set *set, char **joined)
+static char *join(const struct gpumon_exchange_blocks *blocks,
+		  const struct gpumon_gpuprog_object *object, enum gpumon_gpuprog_point point,
+		  const struct gpumon_exchange_set *set)
 {
-	uint32_t programs = set->programs;
-	struct gpumon_error err;
-	FILE *out = NULL;
+	bool take = point == GPUMON_GPUPROG_ENTRY && set->keeps && blocks->target.memory;
+	uint32_t programs = 0;
+	char *joined;
 	size_t size;
+	FILE *out;
 
-	if (point == GPUMON_GPUPROG_ENTRY && set->keeps && blocks->target.memory) {
-		out = open_memstream(joined, &size);
-		if (!out)
-			return -1;
-		if (gpumon_gpuprog_take_place(&blocks->target, out, &err)) {
-			fclose(out);
-			return -1;
-		}
-	}
-	for (uint32_t i = 0; i < object->programs_n; i++) {
-		if (!(programs & 1u << i) || point_of(&object->programs[i]) != point)
-			continue;
-		if (!out)
-			out = open_memstream(joined, &size);
-		if (!out)
-			return -1;
-		fputs(blocks->texts[i], out);
-	}
-	return out ? fclose(out) : 0;
+	for (uint32_t i = 0; i < object->programs_n; i++)
+		if (set->programs & 1u << i && point_of(&object->programs[i]) == point)
+			programs |= 1u << i;
+	if (!take && !programs)
+		return NULL;
+	out = gpumon_memstream_open(&joined, &size);
+	if (take)
+		gpumon_gpuprog_take_place(&blocks->target, out);
+	for (uint32_t i = 0; i < object->programs_n; i++)
+		if (programs & 1u << i)
+			fputs(blocks->texts[i], out);
+	gpumon_memstream_close(out);
+	return joined;
 }
 
 /**
@@ -124,28 +112,26 @@ static int join(const struct gpumon_exchange_blocks *blocks,
  * @blocks: programs, translated
  * @programs: which
  *
- * Return: an index of @sets, or -1 without memory.
+ * Return: them, until the next call.
  */
-static ssize_t exchange_blocks_set(struct gpumon_exchange *exchange,
-				   struct gpumon_exchange_blocks *blocks, uint32_t programs)
+static const struct gpumon_exchange_set *exchange_blocks_set(struct gpumon_exchange *exchange,
+							     struct gpumon_exchange_blocks *blocks,
+							     uint32_t programs)
 {
 	const struct gpumon_gpuprog_object *object = exchange->order->object;
 	struct gpumon_exchange_set *set;
 
 	for (size_t i = 0; i < blocks->sets_n; i++)
 		if (blocks->sets[i].programs == programs)
-			return (ssize_t)i;
+			return &blocks->sets[i];
 	set = GPUMON_GROW(blocks->sets, blocks->sets_n);
-	if (!set)
-		return gpumon_exchange_no_memory(exchange);
 	set->programs = programs;
 	for (uint32_t i = 0; i < object->programs_n; i++)
 		if (programs & 1u << i && gpumon_gpuprog_keeps(&object->programs[i]))
 			set->keeps = true;
 	for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++)
-		if (join(blocks, object, (enum gpumon_gpuprog_point)i, set, &set->blocks[i]))
-			return gpumon_exchange_no_memory(exchange);
-	return (ssize_t)blocks->sets_n - 1;
+		set->blocks[i] = join(blocks, object, (enum gpumon_gpuprog_point)i, set);
+	return set;
 }
 static void exchange_blocks_clear(struct gpumon_exchange_blocks *blocks)
 {
@@ -170,12 +156,9 @@ struct editing {
 	struct gpumon_exchange_text *text;
 };
 
-static int refuse(struct gpumon_exchange *exchange, uint32_t number, const char *why)
+static void refuse(struct gpumon_exchange *exchange, uint32_t number, const char *why)
 {
-	if (number == GPUMON_GPUPROG_NO_NUMBER ||
-	    gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_REFUSED, why))
-		return gpumon_exchange_no_memory(exchange);
-	return 0;
+	gpumon_gpuprog_run_tell(exchange->run, number, GPUMON_GPUPROG_WAY_REFUSED, why);
 }
 
 /* The name behind ".entry" or ".func", without what a function gives. At the end of the text: empty. */
@@ -200,46 +183,38 @@ static struct gpumon_ptx_slice read_name(const char *at, const char *end)
 
 /*
  * Look for a directive and what stands behind it, which is much faster than reading all of the text.
- * Returns 1 if a function is asked for, which is refused if there is a reason.
+ * Returns whether a function is asked for, which is refused if there is a reason.
  */
-static int look_for(struct gpumon_exchange *exchange, const char *source, size_t size,
-		    const char *directive, const char *why)
+static bool look_for(struct gpumon_exchange *exchange, const char *source, size_t size,
+		     const char *directive, const char *why)
 {
 	const char *at = source, *end = source + size;
 	bool kernel = directive[1] == 'e';
-	int found = 0;
+	bool found = false;
 
 	while ((at = memmem(at, (size_t)(end - at), directive, strlen(directive)))) {
 		struct gpumon_ptx_slice name;
-		uint32_t programs;
 
 		at += strlen(directive);
 		name = read_name(at, end);
-		if (!name.size)
-			continue;
-		if (gpumon_exchange_wanted(exchange, name.at, name.size, kernel, &programs))
-			return -1;
-		if (!programs)
+		if (!name.size || !gpumon_exchange_wanted(exchange, name.at, name.size, kernel))
 			continue;
 		if (!why)
-			return 1;
-		found = 1;
-		if (refuse(exchange, gpumon_gpuprog_run_kernel(exchange->run, name.at, name.size),
-			   why))
-			return -1;
+			return true;
+		found = true;
+		refuse(exchange, gpumon_gpuprog_run_kernel(exchange->run, name.at, name.size), why);
 	}
 	return found;
 }
 
-static int look_through(struct gpumon_exchange *exchange, const char *source, size_t size,
-			const char *why)
+static bool look_through(struct gpumon_exchange *exchange, const char *source, size_t size,
+			 const char *why)
 {
-	int kernels = look_for(exchange, source, size, ".entry", why), functions;
+	bool kernels = look_for(exchange, source, size, ".entry", why);
 
-	if (kernels < 0 || (kernels && !why))
-		return kernels;
-	functions = look_for(exchange, source, size, ".func", why);
-	return functions < 0 ? -1 : kernels | functions;
+	if (kernels && !why)
+		return true;
+	return look_for(exchange, source, size, ".func", why) || kernels;
 }
 
 static const struct gpumon_edit_plan *plan_for(void *data,
@@ -260,81 +235,73 @@ static uint64_t number_line(void *data, const struct gpumon_edit_line *line)
 }
 
 /* Which functions get which programs. */
-static int find_wanted(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
+static void find_wanted(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
 {
 	for (size_t i = 0; i < text->module.functions_n; i++) {
 		const struct gpumon_edit_function *function = &text->module.functions[i];
 		struct gpumon_exchange_function *is = &text->functions[i];
 
 		is->number = GPUMON_GPUPROG_NO_NUMBER;
-		if (function->kernel &&
-		    gpumon_map_set(&text->kernels,
-				   gpumon_hash_bytes(function->name, function->size), i + 1))
-			return gpumon_exchange_no_memory(exchange);
-		if (gpumon_exchange_wanted(exchange, function->name, function->size,
-					   function->kernel, &is->programs))
-			return -1;
+		if (function->kernel)
+			gpumon_map_set(&text->kernels,
+				       gpumon_hash_bytes(function->name, function->size), i + 1);
+		is->programs = gpumon_exchange_wanted(exchange, function->name, function->size,
+						      function->kernel);
 		if (!is->programs)
 			continue;
 		is->number =
 			gpumon_gpuprog_run_kernel(exchange->run, function->name, function->size);
-		if (is->number == GPUMON_GPUPROG_NO_NUMBER)
-			return gpumon_exchange_no_memory(exchange);
 		if (gpumon_gpuprog_run_leaves(exchange->run, is->number) ||
 		    (exchange->order->end &&
 		     (is->number < exchange->order->first || is->number >= exchange->order->end)))
 			is->programs = 0;
 	}
-	return 0;
 }
 
 /* What is put into a function. One with a program that cannot be translated is refused. */
-static int make_plan(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
-		     struct gpumon_exchange_function *is)
+static void make_plan(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		      struct gpumon_exchange_function *is)
 {
-	ssize_t set;
+	const struct gpumon_exchange_set *set;
 
-	if (exchange_blocks_add(exchange, blocks, is->programs))
-		return -1;
+	exchange_blocks_add(exchange, blocks, is->programs);
 	if (is->programs & blocks->failed) {
 		is->programs = 0;
-		return refuse(exchange, is->number, blocks->why);
+		refuse(exchange, is->number, blocks->why);
+		return;
 	}
 	set = exchange_blocks_set(exchange, blocks, is->programs);
-	if (set < 0)
-		return -1;
 	is->plan.number = is->number;
-	is->plan.keeps = blocks->sets[set].keeps && !blocks->target.memory;
+	is->plan.keeps = set->keeps && !blocks->target.memory;
 	is->plan.counts = &is->counts;
 	for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++)
-		is->plan.blocks[i] = blocks->sets[set].blocks[i];
-	return 0;
+		is->plan.blocks[i] = set->blocks[i];
 }
 
-static int make_plans(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
-		      struct gpumon_exchange_text *text, bool *any)
+/* Returns whether a function gets programs. */
+static bool make_plans(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		       struct gpumon_exchange_text *text)
 {
-	for (size_t i = 0; i < text->module.functions_n; i++) {
-		struct gpumon_exchange_function *is = &text->functions[i];
+	bool any = false;
 
-		if (is->programs && make_plan(exchange, blocks, is))
-			return -1;
-		*any |= is->programs;
+	for (size_t i = 0; i < text->module.functions_n; i++) {
+		if (text->functions[i].programs)
+			make_plan(exchange, blocks, &text->functions[i]);
+		any |= text->functions[i].programs;
 	}
-	return 0;
+	return any;
 }
 
-static int refuse_all(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
-		      const char *why)
+static void refuse_all(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
+		       const char *why)
 {
 	for (size_t i = 0; i < text->module.functions_n; i++) {
 		struct gpumon_exchange_function *is = &text->functions[i];
 
-		if (is->programs && refuse(exchange, is->number, why))
-			return -1;
+		if (is->programs)
+			refuse(exchange, is->number, why);
 		is->programs = 0;
 	}
-	return 0;
 }
 
 /* The constants of a module, and what else may stand between them. */
@@ -353,8 +320,8 @@ static bool has_global_table(const struct gpumon_exchange *exchange,
 	return text->module.constants + GAP + 8 * table_entries(exchange) > CONSTANTS_MAX;
 }
 
-/* Returns 1 if the text would be too large. */
-static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
+/* Returns false if the text would be too large. */
+static bool write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text)
 {
 	struct editing editing = { exchange, text };
 	char table[128];
@@ -368,23 +335,21 @@ static int write_text(struct gpumon_exchange *exchange, struct gpumon_exchange_t
 		.no_functions = text->no_functions,
 	};
 	struct gpumon_error err;
-	FILE *out = open_memstream(&text->changed, &text->changed_size);
+	FILE *out = gpumon_memstream_open(&text->changed, &text->changed_size);
 	int result;
 
-	if (!out)
-		return gpumon_exchange_no_memory(exchange);
 	snprintf(table, sizeof(table), ".weak .%s .align 8 .b64 " GPUMON_GPUPROG_TABLE "[%u];",
 		 has_global_table(exchange, text) ? "global" : "const", table_entries(exchange));
 	result = gpumon_edit_write(&text->module, &request, out, &err);
-	if (!fclose(out) && !result)
-		return 0;
+	gpumon_memstream_close(out);
+	if (!result)
+		return true;
 	free(text->changed);
 	text->changed = NULL;
 	if (result > 0)
-		return 1;
-	if (!result || err.code == GPUMON_ERROR_MEMORY || err.code == GPUMON_ERROR_IO)
-		return gpumon_exchange_no_memory(exchange);
-	return refuse_all(exchange, text, err.message);
+		return false;
+	refuse_all(exchange, text, err.message);
+	return true;
 }
 
 static struct gpumon_gpuprog_target target_of(const struct gpumon_exchange *exchange,
@@ -403,25 +368,20 @@ static struct gpumon_gpuprog_target target_of(const struct gpumon_exchange *exch
  * memory. That costs more, so that it is known only now whether it has to be. Blocks that are functions do not
  * see it, either.
  */
-static int write_again(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
-		       struct gpumon_exchange_text *text)
+static bool write_again(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+			struct gpumon_exchange_text *text)
 {
-	int result = 0;
-
-	for (size_t i = 0; !result && i < text->module.functions_n; i++) {
+	for (size_t i = 0; i < text->module.functions_n; i++) {
 		struct gpumon_exchange_function *is = &text->functions[i];
 
 		if (is->counts.left[GPUMON_EDIT_KEPT] ||
 		    (text->compact && text->module.functions[i].kernel && is->plan.keeps))
-			result = make_plan(exchange, blocks, is);
+			make_plan(exchange, blocks, is);
 		memset(&is->counts, 0, sizeof(is->counts));
 	}
-	if (!result) {
-		free(text->changed);
-		text->changed = NULL;
-		result = write_text(exchange, text);
-	}
-	return result;
+	free(text->changed);
+	text->changed = NULL;
+	return write_text(exchange, text);
 }
 
 static bool leaves_points_in_functions(const struct gpumon_exchange_text *text)
@@ -433,75 +393,62 @@ static bool leaves_points_in_functions(const struct gpumon_exchange_text *text)
 }
 
 /* As small as it has to be. @size: of the original. */
-static int write_forms(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
-		       size_t size)
+static void write_forms(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
+			size_t size)
 {
 	struct gpumon_exchange_blocks memory = { .target = target_of(exchange, text, true) };
-	int result;
+	bool fits;
 
 	text->no_functions = exchange->order->no_functions;
-	result = write_text(exchange, text);
-
-	if (!result && leaves_points_in_functions(text))
-		result = write_again(exchange, &memory, text);
-	if (result > 0) {
+	fits = write_text(exchange, text);
+	if (fits && leaves_points_in_functions(text))
+		fits = write_again(exchange, &memory, text);
+	if (!fits) {
 		text->compact = true;
-		result = write_again(exchange, &memory, text);
+		write_again(exchange, &memory, text);
 	}
-	if (!result && text->compact && !text->no_functions && text->changed_size > ROOM &&
+	if (text->compact && !text->no_functions && text->changed_size > ROOM &&
 	    text->changed_size > GROWTH * size) {
 		text->no_functions = true;
-		result = write_again(exchange, &memory, text);
+		write_again(exchange, &memory, text);
 	}
 	exchange_blocks_clear(&memory);
-	return result;
 }
 
-static int edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
-			  size_t size)
+static void edit_open_text(struct gpumon_exchange *exchange, struct gpumon_exchange_text *text,
+			   size_t size)
 {
 	struct gpumon_exchange_blocks blocks = { .target = target_of(exchange, text, false) };
-	bool any = false;
-	int result;
 
-	text->functions = calloc(text->module.functions_n + 1, sizeof(*text->functions));
-	if (!text->functions)
-		return gpumon_exchange_no_memory(exchange);
-	result = find_wanted(exchange, text);
-	if (!result)
-		result = make_plans(exchange, &blocks, text, &any);
-	if (!result && any)
-		result = write_forms(exchange, text, size);
+	text->functions = gpumon_calloc(text->module.functions_n, sizeof(*text->functions));
+	find_wanted(exchange, text);
+	if (make_plans(exchange, &blocks, text))
+		write_forms(exchange, text, size);
 	for (size_t i = 0; i < text->module.functions_n; i++)
 		text->all_kernels |= text->functions[i].programs &&
 				     !text->module.functions[i].kernel;
 	exchange_blocks_clear(&blocks);
-	return result;
 }
 
-int gpumon_exchange_text_edit(struct gpumon_exchange *exchange, const char *source, size_t size,
-			      struct gpumon_exchange_text *text)
+void gpumon_exchange_text_edit(struct gpumon_exchange *exchange, const char *source, size_t size,
+			       struct gpumon_exchange_text *text)
 {
 	struct gpumon_error err;
-	int found;
 
 	memset(text, 0, sizeof(*text));
 	size = strnlen(source, size);
 	if (exchange->order->owner)
-		return look_through(exchange, source, size, exchange->order->owner) < 0 ? -1 : 0;
-	found = look_through(exchange, source, size, NULL);
-	if (found <= 0)
-		return found;
-	if (!gpumon_edit_open(source, size, &text->module, &err))
-		return edit_open_text(exchange, text, size);
-	if (err.code == GPUMON_ERROR_MEMORY)
-		return gpumon_exchange_no_memory(exchange);
-	found = look_through(exchange, source, size, err.message);
-	return found < 0 ? -1 : 0;
+		look_through(exchange, source, size, exchange->order->owner);
+	else if (!look_through(exchange, source, size, NULL))
+		return;
+	else if (!gpumon_edit_open(source, size, &text->module, &err))
+		edit_open_text(exchange, text, size);
+	else
+		look_through(exchange, source, size, err.message);
 }
 
-int gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
-			      const struct gpumon_exchange_text *text, const char *why)
+void gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
+			       const struct gpumon_exchange_text *text, const char *why)
 {
 	for (size_t i = 0; text->changed && i < text->module.functions_n; i++) {
 		const struct gpumon_exchange_function *is = &text->functions[i];
@@ -509,16 +456,13 @@ int gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
 
 		if (!is->programs)
 			continue;
-		if (gpumon_gpuprog_run_tell(exchange->run, is->number,
-					    why ? GPUMON_GPUPROG_WAY_REFUSED :
-						  GPUMON_GPUPROG_WAY_PTX,
-					    why ? why : ""))
-			return gpumon_exchange_no_memory(exchange);
+		gpumon_gpuprog_run_tell(exchange->run, is->number,
+					why ? GPUMON_GPUPROG_WAY_REFUSED : GPUMON_GPUPROG_WAY_PTX,
+					why ? why : "");
 		kernel = &exchange->run->kernels[is->number];
 		if (!why)
 			gpumon_gpuprog_run_count(exchange->run, kernel, &is->counts);
 	}
-	return 0;
 }
 
 enum gpumon_exchange_has gpumon_exchange_text_has(const struct gpumon_exchange_text *text,

@@ -44,22 +44,18 @@ struct gpumon_exchange_text {
  * @text: out, to be cleared in any case
  *
  * What is refused is said in the run. What is changed is not yet: see gpumon_exchange_text_tell().
- *
- * Return: 0, or -1 without memory.
  */
-int gpumon_exchange_text_edit(struct gpumon_exchange *exchange, const char *source, size_t size,
-			      struct gpumon_exchange_text *text);
+void gpumon_exchange_text_edit(struct gpumon_exchange *exchange, const char *source, size_t size,
+			       struct gpumon_exchange_text *text);
 
 /**
  * gpumon_exchange_text_tell - say in the run what became of the kernels of a changed text
  * @exchange: exchange
  * @text: text
  * @why: why the text is not used, or NULL: it is
- *
- * Return: 0, or -1 without memory.
  */
-int gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
-			      const struct gpumon_exchange_text *text, const char *why);
+void gpumon_exchange_text_tell(struct gpumon_exchange *exchange,
+			       const struct gpumon_exchange_text *text, const char *why);
 
 /* The way in which a text has a kernel. */
 enum gpumon_exchange_has {

@@ -154,8 +154,6 @@ static int read_sections(struct gpumon_gpuprog_image *image, struct gpumon_error
 			"it has %zu sections, %u are possible: put programs of the same kind into one section",
 			n, GPUMON_GPUPROG_MAX_SECTIONS);
 	image->sections = gpumon_pool_zalloc(image->pool, (n + 1) * sizeof(*image->sections));
-	if (!image->sections)
-		return gpumon_error_memory(err);
 	for (size_t i = 0; i <= n; i++)
 		image->sections[i].name = "";
 	image->sections_n = (uint32_t)n;
@@ -198,8 +196,6 @@ static int read_symbols(struct gpumon_gpuprog_image *image, Elf_Scn *scn, const 
 		return refuse_damaged(image, err, "the table of symbols cannot be read");
 	n = data->d_size / sizeof(Elf64_Sym);
 	image->symbols = gpumon_pool_zalloc(image->pool, (n + 1) * sizeof(*image->symbols));
-	if (!image->symbols)
-		return gpumon_error_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		if (read_symbol(image, data, (uint32_t)i, header->sh_link, err))
 			return -1;
@@ -231,8 +227,6 @@ static int read_relocations(struct gpumon_gpuprog_image *image, Elf_Scn *scn,
 		return refuse_damaged(image, err, "a section has two tables of relocations");
 	section->relocations =
 		gpumon_pool_zalloc(image->pool, (n + 1) * sizeof(*section->relocations));
-	if (!section->relocations)
-		return gpumon_error_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		GElf_Rel rel;
 
@@ -310,8 +304,6 @@ static int find_functions(struct gpumon_gpuprog_image *image, struct gpumon_erro
 {
 	image->functions =
 		gpumon_pool_zalloc(image->pool, (image->symbols_n + 1) * sizeof(*image->functions));
-	if (!image->functions)
-		return gpumon_error_memory(err);
 	for (uint32_t i = 0; i < image->symbols_n; i++) {
 		const struct gpumon_gpuprog_symbol *symbol = &image->symbols[i];
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "flatten.h"
 #include "instruction.h"
 
@@ -299,28 +300,23 @@ int gpumon_gpuprog_flatten(struct gpumon_gpuprog *program, const struct bpf_insn
 	struct flattener flattener = {
 		.program = program, .code = code, .code_n = code_n, .err = err
 	};
-	int failed;
+	int ret;
 
 	if (!code_n || code_n > GPUMON_GPUPROG_MAX_INSTRUCTIONS)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 			"%s: it has %u instructions, 1 to %d are possible: make it shorter",
 			program->name, code_n, GPUMON_GPUPROG_MAX_INSTRUCTIONS);
-	flattener.places = calloc(code_n, sizeof(*flattener.places));
-	if (!flattener.places)
-		return gpumon_error_memory(err);
-	failed = check_program(&flattener);
-	if (!failed) {
+	flattener.places = gpumon_calloc(code_n, sizeof(*flattener.places));
+	ret = check_program(&flattener);
+	if (!ret) {
 		program->steps_n = flattener.places[0].steps;
 		program->steps =
 			gpumon_pool_zalloc(pool, program->steps_n * sizeof(*program->steps));
-		if (program->steps)
-			write_functions(&flattener, 0, 0, 0, 0);
-		else
-			failed = gpumon_error_memory(err);
+		write_functions(&flattener, 0, 0, 0, 0);
 	}
 	free(flattener.places);
-	return failed;
+	return ret;
 }
 
 #define FARTHEST 64 /* steps from where ways meet to the call */
@@ -399,35 +395,28 @@ static uint32_t find_copies(const struct gpumon_gpuprog *program, bool *taken, u
 	return more;
 }
 
-static int copy_all(struct gpumon_gpuprog *program, const uint32_t *copied, uint32_t more,
-		    struct gpumon_pool *pool)
+static void copy_all(struct gpumon_gpuprog *program, const uint32_t *copied, uint32_t more,
+		     struct gpumon_pool *pool)
 {
 	uint32_t before = program->steps_n;
 	struct gpumon_gpuprog_step *steps =
 		gpumon_pool_zalloc(pool, (before + more) * sizeof(*steps));
 
-	if (!steps)
-		return -1;
 	memcpy(steps, program->steps, before * sizeof(*steps));
 	program->steps = steps;
 	for (uint32_t i = 0; i < before; i++)
 		if (copied[i])
 			copy_print(program, i, copied[i]);
-	return 0;
 }
 
-int gpumon_gpuprog_split_prints(struct gpumon_gpuprog *program, struct gpumon_pool *pool)
+void gpumon_gpuprog_split_prints(struct gpumon_gpuprog *program, struct gpumon_pool *pool)
 {
-	uint32_t *copied = calloc(program->steps_n, sizeof(*copied));
-	bool *taken = calloc(program->steps_n, sizeof(*taken));
-	int failed = -1;
+	uint32_t *copied = gpumon_calloc(program->steps_n, sizeof(*copied));
+	bool *taken = gpumon_calloc(program->steps_n, sizeof(*taken));
+	uint32_t more = find_copies(program, taken, copied);
 
-	if (copied && taken) {
-		uint32_t more = find_copies(program, taken, copied);
-
-		failed = more ? copy_all(program, copied, more, pool) : 0;
-	}
+	if (more)
+		copy_all(program, copied, more, pool);
 	free(copied);
 	free(taken);
-	return failed;
 }

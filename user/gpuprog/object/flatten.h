@@ -37,9 +37,7 @@ int gpumon_gpuprog_flatten(struct gpumon_gpuprog *program, const struct bpf_insn
  * Two calls with different texts have the same code but for the texts, and a compiler makes one of
  * them, with a text that varies. The verifier wants one text for each call. A call that is too far
  * from where the ways meet stays as it is, and so does what would make the program too long.
- *
- * Return: 0, or -1 without memory.
  */
-int gpumon_gpuprog_split_prints(struct gpumon_gpuprog *program, struct gpumon_pool *pool);
+void gpumon_gpuprog_split_prints(struct gpumon_gpuprog *program, struct gpumon_pool *pool);
 
 #endif /* GPUMON_GPUPROG_OBJECT_FLATTEN_H */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/array.h"
+#include "lib/memory.h"
 #include "flatten.h"
 #include "link.h"
 #include "map.h"
@@ -58,8 +59,8 @@ static uint32_t find_section(const struct gpumon_gpuprog_image *image, const cha
 }
 
 /* Lines: offset, file, text, line. Relocations: offset, type, access, kind. */
-static int add_notes(struct table *table, uint32_t section, uint32_t n, uint32_t size,
-		     struct gpumon_gpuprog_notes *notes)
+static void add_notes(struct table *table, uint32_t section, uint32_t n, uint32_t size,
+		      struct gpumon_gpuprog_notes *notes)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct gpumon_gpuprog_note *note;
@@ -67,8 +68,6 @@ static int add_notes(struct table *table, uint32_t section, uint32_t n, uint32_t
 
 		memcpy(words, table->at + (size_t)i * size, sizeof(words));
 		note = GPUMON_ARRAY_ADD(notes->notes, notes->n, notes->room);
-		if (!note)
-			return -1;
 		*note = (struct gpumon_gpuprog_note){ .section = section,
 						      .offset = words[0],
 						      .file = words[1],
@@ -77,7 +76,6 @@ static int add_notes(struct table *table, uint32_t section, uint32_t n, uint32_t
 	}
 	table->at += (size_t)n * size;
 	table->left -= (size_t)n * size;
-	return 0;
 }
 
 static int compare_notes(const void *a, const void *b)
@@ -111,8 +109,7 @@ static int read_table(const struct gpumon_gpuprog_image *image, const struct btf
 		text = btf__name_by_offset(btf, name);
 		if (!text)
 			return refuse(image, err);
-		if (add_notes(&table, find_section(image, text), n, size, notes))
-			return gpumon_error_memory(err);
+		add_notes(&table, find_section(image, text), n, size, notes);
 	}
 	if (notes->n)
 		qsort(notes->notes, notes->n, sizeof(*notes->notes), compare_notes);
@@ -209,17 +206,16 @@ struct link {
 	uint32_t lines_room;
 };
 
-int gpumon_gpuprog_linker_init(struct gpumon_gpuprog_linker *linker,
-			       const struct gpumon_gpuprog_image *image)
+void gpumon_gpuprog_linker_init(struct gpumon_gpuprog_linker *linker,
+				const struct gpumon_gpuprog_image *image)
 {
 	memset(linker, 0, sizeof(*linker));
 	linker->image = image;
 	linker->maps =
 		gpumon_pool_zalloc(image->pool, GPUMON_GPUPROG_MAX_MAPS * sizeof(*linker->maps));
-	linker->placed = calloc(image->functions_n + 1, sizeof(*linker->placed));
-	linker->chain = calloc(image->functions_n + 1, sizeof(*linker->chain));
-	linker->code = calloc(GPUMON_GPUPROG_MAX_INSTRUCTIONS, INSN);
-	return linker->maps && linker->placed && linker->chain && linker->code ? 0 : -1;
+	linker->placed = gpumon_calloc(image->functions_n + 1, sizeof(*linker->placed));
+	linker->chain = gpumon_calloc(image->functions_n + 1, sizeof(*linker->chain));
+	linker->code = gpumon_calloc(GPUMON_GPUPROG_MAX_INSTRUCTIONS, INSN);
 }
 
 void gpumon_gpuprog_linker_clear(struct gpumon_gpuprog_linker *linker)
@@ -237,7 +233,8 @@ static const struct gpumon_gpuprog_symbol *find_function(const struct link *link
 	return &image->symbols[image->functions[function]];
 }
 
-static int add_line(struct link *link, uint32_t instruction, const struct gpumon_gpuprog_note *note)
+static void add_line(struct link *link, uint32_t instruction,
+		     const struct gpumon_gpuprog_note *note)
 {
 	const struct btf *btf = link->linker->btf;
 	struct gpumon_pool *pool = link->linker->image->pool;
@@ -250,17 +247,14 @@ static int add_line(struct link *link, uint32_t instruction, const struct gpumon
 		line = &link->lines[link->lines_n - 1];
 	else
 		line = GPUMON_ARRAY_ADD(link->lines, link->lines_n, link->lines_room);
-	if (!line)
-		return -1;
 	line->instruction = instruction;
 	line->line = BPF_LINE_INFO_LINE_NUM(note->word);
 	line->file = gpumon_pool_part(pool, file ? file : "", MAX_FILE);
 	line->text = gpumon_pool_part(pool, text ? text : "", MAX_TEXT);
-	return line->file && line->text ? 0 : -1;
 }
 
 /* Source lines of a function that begins at @first. */
-static int add_lines(struct link *link, const struct gpumon_gpuprog_symbol *symbol, uint32_t first)
+static void add_lines(struct link *link, const struct gpumon_gpuprog_symbol *symbol, uint32_t first)
 {
 	const struct gpumon_gpuprog_notes *lines = &link->linker->extra->lines;
 	uint32_t i = notes_find(lines, symbol->section, symbol->value);
@@ -271,12 +265,10 @@ static int add_lines(struct link *link, const struct gpumon_gpuprog_symbol *symb
 		if (note->section != symbol->section ||
 		    note->offset - symbol->value >= symbol->size)
 			break;
-		if (add_line(link, first + (uint32_t)((note->offset - symbol->value) / INSN), note))
-			return gpumon_error_memory(link->err);
+		add_line(link, first + (uint32_t)((note->offset - symbol->value) / INSN), note);
 	}
 	link->program->lines = link->lines;
 	link->program->lines_n = link->lines_n;
-	return 0;
 }
 
 static int check_kernel_types(struct link *link, const struct gpumon_gpuprog_symbol *symbol,
@@ -320,8 +312,7 @@ static int place(struct link *link, uint32_t function)
 	linker->code_n += (uint32_t)(symbol->size / INSN);
 	linker->placed[function] = first + 1;
 	linker->chain[linker->chain_n++] = function;
-	if (add_lines(link, symbol, first))
-		return -1;
+	add_lines(link, symbol, first);
 	return check_kernel_types(link, symbol, first);
 }
 
@@ -400,9 +391,8 @@ static int refer_to_data(struct link *link, uint32_t at, uint32_t section, uint6
 		if (gpumon_gpuprog_map_of_data(linker->image, &linker->image->sections[section],
 					       &linker->maps[number], link->err))
 			return -1;
-		if (gpumon_gpuprog_fields_of_data(linker->image, linker->btf, section,
-						  &linker->maps[number].value_fields))
-			return gpumon_error_memory(link->err);
+		gpumon_gpuprog_fields_of_data(linker->image, linker->btf, section,
+					      &linker->maps[number].value_fields);
 		linker->maps_n++;
 	}
 	insn[0].src_reg = BPF_PSEUDO_MAP_IDX_VALUE;
@@ -550,7 +540,7 @@ static int link_all(struct link *link, uint32_t function)
 }
 
 /* Messages needed the lines; now they go where they stay. */
-static int keep_lines(struct link *link)
+static void keep_lines(struct link *link)
 {
 	size_t size = link->lines_n * sizeof(*link->lines);
 	struct gpumon_gpuprog_line *lines;
@@ -558,30 +548,26 @@ static int keep_lines(struct link *link)
 	link->program->lines = NULL;
 	link->program->lines_n = 0;
 	if (!size)
-		return 0;
+		return;
 	lines = gpumon_pool_zalloc(link->linker->image->pool, size);
-	if (!lines)
-		return gpumon_error_memory(link->err);
 	link->program->lines = memcpy(lines, link->lines, size);
 	link->program->lines_n = link->lines_n;
-	return 0;
 }
 
 int gpumon_gpuprog_link(struct gpumon_gpuprog_linker *linker, uint32_t function,
 			struct gpumon_gpuprog *program, struct gpumon_error *err)
 {
 	struct link link = { .linker = linker, .program = program, .err = err };
-	int failed;
+	int ret;
 
 	linker->code_n = 0;
 	linker->chain_n = 0;
-	failed = link_all(&link, function);
-	if (keep_lines(&link))
-		failed = -1;
+	ret = link_all(&link, function);
+	keep_lines(&link);
 	free(link.lines);
 	for (uint32_t i = 0; i < linker->chain_n; i++)
 		linker->placed[linker->chain[i]] = 0;
 	program->maps = linker->maps;
 	program->maps_n = linker->maps_n;
-	return failed;
+	return ret;
 }

@@ -79,9 +79,9 @@ struct gpumon_gpuprog_linker {
 	uint32_t chain_n;
 };
 
-/* Prepare for an image; to be cleared in both cases. Return: 0, or -1 without memory. */
-int gpumon_gpuprog_linker_init(struct gpumon_gpuprog_linker *linker,
-			       const struct gpumon_gpuprog_image *image);
+/* Prepare for an image. */
+void gpumon_gpuprog_linker_init(struct gpumon_gpuprog_linker *linker,
+				const struct gpumon_gpuprog_image *image);
 void gpumon_gpuprog_linker_clear(struct gpumon_gpuprog_linker *linker);
 
 /**

@@ -37,7 +37,6 @@ struct walk {
 	uint32_t n;
 	uint32_t size;
 	uint32_t steps;
-	bool no_memory;
 };
 
 static bool walk_type(struct walk *walk, uint32_t id, uint64_t offset, const char *name,
@@ -57,9 +56,8 @@ static bool add_field(struct walk *walk, const struct btf_type *type, uint64_t o
 						.offset = (uint32_t)offset,
 						.size = (uint8_t)size,
 						.is_signed = is_signed };
-	walk->no_memory |= !field->name;
 	walk->n++;
-	return field->name;
+	return true;
 }
 
 static bool walk_array(struct walk *walk, const struct btf_array *array, uint64_t offset,
@@ -120,20 +118,14 @@ static bool walk_type(struct walk *walk, uint32_t id, uint64_t offset, const cha
 	return false;
 }
 
-static int keep_fields(const struct walk *walk, struct gpumon_gpuprog_fields *fields)
+static void keep_fields(const struct walk *walk, struct gpumon_gpuprog_fields *fields)
 {
-	struct gpumon_gpuprog_field *copy;
-
 	*fields = (struct gpumon_gpuprog_fields){ 0 };
 	if (!walk->n)
-		return walk->no_memory ? -1 : 0;
-	copy = gpumon_pool_zalloc(walk->pool, walk->n * sizeof(*copy));
-	if (!copy)
-		return -1;
-	memcpy(copy, walk->fields, walk->n * sizeof(*copy));
-	fields->fields = copy;
+		return;
+	fields->fields = memcpy(gpumon_pool_zalloc(walk->pool, walk->n * sizeof(*walk->fields)),
+				walk->fields, walk->n * sizeof(*walk->fields));
 	fields->n = walk->n;
-	return 0;
 }
 
 /**
@@ -143,17 +135,15 @@ static int keep_fields(const struct walk *walk, struct gpumon_gpuprog_fields *fi
  * @size: bytes of a value: it has to have room for all of them
  * @pool: for the names
  * @fields: out
- *
- * Return: 0, or -1 without memory.
  */
-static int fields_read(const struct btf *btf, uint32_t id, uint32_t size, struct gpumon_pool *pool,
-		       struct gpumon_gpuprog_fields *fields)
+static void fields_read(const struct btf *btf, uint32_t id, uint32_t size, struct gpumon_pool *pool,
+			struct gpumon_gpuprog_fields *fields)
 {
 	struct walk walk = { .btf = btf, .pool = pool, .size = size };
 
 	if (!walk_type(&walk, id, 0, "", 0))
 		walk.n = 0;
-	return keep_fields(&walk, fields);
+	keep_fields(&walk, fields);
 }
 
 static void walk_variable(struct walk *walk, const struct gpumon_gpuprog_symbol *symbol)
@@ -174,8 +164,8 @@ static int compare_offsets(const void *a, const void *b)
 	return (one->offset > other->offset) - (one->offset < other->offset);
 }
 
-int gpumon_gpuprog_fields_of_data(const struct gpumon_gpuprog_image *image, const struct btf *btf,
-				  uint32_t section, struct gpumon_gpuprog_fields *fields)
+void gpumon_gpuprog_fields_of_data(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+				   uint32_t section, struct gpumon_gpuprog_fields *fields)
 {
 	struct walk walk = { .btf = btf, .pool = image->pool };
 	const struct gpumon_gpuprog_symbol *symbol;
@@ -194,7 +184,7 @@ int gpumon_gpuprog_fields_of_data(const struct gpumon_gpuprog_image *image, cons
 		walk_variable(&walk, symbol);
 	}
 	qsort(walk.fields, walk.n, sizeof(walk.fields[0]), compare_offsets);
-	return keep_fields(&walk, fields);
+	keep_fields(&walk, fields);
 }
 
 #define HISTOGRAM_BYTES	 (64 * sizeof(uint64_t))
@@ -417,18 +407,17 @@ bool gpumon_gpuprog_map_kind(uint32_t type, enum gpumon_gpuprog_map_kind *kind)
 }
 
 /* The sizes have been checked. */
-static int read_fields(const struct gpumon_gpuprog_image *image, const struct btf *btf,
-		       const struct definition *definition, struct gpumon_error *err)
+static void read_fields(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+			const struct definition *definition)
 {
 	struct gpumon_gpuprog_map *map = definition->map;
 
-	if (definition->key_type &&
-	    fields_read(btf, definition->key_type, map->key_size, image->pool, &map->key_fields))
-		return gpumon_error_memory(err);
-	if (definition->value_type && fields_read(btf, definition->value_type, map->value_size,
-						  image->pool, &map->value_fields))
-		return gpumon_error_memory(err);
-	return 0;
+	if (definition->key_type)
+		fields_read(btf, definition->key_type, map->key_size, image->pool,
+			    &map->key_fields);
+	if (definition->value_type)
+		fields_read(btf, definition->value_type, map->value_size, image->pool,
+			    &map->value_fields);
 }
 
 int gpumon_gpuprog_map_define(const struct gpumon_gpuprog_image *image, const struct btf *btf,
@@ -443,8 +432,6 @@ int gpumon_gpuprog_map_define(const struct gpumon_gpuprog_image *image, const st
 			"a map is called \"%.60s\": give it a name of letters, digits and _", name);
 	memset(map, 0, sizeof(*map));
 	map->name = gpumon_pool_text(image->pool, name);
-	if (!map->name)
-		return gpumon_error_memory(err);
 	if (read_definition(image, btf, &definition, err))
 		return -1;
 	if (definition.map_flags & ~HARMLESS_FLAGS)
@@ -459,7 +446,8 @@ int gpumon_gpuprog_map_define(const struct gpumon_gpuprog_image *image, const st
 			map->name, map->type);
 	if (check_entries(image, map, err) || check_sizes(image, map, err))
 		return -1;
-	return read_fields(image, btf, &definition, err);
+	read_fields(image, btf, &definition);
+	return 0;
 }
 
 static bool is_or_continues(const char *name, const char *with)
@@ -501,15 +489,13 @@ int gpumon_gpuprog_map_of_data(const struct gpumon_gpuprog_image *image,
 					    .read_only =
 						    is_or_continues(section->name, ".rodata") };
 	map->name = gpumon_pool_text(image->pool, section->name);
-	if (map->name && section->data) {
+	if (section->data) {
 		uint8_t *data = gpumon_pool_zalloc(image->pool, section->size);
 
-		if (!data)
-			return gpumon_error_memory(err);
 		memcpy(data, section->data, section->size);
 		map->data = data;
 	}
-	return map->name ? 0 : gpumon_error_memory(err);
+	return 0;
 }
 
 int gpumon_gpuprog_maps_fit(const struct gpumon_gpuprog_image *image,

@@ -16,11 +16,9 @@
  * @section: index of .data, .bss or .rodata
  * @fields: out. Variables that have other things than whole numbers are left out, and those with
  *          names of 96 bytes or more
- *
- * Return: 0, or -1 without memory.
  */
-int gpumon_gpuprog_fields_of_data(const struct gpumon_gpuprog_image *image, const struct btf *btf,
-				  uint32_t section, struct gpumon_gpuprog_fields *fields);
+void gpumon_gpuprog_fields_of_data(const struct gpumon_gpuprog_image *image, const struct btf *btf,
+				   uint32_t section, struct gpumon_gpuprog_fields *fields);
 
 /**
  * gpumon_gpuprog_map_define - read the definition of a map

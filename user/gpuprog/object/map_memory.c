@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "map_memory.h"
 
 #define GPUMON_GPUPROG_HASH_PROBES 64 /* slots that are tried for a key */
@@ -229,18 +230,14 @@ bool gpumon_gpuprog_hash_next(const struct gpumon_gpuprog_map *map, const void *
 	return false;
 }
 
-int gpumon_gpuprog_drain_init(struct gpumon_gpuprog_drain *drain,
-			      const struct gpumon_gpuprog_map *map, uint32_t shards)
+void gpumon_gpuprog_drain_init(struct gpumon_gpuprog_drain *drain,
+			       const struct gpumon_gpuprog_map *map, uint32_t shards)
 {
 	struct gpumon_gpuprog_ring ring = gpumon_gpuprog_ring_layout(map, shards);
 	size_t words = (size_t)ring.parts * ring.groups;
 
-	drain->seen = calloc(words, sizeof(*drain->seen));
-	drain->taken = calloc(words, sizeof(*drain->taken));
-	if (drain->seen && drain->taken)
-		return 0;
-	gpumon_gpuprog_drain_clear(drain);
-	return -1;
+	drain->seen = gpumon_calloc(words, sizeof(*drain->seen));
+	drain->taken = gpumon_calloc(words, sizeof(*drain->taken));
 }
 
 void gpumon_gpuprog_drain_clear(struct gpumon_gpuprog_drain *drain)

@@ -190,9 +190,8 @@ struct gpumon_gpuprog_drain {
 	void *arg;
 };
 
-/* Return: 0, or -1 without memory. */
-int gpumon_gpuprog_drain_init(struct gpumon_gpuprog_drain *drain,
-			      const struct gpumon_gpuprog_map *map, uint32_t shards);
+void gpumon_gpuprog_drain_init(struct gpumon_gpuprog_drain *drain,
+			       const struct gpumon_gpuprog_map *map, uint32_t shards);
 void gpumon_gpuprog_drain_clear(struct gpumon_gpuprog_drain *drain);
 
 /**

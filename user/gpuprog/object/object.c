@@ -151,8 +151,6 @@ static int read_program(struct reader *reader, uint32_t function, const char *se
 	program->name = gpumon_pool_text(&object->pool, name);
 	program->section = gpumon_pool_text(&object->pool, section);
 	program->texts = object->texts;
-	if (!program->name || !program->section)
-		return gpumon_error_memory(reader->err);
 	if (section_read(program->section, program->name, &program->point, &targets, reader->err) ||
 	    gpumon_gpuprog_link(&reader->linker, function, program, reader->err))
 		return -1;
@@ -160,9 +158,8 @@ static int read_program(struct reader *reader, uint32_t function, const char *se
 	if (gpumon_gpuprog_flatten(program, reader->linker.code, reader->linker.code_n,
 				   &object->pool, reader->err))
 		return -1;
-	return gpumon_gpuprog_split_prints(program, &object->pool) ?
-		       gpumon_error_memory(reader->err) :
-		       0;
+	gpumon_gpuprog_split_prints(program, &object->pool);
+	return 0;
 }
 
 /* As for libbpf, a program is a function of a section of its own that others can see. */
@@ -198,9 +195,7 @@ static int read_object(struct reader *reader)
 	object->targets = gpumon_pool_zalloc(&object->pool, GPUMON_GPUPROG_MAX_PROGRAMS *
 								    sizeof(*object->targets));
 	object->texts = gpumon_pool_zalloc(&object->pool, sizeof(*object->texts));
-	if (!object->programs || !object->targets || !object->texts ||
-	    gpumon_gpuprog_linker_init(&reader->linker, &reader->image))
-		return gpumon_error_memory(reader->err);
+	gpumon_gpuprog_linker_init(&reader->linker, &reader->image);
 	reader->linker.btf = reader->btf;
 	reader->linker.extra = &reader->extra;
 	if (read_programs(reader))
@@ -218,16 +213,18 @@ int gpumon_gpuprog_object_read(const void *image, size_t size, const char *name,
 	struct reader reader = { .object = object,
 				 .image = { .name = name, .pool = &object->pool },
 				 .err = err };
-	int failed;
+	int ret;
 
 	memset(object, 0, sizeof(*object));
-	failed = gpumon_gpuprog_image_open(&reader.image, image, size, err) ||
-		 read_types(&reader) || read_object(&reader);
+	ret = gpumon_gpuprog_image_open(&reader.image, image, size, err) || read_types(&reader) ||
+			      read_object(&reader) ?
+		      -1 :
+		      0;
 	gpumon_gpuprog_linker_clear(&reader.linker);
 	gpumon_gpuprog_extra_clear(&reader.extra);
 	btf__free(reader.btf);
 	gpumon_gpuprog_image_close(&reader.image);
-	return failed ? -1 : 0;
+	return ret;
 }
 
 struct gpumon_gpuprog_map *gpumon_gpuprog_object_map(const struct gpumon_gpuprog_object *object,

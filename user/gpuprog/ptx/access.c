@@ -300,21 +300,19 @@ static uint32_t width_of(struct gpumon_ptx_slice type)
 	return 8 * gpumon_ptx_type_size((struct gpumon_ptx_slice){ type.at + 1, type.size - 1 });
 }
 
-static int set_width(struct gpumon_ptx_registers *registers, uint64_t key, uint64_t value,
-		     bool keep_before)
+static void set_width(struct gpumon_ptx_registers *registers, uint64_t key, uint64_t value,
+		      bool keep_before)
 {
 	if (keep_before) {
 		struct gpumon_map_slot *before =
 			GPUMON_GROW(registers->before, registers->before_n);
 
-		if (!before)
-			return -1;
 		before->key = key;
 		before->value = gpumon_map_get(&registers->widths, key);
 		if (!before->value)
 			before->value = 1;
 	}
-	return gpumon_map_set(&registers->widths, key, value);
+	gpumon_map_set(&registers->widths, key, value);
 }
 
 /* .reg .b32 %a, %r<5>; the first operand has the types, too: ".v2 .f32 %a". */
@@ -343,44 +341,38 @@ static int declare(struct gpumon_ptx_registers *registers,
 
 			if (gpumon_ptx_is_sign(&lexer, '<'))
 				key ^= RANGE;
-			if (set_width(registers, key, 1 + width, registers->scopes_n > 1))
-				return gpumon_error_memory(err);
+			set_width(registers, key, 1 + width, registers->scopes_n > 1);
 		}
 	}
 	return 0;
 }
 
-static int open_scope(struct gpumon_ptx_registers *registers)
+static void open_scope(struct gpumon_ptx_registers *registers)
 {
 	size_t *scope = GPUMON_GROW(registers->scopes, registers->scopes_n);
 
-	if (!scope)
-		return -1;
 	*scope = registers->before_n;
-	return 0;
 }
 
-static int close_scope(struct gpumon_ptx_registers *registers)
+static void close_scope(struct gpumon_ptx_registers *registers)
 {
 	if (!registers->scopes_n)
-		return 0;
+		return;
 	registers->scopes_n--;
 	while (registers->before_n > registers->scopes[registers->scopes_n]) {
 		const struct gpumon_map_slot *before = &registers->before[--registers->before_n];
 
-		if (set_width(registers, before->key, before->value, false))
-			return -1;
+		set_width(registers, before->key, before->value, false);
 	}
-	return 0;
 }
 
 int gpumon_ptx_registers_see(struct gpumon_ptx_registers *registers,
 			     const struct gpumon_ptx_statement *statement, struct gpumon_error *err)
 {
-	if (statement->kind == GPUMON_PTX_OPEN && open_scope(registers))
-		return gpumon_error_memory(err);
-	if (statement->kind == GPUMON_PTX_CLOSE && close_scope(registers))
-		return gpumon_error_memory(err);
+	if (statement->kind == GPUMON_PTX_OPEN)
+		open_scope(registers);
+	if (statement->kind == GPUMON_PTX_CLOSE)
+		close_scope(registers);
 	if (statement->kind == GPUMON_PTX_DIRECTIVE && gpumon_ptx_same(statement->name, ".reg"))
 		return declare(registers, statement, err);
 	return 0;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "lib/memory.h"
 #include "gpuprog/object/instruction.h"
 #include "map.h"
 #include "text.h"
@@ -137,18 +138,15 @@ void text_kept(struct text *text)
 		text_emit(text, "mov.b64 $d, $s$u", RESULT, GPUMON_GPUPROG_KEPT_REG, slot);
 }
 
-int gpumon_gpuprog_take_place(const struct gpumon_gpuprog_target *target, FILE *out,
-			      struct gpumon_error *err)
+void gpumon_gpuprog_take_place(const struct gpumon_gpuprog_target *target, FILE *out)
 {
-	struct text text = { .target = target, .err = err };
+	struct text text = { .target = target };
 	uint32_t zero = text_wide(&text), none = text_predicate(&text);
 	struct place place;
-	char *body = NULL;
+	char *body;
 	size_t size;
 
-	text.out = open_memstream(&body, &size);
-	if (!text.out)
-		return gpumon_error_memory(err);
+	text.out = gpumon_memstream_open(&body, &size);
 	/* A table without addresses. */
 	text_emit(&text, "setp.eq.u64 $p, $d, 0", none, text_table(&text, 0));
 	text_emit(&text, "@$p bra $l", none, TEXT_LABEL_END);
@@ -159,13 +157,12 @@ int gpumon_gpuprog_take_place(const struct gpumon_gpuprog_target *target, FILE *
 		text_emit(&text, "st.global.u64 [$d], $d", word_address(&text, &place, word),
 			  word <= THREAD ? tag(&text, word) : zero);
 	text_label(&text, TEXT_LABEL_END);
-	fclose(text.out);
+	gpumon_memstream_close(text.out);
 	fputs("{\n", out);
 	text_declare(&text, out);
 	fputs(body, out);
 	fputs("}\n", out);
 	free(body);
-	return 0;
 }
 
 #define RESULT 0 /* R0 */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "access.h"
 #include "edit.h"
@@ -376,7 +377,7 @@ static const char *block_of(const struct gpumon_edit_plan *plan, enum gpumon_gpu
  * @kernel: number of the kernel
  * @source: file << 32 | line
  *
- * Return: the number, or 0 without memory.
+ * Return: the number.
  */
 static uint64_t number_source(struct gpumon_ptx_writer *writer, uint32_t kernel, uint64_t source)
 {
@@ -398,14 +399,12 @@ static uint64_t place_line(struct body *body)
 	struct gpumon_ptx_writer *writer = body->writer;
 	struct gpumon_ptx_shared_line *line = GPUMON_GROW(writer->lines, writer->lines_n);
 
-	if (!line)
-		return 0;
 	*line = (struct gpumon_ptx_shared_line){ body->function, body->source };
 	return writer->lines_n;
 }
 
-/* The number of the current source line or its place in the table, or 0; -1 without memory. */
-static int64_t line_number(struct body *body)
+/* The number of the current source line or its place in the table, or 0. */
+static uint64_t line_number(struct body *body)
 {
 	struct gpumon_ptx_writer *writer = body->writer;
 	uint64_t number;
@@ -414,14 +413,13 @@ static int64_t line_number(struct body *body)
 		return 0;
 	number = gpumon_map_get(&writer->line_numbers, body->source);
 	if (number)
-		return (int64_t)number;
+		return number;
 	if (body->by_table && writer->lines_n >= writer->lines_max)
 		return 0;
 	number = body->by_table ? place_line(body) :
 				  number_source(writer, body->kernel_plan->number, body->source);
-	if (!number || gpumon_map_set(&writer->line_numbers, body->source, number))
-		return -1;
-	return (int64_t)number;
+	gpumon_map_set(&writer->line_numbers, body->source, number);
+	return number;
 }
 
 /* One more block of a point: its text, or the function that has it. */
@@ -474,7 +472,6 @@ static int write_access(struct body *body, const struct gpumon_ptx_access *acces
 		.access = access,
 	};
 	enum gpumon_gpuprog_point kinds[2];
-	int64_t line;
 
 	for (int kind = GPUMON_GPUPROG_MEMORY; kind <= GPUMON_GPUPROG_BARRIER; kind++) {
 		const char *block = block_of(body->kernel_plan, (enum gpumon_gpuprog_point)kind);
@@ -491,10 +488,7 @@ static int write_access(struct body *body, const struct gpumon_ptx_access *acces
 		return 0;
 	}
 	point.kernel = body->kernel_plan->number;
-	line = line_number(body);
-	if (line < 0)
-		return gpumon_error_memory(body->writer->err);
-	point.line = (uint64_t)line;
+	point.line = line_number(body);
 	copy_to(body->writer, body->pragma ? body->pragma : begin_of(body));
 	if (!write_point(&point, &body->registers)) {
 		body->kernel_plan->counts->left[GPUMON_EDIT_FORM]++;
@@ -826,7 +820,7 @@ static bool is_like(const struct edit *edit, size_t function, size_t kernel)
 }
 
 /* The numbers of a kernel in copies that it shares with others, and what was done there. */
-static int write_table(struct edit *edit, size_t kernel)
+static void write_table(struct edit *edit, size_t kernel)
 {
 	struct gpumon_ptx_writer *writer = &edit->writer;
 	struct gpumon_ptx_calls *calls = writer->calls;
@@ -834,7 +828,7 @@ static int write_table(struct edit *edit, size_t kernel)
 	size_t n = gpumon_ptx_calls_reach(calls, (uint32_t)kernel, writer->points, 0);
 
 	if (!n)
-		return 0;
+		return;
 	for (size_t i = 0; i < n; i++) {
 		const struct gpumon_edit_counts *counts = &edit->shared[calls->stack[i]];
 
@@ -849,15 +843,11 @@ static int write_table(struct edit *edit, size_t kernel)
 		const struct gpumon_ptx_shared_line *line = &writer->lines[i];
 		uint64_t number = 0;
 
-		if (calls->reached[line->function] == calls->look) {
+		if (calls->reached[line->function] == calls->look)
 			number = number_source(writer, plan->number, line->source);
-			if (!number)
-				return gpumon_error_memory(writer->err);
-		}
 		fprintf(writer->out, ", %" PRIu64, number);
 	}
 	fprintf(writer->out, "};\n");
-	return 0;
 }
 
 /* The first kernel that shares its copies with this one. */
@@ -897,7 +887,7 @@ static int write_shared_copies(struct edit *edit, size_t first)
 	gpumon_map_clear(&writer->line_numbers);
 	for (size_t i = first; !result && i < functions_n; i++)
 		if (is_like(edit, i, first))
-			result = write_table(edit, i);
+			write_table(edit, i);
 	return result;
 }
 
@@ -934,7 +924,7 @@ static void count_left(struct edit *edit, size_t kernel, const struct gpumon_edi
 }
 
 /* Each block as a function of its own. */
-static int write_called(struct edit *edit)
+static void write_called(struct edit *edit)
 {
 	struct gpumon_ptx_writer *writer = &edit->writer;
 	uint32_t n = 0;
@@ -949,22 +939,19 @@ static int write_called(struct edit *edit)
 			if (!plan->blocks[j] || gpumon_map_get(&writer->called, key))
 				continue;
 			ptx_write_called(writer->out, n, context, plan->blocks[j]);
-			if (gpumon_map_set(&writer->called, key, ++n))
-				return gpumon_error_memory(writer->err);
+			gpumon_map_set(&writer->called, key, ++n);
 		}
 	}
-	return 0;
 }
 
 /* What all of the changed functions use. */
-static int write_head(struct edit *edit)
+static void write_head(struct edit *edit)
 {
 	if (edit->table)
 		fprintf(edit->writer.out, "%s\n", edit->table);
 	edit->table = NULL;
 	if (edit->writer.request->compact && !edit->writer.called.used)
-		return write_called(edit);
-	return 0;
+		write_called(edit);
 }
 
 static int write_kernel(struct edit *edit, size_t kernel, const struct gpumon_edit_plan *plan)
@@ -992,15 +979,15 @@ static int write_function(struct edit *edit, size_t function)
 	const struct gpumon_ptx_place *place = &writer->inner->places[function];
 	const struct gpumon_edit_plan *plan = edit->plans[function];
 	bool kernel = writer->inner->functions[function].kernel;
-	int result;
+	int result = 0;
 
 	copy_to(writer, place->begin);
 	writer->kernel = function;
 	writer->kernel_plan = NULL;
 	writer->points = 0;
 	writer->has_copies = false;
-	result = write_head(edit);
-	if (!result && kernel)
+	write_head(edit);
+	if (kernel)
 		result = write_kernel(edit, function, plan);
 	write_text(writer, place->begin, place->body);
 	if (!result)
@@ -1013,18 +1000,15 @@ static int write_function(struct edit *edit, size_t function)
 static int write_module(struct edit *edit)
 {
 	const struct gpumon_edit_inner *inner = edit->writer.inner;
-	char *tail = NULL;
+	char *tail;
 	size_t size;
 	int result = 0;
 
-	edit->tail = open_memstream(&tail, &size);
-	if (!edit->tail)
-		return gpumon_error_memory(edit->writer.err);
+	edit->tail = gpumon_memstream_open(&tail, &size);
 	for (size_t i = 0; !result && i < inner->functions_n; i++)
 		if (edit->plans[i])
 			result = write_function(edit, i);
-	if (fclose(edit->tail) && !result)
-		result = gpumon_error_memory(edit->writer.err);
+	gpumon_memstream_close(edit->tail);
 	if (!result && size) {
 		copy_to(&edit->writer, inner->places[inner->functions_n - 1].end);
 		fputc('\n', edit->writer.out);
@@ -1041,17 +1025,14 @@ static int write_module(struct edit *edit)
 	return 0;
 }
 
-static int ask_for_plans(struct edit *edit)
+static void ask_for_plans(struct edit *edit)
 {
 	const struct gpumon_edit_inner *inner = edit->writer.inner;
 
-	edit->plans = calloc(inner->functions_n + 1, sizeof(*edit->plans));
-	if (!edit->plans)
-		return gpumon_error_memory(edit->writer.err);
+	edit->plans = gpumon_calloc(inner->functions_n, sizeof(*edit->plans));
 	for (size_t i = 0; i < inner->functions_n; i++)
 		edit->plans[i] = edit->writer.request->plan(edit->writer.request->data,
 							    &inner->functions[i]);
-	return 0;
 }
 
 static bool wants_nothing(const struct edit *edit)
@@ -1075,18 +1056,15 @@ int gpumon_edit_write(const struct gpumon_edit_module *module,
 			    .err = err },
 		.table = request->table,
 	};
-	int result;
+	int result = 0;
 
 	if (module->probed)
 		return GPUMON_PTX_REFUSE(err, 1, "this text has been probed before");
-	result = ask_for_plans(&edit);
-	if (!result && !wants_nothing(&edit))
+	ask_for_plans(&edit);
+	if (!wants_nothing(&edit))
 		result = gpumon_ptx_calls_open(module->inner, edit.plans, &calls, err);
-	if (!result && request->compact) {
-		edit.shared = calloc(module->inner->functions_n + 1, sizeof(*edit.shared));
-		if (!edit.shared)
-			result = gpumon_error_memory(err);
-	}
+	if (request->compact)
+		edit.shared = gpumon_calloc(module->inner->functions_n, sizeof(*edit.shared));
 	if (!result)
 		result = write_module(&edit);
 	gpumon_ptx_calls_close(&calls);

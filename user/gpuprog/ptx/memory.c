@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "gpuprog/object/instruction.h"
 #include "memory.h"
 
@@ -128,14 +129,12 @@ static bool close_memory(struct usage *usage, struct text_frame *frame)
 	return first < end && add_memory(usage, first, end);
 }
 
-static int cut_cells(struct text *text, const struct usage *usage, struct text_frame *frame)
+static void cut_cells(struct text *text, const struct usage *usage, struct text_frame *frame)
 {
 	struct text_cell *cell = NULL;
 	int32_t i;
 
-	frame->cells = calloc(STACK, sizeof(*frame->cells));
-	if (!frame->cells)
-		return -1;
+	frame->cells = gpumon_calloc(STACK, sizeof(*frame->cells));
 	for (i = 0; i < STACK; i++) {
 		if (!usage->used[i] || usage->memory[i]) {
 			cell = NULL;
@@ -149,29 +148,26 @@ static int cut_cells(struct text *text, const struct usage *usage, struct text_f
 	}
 	for (cell = frame->cells; cell < frame->cells + frame->cells_n; cell++)
 		cell->reg = cell->size > 4 ? text_wide(text) : text_word(text);
-	return 0;
 }
 
-int text_stack_plan(struct text *text)
+void text_stack_plan(struct text *text)
 {
-	struct usage *usages = calloc(GPUMON_GPUPROG_MAX_DEPTH, sizeof(*usages));
-	uint32_t i;
-	int result = usages ? 0 : -1;
+	struct usage *usages = gpumon_calloc(GPUMON_GPUPROG_MAX_DEPTH, sizeof(*usages));
 	bool more = true;
+	uint32_t i;
 
-	while (more && usages) {
+	while (more) {
 		more = false;
 		for (i = 0; i < text->program->steps_n; i++)
 			more |= note_step(text, usages, i, PASS_MEMORY);
 		for (i = 0; i < GPUMON_GPUPROG_MAX_DEPTH; i++)
 			more |= close_memory(&usages[i], &text->frames[i]);
 	}
-	for (i = 0; usages && i < text->program->steps_n; i++)
+	for (i = 0; i < text->program->steps_n; i++)
 		note_step(text, usages, i, PASS_CELLS);
-	for (i = 0; !result && i < GPUMON_GPUPROG_MAX_DEPTH; i++)
-		result = cut_cells(text, &usages[i], &text->frames[i]);
+	for (i = 0; i < GPUMON_GPUPROG_MAX_DEPTH; i++)
+		cut_cells(text, &usages[i], &text->frames[i]);
 	free(usages);
-	return result;
 }
 
 void text_stack_clear(struct text *text)

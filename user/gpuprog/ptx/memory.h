@@ -5,8 +5,8 @@
 
 #include "text.h"
 
-/* Decide it for all frames. Return: 0, or -1 without memory. */
-int text_stack_plan(struct text *text);
+/* Decide it for all frames. */
+void text_stack_plan(struct text *text);
 void text_stack_clear(struct text *text);
 /* Declare what stays memory, and set R10 of each frame. */
 void text_stack_begin(struct text *text, FILE *declarations);

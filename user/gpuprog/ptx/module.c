@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "module.h"
 #include "translate.h"
@@ -130,8 +131,7 @@ static int read_file(struct scan *scan)
 	if (scan->lexer.kind != GPUMON_PTX_STRING)
 		return GPUMON_PTX_REFUSE(scan->err, scan->lexer.token_line, ".file without a name");
 	name = GPUMON_GROW(inner->file_names, inner->file_names_n);
-	if (!name || gpumon_map_set(&inner->files, number, inner->file_names_n))
-		return gpumon_error_memory(scan->err);
+	gpumon_map_set(&inner->files, number, inner->file_names_n);
 	name->at = scan->lexer.token.at + 1;
 	name->size = scan->lexer.token.size - 2;
 	return next(scan);
@@ -148,20 +148,17 @@ ssize_t gpumon_ptx_find_function(const struct gpumon_edit_inner *inner,
 	return (ssize_t)found - 1;
 }
 
-static int add_function(struct scan *scan, const struct gpumon_edit_function *function,
-			const struct gpumon_ptx_place *place)
+static void add_function(struct scan *scan, const struct gpumon_edit_function *function,
+			 const struct gpumon_ptx_place *place)
 {
 	struct gpumon_edit_inner *inner = scan->inner;
 	struct gpumon_edit_function *to = GPUMON_GROW(inner->functions, inner->functions_n);
 	struct gpumon_ptx_place *to_place = GPUMON_GROW(inner->places, inner->places_n);
 
-	if (!to || !to_place ||
-	    gpumon_map_set(&inner->names, gpumon_hash_bytes(function->name, function->size),
-			   inner->functions_n))
-		return gpumon_error_memory(scan->err);
+	gpumon_map_set(&inner->names, gpumon_hash_bytes(function->name, function->size),
+		       inner->functions_n);
 	*to = *function;
 	*to_place = *place;
-	return 0;
 }
 
 /* What is between the name and the body, or the semicolon of a declaration. */
@@ -233,7 +230,8 @@ static int read_function(struct scan *scan)
 	if (skip_brackets(scan, '{', '}'))
 		return -1;
 	place.end = scan->closed;
-	return add_function(scan, &function, &place);
+	add_function(scan, &function, &place);
+	return 0;
 }
 
 /* [4][8]: how many there are. None without a number, as in a declaration of what is elsewhere. */
@@ -361,9 +359,7 @@ int gpumon_edit_open(const char *text, size_t size, struct gpumon_edit_module *m
 	struct scan scan = { .module = module, .err = err };
 
 	memset(module, 0, sizeof(*module));
-	module->inner = calloc(1, sizeof(*module->inner));
-	if (!module->inner)
-		return gpumon_error_memory(err);
+	module->inner = gpumon_calloc(1, sizeof(*module->inner));
 	scan.inner = module->inner;
 	scan.inner->text = (struct gpumon_ptx_slice){ text, strnlen(text, size) };
 	scan.lexer.at = text;
@@ -474,8 +470,6 @@ static int look_through(const struct gpumon_edit_inner *inner, size_t function,
 		if (to < 0 || inner->functions[to].kernel)
 			continue;
 		call = GPUMON_GROW(calls->calls, calls->calls_n);
-		if (!call)
-			return gpumon_error_memory(err);
 		*call = (struct gpumon_ptx_call){ (uint32_t)function, (uint32_t)to };
 	}
 	return 0;
@@ -497,18 +491,16 @@ static void turn_round(const struct gpumon_ptx_calls *calls, size_t functions_n,
 }
 
 /* What a function has, its callers have. A function is visited again once for each new point. */
-static int pass_on(struct gpumon_ptx_calls *calls, size_t functions_n)
+static void pass_on(struct gpumon_ptx_calls *calls, size_t functions_n)
 {
-	size_t *first = calloc(functions_n + 2, sizeof(*first)), n = 0;
-	uint32_t *from = calloc(calls->calls_n + 1, sizeof(*from));
-	bool *queued = calloc(functions_n + 1, sizeof(*queued));
+	size_t *first = gpumon_calloc(functions_n + 2, sizeof(*first)), n = 0;
+	uint32_t *from = gpumon_calloc(calls->calls_n + 1, sizeof(*from));
+	bool *queued = gpumon_calloc(functions_n + 1, sizeof(*queued));
 
-	if (first && from && queued) {
-		turn_round(calls, functions_n, first, from);
-		for (size_t i = 0; i < functions_n; i++) {
-			queued[i] = true;
-			calls->stack[n++] = (uint32_t)i;
-		}
+	turn_round(calls, functions_n, first, from);
+	for (size_t i = 0; i < functions_n; i++) {
+		queued[i] = true;
+		calls->stack[n++] = (uint32_t)i;
 	}
 	while (n) {
 		uint32_t to = calls->stack[--n];
@@ -523,11 +515,9 @@ static int pass_on(struct gpumon_ptx_calls *calls, size_t functions_n)
 			queued[from[i]] = true;
 		}
 	}
-	n = first && from && queued;
 	free(first);
 	free(from);
 	free(queued);
-	return n ? 0 : -1;
 }
 
 int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner,
@@ -537,20 +527,19 @@ int gpumon_ptx_calls_open(const struct gpumon_edit_inner *inner,
 	size_t n = inner->functions_n;
 
 	memset(calls, 0, sizeof(*calls));
-	calls->first = calloc(n + 1, sizeof(*calls->first));
-	calls->points = calloc(n + 1, sizeof(*calls->points));
-	calls->own = calloc(n + 1, sizeof(*calls->own));
-	calls->reached = calloc(n + 1, sizeof(*calls->reached));
-	calls->stack = calloc(n + 1, sizeof(*calls->stack));
-	if (!calls->first || !calls->points || !calls->own || !calls->reached || !calls->stack)
-		return gpumon_error_memory(err);
+	calls->first = gpumon_calloc(n + 1, sizeof(*calls->first));
+	calls->points = gpumon_calloc(n + 1, sizeof(*calls->points));
+	calls->own = gpumon_calloc(n + 1, sizeof(*calls->own));
+	calls->reached = gpumon_calloc(n + 1, sizeof(*calls->reached));
+	calls->stack = gpumon_calloc(n + 1, sizeof(*calls->stack));
 	for (size_t i = 0; i < n; i++) {
 		calls->first[i] = calls->calls_n;
 		if ((plans[i] || !inner->functions[i].kernel) && look_through(inner, i, calls, err))
 			return -1;
 	}
 	calls->first[n] = calls->calls_n;
-	return pass_on(calls, n) ? gpumon_error_memory(err) : 0;
+	pass_on(calls, n);
+	return 0;
 }
 
 void gpumon_ptx_calls_close(struct gpumon_ptx_calls *calls)

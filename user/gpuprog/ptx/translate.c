@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "lib/memory.h"
 #include "gpuprog/object/instruction.h"
 #include "memory.h"
 #include "text.h"
@@ -448,13 +449,13 @@ static void write_step(struct text *text, const struct gpumon_gpuprog_step *step
 	}
 }
 
-/* Which steps need a label. NULL without memory. */
+/* Which steps need a label. */
 static bool *find_targets(const struct text *text)
 {
-	bool *targets = calloc(text->program->steps_n, sizeof(*targets));
+	bool *targets = gpumon_calloc(text->program->steps_n, sizeof(*targets));
 	uint32_t i;
 
-	for (i = 0; targets && i < text->program->steps_n; i++)
+	for (i = 0; i < text->program->steps_n; i++)
 		if (text->facts[i].reached && gpumon_gpuprog_is_jump(text->program->steps[i].code))
 			targets[text->program->steps[i].target] = true;
 	return targets;
@@ -590,19 +591,13 @@ static void write_block(struct text *text, const char *body, FILE *out)
 static int translate(struct text *text, FILE *out)
 {
 	bool *targets = find_targets(text);
-	char *body = NULL;
+	char *body;
 	size_t size;
 
-	text->out = open_memstream(&body, &size);
-	if (!targets || !text->out || text_stack_plan(text)) {
-		if (text->out)
-			fclose(text->out);
-		free(body);
-		free(targets);
-		return gpumon_error_memory(text->err);
-	}
+	text->out = gpumon_memstream_open(&body, &size);
+	text_stack_plan(text);
 	write_steps(text, targets);
-	fclose(text->out);
+	gpumon_memstream_close(text->out);
 	if (!text->failed)
 		write_block(text, body, out);
 	free(body);

@@ -69,14 +69,10 @@ int gpumon_gpuprog_translate(const struct gpumon_gpuprog *program,
  * gpumon_gpuprog_take_place - write the block by which a thread takes its place for what it keeps
  * @target: see there, with @patch or @memory
  * @out: stream for the text
- * @err: no memory
  *
  * It runs at the begin of each thread of a kernel with a program that keeps something in memory.
- *
- * Return: 0, or -1 with @err.
  */
-int gpumon_gpuprog_take_place(const struct gpumon_gpuprog_target *target, FILE *out,
-			      struct gpumon_error *err);
+void gpumon_gpuprog_take_place(const struct gpumon_gpuprog_target *target, FILE *out);
 
 /*
  * The version of PTX with which an architecture came, as struct gpumon_gpuprog_target's @isa: an assembler

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/bpf_privilege.h"
 #include "lib/libbpf_said.h"
 #include "cpu.h"
@@ -221,11 +222,9 @@ static struct bpf_link *attach_uprobe(const struct bpf_program *program, const c
 	const char *colon = strrchr(place, ':');
 	LIBBPF_OPTS(bpf_uprobe_opts, how, .func_name = colon + 1,
 		    .retprobe = !strncmp(bpf_program__section_name(program), "uretprobe", 9));
-	char *file = strndup(place, (size_t)(colon - place));
-	struct bpf_link *link = NULL;
+	char *file = gpumon_strndup(place, (size_t)(colon - place));
+	struct bpf_link *link = bpf_program__attach_uprobe_opts(program, -1, file, 0, &how);
 
-	if (file)
-		link = bpf_program__attach_uprobe_opts(program, -1, file, 0, &how);
 	free(file);
 	return link;
 }
@@ -297,9 +296,7 @@ int gpumon_gpuprog_cpu_open(const struct gpumon_gpuprog_check *check,
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_REFUSED,
 			"%u programs of it are for the CPU, which needs root (CAP_BPF and CAP_PERFMON): leave them out with --no-cpu",
 			check->object.cpu_n);
-	cpu = calloc(1, sizeof(*cpu));
-	if (!cpu)
-		return gpumon_error_memory(err);
+	cpu = gpumon_calloc(1, sizeof(*cpu));
 	cpu->check = check;
 	if (load(cpu, err) || share_maps(cpu, err) || set_values(cpu, options, err) ||
 	    attach_all(cpu, options, err)) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "capture/symbol.h"
 #include "lib/json.h"
 #include "lib/read_at.h"
@@ -254,13 +255,11 @@ struct json_object *gpumon_gpuprog_tools_json(void)
 /* "entry 1, exit 3" */
 static char *list_points(const struct gpumon_gpuprog_kernel *kernel)
 {
-	char *text = NULL;
+	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = gpumon_memstream_open(&text, &size);
 	const char *comma = "";
 
-	if (!out)
-		return NULL;
 	for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++) {
 		if (!kernel->points[i])
 			continue;
@@ -269,10 +268,8 @@ static char *list_points(const struct gpumon_gpuprog_kernel *kernel)
 	}
 	if (!*comma)
 		fputc('-', out);
-	if (!fclose(out))
-		return text;
-	free(text);
-	return NULL;
+	gpumon_memstream_close(out);
+	return text;
 }
 
 static uint64_t count_left(const struct gpumon_gpuprog_kernel *kernel)

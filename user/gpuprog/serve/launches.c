@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "launches.h"
 #include "memory.h"
@@ -54,24 +55,23 @@ void gpumon_gpuprog_launches_name(struct gpumon_gpuprog_processes *processes, ui
 	if (!process || number > NAMES_MAX)
 		return;
 	while (process->names_n <= number)
-		if (!GPUMON_ARRAY_ADD(process->names, process->names_n, process->names_room))
-			return;
+		GPUMON_ARRAY_ADD(process->names, process->names_n, process->names_room);
 	process->names[number] = gpumon_pool_text(&processes->pool, name);
 }
 
-/* Numbers in the run, by those in the process; NULL without memory. */
+/* Numbers in the run, by those in the process. */
 static uint32_t *list_numbers(const struct gpumon_gpuprog_process *process,
 			      const struct gpumon_gpuprog_run *run)
 {
-	uint32_t *numbers = calloc(process->names_n + 1, sizeof(*numbers));
+	uint32_t *numbers = gpumon_calloc(process->names_n + 1, sizeof(*numbers));
 
-	for (uint32_t i = 0; numbers && i < process->names_n; i++)
+	for (uint32_t i = 0; i < process->names_n; i++)
 		numbers[i] = process->names[i] ? gpumon_gpuprog_run_find(run, process->names[i]) :
 						 GPUMON_GPUPROG_NO_NUMBER;
 	return numbers;
 }
 
-/* @launches: room for @count. Returns how many of them are of kernels in the run; none without memory. */
+/* @launches: room for @count. Returns how many of them are of kernels in the run. */
 static uint64_t add_launches(const struct gpumon_gpuprog_process *process, uint64_t count,
 			     const struct gpumon_gpuprog_run *run, uint32_t devices_n,
 			     struct gpumon_gpuprog_launch *launches)
@@ -79,7 +79,7 @@ static uint64_t add_launches(const struct gpumon_gpuprog_process *process, uint6
 	uint32_t *numbers = list_numbers(process, run);
 	uint64_t added = 0;
 
-	for (uint64_t i = 0; numbers && i < count; i++) {
+	for (uint64_t i = 0; i < count; i++) {
 		struct gpumon_wire_launch launch;
 
 		memcpy(&launch, &process->launches->launches[i], sizeof(launch));
@@ -118,7 +118,6 @@ static void keep_launches(struct gpumon_gpuprog_processes *processes,
 			  const struct gpumon_gpuprog_process *process,
 			  const struct gpumon_gpuprog_run *run, uint32_t devices_n)
 {
-	struct gpumon_gpuprog_launch *ended = NULL;
 	uint64_t count;
 	const char *why = count_launches(process, &count);
 
@@ -126,16 +125,14 @@ static void keep_launches(struct gpumon_gpuprog_processes *processes,
 		processes->why = why;
 		return;
 	}
-	if (processes->ended_n + count <= ENDED_MAX)
-		ended = reallocarray(processes->ended, processes->ended_n + count + 1,
-				     sizeof(*ended));
-	if (!ended) {
+	if (processes->ended_n + count > ENDED_MAX) {
 		processes->left_out++;
 		return;
 	}
-	processes->ended = ended;
+	processes->ended = gpumon_reallocarray(processes->ended, processes->ended_n + count + 1,
+					       sizeof(*processes->ended));
 	processes->ended_n +=
-		add_launches(process, count, run, devices_n, ended + processes->ended_n);
+		add_launches(process, count, run, devices_n, processes->ended + processes->ended_n);
 }
 
 void gpumon_gpuprog_launches_settle(struct gpumon_gpuprog_processes *processes,
@@ -174,9 +171,9 @@ gpumon_gpuprog_launches_list(const struct gpumon_gpuprog_processes *processes,
 		*why = count_launches(&processes->processes[i], &counts[i]);
 		count += counts[i];
 	}
-	launches = *why ? NULL : calloc(count + 1, sizeof(*launches));
-	if (!launches)
+	if (*why)
 		return NULL;
+	launches = gpumon_calloc(count + 1, sizeof(*launches));
 	*launches_n = processes->ended_n;
 	if (processes->ended_n)
 		memcpy(launches, processes->ended, processes->ended_n * sizeof(*launches));

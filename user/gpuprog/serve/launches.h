@@ -75,7 +75,7 @@ void gpumon_gpuprog_launches_name(struct gpumon_gpuprog_processes *processes, ui
  * @launches_n: out: how many
  * @why: out: a text if not all are known, else NULL
  *
- * Return: process by process, to be freed; NULL: none, no memory, or not all are known.
+ * Return: process by process, to be freed; NULL: none, or not all are known.
  */
 struct gpumon_gpuprog_launch *
 gpumon_gpuprog_launches_list(const struct gpumon_gpuprog_processes *processes,

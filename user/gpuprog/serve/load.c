@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/read_at.h"
 #include "gpuprog/image/names.h"
 #include "gpuprog/object/map_memory.h"
@@ -195,15 +196,12 @@ static int try_translation(const struct gpumon_gpuprog *program,
 	const struct gpumon_gpuprog_target target = {
 		.isa = gpumon_gpuprog_isa(90), .sm = 90, .shards = 1, .fuel = 1
 	};
-	char *text = NULL;
+	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int ret;
+	FILE *out = gpumon_memstream_open(&text, &size);
+	int ret = gpumon_gpuprog_translate(program, facts, &target, out, err);
 
-	if (!out)
-		return gpumon_error_memory(err);
-	ret = gpumon_gpuprog_translate(program, facts, &target, out, err);
-	fclose(out);
+	gpumon_memstream_close(out);
 	free(text);
 	return ret;
 }
@@ -212,9 +210,7 @@ static int verify_program(const struct gpumon_gpuprog *program,
 			  const struct gpumon_gpuprog_rules *rules,
 			  struct gpumon_gpuprog_verdict *verdict)
 {
-	verdict->facts = calloc(program->steps_n, sizeof(*verdict->facts));
-	if (!verdict->facts)
-		return gpumon_error_memory(&verdict->refusal);
+	verdict->facts = gpumon_calloc(program->steps_n, sizeof(*verdict->facts));
 	if (gpumon_gpuprog_verify(program, rules, verdict->facts, &verdict->refusal) ||
 	    try_translation(program, verdict->facts, &verdict->refusal)) {
 		free(verdict->facts);
@@ -231,9 +227,7 @@ int gpumon_gpuprog_check(const char *name, const struct gpumon_gpuprog_rules *ru
 	memset(check, 0, sizeof(*check));
 	if (read_object(name, check, err))
 		return -1;
-	check->verdicts = calloc(check->object.programs_n + 1, sizeof(*check->verdicts));
-	if (!check->verdicts)
-		return gpumon_gpuprog_cannot_read(name, ENOMEM, err);
+	check->verdicts = gpumon_calloc(check->object.programs_n + 1, sizeof(*check->verdicts));
 	for (uint32_t i = 0; i < check->object.programs_n; i++) {
 		if (verify_program(&check->object.programs[i], rules, &check->verdicts[i]))
 			check->refused++;
@@ -348,8 +342,6 @@ int gpumon_gpuprog_set(struct gpumon_gpuprog_object *object, const char *text,
 	data = (uint8_t *)(uintptr_t)map->data;
 	if (!data)
 		data = gpumon_pool_zalloc(&object->pool, gpumon_gpuprog_map_bytes(map, 1));
-	if (!data)
-		return gpumon_error_memory(err);
 	step = gpumon_gpuprog_value_bytes(map);
 	for (uint64_t i = setting.first; i <= setting.last && i < map->max_entries; i++)
 		memcpy(data + i * step, &setting.number, map->value_size);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/read_at.h"
 #include "gpuprog/ptx/translate.h"
 #include "memory.h"
@@ -255,29 +256,26 @@ static bool is_ring(const struct gpumon_gpuprog_map *map)
 	return map->kind == GPUMON_GPUPROG_MAP_RING;
 }
 
-int gpumon_gpuprog_areas_init(struct gpumon_gpuprog_areas *areas,
-			      const struct gpumon_gpuprog_object *object,
-			      const struct gpumon_gpuprog_plan *plan)
+void gpumon_gpuprog_areas_init(struct gpumon_gpuprog_areas *areas,
+			       const struct gpumon_gpuprog_object *object,
+			       const struct gpumon_gpuprog_plan *plan)
 {
 	memset(areas, 0, sizeof(*areas));
 	areas->object = object;
 	areas->plan = plan;
 	areas->sum = -1;
-	areas->records = calloc(object->maps_n + 1, sizeof(*areas->records));
-	if (!areas->records)
-		return -1;
+	areas->records = gpumon_calloc(object->maps_n + 1, sizeof(*areas->records));
 	for (uint32_t i = 0; i < object->maps_n; i++)
 		if (is_ring(&object->maps[i]))
 			gpumon_gpuprog_records_init(&areas->records[i], &object->maps[i],
 						    GPUMON_GPUPROG_KEPT_BYTES);
 	gpumon_gpuprog_records_init(&areas->prints, &gpumon_gpuprog_print_map,
 				    GPUMON_GPUPROG_KEPT_BYTES);
-	return 0;
 }
 
 static void clear_area(const struct gpumon_gpuprog_areas *areas, struct gpumon_gpuprog_area *area)
 {
-	for (uint32_t j = 0; area->drains && j <= areas->object->maps_n; j++)
+	for (uint32_t j = 0; j <= areas->object->maps_n; j++)
 		gpumon_gpuprog_drain_clear(&area->drains[j]);
 	free(area->drains);
 	free(area->images);
@@ -294,26 +292,11 @@ void gpumon_gpuprog_areas_clear(struct gpumon_gpuprog_areas *areas)
 	for (uint32_t i = 0; i < areas->areas_n; i++)
 		if (areas->areas[i].memory)
 			clear_area(areas, &areas->areas[i]);
-	for (uint32_t i = 0; areas->records && i < maps_n; i++)
+	for (uint32_t i = 0; i < maps_n; i++)
 		gpumon_gpuprog_records_clear(&areas->records[i]);
 	free(areas->records);
 	gpumon_gpuprog_records_clear(&areas->prints);
 	gpumon_pool_clear(&areas->pool);
-}
-
-static int make_drains(const struct gpumon_gpuprog_areas *areas, struct gpumon_gpuprog_area *area)
-{
-	const struct gpumon_gpuprog_object *object = areas->object;
-
-	for (uint32_t i = 0; i <= object->maps_n; i++) {
-		const struct gpumon_gpuprog_map *map =
-			i < object->maps_n ? &object->maps[i] : &gpumon_gpuprog_print_map;
-
-		if (is_ring(map) &&
-		    gpumon_gpuprog_drain_init(&area->drains[i], map, areas->plan->shards))
-			return -1;
-	}
-	return 0;
 }
 
 /* Return: the descriptor of its memory, or -1. */
@@ -333,15 +316,16 @@ static int make_area(struct gpumon_gpuprog_areas *areas, const char *name)
 	area = &areas->areas[areas->areas_n];
 	area->memory = memory;
 	area->name = gpumon_pool_text(&areas->pool, name);
-	area->drains = calloc(maps_n + 1, sizeof(*area->drains));
-	area->images = calloc(maps_n + 1, sizeof(*area->images));
-	if (!area->drains || !area->images || make_drains(areas, area)) {
-		clear_area(areas, area);
-		close(fd);
-		return -1;
-	}
-	for (uint32_t i = 0; i < maps_n; i++)
+	area->drains = gpumon_calloc(maps_n + 1, sizeof(*area->drains));
+	area->images = gpumon_calloc(maps_n + 1, sizeof(*area->images));
+	for (uint32_t i = 0; i < maps_n; i++) {
 		area->images[i] = area->memory + settings->places[1 + i];
+		if (is_ring(&areas->object->maps[i]))
+			gpumon_gpuprog_drain_init(&area->drains[i], &areas->object->maps[i],
+						  areas->plan->shards);
+	}
+	gpumon_gpuprog_drain_init(&area->drains[maps_n], &gpumon_gpuprog_print_map,
+				  areas->plan->shards);
 	areas->areas_n++;
 	return fd;
 }
@@ -522,9 +506,9 @@ void gpumon_gpuprog_areas_share(struct gpumon_gpuprog_areas *areas, uint32_t map
 
 struct gpumon_gpuprog_device *gpumon_gpuprog_areas_devices(const struct gpumon_gpuprog_areas *areas)
 {
-	struct gpumon_gpuprog_device *devices = calloc(areas->areas_n + 1, sizeof(*devices));
+	struct gpumon_gpuprog_device *devices = gpumon_calloc(areas->areas_n + 1, sizeof(*devices));
 
-	for (uint32_t i = 0; devices && i < areas->areas_n; i++) {
+	for (uint32_t i = 0; i < areas->areas_n; i++) {
 		devices[i].name = areas->areas[i].name;
 		devices[i].shards = areas->plan->shards;
 		devices[i].images = areas->areas[i].images;

@@ -124,10 +124,9 @@ struct gpumon_gpuprog_areas {
 	int32_t sum;
 };
 
-/* Return: 0, or -1 without memory. To be cleared in both cases. */
-int gpumon_gpuprog_areas_init(struct gpumon_gpuprog_areas *areas,
-			      const struct gpumon_gpuprog_object *object,
-			      const struct gpumon_gpuprog_plan *plan);
+void gpumon_gpuprog_areas_init(struct gpumon_gpuprog_areas *areas,
+			       const struct gpumon_gpuprog_object *object,
+			       const struct gpumon_gpuprog_plan *plan);
 void gpumon_gpuprog_areas_clear(struct gpumon_gpuprog_areas *areas);
 
 /**
@@ -167,7 +166,7 @@ void gpumon_gpuprog_areas_clock(struct gpumon_gpuprog_areas *areas, uint32_t num
 void gpumon_gpuprog_areas_share(struct gpumon_gpuprog_areas *areas, uint32_t map,
 				const void *memory);
 
-/* What there is, as gpumon_gpuprog_result's @devices, to be freed; NULL without memory. */
+/* What there is, as gpumon_gpuprog_result's @devices, to be freed. */
 struct gpumon_gpuprog_device *
 gpumon_gpuprog_areas_devices(const struct gpumon_gpuprog_areas *areas);
 

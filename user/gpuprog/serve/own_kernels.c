@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/map.h"
 #include "gpuprog/image/exchange.h"
 #include "gpuprog/ptx/translate.h"
@@ -392,15 +393,14 @@ static int load_kernels(struct alone *alone, struct gpumon_error *err)
 {
 	const struct gpumon_wire_settings *settings = &alone->plan.settings;
 	uint64_t addresses[GPUMON_WIRE_PLACES];
-	char *text = NULL;
+	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int ret = out ? gpumon_gpuprog_own_write(&alone->order, &alone->run, out, err) : -1;
+	FILE *out = gpumon_memstream_open(&text, &size);
+	int ret = gpumon_gpuprog_own_write(&alone->order, &alone->run, out, err);
 
 	for (uint32_t i = 0; i < settings->places_n; i++)
 		addresses[i] = alone->gpu.memory + settings->places[i];
-	if (!out || (fclose(out) && !ret))
-		ret = gpumon_error_memory(err);
+	gpumon_memstream_close(out);
 	if (!ret)
 		ret = cuda_load_module(&alone->gpu, text, GPUMON_GPUPROG_TABLE, addresses,
 				       settings->places_n * sizeof(addresses[0]), err);
@@ -416,8 +416,8 @@ static uint64_t volume(const uint32_t *sides)
 static int run_kernel(struct alone *alone, const char *name, struct gpumon_error *err)
 {
 	const struct gpumon_gpuprog_options *options = alone->options;
-	uint64_t *ns = calloc(options->times, sizeof(*ns));
-	int ret = ns ? 0 : gpumon_error_memory(err);
+	uint64_t *ns = gpumon_calloc(options->times, sizeof(*ns));
+	int ret = 0;
 
 	for (uint32_t i = 0; !ret && i < options->times; i++)
 		ret = cuda_run(&alone->gpu, name, options->grid, options->block, &ns[i], err);
@@ -491,9 +491,7 @@ static int show_gathered(struct gpumon_context *context, const struct alone *alo
 		.ran = alone->ran,
 		.ran_n = alone->ran_n,
 	};
-	int ret = devices ? gpumon_gpuprog_show_sheet(context, gpumon_gpuprog_view_sheet(&result),
-						      err) :
-			    gpumon_error_memory(err);
+	int ret = gpumon_gpuprog_show_sheet(context, gpumon_gpuprog_view_sheet(&result), err);
 
 	free(devices);
 	return ret;
@@ -503,12 +501,9 @@ static int run_alone(struct gpumon_context *context, struct alone *alone, struct
 {
 	int ret;
 
-	alone->ran = calloc(gpumon_gpuprog_own_n(&alone->order), sizeof(*alone->ran));
-	if (gpumon_gpuprog_areas_init(&alone->areas, alone->order.object, &alone->plan) ||
-	    !alone->ran)
-		ret = gpumon_error_memory(err);
-	else
-		ret = gather(alone, err);
+	alone->ran = gpumon_calloc(gpumon_gpuprog_own_n(&alone->order), sizeof(*alone->ran));
+	gpumon_gpuprog_areas_init(&alone->areas, alone->order.object, &alone->plan);
+	ret = gather(alone, err);
 	if (!ret)
 		ret = show_gathered(context, alone, err);
 	cuda_close(&alone->gpu);
@@ -521,30 +516,26 @@ static int run_alone(struct gpumon_context *context, struct alone *alone, struct
 int gpumon_gpuprog_alone(struct gpumon_context *context, const struct gpumon_gpuprog_check *check,
 			 const struct gpumon_gpuprog_options *options)
 {
-	struct alone *alone = calloc(1, sizeof(*alone));
+	struct alone *alone = gpumon_calloc(1, sizeof(*alone));
 	struct gpumon_error err;
 	int ret = -1;
 
-	if (!alone) {
-		gpumon_error_memory(&err);
-	} else {
-		alone->options = options;
-		alone->order = (struct gpumon_gpuprog_order){
-			.object = &check->object,
-			.facts = check->facts,
-			.own = true,
-			.shards = GPUMON_GPUPROG_SHARDS,
-			.fuel = options->fuel ? options->fuel : GPUMON_GPUPROG_FUEL,
-		};
-		if (!gpumon_gpuprog_own_n(&alone->order))
-			gpumon_error_set(
-				&err, GPUMON_EXIT_USAGE, -EINVAL, GPUMON_ERROR_REFUSED,
-				"no program of it is a kernel of its own (gpu/run): name a program to run after --");
-		else if (!gpumon_gpuprog_plan_make(&check->object, GPUMON_GPUPROG_SHARDS, 0, 0,
-						   &alone->plan, &err)) {
-			ret = run_alone(context, alone, &err);
-			gpumon_gpuprog_plan_clear(&alone->plan);
-		}
+	alone->options = options;
+	alone->order = (struct gpumon_gpuprog_order){
+		.object = &check->object,
+		.facts = check->facts,
+		.own = true,
+		.shards = GPUMON_GPUPROG_SHARDS,
+		.fuel = options->fuel ? options->fuel : GPUMON_GPUPROG_FUEL,
+	};
+	if (!gpumon_gpuprog_own_n(&alone->order))
+		gpumon_error_set(
+			&err, GPUMON_EXIT_USAGE, -EINVAL, GPUMON_ERROR_REFUSED,
+			"no program of it is a kernel of its own (gpu/run): name a program to run after --");
+	else if (!gpumon_gpuprog_plan_make(&check->object, GPUMON_GPUPROG_SHARDS, 0, 0,
+					   &alone->plan, &err)) {
+		ret = run_alone(context, alone, &err);
+		gpumon_gpuprog_plan_clear(&alone->plan);
 	}
 	free(alone);
 	return ret ? gpumon_report(context, &err) : GPUMON_EXIT_OK;

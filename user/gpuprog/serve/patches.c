@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "lib/folder.h"
 #include "lib/launch.h"
@@ -475,27 +476,23 @@ static int assemble(const char *ptxas, unsigned int sm, const char *folder, cons
 static char *make_key(const char *ptxas, unsigned int sm, const char *text, size_t size,
 		      size_t *key_size)
 {
-	char path[PATH_MAX], *key = NULL;
+	char path[PATH_MAX], *key;
 	struct stat status;
 	FILE *out;
 
 	if (!realpath(ptxas, path) || stat(path, &status))
 		return NULL;
-	out = open_memstream(&key, key_size);
-	if (!out)
-		return NULL;
+	out = gpumon_memstream_open(&key, key_size);
 	fprintf(out, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ".%09ld sm_%u%c", path,
 		(uint64_t)status.st_dev, (uint64_t)status.st_ino, (uint64_t)status.st_size,
 		(uint64_t)status.st_mtim.tv_sec, status.st_mtim.tv_nsec, sm, '\0');
 	fwrite(text, 1, size, out);
-	if (!fclose(out))
-		return key;
-	free(key);
-	return NULL;
+	gpumon_memstream_close(out);
+	return key;
 }
 
 /**
- * probe_assemble - assemble functions for patches, or read what an earlier run has assembled
+ * read_or_assemble - assemble functions for patches, or read what an earlier run has assembled
  * @ptxas: assembler
  * @sm: architecture: 90
  * @folder: private one, for files that are removed again
@@ -508,9 +505,9 @@ static char *make_key(const char *ptxas, unsigned int sm, const char *text, size
  *
  * Return: 0, or -1 with @err.
  */
-static int probe_assemble(const char *ptxas, unsigned int sm, const char *folder, const char *text,
-			  size_t size, void **code, size_t *code_size, bool *cached,
-			  struct gpumon_error *err)
+static int read_or_assemble(const char *ptxas, unsigned int sm, const char *folder,
+			    const char *text, size_t size, void **code, size_t *code_size,
+			    bool *cached, struct gpumon_error *err)
 {
 	size_t key_size = 0;
 	char *key = make_key(ptxas, sm, text, size, &key_size);
@@ -544,13 +541,10 @@ static int write_text(const struct gpumon_gpuprog_patches *patches, uint32_t sm,
 			    .patch = true },
 		.sample = patches->sample,
 	};
-	FILE *out = open_memstream(text, size);
-	int ret = -1;
+	FILE *out = gpumon_memstream_open(text, size);
+	int ret = gpumon_gpuprog_patch_write(&patch, out, places, err);
 
-	if (out)
-		ret = gpumon_gpuprog_patch_write(&patch, out, places, err);
-	if (!out || (fclose(out) && !ret))
-		ret = gpumon_error_memory(err);
+	gpumon_memstream_close(out);
 	return ret;
 }
 
@@ -589,8 +583,8 @@ gpumon_gpuprog_patches_make(struct gpumon_gpuprog_patches *patches, uint32_t sm,
 	code = &patches->codes[patches->codes_n++];
 	code->made.sm = sm;
 	if (write_text(patches, sm, &text, &size, &code->places, &err) ||
-	    probe_assemble(patches->ptxas, sm, folder, text, size, &code->code, &code_size,
-			   &code->made.cached, &err))
+	    read_or_assemble(patches->ptxas, sm, folder, text, size, &code->code, &code_size,
+			     &code->made.cached, &err))
 		snprintf(code->why, sizeof(code->why), "%s", err.message);
 	code->made.size = code_size;
 	code->made.took_ns = gpumon_monotonic_ns() - begin_ns;

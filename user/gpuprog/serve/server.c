@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/wait.h"
 #include "cpu.h"
 #include "gpuprog/image/names.h"
@@ -29,8 +30,7 @@ int gpumon_gpuprog_server_open(struct gpumon_gpuprog_server *server,
 	server->order = order;
 	server->plan = plan;
 	server->listener.fd = -1;
-	if (gpumon_gpuprog_areas_init(&server->areas, order->object, plan))
-		return gpumon_error_memory(err);
+	gpumon_gpuprog_areas_init(&server->areas, order->object, plan);
 	return gpumon_listener_open(&server->listener, err);
 }
 
@@ -99,17 +99,13 @@ static bool send_answer(int socket, const void *answer, size_t size, int fd)
 
 static void add_note(struct gpumon_gpuprog_server *server, const char *text)
 {
-	const char *note;
-
 	for (uint32_t i = 0; i < server->notes_n; i++)
 		if (!strcmp(server->notes[i], text))
 			return;
 	if (!*text)
 		return;
-	note = server->notes_n < GPUMON_GPUPROG_MAX_NOTES ? gpumon_pool_text(&server->pool, text) :
-							    NULL;
-	if (note)
-		server->notes[server->notes_n++] = note;
+	if (server->notes_n < GPUMON_GPUPROG_MAX_NOTES)
+		server->notes[server->notes_n++] = gpumon_pool_text(&server->pool, text);
 	else
 		server->notes_more++;
 }
@@ -136,7 +132,7 @@ static void leave_numbered(struct gpumon_gpuprog_server *server,
 	const char *why = gpumon_pool_text(&server->run.pool, request->text);
 
 	if (request->context < server->run.kernels_n)
-		leave_kernel(&server->run.kernels[request->context], way, why ? why : "");
+		leave_kernel(&server->run.kernels[request->context], way, why);
 }
 
 /* No process has what was written of it. @image: its number; 0: none was written. */
@@ -183,10 +179,9 @@ static void edit_image(struct gpumon_gpuprog_server *server,
 {
 	struct gpumon_gpuprog_order order = *server->order;
 	enum gpumon_gpuprog_outcome outcome = GPUMON_GPUPROG_UNTOUCHED;
-	FILE *out = open_memstream(&edited->text, &edited->size);
+	FILE *out = gpumon_memstream_open(&edited->text, &edited->size);
 	char owner[GPUMON_EXCHANGE_OWNER];
 	struct gpumon_error err;
-	int ret = -1;
 
 	if (gpumon_exchange_owner(request->text, owner, sizeof(owner)))
 		order.owner = owner;
@@ -195,17 +190,13 @@ static void edit_image(struct gpumon_gpuprog_server *server,
 	order.no_functions = request->flags & GPUMON_WIRE_NO_FUNCTIONS;
 	order.first = request->first;
 	order.end = request->end;
-	if (out) {
-		ret = gpumon_gpuprog_exchange(&order, image, request->size, &server->run, out,
-					      &outcome, &err);
-		edited->image = server->run.images;
-		if (ret)
-			add_note(server, err.message);
-	}
-	if (out && fclose(out))
-		ret = -1;
-	if (!ret && outcome == GPUMON_GPUPROG_EXCHANGED)
+	if (gpumon_gpuprog_exchange(&order, image, request->size, &server->run, out, &outcome,
+				    &err))
+		add_note(server, err.message);
+	else if (outcome == GPUMON_GPUPROG_EXCHANGED)
 		answer->type = GPUMON_WIRE_IMAGE;
+	edited->image = server->run.images;
+	gpumon_memstream_close(out);
 }
 
 /* -1: no memory. */
@@ -231,7 +222,7 @@ struct listed {
 	uint32_t n;
 };
 
-static int list_kernel(void *argument, uint32_t number, uint32_t programs, const char *name)
+static void list_kernel(void *argument, uint32_t number, uint32_t programs, const char *name)
 {
 	struct listed *listed = argument;
 	struct gpumon_wire_kernel kernel = { .number = number,
@@ -241,28 +232,26 @@ static int list_kernel(void *argument, uint32_t number, uint32_t programs, const
 	fwrite(&kernel, sizeof(kernel), 1, listed->out);
 	fwrite(name, kernel.name_size, 1, listed->out);
 	listed->n++;
-	return ferror(listed->out);
 }
 
 /* The kernels that got programs in the last image. */
 static void send_kernels(const struct gpumon_gpuprog_run *run, int socket)
 {
 	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_EDITED };
-	char *text = NULL;
+	char *text;
 	size_t size;
-	struct listed listed = { .out = open_memstream(&text, &size) };
-	int fd = -1;
+	struct listed listed = { .out = gpumon_memstream_open(&text, &size) };
+	int fd;
 
-	for (uint32_t i = 0; listed.out && i < run->kernels_n; i++)
+	for (uint32_t i = 0; i < run->kernels_n; i++)
 		if (run->kernels[i].image == run->images)
 			list_kernel(&listed, i,
 				    run->kernels[i].counted.waits ? GPUMON_WIRE_WAITS : 0,
 				    run->kernels[i].name);
-	if (listed.out && !fclose(listed.out)) {
-		/* There may be no kernel. */
-		answer.size = size + 1;
-		fd = share_copy("gpumon-kernels", text, answer.size);
-	}
+	gpumon_memstream_close(listed.out);
+	/* There may be no kernel. */
+	answer.size = size + 1;
+	fd = share_copy("gpumon-kernels", text, answer.size);
 	send_answer(socket, &answer, sizeof(answer), fd);
 	if (fd >= 0)
 		close(fd);
@@ -277,7 +266,7 @@ static void answer_edited(struct gpumon_gpuprog_server *server, int socket,
 	int fd = -1;
 
 	if (answer->type != GPUMON_WIRE_UNTOUCHED) {
-		/* A PTX text ends with a NUL for the loaders, which open_memstream() has put behind it. */
+		/* A PTX text ends with a NUL for the loaders, which the stream has put behind it. */
 		answer->size = edited->size + 1;
 		fd = share_copy("gpumon-edited", edited->text, answer->size);
 	}
@@ -347,22 +336,14 @@ static void list_kernels(struct gpumon_gpuprog_server *server,
 			 const struct gpumon_wire_request *request, const void *cubin,
 			 struct edited *list, struct gpumon_wire_answer *answer)
 {
-	struct listed listed = { .out = open_memstream(&list->text, &list->size) };
+	struct listed listed = { .out = gpumon_memstream_open(&list->text, &list->size) };
 	struct gpumon_gpuprog_order order = *server->order;
-	struct gpumon_error err;
-	int ret = -1;
 
 	order.patched = request->flags & GPUMON_WIRE_PATCHED;
-	if (listed.out) {
-		ret = gpumon_gpuprog_patched(&order, cubin, request->size, &server->run,
-					     list_kernel, &listed, &err);
-		list->image = server->run.images;
-		if (ret)
-			add_note(server, err.message);
-	}
-	if (listed.out && fclose(listed.out))
-		ret = -1;
-	if (ret || !listed.n)
+	gpumon_gpuprog_patched(&order, cubin, request->size, &server->run, list_kernel, &listed);
+	list->image = server->run.images;
+	gpumon_memstream_close(listed.out);
+	if (!listed.n)
 		return;
 	answer->type = GPUMON_WIRE_KERNELS;
 	answer->count = listed.n;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/json.h"
 #include "lib/launch.h"
 #include "lib/left_behind.h"
@@ -18,8 +19,6 @@ int gpumon_gpuprog_show_sheet(struct gpumon_context *context, struct gpumon_shee
 	struct gpumon_term term;
 	int ret;
 
-	if (!sheet)
-		return gpumon_error_memory(err);
 	gpumon_term_get(&term, context->out);
 	if (context->json)
 		ret = gpumon_json_print(gpumon_sheet_json(sheet), !term.tty, context->out);
@@ -61,9 +60,7 @@ static int open_patches(struct gpumon_gpuprog_service *service, struct gpumon_er
 
 	if (options->within || (!must && !options->kernels.n))
 		return 0;
-	service->patches = calloc(1, sizeof(*service->patches));
-	if (!service->patches)
-		return gpumon_error_memory(err);
+	service->patches = gpumon_calloc(1, sizeof(*service->patches));
 	service->patches->order = &service->order;
 	if (gpumon_gpuprog_patches_open(service->patches, options, service->program, err)) {
 		if (must)
@@ -106,11 +103,9 @@ int gpumon_gpuprog_service_open(const struct gpumon_gpuprog_check *check,
 				const struct gpumon_gpuprog_options *options, const char *program,
 				struct gpumon_gpuprog_service **opened, struct gpumon_error *err)
 {
-	struct gpumon_gpuprog_service *service = calloc(1, sizeof(*service));
+	struct gpumon_gpuprog_service *service = gpumon_calloc(1, sizeof(*service));
 
 	*opened = NULL;
-	if (!service)
-		return gpumon_error_memory(err);
 	service->options = options;
 	service->program = program;
 	service->plan.content = -1;

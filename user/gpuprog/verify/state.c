@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "state.h"
 
 struct gpumon_reg_state gpumon_reg_not_init(enum gpumon_not_init why)
@@ -504,7 +505,8 @@ static void copy_known(struct gpumon_state *state, uint8_t *packed, bool back)
 	}
 }
 
-int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **packed, size_t *size)
+void gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **packed,
+		       size_t *size)
 {
 	struct gpumon_packed_state *to;
 	struct gpumon_reg_state *contents;
@@ -515,9 +517,7 @@ int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **p
 		n++;
 	needed = sizeof(*to) + state->frames_n * sizeof(to->frames[0]) + n * sizeof(*contents) +
 		 count_known(state);
-	to = realloc(*packed, needed);
-	if (!to)
-		return -1;
+	to = gpumon_realloc(*packed, needed);
 	*packed = to;
 	*size = needed;
 	to->frames_n = state->frames_n;
@@ -532,7 +532,6 @@ int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **p
 	for (size_t i = 0; i < n; i++)
 		contents[i] = *state_next(state, &cursor);
 	copy_known(state, (uint8_t *)&contents[n], false);
-	return 0;
 }
 
 void gpumon_state_unpack(const struct gpumon_packed_state *packed, struct gpumon_state *state)

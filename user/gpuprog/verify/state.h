@@ -172,11 +172,9 @@ struct gpumon_packed_state;
  * @state: state
  * @packed: where, replaced; NULL at first; to be freed with free()
  * @size: its size, changed; 0 at first
- *
- * Return: 0, or -1 without memory; then @packed is as before.
  */
-int gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **packed,
-		      size_t *size);
+void gpumon_state_pack(struct gpumon_state *state, struct gpumon_packed_state **packed,
+		       size_t *size);
 void gpumon_state_unpack(const struct gpumon_packed_state *packed, struct gpumon_state *state);
 
 #endif /* GPUMON_GPUPROG_VERIFY_STATE_H */

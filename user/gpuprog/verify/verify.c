@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "gpuprog/object/instruction.h"
 #include "bounds.h"
 #include "state.h"
@@ -514,8 +515,7 @@ static int join_at(struct walk *walk, struct gpumon_state *state, uint32_t to)
 			return 0;
 		state = walk->arrived;
 	}
-	if (gpumon_state_pack(state, &point->state, &point->size))
-		return gpumon_error_memory(walk->verifier->err);
+	gpumon_state_pack(state, &point->state, &point->size);
 	walk->memory += point->size - size;
 	if (walk->memory > MAX_MEMORY)
 		return refuse_complex(walk->verifier);
@@ -650,27 +650,24 @@ static int walk_program(struct gpumon_verifier *verifier)
 	uint32_t steps_n = verifier->program->steps_n;
 	struct walk walk = {
 		.verifier = verifier,
-		.join_points = calloc(steps_n, sizeof(*walk.join_points)),
-		.pending = calloc(WORDS(steps_n), sizeof(*walk.pending)),
-		.arrived = calloc(1, sizeof(*walk.arrived)),
-		.taken = calloc(1, sizeof(*walk.taken)),
+		.join_points = gpumon_calloc(steps_n, sizeof(*walk.join_points)),
+		.pending = gpumon_calloc(WORDS(steps_n), sizeof(*walk.pending)),
+		.arrived = gpumon_calloc(1, sizeof(*walk.arrived)),
+		.taken = gpumon_calloc(1, sizeof(*walk.taken)),
 		.left = (uint64_t)steps_n * VISITS + MORE,
 	};
-	int failed;
+	int ret;
 
-	verifier->state = calloc(1, sizeof(*verifier->state));
-	if (walk.join_points && walk.pending && walk.arrived && walk.taken && verifier->state)
-		failed = walk_all(&walk);
-	else
-		failed = gpumon_error_memory(verifier->err);
-	for (uint32_t at = 0; walk.join_points && at < steps_n; at++)
+	verifier->state = gpumon_calloc(1, sizeof(*verifier->state));
+	ret = walk_all(&walk);
+	for (uint32_t at = 0; at < steps_n; at++)
 		free(walk.join_points[at].state);
 	free(walk.join_points);
 	free(walk.pending);
 	free(walk.arrived);
 	free(walk.taken);
 	free(verifier->state);
-	return failed;
+	return ret;
 }
 
 int gpumon_gpuprog_verify(const struct gpumon_gpuprog *program,

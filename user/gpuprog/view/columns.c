@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "capture/symbol.h"
 #include "lib/output_text.h"
 #include "lib/statistics_format.h"
@@ -20,8 +21,7 @@ void gpumon_gpuprog_names_init(struct gpumon_gpuprog_names *names,
 	names->result = result;
 	if (!result->run || !result->run->kernels_n)
 		return;
-	names->kernels = calloc(result->run->kernels_n, sizeof(*names->kernels));
-	names->failed = !names->kernels;
+	names->kernels = gpumon_calloc(result->run->kernels_n, sizeof(*names->kernels));
 }
 
 void gpumon_gpuprog_names_clear(struct gpumon_gpuprog_names *names)
@@ -33,10 +33,7 @@ void gpumon_gpuprog_names_clear(struct gpumon_gpuprog_names *names)
 
 static const char *keep(struct gpumon_gpuprog_names *names, const char *text)
 {
-	const char *kept = text ? gpumon_pool_text(&names->pool, text) : NULL;
-
-	names->failed |= !kept;
-	return kept ? kept : "";
+	return gpumon_pool_text(&names->pool, text ? text : "");
 }
 
 static const char *print_name(struct gpumon_gpuprog_names *names, const char *format, ...)

@@ -16,13 +16,11 @@
  * @result: what has the numbers
  * @kernels: demangled, by number; NULL: not yet made
  * @pool: owns all names
- * @failed: there was no memory for a name: then it is ""
  */
 struct gpumon_gpuprog_names {
 	const struct gpumon_gpuprog_result *result;
 	const char **kernels;
 	struct gpumon_pool pool;
-	bool failed;
 };
 
 /* Names stay until they are cleared. */

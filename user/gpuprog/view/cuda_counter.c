@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/map.h"
 #include "coverage.h"
 #include "maps.h"
@@ -30,7 +31,7 @@ static int compare_ns(const void *a, const void *b)
 	return (one->number > other->number) - (one->number < other->number);
 }
 
-/* Those that ran, the longest first; to be freed. NULL without memory. */
+/* Those that ran, the longest first; to be freed. */
 static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, uint32_t *n)
 {
 	const struct gpumon_gpuprog_map *calls =
@@ -39,10 +40,11 @@ static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, u
 		gpumon_gpuprog_result_map(result, "warps_by_kernel");
 	const struct gpumon_gpuprog_map *ns =
 		gpumon_gpuprog_result_map(result, "warp_ns_by_kernel");
-	struct kernel *kernels = calloc((size_t)calls->max_entries + 1, sizeof(*kernels)), *kernel;
+	struct kernel *kernels = gpumon_calloc((size_t)calls->max_entries + 1, sizeof(*kernels)),
+		      *kernel;
 
 	*n = 0;
-	for (uint32_t i = 0; kernels && i < calls->max_entries; i++) {
+	for (uint32_t i = 0; i < calls->max_entries; i++) {
 		kernel = &kernels[*n];
 		kernel->number = i;
 		kernel->calls = gpumon_gpuprog_number(result, calls, i);
@@ -51,8 +53,7 @@ static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, u
 		kernel->ns = i < ns->max_entries ? gpumon_gpuprog_number(result, ns, i) : 0;
 		*n += kernel->calls || kernel->warps || kernel->ns;
 	}
-	if (kernels)
-		qsort(kernels, *n, sizeof(*kernels), compare_ns);
+	qsort(kernels, *n, sizeof(*kernels), compare_ns);
 	return kernels;
 }
 
@@ -127,14 +128,11 @@ struct spread {
 	uint32_t most_at;
 };
 
-/* 0, or -1 without memory. */
-static int find_spread(const uint64_t *numbers, uint32_t n, struct spread *spread)
+static void find_spread(const uint64_t *numbers, uint32_t n, struct spread *spread)
 {
-	uint64_t *used = malloc(((size_t)n + 1) * sizeof(*used));
+	uint64_t *used = gpumon_calloc(n, sizeof(*used));
 
 	memset(spread, 0, sizeof(*spread));
-	if (!used)
-		return -1;
 	for (uint32_t i = 0; i < n; i++) {
 		if (!numbers[i])
 			continue;
@@ -150,7 +148,6 @@ static int find_spread(const uint64_t *numbers, uint32_t n, struct spread *sprea
 		spread->median = used[(spread->n - 1) / 2];
 	}
 	free(used);
-	return 0;
 }
 
 /* One row of the table of spreads, of the first @n numbers of a map, and what of it stands out. */
@@ -158,17 +155,13 @@ static void show_spread(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_
 			const struct gpumon_gpuprog_map *map, uint32_t n, const char *word,
 			bool *found)
 {
-	uint64_t *numbers = malloc(((size_t)n + 1) * sizeof(*numbers));
+	uint64_t *numbers = gpumon_calloc(n, sizeof(*numbers));
 	char factor[GPUMON_GPUPROG_FACTOR_BYTES];
 	struct spread spread;
 
-	for (uint32_t i = 0; numbers && i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		numbers[i] = gpumon_gpuprog_number(result, map, i);
-	if (!numbers || find_spread(numbers, n, &spread)) {
-		gpumon_sheet_fail(sheet);
-		free(numbers);
-		return;
-	}
+	find_spread(numbers, n, &spread);
 	gpumon_sheet_text(sheet, word);
 	gpumon_sheet_number(sheet, spread.n);
 	gpumon_sheet_number(sheet, spread.least);
@@ -246,10 +239,6 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 	uint32_t n;
 	struct kernel *kernels = read_kernels(result, &n);
 
-	if (!kernels) {
-		gpumon_sheet_fail(sheet);
-		return;
-	}
 	show_blocks(sheet, result);
 	if (n)
 		show_spreads(sheet, result);

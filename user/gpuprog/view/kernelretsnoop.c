@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "coverage.h"
 #include "maps.h"
 #include "standout.h"
@@ -62,22 +63,21 @@ static int compare_exits(const void *a, const void *b)
 	return (one < other) - (one > other);
 }
 
-/* Those with exits, the most first; to be freed. NULL without memory. */
+/* Those with exits, the most first; to be freed. */
 static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, uint32_t *n)
 {
 	const struct gpumon_gpuprog_map *map = gpumon_gpuprog_result_map(result, "lanes");
 	uint32_t all = map->max_entries / LANES;
-	struct kernel *kernels = calloc(all + 1, sizeof(*kernels));
+	struct kernel *kernels = gpumon_calloc(all + 1, sizeof(*kernels));
 
 	*n = 0;
-	for (uint32_t i = 0; kernels && i < all; i++) {
+	for (uint32_t i = 0; i < all; i++) {
 		memset(&kernels[*n], 0, sizeof(kernels[*n]));
 		kernels[*n].number = i;
 		read_kernel(result, map, &kernels[*n]);
 		*n += kernels[*n].exits > 0;
 	}
-	if (kernels)
-		qsort(kernels, *n, sizeof(*kernels), compare_exits);
+	qsort(kernels, *n, sizeof(*kernels), compare_exits);
 	return kernels;
 }
 
@@ -160,10 +160,7 @@ static bool say_lanes(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *n
 	char list[LIST_BYTES], time[GPUMON_FORMAT_LEN];
 	bool found, late;
 
-	if (gpumon_gpuprog_find_standout(kernel->means, kernel->means_n, &far, &standout)) {
-		gpumon_sheet_fail(sheet);
-		return false;
-	}
+	gpumon_gpuprog_find_standout(kernel->means, kernel->means_n, &far, &standout);
 	for (uint32_t i = 0; i < standout.n; i++)
 		standout.which[i] = kernel->which[standout.which[i]];
 	found = standout.n > 0;
@@ -205,10 +202,6 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 	uint32_t n, i;
 	struct kernel *kernels = read_kernels(names->result, &n);
 
-	if (!kernels) {
-		gpumon_sheet_fail(sheet);
-		return;
-	}
 	list_lanes(sheet, names, kernels, n);
 	for (i = 0; i < n && i < SHOWN_KERNELS; i++)
 		show_lanes(sheet, names, &kernels[i]);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "maps.h"
 #include "lib/output_text.h"
 #include "tool_views.h"
@@ -75,7 +76,7 @@ static int compare_launch(const void *a, const void *b)
 	return (one->ns > other->ns) - (one->ns < other->ns);
 }
 
-static int read_starts(struct late *late)
+static void read_starts(struct late *late)
 {
 	const struct gpumon_gpuprog_map *ring = gpumon_gpuprog_result_map(late->result, "starts");
 	const struct gpumon_gpuprog_records *records =
@@ -83,10 +84,8 @@ static int read_starts(struct late *late)
 	uint64_t kept = gpumon_gpuprog_records_kept(records), i;
 	struct gpumon_gpuprog_record record;
 
-	late->starts = malloc((kept + 1) * sizeof(*late->starts));
-	late->rows = calloc(kept + 1, sizeof(*late->rows));
-	if (!late->starts || !late->rows)
-		return -1;
+	late->starts = gpumon_calloc(kept, sizeof(*late->starts));
+	late->rows = gpumon_calloc(kept, sizeof(*late->rows));
 	for (i = 0; i < kept; i++) {
 		record = gpumon_gpuprog_records_at(records, i);
 		if (record.device >= late->result->devices_n)
@@ -95,7 +94,6 @@ static int read_starts(struct late *late)
 		late->starts[late->starts_n++].device = record.device;
 	}
 	qsort(late->starts, late->starts_n, sizeof(*late->starts), compare_time);
-	return 0;
 }
 
 /* From the first start of a context, and from the start before. */
@@ -328,15 +326,12 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
 	struct late late = { .sheet = sheet, .names = names, .result = names->result };
 
-	if (read_starts(&late)) {
-		gpumon_sheet_fail(sheet);
-	} else {
-		show_starts(&late);
-		if (late.starts_n && late.result->launches)
-			show_late(&late);
-		else
-			show_distances(&late);
-	}
+	read_starts(&late);
+	show_starts(&late);
+	if (late.starts_n && late.result->launches)
+		show_late(&late);
+	else
+		show_distances(&late);
 	free(late.starts);
 	free(late.rows);
 }

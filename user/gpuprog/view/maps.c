@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/output_text.h"
 #include "gpuprog/object/map_memory.h"
 #include "maps.h"
@@ -103,10 +104,8 @@ static void generic_data(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names
 	if (map->read_only)
 		return;
 	begin_variables(&data, people);
-	data.rest = malloc(size);
-	if (!data.rest)
-		gpumon_sheet_fail(sheet);
-	for (uint32_t device = 0; data.rest && device < result->devices_n; device++) {
+	data.rest = gpumon_malloc(size);
+	for (uint32_t device = 0; device < result->devices_n; device++) {
 		image = gpumon_gpuprog_image_of(result, device, map);
 		if (!image)
 			continue;
@@ -319,15 +318,11 @@ static void generic_threads(struct gpumon_sheet *sheet, struct gpumon_gpuprog_na
 	snprintf(key, sizeof(key), "%s_summary", map->name);
 	gpumon_sheet_table(sheet, key, map->name);
 	add_columns(sheet, gpumon_gpuprog_kind_of_all(&columns.fields));
-	summaries = calloc(columns.fields.n + 1, sizeof(*summaries));
-	value = malloc(map->value_size);
-	if (summaries && value) {
-		for (uint32_t device = 0; device < result->devices_n; device++)
-			add_device(result, device, map, &columns, summaries, value);
-		add_summary_rows(sheet, &columns, summaries);
-	} else {
-		gpumon_sheet_fail(sheet);
-	}
+	summaries = gpumon_calloc(columns.fields.n + 1, sizeof(*summaries));
+	value = gpumon_malloc(map->value_size);
+	for (uint32_t device = 0; device < result->devices_n; device++)
+		add_device(result, device, map, &columns, summaries, value);
+	add_summary_rows(sheet, &columns, summaries);
 	free(summaries);
 	free(value);
 }
@@ -424,13 +419,9 @@ static void add_entries(struct rows *rows, uint8_t *value, uint8_t *other)
 static void show_array(struct rows *rows)
 {
 	const struct gpumon_gpuprog_map *map = rows->map;
-	uint8_t *value = calloc(2, map->value_size);
+	uint8_t *value = gpumon_calloc(2, map->value_size);
 	const char *index = map->kind == GPUMON_GPUPROG_MAP_THREAD_ARRAY ? "thread" : "index";
 
-	if (!value) {
-		gpumon_sheet_fail(rows->sheet);
-		return;
-	}
 	gpumon_gpuprog_columns_index(&rows->key, *rows->words.index ? rows->words.index : index);
 	begin_table(rows);
 	add_entries(rows, value, value + map->value_size);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/pool.h"
 #include "gpuprog/object/map_memory.h"
 #include "maps.h"
@@ -87,21 +88,18 @@ static struct traffic traffic_of(const struct counts *counts)
 	return traffic;
 }
 
-static int add_place(struct rows *rows, const struct place *place, uint64_t line,
-		     const struct traffic *traffic)
+static void add_place(struct rows *rows, const struct place *place, uint64_t line,
+		      const struct traffic *traffic)
 {
 	struct gpumon_key key = { { place->kernel, line, place->flags } };
 	struct row *row;
 	bool added;
 
 	row = GPUMON_KEYS_VALUE(&rows->keys, &key, rows->rows, rows->room, &added);
-	if (!row)
-		return -1;
 	if (added)
 		*row = (struct row){ .kernel = place->kernel, .flags = place->flags, .line = line };
 	add_traffic(&row->traffic, traffic);
 	rows->sectors = gpumon_add_saturated(rows->sectors, traffic->sectors);
-	return 0;
 }
 
 static int compare_sectors(const void *a, const void *b)
@@ -134,8 +132,8 @@ static struct place place_of(const struct gpumon_gpuprog_run *run, uint32_t inde
 	return place;
 }
 
-static int read_device(const struct gpumon_gpuprog_result *result, uint32_t device,
-		       const uint64_t *lines, struct rows *rows)
+static void read_device(const struct gpumon_gpuprog_result *result, uint32_t device,
+			const uint64_t *lines, struct rows *rows)
 {
 	const struct gpumon_gpuprog_map *map = gpumon_gpuprog_result_map(result, "places");
 	const void *image = gpumon_gpuprog_image_of(result, device, map);
@@ -152,58 +150,44 @@ static int read_device(const struct gpumon_gpuprog_result *result, uint32_t devi
 			continue;
 		place = place_of(result->run, i);
 		line = place.line && place.line <= lines_n ? lines[place.line - 1] : place.line;
-		if (add_place(rows, &place, line, &traffic))
-			return -1;
+		add_place(rows, &place, line, &traffic);
 	}
-	return 0;
 }
 
-/*
- * The first number of each line, or NULL without memory. A line that is in several images has several
- * numbers.
- */
+/* The first number of each line. A line that is in several images has several numbers. */
 static uint64_t *number_lines(const struct gpumon_gpuprog_run *run)
 {
 	uint32_t lines_n = run ? run->lines_n : 0, number;
-	uint64_t *lines = malloc(((size_t)lines_n + 1) * 2 * sizeof(*lines));
+	uint64_t *lines = gpumon_calloc(((size_t)lines_n + 1) * 2, sizeof(*lines));
 	uint64_t *firsts = lines + lines_n + 1; /* by number in keys */
 	struct gpumon_pool files = { 0 };
 	struct gpumon_keys keys = { 0 };
-	bool added, bad = !lines;
+	bool added;
 
-	for (uint32_t i = 0; !bad && i < lines_n; i++) {
+	for (uint32_t i = 0; i < lines_n; i++) {
 		const struct gpumon_gpuprog_line_of *of = &run->lines[i];
 		const char *file = gpumon_pool_text(&files, of->file);
 		struct gpumon_key key = { { of->kernel, of->line, (uintptr_t)file } };
 
-		number = file ? gpumon_keys_number(&keys, &key, &added) : GPUMON_KEY_NONE;
-		bad = number == GPUMON_KEY_NONE;
-		if (bad)
-			break;
+		number = gpumon_keys_number(&keys, &key, &added);
 		if (added)
 			firsts[number] = i + 1;
 		lines[i] = firsts[number];
 	}
 	gpumon_keys_clear(&keys);
 	gpumon_pool_clear(&files);
-	if (bad) {
-		free(lines);
-		return NULL;
-	}
 	return lines;
 }
 
-static int read_rows(const struct gpumon_gpuprog_result *result, struct rows *rows)
+static void read_rows(const struct gpumon_gpuprog_result *result, struct rows *rows)
 {
 	uint64_t *lines = number_lines(result->run);
-	int ret = lines ? 0 : -1;
 
-	for (uint32_t device = 0; !ret && device < result->devices_n; device++)
-		ret = read_device(result, device, lines, rows);
+	for (uint32_t device = 0; device < result->devices_n; device++)
+		read_device(result, device, lines, rows);
 	free(lines);
 	if (rows->keys.used)
 		qsort(rows->rows, rows->keys.used, sizeof(*rows->rows), compare_sectors);
-	return ret;
 }
 
 static const char several[] = "several kernels";
@@ -321,12 +305,9 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 {
 	struct rows rows = { 0 };
 
-	if (read_rows(names->result, &rows)) {
-		gpumon_sheet_fail(sheet);
-	} else {
-		show_rows(sheet, names, &rows);
-		say_rows(sheet, names, &rows);
-	}
+	read_rows(names->result, &rows);
+	show_rows(sheet, names, &rows);
+	say_rows(sheet, names, &rows);
 	gpumon_keys_clear(&rows.keys);
 	free(rows.rows);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/output_text.h"
 #include "result.h"
 
@@ -28,18 +29,12 @@ void gpumon_gpuprog_records_clear(struct gpumon_gpuprog_records *records)
 static void make_room(struct gpumon_gpuprog_records *records)
 {
 	uint64_t room = records->room ? records->room * 2 : FIRST_ROOM;
-	uint8_t *slots;
 
-	if (records->added < records->room || records->room == records->most || records->failed)
+	if (records->added < records->room || records->room == records->most)
 		return;
 	if (room > records->most)
 		room = records->most;
-	slots = realloc(records->slots, room * records->slot_bytes);
-	if (!slots) {
-		records->failed = true;
-		return;
-	}
-	records->slots = slots;
+	records->slots = gpumon_realloc(records->slots, room * records->slot_bytes);
 	records->room = room;
 }
 
@@ -50,14 +45,12 @@ void gpumon_gpuprog_records_add(struct gpumon_gpuprog_records *records, uint32_t
 	uint8_t *slot;
 
 	make_room(records);
-	if (records->room) {
-		slot = records->slots + records->added % records->room * records->slot_bytes;
-		size = size < most ? size : most;
-		memcpy(slot, &device, sizeof(device));
-		memcpy(slot + sizeof(device), &size, sizeof(size));
-		memcpy(slot + HEADER_BYTES, data, size);
-		memset(slot + HEADER_BYTES + size, 0, most - size);
-	}
+	slot = records->slots + records->added % records->room * records->slot_bytes;
+	size = size < most ? size : most;
+	memcpy(slot, &device, sizeof(device));
+	memcpy(slot + sizeof(device), &size, sizeof(size));
+	memcpy(slot + HEADER_BYTES, data, size);
+	memset(slot + HEADER_BYTES + size, 0, most - size);
 	records->added++;
 }
 

@@ -17,7 +17,6 @@
  * @slot_bytes: of one
  * @room: slots that there is memory for now
  * @most: slots at most; then each record takes the place of the oldest
- * @failed: there was no memory for more than @room slots
  *
  * Zeroed: no records.
  */
@@ -27,7 +26,6 @@ struct gpumon_gpuprog_records {
 	uint32_t slot_bytes;
 	uint64_t room;
 	uint64_t most;
-	bool failed;
 };
 
 struct gpumon_gpuprog_record {
@@ -41,9 +39,7 @@ void gpumon_gpuprog_records_init(struct gpumon_gpuprog_records *records,
 				 const struct gpumon_gpuprog_map *map, uint64_t most_bytes);
 void gpumon_gpuprog_records_clear(struct gpumon_gpuprog_records *records);
 
-/* Take a copy of a record, @size bytes, of the context with this index. Without memory for all of
- * @most slots the oldest ones make room earlier.
- */
+/* Take a copy of a record, @size bytes, of the context with this index. */
 void gpumon_gpuprog_records_add(struct gpumon_gpuprog_records *records, uint32_t device,
 				const void *data, uint32_t size);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "standout.h"
 
 #define LEAST_VALUES 3
@@ -18,30 +19,26 @@ static int compare(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* The median, of an even number of values the lower one. 0, or -1 without memory. */
-static int find_median(const double *values, uint32_t n, double *median)
+/* The median, of an even number of values the lower one. */
+static double find_median(const double *values, uint32_t n)
 {
-	double *sorted = malloc(n * sizeof(*sorted));
+	double *sorted = gpumon_calloc(n, sizeof(*sorted)), median;
 
-	if (!sorted)
-		return -1;
 	memcpy(sorted, values, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), compare);
-	*median = sorted[(n - 1) / 2];
+	median = sorted[(n - 1) / 2];
 	free(sorted);
-	return 0;
+	return median;
 }
 
 /* Those on one side of the median. */
-static int find_side(const double *values, uint32_t n, double median, double far, bool above,
-		     struct gpumon_gpuprog_standout *side)
+static void find_side(const double *values, uint32_t n, double median, double far, bool above,
+		      struct gpumon_gpuprog_standout *side)
 {
 	double sum = 0, rest = 0;
 
 	memset(side, 0, sizeof(*side));
-	side->which = malloc(n * sizeof(*side->which));
-	if (!side->which)
-		return -1;
+	side->which = gpumon_calloc(n, sizeof(*side->which));
 	for (uint32_t i = 0; i < n; i++) {
 		if ((above ? values[i] - median : median - values[i]) >= far) {
 			side->which[side->n++] = i;
@@ -53,7 +50,6 @@ static int find_side(const double *values, uint32_t n, double median, double far
 	/* The median itself is never among them, so there is a rest. */
 	side->mean = side->n ? sum / side->n : 0;
 	side->rest = rest / (n - side->n);
-	return 0;
 }
 
 static double distance(const struct gpumon_gpuprog_standout *side)
@@ -61,9 +57,9 @@ static double distance(const struct gpumon_gpuprog_standout *side)
 	return side->n ? fabs(side->mean - side->rest) : -1;
 }
 
-int gpumon_gpuprog_find_standout(const double *values, uint32_t n,
-				 const struct gpumon_gpuprog_threshold *threshold,
-				 struct gpumon_gpuprog_standout *standout)
+void gpumon_gpuprog_find_standout(const double *values, uint32_t n,
+				  const struct gpumon_gpuprog_threshold *threshold,
+				  struct gpumon_gpuprog_standout *standout)
 {
 	struct gpumon_gpuprog_standout above = { 0 }, below = { 0 };
 	double median, far;
@@ -71,19 +67,14 @@ int gpumon_gpuprog_find_standout(const double *values, uint32_t n,
 
 	memset(standout, 0, sizeof(*standout));
 	if (n < LEAST_VALUES)
-		return 0;
-	if (find_median(values, n, &median))
-		return -1;
+		return;
+	median = find_median(values, n);
 	far = fmax(fmax(threshold->amount, threshold->part * median), 1e-9);
-	if (find_side(values, n, median, far, true, &above) ||
-	    find_side(values, n, median, far, false, &below)) {
-		free(above.which);
-		return -1;
-	}
+	find_side(values, n, median, far, true, &above);
+	find_side(values, n, median, far, false, &below);
 	up = distance(&above) >= distance(&below);
 	*standout = up ? above : below;
 	free(up ? below.which : above.which);
-	return 0;
 }
 
 /* The next numbers that follow each other. */

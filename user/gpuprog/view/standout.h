@@ -34,12 +34,10 @@ struct gpumon_gpuprog_standout {
  * @threshold: what far is
  * @standout: out, to be freed. If some are far above and some far below, it is the side that is
  *            farther from the rest
- *
- * Return: 0, or -1 without memory.
  */
-int gpumon_gpuprog_find_standout(const double *values, uint32_t n,
-				 const struct gpumon_gpuprog_threshold *threshold,
-				 struct gpumon_gpuprog_standout *standout);
+void gpumon_gpuprog_find_standout(const double *values, uint32_t n,
+				  const struct gpumon_gpuprog_threshold *threshold,
+				  struct gpumon_gpuprog_standout *standout);
 
 /* "Thread 31", "Threads 0 and 1", "Threads 8 to 15", "Threads 1, 4 and 8 to 15", "17 threads" */
 const char *gpumon_gpuprog_list(char *buf, size_t len, const char *word, const uint32_t *which,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "maps.h"
 #include "standout.h"
 #include "lib/output_text.h"
@@ -24,19 +25,16 @@ struct threads {
 	uint32_t n; /* up to the last one that ran */
 };
 
-static int read_threads(const struct gpumon_gpuprog_result *result, struct threads *threads)
+static void read_threads(const struct gpumon_gpuprog_result *result, struct threads *threads)
 {
 	threads->map = gpumon_gpuprog_result_map(result, "runs");
-	threads->runs = malloc((size_t)threads->map->max_entries * sizeof(*threads->runs));
+	threads->runs = gpumon_calloc(threads->map->max_entries, sizeof(*threads->runs));
 	threads->n = 0;
-	if (!threads->runs)
-		return -1;
 	for (uint32_t i = 0; i < threads->map->max_entries; i++) {
 		threads->runs[i] = gpumon_gpuprog_number(result, threads->map, i);
 		if (threads->runs[i])
 			threads->n = i + 1;
 	}
-	return 0;
 }
 
 /* Threads that follow each other and ran equally often. Returns how many such ranges there are. */
@@ -117,53 +115,47 @@ static void say_warps(struct gpumon_sheet *sheet, const struct threads *threads,
 				   range);
 }
 
-static int find_warps(struct gpumon_sheet *sheet, const struct threads *threads, const char *of,
-		      bool *found)
+/* Returns whether something stands out. */
+static bool find_warps(struct gpumon_sheet *sheet, const struct threads *threads, const char *of)
 {
 	uint32_t n = (threads->n + LANES - 1) / LANES;
-	double *means = malloc((n + 1) * sizeof(*means));
+	double *means = gpumon_calloc(n, sizeof(*means));
 	struct gpumon_gpuprog_standout standout;
 	uint64_t from, size;
-	int ret;
 
-	if (!means)
-		return -1;
 	for (uint32_t i = 0; i < n; i++) {
 		from = (uint64_t)i * LANES;
 		size = threads->n - from < LANES ? threads->n - from : LANES;
 		means[i] = (double)sum_of(threads, from, from + size) / (double)size;
 	}
-	ret = gpumon_gpuprog_find_standout(means, n, &warps_far, &standout);
-	if (!ret && standout.n) {
+	gpumon_gpuprog_find_standout(means, n, &warps_far, &standout);
+	if (standout.n)
 		say_warps(sheet, threads, &standout, of);
-		*found = true;
-	}
 	free(standout.which);
 	free(means);
-	return ret;
+	return standout.n;
 }
 
-static int find_lanes(struct gpumon_sheet *sheet, const struct threads *threads, const char *of,
-		      bool *found)
+static bool find_lanes(struct gpumon_sheet *sheet, const struct threads *threads, const char *of)
 {
 	struct gpumon_gpuprog_standout standout;
 	double sums[LANES] = { 0 };
+	bool found;
 	char list[LIST_BYTES], factor[GPUMON_GPUPROG_FACTOR_BYTES];
 
 	/* The last warp may be incomplete. */
 	for (uint32_t i = 0; i < threads->n / LANES * LANES; i++)
 		sums[i % LANES] += (double)threads->runs[i];
-	if (gpumon_gpuprog_find_standout(sums, LANES, &lanes_far, &standout))
-		return -1;
-	if (standout.n && standout.rest > 0) {
+	gpumon_gpuprog_find_standout(sums, LANES, &lanes_far, &standout);
+	found = standout.n && standout.rest > 0;
+	if (found) {
 		gpumon_gpuprog_list(list, sizeof(list), "Thread", standout.which, standout.n);
 		gpumon_sheet_found(sheet, "%s of each warp of %s run%s %s as often as the others",
 				   list, of, standout.n == 1 ? "s" : "",
 				   gpumon_gpuprog_factor(factor, standout.mean / standout.rest));
-		*found = true;
 	}
 	free(standout.which);
-	return 0;
+	return found;
 }
 
 static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
@@ -172,17 +164,15 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 	struct threads threads;
 	bool found = false;
 
-	if (read_threads(names->result, &threads)) {
-		gpumon_sheet_fail(sheet);
-		return;
-	}
+	read_threads(names->result, &threads);
 	if (!of)
 		of = "all kernels together";
 	if (show_ranges(sheet, &threads) > GPUMON_GPUPROG_SHOWN_ROWS)
 		show_bins(sheet, &threads);
-	if (threads.n &&
-	    (find_warps(sheet, &threads, of, &found) || find_lanes(sheet, &threads, of, &found)))
-		gpumon_sheet_fail(sheet);
+	if (threads.n) {
+		found = find_warps(sheet, &threads, of);
+		found |= find_lanes(sheet, &threads, of);
+	}
 	if (threads.n && !found)
 		gpumon_sheet_found(
 			sheet,

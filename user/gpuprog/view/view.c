@@ -55,8 +55,6 @@ struct gpumon_sheet *gpumon_gpuprog_view_sheet(const struct gpumon_gpuprog_resul
 	gpumon_gpuprog_show_prints(sheet, result);
 	gpumon_gpuprog_coverage(sheet, &names);
 	gpumon_gpuprog_show_modules(sheet, &names);
-	if (names.failed)
-		gpumon_sheet_fail(sheet);
 	gpumon_gpuprog_names_clear(&names);
 	return sheet;
 }

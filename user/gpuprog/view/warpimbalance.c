@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "coverage.h"
 #include "maps.h"
 #include "tool_views.h"
@@ -65,7 +66,7 @@ static int compare_warps(const void *a, const void *b)
 	return (one->number > other->number) - (one->number < other->number);
 }
 
-/* Those that ran; to be freed. NULL without memory. */
+/* Those that ran; to be freed. */
 static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, uint32_t *n)
 {
 	const struct gpumon_gpuprog_map *waits =
@@ -74,16 +75,15 @@ static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, u
 		gpumon_gpuprog_result_map(result, "warp_ns_by_kernel");
 	uint32_t all = waits->max_entries < times->max_entries ? waits->max_entries :
 								 times->max_entries;
-	struct kernel *kernels = calloc((size_t)all + 1, sizeof(*kernels));
+	struct kernel *kernels = gpumon_calloc((size_t)all + 1, sizeof(*kernels));
 
 	*n = 0;
-	for (uint32_t i = 0; kernels && i < all; i++) {
+	for (uint32_t i = 0; i < all; i++) {
 		kernels[*n].number = i;
 		read_kernel(result, &kernels[*n]);
 		*n += kernels[*n].warps > 0;
 	}
-	if (kernels)
-		qsort(kernels, *n, sizeof(*kernels), compare_warps);
+	qsort(kernels, *n, sizeof(*kernels), compare_warps);
 	return kernels;
 }
 
@@ -220,10 +220,6 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 	uint32_t n, i;
 	struct kernel *kernels = read_kernels(result, &n);
 
-	if (!kernels) {
-		gpumon_sheet_fail(sheet);
-		return;
-	}
 	for (i = 0; i < n && i < SHOWN_KERNELS; i++)
 		show_kernel(sheet, names, &kernels[i]);
 	show_kernels(sheet, names, kernels, n);
