@@ -5,7 +5,7 @@
  */
 #include "gpumon_gpu.h"
 
-/* The same in user/gpuprog/view/memtrace.c. */
+/* The same in user/gpuprog/result/memtrace.c. */
 #define KERNELS	   512
 #define LINES	   4096
 #define DIRECTIONS 8

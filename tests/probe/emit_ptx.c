@@ -10,7 +10,7 @@
 
 #include "corpus.h"
 #include "gpuprog/image/patch.h"
-#include "gpuprog/serve/load.h"
+#include "gpuprog/server/load.h"
 #include "random_code.h"
 #include "sample.h"
 

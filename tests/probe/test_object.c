@@ -8,7 +8,7 @@
 
 #include "load.h"
 #include "gpuprog/object/instruction.h"
-#include "gpuprog/serve/load.h"
+#include "gpuprog/server/load.h"
 
 static const char *const versions[] = { "v1", "v2", "v3", "v4" };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "gpuprog/object/map_memory.h"
-#include "gpuprog/serve/inspect.h"
+#include "gpuprog/server/inspect.h"
 #include "sample.h"
 
 static const char *const tools[] = { "cuda-counter", "directly-run", "kernelretsnoop", "launchlate",

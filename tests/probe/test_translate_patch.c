@@ -11,7 +11,7 @@
 
 #include "corpus.h"
 #include "gpuprog/image/patch.h"
-#include "gpuprog/serve/load.h"
+#include "gpuprog/server/load.h"
 #include "sample.h"
 
 #define THREADS 256

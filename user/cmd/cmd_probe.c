@@ -7,9 +7,9 @@
 #include "lib/output_file.h"
 #include "lib/privileges.h"
 #include "commands.h"
-#include "gpuprog/serve/own_kernels.h"
-#include "gpuprog/serve/inspect.h"
-#include "gpuprog/serve/load.h"
+#include "gpuprog/server/own_kernels.h"
+#include "gpuprog/server/inspect.h"
+#include "gpuprog/server/load.h"
 #include "probe_choice.h"
 
 struct probe_options {
@@ -224,7 +224,7 @@ static int run_program(struct gpumon_context *context, struct gpumon_gpuprog_cho
 	if (!ret && *argv)
 		ret = gpumon_gpuprog_session_run(context, &choice->check, &choice->run, argv);
 	else if (!ret)
-		ret = gpumon_gpuprog_alone(context, &choice->check, &choice->run);
+		ret = gpumon_gpuprog_run_own_kernels(context, &choice->check, &choice->run);
 	gpumon_gpuprog_check_clear(&choice->check);
 	return ret;
 }

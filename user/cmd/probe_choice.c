@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "lib/privileges.h"
-#include "gpuprog/serve/session.h"
-#include "gpuprog/serve/load.h"
+#include "gpuprog/server/session.h"
+#include "gpuprog/server/load.h"
 #include "probe_choice.h"
 #include "lib/sheet_file.h"
 

@@ -4,8 +4,8 @@
 #define GPUMON_CMD_PROBE_CHOICE_H
 
 #include "lib/options.h"
-#include "gpuprog/serve/session.h"
-#include "gpuprog/serve/load.h"
+#include "gpuprog/server/session.h"
+#include "gpuprog/server/load.h"
 #include "record/session.h"
 
 /**

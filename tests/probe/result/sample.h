@@ -9,7 +9,7 @@
 #include <json.h>
 #include <stdbool.h>
 
-#include "gpuprog/view/view.h"
+#include "gpuprog/result/view.h"
 
 #define SAMPLE_MAPS	16
 #define SAMPLE_DEVICES	4

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/view/coverage.h"
-#include "gpuprog/serve/inspect.h"
-#include "gpuprog/serve/load.h"
+#include "gpuprog/result/coverage.h"
+#include "gpuprog/server/inspect.h"
+#include "gpuprog/server/load.h"
 #include "sample.h"
 #include "lib/sheet_inner.h"
 

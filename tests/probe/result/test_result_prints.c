@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/view/prints.h"
+#include "gpuprog/result/printed.h"
 #include "sample.h"
 
 static void check_text(const char *format, const uint64_t *arguments, const char *expected)

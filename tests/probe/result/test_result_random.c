@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/view/result.h"
+#include "gpuprog/result/result.h"
 #include "sample.h"
 
 #define TURNS	     60

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gpuprog/serve/session.h"
+#include "gpuprog/server/session.h"
 
 static const struct gpumon_gpuprog_object object;
 static const struct gpumon_gpuprog_order order = { .object = &object };
@@ -68,19 +68,19 @@ static void request_is_taken(size_t size, int descriptors)
 
 static int open_server(void **state)
 {
-	static struct gpumon_gpuprog_plan plan;
+	static struct gpumon_gpuprog_layout layout;
 	struct gpumon_error err;
 
-	*state = &plan;
+	*state = &layout;
 	request = (struct gpumon_wire_request){ .type = GPUMON_WIRE_EXCHANGE };
-	return gpumon_gpuprog_plan_make(&object, 1, 0, 0, &plan, &err) ||
-	       gpumon_gpuprog_server_open(&server, &order, &plan, &err);
+	return gpumon_gpuprog_layout_make(&object, 1, 0, 0, &layout, &err) ||
+	       gpumon_gpuprog_server_open(&server, &order, &layout, &err);
 }
 
 static int close_server(void **state)
 {
 	gpumon_gpuprog_server_close(&server);
-	gpumon_gpuprog_plan_clear(*state);
+	gpumon_gpuprog_layout_clear(*state);
 	return 0;
 }
 
@@ -254,7 +254,7 @@ static void launches_of_ended_processes_are_kept(void **state)
 	uint64_t n;
 
 	(void)state;
-	server.areas.areas_n = 1;
+	server.contexts.contexts_n = 1;
 	assert_int_equal(gpumon_gpuprog_run_kernel(&server.run, "first", 5), 0);
 	request.type = GPUMON_WIRE_LAUNCHES;
 	for (uint64_t i = 0; i <= GPUMON_GPUPROG_MAX_PROCESSES; i++) {
@@ -282,7 +282,7 @@ static void launches_of_ended_processes_are_kept(void **state)
 		assert_int_equal(launches[i].ns, i);
 	assert_int_equal(server.launchers.left_out, 0);
 	free(launches);
-	server.areas.areas_n = 0;
+	server.contexts.contexts_n = 0;
 }
 
 /* After a minute a process takes its own image: the table of kernels alone would say that it has programs. */

@@ -10,7 +10,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "gpuprog/serve/patches.h"
+#include "gpuprog/server/patches.h"
 
 /* An empty folder for CUDA, that nobody else sees. */
 static bool hide_cuda(void)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpuprog/serve/load.h"
+#include "gpuprog/server/load.h"
 
 static const struct gpumon_gpuprog_rules rules;
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuprog/serve/load.h"
-#include "gpuprog/serve/inspect.h"
+#include "gpuprog/server/load.h"
+#include "gpuprog/server/inspect.h"
 
 static void tools_are_not_built(void **state)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpuprog/serve/patches.h"
+#include "gpuprog/server/patches.h"
 
 static const char key[] = "the input", data[] = "what was made of it";
 static char folder[] = "/tmp/gpumon-cache-XXXXXX";

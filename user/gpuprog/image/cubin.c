@@ -309,10 +309,10 @@ static void look_through(struct code *code, Elf *elf)
 	}
 }
 
-void gpumon_fatbin_elf_unseen(const void *data, size_t size,
-			      void (*each)(void *context, const char *kernel,
-					   const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
-			      void *context)
+void gpumon_fatbin_elf_unpatched(const void *data, size_t size,
+				 void (*each)(void *context, const char *kernel,
+					      const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
+				 void *context)
 {
 	struct code code = { .steps = STEPS_MAX };
 	Elf *elf = gpumon_cubin_open(data, size);

@@ -11,7 +11,7 @@
 #include "gpuprog/ptx/edit.h"
 
 /**
- * gpumon_fatbin_elf_unseen - count such accesses of each kernel
+ * gpumon_fatbin_elf_unpatched - count such accesses of each kernel
  * @data: cubin, not trusted
  * @size: bytes
  * @each: called for each kernel that has some, with how many places there are by cause
@@ -21,9 +21,9 @@
  * before Volta nothing is counted: their machine code is another. What cannot be read has no such
  * accesses.
  */
-void gpumon_fatbin_elf_unseen(const void *data, size_t size,
-			      void (*each)(void *context, const char *kernel,
-					   const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
-			      void *context);
+void gpumon_fatbin_elf_unpatched(const void *data, size_t size,
+				 void (*each)(void *context, const char *kernel,
+					      const uint64_t unseen[GPUMON_EDIT_CAUSES_N]),
+				 void *context);
 
 #endif /* GPUMON_GPUPROG_IMAGE_CUBIN_H */

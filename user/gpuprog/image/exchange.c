@@ -643,7 +643,7 @@ void gpumon_gpuprog_patched(const struct gpumon_gpuprog_order *order, const void
 	patching.edited = gpumon_fatbin_elf_defines(cubin, size, GPUMON_GPUPROG_TABLE);
 	gpumon_fatbin_elf_kernels(cubin, size, look_at, &patching);
 	if (!patching.edited)
-		gpumon_fatbin_elf_unseen(cubin, size, add_unseen, &patching);
+		gpumon_fatbin_elf_unpatched(cubin, size, add_unseen, &patching);
 }
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"

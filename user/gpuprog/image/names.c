@@ -8,15 +8,15 @@
 #include "lib/memory.h"
 #include "names.h"
 
-#define GPUMON_NEAR_LETTERS 64 /* of a name that is compared */
+#define GPUMON_NAME_LETTERS 64 /* of a name that is compared */
 
-unsigned int gpumon_near(const char *one, size_t n, const char *other, size_t m)
+unsigned int gpumon_name_distance(const char *one, size_t n, const char *other, size_t m)
 {
-	unsigned int row[GPUMON_NEAR_LETTERS + 1], before, above, least;
+	unsigned int row[GPUMON_NAME_LETTERS + 1], before, above, least;
 	size_t apart = n > m ? n - m : m - n;
 
-	if (n > GPUMON_NEAR_LETTERS || m > GPUMON_NEAR_LETTERS || apart > GPUMON_NEAR_CHANGES)
-		return GPUMON_NEAR_CHANGES + 1;
+	if (n > GPUMON_NAME_LETTERS || m > GPUMON_NAME_LETTERS || apart > GPUMON_NAME_CHANGES)
+		return GPUMON_NAME_CHANGES + 1;
 	for (size_t j = 0; j <= m; j++)
 		row[j] = (unsigned int)j;
 	for (size_t i = 1; i <= n; i++) {
@@ -33,7 +33,7 @@ unsigned int gpumon_near(const char *one, size_t n, const char *other, size_t m)
 			before = above;
 		}
 	}
-	return row[m] <= GPUMON_NEAR_CHANGES ? row[m] : GPUMON_NEAR_CHANGES + 1;
+	return row[m] <= GPUMON_NAME_CHANGES ? row[m] : GPUMON_NAME_CHANGES + 1;
 }
 
 bool gpumon_exchange_owner(const char *file, char *why, size_t size)
@@ -193,31 +193,31 @@ static bool kernel_is_named(const struct gpumon_gpuprog_order *order, const stru
 /* How far a pattern is from a name. Its stars are left out; with one, the name's begin is enough. */
 static unsigned int distance(const char *pattern, const struct gpumon_ptx_slice *name)
 {
-	char plain[GPUMON_NEAR_LETTERS + 1], text[GPUMON_NEAR_LETTERS + 1];
+	char plain[GPUMON_NAME_LETTERS + 1], text[GPUMON_NAME_LETTERS + 1];
 	bool open = strchr(pattern, '*');
 	size_t n = 0;
 
-	if (name->size > GPUMON_NEAR_LETTERS)
-		return GPUMON_NEAR_CHANGES + 1;
-	for (; *pattern && n < GPUMON_NEAR_LETTERS; pattern++)
+	if (name->size > GPUMON_NAME_LETTERS)
+		return GPUMON_NAME_CHANGES + 1;
+	for (; *pattern && n < GPUMON_NAME_LETTERS; pattern++)
 		if (*pattern != '*' && *pattern != '?')
 			plain[n++] = *pattern;
 	plain[n] = '\0';
 	memcpy(text, name->at, name->size);
 	text[name->size] = '\0';
-	if (n <= GPUMON_NEAR_CHANGES)
-		return GPUMON_NEAR_CHANGES + 1;
+	if (n <= GPUMON_NAME_CHANGES)
+		return GPUMON_NAME_CHANGES + 1;
 	if (strcasestr(text, plain) ||
-	    (name->size > GPUMON_NEAR_CHANGES && strcasestr(plain, text)))
+	    (name->size > GPUMON_NAME_CHANGES && strcasestr(plain, text)))
 		return 0;
-	return gpumon_near(plain, n, text, open && n < name->size ? n : name->size);
+	return gpumon_name_distance(plain, n, text, open && n < name->size ? n : name->size);
 }
 
 /* A kernel that was not asked for: perhaps it was meant. Without memory there is no hint. */
 static void note_near(const struct gpumon_exchange *exchange, const struct name *name)
 {
 	const struct gpumon_ptx_slice *form = &name->forms[name->n - 1];
-	struct gpumon_gpuprog_near near = { .changes = GPUMON_NEAR_CHANGES + 1 }, other;
+	struct gpumon_gpuprog_near near = { .changes = GPUMON_NAME_CHANGES + 1 }, other;
 
 	for (uint32_t i = 0; i < exchange->order->kernels_n; i++) {
 		unsigned int changes = distance(exchange->order->kernels[i], form);
@@ -225,7 +225,7 @@ static void note_near(const struct gpumon_exchange *exchange, const struct name 
 		if (changes < near.changes)
 			near.changes = changes;
 	}
-	if (near.changes > GPUMON_NEAR_CHANGES)
+	if (near.changes > GPUMON_NAME_CHANGES)
 		return;
 	near.name = gpumon_pool_part(&exchange->run->pool, form->at, form->size);
 	for (int i = 0; i < GPUMON_GPUPROG_NEAR && near.name; i++) {

@@ -7,19 +7,19 @@
 #include <stddef.h>
 
 #include "exchange.h"
-#define GPUMON_NEAR_CHANGES 3 /* in a name that is near */
+#define GPUMON_NAME_CHANGES 3 /* in a name that is near */
 
 /**
- * gpumon_near - count the letters to change, add or leave out to get from one name to the other
+ * gpumon_name_distance - count the letters to change, add or leave out to get from one name to the other
  * @one: name
  * @n: letters of it
  * @other: the other name
  * @m: letters of it
  *
- * Return: the number; GPUMON_NEAR_CHANGES + 1 if there are more, or a name is longer than
- * GPUMON_NEAR_LETTERS.
+ * Return: the number; GPUMON_NAME_CHANGES + 1 if there are more, or a name is longer than
+ * GPUMON_NAME_LETTERS.
  */
-unsigned int gpumon_near(const char *one, size_t n, const char *other, size_t m);
+unsigned int gpumon_name_distance(const char *one, size_t n, const char *other, size_t m);
 
 #define GPUMON_EXCHANGE_OWNER 192
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The maps of any object as tables. */
+#ifndef GPUMON_GPUPROG_RESULT_MAPS_H
+#define GPUMON_GPUPROG_RESULT_MAPS_H
+
+#include "lib/sheet.h"
+#include "columns.h"
+#include "result.h"
+
+#define GPUMON_GPUPROG_SHOWN_ROWS 24	      /* of a map, for people */
+#define GPUMON_GPUPROG_JSON_ROWS  (64u << 10) /* of a map, as JSON */
+
+/*
+ * Add a table for each map, named as the map. What adds up (arrays by SM, histograms) is the sum of all
+ * contexts, other maps have rows for each context. Values that are all zero are left out.
+ */
+void gpumon_gpuprog_generic(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names);
+
+/* The same of one map. Not for @people: it is only in JSON. */
+void gpumon_gpuprog_generic_map(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+				const struct gpumon_gpuprog_map *map, bool people);
+
+/*
+ * Add a table of a histogram for people, with bars. @unit: a name that ends as the unit does, "wait_ns".
+ */
+void gpumon_gpuprog_generic_bars(struct gpumon_sheet *sheet, const char *title, const char *unit,
+				 const struct gpumon_gpuprog_buckets *buckets);
+/* Columns of a histogram in JSON, in a table that is only there, and the rows of one. */
+void gpumon_gpuprog_generic_buckets(struct gpumon_sheet *sheet, const char *unit);
+void gpumon_gpuprog_generic_bucket(struct gpumon_sheet *sheet, uint32_t bucket, uint64_t count);
+
+#endif /* GPUMON_GPUPROG_RESULT_MAPS_H */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Shows what programs have gathered: a view for each tool, and one for any other object, which has a
+ * table for each map.
+ */
+#ifndef GPUMON_GPUPROG_RESULT_VIEW_H
+#define GPUMON_GPUPROG_RESULT_VIEW_H
+
+#include "result.h"
+#include "lib/sheet.h"
+
+/*
+ * Tables, what they say in sentences, kernels without programs, losses. As JSON it has the tables "kernels"
+ * and "lost" at least. To be freed; NULL without memory.
+ */
+struct gpumon_sheet *gpumon_gpuprog_view_sheet(const struct gpumon_gpuprog_result *result);
+
+#endif /* GPUMON_GPUPROG_RESULT_VIEW_H */
