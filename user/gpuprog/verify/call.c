@@ -162,7 +162,7 @@ static int check_memory(struct gpumon_verifier *verifier, const struct call *cal
 		return -1;
 	if (operand->check)
 		return GPUMON_REFUSE(verifier,
-				     "argument %u of %s%s(), r%u, may lead to a range outside of "
+				     "argument %u of %s%s(), r%u, may lead to a place outside of "
 				     "its object: bound the index with if or &",
 				     number, NAME(call->helper), number);
 	if (!out && reg->kind == GPUMON_GPUPROG_STACK)

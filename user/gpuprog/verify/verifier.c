@@ -208,6 +208,21 @@ static int check_bounds(struct gpumon_verifier *verifier, struct gpumon_access *
 	return 0;
 }
 
+/* Bytes of the stack that an access of the stack may touch. */
+static struct gpumon_stack_range stack_range_of(const struct gpumon_access *access)
+{
+	int64_t first = access->bounds.smin, last = access->bounds.smax;
+
+	if (first < -GPUMON_GPUPROG_MAX_STACK)
+		first = -GPUMON_GPUPROG_MAX_STACK;
+	if (last > -(int64_t)access->size)
+		last = -(int64_t)access->size;
+	return (struct gpumon_stack_range){ .first = (unsigned int)(first +
+								    GPUMON_GPUPROG_MAX_STACK),
+					    .last = (unsigned int)(last + GPUMON_GPUPROG_MAX_STACK),
+					    .size = access->size };
+}
+
 int gpumon_access_resolve(struct gpumon_verifier *verifier, struct gpumon_access *access)
 {
 	struct gpumon_bounds off = gpumon_bounds_constant((uint64_t)(int64_t)access->off);
@@ -223,7 +238,7 @@ int gpumon_access_resolve(struct gpumon_verifier *verifier, struct gpumon_access
 	if (check_bounds(verifier, access))
 		return -1;
 	if (moved.kind == GPUMON_GPUPROG_STACK && !access->operand->constant) {
-		struct gpumon_stack_range range = gpumon_access_stack_range(access);
+		struct gpumon_stack_range range = stack_range_of(access);
 
 		access->operand->offset = (int32_t)range.first - GPUMON_GPUPROG_MAX_STACK;
 		access->operand->last = (int32_t)range.last - GPUMON_GPUPROG_MAX_STACK;
@@ -231,25 +246,11 @@ int gpumon_access_resolve(struct gpumon_verifier *verifier, struct gpumon_access
 	return 0;
 }
 
-struct gpumon_stack_range gpumon_access_stack_range(const struct gpumon_access *access)
-{
-	int64_t first = access->bounds.smin, last = access->bounds.smax;
-
-	if (first < -GPUMON_GPUPROG_MAX_STACK)
-		first = -GPUMON_GPUPROG_MAX_STACK;
-	if (last > -(int64_t)access->size)
-		last = -(int64_t)access->size;
-	return (struct gpumon_stack_range){ .first = (unsigned int)(first +
-								    GPUMON_GPUPROG_MAX_STACK),
-					    .last = (unsigned int)(last + GPUMON_GPUPROG_MAX_STACK),
-					    .size = access->size };
-}
-
 int gpumon_access_check_scalars(struct gpumon_verifier *verifier,
 				const struct gpumon_access *access)
 {
 	const struct gpumon_func_state *frame = &verifier->state->frames[access->address.depth];
-	struct gpumon_stack_range range = gpumon_access_stack_range(access);
+	struct gpumon_stack_range range = stack_range_of(access);
 	int from = (int)range.first - GPUMON_GPUPROG_MAX_STACK;
 	int to = (int)(range.last + range.size) - GPUMON_GPUPROG_MAX_STACK - 1;
 
@@ -313,7 +314,7 @@ static int load_stack(struct gpumon_verifier *verifier, const struct gpumon_acce
 		      struct gpumon_reg_state *reg)
 {
 	struct gpumon_func_state *frame = &verifier->state->frames[access->address.depth];
-	struct gpumon_stack_range range = gpumon_access_stack_range(access);
+	struct gpumon_stack_range range = stack_range_of(access);
 	struct gpumon_reg_state *slot = access->operand->check ? NULL :
 								 gpumon_stack_slot(frame, &range);
 
@@ -410,13 +411,13 @@ static int store_stack(struct gpumon_verifier *verifier, const struct gpumon_acc
 		       const struct gpumon_reg_state *reg)
 {
 	struct gpumon_func_state *frame = &verifier->state->frames[access->address.depth];
-	struct gpumon_stack_range range = gpumon_access_stack_range(access);
+	struct gpumon_stack_range range = stack_range_of(access);
 	/* Left out if it turns out to be outside: so nothing is known for sure. */
 	bool known = range.first == range.last && !access->operand->check;
 
 	if (gpumon_reg_is_address(reg) && (!known || access->size != 8))
 		return GPUMON_REFUSE(verifier,
-				     "it stores %s on the stack at a range that varies, or part of "
+				     "it stores %s on the stack at a place that varies, or part of "
 				     "it: use a variable of its own",
 				     gpumon_verifier_kind_text(reg));
 	if (known)

@@ -127,9 +127,6 @@ int gpumon_access_resolve(struct gpumon_verifier *verifier, struct gpumon_access
 bool gpumon_access_read_only(const struct gpumon_verifier *verifier,
 			     const struct gpumon_reg_state *address, uint32_t *map);
 
-/* Bytes of the stack that an access of the stack may touch. */
-struct gpumon_stack_range gpumon_access_stack_range(const struct gpumon_access *access);
-
 /* All bytes of an access of the stack must be numbers. */
 int gpumon_access_check_scalars(struct gpumon_verifier *verifier,
 				const struct gpumon_access *access);

@@ -73,7 +73,7 @@ static int check_program(const struct gpumon_gpuprog *program, struct gpumon_err
 					program->name, program->maps_n, GPUMON_GPUPROG_MAX_MAPS);
 	if ((unsigned int)program->point >= GPUMON_GPUPROG_POINTS)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
-					"%s: it is for an unknown range: " REMEDY, program->name);
+					"%s: it is for an unknown place: " REMEDY, program->name);
 	for (uint32_t i = 0; i < program->maps_n; i++)
 		if (check_map(&program->maps[i], i, program->name, err))
 			return -1;
