@@ -90,10 +90,19 @@ void gpumon_counters_zero(struct gpumon_counters *counters, u32 slot);
 size_t gpumon_counters_bytes(const struct gpumon_counters *counters);
 void gpumon_counters_raise_slow(local64_t *extreme, u64 value);
 
+/*
+ * A highest value so far. Read without READ_ONCE(), with which the compiler would not compare it where it
+ * lies: a reset that comes in between makes no difference.
+ */
+static __always_inline u64 gpumon_counters_extreme(const local64_t *extreme)
+{
+	return data_race(*(const u64 *)extreme);
+}
+
 /* Keep the highest value; for the lowest one pass its complement. Preemption off. */
 static __always_inline void gpumon_counters_raise(local64_t *extreme, u64 value)
 {
-	if (unlikely(value > (u64)local64_read(extreme)))
+	if (unlikely(value > gpumon_counters_extreme(extreme)))
 		gpumon_counters_raise_slow(extreme, value);
 }
 

@@ -192,7 +192,7 @@ static __always_inline void gpumon_probe_leave(struct gpumon_event_context *ctx)
  * before it counts anything, and goes the long way, through gpumon_probe_enter().
  *
  * Context: any. Preemption is off afterwards; gpumon_leaf_leave() must follow.
- * Return: this CPU's memory.
+ * Return: this CPU's memory. For one or two words of it raw_cpu_read() is shorter.
  */
 static __always_inline struct gpumon_cpu *gpumon_leaf_enter(void)
 {
@@ -216,14 +216,13 @@ static __always_inline void gpumon_leaf_leave(void)
 
 /**
  * gpumon_leaf_recorded - an event was seen and is in the statistics
- * @cpu: this CPU's memory
  * @data: the pointer that the probe was registered with, its number
  *
  * Context: between gpumon_leaf_enter() and gpumon_leaf_leave().
  */
-static __always_inline void gpumon_leaf_recorded(struct gpumon_cpu *cpu, void *data)
+static __always_inline void gpumon_leaf_recorded(void *data)
 {
-	local64_inc(cpu->probes + (unsigned long)data + GPUMON_PROBE_RECORDED);
+	local64_inc(raw_cpu_read(gpumon_cpu.probes) + (unsigned long)data + GPUMON_PROBE_RECORDED);
 }
 
 /* Pairs of a type and a name: the arguments of a tracepoint, to be declared or passed on. */

@@ -57,6 +57,12 @@ static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 	return cpu->rings + ring * GPUMON_RING_STRIDE;
 }
 
+/* The same on this CPU, in a fast path. */
+static __always_inline local64_t *leaf_ring_words(u32 ring)
+{
+	return raw_cpu_read(gpumon_cpu.rings) + ring * GPUMON_RING_STRIDE;
+}
+
 /* The address of a scheduler identifies it if its end would be seen. */
 static bool ends_are_seen(void);
 
@@ -99,8 +105,8 @@ static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 plac
 {
 	job->since = now;
 	job->process = process;
-	job->pid = pid;
 	job->tid = tid;
+	job->pid = pid;
 	WRITE_ONCE(job->place, place);
 }
 
@@ -215,10 +221,10 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 	job_begins(job, now, known->place, process, current->tgid, current->pid);
 	local64_inc(&words[GPUMON_RING_QUEUED]);
 	local64_inc(gpumon_process_words(cpu, process) + GPUMON_PROCESS_JOBS);
-	gpumon_leaf_recorded(cpu, data);
+	gpumon_leaf_recorded(data);
 	depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 	gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH_BUCKETS, GPUMON_RING_QUEUE_DEPTHS);
-	if (unlikely(depth > (u64)local64_read(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
+	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
 		return raise_and_leave(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
 }
@@ -264,11 +270,11 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sched_entity *entity)
 {
 	const struct dma_fence *finished = &sched_job->s_fence->finished;
-	struct gpumon_cpu *cpu;
-	struct gpumon_job *job;
-	local64_t *words;
 	struct gpumon_gauge *gauges;
+	struct gpumon_job *job;
 	u64 now, elapsed, depth;
+	local64_t *words;
+	u32 ring;
 
 	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
 		return probe_run_slow(data, sched_job, now);
@@ -276,9 +282,9 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	if (unlikely(!gpumon_job_is(job, finished)))
 		return probe_run_slow(data, sched_job, now);
 	elapsed = gpumon_clock_ns(now - job->since);
-	gauges = gpumon_ring_gauges(gpumon_job_ring(job));
-	cpu = gpumon_leaf_enter();
-	words = ring_words(cpu, gpumon_job_ring(job));
+	ring = gpumon_job_ring(job);
+	gpumon_leaf_enter();
+	words = leaf_ring_words(ring);
 	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_QUEUE_NS_MAX))) {
 		gpumon_leaf_leave();
 		return probe_run_slow(data, sched_job, now);
@@ -288,12 +294,13 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_QUEUE_NS_BUCKETS,
 				  GPUMON_RING_QUEUE_NS);
 	local64_inc(&words[GPUMON_RING_RUN]);
-	gpumon_leaf_recorded(cpu, data);
+	gpumon_leaf_recorded(data);
+	gauges = gpumon_ring_gauges(ring);
 	/* In this order for ring_idle(). */
 	depth = atomic64_inc_return(&gauges[GPUMON_RING_HW_DEPTH].now);
 	atomic64_dec(&gauges[GPUMON_RING_QUEUE_DEPTH].now);
 	gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTHS);
-	if (unlikely(depth > (u64)local64_read(&words[GPUMON_RING_HW_DEPTH_MAX])))
+	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_HW_DEPTH_MAX])))
 		return raise_and_leave(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
 }
@@ -337,10 +344,10 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 
 static void probe_done(void *data, struct drm_sched_fence *s_fence)
 {
-	struct gpumon_cpu *cpu;
 	struct gpumon_job *job;
-	local64_t *words;
 	u64 now, elapsed;
+	local64_t *words;
+	u32 ring;
 
 	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
 		return probe_done_slow(data, s_fence, now);
@@ -348,16 +355,17 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 	if (unlikely(!gpumon_job_is(job, &s_fence->finished) || !gpumon_job_running(job)))
 		return probe_done_slow(data, s_fence, now);
 	elapsed = gpumon_clock_ns(now - job->since);
-	cpu = gpumon_leaf_enter();
-	words = ring_words(cpu, gpumon_job_ring(job));
+	ring = gpumon_job_ring(job);
+	gpumon_leaf_enter();
+	words = leaf_ring_words(ring);
 	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_RUN_NS_MAX))) {
 		gpumon_leaf_leave();
 		return probe_done_slow(data, s_fence, now);
 	}
 	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_RUN_NS_BUCKETS, GPUMON_RING_RUN_NS);
 	local64_inc(&words[GPUMON_RING_DONE]);
-	gpumon_leaf_recorded(cpu, data);
-	atomic64_dec(gpumon_ring_gauge(gpumon_job_ring(job), GPUMON_RING_HW_DEPTH));
+	gpumon_leaf_recorded(data);
+	atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
 	gpumon_job_release(job);
 	gpumon_leaf_leave();
 }

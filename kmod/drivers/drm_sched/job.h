@@ -42,17 +42,18 @@ static __always_inline u32 gpumon_place_ring(u32 place)
  * @key: what names it, 0 if the entry is free
  * @since: when it got into its state, gpumon_clock()
  * @process: slot of the process that queued it, all ones if it had none; GPUMON_JOB_RUNNING
- * @pid: its pid, shows whether the slot is still the same process's
- * @tid: thread that queued it
  * @place: its ring and scheduler, gpumon_place(); of a free entry, GPUMON_NONE
+ * @tid: thread that queued it
+ * @pid: its pid, shows whether the slot is still the same process's; these two are in the order of
+ *       task_struct, from which they are copied as one word
  */
 struct gpumon_job {
 	u64 key;
 	u64 since;
 	u32 process;
-	u32 pid;
-	u32 tid;
 	u32 place;
+	u32 tid;
+	u32 pid;
 };
 
 static __always_inline u32 gpumon_job_ring(const struct gpumon_job *job)

@@ -118,8 +118,8 @@ static __always_inline bool gpumon_ring_latency_usual(const local64_t *words, u6
 						      unsigned int max)
 {
 	/* The highest of a row without values is 0, so that no extreme is beyond the range. */
-	return ns <= (u64)local64_read(&words[max]) && ~ns <= (u64)local64_read(&words[max + 1]) &&
-	       !(ns >> GPUMON_LATENCY_BITS);
+	return ns <= gpumon_counters_extreme(&words[max]) &&
+	       ~ns <= gpumon_counters_extreme(&words[max + 1]) && !(ns >> GPUMON_LATENCY_BITS);
 }
 
 /* Counts a latency for which gpumon_ring_latency_usual() holds. */
