@@ -110,7 +110,7 @@ bool gpumon_check_layout_known(const struct gpumon_group *group)
 }
 
 /* What speaks against attaching a probe, for a reader; false if nothing does. */
-bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_probe *probe,
+bool gpumon_probe_mismatches(const struct gpumon_group *group, const struct gpumon_probe *probe,
 		       char *reason, size_t size)
 {
 	const struct gpumon_field *field;

@@ -39,14 +39,14 @@ struct gpumon_followed *gpumon_followed_at(unsigned int i);
 int gpumon_follow_init(void);
 void gpumon_follow_exit(void);
 bool gpumon_follow_look(struct gpumon_followed *module);
-void gpumon_follow_say(struct gpumon_probe *probe, const struct gpumon_followed *module);
+void gpumon_probe_set_waiting(struct gpumon_probe *probe, const struct gpumon_followed *module);
 bool gpumon_follow_read_again(void);
 
-__printf(3, 4) void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
+__printf(3, 4) void gpumon_probe_set_state(struct gpumon_probe *probe, enum gpumon_attach_state state,
 				     const char *format, ...);
 
-void gpumon_probe_say_attached(struct gpumon_probe *probe);
-void gpumon_probe_say_failed(struct gpumon_probe *probe, int error);
+void gpumon_probe_set_attached(struct gpumon_probe *probe);
+void gpumon_probe_set_failed(struct gpumon_probe *probe, int error);
 
 const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *group,
 						   const struct gpumon_probe *probe);
@@ -73,7 +73,7 @@ size_t gpumon_kprobe_bytes(const struct gpumon_probe *probe);
 
 int gpumon_check_init(void);
 bool gpumon_check_layout_known(const struct gpumon_group *group);
-bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_probe *probe,
+bool gpumon_probe_mismatches(const struct gpumon_group *group, const struct gpumon_probe *probe,
 		       char *reason, size_t size);
 int gpumon_check_module_came(const char *module);
 void gpumon_check_module_gone(const char *module);

@@ -95,15 +95,15 @@ bool gpumon_follow_look(struct gpumon_followed *module)
 }
 
 /* A probe waits for a module, or it is unknown whether it has to. */
-void gpumon_follow_say(struct gpumon_probe *probe, const struct gpumon_followed *module)
+void gpumon_probe_set_waiting(struct gpumon_probe *probe, const struct gpumon_followed *module)
 {
 	if (module->look_error)
-		gpumon_probe_say(
+		gpumon_probe_set_state(
 			probe, GPUMON_ATTACH_STATE_FAILED,
 			"cannot tell whether module %s is loaded, error %d" GPUMON_TRY_AGAIN,
 			module->name, module->look_error);
 	else
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_WAITING, "module %s is not loaded",
+		gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_WAITING, "module %s is not loaded",
 				 module->name);
 }
 

@@ -195,7 +195,7 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 		if (!module || (*suffixes[i] && !probe->count_if_suffixed))
 			ret = kprobe_find_symbol(probe);
 		if (!ret && *suffixes[i] && !probe->count_if_suffixed) {
-			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING,
+			gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_MISSING,
 					 "the kernel has only %s%s, its arguments are not known",
 					 probe->name, suffixes[i]);
 			return 0;
@@ -208,13 +208,13 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 	if (ret == -ENOENT)
 		return ret;
 	if (ret)
-		gpumon_probe_say_failed(probe, ret);
+		gpumon_probe_set_failed(probe, ret);
 	else if (!probe->arguments_trusted)
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED,
+		gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_ATTACHED,
 				 "%s%s: arguments not trusted, counted only", probe->name,
 				 suffixes[i]);
 	else
-		gpumon_probe_say_attached(probe);
+		gpumon_probe_set_attached(probe);
 	return 0;
 }
 

@@ -43,7 +43,7 @@ static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe
 	const char *what = "not in this kernel";
 
 	if (other) {
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING,
+		gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_MISSING,
 				 other->fallback ? "%s is used instead" : "this kernel calls it %s",
 				 other->name);
 		return;
@@ -52,7 +52,7 @@ static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe
 		what = "not in this kernel, or inlined";
 	else if (probe->module && !gpumon_followed(probe->module)->tracepoints)
 		what = "the module has no tracepoints, or a licence that hides them";
-	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING, "%s%s%s", what,
+	gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_MISSING, "%s%s%s", what,
 			 probe->without ? ": " : "", probe->without ?: "");
 }
 
@@ -76,8 +76,8 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 		probe_missing(group, probe);
 		return;
 	}
-	if (gpumon_check_says(group, probe, reason, sizeof(reason))) {
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s", reason);
+	if (gpumon_probe_mismatches(group, probe, reason, sizeof(reason))) {
+		gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s", reason);
 		return;
 	}
 	if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT) {
@@ -90,9 +90,9 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 			      tracepoint_probe_register(probe->tp, probe->attached,
 							gpumon_probe_data(probe)));
 	if (ret)
-		gpumon_probe_say_failed(probe, ret);
+		gpumon_probe_set_failed(probe, ret);
 	else
-		gpumon_probe_say_attached(probe);
+		gpumon_probe_set_attached(probe);
 }
 
 static void probe_detach(struct gpumon_probe *probe)
@@ -105,7 +105,7 @@ static void probe_detach(struct gpumon_probe *probe)
 	} else {
 		gpumon_kprobe_detach(probe);
 	}
-	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
+	gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 }
 
 bool gpumon_group_attached(const struct gpumon_group *group)
@@ -143,7 +143,7 @@ void gpumon_group_attach(struct gpumon_group *group)
 		return;
 	if (!gpumon_group_waits(group) && gpumon_group_allocate(group)) {
 		for_each_probe(group, probe)
-			gpumon_probe_say(
+			gpumon_probe_set_state(
 				probe, GPUMON_ATTACH_STATE_FAILED,
 				"no memory for its statistics" GPUMON_TRY_AGAIN);
 		return;
@@ -158,11 +158,11 @@ void gpumon_group_attach(struct gpumon_group *group)
 		missing = probe_waits_for(probe);
 		other = gpumon_probe_other_name(group, probe);
 		if (missing)
-			gpumon_follow_say(probe, missing);
+			gpumon_probe_set_waiting(probe, missing);
 		else if (!other || !(probe->fallback || other->fallback))
 			probe_attach(group, probe);
 		else if (probe->fallback && probe->state != GPUMON_ATTACH_STATE_ATTACHED)
-			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "not needed, %s is used",
+			gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_OFF, "not needed, %s is used",
 					 other->name);
 	}
 	/* Only now is it known which of several names the kernel has. */
@@ -201,7 +201,7 @@ int gpumon_probe_init(void)
 	for_each_group(group, g) {
 		for_each_probe(group, probe) {
 			probe->number = number++;
-			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
+			gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 		}
 	}
 	return gpumon_check_init()		   ?:
@@ -291,12 +291,12 @@ static void probes_check_again(void)
 		for_each_probe(group, probe) {
 			if (probe->state != GPUMON_ATTACH_STATE_ATTACHED)
 				continue;
-			if (gpumon_check_says(group, probe, reason, sizeof(reason))) {
+			if (gpumon_probe_mismatches(group, probe, reason, sizeof(reason))) {
 				probe_detach(probe);
-				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s", reason);
+				gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s", reason);
 				detached = true;
 			} else if (strstr(probe->reason, GPUMON_BTF_NOT_CHECKED)) {
-				gpumon_probe_say_attached(probe);
+				gpumon_probe_set_attached(probe);
 			}
 		}
 	}
@@ -450,5 +450,5 @@ void gpumon_group_set(struct gpumon_group *group, bool enabled)
 	tracepoint_synchronize_unregister();
 	gpumon_group_forget(group);
 	for_each_probe(group, probe)
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
+		gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 }

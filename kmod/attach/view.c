@@ -7,7 +7,7 @@
 #include "engine.h"
 
 /* What became of a probe, and why, for a reader: "" if there is nothing to say. */
-void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
+void gpumon_probe_set_state(struct gpumon_probe *probe, enum gpumon_attach_state state,
 		      const char *format, ...)
 {
 	va_list args;
@@ -20,17 +20,17 @@ void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state
 	va_end(args);
 }
 
-void gpumon_probe_say_attached(struct gpumon_probe *probe)
+void gpumon_probe_set_attached(struct gpumon_probe *probe)
 {
 	bool built_in = probe->module && gpumon_followed(probe->module)->built_in;
 
-	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s%s%s",
+	gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s%s%s",
 			 built_in ? "built into the kernel" : "",
 			 built_in && *probe->check_reason ? ", " : "", probe->check_reason);
 }
 
 /* A probe was not registered, for a negative error. */
-void gpumon_probe_say_failed(struct gpumon_probe *probe, int error)
+void gpumon_probe_set_failed(struct gpumon_probe *probe, int error)
 {
 	const char *why = NULL;
 
@@ -58,9 +58,9 @@ void gpumon_probe_say_failed(struct gpumon_probe *probe, int error)
 		break;
 	}
 	if (why)
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_FAILED, "%s", why);
+		gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_FAILED, "%s", why);
 	else
-		gpumon_probe_say(
+		gpumon_probe_set_state(
 			probe, GPUMON_ATTACH_STATE_FAILED,
 			"registration failed with error %d" GPUMON_TRY_AGAIN,
 			error);

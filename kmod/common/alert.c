@@ -79,7 +79,7 @@ static void alert_schedule(struct irq_work *unused)
 
 static DEFINE_IRQ_WORK(alert_irq_work, alert_schedule);
 
-static struct place *place_of(const struct gpumon_alert *alert)
+static struct place *alert_place_of(const struct gpumon_alert *alert)
 {
 	u64 key = gpumon_key_mix(gpumon_key_text(alert->device), alert->code);
 	bool created;
@@ -160,7 +160,7 @@ noinline void gpumon_alert_raise(u64 now, const char *group, const char *kind, c
 
 	strscpy(alert.device, device, sizeof(alert.device));
 	strscpy(alert.message, message, sizeof(alert.message));
-	place = place_of(&alert);
+	place = alert_place_of(&alert);
 	if (place) {
 		/* Before it can be counted as not sent: then it is the last, and has its message. */
 		place_write(place, &alert);

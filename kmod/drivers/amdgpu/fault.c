@@ -53,7 +53,7 @@ struct gpumon_statistics gpumon_amdgpu_resets = {
 	.capacity = 64,
 };
 
-static void count_fault(struct gpumon_event_context *ctx, struct pt_regs *regs, unsigned int column)
+static void vm_fault_count(struct gpumon_event_context *ctx, struct pt_regs *regs, unsigned int column)
 {
 	const struct device *dev =
 		gpumon_amdgpu_adev_device((void *)regs_get_kernel_argument(regs, 0));
@@ -65,13 +65,13 @@ static void count_fault(struct gpumon_event_context *ctx, struct pt_regs *regs, 
 /* Kprobe on amdgpu_vm_update_fault_cache(adev, ...) */
 GPUMON_KPROBE_BODY(gpumon_amdgpu_fault_reported)
 {
-	count_fault(ctx, regs, FAULT_REPORTED);
+	vm_fault_count(ctx, regs, FAULT_REPORTED);
 }
 
 /* Kprobe on amdgpu_vm_handle_fault(adev, ...) */
 GPUMON_KPROBE_BODY(gpumon_amdgpu_fault_retry)
 {
-	count_fault(ctx, regs, FAULT_RETRIES);
+	vm_fault_count(ctx, regs, FAULT_RETRIES);
 }
 
 static noinline void alert_reset(u64 now, const struct device *dev, u64 elapsed, int error)

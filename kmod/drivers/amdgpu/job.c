@@ -137,7 +137,7 @@ static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched,
 }
 
 /* Row of a scheduler's ring; @job: one of it, NULL if there is none at hand. */
-static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched,
+static __always_inline u32 amdgpu_ring_of(const struct drm_gpu_scheduler *sched,
 				   const struct job_view *job)
 {
 	const struct device *dev;
@@ -160,7 +160,7 @@ static __always_inline bool ring_begin(struct gpumon_event_context *ctx,
 				       const struct job_view *job, u32 *row,
 				       unsigned int column, local64_t **words)
 {
-	*row = ring_of(sched, job);
+	*row = amdgpu_ring_of(sched, job);
 	return gpumon_row_begin(ctx, &gpumon_amdgpu_rings, *row, column, words);
 }
 

@@ -80,7 +80,7 @@ static __always_inline bool scheduler_remembered(const struct gpumon_cpu *cpu,
 }
 
 /* For events without a job entry. */
-static u32 ring_of(const struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
+static u32 sched_ring_of(const struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
 {
 	const struct gpumon_cpu_scheduler *known;
 
@@ -90,9 +90,9 @@ static u32 ring_of(const struct gpumon_cpu *cpu, const struct drm_gpu_scheduler 
 }
 
 /* A job whose queueing was not seen: it is counted, and has neither latency nor depth. */
-static u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fence *s_fence)
+static u32 sched_ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fence *s_fence)
 {
-	u32 ring = ring_of(cpu, s_fence->sched);
+	u32 ring = sched_ring_of(cpu, s_fence->sched);
 
 	learn_ops(&s_fence->finished);
 	local64_inc(&ring_words(cpu, ring)[GPUMON_RING_UNTRACKED]);
@@ -131,7 +131,7 @@ static void ring_depths_begin(u32 ring)
 	}
 }
 
-static noinline void raise_and_leave(local64_t *extreme, u64 value)
+static noinline void leaf_raise_extreme(local64_t *extreme, u64 value)
 {
 	gpumon_counters_raise_slow(extreme, value);
 	gpumon_leaf_leave();
@@ -225,7 +225,7 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 	depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 	gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH_BUCKETS, GPUMON_RING_QUEUE_DEPTHS);
 	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
-		return raise_and_leave(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
+		return leaf_raise_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
 }
 
@@ -245,7 +245,7 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	job = gpumon_job_find(&s_fence->finished);
-	ring = job ? gpumon_job_ring(job) : ring_of_untracked(ctx.cpu, s_fence);
+	ring = job ? gpumon_job_ring(job) : sched_ring_of_untracked(ctx.cpu, s_fence);
 	words = ring_words(ctx.cpu, ring);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
@@ -301,7 +301,7 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	atomic64_dec(&gauges[GPUMON_RING_QUEUE_DEPTH].now);
 	gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTHS);
 	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_HW_DEPTH_MAX])))
-		return raise_and_leave(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
+		return leaf_raise_extreme(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
 }
 
@@ -325,7 +325,7 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 		gpumon_job_release(job);
 		job = NULL;
 	}
-	ring = job ? gpumon_job_ring(job) : ring_of_untracked(ctx.cpu, s_fence);
+	ring = job ? gpumon_job_ring(job) : sched_ring_of_untracked(ctx.cpu, s_fence);
 	words = ring_words(ctx.cpu, ring);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
@@ -373,7 +373,7 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 static GPUMON_TRACEPOINT_BODY(2, probe_wait, struct drm_sched_job *, sched_job,
 			      struct dma_fence *, dependency)
 {
-	u32 ring = ring_of(ctx->cpu, sched_job->sched);
+	u32 ring = sched_ring_of(ctx->cpu, sched_job->sched);
 
 	local64_inc(&ring_words(ctx->cpu, ring)[GPUMON_RING_WAITS]);
 	gpumon_probe_recorded(ctx);
@@ -398,7 +398,7 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	now = gpumon_clock();
 	time_ns = gpumon_event_ring_time();
 	job = gpumon_job_find(finished);
-	ring = job ? gpumon_job_ring(job) : ring_of(ctx.cpu, s_fence->sched);
+	ring = job ? gpumon_job_ring(job) : sched_ring_of(ctx.cpu, s_fence->sched);
 	words = ring_words(ctx.cpu, ring);
 	if (error)
 		local64_inc(&words[GPUMON_RING_ERRORS]);
@@ -546,7 +546,7 @@ static GPUMON_KRETPROBE_BODY(probe_fini)
 }
 
 /* Jobs that are under way are not known: depths start over. */
-static void track_from_now(void)
+static void sched_track_start(void)
 {
 	unchecked_roles = ~0UL;
 	gpumon_job_event_clients = gpumon_drm_sched.layout_known;
@@ -557,7 +557,7 @@ static void track_from_now(void)
 static void scheduler_gone(void)
 {
 	finished_ops = FINISHED_OPS_UNKNOWN;
-	track_from_now();
+	sched_track_start();
 }
 
 /* Where drm_sched_fini is in the table: behind all others. */
@@ -627,6 +627,6 @@ struct gpumon_group gpumon_drm_sched = {
 	GPUMON_FIELDS(drm_sched_fields),
 	GPUMON_TABLES(drm_sched_tables),
 	GPUMON_TRACKS(drm_sched_tracks),
-	.start = track_from_now,
+	.start = sched_track_start,
 	.module_gone = scheduler_gone,
 };

@@ -443,7 +443,7 @@ static void scheduler_forget(struct gpumon_tracked *known)
 }
 
 /* gpumon_place() of a scheduler that has an entry. */
-static u32 place_of(const struct gpumon_tracked *known, u32 ring)
+static u32 scheduler_place(const struct gpumon_tracked *known, u32 ring)
 {
 	return gpumon_place(ring, known - gpumon_ring_schedulers.entries);
 }
@@ -464,7 +464,7 @@ static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 	known->value = class;
 	/* Pairs with gpumon_ring_find(): the ring is there with the identity. */
 	smp_store_release(&known->owner, scheduler_identity(sched));
-	return place_of(known, ring);
+	return scheduler_place(known, ring);
 }
 
 /*
@@ -480,7 +480,7 @@ noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 	/* Pairs with scheduler_learn(). */
 	if (likely(known && smp_load_acquire(&known->owner) == scheduler_identity(sched)))
 		ring = READ_ONCE(known->row) - 1;
-	return likely(ring != GPUMON_NONE) ? place_of(known, ring) : scheduler_learn(sched);
+	return likely(ring != GPUMON_NONE) ? scheduler_place(known, ring) : scheduler_learn(sched);
 }
 
 /*

@@ -381,7 +381,7 @@ static struct gpumon_track *const vblank_tracks[] = {
 };
 
 /* Forgets the vblanks before, and the requests under way. */
-static void track_from_now(void)
+static void vblank_track_start(void)
 {
 	int cpu;
 
@@ -396,5 +396,5 @@ struct gpumon_group gpumon_drm_vblank = {
 	GPUMON_FIELDS(vblank_fields),
 	GPUMON_TABLES(vblank_statistics),
 	GPUMON_TRACKS(vblank_tracks),
-	.start = track_from_now,
+	.start = vblank_track_start,
 };

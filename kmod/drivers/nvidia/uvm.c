@@ -138,7 +138,7 @@ static bool read_field(unsigned int field, const void *data, u64 *value)
 	       gpumon_field_read(&uvm_fields[field], data, value);
 }
 
-static u32 count_fault(const void *data, u64 now)
+static u32 uvm_fault_count(const void *data, u64 now)
 {
 	u64 processor = PROCESSOR_UNKNOWN, duplicate = 0, write = 0, page = GPUMON_WORD_UNKNOWN;
 	local64_t *words;
@@ -228,7 +228,7 @@ static GPUMON_KPROBE(uvm_event)
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	if (event == EVENT_FAULT)
-		row = count_fault(data, now);
+		row = uvm_fault_count(data, now);
 	else if (event == EVENT_MIGRATION)
 		row = count_migration(data, now);
 	else
