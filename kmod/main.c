@@ -185,7 +185,7 @@ err_probes:
 	cancel_delayed_work_sync(&housekeeping_work);
 	gpumon_alert_exit();
 	gpumon_netlink_exit();
-	/* It may have been switched on through the family. */
+	/* The event ring may have been switched on through the family. */
 	gpumon_event_ring_exit();
 err_tables:
 	free_tables();

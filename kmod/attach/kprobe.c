@@ -12,7 +12,6 @@
 #include <linux/delay.h>
 #include <linux/list.h>
 #include <linux/module.h>
-#include <linux/poison.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -136,11 +135,10 @@ static int kprobe_find_symbol(const struct gpumon_probe *probe)
 	return ret;
 }
 
-/* By itself, or chained to another kprobe at the same address. */
-static bool in_kernels_list(const struct kprobe *kprobe)
+/* Does the kernel have a kprobe at its address? Enabling one that is enabled does nothing but ask. */
+static bool kprobe_is_known(struct kprobe *kprobe)
 {
-	return (kprobe->hlist.pprev && kprobe->hlist.pprev != LIST_POISON2) ||
-	       (kprobe->list.next && !list_empty(&kprobe->list));
+	return !enable_kprobe(kprobe);
 }
 
 static int kprobe_register(struct gpumon_probe *probe)
@@ -167,7 +165,7 @@ static int kprobe_register(struct gpumon_probe *probe)
 				      register_kprobe(&probe->kprobe));
 	}
 	/* 7.3 returns 0 also if it had no memory to arm it and has taken it out of its list. */
-	if (!ret && !in_kernels_list(&probe->kprobe))
+	if (!ret && !kprobe_is_known(&probe->kprobe))
 		ret = -ENOMEM;
 	if (ret)
 		return ret;
@@ -220,15 +218,25 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 
 void gpumon_kprobe_detach(struct gpumon_probe *probe)
 {
+	probe->address = probe->kprobe.addr;
 	leaving[leaving_count] = probe;
 	leaving_kprobes[leaving_count++] = &probe->kprobe;
 }
 
 /*
  * Taking a kprobe off a function that ftrace traces needs memory. Without it the kernel warns and
- * keeps the kprobe; the only sign is that the address is gone. A kept kprobe must not be called,
- * registered again or freed.
+ * keeps the kprobe; the only sign is that the address is gone, as it also is of a kprobe whose module
+ * has gone. @address: what it was.
  */
+static bool kprobe_was_kept(struct kprobe *kprobe, kprobe_opcode_t *address)
+{
+	if (kprobe->addr || !address)
+		return false;
+	kprobe->addr = address;
+	return kprobe_is_known(kprobe);
+}
+
+/* A kprobe that the kernel keeps must not be called, registered again or freed. */
 static void keep_for_ever(struct gpumon_probe *probe)
 {
 	probe->kprobe.flags |= KPROBE_FLAG_DISABLED;
@@ -289,7 +297,7 @@ void gpumon_kprobe_detached(void)
 			unregister_kprobes((struct kprobe **)leaving_kprobes + i, n);
 	}
 	for (i = 0; i < leaving_count; i++)
-		if (!leaving[i]->kprobe.addr && in_kernels_list(&leaving[i]->kprobe))
+		if (kprobe_was_kept(&leaving[i]->kprobe, leaving[i]->address))
 			keep_for_ever(leaving[i]);
 	mutex_lock(&account_lock);
 	for (i = 0; i < leaving_count; i++) {

@@ -67,6 +67,7 @@ struct tracepoint;
  * @tp: the tracepoint while its module is loaded
  * @attached: of a tracepoint: the body that was attached
  * @symbol: what the kprobe was registered as
+ * @address: where the kprobe was before it came off
  * @kprobe: the kprobe while registered
  * @kretprobe: the kretprobe while registered
  */
@@ -100,6 +101,7 @@ struct gpumon_probe {
 	struct tracepoint *tp;
 	void *attached;
 	char symbol[GPUMON_SYMBOL_LEN];
+	kprobe_opcode_t *address;
 	union {
 		struct kprobe kprobe;
 		struct kretprobe kretprobe;

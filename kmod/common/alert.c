@@ -226,7 +226,7 @@ static void send_queued(int i)
 	atomic_set_release(&queue[i].state, QUEUE_FREE);
 }
 
-/* Those that the queue had no room for. */
+/* Alerts for which the queue had no room. */
 static void send_rest(struct place *place)
 {
 	struct gpumon_alert alert;

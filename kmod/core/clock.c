@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "compat/timekeeping.h"
 
-/* Of a tick that is a nanosecond. */
+/* gpumon_clock_mult where a tick is a nanosecond. */
 #define NSEC_TICK (1ULL << 32)
 
 DEFINE_STATIC_KEY_FALSE(gpumon_clock_tsc);

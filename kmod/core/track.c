@@ -15,7 +15,7 @@ static bool in_parts(const struct gpumon_track *track)
 	return track->capacity > WHOLE && !track->whole;
 }
 
-/* Of the room that all parts have, what the first one has. */
+/* The first part has this fraction of the room of all parts. */
 static u32 first_capacity(const struct gpumon_track *track)
 {
 	return in_parts(track) ? track->capacity / 4 : track->capacity;

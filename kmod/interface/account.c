@@ -9,7 +9,7 @@
 #include "core/period.h"
 #include "drivers/drm_sched/job.h"
 
-/* What is there from load on; the groups' tables come with their drivers. */
+/* Memory that is there from load on; the groups' tables come with their drivers. */
 static const struct {
 	const char *name;
 	size_t (*bytes)(void);

@@ -396,7 +396,7 @@ struct genl_family gpumon_family __ro_after_init = {
 	.version = GPUMON_FAMILY_VERSION,
 	.module = THIS_MODULE,
 	.netnsok = false,
-	/* Else a command that waits for probes to end stalls those of all other families. */
+	/* Without it, a command that waits for probes to end stalls those of all other families. */
 	.parallel_ops = true,
 	.ops = gpumon_ops,
 	.n_ops = ARRAY_SIZE(gpumon_ops),

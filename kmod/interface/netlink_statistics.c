@@ -154,7 +154,7 @@ static int dump_table(struct sk_buff *skb, struct netlink_callback *cb,
 
 	for (; state->index < statistics->table.slots; state->index++) {
 		if (!gpumon_row_read(statistics, state->index, closed, view)) {
-			/* It may have been released between two of its parts. */
+			/* The row may have been released between two of its parts. */
 			state->part = 0;
 			continue;
 		}

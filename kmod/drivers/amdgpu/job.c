@@ -14,7 +14,6 @@
 
 #include "common/event_ring.h"
 #include "common/process.h"
-#include "common/scheduler.h"
 #include "core/clock.h"
 #include "drivers/groups.h"
 #include "internal.h"

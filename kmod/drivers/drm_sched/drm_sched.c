@@ -15,9 +15,9 @@
 
 #include "attach/probe.h"
 #include "common/call.h"
+#include "common/device.h"
 #include "common/event_ring.h"
 #include "common/process.h"
-#include "common/scheduler.h"
 #include "compat/drm_client.h"
 #include "core/clock.h"
 #include "core/field.h"

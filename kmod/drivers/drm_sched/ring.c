@@ -158,7 +158,7 @@ void gpumon_ring_start(void)
 			continue;
 		if (row != GPUMON_ROW_OTHER_SLOT)
 			ring_index(table->keys[row], row);
-		/* Of those that are seen from now on, there is none yet. */
+		/* No scheduler has been seen since this start. */
 		gpumon_row_level_set(&gpumon_ring_statistics, row, GPUMON_RING_LIVE, 0);
 	}
 	rings_full = false;
@@ -233,7 +233,7 @@ static u32 ring_of_key(u64 key, const char *device, const char *name)
 		holder = READ_ONCE(gpumon_ring_statistics.table.keys[row]);
 		if (holder == key)
 			return row;
-		/* It may stay: there must not be a second row of its names. */
+		/* gpumon_ring_recycle() may yet keep that row: there must not be a second one of its names. */
 		if (holder == GPUMON_TABLE_RECYCLING) {
 			WRITE_ONCE(ring_wanted, true);
 			return ring_other();
@@ -401,13 +401,16 @@ static bool driver_stays(const struct drm_gpu_scheduler *sched)
 			   state != MODULE_STATE_GOING));
 }
 
-/* Of a scheduler; never 0. */
+/* Tells two schedulers at one address apart, one after the other; never 0. */
 static u64 scheduler_identity(const struct drm_gpu_scheduler *sched)
 {
 	return gpumon_key_mix((unsigned long)sched->dev, (unsigned long)sched->name);
 }
 
-/* It belongs to this ring now, or to none. One CPU sees each change: the levels are exact. */
+/*
+ * A scheduler belongs to this ring now, or to none (GPUMON_NONE). Of CPUs that move it at once each takes
+ * over what the one before wrote, so that each change is in the levels once.
+ */
 static void scheduler_move(struct gpumon_tracked *known, u32 ring)
 {
 	u32 from = xchg(&known->row, ring + 1) - 1;
