@@ -99,14 +99,13 @@ static u32 sched_ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sche
 	return ring;
 }
 
-/* A job is queued: not GPUMON_JOB_RUNNING. @pid and @tid are 0 if no task does it. */
+/* A job is queued: not GPUMON_JOB_RUNNING. @thread: gpumon_job_thread(), 0 if no task does it. */
 static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 place, u32 process,
-				       u32 pid, u32 tid)
+				       u64 thread)
 {
 	job->since = now;
 	job->process = process;
-	job->tid = tid;
-	job->pid = pid;
+	job->thread = thread;
 	WRITE_ONCE(job->place, place);
 }
 
@@ -151,9 +150,9 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	struct gpumon_event_context ctx;
 	const struct gpumon_cpu_scheduler *known;
 	struct gpumon_job *job;
-	u32 ring, place, process = GPUMON_NONE, pid = 0, tid = 0;
+	u32 ring, place, process = GPUMON_NONE;
+	u64 depth, thread = 0;
 	local64_t *words;
-	u64 depth;
 
 	now = now ?: gpumon_clock();
 	time_ns = gpumon_event_ring_time();
@@ -172,15 +171,14 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	/* In an interrupt the task is any other one. */
 	if (likely(in_task())) {
 		process = gpumon_process_slot(ctx.cpu);
-		pid = current->tgid;
-		tid = current->pid;
+		thread = gpumon_job_thread();
 	}
 	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_JOBS, 1);
 
 	job = gpumon_job_insert(finished);
 	ring_depths_begin(ring);
 	if (job) {
-		job_begins(job, now, place, process & ~GPUMON_JOB_RUNNING, pid, tid);
+		job_begins(job, now, place, process & ~GPUMON_JOB_RUNNING, thread);
 		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 		gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH_BUCKETS,
 				  GPUMON_RING_QUEUE_DEPTHS);
@@ -197,9 +195,8 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 static void probe_queue(void *data, struct drm_sched_job *sched_job,
 			struct drm_sched_entity *entity)
 {
-	const struct drm_gpu_scheduler *sched = sched_job->sched;
-	const struct dma_fence *finished = &sched_job->s_fence->finished;
 	const struct gpumon_cpu_scheduler *known;
+	const struct dma_fence *finished;
 	struct gpumon_cpu *cpu;
 	struct gpumon_job *job;
 	u32 ring, process;
@@ -209,16 +206,17 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
 		return probe_queue_slow(data, sched_job, now);
 	cpu = gpumon_leaf_enter();
+	if (unlikely(!scheduler_remembered(cpu, sched_job->sched, &known) || !in_task() ||
+		     !gpumon_process_remembered(cpu)))
+		goto slow;
+	finished = &sched_job->s_fence->finished;
 	job = gpumon_job_entry(finished, 0);
-	if (unlikely(!scheduler_remembered(cpu, sched, &known) || !in_task() || !gpumon_process_remembered(cpu) ||
-		     !gpumon_job_take(job, finished))) {
-		gpumon_leaf_leave();
-		return probe_queue_slow(data, sched_job, now);
-	}
+	if (unlikely(!gpumon_job_take(job, finished)))
+		goto slow;
 	ring = gpumon_place_ring(known->place);
 	process = cpu->task_process;
 	words = known->words;
-	job_begins(job, now, known->place, process, current->tgid, current->pid);
+	job_begins(job, now, known->place, process, gpumon_job_thread());
 	local64_inc(&words[GPUMON_RING_QUEUED]);
 	local64_inc(gpumon_process_words(cpu, process) + GPUMON_PROCESS_JOBS);
 	gpumon_leaf_recorded(data);
@@ -227,6 +225,10 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
 		return leaf_raise_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
+	return;
+slow:
+	gpumon_leaf_leave();
+	probe_queue_slow(data, sched_job, now);
 }
 
 static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job, u64 now)

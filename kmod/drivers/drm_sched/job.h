@@ -12,6 +12,8 @@
 #include <linux/bits.h>
 #include <linux/dma-fence.h>
 #include <linux/hash.h>
+#include <linux/sched.h>
+#include <linux/string.h>
 
 #include "core/gpumon.h"
 
@@ -44,17 +46,33 @@ static __always_inline u32 gpumon_place_ring(u32 place)
  * @process: slot of the process that queued it, all ones if it had none; GPUMON_JOB_RUNNING
  * @place: its ring and scheduler, gpumon_place(); of a free entry, GPUMON_NONE
  * @tid: thread that queued it
- * @pid: its pid, shows whether the slot is still the same process's; these two are in the order of
- *       task_struct, from which they are copied as one word
+ * @pid: its pid, shows whether the slot is still the same process's
+ * @thread: both of them, as gpumon_job_thread() has them
  */
 struct gpumon_job {
 	u64 key;
 	u64 since;
 	u32 process;
 	u32 place;
-	u32 tid;
-	u32 pid;
+	union {
+		struct {
+			u32 tid;
+			u32 pid;
+		};
+		u64 thread;
+	};
 };
+
+/* The current task's tid and pid, which lie in it as in struct gpumon_job. */
+static __always_inline u64 gpumon_job_thread(void)
+{
+	u64 thread;
+
+	static_assert(offsetof(struct task_struct, tgid) ==
+		      offsetof(struct task_struct, pid) + sizeof(u32));
+	memcpy(&thread, &current->pid, sizeof(thread));
+	return thread;
+}
 
 static __always_inline u32 gpumon_job_ring(const struct gpumon_job *job)
 {
