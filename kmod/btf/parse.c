@@ -5,7 +5,7 @@
  * The kernel's file has some 6 MiB, and a driver's types are told by it. So a file is never in memory:
  * it is read through once, a page at a time, for the types that have one of the names that are asked
  * for, and for the places of some of the others. A type is then read when it is met. What is kept of
- * the kernel's file, while drivers come and go, is some 20 KiB.
+ * the kernel's file, while drivers come and go, is some 12 KiB.
  *
  * Names are compared by their offsets in the strings, which are there once each: a name of a module's
  * type may be among the kernel's strings or among its own.
