@@ -96,6 +96,7 @@ void gpumon_counters_raise_slow(local64_t *extreme, u64 value);
  */
 static __always_inline u64 gpumon_counters_extreme(const local64_t *extreme)
 {
+	/* A reset on another CPU writes a whole word, 0. */
 	return data_race(*(const u64 *)extreme);
 }
 
