@@ -1,19 +1,152 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 #include "lib/wait.h"
+#include "driver/bpf_source.h"
 #include "driver/container.h"
 #include "lib/format.h"
+#include "lib/launch.h"
 #include "driver/json_model.h"
 #include "lib/options.h"
 #include "lib/privileges.h"
 #include "lib/output_file.h"
 #include "driver/source.h"
 #include "driver/stat_print.h"
-#include "driver/stat_window.h"
+
+/* How often to look for new drivers. */
+#define LOOK_NS 1000000000ULL
+/* Polling interval for the end of a process on kernels without pidfds. */
+#define ASK_NS 20000000ULL
+
+/**
+ * struct stat_window - the time that "stat" covers: as long as a command, or until a signal
+ * @source: source that is checked for new drivers
+ * @duration_ns: length, 0 for no end
+ * @end_ns: its end
+ * @program: command, NULL for none
+ * @out: where the numbers go; without a command, the window is over when nobody can read it
+ * @launch: the running command
+ * @launched: @launch was prepared and must be ended
+ */
+struct stat_window {
+	struct gpumon_source *source;
+	uint64_t duration_ns;
+	uint64_t end_ns;
+	char **program;
+	FILE *out;
+	struct gpumon_launch launch;
+	bool launched;
+};
+
+static void stat_window_init(struct stat_window *window, struct gpumon_source *source,
+			     uint64_t duration_ns, char **program, FILE *out)
+{
+	memset(window, 0, sizeof(*window));
+	window->source = source;
+	window->duration_ns = duration_ns;
+	window->program = program;
+	window->out = out;
+}
+
+/* Begin, and start the command. 0, or -1 with @err. */
+static int stat_window_start(struct stat_window *window, struct gpumon_error *err)
+{
+	static const char *const environment[] = { NULL };
+
+	if (window->program) {
+		if (gpumon_launch_prepare(&window->launch, err))
+			return -1;
+		window->launched = true;
+		if (gpumon_launch_start(&window->launch, window->program, environment, err))
+			return -1;
+	} else {
+		gpumon_signals_catch();
+	}
+	window->end_ns = window->duration_ns ? gpumon_monotonic_ns() + window->duration_ns :
+					       UINT64_MAX;
+	return 0;
+}
+
+/* False after a signal, or if the terminal or the reader of the output is gone. */
+static bool wait_for_time(FILE *out, uint64_t until_ns)
+{
+	while (!gpumon_signals_caught()) {
+		/* Without events, poll() returns at an error or a hangup. */
+		struct pollfd fd = { .fd = fileno(out) };
+		uint64_t now = gpumon_monotonic_ns();
+		uint64_t left = until_ns > now ? until_ns - now : 0;
+		struct timespec timeout = {
+			.tv_sec = (time_t)(left / 1000000000),
+			.tv_nsec = (long)(left % 1000000000),
+		};
+
+		if (ppoll(&fd, 1, &timeout, NULL) > 0)
+			return false;
+		if (gpumon_monotonic_ns() >= until_ns)
+			return !gpumon_signals_caught();
+	}
+	return false;
+}
+
+/* False if the program ended. */
+static bool wait_for_program(struct gpumon_launch *launch, uint64_t until_ns)
+{
+	struct pollfd fds[] = {
+		{ .fd = launch->signals, .events = POLLIN },
+		{ .fd = launch->pidfd, .events = POLLIN },
+	};
+	uint64_t now = gpumon_monotonic_ns(), left = until_ns > now ? until_ns - now : 0;
+	bool ended = false;
+
+	if (launch->pidfd < 0 && left > ASK_NS)
+		left = ASK_NS;
+	poll(fds, 2, (int)((left + 999999) / 1000000));
+	gpumon_launch_signal(launch, &ended);
+	return gpumon_launch_wait(launch) != 0;
+}
+
+/* Wait until that time (CLOCK_MONOTONIC). False if the window is over. */
+static bool stat_window_wait(struct stat_window *window, uint64_t until_ns)
+{
+	for (;;) {
+		uint64_t now = gpumon_monotonic_ns(), step = now + LOOK_NS;
+
+		if (now >= window->end_ns)
+			return false;
+		if (now >= until_ns)
+			return true;
+		if (step > window->end_ns)
+			step = window->end_ns;
+		if (step > until_ns)
+			step = until_ns;
+		if (window->program ? !wait_for_program(&window->launch, step) :
+				      !wait_for_time(window->out, step))
+			return false;
+		if (window->source->bpf)
+			gpumon_bpf_source_look(window->source->bpf);
+	}
+}
+
+/* End the window after success or failure. Waits for a command that still runs. */
+static void stat_window_end(struct stat_window *window)
+{
+	if (!window->launched)
+		return;
+	while (window->launch.pid &&
+	       wait_for_program(&window->launch, gpumon_monotonic_ns() + LOOK_NS))
+		;
+	gpumon_launch_end(&window->launch);
+}
+
+/* Exit status of the command, as a shell reports it. */
+static int stat_window_status(const struct stat_window *window)
+{
+	return gpumon_launch_exit_status(&window->launch);
+}
 
 /**
  * struct settings - options of the command
@@ -158,21 +291,21 @@ static int stat_step(struct gpumon_context *context, struct gpumon_source *sourc
 
 static int stat_repeat(struct gpumon_context *context, struct gpumon_source *source,
 		       const struct settings *settings, const struct gpumon_term *term,
-		       struct gpumon_stat_window *window, struct gpumon_error *err)
+		       struct stat_window *window, struct gpumon_error *err)
 {
 	struct gpumon_model before = { 0 };
 	uint64_t due;
 	int ret = read_model(source, settings, &before, err);
 
 	if (!ret)
-		ret = gpumon_stat_window_start(window, err);
+		ret = stat_window_start(window, err);
 	due = gpumon_monotonic_ns();
 	for (uint64_t i = 0; !ret && (!settings->count || i < settings->count); i++) {
 		due += settings->interval_ns;
 		/* After a suspend or an overload, do not catch up on missed intervals. */
 		if (due < gpumon_monotonic_ns())
 			due = gpumon_monotonic_ns();
-		if (!gpumon_stat_window_wait(window, due)) {
+		if (!stat_window_wait(window, due)) {
 			/*
 			 * Show the last interval up to the end of a command, but not after Ctrl-C.
 			 */
@@ -195,15 +328,15 @@ static int stat_repeat(struct gpumon_context *context, struct gpumon_source *sou
 /* Wait until the user stops it, and show intermediate results on a terminal. */
 static int wait_and_show(struct gpumon_context *context, struct gpumon_source *source,
 			 const struct settings *settings, const struct gpumon_term *term,
-			 struct gpumon_stat_window *window, struct gpumon_error *err)
+			 struct stat_window *window, struct gpumon_error *err)
 {
 	int ret = 0;
 
 	if (!term->tty || context->json || window->duration_ns || window->program) {
-		gpumon_stat_window_wait(window, UINT64_MAX);
+		stat_window_wait(window, UINT64_MAX);
 		return 0;
 	}
-	while (!ret && gpumon_stat_window_wait(window, gpumon_monotonic_ns() + SO_FAR_NS)) {
+	while (!ret && stat_window_wait(window, gpumon_monotonic_ns() + SO_FAR_NS)) {
 		ret = stat_once(context, source, settings, term, err);
 		fputc('\n', settings->out);
 		fflush(settings->out);
@@ -214,7 +347,7 @@ static int wait_and_show(struct gpumon_context *context, struct gpumon_source *s
 /* Count from now until the time is over, the command ends or the user stops it. */
 static int stat_for(struct gpumon_context *context, struct gpumon_source *source,
 		    const struct settings *settings, const struct gpumon_term *term,
-		    struct gpumon_stat_window *window, struct gpumon_error *err)
+		    struct stat_window *window, struct gpumon_error *err)
 {
 	struct gpumon_model before = { 0 };
 	int ret = 0;
@@ -223,7 +356,7 @@ static int stat_for(struct gpumon_context *context, struct gpumon_source *source
 	if (!source->bpf)
 		ret = read_model(source, settings, &before, err);
 	if (!ret)
-		ret = gpumon_stat_window_start(window, err);
+		ret = stat_window_start(window, err);
 	/* From here on, a signal only ends the counting. */
 	if (!ret && !window->duration_ns && !window->program)
 		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
@@ -239,7 +372,7 @@ static int stat_for(struct gpumon_context *context, struct gpumon_source *source
 }
 
 static int stat_source(struct gpumon_context *context, struct gpumon_source *source,
-		       const struct settings *settings, struct gpumon_stat_window *window,
+		       const struct settings *settings, struct stat_window *window,
 		       struct gpumon_error *err)
 {
 	bool windowed = settings->duration_ns || settings->program;
@@ -307,7 +440,7 @@ static int give_up_privileges(const struct settings *settings, struct gpumon_err
 static int stat_run(struct gpumon_context *context, int argc, char **argv)
 {
 	struct settings settings = { 0 };
-	struct gpumon_stat_window window;
+	struct stat_window window;
 	struct gpumon_source source = { 0 };
 	struct gpumon_error err = { 0 };
 	int ret = parse_options(context, argc, argv, &settings);
@@ -323,10 +456,10 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 	if (!ret)
 		ret = open_output(context, &settings, &err);
 	if (!ret) {
-		gpumon_stat_window_init(&window, &source, settings.duration_ns, settings.program,
-					settings.out);
+		stat_window_init(&window, &source, settings.duration_ns, settings.program,
+				 settings.out);
 		ret = stat_source(context, &source, &settings, &window, &err);
-		gpumon_stat_window_end(&window);
+		stat_window_end(&window);
 	}
 	if (settings.out && gpumon_output_file_close(&settings.file, !ret, &err) && !ret)
 		ret = -1;
@@ -334,7 +467,7 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 	gpumon_containers_free(settings.containers);
 	if (ret)
 		return gpumon_report(context, &err);
-	return settings.program ? gpumon_stat_window_status(&window) : GPUMON_EXIT_OK;
+	return settings.program ? stat_window_status(&window) : GPUMON_EXIT_OK;
 }
 
 const struct gpumon_command gpumon_command_stat = {

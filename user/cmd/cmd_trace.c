@@ -15,7 +15,6 @@
 #include "lib/privileges.h"
 #include "driver/source.h"
 #include "driver/trace.h"
-#include "driver/trace_names.h"
 
 /*
  * How late a record may get into the buffer. A probe takes the time and writes at once; only an
@@ -34,6 +33,104 @@
 #define LOOK_NS 1000000000ULL
 /* At most this long is spent on the rest of the ring at the end. */
 #define LAST_NS 2000000000ULL
+
+/* Names of rings are read again after this long, and after this if the ring is not known. */
+#define RINGS_NS	 1000000000ULL
+#define RINGS_UNKNOWN_NS 100000000ULL
+
+/**
+ * struct trace_names - known rings and rows
+ * @source: source of the names, owned by the caller
+ * @model: the last reading
+ * @read_ns: its time on CLOCK_MONOTONIC
+ * @events_ns: time when the caller last read events
+ * @row_text: labels of the row of the last look-up
+ */
+struct trace_names {
+	struct gpumon_source *source;
+	struct gpumon_model model;
+	uint64_t read_ns;
+	uint64_t events_ns;
+	char row_text[128];
+};
+
+/* Read all names. 0, or -1 with @err. */
+static int read_names(struct trace_names *names, struct gpumon_error *err)
+{
+	names->read_ns = gpumon_monotonic_ns();
+	return gpumon_source_read(names->source, GPUMON_PART_RINGS | GPUMON_PART_STATISTICS, 0,
+				  &names->model, err);
+}
+
+/* For struct gpumon_trace_options, with the names as @data. */
+static const struct gpumon_ring *find_ring(void *data, unsigned int id)
+{
+	struct trace_names *names = data;
+	const struct gpumon_ring *ring = gpumon_model_ring(&names->model, id);
+	uint64_t age = gpumon_monotonic_ns() - names->read_ns;
+	/*
+	 * A ring exists before its first event can be read. With BPF, another look costs nothing.
+	 */
+	bool look = !ring && names->source->bpf && names->events_ns >= names->read_ns;
+	struct gpumon_error err;
+
+	/* Ring numbers are reused, so a known ring is looked up again, too. */
+	if (age < (ring ? RINGS_NS : RINGS_UNKNOWN_NS) && !look)
+		return ring;
+	/* On failure the number is shown instead of the name. */
+	(void)read_names(names, &err);
+	return gpumon_model_ring(&names->model, id);
+}
+
+/* The labels of a row as one text, in a buffer that the next call reuses. */
+static const char *row_text(struct trace_names *names, const struct gpumon_row *row)
+{
+	size_t at = 0;
+
+	names->row_text[0] = '\0';
+	for (size_t i = 0; i < row->n_labels && at < sizeof(names->row_text); i++)
+		at += (size_t)snprintf(names->row_text + at, sizeof(names->row_text) - at, "%s%s",
+				       i ? "/" : "",
+				       row->labels[i].value ? row->labels[i].value : "-");
+	return names->row_text;
+}
+
+static const struct gpumon_row *model_row(const struct gpumon_model *model, const char *group,
+					  const char *table, unsigned int number)
+{
+	for (size_t i = 0; i < model->n_statistics; i++) {
+		const struct gpumon_statistics *statistics = &model->statistics[i];
+
+		if (!statistics->group || strcmp(statistics->group, group) != 0 ||
+		    !statistics->table || strcmp(statistics->table, table) != 0)
+			continue;
+		for (size_t r = 0; r < statistics->n_rows; r++)
+			if (statistics->rows[r].number.known &&
+			    statistics->rows[r].number.v == number)
+				return &statistics->rows[r];
+	}
+	return NULL;
+}
+
+static const char *find_row(void *data, const char *group, const char *table, unsigned int number)
+{
+	struct trace_names *names = data;
+	const struct gpumon_row *row = model_row(&names->model, group, table, number);
+	struct gpumon_error err;
+
+	/*
+	 * Rows stay, and exist before their first event can be read. So one look after each reading
+	 * is enough. The event's time does not help, since it may be that of the beginning.
+	 */
+	if (!row && names->events_ns >= names->read_ns) {
+		(void)read_names(names, &err);
+		row = model_row(&names->model, group, table, number);
+	}
+	/* With BPF the files of both drivers are of one kind, and rows have different numbers. */
+	if (!row && names->source->bpf && !strcmp(group, "nvidia"))
+		row = model_row(&names->model, "nvidia_uvm", table, number);
+	return row ? row_text(names, row) : NULL;
+}
 
 /**
  * struct trace_run - state that must be restored at the end
@@ -54,7 +151,7 @@ struct trace_run {
 	struct gpumon_trace *trace;
 	struct gpumon_trace_options options;
 	struct gpumon_event_ring before;
-	struct gpumon_trace_names names;
+	struct trace_names names;
 	uint64_t looked_ns;
 	uint64_t duration_ns;
 	bool no_enable;
@@ -291,7 +388,7 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	struct gpumon_model info = { 0 };
 
 	if (gpumon_source_open(&run->source, run->choice, true, err) ||
-	    gpumon_trace_names_read(&run->names, err) ||
+	    read_names(&run->names, err) ||
 	    gpumon_source_event_ring_get(&run->source, &run->before, err))
 		return -1;
 	if (gpumon_source_read(&run->source, GPUMON_PART_INFO | GPUMON_PART_GROUPS, 0, &info,
@@ -316,8 +413,8 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 		return -1;
 
 	run->options.source = run->source.bpf ? "bpf" : NULL;
-	run->options.find_ring = gpumon_trace_names_ring;
-	run->options.find_row = gpumon_trace_names_row;
+	run->options.find_ring = find_ring;
+	run->options.find_row = find_row;
 	run->options.find_ring_data = &run->names;
 	run->options.start_ns = gpumon_monotonic_ns();
 	if (run->duration_ns)
@@ -451,7 +548,7 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 	}
 	gpumon_trace_free(run->trace);
 	gpumon_event_reader_close(&run->reader);
-	gpumon_trace_names_free(&run->names);
+	gpumon_model_free(&run->names.model);
 	gpumon_source_close(&run->source);
 	free(run);
 	return status;

@@ -111,5 +111,7 @@ int gpumon_sheet_figure_json(const struct gpumon_sheet_figure *figure, const cha
 	const struct gpumon_sheet_cell *cell = find_cell(figure, kernel);
 	const struct gpumon_sheet_column *column = &figure->table->columns[figure->column];
 
-	return column->key ? gpumon_sheet_cell_json(object, column, cell ? cell : &unknown) : 0;
+	if (column->key)
+		gpumon_sheet_cell_json(object, column, cell ? cell : &unknown);
+	return 0;
 }

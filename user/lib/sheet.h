@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Tables, and sentences about them, which are then printed for people or as JSON: so both always say
- * the same. A sheet without memory takes every call and fails when it is printed.
+ * the same. Without memory the program ends: memory.h.
  */
 #ifndef GPUMON_LIB_SHEET_H
 #define GPUMON_LIB_SHEET_H
@@ -31,7 +31,7 @@ enum gpumon_sheet_kind {
 			       */
 };
 
-struct gpumon_sheet *gpumon_sheet_new(void);
+struct gpumon_sheet *gpumon_sheet_new(void) __attribute__((returns_nonnull));
 void gpumon_sheet_free(struct gpumon_sheet *sheet);
 
 /* What has gathered the data: the name of a tool; NULL, as at first: nothing that has a name. */
@@ -76,12 +76,12 @@ void gpumon_sheet_note(struct gpumon_sheet *sheet, const char *format, ...)
 /* Memory was missing for something that was to be in the sheet. */
 void gpumon_sheet_fail(struct gpumon_sheet *sheet);
 
-/* Tables, then what was found, then notes. 0, or -1 without memory. */
+/* Tables, then what was found, then notes. 0, or -1 if the last row of a table is not complete. */
 int gpumon_sheet_print(const struct gpumon_sheet *sheet, const struct gpumon_term *term, FILE *out);
 /*
- * {"found":[TEXT],"notes":[TEXT],"tables":{KEY:{"rows":[{…}],"rows_left_out":N}},"tool":TEXT}; NULL without
- * memory.
+ * {"found":[TEXT],"notes":[TEXT],"tables":{KEY:{"rows":[{…}],"rows_left_out":N}},"tool":TEXT}
  */
-struct json_object *gpumon_sheet_json(const struct gpumon_sheet *sheet);
+struct json_object *gpumon_sheet_json(const struct gpumon_sheet *sheet)
+	__attribute__((returns_nonnull));
 
 #endif /* GPUMON_LIB_SHEET_H */

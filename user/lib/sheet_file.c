@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "json.h"
+#include "memory.h"
 #include "read_at.h"
 #include "sheet_file.h"
 #include "sheet_inner.h"
@@ -28,16 +29,15 @@ static const char *const kind_words[] = {
 
 static struct json_object *column_json(const struct gpumon_sheet_column *column)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_string(object, "key", column->key);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_string(object, "title", column->title);
-	bad |= gpumon_json_add_string(object, "kind", kind_words[column->kind]);
-	bad |= gpumon_json_add_string(object, "figure", column->figure);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_string(object, "key", column->key);
+	gpumon_json_add_string(object, "title", column->title);
+	gpumon_json_add_string(object, "kind", kind_words[column->kind]);
+	gpumon_json_add_string(object, "figure", column->figure);
+	return object;
 }
 
-/* NULL also for what is not known. */
 static struct json_object *cell_json(const struct gpumon_sheet_cell *cell,
 				     enum gpumon_sheet_kind kind)
 {
@@ -55,55 +55,55 @@ static struct json_object *cell_json(const struct gpumon_sheet_cell *cell,
 	}
 }
 
-/* All cells, row after row. */
+/* All cells, row after row; null for what is not known. */
 static struct json_object *cells_json(const struct gpumon_sheet_table *table)
 {
 	uint32_t n = gpumon_sheet_rows(table) * table->columns_n;
-	struct json_object *array = json_object_new_array(), *cell;
-	bool bad = !array;
+	struct json_object *array = gpumon_json_array();
 
-	for (uint32_t i = 0; !bad && i < n; i++) {
-		cell = table->cells[i].known ?
-			       cell_json(&table->cells[i],
-					 table->columns[i % table->columns_n].kind) :
-			       NULL;
-		bad = (table->cells[i].known && !cell) || json_object_array_add(array, cell);
+	for (uint32_t i = 0; i < n; i++) {
+		if (table->cells[i].known)
+			gpumon_json_append(array,
+					   cell_json(&table->cells[i],
+						     table->columns[i % table->columns_n].kind));
+		else if (json_object_array_add(array, NULL))
+			gpumon_memory_failed(0);
 	}
-	return gpumon_json_finish(array, bad);
+	return array;
 }
 
 static struct json_object *table_json(const struct gpumon_sheet_table *table)
 {
-	struct json_object *object = json_object_new_object(), *columns = json_object_new_array();
-	int bad = gpumon_json_add_string(object, "key", table->key);
+	struct json_object *object = gpumon_json_object(), *columns = gpumon_json_array();
 
-	bad |= gpumon_json_add_string(object, "title", table->title);
-	bad |= gpumon_json_add_u64(object, "rows_shown", table->limit);
-	bad |= gpumon_json_add_u64(object, "rows_left_out", table->left_out);
+	gpumon_json_add_string(object, "key", table->key);
+	gpumon_json_add_string(object, "title", table->title);
+	gpumon_json_add_u64(object, "rows_shown", table->limit);
+	gpumon_json_add_u64(object, "rows_left_out", table->left_out);
 	for (uint32_t i = 0; i < table->columns_n; i++)
-		bad |= gpumon_json_append(columns, column_json(&table->columns[i]));
-	bad |= gpumon_json_add(object, "columns", columns);
-	bad |= gpumon_json_add(object, "cells", cells_json(table));
-	return gpumon_json_finish(object, bad);
+		gpumon_json_append(columns, column_json(&table->columns[i]));
+	gpumon_json_add(object, "columns", columns);
+	gpumon_json_add(object, "cells", cells_json(table));
+	return object;
 }
 
 static struct json_object *sheet_json(const struct gpumon_sheet *sheet)
 {
-	struct json_object *object = json_object_new_object(), *tables = json_object_new_array();
-	struct json_object *found = json_object_new_array(), *notes = json_object_new_array();
-	int bad = gpumon_json_add_string(object, "format", FORMAT);
+	struct json_object *object = gpumon_json_object(), *tables = gpumon_json_array();
+	struct json_object *found = gpumon_json_array(), *notes = gpumon_json_array();
 
-	bad |= gpumon_json_add_u64(object, "version", VERSION);
-	bad |= gpumon_json_add_string(object, "tool", sheet->tool);
+	gpumon_json_add_string(object, "format", FORMAT);
+	gpumon_json_add_u64(object, "version", VERSION);
+	gpumon_json_add_string(object, "tool", sheet->tool);
 	for (uint32_t i = 0; i < sheet->lines_n; i++)
-		bad |= gpumon_json_append(sheet->lines[i].note ? notes : found,
-					  gpumon_json_string(sheet->lines[i].text));
+		gpumon_json_append(sheet->lines[i].note ? notes : found,
+				   gpumon_json_string(sheet->lines[i].text));
 	for (uint32_t i = 0; i < sheet->tables_n; i++)
-		bad |= gpumon_json_append(tables, table_json(&sheet->tables[i]));
-	bad |= gpumon_json_add(object, "found", found);
-	bad |= gpumon_json_add(object, "notes", notes);
-	bad |= gpumon_json_add(object, "tables", tables);
-	return gpumon_json_finish(object, bad);
+		gpumon_json_append(tables, table_json(&sheet->tables[i]));
+	gpumon_json_add(object, "found", found);
+	gpumon_json_add(object, "notes", notes);
+	gpumon_json_add(object, "tables", tables);
+	return object;
 }
 
 static int cannot_write(int error, struct gpumon_error *err)
@@ -115,13 +115,10 @@ static int cannot_write(int error, struct gpumon_error *err)
 
 int gpumon_sheet_write(const struct gpumon_sheet *sheet, int directory, struct gpumon_error *err)
 {
-	struct json_object *object = sheet && !sheet->failed ? sheet_json(sheet) : NULL;
+	struct json_object *object = sheet_json(sheet);
 	FILE *out = NULL;
 	int fd, ret;
 
-	if (!object)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory for " GPUMON_SHEET_FILE);
 	fd = openat(directory, GPUMON_SHEET_FILE,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0)
@@ -261,12 +258,10 @@ static bool read_table(struct gpumon_sheet *sheet, struct json_object *object)
 	for (size_t i = 0; i < json_object_array_length(columns); i++)
 		if (!read_column(sheet, json_object_array_get_idx(columns, i)))
 			return false;
-	if (sheet->failed)
-		return true;
 	table = &sheet->tables[sheet->tables_n - 1];
 	if (!is_printable(table) || json_object_array_length(cells) % table->columns_n)
 		return false;
-	for (size_t i = 0; i < json_object_array_length(cells) && !sheet->failed; i++)
+	for (size_t i = 0; i < json_object_array_length(cells); i++)
 		if (!read_cell(sheet, table->columns[i % table->columns_n].kind,
 			       json_object_array_get_idx(cells, i)))
 			return false;
@@ -321,7 +316,7 @@ int gpumon_sheet_read(const char *directory, struct gpumon_sheet **sheet)
 	root = text ? json_tokener_parse(text) : NULL;
 	free(text);
 	*sheet = gpumon_sheet_new();
-	if (!*sheet || !json_object_is_type(root, json_type_object) || !read_sheet(*sheet, root)) {
+	if (!json_object_is_type(root, json_type_object) || !read_sheet(*sheet, root)) {
 		gpumon_sheet_free(*sheet);
 		*sheet = gpumon_sheet_new();
 		gpumon_sheet_note(*sheet, GPUMON_SHEET_FILE
@@ -329,9 +324,5 @@ int gpumon_sheet_read(const char *directory, struct gpumon_sheet **sheet)
 		ret = 1;
 	}
 	json_object_put(root);
-	if (*sheet && !(*sheet)->failed)
-		return ret;
-	gpumon_sheet_free(*sheet);
-	*sheet = NULL;
-	return -1;
+	return ret;
 }

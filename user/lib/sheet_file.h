@@ -28,7 +28,7 @@ int gpumon_sheet_write(const struct gpumon_sheet *sheet, int directory, struct g
  * @sheet: out, to be freed; NULL: there is no such file. Of a file that cannot be read, or is not what
  *         gpumon_sheet_write() writes, a sheet with a note that says so
  *
- * Return: 0, 1 if it cannot be read, or -1 without memory.
+ * Return: 0, or 1 if it cannot be read.
  */
 int gpumon_sheet_read(const char *directory, struct gpumon_sheet **sheet);
 

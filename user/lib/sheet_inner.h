@@ -48,7 +48,6 @@ struct gpumon_sheet {
 	struct gpumon_sheet_line *lines;
 	uint32_t lines_n;
 	uint32_t lines_room;
-	bool failed;
 };
 
 struct gpumon_table;
@@ -56,9 +55,10 @@ struct gpumon_table;
 /* @largest: number of the longest bar */
 void gpumon_sheet_print_cell(struct gpumon_table *table, const struct gpumon_sheet_cell *cell,
 			     enum gpumon_sheet_kind kind, uint64_t largest);
-/* Add it to an object under its column's key. 0, or -1 without memory. */
-int gpumon_sheet_cell_json(struct json_object *object, const struct gpumon_sheet_column *column,
-			   const struct gpumon_sheet_cell *cell);
+
+/* Add it to an object under its column's key. */
+void gpumon_sheet_cell_json(struct json_object *object, const struct gpumon_sheet_column *column,
+			    const struct gpumon_sheet_cell *cell);
 
 static inline uint32_t gpumon_sheet_rows(const struct gpumon_sheet_table *table)
 {
