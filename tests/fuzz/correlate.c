@@ -12,7 +12,7 @@
 #include "capture/capture_maker.h"
 #include "capture/capture_internal.h"
 #include "chunks.h"
-#include "report/kept.h"
+#include "report/stored_names.h"
 #include "output.h"
 
 #define TEXTS  16
@@ -209,7 +209,7 @@ static void keep_names(const char *path)
 
 	if (directory < 0)
 		return;
-	(void)gpumon_keep_names(directory, path, &err);
+	(void)gpumon_store_names(directory, path, &err);
 	(void)close(directory);
 }
 

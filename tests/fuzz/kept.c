@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/kept.h"
+#include "report/stored_names.h"
 #include "fuzz.h"
 
 #define HEAD  "gpumon-symbols 1\n"
@@ -17,7 +17,7 @@ static void read_any(struct fuzz_input *input, bool head)
 {
 	const char *path = fuzz_path("any.symbols");
 	struct gpumon_symbol found[8];
-	struct gpumon_kept *kept;
+	struct gpumon_stored_names *kept;
 	size_t size, at = head ? strlen(HEAD) : 0;
 	uint8_t *bytes = fuzz_bytes(input, SIZE_MAX, &size);
 	char *file = malloc(size + at + 1);
@@ -27,7 +27,7 @@ static void read_any(struct fuzz_input *input, bool head)
 	memcpy(file + at, bytes, size);
 	file[at + size] = '\0';
 	fuzz_write(path, file, at + size);
-	kept = gpumon_kept_read(path);
+	kept = gpumon_stored_names_read(path);
 	MUST(kept || (!head && errno == EINVAL));
 	/* Look up everything that it names, and some more. */
 	for (char *line = file; kept && line;
@@ -40,7 +40,7 @@ static void read_any(struct fuzz_input *input, bool head)
 			continue;
 		address = strtoull(line + 1, NULL, 16);
 		for (uint32_t epoch = 0; epoch < 3; epoch++) {
-			count = gpumon_kept_find(kept, address, epoch, found, 8);
+			count = gpumon_stored_names_find(kept, address, epoch, found, 8);
 			MUST(count <= 8);
 			for (unsigned int i = 0; i < count; i++)
 				MUST(strlen(found[i].function) + strlen(found[i].module) +
@@ -48,7 +48,7 @@ static void read_any(struct fuzz_input *input, bool head)
 				     size + at);
 		}
 	}
-	gpumon_kept_free(kept);
+	gpumon_stored_names_free(kept);
 	free(file);
 	free(bytes);
 }
@@ -58,7 +58,7 @@ static void write_and_read(struct fuzz_input *input)
 	struct gpumon_symbol symbols[NAMES][4] = { 0 }, found[8];
 	const char *path = fuzz_path("own.symbols");
 	unsigned int counts[NAMES] = { 0 }, n = 0;
-	struct gpumon_kept *kept;
+	struct gpumon_stored_names *kept;
 	FILE *out = fopen(path, "we");
 
 	MUST(out);
@@ -72,14 +72,14 @@ static void write_and_read(struct fuzz_input *input)
 				.line = fuzz_u32(input),
 				.inlined = i + 1 < counts[n],
 			};
-		gpumon_kept_write(out, UINT64_MAX - n, n % 3, symbols[n], counts[n]);
+		gpumon_stored_names_write(out, UINT64_MAX - n, n % 3, symbols[n], counts[n]);
 	}
 	MUST(!fclose(out));
-	kept = n ? gpumon_kept_read(path) : NULL;
+	kept = n ? gpumon_stored_names_read(path) : NULL;
 	MUST(kept || !n);
 	for (unsigned int k = 0; k < n; k++) {
-		MUST(gpumon_kept_find(kept, UINT64_MAX - k, k % 3, found, 8) == counts[k]);
-		MUST(!gpumon_kept_find(kept, UINT64_MAX - k, k % 3 + 1, found, 8));
+		MUST(gpumon_stored_names_find(kept, UINT64_MAX - k, k % 3, found, 8) == counts[k]);
+		MUST(!gpumon_stored_names_find(kept, UINT64_MAX - k, k % 3 + 1, found, 8));
 		for (unsigned int i = 0; i < counts[k]; i++) {
 			MUST(!strcmp(found[i].function, symbols[k][i].function));
 			MUST(!strcmp(found[i].module, symbols[k][i].module));
@@ -91,7 +91,7 @@ static void write_and_read(struct fuzz_input *input)
 			free((char *)symbols[k][i].file);
 		}
 	}
-	gpumon_kept_free(kept);
+	gpumon_stored_names_free(kept);
 	unlink(path);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "output.h"
-#include "report/tree.h"
+#include "report/view.h"
 
 /* A character that is never replaced. */
 static bool plain(char c)

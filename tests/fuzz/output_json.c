@@ -4,7 +4,7 @@
 #include <json.h>
 
 #include "output.h"
-#include "report/tree.h"
+#include "report/view.h"
 
 struct json_object *fuzz_json_get(struct json_object *object, const char *key)
 {

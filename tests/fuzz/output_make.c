@@ -4,7 +4,7 @@
 #include "report/distribution.h"
 #include "output.h"
 #include "report/output_profile.h"
-#include "report/tree.h"
+#include "report/view.h"
 
 #define NODES_MAX 400
 #define DEPTH_MAX 80

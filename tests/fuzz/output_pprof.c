@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "output.h"
-#include "report/tree.h"
+#include "report/view.h"
 
 struct profile {
 	const uint8_t **strings;

@@ -14,7 +14,7 @@
 #include "lib/memory.h"
 #include "lib/wait.h"
 #include "period.h"
-#include "report/kept.h"
+#include "report/stored_names.h"
 #include "session.h"
 #include "slow_step.h"
 
@@ -229,7 +229,7 @@ static void keep_names(const struct gpumon_continuous *continuous, const char *p
 	/* A later report may ask a server. */
 	gpumon_symbols_use_debuginfod(false);
 	if (!continuous->options.no_names)
-		(void)gpumon_keep_names(directory, path, &report->err);
+		(void)gpumon_store_names(directory, path, &report->err);
 	close(directory);
 }
 

@@ -16,7 +16,7 @@
 #include "lib/array.h"
 #include "lib/folder.h"
 #include "lib/sheet_file.h"
-#include "report/kept.h"
+#include "report/stored_names.h"
 
 struct names {
 	char (*names)[NAME_MAX + 1];
@@ -119,7 +119,8 @@ static bool is_ours(const char *name)
 		return true;
 	if (!strncmp(name, "perf-", 5) && has_suffix(name, ".map"))
 		return true;
-	return has_suffix(name, GPUMON_CAPTURE_SUFFIX) || has_suffix(name, GPUMON_KEPT_SUFFIX);
+	return has_suffix(name, GPUMON_CAPTURE_SUFFIX) ||
+	       has_suffix(name, GPUMON_STORED_NAMES_SUFFIX);
 }
 
 void gpumon_remove_files(const char *directory)

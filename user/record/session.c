@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/kept.h"
+#include "report/stored_names.h"
 #include "lib/memory.h"
 #include "lib/folder.h"
 #include "lib/privileges.h"
@@ -456,7 +456,7 @@ static void keep_names(const struct session *session, int directory)
 
 	/* Do not wait for a server at the end of a recording. A later report may ask it. */
 	gpumon_symbols_use_debuginfod(false);
-	if (gpumon_keep_names(directory, session->result->directory, &err) &&
+	if (gpumon_store_names(directory, session->result->directory, &err) &&
 	    !session->trouble.code)
 		fprintf(session->context->err, "gpumon-user: %s\n", err.message);
 	gpumon_symbols_use_debuginfod(true);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "asset.h"
-#include "flame.h"
+#include "flamegraph.h"
 
 /* The assembler searches the compiler's paths: user/, or those of -I. */
 #define ASSET(name, file)                             \

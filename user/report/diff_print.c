@@ -11,10 +11,9 @@
 #include "lib/table.h"
 #include "lib/output_text.h"
 #include "path_text.h"
-#include "profile_diff.h"
+#include "diff.h"
 #include "profile_json.h"
-#include "tree.h"
-#include "view_text.h"
+#include "view.h"
 
 #define SCHEMA 1
 #define ROWS   10

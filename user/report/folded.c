@@ -5,7 +5,7 @@
 
 #include "output.h"
 #include "lib/output_text.h"
-#include "tree.h"
+#include "view.h"
 
 /* " (model.py:88)"; nothing without a line. */
 static void put_line(FILE *out, const char *line)

@@ -7,7 +7,7 @@
 #include "lib/output_text.h"
 #include "lib/squeeze.h"
 #include "path_text.h"
-#include "tree.h"
+#include "view.h"
 #include "wrappers.h"
 
 #define FRAMES	  1024

@@ -8,8 +8,7 @@
 #include "lib/text_intern.h"
 #include "output.h"
 #include "protobuf.h"
-#include "tree.h"
-#include "view_text.h"
+#include "view.h"
 
 /* Fields of profile.proto. */
 enum profile_field {

@@ -7,8 +7,7 @@
 #include "lib/version.h"
 #include "profile_json.h"
 #include "scan_streams.h"
-#include "tree.h"
-#include "view_text.h"
+#include "view.h"
 
 /* Version of the document, see Documentation/reference/correlate-json.md. */
 #define SCHEMA 1

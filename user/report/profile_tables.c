@@ -213,8 +213,9 @@ static int end_process(struct gpumon_tables_process *process, const char *symbol
 	if (process->name) {
 		char kept[4096];
 
-		snprintf(kept, sizeof(kept), "%s/%s" GPUMON_KEPT_SUFFIX, path, process->name);
-		process->kept = gpumon_kept_read(kept);
+		snprintf(kept, sizeof(kept), "%s/%s" GPUMON_STORED_NAMES_SUFFIX, path,
+			 process->name);
+		process->kept = gpumon_stored_names_read(kept);
 	}
 	if (process->root)
 		symbol_root = process->root;
@@ -305,7 +306,7 @@ void gpumon_tables_clear(struct gpumon_tables *tables)
 		free(process->unmapping);
 		if (process->symbols)
 			gpumon_symbols_free(process->symbols);
-		gpumon_kept_free(process->kept);
+		gpumon_stored_names_free(process->kept);
 		free(process->root);
 		gpumon_windows_clear(&process->windows);
 	}

@@ -7,7 +7,7 @@
 #define GPUMON_REPORT_PROFILE_TABLES_H
 
 #include "capture/symbol.h"
-#include "kept.h"
+#include "stored_names.h"
 #include "lib/map.h"
 #include "lib/pool.h"
 #include "capture/windows.h"
@@ -66,7 +66,7 @@ struct gpumon_tables_process {
 	uint32_t device_room;
 	char *root;
 	struct gpumon_symbols *symbols;
-	struct gpumon_kept *kept;
+	struct gpumon_stored_names *kept;
 	uint64_t *unmapped;
 	uint32_t unmapped_used;
 	uint32_t unmapped_room;

@@ -246,13 +246,13 @@ static unsigned int find_symbols(const struct gpumon_tree *tree,
 	unsigned int count = 0, kept;
 
 	if (!files_first)
-		count = gpumon_kept_find(process->kept, address, epoch, found, INLINED_MAX);
+		count = gpumon_stored_names_find(process->kept, address, epoch, found, INLINED_MAX);
 	if (count)
 		return count;
 	count = gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
 	if (!files_first || gpumon_symbol_is_name(&found[0]))
 		return count;
-	kept = gpumon_kept_find(process->kept, address, epoch, found, INLINED_MAX);
+	kept = gpumon_stored_names_find(process->kept, address, epoch, found, INLINED_MAX);
 	return kept ? kept : count;
 }
 

@@ -5,7 +5,7 @@
 
 #include "lib/text_intern.h"
 #include "output.h"
-#include "flame.h"
+#include "flamegraph.h"
 
 /* Begin a section with an id for links and a title. End it with gpumon_report_end(). */
 void gpumon_report_section(FILE *out, const char *id, const char *title, const char *what);

@@ -6,11 +6,10 @@
 #include <time.h>
 
 #include "lib/version.h"
-#include "flame.h"
+#include "flamegraph.h"
 #include "lib/output_text.h"
 #include "report.h"
-#include "tree.h"
-#include "view_text.h"
+#include "view.h"
 
 void gpumon_report_section(FILE *out, const char *id, const char *title, const char *what)
 {

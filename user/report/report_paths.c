@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "path_text.h"
-#include "tree.h"
+#include "view.h"
 #include "report.h"
 #include "lib/output_text.h"
 

@@ -6,7 +6,7 @@
 #include "lib/output_text.h"
 #include "scan_streams.h"
 #include "report.h"
-#include "view_text.h"
+#include "view.h"
 
 #define TICKS	  6
 #define MARKS_MAX 5

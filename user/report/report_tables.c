@@ -5,8 +5,7 @@
 #include "lib/output_text.h"
 #include "scan_streams.h"
 #include "report.h"
-#include "tree.h"
-#include "view_text.h"
+#include "view.h"
 
 static unsigned int rows_of(unsigned int count)
 {

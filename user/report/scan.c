@@ -14,7 +14,7 @@
 #include "scan_apis.h"
 #include "scan_streams.h"
 #include "scan_windows.h"
-#include "tree.h"
+#include "view.h"
 
 /* Rows of a timeline, including devices. */
 #define ROWS_MAX 200

@@ -9,8 +9,7 @@
 #include "lib/output_text.h"
 #include "scan_streams.h"
 #include "path_text.h"
-#include "tree.h"
-#include "view_text.h"
+#include "view.h"
 
 #define ROWS	     10
 #define GPU_COLUMNS  32	 /* of a GPU with its process and host, in the table of idle times */

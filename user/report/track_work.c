@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "profile_internal.h"
-#include "tree.h"
+#include "view.h"
 #include "track_read.h"
 
 void gpumon_track_value(struct gpumon_track_event *event, const char *key, uint64_t value)

@@ -11,7 +11,7 @@
 
 #include "capture_maker.h"
 #include "common.h"
-#include "report/tree.h"
+#include "report/view.h"
 
 #define DOCUMENT "../../Documentation/reference/capture-format.md"
 

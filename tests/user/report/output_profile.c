@@ -4,7 +4,7 @@
 
 #include "output_profile.h"
 #include "report/distribution.h"
-#include "report/tree.h"
+#include "report/view.h"
 
 struct gpumon_node *made_node(struct gpumon_node *parent, enum gpumon_node_kind kind,
 			      const char *name, uint64_t count, uint64_t gpu_ns, uint64_t cpu_ns)

@@ -8,11 +8,11 @@
 
 #include "report/distribution.h"
 #include "report/report.h"
-#include "report/flame.h"
+#include "report/flamegraph.h"
 #include "report/output.h"
 #include "lib/output_text.h"
-#include "report/view_text.h"
-#include "report/profile_diff.h"
+#include "report/view.h"
+#include "report/diff.h"
 #include "output_profile.h"
 
 /* The output of @call, which writes to "out" and returns 0. */

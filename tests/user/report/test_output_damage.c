@@ -9,7 +9,7 @@
 #include "capture/capture_maker.h"
 #include "report/load.h"
 #include "report/output.h"
-#include "report/tree.h"
+#include "report/view.h"
 
 static const struct gpumon_profile_options no_options;
 

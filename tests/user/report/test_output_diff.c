@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/profile_diff.h"
+#include "report/diff.h"
 #include "report/output.h"
-#include "report/tree.h"
+#include "report/view.h"
 #include "output_profile.h"
 
 /* The text that @write writes to @out. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/kept.h"
+#include "report/stored_names.h"
 
 static const struct gpumon_symbol plain[] = {
 	{ .function = "main", .module = "train", .file = "train.c", .line = 7 },
@@ -37,19 +37,19 @@ static void write_all(void)
 	assert_true(fd >= 0);
 	out = fdopen(fd, "w");
 	assert_non_null(out);
-	gpumon_kept_write(out, 0x401000, 0, plain, 1);
-	gpumon_kept_write(out, UINT64_MAX, 0, inlined, 3);
-	gpumon_kept_write(out, 0x401000, 3, later, 1);
+	gpumon_stored_names_write(out, 0x401000, 0, plain, 1);
+	gpumon_stored_names_write(out, UINT64_MAX, 0, inlined, 3);
+	gpumon_stored_names_write(out, 0x401000, 3, later, 1);
 	assert_int_equal(ferror(out), 0);
 	assert_int_equal(fclose(out), 0);
 }
 
-static void check(const struct gpumon_kept *kept, uint64_t address, uint32_t epoch,
+static void check(const struct gpumon_stored_names *kept, uint64_t address, uint32_t epoch,
 		  const struct gpumon_symbol *expected, unsigned int count)
 {
 	struct gpumon_symbol found[8];
 
-	assert_int_equal(gpumon_kept_find(kept, address, epoch, found, 8), count);
+	assert_int_equal(gpumon_stored_names_find(kept, address, epoch, found, 8), count);
 	for (unsigned int i = 0; i < count; i++) {
 		assert_string_equal(found[i].function, expected[i].function);
 		assert_string_equal(found[i].module, expected[i].module);
@@ -62,11 +62,11 @@ static void check(const struct gpumon_kept *kept, uint64_t address, uint32_t epo
 static void round_trip(void **state)
 {
 	struct gpumon_symbol found[2];
-	struct gpumon_kept *kept;
+	struct gpumon_stored_names *kept;
 
 	(void)state;
 	write_all();
-	kept = gpumon_kept_read(path);
+	kept = gpumon_stored_names_read(path);
 	assert_non_null(kept);
 	check(kept, 0x401000, 0, plain, 1);
 	check(kept, UINT64_MAX, 0, inlined, 3);
@@ -75,9 +75,9 @@ static void round_trip(void **state)
 	check(kept, 0x401001, 0, NULL, 0);
 	check(kept, 0, 0, NULL, 0);
 	check(NULL, 0x401000, 0, NULL, 0);
-	assert_int_equal(gpumon_kept_find(kept, UINT64_MAX, 0, found, 2), 2);
-	gpumon_kept_free(kept);
-	gpumon_kept_free(NULL);
+	assert_int_equal(gpumon_stored_names_find(kept, UINT64_MAX, 0, found, 2), 2);
+	gpumon_stored_names_free(kept);
+	gpumon_stored_names_free(NULL);
 	unlink(path);
 }
 
@@ -85,7 +85,7 @@ static void round_trip(void **state)
 static void cut_off_anywhere(void **state)
 {
 	struct gpumon_symbol found[8];
-	struct gpumon_kept *kept;
+	struct gpumon_stored_names *kept;
 
 	(void)state;
 	write_all();
@@ -93,15 +93,15 @@ static void cut_off_anywhere(void **state)
 		unsigned int n;
 
 		assert_int_equal(truncate(path, size), 0);
-		kept = gpumon_kept_read(path);
-		n = kept ? gpumon_kept_find(kept, UINT64_MAX, 0, found, 8) : 0;
+		kept = gpumon_stored_names_read(path);
+		n = kept ? gpumon_stored_names_find(kept, UINT64_MAX, 0, found, 8) : 0;
 		for (unsigned int i = 0; i < n; i++)
 			assert_string_equal(found[i].function, inlined[i].function);
-		n = kept ? gpumon_kept_find(kept, 0x401000, 0, found, 8) : 0;
+		n = kept ? gpumon_stored_names_find(kept, 0x401000, 0, found, 8) : 0;
 		assert_true(n <= 1);
 		if (n)
 			assert_string_equal(found[0].function, "main");
-		gpumon_kept_free(kept);
+		gpumon_stored_names_free(kept);
 	}
 	unlink(path);
 }
@@ -119,7 +119,7 @@ static void nonsense(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		struct gpumon_kept *kept;
+		struct gpumon_stored_names *kept;
 		FILE *out;
 
 		write_all();
@@ -127,21 +127,21 @@ static void nonsense(void **state)
 		assert_non_null(out);
 		fprintf(out, "%s%s", i ? "gpumon-symbols 1\n" : "", texts[i]);
 		assert_int_equal(fclose(out), 0);
-		kept = gpumon_kept_read(path);
+		kept = gpumon_stored_names_read(path);
 		assert_int_equal(kept != NULL, i > 0);
-		assert_int_equal(gpumon_kept_find(kept, 1, 0, found, 8), 0);
-		assert_int_equal(gpumon_kept_find(kept, 2, 0, found, 8), 0);
+		assert_int_equal(gpumon_stored_names_find(kept, 1, 0, found, 8), 0);
+		assert_int_equal(gpumon_stored_names_find(kept, 2, 0, found, 8), 0);
 		if (i == 4) {
-			assert_int_equal(gpumon_kept_find(kept, 3, 0, found, 8), 1);
+			assert_int_equal(gpumon_stored_names_find(kept, 3, 0, found, 8), 1);
 			assert_string_equal(found[0].function, "a");
 			assert_int_equal(found[0].line, 0);
 		}
-		gpumon_kept_free(kept);
+		gpumon_stored_names_free(kept);
 		unlink(path);
 	}
-	assert_null(gpumon_kept_read("/proc/self/nothing"));
-	assert_null(gpumon_kept_read("/tmp"));
-	assert_null(gpumon_kept_read("/dev/zero"));
+	assert_null(gpumon_stored_names_read("/proc/self/nothing"));
+	assert_null(gpumon_stored_names_read("/tmp"));
+	assert_null(gpumon_stored_names_read("/dev/zero"));
 }
 
 int main(void)

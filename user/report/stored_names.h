@@ -3,8 +3,8 @@
  * Function names stored in a capture. They are looked up on the recorded machine, while it still
  * has the files, so the capture can be read anywhere.
  */
-#ifndef GPUMON_REPORT_KEPT_H
-#define GPUMON_REPORT_KEPT_H
+#ifndef GPUMON_REPORT_STORED_NAMES_H
+#define GPUMON_REPORT_STORED_NAMES_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,22 +13,22 @@
 #include "capture/symbol.h"
 
 /* Suffix of the file beside a process's records: "process-123-456" with this suffix. */
-#define GPUMON_KEPT_SUFFIX ".symbols"
+#define GPUMON_STORED_NAMES_SUFFIX ".symbols"
 
 /* Names of one process. */
-struct gpumon_kept;
+struct gpumon_stored_names;
 
 /**
- * gpumon_kept_read - read the names of a process, if there are any
+ * gpumon_stored_names_read - read the names of a process, if there are any
  * @path: file; invalid parts are skipped
  *
- * Return: names, to be freed with gpumon_kept_free(); NULL with errno if the file is missing,
+ * Return: names, to be freed with gpumon_stored_names_free(); NULL with errno if the file is missing,
  * unreadable or invalid, or without memory.
  */
-struct gpumon_kept *gpumon_kept_read(const char *path);
+struct gpumon_stored_names *gpumon_stored_names_read(const char *path);
 
 /**
- * gpumon_kept_find - find the functions at an address, as gpumon_symbols_find()
+ * gpumon_stored_names_find - find the functions at an address, as gpumon_symbols_find()
  * @kept: names, may be NULL
  * @address: address; for a return address one less than it
  * @epoch: gpumon_tables_epoch() of the time
@@ -37,28 +37,29 @@ struct gpumon_kept *gpumon_kept_read(const char *path);
  *
  * Return: number of functions, 0 if unknown.
  */
-unsigned int gpumon_kept_find(const struct gpumon_kept *kept, uint64_t address, uint32_t epoch,
-			      struct gpumon_symbol *found, unsigned int room);
-void gpumon_kept_free(struct gpumon_kept *kept);
+unsigned int gpumon_stored_names_find(const struct gpumon_stored_names *kept, uint64_t address,
+				      uint32_t epoch, struct gpumon_symbol *found,
+				      unsigned int room);
+void gpumon_stored_names_free(struct gpumon_stored_names *kept);
 
 /* False for "libfoo.so+0x123", which stands for a missing name. */
 bool gpumon_symbol_is_name(const struct gpumon_symbol *symbol);
 
 /**
- * gpumon_kept_write - write an address and its functions
+ * gpumon_stored_names_write - write an address and its functions
  * @out: file, empty before the first call
- * @address: address, as for gpumon_kept_find()
+ * @address: address, as for gpumon_stored_names_find()
  * @epoch: likewise
  * @found: functions, the innermost first
  * @count: number of @found
  *
  * Failures show in ferror(@out).
  */
-void gpumon_kept_write(FILE *out, uint64_t address, uint32_t epoch,
-		       const struct gpumon_symbol *found, unsigned int count);
+void gpumon_stored_names_write(FILE *out, uint64_t address, uint32_t epoch,
+			       const struct gpumon_symbol *found, unsigned int count);
 
 /**
- * gpumon_keep_names - store the names of all functions on the stacks of a capture
+ * gpumon_store_names - store the names of all functions on the stacks of a capture
  * @directory: descriptor of the complete capture
  * @path: its path, for messages
  * @err: out
@@ -68,6 +69,6 @@ void gpumon_kept_write(FILE *out, uint64_t address, uint32_t epoch,
  *
  * Return: 0, or -1 with @err; the capture is unchanged then.
  */
-int gpumon_keep_names(int directory, const char *path, struct gpumon_error *err);
+int gpumon_store_names(int directory, const char *path, struct gpumon_error *err);
 
-#endif /* GPUMON_REPORT_KEPT_H */
+#endif /* GPUMON_REPORT_STORED_NAMES_H */

@@ -3,8 +3,8 @@
  * The data of a flame graph: frames with their positions, from a profile's tree or the difference
  * of two.
  */
-#ifndef GPUMON_REPORT_FLAME_H
-#define GPUMON_REPORT_FLAME_H
+#ifndef GPUMON_REPORT_FLAMEGRAPH_H
+#define GPUMON_REPORT_FLAMEGRAPH_H
 
 #include "output.h"
 
@@ -131,4 +131,4 @@ enum gpumon_asset {
 
 void gpumon_asset_write(FILE *out, enum gpumon_asset asset);
 
-#endif /* GPUMON_REPORT_FLAME_H */
+#endif /* GPUMON_REPORT_FLAMEGRAPH_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Compares two profiles: by kernel, and as one tree with the paths of both. */
-#ifndef GPUMON_REPORT_PROFILE_DIFF_H
-#define GPUMON_REPORT_PROFILE_DIFF_H
+#ifndef GPUMON_REPORT_DIFF_H
+#define GPUMON_REPORT_DIFF_H
 
 #include "output.h"
 
@@ -94,4 +94,4 @@ static inline uint64_t gpumon_diff_size(const struct gpumon_diff_side *before,
 	return after->ns > before->ns ? after->ns - before->ns : before->ns - after->ns;
 }
 
-#endif /* GPUMON_REPORT_PROFILE_DIFF_H */
+#endif /* GPUMON_REPORT_DIFF_H */
