@@ -225,8 +225,8 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_
 	__atomic_fetch_add(call->is_captured ? &channel->captured : &channel->launches, 1,
 			   __ATOMIC_RELAXED);
 	if (INJECT_UNLIKELY(!record)) {
-		gpumon_channel_lose(&inject_session.map,
-				    gpumon_channel_why(&thread->writer, size), 1);
+		gpumon_channel_lose(&inject_session.map, gpumon_channel_why(&thread->writer, size),
+				    1);
 		return;
 	}
 	record->head.type = GPUMON_RECORD_LAUNCH;

@@ -305,12 +305,11 @@ static void produce_windows(void)
 {
 	const uint64_t ms = 1000000, begin = 1000 * ms;
 	struct capture_maker *maker = capture_maker_new();
-	const struct gpumon_profile_options options = { 0 };
+	const struct gpumon_profile_options options = { .bins = 240 };
 	char path[4096];
 	const char *const paths[] = { path };
 	uint32_t name = make_string(maker, "windowed_kernel");
 	struct gpumon_profile *profile;
-	struct gpumon_scan *scan;
 	struct gpumon_view view;
 
 	snprintf(path, sizeof(path), "%s/windows", directory);
@@ -326,12 +325,10 @@ static void produce_windows(void)
 			    .head.flags = GPUMON_WINDOW_OPERATIONS | GPUMON_WINDOW_END);
 	}
 	capture_maker_save(maker, path, "process-100-1", 0);
-	if (gpumon_profile_load(paths, 1, &options, &profile) ||
-	    gpumon_scan_load(paths, 1, profile, 240, &scan))
+	if (gpumon_profile_load(paths, 1, &options, &profile))
 		exit(1);
-	gpumon_view_of(profile, scan, &view);
+	gpumon_view_of(profile, &view);
 	produce_view("windows", &view);
-	gpumon_scan_free(scan);
 	gpumon_profile_free(profile);
 	capture_maker_free(maker);
 }

@@ -3,21 +3,19 @@
 #include <string.h>
 
 #include "lib/array.h"
+#include "lib/memory.h"
 #include "windows.h"
 
-int gpumon_windows_add(struct gpumon_windows *windows, const struct gpumon_record_window *record)
+void gpumon_windows_add(struct gpumon_windows *windows, const struct gpumon_record_window *record)
 {
 	struct gpumon_window *change = GPUMON_ARRAY_ADD(windows->at, windows->used, windows->room);
 
-	if (!change)
-		return -1;
 	change->start_ns = record->time_ns;
 	change->end_ns = !(record->head.flags & GPUMON_WINDOW_END);
 	windows->beginnings +=
 		!(record->head.flags & (GPUMON_WINDOW_END | GPUMON_WINDOW_OPERATIONS));
 	windows->sampled |= record->head.flags & GPUMON_WINDOW_OPERATIONS ||
 			    windows->beginnings > 1;
-	return 0;
 }
 
 /* At one time, an end comes before a beginning. */
@@ -106,8 +104,8 @@ static int by_change(const void *a, const void *b)
 	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
 }
 
-int gpumon_windows_join(struct gpumon_windows *to, const struct gpumon_windows *const *of,
-			uint32_t count, bool any)
+void gpumon_windows_join(struct gpumon_windows *to, const struct gpumon_windows *const *of,
+			 uint32_t count, bool any)
 {
 	uint32_t needed = any ? 1 : count, used = 0, on = 0;
 	struct gpumon_window *changes;
@@ -118,13 +116,8 @@ int gpumon_windows_join(struct gpumon_windows *to, const struct gpumon_windows *
 		to->sampled |= of[i]->sampled;
 		room += of[i]->sampled ? 2 * (size_t)of[i]->used : 2;
 	}
-	changes = calloc(room + 1, sizeof(*changes));
-	to->at = calloc(room + 1, sizeof(*to->at));
-	if (!changes || !to->at) {
-		free(changes);
-		gpumon_windows_clear(to);
-		return -1;
-	}
+	changes = gpumon_calloc(room + 1, sizeof(*changes));
+	to->at = gpumon_calloc(room + 1, sizeof(*to->at));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct gpumon_windows *windows = of[i];
 
@@ -155,5 +148,4 @@ int gpumon_windows_join(struct gpumon_windows *to, const struct gpumon_windows *
 	}
 	to->room = (uint32_t)room + 1;
 	free(changes);
-	return 0;
 }

@@ -31,17 +31,17 @@ struct gpumon_windows {
 	bool sampled;
 };
 
-/* Add a record. 0, or -1 without memory. */
-int gpumon_windows_add(struct gpumon_windows *windows, const struct gpumon_record_window *record);
+/* Add a record. */
+void gpumon_windows_add(struct gpumon_windows *windows, const struct gpumon_record_window *record);
 /* All records were added. */
 void gpumon_windows_end(struct gpumon_windows *windows);
 /*
  * Of several processes that use one GPU: when all of them were recorded, or with @any at least one.
  * Before its first window and after its last one a process counts as recorded: it does nothing then.
- * @of are ended. Returns 0, or -1 without memory.
+ * @of are ended.
  */
-int gpumon_windows_join(struct gpumon_windows *to, const struct gpumon_windows *const *of,
-			uint32_t count, bool any);
+void gpumon_windows_join(struct gpumon_windows *to, const struct gpumon_windows *const *of,
+			 uint32_t count, bool any);
 void gpumon_windows_clear(struct gpumon_windows *windows);
 
 /* Whether a time lies wholly within one of them. */

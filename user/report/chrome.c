@@ -7,7 +7,7 @@
 #include "lib/map.h"
 #include "output.h"
 #include "lib/output_text.h"
-#include "track.h"
+#include "timeline.h"
 
 /* In this format GPUs and the driver are processes, numbered above Linux's highest pid, 2^22. */
 #define PID_GPU	   100000000u
@@ -199,7 +199,7 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 	if (event->type != GPUMON_TRACK_END) {
 		fprintf(chrome->out, ",\"cat\":\"%s\",\"name\":\"",
 			gpumon_track_category_name(event->category));
-		gpumon_text_json(chrome->out, event->text);
+		gpumon_text_json(chrome->out, event->name);
 		putc('"', chrome->out);
 	}
 	put_time(chrome, "ts", chrome_relative_ns(chrome, event->start_ns));

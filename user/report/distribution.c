@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "distribution.h"
+#include "lib/memory.h"
 
 /* 16 buckets for each power of two, so a quantile is at most 1/16 too high. */
 #define BITS 4
@@ -28,7 +29,7 @@ static uint64_t bucket_end(uint32_t bucket)
 	return (((uint64_t)PART + bucket % PART) << shift) + (((uint64_t)1 << shift) - 1);
 }
 
-static int make_room(struct gpumon_distribution *distribution, uint32_t bucket)
+static void make_room(struct gpumon_distribution *distribution, uint32_t bucket)
 {
 	uint32_t end = distribution->first + distribution->room;
 	uint32_t first = distribution->room && distribution->first < bucket ? distribution->first :
@@ -39,9 +40,7 @@ static int make_room(struct gpumon_distribution *distribution, uint32_t bucket)
 	first -= first % PART;
 	if (end <= bucket)
 		end = (bucket / PART + 1) * PART;
-	buckets = calloc(end - first, sizeof(*buckets));
-	if (!buckets)
-		return -1;
+	buckets = gpumon_calloc(end - first, sizeof(*buckets));
 	if (distribution->room)
 		memcpy(buckets + (distribution->first - first), distribution->buckets,
 		       distribution->room * sizeof(*buckets));
@@ -49,10 +48,9 @@ static int make_room(struct gpumon_distribution *distribution, uint32_t bucket)
 	distribution->buckets = buckets;
 	distribution->first = first;
 	distribution->room = end - first;
-	return 0;
 }
 
-int gpumon_distribution_add(struct gpumon_distribution *distribution, uint64_t value)
+void gpumon_distribution_add(struct gpumon_distribution *distribution, uint64_t value)
 {
 	uint32_t bucket = bucket_of(value);
 
@@ -62,11 +60,9 @@ int gpumon_distribution_add(struct gpumon_distribution *distribution, uint64_t v
 		distribution->max = value;
 	distribution->count++;
 	distribution->sum += value;
-	if ((bucket < distribution->first || bucket >= distribution->first + distribution->room) &&
-	    make_room(distribution, bucket))
-		return -1;
+	if (bucket < distribution->first || bucket >= distribution->first + distribution->room)
+		make_room(distribution, bucket);
 	distribution->buckets[bucket - distribution->first]++;
-	return 0;
 }
 
 void gpumon_distribution_clear(struct gpumon_distribution *distribution)

@@ -21,8 +21,7 @@ struct gpumon_distribution {
 	uint64_t max;
 };
 
-/* 0, or -1 without memory; then only the buckets lack the value. */
-int gpumon_distribution_add(struct gpumon_distribution *distribution, uint64_t value);
+void gpumon_distribution_add(struct gpumon_distribution *distribution, uint64_t value);
 /* Free the contents, but not the struct. */
 void gpumon_distribution_clear(struct gpumon_distribution *distribution);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "load.h"
+#include "lib/memory.h"
 #include "lib/sheet_file.h"
 
 static int load_failed(const char *path, struct gpumon_error *err)
@@ -27,9 +28,7 @@ static int load_failed(const char *path, struct gpumon_error *err)
 /* Of the captures that have one. -1 without memory. */
 static int load_sheets(struct gpumon_load *load, const char *const *paths, unsigned int count)
 {
-	load->sheets = calloc(count + 1, sizeof(*load->sheets));
-	if (!load->sheets)
-		return -1;
+	load->sheets = gpumon_calloc((size_t)count + 1, sizeof(*load->sheets));
 	for (unsigned int i = 0; i < count; i++) {
 		struct gpumon_sheet **sheet = &load->sheets[load->sheet_count];
 		int ret = gpumon_sheet_read(paths[i], sheet);
@@ -53,10 +52,9 @@ int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, uns
 
 	memset(load, 0, sizeof(*load));
 	with_bins.bins = bins < GPUMON_BINS_MAX ? bins : GPUMON_BINS_MAX;
-	if (gpumon_profile_load(paths, count, &with_bins, &load->profile) ||
-	    gpumon_scan_load(paths, count, load->profile, bins, &load->scan))
+	if (gpumon_profile_load(paths, count, &with_bins, &load->profile))
 		return load_failed(paths[0], err);
-	gpumon_view_of(load->profile, load->scan, &load->view);
+	gpumon_view_of(load->profile, &load->view);
 	load->damage = *load->view.damage;
 	if (load_sheets(load, paths, count))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
@@ -66,8 +64,6 @@ int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, uns
 
 void gpumon_load_free(struct gpumon_load *load)
 {
-	if (load->scan)
-		gpumon_scan_free(load->scan);
 	if (load->profile)
 		gpumon_profile_free(load->profile);
 	for (unsigned int i = 0; i < load->sheet_count; i++)

@@ -15,7 +15,6 @@
 /**
  * struct gpumon_load - captures that were read
  * @profile: their profile
- * @scan: data that the profile lacks
  * @sheets: what programs in kernels have gathered
  * @sheet_count: number of @sheets
  * @damage: of the captures, with sheets that cannot be read
@@ -23,7 +22,6 @@
  */
 struct gpumon_load {
 	struct gpumon_profile *profile;
-	struct gpumon_scan *scan;
 	struct gpumon_sheet **sheets;
 	unsigned int sheet_count;
 	struct gpumon_capture_damage damage;

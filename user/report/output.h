@@ -19,7 +19,6 @@
 #include "profile.h"
 #include "lib/sheet.h"
 #include "lib/format.h"
-#include "unified.h"
 
 /* The meaning of a frame's width. */
 enum gpumon_weight {
@@ -28,6 +27,47 @@ enum gpumon_weight {
 	GPUMON_WEIGHT_CPU_NS,
 	GPUMON_WEIGHT_UNTIMED, /* launches without a known duration, as uprobes see them */
 };
+
+/* --- unified memory: names of CUPTI's counters, and the meaning of their values */
+
+/* As CUpti_ActivityUnifiedMemoryCounterKind. 0 stands for unknown kinds. */
+enum gpumon_unified_kind {
+	GPUMON_UNIFIED_UNKNOWN,
+	GPUMON_UNIFIED_TO_DEVICE,
+	GPUMON_UNIFIED_TO_HOST,
+	GPUMON_UNIFIED_CPU_FAULT, /* its value is the program counter */
+	GPUMON_UNIFIED_GPU_FAULT, /* its value is their number */
+	GPUMON_UNIFIED_THRASHING,
+	GPUMON_UNIFIED_THROTTLING,
+	GPUMON_UNIFIED_REMOTE_MAP,
+	GPUMON_UNIFIED_BETWEEN_DEVICES,
+	GPUMON_UNIFIED_KINDS
+};
+
+/**
+ * struct gpumon_unified - sums of a kind
+ * @count: number of records
+ * @bytes: sum of bytes, if the kind has them
+ * @faults: sum of faults
+ * @ns: sum of durations; overlaps count twice
+ */
+struct gpumon_unified {
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t faults;
+	uint64_t ns;
+};
+
+/* The kind of a record. */
+enum gpumon_unified_kind gpumon_unified_kind(uint32_t kind);
+/* Its name for users, and in JSON. */
+const char *gpumon_unified_text(enum gpumon_unified_kind kind);
+const char *gpumon_unified_key(enum gpumon_unified_kind kind);
+/* True if the value is in bytes. */
+bool gpumon_unified_has_bytes(enum gpumon_unified_kind kind);
+/* True if it has a duration. For other kinds, CUPTI leaves the end undefined. */
+bool gpumon_unified_has_end(enum gpumon_unified_kind kind);
+bool gpumon_unified_is_fault(enum gpumon_unified_kind kind);
 
 /* --- a profile with all that belongs to it */
 
@@ -163,19 +203,6 @@ struct gpumon_scan {
 	struct gpumon_unified unified[GPUMON_UNIFIED_KINDS];
 };
 
-/**
- * gpumon_scan_load - read captures again, for data that their profile lacks
- * @paths: directories, as for gpumon_profile_load()
- * @count: number of @paths
- * @profile: their profile, for the times; NULL: no timeline
- * @bins: bins of the timeline, 0 for none
- * @scan: out
- *
- * Return: 0, or -1 as for all functions here.
- */
-int gpumon_scan_load(const char *const *paths, unsigned int count,
-		     const struct gpumon_profile *profile, unsigned int bins,
-		     struct gpumon_scan **scan);
 void gpumon_scan_free(struct gpumon_scan *scan);
 
 /**
@@ -219,8 +246,7 @@ struct gpumon_view {
 /* The default weight of paths: GPU time, or otherwise launches, by number or by time. */
 enum gpumon_weight gpumon_view_weight(const struct gpumon_view *view);
 
-void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_scan *scan,
-		    struct gpumon_view *view);
+void gpumon_view_of(const struct gpumon_profile *profile, struct gpumon_view *view);
 
 /* --- from a profile */
 

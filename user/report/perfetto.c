@@ -8,7 +8,7 @@
 #include "output.h"
 #include "protobuf.h"
 #include "lib/output_text.h"
-#include "track.h"
+#include "timeline.h"
 
 /* Field numbers of Perfetto's messages. */
 #define TRACE_PACKET 1
@@ -76,8 +76,7 @@ struct perfetto {
 	struct gpumon_intern keys;
 	struct gpumon_map paths; /* node to the number of its line; its stack has the next one */
 	uint64_t path_strings;
-	uint8_t *names; /* bit set of the names already written */
-	uint32_t names_room;
+	struct gpumon_map names; /* numbers of those already written */
 	bool categories[GPUMON_CATEGORIES];
 	bool failed;
 };
@@ -141,27 +140,17 @@ static void put_track(void *data, const struct gpumon_track *track)
 	put_packet(perfetto);
 }
 
-/* False if the name was already written. */
-static bool new_name(struct perfetto *perfetto, uint32_t name)
+/* The number of a name, from 1 on. Equal names are one pointer. */
+static uint64_t name_number(struct perfetto *perfetto, const char *name, bool *added)
 {
-	uint32_t at = name / 8;
+	uint64_t number = gpumon_map_get(&perfetto->names, (uintptr_t)name);
 
-	if (at >= perfetto->names_room) {
-		uint32_t room = 2 * at + 1024;
-		uint8_t *names = realloc(perfetto->names, room);
-
-		if (!names) {
-			perfetto->failed = true;
-			return true;
-		}
-		memset(names + perfetto->names_room, 0, room - perfetto->names_room);
-		perfetto->names = names;
-		perfetto->names_room = room;
+	*added = !number;
+	if (!number) {
+		number = perfetto->names.used + 1;
+		gpumon_map_set(&perfetto->names, (uintptr_t)name, number);
 	}
-	if (perfetto->names[at] & (1u << (name % 8)))
-		return false;
-	perfetto->names[at] |= (uint8_t)(1u << (name % 8));
-	return true;
+	return number;
 }
 
 static void put_entry(struct gpumon_protobuf *packet, unsigned int field, uint64_t number,
@@ -219,12 +208,14 @@ static uint64_t path_number(struct perfetto *perfetto, const struct gpumon_node 
 
 /**
  * struct used - numbers that an event uses
+ * @name: its name
  * @keys: keys of its arguments
  * @line: key of the path's line
  * @stack: key of its frames
  * @path: number of the path
  */
 struct used {
+	uint64_t name;
 	uint32_t keys[GPUMON_TRACK_ARGUMENTS];
 	uint32_t line;
 	uint32_t stack;
@@ -240,7 +231,7 @@ static void put_interned(struct perfetto *perfetto, const struct gpumon_track_ev
 	bool line = false, stack = false, path = false;
 	size_t data;
 
-	name = new_name(perfetto, event->name);
+	used->name = name_number(perfetto, event->name, &name);
 	category = !perfetto->categories[event->category];
 	perfetto->categories[event->category] = true;
 	for (unsigned int i = 0; i < event->argument_count; i++) {
@@ -261,7 +252,7 @@ static void put_interned(struct perfetto *perfetto, const struct gpumon_track_ev
 		put_entry(packet, INTERNED_CATEGORIES, event->category + 1,
 			  gpumon_track_category_name(event->category));
 	if (name)
-		put_entry(packet, INTERNED_NAMES, event->name, event->text);
+		put_entry(packet, INTERNED_NAMES, used->name, event->name);
 	for (unsigned int i = 0; i < event->argument_count; i++) {
 		if (added[i])
 			put_entry(packet, INTERNED_ANNOTATIONS, used->keys[i],
@@ -319,7 +310,7 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 			     event->type == GPUMON_TRACK_INSTANT ? TYPE_INSTANT : TYPE_SLICE_BEGIN);
 	gpumon_protobuf_uint(packet, EVENT_TRACK, event->track->id);
 	gpumon_protobuf_uint(packet, EVENT_CATEGORY_IIDS, event->category + 1);
-	gpumon_protobuf_uint(packet, EVENT_NAME_IID, event->name);
+	gpumon_protobuf_uint(packet, EVENT_NAME_IID, used.name);
 	if (event->flow)
 		gpumon_protobuf_fixed64(packet, EVENT_FLOW_IDS, event->flow);
 	for (unsigned int i = 0; i < event->argument_count; i++) {
@@ -356,7 +347,7 @@ int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int cou
 	gpumon_protobuf_free(&perfetto.packet);
 	gpumon_intern_clear(&perfetto.keys);
 	gpumon_map_clear(&perfetto.paths);
-	free(perfetto.names);
+	gpumon_map_clear(&perfetto.names);
 	if (!ret && perfetto.failed) {
 		errno = ENOMEM;
 		return -1;

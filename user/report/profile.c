@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Reads captures into a profile, in up to three passes: definitions, GPU operations, and what was
- * done in the longest gaps, if there are any.
+ * Reads captures into a profile: in a first pass definitions, in a second one GPU operations, and if there
+ * were gaps, in a third one what was done in the longest of them.
  */
-#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
+#include "lib/memory.h"
 #include "profile_internal.h"
+#include "scan.h"
 
 /* NVTX ranges are read this many records ahead of the operations in them. */
 #define AHEAD_RECORDS (1u << 17)
-
-static int no_memory(void)
-{
-	return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY,
-				   "out of memory while reading the capture");
-}
 
 static void see_time(struct gpumon_profile *profile, uint64_t start_ns, uint64_t end_ns)
 {
@@ -70,40 +67,471 @@ static void see_times(struct gpumon_profile *profile, const struct gpumon_record
 #undef COPY
 }
 
-/* --- the passes */
+static const char *const match_reasons[GPUMON_MATCH_KINDS] = {
+	[GPUMON_MATCH_NO_STACK] = "[kernel without stack]",
+	[GPUMON_MATCH_NO_LAUNCH] = "[kernel without launch]",
+	[GPUMON_MATCH_INTERNAL] = "[launched by CUDA]",
+	[GPUMON_MATCH_UNSAMPLED] = "[stack not sampled]",
+};
 
-/* Number of a record's process in the profile. */
-static uint32_t number_of(const struct gpumon_profile *profile, unsigned int capture,
-			  const struct gpumon_capture_cursor *cursor)
+static const char *const end_reasons[GPUMON_LAUNCH_ENDS] = {
+	[GPUMON_LAUNCH_UNMATCHED] = "[unmatched launch]",
+	[GPUMON_LAUNCH_IN_GRAPH] = "[captured into graph]",
+	[GPUMON_LAUNCH_REFUSED] = "[failed call]",
+	[GPUMON_LAUNCH_WITHHELD] = "[unmatched launch]",
+};
+
+/* --- the table by kernel */
+
+static uint32_t find_row(struct gpumon_profile *profile, enum gpumon_work_kind kind,
+			 const char *mangled)
 {
-	return cursor->process == GPUMON_PROCESS_DRIVER ?
-		       GPUMON_PROCESS_DRIVER :
-		       profile->numbers[capture] + cursor->process;
+	const struct gpumon_key key = { { (uintptr_t)mangled, kind } };
+	struct gpumon_kernel_growing *row;
+	char *name;
+	bool added;
+
+	row = GPUMON_KEYS_VALUE(&profile->kernel_keys, &key, profile->kernels,
+				profile->kernels_room, &added);
+	if (!added)
+		return (uint32_t)(row - profile->kernels);
+	name = gpumon_demangle(mangled);
+	if (!name)
+		gpumon_memory_failed(strlen(mangled));
+	row->row.name = gpumon_pool_text(&profile->pool, name);
+	row->row.mangled = mangled;
+	row->row.kind = kind;
+	free(name);
+	return (uint32_t)(row - profile->kernels);
 }
 
-static int read_definitions(struct gpumon_profile *profile, unsigned int capture)
+static uint32_t kernel_row(struct gpumon_profile *profile, uint32_t process, uint32_t name)
 {
-	struct gpumon_capture *from = profile->captures[capture];
-	uint32_t first = profile->numbers[capture];
+	const struct gpumon_key key = { { process, name } };
+	const char *mangled;
+	uint32_t *row;
+	bool added;
+
+	row = GPUMON_KEYS_VALUE(&profile->kernel_ids, &key, profile->kernel_of_id,
+				profile->kernel_of_id_room, &added);
+	if (!added)
+		return *row;
+	mangled = gpumon_tables_string(&profile->captures.tables.processes[process], name);
+	if (!mangled)
+		mangled = gpumon_pool_text(&profile->pool, "[unknown kernel]");
+	*row = find_row(profile, GPUMON_WORK_KERNEL, mangled);
+	return *row;
+}
+
+static struct gpumon_kernel_growing *work_row(struct gpumon_profile *profile,
+					      const struct gpumon_work *work)
+{
+	char graph[GPUMON_GRAPH_NAME];
+	uint32_t row;
+
+	if (work->kind == GPUMON_WORK_KERNEL) {
+		row = kernel_row(profile, work->process, work->kernel->name);
+	} else {
+		const char *name = work->kind == GPUMON_WORK_COPY ?
+					   gpumon_copy_name(work->copy) :
+				   work->kind == GPUMON_WORK_GRAPH ?
+					   gpumon_graph_name(graph, work->graph->graph) :
+					   "memset";
+
+		name = gpumon_pool_text(&profile->pool, name);
+		row = find_row(profile, work->kind, name);
+	}
+	return &profile->kernels[row];
+}
+
+/* --- the tree */
+
+static struct gpumon_node *add_levels(struct gpumon_profile *profile, struct gpumon_node *node,
+				      uint32_t process, const struct gpumon_work_fields *fields)
+{
+	char name[GPUMON_GRAPH_NAME], text[GPUMON_DEVICE_TEXT];
+
+	if (profile->options.devices) {
+		const struct gpumon_device_growing *device =
+			gpumon_devices_find(profile, process, fields->device);
+
+		snprintf(name, sizeof(name), "[%s]",
+			 device ? device->row.text : gpumon_device_text(text, fields->device, 0));
+		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_DEVICE, name);
+	}
+	if (profile->options.streams) {
+		snprintf(name, sizeof(name), "stream %" PRIu32, GPUMON_NUMBER_OF(fields->stream));
+		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_STREAM, name);
+	}
+	/* A graph as a whole has that name itself. */
+	if (profile->options.graphs && fields->graph && !fields->whole_graph)
+		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_GRAPH,
+					 gpumon_graph_name(name, fields->graph));
+	return node;
+}
+
+static uint64_t call_ns(uint64_t start_ns, uint64_t end_ns)
+{
+	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpumon_work *work,
+				     uint64_t start_ns)
+{
+	const struct gpumon_tree_where where = {
+		.process = work->process,
+		.tid = work->tid,
+		.stack = work->stack,
+		.function = work->launch_function,
+		.time_ns = work->launch_ns ? work->launch_ns : start_ns,
+		.reason = match_reasons[work->match],
+	};
+
+	return gpumon_tree_path(tree, &where);
+}
+
+/* Returns the leaf, NULL if operations have none. */
+static struct gpumon_node *add_to_tree(struct gpumon_profile *profile,
+				       const struct gpumon_work *work,
+				       const struct gpumon_work_fields *fields, const char *name,
+				       uint64_t gpu_ns)
+{
+	static const enum gpumon_node_kind kinds[GPUMON_WORK_KINDS] = {
+		[GPUMON_WORK_KERNEL] = GPUMON_NODE_KERNEL,
+		[GPUMON_WORK_COPY] = GPUMON_NODE_COPY,
+		[GPUMON_WORK_SET] = GPUMON_NODE_SET,
+		[GPUMON_WORK_GRAPH] = GPUMON_NODE_WHOLE_GRAPH,
+	};
+	/* The call of a launch counts once, however many operations it has. */
+	bool first = work->launch_ns && !work->launch_work;
+	struct gpumon_tree_frame frame = { .name = name, .module = "", .line = "" };
+	struct gpumon_node *node;
+
+	if (profile->options.cpu_only) {
+		if (!first)
+			return NULL;
+		node = gpumon_tree_work(&profile->tree, work, fields->start_ns);
+		node->count++;
+		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
+		return NULL;
+	}
+	if (profile->options.gpu_only)
+		node = gpumon_tree_process(&profile->tree, work->process);
+	else
+		node = gpumon_tree_work(&profile->tree, work, fields->start_ns);
+	/* The operation may be given to other paths. The call is not. */
+	if (first && work->match == GPUMON_MATCH_UNSAMPLED) {
+		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
+		first = false;
+	}
+	node = add_levels(profile, node, work->process, fields);
+	frame.kind = kinds[work->kind];
+	node = gpumon_tree_child(&profile->tree, node, &frame);
+	node->count++;
+	node->gpu_ns += gpu_ns;
+	if (first)
+		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
+	return node;
+}
+
+static bool is_outside(const struct gpumon_profile *profile, uint64_t time_ns)
+{
+	return time_ns < profile->options.from_ns ||
+	       (profile->options.until_ns && time_ns >= profile->options.until_ns);
+}
+
+static void on_work(void *data, const struct gpumon_work *work)
+{
+	struct gpumon_profile *profile = data;
+	const struct gpumon_record *record = work->kernel ? &work->kernel->head :
+					     work->copy	  ? &work->copy->head :
+					     work->graph  ? &work->graph->head :
+							    &work->set->head;
+	const struct gpumon_tables_process *process;
+	struct gpumon_kernel_growing *row;
+	struct gpumon_work_fields fields;
+	struct gpumon_node *leaf;
+	uint64_t gpu_ns;
+
+	gpumon_work_fields(record, &fields);
+	/* Each operation has one end, so that it is in one of several periods. */
+	if (is_outside(profile, fields.valid ? fields.end_ns : work->launch_ns))
+		return;
+	gpu_ns = fields.valid ? fields.end_ns - fields.start_ns : 0;
+	row = work_row(profile, work);
+	row->row.count++;
+	row->row.gpu_ns += gpu_ns;
+	if (fields.valid)
+		gpumon_distribution_add(&row->duration, gpu_ns);
+	/*
+	 * Only the start of a graph's first operation shows the launch latency. If the clocks
+	 * disagree there is no latency; the engine counts these cases.
+	 */
+	if (work->launch_ns && fields.start_ns >= work->launch_ns &&
+	    !(work->launch_flags & GPUMON_LAUNCH_GRAPH && work->launch_work)) {
+		uint64_t latency_ns = fields.start_ns - work->launch_ns;
+
+		gpumon_distribution_add(&row->latency, latency_ns);
+		gpumon_distribution_add(&profile->latency, latency_ns);
+	}
+	if (work->tid) {
+		const struct gpumon_key key = { { work->process, fields.device, work->tid } };
+		bool added;
+
+		(void)gpumon_keys_number(&profile->launchers, &key, &added);
+	}
+	if (work->launch_ns)
+		gpumon_ranges_work(&profile->ranges, work->process, work->tid, work->launch_ns,
+				   gpu_ns);
+	leaf = add_to_tree(profile, work, &fields, row->row.name, gpu_ns);
+	process = &profile->captures.tables.processes[work->process];
+	profile->cut_stacks += gpumon_tables_cut_stack(process, work->stack);
+	gpumon_scale_work(&profile->scale, work,
+			  &(struct gpumon_scale_place){
+				  .windows = process->windows.sampled,
+				  .stacks = process->has_unsampled && leaf &&
+					    !profile->options.gpu_only,
+				  .leaf = leaf,
+				  .row = (uint32_t)(row - profile->kernels),
+			  },
+			  gpu_ns);
+}
+
+/* The reason, with the name of the kernel in front, if the launch has it. */
+static const char *reason_of(struct gpumon_profile *profile, uint32_t process,
+			     const struct gpumon_record_launch *launch, enum gpumon_launch_end end)
+{
+	const struct gpumon_key key = { { process, launch->name } };
+	const char *mangled = NULL, **text;
+	char *name, *both;
+	bool added;
+
+	if (launch->name && (end == GPUMON_LAUNCH_UNMATCHED || end == GPUMON_LAUNCH_WITHHELD))
+		mangled = gpumon_tables_string(&profile->captures.tables.processes[process],
+					       launch->name);
+	if (!mangled)
+		return end_reasons[end];
+	text = GPUMON_KEYS_VALUE(&profile->launched_ids, &key, profile->launched,
+				 profile->launched_room, &added);
+	if (!added)
+		return *text;
+	name = gpumon_demangle(mangled);
+	both = gpumon_asprintf("%s %s", name ? name : mangled, end_reasons[end]);
+	*text = gpumon_pool_text(&profile->pool, both);
+	free(both);
+	free(name);
+	return *text;
+}
+
+static void add_call(struct gpumon_profile *profile, const struct gpumon_tree_where *where,
+		     uint64_t cpu_ns, const char *reason)
+{
+	struct gpumon_node *node = gpumon_tree_path(&profile->tree, where);
+
+	if (reason)
+		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_REASON, reason);
+	node->count++;
+	node->cpu_ns += cpu_ns;
+}
+
+/* Its operations are not recorded. They are estimated when all similar launches are known. */
+static void add_left_out(struct gpumon_profile *profile, const struct gpumon_tree_where *where,
+			 const struct gpumon_record_launch *launch)
+{
+	uint32_t ranges =
+		gpumon_ranges_path(&profile->ranges, where->process, where->tid, where->time_ns);
+	struct gpumon_node *node = NULL;
+
+	if (!profile->options.gpu_only) {
+		node = gpumon_tree_path(&profile->tree, where);
+		node->count += profile->options.cpu_only;
+		node->cpu_ns += call_ns(launch->start_ns, launch->end_ns);
+	}
+	gpumon_scale_launch(&profile->scale, where->process, launch, node, ranges);
+}
+
+static void add_launch(struct gpumon_profile *profile, const struct gpumon_tree_where *where,
+		       const struct gpumon_record_launch *launch, enum gpumon_launch_end end)
+{
+	uint64_t cpu_ns = call_ns(launch->start_ns, launch->end_ns);
+
+	add_call(profile, where, cpu_ns,
+		 profile->options.cpu_only ? NULL :
+					     reason_of(profile, where->process, launch, end));
+}
+
+static void on_launch(void *data, const struct gpumon_unmatched_launch *unmatched)
+{
+	const struct gpumon_record_launch *launch = unmatched->launch;
+	const struct gpumon_tree_where where = {
+		.process = unmatched->process,
+		.tid = launch->tid,
+		.stack = launch->stack,
+		.function = launch->function,
+		.time_ns = launch->start_ns,
+		.reason = launch->head.flags & GPUMON_LAUNCH_UNSAMPLED && !launch->stack ?
+				  match_reasons[GPUMON_MATCH_UNSAMPLED] :
+				  NULL,
+	};
+	struct gpumon_profile *profile = data;
+
+	if (is_outside(profile, launch->start_ns))
+		return;
+	if (unmatched->end == GPUMON_LAUNCH_LEFT_OUT)
+		add_left_out(profile, &where, launch);
+	else if (!profile->options.gpu_only)
+		add_launch(profile, &where, launch, unmatched->end);
+}
+
+static bool is_left_out(void *data, uint32_t process, const struct gpumon_record_launch *launch)
+{
+	const struct gpumon_profile *profile = data;
+	const struct gpumon_windows *windows = &profile->captures.tables.processes[process].windows;
+
+	/* Nodes that were still queued when the window ended are lost to CUPTI. */
+	return windows->sampled &&
+	       ((launch->head.flags & GPUMON_LAUNCH_GRAPH) ||
+		!gpumon_windows_cover(windows, launch->start_ns, launch->end_ns));
+}
+
+static void add_hit(struct gpumon_profile *profile, uint32_t process,
+		    const struct gpumon_record *record)
+{
+	const struct gpumon_tables_process *of = &profile->captures.tables.processes[process];
+	struct gpumon_record_hit hit;
+	struct gpumon_tree_where where = { .process = process };
+
+	gpumon_record_copy(&hit, sizeof(hit), record);
+	profile->hits++;
+	/* The recorder gives a process a library or uprobes, so that both are only in a broken capture. */
+	if (of->has_launches || profile->options.gpu_only || is_outside(profile, hit.time_ns))
+		return;
+	where.tid = hit.tid;
+	where.stack = hit.stack;
+	where.function = hit.function;
+	where.time_ns = hit.time_ns;
+	profile->cut_stacks += gpumon_tables_cut_stack(of, hit.stack);
+	add_call(profile, &where, hit.duration_ns, NULL);
+}
+
+static bool is_cut(void *data, uint32_t process)
+{
+	const struct gpumon_profile *profile = data;
+	const struct gpumon_tables_process *of = &profile->captures.tables.processes[process];
+
+	/* Their work may be among what was lost on the way, which is counted there. */
+	return of->is_cut && !of->lacks_records;
+}
+
+/* --- what is the same in all kinds of work */
+
+static char place_letter(uint16_t place)
+{
+	switch (place) {
+	case GPUMON_PLACE_PAGEABLE:
+	case GPUMON_PLACE_PINNED:
+		return 'H';
+	case GPUMON_PLACE_DEVICE:
+		return 'D';
+	case GPUMON_PLACE_ARRAY:
+		return 'A';
+	case GPUMON_PLACE_MANAGED:
+		return 'M';
+	case GPUMON_PLACE_PEER:
+		return 'P';
+	default:
+		return '?';
+	}
+}
+
+const char *gpumon_copy_name(const struct gpumon_record_copy *copy)
+{
+	static const char *const kinds[] = {
+		[GPUMON_COPY_PLAIN] = "memcpy",
+		[GPUMON_COPY_MAP] = "map",
+		[GPUMON_COPY_UNMAP] = "unmap",
+		[GPUMON_COPY_MIGRATE] = "migrate",
+	};
+	static __thread char name[16];
+	uint32_t kind = copy->kind < sizeof(kinds) / sizeof(kinds[0]) ? copy->kind : 0;
+
+	snprintf(name, sizeof(name), "%s %cto%c", kinds[kind], place_letter(copy->from),
+		 place_letter(copy->to));
+	return name;
+}
+
+const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph)
+{
+	snprintf(name, GPUMON_GRAPH_NAME, "graph %" PRIu32, GPUMON_NUMBER_OF(graph));
+	return name;
+}
+
+/* --- passes */
+
+static void on_definition(void *data, uint32_t number, const struct gpumon_record *record)
+{
+	struct gpumon_profile *profile = data;
+
+	gpumon_scan_record(profile->scan_reader, number, record);
+	if (gpumon_captures_is_driver(number))
+		return;
+	see_times(profile, record);
+	gpumon_devices_look(profile, number, record);
+}
+
+static bool has_ranges(const struct gpumon_captures *captures, unsigned int capture)
+{
+	for (uint32_t i = captures->first[capture]; i < captures->first[capture + 1]; i++) {
+		if (captures->tables.processes[i].has_ranges)
+			return true;
+	}
+	return false;
+}
+
+static int begin_work(void *data, unsigned int capture)
+{
+	struct gpumon_profile *profile = data;
+
+	profile->ahead_of = capture;
+	profile->ahead_read = 0;
+	profile->read = 0;
+	return has_ranges(&profile->captures, capture) ?
+		       gpumon_capture_again(profile->captures.at[capture], &profile->ahead) :
+		       0;
+}
+
+/* Read the ranges ahead, before the operations that were launched in them. */
+static void read_ahead(struct gpumon_profile *profile, uint64_t until)
+{
 	struct gpumon_capture_cursor cursor;
 	const struct gpumon_record *record;
 
-	while ((record = gpumon_capture_next(from, &cursor))) {
-		uint32_t number = number_of(profile, capture, &cursor);
+	for (; profile->ahead_read < until; profile->ahead_read++) {
+		uint32_t number;
 
-		if (gpumon_tables_record(&profile->tables, number, record))
-			return -1;
-		if (number == GPUMON_PROCESS_DRIVER)
-			continue;
-		see_times(profile, record);
-		if (gpumon_devices_look(profile, number, record))
-			return -1;
+		record = gpumon_capture_next(profile->ahead, &cursor);
+		if (!record)
+			return;
+		number = gpumon_captures_number(&profile->captures, profile->ahead_of, &cursor);
+		if (record->type == GPUMON_RECORD_RANGE && !gpumon_captures_is_driver(number))
+			gpumon_ranges_record(&profile->ranges, number,
+					     &profile->captures.tables.processes[number], record);
 	}
-	/* The next passes read the same, though it may be still being written. */
-	gpumon_capture_stop_here(from);
-	profile->damages[capture] = *gpumon_capture_damage(from);
-	profile->numbers[capture + 1] = first + gpumon_capture_processes(from);
-	return gpumon_tables_capture(&profile->tables, capture, first, from);
+}
+
+static void on_event(void *data, uint32_t number, const struct gpumon_record *record)
+{
+	struct gpumon_profile *profile = data;
+
+	if (profile->ahead && profile->read % 4096 == 0)
+		read_ahead(profile, profile->read + AHEAD_RECORDS);
+	profile->read++;
+	if (gpumon_captures_is_driver(number))
+		return;
+	gpumon_devices_add(profile, number, record);
+	if (record->type == GPUMON_RECORD_HIT)
+		add_hit(profile, number, record);
+	gpumon_correlate_record(profile->correlate, number, record);
 }
 
 static void add_damage(struct gpumon_profile *profile, const struct gpumon_capture_damage *damage)
@@ -117,91 +545,16 @@ static void add_damage(struct gpumon_profile *profile, const struct gpumon_captu
 	profile->damage.unreadable_files += damage->unreadable_files;
 }
 
-/* Read the ranges ahead, before the operations that were launched in them. */
-static int read_ahead(struct gpumon_profile *profile, unsigned int capture,
-		      struct gpumon_capture *ahead, uint64_t *done, uint64_t until)
+static void end_work(void *data, unsigned int capture)
 {
-	struct gpumon_capture_cursor cursor;
-	const struct gpumon_record *record;
+	struct gpumon_profile *profile = data;
+	const struct gpumon_captures *captures = &profile->captures;
 
-	for (; *done < until; ++*done) {
-		uint32_t number;
-
-		record = gpumon_capture_next(ahead, &cursor);
-		if (!record)
-			return 0;
-		number = number_of(profile, capture, &cursor);
-		if (record->type == GPUMON_RECORD_RANGE && number != GPUMON_PROCESS_DRIVER &&
-		    gpumon_ranges_record(&profile->ranges, number,
-					 &profile->tables.processes[number], record))
-			return -1;
-	}
-	return 0;
-}
-
-static int read_work(struct gpumon_profile *profile, unsigned int capture,
-		     struct gpumon_capture *ahead)
-{
-	struct gpumon_capture *from = profile->captures[capture];
-	struct gpumon_capture_cursor cursor;
-	const struct gpumon_record *record;
-	uint64_t done_ahead = 0;
-
-	gpumon_capture_rewind(from);
-	for (uint64_t i = 0; (record = gpumon_capture_next(from, &cursor)); i++) {
-		uint32_t number = number_of(profile, capture, &cursor);
-
-		if (ahead && i % 4096 == 0 &&
-		    read_ahead(profile, capture, ahead, &done_ahead, i + AHEAD_RECORDS))
-			return -1;
-		if (number == GPUMON_PROCESS_DRIVER)
-			continue;
-		if (gpumon_devices_add(profile, number, record))
-			return -1;
-		if (record->type == GPUMON_RECORD_HIT)
-			gpumon_profile_add_hit(profile, number, record);
-		gpumon_correlate_record(profile->correlate, number, record);
-		if (profile->failed)
-			return -1;
-	}
-	add_damage(profile, &profile->damages[capture]);
-	for (uint32_t i = profile->numbers[capture]; i < profile->numbers[capture + 1]; i++)
+	add_damage(profile, &captures->damages[capture]);
+	for (uint32_t i = captures->first[capture]; i < captures->first[capture + 1]; i++)
 		gpumon_correlate_finish(profile->correlate, i);
-	return profile->failed ? -1 : 0;
-}
-
-static bool has_ranges(const struct gpumon_profile *profile, unsigned int capture)
-{
-	for (uint32_t i = profile->numbers[capture];
-	     i < profile->numbers[capture + 1] && i < profile->tables.used; i++) {
-		if (profile->tables.processes[i].has_ranges)
-			return true;
-	}
-	return false;
-}
-
-static int read_gaps(struct gpumon_profile *profile)
-{
-	struct gpumon_ranges ranges;
-	uint32_t number;
-	int status = 0;
-
-	if (!profile->gap_count)
-		return 0;
-	gpumon_gaps_begin(profile, &ranges);
-	for (unsigned int i = 0; i < profile->capture_count && !status; i++) {
-		struct gpumon_capture_cursor cursor;
-		const struct gpumon_record *record;
-
-		gpumon_capture_rewind(profile->captures[i]);
-		while (!status && (record = gpumon_capture_next(profile->captures[i], &cursor))) {
-			number = number_of(profile, i, &cursor);
-			if (number != GPUMON_PROCESS_DRIVER)
-				status = gpumon_gaps_record(profile, &ranges, number, record);
-		}
-	}
-	gpumon_gaps_end(profile, &ranges);
-	return status;
+	gpumon_capture_free(profile->ahead);
+	profile->ahead = NULL;
 }
 
 /* --- the end */
@@ -230,11 +583,10 @@ static int by_range_time(const void *a, const void *b)
 	return order ? order : strcmp(x->domain, y->domain);
 }
 
-static int make_rows(struct gpumon_profile *profile)
+static void make_rows(struct gpumon_profile *profile)
 {
-	profile->kernel_rows = calloc(profile->kernel_keys.used + 1, sizeof(*profile->kernel_rows));
-	if (!profile->kernel_rows)
-		return -1;
+	profile->kernel_rows =
+		gpumon_calloc((size_t)profile->kernel_keys.used + 1, sizeof(*profile->kernel_rows));
 	for (uint32_t i = 0; i < profile->kernel_keys.used; i++) {
 		const struct gpumon_kernel_growing *kernel = &profile->kernels[i];
 
@@ -247,121 +599,108 @@ static int make_rows(struct gpumon_profile *profile)
 	if (profile->ranges.row_keys.used)
 		qsort(profile->ranges.rows, profile->ranges.row_keys.used,
 		      sizeof(*profile->ranges.rows), by_range_time);
-	return gpumon_tree_end(&profile->tree);
+	gpumon_tree_end(&profile->tree);
 }
 
-static int read_all(struct gpumon_profile *profile, const char *const *paths)
+/* All times are known. A damaged capture can contain any. */
+static void begin_timeline(struct gpumon_profile *profile)
 {
+	uint64_t length_ns = profile->last_ns - profile->first_ns;
+
+	if (profile->options.bins > GPUMON_BINS_MAX)
+		profile->options.bins = GPUMON_BINS_MAX;
+	if (profile->options.bins && profile->last_ns > profile->first_ns && length_ns < INT64_MAX)
+		profile->bin_ns = length_ns / profile->options.bins + 1;
+}
+
+static int read_all(struct gpumon_profile *profile)
+{
+	const struct gpumon_captures_pass definitions = { .record = on_definition,
+							  .data = profile };
+	const struct gpumon_captures_pass events = {
+		.begin = begin_work, .record = on_event, .end = end_work, .data = profile
+	};
+	struct gpumon_captures *captures = &profile->captures;
 	unsigned int known = 0;
 
-	for (unsigned int i = 0; i < profile->capture_count; i++) {
-		if (read_definitions(profile, i))
-			return no_memory();
-	}
-	for (uint32_t i = 0; i < profile->tables.used; i++)
-		known += profile->tables.processes[i].known;
+	if (gpumon_captures_define(captures, &definitions))
+		return -1;
+	for (uint32_t i = 0; i < captures->tables.used; i++)
+		known += captures->tables.processes[i].known;
 	profile->tree.processes = profile->options.processes ||
 				  (known > 1 && !profile->options.join_processes);
-	if (gpumon_tables_end(&profile->tables, paths))
-		return no_memory();
-	gpumon_tables_expect(&profile->tables, profile->correlate);
-	if (gpumon_devices_turn(profile))
-		return no_memory();
-	for (unsigned int i = 0; i < profile->capture_count; i++) {
-		struct gpumon_capture *ahead = NULL;
-		int status;
-
-		if (has_ranges(profile, i) && gpumon_capture_again(profile->captures[i], &ahead))
-			return -1;
-		status = read_work(profile, i, ahead);
-		gpumon_capture_free(ahead);
-		if (status)
-			return no_memory();
-	}
+	gpumon_captures_find_symbols(captures);
+	gpumon_captures_expect(captures, profile->correlate);
+	begin_timeline(profile);
+	gpumon_devices_turn(profile);
+	if (gpumon_captures_read(captures, &events))
+		return -1;
 	profile->counts = *gpumon_correlate_counts(profile->correlate);
-	profile->tables.losses[GPUMON_LOSS_WITHHELD] +=
+	captures->tables.losses[GPUMON_LOSS_WITHHELD] +=
 		profile->counts.unmatched_launches[GPUMON_LAUNCH_WITHHELD];
-	if (gpumon_devices_end(profile) || read_gaps(profile) || gpumon_profile_scale(profile) ||
-	    make_rows(profile))
-		return no_memory();
+	gpumon_devices_end(profile);
+	gpumon_gaps_read(profile);
+	gpumon_profile_scale(profile);
+	make_rows(profile);
 	return 0;
 }
 
-static int profile_begin(struct gpumon_profile *profile, const char *const *paths)
+static int begin(struct gpumon_profile *profile, const char *const *paths, unsigned int count)
 {
 	const struct gpumon_correlate_output output = {
-		.work = gpumon_profile_on_work,
-		.launch = gpumon_profile_on_launch,
-		.left_out = gpumon_profile_left_out,
-		.is_cut = gpumon_profile_is_cut,
+		.work = on_work,
+		.launch = on_launch,
+		.left_out = is_left_out,
+		.is_cut = is_cut,
 		.data = profile,
 	};
-	int ret = 0;
 
-	profile->captures = calloc(profile->capture_count, sizeof(*profile->captures));
-	profile->numbers = calloc(profile->capture_count + 1, sizeof(*profile->numbers));
-	profile->damages = calloc(profile->capture_count, sizeof(*profile->damages));
 	profile->correlate = gpumon_correlate_new(&output);
-	profile->tables.pool = &profile->pool;
-	profile->tables.symbol_root = profile->options.symbol_root;
+	profile->scan_reader = gpumon_scan_begin();
 	profile->ranges.pool = &profile->pool;
 	profile->ranges.timeline = true;
 	profile->tree.pool = &profile->pool;
-	profile->tree.tables = &profile->tables;
+	profile->tree.tables = &profile->captures.tables;
 	profile->tree.options = profile->options;
-	profile->shifts = gpumon_capture_shifts(paths, profile->capture_count);
-	if (!profile->captures || !profile->numbers || !profile->damages || !profile->shifts ||
-	    gpumon_tree_begin(&profile->tree))
-		return no_memory();
-	for (unsigned int i = 0; i < profile->capture_count && !ret; i++) {
-		ret = gpumon_capture_open(paths[i], &profile->captures[i]);
-		if (!ret)
-			gpumon_capture_shift(profile->captures[i], profile->shifts[i]);
-	}
-	return ret;
+	gpumon_tree_begin(&profile->tree);
+	profile->captures.tables.symbol_root = profile->options.symbol_root;
+	return gpumon_captures_open(&profile->captures, paths, count, &profile->pool);
 }
 
 /* Rows of a timeline need the windows after the rest of the tables is gone. */
-static int keep_windows(struct gpumon_profile *profile)
+static void keep_windows(struct gpumon_profile *profile)
 {
-	struct gpumon_tables *tables = &profile->tables;
+	struct gpumon_tables *tables = &profile->captures.tables;
 
-	profile->windows = calloc(tables->used + 1, sizeof(*profile->windows));
-	if (!profile->windows)
-		return no_memory();
+	profile->windows = gpumon_calloc((size_t)tables->used + 1, sizeof(*profile->windows));
 	profile->window_count = tables->used;
 	for (uint32_t i = 0; i < tables->used; i++) {
 		profile->windows[i] = tables->processes[i].windows;
 		tables->processes[i].windows = (struct gpumon_windows){ 0 };
 	}
-	return 0;
 }
 
 int gpumon_profile_load(const char *const *paths, unsigned int count,
 			const struct gpumon_profile_options *options,
 			struct gpumon_profile **result)
 {
-	struct gpumon_profile *profile = calloc(1, sizeof(*profile));
+	struct gpumon_profile *profile = gpumon_calloc(1, sizeof(*profile));
 
-	if (!profile)
-		return no_memory();
 	profile->options = *options;
-	profile->capture_count = count;
-	if (profile_begin(profile, paths) || read_all(profile, paths) || keep_windows(profile)) {
+	if (begin(profile, paths, count) || read_all(profile)) {
 		gpumon_profile_free(profile);
 		return -1;
 	}
-	memcpy(profile->losses, profile->tables.losses, sizeof(profile->losses));
+	keep_windows(profile);
+	profile->scan = gpumon_scan_end(profile->scan_reader, profile);
+	profile->scan_reader = NULL;
+	memcpy(profile->losses, profile->captures.tables.losses, sizeof(profile->losses));
 	/* Free the data that only reading needed. Rows have copies of names and times. */
 	gpumon_correlate_free(profile->correlate);
 	profile->correlate = NULL;
 	gpumon_tree_clear(&profile->tree);
-	gpumon_tables_clear(&profile->tables);
+	gpumon_captures_close(&profile->captures);
 	gpumon_scale_clear(&profile->scale);
-	for (unsigned int i = 0; i < count; i++) {
-		gpumon_capture_free(profile->captures[i]);
-		profile->captures[i] = NULL;
-	}
 	*result = profile;
 	return 0;
 }
@@ -372,17 +711,20 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 		return;
 	gpumon_correlate_free(profile->correlate);
 	gpumon_tree_clear(&profile->tree);
-	gpumon_tables_clear(&profile->tables);
+	gpumon_capture_free(profile->ahead);
+	gpumon_captures_close(&profile->captures);
 	gpumon_ranges_clear(&profile->ranges);
 	gpumon_scale_clear(&profile->scale);
-	for (unsigned int i = 0; profile->captures && i < profile->capture_count; i++)
-		gpumon_capture_free(profile->captures[i]);
+	gpumon_scan_reader_free(profile->scan_reader);
+	gpumon_scan_free(profile->scan);
 	for (uint32_t i = 0; i < profile->kernel_keys.used; i++) {
 		gpumon_distribution_clear(&profile->kernels[i].duration);
 		gpumon_distribution_clear(&profile->kernels[i].latency);
 	}
-	for (uint32_t i = 0; i < profile->device_keys.used; i++)
+	for (uint32_t i = 0; i < profile->device_keys.used; i++) {
 		gpumon_busy_clear(&profile->devices[i]->busy);
+		free(profile->devices[i]->bins.busy_ns);
+	}
 	gpumon_gpus_clear(profile);
 	gpumon_distribution_clear(&profile->latency);
 	gpumon_keys_clear(&profile->kernel_ids);
@@ -390,10 +732,6 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	gpumon_keys_clear(&profile->kernel_keys);
 	gpumon_keys_clear(&profile->device_keys);
 	gpumon_keys_clear(&profile->launchers);
-	free(profile->captures);
-	free(profile->numbers);
-	free(profile->damages);
-	free(profile->shifts);
 	for (uint32_t i = 0; i < profile->window_count; i++)
 		gpumon_windows_clear(&profile->windows[i]);
 	free(profile->windows);
@@ -489,7 +827,12 @@ void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_
 	*last_ns = profile->last_ns;
 }
 
-uint64_t gpumon_profile_shift(const struct gpumon_profile *profile, unsigned int capture)
+uint64_t gpumon_profile_bin_ns(const struct gpumon_profile *profile)
 {
-	return profile->shifts[capture];
+	return profile->bin_ns;
+}
+
+const struct gpumon_scan *gpumon_profile_scan(const struct gpumon_profile *profile)
+{
+	return profile->scan;
 }

@@ -112,6 +112,18 @@ struct gpumon_kernel_row {
 };
 
 /**
+ * struct gpumon_bins - a time by parts of the whole one
+ * @busy_ns: of part @first and those behind it, others are 0
+ * @first: number of the first part
+ * @room: number of @busy_ns
+ */
+struct gpumon_bins {
+	uint64_t *busy_ns;
+	uint32_t first;
+	uint32_t room;
+};
+
+/**
  * struct gpumon_device_row - a row of the table by device, or by stream
  *
  * A GPU that several processes (or APIs of one) use has a row as a whole, followed by one for each
@@ -136,7 +148,7 @@ struct gpumon_kernel_row {
  * @users: of a GPU that several use: how many rows they have; otherwise 0
  * @part: it is one of several users of the GPU, or a stream of one
  * @text: "GPU0", with a part of the UUID where two GPUs have that number; NULL: by number
- * @bin_busy_ns: of a GPU that several use: @busy_ns by parts of the time, if asked for
+ * @bins: @busy_ns by parts of the time, if asked for
  */
 struct gpumon_device_row {
 	const char *host;
@@ -159,7 +171,7 @@ struct gpumon_device_row {
 	uint32_t users;
 	bool part;
 	const char *text;
-	const uint64_t *bin_busy_ns;
+	struct gpumon_bins bins;
 };
 
 #define GPUMON_PROCESS_SEVERAL 0xfffffffeu
@@ -248,10 +260,11 @@ struct gpumon_profile_options {
 	const char *symbol_root; /* prefix of code paths, see gpumon_symbols_new(); may be NULL */
 	uint64_t from_ns;	 /* only operations that ended, and launches without, since then */
 	uint64_t until_ns;	 /* and before then; 0: no limit */
-	unsigned int bins;	 /* parts of the time, for a timeline of GPUs that several use */
+	unsigned int bins; /* parts of the time, for a timeline of devices and streams; 0: none */
 };
 
 struct gpumon_profile;
+struct gpumon_scan;
 
 /**
  * gpumon_profile_load - read a capture, or several of one job
@@ -301,8 +314,10 @@ uint64_t gpumon_profile_cut_stacks(const struct gpumon_profile *profile);
 /* First beginning and last end of all activity. */
 void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_ns,
 			  uint64_t *last_ns);
-/* What it added to all times of a capture, see gpumon_capture_shifts(). */
-uint64_t gpumon_profile_shift(const struct gpumon_profile *profile, unsigned int capture);
+/* Length of a part of the time, 0 without a timeline. */
+uint64_t gpumon_profile_bin_ns(const struct gpumon_profile *profile);
+/* What the captures say beside it, as long as the profile. */
+const struct gpumon_scan *gpumon_profile_scan(const struct gpumon_profile *profile);
 /* In which operations of a device or stream were recorded; of a GPU that several use, of at least one. */
 const struct gpumon_windows *gpumon_profile_windows(const struct gpumon_profile *profile,
 						    const struct gpumon_device_row *row);

@@ -4,6 +4,7 @@
 
 #include "lib/array.h"
 #include "lib/map.h"
+#include "lib/memory.h"
 #include "profile_busy.h"
 
 /* Maximum number of late intervals. Beyond it, all others may arrive later. */
@@ -26,7 +27,7 @@ static uint64_t interval_lateness(struct gpumon_busy *busy, uint64_t start_ns)
 	return busy->newest_ns - start_ns;
 }
 
-int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns)
+void gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t late_ns = interval_lateness(busy, start_ns);
 	struct gpumon_late *late;
@@ -34,7 +35,7 @@ int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_n
 	if (!busy->allow_ns)
 		busy->allow_ns = ALLOW_FIRST_NS;
 	if (late_ns <= busy->allow_ns)
-		return 0;
+		return;
 	while (busy->late_used == LATE_MAX) {
 		uint32_t kept = 0;
 
@@ -46,23 +47,17 @@ int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_n
 		busy->late_used = kept;
 	}
 	if (late_ns <= busy->allow_ns)
-		return 0;
+		return;
 	late = GPUMON_ARRAY_ADD(busy->late, busy->late_used, busy->late_room);
-	if (!late)
-		return -1;
 	late->interval = (struct gpumon_interval){ start_ns, end_ns };
 	late->late_ns = late_ns;
-	return 0;
 }
 
-int gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns)
+void gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns)
 {
 	uint64_t *at = GPUMON_ARRAY_ADD(busy->unended, busy->unended_used, busy->unended_room);
 
-	if (!at)
-		return -1;
 	*at = start_ns;
-	return 0;
 }
 
 static int by_start(const void *a, const void *b)
@@ -158,7 +153,7 @@ static void count_first(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data
 }
 
 /* Append an interval, or join it with the last one. */
-static int append_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
+static void append_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
 {
 	struct gpumon_interval *last;
 
@@ -167,13 +162,11 @@ static int append_interval(struct gpumon_busy *busy, struct gpumon_interval inte
 		if (last->end_ns >= interval.start_ns) {
 			if (last->end_ns < interval.end_ns)
 				last->end_ns = interval.end_ns;
-			return 0;
+			return;
 		}
 	}
-	if (GPUMON_QUEUE_ROOM(busy->at, busy->first, busy->used, busy->room))
-		return -1;
+	GPUMON_QUEUE_ROOM(busy->at, busy->first, busy->used, busy->room);
 	busy->at[busy->first + busy->used++] = interval;
-	return 0;
 }
 
 static int by_interval(const void *a, const void *b)
@@ -184,18 +177,16 @@ static int by_interval(const void *a, const void *b)
 }
 
 /* Merge the intervals that arrived out of order. */
-static int merge_pending(struct gpumon_busy *busy)
+static void merge_pending(struct gpumon_busy *busy)
 {
 	struct gpumon_busy merged = { 0 };
 	uint32_t i = 0, j = 0;
 
 	if (!busy->pending_used)
-		return 0;
+		return;
 	qsort(busy->pending, busy->pending_used, sizeof(*busy->pending), by_interval);
 	merged.room = busy->used + busy->pending_used;
-	merged.at = calloc(merged.room, sizeof(*merged.at));
-	if (!merged.at)
-		return -1;
+	merged.at = gpumon_calloc(merged.room, sizeof(*merged.at));
 	while (i < busy->used || j < busy->pending_used) {
 		const struct gpumon_interval *next = &busy->at[busy->first + i];
 
@@ -212,10 +203,9 @@ static int merge_pending(struct gpumon_busy *busy)
 	busy->used = merged.used;
 	busy->room = merged.room;
 	busy->pending_used = 0;
-	return 0;
 }
 
-static int insert_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
+static void insert_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
 {
 	struct gpumon_interval *pending;
 
@@ -225,38 +215,32 @@ static int insert_interval(struct gpumon_busy *busy, struct gpumon_interval inte
 		busy->missed_ns += until - interval.start_ns;
 		interval.start_ns = busy->done_ns;
 		if (interval.end_ns <= interval.start_ns)
-			return 0;
+			return;
 	}
-	if (!busy->used || busy->at[busy->first + busy->used - 1].start_ns <= interval.start_ns)
-		return append_interval(busy, interval);
+	if (!busy->used || busy->at[busy->first + busy->used - 1].start_ns <= interval.start_ns) {
+		append_interval(busy, interval);
+		return;
+	}
 	pending = GPUMON_ARRAY_ADD(busy->pending, busy->pending_used, busy->pending_room);
-	if (!pending)
-		return -1;
 	*pending = interval;
-	return 0;
 }
 
-int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
-		    gpumon_gap_fn *gap, void *data)
+void gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
+		     gpumon_gap_fn *gap, void *data)
 {
 	/* It is among the late ones. */
 	if (interval_lateness(busy, start_ns) > busy->allow_ns)
-		return 0;
+		return;
 	while (busy->late_next < busy->late_used &&
-	       busy->late[busy->late_next].interval.start_ns <= busy->newest_ns) {
-		if (insert_interval(busy, busy->late[busy->late_next++].interval))
-			return -1;
-	}
-	if (insert_interval(busy, (struct gpumon_interval){ start_ns, end_ns }))
-		return -1;
+	       busy->late[busy->late_next].interval.start_ns <= busy->newest_ns)
+		insert_interval(busy, busy->late[busy->late_next++].interval);
+	insert_interval(busy, (struct gpumon_interval){ start_ns, end_ns });
 	/* Merge less often if there are many. */
-	if (busy->pending_used >= PENDING_MIN && busy->pending_used > busy->used / 4 &&
-	    merge_pending(busy))
-		return -1;
-	if (busy->used > INTERVALS_MAX && merge_pending(busy))
-		return -1;
+	if ((busy->pending_used >= PENDING_MIN && busy->pending_used > busy->used / 4) ||
+	    busy->used > INTERVALS_MAX)
+		merge_pending(busy);
 	if (busy->pending_used)
-		return 0;
+		return;
 	while (busy->used && busy->newest_ns > busy->allow_ns &&
 	       busy->at[busy->first].end_ns < busy->newest_ns - busy->allow_ns)
 		count_first(busy, gap, data);
@@ -264,21 +248,16 @@ int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns
 		while (busy->used > INTERVALS_MAX / 4 * 3)
 			count_first(busy, gap, data);
 	}
-	return 0;
 }
 
-int gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
+void gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
 {
-	while (busy->late_next < busy->late_used) {
-		if (insert_interval(busy, busy->late[busy->late_next++].interval))
-			return -1;
-	}
-	if (merge_pending(busy))
-		return -1;
+	while (busy->late_next < busy->late_used)
+		insert_interval(busy, busy->late[busy->late_next++].interval);
+	merge_pending(busy);
 	while (busy->used)
 		count_first(busy, gap, data);
 	count_gap(busy, until_ns, gap, data);
-	return 0;
 }
 
 void gpumon_busy_clear(struct gpumon_busy *busy)

@@ -70,23 +70,20 @@ struct gpumon_busy {
 	uint64_t missed_ns;
 };
 
-/* First pass. 0, or -1 without memory. */
-int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns);
+/* First pass. */
+void gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns);
 /*
  * In the first pass: something began that has not ended. The time since then is no gap, up to the end of
- * its window, and not busy either. 0, or -1 without memory.
+ * its window, and not busy either.
  */
-int gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns);
+void gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns);
 /* Between the passes. The time from @from_ns to the first interval is a gap, too; 0: it is not. */
 void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns);
-/* Second pass. 0, or -1 without memory. */
-int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
-		    gpumon_gap_fn *gap, void *data);
-/*
- * After the second pass. The time from the last interval to @until_ns is a gap, too; 0: it is not.
- * 0, or -1 without memory.
- */
-int gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data);
+/* Second pass. */
+void gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
+		     gpumon_gap_fn *gap, void *data);
+/* After the second pass. The time from the last interval to @until_ns is a gap, too; 0: it is not. */
+void gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data);
 void gpumon_busy_clear(struct gpumon_busy *busy);
 
 #endif /* GPUMON_REPORT_PROFILE_BUSY_H */

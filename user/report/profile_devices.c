@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Busy times of devices and streams, idle times of devices, and what the program did meanwhile. */
+/* Busy times of devices, streams and GPUs, idle times, and what the program did meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
+#include "lib/memory.h"
 #include "profile_internal.h"
 
 /* The kinds in which the CPU waits. */
@@ -23,11 +25,9 @@ static struct gpumon_device_growing *find_device(struct gpumon_profile *profile,
 		&profile->device_keys, &key, profile->devices, profile->devices_room, NULL);
 	struct gpumon_device_growing *growing;
 
-	if (!slot || *slot)
-		return slot ? *slot : NULL;
+	if (*slot)
+		return *slot;
 	growing = gpumon_pool_zalloc(&profile->pool, sizeof(*growing));
-	if (!growing)
-		return NULL;
 	*slot = growing;
 	growing->profile = profile;
 	growing->row.process = process;
@@ -46,37 +46,84 @@ struct gpumon_device_growing *gpumon_devices_find(struct gpumon_profile *profile
 	return number == GPUMON_KEY_NONE ? NULL : profile->devices[number];
 }
 
-int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
-			const struct gpumon_record *record)
+void gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
+			 const struct gpumon_record *record)
 {
 	struct gpumon_device_growing *of_device, *of_stream;
 	struct gpumon_work_fields fields;
 
 	if (!gpumon_work_fields(record, &fields))
-		return 0;
+		return;
 	of_device = find_device(profile, number, fields.device, 0, STREAMS_ALL);
 	of_stream = find_device(profile, number, fields.device, fields.context, fields.stream);
-	if (!of_device || !of_stream)
-		return -1;
-	if (fields.unended && (gpumon_busy_unended(&of_device->busy, fields.start_ns) ||
-			       gpumon_busy_unended(&of_stream->busy, fields.start_ns)))
-		return -1;
+	if (fields.unended) {
+		gpumon_busy_unended(&of_device->busy, fields.start_ns);
+		gpumon_busy_unended(&of_stream->busy, fields.start_ns);
+	}
 	if (!fields.valid)
-		return 0;
-	return gpumon_busy_look(&of_device->busy, fields.start_ns, fields.end_ns) ||
-			       gpumon_busy_look(&of_stream->busy, fields.start_ns, fields.end_ns) ?
-		       -1 :
-		       0;
+		return;
+	gpumon_busy_look(&of_device->busy, fields.start_ns, fields.end_ns);
+	gpumon_busy_look(&of_stream->busy, fields.start_ns, fields.end_ns);
+}
+
+/* --- the timeline */
+
+/*
+ * Time of each bin in which something ran. A row has those from its first one on, so that many short
+ * streams take little room.
+ */
+static void fill_bins(void *data, uint64_t start_ns, uint64_t end_ns)
+{
+	struct gpumon_device_growing *growing = data;
+	const struct gpumon_profile *profile = growing->profile;
+	struct gpumon_bins *bins = &growing->bins;
+
+	start_ns = start_ns > profile->first_ns ? start_ns : profile->first_ns;
+	while (start_ns < end_ns) {
+		uint64_t bin = (start_ns - profile->first_ns) / profile->bin_ns;
+		uint64_t until_ns = profile->first_ns + (bin + 1) * profile->bin_ns;
+
+		if (bin >= profile->options.bins)
+			return;
+		if (!bins->room)
+			bins->first = (uint32_t)bin;
+		bin -= bins->first;
+		if (bin >= bins->room) {
+			uint32_t room = bins->room ? bins->room : 4;
+
+			while (room <= bin)
+				room *= 2;
+			bins->busy_ns =
+				gpumon_reallocarray(bins->busy_ns, room, sizeof(*bins->busy_ns));
+			memset(bins->busy_ns + bins->room, 0,
+			       (room - bins->room) * sizeof(*bins->busy_ns));
+			bins->room = room;
+		}
+		until_ns = until_ns < end_ns ? until_ns : end_ns;
+		bins->busy_ns[bin] += until_ns - start_ns;
+		start_ns = until_ns;
+	}
+}
+
+/* What ran comes in order, so that no bin is before the first one. */
+static void begin_bins(struct gpumon_device_growing *growing)
+{
+	if (!growing->profile->bin_ns)
+		return;
+	growing->busy.ran = fill_bins;
+	growing->busy.ran_data = growing;
 }
 
 static void describe_device(struct gpumon_profile *profile, struct gpumon_device_row *row);
+static void find_gpus(struct gpumon_profile *profile);
+static void read_gpus(struct gpumon_profile *profile);
 
-int gpumon_devices_turn(struct gpumon_profile *profile)
+void gpumon_devices_turn(struct gpumon_profile *profile)
 {
 	for (uint32_t i = 0; i < profile->device_keys.used; i++) {
 		struct gpumon_device_growing *growing = profile->devices[i];
 		const struct gpumon_windows *windows =
-			&profile->tables.processes[growing->row.process].windows;
+			&profile->captures.tables.processes[growing->row.process].windows;
 		uint64_t count;
 
 		growing->row.elapsed_ns =
@@ -84,9 +131,10 @@ int gpumon_devices_turn(struct gpumon_profile *profile)
 		if (windows->sampled)
 			growing->busy.windows = windows;
 		gpumon_busy_turn(&growing->busy, profile->first_ns);
+		begin_bins(growing);
 		describe_device(profile, &growing->row);
 	}
-	return gpumon_gpus_find(profile);
+	find_gpus(profile);
 }
 
 static uint64_t length_of(const struct gpumon_gap *gap)
@@ -95,7 +143,7 @@ static uint64_t length_of(const struct gpumon_gap *gap)
 }
 
 /* They are unsorted until the end. */
-void gpumon_devices_gap(void *data, uint64_t start_ns, uint64_t end_ns)
+static void add_gap(void *data, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct gpumon_device_growing *device = data;
 	struct gpumon_profile *profile = device->profile;
@@ -142,27 +190,25 @@ static void count_work(struct gpumon_device_row *row, const struct gpumon_work_f
 		row->last_ns = fields->end_ns;
 }
 
-int gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
-		       const struct gpumon_record *record)
+void gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
+			const struct gpumon_record *record)
 {
 	struct gpumon_device_growing *of_device, *of_stream;
 	struct gpumon_work_fields fields;
 
 	if (!gpumon_work_fields(record, &fields))
-		return 0;
+		return;
 	of_device = find_device(profile, number, fields.device, 0, STREAMS_ALL);
 	of_stream = find_device(profile, number, fields.device, fields.context, fields.stream);
-	if (!of_device || !of_stream)
-		return -1;
 	count_work(&of_device->row, &fields);
 	count_work(&of_stream->row, &fields);
 	if (!fields.valid)
-		return 0;
+		return;
 	/* That of a GPU which several use is counted in the order of time, in a later pass. */
-	if (!of_device->row.part && gpumon_busy_add(&of_device->busy, fields.start_ns,
-						    fields.end_ns, gpumon_devices_gap, of_device))
-		return -1;
-	return gpumon_busy_add(&of_stream->busy, fields.start_ns, fields.end_ns, NULL, NULL);
+	if (!of_device->row.part)
+		gpumon_busy_add(&of_device->busy, fields.start_ns, fields.end_ns, add_gap,
+				of_device);
+	gpumon_busy_add(&of_stream->busy, fields.start_ns, fields.end_ns, NULL, NULL);
 }
 
 static void format_uuid(char *text, size_t size, const uint8_t *uuid)
@@ -212,15 +258,15 @@ const char *gpumon_device_text(char text[GPUMON_DEVICE_TEXT], uint32_t device, u
 static void describe_device(struct gpumon_profile *profile, struct gpumon_device_row *row)
 {
 	static const uint8_t none[16];
-	const struct gpumon_tables_process *process = &profile->tables.processes[row->process];
+	const struct gpumon_tables_process *process =
+		&profile->captures.tables.processes[row->process];
 	const struct gpumon_record_device *device = gpumon_tables_device(process, row->device);
 	const char *host = gpumon_tables_string(process, process->record.host);
 	const char *name = device ? gpumon_tables_string(process, device->name) : NULL;
 	const struct gpumon_capture_info *info =
-		gpumon_capture_info(profile->captures[process->capture]);
+		gpumon_capture_info(profile->captures.at[process->capture]);
 
 	row->host = host ? host : gpumon_pool_text(&profile->pool, info->host);
-	row->host = row->host ? row->host : "";
 	row->name = name ? name : "";
 	row->type = device ? device->type : GPUMON_DEVICE_GPU;
 	if (device && memcmp(device->mig_uuid, none, sizeof(none)) != 0)
@@ -264,24 +310,24 @@ static void end_row(struct gpumon_profile *profile, struct gpumon_device_growing
 	growing->row.busy_ns = growing->busy.busy_ns;
 	growing->row.idle_longest_ns = growing->busy.idle_longest_ns;
 	growing->row.missed_ns += growing->busy.missed_ns;
+	growing->row.bins = growing->bins;
 	profile->device_rows[profile->device_count++] = growing->row;
 	gpumon_busy_clear(&growing->busy);
 }
 
-int gpumon_devices_end(struct gpumon_profile *profile)
+void gpumon_devices_end(struct gpumon_profile *profile)
 {
-	profile->device_rows = calloc(profile->device_keys.used + profile->gpu_count + 1,
-				      sizeof(*profile->device_rows));
-	if (!profile->device_rows || gpumon_gpus_read(profile))
-		return -1;
+	profile->device_rows =
+		gpumon_calloc((size_t)profile->device_keys.used + profile->gpu_count + 1,
+			      sizeof(*profile->device_rows));
+	read_gpus(profile);
 	for (uint32_t i = 0; i < profile->device_keys.used; i++) {
 		struct gpumon_device_growing *growing = profile->devices[i];
 		bool all = growing->row.stream == STREAMS_ALL;
 
-		if (!(all && growing->row.part) &&
-		    gpumon_busy_end(&growing->busy, profile->last_ns,
-				    all ? gpumon_devices_gap : NULL, growing))
-			return -1;
+		if (!(all && growing->row.part))
+			gpumon_busy_end(&growing->busy, profile->last_ns, all ? add_gap : NULL,
+					growing);
 		end_row(profile, growing);
 	}
 	for (uint32_t i = 0; i < profile->gpu_count; i++) {
@@ -290,7 +336,6 @@ int gpumon_devices_end(struct gpumon_profile *profile)
 	}
 	qsort(profile->device_rows, profile->device_count, sizeof(*profile->device_rows), by_place);
 	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_length);
-	return 0;
 }
 
 /* --- what was done in the gaps */
@@ -343,7 +388,8 @@ static bool uses_gpu(const struct gpumon_gap *gap, uint32_t process)
 
 static const char *call_name(struct gpumon_profile *profile, uint32_t process, uint32_t function)
 {
-	const char *name = gpumon_tables_string(&profile->tables.processes[process], function);
+	const char *name =
+		gpumon_tables_string(&profile->captures.tables.processes[process], function);
 	size_t length = name ? strlen(name) : 0;
 
 	if (name)
@@ -404,19 +450,16 @@ static uint32_t gpu_of(struct gpumon_profile *profile, uint32_t process, uint64_
 	return found ? found->row.gpu + 1 : device ? UINT32_MAX : 0;
 }
 
-int gpumon_gaps_begin(struct gpumon_profile *profile, struct gpumon_ranges *ranges)
-{
-	*ranges = (struct gpumon_ranges){
-		.pool = &profile->pool,
-		.ended = on_range,
-		.data = profile,
-	};
-	return 0;
-}
+/* What the third pass is about. */
+struct doing_pass {
+	struct gpumon_profile *profile;
+	struct gpumon_ranges ranges;
+};
 
-int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ranges,
-		       uint32_t number, const struct gpumon_record *record)
+static void on_gap_record(void *data, uint32_t number, const struct gpumon_record *record)
 {
+	struct doing_pass *pass = data;
+	struct gpumon_profile *profile = pass->profile;
 	union {
 		struct gpumon_record_launch launch;
 		struct gpumon_record_call call;
@@ -425,25 +468,28 @@ int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ran
 	} of;
 
 #define COPY(member) gpumon_record_copy(&of.member, sizeof(of.member), record)
+	if (gpumon_captures_is_driver(number))
+		return;
 	switch (record->type) {
 	case GPUMON_RECORD_LAUNCH:
 		COPY(launch);
 		add_call(profile, number, of.launch.tid, 0, of.launch.start_ns, of.launch.end_ns,
 			 of.launch.function, NULL);
-		return 0;
+		return;
 	case GPUMON_RECORD_CALL:
 		COPY(call);
 		add_call(profile, number, of.call.tid, 0, of.call.start_ns, of.call.end_ns,
 			 of.call.function, NULL);
-		return 0;
+		return;
 	case GPUMON_RECORD_HIT:
 		COPY(hit);
 		if (of.hit.duration_ns)
 			add_call(profile, number, of.hit.tid, 0, of.hit.time_ns,
 				 of.hit.time_ns + of.hit.duration_ns, of.hit.function, NULL);
-		return 0;
+		return;
 	case GPUMON_RECORD_SYNC: {
-		const struct gpumon_tables_process *process = &profile->tables.processes[number];
+		const struct gpumon_tables_process *process =
+			&profile->captures.tables.processes[number];
 		uint64_t device;
 
 		COPY(sync);
@@ -451,18 +497,19 @@ int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ran
 		if (of.sync.kind < sizeof(sync_names) / sizeof(sync_names[0]))
 			add_call(profile, number, 0, gpu_of(profile, number, device),
 				 of.sync.start_ns, of.sync.end_ns, 0, sync_names[of.sync.kind]);
-		return 0;
+		return;
 	}
 	case GPUMON_RECORD_RANGE:
-		return gpumon_ranges_record(ranges, number, &profile->tables.processes[number],
-					    record);
+		gpumon_ranges_record(&pass->ranges, number,
+				     &profile->captures.tables.processes[number], record);
+		return;
 	default:
-		return 0;
+		return;
 	}
 #undef COPY
 }
 
-void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *ranges)
+static void end_gaps(struct gpumon_profile *profile)
 {
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap_doing *doing = &profile->doing[i];
@@ -483,5 +530,337 @@ void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *range
 			gap->device = gpu->users[first_user(gpu, gap->doer)]->row.device;
 		}
 	}
-	gpumon_ranges_clear(ranges);
+}
+
+void gpumon_gaps_read(struct gpumon_profile *profile)
+{
+	struct doing_pass doing = {
+		.profile = profile,
+		.ranges = { .pool = &profile->pool, .ended = on_range, .data = profile },
+	};
+	const struct gpumon_captures_pass pass = { .record = on_gap_record, .data = &doing };
+
+	if (!profile->gap_count)
+		return;
+	gpumon_captures_read(&profile->captures, &pass);
+	end_gaps(profile);
+	gpumon_ranges_clear(&doing.ranges);
+}
+
+/* --- GPUs */
+
+/*
+ * GPUs as such: which devices of processes are one, and when it was busy.
+ *
+ * Its busy time is the union of what its users' operations took. A capture has the processes one
+ * beside the other, in any order of time. So each process of such a GPU is read once more, and only
+ * as far as the one that is furthest behind in time needs: memory does not depend on the length.
+ */
+
+static bool is_device(const struct gpumon_device_growing *growing)
+{
+	return growing->row.stream == ~0u;
+}
+
+static int by_process(const void *a, const void *b)
+{
+	const struct gpumon_device_row *x = &(*(struct gpumon_device_growing *const *)a)->row;
+	const struct gpumon_device_row *y = &(*(struct gpumon_device_growing *const *)b)->row;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+static struct gpumon_gpu identity_of(const struct gpumon_profile *profile,
+				     const struct gpumon_device_row *row)
+{
+	const struct gpumon_tables_process *process =
+		&profile->captures.tables.processes[row->process];
+
+	return gpumon_gpu_of(row->device, gpumon_tables_device(process, row->device),
+			     process->record.boot_id, row->host);
+}
+
+static void add_user(struct gpumon_profile *profile, struct gpumon_device_growing *device)
+{
+	struct gpumon_gpu identity = identity_of(profile, &device->row);
+	struct gpumon_device_growing **user;
+	struct gpumon_gpu_growing *gpu;
+	uint32_t number = 0;
+
+	while (number < profile->gpu_count &&
+	       !gpumon_gpu_same(&profile->gpus[number].identity, &identity))
+		number++;
+	if (number == profile->gpu_count) {
+		gpu = GPUMON_ARRAY_ADD(profile->gpus, profile->gpu_count, profile->gpus_room);
+		gpu->identity = identity;
+	}
+	gpu = &profile->gpus[number];
+	user = GPUMON_ARRAY_ADD(gpu->users, gpu->user_count, gpu->users_room);
+	*user = device;
+	device->row.gpu = number;
+}
+
+/* A number is not enough where two GPUs have it, each in its own process. */
+static void name_gpu(struct gpumon_profile *profile, uint32_t number)
+{
+	struct gpumon_gpu_growing *gpu = &profile->gpus[number];
+	const struct gpumon_device_row *row = &gpu->users[0]->row;
+	char text[GPUMON_DEVICE_TEXT], name[GPUMON_DEVICE_TEXT + 16];
+	bool shared_number = false;
+
+	gpumon_device_text(text, row->device, row->type);
+	for (uint32_t i = 0; i < profile->gpu_count; i++) {
+		const struct gpumon_device_row *other = &profile->gpus[i].users[0]->row;
+
+		shared_number |= i != number && other->device == row->device &&
+				 other->type == row->type && strcmp(other->uuid, row->uuid) != 0;
+	}
+	snprintf(name, sizeof(name), "%s%s%.8s", text, shared_number && *row->uuid ? " " : "",
+		 shared_number ? row->uuid : "");
+	gpu->text = gpumon_pool_text(&profile->pool, name);
+}
+
+/* Windows of its users, and what began in one of them and has not ended. */
+static void begin_whole(struct gpumon_profile *profile, struct gpumon_gpu_growing *gpu)
+{
+	const struct gpumon_windows **windows = gpumon_calloc(gpu->user_count, sizeof(*windows));
+	uint64_t count;
+
+	for (uint32_t i = 0; i < gpu->user_count; i++) {
+		const struct gpumon_busy *busy = &gpu->users[i]->busy;
+
+		windows[i] =
+			&profile->captures.tables.processes[gpu->users[i]->row.process].windows;
+		for (uint32_t k = 0; k < busy->unended_used; k++)
+			gpumon_busy_unended(&gpu->whole.busy, busy->unended[k]);
+	}
+	gpumon_windows_join(&gpu->any, windows, gpu->user_count, true);
+	gpumon_windows_join(&gpu->recorded, windows, gpu->user_count, false);
+	free(windows);
+	gpu->whole.row.elapsed_ns =
+		gpumon_windows_ns(&gpu->any, profile->first_ns, profile->last_ns, &count);
+	if (gpu->recorded.sampled)
+		gpu->whole.busy.windows = &gpu->recorded;
+	gpumon_busy_turn(&gpu->whole.busy, profile->first_ns);
+	begin_bins(&gpu->whole);
+}
+
+static void describe_gpu(struct gpumon_profile *profile, uint32_t number)
+{
+	struct gpumon_gpu_growing *gpu = &profile->gpus[number];
+
+	name_gpu(profile, number);
+	for (uint32_t i = 0; i < gpu->user_count; i++)
+		gpu->users[i]->row.part = gpu->user_count > 1;
+	if (gpu->user_count < 2)
+		return;
+	gpu->whole.profile = profile;
+	gpu->whole.row = gpu->users[0]->row;
+	gpu->whole.row.process = GPUMON_PROCESS_SEVERAL;
+	gpu->whole.row.context = number;
+	gpu->whole.row.users = gpu->user_count;
+	gpu->whole.row.part = false;
+	begin_whole(profile, gpu);
+}
+
+static void find_gpus(struct gpumon_profile *profile)
+{
+	struct gpumon_device_growing **devices;
+	uint32_t count = 0;
+
+	devices = gpumon_calloc((size_t)profile->device_keys.used + 1, sizeof(*devices));
+	for (uint32_t i = 0; i < profile->device_keys.used; i++) {
+		if (is_device(profile->devices[i]))
+			devices[count++] = profile->devices[i];
+	}
+	qsort(devices, count, sizeof(*devices), by_process);
+	for (uint32_t i = 0; i < count; i++)
+		add_user(profile, devices[i]);
+	free(devices);
+	for (uint32_t i = 0; i < profile->gpu_count; i++)
+		describe_gpu(profile, i);
+	for (uint32_t i = 0; i < profile->device_keys.used; i++) {
+		struct gpumon_device_row *row = &profile->devices[i]->row;
+		const struct gpumon_device_growing *of =
+			gpumon_devices_find(profile, row->process, row->device);
+
+		row->gpu = of->row.gpu;
+		row->part = of->row.part;
+		row->text = profile->gpus[row->gpu].text;
+		if (profile->gpus[row->gpu].whole.row.users)
+			profile->gpus[row->gpu].whole.row.text = row->text;
+	}
+}
+
+/* --- reading */
+
+/**
+ * struct user - a user of the GPU that is read
+ * @device: its row
+ * @capture: capture of its process
+ * @process: number of the process in it
+ * @at: when it was busy, from @first on, as far as it is read
+ * @ended: it is read to its end
+ */
+struct user {
+	struct gpumon_device_growing *device;
+	struct gpumon_capture *capture;
+	uint32_t process;
+	struct gpumon_interval *at;
+	uint32_t first;
+	uint32_t used;
+	uint32_t room;
+	bool ended;
+};
+
+static void on_ran(void *data, uint64_t start_ns, uint64_t end_ns)
+{
+	struct user *user = data;
+
+	if (user->device->profile->bin_ns)
+		fill_bins(user->device, start_ns, end_ns);
+	GPUMON_QUEUE_ROOM(user->at, user->first, user->used, user->room);
+	user->at[user->first + user->used++] = (struct gpumon_interval){ start_ns, end_ns };
+}
+
+/* Read on until it is known when it was busy next, or that it was not. */
+static void read_user(struct user *user)
+{
+	struct gpumon_busy *busy = &user->device->busy;
+	struct gpumon_capture_cursor cursor;
+	const struct gpumon_record *record;
+	struct gpumon_work_fields fields;
+
+	while (!user->used && !user->ended) {
+		if (!gpumon_capture_chunk(user->capture, user->process)) {
+			user->ended = true;
+			gpumon_busy_end(busy, user->device->profile->last_ns, NULL, NULL);
+		}
+		while (!user->ended &&
+		       (record = gpumon_capture_next_here(user->capture, &cursor))) {
+			if (gpumon_work_fields(record, &fields) && fields.valid &&
+			    fields.device == user->device->row.device)
+				gpumon_busy_add(busy, fields.start_ns, fields.end_ns, NULL, NULL);
+		}
+	}
+}
+
+static bool is_before(const struct user *a, const struct user *b)
+{
+	return b->used == 0 || (a->used && a->at[a->first].start_ns < b->at[b->first].start_ns);
+}
+
+/* @users is a heap but for the element @at, which may be later than those below it. */
+static void sink(struct user **users, uint32_t count, uint32_t at)
+{
+	for (;;) {
+		uint32_t least = at;
+
+		for (uint32_t below = 2 * at + 1; below < count && below <= 2 * at + 2; below++) {
+			if (is_before(users[below], users[least]))
+				least = below;
+		}
+		if (least == at)
+			return;
+		struct user *user = users[at];
+
+		users[at] = users[least];
+		users[least] = user;
+		at = least;
+	}
+}
+
+static void sum_users(struct gpumon_gpu_growing *gpu)
+{
+	struct gpumon_device_row *to = &gpu->whole.row;
+
+	for (uint32_t i = 0; i < gpu->user_count; i++) {
+		const struct gpumon_device_growing *user = gpu->users[i];
+
+		to->count += user->row.count;
+		to->gpu_ns += user->row.gpu_ns;
+		to->missed_ns += user->busy.missed_ns;
+		if (user->row.first_ns && (!to->first_ns || user->row.first_ns < to->first_ns))
+			to->first_ns = user->row.first_ns;
+		if (user->row.last_ns > to->last_ns)
+			to->last_ns = user->row.last_ns;
+	}
+}
+
+/* Take what each was busy with in the order of time. */
+static void join_users(struct gpumon_gpu_growing *gpu, struct user *users, struct user **heap)
+{
+	struct gpumon_busy *busy = &gpu->whole.busy;
+
+	for (uint32_t i = 0; i < gpu->user_count; i++) {
+		heap[i] = &users[i];
+		read_user(&users[i]);
+	}
+	for (uint32_t i = gpu->user_count; i--;)
+		sink(heap, gpu->user_count, i);
+	while (heap[0]->used) {
+		struct user *first = heap[0];
+		struct gpumon_interval interval = first->at[first->first++];
+
+		first->used--;
+		gpumon_busy_add(busy, interval.start_ns, interval.end_ns, add_gap, &gpu->whole);
+		read_user(first);
+		sink(heap, gpu->user_count, 0);
+	}
+	gpumon_busy_end(busy, gpu->whole.profile->last_ns, add_gap, &gpu->whole);
+}
+
+static void read_gpu(struct gpumon_profile *profile, struct gpumon_gpu_growing *gpu)
+{
+	struct user *users = gpumon_calloc(gpu->user_count, sizeof(*users));
+	struct user **heap = gpumon_calloc(gpu->user_count, sizeof(*heap));
+
+	for (unsigned int i = 0; i < profile->captures.count; i++)
+		gpumon_capture_rewind(profile->captures.at[i]);
+	for (uint32_t i = 0; i < gpu->user_count; i++) {
+		struct gpumon_device_growing *device = gpu->users[i];
+		uint32_t capture = profile->captures.tables.processes[device->row.process].capture;
+
+		users[i].device = device;
+		users[i].capture = profile->captures.at[capture];
+		users[i].process = device->row.process - profile->captures.first[capture];
+		device->busy.ran = on_ran;
+		device->busy.ran_data = &users[i];
+	}
+	join_users(gpu, users, heap);
+	sum_users(gpu);
+	for (uint32_t i = 0; i < gpu->user_count; i++)
+		free(users[i].at);
+	free(users);
+	free(heap);
+}
+
+static void read_gpus(struct gpumon_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->gpu_count; i++) {
+		if (profile->gpus[i].user_count > 1)
+			read_gpu(profile, &profile->gpus[i]);
+	}
+}
+
+const struct gpumon_windows *gpumon_profile_windows(const struct gpumon_profile *profile,
+						    const struct gpumon_device_row *row)
+{
+	return row->users ? &profile->gpus[row->gpu].any : &profile->windows[row->process];
+}
+
+void gpumon_gpus_clear(struct gpumon_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->gpu_count; i++) {
+		struct gpumon_gpu_growing *gpu = &profile->gpus[i];
+
+		gpumon_busy_clear(&gpu->whole.busy);
+		gpumon_windows_clear(&gpu->any);
+		gpumon_windows_clear(&gpu->recorded);
+		free(gpu->whole.bins.busy_ns);
+		free(gpu->users);
+	}
+	free(profile->gpus);
 }

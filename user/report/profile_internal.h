@@ -3,13 +3,13 @@
 #ifndef GPUMON_REPORT_PROFILE_INTERNAL_H
 #define GPUMON_REPORT_PROFILE_INTERNAL_H
 
+#include "captures.h"
 #include "distribution.h"
 #include "lib/pool.h"
 #include "capture/gpu.h"
 #include "profile.h"
 #include "profile_busy.h"
 #include "profile_ranges.h"
-#include "profile_tables.h"
 #include "profile_tree.h"
 #include "scale.h"
 
@@ -27,7 +27,8 @@ struct gpumon_kernel_growing {
 struct gpumon_device_growing {
 	struct gpumon_device_row row;
 	struct gpumon_busy busy;
-	struct gpumon_profile *profile; /* for a device, the profile that gets its gaps */
+	struct gpumon_bins bins;
+	struct gpumon_profile *profile;
 };
 
 /**
@@ -37,7 +38,6 @@ struct gpumon_device_growing {
  * @whole: if there are several: the row of all of them; its busy time needs a pass of its own
  * @any: if there are several: when at least one of them was recorded
  * @recorded: if there are several: when all of them were
- * @bin_busy_ns: of @whole, by bin
  * @text: "GPU0"
  */
 struct gpumon_gpu_growing {
@@ -48,7 +48,6 @@ struct gpumon_gpu_growing {
 	struct gpumon_device_growing whole;
 	struct gpumon_windows any;
 	struct gpumon_windows recorded;
-	uint64_t *bin_busy_ns;
 	const char *text;
 };
 
@@ -65,9 +64,6 @@ struct gpumon_gap_doing {
 
 /**
  * struct gpumon_profile - a profile
- * @numbers: per capture: number of its first process
- * @damages: per capture: damage found in the first pass
- * @shifts: per capture: what its times are shifted by
  * @windows: per process, once the captures are read
  * @launched_ids: process and string id of the kernels of launches without operations, to number in @launched
  * @launched: their names with the reason
@@ -78,21 +74,27 @@ struct gpumon_gap_doing {
  * @device_count: rows in @device_rows
  * @launchers: process, device and tid: threads that launched work on a device
  * @cut_stacks: operations, or calls where there are none, whose stack has lost its outermost frames
- * @failed: a callback ran out of memory
+ * @scan: what the captures say beside it
+ * @bin_ns: length of a part of the time, 0 without a timeline
+ * @ahead: a second reader of a capture, which reads NVTX ranges before the operations in them
+ * @ahead_of: number of the capture
+ * @ahead_read: records that @ahead has read
+ * @read: records of the capture that were read
  */
 struct gpumon_profile {
 	struct gpumon_profile_options options;
 	struct gpumon_pool pool;
-	struct gpumon_tables tables;
+	struct gpumon_captures captures;
+	struct gpumon_scan_reader *scan_reader;
+	struct gpumon_scan *scan;
 	struct gpumon_tree tree;
 	struct gpumon_ranges ranges;
 	struct gpumon_scale scale;
 	struct gpumon_sampling sampling;
-	struct gpumon_capture **captures;
-	unsigned int capture_count;
-	uint32_t *numbers;
-	struct gpumon_capture_damage *damages;
-	uint64_t *shifts;
+	struct gpumon_capture *ahead;
+	unsigned int ahead_of;
+	uint64_t ahead_read;
+	uint64_t read;
 	struct gpumon_windows *windows;
 	uint32_t window_count;
 	struct gpumon_correlate *correlate;
@@ -126,8 +128,8 @@ struct gpumon_profile {
 	struct gpumon_distribution latency;
 	uint64_t first_ns;
 	uint64_t last_ns;
+	uint64_t bin_ns;
 	uint64_t cut_stacks;
-	bool failed;
 };
 
 /* "memcpy HtoD" */
@@ -137,40 +139,21 @@ const char *gpumon_copy_name(const struct gpumon_record_copy *copy);
 /* "graph 5" */
 const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph);
 
-/* profile_work.c: enter the engine's results into the tables and the tree. */
-void gpumon_profile_on_work(void *data, const struct gpumon_work *work);
-void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *launch);
-/* A call that uprobes saw, in a process without a library. */
-void gpumon_profile_add_hit(struct gpumon_profile *profile, uint32_t process,
-			    const struct gpumon_record *record);
-bool gpumon_profile_left_out(void *data, uint32_t process,
-			     const struct gpumon_record_launch *launch);
-bool gpumon_profile_is_cut(void *data, uint32_t process);
+/* scale.c: enter the estimates of what was left out. */
+void gpumon_profile_scale(struct gpumon_profile *profile);
 
-/* scale.c: enter the estimates of what was left out. 0, or -1 without memory. */
-int gpumon_profile_scale(struct gpumon_profile *profile);
-
-/* profile_devices.c: the two passes for busy times, and gaps. 0, or -1 without memory. */
-int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
+/* profile_devices.c: the two passes for busy times, and gaps. */
+void gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
+			 const struct gpumon_record *record);
+void gpumon_devices_turn(struct gpumon_profile *profile);
+void gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
 			const struct gpumon_record *record);
-int gpumon_devices_turn(struct gpumon_profile *profile);
-int gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
-		       const struct gpumon_record *record);
-int gpumon_devices_end(struct gpumon_profile *profile);
-/* Keeps the gap if it is among the longest. @data: struct gpumon_device_growing. */
-void gpumon_devices_gap(void *data, uint64_t start_ns, uint64_t end_ns);
+void gpumon_devices_end(struct gpumon_profile *profile);
 /* The row of a device in a process; NULL if nothing ran on it. */
 struct gpumon_device_growing *gpumon_devices_find(struct gpumon_profile *profile, uint32_t process,
 						  uint32_t device);
-/* profile_gpus.c: which devices are one GPU, once all definitions are read. 0, or -1 without memory. */
-int gpumon_gpus_find(struct gpumon_profile *profile);
-/* When those that several use were busy: a pass over the captures of these. 0, or -1 without memory. */
-int gpumon_gpus_read(struct gpumon_profile *profile);
 void gpumon_gpus_clear(struct gpumon_profile *profile);
 /* What was done in the gaps: a third pass, once the gaps are known. */
-int gpumon_gaps_begin(struct gpumon_profile *profile, struct gpumon_ranges *ranges);
-int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ranges,
-		       uint32_t number, const struct gpumon_record *record);
-void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *ranges);
+void gpumon_gaps_read(struct gpumon_profile *profile);
 
 #endif /* GPUMON_REPORT_PROFILE_INTERNAL_H */

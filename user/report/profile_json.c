@@ -6,7 +6,7 @@
 #include "lib/json.h"
 #include "lib/version.h"
 #include "profile_json.h"
-#include "scan_streams.h"
+#include "scan.h"
 #include "view.h"
 
 /* Version of the document, see Documentation/reference/correlate-json.md. */

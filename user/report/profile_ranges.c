@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/array.h"
+#include "lib/memory.h"
 #include "profile_ranges.h"
 
 /* Maximum number of changes of a thread that are kept for operations in flight. */
@@ -18,7 +19,6 @@ static struct gpumon_range_thread *find_thread(struct gpumon_ranges *ranges, uin
 	return number == GPUMON_KEY_NONE ? NULL : ranges->threads[number];
 }
 
-/* NULL without memory. */
 static struct gpumon_range_thread *make_thread(struct gpumon_ranges *ranges, uint32_t process,
 					       uint32_t tid)
 {
@@ -26,9 +26,9 @@ static struct gpumon_range_thread *make_thread(struct gpumon_ranges *ranges, uin
 	struct gpumon_range_thread **slot = GPUMON_KEYS_VALUE(
 		&ranges->thread_keys, &key, ranges->threads, ranges->threads_room, NULL);
 
-	if (slot && !*slot)
-		*slot = calloc(1, sizeof(**slot));
-	return slot ? *slot : NULL;
+	if (!*slot)
+		*slot = gpumon_calloc(1, sizeof(**slot));
+	return *slot;
 }
 
 static uint32_t find_row(struct gpumon_ranges *ranges, const char *domain, const char *text)
@@ -37,14 +37,12 @@ static uint32_t find_row(struct gpumon_ranges *ranges, const char *domain, const
 	struct gpumon_range_row *row =
 		GPUMON_KEYS_VALUE(&ranges->row_keys, &key, ranges->rows, ranges->rows_room, NULL);
 
-	if (!row)
-		return GPUMON_KEY_NONE;
 	row->domain = domain;
 	row->text = text;
 	return (uint32_t)(row - ranges->rows);
 }
 
-/* The path of a parent and one more range; GPUMON_KEY_NONE without memory. */
+/* The path of a parent and one more range. */
 static uint32_t find_path(struct gpumon_ranges *ranges, uint32_t parent, uint32_t row)
 {
 	const struct gpumon_key key = { { parent, row } };
@@ -54,8 +52,6 @@ static uint32_t find_path(struct gpumon_ranges *ranges, uint32_t parent, uint32_
 
 	path = GPUMON_KEYS_VALUE(&ranges->path_keys, &key, ranges->paths, ranges->paths_room,
 				 &added);
-	if (!path)
-		return GPUMON_KEY_NONE;
 	number = (uint32_t)(path - ranges->paths) + 1;
 	if (!added)
 		return number;
@@ -68,32 +64,27 @@ static uint32_t find_path(struct gpumon_ranges *ranges, uint32_t parent, uint32_
 }
 
 /* From now on, other ranges are open on the thread. */
-static int change_open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
-			     uint64_t time_ns)
+static void change_open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
+			      uint64_t time_ns)
 {
 	struct gpumon_range_change *at;
 	uint32_t path = 0;
 
 	if (!ranges->timeline)
-		return 0;
-	for (uint32_t i = 0; i < thread->depth; i++) {
+		return;
+	for (uint32_t i = 0; i < thread->depth; i++)
 		path = find_path(ranges, path, thread->open[i].row);
-		if (path == GPUMON_KEY_NONE)
-			return -1;
-	}
 	if (thread->used >= CHANGES_MAX) {
 		thread->first += CHANGES_MAX / 4;
 		thread->used -= CHANGES_MAX / 4;
 	}
-	if (GPUMON_QUEUE_ROOM(thread->changes, thread->first, thread->used, thread->room))
-		return -1;
+	GPUMON_QUEUE_ROOM(thread->changes, thread->first, thread->used, thread->room);
 	at = &thread->changes[thread->first + thread->used++];
 	at->time_ns = time_ns;
 	at->path = path;
 	/* Ranges are written in order. A clock that went back would hide earlier ones. */
 	if (thread->used > 1 && at[-1].time_ns > time_ns)
 		at->time_ns = at[-1].time_ns;
-	return 0;
 }
 
 /* The innermost range on the stack of a domain; NULL: there is none. */
@@ -107,8 +98,8 @@ static struct gpumon_range_open *find_pushed(const struct gpumon_ranges *ranges,
 	return NULL;
 }
 
-static int open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
-		      const struct gpumon_record_range *range, uint32_t row, bool pushed)
+static void open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
+		       const struct gpumon_record_range *range, uint32_t row, bool pushed)
 {
 	struct gpumon_range_open *around;
 
@@ -118,7 +109,7 @@ static int open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *
 		around = pushed ? find_pushed(ranges, thread, ranges->rows[row].domain) : NULL;
 		if (around)
 			around->not_kept++;
-		return 0;
+		return;
 	}
 	thread->open[thread->depth++] = (struct gpumon_range_open){
 		.time_ns = range->time_ns,
@@ -126,11 +117,11 @@ static int open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *
 		.row = row,
 		.pushed = pushed,
 	};
-	return change_open_range(ranges, thread, range->time_ns);
+	change_open_range(ranges, thread, range->time_ns);
 }
 
-static int close_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
-		       uint32_t process, uint32_t tid, uint32_t place, uint64_t time_ns)
+static void close_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
+			uint32_t process, uint32_t tid, uint32_t place, uint64_t time_ns)
 {
 	struct gpumon_range_open closed = thread->open[place];
 	struct gpumon_range_row *row = &ranges->rows[closed.row];
@@ -144,7 +135,7 @@ static int close_range(struct gpumon_ranges *ranges, struct gpumon_range_thread 
 	memmove(&thread->open[place], &thread->open[place + 1],
 		(thread->depth - place - 1) * sizeof(closed));
 	thread->depth--;
-	return change_open_range(ranges, thread, time_ns);
+	change_open_range(ranges, thread, time_ns);
 }
 
 /* Position of an open range with that id on a thread, or its depth if there is none. */
@@ -158,16 +149,18 @@ static uint32_t find_started(const struct gpumon_range_thread *thread, uint64_t 
 }
 
 /* A range may end on another thread than it started on. */
-static int end_range(struct gpumon_ranges *ranges, uint32_t process,
-		     const struct gpumon_record_range *range)
+static void end_range(struct gpumon_ranges *ranges, uint32_t process,
+		      const struct gpumon_record_range *range)
 {
 	struct gpumon_range_thread *own = find_thread(ranges, process, range->tid);
 	uint32_t place;
 
 	if (own) {
 		place = find_started(own, range->id);
-		if (place < own->depth)
-			return close_range(ranges, own, process, range->tid, place, range->time_ns);
+		if (place < own->depth) {
+			close_range(ranges, own, process, range->tid, place, range->time_ns);
+			return;
+		}
 	}
 	for (uint32_t i = 0; i < ranges->thread_keys.used; i++) {
 		const struct gpumon_key *key = &ranges->thread_keys.keys[i];
@@ -175,16 +168,17 @@ static int end_range(struct gpumon_ranges *ranges, uint32_t process,
 		if (key->part[0] != process)
 			continue;
 		place = find_started(ranges->threads[i], range->id);
-		if (place < ranges->threads[i]->depth)
-			return close_range(ranges, ranges->threads[i], process,
-					   (uint32_t)key->part[1], place, range->time_ns);
+		if (place < ranges->threads[i]->depth) {
+			close_range(ranges, ranges->threads[i], process, (uint32_t)key->part[1],
+				    place, range->time_ns);
+			return;
+		}
 	}
-	return 0;
 }
 
-int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
-			 const struct gpumon_tables_process *process,
-			 const struct gpumon_record *record)
+void gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
+			  const struct gpumon_tables_process *process,
+			  const struct gpumon_record *record)
 {
 	struct gpumon_range_thread *thread;
 	struct gpumon_range_open *open;
@@ -193,33 +187,29 @@ int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 	uint32_t row;
 
 	gpumon_record_copy(&range, sizeof(range), record);
-	if (range.kind == GPUMON_RANGE_END)
-		return end_range(ranges, number, &range);
+	if (range.kind == GPUMON_RANGE_END) {
+		end_range(ranges, number, &range);
+		return;
+	}
 	thread = make_thread(ranges, number, range.tid);
-	if (!thread)
-		return -1;
 	domain = gpumon_tables_string(process, range.domain);
 	domain = domain ? domain : gpumon_pool_text(ranges->pool, "");
 	if (range.kind == GPUMON_RANGE_POP) {
 		/* Each domain has its own stack. */
 		open = find_pushed(ranges, thread, domain);
-		if (!open)
-			return 0;
-		if (open->not_kept) {
+		if (open && open->not_kept)
 			open->not_kept--;
-			return 0;
-		}
-		return close_range(ranges, thread, number, range.tid,
-				   (uint32_t)(open - thread->open), range.time_ns);
+		else if (open)
+			close_range(ranges, thread, number, range.tid,
+				    (uint32_t)(open - thread->open), range.time_ns);
+		return;
 	}
 	if (range.kind != GPUMON_RANGE_PUSH && range.kind != GPUMON_RANGE_START)
-		return 0;
+		return;
 	text = gpumon_tables_string(process, range.text);
 	text = text ? text : gpumon_pool_text(ranges->pool, "[unnamed]");
-	row = domain && text ? find_row(ranges, domain, text) : GPUMON_KEY_NONE;
-	if (row == GPUMON_KEY_NONE)
-		return -1;
-	return open_range(ranges, thread, &range, row, range.kind == GPUMON_RANGE_PUSH);
+	row = find_row(ranges, domain, text);
+	open_range(ranges, thread, &range, row, range.kind == GPUMON_RANGE_PUSH);
 }
 
 uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,

@@ -5,7 +5,7 @@
 
 #include "lib/pool.h"
 #include "profile.h"
-#include "profile_tables.h"
+#include "captures.h"
 
 /* Maximum number of open ranges of a thread. Others are only counted. */
 #define GPUMON_RANGES_OPEN 64
@@ -67,10 +67,10 @@ struct gpumon_ranges {
 	uint32_t threads_room;
 };
 
-/* Process a GPUMON_RECORD_RANGE. 0, or -1 without memory. */
-int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
-			 const struct gpumon_tables_process *process,
-			 const struct gpumon_record *record);
+/* Process a GPUMON_RECORD_RANGE. */
+void gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
+			  const struct gpumon_tables_process *process,
+			  const struct gpumon_record *record);
 /* The ranges that are open on a thread at a time, as a path; 0: none. */
 uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
 			    uint64_t time_ns);

@@ -6,23 +6,22 @@
 #include <string.h>
 
 #include "lib/array.h"
+#include "lib/memory.h"
 #include "profile_tree.h"
+#include "stored_names.h"
 
 /* Maximum number of functions inlined at one address. */
 #define INLINED_MAX 32
 
-int gpumon_tree_begin(struct gpumon_tree *tree)
+void gpumon_tree_begin(struct gpumon_tree *tree)
 {
 	tree->root = gpumon_pool_zalloc(tree->pool, sizeof(*tree->root));
-	if (!tree->root)
-		return -1;
 	*tree->root = (struct gpumon_node){
 		.name = "all",
 		.module = "",
 		.line = "",
 		.kind = GPUMON_NODE_ROOT,
 	};
-	return 0;
 }
 
 size_t gpumon_line_file(const char *line, unsigned long *number)
@@ -60,23 +59,17 @@ int gpumon_node_order(const struct gpumon_node *a, const struct gpumon_node *b)
 }
 
 /* If calls came from several lines, show the file if it is the same, otherwise nothing. */
-static int merge_line(struct gpumon_tree *tree, struct gpumon_node *node, const char *line)
+static void merge_line(struct gpumon_tree *tree, struct gpumon_node *node, const char *line)
 {
 	unsigned long number;
 	size_t length = gpumon_line_file(node->line, &number);
-	const char *file;
 
 	if (node->line == line || !*node->line)
-		return 0;
-	if (length != gpumon_line_file(line, &number) || strncmp(node->line, line, length) != 0) {
+		return;
+	if (length != gpumon_line_file(line, &number) || strncmp(node->line, line, length) != 0)
 		node->line = "";
-		return 0;
-	}
-	file = gpumon_pool_part(tree->pool, line, length);
-	if (!file)
-		return -1;
-	node->line = file;
-	return 0;
+	else
+		node->line = gpumon_pool_part(tree->pool, line, length);
 }
 
 struct gpumon_node *gpumon_tree_child(struct gpumon_tree *tree, struct gpumon_node *parent,
@@ -90,14 +83,12 @@ struct gpumon_node *gpumon_tree_child(struct gpumon_tree *tree, struct gpumon_no
 		GPUMON_KEYS_VALUE(&tree->node_keys, &key, tree->nodes, tree->nodes_room, NULL);
 	struct gpumon_node *node;
 
-	if (!slot)
-		return NULL;
-	if (*slot)
-		return tree->options.functions && merge_line(tree, *slot, frame->line) ? NULL :
-											 *slot;
+	if (*slot) {
+		if (tree->options.functions)
+			merge_line(tree, *slot, frame->line);
+		return *slot;
+	}
 	node = gpumon_pool_zalloc(tree->pool, sizeof(*node));
-	if (!node)
-		return NULL;
 	*slot = node;
 	node->name = frame->name;
 	node->module = frame->module;
@@ -119,7 +110,7 @@ struct gpumon_node *gpumon_tree_named(struct gpumon_tree *tree, struct gpumon_no
 		.kind = kind,
 	};
 
-	return frame.name ? gpumon_tree_child(tree, parent, &frame) : NULL;
+	return gpumon_tree_child(tree, parent, &frame);
 }
 
 static const char *base_name(const char *path)
@@ -174,9 +165,8 @@ struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t numbe
 	if (!tree->processes)
 		return tree->root;
 	while (tree->process_nodes_used <= number)
-		if (!GPUMON_ARRAY_ADD(tree->process_nodes, tree->process_nodes_used,
-				      tree->process_nodes_room))
-			return NULL;
+		(void)GPUMON_ARRAY_ADD(tree->process_nodes, tree->process_nodes_used,
+				       tree->process_nodes_room);
 	node = &tree->process_nodes[number];
 	if (*node)
 		return *node;
@@ -185,8 +175,7 @@ struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t numbe
 	if (!tree->tables->processes[number].has_record || has_name_of_earlier(tree, number, name))
 		snprintf(name + length, sizeof(name) - length, " #%" PRIu32, number);
 	*node = gpumon_tree_named(tree, tree->root, GPUMON_NODE_PROCESS, name);
-	if (*node)
-		(*node)->process = number;
+	(*node)->process = number;
 	return *node;
 }
 
@@ -206,15 +195,13 @@ static struct gpumon_node *thread_node(struct gpumon_tree *tree, struct gpumon_n
 
 /* --- addresses */
 
-static int add_frame(struct gpumon_tree *tree, enum gpumon_node_kind kind, const char *name,
-		     const char *module, const char *file, unsigned int line)
+static void add_frame(struct gpumon_tree *tree, enum gpumon_node_kind kind, const char *name,
+		      const char *module, const char *file, unsigned int line)
 {
 	struct gpumon_tree_frame *frame =
 		GPUMON_ARRAY_ADD(tree->frames, tree->frames_used, tree->frames_room);
 	char text[1024] = "";
 
-	if (!frame)
-		return -1;
 	if (*file && line)
 		snprintf(text, sizeof(text), "%s:%u", file, line);
 	else if (*file)
@@ -223,18 +210,17 @@ static int add_frame(struct gpumon_tree *tree, enum gpumon_node_kind kind, const
 	frame->name = gpumon_pool_text(tree->pool, name);
 	frame->module = gpumon_pool_text(tree->pool, module);
 	frame->line = gpumon_pool_text(tree->pool, text);
-	return frame->name && frame->module && frame->line ? 0 : -1;
 }
 
-static int add_python(struct gpumon_tree *tree, const struct gpumon_tables_process *process,
-		      uint32_t id)
+static void add_python(struct gpumon_tree *tree, const struct gpumon_tables_process *process,
+		       uint32_t id)
 {
 	const struct gpumon_record_frame *frame = gpumon_tables_frame(process, id);
 	const char *function = frame ? gpumon_tables_string(process, frame->function) : NULL;
 	const char *file = frame ? gpumon_tables_string(process, frame->file) : NULL;
 
-	return add_frame(tree, GPUMON_NODE_PYTHON, function ? function : "[unknown]",
-			 file ? base_name(file) : "", file ? file : "", frame ? frame->line : 0);
+	add_frame(tree, GPUMON_NODE_PYTHON, function ? function : "[unknown]",
+		  file ? base_name(file) : "", file ? file : "", frame ? frame->line : 0);
 }
 
 /* If the user says where the files are, these count more than the stored names. */
@@ -243,35 +229,33 @@ static unsigned int find_symbols(const struct gpumon_tree *tree,
 				 uint32_t epoch, uint64_t time_ns, struct gpumon_symbol *found)
 {
 	bool files_first = tree->tables->symbol_root;
-	unsigned int count = 0, kept;
+	unsigned int count = 0, stored;
 
 	if (!files_first)
-		count = gpumon_stored_names_find(process->kept, address, epoch, found, INLINED_MAX);
+		count = gpumon_stored_names_find(process->stored, address, epoch, found,
+						 INLINED_MAX);
 	if (count)
 		return count;
 	count = gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
 	if (!files_first || gpumon_symbol_is_name(&found[0]))
 		return count;
-	kept = gpumon_stored_names_find(process->kept, address, epoch, found, INLINED_MAX);
-	return kept ? kept : count;
+	stored = gpumon_stored_names_find(process->stored, address, epoch, found, INLINED_MAX);
+	return stored ? stored : count;
 }
 
-static int add_native(struct gpumon_tree *tree, const struct gpumon_tables_process *process,
-		      uint64_t address, uint32_t epoch, uint64_t time_ns)
+static void add_native(struct gpumon_tree *tree, const struct gpumon_tables_process *process,
+		       uint64_t address, uint32_t epoch, uint64_t time_ns)
 {
 	struct gpumon_symbol found[INLINED_MAX];
 	unsigned int count = find_symbols(tree, process, address, epoch, time_ns, found);
 
 	/* Without inlined functions, only the function that contains the code remains. */
-	for (unsigned int i = tree->options.no_inline && count ? count - 1 : 0; i < count; i++) {
-		if (add_frame(tree, GPUMON_NODE_FUNCTION, found[i].function, found[i].module,
-			      found[i].file, found[i].line))
-			return -1;
-	}
-	return 0;
+	for (unsigned int i = tree->options.no_inline && count ? count - 1 : 0; i < count; i++)
+		add_frame(tree, GPUMON_NODE_FUNCTION, found[i].function, found[i].module,
+			  found[i].file, found[i].line);
 }
 
-/* Functions of a frame, from the cache. GPUMON_KEY_NONE without memory. */
+/* Functions of a frame, from the cache. */
 static uint32_t find_address(struct gpumon_tree *tree, uint32_t number, uint64_t address,
 			     uint32_t epoch, uint64_t time_ns)
 {
@@ -283,13 +267,12 @@ static uint32_t find_address(struct gpumon_tree *tree, uint32_t number, uint64_t
 
 	entry = GPUMON_KEYS_VALUE(&tree->address_keys, &key, tree->addresses, tree->addresses_room,
 				  &added);
-	if (!entry)
-		return GPUMON_KEY_NONE;
 	if (!added)
 		return (uint32_t)(entry - tree->addresses);
-	if (address & GPUMON_STACK_FRAME_ID ? add_python(tree, process, (uint32_t)address) :
-					      add_native(tree, process, address, epoch, time_ns))
-		return GPUMON_KEY_NONE;
+	if (address & GPUMON_STACK_FRAME_ID)
+		add_python(tree, process, (uint32_t)address);
+	else
+		add_native(tree, process, address, epoch, time_ns);
 	entry->first = first;
 	entry->count = tree->frames_used - first;
 	return (uint32_t)(entry - tree->addresses);
@@ -341,9 +324,9 @@ struct found_stack {
 	bool python;
 };
 
-static int find_stack(struct gpumon_tree *tree, const struct gpumon_tree_where *where,
-		      uint32_t epoch, const uint64_t *frames, uint32_t count,
-		      struct found_stack *stack)
+static void find_stack(struct gpumon_tree *tree, const struct gpumon_tree_where *where,
+		       uint32_t epoch, const uint64_t *frames, uint32_t count,
+		       struct found_stack *stack)
 {
 	stack->python = false;
 	for (uint32_t i = 0; i < count; i++) {
@@ -354,10 +337,7 @@ static int find_stack(struct gpumon_tree *tree, const struct gpumon_tree_where *
 		else
 			address = gpumon_stack_code(address, i);
 		stack->at[i] = find_address(tree, where->process, address, epoch, where->time_ns);
-		if (stack->at[i] == GPUMON_KEY_NONE)
-			return -1;
 	}
-	return 0;
 }
 
 static const struct gpumon_tree_frame *frame_of(const struct gpumon_tree *tree, uint32_t at,
@@ -384,16 +364,15 @@ static struct gpumon_node *add_stack(struct gpumon_tree *tree, struct gpumon_nod
 	}
 	if (count > GPUMON_STACK_DEPTH_MAX)
 		count = GPUMON_STACK_DEPTH_MAX;
-	if (find_stack(tree, where, epoch, frames, count, &stack))
-		return NULL;
+	find_stack(tree, where, epoch, frames, count, &stack);
 	if (flags & GPUMON_STACK_TRUNCATED)
 		node = gpumon_tree_named(tree, node, GPUMON_NODE_REASON, "[stack cut off]");
 	/* Frames of the driver's libraries within a call belong to the call. */
 	while (call && first < count && tree->addresses[stack.at[first]].count &&
 	       is_api_module(frame_of(tree, stack.at[first], 0)->module))
 		first++;
-	for (uint32_t i = count; node && i-- > first;) {
-		for (uint32_t j = tree->addresses[stack.at[i]].count; node && j-- > 0;) {
+	for (uint32_t i = count; i-- > first;) {
+		for (uint32_t j = tree->addresses[stack.at[i]].count; j-- > 0;) {
 			const struct gpumon_tree_frame *frame = frame_of(tree, stack.at[i], j);
 
 			if (i == first && !j && is_call(frame, call, call_length))
@@ -419,18 +398,17 @@ static struct gpumon_node *make_path(struct gpumon_tree *tree,
 	struct gpumon_node *node = gpumon_tree_process(tree, where->process);
 	struct gpumon_tree_frame frame = { .module = "", .line = "", .kind = GPUMON_NODE_API };
 
-	if (node)
-		node = thread_node(tree, node, where);
+	node = thread_node(tree, node, where);
 	if (call)
 		call = gpumon_function_base(call, &length);
-	if (node && where->reason)
+	if (where->reason)
 		node = gpumon_tree_named(tree, node, GPUMON_NODE_REASON, where->reason);
-	else if (node && where->stack)
+	else if (where->stack)
 		node = add_stack(tree, node, where, epoch, call, length);
-	if (!node || !call)
+	if (!call)
 		return node;
 	frame.name = gpumon_pool_part(tree->pool, call, length);
-	return frame.name ? gpumon_tree_child(tree, node, &frame) : NULL;
+	return gpumon_tree_child(tree, node, &frame);
 }
 
 struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
@@ -448,9 +426,9 @@ struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 	struct gpumon_node **slot =
 		GPUMON_KEYS_VALUE(&tree->path_keys, &key, tree->paths, tree->paths_room, NULL);
 
-	if (slot && !*slot)
+	if (!*slot)
 		*slot = make_path(tree, where, epoch);
-	return slot ? *slot : NULL;
+	return *slot;
 }
 
 /* --- the end */
@@ -460,7 +438,7 @@ static int by_order(const void *a, const void *b)
 	return gpumon_node_order(*(struct gpumon_node *const *)a, *(struct gpumon_node *const *)b);
 }
 
-static int sort_children(struct gpumon_node *parent, struct gpumon_node ***room, size_t *size)
+static void sort_children(struct gpumon_node *parent, struct gpumon_node ***room, size_t *size)
 {
 	struct gpumon_node **children = *room;
 	size_t count = 0;
@@ -468,32 +446,28 @@ static int sort_children(struct gpumon_node *parent, struct gpumon_node ***room,
 	for (struct gpumon_node *child = parent->child; child; child = child->next) {
 		if (count == *size) {
 			*size = *size ? *size * 2 : 64;
-			children = reallocarray(children, *size, sizeof(*children));
-			if (!children)
-				return -1;
+			children = gpumon_reallocarray(children, *size, sizeof(*children));
 			*room = children;
 		}
 		children[count++] = child;
 	}
 	if (count < 2)
-		return 0;
+		return;
 	qsort(children, count, sizeof(*children), by_order);
 	for (size_t i = 0; i < count; i++)
 		children[i]->next = i + 1 < count ? children[i + 1] : NULL;
 	parent->child = children[0];
-	return 0;
 }
 
-int gpumon_tree_end(struct gpumon_tree *tree)
+void gpumon_tree_end(struct gpumon_tree *tree)
 {
 	struct gpumon_node **room = NULL;
 	size_t size = 0;
-	int status = sort_children(tree->root, &room, &size);
 
-	for (uint32_t i = 0; i < tree->node_keys.used && !status; i++)
-		status = sort_children(tree->nodes[i], &room, &size);
+	sort_children(tree->root, &room, &size);
+	for (uint32_t i = 0; i < tree->node_keys.used; i++)
+		sort_children(tree->nodes[i], &room, &size);
 	free(room);
-	return status;
 }
 
 void gpumon_tree_clear(struct gpumon_tree *tree)

@@ -5,7 +5,7 @@
 
 #include "lib/pool.h"
 #include "profile.h"
-#include "profile_tables.h"
+#include "captures.h"
 
 /* A function at an address. There are several if calls are inlined. */
 struct gpumon_tree_frame {
@@ -58,8 +58,8 @@ struct gpumon_tree {
 	uint32_t frames_room;
 };
 
-/* 0, or -1 without memory. The caller sets the other members. */
-int gpumon_tree_begin(struct gpumon_tree *tree);
+/* The caller sets the other members. */
+void gpumon_tree_begin(struct gpumon_tree *tree);
 
 /**
  * gpumon_tree_child - get a node below another one
@@ -67,7 +67,7 @@ int gpumon_tree_begin(struct gpumon_tree *tree);
  * @parent: parent
  * @frame: frame, with a name of the pool
  *
- * Return: the node, created if it is new; NULL without memory.
+ * Return: the node, created if it is new.
  */
 struct gpumon_node *gpumon_tree_child(struct gpumon_tree *tree, struct gpumon_node *parent,
 				      const struct gpumon_tree_frame *frame);
@@ -99,8 +99,7 @@ struct gpumon_tree_where {
  * @tree: tree
  * @where: path
  *
- * Return: the node, created if it is new; the node above it if the function is unknown; NULL
- * without memory.
+ * Return: the node, created if it is new; the node above it if the function is unknown.
  */
 struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 				     const struct gpumon_tree_where *where);
@@ -112,8 +111,8 @@ struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpum
 /* The node of the process, or the root. */
 struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t number);
 
-/* Sort children. 0, or -1 without memory. */
-int gpumon_tree_end(struct gpumon_tree *tree);
+/* Sort children. */
+void gpumon_tree_end(struct gpumon_tree *tree);
 /* Free all but the contents of the pool. */
 void gpumon_tree_clear(struct gpumon_tree *tree);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/output_text.h"
-#include "scan_streams.h"
+#include "scan.h"
 #include "report.h"
 #include "view.h"
 

@@ -16,7 +16,7 @@ static uint32_t find_group(struct gpumon_scale *scale, uint32_t process, uint32_
 		key = (struct gpumon_key){ { process, GPUMON_LAUNCH_GRAPH, graph } };
 	group = GPUMON_KEYS_VALUE(&scale->group_keys, &key, scale->groups, scale->groups_room,
 				  NULL);
-	return group ? (uint32_t)(group - scale->groups) : GPUMON_KEY_NONE;
+	return (uint32_t)(group - scale->groups);
 }
 
 static uint32_t find_stacks(struct gpumon_scale *scale, uint32_t process, uint32_t row)
@@ -25,10 +25,10 @@ static uint32_t find_stacks(struct gpumon_scale *scale, uint32_t process, uint32
 	const struct gpumon_scale_stacks *stacks = GPUMON_KEYS_VALUE(
 		&scale->stacks_keys, &key, scale->stacks, scale->stacks_room, NULL);
 
-	return stacks ? (uint32_t)(stacks - scale->stacks) : GPUMON_KEY_NONE;
+	return (uint32_t)(stacks - scale->stacks);
 }
 
-static int add_part(struct gpumon_scale *scale, const struct gpumon_scale_part *part)
+static void add_part(struct gpumon_scale *scale, const struct gpumon_scale_part *part)
 {
 	/* A node may be one of several processes. */
 	const struct gpumon_key key = { { part->group, (uint64_t)part->stacks << 32 | part->kind,
@@ -37,15 +37,12 @@ static int add_part(struct gpumon_scale *scale, const struct gpumon_scale_part *
 	bool added;
 
 	at = GPUMON_KEYS_VALUE(&scale->part_keys, &key, scale->parts, scale->parts_room, &added);
-	if (!at)
-		return -1;
 	if (added) {
 		*at = *part;
-		return 0;
+		return;
 	}
 	at->count += part->count;
 	at->ns += part->ns;
-	return 0;
 }
 
 /* Paths of graph nodes are always known, and so is the reason where there is none. */
@@ -55,8 +52,8 @@ static bool is_sampled(const struct gpumon_work *work)
 	       (work->match == GPUMON_MATCH_STACK || work->match == GPUMON_MATCH_NO_STACK);
 }
 
-int gpumon_scale_work(struct gpumon_scale *scale, const struct gpumon_work *work,
-		      const struct gpumon_scale_place *place, uint64_t gpu_ns)
+void gpumon_scale_work(struct gpumon_scale *scale, const struct gpumon_work *work,
+		       const struct gpumon_scale_place *place, uint64_t gpu_ns)
 {
 	struct gpumon_scale_part part = {
 		.group = GPUMON_KEY_NONE,
@@ -74,26 +71,20 @@ int gpumon_scale_work(struct gpumon_scale *scale, const struct gpumon_work *work
 		part.group = find_group(scale, work->process, work->launch_flags,
 					work->launch_graph, work->launch_stack,
 					work->launch_function);
-		if (part.group == GPUMON_KEY_NONE)
-			return -1;
 		group = &scale->groups[part.group];
 		group->recorded += !work->launch_work;
 		group->count++;
 		group->ns += gpu_ns;
 	}
-	if (place->stacks && (part.unsampled || is_sampled(work))) {
+	if (place->stacks && (part.unsampled || is_sampled(work)))
 		part.stacks = find_stacks(scale, work->process, place->row);
-		if (part.stacks == GPUMON_KEY_NONE)
-			return -1;
-	}
-	if (part.group == GPUMON_KEY_NONE && part.stacks == GPUMON_KEY_NONE)
-		return 0;
-	return add_part(scale, &part);
+	if (part.group != GPUMON_KEY_NONE || part.stacks != GPUMON_KEY_NONE)
+		add_part(scale, &part);
 }
 
-int gpumon_scale_launch(struct gpumon_scale *scale, uint32_t process,
-			const struct gpumon_record_launch *launch, struct gpumon_node *call,
-			uint32_t ranges)
+void gpumon_scale_launch(struct gpumon_scale *scale, uint32_t process,
+			 const struct gpumon_record_launch *launch, struct gpumon_node *call,
+			 uint32_t ranges)
 {
 	struct gpumon_scale_part part = {
 		.stacks = GPUMON_KEY_NONE,
@@ -104,15 +95,13 @@ int gpumon_scale_launch(struct gpumon_scale *scale, uint32_t process,
 
 	part.group = find_group(scale, process, launch->head.flags, launch->graph, launch->stack,
 				launch->function);
-	if (part.group == GPUMON_KEY_NONE)
-		return -1;
 	scale->groups[part.group].left++;
-	if (add_part(scale, &part))
-		return -1;
+	add_part(scale, &part);
 	part.kind = GPUMON_SCALE_RANGES;
 	part.node = NULL;
 	part.number = ranges;
-	return ranges ? add_part(scale, &part) : 0;
+	if (ranges)
+		add_part(scale, &part);
 }
 
 /* @value for @left launches, if @recorded launches had it. */
@@ -130,8 +119,8 @@ static uint64_t scaled_more(uint64_t *sum, uint64_t value, const struct gpumon_s
 	return scaled(*sum, group->left, group->recorded) - before;
 }
 
-static int scale_work(struct gpumon_profile *profile, struct gpumon_scale_part *part,
-		      const struct gpumon_scale_group *group)
+static void scale_work(struct gpumon_profile *profile, struct gpumon_scale_part *part,
+		       const struct gpumon_scale_group *group)
 {
 	struct gpumon_kernel_row *row = &profile->kernels[part->number].row;
 	const struct gpumon_key key = { { part->group, part->number } };
@@ -139,13 +128,10 @@ static int scale_work(struct gpumon_profile *profile, struct gpumon_scale_part *
 	struct gpumon_scale_sum *sum =
 		GPUMON_KEYS_VALUE(&scale->sum_keys, &key, scale->sums, scale->sums_room, NULL);
 
-	if (!sum)
-		return -1;
 	part->left_count = scaled_more(&sum->count, part->count, group);
 	part->left_ns = scaled_more(&sum->ns, part->ns, group);
 	row->left_count += part->left_count;
 	row->left_ns += part->left_ns;
-	return 0;
 }
 
 static void scale_ranges(struct gpumon_profile *profile, const struct gpumon_scale_part *part,
@@ -161,22 +147,19 @@ static void scale_ranges(struct gpumon_profile *profile, const struct gpumon_sca
 }
 
 /* Nothing is known of what these launches did. */
-static int count_no_sample(struct gpumon_profile *profile, const struct gpumon_scale_part *part)
+static void count_no_sample(struct gpumon_profile *profile, const struct gpumon_scale_part *part)
 {
 	struct gpumon_node *node = part->node;
 
 	profile->sampling.no_sample += part->count;
 	if (!node || profile->options.cpu_only)
-		return 0;
+		return;
 	node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_REASON, "[no sample]");
-	if (!node)
-		return -1;
 	node->count += part->count;
-	return 0;
 }
 
 /* Multiply what was recorded in windows. */
-static int scale_windows(struct gpumon_profile *profile)
+static void scale_windows(struct gpumon_profile *profile)
 {
 	struct gpumon_scale *scale = &profile->scale;
 
@@ -188,16 +171,15 @@ static int scale_windows(struct gpumon_profile *profile)
 			continue;
 		group = &scale->groups[part->group];
 		if (part->kind == GPUMON_SCALE_CALL) {
-			if (!group->recorded && count_no_sample(profile, part))
-				return -1;
+			if (!group->recorded)
+				count_no_sample(profile, part);
 		} else if (group->recorded && group->left) {
 			if (part->kind != GPUMON_SCALE_WORK)
 				scale_ranges(profile, part, group);
-			else if (scale_work(profile, part, group))
-				return -1;
+			else
+				scale_work(profile, part, group);
 		}
 	}
-	return 0;
 }
 
 static void sum_stacks(struct gpumon_profile *profile)
@@ -270,13 +252,14 @@ static void scale_tree(struct gpumon_profile *profile)
 	}
 }
 
-int gpumon_profile_scale(struct gpumon_profile *profile)
+void gpumon_profile_scale(struct gpumon_profile *profile)
 {
 	struct gpumon_sampling *sampling = &profile->sampling;
 	struct gpumon_scale *scale = &profile->scale;
 
-	for (uint32_t i = 0; i < profile->tables.used; i++) {
-		const struct gpumon_windows *windows = &profile->tables.processes[i].windows;
+	for (uint32_t i = 0; i < profile->captures.tables.used; i++) {
+		const struct gpumon_windows *windows =
+			&profile->captures.tables.processes[i].windows;
 		uint64_t count;
 
 		if (!windows->sampled)
@@ -290,11 +273,9 @@ int gpumon_profile_scale(struct gpumon_profile *profile)
 		sampling->recorded += scale->groups[i].recorded;
 		sampling->left_out += scale->groups[i].left;
 	}
-	if (scale_windows(profile))
-		return -1;
+	scale_windows(profile);
 	sum_stacks(profile);
 	scale_tree(profile);
-	return 0;
 }
 
 void gpumon_scale_clear(struct gpumon_scale *scale)

@@ -116,13 +116,13 @@ struct gpumon_scale_place {
 	uint32_t row;
 };
 
-/* An operation. 0, or -1 without memory. */
-int gpumon_scale_work(struct gpumon_scale *scale, const struct gpumon_work *work,
-		      const struct gpumon_scale_place *place, uint64_t gpu_ns);
+/* An operation. */
+void gpumon_scale_work(struct gpumon_scale *scale, const struct gpumon_work *work,
+		       const struct gpumon_scale_place *place, uint64_t gpu_ns);
 /* A launch that was left out, with the node of its call (may be NULL) and its open ranges. */
-int gpumon_scale_launch(struct gpumon_scale *scale, uint32_t process,
-			const struct gpumon_record_launch *launch, struct gpumon_node *call,
-			uint32_t ranges);
+void gpumon_scale_launch(struct gpumon_scale *scale, uint32_t process,
+			 const struct gpumon_record_launch *launch, struct gpumon_node *call,
+			 uint32_t ranges);
 void gpumon_scale_clear(struct gpumon_scale *scale);
 
 #endif /* GPUMON_REPORT_SCALE_H */

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/text_intern.h"
-#include "capture/capture.h"
-#include "profile_busy.h"
-#include "lib/pool.h"
 #include "lib/array.h"
-#include "output.h"
+#include "lib/memory.h"
 #include "lib/output_text.h"
-#include "record_names.h"
-#include "scan_apis.h"
-#include "scan_streams.h"
-#include "scan_windows.h"
-#include "view.h"
+#include "lib/text_intern.h"
+#include "profile_internal.h"
+#include "scan.h"
 
 /* Rows of a timeline, including devices. */
 #define ROWS_MAX 200
 
-/* Strings that are looked up once all are known. */
-struct wanted {
+/* String ids of a process, which may be defined later. */
+struct process_strings {
 	uint32_t process;
 	uint32_t host;
 	uint32_t executable;
 	uint32_t command;
+};
+
+struct api_strings {
+	uint32_t process;
+	uint32_t name;
+	uint32_t version;
+	uint32_t platform;
 };
 
 struct note {
@@ -39,23 +40,18 @@ struct totals {
 	struct gpumon_record_totals last;
 };
 
-struct reading {
-	const struct gpumon_profile *profile; /* may be NULL */
+struct gpumon_scan_reader {
 	struct gpumon_scan *scan;
 	struct totals *totals;
 	size_t totals_count;
-	struct gpumon_record_names names;
-	struct gpumon_keys rows; /* process, device, context, stream to an index */
-	struct wanted *wanted;
-	size_t wanted_count;
-	struct gpumon_scan_apis apis;
+	struct process_strings *processes;
+	size_t process_count;
+	struct api_strings *apis;
+	size_t api_count;
+	size_t clock_count;
 	struct note *notes;
 	size_t note_count;
 	struct gpumon_streams streams;
-	size_t process_count;
-	struct gpumon_busy *busy; /* by row, found in two passes */
-	bool second;		  /* pass */
-	bool failed;
 };
 
 void gpumon_scan_free(struct gpumon_scan *scan)
@@ -67,7 +63,13 @@ void gpumon_scan_free(struct gpumon_scan *scan)
 		free(scan->processes[i].executable);
 		free(scan->processes[i].command);
 	}
-	gpumon_scan_apis_free(scan);
+	for (unsigned int i = 0; i < scan->api_count; i++) {
+		free(scan->apis[i].name);
+		free(scan->apis[i].version);
+		free(scan->apis[i].platform);
+	}
+	free(scan->apis);
+	free(scan->clocks);
 	for (unsigned int i = 0; i < scan->note_count; i++)
 		free(scan->notes[i]);
 	for (unsigned int i = 0; i < scan->row_count; i++) {
@@ -86,13 +88,409 @@ void gpumon_scan_free(struct gpumon_scan *scan)
 	free(scan);
 }
 
-static char *string_copy(struct reading *reading, uint32_t process, uint32_t string)
-{
-	char *copy = gpumon_names_copy(&reading->names, process, string);
+/* --- records */
 
-	reading->failed |= !copy;
+static void add_process(struct gpumon_scan_reader *reader, uint32_t number,
+			const struct gpumon_record *record)
+{
+	struct gpumon_record_process from;
+	struct process_strings *strings;
+	struct gpumon_scan_process *to;
+	size_t count = reader->process_count;
+
+	gpumon_record_copy(&from, sizeof(from), record);
+	to = GPUMON_GROW(reader->scan->processes, count);
+	strings = GPUMON_GROW(reader->processes, reader->process_count);
+	reader->scan->process_count = (unsigned int)count;
+	to->number = number;
+	to->pid = from.pid;
+	to->host_pid = from.host_pid;
+	to->rank = from.rank;
+	to->cupti_version = from.cupti_version;
+	to->driver_version = from.driver_version;
+	*strings = (struct process_strings){ number, from.host, from.executable, from.command };
+}
+
+static void add_api(struct gpumon_scan_reader *reader, uint32_t process,
+		    const struct gpumon_record *record)
+{
+	struct api_strings *strings = GPUMON_GROW(reader->apis, reader->api_count);
+	struct gpumon_record_api api;
+
+	gpumon_record_copy(&api, sizeof(api), record);
+	*strings = (struct api_strings){ process, api.name, api.version, api.platform };
+}
+
+/* Measured again and again: the last one is the best. */
+static void add_clock(struct gpumon_scan_reader *reader, uint32_t process,
+		      const struct gpumon_record *record)
+{
+	struct gpumon_scan *scan = reader->scan;
+	struct gpumon_scan_clock *to = NULL;
+	struct gpumon_record_clock clock;
+
+	gpumon_record_copy(&clock, sizeof(clock), record);
+	for (size_t i = reader->clock_count; i-- && !to;) {
+		if (scan->clocks[i].process == process && scan->clocks[i].device == clock.device)
+			to = &scan->clocks[i];
+	}
+	if (!to)
+		to = GPUMON_GROW(scan->clocks, reader->clock_count);
+	scan->clock_count = (unsigned int)reader->clock_count;
+	*to = (struct gpumon_scan_clock){ process, clock.device, clock.source, clock.offset_ns,
+					  clock.error_ns };
+}
+
+static void add_note(struct gpumon_scan_reader *reader, uint32_t process,
+		     const struct gpumon_record *record)
+{
+	struct note *note = GPUMON_GROW(reader->notes, reader->note_count);
+	struct gpumon_record_note from;
+
+	gpumon_record_copy(&from, sizeof(from), record);
+	*note = (struct note){ process, from.text, from.head.flags };
+}
+
+static void add_totals(struct gpumon_scan_reader *reader, uint32_t process,
+		       const struct gpumon_record *record)
+{
+	struct totals *totals = NULL;
+
+	for (size_t i = reader->totals_count; i-- && !totals;) {
+		if (reader->totals[i].process == process)
+			totals = &reader->totals[i];
+	}
+	if (!totals)
+		totals = GPUMON_GROW(reader->totals, reader->totals_count);
+	totals->process = process;
+	gpumon_record_copy(&totals->last, sizeof(totals->last), record);
+}
+
+static void add_unified(struct gpumon_scan_reader *reader, const struct gpumon_record *record)
+{
+	struct gpumon_record_unified_memory unified;
+	enum gpumon_unified_kind kind;
+	struct gpumon_unified *to;
+
+	gpumon_record_copy(&unified, sizeof(unified), record);
+	kind = gpumon_unified_kind(unified.kind);
+	to = &reader->scan->unified[kind];
+	to->count++;
+	if (gpumon_unified_has_bytes(kind))
+		to->bytes = gpumon_add_saturated(to->bytes, unified.value);
+	if (gpumon_unified_is_fault(kind))
+		to->faults = gpumon_add_saturated(
+			to->faults, kind == GPUMON_UNIFIED_GPU_FAULT ? unified.value : 1);
+	if (gpumon_unified_has_end(kind) && unified.start_ns && unified.end_ns > unified.start_ns)
+		to->ns = gpumon_add_saturated(to->ns, unified.end_ns - unified.start_ns);
+}
+
+struct gpumon_scan_reader *gpumon_scan_begin(void)
+{
+	struct gpumon_scan_reader *reader = gpumon_calloc(1, sizeof(*reader));
+
+	reader->scan = gpumon_calloc(1, sizeof(*reader->scan));
+	return reader;
+}
+
+void gpumon_scan_record(struct gpumon_scan_reader *reader, uint32_t process,
+			const struct gpumon_record *record)
+{
+	switch (record->type) {
+	case GPUMON_RECORD_PROCESS:
+		add_process(reader, process, record);
+		break;
+	case GPUMON_RECORD_API:
+		add_api(reader, process, record);
+		break;
+	case GPUMON_RECORD_CLOCK:
+		add_clock(reader, process, record);
+		break;
+	case GPUMON_RECORD_NOTE:
+		add_note(reader, process, record);
+		break;
+	case GPUMON_RECORD_STREAM:
+		gpumon_streams_add(&reader->streams, process, record);
+		break;
+	case GPUMON_RECORD_UNIFIED_MEMORY:
+		add_unified(reader, record);
+		break;
+	case GPUMON_RECORD_TOTALS:
+		add_totals(reader, process, record);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- streams */
+
+static int compare_numbers(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+void gpumon_streams_add(struct gpumon_streams *streams, uint32_t process,
+			const struct gpumon_record *record)
+{
+	struct gpumon_record_stream stream;
+	struct gpumon_stream_told *told;
+	struct gpumon_key key;
+
+	gpumon_record_copy(&stream, sizeof(stream), record);
+	key = (struct gpumon_key){ { process, stream.context, stream.id } };
+	told = GPUMON_KEYS_VALUE(&streams->keys, &key, streams->told, streams->room, NULL);
+	*told = (struct gpumon_stream_told){ process, stream.context, stream.id, stream.priority,
+					     stream.name ? stream.name : told->string };
+}
+
+const struct gpumon_stream_told *gpumon_streams_find(struct gpumon_streams *streams,
+						     uint32_t process, uint32_t context,
+						     uint32_t stream)
+{
+	const struct gpumon_key key = { { process, context, stream } };
+	uint32_t place = gpumon_keys_number(&streams->keys, &key, NULL);
+
+	return place == GPUMON_KEY_NONE ? NULL : &streams->told[place];
+}
+
+void gpumon_streams_clear(struct gpumon_streams *streams)
+{
+	gpumon_keys_clear(&streams->keys);
+	free(streams->told);
+}
+
+static int by_key(const void *key, const void *element)
+{
+	const struct gpumon_scan_stream *x = key, *y = element;
+	int order = compare_numbers(x->process, y->process);
+
+	if (!order)
+		order = compare_numbers(x->context, y->context);
+	return order ? order : compare_numbers(x->stream, y->stream);
+}
+
+const struct gpumon_scan_stream *gpumon_view_stream(const struct gpumon_view *view,
+						    uint32_t process, uint32_t context,
+						    uint32_t stream)
+{
+	const struct gpumon_scan_stream key = { process, context, stream, 0, NULL };
+	const struct gpumon_scan *scan = view->scan;
+
+	if (!scan || !scan->stream_count)
+		return NULL;
+	return bsearch(&key, scan->streams, scan->stream_count, sizeof(key), by_key);
+}
+
+void gpumon_stream_text(char *text, size_t room, uint32_t stream, const char *name,
+			int32_t priority)
+{
+	char number[32] = "";
+
+	if (priority)
+		snprintf(number, sizeof(number), "priority %d", priority);
+	if (name && *name)
+		snprintf(text, room, "stream %u (%.80s%s%s)", GPUMON_NUMBER_OF(stream), name,
+			 priority ? ", " : "", number);
+	else if (priority)
+		snprintf(text, room, "stream %u (%s)", GPUMON_NUMBER_OF(stream), number);
+	else
+		snprintf(text, room, "stream %u", GPUMON_NUMBER_OF(stream));
+}
+
+void gpumon_view_stream_text(const struct gpumon_view *view, uint32_t process, uint32_t context,
+			     uint32_t stream, char *text, size_t room)
+{
+	const struct gpumon_scan_stream *known = gpumon_view_stream(view, process, context, stream);
+
+	gpumon_stream_text(text, room, stream, known ? known->name : NULL,
+			   known ? known->priority : 0);
+}
+
+/* --- unified memory */
+
+static const struct {
+	const char *key;
+	const char *text;
+	bool has_bytes;
+} kinds[GPUMON_UNIFIED_KINDS] = {
+	[GPUMON_UNIFIED_UNKNOWN] = { "unknown", "of a kind that is not known", false },
+	[GPUMON_UNIFIED_TO_DEVICE] = { "to_device", "moved to a GPU", true },
+	[GPUMON_UNIFIED_TO_HOST] = { "to_host", "moved to the host", true },
+	[GPUMON_UNIFIED_CPU_FAULT] = { "cpu_fault", "page faults of the CPU", false },
+	[GPUMON_UNIFIED_GPU_FAULT] = { "gpu_fault", "page faults of a GPU", false },
+	[GPUMON_UNIFIED_THRASHING] = { "thrashing", "thrashing", true },
+	[GPUMON_UNIFIED_THROTTLING] = { "throttling", "throttled for thrashing", false },
+	[GPUMON_UNIFIED_REMOTE_MAP] = { "remote_map", "mapped where it is", true },
+	[GPUMON_UNIFIED_BETWEEN_DEVICES] = { "between_devices", "moved between GPUs", true },
+};
+
+enum gpumon_unified_kind gpumon_unified_kind(uint32_t kind)
+{
+	return kind < GPUMON_UNIFIED_KINDS ? (enum gpumon_unified_kind)kind :
+					     GPUMON_UNIFIED_UNKNOWN;
+}
+
+const char *gpumon_unified_text(enum gpumon_unified_kind kind)
+{
+	return kinds[kind].text;
+}
+
+const char *gpumon_unified_key(enum gpumon_unified_kind kind)
+{
+	return kinds[kind].key;
+}
+
+bool gpumon_unified_has_bytes(enum gpumon_unified_kind kind)
+{
+	return kinds[kind].has_bytes;
+}
+
+bool gpumon_unified_has_end(enum gpumon_unified_kind kind)
+{
+	switch (kind) {
+	case GPUMON_UNIFIED_TO_DEVICE:
+	case GPUMON_UNIFIED_TO_HOST:
+	case GPUMON_UNIFIED_BETWEEN_DEVICES:
+	case GPUMON_UNIFIED_GPU_FAULT:
+	case GPUMON_UNIFIED_THROTTLING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool gpumon_unified_is_fault(enum gpumon_unified_kind kind)
+{
+	return kind == GPUMON_UNIFIED_CPU_FAULT || kind == GPUMON_UNIFIED_GPU_FAULT;
+}
+
+/* --- the end: all strings are known */
+
+/* A printable copy of a text from a file, to free. */
+static char *copy_printable(const char *text)
+{
+	size_t length = strlen(text) + 1;
+	char *copy = gpumon_malloc(length);
+
+	gpumon_text_cut(copy, length, text, 0);
 	return copy;
 }
+
+/* The same of a string, "" of an unknown one. */
+static char *copy_string(const struct gpumon_profile *profile, uint32_t process, uint32_t string)
+{
+	const char *text = gpumon_tables_text(&profile->captures.tables, process, string);
+
+	return copy_printable(text ? text : "");
+}
+
+static void end_info(struct gpumon_scan *scan, const struct gpumon_profile *profile)
+{
+	for (unsigned int i = 0; i < profile->captures.count; i++) {
+		const struct gpumon_capture_info *info =
+			gpumon_capture_info(profile->captures.at[i]);
+
+		if (!i) {
+			scan->created_ns = info->created_ns;
+			scan->host = copy_printable(info->host);
+			scan->command = copy_printable(info->command ? info->command : "");
+			scan->ended = true;
+		}
+		scan->ended &= info->ended;
+		scan->lost_records = gpumon_add_saturated(scan->lost_records, info->lost_records);
+	}
+}
+
+static void end_processes(const struct gpumon_scan_reader *reader,
+			  const struct gpumon_profile *profile)
+{
+	struct gpumon_scan *scan = reader->scan;
+
+	for (size_t i = 0; i < reader->process_count; i++) {
+		const struct process_strings *from = &reader->processes[i];
+		struct gpumon_scan_process *to = &scan->processes[i];
+
+		to->host = copy_string(profile, from->process, from->host);
+		to->executable = copy_string(profile, from->process, from->executable);
+		to->command = copy_string(profile, from->process, from->command);
+	}
+	scan->apis = gpumon_calloc(reader->api_count + 1, sizeof(*scan->apis));
+	for (size_t i = 0; i < reader->api_count; i++) {
+		const struct api_strings *from = &reader->apis[i];
+		struct gpumon_scan_api *to = &scan->apis[scan->api_count++];
+
+		to->process = from->process;
+		to->name = copy_string(profile, from->process, from->name);
+		to->version = copy_string(profile, from->process, from->version);
+		to->platform = copy_string(profile, from->process, from->platform);
+	}
+}
+
+static void end_streams(const struct gpumon_streams *streams, struct gpumon_scan *scan,
+			const struct gpumon_profile *profile)
+{
+	scan->streams = gpumon_calloc((size_t)streams->keys.used + 1, sizeof(*scan->streams));
+	for (uint32_t i = 0; i < streams->keys.used; i++) {
+		const struct gpumon_stream_told *told = &streams->told[i];
+
+		scan->streams[scan->stream_count++] = (struct gpumon_scan_stream){
+			told->process, told->context, told->stream, told->priority,
+			copy_string(profile, told->process, told->string)
+		};
+	}
+	qsort(scan->streams, scan->stream_count, sizeof(*scan->streams), by_key);
+}
+
+static void end_notes(const struct gpumon_scan_reader *reader, const struct gpumon_profile *profile)
+{
+	struct gpumon_scan *scan = reader->scan;
+	struct gpumon_intern known = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < reader->note_count; i++) {
+		const struct note *note = &reader->notes[i];
+		char *text = copy_string(profile, note->process, note->text);
+		bool added = false;
+
+		if (note->flags & GPUMON_NOTE_NOTHING) {
+			free(scan->nothing);
+			scan->nothing = text;
+			continue;
+		}
+		scan->no_gpu |= note->flags & GPUMON_NOTE_NO_GPU;
+		if (*text)
+			(void)gpumon_intern(&known, text, &added);
+		if (!added) {
+			free(text);
+			continue;
+		}
+		*(char **)GPUMON_GROW(scan->notes, n) = text;
+		scan->note_count = (unsigned int)n;
+		if (note->flags & (GPUMON_NOTE_NO_GPU | GPUMON_NOTE_MISSING))
+			scan->missing_notes++;
+	}
+	gpumon_intern_clear(&known);
+}
+
+static void end_totals(const struct gpumon_scan_reader *reader)
+{
+	struct gpumon_record_totals *to = &reader->scan->totals;
+
+	reader->scan->totals_known = reader->totals_count > 0;
+	for (size_t i = 0; i < reader->totals_count; i++) {
+		const struct gpumon_record_totals *from = &reader->totals[i].last;
+
+		to->launches += from->launches;
+		to->captured += from->captured;
+		to->kernels += from->kernels;
+		to->copies += from->copies;
+		to->sets += from->sets;
+		to->device_bytes += from->device_bytes;
+	}
+}
+
+/* --- the timeline */
 
 /* Devices first, then the busiest rows. */
 static int by_busy(const void *a, const void *b)
@@ -107,47 +505,43 @@ static int by_busy(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The bins to fill, or to empty for a gap. */
-struct filling {
-	const struct gpumon_scan *scan;
-	uint64_t *busy_ns;
-	bool empty;
-};
-
-static void fill_bins(void *data, uint64_t start, uint64_t end)
+static void add_unknown(const struct gpumon_scan *scan, uint64_t *unknown_ns, uint64_t start,
+			uint64_t end)
 {
-	const struct filling *filling = data;
-	const struct gpumon_scan *scan = filling->scan;
-	uint64_t first;
+	uint64_t last = scan->first_ns + scan->bin_ns * scan->bins;
 
-	if (start < scan->first_ns)
-		start = scan->first_ns;
-	if (end <= start)
-		return;
-	first = (start - scan->first_ns) / scan->bin_ns;
-	for (uint64_t bin = first; bin < scan->bins; bin++) {
-		uint64_t begin = scan->first_ns + bin * scan->bin_ns;
-		uint64_t from = start > begin ? start : begin;
-		uint64_t to = end < begin + scan->bin_ns ? end : begin + scan->bin_ns;
+	start = start > scan->first_ns ? start : scan->first_ns;
+	end = end < last ? end : last;
+	while (start < end) {
+		uint64_t bin = (start - scan->first_ns) / scan->bin_ns;
+		uint64_t behind = scan->first_ns + (bin + 1) * scan->bin_ns;
 
-		if (to <= from)
-			break;
-		if (!filling->empty)
-			filling->busy_ns[bin] += to - from;
-		else if (filling->busy_ns[bin] > to - from)
-			filling->busy_ns[bin] -= to - from;
-		else
-			filling->busy_ns[bin] = 0;
+		behind = behind < end ? behind : end;
+		unknown_ns[bin] += behind - start;
+		start = behind;
 	}
 }
 
-/* Busy from its first to its last time. The second pass removes the gaps. */
-static int add_row(struct reading *reading, const struct gpumon_device_row *of)
+/* The time outside of windows. */
+static void fill_unknown(const struct gpumon_windows *windows, const struct gpumon_scan *scan,
+			 struct gpumon_scan_row *row)
 {
-	const struct gpumon_key key = { { of->process, of->device, of->context, of->stream } };
-	struct gpumon_scan *scan = reading->scan;
-	struct gpumon_scan_row *row = &scan->rows[scan->row_count];
-	bool added;
+	uint64_t since = 0;
+
+	row->unknown_ns = gpumon_calloc(scan->bins, sizeof(*row->unknown_ns));
+	for (uint32_t i = 0; i < windows->used; i++) {
+		add_unknown(scan, row->unknown_ns, since, windows->at[i].start_ns);
+		since = windows->at[i].end_ns;
+	}
+	add_unknown(scan, row->unknown_ns, since, UINT64_MAX);
+}
+
+static void add_row(struct gpumon_scan *scan, const struct gpumon_profile *profile,
+		    const struct gpumon_device_row *of)
+{
+	const struct gpumon_windows *windows = gpumon_profile_windows(profile, of);
+	struct gpumon_scan_row *row = &scan->rows[scan->row_count++];
+	uint32_t count = scan->bins - of->bins.first;
 
 	row->process = of->process;
 	row->device = of->device;
@@ -155,295 +549,13 @@ static int add_row(struct reading *reading, const struct gpumon_device_row *of)
 	row->stream = of->stream;
 	row->gpu = of->gpu;
 	row->of = of;
-	row->busy_ns = calloc(scan->bins, sizeof(*row->busy_ns));
-	scan->row_count++;
-	if (!row->busy_ns || gpumon_keys_number(&reading->rows, &key, &added) == GPUMON_KEY_NONE)
-		return -1;
-	/* The profile has joined what its users did. */
-	if (of->users) {
-		if (of->bin_busy_ns)
-			memcpy(row->busy_ns, of->bin_busy_ns, scan->bins * sizeof(*row->busy_ns));
-		return 0;
-	}
-	fill_bins(&(struct filling){ .scan = scan, .busy_ns = row->busy_ns }, of->first_ns,
-		  of->last_ns);
-	return 0;
-}
-
-/* Every row needs bins, so only as many rows are made as a user can look at. */
-static int make_rows(struct reading *reading, const struct gpumon_profile *profile)
-{
-	const struct gpumon_device_row *devices, **sorted;
-	struct gpumon_scan *scan = reading->scan;
-	unsigned int count, rows;
-	int ret = 0;
-
-	devices = gpumon_profile_devices(profile, &count);
-	rows = count < ROWS_MAX ? count : ROWS_MAX;
-	scan->rows_left = count - rows;
-	scan->rows = calloc(rows + 1, sizeof(*scan->rows));
-	reading->busy = calloc(rows + 1, sizeof(*reading->busy));
-	sorted = calloc(count + 1, sizeof(*sorted));
-	for (unsigned int i = 0; sorted && i < count; i++)
-		sorted[i] = &devices[i];
-	if (sorted)
-		qsort(sorted, count, sizeof(*sorted), by_busy);
-	if (!scan->rows || !reading->busy || !sorted)
-		ret = -1;
-	for (unsigned int i = 0; i < rows && !ret; i++)
-		ret = add_row(reading, sorted[i]);
-	free(sorted);
-	return ret;
-}
-
-static void add_busy(struct reading *reading, uint32_t process, uint32_t device, uint32_t context,
-		     uint32_t stream, uint64_t start, uint64_t end)
-{
-	struct filling gap = { .scan = reading->scan, .empty = true };
-	const struct gpumon_key key = { { process, device, context, stream } };
-	uint32_t place = gpumon_keys_number(&reading->rows, &key, NULL);
-
-	if (place == GPUMON_KEY_NONE)
-		return;
-	gap.busy_ns = reading->scan->rows[place].busy_ns;
-	if (reading->second ? gpumon_busy_add(&reading->busy[place], start, end, fill_bins, &gap) :
-			      gpumon_busy_look(&reading->busy[place], start, end))
-		reading->failed = true;
-}
-
-static void on_work(struct reading *reading, uint32_t process, const struct gpumon_record *record)
-{
-	struct gpumon_work_fields work;
-
-	/* What has no times is not busy, as in the table of devices. */
-	if (!gpumon_work_fields(record, &work) || !work.valid)
-		return;
-	add_busy(reading, process, work.device, work.context, work.stream, work.start_ns,
-		 work.end_ns);
-	add_busy(reading, process, work.device, 0, ~0u, work.start_ns, work.end_ns);
-}
-
-static void turn_gaps(struct reading *reading)
-{
-	for (unsigned int i = 0; i < reading->scan->row_count; i++)
-		gpumon_busy_turn(&reading->busy[i], 0);
-	reading->second = true;
-}
-
-static void end_busy(struct reading *reading)
-{
-	for (unsigned int i = 0; i < reading->scan->row_count; i++) {
-		struct filling gap = { .scan = reading->scan,
-				       .busy_ns = reading->scan->rows[i].busy_ns,
-				       .empty = true };
-
-		if (gpumon_busy_end(&reading->busy[i], 0, fill_bins, &gap))
-			reading->failed = true;
-	}
-}
-
-static void on_process(struct reading *reading, uint32_t process,
-		       const struct gpumon_record_process *record)
-{
-	struct gpumon_scan_process *to;
-	struct wanted *wanted;
-
-	to = GPUMON_GROW(reading->scan->processes, reading->process_count);
-	wanted = GPUMON_GROW(reading->wanted, reading->wanted_count);
-	if (!to || !wanted) {
-		reading->failed = true;
-		return;
-	}
-	reading->scan->process_count = (unsigned int)reading->process_count;
-	to->number = process;
-	to->pid = record->pid;
-	to->host_pid = record->host_pid;
-	to->rank = record->rank;
-	to->cupti_version = record->cupti_version;
-	to->driver_version = record->driver_version;
-	*wanted = (struct wanted){ process, record->host, record->executable, record->command };
-}
-
-static void on_totals(struct reading *reading, uint32_t process, const struct gpumon_record *record)
-{
-	struct totals *totals = NULL;
-
-	for (size_t i = reading->totals_count; i-- && !totals;) {
-		if (reading->totals[i].process == process)
-			totals = &reading->totals[i];
-	}
-	if (!totals)
-		totals = GPUMON_GROW(reading->totals, reading->totals_count);
-	if (!totals) {
-		reading->failed = true;
-		return;
-	}
-	totals->process = process;
-	gpumon_record_copy(&totals->last, sizeof(totals->last), record);
-}
-
-static void add_totals(struct reading *reading)
-{
-	struct gpumon_record_totals *to = &reading->scan->totals;
-
-	reading->scan->totals_known = reading->totals_count > 0;
-	for (size_t i = 0; i < reading->totals_count; i++) {
-		const struct gpumon_record_totals *from = &reading->totals[i].last;
-
-		to->launches += from->launches;
-		to->captured += from->captured;
-		to->kernels += from->kernels;
-		to->copies += from->copies;
-		to->sets += from->sets;
-		to->device_bytes += from->device_bytes;
-	}
-}
-
-static void on_unified(struct reading *reading, const struct gpumon_record *record)
-{
-	struct gpumon_record_unified_memory unified;
-	enum gpumon_unified_kind kind;
-	struct gpumon_unified *to;
-
-	gpumon_record_copy(&unified, sizeof(unified), record);
-	kind = gpumon_unified_kind(unified.kind);
-	to = &reading->scan->unified[kind];
-	to->count++;
-	if (gpumon_unified_has_bytes(kind))
-		to->bytes = gpumon_add_saturated(to->bytes, unified.value);
-	if (gpumon_unified_is_fault(kind))
-		to->faults = gpumon_add_saturated(
-			to->faults, kind == GPUMON_UNIFIED_GPU_FAULT ? unified.value : 1);
-	if (gpumon_unified_has_end(kind) && unified.start_ns && unified.end_ns > unified.start_ns)
-		to->ns = gpumon_add_saturated(to->ns, unified.end_ns - unified.start_ns);
-}
-
-static bool is_work(const struct gpumon_record *record)
-{
-	return record->type == GPUMON_RECORD_KERNEL || record->type == GPUMON_RECORD_COPY ||
-	       record->type == GPUMON_RECORD_SET || record->type == GPUMON_RECORD_GRAPH;
-}
-
-static void on_record(struct reading *reading, uint32_t process, const struct gpumon_record *record)
-{
-	struct gpumon_record_process of;
-	struct gpumon_record_note from;
-	struct note *note;
-
-	if (is_work(record) && reading->scan->bin_ns)
-		on_work(reading, process, record);
-	if (reading->second)
-		return;
-	switch (record->type) {
-	case GPUMON_RECORD_STRING:
-		if (gpumon_names_add(&reading->names, process,
-				     (const struct gpumon_record_string *)record))
-			reading->failed = true;
-		break;
-	case GPUMON_RECORD_PROCESS:
-		gpumon_record_copy(&of, sizeof(of), record);
-		on_process(reading, process, &of);
-		break;
-	case GPUMON_RECORD_API:
-	case GPUMON_RECORD_CLOCK:
-		if (gpumon_scan_apis_record(&reading->apis, reading->scan, process, record))
-			reading->failed = true;
-		break;
-	case GPUMON_RECORD_NOTE:
-		gpumon_record_copy(&from, sizeof(from), record);
-		note = GPUMON_GROW(reading->notes, reading->note_count);
-		if (note)
-			*note = (struct note){ process, from.text, from.head.flags };
-		else
-			reading->failed = true;
-		break;
-	case GPUMON_RECORD_STREAM:
-		if (gpumon_streams_add(&reading->streams, process, record))
-			reading->failed = true;
-		break;
-	case GPUMON_RECORD_UNIFIED_MEMORY:
-		on_unified(reading, record);
-		break;
-	case GPUMON_RECORD_TOTALS:
-		on_totals(reading, process, record);
-		break;
-	default:
-		break;
-	}
-}
-
-static void on_info(struct reading *reading, const struct gpumon_capture_info *info, bool first)
-{
-	struct gpumon_scan *scan = reading->scan;
-
-	if (first) {
-		scan->created_ns = info->created_ns;
-		scan->host = gpumon_names_printable(info->host);
-		scan->command = gpumon_names_printable(info->command ? info->command : "");
-		reading->failed |= !scan->host || !scan->command;
-		scan->ended = true;
-	}
-	scan->ended &= info->ended;
-	scan->lost_records = gpumon_add_saturated(scan->lost_records, info->lost_records);
-}
-
-static int read_capture(struct reading *reading, const char *path, unsigned int number,
-			uint32_t *base)
-{
-	const struct gpumon_record *record;
-	struct gpumon_capture_cursor cursor;
-	struct gpumon_capture *capture;
-
-	if (gpumon_capture_open(path, &capture)) {
-		errno = 0;
-		return -1;
-	}
-	/* Times are of interest only beside those of the profile. */
-	if (reading->profile)
-		gpumon_capture_shift(capture, gpumon_profile_shift(reading->profile, number));
-	while (!reading->failed && (record = gpumon_capture_next(capture, &cursor))) {
-		bool driver = cursor.process == GPUMON_PROCESS_DRIVER;
-		uint32_t process = driver ? ~number : *base + cursor.process;
-
-		on_record(reading, process, record);
-	}
-	if (!reading->second)
-		on_info(reading, gpumon_capture_info(capture), !number);
-	*base += gpumon_capture_processes(capture);
-	gpumon_capture_free(capture);
-	return 0;
-}
-
-static void add_notes(struct reading *reading)
-{
-	struct gpumon_scan *scan = reading->scan;
-	struct gpumon_intern known = { 0 };
-	size_t n = 0;
-
-	for (size_t i = 0; i < reading->note_count && !reading->failed; i++) {
-		char *text =
-			string_copy(reading, reading->notes[i].process, reading->notes[i].text);
-		bool added = false;
-
-		if (reading->notes[i].flags & GPUMON_NOTE_NOTHING) {
-			free(scan->nothing);
-			scan->nothing = text;
-			continue;
-		}
-		scan->no_gpu |= reading->notes[i].flags & GPUMON_NOTE_NO_GPU;
-		if (text && *text && !gpumon_intern(&known, text, &added))
-			reading->failed = true;
-		if (added && GPUMON_GROW(scan->notes, n)) {
-			scan->notes[n - 1] = text;
-			scan->note_count = (unsigned int)n;
-			if (reading->notes[i].flags & (GPUMON_NOTE_NO_GPU | GPUMON_NOTE_MISSING))
-				scan->missing_notes++;
-			continue;
-		}
-		reading->failed |= added;
-		free(text);
-	}
-	gpumon_intern_clear(&known);
+	row->busy_ns = gpumon_calloc(scan->bins, sizeof(*row->busy_ns));
+	count = count < of->bins.room ? count : of->bins.room;
+	if (count)
+		memcpy(row->busy_ns + of->bins.first, of->bins.busy_ns,
+		       count * sizeof(*row->busy_ns));
+	if (windows->sampled)
+		fill_unknown(windows, scan, row);
 }
 
 static int row_order(const void *a, const void *b)
@@ -466,79 +578,57 @@ static int row_order(const void *a, const void *b)
 	return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
-int gpumon_scan_load(const char *const *paths, unsigned int count,
-		     const struct gpumon_profile *profile, unsigned int bins,
-		     struct gpumon_scan **scan)
+/* Only as many rows are made as a user can look at. */
+static void make_rows(struct gpumon_scan *scan, const struct gpumon_profile *profile)
 {
-	struct reading reading = { .scan = calloc(1, sizeof(*reading.scan)) };
-	uint64_t last_ns = 0;
-	uint32_t base = 0;
-	int ret = 0;
+	const struct gpumon_device_row *devices, **sorted;
+	unsigned int count, rows;
 
-	*scan = NULL;
-	if (!reading.scan) {
-		errno = ENOMEM;
-		return -1;
-	}
-	reading.profile = profile;
-	if (profile && bins) {
-		reading.scan->bins = bins < GPUMON_BINS_MAX ? bins : GPUMON_BINS_MAX;
-		gpumon_profile_times(profile, &reading.scan->first_ns, &last_ns);
-		/* A damaged capture can contain any times. */
-		if (last_ns > reading.scan->first_ns &&
-		    last_ns - reading.scan->first_ns < INT64_MAX)
-			reading.scan->bin_ns =
-				(last_ns - reading.scan->first_ns) / reading.scan->bins + 1;
-		if (reading.scan->bin_ns && make_rows(&reading, profile))
-			reading.failed = true;
-	}
-	for (unsigned int i = 0; i < count && !ret; i++)
-		ret = read_capture(&reading, paths[i], i, &base);
-	if (reading.scan->row_count && !reading.failed && !ret) {
-		turn_gaps(&reading);
-		base = 0;
-		for (unsigned int i = 0; i < count && !ret; i++)
-			ret = read_capture(&reading, paths[i], i, &base);
-		end_busy(&reading);
-	}
-	for (size_t i = 0; i < reading.wanted_count && !ret; i++) {
-		const struct wanted *wanted = &reading.wanted[i];
-		struct gpumon_scan_process *process = &reading.scan->processes[i];
+	scan->bins = profile->options.bins;
+	if (scan->bins)
+		scan->first_ns = profile->first_ns;
+	scan->bin_ns = gpumon_profile_bin_ns(profile);
+	if (!scan->bin_ns)
+		return;
+	devices = gpumon_profile_devices(profile, &count);
+	rows = count < ROWS_MAX ? count : ROWS_MAX;
+	scan->rows_left = count - rows;
+	scan->rows = gpumon_calloc((size_t)rows + 1, sizeof(*scan->rows));
+	sorted = gpumon_calloc((size_t)count + 1, sizeof(*sorted));
+	for (unsigned int i = 0; i < count; i++)
+		sorted[i] = &devices[i];
+	qsort(sorted, count, sizeof(*sorted), by_busy);
+	for (unsigned int i = 0; i < rows; i++)
+		add_row(scan, profile, sorted[i]);
+	free(sorted);
+	qsort(scan->rows, scan->row_count, sizeof(*scan->rows), row_order);
+}
 
-		process->host = string_copy(&reading, wanted->process, wanted->host);
-		process->executable = string_copy(&reading, wanted->process, wanted->executable);
-		process->command = string_copy(&reading, wanted->process, wanted->command);
-	}
-	if (!ret) {
-		if (gpumon_scan_apis_end(&reading.apis, reading.scan, &reading.names))
-			reading.failed = true;
-		if (gpumon_scan_windows(profile, reading.scan))
-			reading.failed = true;
-		if (gpumon_scan_streams(&reading.streams, reading.scan, &reading.names))
-			reading.failed = true;
-		add_notes(&reading);
-		add_totals(&reading);
-	}
-	if (reading.scan->row_count)
-		qsort(reading.scan->rows, reading.scan->row_count, sizeof(*reading.scan->rows),
-		      row_order);
-	if (!ret && reading.failed) {
-		errno = ENOMEM;
-		ret = -1;
-	}
-	gpumon_names_clear(&reading.names);
-	for (unsigned int i = 0; reading.busy && i < reading.scan->row_count; i++)
-		gpumon_busy_clear(&reading.busy[i]);
-	gpumon_keys_clear(&reading.rows);
-	free(reading.wanted);
-	free(reading.apis.wanted);
-	free(reading.notes);
-	free(reading.totals);
-	gpumon_streams_clear(&reading.streams);
-	free(reading.busy);
-	if (ret)
-		gpumon_scan_free(reading.scan);
-	else
-		*scan = reading.scan;
-	return ret;
+void gpumon_scan_reader_free(struct gpumon_scan_reader *reader)
+{
+	if (!reader)
+		return;
+	gpumon_scan_free(reader->scan);
+	free(reader->processes);
+	free(reader->apis);
+	free(reader->notes);
+	free(reader->totals);
+	gpumon_streams_clear(&reader->streams);
+	free(reader);
+}
+
+struct gpumon_scan *gpumon_scan_end(struct gpumon_scan_reader *reader,
+				    const struct gpumon_profile *profile)
+{
+	struct gpumon_scan *scan = reader->scan;
+
+	end_info(scan, profile);
+	end_processes(reader, profile);
+	end_streams(&reader->streams, scan, profile);
+	end_notes(reader, profile);
+	end_totals(reader);
+	make_rows(scan, profile);
+	reader->scan = NULL;
+	gpumon_scan_reader_free(reader);
+	return scan;
 }

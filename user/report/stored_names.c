@@ -12,9 +12,10 @@
 #include "capture/capture.h"
 #include "stored_names.h"
 #include "lib/array.h"
+#include "lib/memory.h"
 #include "lib/pool.h"
 #include "lib/read_at.h"
-#include "profile_tables.h"
+#include "captures.h"
 
 #define HEAD "gpumon-symbols 1\n"
 /* The file is not trusted: read no more than this. */
@@ -102,8 +103,8 @@ static char *take_field(char **at)
 	return field;
 }
 
-/* 1: a new address, 0: invalid or already known, -1: no memory. */
-static int add_place(struct gpumon_stored_names *kept, const char *line, uint32_t *place)
+/* Returns whether it is a valid address that is not known yet. */
+static bool add_place(struct gpumon_stored_names *names, const char *line, uint32_t *place)
 {
 	struct gpumon_key key = { { 0 } };
 	const uint32_t *first;
@@ -114,19 +115,18 @@ static int add_place(struct gpumon_stored_names *kept, const char *line, uint32_
 	errno = 0;
 	key.part[0] = strtoull(line, &end, 16);
 	if (end == line || *end != ' ')
-		return 0;
+		return false;
 	epoch = strtoull(end + 1, &end, 10);
 	if (*end || errno || epoch > UINT32_MAX)
-		return 0;
+		return false;
 	key.part[1] = epoch;
-	first = GPUMON_KEYS_VALUE(&kept->places, &key, kept->first, kept->first_room, &added);
-	if (!first)
-		return -1;
-	*place = (uint32_t)(first - kept->first);
+	first = GPUMON_KEYS_VALUE(&names->places, &key, names->first, names->first_room, &added);
+	*place = (uint32_t)(first - names->first);
 	return added;
 }
 
-static int add_function(struct gpumon_stored_names *kept, char *line, uint32_t *last)
+/* The number of the function of a line + 1; 0 if it is invalid. */
+static uint32_t add_function(struct gpumon_stored_names *names, char *line)
 {
 	bool inlined = *line == '+';
 	char *at = line + 1, *text[4];
@@ -138,47 +138,39 @@ static int add_function(struct gpumon_stored_names *kept, char *line, uint32_t *
 		if (!text[i])
 			return 0;
 	}
-	function = GPUMON_ARRAY_ADD(kept->functions, kept->used, kept->room);
-	if (!function)
-		return -1;
+	function = GPUMON_ARRAY_ADD(names->functions, names->used, names->room);
 	function->symbol.inlined = inlined;
-	function->symbol.function = gpumon_pool_text(&kept->pool, text[0]);
-	function->symbol.module = gpumon_pool_text(&kept->pool, text[1]);
+	function->symbol.function = gpumon_pool_text(&names->pool, text[0]);
+	function->symbol.module = gpumon_pool_text(&names->pool, text[1]);
 	function->symbol.line = (unsigned int)strtoul(text[2], &end, 10);
-	function->symbol.file = gpumon_pool_text(&kept->pool, text[3]);
-	if (!function->symbol.function || !function->symbol.module || !function->symbol.file)
-		return -1;
-	*last = kept->used;
-	return 1;
+	function->symbol.file = gpumon_pool_text(&names->pool, text[3]);
+	return names->used;
 }
 
-static int add_line(struct gpumon_stored_names *kept, char *line, uint32_t *place,
-		    uint32_t *previous)
+static void add_line(struct gpumon_stored_names *names, char *line, uint32_t *place,
+		     uint32_t *previous)
 {
 	uint32_t number;
-	int ret;
 
 	if (*line == '@') {
 		*previous = 0;
-		ret = add_place(kept, line + 1, place);
-		if (ret <= 0)
+		if (!add_place(names, line + 1, place))
 			*place = GPUMON_KEY_NONE;
-		return ret;
+		return;
 	}
 	if ((*line != '=' && *line != '+') || *place == GPUMON_KEY_NONE)
-		return 0;
-	ret = add_function(kept, line, &number);
-	if (ret <= 0)
-		return ret;
+		return;
+	number = add_function(names, line);
+	if (!number)
+		return;
 	if (*previous)
-		kept->functions[*previous - 1].next = number;
+		names->functions[*previous - 1].next = number;
 	else
-		kept->first[*place] = number;
+		names->first[*place] = number;
 	*previous = number;
-	return 1;
 }
 
-static int parse_stored_names(struct gpumon_stored_names *kept, char *text)
+static void parse_stored_names(struct gpumon_stored_names *names, char *text)
 {
 	uint32_t place = GPUMON_KEY_NONE, previous = 0;
 
@@ -187,18 +179,16 @@ static int parse_stored_names(struct gpumon_stored_names *kept, char *text)
 
 		/* Ignore an incomplete last line. */
 		if (!end)
-			return 0;
+			return;
 		*end = '\0';
-		if (add_line(kept, text, &place, &previous) < 0)
-			return -1;
+		add_line(names, text, &place, &previous);
 		text = end + 1;
 	}
-	return 0;
 }
 
 struct gpumon_stored_names *gpumon_stored_names_read(const char *path)
 {
-	struct gpumon_stored_names *kept;
+	struct gpumon_stored_names *names;
 	char *text = gpumon_read_file(AT_FDCWD, path, FILE_MAX);
 
 	if (!text)
@@ -208,18 +198,13 @@ struct gpumon_stored_names *gpumon_stored_names_read(const char *path)
 		errno = EINVAL;
 		return NULL;
 	}
-	kept = calloc(1, sizeof(*kept));
-	if (kept && parse_stored_names(kept, text + strlen(HEAD))) {
-		gpumon_stored_names_free(kept);
-		kept = NULL;
-	}
+	names = gpumon_calloc(1, sizeof(*names));
+	parse_stored_names(names, text + strlen(HEAD));
 	free(text);
-	if (!kept)
-		errno = ENOMEM;
-	return kept;
+	return names;
 }
 
-unsigned int gpumon_stored_names_find(const struct gpumon_stored_names *kept, uint64_t address,
+unsigned int gpumon_stored_names_find(const struct gpumon_stored_names *names, uint64_t address,
 				      uint32_t epoch, struct gpumon_symbol *found,
 				      unsigned int room)
 {
@@ -227,27 +212,27 @@ unsigned int gpumon_stored_names_find(const struct gpumon_stored_names *kept, ui
 	unsigned int count = 0;
 	uint32_t place, number;
 
-	if (!kept)
+	if (!names)
 		return 0;
 	/* Without @added nothing is added, so the cast is safe. */
-	place = gpumon_keys_number((struct gpumon_keys *)&kept->places, &key, NULL);
+	place = gpumon_keys_number((struct gpumon_keys *)&names->places, &key, NULL);
 	if (place == GPUMON_KEY_NONE)
 		return 0;
-	for (number = kept->first[place]; number && count < room;
-	     number = kept->functions[number - 1].next)
-		found[count++] = kept->functions[number - 1].symbol;
+	for (number = names->first[place]; number && count < room;
+	     number = names->functions[number - 1].next)
+		found[count++] = names->functions[number - 1].symbol;
 	return count;
 }
 
-void gpumon_stored_names_free(struct gpumon_stored_names *kept)
+void gpumon_stored_names_free(struct gpumon_stored_names *names)
 {
-	if (!kept)
+	if (!names)
 		return;
-	gpumon_pool_clear(&kept->pool);
-	gpumon_keys_clear(&kept->places);
-	free(kept->first);
-	free(kept->functions);
-	free(kept);
+	gpumon_pool_clear(&names->pool);
+	gpumon_keys_clear(&names->places);
+	free(names->first);
+	free(names->functions);
+	free(names);
 }
 
 /* --- the names of a capture */
@@ -259,66 +244,25 @@ void gpumon_stored_names_free(struct gpumon_stored_names *kept)
 
 #define NEW_FILE ".symbols.new"
 
-/* Everything in a capture that names depend on. */
-struct names {
-	struct gpumon_capture *capture;
-	struct gpumon_pool pool;
-	struct gpumon_tables tables;
-	int directory;
-};
-
-static int no_memory(struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				"no names of functions are kept in the capture: no memory");
-}
-
-static int read_capture(struct names *names, const char *path, struct gpumon_error *err)
-{
-	struct gpumon_capture_cursor cursor;
-	const struct gpumon_record *record;
-	uint32_t count;
-
-	if (gpumon_capture_open(path, &names->capture)) {
-		*err = *gpumon_capture_error();
-		return -1;
-	}
-	names->tables.pool = &names->pool;
-	while ((record = gpumon_capture_next(names->capture, &cursor))) {
-		if (cursor.process != GPUMON_PROCESS_DRIVER &&
-		    gpumon_tables_record(&names->tables, cursor.process, record))
-			return no_memory(err);
-	}
-	count = gpumon_capture_processes(names->capture);
-	if (count && !gpumon_tables_process(&names->tables, count - 1))
-		return no_memory(err);
-	for (uint32_t i = 0; i < count; i++)
-		names->tables.processes[i].name = gpumon_capture_name(names->capture, i);
-	return 0;
-}
-
 /* Use the live process's root. Do not use the files of another process with the same pid. */
-static int find_root(struct gpumon_tables_process *process)
+static void find_root(struct gpumon_tables_process *process)
 {
 	char root[64];
 
 	if (!process->record.host_pid)
-		return 0;
+		return;
 	snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", process->record.host_pid);
-	if (access(root, X_OK))
-		return 0;
-	process->root = strdup(root);
-	return process->root ? 0 : -1;
+	if (!access(root, X_OK))
+		process->root = gpumon_strdup(root);
 }
 
-/* All code addresses on stacks, in the form used for look-ups. NULL without memory. */
+/* All code addresses on stacks, in the form used for look-ups. To free. */
 static uint64_t *find_addresses(const struct gpumon_tables_process *process, size_t *count)
 {
-	uint64_t *addresses = malloc((process->stack_used + 1) * sizeof(*addresses));
+	uint64_t *addresses =
+		gpumon_reallocarray(NULL, process->stack_used + 1, sizeof(*addresses));
 	size_t used = 0, distinct = 0;
 
-	if (!addresses)
-		return NULL;
 	for (size_t at = 0; at < process->stack_used;) {
 		uint32_t depth = (uint32_t)process->stack[at++];
 
@@ -345,14 +289,12 @@ static uint64_t time_of(const struct gpumon_tables_process *process, uint32_t ep
 	return epoch < process->unmapped_used ? process->unmapped[epoch] - 1 : INT64_MAX;
 }
 
-static int write_names(FILE *out, const struct gpumon_tables_process *process)
+static void write_names(FILE *out, const struct gpumon_tables_process *process)
 {
 	struct gpumon_symbol found[INLINED_MAX];
 	size_t count = 0;
 	uint64_t *addresses = find_addresses(process, &count);
 
-	if (!addresses)
-		return -1;
 	for (uint32_t epoch = 0; epoch <= process->unmapped_used; epoch++) {
 		uint64_t time_ns = time_of(process, epoch);
 
@@ -365,11 +307,10 @@ static int write_names(FILE *out, const struct gpumon_tables_process *process)
 		}
 	}
 	free(addresses);
-	return 0;
 }
 
-static int keep_process(const struct names *names, const struct gpumon_tables_process *process,
-			const char *path, struct gpumon_error *err)
+static int store_process(int directory, const struct gpumon_tables_process *process,
+			 const char *path, struct gpumon_error *err)
 {
 	char file[NAME_MAX];
 	int fd, error = 0;
@@ -378,9 +319,9 @@ static int keep_process(const struct names *names, const struct gpumon_tables_pr
 	if (!process->name || !process->stack_used || process->unmapped_used > EPOCHS_MAX)
 		return 0;
 	snprintf(file, sizeof(file), "%s" GPUMON_STORED_NAMES_SUFFIX, process->name);
-	(void)unlinkat(names->directory, NEW_FILE, 0);
-	fd = openat(names->directory, NEW_FILE,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	(void)unlinkat(directory, NEW_FILE, 0);
+	fd = openat(directory, NEW_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
 		error = errno;
@@ -388,45 +329,46 @@ static int keep_process(const struct names *names, const struct gpumon_tables_pr
 			close(fd);
 	} else {
 		errno = 0;
-		if (write_names(out, process))
-			error = ENOMEM;
-		if (ferror(out) && !error)
+		write_names(out, process);
+		if (ferror(out))
 			error = errno ? errno : EIO;
 		if (fclose(out) && !error)
 			error = errno;
 	}
-	if (!error && renameat(names->directory, NEW_FILE, names->directory, file))
+	if (!error && renameat(directory, NEW_FILE, directory, file))
 		error = errno;
 	if (!error)
 		return 0;
-	(void)unlinkat(names->directory, NEW_FILE, 0);
+	(void)unlinkat(directory, NEW_FILE, 0);
 	return gpumon_error_set(
 		err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,
-		"names of functions cannot be kept in %s: %s: they are looked up when the capture is read",
+		"names of functions cannot be names in %s: %s: they are looked up when the capture is read",
 		path, strerror(error));
 }
 
 int gpumon_store_names(int directory, const char *path, struct gpumon_error *err)
 {
-	struct names names = { .directory = directory };
+	struct gpumon_captures captures = { 0 };
+	struct gpumon_pool pool = { 0 };
 	char self[64];
 	const char *const paths[] = { self };
-	int ret;
+	int ret = 0;
 
 	/* Another directory may have the capture's name by now. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", directory);
-	ret = read_capture(&names, self, err);
-
-	for (uint32_t i = 0; !ret && i < names.tables.used; i++) {
-		if (find_root(&names.tables.processes[i]))
-			ret = no_memory(err);
+	if (gpumon_captures_open(&captures, paths, 1, &pool) ||
+	    gpumon_captures_define(&captures, NULL)) {
+		*err = *gpumon_capture_error();
+		ret = -1;
+		goto out;
 	}
-	if (!ret && gpumon_tables_end(&names.tables, paths))
-		ret = no_memory(err);
-	for (uint32_t i = 0; !ret && i < names.tables.used; i++)
-		ret = keep_process(&names, &names.tables.processes[i], path, err);
-	gpumon_tables_clear(&names.tables);
-	gpumon_pool_clear(&names.pool);
-	gpumon_capture_free(names.capture);
+	for (uint32_t i = 0; i < captures.tables.used; i++)
+		find_root(&captures.tables.processes[i]);
+	gpumon_captures_find_symbols(&captures);
+	for (uint32_t i = 0; !ret && i < captures.tables.used; i++)
+		ret = store_process(directory, &captures.tables.processes[i], path, err);
+out:
+	gpumon_captures_close(&captures);
+	gpumon_pool_clear(&pool);
 	return ret;
 }

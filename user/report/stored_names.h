@@ -23,24 +23,24 @@ struct gpumon_stored_names;
  * @path: file; invalid parts are skipped
  *
  * Return: names, to be freed with gpumon_stored_names_free(); NULL with errno if the file is missing,
- * unreadable or invalid, or without memory.
+ * unreadable or invalid.
  */
 struct gpumon_stored_names *gpumon_stored_names_read(const char *path);
 
 /**
  * gpumon_stored_names_find - find the functions at an address, as gpumon_symbols_find()
- * @kept: names, may be NULL
+ * @names: names, may be NULL
  * @address: address; for a return address one less than it
  * @epoch: gpumon_tables_epoch() of the time
- * @found: out; strings live as long as @kept
+ * @found: out; strings live as long as @names
  * @room: size of @found
  *
  * Return: number of functions, 0 if unknown.
  */
-unsigned int gpumon_stored_names_find(const struct gpumon_stored_names *kept, uint64_t address,
+unsigned int gpumon_stored_names_find(const struct gpumon_stored_names *names, uint64_t address,
 				      uint32_t epoch, struct gpumon_symbol *found,
 				      unsigned int room);
-void gpumon_stored_names_free(struct gpumon_stored_names *kept);
+void gpumon_stored_names_free(struct gpumon_stored_names *names);
 
 /* False for "libfoo.so+0x123", which stands for a missing name. */
 bool gpumon_symbol_is_name(const struct gpumon_symbol *symbol);

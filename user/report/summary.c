@@ -7,7 +7,7 @@
 #include "lib/sentence.h"
 #include "lib/table.h"
 #include "lib/output_text.h"
-#include "scan_streams.h"
+#include "scan.h"
 #include "path_text.h"
 #include "view.h"
 

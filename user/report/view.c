@@ -8,8 +8,7 @@
 #include "lib/output_text.h"
 #include "view.h"
 
-void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_scan *scan,
-		    struct gpumon_view *view)
+void gpumon_view_of(const struct gpumon_profile *profile, struct gpumon_view *view)
 {
 	memset(view, 0, sizeof(*view));
 	view->root = gpumon_profile_root(profile);
@@ -28,7 +27,7 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
 	view->cut_paths = gpumon_profile_cut_paths(profile);
 	view->cut_stacks = gpumon_profile_cut_stacks(profile);
 	gpumon_profile_times(profile, &view->first_ns, &view->last_ns);
-	view->scan = scan;
+	view->scan = gpumon_profile_scan(profile);
 }
 
 const char *gpumon_view_sheet(char *buf, size_t len, const struct gpumon_view *view,

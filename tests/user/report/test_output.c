@@ -444,8 +444,8 @@ static void histogram_labels(void **state)
 		double right = 0;
 		char *text;
 
-		assert_int_equal(gpumon_distribution_add(&of, 10), 0);
-		assert_int_equal(gpumon_distribution_add(&of, highest[i]), 0);
+		gpumon_distribution_add(&of, 10);
+		gpumon_distribution_add(&of, highest[i]);
 		WRITTEN(text, (gpumon_report_histogram(out, &of), 0));
 		for (char *at = text; (at = strstr(at, mark)); labels++) {
 			const char *x = at;

@@ -47,7 +47,9 @@ static void save_changed(const char *path, uint64_t *seed)
 static void changed_bytes(void **state)
 {
 	static const struct gpumon_term term = { .columns = 80 };
-	const struct gpumon_profile_options options = { .threads = true, .streams = true };
+	const struct gpumon_profile_options options = { .threads = true,
+							.streams = true,
+							.bins = 100 };
 	FILE *out = fopen("/dev/null", "w");
 	uint64_t seed = 20;
 
@@ -56,7 +58,6 @@ static void changed_bytes(void **state)
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		char *directory = capture_maker_directory(), *path = NULL;
 		struct gpumon_profile *profile = NULL;
-		struct gpumon_scan *scan = NULL;
 		struct gpumon_view view;
 		const char *paths[1];
 
@@ -66,13 +67,11 @@ static void changed_bytes(void **state)
 		assert_int_equal(gpumon_output_chrome(out, paths, 1, &no_options), 0);
 		assert_int_equal(gpumon_output_perfetto(out, paths, 1, &no_options), 0);
 		assert_int_equal(gpumon_profile_load(paths, 1, &options, &profile), 0);
-		assert_int_equal(gpumon_scan_load(paths, 1, profile, 100, &scan), 0);
-		gpumon_view_of(profile, scan, &view);
+		gpumon_view_of(profile, &view);
 		assert_int_equal(gpumon_output_report(out, &view), 0);
 		assert_int_equal(gpumon_output_summary(out, &term, &view, NULL), 0);
 		assert_int_equal(gpumon_output_json(out, &view), 0);
 		assert_int_equal(gpumon_output_pprof(out, &view), 0);
-		gpumon_scan_free(scan);
 		gpumon_profile_free(profile);
 		free(path);
 		capture_maker_remove(directory);

@@ -9,7 +9,7 @@
 
 #include "capture/capture_maker.h"
 #include "report/output.h"
-#include "report/scan_streams.h"
+#include "report/scan.h"
 
 static const struct gpumon_profile_options no_options;
 
@@ -47,12 +47,12 @@ static uint64_t sum(const struct gpumon_scan *scan, uint32_t stream)
 static void busy_bins(void **state)
 {
 	struct capture_maker *maker = capture_maker_new();
-	const struct gpumon_profile_options options = { 0 };
+	const struct gpumon_profile_options options = { .bins = 10 };
 	char *directory = capture_maker_directory(), *path = path_in(directory, "a");
 	const char *const paths[] = { path };
 	const struct gpumon_device_row *devices;
 	struct gpumon_profile *profile;
-	struct gpumon_scan *scan;
+	const struct gpumon_scan *scan;
 	unsigned int count;
 	uint32_t name = make_string(maker, "kernel");
 
@@ -76,7 +76,7 @@ static void busy_bins(void **state)
 		    .correlation = 7, .name = name, .context = 1, .stream = 7);
 	capture_maker_save(maker, path, "process-1-1", 1);
 	assert_int_equal(gpumon_profile_load(paths, 1, &options, &profile), 0);
-	assert_int_equal(gpumon_scan_load(paths, 1, profile, 10, &scan), 0);
+	scan = gpumon_profile_scan(profile);
 	assert_int_equal(scan->bins, 10);
 	assert_int_equal(scan->bin_ns, 101);
 	assert_int_equal(scan->row_count, 3);
@@ -95,7 +95,6 @@ static void busy_bins(void **state)
 	assert_int_equal(row_of(scan, 7)->busy_ns[4], 1);
 	assert_int_equal(row_of(scan, ~0u)->busy_ns[1], 49);
 	assert_int_equal(row_of(scan, 8)->busy_ns[9], 91);
-	gpumon_scan_free(scan);
 	gpumon_profile_free(profile);
 	capture_maker_free(maker);
 	free(path);
@@ -122,12 +121,12 @@ static void write_info(const char *path, const char *boot, uint64_t realtime_ns,
 /* Of two machines. What is known of a capture when the profile is read holds for the timeline, too. */
 static void one_clock(void **state)
 {
-	const struct gpumon_profile_options options = { 0 };
+	const struct gpumon_profile_options options = { .bins = 10 };
 	char *directory = capture_maker_directory();
 	char *in[] = { path_in(directory, "a"), path_in(directory, "b") };
 	const char *const paths[] = { in[0], in[1] };
 	struct gpumon_profile *profile;
-	struct gpumon_scan *scan;
+	const struct gpumon_scan *scan;
 
 	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
@@ -143,7 +142,7 @@ static void one_clock(void **state)
 	write_info(in[1], "two", 1005000, 900);
 	assert_int_equal(gpumon_profile_load(paths, 2, &options, &profile), 0);
 	write_info(in[1], "", 0, 0);
-	assert_int_equal(gpumon_scan_load(paths, 2, profile, 10, &scan), 0);
+	scan = gpumon_profile_scan(profile);
 	assert_int_equal(scan->first_ns, 1000);
 	assert_int_equal(scan->bin_ns, 5100 / 10 + 1);
 	assert_int_equal(scan->row_count, 4);
@@ -153,7 +152,6 @@ static void one_clock(void **state)
 		assert_int_equal(row->busy_ns[0], row->process ? 0 : 100);
 		assert_int_equal(row->busy_ns[9], row->process ? 100 : 0);
 	}
-	gpumon_scan_free(scan);
 	gpumon_profile_free(profile);
 	free(in[0]);
 	free(in[1]);
@@ -165,12 +163,12 @@ static void outside_of_windows(void **state)
 {
 	static const uint64_t unknown[] = { 0, 0, 3, 101, 101, 101, 94, 0, 9, 101 };
 	struct capture_maker *makers[] = { capture_maker_new(), capture_maker_new() };
-	const struct gpumon_profile_options options = { 0 };
+	const struct gpumon_profile_options options = { .bins = 10 };
 	char *directory = capture_maker_directory();
 	char *in[] = { path_in(directory, "a"), path_in(directory, "b") };
 	const char *const paths[] = { in[0], in[1] };
 	struct gpumon_profile *profile;
-	struct gpumon_scan *scan;
+	const struct gpumon_scan *scan;
 
 	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
@@ -190,7 +188,7 @@ static void outside_of_windows(void **state)
 	for (uint32_t i = 0; i < 2; i++)
 		capture_maker_save(makers[i], in[i], "process-1-1", 1);
 	assert_int_equal(gpumon_profile_load(paths, 2, &options, &profile), 0);
-	assert_int_equal(gpumon_scan_load(paths, 2, profile, 10, &scan), 0);
+	scan = gpumon_profile_scan(profile);
 	assert_int_equal(scan->bin_ns, 101);
 	assert_int_equal(scan->row_count, 4);
 	for (unsigned int i = 0; i < 4; i++) {
@@ -200,7 +198,6 @@ static void outside_of_windows(void **state)
 		for (unsigned int bin = 0; row->unknown_ns && bin < 10; bin++)
 			assert_int_equal(row->unknown_ns[bin], unknown[bin]);
 	}
-	gpumon_scan_free(scan);
 	gpumon_profile_free(profile);
 	for (uint32_t i = 0; i < 2; i++) {
 		capture_maker_free(makers[i]);
@@ -215,7 +212,8 @@ static void unified_memory(void **state)
 	struct capture_maker *maker = capture_maker_new();
 	char *directory = capture_maker_directory(), *path = path_in(directory, "a");
 	const char *const paths[] = { path };
-	struct gpumon_scan *scan;
+	struct gpumon_profile *profile;
+	const struct gpumon_scan *scan;
 
 	(void)state;
 	make_process(maker, .pid = 1, .rank = ~0u);
@@ -230,7 +228,8 @@ static void unified_memory(void **state)
 	make_unified_memory(maker, .kind = 2, .start_ns = 90, .end_ns = 0, .value = 1);
 	make_unified_memory(maker, .kind = 2, .start_ns = 90, .end_ns = 80, .value = UINT64_MAX);
 	capture_maker_save(maker, path, "process-1-1", 1);
-	assert_int_equal(gpumon_scan_load(paths, 1, NULL, 0, &scan), 0);
+	assert_int_equal(gpumon_profile_load(paths, 1, &no_options, &profile), 0);
+	scan = gpumon_profile_scan(profile);
 	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_DEVICE].count, 2);
 	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_DEVICE].bytes, 4196);
 	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_DEVICE].ns, 15);
@@ -242,7 +241,7 @@ static void unified_memory(void **state)
 	assert_int_equal(scan->unified[GPUMON_UNIFIED_UNKNOWN].count, 1);
 	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_HOST].bytes, UINT64_MAX);
 	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_HOST].ns, 0);
-	gpumon_scan_free(scan);
+	gpumon_profile_free(profile);
 	capture_maker_free(maker);
 	free(path);
 	capture_maker_remove(directory);
@@ -255,7 +254,8 @@ static void streams(void **state)
 	char *directory = capture_maker_directory(), *path = path_in(directory, "a");
 	const char *const paths[] = { path };
 	struct gpumon_view view = { 0 };
-	struct gpumon_scan *scan;
+	struct gpumon_profile *profile;
+	const struct gpumon_scan *scan;
 	char text[32];
 
 	(void)state;
@@ -266,7 +266,8 @@ static void streams(void **state)
 	make_stream(maker, .context = 2, .id = 9);
 	make_stream(maker, .context = 1, .id = 8, .priority = 2, .name = 4711);
 	capture_maker_save(maker, path, "process-1-1", 1);
-	assert_int_equal(gpumon_scan_load(paths, 1, NULL, 0, &scan), 0);
+	assert_int_equal(gpumon_profile_load(paths, 1, &no_options, &profile), 0);
+	scan = gpumon_profile_scan(profile);
 	view.scan = scan;
 	assert_int_equal(scan->stream_count, 3);
 	gpumon_view_stream_text(&view, 0, 1, 9, text, sizeof(text));
@@ -277,7 +278,7 @@ static void streams(void **state)
 	assert_string_equal(text, "stream 8 (priority 2)");
 	assert_null(gpumon_view_stream(&view, 1, 1, 9));
 	assert_null(gpumon_view_stream(&view, 0, 1, 10));
-	gpumon_scan_free(scan);
+	gpumon_profile_free(profile);
 	capture_maker_free(maker);
 	free(path);
 	capture_maker_remove(directory);
@@ -311,7 +312,8 @@ static void who_and_notes(void **state)
 	char *directory = capture_maker_directory(), *one = path_in(directory, "one");
 	char *two = path_in(directory, "two");
 	const char *const paths[] = { one, two };
-	struct gpumon_scan *scan;
+	struct gpumon_profile *profile;
+	const struct gpumon_scan *scan;
 
 	(void)state;
 	/* Totals are reported repeatedly, and the last ones count. A note is shown once. */
@@ -330,7 +332,8 @@ static void who_and_notes(void **state)
 	make_note(maker, .text = make_string(maker, "another"));
 	capture_maker_save(maker, two, "process-12-1", 12);
 	capture_maker_free(maker);
-	assert_int_equal(gpumon_scan_load(paths, 2, NULL, 0, &scan), 0);
+	assert_int_equal(gpumon_profile_load(paths, 2, &no_options, &profile), 0);
+	scan = gpumon_profile_scan(profile);
 	assert_int_equal(scan->process_count, 2);
 	assert_int_equal(scan->processes[0].number, 0);
 	assert_int_equal(scan->processes[0].rank, 3);
@@ -341,13 +344,13 @@ static void who_and_notes(void **state)
 	assert_string_equal(scan->processes[1].command, "");
 	check_counted(scan, "\"counted\":{\"launches\":57,\"captured_into_graph\":3,");
 	check_counted(scan, ",\"kernels\":40,\"copies\":5,\"sets\":6,\"device_bytes\":700}");
-	scan->totals_known = false;
+	((struct gpumon_scan *)(uintptr_t)scan)->totals_known = false;
 	check_counted(scan, "\"counted\":null");
 	assert_int_equal(scan->note_count, 2);
 	assert_string_equal(scan->notes[1], "another");
 	assert_true(scan->ended);
 	assert_int_equal(scan->row_count, 0);
-	gpumon_scan_free(scan);
+	gpumon_profile_free(profile);
 	free(one);
 	free(two);
 	capture_maker_remove(directory);
@@ -356,7 +359,7 @@ static void who_and_notes(void **state)
 static void no_capture(void **state)
 {
 	const char *const paths[] = { "/nonexistent/capture" };
-	struct gpumon_scan *scan = (void *)1;
+	struct gpumon_profile *profile;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -364,10 +367,7 @@ static void no_capture(void **state)
 	(void)state;
 	/* The reason was already reported, so errno must be 0. */
 	errno = EIO;
-	assert_int_equal(gpumon_scan_load(paths, 1, NULL, 0, &scan), -1);
-	assert_int_equal(errno, 0);
-	assert_null(scan);
-	errno = EIO;
+	assert_int_equal(gpumon_profile_load(paths, 1, &no_options, &profile), -1);
 	assert_int_equal(gpumon_output_chrome(out, paths, 1, &no_options), -1);
 	assert_int_equal(errno, 0);
 	assert_int_equal(gpumon_output_perfetto(out, paths, 1, &no_options), -1);

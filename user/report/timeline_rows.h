@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Finds the row of a timeline for an event. Rows are created on demand. */
-#ifndef GPUMON_REPORT_TRACK_ROWS_H
-#define GPUMON_REPORT_TRACK_ROWS_H
+#ifndef GPUMON_REPORT_TIMELINE_ROWS_H
+#define GPUMON_REPORT_TIMELINE_ROWS_H
 
-#include "lib/map.h"
-#include "abi/format.h"
 #include "capture/gpu.h"
-#include "record_names.h"
-#include "scan_streams.h"
-#include "track.h"
+#include "captures.h"
+#include "lib/map.h"
+#include "scan.h"
+#include "timeline.h"
 
 /*
  * Rows of one stream, for operations that overlap. If there are more, the rest share the last one.
@@ -18,14 +17,14 @@
 /**
  * struct gpumon_lanes - adjacent rows for slices that may overlap
  * @parent: parent of the rows
- * @name: number of the name of the first row
+ * @name: name of the first row
  * @rows: rows created so far
  * @ends: by row: end of its last slice
  * @n: number of @rows
  */
 struct gpumon_lanes {
 	const struct gpumon_track *parent;
-	uint32_t name;
+	const char *name;
 	struct gpumon_track *rows[GPUMON_LANES_MAX];
 	uint64_t ends[GPUMON_LANES_MAX];
 	unsigned int n;
@@ -34,31 +33,25 @@ struct gpumon_lanes {
 /**
  * struct gpumon_track_thread - the row of a thread, with its open slices
  * @depth: number of pushed ranges
- * @launch: correlation id of the last launch, with the number of its function
+ * @launch: correlation id of the last launch, with the name of its function
  * @call: the same of the last call
  */
 struct gpumon_track_thread {
 	struct gpumon_track *track;
 	unsigned int depth;
 	uint32_t launch;
-	uint32_t launch_function;
+	const char *launch_function;
 	uint32_t call;
-	uint32_t call_function;
+	const char *call_function;
 };
 
-/* Information about a process from the first pass, by its number. */
+/* The row of a process. */
 struct gpumon_track_process {
 	uint32_t number;
-	uint32_t pid;
-	uint32_t command; /* numbers of names */
-	uint32_t executable;
-	uint32_t host;
-	uint8_t boot_id[16];
-	bool launches;	  /* the library was in it, so uprobe hits are redundant */
-	uint64_t last_ns; /* when its capture ended */
 	struct gpumon_track *track;
 };
 
+/* The row of a device. */
 struct gpumon_track_device {
 	uint32_t process;
 	struct gpumon_record_device record;
@@ -67,7 +60,7 @@ struct gpumon_track_device {
 
 struct gpumon_track_rows {
 	const struct gpumon_track_sink *sink;
-	struct gpumon_record_names *names;
+	const struct gpumon_tables *tables;
 	struct gpumon_track_process *processes;
 	size_t process_count;
 	struct gpumon_track_device *devices;
@@ -79,7 +72,6 @@ struct gpumon_track_rows {
 	struct gpumon_map process_map; /* values are indexes + 1 */
 	struct gpumon_map device_map;
 	struct gpumon_map thread_map;
-	struct gpumon_map thread_names; /* from process and tid to a name */
 	struct gpumon_streams streams;
 	struct gpumon_map context_map;
 	struct gpumon_map stream_map;
@@ -89,21 +81,14 @@ struct gpumon_track_rows {
 	size_t track_count;
 	struct gpumon_track *driver;
 	bool several_hosts;
-	bool failed; /* an allocation failed */
 };
 
-/* First pass. */
-void gpumon_rows_process(struct gpumon_track_rows *rows, uint32_t number,
-			 const struct gpumon_record_process *record);
-void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, uint32_t tid,
-			     uint32_t name);
-void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
-			const struct gpumon_record_device *record);
-/* Creates it if no record described it. NULL without memory. */
-struct gpumon_track_process *gpumon_rows_find_process(struct gpumon_track_rows *rows,
-						      uint32_t number);
+/* First pass: what it describes gets a row in that order. */
+void gpumon_rows_define_process(struct gpumon_track_rows *rows, uint32_t number);
+void gpumon_rows_define_device(struct gpumon_track_rows *rows, uint32_t process,
+			       const struct gpumon_record_device *record);
 
-/* Second pass only. NULL without memory, or before. */
+/* Second pass only. */
 const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows, uint32_t number);
 struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, uint32_t process,
 					       uint32_t tid);
@@ -120,4 +105,4 @@ const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
 					    uint64_t end_ns);
 void gpumon_rows_clear(struct gpumon_track_rows *rows);
 
-#endif /* GPUMON_REPORT_TRACK_ROWS_H */
+#endif /* GPUMON_REPORT_TIMELINE_ROWS_H */

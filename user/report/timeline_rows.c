@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "lib/array.h"
-#include "capture/capture.h"
-#include "track_rows.h"
+#include "lib/memory.h"
+#include "timeline_rows.h"
 
 /* Above all pids of Linux, and below the numbers that formats use for other things. */
 #define PID_OTHER 50000000u
@@ -19,13 +19,12 @@ static uint64_t key_of_pair(uint32_t high, uint32_t low)
 }
 
 /* Index of a key. A new key gets the next index. */
-static size_t place_of(struct gpumon_track_rows *rows, struct gpumon_map *map, uint64_t key,
-		       size_t next)
+static size_t place_of(struct gpumon_map *map, uint64_t key, size_t next)
 {
 	uint64_t place = gpumon_map_get(map, key);
 
-	if (!place && gpumon_map_set(map, key, next + 1))
-		rows->failed = true;
+	if (!place)
+		gpumon_map_set(map, key, next + 1);
 	return place ? (size_t)place - 1 : next;
 }
 
@@ -33,20 +32,10 @@ static struct gpumon_track *new_track(struct gpumon_track_rows *rows, enum gpumo
 				      const struct gpumon_track *parent, uint32_t number,
 				      const char *name)
 {
-	struct gpumon_track *track = calloc(1, sizeof(*track));
-	struct gpumon_track **place;
+	struct gpumon_track *track = gpumon_calloc(1, sizeof(*track));
 
-	if (track)
-		track->name = strdup(name);
-	place = track && track->name ? GPUMON_GROW(rows->tracks, rows->track_count) : NULL;
-	if (!place) {
-		if (track)
-			free(track->name);
-		free(track);
-		rows->failed = true;
-		return NULL;
-	}
-	*place = track;
+	*(struct gpumon_track **)GPUMON_GROW(rows->tracks, rows->track_count) = track;
+	track->name = gpumon_strdup(name);
 	track->id = (uint32_t)rows->track_count;
 	track->kind = kind;
 	track->parent = parent;
@@ -55,91 +44,79 @@ static struct gpumon_track *new_track(struct gpumon_track_rows *rows, enum gpumo
 	return track;
 }
 
-struct gpumon_track_process *gpumon_rows_find_process(struct gpumon_track_rows *rows,
-						      uint32_t number)
+/* Creates it if no record described it. */
+static struct gpumon_track_process *find_process(struct gpumon_track_rows *rows, uint32_t number)
 {
-	size_t place = place_of(rows, &rows->process_map, number, rows->process_count);
+	size_t place = place_of(&rows->process_map, number, rows->process_count);
 
-	if (rows->failed)
-		return NULL;
 	if (place == rows->process_count) {
-		if (!GPUMON_GROW(rows->processes, rows->process_count)) {
-			rows->failed = true;
-			return NULL;
-		}
+		(void)GPUMON_GROW(rows->processes, rows->process_count);
 		rows->processes[place].number = number;
 	}
 	return &rows->processes[place];
 }
 
-void gpumon_rows_process(struct gpumon_track_rows *rows, uint32_t number,
-			 const struct gpumon_record_process *record)
+void gpumon_rows_define_process(struct gpumon_track_rows *rows, uint32_t number)
 {
-	struct gpumon_track_process *process = gpumon_rows_find_process(rows, number);
-
-	if (!process)
-		return;
-	process->pid = gpumon_record_pid(record);
-	/* String ids, which may be defined later. */
-	process->command = record->command;
-	process->executable = record->executable;
-	process->host = record->host;
-	memcpy(process->boot_id, record->boot_id, sizeof(process->boot_id));
+	(void)find_process(rows, number);
 }
 
-void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, uint32_t tid,
-			     uint32_t name)
+void gpumon_rows_define_device(struct gpumon_track_rows *rows, uint32_t process,
+			       const struct gpumon_record_device *record)
 {
-	if (name && gpumon_map_set(&rows->thread_names, key_of_pair(process, tid), name))
-		rows->failed = true;
-}
+	size_t place =
+		place_of(&rows->device_map, key_of_pair(process, record->id), rows->device_count);
 
-void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
-			const struct gpumon_record_device *record)
-{
-	size_t place = place_of(rows, &rows->device_map, key_of_pair(process, record->id),
-				rows->device_count);
-
-	if (rows->failed)
-		return;
-	if (place == rows->device_count && !GPUMON_GROW(rows->devices, rows->device_count)) {
-		rows->failed = true;
-		return;
-	}
+	if (place == rows->device_count)
+		(void)GPUMON_GROW(rows->devices, rows->device_count);
 	rows->devices[place].process = process;
 	rows->devices[place].record = *record;
 }
 
-static const char *host_of(struct gpumon_track_rows *rows,
-			   const struct gpumon_track_process *process)
+/* The text of a string, "" of an unknown one. */
+static const char *text_of(const struct gpumon_track_rows *rows, uint32_t process, uint32_t string)
 {
-	return gpumon_names_of(
-		rows->names, gpumon_names_string(rows->names, process->number, process->host), "");
+	const char *text = gpumon_tables_text(rows->tables, process, string);
+
+	return text ? text : "";
+}
+
+/* What a process says of itself, zeroes if it said nothing. */
+static const struct gpumon_record_process *record_of(const struct gpumon_track_rows *rows,
+						     uint32_t number)
+{
+	static const struct gpumon_record_process none;
+
+	return number < rows->tables->used ? &rows->tables->processes[number].record : &none;
+}
+
+static const char *host_of(const struct gpumon_track_rows *rows, uint32_t number)
+{
+	return text_of(rows, number, record_of(rows, number)->host);
 }
 
 const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows, uint32_t number)
 {
-	struct gpumon_track_process *process = gpumon_rows_find_process(rows, number);
-	struct gpumon_record_names *names = rows->names;
+	struct gpumon_track_process *process = find_process(rows, number);
+	const struct gpumon_record_process *record = record_of(rows, number);
 	const char *command, *executable, *base, *host;
 	uint32_t number_shown;
 	char name[512];
 
-	if (!process || process->track)
-		return process ? process->track : NULL;
-	command = gpumon_names_of(names, gpumon_names_string(names, number, process->command), "");
-	executable =
-		gpumon_names_of(names, gpumon_names_string(names, number, process->executable), "");
+	if (process->track)
+		return process->track;
+	command = text_of(rows, number, record->command);
+	executable = text_of(rows, number, record->executable);
 	base = strrchr(executable, '/');
 	base = base ? base + 1 : executable;
-	host = rows->several_hosts ? host_of(rows, process) : "";
+	host = rows->several_hosts ? host_of(rows, number) : "";
 	snprintf(name, sizeof(name), "%s%s%s",
 		 *command ? command :
 		 *base	  ? base :
 			    "process",
 		 *host ? " on " : "", host);
 	/* A process of another host or container may have the same pid. Keep them apart. */
-	number_shown = process->pid;
+	number_shown = gpumon_record_pid(record);
 	for (size_t i = 0; i < rows->process_count; i++) {
 		if (rows->processes[i].track && rows->processes[i].track->number == number_shown)
 			number_shown = PID_OTHER + number;
@@ -151,41 +128,31 @@ const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows
 struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, uint32_t process,
 					       uint32_t tid)
 {
-	uint64_t key = key_of_pair(process, tid);
-	size_t place = place_of(rows, &rows->thread_map, key, rows->thread_count);
+	size_t place = place_of(&rows->thread_map, key_of_pair(process, tid), rows->thread_count);
 	const struct gpumon_track *parent;
 	struct gpumon_track_thread *thread;
-	uint32_t string;
+	const char *text = NULL;
 	char name[32];
 
-	if (rows->failed)
-		return NULL;
 	if (place < rows->thread_count)
 		return &rows->threads[place];
 	parent = gpumon_rows_of_process(rows, process);
-	thread = parent ? GPUMON_GROW(rows->threads, rows->thread_count) : NULL;
-	if (!thread) {
-		rows->failed = true;
-		return NULL;
-	}
-	string = (uint32_t)gpumon_map_get(&rows->thread_names, key);
+	thread = GPUMON_GROW(rows->threads, rows->thread_count);
 	snprintf(name, sizeof(name), "thread %u", tid);
-	thread->track =
-		new_track(rows, GPUMON_TRACK_THREAD, parent, tid,
-			  gpumon_names_of(rows->names,
-					  gpumon_names_string(rows->names, process, string), name));
-	return thread->track ? thread : NULL;
+	if (process < rows->tables->used)
+		text = gpumon_tables_text(
+			rows->tables, process,
+			(uint32_t)gpumon_map_get(&rows->tables->processes[process].threads, tid));
+	thread->track = new_track(rows, GPUMON_TRACK_THREAD, parent, tid, text ? text : name);
+	return thread;
 }
 
-static struct gpumon_gpu identity_of(struct gpumon_track_rows *rows,
+static struct gpumon_gpu identity_of(const struct gpumon_track_rows *rows,
 				     const struct gpumon_track_device *device)
 {
-	static const uint8_t none[16];
-	const struct gpumon_track_process *process =
-		gpumon_rows_find_process(rows, device->process);
-
-	return gpumon_gpu_of(device->record.id, &device->record, process ? process->boot_id : none,
-			     process ? host_of(rows, process) : "");
+	return gpumon_gpu_of(device->record.id, &device->record,
+			     record_of(rows, device->process)->boot_id,
+			     host_of(rows, device->process));
 }
 
 /*
@@ -218,7 +185,6 @@ static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_
 					 uint32_t id)
 {
 	static const uint8_t none[16];
-	struct gpumon_track_process *of = gpumon_rows_find_process(rows, process);
 	struct gpumon_track_device *device;
 	const char *name, *host;
 	size_t place;
@@ -228,20 +194,17 @@ static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_
 	if (!gpumon_map_get(&rows->device_map, key_of_pair(process, id))) {
 		struct gpumon_record_device unknown = { .id = id };
 
-		gpumon_rows_device(rows, process, &unknown);
+		gpumon_rows_define_device(rows, process, &unknown);
 	}
 	place = (size_t)gpumon_map_get(&rows->device_map, key_of_pair(process, id));
-	if (!of || !place || rows->failed)
-		return NULL;
 	device = &rows->devices[place - 1];
 	if (!device->track)
 		device->track = find_gpu(rows, device, uuid);
 	if (device->track)
 		return device->track;
 	instance = memcmp(device->record.mig_uuid, none, sizeof(none)) != 0;
-	name = gpumon_names_of(rows->names,
-			       gpumon_names_string(rows->names, process, device->record.name), "");
-	host = rows->several_hosts ? host_of(rows, of) : "";
+	name = text_of(rows, process, device->record.name);
+	host = rows->several_hosts ? host_of(rows, process) : "";
 	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s",
 		 gpumon_device_text(number, id, device->record.type), uuid, *name ? " " : "", name,
 		 instance ? " (MIG)" : "", *host ? " on " : "", host);
@@ -253,20 +216,11 @@ static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_
 static struct gpumon_lanes *new_lanes(struct gpumon_track_rows *rows,
 				      const struct gpumon_track *parent, const char *name)
 {
-	struct gpumon_lanes *lanes = calloc(1, sizeof(*lanes)), **place;
+	struct gpumon_lanes *lanes = gpumon_calloc(1, sizeof(*lanes));
 
-	place = lanes && parent ? GPUMON_GROW(rows->lanes, rows->lane_count) : NULL;
-	if (lanes)
-		lanes->name = gpumon_names_text(rows->names, name);
-	if (!place || !lanes->name) {
-		if (place)
-			rows->lane_count--;
-		free(lanes);
-		rows->failed = true;
-		return NULL;
-	}
-	*place = lanes;
+	*(struct gpumon_lanes **)GPUMON_GROW(rows->lanes, rows->lane_count) = lanes;
 	lanes->parent = parent;
+	lanes->name = gpumon_pool_text(rows->tables->pool, name);
 	return lanes;
 }
 
@@ -276,38 +230,31 @@ static void stream_text(struct gpumon_track_rows *rows, uint32_t process, uint32
 	const struct gpumon_stream_told *told =
 		gpumon_streams_find(&rows->streams, process, context, stream);
 
-	gpumon_stream_text(
-		text, room, stream,
-		told ? gpumon_names_of(rows->names,
-				       gpumon_names_string(rows->names, process, told->string),
-				       "") :
-		       NULL,
-		told ? told->priority : 0);
+	gpumon_stream_text(text, room, stream, told ? text_of(rows, process, told->string) : NULL,
+			   told ? told->priority : 0);
 }
 
 struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t process,
 					uint32_t device, uint32_t context, uint32_t stream)
 {
-	struct gpumon_track_process *of = gpumon_rows_find_process(rows, process);
-	uint32_t number = (uint32_t)place_of(rows, &rows->context_map,
-					     key_of_pair(process, context), rows->contexts);
-	size_t place =
-		place_of(rows, &rows->stream_map, key_of_pair(number, stream), rows->lane_count);
+	uint32_t number = (uint32_t)place_of(&rows->context_map, key_of_pair(process, context),
+					     rows->contexts);
+	size_t place = place_of(&rows->stream_map, key_of_pair(number, stream), rows->lane_count);
 	char name[224], known[160], process_text[24] = "", context_text[24] = "";
 
-	if (rows->failed || !of)
-		return NULL;
+	(void)find_process(rows, process);
 	if (number == rows->contexts)
 		rows->contexts++;
 	if (place < rows->lane_count)
 		return rows->lanes[place];
 	if (rows->process_count > 1)
-		snprintf(process_text, sizeof(process_text), " of %u", of->pid);
+		snprintf(process_text, sizeof(process_text), " of %u",
+			 gpumon_record_pid(record_of(rows, process)));
 	/* The first context of a process has number 1. */
 	if (GPUMON_NUMBER_OF(context) > 1)
 		snprintf(context_text, sizeof(context_text), " context %u",
 			 GPUMON_NUMBER_OF(context));
-	stream_text(rows, of->number, context, stream, known, sizeof(known));
+	stream_text(rows, process, context, stream, known, sizeof(known));
 	snprintf(name, sizeof(name), "%s%s%s", known, context_text, process_text);
 	return new_lanes(rows, gpu_of(rows, process, device), name);
 }
@@ -317,11 +264,9 @@ struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t 
 {
 	static const char *const names[] = { "ranges", "waits", "memory", "unified memory" };
 	/* Context numbers start at 0 and never get here. */
-	size_t place = place_of(rows, &rows->stream_map, key_of_pair(~0u - kind, process),
-				rows->lane_count);
+	size_t place =
+		place_of(&rows->stream_map, key_of_pair(~0u - kind, process), rows->lane_count);
 
-	if (rows->failed)
-		return NULL;
 	if (place < rows->lane_count)
 		return rows->lanes[place];
 	return new_lanes(rows, gpumon_rows_of_process(rows, process), names[kind]);
@@ -329,21 +274,16 @@ struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t 
 
 const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, const char *name)
 {
-	uint32_t number = gpumon_names_text(rows->names, name);
-	uint64_t place = gpumon_map_get(&rows->row_map, number);
+	uint64_t key = (uintptr_t)gpumon_pool_text(rows->tables->pool, name);
+	uint64_t place = gpumon_map_get(&rows->row_map, key);
 	struct gpumon_track *track;
 
 	if (place)
 		return rows->tracks[place - 1];
 	if (!rows->driver)
 		rows->driver = new_track(rows, GPUMON_TRACK_DRIVER, NULL, 0, "driver");
-	track = rows->driver ? new_track(rows, GPUMON_TRACK_ROW, rows->driver,
-					 (uint32_t)rows->row_map.used, name) :
-			       NULL;
-	if (!track || !number || gpumon_map_set(&rows->row_map, number, track->id)) {
-		rows->failed = true;
-		return NULL;
-	}
+	track = new_track(rows, GPUMON_TRACK_ROW, rows->driver, (uint32_t)rows->row_map.used, name);
+	gpumon_map_set(&rows->row_map, key, track->id);
 	return track;
 }
 
@@ -351,7 +291,7 @@ const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
 					    struct gpumon_lanes *lanes, uint64_t start_ns,
 					    uint64_t end_ns)
 {
-	const char *first = gpumon_names_of(rows->names, lanes->name, "");
+	const char *first = lanes->name;
 	unsigned int lane;
 	char name[160];
 
@@ -366,8 +306,6 @@ const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
 			snprintf(name, sizeof(name), "%s", first);
 		lanes->rows[lane] = new_track(rows, GPUMON_TRACK_ROW, lanes->parent,
 					      (uint32_t)rows->track_count, name);
-		if (!lanes->rows[lane])
-			return NULL;
 		lanes->n++;
 	}
 	if (end_ns > lanes->ends[lane])
@@ -392,7 +330,6 @@ void gpumon_rows_clear(struct gpumon_track_rows *rows)
 	gpumon_map_clear(&rows->process_map);
 	gpumon_map_clear(&rows->device_map);
 	gpumon_map_clear(&rows->thread_map);
-	gpumon_map_clear(&rows->thread_names);
 	gpumon_map_clear(&rows->context_map);
 	gpumon_map_clear(&rows->stream_map);
 	gpumon_map_clear(&rows->row_map);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Captures as rows of a timeline, processes with threads and GPUs with streams, and a stream of
- * events on these. Names are read in a first pass, since they may be defined after their use.
- * Memory does not grow with the length of the capture.
+ * events on these. Memory does not grow with the length of the capture.
  */
-#ifndef GPUMON_REPORT_TRACK_H
-#define GPUMON_REPORT_TRACK_H
+#ifndef GPUMON_REPORT_TIMELINE_H
+#define GPUMON_REPORT_TIMELINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,8 +67,7 @@ struct gpumon_track_argument {
 
 /**
  * struct gpumon_track_event - an event on a row
- * @name: number of the name, from 1 on, the same for the same text
- * @text: the name
+ * @name: its name, the same pointer for the same text
  * @start_ns: CLOCK_MONOTONIC
  * @end_ns: end of a slice
  * @flow: connects a launch with its GPU operations, 0 for none
@@ -82,8 +80,7 @@ struct gpumon_track_event {
 	const struct gpumon_track *track;
 	enum gpumon_track_type type;
 	enum gpumon_track_category category;
-	uint32_t name;
-	const char *text;
+	const char *name;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t flow;
@@ -127,4 +124,4 @@ int gpumon_tracks_read(const char *const *paths, unsigned int count,
 /* "kernel" and so on. */
 const char *gpumon_track_category_name(enum gpumon_track_category category);
 
-#endif /* GPUMON_REPORT_TRACK_H */
+#endif /* GPUMON_REPORT_TIMELINE_H */
