@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -21,7 +20,6 @@ struct chrome {
 	const struct gpumon_node **nodes; /* by number - 1, parents first */
 	size_t node_count;
 	bool any;
-	bool failed;
 };
 
 /* The unit is the microsecond. Three decimals keep the nanoseconds. */
@@ -101,7 +99,7 @@ static void put_track(void *data, const struct gpumon_track *track)
 	fprintf(chrome->out, "%u}}", track->parent ? track->id : order + track->id);
 }
 
-/* The number of a node, after those of its parents; 0 for the root, or without memory. */
+/* The number of a node, after those of its parents; 0 for the root. */
 static uint64_t frame_number(struct chrome *chrome, const struct gpumon_node *node)
 {
 	uint64_t number = gpumon_map_get(&chrome->frames, (uintptr_t)node);
@@ -111,11 +109,8 @@ static uint64_t frame_number(struct chrome *chrome, const struct gpumon_node *no
 		return number;
 	frame_number(chrome, node->parent);
 	place = GPUMON_GROW(chrome->nodes, chrome->node_count);
-	if (!place || gpumon_map_set(&chrome->frames, (uintptr_t)node, chrome->node_count)) {
-		chrome->failed = true;
-		return 0;
-	}
 	*place = node;
+	gpumon_map_set(&chrome->frames, (uintptr_t)node, chrome->node_count);
 	return chrome->node_count;
 }
 
@@ -239,9 +234,5 @@ int gpumon_output_chrome(FILE *out, const char *const *paths, unsigned int count
 
 	gpumon_map_clear(&chrome.frames);
 	free(chrome.nodes);
-	if (!ret && chrome.failed) {
-		errno = ENOMEM;
-		return -1;
-	}
 	return ret || ferror(out) ? -1 : 0;
 }

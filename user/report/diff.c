@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "flamegraph.h"
 #include "lib/array.h"
+#include "lib/memory.h"
 #include "lib/output_text.h"
 #include "lib/pool.h"
 #include "diff.h"
@@ -43,12 +43,12 @@ static int by_change(const void *a, const void *b)
 
 static const struct gpumon_kernel_row **sorted_kernels(const struct gpumon_view *view)
 {
-	const struct gpumon_kernel_row **rows = calloc(view->kernel_count + 1, sizeof(*rows));
+	const struct gpumon_kernel_row **rows =
+		gpumon_calloc((size_t)view->kernel_count + 1, sizeof(*rows));
 
-	for (unsigned int i = 0; rows && i < view->kernel_count; i++)
+	for (unsigned int i = 0; i < view->kernel_count; i++)
 		rows[i] = &view->kernels[i];
-	if (rows)
-		qsort(rows, view->kernel_count, sizeof(*rows), kernels_by_name);
+	qsort(rows, view->kernel_count, sizeof(*rows), kernels_by_name);
 	return rows;
 }
 
@@ -68,21 +68,16 @@ static void add_kernel(struct gpumon_diff_side *side, const struct gpumon_kernel
 	add_sums(side, row->count, row->gpu_ns, row->left_count, row->left_ns);
 }
 
-static int compare_kernels(struct gpumon_diff *diff)
+static void compare_kernels(struct gpumon_diff *diff)
 {
 	const struct gpumon_kernel_row **before = sorted_kernels(diff->before);
 	const struct gpumon_kernel_row **after = sorted_kernels(diff->after);
 	const struct gpumon_kernel_row **b = before, **a = after;
-	int ret = before && after ? 0 : -1;
 
-	while (!ret && (*b || *a)) {
+	while (*b || *a) {
 		int order = !*b ? 1 : !*a ? -1 : kernels_by_name(b, a);
 		struct gpumon_diff_kernel *kernel = GPUMON_GROW(diff->kernels, diff->kernel_count);
 
-		if (!kernel) {
-			ret = -1;
-			break;
-		}
 		kernel->name = order <= 0 ? (*b)->name : (*a)->name;
 		kernel->kind = order <= 0 ? (*b)->kind : (*a)->kind;
 		/* Rows whose mangled names differ but whose names are equal form one row here. */
@@ -99,7 +94,6 @@ static int compare_kernels(struct gpumon_diff *diff)
 	free(after);
 	if (diff->kernel_count)
 		qsort(diff->kernels, diff->kernel_count, sizeof(*diff->kernels), by_change);
-	return ret;
 }
 
 /* --- paths */
@@ -158,8 +152,8 @@ static const struct gpumon_node **new_nodes(struct comparison *comparison, size_
 }
 
 /* The children of all of @parents, sorted. */
-static int sorted_children(struct comparison *comparison, struct node_list parents,
-			   struct node_list *list)
+static void sorted_children(struct comparison *comparison, struct node_list parents,
+			    struct node_list *list)
 {
 	const struct gpumon_node *child;
 
@@ -169,15 +163,12 @@ static int sorted_children(struct comparison *comparison, struct node_list paren
 			list->n++;
 	}
 	list->at = new_nodes(comparison, list->n);
-	if (!list->at)
-		return -1;
 	list->n = 0;
 	for (size_t i = 0; i < parents.n; i++) {
 		for (child = parents.at[i]->child; child; child = child->next)
 			list->at[list->n++] = child;
 	}
 	qsort(list->at, list->n, sizeof(*list->at), by_node);
-	return 0;
 }
 
 static int function_order(const struct gpumon_node *x, const struct gpumon_node *y)
@@ -213,13 +204,13 @@ static struct node_list take_line(struct node_list *list)
 }
 
 /* One node of each line. */
-static int find_lines(struct comparison *comparison, struct node_list list, struct node_list *lines)
+static void find_lines(struct comparison *comparison, struct node_list list,
+		       struct node_list *lines)
 {
 	lines->n = 0;
 	lines->at = new_nodes(comparison, list.n);
-	while (lines->at && list.n)
+	while (list.n)
 		lines->at[lines->n++] = *take_line(&list).at;
-	return lines->at ? 0 : -1;
 }
 
 static bool has_lines(struct node_list list)
@@ -231,68 +222,55 @@ static bool has_lines(struct node_list list)
 	return false;
 }
 
-static int compare_later(struct comparison *comparison, struct node_list before,
-			 struct node_list after, size_t parent)
+static void compare_later(struct comparison *comparison, struct node_list before,
+			  struct node_list after, size_t parent)
 {
 	struct pending *pending = GPUMON_ARRAY_ADD(comparison->pending, comparison->pending_used,
 						   comparison->pending_room);
 
-	if (!pending)
-		return -1;
 	*pending = (struct pending){ before, after, parent };
-	return 0;
 }
 
 /* A number of lines on each side, of which none is on the other one. */
-static int add_unpaired(struct comparison *comparison, struct node_list *before, size_t before_n,
-			struct node_list *after, size_t after_n, size_t parent)
+static void add_unpaired(struct comparison *comparison, struct node_list *before, size_t before_n,
+			 struct node_list *after, size_t after_n, size_t parent)
 {
 	const struct node_list none = { 0 };
-	int ret = 0;
 
-	while (before_n-- && !ret)
-		ret = compare_later(comparison, take_line(before), none, parent);
-	while (after_n-- && !ret)
-		ret = compare_later(comparison, none, take_line(after), parent);
-	return ret;
+	while (before_n--)
+		compare_later(comparison, take_line(before), none, parent);
+	while (after_n--)
+		compare_later(comparison, none, take_line(after), parent);
 }
 
 /* One function below one caller: compare it line by line. */
-static int compare_lines(struct comparison *comparison, struct node_list before,
-			 struct node_list after, size_t parent)
+static void compare_lines(struct comparison *comparison, struct node_list before,
+			  struct node_list after, size_t parent)
 {
 	struct node_list of_before = { 0 }, of_after = { 0 };
 	struct gpumon_line_pairs pairs = { 0 };
 	size_t b = 0, a = 0;
-	int ret;
 
 	/* Beside a build without lines, the function is one row. */
-	if (before.n && after.n && (!has_lines(before) || !has_lines(after)))
-		return compare_later(comparison, before, after, parent);
-	ret = find_lines(comparison, before, &of_before) ||
-			      find_lines(comparison, after, &of_after) ?
-		      -1 :
-		      0;
-	if (!ret)
-		ret = gpumon_diff_pair_lines(of_before.at, of_before.n, of_after.at, of_after.n,
-					     &pairs);
-	for (size_t i = 0; i < pairs.n && !ret; i++) {
+	if (before.n && after.n && (!has_lines(before) || !has_lines(after))) {
+		compare_later(comparison, before, after, parent);
+		return;
+	}
+	find_lines(comparison, before, &of_before);
+	find_lines(comparison, after, &of_after);
+	gpumon_diff_pair_lines(of_before.at, of_before.n, of_after.at, of_after.n, &pairs);
+	for (size_t i = 0; i < pairs.n; i++) {
 		const struct gpumon_line_pair *pair = &pairs.at[i];
 
-		ret = add_unpaired(comparison, &before, pair->before - b, &after, pair->after - a,
-				   parent);
-		if (ret)
-			break;
+		add_unpaired(comparison, &before, pair->before - b, &after, pair->after - a,
+			     parent);
 		b = pair->before + 1;
 		a = pair->after + 1;
 		comparison->diff->moved += gpumon_node_order(*before.at, *after.at) != 0;
-		ret = compare_later(comparison, take_line(&before), take_line(&after), parent);
+		compare_later(comparison, take_line(&before), take_line(&after), parent);
 	}
-	if (!ret)
-		ret = add_unpaired(comparison, &before, of_before.n - b, &after, of_after.n - a,
-				   parent);
+	add_unpaired(comparison, &before, of_before.n - b, &after, of_after.n - a, parent);
 	free(pairs.at);
-	return ret;
 }
 
 /* Those that were added last come first then, as they are sorted. */
@@ -308,17 +286,14 @@ static void reverse_pending(struct comparison *comparison, uint32_t first)
 	}
 }
 
-static int compare_nodes(struct comparison *comparison, const struct pending *pending)
+static void compare_nodes(struct comparison *comparison, const struct pending *pending)
 {
 	struct node_list before = pending->before, after = pending->after, b, a;
 	struct gpumon_diff *diff = comparison->diff;
 	struct gpumon_diff_node *node = GPUMON_GROW(diff->nodes, diff->node_count);
 	uint32_t first = comparison->pending_used;
 	size_t number = diff->node_count - 1;
-	int ret = 0;
 
-	if (!node)
-		return -1;
 	node->of = after.n ? after.at[0] : before.at[0];
 	node->line_before = before.n && before.at[0]->line ? before.at[0]->line : "";
 	node->parent = pending->parent;
@@ -326,56 +301,49 @@ static int compare_nodes(struct comparison *comparison, const struct pending *pe
 		add_side(&node->before, before.at[i], diff->weight);
 	for (size_t i = 0; i < after.n; i++)
 		add_side(&node->after, after.at[i], diff->weight);
-	if (sorted_children(comparison, before, &b) || sorted_children(comparison, after, &a))
-		return -1;
-	while (!ret && (b.n || a.n)) {
+	sorted_children(comparison, before, &b);
+	sorted_children(comparison, after, &a);
+	while (b.n || a.n) {
 		int order = !b.n ? 1 : !a.n ? -1 : function_order(*b.at, *a.at);
 		const struct gpumon_node *function = order <= 0 ? *b.at : *a.at;
 		struct node_list lines_b = take_function(&b, function);
 		struct node_list lines_a = take_function(&a, function);
 
-		ret = compare_lines(comparison, lines_b, lines_a, number);
+		compare_lines(comparison, lines_b, lines_a, number);
 	}
 	reverse_pending(comparison, first);
-	return ret;
 }
 
-static int compare_trees(struct gpumon_diff *diff, const struct gpumon_node *before,
-			 const struct gpumon_node *after)
+static void compare_trees(struct gpumon_diff *diff, const struct gpumon_node *before,
+			  const struct gpumon_node *after)
 {
 	struct comparison comparison = { .diff = diff };
-	int ret = compare_later(&comparison, (struct node_list){ &before, 1 },
-				(struct node_list){ &after, 1 }, (size_t)-1);
 
-	while (!ret && comparison.pending_used) {
+	compare_later(&comparison, (struct node_list){ &before, 1 },
+		      (struct node_list){ &after, 1 }, (size_t)-1);
+	while (comparison.pending_used) {
 		struct pending next = comparison.pending[--comparison.pending_used];
 
-		ret = compare_nodes(&comparison, &next);
+		compare_nodes(&comparison, &next);
 	}
 	free(comparison.pending);
 	gpumon_pool_clear(&comparison.pool);
-	return ret;
 }
 
 struct gpumon_diff *gpumon_diff_new(const struct gpumon_view *before,
 				    const struct gpumon_view *after)
 {
-	struct gpumon_diff *diff = calloc(1, sizeof(*diff));
+	struct gpumon_diff *diff = gpumon_calloc(1, sizeof(*diff));
 	struct gpumon_view_totals of_before, of_after;
 
-	if (!diff)
-		return NULL;
 	gpumon_view_totals(before, &of_before);
 	gpumon_view_totals(after, &of_after);
 	diff->before = before;
 	diff->after = after;
 	diff->weight = of_before.gpu_ns || of_after.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
 							     GPUMON_WEIGHT_CPU_NS;
-	if (compare_kernels(diff) || compare_trees(diff, before->root, after->root)) {
-		gpumon_diff_free(diff);
-		errno = ENOMEM;
-		return NULL;
-	}
+	compare_kernels(diff);
+	compare_trees(diff, before->root, after->root);
 	return diff;
 }
 
@@ -451,12 +419,9 @@ int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 		.losses = losses,
 	};
 	struct gpumon_flame flame;
-	int ret = -1;
+	int ret;
 
-	if (gpumon_flame_init(&flame, diff->node_count)) {
-		errno = ENOMEM;
-		return -1;
-	}
+	gpumon_flame_init(&flame, diff->node_count);
 	flame.differs = true;
 	for (size_t i = 0; i < diff->node_count; i++) {
 		const struct gpumon_diff_node *node = &diff->nodes[i];
@@ -482,10 +447,8 @@ int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 		 amount_text(&after), amount_text(&before), amount_text(&gone));
 	say_sampling(sampling, sizeof(sampling), diff);
 	say_missing(losses, sizeof(losses), diff);
-	if (gpumon_flame_layout(&flame))
-		errno = ENOMEM;
-	else
-		ret = gpumon_flame_write(out, &flame, &options, false);
+	gpumon_flame_layout(&flame);
+	ret = gpumon_flame_write(out, &flame, &options, false);
 	gpumon_flame_clear(&flame);
 	return ret;
 }
@@ -545,13 +508,11 @@ struct table {
 };
 
 /* The most common distance between two lines with the same callee; the shortest of several. */
-static int find_distance(struct table *table)
+static void find_distance(struct table *table)
 {
-	long *all = calloc(table->before_n * table->after_n + 1, sizeof(*all));
+	long *all = gpumon_calloc(table->before_n * table->after_n + 1, sizeof(*all));
 	size_t n = 0, most = 0;
 
-	if (!all)
-		return -1;
 	for (size_t b = 0; b < table->before_n; b++) {
 		for (size_t a = 0; a < table->after_n; a++) {
 			bool same = calls_same(table->before[b], table->after[a]);
@@ -571,7 +532,6 @@ static int find_distance(struct table *table)
 		table->distance = all[i];
 	}
 	free(all);
-	return 0;
 }
 
 /* What a pair counts; 0 if it is none. */
@@ -657,9 +617,9 @@ static bool is_too_much(const struct table *table)
 	       (calls && calls_of(table->before, table->before_n) > CALLS_MAX / calls);
 }
 
-int gpumon_diff_pair_lines(const struct gpumon_node *const *before, size_t before_n,
-			   const struct gpumon_node *const *after, size_t after_n,
-			   struct gpumon_line_pairs *pairs)
+void gpumon_diff_pair_lines(const struct gpumon_node *const *before, size_t before_n,
+			    const struct gpumon_node *const *after, size_t after_n,
+			    struct gpumon_line_pairs *pairs)
 {
 	size_t least = before_n < after_n ? before_n : after_n;
 	struct table table = {
@@ -668,28 +628,17 @@ int gpumon_diff_pair_lines(const struct gpumon_node *const *before, size_t befor
 		.after = after,
 		.after_n = after_n,
 	};
-	int ret = 0;
 
 	pairs->n = 0;
-	pairs->at = calloc(least + 1, sizeof(*pairs->at));
-	if (!pairs->at)
-		return -1;
+	pairs->at = gpumon_calloc(least + 1, sizeof(*pairs->at));
 	if (pair_equal(&table, pairs) || !least || is_too_much(&table))
-		return 0;
+		return;
 	pairs->n = 0;
-	table.same = calloc(before_n * after_n, sizeof(*table.same));
-	table.best = calloc((before_n + 1) * (after_n + 1), sizeof(*table.best));
-	if (!table.same || !table.best || find_distance(&table))
-		ret = -1;
-	if (!ret) {
-		fill_table(&table);
-		take_pairs(&table, pairs);
-	}
+	table.same = gpumon_calloc(before_n * after_n, sizeof(*table.same));
+	table.best = gpumon_calloc((before_n + 1) * (after_n + 1), sizeof(*table.best));
+	find_distance(&table);
+	fill_table(&table);
+	take_pairs(&table, pairs);
 	free(table.same);
 	free(table.best);
-	if (ret) {
-		free(pairs->at);
-		pairs->at = NULL;
-	}
-	return ret;
 }

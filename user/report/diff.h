@@ -79,11 +79,10 @@ struct gpumon_line_pairs {
  * and a pair calls the same function. Of all ways to pair as many as possible, that one is taken in
  * which most lines moved by the most common distance.
  *
- * Return: 0, or -1 without memory.
  */
-int gpumon_diff_pair_lines(const struct gpumon_node *const *before, size_t before_n,
-			   const struct gpumon_node *const *after, size_t after_n,
-			   struct gpumon_line_pairs *pairs);
+void gpumon_diff_pair_lines(const struct gpumon_node *const *before, size_t before_n,
+			    const struct gpumon_node *const *after, size_t after_n,
+			    struct gpumon_line_pairs *pairs);
 
 /* The signed difference, limited to the range of the type. */
 int64_t gpumon_diff_change(uint64_t before, uint64_t after);

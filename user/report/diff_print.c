@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/json.h"
 #include "lib/version.h"
 #include "lib/sentence.h"
@@ -178,16 +179,14 @@ static int by_change(const void *a, const void *b)
 static int print_paths(FILE *out, const struct gpumon_term *term, const struct gpumon_diff *diff,
 		       unsigned int rows)
 {
-	const struct gpumon_diff_node **nodes = calloc(diff->node_count + 1, sizeof(*nodes));
-	const struct gpumon_node **of = calloc(rows, sizeof(*of));
-	char **texts = calloc(rows, sizeof(*texts));
+	const struct gpumon_diff_node **nodes = gpumon_calloc(diff->node_count + 1, sizeof(*nodes));
+	const struct gpumon_node **of = gpumon_calloc(rows, sizeof(*of));
+	char **texts = gpumon_calloc(rows, sizeof(*texts));
 	struct gpumon_table *table;
 	bool any = false;
 	size_t n = 0, all;
-	int ret = -1;
+	int ret = 0;
 
-	if (!nodes || !of || !texts)
-		goto out;
 	for (size_t i = 0; i < diff->node_count; i++) {
 		if (!diff->nodes[i].before.ns && !diff->nodes[i].after.ns)
 			continue;
@@ -199,14 +198,11 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 	if (n > rows)
 		n = rows;
 	/* Without callers (--gpu-only) it would repeat the table by kernel. */
-	ret = 0;
 	if (!any)
 		goto out;
 	for (size_t i = 0; i < n; i++)
 		of[i] = nodes[i]->of;
-	ret = gpumon_path_texts(of, (unsigned int)n, gpumon_table_below_columns(term), texts);
-	if (ret)
-		goto out;
+	gpumon_path_texts(of, (unsigned int)n, gpumon_table_below_columns(term), texts);
 	print_heading(
 		out, term, "Call paths",
 		diff->moved ?

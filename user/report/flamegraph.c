@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "flamegraph.h"
+#include "lib/memory.h"
 #include "lib/output_text.h"
 #include "view.h"
 
-int gpumon_flame_init(struct gpumon_flame *flame, size_t room)
+void gpumon_flame_init(struct gpumon_flame *flame, size_t room)
 {
 	memset(flame, 0, sizeof(*flame));
-	flame->frames = calloc(room ? room : 1, sizeof(*flame->frames));
+	flame->frames = gpumon_calloc(room ? room : 1, sizeof(*flame->frames));
 	flame->room = room;
-	return flame->frames ? 0 : -1;
 }
 
 void gpumon_flame_clear(struct gpumon_flame *flame)
@@ -191,13 +190,11 @@ static void sort_children(struct gpumon_frame *parent, struct gpumon_frame **roo
 	parent->child = n ? room[0] : NULL;
 }
 
-int gpumon_flame_layout(struct gpumon_flame *flame)
+void gpumon_flame_layout(struct gpumon_flame *flame)
 {
 	struct gpumon_frame **room =
-		malloc((flame->n ? flame->n : 1) * sizeof(struct gpumon_frame *));
+		gpumon_malloc((flame->n ? flame->n : 1) * sizeof(struct gpumon_frame *));
 
-	if (!room)
-		return -1;
 	sum_frames(flame);
 	for (size_t i = 0; i < flame->n; i++) {
 		struct gpumon_frame *frame = &flame->frames[i];
@@ -210,11 +207,10 @@ int gpumon_flame_layout(struct gpumon_flame *flame)
 		sort_children(frame, room);
 	}
 	free(room);
-	return 0;
 }
 
-int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
-		    enum gpumon_weight weight)
+void gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
+		     enum gpumon_weight weight)
 {
 	const struct gpumon_node *node = root;
 	struct gpumon_frame *frame = NULL;
@@ -222,8 +218,7 @@ int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 
 	for (; node; node = gpumon_tree_next(node, root))
 		n++;
-	if (gpumon_flame_init(flame, n))
-		return -1;
+	gpumon_flame_init(flame, n);
 	for (node = root; node;) {
 		frame = gpumon_flame_add(flame, frame);
 		frame->node = node;
@@ -251,11 +246,7 @@ int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 		node = node->next;
 		frame = frame->parent;
 	}
-	if (gpumon_flame_layout(flame)) {
-		gpumon_flame_clear(flame);
-		return -1;
-	}
-	return 0;
+	gpumon_flame_layout(flame);
 }
 
 /* --- drawing */
@@ -378,7 +369,7 @@ static int by_total(const void *a, const void *b)
 }
 
 /*
- * The lines of a frame with something in them, the heaviest first, to be freed; NULL without memory.
+ * The lines of a frame with something in them, the heaviest first, to be freed.
  */
 static struct line *lines_of(const struct gpumon_frame *frame, size_t *count)
 {
@@ -388,9 +379,7 @@ static struct line *lines_of(const struct gpumon_frame *frame, size_t *count)
 
 	for (same = frame; same; same = same->same)
 		n++;
-	lines = calloc(n, sizeof(*lines));
-	if (!lines)
-		return NULL;
+	lines = gpumon_calloc(n, sizeof(*lines));
 	n = 0;
 	for (same = frame; same; same = same->same) {
 		if (same->line_total)
@@ -724,10 +713,7 @@ int gpumon_output_flamegraph(FILE *out, const struct gpumon_node *root,
 	struct gpumon_flame flame;
 	int ret;
 
-	if (gpumon_flame_of(&flame, root, options->weight)) {
-		errno = ENOMEM;
-		return -1;
-	}
+	gpumon_flame_of(&flame, root, options->weight);
 	ret = gpumon_flame_write(out, &flame, options, false);
 	gpumon_flame_clear(&flame);
 	return ret;

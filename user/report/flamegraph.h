@@ -69,8 +69,7 @@ struct gpumon_flame {
 	bool differs;
 };
 
-/* -1 without memory. */
-int gpumon_flame_init(struct gpumon_flame *flame, size_t room);
+void gpumon_flame_init(struct gpumon_flame *flame, size_t room);
 /* Add a frame, zeroed except for its parent. There must be room. */
 struct gpumon_frame *gpumon_flame_add(struct gpumon_flame *flame, struct gpumon_frame *parent);
 /**
@@ -81,10 +80,8 @@ struct gpumon_frame *gpumon_flame_add(struct gpumon_flame *flame, struct gpumon_
  * function is joined into its caller if that is an unnamed function of the same library and calls
  * nothing else: libraries without symbols would otherwise fill rows with numbers. The heaviest
  * children come first.
- *
- * Return: 0, or -1 without memory.
  */
-int gpumon_flame_layout(struct gpumon_flame *flame);
+void gpumon_flame_layout(struct gpumon_flame *flame);
 /* The frame that stands for one of @frames. */
 static inline struct gpumon_frame *gpumon_flame_shown(struct gpumon_frame *frame)
 {
@@ -103,12 +100,9 @@ static inline struct gpumon_frame *gpumon_flame_next(struct gpumon_frame *frame)
 	return frame ? frame->next : NULL;
 }
 
-/*
- * Make one from a profile's tree, with layout. Frames are in the order of its nodes. -1 without
- * memory.
- */
-int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
-		    enum gpumon_weight weight);
+/* Make one from a profile's tree, with layout. Frames are in the order of its nodes. */
+void gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
+		     enum gpumon_weight weight);
 void gpumon_flame_clear(struct gpumon_flame *flame);
 
 /**

@@ -4,6 +4,7 @@
 
 #include "lib/array.h"
 #include "lib/map.h"
+#include "lib/memory.h"
 #include "lib/output_text.h"
 #include "lib/squeeze.h"
 #include "path_text.h"
@@ -155,7 +156,17 @@ static void make_word(struct word *word, char *text)
 	word->columns = text ? gpumon_text_columns(text) : 0;
 }
 
-/* The label of a node, which has its class. NULL without memory. */
+/* As gpumon_text_squeeze(). */
+static char *squeeze(const char *text, unsigned int columns, const size_t *mark, size_t marks)
+{
+	char *short_text = gpumon_text_squeeze(text, columns, mark, marks);
+
+	if (!short_text)
+		gpumon_memory_failed(columns);
+	return short_text;
+}
+
+/* The label of a node, which has its class. */
 static struct label *find_label(struct labels *labels, const struct gpumon_node *node)
 {
 	size_t number = gpumon_map_get(&labels->by_node, (uintptr_t)node);
@@ -164,8 +175,7 @@ static struct label *find_label(struct labels *labels, const struct gpumon_node 
 	if (number)
 		return &labels->at[number - 1];
 	label = GPUMON_GROW(labels->at, labels->used);
-	if (!label || gpumon_map_set(&labels->by_node, (uintptr_t)node, labels->used))
-		return NULL;
+	gpumon_map_set(&labels->by_node, (uintptr_t)node, labels->used);
 	label->class = class_of(node);
 	return label;
 }
@@ -178,7 +188,7 @@ static void clear_labels(struct labels *labels)
 	gpumon_map_clear(&labels->by_node);
 }
 
-static int find_pieces(struct path *path)
+static void find_pieces(struct path *path)
 {
 	const struct gpumon_node *node;
 	unsigned int room = 0;
@@ -186,9 +196,7 @@ static int find_pieces(struct path *path)
 
 	for (node = path->work->parent; node && room < FRAMES; node = node->parent)
 		room++;
-	path->pieces = calloc(room + 1, sizeof(*path->pieces));
-	if (!path->pieces)
-		return -1;
+	path->pieces = gpumon_calloc((size_t)room + 1, sizeof(*path->pieces));
 	for (node = path->work->parent; node && path->n < room; node = node->parent) {
 		struct piece *piece = &path->pieces[path->n];
 		const struct label *label;
@@ -196,8 +204,6 @@ static int find_pieces(struct path *path)
 		if (!is_caller(node) && node->kind != GPUMON_NODE_API)
 			continue;
 		label = find_label(path->labels, node);
-		if (!label)
-			return -1;
 		piece->node = node;
 		piece->label = (size_t)(label - path->labels->at);
 		piece->class = label->class;
@@ -209,7 +215,6 @@ static int find_pieces(struct path *path)
 		piece->rank = piece->class;
 		path->n++;
 	}
-	return 0;
 }
 
 /* "gemm<float, float>" to "gemm<…>" */
@@ -230,30 +235,23 @@ static char *name_text(const struct gpumon_node *node, const size_t *mark, unsig
 	const char *name = node->name;
 	unsigned int limit = columns / 4;
 	size_t room = strlen(name) + 16;
-	char *whole = malloc(room), *copy = malloc(room), *text = NULL;
+	char *whole = gpumon_malloc(room), *copy = gpumon_malloc(room), *text;
 
 	limit = limit < NAME_LEAST ? NAME_LEAST : limit > NAME_MOST ? NAME_MOST : limit;
-	if (!whole || !copy)
-		goto out;
 	gpumon_text_function(whole, room, name);
 	gpumon_text_strip(copy, room, whole, limit);
 	limit += limit / 2;
 	if (limit > columns)
 		limit = columns;
-	if (mark) {
-		text = gpumon_text_squeeze(name, limit, mark, 1);
-		goto out;
-	}
-	if (node->kind == GPUMON_NODE_FUNCTION && gpumon_text_columns(copy) > limit)
+	if (!mark && node->kind == GPUMON_NODE_FUNCTION && gpumon_text_columns(copy) > limit)
 		drop_arguments(copy);
-	text = gpumon_text_squeeze(copy, limit, NULL, 0);
-out:
+	text = mark ? squeeze(name, limit, mark, 1) : squeeze(copy, limit, NULL, 0);
 	free(whole);
 	free(copy);
 	return text;
 }
 
-/* The name of a piece, with the difference if that has to be seen; NULL without memory. */
+/* The name of a piece, with the difference if that has to be seen. */
 static const struct word *piece_name(struct labels *labels, struct piece *piece)
 {
 	struct word *word = piece->mark ? &piece->marked : &labels->at[piece->label].name;
@@ -261,7 +259,7 @@ static const struct word *piece_name(struct labels *labels, struct piece *piece)
 	if (!word->text)
 		make_word(word, name_text(piece->node, piece->mark ? &piece->mark : NULL,
 					  labels->columns));
-	return word->text ? word : NULL;
+	return word;
 }
 
 /*
@@ -282,8 +280,8 @@ static const struct word *piece_place(struct piece *piece)
 		line = "";
 	number = gpumon_line_file(line, &unused);
 	make_word(&piece->where,
-		  *line ? gpumon_text_squeeze(line, PLACE_COLUMNS, &number, 1) : strdup(""));
-	return piece->where.text ? &piece->where : NULL;
+		  *line ? squeeze(line, PLACE_COLUMNS, &number, 1) : gpumon_strdup(""));
+	return &piece->where;
 }
 
 /**
@@ -303,19 +301,16 @@ static void put_text(struct line *line, const char *text, unsigned int columns)
 }
 
 /* "Block.forward model.py:88" */
-static int put_piece(struct line *line, struct labels *labels, struct piece *piece)
+static void put_piece(struct line *line, struct labels *labels, struct piece *piece)
 {
 	const struct word *name = piece_name(labels, piece);
-	const struct word *place = name && !piece->bare ? piece_place(piece) : NULL;
+	const struct word *place = piece->bare ? NULL : piece_place(piece);
 
-	if (!name || (!place && !piece->bare))
-		return -1;
 	put_text(line, name->text, name->columns);
 	if (place && *place->text) {
 		put_text(line, " ", 1);
 		put_text(line, place->text, place->columns);
 	}
-	return 0;
 }
 
 /* Are they merged: unnamed places of one library, or a recursive function? */
@@ -338,7 +333,7 @@ static unsigned int run_of(const struct path *path, unsigned int i)
 }
 
 /* Put the pieces from the outermost on. */
-static int put_pieces(struct line *line, const struct path *path)
+static void put_pieces(struct line *line, const struct path *path)
 {
 	bool gap = false, any = false;
 	char number[16];
@@ -361,8 +356,8 @@ static int put_pieces(struct line *line, const struct path *path)
 			if (line->out)
 				gpumon_text_plain(line->out, piece->node->module);
 			line->columns += gpumon_text_columns(piece->node->module);
-		} else if (put_piece(line, path->labels, &path->pieces[i])) {
-			return -1;
+		} else {
+			put_piece(line, path->labels, &path->pieces[i]);
 		}
 		if (run > 1)
 			put_text(line, number,
@@ -374,55 +369,49 @@ static int put_pieces(struct line *line, const struct path *path)
 		put_text(line, SEPARATOR, 3);
 	if (gap)
 		put_text(line, "…", 1);
-	return 0;
 }
 
 static char *path_line(const struct path *path)
 {
 	char *text = NULL;
-	size_t size;
+	size_t size = 0;
 	struct line line = { .out = open_memstream(&text, &size) };
-	int ret;
 
-	if (!line.out)
-		return NULL;
-	ret = put_pieces(&line, path);
-	if (!fclose(line.out) && !ret)
-		return text;
-	free(text);
-	return NULL;
+	if (line.out)
+		put_pieces(&line, path);
+	if (!line.out || fclose(line.out))
+		gpumon_memory_failed(size);
+	return text;
 }
 
-/* 1 if the kept pieces fit the line, 0 if not, -1 without memory. */
-static int path_fits(const struct path *path)
+/* Whether the kept pieces fit the line. */
+static bool path_fits(const struct path *path)
 {
 	struct line line = { 0 };
 
-	if (put_pieces(&line, path))
-		return -1;
+	put_pieces(&line, path);
 	return line.columns <= path->labels->columns;
 }
 
 /* Keep a piece, and the run it begins, if there is room. The first one is kept in any case. */
-static int try_piece(struct path *path, unsigned int i, bool first)
+static bool try_piece(struct path *path, unsigned int i, bool first)
 {
 	unsigned int run = run_of(path, i);
-	bool bare = path->pieces[i].bare;
-	int ret;
+	bool bare = path->pieces[i].bare, fits;
 
 	for (unsigned int j = i; j < i + run; j++)
 		path->pieces[j].keep = true;
-	ret = path_fits(path);
-	if (!ret && !bare && !path->pieces[i].place) {
+	fits = path_fits(path);
+	if (!fits && !bare && !path->pieces[i].place) {
 		path->pieces[i].bare = true;
-		ret = path_fits(path);
+		fits = path_fits(path);
 	}
-	if (ret || first)
-		return ret < 0 ? ret : 1;
+	if (fits || first)
+		return true;
 	path->pieces[i].bare = bare;
 	for (unsigned int j = i; j < i + run; j++)
 		path->pieces[j].keep = false;
-	return 0;
+	return false;
 }
 
 /* Third-party code: its line matters less than that of its caller. */
@@ -438,7 +427,7 @@ static bool is_package(const struct gpumon_node *node)
 	return false;
 }
 
-static int choose_pieces(struct path *path)
+static void choose_pieces(struct path *path)
 {
 	unsigned int columns = path->labels->columns;
 	bool any = false;
@@ -456,18 +445,11 @@ static int choose_pieces(struct path *path)
 		if (rank == RANK_PLACE) {
 			free(path->key);
 			path->key = path_line(path);
-			if (!path->key)
-				return -1;
 		}
 		for (unsigned int i = 0; i < path->n; i += run_of(path, i)) {
-			int ret;
-
 			if (path->pieces[i].rank != rank)
 				continue;
-			ret = try_piece(path, i, !any);
-			if (ret < 0)
-				return -1;
-			if (!ret)
+			if (!try_piece(path, i, !any))
 				break;
 			any = true;
 		}
@@ -475,9 +457,8 @@ static int choose_pieces(struct path *path)
 	text = path_line(path);
 	free(path->text);
 	/* Only needed if a single piece is too long. */
-	path->text = text ? gpumon_text_squeeze(text, columns, NULL, 0) : NULL;
+	path->text = squeeze(text, columns, NULL, 0);
 	free(text);
-	return path->text ? 0 : -1;
 }
 
 /* The next piece of a class, going inwards from before @at. NULL if there is none. */
@@ -632,7 +613,7 @@ static int by_key(const void *a, const void *b)
 	return order ? order : x->number < y->number ? -1 : 1;
 }
 
-static int tell_all_apart(struct path *paths, unsigned int count)
+static void tell_all_apart(struct path *paths, unsigned int count)
 {
 	bool changed = true;
 
@@ -649,34 +630,27 @@ static int tell_all_apart(struct path *paths, unsigned int count)
 				continue;
 			paths[i].changed = false;
 			changed = true;
-			if (choose_pieces(&paths[i]))
-				return -1;
+			choose_pieces(&paths[i]);
 		}
 	}
-	return 0;
 }
 
-int gpumon_path_texts(const struct gpumon_node *const *nodes, unsigned int count,
-		      unsigned int columns, char **texts)
+void gpumon_path_texts(const struct gpumon_node *const *nodes, unsigned int count,
+		       unsigned int columns, char **texts)
 {
-	struct path *paths = calloc(count + 1, sizeof(*paths));
+	struct path *paths = gpumon_calloc((size_t)count + 1, sizeof(*paths));
 	struct labels labels = { .columns = columns };
-	int ret = paths ? 0 : -1;
 
-	memset(texts, 0, count * sizeof(*texts));
-	for (unsigned int i = 0; !ret && i < count; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		paths[i].labels = &labels;
 		paths[i].work = nodes[i];
 		paths[i].number = i;
-		ret = find_pieces(&paths[i]) || choose_pieces(&paths[i]) ? -1 : 0;
+		find_pieces(&paths[i]);
+		choose_pieces(&paths[i]);
 	}
-	if (!ret)
-		ret = tell_all_apart(paths, count);
-	for (unsigned int i = 0; paths && i < count; i++) {
-		if (ret)
-			free(paths[i].text);
-		else
-			texts[paths[i].number] = paths[i].text;
+	tell_all_apart(paths, count);
+	for (unsigned int i = 0; i < count; i++) {
+		texts[paths[i].number] = paths[i].text;
 		free(paths[i].key);
 		for (unsigned int k = 0; k < paths[i].n; k++) {
 			free(paths[i].pieces[k].marked.text);
@@ -686,7 +660,6 @@ int gpumon_path_texts(const struct gpumon_node *const *nodes, unsigned int count
 	}
 	clear_labels(&labels);
 	free(paths);
-	return ret;
 }
 
 unsigned int gpumon_paths_top(const struct gpumon_node *root, enum gpumon_weight weight,

@@ -19,11 +19,9 @@
  *
  * If lines of different paths would be equal, a difference comes first: a function, or for the same
  * kernel also the API call, a wrapper or a place.
- *
- * Return: 0, or -1 without memory, with all of @texts NULL.
  */
-int gpumon_path_texts(const struct gpumon_node *const *nodes, unsigned int count,
-		      unsigned int columns, char **texts);
+void gpumon_path_texts(const struct gpumon_node *const *nodes, unsigned int count,
+		       unsigned int columns, char **texts);
 
 /**
  * gpumon_paths_top - find the nodes with the highest own weight

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/map.h"
+#include "lib/memory.h"
 #include "lib/text_intern.h"
 #include "output.h"
 #include "protobuf.h"
@@ -78,22 +78,14 @@ struct perfetto {
 	uint64_t path_strings;
 	struct gpumon_map names; /* numbers of those already written */
 	bool categories[GPUMON_CATEGORIES];
-	bool failed;
 };
 
 static void put_packet(struct perfetto *perfetto)
 {
 	struct gpumon_protobuf head = { 0 };
 
-	if (perfetto->packet.failed) {
-		perfetto->failed = true;
-		return;
-	}
 	gpumon_protobuf_bytes(&head, TRACE_PACKET, perfetto->packet.data, perfetto->packet.size);
-	if (head.failed)
-		perfetto->failed = true;
-	else
-		fwrite(head.data, 1, head.size, perfetto->out);
+	fwrite(head.data, 1, head.size, perfetto->out);
 	gpumon_protobuf_free(&head);
 	gpumon_protobuf_clear(&perfetto->packet);
 }
@@ -177,17 +169,15 @@ static void put_path_strings(struct perfetto *perfetto, const struct gpumon_trac
 			     uint64_t number)
 {
 	char *stack = NULL;
-	size_t size;
+	size_t size = 0;
 	FILE *out = open_memstream(&stack, &size);
 
 	if (out)
 		put_stack(out, event->path);
-	if (!out || fclose(out)) {
-		perfetto->failed = true;
-	} else {
-		put_entry(&perfetto->packet, INTERNED_ANNOTATION_STRINGS, number, event->path_line);
-		put_entry(&perfetto->packet, INTERNED_ANNOTATION_STRINGS, number + 1, stack);
-	}
+	if (!out || fclose(out))
+		gpumon_memory_failed(size);
+	put_entry(&perfetto->packet, INTERNED_ANNOTATION_STRINGS, number, event->path_line);
+	put_entry(&perfetto->packet, INTERNED_ANNOTATION_STRINGS, number + 1, stack);
 	free(stack);
 }
 
@@ -201,8 +191,7 @@ static uint64_t path_number(struct perfetto *perfetto, const struct gpumon_node 
 		return number;
 	number = perfetto->path_strings + 1;
 	perfetto->path_strings += 2;
-	if (gpumon_map_set(&perfetto->paths, (uintptr_t)path, number))
-		perfetto->failed = true;
+	gpumon_map_set(&perfetto->paths, (uintptr_t)path, number);
 	return number;
 }
 
@@ -237,13 +226,11 @@ static void put_interned(struct perfetto *perfetto, const struct gpumon_track_ev
 	for (unsigned int i = 0; i < event->argument_count; i++) {
 		used->keys[i] = gpumon_intern(&perfetto->keys, event->arguments[i].key, &added[i]);
 		any |= added[i];
-		perfetto->failed |= !used->keys[i];
 	}
 	if (event->path) {
 		used->line = gpumon_intern(&perfetto->keys, CALL_PATH, &line);
 		used->stack = gpumon_intern(&perfetto->keys, CALL_STACK, &stack);
 		used->path = path_number(perfetto, event->path, &path);
-		perfetto->failed |= !used->line || !used->stack;
 	}
 	if (!name && !category && !any && !line && !stack && !path)
 		return;
@@ -348,9 +335,5 @@ int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int cou
 	gpumon_intern_clear(&perfetto.keys);
 	gpumon_map_clear(&perfetto.paths);
 	gpumon_map_clear(&perfetto.names);
-	if (!ret && perfetto.failed) {
-		errno = ENOMEM;
-		return -1;
-	}
 	return ret || ferror(out) ? -1 : 0;
 }

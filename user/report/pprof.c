@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "lib/memory.h"
 #include "lib/text_intern.h"
 #include "output.h"
 #include "protobuf.h"
@@ -42,39 +42,25 @@ struct writer {
 	uint64_t *path;
 	size_t path_room;
 	z_stream stream;
-	bool failed;
 };
 
 /* Index in the string table, where "" is 0. */
 static uint64_t pprof_string(struct writer *writer, const char *text)
 {
-	uint32_t number;
-
-	if (!text || !*text)
-		return 0;
-	number = gpumon_intern(&writer->strings, text, NULL);
-	if (!number)
-		writer->failed = true;
-	return number;
+	return text && *text ? gpumon_intern(&writer->strings, text, NULL) : 0;
 }
 
 static void compress_piece(struct writer *writer, bool end)
 {
 	unsigned char piece[16384];
-	int ret;
 
-	if (writer->message.failed)
-		writer->failed = true;
 	writer->stream.next_in = writer->message.data;
 	writer->stream.avail_in = (uInt)writer->message.size;
 	do {
 		writer->stream.next_out = piece;
 		writer->stream.avail_out = sizeof(piece);
-		ret = deflate(&writer->stream, end ? Z_FINISH : Z_NO_FLUSH);
-		if (ret == Z_STREAM_ERROR) {
-			writer->failed = true;
-			break;
-		}
+		/* There is room for output, so that it does not fail. */
+		(void)deflate(&writer->stream, end ? Z_FINISH : Z_NO_FLUSH);
 		fwrite(piece, 1, sizeof(piece) - writer->stream.avail_out, writer->out);
 	} while (!writer->stream.avail_out);
 	gpumon_protobuf_clear(&writer->message);
@@ -100,8 +86,6 @@ static uint64_t pprof_mapping(struct writer *writer, const char *module)
 	if (!*module)
 		return 0;
 	number = gpumon_intern(&writer->mappings, module, &added);
-	if (!number)
-		writer->failed = true;
 	if (!added)
 		return number;
 	begin = gpumon_protobuf_begin(message, PROFILE_MAPPING);
@@ -157,12 +141,12 @@ static const char *system_name(const struct writer *writer, const struct gpumon_
 }
 
 /* Of several rows with one name, use the first one whose mangled name differs. */
-static int index_kernels(struct writer *writer)
+static void index_kernels(struct writer *writer)
 {
 	const struct gpumon_view *view = writer->view;
 
-	writer->mangled = calloc(view->kernel_count + 1, sizeof(*writer->mangled));
-	for (unsigned int i = 0; writer->mangled && i < view->kernel_count; i++) {
+	writer->mangled = gpumon_calloc((size_t)view->kernel_count + 1, sizeof(*writer->mangled));
+	for (unsigned int i = 0; i < view->kernel_count; i++) {
 		const struct gpumon_kernel_row *row = &view->kernels[i];
 		bool added;
 		uint32_t number;
@@ -170,12 +154,9 @@ static int index_kernels(struct writer *writer)
 		if (!row->mangled || !strcmp(row->name, row->mangled))
 			continue;
 		number = gpumon_intern(&writer->kernels, row->name, &added);
-		if (!number)
-			return -1;
 		if (added)
 			writer->mangled[number - 1] = row->mangled;
 	}
-	return writer->mangled ? 0 : -1;
 }
 
 static uint64_t pprof_function(struct writer *writer, const struct gpumon_node *node,
@@ -187,8 +168,6 @@ static uint64_t pprof_function(struct writer *writer, const struct gpumon_node *
 	uint64_t number = gpumon_intern_parts(&writer->functions, parts, 2, &added);
 	size_t begin;
 
-	if (!number)
-		writer->failed = true;
 	if (!added)
 		return number;
 	begin = gpumon_protobuf_begin(message, PROFILE_FUNCTION);
@@ -213,8 +192,6 @@ static uint64_t pprof_location(struct writer *writer, const struct gpumon_node *
 	unsigned long line;
 	char file[1024];
 
-	if (!number)
-		writer->failed = true;
 	if (!added)
 		return number;
 	line = split_line(parts[2], file, sizeof(file));
@@ -293,14 +270,9 @@ static void pprof_sample(struct writer *writer, const struct gpumon_node *of,
 		root = top;
 	for (const struct gpumon_node *node = of; node != root; node = node->parent) {
 		if (n == writer->path_room) {
-			uint64_t *path = reallocarray(writer->path, 2 * n + 64, sizeof(*path));
-
-			if (!path) {
-				writer->failed = true;
-				return;
-			}
-			writer->path = path;
 			writer->path_room = 2 * n + 64;
+			writer->path = gpumon_reallocarray(writer->path, writer->path_room,
+							   sizeof(*writer->path));
 		}
 		writer->path[n++] = pprof_location(writer, node);
 	}
@@ -371,18 +343,15 @@ int gpumon_output_pprof_period(FILE *out, const struct gpumon_view *view,
 	struct gpumon_view_totals totals;
 
 	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK) {
-		errno = ENOMEM;
-		return -1;
-	}
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		gpumon_memory_failed(sizeof(writer.stream));
 	gpumon_view_totals(view, &totals);
-	if (index_kernels(&writer))
-		writer.failed = true;
+	index_kernels(&writer);
 	value_type(&writer, PROFILE_SAMPLE_TYPE, "gpu_nanoseconds", "nanoseconds");
 	value_type(&writer, PROFILE_SAMPLE_TYPE, "count", "count");
 	value_type(&writer, PROFILE_SAMPLE_TYPE, "cpu_nanoseconds", "nanoseconds");
 	first_mapping(&writer);
-	for (const struct gpumon_node *node = view->root; node && !writer.failed;
+	for (const struct gpumon_node *node = view->root; node;
 	     node = gpumon_tree_next(node, view->root)) {
 		if (node != view->root &&
 		    (node->gpu_ns || node->count || node->cpu_ns || gpumon_tree_is_estimate(node)))
@@ -405,9 +374,5 @@ int gpumon_output_pprof_period(FILE *out, const struct gpumon_view *view,
 	gpumon_intern_clear(&writer.functions);
 	gpumon_intern_clear(&writer.locations);
 	free(writer.path);
-	if (writer.failed) {
-		errno = ENOMEM;
-		return -1;
-	}
 	return ferror(out) ? -1 : 0;
 }

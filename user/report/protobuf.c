@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/output_text.h"
 #include "protobuf.h"
 
@@ -26,18 +27,9 @@ void gpumon_protobuf_free(struct gpumon_protobuf *message)
 
 static unsigned char *reserve_bytes(struct gpumon_protobuf *message, size_t size)
 {
-	if (message->failed)
-		return NULL;
 	if (message->room - message->size < size) {
-		size_t room = 2 * message->room + size + 256;
-		unsigned char *data = realloc(message->data, room);
-
-		if (!data) {
-			message->failed = true;
-			return NULL;
-		}
-		message->data = data;
-		message->room = room;
+		message->room = 2 * message->room + size + 256;
+		message->data = gpumon_realloc(message->data, message->room);
 	}
 	return message->data + message->size;
 }
@@ -56,8 +48,7 @@ void gpumon_protobuf_varint(struct gpumon_protobuf *message, uint64_t value)
 {
 	unsigned char *to = reserve_bytes(message, VARINT_MAX);
 
-	if (to)
-		message->size += encode_varint(to, value);
+	message->size += encode_varint(to, value);
 }
 
 static void write_tag(struct gpumon_protobuf *message, unsigned int field, enum wire wire)
@@ -77,8 +68,6 @@ void gpumon_protobuf_fixed64(struct gpumon_protobuf *message, unsigned int field
 
 	write_tag(message, field, WIRE_FIXED64);
 	to = reserve_bytes(message, sizeof(value));
-	if (!to)
-		return;
 	for (unsigned int i = 0; i < sizeof(value); i++)
 		to[i] = (unsigned char)(value >> (8 * i));
 	message->size += sizeof(value);
@@ -92,8 +81,6 @@ void gpumon_protobuf_bytes(struct gpumon_protobuf *message, unsigned int field, 
 	write_tag(message, field, WIRE_BYTES);
 	gpumon_protobuf_varint(message, size);
 	to = reserve_bytes(message, size);
-	if (!to)
-		return;
 	if (size)
 		memcpy(to, data, size);
 	message->size += size;
@@ -103,12 +90,8 @@ void gpumon_protobuf_string(struct gpumon_protobuf *message, unsigned int field,
 {
 	size_t len = strlen(text) + 1;
 	/* Replacing a character never makes the text longer. */
-	char *safe = malloc(len);
+	char *safe = gpumon_malloc(len);
 
-	if (!safe) {
-		message->failed = true;
-		return;
-	}
 	gpumon_text_cut(safe, len, text, 0);
 	gpumon_protobuf_bytes(message, field, safe, strlen(safe));
 	free(safe);
@@ -126,8 +109,7 @@ void gpumon_protobuf_end(struct gpumon_protobuf *message, size_t begin)
 	size_t size = message->size - begin, n = encode_varint(length, size);
 
 	/* The length is only known now, so move the contents behind it. */
-	if (!reserve_bytes(message, n))
-		return;
+	(void)reserve_bytes(message, n);
 	memmove(message->data + begin + n, message->data + begin, size);
 	memcpy(message->data + begin, length, n);
 	message->size += n;

@@ -3,7 +3,6 @@
 #ifndef GPUMON_REPORT_PROTOBUF_H
 #define GPUMON_REPORT_PROTOBUF_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,13 +11,11 @@
  * @data: bytes of the message
  * @size: number of bytes
  * @room: size of @data
- * @failed: an allocation failed, so the message is incomplete
  */
 struct gpumon_protobuf {
 	unsigned char *data;
 	size_t size;
 	size_t room;
-	bool failed;
 };
 
 /* A zeroed message is empty. */

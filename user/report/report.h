@@ -42,7 +42,7 @@ void gpumon_report_estimate(FILE *out, bool is_ns, uint64_t value, uint64_t left
 void gpumon_report_share(FILE *out, bool estimate, uint64_t part, uint64_t whole);
 void gpumon_report_name(FILE *out, const char *name);
 
-/* The number of a kernel in all tables, by its name and kind: from 1 on, 0 without memory. */
+/* The number of a kernel in all tables, by its name and kind: from 1 on. */
 uint32_t gpumon_report_kernel(struct gpumon_intern *kernels, enum gpumon_work_kind kind,
 			      const char *name);
 
@@ -56,11 +56,9 @@ uint32_t gpumon_report_kernel(struct gpumon_intern *kernels, enum gpumon_work_ki
  *
  * Rows are the GPUMON_REPORT_ROWS heaviest paths, and the heaviest of each kernel that has a row;
  * fewer of each if they have more than GPUMON_REPORT_FRAMES frames.
- *
- * Return: 0, or -1 without memory.
  */
-int gpumon_report_paths(FILE *out, const struct gpumon_view *view, struct gpumon_flame *flame,
-			enum gpumon_weight weight, struct gpumon_intern *kernels);
+void gpumon_report_paths(FILE *out, const struct gpumon_view *view, struct gpumon_flame *flame,
+			 enum gpumon_weight weight, struct gpumon_intern *kernels);
 void gpumon_report_kernels(FILE *out, const struct gpumon_view *view,
 			   struct gpumon_intern *kernels);
 void gpumon_report_devices(FILE *out, const struct gpumon_view *view);

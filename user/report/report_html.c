@@ -249,8 +249,7 @@ static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weig
 	struct gpumon_flame flame;
 	int ret;
 
-	if (gpumon_flame_of(&flame, view->root, weight))
-		return -1;
+	gpumon_flame_of(&flame, view->root, weight);
 	if (weight == GPUMON_WEIGHT_UNTIMED)
 		gpumon_report_section(out, "launches", "Launches without GPU time", "by number");
 	else
@@ -261,7 +260,7 @@ static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weig
 	gpumon_report_end(out);
 	/* The script takes the flame graph in front of a table. */
 	if (!ret)
-		ret = gpumon_report_paths(out, view, &flame, weight, kernels);
+		gpumon_report_paths(out, view, &flame, weight, kernels);
 	gpumon_flame_clear(&flame);
 	return ret;
 }

@@ -7,6 +7,7 @@
 #include "path_text.h"
 #include "view.h"
 #include "report.h"
+#include "lib/memory.h"
 #include "lib/output_text.h"
 
 /* Of the text of a path, which a cell shows on several lines. */
@@ -81,11 +82,9 @@ static int by_value(const void *a, const void *b)
 	return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
-static int find_paths(struct paths *paths, struct gpumon_flame *flame)
+static void find_paths(struct paths *paths, struct gpumon_flame *flame)
 {
-	paths->at = calloc(flame->n + 1, sizeof(*paths->at));
-	if (!paths->at)
-		return -1;
+	paths->at = gpumon_calloc(flame->n + 1, sizeof(*paths->at));
 	for (size_t i = 0; i < flame->n; i++) {
 		struct gpumon_frame *frame = &flame->frames[i];
 		uint64_t value = gpumon_tree_weight(frame->node, paths->weight);
@@ -94,7 +93,6 @@ static int find_paths(struct paths *paths, struct gpumon_flame *flame)
 			paths->at[paths->all++] = (struct path){ frame->node, frame, value, 0 };
 	}
 	qsort(paths->at, paths->all, sizeof(*paths->at), by_value);
-	return 0;
 }
 
 /* Takes the frames of a path from the @room that is left for frames, if they all fit. */
@@ -115,7 +113,7 @@ static bool take_frames(const struct paths *paths, const struct path *path, size
  * The heaviest ones are rows, and the heaviest of each kernel that is a row of its table. Each of
  * the two has room for a number of frames.
  */
-static int choose_paths(struct paths *paths, struct gpumon_intern *kernels)
+static void choose_paths(struct paths *paths, struct gpumon_intern *kernels)
 {
 	size_t room = GPUMON_REPORT_FRAMES, room_of_kernels = GPUMON_REPORT_FRAMES;
 	const struct gpumon_view *view = paths->view;
@@ -123,14 +121,10 @@ static int choose_paths(struct paths *paths, struct gpumon_intern *kernels)
 	uint32_t known;
 	bool *seen;
 
-	for (unsigned int i = 0; i < view->kernel_count && i < GPUMON_REPORT_ROWS; i++) {
-		if (!gpumon_report_kernel(kernels, view->kernels[i].kind, view->kernels[i].name))
-			return -1;
-	}
+	for (unsigned int i = 0; i < view->kernel_count && i < GPUMON_REPORT_ROWS; i++)
+		(void)gpumon_report_kernel(kernels, view->kernels[i].kind, view->kernels[i].name);
 	known = kernels->n;
-	seen = calloc(known + 1, sizeof(*seen));
-	if (!seen)
-		return -1;
+	seen = gpumon_calloc((size_t)known + 1, sizeof(*seen));
 	for (size_t i = 0; i < paths->all; i++) {
 		struct path path = paths->at[i];
 
@@ -145,7 +139,6 @@ static int choose_paths(struct paths *paths, struct gpumon_intern *kernels)
 		paths->at[paths->n++] = path;
 	}
 	free(seen);
-	return 0;
 }
 
 static void open_paths(const struct paths *paths)
@@ -167,7 +160,7 @@ static void open_paths(const struct paths *paths)
 }
 
 /* The path of a row: numbers of its functions, the outermost first. */
-static int put_functions(struct paths *paths, const struct gpumon_node *node)
+static void put_functions(struct paths *paths, const struct gpumon_node *node)
 {
 	const struct gpumon_node *root = paths->view->root, *way[1024];
 	size_t n = 0;
@@ -181,20 +174,13 @@ static int put_functions(struct paths *paths, const struct gpumon_node *node)
 		bool added;
 		uint32_t number = gpumon_intern_parts(&paths->functions, parts, 4, &added);
 
-		if (!number)
-			return -1;
 		if (added) {
-			const struct gpumon_node **more =
-				reallocarray(paths->function, number, sizeof(*more));
-
-			if (!more)
-				return -1;
-			paths->function = more;
+			paths->function = gpumon_reallocarray(paths->function, number,
+							      sizeof(*paths->function));
 			paths->function[number - 1] = way[n];
 		}
 		fprintf(paths->out, "%" PRIu32 "%s", number - 1, n ? " " : "");
 	}
-	return 0;
 }
 
 /* The innermost frame that is wide enough to be in the picture. */
@@ -206,7 +192,7 @@ static unsigned int drawn_frame(struct gpumon_frame *frame)
 	return frame ? frame->number : 0;
 }
 
-static int put_path(struct paths *paths, const struct path *path, uint64_t all, const char *text)
+static void put_path(struct paths *paths, const struct path *path, uint64_t all, const char *text)
 {
 	const struct gpumon_node *node = path->node;
 	uint64_t left = paths->weight == GPUMON_WEIGHT_GPU_NS ? node->left_ns : 0;
@@ -214,8 +200,7 @@ static int put_path(struct paths *paths, const struct path *path, uint64_t all, 
 
 	fprintf(out, "<tr data-frame=\"%u\" data-kernel=\"%" PRIu32 "\" data-path=\"",
 		drawn_frame(path->frame), path->kernel);
-	if (put_functions(paths, node))
-		return -1;
+	put_functions(paths, node);
 	fputs("\">", out);
 	if (!paths->is_number)
 		gpumon_report_estimate(out, true, path->value - left, left, node->count);
@@ -225,7 +210,6 @@ static int put_path(struct paths *paths, const struct path *path, uint64_t all, 
 	fputs("<td class=\"name\">", out);
 	gpumon_text_xml(out, text);
 	fputs("</td></tr>\n", out);
-	return 0;
 }
 
 /* What the numbers of paths mean. */
@@ -247,27 +231,24 @@ static void put_function_names(const struct paths *paths)
 	fputs("</div>\n", out);
 }
 
-static int put_rows(struct paths *paths, uint64_t all)
+static void put_rows(struct paths *paths, uint64_t all)
 {
-	const struct gpumon_node **nodes = calloc(paths->n + 1, sizeof(*nodes));
-	char **texts = calloc(paths->n + 1, sizeof(*texts));
-	int ret = nodes && texts ? 0 : -1;
+	const struct gpumon_node **nodes = gpumon_calloc(paths->n + 1, sizeof(*nodes));
+	char **texts = gpumon_calloc(paths->n + 1, sizeof(*texts));
 
-	for (size_t i = 0; i < paths->n && !ret; i++)
+	for (size_t i = 0; i < paths->n; i++)
 		nodes[i] = paths->at[i].node;
-	if (!ret)
-		ret = gpumon_path_texts(nodes, (unsigned int)paths->n, COLUMNS, texts);
-	for (size_t i = 0; i < paths->n && !ret; i++)
-		ret = put_path(paths, &paths->at[i], all, texts[i]);
-	for (size_t i = 0; texts && i < paths->n; i++)
+	gpumon_path_texts(nodes, (unsigned int)paths->n, COLUMNS, texts);
+	for (size_t i = 0; i < paths->n; i++) {
+		put_path(paths, &paths->at[i], all, texts[i]);
 		free(texts[i]);
+	}
 	free(nodes);
 	free(texts);
-	return ret;
 }
 
-int gpumon_report_paths(FILE *out, const struct gpumon_view *view, struct gpumon_flame *flame,
-			enum gpumon_weight weight, struct gpumon_intern *kernels)
+void gpumon_report_paths(FILE *out, const struct gpumon_view *view, struct gpumon_flame *flame,
+			 enum gpumon_weight weight, struct gpumon_intern *kernels)
 {
 	struct paths paths = {
 		.out = out,
@@ -276,14 +257,15 @@ int gpumon_report_paths(FILE *out, const struct gpumon_view *view, struct gpumon
 		.is_number = weight == GPUMON_WEIGHT_COUNT || weight == GPUMON_WEIGHT_UNTIMED,
 	};
 	bool any = false;
-	int ret = find_paths(&paths, flame) || choose_paths(&paths, kernels) ? -1 : 0;
 
+	find_paths(&paths, flame);
+	choose_paths(&paths, kernels);
 	/* Without callers (--gpu-only) it would repeat the table by kernel. */
 	for (size_t i = 0; i < paths.n && !any; i++)
 		any = gpumon_paths_any(&paths.at[i].node, 1);
-	if (!ret && any) {
+	if (any) {
 		open_paths(&paths);
-		ret = put_rows(&paths, flame->frames[0].total);
+		put_rows(&paths, flame->frames[0].total);
 		gpumon_report_close_table(out);
 		put_function_names(&paths);
 		gpumon_report_more(out, (unsigned int)paths.n, (unsigned int)paths.all,
@@ -294,5 +276,4 @@ int gpumon_report_paths(FILE *out, const struct gpumon_view *view, struct gpumon
 	free(paths.at);
 	free(paths.function);
 	gpumon_intern_clear(&paths.functions);
-	return ret;
 }

@@ -210,8 +210,7 @@ static int print_paths_by(const struct summary *summary, enum gpumon_weight weig
 	/* Without callers (--gpu-only) this would repeat the table by kernel. */
 	if (!n || !gpumon_paths_any(top, n))
 		return 0;
-	if (gpumon_path_texts(top, n, gpumon_table_below_columns(summary->term), texts))
-		return -1;
+	gpumon_path_texts(top, n, gpumon_table_below_columns(summary->term), texts);
 	print_heading(summary, title, what);
 	table = gpumon_table_new(summary->term);
 	if (weight == GPUMON_WEIGHT_GPU_NS)

@@ -586,8 +586,7 @@ static const char *find_line(struct timeline *timeline, const struct gpumon_node
 
 	if (line)
 		return line;
-	if (gpumon_path_texts(&row, 1, LINE_COLUMNS, &text))
-		gpumon_memory_failed(LINE_COLUMNS);
+	gpumon_path_texts(&row, 1, LINE_COLUMNS, &text);
 	line = name_of(timeline, text);
 	free(text);
 	gpumon_map_set(&timeline->lines, (uintptr_t)path, (uintptr_t)line);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "lib/output_text.h"
 #include "wrappers.h"
 
@@ -102,10 +103,9 @@ static const struct role roles[] = {
 static char *short_name(const char *name)
 {
 	size_t len = strlen(name) + 1;
-	char *copy = malloc(len);
+	char *copy = gpumon_malloc(len);
 
-	if (copy)
-		gpumon_text_function(copy, len, name);
+	gpumon_text_function(copy, len, name);
 	return copy;
 }
 
@@ -123,9 +123,8 @@ enum gpumon_frame_role gpumon_frame_role(const struct gpumon_node *node)
 
 	if (!python && node->kind != GPUMON_NODE_FUNCTION)
 		return role;
-	/* Without memory, the line only has more frames than needed. */
 	name = short_name(node->name);
-	for (size_t i = 0; name && i < sizeof(roles) / sizeof(roles[0]); i++) {
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
 		if (python != !!roles[i].file || !is_match(roles[i].pattern, name) ||
 		    (python && strcmp(roles[i].file, node->module ? node->module : "")))
 			continue;
@@ -145,7 +144,7 @@ bool gpumon_frame_is_stub(const struct gpumon_node *node, const struct gpumon_no
 		return false;
 	name = short_name(node->name);
 	kernel = short_name(work->name);
-	same = name && kernel && !strcmp(name, kernel);
+	same = !strcmp(name, kernel);
 	free(name);
 	free(kernel);
 	return same;

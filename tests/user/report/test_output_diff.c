@@ -287,7 +287,7 @@ static void many_lines(void **state)
 		nodes[side][at].line = text[side][at];
 		lists[side][at] = &nodes[side][at];
 	}
-	assert_int_equal(gpumon_diff_pair_lines(lists[0], LINES, lists[1], LINES, &pairs), 0);
+	gpumon_diff_pair_lines(lists[0], LINES, lists[1], LINES, &pairs);
 	assert_int_equal(pairs.n, LINES - 1);
 	assert_int_equal(pairs.at[LINES - 2].before, LINES - 2);
 	free(pairs.at);
