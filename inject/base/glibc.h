@@ -9,9 +9,9 @@
 #define GPUMON_INJECT_BASE_GLIBC_H
 
 #if defined(__x86_64__)
-#define GPUMON_GLIBC_BASE "GLIBC_2.2.5"
+#define INJECT_GLIBC_BASE "GLIBC_2.2.5"
 #elif defined(__aarch64__)
-#define GPUMON_GLIBC_BASE "GLIBC_2.17"
+#define INJECT_GLIBC_BASE "GLIBC_2.17"
 #endif
 
 /* strtol() and the like have another symbol since 2.38, with which _GNU_SOURCE has binary numbers. */
@@ -21,37 +21,37 @@
 #undef __GLIBC_USE_C23_STRTOL
 #define __GLIBC_USE_C23_STRTOL 0
 
-#ifdef GPUMON_GLIBC_BASE
-#define GPUMON_OLD(function) __asm__(".symver " #function "," #function "@" GPUMON_GLIBC_BASE)
+#ifdef INJECT_GLIBC_BASE
+#define INJECT_OLD(function) __asm__(".symver " #function "," #function "@" INJECT_GLIBC_BASE)
 
-GPUMON_OLD(pthread_create);
-GPUMON_OLD(pthread_join);
-GPUMON_OLD(pthread_detach);
-GPUMON_OLD(pthread_once);
-GPUMON_OLD(pthread_key_create);
-GPUMON_OLD(pthread_key_delete);
-GPUMON_OLD(pthread_getspecific);
-GPUMON_OLD(pthread_setspecific);
-GPUMON_OLD(pthread_attr_setstacksize);
-GPUMON_OLD(pthread_attr_getstack);
-GPUMON_OLD(pthread_mutex_timedlock);
-GPUMON_OLD(pthread_mutex_trylock);
-GPUMON_OLD(pthread_rwlock_rdlock);
-GPUMON_OLD(pthread_rwlock_tryrdlock);
-GPUMON_OLD(pthread_rwlock_wrlock);
-GPUMON_OLD(pthread_rwlock_trywrlock);
-GPUMON_OLD(pthread_rwlock_unlock);
-GPUMON_OLD(pthread_sigmask);
-GPUMON_OLD(pthread_getattr_np);
-GPUMON_OLD(dlopen);
-GPUMON_OLD(dlsym);
-GPUMON_OLD(dlerror);
-GPUMON_OLD(dlclose);
-GPUMON_OLD(dladdr);
+INJECT_OLD(pthread_create);
+INJECT_OLD(pthread_join);
+INJECT_OLD(pthread_detach);
+INJECT_OLD(pthread_once);
+INJECT_OLD(pthread_key_create);
+INJECT_OLD(pthread_key_delete);
+INJECT_OLD(pthread_getspecific);
+INJECT_OLD(pthread_setspecific);
+INJECT_OLD(pthread_attr_setstacksize);
+INJECT_OLD(pthread_attr_getstack);
+INJECT_OLD(pthread_mutex_timedlock);
+INJECT_OLD(pthread_mutex_trylock);
+INJECT_OLD(pthread_rwlock_rdlock);
+INJECT_OLD(pthread_rwlock_tryrdlock);
+INJECT_OLD(pthread_rwlock_wrlock);
+INJECT_OLD(pthread_rwlock_trywrlock);
+INJECT_OLD(pthread_rwlock_unlock);
+INJECT_OLD(pthread_sigmask);
+INJECT_OLD(pthread_getattr_np);
+INJECT_OLD(dlopen);
+INJECT_OLD(dlsym);
+INJECT_OLD(dlerror);
+INJECT_OLD(dlclose);
+INJECT_OLD(dladdr);
 #if defined(__x86_64__)
 __asm__(".symver dladdr1,dladdr1@GLIBC_2.3.3");
 #else
-GPUMON_OLD(dladdr1);
+INJECT_OLD(dladdr1);
 #endif
 #endif
 

@@ -235,9 +235,8 @@ static bool end_in_session(struct inject_thread *thread,
 			     atomic_load_explicit(&inject_session.generation, memory_order_relaxed))
 		inject_opencl_records_queue(thread, queue);
 	/* Otherwise a call in a callback of the driver has begun within this one, and wrote this one's record. */
-	if (inject_call_ends(thread, kept->correlation)) {
+	if (inject_call_ends(thread, kept->correlation))
 		inject_call_finish_here(thread, kept->end_ns, result);
-	}
 	if (result != CL_SUCCESS)
 		return false;
 	if (kept->event && keep_command(thread, kept))

@@ -169,7 +169,8 @@ static size_t list_processes(const char *root, struct relative **list)
 			room = room ? 2 * room : 256;
 			*list = gpumon_reallocarray(*list, room, sizeof(**list));
 		}
-		(*list)[count++] = (struct relative){ .pid = pid, .parent = read_parent(root, pid) };
+		(*list)[count++] =
+			(struct relative){ .pid = pid, .parent = read_parent(root, pid) };
 	}
 	if (entries)
 		closedir(entries);
@@ -186,8 +187,8 @@ static void find_family(struct relative *list, size_t count, pid_t program)
 	while (is_more) {
 		is_more = false;
 		for (size_t i = 0; i < count; i++) {
-			if (list[i].is_ours ||
-			    (list[i].pid != program && !gpumon_map_get(&ours, (uint64_t)list[i].parent)))
+			if (list[i].is_ours || (list[i].pid != program &&
+						!gpumon_map_get(&ours, (uint64_t)list[i].parent)))
 				continue;
 			list[i].is_ours = true;
 			(void)gpumon_map_set(&ours, (uint64_t)list[i].pid, 1);
@@ -232,7 +233,8 @@ bool gpumon_unrecorded_text(const struct gpumon_unrecorded *unrecorded, unsigned
 	if (i >= unrecorded->count || i > GPUMON_UNRECORDED_MAX)
 		return false;
 	if (i == GPUMON_UNRECORDED_MAX) {
-		snprintf(text, room, "%u more processes have the library of an API and are not recorded",
+		snprintf(text, room,
+			 "%u more processes have the library of an API and are not recorded",
 			 unrecorded->count - i);
 		return true;
 	}
@@ -240,23 +242,27 @@ bool gpumon_unrecorded_text(const struct gpumon_unrecorded *unrecorded, unsigned
 	if (process->reason == GPUMON_UNRECORDED_SILENT &&
 	    gpumon_recorder_has_met(recorder, process->pid))
 		return false;
-	length = snprintf(text, room,
-			  "process %d (%s) has loaded %s and is not recorded, so what it does with %s is not known: ",
-			  (int)process->pid, process->name, process->library, process->api);
+	length = snprintf(
+		text, room,
+		"process %d (%s) has loaded %s and is not recorded, so what it does with %s is not known: ",
+		(int)process->pid, process->name, process->library, process->api);
 	text += length;
 	room -= (size_t)length;
 	switch (process->reason) {
 	case GPUMON_UNRECORDED_VARIABLE:
-		snprintf(text, room, "%s is not in its environment (leave it there, or use record -p)",
+		snprintf(text, room,
+			 "%s is not in its environment (leave it there, or use record -p)",
 			 process->missing);
 		break;
 	case GPUMON_UNRECORDED_PRIVILEGED:
-		snprintf(text, room,
-			 "it is setuid, setgid or has capabilities (record a copy, which has no such rights)");
+		snprintf(
+			text, room,
+			"it is setuid, setgid or has capabilities (record a copy, which has no such rights)");
 		break;
 	default:
-		snprintf(text, room,
-			 "the injection library is in it and did not connect (a sandbox, or a limit of memory or threads, may forbid what it needs)");
+		snprintf(
+			text, room,
+			"the injection library is in it and did not connect (a sandbox, or a limit of memory or threads, may forbid what it needs)");
 		break;
 	}
 	return true;
