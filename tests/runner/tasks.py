@@ -113,12 +113,14 @@ class Plan:
         return task
 
     def changed(self, name, kernel, module, user):
-        """(inputs to note, whether only the part of user/ has changed, why the task is left out)"""
+        """(inputs to note, the day when it passed with the same module if only user/ has changed, why the task is
+        left out)
+        """
         noted = Inputs(f"{name}-module", kernel, *module), Inputs(name, kernel, *module, *user)
         if not self.leaves_out:
-            return noted, False, None
+            return noted, None, None
         of_module, of_both = (inputs.passed_on() for inputs in noted)
-        return noted, of_module is not None, of_both and left_out(of_both)
+        return noted, of_module, of_both and left_out(of_both)
 
     # --- kernels in VMs
 
@@ -130,9 +132,14 @@ class Plan:
             return "newest,once,each-kernel" if self.scope == "check" else "each-kernel,newest,full,once"
         return "each-kernel" if self.scope == "check" else "each-kernel,newest,full"
 
-    def suite(self, name, *options):
-        return (lambda: suite(name, "--classes", self.classes(name), *options),
-                lambda tests: suite(name, tests=tests))
+    def suite(self, name, *options, module_passed=None):
+        """(run, select). With a day: only tests of the tool."""
+        def run():
+            if module_passed:
+                steps.say(f"skip suite-{name}/without-tool: only user/ has changed since these tests passed on "
+                          f"{module_passed}; make check-full runs them")
+            return suite(name, "--classes", self.classes(name), *options, *["--of-tool"] * bool(module_passed))
+        return run, lambda tests: suite(name, tests=tests)
 
     def add_kernels(self):
         """Tasks that others wait for, and long ones, come first. All suites use the QEMU that prepare/7 installs."""
@@ -162,8 +169,8 @@ class Plan:
                 suite(name, "--classes", "each-kernel,arm64"))
 
     def add_arm64(self):
-        inputs, of_user, skip = self.changed("build-6.1-arm64", "6.1", (*MODULE, "tests/vm"), ("user", "bpf"))
-        targets = ["lab-user"] if of_user else ["lab-module", "lab-user"]
+        inputs, module_passed, skip = self.changed("build-6.1-arm64", "6.1", (*MODULE, "tests/vm"), ("user", "bpf"))
+        targets = ["lab-user"] if module_passed else ["lab-module", "lab-user"]
         task = self.add("build/6.1-arm64", "prepare/6.1", lambda: steps.build_arm64("6.1-arm64", *targets), inputs=inputs)
         task.skip = skip
 
@@ -172,20 +179,20 @@ class Plan:
         needs_faults = False
         for name, boots in ((f"suite-{NEWEST}", "ordinary"), (f"suite-{NEWEST}-icount", "icount"),
                             (f"suite-{NEWEST}-boots", "other")):
-            inputs, of_user, skip = self.changed(name, NEWEST, SUITE, ("user",))
-            run, select = self.suite(NEWEST, "--boots", boots, *["--of-tool"] * of_user)
+            inputs, module_passed, skip = self.changed(name, NEWEST, SUITE, ("user",))
+            run, select = self.suite(NEWEST, "--boots", boots, module_passed=module_passed)
             task = self.add(name, f"build/{NEWEST}", run, select, inputs=inputs)
             task.skip = skip
-            needs_faults |= not skip and not of_user
+            needs_faults |= not skip and not module_passed
         if not needs_faults:
             # Only tests of the module alone need the one with faults.
             build_newest.run = lambda: build(NEWEST, *steps.ORDINARY)
 
     def add_older(self, name):
-        inputs, of_user, skip = self.changed(f"suite-{name}", name, SUITE, USER_FOR_KERNELS)
-        run, select = self.suite(name, *["--of-tool"] * of_user)
+        inputs, module_passed, skip = self.changed(f"suite-{name}", name, SUITE, USER_FOR_KERNELS)
+        run, select = self.suite(name, module_passed=module_passed)
         # All kernel modules are built under sparse once.
-        sparse = ("C=1", "CHECK=sparse") if name == OLDER[0] and not of_user else ()
+        sparse = ("C=1", "CHECK=sparse") if name == OLDER[0] and not module_passed else ()
         if self.scope == "check":
             task = self.add(f"suite-{name}", f"prepare/{name} prepare/{NEWEST} program",
                             lambda: steps.build_older(name, *sparse) and run(),

@@ -168,8 +168,11 @@ def test_only_user_has_changed():
     call, tasks.steps.passes = tasks.steps.passes, lambda *words, **_: said.append([str(word) for word in words[1:]]) or True
     try:
         known = plan(passed=[f"suite-7{kind}-module" for kind in ("", "-icount", "-boots")])
-        for name in ("suite-7", "suite-7-icount"):
-            known.find(name).run()
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            for name in ("suite-7", "suite-7-icount"):
+                known.find(name).run()
+        verdict.equal(output.getvalue().count("skip suite-7/without-tool: only user/ has changed since"), 2)
         plan(passed=["suite-7-module"]).find("suite-7-icount").run()
     finally:
         tasks.steps.passes = call
