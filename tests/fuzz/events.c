@@ -99,10 +99,10 @@ static void trace(const struct gpumon_trace_options *options, const struct gpumo
 	MUST(trace);
 	gpumon_trace_header(trace);
 	for (size_t i = 0; i < count; i++) {
-		MUST(!gpumon_trace_feed(trace, &events[i], 1));
+		gpumon_trace_feed(trace, &events[i], 1);
 		if (i % 16 == 15) {
 			gpumon_trace_drained(trace, events[i].time_ns);
-			MUST(gpumon_trace_print(trace, i % 64) >= 0);
+			gpumon_trace_print(trace, i % 64);
 		}
 	}
 	gpumon_trace_drained(trace, UINT64_MAX);

@@ -16,6 +16,7 @@
 #include "lib/wait.h"
 #include "lib/format.h"
 #include "driver/json_model.h"
+#include "lib/memory.h"
 #include "lib/options.h"
 #include "lib/privileges.h"
 
@@ -138,7 +139,6 @@ static struct gpumon_alert *seen_before(struct alerts_run *run, const struct gpu
 	return NULL;
 }
 
-/* Without memory its count is not tracked. */
 static void remember_alert(struct alerts_run *run, const struct gpumon_alert *alert)
 {
 	struct gpumon_alert *seen;
@@ -146,11 +146,9 @@ static void remember_alert(struct alerts_run *run, const struct gpumon_alert *al
 	if (run->seen.n_alerts >= FOLLOWED_MAX)
 		return;
 	seen = gpumon_model_add_alert(&run->seen);
-	if (!seen)
-		return;
-	seen->group = strdup(text_of(alert->group));
-	seen->kind = strdup(text_of(alert->kind));
-	seen->device = strdup(text_of(alert->device));
+	seen->group = gpumon_strdup(text_of(alert->group));
+	seen->kind = gpumon_strdup(text_of(alert->kind));
+	seen->device = gpumon_strdup(text_of(alert->device));
 	seen->code = alert->code;
 	seen->count = alert->count;
 }

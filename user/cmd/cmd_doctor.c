@@ -125,17 +125,15 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 	if (parts & 1u << GPUMON_DOCTOR_DRIVER)
 		look_at_drivers(&doctor);
 
-	ret = doctor.failed ? -1 : 0;
-	if (!ret && context->json)
+	ret = 0;
+	if (context->json)
 		ret = gpumon_json_print(gpumon_doctor_json(&doctor), !term.tty, context->out);
-	else if (!ret)
+	else
 		gpumon_doctor_print(&doctor, &term, context->out);
 	/* A failed check must not hide this: main() only looks if the command succeeded. */
 	if (!ret && (fflush(context->out) || ferror(context->out)))
 		ret = -1;
 
-	if (doctor.failed)
-		errno = ENOMEM;
 	if (ret) {
 		gpumon_error_output(&err);
 		ret = gpumon_report(context, &err);

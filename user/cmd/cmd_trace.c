@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "lib/wait.h"
 #include "driver/event_reader.h"
+#include "lib/memory.h"
 #include "lib/options.h"
 #include "lib/privileges.h"
 #include "driver/source.h"
@@ -189,12 +190,6 @@ static bool output_gone(struct trace_run *run, bool flush)
 	return run->pipe_broken || ferror(out);
 }
 
-static int no_memory_to_sort(struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				"no memory to sort the events");
-}
-
 enum {
 	READ_ALL,
 	READ_SOME,
@@ -222,8 +217,7 @@ static int read_available(struct trace_run *run, struct gpumon_error *err)
 			gpumon_trace_drained(run->trace, UINT64_MAX);
 			return READ_TO_END;
 		}
-		if (gpumon_trace_feed(run->trace, events, (size_t)n))
-			return no_memory_to_sort(err);
+		gpumon_trace_feed(run->trace, events, (size_t)n);
 		if (gpumon_trace_finished(run->trace))
 			break;
 	}
@@ -237,13 +231,11 @@ static int read_available(struct trace_run *run, struct gpumon_error *err)
 static int read_and_print(struct trace_run *run, bool *again, struct gpumon_error *err)
 {
 	int got = read_available(run, err);
-	int more;
+	bool more;
 
 	if (got < 0)
 		return -1;
 	more = gpumon_trace_print(run->trace, PRINTED_AT_ONCE);
-	if (more < 0)
-		return no_memory_to_sort(err);
 	*again = more || got == READ_SOME;
 	return more || got != READ_TO_END;
 }
@@ -305,7 +297,8 @@ static int trace_last(struct trace_run *run, struct gpumon_error *err)
 			break;
 	}
 	gpumon_trace_drained(run->trace, UINT64_MAX);
-	return gpumon_trace_print(run->trace, SIZE_MAX) < 0 ? no_memory_to_sort(err) : 0;
+	gpumon_trace_print(run->trace, SIZE_MAX);
+	return 0;
 }
 
 static void ring_off(struct trace_run *run)
@@ -420,9 +413,6 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	if (run->duration_ns)
 		run->options.end_ns = run->options.start_ns + run->duration_ns;
 	run->trace = gpumon_trace_new(&run->options, context->out);
-	if (!run->trace)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory to sort the events");
 
 	if (run->before.enabled.v || run->no_enable || run->source.bpf)
 		return 0;
@@ -525,15 +515,9 @@ static int parse_options(struct trace_run *run, int argc, char **argv)
 static int command_trace(struct gpumon_context *context, int argc, char **argv)
 {
 	/* The reader's buffer is too large for the stack. */
-	struct trace_run *run = calloc(1, sizeof(*run));
+	struct trace_run *run = gpumon_calloc(1, sizeof(*run));
 	int status;
 
-	if (!run) {
-		struct gpumon_error err;
-
-		gpumon_error_memory(&err);
-		return gpumon_report(context, &err);
-	}
 	run->context = context;
 	run->names.source = &run->source;
 	run->reader.fd = -1;

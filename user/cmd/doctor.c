@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "lib/read_at.h"
 #include "doctor.h"
@@ -28,28 +29,17 @@ static const struct {
 void gpumon_doctor_add(struct gpumon_doctor *doctor, enum gpumon_doctor_level level,
 		       const char *name, const char *advice, const char *format, ...)
 {
-	struct gpumon_doctor_check check = { .part = doctor->part, .level = level };
-	struct gpumon_doctor_check *added = NULL;
-	char *message;
+	struct gpumon_doctor_check *check = GPUMON_GROW(doctor->checks, doctor->n_checks);
 	va_list args;
-	int len;
 
+	check->part = doctor->part;
+	check->level = level;
+	check->name = gpumon_strdup(name);
+	check->advice = advice ? gpumon_strdup(advice) : NULL;
 	va_start(args, format);
-	len = vasprintf(&message, format, args);
+	if (vasprintf(&check->message, format, args) < 0)
+		gpumon_memory_failed(0);
 	va_end(args);
-	check.message = len < 0 ? NULL : message;
-	check.name = strdup(name);
-	check.advice = advice ? strdup(advice) : NULL;
-	if (check.message && check.name && (!advice || check.advice))
-		added = GPUMON_GROW(doctor->checks, doctor->n_checks);
-	if (!added) {
-		free(check.message);
-		free(check.name);
-		free(check.advice);
-		doctor->failed = true;
-		return;
-	}
-	*added = check;
 }
 
 void gpumon_doctor_free(struct gpumon_doctor *doctor)
@@ -210,58 +200,50 @@ void gpumon_doctor_print(const struct gpumon_doctor *doctor, const struct gpumon
 }
 
 /* {"record":{"level":"warn","ok":7,"warn":2,"fail":0},"driver":{…}} */
-static struct json_object *verdicts_json(const struct gpumon_doctor *doctor, bool *failed)
+static struct json_object *verdicts_json(const struct gpumon_doctor *doctor)
 {
-	struct json_object *verdicts = json_object_new_object();
+	struct json_object *verdicts = gpumon_json_object();
 
-	for (unsigned int part = 0; part < GPUMON_DOCTOR_N_PARTS && !*failed; part++) {
+	for (unsigned int part = 0; part < GPUMON_DOCTOR_N_PARTS; part++) {
 		struct json_object *object;
 
 		if (!has_part(doctor, part))
 			continue;
-		object = json_object_new_object();
-		*failed = gpumon_json_add_string(object, "level",
-						 level_names[gpumon_doctor_verdict(doctor, part)]);
+		object = gpumon_json_object();
+		gpumon_json_add_string(object, "level",
+				       level_names[gpumon_doctor_verdict(doctor, part)]);
 		for (unsigned int level = 0; level < 3; level++)
-			*failed |= gpumon_json_add_u64(object, level_names[level],
-						       count_of_part(doctor, part, level)) != 0;
-		*failed |= gpumon_json_add(verdicts, parts[part].name, object) != 0;
+			gpumon_json_add_u64(object, level_names[level],
+					    count_of_part(doctor, part, level));
+		gpumon_json_add(verdicts, parts[part].name, object);
 	}
 	return verdicts;
 }
 
 struct json_object *gpumon_doctor_json(const struct gpumon_doctor *doctor)
 {
-	struct json_object *document = json_object_new_object();
-	struct json_object *program = json_object_new_object();
-	struct json_object *checks = json_object_new_array();
-	bool failed = doctor->failed;
+	struct json_object *document = gpumon_json_object();
+	struct json_object *program = gpumon_json_object();
+	struct json_object *checks = gpumon_json_array();
 
-	for (size_t i = 0; i < doctor->n_checks && !failed; i++) {
+	for (size_t i = 0; i < doctor->n_checks; i++) {
 		const struct gpumon_doctor_check *check = &doctor->checks[i];
-		struct json_object *object = json_object_new_object();
+		struct json_object *object = gpumon_json_object();
 
-		failed = gpumon_json_add_string(object, "level", level_names[check->level]) ||
-			 gpumon_json_add_string(object, "check", check->name) ||
-			 gpumon_json_add_string(object, "message", check->message) ||
-			 gpumon_json_add_string(object, "advice", check->advice) ||
-			 gpumon_json_add_string(object, "part", parts[check->part].name);
-		failed |= gpumon_json_append(checks, object) != 0;
+		gpumon_json_add_string(object, "level", level_names[check->level]);
+		gpumon_json_add_string(object, "check", check->name);
+		gpumon_json_add_string(object, "message", check->message);
+		gpumon_json_add_string(object, "advice", check->advice);
+		gpumon_json_add_string(object, "part", parts[check->part].name);
+		gpumon_json_append(checks, object);
 	}
-	failed |= gpumon_json_add_string(program, "version", GPUMON_VERSION) ||
-		  gpumon_json_add_u64(program, "schema", GPUMON_SCHEMA);
-	failed |= gpumon_json_add(document, "gpumon", program) != 0;
-	failed |= gpumon_json_add(document, "checks", checks) != 0;
-	failed |= gpumon_json_add_u64(document, "ok",
-				      gpumon_doctor_count(doctor, GPUMON_DOCTOR_OK)) ||
-		  gpumon_json_add_u64(document, "warn",
-				      gpumon_doctor_count(doctor, GPUMON_DOCTOR_WARN)) ||
-		  gpumon_json_add_u64(document, "fail",
-				      gpumon_doctor_count(doctor, GPUMON_DOCTOR_FAIL));
-	failed |= gpumon_json_add(document, "verdict", verdicts_json(doctor, &failed)) != 0;
-	if (failed) {
-		json_object_put(document);
-		return NULL;
-	}
+	gpumon_json_add_string(program, "version", GPUMON_VERSION);
+	gpumon_json_add_u64(program, "schema", GPUMON_SCHEMA);
+	gpumon_json_add(document, "gpumon", program);
+	gpumon_json_add(document, "checks", checks);
+	gpumon_json_add_u64(document, "ok", gpumon_doctor_count(doctor, GPUMON_DOCTOR_OK));
+	gpumon_json_add_u64(document, "warn", gpumon_doctor_count(doctor, GPUMON_DOCTOR_WARN));
+	gpumon_json_add_u64(document, "fail", gpumon_doctor_count(doctor, GPUMON_DOCTOR_FAIL));
+	gpumon_json_add(document, "verdict", verdicts_json(doctor));
 	return document;
 }

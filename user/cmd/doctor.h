@@ -46,7 +46,6 @@ struct gpumon_doctor {
 	enum gpumon_doctor_part part; /* of the checks that follow */
 	struct gpumon_doctor_check *checks;
 	size_t n_checks;
-	bool failed; /* out of memory */
 };
 
 /* @advice may be NULL. @format is the message. */

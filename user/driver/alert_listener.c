@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "lib/memory.h"
 #include "alert_listener.h"
 
 #include <errno.h>
@@ -59,16 +60,12 @@ static int join_alert_group(struct gpumon_alert_listener *listener, struct gpumo
 
 int gpumon_alert_listener_open(struct gpumon_alert_listener **listener, struct gpumon_error *err)
 {
-	struct gpumon_alert_listener *new = calloc(1, sizeof(*new));
+	struct gpumon_alert_listener *new = gpumon_calloc(1, sizeof(*new));
 
 	*listener = NULL;
-	if (new)
-		new->socket = nl_socket_alloc();
-	if (!new || !new->socket) {
-		free(new);
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"out of memory");
-	}
+	new->socket = nl_socket_alloc();
+	if (!new->socket)
+		gpumon_memory_failed(0);
 	if (join_alert_group(new, err)) {
 		gpumon_alert_listener_close(new);
 		return -1;

@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "client.h"
 #include "model.h"
 #include "parse.h"
@@ -30,16 +31,10 @@ struct gpumon_client {
 /* Handles each message of a reply. */
 typedef int (*message_fn)(const struct nlmsghdr *message, size_t len, void *argument);
 
-static int error_memory(struct gpumon_error *err)
-{
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				"out of memory");
-}
-
 static int error_libnl(struct gpumon_error *err, const char *what, int ret)
 {
 	if (ret == -NLE_NOMEM)
-		return error_memory(err);
+		gpumon_memory_failed(0);
 	if (ret == -NLE_AGAIN)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EAGAIN, GPUMON_ERROR_KERNEL,
 					"%s: no answer from the kernel in %d s", what,
@@ -87,8 +82,6 @@ static int error_kernel(struct gpumon_error *err, const char *what, int error, c
 
 static int error_malformed(struct gpumon_error *err, const char *what, int error)
 {
-	if (error == -ENOMEM)
-		return error_memory(err);
 	return gpumon_error_set(
 		err, GPUMON_EXIT_FAILED, error, GPUMON_ERROR_KERNEL,
 		"%s: malformed answer, module and program do not belong together: install the same version of both",
@@ -166,7 +159,7 @@ static int client_transact(struct gpumon_client *client, struct nl_msg *request,
 	int ret;
 
 	if (!request)
-		return error_memory(err);
+		gpumon_memory_failed(0);
 	if (!interrupted)
 		interrupted = &ignored;
 
@@ -256,7 +249,7 @@ static int connect_family(struct gpumon_client *client, struct gpumon_error *err
 
 	client->socket = nl_socket_alloc();
 	if (!client->socket)
-		return error_memory(err);
+		gpumon_memory_failed(0);
 	ret = genl_connect(client->socket);
 	if (ret)
 		return error_libnl(err, "netlink socket", ret);
@@ -303,11 +296,9 @@ static int check_module(struct gpumon_client *client, struct gpumon_error *err)
 
 int gpumon_client_open(struct gpumon_client **client, struct gpumon_error *err)
 {
-	struct gpumon_client *new = calloc(1, sizeof(*new));
+	struct gpumon_client *new = gpumon_calloc(1, sizeof(*new));
 
 	*client = NULL;
-	if (!new)
-		return error_memory(err);
 	if (connect_family(new, err) || check_module(new, err)) {
 		gpumon_client_close(new);
 		return -1;

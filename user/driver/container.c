@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "container.h"
+#include "lib/memory.h"
 #include "lib/identity.h"
 #include "lib/array.h"
 
@@ -49,10 +50,8 @@ static bool version_1_is_mounted(const char *root)
 
 struct gpumon_containers *gpumon_containers_new(const char *root)
 {
-	struct gpumon_containers *containers = calloc(1, sizeof(*containers));
+	struct gpumon_containers *containers = gpumon_calloc(1, sizeof(*containers));
 
-	if (!containers)
-		return NULL;
 	containers->root = root ? root : "";
 	containers->initial_pids = gpumon_initial_pid_namespace(containers->root);
 	containers->version_1 = version_1_is_mounted(containers->root);
@@ -91,7 +90,7 @@ static bool cgroup_found(struct gpumon_containers *containers, size_t first, uin
 {
 	for (size_t i = first; i < containers->n_known; i++) {
 		if (containers->known[i].id == inode && !containers->known[i].path) {
-			containers->known[i].path = strdup(*path ? path : "/");
+			containers->known[i].path = gpumon_strdup(*path ? path : "/");
 			return true;
 		}
 	}
@@ -265,7 +264,7 @@ void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpum
 		process->container_pid = read_container_pid(containers, process);
 		/* The module knows it, also of a cgroup that was removed. */
 		if (!process->cgroup && known && known->path)
-			process->cgroup = strdup(known->path);
+			process->cgroup = gpumon_strdup(known->path);
 		if (!process->cgroup)
 			continue;
 		/* It may be anywhere in the other hierarchies. */
@@ -276,6 +275,6 @@ void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpum
 		}
 		gpumon_container_name(process->cgroup, name, sizeof(name));
 		free(process->container);
-		process->container = *name ? strdup(name) : NULL;
+		process->container = *name ? gpumon_strdup(name) : NULL;
 	}
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "event_join.h"
 
 /* Index 0 of the pool is not a job: it ends chains and lists. */
@@ -48,11 +49,9 @@ struct gpumon_event_join {
 
 struct gpumon_event_join *gpumon_event_join_new(size_t capacity)
 {
-	struct gpumon_event_join *join = calloc(1, sizeof(*join));
+	struct gpumon_event_join *join = gpumon_calloc(1, sizeof(*join));
 	uint32_t n = 1;
 
-	if (!join)
-		return NULL;
 	if (!capacity)
 		capacity = 1;
 	if (capacity > (1U << 24))
@@ -62,12 +61,8 @@ struct gpumon_event_join *gpumon_event_join_new(size_t capacity)
 
 	join->capacity = (uint32_t)capacity;
 	join->mask = n - 1;
-	join->jobs = calloc(capacity + 1, sizeof(*join->jobs));
-	join->buckets = calloc(n, sizeof(*join->buckets));
-	if (!join->jobs || !join->buckets) {
-		gpumon_event_join_free(join);
-		return NULL;
-	}
+	join->jobs = gpumon_calloc(capacity + 1, sizeof(*join->jobs));
+	join->buckets = gpumon_calloc(n, sizeof(*join->buckets));
 	return join;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "event_merge.h"
 
 /* Records have 16 bits for the CPU number. */
@@ -47,21 +48,12 @@ struct gpumon_event_merge {
 struct gpumon_event_merge *gpumon_event_merge_new(unsigned int cpus, uint64_t window_ns,
 						  size_t capacity)
 {
-	struct gpumon_event_merge *merge = calloc(1, sizeof(*merge));
-
-	if (!merge)
-		return NULL;
+	struct gpumon_event_merge *merge = gpumon_calloc(1, sizeof(*merge));
 
 	merge->cpus = cpus < CPUS_MAX ? cpus : CPUS_MAX;
 	merge->window_ns = window_ns;
 	merge->capacity = capacity ? capacity : 1;
-	if (merge->cpus) {
-		merge->cpu_ns = calloc(merge->cpus, sizeof(*merge->cpu_ns));
-		if (!merge->cpu_ns) {
-			free(merge);
-			return NULL;
-		}
-	}
+	merge->cpu_ns = gpumon_calloc(merge->cpus, sizeof(*merge->cpu_ns));
 	return merge;
 }
 
@@ -119,29 +111,17 @@ static struct held heap_take(struct gpumon_event_merge *merge)
 	return top;
 }
 
-static int merge_grow(struct gpumon_event_merge *merge)
+static void merge_grow(struct gpumon_event_merge *merge)
 {
 	size_t n = merge->allocated ? merge->allocated * 2 : 1024;
-	void *memory;
 
 	if (n > merge->capacity)
 		n = merge->capacity;
 
-	memory = reallocarray(merge->heap, n, sizeof(*merge->heap));
-	if (!memory)
-		return -ENOMEM;
-	merge->heap = memory;
-	memory = reallocarray(merge->slots, n, sizeof(*merge->slots));
-	if (!memory)
-		return -ENOMEM;
-	merge->slots = memory;
-	memory = reallocarray(merge->free_slots, n, sizeof(*merge->free_slots));
-	if (!memory)
-		return -ENOMEM;
-	merge->free_slots = memory;
-
+	merge->heap = gpumon_reallocarray(merge->heap, n, sizeof(*merge->heap));
+	merge->slots = gpumon_reallocarray(merge->slots, n, sizeof(*merge->slots));
+	merge->free_slots = gpumon_reallocarray(merge->free_slots, n, sizeof(*merge->free_slots));
 	merge->allocated = n;
-	return 0;
 }
 
 static void merge_note_cpu(struct gpumon_event_merge *merge, unsigned int cpu, uint64_t time_ns)
@@ -168,8 +148,8 @@ int gpumon_event_merge_push(struct gpumon_event_merge *merge, const struct gpumo
 
 	if (merge->stats.held >= merge->capacity)
 		return -ENOSPC;
-	if (merge->stats.held == merge->allocated && merge_grow(merge))
-		return -ENOMEM;
+	if (merge->stats.held == merge->allocated)
+		merge_grow(merge);
 
 	item.number = merge->stats.in++;
 	merge_note_cpu(merge, event->cpu, event->time_ns);

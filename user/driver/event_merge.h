@@ -61,7 +61,7 @@ void gpumon_event_merge_free(struct gpumon_event_merge *merge);
  *
  * Call gpumon_event_merge_pop() until it returns false after each push.
  *
- * Return: 0; -ESTALE: late and dropped; -ENOSPC: full, since nothing was popped; or -ENOMEM.
+ * Return: 0; -ESTALE: late and dropped; -ENOSPC: full, since nothing was popped.
  */
 int gpumon_event_merge_push(struct gpumon_event_merge *merge, const struct gpumon_event *event);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model_fields.h"
+#include "lib/memory.h"
 #include "lib/output_text.h"
 #include "lib/statistics_format.h"
 #include "top.h"
@@ -45,23 +46,18 @@ static void grid_free(struct grid *grid)
 	free(grid->idle);
 }
 
-/* -1 without memory. Allocate one element more, since calloc() of 0 bytes may return NULL. */
-static int grid_init(struct grid *grid, size_t keys, size_t columns, size_t rows)
+static void grid_init(struct grid *grid, size_t keys, size_t columns, size_t rows)
 {
 	memset(grid, 0, sizeof(*grid));
 	grid->keys = keys;
 	grid->n_columns = columns;
 	grid->n_rows = rows;
-	grid->title = calloc(columns + 1, sizeof(*grid->title));
-	grid->right = calloc(columns + 1, sizeof(*grid->right));
-	grid->width = calloc(columns + 1, sizeof(*grid->width));
-	grid->quiet = calloc(columns + 1, sizeof(*grid->quiet));
-	grid->cells = calloc(rows * columns + 1, sizeof(*grid->cells));
-	grid->idle = calloc(rows + 1, sizeof(*grid->idle));
-	if (grid->title && grid->right && grid->width && grid->quiet && grid->cells && grid->idle)
-		return 0;
-	grid_free(grid);
-	return -1;
+	grid->title = gpumon_calloc(columns, sizeof(*grid->title));
+	grid->right = gpumon_calloc(columns, sizeof(*grid->right));
+	grid->width = gpumon_calloc(columns, sizeof(*grid->width));
+	grid->quiet = gpumon_calloc(columns, sizeof(*grid->quiet));
+	grid->cells = gpumon_calloc(rows * columns, sizeof(*grid->cells));
+	grid->idle = gpumon_calloc(rows, sizeof(*grid->idle));
 }
 
 static char *grid_cell(const struct grid *grid, size_t row, size_t column)
@@ -247,22 +243,18 @@ static void draw_table(struct gpumon_page *page, const struct gpumon_statistics 
 		       unsigned int reserved)
 {
 	const struct gpumon_row *first = &statistics->rows[0];
-	const struct gpumon_row **rows = calloc(statistics->n_rows, sizeof(*rows));
+	const struct gpumon_row **rows = gpumon_calloc(statistics->n_rows, sizeof(*rows));
 	struct grid grid;
 	char name[2 * GPUMON_TITLE_LEN], safe[2 * GPUMON_TITLE_LEN];
 
-	if (!rows)
-		return;
 	for (size_t i = 0; i < statistics->n_rows; i++)
 		rows[i] = &statistics->rows[i];
 	qsort(rows, statistics->n_rows, sizeof(*rows), compare_rows);
-	if (!grid_init(&grid, first->n_labels, first->n_labels + first->n_columns,
-		       statistics->n_rows)) {
-		fill_table(page, &grid, rows, first);
-		snprintf(name, sizeof(name), "%s.%s", statistics->group, statistics->table);
-		grid_draw(page, &grid, gpumon_format_name(safe, sizeof(safe), name), reserved);
-		grid_free(&grid);
-	}
+	grid_init(&grid, first->n_labels, first->n_labels + first->n_columns, statistics->n_rows);
+	fill_table(page, &grid, rows, first);
+	snprintf(name, sizeof(name), "%s.%s", statistics->group, statistics->table);
+	grid_draw(page, &grid, gpumon_format_name(safe, sizeof(safe), name), reserved);
+	grid_free(&grid);
 	free(rows);
 }
 
@@ -341,22 +333,20 @@ static void fill_processes(const struct gpumon_page *page, struct grid *grid,
 static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 {
 	const struct gpumon_model *diff = &page->top->diff;
-	const struct gpumon_process **processes = calloc(diff->n_processes + 1, sizeof(*processes));
+	const struct gpumon_process **processes =
+		gpumon_calloc(diff->n_processes, sizeof(*processes));
 	size_t columns = 4;
 	struct grid grid;
 
-	if (!processes)
-		return;
 	for (size_t i = 0; i < diff->n_processes; i++)
 		processes[i] = &diff->processes[i];
 	qsort(processes, diff->n_processes, sizeof(*processes), compare_processes);
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++)
 		columns += is_counted(diff, i);
-	if (!grid_init(&grid, 2, columns, diff->n_processes)) {
-		fill_processes(page, &grid, processes);
-		grid_draw(page, &grid, GPUMON_TOP_PROCESSES, reserved);
-		grid_free(&grid);
-	}
+	grid_init(&grid, 2, columns, diff->n_processes);
+	fill_processes(page, &grid, processes);
+	grid_draw(page, &grid, GPUMON_TOP_PROCESSES, reserved);
+	grid_free(&grid);
 	free(processes);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "json_model.h"
 #include "trace.h"
 #include "trace_words.h"
@@ -39,10 +40,8 @@ static const char *const names[__GPUMON_EVENT_TYPE_MAX] = {
 
 struct gpumon_trace *gpumon_trace_new(const struct gpumon_trace_options *options, FILE *out)
 {
-	struct gpumon_trace *trace = calloc(1, sizeof(*trace));
+	struct gpumon_trace *trace = gpumon_calloc(1, sizeof(*trace));
 
-	if (!trace)
-		return NULL;
 	trace->options = *options;
 	trace->out = out;
 	if (!trace->options.ring_width)
@@ -52,10 +51,6 @@ struct gpumon_trace *gpumon_trace_new(const struct gpumon_trace_options *options
 
 	trace->merge = gpumon_event_merge_new(options->cpus, options->window_ns, options->held_max);
 	trace->join = gpumon_event_join_new(options->jobs_max);
-	if (!trace->merge || !trace->join) {
-		gpumon_trace_free(trace);
-		return NULL;
-	}
 	return trace;
 }
 
@@ -312,8 +307,8 @@ static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joi
 	fputc('\n', out);
 }
 
-static int print_json(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
-		      const struct gpumon_ring *ring, const char *row)
+static void print_json(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
+		       const struct gpumon_ring *ring, const char *row)
 {
 	const struct gpumon_event *event = &joined->event;
 	struct gpumon_value latency = { .v = joined->latency_ns, .known = joined->latency_known };
@@ -324,69 +319,62 @@ static int print_json(struct gpumon_trace *trace, const struct gpumon_event_join
 	struct gpumon_value pid = { .v = joined->pid, .known = joined->submitter_known };
 	struct gpumon_value tid = { .v = joined->tid, .known = joined->submitter_known };
 	struct gpumon_value client = { .v = event->arg, .known = event->arg != 0 };
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = gpumon_json_object();
 	bool known = event->event < __GPUMON_EVENT_TYPE_MAX;
-	const char *text;
-	int ret = 0;
 
-	ret |= gpumon_json_add_u64(object, "time_ns", event->time_ns);
-	ret |= gpumon_json_add_string(object, "event", known ? names[event->event] : NULL);
+	gpumon_json_add_u64(object, "time_ns", event->time_ns);
+	gpumon_json_add_string(object, "event", known ? names[event->event] : NULL);
 	/* Interrupts of amdgpu have a word named "source", and only the module sends them. */
 	if (trace->options.source)
-		ret |= gpumon_json_add_string(object, "source", trace->options.source);
-	ret |= gpumon_json_add_u64(object, "cpu", event->cpu);
+		gpumon_json_add_string(object, "source", trace->options.source);
+	gpumon_json_add_u64(object, "cpu", event->cpu);
 	if (event->event == GPUMON_EVENT_LOST) {
-		ret |= gpumon_json_add_u64(object, "overwritten", event->arg);
+		gpumon_json_add_u64(object, "overwritten", event->arg);
 		goto out;
 	}
 	if (!known)
-		ret |= gpumon_json_add_u64(object, "event_number", event->event);
+		gpumon_json_add_u64(object, "event_number", event->event);
 	if (gpumon_trace_has_words(event->event)) {
-		ret |= gpumon_json_add_string(object, "group",
-					      gpumon_trace_event_group(event->event));
-		ret |= gpumon_json_add_string(object, "row", row);
-		ret |= gpumon_json_add_value(object, "pid", pid);
-		ret |= gpumon_json_add_value(object, "tid", tid);
-		ret |= gpumon_json_add_string(object, "comm", pid.known ? joined->comm : NULL);
-		ret |= gpumon_trace_json_words(object, event);
+		gpumon_json_add_string(object, "group", gpumon_trace_event_group(event->event));
+		gpumon_json_add_string(object, "row", row);
+		gpumon_json_add_value(object, "pid", pid);
+		gpumon_json_add_value(object, "tid", tid);
+		gpumon_json_add_string(object, "comm", pid.known ? joined->comm : NULL);
+		gpumon_trace_json_words(object, event);
 		goto out;
 	}
 
-	ret |= gpumon_json_add_u64(object, "context", event->context);
-	ret |= gpumon_json_add_u64(object, "seqno", event->seqno);
-	ret |= gpumon_json_add_u64(object, "ring_id", event->ring);
-	ret |= gpumon_json_add_string(object, "device", ring ? ring->device : NULL);
-	ret |= gpumon_json_add_string(object, "ring", ring ? ring->name : NULL);
-	ret |= gpumon_json_add_value(object, "queue_depth", queue_depth);
-	ret |= gpumon_json_add_value(object, "hw_depth", hw_depth);
-	ret |= gpumon_json_add_value(object, "pid", pid);
-	ret |= gpumon_json_add_value(object, "tid", tid);
-	ret |= gpumon_json_add_string(object, "comm", pid.known ? joined->comm : NULL);
+	gpumon_json_add_u64(object, "context", event->context);
+	gpumon_json_add_u64(object, "seqno", event->seqno);
+	gpumon_json_add_u64(object, "ring_id", event->ring);
+	gpumon_json_add_string(object, "device", ring ? ring->device : NULL);
+	gpumon_json_add_string(object, "ring", ring ? ring->name : NULL);
+	gpumon_json_add_value(object, "queue_depth", queue_depth);
+	gpumon_json_add_value(object, "hw_depth", hw_depth);
+	gpumon_json_add_value(object, "pid", pid);
+	gpumon_json_add_value(object, "tid", tid);
+	gpumon_json_add_string(object, "comm", pid.known ? joined->comm : NULL);
 	if (event->event == GPUMON_EVENT_QUEUE)
-		ret |= gpumon_json_add_value(object, "drm_client_id", client);
+		gpumon_json_add_value(object, "drm_client_id", client);
 	if (event->event == GPUMON_EVENT_RUN || event->event == GPUMON_EVENT_KILLED)
-		ret |= gpumon_json_add_value(object, "queue_latency_ns", latency);
+		gpumon_json_add_value(object, "queue_latency_ns", latency);
 	if (event->event == GPUMON_EVENT_DONE)
-		ret |= gpumon_json_add_value(object, "run_latency_ns", latency);
+		gpumon_json_add_value(object, "run_latency_ns", latency);
 	if (event->event == GPUMON_EVENT_WAIT) {
-		ret |= gpumon_json_add_u64(object, "dependency_context", event->arg);
-		ret |= gpumon_json_add_u64(object, "dependency_seqno", event->arg2);
+		gpumon_json_add_u64(object, "dependency_context", event->arg);
+		gpumon_json_add_u64(object, "dependency_seqno", event->arg2);
 	}
 	if (event->error) {
-		ret |= gpumon_json_add_i64(object, "errno", -(int64_t)event->error);
-		ret |= gpumon_json_add_string(object, "errno_name", error_name(event->error));
+		gpumon_json_add_i64(object, "errno", -(int64_t)event->error);
+		gpumon_json_add_string(object, "errno_name", error_name(event->error));
 	}
 out:
-	text = ret ? NULL : json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
-	if (text) {
-		fputs(text, trace->out);
-		fputc('\n', trace->out);
-	}
+	fputs(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN), trace->out);
+	fputc('\n', trace->out);
 	json_object_put(object);
-	return text ? 0 : -ENOMEM;
 }
 
-static int trace_emit(struct gpumon_trace *trace, const struct gpumon_event *event)
+static void trace_emit(struct gpumon_trace *trace, const struct gpumon_event *event)
 {
 	const struct gpumon_trace_options *options = &trace->options;
 	const struct gpumon_ring *ring = NULL;
@@ -400,7 +388,7 @@ static int trace_emit(struct gpumon_trace *trace, const struct gpumon_event *eve
 		trace->past_end = true;
 	if (gpumon_trace_finished(trace)) {
 		trace->hidden += !lost;
-		return 0;
+		return;
 	}
 
 	/* The join needs all events, since a shown event may depend on a hidden one. */
@@ -412,48 +400,37 @@ static int trace_emit(struct gpumon_trace *trace, const struct gpumon_event *eve
 			ring = trace_ring(trace, event->ring);
 		if (!trace_wanted(trace, &joined, ring, row)) {
 			trace->hidden++;
-			return 0;
+			return;
 		}
 		trace->printed++;
 	}
 	if (options->json)
-		return print_json(trace, &joined, ring, row);
-	print_line(trace, &joined, ring, row);
-	return 0;
+		print_json(trace, &joined, ring, row);
+	else
+		print_line(trace, &joined, ring, row);
 }
 
-int gpumon_trace_print(struct gpumon_trace *trace, size_t most)
+bool gpumon_trace_print(struct gpumon_trace *trace, size_t most)
 {
 	struct gpumon_event event;
 
 	for (size_t i = 0; i < most; i++) {
-		int ret;
-
 		if (!gpumon_event_merge_pop(trace->merge, &event))
-			return 0;
-		ret = trace_emit(trace, &event);
-		if (ret)
-			return ret;
+			return false;
+		trace_emit(trace, &event);
 	}
-	return 1;
+	return true;
 }
 
-int gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *events, size_t n)
+void gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *events, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		int ret = gpumon_event_merge_push(trace->merge, &events[i]);
-
-		/* If it is full, release the oldest record. */
-		if (ret == -ENOSPC) {
-			ret = gpumon_trace_print(trace, 1);
-			if (ret < 0)
-				return ret;
-			ret = gpumon_event_merge_push(trace->merge, &events[i]);
-		}
-		if (ret && ret != -ESTALE)
-			return ret;
+		/* If it is full, release the oldest record. One that is late is counted there. */
+		if (gpumon_event_merge_push(trace->merge, &events[i]) != -ENOSPC)
+			continue;
+		gpumon_trace_print(trace, 1);
+		(void)gpumon_event_merge_push(trace->merge, &events[i]);
 	}
-	return 0;
 }
 
 void gpumon_trace_drained(struct gpumon_trace *trace, uint64_t time_ns)

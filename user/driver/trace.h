@@ -86,19 +86,17 @@ void gpumon_trace_header(struct gpumon_trace *trace);
  * @trace: prints only if it cannot hold all records
  * @events: records of any CPUs
  * @n: number of records
- *
- * Return: 0, or a negative errno (-ENOMEM).
  */
-int gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *events, size_t n);
+void gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *events, size_t n);
 
 /**
  * gpumon_trace_print() - print the records whose order is certain
  * @trace: trace with records
  * @most: maximum number of records, since the ring fills up meanwhile
  *
- * Return: 0 if nothing is left to print, 1 if something may be, or a negative errno (-ENOMEM).
+ * Return: false if nothing is left to print.
  */
-int gpumon_trace_print(struct gpumon_trace *trace, size_t most);
+bool gpumon_trace_print(struct gpumon_trace *trace, size_t most);
 
 /* See gpumon_event_merge_drained(). */
 void gpumon_trace_drained(struct gpumon_trace *trace, uint64_t time_ns);

@@ -118,10 +118,8 @@ void gpumon_trace_print_words(FILE *out, const struct gpumon_event *event)
 	}
 }
 
-int gpumon_trace_json_words(struct json_object *object, const struct gpumon_event *event)
+void gpumon_trace_json_words(struct json_object *object, const struct gpumon_event *event)
 {
-	int ret = 0;
-
 	for (int i = 0; i < WORDS; i++) {
 		const char *name = words[event->event].name[i];
 		struct gpumon_value value = value_of(event, i);
@@ -132,9 +130,8 @@ int gpumon_trace_json_words(struct json_object *object, const struct gpumon_even
 			continue;
 		snprintf(key, sizeof(key), "%.*s", (int)(length ? length : strlen(name)), name);
 		if (!strcmp(name, "result") && value.known)
-			ret |= gpumon_json_add_i64(object, key, (int64_t)value.v);
+			gpumon_json_add_i64(object, key, (int64_t)value.v);
 		else
-			ret |= gpumon_json_add_value(object, key, value);
+			gpumon_json_add_value(object, key, value);
 	}
-	return ret;
 }

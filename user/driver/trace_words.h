@@ -22,7 +22,7 @@ const char *gpumon_trace_event_table(unsigned int event);
 /* Print "name value" for each word, separated by two blanks. */
 void gpumon_trace_print_words(FILE *out, const struct gpumon_event *event);
 
-/* Add each word under its name, numbers as numbers. 0 or -ENOMEM. */
-int gpumon_trace_json_words(struct json_object *object, const struct gpumon_event *event);
+/* Add each word under its name, numbers as numbers. */
+void gpumon_trace_json_words(struct json_object *object, const struct gpumon_event *event);
 
 #endif /* GPUMON_DRIVER_TRACE_WORDS_H */

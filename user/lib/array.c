@@ -53,9 +53,3 @@ int gpumon_queue_room(void **array, uint32_t *first, uint32_t used, uint32_t *ro
 	gpumon_array_add(array, &end, room, size);
 	return 0;
 }
-
-int gpumon_copy_string(char **to, const char *from)
-{
-	*to = from ? gpumon_strdup(from) : NULL;
-	return 0;
-}

@@ -31,7 +31,4 @@ int gpumon_queue_room(void **array, uint32_t *first, uint32_t used, uint32_t *ro
 #define GPUMON_QUEUE_ROOM(array, first, used, room) \
 	gpumon_queue_room((void **)&(array), &(first), used, &(room), sizeof(*(array)))
 
-/* NULL stays NULL. Returns 0. */
-int gpumon_copy_string(char **to, const char *from);
-
 #endif /* GPUMON_LIB_ARRAY_H */

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "privileges.h"
 
 /* Older versions of linux/capability.h lack some of these. */
@@ -265,8 +266,8 @@ int gpumon_privileges_become(const char *name, unsigned int needs, unsigned int 
 	found = find_user(name, &user, err);
 	if (found <= 0)
 		return found;
-	self.user = strdup(user.name);
-	if (!self.user || !get_capabilities(&set))
+	self.user = gpumon_strdup(user.name);
+	if (!get_capabilities(&set))
 		goto failed;
 	/*
 	 * Changing the user needs capabilities. Those that were dropped for good are not in here.

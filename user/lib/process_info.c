@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "folder.h"
 #include "read_at.h"
 #include "process_info.h"
@@ -138,11 +139,9 @@ uint32_t gpumon_process_rank(const char *environment, size_t size)
 
 static void read_rank(struct gpumon_process_info *info, const char *root)
 {
-	char *environment = malloc(ENVIRONMENT_MAX);
+	char *environment = gpumon_malloc(ENVIRONMENT_MAX);
 	ssize_t n;
 
-	if (!environment)
-		return;
 	n = read_file(root, info->pid, "environ", environment, ENVIRONMENT_MAX);
 	if (n > 0)
 		info->rank = gpumon_process_rank(environment, (size_t)n + 1);

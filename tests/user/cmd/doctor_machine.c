@@ -108,7 +108,6 @@ struct gpumon_doctor machine_look(void)
 	gpumon_doctor_machine(&doctor);
 	gpumon_doctor_module(&doctor);
 	gpumon_doctor_cuda(&doctor);
-	assert_false(doctor.failed);
 	return doctor;
 }
 
