@@ -255,7 +255,7 @@ static bool follow_calls(struct code *code)
 	return code->reached_n > before;
 }
 
-/* What a kernel has in all. */
+/* Counts of a kernel, the functions that it calls included. */
 static bool add_up(struct code *code, size_t section, counts sum)
 {
 	bool any = false;

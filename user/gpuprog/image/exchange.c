@@ -30,7 +30,10 @@ struct gpumon_exchange_container {
 	bool changed;
 };
 
-/* What a driver makes of an image of machine code, if it has the choice. */
+/*
+ * Whether an image of machine code stays beside edited PTX. A driver takes machine code if it has
+ * the choice.
+ */
 enum exchange_code {
 	GPUMON_EXCHANGE_CODE_STAYS,   /* no edited kernel is in it */
 	GPUMON_EXCHANGE_CODE_GOES,    /* all that is in it is in edited PTX for the same GPU, too */
@@ -38,7 +41,7 @@ enum exchange_code {
 	GPUMON_EXCHANGE_CODE_NO_TEXT, /* an edited kernel, but no PTX or unedited PTX for this GPU */
 };
 
-/* What is unpacked at first, and how much more each time that names go on behind it. */
+/* Bytes that are unpacked at first, and the factor for the next try if the names go on behind them. */
 #define FIRST_BYTES (16u << 10)
 #define MORE	    8
 
@@ -119,7 +122,7 @@ static bool exchange_may_hold(struct gpumon_exchange *exchange,
 		size = gpumon_fatbin_unpack_begin(image, data, room);
 		names = look_at_names(exchange, (const char *)data, size);
 		free(data);
-		/* All of it was names: then it is no cubin as they are known. */
+		/* If all of it was names, the layout is unknown: the image may hold any kernel. */
 		if (names != GO_ON || size < room || room >= GPUMON_FATBIN_MAX_IMAGE / MORE)
 			return names != NONE;
 	}
@@ -296,7 +299,7 @@ static enum exchange_code exchange_code(struct gpumon_exchange *exchange,
 						 GPUMON_EXCHANGE_CODE_GOES;
 }
 
-/* What the kernels of a container are refused for, or "". */
+/* Why the kernels of a container are refused, or "". */
 typedef char reason[160];
 
 static void edit_image(struct gpumon_exchange *exchange,
@@ -371,7 +374,7 @@ static void leave_code_out(struct gpumon_exchange *exchange,
 		container->changes[i].leave_out = code == GPUMON_EXCHANGE_CODE_GOES;
 		if (!exchange->order->sm || *why)
 			continue;
-		/* It is this GPU that would run it. */
+		/* The GPU is known, and would run this image. */
 		if (code == GPUMON_EXCHANGE_CODE_BLOCKS)
 			snprintf(why, sizeof(reason),
 				 "its machine code for sm_%u has kernels that its PTX lacks, so it "

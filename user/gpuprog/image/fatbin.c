@@ -302,7 +302,7 @@ size_t gpumon_fatbin_unpack_begin(const struct gpumon_fatbin_image *image, uint8
 	}
 }
 
-/* It is the first that a text has, after comments. */
+/* .version is the first statement of a text. */
 static bool has_version(const char *text, size_t size)
 {
 	struct gpumon_ptx_lexer lexer = { .at = text, .end = text + size };

@@ -47,7 +47,7 @@ static inline uint32_t gpumon_fatbin_u32(const uint8_t *at)
 
 #define GPUMON_FATBIN_MAX_IMAGE (512u << 20) /* bytes of an unpacked image */
 
-/* What the data of a module can be that a program gives to CUDA. */
+/* Forms of the data of a module that a program gives to CUDA. */
 enum gpumon_fatbin_form {
 	GPUMON_FATBIN_UNKNOWN,
 	GPUMON_FATBIN_TEXT,	 /* perhaps PTX */
@@ -112,7 +112,7 @@ struct gpumon_fatbin {
 	size_t images_n;
 };
 
-/* What data of at least 16 bytes is, by its beginning. */
+/* The form of data of at least 16 bytes, by its beginning. */
 enum gpumon_fatbin_form gpumon_fatbin_form(const void *data);
 
 /* Bytes of a container by its first 16 bytes, or 0 if it is none. */

@@ -123,7 +123,7 @@ struct gpumon_gpuprog_run {
 	struct gpumon_gpuprog_near near[GPUMON_GPUPROG_NEAR];
 };
 
-/* What became of it and why, for a person. */
+/* What became of a kernel and why, for a person. */
 const char *gpumon_gpuprog_kernel_why(const struct gpumon_gpuprog_kernel *kernel);
 
 #define GPUMON_GPUPROG_NO_NUMBER GPUMON_KEY_NONE

@@ -55,14 +55,14 @@ bool gpumon_exchange_owner(const char *file, char *why, size_t size)
 	return false;
 }
 
-/* The same name as that of a kernel, for a device function. */
+/* Makes the key of a device function differ from that of a kernel with the same name. */
 #define FUNCTION 0x46ull
 
 /* In objects that share maps with the kernel, bpftime puts this before the GPU's kernels. */
 #define PREFIX	      "cuda_"
 #define BESIDE_KERNEL PREFIX "_Z"
 
-/* What a pattern may be compared with. */
+/* The forms of a name that a pattern is compared with. */
 #define FORMS 4
 
 struct name {

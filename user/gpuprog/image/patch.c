@@ -8,7 +8,7 @@
 #define READS_AND_WRITES (GPUMON_GPUPROG_READ | GPUMON_GPUPROG_WRITE)
 #define PREFETCH	 8u
 
-/* Of a function. */
+/* Further parameters of a function for accesses of memory. */
 #define MEMORY                                                                            \
 	", .param .b64 gpumon_pointer, .param .b32 gpumon_bytes, .param .b32 gpumon_how," \
 	" .param .b64 gpumon_value"
@@ -209,7 +209,7 @@ static int write_function(const struct gpumon_gpuprog_patch *patch,
 	return 0;
 }
 
-/* What has no place at all. */
+/* Refuses programs at points that machine code does not have. */
 static int check_points(const struct gpumon_gpuprog_patch *patch, struct gpumon_error *err)
 {
 	for (uint32_t i = 0; i < patch->object->programs_n; i++) {

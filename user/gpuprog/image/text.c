@@ -144,7 +144,7 @@ static void exchange_blocks_clear(struct gpumon_exchange_blocks *blocks)
 	memset(blocks, 0, sizeof(*blocks));
 }
 
-/* What blocks may take as they are, since an assembler takes seconds for much more. */
+/* Bytes of blocks in their places at most: an assembler takes seconds for much more. */
 #define INLINE_ROOM (1024u << 10)
 /* A text that is larger and has grown by more has no programs in functions. */
 #define ROOM   (16u << 20)
@@ -258,7 +258,7 @@ static void find_wanted(struct gpumon_exchange *exchange, struct gpumon_exchange
 	}
 }
 
-/* What is put into a function. One with a program that cannot be translated is refused. */
+/* Plans the blocks of a function. A function with a program that cannot be translated is refused. */
 static void make_plan(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
 		      struct gpumon_exchange_function *is)
 {

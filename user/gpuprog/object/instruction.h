@@ -111,7 +111,7 @@ const struct gpumon_gpuprog_helper *gpumon_gpuprog_helper_find(uint32_t id);
  */
 const char *gpumon_gpuprog_instruction_refusal(const struct bpf_insn *insn);
 
-/* What does an instruction or a step of a well-formed program do, by its code? */
+/* Questions about an instruction or step of a well-formed program, by its code. */
 bool gpumon_gpuprog_is_jump(uint8_t code);	 /* with or without a condition */
 bool gpumon_gpuprog_falls_through(uint8_t code); /* the next one may follow */
 /* Bytes that a load, a store or an atomic operation accesses. */

@@ -242,7 +242,7 @@ static void add_line(struct link *link, uint32_t instruction,
 	const char *text = btf__name_by_offset(btf, note->text);
 	struct gpumon_gpuprog_line *line;
 
-	/* Of several lines of one instruction the last one is right. */
+	/* If an instruction has several lines, the last one is right. */
 	if (link->lines_n && link->lines[link->lines_n - 1].instruction == instruction)
 		line = &link->lines[link->lines_n - 1];
 	else

@@ -16,7 +16,7 @@
 #define GPUMON_GPUPROG_BUCKETS		64
 #define GPUMON_GPUPROG_TABLE_ENTRY(map) (1u + (map))
 
-/* What is lost, and why. */
+/* Losses by cause. */
 #define GPUMON_GPUPROG_LOSSES(X)                                                     \
 	X(FUEL, "runs ended by the limit of backward jumps")                         \
 	X(OUTSIDE, "accesses outside of a map's value or the stack")                 \

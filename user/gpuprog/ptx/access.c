@@ -104,7 +104,7 @@ static void set_access(struct gpumon_ptx_access *access, uint32_t flags,
 		leave(access, GPUMON_EDIT_FORM);
 }
 
-/* What it does is in @access already. */
+/* @access has the effect already. */
 static void ordinary_access(const struct gpumon_ptx_statement *statement,
 			    struct gpumon_ptx_access *access)
 {

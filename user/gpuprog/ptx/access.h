@@ -70,7 +70,7 @@ int gpumon_ptx_registers_see(struct gpumon_ptx_registers *registers,
 			     const struct gpumon_ptx_statement *statement,
 			     struct gpumon_error *err);
 
-/* Its width in bits, or GPUMON_PTX_PREDICATE, or 0 if no register has this name. */
+/* The width of a register in bits, or GPUMON_PTX_PREDICATE, or 0 if no register has this name. */
 uint32_t gpumon_ptx_register_width(const struct gpumon_ptx_registers *registers,
 				   struct gpumon_ptx_slice name);
 void gpumon_ptx_registers_clear(struct gpumon_ptx_registers *registers);

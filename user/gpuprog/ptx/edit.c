@@ -891,7 +891,7 @@ static int write_shared_copies(struct edit *edit, size_t first)
 	return result;
 }
 
-/* They may call each other, so that all are declared first. */
+/* Copies of functions may call each other, so all of them are declared first. */
 static int write_copies(struct edit *edit, size_t kernel)
 {
 	struct gpumon_ptx_calls *calls = edit->writer.calls;
@@ -905,7 +905,7 @@ static int write_copies(struct edit *edit, size_t kernel)
 	return write_bodies(edit, calls->stack, n);
 }
 
-/* What is left out in functions that a kernel calls. */
+/* Count the points in functions that a kernel calls, which get no blocks. */
 static void count_left(struct edit *edit, size_t kernel, const struct gpumon_edit_plan *plan)
 {
 	struct gpumon_ptx_calls *calls = edit->writer.calls;
@@ -944,7 +944,7 @@ static void write_called(struct edit *edit)
 	}
 }
 
-/* What all of the changed functions use. */
+/* Write what all changed functions use: the table, and blocks as functions. */
 static void write_head(struct edit *edit)
 {
 	if (edit->table)

@@ -240,13 +240,13 @@ static void find_slot(struct text *text, struct way *way)
 	begin_way(text, way);
 	if_empty(text, way, way->none);
 	compare_hash(text, way);
-	/* What is being written is not there yet. */
+	/* A slot that is being written is not there yet. */
 	if_state(text, way, GPUMON_GPUPROG_SLOT_BUSY, way->none);
 	compare_key(text, way);
 	if_state(text, way, GPUMON_GPUPROG_SLOT_DELETED, way->none);
 }
 
-/* Of hashes. */
+/* Look up a key of a hash. */
 static void text_hash_lookup(struct text *text)
 {
 	struct way way;
@@ -761,7 +761,7 @@ void text_map_histogram(struct text *text)
 	uint32_t bucket = text_word(text);
 
 	text_emit(text, "bfind.u64 $w, $d", bucket, 3);
-	/* It is -1 for 0. */
+	/* bfind gives -1 for 0. */
 	text_emit(text, "max.s32 $w, $w, 0", bucket, bucket);
 	text_emit(text, "mad.wide.u32 $d, $w, 8, $d", element.address, bucket, element.address);
 	text_emit(text, "@$p red.global.add.u64 [$d], 1", element.exists, element.address);

@@ -15,7 +15,7 @@ void text_hash_delete(struct text *text);
 
 /* Append a record to a ring. @memory: the argument with it. @result: error if it is full. */
 void text_ring_output(struct text *text, unsigned int memory, int result);
-/* The same with the print ring. */
+/* Append a printed line to the print ring. */
 void text_ring_print(struct text *text);
 
 #endif /* GPUMON_GPUPROG_PTX_MAP_H */

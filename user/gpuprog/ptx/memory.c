@@ -17,7 +17,7 @@ struct usage {
 	bool cut[STACK + 1]; /* a cell begins here */
 };
 
-/* What an access of the stack is looked at for. */
+/* Passes over the accesses of the stack. */
 enum pass {
 	PASS_MEMORY, /* which bytes are memory */
 	PASS_CELLS,  /* where cells begin */
@@ -427,7 +427,7 @@ struct text_place text_place_open(struct text *text, const struct gpumon_gpuprog
 	return place;
 }
 
-/* What can be accessed at once there. */
+/* Bytes that one instruction can access there. */
 static uint32_t piece_size(const struct text_place *place, uint32_t offset, uint32_t size)
 {
 	uint32_t piece = place->align;

@@ -177,7 +177,7 @@ static int skip_header(struct scan *scan)
 				return -1;
 			continue;
 		}
-		/* Its semicolon does not end the header. */
+		/* The semicolon of a pragma does not end the header. */
 		if (next(scan) || (pragma && (next(scan) || next(scan))))
 			return -1;
 	}
@@ -490,7 +490,7 @@ static void turn_round(const struct gpumon_ptx_calls *calls, size_t functions_n,
 	first[0] = 0;
 }
 
-/* What a function has, its callers have. A function is visited again once for each new point. */
+/* The callers of a function have its points, too. A function is visited again once for each new point. */
 static void pass_on(struct gpumon_ptx_calls *calls, size_t functions_n)
 {
 	size_t *first = gpumon_calloc(functions_n + 2, sizeof(*first)), n = 0;

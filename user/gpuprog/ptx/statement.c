@@ -386,7 +386,7 @@ int gpumon_ptx_read_statement(struct gpumon_ptx_lexer *lexer,
 			return read_loc(lexer, statement, err);
 		return read_operands(lexer, statement, err);
 	}
-	/* It is a label if a colon follows, which is an instruction's second token never. */
+	/* A name with a colon behind it is a label: the second token of an instruction is never a colon. */
 	{
 		struct gpumon_ptx_lexer ahead = *lexer;
 

@@ -145,7 +145,7 @@ static uint32_t distinct_by_match(struct text *text, uint32_t mask, uint32_t sec
 	return same;
 }
 
-/* The same with a turn for each distinct sector. */
+/* Count the sectors with a turn of a loop for each distinct one. */
 static uint32_t distinct_by_loop(struct text *text, uint32_t mask, uint32_t sector, uint32_t single,
 				 uint32_t singles)
 {

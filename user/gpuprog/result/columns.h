@@ -33,7 +33,7 @@ const char *gpumon_gpuprog_kernel_mangled(const struct gpumon_gpuprog_names *nam
 					  uint64_t kernel);
 /* "void scale<float>(float*, int)", or "kernel 7" if there is none with this number. */
 const char *gpumon_gpuprog_kernel_name(struct gpumon_gpuprog_names *names, uint64_t kernel);
-/* The same without result and parameters, for sentences: "scale<float>". */
+/* The name of a kernel without result and parameters, for sentences: "scale<float>". */
 const char *gpumon_gpuprog_kernel_short(struct gpumon_gpuprog_names *names, uint64_t kernel);
 /* The name of the only kernel that has programs, as in sentences; NULL: there are none or more. */
 const char *gpumon_gpuprog_only_kernel(struct gpumon_gpuprog_names *names);
@@ -74,7 +74,7 @@ struct gpumon_gpuprog_words {
 void gpumon_gpuprog_words_of(const char *map, struct gpumon_gpuprog_words *words);
 /* NS, BYTES, or COUNT. */
 enum gpumon_sheet_kind gpumon_gpuprog_kind_of(const char *name);
-/* Of a column with all of these numbers: SIGNED or COUNT. */
+/* The kind of a column with all of these numbers: SIGNED or COUNT. */
 enum gpumon_sheet_kind gpumon_gpuprog_kind_of_all(const struct gpumon_gpuprog_fields *fields);
 
 /* @columns must not be copied afterwards. */

@@ -152,7 +152,7 @@ void gpumon_gpuprog_show_modules(struct gpumon_sheet *sheet, struct gpumon_gpupr
 	note_times(sheet, modules);
 }
 
-/* What to do about each. */
+/* Advice for each cause. */
 static const struct {
 	const char *word;
 	const char *remedy;
@@ -203,7 +203,7 @@ static void list_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names
 		gpumon_sheet_text(sheet, kernel->name);
 		gpumon_sheet_text(sheet, gpumon_gpuprog_way_word(kernel->way));
 		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_why(kernel));
-		/* Those of patches are not known. */
+		/* The times of patched modules are not known. */
 		gpumon_sheet_value(
 			sheet,
 			(struct gpumon_value){ .v = sum_of(kernel->points, GPUMON_GPUPROG_POINTS),

@@ -31,7 +31,7 @@ static int compare_ns(const void *a, const void *b)
 	return (one->number > other->number) - (one->number < other->number);
 }
 
-/* Those that ran, the longest first; to be freed. */
+/* Kernels that ran, the longest first; to be freed. */
 static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, uint32_t *n)
 {
 	const struct gpumon_gpuprog_map *calls =

@@ -18,7 +18,7 @@
 
 static const struct gpumon_gpuprog_threshold far = { .part = 0.01, .amount = 100 };
 
-/* As in the map "lanes". */
+/* A value of the map "lanes". */
 struct lane {
 	uint64_t exits;
 	uint64_t ns;
@@ -63,7 +63,7 @@ static int compare_exits(const void *a, const void *b)
 	return (one < other) - (one > other);
 }
 
-/* Those with exits, the most first; to be freed. */
+/* Kernels with exits, the most first; to be freed. */
 static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, uint32_t *n)
 {
 	const struct gpumon_gpuprog_map *map = gpumon_gpuprog_result_map(result, "lanes");

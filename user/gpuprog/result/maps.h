@@ -16,7 +16,7 @@
  */
 void gpumon_gpuprog_generic(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names);
 
-/* The same of one map. Not for @people: it is only in JSON. */
+/* Add the table of one map; without @people it is only in JSON. */
 void gpumon_gpuprog_generic_map(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
 				const struct gpumon_gpuprog_map *map, bool people);
 

@@ -18,7 +18,7 @@
 #define FAR_SHARE    5	 /* percent of all sectors that such a line has at least */
 #define SAID_LINES   5
 
-/* As in memtrace.bpf.c. */
+/* Sizes of the map "places", as in bpf/gpu/memtrace.bpf.c. */
 #define KERNELS	   512
 #define DIRECTIONS 8
 #define WHOLE	   5

@@ -31,7 +31,7 @@ static double find_median(const double *values, uint32_t n)
 	return median;
 }
 
-/* Those on one side of the median. */
+/* Find the numbers that are far from the median, on one side of it. */
 static void find_side(const double *values, uint32_t n, double median, double far, bool above,
 		      struct gpumon_gpuprog_outliers *side)
 {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What counts as far: both of them. */
+/* A number is far from the median if it is both. */
 struct gpumon_gpuprog_threshold {
 	double part;   /* of the median */
 	double amount; /* more or less than the median */

@@ -154,10 +154,10 @@ struct gpumon_gpuprog_buckets {
 /* The map with this name, or NULL. */
 const struct gpumon_gpuprog_map *
 gpumon_gpuprog_result_map(const struct gpumon_gpuprog_result *result, const char *name);
-/* Its memory in a context, or NULL: all zero. */
+/* The memory of a map in a context, or NULL: all zero. */
 const void *gpumon_gpuprog_image_of(const struct gpumon_gpuprog_result *result, uint32_t device,
 				    const struct gpumon_gpuprog_map *map);
-/* What came out of a ring; empty if nothing is known. */
+/* The records of a ring; empty if nothing is known. */
 const struct gpumon_gpuprog_records *
 gpumon_gpuprog_records_of(const struct gpumon_gpuprog_result *result,
 			  const struct gpumon_gpuprog_map *map);

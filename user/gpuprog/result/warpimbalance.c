@@ -66,7 +66,7 @@ static int compare_warps(const void *a, const void *b)
 	return (one->number > other->number) - (one->number < other->number);
 }
 
-/* Those that ran; to be freed. */
+/* Kernels that ran; to be freed. */
 static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, uint32_t *n)
 {
 	const struct gpumon_gpuprog_map *waits =

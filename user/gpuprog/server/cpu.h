@@ -42,7 +42,7 @@ void gpumon_gpuprog_cpu_close(struct gpumon_gpuprog_cpu *cpu);
 uint64_t gpumon_gpuprog_cpu_shared(const struct gpumon_gpuprog_cpu *cpu);
 /* The memory of one of these, as gpumon_gpuprog_map_bytes(), or NULL. */
 const void *gpumon_gpuprog_cpu_memory(const struct gpumon_gpuprog_cpu *cpu, uint32_t map);
-/* Its descriptor, which can be mapped, or -1. */
+/* The descriptor of a shared array, which can be mapped, or -1. */
 int gpumon_gpuprog_cpu_descriptor(const struct gpumon_gpuprog_cpu *cpu, uint32_t map);
 
 #endif /* GPUMON_GPUPROG_SERVER_CPU_H */

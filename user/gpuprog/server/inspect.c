@@ -125,7 +125,7 @@ static int show_programs(const struct gpumon_gpuprog_check *check, const struct 
 	return gpumon_table_print(table, out);
 }
 
-/* Of its memory on each GPU. */
+/* Bytes that a map takes on each GPU. */
 static uint64_t gpu_bytes(const struct gpumon_gpuprog_map *map)
 {
 	return gpumon_gpuprog_map_bytes(map, GPUMON_GPUPROG_SHARDS);

@@ -113,7 +113,7 @@ static void clear_process(struct gpumon_gpuprog_process *process)
 	free(process->names);
 }
 
-/* Its launches behind those of the others that have ended. */
+/* Keep the launches of a process that has ended, behind those of others. */
 static void keep_launches(struct gpumon_gpuprog_processes *processes,
 			  const struct gpumon_gpuprog_process *process,
 			  const struct gpumon_gpuprog_run *run, uint32_t devices_n)
@@ -148,7 +148,7 @@ void gpumon_gpuprog_launches_drop_ended(struct gpumon_gpuprog_processes *process
 			clear_process(process);
 			continue;
 		}
-		/* What it has asked for last may not be answered yet: it goes at the next time. */
+		/* Its last requests may not be answered yet: the process is dropped at the next call. */
 		process->has_ended = process->is_here && kill((pid_t)process->pid, 0) &&
 				     errno == ESRCH;
 		processes->processes[left++] = *process;

@@ -189,7 +189,7 @@ static uint32_t count_checked(const struct gpumon_gpuprog_fact *facts, uint32_t 
 	return checked;
 }
 
-/* What is refused for a new GPU is refused for each. */
+/* A program that cannot be translated for a new GPU cannot be for any. */
 static int try_translation(const struct gpumon_gpuprog *program,
 			   const struct gpumon_gpuprog_fact *facts, struct gpumon_error *err)
 {
@@ -246,7 +246,7 @@ void gpumon_gpuprog_check_clear(struct gpumon_gpuprog_check *check)
 	memset(check, 0, sizeof(*check));
 }
 
-/* Of an array's first content. */
+/* Bytes of an array with a first content at most. */
 #define BYTES_MAX (64ull << 20)
 
 #define REFUSE(err, ...) \

@@ -24,12 +24,12 @@
 #include "memory.h"
 #include "patches.h"
 
-/* Of the files of a kind. The ones that were not used for longest go. */
+/* Bytes of the files of a kind at most. The least recently used ones are removed. */
 #define GPUMON_CACHE_MAX (64u << 20)
 
 #define MAGIC 0x3165686361637067ull
 
-/* What a file begins with; the key and the data follow. */
+/* The head of a file; the key and the data follow. */
 struct head {
 	uint64_t magic;
 	uint64_t key_size;
@@ -142,7 +142,7 @@ void *gpumon_cache_read(const char *kind, const void *key, size_t key_size, size
 	good = content && gpumon_read_at(fd, content, length, 0) == (ssize_t)length &&
 	       take(content, length, key, key_size, size);
 	if (good) {
-		/* It was used last. */
+		/* Mark the file as used now. */
 		(void)futimens(fd, NULL);
 	} else {
 		free(content);
@@ -217,7 +217,7 @@ static bool replace(int folder, const char *name, const void *content, size_t si
 	int fd;
 
 	snprintf(temporary, sizeof(temporary), "%s.%d", name, (int)getpid());
-	/* Of a process with the same number that was killed. */
+	/* A process with the same number may have been killed and have left this file. */
 	unlinkat(folder, temporary, 0);
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -269,7 +269,7 @@ static bool copy_path(char *path, size_t room, const char *from, int mode)
 	       strcpy(path, from);
 }
 
-/* Of several files the one of the newest version. */
+/* The file of the newest version. */
 static bool find_by_pattern(const char *pattern, int mode, char *path, size_t room)
 {
 	glob_t found;
@@ -415,7 +415,7 @@ static int run(const char *const *argv, const char *log)
 	posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	posix_spawn_file_actions_adddup2(&actions, 1, 2);
 	posix_spawnattr_init(&attributes);
-	/* Those that gpumon-user reads from a descriptor are blocked in it. */
+	/* Signals that gpumon-user reads from a descriptor are blocked in it. */
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	ret = posix_spawn(&pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv,

@@ -122,7 +122,7 @@ const struct gpumon_gpuprog_code *
 gpumon_gpuprog_patches_make(struct gpumon_gpuprog_patches *patches, uint32_t sm,
 			    const char *folder);
 
-/* What is to be patched, for the library. Return: how many. */
+/* List the places to be patched, for the library. Return: how many. */
 uint32_t gpumon_gpuprog_patches_points(const struct gpumon_gpuprog_code *code,
 				       struct gpumon_wire_point points[GPUMON_WIRE_POINTS]);
 

@@ -19,7 +19,7 @@
 
 /* A library sends its request right after it has connected. */
 #define REQUEST_MS 2000
-/* Of a kernel. Those of templates may have many kilobytes. */
+/* Bytes of a kernel's name at most. Names of templates may have many kilobytes. */
 #define NAME_MAX_BYTES (1u << 20)
 
 int gpumon_gpuprog_server_open(struct gpumon_gpuprog_server *server,
@@ -135,7 +135,7 @@ static void leave_numbered(struct gpumon_gpuprog_server *server,
 		leave_kernel(&server->run.kernels[request->context], way, why);
 }
 
-/* No process has what was written of it. @image: its number; 0: none was written. */
+/* An edited image did not reach its process: its kernels have no programs. @image: its number; 0: none. */
 static void leave_image(struct gpumon_gpuprog_server *server, uint64_t image, const char *why)
 {
 	for (uint32_t i = 0; image && i < server->run.kernels_n; i++)

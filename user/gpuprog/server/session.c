@@ -131,7 +131,7 @@ void gpumon_gpuprog_service_close(struct gpumon_gpuprog_service *service)
 	free(service);
 }
 
-/* What is in memory of the kernel's. */
+/* Show the arrays that lie in the kernel's memory. */
 static void take_shared(struct gpumon_gpuprog_service *service)
 {
 	for (uint64_t left = gpumon_gpuprog_cpu_shared(service->cpu); left; left &= left - 1) {

@@ -142,7 +142,7 @@ static bool bits_from_bounds(struct gpumon_bounds *n, uint64_t min, uint64_t max
 
 bool gpumon_bounds_sync(struct gpumon_bounds *number)
 {
-	/* What one form of bounds gives another may give to a third. */
+	/* One form of bounds may narrow a second one, and that a third. */
 	for (int round = 0; round < 2; round++) {
 		bounds_from_bits(number);
 		bounds_across_sign(number);
@@ -272,7 +272,7 @@ struct gpumon_bounds gpumon_bounds_widen(const struct gpumon_bounds *old,
 {
 	struct gpumon_bounds wide = *joined;
 
-	/* Of bits only the lowest ones, an alignment, are worth keeping. */
+	/* Only the lowest known bits, an alignment, are worth keeping. */
 	if (wide.tnum.mask != old->tnum.mask) {
 		wide.tnum.mask |= -(wide.tnum.mask & -wide.tnum.mask);
 		wide.tnum.value &= ~wide.tnum.mask;

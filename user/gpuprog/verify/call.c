@@ -8,7 +8,7 @@
 
 #define ARGUMENTS 5
 #define CUDA_EXIT 507
-/* Of gpumon's own, the name is all. */
+/* Helpers of gpumon are called by their name alone. */
 #define NAME(helper) strncmp((helper)->name, "gpumon_", 7) ? "bpf_" : "", (helper)->name
 
 /**
@@ -29,7 +29,7 @@ struct call {
 	int printed;
 };
 
-/* What people write for the kernel, and what stands for it here. */
+/* Helpers of the kernel that people use, and what to use here instead. */
 static const struct {
 	uint32_t id;
 	const char *name;
@@ -385,7 +385,7 @@ static int check_argument(struct gpumon_verifier *verifier, struct call *call, u
 	case GPUMON_GPUPROG_ARG_VALUE:
 		return check_memory(verifier, call, number, &reg, call->map->value_size, false);
 	case GPUMON_GPUPROG_ARG_MEMORY:
-		/* Its size is the next argument: check_sizes(). */
+		/* check_sizes() checks the size, which is the next argument. */
 		return 0;
 	case GPUMON_GPUPROG_ARG_SIZE:
 		return check_size(verifier, call, number, &reg);

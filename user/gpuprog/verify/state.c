@@ -335,7 +335,7 @@ struct gpumon_reg_state gpumon_state_share(struct gpumon_state *state, struct gp
 	bool narrows = reg->maybe_null || (reg->kind == GPUMON_GPUPROG_SCALAR &&
 					   !gpumon_bounds_is_constant(&reg->bounds));
 
-	/* Of the others nothing more can be learnt. */
+	/* More cannot be learnt of the others. */
 	if (narrows && !reg->id) {
 		gpumon_state_forget(state, id);
 		reg->id = id;

@@ -77,7 +77,7 @@ void gpumon_access_describe(const struct gpumon_reg_state *reg,
 	bool constant = gpumon_bounds_is_constant(&reg->bounds);
 
 	*operand = (struct gpumon_gpuprog_operand){ .kind = reg->kind };
-	/* What may be NULL is no address. */
+	/* A value that may be NULL is no address yet. */
 	if (reg->maybe_null)
 		operand->kind = GPUMON_GPUPROG_NOT_INIT;
 	switch (operand->kind) {
@@ -297,7 +297,7 @@ static int resolve(struct gpumon_verifier *verifier, unsigned int number,
 	return 0;
 }
 
-/* What a load of a number gives. */
+/* The number that a load gives. */
 static struct gpumon_reg_state loaded(uint8_t code)
 {
 	unsigned int size = gpumon_gpuprog_access_size(code);

@@ -66,7 +66,7 @@ const char *gpumon_verifier_kind_text(const struct gpumon_reg_state *reg);
  */
 int gpumon_verifier_read(struct gpumon_verifier *verifier, unsigned int number,
 			 struct gpumon_reg_state *reg);
-/* The same for a number; @why: what it is needed for, "the divisor". */
+/* Read a register that has to be a number; @why: what it is needed for, "the divisor". */
 int gpumon_verifier_read_scalar(struct gpumon_verifier *verifier, unsigned int number,
 				const char *why, struct gpumon_reg_state *reg);
 

@@ -267,7 +267,7 @@ static int alu_address(struct gpumon_verifier *verifier, const struct gpumon_reg
 			gpumon_verifier_map_name(verifier, gpumon_reg_map(address)));
 	if (BPF_CLASS(step->code) == BPF_ALU64 && op == BPF_SUB && both &&
 	    same_object(left, right)) {
-		/* They may be different values of one map. */
+		/* The two addresses may lead into different values of one map. */
 		set_scalar(verifier, gpumon_bounds_any());
 		return 0;
 	}
