@@ -2,16 +2,18 @@
 /*
  * A ring of what was recorded last, of bounded size and age, in segments on disk. The oldest segment
  * is dropped when there is no more room. Definitions are kept, in memory, as long as their process
- * has a segment or lives. ring_write.c writes a capture of all that is kept.
+ * has a segment or lives.
  *
  * Not thread-safe. After fork() the child may write a capture while the parent goes on.
  */
 #ifndef GPUMON_CAPTURE_RING_H
 #define GPUMON_CAPTURE_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/format.h"
 #include "capture.h"
 
 struct gpumon_ring;
@@ -67,5 +69,48 @@ int gpumon_ring_write(struct gpumon_ring *ring, const char *path, const char *co
 
 /* Removes the segments. NULL is ignored. */
 void gpumon_ring_free(struct gpumon_ring *ring);
+
+/*
+ * What a process had open at a moment: windows and NVTX ranges. A capture that begins there states
+ * them again, since the records of their beginnings are dropped.
+ */
+
+/* Open ranges of a process that are kept. Later ones are not stated again. */
+#define GPUMON_RING_RANGES_MAX 256
+#define GPUMON_RING_STATE_MAX                                          \
+	(GPUMON_RING_RANGES_MAX * sizeof(struct gpumon_record_range) + \
+	 2 * sizeof(struct gpumon_record_window))
+
+/**
+ * struct gpumon_ring_range - an open range
+ * @record: push or start; time of the thread's last event
+ * @not_kept: later pushes of the same thread and domain that are open and not kept
+ */
+struct gpumon_ring_range {
+	struct gpumon_record_range record;
+	uint32_t not_kept;
+};
+
+/* A zeroed one has nothing open. */
+struct gpumon_ring_state {
+	struct gpumon_record_window windows[2]; /* the last change; of recording, of operations */
+	struct gpumon_ring_range *ranges;
+	uint32_t count;
+	uint32_t room;
+};
+
+/* The next event of the process. */
+void gpumon_ring_state_see(struct gpumon_ring_state *state, const struct gpumon_record *record);
+
+/**
+ * gpumon_ring_state_write - records that state what is open
+ * @state: state
+ * @records: out, GPUMON_RING_STATE_MAX bytes, aligned to 8
+ *
+ * Return: bytes of them, 0 for none.
+ */
+size_t gpumon_ring_state_write(const struct gpumon_ring_state *state, void *records);
+
+void gpumon_ring_state_clear(struct gpumon_ring_state *state);
 
 #endif /* GPUMON_CAPTURE_RING_H */

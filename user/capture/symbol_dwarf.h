@@ -12,7 +12,7 @@
 
 #include <elfutils/libdw.h>
 
-#include "symbol_strings.h"
+#include "symbol_table.h"
 
 struct gpumon_symbol_dwarf;
 

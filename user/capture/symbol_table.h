@@ -3,10 +3,9 @@
 #ifndef GPUMON_CAPTURE_SYMBOL_TABLE_H
 #define GPUMON_CAPTURE_SYMBOL_TABLE_H
 
+#include <elfutils/libdwfl.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <elfutils/libdwfl.h>
 
 struct gpumon_symbol_entry {
 	uint64_t start;
@@ -42,5 +41,45 @@ int gpumon_symbol_table_read(struct gpumon_symbol_table *table, Dwfl_Module *mod
 const char *gpumon_symbol_table_find(const struct gpumon_symbol_table *table, uint64_t address);
 
 void gpumon_symbol_table_free(struct gpumon_symbol_table *table);
+
+/* Strings that are stored once, and freed together. */
+
+/*
+ * Longer names are cut. A broken file can have one text of hundreds of megabytes as the name of
+ * each function.
+ */
+#define GPUMON_SYMBOL_NAME_MAX (64u << 10)
+
+struct gpumon_symbol_strings;
+
+struct gpumon_symbol_strings *gpumon_symbol_strings_new(void);
+
+/**
+ * gpumon_symbol_strings_add - get the only copy of a text
+ * @strings: storage
+ * @text: text, need not be NUL-terminated
+ * @length: its length
+ *
+ * Return: the NUL-terminated copy, the same pointer for the same text; NULL without memory.
+ */
+const char *gpumon_symbol_strings_add(struct gpumon_symbol_strings *strings, const char *text,
+				      size_t length);
+
+/**
+ * gpumon_symbol_strings_demangled - demangle a name
+ * @strings: storage for both names
+ * @name: name, mangled or not
+ *
+ * Each name is only demangled once.
+ *
+ * Return: the demangled name; NULL without memory.
+ */
+const char *gpumon_symbol_strings_demangled(struct gpumon_symbol_strings *strings,
+					    const char *name);
+
+/* Bytes of all strings. */
+size_t gpumon_symbol_strings_bytes(const struct gpumon_symbol_strings *strings);
+
+void gpumon_symbol_strings_free(struct gpumon_symbol_strings *strings);
 
 #endif /* GPUMON_CAPTURE_SYMBOL_TABLE_H */

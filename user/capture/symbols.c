@@ -7,8 +7,8 @@
 #include "perf_map.h"
 #include "symbol.h"
 #include "symbol_mappings.h"
-#include "symbol_object.h"
-#include "symbol_strings.h"
+#include "symbol_image.h"
+#include "symbol_table.h"
 
 #define UNKNOWN "[unknown]"
 #define JIT	"[jit]"

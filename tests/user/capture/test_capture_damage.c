@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "capture/pack.h"
-#include "capture/reader_file.h"
+#include "capture/reader.h"
 #include "capture_maker.h"
 #include "common.h"
 

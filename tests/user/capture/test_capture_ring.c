@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "capture/definitions.h"
-#include "capture/ring_state.h"
+#include "capture/ring.h"
 #include "capture_check.h"
 #include "capture_maker.h"
 #include "common.h"

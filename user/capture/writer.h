@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Writes the chunks of a capture's files, and counts what could not be written. */
-#ifndef GPUMON_CAPTURE_WRITER_FILE_H
-#define GPUMON_CAPTURE_WRITER_FILE_H
+#ifndef GPUMON_CAPTURE_WRITER_H
+#define GPUMON_CAPTURE_WRITER_H
 
 #include "capture_internal.h"
 #include "pack.h"
@@ -41,4 +41,4 @@ struct gpumon_capture_writer {
  */
 int gpumon_capture_finish_file(struct gpumon_capture_file *file);
 
-#endif /* GPUMON_CAPTURE_WRITER_FILE_H */
+#endif /* GPUMON_CAPTURE_WRITER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Reads one file of a capture, chunk after chunk, and skips damage. */
-#ifndef GPUMON_CAPTURE_READER_FILE_H
-#define GPUMON_CAPTURE_READER_FILE_H
+#ifndef GPUMON_CAPTURE_READER_H
+#define GPUMON_CAPTURE_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,4 +78,4 @@ void gpumon_reader_file_rewind(struct gpumon_reader_file *file);
 /* Add missing chunks, without overflow for invented numbers. */
 void gpumon_reader_missing(struct gpumon_capture_damage *damage, uint64_t chunks);
 
-#endif /* GPUMON_CAPTURE_READER_FILE_H */
+#endif /* GPUMON_CAPTURE_READER_H */
