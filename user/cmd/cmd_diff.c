@@ -80,12 +80,8 @@ static int diff_run(struct diff_run *run)
 		ret = gpumon_load_captures(&before, &show->paths[0], 1, &show->profile, 0, &err);
 	if (!ret)
 		ret = gpumon_load_captures(&after, &show->paths[1], 1, &show->profile, 0, &err);
-	if (!ret) {
+	if (!ret)
 		diff = gpumon_diff_new(&before.view, &after.view);
-		if (!diff)
-			ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM,
-					       GPUMON_ERROR_MEMORY, "no memory to compare");
-	}
 	if (!ret && run->show.picture)
 		ret = write_flamegraph(run, diff, &err);
 	/* If the flame graph goes to standard output, nothing else may. */

@@ -25,23 +25,19 @@ static int load_failed(const char *path, struct gpumon_error *err)
 				"%s: no memory to read it", path);
 }
 
-/* Of the captures that have one. -1 without memory. */
-static int load_sheets(struct gpumon_load *load, const char *const *paths, unsigned int count)
+/* Of the captures that have one. */
+static void load_sheets(struct gpumon_load *load, const char *const *paths, unsigned int count)
 {
 	load->sheets = gpumon_calloc((size_t)count + 1, sizeof(*load->sheets));
 	for (unsigned int i = 0; i < count; i++) {
 		struct gpumon_sheet **sheet = &load->sheets[load->sheet_count];
-		int ret = gpumon_sheet_read(paths[i], sheet);
 
-		if (ret < 0)
-			return -1;
-		load->damage.unreadable_files += (unsigned int)ret;
+		load->damage.unreadable_files += gpumon_sheet_read(paths[i], sheet) != 0;
 		load->sheet_count += *sheet != NULL;
 	}
 	load->view.damage = &load->damage;
 	load->view.sheets = load->sheets;
 	load->view.sheet_count = load->sheet_count;
-	return 0;
 }
 
 int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, unsigned int count,
@@ -56,9 +52,7 @@ int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, uns
 		return load_failed(paths[0], err);
 	gpumon_view_of(load->profile, &load->view);
 	load->damage = *load->view.damage;
-	if (load_sheets(load, paths, count))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"no memory for what programs in kernels gathered");
+	load_sheets(load, paths, count);
 	return 0;
 }
 

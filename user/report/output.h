@@ -6,7 +6,7 @@
  * depends on their length. The functions neither flush nor close the stream. The caller does that,
  * and checks for a full disk.
  *
- * All functions that write return 0, or -1 with errno set, without memory or if the stream failed.
+ * All functions that write return 0, or -1 with errno set if the stream failed.
  * errno is 0 if the reason was already reported.
  */
 #ifndef GPUMON_REPORT_OUTPUT_H
@@ -346,8 +346,6 @@ struct gpumon_diff;
  * @after: later profile
  *
  * Both views must outlive the comparison.
- *
- * Return: NULL without memory.
  */
 struct gpumon_diff *gpumon_diff_new(const struct gpumon_view *before,
 				    const struct gpumon_view *after);
