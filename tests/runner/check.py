@@ -59,7 +59,8 @@ def print_slowest(run):
         if (run / "times").exists() else []
     print(f"\nThe ten slowest (seconds, of a processor, stolen by the host; all are in {run}/times):")
     for seconds, processor, stolen, task, name in sorted(rows, key=lambda row: -float(row[0]))[:SLOWEST]:
-        print(f"{seconds:>8} {processor:>8} {stolen:>8}  {name if task in name else f'{task}: {name}'}")
+        print(f"{seconds:>8} {processor:>8} {stolen:>8}  "
+              f"{name if task in tasks.key_of(name) else f'{task}: {name}'}")
 
 
 def print_failed(run):

@@ -64,7 +64,8 @@ static void why_no_process(const struct session *session, char *text, size_t roo
 	}
 	/* Said already, each of them. */
 	if (session->unrecorded.count) {
-		snprintf(text, room, "no process was recorded, and %u of those that were started cannot be",
+		snprintf(text, room,
+			 "no process was recorded, and %u of those that were started cannot be",
 			 session->unrecorded.count);
 		return;
 	}
