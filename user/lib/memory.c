@@ -28,9 +28,8 @@ void gpumon_memory_failed(size_t size)
 				     size) :
 			    snprintf(line, sizeof(line), "gpumon-user: out of memory\n");
 
-	if (write(STDERR_FILENO, line, (size_t)length) < 0) {
-		/* Standard error is closed: the exit status says it. */
-	}
+	/* If standard error is closed, the exit status says it. */
+	(void)!write(STDERR_FILENO, line, (size_t)length);
 	finish_before_exit = NULL;
 	if (finish)
 		finish(finish_data);
