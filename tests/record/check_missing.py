@@ -97,6 +97,12 @@ def not_recorded(kit):
             contains(kit.run("correlate", name).stdout.decode(), "has loaded libcuda.so", "note")
         if name == "exec":
             contains(done.stderr.decode(), "no process was recorded, and 1 of those", "summary")
+    # gpumon has not set LD_PRELOAD where there is no driver, so nobody took it away.
+    kit.call("gcc", "-shared", "-fPIC", "-o", "libze_loader.so.1", source)
+    loader = LOADER.replace("libcuda.so.1", "libze_loader.so.1")
+    assert loader != LOADER
+    done = kit.run("record", "-o", "undriven", "--", sys.executable, "-c", loader)
+    equal("is not recorded" in done.stderr.decode(), False, f"an API without a driver: {done.stderr}")
 
 
 @test

@@ -158,6 +158,7 @@ static int start_program(struct session *session, struct gpumon_error *err)
 	}
 	gpumon_variables_make(&variables, library, gpumon_recorder_socket(session->recorder),
 			      session->options->beside.variable);
+	gpumon_unrecorded_begin(&session->unrecorded, variables.list);
 	ret = gpumon_launch_start(&session->launch, session->options->argv,
 				  (const char *const *)variables.list, err);
 	if (variables.not_preloaded)

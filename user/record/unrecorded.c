@@ -41,8 +41,21 @@ static FILE *open_proc(const char *root, pid_t pid, const char *name)
 	return fopen(path, "re");
 }
 
-/* The API whose library a process has, NULL: none. @has_injection: whether it has the injection library. */
-static const struct api *find_api(const char *root, pid_t pid, bool *has_injection)
+void gpumon_unrecorded_begin(struct gpumon_unrecorded *unrecorded, char *const *variables)
+{
+	for (; *variables; variables++)
+		for (size_t i = 0; i < sizeof(apis) / sizeof(apis[0]); i++) {
+			size_t length = strlen(apis[i].variable);
+
+			if (!strncmp(*variables, apis[i].variable, length) &&
+			    (*variables)[length] == '=')
+				unrecorded->apis |= 1u << i;
+		}
+}
+
+/* The first of these APIs whose library a process has, NULL: none. @has_injection: the injection library, too. */
+static const struct api *find_api(const char *root, pid_t pid, unsigned int wanted,
+				  bool *has_injection)
 {
 	FILE *maps = open_proc(root, pid, "maps");
 	const struct api *found = NULL;
@@ -57,7 +70,8 @@ static const struct api *find_api(const char *root, pid_t pid, bool *has_injecti
 			continue;
 		*has_injection |= !strncmp(file, INJECTION, strlen(INJECTION));
 		for (size_t i = 0; !found && i < sizeof(apis) / sizeof(apis[0]); i++)
-			if (!strncmp(file, apis[i].library, strlen(apis[i].library)))
+			if (wanted & 1u << i &&
+			    !strncmp(file, apis[i].library, strlen(apis[i].library)))
 				found = &apis[i];
 	}
 	free(line);
@@ -105,7 +119,7 @@ static void look_at_process(struct gpumon_unrecorded *unrecorded, const char *ro
 	bool has_injection;
 	char path[64];
 
-	api = find_api(root, pid, &has_injection);
+	api = find_api(root, pid, unrecorded->apis, &has_injection);
 	if (!api)
 		return;
 	process.missing = missing_variable(root, pid, api);

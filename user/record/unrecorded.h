@@ -45,6 +45,7 @@ struct gpumon_unrecorded_process {
 
 /**
  * struct gpumon_unrecorded - all of them; zeroed: none was looked for
+ * @apis: those of which a recorded program loads the injection library, by their places in unrecorded.c
  * @processes: the first ones
  * @count: of all
  * @known: pids that are among @count
@@ -54,10 +55,19 @@ struct gpumon_unrecorded_process {
 struct gpumon_unrecorded {
 	struct gpumon_unrecorded_process processes[GPUMON_UNRECORDED_MAX];
 	unsigned int count;
+	unsigned int apis;
 	struct gpumon_map known;
 	uint64_t next_ns;
 	uint64_t pause_ns;
 };
+
+/**
+ * gpumon_unrecorded_begin - the program is started with these variables
+ * @unrecorded: zeroed
+ * @variables: each as NAME=VALUE, NULL behind the last. An API whose variable is not among them has no driver
+ *	here, or it was said already why nothing is recorded of it
+ */
+void gpumon_unrecorded_begin(struct gpumon_unrecorded *unrecorded, char *const *variables);
 
 /**
  * gpumon_unrecorded_look - look at the program and at the processes that it has started, when it is time to
