@@ -135,9 +135,9 @@ int gpumon_definitions_add(struct gpumon_definitions *definitions,
 	    add_block(definitions))
 		return -ENOMEM;
 	last = definitions->count - 1;
-	if (key && gpumon_map_set(&definitions->known, key,
-				  (uint64_t)last * BLOCK + definitions->used[last] + 1))
-		return -ENOMEM;
+	if (key)
+		gpumon_map_set(&definitions->known, key,
+			       (uint64_t)last * BLOCK + definitions->used[last] + 1);
 	memcpy(definitions->blocks[last] + definitions->used[last], record, record->size);
 	definitions->used[last] += record->size;
 	definitions->bytes += record->size;

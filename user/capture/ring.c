@@ -764,9 +764,9 @@ static int add_file(struct writing *writing, const struct gpumon_ring_file *from
 		return 0;
 	written->from = from;
 	written->dropped = from->dropped;
-	if (gpumon_capture_add_file(writing->writer, from->name, &written->to) ||
-	    gpumon_map_set(&writing->files, from->number, ++writing->count))
+	if (gpumon_capture_add_file(writing->writer, from->name, &written->to))
 		return -1;
+	gpumon_map_set(&writing->files, from->number, ++writing->count);
 	return write_definitions(written) || write_state(writing, written) ? -1 : 0;
 }
 

@@ -38,18 +38,17 @@ void *gpumon_array_add(void **array, uint32_t *used, uint32_t *room, size_t size
 	return at;
 }
 
-int gpumon_queue_room(void **array, uint32_t *first, uint32_t used, uint32_t *room, size_t size)
+void gpumon_queue_room(void **array, uint32_t *first, uint32_t used, uint32_t *room, size_t size)
 {
 	uint32_t end = *first + used;
 
 	if (end < *room)
-		return 0;
+		return;
 	/* Seldom enough that moving costs little for each element. */
 	if (*first > *room / 8) {
 		memmove(*array, (char *)*array + (size_t)*first * size, (size_t)used * size);
 		*first = 0;
-		return 0;
+		return;
 	}
 	gpumon_array_add(array, &end, room, size);
-	return 0;
 }

@@ -24,10 +24,8 @@ void *gpumon_array_add(void **array, uint32_t *used, uint32_t *room, size_t size
  * @used: number of elements
  * @room: elements that it has room for
  * @size: bytes of an element
- *
- * Return: 0.
  */
-int gpumon_queue_room(void **array, uint32_t *first, uint32_t used, uint32_t *room, size_t size);
+void gpumon_queue_room(void **array, uint32_t *first, uint32_t used, uint32_t *room, size_t size);
 #define GPUMON_QUEUE_ROOM(array, first, used, room) \
 	gpumon_queue_room((void **)&(array), &(first), used, &(room), sizeof(*(array)))
 

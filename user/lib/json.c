@@ -24,39 +24,39 @@ struct json_object *gpumon_json_array(void)
 	return checked(json_object_new_array());
 }
 
-int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value)
+void gpumon_json_add(struct json_object *object, const char *key, struct json_object *value)
 {
 	if (json_object_object_add(checked(object), key, checked(value)))
 		gpumon_memory_failed(0);
-	return 0;
 }
 
-int gpumon_json_add_null(struct json_object *object, const char *key)
+void gpumon_json_add_null(struct json_object *object, const char *key)
 {
 	if (json_object_object_add(checked(object), key, NULL))
 		gpumon_memory_failed(0);
-	return 0;
 }
 
-int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value)
+void gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value)
 {
-	return gpumon_json_add(object, key, json_object_new_uint64(value));
+	gpumon_json_add(object, key, json_object_new_uint64(value));
 }
 
-int gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value)
+void gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value)
 {
-	return gpumon_json_add(object, key, json_object_new_int64(value));
+	gpumon_json_add(object, key, json_object_new_int64(value));
 }
 
-int gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value)
+void gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value)
 {
-	return value.known ? gpumon_json_add_u64(object, key, value.v) :
-			     gpumon_json_add_null(object, key);
+	if (value.known)
+		gpumon_json_add_u64(object, key, value.v);
+	else
+		gpumon_json_add_null(object, key);
 }
 
-int gpumon_json_add_bool(struct json_object *object, const char *key, bool value)
+void gpumon_json_add_bool(struct json_object *object, const char *key, bool value)
 {
-	return gpumon_json_add(object, key, json_object_new_boolean(value));
+	gpumon_json_add(object, key, json_object_new_boolean(value));
 }
 
 struct json_object *gpumon_json_string(const char *value)
@@ -71,24 +71,18 @@ struct json_object *gpumon_json_string(const char *value)
 	return object;
 }
 
-int gpumon_json_add_string(struct json_object *object, const char *key, const char *value)
+void gpumon_json_add_string(struct json_object *object, const char *key, const char *value)
 {
-	return value ? gpumon_json_add(object, key, gpumon_json_string(value)) :
-		       gpumon_json_add_null(object, key);
+	if (value)
+		gpumon_json_add(object, key, gpumon_json_string(value));
+	else
+		gpumon_json_add_null(object, key);
 }
 
-int gpumon_json_append(struct json_object *array, struct json_object *value)
+void gpumon_json_append(struct json_object *array, struct json_object *value)
 {
 	if (json_object_array_add(checked(array), checked(value)))
 		gpumon_memory_failed(0);
-	return 0;
-}
-
-struct json_object *gpumon_json_finish(struct json_object *object, bool failed)
-{
-	if (failed)
-		gpumon_memory_failed(0);
-	return object;
 }
 
 struct json_object *gpumon_json_error(const struct gpumon_error *err)

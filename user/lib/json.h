@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * JSON through json-c. Keys carry units, unknown is null, numbers are numbers. Without memory the
- * program ends: memory.h. Functions that return an int return 0.
+ * program ends: memory.h.
  */
 #ifndef GPUMON_LIB_JSON_H
 #define GPUMON_LIB_JSON_H
@@ -18,21 +18,19 @@ struct json_object *gpumon_json_object(void) __attribute__((returns_nonnull));
 struct json_object *gpumon_json_array(void) __attribute__((returns_nonnull));
 
 /* Add to an object. */
-int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value);
-int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value);
-int gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value);
-int gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value);
-int gpumon_json_add_bool(struct json_object *object, const char *key, bool value);
-int gpumon_json_add_null(struct json_object *object, const char *key);
+void gpumon_json_add(struct json_object *object, const char *key, struct json_object *value);
+void gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value);
+void gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value);
+void gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value);
+void gpumon_json_add_bool(struct json_object *object, const char *key, bool value);
+void gpumon_json_add_null(struct json_object *object, const char *key);
 /* Bytes that are not UTF-8 become U+FFFD. */
 struct json_object *gpumon_json_string(const char *value) __attribute__((returns_nonnull));
 /* The same, but NULL becomes null. */
-int gpumon_json_add_string(struct json_object *object, const char *key, const char *value);
+void gpumon_json_add_string(struct json_object *object, const char *key, const char *value);
 
 /* Append to an array. */
-int gpumon_json_append(struct json_object *array, struct json_object *value);
-/* @object. If @failed, there is no memory. */
-struct json_object *gpumon_json_finish(struct json_object *object, bool failed);
+void gpumon_json_append(struct json_object *array, struct json_object *value);
 
 /* {"error":{"code":…,"message":…}} */
 struct json_object *gpumon_json_error(const struct gpumon_error *err);

@@ -28,7 +28,7 @@ static void grow_map(struct gpumon_map *map)
 	map->mask = mask;
 }
 
-int gpumon_map_set(struct gpumon_map *map, uint64_t key, uint64_t value)
+void gpumon_map_set(struct gpumon_map *map, uint64_t key, uint64_t value)
 {
 	struct gpumon_map_slot *slot;
 
@@ -39,7 +39,6 @@ int gpumon_map_set(struct gpumon_map *map, uint64_t key, uint64_t value)
 		map->used++;
 	slot->key = key;
 	slot->value = value;
-	return 0;
 }
 
 uint64_t gpumon_map_get(const struct gpumon_map *map, uint64_t key)

@@ -23,10 +23,8 @@ struct gpumon_map {
  * @map: map
  * @key: any number
  * @value: not 0
- *
- * Return: 0.
  */
-int gpumon_map_set(struct gpumon_map *map, uint64_t key, uint64_t value);
+void gpumon_map_set(struct gpumon_map *map, uint64_t key, uint64_t value);
 
 /* Returns 0 if the key is not in the map. */
 uint64_t gpumon_map_get(const struct gpumon_map *map, uint64_t key);

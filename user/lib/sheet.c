@@ -41,12 +41,6 @@ void gpumon_sheet_free(struct gpumon_sheet *sheet)
 	free(sheet);
 }
 
-void gpumon_sheet_fail(struct gpumon_sheet *sheet)
-{
-	(void)sheet;
-	gpumon_memory_failed(0);
-}
-
 /* NULL stays NULL. */
 static const char *keep_text(struct gpumon_sheet *sheet, const char *text)
 {

@@ -73,8 +73,6 @@ void gpumon_sheet_found(struct gpumon_sheet *sheet, const char *format, ...)
 /* Say what limits them. */
 void gpumon_sheet_note(struct gpumon_sheet *sheet, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Memory was missing for something that was to be in the sheet. */
-void gpumon_sheet_fail(struct gpumon_sheet *sheet);
 
 /* Tables, then what was found, then notes. 0, or -1 if the last row of a table is not complete. */
 int gpumon_sheet_print(const struct gpumon_sheet *sheet, const struct gpumon_term *term, FILE *out);

@@ -205,7 +205,7 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 		return -1;
 	place = GPUMON_GROW(recorder->targets, recorder->count);
 	*place = target;
-	(void)gpumon_map_set(&recorder->met, (uint64_t)gpumon_target_info(target)->pid, 1);
+	gpumon_map_set(&recorder->met, (uint64_t)gpumon_target_info(target)->pid, 1);
 	if (watch_descriptor(recorder, gpumon_target_socket(target), target) ||
 	    watch_descriptor(recorder, gpumon_target_pidfd(target), target)) {
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "epoll: %s",

@@ -138,7 +138,7 @@ static struct gpumon_look_thread *add_thread(struct gpumon_looks *looks, uint32_
 		looks->threads =
 			gpumon_reallocarray(looks->threads, looks->room, sizeof(*looks->threads));
 	}
-	(void)gpumon_map_set(&looks->places, tid, looks->count + 1);
+	gpumon_map_set(&looks->places, tid, looks->count + 1);
 	return &looks->threads[looks->count++];
 }
 
@@ -151,7 +151,7 @@ static void forget_ended(struct gpumon_looks *looks)
 	for (size_t i = 0; i < looks->count; i++) {
 		if (looks->threads[i].has_ended)
 			continue;
-		(void)gpumon_map_set(&looks->places, looks->threads[i].tid, kept + 1);
+		gpumon_map_set(&looks->places, looks->threads[i].tid, kept + 1);
 		looks->threads[kept++] = looks->threads[i];
 	}
 	looks->count = kept;
@@ -176,8 +176,8 @@ static void see_string(struct gpumon_looks *looks, const struct gpumon_record *r
 	    !string->length || string->text[0] != '/' || string->length >= PATH_MAX ||
 	    gpumon_map_get(&looks->paths, string->id))
 		return;
-	(void)gpumon_map_set(&looks->paths, string->id,
-			     (uintptr_t)gpumon_strndup(string->text, string->length));
+	gpumon_map_set(&looks->paths, string->id,
+		       (uintptr_t)gpumon_strndup(string->text, string->length));
 }
 
 /* The file as the process sees it, which may have another root. */
@@ -221,7 +221,7 @@ static uint32_t name_id(struct gpumon_looks *looks, struct gpumon_capture_file *
 	if (id || looks->last_id >= STRING_NAMES_MAX)
 		return id;
 	id = ++looks->last_id;
-	(void)gpumon_map_set(&looks->names, hash, id);
+	gpumon_map_set(&looks->names, hash, id);
 	gpumon_capture_append_string(file, id, name);
 	return id;
 }

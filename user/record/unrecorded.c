@@ -137,7 +137,7 @@ static void look_at_process(struct gpumon_unrecorded *unrecorded, const char *ro
 	if (!gpumon_read_short(root, path, process.name, sizeof(process.name)))
 		return;
 	process.name[strcspn(process.name, "\n")] = '\0';
-	(void)gpumon_map_set(&unrecorded->known, (uint64_t)pid, 1);
+	gpumon_map_set(&unrecorded->known, (uint64_t)pid, 1);
 	if (unrecorded->count < GPUMON_UNRECORDED_MAX)
 		unrecorded->processes[unrecorded->count] = process;
 	unrecorded->count++;
@@ -197,7 +197,7 @@ static void find_family(struct relative *list, size_t count, pid_t program)
 	struct gpumon_map ours = { 0 };
 	bool is_more = true;
 
-	(void)gpumon_map_set(&ours, (uint64_t)program, 1);
+	gpumon_map_set(&ours, (uint64_t)program, 1);
 	while (is_more) {
 		is_more = false;
 		for (size_t i = 0; i < count; i++) {
@@ -205,7 +205,7 @@ static void find_family(struct relative *list, size_t count, pid_t program)
 						!gpumon_map_get(&ours, (uint64_t)list[i].parent)))
 				continue;
 			list[i].is_ours = true;
-			(void)gpumon_map_set(&ours, (uint64_t)list[i].pid, 1);
+			gpumon_map_set(&ours, (uint64_t)list[i].pid, 1);
 			is_more = true;
 		}
 	}

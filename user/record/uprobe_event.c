@@ -340,7 +340,7 @@ static uint64_t added_numbers(const struct gpumon_uprobes *uprobes, uint32_t tid
 
 static void add_number(struct gpumon_uprobes *uprobes, uint32_t tid)
 {
-	(void)gpumon_map_set(&uprobes->added, tid, added_numbers(uprobes, tid) + 2);
+	gpumon_map_set(&uprobes->added, tid, added_numbers(uprobes, tid) + 2);
 }
 
 /*
@@ -394,7 +394,7 @@ static void on_thread(struct gpumon_uprobes *uprobes, const struct uprobe_thread
 
 	/* The id may have belonged to a thread that has ended. */
 	if (added_numbers(uprobes, event->tid))
-		(void)gpumon_map_set(&uprobes->added, event->tid, 1);
+		gpumon_map_set(&uprobes->added, event->tid, 1);
 	memcpy(name, event->comm, UPROBE_COMM_SIZE);
 	record.name = string_id(uprobes, name);
 	record.host_tid = event->host_tid;

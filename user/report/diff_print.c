@@ -297,109 +297,91 @@ no_memory:
 static struct json_object *side_json(const struct gpumon_diff_side *from, enum gpumon_weight weight)
 {
 	const char *key = gpumon_weight_key(weight);
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = gpumon_json_object();
 
-	if (gpumon_json_add_u64(object, "count", from->count - from->left_count) ||
-	    gpumon_json_add_u64(object, key, from->ns - from->left_ns) ||
-	    gpumon_json_add_u64(object, "scaled_count", from->count) ||
-	    (weight == GPUMON_WEIGHT_GPU_NS &&
-	     gpumon_json_add_u64(object, "scaled_gpu_ns", from->ns))) {
-		json_object_put(object);
-		return NULL;
-	}
+	gpumon_json_add_u64(object, "count", from->count - from->left_count);
+	gpumon_json_add_u64(object, key, from->ns - from->left_ns);
+	gpumon_json_add_u64(object, "scaled_count", from->count);
+	if (weight == GPUMON_WEIGHT_GPU_NS)
+		gpumon_json_add_u64(object, "scaled_gpu_ns", from->ns);
 	return object;
 }
 
-static int add_sides(struct json_object *object, enum gpumon_weight weight,
-		     const struct gpumon_diff_side *before, const struct gpumon_diff_side *after)
+/* null means that this side does not have it. */
+static void add_side(struct json_object *object, const char *key,
+		     const struct gpumon_diff_side *side, enum gpumon_weight weight)
 {
-	int bad = 0;
-
-	/* null means that this side does not have it. */
-	bad |= before->there ? gpumon_json_add(object, "before", side_json(before, weight)) :
-			       gpumon_json_add_string(object, "before", NULL);
-	bad |= after->there ? gpumon_json_add(object, "after", side_json(after, weight)) :
-			      gpumon_json_add_string(object, "after", NULL);
-	bad |= gpumon_json_add_i64(object, "change_ns", gpumon_diff_change(before->ns, after->ns));
-	if (before->there && after->there && before->ns)
-		bad |= gpumon_json_add(
-			object, "change_percent",
-			json_object_new_double(100.0 * ((double)after->ns - (double)before->ns) /
-					       (double)before->ns));
+	if (side->there)
+		gpumon_json_add(object, key, side_json(side, weight));
 	else
-		bad |= gpumon_json_add_string(object, "change_percent", NULL);
-	bad |= gpumon_json_add_i64(object, "change_count",
-				   gpumon_diff_change(before->count, after->count));
-	return bad;
+		gpumon_json_add_null(object, key);
+}
+
+static void add_sides(struct json_object *object, enum gpumon_weight weight,
+		      const struct gpumon_diff_side *before, const struct gpumon_diff_side *after)
+{
+	add_side(object, "before", before, weight);
+	add_side(object, "after", after, weight);
+	gpumon_json_add_i64(object, "change_ns", gpumon_diff_change(before->ns, after->ns));
+	if (before->there && after->there && before->ns)
+		gpumon_json_add(object, "change_percent",
+				json_object_new_double(100.0 *
+						       ((double)after->ns - (double)before->ns) /
+						       (double)before->ns));
+	else
+		gpumon_json_add_null(object, "change_percent");
+	gpumon_json_add_i64(object, "change_count",
+			    gpumon_diff_change(before->count, after->count));
 }
 
 /* "" means unknown. */
-static int add_text(struct json_object *object, const char *key, const char *text)
+static void add_text(struct json_object *object, const char *key, const char *text)
 {
-	return gpumon_json_add_string(object, key, text && *text ? text : NULL);
+	gpumon_json_add_string(object, key, text && *text ? text : NULL);
 }
 
 /* Their times are those of the GPU, also where paths have those of calls. */
 static struct json_object *kernel_json(const struct gpumon_diff_kernel *from)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_string(object, "name", from->name);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_string(object, "kind", gpumon_work_kind_text(from->kind));
-	bad |= add_sides(object, GPUMON_WEIGHT_GPU_NS, &from->before, &from->after);
-	if (bad) {
-		json_object_put(object);
-		return NULL;
-	}
+	gpumon_json_add_string(object, "name", from->name);
+	gpumon_json_add_string(object, "kind", gpumon_work_kind_text(from->kind));
+	add_sides(object, GPUMON_WEIGHT_GPU_NS, &from->before, &from->after);
 	return object;
 }
 
 static struct json_object *node_json(const struct gpumon_diff *diff,
 				     const struct gpumon_diff_node *from)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = gpumon_json_object();
 	bool root = from->parent == (size_t)-1;
-	int bad = gpumon_json_add_value(object, "parent",
-					(struct gpumon_value){ root ? 0 : from->parent, !root });
 
-	bad |= gpumon_json_add_string(object, "kind", gpumon_node_kind_name(from->of->kind));
-	bad |= gpumon_json_add_string(object, "name", from->of->name);
-	bad |= add_text(object, "line_before", from->line_before);
-	bad |= add_text(object, "line_after", from->after.there ? from->of->line : NULL);
-	bad |= add_sides(object, diff->weight, &from->before, &from->after);
-	if (bad) {
-		json_object_put(object);
-		return NULL;
-	}
+	gpumon_json_add_value(object, "parent",
+			      (struct gpumon_value){ root ? 0 : from->parent, !root });
+	gpumon_json_add_string(object, "kind", gpumon_node_kind_name(from->of->kind));
+	gpumon_json_add_string(object, "name", from->of->name);
+	add_text(object, "line_before", from->line_before);
+	add_text(object, "line_after", from->after.there ? from->of->line : NULL);
+	add_sides(object, diff->weight, &from->before, &from->after);
 	return object;
 }
 
 int gpumon_diff_json(FILE *out, const struct gpumon_diff *diff)
 {
-	int ret;
-
 	fprintf(out,
 		"{\"schema\":\"gpumon-diff\",\"schema_version\":%d,\"gpumon_version\":\"%s\",\n",
 		SCHEMA, GPUMON_VERSION);
-	ret = gpumon_json_member(out, true, "before", gpumon_json_recording(diff->before));
-	if (!ret)
-		ret = gpumon_json_member(out, false, "before_missing",
-					 gpumon_json_missing(diff->before));
-	if (!ret)
-		ret = gpumon_json_member(out, false, "after", gpumon_json_recording(diff->after));
-	if (!ret)
-		ret = gpumon_json_member(out, false, "after_missing",
-					 gpumon_json_missing(diff->after));
+	gpumon_json_member(out, true, "before", gpumon_json_recording(diff->before));
+	gpumon_json_member(out, false, "before_missing", gpumon_json_missing(diff->before));
+	gpumon_json_member(out, false, "after", gpumon_json_recording(diff->after));
+	gpumon_json_member(out, false, "after_missing", gpumon_json_missing(diff->after));
 	fputs(",\n\"kernels\":[\n", out);
-	for (size_t i = 0; i < diff->kernel_count && !ret; i++)
-		ret = gpumon_json_element(out, !i, kernel_json(&diff->kernels[i]));
+	for (size_t i = 0; i < diff->kernel_count; i++)
+		gpumon_json_element(out, !i, kernel_json(&diff->kernels[i]));
 	fputs("],\n\"nodes\":[\n", out);
-	for (size_t i = 0; i < diff->node_count && !ret; i++)
-		ret = gpumon_json_element(out, !i, node_json(diff, &diff->nodes[i]));
+	for (size_t i = 0; i < diff->node_count; i++)
+		gpumon_json_element(out, !i, node_json(diff, &diff->nodes[i]));
 	fputs("]}\n", out);
-	if (ret) {
-		errno = ENOMEM;
-		return -1;
-	}
 	return ferror(out) ? -1 : 0;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/json.h"
+#include "lib/memory.h"
 #include "lib/version.h"
 #include "profile_json.h"
 #include "scan.h"
@@ -12,62 +12,59 @@
 /* Version of the document, see Documentation/reference/correlate-json.md. */
 #define SCHEMA 1
 
-int gpumon_json_element(FILE *out, bool first, struct json_object *value)
+void gpumon_json_element(FILE *out, bool first, struct json_object *value)
 {
-	const char *text =
-		value ? json_object_to_json_string_ext(
-				value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE) :
-			NULL;
+	const char *text = json_object_to_json_string_ext(
+		value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 
-	if (text)
-		fprintf(out, "%s%s", first ? "" : ",\n", text);
+	if (!text)
+		gpumon_memory_failed(0);
+	fprintf(out, "%s%s", first ? "" : ",\n", text);
 	json_object_put(value);
-	return text ? 0 : -1;
 }
 
-int gpumon_json_member(FILE *out, bool first, const char *key, struct json_object *value)
+void gpumon_json_member(FILE *out, bool first, const char *key, struct json_object *value)
 {
 	fprintf(out, "%s\"%s\":", first ? "" : ",\n", key);
-	return gpumon_json_element(out, true, value);
+	gpumon_json_element(out, true, value);
 }
 
-static int add_known(struct json_object *object, const char *key, uint64_t value, bool known)
+static void add_known(struct json_object *object, const char *key, uint64_t value, bool known)
 {
-	return gpumon_json_add_value(object, key, (struct gpumon_value){ value, known });
+	gpumon_json_add_value(object, key, (struct gpumon_value){ value, known });
 }
 
 /* "" means unknown. */
-static int add_text(struct json_object *object, const char *key, const char *text)
+static void add_text(struct json_object *object, const char *key, const char *text)
 {
-	return gpumon_json_add_string(object, key, text && *text ? text : NULL);
+	gpumon_json_add_string(object, key, text && *text ? text : NULL);
 }
 
 static struct json_object *process_json(const struct gpumon_scan_process *from)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = 0;
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_u64(object, "process", from->number);
-	bad |= gpumon_json_add_u64(object, "pid", from->pid);
-	bad |= add_known(object, "host_pid", from->host_pid, from->host_pid);
-	bad |= add_known(object, "rank", from->rank, from->rank != ~0u);
-	bad |= add_text(object, "host", from->host);
-	bad |= add_text(object, "executable", from->executable);
-	bad |= add_text(object, "command", from->command);
-	bad |= add_known(object, "cupti_version", from->cupti_version, from->cupti_version);
-	bad |= add_known(object, "driver_version", from->driver_version, from->driver_version);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "process", from->number);
+	gpumon_json_add_u64(object, "pid", from->pid);
+	add_known(object, "host_pid", from->host_pid, from->host_pid);
+	add_known(object, "rank", from->rank, from->rank != ~0u);
+	add_text(object, "host", from->host);
+	add_text(object, "executable", from->executable);
+	add_text(object, "command", from->command);
+	add_known(object, "cupti_version", from->cupti_version, from->cupti_version);
+	add_known(object, "driver_version", from->driver_version, from->driver_version);
+	return object;
 }
 
 static struct json_object *api_json(const struct gpumon_scan_api *from)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_u64(object, "process", from->process);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= add_text(object, "name", from->name);
-	bad |= add_text(object, "version", from->version);
-	bad |= add_text(object, "platform", from->platform);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "process", from->process);
+	add_text(object, "name", from->name);
+	add_text(object, "version", from->version);
+	add_text(object, "platform", from->platform);
+	return object;
 }
 
 static struct json_object *clock_json(const struct gpumon_scan_clock *from)
@@ -80,91 +77,95 @@ static struct json_object *clock_json(const struct gpumon_scan_clock *from)
 		[GPUMON_CLOCK_REALTIME] = "realtime",
 	};
 	bool known = from->source < sizeof(sources) / sizeof(sources[0]);
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_u64(object, "process", from->process);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_u64(object, "device", from->device);
-	bad |= add_text(object, "source", sources[known ? from->source : 0]);
-	bad |= gpumon_json_add(object, "offset_ns", json_object_new_int64(from->offset_ns));
-	bad |= add_known(object, "error_ns", from->error_ns, from->error_ns != UINT64_MAX);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "process", from->process);
+	gpumon_json_add_u64(object, "device", from->device);
+	add_text(object, "source", sources[known ? from->source : 0]);
+	gpumon_json_add(object, "offset_ns", json_object_new_int64(from->offset_ns));
+	add_known(object, "error_ns", from->error_ns, from->error_ns != UINT64_MAX);
+	return object;
 }
 
 static struct json_object *counted_json(const struct gpumon_record_totals *totals)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_u64(object, "launches", totals->launches);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_u64(object, "captured_into_graph", totals->captured);
-	bad |= gpumon_json_add_u64(object, "kernels", totals->kernels);
-	bad |= gpumon_json_add_u64(object, "copies", totals->copies);
-	bad |= gpumon_json_add_u64(object, "sets", totals->sets);
-	bad |= gpumon_json_add_u64(object, "device_bytes", totals->device_bytes);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "launches", totals->launches);
+	gpumon_json_add_u64(object, "captured_into_graph", totals->captured);
+	gpumon_json_add_u64(object, "kernels", totals->kernels);
+	gpumon_json_add_u64(object, "copies", totals->copies);
+	gpumon_json_add_u64(object, "sets", totals->sets);
+	gpumon_json_add_u64(object, "device_bytes", totals->device_bytes);
+	return object;
 }
 
 static struct json_object *sampling_json(const struct gpumon_sampling *from)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_u64(object, "windows", from->windows);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_u64(object, "windows_ns", from->windows_ns);
-	bad |= gpumon_json_add_bool(object, "paused", from->paused);
-	bad |= gpumon_json_add_u64(object, "launches_recorded", from->recorded);
-	bad |= gpumon_json_add_u64(object, "launches_left_out", from->left_out);
-	bad |= gpumon_json_add_u64(object, "launches_without_sample", from->no_sample);
-	bad |= gpumon_json_add_u64(object, "paths_sampled", from->sampled);
-	bad |= gpumon_json_add_u64(object, "paths_left_out", from->unsampled);
-	bad |= gpumon_json_add_u64(object, "paths_without_sample", from->no_path);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "windows", from->windows);
+	gpumon_json_add_u64(object, "windows_ns", from->windows_ns);
+	gpumon_json_add_bool(object, "paused", from->paused);
+	gpumon_json_add_u64(object, "launches_recorded", from->recorded);
+	gpumon_json_add_u64(object, "launches_left_out", from->left_out);
+	gpumon_json_add_u64(object, "launches_without_sample", from->no_sample);
+	gpumon_json_add_u64(object, "paths_sampled", from->sampled);
+	gpumon_json_add_u64(object, "paths_left_out", from->unsampled);
+	gpumon_json_add_u64(object, "paths_without_sample", from->no_path);
+	return object;
 }
 
 struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
-	struct json_object *object = json_object_new_object();
-	struct json_object *processes = json_object_new_array();
-	struct json_object *apis = json_object_new_array();
-	struct json_object *clocks = json_object_new_array();
-	struct json_object *notes = json_object_new_array();
+	struct json_object *object = gpumon_json_object();
+	struct json_object *processes = gpumon_json_array();
+	struct json_object *apis = gpumon_json_array();
+	struct json_object *clocks = gpumon_json_array();
+	struct json_object *notes = gpumon_json_array();
 	struct gpumon_view_totals totals;
 	bool known = view->last_ns > view->first_ns;
-	int bad = 0;
 
 	gpumon_view_totals(view, &totals);
-	bad |= add_text(object, "command", gpumon_view_command(view));
-	bad |= add_text(object, "host", scan ? scan->host : NULL);
-	bad |= add_known(object, "created_realtime_ns", scan ? scan->created_ns : 0,
-			 scan && scan->created_ns);
-	bad |= scan ? gpumon_json_add_bool(object, "ended", scan->ended) :
-		      gpumon_json_add_string(object, "ended", NULL);
-	bad |= add_known(object, "first_ns", view->first_ns, known);
-	bad |= add_known(object, "last_ns", view->last_ns, known);
-	bad |= add_known(object, "duration_ns", totals.wall_ns, known);
-	bad |= gpumon_json_add_u64(object, "gpu_ns", totals.gpu_ns - totals.left_ns);
-	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns", totals.gpu_ns);
-	bad |= gpumon_json_add_u64(object, "cpu_ns", totals.cpu_ns);
-	bad |= gpumon_json_add_u64(object, "count", totals.count - totals.left_count);
-	bad |= gpumon_json_add_u64(object, "scaled_count", totals.count);
-	bad |= view->sampling ? gpumon_json_add(object, "sampling", sampling_json(view->sampling)) :
-				gpumon_json_add_string(object, "sampling", NULL);
-	bad |= gpumon_json_add_u64(object, "launches_without_time", totals.untimed);
-	bad |= scan && scan->totals_known ?
-		       gpumon_json_add(object, "counted", counted_json(&scan->totals)) :
-		       gpumon_json_add_string(object, "counted", NULL);
+	add_text(object, "command", gpumon_view_command(view));
+	add_text(object, "host", scan ? scan->host : NULL);
+	add_known(object, "created_realtime_ns", scan ? scan->created_ns : 0,
+		  scan && scan->created_ns);
+	if (scan)
+		gpumon_json_add_bool(object, "ended", scan->ended);
+	else
+		gpumon_json_add_null(object, "ended");
+	add_known(object, "first_ns", view->first_ns, known);
+	add_known(object, "last_ns", view->last_ns, known);
+	add_known(object, "duration_ns", totals.wall_ns, known);
+	gpumon_json_add_u64(object, "gpu_ns", totals.gpu_ns - totals.left_ns);
+	gpumon_json_add_u64(object, "scaled_gpu_ns", totals.gpu_ns);
+	gpumon_json_add_u64(object, "cpu_ns", totals.cpu_ns);
+	gpumon_json_add_u64(object, "count", totals.count - totals.left_count);
+	gpumon_json_add_u64(object, "scaled_count", totals.count);
+	if (view->sampling)
+		gpumon_json_add(object, "sampling", sampling_json(view->sampling));
+	else
+		gpumon_json_add_null(object, "sampling");
+	gpumon_json_add_u64(object, "launches_without_time", totals.untimed);
+	if (scan && scan->totals_known)
+		gpumon_json_add(object, "counted", counted_json(&scan->totals));
+	else
+		gpumon_json_add_null(object, "counted");
 	for (unsigned int i = 0; scan && i < scan->process_count; i++)
-		bad |= gpumon_json_append(processes, process_json(&scan->processes[i]));
+		gpumon_json_append(processes, process_json(&scan->processes[i]));
 	for (unsigned int i = 0; scan && i < scan->api_count; i++)
-		bad |= gpumon_json_append(apis, api_json(&scan->apis[i]));
+		gpumon_json_append(apis, api_json(&scan->apis[i]));
 	for (unsigned int i = 0; scan && i < scan->clock_count; i++)
-		bad |= gpumon_json_append(clocks, clock_json(&scan->clocks[i]));
+		gpumon_json_append(clocks, clock_json(&scan->clocks[i]));
 	for (unsigned int i = 0; scan && i < scan->note_count; i++)
-		bad |= gpumon_json_append(notes, gpumon_json_string(scan->notes[i]));
-	bad |= gpumon_json_add(object, "processes", processes);
-	bad |= gpumon_json_add(object, "apis", apis);
-	bad |= gpumon_json_add(object, "clocks", clocks);
-	bad |= gpumon_json_add(object, "notes", notes);
-	return gpumon_json_finish(object, bad);
+		gpumon_json_append(notes, gpumon_json_string(scan->notes[i]));
+	gpumon_json_add(object, "processes", processes);
+	gpumon_json_add(object, "apis", apis);
+	gpumon_json_add(object, "clocks", clocks);
+	gpumon_json_add(object, "notes", notes);
+	return object;
 }
 
 /* count, sum_ns, min_ns, max_ns and quantiles; null if empty. */
@@ -179,18 +180,17 @@ static struct json_object *distribution_json(const struct gpumon_distribution *f
 		{ "p99_ns", 0.99 },
 		{ "p999_ns", 0.999 },
 	};
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = gpumon_json_object();
 	uint64_t count = from ? gpumon_distribution_count(from) : 0;
-	int bad = gpumon_json_add_u64(object, "count", count);
 
-	bad |= gpumon_json_add_u64(object, "sum_ns", count ? gpumon_distribution_sum(from) : 0);
-	bad |= add_known(object, "min_ns", count ? gpumon_distribution_min(from) : 0, count);
+	gpumon_json_add_u64(object, "count", count);
+	gpumon_json_add_u64(object, "sum_ns", count ? gpumon_distribution_sum(from) : 0);
+	add_known(object, "min_ns", count ? gpumon_distribution_min(from) : 0, count);
 	for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
-		bad |= add_known(object, quantiles[i].key,
-				 count ? gpumon_distribution_quantile(from, quantiles[i].q) : 0,
-				 count);
-	bad |= add_known(object, "max_ns", count ? gpumon_distribution_max(from) : 0, count);
-	return gpumon_json_finish(object, bad);
+		add_known(object, quantiles[i].key,
+			  count ? gpumon_distribution_quantile(from, quantiles[i].q) : 0, count);
+	add_known(object, "max_ns", count ? gpumon_distribution_max(from) : 0, count);
+	return object;
 }
 
 /* What programs in the kernel found out; NULL without memory. */
@@ -198,46 +198,43 @@ static struct json_object *figures_json(const struct gpumon_view *view, const ch
 {
 	struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES];
 	unsigned int n = gpumon_view_figures(view, figures);
-	struct json_object *object = json_object_new_object();
-	int bad = 0;
+	struct json_object *object = gpumon_json_object();
 
 	for (unsigned int i = 0; i < n; i++)
-		bad |= gpumon_sheet_figure_json(&figures[i], kernel, object);
-	return gpumon_json_finish(object, bad);
+		gpumon_sheet_figure_json(&figures[i], kernel, object);
+	return object;
 }
 
 static struct json_object *kernel_json(const struct gpumon_view *view,
 				       const struct gpumon_kernel_row *row)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_string(object, "name", row->name);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= add_text(object, "mangled", row->mangled);
-	bad |= gpumon_json_add_string(object, "kind", gpumon_work_kind_text(row->kind));
-	bad |= gpumon_json_add_u64(object, "count", row->count);
-	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
-	bad |= gpumon_json_add_u64(object, "scaled_count",
-				   gpumon_add_saturated(row->count, row->left_count));
-	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns",
-				   gpumon_add_saturated(row->gpu_ns, row->left_ns));
-	bad |= gpumon_json_add(object, "duration", distribution_json(row->duration));
-	bad |= gpumon_json_add(object, "latency", distribution_json(row->latency));
-	bad |= gpumon_json_add(object, "probe", figures_json(view, row->name));
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_string(object, "name", row->name);
+	add_text(object, "mangled", row->mangled);
+	gpumon_json_add_string(object, "kind", gpumon_work_kind_text(row->kind));
+	gpumon_json_add_u64(object, "count", row->count);
+	gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	gpumon_json_add_u64(object, "scaled_count",
+			    gpumon_add_saturated(row->count, row->left_count));
+	gpumon_json_add_u64(object, "scaled_gpu_ns",
+			    gpumon_add_saturated(row->gpu_ns, row->left_ns));
+	gpumon_json_add(object, "duration", distribution_json(row->duration));
+	gpumon_json_add(object, "latency", distribution_json(row->latency));
+	gpumon_json_add(object, "probe", figures_json(view, row->name));
+	return object;
 }
 
-static int add_busy(struct json_object *object, const struct gpumon_device_row *row)
+static void add_busy(struct json_object *object, const struct gpumon_device_row *row)
 {
-	int bad = gpumon_json_add_u64(object, "count", row->count);
-
-	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
-	bad |= gpumon_json_add_u64(object, "elapsed_ns", row->elapsed_ns);
-	bad |= gpumon_json_add_u64(object, "busy_ns", row->busy_ns);
-	bad |= add_known(object, "first_ns", row->first_ns, row->count);
-	bad |= add_known(object, "last_ns", row->last_ns, row->count);
-	bad |= gpumon_json_add_u64(object, "idle_longest_ns", row->idle_longest_ns);
-	bad |= gpumon_json_add_u64(object, "missed_ns", row->missed_ns);
-	return bad;
+	gpumon_json_add_u64(object, "count", row->count);
+	gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	gpumon_json_add_u64(object, "elapsed_ns", row->elapsed_ns);
+	gpumon_json_add_u64(object, "busy_ns", row->busy_ns);
+	add_known(object, "first_ns", row->first_ns, row->count);
+	add_known(object, "last_ns", row->last_ns, row->count);
+	gpumon_json_add_u64(object, "idle_longest_ns", row->idle_longest_ns);
+	gpumon_json_add_u64(object, "missed_ns", row->missed_ns);
 }
 
 static struct json_object *device_json(const struct gpumon_view *view,
@@ -247,115 +244,112 @@ static struct json_object *device_json(const struct gpumon_view *view,
 		row->stream == ~0u ?
 			NULL :
 			gpumon_view_stream(view, row->process, row->context, row->stream);
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_u64(object, "process", row->process);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_u64(object, "gpu", row->gpu);
-	bad |= add_text(object, "host", row->host);
-	bad |= add_text(object, "api", gpumon_api_name(row->device));
-	bad |= add_text(object, "type", gpumon_device_type_key(row->type));
-	bad |= gpumon_json_add_u64(object, "device", row->device);
-	bad |= add_text(object, "name", row->name);
-	bad |= add_text(object, "uuid", row->uuid);
-	bad |= add_known(object, "context", row->context, row->stream != ~0u);
-	bad |= add_known(object, "stream", row->stream, row->stream != ~0u);
-	bad |= add_text(object, "stream_name", known ? known->name : NULL);
-	bad |= known ? gpumon_json_add(object, "stream_priority",
-				       json_object_new_int(known->priority)) :
-		       gpumon_json_add_string(object, "stream_priority", NULL);
-	bad |= add_busy(object, row);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "process", row->process);
+	gpumon_json_add_u64(object, "gpu", row->gpu);
+	add_text(object, "host", row->host);
+	add_text(object, "api", gpumon_api_name(row->device));
+	add_text(object, "type", gpumon_device_type_key(row->type));
+	gpumon_json_add_u64(object, "device", row->device);
+	add_text(object, "name", row->name);
+	add_text(object, "uuid", row->uuid);
+	add_known(object, "context", row->context, row->stream != ~0u);
+	add_known(object, "stream", row->stream, row->stream != ~0u);
+	add_text(object, "stream_name", known ? known->name : NULL);
+	if (known)
+		gpumon_json_add(object, "stream_priority", json_object_new_int(known->priority));
+	else
+		gpumon_json_add_null(object, "stream_priority");
+	add_busy(object, row);
+	return object;
 }
 
 /* A GPU, however many processes use it. */
 static struct json_object *gpu_json(const struct gpumon_device_row *row)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_u64(object, "gpu", row->gpu);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= add_text(object, "host", row->host);
-	bad |= add_text(object, "type", gpumon_device_type_key(row->type));
-	bad |= add_text(object, "name", row->name);
-	bad |= add_text(object, "uuid", row->uuid);
-	bad |= gpumon_json_add_u64(object, "users", row->users ? row->users : 1);
-	bad |= add_busy(object, row);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "gpu", row->gpu);
+	add_text(object, "host", row->host);
+	add_text(object, "type", gpumon_device_type_key(row->type));
+	add_text(object, "name", row->name);
+	add_text(object, "uuid", row->uuid);
+	gpumon_json_add_u64(object, "users", row->users ? row->users : 1);
+	add_busy(object, row);
+	return object;
 }
 
 static struct json_object *range_json(const struct gpumon_range_row *row)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = add_text(object, "domain", row->domain);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_string(object, "text", row->text);
-	bad |= gpumon_json_add_u64(object, "count", row->count);
-	bad |= gpumon_json_add_u64(object, "open_ns", row->cpu_ns);
-	bad |= gpumon_json_add_u64(object, "works", row->works);
-	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
-	bad |= gpumon_json_add_u64(object, "scaled_works",
-				   gpumon_add_saturated(row->works, row->left_works));
-	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns",
-				   gpumon_add_saturated(row->gpu_ns, row->left_ns));
-	return gpumon_json_finish(object, bad);
+	add_text(object, "domain", row->domain);
+	gpumon_json_add_string(object, "text", row->text);
+	gpumon_json_add_u64(object, "count", row->count);
+	gpumon_json_add_u64(object, "open_ns", row->cpu_ns);
+	gpumon_json_add_u64(object, "works", row->works);
+	gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	gpumon_json_add_u64(object, "scaled_works",
+			    gpumon_add_saturated(row->works, row->left_works));
+	gpumon_json_add_u64(object, "scaled_gpu_ns",
+			    gpumon_add_saturated(row->gpu_ns, row->left_ns));
+	return object;
 }
 
 static struct json_object *json_unified(enum gpumon_unified_kind kind,
 					const struct gpumon_unified *row)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_string(object, "kind", gpumon_unified_key(kind));
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_u64(object, "count", row->count);
-	bad |= add_known(object, "bytes", row->bytes, gpumon_unified_has_bytes(kind));
-	bad |= add_known(object, "faults", row->faults, gpumon_unified_is_fault(kind));
-	bad |= add_known(object, "ns", row->ns, row->ns);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_string(object, "kind", gpumon_unified_key(kind));
+	gpumon_json_add_u64(object, "count", row->count);
+	add_known(object, "bytes", row->bytes, gpumon_unified_has_bytes(kind));
+	add_known(object, "faults", row->faults, gpumon_unified_is_fault(kind));
+	add_known(object, "ns", row->ns, row->ns);
+	return object;
 }
 
 /* By kind, only those that occurred. */
 static struct json_object *unified_memory(const struct gpumon_scan *scan)
 {
-	struct json_object *array = json_object_new_array();
-	int bad = 0;
+	struct json_object *array = gpumon_json_array();
 
 	for (unsigned int kind = 0; scan && kind < GPUMON_UNIFIED_KINDS; kind++)
 		if (scan->unified[kind].count)
-			bad |= gpumon_json_append(array, json_unified(kind, &scan->unified[kind]));
-	return gpumon_json_finish(array, bad);
+			gpumon_json_append(array, json_unified(kind, &scan->unified[kind]));
+	return array;
 }
 
 static struct json_object *gap_json(const struct gpumon_gap *from)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = gpumon_json_object();
 	bool known = from->process != GPUMON_PROCESS_SEVERAL || (from->doing && *from->doing);
-	int bad = gpumon_json_add_u64(object, "gpu", from->gpu);
 
-	bad |= add_known(object, "process",
-			 from->process == GPUMON_PROCESS_SEVERAL ? from->doer : from->process,
-			 known);
-	bad |= add_known(object, "device", from->device, known);
-	bad |= gpumon_json_add_u64(object, "start_ns", from->start_ns);
-	bad |= gpumon_json_add_u64(object, "end_ns", from->end_ns);
-	bad |= gpumon_json_add_u64(object, "idle_ns", from->end_ns - from->start_ns);
-	bad |= add_text(object, "doing", from->doing);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "gpu", from->gpu);
+	add_known(object, "process",
+		  from->process == GPUMON_PROCESS_SEVERAL ? from->doer : from->process, known);
+	add_known(object, "device", from->device, known);
+	gpumon_json_add_u64(object, "start_ns", from->start_ns);
+	gpumon_json_add_u64(object, "end_ns", from->end_ns);
+	gpumon_json_add_u64(object, "idle_ns", from->end_ns - from->start_ns);
+	add_text(object, "doing", from->doing);
+	return object;
 }
 
 static struct json_object *by_kind_json(const uint64_t by[GPUMON_WORK_KINDS])
 {
-	struct json_object *object = json_object_new_object();
-	int bad = 0;
+	struct json_object *object = gpumon_json_object();
 
 	for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
-		bad |= gpumon_json_add_u64(object, gpumon_work_kind_text(kind), by[kind]);
-	return gpumon_json_finish(object, bad);
+		gpumon_json_add_u64(object, gpumon_work_kind_text(kind), by[kind]);
+	return object;
 }
 
 static struct json_object *matches_json(const struct gpumon_correlate_counts *counts)
 {
 	static const uint64_t none[GPUMON_WORK_KINDS];
-	struct json_object *object = json_object_new_object();
-	int bad = 0;
+	struct json_object *object = gpumon_json_object();
 
 	for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++) {
 		uint64_t by[GPUMON_WORK_KINDS];
@@ -364,125 +358,122 @@ static struct json_object *matches_json(const struct gpumon_correlate_counts *co
 			by[kind] = counts->works[kind][match];
 		/* Of earlier versions, which gave stacks of uprobe hits to launches. */
 		if (match == GPUMON_MATCH_UNSAMPLED)
-			bad |= gpumon_json_add(object, "ambiguous", by_kind_json(none));
-		bad |= gpumon_json_add(object, gpumon_match_key(match), by_kind_json(by));
+			gpumon_json_add(object, "ambiguous", by_kind_json(none));
+		gpumon_json_add(object, gpumon_match_key(match), by_kind_json(by));
 	}
-	return gpumon_json_finish(object, bad);
+	return object;
 }
 
 static struct json_object *damage_json(const struct gpumon_capture_damage *from)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_u64(object, "truncated_bytes", from->truncated_bytes);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_u64(object, "broken_chunks", from->broken_chunks);
-	bad |= gpumon_json_add_u64(object, "broken_records", from->broken_records);
-	bad |= gpumon_json_add_u64(object, "unknown_records", from->unknown_records);
-	bad |= gpumon_json_add_u64(object, "missing_chunks", from->missing_chunks);
-	bad |= gpumon_json_add_u64(object, "unreadable_files", from->unreadable_files);
-	bad |= gpumon_json_add_bool(object, "broken_info", from->broken_info);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "truncated_bytes", from->truncated_bytes);
+	gpumon_json_add_u64(object, "broken_chunks", from->broken_chunks);
+	gpumon_json_add_u64(object, "broken_records", from->broken_records);
+	gpumon_json_add_u64(object, "unknown_records", from->unknown_records);
+	gpumon_json_add_u64(object, "missing_chunks", from->missing_chunks);
+	gpumon_json_add_u64(object, "unreadable_files", from->unreadable_files);
+	gpumon_json_add_bool(object, "broken_info", from->broken_info);
+	return object;
 }
 
 static struct json_object *launches_json(const struct gpumon_correlate_counts *counts)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = gpumon_json_add_u64(object, "with_work", counts->launches);
+	struct json_object *object = gpumon_json_object();
 
+	gpumon_json_add_u64(object, "with_work", counts->launches);
 	for (unsigned int end = 0; end < GPUMON_LAUNCH_ENDS; end++)
-		bad |= gpumon_json_add_u64(object, gpumon_launch_end_key(end),
-					   counts->unmatched_launches[end]);
-	return gpumon_json_finish(object, bad);
+		gpumon_json_add_u64(object, gpumon_launch_end_key(end),
+				    counts->unmatched_launches[end]);
+	return object;
 }
 
 static struct json_object *untimed_json(const struct gpumon_correlate_counts *counts)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = 0;
+	struct json_object *object = gpumon_json_object();
 
 	for (unsigned int why = 0; why < GPUMON_UNTIMED_KINDS; why++)
-		bad |= gpumon_json_add_u64(object, gpumon_untimed_key(why), counts->untimed[why]);
-	return gpumon_json_finish(object, bad);
+		gpumon_json_add_u64(object, gpumon_untimed_key(why), counts->untimed[why]);
+	return object;
 }
 
 struct json_object *gpumon_json_missing(const struct gpumon_view *view)
 {
 	const struct gpumon_correlate_counts *counts = view->counts;
-	struct json_object *object = json_object_new_object();
-	struct json_object *lost = json_object_new_object();
+	struct json_object *object = gpumon_json_object();
+	struct json_object *lost = gpumon_json_object();
 	struct gpumon_missing sums;
 	char line[1024];
-	int bad = 0;
 
 	gpumon_missing_of(view, &sums);
-	bad |= gpumon_json_add_bool(object, "nothing",
-				    !*gpumon_missing_line(line, sizeof(line), &sums));
-	bad |= add_text(object, "summary", line);
-	bad |= gpumon_json_add_bool(object, "everything", sums.nothing);
-	bad |= gpumon_json_add_bool(object, "cut_off", sums.cut_off);
-	bad |= gpumon_json_add_bool(object, "gpu_not_recorded", sums.no_gpu);
-	bad |= gpumon_json_add_u64(object, "notes", sums.notes);
+	gpumon_json_add_bool(object, "nothing", !*gpumon_missing_line(line, sizeof(line), &sums));
+	add_text(object, "summary", line);
+	gpumon_json_add_bool(object, "everything", sums.nothing);
+	gpumon_json_add_bool(object, "cut_off", sums.cut_off);
+	gpumon_json_add_bool(object, "gpu_not_recorded", sums.no_gpu);
+	gpumon_json_add_u64(object, "notes", sums.notes);
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
-		bad |= gpumon_json_add_u64(lost, gpumon_loss_key(i), gpumon_view_lost(view, i));
-	bad |= gpumon_json_add(object, "losses", lost);
-	bad |= counts ? gpumon_json_add(object, "works", matches_json(counts)) :
-			gpumon_json_add_string(object, "works", NULL);
-	bad |= counts ? gpumon_json_add(object, "without_time", untimed_json(counts)) :
-			gpumon_json_add_string(object, "without_time", NULL);
-	bad |= counts ? gpumon_json_add(object, "launches", launches_json(counts)) :
-			gpumon_json_add_string(object, "launches", NULL);
-	bad |= add_known(object, "hits", view->hits, counts);
-	bad |= add_known(object, "hits_matched", 0, counts);
-	bad |= add_known(object, "work_before_launch", counts ? counts->work_before_launch : 0,
-			 counts);
-	bad |= gpumon_json_add_u64(object, "stacks_cut_off", view->cut_stacks);
-	bad |= gpumon_json_add_u64(object, "paths_cut_off", view->cut_paths);
-	bad |= view->damage ? gpumon_json_add(object, "damage", damage_json(view->damage)) :
-			      gpumon_json_add_string(object, "damage", NULL);
-	return gpumon_json_finish(object, bad);
+		gpumon_json_add_u64(lost, gpumon_loss_key(i), gpumon_view_lost(view, i));
+	gpumon_json_add(object, "losses", lost);
+	if (counts)
+		gpumon_json_add(object, "works", matches_json(counts));
+	else
+		gpumon_json_add_null(object, "works");
+	if (counts)
+		gpumon_json_add(object, "without_time", untimed_json(counts));
+	else
+		gpumon_json_add_null(object, "without_time");
+	if (counts)
+		gpumon_json_add(object, "launches", launches_json(counts));
+	else
+		gpumon_json_add_null(object, "launches");
+	add_known(object, "hits", view->hits, counts);
+	add_known(object, "hits_matched", 0, counts);
+	add_known(object, "work_before_launch", counts ? counts->work_before_launch : 0, counts);
+	gpumon_json_add_u64(object, "stacks_cut_off", view->cut_stacks);
+	gpumon_json_add_u64(object, "paths_cut_off", view->cut_paths);
+	if (view->damage)
+		gpumon_json_add(object, "damage", damage_json(view->damage));
+	else
+		gpumon_json_add_null(object, "damage");
+	return object;
 }
 
 static struct json_object *node_object(const struct gpumon_node *node, uint64_t parent, bool root)
 {
-	struct json_object *object = json_object_new_object();
-	int bad = add_known(object, "parent", parent, !root);
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_string(object, "kind", gpumon_node_kind_name(node->kind));
-	bad |= gpumon_json_add_string(object, "name", node->name);
-	bad |= add_text(object, "module", node->module);
-	bad |= add_text(object, "line", node->line);
-	bad |= gpumon_json_add_u64(object, "count", node->count);
-	bad |= gpumon_json_add_u64(object, "gpu_ns", node->gpu_ns);
-	bad |= gpumon_json_add_u64(object, "cpu_ns", node->cpu_ns);
-	bad |= gpumon_json_add_u64(object, "scaled_count",
-				   gpumon_tree_weight(node, GPUMON_WEIGHT_COUNT));
-	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns",
-				   gpumon_tree_weight(node, GPUMON_WEIGHT_GPU_NS));
-	return gpumon_json_finish(object, bad);
+	add_known(object, "parent", parent, !root);
+	gpumon_json_add_string(object, "kind", gpumon_node_kind_name(node->kind));
+	gpumon_json_add_string(object, "name", node->name);
+	add_text(object, "module", node->module);
+	add_text(object, "line", node->line);
+	gpumon_json_add_u64(object, "count", node->count);
+	gpumon_json_add_u64(object, "gpu_ns", node->gpu_ns);
+	gpumon_json_add_u64(object, "cpu_ns", node->cpu_ns);
+	gpumon_json_add_u64(object, "scaled_count", gpumon_tree_weight(node, GPUMON_WEIGHT_COUNT));
+	gpumon_json_add_u64(object, "scaled_gpu_ns",
+			    gpumon_tree_weight(node, GPUMON_WEIGHT_GPU_NS));
+	return object;
 }
 
 /* A flat list with the parent's number, since readers fail on objects nested as deep as stacks. */
-static int put_nodes(FILE *out, const struct gpumon_node *root)
+static void put_nodes(FILE *out, const struct gpumon_node *root)
 {
 	uint64_t *path = NULL;
 	size_t depth = 0, room = 0;
 	uint64_t number = 0;
-	int ret = 0;
 
 	fputs(",\n\"nodes\":[\n", out);
-	for (const struct gpumon_node *node = root; node && !ret; number++) {
+	for (const struct gpumon_node *node = root; node; number++) {
 		if (depth == room) {
-			uint64_t *more = reallocarray(path, room = 2 * room + 64, sizeof(*path));
-
-			if (!more) {
-				ret = -1;
-				break;
-			}
-			path = more;
+			room = 2 * room + 64;
+			path = gpumon_reallocarray(path, room, sizeof(*path));
 		}
 		path[depth] = number;
-		ret = gpumon_json_element(out, !number,
-					  node_object(node, depth ? path[depth - 1] : 0, !depth));
+		gpumon_json_element(out, !number,
+				    node_object(node, depth ? path[depth - 1] : 0, !depth));
 		if (node->child) {
 			node = node->child;
 			depth++;
@@ -496,51 +487,40 @@ static int put_nodes(FILE *out, const struct gpumon_node *root)
 	}
 	fputs("\n]", out);
 	free(path);
-	return ret;
 }
 
-#define PUT_ARRAY_IF(key, n, condition, element)                        \
-	do {                                                            \
-		bool first = true;                                      \
-		fputs(",\n\"" key "\":[", out);                         \
-		for (unsigned int i = 0; i < (n) && !ret; i++) {        \
-			if (!(condition))                               \
-				continue;                               \
-			ret = gpumon_json_element(out, first, element); \
-			first = false;                                  \
-		}                                                       \
-		putc(']', out);                                         \
+#define PUT_ARRAY_IF(key, n, condition, element)                  \
+	do {                                                      \
+		bool first = true;                                \
+		fputs(",\n\"" key "\":[", out);                   \
+		for (unsigned int i = 0; i < (n); i++) {          \
+			if (!(condition))                         \
+				continue;                         \
+			gpumon_json_element(out, first, element); \
+			first = false;                            \
+		}                                                 \
+		putc(']', out);                                   \
 	} while (0)
 #define PUT_ARRAY(key, n, element) PUT_ARRAY_IF(key, n, true, element)
 
 int gpumon_output_json(FILE *out, const struct gpumon_view *view)
 {
-	int ret;
-
 	fprintf(out,
 		"{\"schema\":\"gpumon-profile\",\"schema_version\":%d,\"gpumon_version\":\"%s\",\n",
 		SCHEMA, GPUMON_VERSION);
-	ret = gpumon_json_member(out, true, "recording", gpumon_json_recording(view));
-	if (!ret)
-		ret = gpumon_json_member(out, false, "missing", gpumon_json_missing(view));
-	if (!ret)
-		ret = gpumon_json_member(out, false, "latency", distribution_json(view->latency));
+	gpumon_json_member(out, true, "recording", gpumon_json_recording(view));
+	gpumon_json_member(out, false, "missing", gpumon_json_missing(view));
+	gpumon_json_member(out, false, "latency", distribution_json(view->latency));
 	PUT_ARRAY("kernels", view->kernel_count, kernel_json(view, &view->kernels[i]));
 	PUT_ARRAY_IF("gpus", view->device_count, gpumon_view_is_gpu(&view->devices[i]),
 		     gpu_json(&view->devices[i]));
 	PUT_ARRAY_IF("devices", view->device_count, !view->devices[i].users,
 		     device_json(view, &view->devices[i]));
 	PUT_ARRAY("ranges", view->range_count, range_json(&view->ranges[i]));
-	if (!ret)
-		ret = gpumon_json_member(out, false, "unified_memory", unified_memory(view->scan));
+	gpumon_json_member(out, false, "unified_memory", unified_memory(view->scan));
 	PUT_ARRAY("probes", view->sheet_count, gpumon_sheet_json(view->sheets[i]));
 	PUT_ARRAY("gaps", view->gap_count, gap_json(&view->gaps[i]));
-	if (!ret)
-		ret = put_nodes(out, view->root);
+	put_nodes(out, view->root);
 	fputs("}\n", out);
-	if (ret) {
-		errno = ENOMEM;
-		return -1;
-	}
 	return ferror(out) ? -1 : 0;
 }

@@ -12,14 +12,12 @@
  * @out: stream
  * @first: it is the first member
  * @key: its key, plain letters
- * @value: freed; NULL means a failed allocation
- *
- * Return: 0, or -1 without memory.
+ * @value: freed
  */
-int gpumon_json_member(FILE *out, bool first, const char *key, struct json_object *value);
+void gpumon_json_member(FILE *out, bool first, const char *key, struct json_object *value);
 
 /* The same for an element of an array. */
-int gpumon_json_element(FILE *out, bool first, struct json_object *value);
+void gpumon_json_element(FILE *out, bool first, struct json_object *value);
 
 /* What was recorded, where and when. */
 struct json_object *gpumon_json_recording(const struct gpumon_view *view);

@@ -336,7 +336,7 @@ static void strings_are_valid_utf8(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct json_object *object = json_object_new_object();
 
-		assert_int_equal(gpumon_json_add_string(object, "key", cases[i].raw), 0);
+		gpumon_json_add_string(object, "key", cases[i].raw);
 		object = round_trip(object, true);
 		text(object, "key", cases[i].clean);
 		json_object_put(object);

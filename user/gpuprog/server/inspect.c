@@ -172,50 +172,46 @@ static struct json_object *program_json(const struct gpumon_gpuprog_check *check
 {
 	const struct gpumon_gpuprog *program = &check->object.programs[i];
 	const struct gpumon_gpuprog_verdict *verdict = &check->verdicts[i];
-	struct json_object *object = json_object_new_object();
-	bool bad = !object;
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_string(object, "name", program->name);
-	bad |= gpumon_json_add_string(object, "section", program->section);
-	bad |= gpumon_json_add_string(object, "runs_at", point_words[program->point]);
-	bad |= gpumon_json_add_string(object, "of", check->object.targets[i]);
-	bad |= gpumon_json_add_u64(object, "steps", program->steps_n);
-	bad |= gpumon_json_add_u64(object, "checked", verdict->checked);
-	bad |= gpumon_json_add_bool(object, "accepted", verdict->facts);
-	bad |= gpumon_json_add_string(object, "refusal",
-				      verdict->facts ? NULL : verdict->refusal.message);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_string(object, "name", program->name);
+	gpumon_json_add_string(object, "section", program->section);
+	gpumon_json_add_string(object, "runs_at", point_words[program->point]);
+	gpumon_json_add_string(object, "of", check->object.targets[i]);
+	gpumon_json_add_u64(object, "steps", program->steps_n);
+	gpumon_json_add_u64(object, "checked", verdict->checked);
+	gpumon_json_add_bool(object, "accepted", verdict->facts);
+	gpumon_json_add_string(object, "refusal", verdict->facts ? NULL : verdict->refusal.message);
+	return object;
 }
 
 static struct json_object *map_json(const struct gpumon_gpuprog_map *map)
 {
-	struct json_object *object = json_object_new_object();
-	bool bad = !object;
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_string(object, "name", map->name);
-	bad |= gpumon_json_add_string(object, "kind", kinds[map->kind]);
-	bad |= gpumon_json_add_u64(object, "type", map->type);
-	bad |= gpumon_json_add_u64(object, "key_bytes", map->key_size);
-	bad |= gpumon_json_add_u64(object, "value_bytes", map->value_size);
-	bad |= gpumon_json_add_u64(object, "max_entries", map->max_entries);
-	bad |= gpumon_json_add_u64(object, "gpu_bytes", gpu_bytes(map));
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_string(object, "name", map->name);
+	gpumon_json_add_string(object, "kind", kinds[map->kind]);
+	gpumon_json_add_u64(object, "type", map->type);
+	gpumon_json_add_u64(object, "key_bytes", map->key_size);
+	gpumon_json_add_u64(object, "value_bytes", map->value_size);
+	gpumon_json_add_u64(object, "max_entries", map->max_entries);
+	gpumon_json_add_u64(object, "gpu_bytes", gpu_bytes(map));
+	return object;
 }
 
 struct json_object *gpumon_gpuprog_json(const struct gpumon_gpuprog_check *check)
 {
-	struct json_object *object = json_object_new_object();
-	struct json_object *programs = json_object_new_array(), *maps = json_object_new_array();
-	bool bad = !object || !programs || !maps;
+	struct json_object *object = gpumon_json_object();
+	struct json_object *programs = gpumon_json_array(), *maps = gpumon_json_array();
 
-	for (uint32_t i = 0; !bad && i < check->object.programs_n; i++)
-		bad |= gpumon_json_append(programs, program_json(check, i));
-	for (uint32_t i = 0; !bad && i < check->object.maps_n; i++)
-		bad |= gpumon_json_append(maps, map_json(&check->object.maps[i]));
-	bad |= gpumon_json_add(object, "programs", programs);
-	bad |= gpumon_json_add(object, "maps", maps);
-	bad |= gpumon_json_add_u64(object, "programs_for_the_cpu", check->object.cpu_n);
-	return gpumon_json_finish(object, bad);
+	for (uint32_t i = 0; i < check->object.programs_n; i++)
+		gpumon_json_append(programs, program_json(check, i));
+	for (uint32_t i = 0; i < check->object.maps_n; i++)
+		gpumon_json_append(maps, map_json(&check->object.maps[i]));
+	gpumon_json_add(object, "programs", programs);
+	gpumon_json_add(object, "maps", maps);
+	gpumon_json_add_u64(object, "programs_for_the_cpu", check->object.cpu_n);
+	return object;
 }
 
 int gpumon_gpuprog_show_tools(const struct gpumon_term *term, FILE *out)
@@ -235,21 +231,20 @@ int gpumon_gpuprog_show_tools(const struct gpumon_term *term, FILE *out)
 
 struct json_object *gpumon_gpuprog_tools_json(void)
 {
-	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
+	struct json_object *object = gpumon_json_object(), *array = gpumon_json_array();
 	size_t n;
 	const struct gpumon_gpuprog_tool *tools = gpumon_gpuprog_tools(&n);
-	bool bad = !object || !array;
 
-	for (size_t i = 0; !bad && i < n; i++) {
-		struct json_object *tool = json_object_new_object();
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *tool = gpumon_json_object();
 
-		bad |= gpumon_json_add_string(tool, "name", tools[i].name);
-		bad |= gpumon_json_add_string(tool, "summary", tools[i].summary);
-		bad |= gpumon_json_add_bool(tool, "built", tools[i].object);
-		bad |= gpumon_json_append(array, tool);
+		gpumon_json_add_string(tool, "name", tools[i].name);
+		gpumon_json_add_string(tool, "summary", tools[i].summary);
+		gpumon_json_add_bool(tool, "built", tools[i].object);
+		gpumon_json_append(array, tool);
 	}
-	bad |= gpumon_json_add(object, "tools", array);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add(object, "tools", array);
+	return object;
 }
 
 /* "entry 1, exit 3" */
@@ -308,47 +303,44 @@ int gpumon_gpuprog_show_into(const struct gpumon_gpuprog_into *into, const struc
 
 static struct json_object *kernel_json(const struct gpumon_gpuprog_kernel *kernel)
 {
-	struct json_object *object = json_object_new_object();
-	struct json_object *points = json_object_new_object(), *left = json_object_new_object();
-	bool bad = !object || !points || !left;
+	struct json_object *object = gpumon_json_object();
+	struct json_object *points = gpumon_json_object(), *left = gpumon_json_object();
 
-	for (int i = 0; !bad && i < GPUMON_GPUPROG_POINTS; i++)
-		bad |= gpumon_json_add_u64(points, point_word(i), kernel->points[i]);
-	for (int i = 0; !bad && i < GPUMON_EDIT_CAUSES_N; i++)
-		bad |= kernel->left[i] &&
-		       gpumon_json_add_u64(left, gpumon_edit_cause_text(i), kernel->left[i]);
-	bad |= gpumon_json_add_string(object, "name", kernel->name);
-	bad |= gpumon_json_add_string(object, "way", gpumon_gpuprog_way_word(kernel->way));
-	bad |= gpumon_json_add_string(object, "why", *kernel->why ? kernel->why : NULL);
-	bad |= gpumon_json_add(object, "points", points);
-	bad |= gpumon_json_add(object, "left", left);
-	return gpumon_json_finish(object, bad);
+	for (int i = 0; i < GPUMON_GPUPROG_POINTS; i++)
+		gpumon_json_add_u64(points, point_word(i), kernel->points[i]);
+	for (int i = 0; i < GPUMON_EDIT_CAUSES_N; i++)
+		if (kernel->left[i])
+			gpumon_json_add_u64(left, gpumon_edit_cause_text(i), kernel->left[i]);
+	gpumon_json_add_string(object, "name", kernel->name);
+	gpumon_json_add_string(object, "way", gpumon_gpuprog_way_word(kernel->way));
+	gpumon_json_add_string(object, "why", *kernel->why ? kernel->why : NULL);
+	gpumon_json_add(object, "points", points);
+	gpumon_json_add(object, "left", left);
+	return object;
 }
 
 static struct json_object *line_json(const struct gpumon_gpuprog_line_of *line)
 {
-	struct json_object *object = json_object_new_object();
-	bool bad = !object;
+	struct json_object *object = gpumon_json_object();
 
-	bad |= gpumon_json_add_u64(object, "kernel", line->kernel);
-	bad |= gpumon_json_add_string(object, "file", line->file);
-	bad |= gpumon_json_add_u64(object, "line", line->line);
-	return gpumon_json_finish(object, bad);
+	gpumon_json_add_u64(object, "kernel", line->kernel);
+	gpumon_json_add_string(object, "file", line->file);
+	gpumon_json_add_u64(object, "line", line->line);
+	return object;
 }
 
 struct json_object *gpumon_gpuprog_into_json(const struct gpumon_gpuprog_into *into)
 {
-	struct json_object *object = json_object_new_object();
-	struct json_object *kernels = json_object_new_array(), *lines = json_object_new_array();
-	bool bad = !object || !kernels || !lines;
+	struct json_object *object = gpumon_json_object();
+	struct json_object *kernels = gpumon_json_array(), *lines = gpumon_json_array();
 
-	for (uint32_t i = 0; !bad && i < into->run.kernels_n; i++)
-		bad |= gpumon_json_append(kernels, kernel_json(&into->run.kernels[i]));
-	for (uint32_t i = 0; !bad && i < into->run.lines_n; i++)
-		bad |= gpumon_json_append(lines, line_json(&into->run.lines[i]));
-	bad |= gpumon_json_add_bool(object, "exchanged", into->outcome == GPUMON_GPUPROG_EXCHANGED);
-	bad |= gpumon_json_add_u64(object, "unread", into->run.unread);
-	bad |= gpumon_json_add(object, "kernels", kernels);
-	bad |= gpumon_json_add(object, "lines", lines);
-	return gpumon_json_finish(object, bad);
+	for (uint32_t i = 0; i < into->run.kernels_n; i++)
+		gpumon_json_append(kernels, kernel_json(&into->run.kernels[i]));
+	for (uint32_t i = 0; i < into->run.lines_n; i++)
+		gpumon_json_append(lines, line_json(&into->run.lines[i]));
+	gpumon_json_add_bool(object, "exchanged", into->outcome == GPUMON_GPUPROG_EXCHANGED);
+	gpumon_json_add_u64(object, "unread", into->run.unread);
+	gpumon_json_add(object, "kernels", kernels);
+	gpumon_json_add(object, "lines", lines);
+	return object;
 }
