@@ -325,7 +325,7 @@ static inline uint32_t gpumon_record_pid(const struct gpumon_record_process *rec
  * Captures of one boot of a machine share a clock. Those of several are as near to each other as
  * CLOCK_REALTIME of these machines; the clock is that of the one that booted first.
  *
- * Return: for gpumon_capture_shift(), a number for each capture, to be freed; NULL without memory.
+ * Return: for gpumon_capture_shift(), a number for each capture, to be freed.
  */
 uint64_t *gpumon_capture_shifts(const char *const *paths, unsigned int count);
 

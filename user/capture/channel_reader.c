@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "lib/wait.h"
 #include "channel_reader.h"
 #include "capture_internal.h"
@@ -139,17 +140,11 @@ int gpumon_channel_create(uint32_t blocks, struct gpumon_channel_reader **reader
 		return gpumon_capture_fail(-EINVAL, GPUMON_ERROR_USAGE,
 					   "a channel has 1 to %u blocks of 64 KiB, not %u",
 					   GPUMON_CHANNEL_BLOCKS_MAX, blocks);
-	made = calloc(1, sizeof(*made));
-	if (!made)
-		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
+	made = gpumon_calloc(1, sizeof(*made));
 	made->fd = -1;
 	made->blocks = blocks;
-	made->read = calloc(blocks, sizeof(*made->read));
-	made->ready = calloc(blocks, sizeof(*made->ready));
-	if (!made->read || !made->ready) {
-		gpumon_channel_free(made);
-		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
-	}
+	made->read = gpumon_calloc(blocks, sizeof(*made->read));
+	made->ready = gpumon_calloc(blocks, sizeof(*made->ready));
 	ret = make_memory(made);
 	if (ret) {
 		gpumon_channel_free(made);

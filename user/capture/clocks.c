@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/memory.h"
 #include "capture_internal.h"
 
 /* How many times a record begins with, behind its head. */
@@ -66,10 +67,10 @@ static void read_boot(const char *path, struct boot *boot)
 
 uint64_t *gpumon_capture_shifts(const char *const *paths, unsigned int count)
 {
-	uint64_t *shifts = calloc(count + 1, sizeof(*shifts)), earliest_ns = UINT64_MAX;
-	struct boot *boots = calloc(count + 1, sizeof(*boots));
+	uint64_t *shifts = gpumon_calloc(count + 1, sizeof(*shifts)), earliest_ns = UINT64_MAX;
+	struct boot *boots = gpumon_calloc(count + 1, sizeof(*boots));
 
-	for (unsigned int i = 0; shifts && boots && count > 1 && i < count; i++) {
+	for (unsigned int i = 0; count > 1 && i < count; i++) {
 		read_boot(paths[i], &boots[i]);
 		/* Both clocks are not read at once: one boot has one beginning. */
 		for (unsigned int k = 0; k < i; k++) {
@@ -81,12 +82,8 @@ uint64_t *gpumon_capture_shifts(const char *const *paths, unsigned int count)
 		if (*boots[i].id && boots[i].began_ns < earliest_ns)
 			earliest_ns = boots[i].began_ns;
 	}
-	for (unsigned int i = 0; shifts && boots && i < count; i++)
+	for (unsigned int i = 0; i < count; i++)
 		shifts[i] = *boots[i].id ? boots[i].began_ns - earliest_ns : 0;
-	if (!boots) {
-		free(shifts);
-		shifts = NULL;
-	}
 	free(boots);
 	return shifts;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/memory.h"
 #include "capture.h"
 #include "definitions.h"
 
@@ -79,25 +80,17 @@ static uint64_t definition_key(const struct gpumon_record *record)
 	return hash | 1ull << 63;
 }
 
-static int add_block(struct gpumon_definitions *definitions)
+static void add_block(struct gpumon_definitions *definitions)
 {
 	uint32_t count = definitions->count + 1;
-	uint8_t **blocks = reallocarray(definitions->blocks, count, sizeof(*blocks));
-	uint32_t *used;
 
-	if (!blocks)
-		return -ENOMEM;
-	definitions->blocks = blocks;
-	used = reallocarray(definitions->used, count, sizeof(*used));
-	if (!used)
-		return -ENOMEM;
-	definitions->used = used;
-	blocks[count - 1] = malloc(BLOCK);
-	if (!blocks[count - 1])
-		return -ENOMEM;
-	used[count - 1] = 0;
+	definitions->blocks =
+		gpumon_reallocarray(definitions->blocks, count, sizeof(*definitions->blocks));
+	definitions->used =
+		gpumon_reallocarray(definitions->used, count, sizeof(*definitions->used));
+	definitions->blocks[count - 1] = gpumon_malloc(BLOCK);
+	definitions->used[count - 1] = 0;
 	definitions->count = count;
-	return 0;
 }
 
 /* Returns true if there is nothing to add. */
@@ -130,10 +123,8 @@ int gpumon_definitions_add(struct gpumon_definitions *definitions,
 	/* The index doubles when it grows. */
 	if (record->size + 2 * sizeof(struct gpumon_map_slot) > room)
 		return -ENOSPC;
-	if ((!definitions->count ||
-	     definitions->used[definitions->count - 1] + record->size > BLOCK) &&
-	    add_block(definitions))
-		return -ENOMEM;
+	if (!definitions->count || definitions->used[definitions->count - 1] + record->size > BLOCK)
+		add_block(definitions);
 	last = definitions->count - 1;
 	if (key)
 		gpumon_map_set(&definitions->known, key,

@@ -34,7 +34,7 @@ bool gpumon_definition_is(uint16_t type);
  * A string, stack or frame that is known is not kept again. A thread, device, clock or the like
  * replaces an earlier one.
  *
- * Return: 0; -ENOSPC: there is no room; -ENOMEM.
+ * Return: 0, or -ENOSPC: there is no room.
  */
 int gpumon_definitions_add(struct gpumon_definitions *definitions,
 			   const struct gpumon_record *record, uint64_t room);

@@ -14,6 +14,7 @@
 
 #include "capture_internal.h"
 #include "info.h"
+#include "lib/memory.h"
 #include "lib/folder.h"
 #include "lib/read_at.h"
 #include "lib/utf8.h"
@@ -231,18 +232,16 @@ static bool get_bool(struct json_object *root, const char *key)
 	       json_object_is_type(value, json_type_boolean) && json_object_get_boolean(value);
 }
 
-static int get_files(struct json_object *root, struct gpumon_capture_contents *contents)
+static void get_files(struct json_object *root, struct gpumon_capture_contents *contents)
 {
 	struct json_object *files;
 	size_t n;
 
 	if (!json_object_object_get_ex(root, "files", &files) ||
 	    !json_object_is_type(files, json_type_array))
-		return 0;
+		return;
 	n = json_object_array_length(files);
-	contents->files = calloc(n + 1, sizeof(*contents->files));
-	if (!contents->files)
-		return -ENOMEM;
+	contents->files = gpumon_calloc(n + 1, sizeof(*contents->files));
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *file = json_object_array_get_idx(files, i);
 		struct gpumon_capture_file_info *to = &contents->files[contents->n_files];
@@ -253,14 +252,11 @@ static int get_files(struct json_object *root, struct gpumon_capture_contents *c
 		if (!json_object_is_type(file, json_type_object) ||
 		    !gpumon_capture_name_good(get_text(file, "name")))
 			continue;
-		to->name = strdup(get_text(file, "name"));
-		if (!to->name)
-			return -ENOMEM;
+		to->name = gpumon_strdup(get_text(file, "name"));
 		to->chunks = get_u64(file, "chunks");
 		to->bytes = get_u64(file, "bytes");
 		contents->n_files++;
 	}
-	return 0;
 }
 
 int gpumon_capture_info_read(int directory, struct gpumon_capture_contents *contents)
@@ -269,12 +265,9 @@ int gpumon_capture_info_read(int directory, struct gpumon_capture_contents *cont
 	struct json_object *root;
 	char *text;
 	uint64_t version;
-	int ret;
 
 	memset(contents, 0, sizeof(*contents));
-	info->command = strdup("");
-	if (!info->command)
-		return -ENOMEM;
+	info->command = gpumon_strdup("");
 	text = gpumon_read_file(directory, GPUMON_CAPTURE_INFO, GPUMON_CAPTURE_INFO_MAX);
 	if (!text)
 		return errno == EFBIG || errno == EINVAL ? -EPROTO : -errno;
@@ -295,18 +288,16 @@ int gpumon_capture_info_read(int directory, struct gpumon_capture_contents *cont
 	snprintf(info->boot_id, sizeof(info->boot_id), "%s", get_text(root, "boot_id"));
 	snprintf(info->host, sizeof(info->host), "%s", get_text(root, "host"));
 	free(info->command);
-	info->command = strdup(get_text(root, "command"));
+	info->command = gpumon_strdup(get_text(root, "command"));
 	info->created_ns = get_u64(root, "created_realtime_ns");
 	info->created_monotonic_ns = get_u64(root, "created_monotonic_ns");
 	info->ended = get_bool(root, "ended");
 	contents->info.lost_records = get_u64(root, "lost_records");
-	ret = info->command ? get_files(root, contents) : -ENOMEM;
+	get_files(root, contents);
 	json_object_put(root);
-	if (!ret && info->version > GPUMON_CAPTURE_VERSION)
-		ret = -ENOTSUP;
-	if (!ret && info->version == 0)
-		ret = -EPROTO;
-	return ret;
+	if (info->version > GPUMON_CAPTURE_VERSION)
+		return -ENOTSUP;
+	return info->version ? 0 : -EPROTO;
 }
 
 void gpumon_capture_info_free(struct gpumon_capture_contents *contents)

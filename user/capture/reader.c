@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "capture_internal.h"
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "lib/folder.h"
 #include "lib/read_at.h"
@@ -310,17 +311,15 @@ static struct gpumon_reader_file *find_file(const struct gpumon_capture *capture
 	return found ? &capture->files[found->file] : NULL;
 }
 
-static int sort_names(struct gpumon_capture *capture)
+static void sort_names(struct gpumon_capture *capture)
 {
-	struct by_name *names = reallocarray(capture->names, capture->n_files + 1, sizeof(*names));
+	struct by_name *names =
+		gpumon_reallocarray(capture->names, capture->n_files + 1, sizeof(*names));
 
-	if (!names)
-		return -ENOMEM;
 	capture->names = names;
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		names[i] = (struct by_name){ capture->files[i].name, i };
 	qsort(names, capture->n_files, sizeof(*names), compare_names);
-	return 0;
 }
 
 /* Compare numbers in names as numbers: process-9 before process-10. */
@@ -330,20 +329,14 @@ static int compare_files(const void *a, const void *b)
 			  ((const struct gpumon_reader_file *)b)->name);
 }
 
-static int add_file(struct gpumon_capture *capture, const char *entry, size_t length,
-		    uint32_t *room)
+static void add_file(struct gpumon_capture *capture, const char *entry, size_t length,
+		     uint32_t *room)
 {
 	struct gpumon_reader_file *file = GPUMON_ARRAY_ADD(capture->files, capture->n_files, *room);
 
-	if (!file)
-		return -ENOMEM;
 	file->fd = -1;
 	file->stop = UINT64_MAX;
-	file->name = strndup(entry, length);
-	if (file->name)
-		return 0;
-	capture->n_files--;
-	return -ENOMEM;
+	file->name = gpumon_strndup(entry, length);
 }
 
 /* Add files that are not known yet. 0, or a negative errno. */
@@ -353,11 +346,10 @@ static int scan_chunks(struct gpumon_capture *capture)
 	const struct dirent *entry;
 	uint32_t known = capture->n_files;
 	uint32_t room = known;
-	int ret = 0;
 
 	if (!dir)
 		return -errno;
-	while (!ret && (entry = readdir(dir))) {
+	while ((entry = readdir(dir))) {
 		size_t n = strlen(entry->d_name);
 		size_t suffix = strlen(GPUMON_CAPTURE_SUFFIX);
 		char name[256];
@@ -371,26 +363,21 @@ static int scan_chunks(struct gpumon_capture *capture)
 			continue;
 		if (find_file(capture, name, known))
 			continue;
-		ret = add_file(capture, name, n - suffix, &room);
+		add_file(capture, name, n - suffix, &room);
 	}
 	closedir(dir);
 	if (capture->n_files == known)
-		return ret;
+		return 0;
 	qsort(capture->files + known, capture->n_files - known, sizeof(*capture->files),
 	      compare_files);
-	/* Without the index, new files would be found again and again. */
-	if (sort_names(capture)) {
-		while (capture->n_files > known)
-			free(capture->files[--capture->n_files].name);
-		ret = -ENOMEM;
-	}
+	sort_names(capture);
 	for (uint32_t i = known; i < capture->n_files; i++) {
 		bool driver = is_driver(capture->files[i].name);
 
 		capture->files[i].process = driver ? GPUMON_PROCESS_DRIVER : capture->processes;
 		capture->processes += !driver;
 	}
-	return ret;
+	return 0;
 }
 
 /* False if it cannot be read, which is counted. */
@@ -455,8 +442,6 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 	uint32_t newer;
 	bool known;
 
-	if (ret == -ENOMEM)
-		return gpumon_capture_fail(ret, GPUMON_ERROR_MEMORY, "out of memory");
 	known = has_known_chunk(capture, &newer);
 	if (!known && newer && ret != -ENOTSUP)
 		return gpumon_capture_fail(
@@ -474,9 +459,7 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 
 		gpumon_capture_info_free(&capture->contents);
 		memset(&empty, 0, sizeof(empty));
-		empty.info.command = strdup("");
-		if (!empty.info.command)
-			return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
+		empty.info.command = gpumon_strdup("");
 		capture->contents = empty;
 		capture->damage.broken_info = true;
 		return 0;
@@ -508,13 +491,11 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 
 int gpumon_capture_open(const char *path, struct gpumon_capture **capture)
 {
-	struct gpumon_capture *opened = calloc(1, sizeof(*opened));
+	struct gpumon_capture *opened = gpumon_calloc(1, sizeof(*opened));
 	int error;
 	int ret;
 
 	*capture = NULL;
-	if (!opened)
-		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 	opened->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (opened->directory < 0) {
 		error = errno;
@@ -733,32 +714,27 @@ void gpumon_capture_stop_here(struct gpumon_capture *capture)
 
 int gpumon_capture_again(const struct gpumon_capture *capture, struct gpumon_capture **again)
 {
-	struct gpumon_capture *opened = calloc(1, sizeof(*opened));
+	struct gpumon_capture *opened = gpumon_calloc(1, sizeof(*opened));
 	uint32_t room = 0;
-	int ret = 0;
+	int error;
 
 	*again = NULL;
-	if (!opened)
-		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 	opened->directory = fcntl(capture->directory, F_DUPFD_CLOEXEC, 0);
-	if (opened->directory < 0)
-		ret = -errno;
-	for (uint32_t i = 0; i < capture->n_files && !ret; i++) {
+	if (opened->directory < 0) {
+		error = errno;
+		gpumon_capture_free(opened);
+		return gpumon_capture_fail(-error, GPUMON_ERROR_IO,
+					   "cannot read the capture again: %s", strerror(error));
+	}
+	for (uint32_t i = 0; i < capture->n_files; i++) {
 		const struct gpumon_reader_file *file = &capture->files[i];
 
-		ret = add_file(opened, file->name, strlen(file->name), &room);
-		if (ret)
-			break;
+		add_file(opened, file->name, strlen(file->name), &room);
 		opened->files[i].process = file->process;
 		opened->files[i].stop = file->stop;
 	}
 	opened->stopped = true;
 	opened->shift_ns = capture->shift_ns;
-	if (ret) {
-		gpumon_capture_free(opened);
-		return gpumon_capture_fail(ret, GPUMON_ERROR_IO,
-					   "cannot read the capture again: %s", strerror(-ret));
-	}
 	*again = opened;
 	return 0;
 }

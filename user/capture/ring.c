@@ -12,6 +12,7 @@
 #include "capture.h"
 #include "capture_internal.h"
 #include "definitions.h"
+#include "lib/memory.h"
 #include "lib/array.h"
 #include "lib/folder.h"
 #include "lib/read_at.h"
@@ -345,12 +346,8 @@ static void remove_files(int directory)
 
 struct gpumon_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limits *limits)
 {
-	struct gpumon_ring *ring = calloc(1, sizeof(*ring));
+	struct gpumon_ring *ring = gpumon_calloc(1, sizeof(*ring));
 
-	if (!ring) {
-		close(directory);
-		return NULL;
-	}
 	ring->directory = directory;
 	ring->limits = *limits;
 	remove_files(directory);
@@ -365,14 +362,8 @@ int gpumon_ring_add_file(struct gpumon_ring *ring, const char *name, struct gpum
 	for (const struct gpumon_ring_file *one = ring->files; one; one = one->next)
 		if (!strcmp(one->name, name))
 			return -EEXIST;
-	added = calloc(1, sizeof(*added));
-	if (!added)
-		return -ENOMEM;
-	added->name = strdup(name);
-	if (!added->name) {
-		free(added);
-		return -ENOMEM;
-	}
+	added = gpumon_calloc(1, sizeof(*added));
+	added->name = gpumon_strdup(name);
 	added->ring = ring;
 	added->number = ring->next_file++;
 	added->part_of = UINT64_MAX;
@@ -460,12 +451,10 @@ static void drop_oldest(struct gpumon_ring *ring)
 
 static int add_segment(struct gpumon_ring *ring)
 {
-	struct gpumon_ring_segment *segment = calloc(1, sizeof(*segment));
+	struct gpumon_ring_segment *segment = gpumon_calloc(1, sizeof(*segment));
 	char name[32];
 	int error;
 
-	if (!segment)
-		return -ENOMEM;
 	segment->number = ring->next_segment;
 	segment_name(segment, name, sizeof(name));
 	segment->fd = openat(ring->directory, name,
@@ -519,16 +508,10 @@ static struct gpumon_ring_part *ring_part(struct gpumon_ring_file *file)
 
 	if (file->part_of == segment->number)
 		return file->part;
-	part = calloc(1, sizeof(*part));
-	if (!part)
-		return NULL;
+	part = gpumon_calloc(1, sizeof(*part));
 	part->state_size = gpumon_ring_state_write(&file->state, state);
 	if (part->state_size) {
-		part->state = malloc(part->state_size);
-		if (!part->state) {
-			free(part);
-			return NULL;
-		}
+		part->state = gpumon_malloc(part->state_size);
 		memcpy(part->state, state, part->state_size);
 	}
 	part->file = file;
@@ -634,8 +617,6 @@ static int write_events(struct gpumon_ring_file *file, uint32_t tid, size_t size
 		return ret;
 	/* Also for definitions alone: the process is kept as long as this segment. */
 	part = ring_part(file);
-	if (!part)
-		return -ENOMEM;
 	ring->youngest->last_ns = gpumon_monotonic_ns();
 	if (!size)
 		return 0;
@@ -779,12 +760,8 @@ static int add_files(struct writing *writing)
 
 	for (const struct gpumon_ring_file *file = writing->ring->files; file; file = file->next)
 		count++;
-	writing->written = calloc(count + 1, sizeof(*writing->written));
-	order = calloc(count + 1, sizeof(const struct gpumon_ring_file *));
-	if (!writing->written || !order) {
-		free(order);
-		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
-	}
+	writing->written = gpumon_calloc(count + 1, sizeof(*writing->written));
+	order = gpumon_calloc(count + 1, sizeof(const struct gpumon_ring_file *));
 	for (const struct gpumon_ring_file *file = writing->ring->files; file; file = file->next)
 		order[count - ++i] = file;
 	for (i = 0; i < count && !ret; i++)

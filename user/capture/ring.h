@@ -25,8 +25,6 @@ struct gpumon_ring_file;
  * @limits: limits
  *
  * Files in the folder are removed: they are of a recorder that was killed.
- *
- * Return: NULL without memory; @directory is closed then, too.
  */
 struct gpumon_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limits *limits);
 
@@ -36,7 +34,7 @@ struct gpumon_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limi
  * @name: name of its file in a capture
  * @file: out; belongs to @ring
  *
- * Return: 0, -EEXIST, or -ENOMEM.
+ * Return: 0, or -EEXIST.
  */
 int gpumon_ring_add_file(struct gpumon_ring *ring, const char *name,
 			 struct gpumon_ring_file **file);

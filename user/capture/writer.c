@@ -8,6 +8,7 @@
 
 #include "definitions.h"
 #include "info.h"
+#include "lib/memory.h"
 #include "lib/read_at.h"
 #include "lib/version.h"
 #include "lib/wait.h"
@@ -33,13 +34,8 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
 	if (!gpumon_capture_name_good(name))
 		return gpumon_capture_fail(-EINVAL, GPUMON_ERROR_IO,
 					   "\"%s\" cannot be the name of a file", name);
-	added = calloc(1, sizeof(*added));
-	if (added)
-		added->name = strdup(name);
-	if (!added || !added->name) {
-		free(added);
-		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
-	}
+	added = gpumon_calloc(1, sizeof(*added));
+	added->name = gpumon_strdup(name);
 	snprintf(path, sizeof(path), "%s%s", name, GPUMON_CAPTURE_SUFFIX);
 	added->writer = writer;
 	added->fd = -1;
@@ -416,29 +412,20 @@ static char *plain_path(const char *path)
 
 	while (n > 1 && path[n - 1] == '/')
 		n--;
-	return strndup(path, n);
+	return gpumon_strndup(path, n);
 }
 
 /* A writer with a directory. NULL with the reason in gpumon_capture_error(). */
 static struct gpumon_capture_writer *new_writer(const char *path, const char *command,
 						const char *mark)
 {
-	struct gpumon_capture_writer *made = calloc(1, sizeof(*made));
+	struct gpumon_capture_writer *made = gpumon_calloc(1, sizeof(*made));
 	struct gpumon_capture_info *info;
 
-	if (!made) {
-		gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
-		return NULL;
-	}
 	made->directory = -1;
 	info = &made->contents.info;
 	made->path = plain_path(path);
-	info->command = strdup(command);
-	if (!made->path || !info->command) {
-		writer_free(made);
-		gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
-		return NULL;
-	}
+	info->command = gpumon_strdup(command);
 	made->directory = gpumon_capture_open_directory(made->path, mark);
 	if (made->directory < 0) {
 		writer_free(made);
@@ -492,10 +479,6 @@ int gpumon_capture_create_ring(const char *path, const struct gpumon_ring_limits
 		return -1;
 	}
 	made->ring = gpumon_ring_new(folder, limits);
-	if (!made->ring) {
-		writer_free(made);
-		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
-	}
 	*writer = made;
 	return 0;
 }
@@ -550,15 +533,13 @@ bool gpumon_capture_is_full(const struct gpumon_capture_writer *writer)
 	return writer->full;
 }
 
-/* List the files in the order in which they were added. 0 or -ENOMEM. */
-static int describe_files(struct gpumon_capture_writer *writer)
+/* List the files in the order in which they were added. */
+static void describe_files(struct gpumon_capture_writer *writer)
 {
 	struct gpumon_capture_contents *contents = &writer->contents;
 	uint32_t i = writer->n_files;
 
-	contents->files = calloc(writer->n_files + 1, sizeof(*contents->files));
-	if (!contents->files)
-		return -ENOMEM;
+	contents->files = gpumon_calloc(writer->n_files + 1, sizeof(*contents->files));
 	contents->n_files = writer->n_files;
 	for (struct gpumon_capture_file *file = writer->files; file; file = file->next) {
 		struct gpumon_capture_file_info *info = &contents->files[--i];
@@ -568,7 +549,6 @@ static int describe_files(struct gpumon_capture_writer *writer)
 		info->chunks = file->sequence;
 		info->bytes = file->size;
 	}
-	return 0;
 }
 
 int gpumon_capture_close(struct gpumon_capture_writer *writer)
@@ -589,9 +569,8 @@ int gpumon_capture_close(struct gpumon_capture_writer *writer)
 	}
 	writer->contents.info.ended = true;
 	writer->contents.info.lost_records = writer->lost;
-	ret = describe_files(writer);
-	if (!ret)
-		ret = gpumon_capture_info_write(writer->directory, &writer->contents);
+	describe_files(writer);
+	ret = gpumon_capture_info_write(writer->directory, &writer->contents);
 	failed = failed ? failed : ret;
 	if (failed)
 		gpumon_capture_fail(failed, GPUMON_ERROR_IO,
