@@ -8,14 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/bpf_privilege.h"
+#include "lib/bpf.h"
 #include "driver/bpf_fill.h"
 #include "driver/container.h"
 #include "cmd/doctor.h"
 #include "fuzz.h"
 #include "driver/json_model.h"
 #include "record/dormant.h"
-#include "lib/identity.h"
 #include "lib/process_info.h"
 #include "record/uprobe_internal.h"
 #include "record/uprobe_process.h"

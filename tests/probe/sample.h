@@ -3,7 +3,7 @@
 #ifndef PROBE_SAMPLE_H
 #define PROBE_SAMPLE_H
 
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "gpuprog/object/map_memory.h"
 #include "gpuprog/ptx/translate.h"
 #include "ptx.h"

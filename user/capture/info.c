@@ -15,8 +15,7 @@
 #include "capture_internal.h"
 #include "info.h"
 #include "lib/memory.h"
-#include "lib/folder.h"
-#include "lib/read_at.h"
+#include "lib/files.h"
 #include "lib/utf8.h"
 
 /* capture.json, and the error handling of capture.h. */

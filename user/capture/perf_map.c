@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/read_at.h"
+#include "lib/files.h"
 #include "lib/wait.h"
 #include "elf_find.h"
 #include "perf_map.h"

@@ -10,8 +10,7 @@
 #include "capture_internal.h"
 #include "lib/memory.h"
 #include "lib/array.h"
-#include "lib/folder.h"
-#include "lib/read_at.h"
+#include "lib/files.h"
 #include "pack.h"
 #include "reader.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lib/map.h"
-#include "lib/pool.h"
 #include "symbol.h"
 #include "symbol_table.h"
 

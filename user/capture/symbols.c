@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "perf_map.h"
 #include "symbol.h"
 #include "symbol_mappings.h"

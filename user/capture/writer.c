@@ -9,7 +9,7 @@
 #include "definitions.h"
 #include "info.h"
 #include "lib/memory.h"
-#include "lib/read_at.h"
+#include "lib/files.h"
 #include "lib/version.h"
 #include "lib/wait.h"
 #include "ring.h"

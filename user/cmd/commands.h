@@ -8,7 +8,7 @@
 #ifndef GPUMON_CMD_COMMANDS_H
 #define GPUMON_CMD_COMMANDS_H
 
-#include "lib/command.h"
+#include "lib/options.h"
 
 #define GPUMON_COMMANDS(X) \
 	X(stat)            \

@@ -8,7 +8,7 @@
 
 #include "lib/memory.h"
 #include "lib/array.h"
-#include "lib/read_at.h"
+#include "lib/files.h"
 #include "doctor.h"
 #include "lib/version.h"
 

@@ -9,8 +9,7 @@
 
 #include <bpf/btf.h>
 
-#include "lib/read_at.h"
-#include "lib/identity.h"
+#include "lib/files.h"
 #include "lib/process_info.h"
 #include "bpf_fill.h"
 

@@ -8,9 +8,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "lib/bpf_privilege.h"
-#include "lib/libbpf_said.h"
-#include "lib/read_at.h"
+#include "lib/bpf.h"
+#include "lib/files.h"
 #include "lib/version.h"
 #include "lib/wait.h"
 #include "bpf_source.h"

@@ -10,7 +10,7 @@
 
 #include "container.h"
 #include "lib/memory.h"
-#include "lib/identity.h"
+#include "lib/process_info.h"
 #include "lib/array.h"
 
 #define CGROUPS	  "/sys/fs/cgroup"

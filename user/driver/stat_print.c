@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/memory.h"
-#include "lib/statistics_format.h"
+#include "lib/format.h"
 #include "lib/table.h"
 #include "model_fields.h"
 #include "source.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "top.h"
 #include "top_page.h"
 

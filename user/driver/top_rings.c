@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/output_text.h"
-#include "lib/sparkline.h"
+#include "lib/text.h"
+#include "lib/format.h"
 #include "top.h"
 #include "top_page.h"
 

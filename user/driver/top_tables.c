@@ -5,8 +5,8 @@
 
 #include "model_fields.h"
 #include "lib/memory.h"
-#include "lib/output_text.h"
-#include "lib/statistics_format.h"
+#include "lib/text.h"
+#include "lib/format.h"
 #include "top.h"
 #include "top_page.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "api_loader.h"
-#include "read_at.h"
+#include "files.h"
 
 #define OPENCL_LOADER "libOpenCL.so.1"
 #define CUDA_LIBRARY  "libcuda.so.1"

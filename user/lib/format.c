@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "format.h"
-#include "output_text.h"
+#include "text.h"
 
 /* Three significant digits: 1.23, 12.3, 123. Rounding may carry into another digit. */
 static void format_three_digits(char *buf, size_t len, double number, const char *unit)
@@ -187,3 +189,151 @@ SEQUENCE(green, "32")
 SEQUENCE(bold, "1")
 SEQUENCE(dim, "2")
 SEQUENCE(reset, "0")
+
+void gpumon_sentence_print(FILE *out, const struct gpumon_term *term, const char *colour,
+			   unsigned int taken, unsigned int indent, const char *sentence)
+{
+	unsigned int columns = term->columns, at = taken, width;
+	char text[1024], word[512], *rest = text, *next;
+
+	snprintf(text, sizeof(text), "%s", sentence);
+	fputs(colour, out);
+	while ((next = strsep(&rest, " "))) {
+		unsigned int blank = next != text;
+
+		gpumon_text_cut(word, sizeof(word), next,
+				columns > indent + 8 ? columns - indent : 0);
+		width = gpumon_text_columns(word);
+		if (at > indent && at + blank + width > columns) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+			blank = 0;
+		}
+		fprintf(out, "%s%s", blank ? " " : "", word);
+		at += blank + width;
+	}
+	fprintf(out, "%s\n", *colour ? gpumon_term_reset(term) : "");
+}
+
+/* The first one means zero. It is a dot, since the lowest block would look like a small value. */
+static const char *const glyphs_utf8[] = { "·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+static const char *const glyphs_ascii[] = { ".", "_", "-", "=", "+", "*", "#", "%", "@" };
+
+#define LEVELS (sizeof(glyphs_utf8) / sizeof(glyphs_utf8[0]) - 1)
+
+static const char *sparkline_glyph(double value, double scale, bool utf8)
+{
+	size_t level;
+
+	if (!(value >= 0))
+		return " ";
+	if (value == 0)
+		level = 0;
+	else if (!(scale > 0) || value >= scale)
+		level = LEVELS;
+	else
+		level = 1 + (size_t)(value / scale * (double)LEVELS);
+	if (level > LEVELS)
+		level = LEVELS;
+	return utf8 ? glyphs_utf8[level] : glyphs_ascii[level];
+}
+
+const char *gpumon_sparkline(char *buf, size_t len, const double *values, size_t n, size_t width,
+			     double scale, bool utf8)
+{
+	size_t at = 0;
+
+	if (!len)
+		return buf;
+	for (size_t column = 0; column < width; column++) {
+		size_t back = width - column; /* 1 is the newest */
+		const char *glyph = back > n ? " " : sparkline_glyph(values[n - back], scale, utf8);
+		size_t size = strlen(glyph);
+
+		if (at + size >= len)
+			break;
+		memcpy(buf + at, glyph, size);
+		at += size;
+	}
+	buf[at] = '\0';
+	return buf;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), e = strlen(end);
+
+	return n > e && !strcmp(name + n - e, end);
+}
+
+static bool is_time(const char *name)
+{
+	return name && ends_with(name, "_ns");
+}
+
+static bool is_bytes(const char *name)
+{
+	return name && (ends_with(name, "_bytes") || !strcmp(name, "bytes"));
+}
+
+static bool is_rate(const char *name)
+{
+	return name && ends_with(name, "_millihertz");
+}
+
+const char *gpumon_format_by_name(char *buf, const char *name, struct gpumon_value value)
+{
+	if (is_time(name))
+		return gpumon_format_ns(buf, GPUMON_FORMAT_LEN, value);
+	if (is_bytes(name))
+		return gpumon_format_bytes(buf, GPUMON_FORMAT_LEN, value);
+	if (is_rate(name) && value.known) {
+		snprintf(buf, GPUMON_FORMAT_LEN, "%.2fHz", (double)value.v / 1e3);
+		return buf;
+	}
+	return gpumon_format_count(buf, GPUMON_FORMAT_LEN, value);
+}
+
+const char *gpumon_format_level(char *buf, const char *name, struct gpumon_level level)
+{
+	char text[GPUMON_FORMAT_LEN];
+	struct gpumon_value size = { .known = level.known };
+
+	size.v = level.v < 0 ? 0 - (uint64_t)level.v : (uint64_t)level.v;
+	gpumon_format_by_name(text, name, size);
+	snprintf(buf, GPUMON_FORMAT_LEN, "%s%.*s", level.v < 0 ? "-" : "", GPUMON_FORMAT_LEN - 2,
+		 text);
+	return buf;
+}
+
+const char *gpumon_format_rate_by_name(char *buf, const char *name, struct gpumon_value count,
+				       uint64_t interval_ns)
+{
+	double rate;
+
+	if (!count.known || !interval_ns || (!is_time(name) && !is_bytes(name)))
+		return gpumon_format_rate(buf, GPUMON_FORMAT_LEN, count, interval_ns);
+	rate = (double)count.v * 1e9 / (double)interval_ns;
+	/* Higher values do not fit into a uint64_t. */
+	count.v = rate < 1e19 ? (uint64_t)(rate + 0.5) : UINT64_MAX;
+	return gpumon_format_by_name(buf, name, count);
+}
+
+const char *gpumon_format_title(char *buf, const char *name, const char *ending)
+{
+	size_t room = GPUMON_TITLE_LEN - strlen(ending) - 1;
+	size_t length = name ? strlen(name) : 0;
+	size_t i;
+
+	if (is_time(name))
+		length -= strlen("_ns");
+	else if (is_rate(name))
+		length -= strlen("_millihertz");
+	for (i = 0; i < length && i < room; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		buf[i] = c == '_' ? '-' : isgraph(c) ? (char)toupper(c) : '?';
+	}
+	strcpy(buf + i, ending);
+	return buf;
+}

@@ -57,4 +57,67 @@ const char *gpumon_term_bold(const struct gpumon_term *term);
 const char *gpumon_term_dim(const struct gpumon_term *term);
 const char *gpumon_term_reset(const struct gpumon_term *term);
 
+/**
+ * gpumon_sentence_print - print a text that is never cut, since its end often is the remedy
+ * @out: stream
+ * @term: its width
+ * @colour: a gpumon_term_*() sequence, or ""
+ * @taken: columns of the first line that are already printed
+ * @indent: of the second and later lines
+ * @sentence: words; one that has no room in a line is shortened
+ */
+void gpumon_sentence_print(FILE *out, const struct gpumon_term *term, const char *colour,
+			   unsigned int taken, unsigned int indent, const char *sentence);
+
+/* A row of small bars, one for each value. */
+
+/* Bytes of the longest glyph. */
+#define GPUMON_SPARKLINE_GLYPH 3
+
+/**
+ * gpumon_sparkline() - draw values as bars
+ * @buf: out, NUL-terminated; the full width needs width * GPUMON_SPARKLINE_GLYPH + 1 bytes
+ * @len: size of @buf
+ * @values: oldest first; NAN or a negative number means no value, drawn as a blank
+ * @n: number of values
+ * @width: columns; the newest values are drawn right-aligned
+ * @scale: value of a full bar; higher values are drawn as a full bar too
+ * @utf8: use block elements, otherwise ASCII
+ *
+ * Zero is drawn as the lowest mark, so that it differs from a missing value. A value above zero
+ * never looks like zero.
+ *
+ * Return: @buf.
+ */
+const char *gpumon_sparkline(char *buf, size_t len, const double *values, size_t n, size_t width,
+			     double scale, bool utf8);
+
+/* Columns of the self-describing tables. The ending of a column's name is its unit. */
+
+#define GPUMON_TITLE_LEN 64
+
+/*
+ * "queue_ns": time; "bytes", "moved_bytes": bytes; "refresh_millihertz": shown as Hz; others:
+ * plain. All functions write GPUMON_FORMAT_LEN bytes at most and return buf.
+ */
+const char *gpumon_format_by_name(char *buf, const char *name, struct gpumon_value value);
+/* The same for a level, which may be negative. */
+const char *gpumon_format_level(char *buf, const char *name, struct gpumon_level level);
+/* The same, per second. */
+const char *gpumon_format_rate_by_name(char *buf, const char *name, struct gpumon_value count,
+				       uint64_t interval_ns);
+
+/**
+ * gpumon_format_title() - make the heading of a column
+ * @buf: GPUMON_TITLE_LEN bytes
+ * @name: "refresh_interval_ns"
+ * @ending: "-P99", "/s"
+ *
+ * Units that the values show are left out, except "_bytes": often there is a count of the same name
+ * without it.
+ *
+ * Return: @buf, "REFRESH-INTERVAL-P99".
+ */
+const char *gpumon_format_title(char *buf, const char *name, const char *ending);
+
 #endif /* GPUMON_LIB_FORMAT_H */

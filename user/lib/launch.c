@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "privileges.h"
-#include "read_at.h"
+#include "files.h"
 #include "wait.h"
 #include "launch.h"
 

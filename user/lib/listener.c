@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "folder.h"
+#include "files.h"
 #include "listener.h"
 
 #define TEMPLATE    "/gpumon-XXXXXX"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "folder.h"
+#include "files.h"
 #include "wait.h"
 #include "output_file.h"
 

@@ -96,4 +96,34 @@ pid_t gpumon_process_recorder(const char *root, pid_t pid);
 /* @process is set to the process of that thread. */
 enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t *process);
 
+/*
+ * Ids of processes and threads, in our pid namespace and in their own. @root is a prefix of /proc.
+ */
+
+/* The process of a thread, or 0 if unknown. */
+pid_t gpumon_process_of_thread(const char *root, pid_t tid);
+/* The pid of a process in its own pid namespace, or 0 if unknown. */
+pid_t gpumon_process_inner_pid(const char *root, pid_t pid);
+/* The parent's pid in the process's own namespace, or 0 if it is not in that namespace. */
+pid_t gpumon_process_inner_parent(const char *root, pid_t pid, pid_t parent);
+bool gpumon_process_thread_lives(const char *root, pid_t pid, pid_t tid);
+/* A living thread of the process, or 0 if there is none. */
+pid_t gpumon_process_living_thread(const char *root, pid_t pid);
+/* Does /proc belong to the initial pid namespace, whose pids the kernel module reports? */
+bool gpumon_initial_pid_namespace(const char *root);
+
+/* Processes that a program left running when it ended. */
+
+/**
+ * gpumon_left_behind - count the processes that have a variable in their environment
+ * @root: prefix of /proc, normally ""
+ * @variable: "NAME=value", unique to this program
+ * @first: set to one of them, if there are any
+ *
+ * Does not count the caller, nor processes whose environment cannot be read.
+ *
+ * Return: the number of processes.
+ */
+unsigned int gpumon_left_behind(const char *root, const char *variable, pid_t *first);
+
 #endif /* GPUMON_LIB_PROCESS_INFO_H */

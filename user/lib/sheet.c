@@ -8,7 +8,7 @@
 #include "array.h"
 #include "json.h"
 #include "memory.h"
-#include "output_text.h"
+#include "text.h"
 #include "sheet_inner.h"
 #include "table.h"
 

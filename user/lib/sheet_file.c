@@ -8,10 +8,10 @@
 
 #include "json.h"
 #include "memory.h"
-#include "read_at.h"
+#include "files.h"
 #include "sheet_file.h"
 #include "sheet_inner.h"
-#include "output_text.h"
+#include "text.h"
 
 #define FORMAT	  "gpumon-probe"
 #define VERSION	  1

@@ -3,7 +3,7 @@
 #ifndef GPUMON_LIB_SHEET_INNER_H
 #define GPUMON_LIB_SHEET_INNER_H
 
-#include "pool.h"
+#include "map.h"
 #include "sheet.h"
 
 /* @figure: title elsewhere, of a figure of kernels; NULL: it is none */

@@ -4,8 +4,7 @@
 
 #include "array.h"
 #include "memory.h"
-#include "output_text.h"
-#include "squeeze.h"
+#include "text.h"
 #include "table.h"
 
 /* Indentation of a line below a row. */

@@ -14,7 +14,7 @@
 #include "capture/capture.h"
 #include "directories.h"
 #include "lib/array.h"
-#include "lib/folder.h"
+#include "lib/files.h"
 #include "lib/sheet_file.h"
 #include "report/stored_names.h"
 

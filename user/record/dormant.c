@@ -15,10 +15,9 @@
 #include <unistd.h>
 
 #include "lib/memory.h"
-#include "lib/folder.h"
+#include "lib/files.h"
 #include "abi/channel.h"
 #include "dormant.h"
-#include "lib/identity.h"
 #include "lib/process_info.h"
 #include "target_process.h"
 

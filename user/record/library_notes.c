@@ -4,7 +4,7 @@
 
 #include "capture/capture.h"
 #include "library_notes.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 
 static void remember_string(struct gpumon_note_reader *reader, const struct gpumon_record *record)
 {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/command.h"
+#include "lib/options.h"
 #include "continuous.h"
 #include "recorder.h"
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "capture/perf_map.h"
-#include "lib/identity.h"
 #include "lib/process_info.h"
 #include "lib/wait.h"
 #include "target_perf_map.h"

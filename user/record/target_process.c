@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/memory.h"
-#include "lib/read_at.h"
+#include "lib/files.h"
 #include "lib/wait.h"
 #include "target_process.h"
 

@@ -13,7 +13,7 @@
 #include "lib/memory.h"
 #include "lib/wait.h"
 #include "uprobe_internal.h"
-#include "lib/identity.h"
+#include "lib/process_info.h"
 
 #define RING_BYTES  (8u << 20)
 #define STACK_DEPTH 127

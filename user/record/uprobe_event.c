@@ -11,7 +11,6 @@
 #include "lib/wait.h"
 #include "lib/process_info.h"
 #include "uprobe_internal.h"
-#include "lib/identity.h"
 #include "uprobe_rule.h"
 
 /* Longer strings are cut: paths and arguments of a process. */

@@ -3,7 +3,6 @@
 #define GPUMON_RECORD_UPROBE_INTERNAL_H
 
 #include "lib/map.h"
-#include "lib/text_intern.h"
 #include "uprobe_process.h"
 #include "uprobe_program.h"
 #include "uprobe.h"

@@ -11,9 +11,8 @@
 
 #include "abi/return_address.h"
 #include "lib/memory.h"
-#include "lib/bpf_privilege.h"
-#include "lib/libbpf_said.h"
-#include "lib/read_at.h"
+#include "lib/bpf.h"
+#include "lib/files.h"
 #include "uprobe_program.h"
 
 #ifdef GPUMON_BPF

@@ -10,7 +10,7 @@
 #include "lib/array.h"
 #include "lib/wait.h"
 #include "uprobe_function.h"
-#include "lib/identity.h"
+#include "lib/process_info.h"
 #include "uprobe_internal.h"
 #include "uprobe_vulkan.h"
 

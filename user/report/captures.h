@@ -13,7 +13,6 @@
 
 #include "capture/symbol.h"
 #include "lib/map.h"
-#include "lib/pool.h"
 #include "capture/windows.h"
 #include "profile.h"
 

@@ -5,7 +5,7 @@
 #include "lib/array.h"
 #include "lib/map.h"
 #include "output.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "timeline.h"
 
 /* In this format GPUs and the driver are processes, numbered above Linux's highest pid, 2^22. */

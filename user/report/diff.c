@@ -6,8 +6,8 @@
 #include "flamegraph.h"
 #include "lib/array.h"
 #include "lib/memory.h"
-#include "lib/output_text.h"
-#include "lib/pool.h"
+#include "lib/text.h"
+#include "lib/map.h"
 #include "diff.h"
 #include "view.h"
 

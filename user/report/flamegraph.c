@@ -5,7 +5,7 @@
 
 #include "flamegraph.h"
 #include "lib/memory.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "view.h"
 
 void gpumon_flame_init(struct gpumon_flame *flame, size_t room)

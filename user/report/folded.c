@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "output.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "view.h"
 
 /* " (model.py:88)"; nothing without a line. */

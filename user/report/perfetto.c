@@ -4,10 +4,9 @@
 
 #include "lib/map.h"
 #include "lib/memory.h"
-#include "lib/text_intern.h"
 #include "output.h"
 #include "protobuf.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "timeline.h"
 
 /* Field numbers of Perfetto's messages. */

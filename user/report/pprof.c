@@ -5,7 +5,7 @@
 #include <zlib.h>
 
 #include "lib/memory.h"
-#include "lib/text_intern.h"
+#include "lib/map.h"
 #include "output.h"
 #include "protobuf.h"
 #include "view.h"

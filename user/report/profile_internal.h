@@ -5,7 +5,7 @@
 
 #include "captures.h"
 #include "distribution.h"
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "capture/gpu.h"
 #include "profile.h"
 #include "profile_busy.h"

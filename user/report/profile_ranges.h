@@ -3,7 +3,7 @@
 #ifndef GPUMON_REPORT_PROFILE_RANGES_H
 #define GPUMON_REPORT_PROFILE_RANGES_H
 
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "profile.h"
 #include "captures.h"
 

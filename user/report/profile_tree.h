@@ -3,7 +3,7 @@
 #ifndef GPUMON_REPORT_PROFILE_TREE_H
 #define GPUMON_REPORT_PROFILE_TREE_H
 
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "profile.h"
 #include "captures.h"
 

@@ -3,7 +3,7 @@
 #ifndef GPUMON_REPORT_REPORT_H
 #define GPUMON_REPORT_REPORT_H
 
-#include "lib/text_intern.h"
+#include "lib/map.h"
 #include "output.h"
 #include "flamegraph.h"
 

@@ -7,7 +7,7 @@
 
 #include "lib/version.h"
 #include "flamegraph.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "report.h"
 #include "view.h"
 

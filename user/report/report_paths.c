@@ -8,7 +8,7 @@
 #include "view.h"
 #include "report.h"
 #include "lib/memory.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 
 /* Of the text of a path, which a cell shows on several lines. */
 #define COLUMNS 200

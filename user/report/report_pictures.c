@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "scan.h"
 #include "report.h"
 #include "view.h"

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "scan.h"
 #include "report.h"
 #include "view.h"

@@ -14,7 +14,7 @@
 #ifndef GPUMON_REPORT_SCALE_H
 #define GPUMON_REPORT_SCALE_H
 
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "profile.h"
 
 enum gpumon_scale_kind {

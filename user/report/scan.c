@@ -5,8 +5,8 @@
 
 #include "lib/array.h"
 #include "lib/memory.h"
-#include "lib/output_text.h"
-#include "lib/text_intern.h"
+#include "lib/text.h"
+#include "lib/map.h"
 #include "profile_internal.h"
 #include "scan.h"
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "output.h"
 
 struct gpumon_scan_reader;

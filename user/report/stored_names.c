@@ -13,8 +13,8 @@
 #include "stored_names.h"
 #include "lib/array.h"
 #include "lib/memory.h"
-#include "lib/pool.h"
-#include "lib/read_at.h"
+#include "lib/map.h"
+#include "lib/files.h"
 #include "captures.h"
 
 #define HEAD "gpumon-symbols 1\n"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/sentence.h"
+#include "lib/format.h"
 #include "lib/table.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "scan.h"
 #include "path_text.h"
 #include "view.h"

@@ -12,7 +12,7 @@
 #include "capture/correlate.h"
 #include "lib/array.h"
 #include "lib/memory.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "path_text.h"
 #include "profile_internal.h"
 #include "timeline_rows.h"

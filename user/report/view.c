@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "view.h"
 
 void gpumon_view_of(const struct gpumon_profile *profile, struct gpumon_view *view)

@@ -4,7 +4,7 @@
 #define GPUMON_REPORT_VIEW_H
 
 #include "lib/figure.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "output.h"
 
 /* --- the tree */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/memory.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "wrappers.h"
 
 /*

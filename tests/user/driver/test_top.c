@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "lib/sparkline.h"
+#include "lib/format.h"
 #include "driver/top.h"
 #include "top_page.h"
 

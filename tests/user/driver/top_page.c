@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "top_page.h"
 
 char *top_page_draw(const struct gpumon_top *top, const struct gpumon_top_view *view)

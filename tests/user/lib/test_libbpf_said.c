@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "lib/libbpf_said.h"
+#include "lib/bpf.h"
 
 __attribute__((format(printf, 2, 3))) static void say(enum libbpf_print_level level,
 						      const char *format, ...)

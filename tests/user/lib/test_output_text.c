@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/output_text.h"
-#include "lib/sentence.h"
-#include "lib/squeeze.h"
+#include "lib/text.h"
+#include "lib/format.h"
 #include "report/protobuf.h"
-#include "lib/text_intern.h"
+#include "lib/map.h"
 
 static void characters(void **state)
 {

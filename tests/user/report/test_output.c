@@ -10,7 +10,7 @@
 #include "report/report.h"
 #include "report/flamegraph.h"
 #include "report/output.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "report/view.h"
 #include "report/diff.h"
 #include "output_profile.h"

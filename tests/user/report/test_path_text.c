@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/path_text.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "output_profile.h"
 
 /* The lines of a table with these rows. */

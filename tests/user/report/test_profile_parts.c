@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "capture/capture_maker.h"
 #include "common.h"
 #include "report/distribution.h"

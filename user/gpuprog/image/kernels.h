@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "lib/map.h"
-#include "lib/pool.h"
 #include "gpuprog/ptx/edit.h"
 
 /* What became of a kernel that was asked for. */

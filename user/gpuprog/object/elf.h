@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "lib/error.h"
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "program.h"
 
 /**

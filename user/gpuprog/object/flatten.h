@@ -4,7 +4,7 @@
 #define GPUMON_GPUPROG_OBJECT_FLATTEN_H
 
 #include "lib/error.h"
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "program.h"
 
 #define GPUMON_GPUPROG_MAX_INSTRUCTIONS 65536 /* of a program with the functions that it calls */

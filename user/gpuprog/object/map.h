@@ -5,7 +5,7 @@
 
 #include <bpf/btf.h>
 
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "elf.h"
 #include "program.h"
 

@@ -4,7 +4,7 @@
 #define GPUMON_GPUPROG_OBJECT_OBJECT_H
 
 #include "lib/error.h"
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "program.h"
 
 /* Whether a program is for the GPU: "gpu/..." is our own, "cuda__..." is bpftime's. */

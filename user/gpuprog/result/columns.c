@@ -7,8 +7,8 @@
 
 #include "lib/memory.h"
 #include "capture/symbol.h"
-#include "lib/output_text.h"
-#include "lib/statistics_format.h"
+#include "lib/text.h"
+#include "lib/format.h"
 #include "columns.h"
 
 #define SHORT_BYTES 128 /* of a name in a sentence */

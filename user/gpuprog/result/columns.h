@@ -7,7 +7,7 @@
 #ifndef GPUMON_GPUPROG_RESULT_COLUMNS_H
 #define GPUMON_GPUPROG_RESULT_COLUMNS_H
 
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "lib/sheet.h"
 #include "result.h"
 

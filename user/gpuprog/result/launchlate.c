@@ -12,7 +12,7 @@
 
 #include "lib/memory.h"
 #include "maps.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "tool_views.h"
 
 /* A record of the ring "starts". */

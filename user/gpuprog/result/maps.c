@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/memory.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "gpuprog/object/map_memory.h"
 #include "maps.h"
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "lib/memory.h"
-#include "lib/pool.h"
+#include "lib/map.h"
 #include "gpuprog/object/map_memory.h"
 #include "maps.h"
 #include "outliers.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "tool_views.h"
 
 #define SECTOR_BYTES 32

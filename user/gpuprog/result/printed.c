@@ -6,7 +6,7 @@
 #include "maps.h"
 #include "printed.h"
 #include "gpuprog/object/program.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 
 #define ARGUMENTS   3
 #define WIDEST	    99 /* of a number */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/memory.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "result.h"
 
 #define HEADER_BYTES 8

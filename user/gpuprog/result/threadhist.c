@@ -8,7 +8,7 @@
 #include "lib/memory.h"
 #include "maps.h"
 #include "outliers.h"
-#include "lib/output_text.h"
+#include "lib/text.h"
 #include "tool_views.h"
 
 #define LANES	   32

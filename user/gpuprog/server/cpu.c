@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "lib/memory.h"
-#include "lib/bpf_privilege.h"
-#include "lib/libbpf_said.h"
+#include "lib/bpf.h"
 #include "cpu.h"
 #include "gpuprog/object/map_memory.h"
 #include "gpuprog/object/map.h"

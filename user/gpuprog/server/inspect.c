@@ -8,7 +8,7 @@
 #include "lib/memory.h"
 #include "capture/symbol.h"
 #include "lib/json.h"
-#include "lib/read_at.h"
+#include "lib/files.h"
 #include "lib/table.h"
 #include "gpuprog/object/map_memory.h"
 #include "gpuprog/ptx/translate.h"

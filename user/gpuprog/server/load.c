@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "lib/memory.h"
-#include "lib/read_at.h"
+#include "lib/files.h"
 #include "gpuprog/image/names.h"
 #include "gpuprog/object/map_memory.h"
 #include "gpuprog/ptx/translate.h"

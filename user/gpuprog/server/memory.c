@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/memory.h"
-#include "lib/read_at.h"
+#include "lib/files.h"
 #include "gpuprog/ptx/translate.h"
 #include "memory.h"
 

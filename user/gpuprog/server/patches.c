@@ -15,10 +15,9 @@
 
 #include "lib/memory.h"
 #include "lib/array.h"
-#include "lib/folder.h"
+#include "lib/files.h"
 #include "lib/launch.h"
 #include "lib/map.h"
-#include "lib/read_at.h"
 #include "lib/wait.h"
 #include "gpuprog/image/patch.h"
 #include "memory.h"

@@ -8,8 +8,8 @@
 #include "lib/memory.h"
 #include "lib/json.h"
 #include "lib/launch.h"
-#include "lib/left_behind.h"
-#include "lib/output_text.h"
+#include "lib/process_info.h"
+#include "lib/text.h"
 #include "gpuprog/result/view.h"
 #include "session.h"
 

@@ -6,7 +6,7 @@
 #ifndef GPUMON_GPUPROG_SERVER_SESSION_H
 #define GPUMON_GPUPROG_SERVER_SESSION_H
 
-#include "lib/command.h"
+#include "lib/options.h"
 #include "lib/sheet.h"
 #include "options.h"
 #include "server.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bpf_privilege.h"
-#include "read_at.h"
+#include "bpf.h"
+#include "files.h"
 
 /* Older versions of linux/capability.h lack some of these. */
 #define CAPABILITY_SYS_ADMIN 21
@@ -39,4 +39,25 @@ bool gpumon_initial_user_namespace(const char *root)
 	    sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
 		return true;
 	return !inside && !outside && count == UINT_MAX;
+}
+
+static char said[256];
+
+int gpumon_libbpf_print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_WARN && !said[0]) {
+		vsnprintf(said, sizeof(said), format, args);
+		said[strcspn(said, "\n")] = '\0';
+	}
+	return 0;
+}
+
+void gpumon_libbpf_forget(void)
+{
+	said[0] = '\0';
+}
+
+const char *gpumon_libbpf_said(void)
+{
+	return said;
 }

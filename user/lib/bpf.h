@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What libbpf says of a failure: its functions only return a number. */
-#ifndef GPUMON_LIB_LIBBPF_SAID_H
-#define GPUMON_LIB_LIBBPF_SAID_H
-
-#include <stdarg.h>
+/* Whether this process may use BPF, before it tries, and what libbpf says of a failure. */
+#ifndef GPUMON_LIB_BPF_H
+#define GPUMON_LIB_BPF_H
 
 #include <bpf/libbpf.h>
+#include <stdarg.h>
+#include <stdbool.h>
+
+/*
+ * True with CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN; also true if the capabilities are unknown.
+ */
+bool gpumon_bpf_capable(const char *root);
+
+/* Root in another user namespace has every capability, but none of them counts for BPF. */
+bool gpumon_initial_user_namespace(const char *root);
+
+/* libbpf's functions only return a number. */
 
 /**
  * gpumon_libbpf_print - for libbpf_set_print(): prints nothing, and keeps the first warning
@@ -29,4 +39,4 @@ void gpumon_libbpf_forget(void);
  */
 const char *gpumon_libbpf_said(void);
 
-#endif /* GPUMON_LIB_LIBBPF_SAID_H */
+#endif /* GPUMON_LIB_BPF_H */
