@@ -63,15 +63,15 @@ struct gpumon_job {
 	};
 };
 
-/* The current task's tid and pid, which lie in it as in struct gpumon_job. */
+/*
+ * The current task's tid and pid. Not as one word of the task: a kernel may have its fields in any order
+ * (CONFIG_RANDSTRUCT).
+ */
 static __always_inline u64 gpumon_job_thread(void)
 {
-	u64 thread;
+	const struct gpumon_job job = { .tid = current->pid, .pid = current->tgid };
 
-	static_assert(offsetof(struct task_struct, tgid) ==
-		      offsetof(struct task_struct, pid) + sizeof(u32));
-	memcpy(&thread, &current->pid, sizeof(thread));
-	return thread;
+	return job.thread;
 }
 
 static __always_inline u32 gpumon_job_ring(const struct gpumon_job *job)
