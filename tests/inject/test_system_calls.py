@@ -53,8 +53,8 @@ def test_system_calls_of_launches():
         # thread, unless that is there, or done, already.
         waits = more.get(("futex", "inject_wake_ask"), 0)
         check(waits < 10, f"{waits} waits for the thread by 200 more launches of {what}")
-        for where in ("with_own_descriptors", "recorder_start", "worker_start", "worker_finish",
-                      "wake_ask"):
-            more.pop(("futex", "inject_" + where), 0)
+        for where in ("inject_with_own_descriptors", "inject_recorder_start", "wait_in_state",
+                      "inject_worker_start", "inject_worker_finish", "inject_wake_ask"):
+            more.pop(("futex", where), 0)
         equal(more, {}, f"system calls of 200 more launches of {what}")
         check(wakes < 100, f"{wakes} wakes by 200 more launches of {what}")
