@@ -167,6 +167,12 @@ def test_loader_in_front():
         equal((done.returncode, done.stdout), (0, run.output), f"status and output, {done.stderr[-300:]}")
     done = subprocess.run([capture.tool, "export", "--json", f"{folder}/capture"], stdout=subprocess.PIPE, check=True)
     equal(json.loads(done.stdout)["missing"]["launches"]["with_work"], 600, "launches")
+    # An empty part of the path would be the program's own folder.
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", f"mount --bind {folder}/cache /etc/ld.so.cache && {capture.tool} record -q "
+         f"--run-as root --no-driver -o {folder}/path -- sh -c 'echo $LD_LIBRARY_PATH'"],
+        stdout=subprocess.PIPE, text=True, check=False, timeout=LIMIT, env=capture.environment())
+    check(re.fullmatch(r"[^:]+/\$PLATFORM\n", done.stdout), f"one folder: {done.stdout!r}")
 
 
 def instructions(launches, *options):

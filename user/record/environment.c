@@ -113,7 +113,11 @@ static void add_loader(struct gpumon_variables *variables)
 		return;
 	}
 	snprintf(folder, sizeof(folder), "%s/$PLATFORM", variables->folder);
-	add_variable(variables, "LD_LIBRARY_PATH", folder, before ? before : "");
+	/* An empty part would be the current folder. */
+	if (before && *before)
+		add_variable(variables, "LD_LIBRARY_PATH", folder, before);
+	else
+		add_variable(variables, "LD_LIBRARY_PATH", NULL, folder);
 }
 
 void gpumon_variables_remove(const char *folder)

@@ -5,6 +5,9 @@
 
 #define HOST   GPUMON_PLACE_PAGEABLE
 #define DEVICE GPUMON_PLACE_DEVICE
+#define IMAGE  GPUMON_PLACE_ARRAY
+/* Shared virtual memory: a pointer does not say where its memory is. */
+#define SHARED GPUMON_PLACE_MANAGED
 
 /* After a failed call there may be nothing at that address. */
 static uint64_t region_bytes(cl_int result, const size_t *region)
@@ -175,10 +178,6 @@ void inject_opencl_wrap_buffers(struct _cl_icd_dispatch *layer)
 	INJECT_OPENCL_WRAP(layer, clEnqueueMigrateMemObjects, migrate);
 }
 
-#define HOST   GPUMON_PLACE_PAGEABLE
-#define DEVICE GPUMON_PLACE_DEVICE
-#define IMAGE  GPUMON_PLACE_ARRAY
-
 /* Asked right after the command was enqueued, while the image is sure to be there. */
 static uint64_t image_bytes(const struct inject_opencl_command *command, cl_int result,
 			    cl_mem image, const size_t *region)
@@ -295,11 +294,6 @@ void inject_opencl_wrap_images(struct _cl_icd_dispatch *layer)
 	INJECT_OPENCL_WRAP(layer, clEnqueueFillImage, fill_image);
 	INJECT_OPENCL_WRAP(layer, clEnqueueMapImage, map_image);
 }
-
-/* Shared virtual memory: a pointer does not say where its memory is. */
-
-#define SHARED GPUMON_PLACE_MANAGED
-#define HOST   GPUMON_PLACE_PAGEABLE
 
 static cl_int svm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
 		       size_t size, cl_uint count, const cl_event *list, cl_event *event)
