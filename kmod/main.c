@@ -19,11 +19,14 @@
 #include "interface/netlink.h"
 
 /*
- * How often tables are checked for entries that are gone, which are reused only under pressure. Not at
- * all where nothing happens.
+ * How often housekeeping looks for entries whose object is gone, which are reused only under
+ * pressure. It does not run where nothing happens.
  */
 #define HOUSEKEEPING_MS 1000
-/* While processes are only held, after so many seconds without an event: they may end or be renamed. */
+/*
+ * After so many seconds without an event, housekeeping still looks at processes: they may end or be
+ * renamed.
+ */
 #define IDLE_SECONDS	60
 #define IDLE_MS		30000
 
@@ -53,8 +56,8 @@ static void housekeeping(struct work_struct *work);
 static DECLARE_DELAYED_WORK(housekeeping_work, housekeeping);
 
 /*
- * Not deferrable: its CPU may sleep for long while the others fill the tables. Rounded, so that it
- * wakes that CPU together with other timers.
+ * The work is not deferrable: its CPU may sleep for long while the others fill the tables. Its time
+ * is rounded, so that it wakes that CPU together with other timers.
  */
 static void schedule_housekeeping(unsigned int ms)
 {
@@ -63,8 +66,10 @@ static void schedule_housekeeping(unsigned int ms)
 
 static bool housekeeping_slow;
 
-/* Something was used that was kept ready, or there is an event after a while without any. */
-static void supply(void)
+/*
+ * Called when memory that was kept ready is used, or when an event comes after a while without any.
+ */
+static void memory_supply(void)
 {
 	gpumon_groups_supply();
 	if (READ_ONCE(housekeeping_slow)) {
@@ -85,7 +90,10 @@ static void housekeeping(struct work_struct *work)
 	mutex_lock(&gpumon_period_lock);
 	held = gpumon_process_refresh_all();
 	idle &= !gpumon_process_age();
-	/* While it is off, no ring comes that would need room, and all would seem to be gone. */
+	/*
+	 * While the group is off, no ring comes that would need room, and all rings would seem to
+	 * be gone.
+	 */
 	if (READ_ONCE(gpumon_drm_sched.enabled))
 		idle &= !gpumon_ring_recycle();
 	mutex_unlock(&gpumon_period_lock);
@@ -160,13 +168,13 @@ static int __init gpumon_init(void)
 		goto err_tables;
 	}
 	gpumon_clock_select();
-	gpumon_memory_start(supply);
+	gpumon_memory_start(memory_supply);
 	gpumon_event_ring_init();
 	gpumon_alert_init(gpumon_netlink_alert_send);
 	gpumon_period_start();
 #define GROUP_ENABLE(_name, _on) gpumon_##_name.enabled = enable_##_name;
 	GPUMON_GROUPS(GROUP_ENABLE)
-	/* Alerts of the first probes already find the family. */
+	/* Registered before the probes, so that their first alerts find the family. */
 	ret = gpumon_netlink_init();
 	if (ret) {
 		pr_err("cannot register the generic netlink family, error %d, load it again when there is memory\n",
@@ -195,8 +203,8 @@ err_tables:
 static void __exit gpumon_exit(void)
 {
 	/*
-	 * First the writers stop, then the requests, then the memory is freed. A request
-	 * in between cannot attach anything.
+	 * First the writers stop, then the requests, then the memory is freed. A request between
+	 * the first two cannot attach anything.
 	 */
 	gpumon_debugfs_exit();
 	gpumon_probe_stop();

@@ -47,9 +47,9 @@ static void probe_check(struct gpumon_btf_module *read, struct gpumon_probe *pro
 }
 
 /*
- * Checks prototypes and finds fields of a module, NULL for the kernel itself. gpumon_btf_done() has
- * to follow, after any number of modules. A negative error if there is BTF and it could not be read
- * now.
+ * Checks the prototypes and finds the fields of a module; @name: NULL for the kernel itself. The
+ * caller calls gpumon_btf_done() after any number of modules. Returns a negative error if there is
+ * BTF and it could not be read now.
  */
 int gpumon_check_module_came(const char *module)
 {
@@ -61,7 +61,7 @@ int gpumon_check_module_came(const char *module)
 
 	if (!is_asked(module))
 		return 0;
-	/* The types of what is built in are among the kernel's. */
+	/* The types of a driver that is built in are among the kernel's. */
 	gpumon_btf_read(gpumon_followed(module)->built_in ? NULL : module, &read);
 	for_each_group(group, g) {
 		for_each_probe(group, probe)
@@ -97,7 +97,7 @@ void gpumon_check_module_gone(const char *module)
 	}
 }
 
-/* Is it known where the members lie that the group reads at the offsets of the headers? */
+/* Has BTF confirmed the offsets of the members that the group reads where the headers have them? */
 bool gpumon_check_layout_known(const struct gpumon_group *group)
 {
 	const struct gpumon_field *field;
@@ -109,7 +109,7 @@ bool gpumon_check_layout_known(const struct gpumon_group *group)
 	return true;
 }
 
-/* What speaks against attaching a probe, for a reader; false if nothing does. */
+/* Must a probe not be attached? @reason: set to why not, for a reader. */
 bool gpumon_probe_mismatches(const struct gpumon_group *group, const struct gpumon_probe *probe,
 		       char *reason, size_t size)
 {
@@ -121,7 +121,7 @@ bool gpumon_probe_mismatches(const struct gpumon_group *group, const struct gpum
 			 group->refused, gpumon_probe_module_name(probe));
 		return true;
 	}
-	/* With one wrong member nothing of the group can be trusted. */
+	/* If one member lies elsewhere, no probe of the group can be trusted. */
 	for_each_field(group, field) {
 		if (!field->differs)
 			continue;
@@ -147,7 +147,10 @@ static int want_path(const char *path)
 	}
 }
 
-/* Nothing is known yet, nor attached. gpumon_btf_stop() has to follow, also if it returns -ENOMEM. */
+/*
+ * Called before anything is known or attached. The caller calls gpumon_btf_stop(), also after
+ * -ENOMEM.
+ */
 int gpumon_check_init(void)
 {
 	struct gpumon_group *group;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the attach engine share. Functions may sleep, and are called with
+ * Interface between the files of the attach engine. Its functions may sleep. They are called with
  * gpumon_probe_lock held if they do not say otherwise; init and exit before and after all others.
  */
 #ifndef GPUMON_PROBE_ENGINE_H
@@ -28,7 +28,7 @@ struct gpumon_followed {
 	int btf_error;
 };
 
-/* Names of modules, NULL for the kernel. */
+/* Two names of modules, each NULL for the kernel. */
 static inline bool gpumon_same_module(const char *one, const char *other)
 {
 	return one && other ? !strcmp(one, other) : one == other;

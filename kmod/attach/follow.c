@@ -16,7 +16,9 @@
 static struct gpumon_followed *followed;
 static unsigned int followed_count;
 
-/* What is known of a module, NULL for the kernel; NULL if no probe or field names it. */
+/*
+ * Entry of a module, whose name is NULL for the kernel; returns NULL if no probe or field names it.
+ */
 struct gpumon_followed *gpumon_followed(const char *name)
 {
 	unsigned int i;
@@ -27,7 +29,7 @@ struct gpumon_followed *gpumon_followed(const char *name)
 	return NULL;
 }
 
-/* One module after the other by number, NULL behind the last. */
+/* The module with a number, counted from 0; NULL behind the last. */
 struct gpumon_followed *gpumon_followed_at(unsigned int i)
 {
 	return i < followed_count ? &followed[i] : NULL;
@@ -39,7 +41,10 @@ static void module_follow(const char *name)
 		followed[followed_count++].name = name;
 }
 
-/* Which modules there are to follow; gpumon_follow_exit() also if it returns -ENOMEM. */
+/*
+ * Lists the modules that probes and fields name. The caller calls gpumon_follow_exit(), also after
+ * -ENOMEM.
+ */
 int gpumon_follow_init(void)
 {
 	const struct gpumon_group *group;
@@ -73,8 +78,9 @@ void gpumon_follow_exit(void)
 }
 
 /*
- * Is a module there? No other way to ask is exported. One that is going says so to the notifier.
- * That it could not be found out is kept in @module. What is built in has no such file.
+ * Is a module loaded? The kernel exports no function that says so, sysfs does. A module on its way
+ * out is reported by the notifier. If sysfs cannot be read, the error is kept in @module. Drivers
+ * that are built in have no such file.
  */
 bool gpumon_follow_look(struct gpumon_followed *module)
 {
@@ -87,14 +93,14 @@ bool gpumon_follow_look(struct gpumon_followed *module)
 	snprintf(path, sizeof(path), "/sys/module/%s/initstate", module->name);
 	bytes = GPUMON_REGISTER("gpumon_read_file", path,
 				gpumon_read_file(path, state, sizeof(state)));
-	/* If the file or sysfs is missing, the module is not there. */
+	/* If the file or all of sysfs is missing, the module is not loaded. */
 	module->look_error = bytes < 0 && bytes != -ENOENT && bytes != -ENOTDIR ? bytes : 0;
 	if (bytes < 0)
 		return false;
 	return !strncmp(state, "live", 4) || !strncmp(state, "coming", 6);
 }
 
-/* A probe waits for a module, or it is unknown whether it has to. */
+/* Sets the state of a probe whose module is not loaded, or may not be. */
 void gpumon_probe_set_waiting(struct gpumon_probe *probe, const struct gpumon_followed *module)
 {
 	if (module->look_error)
@@ -107,7 +113,7 @@ void gpumon_probe_set_waiting(struct gpumon_probe *probe, const struct gpumon_fo
 				 module->name);
 }
 
-/* Reads again what could not be read when a module came. False if there was nothing. */
+/* Reads BTF that could not be read when its module came. Returns false if there was none. */
 bool gpumon_follow_read_again(void)
 {
 	struct gpumon_followed *module;

@@ -62,8 +62,8 @@ static void group_free(struct gpumon_group *group)
 }
 
 /*
- * Memory for the tables of a group while a module of it is there, so that machines without such a
- * GPU need none. With -ENOMEM nothing is allocated.
+ * Allocates the tables of a group when a module of it comes, so that machines without such a GPU
+ * need no memory. With -ENOMEM nothing is allocated.
  */
 int gpumon_group_allocate(struct gpumon_group *group)
 {
@@ -72,7 +72,7 @@ int gpumon_group_allocate(struct gpumon_group *group)
 
 	if (group->allocated)
 		return 0;
-	/* Readers see all of a table or none of it. */
+	/* Readers must see all tables of the group or none of them. */
 	mutex_lock(&gpumon_period_lock);
 	for (i = 0; i < group->statistics_count && !ret; i++)
 		ret = GPUMON_REGISTER("statistics_allocate", group->statistics[i]->name,
@@ -87,10 +87,10 @@ int gpumon_group_allocate(struct gpumon_group *group)
 	return ret;
 }
 
-/* The last module of a group is gone, and no probe of it runs: its counts go with it. */
+/* Frees the counts of a group whose last module is gone; no probe of the group runs. */
 void gpumon_group_release(struct gpumon_group *group)
 {
-	/* Requests between two parts of an answer. */
+	/* Tells a dump in parts that the table has changed meanwhile. */
 	mutex_lock(&gpumon_period_lock);
 	if (group->allocated)
 		group_free(group);
@@ -191,15 +191,15 @@ void gpumon_groups_close(void)
 }
 
 /*
- * Levels start over, when a group starts, is switched off and when its module goes: what ends from
- * now on is not seen, or was begun before and must not be counted against them. No probe of the
- * group runs.
+ * Starts the levels of a group over: when it starts, when it is switched off and when its module
+ * goes. An object that is alive then ends unseen, or its end must not be counted, because its
+ * beginning was not. No probe of the group runs.
  */
 void gpumon_group_forget(const struct gpumon_group *group)
 {
 	unsigned int i;
 
-	/* Rows are recycled under it. */
+	/* Rows are recycled under this lock. */
 	mutex_lock(&gpumon_period_lock);
 	for (i = 0; i < group->track_count; i++)
 		gpumon_track_clear(group->tracks[i]);

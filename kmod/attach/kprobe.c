@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attach engine's kprobes and kretprobes: symbols, registration, and what
- * the kernel missed.
+ * The attach engine's kprobes and kretprobes: symbols, registration, and events that the kernel
+ * missed.
  *
- * A symbol is asked for as "module:name", so that a function of the same name
- * elsewhere is never hit; one that is built into the kernel as "name". Where the
- * compiler has made another function of it, its name has a suffix and its
- * arguments may have moved.
+ * The symbol of a module's function is given as "module:name", so that a function of the same name
+ * elsewhere is never probed; a built-in function as "name". Where the compiler has made another
+ * function of it, the name has a suffix and the arguments may have moved.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -19,23 +18,23 @@
 #include "core/fault.h"
 #include "engine.h"
 
-/* In the order in which they are tried. */
+/* Suffixes of a function's name, in the order in which they are tried. */
 static const char *const suffixes[] = { "", ".isra.0", ".constprop.0", ".part.0" };
 
 /*
- * nmissed starts over with each registration. What it rose by is added to our counters before each
- * read, and once more when the probe comes off.
+ * How much of nmissed is in our counters. The kernel sets nmissed to 0 at each registration. Its
+ * rise is added to our counters before each read, and once more when the probe comes off.
  */
 struct kprobe_account {
 	bool registered;
-	/* The kernel still has it, see keep_for_ever(). */
+	/* The kernel still uses the kprobe, see keep_for_ever(). */
 	bool stuck;
 	u64 counted;
 };
 
 static struct kprobe_account *accounts;
 
-/* Protects accounts. Taken last. */
+/* Protects accounts. The innermost lock. */
 static DEFINE_MUTEX(account_lock);
 
 /* Probes that come off together, for one wait instead of many. */
@@ -48,7 +47,7 @@ static bool is_kretprobe(const struct gpumon_probe *probe)
 	return probe->kind == GPUMON_PROBE_KIND_KRETPROBE;
 }
 
-/* For a number of probes; gpumon_kprobe_exit() also if it returns -ENOMEM. */
+/* @probes: how many there are. The caller calls gpumon_kprobe_exit(), also after -ENOMEM. */
 int gpumon_kprobe_init(u32 probes)
 {
 	accounts = kcalloc(probes, sizeof(*accounts), GFP_KERNEL);
@@ -81,13 +80,16 @@ static void account_collect(const struct gpumon_probe *probe)
 		missed += (u32)READ_ONCE(probe->kretprobe.nmissed);
 	if (missed <= account->counted)
 		return;
-	/* No probe counts there. */
+	/* No probe writes these words, they belong to CPUs without memory of their own. */
 	words = gpumon_probe_counters.others + probe->number * GPUMON_PROBE_STRIDE;
 	local64_add(missed - account->counted, &words[GPUMON_PROBE_DROPPED + GPUMON_DROP_MISSED]);
 	account->counted = missed;
 }
 
-/* Brings what the kernel missed into the counters of a probe of any kind. Any lock may be held. */
+/*
+ * Adds the events that the kernel missed to the counters of a probe, which may be a tracepoint's.
+ * Any lock may be held.
+ */
 void gpumon_kprobe_collect(const struct gpumon_probe *probe)
 {
 	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT)
@@ -97,7 +99,7 @@ void gpumon_kprobe_collect(const struct gpumon_probe *probe)
 	mutex_unlock(&account_lock);
 }
 
-/* What the kernel holds for the calls of a kretprobe that may be under way. */
+/* Memory that the kernel holds for the calls of a kretprobe that may be under way. */
 size_t gpumon_kprobe_bytes(const struct gpumon_probe *probe)
 {
 	return probe->state == GPUMON_ATTACH_STATE_ATTACHED && is_kretprobe(probe) ?
@@ -135,7 +137,7 @@ static int kprobe_find_symbol(const struct gpumon_probe *probe)
 	return ret;
 }
 
-/* Does the kernel have a kprobe at its address? Enabling one that is enabled does nothing but ask. */
+/* Does the kernel list this kprobe? enable_kprobe() of an enabled kprobe only checks that. */
 static bool kprobe_is_known(struct kprobe *kprobe)
 {
 	return !enable_kprobe(kprobe);
@@ -148,14 +150,14 @@ static int kprobe_register(struct gpumon_probe *probe)
 
 	if (accounts[probe->number].stuck)
 		return -EALREADY;
-	/* Left-overs of an earlier registration would be refused. */
+	/* register_kretprobe() refuses a struct with left-overs of an earlier registration. */
 	memset(kretprobe, 0, sizeof(*kretprobe));
 	probe->kprobe.symbol_name = probe->symbol;
 	if (is_kretprobe(probe)) {
 		kretprobe->entry_handler = probe->body;
 		kretprobe->handler = probe->on_return;
 		kretprobe->data_size = probe->data_size;
-		/* An interrupt may be on each CPU. */
+		/* The function of an interrupt may run on each CPU at once. */
 		kretprobe->maxactive = probe->maxactive ?: max_t(int, 64, num_online_cpus());
 		ret = GPUMON_REGISTER("register_kretprobe", probe->symbol,
 				      register_kretprobe(kretprobe));
@@ -164,7 +166,10 @@ static int kprobe_register(struct gpumon_probe *probe)
 		ret = GPUMON_REGISTER("register_kprobe", probe->symbol,
 				      register_kprobe(&probe->kprobe));
 	}
-	/* 7.3 returns 0 also if it had no memory to arm it and has taken it out of its list. */
+	/*
+	 * Linux 7.3 returns 0 also if it had no memory to arm the kprobe and has removed it from
+	 * its list.
+	 */
 	if (!ret && !kprobe_is_known(&probe->kprobe))
 		ret = -ENOMEM;
 	if (ret)
@@ -176,8 +181,8 @@ static int kprobe_register(struct gpumon_probe *probe)
 }
 
 /*
- * Registers a kprobe or kretprobe whose prototype is right or not known. The probe's state says
- * what became of it; -ENOENT if there is no such function.
+ * Registers a kprobe or kretprobe whose prototype is right or not known. The result is in the
+ * probe's state. Returns -ENOENT if there is no such function.
  */
 int gpumon_kprobe_attach(struct gpumon_probe *probe)
 {
@@ -224,9 +229,10 @@ void gpumon_kprobe_detach(struct gpumon_probe *probe)
 }
 
 /*
- * Taking a kprobe off a function that ftrace traces needs memory. Without it the kernel warns and
- * keeps the kprobe; the only sign is that the address is gone, as it also is of a kprobe whose module
- * has gone. @address: what it was.
+ * Has the kernel kept a kprobe that was unregistered? Taking a kprobe off a function that ftrace
+ * traces needs memory. Without memory the kernel warns and keeps the kprobe. The only sign is that
+ * the kprobe has no address any more, but that is also so if its module is gone. @address: its
+ * address before.
  */
 static bool kprobe_was_kept(struct kprobe *kprobe, kprobe_opcode_t *address)
 {
@@ -251,8 +257,9 @@ static void keep_for_ever(struct gpumon_probe *probe)
 }
 
 /*
- * A kprobe that is a jump is in the list of the kernel's entry for its address. With another kprobe
- * in that list the entry stays in use, and there is nothing to wait for.
+ * Is a kprobe a jump that becomes a trap when it is taken off? The kernel lists the kprobes of an
+ * address in an entry. With another kprobe in the list the entry stays in use, and there is nothing
+ * to wait for.
  */
 static bool is_jump(const struct kprobe *kprobe)
 {

@@ -2,10 +2,10 @@
 /*
  * Modules that come and go, and their tracepoints.
  *
- * They are followed in two ways. Those with tracepoints through the tracepoints'
- * notifier, which also names what is loaded already; but it leaves out modules
- * without tracepoints, and those of a foreign licence. All of them through the
- * modules' notifier, and at load through sysfs. Whichever comes first does the work.
+ * There are two ways to follow modules, and each module is handled by the one that reports it
+ * first. The tracepoints' notifier reports modules with tracepoints, also those that are loaded
+ * already; it leaves out modules without tracepoints, and those of a foreign licence. The modules'
+ * notifier reports all that come later; at load, sysfs shows which modules are there.
  */
 #include <linux/module.h>
 #include <linux/string.h>
@@ -51,8 +51,8 @@ static void module_came(const char *name)
 }
 
 /*
- * A group whose module goes is detached as a whole and attached again without it. Its levels
- * start over: they count things whose end will not be seen.
+ * A group whose module goes is detached as a whole and attached again without that module. Its
+ * levels start over, because the objects of the module end unseen.
  */
 static void module_gone(const char *name)
 {
@@ -120,15 +120,15 @@ static void module_tracepoints(const struct module *module)
 }
 
 /*
- * Called at COMING before the module's own code runs, at GOING after it; also
- * for what is loaded when the notifier is registered and unregistered.
+ * Notifier of tracepoints: called at COMING before the module's own code runs, at GOING after it;
+ * also for all loaded modules when it is registered and unregistered.
  */
 static int tracepoints_event(struct notifier_block *block, unsigned long event, void *data)
 {
 	const struct module *module = ((struct tp_module *)data)->mod;
 
 	mutex_lock(&gpumon_probe_lock);
-	/* A module that is on its way out is shown too. It says GOING next. */
+	/* A module on its way out is reported too; GOING follows. */
 	if (event == MODULE_STATE_COMING && READ_ONCE(module->state) != MODULE_STATE_GOING) {
 		module_tracepoints(module);
 		module_came(module->name);
@@ -143,7 +143,7 @@ static struct notifier_block tracepoints_notifier = {
 	.notifier_call = tracepoints_event,
 };
 
-/* LIVE is for a module that was being loaded when the notifier was registered. */
+/* LIVE alone is seen of a module that was being loaded when the notifier was registered. */
 static int module_event(struct notifier_block *block, unsigned long event, void *data)
 {
 	const struct module *module = data;
@@ -158,9 +158,10 @@ static int module_event(struct notifier_block *block, unsigned long event, void 
 }
 
 /*
- * The kernel's own notifiers run first. When a module comes: BTF, tracepoints and kprobes. When it
- * goes, that of kprobes takes its kprobes off. One that is a jump and was unregistered right before
- * would stay in the kernel's table for ever, and the next one at its address be refused.
+ * Notifier of modules. The kernel's own ones run before it: when a module comes, those of BTF,
+ * tracepoints and kprobes. When a module goes, that of kprobes takes off its kprobes. A kprobe that
+ * is a jump and was unregistered right before would stay in the kernel's table for ever, and the
+ * next one at its address would be refused.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = module_event,
@@ -189,8 +190,8 @@ static int notifiers_register(void)
 }
 
 /*
- * A driver that is part of the kernel is known by a tracepoint of it: built-in code need not have a
- * folder in /sys/module, and one that is being loaded has it, too.
+ * Finds drivers that are built in, by a tracepoint: built-in code need not have a folder in
+ * /sys/module, and a module that is being loaded has one, too.
  */
 static void kernel_tracepoint(struct tracepoint *tp, void *unused)
 {
@@ -215,8 +216,8 @@ static void kernel_tracepoint(struct tracepoint *tp, void *unused)
 }
 
 /*
- * Which modules are there; @again: only those of which it could not be found out before. False if
- * there was none to look for.
+ * Finds out which modules are loaded; @again: only those for which that failed before. Returns
+ * false if there was none.
  */
 bool gpumon_modules_look(bool again)
 {
@@ -235,9 +236,8 @@ bool gpumon_modules_look(bool again)
 }
 
 /*
- * Finds the tracepoints of the kernel and the modules that are there, and from now on those that
- * come and go, and their groups. The notifiers take gpumon_probe_lock. With an error nothing is
- * followed.
+ * Handles the tracepoints of the kernel and the modules that are loaded, and from now on those that
+ * come and go. The notifiers take gpumon_probe_lock. On an error nothing is followed.
  */
 int gpumon_modules_follow(void)
 {
@@ -264,6 +264,6 @@ int gpumon_modules_follow(void)
 void gpumon_modules_leave(void)
 {
 	unregister_module_notifier(&module_notifier);
-	/* Says GOING for every module that has tracepoints. */
+	/* Calls the notifier with GOING for every module that has tracepoints. */
 	unregister_tracepoint_module_notifier(&tracepoints_notifier);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attach engine: what is attached, and why not. modules.c knows which modules are loaded.
+ * The attach engine: attaches and detaches probes, and keeps the reasons why one is not attached.
+ * modules.c knows which modules are loaded.
  *
- * A probe whose prototype in the running kernel's BTF is not the one expected
- * is refused in probe_attach(), before it is registered; check.c looks it up when
- * the module comes.
+ * A probe whose prototype in the running kernel's BTF is not the one expected is refused in
+ * probe_attach(), before it is registered; check.c looks up the prototype when the module comes.
  */
 #include <linux/irq_work.h>
 #include <linux/string.h>
@@ -56,7 +56,10 @@ static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe
 			 probe->without ? ": " : "", probe->without ?: "");
 }
 
-/* A driver that is part of the kernel is what the kernel's headers say. */
+/*
+ * Body for a tracepoint: @unchecked while layouts are unknown. A driver that is built in has the
+ * layouts of the kernel's headers.
+ */
 static void *probe_body(const struct gpumon_group *group, const struct gpumon_probe *probe)
 {
 	bool known = group->layout_known &&
@@ -130,8 +133,9 @@ bool gpumon_group_waits(const struct gpumon_group *group)
 }
 
 /*
- * Attaches what can be now, later probes of the table first: those that see the end of a job before
- * those that see its beginning. The reasons of the probes give the result.
+ * Attaches the probes of a group that can be attached now. Later probes of the table come first:
+ * those that see the end of a job before those that see its beginning. The result is in the states
+ * and reasons of the probes.
  */
 void gpumon_group_attach(struct gpumon_group *group)
 {
@@ -165,7 +169,7 @@ void gpumon_group_attach(struct gpumon_group *group)
 			gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_OFF, "not needed, %s is used",
 					 other->name);
 	}
-	/* Only now is it known which of several names the kernel has. */
+	/* After all attempts it is known which of several names the kernel has. */
 	for_each_probe(group, probe)
 		if (probe->state == GPUMON_ATTACH_STATE_MISSING &&
 		    gpumon_probe_other_name(group, probe))
@@ -173,8 +177,8 @@ void gpumon_group_attach(struct gpumon_group *group)
 }
 
 /*
- * Beginnings stop first, ends of jobs that were seen to begin still count.
- * tracepoint_synchronize_unregister() has to follow.
+ * Detaches the probes of a group: beginnings first, while the ends of jobs that were seen to begin
+ * still count. The caller calls tracepoint_synchronize_unregister().
  */
 void gpumon_group_detach(struct gpumon_group *group)
 {
@@ -276,8 +280,8 @@ static void groups_detach(void)
 }
 
 /*
- * Takes off what must not be attached: a prototype could not be checked before and can be now, or a
- * probe has found another layout.
+ * Detaches probes that must not be attached: a prototype could not be checked before and can be
+ * now, or a probe has found another layout.
  */
 static void probes_check_again(void)
 {
@@ -344,7 +348,7 @@ void gpumon_group_refuse(struct gpumon_group *group, const char *member)
 	irq_work_queue(&refuse_irq_work);
 }
 
-/* Reads again what could not be read before, and updates the probes of all groups. */
+/* Reads BTF and sysfs again where that failed before, and updates the probes of all groups. */
 static void groups_try_again(void)
 {
 	struct gpumon_group *group;
@@ -377,7 +381,7 @@ int gpumon_probe_start(void)
 
 	ret = gpumon_modules_follow();
 	if (ret) {
-		/* Probes that a module brought before following modules failed. */
+		/* Detaches probes of modules that came before the error. */
 		groups_detach();
 		refuse_stop();
 		return ret;

@@ -32,7 +32,7 @@ struct tracepoint;
  * @with: another module that it comes and goes with, NULL for none
  * @name: name of the tracepoint or function
  * @kind: tracepoint, kprobe or kretprobe
- * @role: what it is for, probes of one role are names that different kernels
+ * @role: its purpose; probes of one role are names that different kernels
  *        have for the same event
  * @body: tracepoint probe, its first argument is gpumon_probe_data(), for
  *        gpumon_probe_enter(); or a kprobe_pre_handler_t; or, for a kretprobe, the
@@ -49,24 +49,24 @@ struct tracepoint;
  * @returns: what it has to return, in the same way
  * @count_if_suffixed: attach it also where the compiler made another function of
  *                     it, "name.isra.0", whose arguments are then not trusted
- * @optional: the group is attached without it
+ * @optional: the group counts as attached without it
  * @fallback: attached only where no probe of its role behind it in the table could be: both
  *            are there, and one event would be counted twice
- * @without: what is wrong or missing while it is not attached
- * @process_words: what it counts of processes, bits of enum gpumon_process_word
+ * @without: says what is wrong or missing while it is not attached
+ * @process_words: its counts of processes, bits of enum gpumon_process_word
  * @process_needs: field of a private type without which it does not know these, NULL for none
  * @number: slot of its counters, given at load
- * @state: what became of it
+ * @state: whether it is attached, and if not in which way
  * @counted: it was attached at some time
  * @reason: why, for a reader
- * @check: what BTF says about its prototype: 0 it is the expected one, -EBADMSG it is not,
- *         -ENODATA that is unknown
- * @check_reason: the same for a reader
+ * @check: result of comparing its prototype with BTF: 0 it is the expected one, -EBADMSG it is not,
+ *         -ENODATA it is unknown
+ * @check_reason: text of @check for a reader
  * @arguments_trusted: of a kprobe or kretprobe: the function is the one whose arguments
  *                     are known; otherwise a body may only count
  * @tp: the tracepoint while its module is loaded
  * @attached: of a tracepoint: the body that was attached
- * @symbol: what the kprobe was registered as
+ * @symbol: symbol that the kprobe was registered with
  * @address: where the kprobe was before it came off
  * @kprobe: the kprobe while registered
  * @kretprobe: the kretprobe while registered
@@ -108,13 +108,13 @@ struct gpumon_probe {
 	};
 };
 
-/* What a group has, each an array. */
+/* Arrays of a group, as initialisers of its members. */
 #define GPUMON_PROBES(_array) .probes = _array, .count = ARRAY_SIZE(_array)
 #define GPUMON_FIELDS(_array) .fields = _array, .field_count = ARRAY_SIZE(_array)
 #define GPUMON_TABLES(_array) .statistics = _array, .statistics_count = ARRAY_SIZE(_array)
 #define GPUMON_TRACKS(_array) .tracks = _array, .track_count = ARRAY_SIZE(_array)
 
-/* Entries of a group's table, followed by what else there is to say. */
+/* Entries of a group's table of probes, followed by further initialisers. */
 #define GPUMON_TRACEPOINT_AT(_module, _name, _role, _body, _prototype, ...)               \
 	{                                                                                 \
 		.module = _module, .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT,   \
@@ -144,13 +144,13 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @field_count: number of fields
  * @statistics: its tables, NULL for none
  * @statistics_count: number of tables
- * @tracks: its tables of things under way, NULL for none; cleared when the group starts
+ * @tracks: its tables of objects under way, NULL for none; cleared when the group starts
  * @track_count: number of these
  * @enabled: switched on
  * @allocated: its tables have memory: a module of it is there, and it was on meanwhile
  * @layout_known: BTF has said of all GPUMON_FIELD_BUILT() that they are where the headers have them,
  *                or they are the kernel's own; found out before @start
- * @refused: what is not where the headers have it, found by a probe, gpumon_group_refuse(); NULL if
+ * @refused: member that a probe has found at another offset than the headers have, gpumon_group_refuse(); NULL if
  *           nothing is. Nothing is attached then until its module is gone.
  * @start: called before the first probe is attached, while none runs
  * @module_gone: called when a module of the group is gone and no probe of it runs; @start follows,
@@ -186,7 +186,7 @@ struct gpumon_probe_view {
 	u64 words[GPUMON_PROBE_WORDS];
 };
 
-/* Sections of drivers that are not loaded are left out. gpumon_probe_lock held. */
+/* Is a group shown? Groups whose driver is not loaded are left out. gpumon_probe_lock held. */
 static inline bool gpumon_group_shown(const struct gpumon_group *group)
 {
 	return group->allocated || !group->statistics_count;
@@ -195,7 +195,7 @@ static inline bool gpumon_group_shown(const struct gpumon_group *group)
 extern struct gpumon_group *const *gpumon_groups;
 extern unsigned int gpumon_group_count;
 extern struct gpumon_counters gpumon_probe_counters;
-/* For attaching, detaching and reading states. Taken before gpumon_period_lock. */
+/* Serialises attaching, detaching and readers of states. Taken before gpumon_period_lock. */
 extern struct mutex gpumon_probe_lock;
 
 #define for_each_group(group, g) \
@@ -209,14 +209,14 @@ extern struct mutex gpumon_probe_lock;
 	     (group)->fields && (field) < (group)->fields + (group)->field_count; (field)++)
 
 /*
- * Bodies of kprobes and kretprobes, which must not be probed themselves. None of their files is
- * traced, see Kbuild.
+ * Define bodies of kprobes and kretprobes, which must not be probed themselves. ftrace does not
+ * trace their files, see Kbuild.
  */
 #define GPUMON_KPROBE(body)    __kprobes int body(struct kprobe *kprobe, struct pt_regs *regs)
 #define GPUMON_KRETPROBE(body) \
 	__kprobes int body(struct kretprobe_instance *instance, struct pt_regs *regs)
 
-/* What a probe's body gets as its first argument, for gpumon_probe_enter(): its counters. */
+/* First argument of a probe's body, for gpumon_probe_enter(): stands for the probe's counters. */
 static inline void *gpumon_probe_data(const struct gpumon_probe *probe)
 {
 	return (void *)((unsigned long)probe->number * GPUMON_PROBE_STRIDE);
@@ -251,7 +251,10 @@ static __always_inline bool gpumon_kprobe_enter(struct gpumon_event_context *ctx
 	return gpumon_probe_enter(ctx, gpumon_probe_data(gpumon_probe_of(kprobe)));
 }
 
-/* The body of a kprobe, and of a kretprobe at the function's end; as GPUMON_TRACEPOINT_BODY(). */
+/*
+ * Define the body of a kprobe, or of a kretprobe at the function's end; like
+ * GPUMON_TRACEPOINT_BODY().
+ */
 #define GPUMON_KPROBE_BODY(_probe)                                                            \
 	GPUMON_KPROBE(_probe);                                                                \
 	static __always_inline void _probe##_body(struct gpumon_event_context *ctx,           \

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The attach engine's side for readers: states, reasons, counters. */
+/* The attach engine for readers: states, reasons, counters. */
 #include <linux/string.h>
 
 #include "btf/btf.h"
 #include "core/period.h"
 #include "engine.h"
 
-/* What became of a probe, and why, for a reader: "" if there is nothing to say. */
+/*
+ * Sets the state of a probe and the reason, for a reader; the reason is "" if there is nothing to
+ * say.
+ */
 void gpumon_probe_set_state(struct gpumon_probe *probe, enum gpumon_attach_state state,
 		      const char *format, ...)
 {
@@ -29,7 +32,7 @@ void gpumon_probe_set_attached(struct gpumon_probe *probe)
 			 built_in && *probe->check_reason ? ", " : "", probe->check_reason);
 }
 
-/* A probe was not registered, for a negative error. */
+/* Sets the state of a probe whose registration returned a negative error. */
 void gpumon_probe_set_failed(struct gpumon_probe *probe, int error)
 {
 	const char *why = NULL;
@@ -66,7 +69,10 @@ void gpumon_probe_set_failed(struct gpumon_probe *probe, int error)
 			error);
 }
 
-/* The attached probe of the name that another kernel generation has for an event, or NULL. */
+/*
+ * The attached alternative of a probe: the one with the name that another kernel generation has for
+ * the same event; or NULL.
+ */
 const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *group,
 						   const struct gpumon_probe *probe)
 {
@@ -80,8 +86,8 @@ const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *gr
 }
 
 /*
- * Of the names of one event, the one that should have been attached and was not; of a group that is
- * refused any that says why.
+ * Of the alternatives for one event, the probe whose reason explains why none is attached; in a
+ * refused group any probe with a reason.
  */
 static const struct gpumon_probe *probe_to_blame(const struct gpumon_group *group,
 						 const struct gpumon_probe *probe)

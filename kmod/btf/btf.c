@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the running kernel says about itself: prototypes of what is probed, and
- * offsets of members of private types.
+ * The running kernel's types, from its BTF: prototypes of the functions and tracepoints that are
+ * probed, and offsets of members of private types.
  *
  * The module reads BTF itself, from /sys/kernel/btf; userspace does not hand it over. So every
  * probe is checked before it is attached, sizes are known without a tool, and nothing outside the
  * kernel can give wrong layouts. The price is a parser in the kernel, parse.c. The kernel exports
  * no look-up by name and its own copy is not exported either, so these files are read.
  *
- * A module's file is there before its tracepoints can be attached: the
- * kernel's BTF hears of a module before tracepoints do. It is read once, when the
- * module comes, for all groups, also those that are off: what is found
- * stays until the module is gone. That happens in the kernel's notifiers of modules, under their
- * locks, and not later in a task: a probe has to be there before the module's own code runs.
+ * A module's file is there before its tracepoints can be attached: the kernel's notifier of BTF runs
+ * before that of tracepoints. The file is read once, when the module comes, for all groups, also those
+ * that are off; the results stay until the module is gone. It is read in the kernel's notifiers of
+ * modules, under their locks, and not later in a task: a probe has to be there before the module's own
+ * code runs.
  *
- * A module's types refer to the kernel's. Those were read through when gpumon was loaded, for all
- * names that will be asked for. What stays of it, and a few pages that are read again, are enough when
- * a module comes, see parse.c.
+ * A module's types refer to the kernel's types. The kernel's file is read through when gpumon is loaded,
+ * for all names that will be asked for. When a module comes, the results and a few pages that are read
+ * again are enough, see parse.c.
  *
  * A prototype is written as the tokens of its arguments, with one space between them:
  *
@@ -28,8 +28,8 @@
  *   struct:name			a struct or union itself
  *   ...				any more arguments
  *
- * Typedefs, const, volatile and restrict are looked through. Of a tracepoint they are the
- * arguments of TP_PROTO. What a function returns is one token, or void.
+ * Typedefs, const, volatile and restrict are looked through. The arguments of a tracepoint are those
+ * of TP_PROTO. The result of a function is one token, or void.
  */
 #include <linux/module.h>
 #include <linux/string.h>
@@ -43,10 +43,10 @@
 
 #define NO_BTF "no BTF of "
 
-/* All that is asked for, of any file. */
+/* All names that are asked for, in any file. */
 static struct gpumon_btf_names names;
 
-/* The kernel's own. It is known from the load on, and its file is open while modules are read. */
+/* The kernel's own types. They are parsed at load; their file is open while modules are read. */
 static struct gpumon_btf_module kernel;
 static bool kernel_tried;
 
@@ -69,7 +69,7 @@ int gpumon_btf_want(const char *text, size_t length, bool tracepoint)
 	return gpumon_btf_name_add(&names, text, length, tracepoint);
 }
 
-/* Opens a file. If there is none, @read says why. */
+/* Opens a file of BTF; without one, says why in @read. */
 static struct file *btf_open(struct gpumon_btf_module *read, const char *name)
 {
 	char path[sizeof(FOLDER) + MODULE_NAME_LEN];
@@ -104,7 +104,7 @@ static void btf_load(struct gpumon_btf_module *read, struct gpumon_btf *base, co
 		read->btf = &read->own;
 		return;
 	}
-	/* A file does not change: to read it again does not help where it is odd. */
+	/* The error of a file that is odd is final: the file does not change. */
 	if (read->error == -EINVAL)
 		read->error = 0;
 	snprintf(read->why_not, sizeof(read->why_not), "BTF of %s unreadable: %s%s", name, wrong,
@@ -113,7 +113,7 @@ static void btf_load(struct gpumon_btf_module *read, struct gpumon_btf *base, co
 	gpumon_file_close(file);
 }
 
-/* Until gpumon_btf_done(). What was found out about the kernel stays, if it was. */
+/* Opens the kernel's file until gpumon_btf_done(), and parses it if it was not parsed before. */
 static void kernel_open(void)
 {
 	if (kernel_tried)
@@ -191,13 +191,13 @@ void gpumon_btf_stop(void)
 	gpumon_btf_names_free(&names);
 }
 
-/* Bytes that are held for good. */
+/* Bytes that are held between look-ups. */
 size_t gpumon_btf_memory(void)
 {
 	return gpumon_btf_bytes(&kernel.own);
 }
 
-/* Types of a name: the module's own, or if it has none the kernel's that it shares. */
+/* Next type of a name and kinds: the module's own, or if there is none the kernel's. */
 static u32 btf_find_type(struct gpumon_btf *btf, const char *name, bool tracepoint,
 			 unsigned long kinds, struct gpumon_btf **in)
 {
@@ -233,7 +233,7 @@ void gpumon_btf_forget_field(struct gpumon_field *field)
 	field_unknown(field, "module %s is not loaded", module_name_of(field->module));
 }
 
-/* What a reader can do where a field is unknown because there is no BTF. */
+/* Advice for a reader whose field is unknown because there is no BTF. */
 static const char *how_to_get_btf(const char *why_not)
 {
 	if (strstarts(why_not, NO_BTF "vmlinux"))
@@ -313,7 +313,7 @@ void gpumon_btf_resolve_field(struct gpumon_btf_module *read, struct gpumon_fiel
 		field->found_size = place.size;
 		field->bit_offset = place.bit_offset;
 		field->bit_size = place.bit_size;
-		/* A reader that sees the offset sees the others. */
+		/* Readers that find the offset must find the other members, too. */
 		smp_store_release(&field->offset, place.offset);
 	}
 }
@@ -372,7 +372,10 @@ int gpumon_btf_check_prototype(struct gpumon_btf_module *read,
 	id = btf_find_type(read->btf, wanted->name, wanted->tracepoint, kinds, &in);
 	if (!id)
 		return not_checked(reason, size, ": not in BTF");
-	/* If there are several, it is unknown which one is probed: each has to match. */
+	/*
+	 * If there are several functions of the name, any of them may be the probed one: each has
+	 * to match.
+	 */
 	for (; id; id = gpumon_btf_find(in, wanted->name, wanted->tracepoint, kinds, id)) {
 		ret = gpumon_btf_function(read->btf, id, wanted->tracepoint, &prototype);
 		if (ret == -EINVAL || ret == -EOPNOTSUPP)
@@ -387,8 +390,8 @@ int gpumon_btf_check_prototype(struct gpumon_btf_module *read,
 		if (arguments && returns)
 			continue;
 		/*
-		 * A module's function that is not in its own part of the BTF may be left
-		 * out, and then this is another one of the same name.
+		 * A module's function may be missing in the module's BTF; then a function of the
+		 * same name in the kernel's BTF is another one.
 		 */
 		if (!wanted->tracepoint && wanted->in_module && in != read->btf)
 			return not_checked(reason, size, ": not in BTF");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the running kernel's BTF says about prototypes and members of private types. */
+/* Prototypes and members of private types, from the running kernel's BTF. */
 #ifndef GPUMON_BTF_H
 #define GPUMON_BTF_H
 
@@ -9,10 +9,10 @@ struct gpumon_field;
 
 #define GPUMON_BTF_WHY_LEN 112
 
-/* How a reason ends that may not hold the next time. */
+/* End of a reason that may not hold at the next try. */
 #define GPUMON_TRY_AGAIN ", switch the group off and on to try again"
 
-/* How the reason of a prototype begins that could not be checked. */
+/* Begin of the reason of a prototype that could not be checked. */
 #define GPUMON_BTF_NOT_CHECKED "prototype not checked"
 
 /**

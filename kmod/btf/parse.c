@@ -2,18 +2,17 @@
 /*
  * Reads BTF, the format of the kernel's Documentation/bpf/btf.rst.
  *
- * The kernel's file has some 6 MiB, and a driver's types are told by it. So a file is never in memory:
- * it is read through once, a page at a time, for the types that have one of the names that are asked
- * for, and for the places of some of the others. A type is then read when it is met. What is kept of
- * the kernel's file, while drivers come and go, is some 12 KiB.
+ * The kernel's file has some 6 MiB, and a driver's types refer to it. So a file is never in memory as a
+ * whole: it is read through once, a page at a time, for the types that have one of the names that are
+ * asked for, and for the places of some of the others. Another type is read when one refers to it. Some
+ * 12 KiB are kept of the kernel's file, while drivers come and go.
  *
- * Names are compared by their offsets in the strings, which are there once each: a name of a module's
- * type may be among the kernel's strings or among its own.
+ * Names are compared by their offsets in the strings, each of which is there once: the name of a
+ * module's type may be among the kernel's strings or among the module's own.
  *
- * The kernel has verified what it shows in /sys/kernel/btf. It is all the same
- * read as if anything could be in it: every offset, id and count is held
- * against the size of what it points into, every descent is bounded. What is
- * odd makes an error and never a wrong answer.
+ * The kernel has verified the files in /sys/kernel/btf. They are nevertheless read as if anything
+ * could be in them: every offset, id and count is checked against the size of the part that it points
+ * into, every descent is bounded. An odd file causes an error and never a wrong answer.
  */
 #include <linux/bitmap.h>
 #include <linux/minmax.h>
@@ -29,27 +28,36 @@
 /* The largest kernels have 8 MiB. */
 #define MAX_FILE (256 << 20)
 
-/* Read at a time: sysfs gives no more than a page. */
+/* Bytes read at a time: sysfs gives no more than a page. */
 #define WINDOW 4096U
 
-/* The place of each so manieth type is kept. From there on, a window mostly reaches to the next. */
+/*
+ * The place of every so many types is kept. The window, read from there on, mostly reaches to the
+ * next kept place.
+ */
 #define MARK 128
 
-/* Bits of a set of hashes, which leaves a hundredth of the names to be compared. */
+/*
+ * Bits of a set of hashes. It is so large that a hundredth of a file's names are left to be
+ * compared.
+ */
 #define FILTER 65536
 
-/* Typedefs of typedefs, arrays of arrays. */
+/* Bounds chains: typedefs of typedefs, arrays of arrays. */
 #define MAX_CHAIN 32
 
-/* Anonymous structs in each other. */
+/* Bounds the depth of anonymous structs in each other. */
 #define MAX_NESTED 8
 
-/* Members that are looked at for one answer. */
+/* Bounds the members that are looked at for one answer. */
 #define MAX_STEPS (1U << 20)
 
 #define TRACEPOINT_PREFIX "btf_trace_"
 
-/* Both have fields that older headers lack; older files have zeroes there. */
+/*
+ * Kind and count of a type. The macros of older headers have fewer bits of each; older files have
+ * zeroes there.
+ */
 #define INFO_KIND(info)	 (((info) >> 24) & 0x7f)
 #define INFO_COUNT(info) ((info)&0xffffff)
 #define INFO_FLAG(info)	 ((info) >> 31)
@@ -58,7 +66,7 @@
 #define NAMED_KINDS \
 	(BIT(BTF_KIND_STRUCT) | BIT(BTF_KIND_UNION) | BIT(BTF_KIND_TYPEDEF) | BIT(BTF_KIND_FUNC))
 
-/* As newer files have it; the last two are not in older ones, nor in older kernels' headers. */
+/* The header of newer files; older files and older kernels' headers lack the last two members. */
 struct file_header {
 	u16 magic;
 	u8 version;
@@ -117,7 +125,7 @@ int gpumon_btf_name_add(struct gpumon_btf_names *names, const char *text, size_t
 	return 0;
 }
 
-/* Number of a name, names->count if it was not added. */
+/* Number of a name; names->count if it is none of them. */
 u32 gpumon_btf_name_find(const struct gpumon_btf_names *names, const char *text, size_t length,
 			 bool tracepoint)
 {
@@ -181,10 +189,10 @@ static s64 type_extra(const struct gpumon_btf *btf, const struct btf_type *type)
 }
 
 /*
- * Bytes of the file, at least so many, until the next call; @have: set to how many. An error pointer if
- * they cannot be read, -EINVAL if they are not there.
+ * At least @bytes of the file, valid until the next call; @have: set to how many there are. An
+ * error pointer if they cannot be read, -EINVAL if the file is shorter.
  */
-static const void *window(struct gpumon_btf *btf, u32 at, u32 bytes, u32 *have)
+static const void *file_window(struct gpumon_btf *btf, u32 at, u32 bytes, u32 *have)
 {
 	ssize_t got;
 
@@ -208,8 +216,8 @@ static const void *window(struct gpumon_btf *btf, u32 at, u32 bytes, u32 *have)
 }
 
 /*
- * A type, until gpumon_btf_forget_copies(). NULL for void and for ids that do not exist, an error
- * pointer if it cannot be read.
+ * A type, valid until gpumon_btf_forget_copies(). NULL for void and for ids that do not exist, an
+ * error pointer if it cannot be read.
  */
 static const struct btf_type *type_at(struct gpumon_btf *btf, u32 id)
 {
@@ -231,7 +239,7 @@ static const struct btf_type *type_at(struct gpumon_btf *btf, u32 id)
 	at = btf->marks[id / MARK];
 	for (i = 0; i <= id % MARK; i++) {
 		at += bytes;
-		type = window(btf, btf->types_at + at, sizeof(*type), &have);
+		type = file_window(btf, btf->types_at + at, sizeof(*type), &have);
 		if (IS_ERR(type))
 			return type;
 		bytes = type_extra(btf, type);
@@ -253,7 +261,10 @@ static const struct btf_type *type_at(struct gpumon_btf *btf, u32 id)
 	return ERR_PTR(got < 0 ? got : -EINVAL);
 }
 
-/* The text of a name. -EOPNOTSUPP if there is no room for it, -EINVAL if it is not there. */
+/*
+ * Reads the text of a name. -EOPNOTSUPP if it is too long for @to, -EINVAL if the file has no such
+ * name.
+ */
 static int name_read(struct gpumon_btf *btf, u32 offset, char *to, size_t size)
 {
 	u32 bytes, have;
@@ -265,7 +276,7 @@ static int name_read(struct gpumon_btf *btf, u32 offset, char *to, size_t size)
 	if (offset >= btf->string_bytes)
 		return -EINVAL;
 	bytes = min_t(u32, size, btf->string_bytes - offset);
-	text = window(btf, btf->strings_at + offset, bytes, &have);
+	text = file_window(btf, btf->strings_at + offset, bytes, &have);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 	memcpy(to, text, bytes);
@@ -277,14 +288,14 @@ static bool section_fits(u32 offset, u32 length, size_t room)
 	return offset <= room && length <= room - offset;
 }
 
-/* -EINVAL with what is @wrong with the file, or the error with which it cannot be read. */
-static int odd(const char **wrong, const char *what)
+/* Says what is odd in a file. */
+static int file_odd(const char **wrong, const char *what)
 {
 	*wrong = what;
 	return -EINVAL;
 }
 
-static int unreadable(const char **wrong, const void *error)
+static int file_unreadable(const char **wrong, const void *error)
 {
 	*wrong = PTR_ERR(error) == -ENOMEM ? "no memory" : "cut off";
 	return PTR_ERR(error);
@@ -298,13 +309,13 @@ static int find_layouts(struct gpumon_btf *btf, const struct file_header *header
 
 	if (!section_fits(header->layout_at, header->layout_bytes, room) ||
 	    !IS_ALIGNED(header->layout_at, sizeof(u16)))
-		return odd(wrong, "odd layout section");
-	layouts = window(btf, header->header_bytes + header->layout_at, bytes, &have);
+		return file_odd(wrong, "odd layout section");
+	layouts = file_window(btf, header->header_bytes + header->layout_at, bytes, &have);
 	if (IS_ERR(layouts))
-		return unreadable(wrong, layouts);
+		return file_unreadable(wrong, layouts);
 	btf->layouts = kmemdup(layouts, bytes, GFP_KERNEL);
 	if (!btf->layouts)
-		return unreadable(wrong, ERR_PTR(-ENOMEM));
+		return file_unreadable(wrong, ERR_PTR(-ENOMEM));
 	btf->layout_count = bytes / sizeof(*btf->layouts);
 	return 0;
 }
@@ -319,35 +330,35 @@ static int find_sections(struct gpumon_btf *btf, size_t size, const char **wrong
 	int ret;
 
 	if (size < OLD_HEADER_BYTES)
-		return odd(wrong, "shorter than its header");
+		return file_odd(wrong, "shorter than its header");
 	if (size > MAX_FILE)
-		return odd(wrong, "longer than any");
-	bytes = window(btf, 0, OLD_HEADER_BYTES, &have);
+		return file_odd(wrong, "longer than any");
+	bytes = file_window(btf, 0, OLD_HEADER_BYTES, &have);
 	if (IS_ERR(bytes))
-		return unreadable(wrong, bytes);
+		return file_unreadable(wrong, bytes);
 	memset(&header, 0, sizeof(header));
 	memcpy(&header, bytes, min_t(u32, have, sizeof(header)));
 	if (header.magic != BTF_MAGIC)
-		return odd(wrong, "not BTF");
+		return file_odd(wrong, "not BTF");
 	if (header.version != BTF_VERSION)
-		return odd(wrong, "unknown version");
+		return file_odd(wrong, "unknown version");
 	if (header.header_bytes < OLD_HEADER_BYTES || header.header_bytes > size ||
 	    !IS_ALIGNED(header.header_bytes, sizeof(u32)))
-		return odd(wrong, "odd header");
+		return file_odd(wrong, "odd header");
 	room = size - header.header_bytes;
 	if (!section_fits(header.type_at, header.type_bytes, room) ||
 	    !IS_ALIGNED(header.type_at, sizeof(u32)))
-		return odd(wrong, "odd type section");
-	/* All names of a small module can be the kernel's. */
+		return file_odd(wrong, "odd type section");
+	/* A small module may have no strings: all its names are among the kernel's. */
 	if (!section_fits(header.string_at, header.string_bytes, room) ||
 	    (!header.string_bytes && !btf->base))
-		return odd(wrong, "odd string section");
+		return file_odd(wrong, "odd string section");
 	btf->types_at = header.header_bytes + header.type_at;
 	btf->type_bytes = header.type_bytes;
 	btf->strings_at = header.header_bytes + header.string_at;
 	btf->string_bytes = header.string_bytes;
 	if (check_add_overflow(btf->first_string, btf->string_bytes, &have))
-		return odd(wrong, "odd string section");
+		return file_odd(wrong, "odd string section");
 	if (header.header_bytes >= sizeof(header) && header.layout_bytes) {
 		ret = find_layouts(btf, &header, room, wrong);
 		if (ret)
@@ -355,10 +366,10 @@ static int find_sections(struct gpumon_btf *btf, size_t size, const char **wrong
 	}
 	if (!btf->string_bytes)
 		return 0;
-	last = window(btf, btf->strings_at + btf->string_bytes - 1, 1, &have);
+	last = file_window(btf, btf->strings_at + btf->string_bytes - 1, 1, &have);
 	if (IS_ERR(last))
-		return unreadable(wrong, last);
-	return *last ? odd(wrong, "string without an end") : 0;
+		return file_unreadable(wrong, last);
+	return *last ? file_odd(wrong, "string without an end") : 0;
 }
 
 static u32 text_hash(const char *text, size_t length)
@@ -371,8 +382,8 @@ static u32 offset_hash(u32 offset)
 	return offset % FILTER;
 }
 
-/* Which of the names a string is, names->count if none. */
-static u32 string_is(const struct gpumon_btf_names *names, const char *text, size_t length)
+/* Number of the name that a string is; names->count if it is none of them. */
+static u32 string_name(const struct gpumon_btf_names *names, const char *text, size_t length)
 {
 	const size_t prefix = strlen(TRACEPOINT_PREFIX);
 	u32 plain = gpumon_btf_name_find(names, text, length, false);
@@ -382,7 +393,7 @@ static u32 string_is(const struct gpumon_btf_names *names, const char *text, siz
 	return gpumon_btf_name_find(names, text + prefix, length - prefix, true);
 }
 
-/* Hashes of all names, as they are in the strings. */
+/* Set of the hashes of all names, as they are written in the strings. */
 static void filter_names(const struct gpumon_btf_names *names, unsigned long *filter)
 {
 	char text[sizeof(TRACEPOINT_PREFIX) + GPUMON_BTF_NAME_LEN];
@@ -399,7 +410,7 @@ static void filter_names(const struct gpumon_btf_names *names, unsigned long *fi
 	}
 }
 
-/* Where the names are in the strings of a file. */
+/* Finds the names in the strings of a file. */
 static int find_names(struct gpumon_btf *btf, unsigned long *filter, const char **wrong)
 {
 	const struct gpumon_btf_names *names = btf->names;
@@ -409,19 +420,19 @@ static int find_names(struct gpumon_btf *btf, unsigned long *filter, const char 
 
 	filter_names(names, filter);
 	for (at = 0; at < btf->string_bytes; at += length) {
-		text = window(btf, btf->strings_at + at, 1, &have);
+		text = file_window(btf, btf->strings_at + at, 1, &have);
 		end = IS_ERR(text) ? NULL : memchr(text, '\0', have);
 		if (!IS_ERR(text) && !end) {
-			text = window(btf, btf->strings_at + at,
+			text = file_window(btf, btf->strings_at + at,
 				      min(WINDOW, btf->string_bytes - at), &have);
 			end = IS_ERR(text) ? NULL : memchr(text, '\0', have);
 		}
 		if (IS_ERR(text))
-			return unreadable(wrong, text);
+			return file_unreadable(wrong, text);
 		/* Longer than any name that is asked for. */
 		length = end ? end - text + 1 : have;
 		if (end && !cut && test_bit(text_hash(text, length - 1), filter)) {
-			name = string_is(names, text, length - 1);
+			name = string_name(names, text, length - 1);
 			if (name < names->count)
 				btf->name_at[name] = btf->first_string + at;
 		}
@@ -430,8 +441,8 @@ static int find_names(struct gpumon_btf *btf, unsigned long *filter, const char 
 	return 0;
 }
 
-/* Which of the names it is that is at an offset in the strings, names->count if none. */
-static u32 name_of(const struct gpumon_btf *btf, u32 offset)
+/* Number of the name at an offset in the strings; names->count if it is none of them. */
+static u32 name_number(const struct gpumon_btf *btf, u32 offset)
 {
 	u32 i;
 
@@ -458,7 +469,7 @@ static int found_add(struct gpumon_btf *btf, u32 name, u32 kind)
 	return 0;
 }
 
-/* Counts the types, and finds those with one of the names. */
+/* Counts the types, and keeps those with one of the names. */
 static int find_types(struct gpumon_btf *btf, unsigned long *filter, const char **wrong)
 {
 	const u32 names_end = btf->first_string + btf->string_bytes;
@@ -474,23 +485,23 @@ static int find_types(struct gpumon_btf *btf, unsigned long *filter, const char 
 				__set_bit(offset_hash(of->name_at[i]), filter);
 	for (at = 0; at < btf->type_bytes; at += sizeof(*type) + extra) {
 		if (btf->type_bytes - at < sizeof(*type))
-			return odd(wrong, "type cut off");
-		type = window(btf, btf->types_at + at, sizeof(*type), &have);
+			return file_odd(wrong, "type cut off");
+		type = file_window(btf, btf->types_at + at, sizeof(*type), &have);
 		if (IS_ERR(type))
-			return unreadable(wrong, type);
+			return file_unreadable(wrong, type);
 		extra = type_extra(btf, type);
 		if (extra < 0)
-			return odd(wrong, "unknown kind of type");
+			return file_odd(wrong, "unknown kind of type");
 		if (!IS_ALIGNED(extra, sizeof(u32)) || extra > btf->type_bytes - at - sizeof(*type))
-			return odd(wrong, "type cut off");
+			return file_odd(wrong, "type cut off");
 		if (type->name_off >= names_end)
-			return odd(wrong, "name outside the strings");
+			return file_odd(wrong, "name outside the strings");
 		kind = INFO_KIND(type->info);
 		if (kind < BITS_PER_LONG && (BIT(kind) & NAMED_KINDS) && type->name_off &&
 		    test_bit(offset_hash(type->name_off), filter)) {
-			name = name_of(btf, type->name_off);
+			name = name_number(btf, type->name_off);
 			if (name != ~0U && found_add(btf, name, kind))
-				return unreadable(wrong, ERR_PTR(-ENOMEM));
+				return file_unreadable(wrong, ERR_PTR(-ENOMEM));
 		}
 		if (btf->count % MARK == 0)
 			btf->marks[btf->count / MARK] = at;
@@ -499,7 +510,7 @@ static int find_types(struct gpumon_btf *btf, unsigned long *filter, const char 
 	return 0;
 }
 
-static int find_all(struct gpumon_btf *btf, const char **wrong)
+static int find_all_types(struct gpumon_btf *btf, const char **wrong)
 {
 	const u32 most = btf->type_bytes / sizeof(struct btf_type);
 	unsigned long *filter = bitmap_zalloc(FILTER, GFP_KERNEL);
@@ -510,7 +521,7 @@ static int find_all(struct gpumon_btf *btf, const char **wrong)
 	if (filter && btf->marks && btf->name_at)
 		ret = find_names(btf, filter, wrong) ?: find_types(btf, filter, wrong);
 	else
-		ret = unreadable(wrong, ERR_PTR(-ENOMEM));
+		ret = file_unreadable(wrong, ERR_PTR(-ENOMEM));
 	bitmap_free(filter);
 	return ret;
 }
@@ -520,7 +531,8 @@ static int find_all(struct gpumon_btf *btf, const char **wrong)
  * @btf: filled in; gpumon_btf_free() has to follow, whatever is returned
  * @base: of a module the kernel's, which has to stay
  * @names: what can be asked for, they have to stay
- * @file: the file; later look-ups need btf->file too, which may be opened anew
+ * @file: the file. gpumon_btf_member() and gpumon_btf_function() read from @btf->file: that has to
+ *        be this file then, or the same one opened again
  * @wrong: set to what is wrong, NULL if nothing is
  *
  * Context: may sleep.
@@ -534,13 +546,13 @@ int gpumon_btf_parse(struct gpumon_btf *btf, struct gpumon_btf *base,
 	btf->file = file;
 	btf->base = base;
 	btf->names = names;
-	/* Id 0 is void, and is in no file. */
+	/* Id 0 is void, which no file has. */
 	btf->first_id = base ? base->first_id + base->count : 1;
 	btf->first_string = base ? base->first_string + base->string_bytes : 0;
-	return find_sections(btf, gpumon_file_size(file), wrong) ?: find_all(btf, wrong);
+	return find_sections(btf, gpumon_file_size(file), wrong) ?: find_all_types(btf, wrong);
 }
 
-/* Frees what later look-ups of a file read again. */
+/* Frees the types that were read again after gpumon_btf_parse(), and the memory to read more. */
 void gpumon_btf_forget_copies(struct gpumon_btf *btf)
 {
 	struct gpumon_btf_copy *copy;
@@ -568,7 +580,7 @@ void gpumon_btf_free(struct gpumon_btf *btf)
 	memset(btf, 0, sizeof(*btf));
 }
 
-/* Bytes that stay between look-ups. */
+/* Bytes that are held between look-ups. */
 size_t gpumon_btf_bytes(const struct gpumon_btf *btf)
 {
 	if (!btf->marks)
@@ -580,8 +592,8 @@ size_t gpumon_btf_bytes(const struct gpumon_btf *btf)
 }
 
 /*
- * Id of a type of a name and kinds, bits of which; 0 if there is none after @after. A name need not
- * be unique. The base of @btf is not searched.
+ * Id of the next type after @after that has a name and one of the kinds; 0 if there is none.
+ * @kinds: a bit for each. Several types may have one name. The base of @btf is not searched.
  */
 u32 gpumon_btf_find(const struct gpumon_btf *btf, const char *text, bool tracepoint,
 		    unsigned long kinds, u32 after)
@@ -627,7 +639,7 @@ static const struct btf_type *type_behind(struct gpumon_btf *btf, u32 id)
 	return ERR_PTR(-EINVAL);
 }
 
-/* The error of a type that is none, or that is void where there has to be one. */
+/* The error for a type that cannot be read, or that is void where void is not allowed. */
 static int type_error(const struct btf_type *type)
 {
 	return type ? PTR_ERR(type) : -EINVAL;
@@ -687,8 +699,8 @@ struct found_member {
 };
 
 /*
- * The member of a name, also inside of anonymous structs and unions. @name: its offsets in the kernel's
- * strings and in the module's, 0 if it is not there.
+ * Finds a member by name, also inside of anonymous structs and unions. @name: its offsets in the
+ * kernel's strings and in the module's, 0 if it is not there.
  */
 static int find_member(struct gpumon_btf *btf, const struct btf_type *type, const u32 name[2],
 		       u32 nested, u32 *steps, struct found_member *found)
@@ -763,9 +775,9 @@ static int place_bits(u64 bits, u32 bit_size, u32 whole, struct gpumon_btf_place
 }
 
 /*
- * Where a member of a struct, union or typedef of one lies; @path is names with dots between them.
- * -ENOENT without such a member, -EOPNOTSUPP if it can be found but not read, -EINVAL if the BTF is
- * odd.
+ * Finds where a member of a struct, union or typedef of one lies. @path: names with dots between
+ * them. -ENOENT without such a member, -EOPNOTSUPP if it can be found but not read, -EINVAL if the
+ * BTF is odd.
  */
 int gpumon_btf_member(struct gpumon_btf *btf, u32 id, const char *path,
 		      struct gpumon_btf_place *place)
@@ -807,7 +819,7 @@ int gpumon_btf_member(struct gpumon_btf *btf, u32 id, const char *path,
 	memset(place, 0, sizeof(*place));
 	if (found.bit_size)
 		return place_bits(bits, found.bit_size, whole, place);
-	/* Only the old encoding of bitfields looks like this. */
+	/* Such integers are the old encoding of bitfields. */
 	type = type_behind(btf, found.type);
 	if (IS_ERR_OR_NULL(type))
 		return type_error(type);
@@ -819,8 +831,8 @@ int gpumon_btf_member(struct gpumon_btf *btf, u32 id, const char *path,
 	return place->offset + size <= whole ? 0 : -EINVAL;
 }
 
-/* One token of a prototype. Returns what snprintf() would, or a negative error. */
-static int token(struct gpumon_btf *btf, u32 id, char *to, size_t size)
+/* Writes one token of a prototype. Returns the length as snprintf() does, or a negative error. */
+static int prototype_token(struct gpumon_btf *btf, u32 id, char *to, size_t size)
 {
 	const struct btf_type *type = type_behind(btf, id);
 	char name[GPUMON_BTF_PROTOTYPE_LEN];
@@ -866,8 +878,8 @@ static int token(struct gpumon_btf *btf, u32 id, char *to, size_t size)
 }
 
 /*
- * Prototype of a function, or a typedef of a pointer to one; of a tracepoint without the first
- * argument, its data. -EOPNOTSUPP if it has no canonical form, -EINVAL if the BTF is odd.
+ * Writes the prototype of a function, or of a typedef of a pointer to one; of a tracepoint without
+ * the first argument, its data. -EOPNOTSUPP if it has no canonical form, -EINVAL if the BTF is odd.
  */
 int gpumon_btf_function(struct gpumon_btf *btf, u32 id, bool tracepoint,
 			struct gpumon_btf_prototype *prototype)
@@ -880,7 +892,10 @@ int gpumon_btf_function(struct gpumon_btf *btf, u32 id, bool tracepoint,
 
 	if (IS_ERR_OR_NULL(type))
 		return type_error(type);
-	/* A tracepoint's typedef leads to a pointer, a function to its prototype. */
+	/*
+	 * A tracepoint's typedef is of a pointer to the prototype, a function refers to the
+	 * prototype itself.
+	 */
 	if (INFO_KIND(type->info) != (tracepoint ? BTF_KIND_PTR : BTF_KIND_FUNC))
 		return -EINVAL;
 	type = type_behind(btf, type->type);
@@ -897,19 +912,19 @@ int gpumon_btf_function(struct gpumon_btf *btf, u32 id, bool tracepoint,
 		if (at)
 			prototype->arguments[at++] = ' ';
 		room = sizeof(prototype->arguments) - at;
-		/* The last one of type 0 stands for any more. */
+		/* A last argument of type 0 stands for "...". */
 		if (!param[i].type)
 			length = snprintf(prototype->arguments + at, room, "...");
 		else
-			length = token(btf, param[i].type, prototype->arguments + at, room);
+			length = prototype_token(btf, param[i].type, prototype->arguments + at, room);
 		if (length < 0)
 			return length;
 		at += length;
-		/* Room for a space and a NUL. */
+		/* Leaves room for a space and a NUL. */
 		if (at + 2 > sizeof(prototype->arguments))
 			return -EOPNOTSUPP;
 	}
-	length = token(btf, type->type, prototype->returns, sizeof(prototype->returns));
+	length = prototype_token(btf, type->type, prototype->returns, sizeof(prototype->returns));
 	if (length < 0)
 		return length;
 	return length < sizeof(prototype->returns) ? 0 : -EOPNOTSUPP;

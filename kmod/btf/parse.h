@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Look-ups in a file of BTF. For btf.c. */
+/* Look-ups in a file of BTF, for btf.c. */
 #ifndef GPUMON_BTF_PARSE_H
 #define GPUMON_BTF_PARSE_H
 
@@ -11,7 +11,7 @@ struct file;
 struct gpumon_btf_copy;
 struct gpumon_btf_layout;
 
-/* Of a name that is asked for. */
+/* Bytes of the longest name that can be asked for, with its NUL. */
 #define GPUMON_BTF_NAME_LEN 128
 
 /**
@@ -28,9 +28,9 @@ struct gpumon_btf_name {
 
 /**
  * struct gpumon_btf_names - the names that are asked for
- * @name: they
+ * @name: the names
  * @count: number of them
- * @room: as many fit
+ * @room: how many fit
  */
 struct gpumon_btf_names {
 	struct gpumon_btf_name *name;

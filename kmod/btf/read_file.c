@@ -52,7 +52,7 @@ struct file *gpumon_file_open(const char *path)
 	return file;
 }
 
-/* Its size in bytes, of a file that knows it. */
+/* Size in bytes of a file that has one; 0 for others. */
 size_t gpumon_file_size(const struct file *file)
 {
 	return i_size_read(file_inode(file));
@@ -84,7 +84,7 @@ ssize_t gpumon_file_read(struct file *file, void *to, size_t size, loff_t at)
 	return done;
 }
 
-/* Of gpumon_file_open(), or NULL. */
+/* @file: from gpumon_file_open(), or NULL. */
 void gpumon_file_close(struct file *file)
 {
 	if (file)

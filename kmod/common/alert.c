@@ -16,16 +16,19 @@
 #include "alert.h"
 #include "core/table.h"
 
-/* Alerts that are kept, and with what comes until the oldest of more are forgotten. */
+/*
+ * How many alerts are kept; and how many places there are, so that there is room for new ones until
+ * the oldest are forgotten.
+ */
 #define KEPT   128
 #define PLACES (2 * KEPT)
 
-/* Alerts that are queued, and at most of one kind, device and code. */
+/* How many alerts are queued at most, in all and of one kind, device and code. */
 #define QUEUED	    64
 #define QUEUED_EACH 16
 
 /**
- * struct place - the alerts of one kind, device and code
+ * struct alert_place - the alerts of one kind, device and code
  * @count: how many there were
  * @queued: how many of them are queued
  * @writing: @last is being written or read; a probe does not wait for it
@@ -33,7 +36,7 @@
  * @sent: the highest count that was sent, or could not be; gpumon_alert_lock
  * @last: the last one whose message could be written; its count is not kept here
  */
-struct place {
+struct alert_place {
 	atomic64_t count;
 	atomic_t queued;
 	atomic_t writing;
@@ -54,15 +57,15 @@ static struct gpumon_table place_table = {
 	.slots = PLACES,
 	.ways = PLACES,
 };
-static struct place places[PLACES];
+static struct alert_place places[PLACES];
 
 static struct {
 	atomic_t state;
-	struct place *place;
+	struct alert_place *place;
 	struct gpumon_alert alert;
 } queue[QUEUED];
 
-/* For sending alerts and reading those that are kept; probes do not take it. */
+/* Serialises sending alerts and reading kept ones; probes do not take it. */
 DEFINE_MUTEX(gpumon_alert_lock);
 static bool (*alert_sender)(const struct gpumon_alert *alert);
 static atomic64_t alerts_lost = ATOMIC64_INIT(0);
@@ -79,7 +82,7 @@ static void alert_schedule(struct irq_work *unused)
 
 static DEFINE_IRQ_WORK(alert_irq_work, alert_schedule);
 
-static struct place *alert_place_of(const struct gpumon_alert *alert)
+static struct alert_place *alert_place_of(const struct gpumon_alert *alert)
 {
 	u64 key = gpumon_key_mix(gpumon_key_text(alert->device), alert->code);
 	bool created;
@@ -90,23 +93,25 @@ static struct place *alert_place_of(const struct gpumon_alert *alert)
 	return slot == GPUMON_NONE ? NULL : &places[slot];
 }
 
-static void place_write(struct place *place, const struct gpumon_alert *alert)
+static void alert_place_write(struct alert_place *place, const struct gpumon_alert *alert)
 {
-	/* Another CPU, or what this one was interrupted in, has its message there. */
+	/*
+	 * Another CPU, or the code that this CPU was interrupted in, is writing its message there.
+	 */
 	if (atomic_cmpxchg_acquire(&place->writing, 0, 1))
 		return;
 	place->last = *alert;
-	/* Pairs with place_read() and place_oldest(). */
+	/* Pairs with alert_place_read() and alert_place_oldest(). */
 	smp_store_release(&place->ready, true);
 	atomic_set_release(&place->writing, 0);
 }
 
-static bool place_read(struct place *place, struct gpumon_alert *alert)
+static bool alert_place_read(struct alert_place *place, struct gpumon_alert *alert)
 {
-	/* Pairs with place_write(). */
+	/* Pairs with alert_place_write(). */
 	if (!smp_load_acquire(&place->ready))
 		return false;
-	/* Whoever writes does not sleep. */
+	/* The writer does not sleep, so the wait is short. */
 	preempt_disable();
 	while (atomic_cmpxchg_acquire(&place->writing, 0, 1))
 		cpu_relax();
@@ -117,8 +122,8 @@ static bool place_read(struct place *place, struct gpumon_alert *alert)
 	return true;
 }
 
-/* An alert of its own is sent of it. False if there is no room for that. */
-static bool queue_add(struct place *place, const struct gpumon_alert *alert)
+/* Queues an alert with its own message. Returns false if the queue has no room for it. */
+static bool alert_queue_add(struct alert_place *place, const struct gpumon_alert *alert)
 {
 	int i;
 
@@ -156,18 +161,21 @@ noinline void gpumon_alert_raise(u64 now, const char *group, const char *kind, c
 		.kind = kind,
 		.code = code,
 	};
-	struct place *place;
+	struct alert_place *place;
 
 	strscpy(alert.device, device, sizeof(alert.device));
 	strscpy(alert.message, message, sizeof(alert.message));
 	place = alert_place_of(&alert);
 	if (place) {
-		/* Before it can be counted as not sent: then it is the last, and has its message. */
-		place_write(place, &alert);
+		/*
+		 * Written before the alert can be counted as not sent: a reader who finds it last
+		 * also finds its message.
+		 */
+		alert_place_write(place, &alert);
 		alert.count = atomic64_inc_return(&place->count);
-		if (atomic_inc_return(&place->queued) > QUEUED_EACH || !queue_add(place, &alert))
+		if (atomic_inc_return(&place->queued) > QUEUED_EACH || !alert_queue_add(place, &alert))
 			atomic_dec(&place->queued);
-	} else if (!queue_add(NULL, &alert)) {
+	} else if (!alert_queue_add(NULL, &alert)) {
 		atomic64_inc(&alerts_lost);
 	}
 	irq_work_queue(&alert_irq_work);
@@ -194,8 +202,8 @@ u64 gpumon_alert_forgotten(void)
 	return alerts_forgotten;
 }
 
-/* By time: places in the queue have no order. */
-static int queue_oldest(void)
+/* Searches by time: places in the queue have no order. */
+static int alert_queue_oldest(void)
 {
 	int i, oldest = -1;
 
@@ -206,10 +214,10 @@ static int queue_oldest(void)
 	return oldest;
 }
 
-static void send_queued(int i)
+static void alert_send_queued(int i)
 {
 	const struct gpumon_alert *alert = &queue[i].alert;
-	struct place *place = queue[i].place;
+	struct alert_place *place = queue[i].place;
 
 	if (!place) {
 		if (alert_sender(alert))
@@ -217,7 +225,7 @@ static void send_queued(int i)
 		else
 			atomic64_inc(&alerts_lost);
 	} else if (alert->count > place->sent) {
-		/* If that fails, a listener sees the gap in the count. */
+		/* If sending fails, a listener sees a gap in the count. */
 		alert_sender(alert);
 		place->sent = alert->count;
 	}
@@ -226,30 +234,30 @@ static void send_queued(int i)
 	atomic_set_release(&queue[i].state, QUEUE_FREE);
 }
 
-/* Alerts for which the queue had no room. */
-static void send_rest(struct place *place)
+/* Sends alerts for which the queue had no room. */
+static void alert_send_rest(struct alert_place *place)
 {
 	struct gpumon_alert alert;
 
-	if (atomic64_read(&place->count) == place->sent || !place_read(place, &alert))
+	if (atomic64_read(&place->count) == place->sent || !alert_place_read(place, &alert))
 		return;
 	alert_sender(&alert);
 	place->sent = alert.count;
 }
 
-static bool place_hidden(const struct place *place)
+static bool alert_place_hidden(const struct alert_place *place)
 {
 	return READ_ONCE(place_keys[place - places]) == GPUMON_TABLE_RECYCLING;
 }
 
-static struct place *place_oldest(unsigned int *kept)
+static struct alert_place *alert_place_oldest(unsigned int *kept)
 {
-	struct place *place, *oldest = NULL;
+	struct alert_place *place, *oldest = NULL;
 
 	*kept = 0;
 	for (place = places; place < places + PLACES; place++) {
-		/* Pairs with place_write(). */
-		if (!smp_load_acquire(&place->ready) || place_hidden(place))
+		/* Pairs with alert_place_write(). */
+		if (!smp_load_acquire(&place->ready) || alert_place_hidden(place))
 			continue;
 		++*kept;
 		if (!oldest || READ_ONCE(place->last.time_ns) < READ_ONCE(oldest->last.time_ns))
@@ -258,28 +266,28 @@ static struct place *place_oldest(unsigned int *kept)
 	return oldest;
 }
 
-/* It was hidden, and the probes that had found it are over. */
-static void place_forget(struct place *place)
+/* The place was hidden, and the probes that had found it have ended. */
+static void alert_place_forget(struct alert_place *place)
 {
 	int i;
 
-	while (atomic_read(&place->queued) && (i = queue_oldest()) >= 0)
-		send_queued(i);
-	send_rest(place);
+	while (atomic_read(&place->queued) && (i = alert_queue_oldest()) >= 0)
+		alert_send_queued(i);
+	alert_send_rest(place);
 	alerts_forgotten += atomic64_read(&place->count);
 	places_forgotten++;
 	memset(place, 0, sizeof(*place));
 	gpumon_table_release(&place_table, place - places);
 }
 
-/* So that more may come than are kept. */
-static void forget_oldest(void)
+/* Forgets the oldest alerts, so that new ones find a place. */
+static void alert_forget_oldest(void)
 {
-	struct place *place;
+	struct alert_place *place;
 	bool hidden = false;
 	unsigned int kept;
 
-	while ((place = place_oldest(&kept)) && kept > KEPT) {
+	while ((place = alert_place_oldest(&kept)) && kept > KEPT) {
 		WRITE_ONCE(place_keys[place - places], GPUMON_TABLE_RECYCLING);
 		hidden = true;
 	}
@@ -287,21 +295,21 @@ static void forget_oldest(void)
 		return;
 	synchronize_rcu();
 	for (place = places; place < places + PLACES; place++)
-		if (place_hidden(place))
-			place_forget(place);
+		if (alert_place_hidden(place))
+			alert_place_forget(place);
 }
 
 static void alert_send(struct work_struct *work)
 {
-	struct place *place;
+	struct alert_place *place;
 	int i;
 
 	mutex_lock(&gpumon_alert_lock);
-	while ((i = queue_oldest()) >= 0)
-		send_queued(i);
+	while ((i = alert_queue_oldest()) >= 0)
+		alert_send_queued(i);
 	for (place = places; place < places + PLACES; place++)
-		send_rest(place);
-	forget_oldest();
+		alert_send_rest(place);
+	alert_forget_oldest();
 	mutex_unlock(&gpumon_alert_lock);
 }
 
@@ -316,7 +324,7 @@ static void alert_send(struct work_struct *work)
 bool gpumon_alert_kept(u32 *i, struct gpumon_alert *alert)
 {
 	for (; *i < PLACES; ++*i)
-		if (place_read(&places[*i], alert))
+		if (alert_place_read(&places[*i], alert))
 			return true;
 	return false;
 }
@@ -331,7 +339,7 @@ unsigned int gpumon_alert_generation(void)
 {
 	unsigned int kept;
 
-	place_oldest(&kept);
+	alert_place_oldest(&kept);
 	return 1 + kept + places_forgotten * (PLACES + 1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Calls of a function from their begin to their end, for kretprobes. */
+/* Calls of a function from entry to return, for kretprobes. */
 #ifndef GPUMON_CALL_H
 #define GPUMON_CALL_H
 
@@ -19,7 +19,7 @@ struct gpumon_call {
 	unsigned long argument[GPUMON_CALL_ARGUMENTS];
 };
 
-/* A kretprobe whose end gets a struct gpumon_call. */
+/* A kretprobe whose handler at the return gets a struct gpumon_call. */
 #define GPUMON_CALL_AT(_module, _name, _role, _on_return, _prototype, _returns, ...)             \
 	GPUMON_KRETPROBE_AT(_module, _name, _role, gpumon_call_begins, _on_return, _prototype,   \
 			    _returns, .data_size = sizeof(struct gpumon_call), ##__VA_ARGS__)
@@ -41,7 +41,10 @@ static inline const struct gpumon_call *gpumon_call(const struct kretprobe_insta
 	return (const void *)instance->data;
 }
 
-/* Until now; a call that moved to another CPU may seem to have ended a little before it began. */
+/*
+ * Nanoseconds from the entry until now. A call that moved to another CPU may seem to have ended a
+ * little before it began.
+ */
 static inline u64 gpumon_call_ns(const struct gpumon_call *call, u64 now)
 {
 	return max_t(s64, now - call->time_ns, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is told of live objects of the kernel and of drivers, through pointers that may be invalid: names
- * of devices; and whether the DRM scheduler's types are laid out as in the headers.
+ * Names of devices, and whether the DRM scheduler's types are laid out as in the headers. Both are
+ * read from live objects of the kernel and of drivers, through pointers that may be invalid.
  */
 #include <linux/atomic.h>
 #include <linux/device.h>
@@ -37,7 +37,7 @@ bool gpumon_is_device(const struct device *dev)
  * @name: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be read
  * @dev: device, may be any value
  *
- * It is that of the hardware, as in /sys. Where there is no device, no text is read.
+ * The name is that of the hardware device, as in /sys. Where there is no device, no text is read.
  *
  * Context: any.
  * Return: false if it cannot be read.
@@ -55,8 +55,8 @@ bool gpumon_device_name(char name[GPUMON_LABEL_LEN], const struct device *dev)
 }
 
 /*
- * Names that were labels, by their hash, and the bus of the first device of each. They stay, so that a
- * device that comes again has its old label.
+ * Names that were given as labels, by their hash, and the bus of the first device with each. They
+ * stay, so that a device that comes again gets its old label.
  */
 #define LABELS 128
 static struct {
@@ -79,7 +79,7 @@ static bool is_first_of_name(const char *name, const char *bus)
 		is = cmpxchg64(&labels[slot].bus, 0, wanted);
 		return !is || is == wanted;
 	}
-	/* With so many names, all that come have their bus in the label. */
+	/* With too many names, all new devices have their bus in the label. */
 	return false;
 }
 
@@ -88,8 +88,8 @@ static bool is_first_of_name(const char *name, const char *bus)
  * @label: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be read
  * @dev: device, may be any value
  *
- * Only on its bus a device has a name for itself. The first of a name is called so, those on other buses
- * "bus:name".
+ * Names of devices are unique on one bus only. The first device with a name gets it as its label,
+ * those on other buses get "bus:name".
  *
  * Context: any.
  * Return: false if the name cannot be read.
@@ -117,7 +117,7 @@ bool gpumon_device_label(char label[GPUMON_LABEL_LEN], const struct device *dev)
  * @label: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be read
  * @drm: DRM device, may be any value
  *
- * Not that of the card: those change with each boot.
+ * The name of the card is not used: it may change with each boot.
  *
  * Context: any.
  * Return: false if it cannot be read.
@@ -134,8 +134,8 @@ bool gpumon_device_label_of_drm(char label[GPUMON_LABEL_LEN], const struct drm_d
 #define READ_NOFAULT(_to, _from) gpumon_read_nofault(_to, (const void *)(_from), sizeof(*(_to)))
 
 /*
- * Is this a fence of the scheduler's? @ops: gets its function that names the timeline, which the
- * scheduler's fences have.
+ * Is this a fence of the scheduler? @ops: set to have the function that names the timeline; the
+ * function of the scheduler's fences is known by its symbol.
  */
 static bool is_schedulers(const struct dma_fence *fence, struct dma_fence_ops *ops)
 {
@@ -146,12 +146,12 @@ static bool is_schedulers(const struct dma_fence *fence, struct dma_fence_ops *o
 	if (!READ_NOFAULT(&from, &fence->ops) ||
 	    !READ_NOFAULT(&ops->get_timeline_name, &from->get_timeline_name))
 		return false;
-	/* The compiler may have added to the name. */
+	/* The compiler may have added a suffix to the symbol. */
 	sprint_symbol_no_offset(symbol, (unsigned long)ops->get_timeline_name);
 	return strstarts(symbol, expected);
 }
 
-/* The two fences of a job have numbers that belong together. */
+/* The two fences of a job have consecutive contexts and the same sequence number. */
 static bool are_pair(const struct dma_fence *scheduled, const struct dma_fence *finished)
 {
 	u64 context, next, seqno, same;
@@ -169,11 +169,11 @@ static bool are_pair(const struct dma_fence *scheduled, const struct dma_fence *
  *
  * Both fences have to be the scheduler's, by their functions. One of these is then called for the
  * name of the ring, which it finds by the layout that gpu_sched.ko was built with: the name by the
- * headers has to be the same. Where no BTF says how gpu_sched.ko is laid out, it is asked so itself.
+ * headers has to be the same. So gpu_sched.ko itself shows its layout where there is no BTF of it.
  *
  * Context: any, slow.
- * Return: the first that is not there, for a reader; "" if that cannot be told: a scheduler without
- *         a name; NULL if all are.
+ * Return: the first member that is not there, for a reader; NULL if all are; "" if that is unknown,
+ *         because the scheduler has no name.
  */
 const char *gpumon_scheduler_differs(const struct drm_gpu_scheduler *sched,
 				     const struct drm_sched_fence *s_fence)

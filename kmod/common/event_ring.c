@@ -20,9 +20,9 @@
 #include "event_ring.h"
 #include "event_ring_priv.h"
 
-/* Events on one CPU after which a waiting reader is woken at once. */
+/* After so many events on one CPU, a waiting reader is woken at once. */
 #define WATERMARK 256
-/* A waiting reader gets fewer than that after this time. */
+/* After this time a waiting reader is woken for fewer events. */
 #define FLUSH_MS       50
 #define DEFAULT_KIB    512
 #define BOUNCE_RECORDS 64
@@ -31,7 +31,7 @@ DEFINE_STATIC_KEY_FALSE(gpumon_event_ring_key);
 
 static_assert(sizeof(struct gpumon_event) == 88);
 
-/* What each CPU wrote since the ring was switched on. */
+/* Counts of each CPU since the ring was switched on. */
 struct event_cpu {
 	local64_t written;
 	local64_t dropped;
@@ -51,12 +51,12 @@ static u64 event_delivered, event_undelivered;
 /* Rises each time that the ring is switched on. */
 static unsigned int event_generation;
 static DECLARE_WAIT_QUEUE_HEAD(event_wait);
-/* Rises with each wake-up. Readers wait for that, since the buffer may be freed meanwhile. */
+/* Rises with each wake-up. Readers wait for the rise, since the buffer may be freed meanwhile. */
 static atomic_t event_wakes = ATOMIC_INIT(0);
 
 static void event_flush(struct work_struct *work);
 static DECLARE_DELAYED_WORK(event_flush_work, event_flush);
-/* Open files. While there are any, event_flush() runs. */
+/* Number of open files. While there are any, event_flush() runs. */
 static unsigned int event_readers;
 
 /* event_lock held. */
@@ -74,7 +74,7 @@ static void event_wake_readers(void)
 static void event_flush(struct work_struct *work)
 {
 	mutex_lock(&event_lock);
-	/* A reader that is about to wait is woken the next time. */
+	/* If a reader is about to wait, the next flush wakes it. */
 	if (waitqueue_active(&event_wait) && event_pending())
 		event_wake_readers();
 	if (event_readers)
@@ -122,12 +122,18 @@ void gpumon_event_ring_commit(struct ring_buffer_event *slot)
 	struct event_cpu *cpu = this_cpu_ptr(&event_cpu);
 	u32 since;
 
-	/* Counted before it can be read or overwritten, so that these never exceed written. */
+	/*
+	 * Counted before a reader or a writer can take the record, so that delivered and
+	 * overwritten never exceed written.
+	 */
 	local64_inc(&cpu->written);
 	gpumon_compat_ring_buffer_unlock_commit(event_buffer, slot);
 	barrier();
 	WRITE_ONCE(cpu->writing, READ_ONCE(cpu->writing) - 1);
-	/* Counts of an interrupt in between are lost: the reader is woken that much later. */
+	/*
+	 * If an interrupt counts in between, its counts are lost: the reader is woken that much
+	 * later.
+	 */
 	since = READ_ONCE(cpu->since_wake) + 1;
 	WRITE_ONCE(cpu->since_wake, since < WATERMARK ? since : 0);
 	if (unlikely(since >= WATERMARK)) {
@@ -202,7 +208,9 @@ static void event_ring_off(void)
 	if (!static_key_enabled(&gpumon_event_ring_key))
 		return;
 	static_branch_disable(&gpumon_event_ring_key);
-	/* The last writer is gone after these, of tracepoints and kprobes. What it wrote stays. */
+	/*
+	 * After both waits no probe writes any more, of tracepoints or kprobes. The records stay.
+	 */
 	tracepoint_synchronize_unregister();
 	synchronize_rcu();
 	event_wake_readers();
@@ -216,7 +224,7 @@ static void event_ring_free(void)
 }
 
 /*
- * Allocates a small one and resizes it: if a large allocation fails at once, the kernel logs a
+ * Allocates a small ring and resizes it: if a large allocation fails at once, the kernel logs a
  * warning with a stack.
  */
 static struct trace_buffer *event_ring_alloc(unsigned long size)
@@ -234,7 +242,10 @@ static struct trace_buffer *event_ring_alloc(unsigned long size)
 	return NULL;
 }
 
-/* Its pages cannot be swapped out, and who may switch it on need not be root: KiB for each CPU. */
+/*
+ * Largest size of the ring, in KiB for each CPU. Its pages cannot be swapped out, and a user who
+ * may switch it on need not be root.
+ */
 static u64 event_ring_most_kib(void)
 {
 	u64 bytes = min_t(u64, (u64)totalram_pages() * PAGE_SIZE / 8, SZ_1G);
@@ -259,7 +270,7 @@ static int event_ring_start(struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG(extack, "no memory for the event ring, choose a smaller size-kib");
 		return -ENOMEM;
 	}
-	/* Only now: without memory for a new one, the old one can still be read. */
+	/* The old ring is freed last: without memory for a new one, it can still be read. */
 	event_ring_free();
 	event_buffer = buffer;
 	event_generation++;
@@ -309,7 +320,10 @@ unlock:
 	return ret;
 }
 
-/* Its pages, and one of each CPU for the reader. Each page begins with a time and a length. */
+/*
+ * Memory of the ring: its pages, and one for the reader of each CPU. Each page begins with a time
+ * and a length.
+ */
 static size_t event_ring_bytes(void)
 {
 	const size_t usable = PAGE_SIZE - 2 * sizeof(u64);
@@ -317,7 +331,7 @@ static size_t event_ring_bytes(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		/* 0 for a CPU that has not been online since. */
+		/* The size is 0 for a CPU that has not been online since the ring was allocated. */
 		size = ring_buffer_size(event_buffer, cpu);
 		if (size)
 			pages += DIV_ROUND_UP(size, usable) + 1;
@@ -349,7 +363,7 @@ void gpumon_event_ring_read(struct gpumon_event_ring_view *view)
 		view->pending = ring_buffer_entries(event_buffer);
 		view->memory_bytes = event_ring_bytes();
 	}
-	/* Last, so that it includes all that the others count. */
+	/* Read last, so that it includes all events that the other counts include. */
 	smp_rmb();
 	for_each_possible_cpu(cpu) {
 		view->written += local64_read(&per_cpu(event_cpu, cpu).written);
@@ -376,8 +390,8 @@ struct event_empty {
 };
 
 /*
- * As much as there is and as fits. The reader's memory is written without a lock: a page fault
- * there may take long, and other readers must not wait for it.
+ * Delivers as many records as there are and as fit. The reader's memory is written without a lock:
+ * a page fault there may take long, and other readers must not wait for it.
  */
 static ssize_t event_copy(char __user *buffer, size_t room, struct gpumon_event *bounce,
 			  struct event_empty *empty)
@@ -407,7 +421,7 @@ static ssize_t event_copy(char __user *buffer, size_t room, struct gpumon_event 
 			return done ?: -EFAULT;
 		}
 		done += n * sizeof(*bounce);
-		/* Writers may be as fast as this loop, which would then not end. */
+		/* Writers may be as fast as this loop, which a signal has to end then. */
 		if (signal_pending(current))
 			break;
 	}

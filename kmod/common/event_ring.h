@@ -16,7 +16,7 @@ struct file_operations;
 struct netlink_ext_ack;
 struct ring_buffer_event;
 
-/* KiB for each CPU. */
+/* Sizes in KiB for each CPU. */
 #define GPUMON_EVENT_RING_MIN_KIB 8
 #define GPUMON_EVENT_RING_MAX_KIB 65536
 
@@ -25,9 +25,9 @@ struct ring_buffer_event;
  * @enabled: events are written
  * @size_kib: size for each CPU
  * @written: events written since it was switched on
- * @overwritten: of these, overwritten before they were read
- * @delivered: of these, handed to readers
- * @pending: of these, in the ring now
+ * @overwritten: events of @written that were overwritten before they were read
+ * @delivered: events of @written that readers got
+ * @pending: events of @written that are in the ring now
  * @dropped: events that could not be written, or were lost on the way to a reader
  * @memory_bytes: pages that it holds, also while it is off and can still be read
  */
@@ -62,7 +62,7 @@ static __always_inline bool gpumon_event_ring_on(void)
 	return static_branch_unlikely(&gpumon_event_ring_key);
 }
 
-/* Write an event of this moment, if the ring is on; only then are the words worked out. */
+/* Write an event that happens now, if the ring is on; the words are computed only then. */
 #define gpumon_event_ring_now(_event, _row, ...)                                           \
 	do {                                                                               \
 		if (gpumon_event_ring_on())                                                \
@@ -71,8 +71,8 @@ static __always_inline bool gpumon_event_ring_on(void)
 	} while (0)
 
 /*
- * Time of a record, 0 if the ring is off. Read before anything that another probe may follow on, so
- * that the records of a job have their times in its order.
+ * Time of a record, 0 if the ring is off. Read before the probe changes anything that another probe
+ * may follow on, so that the records of a job have times in the order of its steps.
  */
 static __always_inline u64 gpumon_event_ring_time(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the event ring share. */
+/* Interface between the files of the event ring. */
 #ifndef GPUMON_EVENT_RING_PRIV_H
 #define GPUMON_EVENT_RING_PRIV_H
 

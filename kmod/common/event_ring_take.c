@@ -8,17 +8,20 @@
 
 #include "event_ring_priv.h"
 
-/* Taken in one interrupt of the CPU that wrote them: some microseconds of copying. */
+/*
+ * Most records that are taken in one interrupt of the CPU that wrote them: some microseconds of
+ * copying.
+ */
 #define TAKE_RECORDS 32
 /* After so many interrupts that found a CPU writing, the reader goes on with the others. */
 #define TAKE_TRIES 16
 
 /* A request to one CPU, and its answer. */
 struct event_request {
-	/* First, because a test reads it there. */
+	/* The first member, because a test reads it at this offset. */
 	int cpu;
 	struct trace_buffer *buffer;
-	/* At least for 2. */
+	/* Room for at least 2 records. */
 	unsigned int room;
 	struct gpumon_event *records;
 	unsigned int taken;
@@ -26,7 +29,7 @@ struct event_request {
 	bool busy;
 };
 
-/* The next records of one CPU, and records of losses. A test checks on which CPU it runs. */
+/* Takes the next records of one CPU, and records of losses. A test checks on which CPU it runs. */
 static noinline void event_take_cpu(struct event_request *request)
 {
 	struct gpumon_event *record = request->records;
@@ -34,7 +37,7 @@ static noinline void event_take_cpu(struct event_request *request)
 	unsigned long lost;
 	u64 time;
 
-	/* A loss and the next event are one read. */
+	/* The kernel returns a loss together with the event after it. */
 	while (request->taken + 2 <= request->room) {
 		event = ring_buffer_consume(request->buffer, request->cpu, &time, &lost);
 		if (!event)
@@ -59,8 +62,8 @@ static noinline void event_take_cpu(struct event_request *request)
 }
 
 /*
- * On the CPU whose records they are. Where it was interrupted while it wrote one, the kernel's
- * reader could wait for that writer without end.
+ * Runs on the CPU whose records are taken. If the CPU was interrupted while it wrote one, the
+ * kernel's reader could wait for that writer without end.
  */
 static void event_take_here(void *data)
 {
@@ -73,7 +76,10 @@ static void event_take_here(void *data)
 	event_take_cpu(request);
 }
 
-/* False if the CPU is on. One that is off cannot come online meanwhile. */
+/*
+ * Takes the records of a CPU that is offline; it cannot come online meanwhile. Returns false if it
+ * is online.
+ */
 static bool event_take_off(struct event_request *request)
 {
 	bool off;
@@ -87,11 +93,13 @@ static bool event_take_off(struct event_request *request)
 }
 
 /*
- * The kernel's reader looks first whether its page was read to the end, then whether the writer
- * has left it. What a writer commits in between, if it leaves the page with that, goes with the
- * page: it is never read, in no count of losses, and pending for ever. So records are taken where
- * their writer cannot go on meanwhile, in an interrupt of its own CPU. One that is off writes
- * nothing.
+ * Takes the next records of a CPU.
+ *
+ * The kernel's reader first looks whether its page was read to the end, then whether the writer has
+ * left the page. A record that is committed between the two looks, by a writer that then leaves the
+ * page, goes with the page: it is never read, in no count of losses, and pending for ever. So
+ * records are taken while their writer cannot go on, in an interrupt of its own CPU. A CPU that is
+ * offline writes nothing.
  */
 static void event_ask_cpu(struct event_request *request)
 {
@@ -108,9 +116,9 @@ static void event_ask_cpu(struct event_request *request)
 }
 
 /*
- * Takes records out of the ring, those of one CPU in order, and counts events: the other records
- * report losses. There is room for 2 at least. Each time another CPU is first, so that one that
- * writes faster than it is read does not starve the others. One at a time.
+ * Takes records out of the ring, those of one CPU in order, and counts the events among them; the
+ * other records report losses. There is room for 2 at least. Each call begins with another CPU, so
+ * that a CPU that writes faster than it is read does not starve the others. Callers are serialised.
  */
 unsigned int gpumon_event_take(struct trace_buffer *buffer, struct gpumon_event *records,
 			       unsigned int room, u64 *events)
@@ -138,7 +146,7 @@ unsigned int gpumon_event_take(struct trace_buffer *buffer, struct gpumon_event 
 			event_ask_cpu(&request);
 			n += request.taken;
 			*events += request.events;
-			/* There may be more if one interrupt took as many as it may. */
+			/* If one interrupt took as many records as it may, there may be more. */
 		} while (request.taken + 2 > TAKE_RECORDS && n + 2 <= room);
 	}
 	return n;

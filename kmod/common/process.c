@@ -19,8 +19,8 @@ static_assert(GPUMON_PROCESS_WORDS <=
 	      BITS_PER_BYTE * sizeof_field(struct gpumon_probe, process_words));
 
 /*
- * Places of a key. With 8, one of 600 processes found none in one of twelve runs, although there was
- * room for 1,024; with 32, none of 1,024 in 400 of 401.
+ * Places of a key. With 8 places, one of 600 processes found none in one of twelve runs, although
+ * there was room for 1,024; with 32, none of 1,024 processes in 400 of 401 runs.
  */
 #define PROCESS_WAYS 32
 
@@ -33,14 +33,17 @@ struct gpumon_counters gpumon_process_counters = {
 	.anchor = GPUMON_ANCHOR(processes),
 };
 
-/* Changes when a process goes or a period ends, so that a dump in parts notices. Never 0. */
+/*
+ * Changes when a process leaves the table or a period ends, so that a dump in parts notices. Never
+ * 0.
+ */
 atomic_t gpumon_process_generation = ATOMIC_INIT(1);
 
 /* How many processes may be in the table, and how many are. */
 unsigned int gpumon_process_max = 1024;
 static atomic_t process_count;
 
-/* Sums of aged-out processes: of all time, at the last reset, of the period before it. */
+/* Sums of aged-out processes: since load, at the last reset, in the period before that reset. */
 static struct gpumon_process_totals process_total, process_base, process_closed;
 
 /**
@@ -65,7 +68,7 @@ int gpumon_process_init(void)
 	gpumon_processes = gpumon_memory_zalloc(slots, sizeof(*gpumon_processes), NUMA_NO_NODE);
 	if (!gpumon_processes)
 		return -ENOMEM;
-	/* The last one is for what no process in the table did. */
+	/* The last object counts events of no process in the table. */
 	return gpumon_counters_init(&gpumon_process_counters, slots + 1, 0);
 }
 
@@ -152,7 +155,7 @@ static u32 process_learn(u64 key)
 	return slot;
 }
 
-/* gpumon_process_slot() of a process that did not ask last. */
+/* gpumon_process_slot() of a process that is not the last one that this CPU looked up. */
 noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
 {
 	const struct task_struct *leader = current->group_leader;
@@ -173,8 +176,8 @@ noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
 	if (slot == GPUMON_NONE)
 		return slot;
 	/*
-	 * A probe in an interrupt may come in between: its task is the same, so it writes the same.
-	 * What another task left must not be used for this one.
+	 * A probe in an interrupt may come in between and writes the same, because its task is the
+	 * same. The slot of another task must never be found with this task.
 	 */
 	WRITE_ONCE(cpu->task, NULL);
 	barrier();
@@ -185,7 +188,10 @@ noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
 	return slot;
 }
 
-/* Path of the task's cgroup in the unified hierarchy; it may be dead, and the cgroup removed. */
+/*
+ * Updates the path of a process's cgroup in the unified hierarchy; the task may be dead, and the
+ * cgroup removed.
+ */
 static void process_cgroup_refresh(struct gpumon_process *process, struct task_struct *task)
 {
 #ifdef CONFIG_CGROUPS
@@ -345,7 +351,7 @@ bool gpumon_process_open_handles(u32 slot, u64 *handles)
 	closes = gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_CLOSES);
 	opens -= process->opens_before;
 	closes -= process->closes_before;
-	/* The two are not read at one moment. */
+	/* The two counts are read one after the other: the difference may be less than 0. */
 	*handles = max_t(s64, opens - closes, 0);
 	return opens;
 }
@@ -360,7 +366,7 @@ void gpumon_process_forget_handles(void)
 	struct gpumon_process *process;
 	u32 slot;
 
-	/* Slots are recycled under it. */
+	/* Slots are recycled under this lock. */
 	mutex_lock(&gpumon_period_lock);
 	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
 		process = &gpumon_processes[slot];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The processes that submit, in a bounded table that survives reuse of a pid. */
+/* Processes that submit work, in a bounded table that survives reuse of a pid. */
 #ifndef GPUMON_PROCESS_H
 #define GPUMON_PROCESS_H
 
@@ -9,7 +9,7 @@
 #include "core/table.h"
 
 /**
- * enum gpumon_process_word - what is counted of a process, by any group
+ * enum gpumon_process_word - counts of a process, by any group
  * @GPUMON_PROCESS_JOBS: jobs queued to the DRM scheduler
  * @GPUMON_PROCESS_SUBMISSIONS: submissions to a driver's own interface
  * @GPUMON_PROCESS_ALLOCATED_BYTES: bytes of the buffers it allocated
@@ -42,13 +42,13 @@ enum gpumon_process_word {
  * @start_ns: when it started, CLOCK_MONOTONIC, distinguishes two users of a pid
  * @task: its first thread, also after its end, until that was noticed; NULL then
  * @cgroup_id: id of its cgroup (version 2), 0 if there is none
- * @cgroup: path of that; NULL until gpumon_process_refresh() was called, or without memory
- * @opens_before: what it had opened when levels last started over
- * @closes_before: what of that was closed by then
+ * @cgroup: path of its cgroup; NULL until gpumon_process_refresh() was called, or without memory
+ * @opens_before: its count of opens when levels last started over
+ * @closes_before: its count of closes at that time
  * @comm: its name
  *
- * Name and cgroup are those of the last gpumon_process_refresh(), or of the first job before it;
- * in the end the last ones that the process had.
+ * Name and cgroup are those at the last gpumon_process_refresh(); before it those at the first event;
+ * after the end of the process its last ones.
  */
 struct gpumon_process {
 	u32 pid;
@@ -63,9 +63,9 @@ struct gpumon_process {
 };
 
 /**
- * struct gpumon_process_totals - what is known beyond the table
+ * struct gpumon_process_totals - sums of processes that are not in the table any more
  * @exited: processes that were aged out
- * @words: what they had come to
+ * @words: sums of their counts
  */
 struct gpumon_process_totals {
 	u64 exited;
@@ -101,8 +101,8 @@ static inline bool gpumon_process_ready(u32 slot)
 }
 
 /*
- * Is the current process the one that this CPU remembers, as it mostly is? While a task lives its
- * process is not aged out: the slot is still its own.
+ * Is the current process the one that this CPU looked up last? It mostly is. While a task lives its
+ * process is not aged out, so the slot is still its own.
  */
 static __always_inline bool gpumon_process_remembered(const struct gpumon_cpu *cpu)
 {
@@ -118,14 +118,14 @@ static __always_inline u32 gpumon_process_slot(struct gpumon_cpu *cpu)
 	return gpumon_process_remembered(cpu) ? cpu->task_process : gpumon_process_find(cpu);
 }
 
-/* This CPU's counters of a process, the first of enum gpumon_process_word. */
+/* This CPU's counters of a process, by enum gpumon_process_word. */
 static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u32 slot)
 {
 	return cpu->processes + slot * GPUMON_PROCESS_OWN_WORDS;
 }
 
 /*
- * Count something to a process that is still the one of @slot; GPUMON_NONE for
+ * Count something for the process of @slot, which must still be there; with GPUMON_NONE for
  * gpumon_process_unattributed().
  */
 static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
@@ -139,7 +139,7 @@ static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
 		atomic64_add(n, &gpumon_process_counters.shared[slot][word - GPUMON_PROCESS_OWN_WORDS]);
 }
 
-/* Count something to the current process; in an interrupt to none. Preemption off. */
+/* Count something for the current process, in an interrupt for none. Preemption off. */
 static __always_inline void gpumon_process_count(struct gpumon_cpu *cpu,
 						 enum gpumon_process_word word, u64 n)
 {

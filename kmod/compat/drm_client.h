@@ -15,7 +15,7 @@
 #define GPUMON_COMPAT_DRM_CLIENT_FIELD
 #endif
 
-/* By the job's finished fence; 0 if it is unknown. */
+/* DRM client of a job, by its finished fence; 0 if it is unknown. */
 static inline u64 gpumon_compat_drm_client(const struct dma_fence *finished)
 {
 #ifdef GPUMON_HAVE_DRM_CLIENT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the attributes of a dump request are. Since 6.6 they are in a
+ * The attributes of a dump request. Since 6.6 they are in a
  * struct genl_info: 9272af109fe6 ("genetlink: add struct genl_info to
  * struct genl_dumpit_info").
  */

@@ -17,12 +17,12 @@ static inline size_t gpumon_compat_kretprobe_bytes(const struct kretprobe *kretp
 	const size_t most = kretprobe->maxactive, cpus = num_possible_cpus();
 	const size_t each = ALIGN(sizeof(struct kretprobe_instance) + kretprobe->data_size, 8);
 
-	/* Each CPU has its share of them, and room for a pointer to each of all. */
+	/* Each CPU has its share of the objects, and room for pointers to all of them. */
 	return cpus * PAGE_ALIGN(offsetof(struct objpool_slot,
 					  entries[roundup_pow_of_two(most)]) +
 				 DIV_ROUND_UP(most, cpus) * each);
 #elif defined(CONFIG_KRETPROBES)
-	/* Each by itself: about what the allocator makes of it. */
+	/* Each object is allocated by itself; the allocator rounds its size up about so. */
 	return kretprobe->maxactive *
 	       ALIGN(sizeof(struct kretprobe_instance) + kretprobe->data_size, 64);
 #else

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which clock durations are measured with. */
+/* The clock that durations are measured with. */
 #include "clock.h"
 #include "compat/timekeeping.h"
 
-/* gpumon_clock_mult where a tick is a nanosecond. */
+/* gpumon_clock_mult if a tick is a nanosecond. */
 #define NSEC_TICK (1ULL << 32)
 
 DEFINE_STATIC_KEY_FALSE(gpumon_clock_tsc);
@@ -13,9 +13,9 @@ u64 gpumon_clock_mult __read_mostly = NSEC_TICK;
 static u32 selected_khz;
 
 /*
- * The kernel does not export which counter it keeps time by, but a snapshot has the counter's
- * value: if it is the TSC's, it lies between two reads of the TSC. This follows the kernel's
- * watchdog and the administrator, too.
+ * Rate of the TSC if the kernel keeps time by it, else 0. The kernel does not export which counter
+ * it uses, but a snapshot has the counter's value: if it is the TSC's, it lies between two reads of
+ * the TSC. So changes by the kernel's watchdog or the administrator are followed, too.
  */
 static u32 tsc_rate_khz(void)
 {

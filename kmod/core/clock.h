@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What probes measure durations with.
+ * The clock that probes measure durations with.
  *
- * Where the kernel itself keeps time by the TSC, a tick is one of the TSC's, and
- * a duration costs one multiplication; ktime_get_mono_fast_ns() reads the
- * same counter behind two calls and a sequence count. Everywhere else a tick is
- * a nanosecond of that clock. What leaves the kernel as a time is always
- * CLOCK_MONOTONIC.
+ * Where the kernel itself keeps time by the TSC, a tick is one of the TSC's, and a duration costs
+ * one multiplication; ktime_get_mono_fast_ns() reads the same counter behind two calls and a
+ * sequence count. Everywhere else a tick is a nanosecond of that clock. Times that leave the kernel
+ * are always CLOCK_MONOTONIC.
  */
 #ifndef GPUMON_CLOCK_H
 #define GPUMON_CLOCK_H
@@ -43,7 +42,7 @@ static __always_inline bool gpumon_clock_quick(u64 *ticks)
 	return false;
 }
 
-/* Time for durations, in ticks. Between two CPUs it may step back by a little. */
+/* Present time in ticks, for durations. Between two CPUs it may step back by a little. */
 static __always_inline u64 gpumon_clock(void)
 {
 	u64 ticks;

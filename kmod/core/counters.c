@@ -17,24 +17,34 @@
 #include "gpumon.h"
 #include "memory.h"
 
-/* Memory that is kept ready for shared words of objects that come, and for so many at least. */
+/*
+ * Part of the memory for shared words that is kept ready for new objects, and the least number of
+ * objects.
+ */
 #define SPARE_BYTES (32 << 10)
 #define SPARES	    8
 
-/* Counts that wait for the shared words of their objects, and how many places a probe tries. */
+/*
+ * Places for counts that wait for the shared words of their objects, and how many of them a probe
+ * tries.
+ */
 #define EARLY	    1024
 #define EARLY_TRIES 16
 
 /*
- * All counters, and the CPUs that are online or about to be. Taken under the kernel's lock of hotplug:
- * nothing that waits for that lock, or for tasks, may be called with it held.
+ * Protects the list of all counters, and the CPUs that are online or about to be. Taken under the
+ * kernel's lock of hotplug: nothing that waits for that lock, or for tasks, may be called with it
+ * held.
  */
 static DEFINE_MUTEX(counters_lock);
 static LIST_HEAD(counters_list);
 static cpumask_var_t counters_cpus;
 static int counters_state;
 
-/* The copy of the next CPU that has one, and then what the other CPUs share; NULL behind the last. */
+/*
+ * Returns the copy of the next CPU that has one, then the copy that the other CPUs share; NULL
+ * behind the last.
+ */
 static local64_t *copy_next(const struct gpumon_counters *counters, int *cpu)
 {
 	while (++*cpu <= (int)nr_cpu_ids)
@@ -75,7 +85,7 @@ static bool copy_allocate(struct gpumon_counters *counters, int cpu)
 	return copy;
 }
 
-/* Where probes on this CPU look for its copy. */
+/* Sets the word in which probes on a CPU find its copy. */
 static void copy_point(const struct gpumon_counters *counters, int cpu)
 {
 	void *anchor = (void *)per_cpu_ptr(&gpumon_cpu, cpu) + counters->anchor;
@@ -147,7 +157,7 @@ void gpumon_counters_stop(void)
 	free_cpumask_var(counters_cpus);
 }
 
-/* As many bytes of zeroes, that take one page: @others if nothing is to be written there. */
+/* Maps so many bytes of zeroes that take one page, for @others where nothing is written to it. */
 static local64_t *zeroes_map(size_t bytes)
 {
 	const unsigned int count = DIV_ROUND_UP(bytes, PAGE_SIZE);
@@ -304,7 +314,7 @@ static u32 early_word(const struct gpumon_counters *counters, u32 count)
 	return (count - 1) % counters->wide;
 }
 
-/* Keep a count until its object has shared words. */
+/* Keeps a count until its object has shared words. */
 static bool early_add(struct gpumon_counters *counters, u32 slot, u32 word)
 {
 	u32 count = slot * counters->wide + word + 1, at, i;
@@ -317,7 +327,7 @@ static bool early_add(struct gpumon_counters *counters, u32 slot, u32 word)
 	return false;
 }
 
-/* Give the objects of early counts their shared words, and these the counts. */
+/* Gives the objects of early counts their shared words, and adds the counts to them. */
 static void early_settle(struct gpumon_counters *counters)
 {
 	atomic64_t *words;
@@ -343,7 +353,7 @@ static void early_settle(struct gpumon_counters *counters)
 	}
 }
 
-/* Early counts of an object, by shared word; or take them away. */
+/* Reads the early counts of an object, by shared word; or takes them away. */
 static void early_read(const struct gpumon_counters *counters, u32 slot, u64 *words)
 {
 	u32 count, i;
@@ -387,12 +397,15 @@ void gpumon_counters_supply(struct gpumon_counters *counters)
 		if (READ_ONCE(counters->spare[i]))
 			continue;
 		words = kvzalloc(shared_bytes(counters), GFP_KERNEL);
-		/* Pairs with the xchg() of spare_take(): they are zeroes. */
+		/* Pairs with the xchg() of spare_take(): a probe finds zeroes. */
 		smp_store_release(&counters->spare[i], words);
 	}
 }
 
-/* Shared words that are kept ready, NULL if there are none at this moment: more have been asked for. */
+/*
+ * Takes shared words that are kept ready; NULL if there are none at this moment, then more have
+ * been asked for.
+ */
 static atomic64_t *spare_take(struct gpumon_counters *counters)
 {
 	atomic64_t *words = NULL;
@@ -405,7 +418,7 @@ static atomic64_t *spare_take(struct gpumon_counters *counters)
 	return words;
 }
 
-/* Give an object its shared words. Of two CPUs that do it at once one takes its words back. */
+/* Gives an object its shared words. If two CPUs do so at once, one takes its words back. */
 static void spare_give(struct gpumon_counters *counters, u32 slot, atomic64_t *words)
 {
 	u32 i;
@@ -470,11 +483,11 @@ size_t gpumon_counters_bytes(const struct gpumon_counters *counters)
 		if (counters->shared && !counters->shared_always && READ_ONCE(counters->shared[i]))
 			bytes += counters->shared_held;
 	}
-	/* A place that a probe empties is filled again at once. */
+	/* Counts all places: one that a probe empties is filled again at once. */
 	return bytes + counters->spares * counters->shared_held;
 }
 
-/* Where a counter lies: in the copies, or else in @shared. */
+/* Does a counter lie in the words that all CPUs share, rather than in their copies? */
 static const atomic64_t *word_shared(const struct gpumon_counters *counters, u32 slot, u32 word)
 {
 	const atomic64_t *shared = READ_ONCE(counters->shared[slot]);

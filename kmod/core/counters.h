@@ -39,7 +39,7 @@
  * @shared: by object: its shared words, NULL if it has none yet
  * @spare: shared words for objects that come, NULL where they are used up
  * @spares: places in @spare
- * @surplus: those for which @spare has no place
+ * @surplus: shared words for which @spare has no place
  * @early: counts of objects that have no shared words yet, since none were left: object and word, 0
  *         where there is none. Probes add, readers count them, and they move to the words when there
  *         are some: with gpumon_period_lock held
@@ -71,7 +71,7 @@ struct gpumon_counters {
 	struct list_head list;
 };
 
-/* For @anchor. */
+/* Value of @anchor. */
 #define GPUMON_ANCHOR(_member) offsetof(struct gpumon_cpu, _member)
 
 int gpumon_counters_start(void);
@@ -91,8 +91,8 @@ size_t gpumon_counters_bytes(const struct gpumon_counters *counters);
 void gpumon_counters_raise_slow(local64_t *extreme, u64 value);
 
 /*
- * A highest value so far. Read without READ_ONCE(), with which the compiler would not compare it where it
- * lies: a reset that comes in between makes no difference.
+ * The highest value so far. Read without READ_ONCE(), with which the compiler would load it before
+ * the comparison; a reset that comes in between makes no difference.
  */
 static __always_inline u64 gpumon_counters_extreme(const local64_t *extreme)
 {
@@ -100,14 +100,14 @@ static __always_inline u64 gpumon_counters_extreme(const local64_t *extreme)
 	return data_race(*(const u64 *)extreme);
 }
 
-/* Keep the highest value; for the lowest one pass its complement. Preemption off. */
+/* Keep the highest value; for the lowest value pass the complement. Preemption off. */
 static __always_inline void gpumon_counters_raise(local64_t *extreme, u64 value)
 {
 	if (unlikely(value > gpumon_counters_extreme(extreme)))
 		gpumon_counters_raise_slow(extreme, value);
 }
 
-/* Counters of an object that each CPU has for itself, and with the extremes all that it has. */
+/* Counters of an object in a CPU's copy; with the extremes, all words of an object there. */
 static inline u32 gpumon_counters_own_sums(const struct gpumon_counters *counters)
 {
 	return counters->sums - counters->wide;

@@ -14,7 +14,7 @@
 
 static DEFINE_MUTEX(fault_lock);
 
-/* All under the lock; a reader of the parameters may see a value that is changing. */
+/* The lock protects all of these; a reader of the parameters may see a value that is changing. */
 static unsigned int fail_registration;
 static unsigned int fail_registrations = 1;
 static int fail_error = 12;

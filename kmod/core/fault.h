@@ -15,7 +15,7 @@
 #ifdef GPUMON_DEBUG
 int gpumon_fault(const char *what, const char *name);
 #else
-/* No function: its name would be in the debug information of every build. */
+/* A macro, because the name of a function would be in the debug information of every build. */
 #define gpumon_fault(what, name) 0
 #endif
 
@@ -29,10 +29,10 @@ int gpumon_fault(const char *what, const char *name);
  */
 #define GPUMON_REGISTER(what, name, call) (gpumon_fault(what, name) ?: (call))
 
-/* The same for one that returns a pointer, NULL where it fails. */
+/* GPUMON_REGISTER() of a call that returns a pointer, NULL on failure. */
 #define GPUMON_REGISTER_OR_NULL(what, name, call) (gpumon_fault(what, name) ? NULL : (call))
 
-/* The same for one that returns a pointer or ERR_PTR(). */
+/* GPUMON_REGISTER() of a call that returns a pointer or ERR_PTR(). */
 #define GPUMON_REGISTER_OR_ERR(what, name, call) (ERR_PTR(gpumon_fault(what, name)) ?: (call))
 
 #endif /* GPUMON_FAULT_H */

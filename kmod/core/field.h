@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Members of types that no public header has: a driver's private structures. Where they lie is
+ * Members of types that no public header has: a driver's private structures. Their offsets are
  * found at run time, see btf/btf.h.
  */
 #ifndef GPUMON_FIELD_H
@@ -101,8 +101,8 @@ static __always_inline bool gpumon_field_read(const struct gpumon_field *field, 
 }
 
 /*
- * Value of a pointer, NULL if it is that or cannot be read. What it points to may be anything: it
- * is for another gpumon_field_read(), or to be compared.
+ * Value of a pointer; NULL also if it cannot be read. It may point to anything: it is for another
+ * gpumon_field_read(), or to be compared.
  */
 static __always_inline void *gpumon_field_pointer(const struct gpumon_field *field,
 						  const void *object)
@@ -113,8 +113,8 @@ static __always_inline void *gpumon_field_pointer(const struct gpumon_field *fie
 }
 
 /*
- * Where in an object a field lies, which may be a struct or an array; NULL if that is unknown or
- * there is no object. Nothing is read.
+ * Address of a field in an object; the field may be a struct or an array. NULL if its offset is
+ * unknown or there is no object. Nothing is read.
  */
 static __always_inline void *gpumon_field_address(const struct gpumon_field *field,
 						  const void *object)
@@ -125,8 +125,8 @@ static __always_inline void *gpumon_field_address(const struct gpumon_field *fie
 }
 
 /*
- * Value of a field, 0 if it is unknown on this machine. False if it is known and cannot be read:
- * the object is none.
+ * Value of a field, 0 if its offset is unknown on this machine. Returns false if it is known and
+ * cannot be read: then @object is no such object.
  */
 static __always_inline bool gpumon_field_get(const struct gpumon_field *field, const void *object,
 					     u64 *value)
@@ -135,16 +135,16 @@ static __always_inline bool gpumon_field_get(const struct gpumon_field *field, c
 	return gpumon_field_read(field, object, value) || !gpumon_field_known(field);
 }
 
-/* In the words of an event: not known. */
+/* Word of an event that is not known. */
 #define GPUMON_WORD_UNKNOWN (~0ULL)
 
-/* A value that depends on a field, as a word of an event. */
+/* Word of an event for a value that depends on a field. */
 static inline u64 gpumon_field_word(const struct gpumon_field *field, u64 value)
 {
 	return gpumon_field_known(field) ? value : GPUMON_WORD_UNKNOWN;
 }
 
-/* A field itself, as a word of an event. */
+/* Word of an event for a field. */
 static inline u64 gpumon_field_read_word(const struct gpumon_field *field, const void *object)
 {
 	u64 value;

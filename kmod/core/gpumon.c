@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The per-CPU anchor; events that are not recorded, and the first one after a while without any. */
+/*
+ * The per-CPU anchor; events that are not recorded, and the first event after a while without any.
+ */
 #include <linux/cpumask.h>
 
 #include "gpumon.h"
 #include "memory.h"
 
-/* Until a CPU has its memory, see counters.c. */
+/* A CPU is turned away until it has its memory, see counters.c. */
 DEFINE_PER_CPU(struct gpumon_cpu, gpumon_cpu) = { .active = GPUMON_CPU_TURNED_AWAY };
 
 static bool cpu_awoke;
 
-/* gpumon_probe_enter() finds an event that is not the usual one. False: it was counted as dropped. */
+/*
+ * gpumon_probe_enter() where the CPU is asleep, has no memory, or a probe runs already. Returns
+ * false if the event was counted as dropped.
+ */
 noinline bool gpumon_probe_awakes(struct gpumon_event_context *ctx)
 {
 	local64_t *dropped = ctx->probe + GPUMON_PROBE_DROPPED;
@@ -34,7 +39,7 @@ noinline bool gpumon_probe_awakes(struct gpumon_event_context *ctx)
 /**
  * gpumon_cpus_sleep - let the next event of each CPU call gpumon_memory_ask()
  *
- * That of a job's fast path does not, but the first one of a scheduler that is not remembered does.
+ * The fast path of a job does not look, but the first event of a scheduler that is not remembered does.
  *
  * Context: any.
  */
@@ -43,7 +48,7 @@ void gpumon_cpus_sleep(void)
 	int cpu;
 
 	WRITE_ONCE(cpu_awoke, false);
-	/* A probe that begins at this moment overwrites it: that CPU is awake then. */
+	/* A probe that begins at this moment overwrites the mark: then the CPU is awake. */
 	for_each_possible_cpu(cpu)
 		cmpxchg(&per_cpu(gpumon_cpu, cpu).active, 0, GPUMON_CPU_ASLEEP);
 }

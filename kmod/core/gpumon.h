@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every part of the module shares: the per-CPU anchor that probes start
- * from, the limits, and the entry and exit of a probe.
+ * Shared by all parts of the module: the per-CPU anchor that probes start from, the limits, and the
+ * entry and exit of a probe.
  */
 #ifndef GPUMON_H
 #define GPUMON_H
@@ -15,7 +15,7 @@
 
 /* Table slots are numbered from 0, this is "no slot". */
 #define GPUMON_NONE (~0U)
-/* Nor is this: the slot is unknown because an argument cannot be read. */
+/* Not a slot either: it is unknown because an argument cannot be read. */
 #define GPUMON_UNREADABLE (GPUMON_NONE - 1)
 
 /**
@@ -55,7 +55,7 @@ enum {
  * struct gpumon_cpu_scheduler - a scheduler that a CPU remembers
  * @scheduler: its address
  * @words: this CPU's counters of its ring
- * @generation: gpumon_scheduler_generation then
+ * @generation: gpumon_scheduler_generation when it was looked up
  * @place: its ring and slot, see drivers/drm_sched/job.h
  */
 struct gpumon_cpu_scheduler {
@@ -76,7 +76,7 @@ struct gpumon_cpu_scheduler {
  * @processes: counters of the processes, see common/process.h
  * @task: the task that asked last for its process's slot
  * @task_start_ns: when it started, distinguishes two users of a task_struct
- * @task_process: that slot
+ * @task_process: slot of the process of @task
  * @schedulers: schedulers that jobs were last queued to
  * @schedulers_next: which of them gives way to another one
  */
@@ -116,7 +116,7 @@ bool gpumon_probe_awakes(struct gpumon_event_context *ctx);
 void gpumon_cpus_sleep(void);
 bool gpumon_cpus_slept(void);
 
-/* Tells task, softirq, hard interrupt and NMI apart in few instructions. */
+/* Level of task, softirq, hard interrupt or NMI, in few instructions. */
 static __always_inline unsigned long gpumon_context_level(void)
 {
 	return (preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) | 1;
@@ -187,9 +187,9 @@ static __always_inline void gpumon_probe_leave(struct gpumon_event_context *ctx)
 /**
  * gpumon_leaf_enter - begin of the short way through a tracepoint's body
  *
- * For what calls nothing at all, so that nothing can come on top of it in the
- * same context, and no guard is needed. What is not the usual case leaves again
- * before it counts anything, and goes the long way, through gpumon_probe_enter().
+ * For a body that calls nothing at all, so that no probe can come on top of it in the same context,
+ * and no guard is needed. If a case is not the usual one, the body leaves again before it counts
+ * anything, and goes the long way through gpumon_probe_enter().
  *
  * Context: any. Preemption is off afterwards; gpumon_leaf_leave() must follow.
  * Return: this CPU's memory. For one or two words of it raw_cpu_read() is shorter.

@@ -20,13 +20,16 @@
 #define GPUMON_HISTOGRAM_BUCKETS(bits) \
 	(((bits)-GPUMON_HISTOGRAM_SUB_BITS + 1) * GPUMON_HISTOGRAM_SUB)
 
-/* Bucket of a value; the last one of a histogram holds all that is above, too. */
+/* Bucket of a value; the last bucket of a histogram also takes all values above it. */
 static __always_inline unsigned int gpumon_histogram_index(u64 value)
 {
 	/* The set bit makes small values fall into the linear part without a branch. */
 	unsigned int power = 63 ^ __builtin_clzll(value | GPUMON_HISTOGRAM_SUB), shift;
 
-	/* ^ in place of -: one instruction. The compiler does not see then that the shift is in range. */
+	/*
+	 * "^" in place of "-" takes one instruction, but does not show the compiler that the shift
+	 * is in range.
+	 */
 	if (power < GPUMON_HISTOGRAM_SUB_BITS)
 		__builtin_unreachable();
 	shift = power - GPUMON_HISTOGRAM_SUB_BITS;

@@ -16,7 +16,7 @@ static inline u64 gpumon_key_text(const char *text)
 	return hash;
 }
 
-/* Key of a row that is known by two numbers: neither 0 nor GPUMON_TABLE_RECYCLING. */
+/* Key of a row that has two numbers; neither 0 nor GPUMON_TABLE_RECYCLING. */
 static __always_inline u64 gpumon_key_mix(u64 one, u64 other)
 {
 	/* Small numbers differ in their low bits, which the result does not have. */
@@ -24,9 +24,9 @@ static __always_inline u64 gpumon_key_mix(u64 one, u64 other)
 }
 
 /*
- * Where a key belongs in a table: the low bits of this. Keys may be the addresses of objects of one
- * size. They lie at a stride, and products of such numbers crowd in some places: half of the bits
- * are mixed with the others in between.
+ * Hash of a key; its low bits are the number of the key's home slot. Keys may be the addresses of
+ * objects of one size. They lie at a stride, and products of such numbers crowd in some places: so
+ * half of the bits are mixed with the others in between.
  */
 static __always_inline u32 gpumon_key_spread(u64 key)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Allocation of tables; and from a probe that has used up what was kept ready to the task that allocates
- * more.
+ * Allocation of tables; and the way from a probe that has used up memory kept ready to the task
+ * that allocates more.
  */
 #include <linux/irq_work.h>
 #include <linux/log2.h>
@@ -46,7 +46,9 @@ static DECLARE_WORK(memory_work, supply_work);
 
 static void schedule_supply(struct irq_work *unused)
 {
-	/* What is kept ready may be gone before an ordinary task has its turn. */
+	/*
+	 * On an ordinary workqueue the task could come after all memory that is kept ready is used.
+	 */
 	queue_work(system_highpri_wq, &memory_work);
 }
 

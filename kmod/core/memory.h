@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an allocation really takes, since the allocator rounds up by as much as half of it; and how a
- * probe, which must not allocate, asks for memory.
+ * How much memory an allocation holds, since the allocator rounds up by as much as a half; and how
+ * a probe, which must not allocate, asks for memory.
  */
 #ifndef GPUMON_MEMORY_H
 #define GPUMON_MEMORY_H

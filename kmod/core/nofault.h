@@ -9,15 +9,19 @@
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
-/* Elsewhere there is no inline way or no cheap test of the address: the kernel's function. */
+/*
+ * On other architectures there is no inline way or no cheap test of the address: the kernel's
+ * function is called.
+ */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_KMSAN)
 #define GPUMON_INLINE_NOFAULT
 #endif
 
 #ifdef GPUMON_INLINE_NOFAULT
 /*
- * The kernel reports the trap of an address that is not canonical, and does not survive that of the
- * vsyscall page. Both lie outside of this range, and so does user space.
+ * Range of addresses that may be read. The kernel reports the trap of an address that is not
+ * canonical, and does not survive that of the vsyscall page. Both lie outside of this range, and so
+ * does user space.
  */
 static __always_inline bool gpumon_nofault_allowed(const void *from)
 {

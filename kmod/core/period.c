@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which period it is. */
+/* The number and the begin of the period that runs. */
 #include <linux/ktime.h>
 #include <linux/lockdep.h>
 

@@ -19,7 +19,7 @@ struct gpumon_period {
 };
 
 extern struct gpumon_period gpumon_period;
-/* For reading, closing, recycling and freeing counters and tables. */
+/* Serialises reading, closing, recycling and freeing of counters and tables. */
 extern struct mutex gpumon_period_lock;
 
 void gpumon_period_start(void);

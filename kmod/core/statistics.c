@@ -12,7 +12,7 @@
 
 #define DEFAULT_BITS 42
 
-/* The longest row of all tables, for readers' buffers. */
+/* Words and columns of the longest row of all tables, for readers' buffers. */
 static u32 most_words, most_columns;
 
 static bool column_has_max(const struct gpumon_column *column)
@@ -168,7 +168,7 @@ static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
 	if (slot == GPUMON_NONE)
 		return slot;
 	row = &statistics->rows[slot];
-	/* Two CPUs that learn it at once write the same. */
+	/* Two CPUs that learn a row at once write the same. */
 	if (!smp_load_acquire(&row->ready)) {
 		for (i = 0; i < GPUMON_LABELS; i++)
 			strscpy(row->label[i], label[i] ?: "", GPUMON_LABEL_LEN);
@@ -344,7 +344,7 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 	const struct gpumon_bounds *bounds = statistics->bounds + first;
 	u32 i, max;
 
-	/* Pairs with row_learn(): the labels are there. */
+	/* Pairs with row_learn(): the labels are complete. */
 	if (!smp_load_acquire(&statistics->rows[row].ready))
 		return false;
 	gpumon_counters_read(&statistics->counters, row, closed, view->words);
@@ -353,7 +353,8 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 			continue;
 		view->level[i] = closed ? bounds[i].end : atomic64_read(&gauges[i].now);
 		/*
-		 * The level at the begin of the period may be its highest: only rises are recorded.
+		 * The level at the begin of the period may be its highest: probes record only
+		 * rises.
 		 */
 		max = statistics->places[i].extreme;
 		view->words[max] = max3((s64)view->words[max], view->level[i],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Statistics that are described by a table: rows, each known by its labels, of
- * counters, gauges and histograms. A driver says what its columns are and
- * counts into them; debugfs, netlink and so userspace follow the description.
+ * Tables of statistics that describe themselves: rows, each with labels, of counters, gauges and
+ * histograms. A driver lists its columns and counts into them; debugfs, netlink and so userspace
+ * follow the description.
  */
 #ifndef GPUMON_STATISTICS_H
 #define GPUMON_STATISTICS_H
@@ -22,7 +22,7 @@ struct gpumon_group;
 #define GPUMON_LABELS	 3
 #define GPUMON_LABEL_LEN 32
 
-/* Key and row of what has no row of its own; gpumon_row_learn() never fails for it. */
+/* Key and row of all keys without a row of their own; gpumon_row_learn() never fails for it. */
 #define GPUMON_ROW_OTHER      1
 #define GPUMON_ROW_OTHER_SLOT 0
 
@@ -53,7 +53,7 @@ struct gpumon_column {
 	bool (*known)(const struct gpumon_group *group, u32 row);
 };
 
-/* Columns, followed by what else there is to say. */
+/* Columns, followed by further initialisers. */
 #define GPUMON_COUNTER(_name, ...) \
 	{ .name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, ##__VA_ARGS__ }
 #define GPUMON_GAUGE(_name, ...) \
@@ -174,7 +174,7 @@ void gpumon_statistics_supply(struct gpumon_statistics *statistics);
 void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics);
 void gpumon_row_release(struct gpumon_statistics *statistics, u32 row);
 
-/* Readers: gpumon_period_lock held. */
+/* For readers, with gpumon_period_lock held. */
 struct gpumon_row_view *gpumon_row_view_alloc(void);
 bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool closed,
 		     struct gpumon_row_view *view);
@@ -183,7 +183,7 @@ void gpumon_row_distribution(const struct gpumon_statistics *statistics, u32 col
 			     const struct gpumon_row_view *view,
 			     struct gpumon_distribution *distribution);
 
-/* Probes, on the slow path: the first event of a row. */
+/* For probes at the first event of a row. */
 u32 gpumon_row_learn(struct gpumon_statistics *statistics, u64 key, const char *label0,
 		     const char *label1, const char *label2);
 u32 gpumon_row_learn_number(struct gpumon_statistics *statistics, u64 key, const char *label0,
@@ -203,7 +203,7 @@ static __always_inline u32 gpumon_row_find(const struct gpumon_statistics *stati
 				 key, GPUMON_TABLE_WAYS);
 }
 
-/* This CPU's words of a row, the first of them by column. Preemption off. */
+/* This CPU's words of a row; the first of them are by column. Preemption off. */
 static __always_inline local64_t *gpumon_row_words(const struct gpumon_statistics *statistics,
 						   u32 row)
 {
@@ -239,7 +239,7 @@ static __always_inline bool gpumon_row_begin(struct gpumon_event_context *ctx,
 	return true;
 }
 
-/* gpumon_row_begin() where no other column follows. */
+/* gpumon_row_begin() of an event that is counted in one column only. */
 static __always_inline bool gpumon_row_count(struct gpumon_event_context *ctx,
 					     const struct gpumon_statistics *statistics, u32 row,
 					     unsigned int column)
@@ -274,7 +274,10 @@ static __always_inline void gpumon_row_observe(struct gpumon_statistics *statist
 	gpumon_counters_raise(&words[place->own_extreme + 1], ~value);
 }
 
-/* A gauge has risen to a level. Also where no probe runs, on a CPU that has no copy. */
+/*
+ * Records the level that a gauge has risen to. Also called where no probe runs, on a CPU that has
+ * no copy.
+ */
 static __always_inline void gpumon_row_raise(const struct gpumon_statistics *statistics, u32 row,
 					     unsigned int column, s64 level)
 {

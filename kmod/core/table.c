@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The parts of the lock-free table that no hot path needs inline. */
+/* The lock-free table: functions that no hot path needs inline. */
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -67,8 +67,9 @@ u32 gpumon_table_used(const struct gpumon_table *table)
 }
 
 /**
- * gpumon_table_claim - slot of a key, a new one if it has none
+ * gpumon_table_claim_from - slot of a key, a new one if it has none
  * @table: table
+ * @home: the key's home slot
  * @key: key without order, not 0
  * @created: set to whether the slot is new
  *
@@ -77,14 +78,13 @@ u32 gpumon_table_used(const struct gpumon_table *table)
  * Context: any, takes no lock.
  * Return: number of the slot, GPUMON_NONE if there is no room.
  */
-u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created)
+u32 gpumon_table_claim_from(struct gpumon_table *table, u32 home, u64 key, bool *created)
 {
-	u32 home = gpumon_table_home(table, key);
 	u32 slot, first;
 	u64 old;
 
 	*created = false;
-	/* With a constant the loop is unrolled. */
+	/* A constant lets the compiler unroll the loop. */
 	slot = likely(table->ways == GPUMON_TABLE_WAYS) ?
 		       gpumon_table_find(table, home, key, GPUMON_TABLE_WAYS) :
 		       gpumon_table_find(table, home, key, table->ways);

@@ -39,7 +39,7 @@ struct gpumon_table {
 int gpumon_table_init(struct gpumon_table *table, u32 slots, u32 ways);
 void gpumon_table_free(struct gpumon_table *table);
 u32 gpumon_table_used(const struct gpumon_table *table);
-u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created);
+u32 gpumon_table_claim_from(struct gpumon_table *table, u32 home, u64 key, bool *created);
 size_t gpumon_table_bytes(const struct gpumon_table *table);
 
 static __always_inline u32 gpumon_table_home(const struct gpumon_table *table, u64 key)
@@ -71,10 +71,16 @@ static __always_inline u32 gpumon_table_find(const struct gpumon_table *table, u
 	return GPUMON_NONE;
 }
 
+/* gpumon_table_claim_from() for a key whose home slot is not known yet. */
+static inline u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created)
+{
+	return gpumon_table_claim_from(table, gpumon_table_home(table, key), key, created);
+}
+
 /* Free a slot that the caller owns. */
 static __always_inline void gpumon_table_release(struct gpumon_table *table, u32 slot)
 {
-	/* The next owner of the slot writes its payload after this owner's last access. */
+	/* The next owner of the slot must write its payload after this owner's last access. */
 	smp_store_release(&table->keys[slot], 0);
 }
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Things that were seen to begin and whose end is waited for: objects that
- * live, requests under way, files that are open. What has no entry here was
- * begun before anybody looked, and its end must not be counted against a level.
+ * A table of objects whose beginning was seen and whose end is awaited: buffers that
+ * live, requests under way, files that are open. An object without an entry
+ * began before its group was attached, so its end must not be counted against a level.
  *
- * A large table begins with a quarter of its room. Half full, it gets another part as large as all
- * before.
+ * An entry is of a type of its own for each kind of object, which the kind's file defines with
+ * GPUMON_TRACKED_TYPE().
+ *
+ * A large table begins with a quarter of its room. When it is half full, it gets another part that is
+ * as large as all parts before. A key is in a later part only if its places in the parts before were
+ * taken when its object began.
  */
 #ifndef GPUMON_TRACK_H
 #define GPUMON_TRACK_H
@@ -13,28 +17,37 @@
 #include "table.h"
 
 /**
- * struct gpumon_tracked - a thing that has begun
- * @since: when; by gpumon_clock(), of vblank requests by CLOCK_MONOTONIC
- * @value: its size, or whatever its driver keeps
- * @owner: whose it is, or whatever its driver keeps
- * @row: row that it is counted in
- * @process: slot of the process that began it, GPUMON_NONE if there is none
+ * struct gpumon_tracked - room for an entry of any type: as many bytes in each table, so that a probe
+ * finds an entry with a shift
+ * @words: an entry of the table's type
  */
 struct gpumon_tracked {
-	u64 since;
-	u64 value;
-	u64 owner;
-	u32 row;
-	u32 process;
+	u64 words[4];
 };
 
+/* Entries of this type fit into a table. */
+#define GPUMON_TRACKED_TYPE(_type) static_assert(sizeof(_type) <= sizeof(struct gpumon_tracked))
+
 /**
- * struct gpumon_track - a bounded table of them, or a part of one
- * @capacity: how many fit, with all parts that there may be
- * @whole: it has one part, since places in @entries are known elsewhere
+ * struct gpumon_remembered - what an address was found to stand for, see gpumon_track_known()
+ * @what: never 0
+ * @identity: of the object, 0 while @what is being changed
+ */
+struct gpumon_remembered {
+	u64 what;
+	u64 identity;
+};
+GPUMON_TRACKED_TYPE(struct gpumon_remembered);
+
+/**
+ * struct gpumon_track - a bounded table of objects, or a part of one
+ * @capacity: how many objects fit into all parts that there may be
+ * @whole: the table has one part only, because others keep numbers of its slots
  * @table: the keys
- * @entries: their entries
+ * @entries: the entries, in the order of the keys
  * @more: the next part, NULL if there is none yet
+ * @spilled: in the second part only: how many keys are in this part or later ones, by their home slots
+ *           in the first part, which had no room for them
  */
 struct gpumon_track {
 	u32 capacity;
@@ -42,28 +55,53 @@ struct gpumon_track {
 	struct gpumon_table table;
 	struct gpumon_tracked *entries;
 	struct gpumon_track *more;
+	atomic_t *spilled;
 };
 
 int gpumon_track_init(struct gpumon_track *track);
 void gpumon_track_exit(struct gpumon_track *track);
 void gpumon_track_clear(struct gpumon_track *track);
 void gpumon_track_supply(struct gpumon_track *track);
-struct gpumon_tracked *gpumon_track_find_more(const struct gpumon_track *track, u64 key);
-struct gpumon_tracked *gpumon_track_begin(struct gpumon_track *track, u64 key, bool *known);
-void gpumon_track_end(struct gpumon_track *track, struct gpumon_tracked *entry);
-bool gpumon_track_take(struct gpumon_track *track, struct gpumon_tracked *entry, u64 key);
+void *gpumon_track_find_more(const struct gpumon_track *track, u64 key);
+void *gpumon_track_begin(struct gpumon_track *track, u64 key, bool *known);
+void gpumon_track_end(struct gpumon_track *track, const void *entry);
+bool gpumon_track_take(struct gpumon_track *track, const void *entry, u64 key);
 size_t gpumon_track_bytes(const struct gpumon_track *track);
 
 /**
- * gpumon_track_find - what is known of a thing
+ * gpumon_track_slot - number of an entry's slot
+ * @track: table of one part
+ * @entry: one of its entries
+ *
+ * Return: the number, for gpumon_track_at().
+ */
+static __always_inline unsigned long gpumon_track_slot(const struct gpumon_track *track,
+						       const void *entry)
+{
+	return (const struct gpumon_tracked *)entry - track->entries;
+}
+
+/**
+ * gpumon_track_at - entry of a slot
+ * @track: table of one part
+ * @slot: less than @track->table.slots
+ *
+ * Return: the entry, also if the slot is free.
+ */
+static __always_inline void *gpumon_track_at(const struct gpumon_track *track, u32 slot)
+{
+	return &track->entries[slot];
+}
+
+/**
+ * gpumon_track_find - entry of an object
  * @track: table
- * @key: what it is known by, not 0: an address (never followed), or its numbers mixed
+ * @key: key of the object, not 0: an address (never followed), or several numbers mixed
  *
  * Context: any, preemption off, takes no lock.
- * Return: its entry, NULL if its beginning was not seen.
+ * Return: the entry, of the table's type; NULL if the object's beginning was not seen.
  */
-static __always_inline struct gpumon_tracked *gpumon_track_find(const struct gpumon_track *track,
-								u64 key)
+static __always_inline void *gpumon_track_find(const struct gpumon_track *track, u64 key)
 {
 	u32 slot = gpumon_table_find(&track->table, gpumon_table_home(&track->table, key), key,
 				     GPUMON_TABLE_WAYS);
@@ -75,9 +113,9 @@ static __always_inline struct gpumon_tracked *gpumon_track_find(const struct gpu
 
 /**
  * gpumon_track_known - what an address was found to stand for
- * @track: table, only for gpumon_track_remember()
+ * @track: table of struct gpumon_remembered
  * @key: the address, not 0
- * @identity: what shows that it is the same object: another one may have its address by now
+ * @identity: shows that it is the same object: another one may have its address by now
  *
  * Context: any, preemption off, takes no lock.
  * Return: what gpumon_track_remember() was given, 0 if nothing is known.
@@ -85,14 +123,14 @@ static __always_inline struct gpumon_tracked *gpumon_track_find(const struct gpu
 static __always_inline u64 gpumon_track_known(const struct gpumon_track *track, u64 key,
 					      u64 identity)
 {
-	const struct gpumon_tracked *entry = gpumon_track_find(track, key);
+	const struct gpumon_remembered *known = gpumon_track_find(track, key);
 
-	if (unlikely(!entry))
+	if (unlikely(!known))
 		return 0;
-	/* Pairs with gpumon_track_forget(): what follows is not the previous key's. */
+	/* Pairs with gpumon_track_forget(): the reads below are not of the previous key's object. */
 	smp_rmb();
 	/* Pairs with gpumon_track_remember(). */
-	return likely(smp_load_acquire(&entry->owner) == identity) ? READ_ONCE(entry->value) : 0;
+	return likely(smp_load_acquire(&known->identity) == identity) ? READ_ONCE(known->what) : 0;
 }
 
 void gpumon_track_remember(struct gpumon_track *track, u64 key, u64 identity, u64 what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The parts of the module: the memory that each holds, and the period of what they count. */
+/* The parts of the module: the memory that each holds, and the end of a period for all of them. */
 #include <linux/kernel.h>
 #include <linux/lockdep.h>
 
@@ -9,7 +9,7 @@
 #include "core/period.h"
 #include "drivers/drm_sched/job.h"
 
-/* Memory that is there from load on; the groups' tables come with their drivers. */
+/* Parts that hold memory from load on; the groups' tables come with their drivers. */
 static const struct {
 	const char *name;
 	size_t (*bytes)(void);
@@ -20,9 +20,9 @@ static const struct {
 };
 
 /*
- * Name and bytes of a part of gpumon, by number: first what is there from load on, then the groups.
- * False behind the last. The event ring is none: it comes and goes. Both gpumon_probe_lock and
- * gpumon_period_lock are held.
+ * Name and bytes of a part of gpumon, by number: first the parts that hold memory from load on,
+ * then the groups. Returns false behind the last. The event ring is no part: it comes and goes.
+ * Both gpumon_probe_lock and gpumon_period_lock are held.
  */
 bool gpumon_account_part(unsigned int part, const char **name, size_t *bytes)
 {
@@ -43,7 +43,7 @@ bool gpumon_account_part(unsigned int part, const char **name, size_t *bytes)
 	return true;
 }
 
-/* Memory held for statistics, the event ring apart; both locks held. */
+/* Memory held for statistics, without the event ring; both locks held. */
 size_t gpumon_account_bytes(void)
 {
 	size_t bytes, sum = 0;
@@ -56,8 +56,8 @@ size_t gpumon_account_bytes(void)
 }
 
 /*
- * Ends the running period of everything that counts, begins the next; gpumon_period_lock held. With
- * -ENOMEM it goes on.
+ * Ends the running period of all counters and begins the next; gpumon_period_lock held. With
+ * -ENOMEM the period goes on.
  */
 int gpumon_account_close(void)
 {

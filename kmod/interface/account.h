@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of the module: the memory that each holds, and the period of what they count. */
+/* The parts of the module: the memory that each holds, and the end of a period for all of them. */
 #ifndef GPUMON_ACCOUNT_H
 #define GPUMON_ACCOUNT_H
 

@@ -42,7 +42,7 @@ static void show_module(struct seq_file *m)
 	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues\n");
 }
 
-/* As in the netlink specification. */
+/* Names of states, as in the netlink specification. */
 static const char *const state_names[] = {
 	[GPUMON_ATTACH_STATE_OFF] = "off",
 	[GPUMON_ATTACH_STATE_WAITING] = "waiting",
@@ -175,7 +175,7 @@ static void show_event_ring(struct seq_file *m)
 		   view.delivered, view.pending, view.dropped, view.memory_bytes);
 }
 
-/* Where members of private types lie. */
+/* Shows the offsets of members of private types. */
 static void show_layouts(struct seq_file *m)
 {
 	const struct gpumon_group *group;
@@ -208,7 +208,7 @@ static int show_stats(struct seq_file *m)
 		return -ENOMEM;
 	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
-	/* First what does not work, and why. */
+	/* The first lines say what does not work, and why. */
 	show_groups(m);
 	show_probes(m);
 	show_module(m);
@@ -224,9 +224,9 @@ static int show_stats(struct seq_file *m)
 }
 
 /*
- * A file of text. A seq_file whose buffer is too small starts over with twice the size, until all
- * fits: with many rings that costs several times as much. So it begins with the size of the last
- * text, and some more.
+ * Opens a file of text. A seq_file whose buffer is too small starts over with twice the size, until
+ * all fits: with many rings that costs several times as much. So it begins with the size of the
+ * last text, and some more.
  */
 struct text {
 	const char *name;
@@ -287,7 +287,7 @@ void gpumon_debugfs_init(void)
 	directory = GPUMON_REGISTER_OR_ERR("debugfs_create_dir", NULL,
 					   debugfs_create_dir("gpumon", NULL));
 	ret = PTR_ERR_OR_ZERO(directory);
-	/* Not built in, or switched off with debugfs=: no warning. */
+	/* debugfs is not built in, or switched off with debugfs=: no warning. */
 	if (ret == -ENODEV || ret == -EPERM)
 		return;
 	for (i = 0; i < ARRAY_SIZE(texts) && !ret; i++)
@@ -296,7 +296,7 @@ void gpumon_debugfs_init(void)
 		ret = make_file("events", NULL, &gpumon_event_ring_fops);
 	if (!ret)
 		return;
-	/* All of them or none: a part could be mistaken for the whole. */
+	/* All files are made or none: a part could be mistaken for the whole. */
 	gpumon_debugfs_exit();
 	pr_warn("no files in debugfs, error %d: statistics are in netlink (gpumon-user stat), for trace load gpumon again\n",
 		ret);

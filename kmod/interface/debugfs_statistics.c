@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* debugfs: the tables that describe themselves, and how numbers and histograms are written. */
+/* debugfs: the tables of statistics, and how numbers and histograms are written. */
 #include <linux/ctype.h>
 #include <linux/mm.h>
 #include <linux/seq_file.h>
@@ -9,7 +9,7 @@
 #include "core/statistics.h"
 #include "debugfs.h"
 
-/* A name as one column, whatever is in it; "" is "-". */
+/* Writes a name as one column, whatever characters it has; "" as "-". */
 void gpumon_debugfs_show_name(struct seq_file *m, const char *name)
 {
 	if (!*name)
@@ -18,7 +18,7 @@ void gpumon_debugfs_show_name(struct seq_file *m, const char *name)
 		seq_putc(m, isgraph(*name) ? *name : '_');
 }
 
-/* A number with a blank before it, "-" if it is not known. */
+/* Writes a blank and a number, or "-" if it is not known. */
 void gpumon_debugfs_show_u64(struct seq_file *m, u64 value, bool known)
 {
 	if (known)
@@ -27,7 +27,7 @@ void gpumon_debugfs_show_u64(struct seq_file *m, u64 value, bool known)
 		seq_puts(m, " -");
 }
 
-/* The columns p50 and p99 of a histogram. */
+/* Writes the columns p50 and p99 of a histogram. */
 static void show_percentiles(struct seq_file *m, const u64 *bucket, unsigned int buckets,
 			     const struct gpumon_distribution *d, bool known)
 {
@@ -41,7 +41,7 @@ static void show_percentiles(struct seq_file *m, const u64 *bucket, unsigned int
 					known && d->count);
 }
 
-/* A histogram, behind what it is of: those of its buckets that have values, in rising order. */
+/* Writes a histogram, after its labels: the buckets that have values, in rising order. */
 static void show_histogram(struct seq_file *m, const char *name, const u64 *bucket,
 			   unsigned int buckets, const struct gpumon_distribution *d)
 {
@@ -141,7 +141,7 @@ static void show_table(struct seq_file *m, const struct gpumon_group *group,
 	}
 }
 
-/* A section for each table of each group; gpumon_probe_lock and gpumon_period_lock held. */
+/* Writes a section for each table of each group; gpumon_probe_lock and gpumon_period_lock held. */
 void gpumon_debugfs_show_statistics(struct seq_file *m, struct gpumon_row_view *view)
 {
 	const struct gpumon_group *group;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic netlink: the interface that programs use. Its description is
- * Documentation/netlink/specs/gpumon.yaml, which the policies and operations
- * here are held against by tests/style/netlink-spec.py.
+ * Generic netlink: the interface that programs use. Documentation/netlink/specs/gpumon.yaml
+ * describes it; tests/style/netlink-spec.py compares the policies and operations here with it.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -255,8 +254,8 @@ static int group_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int ret;
 
 	/*
-	 * The policy is that of a request for one group. Not refused in start(), which has no
-	 * extack to say why on 6.1.
+	 * The policy is that of a request for one group, and allows this attribute. It is not
+	 * refused in start(), which has no extack to say why on 6.1.
 	 */
 	if (name) {
 		NL_SET_ERR_MSG_ATTR(cb->extack, name,
@@ -344,7 +343,7 @@ static int fill_period(struct sk_buff *skb, void *unused)
 
 static int reset_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	/* Before the period ends: a request that is refused must not change it. */
+	/* Checked before the period ends: a request that is refused must not change it. */
 	struct sk_buff *answer = reply_new(info, NLMSG_GOODSIZE);
 	int ret;
 
@@ -386,7 +385,7 @@ static const struct genl_ops gpumon_ops[] = {
 };
 /* clang-format on */
 
-/* admin-perm of the operations does not cover the groups. */
+/* admin-perm of the operations does not cover the multicast groups. */
 static const struct genl_multicast_group gpumon_mcgrps[] = {
 	{ .name = GPUMON_MCGRP_ALERTS, .flags = GENL_MCAST_CAP_NET_ADMIN },
 };
@@ -396,7 +395,10 @@ struct genl_family gpumon_family __ro_after_init = {
 	.version = GPUMON_FAMILY_VERSION,
 	.module = THIS_MODULE,
 	.netnsok = false,
-	/* Without it, a command that waits for probes to end stalls those of all other families. */
+	/*
+	 * Without parallel_ops, a command that waits for probes to end stalls those of all other
+	 * families.
+	 */
 	.parallel_ops = true,
 	.ops = gpumon_ops,
 	.n_ops = ARRAY_SIZE(gpumon_ops),

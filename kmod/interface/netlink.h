@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the generic netlink interface share. */
+/* Interface between the files of generic netlink. */
 #ifndef GPUMON_NETLINK_INTERNAL_H
 #define GPUMON_NETLINK_INTERNAL_H
 
@@ -7,7 +7,7 @@
 
 #include "uapi/gpumon_netlink.h"
 
-/* With -ENOMEM: nothing was changed. */
+/* Text of the extack with -ENOMEM; nothing was changed. */
 #define GPUMON_NO_MEMORY "no memory for the answer, ask again"
 
 struct gpumon_alert;
@@ -53,7 +53,7 @@ static inline struct gpumon_netlink_dump *gpumon_netlink_dump(struct netlink_cal
 	return (struct gpumon_netlink_dump *)cb->ctx;
 }
 
-/* What a dump returns: as long as something was written, a full buffer only means more to come. */
+/* Result of a dump: as long as something was written, a full buffer only means more to come. */
 static inline int gpumon_netlink_dump_end(const struct sk_buff *skb, int ret)
 {
 	if (ret && !(ret == -EMSGSIZE && skb->len))
@@ -61,7 +61,7 @@ static inline int gpumon_netlink_dump_end(const struct sk_buff *skb, int ret)
 	return skb->len;
 }
 
-/* One message of a dump, whole or not at all; @put writes what it has. */
+/* Writes one message of a dump, whole or not at all; @put writes its attributes. */
 #define GPUMON_NETLINK_DUMP(skb, cb, command, put)				\
 	({									\
 		void *__header = gpumon_netlink_dump_begin(skb, cb, command);	\

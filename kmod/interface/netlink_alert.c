@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Generic netlink: alerts as they come, and the last ones on request. */
+/* Generic netlink: new alerts to listeners, kept ones on request. */
 #include <net/genetlink.h>
 
 #include "common/alert.h"
@@ -37,7 +37,7 @@ bool gpumon_netlink_alert_send(const struct gpumon_alert *alert)
 	/* Requests are only taken from the initial network namespace, alerts only sent there. */
 	if (!genl_has_listeners(&gpumon_family, &init_net, 0))
 		return true;
-	/* The kernel's fail-nth does not reach a worker. */
+	/* A worker is not reached by the kernel's fail-nth: GPUMON_REGISTER() makes this fail. */
 	skb = GPUMON_REGISTER_OR_NULL("genlmsg_new", NULL,
 				      genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL));
 	if (!skb)

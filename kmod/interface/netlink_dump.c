@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Generic netlink: the dumps of tables, each in as many messages as it takes. */
+/* Generic netlink: dumps of tables, in any number of messages. */
 #include <linux/mm.h>
 #include <net/genetlink.h>
 
@@ -10,7 +10,9 @@
 #include "core/period.h"
 #include "netlink.h"
 
-/* Which period is asked for, by number; -ESTALE if it is not kept. gpumon_period_lock held. */
+/*
+ * Finds the period that is asked for by number; -ESTALE if it is not kept. gpumon_period_lock held.
+ */
 int gpumon_netlink_period(const struct nlattr *attr, bool *closed, struct netlink_ext_ack *extack)
 {
 	*closed = false;
@@ -25,8 +27,8 @@ int gpumon_netlink_period(const struct nlattr *attr, bool *closed, struct netlin
 }
 
 /*
- * Header of one message of a dump, NULL if there is no room; marked if the seq of @cb changed since
- * the last one.
+ * Begins a message of a dump, returns NULL if there is no room. The message is marked if the seq of
+ * @cb changed since the last one.
  */
 void *gpumon_netlink_dump_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 {
@@ -68,7 +70,10 @@ int gpumon_netlink_put_buckets(struct sk_buff *skb, int type, const u64 *bucket,
 	return 0;
 }
 
-/* Jobs are always sent, the others if a probe counts them. gpumon_probe_lock held. */
+/*
+ * Is a count of processes sent? Jobs always are, the others if a probe counts them.
+ * gpumon_probe_lock held.
+ */
 int gpumon_netlink_put_process_words(struct sk_buff *skb, const u64 *words)
 {
 	static const u8 attr[GPUMON_PROCESS_WORDS] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Generic netlink: the tables that describe themselves, and the layouts they depend on. */
+/* Generic netlink: the tables of statistics, and the layouts that they depend on. */
 #include <linux/mm.h>
 #include <net/genetlink.h>
 
@@ -8,7 +8,7 @@
 #include "core/statistics.h"
 #include "netlink.h"
 
-/* A row with many columns, or a histogram with every bucket in use. */
+/* Room for a row with many columns, or a histogram with every bucket in use. */
 #define ROW_BYTES (GPUMON_HISTOGRAM_BUCKETS(42) * 48 + 1024)
 
 static int put_labels(struct sk_buff *skb, const struct gpumon_statistics *statistics, u32 row)
@@ -166,7 +166,7 @@ static int dump_table(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-/* Rises when a row of any table comes or a period ends. */
+/* Number that rises when any table gets a row or a period ends. */
 static unsigned int statistics_generation(void)
 {
 	const struct gpumon_group *group;

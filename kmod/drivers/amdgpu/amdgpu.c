@@ -22,7 +22,7 @@ struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELD_COUNT] = {
 };
 
 static struct gpumon_probe amdgpu_probes[] = {
-	/* Beginning of a thing first: the order in which they are detached. */
+	/* In the order in which they are detached: the beginning of an object before its end. */
 	TRACEPOINT("amdgpu_bo_create", AMDGPU_ROLE_BO_CREATE, gpumon_amdgpu_bo_create,
 		   "*amdgpu_bo", .process_words = BIT(GPUMON_PROCESS_ALLOCATED_BYTES),
 		   .process_needs = AMDGPU_FIELD(BO_SIZE)),

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Group amdgpu: what devices are known by in keys. */
+/* Group amdgpu: hashes of device names, for keys. */
 #include "internal.h"
 
-/* The hash of the name of each; the address of the name is its identity. */
+/*
+ * Hash of each device's name, by the address of the device. The address of the name is its
+ * identity.
+ */
 struct gpumon_track gpumon_amdgpu_devices = {
 	.capacity = 64,
 };
 
-/* gpumon_amdgpu_device_hash() of a device that is new, or has another name. */
+/* gpumon_amdgpu_device_hash() of a device that is new or has another name. */
 noinline u64 gpumon_amdgpu_device_learn(const struct device *dev, const char *name)
 {
 	char text[GPUMON_LABEL_LEN];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group amdgpu: what goes wrong. The driver has no tracepoint for faults of the
- * GPU's address spaces, nor for resets: these are kprobes on functions that
- * are not static and that every fault or reset of their kind goes through.
+ * Group amdgpu: faults and resets. The driver has no tracepoint for faults of the GPU's address
+ * spaces, nor for resets: these are kprobes on functions that are not static and that every fault
+ * or reset of their kind goes through.
  */
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
@@ -74,7 +74,7 @@ GPUMON_KPROBE_BODY(gpumon_amdgpu_fault_retry)
 	vm_fault_count(ctx, regs, FAULT_RETRIES);
 }
 
-static noinline void alert_reset(u64 now, const struct device *dev, u64 elapsed, int error)
+static noinline void reset_alert(u64 now, const struct device *dev, u64 elapsed, int error)
 {
 	char device[GPUMON_LABEL_LEN], message[64];
 
@@ -98,8 +98,8 @@ GPUMON_KRETPROBE_BODY(gpumon_amdgpu_recover_end)
 	int error = regs_return_value(regs);
 	local64_t *words;
 
-	/* Also if no row is free. */
-	alert_reset(now, dev, elapsed, error);
+	/* Raised also if no row is free. */
+	reset_alert(now, dev, elapsed, error);
 	if (!gpumon_row_begin(ctx, &gpumon_amdgpu_resets, row, RESET_RESETS, &words))
 		return;
 	if (error)
@@ -116,7 +116,7 @@ GPUMON_KRETPROBE_BODY(gpumon_amdgpu_soft_recovery_end)
 	u32 row = gpumon_amdgpu_device_row(&gpumon_amdgpu_resets, dev);
 	local64_t *words;
 
-	/* A bool: only the low byte is the callee's. */
+	/* The result is a bool: the function has set its low byte only. */
 	if (gpumon_row_begin(ctx, &gpumon_amdgpu_resets, row, RESET_SOFT_RECOVERIES, &words) &&
 	    !(u8)regs_return_value(regs))
 		gpumon_row_add(words, RESET_SOFT_FAILED, 1);

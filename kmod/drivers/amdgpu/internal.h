@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of group amdgpu share: fields of the driver's types, devices, rings. */
+/* Shared by the files of group amdgpu: fields of the driver's types, devices, rings. */
 #ifndef GPUMON_AMDGPU_PRIV_H
 #define GPUMON_AMDGPU_PRIV_H
 
@@ -34,7 +34,7 @@ struct dma_fence;
 	X(VA_BO, "amdgpu_bo_va", "base.bo", sizeof(void *))            \
 	X(MAPPING_START, "amdgpu_bo_va_mapping", "start", 8)           \
 	X(MAPPING_LAST, "amdgpu_bo_va_mapping", "last", 8)             \
-	/* 8 bytes, 4 from 7.x on. */                                  \
+	/* It has 8 bytes, from 7.x on 4. */                                  \
 	X(MAPPING_FLAGS, "amdgpu_bo_va_mapping", "flags", 0)           \
 	X(JOB_IBS, "amdgpu_job", "num_ibs", 4)                         \
 	X(IB_LENGTH, "amdgpu_ib", "length_dw", 4)                      \
@@ -44,13 +44,13 @@ struct dma_fence;
 	X(IV_VMID, "amdgpu_iv_entry", "vmid", 4)                       \
 	X(RING_NAME, "amdgpu_ring", "name", 16)                        \
 	X(RING_ADEV, "amdgpu_ring", "adev", sizeof(void *))            \
-	/* One or the other: it moved from the ring's functions to the ring. */ \
+	/* A kernel has either: the hub moved from the ring's functions to the ring. */ \
 	X(RING_HUB, "amdgpu_ring", "vm_hub", 4)                        \
 	X(RING_FUNCS, "amdgpu_ring", "funcs", sizeof(void *))          \
 	X(FUNCS_HUB, "amdgpu_ring_funcs", "vmhub", 4)                  \
 	X(ADEV_DEV, "amdgpu_device", "dev", sizeof(void *))
 
-/* Members that are read where the headers have them. The driver may have been built with others. */
+/* Members that are read at the headers' offsets. The driver may have been built with others. */
 #define AMDGPU_BUILT_FIELDS(X)          \
 	X(drm_sched_job, sched)         \
 	X(drm_sched_job, s_fence)       \
@@ -72,7 +72,7 @@ enum {
 
 #define AMDGPU_FIELD(_name) (&gpumon_amdgpu_fields[AMDGPU_FIELD_##_name])
 
-/* What a probe is for; probes of one role are alternatives. */
+/* Purpose of a probe; probes of one role are alternatives. */
 enum gpumon_amdgpu_role {
 	AMDGPU_ROLE_BO_CREATE,
 	AMDGPU_ROLE_BO_MOVE,
@@ -91,7 +91,7 @@ enum gpumon_amdgpu_role {
 	AMDGPU_ROLE_SOFT_RECOVERY
 };
 
-/* In keys, instead of the hash of a device that is unknown. No device has this hash. */
+/* Stands in keys for the hash of an unknown device. No device has this hash. */
 #define AMDGPU_DEVICE_NONE 1ULL
 
 extern struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELD_COUNT];
@@ -157,7 +157,7 @@ static __always_inline u64 gpumon_amdgpu_device_hash(const struct device *dev)
 	return likely(hash) ? hash : gpumon_amdgpu_device_learn(dev, name);
 }
 
-/* Row of a device in a table that has one for each. */
+/* Row of a device in a table with one row for each device. */
 static __always_inline u32 gpumon_amdgpu_device_row(struct gpumon_statistics *statistics,
 						    const struct device *dev)
 {

@@ -2,9 +2,10 @@
 /*
  * Group amdgpu: interrupt vectors, by the client that sent them and its source.
  *
- * The tracepoint has no device. The function that fires it has one, so a kprobe on it leaves a note
- * for this CPU and context, which the tracepoint reads a few instructions later. A note of another
- * task is ignored: some of the driver's interrupt rings are handled by tasks, which may migrate.
+ * The tracepoint has no device. The function that fires it has one, so a kprobe on that function
+ * leaves a note for this CPU and context, which the tracepoint reads a few instructions later. A
+ * note of another task is ignored: some of the driver's interrupt rings are handled by tasks, which
+ * may migrate.
  */
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
@@ -24,13 +25,13 @@ struct gpumon_statistics gpumon_amdgpu_interrupts = {
 	.capacity = 512,
 };
 
-/* The task that dispatches interrupts here, and for which device. */
+/* A note: the task that dispatches interrupts on this CPU, and for which device. */
 struct note {
 	const struct task_struct *task;
 	const struct device *dev;
 };
 
-/* For task and interrupt context. */
+/* One note for task context, one for interrupts. */
 static DEFINE_PER_CPU(struct note[2], notes);
 
 static __always_inline struct note *note_here(bool task)
@@ -39,9 +40,9 @@ static __always_inline struct note *note_here(bool task)
 }
 
 /*
- * Names of clients and sources: include/soc15_ih_clientid.h, and
- * include/ivsrcid/ of drivers/gpu/drm/amd in Linux 6.12. Client 0 is all that there is
- * before Vega. A client or source that differs between generations has no name.
+ * Names of clients and sources: include/soc15_ih_clientid.h, and include/ivsrcid/ of
+ * drivers/gpu/drm/amd in Linux 6.12. Before Vega there is only client 0. A client or source that
+ * differs between generations has no name here.
  */
 static const struct interrupt_name {
 	u8 client;

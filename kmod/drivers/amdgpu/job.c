@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group amdgpu: jobs, per ring. A job is submitted in amdgpu_cs_ioctl and run
- * when the scheduler hands it to the ring: the time between the two is the
- * submission latency. What the kernel submits for itself (page tables, moves of
- * buffers) is run without having been submitted there.
+ * Group amdgpu: jobs, by ring. A job is submitted in amdgpu_cs_ioctl and run when the scheduler
+ * hands it to the ring: the time between the two is the submission latency. Jobs of the kernel
+ * itself (page tables, moves of buffers) are run without having been submitted there.
  *
- * A job is known by its finished fence: the address finds it, context and
- * sequence number have to be the same. So a job that is killed and never run
- * keeps its place only until the fence's memory is used again.
+ * A job is identified by its finished fence: the address finds it, context and sequence number have
+ * to be the same. So a job that is killed and never run keeps its place only until the fence's
+ * memory is used again.
  */
 #include <linux/dma-fence.h>
 #include <drm/gpu_scheduler.h>
@@ -54,17 +53,35 @@ struct gpumon_statistics gpumon_amdgpu_rings = {
 	.capacity = 128,
 };
 
-/* The row of the ring of each and 1; the addresses of its name and device are its identity. */
+/*
+ * Row of each scheduler's ring plus 1, by the address of the scheduler. The addresses of its name and
+ * device are its identity.
+ */
 struct gpumon_track gpumon_amdgpu_schedulers = {
 	.capacity = 256,
 };
 
-/* Entries: owner and value are context and sequence number of the finished fence. */
+/**
+ * struct tracked_job - a job that was submitted and not run yet
+ * @since: when it was submitted, gpumon_clock()
+ * @seqno: sequence number of its finished fence
+ * @context: context of its finished fence
+ * @row: row of its ring
+ */
+struct tracked_job {
+	u64 since;
+	u64 seqno;
+	u64 context;
+	u32 row;
+};
+GPUMON_TRACKED_TYPE(struct tracked_job);
+
+/* Jobs by the address of their drm_sched_fence. */
 struct gpumon_track gpumon_amdgpu_jobs = {
 	.capacity = 4096,
 };
 
-/* What is read of a job and of a fence, each at once. */
+/* Members of a job and of a fence that are read at once. */
 struct job_view {
 	const struct drm_gpu_scheduler *sched;
 	const struct drm_sched_fence *s_fence;
@@ -88,7 +105,10 @@ static __always_inline bool read_job(const struct amdgpu_job *job, struct job_vi
 	return gpumon_read_nofault(view, &sched_job->sched, sizeof(*view));
 }
 
-/* Not known, and false, if there is none or it cannot be read. */
+/*
+ * Reads a fence. If there is none or it cannot be read, returns false and sets both words to
+ * unknown.
+ */
 static __always_inline bool read_fence(const struct dma_fence *fence, struct fence_view *view)
 {
 	if (likely(gpumon_read_nofault(view, &fence->context, sizeof(*view))))
@@ -98,8 +118,8 @@ static __always_inline bool read_fence(const struct dma_fence *fence, struct fen
 }
 
 /*
- * May the name of a scheduler be read where the headers have it? Without BTF that shows with a job of
- * it, NULL if there is none at hand.
+ * May the name of a scheduler be read at the headers' offset? Without BTF a job of the scheduler
+ * shows it; @job: NULL if there is none at hand.
  */
 static bool scheduler_trusted(const struct drm_gpu_scheduler *sched, const struct job_view *job)
 {
@@ -135,7 +155,7 @@ static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched,
 	return row;
 }
 
-/* Row of a scheduler's ring; @job: one of it, NULL if there is none at hand. */
+/* Row of a scheduler's ring; @job: a job of the scheduler, NULL if there is none at hand. */
 static __always_inline u32 amdgpu_ring_of(const struct drm_gpu_scheduler *sched,
 				   const struct job_view *job)
 {
@@ -192,7 +212,7 @@ GPUMON_TRACEPOINT_BODY(3, gpumon_amdgpu_cs, struct amdgpu_cs_parser *, parser,
 GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_cs_ioctl, struct amdgpu_job *, job)
 {
 	u64 now = gpumon_clock();
-	struct gpumon_tracked *entry = NULL;
+	struct tracked_job *entry = NULL;
 	struct fence_view fence;
 	struct job_view view;
 	local64_t *words;
@@ -217,8 +237,8 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_cs_ioctl, struct amdgpu_job *, job)
 					   &known);
 	if (likely(entry)) {
 		entry->since = now;
-		entry->owner = fence.context;
-		entry->value = fence.seqno;
+		entry->context = fence.context;
+		entry->seqno = fence.seqno;
 		entry->row = row;
 	} else {
 		gpumon_row_add(words, RING_UNTRACKED, 1);
@@ -231,7 +251,7 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_cs_ioctl, struct amdgpu_job *, job)
 GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_run, struct amdgpu_job *, job)
 {
 	u64 now = gpumon_clock(), elapsed = GPUMON_WORD_UNKNOWN;
-	struct gpumon_tracked *entry = NULL;
+	struct tracked_job *entry = NULL;
 	struct fence_view fence;
 	struct job_view view;
 	local64_t *words;
@@ -241,7 +261,7 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_run, struct amdgpu_job *, job)
 		return;
 	if (likely(read_fence(&view.s_fence->finished, &fence)))
 		entry = gpumon_track_find(&gpumon_amdgpu_jobs, (unsigned long)view.s_fence);
-	if (likely(entry && entry->value == fence.seqno && entry->owner == fence.context)) {
+	if (likely(entry && entry->seqno == fence.seqno && entry->context == fence.context)) {
 		row = entry->row;
 		words = gpumon_row_words(&gpumon_amdgpu_rings, row);
 		gpumon_row_add(words, RING_RUNS, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group amdgpu: buffers. Created, by preferred domain; moved, by placement;
- * mapped into address spaces of the GPU, whose translations are flushed.
+ * Group amdgpu: buffers. They are created, by preferred domain; moved, by placement; and mapped
+ * into address spaces of the GPU, whose translations are flushed.
  */
 #include <linux/ktime.h>
 #include <drm/amdgpu_drm.h>
@@ -11,10 +11,10 @@
 #include "common/process.h"
 #include "internal.h"
 
-/* Mappings are in units of these, whatever the CPU's page size is. */
+/* Unit of mappings, whatever the CPU's page size is. */
 #define GPU_PAGE_SHIFT 12
 
-/* Instead of a placement: the buffer has none yet, or is being deleted. */
+/* Stands for a placement if the buffer has none yet, or is being deleted. */
 #define PLACEMENT_NONE (~0U)
 
 static bool visible_bytes_known(const struct gpumon_group *group, u32 row)
@@ -117,7 +117,7 @@ struct gpumon_statistics gpumon_amdgpu_flushes = {
 	.capacity = 1024,
 };
 
-/* NULL if it cannot be read. */
+/* Device of a buffer, NULL if it cannot be read. */
 static __always_inline const struct device *bo_device(const void *bo)
 {
 	const struct drm_device *drm =
@@ -127,7 +127,7 @@ static __always_inline const struct device *bo_device(const void *bo)
 	return drm && gpumon_read_nofault(&dev, &drm->dev, sizeof(dev)) ? dev : NULL;
 }
 
-/* AMDGPU_GEM_DOMAIN_*, of which older headers lack the last. */
+/* Names of AMDGPU_GEM_DOMAIN_*; older headers lack the last one. */
 static void domain_label(u32 domains, char label[GPUMON_LABEL_LEN])
 {
 	static const char *const names[] = { "cpu", "gtt", "vram",     "gds",
@@ -192,7 +192,7 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_bo_create, struct amdgpu_bo *, bo)
 			      gpumon_field_word(AMDGPU_FIELD(BO_FLAGS), visible), 0);
 }
 
-/* TTM_PL_*, then the driver's own, AMDGPU_PL_* of its amdgpu_ttm.h. */
+/* Names of TTM_PL_*, then of the driver's own AMDGPU_PL_* in its amdgpu_ttm.h. */
 static void placement_label(u32 placement, char label[GPUMON_LABEL_LEN])
 {
 	static const char *const names[] = {
@@ -291,7 +291,10 @@ GPUMON_TRACEPOINT_BODY(2, gpumon_amdgpu_vm_unmap, struct amdgpu_bo_va *, bo_va,
 	vm_event(ctx, bo_va, mapping, false);
 }
 
-/* The hub moved from the ring's functions to the ring. False if it cannot be read. */
+/*
+ * Reads the hub of a ring: newer kernels have it in the ring, older ones in its functions. Returns
+ * false if it cannot be read.
+ */
 static __always_inline bool ring_hub(const void *ring, u64 *hub)
 {
 	if (!gpumon_field_known(AMDGPU_FIELD(RING_HUB)) &&
@@ -321,7 +324,7 @@ static noinline u32 flush_learn(u64 key, const struct device *dev, const void *n
 GPUMON_TRACEPOINT_BODY(3, gpumon_amdgpu_vm_flush, struct amdgpu_ring *, ring, unsigned int, vmid,
 		       u64, page_directory)
 {
-	/* The name is in the ring, 16 bytes. */
+	/* The name is an array of 16 bytes in the ring. */
 	const u64 *name = gpumon_field_address(AMDGPU_FIELD(RING_NAME), ring);
 	const struct device *dev;
 	u64 hub, key, text[2] = { 0 };

@@ -28,15 +28,15 @@
 #include "ring.h"
 
 /*
- * The ops of the scheduler's finished fences, from the first job seen. Until then, an address that
- * cannot match: NULL would match some fences on 7.x.
+ * The ops of the scheduler's finished fences, taken from the first job seen. Before it, an address
+ * that no fence has: NULL would match some fences on 7.x.
  */
 static const void *finished_ops __read_mostly = &finished_ops;
 #define FINISHED_OPS_UNKNOWN ((const void *)&finished_ops)
 
 static __always_inline const void *fence_ops(const struct dma_fence *fence)
 {
-	/* __rcu from 7.x on; it is only compared. */
+	/* The member is __rcu from 7.x on; it is only compared. */
 	return (__force const void *)READ_ONCE(fence->ops);
 }
 
@@ -57,13 +57,13 @@ static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 	return cpu->rings + ring * GPUMON_RING_STRIDE;
 }
 
-/* The same on this CPU, in a fast path. */
+/* ring_words() for this CPU, on a fast path. */
 static __always_inline local64_t *leaf_ring_words(u32 ring)
 {
 	return raw_cpu_read(gpumon_cpu.rings) + ring * GPUMON_RING_STRIDE;
 }
 
-/* The address of a scheduler identifies it if its end would be seen. */
+/* The address of a scheduler identifies it only if its end would be seen. */
 static bool ends_are_seen(void);
 
 /* A CPU mostly queues to one of few schedulers again. @known is set if it remembers this one. */
@@ -79,7 +79,7 @@ static __always_inline bool scheduler_remembered(const struct gpumon_cpu *cpu,
 	return (*known)->generation == atomic_read(&gpumon_scheduler_generation);
 }
 
-/* For events without a job entry. */
+/* Ring of a scheduler, for events without a job entry. */
 static u32 sched_ring_of(const struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
 {
 	const struct gpumon_cpu_scheduler *known;
@@ -89,7 +89,10 @@ static u32 sched_ring_of(const struct gpumon_cpu *cpu, const struct drm_gpu_sche
 					 gpumon_ring_find(sched));
 }
 
-/* A job whose queueing was not seen: it is counted, and has neither latency nor depth. */
+/*
+ * Ring of a job whose queueing was not seen. The job is counted as such, and has neither latency
+ * nor depth.
+ */
 static u32 sched_ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fence *s_fence)
 {
 	u32 ring = sched_ring_of(cpu, s_fence->sched);
@@ -99,7 +102,10 @@ static u32 sched_ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sche
 	return ring;
 }
 
-/* A job is queued: not GPUMON_JOB_RUNNING. @thread: gpumon_job_thread(), 0 if no task does it. */
+/*
+ * Fills the entry of a job that is queued; it has no GPUMON_JOB_RUNNING. @thread:
+ * gpumon_job_thread(), 0 if no task queues it.
+ */
 static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 place, u32 process,
 				       u64 thread)
 {
@@ -119,7 +125,7 @@ static u64 job_elapsed(const struct gpumon_job *job, u64 now, local64_t *words)
 	return elapsed;
 }
 
-/* A job is queued: the depths of its ring have a baseline from now on. */
+/* Gives the depths of a ring a baseline, when a job is queued. */
 static void ring_depths_begin(u32 ring)
 {
 	struct gpumon_gauge *gauges = gpumon_ring_gauges(ring);
@@ -168,7 +174,7 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	ring = gpumon_place_ring(place);
 	words = ring_words(ctx.cpu, ring);
 	local64_inc(&words[GPUMON_RING_QUEUED]);
-	/* In an interrupt the task is any other one. */
+	/* In an interrupt the current task has nothing to do with the job. */
 	if (likely(in_task())) {
 		process = gpumon_process_slot(ctx.cpu);
 		thread = gpumon_job_thread();
@@ -322,7 +328,9 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 		return;
 	job = gpumon_job_find(&s_fence->finished);
 	if (job && !gpumon_job_running(job)) {
-		/* Its run was not seen: the probe came off and on, or dropped it. */
+		/*
+		 * The run was not seen: the probe was detached meanwhile, or has dropped the event.
+		 */
 		atomic64_dec(gpumon_ring_gauge(gpumon_job_ring(job), GPUMON_RING_QUEUE_DEPTH));
 		gpumon_job_release(job);
 		job = NULL;
@@ -384,7 +392,7 @@ static GPUMON_TRACEPOINT_BODY(2, probe_wait, struct drm_sched_job *, sched_job,
 				      dependency);
 }
 
-/* A finished fence that signals with an error, or whose job never reached the hardware. */
+/* Counts a finished fence that signals with an error, or whose job never reached the hardware. */
 static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int error)
 {
 	const struct dma_fence *finished = &s_fence->finished;
@@ -423,8 +431,8 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 }
 
 /*
- * Fires for every fence of every driver: the common case has to be over in a
- * few instructions, it is not even counted as seen.
+ * Fires for every fence of every driver: the common case has to end after a few instructions, and
+ * is not even counted as seen.
  */
 static void probe_signaled(void *data, struct dma_fence *fence)
 {
@@ -436,7 +444,7 @@ static void probe_signaled(void *data, struct dma_fence *fence)
 		return;
 	s_fence = container_of(fence, struct drm_sched_fence, finished);
 	parent = s_fence->parent;
-	/* 6.1 leaves the error of the hardware's fence where it is. */
+	/* 6.1 does not copy the error of the hardware's fence. */
 	error = fence->error;
 	if (likely(parent)) {
 		error = error ?: parent->error;
@@ -446,7 +454,10 @@ static void probe_signaled(void *data, struct dma_fence *fence)
 	job_failed(data, s_fence, error);
 }
 
-/* The same where members may be elsewhere: @fence is that of the tracepoint, of a type of the kernel. */
+/*
+ * probe_signaled() while it is unknown whether members are at the headers' offsets; @fence itself
+ * is of a type of the kernel.
+ */
 static void probe_signaled_unchecked(void *data, struct dma_fence *fence)
 {
 	struct drm_sched_fence *s_fence = container_of(fence, struct drm_sched_fence, finished);
@@ -463,7 +474,7 @@ static void probe_signaled_unchecked(void *data, struct dma_fence *fence)
 		job_failed(data, s_fence, error);
 }
 
-/* Roles of which no event was found to be laid out as in the headers, as far as that is unknown. */
+/* Roles of which no event has yet shown the headers' layout, while BTF does not show it. */
 static unsigned long unchecked_roles;
 
 static const char *job_differs(const struct drm_sched_job *job)
@@ -485,7 +496,7 @@ static const char *fence_differs(const struct drm_sched_fence *s_fence)
 	return gpumon_scheduler_differs(sched, s_fence);
 }
 
-/* Is the first event of a role laid out as in the headers? If not the group is refused. */
+/* Does the first event of a role have the headers' layout? If not the group is refused. */
 static noinline bool role_check(void *data, unsigned int role, const void *argument)
 {
 	struct gpumon_event_context ctx;
@@ -538,8 +549,8 @@ static void probe_wait_unchecked(void *data, struct drm_sched_job *sched_job,
 }
 
 /*
- * drm_sched_fini(sched) returns: the next scheduler may get its address. While it runs there
- * may still be events, from which the scheduler would be learned again.
+ * kretprobe on drm_sched_fini(sched): when it returns, the next scheduler may get the address.
+ * While it runs there may still be events, from which the scheduler would be learned again.
  */
 static GPUMON_KRETPROBE_BODY(probe_fini)
 {
@@ -547,7 +558,7 @@ static GPUMON_KRETPROBE_BODY(probe_fini)
 	gpumon_probe_recorded(ctx);
 }
 
-/* Jobs that are under way are not known: depths start over. */
+/* Forgets the jobs under way; depths start over. */
 static void sched_track_start(void)
 {
 	unchecked_roles = ~0UL;
@@ -562,7 +573,7 @@ static void scheduler_gone(void)
 	sched_track_start();
 }
 
-/* Where drm_sched_fini is in the table: behind all others. */
+/* Place of drm_sched_fini in the table: behind all others. */
 #define PROBE_FINI 9
 
 #define SCHED_TRACEPOINT(...) GPUMON_TRACEPOINT_AT("gpu_sched", __VA_ARGS__)
@@ -570,7 +581,7 @@ static void scheduler_gone(void)
 #define JOB_AND_FENCE  "*drm_sched_job *dma_fence"
 
 static struct gpumon_probe drm_sched_probes[] = {
-	/* Beginning of a job first: the order in which they are detached. */
+	/* In the order in which they are detached: the beginning of a job before its end. */
 	SCHED_TRACEPOINT("drm_sched_job", SCHED_ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
 			 .unchecked = probe_queue_unchecked,
 			 .process_words = BIT(GPUMON_PROCESS_JOBS)),
@@ -602,7 +613,10 @@ static struct gpumon_probe drm_sched_probes[] = {
 
 static_assert(ARRAY_SIZE(drm_sched_probes) == PROBE_FINI + 1);
 
-/* Members of public types that are read: a gpu_sched.ko that has them elsewhere is refused. */
+/*
+ * Members of public types that are read at the headers' offsets: a gpu_sched.ko with other offsets
+ * is refused.
+ */
 static struct gpumon_field drm_sched_fields[] = {
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, s_fence),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, sched),

@@ -57,8 +57,9 @@ void gpumon_job_clear(void)
 }
 
 /*
- * A scheduler has ended, and with it its jobs, also those whose fences never signalled. @scheduler:
- * its slot, which no other one may have yet; @leave is called for each job. Reads the whole table.
+ * Ends the jobs of a scheduler that has ended, also those whose fences never signalled. @scheduler:
+ * its slot, which no other scheduler may have yet; @leave is called for each job. Reads the whole
+ * table.
  */
 void gpumon_job_abandon(u32 scheduler, void (*leave)(const struct gpumon_job *job))
 {

@@ -17,12 +17,12 @@
 
 #include "core/gpumon.h"
 
-/* In gpumon_job.process: it has been run, and not only queued. */
+/* Bit of gpumon_job.process: the job has been run, not only queued. */
 #define GPUMON_JOB_RUNNING BIT(31)
 
 /*
- * Where a job is: its ring in the low half; in the high half the slot of its scheduler in
- * gpumon_ring_schedulers, or this.
+ * Place of a job: its ring in the low half; in the high half the slot of its scheduler in
+ * gpumon_ring_schedulers, or GPUMON_PLACE_NO_SCHEDULER.
  */
 #define GPUMON_PLACE_NO_SCHEDULER 0xffffU
 
@@ -64,8 +64,8 @@ struct gpumon_job {
 };
 
 /*
- * The current task's tid and pid. Not as one word of the task: a kernel may have its fields in any order
- * (CONFIG_RANDSTRUCT).
+ * The current task's tid and pid. They are not read as one word: a kernel may have the fields of a
+ * task in any order (CONFIG_RANDSTRUCT).
  */
 static __always_inline u64 gpumon_job_thread(void)
 {
@@ -103,8 +103,8 @@ void gpumon_job_clear(void);
 size_t gpumon_job_bytes(void);
 
 /*
- * What names a job, not 0. Fence contexts are never given twice, and the scheduler counts the
- * fences of one with 32 bits: no other job has ever had the same key, so that an entry left behind
+ * Key of a job, not 0. Fence contexts are never given twice, and the scheduler counts the fences of
+ * a context with 32 bits: no other job has ever had the same key, so that an entry left behind
  * cannot be taken for another job.
  */
 static __always_inline u64 gpumon_job_key(const struct dma_fence *finished)
@@ -127,14 +127,14 @@ static __always_inline struct gpumon_job *gpumon_job_entry(const struct dma_fenc
 	return &gpumon_jobs[(hash + (u32)finished->seqno) & gpumon_job_mask];
 }
 
-/* Is this the entry of a job, whose finished fence it is? */
+/* Is this the entry of the job with this finished fence? */
 static __always_inline bool gpumon_job_is(const struct gpumon_job *job,
 					  const struct dma_fence *finished)
 {
 	return READ_ONCE(job->key) == gpumon_job_key(finished);
 }
 
-/* Takes an entry for a job, if it is free: it has the key then and nothing else. */
+/* Takes an entry for a job, if it is free. Of the entry only the key is set. */
 static __always_inline bool gpumon_job_take(struct gpumon_job *job,
 					    const struct dma_fence *finished)
 {
@@ -145,12 +145,15 @@ void gpumon_job_abandon(u32 scheduler, void (*leave)(const struct gpumon_job *jo
 struct gpumon_job *gpumon_job_find(const struct dma_fence *finished);
 struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished);
 
-/* The job is over. */
+/* Frees the entry of a job that is over. */
 static __always_inline void gpumon_job_release(struct gpumon_job *job)
 {
-	/* Who takes the entry has not written its place yet: gpumon_job_abandon() must not take it. */
+	/*
+	 * The next owner takes the entry before it writes the place: until then
+	 * gpumon_job_abandon() must not take it.
+	 */
 	WRITE_ONCE(job->place, GPUMON_NONE);
-	/* The next owner of the entry writes it after the last reads here. */
+	/* The next owner of the entry must write it after the last reads here. */
 	smp_store_release(&job->key, 0);
 }
 

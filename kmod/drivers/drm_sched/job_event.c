@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The steps of a job in the event ring. */
+/* Events of a job's steps, for the event ring. */
 #include <linux/string.h>
 
 #include "common/event_ring.h"
@@ -12,7 +12,7 @@
 
 bool gpumon_job_event_clients;
 
-/* As in the table: without a baseline it is unknown, not 0. */
+/* Without a baseline a depth is unknown, not 0, as in the table. */
 static u32 job_event_depth(u32 ring, unsigned int column)
 {
 	const struct gpumon_gauge *gauge = &gpumon_ring_gauges(ring)[column];
@@ -41,7 +41,7 @@ static void job_event_fill(struct gpumon_event *record, enum gpumon_event_type e
 	memset(record->comm, 0, sizeof(record->comm));
 }
 
-/* A job was queued; in the submitter's context. */
+/* Writes that a job was queued; in the submitter's context. */
 noinline void gpumon_job_event_queue(u64 now, u32 ring, const struct dma_fence *finished)
 {
 	struct ring_buffer_event *slot;
@@ -56,7 +56,9 @@ noinline void gpumon_job_event_queue(u64 now, u32 ring, const struct dma_fence *
 	gpumon_event_ring_commit(slot);
 }
 
-/* A later step of a job, after @elapsed since the one before; @job is NULL if that was not seen. */
+/*
+ * Writes a later step of a job, @elapsed after the step before; @job is NULL if that was not seen.
+ */
 noinline void gpumon_job_event_step(enum gpumon_event_type event, u64 now, u32 ring,
 				    const struct gpumon_job *job, u64 elapsed,
 				    const struct dma_fence *finished, int error)
@@ -85,7 +87,7 @@ noinline void gpumon_job_event_step(enum gpumon_event_type event, u64 now, u32 r
 	gpumon_event_ring_commit(slot);
 }
 
-/* A job waits for another fence. */
+/* Writes that a job waits for another fence. */
 noinline void gpumon_job_event_wait(u64 now, u32 ring, const struct dma_fence *finished,
 				     const struct dma_fence *dependency)
 {

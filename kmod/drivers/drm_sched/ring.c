@@ -30,10 +30,10 @@ u64 gpumon_rings_retired;
 /* Changes when a scheduler ends, so that a new one at its address is not mistaken for it. */
 atomic_t gpumon_scheduler_generation = ATOMIC_INIT(1);
 
-/* No row is free, and none has become so since. */
+/* No row was free, and none has become free since. */
 static bool rings_full;
 
-/* An event was of the ring that is being dropped. */
+/* An event of the ring that is being dropped has come. */
 static bool ring_wanted;
 
 static siphash_key_t name_key;
@@ -56,7 +56,7 @@ static const struct gpumon_column ring_columns[GPUMON_RING_COLUMNS] = {
 	[GPUMON_RING_RUN_NS] = GPUMON_HISTOGRAM("run_ns", .bits = GPUMON_LATENCY_BITS),
 	[GPUMON_RING_JOBS_TABLE_FULL] = GPUMON_COUNTER("jobs_table_full"),
 	[GPUMON_RING_BACKWARDS] = GPUMON_COUNTER("clock_backwards"),
-	/* Without the end of a scheduler its level only grows. */
+	/* If the end of schedulers is not seen, the level would only grow. */
 	[GPUMON_RING_LIVE] = GPUMON_GAUGE("live", .roles = BIT(SCHED_ROLE_FINI)),
 };
 
@@ -70,20 +70,39 @@ struct gpumon_statistics gpumon_ring_statistics = {
 	.counters = { .anchor = GPUMON_ANCHOR(rings) },
 };
 
-/*
- * Schedulers by their address. @owner: addresses of device and name, mixed, to notice another one
- * at the same address; @value: key of its class, 0 for none; @row: the row of its ring plus 1, 0 for
- * none.
+/**
+ * struct tracked_scheduler - a scheduler that was seen
+ * @class: key of its class of names, 0 for none
+ * @identity: see scheduler_identity(); 0 while the entry is not complete
+ * @ring: the row of its ring plus 1, 0 for none
  */
+struct tracked_scheduler {
+	u64 class;
+	u64 identity;
+	u32 ring;
+};
+GPUMON_TRACKED_TYPE(struct tracked_scheduler);
+
+/* Schedulers by their address. gpumon_place() has the numbers of slots here. */
 struct gpumon_track gpumon_ring_schedulers = { .whole = true };
 
-/*
- * Rings by their key, so that one is found without a search; @since: when it was last in use; @value:
- * NAME_OF_CLASS or 0.
+/**
+ * struct tracked_ring - where the ring of a key is
+ * @used_ns: when it last had a scheduler or a job, ktime_get_mono_fast_ns()
+ * @of_class: the ring is all schedulers that have its name and a number
+ * @row: its row
  */
+struct tracked_ring {
+	u64 used_ns;
+	bool of_class;
+	u32 row;
+};
+GPUMON_TRACKED_TYPE(struct tracked_ring);
+
+/* Rings by their key, so that one is found without a search through the rows. */
 struct gpumon_track gpumon_ring_names;
 
-/* Is a row laid out as the constants in ring.h say? */
+/* Do the constants in ring.h match the layout of a row? */
 static bool ring_layout_known(void)
 {
 	static const struct {
@@ -114,13 +133,13 @@ static bool ring_layout_known(void)
 static void ring_index(u64 key, u32 row)
 {
 	bool known;
-	struct gpumon_tracked *entry = gpumon_track_begin(&gpumon_ring_names, key, &known);
+	struct tracked_ring *entry = gpumon_track_begin(&gpumon_ring_names, key, &known);
 
 	if (!entry)
 		return;
-	entry->since = ktime_get_mono_fast_ns();
+	entry->used_ns = ktime_get_mono_fast_ns();
 	if (!known)
-		entry->value = 0;
+		entry->of_class = false;
 	WRITE_ONCE(entry->row, row);
 }
 
@@ -140,8 +159,8 @@ int gpumon_ring_init(void)
 }
 
 /*
- * Schedulers and jobs are followed from now on, no earlier one is known. No probe runs, and nothing
- * is tracked.
+ * Starts to follow schedulers and jobs; no earlier one is known. No probe runs, and nothing is
+ * tracked.
  */
 void gpumon_ring_start(void)
 {
@@ -180,16 +199,14 @@ u32 gpumon_ring_count(void)
 }
 
 /*
- * Drivers whose firmware schedules number the schedulers of applications' queues: "rcs17",
- * "hwctx.4711.3", "panthor-queue-7-1-0". Theirs are one ring, of the name without the numbers. Others
- * number a fixed set of rings, "sdma0" and "comp_1.0.1", which stay apart. Queues come and go while
- * their driver stays, are many, and have numbers that are no indices.
+ * Drivers whose firmware does the scheduling have a scheduler for each queue of an application, and
+ * number them: "rcs17", "hwctx.4711.3", "panthor-queue-7-1-0". All schedulers of such a class are
+ * one ring, with the name without the numbers. Other drivers number a fixed set of rings, "sdma0"
+ * and "comp_1.0.1", which stay apart. Queues come and go while their driver stays, are many, and
+ * have numbers that are no indices.
  */
 #define CLASS_INDEX_MAX 31
 #define CLASS_APART	max(16U, gpumon_ring_max / 4)
-
-/* In gpumon_tracked.value of a name: the ring is all schedulers with this name and a number. */
-#define NAME_OF_CLASS 1
 
 /* Length of a name without its numbers at the end; @highest: the highest of them. */
 static size_t class_length(const char *name, u64 *highest)
@@ -210,11 +227,11 @@ static size_t class_length(const char *name, u64 *highest)
 			at--;
 		length = at;
 	}
-	/* A name of numbers alone. */
+	/* A name of numbers alone is taken whole. */
 	return length ?: strlen(name);
 }
 
-/* The row of all rings that have none of their own. */
+/* The row of all rings without a row of their own. */
 static u32 ring_other(void)
 {
 	return gpumon_row_learn(&gpumon_ring_statistics, GPUMON_ROW_OTHER, GPUMON_DEVICE_UNKNOWN,
@@ -224,7 +241,7 @@ static u32 ring_other(void)
 /* The ring of these names, a new one if there is none and room for one. */
 static u32 ring_of_key(u64 key, const char *device, const char *name)
 {
-	const struct gpumon_tracked *known = gpumon_track_find(&gpumon_ring_names, key);
+	const struct tracked_ring *known = gpumon_track_find(&gpumon_ring_names, key);
 	u64 holder;
 	u32 row;
 
@@ -233,13 +250,16 @@ static u32 ring_of_key(u64 key, const char *device, const char *name)
 		holder = READ_ONCE(gpumon_ring_statistics.table.keys[row]);
 		if (holder == key)
 			return row;
-		/* gpumon_ring_recycle() may yet keep that row: there must not be a second one of its names. */
+		/*
+		 * gpumon_ring_recycle() may yet keep that row: these names must not get a second
+		 * one.
+		 */
 		if (holder == GPUMON_TABLE_RECYCLING) {
 			WRITE_ONCE(ring_wanted, true);
 			return ring_other();
 		}
 	}
-	/* A search through all rows: once for each ring that comes. */
+	/* Searches through all rows, once for each new ring. */
 	row = READ_ONCE(rings_full) ? GPUMON_NONE :
 				      gpumon_row_learn(&gpumon_ring_statistics, key, device, name,
 						       NULL);
@@ -262,23 +282,23 @@ static u64 names_key(const struct ring_names *names)
 	return gpumon_key_mix(siphash(names, sizeof(*names), &name_key), 0);
 }
 
-/* Is there a ring of a class? @key: of its names without numbers. */
+/* Does a class have a ring? @key: key of the class, of its name without numbers. */
 static bool class_joined(u64 key)
 {
-	const struct gpumon_tracked *known = gpumon_track_find(&gpumon_ring_names, key);
+	const struct tracked_ring *known = gpumon_track_find(&gpumon_ring_names, key);
 
-	return known && READ_ONCE(known->value) == NAME_OF_CLASS;
+	return known && READ_ONCE(known->of_class);
 }
 
 static void class_join(u64 key)
 {
-	struct gpumon_tracked *known = gpumon_track_find(&gpumon_ring_names, key);
+	struct tracked_ring *known = gpumon_track_find(&gpumon_ring_names, key);
 
 	if (known)
-		WRITE_ONCE(known->value, NAME_OF_CLASS);
+		WRITE_ONCE(known->of_class, true);
 }
 
-/* How many rings have names of a class; @one: set to one of them. */
+/* Number of rings with names of a class; @one: set to the row of one of them. */
 static u32 class_rings(const struct ring_names *class, size_t length, u32 *one)
 {
 	const struct gpumon_row *row;
@@ -298,36 +318,36 @@ static u32 class_rings(const struct ring_names *class, size_t length, u32 *one)
 }
 
 /*
- * The schedulers of a class, of other rings until now, are learned again with their next event. @key:
- * of the class; @ring: its ring.
+ * Lets the schedulers of a class that belong to other rings be learned again with their next event.
+ * @key: key of the class; @ring: its ring.
  */
 static void class_gather(u64 key, u32 ring)
 {
-	struct gpumon_tracked *entry;
-	u32 slot, row;
+	struct tracked_scheduler *known;
+	u32 slot, from;
 
 	for (slot = 0; slot < gpumon_ring_schedulers.table.slots; slot++) {
-		entry = &gpumon_ring_schedulers.entries[slot];
-		row = READ_ONCE(entry->row);
-		if (row && row != ring + 1 && READ_ONCE(entry->value) == key &&
-		    cmpxchg(&entry->row, row, 0) == row)
-			gpumon_row_level(&gpumon_ring_statistics, row - 1, GPUMON_RING_LIVE, -1);
+		known = gpumon_track_at(&gpumon_ring_schedulers, slot);
+		from = READ_ONCE(known->ring);
+		if (from && from != ring + 1 && READ_ONCE(known->class) == key &&
+		    cmpxchg(&known->ring, from, 0) == from)
+			gpumon_row_level(&gpumon_ring_statistics, from - 1, GPUMON_RING_LIVE, -1);
 	}
 	atomic_inc(&gpumon_scheduler_generation);
 }
 
 /*
- * It has shown that the names of a class are those of queues. A ring of such a name is that of the
- * class from now on, with what it has counted. @key: of the class.
+ * Makes a ring that of its class, with what it has counted: the names of the class have turned out
+ * to be those of queues. @key: key of the class; @ring: one of its rings.
  */
 static void class_take(u64 key, u32 ring)
 {
 	struct gpumon_row *row = &gpumon_ring_statistics.rows[ring];
-	struct gpumon_tracked *own = gpumon_track_find(&gpumon_ring_names, key);
+	struct tracked_ring *own = gpumon_track_find(&gpumon_ring_names, key);
 	u64 highest, old;
 
 	if (own) {
-		WRITE_ONCE(own->value, NAME_OF_CLASS);
+		WRITE_ONCE(own->of_class, true);
 		class_gather(key, READ_ONCE(own->row));
 		return;
 	}
@@ -340,13 +360,16 @@ static void class_take(u64 key, u32 ring)
 		gpumon_track_end(&gpumon_ring_names, own);
 	ring_index(key, ring);
 	class_join(key);
-	/* Readers see the one name or the other. */
+	/* A reader sees the name with or without its numbers. */
 	WRITE_ONCE(row->label[1][class_length(row->label[1], &highest)], '\0');
 	atomic_add(2, &gpumon_ring_statistics.generation);
 	class_gather(key, ring);
 }
 
-/* @class: set to the key of its class, 0 if its name has no number. */
+/*
+ * Ring of a scheduler by its names. @class: set to the key of its class, 0 if its name has no
+ * number.
+ */
 static u32 ring_by_name(const struct drm_gpu_scheduler *sched, u64 *class)
 {
 	struct ring_names names = {}, of_class;
@@ -357,7 +380,7 @@ static u32 ring_by_name(const struct drm_gpu_scheduler *sched, u64 *class)
 	bool queues;
 
 	(void)gpumon_device_label(device, sched->dev);
-	/* Nothing is behind the text: the key is of all bytes. */
+	/* The bytes behind the text are 0: the key is a hash of all bytes. */
 	strscpy(names.device, device, sizeof(names.device));
 	strscpy(names.name, sched->name ?: "-", sizeof(names.name));
 	key = names_key(&names);
@@ -369,7 +392,7 @@ static u32 ring_by_name(const struct drm_gpu_scheduler *sched, u64 *class)
 	memset(of_class.name + length, 0, sizeof(of_class.name) - length);
 	*class = names_key(&of_class);
 	queues = class_joined(*class);
-	/* A search through all rows: once for each ring that comes. */
+	/* Searches through all rows, once for each new ring. */
 	if (!queues && (highest > CLASS_INDEX_MAX || !gpumon_track_find(&gpumon_ring_names, key))) {
 		of_same = class_rings(&of_class, length, &row);
 		queues = highest > CLASS_INDEX_MAX || of_same >= CLASS_APART;
@@ -383,7 +406,7 @@ static u32 ring_by_name(const struct drm_gpu_scheduler *sched, u64 *class)
 	return row;
 }
 
-/* Is the device of a scheduler, which may be gone, still its driver's? */
+/* Is the device of a scheduler still bound to its driver? The device may be gone. */
 static bool driver_stays(const struct drm_gpu_scheduler *sched)
 {
 	const struct device_driver *driver;
@@ -401,19 +424,21 @@ static bool driver_stays(const struct drm_gpu_scheduler *sched)
 			   state != MODULE_STATE_GOING));
 }
 
-/* Tells two schedulers at one address apart, one after the other; never 0. */
+/*
+ * Number that differs between two schedulers which have one address one after the other; never 0.
+ */
 static u64 scheduler_identity(const struct drm_gpu_scheduler *sched)
 {
 	return gpumon_key_mix((unsigned long)sched->dev, (unsigned long)sched->name);
 }
 
 /*
- * A scheduler belongs to this ring now, or to none (GPUMON_NONE). Of CPUs that move it at once each takes
- * over what the one before wrote, so that each change is in the levels once.
+ * Moves a scheduler to a ring, or to none (GPUMON_NONE). If several CPUs move it at once, each
+ * takes over what the one before wrote, so that each change is in the levels once.
  */
-static void scheduler_move(struct gpumon_tracked *known, u32 ring)
+static void scheduler_move(struct tracked_scheduler *known, u32 ring)
 {
-	u32 from = xchg(&known->row, ring + 1) - 1;
+	u32 from = xchg(&known->ring, ring + 1) - 1;
 
 	if (from == ring)
 		return;
@@ -423,76 +448,78 @@ static void scheduler_move(struct gpumon_tracked *known, u32 ring)
 		gpumon_row_level(&gpumon_ring_statistics, ring, GPUMON_RING_LIVE, 1);
 }
 
-/* Housekeeping may not have seen it for long. */
+/* Notes that a ring was in use until now; housekeeping may not have looked for long. */
 static void ring_was_used(u32 ring)
 {
-	struct gpumon_tracked *known =
+	struct tracked_ring *known =
 		gpumon_track_find(&gpumon_ring_names, gpumon_ring_statistics.table.keys[ring]);
 
 	if (known)
-		known->since = ktime_get_mono_fast_ns();
+		known->used_ns = ktime_get_mono_fast_ns();
 }
 
-static void scheduler_forget(struct gpumon_tracked *known)
+static void scheduler_forget(struct tracked_scheduler *known)
 {
-	u32 ring = READ_ONCE(known->row) - 1;
+	u32 ring = READ_ONCE(known->ring) - 1;
 
 	if (ring != GPUMON_NONE)
 		ring_was_used(ring);
-	/* For readers that find the key of the entry's next owner before the rest. */
-	WRITE_ONCE(known->owner, 0);
+	/* A reader may find the key of the entry's next scheduler before the rest is written. */
+	WRITE_ONCE(known->identity, 0);
 	scheduler_move(known, GPUMON_NONE);
 	gpumon_track_end(&gpumon_ring_schedulers, known);
 }
 
 /* gpumon_place() of a scheduler that has an entry. */
-static u32 scheduler_place(const struct gpumon_tracked *known, u32 ring)
+static u32 scheduler_place(const struct tracked_scheduler *known, u32 ring)
 {
-	return gpumon_place(ring, known - gpumon_ring_schedulers.entries);
+	return gpumon_place(ring, gpumon_track_slot(&gpumon_ring_schedulers, known));
 }
 
 /* Place of a scheduler that is not known at its address. */
 static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 {
-	struct gpumon_tracked *known;
+	struct tracked_scheduler *known;
 	u64 class;
 	u32 ring = ring_by_name(sched, &class);
 	bool begun;
 
 	known = gpumon_track_begin(&gpumon_ring_schedulers, (unsigned long)sched, &begun);
-	/* Without room it is looked up by its names each time, and is not in "live". */
+	/* Without room the scheduler is looked up by its names each time, and is not in "live". */
 	if (!known)
 		return gpumon_place(ring, GPUMON_PLACE_NO_SCHEDULER);
 	scheduler_move(known, ring);
-	known->value = class;
-	/* Pairs with gpumon_ring_find(): the ring is there with the identity. */
-	smp_store_release(&known->owner, scheduler_identity(sched));
+	known->class = class;
+	/* Pairs with gpumon_ring_find(): a reader of the identity finds the ring. */
+	smp_store_release(&known->identity, scheduler_identity(sched));
 	return scheduler_place(known, ring);
 }
 
 /*
- * gpumon_place() of a live scheduler, in the row of all others if there is none for it. Bounded, but
- * for the first event of a ring.
+ * gpumon_place() of a live scheduler; in the row of all others if there is none for it. The time is
+ * bounded, but for the first event of a ring.
  */
 noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 {
-	const struct gpumon_tracked *known =
+	const struct tracked_scheduler *known =
 		gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched);
 	u32 ring = GPUMON_NONE;
 
 	/* Pairs with scheduler_learn(). */
-	if (likely(known && smp_load_acquire(&known->owner) == scheduler_identity(sched)))
-		ring = READ_ONCE(known->row) - 1;
+	if (likely(known && smp_load_acquire(&known->identity) == scheduler_identity(sched)))
+		ring = READ_ONCE(known->ring) - 1;
 	return likely(ring != GPUMON_NONE) ? scheduler_place(known, ring) : scheduler_learn(sched);
 }
 
 /*
- * The same of one that a job is queued to, and this CPU remembers it. Every end of a scheduler is
- * reported by gpumon_ring_scheduler_ends().
+ * gpumon_ring_find() of a scheduler that a job is queued to; this CPU remembers the result. Every
+ * end of a scheduler is reported by gpumon_ring_scheduler_ends().
  */
 noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
 {
-	/* Before the look-up: if the scheduler ends meanwhile, the result is outdated. */
+	/*
+	 * Read before the look-up: if the scheduler ends meanwhile, the result counts as outdated.
+	 */
 	int generation = atomic_read_acquire(&gpumon_scheduler_generation);
 	u32 place = gpumon_ring_find(sched), i;
 	struct gpumon_cpu_scheduler *known;
@@ -509,7 +536,7 @@ noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_s
 	if (i == GPUMON_CPU_SCHEDULERS)
 		i = cpu->schedulers_next++ % GPUMON_CPU_SCHEDULERS;
 	known = &cpu->schedulers[i];
-	/* Nor may one see half of it. */
+	/* An interrupt must not see half of the entry either. */
 	local_irq_save(flags);
 	known->scheduler = sched;
 	known->generation = generation;
@@ -519,7 +546,7 @@ noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_s
 	return place;
 }
 
-/* An abandoned job is neither in the queue nor on the hardware. */
+/* Takes an abandoned job out of the depth that it was counted in. */
 static void job_leaves(const struct gpumon_job *job)
 {
 	atomic64_dec(gpumon_ring_gauge(gpumon_job_ring(job), gpumon_job_running(job) ?
@@ -537,23 +564,27 @@ static bool ring_has_jobs(u32 ring)
 }
 
 /*
- * A scheduler has ended, another may get its address and its slot. Jobs of it that are not over never
- * will be.
+ * Forgets a scheduler that has ended; another may get its address and its slot. Its jobs that are
+ * not over never will be.
  */
 void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched)
 {
-	struct gpumon_tracked *known;
+	struct tracked_scheduler *known;
 	u32 ring;
 
 	while ((known = gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched))) {
-		ring = READ_ONCE(known->row) - 1;
-		/* Some may have been queued while it was in the row of all others. */
-		if ((ring != GPUMON_NONE && ring_has_jobs(ring)) || ring_has_jobs(GPUMON_ROW_OTHER_SLOT))
-			gpumon_job_abandon(known - gpumon_ring_schedulers.entries, job_leaves);
+		ring = READ_ONCE(known->ring) - 1;
+		/*
+		 * Some jobs may have been queued while the scheduler was in the row of all others.
+		 */
+		if ((ring != GPUMON_NONE && ring_has_jobs(ring)) ||
+		    ring_has_jobs(GPUMON_ROW_OTHER_SLOT))
+			gpumon_job_abandon(gpumon_track_slot(&gpumon_ring_schedulers, known),
+					   job_leaves);
 		/* Rings of a fixed set end with their driver. */
-		if (ring != GPUMON_NONE && known->value && !class_joined(known->value) &&
+		if (ring != GPUMON_NONE && known->class && !class_joined(known->class) &&
 		    driver_stays(sched))
-			class_take(known->value, ring);
+			class_take(known->class, ring);
 		scheduler_forget(known);
 	}
 	atomic_inc(&gpumon_scheduler_generation);
@@ -564,12 +595,12 @@ static bool ring_idle(u32 ring)
 	return !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_LIVE)) && !ring_has_jobs(ring);
 }
 
-/* The ring that has been without a scheduler longest, GPUMON_NONE if all have one. */
+/* Row of the ring that has been without a scheduler longest, GPUMON_NONE if all have one. */
 static u32 ring_oldest(void)
 {
 	const struct gpumon_table *table = &gpumon_ring_statistics.table;
 	u64 now = ktime_get_mono_fast_ns(), since, first = now;
-	struct gpumon_tracked *known;
+	struct tracked_ring *known;
 	u32 row, oldest = GPUMON_NONE;
 
 	for (row = GPUMON_ROW_OTHER_SLOT + 1; row < table->slots; row++) {
@@ -577,8 +608,8 @@ static u32 ring_oldest(void)
 			continue;
 		known = gpumon_track_find(&gpumon_ring_names, table->keys[row]);
 		if (known && !ring_idle(row))
-			known->since = now;
-		since = known ? known->since : 0;
+			known->used_ns = now;
+		since = known ? known->used_ns : 0;
 		if (ring_idle(row) && since < first) {
 			first = since;
 			oldest = row;
@@ -588,20 +619,22 @@ static u32 ring_oldest(void)
 }
 
 /*
- * There may be room: schedulers in the row of all others are learned again. Their entries stay, since
- * a probe may be learning one of them just now.
+ * Lets schedulers in the row of all others be learned again, since there may be room. Their entries
+ * stay, because a probe may be learning one of them just now.
  */
 static void others_forget(void)
 {
 	const struct gpumon_track *track = &gpumon_ring_schedulers;
 	const u32 other = GPUMON_ROW_OTHER_SLOT + 1;
+	struct tracked_scheduler *known;
 	u32 slot;
 
-	for (slot = 0; slot < track->table.slots; slot++)
-		if (READ_ONCE(track->entries[slot].row) == other &&
-		    cmpxchg(&track->entries[slot].row, other, 0) == other)
+	for (slot = 0; slot < track->table.slots; slot++) {
+		known = gpumon_track_at(track, slot);
+		if (READ_ONCE(known->ring) == other && cmpxchg(&known->ring, other, 0) == other)
 			gpumon_row_level(&gpumon_ring_statistics, GPUMON_ROW_OTHER_SLOT,
 					 GPUMON_RING_LIVE, -1);
+	}
 	atomic_inc(&gpumon_scheduler_generation);
 }
 
@@ -626,7 +659,7 @@ void gpumon_ring_schedulers_unknown(void)
 bool gpumon_ring_recycle(void)
 {
 	struct gpumon_table *table = &gpumon_ring_statistics.table;
-	struct gpumon_tracked *known;
+	struct tracked_ring *known;
 	u32 oldest;
 	u64 key;
 
@@ -644,9 +677,9 @@ bool gpumon_ring_recycle(void)
 	}
 
 	/*
-	 * Hide it, wait for the probes that may just be learning it again, and
-	 * put it back if one did. A scheduler of it that is not in "live" may be
-	 * remembered by a CPU, which has to look it up again.
+	 * Hide the ring, wait for the probes that may just be learning it again, and put it back if
+	 * one did. A scheduler of the ring that is not in "live" may be remembered by a CPU, which
+	 * has to look it up again.
 	 */
 	WRITE_ONCE(ring_wanted, false);
 	key = table->keys[oldest];
@@ -658,7 +691,7 @@ bool gpumon_ring_recycle(void)
 	if (READ_ONCE(ring_wanted) || !ring_idle(oldest)) {
 		WRITE_ONCE(table->keys[oldest], key);
 		if (known)
-			known->since = ktime_get_mono_fast_ns();
+			known->used_ns = ktime_get_mono_fast_ns();
 	} else {
 		if (known && READ_ONCE(known->row) == oldest)
 			gpumon_track_end(&gpumon_ring_names, known);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rings: the rows that the statistics of the DRM scheduler are kept by. A ring is known
- * by its device's and its own name, so that it goes on counting when its driver
- * is reloaded, whatever address its scheduler has then.
+ * Rings: the rows of the DRM scheduler's statistics. A ring is identified by its device's and its
+ * own name, so that it goes on counting when its driver is reloaded, whatever address its scheduler
+ * has then.
  *
- * It is a table like that of any other driver. But the probes of a job find the words of a
+ * The table of rings is like that of any other driver. But the probes of a job find the words of a
  * row with one multiplication, and those of a column with none: the constants here are what
- * gpumon_statistics_init() comes to, which gpumon_ring_init() checks.
+ * gpumon_statistics_init() computes, which gpumon_ring_init() checks.
  */
 #ifndef GPUMON_RING_H
 #define GPUMON_RING_H
@@ -23,7 +23,7 @@ struct drm_gpu_scheduler;
 #define GPUMON_DEPTH_BITS      12
 #define GPUMON_DEPTH_BUCKETS   GPUMON_HISTOGRAM_BUCKETS(GPUMON_DEPTH_BITS)
 
-/* What a probe is for. */
+/* Purpose of a probe. */
 enum {
 	SCHED_ROLE_QUEUE,
 	SCHED_ROLE_RUN,
@@ -74,7 +74,10 @@ enum {
 
 #define GPUMON_RING_STRIDE round_up(GPUMON_RING_WORDS, SMP_CACHE_BYTES / sizeof(u64))
 
-/* The scheduler writes different cache lines when it queues and runs a job, and so do we. */
+/*
+ * The two depths are in different cache lines: the scheduler, too, writes different ones when it
+ * queues and when it runs a job.
+ */
 #define GPUMON_RING_GAUGE_LINE(column) ((column) * sizeof(struct gpumon_gauge) / 64)
 static_assert(GPUMON_RING_GAUGE_LINE(GPUMON_RING_QUEUE_DEPTH) !=
 	      GPUMON_RING_GAUGE_LINE(GPUMON_RING_HW_DEPTH));
@@ -103,15 +106,18 @@ static __always_inline struct gpumon_gauge *gpumon_ring_gauges(u32 ring)
 	return gpumon_ring_statistics.gauges + (size_t)ring * GPUMON_RING_COLUMNS;
 }
 
-/* Jobs queued and not yet run, GPUMON_RING_QUEUE_DEPTH, or run and not yet done, _HW_DEPTH. */
+/*
+ * A gauge of jobs: queued and not yet run, GPUMON_RING_QUEUE_DEPTH, or run and not yet done,
+ * GPUMON_RING_HW_DEPTH.
+ */
 static __always_inline atomic64_t *gpumon_ring_gauge(u32 ring, unsigned int column)
 {
 	return &gpumon_ring_gauges(ring)[column].now;
 }
 
 /*
- * Does a latency need no more than counting? Not if it is an extreme, or not in the range of the
- * histogram, "negative" if the clock stepped back. @max: word of the highest value, that of the
+ * Is a latency only to be counted? Not if it is an extreme, or beyond the range of the histogram,
+ * as a "negative" one is after the clock stepped back. @max: word of the highest value; that of the
  * lowest follows.
  */
 static __always_inline bool gpumon_ring_latency_usual(const local64_t *words, u64 ns,
@@ -136,7 +142,7 @@ static __always_inline void gpumon_ring_depth(local64_t *words, u64 depth, unsig
 {
 	unsigned long index = depth;
 
-	/* Small ones, which are nearly all, are their own bucket. */
+	/* Small depths, which are nearly all, have a bucket each. */
 	if (unlikely(depth >= GPUMON_HISTOGRAM_LINEAR))
 		index = min(gpumon_histogram_index(depth), GPUMON_DEPTH_BUCKETS - 1);
 	local64_inc(&words[bucket + index]);

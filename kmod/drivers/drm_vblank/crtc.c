@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group drm_vblank: the crtcs, and what follows from one vblank to the next:
- * intervals, jitter, what is missed and what is late.
+ * Group drm_vblank: the crtcs, and the differences from one vblank to the next: intervals, jitter,
+ * missed and late vblanks.
  */
 #include <linux/math64.h>
 #include <linux/string.h>
@@ -16,10 +16,10 @@
 #include "drivers/groups.h"
 #include "internal.h"
 
-/* What gpumon_track_init() allocates for VBLANK_CAPACITY. */
+/* Number of slots that gpumon_track_init() allocates for VBLANK_CAPACITY. */
 #define SLOTS (2 * VBLANK_CAPACITY + GPUMON_TABLE_WAYS - 1)
 
-/* So many long intervals in a row mean that the rate has changed. */
+/* After so many long intervals in a row the rate has changed. */
 #define OUTLIERS 4
 
 /* Weight of a new interval in the estimate of the period, as a shift. */
@@ -50,7 +50,7 @@ static bool gaps_known(const struct gpumon_group *group, u32 row)
 					      gpumon_group_can_count(group, VBLANK_ROLE_DISABLE));
 }
 
-/* Up to 17 seconds. */
+/* Histogram of times of up to 17 seconds. */
 #define TIMES(_name, ...) GPUMON_HISTOGRAM(_name, .bits = 34, ##__VA_ARGS__)
 
 static const struct gpumon_column vblank_columns[VBLANK_COLUMNS] = {
@@ -82,30 +82,36 @@ struct gpumon_statistics gpumon_vblank_crtcs = {
 	.capacity = VBLANK_CAPACITY,
 };
 
+/* Crtcs by their device's address and number. The slot alone is used, for gpumon_vblank_crtc_states[]. */
 struct gpumon_track gpumon_vblank_crtc_track = { .capacity = VBLANK_CAPACITY };
 struct gpumon_vblank_crtc gpumon_vblank_crtc_states[SLOTS];
 u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
 
+/* State of the crtc that has this entry of gpumon_vblank_crtc_track. */
+static __always_inline struct gpumon_vblank_crtc *vblank_crtc_state(const void *entry)
+{
+	return &gpumon_vblank_crtc_states[gpumon_track_slot(&gpumon_vblank_crtc_track, entry)];
+}
+
 #define READ_NOFAULT(_to, _from) (gpumon_read_nofault(_to, (const void *)(_from), sizeof(*(_to))))
 
-/* Nothing is known of any crtc; no probe of the group runs. */
+/* Forgets all crtcs; no probe of the group runs. */
 void gpumon_vblank_forget_crtcs(void)
 {
 	memset(gpumon_vblank_crtc_states, 0, sizeof(gpumon_vblank_crtc_states));
 }
 
-/* The last user of a device is gone: another device may get its address. */
+/* Forgets a device whose last user is gone: another device may get its address. */
 void gpumon_vblank_forget_device(const struct drm_device *dev)
 {
-	struct gpumon_tracked *entry;
+	const void *entry;
 	u32 crtc;
 
 	for (crtc = 0; crtc < VBLANK_MAX_CRTCS; crtc++) {
 		entry = gpumon_track_find(&gpumon_vblank_crtc_track, gpumon_vblank_key(dev, crtc));
 		if (!entry)
 			continue;
-		memset(&gpumon_vblank_crtc_states[entry - gpumon_vblank_crtc_track.entries], 0,
-		       sizeof(*gpumon_vblank_crtc_states));
+		memset(vblank_crtc_state(entry), 0, sizeof(*gpumon_vblank_crtc_states));
 		gpumon_track_end(&gpumon_vblank_crtc_track, entry);
 	}
 }
@@ -120,17 +126,17 @@ static u32 crtc_row(const char *name, u32 crtc)
 	return row;
 }
 
-/* Row of what may be of any device, GPUMON_NONE if the table is full. */
+/* Row of vblanks whose device is unknown, GPUMON_NONE if the table is full. */
 u32 gpumon_vblank_unknown_row(u32 crtc)
 {
 	return crtc_row(GPUMON_DEVICE_UNKNOWN, crtc);
 }
 
 /*
- * Without BTF of drm: what is read of a device by the headers' layout has to agree. The vblanks of a
- * device name it and their number.
+ * Without BTF of drm: does a device have the headers' layout? Its vblanks have a pointer to it, and
+ * their number.
  */
-static bool device_trusted(const struct drm_device *dev, const struct drm_vblank_crtc *vblank,
+static bool vblank_device_trusted(const struct drm_device *dev, const struct drm_vblank_crtc *vblank,
 			   unsigned int count)
 {
 	const struct drm_device *of_vblank;
@@ -161,13 +167,13 @@ static noinline u32 crtc_learn(const struct drm_device *dev, u32 crtc)
 	struct drm_vblank_crtc *vblank;
 	struct gpumon_vblank_crtc *state;
 	char name[GPUMON_LABEL_LEN];
-	struct gpumon_tracked *entry;
+	const void *entry;
 	unsigned int count;
 	bool known;
 	u32 row;
 
 	if (crtc >= VBLANK_MAX_CRTCS || !READ_NOFAULT(&vblank, &dev->vblank) ||
-	    !READ_NOFAULT(&count, &dev->num_crtcs) || !device_trusted(dev, vblank, count) ||
+	    !READ_NOFAULT(&count, &dev->num_crtcs) || !vblank_device_trusted(dev, vblank, count) ||
 	    !gpumon_device_label_of_drm(name, dev))
 		return GPUMON_UNREADABLE;
 	row = crtc_row(name, crtc);
@@ -178,7 +184,7 @@ static noinline u32 crtc_learn(const struct drm_device *dev, u32 crtc)
 		return GPUMON_NONE;
 
 	vblank = vblank && crtc < count ? vblank + crtc : NULL;
-	state = &gpumon_vblank_crtc_states[entry - gpumon_vblank_crtc_track.entries];
+	state = vblank_crtc_state(entry);
 	if (state->ready && state->row == row && state->vblank == vblank)
 		return state - gpumon_vblank_crtc_states;
 	if (state->ready)
@@ -192,25 +198,26 @@ static noinline u32 crtc_learn(const struct drm_device *dev, u32 crtc)
 }
 
 /*
- * Slot of a crtc of a device, both any value; GPUMON_NONE if there is no room, GPUMON_UNREADABLE.
- * @end_seen: the end of a device would be seen, so its address is still its own.
+ * Slot of a crtc of a device, which may both be any value; GPUMON_NONE if there is no room,
+ * GPUMON_UNREADABLE. @end_seen: the end of a device would be seen, so the address is still of the
+ * same device.
  */
 u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc, bool end_seen)
 {
-	struct gpumon_tracked *entry =
+	const void *entry =
 		gpumon_track_find(&gpumon_vblank_crtc_track, gpumon_vblank_key(dev, crtc));
 	const struct gpumon_vblank_crtc *state;
 
 	if (unlikely(!entry || crtc >= VBLANK_MAX_CRTCS || !end_seen))
 		return crtc_learn(dev, crtc);
-	state = &gpumon_vblank_crtc_states[entry - gpumon_vblank_crtc_track.entries];
-	/* A device may be without vblanks before it has been set up. */
+	state = vblank_crtc_state(entry);
+	/* A device has no vblanks before it has been set up. */
 	if (unlikely(!smp_load_acquire(&state->ready) || !state->vblank))
 		return crtc_learn(dev, crtc);
 	return state - gpumon_vblank_crtc_states;
 }
 
-/* gpumon_vblank_crtc_of_device() for the device that a client, any value, has open. */
+/* gpumon_vblank_crtc_of_device() for the device that a client has open; @file may be any value. */
 u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc, bool end_seen)
 {
 	const struct drm_minor *minor;
@@ -221,7 +228,7 @@ u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc, bool end_s
 	return gpumon_vblank_crtc_of_device(dev, crtc, end_seen);
 }
 
-/* Is a crtc's interrupt on? False if that is unknown. */
+/* Is a crtc's interrupt on? Sets @enabled; returns false if that is unknown. */
 bool gpumon_vblank_enabled(const struct gpumon_vblank_crtc *state, bool *enabled)
 {
 	u8 value;
@@ -244,8 +251,9 @@ struct last_vblank {
 #define SEQUENCE seqlock.seqcount.seqcount.sequence
 
 /*
- * When a vblank was, CLOCK_MONOTONIC; false if it is not the latest. The DRM core keeps number and
- * time of that, already before its events are delivered: it does not matter which is seen first.
+ * Time of a vblank, CLOCK_MONOTONIC; returns false if it is not the latest vblank. The DRM core
+ * keeps number and time of the latest one, already before its events are delivered: it does not
+ * matter which of the two is seen first.
  */
 bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *time_ns)
 {
@@ -257,7 +265,10 @@ bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *ti
 	for (tries = 0; tries < 3; tries++) {
 		if (!READ_NOFAULT(&last, &vblank->seqlock))
 			return false;
-		/* Pairs with the core's write_seqlock(): what was read is of that sequence. */
+		/*
+		 * Pairs with the core's write_seqlock(): the values that were read belong to that
+		 * sequence.
+		 */
 		smp_rmb();
 		if (!READ_NOFAULT(&sequence, &vblank->SEQUENCE))
 			return false;
@@ -276,7 +287,7 @@ bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *ti
 }
 
 /*
- * A mean of the last few intervals. Frames that come too late do not move it,
+ * Updates the estimate, a mean of the last few intervals. Frames that come too late do not move it,
  * unless they keep coming: then the display has another rate.
  */
 static void follow_estimate(struct gpumon_vblank_crtc *state, local64_t *words, u64 interval)
@@ -317,7 +328,7 @@ static void follow_rate(struct gpumon_vblank_crtc *state, u64 interval)
 			     div64_u64(MHZ_NS + mean / 2, mean));
 }
 
-/* A vblank of a known crtc; returns how many were missed before it. */
+/* Handles a vblank of a known crtc; returns how many were missed before it. */
 u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64 time_ns)
 {
 	local64_t *words = gpumon_row_words(&gpumon_vblank_crtcs, state->row);
@@ -358,7 +369,7 @@ u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64
 	/* The hardware's count was set back. */
 	if (step > S32_MAX)
 		return 0;
-	/* Vblanks that seem to be missing may have come without a known device. */
+	/* Vblanks of an unknown device have come, which may be the missing ones. */
 	if (unlikely(others)) {
 		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
 		return 0;

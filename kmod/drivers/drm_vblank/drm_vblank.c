@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group drm_vblank: vertical blanks of the displays of any DRM driver (drm.ko),
- * and the events that clients have delivered at one.
+ * Group drm_vblank: vertical blanks of the displays of any DRM driver (drm.ko), and the events that
+ * are delivered to clients at a vblank.
  *
- * The tracepoint of a vblank does not say of which device it is. The function
- * around it, drm_handle_vblank(), does: its kprobe leaves the device for this
- * CPU and context level, and the tracepoint takes it. Without it a vblank may be
- * of any device: it is counted so, and nothing is concluded from it.
+ * The tracepoint of a vblank has no device. The function around it, drm_handle_vblank(), has one:
+ * its kprobe leaves the device for this CPU and context level, and the tracepoint takes it. Without
+ * the kprobe a vblank is counted for an unknown device, and nothing is concluded from it.
  *
  * Events are delivered before the tracepoint of their own vblank, or later for page flips and for
- * vblanks that are over. The client that gets them has one device; the event of a client that is
- * gone belongs to the vblank that is being handled, if there is one.
+ * vblanks that are over. The client of an event has one device; the event of a client that is gone
+ * belongs to the vblank that is being handled, if there is one.
  */
 #include <linux/ktime.h>
 #include <linux/sched.h>
@@ -47,7 +46,7 @@ enum {
 
 static DEFINE_PER_CPU(struct vblank_handling[LEVELS], vblank_handling);
 
-/* Of the level that the probed code runs in. */
+/* The vblank of the context level that the probed code runs in. */
 static __always_inline struct vblank_handling *handling_here(void)
 {
 	unsigned long count = gpumon_probed_count();
@@ -65,7 +64,7 @@ static __always_inline u64 slot_key(u32 slot)
 	return READ_ONCE(gpumon_vblank_crtc_track.table.keys[slot]);
 }
 
-/* Slot of what is being handled here, if it is of @crtc, else GPUMON_NONE. */
+/* Slot of the crtc whose vblank is being handled here, if it is @crtc, else GPUMON_NONE. */
 static __always_inline u32 handled_slot(const struct vblank_handling *here, u32 crtc)
 {
 	if (here->task != current || slot_key(here->slot) != here->key ||
@@ -79,9 +78,10 @@ static bool devices_end_seen(void);
 static bool files_end_seen(void);
 
 /*
- * The same of a vblank. The core checks under its lock whether the interrupt is on. An interrupt
- * may come while it is being switched on: we saw it off, the core handles it. Every vblank has its
- * call, so it is the one that was seen last, unless a call may have been missed since.
+ * handled_slot() for the tracepoint of a vblank. The core checks under its lock whether the
+ * interrupt is on. An interrupt may come while it is being switched on: we saw it off, the core
+ * handles it. Every vblank has its own call of drm_handle_vblank(), so this vblank is that of the
+ * last call, unless a call may have been missed since.
  */
 static __always_inline u32 vblank_slot(const struct vblank_handling *here, u32 crtc)
 {
@@ -90,7 +90,10 @@ static __always_inline u32 vblank_slot(const struct vblank_handling *here, u32 c
 	return handled_slot(here, crtc);
 }
 
-/* The same of an event. Events also come without a vblank, after a call that had nothing to do. */
+/*
+ * handled_slot() for an event, which may also come without a vblank, after a call that had nothing
+ * to do.
+ */
 static __always_inline u32 event_slot(const struct vblank_handling *here, u32 crtc)
 {
 	return likely(here->enabled) ? handled_slot(here, crtc) : GPUMON_NONE;
@@ -138,13 +141,16 @@ static GPUMON_TRACEPOINT_BODY(4, probe_vblank, int, crtc, unsigned int, seq, kti
 					high_prec, missed);
 }
 
-/* Slot of a crtc of a client's device, and what is known of the client's requests. */
+/*
+ * Slot of a crtc of a client's device; @client: set to the client's requests, NULL if none was
+ * seen.
+ */
 static __always_inline u32 file_slot(const struct drm_file *file, u32 crtc,
-				     struct gpumon_tracked **client)
+				     struct gpumon_vblank_client **client)
 {
-	*client = gpumon_vblank_client(file, crtc);
+	*client = gpumon_vblank_client_find(file, crtc);
 	return likely(*client && files_end_seen()) ?
-		       (*client)->process :
+		       (*client)->slot :
 		       gpumon_vblank_crtc_of_file(file, crtc, devices_end_seen());
 }
 
@@ -153,7 +159,7 @@ static GPUMON_TRACEPOINT_BODY(3, probe_queued, struct drm_file *, file, int, crt
 {
 	u64 now = ktime_get_mono_fast_ns();
 	u32 row, slot = GPUMON_NONE;
-	struct gpumon_tracked *client;
+	struct gpumon_vblank_client *client;
 	local64_t *words;
 
 	if (likely(file))
@@ -196,7 +202,7 @@ static __always_inline u64 count_since_vblank(u32 slot, local64_t *words, u32 se
 }
 
 /* Time from the request for an event to its delivery. */
-static __always_inline u64 count_since_queued(struct gpumon_tracked *client, local64_t *words,
+static __always_inline u64 count_since_queued(struct gpumon_vblank_client *client, local64_t *words,
 					      u32 seq, u64 now)
 {
 	enum gpumon_vblank_join join = VBLANK_NO_REQUEST;
@@ -218,7 +224,7 @@ static GPUMON_TRACEPOINT_BODY(3, probe_delivered, struct drm_file *, file, int, 
 {
 	u64 now = ktime_get_mono_fast_ns();
 	u64 since_queued = GPUMON_WORD_UNKNOWN, since_vblank;
-	struct gpumon_tracked *client;
+	struct gpumon_vblank_client *client;
 	local64_t *words;
 	u32 row, slot;
 
@@ -241,7 +247,7 @@ static u32 crtc_of_arguments(struct pt_regs *regs)
 					    regs_get_kernel_argument(regs, 1), devices_end_seen());
 }
 
-/* drm_handle_vblank(dev, pipe): the tracepoint follows, if the interrupt is not off. */
+/* kprobe on drm_handle_vblank(dev, pipe): the tracepoint follows, if the interrupt is not off. */
 static GPUMON_KPROBE(probe_handle)
 {
 	struct gpumon_event_context ctx;
@@ -249,7 +255,7 @@ static GPUMON_KPROBE(probe_handle)
 	bool enabled;
 	u32 slot;
 
-	/* Also if this call is not counted: the one before is over. */
+	/* Cleared also if this call is not counted: the call before it is over. */
 	here = handling_here();
 	here->task = NULL;
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
@@ -271,8 +277,8 @@ leave:
 }
 
 /*
- * drm_vblank_enable(dev, pipe) and drm_vblank_disable_and_save(dev, pipe), also called
- * where there is nothing to be done.
+ * kprobes on drm_vblank_enable(dev, pipe) and drm_vblank_disable_and_save(dev, pipe), which are
+ * also called where nothing is to be switched.
  */
 static void count_switch(struct gpumon_event_context *ctx, struct pt_regs *regs, bool on)
 {
@@ -298,14 +304,14 @@ static GPUMON_KPROBE_BODY(probe_disable)
 	count_switch(ctx, regs, false);
 }
 
-/* drm_fb_release(file): by then the events that a closed file waited for are gone. */
+/* kprobe on drm_fb_release(file): the events that the closed file waited for are gone by then. */
 static GPUMON_KPROBE_BODY(probe_file_end)
 {
 	gpumon_vblank_forget_file((void *)regs_get_kernel_argument(regs, 0));
 	gpumon_probe_recorded(ctx);
 }
 
-/* drm_managed_release(dev): the last that happens to a device. */
+/* kprobe on drm_managed_release(dev), the last function called for a device. */
 static GPUMON_KPROBE_BODY(probe_device_end)
 {
 	gpumon_vblank_forget_device((void *)regs_get_kernel_argument(regs, 0));
@@ -318,10 +324,10 @@ static GPUMON_KPROBE_BODY(probe_device_end)
 	[_role] = GPUMON_KPROBE_AT("drm", _name, _role, _body, _prototype, _returns,       \
 				   .optional = true, .without = _without)
 #define DEVICE_AND_CRTC "*drm_device u32"
-#define CANNOT_TELL_OFF "vblanks that are missed cannot be told from an interrupt that was off"
+#define CANNOT_TELL_OFF "whether a vblank was missed or the interrupt was off is unknown"
 
 static struct gpumon_probe vblank_probes[] = {
-	/* The kprobes are there before the tracepoints that need them. */
+	/* The kprobes are attached before the tracepoints that need them. */
 	DRM_TRACEPOINT(VBLANK_ROLE_QUEUED, "drm_vblank_event_queued", probe_queued,
 		       "*drm_file i32 u32"),
 	DRM_TRACEPOINT(VBLANK_ROLE_DELIVERED, "drm_vblank_event_delivered", probe_delivered,
@@ -341,7 +347,10 @@ static struct gpumon_probe vblank_probes[] = {
 
 #define DRM_FIELD(_type, _member) GPUMON_FIELD_BUILT("drm", _type, _member)
 
-/* Members of public types that are read: a drm.ko that has them elsewhere is refused. */
+/*
+ * Members of public types that are read at the headers' offsets: a drm.ko with other offsets is
+ * refused.
+ */
 static struct gpumon_field vblank_fields[] = {
 	DRM_FIELD(drm_device, dev),	  DRM_FIELD(drm_device, vblank),
 	DRM_FIELD(drm_device, num_crtcs), DRM_FIELD(drm_file, minor),
@@ -361,13 +370,13 @@ static __always_inline bool probe_attached(unsigned int role)
 	return READ_ONCE(vblank_probes[role].state) == GPUMON_ATTACH_STATE_ATTACHED;
 }
 
-/* Would the end of a device be seen, so that its address cannot be another one's unnoticed? */
+/* Would the end of a device be seen? Else another device may get its address unnoticed. */
 static bool devices_end_seen(void)
 {
 	return probe_attached(VBLANK_ROLE_DEVICE_END);
 }
 
-/* And that of a client? */
+/* Would the end of a client be seen? */
 static bool files_end_seen(void)
 {
 	return probe_attached(VBLANK_ROLE_FILE_END);
@@ -380,7 +389,7 @@ static struct gpumon_track *const vblank_tracks[] = {
 	&gpumon_vblank_request_track,
 };
 
-/* Forgets the vblanks before, and the requests under way. */
+/* Forgets earlier vblanks and the requests under way. */
 static void vblank_track_start(void)
 {
 	int cpu;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of group drm_vblank share. */
+/* Shared by the files of group drm_vblank. */
 #ifndef GPUMON_DRM_VBLANK_PRIV_H
 #define GPUMON_DRM_VBLANK_PRIV_H
 
@@ -16,10 +16,10 @@ struct drm_vblank_crtc;
 /* The DRM core keeps sets of crtcs in 32 bits. */
 #define VBLANK_MAX_CRTCS 32
 
-/* Crtcs of all devices, and so rows. */
+/* Number of crtcs of all devices, each of which has a row. */
 #define VBLANK_CAPACITY 32
 
-/* What a probe is for; also its place in the table. */
+/* Purpose of a probe; also its place in the table. */
 enum {
 	VBLANK_ROLE_QUEUED,
 	VBLANK_ROLE_DELIVERED,
@@ -95,6 +95,25 @@ struct gpumon_vblank_crtc {
 };
 
 /**
+ * struct gpumon_vblank_client - the requests of a client for events of one crtc
+ * @first: number of the first request that has no answer yet
+ * @next: number of the next request
+ * @lost_seq: if @lost: requests up to this vblank found no room
+ * @lost: a request found no room
+ * @slot: slot of the crtc in gpumon_vblank_crtc_states[]
+ *
+ * Changed under the device's event_lock only, which the DRM core holds around both tracepoints.
+ */
+struct gpumon_vblank_client {
+	u32 first;
+	u32 next;
+	u32 lost_seq;
+	bool lost;
+	u32 slot;
+};
+GPUMON_TRACKED_TYPE(struct gpumon_vblank_client);
+
+/**
  * enum gpumon_vblank_join - whether the request for an event is known
  * @VBLANK_JOINED: it is
  * @VBLANK_NO_REQUEST: it was not seen, or there was none
@@ -111,7 +130,7 @@ extern struct gpumon_track gpumon_vblank_crtc_track;
 extern struct gpumon_track gpumon_vblank_client_track;
 extern struct gpumon_track gpumon_vblank_request_track;
 extern struct gpumon_vblank_crtc gpumon_vblank_crtc_states[];
-/* By crtc: vblanks that could be of any device. */
+/* By number of the crtc: vblanks whose device is unknown. */
 extern u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
 
 /* crtc.c */
@@ -126,25 +145,28 @@ u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64
 
 /* request.c */
 bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 now);
-enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 seq, bool end_seen,
-					     u64 *asked_ns);
+enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_vblank_client *client, u32 seq,
+					     bool end_seen, u64 *asked_ns);
 void gpumon_vblank_forget_file(const struct drm_file *file);
 
-/* Unique: the top byte is the same in all kernel addresses, and bit 0 is free. */
+/*
+ * Key of an object and a crtc. It is unique: the top byte is the same in all kernel addresses, and
+ * bit 0 is free.
+ */
 static __always_inline u64 gpumon_vblank_key(const void *object, u32 crtc)
 {
 	return ((unsigned long)object ^ ((u64)crtc << 56)) | 1;
 }
 
-/* Is a vblank at or after another? As the DRM core has it, numbers wrap. */
+/* Is a vblank at or after another? The numbers wrap, as the DRM core has it. */
 static __always_inline bool gpumon_vblank_passed(u32 seq, u32 wanted)
 {
 	return seq - wanted <= (1U << 23);
 }
 
-/* What is known of a client's requests for a crtc, NULL if there are none. */
-static __always_inline struct gpumon_tracked *gpumon_vblank_client(const struct drm_file *file,
-								   u32 crtc)
+/* A client's requests for a crtc, NULL if none was seen. */
+static __always_inline struct gpumon_vblank_client *
+gpumon_vblank_client_find(const struct drm_file *file, u32 crtc)
 {
 	return gpumon_track_find(&gpumon_vblank_client_track, gpumon_vblank_key(file, crtc));
 }

@@ -1,79 +1,83 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group drm_vblank: requests for events, from when a client makes one to when its
- * event is delivered.
+ * Group drm_vblank: requests for events, from the request of a client to the delivery of its event.
  *
- * The number that an event is delivered with need not be the one that was asked
- * for: that vblank may have been missed, or over already. The DRM core walks
- * its list of requests in the order in which they came and delivers those whose
- * vblank has passed. So it is done here, with a list for each client and crtc,
- * numbered from a first to a next; what was asked and when is found by
- * that number.
+ * An event need not be delivered with the number of the vblank that was asked for: that vblank may
+ * have been missed, or over already. The DRM core walks its list of requests in the order in which
+ * they came and delivers those whose vblank has passed. So does this file, with a list for each
+ * client and crtc, numbered from a first to a next; the entry of a request is found by that number.
  */
 #include "internal.h"
 
 /* Events that one client may wait for at a time. The DRM core refuses more. */
 #define MAX_REQUESTS 128
 
-/* In gpumon_tracked.owner of a client: requests up to the number in the low half had no room. */
-#define LOST BIT_ULL(32)
-
 /* Two CPUs may not agree on the time to the nanosecond. */
 #define CLOCK_SLACK_NS 1000000
 
+/**
+ * struct vblank_request - a request for an event
+ * @asked_ns: when the client made it, CLOCK_MONOTONIC
+ * @seq: number of the vblank that it is for
+ */
+struct vblank_request {
+	u64 asked_ns;
+	u32 seq;
+};
+GPUMON_TRACKED_TYPE(struct vblank_request);
+
+/* Clients by gpumon_vblank_key() of their file and the crtc. */
 struct gpumon_track gpumon_vblank_client_track = { .capacity = 64 };
+/* Requests by vblank_request_key(). */
 struct gpumon_track gpumon_vblank_request_track = { .capacity = 512 };
 
-static __always_inline u32 first_of(const struct gpumon_tracked *client)
-{
-	return client->value;
-}
-
-static __always_inline u32 next_of(const struct gpumon_tracked *client)
-{
-	return client->value >> 32;
-}
-
-static __always_inline void set_list(struct gpumon_tracked *client, u32 first, u32 next)
+static __always_inline void vblank_client_set_list(struct gpumon_vblank_client *client, u32 first,
+						   u32 next)
 {
 	/* Numbers are used again when the list has been empty. */
-	client->value = first == next ? 0 : (u64)next << 32 | first;
+	client->first = first == next ? 0 : first;
+	client->next = first == next ? 0 : next;
 }
 
-static __always_inline u64 vblank_request_key(const struct gpumon_tracked *client, u32 number)
+static __always_inline u64 vblank_request_key(const struct gpumon_vblank_client *client, u32 number)
 {
-	return (u64)(client - gpumon_vblank_client_track.entries + 1) << 32 | number;
+	return (u64)(gpumon_track_slot(&gpumon_vblank_client_track, client) + 1) << 32 | number;
 }
 
-static __always_inline struct gpumon_tracked *
-vblank_request_find(const struct gpumon_tracked *client, u32 number)
+static __always_inline struct vblank_request *
+vblank_request_find(const struct gpumon_vblank_client *client, u32 number)
 {
 	return gpumon_track_find(&gpumon_vblank_request_track, vblank_request_key(client, number));
 }
 
-/* Once the crtc is past them, all requests that had no room have been answered. */
-static void forget_lost(struct gpumon_tracked *client, const struct gpumon_vblank_crtc *state,
-			u32 seq)
+/* Forgets the requests that had no room once the crtc is past them: all have been answered. */
+static void vblank_client_forget_lost(struct gpumon_vblank_client *client,
+				      const struct gpumon_vblank_crtc *state, u32 seq)
 {
-	u32 lost = client->owner;
+	u32 lost_seq = client->lost_seq;
 
-	if ((state->seen && gpumon_vblank_passed(state->seq, lost)) ||
-	    (seq != lost && gpumon_vblank_passed(seq, lost)))
-		client->owner = 0;
+	if ((state->seen && gpumon_vblank_passed(state->seq, lost_seq)) ||
+	    (seq != lost_seq && gpumon_vblank_passed(seq, lost_seq)))
+		client->lost = false;
 }
 
-static bool vblank_request_lose(struct gpumon_tracked *client, u32 seq)
+static bool vblank_request_lose(struct gpumon_vblank_client *client, u32 seq)
 {
-	if (!(client->owner & LOST) || gpumon_vblank_passed(seq, client->owner))
-		client->owner = LOST | seq;
+	if (!client->lost || gpumon_vblank_passed(seq, client->lost_seq))
+		client->lost_seq = seq;
+	client->lost = true;
 	return false;
 }
 
-/* A client asks for an event; under the device's event_lock. False if there is no room. */
+/*
+ * Notes that a client asks for an event; under the device's event_lock. Returns false if there is
+ * no room.
+ */
 bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 now)
 {
 	const struct gpumon_vblank_crtc *state = &gpumon_vblank_crtc_states[slot];
-	struct gpumon_tracked *client, *request;
+	struct gpumon_vblank_client *client;
+	struct vblank_request *request;
 	bool known;
 	u32 next;
 
@@ -82,61 +86,65 @@ bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 n
 	if (unlikely(!client))
 		return false;
 	if (!known) {
-		client->value = 0;
-		client->owner = 0;
+		vblank_client_set_list(client, 0, 0);
+		client->lost = false;
 	}
-	client->row = state->row;
-	client->process = slot;
+	client->slot = slot;
 
-	/* After a request that is not in the list no other may follow: the order would be wrong. */
-	if (unlikely(client->owner & LOST)) {
-		if (state->seen && gpumon_vblank_passed(state->seq, client->owner))
-			client->owner = 0;
+	/* No request may follow one that is not in the list: the order would be wrong. */
+	if (unlikely(client->lost)) {
+		if (state->seen && gpumon_vblank_passed(state->seq, client->lost_seq))
+			client->lost = false;
 		else
 			return vblank_request_lose(client, seq);
 	}
-	next = next_of(client);
-	if (unlikely(next - first_of(client) >= MAX_REQUESTS))
+	next = client->next;
+	if (unlikely(next - client->first >= MAX_REQUESTS))
 		return vblank_request_lose(client, seq);
 	request = gpumon_track_begin(&gpumon_vblank_request_track, vblank_request_key(client, next),
 				     &known);
 	if (unlikely(!request))
 		return vblank_request_lose(client, seq);
-	request->since = now;
-	request->value = seq;
-	set_list(client, first_of(client), next + 1);
+	request->asked_ns = now;
+	request->seq = seq;
+	vblank_client_set_list(client, client->first, next + 1);
 	return true;
 }
 
-/* Its client went without a sign, and another one has that address now. */
-static bool is_stale(const struct gpumon_tracked *request, const struct gpumon_vblank_crtc *state)
+/*
+ * Was a request made by an earlier client at this address? That client's end was not seen, and the
+ * crtc is past the vblank that it asked for.
+ */
+static bool vblank_request_stale(const struct vblank_request *request,
+				 const struct gpumon_vblank_crtc *state)
 {
-	return state->seen && gpumon_vblank_passed(state->seq, request->value) &&
-	       (s64)(state->handled_ns - request->since) > CLOCK_SLACK_NS;
+	return state->seen && gpumon_vblank_passed(state->seq, request->seq) &&
+	       (s64)(state->handled_ns - request->asked_ns) > CLOCK_SLACK_NS;
 }
 
 /*
- * An event is delivered to a client; under the device's event_lock. Sets when it was asked for, if
- * that is known. @end_seen: the end of a client would be seen, its place is given back then.
+ * Finds the request for an event that is delivered; under the device's event_lock. @asked_ns: set
+ * to when the client asked for it, if that is known. @end_seen: the end of a client would be seen,
+ * and gives its place back.
  */
-enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 seq, bool end_seen,
-					     u64 *asked_ns)
+enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_vblank_client *client, u32 seq,
+					     bool end_seen, u64 *asked_ns)
 {
-	const struct gpumon_vblank_crtc *state = &gpumon_vblank_crtc_states[client->process];
+	const struct gpumon_vblank_crtc *state = &gpumon_vblank_crtc_states[client->slot];
 	enum gpumon_vblank_join join = VBLANK_NO_REQUEST;
-	u32 number, first = first_of(client), next = next_of(client);
-	struct gpumon_tracked *request;
+	u32 number, first = client->first, next = client->next;
+	struct vblank_request *request;
 	bool enabled = true;
 
-	if (unlikely(client->owner & LOST))
-		forget_lost(client, state, seq);
+	if (unlikely(client->lost))
+		vblank_client_forget_lost(client, state, seq);
 	/* Before a display is switched off, all waiting clients get their events at once. */
 	gpumon_vblank_enabled(state, &enabled);
 	for (number = first; number != next && join != VBLANK_JOINED; number++) {
 		request = vblank_request_find(client, number);
-		if (request && (!enabled || gpumon_vblank_passed(seq, request->value))) {
-			if (likely(!is_stale(request, state))) {
-				*asked_ns = request->since;
+		if (request && (!enabled || gpumon_vblank_passed(seq, request->seq))) {
+			if (likely(!vblank_request_stale(request, state))) {
+				*asked_ns = request->asked_ns;
 				join = VBLANK_JOINED;
 			}
 			gpumon_track_end(&gpumon_vblank_request_track, request);
@@ -145,25 +153,26 @@ enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 
 		if (!request && number == first)
 			first++;
 	}
-	set_list(client, first, next);
-	if (join == VBLANK_NO_REQUEST && client->owner & LOST)
+	vblank_client_set_list(client, first, next);
+	if (join == VBLANK_NO_REQUEST && client->lost)
 		join = VBLANK_MANY;
-	if (unlikely(first == next && !client->owner && !end_seen))
+	if (unlikely(first == next && !client->lost && !end_seen))
 		gpumon_track_end(&gpumon_vblank_client_track, client);
 	return join;
 }
 
-/* A client is gone: another one may get its address. None of its requests can be answered. */
+/* Forgets a client that is gone, with its requests: another one may get its address. */
 void gpumon_vblank_forget_file(const struct drm_file *file)
 {
-	struct gpumon_tracked *client, *request;
+	struct gpumon_vblank_client *client;
+	struct vblank_request *request;
 	u32 crtc, number;
 
 	for (crtc = 0; crtc < VBLANK_MAX_CRTCS; crtc++) {
-		client = gpumon_vblank_client(file, crtc);
+		client = gpumon_vblank_client_find(file, crtc);
 		if (!client)
 			continue;
-		for (number = first_of(client); number != next_of(client); number++) {
+		for (number = client->first; number != client->next; number++) {
 			request = vblank_request_find(client, number);
 			if (request)
 				gpumon_track_end(&gpumon_vblank_request_track, request);

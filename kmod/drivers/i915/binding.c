@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bindings of group i915: objects that get into a GPU's address spaces and leave
- * them, and what makes them leave.
+ * Bindings of group i915: objects that get into a GPU's address spaces and leave them, and the
+ * causes.
  */
 #include <linux/hash.h>
 #include <linux/ktime.h>
@@ -66,11 +66,11 @@ static __always_inline bool bindings_begin(struct gpumon_event_context *ctx, u32
 }
 
 /*
- * Device, object and size of a binding, and what was seen of the object; GPUMON_UNREADABLE if it
- * cannot be read. One whose object is unknown belongs to the unknown device.
+ * Device of a binding, GPUMON_UNREADABLE if it cannot be read; @object, @size, @entry: set to the
+ * object, its size and its entry. A binding whose object is unknown belongs to the unknown device.
  */
 static __always_inline u32 vma_device(const struct i915_vma *vma, const void **object, u64 *size,
-				      struct gpumon_tracked **entry)
+				      struct gpumon_i915_object **entry)
 {
 	u64 value;
 	u32 device;
@@ -82,12 +82,12 @@ static __always_inline u32 vma_device(const struct i915_vma *vma, const void **o
 	*object = (void *)(unsigned long)value;
 	*entry = gpumon_i915_object_find(*object);
 	if (likely(*entry))
-		return (*entry)->row;
+		return (*entry)->device;
 	device = gpumon_i915_device_unseen(*object);
 	return device == GPUMON_UNREADABLE ? 0 : device;
 }
 
-/* A binding's bit among those of its object. */
+/* Bit of a binding in its object's @unbound; two bindings may have the same one. */
 static __always_inline unsigned int vma_bit(const struct i915_vma *vma)
 {
 	return hash_ptr(vma, ilog2(BITS_PER_LONG));
@@ -96,7 +96,7 @@ static __always_inline unsigned int vma_bit(const struct i915_vma *vma)
 /* Tracepoint i915_vma_bind: an object gets into an address space */
 GPUMON_TRACEPOINT_BODY(2, gpumon_i915_bind, struct i915_vma *, vma, unsigned int, flags)
 {
-	struct gpumon_tracked *entry;
+	struct gpumon_i915_object *entry;
 	const void *object;
 	bool rebind = false;
 	local64_t *words;
@@ -107,9 +107,8 @@ GPUMON_TRACEPOINT_BODY(2, gpumon_i915_bind, struct i915_vma *, vma, unsigned int
 			    &words))
 		return;
 	gpumon_row_add(words, BINDINGS_BOUND_BYTES, size);
-	/* It was unbound before. */
-	if (likely(entry) && unlikely(entry->owner) &&
-	    test_and_clear_bit(vma_bit(vma), (unsigned long *)&entry->owner)) {
+	if (likely(entry) && unlikely(entry->unbound) &&
+	    test_and_clear_bit(vma_bit(vma), &entry->unbound)) {
 		rebind = true;
 		gpumon_row_add(words, BINDINGS_REBINDS, 1);
 		gpumon_row_add(words, BINDINGS_REBOUND_BYTES, size);
@@ -119,10 +118,11 @@ GPUMON_TRACEPOINT_BODY(2, gpumon_i915_bind, struct i915_vma *, vma, unsigned int
 			      gpumon_field_word(I915_FIELD(VMA_OBJECT), rebind), 0);
 }
 
-/* First event of an object whose creation was not seen. */
-static noinline struct gpumon_tracked *object_meet(const void *object, u32 device, local64_t *words)
+/* Begins to follow an object whose creation was not seen. */
+static noinline struct gpumon_i915_object *object_meet(const void *object, u32 device,
+						       local64_t *words)
 {
-	struct gpumon_tracked *entry;
+	struct gpumon_i915_object *entry;
 	bool known;
 
 	entry = gpumon_track_begin(&gpumon_i915_objects, (unsigned long)object, &known);
@@ -132,10 +132,10 @@ static noinline struct gpumon_tracked *object_meet(const void *object, u32 devic
 	}
 	/* The bindings of one object are unbound under its lock: there is no other writer. */
 	if (!known) {
-		entry->since = 0;
-		entry->value = 0;
-		entry->owner = 0;
-		entry->row = device;
+		entry->created = 0;
+		entry->size = 0;
+		entry->unbound = 0;
+		entry->device = device;
 	}
 	return entry;
 }
@@ -143,7 +143,7 @@ static noinline struct gpumon_tracked *object_meet(const void *object, u32 devic
 /* Tracepoint i915_vma_unbind: an object leaves an address space */
 GPUMON_TRACEPOINT_BODY(1, gpumon_i915_unbind, struct i915_vma *, vma)
 {
-	struct gpumon_tracked *entry;
+	struct gpumon_i915_object *entry;
 	const void *object;
 	local64_t *words;
 	u32 device, row;
@@ -157,7 +157,7 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_i915_unbind, struct i915_vma *, vma)
 	if (unlikely(!entry && object && device))
 		entry = object_meet(object, device, words);
 	if (likely(entry))
-		set_bit(vma_bit(vma), (unsigned long *)&entry->owner);
+		set_bit(vma_bit(vma), &entry->unbound);
 	gpumon_event_ring_now(GPUMON_EVENT_VMA_UNBIND, row,
 			      gpumon_field_word(I915_FIELD(VMA_SIZE), size), 0, 0, 0);
 }
@@ -182,7 +182,7 @@ GPUMON_TRACEPOINT_BODY(3, gpumon_i915_shrink, struct drm_i915_private *, i915,
 	gpumon_event_ring_now(GPUMON_EVENT_GEM_SHRINK, row, target, flags, 0, 0);
 }
 
-/* An eviction, and bytes that were wanted. */
+/* Counts an eviction, and the bytes that were wanted. */
 static void count_eviction(struct gpumon_event_context *ctx, const struct i915_address_space *vm,
 			   unsigned int column, u64 wanted, u64 align, unsigned int flags)
 {

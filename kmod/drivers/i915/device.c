@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices of group i915. A device is known by its name; which device an
- * address belongs to is remembered until a device is probed, and found again then.
+ * Devices of group i915. A device is identified by its name. The device of an address is remembered
+ * until a device is probed, and then found again.
  */
 #include <linux/string.h>
 
@@ -9,19 +9,19 @@
 #include "core/key.h"
 #include "internal.h"
 
-/* The first is the unknown device. */
+/* The first entry is the unknown device. */
 struct gpumon_i915_device gpumon_i915_devices[GPUMON_I915_DEVICES] = {
 	{ .key = 1, .name = GPUMON_DEVICE_UNKNOWN },
 };
 
-/* By the address of their struct drm_device. */
+/* Index of each device plus 1, by the address of its struct drm_device. */
 struct gpumon_track gpumon_i915_known_devices = {
 	.capacity = 8,
 };
 
 static u32 device_named(const char *name)
 {
-	/* Neither 0 nor the key of the unknown device. */
+	/* The key is neither 0 nor that of the unknown device. */
 	u64 key = gpumon_key_text(name) | 2, old;
 	u32 i;
 
@@ -30,7 +30,7 @@ static u32 device_named(const char *name)
 		if (!old)
 			old = cmpxchg64(&gpumon_i915_devices[i].key, 0, key);
 		if (!old || old == key) {
-			/* Two CPUs that learn it at once write the same. */
+			/* Two CPUs that learn a device at once write the same. */
 			strscpy(gpumon_i915_devices[i].name, name, GPUMON_LABEL_LEN);
 			return i;
 		}
@@ -38,7 +38,7 @@ static u32 device_named(const char *name)
 	return GPUMON_NONE;
 }
 
-/* gpumon_i915_device_of() one that is not known by its address. */
+/* gpumon_i915_device_of() for an address that is not known. */
 noinline u32 gpumon_i915_device_learn(const struct drm_device *drm)
 {
 	char name[GPUMON_LABEL_LEN];
@@ -53,7 +53,7 @@ noinline u32 gpumon_i915_device_learn(const struct drm_device *drm)
 	return device;
 }
 
-/* gpumon_i915_row_of() a device that has none yet. */
+/* gpumon_i915_row_of() for a device without a row. */
 noinline u32 gpumon_i915_row_learn(struct gpumon_statistics *statistics,
 				   enum gpumon_i915_table table, u32 device)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group i915: Intel's driver of that name, which has its own scheduler.
- * memory.c and binding.c have what its objects do, request.c its engines, device.c tells devices
- * apart.
+ * Group i915: Intel's driver of that name, which has its own scheduler. memory.c and binding.c
+ * count its objects, request.c its engines; device.c finds the device.
  */
 #include "attach/probe.h"
 #include "common/process.h"
@@ -15,8 +14,8 @@ struct gpumon_field gpumon_i915_fields[I915_FIELD_COUNT] = {
 };
 
 /*
- * kprobe on i915_driver_probe(): a device that was taken from the driver and comes back, or another
- * one, may get the addresses of what was freed. Nothing of the new one exists yet.
+ * kprobe on i915_driver_probe(): a device that was unbound and is bound again, or another one, may
+ * get the addresses of objects that were freed. Nothing of the new device exists yet.
  */
 static GPUMON_KPROBE_BODY(i915_new_device)
 {
@@ -39,7 +38,7 @@ static void i915_start(void)
 		GPUMON_TRACEPOINT_AT("i915", _name, GPUMON_I915_ROLE_##_role, __VA_ARGS__)
 #define WITHOUT(_what) .optional = true, .without = _what
 
-/* Beginnings before ends, each in the order in which they are detached. */
+/* In the order in which they are detached: beginnings before ends. */
 static struct gpumon_probe i915_probes[] = {
 	I915_TRACEPOINT(CREATE, "i915_gem_object_create", gpumon_i915_create,
 			"*drm_i915_gem_object",

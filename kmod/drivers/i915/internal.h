@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of group i915 share: the members of its private types, its
- * tables, its probes' bodies, and how a device is found.
+ * Shared by the files of group i915: the members of its private types, its tables, its probes'
+ * bodies, and how a device is found.
  */
 #ifndef GPUMON_I915_PRIV_H
 #define GPUMON_I915_PRIV_H
@@ -20,10 +20,10 @@ struct i915_address_space;
 struct i915_request;
 struct i915_vma;
 
-/* Identity of what is remembered: all of it is forgotten when a device comes. */
+/* One identity for all addresses that are remembered: they are forgotten when a device comes. */
 #define I915_KNOWN 1
 
-/* Devices by name, the one that is not known included. */
+/* Number of devices, the unknown device included. */
 #define GPUMON_I915_DEVICES 16
 
 /* Members of private types, in gpumon_i915_fields[]. */
@@ -51,7 +51,7 @@ enum {
 
 #define I915_FIELD(_name) (&gpumon_i915_fields[I915_FIELD_##_name])
 
-/* What a probe is for; also its place in the table. */
+/* Purpose of a probe; also its place in the table. */
 enum gpumon_i915_role {
 	GPUMON_I915_ROLE_CREATE,
 	GPUMON_I915_ROLE_BIND,
@@ -88,6 +88,21 @@ struct gpumon_i915_device {
 	char name[GPUMON_LABEL_LEN];
 	u32 row[GPUMON_I915_DEVICE_TABLES];
 };
+
+/**
+ * struct gpumon_i915_object - an object of which an event was seen
+ * @created: when it was created, gpumon_clock(); 0 if that was not seen: then it is in no gauge
+ * @size: its bytes, if its creation was seen
+ * @unbound: a bit for each of its bindings that was unbound, see vma_bit()
+ * @device: index of its device in gpumon_i915_devices[]
+ */
+struct gpumon_i915_object {
+	u64 created;
+	u64 size;
+	unsigned long unbound;
+	u32 device;
+};
+GPUMON_TRACKED_TYPE(struct gpumon_i915_object);
 
 extern struct gpumon_field gpumon_i915_fields[I915_FIELD_COUNT];
 extern struct gpumon_i915_device gpumon_i915_devices[GPUMON_I915_DEVICES];
@@ -150,7 +165,7 @@ static __always_inline u32 gpumon_i915_row_of(struct gpumon_statistics *statisti
 	return likely(row) ? row - 1 : gpumon_i915_row_learn(statistics, table, device);
 }
 
-/* Device of an object of which nothing was seen, GPUMON_UNREADABLE if it cannot be read. */
+/* Device of an object without an entry, GPUMON_UNREADABLE if it cannot be read. */
 static inline u32 gpumon_i915_device_unseen(const void *object)
 {
 	u64 drm;
@@ -160,8 +175,8 @@ static inline u32 gpumon_i915_device_unseen(const void *object)
 	return gpumon_i915_device_of((void *)(unsigned long)drm);
 }
 
-/* What was seen of an object, which may be any value; or NULL. */
-static __always_inline struct gpumon_tracked *gpumon_i915_object_find(const void *object)
+/* Entry of an object, whose address may be any value; NULL if no event of it was seen. */
+static __always_inline struct gpumon_i915_object *gpumon_i915_object_find(const void *object)
 {
 	return likely(object) ? gpumon_track_find(&gpumon_i915_objects, (unsigned long)object) :
 				NULL;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Objects of group i915: which live, and how programs read and write them through the
- * kernel. binding.c has how they come to the GPU.
+ * Objects of group i915: the live ones, and how programs read and write them through the kernel.
+ * binding.c follows them in the GPU's address spaces.
  *
- * What was seen of an object is in a table by its address. Not every object has
- * a beginning that can be seen: imported ones, those of user memory and the
- * driver's own internal ones fire no event, but all fire one when they are destroyed.
+ * Objects are tracked by their address. Not every object has a creation that can be seen: imported
+ * ones, those of user memory and the driver's own internal ones fire no event, but all fire one
+ * when they are destroyed.
  */
 #include <linux/ktime.h>
 
@@ -25,7 +25,7 @@ enum {
 	MEMORY_TABLE_FULL,
 };
 
-/* A level needs both creation and destruction. */
+/* The levels need both creation and destruction. */
 #define LIVES (BIT(GPUMON_I915_ROLE_CREATE) | BIT(GPUMON_I915_ROLE_DESTROY))
 
 static const struct gpumon_column memory_columns[] = {
@@ -73,37 +73,33 @@ struct gpumon_statistics gpumon_i915_accesses = {
 	.capacity = 2 * GPUMON_I915_DEVICES,
 };
 
-/*
- * By the address of the object. Of an entry, @row is the number of its device,
- * not a row; @since is 0 if its creation was not seen, it is not in the levels
- * then; and @owner has a bit for each of its bindings that was unbound.
- */
+/* Objects by their address. */
 struct gpumon_track gpumon_i915_objects = {
 	.capacity = 16384,
 };
 
-/* Device of an object that has an entry or none, GPUMON_UNREADABLE if it cannot be read. */
-static __always_inline u32 object_device(const struct gpumon_tracked *entry, const void *object)
+/* Device of an object; @entry: NULL if it has none. GPUMON_UNREADABLE if it cannot be read. */
+static __always_inline u32 object_device(const struct gpumon_i915_object *entry, const void *object)
 {
-	return likely(entry) ? entry->row : gpumon_i915_device_unseen(object);
+	return likely(entry) ? entry->device : gpumon_i915_device_unseen(object);
 }
 
 /* Takes an object out of the levels. */
-static __always_inline void leave_levels(const struct gpumon_tracked *entry)
+static __always_inline void leave_levels(const struct gpumon_i915_object *entry)
 {
-	u32 row = gpumon_i915_row_of(&gpumon_i915_memory, GPUMON_I915_MEMORY, entry->row);
+	u32 row = gpumon_i915_row_of(&gpumon_i915_memory, GPUMON_I915_MEMORY, entry->device);
 
 	if (unlikely(row == GPUMON_NONE))
 		return;
 	gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE, -1);
-	gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE_BYTES, -(s64)entry->value);
+	gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE_BYTES, -(s64)entry->size);
 }
 
 /* Tracepoint i915_gem_object_create */
 GPUMON_TRACEPOINT_BODY(1, gpumon_i915_create, struct drm_i915_gem_object *, object)
 {
 	u32 device = gpumon_i915_device_unseen(object), row;
-	struct gpumon_tracked *entry;
+	struct gpumon_i915_object *entry;
 	local64_t *words;
 	bool known;
 	u64 size;
@@ -117,12 +113,12 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_i915_create, struct drm_i915_gem_object *, obje
 	entry = gpumon_track_begin(&gpumon_i915_objects, (unsigned long)object, &known);
 	if (likely(entry)) {
 		/* The destruction of the object that had the address was not seen. */
-		if (unlikely(known && entry->since))
+		if (unlikely(known && entry->created))
 			leave_levels(entry);
-		entry->since = gpumon_clock();
-		entry->value = size;
-		entry->owner = 0;
-		entry->row = device;
+		entry->created = gpumon_clock();
+		entry->size = size;
+		entry->unbound = 0;
+		entry->device = device;
 		gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE, 1);
 		gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE_BYTES, size);
 	} else {
@@ -136,25 +132,25 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_i915_create, struct drm_i915_gem_object *, obje
 /* Tracepoint i915_gem_object_destroy */
 GPUMON_TRACEPOINT_BODY(1, gpumon_i915_destroy, struct drm_i915_gem_object *, object)
 {
-	struct gpumon_tracked *entry = gpumon_i915_object_find(object);
+	struct gpumon_i915_object *entry = gpumon_i915_object_find(object);
 	local64_t *words;
 	u32 row;
 
 	if (!gpumon_i915_begin(ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY,
 			       object_device(entry, object), &row, MEMORY_DESTROYED, &words))
 		return;
-	if (likely(entry && entry->since))
+	if (likely(entry && entry->created))
 		leave_levels(entry);
 	else
 		gpumon_row_add(words, MEMORY_UNTRACKED, 1);
 	if (likely(entry))
 		gpumon_track_end(&gpumon_i915_objects, entry);
-	/* Also the size of one whose creation was not seen. */
+	/* The size is read also of an object whose creation was not seen. */
 	gpumon_event_ring_now(GPUMON_EVENT_GEM_DESTROY, row,
 			      gpumon_field_read_word(I915_FIELD(OBJECT_SIZE), object), 0, 0, 0);
 }
 
-/* Counts an access, and an amount in another column. */
+/* Counts an access, and @much in a second column. */
 static __always_inline void count_access(struct gpumon_event_context *ctx,
 					 const struct drm_i915_gem_object *object,
 					 unsigned int column, unsigned int much_column, u64 much,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests of group i915: what was submitted to an engine and not retired.
+ * Requests of group i915, from the submission to an engine until they are retired.
  *
  * i915 retires a request when it checks for finished ones, which can be long after the hardware was
  * done with it: the time until then is an upper bound of the request's duration.
@@ -42,17 +42,28 @@ struct gpumon_statistics gpumon_i915_engines = {
 	.capacity = 128,
 };
 
-/* By the address of the request, which is not reused before it is retired. */
+/**
+ * struct tracked_request - a request that was added and not retired yet
+ * @level: in the gauge of requests in flight of its engine's row
+ * @since: when it was added, gpumon_clock()
+ */
+struct tracked_request {
+	struct gpumon_level level;
+	u64 since;
+};
+GPUMON_TRACKED_TYPE(struct tracked_request);
+
+/* Requests by their address, which is not reused before the request is retired. */
 struct gpumon_track gpumon_i915_requests = {
 	.capacity = 4096,
 };
 
-/* By the address and the name of the engine. */
+/* Row of an engine plus 1, by a key of its address and name. */
 struct gpumon_track gpumon_i915_known_engines = {
 	.capacity = 64,
 };
 
-/* Row of an engine that is not known by its address; NULL is the unknown engine. */
+/* Row of an engine whose key is not known; NULL is the unknown engine. */
 static noinline u32 engine_learn(const void *engine, u64 name, u64 known_as)
 {
 	const struct gpumon_i915_device *device;
@@ -72,7 +83,7 @@ static noinline u32 engine_learn(const void *engine, u64 name, u64 known_as)
 	key = gpumon_key_mix(device->key, name);
 	row = gpumon_row_learn(&gpumon_i915_engines, key, device->name,
 			       name ? text : GPUMON_DEVICE_UNKNOWN, NULL);
-	/* Without a name it may be anything but an engine, and is not remembered. */
+	/* Without a name the address may be of anything but an engine: it is not remembered. */
 	if (row != GPUMON_NONE && name && number)
 		gpumon_track_remember(&gpumon_i915_known_engines, known_as, I915_KNOWN, row + 1);
 	return row;
@@ -99,7 +110,7 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_i915_request_add, struct i915_request *, reques
 {
 	u64 now = gpumon_clock();
 	u32 row = engine_of(request);
-	struct gpumon_tracked *entry;
+	struct tracked_request *entry;
 	local64_t *words;
 
 	if (!gpumon_row_begin(ctx, &gpumon_i915_engines, row, COLUMN_ADDED, &words))
@@ -120,7 +131,7 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_i915_request_add, struct i915_request *, reques
 GPUMON_TRACEPOINT_BODY(1, gpumon_i915_request_retire, struct i915_request *, request)
 {
 	u64 now = gpumon_clock();
-	struct gpumon_tracked *entry;
+	struct tracked_request *entry;
 	u64 within = GPUMON_WORD_UNKNOWN;
 	local64_t *words;
 	u32 row;
@@ -128,12 +139,12 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_i915_request_retire, struct i915_request *, req
 	entry = likely(request) ? gpumon_track_find(&gpumon_i915_requests, (unsigned long)request) :
 				  NULL;
 	if (likely(entry)) {
-		row = entry->row;
+		row = entry->level.row;
 		words = gpumon_row_words(&gpumon_i915_engines, row);
 		if (!gpumon_clock_elapsed(entry->since, now, &within))
 			gpumon_row_add(words, COLUMN_BACKWARDS, 1);
 		gpumon_row_observe(&gpumon_i915_engines, words, COLUMN_RETIRED_WITHIN, within);
-		gpumon_level_end(&gpumon_i915_requests, entry, &gpumon_i915_engines,
+		gpumon_level_end(&gpumon_i915_requests, &entry->level, &gpumon_i915_engines,
 				 COLUMN_IN_FLIGHT);
 	} else {
 		row = engine_of(request);

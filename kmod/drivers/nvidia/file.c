@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group nvidia: what processes do with /dev/nvidiactl and /dev/nvidiaN.
+ * Group nvidia: calls of processes on /dev/nvidiactl and /dev/nvidiaN.
  *
- * An open file is followed by its address from open to close, so that its close counts for the
+ * An open file is tracked by its address from open to close, so that its close counts for the
  * process that opened it, and later events need not read the file. Files that were open before are
- * counted by their minor number, and in no level.
+ * counted by their minor number, and are in no level.
  */
 #include <linux/fs.h>
 #include <linux/kdev_t.h>
@@ -36,7 +36,7 @@ static const struct gpumon_column device_columns[] = {
 	[DEVICE_OPENS_FAILED] = GPUMON_COUNTER("opens_failed", .roles = BIT(NVIDIA_OPEN)),
 	[DEVICE_OPENS_UNTRACKED] = GPUMON_COUNTER("opens_untracked", .roles = BIT(NVIDIA_OPEN)),
 	[DEVICE_CLOSES] = GPUMON_COUNTER("closes", .roles = BIT(NVIDIA_CLOSE)),
-	/* Without the end of a handle its level only grows. */
+	/* If closes are not seen, the level would only grow. */
 	[DEVICE_OPEN_HANDLES] = GPUMON_GAUGE("open_handles",
 					     .roles = BIT(NVIDIA_OPEN) | BIT(NVIDIA_CLOSE)),
 	[DEVICE_IOCTLS] = GPUMON_COUNTER("ioctls", .roles = BIT(NVIDIA_IOCTL)),
@@ -96,15 +96,31 @@ static const char *command_name(unsigned int number)
 #define FAILED_ROWS 64
 static atomic_t failed_rows = ATOMIC_INIT(0);
 
-/* Row of the commands that have none. No command's key: those have a second word of 1 and more. */
+/*
+ * Key of the row for commands that have no row of their own. The key of a command is mixed of two
+ * numbers, of which the second is never 0, so that none has this one.
+ */
 #define OTHER_KEY gpumon_key_mix(0, 0)
 
-/* value is 1; owner is the key of the opener's slot when it opened. */
+/**
+ * struct tracked_file - an open file of the driver's devices
+ * @level: in the gauge of open handles of its device's row
+ * @process_key: key of slot @process when the file was opened: the slot may be another process's since
+ * @process: slot of the process that opened it, GPUMON_NONE if there was no room for one
+ */
+struct tracked_file {
+	struct gpumon_level level;
+	u64 process_key;
+	u32 process;
+};
+GPUMON_TRACKED_TYPE(struct tracked_file);
+
+/* Open files by the address of their struct file. */
 struct gpumon_track gpumon_nvidia_open_files = {
 	.capacity = 16384,
 };
 
-static noinline u32 device_learn(u64 key, u32 minor, const struct nvidia_gpu *gpu)
+static noinline u32 nvidia_device_learn(u64 key, u32 minor, const struct nvidia_gpu *gpu)
 {
 	char name[NVIDIA_NAME_LEN];
 
@@ -119,7 +135,7 @@ static noinline u32 device_learn(u64 key, u32 minor, const struct nvidia_gpu *gp
 	return gpumon_row_learn_number(&gpumon_nvidia_devices, key, name, minor, NULL);
 }
 
-static u32 device_of_inode(const struct inode *inode)
+static u32 nvidia_device_of_inode(const struct inode *inode)
 {
 	const struct nvidia_gpu *gpu;
 	dev_t number;
@@ -131,32 +147,32 @@ static u32 device_of_inode(const struct inode *inode)
 	gpu = gpumon_nvidia_gpu_of_minor(MINOR(number));
 	key = gpumon_key_mix(gpu ? gpu->hash : 0, MINOR(number));
 	row = gpumon_row_find(&gpumon_nvidia_devices, key);
-	return likely(row != GPUMON_NONE) ? row : device_learn(key, MINOR(number), gpu);
+	return likely(row != GPUMON_NONE) ? row : nvidia_device_learn(key, MINOR(number), gpu);
 }
 
-static noinline u32 device_of_untracked(const struct file *file)
+static noinline u32 nvidia_device_of_untracked(const struct file *file)
 {
 	struct inode *inode;
 
 	if (!gpumon_read_nofault(&inode, &file->f_inode, sizeof(inode)))
 		return GPUMON_UNREADABLE;
-	return device_of_inode(inode);
+	return nvidia_device_of_inode(inode);
 }
 
-static __always_inline u32 device_of_file(const struct file *file)
+static __always_inline u32 nvidia_device_of_file(const struct file *file)
 {
-	const struct gpumon_tracked *open = NULL;
+	const struct tracked_file *open = NULL;
 
 	if (likely(file))
 		open = gpumon_track_find(&gpumon_nvidia_open_files, (unsigned long)file);
-	return likely(open) ? open->row : device_of_untracked(file);
+	return likely(open) ? open->level.row : nvidia_device_of_untracked(file);
 }
 
 static void handle_begins(struct gpumon_event_context *ctx, const struct file *file, u32 row)
 {
-	struct gpumon_tracked *open =
-		gpumon_level_begin(&gpumon_nvidia_open_files, (unsigned long)file,
-				   &gpumon_nvidia_devices, row, DEVICE_OPEN_HANDLES, 1);
+	struct tracked_file *open = gpumon_level_begin(&gpumon_nvidia_open_files,
+						       (unsigned long)file, &gpumon_nvidia_devices,
+						       row, DEVICE_OPEN_HANDLES, 1);
 
 	if (unlikely(!open)) {
 		gpumon_row_add(gpumon_row_words(&gpumon_nvidia_devices, row),
@@ -164,9 +180,9 @@ static void handle_begins(struct gpumon_event_context *ctx, const struct file *f
 		return;
 	}
 	open->process = gpumon_process_slot(ctx->cpu);
-	open->owner = open->process == GPUMON_NONE ?
-			      0 :
-			      READ_ONCE(gpumon_process_table.keys[open->process]);
+	open->process_key = open->process == GPUMON_NONE ?
+				    0 :
+				    READ_ONCE(gpumon_process_table.keys[open->process]);
 	gpumon_process_add(ctx->cpu, open->process, GPUMON_PROCESS_OPENS, 1);
 }
 
@@ -174,7 +190,7 @@ static void handle_begins(struct gpumon_event_context *ctx, const struct file *f
 GPUMON_KRETPROBE_BODY(gpumon_nvidia_open_returned)
 {
 	const struct gpumon_call *call = gpumon_call(instance);
-	u32 row = device_of_inode((void *)call->argument[0]);
+	u32 row = nvidia_device_of_inode((void *)call->argument[0]);
 	int ret = regs_return_value(regs);
 
 	if (!gpumon_row_count(ctx, &gpumon_nvidia_devices, row,
@@ -185,14 +201,15 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_open_returned)
 	gpumon_event_ring_now(GPUMON_EVENT_OPEN, row, ret, 0, 0, 0);
 }
 
-static void handle_ends(struct gpumon_event_context *ctx, struct gpumon_tracked *open)
+static void handle_ends(struct gpumon_event_context *ctx, struct tracked_file *open)
 {
 	u32 process = open->process;
 
 	/* The slot may be another process's by now. */
-	if (process != GPUMON_NONE && READ_ONCE(gpumon_process_table.keys[process]) == open->owner)
+	if (process != GPUMON_NONE &&
+	    READ_ONCE(gpumon_process_table.keys[process]) == open->process_key)
 		gpumon_process_add(ctx->cpu, process, GPUMON_PROCESS_CLOSES, 1);
-	gpumon_level_end(&gpumon_nvidia_open_files, open, &gpumon_nvidia_devices,
+	gpumon_level_end(&gpumon_nvidia_open_files, &open->level, &gpumon_nvidia_devices,
 			 DEVICE_OPEN_HANDLES);
 }
 
@@ -201,12 +218,12 @@ GPUMON_KPROBE_BODY(gpumon_nvidia_close_called)
 {
 	const struct inode *inode = (void *)regs_get_kernel_argument(regs, 0);
 	const struct file *file = (void *)regs_get_kernel_argument(regs, 1);
-	struct gpumon_tracked *open = NULL;
+	struct tracked_file *open = NULL;
 	u32 row;
 
 	if (file)
 		open = gpumon_track_find(&gpumon_nvidia_open_files, (unsigned long)file);
-	row = open ? open->row : device_of_inode(inode);
+	row = open ? open->level.row : nvidia_device_of_inode(inode);
 	if (open)
 		handle_ends(ctx, open);
 	if (gpumon_row_count(ctx, &gpumon_nvidia_devices, row, DEVICE_CLOSES))
@@ -214,8 +231,8 @@ GPUMON_KPROBE_BODY(gpumon_nvidia_close_called)
 }
 
 /*
- * Keeps a place for the commands that will find none; no probe of the group runs. It has no labels,
- * and so is no row, before there is such a command.
+ * Keeps a place for commands that will find none; no probe of the group runs. Before there is such
+ * a command the place has no labels, and so is no row.
  */
 void gpumon_nvidia_file_start(void)
 {
@@ -228,7 +245,7 @@ void gpumon_nvidia_file_start(void)
 		atomic_set(&failed_rows, 0);
 }
 
-static noinline u32 ioctl_learn(u64 key, u32 command, bool failed)
+static noinline u32 nvidia_ioctl_learn(u64 key, u32 command, bool failed)
 {
 	u32 row = GPUMON_NONE;
 	char text[16];
@@ -246,8 +263,9 @@ static noinline u32 ioctl_learn(u64 key, u32 command, bool failed)
 }
 
 /*
- * The resource manager's own error is in the argument, which the driver has just copied back. A page
- * that is gone again, or what another thread of the program has put there, is the program's own loss.
+ * Has the resource manager failed? Its error is in the argument, which the driver has just copied
+ * back. If the page is gone again, or another thread of the program has overwritten it, the program
+ * has itself to blame.
  */
 static bool rm_failed(const struct nvidia_ioctl_data *ioctl)
 {
@@ -281,7 +299,7 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_ioctl_returned)
 	u32 device, row;
 	u64 key, elapsed;
 
-	device = device_of_file(ioctl->file);
+	device = nvidia_device_of_file(ioctl->file);
 	if (!gpumon_probe_found(ctx, device))
 		return;
 	gpumon_process_add(ctx->cpu, gpumon_process_slot(ctx->cpu), GPUMON_PROCESS_IOCTLS, 1);
@@ -292,7 +310,7 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_ioctl_returned)
 	key = gpumon_key_mix(0, ioctl->command + 1ULL);
 	row = gpumon_row_find(&gpumon_nvidia_ioctls, key);
 	if (unlikely(row == GPUMON_NONE))
-		row = ioctl_learn(key, ioctl->command, ret < 0);
+		row = nvidia_ioctl_learn(key, ioctl->command, ret < 0);
 	if (!gpumon_row_begin(ctx, &gpumon_nvidia_ioctls, row, IOCTL_COUNT, &words))
 		return;
 	if (unlikely(ret < 0))
@@ -307,7 +325,7 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_ioctl_returned)
 static_assert(offsetof(struct vm_area_struct, vm_end) ==
 	      offsetof(struct vm_area_struct, vm_start) + sizeof(unsigned long));
 
-/* What a mapping, any value, maps; 0 if it cannot be read. */
+/* Bytes of a mapping, which may be any value; 0 if it cannot be read. */
 static u64 vma_bytes(const struct vm_area_struct *vma)
 {
 	unsigned long at[2];
@@ -315,12 +333,12 @@ static u64 vma_bytes(const struct vm_area_struct *vma)
 	return gpumon_read_nofault(at, &vma->vm_start, sizeof(at)) ? at[1] - at[0] : 0;
 }
 
-/* kretprobe on nvidia_mmap(file, vma): what it maps counts if it returns 0. */
+/* kretprobe on nvidia_mmap(file, vma): the bytes count if it returns 0. */
 GPUMON_KRETPROBE_BODY(gpumon_nvidia_mmap_returned)
 {
 	const struct gpumon_call *call = gpumon_call(instance);
 	u64 bytes = vma_bytes((void *)call->argument[1]);
-	u32 row = bytes ? device_of_file((void *)call->argument[0]) : GPUMON_UNREADABLE;
+	u32 row = bytes ? nvidia_device_of_file((void *)call->argument[0]) : GPUMON_UNREADABLE;
 	int ret = regs_return_value(regs);
 	local64_t *words;
 
@@ -340,18 +358,18 @@ GPUMON_KPROBE_BODY(gpumon_nvidia_poll_called)
 {
 	u32 row;
 
-	row = device_of_file((void *)regs_get_kernel_argument(regs, 0));
+	row = nvidia_device_of_file((void *)regs_get_kernel_argument(regs, 0));
 	if (gpumon_row_count(ctx, &gpumon_nvidia_devices, row, DEVICE_POLLS))
 		gpumon_event_ring_now(GPUMON_EVENT_POLL, row, 0, 0, 0, 0);
 }
 
-static u32 device_of_vma(const struct vm_area_struct *vma)
+static u32 nvidia_device_of_vma(const struct vm_area_struct *vma)
 {
 	struct file *file;
 
 	if (!gpumon_read_nofault(&file, &vma->vm_file, sizeof(file)))
 		return GPUMON_UNREADABLE;
-	return device_of_file(file);
+	return nvidia_device_of_file(file);
 }
 
 /* kprobe on nvidia_fault(fault) */
@@ -364,7 +382,7 @@ GPUMON_KPROBE_BODY(gpumon_nvidia_fault_called)
 	u32 row;
 
 	row = !gpumon_read_nofault(&vma, &fault->vma, sizeof(vma)) ? GPUMON_UNREADABLE :
-								     device_of_vma(vma);
+								     nvidia_device_of_vma(vma);
 	if (!gpumon_row_count(ctx, &gpumon_nvidia_devices, row, DEVICE_FAULTS))
 		return;
 	gpumon_process_add(ctx->cpu, gpumon_process_slot(ctx->cpu), GPUMON_PROCESS_FAULTS, 1);
@@ -380,7 +398,7 @@ static void count_vma(struct gpumon_event_context *ctx, struct pt_regs *regs, un
 		      enum gpumon_event_type event)
 {
 	const struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 0);
-	u32 row = device_of_vma(vma);
+	u32 row = nvidia_device_of_vma(vma);
 
 	if (gpumon_row_count(ctx, &gpumon_nvidia_devices, row, column))
 		gpumon_event_ring_now(event, row, vma_bytes(vma) ?: GPUMON_WORD_UNKNOWN, 0, 0, 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group nvidia: the GPUs. Events name them by a pointer of the driver's, a PCI
- * device or a minor number; these are looked up here and never followed.
+ * Group nvidia: the GPUs. Events name a GPU by a pointer of the driver's, a PCI device or a minor
+ * number; these are looked up here and never followed.
  *
- * What the driver passes to its interrupt handlers is also the drvdata of the
- * PCI device. The minor number is in there, at an offset that only BTF has.
+ * The pointer that the driver passes to its interrupt handlers is also the drvdata of the PCI
+ * device. It leads to the minor number, at an offset that only BTF has.
  */
 #include <linux/ctype.h>
 #include <linux/pci.h>
@@ -19,7 +19,7 @@ struct gpumon_field gpumon_nvidia_fields[NVIDIA_FIELDS] = {
 	[NVIDIA_FIELD_MINOR] = GPUMON_FIELD("nvidia", "nv_linux_state_s", "minor_num", 4),
 };
 
-/* By drvdata. Written without a lock, also in probes. */
+/* GPUs by drvdata. Written without a lock, also in probes. */
 static u64 gpu_keys[GPUS + GPUMON_TABLE_WAYS - 1];
 static struct gpumon_table gpu_table = {
 	.keys = gpu_keys,
@@ -29,7 +29,7 @@ static struct gpumon_table gpu_table = {
 };
 static struct nvidia_gpu gpus[ARRAY_SIZE(gpu_keys)];
 
-/* Slot of the GPU and 1, 0 for none. */
+/* Slot of the GPU plus 1, by minor number; 0 for none. */
 static u8 gpu_of_minor[MINORS];
 
 /* An event named a GPU that is not known. */
@@ -41,7 +41,7 @@ static const struct nvidia_gpu *gpu_at(u32 slot)
 	return slot < ARRAY_SIZE(gpus) && smp_load_acquire(&gpus[slot].ready) ? &gpus[slot] : NULL;
 }
 
-/* GPU of an interrupt handler's argument. One that is not known is looked for before long. */
+/* GPU of an interrupt handler's argument. An unknown GPU is looked for before long. */
 const struct nvidia_gpu *gpumon_nvidia_gpu_of_arg(const void *arg)
 {
 	u64 key = (unsigned long)arg;
@@ -55,7 +55,10 @@ const struct nvidia_gpu *gpumon_nvidia_gpu_of_arg(const void *arg)
 	return gpu;
 }
 
-/* GPU of a device, any value. Seldom asked for: by Xids, power transitions, mappings for peers. */
+/*
+ * GPU of a device, which may be any value. Called seldom: by Xids, power transitions, mappings for
+ * peers.
+ */
 const struct nvidia_gpu *gpumon_nvidia_gpu_of_dev(const void *dev)
 {
 	const struct nvidia_gpu *gpu;
@@ -69,7 +72,7 @@ const struct nvidia_gpu *gpumon_nvidia_gpu_of_dev(const void *dev)
 	return NULL;
 }
 
-/* GPU of a minor number, NULL if it is none or not known. */
+/* GPU of a minor number, NULL if there is none or it is unknown. */
 const struct nvidia_gpu *gpumon_nvidia_gpu_of_minor(u32 minor)
 {
 	const struct nvidia_gpu *gpu;
@@ -84,7 +87,7 @@ const struct nvidia_gpu *gpumon_nvidia_gpu_of_minor(u32 minor)
 	return gpu;
 }
 
-/* A text read through a pointer that may be invalid is used only if it is a bus address. */
+/* Is a text a bus address? Others, read through a pointer that may be invalid, are not used. */
 static bool is_bus_address(const char *name)
 {
 	for (; *name; name++)
@@ -147,8 +150,9 @@ static void gpu_forget(u32 slot)
 }
 
 /*
- * The audio function of a GPU is NVIDIA's too, with another driver. It may go any time. A GPU that is
- * being bound has its drvdata already, and its minor number not yet.
+ * Is a PCI device bound to the driver? The audio function of a GPU is NVIDIA's too, with another
+ * driver, and may go at any time. A GPU that is being bound has its drvdata already, and its minor
+ * number not yet.
  */
 static bool is_bound(const struct pci_dev *pdev)
 {
@@ -161,7 +165,7 @@ static bool is_bound(const struct pci_dev *pdev)
 	       gpumon_read_string_nofault(name, sizeof(name), from) >= 0 && !strcmp(name, "nvidia");
 }
 
-/* Learn of all GPUs that the driver has now; may sleep. */
+/* Learns all GPUs that the driver has now; may sleep. */
 void gpumon_nvidia_gpus_look(void)
 {
 	struct pci_dev *pdev = NULL;
@@ -172,7 +176,7 @@ void gpumon_nvidia_gpus_look(void)
 			gpu_learn(pdev);
 }
 
-/* No GPU is known any more; no probe of the group runs. */
+/* Forgets all GPUs; no probe of the group runs. */
 void gpumon_nvidia_gpus_forget(void)
 {
 	u32 slot;
@@ -181,7 +185,7 @@ void gpumon_nvidia_gpus_forget(void)
 		gpu_forget(slot);
 }
 
-/* Look again if an event named a GPU that is not known. */
+/* Looks for GPUs again if an event named an unknown one. */
 void gpumon_nvidia_refresh(void)
 {
 	if (!READ_ONCE(gpu_wanted))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of group nvidia share: its GPUs, tables and probe bodies. */
+/* Shared by the files of group nvidia: its GPUs, tables and probe bodies. */
 #ifndef GPUMON_NVIDIA_INTERNAL_H
 #define GPUMON_NVIDIA_INTERNAL_H
 
@@ -99,7 +99,9 @@ extern struct gpumon_statistics gpumon_nvidia_devices, gpumon_nvidia_ioctls, gpu
 	gpumon_nvidia_p2p, gpumon_nvidia_power, gpumon_nvidia_xids;
 extern struct gpumon_track gpumon_nvidia_open_files, gpumon_nvidia_page_tables;
 
-/* What a kretprobe carries to the end of a call, where that is not a struct gpumon_call. */
+/*
+ * Data of a kretprobe from the entry of a call to its return, where struct gpumon_call does not do.
+ */
 struct nvidia_ioctl_data {
 	u64 since;
 	const struct file *file;
@@ -115,7 +117,7 @@ struct nvidia_msix_call {
 
 struct nvidia_put_data {
 	const void *table;
-	/* Of what was seen to be got. */
+	/* Bytes, if the get was seen. */
 	u64 bytes;
 };
 

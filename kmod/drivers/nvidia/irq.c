@@ -44,10 +44,10 @@ struct gpumon_statistics gpumon_nvidia_irqs = {
 /* By row: when the thread was first woken since its last run, 0 if it was not. */
 static atomic64_t woken[IRQS + GPUMON_TABLE_WAYS];
 
-/* Number and 1 of the MSI-X interrupt whose hard half runs on this CPU, 0 if none does. */
+/* Number plus 1 of the MSI-X interrupt whose hard half runs on this CPU, 0 if none does. */
 static DEFINE_PER_CPU(u32, in_msix);
 
-/* Forget what was under way; no probe of the group runs. */
+/* Forgets the interrupts under way; no probe of the group runs. */
 void gpumon_nvidia_irq_start(void)
 {
 	int cpu, i;
@@ -70,7 +70,10 @@ static u32 irq_row(const void *arg, u32 irq)
 				       gpu ? gpu->name : GPUMON_DEVICE_UNKNOWN, irq, NULL);
 }
 
-/* kretprobe on nvidia_isr(irq, arg); 1: the return of this call is not probed. */
+/*
+ * kretprobe on nvidia_isr(irq, arg). With 1 as result the kernel does not probe the return of this
+ * call.
+ */
 GPUMON_KRETPROBE(gpumon_nvidia_isr_entered)
 {
 	if (raw_cpu_read(in_msix) == (u32)regs_get_kernel_argument(regs, 0) + 1)
@@ -128,7 +131,7 @@ GPUMON_KPROBE_BODY(gpumon_nvidia_bh_called)
 		return;
 	since = atomic64_xchg(&woken[row], 0);
 	if (likely(since)) {
-		/* Another CPU may have been ahead by a little. */
+		/* The clock of the other CPU may be ahead by a little. */
 		elapsed = max_t(s64, now - since, 0);
 		gpumon_row_observe(&gpumon_nvidia_irqs, words, IRQ_LATENCY, elapsed);
 	}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group nvidia: NVIDIA's own kernel driver, nvidia.ko, which has hardly any
- * tracepoints. Most of what is probed are its functions, by kprobes; which of
- * them there are depends on the driver's version and on its compiler.
+ * Group nvidia: NVIDIA's own kernel driver, nvidia.ko, which has hardly any tracepoints. Most
+ * probes are kprobes on its functions; which functions there are depends on the driver's version
+ * and on its compiler.
  *
- * Up to 535 the file operations are nvidia_frontend_*(), which call nvidia_*();
- * from 550 on they are the latter. One of each is probed. nvidia-uvm.ko has a
- * group of its own, uvm.c.
+ * Up to 535 the file operations are nvidia_frontend_*(), which call nvidia_*(); from 550 on they
+ * are nvidia_*() themselves. One of each pair is probed. nvidia-uvm.ko has a group of its own,
+ * uvm.c.
  */
 #include "common/process.h"
 #include "drivers/groups.h"
@@ -18,7 +18,7 @@
 #define KPROBE(...)    GPUMON_KPROBE_AT("nvidia", __VA_ARGS__)
 #define KRETPROBE(...) GPUMON_KRETPROBE_AT("nvidia", __VA_ARGS__)
 #define CALL(...)      GPUMON_CALL_AT("nvidia", __VA_ARGS__)
-/* Up to 535 the second calls the first. */
+/* Names of one function: up to 535 the second calls the first. */
 #define FRONTEND(_kind, _name, ...)                                 \
 	_kind("nvidia_" _name, __VA_ARGS__, .fallback = true),      \
 		_kind("nvidia_frontend_" _name, __VA_ARGS__)
@@ -35,7 +35,7 @@
 #define PAGES "*nvidia_p2p_page_table"
 
 static struct gpumon_probe nvidia_probes[] = {
-	/* Beginnings first: the order in which they are detached. */
+	/* In the order in which they are detached: beginnings first. */
 	FRONTEND(CALL, "open", NVIDIA_OPEN, gpumon_nvidia_open_returned, INODE_FILE, "i32",
 		 .process_words = BIT(GPUMON_PROCESS_OPENS)),
 	FRONTEND(KPROBE, "close", NVIDIA_CLOSE, gpumon_nvidia_close_called, INODE_FILE, "i32",

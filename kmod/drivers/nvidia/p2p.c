@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group nvidia: access of other devices (RDMA) to a GPU's memory. This is not
- * what goes over NVLink between GPUs.
+ * Group nvidia: access of other devices (RDMA) to a GPU's memory. Traffic over NVLink between GPUs
+ * is not part of it.
  *
- * Pages that were got are followed by the page table that the driver hands
- * out, until they are put or the user frees the table because the memory is
- * taken away.
+ * Pages that a peer has got are tracked by the page table that the driver hands out, until they are
+ * put or the user frees the table because the memory is taken away.
  */
 #include <linux/pci.h>
 
@@ -54,12 +53,12 @@ struct gpumon_statistics gpumon_nvidia_p2p = {
 	.capacity = 64,
 };
 
-/* value: bytes. */
+/* Pages that a peer has got, by the address of the page table; entries are levels of bytes. */
 struct gpumon_track gpumon_nvidia_page_tables = {
 	.capacity = 8192,
 };
 
-static u32 peer_row(const char *peer)
+static u32 p2p_peer_row(const char *peer)
 {
 	u64 key = gpumon_key_mix(gpumon_key_text(peer), 0);
 
@@ -67,21 +66,21 @@ static u32 peer_row(const char *peer)
 }
 
 /* Gets and puts do not name the device that will use the pages. */
-static u32 unknown_peer_row(void)
+static u32 p2p_unknown_peer_row(void)
 {
-	return peer_row(GPUMON_DEVICE_UNKNOWN);
+	return p2p_peer_row(GPUMON_DEVICE_UNKNOWN);
 }
 
-static bool pages_begin(const void *table, u64 bytes, u32 row)
+static bool p2p_pages_begin(const void *table, u64 bytes, u32 row)
 {
 	return gpumon_level_begin(&gpumon_nvidia_page_tables, (unsigned long)table,
 				  &gpumon_nvidia_p2p, row, P2P_LIVE_BYTES, bytes);
 }
 
-static void count_get(struct gpumon_event_context *ctx, int ret, const void *const *result,
+static void p2p_count_get(struct gpumon_event_context *ctx, int ret, const void *const *result,
 		      u64 bytes)
 {
-	u32 row = unknown_peer_row();
+	u32 row = p2p_unknown_peer_row();
 	const void *table;
 	local64_t *words;
 
@@ -90,7 +89,7 @@ static void count_get(struct gpumon_event_context *ctx, int ret, const void *con
 		return;
 	if (!ret) {
 		gpumon_row_add(words, P2P_BYTES, bytes);
-		if (get_kernel_nofault(table, result) || !pages_begin(table, bytes, row))
+		if (get_kernel_nofault(table, result) || !p2p_pages_begin(table, bytes, row))
 			gpumon_row_add(words, P2P_GETS_UNTRACKED, 1);
 	}
 	gpumon_event_ring_now(GPUMON_EVENT_P2P_GET, row, bytes, ret, 0, 0);
@@ -101,7 +100,7 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_get_returned)
 {
 	const struct gpumon_call *call = gpumon_call(instance);
 
-	count_get(ctx, regs_return_value(regs), (void *)call->argument[4], call->argument[3]);
+	p2p_count_get(ctx, regs_return_value(regs), (void *)call->argument[4], call->argument[3]);
 }
 
 /* kretprobe on nvidia_p2p_get_pages_persistent(va, length, table, flags) */
@@ -109,18 +108,18 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_get_persistent_returned)
 {
 	const struct gpumon_call *call = gpumon_call(instance);
 
-	count_get(ctx, regs_return_value(regs), (void *)call->argument[2], call->argument[1]);
+	p2p_count_get(ctx, regs_return_value(regs), (void *)call->argument[2], call->argument[1]);
 }
 
 /*
- * Returns how many bytes they were, 0 if their beginning was not seen. A put and the end of the
- * memory may come at once: one of them has the entry.
+ * Ends the tracking of pages. Returns how many bytes they were, 0 if the get was not seen. A put
+ * and the end of the memory may come at once: one of them gets the entry.
  */
-static u64 pages_end(const void *table)
+static u64 p2p_pages_end(const void *table)
 {
 	struct gpumon_track *track = &gpumon_nvidia_page_tables;
 	const u64 key = (unsigned long)table;
-	struct gpumon_tracked *pages = key ? gpumon_track_find(track, key) : NULL;
+	struct gpumon_level *pages = key ? gpumon_track_find(track, key) : NULL;
 	u64 bytes;
 
 	if (!pages || !gpumon_track_take(track, pages, key))
@@ -130,30 +129,33 @@ static u64 pages_end(const void *table)
 	return bytes;
 }
 
-/* Now, before the driver frees the table: a get may have its address before the put returns. */
-static void put_begins(struct kretprobe_instance *instance, const void *table)
+/*
+ * Ends the tracking before the driver frees the table: another get may have its address before the
+ * put returns.
+ */
+static void p2p_put_begins(struct kretprobe_instance *instance, const void *table)
 {
 	struct nvidia_put_data *put = (void *)instance->data;
 
 	put->table = table;
-	put->bytes = pages_end(table);
+	put->bytes = p2p_pages_end(table);
 }
 
 /* kretprobe on nvidia_p2p_put_pages(token, va_space, va, table) */
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_entered)
 {
-	put_begins(instance, (void *)regs_get_kernel_argument(regs, 3));
+	p2p_put_begins(instance, (void *)regs_get_kernel_argument(regs, 3));
 	return 0;
 }
 
 /* kretprobe on nvidia_p2p_put_pages_persistent(va, table, flags) */
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered)
 {
-	put_begins(instance, (void *)regs_get_kernel_argument(regs, 1));
+	p2p_put_begins(instance, (void *)regs_get_kernel_argument(regs, 1));
 	return 0;
 }
 
-static void count_end(struct gpumon_event_context *ctx, u32 row, unsigned int column, u64 bytes)
+static void p2p_count_end(struct gpumon_event_context *ctx, u32 row, unsigned int column, u64 bytes)
 {
 	if (gpumon_row_count(ctx, &gpumon_nvidia_p2p, row, column) && column != P2P_PUTS_FAILED)
 		gpumon_event_ring_now(GPUMON_EVENT_P2P_PUT, row, bytes, 0, 0, 0);
@@ -163,12 +165,12 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_put_returned)
 {
 	const struct nvidia_put_data *put = (void *)instance->data;
 	int ret = regs_return_value(regs);
-	u32 row = unknown_peer_row();
+	u32 row = p2p_unknown_peer_row();
 
-	/* The table is still there. */
+	/* After a failed put the table is still there. */
 	if (ret && put->bytes && row < GPUMON_UNREADABLE)
-		pages_begin(put->table, put->bytes, row);
-	count_end(ctx, row, ret ? P2P_PUTS_FAILED : P2P_PUTS, put->bytes);
+		p2p_pages_begin(put->table, put->bytes, row);
+	p2p_count_end(ctx, row, ret ? P2P_PUTS_FAILED : P2P_PUTS, put->bytes);
 }
 
 /* kprobe on nvidia_p2p_free_page_table(table): the answer when the memory is taken away */
@@ -176,25 +178,25 @@ GPUMON_KPROBE_BODY(gpumon_nvidia_p2p_free_called)
 {
 	const void *table = (void *)regs_get_kernel_argument(regs, 0);
 
-	count_end(ctx, unknown_peer_row(), P2P_FREES, pages_end(table));
+	p2p_count_end(ctx, p2p_unknown_peer_row(), P2P_FREES, p2p_pages_end(table));
 }
 
-static u32 row_of_peer(const struct gpumon_call *call)
+static u32 p2p_peer_row_of_call(const struct gpumon_call *call)
 {
 	const struct pci_dev *peer = (void *)call->argument[0];
 	char name[NVIDIA_NAME_LEN];
 
 	gpumon_nvidia_device_name(name, &peer->dev);
-	return peer_row(name);
+	return p2p_peer_row(name);
 }
 
 /* kretprobe on nvidia_p2p_dma_map_pages(peer, table, mapping) */
 GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_map_returned)
 {
 	const struct gpumon_call *call = gpumon_call(instance);
-	const struct gpumon_tracked *pages = NULL;
+	const struct gpumon_level *pages = NULL;
 	int ret = regs_return_value(regs);
-	u32 row = row_of_peer(call);
+	u32 row = p2p_peer_row_of_call(call);
 	local64_t *words;
 	u64 bytes = 0;
 
@@ -214,7 +216,7 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_map_returned)
 /* kretprobe on nvidia_p2p_dma_unmap_pages(peer, table, mapping) */
 GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_unmap_returned)
 {
-	u32 row = row_of_peer(gpumon_call(instance));
+	u32 row = p2p_peer_row_of_call(gpumon_call(instance));
 
 	if (!gpumon_probe_found(ctx, row))
 		return;

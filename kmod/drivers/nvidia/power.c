@@ -23,7 +23,7 @@ static bool resume_result_known(const struct gpumon_group *group, u32 row)
 	return gpumon_group_trusts(group, NVIDIA_RESUME);
 }
 
-/* Of each transition: how many, how many of these failed, how long they took. */
+/* Columns of each transition: how many, how many of them failed, how long they took. */
 enum {
 	POWER_SUSPEND = 0,
 	POWER_RESUME = 3,
@@ -83,7 +83,7 @@ static void count_transition(struct gpumon_event_context *ctx, bool trusted,
 {
 	const struct gpumon_call *call = gpumon_call(instance);
 	u64 now = ktime_get_mono_fast_ns(), elapsed = gpumon_call_ns(call, now);
-	/* An NV_STATUS or an errno, 0 is success in both. */
+	/* The result is an NV_STATUS or an errno; 0 is success in both. */
 	int ret = trusted ? regs_return_value(regs) : 0;
 	u32 row = power_row(call, trusted);
 	local64_t *words;

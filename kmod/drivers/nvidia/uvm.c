@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group nvidia_uvm: unified memory, nvidia-uvm.ko. One function of it is called for faults,
- * migrations and revocations; which processor and how many bytes is in a private union, whose
- * layout differs by version.
+ * Group nvidia_uvm: unified memory, nvidia-uvm.ko. One function of the module is called for faults,
+ * migrations and revocations; the processor and the bytes are in a private union, whose layout
+ * differs by version.
  */
 #include "drivers/groups.h"
 #include "internal.h"
 
-/* uvm_perf_event_t, the same from 535 to 580. */
+/* Values of uvm_perf_event_t, the same from 535 to 580. */
 enum {
 	EVENT_FAULT = 6,
 	EVENT_MIGRATION = 7,
 	EVENT_REVOCATION = 8
 };
 
-/* uvm_make_resident_cause_t, likewise. */
+/* A value of uvm_make_resident_cause_t, the same from 535 to 580. */
 #define CAUSE_EVICTION 4
 
 /* Processor of an event that does not name one. */
@@ -131,7 +131,10 @@ static u32 processors_row(struct gpumon_statistics *statistics, u64 one, u64 oth
 	return gpumon_row_learn(statistics, key, from, to, NULL);
 }
 
-/* Sets @value, and leaves it if the layout is unknown. False if the object is not there. */
+/*
+ * Reads a field. Sets @value, and leaves it if the layout is unknown. Returns false if the object
+ * is not there.
+ */
 static bool read_field(unsigned int field, const void *data, u64 *value)
 {
 	return !gpumon_field_known(&uvm_fields[field]) ||
@@ -146,7 +149,7 @@ static u32 uvm_fault_count(const void *data, u64 now)
 
 	if (!read_field(FIELD_FAULT_PROCESSOR, data, &processor))
 		return GPUMON_UNREADABLE;
-	/* A union: CPU faults have another member there. */
+	/* The member is in a union: CPU faults have another one there. */
 	if (processor && processor != PROCESSOR_UNKNOWN)
 		read_field(FIELD_FAULT_DUPLICATE, data, &duplicate);
 	else if (!processor)
@@ -212,8 +215,8 @@ static u32 count_revocation(const void *data)
 }
 
 /*
- * kprobe on uvm_perf_event_notify(events, event, data). What is not one of the three is
- * not even counted as seen: ends of blocks and ranges.
+ * kprobe on uvm_perf_event_notify(events, event, data). Events other than these three, ends of
+ * blocks and ranges, are not even counted as seen.
  */
 static GPUMON_KPROBE(uvm_event)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group nvidia: Xid errors, from the driver's tracepoint, or from the function
- * that fires it where there is no tracepoint. Each is an alert too.
+ * Group nvidia: Xid errors, from the driver's tracepoint, or from the function that fires it where
+ * there is no tracepoint. Each is an alert too.
  *
- * The function gets a format and a va_list. Expanding them would follow any pointers in there, so
- * the alert has only the format as its message.
+ * The function gets a format and a va_list. To expand them would be to follow any pointers in
+ * there, so the alert has only the format as its message.
  */
 #include <linux/pci.h>
 
@@ -47,7 +47,7 @@ static const char *meaning_of(u32 code)
 	return "-";
 }
 
-/* Rare, and it has a long message on its stack. */
+/* Not inlined: it is rare, and has a long message on its stack. */
 static noinline void count_xid(struct gpumon_event_context *ctx, const struct pci_dev *pdev,
 			       u32 code, const char *from)
 {
@@ -63,7 +63,7 @@ static noinline void count_xid(struct gpumon_event_context *ctx, const struct pc
 	else
 		gpumon_nvidia_device_name(name, &pdev->dev);
 	gpumon_read_string_nofault(message, sizeof(message), from);
-	/* Also if the table is full. */
+	/* Raised also if the table is full. */
 	gpumon_alert_raise(now, "nvidia", "xid", name, code, message);
 
 	key = gpumon_key_mix(gpumon_key_text(name), code + 1ULL);
