@@ -34,7 +34,10 @@ struct source_probe probes[SOURCE_SCHED_PROBES];
 /* The ops of the scheduler's finished fences, learned from the first job. */
 volatile __u64 finished_ops;
 
-/* Keys of schedulers that are ending, by the thread that ends them. There is hardly more than one. */
+/*
+ * Keys of schedulers whose drm_sched_fini() runs, by the thread that runs it. There is hardly more
+ * than one.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
@@ -87,13 +90,13 @@ INLINE void learn_ops(struct drm_sched_fence *s_fence)
 /* Bits of preempt_count() that are set in interrupts, also in soft ones. */
 const volatile __u32 interrupt_bits;
 
-/* Only with PREEMPT_RT. */
+/* The member exists only with PREEMPT_RT. */
 struct task_struct___rt {
 	int softirq_disable_cnt;
 } KERNEL_TYPE;
 
 #if defined(__TARGET_ARCH_x86)
-/* A kernel has the one or the other: the second from 6.2 to 6.14. */
+/* A kernel has one of the two: the second from 6.2 to 6.14. */
 extern const int __preempt_count __ksym __weak;
 
 struct pcpu_hot {
@@ -126,7 +129,9 @@ INLINE __u32 preempt_count(void)
 }
 #endif
 
-/* False in an interrupt: the current task is any other one. */
+/*
+ * Is the current task the submitter? In an interrupt it is not: any task may have been interrupted.
+ */
 INLINE bool in_task(void)
 {
 	struct task_struct___rt *task = (void *)bpf_get_current_task();
@@ -139,12 +144,12 @@ INLINE bool in_task(void)
 
 /* --- events */
 
-/* Since 6.17. */
+/* The member exists since 6.17. */
 struct drm_sched_fence___client {
 	__u64 drm_client_id;
 } __attribute__((preserve_access_index));
 
-/* The levels after the event. */
+/* The depths after the event. */
 INLINE void event_depths(struct gpumon_event *event, __u32 ring)
 {
 	if (ring > SOURCE_RING_OTHER || !rings[ring].begun)
@@ -186,7 +191,7 @@ INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job
 
 /* --- the programs */
 
-/* Count it once, not again in the twin. */
+/* Counts a step once, not again in the twin. */
 INLINE int drop(enum source_drm_sched_probe probe, bool twin)
 {
 	if (!twin)
@@ -269,7 +274,9 @@ int queue_twin(struct bpf_raw_tracepoint_args *ctx)
 	return job_queued(ctx, true, true);
 }
 
-/* For kernels that do not tell where preempt_count() is: no job has a process. */
+/*
+ * Attached on kernels whose BTF does not say where preempt_count() is: no job has a process then.
+ */
 SEC("?raw_tp")
 int queue_anywhere(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -368,7 +375,7 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	if (!job && untracked_was_counted(key, now, twin))
 		return 0;
 	if (job && job->state != SOURCE_JOB_RUNNING) {
-		/* Its run event was not seen, or no earlier event at all. */
+		/* The run event of the job was not seen, or no earlier event at all. */
 		if (job->state == SOURCE_JOB_QUEUED && job->ring <= SOURCE_RING_OTHER)
 			__sync_fetch_and_add(&rings[job->ring].queued, -1);
 		job = NULL;
@@ -465,7 +472,7 @@ int wait_twin(struct bpf_raw_tracepoint_args *ctx)
 	return job_waits(ctx, true);
 }
 
-/* A finished fence with an error, or whose job never reached the hardware. */
+/* Counts a finished fence with an error, or whose job never reached the hardware. */
 static __noinline int job_failed(__u64 address, int error)
 {
 	struct drm_sched_fence *s_fence = (void *)address;
@@ -529,7 +536,7 @@ int signaled(struct bpf_raw_tracepoint_args *ctx)
 	return job_failed((__u64)s_fence, error);
 }
 
-/* drm_sched_fini(sched): another scheduler may get this address. */
+/* kprobe on drm_sched_fini(sched): another scheduler may get the address. */
 SEC("kprobe/drm_sched_fini")
 int fini(struct pt_regs *ctx)
 {
@@ -542,7 +549,7 @@ int fini(struct pt_regs *ctx)
 	return 0;
 }
 
-/* A job of a scheduler that has ended, whose slot + 1 is *ended, never ends any more. */
+/* Callback: takes a job out of the depths if its scheduler has ended, whose slot + 1 is *ended. */
 static long job_abandon(__u32 i, __u32 *ended)
 {
 	struct source_job *job;
@@ -567,7 +574,10 @@ static long job_abandon(__u32 i, __u32 *ended)
 	return 0;
 }
 
-/* Until it returns there may be events of the scheduler, which make it known again. */
+/*
+ * kretprobe: until drm_sched_fini() returns there may be events of the scheduler, which make it
+ * known again.
+ */
 SEC("kretprobe/drm_sched_fini")
 int fini_returned(struct pt_regs *ctx)
 {

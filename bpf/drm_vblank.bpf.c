@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Group drm_vblank from raw tracepoints. The vblank tracepoint does not contain the device, which
- * the module gets from a kprobe. So all vblanks are in rows without a device here.
+ * the module gets from a kprobe. So here all vblanks are in rows without a device.
  */
 #include "source.bpf.h"
 
@@ -23,9 +23,7 @@ struct drm_file {
 struct source_probe probes[SOURCE_VBLANK_PROBES];
 struct source_crtc crtcs[SOURCE_CRTCS];
 
-/*
- * The row of a crtc of the device that a client has open; without a client, a row without a device.
- */
+/* Row of a crtc of the device that a client has open; without a client, a row without a device. */
 static __noinline __u32 row_of(__u64 file_address, __u32 crtc)
 {
 	const struct drm_file *file = (const void *)file_address;
@@ -45,7 +43,7 @@ static __noinline __u32 row_of(__u64 file_address, __u32 crtc)
 	return slot;
 }
 
-/* (crtc, seq, time, high precision) */
+/* Arguments: crtc, seq, time, high precision */
 SEC("raw_tp")
 int vblank(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -73,7 +71,7 @@ int vblank(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* (file, crtc, seq), both when an event is requested and when it is delivered. */
+/* Arguments: file, crtc, seq; both when an event is requested and when it is delivered. */
 INLINE int client_event(struct bpf_raw_tracepoint_args *ctx, __u32 probe, __u32 word, __u16 type,
 			bool by_task)
 {

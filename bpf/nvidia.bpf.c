@@ -13,7 +13,7 @@
 #define FILE_TYPE  0170000
 #define CHARACTER  0020000
 #define ANONYMOUS  0x20
-/* Opened with O_PATH: the driver was not asked. */
+/* A file that was opened with O_PATH: the driver was not asked. */
 #define FMODE_PATH 0x4000
 /* Error returns are at or above -4095. */
 #define FAILED(ret) ((__s64)(ret) < 0 && (__s64)(ret) >= -4095)
@@ -38,7 +38,7 @@ struct pt_regs___kernel {
 #define ARG3(regs)  BPF_CORE_READ(regs, dx)
 #define ARG4(regs)  BPF_CORE_READ(regs, r10)
 #define ARG5(regs)  BPF_CORE_READ(regs, r8)
-/* A call of a 32-bit program, whose call numbers are different. */
+/* Bit of a call of a 32-bit program, whose call numbers are different. */
 #define STATUS_COMPAT 2
 struct thread_info {
 	__u32 status;
@@ -97,7 +97,10 @@ struct pci_dev {
 
 const volatile __u64 page_size = 4096;
 
-/* Major numbers by family, 0: not present. gpumon-user looks them up from time to time. */
+/*
+ * Major numbers by family, 0 if the driver is not loaded. gpumon-user looks them up from time to
+ * time.
+ */
 volatile __u32 majors[SOURCE_NVIDIA_FAMILIES];
 
 struct source_probe probes[SOURCE_NVIDIA_PROBES];
@@ -117,7 +120,7 @@ struct call {
 /* An open() that was counted, for the twin. */
 #define NR_OPENED (-2)
 
-/* By thread. A thread makes one call at a time. Both programs may miss its end. */
+/* Calls by thread. A thread makes one call at a time. Both programs may miss the end of a call. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SOURCE_CALLS);
@@ -136,7 +139,7 @@ INLINE bool is_32bit(void)
 #endif
 }
 
-/* The row of the device that a descriptor has open. SOURCE_NONE for other files. */
+/* Row of the device that a descriptor has open, SOURCE_NONE for other files. */
 static __noinline __u32 device_of(__u32 fd, bool *full)
 {
 	const struct task_struct___files *task = (const void *)bpf_get_current_task();
@@ -226,7 +229,7 @@ INLINE int enter(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	add(&probes[SOURCE_NVIDIA_ENTER].recorded, 1);
 	return 0;
 full:
-	/* The twin finds the same. */
+	/* The twin finds the same entry. */
 	if (!twin)
 		add(&probes[SOURCE_NVIDIA_ENTER].table_full, 1);
 	return 0;
@@ -274,7 +277,9 @@ static __noinline int opened(__u64 now, __u32 fd, bool twin)
 	return 0;
 }
 
-/* The resource manager's own error is in the argument, which the driver has copied back. */
+/*
+ * Has the resource manager failed? Its error is in the argument, which the driver has copied back.
+ */
 static __noinline bool rm_failed(__u32 family, __u32 command, __u64 argument)
 {
 	int at = gpumon_nvidia_status_at(command);
@@ -286,7 +291,7 @@ static __noinline bool rm_failed(__u32 family, __u32 command, __u64 argument)
 	return status;
 }
 
-/* The slot of a command, that of the others if there is no room. */
+/* Slot of a command; the slot of all other commands if there is no room. */
 static __noinline __u32 command_slot(__u32 family, __u32 number, bool failed)
 {
 	const __u64 key = mix(family + 1, number) | 1;
@@ -314,14 +319,14 @@ static __noinline __u32 command_slot(__u32 family, __u32 number, bool failed)
 	return slot;
 }
 
-/* Its row in the table of commands. */
+/* Row of a command in the table of commands. */
 static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, bool rm_failed,
 				      __u64 elapsed)
 {
 	__u32 slot = command_slot(family, number, failed);
 	struct source_command *command;
 
-	/* Only for the verifier: command_slot() returns no such slot. */
+	/* The test is for the verifier: command_slot() returns no such slot. */
 	if (slot >= SOURCE_COMMANDS + SOURCE_NVIDIA_FAMILIES)
 		return SOURCE_NONE;
 	TESTED(slot);
@@ -346,12 +351,12 @@ static __noinline int returned(__u64 now, long nr, __u64 ret, const struct pt_re
 	struct call call;
 	__u64 bytes;
 
-	/* Another file, or the other program was first. */
+	/* The call was of another file, or the other program was first. */
 	if (!found)
 		return 0;
 	call = *found;
 	bpf_map_delete_elem(&calls, &tid);
-	/* Another call, of any file: the return from this one was missed. */
+	/* The entry is of an earlier call, of any file: its return was missed. */
 	if (call.nr != nr || call.argument != ARG2(regs) || call.device >= SOURCE_DEVICES)
 		return 0;
 	TESTED(call.device);
@@ -427,7 +432,7 @@ int sys_exit_twin(struct bpf_raw_tracepoint_args *ctx)
 	return leave(ctx, true);
 }
 
-/* (pci_dev, code, message) */
+/* Arguments: pci_dev, code, message */
 SEC("raw_tp/nvidia_dev_xid")
 int xid(struct bpf_raw_tracepoint_args *ctx)
 {

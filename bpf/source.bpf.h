@@ -49,13 +49,13 @@ struct device {
 	struct dev_links_info links;
 } KERNEL_TYPE;
 
-/* Are events wanted? If not, the verifier removes that code. */
+/* Are events wanted? If not, the verifier removes the code that sends them. */
 const volatile bool with_events;
 /*
- * Are twins of the programs attached, too? The kernel does not run a program while the same one
- * runs on that CPU. Events during an interrupt, or on new kernels a preemption, are skipped. So
- * each program exists twice, and the second one counts what the first one missed. Only events that
- * both missed are lost.
+ * Are twins of the programs attached, too? The kernel does not run a program while the same program
+ * runs on that CPU, so events during an interrupt, or on new kernels a preemption, are skipped. So
+ * each program exists twice, and the second one counts the events that the first one missed. Only
+ * events that both missed are lost.
  */
 const volatile bool twins;
 /* Fill level of the ring, in bytes, that wakes the reader. It also polls. */
@@ -152,8 +152,8 @@ INLINE bool take(__u64 *place, __u64 key, bool *created)
 }
 
 /*
- * The slot of a key in a table of entries with a member "key". A new key gets a free slot.
- * SOURCE_NONE: there is no room.
+ * Slot of a key in a table of entries with a member "key". A new key gets a free slot. SOURCE_NONE
+ * if there is no room.
  */
 #define CLAIM(_table, _count, _key, _created) ({						\
 	__u32 _i, _found = SOURCE_NONE;								\
@@ -169,7 +169,7 @@ INLINE bool take(__u64 *place, __u64 key, bool *created)
 	_found;											\
 })
 
-/* The slot of a key, SOURCE_NONE if it has none. */
+/* Slot of a key, SOURCE_NONE if it has none. */
 #define FIND(_table, _count, _key) ({								\
 	__u32 _at, _slot = SOURCE_NONE;								\
 	for (__u32 _way = 0; _way < SOURCE_WAYS; _way++) {					\
@@ -188,7 +188,7 @@ INLINE bool take(__u64 *place, __u64 key, bool *created)
  */
 #define TESTED(_slot) barrier_var(_slot)
 
-/* The name of the hardware, or "-". */
+/* Copies the name of the hardware device, or "-". */
 INLINE void device_name(char name[SOURCE_NAME_LEN], const struct device *device)
 {
 	const char *text = NULL;

@@ -26,9 +26,9 @@
 /* Commands whose first call failed: made-up ones do not get more of the table, as in the module. */
 #define SOURCE_FAILED_COMMANDS 64
 
-/* All of these are powers of two. */
+/* All of these numbers are powers of two. */
 #define SOURCE_RINGS	  128
-/* Behind them: all rings that found no place. */
+/* Slot behind the others, for all rings that found no place. */
 #define SOURCE_RING_OTHER SOURCE_RINGS
 #define SOURCE_CLASSES	  64
 #define SOURCE_SCHEDULERS 512
@@ -150,11 +150,11 @@ struct source_ring_words {
 };
 
 enum source_ring_leaving {
-	/* In use, or in nobody's way. */
+	/* The ring is in use, or no other ring needs its slot. */
 	SOURCE_RING_STAYS,
-	/* gpumon-user will free its slot, unless a scheduler of it comes. */
+	/* gpumon-user will free the slot of the ring, unless a scheduler of the ring comes. */
 	SOURCE_RING_LEAVES,
-	/* gpumon-user frees its slot. */
+	/* gpumon-user frees the slot of the ring. */
 	SOURCE_RING_GONE,
 };
 
@@ -184,7 +184,7 @@ struct source_ring {
 	char name[SOURCE_NAME_LEN];
 };
 
-/* The scheduler at an address. ring and class are slots + 1. */
+/* The scheduler at an address; @ring and @class are slots + 1. */
 struct source_scheduler {
 	__u64 key;
 	__u64 device;
@@ -223,9 +223,9 @@ struct source_job {
 	__u32 tid;
 	__u32 ring;
 	__u32 state;
-	/* A wait for it was counted, for the twin. */
+	/* A wait of the job was counted; for the twin. */
 	__u32 waited;
-	/* Slot + 1 of its scheduler, 0 if it has none. */
+	/* Slot + 1 of the job's scheduler, 0 if it has none. */
 	__u32 scheduler;
 	char comm[GPUMON_COMM_LEN];
 };
@@ -269,7 +269,7 @@ enum source_vblank_probe {
 
 /* --- NVIDIA's device files */
 
-/* Each driver's files are one group. */
+/* The files of each driver are one group. */
 enum source_nvidia_family {
 	SOURCE_NVIDIA,
 	SOURCE_NVIDIA_UVM,
@@ -296,7 +296,7 @@ struct source_device {
 	__u64 words[SOURCE_DEVICE_WORDS];
 };
 
-/* Those of slot SOURCE_COMMANDS + family are the family's commands that have no row. */
+/* Slot SOURCE_COMMANDS + family counts the commands of the family that have no row. */
 struct source_command {
 	__u64 key;
 	__u32 ready;

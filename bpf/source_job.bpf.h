@@ -10,7 +10,7 @@
 
 struct source_job jobs[SOURCE_JOBS];
 
-/* Keys of jobs for which the first of two programs just found no room. */
+/* Keys of jobs for which the first of two twins just found no room. */
 #define NO_ROOM 1024
 volatile __u64 no_room[NO_ROOM];
 
@@ -34,7 +34,7 @@ INLINE struct source_job *job_find(__u64 key)
 }
 
 /*
- * A slot for a job whose event just happened. SOURCE_NONE if there is none. Not static, so that the
+ * Slot for a job whose event just happened, SOURCE_NONE if there is none. Not static, so that the
  * verifier does not follow its caller from each place.
  */
 __noinline __u32 job_claim(__u64 key, __u64 now)
@@ -49,7 +49,10 @@ __noinline __u32 job_claim(__u64 key, __u64 now)
 			return place;
 		}
 	}
-	/* Reuse slots of finished jobs whose twin was skipped. A late twin still needs its slot. */
+	/*
+	 * Slots of finished jobs whose twin was skipped are reused; a late twin still needs its
+	 * slot.
+	 */
 	for (__u32 way = 0; way < SOURCE_WAYS && twins; way++) {
 		__u32 place = job_place(key, way);
 		struct source_job *job = &jobs[place];
@@ -77,7 +80,10 @@ INLINE struct source_job *job_insert(__u64 key, __u64 now)
 		TESTED(place);
 		job = &jobs[place];
 	}
-	/* What follows tests the pointer and not the place again, which the verifier does not relate. */
+	/*
+	 * The code below tests the pointer and not the place again: the verifier does not relate
+	 * the two.
+	 */
 	barrier_var(job);
 	return job;
 }
@@ -85,9 +91,9 @@ INLINE struct source_job *job_insert(__u64 key, __u64 now)
 INLINE void job_release(struct source_job *job, __u64 key)
 {
 	job->state = SOURCE_JOB_QUEUED;
-	/* Until its next job has one: see job_abandon(). */
+	/* The slot has no scheduler until its next job sets one, see job_abandon(). */
 	job->scheduler = 0;
-	/* The next owner of the slot writes it after the last read here. */
+	/* The next owner of the slot must write it after the last read here. */
 	__sync_val_compare_and_swap(&job->key, key, 0);
 }
 

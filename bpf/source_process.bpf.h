@@ -14,7 +14,9 @@ struct task_struct {
 
 struct source_process processes[SOURCE_PROCESSES];
 
-/* The current task's process. SOURCE_NONE if it is the idle one, or there is no room for it. */
+/*
+ * Slot of the current task's process, SOURCE_NONE if the task is the idle one, or there is no room.
+ */
 __noinline __u32 process_of_current(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -33,7 +35,7 @@ __noinline __u32 process_of_current(void)
 	if (slot >= SOURCE_PROCESSES)
 		return slot;
 	process = &processes[slot];
-	/* Both may change. */
+	/* Name and cgroup of a process may change. */
 	process->cgroup_id = bpf_get_current_cgroup_id();
 	BPF_CORE_READ_STR_INTO(&process->comm, leader, comm);
 	if (!created)

@@ -35,8 +35,9 @@ INLINE __u64 scheduler_key(__u64 address)
 }
 
 /*
- * A name, and what class_scan() has seen of it, from its end. Memory that was passed by its address:
- * before 6.7 the verifier would take the first values of variables for those in all rounds.
+ * A name, and the state of class_scan(), which reads it from its end. They are memory that was
+ * passed by its address: before 6.7 the verifier would take the first values of variables for those
+ * in all rounds.
  */
 struct class_name {
 	char text[SOURCE_NAME_LEN];
@@ -47,7 +48,10 @@ struct class_name {
 	__u32 high;
 };
 
-/* As in kmod/drivers/drm_sched/ring.c: higher numbers are no indices, more rings are queues. */
+/*
+ * As in kmod/drivers/drm_sched/ring.c: a higher number is no index, and more rings of one class are
+ * those of queues.
+ */
 #define CLASS_INDEX_MAX 31
 #define CLASS_APART	(SOURCE_RINGS / 4)
 
@@ -55,7 +59,10 @@ struct class_scan {
 	struct class_name *name;
 };
 
-/* One character, from the end: 1 at the last one that is not of a number. */
+/*
+ * Callback: reads one character, from the end of the name. Returns 1 at the first one that is not
+ * of a number.
+ */
 static long class_scan(__u32 i, const struct class_scan *scan)
 {
 	struct class_name *name = scan->name;
@@ -107,7 +114,7 @@ struct joining {
 	__u32 ring;
 };
 
-/* A scheduler of the class in another ring is learned again. */
+/* Callback: lets a scheduler of the class that is in another ring be learned again. */
 static long class_gather(__u32 i, const struct joining *to)
 {
 	if (i >= SOURCE_SCHEDULERS)
@@ -119,8 +126,8 @@ static long class_gather(__u32 i, const struct joining *to)
 }
 
 /*
- * The rings of a class are those of queues: the ring in a slot is that of all from now on. Not static,
- * as leave_class().
+ * Makes the ring in a slot that of all schedulers of its class, whose rings have turned out to be
+ * those of queues. Not static, as leave_class().
  */
 __noinline int class_join(__u32 class, __u32 slot)
 {
@@ -143,7 +150,7 @@ __noinline int class_join(__u32 class, __u32 slot)
 	return 0;
 }
 
-/* The slot of the ring of all that found no place. */
+/* Slot of the ring of all schedulers that found no place. */
 static __noinline int ring_other(void)
 {
 	struct source_ring *other = &rings[SOURCE_RING_OTHER];
@@ -157,8 +164,8 @@ static __noinline int ring_other(void)
 }
 
 /*
- * Slots for keys, new ones if they have none. Not static: the verifier would follow the caller from each
- * place where a key may be.
+ * Slots for keys, new ones if they have none. Not static: else the verifier would follow the caller
+ * from each place where a key may be.
  */
 __noinline __u32 class_claim(__u64 key)
 {
@@ -179,7 +186,10 @@ __noinline __u32 scheduler_find(__u64 key)
 	return FIND(schedulers, SOURCE_SCHEDULERS, key);
 }
 
-/* A scheduler of a known ring has come. False if gpumon-user is freeing its slot. */
+/*
+ * Notes that a scheduler of a known ring has come. Returns false if gpumon-user is freeing the slot
+ * of the ring.
+ */
 INLINE bool ring_stays(__u32 slot)
 {
 	struct source_ring *ring = &rings[slot];
@@ -205,7 +215,7 @@ __noinline __u32 ring_claim(__u64 key)
 	return ring_stays(slot) ? slot : SOURCE_NONE;
 }
 
-/* The ring of a class whose rings are those of queues, SOURCE_NONE if there is none yet. */
+/* Ring of a class whose schedulers are those of queues, SOURCE_NONE if there is none yet. */
 __noinline __u32 ring_of_class(__u32 class)
 {
 	__u32 slot;
@@ -222,8 +232,8 @@ __noinline __u32 ring_of_class(__u32 class)
 }
 
 /*
- * Learn the ring of a new scheduler, or of a new one at a known address. Returns it, and the slot of the
- * scheduler + 1 in the upper half.
+ * Learns the ring of a new scheduler, or of a new one at a known address. Returns the slot of the
+ * ring, and the slot of the scheduler + 1 in the upper half.
  */
 __noinline __u64 ring_learn(__u64 address)
 {
@@ -275,7 +285,7 @@ __noinline __u64 ring_learn(__u64 address)
 		}
 		__sync_fetch_and_or(&rings[slot].ready, 1);
 	}
-	/* If there is no room, it is learned again the next time. */
+	/* If there is no room, the scheduler is learned again the next time. */
 	place = scheduler_claim(scheduler_key(address));
 	if (place < SOURCE_SCHEDULERS) {
 		TESTED(place);
@@ -289,7 +299,7 @@ __noinline __u64 ring_learn(__u64 address)
 	return slot | (__u64)(__u32)(place + 1) << 32;
 }
 
-/* The ring of a scheduler; *scheduler: slot of the scheduler + 1, 0 if it has none. */
+/* Ring of a scheduler; *scheduler: set to the slot of the scheduler + 1, 0 if it has none. */
 INLINE __u32 ring_and_scheduler_of(const struct drm_gpu_scheduler *sched, __u32 *scheduler)
 {
 	const __u64 key = scheduler_key((__u64)sched);
@@ -329,7 +339,7 @@ static __noinline int scheduler_was_queues(__u64 address)
 	       (!owner || BPF_CORE_READ(owner, state) != MODULE_STATE_GOING);
 }
 
-/* A scheduler ends, which is still there. */
+/* Forgets a scheduler that ends; its memory is still there. */
 INLINE void scheduler_ends(__u64 key, __u64 address)
 {
 	__u32 place = scheduler_find(key);

@@ -22,7 +22,7 @@ static __noinline void announce(struct uprobe_thread *thread, __u32 host_tid)
 	};
 
 	bpf_get_current_comm(event.comm, sizeof(event.comm));
-	/* If there is no room, its next hit tries again. */
+	/* If there is no room, the thread's next hit tries again. */
 	if (!bpf_ringbuf_output(&events, &event, sizeof(event), wake()))
 		thread->announced = 1;
 }
@@ -181,7 +181,7 @@ enum nesting {
 	UNDECIDED, /* a rule is missing for the walk to the frames of the calls */
 };
 
-/* One that is made by a call's library, or that jumps there from a call's function. */
+/* Is a hit nested: made by the library of a call, or reached by a jump from a call's function? */
 static __always_inline bool nested_directly(struct uprobe_thread *thread, struct uprobe_call *call,
 					    __u64 sp, __u64 ra, __u64 ip, __u32 function)
 {
@@ -199,12 +199,15 @@ static __always_inline bool nested_directly(struct uprobe_thread *thread, struct
 #if defined(__TARGET_ARCH_x86)
 	return called_within(thread, call, ra);
 #else
-	/* It may have returned: only a walk tells. */
+	/* The call may have returned: only a walk shows that. */
 	return false;
 #endif
 }
 
-/* Where the frame of the outermost call ends that may run; 0: none may. 1: this call is nested. */
+/*
+ * End of the frame of the outermost call that may still run; 0 if none may; 1 if this call is
+ * nested.
+ */
 static __noinline __u64 look_at_calls(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra,
 				      __u32 function)
 {
@@ -283,7 +286,7 @@ static __noinline int nesting(struct pt_regs *ctx, struct uprobe_thread *thread,
 	walk_stack(ctx, thread, ra, outer);
 	if (found_frame(thread, ra, PT_REGS_IP(ctx)))
 		return NESTED;
-	/* It was not found. If the walk cannot continue, a copy would not help. */
+	/* The frame was not found. If the walk cannot continue, a copy would not help. */
 	if (thread->walk.missed && any_may_run(thread, ra, PT_REGS_SP(ctx)))
 		return UNDECIDED;
 	return OUTERMOST;
@@ -312,7 +315,7 @@ static __always_inline void give_up_return(struct uprobe_thread *thread, struct 
 	call->pending.time_ns = 0;
 }
 
-/* Its time is there already. */
+/* The time of the hit is set already. */
 static __always_inline struct uprobe_hit *make_hit(struct uprobe_thread *thread, __u64 cookie)
 {
 	struct uprobe_hit *hit = &thread->hit;
@@ -328,7 +331,7 @@ static __always_inline struct uprobe_hit *make_hit(struct uprobe_thread *thread,
 	return hit;
 }
 
-/* A hit is sent at once, or at its return. */
+/* Sends a hit, now or when the function returns. */
 static __always_inline void give_hit(struct uprobe_thread *thread, struct uprobe_call *call,
 				     const struct uprobe_hit *hit)
 {
@@ -455,7 +458,7 @@ int leave(struct pt_regs *ctx)
 	for (int i = UPROBE_CALLS - 1; i >= 0; i--) {
 		struct uprobe_call *call = &thread->calls[i];
 
-		/* The return has taken its address off the stack. */
+		/* The return has taken the return address off the stack. */
 		if (!call->waiting || PT_REGS_SP(ctx) != frame_end(call->sp))
 			continue;
 		call->waiting = 0;
@@ -469,7 +472,7 @@ int leave(struct pt_regs *ctx)
 	return 0;
 }
 
-/* --- what happens to the process */
+/* --- events of the process */
 
 static __always_inline void tell(__u32 type)
 {
@@ -478,7 +481,10 @@ static __always_inline void tell(__u32 type)
 	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
-/* The dynamic linker is about to change the mappings, or has just done it; or a device was made. */
+/*
+ * Called when the dynamic linker is about to change the mappings, or has just done so; or when a
+ * device was made.
+ */
 SEC("uprobe")
 int linker(struct pt_regs *ctx)
 {

@@ -31,7 +31,10 @@
 #define UPROBE_NOWHERE	   (~0u)
 /* The cookie of the probe that tells of a device, instead of a change by the dynamic linker. */
 #define UPROBE_DEVICE 1
-/* A flag of hits: the copy of its stack shows whether it is nested. It has no number of its own. */
+/*
+ * Flag of a hit: the copy of its stack shows whether it is nested. The hit has no number of its
+ * own.
+ */
 #define UPROBE_UNDECIDED (1u << 2)
 
 enum uprobe_event_type {
@@ -58,7 +61,7 @@ struct uprobe_hit {
 
 /* The walk ended before the stack did. */
 #define UPROBE_TRUNCATED (1u << 0)
-/* The id is used by one hit only, since the stack does not fit the table. */
+/* The stack id is used by one hit only, since the stack does not fit the table. */
 #define UPROBE_ONCE (1u << 1)
 
 struct uprobe_stack {
@@ -204,8 +207,8 @@ struct uprobe_walk {
 };
 
 /*
- * Three addresses, and the API files that they belong to; 0: none. The code of the files of @ip and
- * @inner lies between @first and @last.
+ * Three addresses of a hit, and the numbers of the API files that they belong to, 0 for none. The
+ * code of the files of @ip and @inner lies between @first and @last.
  */
 struct uprobe_places {
 	__u64 ra;

@@ -18,7 +18,7 @@ struct lookup {
 	__u32 ranges;
 };
 
-/* Where a function's frame ends: above its return address, if that is on the stack. */
+/* End of a function's frame: above its return address, if that is on the stack. */
 static __always_inline __u64 frame_end(__u64 sp)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -28,7 +28,7 @@ static __always_inline __u64 frame_end(__u64 sp)
 #endif
 }
 
-/* A return address as it is on the stack may be signed. */
+/* Return address without a signature, which it may have on the stack. */
 static __always_inline __u64 address_of(__u64 saved)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -253,7 +253,7 @@ static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 	return done;
 }
 
-/* Its id, 0 if it is lost. */
+/* Returns the id of the stack, 0 if it is lost. */
 static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32 current,
 				   bool settled)
 {
@@ -328,7 +328,7 @@ static __noinline int walk_stack(struct pt_regs *ctx, struct uprobe_thread *thre
 	return 0;
 }
 
-/* The whole stack. Returns its id, 0 if there is none. */
+/* Walks and sends the whole stack. Returns its id, 0 if there is none. */
 static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra)
 {
 	struct uprobe_walk *w = &thread->walk;

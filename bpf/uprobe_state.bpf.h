@@ -53,7 +53,9 @@ struct {
 	__uint(max_entries, 8 << 20);
 } events SEC(".maps");
 
-/* By tid in the initial pid namespace. An entry is removed when its thread ends. */
+/*
+ * States of threads, by tid in the initial pid namespace. An entry is removed when its thread ends.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);

@@ -25,7 +25,7 @@
  * namespace.
  */
 static _Atomic int *owner;
-static bool sees_forks, is_prepared;
+static bool sees_forks, is_prepared, is_late;
 
 /*
  * Two APIs may be initialised at the same time. Held for some instructions only: each of both threads may
@@ -47,13 +47,14 @@ static void forget_in_child(void)
 	atomic_store(&has_begun, 0);
 	pthread_mutex_init(&entering, NULL);
 	inject_fork_child();
+	inject_threads_forked();
 	inject_session_forked();
 	inject_worker_forked();
 	inject_recorder_forked();
 	inject_stack_forked();
 }
 
-/* Without a system call. */
+/* Runs without a system call. */
 static bool is_owner(void)
 {
 	return owner && atomic_load(owner);
@@ -77,7 +78,7 @@ static void finish_at_exit(void)
 		inject_worker_finish(INJECT_EXIT_MS);
 }
 
-/* Before Linux 4.14, it is emptied where the C library makes the child. */
+/* Before Linux 4.14 the page is emptied where the C library makes the child. */
 static bool make_owner(void)
 {
 	static bool is_refused;
@@ -104,7 +105,7 @@ static bool prepare_process(void)
 	inject_prepare();
 	if (!inject_call_setup())
 		return false;
-	/* Before anything that takes time: a child must not find the lock taken. */
+	/* Done before anything that takes time: a child must not find the lock taken. */
 	sees_forks = sees_forks ||
 		     !pthread_atfork(prepare_fork, resume_after_fork, forget_in_child);
 	is_prepared = sees_forks && inject_stack_init();
@@ -113,17 +114,17 @@ static bool prepare_process(void)
 
 static void begin_in_process(const struct inject_backend *backend)
 {
-	const char *path = getenv("GPUMON_SOCKET");
+	const char *path = is_late ? NULL : getenv("GPUMON_SOCKET");
 	bool is_recorded;
 
 	if (!prepare_process())
 		return;
 	inject_environment_read();
-	/* There is no session yet, so it is left to the one that begins. */
+	/* There is no session yet: the one that begins will do it. */
 	inject_session_join(backend);
 	if (!inject_recorder_start(path && *path ? path : NULL))
 		return;
-	is_recorded = inject_worker_answer(true);
+	is_recorded = inject_worker_answer(!is_late);
 	if (!inject_worker_start() && is_recorded) {
 		inject_session_end(false, "no thread", 0);
 		inject_recorder_hang_up();
@@ -174,4 +175,16 @@ void inject_enter(const struct inject_backend *backend)
 		(void)at_quick_exit(finish_at_exit);
 	}
 	pthread_setcancelstate(state, NULL);
+}
+
+bool inject_enter_late(const struct inject_backend *backend)
+{
+	if (getauxval(AT_SECURE))
+		return false;
+	if (!is_owner()) {
+		is_late = true;
+		inject_environment_late();
+	}
+	inject_enter(backend);
+	return is_owner() && is_prepared;
 }

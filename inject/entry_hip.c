@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What is preloaded (preload/preload.c) calls this in a program that is linked with HIP's library, before
- * the program's own constructors, and whenever a library of it registers kernels. The program's library
- * may be another one with HIP's functions, such as chipStar's, which is left alone.
+ * The preloaded library (preload/preload.c) calls this in a program that is linked with HIP's
+ * library, before the program's own constructors, and whenever one of its libraries registers
+ * kernels. The program's library may be another one with HIP's functions, such as chipStar's, which
+ * is left alone.
  */
 #include <sys/auxv.h>
 

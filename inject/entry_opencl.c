@@ -18,7 +18,7 @@ INJECT_EXPORT cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *below, cl
 {
 	cl_int result;
 
-	/* As in inject_enter(): such a program has no layer. */
+	/* Such a program has no layer, as in inject_enter(). */
 	if (getauxval(AT_SECURE))
 		return CL_INVALID_VALUE;
 	result = inject_opencl_layer_init(count, below, count_ret, layer,

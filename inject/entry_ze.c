@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What is preloaded (preload/preload.c) calls this after the program has initialised Level Zero. */
+/*
+ * The preloaded library (preload/preload.c) calls this after the program has initialised Level
+ * Zero.
+ */
 #include <pthread.h>
 #include <sys/auxv.h>
 
@@ -14,7 +17,9 @@ static void enter_ze(void)
 	inject_enter(&inject_ze_backend);
 }
 
-/* Not a lock: in a child of fork, pthread_once() does not wait for a thread of the parent. */
+/*
+ * A flag, not a lock: in a child of fork, pthread_once() does not wait for a thread of the parent.
+ */
 INJECT_EXPORT void gpumon_enter_ze(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -43,7 +43,10 @@ int counter_entry(void *ctx)
 	return 0;
 }
 
-/* Threads that leave one after the other: the time of each group counts for its share of the warp. */
+/*
+ * If threads of a warp leave one after the other, the time of each group counts for its share of
+ * the warp.
+ */
 SEC("gpu/exit")
 int counter_exit(void *ctx)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Kernels of their own: they fill two vectors, add them, and multiply them as matrices. Whatever the
- * launch's geometry is, each value is made once.
+ * Programs that are kernels of their own: they fill two vectors, add them, and multiply them as
+ * matrices. Each value is computed once, whatever the launch's geometry is.
  */
 #include "gpumon_gpu.h"
 
@@ -48,7 +48,7 @@ static void set_value(void *map, __u32 index, __u64 value)
 		*at = value;
 }
 
-/* Leaves alone what --set has set. */
+/* Leaves values alone that --set has set. */
 SEC("gpu/run")
 int fill(void *ctx)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * When a kernel's first thread began. The CPU's launch is known to gpumon, which takes the
- * difference: the clocks are compared there.
+ * Time at which a kernel's first thread began. gpumon knows the time of the launch on the CPU and
+ * takes the difference, with the two clocks compared.
  */
 #include "gpumon_gpu.h"
 

@@ -5,7 +5,7 @@
  */
 #include "gpumon_gpu.h"
 
-/* The same in user/gpuprog/result/memtrace.c. */
+/* user/gpuprog/result/memtrace.c has the same constant. */
 #define KERNELS	   512
 #define LINES	   4096
 #define DIRECTIONS 8
@@ -16,13 +16,16 @@
  * warp accesses one piece, which is usual, a single one counts the access, its bytes and its sectors.
  */
 struct traffic {
-	__u64 accesses; /* of warps, without those in @whole */
+	__u64 accesses; /* accesses of warps, without those in @whole */
 	__u64 bytes;
-	__u64 sectors;	    /* of 32 bytes; with those beyond what the bytes of @whole fill */
+	__u64 sectors;	    /* of 32 bytes; of accesses in @whole those beyond their bytes */
 	__u64 whole[WHOLE]; /* accesses of one piece by whole warps, by size */
 };
 
-/* By line, behind those without one by kernel. A hash would cost three times as much. */
+/*
+ * Entries by line; behind them, by kernel, those of accesses without a line. A hash would cost
+ * three times as much.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, (KERNELS + LINES) * DIRECTIONS);
@@ -35,7 +38,7 @@ static __always_inline struct traffic *find(__u64 line, __u64 flags)
 	__u64 row = gpumon_kernel();
 	__u32 place;
 
-	/* The last one has all others. */
+	/* The last entry has all other kernels. */
 	if (row >= KERNELS)
 		row = KERNELS - 1;
 	if (line && line < LINES)
@@ -56,7 +59,10 @@ int memtrace_access(struct gpumon_context *ctx)
 	traffic = find(line, flags);
 	if (!traffic)
 		return 0;
-	/* These look at all threads of the warp, so before only one goes on. */
+	/*
+	 * These helpers look at all threads of the warp, so they are called before all but one
+	 * thread leave.
+	 */
 	if (gpumon_contiguous(address, size)) {
 		/* Lane 0 adds lane + 1: for a constant 1 ptxas would add up over the warp first. */
 		lane = bpf_get_lane_id();

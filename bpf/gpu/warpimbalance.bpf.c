@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * How long the last warp of a block runs on after the first one has left, by kernel: the block waits
- * for its stragglers. And the time of each warp, and which warp of its block is last how often.
+ * By kernel, how long the last warp of a block runs on after the first one has left: the block
+ * waits for its stragglers. Also the time of each warp, and how often each warp of a block is the
+ * last.
  */
 #include "gpumon_gpu.h"
 
 #define KERNELS	     1024 /* the last one also has all kernels with higher numbers */
-#define LAST_KERNELS 128 /* whose last warps are counted */
+#define LAST_KERNELS 128 /* blocks whose last warps are counted */
 #define WARPS	     32
-#define BLOCKS	     65536 /* that run at a time: far more than a GPU holds */
+#define BLOCKS	     65536 /* places of running blocks: far more than a GPU holds */
 
 struct block {
-	__u64 name;  /* of the block that has this place, or 0 */
+	__u64 name;  /* kernel and block that have this place, plus 1; 0: free */
 	__u64 first; /* GPU's clock when the first threads left */
 	__u64 left;  /* threads that have left */
 };
@@ -35,7 +36,7 @@ struct {
 	__type(value, __u64);
 } lasts SEC(".maps");
 
-/* Exits of blocks whose place another block had. */
+/* Counts exits of blocks whose place another block had. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -56,12 +57,12 @@ static __u64 count_block_threads(void)
 	return x * y * z;
 }
 
-/* The last threads of a block: give its place back. */
+/* The last threads of a block give its place back. */
 static void end_block(struct block *block, __u64 now)
 {
 	__u64 first = block->first;
 
-	/* The one that read the clock first is not always the one that writes it first. */
+	/* The thread that read the clock first is not always the one that writes it first. */
 	gpumon_histogram_add(&straggling_ns_by_kernel, kernel_index(),
 			     now > first ? now - first : 0);
 	if (gpumon_kernel() < LAST_KERNELS)
@@ -99,7 +100,7 @@ int warpimbalance_exit(void *ctx)
 		return 0;
 	}
 	__sync_val_compare_and_swap(&block->first, 0, now);
-	/* The last one has to see the time. */
+	/* The last thread has to see the time. */
 	bpf_gpu_membar();
 	if (__sync_fetch_and_add(&block->left, lanes) + lanes == count_block_threads())
 		end_block(block, now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What is known of the program's objects, by their handles. An entry stays when the object goes: a
- * new object with the same handle takes it over. Looking one up takes no lock.
+ * A table of the program's objects, by their handles. An entry stays when the object goes: a new
+ * object with the same handle takes it over. A look-up takes no lock.
  */
 #ifndef GPUMON_INJECT_BASE_HANDLES_H
 #define GPUMON_INJECT_BASE_HANDLES_H
@@ -68,7 +68,7 @@ void *inject_handle_add(struct inject_handles *handles, const void *handle, unsi
 /* Memory that is never given back; all 0. NULL where there is none. */
 void *inject_handle_memory(struct inject_handles *handles, size_t size);
 
-/* In a child after fork. */
+/* Called in a child after fork. */
 void inject_handles_forked(struct inject_handles *handles);
 
 #endif /* GPUMON_INJECT_BASE_HANDLES_H */

@@ -10,7 +10,10 @@
 #include <time.h>
 
 #define INJECT_EXPORT __attribute__((visibility("default")))
-/* For variables that other files use: loads need not go through the table of global offsets. */
+/*
+ * Attribute of variables that other files use: loads need not go through the table of global
+ * offsets.
+ */
 #define INJECT_HIDDEN	   __attribute__((visibility("hidden")))
 #define INJECT_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define INJECT_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -26,7 +29,10 @@
 /* The kernel's clock_gettime(): programs interpose that of the C library, and let it say other times. */
 extern int (*inject_clock)(clockid_t id, struct timespec *time) INJECT_HIDDEN;
 
-/* From this process's CLOCK_MONOTONIC to the recorder's, which differ in a time namespace. */
+/*
+ * Difference from this process's CLOCK_MONOTONIC to the recorder's; they differ in a time
+ * namespace.
+ */
 extern _Atomic int64_t inject_clock_ns INJECT_HIDDEN;
 
 /* CLOCK_MONOTONIC of the recorder, ns */

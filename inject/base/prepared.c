@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,7 +284,10 @@ static void read_dynamic(struct kernel_object *object, const Elf64_Dyn *dynamic,
 		else if (dynamic->d_tag == DT_HASH)
 			object->count = ((const uint32_t *)at)[1];
 	}
-	/* Without a table of hashes: in this object the names follow the symbols, at once. */
+	/*
+	 * Without a table of hashes the number of symbols is unknown; but in this object the names
+	 * follow right behind the symbols.
+	 */
 	if (!object->count && (const char *)object->symbols < object->names)
 		object->count = (uint32_t)((object->names - (const char *)object->symbols) /
 					   (ptrdiff_t)sizeof(*object->symbols));
@@ -382,6 +386,44 @@ bool inject_grow(void **array, size_t *room, size_t needed, size_t size)
 	return true;
 }
 
+/* A copy of the environment at the program's start; NULL: the environment itself is read. */
+static char *first_environment;
+static size_t first_size;
+#define FIRST_MAX (1u << 17)
+
+void inject_environment_late(void)
+{
+	char *text = first_environment ? NULL : map_memory(FIRST_MAX);
+	ssize_t got;
+	int fd;
+
+	if (!text)
+		return;
+	fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && first_size < FIRST_MAX - 1) {
+		got = read(fd, text + first_size, FIRST_MAX - 1 - first_size);
+		if (got <= 0)
+			break;
+		first_size += (size_t)got;
+	}
+	if (fd >= 0)
+		close(fd);
+	first_environment = text;
+}
+
+const char *inject_variable(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (!first_environment)
+		return getenv(name);
+	for (const char *at = first_environment; at < first_environment + first_size;
+	     at += strlen(at) + 1)
+		if (!strncmp(at, name, length) && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}
+
 struct inject_environment inject_environment;
 
 static uint32_t find_rank(void)
@@ -399,7 +441,7 @@ static uint32_t find_rank(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		text = getenv(names[i]);
+		text = inject_variable(names[i]);
 		if (!text || *text < '0' || *text > '9')
 			continue;
 		rank = strtoul(text, &end, 10);
@@ -411,7 +453,7 @@ static uint32_t find_rank(void)
 
 void inject_environment_read(void)
 {
-	const char *folder = getenv("GPUMON_LISTEN");
+	const char *folder = inject_variable("GPUMON_LISTEN");
 
 	memset(&inject_environment, 0, sizeof(inject_environment));
 	if (folder && strlen(folder) < sizeof(inject_environment.listen))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the library has beforehand, so that it asks the kernel for nothing later. A program may forbid
- * itself system calls at any time (seccomp, also for threads that it did not make), and a call that is
- * refused can end it. Once a capture has begun, the library makes futex() alone, and reads the clock.
+ * Resources that the library gets beforehand, so that it asks the kernel for nothing later. A
+ * program may forbid itself system calls at any time (seccomp, also for threads that it did not
+ * make), and a call that is refused can end it. Once a capture has begun, the library makes futex()
+ * alone, and reads the clock.
  */
 #ifndef GPUMON_INJECT_BASE_PREPARED_H
 #define GPUMON_INJECT_BASE_PREPARED_H
@@ -82,5 +83,16 @@ extern struct inject_environment inject_environment;
  * Later, and in ours, the program might be changing it.
  */
 void inject_environment_read(void);
+
+/**
+ * inject_environment_late - the library comes to a program that runs already
+ *
+ * From then on inject_variable() has what the program was started with, because its threads may be changing
+ * its environment just now.
+ */
+void inject_environment_late(void);
+
+/* As getenv(). */
+const char *inject_variable(const char *name);
 
 #endif /* GPUMON_INJECT_BASE_PREPARED_H */

@@ -50,15 +50,55 @@ unsigned int inject_seccomp_filters(void)
 #define STACK_SIZE 16384
 
 /* System calls that a capture needs at its begin, beside those that the loader has just made. */
-static const int calls[] = {
-	SYS_socket,	SYS_connect,	   SYS_bind,	    SYS_listen,	     SYS_accept4,
-	SYS_sendto,	SYS_recvfrom,	   SYS_sendmsg,	    SYS_recvmsg,     SYS_getsockopt,
-	SYS_poll,	SYS_fcntl,	   SYS_lseek,	    SYS_fstatfs,     SYS_newfstatat,
-	SYS_close,	SYS_close_range,   SYS_madvise,	    SYS_munmap,	     SYS_mprotect,
-	SYS_readlink,	SYS_uname,	   SYS_getcwd,	    SYS_getpid,	     SYS_gettid,
-	SYS_geteuid,	SYS_getppid,	   SYS_prctl,	    SYS_rt_sigprocmask,
-	SYS_futex,	SYS_sched_getaffinity, SYS_process_vm_readv, SYS_fchmod,
+static const int begin_calls[] = {
+	SYS_socket,
+	SYS_connect,
+	SYS_bind,
+	SYS_listen,
+	SYS_accept4,
+	SYS_sendto,
+	SYS_recvfrom,
+	SYS_sendmsg,
+	SYS_recvmsg,
+	SYS_getsockopt,
+	SYS_poll,
+	SYS_fcntl,
+	SYS_lseek,
+	SYS_fstatfs,
+	SYS_newfstatat,
+	SYS_close,
+	SYS_close_range,
+	SYS_madvise,
+	SYS_munmap,
+	SYS_mprotect,
+	SYS_readlink,
+	SYS_uname,
+	SYS_getcwd,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_geteuid,
+	SYS_getppid,
+	SYS_prctl,
+	SYS_rt_sigprocmask,
+	SYS_futex,
+	SYS_sched_getaffinity,
+	SYS_process_vm_readv,
+	SYS_fchmod,
+	-1,
 };
+
+/* Those that looks at waiting threads need beside them. */
+static const int look_calls[] = {
+	SYS_openat, SYS_pread64, SYS_getdents64, SYS_statx, SYS_clock_gettime, -1,
+};
+
+/* Those that ask the kernel for stacks of running threads. */
+static const int sample_calls[] = {
+	SYS_perf_event_open, SYS_ioctl, SYS_mmap, SYS_munmap, -1,
+};
+
+/* Those that the other process makes, the last one -1. */
+static const int *calls;
 
 /* Written by the other process, which shares this memory. */
 static volatile bool has_passed;
@@ -77,9 +117,9 @@ static void make_calls(void)
 
 	syscall(SYS_rt_sigaction, SIGSYS, &by_default, NULL, 8);
 	syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, NULL);
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+	for (size_t i = 0; calls[i] >= 0; i++)
 		syscall(calls[i], -1l, -1l, -1l, -1l, -1l, -1l);
-	/* For this process, by its parent. */
+	/* A call that the parent makes for this process. */
 	syscall(SYS_wait4, -1l, NULL, WNOHANG, NULL);
 	has_passed = true;
 	syscall(SYS_exit_group, 0);
@@ -107,7 +147,7 @@ static long start_process(long number, long first, long second)
 	return result;
 }
 
-/* As vfork(): the caller waits until it has ended, and gets no signal for that. */
+/* Flags as of vfork(): the caller waits until the child has ended, and gets no signal for that. */
 static long try_calls(char *stack)
 {
 	struct {
@@ -119,14 +159,14 @@ static long try_calls(char *stack)
 	};
 	long pid = start_process(SYS_clone3, (long)(uintptr_t)&arguments, sizeof(arguments));
 
-	/* As in pthread_create(). */
+	/* Flags as in pthread_create(). */
 	if (pid == -ENOSYS)
 		pid = start_process(SYS_clone, CLONE_VM | CLONE_VFORK,
 				    (long)(uintptr_t)(stack + STACK_SIZE));
 	return pid;
 }
 
-bool inject_seccomp_may_begin(void)
+static bool may_make(const int *wanted)
 {
 	int kept = errno;
 	char *stack;
@@ -138,6 +178,7 @@ bool inject_seccomp_may_begin(void)
 	if (stack == MAP_FAILED)
 		return true;
 	has_passed = false;
+	calls = wanted;
 	pid = try_calls(stack);
 	if (pid > 0 && has_passed) {
 		waitpid((pid_t)pid, NULL, __WCLONE);
@@ -147,9 +188,34 @@ bool inject_seccomp_may_begin(void)
 	return pid < 0 || has_passed;
 }
 
+bool inject_seccomp_may_begin(void)
+{
+	return may_make(begin_calls);
+}
+
+bool inject_seccomp_may_look(void)
+{
+	return may_make(look_calls);
+}
+
+bool inject_seccomp_may_sample(void)
+{
+	return may_make(sample_calls);
+}
+
 #else
 
 bool inject_seccomp_may_begin(void)
+{
+	return true;
+}
+
+bool inject_seccomp_may_look(void)
+{
+	return true;
+}
+
+bool inject_seccomp_may_sample(void)
 {
 	return true;
 }

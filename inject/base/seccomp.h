@@ -20,4 +20,14 @@ unsigned int inject_seccomp_filters(void);
  */
 bool inject_seccomp_may_begin(void);
 
+/**
+ * inject_seccomp_may_look - whether calls that look at other threads would not end the process
+ *
+ * As inject_seccomp_may_begin(), for calls that the library can do without.
+ */
+bool inject_seccomp_may_look(void);
+
+/* Likewise, for stacks of running threads. */
+bool inject_seccomp_may_sample(void);
+
 #endif /* GPUMON_INJECT_BASE_SECCOMP_H */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "inject.h"
+#include "prepared.h"
 #include "threads.h"
 
 /* linux/close_range.h, which headers before 5.9 do not have. */
@@ -33,6 +34,34 @@ bool inject_threads_start(pthread_t *thread, void *(*run)(void *), void *argumen
 	created = pthread_create(thread, NULL, run, argument) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return created;
+}
+
+/* There are few: those for recorders, for the regular work, and for looks at waiting threads. */
+static _Atomic uint32_t ours[8];
+
+void inject_threads_mark_ours(void)
+{
+	uint32_t tid = inject_tid(), none;
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		none = 0;
+		if (atomic_compare_exchange_strong(&ours[i], &none, tid))
+			return;
+	}
+}
+
+bool inject_threads_is_ours(uint32_t tid)
+{
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (atomic_load_explicit(&ours[i], memory_order_relaxed) == tid)
+			return true;
+	return false;
+}
+
+void inject_threads_forked(void)
+{
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		atomic_store(&ours[i], 0);
 }
 
 /*
@@ -163,7 +192,9 @@ void inject_fork_child(void)
 	atomic_store(&forks, 0);
 }
 
-/* By the kernel's clock: the program's may be one that says other times. */
+/*
+ * Reads the kernel's clock: the program may have replaced clock_gettime() by one with other times.
+ */
 static bool lock_until(pthread_mutex_t *lock, uint64_t wait_ns)
 {
 	struct timespec until;

@@ -42,7 +42,7 @@ static inline void inject_futex_wait_while(_Atomic uint32_t *word, uint32_t valu
 		inject_futex_wait(word, value, until_ns - now);
 }
 
-/* Not nanosleep(): the program may have forbidden that one. */
+/* Sleeps without nanosleep(), which the program may have forbidden. */
 static inline void inject_sleep(uint64_t ns)
 {
 	static _Atomic uint32_t never;
@@ -71,6 +71,15 @@ static inline void inject_futex_wake(_Atomic uint32_t *word)
  * Return: false where none can be had.
  */
 bool inject_threads_start(pthread_t *thread, void *(*run)(void *), void *argument);
+
+/* The calling thread is one of the library's, for its whole life. */
+void inject_threads_mark_ours(void);
+
+/* Is this the number of such a thread? */
+bool inject_threads_is_ours(uint32_t tid);
+
+/* In a child after fork: there is none. */
+void inject_threads_forked(void);
 
 /**
  * inject_threads_unshare_descriptors - the calling thread no longer shares descriptors with the program
@@ -144,7 +153,7 @@ void inject_locks_end(void);
 void inject_fork_begin(bool has_threads);
 void inject_fork_end(void);
 
-/* In the child: nobody is within. */
+/* Called in a child after fork: no thread is within. */
 void inject_fork_child(void);
 
 /**
@@ -172,7 +181,7 @@ struct inject_guard {
 bool inject_guard_take(struct inject_guard *guard, uint64_t wait_ns);
 void inject_guard_give(struct inject_guard *guard);
 
-/* In a child after fork. */
+/* Called in a child after fork. */
 void inject_guard_forked(struct inject_guard *guard);
 
 #endif /* GPUMON_INJECT_BASE_THREADS_H */

@@ -8,26 +8,6 @@
 #include "python/stack.h"
 #include "stack/walk.h"
 
-/*
- * How many of the innermost frames are the API's: the function called says enough. Frames of one
- * library follow one another; the last of @code has all addresses.
- */
-static inline unsigned int count_of_api(const uint64_t *frames, unsigned int count)
-{
-	const struct inject_code *code = inject_session.code;
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		if (frames[i] - code->start < code->size)
-			continue;
-		for (code = inject_session.code; frames[i] - code->start >= code->size; code++)
-			;
-		if (code->size == UINTPTR_MAX)
-			break;
-	}
-	return i;
-}
-
 static uint32_t intern_python_frame(void *context, const struct inject_python_frame *frame,
 				    bool *is_written)
 {
@@ -41,6 +21,13 @@ static uint32_t intern_python_frame(void *context, const struct inject_python_fr
 	return id;
 }
 
+void inject_call_python_intern(struct inject_thread *thread, struct inject_python_intern *intern)
+{
+	intern->frame = intern_python_frame;
+	intern->context = thread;
+	intern->generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+}
+
 /* @view is in the walker's memory. */
 static inline bool walk_with_python(struct inject_thread *thread, unsigned int room,
 				    struct inject_stack_view *view)
@@ -49,9 +36,7 @@ static inline bool walk_with_python(struct inject_thread *thread, unsigned int r
 
 	if (!atomic_load_explicit(&inject_session.has_python, memory_order_relaxed))
 		return inject_stack_walk_view(view, room);
-	intern.frame = intern_python_frame;
-	intern.context = thread;
-	intern.generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	inject_call_python_intern(thread, &intern);
 	return inject_python_stack(view, room, &intern);
 }
 
@@ -105,7 +90,7 @@ static void compare_path(struct inject_thread *thread, const uint64_t *frames, u
 		atomic_fetch_add(&different, 1);
 		return;
 	}
-	first = count_of_api(view.frames, view.count);
+	first = inject_call_count_api(view.frames, view.count);
 	/* This walk has one more frame of the library, so a path that is cut has one less. */
 	if (truncated && view.truncated && view.count - first < count)
 		count = view.count - first;
@@ -152,7 +137,7 @@ uint32_t inject_call_path(struct inject_thread *thread)
 		thread->hashed = 0;
 		return 0;
 	}
-	first = count_of_api(view.frames, view.count);
+	first = inject_call_count_api(view.frames, view.count);
 #ifdef GPUMON_COMPARE
 	uint64_t frames[GPUMON_STACK_DEPTH_MAX];
 	unsigned int count = view.count - first;
@@ -196,6 +181,15 @@ void inject_call_interrupts(uint16_t class)
 	gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_INTERRUPTED, 1);
 }
 
+/* Bits of a class that are those of a launch's flags. */
+#define FLAGS_OF_CLASS \
+	(GPUMON_LAUNCH_GRAPH | GPUMON_LAUNCH_COPY | GPUMON_LAUNCH_SET | GPUMON_LAUNCH_WAITS)
+_Static_assert(GPUMON_LAUNCH_GRAPH == INJECT_CLASS_GRAPH &&
+		       GPUMON_LAUNCH_COPY == INJECT_CLASS_COPY &&
+		       GPUMON_LAUNCH_SET == INJECT_CLASS_SET &&
+		       GPUMON_LAUNCH_WAITS == INJECT_CLASS_WAITS,
+	       "a launch's flags are not the bits of its class");
+
 static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_t context,
 			  int32_t result)
 {
@@ -204,16 +198,10 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_
 	bool is_long = (call->class & INJECT_CLASS_GRAPH) || call->name;
 	size_t size = is_long ? sizeof(struct gpumon_record_launch) : GPUMON_LAUNCH_SIZE;
 	struct gpumon_record_launch *record;
-	uint16_t flags = 0;
+	uint16_t flags = call->class & FLAGS_OF_CLASS;
 
 	if (call->is_captured)
 		flags |= GPUMON_LAUNCH_CAPTURED;
-	if (call->class & INJECT_CLASS_GRAPH)
-		flags |= GPUMON_LAUNCH_GRAPH;
-	if (call->class & INJECT_CLASS_COPY)
-		flags |= GPUMON_LAUNCH_COPY;
-	if (call->class & INJECT_CLASS_SET)
-		flags |= GPUMON_LAUNCH_SET;
 	if (result)
 		flags |= GPUMON_LAUNCH_FAILED;
 	if (call->is_unsampled)
@@ -308,6 +296,19 @@ struct inject_thread *inject_call_enter(struct inject_function *function, uint32
 			  inject_string_again(thread, &function->name_id, function->name));
 	thread->call.context = context;
 	return thread;
+}
+
+bool inject_call_is_waiting_copy(const char *name)
+{
+	/* Copies between two places in GPUs do not, although the functions are not called Async. */
+	static const char *const others[] = { "Async", "Batch", "Peer", "DtoD",
+					      "DtoA",  "AtoD",	"AtoA" };
+	size_t i;
+
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strstr(name, others[i]))
+			return false;
+	return true;
 }
 
 static void introduce_thread(struct inject_thread *thread)

@@ -12,6 +12,31 @@
  */
 uint32_t inject_call_path(struct inject_thread *thread);
 
+/*
+ * How many of the innermost frames of a stack are the API's: the function called says enough. Frames of one
+ * library follow one another; the last of @code has all addresses.
+ */
+static inline unsigned int inject_call_count_api(const uint64_t *frames, unsigned int count)
+{
+	const struct inject_code *code = inject_session.code;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (frames[i] - code->start < code->size)
+			continue;
+		for (code = inject_session.code; frames[i] - code->start >= code->size; code++)
+			;
+		if (code->size == UINTPTR_MAX)
+			break;
+	}
+	return i;
+}
+
+struct inject_python_intern;
+
+/* How functions of Python in stacks get their ids: by records of a thread, which is within. */
+void inject_call_python_intern(struct inject_thread *thread, struct inject_python_intern *intern);
+
 #ifdef GPUMON_COMPARE
 /* For tests: paths that were compared with a full walk since the last call, and those that differed. */
 void inject_call_path_compared(uint64_t *all, uint64_t *wrong);
@@ -29,6 +54,8 @@ void inject_call_path_compared(uint64_t *all, uint64_t *wrong);
 #define INJECT_CLASS_COPY     4u
 #define INJECT_CLASS_SET      8u
 #define INJECT_CLASS_BLOCKING 16u
+/* A launch that waits for the GPU, as a copy to the host does. */
+#define INJECT_CLASS_WAITS 64u
 #define INJECT_CLASS_LAUNCH \
 	(INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH | INJECT_CLASS_COPY | INJECT_CLASS_SET)
 
@@ -56,7 +83,8 @@ static inline bool inject_call_is_wanted(uint16_t class)
 	       (atomic_load(&inject_session.recording) &&
 		((inject_session.record & GPUMON_RECORD_ALL_CALLS) ||
 		 (class & INJECT_CLASS_BLOCKING &&
-		  inject_session.record & GPUMON_RECORD_SYNCHRONISATION)));
+		  inject_session.record &
+			  (GPUMON_RECORD_BLOCKING | GPUMON_RECORD_SYNCHRONISATION))));
 }
 
 /**
@@ -76,6 +104,9 @@ static inline bool inject_call_is_asked_for(uint16_t class)
 
 	return inject_session.record & kind;
 }
+
+/* Whether a copy waits for the GPU, by the name of the function, such as cuMemcpyHtoD_v2 or hipMemcpy. */
+bool inject_call_is_waiting_copy(const char *name);
 
 /* The next id of a call, where the API has none of its own. 0 is no id. */
 static inline uint32_t inject_next_correlation(_Atomic uint32_t *last)

@@ -10,7 +10,9 @@
 #include "graphs.h"
 #include "nvtx.h"
 #include "other_profiler.h"
+#include "pm_sampling.h"
 #include "session/session.h"
+#include "stalls.h"
 #include "subscribe.h"
 
 /* Time for kernels that still run at the end of a window, before CUPTI leaves until the next. */
@@ -34,6 +36,8 @@ static bool start_cupti(struct inject_thread *thread, bool at_start, const char 
 		inject_session_note(
 			thread, 0,
 			"CUPTI's buffers are those of the capture before, of which it has not given all back");
+	inject_pm_begin(thread);
+	inject_stalls_begin(thread, at_start);
 	inject_subscribe_always(thread, at_start);
 	inject_other_profiler_look();
 	if (inject_session.settings.graphs == GPUMON_GRAPHS_WHOLE && !at_start)
@@ -47,6 +51,21 @@ static void switch_cupti_operations(struct inject_thread *thread, bool on)
 {
 	inject_convert_switched(on);
 	inject_subscribe_kinds(thread, on);
+	inject_pm_window(on);
+	inject_stalls_window(on);
+}
+
+static void drain_cupti(struct inject_thread *thread)
+{
+	inject_activity_drain(thread);
+	if (thread)
+		inject_stalls_work(thread);
+}
+
+static bool reserve_for_cupti(const struct gpumon_message_settings *settings)
+{
+	inject_stalls_reserve(settings);
+	return inject_activity_setup(settings);
 }
 
 static void flush_cupti(void)
@@ -79,8 +98,12 @@ static void collect_records(struct inject_thread *thread, unsigned int settle_ms
 
 static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms)
 {
+	bool is_over;
+
 	if (!inject_subscribed())
 		return;
+	/* Samples are decoded meanwhile. */
+	inject_pm_window(false);
 	/* Complete buffers first: in the forced flush, kernels that still run get no end at all. */
 	if (recorder_lives)
 		inject_cupti.cuptiActivityFlushAll(0);
@@ -93,7 +116,9 @@ static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigne
 		collect_records(thread, settle_ms);
 	else
 		inject_activity_drain(NULL);
-	inject_unsubscribe(settle_ms);
+	inject_stalls_end(thread, recorder_lives, true);
+	is_over = inject_pm_end();
+	inject_unsubscribe(settle_ms && is_over);
 	/* Without records of nodes CUPTI changes nodes itself. */
 	if (recorder_lives && inject_session.settings.graphs != GPUMON_GRAPHS_WHOLE)
 		inject_graphs_end(thread);
@@ -106,7 +131,8 @@ static void rest_cupti(struct inject_thread *thread)
 		return;
 	inject_cupti.cuptiActivityFlushAll(0);
 	collect_records(thread, REST_MS);
-	inject_unsubscribe(true);
+	inject_stalls_end(thread, true, false);
+	inject_unsubscribe(inject_pm_end());
 }
 
 static bool wake_cupti(struct inject_thread *thread)
@@ -124,14 +150,17 @@ static bool launches_graphs(void)
 static bool forget_cupti(void)
 {
 	atomic_store(&inject_cupti_state.captures_open, 0);
+	inject_stalls_forked();
 	inject_subscribe_forked();
+	inject_pm_forked();
 	return false;
 }
 
 const struct inject_backend inject_cupti_backend = {
 	.api = "CUDA",
+	.has_stalls = true,
 	.read_environment = inject_cupti_read_environment,
-	.reserve = inject_activity_setup,
+	.reserve = reserve_for_cupti,
 	.load = inject_subscribe,
 	.versions = inject_cupti_versions,
 	.describe = inject_cupti_write_api,
@@ -143,7 +172,7 @@ const struct inject_backend inject_cupti_backend = {
 	.rest = rest_cupti,
 	.wake = wake_cupti,
 	.flush = flush_cupti,
-	.drain = inject_activity_drain,
+	.drain = drain_cupti,
 	.end = end_cupti,
 	.forked = forget_cupti,
 	.name_stream = inject_cupti_name_stream,

@@ -13,6 +13,7 @@
 #include "nvtx.h"
 #include "session/session.h"
 #include "session/window.h"
+#include "stalls.h"
 #include "subscribe.h"
 
 /* Ids of functions' names, for inject_kept_string(). */
@@ -58,6 +59,8 @@ static inline void end_api_call(struct inject_thread *thread, unsigned int domai
 	    !call->is_captured && (call->class & INJECT_CLASS_LAUNCH))
 		call->is_captured =
 			inject_call_is_captured(CUPTI_CB_DOMAIN_DRIVER_API + domain, data);
+	if (INJECT_UNLIKELY(atomic_load_explicit(&inject_stalls_looks, memory_order_relaxed)))
+		inject_stalls_see(data->context);
 	/* cudaError_t and CUresult: both are 0 where all is well. */
 	result = data->functionReturnValue ? *(const int32_t *)data->functionReturnValue : 0;
 	inject_call_finish(thread, inject_now(), data->contextUid, result);
@@ -132,7 +135,7 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 	/* What the program sees of its errno is its own. */
 	kept = errno;
 	handle_call(which, id, class, is_exit, data);
-	if (INJECT_UNLIKELY(class & INJECT_CLASS_WAITS) && is_exit)
+	if (INJECT_UNLIKELY(class & INJECT_CLASS_ENDED) && is_exit)
 		inject_activity_waited();
 	errno = kept;
 }

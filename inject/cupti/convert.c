@@ -4,11 +4,13 @@
  * at the same offset in both, which is checked below where the headers have both,
  * and CUPTI itself steps from record to record.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "channel/intern.h"
 #include "channel/operation.h"
 #include "convert.h"
+#include "pm_sampling.h"
 #include "session/session.h"
 #include "subscribe.h"
 
@@ -25,6 +27,14 @@ typedef CUpti_ActivityMemory3 memory_record;
 typedef CUpti_ActivityUnifiedMemoryCounter2 unified_record;
 typedef CUpti_ActivityAPI api_record;
 typedef CUpti_ActivityGraphTrace graph_record;
+
+/* In CUPTI 12.0 it ended before @correlation, in 12.2 before @data. */
+struct overhead_record {
+	CUpti_ActivityOverhead base;
+	uint32_t correlation;
+	uint32_t reserved;
+	void *data; /* of a full command buffer: from malloc(), to be freed by who reads it */
+};
 
 #if CUPTI_API_VERSION >= 130000
 #define SAME_PLACE(base, newer, field)                                                    \
@@ -68,14 +78,36 @@ SAME_PLACE(unified_record, CUpti_ActivityUnifiedMemoryCounter3, end);
 SAME_PLACE(unified_record, CUpti_ActivityUnifiedMemoryCounter3, dstId);
 SAME_PLACE(graph_record, CUpti_ActivityGraphTrace2, end);
 SAME_PLACE(graph_record, CUpti_ActivityGraphTrace2, streamId);
+_Static_assert(offsetof(struct overhead_record, correlation) ==
+			       offsetof(CUpti_ActivityOverhead3, correlationId) &&
+		       offsetof(struct overhead_record, data) ==
+			       offsetof(CUpti_ActivityOverhead3, overheadData),
+	       "overhead has other fields");
+#endif
+
+/* cuptiGetVersion() of the first CUPTI whose records of overhead have these fields. */
+#define CUPTI_WITH_OVERHEAD_CORRELATION 20u /* CUDA 12.2 */
+#define CUPTI_WITH_OVERHEAD_DATA	22u /* CUDA 12.4 */
+
+/* Kinds of overhead, of which older headers lack the last ones. */
+#define OVERHEAD_COMPILER	     1u
+#define OVERHEAD_BUFFER_FLUSH	     (1u << 16)
+#define OVERHEAD_INSTRUMENTATION     (2u << 16)
+#define OVERHEAD_RESOURCE	     (3u << 16)
+#define OVERHEAD_MODULE_LOADING	     (4u << 16)
+#define OVERHEAD_FUNCTION_LOADING    (5u << 16)
+#define OVERHEAD_COMMAND_BUFFER_FULL (6u << 16)
+#define OVERHEAD_BUFFER_REQUEST	     (7u << 16)
+#define OVERHEAD_UNIFIED_MEMORY	     (8u << 16)
+#if CUPTI_API_VERSION >= 130000
+_Static_assert(OVERHEAD_BUFFER_REQUEST == CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST &&
+		       OVERHEAD_COMMAND_BUFFER_FULL == CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL,
+	       "other kinds of overhead");
 #endif
 
 /* Recent launches by CUDA itself, by their correlation id. */
 #define INTERNAL_IDS 4096
 static uint32_t internal_ids[INTERNAL_IDS];
-
-/* A time that is this far ahead is of another clock. */
-#define AHEAD_NS 1000000000ull
 
 /* Records after which their totals are added. */
 #define LOT 32
@@ -85,9 +117,9 @@ struct lot {
 	unsigned int records;
 };
 
-static uint64_t realtime_offset;
+/* From CLOCK_REALTIME to ours; 0: not needed so far. */
+static _Atomic uint64_t realtime_offset;
 static uint64_t latest;
-static bool is_realtime;
 /* The program has set a clock of its own; noted once for each capture. */
 static bool is_of_program, is_noted;
 
@@ -103,8 +135,7 @@ void inject_convert_reset(void)
 {
 	memset(internal_ids, 0, sizeof(internal_ids));
 	atomic_store(&gap_count, 0);
-	realtime_offset = 0;
-	is_realtime = false;
+	atomic_store(&realtime_offset, 0);
 	is_of_program = false;
 	is_noted = false;
 	atomic_store(&inject_cupti_state.contexts, 0);
@@ -114,21 +145,25 @@ void inject_convert_reset(void)
  * Where the clock was registered only after a context was made, some CUPTI
  * versions go on in CLOCK_REALTIME: that is 1.7e18, and the uptime is not.
  */
-static uint64_t to_monotonic(uint64_t time)
+uint64_t inject_convert_time(uint64_t time, uint64_t latest_ns)
 {
-	uint64_t monotonic;
+	uint64_t offset = atomic_load_explicit(&realtime_offset, memory_order_relaxed), monotonic;
 	struct timespec real;
 
-	if (INJECT_LIKELY(time < latest))
+	if (INJECT_LIKELY(time < latest_ns))
 		return time;
-	if (!is_realtime) {
+	if (!offset) {
 		monotonic = inject_now();
 		inject_clock(CLOCK_REALTIME, &real);
-		realtime_offset =
-			(uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec - monotonic;
-		is_realtime = true;
+		offset = (uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec - monotonic;
+		atomic_store_explicit(&realtime_offset, offset, memory_order_relaxed);
 	}
-	return time > realtime_offset ? time - realtime_offset : time;
+	return time > offset ? time - offset : time;
+}
+
+static uint64_t to_monotonic(uint64_t time)
+{
+	return inject_convert_time(time, latest);
 }
 
 /*
@@ -405,6 +440,7 @@ static void convert_context(struct inject_thread *thread, const context_record *
 				 __ATOMIC_RELAXED);
 	inject_append(thread, &record);
 	inject_subscribe_unified_memory(thread);
+	inject_pm_device_seen(record.device);
 }
 
 static void convert_stream(struct inject_thread *thread, const stream_record *stream)
@@ -469,6 +505,52 @@ static void convert_unified(struct inject_thread *thread, const unified_record *
 	};
 
 	inject_append(thread, &record);
+}
+
+static uint32_t overhead_kind(uint32_t kind)
+{
+	switch (kind) {
+	case OVERHEAD_COMPILER:
+		return GPUMON_OVERHEAD_COMPILER;
+	case OVERHEAD_BUFFER_FLUSH:
+	case OVERHEAD_INSTRUMENTATION:
+	case OVERHEAD_RESOURCE:
+	case OVERHEAD_BUFFER_REQUEST:
+		return GPUMON_OVERHEAD_PROFILER;
+	case OVERHEAD_MODULE_LOADING:
+		return GPUMON_OVERHEAD_MODULE_LOADING;
+	case OVERHEAD_FUNCTION_LOADING:
+		return GPUMON_OVERHEAD_FUNCTION_LOADING;
+	case OVERHEAD_COMMAND_BUFFER_FULL:
+		return GPUMON_OVERHEAD_QUEUE_FULL;
+	case OVERHEAD_UNIFIED_MEMORY:
+		return GPUMON_OVERHEAD_UNIFIED_MEMORY;
+	default:
+		return GPUMON_OVERHEAD_OTHER;
+	}
+}
+
+static void convert_overhead(struct inject_thread *thread, const struct overhead_record *overhead)
+{
+	const CUpti_ActivityOverhead *base = &overhead->base;
+	struct gpumon_record_overhead record = {
+		.head = { .type = GPUMON_RECORD_OVERHEAD, .size = sizeof(record) },
+		.start_ns = to_monotonic(base->start),
+		.end_ns = to_monotonic(base->end),
+		.kind = overhead_kind((uint32_t)base->overheadKind),
+	};
+
+	if (base->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
+		record.tid = base->objectId.pt.threadId;
+	if (inject_cupti.version >= CUPTI_WITH_OVERHEAD_CORRELATION)
+		record.correlation = overhead->correlation;
+	if (inject_cupti.version >= CUPTI_WITH_OVERHEAD_DATA &&
+	    record.kind == GPUMON_OVERHEAD_QUEUE_FULL)
+		free(overhead->data);
+	/* Some have no times; those of the program's own clock say nothing here. */
+	if (base->start && base->end && is_our_clock(record.start_ns) &&
+	    is_our_clock(record.end_ns))
+		inject_append(thread, &record);
 }
 
 #define OWNS_STREAM(type, record)                                            \
@@ -546,6 +628,9 @@ static void convert_one(struct inject_thread *thread, const CUpti_Activity *acti
 	case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
 		convert_unified(thread, record);
 		break;
+	case CUPTI_ACTIVITY_KIND_OVERHEAD:
+		convert_overhead(thread, record);
+		break;
 	case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
 		break;
 	default:
@@ -577,7 +662,7 @@ void inject_convert(struct inject_thread *thread, uint8_t *buffer, size_t valid)
 	struct lot lot = { 0 };
 	CUpti_Activity *activity = NULL;
 
-	latest = inject_now() + AHEAD_NS;
+	latest = inject_now() + INJECT_CONVERT_AHEAD_NS;
 	find_internal_launches(buffer, valid);
 	while (inject_cupti.cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
 		convert_one(thread, activity, &lot);

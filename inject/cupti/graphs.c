@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "channel/call.h"
+#include "cubins.h"
 #include "graphs.h"
+#include "pm_sampling.h"
 #include "session/session.h"
+#include "stalls.h"
 #include "subscribe.h"
 
 static uint64_t node_id(CUgraphNode node)
@@ -114,6 +117,12 @@ static void end_context(struct inject_thread *thread, CUcontext context)
 	atomic_fetch_sub(&inject_cupti_state.contexts, 1);
 }
 
+static void copy_module(const CUpti_ModuleResourceData *module)
+{
+	if (module)
+		inject_cubins_loaded(module->pCubin, module->cubinSize);
+}
+
 void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 		     const CUpti_ResourceData *data)
 {
@@ -131,9 +140,18 @@ void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 		break;
 	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
 		inject_subscribe_unified_memory(thread);
+		inject_pm_context_made(data->context);
+		inject_stalls_context_made(thread, data->context);
 		break;
 	case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+		inject_stalls_context_ends(data->context);
 		end_context(thread, data->context);
+		break;
+	case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+		copy_module(data->resourceDescriptor);
+		break;
+	case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+		inject_stalls_module_ends();
 		break;
 	default:
 		break;

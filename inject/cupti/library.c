@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/prepared.h"
 #include "library.h"
 
 struct inject_cupti inject_cupti;
@@ -300,14 +301,15 @@ const char *inject_cupti_result(CUptiResult result)
 
 void inject_cupti_read_environment(void)
 {
-	const char *path = getenv("GPUMON_CUPTI"), *launches = getenv("GPUMON_LAUNCHES");
+	const char *path = inject_variable("GPUMON_CUPTI"),
+		   *launches = inject_variable("GPUMON_LAUNCHES");
 	struct inject_cupti_environment *environment = &inject_cupti_environment;
 
 	memset(environment, 0, sizeof(*environment));
 	if (path && strlen(path) < sizeof(environment->path))
 		strcpy(environment->path, path);
 	environment->runtime_too = launches && strcmp(launches, "all") == 0;
-	environment->no_internal = getenv("GPUMON_NO_INTERNAL");
-	environment->late = getenv("GPUMON_LATE");
+	environment->no_internal = inject_variable("GPUMON_NO_INTERNAL");
+	environment->late = inject_variable("GPUMON_LATE");
 	environment->since_ns = inject_now();
 }

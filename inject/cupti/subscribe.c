@@ -9,6 +9,7 @@
 #include "graphs.h"
 #include "nvtx/range.h"
 #include "session/session.h"
+#include "stalls.h"
 #include "subscribe.h"
 
 /* cuptiGetVersion() of CUDA 13.0; before, it counted up by one. */
@@ -37,17 +38,17 @@ static bool has_prefix(const char *name, const char *with)
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* Copies that the host waits for: to its memory, or of the general kind. */
-static bool is_copy_that_waits(const char *name)
+/*
+ * A copy from the host waits for what its stream did before, and then may return when the host's memory
+ * has been read; after another one that waits, all is done.
+ */
+static uint16_t class_of_copy(const char *name)
 {
-	static const char *const others[] = { "Async", "Batch", "Peer", "HtoD", "HtoA",
-					      "DtoD",  "DtoA",	"AtoD", "AtoA" };
-	size_t i;
-
-	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (strstr(name, others[i]))
-			return false;
-	return true;
+	if (!inject_call_is_waiting_copy(name))
+		return INJECT_CLASS_COPY;
+	if (strstr(name, "HtoD") || strstr(name, "HtoA"))
+		return INJECT_CLASS_COPY | INJECT_CLASS_WAITS;
+	return INJECT_CLASS_COPY | INJECT_CLASS_WAITS | INJECT_CLASS_ENDED;
 }
 
 /*
@@ -66,12 +67,12 @@ static uint16_t class_by_name(const char *name)
 	/* Case matters: cuMemSetAccess sets no memory. */
 	if (has_prefix(name, "cudaMemcpy") || has_prefix(name, "cuMemcpy") ||
 	    has_prefix(name, "cu64Memcpy"))
-		return INJECT_CLASS_COPY | (is_copy_that_waits(name) ? INJECT_CLASS_WAITS : 0);
+		return class_of_copy(name);
 	if (has_prefix(name, "cudaMemset") || has_prefix(name, "cuMemset") ||
 	    has_prefix(name, "cu64Memset"))
 		return INJECT_CLASS_SET;
 	if (strstr(name, "Synchronize"))
-		return INJECT_CLASS_BLOCKING | INJECT_CLASS_WAITS;
+		return INJECT_CLASS_BLOCKING | INJECT_CLASS_ENDED;
 	if (has_prefix(name, "cudaProfilerStart") || has_prefix(name, "cuProfilerStart"))
 		return INJECT_CLASS_PROFILER_ON;
 	if (has_prefix(name, "cudaProfilerStop") || has_prefix(name, "cuProfilerStop"))
@@ -295,6 +296,11 @@ void inject_subscribe_always(struct inject_thread *thread, bool at_start)
 	enable_resource(thread, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, "the begin of contexts");
 	enable_resource(thread, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
 			"the end of contexts");
+	if (inject_stalls_wanted()) {
+		enable_resource(thread, CUPTI_CBID_RESOURCE_MODULE_LOADED, "modules");
+		enable_resource(thread, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+				"the end of modules");
+	}
 	if (inject_nvtx_wanted())
 		expect_success(thread,
 			       inject_cupti.cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_NVTX),
@@ -360,6 +366,8 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMCPY2, on, "copies between GPUs");
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMSET, on, "memsets");
 	}
+	if (record & GPUMON_RECORD_BLOCKING)
+		enable_kind(thread, CUPTI_ACTIVITY_KIND_OVERHEAD, on, "overhead");
 	if (record & GPUMON_RECORD_SYNCHRONISATION)
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on, "synchronisation");
 	if (record & GPUMON_RECORD_ALLOCATIONS)
@@ -400,10 +408,10 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on)
 		classes |= INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH;
 	if (record & GPUMON_RECORD_COPIES)
 		classes |= INJECT_CLASS_COPY | INJECT_CLASS_SET;
-	if (record & GPUMON_RECORD_SYNCHRONISATION)
+	if (record & (GPUMON_RECORD_BLOCKING | GPUMON_RECORD_SYNCHRONISATION))
 		classes |= INJECT_CLASS_BLOCKING;
 	if (classes && !inject_cupti_environment.late)
-		classes |= INJECT_CLASS_WAITS;
+		classes |= INJECT_CLASS_ENDED;
 	enable_classes(thread, classes, on);
 }
 
@@ -448,7 +456,11 @@ void inject_subscribe_forked(void)
 #define CUPTI_VERSION_12_6 24u
 
 /* Used by the library's thread alone. */
-static enum { NOT_WANTED, WANTED, DETACHED } state;
+static enum {
+	NOT_WANTED,
+	WANTED,
+	DETACHED
+} state;
 
 void inject_detach_in_call(void)
 {

@@ -13,7 +13,7 @@
 #define INJECT_CLASS_CAPTURE_BEGIN 1024u
 #define INJECT_CLASS_CAPTURE_END   2048u
 /* Work that was launched before has ended when it returns. */
-#define INJECT_CLASS_WAITS	   4096u
+#define INJECT_CLASS_ENDED 4096u
 
 /* By domain (driver 0, runtime 1) and callback id. */
 extern uint16_t inject_class[2][INJECT_FUNCTIONS] INJECT_HIDDEN;

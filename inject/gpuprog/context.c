@@ -12,7 +12,7 @@
 #include "launches.h"
 #include "requests.h"
 
-/* The same as in user/gpuprog/ptx/translate.h, which writes it into kernels. */
+/* The name in user/gpuprog/ptx/translate.h, which writes it into kernels. */
 #define TABLE	    "gpumon_probe_table"
 #define END_WAIT_NS (INJECT_PATIENCE(2000) * 1000000ull)
 /* The maps may take one part in so many of the GPU's free memory. */
@@ -300,7 +300,7 @@ static void make_memory(struct context *context)
 				    name, (int)result);
 		return;
 	}
-	/* Only now: where there is no memory, nothing of it can be missing. */
+	/* Set last: if there is no memory, no part of it can be missing. */
 	context->area =
 		inject_gpuprog_ask_area((unsigned int)context->device, name, &context->number);
 	if (!context->area) {
@@ -633,7 +633,7 @@ void inject_gpuprog_copy_sometimes(void)
 	static _Atomic uint64_t next;
 	uint64_t due = atomic_load(&next), took;
 
-	/* One thread at a time. */
+	/* Called by one thread at a time. */
 	if (inject_now() < due || !atomic_compare_exchange_strong(&next, &due, UINT64_MAX))
 		return;
 	took = inject_gpuprog_copy(NULL, false);

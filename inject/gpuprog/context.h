@@ -27,8 +27,8 @@ void inject_gpuprog_module_add(void *handle, bool is_library, void *image, size_
 void inject_gpuprog_module_remove(void *handle, bool is_library);
 
 /*
- * Before a launch: fills in tables that are still empty in the current context. Returns the context's
- * number as gpumon-user knows it; negative: it has none.
+ * Called before a launch: fills in tables that are still empty in the current context. Returns the
+ * context's number as gpumon-user knows it, less than 0 if it has none.
  */
 int inject_gpuprog_fill(void);
 
@@ -58,10 +58,13 @@ bool inject_gpuprog_write(CUcontext context, CUdeviceptr to, const void *data, s
  */
 uint64_t inject_gpuprog_copy(CUcontext context, bool wait);
 
-/* The same for all contexts, without a wait, unless copies would take more than 5 % of the time. */
+/*
+ * Copies the memory of all contexts, without a wait, unless copies would take more than 5 % of the
+ * time.
+ */
 void inject_gpuprog_copy_sometimes(void);
 
-/* This context has ended, with its memory and its modules. */
+/* Called when a context has ended, with its memory and its modules. */
 void inject_gpuprog_forget(CUcontext context);
 
 #endif /* GPUMON_INJECT_GPUPROG_CONTEXT_H */

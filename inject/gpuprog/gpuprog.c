@@ -84,7 +84,7 @@ static void forget_in_child(void)
 	inject_gpuprog_set_active(false);
 }
 
-/* By the sanitizer, or by CUPTI if that is what the settings say, or all that there is. */
+/* Starts by the sanitizer, or by CUPTI if the settings say so or there is no sanitizer. */
 static bool begin_way(void)
 {
 	const char *why = "";

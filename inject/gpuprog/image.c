@@ -14,7 +14,7 @@
 #define CONTAINER 0xba55ed50u
 #define KIND_PTX  1
 
-/* As user/gpuprog/image/layout.h says. */
+/* Layouts as in user/gpuprog/image/layout.h. */
 struct container {
 	uint32_t magic;
 	uint16_t version;

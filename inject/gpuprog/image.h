@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What a program hands to one of CUDA's loaders. */
+/* Images that a program hands to one of CUDA's loaders. */
 #ifndef GPUMON_INJECT_GPUPROG_IMAGE_H
 #define GPUMON_INJECT_GPUPROG_IMAGE_H
 
@@ -38,7 +38,7 @@ struct inject_new_image {
 	size_t kernels_size;
 };
 
-/* What only one that is loaded needs stays: @data. */
+/* Frees all but @data, which a loaded image needs. */
 void inject_new_image_close(struct inject_new_image *image);
 void inject_new_image_clear(struct inject_new_image *image);
 

@@ -27,7 +27,7 @@ struct entry {
 
 static struct entry *entries;
 static size_t entries_n, entries_room;
-/* What is left of the memory that was allocated last, in this context. */
+/* Rest of the memory that was allocated last in this context. */
 static CUcontext rest_of;
 static CUdeviceptr rest;
 static size_t rest_n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* When the program launched which kernel, in memory that gpumon-user shares. */
+/* Times of the program's launches by kernel, in memory that gpumon-user shares. */
 #ifndef GPUMON_INJECT_GPUPROG_LAUNCHES_H
 #define GPUMON_INJECT_GPUPROG_LAUNCHES_H
 

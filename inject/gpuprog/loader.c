@@ -13,7 +13,7 @@
 #include "replace.h"
 #include "requests.h"
 
-/* What is not sent to be named: a container with machine code only. */
+/* Larger containers with machine code only are not sent to be named. */
 #define SASS_MAX (16u << 20)
 
 /* The first parameters of each loader, which have been the same since CUDA 11. */
@@ -66,8 +66,8 @@ struct exchange {
 };
 
 /*
- * Of a thread that has loaded something. A library that comes late has little room for variables of
- * threads.
+ * State of a thread that has loaded something. A library that is loaded late has little room for
+ * variables of threads.
  */
 static __thread struct exchange *loading __attribute__((tls_model("initial-exec")));
 /* Something was linked with programs in it: cubins may have the table, too. */
@@ -161,7 +161,7 @@ static void *read_file(const char *path, size_t *size)
 		close(fd);
 	if (memory == MAP_FAILED)
 		return NULL;
-	/* What is there so far may load, and lack kernels. */
+	/* The part that is there so far might load, but lack kernels. */
 	if (done < end) {
 		munmap(memory, (size_t)end + 1);
 		return NULL;
@@ -431,7 +431,7 @@ void inject_gpuprog_call_ends(enum inject_gpuprog_call call, void *parameters, b
 	}
 	case INJECT_GPUPROG_PRIMARY_RELEASE:
 	case INJECT_GPUPROG_PRIMARY_RESET:
-		/* Others may use it still. */
+		/* Other threads may still use it. */
 		if (succeeded && ending &&
 		    (call == INJECT_GPUPROG_PRIMARY_RESET ||
 		     !primary_context(((struct one_device *)parameters)->device)))

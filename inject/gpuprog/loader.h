@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a function of the driver means here. */
+/* Meaning of a function of the driver. */
 enum inject_gpuprog_call {
 	INJECT_GPUPROG_NONE,
 	INJECT_GPUPROG_LOAD_MODULE,	 /* (CUmodule *, const void *image, ...) */
@@ -27,7 +27,7 @@ enum inject_gpuprog_call {
 	INJECT_GPUPROG_PRIMARY_RESET,
 };
 
-/* By its name, as cuModuleLoadDataEx or cuLaunchKernel_ptsz. */
+/* Finds a function's meaning by its name, such as cuModuleLoadDataEx or cuLaunchKernel_ptsz. */
 enum inject_gpuprog_call inject_gpuprog_classify(const char *name);
 
 /**
@@ -37,7 +37,7 @@ enum inject_gpuprog_call inject_gpuprog_classify(const char *name);
  */
 void inject_gpuprog_call_begins(enum inject_gpuprog_call call, void *parameters);
 
-/* It returns. @succeeded: with CUDA_SUCCESS. */
+/* Called when the function returns. @succeeded: with CUDA_SUCCESS. */
 void inject_gpuprog_call_ends(enum inject_gpuprog_call call, void *parameters, bool succeeded);
 
 #endif /* GPUMON_INJECT_GPUPROG_LOADER_H */

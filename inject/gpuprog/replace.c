@@ -257,7 +257,7 @@ static void leave_out(struct search *search, uint32_t from, uint32_t to, const c
 				       kernel_at(search, i, &is_there), why);
 }
 
-/* Some of these kernels, of which there are more than one, are the reason. */
+/* Some of these kernels are the reason; there is more than one of them. */
 static void split(struct search *search, uint32_t from, uint32_t to)
 {
 	uint32_t middle = from + (to - from) / 2, bounds[] = { from, middle, to };
@@ -291,13 +291,13 @@ static void leave_kernels(struct trial *trial, const void *list, size_t size)
 }
 
 /*
- * What was made does not load: make one that does, without programs in device functions, or without the
- * kernels that are the reason.
+ * The edited image does not load: makes one that does, without programs in device functions, or
+ * without the kernels that are the reason.
  */
 static void repair(struct trial *trial, struct inject_new_image *made)
 {
 	static const struct inject_wanted no_functions = { .no_functions = true };
-	/* Of all kernels, for as long as they are looked for. */
+	/* The edited image with all kernels, while the reason is searched. */
 	struct inject_new_image whole = *made;
 
 	if (!original_of(trial)) {
@@ -321,7 +321,7 @@ static void repair(struct trial *trial, struct inject_new_image *made)
 	withdraw(trial, made);
 	if (make(trial, &no_functions, made))
 		return;
-	/* Each by itself loads, but not all of them. */
+	/* Each kernel by itself loads, but not all of them together. */
 	inject_gpuprog_say(GPUMON_WIRE_NOT_LOADED, trial->answer.image);
 	inject_new_image_clear(made);
 }

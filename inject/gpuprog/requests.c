@@ -45,7 +45,7 @@ static int send_request(const struct gpumon_wire_request *request, int fd)
 	return -1;
 }
 
-/* One message of the answer, whole; false: none came. */
+/* Reads one whole message of the answer. Returns false if none came. */
 static bool receive_answer(int socket, void *answer, size_t size, int *fd)
 {
 	struct pollfd wait = { .fd = socket, .events = POLLIN };

@@ -28,7 +28,7 @@ bool inject_gpuprog_hello(const char *path);
  */
 void *inject_gpuprog_shared(uint32_t map, size_t *size);
 
-/* What the memory of a context begins with: struct gpumon_wire_settings' @content. */
+/* First content of a context's memory: @content of struct gpumon_wire_settings. */
 extern const void *inject_gpuprog_content;
 
 /* Whether gpumon-user takes an image of so many bytes. If not, a message says so. */
@@ -84,7 +84,7 @@ void *inject_gpuprog_ask_kernels(const void *cubin, size_t size, struct gpumon_w
  */
 void inject_gpuprog_say(enum gpumon_wire_type type, uint32_t number);
 
-/* The same with a reason, or "": GPUMON_WIRE_TOO_LARGE or KERNEL_NOT_LOADED. */
+/* Sends a request with a reason, or "": GPUMON_WIRE_TOO_LARGE or KERNEL_NOT_LOADED. */
 void inject_gpuprog_say_why(enum gpumon_wire_type type, uint32_t number, const char *why);
 
 /**

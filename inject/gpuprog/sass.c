@@ -172,7 +172,7 @@ static void set_data(const struct inject_patched_module *module, CUfunction func
 	inject_gpuprog_tell("a patched kernel of process %d could not be given its maps: it is not "
 			    "counted",
 			    (int)getpid());
-	/* It may be counted in another context. */
+	/* The kernel may be counted in another context. */
 	if (!inject_kernels_elsewhere(module->context, kernel->number))
 		inject_gpuprog_say(GPUMON_WIRE_NOT_PATCHED, kernel->number);
 }
@@ -331,7 +331,7 @@ static void on_resource(uint32_t id, const void *data)
 
 static void on_call(uint32_t id, const struct inject_sanitizer_call *data)
 {
-	/* By the callback's id, plus 1. */
+	/* State by the callback's id plus 1. */
 	static _Atomic uint8_t known[CALLS_MAX];
 	enum inject_gpuprog_call call;
 
@@ -425,7 +425,7 @@ static const uint32_t resources[] = {
 	INJECT_SANITIZER_CONTEXT_DESTROY_STARTING,
 };
 
-/* Without one of these, less is exchanged, or copies are rarer. */
+/* If one of these functions is missing, less is exchanged, or copies are rarer. */
 static void enable_calls(const uint32_t *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

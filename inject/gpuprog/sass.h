@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What is used of NVIDIA's sanitizer (libsanitizer-public.so): own declarations, as its headers are not
- * to be had everywhere. Structures grow with its versions, so only leading members are here.
+ * Own declarations of the part of NVIDIA's sanitizer (libsanitizer-public.so) that is used, as its
+ * headers are not available everywhere. Its structures grow with its versions, so only leading
+ * members are here.
  */
 #ifndef GPUMON_INJECT_GPUPROG_SASS_H
 #define GPUMON_INJECT_GPUPROG_SASS_H
@@ -31,7 +32,7 @@ enum inject_sanitizer_resource {
 	INJECT_SANITIZER_FUNCTIONS_LAZY_LOADED = 24,
 };
 
-/* Of DRIVER_API. */
+/* Data of DRIVER_API. */
 struct inject_sanitizer_call {
 	int site; /* 0: it begins */
 	const char *function;
@@ -43,7 +44,7 @@ struct inject_sanitizer_context {
 	CUcontext context;
 };
 
-/* Of MODULE_LOADED and MODULE_UNLOAD_STARTING. */
+/* Data of MODULE_LOADED and MODULE_UNLOAD_STARTING. */
 struct inject_sanitizer_module {
 	CUcontext context;
 	CUmodule module;
@@ -73,7 +74,7 @@ typedef void (*inject_sanitizer_callback_t)(void *user, int domain, uint32_t id,
 	X(patch_module, "sanitizerPatchModule", (CUmodule))                                \
 	X(set_callback_data, "sanitizerSetCallbackData", (CUfunction, const void *))
 
-/* Its functions; each returns enum inject_sanitizer_result. */
+/* Functions of the sanitizer; each returns enum inject_sanitizer_result. */
 struct inject_sanitizer {
 #define INJECT_SANITIZER_MEMBER(member, symbol, parameters) int(*member) parameters;
 	INJECT_SANITIZER(INJECT_SANITIZER_MEMBER)

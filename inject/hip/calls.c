@@ -46,7 +46,10 @@ static uint64_t correlation_of(const void *call)
 	return correlation;
 }
 
-/* So that what an earlier capture has left is not taken for one of this. */
+/*
+ * Id with the number of the capture, so that a launch left by an earlier capture is not taken for
+ * one of this.
+ */
 static uint64_t correlation_in_session(uint32_t id)
 {
 	return (uint64_t)atomic_load(&inject_session.generation) << 32 | id;
@@ -122,8 +125,9 @@ static bool is_captured(const struct inject_hip_function *function, const char *
 }
 
 /*
- * Before the result is asked for: the operation may have ended already, and what is added then would
- * wait for ever. So the launch is there while it runs, and is taken out if it failed.
+ * Added before the result is asked for: the operation may have ended already, and a launch that is
+ * added after the end would wait for ever. So the launch is there while it runs, and is taken out
+ * if it failed.
  */
 static void add_launch(struct inject_thread *thread, const struct inject_hip_function *function,
 		       const void *call)
@@ -339,13 +343,11 @@ static void classify(struct inject_hip_function *function)
 	if (strcmp(name, "hipGraphLaunch") == 0)
 		function->class = INJECT_CLASS_GRAPH;
 	else if (begins(name, "hipMemcpy") || begins(name, "hipDrvMemcpy"))
-		function->class = INJECT_CLASS_COPY;
+		function->class = INJECT_CLASS_COPY |
+				  (inject_call_is_waiting_copy(name) ? INJECT_CLASS_WAITS : 0);
 	else if (begins(name, "hipMemset"))
 		function->class = INJECT_CLASS_SET;
-	else if (strcmp(name, "hipDeviceSynchronize") == 0 ||
-		 strcmp(name, "hipCtxSynchronize") == 0 ||
-		 strcmp(name, "hipStreamSynchronize") == 0 ||
-		 strcmp(name, "hipEventSynchronize") == 0)
+	else if (strstr(name, "Synchronize"))
 		function->class = INJECT_CLASS_BLOCKING;
 	function->captures = begins(name, "hipStreamBeginCapture");
 }

@@ -15,10 +15,10 @@
  */
 int inject_hip_call_begin(uint32_t function, void *call, const struct inject_hip_layout *layout);
 
-/* In a child after fork. */
+/* Called in a child after fork. */
 void inject_hip_calls_forked(void);
 
-/* Where the arguments of a launch are. @stream: bytes before the stream. */
+/* Places of the arguments of a launch. @stream: bytes before the stream. */
 enum inject_hip_arguments {
 	INJECT_HIP_ARGUMENTS_UNKNOWN,
 	INJECT_HIP_ARGUMENTS_HOST,   /* the kernel by the address of its stub; numbers of groups */

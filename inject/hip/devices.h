@@ -54,10 +54,10 @@ void inject_hip_devices_write(struct inject_thread *thread, bool at_end);
 /* A time of the device as CLOCK_MONOTONIC; 0 where it is none. */
 uint64_t inject_hip_time(uint32_t node, uint64_t time);
 
-/* By how much it may be wrong, ns. */
+/* Error of the clock's offset, ns. */
 uint64_t inject_hip_time_error(uint32_t node);
 
-/* In a child after fork. */
+/* Called in a child after fork. */
 void inject_hip_devices_forked(void);
 
 #endif /* GPUMON_INJECT_HIP_DEVICES_H */

@@ -92,7 +92,7 @@ struct inject_hip {
 #define DECLARE(type, name, arguments) type(*name) arguments;
 	INJECT_HIP_CALLED(DECLARE)
 #undef DECLARE
-	/* From 6.0 on. */
+	/* The function exists from HIP 6.0 on. */
 	int (*hipExtGetLastError)(void);
 	/* The library's version, as hipRuntimeGetVersion() says it. */
 	int version;

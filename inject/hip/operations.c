@@ -9,7 +9,7 @@
 #include "devices.h"
 #include "operations.h"
 
-/* At first. */
+/* Number of entries at first. */
 #define ROOM 1024
 
 /*
@@ -130,7 +130,7 @@ void inject_hip_launches_forked(void)
 	count = 0;
 }
 
-/* What a driver says of a time may be wrong by this beside the clock's own error. */
+/* Error of a driver's times, beside the error of the clock. */
 #define WRONG_NS 1000000u
 
 /* OpenCL's numbers of commands, in which the library says what a copy is. */
@@ -265,7 +265,7 @@ void inject_hip_operation_ended(const struct inject_hip_record *record)
 		errno = kept;
 		return;
 	}
-	/* Its call is not in this capture. */
+	/* The call of the operation is not in this capture. */
 	if (record->correlation >> 32 != atomic_load(&inject_session.generation))
 		;
 	else if (record->node < 0 || record->node >= INJECT_HIP_NODES)

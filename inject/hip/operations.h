@@ -43,7 +43,7 @@ size_t inject_hip_launches_count(void);
 /* Takes any of them out. False: there is none. */
 bool inject_hip_launch_take_any(struct inject_hip_launch *launch);
 
-/* In a child after fork. */
+/* Called in a child after fork. */
 void inject_hip_launches_forked(void);
 
 /* Operations of devices, as the library reports them. */

@@ -18,7 +18,10 @@
 /* A record of these addresses is none: newer versions say so that one will come. */
 #define NO_RECORD 4096u
 
-/* Before 5.4 there is another interface. Sizes by the headers of each version. */
+/*
+ * Versions of the interface; before 5.4 there is another one. Sizes are those of the headers of
+ * each version.
+ */
 static const struct inject_hip_layout layouts[] = {
 	{ 504, 508, 856 },
 	{ 600, 605, 1536 },
@@ -27,7 +30,7 @@ static const struct inject_hip_layout layouts[] = {
 
 struct inject_hip inject_hip;
 
-/* By the first call of the program. */
+/* Set by the first call of the program. */
 static enum {
 	NOT_YET,
 	TRACED,
@@ -162,7 +165,9 @@ void inject_hip_trace(void (*first_call)(void))
 		tell_first_call();
 }
 
-/* After the first call: false, with @why, where nothing can be recorded. */
+/*
+ * Called after the first call of the program. Returns false, with @why, if nothing can be recorded.
+ */
 static bool is_traced(const char **why)
 {
 	static char text[128];
@@ -179,7 +184,7 @@ static bool is_traced(const char **why)
 	return state == TRACED;
 }
 
-/* Where the library's code is. */
+/* Finds the addresses of the library's code. */
 static unsigned int find_code(struct inject_code *code, unsigned int room)
 {
 	return room && state == TRACED &&

@@ -67,7 +67,7 @@ static struct block *add_block(struct block *full)
 	block = inject_memory_take(BLOCK_BYTES);
 	if (!block)
 		return NULL;
-	/* Another thread's, if it came first. */
+	/* Another thread's block is used if that thread came first. */
 	if (!atomic_compare_exchange_strong(&arena, &full, block)) {
 		inject_memory_give(block, BLOCK_BYTES);
 		return full;
@@ -196,7 +196,7 @@ static bool add_start(uint64_t id)
 		start = &starts[(at + i) & (STARTS - 1)];
 		if (!atomic_compare_exchange_strong(&start->id, &nothing, id))
 			continue;
-		/* Its end cannot come before the program has the id. */
+		/* The end of the range cannot come before the program has the id. */
 		atomic_store(&start->window, atomic_load(&inject_session.generation));
 		return true;
 	}
@@ -242,7 +242,7 @@ static bool end_range(const struct inject_nvtx_event *event)
 	       inject_open_ranges_pop(thread, event->domain);
 }
 
-/* What is open, so that a capture that begins later knows; also while there is none. */
+/* Open ranges are kept also while there is no capture, so that one that begins later has them. */
 static struct inject_range *remember_open_range(const struct inject_nvtx_event *event,
 						uint64_t time_ns)
 {
@@ -296,7 +296,10 @@ static void take_event(const struct inject_nvtx_event *event)
 		record.domain = inject_intern_string(thread, name_of_handle(event->domain));
 		record.text = inject_intern_string(thread, text);
 		record.color = event_color(event);
-		/* Its text was registered when there was no room for it, or before we came. */
+		/*
+		 * The text was registered when there was no room for it, or before the library was
+		 * loaded.
+		 */
 		if (!text && event->attributes &&
 		    event->attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
 			gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STRING_TABLE, 1);

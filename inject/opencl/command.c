@@ -103,6 +103,7 @@ void inject_opencl_command_begin(struct inject_opencl_command *command, cl_comma
 
 	command->event = event;
 	command->is_recorded = false;
+	command->waits = false;
 	if (!inject_session_takes_calls() || !inject_call_is_asked_for(functions[function].class))
 		return;
 	kept = errno;
@@ -228,15 +229,18 @@ static bool end_in_session(struct inject_thread *thread,
 	const struct inject_opencl_kept *kept = &command->kept;
 	struct inject_opencl_queue *queue = kept->queue;
 
-	/* Another capture has begun since. */
+	/* Another capture has begun since the call. */
 	if (command->generation != atomic_load(&thread->generation))
 		return false;
 	if (queue && atomic_load_explicit(&queue->generation, memory_order_relaxed) !=
 			     atomic_load_explicit(&inject_session.generation, memory_order_relaxed))
 		inject_opencl_records_queue(thread, queue);
 	/* Otherwise a call in a callback of the driver has begun within this one, and wrote this one's record. */
-	if (inject_call_ends(thread, kept->correlation))
+	if (inject_call_ends(thread, kept->correlation)) {
+		if (command->waits)
+			thread->call.class |= INJECT_CLASS_WAITS;
 		inject_call_finish_here(thread, kept->end_ns, result);
+	}
 	if (result != CL_SUCCESS)
 		return false;
 	if (kept->event && keep_command(thread, kept))

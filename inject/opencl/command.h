@@ -47,6 +47,7 @@ struct inject_opencl_kept {
  * @event: what the driver gets as its event: the program's, or @own
  * @own: for a program that wants none
  * @is_recorded: by a capture
+ * @waits: the call returns when the command has ended
  * @generation: of that capture
  * @kept: what is known of it
  */
@@ -54,6 +55,7 @@ struct inject_opencl_command {
 	cl_event *event;
 	cl_event own;
 	bool is_recorded;
+	bool waits;
 	uint32_t generation;
 	struct inject_opencl_kept kept;
 };
@@ -102,7 +104,10 @@ void inject_opencl_command_set(struct inject_opencl_command *command, uint64_t b
 /* The call returned: writes its LAUNCH record, and keeps the command. */
 void inject_opencl_command_end(struct inject_opencl_command *command, cl_int result);
 
-/* Another call, such as one that waits. False: nothing to record, no inject_opencl_other_end(). */
+/*
+ * For any other call, such as one that waits. Returns false if there is nothing to record: then
+ * inject_opencl_other_end() is not called.
+ */
 bool inject_opencl_other_begin(enum inject_opencl_function function);
 void inject_opencl_other_end(void);
 

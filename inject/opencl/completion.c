@@ -8,7 +8,7 @@
 #include "completion.h"
 #include "session/session.h"
 
-/* What a driver says of a time may be later than now by this, if its clock is not known well. */
+/* A time of a driver may be later than now by this much, if its clock is not known well. */
 #define FUTURE_NS 1000000u
 
 /* How long a thread that asks waits for another one that has the lock, and one in a callback of the driver. */
@@ -24,7 +24,9 @@
  */
 #define TRIES_MAX 64
 
-/* So many other queues are looked at, and in each of them so many commands that have not ended. */
+/*
+ * Number of other queues that are looked at, and in each of them of commands that have not ended.
+ */
 #define OTHERS_MAX   16
 #define OTHERS_TRIES 4
 
@@ -50,7 +52,7 @@ struct inject_opencl_waiting {
 /* Entries are made in pieces of this number, and used again. */
 #define PIECE 512
 
-/* All of this, and the lists of queues, under the lock. */
+/* The lock protects all of this, and the lists of queues. */
 static struct inject_guard completing = INJECT_GUARD;
 static struct inject_opencl_waiting *free_entries;
 static struct inject_opencl_queue *busy_queues;
@@ -269,8 +271,8 @@ static bool is_one_of(cl_event event, cl_uint count, const cl_event *events)
 }
 
 /*
- * In order: what comes behind one that has not ended has not, either. @tries: how many that have not ended
- * are asked for otherwise, apart from @events.
+ * In a queue that keeps the order, commands behind one that has not ended have not ended, either.
+ * @tries: how many commands that have not ended are asked for otherwise, apart from @events.
  */
 static void look_at_queue(struct inject_thread *thread, struct inject_opencl_queue *queue,
 			  size_t tries, cl_uint count, const cl_event *events)
@@ -343,7 +345,7 @@ static void end_queue(struct inject_thread *thread, struct inject_opencl_queue *
 	while (queue->waiting) {
 		if (thread)
 			write_command(thread, &queue->waiting->kept, &none, totals);
-		/* At the end of the program the driver may be gone half. */
+		/* At the end of the program the driver may be half gone. */
 		if (program_goes_on)
 			inject_opencl.clReleaseEvent(queue->waiting->kept.event);
 		remove_waiting(queue, &queue->waiting);

@@ -45,7 +45,9 @@ void inject_opencl_completion_waited(cl_command_queue handle, cl_uint count,
 /* inject_opencl_completion_waited() for events, each of which says its queue. */
 void inject_opencl_completion_waited_for(cl_uint count, const cl_event *events);
 
-/* The same for one event, in a callback of the driver, perhaps under its locks: never waits long. */
+/*
+ * The look for one event, in a callback of the driver, perhaps under its locks: never waits long.
+ */
 void inject_opencl_completion_told(cl_event event);
 
 /* How many references to an event are this library's. */

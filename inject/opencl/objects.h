@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What is known of the program's objects, by their handles (base/handles.h), and their records. */
+/* The program's objects, by their handles (base/handles.h), and their records. */
 #ifndef GPUMON_INJECT_OPENCL_OBJECTS_H
 #define GPUMON_INJECT_OPENCL_OBJECTS_H
 
@@ -109,7 +109,7 @@ void inject_opencl_context_forget(cl_context handle);
 void inject_opencl_mapped_add(const void *pointer, uint64_t bytes);
 uint64_t inject_opencl_mapped_bytes(const void *pointer);
 
-/* In a child after fork. */
+/* Called in a child after fork. */
 void inject_opencl_objects_forked(void);
 
 /* Records of platforms, devices, contexts and queues: at the first use in a capture. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the parts of the OpenCL backend share: the functions below the layer, and the function list. */
+/*
+ * Shared by the files of the OpenCL backend: the functions below the layer, and the function list.
+ */
 #ifndef GPUMON_INJECT_OPENCL_OPENCL_H
 #define GPUMON_INJECT_OPENCL_OPENCL_H
 

@@ -45,6 +45,21 @@ void inject_python_forget(void)
 	}
 }
 
+bool inject_python_chain_begin_at(struct inject_python_chain *chain, uint64_t state)
+{
+	const struct inject_python_layout *layout = &inject_python.layout;
+	struct inject_python_reader *reader = &chain->reader;
+
+	chain->interpreter = inject_python_word(reader, state + layout->thread_interpreter);
+	if (layout->thread_cframe)
+		chain->cframe = inject_python_word(reader, state + layout->thread_cframe);
+	if (layout->thread_frame)
+		chain->frame = inject_python_word(reader, state + layout->thread_frame);
+	else if (chain->cframe)
+		chain->frame = inject_python_word(reader, chain->cframe + layout->cframe_frame);
+	return chain->frame && !reader->bad;
+}
+
 bool inject_python_chain_begin(struct inject_python_chain *chain)
 {
 	const struct inject_python_layout *layout = &inject_python.layout;
@@ -61,14 +76,7 @@ bool inject_python_chain_begin(struct inject_python_chain *chain)
 		reader->bad = true;
 		return false;
 	}
-	chain->interpreter = inject_python_word(reader, state + layout->thread_interpreter);
-	if (layout->thread_cframe)
-		chain->cframe = inject_python_word(reader, state + layout->thread_cframe);
-	if (layout->thread_frame)
-		chain->frame = inject_python_word(reader, state + layout->thread_frame);
-	else if (chain->cframe)
-		chain->frame = inject_python_word(reader, chain->cframe + layout->cframe_frame);
-	return chain->frame && !reader->bad;
+	return inject_python_chain_begin_at(chain, state);
 }
 
 static inline __attribute__((always_inline)) bool next_by(struct inject_python_chain *chain,

@@ -112,6 +112,9 @@ struct inject_python_chain {
 	unsigned int looked;
 };
 
+/* At the thread state of any thread. False: it has no frames of Python, or @reader is bad. */
+bool inject_python_chain_begin_at(struct inject_python_chain *chain, uint64_t state);
+
 /* False: the thread has no frames of Python, or @reader is bad. */
 bool inject_python_chain_begin(struct inject_python_chain *chain);
 

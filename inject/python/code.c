@@ -338,6 +338,25 @@ uint32_t inject_python_code_id(struct inject_python_reader *reader, uint64_t add
 	return id;
 }
 
+uint32_t inject_python_code_find(struct inject_python_reader *reader, uint64_t address,
+				 uint64_t instruction, uint32_t generation, uint64_t *key)
+{
+	uint64_t words[KEY_WORDS] = { [KEY_ADDRESS] = address, [KEY_INSTRUCTION] = instruction };
+	unsigned int count = KEY_WORDS_NUMBERED;
+
+	if (!read_number(reader, address, words)) {
+		read_texts(reader, address, words);
+		count = KEY_WORDS;
+	}
+	*key = hash_key(words, count, generation);
+	return reader->bad ? 0 : find_line_id(*key);
+}
+
+void inject_python_code_keep(uint64_t key, uint32_t id)
+{
+	keep_line_id(key, id);
+}
+
 void inject_python_code_look(uint64_t address, uint64_t *identity)
 {
 	struct inject_python_reader unchecked = { NULL, false, false };

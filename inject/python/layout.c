@@ -27,6 +27,7 @@ static const struct inject_python_layout layout_3_10 = {
 	.linkage = INJECT_PYTHON_CFRAMES,
 	.thread_interpreter = 16,
 	.thread_id = 176,
+	.thread_next = 8,
 	.thread_frame = 24,
 	.thread_cframe = 48,
 	.cframe_previous = 8,
@@ -45,6 +46,8 @@ static const struct inject_python_layout layout_3_11 = {
 	.linkage = INJECT_PYTHON_ENTRIES,
 	.thread_interpreter = 16,
 	.thread_id = 152,
+	.thread_native = 160,
+	.thread_next = 8,
 	.thread_cframe = 56,
 	.cframe_frame = 8,
 	.cframe_previous = 16,
@@ -67,6 +70,8 @@ static const struct inject_python_layout layout_3_12 = {
 	.linkage = INJECT_PYTHON_SHIMS,
 	.thread_interpreter = 16,
 	.thread_id = 136,
+	.thread_native = 144,
+	.thread_next = 8,
 	.thread_cframe = 56,
 	.cframe_frame = 0,
 	.previous = 8,
@@ -96,9 +101,11 @@ enum {
 	TABLE_FRAME_3_14 = 31,
 	TABLE_CODE_3_14 = 39,
 	/* within a group */
+	THREAD_NEXT = 2,
 	THREAD_INTERPRETER = 3,
 	THREAD_FRAME = 4,
 	THREAD_ID = 5,
+	THREAD_NATIVE = 6,
 	FRAME_PREVIOUS = 1,
 	FRAME_CODE = 2,
 	FRAME_INSTRUCTION = 3,
@@ -161,10 +168,11 @@ static bool read_table(const uint64_t *table, unsigned int minor)
 	const uint64_t *frame = table + (minor == 13 ? TABLE_FRAME_3_13 : TABLE_FRAME_3_14);
 	const uint64_t *code = table + (minor == 13 ? TABLE_CODE_3_13 : TABLE_CODE_3_14);
 	const uint64_t offsets[] = {
-		thread[THREAD_FRAME],	    thread[THREAD_ID],	   frame[FRAME_PREVIOUS],
-		thread[THREAD_INTERPRETER], frame[FRAME_CODE],	   frame[FRAME_OWNER],
-		frame[FRAME_INSTRUCTION],   code[CODE_FILE],	   code[CODE_NAME],
-		code[CODE_LINES],	    code[CODE_FIRST_LINE], code[CODE_INSTRUCTIONS],
+		thread[THREAD_FRAME],	    thread[THREAD_ID],	     frame[FRAME_PREVIOUS],
+		thread[THREAD_INTERPRETER], frame[FRAME_CODE],	     frame[FRAME_OWNER],
+		thread[THREAD_NEXT],	    thread[THREAD_NATIVE],   code[CODE_NAME],
+		frame[FRAME_INSTRUCTION],   code[CODE_FILE],	     code[CODE_LINES],
+		code[CODE_FIRST_LINE],	    code[CODE_INSTRUCTIONS],
 	};
 
 	if (memcmp(table, "xdebugpy", 8) || table[TABLE_VERSION] >> 16 != (0x0300u | minor))
@@ -178,6 +186,8 @@ static bool read_table(const uint64_t *table, unsigned int minor)
 		.tagged = minor >= 14,
 		.thread_interpreter = (uint16_t)thread[THREAD_INTERPRETER],
 		.thread_id = (uint16_t)thread[THREAD_ID],
+		.thread_native = (uint16_t)thread[THREAD_NATIVE],
+		.thread_next = (uint16_t)thread[THREAD_NEXT],
 		.thread_frame = (uint16_t)thread[THREAD_FRAME],
 		.previous = (uint16_t)frame[FRAME_PREVIOUS],
 		.code = (uint16_t)frame[FRAME_CODE],
@@ -231,6 +241,8 @@ static bool find_symbols(void)
 
 	*(void **)&python->initialized = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
 	*(void **)&python->thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+	*(void **)&python->main_interpreter = dlsym(RTLD_DEFAULT, "PyInterpreterState_Main");
+	*(void **)&python->first_state = dlsym(RTLD_DEFAULT, "PyInterpreterState_ThreadHead");
 	*(void **)&python->line = dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
 	*(void **)&python->length = dlsym(RTLD_DEFAULT, "PyUnicode_GetLength");
 	*(void **)&python->character = dlsym(RTLD_DEFAULT, "PyUnicode_ReadChar");

@@ -24,6 +24,8 @@ enum inject_python_linkage {
  * @tagged: low bits of the pointer to the code are no part of it
  * @thread_interpreter: of a thread state
  * @thread_id: pthread_self() of a thread state
+ * @thread_native: the kernel's number of the thread, of a thread state; 0 where it is not there
+ * @thread_next: another thread state of the interpreter
  * @thread_frame: frame, or CFrame, of a thread state
  * @thread_cframe: CFrame, where @thread_frame is none
  * @cframe_frame: frame of a CFrame, ~0 where it has none
@@ -47,6 +49,8 @@ struct inject_python_layout {
 	bool tagged;
 	uint16_t thread_interpreter;
 	uint16_t thread_id;
+	uint16_t thread_native;
+	uint16_t thread_next;
 	uint16_t thread_frame;
 	uint16_t thread_cframe;
 	uint16_t cframe_frame;
@@ -88,6 +92,8 @@ enum inject_python_state {
  * @layout: offsets
  * @initialized: Py_IsInitialized(): no more from the begin of its end on
  * @thread_state: PyGILState_GetThisThreadState(): needs no lock
+ * @main_interpreter: PyInterpreterState_Main(): likewise; may be missing
+ * @first_state: PyInterpreterState_ThreadHead(), of an interpreter's thread states: likewise
  * @line: PyCode_Addr2Line(): reads a table that does not change
  * @length: PyUnicode_GetLength()
  * @character: PyUnicode_ReadChar()
@@ -105,6 +111,8 @@ struct inject_python {
 	struct inject_python_layout layout;
 	int (*initialized)(void);
 	void *(*thread_state)(void);
+	void *(*main_interpreter)(void);
+	void *(*first_state)(void *interpreter);
 	int (*line)(void *code, int offset);
 	ssize_t (*length)(void *text);
 	uint32_t (*character)(void *text, ssize_t index);
@@ -256,6 +264,20 @@ struct inject_python_intern;
 uint32_t inject_python_code_id(struct inject_python_reader *reader, uint64_t code,
 			       uint64_t instruction, const struct inject_python_intern *intern,
 			       bool *is_settled);
+
+/**
+ * inject_python_code_find - id of a line of a function, if that is known
+ * @reader: for its object, with checks
+ * @code: address of the code object
+ * @instruction: as the frame has it
+ * @generation: of the id
+ * @key: set to what inject_python_code_keep() has to be told
+ *
+ * Return: the id; 0 where it is not known, or @reader is bad.
+ */
+uint32_t inject_python_code_find(struct inject_python_reader *reader, uint64_t code,
+				 uint64_t instruction, uint32_t generation, uint64_t *key);
+void inject_python_code_keep(uint64_t key, uint32_t id);
 
 /* For inject_python_code_is(): what a code object is known by. Loads are not checked. */
 void inject_python_code_look(uint64_t address, uint64_t *identity);

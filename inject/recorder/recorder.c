@@ -33,8 +33,8 @@
 #define AGAIN_NS 1000000000ull
 
 /*
- * In ASKED and GONE the worker changes the state, otherwise this thread does; in RECORDED both
- * may.
+ * States of the recorder. In ASKED and GONE the worker changes the state, otherwise this thread
+ * does; in RECORDED both may.
  */
 enum {
 	CONNECTING, /* to the recorder that started the program */
@@ -94,7 +94,10 @@ static void listen_for_one(void)
 		meet_recorder(inject_socket_accept(listener.fd));
 }
 
-/* By shared memory: no call that the program may have forbidden. */
+/*
+ * Is the recorder gone? Read from shared memory, without a system call, which the program may have
+ * forbidden.
+ */
 static bool is_recorder_gone(const struct gpumon_channel *channel)
 {
 	uint32_t recorder = __atomic_load_n(&channel->recorder, __ATOMIC_ACQUIRE);
@@ -133,7 +136,10 @@ static void watch_recorder(void)
 		inject_wake();
 }
 
-/* After a capture: unless the program has a new sandbox, by a look that began when the capture was over. */
+/*
+ * May the library listen again after a capture? Not if the program has a new sandbox, which a look
+ * shows that began when the capture was over.
+ */
 static bool may_listen_again(void)
 {
 	const struct gpumon_channel *channel = request.map.channel;
@@ -152,9 +158,13 @@ static void *talk_to_recorders(void *argument)
 
 	(void)argument;
 	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
-	/* From 0 on: with a copy of standard output a reader of it would not see the program's end. */
+	/*
+	 * Descriptors from 0 on are closed: with a copy of standard output here, a reader of it
+	 * would not see the program's end.
+	 */
 	has_own_descriptors = inject_threads_unshare_descriptors(0);
 	inject_prepare_from_thread();
+	inject_threads_mark_ours();
 	own_tid = (uint32_t)syscall(SYS_gettid);
 	for (;;) {
 		now = atomic_load(&state);
@@ -213,7 +223,9 @@ static bool is_asleep(uint32_t tid)
 	return !end || end[1] != ' ' || end[2] == 'S';
 }
 
-/* Until the thread that listens is within poll(): the program may forbid what comes before that. */
+/*
+ * Waits until the thread that listens is within poll(): the program may forbid the calls before it.
+ */
 static void wait_for_poll(void)
 {
 	uint64_t until = inject_now() + POLL_MS * 1000000ull;

@@ -50,10 +50,10 @@ void inject_recorder_answer(bool recorded);
 /* Has it hung up? inject_wake() is called when it does. */
 bool inject_recorder_is_gone(void);
 
-/* Its capture is over: hang up, and listen for another. */
+/* Called when the capture is over: hangs up, and listens for another recorder. */
 void inject_recorder_hang_up(void);
 
-/* In a child after fork, which does not have the thread. */
+/* Called in a child after fork, which does not have the thread. */
 void inject_recorder_forked(void);
 
 #endif /* GPUMON_INJECT_RECORDER_RECORDER_H */

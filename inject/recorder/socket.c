@@ -14,6 +14,7 @@
 #include "base/seccomp.h"
 #include "base/threads.h"
 #include "socket.h"
+#include "../user/abi/gpu_metrics.h"
 
 /* Programs rely on small numbers, shells for example. */
 #define FD_AT_LEAST 200
@@ -28,7 +29,7 @@ static struct listen_file listen_file;
 /* &listen_file while there is one: the program may end while it is being made. */
 static struct listen_file *_Atomic listening;
 
-/* Not fstat(): its symbol is newer than the C library of many containers. */
+/* fstat() is not used: its symbol is newer than the C library of many containers. */
 static bool identify_socket(int fd, uint64_t *inode, uint64_t *device)
 {
 	struct stat status;
@@ -115,7 +116,7 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 		}
 		inject_sleep(5000000);
 	}
-	/* In a folder that all users can write to, the socket may be another user's by now. */
+	/* In a folder that all users can write to, another user may have replaced the socket. */
 	if (!is_our_user(fd)) {
 		close(fd);
 		return -1;
@@ -123,7 +124,7 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 	return fd;
 }
 
-/* Not stat(), see identify_socket(). */
+/* stat() is not used, see identify_socket(). */
 static bool find_socket_file(const char *path, struct stat *file)
 {
 	return syscall(SYS_newfstatat, AT_FDCWD, path, file, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -355,6 +356,13 @@ static void bound_settings(struct gpumon_message_settings *settings)
 		bound_setting(settings->window_ms, WINDOW_MS_DEFAULT, WINDOW_MS_MIN, PERIOD_MS_MAX);
 	settings->period_ms = bound_setting(settings->period_ms, PERIOD_MS_DEFAULT,
 					    settings->window_ms, PERIOD_MS_MAX);
+	if (settings->wait_hz > GPUMON_WAIT_HZ_MAX)
+		settings->wait_hz = GPUMON_WAIT_HZ_MAX;
+	settings->metrics_interval_ns = bound_setting(settings->metrics_interval_ns, 0,
+						      GPUMON_METRICS_INTERVAL_MIN_NS,
+						      GPUMON_METRICS_INTERVAL_MAX_NS);
+	settings->stalls_period = bound_setting(settings->stalls_period, 0,
+						GPUMON_STALLS_PERIOD_MIN, GPUMON_STALLS_PERIOD_MAX);
 	if (settings->graphs > GPUMON_GRAPHS_WHOLE)
 		settings->graphs = GPUMON_GRAPHS_NODES;
 	settings->range[sizeof(settings->range) - 1] = '\0';

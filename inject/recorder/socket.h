@@ -65,7 +65,7 @@ int inject_socket_listen(void);
 /* Removes the file that inject_socket_listen() may have made, if it is still that one. */
 void inject_socket_unlisten(void);
 
-/* In a child after fork: that file is the parent's. */
+/* Called in a child after fork: the file belongs to the parent. */
 void inject_socket_forked(void);
 
 /**

@@ -13,6 +13,7 @@
 /**
  * struct inject_backend - what a session asks of an API
  * @api: name
+ * @has_stalls: can sample what instructions of kernels wait for, and says itself where it cannot
  * @read_environment: once, in the program's own thread: variables that only this API has
  * @reserve: memory for what the API delivers, as the settings say; false where there is none
  * @load: find the API's libraries and subscribe to them; false where that is not possible, with
@@ -50,6 +51,7 @@
  */
 struct inject_backend {
 	const char *api;
+	bool has_stalls;
 	void (*read_environment)(void);
 	bool (*reserve)(const struct gpumon_message_settings *settings);
 	bool (*load)(const char **why);

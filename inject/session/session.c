@@ -13,6 +13,7 @@
 #include "channel/process.h"
 #include "python/stack.h"
 #include "session.h"
+#include "waits/waits.h"
 #include "window.h"
 
 /* If a thread is still within after that long, the channel stays mapped. */
@@ -194,6 +195,16 @@ static bool load_backend(const struct inject_backend *backend, const char **why)
 	return !backend->load || backend->load(why);
 }
 
+/* What the settings ask for and this API cannot do. */
+static void say_missing(struct inject_thread *thread, const struct inject_backend *backend)
+{
+	if (inject_session.settings.stalls_period && !backend->has_stalls)
+		inject_session_note(
+			thread, GPUMON_NOTE_MISSING,
+			"stalls of kernels are missing: --stalls is for programs that use CUDA, and this one uses %s",
+			backend->api);
+}
+
 /* The code to be left out of stacks has to be known before a backend calls the first hook. */
 static void start_backends(struct inject_thread *thread, unsigned int count, bool at_start)
 {
@@ -218,6 +229,8 @@ static void start_backends(struct inject_thread *thread, unsigned int count, boo
 			is_loaded[i] = backend->start(thread, at_start, &problems[i]);
 		if (!is_loaded[i])
 			write_note(thread, GPUMON_NOTE_NO_GPU, problems[i]);
+		else
+			say_missing(thread, backend);
 	}
 }
 
@@ -236,6 +249,7 @@ static void join_backend(struct inject_thread *thread, const struct inject_backe
 		inject_session_note(thread, GPUMON_NOTE_MISSING, "%s: %s", backend->api, why);
 		return;
 	}
+	say_missing(thread, backend);
 	if (!atomic_load(&inject_session.recording))
 		return;
 	if (backend->window_calls)
@@ -339,6 +353,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	else
 		inject_window_catch_up(thread);
 	inject_thread_leave(thread);
+	inject_waits_begin();
 	return true;
 }
 
@@ -381,6 +396,15 @@ static void say_unseen(struct inject_thread *thread)
 					    libraries[i].api, libraries[i].file);
 }
 
+/* The only API that has them so far. */
+static void say_no_metrics(struct inject_thread *thread)
+{
+	if (inject_session.settings.metrics_interval_ns && !inject_backend_find("CUDA"))
+		inject_session_note(
+			thread, GPUMON_NOTE_MISSING,
+			"no metrics of the GPU: they are sampled by CUDA's CUPTI, and the program has not used CUDA");
+}
+
 static void say_compared(struct inject_thread *thread)
 {
 #ifdef GPUMON_COMPARE
@@ -404,6 +428,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 		return;
 	/* An API that comes from now on does not wait: it may have the loader's lock, which the end needs. */
 	atomic_store(&inject_session.ends, true);
+	inject_waits_end();
 	inject_window_lock();
 	inject_for_each_backend(backend)
 		backend->end(thread, recorder_lives, settle_ms);
@@ -411,6 +436,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 		inject_mappings_write(thread);
 		inject_window_end(thread, reason);
 		say_unseen(thread);
+		say_no_metrics(thread);
 		say_compared(thread);
 	}
 	atomic_store(&inject_session.recording, false);
@@ -437,6 +463,7 @@ void inject_session_forked(void)
 	begins = false;
 	pthread_mutex_init(&joining, NULL);
 	inject_window_forked();
+	inject_waits_forked();
 	inject_backends_forked();
 	/* The channel is the parent's. */
 	if (is_open)

@@ -11,6 +11,7 @@
 #include "recorder/socket.h"
 #include "session.h"
 #include "stack/walk.h"
+#include "waits/waits.h"
 #include "window.h"
 #include "worker.h"
 
@@ -61,6 +62,7 @@ static uint64_t do_regular_work(bool flush)
 	struct inject_thread *thread = inject_thread_enter(true);
 	const struct inject_backend *backend;
 	uint64_t next_switch;
+	bool changed;
 
 	if (!thread)
 		return UINT64_MAX;
@@ -74,8 +76,11 @@ static uint64_t do_regular_work(bool flush)
 	if (inject_mappings_expected() || flush) {
 		/* The loader's lock. */
 		inject_locks_begin();
-		if (inject_mappings_write(thread) || atomic_load(&inject_session.has_python))
+		changed = inject_mappings_write(thread);
+		if (changed || atomic_load(&inject_session.has_python))
 			inject_session_look_for_python(thread);
+		if (changed)
+			inject_waits_libraries();
 		if (!inject_stack_notices_unload())
 			inject_stack_poll();
 		inject_locks_end();
@@ -163,6 +168,7 @@ static void *run_worker(void *argument)
 	(void)argument;
 	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
 	inject_prepare_from_thread();
+	inject_threads_mark_ours();
 	/* The C library makes a thread's heap at its first use: an API may free something here later. */
 	free(malloc(1));
 	self = inject_thread_get();

@@ -141,7 +141,7 @@ int64_t inject_cfi_sleb(struct inject_cfi_cursor *cursor)
 /* Bytes that are skipped, or kept for later, as a cursor of their own. */
 static struct inject_cfi_cursor take_bytes(struct inject_cfi_cursor *cursor, uint64_t length)
 {
-	struct inject_cfi_cursor taken = { cursor->at, cursor->at, true };
+	struct inject_cfi_cursor taken = { cursor->at, cursor->at, true, cursor->moved };
 
 	if (cursor->bad || (uint64_t)(cursor->end - cursor->at) < length) {
 		cursor->bad = true;
@@ -155,7 +155,7 @@ static struct inject_cfi_cursor take_bytes(struct inject_cfi_cursor *cursor, uin
 
 static uint64_t read_pointer(struct inject_cfi_cursor *cursor, uint8_t encoding, uint64_t data)
 {
-	uint64_t at = (uint64_t)(uintptr_t)cursor->at;
+	uint64_t at = (uint64_t)(uintptr_t)cursor->at + cursor->moved;
 	uint64_t value;
 
 	switch (encoding & PE_FORMAT) {
@@ -212,6 +212,43 @@ static struct inject_cfi_cursor read_entry(struct inject_cfi_cursor *section)
 	return take_bytes(section, length);
 }
 
+/* An entry longer than this is not copied. A row refers to its entry's expressions, and others may be needed for it. */
+#define COPY_SIZE 16384
+#define COPIES	  16
+
+/* A copy of @size bytes at an address. */
+static struct inject_cfi_cursor copy_bytes(uint64_t address, size_t size)
+{
+	static uint8_t copies[COPIES][COPY_SIZE];
+	static unsigned int next;
+	uint8_t *copy = copies[next++ % COPIES];
+
+	if (size > COPY_SIZE)
+		inject_stack_foreign.is_lost = true;
+	if (size > COPY_SIZE || !inject_stack_copy_foreign(address, copy, size))
+		return (struct inject_cfi_cursor){ copy, copy, true, 0 };
+	return (struct inject_cfi_cursor){ copy, copy + size, false,
+					   address - (uint64_t)(uintptr_t)copy };
+}
+
+/* The body of the entry at an address of an object. */
+static struct inject_cfi_cursor entry_at(const struct inject_stack_place *place, uint64_t address)
+{
+	struct inject_cfi_cursor section = { (const uint8_t *)(uintptr_t)address,
+					     (const uint8_t *)(uintptr_t)place->end, false, 0 };
+	uint32_t length;
+
+	if (!inject_stack_foreign.is_foreign)
+		return read_entry(&section);
+	if (!inject_stack_copy_foreign(address, &length, sizeof(length)) ||
+	    length > place->end - address) {
+		inject_stack_foreign.is_lost = true;
+		section.bad = true;
+		return section;
+	}
+	return copy_bytes(address + sizeof(length), length);
+}
+
 static bool read_cie(struct inject_cfi_cursor body, struct description *cie)
 {
 	const char *augmentation;
@@ -265,15 +302,11 @@ static bool read_cie(struct inject_cfi_cursor body, struct description *cie)
 static bool read_fde(const struct inject_stack_place *place, struct inject_cfi_cursor body,
 		     struct description *fde)
 {
-	struct inject_cfi_cursor section;
-	const uint8_t *at = body.at;
+	uint64_t at = (uint64_t)(uintptr_t)body.at + body.moved;
 	uint64_t distance = inject_cfi_fixed(&body, 4);
 
-	if (body.bad || !distance || (uint64_t)(uintptr_t)at - place->start < distance)
-		return false;
-	section = (struct inject_cfi_cursor){ at - distance, (const uint8_t *)(uintptr_t)place->end,
-					      false };
-	if (!read_cie(read_entry(&section), fde))
+	if (body.bad || !distance || at - place->start < distance ||
+	    !read_cie(entry_at(place, at - distance), fde))
 		return false;
 	fde->start = read_pointer(&body, fde->encoding, 0);
 	fde->end = fde->start + read_pointer(&body, fde->encoding & PE_FORMAT, 0);
@@ -283,36 +316,43 @@ static bool read_fde(const struct inject_stack_place *place, struct inject_cfi_c
 	return !body.bad;
 }
 
-/* The FDE by the table of .eh_frame_hdr, sorted by where the code begins. */
-static bool search_table(const struct inject_stack_place *place, struct inject_cfi_cursor table,
-			 uint64_t count, uint64_t address, struct description *fde)
+static bool read_table_entry(uint64_t table, uint64_t at, int32_t entry[2])
 {
-	struct inject_cfi_cursor section = { NULL, (const uint8_t *)(uintptr_t)place->end, false };
+	uint64_t address = table + at * 2 * sizeof(entry[0]);
+
+	if (inject_stack_foreign.is_foreign)
+		return inject_stack_copy_foreign(address, entry, 2 * sizeof(entry[0]));
+	memcpy(entry, (const void *)(uintptr_t)address, 2 * sizeof(entry[0]));
+	return true;
+}
+
+/* The FDE by the table of .eh_frame_hdr, sorted by where the code begins. */
+static bool search_table(const struct inject_stack_place *place, uint64_t table, uint64_t count,
+			 uint64_t address, struct description *fde)
+{
 	int64_t wanted = (int64_t)(address - place->header);
-	uint64_t low = 0;
-	uint64_t high;
+	uint64_t low = 0, high, section;
 	int32_t entry[2];
 
-	high = (uint64_t)(table.end - table.at) / sizeof(entry);
+	high = (place->end - table) / sizeof(entry);
 	if (high > count)
 		high = count;
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		memcpy(entry, table.at + middle * sizeof(entry), sizeof(entry));
+		if (!read_table_entry(table, middle, entry))
+			return false;
 		if (entry[0] <= wanted)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low)
+	if (!low || !read_table_entry(table, low - 1, entry))
 		return false;
-	memcpy(entry, table.at + (low - 1) * sizeof(entry), sizeof(entry));
-	section.at = (const uint8_t *)(uintptr_t)(place->header + (uint64_t)(int64_t)entry[1]);
-	if ((uint64_t)(uintptr_t)section.at < place->start ||
-	    (uint64_t)(uintptr_t)section.at >= place->end)
+	section = place->header + (uint64_t)(int64_t)entry[1];
+	if (section < place->start || section >= place->end)
 		return false;
-	return read_fde(place, read_entry(&section), fde) && address >= fde->start &&
+	return read_fde(place, entry_at(place, section), fde) && address >= fde->start &&
 	       address < fde->end;
 }
 
@@ -321,10 +361,14 @@ static bool search_section(const struct inject_stack_place *place, uint64_t begi
 			   struct description *fde)
 {
 	struct inject_cfi_cursor section = { (const uint8_t *)(uintptr_t)begin,
-					     (const uint8_t *)(uintptr_t)place->end, false };
+					     (const uint8_t *)(uintptr_t)place->end, false, 0 };
 
 	if (begin < place->start || begin >= place->end)
 		return false;
+	if (inject_stack_foreign.is_foreign) {
+		inject_stack_foreign.is_lost = true;
+		return false;
+	}
 	for (;;) {
 		struct inject_cfi_cursor body = read_entry(&section);
 		uint32_t id;
@@ -339,18 +383,28 @@ static bool search_section(const struct inject_stack_place *place, uint64_t begi
 	}
 }
 
+/* Bytes in front of the table: four that say how numbers are written, and two numbers of up to eight. */
+#define HEADER_MAX 20
+
 static bool search_cfi(const struct inject_stack_place *place, uint64_t address,
 		       struct description *fde)
 {
 	struct inject_cfi_cursor header = { (const uint8_t *)(uintptr_t)place->header,
-					    (const uint8_t *)(uintptr_t)place->end, false };
-	uint64_t version = inject_cfi_fixed(&header, 1);
-	uint8_t section_encoding = (uint8_t)inject_cfi_fixed(&header, 1);
-	uint8_t count_encoding = (uint8_t)inject_cfi_fixed(&header, 1);
-	uint8_t table_encoding = (uint8_t)inject_cfi_fixed(&header, 1);
+					    (const uint8_t *)(uintptr_t)place->end, false, 0 };
+	uint8_t version, section_encoding, count_encoding, table_encoding, copy[HEADER_MAX];
 	uint64_t section;
 	uint64_t count = 0;
 
+	if (inject_stack_foreign.is_foreign) {
+		if (!inject_stack_copy_foreign(place->header, copy, sizeof(copy)))
+			return false;
+		header = (struct inject_cfi_cursor){ copy, copy + sizeof(copy), false,
+						     place->header - (uint64_t)(uintptr_t)copy };
+	}
+	version = (uint8_t)inject_cfi_fixed(&header, 1);
+	section_encoding = (uint8_t)inject_cfi_fixed(&header, 1);
+	count_encoding = (uint8_t)inject_cfi_fixed(&header, 1);
+	table_encoding = (uint8_t)inject_cfi_fixed(&header, 1);
 	if (header.bad || version != 1)
 		return false;
 	section = read_pointer(&header, section_encoding, place->header);
@@ -359,7 +413,8 @@ static bool search_cfi(const struct inject_stack_place *place, uint64_t address,
 	if (header.bad)
 		return false;
 	if (count && table_encoding == PE_TABLE)
-		return search_table(place, header, count, address, fde);
+		return search_table(place, (uint64_t)(uintptr_t)header.at + header.moved, count,
+				    address, fde);
 	return search_section(place, section, address, fde);
 }
 
@@ -578,6 +633,8 @@ bool inject_cfi_find(const struct inject_stack_place *place, uint64_t address,
 	row->cfa_register = UINT8_MAX;
 	row->registers[INJECT_DWARF_RIP].how = INJECT_CFI_UNDEFINED;
 	row->signal = description.signal;
+	row->start = description.start;
+	row->end = description.end;
 
 	machine.description = &description;
 	machine.row = row;

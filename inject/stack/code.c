@@ -2,6 +2,7 @@
 /* Instructions around an address, which are read where nothing else says what is there. */
 #include <string.h>
 
+#include "../user/abi/instructions.h"
 #include "internal.h"
 
 #define PAGE 4096ull
@@ -11,6 +12,8 @@ static bool read_code(uint64_t address, uint8_t *code, size_t size)
 {
 	uint64_t last = address + size - 1;
 
+	if (inject_stack_foreign.is_foreign)
+		return inject_stack_copy_foreign(address, code, size);
 	if (!inject_stack_readable(address) || !inject_stack_readable(last))
 		return false;
 	memcpy(code, (const void *)(uintptr_t)address, size);
@@ -19,46 +22,14 @@ static bool read_code(uint64_t address, uint8_t *code, size_t size)
 
 #ifdef __x86_64__
 
-/* Length of call *operand, by the byte behind its opcode and the one behind that. */
-static unsigned int indirect_length(uint8_t modrm, uint8_t sib)
-{
-	unsigned int mode = modrm >> 6;
-	unsigned int memory = modrm & 7;
-	unsigned int length = 2;
-
-	if ((modrm >> 3 & 7) != 2)
-		return 0;
-	if (mode == 3)
-		return length;
-	if (memory == 4) {
-		length++;
-		if (!mode && (sib & 7) == 5)
-			length += 4;
-	}
-	if ((!mode && memory == 5) || mode == 2)
-		length += 4;
-	else if (mode == 1)
-		length++;
-	return length;
-}
-
 bool inject_stack_after_call(uint64_t address)
 {
-	uint8_t code[8]; /* a byte more than is used: the second one behind an opcode at the end */
+	uint8_t code[GPUMON_CALL_MAX];
 
 	/* A kernel that lets code be executed and not read leaves nothing to look at. */
-	if (!read_code(address - 7, code, 7))
+	if (!read_code(address - sizeof(code), code, sizeof(code)))
 		return true;
-	code[7] = 0;
-	if (code[2] == 0xe8)
-		return true;
-	for (unsigned int length = 2; length <= 7; length++) {
-		const uint8_t *at = code + 7 - length;
-
-		if (at[0] == 0xff && indirect_length(at[1], at[2]) == length)
-			return true;
-	}
-	return false;
+	return gpumon_code_ends_with_call(code);
 }
 
 /* How far in front of an address a function may begin. */
@@ -88,12 +59,31 @@ static bool is_end(const uint8_t *code)
  * keep frame pointers in all they make, or in nothing. Without one, rbp is still that of some
  * caller further up, and following it would leave callers out without anybody noticing.
  */
+/* As below, in a copy. */
+static bool has_frame_pointer_foreign(uint64_t address, uint64_t start)
+{
+	static uint8_t copy[FUNCTION_MAX];
+	const uint8_t *code;
+
+	if (address < start + 4 || !inject_stack_copy_foreign(start, copy, address - start))
+		return false;
+	for (code = copy + (address - start) - 4; code >= copy; code--) {
+		if (is_prologue(code))
+			return true;
+		if (is_end(code))
+			return false;
+	}
+	return false;
+}
+
 bool inject_stack_has_frame_pointer(uint64_t address, uint64_t start)
 {
 	uint64_t page = address & ~(PAGE - 1);
 
 	if (address - start > FUNCTION_MAX)
 		start = address - FUNCTION_MAX;
+	if (inject_stack_foreign.is_foreign)
+		return has_frame_pointer_foreign(address, start);
 	if (address < start + 4 || !inject_stack_readable(address))
 		return false;
 	for (uint64_t at = address - 4; at >= start; at--) {

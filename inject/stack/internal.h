@@ -49,6 +49,9 @@ struct inject_stack_registers {
 /* In @saved: the step to the next frame loaded more than what is compared. */
 #define INJECT_STACK_UNKEPT 1
 
+/* The rbp of a frame of another thread, where no function inward of it has saved it. */
+#define INJECT_STACK_NO_BASE 1
+
 /**
  * struct inject_stack_frames - frames of a walk, the innermost first
  * @frames: what the rule of a frame is looked up with: the address behind the one that is in it
@@ -107,6 +110,8 @@ struct inject_stack_known {
  * @walk: number of the last walk
  * @above: memory of what uses the walker, unmapped with this
  * @above_size: its bytes
+ * @copy: of another thread's memory, whose stack is walked; NULL: the caller's own stack
+ * @has_registers: of @copy: all registers are known
  */
 struct inject_stack_thread {
 	uint64_t low;
@@ -127,6 +132,8 @@ struct inject_stack_thread {
 	uint64_t walk;
 	void *above;
 	size_t above_size;
+	struct inject_stack_copy *copy;
+	bool has_registers;
 	struct inject_stack_frames kept;
 	struct inject_stack_frames fresh;
 	struct inject_stack_known known[INJECT_STACK_KNOWN + 1];
@@ -155,6 +162,16 @@ bool inject_stack_readable(uint64_t address);
  * Return: false where nothing can be read, or the address is not that of a word.
  */
 bool inject_stack_load(struct inject_stack_thread *thread, uint64_t address, uint64_t *value);
+
+/* --- other.c: memory of other threads */
+
+struct inject_stack_other;
+
+/* That which loads from the copies of the last walk, and of more memory of that thread. */
+struct inject_stack_thread *inject_stack_other_reader(struct inject_stack_other *other);
+
+/* A word of a copy, which is made if there is none of its page. False where nothing can be read. */
+bool inject_stack_copy_load(struct inject_stack_copy *copy, uint64_t address, uint64_t *value);
 
 /* --- module.c: what is at an address */
 
@@ -190,6 +207,22 @@ void inject_stack_place_forget(void);
 
 /* For tests: as where glibc has no _dl_find_object. */
 void inject_stack_module_without_loader(void);
+
+/**
+ * struct inject_stack_foreign - under the lock of the rules: how code and its tables are read
+ * @is_foreign: they may be unmapped at any time, because no stack of the caller leads there: in copies
+ *              that the kernel makes
+ * @is_lost: some could not be read, so that nothing is known of an address, not even that it has no rule
+ */
+struct inject_stack_foreign {
+	bool is_foreign;
+	bool is_lost;
+};
+
+extern struct inject_stack_foreign inject_stack_foreign;
+
+/* Copies bytes where they are foreign. False, and they are lost, where that is not possible. */
+bool inject_stack_copy_foreign(uint64_t address, void *to, size_t size);
 
 /* --- code.c */
 
@@ -264,6 +297,8 @@ struct inject_cfi_value {
  * @signal: the caller was interrupted, and has not called
  * @cfa_expression: the CFA is an expression, and not a register with an offset
  * @cfa_register: number
+ * @start: of the code that the row's entry is for, mostly a function
+ * @end: its end
  * @cfa: offset, or the expression
  * @registers: by DWARF's numbers
  */
@@ -271,6 +306,8 @@ struct inject_cfi_row {
 	bool signal;
 	bool cfa_expression;
 	uint8_t cfa_register;
+	uint64_t start;
+	uint64_t end;
 	struct inject_cfi_value cfa;
 	struct inject_cfi_value registers[INJECT_DWARF_REGISTERS];
 };
@@ -291,11 +328,13 @@ bool inject_cfi_find(const struct inject_stack_place *place, uint64_t address,
  * @at: next one
  * @end: behind the last
  * @bad: something was read beyond it, or makes no sense; what was read since is 0
+ * @moved: how far behind these bytes those are that they are a copy of
  */
 struct inject_cfi_cursor {
 	const uint8_t *at;
 	const uint8_t *end;
 	bool bad;
+	uint64_t moved;
 };
 
 uint64_t inject_cfi_uleb(struct inject_cfi_cursor *cursor);

@@ -124,6 +124,15 @@ static bool read_memory(uint64_t address, void *to, size_t size)
 	return true;
 }
 
+struct inject_stack_foreign inject_stack_foreign;
+
+bool inject_stack_copy_foreign(uint64_t address, void *to, size_t size)
+{
+	if (!read_memory(address, to, size))
+		inject_stack_foreign.is_lost = true;
+	return !inject_stack_foreign.is_lost;
+}
+
 #define SEGMENTS_MAX 64
 
 /* An object by its header in memory: from where to where, and its .eh_frame_hdr. */

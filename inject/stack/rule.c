@@ -88,7 +88,7 @@ static bool simple_expression(const struct inject_cfi_value *value, uint8_t numb
 			      int64_t *displacement, int64_t *offset)
 {
 	struct inject_cfi_cursor code = { value->expression, value->expression + value->length,
-					  false };
+					  false, 0 };
 
 	*offset = 0;
 	if (inject_cfi_fixed(&code, 1) != 0x70u + number) /* DW_OP_breg */
@@ -267,6 +267,14 @@ static void find_coroutine_end(void)
 {
 }
 
+bool inject_rule_row(uint64_t frame, uint64_t salt, struct inject_cfi_row *row)
+{
+	(void)frame;
+	(void)salt;
+	(void)row;
+	return false;
+}
+
 /* Elsewhere frame pointers are part of the ABI. */
 static uint64_t make_rule(uint64_t frame, uint64_t salt, bool interrupted)
 {
@@ -303,7 +311,7 @@ static void keep_rule(uint64_t frame, uint64_t salt, uint64_t rule)
 	atomic_store_explicit(&line->way[way].rule, rule, memory_order_relaxed);
 }
 
-uint64_t inject_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
+static uint64_t make_and_keep(uint64_t frame, uint64_t salt, bool interrupted, bool is_foreign)
 {
 	int kept = errno; /* a program's launch sets none */
 	uint64_t rule;
@@ -312,7 +320,11 @@ uint64_t inject_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
 		return INJECT_RULE_BAD;
 	if (!inject_rule_lock())
 		return INJECT_RULE_STOP;
+	inject_stack_foreign = (struct inject_stack_foreign){ .is_foreign = is_foreign };
 	rule = make_rule(frame, salt, interrupted);
+	if (inject_stack_foreign.is_lost)
+		rule = INJECT_RULE_NONE;
+	inject_stack_foreign.is_foreign = false;
 	if (rule)
 		keep_rule(frame, salt, rule);
 	else
@@ -320,4 +332,14 @@ uint64_t inject_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
 	inject_rule_unlock();
 	errno = kept;
 	return rule;
+}
+
+uint64_t inject_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
+{
+	return make_and_keep(frame, salt, interrupted, false);
+}
+
+uint64_t inject_rule_make_foreign(uint64_t frame, uint64_t salt, bool interrupted)
+{
+	return make_and_keep(frame, salt, interrupted, true);
 }

@@ -109,13 +109,16 @@ bool inject_rule_init(void);
  */
 uint64_t inject_rule_make(uint64_t frame, uint64_t salt, bool interrupted);
 
+/* inject_rule_make() for another thread's stack, whose code may be unmapped at any time. */
+uint64_t inject_rule_make_foreign(uint64_t frame, uint64_t salt, bool interrupted);
+
 /**
  * inject_rule_row - the row of an address, under the lock
  * @frame: address behind the one in the function
  * @salt: inject_stack_salt()
  * @row: filled in
  *
- * Return: false where there is none.
+ * Return: false where there is none; on other machines than x86-64, which have frame pointers, always.
  */
 bool inject_rule_row(uint64_t frame, uint64_t salt, struct inject_cfi_row *row);
 

@@ -22,6 +22,17 @@ static bool may_go_to(struct inject_stack_thread *thread, uint64_t from, uint64_
 	return switches && ++thread->switches <= SWITCHES_MAX;
 }
 
+/* Of another thread that is blocked two are known, and those that a function has saved. */
+static bool lacks_registers(const struct inject_stack_thread *thread)
+{
+	return thread->copy && !thread->has_registers;
+}
+
+static bool has_no_base(const struct inject_stack_thread *thread, uint64_t base)
+{
+	return lacks_registers(thread) && base == INJECT_STACK_NO_BASE;
+}
+
 static bool step_rule(struct inject_stack_thread *thread, uint64_t rule,
 		      struct inject_stack_state *state)
 {
@@ -30,6 +41,9 @@ static bool step_rule(struct inject_stack_thread *thread, uint64_t rule,
 	uint64_t frame;
 	uint64_t cfa;
 
+	if (has_no_base(thread, base) &&
+	    (kind != INJECT_RULE_RSP || rule & (INJECT_RULE_GUESS | INJECT_RULE_BASE_RBP)))
+		return false;
 	if (rule & INJECT_RULE_GUESS && !base) {
 		state->frame = 0;
 		return true;
@@ -96,7 +110,9 @@ static void begin_context(struct inject_cfi_context *context, struct inject_stac
 	context->registers[INJECT_DWARF_RSP] = thread->fresh.stack[index];
 	context->registers[INJECT_DWARF_RBP] = thread->fresh.base[index];
 	context->registers[INJECT_DWARF_RIP] = thread->fresh.frames[index];
-	context->known = 1u << INJECT_DWARF_RSP | 1u << INJECT_DWARF_RBP | 1u << INJECT_DWARF_RIP;
+	context->known = 1u << INJECT_DWARF_RSP | 1u << INJECT_DWARF_RIP;
+	if (!has_no_base(thread, thread->fresh.base[index]))
+		context->known |= 1u << INJECT_DWARF_RBP;
 }
 
 /* At the begin of the walk */
@@ -143,7 +159,8 @@ static bool load_register(struct inject_cfi_context *context, uint64_t number, u
 			return false;
 		goto found;
 	}
-	if (!initial_register(&context->thread->registers, number, value))
+	if (lacks_registers(context->thread) ||
+	    !initial_register(&context->thread->registers, number, value))
 		return false;
 found:
 	context->registers[number] = *value;
@@ -189,8 +206,11 @@ static bool step_row(struct inject_stack_thread *thread, unsigned int index, uin
 		return false;
 	if (row.registers[INJECT_DWARF_RBP].how != INJECT_CFI_UNDEFINED &&
 	    !recover_register(&context, &row.registers[INJECT_DWARF_RBP], INJECT_DWARF_RBP, cfa,
-			      &next.base))
-		return false;
+			      &next.base)) {
+		if (!lacks_registers(thread))
+			return false;
+		next.base = INJECT_STACK_NO_BASE;
+	}
 	next.interrupted = row.signal;
 	if (row.signal)
 		next.frame++;
@@ -199,14 +219,6 @@ static bool step_row(struct inject_stack_thread *thread, unsigned int index, uin
 }
 
 #else
-
-static bool load_register(struct inject_cfi_context *context, uint64_t number, uint64_t *value)
-{
-	(void)context;
-	(void)number;
-	(void)value;
-	return false;
-}
 
 static bool step_row(struct inject_stack_thread *thread, unsigned int index, uint64_t salt,
 		     struct inject_stack_state *state)
@@ -230,7 +242,9 @@ bool inject_stack_step(struct inject_stack_thread *thread, unsigned int index, u
 		return step_rule(thread, rule, state);
 	if (!inject_rule_lock())
 		return false;
+	inject_stack_foreign = (struct inject_stack_foreign){ .is_foreign = thread->copy };
 	done = step_row(thread, index, salt, state);
+	inject_stack_foreign.is_foreign = false;
 	inject_rule_unlock();
 	errno = kept;
 	return done;

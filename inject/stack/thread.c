@@ -82,7 +82,8 @@ bool inject_stack_readable(uint64_t address)
 	 * Moves none of those that wait at the address, and says whether the kernel could read it. A
 	 * program that has threads may not forbid this call.
 	 */
-	return syscall(SYS_futex, address & ~7ull, FUTEX_CMP_REQUEUE_PRIVATE, 0, NULL, &to, 0) >= 0 ||
+	return syscall(SYS_futex, address & ~7ull, FUTEX_CMP_REQUEUE_PRIVATE, 0, NULL, &to, 0) >=
+		       0 ||
 	       errno != EFAULT;
 }
 
@@ -94,6 +95,8 @@ inject_stack_load(struct inject_stack_thread *thread, uint64_t address, uint64_t
 
 	if (address & 7 || address >= INJECT_STACK_USER_END)
 		return false;
+	if (thread->copy)
+		return inject_stack_copy_load(thread->copy, address, value);
 	if (page < thread->readable_low || page >= thread->readable_high) {
 		if (!inject_stack_readable(address)) {
 			errno = saved;

@@ -9,7 +9,7 @@
 #include "completion.h"
 #include "objects.h"
 
-/* In the lowest bits of what a call's begin leaves for its end. */
+/* Lowest bits of the word that the begin of a call leaves for its end. */
 #define RECORDED 1ul
 #define NODE	 2ul /* the command stays in a list, recorded or not */
 #define BITS	 (RECORDED | NODE)
@@ -79,7 +79,7 @@ void inject_ze_append_begin(enum inject_ze_function function, ze_command_list_ha
 		return;
 	kept = errno;
 	is_call = begin_call(function, list ? list->context->id : INJECT_ZE_ID(0));
-	/* What is in a list may run in a window that is still to come. */
+	/* Commands of a list may run in a window that is still to come. */
 	if (list && wants_times() && (is_call || !list->queue)) {
 		if (!*signal) {
 			own = inject_ze_event_take(list->context);
@@ -95,7 +95,7 @@ void inject_ze_append_begin(enum inject_ze_function function, ze_command_list_ha
 	errno = kept;
 }
 
-/* Where the times will be. */
+/* Place at which the driver will write the times. */
 static void set_signal(struct inject_ze_command *command, ze_event_handle_t signal,
 		       struct inject_ze_event *own)
 {
@@ -185,6 +185,8 @@ void inject_ze_append_end(ze_command_list_handle_t handle, ze_event_handle_t sig
 		add_command(thread, list, &command);
 	else if (result == ZE_RESULT_SUCCESS && is_call)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, 1);
+	if (is_call && list && list->queue && list->queue->is_synchronous)
+		thread->call.class |= INJECT_CLASS_WAITS;
 	if (is_call && command.record == GPUMON_RECORD_KERNEL && command.name)
 		thread->call.name =
 			inject_string_again(thread, &command.name->id, command.name->text);
@@ -224,7 +226,7 @@ void inject_ze_execute_begin(ze_command_queue_handle_t handle, uint32_t count,
 		is_known = true;
 		atomic_fetch_add(&list->executions, 1);
 	}
-	/* Without a list that waits for it, the fence would be given back while it is in use. */
+	/* If no list waited for the fence, it would be given back while it is in use. */
 	if (queue && is_call && is_known && !*fence && wants_times()) {
 		own = inject_ze_fence_take(queue);
 		*fence = own ? own->handle : NULL;
@@ -249,7 +251,7 @@ static void add_executions(struct inject_thread *thread, struct inject_ze_queue 
 	if (atomic_load_explicit(&queue->generation, memory_order_relaxed) !=
 	    atomic_load_explicit(&inject_session.generation, memory_order_relaxed))
 		inject_ze_records_queue(thread, queue);
-	/* Until all are there. */
+	/* Holds the fence until all lists have been added. */
 	if (own)
 		atomic_store(&own->waited, 1);
 	for (i = 0; i < count; i++) {
@@ -290,6 +292,8 @@ void inject_ze_execute_end(ze_command_queue_handle_t handle, uint32_t count,
 		if (is_recorded(thread, mine)) {
 			if (result == ZE_RESULT_SUCCESS && queue)
 				add_executions(thread, queue, count, lists, fence, own);
+			if (queue && queue->is_synchronous)
+				thread->call.class |= INJECT_CLASS_WAITS;
 			finish_call(thread, result);
 		}
 		inject_thread_leave(thread);
@@ -309,6 +313,14 @@ void inject_ze_other_begin(enum inject_ze_function function, void **mine)
 	if (inject_call_is_wanted(functions[function].class))
 		*mine = mine_of(NULL, begin_call(function, INJECT_ZE_ID(0)), false);
 	errno = kept;
+}
+
+/* With no time to wait it is a question, which a program may ask again and again. */
+void inject_ze_wait_begin(enum inject_ze_function function, uint64_t timeout, void **mine)
+{
+	*mine = NULL;
+	if (timeout || inject_session.record & GPUMON_RECORD_ALL_CALLS)
+		inject_ze_other_begin(function, mine);
 }
 
 void inject_ze_other_end(void *mine)

@@ -38,9 +38,12 @@ void inject_ze_execute_end(ze_command_queue_handle_t handle, uint32_t count,
 			   ze_command_list_handle_t *lists, ze_fence_handle_t fence,
 			   ze_result_t result, void *mine);
 
-/* Another call, such as one that waits. */
+/* For any other call, such as one that waits. */
 void inject_ze_other_begin(enum inject_ze_function function, void **mine);
 void inject_ze_other_end(void *mine);
+
+/* inject_ze_other_begin() of a call that waits at most for @timeout. */
+void inject_ze_wait_begin(enum inject_ze_function function, uint64_t timeout, void **mine);
 
 /* The list's commands are no longer: its events can be used again. Nothing of it is pending. */
 void inject_ze_list_empty(struct inject_ze_list *list);

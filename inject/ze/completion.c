@@ -9,7 +9,7 @@
 #include "completion.h"
 #include "session/session.h"
 
-/* What a driver says of a time may be later than now by this. */
+/* A time of a driver may be later than now by this much. */
 #define FUTURE_NS 1000000u
 
 /* The shortest of so many is taken. */
@@ -290,7 +290,7 @@ static bool end_if_chosen(struct inject_thread *thread, const struct inject_ze_p
 	return true;
 }
 
-/* All that are chosen, under the lock. They leave the list, which makes room. */
+/* Takes all chosen commands off the list, under the lock, which makes room. */
 static void look_at_all(struct inject_thread *thread,
 			bool (*is_chosen)(const struct inject_ze_pending *pending,
 					  const void *argument),
@@ -317,7 +317,7 @@ static void make_hole(size_t at)
 	waiting[at].queue = NULL;
 }
 
-/* Where they are behind everything else, or half of all. */
+/* Moves the rest together if it is behind everything else, or half of all. */
 static void close_holes(void)
 {
 	size_t i, kept = 0;
@@ -334,8 +334,9 @@ static void close_holes(void)
 }
 
 /*
- * The same from the last one on, until @left says that there is no other: a program waits for what it
- * has launched just now, and what it does not ask for may be many thousand by the next look at all.
+ * Looks at the commands from the last one on, until @left says that there is no other: a program
+ * waits for the command that it has launched just now, and the older ones may be many thousand by
+ * the next look at all.
  */
 static void look_at_last(struct inject_thread *thread,
 			 bool (*is_chosen)(const struct inject_ze_pending *pending,

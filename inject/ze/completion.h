@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * From times of events to CLOCK_MONOTONIC. A device says its time when it is asked; how long that
- * takes is the error. Times of events have fewer bits, and wrap around within minutes: they are
- * counted back from the device's time now.
+ * Conversion of times of events to CLOCK_MONOTONIC. A device tells its time when it is asked; the
+ * time that the question takes is the error. Times of events have fewer bits, and wrap around
+ * within minutes: they are counted back from the device's time now.
  */
 #ifndef GPUMON_INJECT_ZE_COMPLETION_H
 #define GPUMON_INJECT_ZE_COMPLETION_H
@@ -26,16 +26,17 @@ void inject_ze_completion_look(struct inject_thread *thread);
 void inject_ze_completion_end(struct inject_thread *thread, unsigned int settle_ms);
 
 /*
- * In the program's thread. The program is about to destroy or empty a queue, a list or a context
- * (@gone), of which nothing is pending if true is returned; to reset or destroy an event, or it uses
- * one again; a wait of its has ended: what ran in @queue, if it has no fence, is done.
+ * Called in the program's thread, when the program is about to destroy or empty a queue, a list or
+ * a context (@gone), of which nothing is pending if true is returned; when it is about to reset or
+ * destroy an event, or uses one again; or when a wait has ended: then the work in @queue, if it has
+ * no fence, is done.
  */
 bool inject_ze_completion_before(const void *gone);
 void inject_ze_completion_their_event(struct inject_ze_their_event *theirs);
 void inject_ze_completion_fence(ze_fence_handle_t fence);
 void inject_ze_completion_after_wait(const struct inject_ze_queue *queue);
 
-/* In a child after fork. */
+/* Called in a child after fork. */
 void inject_ze_completion_forked(void);
 
 #endif /* GPUMON_INJECT_ZE_COMPLETION_H */

@@ -8,10 +8,10 @@
 /* Events are made in lots, so that few launches have to make some. */
 #define EVENTS_PER_POOL 256
 
-/* So many that are pending are looked at before the next regular look. */
+/* Number of pending events that are looked at before the next regular look. */
 #define MANY 4096
 
-/* What an event takes in the driver is not known; this is about what Intel's takes. */
+/* Memory of an event in the driver is unknown; this is about the size in Intel's driver. */
 #define EVENT_BYTES 1024
 
 /**

@@ -93,7 +93,7 @@ void inject_ze_fence_done(struct inject_ze_fence *fence);
 void inject_ze_events_end(struct inject_ze_context *context);
 void inject_ze_fences_end(struct inject_ze_queue *queue);
 
-/* In a child after fork. */
+/* Called in a child after fork. */
 void inject_ze_events_forked(void);
 
 #endif /* GPUMON_INJECT_ZE_EVENTS_H */

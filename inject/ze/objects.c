@@ -168,7 +168,10 @@ void inject_ze_list_made(ze_command_list_handle_t handle, ze_context_handle_t co
 	list->queue = NULL;
 	if (!description)
 		return;
-	/* Without a spare one, commands of the old one may still wait to be written. */
+	/*
+	 * Commands of the old queue may still wait to be written: without a spare queue a new one
+	 * is made.
+	 */
 	list->queue = list->spare ? list->spare : inject_ze_memory(sizeof(*list->queue));
 	list->spare = NULL;
 	if (list->queue)

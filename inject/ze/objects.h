@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What is known of the program's objects, by their handles (base/handles.h), and their records. */
+/* The program's objects, by their handles (base/handles.h), and their records. */
 #ifndef GPUMON_INJECT_ZE_OBJECTS_H
 #define GPUMON_INJECT_ZE_OBJECTS_H
 
@@ -212,7 +212,7 @@ struct inject_ze_node *inject_ze_node_add(struct inject_ze_list *list);
 /* Memory that is never given back; all 0. */
 void *inject_ze_memory(size_t size);
 
-/* In a child after fork. */
+/* Called in a child after fork. */
 void inject_ze_objects_forked(void);
 
 /* Records of drivers, devices, contexts and queues: at the first use in a capture. */

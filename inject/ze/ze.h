@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the parts of the Level Zero backend share: the loader's functions, and the function list. */
+/* Shared by the files of the Level Zero backend: the loader's functions, and the function list. */
 #ifndef GPUMON_INJECT_ZE_ZE_H
 #define GPUMON_INJECT_ZE_ZE_H
 
 #include <level_zero/ze_api.h>
 
-/* In need of the first one. */
+/* These headers need the one before. */
 #include <level_zero/layers/zel_tracing_api.h>
 #include <level_zero/layers/zel_tracing_register_cb.h>
 
@@ -53,7 +53,7 @@ struct inject_ze {
 #undef INJECT_ZE_FIELD
 };
 
-/* By their names. */
+/* Functions of the loader, found by their names. */
 extern struct inject_ze inject_ze;
 
 /* Functions that are recorded, with what they do. */
@@ -76,6 +76,7 @@ extern struct inject_ze inject_ze;
 	f(zeCommandQueueSynchronize, INJECT_CLASS_BLOCKING)				\
 	f(zeFenceHostSynchronize, INJECT_CLASS_BLOCKING)				\
 	f(zeEventHostSynchronize, INJECT_CLASS_BLOCKING)				\
+	f(zeCommandListHostSynchronize, INJECT_CLASS_BLOCKING)				\
 	f(zeCommandListAppendBarrier, 0)						\
 	f(zeCommandListAppendMemoryRangesBarrier, 0)					\
 	f(zeCommandListAppendMemoryPrefetch, 0)						\

@@ -114,7 +114,7 @@ enum gpumon_channel_sandbox {
 	GPUMON_SANDBOX_NEW = 2,
 };
 
-/* Of @recorder, as linux/futex.h has it. */
+/* Bit of @recorder, as in linux/futex.h. */
 #define GPUMON_CHANNEL_RECORDER_GONE 0x40000000u
 
 /* Without a beat for so long the recorder counts as gone, where @recorder does not say so. */
@@ -144,7 +144,7 @@ struct gpumon_message_hello {
 	uint64_t monotonic_ns; /* CLOCK_MONOTONIC, which may be another one than the recorder's */
 };
 
-/* What to record. */
+/* Bits that say what to record. */
 #define GPUMON_RECORD_KERNELS	      (1u << 0)
 #define GPUMON_RECORD_COPIES	      (1u << 1)
 #define GPUMON_RECORD_STACKS	      (1u << 2)
@@ -157,8 +157,10 @@ struct gpumon_message_hello {
 #define GPUMON_RECORD_PYTHON	      (1u << 9)
 #define GPUMON_RECORD_NO_TIMES	      (1u << 10) /* operations are counted, their times not asked for */
 #define GPUMON_RECORD_YIELD	      (1u << 11) /* the program's own profiler goes first */
-#define GPUMON_RECORD_BY_DEFAULT \
-	(GPUMON_RECORD_KERNELS | GPUMON_RECORD_COPIES | GPUMON_RECORD_STACKS | GPUMON_RECORD_PYTHON)
+#define GPUMON_RECORD_BLOCKING	      (1u << 12) /* calls that wait for the GPU, and overhead */
+#define GPUMON_RECORD_BY_DEFAULT                                               \
+	(GPUMON_RECORD_KERNELS | GPUMON_RECORD_COPIES | GPUMON_RECORD_STACKS | \
+	 GPUMON_RECORD_PYTHON | GPUMON_RECORD_BLOCKING)
 
 enum gpumon_window_kind {
 	GPUMON_WINDOW_ALWAYS = 0,
@@ -174,12 +176,21 @@ enum gpumon_graphs {
 	GPUMON_GRAPHS_WHOLE = 2, /* one operation for each launch */
 };
 
-/* What an API reports into in a process: its memory, and the number and size of the parts. */
+/* Limits of an API's buffers in a process: of their memory, and of the number and size of the parts. */
 #define GPUMON_BUFFER_MIB_MIN 4
 #define GPUMON_BUFFER_MIB_MAX 4096
 #define GPUMON_BUFFER_KIB_MIN 16
 #define GPUMON_BUFFERS_MIN    4
 #define GPUMON_BUFFERS_MAX    8192
+
+/* How often waiting threads are looked at in a second. */
+#define GPUMON_WAIT_HZ_DEFAULT 50
+#define GPUMON_WAIT_HZ_MAX     1000
+
+/* How often a GPU's multiprocessors are sampled: once in 2^n of their cycles. Limits are CUPTI's. */
+#define GPUMON_STALLS_PERIOD_DEFAULT 16
+#define GPUMON_STALLS_PERIOD_MIN     5
+#define GPUMON_STALLS_PERIOD_MAX     31
 
 /**
  * struct gpumon_message_settings - the recorder's settings
@@ -197,7 +208,10 @@ enum gpumon_graphs {
  * @window_ms: length of such a window
  * @period_ms: mean time from the start of one to that of the next
  * @buffer_kib: size of one of CUPTI's buffers, 0: the library's choice
+ * @wait_hz: how often waiting threads are looked at in a second, 0: never
  * @clock_ns: to be added to all times of the target's CLOCK_MONOTONIC: it is in a time namespace
+ * @metrics_interval_ns: distance of samples of a GPU's metrics, 0: none are taken
+ * @stalls_period: why kernels stall is sampled once in 2^@stalls_period cycles, 0: never
  */
 struct gpumon_message_settings {
 	uint32_t type;
@@ -214,8 +228,10 @@ struct gpumon_message_settings {
 	uint32_t window_ms;
 	uint32_t period_ms;
 	uint32_t buffer_kib;
-	uint32_t reserved;
+	uint32_t wait_hz;
 	int64_t clock_ns;
+	uint32_t metrics_interval_ns;
+	uint32_t stalls_period;
 };
 
 struct gpumon_message_refused {

@@ -10,7 +10,7 @@
 
 #include "channel_writer.h"
 
-/* From newer kernel and C library headers than the library is built with. */
+/* Constants of newer kernel and C library headers than the library is built with. */
 #ifndef F_GET_SEALS
 #define F_GET_SEALS   1034
 #define F_SEAL_SHRINK 0x0002
@@ -57,7 +57,10 @@ static void set_token(struct gpumon_channel_map *map)
 		__atomic_compare_exchange_n(alive, &none,
 					    __atomic_add_fetch(&tokens, 1, __ATOMIC_RELAXED), false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-	/* It does not write to the channel, and need not unmap what it may not be allowed to unmap. */
+	/*
+	 * The child does not write to the channel. It does not unmap it either: a sandbox may not
+	 * allow that.
+	 */
 	if (is_wiped)
 		(void)madvise(map->channel, map->size, MADV_DONTFORK);
 	map->alive = alive;

@@ -71,6 +71,7 @@ enum gpumon_record_type {
 	GPUMON_RECORD_HIT = 22,
 	GPUMON_RECORD_RANGE = 23,
 	GPUMON_RECORD_GRAPH_NODE = 24,
+	GPUMON_RECORD_WAIT = 25,
 	/* on the GPU */
 	GPUMON_RECORD_KERNEL = 40,
 	GPUMON_RECORD_COPY = 41,
@@ -79,6 +80,11 @@ enum gpumon_record_type {
 	GPUMON_RECORD_MEMORY = 44,
 	GPUMON_RECORD_UNIFIED_MEMORY = 45,
 	GPUMON_RECORD_GRAPH = 46,
+	GPUMON_RECORD_OVERHEAD = 47,
+	GPUMON_RECORD_STALLS = 48,
+	GPUMON_RECORD_STALL_TOTALS = 49,
+	GPUMON_RECORD_METRIC_SET = 50,
+	GPUMON_RECORD_METRIC_SAMPLE = 51,
 	/* driver events of the module */
 	GPUMON_RECORD_DRIVER_EVENT = 60,
 	GPUMON_RECORD_ALERT = 61,
@@ -222,7 +228,7 @@ struct gpumon_record_frame {
 	uint32_t first_line;
 };
 
-/* In stack frames: the id of a GPUMON_RECORD_FRAME instead of an address. */
+/* Bit of a stack frame: it is the id of a GPUMON_RECORD_FRAME instead of an address. */
 #define GPUMON_STACK_FRAME_ID (1ull << 63)
 
 /* The stack walk ended early: too deep, or no unwind rule. */
@@ -345,6 +351,11 @@ struct gpumon_record_stream {
 #define GPUMON_LAUNCH_FAILED   16u
 /* Left out by --sample, so that its stack is not known. */
 #define GPUMON_LAUNCH_UNSAMPLED 32u
+/*
+ * The call waits for the GPU: it returns when its operation has ended, and a copy from the host at least
+ * when what was queued before has ended and the host's memory was read.
+ */
+#define GPUMON_LAUNCH_WAITS 64u
 
 /**
  * struct gpumon_record_launch - an outermost call that starts GPU work
@@ -377,7 +388,10 @@ struct gpumon_record_launch {
 /* Bytes of the record of a launch without @graph and @name. */
 #define GPUMON_LAUNCH_SIZE offsetof(struct gpumon_record_launch, graph)
 
-/* Any API call, if all calls were requested. The fields are those of a launch. */
+/*
+ * A call that waits for the GPU, or any API call, if all were requested. The fields are those of a
+ * launch.
+ */
 #define GPUMON_CALL_BLOCKING 1u /* waited for the GPU, such as cudaStreamSynchronize */
 
 struct gpumon_record_call {
@@ -392,7 +406,7 @@ struct gpumon_record_call {
 	uint32_t reserved;
 };
 
-/* In the flags of a hit: a call that waits for the GPU, so that its return is probed, too. */
+/* Bit of the flags of a hit: the call waits for the GPU, so that its return is probed, too. */
 #define GPUMON_HIT_BLOCKING 1u
 
 /**
@@ -412,6 +426,60 @@ struct gpumon_record_hit {
 	uint32_t tid;
 	uint32_t function;
 	uint32_t stack;
+	uint32_t reserved;
+};
+
+/* What a thread was found doing. */
+enum gpumon_wait_kind {
+	GPUMON_WAIT_UNKNOWN = 0, /* blocked, and nothing says where */
+	GPUMON_WAIT_RUNNING = 1, /* on a CPU, or ready for one */
+	GPUMON_WAIT_FUTEX = 2,	 /* a lock, a condition variable, a join of a thread */
+	GPUMON_WAIT_SLEEP = 3,
+	GPUMON_WAIT_READ = 4,  /* also recv, accept and the like */
+	GPUMON_WAIT_WRITE = 5, /* also send and connect */
+	GPUMON_WAIT_POLL = 6,  /* poll, select, epoll */
+	GPUMON_WAIT_CHILD = 7,
+	GPUMON_WAIT_FAULT = 8, /* a page fault, or another wait outside of a system call */
+	GPUMON_WAIT_OTHER = 9, /* another system call */
+	GPUMON_WAIT_KINDS
+};
+
+/* Purpose of a read or write. */
+enum gpumon_file_kind {
+	GPUMON_FILE_UNKNOWN = 0,
+	GPUMON_FILE_REGULAR = 1,
+	GPUMON_FILE_PIPE = 2,
+	GPUMON_FILE_SOCKET = 3,
+	GPUMON_FILE_DEVICE = 4, /* a terminal as well */
+	GPUMON_FILE_OTHER = 5,
+	GPUMON_FILE_KINDS
+};
+
+/**
+ * struct gpumon_record_wait - looks at a thread, in a row, that found it in the same state
+ * @start_ns: the first of these looks
+ * @end_ns: the last of them. A thread that was blocked did not run in between
+ * @period_ns: distance of looks at this thread: each of them stands for this time
+ * @tid: thread in the target's pid namespace
+ * @stack: id of the stack; 0 where it could not be read. The first frame of a running thread is the begin of
+ *	   its function; where the stack is truncated, as at functions of Python, what is outward of it is
+ *	   known only from the calls before and after
+ * @looks: number of looks
+ * @kind: enum gpumon_wait_kind
+ * @file: enum gpumon_file_kind, of a read or a write
+ * @call: number of the system call, ~0 outside of one
+ */
+struct gpumon_record_wait {
+	struct gpumon_record head;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t period_ns;
+	uint32_t tid;
+	uint32_t stack;
+	uint32_t looks;
+	uint16_t kind;
+	uint16_t file;
+	uint32_t call;
 	uint32_t reserved;
 };
 
@@ -511,7 +579,7 @@ enum gpumon_memory_place {
 	GPUMON_PLACE_PEER = 6,
 };
 
-/* What a copy is for. */
+/* Purpose of a copy. */
 enum gpumon_copy_kind {
 	GPUMON_COPY_PLAIN = 0,
 	GPUMON_COPY_MAP = 1,   /* the host can use the memory from then on */
@@ -565,7 +633,7 @@ struct gpumon_record_graph {
 	uint32_t reserved;
 };
 
-/* What is waited for, in struct gpumon_record_sync. */
+/* Object of a wait, in struct gpumon_record_sync. */
 enum gpumon_sync_kind {
 	GPUMON_SYNC_EVENT = 1,
 	GPUMON_SYNC_STREAM_FOR_EVENT = 2, /* on the GPU: the CPU does not wait */
@@ -610,6 +678,137 @@ struct gpumon_record_unified_memory {
 	uint32_t reserved;
 };
 
+/* What the time of a GPUMON_RECORD_OVERHEAD was for. */
+enum gpumon_overhead_kind {
+	GPUMON_OVERHEAD_OTHER = 0,
+	GPUMON_OVERHEAD_COMPILER = 1,	      /* the driver compiles */
+	GPUMON_OVERHEAD_MODULE_LOADING = 2,   /* a call of the runtime loads a module */
+	GPUMON_OVERHEAD_FUNCTION_LOADING = 3, /* a function is loaded at its first launch */
+	GPUMON_OVERHEAD_QUEUE_FULL = 4,	      /* a launch waits for room in the command buffer */
+	GPUMON_OVERHEAD_PROFILER = 5,	      /* CUPTI: its start, its resources, its buffers */
+	GPUMON_OVERHEAD_UNIFIED_MEMORY = 6,   /* unified memory is set up */
+	GPUMON_OVERHEAD_KINDS
+};
+
+/**
+ * struct gpumon_record_overhead - time that the API or its driver took for something else than work
+ * @start_ns: begin
+ * @end_ns: end
+ * @correlation: that of the call in which it was, 0 if unknown
+ * @tid: thread in which it was, 0 if unknown
+ * @kind: enum gpumon_overhead_kind
+ */
+struct gpumon_record_overhead {
+	struct gpumon_record head;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t correlation;
+	uint32_t tid;
+	uint32_t kind;
+	uint32_t reserved;
+};
+
+/* Samples of one reason, a part of a GPUMON_RECORD_STALLS. */
+struct gpumon_stall {
+	uint32_t reason; /* string id */
+	uint32_t samples;
+};
+
+/**
+ * struct gpumon_record_stalls - samples of the program counter at one instruction of a kernel
+ * @time_ns: when they were read: since the last read
+ * @module: CUPTI's CRC of the cubin
+ * @device: id of the device
+ * @context: id of the context
+ * @name: string id of the function's mangled name
+ * @offset: bytes from the begin of the function to the instruction
+ * @file: string id of the path of the source file, 0 if unknown
+ * @line: line in @file, 0 if unknown
+ * @count: number of @stall
+ * @stall: samples by reason. A reason has CUPTI's name, such as
+ *	   smsp__pcsamp_warps_issue_stalled_long_scoreboard. With _not_issued at its end, it is those of the
+ *	   samples of the name before it in which the warp's scheduler issued nothing
+ *
+ * Samples belong to a kernel, not to a launch.
+ */
+struct gpumon_record_stalls {
+	struct gpumon_record head;
+	uint64_t time_ns;
+	uint64_t module;
+	uint32_t device;
+	uint32_t context;
+	uint32_t name;
+	uint32_t offset;
+	uint32_t file;
+	uint32_t line;
+	uint32_t count;
+	uint32_t reserved;
+	struct gpumon_stall stall[];
+};
+
+/**
+ * struct gpumon_record_stall_totals - samples of a context since its begin, at each read and at the end
+ * @time_ns: time of the read
+ * @device: id of the device
+ * @context: id of the context
+ * @samples: all of them, with the next two
+ * @dropped: those that the hardware dropped
+ * @other: those of kernels that are not the program's
+ * @period_log2: each multiprocessor takes a sample every 2^n cycles
+ */
+struct gpumon_record_stall_totals {
+	struct gpumon_record head;
+	uint64_t time_ns;
+	uint32_t device;
+	uint32_t context;
+	uint64_t samples;
+	uint64_t dropped;
+	uint64_t other;
+	uint32_t period_log2;
+	uint32_t reserved;
+};
+
+/**
+ * struct gpumon_record_metric_set - what the samples of a GPU have
+ * @interval_ns: distance of samples that was asked for
+ * @device: id
+ * @set: number of the set, from 1 on, unique for its device in this process
+ * @count: number of @metric
+ * @reserved: 0
+ * @metric: string ids of the metrics' names, as CUPTI has them. Zeros fill the record up to a multiple
+ *	    of 8 bytes
+ */
+struct gpumon_record_metric_set {
+	struct gpumon_record head;
+	uint64_t interval_ns;
+	uint32_t device;
+	uint32_t set;
+	uint32_t count;
+	uint32_t reserved;
+	uint32_t metric[];
+};
+
+/**
+ * struct gpumon_record_metric_sample - metrics of a whole GPU in a span of time, other processes included
+ * @start_ns: begin
+ * @end_ns: end
+ * @device: id
+ * @set: the set that says which metrics these are
+ * @count: number of @value
+ * @reserved: 0
+ * @value: in the order of the set; NaN: not available
+ */
+struct gpumon_record_metric_sample {
+	struct gpumon_record head;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t device;
+	uint32_t set;
+	uint32_t count;
+	uint32_t reserved;
+	double value[];
+};
+
 /* An event of the module's ring (kmod/uapi/gpumon_event.h), which follows unchanged. */
 struct gpumon_record_driver_event {
 	struct gpumon_record head;
@@ -647,6 +846,7 @@ enum gpumon_loss {
 	GPUMON_LOSS_UPROBE_UNDECIDED = 15, /* calls that may be hits, or within the call of a hit */
 	GPUMON_LOSS_ACROSS_WINDOWS = 16, /* nodes of graphs at the edge of a window of operations */
 	GPUMON_LOSS_MAX_SIZE = 17,	 /* records beyond the largest size that the user wants */
+	GPUMON_LOSS_METRIC_SAMPLES = 18, /* samples of metrics that were not decoded in time */
 	GPUMON_LOSS_CAUSES
 };
 
@@ -678,7 +878,7 @@ struct gpumon_record_window {
 	uint32_t reserved;
 };
 
-/* In the flags of a note: the reason why nothing of the GPU is recorded. */
+/* Bit of the flags of a note: it is the reason why nothing of the GPU is recorded. */
 #define GPUMON_NOTE_NO_GPU 1u
 /* The reason why something requested is missing: a process, an end, a kind of records. */
 #define GPUMON_NOTE_MISSING 2u

@@ -24,7 +24,7 @@
  */
 #define GPUMON_CAPTURE_PROCESS "process-"
 #define GPUMON_CAPTURE_MAP     "perf-%s.map"
-/* Only exists while a capture is written, or after its writer was killed. */
+/* Name of a file that exists only while a capture is written, or after its writer was killed. */
 #define GPUMON_CAPTURE_INFO_NEW ".capture.json.new"
 #define GPUMON_CAPTURE_RESERVE	".reserve"
 /*
@@ -177,7 +177,7 @@ bool gpumon_capture_is_full(const struct gpumon_capture_writer *writer);
 /* Number of records that were dropped since. */
 uint64_t gpumon_capture_beyond(const struct gpumon_capture_writer *writer);
 
-/* The same as gpumon_capture_append() up to the limit. Later records are dropped. */
+/* gpumon_capture_append() up to the limit. Later records are dropped. */
 int gpumon_capture_append_limited(struct gpumon_capture_file *file, uint32_t tid,
 				  const void *records, size_t size);
 
@@ -192,7 +192,10 @@ uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file);
  */
 int gpumon_capture_make_map(struct gpumon_capture_file *file);
 
-/* The same in another directory: beside the process's file in a capture that a ring was written to. */
+/*
+ * gpumon_capture_make_map() in another directory: beside the process's file in a capture that a ring
+ * was written to.
+ */
 int gpumon_capture_make_map_at(const struct gpumon_capture_file *file, int directory);
 
 /* The process ended: close its descriptor. @file must not be used afterwards. */

@@ -62,7 +62,7 @@ struct gpumon_capture_file_info {
 	uint64_t bytes;
 };
 
-/* All of capture.json. */
+/* Content of capture.json. */
 struct gpumon_capture_contents {
 	struct gpumon_capture_info info;
 	struct gpumon_capture_file_info *files;

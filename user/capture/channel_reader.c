@@ -34,9 +34,9 @@ struct ready {
 };
 
 /*
- * For each thread the kernel keeps a list of words in which it says that the thread has ended, however
- * that came. An entry here is in front of its channel, in a page that the target does not have: the kernel
- * follows it.
+ * The kernel keeps a list of words for each thread, in which it notes that the thread has ended,
+ * however that came. The word here is in front of its channel, in a page that the target does not
+ * have: the kernel follows it.
  */
 static struct {
 	struct robust_list_head head;

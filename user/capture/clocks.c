@@ -14,13 +14,15 @@ static const uint8_t times_of[] = {
 	[GPUMON_RECORD_CLOCK] = 1,   [GPUMON_RECORD_CONTEXT] = 1,
 	[GPUMON_RECORD_LAUNCH] = 2,  [GPUMON_RECORD_CALL] = 2,
 	[GPUMON_RECORD_HIT] = 1,     [GPUMON_RECORD_RANGE] = 1,
+	[GPUMON_RECORD_WAIT] = 2,    [GPUMON_RECORD_OVERHEAD] = 2,
 	[GPUMON_RECORD_KERNEL] = 4,  [GPUMON_RECORD_COPY] = 2,
 	[GPUMON_RECORD_SET] = 2,     [GPUMON_RECORD_SYNC] = 2,
 	[GPUMON_RECORD_MEMORY] = 1,  [GPUMON_RECORD_UNIFIED_MEMORY] = 2,
-	[GPUMON_RECORD_GRAPH] = 2,   [GPUMON_RECORD_ALERT] = 1,
-	[GPUMON_RECORD_LOSS] = 1,    [GPUMON_RECORD_WINDOW] = 1,
-	[GPUMON_RECORD_NOTE] = 1,    [GPUMON_RECORD_TOTALS] = 1,
-	[GPUMON_RECORD_DROPPED] = 1,
+	[GPUMON_RECORD_GRAPH] = 2,   [GPUMON_RECORD_METRIC_SAMPLE] = 2,
+	[GPUMON_RECORD_ALERT] = 1,   [GPUMON_RECORD_LOSS] = 1,
+	[GPUMON_RECORD_WINDOW] = 1,  [GPUMON_RECORD_NOTE] = 1,
+	[GPUMON_RECORD_TOTALS] = 1,  [GPUMON_RECORD_DROPPED] = 1,
+	[GPUMON_RECORD_STALLS] = 1,  [GPUMON_RECORD_STALL_TOTALS] = 1,
 };
 
 void gpumon_record_shift(struct gpumon_record *record, uint64_t by_ns)
@@ -28,7 +30,7 @@ void gpumon_record_shift(struct gpumon_record *record, uint64_t by_ns)
 	uint32_t n = record->type < sizeof(times_of) ? times_of[record->type] : 0;
 	uint64_t *times = (uint64_t *)(record + 1);
 
-	/* That of an event is behind its size and row. */
+	/* The time of an event is behind its size and row. */
 	if (record->type == GPUMON_RECORD_DRIVER_EVENT) {
 		times++;
 		n = 1;
@@ -41,7 +43,7 @@ void gpumon_record_shift(struct gpumon_record *record, uint64_t by_ns)
 	}
 }
 
-/* What identifies a clock, and CLOCK_REALTIME when it was 0; an empty boot if it is not known. */
+/* Identity of a clock, and CLOCK_REALTIME when it was 0; an empty boot if it is not known. */
 struct boot {
 	char id[40];
 	uint64_t began_ns;
@@ -72,7 +74,10 @@ uint64_t *gpumon_capture_shifts(const char *const *paths, unsigned int count)
 
 	for (unsigned int i = 0; count > 1 && i < count; i++) {
 		read_boot(paths[i], &boots[i]);
-		/* Both clocks are not read at once: one boot has one beginning. */
+		/*
+		 * A boot has one beginning. The captures differ by a little, because the two clocks
+		 * were read one after the other.
+		 */
 		for (unsigned int k = 0; k < i; k++) {
 			if (!strcmp(boots[k].id, boots[i].id)) {
 				boots[i].began_ns = boots[k].began_ns;

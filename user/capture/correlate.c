@@ -32,6 +32,7 @@
 
 /**
  * struct launch - a launch that waits, or recently had operations
+ * @number: which of all launches it is
  * @next: index + 1 of the previous launch with the same id
  * @last: number of the record of its last operation
  * @works: number of delivered operations
@@ -42,6 +43,7 @@
 struct launch {
 	uint64_t start_ns;
 	uint64_t end_ns;
+	uint64_t number;
 	uint32_t next;
 	uint32_t tid;
 	uint32_t correlation;
@@ -121,7 +123,7 @@ struct nodes {
 	uint32_t room;
 };
 
-/* What of a process belongs to one API: correlation ids are its own. */
+/* State of one API in a process: each API has its own correlation ids. */
 struct process {
 	uint32_t number;
 	uint32_t api;
@@ -135,7 +137,8 @@ struct gpumon_correlate {
 	struct gpumon_correlate_counts counts;
 	struct process **processes;
 	size_t room;
-	uint32_t count; /* number of processes */
+	uint32_t count;	   /* number of processes */
+	uint64_t launches; /* number of launches so far */
 	struct process *last;
 };
 
@@ -294,6 +297,7 @@ static void give_launch(struct gpumon_correlate *correlate, const struct process
 		.process = process->number,
 		.end = GPUMON_LAUNCH_UNMATCHED,
 		.launch = &record,
+		.number = launch->number,
 	};
 
 	if (launch->flags & GPUMON_LAUNCH_CAPTURED)
@@ -380,6 +384,7 @@ static void give_work(struct gpumon_correlate *correlate, struct process *proces
 		work.launch_stack = launch->stack;
 		work.launch_graph = launch->graph;
 		work.launch_work = launch->works;
+		work.launch_number = launch->number;
 		launch->works++;
 		launch->last = process->join.records;
 	}
@@ -430,7 +435,10 @@ static struct launch *find_launch(struct join *join, const struct work_view *wor
 
 		if (launch->gone || too_old(join, launch))
 			continue;
-		/* One of another turn or of a much later time: the id was used again. */
+		/*
+		 * An operation of another turn of the ids, or of a much later time: the id was used
+		 * again.
+		 */
 		if ((work->turn && work->turn != (uint16_t)launch->turn) ||
 		    (start && launch->start_ns >= start + GPUMON_CORRELATE_CLOCK_NS))
 			continue;
@@ -560,7 +568,10 @@ static void keep_work(struct gpumon_correlate *correlate, struct process *proces
 	work->since = join->records;
 	work->kind = (uint8_t)kind;
 	work->gone = 0;
-	/* Its launch may come after the ids wrapped, or never. Then the next one is another's. */
+	/*
+	 * The launch may come after the ids wrapped, or never. Then the next one is of another
+	 * operation.
+	 */
 	work->turn = join->newest_id ? (uint16_t)(nearest_id(join, work->correlation) >> 32) : 0;
 	index_work(join, join->works_used++);
 	join->works_waiting++;
@@ -671,6 +682,7 @@ static void join_launch(struct gpumon_correlate *correlate, struct process *proc
 	struct launch launch = {
 		.start_ns = record->start_ns,
 		.end_ns = record->end_ns,
+		.number = ++correlate->launches,
 		.tid = record->tid,
 		.correlation = record->correlation,
 		.stack = record->stack,
@@ -684,7 +696,7 @@ static void join_launch(struct gpumon_correlate *correlate, struct process *proc
 	struct join *join = &process->join;
 
 	join->records++;
-	/* It has no operations, so it does not wait. */
+	/* A launch without operations does not wait for any. */
 	if (launch.flags & GPUMON_LAUNCH_CAPTURED) {
 		give_launch(correlate, process, &launch);
 		return;
@@ -741,7 +753,7 @@ struct gpumon_correlate *gpumon_correlate_new(const struct gpumon_correlate_outp
 	return correlate;
 }
 
-/* What of a process belongs to one API. */
+/* Finds the state of one API in a process. */
 static struct process *find_process(struct gpumon_correlate *correlate, uint32_t number,
 				    uint32_t api)
 {

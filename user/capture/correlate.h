@@ -32,11 +32,14 @@
 
 struct gpumon_correlate;
 
-/* For all processes together, divided among them. */
+/* Limit for all processes together, divided among them. */
 #define GPUMON_CORRELATE_LAUNCHES (1u << 19)
 #define GPUMON_CORRELATE_WORKS	  (1u << 17)
 
-/* For one process, in launches and operations. Those of graphs arrive over a longer time. */
+/*
+ * Limit for one process, in launches and operations. The operations of graphs arrive over a longer
+ * time.
+ */
 #define GPUMON_CORRELATE_RETAIN	      (1u << 16)
 #define GPUMON_CORRELATE_RETAIN_GRAPH (1u << 19)
 #define GPUMON_CORRELATE_WORK_RECORDS (1u << 19)
@@ -83,7 +86,7 @@ enum gpumon_untimed {
 	GPUMON_UNTIMED_KINDS
 };
 
-/* Of an operation without start or end, by its flags. */
+/* Reason why an operation has no start or end, by its flags. */
 static inline enum gpumon_untimed gpumon_untimed_of(uint32_t flags)
 {
 	return flags & GPUMON_WORK_FAILED     ? GPUMON_UNTIMED_FAILED :
@@ -106,6 +109,7 @@ static inline enum gpumon_untimed gpumon_untimed_of(uint32_t flags)
  * @launch_stack: its own stack, which is not that of a graph's node
  * @launch_graph: of a launch of a graph: its id, 0 if unknown
  * @launch_work: number of earlier operations of the same launch; 0 without a launch
+ * @launch_number: which of all launches it is, in the order of their records, from 1 on; 0 without one
  */
 struct gpumon_work {
 	uint32_t process;
@@ -124,6 +128,7 @@ struct gpumon_work {
 	const struct gpumon_record_set *set;
 	const struct gpumon_record_graph *graph;
 	uint32_t launch_work;
+	uint64_t launch_number;
 };
 
 /**
@@ -131,11 +136,13 @@ struct gpumon_work {
  * @process: number of the process in the capture
  * @end: the reason
  * @launch: the launch
+ * @number: as @launch_number of struct gpumon_work
  */
 struct gpumon_unmatched_launch {
 	uint32_t process;
 	enum gpumon_launch_end end;
 	const struct gpumon_record_launch *launch;
+	uint64_t number;
 };
 
 /**

@@ -16,7 +16,7 @@ bool gpumon_definition_is(uint16_t type)
 	       type == GPUMON_RECORD_GRAPH_NODE || type == GPUMON_RECORD_NOTE;
 }
 
-/* What a definition is about. Two with the same key replace each other. */
+/* Key of a definition. Of two definitions with the same key the later one counts. */
 struct key {
 	uint64_t type;
 	uint64_t id;

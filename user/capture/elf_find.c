@@ -39,7 +39,7 @@ static int open_path(const char *root, const char *path, int flags)
 	fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
 	err = errno;
 	close(top);
-	/* Before Linux 5.6, or forbidden by our container. */
+	/* openat2() is missing before Linux 5.6, or forbidden by our container. */
 	if (fd < 0 && (err == ENOSYS || err == EPERM)) {
 		if (asprintf(&whole, "%s%s", root, path) < 0)
 			return -ENOMEM;

@@ -26,7 +26,7 @@
  */
 int gpumon_elf_open(const char *root, const char *path, struct stat *status);
 
-/* The same, but -ELOOP if the last part of @path is a symbolic link. */
+/* gpumon_elf_open() that returns -ELOOP if the last part of @path is a symbolic link. */
 int gpumon_elf_open_no_link(const char *root, const char *path, struct stat *status);
 
 /**

@@ -24,7 +24,7 @@ struct gpumon_gpu gpumon_gpu_of(uint32_t id, const struct gpumon_record_device *
 		return gpu;
 	}
 	memcpy(gpu.uuid, device->uuid, sizeof(gpu.uuid));
-	/* At 0 is the host's bridge. */
+	/* Device 0 is the host's bridge. */
 	if (device->pci && device->type == GPUMON_DEVICE_GPU)
 		gpu.pci = device->pci;
 	return gpu;

@@ -129,7 +129,7 @@ static struct json_object *info_json(const struct gpumon_capture_contents *conte
 	return root;
 }
 
-/* For free(); NULL without memory. */
+/* Returns a text for free(), NULL without memory. */
 static char *info_text(const struct gpumon_capture_contents *contents, bool files)
 {
 	struct json_object *root = info_json(contents, files);
@@ -191,7 +191,7 @@ int gpumon_capture_info_write(int directory, const struct gpumon_capture_content
 	if (!text)
 		return -ENOMEM;
 	ret = write_new(directory, text);
-	/* What was lost has to be known, the sizes of files need not. */
+	/* Losses have to be known, sizes of files need not. */
 	if (ret == -ENOSPC || ret == -EDQUOT) {
 		less = write_over(directory, text) ? info_text(contents, false) : text;
 		if (less && (less == text || !write_over(directory, less)))
@@ -380,7 +380,7 @@ int gpumon_capture_open_directory(const char *path, const char *mark)
 		close(parent);
 		return cannot_make(path, error);
 	}
-	/* With a slash at the end, O_NOFOLLOW would follow a link all the same. */
+	/* O_NOFOLLOW would follow a link if the path had a slash at its end. */
 	directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	error = errno;
 	close(parent);

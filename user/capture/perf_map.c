@@ -176,7 +176,7 @@ static void heap_pop(struct heap *heap)
 	heap->items[at] = item;
 }
 
-/* The same piece covers everything from one edge to the next. */
+/* One piece covers everything from one edge to the next. */
 static int lay_out(struct gpumon_perf_map *map)
 {
 	size_t n_edges = map->n_pieces * 2;

@@ -53,7 +53,7 @@ uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
 	return chunk->version;
 }
 
-/* What is found at an offset of a file. */
+/* Kinds of content at an offset of a file. */
 enum what {
 	WHAT_CHUNK,	 /* a valid chunk, now in the buffer */
 	WHAT_BROKEN,	 /* a chunk with a wrong CRC, or packed wrongly */

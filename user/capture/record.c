@@ -27,6 +27,7 @@ static const char *const record_names[] = {
 	[GPUMON_RECORD_HIT] = "hit",
 	[GPUMON_RECORD_RANGE] = "range",
 	[GPUMON_RECORD_GRAPH_NODE] = "graph-node",
+	[GPUMON_RECORD_WAIT] = "wait",
 	[GPUMON_RECORD_KERNEL] = "kernel",
 	[GPUMON_RECORD_COPY] = "copy",
 	[GPUMON_RECORD_SET] = "set",
@@ -34,6 +35,11 @@ static const char *const record_names[] = {
 	[GPUMON_RECORD_MEMORY] = "memory",
 	[GPUMON_RECORD_UNIFIED_MEMORY] = "unified-memory",
 	[GPUMON_RECORD_GRAPH] = "graph",
+	[GPUMON_RECORD_OVERHEAD] = "overhead",
+	[GPUMON_RECORD_STALLS] = "stalls",
+	[GPUMON_RECORD_STALL_TOTALS] = "stall-totals",
+	[GPUMON_RECORD_METRIC_SET] = "metric-set",
+	[GPUMON_RECORD_METRIC_SAMPLE] = "metric-sample",
 	[GPUMON_RECORD_DRIVER_EVENT] = "driver-event",
 	[GPUMON_RECORD_ALERT] = "alert",
 	[GPUMON_RECORD_LOSS] = "loss",
@@ -141,6 +147,14 @@ enum gpumon_record_state gpumon_record_check(const struct gpumon_record *record,
 
 		if (rest < sizeof(*stack) || stack->count > GPUMON_STACK_DEPTH_MAX ||
 		    stack->count > (rest - sizeof(*stack)) / sizeof(stack->frames[0]))
+			return GPUMON_RECORD_BROKEN;
+		break;
+	}
+	case GPUMON_RECORD_STALLS: {
+		const struct gpumon_record_stalls *stalls = (const void *)record;
+
+		if (rest < sizeof(*stalls) ||
+		    stalls->count > (rest - sizeof(*stalls)) / sizeof(stalls->stall[0]))
 			return GPUMON_RECORD_BROKEN;
 		break;
 	}

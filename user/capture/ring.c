@@ -77,7 +77,7 @@ struct gpumon_ring_segment {
  * @totals: the last one, if @has_totals
  */
 struct gpumon_ring_file {
-	struct gpumon_ring *ring;
+	struct gpumon_capture_ring *ring;
 	struct gpumon_ring_file *next;
 	char *name;
 	uint64_t number;
@@ -92,7 +92,7 @@ struct gpumon_ring_file {
 	bool has_totals;
 };
 
-struct gpumon_ring {
+struct gpumon_capture_ring {
 	int directory;
 	struct gpumon_ring_limits limits;
 	struct gpumon_ring_file *files; /* the last one first */
@@ -135,7 +135,7 @@ static void open_range(struct gpumon_ring_state *state, const struct gpumon_reco
 		open->record.head.size = sizeof(*range);
 		return;
 	}
-	/* Its pop must not close the range around it. */
+	/* The pop of this range must not close the range around it. */
 	if (range->kind == GPUMON_RANGE_PUSH)
 		open = find_range(state, range);
 	if (open)
@@ -343,9 +343,9 @@ static void remove_files(int directory)
 	closedir(dir);
 }
 
-struct gpumon_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limits *limits)
+struct gpumon_capture_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limits *limits)
 {
-	struct gpumon_ring *ring = gpumon_calloc(1, sizeof(*ring));
+	struct gpumon_capture_ring *ring = gpumon_calloc(1, sizeof(*ring));
 
 	ring->directory = directory;
 	ring->limits = *limits;
@@ -353,7 +353,8 @@ struct gpumon_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limi
 	return ring;
 }
 
-int gpumon_ring_add_file(struct gpumon_ring *ring, const char *name, struct gpumon_ring_file **file)
+int gpumon_ring_add_file(struct gpumon_capture_ring *ring, const char *name,
+			 struct gpumon_ring_file **file)
 {
 	struct gpumon_ring_file *added;
 
@@ -418,7 +419,7 @@ static void count_dropped(struct gpumon_record_dropped *sum,
 	sum->sets += counts->sets;
 }
 
-static void drop_oldest(struct gpumon_ring *ring)
+static void drop_oldest(struct gpumon_capture_ring *ring)
 {
 	struct gpumon_ring_segment *segment = ring->oldest;
 	struct gpumon_ring_part *part = segment->parts;
@@ -448,7 +449,7 @@ static void drop_oldest(struct gpumon_ring *ring)
 	free(segment);
 }
 
-static int add_segment(struct gpumon_ring *ring)
+static int add_segment(struct gpumon_capture_ring *ring)
 {
 	struct gpumon_ring_segment *segment = gpumon_calloc(1, sizeof(*segment));
 	char name[32];
@@ -476,7 +477,7 @@ static int add_segment(struct gpumon_ring *ring)
 }
 
 /* Have a segment with room for a chunk, after what is too old or too much was dropped. */
-static int segment_room(struct gpumon_ring *ring, size_t size)
+static int segment_room(struct gpumon_capture_ring *ring, size_t size)
 {
 	uint64_t bytes = ring->limits.bytes - ring->limits.bytes / DEFINITIONS_PART;
 	uint64_t now = gpumon_monotonic_ns();
@@ -535,7 +536,7 @@ static enum gpumon_loss definition_loss(const struct gpumon_record *record)
 
 static bool keep_definition(struct gpumon_ring_file *file, const struct gpumon_record *record)
 {
-	struct gpumon_ring *ring = file->ring;
+	struct gpumon_capture_ring *ring = file->ring;
 	uint64_t most = ring->limits.bytes / DEFINITIONS_PART;
 	uint64_t before = gpumon_definitions_bytes(&file->definitions);
 	uint64_t room = most > ring->definition_bytes ? most - ring->definition_bytes : 0;
@@ -603,7 +604,7 @@ static int write_chunk(struct gpumon_ring_segment *segment, struct iovec *part)
 /* Write @size bytes of the ring's events. */
 static int write_events(struct gpumon_ring_file *file, uint32_t tid, size_t size)
 {
-	struct gpumon_ring *ring = file->ring;
+	struct gpumon_capture_ring *ring = file->ring;
 	struct gpumon_chunk chunk = { .tid = tid, .sequence = file->number };
 	struct gpumon_ring_part *part;
 	struct iovec vector[2];
@@ -614,7 +615,9 @@ static int write_events(struct gpumon_ring_file *file, uint32_t tid, size_t size
 	ret = segment_room(ring, size ? sizeof(chunk) + chunk.size : 0);
 	if (ret)
 		return ret;
-	/* Also for definitions alone: the process is kept as long as this segment. */
+	/*
+	 * Counted also if there are only definitions: the process is kept as long as this segment.
+	 */
 	part = ring_part(file);
 	ring->youngest->last_ns = gpumon_monotonic_ns();
 	if (!size)
@@ -636,17 +639,17 @@ int gpumon_ring_append(struct gpumon_ring_file *file, uint32_t tid, const void *
 	return write_events(file, tid, sort_records(file, records, size, lost));
 }
 
-int gpumon_ring_directory(const struct gpumon_ring *ring)
+int gpumon_ring_directory(const struct gpumon_capture_ring *ring)
 {
 	return ring->directory;
 }
 
-uint64_t gpumon_ring_since(const struct gpumon_ring *ring)
+uint64_t gpumon_ring_since(const struct gpumon_capture_ring *ring)
 {
 	return ring->dropped_ns;
 }
 
-void gpumon_ring_free(struct gpumon_ring *ring)
+void gpumon_ring_free(struct gpumon_capture_ring *ring)
 {
 	if (!ring)
 		return;
@@ -691,7 +694,7 @@ struct written {
  * @files: by number of the file in the ring, from @base on
  */
 struct writing {
-	struct gpumon_ring *ring;
+	struct gpumon_capture_ring *ring;
 	struct gpumon_capture_writer *writer;
 	const struct gpumon_ring_segment *first;
 	struct gpumon_map files;
@@ -786,7 +789,7 @@ static int segment_failed(ssize_t error)
 }
 
 /* The records of a chunk in @ring->packed, in @ring->events. 0 if they are broken. */
-static size_t unpack_chunk(struct gpumon_ring *ring, const struct gpumon_chunk *chunk)
+static size_t unpack_chunk(struct gpumon_capture_ring *ring, const struct gpumon_chunk *chunk)
 {
 	if (chunk->version == GPUMON_CHUNK_PACKED)
 		return chunk->unpacked <= sizeof(ring->events) &&
@@ -830,7 +833,7 @@ static int read_segment(struct writing *writing, const struct gpumon_ring_segmen
 			int (*each)(struct writing *writing, struct written *written,
 				    struct gpumon_chunk *chunk))
 {
-	struct gpumon_ring *ring = writing->ring;
+	struct gpumon_capture_ring *ring = writing->ring;
 	struct gpumon_chunk chunk;
 	uint64_t at = 0, place;
 	ssize_t ret;
@@ -877,7 +880,7 @@ static uint64_t less(uint64_t all, uint64_t dropped)
 	return all > dropped ? all - dropped : 0;
 }
 
-/* What was counted by the library, less what was dropped, is what should be there. */
+/* The records that should be there are those that the library counted, less the dropped ones. */
 static int write_ends(const struct writing *writing, const struct written *written)
 {
 	struct gpumon_record_dropped dropped = written->dropped;
@@ -911,7 +914,7 @@ static int write_note(struct gpumon_capture_file *file, uint32_t id, uint64_t ti
 	return gpumon_capture_append(file, 0, &note, sizeof(note));
 }
 
-/* In the driver's file: why it was written, and how much was dropped. */
+/* Notes of the driver's file: why it was written, and how much was dropped. */
 static int write_notes(struct writing *writing, const char *why)
 {
 	struct gpumon_capture_file *driver = NULL;
@@ -987,7 +990,7 @@ static int write_all(struct writing *writing, const char *note)
 	return write_notes(writing, note);
 }
 
-int gpumon_ring_write(struct gpumon_ring *ring, const char *path, const char *command,
+int gpumon_ring_write(struct gpumon_capture_ring *ring, const char *path, const char *command,
 		      const char *note, uint64_t since_ns)
 {
 	struct writing writing = { .ring = ring, .first = ring->oldest, .since_ns = since_ns };

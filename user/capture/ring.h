@@ -16,7 +16,7 @@
 #include "abi/format.h"
 #include "capture.h"
 
-struct gpumon_ring;
+struct gpumon_capture_ring;
 struct gpumon_ring_file;
 
 /**
@@ -26,7 +26,7 @@ struct gpumon_ring_file;
  *
  * Files in the folder are removed: they are of a recorder that was killed.
  */
-struct gpumon_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limits *limits);
+struct gpumon_capture_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limits *limits);
 
 /**
  * gpumon_ring_add_file - add a process, or the driver
@@ -36,7 +36,7 @@ struct gpumon_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limi
  *
  * Return: 0, or -EEXIST.
  */
-int gpumon_ring_add_file(struct gpumon_ring *ring, const char *name,
+int gpumon_ring_add_file(struct gpumon_capture_ring *ring, const char *name,
 			 struct gpumon_ring_file **file);
 
 /**
@@ -56,20 +56,20 @@ int gpumon_ring_append(struct gpumon_ring_file *file, uint32_t tid, const void *
 void gpumon_ring_end_file(struct gpumon_ring_file *file);
 
 /* The folder of the segments, for other files that belong to the ring. */
-int gpumon_ring_directory(const struct gpumon_ring *ring);
+int gpumon_ring_directory(const struct gpumon_capture_ring *ring);
 
 /* See gpumon_capture_ring_since(). */
-uint64_t gpumon_ring_since(const struct gpumon_ring *ring);
+uint64_t gpumon_ring_since(const struct gpumon_capture_ring *ring);
 
 /* See gpumon_capture_write_ring(). */
-int gpumon_ring_write(struct gpumon_ring *ring, const char *path, const char *command,
+int gpumon_ring_write(struct gpumon_capture_ring *ring, const char *path, const char *command,
 		      const char *note, uint64_t since_ns);
 
 /* Removes the segments. NULL is ignored. */
-void gpumon_ring_free(struct gpumon_ring *ring);
+void gpumon_ring_free(struct gpumon_capture_ring *ring);
 
 /*
- * What a process had open at a moment: windows and NVTX ranges. A capture that begins there states
+ * Windows and NVTX ranges that a process had open at a moment. A capture that begins there states
  * them again, since the records of their beginnings are dropped.
  */
 

@@ -223,7 +223,7 @@ static bool has_linkage_name(Dwarf_Die *die)
 	       dwarf_hasattr(die, DW_AT_MIPS_linkage_name);
 }
 
-/* Its contents get it into their names; sets @holder. */
+/* Finds the holder of a function, whose name becomes part of the function's name; sets @holder. */
 static int add_holder(struct unit *unit, Dwarf_Die *die, bool is_namespace, uint32_t *holder)
 {
 	struct holder this = { .name = dwarf_diename(die),
@@ -260,7 +260,7 @@ static int enter_function(struct unit *unit, struct level *level, int tag, int d
 	if (held.holder && !has_linkage_name(&level->die) &&
 	    vector_append(&unit->held, &held, sizeof(held)))
 		return -1;
-	/* For functions defined within it, such as lambdas. */
+	/* Kept for functions that are defined within it, such as lambdas. */
 	return dwarf_haschildren(&level->die) > 0 ? add_holder(unit, &level->die, false, holder) :
 						    0;
 }

@@ -65,7 +65,7 @@ size_t gpumon_symbol_path_length(const char *path);
 int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
 			    const struct gpumon_symbol_wanted *wanted, char **name);
 
-/* From now on search debug files of @module with @search. */
+/* Searches debug files of @module with @search from now on. */
 void gpumon_symbol_search_use(struct gpumon_symbol_search *search, Dwfl_Module *module);
 
 void gpumon_symbol_search_free(struct gpumon_symbol_search *search);

@@ -9,7 +9,7 @@
 #define INTERVALS_MAX (256u << 10)
 #define BLOCK_MAX     256u
 
-/* Where an item is. */
+/* Place of an item. */
 struct place {
 	uint32_t block;
 	uint32_t item;
@@ -244,7 +244,7 @@ static bool is_same(void *data, const struct gpumon_symbol_intervals *intervals,
 	return !same->other;
 }
 
-/* It was seen earlier or later than it was known to be there. */
+/* The address was seen earlier or later than the mapping was known to be there. */
 static int see_again(struct gpumon_symbol_intervals *intervals, const struct same *same)
 {
 	struct gpumon_symbol_mapping again = *same->found;

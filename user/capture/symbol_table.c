@@ -260,7 +260,7 @@ const char *gpumon_symbol_strings_demangled(struct gpumon_symbol_strings *string
 		return NULL;
 	kept = gpumon_symbol_strings_add(strings, demangled, strlen(demangled));
 	free(demangled);
-	/* Without memory it is demangled again the next time. */
+	/* Without memory the name is demangled again the next time. */
 	if (kept)
 		gpumon_map_set(&strings->demangled, (uintptr_t)name, (uintptr_t)kept);
 	return kept;

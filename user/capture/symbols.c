@@ -89,7 +89,7 @@ static void forget_results(struct gpumon_symbols *symbols)
 	symbols->n_results = 0;
 }
 
-/* Without memory it is looked up again the next time. */
+/* Without memory the address is looked up again the next time. */
 static void remember_place(struct gpumon_symbols *symbols, const struct gpumon_key *key,
 			   const struct gpumon_symbol *found, unsigned int count)
 {

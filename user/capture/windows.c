@@ -18,7 +18,7 @@ void gpumon_windows_add(struct gpumon_windows *windows, const struct gpumon_reco
 			    windows->beginnings > 1;
 }
 
-/* At one time, an end comes before a beginning. */
+/* Sorts by time; at one time an end comes before a beginning. */
 static int by_time(const void *a, const void *b)
 {
 	const struct gpumon_window *x = a, *y = b;
@@ -39,7 +39,7 @@ void gpumon_windows_end(struct gpumon_windows *windows)
 		struct gpumon_window change = windows->at[i];
 		bool begins = change.end_ns;
 
-		/* What a damaged capture lacks: the earlier change counts. */
+		/* A damaged capture may lack a change; then the earlier one counts. */
 		if (begins == on)
 			continue;
 		if (begins)
@@ -98,7 +98,9 @@ static int by_change(const void *a, const void *b)
 {
 	const struct gpumon_window *x = a, *y = b;
 
-	/* At one time, a beginning comes first: windows that touch are one. */
+	/*
+	 * Sorts by time; at one time a beginning comes first, so that windows that touch are one.
+	 */
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;

@@ -11,7 +11,7 @@
 
 #include "abi/format.h"
 
-/* Until gpumon_windows_end(): a change, with @end_ns 0 for an end. */
+/* Before gpumon_windows_end() an entry is a change, with @end_ns 0 for an end. */
 struct gpumon_window {
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -33,12 +33,12 @@ struct gpumon_windows {
 
 /* Add a record. */
 void gpumon_windows_add(struct gpumon_windows *windows, const struct gpumon_record_window *record);
-/* All records were added. */
+/* Called when all records were added. */
 void gpumon_windows_end(struct gpumon_windows *windows);
 /*
- * Of several processes that use one GPU: when all of them were recorded, or with @any at least one.
- * Before its first window and after its last one a process counts as recorded: it does nothing then.
- * @of are ended.
+ * Windows in which all of several processes that use one GPU were recorded, or with @any at least
+ * one. Before its first window and after its last one a process counts as recorded: it does nothing
+ * then. @of are ended.
  */
 void gpumon_windows_join(struct gpumon_windows *to, const struct gpumon_windows *const *of,
 			 uint32_t count, bool any);

@@ -68,7 +68,7 @@ static bool in_memory(const struct gpumon_capture_file *file, const struct gpumo
 	       (gpumon_definition_is(record->type) || record->type == GPUMON_RECORD_TOTALS);
 }
 
-/* What a lost record of a loss stands for is still counted. Returns the number of other records. */
+/* Adds the losses that lost records of losses stood for. Returns the number of other records. */
 static uint64_t count_lost(struct gpumon_capture_file *file, const void *records, size_t size,
 			   enum gpumon_loss cause)
 {
@@ -147,7 +147,7 @@ static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int
 	return 0;
 }
 
-/* What the file lacks by now. Returns the size of the records. */
+/* Writes records of the file's losses so far. Returns their size. */
 static size_t make_losses(const struct gpumon_capture_file *file, struct gpumon_record_loss *losses)
 {
 	struct gpumon_record_loss *next = losses;
@@ -211,7 +211,7 @@ int gpumon_capture_append_chunk(struct gpumon_capture_file *file, struct gpumon_
 	return ret;
 }
 
-/* The same as write_chunks() for a ring, which counts bytes that it drops later, too. */
+/* write_chunks() for a ring, which counts bytes that it drops later, too. */
 static int keep_records(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			size_t size)
 {
@@ -307,7 +307,7 @@ int gpumon_capture_make_map_at(const struct gpumon_capture_file *file, int direc
 
 int gpumon_capture_make_map(struct gpumon_capture_file *file)
 {
-	struct gpumon_ring *ring = file->writer->ring;
+	struct gpumon_capture_ring *ring = file->writer->ring;
 
 	return gpumon_capture_make_map_at(file, ring ? gpumon_ring_directory(ring) :
 						       file->writer->directory);

@@ -30,8 +30,8 @@ struct gpumon_capture_writer {
 	uint64_t bytes; /* of whole chunks in all files */
 	uint64_t limit; /* for @bytes, 0: none */
 	bool full;
-	uint64_t beyond;	  /* records that were dropped since it is */
-	struct gpumon_ring *ring; /* NULL: all is written */
+	uint64_t beyond;		  /* records that were dropped since it is */
+	struct gpumon_capture_ring *ring; /* NULL: all is written */
 	uint8_t packed[GPUMON_PACK_GROWTH * GPUMON_CHUNK_SIZE_MAX];
 };
 

@@ -7,7 +7,7 @@
 
 #include "commands.h"
 #include "lib/privileges.h"
-#include "probe_choice.h"
+#include "gpuprog_arguments.h"
 #include "lib/launch.h"
 #include "record/status_line.h"
 #include "record/options.h"
@@ -21,30 +21,35 @@
  * @show: captures to show
  * @summary: options of the output
  * @no_live: print nothing before the end
+ * @no_verdict: the output has no verdict
  */
 struct correlate_run {
 	struct gpumon_context *context;
 	struct gpumon_session_options session;
-	struct gpumon_gpuprog_choice probe;
+	struct gpumon_gpuprog_arguments probe;
 	struct gpumon_show show;
 	struct gpumon_summary_options summary;
 	bool no_live;
+	bool no_verdict;
 };
 
 static int write_summary(FILE *out, const struct gpumon_view *view, void *data)
 {
 	const struct correlate_run *run = data;
+	struct gpumon_view shown = *view;
 	struct gpumon_term term;
 
+	shown.no_verdict = run->no_verdict;
 	if (run->context->json)
-		return gpumon_output_json(out, view);
+		return gpumon_output_json(out, &shown);
 	gpumon_term_get(&term, out);
-	return gpumon_output_summary(out, &term, view, &run->summary);
+	return gpumon_output_summary(out, &term, &shown, &run->summary);
 }
 
 static int show_summary(struct correlate_run *run)
 {
-	return gpumon_show_profile(run->context, &run->show, 0, true, write_summary, run);
+	return gpumon_show_profile(run->context, &run->show, 0, GPUMON_OUTPUT_TEXT, write_summary,
+				   run);
 }
 
 static int record_and_show(struct correlate_run *run)
@@ -116,7 +121,7 @@ static bool is_about_recording(const struct correlate_run *run)
 	gpumon_record_options_default(&none);
 	none.recorder.root = run->session.recorder.root;
 	return memcmp(&run->session, &none, sizeof(none)) != 0 ||
-	       gpumon_gpuprog_choice_given(&run->probe);
+	       gpumon_gpuprog_arguments_given(&run->probe);
 }
 
 static int check_summary(struct correlate_run *run)
@@ -151,6 +156,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 				    GPUMON_SUMMARY_ROWS_MAX),
 		GPUMON_OPTION("summary", 0, GPUMON_OPTION_TEXT, &run.show.output),
 		GPUMON_OPTION("no-live", 0, GPUMON_OPTION_FLAG, &run.no_live),
+		GPUMON_OPTION("no-verdict", 0, GPUMON_OPTION_FLAG, &run.no_verdict),
 		{ 0 },
 	};
 	struct gpumon_error err;
@@ -174,7 +180,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 		return gpumon_usage(context, "--symbol-root is for captures of another machine");
 	if (argc)
 		run.session.argv = argv;
-	if (!run.session.argv && !run.session.pid_count)
+	if (!run.session.argv && !run.session.pid_count && !run.session.group_count)
 		return gpumon_usage(context, "no program, no --pid and no capture");
 	if (run.session.argv && !context->explicit && is_nothing(run.session.argv[0])) {
 		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOENT, GPUMON_ERROR_IO,
@@ -203,15 +209,16 @@ const struct gpumon_command gpumon_command_correlate = {
 	.usage =
 		"[-o DIR] [OPTION]... [--] PROGRAM [ARGUMENT]... | -p PID... [OPTION]... | DIR... [OPTION]...",
 	.help = "Runs the program as \"record\" does and prints a summary to standard error when it has\n"
-		"ended (a terminal has a line of status meanwhile): kernels, call paths, devices and streams,\n"
-		"latencies, idle times, NVTX ranges, losses. Of captures, the summary goes to standard\n"
-		"output; several captures of one job (ranks, hosts) become one.\n"
+		"ended (a terminal has a line of status meanwhile): where wall time went, kernels, call paths,\n"
+		"devices and streams, latencies, idle times, NVTX ranges, losses. Of captures, the summary\n"
+		"goes to standard output; several captures of one job (ranks, hosts) become one.\n"
 		"\n"
 		"Options:\n"
 		"      --json             one JSON document\n"
-		"      --rows N           rows of each table at most, 10 if not given\n"
-		"      --summary FILE     where the summary goes, - for standard output\n"
+		"      --rows N           rows of each table at most; if not given 10, or 5 about time\n"
+		"      --summary FILE     where the summary goes, - for standard output; FILE.gz is compressed\n"
 		"      --force            replace FILE\n"
+		"      --no-verdict       tables without the sentences on what limits the program\n"
 		"      --no-live          no line of status on the terminal\n" GPUMON_RECORD_HELP
 			GPUMON_GPUPROG_WITHIN_HELP GPUMON_SHOW_TREE_HELP "\n"
 		"Examples:\n"

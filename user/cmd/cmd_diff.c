@@ -24,7 +24,7 @@ static int write_flamegraph(struct diff_run *run, const struct gpumon_diff *diff
 	struct gpumon_output_file file;
 	int ret;
 
-	if (gpumon_output_file_open(&file, run->show.picture, run->show.force, false,
+	if (gpumon_output_file_open(&file, run->show.picture, run->show.force, GPUMON_OUTPUT_BINARY,
 				    run->context->out, err))
 		return -1;
 	errno = 0;
@@ -43,7 +43,7 @@ static int write_tables(struct diff_run *run, const struct gpumon_diff *diff,
 	struct gpumon_term term;
 	int ret;
 
-	if (gpumon_output_file_open(&file, run->show.output, run->show.force, true,
+	if (gpumon_output_file_open(&file, run->show.output, run->show.force, GPUMON_OUTPUT_TEXT,
 				    run->context->out, err))
 		return -1;
 	gpumon_term_get(&term, file.stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user flamegraph: GPU time by call path as a flame graph. */
+/* gpumon-user flamegraph: GPU, wall or idle time by call path as a flame graph. */
 #include "commands.h"
 #include "lib/privileges.h"
 #include "show.h"
@@ -33,6 +33,7 @@ static int command_flamegraph(struct gpumon_context *context, int argc, char **a
 	const struct gpumon_option options[] = {
 		GPUMON_SHOW_OUTPUT_OPTIONS(&show),
 		GPUMON_SHOW_TREE_OPTIONS(&show),
+		GPUMON_SHOW_TIME_OPTIONS(&show),
 		GPUMON_OPTION("folded", 0, GPUMON_OPTION_FLAG, &flamegraph.folded),
 		GPUMON_OPTION("no-merge", 0, GPUMON_OPTION_FLAG, &flamegraph.no_merge),
 		GPUMON_OPTION("count", 0, GPUMON_OPTION_FLAG, &flamegraph.count),
@@ -49,6 +50,11 @@ static int command_flamegraph(struct gpumon_context *context, int argc, char **a
 		return gpumon_usage(
 			context,
 			"--icicle is about the picture, and --folded draws none: leave one out");
+	if (flamegraph.count && (show.wall || show.idle))
+		return gpumon_usage(
+			context,
+			"widths are numbers with --count and a time with --%s: leave one out",
+			show.wall ? "wall" : "idle");
 	if (flamegraph.no_merge) {
 		/* Keep threads, devices, streams and graphs apart. */
 		show.profile.processes = true;
@@ -58,10 +64,11 @@ static int command_flamegraph(struct gpumon_context *context, int argc, char **a
 		show.profile.graphs = true;
 	}
 	flamegraph.functions = show.profile.functions;
-	flamegraph.weight = flamegraph.count	  ? GPUMON_WEIGHT_COUNT :
-			    show.profile.cpu_only ? GPUMON_WEIGHT_CPU_NS :
-						    GPUMON_WEIGHT_GPU_NS;
-	return gpumon_show_profile(context, &show, 0, flamegraph.folded, write_graph, &flamegraph);
+	flamegraph.weight = flamegraph.count ? GPUMON_WEIGHT_COUNT :
+					       gpumon_show_weight(&show, GPUMON_WEIGHT_GPU_NS);
+	return gpumon_show_profile(context, &show, 0,
+				   flamegraph.folded ? GPUMON_OUTPUT_TEXT : GPUMON_OUTPUT_BINARY,
+				   write_graph, &flamegraph);
 }
 
 const struct gpumon_command gpumon_command_flamegraph = {
@@ -73,6 +80,9 @@ const struct gpumon_command gpumon_command_flamegraph = {
 		"\n"
 		"Options:\n" GPUMON_SHOW_OUTPUT_HELP
 		"      --folded           lines \"path;path;kernel nanoseconds\" for other programs\n"
+		"      --wall             widths are wall time: of threads, in calls and between them\n"
+		"      --idle             widths are time in which a GPU was idle, by what the thread\n"
+		"                         that launched next did meanwhile\n"
 		"      --count            widths are numbers of operations, and of launches without one\n"
 		"      --icicle           callers on top\n" GPUMON_SHOW_TREE_HELP
 		"      --no-merge         all of these levels: nothing is added up\n"

@@ -10,7 +10,7 @@
 #include "gpuprog/server/own_kernels.h"
 #include "gpuprog/server/inspect.h"
 #include "gpuprog/server/load.h"
-#include "probe_choice.h"
+#include "gpuprog_arguments.h"
 
 struct probe_options {
 	bool check;
@@ -20,7 +20,7 @@ struct probe_options {
 	const char *output;
 	bool force;
 	uint32_t sm;
-	struct gpumon_gpuprog_choice choice;
+	struct gpumon_gpuprog_arguments arguments;
 };
 
 /* "X[,Y[,Z]]" */
@@ -137,7 +137,7 @@ static int check_file(struct gpumon_context *context, const char *path,
 	struct gpumon_error err;
 	int ret;
 
-	if (gpumon_gpuprog_check(path, &options->choice.rules, &check, &err))
+	if (gpumon_gpuprog_check(path, &options->arguments.rules, &check, &err))
 		ret = gpumon_report(context, &err);
 	else if (options->ptx)
 		ret = show_ptx(context, &check, options->sm ? options->sm : 90);
@@ -177,17 +177,18 @@ static int write_into(struct gpumon_context *context, const struct gpumon_gpupro
 {
 	struct gpumon_gpuprog_into into = {
 		.image = options->into,
-		.kernels = options->choice.run.kernels.texts,
-		.kernels_n = options->choice.run.kernels.n,
+		.kernels = options->arguments.run.kernels.texts,
+		.kernels_n = options->arguments.run.kernels.n,
 		.sm = options->sm,
-		.fuel = options->choice.run.fuel ? options->choice.run.fuel : GPUMON_GPUPROG_FUEL,
+		.fuel = options->arguments.run.fuel ? options->arguments.run.fuel :
+						      GPUMON_GPUPROG_FUEL,
 	};
 	struct gpumon_output_file file;
 	struct gpumon_error err;
 	int ret;
 
-	if (gpumon_output_file_open(&file, options->output, options->force, true, context->out,
-				    &err))
+	if (gpumon_output_file_open(&file, options->output, options->force, GPUMON_OUTPUT_TEXT,
+				    context->out, &err))
 		return gpumon_report(context, &err);
 	ret = gpumon_gpuprog_into(check, &into, file.stream, &err);
 	if (gpumon_output_file_close(&file, !ret && into.outcome == GPUMON_GPUPROG_EXCHANGED, &err))
@@ -205,7 +206,7 @@ static int put_into(struct gpumon_context *context, const char *name,
 	struct gpumon_error err;
 	int ret;
 
-	if (gpumon_gpuprog_check(name, &options->choice.rules, &check, &err)) {
+	if (gpumon_gpuprog_check(name, &options->arguments.rules, &check, &err)) {
 		ret = gpumon_report(context, &err);
 	} else {
 		gpumon_gpuprog_report_refusals(context, &check);
@@ -216,16 +217,16 @@ static int put_into(struct gpumon_context *context, const char *name,
 }
 
 /* @argv: a program, or only NULL. */
-static int run_program(struct gpumon_context *context, struct gpumon_gpuprog_choice *choice,
+static int run_program(struct gpumon_context *context, struct gpumon_gpuprog_arguments *arguments,
 		       char *const *argv)
 {
-	int ret = gpumon_gpuprog_choice_open(context, choice);
+	int ret = gpumon_gpuprog_arguments_open(context, arguments);
 
 	if (!ret && *argv)
-		ret = gpumon_gpuprog_session_run(context, &choice->check, &choice->run, argv);
+		ret = gpumon_gpuprog_session_run(context, &arguments->check, &arguments->run, argv);
 	else if (!ret)
-		ret = gpumon_gpuprog_run_own_kernels(context, &choice->check, &choice->run);
-	gpumon_gpuprog_check_clear(&choice->check);
+		ret = gpumon_gpuprog_run_own_kernels(context, &arguments->check, &arguments->run);
+	gpumon_gpuprog_check_clear(&arguments->check);
 	return ret;
 }
 
@@ -262,9 +263,9 @@ static bool is_list_only(const struct probe_options *given)
 /* Nothing is run: options of a run would do nothing. */
 static int check_unrun(struct gpumon_context *context, const struct probe_options *given)
 {
-	const struct gpumon_gpuprog_options *run = &given->choice.run;
+	const struct gpumon_gpuprog_options *run = &given->arguments.run;
 
-	if (run->grid[0] || run->block[0] || run->times || run->gpu || given->choice.sets.n ||
+	if (run->grid[0] || run->block[0] || run->times || run->gpu || given->arguments.sets.n ||
 	    run->cpu.attach.n || run->no_cpu)
 		return gpumon_usage(
 			context,
@@ -286,15 +287,15 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &given.output),
 		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &given.force),
 		GPUMON_OPTION_RANGE("sm", 0, GPUMON_OPTION_U32, &given.sm, 35, 999),
-		GPUMON_GPUPROG_OPTIONS(&given.choice),
-		GPUMON_OPTION_RANGE("gpu", 0, GPUMON_OPTION_U32, &given.choice.run.gpu, 0, 1023),
-		GPUMON_OPTION_CALL("grid", 0, given.choice.run.grid, take_grid),
-		GPUMON_OPTION_CALL("block", 0, given.choice.run.block, take_block),
-		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.choice.run.times, 1,
+		GPUMON_GPUPROG_OPTIONS(&given.arguments),
+		GPUMON_OPTION_RANGE("gpu", 0, GPUMON_OPTION_U32, &given.arguments.run.gpu, 0, 1023),
+		GPUMON_OPTION_CALL("grid", 0, given.arguments.run.grid, take_grid),
+		GPUMON_OPTION_CALL("block", 0, given.arguments.run.block, take_block),
+		GPUMON_OPTION_RANGE("times", 0, GPUMON_OPTION_U32, &given.arguments.run.times, 1,
 				    100000),
-		GPUMON_OPTION_CALL("sample", 0, &given.choice.run.sample, take_sample),
-		GPUMON_OPTION("ptxas", 0, GPUMON_OPTION_TEXT, &given.choice.run.ptxas),
-		GPUMON_OPTION("sanitizer", 0, GPUMON_OPTION_TEXT, &given.choice.run.sanitizer),
+		GPUMON_OPTION_CALL("sample", 0, &given.arguments.run.sample, take_sample),
+		GPUMON_OPTION("ptxas", 0, GPUMON_OPTION_TEXT, &given.arguments.run.ptxas),
+		GPUMON_OPTION("sanitizer", 0, GPUMON_OPTION_TEXT, &given.arguments.run.sanitizer),
 		GPUMON_OPTION_JSON(context),
 		{ 0 },
 	};
@@ -319,12 +320,12 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context, "--sm goes with --ptx or --into");
 	if ((given.check || given.ptx || given.into) && check_unrun(context, &given))
 		return GPUMON_EXIT_USAGE;
-	if (given.choice.run.sass && (given.check || given.ptx || given.into))
+	if (given.arguments.run.sass && (given.check || given.ptx || given.into))
 		return gpumon_usage(context, "--sass is for a program that is run");
-	if (!given.choice.run.sass && given.choice.run.sample)
+	if (!given.arguments.run.sass && given.arguments.run.sample)
 		return gpumon_usage(context, "--sample needs --sass");
-	if (!given.choice.run.sass && !given.choice.run.kernels.n &&
-	    (given.choice.run.ptxas || given.choice.run.sanitizer))
+	if (!given.arguments.run.sass && !given.arguments.run.kernels.n &&
+	    (given.arguments.run.ptxas || given.arguments.run.sanitizer))
 		return gpumon_usage(context, "--ptxas and --sanitizer need --kernel or --sass");
 	if (!given.into != !given.output || (given.into && argc != 1))
 		return gpumon_usage(context,
@@ -342,11 +343,11 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 	if (!given.check && !given.ptx && !argc)
 		return gpumon_usage(context,
 				    "name a tool or an object file, and after -- a program to run");
-	if (!given.check && !given.ptx && check_way(context, &given.choice.run, argc > 1))
+	if (!given.check && !given.ptx && check_way(context, &given.arguments.run, argc > 1))
 		return GPUMON_EXIT_USAGE;
-	given.choice.name = argv[0];
+	given.arguments.name = argv[0];
 	if (!given.check && !given.ptx)
-		return run_program(context, &given.choice, argv + 1);
+		return run_program(context, &given.arguments, argv + 1);
 	if (argc != 1)
 		return gpumon_usage(context, "name one tool or object file");
 	return check_file(context, argv[0], &given);

@@ -2,12 +2,12 @@
 /* gpumon-user record: record a program's GPU use into a capture. */
 #include "commands.h"
 #include "lib/privileges.h"
-#include "probe_choice.h"
+#include "gpuprog_arguments.h"
 #include "record/continuous.h"
 #include "record/options.h"
 
 static int record_run(struct gpumon_context *context, struct gpumon_session_options *options,
-		      struct gpumon_gpuprog_choice *probe)
+		      struct gpumon_gpuprog_arguments *probe)
 {
 	struct gpumon_session_result result;
 	struct gpumon_error err;
@@ -38,12 +38,12 @@ static int record_ask(struct gpumon_context *context, const char *directory, boo
 
 static int command_record(struct gpumon_context *context, int argc, char **argv)
 {
-	struct gpumon_continuous_choice choice = { 0 };
-	struct gpumon_gpuprog_choice probe = { 0 };
+	struct gpumon_continuous_choice arguments = { 0 };
+	struct gpumon_gpuprog_arguments probe = { 0 };
 	struct gpumon_session_options session;
 	const struct gpumon_option options[] = {
 		GPUMON_RECORD_OPTIONS(&session),
-		GPUMON_CONTINUOUS_OPTIONS(&choice),
+		GPUMON_CONTINUOUS_OPTIONS(&arguments),
 		GPUMON_GPUPROG_WITHIN_OPTIONS(&probe),
 		GPUMON_OPTION("quiet", 'q', GPUMON_OPTION_FLAG, &session.quiet),
 		{ 0 },
@@ -55,14 +55,15 @@ static int command_record(struct gpumon_context *context, int argc, char **argv)
 	status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_PROGRAM);
 	if (status != GPUMON_OPTIONS_GO_ON)
 		return status;
-	if (choice.ask)
-		return record_ask(context, choice.ask,
-				  argc || session.pid_count || choice.continuous.on);
+	if (arguments.ask)
+		return record_ask(context, arguments.ask,
+				  argc || session.pid_count || session.group_count ||
+					  arguments.continuous.on);
 	if (argc)
 		session.argv = argv;
-	if (!session.argv && !session.pid_count)
+	if (!session.argv && !session.pid_count && !session.group_count)
 		return gpumon_usage(context, "no program to run, and no --pid");
-	status = gpumon_continuous_options_check(context, &choice, &session);
+	status = gpumon_continuous_options_check(context, &arguments, &session);
 	if (!status)
 		status = gpumon_record_options_check(context, &session);
 	if (!status)
@@ -79,10 +80,10 @@ const struct gpumon_command gpumon_command_record = {
 		"records every kernel, copy and memset of it and its children with the call path that\n"
 		"launched it. Nothing is printed until it has ended.\n"
 		"\n"
-		"With -p, a running process is recorded until it ends, the time is over, or Ctrl-C. What the\n"
-		"GPU did is recorded only if libgpumon-inject.so was loaded when the process began\n"
-		"(CUDA_INJECTION64_PATH, OPENCL_LAYERS or LD_PRELOAD); without it, uprobes record the calls,\n"
-		"which needs root.\n"
+		"With -p, a running process is recorded until it ends, the time is over, or Ctrl-C. Of one that\n"
+		"uses CUDA everything is recorded, prepared or not: libgpumon-inject.so is brought in by ptrace.\n"
+		"With another API it has to be there from the start (OPENCL_LAYERS or LD_PRELOAD); without it,\n"
+		"uprobes record the calls, which needs root.\n"
 		"\n"
 		"Options:\n" GPUMON_RECORD_HELP GPUMON_CONTINUOUS_HELP
 		"  -q, --quiet            print nothing at the end either\n" GPUMON_GPUPROG_WITHIN_HELP

@@ -10,7 +10,7 @@
 #include "lib/options.h"
 #include "lib/privileges.h"
 
-/* As in Documentation/netlink/specs/gpumon.yaml. */
+/* Limits as in Documentation/netlink/specs/gpumon.yaml. */
 #define EVENT_RING_KIB_MIN 8
 #define EVENT_RING_KIB_MAX 65536
 

@@ -412,7 +412,8 @@ static int open_output(struct gpumon_context *context, struct settings *settings
 	FILE *standard = settings->program && !settings->output ? context->err : context->out;
 
 	/* Users watch this file as it grows, so it gets its name at the start. */
-	if (gpumon_output_file_open(&settings->file, settings->output, true, true, standard, err))
+	if (gpumon_output_file_open(&settings->file, settings->output, true, GPUMON_OUTPUT_TEXT,
+				    standard, err))
 		return -1;
 	settings->out = settings->file.stream;
 	if (!gpumon_output_file_show(&settings->file, err))

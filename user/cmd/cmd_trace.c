@@ -63,7 +63,7 @@ static int read_names(struct trace_names *names, struct gpumon_error *err)
 				  &names->model, err);
 }
 
-/* For struct gpumon_trace_options, with the names as @data. */
+/* Callback of struct gpumon_trace_options; @data: the names. */
 static const struct gpumon_ring *find_ring(void *data, unsigned int id)
 {
 	struct trace_names *names = data;
@@ -419,7 +419,7 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	if (gpumon_client_event_ring_set(run->source.client, 1, 0, err))
 		return -1;
 	run->switched_on = true;
-	/* Its counts restart from 0. */
+	/* The counts of the new ring begin at 0. */
 	memset(&run->before, 0, sizeof(run->before));
 	return 0;
 }

@@ -82,7 +82,7 @@ int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 	if (!context->command)
 		return gpumon_usage(context, "unknown command \"%s\"", argv[1]);
 
-	/* From here on the command's own options say it. */
+	/* From here on the command's own options say whether --json is given. */
 	context->json = false;
 	gpumon_privileges_keep(context->command->privileges);
 	return context->command->run(context, argc - 1, argv + 1);

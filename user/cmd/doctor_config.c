@@ -143,7 +143,7 @@ const char *gpumon_doctor_no_modules(const struct gpumon_doctor *doctor)
 {
 	char text[16];
 
-	/* Both are there with CONFIG_MODULES only. */
+	/* Both files are there only with CONFIG_MODULES. */
 	if (!gpumon_doctor_exists(doctor, "/proc/modules") &&
 	    !gpumon_doctor_exists(doctor, "/sys/module/module") &&
 	    gpumon_doctor_option(doctor, "MODULES") <= 0)

@@ -15,6 +15,7 @@
 /* The first driver with CUDA 12, which the oldest supported CUPTI belongs to. */
 #define DRIVER_MIN	   525
 #define CAP_SYS_PTRACE_BIT 19
+#define CAP_SYS_ADMIN_BIT  21
 
 /*
  * Find the first file that matches a pattern below the root. Returns it without the root; false if
@@ -152,6 +153,24 @@ static bool check_driver(struct gpumon_doctor *doctor)
 	return true;
 }
 
+/* What CUPTI needs for metrics: a library beside it. */
+static void check_metrics(struct gpumon_doctor *doctor, const char *cupti)
+{
+	const char *slash = strrchr(cupti, '/');
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%.*slibnvperf_host.so", slash ? (int)(slash + 1 - cupti) : 0,
+		 cupti);
+	if (gpumon_doctor_exists(doctor, path))
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "gpu-metrics", NULL, "%s", path);
+	else
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "gpu-metrics",
+			"install all of CUPTI's package, of CUDA 12.6 or newer; all else does without",
+			"there is no libnvperf_host.so beside %s: with this CUPTI \"record --gpu-metrics\" has no metrics",
+			cupti);
+}
+
 static void check_cupti(struct gpumon_doctor *doctor)
 {
 	static const char *const places[] = {
@@ -162,13 +181,13 @@ static void check_cupti(struct gpumon_doctor *doctor)
 		"/usr/lib64/libcupti.so.1[23]*",
 	};
 	const char *named = getenv("GPUMON_CUPTI");
-	char found[PATH_MAX];
+	char found[PATH_MAX] = "";
 
 	if (named && *named && !gpumon_doctor_exists(doctor, named))
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "cupti",
 				  "name one that is there, or unset GPUMON_CUPTI",
 				  "GPUMON_CUPTI names %s, which is not there", named);
-	else if (named && *named)
+	else if (named && *named && snprintf(found, sizeof(found), "%s", named) > 0)
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cupti", NULL, "%s (GPUMON_CUPTI)",
 				  named);
 	else if (find_file(doctor, places, sizeof(places) / sizeof(*places), found, sizeof(found)))
@@ -178,6 +197,8 @@ static void check_cupti(struct gpumon_doctor *doctor)
 			doctor, GPUMON_DOCTOR_WARN, "cupti",
 			"install CUPTI of the driver's CUDA version (cuda-cupti-12-x), or name one with GPUMON_CUPTI",
 			"in none of the usual folders: of programs that do not bring their own (PyTorch does), nothing of the GPU is recorded");
+	if (*found)
+		check_metrics(doctor, found);
 }
 
 /* False: programs with it cannot be recorded. Likewise below. */
@@ -277,6 +298,32 @@ static bool has_capability(const struct gpumon_doctor *doctor, unsigned int bit)
 	return line && sscanf(line, "CapEff: %llx", &effective) == 1 && effective >> bit & 1;
 }
 
+/* Whether samples of the GPU's counters can be had: the driver says who may. */
+static void check_counters(struct gpumon_doctor *doctor)
+{
+	static const char parameter[] = "RmProfilingAdminOnly: ";
+	const char *line;
+	char text[8192];
+
+	if (gpumon_doctor_read(doctor, "/proc/driver/nvidia/params", text, sizeof(text)))
+		return;
+	line = strstr(text, parameter);
+	if (!line)
+		return;
+	if (!atoi(line + strlen(parameter)))
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "counters", NULL,
+				  "all users may sample what kernels do (--stalls, --gpu-metrics)");
+	else if (has_capability(doctor, CAP_SYS_ADMIN_BIT))
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "counters", NULL,
+			"only root may sample what kernels do (--stalls, --gpu-metrics): the program has to be root's, with sudo also --run-as root");
+	else
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "counters",
+			"be root (--run-as root), or load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0; all else does without",
+			"only root may sample what kernels do: \"record --stalls\" and \"--gpu-metrics\" have none of it");
+}
+
 static void check_ptrace(struct gpumon_doctor *doctor)
 {
 	char text[16];
@@ -288,17 +335,19 @@ static void check_ptrace(struct gpumon_doctor *doctor)
 	if (scope > 2)
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_WARN, "ptrace", "\"record -- COMMAND\" does without",
-			"scope %d: no process may read another one's memory until the next boot, \"record -p\" has no uprobes",
+			"scope %d: no process may read another one's memory until the next boot: \"record -p\" can neither bring the library into one nor has it uprobes",
 			scope);
 	else if (scope && !has_capability(doctor, CAP_SYS_PTRACE_BIT))
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_WARN, "ptrace",
 			"be root, or have CAP_SYS_PTRACE; \"record -- COMMAND\" does without",
-			"scope %d: the memory of processes that you did not start may not be read, \"record -p\" has no uprobes for them",
+			"scope %d: the memory of processes that you did not start may not be read: \"record -p\" can neither bring the library into them nor has it uprobes for them",
 			scope);
 	else
-		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "ptrace", NULL,
-				  "scope %d: live processes may be looked into", scope);
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "ptrace", NULL,
+			"scope %d: live processes may be looked into, and \"record -p\" may bring the library in",
+			scope);
 }
 
 /* @recorded: those of @of_machine that "record" sees. */
@@ -327,9 +376,10 @@ void gpumon_doctor_cuda(struct gpumon_doctor *doctor)
 	unsigned int of_machine = gpumon_api_of_machine(doctor->root);
 	unsigned int recorded = check_library(doctor, of_machine);
 
-	if (check_driver(doctor))
+	if (check_driver(doctor)) {
 		check_cupti(doctor);
-	else
+		check_counters(doctor);
+	} else
 		recorded &= ~GPUMON_APIS_CUDA;
 	if (!check_opencl(doctor))
 		recorded &= ~GPUMON_APIS_OPENCL;

@@ -20,7 +20,7 @@ static void soften_module_failures(struct gpumon_doctor *doctor)
 	}
 }
 
-/* What prevents the module from being loaded, or "". */
+/* Reason that prevents the module from being loaded; "" if there is none. */
 static const char *in_the_way(const struct gpumon_doctor *doctor)
 {
 	char text[128];

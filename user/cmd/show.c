@@ -38,10 +38,30 @@ int gpumon_show_check_rows(struct gpumon_context *context, uint32_t rows)
 	return gpumon_usage(context, "--json has all rows: leave out --rows");
 }
 
+int gpumon_show_take_from(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_asked_range *asked = value;
+
+	asked->has_from = true;
+	return gpumon_argument_moment(context, "--from", text, &asked->from_ns);
+}
+
+int gpumon_show_take_to(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_asked_range *asked = value;
+
+	asked->has_to = true;
+	return gpumon_argument_moment(context, "--to", text, &asked->to_ns);
+}
+
 int gpumon_show_check(struct gpumon_context *context, const struct gpumon_show *show)
 {
 	const struct gpumon_profile_options *tree = &show->profile;
 
+	if (tree->asked.name && (tree->asked.has_from || tree->asked.has_to))
+		return gpumon_usage(context,
+				    "--range is a part of the time, as --%s is: leave one out",
+				    tree->asked.has_from ? "from" : "to");
 	if (tree->cpu_only && tree->gpu_only)
 		return gpumon_usage(context, "--cpu-only and --gpu-only leave nothing together");
 	if (tree->cpu_only && (tree->devices || tree->streams || tree->graphs))
@@ -53,10 +73,25 @@ int gpumon_show_check(struct gpumon_context *context, const struct gpumon_show *
 		return gpumon_usage(
 			context,
 			"--gpu-only leaves out call paths: leave out --threads, --functions, --no-inline and --interpreter");
+	if (show->wall && show->idle)
+		return gpumon_usage(context,
+				    "--wall and --idle are different times: leave one out");
+	if ((show->wall || show->idle) && (tree->cpu_only || tree->gpu_only))
+		return gpumon_usage(
+			context, "--%s is about threads outside of launches, too: leave out --%s",
+			show->wall ? "wall" : "idle", tree->cpu_only ? "cpu-only" : "gpu-only");
 	if (show->force && !is_file(show->output) && !is_file(show->picture))
 		return gpumon_usage(context,
 				    "--force replaces a file: name the file, or leave --force out");
 	return 0;
+}
+
+enum gpumon_weight gpumon_show_weight(const struct gpumon_show *show, enum gpumon_weight usual)
+{
+	return show->wall	      ? GPUMON_WEIGHT_WALL_NS :
+	       show->idle	      ? GPUMON_WEIGHT_IDLE_NS :
+	       show->profile.cpu_only ? GPUMON_WEIGHT_CPU_NS :
+					usual;
 }
 
 int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *show, int argc,
@@ -99,13 +134,13 @@ int gpumon_show_check_file(const char *path, bool force, struct gpumon_error *er
 
 	if (!is_file(path))
 		return 0;
-	if (gpumon_output_file_open(&file, path, force, true, NULL, err))
+	if (gpumon_output_file_open(&file, path, force, GPUMON_OUTPUT_TEXT, NULL, err))
 		return -1;
 	return gpumon_output_file_close(&file, false, err);
 }
 
 int gpumon_show_profile(struct gpumon_context *context, const struct gpumon_show *show,
-			unsigned int bins, bool text,
+			unsigned int bins, enum gpumon_output_content content,
 			int (*write)(FILE *out, const struct gpumon_view *view, void *data),
 			void *data)
 {
@@ -116,7 +151,7 @@ int gpumon_show_profile(struct gpumon_context *context, const struct gpumon_show
 	int ret = -1;
 
 	/* Open the output first, so that an error shows before minutes of reading captures. */
-	if (gpumon_output_file_open(&file, show->output, show->force, text, context->out, &err))
+	if (gpumon_output_file_open(&file, show->output, show->force, content, context->out, &err))
 		return gpumon_report(context, &err);
 	if (!gpumon_load_captures(&load, show->paths, show->count, &show->profile, bins, &err)) {
 		errno = 0;
@@ -129,7 +164,8 @@ int gpumon_show_profile(struct gpumon_context *context, const struct gpumon_show
 	return ret ? gpumon_report(context, &err) : GPUMON_EXIT_OK;
 }
 
-int gpumon_show_stream(struct gpumon_context *context, const struct gpumon_show *show, bool text,
+int gpumon_show_stream(struct gpumon_context *context, const struct gpumon_show *show,
+		       enum gpumon_output_content content,
 		       int (*write)(FILE *out, const char *const *paths, unsigned int count,
 				    const struct gpumon_profile_options *options))
 {
@@ -138,7 +174,7 @@ int gpumon_show_stream(struct gpumon_context *context, const struct gpumon_show 
 	bool good;
 	int ret;
 
-	if (gpumon_output_file_open(&file, show->output, show->force, text, context->out, &err))
+	if (gpumon_output_file_open(&file, show->output, show->force, content, context->out, &err))
 		return gpumon_report(context, &err);
 	errno = 0;
 	good = !write(file.stream, show->paths, show->count, &show->profile);

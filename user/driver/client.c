@@ -54,7 +54,11 @@ static int error_kernel(struct gpumon_error *err, const char *what, int error, c
 			err, GPUMON_EXIT_IMPOSSIBLE, error, GPUMON_ERROR_PERMISSION,
 			"no permission: gpumon answers only with CAP_NET_ADMIN in the initial namespaces, run this as root (sudo gpumon-user …)");
 	case ENOENT:
-		/* The module's own refusals have a text. Without one, the kernel has no such family. */
+	case EPROTONOSUPPORT:
+		/*
+		 * The module's own refusals have a text. Without one, the kernel has no such family, or
+		 * begins no dump of a module that is being unloaded.
+		 */
 		if (*text)
 			break;
 		return gpumon_error_set(

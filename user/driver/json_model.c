@@ -113,10 +113,9 @@ static struct json_object *json_parts(unsigned int parts)
 
 static struct json_object *json_info(const struct gpumon_model *model)
 {
-	const struct gpumon_fields counts = { gpumon_process_counts, GPUMON_PROCESS_COUNTS };
 	struct json_object *object = json_fields(&gpumon_info_fields, &model->info);
 
-	gpumon_json_add(object, "exited", json_fields(&counts, &model->info.exited));
+	gpumon_json_add(object, "exited", json_fields(&gpumon_process_counts, &model->info.exited));
 	gpumon_json_add(object, "inconsistent", json_parts(model->inconsistent));
 	/* Only a difference has these keys: they show that the counts are differences. */
 	if (model->interval_ns) {

@@ -292,6 +292,13 @@ struct gpumon_alert *gpumon_model_add_alert(struct gpumon_model *model);
 
 /* NULL if there is no such group. */
 const struct gpumon_group *gpumon_model_group(const struct gpumon_model *model, const char *name);
+/* It is switched off, or waits for its driver. */
+static inline bool gpumon_group_is_idle(const struct gpumon_group *group)
+{
+	return group->state.known && (group->state.v == GPUMON_ATTACH_STATE_OFF ||
+				      group->state.v == GPUMON_ATTACH_STATE_WAITING);
+}
+
 const struct gpumon_ring *gpumon_model_ring(const struct gpumon_model *model, uint64_t id);
 const struct gpumon_histogram *gpumon_model_histogram(const struct gpumon_model *model,
 						      uint64_t ring_id, const char *name);

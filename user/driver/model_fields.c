@@ -4,13 +4,17 @@
 #include "lib/memory.h"
 #include "model_fields.h"
 
-/* FIELD(JSON name, member, attribute, kind, meaning) of the structure STRUCT. */
-#define FIELD_AS(json, member, attr, kind, meaning)                                                \
+/* Of a member of the structure STRUCT: @json is its name in JSON. */
+#define FIELD_AS(json, member, attr, kind, meaning, title, noun)                                   \
 	{                                                                                          \
 		json, attr, GPUMON_FIELD_##kind, GPUMON_FIELD_##meaning, offsetof(STRUCT, member), \
-			NULL, NULL                                                                 \
+			title, noun                                                                \
 	}
-#define FIELD(member, attr, kind, meaning) FIELD_AS(#member, member, attr, kind, meaning)
+#define FIELD(member, attr, kind, meaning) \
+	FIELD_AS(#member, member, attr, kind, meaning, NULL, NULL)
+/* A field that is a column of the tables for people, too. */
+#define COLUMN(title, member, attr, kind, meaning) \
+	FIELD_AS(#member, member, attr, kind, meaning, title, NULL)
 #define FIELDS(table)                                   \
 	{                                               \
 		table, sizeof(table) / sizeof(table[0]) \
@@ -55,8 +59,8 @@ const struct gpumon_fields gpumon_event_ring_fields = FIELDS(event_ring_fields);
 
 #define STRUCT struct gpumon_group
 static const struct gpumon_field group_fields[] = {
-	FIELD(name, GPUMON_A_GROUP_NAME, STRING, PLAIN),
-	FIELD(state, GPUMON_A_GROUP_STATE, U32, STATE),
+	COLUMN("GROUP", name, GPUMON_A_GROUP_NAME, STRING, PLAIN),
+	COLUMN("STATE", state, GPUMON_A_GROUP_STATE, U32, STATE),
 	FIELD(reason, GPUMON_A_GROUP_REASON, STRING, REASON),
 	FIELD(enabled, GPUMON_A_GROUP_ENABLED, U32, BOOLEAN),
 };
@@ -65,24 +69,24 @@ const struct gpumon_fields gpumon_group_fields = FIELDS(group_fields);
 
 #define STRUCT struct gpumon_probe
 static const struct gpumon_field probe_fields[] = {
-	FIELD(name, GPUMON_A_PROBE_NAME, STRING, PLAIN),
-	FIELD(module, GPUMON_A_PROBE_MODULE, STRING, PLAIN),
-	FIELD(kind, GPUMON_A_PROBE_KIND, U32, PROBE_KIND),
-	FIELD(state, GPUMON_A_PROBE_STATE, U32, STATE),
+	COLUMN("PROBE", name, GPUMON_A_PROBE_NAME, STRING, PLAIN),
+	COLUMN("MODULE", module, GPUMON_A_PROBE_MODULE, STRING, PLAIN),
+	COLUMN("KIND", kind, GPUMON_A_PROBE_KIND, U32, PROBE_KIND),
+	COLUMN("STATE", state, GPUMON_A_PROBE_STATE, U32, STATE),
 	FIELD(reason, GPUMON_A_PROBE_REASON, STRING, REASON),
-	FIELD(seen, GPUMON_A_PROBE_SEEN, U64, COUNTER),
-	FIELD(recorded, GPUMON_A_PROBE_RECORDED, U64, COUNTER),
+	COLUMN("SEEN", seen, GPUMON_A_PROBE_SEEN, U64, COUNTER),
+	COLUMN("RECORDED", recorded, GPUMON_A_PROBE_RECORDED, U64, COUNTER),
 };
 #undef STRUCT
 const struct gpumon_fields gpumon_probe_fields = FIELDS(probe_fields);
 
 #define STRUCT struct gpumon_drops
 static const struct gpumon_field drops_fields[] = {
-	FIELD(table_full, GPUMON_A_DROPS_TABLE_FULL, U64, COUNTER),
-	FIELD(recursion, GPUMON_A_DROPS_RECURSION, U64, COUNTER),
-	FIELD(unreadable, GPUMON_A_DROPS_UNREADABLE, U64, COUNTER),
-	FIELD(missed, GPUMON_A_DROPS_MISSED, U64, COUNTER),
-	FIELD(no_memory, GPUMON_A_DROPS_NO_MEMORY, U64, COUNTER),
+	COLUMN("TABLE-FULL", table_full, GPUMON_A_DROPS_TABLE_FULL, U64, COUNTER),
+	COLUMN("RECURSION", recursion, GPUMON_A_DROPS_RECURSION, U64, COUNTER),
+	COLUMN("UNREADABLE", unreadable, GPUMON_A_DROPS_UNREADABLE, U64, COUNTER),
+	COLUMN("MISSED", missed, GPUMON_A_DROPS_MISSED, U64, COUNTER),
+	COLUMN("NO-MEMORY", no_memory, GPUMON_A_DROPS_NO_MEMORY, U64, COUNTER),
 };
 #undef STRUCT
 const struct gpumon_fields gpumon_drops_fields = FIELDS(drops_fields);
@@ -91,28 +95,24 @@ const struct gpumon_fields gpumon_drops_fields = FIELDS(drops_fields);
 #define STRUCT struct gpumon_ring
 static const struct gpumon_field ring_fields[] = {
 	FIELD(id, 0, U64, PLAIN),
-	FIELD(device, 0, STRING, PLAIN),
-	FIELD_AS("ring", name, 0, STRING, PLAIN),
+	COLUMN("DEVICE", device, 0, STRING, PLAIN),
+	FIELD_AS("ring", name, 0, STRING, PLAIN, "RING", NULL),
 	FIELD(live, 0, U64, PLAIN),
-	FIELD(queued, 0, U64, COUNTER),
-	FIELD(run, 0, U64, COUNTER),
-	FIELD(done, 0, U64, COUNTER),
-	FIELD(errors, 0, U64, COUNTER),
-	FIELD(killed, 0, U64, COUNTER),
-	FIELD(dependency_waits, 0, U64, COUNTER),
-	FIELD(untracked, 0, U64, COUNTER),
+	COLUMN("QUEUED", queued, 0, U64, RATE),
+	COLUMN("RUN", run, 0, U64, RATE),
+	COLUMN("DONE", done, 0, U64, RATE),
+	COLUMN("ERRORS", errors, 0, U64, COUNTER),
+	COLUMN("KILLED", killed, 0, U64, COUNTER),
+	COLUMN("DEP-WAITS", dependency_waits, 0, U64, COUNTER),
+	COLUMN("UNTRACKED", untracked, 0, U64, COUNTER),
 	FIELD(jobs_table_full, 0, U64, COUNTER),
 	FIELD(clock_backwards, 0, U64, COUNTER),
 };
 #undef STRUCT
 const struct gpumon_fields gpumon_ring_fields = FIELDS(ring_fields);
 
-#define STRUCT struct gpumon_process
-#define COUNT(member, attr, title, noun)                                                         \
-	{                                                                                        \
-#member, attr, GPUMON_FIELD_U64, GPUMON_FIELD_COUNTER, offsetof(STRUCT, member), \
-			title, noun                                                              \
-	}
+#define STRUCT				 struct gpumon_process
+#define COUNT(member, attr, title, noun) FIELD_AS(#member, member, attr, U64, RATE, title, noun)
 static const struct gpumon_field process_fields[] = {
 	FIELD(pid, GPUMON_A_PROCESS_PID, U32, PLAIN),
 	FIELD(comm, GPUMON_A_PROCESS_COMM, STRING, PLAIN),
@@ -134,12 +134,13 @@ static const struct gpumon_field process_fields[] = {
 };
 #undef STRUCT
 const struct gpumon_fields gpumon_process_fields = FIELDS(process_fields);
-const struct gpumon_field *const gpumon_process_counts = process_fields + FIRST_COUNT;
+const struct gpumon_fields gpumon_process_counts = { process_fields + FIRST_COUNT,
+						     GPUMON_PROCESS_COUNTS };
 
 #define STRUCT struct gpumon_layout
 static const struct gpumon_field layout_fields[] = {
-	FIELD(group, GPUMON_A_LAYOUT_GROUP, STRING, PLAIN),
-	FIELD(module, GPUMON_A_LAYOUT_MODULE, STRING, PLAIN),
+	COLUMN("GROUP", group, GPUMON_A_LAYOUT_GROUP, STRING, PLAIN),
+	COLUMN("MODULE", module, GPUMON_A_LAYOUT_MODULE, STRING, PLAIN),
 	FIELD(type, GPUMON_A_LAYOUT_TYPE, STRING, PLAIN),
 	FIELD(member, GPUMON_A_LAYOUT_MEMBER, STRING, PLAIN),
 	FIELD(offset, GPUMON_A_LAYOUT_OFFSET, U32, PLAIN),
@@ -153,10 +154,10 @@ const struct gpumon_fields gpumon_layout_fields = FIELDS(layout_fields);
 #define STRUCT struct gpumon_alert
 static const struct gpumon_field alert_fields[] = {
 	FIELD(time_ns, GPUMON_A_ALERT_TIME_NS, U64, PLAIN),
-	FIELD(group, GPUMON_A_ALERT_GROUP, STRING, PLAIN),
-	FIELD(kind, GPUMON_A_ALERT_KIND, STRING, PLAIN),
-	FIELD(device, GPUMON_A_ALERT_DEVICE, STRING, DEVICE),
-	FIELD(code, GPUMON_A_ALERT_CODE, U32, PLAIN),
+	COLUMN("GROUP", group, GPUMON_A_ALERT_GROUP, STRING, PLAIN),
+	COLUMN("KIND", kind, GPUMON_A_ALERT_KIND, STRING, PLAIN),
+	COLUMN("DEVICE", device, GPUMON_A_ALERT_DEVICE, STRING, DEVICE),
+	COLUMN("CODE", code, GPUMON_A_ALERT_CODE, U32, PLAIN),
 	FIELD(message, GPUMON_A_ALERT_MESSAGE, STRING, PLAIN),
 	FIELD(count, GPUMON_A_ALERT_COUNT, U64, PLAIN),
 	FIELD(lost, GPUMON_A_ALERT_LOST, U64, PLAIN),
@@ -188,7 +189,7 @@ void gpumon_fields_subtract(const struct gpumon_fields *fields, void *diff, cons
 		size_t offset = fields->at[i].offset;
 		struct gpumon_value *value = (struct gpumon_value *)((char *)diff + offset);
 
-		if (fields->at[i].meaning == GPUMON_FIELD_COUNTER)
+		if (gpumon_field_counts(&fields->at[i]))
 			*value = gpumon_value_subtract(
 				*value,
 				*(const struct gpumon_value *)((const char *)before + offset));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The fields of the model's structures, each described once: by these tables messages are parsed,
- * JSON is written, readings are copied and subtracted, and strings are freed. A new number of the
+ * JSON and tables are written, readings are copied and subtracted, and strings are freed. A new number of the
  * module is a member in model.h and a line here.
  */
 #ifndef GPUMON_DRIVER_MODEL_FIELDS_H
@@ -21,6 +21,7 @@ enum gpumon_field_kind {
 enum gpumon_field_meaning {
 	GPUMON_FIELD_PLAIN,	 /* a name, a time, a level, a limit */
 	GPUMON_FIELD_COUNTER,	 /* a difference subtracts it */
+	GPUMON_FIELD_RATE,	 /* the same, which people see per second in a difference */
 	GPUMON_FIELD_BOOLEAN,	 /* true and false in JSON */
 	GPUMON_FIELD_STATE,	 /* enum gpumon_attach_state, by name in JSON */
 	GPUMON_FIELD_PROBE_KIND, /* enum gpumon_probe_kind, by name in JSON */
@@ -36,7 +37,7 @@ enum gpumon_field_meaning {
  * @kind: its type
  * @meaning: what its value is
  * @offset: where it is
- * @title: heading of a column; NULL: "stat" and "top" write their own
+ * @title: heading of its column of "stat"; NULL: it has none, or one that more is known about
  * @noun: noun in "5 that exited, with 7 jobs, 3.00MiB allocated"
  */
 struct gpumon_field {
@@ -49,7 +50,13 @@ struct gpumon_field {
 	const char *noun;
 };
 
-/* In the order of JSON. */
+/* A difference subtracts it. */
+static inline bool gpumon_field_counts(const struct gpumon_field *field)
+{
+	return field->meaning == GPUMON_FIELD_COUNTER || field->meaning == GPUMON_FIELD_RATE;
+}
+
+/* In the order of JSON, and of columns. */
 struct gpumon_fields {
 	const struct gpumon_field *at;
 	size_t n;
@@ -67,13 +74,13 @@ extern const struct gpumon_fields gpumon_alert_fields;
 
 /* The counters of a process. */
 #define GPUMON_PROCESS_COUNTS 7
-extern const struct gpumon_field *const gpumon_process_counts;
+extern const struct gpumon_fields gpumon_process_counts;
 
 static inline struct gpumon_value gpumon_process_count_of(const struct gpumon_process *process,
 							  size_t i)
 {
 	return *(const struct gpumon_value *)((const char *)process +
-					      gpumon_process_counts[i].offset);
+					      gpumon_process_counts.at[i].offset);
 }
 
 /*

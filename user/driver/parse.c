@@ -538,7 +538,7 @@ static void take_row(struct gpumon_model *model, struct gpumon_row *row)
 		const struct gpumon_field *field = &gpumon_ring_fields.at[i];
 		const struct gpumon_column *column;
 
-		if (field->meaning != GPUMON_FIELD_COUNTER)
+		if (!gpumon_field_counts(field))
 			continue;
 		column = gpumon_row_column(row, field->name);
 		if (column)

@@ -76,45 +76,100 @@ static const char *state_colour(const struct gpumon_term *term, struct gpumon_va
 	}
 }
 
+static bool is_text(const struct gpumon_field *field)
+{
+	return field->kind == GPUMON_FIELD_STRING || field->meaning == GPUMON_FIELD_STATE ||
+	       field->meaning == GPUMON_FIELD_PROBE_KIND;
+}
+
+/* Columns of the fields that have a title. Rates are counts of a reading. */
+static void add_columns(const struct stat_page *stat, struct gpumon_table *table,
+			const struct gpumon_fields *fields, unsigned int flags)
+{
+	char title[GPUMON_TITLE_LEN];
+
+	for (size_t i = 0; i < fields->n; i++) {
+		const struct gpumon_field *field = &fields->at[i];
+		bool rate = field->meaning == GPUMON_FIELD_RATE && stat->model->interval_ns;
+
+		if (!field->title)
+			continue;
+		snprintf(title, sizeof(title), "%s%s", field->title, rate ? "/s" : "");
+		gpumon_table_column(table, title,
+				    flags | (is_text(field) ? 0 : GPUMON_COLUMN_RIGHT));
+	}
+}
+
+/* A number in the unit that ends @name. @rate: per second in a difference */
+static void add_number(const struct stat_page *stat, struct gpumon_table *table, const char *name,
+		       struct gpumon_value value, bool rate)
+{
+	char text[GPUMON_FORMAT_LEN];
+
+	if (rate && stat->model->interval_ns)
+		gpumon_format_rate_by_name(text, name, value, stat->model->interval_ns);
+	else
+		gpumon_format_by_name(text, name, value);
+	gpumon_table_text(table, text);
+}
+
+/* Cells of a structure in the columns of its fields. */
+static void add_cells(const struct stat_page *stat, struct gpumon_table *table,
+		      const struct gpumon_fields *fields, const void *of)
+{
+	for (size_t i = 0; i < fields->n; i++) {
+		const struct gpumon_field *field = &fields->at[i];
+		const void *at = (const char *)of + field->offset;
+		const struct gpumon_value *value = at;
+
+		if (!field->title)
+			continue;
+		if (field->kind == GPUMON_FIELD_STRING)
+			gpumon_table_text(table, *(const char *const *)at);
+		else if (field->meaning == GPUMON_FIELD_STATE)
+			gpumon_table_text(table, gpumon_attach_state_name(*value));
+		else if (field->meaning == GPUMON_FIELD_PROBE_KIND)
+			gpumon_table_text(table, gpumon_probe_kind_name(*value));
+		else
+			add_number(stat, table, field->name, *value,
+				   field->meaning == GPUMON_FIELD_RATE);
+	}
+}
+
+static void add_reason(struct gpumon_table *table, const char *reason)
+{
+	gpumon_table_text(table, reason && *reason ? reason : NULL);
+}
+
 static void print_groups(const struct stat_page *stat)
 {
 	const struct gpumon_model *model = stat->model;
 	struct gpumon_table *table = gpumon_table_new(stat->term);
 
 	print_heading(stat, "GROUPS");
-	gpumon_table_column(table, "GROUP", 0);
-	gpumon_table_column(table, "STATE", 0);
+	add_columns(stat, table, &gpumon_group_fields, 0);
 	gpumon_table_column(table, "REASON", 0);
 	for (size_t i = 0; i < model->n_groups; i++) {
 		const struct gpumon_group *group = &model->groups[i];
 
 		if (!wanted(stat, group->name))
 			continue;
-		gpumon_table_text(table, group->name);
-		gpumon_table_text(table, gpumon_attach_state_name(group->state));
-		gpumon_table_text(table, group->reason && *group->reason ? group->reason : NULL);
+		add_cells(stat, table, &gpumon_group_fields, group);
+		add_reason(table, group->reason);
 		gpumon_table_colour(table, state_colour(stat->term, group->state));
 	}
 	gpumon_table_print(table, stat->stream);
 }
 
-/* The group's reason says it all, unless --group asks for its probes. */
-static bool is_idle_group(const struct gpumon_group *group)
-{
-	return group->state.known && (group->state.v == GPUMON_ATTACH_STATE_OFF ||
-				      group->state.v == GPUMON_ATTACH_STATE_WAITING);
-}
-
+/* The reason of an idle group says it all, unless --group asks for its probes. */
 static bool shows_probes(const struct stat_page *stat, const struct gpumon_group *group)
 {
 	return wanted(stat, group->name) && group->n_probes &&
-	       (stat->group || !is_idle_group(group));
+	       (stat->group || !gpumon_group_is_idle(group));
 }
 
 static void print_probes(const struct stat_page *stat)
 {
-	static const char *const counts[] = { "SEEN",	    "RECORDED", "TABLE-FULL", "RECURSION",
-					      "UNREADABLE", "MISSED",	"NO-MEMORY" };
 	const struct gpumon_model *model = stat->model;
 	struct gpumon_table *table;
 	bool any = false;
@@ -125,12 +180,8 @@ static void print_probes(const struct stat_page *stat)
 		return;
 	table = gpumon_table_new(stat->term);
 	print_heading(stat, "PROBES (seen = recorded + the five causes of loss behind it)");
-	gpumon_table_column(table, "PROBE", 0);
-	gpumon_table_column(table, "MODULE", 0);
-	gpumon_table_column(table, "KIND", 0);
-	gpumon_table_column(table, "STATE", 0);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		gpumon_table_column(table, counts[i], GPUMON_COLUMN_RIGHT);
+	add_columns(stat, table, &gpumon_probe_fields, 0);
+	add_columns(stat, table, &gpumon_drops_fields, 0);
 	gpumon_table_column(table, "REASON", 0);
 
 	for (size_t g = 0; g < model->n_groups; g++) {
@@ -141,43 +192,19 @@ static void print_probes(const struct stat_page *stat)
 		for (size_t i = 0; i < group->n_probes; i++) {
 			const struct gpumon_probe *probe = &group->probes[i];
 
-			gpumon_table_text(table, probe->name);
-			gpumon_table_text(table, probe->module);
-			gpumon_table_text(table, gpumon_probe_kind_name(probe->kind));
-			gpumon_table_text(table, gpumon_attach_state_name(probe->state));
-			gpumon_table_value(table, probe->seen);
-			gpumon_table_value(table, probe->recorded);
-			gpumon_table_value(table, probe->dropped.table_full);
-			gpumon_table_value(table, probe->dropped.recursion);
-			gpumon_table_value(table, probe->dropped.unreadable);
-			gpumon_table_value(table, probe->dropped.missed);
-			gpumon_table_value(table, probe->dropped.no_memory);
-			gpumon_table_text(table,
-					  probe->reason && *probe->reason ? probe->reason : NULL);
+			add_cells(stat, table, &gpumon_probe_fields, probe);
+			add_cells(stat, table, &gpumon_drops_fields, &probe->dropped);
+			add_reason(table, probe->reason);
 			gpumon_table_colour(table, state_colour(stat->term, probe->state));
 		}
 	}
 	gpumon_table_print(table, stat->stream);
 }
 
-/* Counts of a reading, rates of a difference. */
-static void add_count_or_rate(const struct stat_page *stat, struct gpumon_table *table,
-			      struct gpumon_value value)
-{
-	if (stat->model->interval_ns)
-		gpumon_table_rate(table, value, stat->model->interval_ns);
-	else
-		gpumon_table_value(table, value);
-}
-
 static void print_rings(const struct stat_page *stat)
 {
-	static const char *const plain[] = { "QUEUED", "RUN", "DONE" };
-	static const char *const rates[] = { "QUEUED/s", "RUN/s", "DONE/s" };
-	static const char *const counts[] = { "ERRORS", "KILLED",    "DEP-WAITS", "UNTRACKED",
-					      "QUEUE",	"MAX-QUEUE", "HW",	  "MAX-HW" };
+	static const char *const depths[] = { "QUEUE", "MAX-QUEUE", "HW", "MAX-HW" };
 	const struct gpumon_model *model = stat->model;
-	const char *const *names = model->interval_ns ? rates : plain;
 	struct gpumon_table *table;
 
 	print_heading(
@@ -189,25 +216,14 @@ static void print_rings(const struct stat_page *stat)
 		return;
 	}
 	table = gpumon_table_new(stat->term);
-	gpumon_table_column(table, "DEVICE", 0);
-	gpumon_table_column(table, "RING", 0);
-	for (size_t i = 0; i < 3; i++)
-		gpumon_table_column(table, names[i], GPUMON_COLUMN_RIGHT);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		gpumon_table_column(table, counts[i], GPUMON_COLUMN_RIGHT);
+	add_columns(stat, table, &gpumon_ring_fields, 0);
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++)
+		gpumon_table_column(table, depths[i], GPUMON_COLUMN_RIGHT);
 
 	for (size_t i = 0; i < model->n_rings; i++) {
 		const struct gpumon_ring *ring = &model->rings[i];
 
-		gpumon_table_text(table, ring->device);
-		gpumon_table_text(table, ring->name);
-		add_count_or_rate(stat, table, ring->queued);
-		add_count_or_rate(stat, table, ring->run);
-		add_count_or_rate(stat, table, ring->done);
-		gpumon_table_value(table, ring->errors);
-		gpumon_table_value(table, ring->killed);
-		gpumon_table_value(table, ring->dependency_waits);
-		gpumon_table_value(table, ring->untracked);
+		add_cells(stat, table, &gpumon_ring_fields, ring);
 		gpumon_table_value(table, ring->queue_depth);
 		gpumon_table_value(table, ring->queue_depth_max);
 		gpumon_table_value(table, ring->hw_depth);
@@ -265,39 +281,26 @@ static void print_latencies(const struct stat_page *stat)
 	gpumon_table_print(table, stat->stream);
 }
 
-static const char *const gauge_endings[] = { "", "-MAX" };
-static const char *const histogram_endings[] = { "-N", "-P50", "-P99", "-MAX" };
-
 static void add_titles(const struct stat_page *stat, struct gpumon_table *table,
 		       const struct gpumon_column *column)
 {
+	static const char *const gauge[] = { "", "-MAX", NULL };
+	static const char *const histogram[] = { "-N", "-P50", "-P99", "-MAX", NULL };
+	static const char *const count[] = { "", NULL }, *const rate[] = { "/s", NULL };
+	const char *const *endings = column->kind.v == GPUMON_COLUMN_KIND_GAUGE	    ? gauge :
+				     column->kind.v == GPUMON_COLUMN_KIND_HISTOGRAM ? histogram :
+				     stat->model->interval_ns			    ? rate :
+										      count;
 	char title[GPUMON_TITLE_LEN];
 
-	switch (column->kind.v) {
-	case GPUMON_COLUMN_KIND_GAUGE:
-		for (size_t i = 0; i < 2; i++)
-			gpumon_table_column(
-				table, gpumon_format_title(title, column->name, gauge_endings[i]),
-				GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
-		break;
-	case GPUMON_COLUMN_KIND_HISTOGRAM:
-		for (size_t i = 0; i < 4; i++)
-			gpumon_table_column(table,
-					    gpumon_format_title(title, column->name,
-								histogram_endings[i]),
-					    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
-		break;
-	default:
-		gpumon_table_column(table,
-				    gpumon_format_title(title, column->name,
-							stat->model->interval_ns ? "/s" : ""),
+	for (; *endings; endings++)
+		gpumon_table_column(table, gpumon_format_title(title, column->name, *endings),
 				    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
-	}
 }
 
 /* @like has name and kind. @column is NULL if this row lacks the column. */
-static void add_cells(const struct stat_page *stat, struct gpumon_table *table,
-		      const struct gpumon_column *like, const struct gpumon_column *column)
+static void add_values(const struct stat_page *stat, struct gpumon_table *table,
+		       const struct gpumon_column *like, const struct gpumon_column *column)
 {
 	static const struct gpumon_column unknown;
 	const struct gpumon_histogram *histogram;
@@ -309,25 +312,18 @@ static void add_cells(const struct stat_page *stat, struct gpumon_table *table,
 	switch (like->kind.v) {
 	case GPUMON_COLUMN_KIND_GAUGE:
 		gpumon_table_text(table, gpumon_format_level(text, like->name, column->level));
-		gpumon_table_text(table, gpumon_format_by_name(text, like->name, column->highest));
+		add_number(stat, table, like->name, column->highest, false);
 		break;
 	case GPUMON_COLUMN_KIND_HISTOGRAM:
-		gpumon_table_text(table, gpumon_format_count(text, sizeof(text), histogram->count));
-		gpumon_table_text(
-			table, gpumon_format_by_name(text, like->name,
-						     gpumon_histogram_percentile(histogram, 500)));
-		gpumon_table_text(
-			table, gpumon_format_by_name(text, like->name,
-						     gpumon_histogram_percentile(histogram, 990)));
-		gpumon_table_text(table, gpumon_format_by_name(text, like->name, histogram->max));
+		gpumon_table_value(table, histogram->count);
+		add_number(stat, table, like->name, gpumon_histogram_percentile(histogram, 500),
+			   false);
+		add_number(stat, table, like->name, gpumon_histogram_percentile(histogram, 990),
+			   false);
+		add_number(stat, table, like->name, histogram->max, false);
 		break;
 	default:
-		if (stat->model->interval_ns)
-			gpumon_format_rate_by_name(text, like->name, column->value,
-						   stat->model->interval_ns);
-		else
-			gpumon_format_by_name(text, like->name, column->value);
-		gpumon_table_text(table, text);
+		add_number(stat, table, like->name, column->value, true);
 	}
 }
 
@@ -354,8 +350,8 @@ static void print_table(const struct stat_page *stat, const struct gpumon_statis
 		for (size_t i = 0; i < first->n_labels; i++)
 			gpumon_table_text(table, gpumon_row_label(rows[k], first->labels[i].name));
 		for (size_t i = 0; i < first->n_columns; i++)
-			add_cells(stat, table, &first->columns[i],
-				  gpumon_row_column(rows[k], first->columns[i].name));
+			add_values(stat, table, &first->columns[i],
+				   gpumon_row_column(rows[k], first->columns[i].name));
 	}
 	free(rows);
 	gpumon_table_print(table, stat->stream);
@@ -381,8 +377,7 @@ static bool in_use(const struct stat_page *stat, const char *name)
 {
 	const struct gpumon_group *group = name ? gpumon_model_group(stat->model, name) : NULL;
 
-	return group && group->state.known && group->state.v != GPUMON_ATTACH_STATE_OFF &&
-	       group->state.v != GPUMON_ATTACH_STATE_WAITING;
+	return group && group->state.known && !gpumon_group_is_idle(group);
 }
 
 static void print_layouts(const struct stat_page *stat)
@@ -399,17 +394,15 @@ static void print_layouts(const struct stat_page *stat)
 		if (!table) {
 			print_heading(stat, "FIELDS NOT FOUND (what needs them is unknown: -)");
 			table = gpumon_table_new(stat->term);
-			gpumon_table_column(table, "GROUP", 0);
-			gpumon_table_column(table, "MODULE", 0);
+			add_columns(stat, table, &gpumon_layout_fields, 0);
 			gpumon_table_column(table, "FIELD", 0);
 			gpumon_table_column(table, "REASON", 0);
 		}
 		snprintf(field, sizeof(field), "%s.%s", layout->type ? layout->type : "-",
 			 layout->member ? layout->member : "-");
-		gpumon_table_text(table, layout->group);
-		gpumon_table_text(table, layout->module);
+		add_cells(stat, table, &gpumon_layout_fields, layout);
 		gpumon_table_text(table, field);
-		gpumon_table_text(table, layout->reason && *layout->reason ? layout->reason : NULL);
+		add_reason(table, layout->reason);
 	}
 	if (table)
 		gpumon_table_print(table, stat->stream);
@@ -433,10 +426,7 @@ static void print_alerts(const struct stat_page *stat)
 			print_heading(stat,
 				      "ALERTS (the last of each kind, device and code since load)");
 			table = gpumon_table_new(stat->term);
-			gpumon_table_column(table, "GROUP", GPUMON_COLUMN_KEY);
-			gpumon_table_column(table, "KIND", GPUMON_COLUMN_KEY);
-			gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_KEY);
-			gpumon_table_column(table, "CODE", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
+			add_columns(stat, table, &gpumon_alert_fields, GPUMON_COLUMN_KEY);
 			gpumon_table_column(table, "COUNT",
 					    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
 			gpumon_table_column(table, "AGO",
@@ -445,12 +435,9 @@ static void print_alerts(const struct stat_page *stat)
 		}
 		ago.known = ago.known && alert->time_ns.known && ago.v >= alert->time_ns.v;
 		ago.v -= alert->time_ns.v;
-		gpumon_table_text(table, alert->group);
-		gpumon_table_text(table, alert->kind);
-		gpumon_table_text(table, alert->device);
-		gpumon_table_text(table, gpumon_format_count(text, sizeof(text), alert->code));
-		gpumon_table_text(table, gpumon_format_count(text, sizeof(text), alert->count));
-		gpumon_table_text(table, gpumon_format_ns(text, sizeof(text), ago));
+		add_cells(stat, table, &gpumon_alert_fields, alert);
+		gpumon_table_value(table, alert->count);
+		gpumon_table_ns(table, ago);
 		gpumon_table_text(table, alert->message);
 	}
 	if (!table)
@@ -463,19 +450,16 @@ static void print_alerts(const struct stat_page *stat)
 
 static void add_process_columns(const struct stat_page *stat, struct gpumon_table *table)
 {
-	char title[GPUMON_TITLE_LEN];
+	const struct gpumon_field *counts = gpumon_process_counts.at;
+	const struct gpumon_fields jobs = { counts, 1 };
+	const struct gpumon_fields others = { counts + 1, gpumon_process_counts.n - 1 };
 
 	gpumon_table_column(table, "PID", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "IN-CONTAINER",
 			    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
-	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
-		snprintf(title, sizeof(title), "%s%s", gpumon_process_counts[i].title,
-			 stat->model->interval_ns ? "/s" : "");
-		/* Jobs are always counted, other columns only if a driver counts them. */
-		gpumon_table_column(table, title,
-				    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT |
-					    (i ? GPUMON_COLUMN_OPTIONAL : 0));
-	}
+	/* Jobs are always counted, other columns only if a driver counts them. */
+	add_columns(stat, table, &jobs, GPUMON_COLUMN_BELOW);
+	add_columns(stat, table, &others, GPUMON_COLUMN_BELOW | GPUMON_COLUMN_OPTIONAL);
 	gpumon_table_column(table, "OPEN-NOW",
 			    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
 	gpumon_table_column(table, "ALIVE", GPUMON_COLUMN_BELOW);
@@ -487,23 +471,13 @@ static void add_process(const struct stat_page *stat, struct gpumon_table *table
 			const struct gpumon_process *process)
 {
 	struct gpumon_value inside = process->container_pid;
-	char text[GPUMON_FORMAT_LEN];
 
-	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), process->pid));
+	gpumon_table_value(table, process->pid);
 	/* Do not repeat the same pid. */
 	inside.known = inside.known && inside.v != process->pid.v;
-	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), inside));
-	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
-		if (stat->model->interval_ns)
-			gpumon_format_rate_by_name(text, gpumon_process_counts[i].name,
-						   gpumon_process_count_of(process, i),
-						   stat->model->interval_ns);
-		else
-			gpumon_format_by_name(text, gpumon_process_counts[i].name,
-					      gpumon_process_count_of(process, i));
-		gpumon_table_text(table, text);
-	}
-	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), process->open_handles));
+	gpumon_table_value(table, inside);
+	add_cells(stat, table, &gpumon_process_counts, process);
+	gpumon_table_value(table, process->open_handles);
 	gpumon_table_text(table, !process->alive.known ? NULL : process->alive.v ? "yes" : "no");
 	gpumon_table_text(table, process->container ? process->container : process->cgroup);
 	gpumon_table_text(table, process->comm);
@@ -526,8 +500,9 @@ static void print_exited(const struct stat_page *stat)
 
 		if (value.v)
 			fprintf(stat->stream, ", %s %s",
-				gpumon_format_by_name(text, gpumon_process_counts[i].name, value),
-				gpumon_process_counts[i].noun);
+				gpumon_format_by_name(text, gpumon_process_counts.at[i].name,
+						      value),
+				gpumon_process_counts.at[i].noun);
 	}
 	fputc('\n', stat->stream);
 }

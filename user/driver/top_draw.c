@@ -167,12 +167,6 @@ static void draw_title(struct gpumon_page *page)
 	gpumon_page_end_line(page);
 }
 
-static bool is_idle(const struct gpumon_group *group)
-{
-	return group->state.known && (group->state.v == GPUMON_ATTACH_STATE_OFF ||
-				      group->state.v == GPUMON_ATTACH_STATE_WAITING);
-}
-
 static void draw_group(struct gpumon_page *page, const struct gpumon_group *group)
 {
 	char text[512];
@@ -197,7 +191,7 @@ static void draw_idle(struct gpumon_page *page)
 		const struct gpumon_group *group = &last->groups[i];
 		char text[96], name[64];
 
-		if (!is_idle(group))
+		if (!gpumon_group_is_idle(group))
 			continue;
 		snprintf(text, sizeof(text), "%s%s %s", first ? "" : ", ",
 			 gpumon_format_name(name, sizeof(name), group->name),
@@ -215,12 +209,12 @@ static void draw_groups(struct gpumon_page *page, const char *name, unsigned int
 	size_t idle = 0;
 
 	for (size_t i = 0; i < last->n_groups; i++)
-		idle += is_idle(&last->groups[i]);
+		idle += gpumon_group_is_idle(&last->groups[i]);
 	for (size_t i = 0; i < last->n_groups; i++) {
 		const struct gpumon_group *group = &last->groups[i];
 
 		if ((name && (!group->name || strcmp(group->name, name))) ||
-		    (!name && idle > 1 && is_idle(group)) ||
+		    (!name && idle > 1 && gpumon_group_is_idle(group)) ||
 		    (group->state.known && group->state.v == GPUMON_ATTACH_STATE_ATTACHED))
 			continue;
 		if (gpumon_page_room(page, 1 + reserved))

@@ -7,6 +7,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "lib/format.h"
+#include "lib/table.h"
 #include "top.h"
 #include "top_page.h"
 
@@ -14,136 +15,109 @@
 #define TABLE_LINES 4
 #define CELL_LEN    64
 
-/**
- * struct grid - a table as text
- * @title: heading of each column
- * @right: align to the right
- * @width: width of each column, 0: left out
- * @quiet: the column has only zeroes and dashes
- * @keys: number of leading columns that always stay
- * @cells: n_rows * n_columns texts
- * @idle: rows without activity
- */
-struct grid {
-	char (*title)[CELL_LEN];
-	bool *right;
-	unsigned int *width;
-	bool *quiet;
-	size_t keys;
-	size_t n_columns;
-	char (*cells)[CELL_LEN];
-	bool *idle;
-	size_t n_rows;
-};
-
-static void grid_free(struct grid *grid)
-{
-	free(grid->title);
-	free(grid->right);
-	free(grid->width);
-	free(grid->quiet);
-	free(grid->cells);
-	free(grid->idle);
-}
-
-static void grid_init(struct grid *grid, size_t keys, size_t columns, size_t rows)
-{
-	memset(grid, 0, sizeof(*grid));
-	grid->keys = keys;
-	grid->n_columns = columns;
-	grid->n_rows = rows;
-	grid->title = gpumon_calloc(columns, sizeof(*grid->title));
-	grid->right = gpumon_calloc(columns, sizeof(*grid->right));
-	grid->width = gpumon_calloc(columns, sizeof(*grid->width));
-	grid->quiet = gpumon_calloc(columns, sizeof(*grid->quiet));
-	grid->cells = gpumon_calloc(rows * columns, sizeof(*grid->cells));
-	grid->idle = gpumon_calloc(rows, sizeof(*grid->idle));
-}
-
-static char *grid_cell(const struct grid *grid, size_t row, size_t column)
-{
-	return grid->cells[row * grid->n_columns + column];
-}
-
 static bool is_nothing(const char *text)
 {
 	return !strcmp(text, "-") || !strcmp(text, "0") || !strcmp(text, "0B") ||
 	       !strcmp(text, "0ns");
 }
 
-/* Compute widths, and which columns are quiet and rows idle. */
-static void grid_measure(struct grid *grid)
+/* Only zeroes and dashes. */
+static bool is_quiet(const struct gpumon_table_layout *layout, size_t column)
 {
-	for (size_t i = 0; i < grid->n_columns; i++) {
-		grid->width[i] = gpumon_text_columns(grid->title[i]);
-		grid->quiet[i] = true;
-	}
-	for (size_t k = 0; k < grid->n_rows; k++) {
-		grid->idle[k] = true;
-		for (size_t i = 0; i < grid->n_columns; i++) {
-			unsigned int width = gpumon_text_columns(grid_cell(grid, k, i));
-
-			if (width > grid->width[i])
-				grid->width[i] = width;
-			if (i < grid->keys || is_nothing(grid_cell(grid, k, i)))
-				continue;
-			grid->quiet[i] = false;
-			/* Text columns identify the row, numbers show its activity. */
-			if (grid->right[i])
-				grid->idle[k] = false;
-		}
-	}
+	for (size_t row = 0; row < layout->n_rows; row++)
+		if (!is_nothing(*gpumon_table_layout_text(layout, row, column)))
+			return false;
+	return true;
 }
 
-/* Drop columns until the rest fits, quiet ones first, from the right. Returns their number. */
-static size_t grid_fit(struct grid *grid, unsigned int columns)
+/* No activity: that is what numbers show. Keys, and texts, only say what the row is. */
+static bool is_idle(const struct gpumon_table_layout *layout, size_t row)
+{
+	for (size_t i = 0; i < layout->n_columns; i++) {
+		unsigned int flags = layout->columns[i]->flags;
+
+		if (flags & GPUMON_COLUMN_RIGHT && !(flags & GPUMON_COLUMN_KEY) &&
+		    !is_nothing(*gpumon_table_layout_text(layout, row, i)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Drop columns until the rest fits, quiet ones first, from the right, and no keys: their width becomes
+ * 0. Returns their number.
+ */
+static size_t fit_columns(struct gpumon_table_layout *layout, unsigned int columns)
 {
 	unsigned int used = 0;
 	size_t left_out = 0;
 
-	for (size_t i = 0; i < grid->n_columns; i++)
-		used += grid->width[i] + (i ? 2 : 0);
+	for (size_t i = 0; i < layout->n_columns; i++)
+		used += layout->widths[i] + (i ? 2 : 0);
 	for (int quiet = 1; quiet >= 0; quiet--) {
-		for (size_t i = grid->n_columns; i-- > grid->keys && used > columns;) {
-			if (!grid->width[i] || (quiet && !grid->quiet[i]))
+		for (size_t i = layout->n_columns; i-- > 0 && used > columns;) {
+			if (layout->columns[i]->flags & GPUMON_COLUMN_KEY || !layout->widths[i] ||
+			    (quiet && !is_quiet(layout, i)))
 				continue;
-			used -= grid->width[i] + 2;
-			grid->width[i] = 0;
+			used -= layout->widths[i] + 2;
+			layout->widths[i] = 0;
 			left_out++;
 		}
 	}
 	return left_out;
 }
 
-static void draw_line(struct gpumon_page *page, const struct grid *grid, char (*texts)[CELL_LEN],
-		      const char *colour)
+/* Draw titles, or the texts of a row. */
+static void draw_line(struct gpumon_page *page, const struct gpumon_table_layout *layout,
+		      const char *const *row, const char *colour)
 {
 	bool first = true;
 
-	for (size_t i = 0; i < grid->n_columns; i++) {
-		if (!grid->width[i])
+	for (size_t i = 0; i < layout->n_columns; i++) {
+		const struct gpumon_table_column *column = layout->columns[i];
+		const char *text = row ? row[i] : column->title;
+
+		if (!layout->widths[i])
 			continue;
 		gpumon_page_blanks(page, first ? 0 : 2);
 		first = false;
-		if (grid->right[i])
-			gpumon_page_right(page, grid->width[i], colour, texts[i]);
-		else if (i + 1 == grid->n_columns)
-			gpumon_page_colour(page, colour, texts[i]);
+		if (column->flags & GPUMON_COLUMN_RIGHT)
+			gpumon_page_right(page, layout->widths[i], colour, text);
+		else if (i + 1 == layout->n_columns)
+			gpumon_page_colour(page, colour, text);
 		else
-			gpumon_page_left(page, grid->width[i], colour, texts[i]);
+			gpumon_page_left(page, layout->widths[i], colour, text);
 	}
 	gpumon_page_end_line(page);
 }
 
-static void grid_draw(struct gpumon_page *page, struct grid *grid, const char *name,
+static void draw_rows(struct gpumon_page *page, const struct gpumon_table_layout *layout,
 		      unsigned int reserved)
 {
+	for (size_t k = 0; k < layout->n_rows; k++) {
+		bool last = k + 1 == layout->n_rows;
+
+		if (!gpumon_page_room(page, (last ? 1 : 2) + reserved)) {
+			if (gpumon_page_room(page, 1 + reserved))
+				gpumon_page_more(page, layout->n_rows - k, "rows");
+			return;
+		}
+		draw_line(page, layout, gpumon_table_layout_text(layout, k, 0),
+			  is_idle(layout, k) ? gpumon_term_dim(&page->view->term) : "");
+	}
+}
+
+/* Draws and frees. */
+static void draw(struct gpumon_page *page, struct gpumon_table *table, const char *name,
+		 unsigned int reserved)
+{
 	const struct gpumon_term *term = &page->view->term;
+	struct gpumon_table_layout layout;
 	size_t left_out;
 	char text[64];
 
-	grid_measure(grid);
-	left_out = grid_fit(grid, page->columns);
+	gpumon_table_layout_init(&layout, table, table->n_rows, term);
+	left_out = fit_columns(&layout, page->columns);
 	gpumon_page_colour(page, gpumon_term_bold(term), name);
 	if (left_out) {
 		snprintf(text, sizeof(text), "  %zu column%s more, not wide enough", left_out,
@@ -151,24 +125,25 @@ static void grid_draw(struct gpumon_page *page, struct grid *grid, const char *n
 		gpumon_page_colour(page, gpumon_term_dim(term), text);
 	}
 	gpumon_page_end_line(page);
-	draw_line(page, grid, grid->title, gpumon_term_bold(term));
-	for (size_t k = 0; k < grid->n_rows; k++) {
-		bool last = k + 1 == grid->n_rows;
-
-		if (!gpumon_page_room(page, (last ? 1 : 2) + reserved)) {
-			if (gpumon_page_room(page, 1 + reserved))
-				gpumon_page_more(page, grid->n_rows - k, "rows");
-			return;
-		}
-		draw_line(page, grid, &grid->cells[k * grid->n_columns],
-			  grid->idle[k] ? gpumon_term_dim(term) : "");
-	}
+	draw_line(page, &layout, NULL, gpumon_term_bold(term));
+	draw_rows(page, &layout, reserved);
+	gpumon_table_layout_clear(&layout);
+	gpumon_table_free(table);
 }
 
-static void put_column(const struct gpumon_page *page, const struct gpumon_column *like,
-		       const struct gpumon_column *column, char *text)
+/* A text of CELL_LEN at most. */
+static void add_name(struct gpumon_table *table, const char *name)
+{
+	char text[CELL_LEN];
+
+	gpumon_table_text(table, gpumon_format_name(text, sizeof(text), name));
+}
+
+static void add_value(const struct gpumon_page *page, struct gpumon_table *table,
+		      const struct gpumon_column *like, const struct gpumon_column *column)
 {
 	static const struct gpumon_column unknown;
+	char text[GPUMON_FORMAT_LEN];
 
 	if (!column || column->kind.v != like->kind.v)
 		column = &unknown;
@@ -184,6 +159,7 @@ static void put_column(const struct gpumon_page *page, const struct gpumon_colum
 		gpumon_format_rate_by_name(text, like->name, column->value,
 					   page->top->diff.interval_ns);
 	}
+	gpumon_table_text(table, text);
 }
 
 static const char *title_ending(const struct gpumon_column *column)
@@ -216,46 +192,37 @@ static int compare_rows(const void *a, const void *b)
 	return x != y ? (x > y ? -1 : 1) : gpumon_row_compare(a, b);
 }
 
-static void fill_table(const struct gpumon_page *page, struct grid *grid,
-		       const struct gpumon_row **rows, const struct gpumon_row *first)
-{
-	for (size_t i = 0; i < first->n_labels; i++) {
-		gpumon_format_title(grid->title[i], first->labels[i].name, "");
-		grid->right[i] = first->labels[i].number;
-	}
-	for (size_t i = 0; i < first->n_columns; i++) {
-		gpumon_format_title(grid->title[first->n_labels + i], first->columns[i].name,
-				    title_ending(&first->columns[i]));
-		grid->right[first->n_labels + i] = true;
-	}
-	for (size_t k = 0; k < grid->n_rows; k++) {
-		for (size_t i = 0; i < first->n_labels; i++)
-			gpumon_format_name(grid_cell(grid, k, i), CELL_LEN,
-					   gpumon_row_label(rows[k], first->labels[i].name));
-		for (size_t i = 0; i < first->n_columns; i++)
-			put_column(page, &first->columns[i],
-				   gpumon_row_column(rows[k], first->columns[i].name),
-				   grid_cell(grid, k, first->n_labels + i));
-	}
-}
-
+/* All rows of a table have the same labels and columns, so the first one defines the heading. */
 static void draw_table(struct gpumon_page *page, const struct gpumon_statistics *statistics,
 		       unsigned int reserved)
 {
 	const struct gpumon_row *first = &statistics->rows[0];
 	const struct gpumon_row **rows = gpumon_calloc(statistics->n_rows, sizeof(*rows));
-	struct grid grid;
-	char name[2 * GPUMON_TITLE_LEN], safe[2 * GPUMON_TITLE_LEN];
+	struct gpumon_table *table = gpumon_table_new(&page->view->term);
+	char title[GPUMON_TITLE_LEN], name[2 * GPUMON_TITLE_LEN], safe[2 * GPUMON_TITLE_LEN];
 
 	for (size_t i = 0; i < statistics->n_rows; i++)
 		rows[i] = &statistics->rows[i];
 	qsort(rows, statistics->n_rows, sizeof(*rows), compare_rows);
-	grid_init(&grid, first->n_labels, first->n_labels + first->n_columns, statistics->n_rows);
-	fill_table(page, &grid, rows, first);
-	snprintf(name, sizeof(name), "%s.%s", statistics->group, statistics->table);
-	grid_draw(page, &grid, gpumon_format_name(safe, sizeof(safe), name), reserved);
-	grid_free(&grid);
+	for (size_t i = 0; i < first->n_labels; i++)
+		gpumon_table_column(table, gpumon_format_title(title, first->labels[i].name, ""),
+				    GPUMON_COLUMN_KEY |
+					    (first->labels[i].number ? GPUMON_COLUMN_RIGHT : 0));
+	for (size_t i = 0; i < first->n_columns; i++)
+		gpumon_table_column(table,
+				    gpumon_format_title(title, first->columns[i].name,
+							title_ending(&first->columns[i])),
+				    GPUMON_COLUMN_RIGHT);
+	for (size_t k = 0; k < statistics->n_rows; k++) {
+		for (size_t i = 0; i < first->n_labels; i++)
+			add_name(table, gpumon_row_label(rows[k], first->labels[i].name));
+		for (size_t i = 0; i < first->n_columns; i++)
+			add_value(page, table, &first->columns[i],
+				  gpumon_row_column(rows[k], first->columns[i].name));
+	}
 	free(rows);
+	snprintf(name, sizeof(name), "%s.%s", statistics->group, statistics->table);
+	draw(page, table, gpumon_format_name(safe, sizeof(safe), name), reserved);
 }
 
 /* A column is only shown if something counts it. */
@@ -290,44 +257,43 @@ static int compare_processes(const void *a, const void *b)
 	return x->pid.v < y->pid.v ? -1 : x->pid.v > y->pid.v;
 }
 
-static void fill_processes(const struct gpumon_page *page, struct grid *grid,
-			   const struct gpumon_process **processes)
+static struct gpumon_table *process_table(const struct gpumon_page *page)
 {
-	size_t column = 0;
+	struct gpumon_table *table = gpumon_table_new(&page->view->term);
+	char title[GPUMON_TITLE_LEN];
 
-	strcpy(grid->title[column], "PID");
-	grid->right[column++] = true;
-	strcpy(grid->title[column++], "PROCESS");
+	gpumon_table_column(table, "PID", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "PROCESS", GPUMON_COLUMN_KEY);
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
-		if (!is_counted(&page->top->diff, i))
-			continue;
-		snprintf(grid->title[column], CELL_LEN, "%s/S", gpumon_process_counts[i].title);
-		grid->right[column++] = true;
+		snprintf(title, sizeof(title), "%s/S", gpumon_process_counts.at[i].title);
+		if (is_counted(&page->top->diff, i))
+			gpumon_table_column(table, title, GPUMON_COLUMN_RIGHT);
 	}
-	strcpy(grid->title[column], "OPEN-NOW");
-	grid->right[column++] = true;
-	strcpy(grid->title[column], "CONTAINER");
+	gpumon_table_column(table, "OPEN-NOW", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "CONTAINER", 0);
+	return table;
+}
 
-	for (size_t k = 0; k < grid->n_rows; k++) {
-		const struct gpumon_process *process = processes[k];
-		const char *place = process->container ? process->container : process->cgroup;
+static void add_process(const struct gpumon_page *page, struct gpumon_table *table,
+			const struct gpumon_process *process)
+{
+	const char *place = process->container ? process->container : process->cgroup;
+	char text[GPUMON_FORMAT_LEN];
 
-		column = 0;
-		gpumon_format_count(grid_cell(grid, k, column++), CELL_LEN, process->pid);
-		gpumon_format_name(grid_cell(grid, k, column++), CELL_LEN, process->comm);
-		for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
-			if (is_counted(&page->top->diff, i))
-				gpumon_format_rate_by_name(grid_cell(grid, k, column++),
-							   gpumon_process_counts[i].name,
-							   gpumon_process_count_of(process, i),
-							   page->top->diff.interval_ns);
-		}
-		gpumon_format_count(grid_cell(grid, k, column++), CELL_LEN, process->open_handles);
-		/* The end of a long path is more useful. */
-		if (place && strlen(place) > 24)
-			place += strlen(place) - 24;
-		gpumon_format_name(grid_cell(grid, k, column), CELL_LEN, place);
+	gpumon_table_value(table, process->pid);
+	add_name(table, process->comm);
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
+		gpumon_format_rate_by_name(text, gpumon_process_counts.at[i].name,
+					   gpumon_process_count_of(process, i),
+					   page->top->diff.interval_ns);
+		if (is_counted(&page->top->diff, i))
+			gpumon_table_text(table, text);
 	}
+	gpumon_table_value(table, process->open_handles);
+	/* The end of a long path is more useful. */
+	if (place && strlen(place) > 24)
+		place += strlen(place) - 24;
+	add_name(table, place);
 }
 
 static void draw_processes(struct gpumon_page *page, unsigned int reserved)
@@ -335,19 +301,15 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 	const struct gpumon_model *diff = &page->top->diff;
 	const struct gpumon_process **processes =
 		gpumon_calloc(diff->n_processes, sizeof(*processes));
-	size_t columns = 4;
-	struct grid grid;
+	struct gpumon_table *table = process_table(page);
 
 	for (size_t i = 0; i < diff->n_processes; i++)
 		processes[i] = &diff->processes[i];
 	qsort(processes, diff->n_processes, sizeof(*processes), compare_processes);
-	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++)
-		columns += is_counted(diff, i);
-	grid_init(&grid, 2, columns, diff->n_processes);
-	fill_processes(page, &grid, processes);
-	grid_draw(page, &grid, GPUMON_TOP_PROCESSES, reserved);
-	grid_free(&grid);
+	for (size_t i = 0; i < diff->n_processes; i++)
+		add_process(page, table, processes[i]);
 	free(processes);
+	draw(page, table, GPUMON_TOP_PROCESSES, reserved);
 }
 
 static bool of_group(const struct gpumon_statistics *statistics, const char *group)

@@ -201,6 +201,11 @@ void gpumon_sentence_print(FILE *out, const struct gpumon_term *term, const char
 	while ((next = strsep(&rest, " "))) {
 		unsigned int blank = next != text;
 
+		/* "12 %" stays together. */
+		while (rest && *rest == '%') {
+			rest[-1] = ' ';
+			(void)strsep(&rest, " ");
+		}
 		gpumon_text_cut(word, sizeof(word), next,
 				columns > indent + 8 ? columns - indent : 0);
 		width = gpumon_text_columns(word);

@@ -79,6 +79,15 @@ void gpumon_json_add_string(struct json_object *object, const char *key, const c
 		gpumon_json_add_null(object, key);
 }
 
+struct json_object *gpumon_json_strings(const char *const *texts, size_t n)
+{
+	struct json_object *array = gpumon_json_array();
+
+	for (size_t i = 0; i < n; i++)
+		gpumon_json_append(array, gpumon_json_string(texts[i]));
+	return array;
+}
+
 void gpumon_json_append(struct json_object *array, struct json_object *value)
 {
 	if (json_object_array_add(checked(array), checked(value)))

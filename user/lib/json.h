@@ -29,6 +29,10 @@ struct json_object *gpumon_json_string(const char *value) __attribute__((returns
 /* The same, but NULL becomes null. */
 void gpumon_json_add_string(struct json_object *object, const char *key, const char *value);
 
+/* An array of such texts. */
+struct json_object *gpumon_json_strings(const char *const *texts, size_t n)
+	__attribute__((returns_nonnull));
+
 /* Append to an array. */
 void gpumon_json_append(struct json_object *array, struct json_object *value);
 

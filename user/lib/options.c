@@ -46,7 +46,7 @@ void gpumon_command_help(struct gpumon_context *context)
 		"  -h, --help             this text\n", command->help + options);
 }
 
-#define OPTIONS_MAX 64
+#define OPTIONS_MAX 96
 
 /* Above all letters, so that a long option's value never equals a short option's letter. */
 #define FIRST 0x100
@@ -88,6 +88,9 @@ static int take_option(struct gpumon_context *context, const struct gpumon_optio
 		return 0;
 	case GPUMON_OPTION_NO_BITS:
 		*word &= ~(uint32_t)option->min;
+		return 0;
+	case GPUMON_OPTION_SET:
+		*word = (uint32_t)option->min;
 		return 0;
 	case GPUMON_OPTION_TEXT:
 		*(const char **)option->value = optarg;
@@ -230,8 +233,8 @@ int gpumon_argument_u64(struct gpumon_context *context, const char *what, const 
 	return 0;
 }
 
-int gpumon_argument_duration(struct gpumon_context *context, const char *what, const char *text,
-			     uint64_t *ns)
+/* Seconds with fractions, or a number with a unit, from @min to @max. */
+static bool parse_time(const char *text, double min, double max, uint64_t *ns)
 {
 	static const struct {
 		const char *name;
@@ -246,20 +249,41 @@ int gpumon_argument_duration(struct gpumon_context *context, const char *what, c
 	number = strtod(text, &end);
 	/* strtod() also accepts "inf", "nan" and "0x1p3". */
 	if (strspn(text, "0123456789.") != (size_t)(end - text) || end == text)
-		goto bad;
+		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcmp(end, units[i].name))
 			continue;
 		number *= units[i].ns;
-		if (!(number >= 1e6 && number <= 366 * 86400e9))
-			goto bad;
+		if (!(number >= min && number <= max))
+			return false;
 		*ns = (uint64_t)(number + 0.5);
-		return 0;
+		return true;
 	}
-bad:
+	return false;
+}
+
+#define TIME_MAX (366 * 86400e9)
+
+int gpumon_argument_duration(struct gpumon_context *context, const char *what, const char *text,
+			     uint64_t *ns)
+{
+	if (parse_time(text, 1e6, TIME_MAX, ns))
+		return 0;
 	gpumon_usage(context,
 		     "%s: \"%s\" is not a time from 1ms to 366 days, such as 1, 0.5, 200ms", what,
 		     text);
+	return -1;
+}
+
+int gpumon_argument_moment(struct gpumon_context *context, const char *what, const char *text,
+			   uint64_t *ns)
+{
+	if (parse_time(text + (*text == '+'), 0, TIME_MAX, ns))
+		return 0;
+	gpumon_usage(
+		context,
+		"%s: \"%s\" is not a time since the beginning of the recording, such as 1.5s, 125ms",
+		what, text);
 	return -1;
 }
 

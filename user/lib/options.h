@@ -85,6 +85,7 @@ struct gpumon_texts {
  * @GPUMON_OPTION_NO_FLAG: no argument; a bool that becomes false
  * @GPUMON_OPTION_BITS: no argument; a uint32_t in which the bits of @min are set
  * @GPUMON_OPTION_NO_BITS: no argument; a uint32_t in which the bits of @min are cleared
+ * @GPUMON_OPTION_SET: no argument; a uint32_t that becomes @min
  * @GPUMON_OPTION_TEXT: a const char *; the argument may not be empty
  * @GPUMON_OPTION_TEXTS: a struct gpumon_texts, which gets each argument that is given
  * @GPUMON_OPTION_U32: a uint32_t from @min to @max
@@ -98,6 +99,7 @@ enum gpumon_option_kind {
 	GPUMON_OPTION_NO_FLAG,
 	GPUMON_OPTION_BITS,
 	GPUMON_OPTION_NO_BITS,
+	GPUMON_OPTION_SET,
 	GPUMON_OPTION_TEXT,
 	GPUMON_OPTION_TEXTS,
 	GPUMON_OPTION_U32,
@@ -183,6 +185,10 @@ int gpumon_argument_u64(struct gpumon_context *context, const char *what, const 
 /* Parse seconds with fractions, or a number with a unit ns, us, ms, s, m or h, at least 1 ms. */
 int gpumon_argument_duration(struct gpumon_context *context, const char *what, const char *text,
 			     uint64_t *ns);
+
+/* A time since a beginning: the same from 0 on, also "+125ms". */
+int gpumon_argument_moment(struct gpumon_context *context, const char *what, const char *text,
+			   uint64_t *ns);
 
 /* "4096", "64K", "16M", "1G". 0, or -1 after calling gpumon_usage(). */
 int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "gzip.h"
 #include "wait.h"
 #include "output_file.h"
 
@@ -96,14 +97,14 @@ static int make_file(struct gpumon_output_file *file)
 
 	/* linkat() later needs this path to name the file. */
 	if (!access("/proc/self/fd", X_OK)) {
-		fd = openat(file->parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+		fd = openat(file->parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 		if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
 			return fd;
 	}
 	for (int i = 0; i < NAMES_MAX; i++) {
 		next_name(file);
 		fd = openat(file->parent, file->temporary,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0)
 			return fd;
 		if (errno != EEXIST)
@@ -113,8 +114,16 @@ static int make_file(struct gpumon_output_file *file)
 	return fd;
 }
 
+bool gpumon_output_file_is_gzip(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > strlen(".gz") && !strcmp(path + length - strlen(".gz"), ".gz");
+}
+
 int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, bool force,
-			    bool text, FILE *standard, struct gpumon_error *err)
+			    enum gpumon_output_content content, FILE *standard,
+			    struct gpumon_error *err)
 {
 	int fd;
 
@@ -125,7 +134,8 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 	if (!path || !strcmp(path, "-")) {
 		file->path = "-";
 		file->stream = standard;
-		if (!text && fileno(standard) >= 0 && isatty(fileno(standard)))
+		if (content != GPUMON_OUTPUT_TEXT && fileno(standard) >= 0 &&
+		    isatty(fileno(standard)))
 			return gpumon_error_set(
 				err, GPUMON_EXIT_USAGE, 0, GPUMON_ERROR_USAGE,
 				"refusing to write this to a terminal: use -o FILE");
@@ -146,6 +156,10 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 	}
 	fd = make_file(file);
 	file->stream = fd < 0 ? NULL : fdopen(fd, "w");
+	if (file->stream && content != GPUMON_OUTPUT_GZIP && gpumon_output_file_is_gzip(path)) {
+		file->inner = file->stream;
+		file->stream = gpumon_gzip_open(file->inner);
+	}
 	if (file->stream)
 		return 0;
 	gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "%s: %s", path,
@@ -165,7 +179,8 @@ static int give_name(struct gpumon_output_file *file)
 {
 	char self[64];
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(file->stream));
+	snprintf(self, sizeof(self), "/proc/self/fd/%d",
+		 fileno(file->inner ? file->inner : file->stream));
 	if (!file->force)
 		return linkat(AT_FDCWD, self, file->parent, file->name, AT_SYMLINK_FOLLOW) ? errno :
 											     0;
@@ -225,6 +240,14 @@ int gpumon_output_file_close(struct gpumon_output_file *file, bool good, struct 
 	errno = 0;
 	if (fflush(file->stream) || ferror(file->stream))
 		error = errno ? errno : EIO;
+	if (file->inner) {
+		if (fclose(file->stream) && !error)
+			error = errno;
+		file->stream = file->inner;
+		file->inner = NULL;
+		if (fflush(file->stream) && !error)
+			error = errno;
+	}
 	if (!strcmp(file->path, "-")) {
 		if (good && error)
 			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,

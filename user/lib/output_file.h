@@ -10,8 +10,21 @@
 #include "error.h"
 
 /**
+ * enum gpumon_output_content - what is written
+ * @GPUMON_OUTPUT_TEXT: text
+ * @GPUMON_OUTPUT_BINARY: nothing for a terminal
+ * @GPUMON_OUTPUT_GZIP: likewise, and it is compressed already
+ */
+enum gpumon_output_content {
+	GPUMON_OUTPUT_TEXT,
+	GPUMON_OUTPUT_BINARY,
+	GPUMON_OUTPUT_GZIP,
+};
+
+/**
  * struct gpumon_output_file - where a command's result goes
  * @stream: stream to write to
+ * @inner: the file itself, if @stream compresses; otherwise NULL
  * @path: its final path, "-" for standard output
  * @parent: descriptor of its folder, or -1
  * @name: its name in that folder
@@ -21,6 +34,7 @@
  */
 struct gpumon_output_file {
 	FILE *stream;
+	FILE *inner;
 	const char *path;
 	int parent;
 	const char *name;
@@ -34,17 +48,21 @@ struct gpumon_output_file {
  * @file: filled in
  * @path: path; "-" or NULL for @standard
  * @force: may replace a regular file
- * @text: the output is text; binary output to a terminal is refused
+ * @content: what is written; nothing but text goes to a terminal
  * @standard: standard output
  * @err: out
  *
  * The mode is 0600. Symbolic links, other users' files and folders in which anyone could replace
- * the file are refused.
+ * the file are refused. The contents of a file whose name ends in ".gz" are compressed.
  *
  * Return: 0, or -1 with @err.
  */
 int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, bool force,
-			    bool text, FILE *standard, struct gpumon_error *err);
+			    enum gpumon_output_content content, FILE *standard,
+			    struct gpumon_error *err);
+
+/* Whether the contents of a file of that name are compressed: it ends in ".gz". */
+bool gpumon_output_file_is_gzip(const char *path);
 
 /**
  * gpumon_output_file_same - find out whether two paths are the same output file

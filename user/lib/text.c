@@ -67,11 +67,23 @@ unsigned int gpumon_text_character_columns(uint32_t code)
 	return 1;
 }
 
+/* Number of characters that a text begins with and that are one byte, one column and shown as they are. */
+static size_t plain_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] >= 0x20 && text[length] < 0x7f)
+		length++;
+	return length;
+}
+
 unsigned int gpumon_text_columns(const char *text)
 {
-	unsigned int columns = 0;
+	size_t plain = plain_length(text);
+	unsigned int columns = (unsigned int)plain;
 	uint32_t code;
 
+	text += plain;
 	while ((code = gpumon_text_next(&text)))
 		columns += gpumon_text_character_columns(code);
 	return columns;
@@ -165,13 +177,16 @@ void gpumon_text_folded(FILE *out, const char *text)
 const char *gpumon_text_cut(char *buf, size_t len, const char *text, unsigned int columns)
 {
 	static const char dots[] = "…";
-	size_t at = 0, cut = 0;
+	size_t at = 0, cut = 0, plain;
 	unsigned int used = 0;
 	uint32_t code;
 	char bytes[4];
 
 	if (!len)
 		return buf;
+	plain = plain_length(text);
+	if (!text[plain] && plain < len && (!columns || plain <= columns))
+		return memcpy(buf, text, plain + 1);
 	while ((code = gpumon_text_next(&text))) {
 		unsigned int width = gpumon_text_character_columns(code);
 		size_t size = gpumon_text_encode(bytes, code);
@@ -236,8 +251,8 @@ static const char *find_parameters(const char *name, const char **begin)
 
 	*begin = name;
 	while (*at) {
-		if (!strncmp(at, "operator", 8) && (at == name || !is_word_character(at[-1])) &&
-		    !is_word_character(at[8])) {
+		if (*at == 'o' && !strncmp(at, "operator", 8) &&
+		    (at == name || !is_word_character(at[-1])) && !is_word_character(at[8])) {
 			at = behind_operator(at);
 			continue;
 		}
@@ -559,31 +574,30 @@ static char *line_text(const struct line *line)
 char *gpumon_text_squeeze(const char *text, unsigned int columns, const size_t *marks, size_t count)
 {
 	struct line line = { .columns = columns, .used = 1 };
+	size_t size = strlen(text) + 1;
 	const char *at = text;
-	unsigned int all = 0;
 	char *squeezed;
 	uint32_t code;
 
-	line.cells = gpumon_calloc(strlen(text) + 1, sizeof(*line.cells));
+	if (gpumon_text_columns(text) <= columns) {
+		squeezed = gpumon_malloc(size);
+		gpumon_text_cut(squeezed, size, text, 0);
+		return squeezed;
+	}
+	line.cells = gpumon_calloc(size, sizeof(*line.cells));
 	for (size_t begin = 0; (code = gpumon_text_next(&at)); begin = (size_t)(at - text)) {
 		struct cell *cell = &line.cells[line.n++];
 
 		*cell = (struct cell){ .code = code, .at = begin };
 		cell->width = gpumon_text_character_columns(code);
-		all += cell->width;
 	}
-	if (all <= columns) {
-		for (size_t i = 0; i < line.n; i++)
-			line.cells[i].keep = true;
-	} else {
-		keep_marks(&line, marks, count);
-		close_small_gaps(&line);
-		if (strchr(text, '<')) {
-			keep_head(&line, line.used + (columns - line.used) * 2 / 3);
-			keep_tail(&line);
-		}
-		keep_head(&line, columns);
+	keep_marks(&line, marks, count);
+	close_small_gaps(&line);
+	if (strchr(text, '<')) {
+		keep_head(&line, line.used + (columns - line.used) * 2 / 3);
+		keep_tail(&line);
 	}
+	keep_head(&line, columns);
 	squeezed = line_text(&line);
 	free(line.cells);
 	return squeezed;

@@ -41,7 +41,7 @@
 #define PROFILES     "profile-"
 #define PROFILES_MAX 1440
 
-/* What a child writes. */
+/* Result that a child writes. */
 enum job {
 	JOB_CAPTURE,
 	JOB_PROFILE,
@@ -94,7 +94,7 @@ struct gpumon_continuous {
 	struct gpumon_continuous_result result;
 };
 
-/* One that a recorder left behind when it was killed is as good. */
+/* A pipe that a killed recorder left behind is as good as a new one. */
 static int open_ask(int directory)
 {
 	struct stat status;
@@ -102,7 +102,7 @@ static int open_ask(int directory)
 
 	if (mkfifoat(directory, ASK, 0600) && errno != EEXIST)
 		return -1;
-	/* Also for writing, so that it has no end when the one who asks closes it. */
+	/* Opened also for writing, so that it has no end when the process that asks closes it. */
 	fd = openat(directory, ASK, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || (!fstat(fd, &status) && S_ISFIFO(status.st_mode)))
 		return fd;
@@ -308,7 +308,7 @@ static void take_report(struct gpumon_continuous *continuous, const struct repor
 
 /* --- children */
 
-/* It may not draw on the terminal, where reading a large capture shows progress. */
+/* The child must not draw the progress of reading a large capture on the terminal. */
 static void leave_terminal(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -342,7 +342,7 @@ static void begin_job(struct gpumon_continuous *continuous, enum job job)
 		take_report(continuous, &report);
 		return;
 	}
-	/* Or the child could write the same buffered text again. */
+	/* Flushed, or the child could write the same buffered text again. */
 	fflush(NULL);
 	continuous->child = fork();
 	if (!continuous->child) {
@@ -368,7 +368,7 @@ static void begin_capture(struct gpumon_continuous *continuous)
 	continuous->more = 0;
 }
 
-/* When to begin the profile of this period. */
+/* Time at which the profile of this period is to begin. */
 static uint64_t profile_due_ns(const struct gpumon_continuous *continuous)
 {
 	uint64_t every = continuous->options.every_ns;
@@ -453,7 +453,7 @@ uint64_t gpumon_continuous_next_ns(const struct gpumon_continuous *continuous)
 	return profile < continuous->due_ns ? profile : continuous->due_ns;
 }
 
-/* One of what is due, those of the whole periods after it, and of the rest. */
+/* One profile of the period that is due, one of the whole periods after it, and one of the rest. */
 static void write_last_profiles(struct gpumon_continuous *continuous)
 {
 	uint64_t now = gpumon_monotonic_ns();

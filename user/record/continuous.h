@@ -62,10 +62,10 @@ struct gpumon_continuous *gpumon_continuous_new(const struct gpumon_continuous_o
 						struct gpumon_capture_writer *writer,
 						const char *directory, const char *command);
 
-/* What looks at the records for slow steps; it is empty without @slow_ns. */
+/* Detector of slow steps, which reads the records; it is empty without @slow_ns. */
 struct gpumon_target_tap gpumon_continuous_tap(struct gpumon_continuous *continuous);
 
-/* What live processes have to be asked for, while there is a recorder; NULL: there is none. */
+/* Recorder whose live processes are asked for their profiles, NULL while there is none. */
 void gpumon_continuous_of(struct gpumon_continuous *continuous,
 			  const struct gpumon_recorder *recorder);
 
@@ -98,7 +98,10 @@ int gpumon_continuous_fd(const struct gpumon_continuous *continuous);
  */
 int gpumon_continuous_ask(const char *path, struct gpumon_error *err);
 
-/* When to call that again at the latest, CLOCK_MONOTONIC; UINT64_MAX: no need. */
+/*
+ * Latest time of the next gpumon_continuous_step(), CLOCK_MONOTONIC; UINT64_MAX if it need not be
+ * called.
+ */
 uint64_t gpumon_continuous_next_ns(const struct gpumon_continuous *continuous);
 
 /* Write the last profile and capture, after all records, and wait for them. */
@@ -136,7 +139,7 @@ struct gpumon_continuous_choice {
 /* Used by these lines. */
 int gpumon_continuous_take_keep(struct gpumon_context *context, const char *text, void *choice);
 
-/* Their part of the help. */
+/* Part of the help about these options. */
 #define GPUMON_CONTINUOUS_HELP                                                                              \
 	"      --continuous       keep only what was recorded last, and write captures of it into\n"        \
 	"                         the directory: when asked (--ask, SIGUSR1), on an Xid or alert of\n"      \

@@ -15,7 +15,7 @@
 #include "directories.h"
 #include "lib/array.h"
 #include "lib/files.h"
-#include "lib/sheet_file.h"
+#include "capture/findings.h"
 #include "report/stored_names.h"
 
 struct names {
@@ -51,7 +51,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* By number. */
+/* Compares directories by number. */
 static void list_numbered(int directory, const char *prefix, struct names *names)
 {
 	DIR *dir = gpumon_folder_entries(directory, ".", 0);
@@ -115,7 +115,7 @@ static bool has_suffix(const char *name, const char *with)
 static bool is_ours(const char *name)
 {
 	if (!strcmp(name, GPUMON_CAPTURE_INFO) || !strcmp(name, GPUMON_CAPTURE_INFO_NEW) ||
-	    !strcmp(name, GPUMON_CAPTURE_RESERVE) || !strcmp(name, GPUMON_SHEET_FILE))
+	    !strcmp(name, GPUMON_CAPTURE_RESERVE) || !strcmp(name, GPUMON_FINDINGS_FILE))
 		return true;
 	if (!strncmp(name, "perf-", 5) && has_suffix(name, ".map"))
 		return true;

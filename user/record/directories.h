@@ -21,7 +21,7 @@
 void gpumon_numbered_name(int directory, const char *prefix, const char *suffix, char *name,
 			  size_t room);
 
-/* Remove the oldest of them beyond @most. @path: of the directory. */
+/* Remove the oldest numbered files beyond @most. @path: of the directory. */
 void gpumon_numbered_limit(int directory, const char *path, const char *prefix, uint32_t most);
 
 /* Removes captures that we made. */
@@ -29,7 +29,7 @@ void gpumon_numbered_limit(int directory, const char *path, const char *prefix, 
 /* Remove the files of a capture in a directory, and no others. */
 void gpumon_remove_files(const char *directory);
 
-/* The same, and then the directory, if it is empty. */
+/* gpumon_remove_files(), and then the directory, if it is empty. */
 void gpumon_remove_capture(const char *directory);
 
 /* A temporary capture, which is removed however we end. */

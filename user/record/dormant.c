@@ -240,7 +240,8 @@ static int has_library(const struct search *search)
 	if (!file)
 		return -1;
 	while (!found && getline(&line, &room, file) > 0)
-		found = !!strstr(line, "/" LIBRARY);
+		/* Also of a copy in memory, "/memfd:libgpumon-inject.so (deleted)". */
+		found = !!strstr(line, LIBRARY);
 	if (ferror(file))
 		found = -1;
 	free(line);

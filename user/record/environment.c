@@ -29,7 +29,10 @@ static void add_variable(struct gpumon_variables *variables, const char *name, c
 	variables->list[at] = gpumon_asprintf("%s=%s%s%s", name, before, *before ? ":" : "", value);
 }
 
-/* Of what is preloaded (inject/Makefile), beside the library. Returns why it cannot be, or NULL. */
+/*
+ * Finds a preloaded file (inject/Makefile), which is beside the library. Returns the reason why it
+ * cannot be used, or NULL.
+ */
 static const char *find_preloaded(const char *library, char path[PATH_MAX])
 {
 	static const char folder[] = "gpumon-preload", name[] = "libgpumon-preload.so";
@@ -67,7 +70,9 @@ static void add_preloaded(struct gpumon_variables *variables, const char *librar
 		add_variable(variables, "ZE_ENABLE_TRACING_LAYER", NULL, "1");
 }
 
-/* What glibc puts in place of $PLATFORM. musl takes it as it is, and must not find a library for glibc. */
+/*
+ * Value of $PLATFORM in glibc. musl takes the word as it is, and must not find a library for glibc.
+ */
 static const char *const platforms[] = { "x86_64", "haswell", "xeon_phi", "aarch64" };
 
 #define PLATFORMS (sizeof(platforms) / sizeof(*platforms))

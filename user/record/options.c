@@ -30,6 +30,7 @@ void gpumon_record_options_default(struct gpumon_session_options *options)
 	settings->flush_ms = FLUSH_MS;
 	settings->stack_depth = STACK_DEPTH;
 	settings->buffer_mib = CUPTI_BUFFER_MIB;
+	settings->wait_hz = GPUMON_WAIT_HZ_DEFAULT;
 	options->recorder.driver = true;
 }
 
@@ -50,6 +51,33 @@ int gpumon_record_take_pid(struct gpumon_context *context, const char *text, voi
 	}
 	options->pids[options->pid_count++] = (pid_t)pid;
 	return 0;
+}
+
+static int take_group(struct gpumon_context *context, const char *option, const char *text,
+		      bool is_container, struct gpumon_session_options *options)
+{
+	if (!*text) {
+		gpumon_usage(context, "%s: the name is empty", option);
+		return -1;
+	}
+	if (options->group_count >= GPUMON_SESSION_GROUPS_MAX) {
+		gpumon_usage(context, "%s: at most %d control groups and containers", option,
+			     GPUMON_SESSION_GROUPS_MAX);
+		return -1;
+	}
+	options->groups[options->group_count++] =
+		(struct gpumon_session_group){ text, is_container };
+	return 0;
+}
+
+int gpumon_record_take_cgroup(struct gpumon_context *context, const char *text, void *session)
+{
+	return take_group(context, "--cgroup", text, false, session);
+}
+
+int gpumon_record_take_container(struct gpumon_context *context, const char *text, void *session)
+{
+	return take_group(context, "--container", text, true, session);
 }
 
 int gpumon_record_take_window(struct gpumon_context *context, const char *text, void *value)
@@ -172,6 +200,23 @@ int gpumon_record_take_records(struct gpumon_context *context, const char *text,
 	return -1;
 }
 
+int gpumon_record_take_gpu_metrics(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_message_settings *settings = value;
+	uint64_t ns;
+
+	if (gpumon_argument_moment(context, "--gpu-metrics", text, &ns))
+		return -1;
+	if (ns < GPUMON_METRICS_INTERVAL_MIN_NS || ns > GPUMON_METRICS_INTERVAL_MAX_NS) {
+		gpumon_usage(
+			context,
+			"--gpu-metrics: a time from 100us to 1s: decoding a sample takes some 100us, so of more samples some would be lost");
+		return -1;
+	}
+	settings->metrics_interval_ns = (uint32_t)ns;
+	return 0;
+}
+
 int gpumon_record_take_sample(struct gpumon_context *context, const char *text, void *value)
 {
 	struct gpumon_message_settings *settings = value;
@@ -283,6 +328,9 @@ int gpumon_record_options_check(struct gpumon_context *context,
 
 	if (options->argv && options->pid_count)
 		return gpumon_usage(context, "either a program or --pid, not both");
+	if (options->argv && options->group_count)
+		return gpumon_usage(context,
+				    "either a program, or --cgroup and --container, not both");
 	if (!options->argv && options->run_as)
 		return gpumon_usage(context, "--run-as goes with a program");
 	if (options->recorder.driver_wanted && !options->recorder.driver)

@@ -3,6 +3,7 @@
 #ifndef GPUMON_RECORD_OPTIONS_H
 #define GPUMON_RECORD_OPTIONS_H
 
+#include "abi/gpu_metrics.h"
 #include "lib/options.h"
 #include "session.h"
 
@@ -14,9 +15,14 @@
 #define GPUMON_RECORD_OPTIONS(session)                                                             \
 	GPUMON_OPTION_CALL("output", 'o', (session)->directory, gpumon_record_directory),          \
 		GPUMON_OPTION_CALL("pid", 'p', session, gpumon_record_take_pid),                   \
+		GPUMON_OPTION_CALL("cgroup", 0, session, gpumon_record_take_cgroup),               \
+		GPUMON_OPTION_CALL("container", 0, session, gpumon_record_take_container),         \
+		GPUMON_OPTION("no-attach", 0, GPUMON_OPTION_FLAG, &(session)->no_attach),          \
 		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &(session)->duration_ns),       \
 		GPUMON_RECORD_BITS(session, "sync", GPUMON_OPTION_BITS,                            \
 				   GPUMON_RECORD_SYNCHRONISATION),                                 \
+		GPUMON_RECORD_BITS(session, "no-blocking", GPUMON_OPTION_NO_BITS,                  \
+				   GPUMON_RECORD_BLOCKING),                                        \
 		GPUMON_RECORD_BITS(session, "memory", GPUMON_OPTION_BITS,                          \
 				   GPUMON_RECORD_ALLOCATIONS),                                     \
 		GPUMON_RECORD_BITS(session, "unified-memory", GPUMON_OPTION_BITS,                  \
@@ -24,6 +30,17 @@
 		GPUMON_RECORD_BITS(session, "nvtx", GPUMON_OPTION_BITS, GPUMON_RECORD_RANGES),     \
 		GPUMON_RECORD_BITS(session, "api", GPUMON_OPTION_BITS, GPUMON_RECORD_ALL_CALLS),   \
 		GPUMON_RECORD_BITS(session, "latency", GPUMON_OPTION_BITS, GPUMON_RECORD_LATENCY), \
+		GPUMON_OPTION_CALL("gpu-metrics", 0, &(session)->recorder.settings,                \
+				   gpumon_record_take_gpu_metrics),                                \
+		GPUMON_OPTION_RANGE("gpu-metrics", 0, GPUMON_OPTION_SET,                           \
+				    &(session)->recorder.settings.metrics_interval_ns,             \
+				    GPUMON_METRICS_INTERVAL_NS, 0),                                \
+		GPUMON_OPTION_RANGE("stalls", 0, GPUMON_OPTION_U32,                                \
+				    &(session)->recorder.settings.stalls_period,                   \
+				    GPUMON_STALLS_PERIOD_MIN, GPUMON_STALLS_PERIOD_MAX),           \
+		GPUMON_OPTION_RANGE("stalls", 0, GPUMON_OPTION_SET,                                \
+				    &(session)->recorder.settings.stalls_period,                   \
+				    GPUMON_STALLS_PERIOD_DEFAULT, 0),                              \
 		GPUMON_RECORD_BITS(session, "no-times", GPUMON_OPTION_BITS,                        \
 				   GPUMON_RECORD_NO_TIMES),                                        \
 		GPUMON_RECORD_BITS(session, "no-stacks", GPUMON_OPTION_NO_BITS,                    \
@@ -40,6 +57,8 @@
 				   gpumon_record_take_windows),                                    \
 		GPUMON_OPTION_CALL("sample", 0, &(session)->recorder.settings,                     \
 				   gpumon_record_take_sample),                                     \
+		GPUMON_OPTION_RANGE("wait-samples", 0, GPUMON_OPTION_U32,                          \
+				    &(session)->recorder.settings.wait_hz, 0, GPUMON_WAIT_HZ_MAX), \
 		GPUMON_RECORD_BITS(session, "yield", GPUMON_OPTION_BITS, GPUMON_RECORD_YIELD),     \
 		GPUMON_OPTION_CALL("window", 0, &(session)->recorder.settings,                     \
 				   gpumon_record_take_window),                                     \
@@ -58,22 +77,29 @@
 				    GPUMON_STACK_DEPTH_MAX)
 
 /* Used by these lines. */
+int gpumon_record_take_cgroup(struct gpumon_context *context, const char *text, void *session);
+int gpumon_record_take_container(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_pid(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_wait(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_window(struct gpumon_context *context, const char *text, void *settings);
 int gpumon_record_take_graphs(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_records(struct gpumon_context *context, const char *text, void *session);
+int gpumon_record_take_gpu_metrics(struct gpumon_context *context, const char *text,
+				   void *settings);
 int gpumon_record_take_windows(struct gpumon_context *context, const char *text, void *settings);
 int gpumon_record_take_sample(struct gpumon_context *context, const char *text, void *settings);
 int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *text,
 				    void *settings);
 int gpumon_record_take_flush(struct gpumon_context *context, const char *text, void *settings);
 
-/* Their part of the help. */
+/* Part of the help about these options. */
 #define GPUMON_RECORD_HELP                                                                                \
 	"  -o, --output DIR       new directory for the capture; %r in it is the rank,\n"                 \
 	"                         %h the host, %p the pid\n"                                              \
 	"  -p, --pid PID          record a running process; may be repeated\n"                            \
+	"      --cgroup PATH      record all processes of a control group, also those to come\n"          \
+	"      --container ID     record all processes of a container, likewise\n"                        \
+	"      --no-attach        bring no library into a running process, use uprobes instead\n"         \
 	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"             \
 	"      --run-as USER      run the program as USER, the owner of the capture; under sudo the\n"    \
 	"                         default is the calling user\n"                                          \
@@ -83,18 +109,25 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 	"                         while an NVTX range is open (range:NAME)\n"                             \
 	"      --yield            let the program's own profiler (torch.profiler) have CUPTI; the\n"      \
 	"                         capture has a gap in that time\n"                                       \
-	"      --sync             also record waits for the GPU\n"                                        \
+	"      --no-blocking      no calls that wait for the GPU, and no overhead of the API\n"           \
+	"      --sync             also record what CUPTI itself says about waits for the GPU\n"           \
 	"      --memory           also record allocations\n"                                              \
 	"      --unified-memory   also record migrations and faults of unified memory\n"                  \
 	"      --nvtx             also record NVTX ranges\n"                                              \
 	"      --api              also record all other API calls (high overhead)\n"                      \
 	"      --latency          also record when work was queued and submitted\n"                       \
+	"      --gpu-metrics[=TIME]  also sample what the whole GPU does (SMs, tensor pipes, memory,\n"   \
+	"                         PCIe, NVLink), once in 100us to 1s (1ms); CUDA 12.6\n"                  \
+	"      --stalls[=N]       also sample what each instruction of a kernel waits for, once in 2^N\n" \
+	"                         cycles of each multiprocessor, 5 to 31 (16); CUDA\n"                    \
 	"      --graphs=HOW       record each node of a graph always (nodes, the default) or in\n"        \
 	"                         windows (windows), or each launch as one operation (whole)\n"           \
 	"      --records HOW      record what the GPU does always (all, the default) or in windows\n"     \
 	"                         (sampled)\n"                                                            \
 	"      --windows TIME/PERIOD  how long such windows are, and how often there is one (1s/30s)\n"   \
 	"      --sample 1/N       record the call path of one of N launches\n"                            \
+	"      --wait-samples HZ  how often threads are looked at that wait outside of API calls, 0 to\n" \
+	"                         1000 times a second, 0 for never (50)\n"                                \
 	"      --no-times         HIP, OpenCL, Level Zero: count what a device does without times,\n"     \
 	"                         for drivers that are slow when they measure\n"                          \
 	"      --no-stacks        no call paths\n"                                                        \

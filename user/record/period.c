@@ -35,7 +35,7 @@ static int write_view(const struct gpumon_period_profile *profile, const struct 
 			 (unsigned long long)((kept_ns - profile->from_ns) / 1000000));
 		period.comment = comment;
 	}
-	if (gpumon_output_file_open(&file, profile->path, false, false, NULL, err))
+	if (gpumon_output_file_open(&file, profile->path, false, GPUMON_OUTPUT_GZIP, NULL, err))
 		return -1;
 	ret = gpumon_output_pprof_period(file.stream, view, &period);
 	if (ret)
@@ -47,6 +47,7 @@ int gpumon_period_write(const struct gpumon_period_profile *profile, struct gpum
 {
 	const struct gpumon_profile_options options = {
 		.processes = true,
+		.by_end = true,
 		/* Clocks of devices are not exact: nothing is left at either end. */
 		.from_ns = profile->first ? 0 : profile->from_ns,
 		.until_ns = profile->last ? 0 : profile->until_ns,

@@ -244,7 +244,7 @@ bool gpumon_recorder_has_met(const struct gpumon_recorder *recorder, pid_t pid)
 	return gpumon_map_get(&recorder->met, (uint64_t)pid);
 }
 
-/* Of any process: once it has ended, or on kernels without pidfds once it is gone. */
+/* Has any process ended? On kernels without pidfds: is it gone? */
 static bool has_ended(pid_t pid, int pidfd)
 {
 	struct pollfd fds = { .fd = pidfd, .events = POLLIN };
@@ -252,7 +252,7 @@ static bool has_ended(pid_t pid, int pidfd)
 	return pidfd >= 0 ? poll(&fds, 1, 0) > 0 : kill(pid, 0) && errno == ESRCH;
 }
 
-/* It lives, so its library listens, or will: it is recorded from then on. */
+/* The process lives, so its library listens, or will: it is recorded from then on. */
 static bool try_later(struct gpumon_recorder *recorder, pid_t pid, int pidfd,
 		      const struct gpumon_error *err)
 {
@@ -282,7 +282,10 @@ static void receive_messages(struct gpumon_recorder *recorder, struct gpumon_tar
 		tell_refused(recorder, &err);
 }
 
-/* Each is answered before the next one is accepted: its program waits. Returns whether there may be more. */
+/*
+ * Answers each process before the next one is accepted, because its program waits. Returns true if
+ * there may be more.
+ */
 static bool accept_some(struct gpumon_recorder *recorder)
 {
 	struct gpumon_error err;
@@ -399,7 +402,7 @@ static void note_news(struct gpumon_recorder *recorder, struct gpumon_target *ta
 	if (!gpumon_target_news(target, &flags, text, sizeof(text)))
 		return;
 	note_process(recorder, flags, text);
-	/* What is missing is said at the end, too. */
+	/* The end of the recording reports the missing process, too. */
 	if (flags & GPUMON_NOTE_MISSING)
 		gpumon_library_notes_add(&recorder->notes, text);
 }
@@ -431,7 +434,7 @@ static void free_ended_targets(struct gpumon_recorder *recorder)
 			recorder->targets[kept++] = target;
 			continue;
 		}
-		/* What the others did is in no file. */
+		/* The work of the other processes is in no file. */
 		if (gpumon_target_accepted(target))
 			add_counts(&recorder->counts.targets, target);
 		recorder->counts.without_gpu += gpumon_target_without_gpu(target);
@@ -570,9 +573,14 @@ int gpumon_recorder_fd(const struct gpumon_recorder *recorder)
 
 int gpumon_recorder_timeout_ms(const struct gpumon_recorder *recorder)
 {
+	uint64_t now = gpumon_monotonic_ns(), due = now + GPUMON_RECORDER_PERIOD_MS * 1000000ull;
+
+	for (size_t i = 0; i < recorder->probed_count; i++)
+		if (gpumon_probed_due_ns(recorder->probed[i]) < due)
+			due = gpumon_probed_due_ns(recorder->probed[i]);
 	if (recorder->count || recorder->probed_count || recorder->late_count ||
 	    gpumon_driver_recording(recorder->driver))
-		return GPUMON_RECORDER_PERIOD_MS;
+		return due > now ? (int)((due - now + 999999) / 1000000) : 0;
 	return -1;
 }
 

@@ -99,7 +99,7 @@ int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gp
 /* Write a note for the user into the capture. @flags are those of a note. */
 void gpumon_recorder_note(struct gpumon_recorder *recorder, uint16_t flags, const char *text);
 
-/* For poll(): readable if there is something to do. */
+/* Descriptor for poll(): readable if there is something to do. */
 int gpumon_recorder_fd(const struct gpumon_recorder *recorder);
 /* Maximum timeout for poll(); -1: none. */
 int gpumon_recorder_timeout_ms(const struct gpumon_recorder *recorder);
@@ -115,7 +115,7 @@ void gpumon_recorder_step(struct gpumon_recorder *recorder);
  */
 void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms);
 
-/* The same, but wait until it is done. */
+/* gpumon_recorder_end() that waits until the end is complete. */
 void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms);
 
 /* Whether a process is being recorded by its library; whether it is or was, or was refused. */

@@ -14,6 +14,7 @@
 #include "lib/files.h"
 #include "lib/privileges.h"
 #include "lib/wait.h"
+#include "attach.h"
 #include "dormant.h"
 #include "lib/api_loader.h"
 #include "lib/launch.h"
@@ -25,6 +26,9 @@
 
 /* How long live processes may take at the end to send their data. */
 #define STOP_MS 3000
+/* How long a library that was brought into a process may take to listen, and how often it is tried. */
+#define LISTEN_NS	3000000000ULL
+#define LISTEN_AGAIN_NS 2000000
 /* How many directory names with the time are tried. */
 #define NAMES_MAX 20
 /* Intervals of the search for processes that still run, and the delay of the line about them. */
@@ -113,7 +117,10 @@ static void on_trouble(void *data, const struct gpumon_error *err)
 	session->trouble = *err;
 }
 
-/* There is no memory: what was recorded is written. The program goes on without its recorder. */
+/*
+ * Called when there is no memory: writes the records that are there. The program goes on without
+ * its recorder.
+ */
 static void keep_what_was_recorded(void *data)
 {
 	const struct session *session = data;
@@ -169,30 +176,67 @@ static int start_program(struct session *session, struct gpumon_error *err)
 	return ret;
 }
 
-/* Use a dormant library in the process, or otherwise uprobes from outside. */
+/* The library listens within milliseconds once it is in a process. */
+static int connect_to_new(const char *root, pid_t pid, int *socket, struct gpumon_error *err)
+{
+	uint64_t until = gpumon_monotonic_ns() + LISTEN_NS;
+	const struct timespec pause = { 0, LISTEN_AGAIN_NS };
+
+	while (gpumon_dormant_connect(root, pid, socket, err)) {
+		if (gpumon_monotonic_ns() >= until)
+			return -1;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+/* The library is not in the process: bring it in. */
+static int bring_library(const struct session *session, const char *root, pid_t pid, int *socket,
+			 struct gpumon_error *err)
+{
+	struct gpumon_attach attach;
+
+	if (session->options->no_attach)
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT,
+					GPUMON_ERROR_UNSUPPORTED,
+					"process %d has no injection library (--no-attach)",
+					(int)pid);
+	if (gpumon_attach_begin(&attach, root, pid, err) || gpumon_attach_end(&attach, true, err))
+		return -1;
+	return connect_to_new(root, pid, socket, err);
+}
+
+/* Use a library in the process, or bring it in, or otherwise use uprobes from outside. */
 static int attach_process(struct session *session, pid_t pid, struct gpumon_error *err)
 {
-	const char *root = session->options->recorder.root;
-	struct gpumon_error why;
-	char text[2 * sizeof(err->message) + 64];
+	const char *root = session->options->recorder.root ? session->options->recorder.root : "";
+	struct gpumon_error brought, probed;
+	char text[3 * sizeof(err->message) + 64];
 	int socket, ret;
 
-	ret = gpumon_dormant_connect(root ? root : "", pid, &socket, err);
-	if (!ret)
-		return gpumon_recorder_add(session->recorder, socket, err);
+	ret = gpumon_dormant_connect(root, pid, &socket, err);
 	if (ret < 0)
 		return -1;
-	if (gpumon_recorder_probe(session->recorder, pid, &why)) {
-		/* Say what to do for the better way, and why the other one does not work either. */
-		snprintf(text, sizeof(text), "%s; nor can it be probed from outside: %s",
-			 err->message, why.message);
-		return gpumon_error_set(err, why.status, why.sys, why.code, "%s", text);
+	brought = *err;
+	/* One that is in a sandbox and has the library is left alone. */
+	if (ret && err->sys != -EPERM)
+		ret = bring_library(session, root, pid, &socket, &brought);
+	if (!ret)
+		return gpumon_recorder_add(session->recorder, socket, err);
+	if (brought.code == GPUMON_ERROR_GONE) {
+		*err = brought;
+		return -1;
 	}
-	snprintf(
-		text, sizeof(text),
-		"process %d %s: its launches are recorded by uprobes, what the GPU did is not known",
-		(int)pid,
-		err->sys == -EPERM ? "is in a sandbox (seccomp)" : "has no injection library");
+	if (gpumon_recorder_probe(session->recorder, pid, &probed)) {
+		/* Say what to do for the better ways, and why the other one does not work either. */
+		snprintf(text, sizeof(text), "%s%s%s; nor can it be probed from outside: %s",
+			 err->message, err->sys == -EPERM ? "" : "; ",
+			 err->sys == -EPERM ? "" : brought.message, probed.message);
+		return gpumon_error_set(err, probed.status, probed.sys, probed.code, "%s", text);
+	}
+	snprintf(text, sizeof(text),
+		 "%s: its launches are recorded by uprobes, what the GPU did is not known",
+		 brought.message);
 	gpumon_recorder_note(session->recorder, GPUMON_NOTE_NO_GPU, text);
 	if (!session->options->quiet)
 		fprintf(session->context->err, "gpumon-user: %s\n", text);
@@ -205,6 +249,56 @@ static int attach_processes(struct session *session, struct gpumon_error *err)
 		if (attach_process(session, session->options->pids[i], err))
 			return -1;
 	return 0;
+}
+
+static void say_of_group(void *data, uint16_t flags, const char *text)
+{
+	const struct session *session = data;
+
+	gpumon_recorder_note(session->recorder, flags, text);
+	if (!session->options->quiet)
+		fprintf(session->context->err, "gpumon-user: %s\n", text);
+}
+
+static int begin_groups(struct session *session, struct gpumon_error *err)
+{
+	const struct gpumon_session_options *options = session->options;
+	const struct gpumon_group_options of_group = {
+		.root = options->recorder.root ? options->recorder.root : "",
+		.recorder = session->recorder,
+		.no_attach = options->no_attach,
+		.say = say_of_group,
+		.data = session,
+	};
+
+	for (unsigned int i = 0; i < options->group_count; i++) {
+		const struct gpumon_session_group *group = &options->groups[i];
+		char path[PATH_MAX];
+
+		if (group->is_container ?
+			    gpumon_group_of_container(of_group.root, group->name, path, err) :
+			    gpumon_group_find(of_group.root, group->name, path, err))
+			return -1;
+		session->groups[session->group_count++] = gpumon_group_new(&of_group, path);
+	}
+	return 0;
+}
+
+static void step_groups(const struct session *session)
+{
+	struct gpumon_recorder_counts counts;
+
+	gpumon_recorder_get_counts(session->recorder, &counts);
+	for (unsigned int i = 0; !session->stopped && !counts.full && i < session->group_count; i++)
+		gpumon_group_step(session->groups[i]);
+}
+
+static bool groups_are_over(const struct session *session)
+{
+	for (unsigned int i = 0; i < session->group_count; i++)
+		if (!gpumon_group_is_over(session->groups[i]))
+			return false;
+	return true;
 }
 
 /* Processes that are recorded, and those that would be once they use CUDA. */
@@ -289,7 +383,7 @@ static void look_at_unrecorded(struct session *session)
 				       session->recorder);
 }
 
-/* What they do is missing, if they do anything. */
+/* If these processes use a GPU, their work is missing. */
 static void tell_unrecorded(struct session *session)
 {
 	char text[512];
@@ -314,6 +408,8 @@ static bool session_finished(struct session *session)
 	gpumon_recorder_get_counts(session->recorder, &counts);
 	if (session->stopped)
 		return !counts.live;
+	if (session->group_count && !counts.full && !groups_are_over(session))
+		return false;
 	return counts.processes + counts.probed + counts.refused >= session->options->pid_count &&
 	       !counts.live;
 }
@@ -332,6 +428,9 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 		until = session->look_ns;
 	if (session->options->argv && !session->ended_ns && session->unrecorded.next_ns < until)
 		until = session->unrecorded.next_ns;
+	for (unsigned int i = 0; !session->stopped && i < session->group_count; i++)
+		if (gpumon_group_next_ns(session->groups[i]) < until)
+			until = gpumon_group_next_ns(session->groups[i]);
 	if (session->continuous && gpumon_continuous_next_ns(session->continuous) < until)
 		until = gpumon_continuous_next_ns(session->continuous);
 	if (session->options->duration_ns && !session->stopped &&
@@ -389,6 +488,7 @@ static void session_wait(struct session *session)
 		gpumon_recorder_step(session->recorder);
 		step_beside(session);
 		look_at_unrecorded(session);
+		step_groups(session);
 		if (fds[1].revents)
 			gpumon_launch_signal(&session->launch, &interrupted);
 		if (session->continuous)
@@ -436,7 +536,7 @@ static bool was_impossible(const struct session *session)
 	       !targets->captured && !targets->kernels && !targets->copies && !targets->sets;
 }
 
-/* With a program, its own exit status counts, but where it says that all is well and it is not. */
+/* The exit status of the recorded program counts, unless it says that all is well and it is not. */
 static int exit_status(const struct session *session)
 {
 	const struct gpumon_recorder_counts *counts = &session->result->counts;
@@ -463,7 +563,7 @@ static void keep_names(const struct session *session, int directory)
 	gpumon_symbols_use_debuginfod(true);
 }
 
-/* What became of the captures of a ring, whose segments are gone by now. */
+/* Reports the captures of a ring, whose segments are gone by now. */
 static void tell_continuous(const struct session *session,
 			    const struct gpumon_continuous_result *written)
 {
@@ -516,7 +616,7 @@ static int session_begin(struct session *session, struct gpumon_error *err)
 	gpumon_privileges_forget(GPUMON_PRIVILEGE_DEBUGFS);
 	if (session->options->argv)
 		return start_program(session, err);
-	return attach_processes(session, err);
+	return begin_groups(session, err) || attach_processes(session, err) ? -1 : 0;
 }
 
 int gpumon_session_run(struct gpumon_context *context, const struct gpumon_session_options *options,
@@ -542,7 +642,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		session_wait(&session);
 		tell_left_running(&session);
 		tell_unrecorded(&session);
-		/* Also stop processes that the program left running. */
+		/* Processes that the program left running are stopped, too. */
 		gpumon_recorder_stop(session.recorder, STOP_MS);
 		step_beside(&session);
 		gpumon_recorder_get_counts(session.recorder, &result->counts);
@@ -553,6 +653,8 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 			live->end(live->data);
 		session.notes = *gpumon_recorder_notes(session.recorder);
 	}
+	for (unsigned int i = 0; i < session.group_count; i++)
+		gpumon_group_free(session.groups[i]);
 	gpumon_recorder_free(session.recorder);
 	gpumon_variables_remove(session.loader_folder);
 	if (session.continuous)
@@ -583,7 +685,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 	if (directory >= 0)
 		close(directory);
 	if (ret && result->directory[0]) {
-		/* That of an earlier ring keeps its mark. */
+		/* The capture of an earlier ring keeps its mark. */
 		if (session.made || !options->continuous.on)
 			gpumon_remove_files(result->directory);
 		if (session.made)

@@ -12,7 +12,14 @@
 #include "continuous.h"
 #include "recorder.h"
 
-#define GPUMON_SESSION_PIDS_MAX 64
+#define GPUMON_SESSION_PIDS_MAX	  64
+#define GPUMON_SESSION_GROUPS_MAX 16
+
+/* A control group whose processes are recorded, by its path or the id of a container. */
+struct gpumon_session_group {
+	const char *name;
+	bool is_container;
+};
 
 /**
  * struct gpumon_session_live - hooks for output during the recording
@@ -55,10 +62,13 @@ struct gpumon_session_beside {
  * @run_as: user to run the program as; NULL: under sudo, the caller of sudo
  * @pids: live processes
  * @pid_count: number of @pids
+ * @groups: control groups of live processes
+ * @group_count: number of @groups
  * @recorder: what to record of each
  * @continuous: keep only what was recorded last, and write captures of it
  * @duration_ns: recording ends after this time, but the program does not; 0: no end
  * @wait_first: recording ends with the program, even if processes that it started still run
+ * @no_attach: the library is not brought into processes that have none
  * @quiet: print nothing at the end
  * @brief: print only failures at the end
  * @no_names: do not store function names in the capture
@@ -73,10 +83,13 @@ struct gpumon_session_options {
 	const char *run_as;
 	pid_t pids[GPUMON_SESSION_PIDS_MAX];
 	unsigned int pid_count;
+	struct gpumon_session_group groups[GPUMON_SESSION_GROUPS_MAX];
+	unsigned int group_count;
 	struct gpumon_recorder_options recorder;
 	struct gpumon_continuous_options continuous;
 	uint64_t duration_ns;
 	bool wait_first;
+	bool no_attach;
 	bool quiet;
 	bool brief;
 	bool no_names;

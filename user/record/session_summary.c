@@ -117,7 +117,7 @@ static void tell_nothing(const struct session *session)
 	FILE *err = session->context->err;
 	char text[1024];
 
-	/* That is the reason, and was said. */
+	/* The reason was reported before. */
 	if (session->result->counts.refused)
 		return;
 	if (!WIFSIGNALED(session->launch.status) &&
@@ -135,7 +135,7 @@ static void tell_counts(const struct session *session)
 	char bytes[GPUMON_FORMAT_LEN], where[PATH_MAX + GPUMON_FORMAT_LEN + 64];
 
 	gpumon_format_bytes(bytes, sizeof(bytes), gpumon_value_of(targets->bytes));
-	/* Of a ring, the last line says how much of it was kept, and where. */
+	/* The last line about a ring says how much of it was kept, and where. */
 	if (session->options->continuous.on)
 		snprintf(where, sizeof(where), "%s of records, of which the last are kept", bytes);
 	else
@@ -215,6 +215,8 @@ static const char *const words[GPUMON_LOSS_CAUSES] = {
 	[GPUMON_LOSS_ACROSS_WINDOWS] =
 		"nodes of graphs that ran at the end of a window, of which CUPTI mixes up the times",
 	[GPUMON_LOSS_MAX_SIZE] = "records beyond the largest size: raise --max-size",
+	[GPUMON_LOSS_METRIC_SAMPLES] =
+		"samples of GPU metrics that were not decoded in time: ask for fewer a second",
 	[GPUMON_LOSS_UPROBE_UNDECIDED] =
 		"calls of which uprobes could not decide whether they are nested in another call",
 };

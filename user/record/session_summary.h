@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "attach_group.h"
 #include "capture/capture.h"
 #include "lib/launch.h"
 #include "session.h"
@@ -41,6 +42,8 @@ void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES],
  * @look_ns: time of the next look
  * @told: the user knows that we wait for them
  * @unrecorded: processes of the program that cannot be recorded
+ * @groups: of live processes
+ * @group_count: of these
  */
 struct session {
 	struct gpumon_context *context;
@@ -66,6 +69,8 @@ struct session {
 	uint64_t look_ns;
 	bool told;
 	struct gpumon_unrecorded unrecorded;
+	struct gpumon_group *groups[GPUMON_SESSION_GROUPS_MAX];
+	unsigned int group_count;
 };
 
 /* "PATH was built without CUDA ...", of what @lacks has. Returns false if it has nothing. */

@@ -10,12 +10,12 @@
 
 /* Threads, threads with ranges of one domain, and ranges with an id. A power of two. */
 #define ENTRIES 4096
-/* Where an entry may be. */
+/* Number of slots that an entry may be in. */
 #define TRIES 8
 /* Ranges within each other of which the times are known. */
 #define DEPTH 16
 
-/* What an entry is about, part of its key. */
+/* Kind of an entry, part of its key. */
 enum entry_kind {
 	ENTRY_LAUNCHES = 1,
 	ENTRY_PUSHED,

@@ -38,7 +38,7 @@ struct gpumon_live {
 	struct sigaction before;
 };
 
-/* For the signal handler. */
+/* The status line that the signal handler clears. */
 static struct gpumon_live *stopping;
 
 /* Restore the terminal before the shell uses it. */
@@ -52,7 +52,7 @@ static void on_stop(int number)
 	stopping->laid_out = false;
 	sigaction(number, &plain, &ours);
 	raise(number);
-	/* After the process was continued. */
+	/* Signal handler: draws the line again after the process was continued. */
 	sigaction(number, &ours, NULL);
 	errno = saved;
 }

@@ -102,7 +102,10 @@ static void refuse_target(struct gpumon_target *target, const char *why)
 	(void)!send(target->socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* By the socket if the kernel supports it: another process may have that pid by now. */
+/*
+ * The pidfd comes from the socket if the kernel supports that: another process may have the pid by
+ * now.
+ */
 static int open_pidfd(int socket, pid_t pid)
 {
 	socklen_t size = sizeof(int);
@@ -203,7 +206,7 @@ static void see_note(struct gpumon_target *target, const struct gpumon_record *r
 		gpumon_library_notes_add(target->options->notes, text);
 }
 
-/* Its library wrote the path of a file that is mapped there. Paths are as the process sees them. */
+/* The library wrote the path of a file that it has mapped. Paths are as the process sees them. */
 static void see_library(struct gpumon_target *target, const struct gpumon_record_string *string)
 {
 	char path[PATH_MAX + 32];
@@ -215,7 +218,7 @@ static void see_library(struct gpumon_target *target, const struct gpumon_record
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/root%.*s", (int)target->info.pid,
 		 (int)string->length, string->text);
-	/* It may have ended by now. */
+	/* The process may have ended by now. */
 	here = path + strlen(path) - string->length;
 	if (gpumon_opencl_is_unlayered(access(path, F_OK) ? here : path))
 		target->unlayered = gpumon_strndup(string->text, string->length);
@@ -300,7 +303,8 @@ static void append_process(struct gpumon_target *target)
 	gpumon_boot_id_read(process.boot_id, target->options->root);
 	describe_process(target, &process);
 	/*
-	 * In its own pid namespace, as @pid is. Unknown if the parent's namespace is another one.
+	 * Parent in the pid namespace of the process, as @pid is. Unknown if the parent's namespace
+	 * is another one.
 	 */
 	if (target->hello_pid == (uint32_t)target->info.pid)
 		process.parent = (uint32_t)target->info.parent;
@@ -371,7 +375,7 @@ static int send_settings(struct gpumon_target *target, int64_t clock_ns, struct 
 	ret = gpumon_send_descriptor(target->socket, &settings, sizeof(settings),
 				     gpumon_channel_descriptor(target->channel));
 
-	/* It has just sent its hello, so there is room, or it is gone. */
+	/* The process has just sent its hello, so its socket has room, or it is gone. */
 	if (ret == -EPIPE || ret == -ECONNRESET)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, -ECONNRESET, GPUMON_ERROR_IO,

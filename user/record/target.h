@@ -116,7 +116,7 @@ int gpumon_target_keep_map(struct gpumon_target *target, struct gpumon_error *er
 /* Copy the perf map of a live process into a capture of a ring. */
 void gpumon_target_copy_map(const struct gpumon_target *target, int directory);
 
-/* Also closes its file. */
+/* Closes the target's file, too. */
 void gpumon_target_free(struct gpumon_target *target);
 
 enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target);

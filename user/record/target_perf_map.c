@@ -88,7 +88,7 @@ void gpumon_runtime_map_copy(const struct gpumon_runtime_map *map,
 	struct copy_place place = { file, directory };
 	int now = map->root >= 0 ? open_now(map) : -1;
 
-	/* Without it, generated code has no names: the process may end meanwhile. */
+	/* Without the map, generated code has no names: the process may end meanwhile. */
 	if (now >= 0 || map->file >= 0)
 		(void)gpumon_perf_map_write(now >= 0 ? now : map->file, make_map_at, &place);
 	if (now >= 0)

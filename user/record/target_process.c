@@ -211,7 +211,7 @@ void gpumon_looks_record(struct gpumon_looks *looks, struct gpumon_record *recor
 	see_thread(looks, thread.tid, thread.name);
 }
 
-/* Each name is written once. 0: there are too many. */
+/* Writes each name once. Returns 0 if there are too many. */
 static uint32_t name_id(struct gpumon_looks *looks, struct gpumon_capture_file *file,
 			const char *name)
 {

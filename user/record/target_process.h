@@ -104,7 +104,10 @@ void gpumon_looks_end(struct gpumon_looks *looks);
  */
 bool gpumon_looks_filters(const char *root, pid_t pid, pid_t task, unsigned int *filters);
 
-/* From the process's CLOCK_MONOTONIC to this program's: 0 unless it is in another time namespace. */
+/*
+ * Difference from the process's CLOCK_MONOTONIC to this program's: 0 unless the process is in
+ * another time namespace.
+ */
 int64_t gpumon_looks_clock(const char *root, pid_t pid, const struct gpumon_message_hello *hello);
 
 #endif /* GPUMON_RECORD_TARGET_PROCESS_H */

@@ -92,6 +92,8 @@ struct gpumon_probed *gpumon_probed_new(struct gpumon_capture_writer *writer, co
 	probed->pid = pid;
 	probed->options.root = root;
 	probed->options.no_stacks = !(settings->record & GPUMON_RECORD_STACKS);
+	probed->options.no_blocking = !(settings->record & GPUMON_RECORD_BLOCKING);
+	probed->options.wait_hz = settings->wait_hz;
 	probed->options.stack_depth = settings->stack_depth;
 	if (probed->options.stack_depth > DEPTH_MAX)
 		probed->options.stack_depth = DEPTH_MAX;
@@ -138,6 +140,11 @@ void gpumon_probed_drain(struct gpumon_probed *probed)
 		attach_again(probed);
 		break;
 	}
+}
+
+uint64_t gpumon_probed_due_ns(const struct gpumon_probed *probed)
+{
+	return probed->uprobes ? gpumon_uprobes_due_ns(probed->uprobes) : UINT64_MAX;
 }
 
 bool gpumon_probed_ended(const struct gpumon_probed *probed)

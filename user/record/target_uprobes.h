@@ -31,7 +31,7 @@ struct gpumon_probed_counts {
  * @writer: capture
  * @root: prefix of /proc
  * @pid: process
- * @settings: what to record; only stacks, their depth and the waits matter
+ * @settings: what to record; only stacks, their depth, the waits, and looks at threads matter
  * @err: out
  *
  * Return: the process, or NULL with @err.
@@ -42,6 +42,9 @@ struct gpumon_probed *gpumon_probed_new(struct gpumon_capture_writer *writer, co
 
 /* Take the available records. Never waits. */
 void gpumon_probed_drain(struct gpumon_probed *probed);
+
+/* When to drain it at the latest, for looks at its threads; UINT64_MAX: whenever. */
+uint64_t gpumon_probed_due_ns(const struct gpumon_probed *probed);
 
 /* True if the process is gone. */
 bool gpumon_probed_ended(const struct gpumon_probed *probed);

@@ -53,22 +53,26 @@ void gpumon_unrecorded_begin(struct gpumon_unrecorded *unrecorded, char *const *
 		}
 }
 
-/* The first of these APIs whose library a process has, NULL: none. @has_injection: the injection library, too. */
+/*
+ * The first of these APIs whose library a process has, NULL: none. @injection: where the injection
+ * library is, 0: it is not there.
+ */
 static const struct api *find_api(const char *root, pid_t pid, unsigned int wanted,
-				  bool *has_injection)
+				  unsigned long *injection)
 {
 	FILE *maps = open_proc(root, pid, "maps");
 	const struct api *found = NULL;
 	char *line = NULL;
 	size_t room = 0;
 
-	*has_injection = false;
+	*injection = 0;
 	while (maps && getline(&line, &room, maps) > 0) {
 		const char *file = strrchr(line, '/');
 
 		if (!file++)
 			continue;
-		*has_injection |= !strncmp(file, INJECTION, strlen(INJECTION));
+		if (!*injection && !strncmp(file, INJECTION, strlen(INJECTION)))
+			*injection = strtoul(line, NULL, 16);
 		for (size_t i = 0; !found && i < sizeof(apis) / sizeof(apis[0]); i++)
 			if (wanted & 1u << i &&
 			    !strncmp(file, apis[i].library, strlen(apis[i].library)))
@@ -112,14 +116,27 @@ static const char *missing_variable(const char *root, pid_t pid, const struct ap
 	return !found[0] ? names[0] : !found[1] ? names[1] : NULL;
 }
 
-static void look_at_process(struct gpumon_unrecorded *unrecorded, const char *root, pid_t pid)
+/*
+ * A fork has its parent's libraries at the same addresses, and it connects when it first uses the API.
+ * After exec the addresses are others.
+ */
+static bool is_fork(const char *root, pid_t parent, unsigned int wanted, unsigned long injection)
+{
+	unsigned long of_parent;
+
+	(void)find_api(root, parent, wanted, &of_parent);
+	return of_parent == injection;
+}
+
+static void look_at_process(struct gpumon_unrecorded *unrecorded, const char *root, pid_t pid,
+			    pid_t parent)
 {
 	struct gpumon_unrecorded_process process = { .pid = pid };
+	unsigned long injection;
 	const struct api *api;
-	bool has_injection;
 	char path[64];
 
-	api = find_api(root, pid, unrecorded->apis, &has_injection);
+	api = find_api(root, pid, unrecorded->apis, &injection);
 	if (!api)
 		return;
 	process.missing = missing_variable(root, pid, api);
@@ -127,10 +144,10 @@ static void look_at_process(struct gpumon_unrecorded *unrecorded, const char *ro
 		process.reason = GPUMON_UNRECORDED_PRIVILEGED;
 	else if (process.missing)
 		process.reason = GPUMON_UNRECORDED_VARIABLE;
-	else if (has_injection)
+	else if (injection && !is_fork(root, parent, unrecorded->apis, injection))
 		process.reason = GPUMON_UNRECORDED_SILENT;
 	else
-		return; /* The API would have loaded the injection library: it is not used. */
+		return; /* The API is not used: it would have loaded the injection library, or woken it. */
 	process.api = api->name;
 	process.library = api->library;
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
@@ -229,7 +246,7 @@ void gpumon_unrecorded_look(struct gpumon_unrecorded *unrecorded, const char *ro
 	for (size_t i = 0; i < count; i++)
 		if (list[i].is_ours && !gpumon_recorder_is_recording(recorder, list[i].pid) &&
 		    !gpumon_map_get(&unrecorded->known, (uint64_t)list[i].pid))
-			look_at_process(unrecorded, root, list[i].pid);
+			look_at_process(unrecorded, root, list[i].pid, list[i].parent);
 	free(list);
 	used_ns = gpumon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
 	unrecorded->pause_ns = unrecorded->pause_ns ? 2 * unrecorded->pause_ns : PAUSE_MIN_NS;

@@ -15,7 +15,7 @@
 #include "lib/map.h"
 #include "recorder.h"
 
-/* Of so many it is said. Others are counted. */
+/* So many processes are named, others are counted. */
 #define GPUMON_UNRECORDED_MAX 16
 
 enum gpumon_unrecorded_reason {

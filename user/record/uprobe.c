@@ -13,6 +13,7 @@
 #include "lib/memory.h"
 #include "lib/wait.h"
 #include "uprobe_internal.h"
+#include "uprobe_waits.h"
 #include "lib/process_info.h"
 
 #define RING_BYTES  (8u << 20)
@@ -131,6 +132,8 @@ static int uprobes_attach(struct gpumon_uprobes *uprobes, bool wait, struct gpum
 	probed = gpumon_uprobes_probe(uprobes, err);
 	if (probed < 0)
 		return -1;
+	if (uprobes->options.wait_hz)
+		uprobes->waits = gpumon_uprobe_waits_new(uprobes, uprobes->options.wait_hz);
 	gpumon_uprobe_program_run(uprobes->program, true);
 	if (!probed && !wait)
 		return gpumon_error_set(
@@ -275,8 +278,15 @@ int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_u
 			gpumon_uprobes_rescan(uprobes, GPUMON_RESCAN_TIMER);
 		}
 	}
+	if (uprobes->waits && uprobes->state == GPUMON_UPROBES_RUNNING)
+		gpumon_uprobe_waits_round(uprobes->waits);
 	gpumon_uprobes_losses(uprobes);
 	return uprobes->given;
+}
+
+uint64_t gpumon_uprobes_due_ns(const struct gpumon_uprobes *uprobes)
+{
+	return gpumon_uprobe_waits_due_ns(uprobes->waits);
 }
 
 enum gpumon_uprobes_state gpumon_uprobes_state(const struct gpumon_uprobes *uprobes)
@@ -330,6 +340,7 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 			gpumon_uprobes_losses(uprobes);
 			tell_no_device(uprobes);
 		}
+		gpumon_uprobe_waits_free(uprobes->waits);
 		gpumon_uprobe_program_free(uprobes->program);
 	}
 	if (uprobes->pidfd >= 0)

@@ -17,13 +17,14 @@
 struct gpumon_uprobes;
 
 /**
- * struct gpumon_uprobes_options - options; 0 selects the default
+ * struct gpumon_uprobes_options - options; 0 selects the default, if there is one
  * @root: prefix of /proc and /sys, NULL for none
  * @ring_bytes: size of the ring for hits, a power of two; 0: 8 MiB
  * @stack_depth: maximum number of frames, 2 to 256; 0: 127
  * @stacks: number of stacks that the kernel remembers; others are sent each time; 0: 8192
  * @threads: maximum number of threads with hits; hits of others are lost; 0: 1024
  * @rescan_ms: interval of scans for new libraries that the dynamic linker does not report; 0: 1000
+ * @wait_hz: how often threads are looked at in a second while they are in no call; 0: never
  * @no_stacks: record hits without stacks
  * @no_blocking: probe launch functions only, and no returns
  */
@@ -34,6 +35,7 @@ struct gpumon_uprobes_options {
 	unsigned int stacks;
 	unsigned int threads;
 	unsigned int rescan_ms;
+	unsigned int wait_hz;
 	bool no_stacks;
 	bool no_blocking;
 };
@@ -114,13 +116,13 @@ struct gpumon_uprobes *gpumon_uprobes_attach(pid_t pid,
 					     const struct gpumon_uprobes_options *options,
 					     struct gpumon_error *err);
 
-/* The same, but a process without such a library is watched until it loads one. */
+/* gpumon_uprobes_attach() that also watches a process without such a library until it loads one. */
 struct gpumon_uprobes *gpumon_uprobes_watch(pid_t pid, const struct gpumon_uprobes_options *options,
 					    struct gpumon_error *err);
 
 /**
  * gpumon_uprobes_tap - called with whole records: PROCESS first, then THREAD, MAPPING, UNMAPPING,
- *                      STRING, STACK, HIT, LOSS and NOTE
+ *                      STRING, STACK, HIT, WAIT, LOSS and NOTE
  * @data: as given with the function
  * @tid: thread in the target's pid namespace; 0: the whole process
  * @record: valid during the call
@@ -142,6 +144,9 @@ typedef void (*gpumon_uprobes_tap)(void *data, uint32_t tid, const struct gpumon
  */
 int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_uprobes_tap tap,
 			void *data);
+
+/* When threads are to be looked at next, which gpumon_uprobes_poll() does; UINT64_MAX: never. */
+uint64_t gpumon_uprobes_due_ns(const struct gpumon_uprobes *uprobes);
 
 enum gpumon_uprobes_state gpumon_uprobes_state(const struct gpumon_uprobes *uprobes);
 void gpumon_uprobes_get_counts(const struct gpumon_uprobes *uprobes,

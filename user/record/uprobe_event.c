@@ -12,12 +12,13 @@
 #include "lib/process_info.h"
 #include "uprobe_internal.h"
 #include "uprobe_rule.h"
+#include "uprobe_waits.h"
 
 /* Longer strings are cut: paths and arguments of a process. */
 #define STRING_MAX 4096
 
-static void give_record(struct gpumon_uprobes *uprobes, uint32_t tid, uint16_t type, void *record,
-			size_t size)
+void gpumon_uprobes_give(struct gpumon_uprobes *uprobes, uint32_t tid, uint16_t type, void *record,
+			 size_t size)
 {
 	struct gpumon_record *head = record;
 
@@ -57,7 +58,7 @@ static void give_string(struct gpumon_uprobes *uprobes, uint32_t id, const char 
 	record->id = id;
 	record->length = (uint32_t)length;
 	memcpy(record->text, text, length);
-	give_record(uprobes, 0, GPUMON_RECORD_STRING, record, size);
+	gpumon_uprobes_give(uprobes, 0, GPUMON_RECORD_STRING, record, size);
 	free(record);
 }
 
@@ -97,7 +98,7 @@ void gpumon_uprobes_begin(struct gpumon_uprobes *uprobes)
 	record.command = intern_string(uprobes, info->command, &is_new[2]);
 	record.cgroup = intern_string(uprobes, info->cgroup, &is_new[3]);
 	/* This record comes first, even before its strings. */
-	give_record(uprobes, 0, GPUMON_RECORD_PROCESS, &record, sizeof(record));
+	gpumon_uprobes_give(uprobes, 0, GPUMON_RECORD_PROCESS, &record, sizeof(record));
 	if (is_new[0])
 		give_string(uprobes, record.host, host);
 	if (is_new[1])
@@ -119,7 +120,7 @@ void gpumon_uprobes_note(struct gpumon_uprobes *uprobes, const char *format, ...
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	record.text = string_id(uprobes, text);
-	give_record(uprobes, 0, GPUMON_RECORD_NOTE, &record, sizeof(record));
+	gpumon_uprobes_give(uprobes, 0, GPUMON_RECORD_NOTE, &record, sizeof(record));
 }
 
 void gpumon_uprobes_give_map(struct gpumon_uprobes *uprobes, const struct gpumon_uprobe_map *map,
@@ -137,7 +138,7 @@ void gpumon_uprobes_give_map(struct gpumon_uprobes *uprobes, const struct gpumon
 	};
 
 	memcpy(record.build_id, map->file->build_id, sizeof(record.build_id));
-	give_record(uprobes, 0, GPUMON_RECORD_MAPPING, &record, sizeof(record));
+	gpumon_uprobes_give(uprobes, 0, GPUMON_RECORD_MAPPING, &record, sizeof(record));
 }
 
 void gpumon_uprobes_give_unmap(struct gpumon_uprobes *uprobes, const struct gpumon_uprobe_map *map,
@@ -149,7 +150,7 @@ void gpumon_uprobes_give_unmap(struct gpumon_uprobes *uprobes, const struct gpum
 		.end = map->end,
 	};
 
-	give_record(uprobes, 0, GPUMON_RECORD_UNMAPPING, &record, sizeof(record));
+	gpumon_uprobes_give(uprobes, 0, GPUMON_RECORD_UNMAPPING, &record, sizeof(record));
 }
 
 /* --- losses */
@@ -163,7 +164,7 @@ static void give_loss(struct gpumon_uprobes *uprobes, uint32_t cause, uint64_t c
 	};
 
 	if (count)
-		give_record(uprobes, 0, GPUMON_RECORD_LOSS, &record, sizeof(record));
+		gpumon_uprobes_give(uprobes, 0, GPUMON_RECORD_LOSS, &record, sizeof(record));
 }
 
 void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes)
@@ -235,7 +236,7 @@ static void cut_off(struct gpumon_uprobes *uprobes, struct uprobe_stack *stack)
 
 		if (gpumon_uprobe_process_map(&uprobes->process, pc))
 			continue;
-		/* It may have been mapped just now. */
+		/* The address may have been mapped just now. */
 		gpumon_uprobes_rescan(uprobes, GPUMON_RESCAN_UNKNOWN);
 		if (gpumon_uprobe_process_map(&uprobes->process, pc))
 			continue;
@@ -244,7 +245,7 @@ static void cut_off(struct gpumon_uprobes *uprobes, struct uprobe_stack *stack)
 	}
 }
 
-static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stack)
+uint32_t gpumon_uprobes_intern_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stack)
 {
 	_Alignas(uint64_t) char room[sizeof(struct gpumon_record_stack) +
 				     (UPROBE_DEPTH + 1) * sizeof(uint64_t)] = { 0 };
@@ -259,13 +260,20 @@ static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stac
 	size = stack->count * (uint32_t)sizeof(uint64_t);
 	id = gpumon_intern_bytes(&uprobes->stacks, record->frames,
 				 size + (uint32_t)sizeof(uint64_t), &is_new);
-	remember_kernel(uprobes, stack->id, stack->flags & UPROBE_ONCE, id);
 	if (!is_new)
-		return;
+		return id;
 	record->head.flags = stack->flags & UPROBE_TRUNCATED ? GPUMON_STACK_TRUNCATED : 0;
 	record->id = id;
 	record->count = stack->count;
-	give_record(uprobes, 0, GPUMON_RECORD_STACK, record, sizeof(*record) + size);
+	gpumon_uprobes_give(uprobes, 0, GPUMON_RECORD_STACK, record, sizeof(*record) + size);
+	return id;
+}
+
+static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stack)
+{
+	uint32_t id = gpumon_uprobes_intern_stack(uprobes, stack);
+
+	remember_kernel(uprobes, stack->id, stack->flags & UPROBE_ONCE, id);
 }
 
 /* Learn each rule only once. Replacing an entry in use could mix it up with another. */
@@ -383,7 +391,7 @@ void gpumon_uprobes_give_hit(void *data, const struct uprobe_hit *hit)
 		record.stack = stack;
 		uprobes->lost_here += !record.stack;
 	}
-	give_record(uprobes, hit->tid, GPUMON_RECORD_HIT, &record, sizeof(record));
+	gpumon_uprobes_give(uprobes, hit->tid, GPUMON_RECORD_HIT, &record, sizeof(record));
 }
 
 static void on_thread(struct gpumon_uprobes *uprobes, const struct uprobe_thread_event *event)
@@ -397,7 +405,9 @@ static void on_thread(struct gpumon_uprobes *uprobes, const struct uprobe_thread
 	memcpy(name, event->comm, UPROBE_COMM_SIZE);
 	record.name = string_id(uprobes, name);
 	record.host_tid = event->host_tid;
-	give_record(uprobes, event->tid, GPUMON_RECORD_THREAD, &record, sizeof(record));
+	gpumon_uprobes_give(uprobes, event->tid, GPUMON_RECORD_THREAD, &record, sizeof(record));
+	if (uprobes->waits)
+		gpumon_uprobe_waits_caller(uprobes->waits, event->tid, event->host_tid);
 }
 
 void gpumon_uprobes_event(void *data, void *event, size_t size)

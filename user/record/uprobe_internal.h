@@ -15,6 +15,8 @@ struct gpumon_uprobe_once {
 	uint32_t id;
 };
 
+struct gpumon_uprobe_waits;
+
 struct gpumon_uprobes {
 	pid_t pid; /* in the caller's pid namespace */
 	pid_t pid_there;
@@ -58,12 +60,20 @@ struct gpumon_uprobes {
 	uint64_t nested_here;
 	uint64_t undecided_here;
 	uint64_t unseen_here; /* hits whose return was not seen */
+
+	/* Looks at waiting threads; NULL: none. */
+	struct gpumon_uprobe_waits *waits;
 };
 
 /* --- uprobe_event.c */
 
 /* Handle one event of the ring. */
 void gpumon_uprobes_event(void *data, void *event, size_t size);
+/* Give a record to the tap. */
+void gpumon_uprobes_give(struct gpumon_uprobes *uprobes, uint32_t tid, uint16_t type, void *record,
+			 size_t size);
+/* The id of a stack, which is reported if it is new. It is cut off where it leaves the code. */
+uint32_t gpumon_uprobes_intern_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stack);
 /* Report losses since the last call. */
 void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes);
 /* Report the process and its mappings, once, before anything else. */

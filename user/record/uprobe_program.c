@@ -370,6 +370,23 @@ void gpumon_uprobe_program_counters(const struct gpumon_uprobe_program *program,
 	}
 }
 
+bool gpumon_uprobe_program_runs(const struct gpumon_uprobe_program *program)
+{
+	return !__atomic_load_n(&program->bpf->data->stopped, __ATOMIC_SEQ_CST);
+}
+
+bool gpumon_uprobe_program_in_call(const struct gpumon_uprobe_program *program, uint32_t host_tid)
+{
+	struct uprobe_thread thread;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(program->bpf->maps.threads), &host_tid, &thread))
+		return false;
+	for (unsigned int i = 0; i < UPROBE_CALLS; i++)
+		if (thread.calls[i].pending.time_ns)
+			return true;
+	return false;
+}
+
 void gpumon_uprobe_program_each_pending(struct gpumon_uprobe_program *program,
 					void (*each)(void *data, const struct uprobe_hit *hit),
 					void *data)

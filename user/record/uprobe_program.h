@@ -91,10 +91,14 @@ void gpumon_uprobe_program_probe(struct gpumon_uprobe_program *program,
 bool gpumon_uprobe_program_one_by_one(const struct gpumon_uprobe_program *program);
 /* Start or stop recording calls. It is stopped at first. */
 void gpumon_uprobe_program_run(struct gpumon_uprobe_program *program, bool run);
+/* False once it was stopped, also by exec() of the process. */
+bool gpumon_uprobe_program_runs(const struct gpumon_uprobe_program *program);
+/* Is a thread in a call whose return is probed? @host_tid: in the initial pid namespace */
+bool gpumon_uprobe_program_in_call(const struct gpumon_uprobe_program *program, uint32_t host_tid);
 /* Remove all probes. */
 void gpumon_uprobe_program_unprobe(struct gpumon_uprobe_program *program);
 
-/* For poll(): readable if there are events, or other work. */
+/* Descriptor for poll(): readable if there are events, or other work. */
 int gpumon_uprobe_program_fd(const struct gpumon_uprobe_program *program);
 /* Deliver all available events. Returns their number. */
 int gpumon_uprobe_program_consume(struct gpumon_uprobe_program *program);

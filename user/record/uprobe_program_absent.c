@@ -99,6 +99,16 @@ void gpumon_uprobe_program_counters(const struct gpumon_uprobe_program *program,
 	memset(counters, 0, UPROBE_COUNTERS * sizeof(*counters));
 }
 
+bool gpumon_uprobe_program_runs(const struct gpumon_uprobe_program *program)
+{
+	return false;
+}
+
+bool gpumon_uprobe_program_in_call(const struct gpumon_uprobe_program *program, uint32_t host_tid)
+{
+	return false;
+}
+
 void gpumon_uprobe_program_each_pending(struct gpumon_uprobe_program *program,
 					void (*each)(void *data, const struct uprobe_hit *hit),
 					void *data)

@@ -16,7 +16,7 @@
 
 #define UNKNOWN_NS 20000000u
 
-/* One number for a name, in whichever libraries it is. */
+/* Number of a function by its name, the same in all libraries. */
 static uint32_t number_function(struct gpumon_uprobes *uprobes, const char *name)
 {
 	uint32_t number;

@@ -29,8 +29,10 @@ struct unwind {
 	int fd;
 	Elf *elf;
 	Dwarf *dwarf;
-	Dwarf_CFI *eh;	  /* .eh_frame, owned by @elf */
-	Dwarf_CFI *debug; /* .debug_frame, owned by @dwarf */
+	Dwarf_CFI *eh;	       /* .eh_frame, owned by @elf */
+	Dwarf_CFI *debug;      /* .debug_frame, owned by @dwarf */
+	const Elf_Data *table; /* .eh_frame_hdr, owned by @elf */
+	uint64_t table_address;
 	struct {
 		uint64_t offset;
 		uint64_t size;
@@ -56,7 +58,14 @@ static struct unwind *open_unwind(const struct gpumon_uprobe_process *process,
 	if (!unwind->elf || elf_getphdrnum(unwind->elf, &count))
 		return unwind;
 	for (size_t i = 0; i < count && unwind->load_count < LOADS_MAX; i++) {
-		if (!gelf_getphdr(unwind->elf, (int)i, &header) || header.p_type != PT_LOAD)
+		if (!gelf_getphdr(unwind->elf, (int)i, &header))
+			continue;
+		if (header.p_type == PT_GNU_EH_FRAME) {
+			unwind->table = elf_getdata_rawchunk(unwind->elf, (int64_t)header.p_offset,
+							     header.p_filesz, ELF_T_BYTE);
+			unwind->table_address = header.p_vaddr;
+		}
+		if (header.p_type != PT_LOAD)
 			continue;
 		unwind->loads[unwind->load_count].offset = header.p_offset;
 		unwind->loads[unwind->load_count].size = header.p_filesz;
@@ -118,7 +127,10 @@ static bool read_frame(Dwarf_Frame *frame, struct uprobe_rule *rule)
 	size_t count;
 	unsigned int number;
 
-	/* It is undefined in functions without a caller (_start, a thread's first function). */
+	/*
+	 * The return address is undefined in functions without a caller (_start, a thread's first
+	 * function).
+	 */
 	if (dwarf_frame_register(frame, REGISTER_RA, memory, &ops, &count))
 		return false;
 	if (!count && ops == memory) {
@@ -220,6 +232,53 @@ bool gpumon_uprobe_begins_row(const struct gpumon_uprobe_process *process, uint6
 	return start == place;
 }
 
+/* Begin of .eh_frame_hdr as linkers write it: version, encodings, address of .eh_frame, number of entries. */
+#define TABLE_HEAD 12
+
+/* The function with an address, in a file; 0: unknown. Entries are two offsets each, of function and record. */
+static uint64_t find_start(const struct unwind *unwind, uint64_t place)
+{
+	static const uint8_t known[] = { DW_EH_PE_udata4, DW_EH_PE_datarel | DW_EH_PE_sdata4 };
+	const uint8_t *bytes = unwind->table ? unwind->table->d_buf : NULL;
+	uint32_t low = 0, high;
+	int32_t offset;
+
+	if (!bytes || unwind->table->d_size < TABLE_HEAD || bytes[0] != 1 ||
+	    memcmp(bytes + 2, known, sizeof(known)))
+		return 0;
+	memcpy(&high, bytes + 8, sizeof(high));
+	if (high > (unwind->table->d_size - TABLE_HEAD) / (2 * sizeof(offset)))
+		return 0;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		memcpy(&offset, bytes + TABLE_HEAD + (size_t)middle * 2 * sizeof(offset),
+		       sizeof(offset));
+		if (unwind->table_address + (uint64_t)(int64_t)offset <= place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return 0;
+	memcpy(&offset, bytes + TABLE_HEAD + (size_t)(low - 1) * 2 * sizeof(offset),
+	       sizeof(offset));
+	return unwind->table_address + (uint64_t)(int64_t)offset;
+}
+
+uint64_t gpumon_uprobe_function_start(const struct gpumon_uprobe_process *process, uint64_t pc)
+{
+	const struct gpumon_uprobe_map *map = gpumon_uprobe_process_map(process, pc - 1);
+	Dwarf_Frame *frame;
+	uint64_t place = 0, start;
+
+	if (!map || !map->file || !find_frame(process, map, pc - 1, &frame, &place) || !frame)
+		return 0;
+	free(frame);
+	start = find_start(map->file->unwind, place);
+	return start ? pc - 1 - (place - start) : 0;
+}
+
 static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t *word)
 {
 	if (address < copy->sp || address - copy->sp > copy->bytes ||
@@ -262,7 +321,7 @@ static bool is_called_within(const struct uprobe_ranges *ranges, const struct up
 	return false;
 }
 
-/* Where the outermost frame ends that decides; 0: nothing is to be decided. */
+/* End of the outermost frame that decides; 0 if nothing is to be decided. */
 static uint64_t outermost_end(const struct uprobe_copy *copy)
 {
 	uint64_t end = 0;

@@ -28,6 +28,9 @@ bool gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc
 /* True if call frame information begins there: at a function, or surely at an instruction. */
 bool gpumon_uprobe_begins_row(const struct gpumon_uprobe_process *process, uint64_t address);
 
+/* Where the function of a return address begins, by the table in front of the call frame information; 0: unknown. */
+uint64_t gpumon_uprobe_function_start(const struct gpumon_uprobe_process *process, uint64_t pc);
+
 enum gpumon_uprobe_nesting {
 	GPUMON_UPROBE_OUTERMOST,
 	GPUMON_UPROBE_NESTED,

@@ -18,6 +18,7 @@ ASSET(flame_css, "flamegraph.css");
 ASSET(flame_js, "flamegraph.js");
 ASSET(report_css, "report.css");
 ASSET(report_js, "report.js");
+ASSET(sqlite_sql, "sqlite.sql");
 
 void gpumon_asset_write(FILE *out, enum gpumon_asset asset)
 {

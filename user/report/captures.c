@@ -390,6 +390,25 @@ static void clear_tables(struct gpumon_tables *tables)
 	memset(tables, 0, sizeof(*tables));
 }
 
+bool gpumon_captures_left_out(const struct gpumon_captures *captures, uint32_t process,
+			      const struct gpumon_record_launch *launch)
+{
+	const struct gpumon_windows *windows = &captures->tables.processes[process].windows;
+
+	/* Nodes that were still queued when the window ended are lost to CUPTI. */
+	return windows->sampled &&
+	       ((launch->head.flags & GPUMON_LAUNCH_GRAPH) ||
+		!gpumon_windows_cover(windows, launch->start_ns, launch->end_ns));
+}
+
+bool gpumon_captures_is_cut(const struct gpumon_captures *captures, uint32_t process)
+{
+	const struct gpumon_tables_process *of = &captures->tables.processes[process];
+
+	/* Their work may be among what was lost on the way, which is counted there. */
+	return of->is_cut && !of->lacks_records;
+}
+
 void gpumon_captures_close(struct gpumon_captures *captures)
 {
 	clear_tables(&captures->tables);

@@ -179,6 +179,11 @@ static inline bool gpumon_captures_is_driver(uint32_t number)
 void gpumon_captures_expect(const struct gpumon_captures *captures,
 			    struct gpumon_correlate *correlate);
 
+/* Answers for the engine: is a launch without operations outside of windows, or was its process cut? */
+bool gpumon_captures_left_out(const struct gpumon_captures *captures, uint32_t process,
+			      const struct gpumon_record_launch *launch);
+bool gpumon_captures_is_cut(const struct gpumon_captures *captures, uint32_t process);
+
 /* Texts stay in the pool. */
 void gpumon_captures_close(struct gpumon_captures *captures);
 

@@ -69,7 +69,7 @@ static void put_metadata(struct chrome *chrome, const struct gpumon_track *track
 	fprintf(chrome->out, ",\"name\":\"%s\",\"args\":{\"%s\":", what, key);
 }
 
-static void chrome_begin(void *data, uint64_t first_ns, const char *command)
+static void chrome_begin(void *data, uint64_t first_ns, const char *command, const char *range)
 {
 	struct chrome *chrome = data;
 
@@ -79,6 +79,10 @@ static void chrome_begin(void *data, uint64_t first_ns, const char *command)
 		"\",\"command\":\"",
 		first_ns);
 	gpumon_text_json(chrome->out, command);
+	if (*range) {
+		fputs("\",\"range\":\"", chrome->out);
+		gpumon_text_json(chrome->out, range);
+	}
 	fputs("\"},\"traceEvents\":[", chrome->out);
 }
 
@@ -90,6 +94,9 @@ static void put_track(void *data, const struct gpumon_track *track)
 			     track->kind == GPUMON_TRACK_GPU	 ? 1000 :
 								   2000;
 
+	/* Counters are of the GPU as a process. */
+	if (track->kind == GPUMON_TRACK_METRIC)
+		return;
 	put_metadata(chrome, track, track->parent ? "thread_name" : "process_name", "name");
 	putc('"', chrome->out);
 	gpumon_text_json(chrome->out, track->name);
@@ -183,10 +190,9 @@ static void put_flow(struct chrome *chrome, const struct gpumon_track_event *eve
 static void put_event(void *data, const struct gpumon_track_event *event)
 {
 	static const char *const phases[] = {
-		[GPUMON_TRACK_SLICE] = "X",
-		[GPUMON_TRACK_BEGIN] = "B",
-		[GPUMON_TRACK_END] = "E",
-		[GPUMON_TRACK_INSTANT] = "i",
+		[GPUMON_TRACK_SLICE] = "X",   [GPUMON_TRACK_BEGIN] = "B",
+		[GPUMON_TRACK_END] = "E",     [GPUMON_TRACK_INSTANT] = "i",
+		[GPUMON_TRACK_COUNTER] = "C",
 	};
 	struct chrome *chrome = data;
 
@@ -203,7 +209,9 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 	if (event->type == GPUMON_TRACK_INSTANT)
 		fprintf(chrome->out, ",\"s\":\"%s\"",
 			event->category == GPUMON_CATEGORY_ALERT ? "g" : "t");
-	if (event->type != GPUMON_TRACK_END)
+	if (event->type == GPUMON_TRACK_COUNTER)
+		fprintf(chrome->out, ",\"args\":{\"value\":%.9g}", event->number);
+	else if (event->type != GPUMON_TRACK_END)
 		put_arguments(chrome, event);
 	putc('}', chrome->out);
 	if (event->flow && event->from)

@@ -136,11 +136,14 @@ struct pending {
 /**
  * struct comparison - of two trees, which may be deeper than the program's own stack
  * @pool: memory of lists
+ * @working: nodes with work at them or below: the others have only time of threads between calls, or of
+ *	     an idle GPU, which is not compared
  * @pending: the last one is the next one
  */
 struct comparison {
 	struct gpumon_diff *diff;
 	struct gpumon_pool pool;
+	struct gpumon_map working;
 	struct pending *pending;
 	uint32_t pending_used;
 	uint32_t pending_room;
@@ -149,6 +152,23 @@ struct comparison {
 static const struct gpumon_node **new_nodes(struct comparison *comparison, size_t n)
 {
 	return gpumon_pool_zalloc(&comparison->pool, (n + 1) * sizeof(const struct gpumon_node *));
+}
+
+static bool has_work(const struct comparison *comparison, const struct gpumon_node *node)
+{
+	return gpumon_map_get(&comparison->working, (uintptr_t)node);
+}
+
+static void find_working(struct comparison *comparison, const struct gpumon_node *root)
+{
+	for (const struct gpumon_node *node = root; node; node = gpumon_tree_next(node, root)) {
+		if (!node->count && !node->gpu_ns && !node->cpu_ns && !node->left_count &&
+		    !node->left_ns)
+			continue;
+		for (const struct gpumon_node *at = node; at && !has_work(comparison, at);
+		     at = at->parent)
+			gpumon_map_set(&comparison->working, (uintptr_t)at, 1);
+	}
 }
 
 /* The children of all of @parents, sorted. */
@@ -160,13 +180,15 @@ static void sorted_children(struct comparison *comparison, struct node_list pare
 	list->n = 0;
 	for (size_t i = 0; i < parents.n; i++) {
 		for (child = parents.at[i]->child; child; child = child->next)
-			list->n++;
+			list->n += has_work(comparison, child);
 	}
 	list->at = new_nodes(comparison, list->n);
 	list->n = 0;
 	for (size_t i = 0; i < parents.n; i++) {
-		for (child = parents.at[i]->child; child; child = child->next)
-			list->at[list->n++] = child;
+		for (child = parents.at[i]->child; child; child = child->next) {
+			if (has_work(comparison, child))
+				list->at[list->n++] = child;
+		}
 	}
 	qsort(list->at, list->n, sizeof(*list->at), by_node);
 }
@@ -319,6 +341,8 @@ static void compare_trees(struct gpumon_diff *diff, const struct gpumon_node *be
 {
 	struct comparison comparison = { .diff = diff };
 
+	find_working(&comparison, before);
+	find_working(&comparison, after);
 	compare_later(&comparison, (struct node_list){ &before, 1 },
 		      (struct node_list){ &after, 1 }, (size_t)-1);
 	while (comparison.pending_used) {
@@ -327,6 +351,7 @@ static void compare_trees(struct gpumon_diff *diff, const struct gpumon_node *be
 		compare_nodes(&comparison, &next);
 	}
 	free(comparison.pending);
+	gpumon_map_clear(&comparison.working);
 	gpumon_pool_clear(&comparison.pool);
 }
 
@@ -361,6 +386,15 @@ static void join_sides(char *buf, size_t len, const char *before, const char *af
 {
 	snprintf(buf, len, "%s%s%s%s%s", *before ? "before: " : "", before,
 		 *before && *after ? "; " : "", *after ? "after: " : "", after);
+}
+
+static const char *say_ranges(char *buf, size_t len, const struct gpumon_diff *diff)
+{
+	char before[512], after[512];
+
+	join_sides(buf, len, gpumon_view_range(before, sizeof(before), diff->before),
+		   gpumon_view_range(after, sizeof(after), diff->after));
+	return buf;
 }
 
 static void say_sampling(char *buf, size_t len, const struct gpumon_diff *diff)
@@ -406,7 +440,7 @@ static const char *amount_text(struct amount *amount)
 int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 {
 	struct amount before = { 0 }, after = { 0 }, gone = { 0 };
-	char subtitle[256], sampling[1100], losses[640];
+	char subtitle[1400], ranges[1100], sampling[1100], losses[640];
 	struct gpumon_flamegraph_options options = {
 		.weight = diff->weight,
 		.title = diff->weight == GPUMON_WEIGHT_GPU_NS ?
@@ -445,10 +479,15 @@ int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 	snprintf(subtitle, sizeof(subtitle),
 		 "%s after (widths), %s before, %s of it in paths that are gone",
 		 amount_text(&after), amount_text(&before), amount_text(&gone));
+	if (*say_ranges(ranges, sizeof(ranges), diff)) {
+		size_t length = strlen(subtitle);
+
+		snprintf(subtitle + length, sizeof(subtitle) - length, " · %s", ranges);
+	}
 	say_sampling(sampling, sizeof(sampling), diff);
 	say_missing(losses, sizeof(losses), diff);
 	gpumon_flame_layout(&flame);
-	ret = gpumon_flame_write(out, &flame, &options, false);
+	ret = gpumon_flame_write(out, &flame, &options, NULL);
 	gpumon_flame_clear(&flame);
 	return ret;
 }
@@ -476,7 +515,8 @@ static bool calls_same(const struct gpumon_node *x, const struct gpumon_node *y)
 		return true;
 	for (of_x = x->child; of_x; of_x = of_x->next) {
 		for (of_y = y->child; of_y; of_y = of_y->next) {
-			if (of_x->kind == of_y->kind && !strcmp(of_x->name, of_y->name))
+			if (of_x->kind == of_y->kind && of_x->kind != GPUMON_NODE_STATE &&
+			    !strcmp(of_x->name, of_y->name))
 				return true;
 		}
 	}

@@ -152,6 +152,10 @@ static void put_view(FILE *out, const struct gpumon_term *term, const char *whic
 		 gpumon_format_ns(wall, sizeof(wall), gpumon_value_of(totals.wall_ns)),
 		 gpumon_view_command(view));
 	fprintf(out, "%s\n", gpumon_text_cut(cut, sizeof(cut), text, term->columns));
+	if (*gpumon_view_range(missing_text, sizeof(missing_text), view)) {
+		fprintf(out, "%*s", SIDE_INDENT, "");
+		gpumon_sentence_print(out, term, "", SIDE_INDENT, SIDE_INDENT, missing_text);
+	}
 	if (*gpumon_view_sampling(missing_text, sizeof(missing_text), view)) {
 		fprintf(out, "%*s", SIDE_INDENT, "");
 		gpumon_sentence_print(out, term, "", SIDE_INDENT, SIDE_INDENT, missing_text);

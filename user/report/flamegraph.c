@@ -6,6 +6,7 @@
 #include "flamegraph.h"
 #include "lib/memory.h"
 #include "lib/text.h"
+#include "stall_reasons.h"
 #include "view.h"
 
 void gpumon_flame_init(struct gpumon_flame *flame, size_t room)
@@ -209,6 +210,30 @@ void gpumon_flame_layout(struct gpumon_flame *flame)
 	free(room);
 }
 
+/* The time of a kernel by what its warps did, as samples have it. */
+static void add_stalls(struct gpumon_flame *flame, struct gpumon_frame *kernel)
+{
+	const struct gpumon_node_stalls *stalls = kernel->node->stalls;
+	uint64_t self = kernel->self, left = kernel->left;
+
+	for (unsigned int i = 0; i < stalls->count; i++) {
+		struct gpumon_frame *frame;
+
+		if (!stalls->sums[i].samples)
+			continue;
+		frame = gpumon_flame_add(flame, kernel);
+		frame->node = kernel->node;
+		frame->kind = GPUMON_NODE_STALL;
+		frame->name = gpumon_stall_text(stalls->sums[i].reason);
+		frame->module = "from samples of its warps";
+		frame->line = "";
+		frame->samples = stalls->sums[i].samples;
+		frame->self = gpumon_stall_part(stalls, i, self);
+		frame->left = gpumon_stall_part(stalls, i, left);
+	}
+	kernel->self = kernel->left = 0;
+}
+
 void gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 		     enum gpumon_weight weight)
 {
@@ -217,7 +242,7 @@ void gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 	size_t n = 0;
 
 	for (; node; node = gpumon_tree_next(node, root))
-		n++;
+		n += 1 + (weight == GPUMON_WEIGHT_GPU_NS && node->stalls ? node->stalls->count : 0);
 	gpumon_flame_init(flame, n);
 	for (node = root; node;) {
 		frame = gpumon_flame_add(flame, frame);
@@ -227,11 +252,16 @@ void gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 		frame->line = node->line ? node->line : "";
 		frame->kind = node->kind;
 		frame->self = gpumon_tree_weight(node, weight);
-		frame->count = node->count + node->left_count;
-		frame->left = weight == GPUMON_WEIGHT_COUNT  ? node->left_count :
-			      weight == GPUMON_WEIGHT_GPU_NS ? node->left_ns :
-							       0;
+		frame->count = weight == GPUMON_WEIGHT_WALL_NS ? 0 :
+			       weight == GPUMON_WEIGHT_IDLE_NS ? node->idle_count :
+								 node->count + node->left_count;
+		frame->left = weight == GPUMON_WEIGHT_COUNT   ? node->left_count :
+			      weight == GPUMON_WEIGHT_GPU_NS  ? node->left_ns :
+			      weight == GPUMON_WEIGHT_WALL_NS ? node->wall_left_ns :
+								0;
 		frame->cpu_ns = node->cpu_ns;
+		if (weight == GPUMON_WEIGHT_GPU_NS && node->stalls && !node->child)
+			add_stalls(flame, frame);
 		if (node->child) {
 			node = node->child;
 			continue;
@@ -268,6 +298,7 @@ struct drawing {
 	const struct gpumon_flamegraph_options *options;
 	uint64_t total;
 	double scale; /* px per unit of weight */
+	double least; /* weight of the narrowest frame */
 	unsigned int header;
 	size_t narrow;
 	bool seen[GPUMON_NODE_KINDS];
@@ -293,6 +324,8 @@ static const struct {
 	[GPUMON_NODE_SET] = { "m", true, "memset" },
 	[GPUMON_NODE_WHOLE_GRAPH] = { "g", true, "whole graph" },
 	[GPUMON_NODE_REASON] = { "r", false, "no call path, or no work" },
+	[GPUMON_NODE_STATE] = { "r", false, "outside of calls" },
+	[GPUMON_NODE_STALL] = { "w", true, "what its warps did" },
 };
 
 /* Neighbours get different shades, but a name always gets the same one. */
@@ -324,6 +357,10 @@ static const char *unit_text(enum gpumon_weight weight)
 		return "times";
 	case GPUMON_WEIGHT_CPU_NS:
 		return "in the calls";
+	case GPUMON_WEIGHT_WALL_NS:
+		return "of wall time";
+	case GPUMON_WEIGHT_IDLE_NS:
+		return "of idle GPU time";
 	case GPUMON_WEIGHT_GPU_NS:
 		break;
 	}
@@ -348,33 +385,38 @@ static void put_difference(const struct drawing *drawing, const struct gpumon_fr
 		fputs(" (new)", drawing->out);
 }
 
-/* A line of a function, and what went through it. */
-struct line {
-	const char *text;
-	uint64_t total;
-};
+const char *gpumon_flame_class(char class[GPUMON_FLAME_CLASS], enum gpumon_node_kind kind,
+			       const char *name)
+{
+	const char *letter = kinds[kind].letter ? kinds[kind].letter : "r";
+
+	if (kinds[kind].shades)
+		snprintf(class, GPUMON_FLAME_CLASS, "%.1s%u", letter,
+			 shade_of_name(*name ? name : "all") % 10);
+	else
+		snprintf(class, GPUMON_FLAME_CLASS, "%.1s", letter);
+	return class;
+}
 
 static int by_text(const void *a, const void *b)
 {
-	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
+	return strcmp(((const struct gpumon_flame_line *)a)->text,
+		      ((const struct gpumon_flame_line *)b)->text);
 }
 
 static int by_total(const void *a, const void *b)
 {
-	const struct line *x = a, *y = b;
+	const struct gpumon_flame_line *x = a, *y = b;
 
 	if (x->total != y->total)
 		return x->total < y->total ? 1 : -1;
 	return strcmp(x->text, y->text);
 }
 
-/*
- * The lines of a frame with something in them, the heaviest first, to be freed.
- */
-static struct line *lines_of(const struct gpumon_frame *frame, size_t *count)
+struct gpumon_flame_line *gpumon_flame_lines(const struct gpumon_frame *frame, size_t *count)
 {
 	const struct gpumon_frame *same;
-	struct line *lines;
+	struct gpumon_flame_line *lines;
 	size_t n = 0, used = 0;
 
 	for (same = frame; same; same = same->same)
@@ -383,7 +425,7 @@ static struct line *lines_of(const struct gpumon_frame *frame, size_t *count)
 	n = 0;
 	for (same = frame; same; same = same->same) {
 		if (same->line_total)
-			lines[n++] = (struct line){ same->line, same->line_total };
+			lines[n++] = (struct gpumon_flame_line){ same->line, same->line_total };
 	}
 	/* The same line is there once for each line of the caller. */
 	qsort(lines, n, sizeof(*lines), by_text);
@@ -413,13 +455,13 @@ static void put_place(FILE *out, const char *line, const char *module)
 /* Where it is: its line, or its lines with their shares. */
 static void put_lines(const struct drawing *drawing, const struct gpumon_frame *frame)
 {
-	struct line *lines = NULL;
+	struct gpumon_flame_line *lines = NULL;
 	char percent[GPUMON_TEXT_NUMBER], number[GPUMON_TEXT_NUMBER];
 	FILE *out = drawing->out;
 	size_t n = 0;
 
 	if (frame->same)
-		lines = lines_of(frame, &n);
+		lines = gpumon_flame_lines(frame, &n);
 	if (n < 2) {
 		put_place(out, n ? lines[0].text : frame->line, frame->module);
 		free(lines);
@@ -457,14 +499,18 @@ static void put_title(const struct drawing *drawing, const struct gpumon_frame *
 	fprintf(out, "\n%s%s %s · %s of all", frame->left ? "~" : "",
 		value_text(value, sizeof(value), weight, frame->total), unit_text(weight),
 		gpumon_text_percent(percent, sizeof(percent), frame->total, drawing->total));
-	if (!is_number(weight))
+	if (!is_number(weight) && frame->count)
 		fprintf(out, " · %s%s %s", frame->left ? "~" : "",
 			gpumon_text_count(count, sizeof(count), frame->count),
 			frame->count == 1 ? "time" : "times");
+	if (frame->samples)
+		fprintf(out, "\n%s %s: its share of the kernel's time",
+			gpumon_text_count(count, sizeof(count), frame->samples),
+			frame->samples == 1 ? "sample" : "samples");
 	if (frame->left)
 		fprintf(out, "\n%s of it estimated",
 			value_text(value, sizeof(value), weight, frame->left));
-	if (frame->child && frame->self)
+	if (frame->child && frame->self && frame->self != frame->total)
 		fprintf(out, "\n%s of it here and not further on",
 			value_text(value, sizeof(value), weight, frame->self));
 	if (weight == GPUMON_WEIGHT_GPU_NS && frame->cpu_ns)
@@ -493,7 +539,31 @@ static void put_colour(const struct drawing *drawing, const struct gpumon_frame 
 
 static bool is_wide(const struct drawing *drawing, const struct gpumon_frame *frame)
 {
-	return (double)frame->total * drawing->scale >= NARROWEST;
+	return (double)frame->total >= drawing->least && frame->total;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Narrower frames are left out. A caller is at least as wide as what it calls, so that frames stay on theirs. */
+static double least_weight(const struct drawing *drawing, size_t frames_max)
+{
+	double least = drawing->scale > 0 ? NARROWEST / drawing->scale : 0;
+	uint64_t *weights = gpumon_calloc(drawing->flame->n + 1, sizeof(*weights));
+	struct gpumon_frame *frame = drawing->flame->n ? drawing->flame->frames : NULL;
+	size_t n = 0;
+
+	for (; frame; frame = gpumon_flame_next(frame))
+		weights[n++] = frame->total;
+	qsort(weights, n, sizeof(*weights), by_weight);
+	if (n > frames_max && (double)weights[frames_max] >= least)
+		least = (double)weights[frames_max] + 1;
+	free(weights);
+	return least;
 }
 
 static void put_frame(struct drawing *drawing, const struct gpumon_frame *frame, unsigned int rows)
@@ -504,10 +574,9 @@ static void put_frame(struct drawing *drawing, const struct gpumon_frame *frame,
 	unsigned int y = drawing->header + row * ROW;
 	int room = (int)((width - 2 * TEXT_MARGIN) / CHARACTER_WIDTH);
 	const char *name = *frame->name ? frame->name : "all";
-	char label[1024], cut[1024];
+	char label[1024], cut[1024], class[GPUMON_FLAME_CLASS];
 	FILE *out = drawing->out;
 
-	drawing->seen[frame->kind] = true;
 	if (frame->joined)
 		snprintf(label, sizeof(label), "%.900s, %u functions", frame->module,
 			 frame->joined + 1);
@@ -526,10 +595,8 @@ static void put_frame(struct drawing *drawing, const struct gpumon_frame *frame,
 		width, ROW - 1);
 	if (drawing->flame->differs)
 		put_colour(drawing, frame);
-	else if (kinds[frame->kind].shades)
-		fprintf(out, " class=\"%s%u\"", kinds[frame->kind].letter, shade_of_name(name));
 	else
-		fprintf(out, " class=\"%s\"", kinds[frame->kind].letter);
+		fprintf(out, " class=\"%s\"", gpumon_flame_class(class, frame->kind, name));
 	fputs("/>", out);
 	/* One or two letters say nothing. */
 	if (room >= 3) {
@@ -568,6 +635,10 @@ static const char *default_title(const struct drawing *drawing)
 		return "Launches without GPU time by call path, by number";
 	case GPUMON_WEIGHT_CPU_NS:
 		return "Time in launch calls by call path";
+	case GPUMON_WEIGHT_WALL_NS:
+		return "Wall time of threads that use a GPU, by call path";
+	case GPUMON_WEIGHT_IDLE_NS:
+		return "Idle GPU: what the threads that launched next did, by call path";
 	case GPUMON_WEIGHT_GPU_NS:
 		break;
 	}
@@ -627,21 +698,25 @@ static void put_legend(const struct drawing *drawing, unsigned int y)
 	fputs("</g>\n", out);
 }
 
-static void put_head(const struct drawing *drawing, unsigned int height, bool part)
+static void put_head(const struct drawing *drawing, unsigned int height, bool page)
 {
 	const struct gpumon_flamegraph_options *options = drawing->options;
 	FILE *out = drawing->out;
 	unsigned int y = 44;
 
-	if (!part)
+	if (!page)
 		fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", out);
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"gpumon-flame\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d %u\" data-total=\"%" PRIu64
-		"\" data-weight=\"%s\" data-icicle=\"%d\">\n",
+		"\" data-weight=\"%s\" data-icicle=\"%d\"",
 		WIDTH, height, WIDTH, height, drawing->total,
 		is_number(options->weight) ? "count" : gpumon_weight_key(options->weight),
 		options->icicle);
-	if (!part) {
+	if (page)
+		fprintf(out, " data-header=\"%u\" data-unit=\"%s\"", drawing->header,
+			unit_text(options->weight));
+	fputs(">\n", out);
+	if (!page) {
 		fputs("<style>\n", out);
 		gpumon_asset_write(out, GPUMON_ASSET_FLAME_CSS);
 		fputs("</style>\n", out);
@@ -662,43 +737,69 @@ static void put_head(const struct drawing *drawing, unsigned int height, bool pa
 		drawing->header - 10);
 }
 
+static void put_frames(struct drawing *drawing, const struct gpumon_flame_page *page,
+		       unsigned int rows)
+{
+	struct gpumon_frame *frame = drawing->flame->n ? drawing->flame->frames : NULL;
+	unsigned int number = 0;
+
+	fprintf(drawing->out, "<g class=\"frames\"%s", page ? " data-frames=\"" : ">\n");
+	/* All children of a parent that is too narrow are too narrow. */
+	for (; frame && drawing->total; frame = gpumon_flame_next(frame)) {
+		if (!is_wide(drawing, frame))
+			continue;
+		frame->number = ++number;
+		if (page)
+			page->frame(page->data, frame);
+		else
+			put_frame(drawing, frame, rows);
+	}
+	fputs(page ? "\"></g>\n" : "</g>\n", drawing->out);
+}
+
+/* What a picture without frames lacks. */
+static const char *nothing_text(enum gpumon_weight weight)
+{
+	return weight == GPUMON_WEIGHT_CPU_NS  ? "launch" :
+	       weight == GPUMON_WEIGHT_WALL_NS ? "thread that calls a GPU API" :
+	       weight == GPUMON_WEIGHT_IDLE_NS ? "idle time of a GPU" :
+						 "work of a GPU";
+}
+
 int gpumon_flame_write(FILE *out, struct gpumon_flame *flame,
-		       const struct gpumon_flamegraph_options *options, bool part)
+		       const struct gpumon_flamegraph_options *options,
+		       const struct gpumon_flame_page *page)
 {
 	struct drawing drawing = { .out = out, .flame = flame, .options = options };
 	struct gpumon_frame *first = flame->n ? flame->frames : NULL, *frame;
-	unsigned int rows = 1, height, number = 0;
+	unsigned int rows = 1, height;
 
 	if (flame->n)
 		drawing.total = flame->frames[0].total;
 	if (drawing.total)
 		drawing.scale = (WIDTH - 2 * MARGIN) / (double)drawing.total;
+	drawing.least = least_weight(&drawing, page ? page->frames_max : SIZE_MAX);
 	for (frame = first; frame; frame = gpumon_flame_next(frame)) {
-		if (!is_wide(&drawing, frame))
+		frame->number = 0;
+		if (!is_wide(&drawing, frame)) {
 			drawing.narrow += frame->total ? 1 : 0;
-		else if (frame->depth >= rows)
+			continue;
+		}
+		drawing.seen[frame->kind] = true;
+		if (frame->depth >= rows)
 			rows = frame->depth + 1;
 	}
 	drawing.header = HEADER + LINE * ((options->subtitle && *options->subtitle) +
 					  (options->sampling && *options->sampling) +
 					  (options->losses && *options->losses));
 	height = drawing.header + rows * ROW + FOOTER;
-	put_head(&drawing, height, part);
+	put_head(&drawing, height, page);
 	if (!drawing.total)
 		fprintf(out, "<text x=\"%d\" y=\"%u\">Nothing to show: no %s in it.</text>\n",
-			MARGIN, drawing.header + 13,
-			options->weight == GPUMON_WEIGHT_CPU_NS ? "launch" : "work of a GPU");
-	fputs("<g class=\"frames\">\n", out);
-	/* All children of a parent that is too narrow are too narrow. */
-	for (frame = first; frame && drawing.total; frame = gpumon_flame_next(frame)) {
-		if (!is_wide(&drawing, frame))
-			continue;
-		frame->number = ++number;
-		put_frame(&drawing, frame, rows);
-	}
-	fputs("</g>\n", out);
+			MARGIN, drawing.header + 13, nothing_text(options->weight));
+	put_frames(&drawing, page, rows);
 	put_legend(&drawing, height - 12);
-	if (!part) {
+	if (!page) {
 		fputs("<script><![CDATA[\n", out);
 		gpumon_asset_write(out, GPUMON_ASSET_FLAME_JS);
 		fputs("gpumonFlame(document.documentElement);\n]]></script>\n", out);
@@ -714,7 +815,7 @@ int gpumon_output_flamegraph(FILE *out, const struct gpumon_node *root,
 	int ret;
 
 	gpumon_flame_of(&flame, root, options->weight);
-	ret = gpumon_flame_write(out, &flame, options, false);
+	ret = gpumon_flame_write(out, &flame, options, NULL);
 	gpumon_flame_clear(&flame);
 	return ret;
 }

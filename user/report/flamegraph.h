@@ -10,7 +10,8 @@
 
 /**
  * struct gpumon_frame - a bar of a flame graph
- * @node: the node it was made of; NULL for the difference of two profiles
+ * @node: the node it was made of, or is a part of; NULL for the difference of two profiles
+ * @samples: of a part of a kernel's time: the samples that it is from
  * @self: own weight
  * @left: as @count: the part of the weight that is estimated
  * @count: own GPU operations; after gpumon_flame_layout() including those above it
@@ -35,6 +36,7 @@ struct gpumon_frame {
 	const char *module;
 	const char *line;
 	enum gpumon_node_kind kind;
+	uint64_t samples;
 	uint64_t self;
 	uint64_t left;
 	uint64_t count;
@@ -100,20 +102,52 @@ static inline struct gpumon_frame *gpumon_flame_next(struct gpumon_frame *frame)
 	return frame ? frame->next : NULL;
 }
 
-/* Make one from a profile's tree, with layout. Frames are in the order of its nodes. */
+/*
+ * Make one from a profile's tree, with layout. Frames are in the order of its nodes. A kernel that was sampled
+ * and has one call path has its time in further frames, of GPUMON_NODE_STALL.
+ */
 void gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 		     enum gpumon_weight weight);
 void gpumon_flame_clear(struct gpumon_flame *flame);
+
+/**
+ * struct gpumon_flame_page - an HTML page that a flame graph is part of, and that has style and script
+ * @frames_max: how many frames it has room for: the narrowest are left out
+ * @frame: called with each frame in place of drawing it, in the order of the picture. What it writes is an
+ *         attribute of the picture: the script draws it.
+ * @data: its first argument
+ */
+struct gpumon_flame_page {
+	size_t frames_max;
+	void (*frame)(void *data, const struct gpumon_frame *frame);
+	void *data;
+};
 
 /**
  * gpumon_flame_write - draw a flame graph
  * @out: stream
  * @flame: flame graph with layout; frames get their number
  * @options: options
- * @part: it is part of an HTML page that already has style and script
+ * @page: NULL: it is a file of its own
  */
 int gpumon_flame_write(FILE *out, struct gpumon_flame *flame,
-		       const struct gpumon_flamegraph_options *options, bool part);
+		       const struct gpumon_flamegraph_options *options,
+		       const struct gpumon_flame_page *page);
+
+#define GPUMON_FLAME_CLASS 4
+
+/* The class of a frame's colour: its kind, and for some kinds a shade. */
+const char *gpumon_flame_class(char class[GPUMON_FLAME_CLASS], enum gpumon_node_kind kind,
+			       const char *name);
+
+/* A line of a frame, and what went through it. */
+struct gpumon_flame_line {
+	const char *text;
+	uint64_t total;
+};
+
+/* The lines of a frame with something in them, the heaviest first, to be freed. */
+struct gpumon_flame_line *gpumon_flame_lines(const struct gpumon_frame *frame, size_t *count);
 
 /* Scripts and styles from separate files, without their licence lines. */
 enum gpumon_asset {

@@ -1,8 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+// Three digits and a unit, as everywhere in the program's outputs; a number of times has none.
+function gpumonHuman(value, isCount) {
+	// toLocaleString() takes longer than all else of a page.
+	if (isCount)
+		return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+	const units = [[1e3, 1, "ns"], [999500, 1e3, "\u00b5s"], [999500000, 1e6, "ms"], [Infinity, 1e9, "s"]];
+	for (const [below, by, name] of units)
+		if (value < below) {
+			const part = value / by, digits = part < 9.995 ? 2 : part < 99.95 ? 1 : 0;
+			return (by === 1 ? String(value) : part.toFixed(digits)) + "\u00a0" + name;
+		}
+}
+function gpumonPercent(part, whole) {
+	const p = whole ? 100 * part / whole : 0;
+	return part && p < 0.005 ? "<0.01%" : p < 9.995 ? p.toFixed(2) + "%" : p.toFixed(1) + "%";
+}
+function gpumonColumns(text) {
+	let n = 0;
+	for (const c of text)
+		n += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]|[\ud83c-\ud87f]/.test(c) ? 2 : 1;
+	return n;
+}
+function gpumonCut(text, room) {
+	const all = Array.from(text);
+	if (gpumonColumns(text) <= room)
+		return text;
+	let n = 0, used = 0;
+	while (n < all.length && used + gpumonColumns(all[n]) <= room - 1)
+		used += gpumonColumns(all[n++]);
+	return n ? all.slice(0, n).join("") + "\u2026" : "";
+}
+// Skip the outermost "a::".
+function gpumonBehindNamespace(text) {
+	let depth = 0;
+	for (let i = 0; i + 2 < text.length; i++) {
+		if ("<({".includes(text[i]))
+			depth++;
+		else if (">)}".includes(text[i]) && text[i - 1] !== "-")
+			depth--;
+		else if (!depth && text.startsWith("::", i))
+			return text.slice(i + 2);
+	}
+	return null;
+}
+// Drop namespaces before cutting the name itself, unless only "call" would be left.
+function gpumonFit(text, room) {
+	const general = /^(call|redispatch|impl|apply|run|invoke|forward|backward|operator\(\))$/;
+	if (gpumonColumns(text) > room)
+		text = text.replace(/<.*>/, function (inner) {
+			return inner.replace(/\(anonymous namespace\)::|[\w$]+::/g, ""); });
+	while (gpumonColumns(text) > room) {
+		const next = gpumonBehindNamespace(text);
+		if (next === null || general.test(next))
+			break;
+		text = next;
+	}
+	return gpumonCut(text, room);
+}
 function gpumonFlame(svg) {
 	"use strict";
 	const NS = "http://www.w3.org/2000/svg";
 	const margin = 10, rowHeight = 18, textMargin = 4;
+	const columns = gpumonColumns, cut = gpumonCut, fit = gpumonFit;
 	const unit = svg.getAttribute("data-weight");
 	const total = Number(svg.getAttribute("data-total"));
 	const drawnHeight = Number(svg.getAttribute("height"));
@@ -22,7 +81,8 @@ function gpumonFlame(svg) {
 	const open = [];
 	for (const g of svg.querySelectorAll("g.f")) {
 		const title = g.querySelector("title");
-		const lines = title.textContent.split("\n");
+		// A page's script has made the frames, and their texts.
+		const lines = g.gpumonLines || title.textContent.split("\n");
 		const frame = {
 			g: g, rect: g.querySelector("rect"), text: g.querySelector("text"),
 			start: Number(g.getAttribute("data-s")), value: Number(g.getAttribute("data-v")),
@@ -30,7 +90,8 @@ function gpumonFlame(svg) {
 			label: g.getAttribute("data-n") || lines[0], children: [], hit: false, shown: true,
 			places: lines.slice(1).filter(function (line) { return /:\d+( \u00b7 |$)/.test(line); })
 		};
-		title.remove();
+		if (title)
+			title.remove();
 		if (!frame.text)
 			frame.text = make("text", { y: Number(frame.rect.getAttribute("y")) + 13 }, g);
 		open.length = frame.depth;
@@ -47,64 +108,6 @@ function gpumonFlame(svg) {
 	for (const frame of frames)
 		frame.children.sort(function (a, b) { return a.start - b.start; });
 	let zoom = frames[0], current = null, width = 1200, characterWidth = 7.25;
-
-	function columns(text) {
-		let n = 0;
-		for (const c of text)
-			n += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]|[\ud83c-\ud87f]/.test(c) ? 2 : 1;
-		return n;
-	}
-	function cut(text, room) {
-		const all = Array.from(text);
-		if (columns(text) <= room)
-			return text;
-		let n = 0, used = 0;
-		while (n < all.length && used + columns(all[n]) <= room - 1)
-			used += columns(all[n++]);
-		return n ? all.slice(0, n).join("") + "\u2026" : "";
-	}
-	// Skip the outermost "a::".
-	function behindNamespace(text) {
-		let depth = 0;
-		for (let i = 0; i + 2 < text.length; i++) {
-			if ("<({".includes(text[i]))
-				depth++;
-			else if (">)}".includes(text[i]) && text[i - 1] !== "-")
-				depth--;
-			else if (!depth && text.startsWith("::", i))
-				return text.slice(i + 2);
-		}
-		return null;
-	}
-	// Drop namespaces before cutting the name itself, unless only "call" would be left.
-	function fit(text, room) {
-		const general = /^(call|redispatch|impl|apply|run|invoke|forward|backward|operator\(\))$/;
-		if (columns(text) > room)
-			text = text.replace(/<.*>/, function (inner) {
-				return inner.replace(/\(anonymous namespace\)::|[\w$]+::/g, ""); });
-		while (columns(text) > room) {
-			const next = behindNamespace(text);
-			if (next === null || general.test(next))
-				break;
-			text = next;
-		}
-		return cut(text, room);
-	}
-	function three(number) {
-		return number < 9.995 ? number.toFixed(2) : number < 99.95 ? number.toFixed(1) : number.toFixed(0);
-	}
-	function human(value) {
-		if (unit === "count")
-			return value.toLocaleString("en-US");
-		const units = [[1e3, 1, "ns"], [999500, 1e3, "\u00b5s"], [999500000, 1e6, "ms"], [Infinity, 1e9, "s"]];
-		for (const [below, by, name] of units)
-			if (value < below)
-				return (by === 1 ? String(value) : three(value / by)) + "\u00a0" + name;
-	}
-	function percent(part, whole) {
-		const p = whole ? 100 * part / whole : 0;
-		return part && p < 0.005 ? "<0.01%" : p < 9.995 ? p.toFixed(2) + "%" : p.toFixed(1) + "%";
-	}
 
 	function show(frame, shown) {
 		if (frame.shown !== shown) {
@@ -153,7 +156,8 @@ function gpumonFlame(svg) {
 	function crumbs() {
 		hint.textContent = "";
 		if (zoom === frames[0]) {
-			hint.textContent = "Click: zoom.  Arrow keys: move, Enter: zoom, Escape: back.  / : search.";
+			hint.textContent = width < 500 ? "Tap: zoom." :
+				"Click: zoom.  Arrow keys: move, Enter: zoom, Escape: back.  / : search.";
 			return;
 		}
 		const path = [];
@@ -206,7 +210,7 @@ function gpumonFlame(svg) {
 			} while (rest.length && lines.length < 20);
 		});
 		if (zoom !== frames[0])
-			lines.push([percent(frame.value, zoom.value) + " of " + cut(zoom.label, 40), false]);
+			lines.push([gpumonPercent(frame.value, zoom.value) + " of " + cut(zoom.label, 40), false]);
 		while (tip.childNodes.length > 1)
 			tip.lastChild.remove();
 		let longest = 0;
@@ -301,7 +305,7 @@ function gpumonFlame(svg) {
 			}
 		}
 		found.textContent = expression === null ? "" : n === 0 ? "nothing matches" :
-			human(sum) + ", " + percent(sum, total) + " in " + n + (n === 1 ? " frame" : " frames");
+			gpumonHuman(sum, unit === "count") + ", " + gpumonPercent(sum, total) + " in " + n + (n === 1 ? " frame" : " frames");
 		hint.style.visibility = text && width < 760 ? "hidden" : "";
 		crumbs();
 	}
@@ -424,5 +428,5 @@ function gpumonFlame(svg) {
 	}
 	window.addEventListener("resize", resize);
 	resize();
-	return { pick: pick, show: function (number) { frames[number - 1].g.scrollIntoView({ block: "nearest" }); } };
+	return { pick: pick, resize: resize, show: function (number) { frames[number - 1].g.scrollIntoView({ block: "nearest" }); } };
 }

@@ -5,6 +5,7 @@
 
 #include "output.h"
 #include "lib/text.h"
+#include "stall_reasons.h"
 #include "view.h"
 
 /* " (model.py:88)"; nothing without a line. */
@@ -26,20 +27,36 @@ static void put_line(FILE *out, const char *line)
  * bounded. Readers split at ';' and at the last blank, so blanks in names do no harm.
  */
 static void put_path(FILE *out, const struct gpumon_node *node, const struct gpumon_node *root,
-		     bool lines)
+		     enum gpumon_weight weight, bool lines)
 {
 	if (node == root)
 		return;
 	if (node->parent != root) {
-		put_path(out, node->parent, root, lines);
+		put_path(out, node->parent, root, weight, lines);
 		putc(';', out);
 	}
 	/* The format has no other place to say that a value is estimated. */
-	if (gpumon_tree_is_estimate(node))
+	if (gpumon_tree_is_scaled(node, weight))
 		putc('~', out);
 	gpumon_text_folded(out, *node->name ? node->name : "[unknown]");
 	if (lines)
 		put_line(out, node->line ? node->line : "");
+}
+
+/* A kernel's time by what its warps did. The format has no other place to say that it is from samples. */
+static void put_stalls(FILE *out, const struct gpumon_node *node, const struct gpumon_node *root,
+		       uint64_t value, bool lines)
+{
+	for (unsigned int i = 0; i < node->stalls->count; i++) {
+		uint64_t part = gpumon_stall_part(node->stalls, i, value);
+
+		if (!part)
+			continue;
+		put_path(out, node, root, GPUMON_WEIGHT_GPU_NS, lines);
+		fputs(";[samples: ", out);
+		gpumon_text_folded(out, gpumon_stall_text(node->stalls->sums[i].reason));
+		fprintf(out, "] %" PRIu64 "\n", part);
+	}
 }
 
 int gpumon_output_folded(FILE *out, const struct gpumon_node *root, enum gpumon_weight weight,
@@ -50,10 +67,14 @@ int gpumon_output_folded(FILE *out, const struct gpumon_node *root, enum gpumon_
 
 		if (!value)
 			continue;
+		if (weight == GPUMON_WEIGHT_GPU_NS && node->stalls) {
+			put_stalls(out, node, root, value, lines);
+			continue;
+		}
 		/* Only in a tree without any paths. */
 		if (node == root)
 			gpumon_text_folded(out, *root->name ? root->name : "[unknown]");
-		put_path(out, node, root, lines);
+		put_path(out, node, root, weight, lines);
 		fprintf(out, " %" PRIu64 "\n", value);
 	}
 	return ferror(out) ? -1 : 0;

@@ -11,7 +11,7 @@
 
 #include "load.h"
 #include "lib/memory.h"
-#include "lib/sheet_file.h"
+#include "capture/findings.h"
 
 static int load_failed(const char *path, struct gpumon_error *err)
 {
@@ -26,18 +26,18 @@ static int load_failed(const char *path, struct gpumon_error *err)
 }
 
 /* Of the captures that have one. */
-static void load_sheets(struct gpumon_load *load, const char *const *paths, unsigned int count)
+static void load_findings(struct gpumon_load *load, const char *const *paths, unsigned int count)
 {
-	load->sheets = gpumon_calloc((size_t)count + 1, sizeof(*load->sheets));
+	load->findings = gpumon_calloc((size_t)count + 1, sizeof(*load->findings));
 	for (unsigned int i = 0; i < count; i++) {
-		struct gpumon_sheet **sheet = &load->sheets[load->sheet_count];
+		struct gpumon_findings **findings = &load->findings[load->findings_count];
 
-		load->damage.unreadable_files += gpumon_sheet_read(paths[i], sheet) != 0;
-		load->sheet_count += *sheet != NULL;
+		load->damage.unreadable_files += gpumon_findings_read(paths[i], findings) != 0;
+		load->findings_count += *findings != NULL;
 	}
 	load->view.damage = &load->damage;
-	load->view.sheets = load->sheets;
-	load->view.sheet_count = load->sheet_count;
+	load->view.findings = load->findings;
+	load->view.findings_count = load->findings_count;
 }
 
 int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, unsigned int count,
@@ -52,7 +52,7 @@ int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, uns
 		return load_failed(paths[0], err);
 	gpumon_view_of(load->profile, &load->view);
 	load->damage = *load->view.damage;
-	load_sheets(load, paths, count);
+	load_findings(load, paths, count);
 	return 0;
 }
 
@@ -60,9 +60,9 @@ void gpumon_load_free(struct gpumon_load *load)
 {
 	if (load->profile)
 		gpumon_profile_free(load->profile);
-	for (unsigned int i = 0; i < load->sheet_count; i++)
-		gpumon_sheet_free(load->sheets[i]);
-	free(load->sheets);
+	for (unsigned int i = 0; i < load->findings_count; i++)
+		gpumon_findings_free(load->findings[i]);
+	free(load->findings);
 	memset(load, 0, sizeof(*load));
 }
 

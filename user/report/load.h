@@ -15,15 +15,15 @@
 /**
  * struct gpumon_load - captures that were read
  * @profile: their profile
- * @sheets: what programs in kernels have gathered
- * @sheet_count: number of @sheets
- * @damage: of the captures, with sheets that cannot be read
+ * @findings: what programs in kernels have gathered
+ * @findings_count: number of @findings
+ * @damage: of the captures, with findings that cannot be read
  * @view: a view of them
  */
 struct gpumon_load {
 	struct gpumon_profile *profile;
-	struct gpumon_sheet **sheets;
-	unsigned int sheet_count;
+	struct gpumon_findings **findings;
+	unsigned int findings_count;
 	struct gpumon_capture_damage damage;
 	struct gpumon_view view;
 };

@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 #include "profile.h"
-#include "lib/sheet.h"
+#include "capture/findings.h"
 #include "lib/format.h"
 
 /* The meaning of a frame's width. */
@@ -26,6 +26,8 @@ enum gpumon_weight {
 	GPUMON_WEIGHT_COUNT, /* GPU operations, or launches in a profile of the CPU side only */
 	GPUMON_WEIGHT_CPU_NS,
 	GPUMON_WEIGHT_UNTIMED, /* launches without a known duration, as uprobes see them */
+	GPUMON_WEIGHT_WALL_NS,
+	GPUMON_WEIGHT_IDLE_NS,
 };
 
 /* --- unified memory: names of CUPTI's counters, and the meaning of their values */
@@ -209,12 +211,16 @@ void gpumon_scan_free(struct gpumon_scan *scan);
  * struct gpumon_view - the contents of a profile; tests can make one by hand
  * @sampling: what was recorded of only a part, NULL if nothing
  * @hits: calls that uprobes saw
+ * @metrics: metrics of GPUs, NULL if none were asked for
  * @losses: GPUMON_LOSS_CAUSES counts
  * @cut_paths: call paths beyond GPUMON_TREE_NODES_MAX
  * @cut_stacks: operations without the outermost callers, see gpumon_profile_cut_stacks()
+ * @range: the part of the recording that it is of; NULL: all
+ * @no_verdict: outputs have no verdict
+ * @stalls: why kernels waited, NULL if that was not sampled
  * @scan: NULL if only the profile is known
- * @sheets: what programs in kernels have gathered, of each capture that has it
- * @sheet_count: number of @sheets
+ * @findings: what programs in kernels have gathered, of each capture that has it
+ * @findings_count: number of @findings
  *
  * Tables are those of profile.h. Pointers may be NULL if their count is 0.
  */
@@ -226,21 +232,34 @@ struct gpumon_view {
 	unsigned int device_count;
 	const struct gpumon_range_row *ranges;
 	unsigned int range_count;
+	const struct gpumon_budget_row *budget;
+	unsigned int budget_count;
+	const struct gpumon_idle_row *idle;
+	unsigned int idle_count;
+	const struct gpumon_copy_sum *copies;
+	const struct gpumon_stalls *stalls;
+	const struct gpumon_rank_row *ranks;
+	unsigned int rank_count;
 	const struct gpumon_gap *gaps;
 	unsigned int gap_count;
+	const struct gpumon_operation *operations;
+	unsigned int operation_count;
 	const struct gpumon_distribution *latency;
 	const struct gpumon_sampling *sampling;
 	const struct gpumon_correlate_counts *counts;
 	uint64_t hits;
+	const struct gpumon_metrics *metrics;
 	const uint64_t *losses;
 	const struct gpumon_capture_damage *damage;
 	uint64_t cut_paths;
 	uint64_t cut_stacks;
 	uint64_t first_ns;
 	uint64_t last_ns;
+	const struct gpumon_time_range *range;
+	bool no_verdict;
 	const struct gpumon_scan *scan;
-	struct gpumon_sheet *const *sheets;
-	unsigned int sheet_count;
+	struct gpumon_findings *const *findings;
+	unsigned int findings_count;
 };
 
 /* The default weight of paths: GPU time, or otherwise launches, by number or by time. */
@@ -298,7 +317,8 @@ int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 
 /**
  * struct gpumon_summary_options - options of the summary
- * @rows: maximum number of rows of each table, up to GPUMON_SUMMARY_ROWS_MAX; 0: 10
+ * @rows: maximum number of rows of each table, up to GPUMON_SUMMARY_ROWS_MAX; 0: 10, or 5 of those
+ *        about wall and idle time
  */
 struct gpumon_summary_options {
 	unsigned int rows;
@@ -365,5 +385,12 @@ int gpumon_output_chrome(FILE *out, const char *const *paths, unsigned int count
 /* Perfetto's own format, protobuf. */
 int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int count,
 			   const struct gpumon_profile_options *options);
+
+/* False if the program was built without SQLite. */
+bool gpumon_output_has_sqlite(void);
+
+/* Tables for SQL, Documentation/reference/sqlite.md. @out: an empty file that can be read, too */
+int gpumon_output_sqlite(FILE *out, const char *const *paths, unsigned int count,
+			 const struct gpumon_profile_options *options);
 
 #endif /* GPUMON_REPORT_OUTPUT_H */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,18 +286,23 @@ static const struct word *piece_place(struct piece *piece)
 
 /**
  * struct line - a line that is written, or only measured
- * @out: NULL: it is measured
+ * @text: its text so far; NULL: it is measured
+ * @size: bytes of it
  */
 struct line {
-	FILE *out;
+	char *text;
+	size_t size;
 	unsigned int columns;
 };
 
 static void put_text(struct line *line, const char *text, unsigned int columns)
 {
+	size_t size = strlen(text);
+
+	if (line->text)
+		memcpy(line->text + line->size, text, size + 1);
+	line->size += size;
 	line->columns += columns;
-	if (line->out)
-		fputs(text, line->out);
 }
 
 /* "Block.forward model.py:88" */
@@ -335,7 +341,7 @@ static unsigned int run_of(const struct path *path, unsigned int i)
 static void put_pieces(struct line *line, const struct path *path)
 {
 	bool gap = false, any = false;
-	char number[16];
+	char number[16], *module;
 
 	for (unsigned int i = path->n; i--;) {
 		const struct piece *piece = &path->pieces[i];
@@ -352,9 +358,9 @@ static void put_pieces(struct line *line, const struct path *path)
 		if (gap)
 			put_text(line, "…" SEPARATOR, 4);
 		if (run > 1 && piece->rank == RANK_PLACE) {
-			if (line->out)
-				gpumon_text_plain(line->out, piece->node->module);
-			line->columns += gpumon_text_columns(piece->node->module);
+			module = squeeze(piece->node->module, UINT_MAX, NULL, 0);
+			put_text(line, module, gpumon_text_columns(module));
+			free(module);
 		} else {
 			put_piece(line, path->labels, &path->pieces[i]);
 		}
@@ -372,15 +378,13 @@ static void put_pieces(struct line *line, const struct path *path)
 
 static char *path_line(const struct path *path)
 {
-	char *text = NULL;
-	size_t size = 0;
-	struct line line = { .out = open_memstream(&text, &size) };
+	struct line line = { 0 };
 
-	if (line.out)
-		put_pieces(&line, path);
-	if (!line.out || fclose(line.out))
-		gpumon_memory_failed(size);
-	return text;
+	put_pieces(&line, path);
+	line = (struct line){ .text = gpumon_malloc(line.size + 1) };
+	line.text[0] = '\0';
+	put_pieces(&line, path);
+	return line.text;
 }
 
 /* Whether the kept pieces fit the line. */

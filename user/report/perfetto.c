@@ -32,6 +32,7 @@ enum track_descriptor {
 	DESCRIPTOR_PROCESS = 3,
 	DESCRIPTOR_THREAD = 4,
 	DESCRIPTOR_PARENT = 5,
+	DESCRIPTOR_COUNTER = 8,
 };
 
 enum track_event {
@@ -40,6 +41,7 @@ enum track_event {
 	EVENT_TYPE = 9,
 	EVENT_NAME_IID = 10,
 	EVENT_TRACK = 11,
+	EVENT_COUNTER = 44, /* as a double */
 	EVENT_FLOW_IDS = 47,
 };
 
@@ -47,6 +49,7 @@ enum event_type {
 	TYPE_SLICE_BEGIN = 1,
 	TYPE_SLICE_END = 2,
 	TYPE_INSTANT = 3,
+	TYPE_COUNTER = 4,
 };
 
 enum interned_data {
@@ -89,13 +92,14 @@ static void put_packet(struct perfetto *perfetto)
 	gpumon_protobuf_clear(&perfetto->packet);
 }
 
-static void perfetto_begin(void *data, uint64_t first_ns, const char *command)
+static void perfetto_begin(void *data, uint64_t first_ns, const char *command, const char *range)
 {
 	struct perfetto *perfetto = data;
 
 	/* Times are absolute, so that they compare with other traces of the machine. */
 	(void)first_ns;
 	(void)command;
+	(void)range;
 	gpumon_protobuf_uint(&perfetto->packet, PACKET_SEQUENCE_ID, SEQUENCE);
 	gpumon_protobuf_uint(&perfetto->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
 	put_packet(perfetto);
@@ -127,6 +131,8 @@ static void put_track(void *data, const struct gpumon_track *track)
 			gpumon_protobuf_uint(packet, DESCRIPTOR_PARENT, track->parent->id);
 		gpumon_protobuf_string(packet, DESCRIPTOR_NAME, track->name);
 	}
+	if (track->kind == GPUMON_TRACK_METRIC)
+		gpumon_protobuf_end(packet, gpumon_protobuf_begin(packet, DESCRIPTOR_COUNTER));
 	gpumon_protobuf_end(packet, descriptor);
 	put_packet(perfetto);
 }
@@ -276,6 +282,24 @@ static void put_interned_text(struct gpumon_protobuf *packet, uint32_t key, uint
 	gpumon_protobuf_end(packet, annotation);
 }
 
+/* The track says what it is. */
+static void put_counter(struct perfetto *perfetto, const struct gpumon_track_event *event)
+{
+	struct gpumon_protobuf *packet = &perfetto->packet;
+	uint64_t number;
+	size_t message;
+
+	memcpy(&number, &event->number, sizeof(number));
+	gpumon_protobuf_uint(packet, PACKET_TIMESTAMP, event->start_ns);
+	gpumon_protobuf_uint(packet, PACKET_SEQUENCE_ID, SEQUENCE);
+	message = gpumon_protobuf_begin(packet, PACKET_TRACK_EVENT);
+	gpumon_protobuf_uint(packet, EVENT_TYPE, TYPE_COUNTER);
+	gpumon_protobuf_uint(packet, EVENT_TRACK, event->track->id);
+	gpumon_protobuf_fixed64(packet, EVENT_COUNTER, number);
+	gpumon_protobuf_end(packet, message);
+	put_packet(perfetto);
+}
+
 static void put_event(void *data, const struct gpumon_track_event *event)
 {
 	struct perfetto *perfetto = data;
@@ -283,6 +307,10 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 	struct used used = { 0 };
 	size_t message, annotation;
 
+	if (event->type == GPUMON_TRACK_COUNTER) {
+		put_counter(perfetto, event);
+		return;
+	}
 	if (event->type == GPUMON_TRACK_END) {
 		put_end(perfetto, event->track, event->start_ns);
 		return;

@@ -2,12 +2,13 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "lib/gzip.h"
 #include "lib/memory.h"
 #include "lib/map.h"
 #include "output.h"
 #include "protobuf.h"
+#include "stall_reasons.h"
 #include "view.h"
 
 /* Fields of profile.proto. */
@@ -26,7 +27,7 @@ enum profile_field {
 	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 };
 
-#define PIECE (1u << 16) /* bytes compressed at a time */
+#define PIECE (1u << 16) /* bytes written at a time */
 
 struct writer {
 	FILE *out;
@@ -41,7 +42,6 @@ struct writer {
 	struct gpumon_intern locations;
 	uint64_t *path;
 	size_t path_room;
-	z_stream stream;
 };
 
 /* Index in the string table, where "" is 0. */
@@ -50,19 +50,9 @@ static uint64_t pprof_string(struct writer *writer, const char *text)
 	return text && *text ? gpumon_intern(&writer->strings, text, NULL) : 0;
 }
 
-static void compress_piece(struct writer *writer, bool end)
+static void write_piece(struct writer *writer)
 {
-	unsigned char piece[16384];
-
-	writer->stream.next_in = writer->message.data;
-	writer->stream.avail_in = (uInt)writer->message.size;
-	do {
-		writer->stream.next_out = piece;
-		writer->stream.avail_out = sizeof(piece);
-		/* There is room for output, so that it does not fail. */
-		(void)deflate(&writer->stream, end ? Z_FINISH : Z_NO_FLUSH);
-		fwrite(piece, 1, sizeof(piece) - writer->stream.avail_out, writer->out);
-	} while (!writer->stream.avail_out);
+	fwrite(writer->message.data, 1, writer->message.size, writer->out);
 	gpumon_protobuf_clear(&writer->message);
 }
 
@@ -256,12 +246,38 @@ static void sample_labels(struct writer *writer, const struct gpumon_node *top)
 	}
 }
 
+/* A sample of the path in @path, with a part of the node's GPU time, or with the rest of it. */
+static void put_sample(struct writer *writer, const struct gpumon_node *of,
+		       const struct gpumon_node *top, size_t n, uint64_t gpu_ns, const char *stall)
+{
+	struct gpumon_protobuf *message = &writer->message;
+	size_t begin = gpumon_protobuf_begin(message, PROFILE_SAMPLE);
+	size_t packed = gpumon_protobuf_begin(message, 1);
+
+	for (size_t i = 0; i < n; i++)
+		gpumon_protobuf_varint(message, writer->path[i]);
+	gpumon_protobuf_end(message, packed);
+	packed = gpumon_protobuf_begin(message, 2);
+	gpumon_protobuf_varint(message, pprof_limited(gpu_ns));
+	gpumon_protobuf_varint(
+		message, stall ? 0 : pprof_limited(gpumon_tree_weight(of, GPUMON_WEIGHT_COUNT)));
+	gpumon_protobuf_varint(message, stall ? 0 : pprof_limited(of->cpu_ns));
+	gpumon_protobuf_varint(
+		message, stall ? 0 : pprof_limited(gpumon_tree_weight(of, GPUMON_WEIGHT_WALL_NS)));
+	gpumon_protobuf_varint(message, stall ? 0 : pprof_limited(of->idle_ns));
+	gpumon_protobuf_end(message, packed);
+	sample_labels(writer, top);
+	if (stall)
+		label_text(writer, "stall", stall);
+	gpumon_protobuf_end(message, begin);
+}
+
 static void pprof_sample(struct writer *writer, const struct gpumon_node *of,
 			 const struct gpumon_node *root)
 {
-	struct gpumon_protobuf *message = &writer->message;
+	uint64_t gpu_ns = gpumon_tree_weight(of, GPUMON_WEIGHT_GPU_NS);
 	const struct gpumon_node *top = of;
-	size_t n = 0, begin, packed;
+	size_t n = 0;
 
 	while (top->parent != root)
 		top = top->parent;
@@ -276,19 +292,18 @@ static void pprof_sample(struct writer *writer, const struct gpumon_node *of,
 		}
 		writer->path[n++] = pprof_location(writer, node);
 	}
-	begin = gpumon_protobuf_begin(message, PROFILE_SAMPLE);
-	packed = gpumon_protobuf_begin(message, 1);
-	for (size_t i = 0; i < n; i++)
-		gpumon_protobuf_varint(message, writer->path[i]);
-	gpumon_protobuf_end(message, packed);
-	packed = gpumon_protobuf_begin(message, 2);
-	gpumon_protobuf_varint(message,
-			       pprof_limited(gpumon_tree_weight(of, GPUMON_WEIGHT_GPU_NS)));
-	gpumon_protobuf_varint(message, pprof_limited(gpumon_tree_weight(of, GPUMON_WEIGHT_COUNT)));
-	gpumon_protobuf_varint(message, pprof_limited(of->cpu_ns));
-	gpumon_protobuf_end(message, packed);
-	sample_labels(writer, top);
-	gpumon_protobuf_end(message, begin);
+	/*
+	 * What a kernel's warps did is a label, so that its time stays its own: pprof -tagleaf=stall makes
+	 * leaves of it. Collectors would make a series of each.
+	 */
+	for (unsigned int i = 0; of->stalls && !writer->period && i < of->stalls->count; i++) {
+		uint64_t part = gpumon_stall_part(of->stalls, i, gpu_ns);
+
+		if (part)
+			put_sample(writer, of, top, n, part,
+				   gpumon_stall_text(of->stalls->sums[i].reason));
+	}
+	put_sample(writer, of, top, n, of->stalls && !writer->period ? 0 : gpu_ns, NULL);
 }
 
 /* When it was, and what it is about. */
@@ -305,7 +320,9 @@ static void pprof_about(struct writer *writer, const struct gpumon_view_totals *
 	if (period)
 		gpumon_protobuf_uint(message, PROFILE_TIME_NANOS, period->time_ns);
 	else if (view->scan && view->scan->created_ns)
-		gpumon_protobuf_uint(message, PROFILE_TIME_NANOS, view->scan->created_ns);
+		gpumon_protobuf_uint(message, PROFILE_TIME_NANOS,
+				     view->scan->created_ns + view->first_ns -
+					     gpumon_view_began(view));
 	gpumon_protobuf_uint(message, PROFILE_DURATION_NANOS,
 			     period ? period->duration_ns : totals->wall_ns);
 	/* Collectors name what they show after it. Each nanosecond is counted. */
@@ -314,7 +331,11 @@ static void pprof_about(struct writer *writer, const struct gpumon_view_totals *
 	if (*gpumon_view_command(view))
 		gpumon_protobuf_uint(message, PROFILE_COMMENT,
 				     pprof_string(writer, gpumon_view_command(view)));
+	if (*gpumon_view_range(sampling, sizeof(sampling), view))
+		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(writer, sampling));
 	if (*gpumon_view_sampling(sampling, sizeof(sampling), view))
+		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(writer, sampling));
+	if (*gpumon_view_budget_note(sampling, sizeof(sampling), view))
 		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(writer, sampling));
 	gpumon_missing_of(view, &missing);
 	/* What the launches at the end of a period did is in the next one. */
@@ -338,34 +359,35 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 int gpumon_output_pprof_period(FILE *out, const struct gpumon_view *view,
 			       const struct gpumon_profile_period *period)
 {
-	struct writer writer = { .out = out, .view = view, .period = period };
+	struct writer writer = { .out = gpumon_gzip_open(out), .view = view, .period = period };
 	struct gpumon_protobuf *message = &writer.message;
 	struct gpumon_view_totals totals;
 
-	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
-		gpumon_memory_failed(sizeof(writer.stream));
 	gpumon_view_totals(view, &totals);
 	index_kernels(&writer);
 	value_type(&writer, PROFILE_SAMPLE_TYPE, "gpu_nanoseconds", "nanoseconds");
 	value_type(&writer, PROFILE_SAMPLE_TYPE, "count", "count");
 	value_type(&writer, PROFILE_SAMPLE_TYPE, "cpu_nanoseconds", "nanoseconds");
+	/* Behind those that were there first: some readers know values by their place. */
+	value_type(&writer, PROFILE_SAMPLE_TYPE, "wall_nanoseconds", "nanoseconds");
+	value_type(&writer, PROFILE_SAMPLE_TYPE, "idle_nanoseconds", "nanoseconds");
 	first_mapping(&writer);
 	for (const struct gpumon_node *node = view->root; node;
 	     node = gpumon_tree_next(node, view->root)) {
 		if (node != view->root &&
-		    (node->gpu_ns || node->count || node->cpu_ns || gpumon_tree_is_estimate(node)))
+		    (node->gpu_ns || node->count || node->cpu_ns || node->wall_ns ||
+		     node->idle_ns || gpumon_tree_is_estimate(node)))
 			pprof_sample(&writer, node, view->root);
 		if (message->size > PIECE)
-			compress_piece(&writer, false);
+			write_piece(&writer);
 	}
 	pprof_about(&writer, &totals);
 	/* Only now are all strings known. By the format, the first one is "". */
 	gpumon_protobuf_string(message, PROFILE_STRING, "");
 	for (uint32_t i = 0; i < writer.strings.n; i++)
 		gpumon_protobuf_string(message, PROFILE_STRING, writer.strings.texts[i]);
-	compress_piece(&writer, true);
-	deflateEnd(&writer.stream);
+	write_piece(&writer);
+	fclose(writer.out);
 	gpumon_protobuf_free(message);
 	gpumon_intern_clear(&writer.kernels);
 	free(writer.mangled);

@@ -10,22 +10,21 @@
 
 #include "capture/capture.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 #include "profile_internal.h"
 #include "scan.h"
 
-/* NVTX ranges are read this many records ahead of the operations in them. */
-#define AHEAD_RECORDS (1u << 17)
-
-static void see_time(struct gpumon_profile *profile, uint64_t start_ns, uint64_t end_ns)
+static void see_time(struct gpumon_profile *profile, uint32_t number, uint64_t start_ns,
+		     uint64_t end_ns)
 {
+	gpumon_budget_time(&profile->budget, number, start_ns, end_ns);
 	if (start_ns && (!profile->first_ns || start_ns < profile->first_ns))
 		profile->first_ns = start_ns;
 	if (end_ns > profile->last_ns)
 		profile->last_ns = end_ns;
 }
 
-/* First and last time of all activity. Definitions have none. */
-static void see_times(struct gpumon_profile *profile, const struct gpumon_record *record)
+bool gpumon_activity_times(const struct gpumon_record *record, uint64_t *start_ns, uint64_t *end_ns)
 {
 	struct gpumon_work_fields fields;
 	union {
@@ -37,33 +36,42 @@ static void see_times(struct gpumon_profile *profile, const struct gpumon_record
 	} of;
 
 #define COPY(member) gpumon_record_copy(&of.member, sizeof(of.member), record)
+/* A call that had not returned has no end. */
+#define TIMES(start, end)                    \
+	do {                                 \
+		*start_ns = (start);         \
+		*end_ns = (end);             \
+		if (*end_ns < *start_ns)     \
+			*end_ns = *start_ns; \
+	} while (0)
 	switch (record->type) {
 	case GPUMON_RECORD_LAUNCH:
 		COPY(launch);
-		see_time(profile, of.launch.start_ns, of.launch.end_ns);
-		return;
+		TIMES(of.launch.start_ns, of.launch.end_ns);
+		return true;
 	case GPUMON_RECORD_CALL:
 		COPY(call);
-		see_time(profile, of.call.start_ns, of.call.end_ns);
-		return;
+		TIMES(of.call.start_ns, of.call.end_ns);
+		return true;
 	case GPUMON_RECORD_SYNC:
 		COPY(sync);
-		see_time(profile, of.sync.start_ns, of.sync.end_ns);
-		return;
+		TIMES(of.sync.start_ns, of.sync.end_ns);
+		return true;
 	case GPUMON_RECORD_HIT:
 		COPY(hit);
-		see_time(profile, of.hit.time_ns, of.hit.time_ns + of.hit.duration_ns);
-		return;
+		TIMES(of.hit.time_ns, of.hit.time_ns + of.hit.duration_ns);
+		return true;
 	case GPUMON_RECORD_RANGE:
 		COPY(range);
-		see_time(profile, of.range.time_ns, of.range.time_ns);
-		return;
+		TIMES(of.range.time_ns, of.range.time_ns);
+		return true;
 	default:
-		if (gpumon_work_fields(record, &fields) && fields.start_ns)
-			see_time(profile, fields.start_ns,
-				 fields.valid ? fields.end_ns : fields.start_ns);
-		return;
+		if (!gpumon_work_fields(record, &fields) || !fields.start_ns)
+			return false;
+		TIMES(fields.start_ns, fields.valid ? fields.end_ns : fields.start_ns);
+		return true;
 	}
+#undef TIMES
 #undef COPY
 }
 
@@ -73,6 +81,11 @@ static const char *const match_reasons[GPUMON_MATCH_KINDS] = {
 	[GPUMON_MATCH_INTERNAL] = "[launched by CUDA]",
 	[GPUMON_MATCH_UNSAMPLED] = "[stack not sampled]",
 };
+
+const char *gpumon_match_reason(enum gpumon_match match)
+{
+	return match_reasons[match];
+}
 
 static const char *const end_reasons[GPUMON_LAUNCH_ENDS] = {
 	[GPUMON_LAUNCH_UNMATCHED] = "[unmatched launch]",
@@ -101,6 +114,7 @@ static uint32_t find_row(struct gpumon_profile *profile, enum gpumon_work_kind k
 	row->row.name = gpumon_pool_text(&profile->pool, name);
 	row->row.mangled = mangled;
 	row->row.kind = kind;
+	row->row.collective = kind == GPUMON_WORK_KERNEL && gpumon_collective_is(name);
 	free(name);
 	return (uint32_t)(row - profile->kernels);
 }
@@ -170,9 +184,10 @@ static struct gpumon_node *add_levels(struct gpumon_profile *profile, struct gpu
 	return node;
 }
 
-static uint64_t call_ns(uint64_t start_ns, uint64_t end_ns)
+/* The part of a call that is shown. */
+static uint64_t call_ns(const struct gpumon_profile *profile, uint64_t start_ns, uint64_t end_ns)
 {
-	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
+	return start_ns && gpumon_profile_clip(profile, &start_ns, &end_ns) ? end_ns - start_ns : 0;
 }
 
 struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpumon_work *work,
@@ -184,17 +199,20 @@ struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpum
 		.stack = work->stack,
 		.function = work->launch_function,
 		.time_ns = work->launch_ns ? work->launch_ns : start_ns,
-		.reason = match_reasons[work->match],
+		.reason = gpumon_match_reason(work->match),
 	};
 
 	return gpumon_tree_path(tree, &where);
 }
 
-/* Returns the leaf, NULL if operations have none. */
+/*
+ * Returns the leaf, NULL if operations have none. The call of an operation that is not shown may be shown, and where
+ * operations are recorded in windows it is a sample.
+ */
 static struct gpumon_node *add_to_tree(struct gpumon_profile *profile,
 				       const struct gpumon_work *work,
 				       const struct gpumon_work_fields *fields, const char *name,
-				       uint64_t gpu_ns)
+				       uint64_t gpu_ns, bool shown)
 {
 	static const enum gpumon_node_kind kinds[GPUMON_WORK_KINDS] = {
 		[GPUMON_WORK_KERNEL] = GPUMON_NODE_KERNEL,
@@ -204,40 +222,150 @@ static struct gpumon_node *add_to_tree(struct gpumon_profile *profile,
 	};
 	/* The call of a launch counts once, however many operations it has. */
 	bool first = work->launch_ns && !work->launch_work;
+	bool launched = first && gpumon_profile_within(profile, work->launch_ns);
+	uint64_t cpu_ns = first ? call_ns(profile, work->launch_ns, work->launch_end_ns) : 0;
 	struct gpumon_tree_frame frame = { .name = name, .module = "", .line = "" };
 	struct gpumon_node *node;
 
 	if (profile->options.cpu_only) {
-		if (!first)
+		if (!launched && !cpu_ns)
 			return NULL;
 		node = gpumon_tree_work(&profile->tree, work, fields->start_ns);
-		node->count++;
-		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
+		node->count += launched;
+		node->cpu_ns += cpu_ns;
 		return NULL;
 	}
+	if (!shown && !cpu_ns && !profile->captures.tables.processes[work->process].windows.sampled)
+		return NULL;
 	if (profile->options.gpu_only)
 		node = gpumon_tree_process(&profile->tree, work->process);
 	else
 		node = gpumon_tree_work(&profile->tree, work, fields->start_ns);
 	/* The operation may be given to other paths. The call is not. */
-	if (first && work->match == GPUMON_MATCH_UNSAMPLED) {
-		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
-		first = false;
+	if (work->match == GPUMON_MATCH_UNSAMPLED) {
+		node->cpu_ns += cpu_ns;
+		cpu_ns = 0;
 	}
 	node = add_levels(profile, node, work->process, fields);
 	frame.kind = kinds[work->kind];
 	node = gpumon_tree_child(&profile->tree, node, &frame);
-	node->count++;
-	node->gpu_ns += gpu_ns;
-	if (first)
-		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
+	node->cpu_ns += cpu_ns;
+	if (shown) {
+		node->count++;
+		node->gpu_ns += gpu_ns;
+	}
 	return node;
 }
 
-static bool is_outside(const struct gpumon_profile *profile, uint64_t time_ns)
+/* Each operation has one beginning and one end, so that it is in one of several parts of the time. */
+static bool is_shown(const struct gpumon_profile *profile, const struct gpumon_work *work,
+		     const struct gpumon_work_fields *fields)
 {
-	return time_ns < profile->options.from_ns ||
-	       (profile->options.until_ns && time_ns >= profile->options.until_ns);
+	uint64_t time_ns = !fields->valid && !fields->start_ns ? work->launch_ns :
+			   !profile->options.by_end	       ? fields->start_ns :
+			   fields->valid		       ? fields->end_ns :
+								 work->launch_ns;
+
+	return gpumon_profile_within(profile, time_ns);
+}
+
+static void add_copy(struct gpumon_profile *profile, const struct gpumon_record_copy *copy,
+		     uint64_t gpu_ns)
+{
+	bool in = copy->from == GPUMON_PLACE_PAGEABLE || copy->from == GPUMON_PLACE_PINNED;
+	bool out = copy->to == GPUMON_PLACE_PAGEABLE || copy->to == GPUMON_PLACE_PINNED;
+	bool pageable = copy->from == GPUMON_PLACE_PAGEABLE || copy->to == GPUMON_PLACE_PAGEABLE ||
+			copy->head.flags & GPUMON_WORK_PAGEABLE;
+	enum gpumon_copy_way way = GPUMON_COPY_ELSEWHERE;
+
+	if (in != out)
+		way = pageable ? (in ? GPUMON_COPY_PAGEABLE_IN : GPUMON_COPY_PAGEABLE_OUT) :
+				 (in ? GPUMON_COPY_PINNED_IN : GPUMON_COPY_PINNED_OUT);
+	profile->copies[way].count++;
+	profile->copies[way].gpu_ns += gpu_ns;
+	profile->copies[way].bytes += copy->bytes;
+}
+
+static void keep_longest(struct gpumon_profile *profile, const struct gpumon_work *work,
+			 const struct gpumon_work_fields *fields, const char *name)
+{
+	const struct gpumon_device_growing *device =
+		gpumon_devices_find(profile, work->process, fields->device);
+
+	if (device)
+		gpumon_longest_add(&profile->longest, device->row.gpu,
+				   &(struct gpumon_operation){
+					   .process = work->process,
+					   .device = fields->device,
+					   .context = fields->context,
+					   .stream = fields->stream,
+					   .start_ns = fields->start_ns,
+					   .end_ns = fields->end_ns,
+					   .kind = work->kind,
+					   .name = name,
+				   });
+}
+
+/* As the engine counts all of them. */
+static void count_match(struct gpumon_profile *profile, const struct gpumon_work *work,
+			const struct gpumon_record *record, const struct gpumon_work_fields *fields)
+{
+	struct gpumon_correlate_counts *counts = &profile->counts;
+
+	counts->works[work->kind][work->match]++;
+	if (!fields->start_ns || record->flags & (GPUMON_WORK_UNFINISHED | GPUMON_WORK_FAILED))
+		counts->untimed[gpumon_untimed_of(record->flags)]++;
+	counts->work_before_launch += fields->start_ns && fields->start_ns < work->launch_ns;
+}
+
+static uint64_t product(const uint32_t size[3])
+{
+	return (uint64_t)size[0] * size[1] * size[2];
+}
+
+static void see_shape(struct gpumon_kernel_row *row, const struct gpumon_record_kernel *kernel)
+{
+	uint64_t blocks = product(kernel->grid), threads = product(kernel->block);
+
+	row->blocks = blocks > row->blocks ? blocks : row->blocks;
+	row->threads = threads > row->threads ? threads : row->threads;
+}
+
+/* An operation that is shown. */
+static void add_work(struct gpumon_profile *profile, const struct gpumon_work *work,
+		     const struct gpumon_work_fields *fields, struct gpumon_kernel_growing *row,
+		     uint64_t gpu_ns)
+{
+	row->row.count++;
+	row->row.gpu_ns += gpu_ns;
+	if (fields->valid)
+		gpumon_distribution_add(&row->duration, gpu_ns);
+	if (work->kernel)
+		gpumon_stalls_kernel(profile->stalls_reader, work->process, work->kernel,
+				     row->row.mangled, gpu_ns);
+	if (fields->valid && profile->longest.at)
+		keep_longest(profile, work, fields, row->row.name);
+	/*
+	 * Only the start of a graph's first operation shows the launch latency. If the clocks
+	 * disagree there is no latency; the engine counts these cases.
+	 */
+	if (work->launch_ns && fields->start_ns >= work->launch_ns &&
+	    !(work->launch_flags & GPUMON_LAUNCH_GRAPH && work->launch_work)) {
+		uint64_t latency_ns = fields->start_ns - work->launch_ns;
+
+		gpumon_distribution_add(&row->latency, latency_ns);
+		gpumon_distribution_add(&profile->latency, latency_ns);
+	}
+	if (work->launch_ns)
+		gpumon_ranges_work(&profile->ranges, work->process, work->tid, work->launch_ns,
+				   gpu_ns);
+	gpumon_devices_count(profile, work->process, fields, gpu_ns);
+	if (work->copy)
+		add_copy(profile, work->copy, gpu_ns);
+	if (work->kernel)
+		see_shape(&row->row, work->kernel);
+	profile->cut_stacks += gpumon_tables_cut_stack(
+		&profile->captures.tables.processes[work->process], work->stack);
 }
 
 static void on_work(void *data, const struct gpumon_work *work)
@@ -247,50 +375,40 @@ static void on_work(void *data, const struct gpumon_work *work)
 					     work->copy	  ? &work->copy->head :
 					     work->graph  ? &work->graph->head :
 							    &work->set->head;
-	const struct gpumon_tables_process *process;
+	const struct gpumon_tables_process *process =
+		&profile->captures.tables.processes[work->process];
 	struct gpumon_kernel_growing *row;
 	struct gpumon_work_fields fields;
 	struct gpumon_node *leaf;
 	uint64_t gpu_ns;
+	bool shown;
 
 	gpumon_work_fields(record, &fields);
-	/* Each operation has one end, so that it is in one of several periods. */
-	if (is_outside(profile, fields.valid ? fields.end_ns : work->launch_ns))
-		return;
+	shown = is_shown(profile, work, &fields);
 	gpu_ns = fields.valid ? fields.end_ns - fields.start_ns : 0;
 	row = work_row(profile, work);
-	row->row.count++;
-	row->row.gpu_ns += gpu_ns;
-	if (fields.valid)
-		gpumon_distribution_add(&row->duration, gpu_ns);
-	/*
-	 * Only the start of a graph's first operation shows the launch latency. If the clocks
-	 * disagree there is no latency; the engine counts these cases.
-	 */
-	if (work->launch_ns && fields.start_ns >= work->launch_ns &&
-	    !(work->launch_flags & GPUMON_LAUNCH_GRAPH && work->launch_work)) {
-		uint64_t latency_ns = fields.start_ns - work->launch_ns;
-
-		gpumon_distribution_add(&row->latency, latency_ns);
-		gpumon_distribution_add(&profile->latency, latency_ns);
-	}
+	gpumon_metrics_work(profile, work->process, (uint32_t)(row - profile->kernels), &fields);
 	if (work->tid) {
 		const struct gpumon_key key = { { work->process, fields.device, work->tid } };
 		bool added;
 
 		(void)gpumon_keys_number(&profile->launchers, &key, &added);
 	}
-	if (work->launch_ns)
-		gpumon_ranges_work(&profile->ranges, work->process, work->tid, work->launch_ns,
-				   gpu_ns);
-	leaf = add_to_tree(profile, work, &fields, row->row.name, gpu_ns);
-	process = &profile->captures.tables.processes[work->process];
-	profile->cut_stacks += gpumon_tables_cut_stack(process, work->stack);
+	profile->counts.launches += work->launch_ns && !work->launch_work &&
+				    gpumon_profile_within(profile, work->launch_ns);
+	if (shown) {
+		count_match(profile, work, record, &fields);
+		add_work(profile, work, &fields, row, gpu_ns);
+	}
+	leaf = add_to_tree(profile, work, &fields, row->row.name, gpu_ns, shown);
+	if (row->row.collective)
+		gpumon_ranks_add(profile, work, leaf, (uint32_t)(row - profile->kernels), shown);
 	gpumon_scale_work(&profile->scale, work,
 			  &(struct gpumon_scale_place){
 				  .windows = process->windows.sampled,
-				  .stacks = process->has_unsampled && leaf &&
+				  .stacks = shown && process->has_unsampled && leaf &&
 					    !profile->options.gpu_only,
+				  .sample = !shown,
 				  .leaf = leaf,
 				  .row = (uint32_t)(row - profile->kernels),
 			  },
@@ -323,6 +441,7 @@ static const char *reason_of(struct gpumon_profile *profile, uint32_t process,
 	return *text;
 }
 
+/* It may have begun before the part that is shown. */
 static void add_call(struct gpumon_profile *profile, const struct gpumon_tree_where *where,
 		     uint64_t cpu_ns, const char *reason)
 {
@@ -330,7 +449,7 @@ static void add_call(struct gpumon_profile *profile, const struct gpumon_tree_wh
 
 	if (reason)
 		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_REASON, reason);
-	node->count++;
+	node->count += gpumon_profile_within(profile, where->time_ns);
 	node->cpu_ns += cpu_ns;
 }
 
@@ -340,20 +459,22 @@ static void add_left_out(struct gpumon_profile *profile, const struct gpumon_tre
 {
 	uint32_t ranges =
 		gpumon_ranges_path(&profile->ranges, where->process, where->tid, where->time_ns);
+	bool shown = gpumon_profile_within(profile, where->time_ns);
 	struct gpumon_node *node = NULL;
 
 	if (!profile->options.gpu_only) {
 		node = gpumon_tree_path(&profile->tree, where);
-		node->count += profile->options.cpu_only;
-		node->cpu_ns += call_ns(launch->start_ns, launch->end_ns);
+		node->count += shown && profile->options.cpu_only;
+		node->cpu_ns += call_ns(profile, launch->start_ns, launch->end_ns);
 	}
-	gpumon_scale_launch(&profile->scale, where->process, launch, node, ranges);
+	if (shown)
+		gpumon_scale_launch(&profile->scale, where->process, launch, node, ranges);
 }
 
 static void add_launch(struct gpumon_profile *profile, const struct gpumon_tree_where *where,
 		       const struct gpumon_record_launch *launch, enum gpumon_launch_end end)
 {
-	uint64_t cpu_ns = call_ns(launch->start_ns, launch->end_ns);
+	uint64_t cpu_ns = call_ns(profile, launch->start_ns, launch->end_ns);
 
 	add_call(profile, where, cpu_ns,
 		 profile->options.cpu_only ? NULL :
@@ -370,12 +491,14 @@ static void on_launch(void *data, const struct gpumon_unmatched_launch *unmatche
 		.function = launch->function,
 		.time_ns = launch->start_ns,
 		.reason = launch->head.flags & GPUMON_LAUNCH_UNSAMPLED && !launch->stack ?
-				  match_reasons[GPUMON_MATCH_UNSAMPLED] :
+				  gpumon_match_reason(GPUMON_MATCH_UNSAMPLED) :
 				  NULL,
 	};
 	struct gpumon_profile *profile = data;
 
-	if (is_outside(profile, launch->start_ns))
+	if (gpumon_profile_within(profile, launch->start_ns))
+		profile->counts.unmatched_launches[unmatched->end]++;
+	else if (!call_ns(profile, launch->start_ns, launch->end_ns))
 		return;
 	if (unmatched->end == GPUMON_LAUNCH_LEFT_OUT)
 		add_left_out(profile, &where, launch);
@@ -386,12 +509,8 @@ static void on_launch(void *data, const struct gpumon_unmatched_launch *unmatche
 static bool is_left_out(void *data, uint32_t process, const struct gpumon_record_launch *launch)
 {
 	const struct gpumon_profile *profile = data;
-	const struct gpumon_windows *windows = &profile->captures.tables.processes[process].windows;
 
-	/* Nodes that were still queued when the window ended are lost to CUPTI. */
-	return windows->sampled &&
-	       ((launch->head.flags & GPUMON_LAUNCH_GRAPH) ||
-		!gpumon_windows_cover(windows, launch->start_ns, launch->end_ns));
+	return gpumon_captures_left_out(&profile->captures, process, launch);
 }
 
 static void add_hit(struct gpumon_profile *profile, uint32_t process,
@@ -401,26 +520,32 @@ static void add_hit(struct gpumon_profile *profile, uint32_t process,
 	struct gpumon_record_hit hit;
 	struct gpumon_tree_where where = { .process = process };
 
+	bool shown;
+	uint64_t cpu_ns;
+
 	gpumon_record_copy(&hit, sizeof(hit), record);
-	profile->hits++;
+	shown = gpumon_profile_within(profile, hit.time_ns);
+	cpu_ns = gpumon_profile_is_part(profile) ?
+			 call_ns(profile, hit.time_ns,
+				 gpumon_add_saturated(hit.time_ns, hit.duration_ns)) :
+			 hit.duration_ns;
+	profile->hits += shown;
 	/* The recorder gives a process a library or uprobes, so that both are only in a broken capture. */
-	if (of->has_launches || profile->options.gpu_only || is_outside(profile, hit.time_ns))
+	if (of->has_launches || profile->options.gpu_only || (!shown && !cpu_ns))
 		return;
 	where.tid = hit.tid;
 	where.stack = hit.stack;
 	where.function = hit.function;
 	where.time_ns = hit.time_ns;
-	profile->cut_stacks += gpumon_tables_cut_stack(of, hit.stack);
-	add_call(profile, &where, hit.duration_ns, NULL);
+	profile->cut_stacks += shown && gpumon_tables_cut_stack(of, hit.stack);
+	add_call(profile, &where, cpu_ns, NULL);
 }
 
 static bool is_cut(void *data, uint32_t process)
 {
 	const struct gpumon_profile *profile = data;
-	const struct gpumon_tables_process *of = &profile->captures.tables.processes[process];
 
-	/* Their work may be among what was lost on the way, which is counted there. */
-	return of->is_cut && !of->lacks_records;
+	return gpumon_captures_is_cut(&profile->captures, process);
 }
 
 /* --- what is the same in all kinds of work */
@@ -471,64 +596,39 @@ const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph)
 static void on_definition(void *data, uint32_t number, const struct gpumon_record *record)
 {
 	struct gpumon_profile *profile = data;
+	uint64_t start_ns, end_ns;
 
 	gpumon_scan_record(profile->scan_reader, number, record);
 	if (gpumon_captures_is_driver(number))
 		return;
-	see_times(profile, record);
+	if (gpumon_activity_times(record, &start_ns, &end_ns))
+		see_time(profile, number, start_ns, end_ns);
+	gpumon_stalls_look(profile->stalls_reader, number, record);
+	gpumon_budget_look(&profile->budget, number, record);
 	gpumon_devices_look(profile, number, record);
-}
-
-static bool has_ranges(const struct gpumon_captures *captures, unsigned int capture)
-{
-	for (uint32_t i = captures->first[capture]; i < captures->first[capture + 1]; i++) {
-		if (captures->tables.processes[i].has_ranges)
-			return true;
-	}
-	return false;
+	gpumon_metrics_look(profile, number, record);
 }
 
 static int begin_work(void *data, unsigned int capture)
 {
 	struct gpumon_profile *profile = data;
 
-	profile->ahead_of = capture;
-	profile->ahead_read = 0;
-	profile->read = 0;
-	return has_ranges(&profile->captures, capture) ?
-		       gpumon_capture_again(profile->captures.at[capture], &profile->ahead) :
-		       0;
-}
-
-/* Read the ranges ahead, before the operations that were launched in them. */
-static void read_ahead(struct gpumon_profile *profile, uint64_t until)
-{
-	struct gpumon_capture_cursor cursor;
-	const struct gpumon_record *record;
-
-	for (; profile->ahead_read < until; profile->ahead_read++) {
-		uint32_t number;
-
-		record = gpumon_capture_next(profile->ahead, &cursor);
-		if (!record)
-			return;
-		number = gpumon_captures_number(&profile->captures, profile->ahead_of, &cursor);
-		if (record->type == GPUMON_RECORD_RANGE && !gpumon_captures_is_driver(number))
-			gpumon_ranges_record(&profile->ranges, number,
-					     &profile->captures.tables.processes[number], record);
-	}
+	return gpumon_ranges_ahead_begin(&profile->ahead, capture);
 }
 
 static void on_event(void *data, uint32_t number, const struct gpumon_record *record)
 {
 	struct gpumon_profile *profile = data;
 
-	if (profile->ahead && profile->read % 4096 == 0)
-		read_ahead(profile, profile->read + AHEAD_RECORDS);
-	profile->read++;
+	gpumon_ranges_ahead_read(&profile->ahead);
 	if (gpumon_captures_is_driver(number))
 		return;
 	gpumon_devices_add(profile, number, record);
+	if (record->type == GPUMON_RECORD_UNIFIED_MEMORY)
+		gpumon_scan_unified(profile->scan_reader, record, profile->options.from_ns,
+				    profile->options.until_ns);
+	gpumon_stalls_add(profile->stalls_reader, number, record);
+	gpumon_budget_add(&profile->budget, number, record);
 	if (record->type == GPUMON_RECORD_HIT)
 		add_hit(profile, number, record);
 	gpumon_correlate_record(profile->correlate, number, record);
@@ -553,63 +653,43 @@ static void end_work(void *data, unsigned int capture)
 	add_damage(profile, &captures->damages[capture]);
 	for (uint32_t i = captures->first[capture]; i < captures->first[capture + 1]; i++)
 		gpumon_correlate_finish(profile->correlate, i);
-	gpumon_capture_free(profile->ahead);
-	profile->ahead = NULL;
+	gpumon_ranges_ahead_end(&profile->ahead);
 }
 
 /* --- the end */
 
-static int by_gpu_time(const void *a, const void *b)
+/* All times are known: which of them are shown. */
+static int find_part(struct gpumon_profile *profile)
 {
-	const struct gpumon_kernel_row *x = a, *y = b;
+	struct gpumon_profile_options *options = &profile->options;
+	struct gpumon_time_range *range = &profile->range;
 
-	if (x->gpu_ns + x->left_ns != y->gpu_ns + y->left_ns)
-		return x->gpu_ns + x->left_ns > y->gpu_ns + y->left_ns ? -1 : 1;
-	if (x->count + x->left_count != y->count + y->left_count)
-		return x->count + x->left_count > y->count + y->left_count ? -1 : 1;
-	return strcmp(x->mangled, y->mangled);
-}
-
-static int by_range_time(const void *a, const void *b)
-{
-	const struct gpumon_range_row *x = a, *y = b;
-	int order;
-
-	if (x->gpu_ns + x->left_ns != y->gpu_ns + y->left_ns)
-		return x->gpu_ns + x->left_ns > y->gpu_ns + y->left_ns ? -1 : 1;
-	if (x->cpu_ns != y->cpu_ns)
-		return x->cpu_ns > y->cpu_ns ? -1 : 1;
-	order = strcmp(x->text, y->text);
-	return order ? order : strcmp(x->domain, y->domain);
-}
-
-static void make_rows(struct gpumon_profile *profile)
-{
-	profile->kernel_rows =
-		gpumon_calloc((size_t)profile->kernel_keys.used + 1, sizeof(*profile->kernel_rows));
-	for (uint32_t i = 0; i < profile->kernel_keys.used; i++) {
-		const struct gpumon_kernel_growing *kernel = &profile->kernels[i];
-
-		profile->kernel_rows[i] = kernel->row;
-		profile->kernel_rows[i].duration = &kernel->duration;
-		profile->kernel_rows[i].latency = &kernel->latency;
+	range->began_ns = profile->first_ns;
+	range->ended_ns = profile->last_ns;
+	if (gpumon_range_is_asked(&options->asked)) {
+		if (gpumon_time_range_find(&profile->captures, &options->asked, range))
+			return -1;
+		/* What has no time is in a part that has the beginning. */
+		options->from_ns = range->from_ns > profile->first_ns ? range->from_ns : 0;
+		options->until_ns = range->until_ns < profile->last_ns ? range->until_ns : 0;
 	}
-	qsort(profile->kernel_rows, profile->kernel_keys.used, sizeof(*profile->kernel_rows),
-	      by_gpu_time);
-	if (profile->ranges.row_keys.used)
-		qsort(profile->ranges.rows, profile->ranges.row_keys.used,
-		      sizeof(*profile->ranges.rows), by_range_time);
-	gpumon_tree_end(&profile->tree);
+	profile->from_ns = profile->first_ns;
+	profile->until_ns = profile->last_ns;
+	if (!gpumon_profile_clip(profile, &profile->from_ns, &profile->until_ns))
+		profile->until_ns = profile->from_ns;
+	profile->budget.from_ns = profile->ranges.from_ns = options->from_ns;
+	profile->budget.until_ns = profile->ranges.until_ns = options->until_ns;
+	return 0;
 }
 
-/* All times are known. A damaged capture can contain any. */
+/* A damaged capture can contain any time. */
 static void begin_timeline(struct gpumon_profile *profile)
 {
-	uint64_t length_ns = profile->last_ns - profile->first_ns;
+	uint64_t length_ns = profile->until_ns - profile->from_ns;
 
 	if (profile->options.bins > GPUMON_BINS_MAX)
 		profile->options.bins = GPUMON_BINS_MAX;
-	if (profile->options.bins && profile->last_ns > profile->first_ns && length_ns < INT64_MAX)
+	if (profile->options.bins && profile->until_ns > profile->from_ns && length_ns < INT64_MAX)
 		profile->bin_ns = length_ns / profile->options.bins + 1;
 }
 
@@ -621,9 +701,10 @@ static int read_all(struct gpumon_profile *profile)
 		.begin = begin_work, .record = on_event, .end = end_work, .data = profile
 	};
 	struct gpumon_captures *captures = &profile->captures;
+	const struct gpumon_correlate_counts *counts;
 	unsigned int known = 0;
 
-	if (gpumon_captures_define(captures, &definitions))
+	if (gpumon_captures_define(captures, &definitions) || find_part(profile))
 		return -1;
 	for (uint32_t i = 0; i < captures->tables.used; i++)
 		known += captures->tables.processes[i].known;
@@ -633,15 +714,36 @@ static int read_all(struct gpumon_profile *profile)
 	gpumon_captures_expect(captures, profile->correlate);
 	begin_timeline(profile);
 	gpumon_devices_turn(profile);
+	gpumon_stalls_turn(profile->stalls_reader, profile->options.from_ns,
+			   profile->options.until_ns);
+	gpumon_metrics_turn(profile);
+	if (profile->bin_ns) {
+		gpumon_longest_begin(&profile->longest, profile->gpu_count, profile->from_ns,
+				     profile->until_ns - profile->from_ns);
+		profile->budget.bins = (struct gpumon_bins_scale){
+			.from_ns = profile->from_ns,
+			.bin_ns = profile->bin_ns * GPUMON_BUDGET_BINS,
+			.count = profile->options.bins / GPUMON_BUDGET_BINS + 1,
+			.columns = GPUMON_SPENTS,
+		};
+	}
+	gpumon_budget_turn(&profile->budget);
 	if (gpumon_captures_read(captures, &events))
 		return -1;
-	profile->counts = *gpumon_correlate_counts(profile->correlate);
+	counts = gpumon_correlate_counts(profile->correlate);
+	if (!gpumon_profile_is_part(profile))
+		profile->counts = *counts;
 	captures->tables.losses[GPUMON_LOSS_WITHHELD] +=
-		profile->counts.unmatched_launches[GPUMON_LAUNCH_WITHHELD];
+		counts->unmatched_launches[GPUMON_LAUNCH_WITHHELD];
 	gpumon_devices_end(profile);
+	gpumon_budget_end(&profile->budget);
+	gpumon_longest_end(&profile->longest);
 	gpumon_gaps_read(profile);
+	if (gpumon_metrics_read(profile) || gpumon_ranks_read(profile))
+		return -1;
 	gpumon_profile_scale(profile);
-	make_rows(profile);
+	gpumon_profile_rows(profile);
+	profile->stalls = gpumon_stalls_end(profile->stalls_reader, profile->tree.root);
 	return 0;
 }
 
@@ -657,11 +759,16 @@ static int begin(struct gpumon_profile *profile, const char *const *paths, unsig
 
 	profile->correlate = gpumon_correlate_new(&output);
 	profile->scan_reader = gpumon_scan_begin();
+	profile->stalls_reader = gpumon_stalls_begin(&profile->captures, &profile->pool);
 	profile->ranges.pool = &profile->pool;
 	profile->ranges.timeline = true;
+	profile->ahead.captures = &profile->captures;
+	profile->ahead.ranges = &profile->ranges;
 	profile->tree.pool = &profile->pool;
 	profile->tree.tables = &profile->captures.tables;
 	profile->tree.options = profile->options;
+	profile->budget.tree = &profile->tree;
+	gpumon_ranks_begin(profile);
 	gpumon_tree_begin(&profile->tree);
 	profile->captures.tables.symbol_root = profile->options.symbol_root;
 	return gpumon_captures_open(&profile->captures, paths, count, &profile->pool);
@@ -701,6 +808,9 @@ int gpumon_profile_load(const char *const *paths, unsigned int count,
 	gpumon_tree_clear(&profile->tree);
 	gpumon_captures_close(&profile->captures);
 	gpumon_scale_clear(&profile->scale);
+	gpumon_budget_free_calls(&profile->budget);
+	gpumon_stalls_reader_free(profile->stalls_reader);
+	profile->stalls_reader = NULL;
 	*result = profile;
 	return 0;
 }
@@ -711,11 +821,17 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 		return;
 	gpumon_correlate_free(profile->correlate);
 	gpumon_tree_clear(&profile->tree);
-	gpumon_capture_free(profile->ahead);
+	gpumon_ranges_ahead_end(&profile->ahead);
 	gpumon_captures_close(&profile->captures);
 	gpumon_ranges_clear(&profile->ranges);
 	gpumon_scale_clear(&profile->scale);
+	gpumon_budget_clear(&profile->budget);
+	gpumon_ranks_clear(profile);
+	gpumon_collectives_clear(&profile->collectives);
+	gpumon_longest_clear(&profile->longest);
+	gpumon_metrics_clear(profile);
 	gpumon_scan_reader_free(profile->scan_reader);
+	gpumon_stalls_reader_free(profile->stalls_reader);
 	gpumon_scan_free(profile->scan);
 	for (uint32_t i = 0; i < profile->kernel_keys.used; i++) {
 		gpumon_distribution_clear(&profile->kernels[i].duration);
@@ -727,6 +843,7 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	}
 	gpumon_gpus_clear(profile);
 	gpumon_distribution_clear(&profile->latency);
+	gpumon_time_range_clear(&profile->range);
 	gpumon_keys_clear(&profile->kernel_ids);
 	gpumon_keys_clear(&profile->launched_ids);
 	gpumon_keys_clear(&profile->kernel_keys);
@@ -743,96 +860,4 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	free(profile->device_rows);
 	gpumon_pool_clear(&profile->pool);
 	free(profile);
-}
-
-/* --- asking */
-
-const struct gpumon_node *gpumon_profile_root(const struct gpumon_profile *profile)
-{
-	return profile->tree.root;
-}
-
-const struct gpumon_kernel_row *gpumon_profile_kernels(const struct gpumon_profile *profile,
-						       unsigned int *count)
-{
-	*count = profile->kernel_keys.used;
-	return profile->kernel_rows;
-}
-
-const struct gpumon_device_row *gpumon_profile_devices(const struct gpumon_profile *profile,
-						       unsigned int *count)
-{
-	*count = profile->device_count;
-	return profile->device_rows;
-}
-
-const struct gpumon_range_row *gpumon_profile_ranges(const struct gpumon_profile *profile,
-						     unsigned int *count)
-{
-	*count = profile->ranges.row_keys.used;
-	return profile->ranges.rows;
-}
-
-const struct gpumon_gap *gpumon_profile_gaps(const struct gpumon_profile *profile,
-					     unsigned int *count)
-{
-	*count = profile->gap_count;
-	return profile->gaps;
-}
-
-const struct gpumon_distribution *gpumon_profile_latency(const struct gpumon_profile *profile)
-{
-	return &profile->latency;
-}
-
-const struct gpumon_sampling *gpumon_profile_sampling(const struct gpumon_profile *profile)
-{
-	return &profile->sampling;
-}
-
-const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_profile *profile)
-{
-	return &profile->counts;
-}
-
-uint64_t gpumon_profile_hits(const struct gpumon_profile *profile)
-{
-	return profile->hits;
-}
-
-const uint64_t *gpumon_profile_losses(const struct gpumon_profile *profile)
-{
-	return profile->losses;
-}
-
-const struct gpumon_capture_damage *gpumon_profile_damage(const struct gpumon_profile *profile)
-{
-	return &profile->damage;
-}
-
-uint64_t gpumon_profile_cut_paths(const struct gpumon_profile *profile)
-{
-	return profile->tree.cut_paths;
-}
-
-uint64_t gpumon_profile_cut_stacks(const struct gpumon_profile *profile)
-{
-	return profile->cut_stacks;
-}
-
-void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_ns,
-			  uint64_t *last_ns)
-{
-	*first_ns = profile->first_ns;
-	*last_ns = profile->last_ns;
-}
-
-uint64_t gpumon_profile_bin_ns(const struct gpumon_profile *profile)
-{
-	return profile->bin_ns;
-}
-
-const struct gpumon_scan *gpumon_profile_scan(const struct gpumon_profile *profile)
-{
-	return profile->scan;
 }

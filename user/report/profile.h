@@ -10,9 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "budget.h"
 #include "capture/capture.h"
 #include "capture/correlate.h"
 #include "capture/windows.h"
+#include "collectives.h"
+#include "metrics.h"
+#include "stalls.h"
+#include "time_range.h"
 
 /* What a node of the tree is. Flame graphs are coloured by it. */
 enum gpumon_node_kind {
@@ -30,6 +35,8 @@ enum gpumon_node_kind {
 	GPUMON_NODE_SET,
 	GPUMON_NODE_WHOLE_GRAPH,
 	GPUMON_NODE_REASON, /* "[kernel without stack]" and so on */
+	GPUMON_NODE_STATE,  /* what a thread did outside of calls: "[between calls]" and so on */
+	GPUMON_NODE_STALL,  /* only in pictures: what a kernel's warps did, a part of its time */
 	GPUMON_NODE_KINDS
 };
 
@@ -44,8 +51,19 @@ enum gpumon_node_kind {
  * @gpu_ns: GPU time of these
  * @cpu_ns: duration of their launch calls
  * @process: of a process: its number; otherwise 0
+ * @id: number that an output gives it
  * @left_count: estimate of those that were left out: not recorded, or recorded without a path
  * @left_ns: GPU time of these
+ * @wall_ns: wall time of threads at this node: in the call, or in the state
+ * @wall_left_ns: estimate of that of which no stack was taken
+ * @idle_ns: time in which a GPU was idle and its next launching thread was at this node
+ * @idle_count: number of these times
+ * @idle_longest_ns: the longest of them
+ * @idle_long_ns: of @idle_ns: those of GPUMON_IDLE_LONG_NS and more
+ * @wait_ns: of a collective: the part of @gpu_ns in which it waited for other ranks
+ * @late_ns: of the rank that others waited for most: by how much longer its GPU was idle for this node
+ *	     before these collectives than that of the rank that began them first
+ * @stalls: of a kernel with one call path in its process, where it was sampled; otherwise NULL
  * @parent: NULL for the root
  * @child: first child, sorted as by gpumon_node_order()
  * @next: next child of its parent
@@ -59,8 +77,18 @@ struct gpumon_node {
 	uint64_t gpu_ns;
 	uint64_t cpu_ns;
 	uint32_t process;
+	uint32_t id;
 	uint64_t left_count;
 	uint64_t left_ns;
+	uint64_t wall_ns;
+	uint64_t wall_left_ns;
+	uint64_t idle_ns;
+	uint64_t idle_count;
+	uint64_t idle_longest_ns;
+	uint64_t idle_long_ns;
+	uint64_t wait_ns;
+	uint64_t late_ns;
+	const struct gpumon_node_stalls *stalls;
 	struct gpumon_node *parent;
 	struct gpumon_node *child;
 	struct gpumon_node *next;
@@ -95,9 +123,16 @@ uint64_t gpumon_distribution_quantile(const struct gpumon_distribution *distribu
  * @gpu_ns: total GPU time
  * @left_count: estimate of executions that are not recorded
  * @left_ns: GPU time of these
+ * @collective: a kernel of NCCL or RCCL, whose time is communication and waiting
+ * @matched: those of @count that are matched with kernels of other ranks
+ * @wait_ns: the part of the time of these in which they waited for other ranks
+ * @not_split: those of @count in which not each rank waits for each other one
  * @duration: distribution of durations
  * @latency: distribution of the time from the beginning of the launch call to the start on the GPU,
  * of executions with a known launch
+ * @blocks: of a kernel: the largest grid, in blocks; 0 if unknown
+ * @threads: and the largest block, in threads
+ * @metrics: samples of the GPU that lie in its executions, NULL if none does
  */
 struct gpumon_kernel_row {
 	const char *name;
@@ -107,21 +142,19 @@ struct gpumon_kernel_row {
 	uint64_t gpu_ns;
 	uint64_t left_count;
 	uint64_t left_ns;
+	bool collective;
+	uint64_t matched;
+	uint64_t wait_ns;
+	uint64_t not_split;
 	const struct gpumon_distribution *duration;
 	const struct gpumon_distribution *latency;
+	uint64_t blocks;
+	uint64_t threads;
+	const struct gpumon_kernel_metrics *metrics;
 };
 
-/**
- * struct gpumon_bins - a time by parts of the whole one
- * @busy_ns: of part @first and those behind it, others are 0
- * @first: number of the first part
- * @room: number of @busy_ns
- */
-struct gpumon_bins {
-	uint64_t *busy_ns;
-	uint32_t first;
-	uint32_t room;
-};
+/* Room for the text of a UUID. */
+#define GPUMON_UUID_TEXT 40
 
 /**
  * struct gpumon_device_row - a row of the table by device, or by stream
@@ -153,7 +186,7 @@ struct gpumon_bins {
 struct gpumon_device_row {
 	const char *host;
 	const char *name;
-	char uuid[40];
+	char uuid[GPUMON_UUID_TEXT];
 	uint32_t process;
 	uint32_t type;
 	uint32_t device;
@@ -181,11 +214,32 @@ struct gpumon_device_row {
 /* "GPU0", "OpenCL CPU0": a device by its id and its enum gpumon_device_type. */
 const char *gpumon_device_text(char text[GPUMON_DEVICE_TEXT], uint32_t device, uint32_t type);
 
+/* The UUID of a device, or of its MIG instance; NULL if it is not known. */
+const char *gpumon_device_uuid(char text[GPUMON_UUID_TEXT],
+			       const struct gpumon_record_device *device);
+
 /* "gpu", "cpu": enum gpumon_device_type in JSON. */
 const char *gpumon_device_type_key(uint32_t type);
 
 /* "OpenCL" of an id of a device, context or stream. */
 const char *gpumon_api_name(uint32_t id);
+
+/* Ways of a copy between memory of the host and of a device. */
+enum gpumon_copy_way {
+	GPUMON_COPY_PAGEABLE_IN = 0, /* to the device, from memory that is not pinned */
+	GPUMON_COPY_PAGEABLE_OUT,
+	GPUMON_COPY_PINNED_IN,
+	GPUMON_COPY_PINNED_OUT,
+	GPUMON_COPY_ELSEWHERE, /* within a device, or between two */
+	GPUMON_COPY_WAYS
+};
+
+/* Sums over the copies of a way. */
+struct gpumon_copy_sum {
+	uint64_t count;
+	uint64_t gpu_ns;
+	uint64_t bytes;
+};
 
 /* An NVTX range by text and domain: operations launched while it was open on the thread. */
 struct gpumon_range_row {
@@ -242,6 +296,21 @@ struct gpumon_gap {
 	uint32_t gpu;
 };
 
+/**
+ * struct gpumon_operation - a GPU operation that is one of the longest of its part of the time
+ * @name: as in the table by kernel, also @kind
+ */
+struct gpumon_operation {
+	uint32_t process;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	enum gpumon_work_kind kind;
+	const char *name;
+};
+
 /* Maximum number of parts of the time in a timeline. */
 #define GPUMON_BINS_MAX (1u << 16)
 
@@ -258,9 +327,12 @@ struct gpumon_profile_options {
 	bool no_inline;
 	bool interpreter;	 /* show the interpreter's own functions besides those of Python */
 	const char *symbol_root; /* prefix of code paths, see gpumon_symbols_new(); may be NULL */
-	uint64_t from_ns;	 /* only operations that ended, and launches without, since then */
-	uint64_t until_ns;	 /* and before then; 0: no limit */
-	unsigned int bins; /* parts of the time, for a timeline of devices and streams; 0: none */
+	struct gpumon_asked_range asked; /* which part of the time: gives @from_ns and @until_ns */
+	uint64_t from_ns;		 /* operations that began, and times, since then */
+	uint64_t until_ns;		 /* and before then; 0: no limit */
+	bool by_end; /* operations that ended then: one that still runs is in a later period */
+	bool metric_samples; /* keep what ran in samples of metrics, for gpumon_metrics_row() */
+	unsigned int bins;   /* parts of the time, for a timeline of devices and streams; 0: none */
 };
 
 struct gpumon_profile;
@@ -291,12 +363,30 @@ const struct gpumon_device_row *gpumon_profile_devices(const struct gpumon_profi
 						       unsigned int *count);
 const struct gpumon_range_row *gpumon_profile_ranges(const struct gpumon_profile *profile,
 						     unsigned int *count);
+/* Copies by enum gpumon_copy_way. */
+const struct gpumon_copy_sum *gpumon_profile_copies(const struct gpumon_profile *profile);
+/* Why kernels waited; NULL where that was not sampled. */
+const struct gpumon_stalls *gpumon_profile_stalls(const struct gpumon_profile *profile);
+/* Ranks that ran collectives, by number. */
+const struct gpumon_rank_row *gpumon_profile_ranks(const struct gpumon_profile *profile,
+						   unsigned int *count);
+/* Threads that call a GPU API, the one with most launches first. */
+const struct gpumon_budget_row *gpumon_profile_budget(const struct gpumon_profile *profile,
+						      unsigned int *count);
+/* Idle times by GPU. */
+const struct gpumon_idle_row *gpumon_profile_idle(const struct gpumon_profile *profile,
+						  unsigned int *count);
 /* The longest gaps, the longest first. */
 const struct gpumon_gap *gpumon_profile_gaps(const struct gpumon_profile *profile,
 					     unsigned int *count);
+/* With a timeline: the longest operations of each part of the time on each GPU, by their start. */
+const struct gpumon_operation *gpumon_profile_operations(const struct gpumon_profile *profile,
+							 unsigned int *count);
 const struct gpumon_distribution *gpumon_profile_latency(const struct gpumon_profile *profile);
 const struct gpumon_sampling *gpumon_profile_sampling(const struct gpumon_profile *profile);
 const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_profile *profile);
+/* Metrics of GPUs; NULL if none were asked for. */
+const struct gpumon_metrics *gpumon_profile_metrics(const struct gpumon_profile *profile);
 /* Calls that uprobes saw. */
 uint64_t gpumon_profile_hits(const struct gpumon_profile *profile);
 /* Counts by enum gpumon_loss. */
@@ -311,9 +401,11 @@ uint64_t gpumon_profile_cut_paths(const struct gpumon_profile *profile);
  * has a frame without a rule how to go on. Without operations, of calls.
  */
 uint64_t gpumon_profile_cut_stacks(const struct gpumon_profile *profile);
-/* First beginning and last end of all activity. */
+/* First beginning and last end of all activity that is shown. */
 void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_ns,
 			  uint64_t *last_ns);
+/* The part of the recording that is shown; NULL: all. */
+const struct gpumon_time_range *gpumon_profile_range(const struct gpumon_profile *profile);
 /* Length of a part of the time, 0 without a timeline. */
 uint64_t gpumon_profile_bin_ns(const struct gpumon_profile *profile);
 /* What the captures say beside it, as long as the profile. */

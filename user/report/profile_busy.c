@@ -6,6 +6,7 @@
 #include "lib/map.h"
 #include "lib/memory.h"
 #include "profile_busy.h"
+#include "time_range.h"
 
 /* Maximum number of late intervals. Beyond it, all others may arrive later. */
 #define LATE_MAX 4096
@@ -27,9 +28,9 @@ static uint64_t interval_lateness(struct gpumon_busy *busy, uint64_t start_ns)
 	return busy->newest_ns - start_ns;
 }
 
-void gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns)
+void gpumon_busy_look(struct gpumon_busy *busy, const struct gpumon_interval *interval)
 {
-	uint64_t late_ns = interval_lateness(busy, start_ns);
+	uint64_t late_ns = interval_lateness(busy, interval->start_ns);
 	struct gpumon_late *late;
 
 	if (!busy->allow_ns)
@@ -49,15 +50,25 @@ void gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_
 	if (late_ns <= busy->allow_ns)
 		return;
 	late = GPUMON_ARRAY_ADD(busy->late, busy->late_used, busy->late_room);
-	late->interval = (struct gpumon_interval){ start_ns, end_ns };
+	late->interval = *interval;
 	late->late_ns = late_ns;
 }
 
-void gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns)
+void gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns, uint64_t origin)
 {
-	uint64_t *at = GPUMON_ARRAY_ADD(busy->unended, busy->unended_used, busy->unended_room);
+	struct gpumon_unended *at =
+		GPUMON_ARRAY_ADD(busy->unended, busy->unended_used, busy->unended_room);
 
-	*at = start_ns;
+	*at = (struct gpumon_unended){ start_ns, origin };
+}
+
+static int by_unended(const void *a, const void *b)
+{
+	const struct gpumon_unended *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->origin < y->origin ? -1 : x->origin > y->origin;
 }
 
 static int by_start(const void *a, const void *b)
@@ -77,39 +88,42 @@ void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns)
 	if (busy->late_used)
 		qsort(busy->late, busy->late_used, sizeof(*busy->late), by_start);
 	if (busy->unended_used)
-		qsort(busy->unended, busy->unended_used, sizeof(*busy->unended), gpumon_by_value);
+		qsort(busy->unended, busy->unended_used, sizeof(*busy->unended), by_unended);
 }
 
 /* Nothing ran from @from_ns on but for what began since @since_ns and has not ended. */
 static void give_gap(struct gpumon_busy *busy, uint64_t since_ns, uint64_t from_ns,
-		     uint64_t until_ns, gpumon_gap_fn *gap, void *data)
+		     uint64_t until_ns, uint64_t origin, gpumon_gap_fn *gap, void *data)
 {
 	uint32_t low = 0, high = busy->unended_used;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (busy->unended[middle] < since_ns)
+		if (busy->unended[middle].start_ns < since_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low < busy->unended_used && busy->unended[low] < until_ns)
-		until_ns = busy->unended[low];
+	if (low < busy->unended_used && busy->unended[low].start_ns <= until_ns) {
+		until_ns = busy->unended[low].start_ns;
+		origin = busy->unended[low].origin;
+	}
 	if (until_ns <= from_ns)
 		return;
-	if (until_ns - from_ns > busy->idle_longest_ns)
-		busy->idle_longest_ns = until_ns - from_ns;
 	if (gap)
-		gap(data, from_ns, until_ns);
+		gap(data, from_ns, until_ns, origin);
+	if (gpumon_time_clip(busy->from_ns, busy->until_ns, &from_ns, &until_ns) &&
+	    until_ns - from_ns > busy->idle_longest_ns)
+		busy->idle_longest_ns = until_ns - from_ns;
 }
 
 /*
  * The part of each window. Where a window begins, earlier operations may still run, which are not
  * recorded: the time until its first one is not known to be idle.
  */
-static void give_gap_in_windows(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap,
-				void *data)
+static void give_gap_in_windows(struct gpumon_busy *busy, uint64_t until_ns, uint64_t origin,
+				gpumon_gap_fn *gap, void *data)
 {
 	const struct gpumon_windows *windows = busy->windows;
 
@@ -122,30 +136,33 @@ static void give_gap_in_windows(struct gpumon_busy *busy, uint64_t until_ns, gpu
 		if (start_ns > busy->done_ns && end_ns > until_ns)
 			continue;
 		give_gap(busy, start_ns, start_ns > busy->done_ns ? start_ns : busy->done_ns,
-			 end_ns < until_ns ? end_ns : until_ns, gap, data);
+			 end_ns < until_ns ? end_ns : until_ns, origin, gap, data);
 	}
 }
 
 /* Nothing ran from the counted time until then. */
-static void count_gap(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
+static void count_gap(struct gpumon_busy *busy, uint64_t until_ns, uint64_t origin,
+		      gpumon_gap_fn *gap, void *data)
 {
 	if (!busy->began || until_ns <= busy->done_ns)
 		return;
 	if (busy->windows)
-		give_gap_in_windows(busy, until_ns, gap, data);
+		give_gap_in_windows(busy, until_ns, origin, gap, data);
 	else
-		give_gap(busy, 0, busy->done_ns, until_ns, gap, data);
+		give_gap(busy, 0, busy->done_ns, until_ns, origin, gap, data);
 }
 
 /* Count the first interval. Nothing can be added to it any more. */
 static void count_first(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
 {
 	const struct gpumon_interval *interval = &busy->at[busy->first];
+	uint64_t start_ns = interval->start_ns, end_ns = interval->end_ns;
 
-	count_gap(busy, interval->start_ns, gap, data);
-	busy->busy_ns += interval->end_ns - interval->start_ns;
+	count_gap(busy, interval->start_ns, interval->origin, gap, data);
+	if (gpumon_time_clip(busy->from_ns, busy->until_ns, &start_ns, &end_ns))
+		busy->busy_ns += end_ns - start_ns;
 	if (busy->ran)
-		busy->ran(busy->ran_data, interval->start_ns, interval->end_ns);
+		busy->ran(busy->ran_data, interval->start_ns, interval->end_ns, interval->origin);
 	busy->done_ns = interval->end_ns;
 	busy->began = 1;
 	busy->first++;
@@ -160,6 +177,8 @@ static void append_interval(struct gpumon_busy *busy, struct gpumon_interval int
 	if (busy->used) {
 		last = &busy->at[busy->first + busy->used - 1];
 		if (last->end_ns >= interval.start_ns) {
+			if (last->start_ns == interval.start_ns && interval.origin < last->origin)
+				last->origin = interval.origin;
 			if (last->end_ns < interval.end_ns)
 				last->end_ns = interval.end_ns;
 			return;
@@ -225,16 +244,16 @@ static void insert_interval(struct gpumon_busy *busy, struct gpumon_interval int
 	*pending = interval;
 }
 
-void gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
+void gpumon_busy_add(struct gpumon_busy *busy, const struct gpumon_interval *interval,
 		     gpumon_gap_fn *gap, void *data)
 {
 	/* It is among the late ones. */
-	if (interval_lateness(busy, start_ns) > busy->allow_ns)
+	if (interval_lateness(busy, interval->start_ns) > busy->allow_ns)
 		return;
 	while (busy->late_next < busy->late_used &&
 	       busy->late[busy->late_next].interval.start_ns <= busy->newest_ns)
 		insert_interval(busy, busy->late[busy->late_next++].interval);
-	insert_interval(busy, (struct gpumon_interval){ start_ns, end_ns });
+	insert_interval(busy, *interval);
 	/* Merge less often if there are many. */
 	if ((busy->pending_used >= PENDING_MIN && busy->pending_used > busy->used / 4) ||
 	    busy->used > INTERVALS_MAX)
@@ -257,7 +276,7 @@ void gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn 
 	merge_pending(busy);
 	while (busy->used)
 		count_first(busy, gap, data);
-	count_gap(busy, until_ns, gap, data);
+	count_gap(busy, until_ns, 0, gap, data);
 }
 
 void gpumon_busy_clear(struct gpumon_busy *busy)

@@ -11,9 +11,30 @@
 
 #include "capture/windows.h"
 
+/*
+ * Where an operation comes from: its process, the API and the correlation id of its launch. Never 0.
+ */
+static inline uint64_t gpumon_origin(uint32_t process, uint32_t context, uint32_t correlation)
+{
+	return (uint64_t)(process + 1) << 40 | (uint64_t)GPUMON_API_OF(context) << 32 | correlation;
+}
+
+static inline uint32_t gpumon_origin_process(uint64_t origin)
+{
+	return (uint32_t)(origin >> 40) - 1;
+}
+
+/* @origin: of the operation that began first; of several the lowest */
 struct gpumon_interval {
 	uint64_t start_ns;
 	uint64_t end_ns;
+	uint64_t origin;
+};
+
+/* An operation that has not ended. */
+struct gpumon_unended {
+	uint64_t start_ns;
+	uint64_t origin;
 };
 
 struct gpumon_late {
@@ -21,8 +42,11 @@ struct gpumon_late {
 	uint64_t late_ns;
 };
 
-/* Called with each gap, or with each time in which something ran, in order. */
-typedef void gpumon_gap_fn(void *data, uint64_t start_ns, uint64_t end_ns);
+/*
+ * Called with each gap, or with each time in which something ran, in order. @origin: of the operation
+ * that ends the gap, 0 if none does; or of what ran
+ */
+typedef void gpumon_gap_fn(void *data, uint64_t start_ns, uint64_t end_ns, uint64_t origin);
 
 /**
  * struct gpumon_busy - a zeroed one is empty
@@ -35,6 +59,8 @@ typedef void gpumon_gap_fn(void *data, uint64_t start_ns, uint64_t end_ns);
  * @unended: when something began that has not ended, sorted between the passes
  * @windows: gaps are counted only within these; NULL: all are
  * @window: number of the first one that has not ended
+ * @from_ns: the results have only the time since then
+ * @until_ns: and before then; 0: no limit
  * @ran: called in the second pass with each time in which something ran; may be NULL
  * @ran_data: its first argument
  * @began: something was counted
@@ -57,11 +83,13 @@ struct gpumon_busy {
 	uint32_t pending_used;
 	uint32_t pending_room;
 	uint64_t done_ns;
-	uint64_t *unended;
+	struct gpumon_unended *unended;
 	uint32_t unended_used;
 	uint32_t unended_room;
 	const struct gpumon_windows *windows;
 	uint32_t window;
+	uint64_t from_ns;
+	uint64_t until_ns;
 	gpumon_gap_fn *ran;
 	void *ran_data;
 	int began;
@@ -71,16 +99,16 @@ struct gpumon_busy {
 };
 
 /* First pass. */
-void gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns);
+void gpumon_busy_look(struct gpumon_busy *busy, const struct gpumon_interval *interval);
 /*
  * In the first pass: something began that has not ended. The time since then is no gap, up to the end of
  * its window, and not busy either.
  */
-void gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns);
+void gpumon_busy_unended(struct gpumon_busy *busy, uint64_t start_ns, uint64_t origin);
 /* Between the passes. The time from @from_ns to the first interval is a gap, too; 0: it is not. */
 void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns);
 /* Second pass. */
-void gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
+void gpumon_busy_add(struct gpumon_busy *busy, const struct gpumon_interval *interval,
 		     gpumon_gap_fn *gap, void *data);
 /* After the second pass. The time from the last interval to @until_ns is a gap, too; 0: it is not. */
 void gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data);

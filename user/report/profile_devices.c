@@ -46,9 +46,21 @@ struct gpumon_device_growing *gpumon_devices_find(struct gpumon_profile *profile
 	return number == GPUMON_KEY_NONE ? NULL : profile->devices[number];
 }
 
+/* What CUDA launched by itself has no launch. */
+static struct gpumon_interval interval_of(uint32_t number, const struct gpumon_record *record,
+					  const struct gpumon_work_fields *fields)
+{
+	bool internal = record->flags & GPUMON_WORK_INTERNAL;
+
+	return (struct gpumon_interval){ fields->start_ns, fields->end_ns,
+					 gpumon_origin(number, fields->context,
+						       internal ? 0 : fields->correlation) };
+}
+
 void gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 			 const struct gpumon_record *record)
 {
+	struct gpumon_interval interval;
 	struct gpumon_device_growing *of_device, *of_stream;
 	struct gpumon_work_fields fields;
 
@@ -56,61 +68,48 @@ void gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 		return;
 	of_device = find_device(profile, number, fields.device, 0, STREAMS_ALL);
 	of_stream = find_device(profile, number, fields.device, fields.context, fields.stream);
+	interval = interval_of(number, record, &fields);
 	if (fields.unended) {
-		gpumon_busy_unended(&of_device->busy, fields.start_ns);
-		gpumon_busy_unended(&of_stream->busy, fields.start_ns);
+		gpumon_busy_unended(&of_device->busy, fields.start_ns, interval.origin);
+		gpumon_busy_unended(&of_stream->busy, fields.start_ns, interval.origin);
 	}
 	if (!fields.valid)
 		return;
-	gpumon_busy_look(&of_device->busy, fields.start_ns, fields.end_ns);
-	gpumon_busy_look(&of_stream->busy, fields.start_ns, fields.end_ns);
+	gpumon_busy_look(&of_device->busy, &interval);
+	gpumon_busy_look(&of_stream->busy, &interval);
 }
 
 /* --- the timeline */
 
-/*
- * Time of each bin in which something ran. A row has those from its first one on, so that many short
- * streams take little room.
- */
-static void fill_bins(void *data, uint64_t start_ns, uint64_t end_ns)
+/* Time of each bin in which something ran. */
+static void fill_bins(void *data, uint64_t start_ns, uint64_t end_ns, uint64_t origin)
 {
 	struct gpumon_device_growing *growing = data;
 	const struct gpumon_profile *profile = growing->profile;
-	struct gpumon_bins *bins = &growing->bins;
+	const struct gpumon_bins_scale scale = { profile->from_ns, profile->bin_ns,
+						 profile->options.bins, 1 };
 
-	start_ns = start_ns > profile->first_ns ? start_ns : profile->first_ns;
-	while (start_ns < end_ns) {
-		uint64_t bin = (start_ns - profile->first_ns) / profile->bin_ns;
-		uint64_t until_ns = profile->first_ns + (bin + 1) * profile->bin_ns;
-
-		if (bin >= profile->options.bins)
-			return;
-		if (!bins->room)
-			bins->first = (uint32_t)bin;
-		bin -= bins->first;
-		if (bin >= bins->room) {
-			uint32_t room = bins->room ? bins->room : 4;
-
-			while (room <= bin)
-				room *= 2;
-			bins->busy_ns =
-				gpumon_reallocarray(bins->busy_ns, room, sizeof(*bins->busy_ns));
-			memset(bins->busy_ns + bins->room, 0,
-			       (room - bins->room) * sizeof(*bins->busy_ns));
-			bins->room = room;
-		}
-		until_ns = until_ns < end_ns ? until_ns : end_ns;
-		bins->busy_ns[bin] += until_ns - start_ns;
-		start_ns = until_ns;
-	}
+	(void)origin;
+	gpumon_bins_add(&growing->bins, &scale, 0, start_ns, end_ns);
 }
 
-/* What ran comes in order, so that no bin is before the first one. */
+static void on_busy(void *data, uint64_t start_ns, uint64_t end_ns, uint64_t origin)
+{
+	struct gpumon_device_growing *growing = data;
+
+	if (growing->profile->bin_ns)
+		fill_bins(data, start_ns, end_ns, origin);
+	if (growing->row.stream == STREAMS_ALL)
+		gpumon_metrics_busy(growing->profile, growing->row.process, growing->row.device,
+				    start_ns, end_ns);
+}
+
+/* Of a GPU that several use, metrics are told what each of them has. */
 static void begin_bins(struct gpumon_device_growing *growing)
 {
-	if (!growing->profile->bin_ns)
+	if (growing->row.users && !growing->profile->bin_ns)
 		return;
-	growing->busy.ran = fill_bins;
+	growing->busy.ran = growing->row.users ? fill_bins : on_busy;
 	growing->busy.ran_data = growing;
 }
 
@@ -127,9 +126,11 @@ void gpumon_devices_turn(struct gpumon_profile *profile)
 		uint64_t count;
 
 		growing->row.elapsed_ns =
-			gpumon_windows_ns(windows, profile->first_ns, profile->last_ns, &count);
+			gpumon_windows_ns(windows, profile->from_ns, profile->until_ns, &count);
 		if (windows->sampled)
 			growing->busy.windows = windows;
+		growing->busy.from_ns = profile->options.from_ns;
+		growing->busy.until_ns = profile->options.until_ns;
 		gpumon_busy_turn(&growing->busy, profile->first_ns);
 		begin_bins(growing);
 		describe_device(profile, &growing->row);
@@ -142,13 +143,28 @@ static uint64_t length_of(const struct gpumon_gap *gap)
 	return gap->end_ns - gap->start_ns;
 }
 
+static void add_idle(struct gpumon_profile *profile, uint32_t gpu, uint64_t start_ns,
+		     uint64_t end_ns, uint64_t origin)
+{
+	if (start_ns <= profile->first_ns)
+		gpumon_budget_idle_outside(&profile->budget, gpu, start_ns, end_ns, false);
+	else if (!origin)
+		gpumon_budget_idle_outside(&profile->budget, gpu, start_ns, end_ns, true);
+	else
+		gpumon_budget_gap(&profile->budget, gpu, start_ns, end_ns, origin);
+}
+
 /* They are unsorted until the end. */
-static void add_gap(void *data, uint64_t start_ns, uint64_t end_ns)
+static void add_gap(void *data, uint64_t start_ns, uint64_t end_ns, uint64_t origin)
 {
 	const struct gpumon_device_growing *device = data;
 	struct gpumon_profile *profile = device->profile;
 	struct gpumon_gap *gap = profile->gaps;
 	uint64_t shortest_ns = ~0ull;
+
+	add_idle(profile, device->row.gpu, start_ns, end_ns, origin);
+	if (!gpumon_profile_clip(profile, &start_ns, &end_ns))
+		return;
 
 	if (profile->gap_count < GPUMON_GAPS_MAX) {
 		gap = &profile->gaps[profile->gap_count++];
@@ -178,21 +194,33 @@ static void add_gap(void *data, uint64_t start_ns, uint64_t end_ns)
 	profile->gap_shortest_ns = shortest_ns;
 }
 
-static void count_work(struct gpumon_device_row *row, const struct gpumon_work_fields *fields)
+void gpumon_devices_count(struct gpumon_profile *profile, uint32_t process,
+			  const struct gpumon_work_fields *fields, uint64_t gpu_ns)
 {
-	row->count++;
-	if (!fields->valid)
-		return;
-	row->gpu_ns += fields->end_ns - fields->start_ns;
-	if (!row->first_ns || fields->start_ns < row->first_ns)
-		row->first_ns = fields->start_ns;
-	if (fields->end_ns > row->last_ns)
-		row->last_ns = fields->end_ns;
+	struct gpumon_device_row *rows[] = {
+		&find_device(profile, process, fields->device, 0, STREAMS_ALL)->row,
+		&find_device(profile, process, fields->device, fields->context, fields->stream)->row,
+	};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		rows[i]->count++;
+		rows[i]->gpu_ns += gpu_ns;
+	}
+}
+
+/* Also of one that began before the part that is shown. */
+static void see_times(struct gpumon_device_row *row, uint64_t start_ns, uint64_t end_ns)
+{
+	if (!row->first_ns || start_ns < row->first_ns)
+		row->first_ns = start_ns;
+	if (end_ns > row->last_ns)
+		row->last_ns = end_ns;
 }
 
 void gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
 			const struct gpumon_record *record)
 {
+	struct gpumon_interval interval;
 	struct gpumon_device_growing *of_device, *of_stream;
 	struct gpumon_work_fields fields;
 
@@ -200,22 +228,35 @@ void gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
 		return;
 	of_device = find_device(profile, number, fields.device, 0, STREAMS_ALL);
 	of_stream = find_device(profile, number, fields.device, fields.context, fields.stream);
-	count_work(&of_device->row, &fields);
-	count_work(&of_stream->row, &fields);
 	if (!fields.valid)
 		return;
+	interval = interval_of(number, record, &fields);
+	/* One that takes no time is in it or not. */
+	if (gpumon_profile_clip(profile, &fields.start_ns, &fields.end_ns) ||
+	    gpumon_profile_within(profile, interval.start_ns)) {
+		see_times(&of_device->row, fields.start_ns, fields.end_ns);
+		see_times(&of_stream->row, fields.start_ns, fields.end_ns);
+	}
 	/* That of a GPU which several use is counted in the order of time, in a later pass. */
 	if (!of_device->row.part)
-		gpumon_busy_add(&of_device->busy, fields.start_ns, fields.end_ns, add_gap,
-				of_device);
-	gpumon_busy_add(&of_stream->busy, fields.start_ns, fields.end_ns, NULL, NULL);
+		gpumon_busy_add(&of_device->busy, &interval, add_gap, of_device);
+	gpumon_busy_add(&of_stream->busy, &interval, NULL, NULL);
 }
 
-static void format_uuid(char *text, size_t size, const uint8_t *uuid)
+const char *gpumon_device_uuid(char text[GPUMON_UUID_TEXT],
+			       const struct gpumon_record_device *device)
 {
-	snprintf(text, size, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		 uuid[0], uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8],
-		 uuid[9], uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
+	static const uint8_t none[16];
+	const uint8_t *uuid = memcmp(device->mig_uuid, none, sizeof(none)) ? device->mig_uuid :
+									     device->uuid;
+
+	if (!memcmp(uuid, none, sizeof(none)))
+		return NULL;
+	snprintf(text, GPUMON_UUID_TEXT,
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", uuid[0],
+		 uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8], uuid[9],
+		 uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
+	return text;
 }
 
 const char *gpumon_api_name(uint32_t id)
@@ -257,7 +298,6 @@ const char *gpumon_device_text(char text[GPUMON_DEVICE_TEXT], uint32_t device, u
 
 static void describe_device(struct gpumon_profile *profile, struct gpumon_device_row *row)
 {
-	static const uint8_t none[16];
 	const struct gpumon_tables_process *process =
 		&profile->captures.tables.processes[row->process];
 	const struct gpumon_record_device *device = gpumon_tables_device(process, row->device);
@@ -269,10 +309,8 @@ static void describe_device(struct gpumon_profile *profile, struct gpumon_device
 	row->host = host ? host : gpumon_pool_text(&profile->pool, info->host);
 	row->name = name ? name : "";
 	row->type = device ? device->type : GPUMON_DEVICE_GPU;
-	if (device && memcmp(device->mig_uuid, none, sizeof(none)) != 0)
-		format_uuid(row->uuid, sizeof(row->uuid), device->mig_uuid);
-	else if (device && memcmp(device->uuid, none, sizeof(none)) != 0)
-		format_uuid(row->uuid, sizeof(row->uuid), device->uuid);
+	if (device)
+		(void)gpumon_device_uuid(row->uuid, device);
 }
 
 /* A GPU before its users, and a device before its streams. */
@@ -311,7 +349,10 @@ static void end_row(struct gpumon_profile *profile, struct gpumon_device_growing
 	growing->row.idle_longest_ns = growing->busy.idle_longest_ns;
 	growing->row.missed_ns += growing->busy.missed_ns;
 	growing->row.bins = growing->bins;
-	profile->device_rows[profile->device_count++] = growing->row;
+	/* A stream on which nothing ran in the part that is shown has no row. */
+	if (growing->row.stream == STREAMS_ALL || growing->row.count || growing->row.last_ns ||
+	    !gpumon_profile_is_part(profile))
+		profile->device_rows[profile->device_count++] = growing->row;
 	gpumon_busy_clear(&growing->busy);
 }
 
@@ -340,12 +381,55 @@ void gpumon_devices_end(struct gpumon_profile *profile)
 
 /* --- what was done in the gaps */
 
+static int by_span(const void *a, const void *b)
+{
+	const struct gpumon_window *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
 static uint64_t overlap_ns(const struct gpumon_gap *gap, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t start = start_ns > gap->start_ns ? start_ns : gap->start_ns;
 	uint64_t end = end_ns < gap->end_ns ? end_ns : gap->end_ns;
 
 	return end > start ? end - start : 0;
+}
+
+/* The gaps are the longest ones: they cover little of the time, and few calls have a part in them. */
+static void find_spans(struct gpumon_profile *profile)
+{
+	struct gpumon_window *spans = profile->gap_spans;
+	unsigned int used = 0;
+
+	for (unsigned int i = 0; i < profile->gap_count; i++)
+		spans[i] = (struct gpumon_window){ profile->gaps[i].start_ns,
+						   profile->gaps[i].end_ns };
+	qsort(spans, profile->gap_count, sizeof(*spans), by_span);
+	for (unsigned int i = 0; i < profile->gap_count; i++) {
+		if (used && spans[i].start_ns <= spans[used - 1].end_ns) {
+			if (spans[i].end_ns > spans[used - 1].end_ns)
+				spans[used - 1].end_ns = spans[i].end_ns;
+		} else {
+			spans[used++] = spans[i];
+		}
+	}
+	profile->gap_span_count = used;
+}
+
+static bool overlaps_gap(const struct gpumon_profile *profile, uint64_t start_ns, uint64_t end_ns)
+{
+	unsigned int low = 0, high = profile->gap_span_count;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (profile->gap_spans[middle].end_ns <= start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < profile->gap_span_count && profile->gap_spans[low].start_ns < end_ns;
 }
 
 /* The first of a process's devices that are this GPU, in the order of its users. */
@@ -401,12 +485,14 @@ static const char *call_name(struct gpumon_profile *profile, uint32_t process, u
 static void add_call(struct gpumon_profile *profile, uint32_t process, uint32_t tid, uint32_t gpu,
 		     uint64_t start_ns, uint64_t end_ns, uint32_t function, const char *name)
 {
+	if (!overlaps_gap(profile, start_ns, end_ns))
+		return;
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap *gap = &profile->gaps[i];
-		uint64_t ns = uses_gpu(gap, process) ? overlap_ns(gap, start_ns, end_ns) : 0;
+		uint64_t ns = overlap_ns(gap, start_ns, end_ns);
 
-		if (ns <= profile->doing[i].call_ns || (gpu && gpu - 1 != gap->gpu) ||
-		    !launches_work(profile, gap, process, tid))
+		if (ns <= profile->doing[i].call_ns || !uses_gpu(gap, process) ||
+		    (gpu && gpu - 1 != gap->gpu) || !launches_work(profile, gap, process, tid))
 			continue;
 		if (!name)
 			name = call_name(profile, process, function);
@@ -418,23 +504,23 @@ static void add_call(struct gpumon_profile *profile, uint32_t process, uint32_t 
 	}
 }
 
-static void on_range(void *data, uint32_t process, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
-		     const char *text)
+static void on_range(void *data, const struct gpumon_range_ended *ended)
 {
+	uint64_t start_ns = ended->open->time_ns, end_ns = ended->end_ns;
 	struct gpumon_profile *profile = data;
 
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap *gap = &profile->gaps[i];
 		struct gpumon_gap_doing *doing = &profile->doing[i];
-		uint64_t ns = uses_gpu(gap, process) ? overlap_ns(gap, start_ns, end_ns) : 0;
+		uint64_t ns = uses_gpu(gap, ended->process) ? overlap_ns(gap, start_ns, end_ns) : 0;
 
 		/* Of several ranges that cover the gap, the innermost says most. */
 		if (!ns || ns < doing->range_ns ||
 		    (ns == doing->range_ns && start_ns < doing->range_start_ns) ||
-		    !launches_work(profile, gap, process, tid))
+		    !launches_work(profile, gap, ended->process, ended->tid))
 			continue;
-		doing->range_process = process;
-		doing->range = text;
+		doing->range_process = ended->process;
+		doing->range = ended->row->text;
 		doing->range_ns = ns;
 		doing->range_start_ns = start_ns;
 	}
@@ -542,6 +628,7 @@ void gpumon_gaps_read(struct gpumon_profile *profile)
 
 	if (!profile->gap_count)
 		return;
+	find_spans(profile);
 	gpumon_captures_read(&profile->captures, &pass);
 	end_gaps(profile);
 	gpumon_ranges_clear(&doing.ranges);
@@ -634,15 +721,18 @@ static void begin_whole(struct gpumon_profile *profile, struct gpumon_gpu_growin
 		windows[i] =
 			&profile->captures.tables.processes[gpu->users[i]->row.process].windows;
 		for (uint32_t k = 0; k < busy->unended_used; k++)
-			gpumon_busy_unended(&gpu->whole.busy, busy->unended[k]);
+			gpumon_busy_unended(&gpu->whole.busy, busy->unended[k].start_ns,
+					    busy->unended[k].origin);
 	}
 	gpumon_windows_join(&gpu->any, windows, gpu->user_count, true);
 	gpumon_windows_join(&gpu->recorded, windows, gpu->user_count, false);
 	free(windows);
 	gpu->whole.row.elapsed_ns =
-		gpumon_windows_ns(&gpu->any, profile->first_ns, profile->last_ns, &count);
+		gpumon_windows_ns(&gpu->any, profile->from_ns, profile->until_ns, &count);
 	if (gpu->recorded.sampled)
 		gpu->whole.busy.windows = &gpu->recorded;
+	gpu->whole.busy.from_ns = profile->options.from_ns;
+	gpu->whole.busy.until_ns = profile->options.until_ns;
 	gpumon_busy_turn(&gpu->whole.busy, profile->first_ns);
 	begin_bins(&gpu->whole);
 }
@@ -715,14 +805,13 @@ struct user {
 	bool ended;
 };
 
-static void on_ran(void *data, uint64_t start_ns, uint64_t end_ns)
+static void on_ran(void *data, uint64_t start_ns, uint64_t end_ns, uint64_t origin)
 {
 	struct user *user = data;
 
-	if (user->device->profile->bin_ns)
-		fill_bins(user->device, start_ns, end_ns);
+	on_busy(user->device, start_ns, end_ns, origin);
 	GPUMON_QUEUE_ROOM(user->at, user->first, user->used, user->room);
-	user->at[user->first + user->used++] = (struct gpumon_interval){ start_ns, end_ns };
+	user->at[user->first + user->used++] = (struct gpumon_interval){ start_ns, end_ns, origin };
 }
 
 /* Read on until it is known when it was busy next, or that it was not. */
@@ -732,6 +821,7 @@ static void read_user(struct user *user)
 	struct gpumon_capture_cursor cursor;
 	const struct gpumon_record *record;
 	struct gpumon_work_fields fields;
+	struct gpumon_interval interval;
 
 	while (!user->used && !user->ended) {
 		if (!gpumon_capture_chunk(user->capture, user->process)) {
@@ -741,8 +831,10 @@ static void read_user(struct user *user)
 		while (!user->ended &&
 		       (record = gpumon_capture_next_here(user->capture, &cursor))) {
 			if (gpumon_work_fields(record, &fields) && fields.valid &&
-			    fields.device == user->device->row.device)
-				gpumon_busy_add(busy, fields.start_ns, fields.end_ns, NULL, NULL);
+			    fields.device == user->device->row.device) {
+				interval = interval_of(user->device->row.process, record, &fields);
+				gpumon_busy_add(busy, &interval, NULL, NULL);
+			}
 		}
 	}
 }
@@ -805,7 +897,7 @@ static void join_users(struct gpumon_gpu_growing *gpu, struct user *users, struc
 		struct gpumon_interval interval = first->at[first->first++];
 
 		first->used--;
-		gpumon_busy_add(busy, interval.start_ns, interval.end_ns, add_gap, &gpu->whole);
+		gpumon_busy_add(busy, &interval, add_gap, &gpu->whole);
 		read_user(first);
 		sink(heap, gpu->user_count, 0);
 	}

@@ -6,7 +6,11 @@
 #include "lib/memory.h"
 #include "lib/version.h"
 #include "profile_json.h"
+#include "metrics.h"
+#include "ranks.h"
 #include "scan.h"
+#include "stalls_print.h"
+#include "verdict.h"
 #include "view.h"
 
 /* Version of the document, see Documentation/reference/correlate-json.md. */
@@ -116,6 +120,21 @@ static struct json_object *sampling_json(const struct gpumon_sampling *from)
 	return object;
 }
 
+static struct json_object *range_of_json(const struct gpumon_time_range *from)
+{
+	struct json_object *object = gpumon_json_object();
+
+	gpumon_json_add_u64(object, "recording_first_ns", from->began_ns);
+	gpumon_json_add_u64(object, "recording_last_ns", from->ended_ns);
+	gpumon_json_add_u64(object, "from_ns", from->from_ns - from->began_ns);
+	gpumon_json_add_u64(object, "to_ns", from->until_ns - from->began_ns);
+	gpumon_json_add_string(object, "name", from->name);
+	add_known(object, "first", from->first, from->name);
+	add_known(object, "last", from->last, from->name);
+	add_known(object, "processes", from->processes, from->name);
+	return object;
+}
+
 struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
@@ -139,6 +158,10 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 	add_known(object, "first_ns", view->first_ns, known);
 	add_known(object, "last_ns", view->last_ns, known);
 	add_known(object, "duration_ns", totals.wall_ns, known);
+	if (view->range)
+		gpumon_json_add(object, "range", range_of_json(view->range));
+	else
+		gpumon_json_add_null(object, "range");
 	gpumon_json_add_u64(object, "gpu_ns", totals.gpu_ns - totals.left_ns);
 	gpumon_json_add_u64(object, "scaled_gpu_ns", totals.gpu_ns);
 	gpumon_json_add_u64(object, "cpu_ns", totals.cpu_ns);
@@ -196,12 +219,12 @@ static struct json_object *distribution_json(const struct gpumon_distribution *f
 /* What programs in the kernel found out; NULL without memory. */
 static struct json_object *figures_json(const struct gpumon_view *view, const char *kernel)
 {
-	struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES];
+	struct gpumon_figure figures[GPUMON_FIGURES];
 	unsigned int n = gpumon_view_figures(view, figures);
 	struct json_object *object = gpumon_json_object();
 
 	for (unsigned int i = 0; i < n; i++)
-		gpumon_sheet_figure_json(&figures[i], kernel, object);
+		gpumon_figure_json(&figures[i], kernel, object);
 	return object;
 }
 
@@ -219,9 +242,16 @@ static struct json_object *kernel_json(const struct gpumon_view *view,
 			    gpumon_add_saturated(row->count, row->left_count));
 	gpumon_json_add_u64(object, "scaled_gpu_ns",
 			    gpumon_add_saturated(row->gpu_ns, row->left_ns));
+	add_known(object, "matched", row->matched, row->collective);
+	add_known(object, "not_split", row->not_split, row->collective);
+	add_known(object, "waiting_ns", row->wait_ns, row->matched);
 	gpumon_json_add(object, "duration", distribution_json(row->duration));
 	gpumon_json_add(object, "latency", distribution_json(row->latency));
 	gpumon_json_add(object, "probe", figures_json(view, row->name));
+	if (view->metrics)
+		gpumon_json_add(object, "metrics", gpumon_kernel_metrics_json(view, row));
+	else
+		gpumon_json_add_null(object, "metrics");
 	return object;
 }
 
@@ -231,8 +261,8 @@ static void add_busy(struct json_object *object, const struct gpumon_device_row 
 	gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
 	gpumon_json_add_u64(object, "elapsed_ns", row->elapsed_ns);
 	gpumon_json_add_u64(object, "busy_ns", row->busy_ns);
-	add_known(object, "first_ns", row->first_ns, row->count);
-	add_known(object, "last_ns", row->last_ns, row->count);
+	add_known(object, "first_ns", row->first_ns, row->count || row->last_ns);
+	add_known(object, "last_ns", row->last_ns, row->count || row->last_ns);
 	gpumon_json_add_u64(object, "idle_longest_ns", row->idle_longest_ns);
 	gpumon_json_add_u64(object, "missed_ns", row->missed_ns);
 }
@@ -266,9 +296,11 @@ static struct json_object *device_json(const struct gpumon_view *view,
 }
 
 /* A GPU, however many processes use it. */
-static struct json_object *gpu_json(const struct gpumon_device_row *row)
+static struct json_object *gpu_json(const struct gpumon_view *view,
+				    const struct gpumon_device_row *row)
 {
 	struct json_object *object = gpumon_json_object();
+	uint64_t in_use_ns = gpumon_view_in_use(view, row);
 
 	gpumon_json_add_u64(object, "gpu", row->gpu);
 	add_text(object, "host", row->host);
@@ -277,6 +309,7 @@ static struct json_object *gpu_json(const struct gpumon_device_row *row)
 	add_text(object, "uuid", row->uuid);
 	gpumon_json_add_u64(object, "users", row->users ? row->users : 1);
 	add_busy(object, row);
+	add_known(object, "in_use_ns", in_use_ns, in_use_ns);
 	return object;
 }
 
@@ -334,6 +367,84 @@ static struct json_object *gap_json(const struct gpumon_gap *from)
 	gpumon_json_add_u64(object, "end_ns", from->end_ns);
 	gpumon_json_add_u64(object, "idle_ns", from->end_ns - from->start_ns);
 	add_text(object, "doing", from->doing);
+	return object;
+}
+
+/* What a thread spent its wall time on. */
+static struct json_object *spent_json(const struct gpumon_budget_row *from)
+{
+	struct json_object *object = gpumon_json_object();
+
+	for (unsigned int spent = 0; spent < GPUMON_SPENTS; spent++)
+		gpumon_json_add_u64(object, gpumon_spent_key(spent), from->spent_ns[spent]);
+	return object;
+}
+
+/* Only kinds that occurred. */
+static struct json_object *blocked_json(const struct gpumon_budget_row *from)
+{
+	static const char *const keys[GPUMON_WAIT_KINDS] = {
+		[GPUMON_WAIT_UNKNOWN] = "unknown",  [GPUMON_WAIT_RUNNING] = "running",
+		[GPUMON_WAIT_FUTEX] = "lock",	    [GPUMON_WAIT_SLEEP] = "sleep",
+		[GPUMON_WAIT_READ] = "read",	    [GPUMON_WAIT_WRITE] = "write",
+		[GPUMON_WAIT_POLL] = "poll",	    [GPUMON_WAIT_CHILD] = "child",
+		[GPUMON_WAIT_FAULT] = "page_fault", [GPUMON_WAIT_OTHER] = "system_call",
+	};
+	struct json_object *object = gpumon_json_object();
+
+	for (unsigned int kind = 0; kind < GPUMON_WAIT_KINDS; kind++)
+		if (from->blocked_ns[kind])
+			gpumon_json_add_u64(object, keys[kind], from->blocked_ns[kind]);
+	return object;
+}
+
+static struct json_object *budget_json(const struct gpumon_view *view,
+				       const struct gpumon_budget_row *from)
+{
+	struct json_object *object = gpumon_json_object();
+	uint32_t pid = gpumon_view_pid(view, from->process);
+
+	gpumon_json_add_u64(object, "process", from->process);
+	add_known(object, "pid", pid, pid);
+	gpumon_json_add_u64(object, "tid", from->tid);
+	add_text(object, "name", from->name);
+	gpumon_json_add_u64(object, "wall_ns", from->wall_ns);
+	gpumon_json_add(object, "spent_ns", spent_json(from));
+	gpumon_json_add(object, "blocked_ns", blocked_json(from));
+	gpumon_json_add_u64(object, "launches", from->launches);
+	gpumon_json_add_u64(object, "gpu_waits", from->gpu_waits);
+	gpumon_json_add_u64(object, "calls", from->calls);
+	gpumon_json_add_u64(object, "gaps", from->gaps);
+	gpumon_json_add_u64(object, "gap_longest_ns", from->gap_longest_ns);
+	gpumon_json_add_u64(object, "unsampled_ns", from->unsampled_ns);
+	gpumon_json_add_u64(object, "looks", from->looks);
+	if (from->looks)
+		gpumon_json_add(object, "looks_per_s", json_object_new_double(from->looks_hz));
+	else
+		gpumon_json_add_null(object, "looks_per_s");
+	gpumon_json_add_bool(object, "untimed", from->untimed);
+	return object;
+}
+
+static struct json_object *idle_json(const struct gpumon_idle_row *from)
+{
+	struct json_object *object = gpumon_json_object();
+	struct json_object *overhead = gpumon_json_object();
+
+	for (unsigned int kind = 0; kind < GPUMON_OVERHEAD_KINDS; kind++)
+		if (from->overhead_ns[kind])
+			gpumon_json_add_u64(overhead, gpumon_overhead_key(kind),
+					    from->overhead_ns[kind]);
+	gpumon_json_add_u64(object, "gpu", from->gpu);
+	gpumon_json_add_u64(object, "before_first_ns", from->before_ns);
+	gpumon_json_add_u64(object, "after_last_ns", from->after_ns);
+	gpumon_json_add_u64(object, "between_ns", from->between_ns);
+	gpumon_json_add(object, "overhead_ns", overhead);
+	gpumon_json_add_u64(object, "queued_ns", from->queued_ns);
+	gpumon_json_add_u64(object, "unknown_ns", from->unknown_ns);
+	gpumon_json_add_u64(object, "forgotten", from->forgotten);
+	gpumon_json_add_u64(object, "gaps", from->gaps);
+	gpumon_json_add_u64(object, "gap_longest_ns", from->longest_ns);
 	return object;
 }
 
@@ -455,6 +566,23 @@ static struct json_object *node_object(const struct gpumon_node *node, uint64_t 
 	gpumon_json_add_u64(object, "scaled_count", gpumon_tree_weight(node, GPUMON_WEIGHT_COUNT));
 	gpumon_json_add_u64(object, "scaled_gpu_ns",
 			    gpumon_tree_weight(node, GPUMON_WEIGHT_GPU_NS));
+	if (node->wait_ns)
+		gpumon_json_add_u64(object, "waiting_ns", node->wait_ns);
+	if (node->late_ns)
+		gpumon_json_add_u64(object, "late_ns", node->late_ns);
+	if (node->stalls)
+		gpumon_json_add(object, "stalls", gpumon_node_stalls_json(node));
+	/* Most nodes have neither. */
+	if (gpumon_tree_weight(node, GPUMON_WEIGHT_WALL_NS))
+		gpumon_json_add_u64(object, "wall_ns",
+				    gpumon_tree_weight(node, GPUMON_WEIGHT_WALL_NS));
+	if (node->wall_left_ns)
+		gpumon_json_add_u64(object, "wall_estimated_ns", node->wall_left_ns);
+	if (node->idle_ns) {
+		gpumon_json_add_u64(object, "idle_ns", node->idle_ns);
+		gpumon_json_add_u64(object, "idle_count", node->idle_count);
+		gpumon_json_add_u64(object, "idle_longest_ns", node->idle_longest_ns);
+	}
 	return object;
 }
 
@@ -509,17 +637,23 @@ int gpumon_output_json(FILE *out, const struct gpumon_view *view)
 		"{\"schema\":\"gpumon-profile\",\"schema_version\":%d,\"gpumon_version\":\"%s\",\n",
 		SCHEMA, GPUMON_VERSION);
 	gpumon_json_member(out, true, "recording", gpumon_json_recording(view));
+	gpumon_json_member(out, false, "verdict", gpumon_verdict_json(view));
 	gpumon_json_member(out, false, "missing", gpumon_json_missing(view));
 	gpumon_json_member(out, false, "latency", distribution_json(view->latency));
+	PUT_ARRAY("budget", view->budget_count, budget_json(view, &view->budget[i]));
+	PUT_ARRAY("idle", view->idle_count, idle_json(&view->idle[i]));
 	PUT_ARRAY("kernels", view->kernel_count, kernel_json(view, &view->kernels[i]));
 	PUT_ARRAY_IF("gpus", view->device_count, gpumon_view_is_gpu(&view->devices[i]),
-		     gpu_json(&view->devices[i]));
+		     gpu_json(view, &view->devices[i]));
 	PUT_ARRAY_IF("devices", view->device_count, !view->devices[i].users,
 		     device_json(view, &view->devices[i]));
 	PUT_ARRAY("ranges", view->range_count, range_json(&view->ranges[i]));
 	gpumon_json_member(out, false, "unified_memory", unified_memory(view->scan));
-	PUT_ARRAY("probes", view->sheet_count, gpumon_sheet_json(view->sheets[i]));
+	PUT_ARRAY("probes", view->findings_count, gpumon_findings_json(view->findings[i]));
 	PUT_ARRAY("gaps", view->gap_count, gap_json(&view->gaps[i]));
+	gpumon_json_member(out, false, "ranks", gpumon_ranks_json(view));
+	gpumon_stalls_json(out, view);
+	gpumon_json_member(out, false, "metrics", gpumon_metrics_json(view));
 	put_nodes(out, view->root);
 	fputs("}\n", out);
 	return ferror(out) ? -1 : 0;

@@ -5,9 +5,13 @@
 #include "lib/array.h"
 #include "lib/memory.h"
 #include "profile_ranges.h"
+#include "time_range.h"
 
 /* Maximum number of changes of a thread that are kept for operations in flight. */
 #define CHANGES_MAX (1u << 18)
+
+/* Ranges are read this many records ahead of the operations in them. */
+#define AHEAD_RECORDS (1u << 17)
 
 /* NULL if nothing is known of it. */
 static struct gpumon_range_thread *find_thread(struct gpumon_ranges *ranges, uint32_t process,
@@ -82,6 +86,7 @@ static void change_open_range(struct gpumon_ranges *ranges, struct gpumon_range_
 	at = &thread->changes[thread->first + thread->used++];
 	at->time_ns = time_ns;
 	at->path = path;
+	at->innermost = thread->depth ? thread->open[thread->depth - 1].number : 0;
 	/* Ranges are written in order. A clock that went back would hide earlier ones. */
 	if (thread->used > 1 && at[-1].time_ns > time_ns)
 		at->time_ns = at[-1].time_ns;
@@ -98,25 +103,46 @@ static struct gpumon_range_open *find_pushed(const struct gpumon_ranges *ranges,
 	return NULL;
 }
 
-static void open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
-		       const struct gpumon_record_range *range, uint32_t row, bool pushed)
+static void tell_ended(struct gpumon_ranges *ranges, uint32_t process, uint32_t tid,
+		       const struct gpumon_range_open *open, uint64_t end_ns)
 {
+	const struct gpumon_range_ended ended = {
+		.process = process,
+		.tid = tid,
+		.open = open,
+		.row = &ranges->rows[open->row],
+		.end_ns = end_ns,
+	};
+
+	if (ranges->ended)
+		ranges->ended(ranges->data, &ended);
+}
+
+static void open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
+		       uint32_t process, const struct gpumon_record_range *range, uint32_t row,
+		       bool pushed)
+{
+	const struct gpumon_range_open open = {
+		.time_ns = range->time_ns,
+		.id = range->id,
+		.number = ++ranges->count,
+		.around = thread->depth ? thread->open[thread->depth - 1].number : 0,
+		.row = row,
+		.pushed = pushed,
+	};
 	struct gpumon_range_open *around;
 
-	ranges->rows[row].count++;
+	ranges->rows[row].count +=
+		gpumon_time_within(ranges->from_ns, ranges->until_ns, range->time_ns);
 	if (thread->depth == GPUMON_RANGES_OPEN) {
+		tell_ended(ranges, process, range->tid, &open, 0);
 		/* Its pop must not close the range around it. */
 		around = pushed ? find_pushed(ranges, thread, ranges->rows[row].domain) : NULL;
 		if (around)
 			around->not_kept++;
 		return;
 	}
-	thread->open[thread->depth++] = (struct gpumon_range_open){
-		.time_ns = range->time_ns,
-		.id = range->id,
-		.row = row,
-		.pushed = pushed,
-	};
+	thread->open[thread->depth++] = open;
 	change_open_range(ranges, thread, range->time_ns);
 }
 
@@ -125,13 +151,13 @@ static void close_range(struct gpumon_ranges *ranges, struct gpumon_range_thread
 {
 	struct gpumon_range_open closed = thread->open[place];
 	struct gpumon_range_row *row = &ranges->rows[closed.row];
+	uint64_t start_ns, end_ns;
 
-	if (time_ns > closed.time_ns) {
-		row->cpu_ns += time_ns - closed.time_ns;
-		if (ranges->ended)
-			ranges->ended(ranges->data, process, tid, closed.time_ns, time_ns,
-				      row->text);
-	}
+	tell_ended(ranges, process, tid, &closed, time_ns);
+	start_ns = closed.time_ns;
+	end_ns = time_ns;
+	if (gpumon_time_clip(ranges->from_ns, ranges->until_ns, &start_ns, &end_ns))
+		row->cpu_ns += end_ns - start_ns;
 	memmove(&thread->open[place], &thread->open[place + 1],
 		(thread->depth - place - 1) * sizeof(closed));
 	thread->depth--;
@@ -209,11 +235,12 @@ void gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 	text = gpumon_tables_string(process, range.text);
 	text = text ? text : gpumon_pool_text(ranges->pool, "[unnamed]");
 	row = find_row(ranges, domain, text);
-	open_range(ranges, thread, &range, row, range.kind == GPUMON_RANGE_PUSH);
+	open_range(ranges, thread, number, &range, row, range.kind == GPUMON_RANGE_PUSH);
 }
 
-uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
-			    uint64_t time_ns)
+/* The last change of a thread until a time; NULL: there is none. */
+static const struct gpumon_range_change *find_change(struct gpumon_ranges *ranges, uint32_t number,
+						     uint32_t tid, uint64_t time_ns)
 {
 	const struct gpumon_range_thread *thread;
 	const struct gpumon_range_change *changes;
@@ -221,7 +248,7 @@ uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint3
 
 	thread = find_thread(ranges, number, tid);
 	if (!thread || !thread->used)
-		return 0;
+		return NULL;
 	changes = thread->changes + thread->first;
 	high = thread->used;
 	while (low < high) {
@@ -232,7 +259,34 @@ uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint3
 		else
 			high = middle;
 	}
-	return low ? changes[low - 1].path : 0;
+	return low ? &changes[low - 1] : NULL;
+}
+
+uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
+			    uint64_t time_ns)
+{
+	const struct gpumon_range_change *change = find_change(ranges, number, tid, time_ns);
+
+	return change ? change->path : 0;
+}
+
+uint64_t gpumon_ranges_innermost(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
+				 uint64_t time_ns)
+{
+	const struct gpumon_range_change *change = find_change(ranges, number, tid, time_ns);
+
+	return change ? change->innermost : 0;
+}
+
+void gpumon_ranges_finish(struct gpumon_ranges *ranges)
+{
+	for (uint32_t i = 0; i < ranges->thread_keys.used; i++) {
+		const struct gpumon_key *key = &ranges->thread_keys.keys[i];
+
+		for (uint32_t k = 0; k < ranges->threads[i]->depth; k++)
+			tell_ended(ranges, (uint32_t)key->part[0], (uint32_t)key->part[1],
+				   &ranges->threads[i]->open[k], 0);
+	}
 }
 
 struct gpumon_range_row *gpumon_ranges_next(const struct gpumon_ranges *ranges, uint32_t *path)
@@ -257,6 +311,56 @@ void gpumon_ranges_work(struct gpumon_ranges *ranges, uint32_t number, uint32_t 
 		row->works++;
 		row->gpu_ns += gpu_ns;
 	}
+}
+
+static bool has_ranges(const struct gpumon_captures *captures, unsigned int capture)
+{
+	for (uint32_t i = captures->first[capture]; i < captures->first[capture + 1]; i++) {
+		if (captures->tables.processes[i].has_ranges)
+			return true;
+	}
+	return false;
+}
+
+int gpumon_ranges_ahead_begin(struct gpumon_ranges_ahead *ahead, unsigned int capture)
+{
+	ahead->capture = capture;
+	ahead->ahead = 0;
+	ahead->read = 0;
+	return has_ranges(ahead->captures, capture) ?
+		       gpumon_capture_again(ahead->captures->at[capture], &ahead->reader) :
+		       0;
+}
+
+static void read_ahead(struct gpumon_ranges_ahead *ahead, uint64_t until)
+{
+	struct gpumon_capture_cursor cursor;
+	const struct gpumon_record *record;
+
+	for (; ahead->ahead < until; ahead->ahead++) {
+		uint32_t number;
+
+		record = gpumon_capture_next(ahead->reader, &cursor);
+		if (!record)
+			return;
+		number = gpumon_captures_number(ahead->captures, ahead->capture, &cursor);
+		if (record->type == GPUMON_RECORD_RANGE && !gpumon_captures_is_driver(number))
+			gpumon_ranges_record(ahead->ranges, number,
+					     &ahead->captures->tables.processes[number], record);
+	}
+}
+
+void gpumon_ranges_ahead_read(struct gpumon_ranges_ahead *ahead)
+{
+	if (ahead->reader && ahead->read % 4096 == 0)
+		read_ahead(ahead, ahead->read + AHEAD_RECORDS);
+	ahead->read++;
+}
+
+void gpumon_ranges_ahead_end(struct gpumon_ranges_ahead *ahead)
+{
+	gpumon_capture_free(ahead->reader);
+	ahead->reader = NULL;
 }
 
 void gpumon_ranges_clear(struct gpumon_ranges *ranges)

@@ -346,12 +346,41 @@ static const struct gpumon_tree_frame *frame_of(const struct gpumon_tree *tree, 
 	return &tree->frames[tree->addresses[at].first + inlined];
 }
 
+/*
+ * How many of the outermost frames of a cut stack are the last ones of what is outward of it: functions
+ * that both have.
+ */
+static uint32_t count_joined(const struct gpumon_tree *tree, const struct gpumon_node *below,
+			     const struct found_stack *stack, uint32_t count)
+{
+	const struct gpumon_tree_frame *frames[GPUMON_STACK_DEPTH_MAX];
+	const struct gpumon_node *node;
+	uint32_t used = 0, joined, at;
+
+	for (uint32_t i = count; i-- > 0;) {
+		for (uint32_t j = tree->addresses[stack->at[i]].count; j-- > 0;)
+			if (used < GPUMON_STACK_DEPTH_MAX)
+				frames[used++] = frame_of(tree, stack->at[i], j);
+	}
+	for (joined = used; joined; joined--) {
+		node = below;
+		for (at = joined; at && node->parent; at--, node = node->parent)
+			if (node->name != frames[at - 1]->name ||
+			    node->module != frames[at - 1]->module ||
+			    node->kind != frames[at - 1]->kind)
+				break;
+		if (!at)
+			break;
+	}
+	return joined;
+}
+
 static struct gpumon_node *add_stack(struct gpumon_tree *tree, struct gpumon_node *node,
 				     const struct gpumon_tree_where *where, uint32_t epoch,
 				     const char *call, size_t call_length)
 {
 	const struct gpumon_tables_process *process = &tree->tables->processes[where->process];
-	uint32_t count = 0, first = 0;
+	uint32_t count = 0, first = 0, joined = 0;
 	uint16_t flags = 0;
 	const uint64_t *frames = gpumon_tables_stack(process, where->stack, &count, &flags);
 	struct found_stack stack;
@@ -365,7 +394,9 @@ static struct gpumon_node *add_stack(struct gpumon_tree *tree, struct gpumon_nod
 	if (count > GPUMON_STACK_DEPTH_MAX)
 		count = GPUMON_STACK_DEPTH_MAX;
 	find_stack(tree, where, epoch, frames, count, &stack);
-	if (flags & GPUMON_STACK_TRUNCATED)
+	if (where->below)
+		joined = count_joined(tree, node, &stack, count);
+	else if (flags & GPUMON_STACK_TRUNCATED)
 		node = gpumon_tree_named(tree, node, GPUMON_NODE_REASON, "[stack cut off]");
 	/* Frames of the driver's libraries within a call belong to the call. */
 	while (call && first < count && tree->addresses[stack.at[first]].count &&
@@ -375,6 +406,10 @@ static struct gpumon_node *add_stack(struct gpumon_tree *tree, struct gpumon_nod
 		for (uint32_t j = tree->addresses[stack.at[i]].count; j-- > 0;) {
 			const struct gpumon_tree_frame *frame = frame_of(tree, stack.at[i], j);
 
+			if (joined) {
+				joined--;
+				continue;
+			}
 			if (i == first && !j && is_call(frame, call, call_length))
 				continue;
 			/*
@@ -398,7 +433,7 @@ static struct gpumon_node *make_path(struct gpumon_tree *tree,
 	struct gpumon_node *node = gpumon_tree_process(tree, where->process);
 	struct gpumon_tree_frame frame = { .module = "", .line = "", .kind = GPUMON_NODE_API };
 
-	node = thread_node(tree, node, where);
+	node = where->below ? where->below : thread_node(tree, node, where);
 	if (call)
 		call = gpumon_function_base(call, &length);
 	if (where->reason)
@@ -421,13 +456,19 @@ struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 		where->stack,
 		where->function,
 		epoch,
-		(uintptr_t)where->reason,
+		where->below ? (uintptr_t)where->below : (uintptr_t)where->reason,
 	} };
-	struct gpumon_node **slot =
-		GPUMON_KEYS_VALUE(&tree->path_keys, &key, tree->paths, tree->paths_room, NULL);
+	struct gpumon_tree_cached *cached =
+		&tree->path_cache[(where->stack + 7 * where->function + 61 * where->process) %
+				  GPUMON_TREE_CACHED];
+	struct gpumon_node **slot;
 
+	if (cached->node && !memcmp(&cached->key, &key, sizeof(key)))
+		return cached->node;
+	slot = GPUMON_KEYS_VALUE(&tree->path_keys, &key, tree->paths, tree->paths_room, NULL);
 	if (!*slot)
 		*slot = make_path(tree, where, epoch);
+	*cached = (struct gpumon_tree_cached){ key, *slot };
 	return *slot;
 }
 

@@ -21,6 +21,14 @@ struct gpumon_tree_address {
 	uint32_t count;
 };
 
+/* Answers of gpumon_tree_path(): the same path comes again soon, as programs run in loops. */
+#define GPUMON_TREE_CACHED 256
+
+struct gpumon_tree_cached {
+	struct gpumon_key key;
+	struct gpumon_node *node; /* NULL: empty */
+};
+
 /**
  * struct gpumon_tree - a tree under construction
  * @pool: pool for texts and nodes
@@ -50,6 +58,7 @@ struct gpumon_tree {
 	struct gpumon_keys path_keys;
 	struct gpumon_node **paths;
 	uint32_t paths_room;
+	struct gpumon_tree_cached path_cache[GPUMON_TREE_CACHED];
 	struct gpumon_keys address_keys;
 	struct gpumon_tree_address *addresses;
 	uint32_t addresses_room;
@@ -84,6 +93,7 @@ struct gpumon_node *gpumon_tree_named(struct gpumon_tree *tree, struct gpumon_no
  * @function: string id of the API function, or 0
  * @time_ns: approximate time of the stack
  * @reason: replaces the stack, such as "[kernel without stack]"; may be NULL
+ * @below: what is known to be outward of a stack that is cut; NULL: nothing is. Not with @reason
  */
 struct gpumon_tree_where {
 	uint32_t process;
@@ -92,6 +102,7 @@ struct gpumon_tree_where {
 	uint32_t function;
 	uint64_t time_ns;
 	const char *reason;
+	struct gpumon_node *below;
 };
 
 /**
@@ -104,6 +115,8 @@ struct gpumon_tree_where {
 struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 				     const struct gpumon_tree_where *where);
 
+/* "[kernel without stack]": why an operation has no stack; NULL if it has one. */
+const char *gpumon_match_reason(enum gpumon_match match);
 /* The same for a GPU operation that began at a time, with the reason if it has no stack. */
 struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpumon_work *work,
 				     uint64_t start_ns);

@@ -76,7 +76,7 @@ static void put_about(FILE *out, const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
 	const char *command = gpumon_view_command(view);
-	char date[64];
+	char date[64], range[640];
 	time_t seconds;
 	struct tm tm;
 
@@ -95,7 +95,13 @@ static void put_about(FILE *out, const struct gpumon_view *view)
 	}
 	if (scan && scan->process_count > 1)
 		fprintf(out, "%u processes · ", scan->process_count);
-	fputs("gpumon " GPUMON_VERSION "</p>\n</header>\n", out);
+	fputs("gpumon " GPUMON_VERSION "</p>\n", out);
+	if (*gpumon_view_range(range, sizeof(range), view)) {
+		fputs("<p id=\"range\">", out);
+		gpumon_text_xml(out, range);
+		fputs("</p>\n", out);
+	}
+	fputs("</header>\n", out);
 }
 
 static void put_card(FILE *out, bool estimate, const char *value, const char *what)
@@ -192,8 +198,11 @@ static void put_sentence(FILE *out, const char *what, const char *text)
 	fputs(".</b></p>\n", out);
 }
 
-/* Comes first, since it says how reliable the rest is. */
-static void put_missing(FILE *out, const struct gpumon_view *view)
+/*
+ * If something is missing, that stands below the verdict, since it says how reliable all is; that nothing is
+ * stands at the end.
+ */
+static void put_missing(FILE *out, const struct gpumon_view *view, bool at_end)
 {
 	struct gpumon_missing missing;
 	const char *nothing;
@@ -206,6 +215,8 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 	gpumon_missing_line(line, sizeof(line), &missing);
 	bad = nothing || *line;
 	good = !bad;
+	if (good != at_end)
+		return;
 	fprintf(out, "<div class=\"box %s\" id=\"missing\">", bad ? "warn" : "good");
 	if (nothing)
 		put_sentence(out, "Nothing was recorded", nothing);
@@ -223,9 +234,7 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 	/* A note is no part of what is good, but it may say what is missing. */
 	if (!good)
 		put_notes(out, view);
-	if (view->sampling)
-		bad |= view->sampling->no_sample != 0;
-	fprintf(out, "<details%s><summary>By cause</summary><table>\n", bad ? " open=\"\"" : "");
+	fputs("<details><summary>By cause</summary><table>\n", out);
 	gpumon_missing_causes(view, put_cause, out);
 	fputs("</table></details></div>\n", out);
 	if (good && view->scan && view->scan->note_count) {
@@ -233,51 +242,6 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 		put_notes(out, view);
 		fputs("</div>\n", out);
 	}
-}
-
-/* Launches without a time get a flame graph of their own: in others they would have no width. */
-static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weight weight,
-		     struct gpumon_intern *kernels)
-{
-	char sampling[512];
-	struct gpumon_flamegraph_options options = {
-		.title = gpumon_view_title(view, weight),
-		.icicle = true,
-		.weight = weight,
-		.sampling = gpumon_view_sampling(sampling, sizeof(sampling), view),
-	};
-	struct gpumon_flame flame;
-	int ret;
-
-	gpumon_flame_of(&flame, view->root, weight);
-	if (weight == GPUMON_WEIGHT_UNTIMED)
-		gpumon_report_section(out, "launches", "Launches without GPU time", "by number");
-	else
-		fputs("<section id=\"flame\">\n", out);
-	fputs("<div class=\"flame\">\n", out);
-	ret = gpumon_flame_write(out, &flame, &options, true);
-	fputs("</div>\n", out);
-	gpumon_report_end(out);
-	/* The script takes the flame graph in front of a table. */
-	if (!ret)
-		gpumon_report_paths(out, view, &flame, weight, kernels);
-	gpumon_flame_clear(&flame);
-	return ret;
-}
-
-static int put_flames(FILE *out, const struct gpumon_view *view, struct gpumon_intern *kernels)
-{
-	struct gpumon_view_totals totals;
-
-	gpumon_view_totals(view, &totals);
-	if ((totals.gpu_ns || totals.cpu_ns || !totals.untimed) &&
-	    put_flame(out, view,
-		      totals.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
-		      totals.cpu_ns ? GPUMON_WEIGHT_CPU_NS :
-				      GPUMON_WEIGHT_COUNT,
-		      kernels))
-		return -1;
-	return totals.untimed ? put_flame(out, view, GPUMON_WEIGHT_UNTIMED, kernels) : 0;
 }
 
 static void put_lines(FILE *out, char *text)
@@ -291,19 +255,19 @@ static void put_lines(FILE *out, char *text)
 }
 
 /* As text: a tool's tables are its own. */
-static int put_sheet(FILE *out, const struct gpumon_view *view, unsigned int sheet)
+static int put_findings(FILE *out, const struct gpumon_view *view, unsigned int number)
 {
 	const struct gpumon_term term = { 0 };
 	char *text = NULL, what[128];
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
-	int ret = memory ? gpumon_sheet_print(view->sheets[sheet], &term, memory) : -1;
+	int ret = memory ? gpumon_findings_print(view->findings[number], &term, memory) : -1;
 
 	if (memory && fclose(memory))
 		ret = -1;
 	if (!ret) {
 		fputs("<p><b>", out);
-		gpumon_text_xml(out, gpumon_view_sheet(what, sizeof(what), view, sheet));
+		gpumon_text_xml(out, gpumon_view_findings_name(what, sizeof(what), view, number));
 		fputs("</b></p>\n<pre>", out);
 		put_lines(out, text);
 		fputs("</pre>\n", out);
@@ -312,51 +276,72 @@ static int put_sheet(FILE *out, const struct gpumon_view *view, unsigned int she
 	return ret;
 }
 
-static int put_sheets(FILE *out, const struct gpumon_view *view)
+static int put_all_findings(FILE *out, const struct gpumon_view *view)
 {
 	int ret = 0;
 
-	if (!view->sheet_count)
+	if (!view->findings_count)
 		return 0;
 	gpumon_report_section(out, "probe", "In kernels", "what programs in them gathered");
-	for (unsigned int i = 0; i < view->sheet_count && !ret; i++)
-		ret = put_sheet(out, view, i);
+	for (unsigned int i = 0; i < view->findings_count && !ret; i++)
+		ret = put_findings(out, view, i);
 	gpumon_report_end(out);
 	return ret;
 }
 
+static void put_latency(FILE *out, const struct gpumon_view *view)
+{
+	if (!view->latency || !gpumon_distribution_count(view->latency))
+		return;
+	gpumon_report_section(out, "latency", "Launch latency",
+			      "from the call to the start on the GPU");
+	gpumon_report_histogram(out, view->latency);
+	gpumon_report_end(out);
+}
+
+/* What takes the time comes first, then what ran, then where. */
+static int put_main(FILE *out, const struct gpumon_view *view, struct gpumon_report_names *names)
+{
+	gpumon_report_verdict(out, view);
+	put_missing(out, view, false);
+	put_cards(out, view);
+	gpumon_report_timeline(out, view, names);
+	if (gpumon_report_flames(out, view, names))
+		return -1;
+	gpumon_report_kernels(out, view, names);
+	gpumon_report_stalls(out, view);
+	if (put_all_findings(out, view))
+		return -1;
+	put_latency(out, view);
+	gpumon_report_ranges(out, view);
+	gpumon_report_gaps(out, view);
+	gpumon_report_devices(out, view);
+	gpumon_report_ranks(out, view);
+	gpumon_report_processes(out, view);
+	put_missing(out, view, true);
+	return 0;
+}
+
 int gpumon_output_report(FILE *out, const struct gpumon_view *view)
 {
-	struct gpumon_intern kernels = { 0 };
+	struct gpumon_report_names names = { 0 };
 	int ret;
 
+	/* Call paths tell by the number whether a kernel has a row: these come first. */
+	for (unsigned int i = 0; i < gpumon_report_kernel_rows(view); i++)
+		(void)gpumon_report_kernel(&names, view->kernels[i].kind, view->kernels[i].name);
 	put_head(out, view);
 	put_about(out, view);
 	fputs("<main>\n", out);
-	put_cards(out, view);
-	put_missing(out, view);
-	gpumon_report_timeline(out, view);
-	ret = put_flames(out, view, &kernels);
-	if (!ret)
-		gpumon_report_kernels(out, view, &kernels);
-	gpumon_intern_clear(&kernels);
-	if (!ret)
-		ret = put_sheets(out, view);
+	ret = put_main(out, view, &names);
+	fputs("</main>\n", out);
+	gpumon_report_names_write(out, &names);
+	gpumon_report_names_clear(&names);
 	if (ret && !ferror(out))
 		errno = ENOMEM;
 	if (ret)
 		return -1;
-	if (view->latency && gpumon_distribution_count(view->latency)) {
-		gpumon_report_section(out, "latency", "Launch latency",
-				      "from the call to the start on the GPU");
-		gpumon_report_histogram(out, view->latency);
-		gpumon_report_end(out);
-	}
-	gpumon_report_gaps(out, view);
-	gpumon_report_ranges(out, view);
-	gpumon_report_devices(out, view);
-	gpumon_report_processes(out, view);
-	fputs("</main>\n<script>\n", out);
+	fputs("<script>\n", out);
 	gpumon_asset_write(out, GPUMON_ASSET_FLAME_JS);
 	gpumon_asset_write(out, GPUMON_ASSET_REPORT_JS);
 	fputs("</script>\n</body>\n</html>\n", out);

@@ -58,7 +58,7 @@ void gpumon_scale_work(struct gpumon_scale *scale, const struct gpumon_work *wor
 	struct gpumon_scale_part part = {
 		.group = GPUMON_KEY_NONE,
 		.stacks = GPUMON_KEY_NONE,
-		.unsampled = work->match == GPUMON_MATCH_UNSAMPLED,
+		.unsampled = work->match == GPUMON_MATCH_UNSAMPLED && !place->sample,
 		.kind = GPUMON_SCALE_WORK,
 		.node = place->leaf,
 		.number = place->row,

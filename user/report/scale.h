@@ -106,12 +106,14 @@ struct gpumon_scale {
  * struct gpumon_scale_place - where an operation is entered
  * @windows: the operations of its process are recorded in windows
  * @stacks: its call paths are sampled
+ * @sample: it is not shown, and only says what similar launches did
  * @leaf: leaf of the tree, may be NULL
  * @row: row of the table by kernel
  */
 struct gpumon_scale_place {
 	bool windows;
 	bool stacks;
+	bool sample;
 	struct gpumon_node *leaf;
 	uint32_t row;
 };

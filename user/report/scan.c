@@ -166,13 +166,16 @@ static void add_totals(struct gpumon_scan_reader *reader, uint32_t process,
 	gpumon_record_copy(&totals->last, sizeof(totals->last), record);
 }
 
-static void add_unified(struct gpumon_scan_reader *reader, const struct gpumon_record *record)
+void gpumon_scan_unified(struct gpumon_scan_reader *reader, const struct gpumon_record *record,
+			 uint64_t from_ns, uint64_t until_ns)
 {
 	struct gpumon_record_unified_memory unified;
 	enum gpumon_unified_kind kind;
 	struct gpumon_unified *to;
 
 	gpumon_record_copy(&unified, sizeof(unified), record);
+	if (!gpumon_time_within(from_ns, until_ns, unified.start_ns))
+		return;
 	kind = gpumon_unified_kind(unified.kind);
 	to = &reader->scan->unified[kind];
 	to->count++;
@@ -211,9 +214,6 @@ void gpumon_scan_record(struct gpumon_scan_reader *reader, uint32_t process,
 		break;
 	case GPUMON_RECORD_STREAM:
 		gpumon_streams_add(&reader->streams, process, record);
-		break;
-	case GPUMON_RECORD_UNIFIED_MEMORY:
-		add_unified(reader, record);
 		break;
 	case GPUMON_RECORD_TOTALS:
 		add_totals(reader, process, record);
@@ -586,7 +586,7 @@ static void make_rows(struct gpumon_scan *scan, const struct gpumon_profile *pro
 
 	scan->bins = profile->options.bins;
 	if (scan->bins)
-		scan->first_ns = profile->first_ns;
+		scan->first_ns = profile->from_ns;
 	scan->bin_ns = gpumon_profile_bin_ns(profile);
 	if (!scan->bin_ns)
 		return;

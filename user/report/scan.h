@@ -17,6 +17,9 @@ struct gpumon_scan_reader *gpumon_scan_begin(void);
 /* Any record of a process, or of a driver. */
 void gpumon_scan_record(struct gpumon_scan_reader *reader, uint32_t process,
 			const struct gpumon_record *record);
+/* Unified memory, of what began in a part of the time; @until_ns may be 0: no limit. */
+void gpumon_scan_unified(struct gpumon_scan_reader *reader, const struct gpumon_record *record,
+			 uint64_t from_ns, uint64_t until_ns);
 /* All records are known, and the profile has its rows: make the scan. Frees the reader. */
 struct gpumon_scan *gpumon_scan_end(struct gpumon_scan_reader *reader,
 				    const struct gpumon_profile *profile);

@@ -7,13 +7,20 @@
 #include "lib/format.h"
 #include "lib/table.h"
 #include "lib/text.h"
+#include "metrics.h"
 #include "scan.h"
 #include "path_text.h"
+#include "ranks.h"
+#include "stalls_print.h"
+#include "verdict.h"
 #include "view.h"
 
 #define ROWS	     10
+#define TIME_ROWS    5	 /* of the tables about wall and idle time */
 #define GPU_COLUMNS  32	 /* of a GPU with its process and host, in the table of idle times */
 #define WIDE	     100 /* columns needed for quantiles beside names */
+#define WIDER	     140 /* the same for metrics of GPUs */
+#define GAP_ROWS     3	 /* of the longest idle times, below those by call path */
 #define CAUSE_INDENT (GPUMON_TABLE_INDENT + 12) /* of what is missing, behind its number */
 #define NOTE_INDENT  6				/* of the second and later lines of a note */
 
@@ -23,6 +30,8 @@ struct summary {
 	const struct gpumon_view *view;
 	struct gpumon_view_totals totals;
 	unsigned int rows;
+	unsigned int time_rows;
+	uint64_t idle_ns; /* of GPUs, by call path */
 };
 
 static void print_heading(const struct summary *summary, const char *title, const char *what)
@@ -124,6 +133,9 @@ static void print_about(const struct summary *summary)
 					  gpumon_value_of(summary->totals.cpu_ns)),
 			 gpumon_text_count(count, sizeof(count), summary->totals.count));
 	print_sentence(summary, "", 0, GPUMON_TABLE_INDENT, text);
+	if (*gpumon_view_range(text, sizeof(text), summary->view))
+		print_sentence(summary, gpumon_term_yellow(summary->term), 0, GPUMON_TABLE_INDENT,
+			       text);
 	if (scan && !scan->ended)
 		print_line(summary, 0, gpumon_term_yellow(summary->term),
 			   "The capture was cut off: this is what was written until then.");
@@ -144,7 +156,9 @@ static int print_kernels(const struct summary *summary)
 	unsigned int n = view->kernel_count < summary->rows ? view->kernel_count : summary->rows;
 	/* The names of matrix kernels only differ after about 35 characters. */
 	bool quantiles = summary->term->columns >= WIDE;
-	struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES];
+	/* On a narrow terminal they stand below the row. */
+	bool metrics = summary->term->columns >= WIDER;
+	struct gpumon_figure figures[GPUMON_FIGURES];
 	unsigned int figure_count = gpumon_view_figures(view, figures);
 	struct gpumon_table *table;
 	int ret;
@@ -164,10 +178,13 @@ static int print_kernels(const struct summary *summary)
 		gpumon_table_column(table, "P99", GPUMON_COLUMN_RIGHT);
 	}
 	for (unsigned int i = 0; i < figure_count; i++)
-		gpumon_sheet_figure_column(&figures[i], table);
+		gpumon_figure_column(&figures[i], table);
+	if (metrics)
+		gpumon_kernel_metrics_head(view, table);
 	gpumon_table_column(table, "KERNEL", GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_kernel_row *row = &view->kernels[i];
+		char waiting[128], sampled[256];
 
 		gpumon_table_estimate(table, row->left_count || row->left_ns);
 		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns + row->left_ns));
@@ -183,8 +200,14 @@ static int print_kernels(const struct summary *summary)
 			gpumon_table_ns(table, quantile_of(row->duration, 0.99));
 		}
 		for (unsigned int k = 0; k < figure_count; k++)
-			gpumon_sheet_figure_cell(&figures[k], row->name, table);
+			gpumon_figure_cell(&figures[k], row->name, table);
+		if (metrics)
+			gpumon_kernel_metrics_cells(view, row, table);
 		gpumon_table_text(table, row->name);
+		if (!metrics && *gpumon_kernel_metrics_text(sampled, sizeof(sampled), view, row))
+			gpumon_table_below(table, sampled);
+		if (*gpumon_ranks_of_kernel(waiting, sizeof(waiting), row))
+			gpumon_table_below(table, waiting);
 	}
 	ret = gpumon_table_print(table, summary->out);
 	print_more(summary, n, view->kernel_count);
@@ -201,14 +224,16 @@ static int print_paths_by(const struct summary *summary, enum gpumon_weight weig
 	bool number = weight == GPUMON_WEIGHT_COUNT || weight == GPUMON_WEIGHT_UNTIMED;
 	bool samples = weight == GPUMON_WEIGHT_GPU_NS && sampling &&
 		       (sampling->left_out || sampling->unsampled);
+	bool wall = weight == GPUMON_WEIGHT_WALL_NS, idle = weight == GPUMON_WEIGHT_IDLE_NS;
 	unsigned int heavy = 0, n;
 	char *texts[GPUMON_SUMMARY_ROWS_MAX];
 	struct gpumon_table *table;
 	int ret;
 
-	n = gpumon_paths_top(summary->view->root, weight, top, summary->rows);
+	n = gpumon_paths_top(summary->view->root, weight, top,
+			     wall || idle ? summary->time_rows : summary->rows);
 	/* Without callers (--gpu-only) this would repeat the table by kernel. */
-	if (!n || !gpumon_paths_any(top, n))
+	if (!n || (!wall && !idle && !gpumon_paths_any(top, n)))
 		return 0;
 	gpumon_path_texts(top, n, gpumon_table_below_columns(summary->term), texts);
 	print_heading(summary, title, what);
@@ -217,24 +242,42 @@ static int print_paths_by(const struct summary *summary, enum gpumon_weight weig
 		gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
 	else if (weight == GPUMON_WEIGHT_CPU_NS)
 		gpumon_table_column(table, "CPU TIME", GPUMON_COLUMN_RIGHT);
+	else if (wall)
+		gpumon_table_column(table, "WALL TIME", GPUMON_COLUMN_RIGHT);
+	else if (idle)
+		gpumon_table_column(table, "IDLE", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
-	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
+	if (!wall)
+		gpumon_table_column(table, idle ? "TIMES" : "COUNT", GPUMON_COLUMN_RIGHT);
+	if (idle)
+		gpumon_table_column(table, "LONGEST", GPUMON_COLUMN_RIGHT);
 	if (samples)
 		gpumon_table_column(table, "SAMPLES", GPUMON_COLUMN_RIGHT);
-	gpumon_table_column(table, weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL",
+	gpumon_table_column(table,
+			    weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" :
+			    wall || idle		   ? "WHAT" :
+							     "CALL",
 			    GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t value = gpumon_tree_weight(top[i], weight);
+		char waiting[128];
 
-		gpumon_table_estimate(table, gpumon_tree_is_estimate(top[i]));
+		gpumon_table_estimate(table, gpumon_tree_is_scaled(top[i], weight));
 		if (!number)
 			gpumon_table_ns(table, gpumon_value_of(value));
 		gpumon_table_percent(table, value, all);
-		gpumon_table_count(table, top[i]->count + top[i]->left_count);
+		if (!wall)
+			gpumon_table_count(table, idle ? top[i]->idle_count :
+							 top[i]->count + top[i]->left_count);
 		gpumon_table_estimate(table, false);
+		if (idle)
+			gpumon_table_ns(table, gpumon_value_of(top[i]->idle_longest_ns));
 		if (samples)
 			gpumon_table_count(table, top[i]->count);
 		gpumon_table_text(table, top[i]->name);
+		if (*gpumon_ranks_of_node(waiting, sizeof(waiting), summary->view, top[i]) &&
+		    weight == GPUMON_WEIGHT_GPU_NS)
+			gpumon_table_below(table, waiting);
 		if (*texts[i])
 			gpumon_table_below(table, texts[i]);
 		free(texts[i]);
@@ -273,6 +316,151 @@ static int print_paths(const struct summary *summary)
 				     "by number, outermost caller first");
 	return ret;
 }
+
+/* --- where wall time went */
+
+/* The columns of the table by thread; titles are for a wide table, and for a narrow one. */
+static const struct spent_column {
+	const char *wide;
+	const char *narrow;
+	enum gpumon_spent spent;
+	enum gpumon_spent also; /* in a narrow table added to @spent; the same: none */
+} spent_columns[] = {
+	{ "LAUNCHING", "LAUNCH", GPUMON_SPENT_LAUNCH, GPUMON_SPENT_LAUNCH },
+	{ "GPU WAIT", "WAIT", GPUMON_SPENT_GPU_WAIT, GPUMON_SPENT_GPU_WAIT },
+	{ "OTHER CALLS", "CALLS", GPUMON_SPENT_CALL, GPUMON_SPENT_CALL },
+	{ "BETWEEN CALLS", "BETWEEN", GPUMON_SPENT_BETWEEN, GPUMON_SPENT_BETWEEN },
+	{ "RUNNING", "RUN", GPUMON_SPENT_RUNNING, GPUMON_SPENT_RUNNING },
+	{ "BLOCKED", "BLOCK", GPUMON_SPENT_BLOCKED, GPUMON_SPENT_BLOCKED },
+	{ "NOT RECORDED", "UNKNOWN", GPUMON_SPENT_UNRECORDED, GPUMON_SPENT_UNRECORDED },
+	{ "BEFORE", "OUTSIDE", GPUMON_SPENT_BEFORE, GPUMON_SPENT_AFTER },
+	{ "AFTER", NULL, GPUMON_SPENT_AFTER, GPUMON_SPENT_AFTER },
+};
+
+#define SPENT_COLUMNS (sizeof(spent_columns) / sizeof(spent_columns[0]))
+
+static uint64_t spent_of(const struct gpumon_budget_row *row, const struct spent_column *column,
+			 bool wide)
+{
+	uint64_t ns = row->spent_ns[column->spent];
+
+	return wide || column->also == column->spent ?
+		       ns :
+		       gpumon_add_saturated(ns, row->spent_ns[column->also]);
+}
+
+/* Whether any thread has such a time. */
+static bool has_spent(const struct gpumon_view *view, const struct spent_column *column, bool wide)
+{
+	for (unsigned int i = 0; i < view->budget_count; i++) {
+		if (spent_of(&view->budget[i], column, wide))
+			return wide || column->narrow;
+	}
+	return false;
+}
+
+/* "blocked: 12.1% lock, 3.00% sleep", the longest first; "" if it was not. */
+static const char *blocked_text(char *buf, size_t len, const struct gpumon_budget_row *row)
+{
+	char percent[GPUMON_TEXT_NUMBER];
+	bool shown[GPUMON_WAIT_KINDS] = { false };
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (;;) {
+		unsigned int longest = 0;
+		uint64_t ns = 0;
+
+		for (unsigned int kind = 0; kind < GPUMON_WAIT_KINDS; kind++) {
+			if (shown[kind] || row->blocked_ns[kind] <= ns)
+				continue;
+			longest = kind;
+			ns = row->blocked_ns[kind];
+		}
+		if (!ns || at >= len)
+			return buf;
+		shown[longest] = true;
+		at += (size_t)snprintf(buf + at, len - at, "%s%s %s", at ? ", " : "blocked: ",
+				       gpumon_text_percent(percent, sizeof(percent), ns,
+							   row->wall_ns),
+				       longest == GPUMON_WAIT_UNKNOWN ? "at an unknown place" :
+									gpumon_wait_text(longest));
+	}
+}
+
+static int print_threads(const struct summary *summary)
+{
+	const struct gpumon_view *view = summary->view;
+	unsigned int n = view->budget_count < summary->time_rows ? view->budget_count :
+								   summary->time_rows;
+	bool wide = summary->term->columns >= WIDE;
+	struct gpumon_table *table;
+	char text[512];
+	int ret;
+
+	if (!n)
+		return 0;
+	print_heading(
+		summary, "Threads",
+		"% of their time: in calls that launch work, wait for the GPU, or do neither; between calls; before and after all of them");
+	table = gpumon_table_new(summary->term);
+	gpumon_table_column(table, "TIME", GPUMON_COLUMN_RIGHT);
+	for (size_t i = 0; i < SPENT_COLUMNS; i++) {
+		if (has_spent(view, &spent_columns[i], wide))
+			gpumon_table_column(table,
+					    wide ? spent_columns[i].wide : spent_columns[i].narrow,
+					    GPUMON_COLUMN_RIGHT);
+	}
+	gpumon_table_column(table, "THREAD", GPUMON_COLUMN_PHRASE);
+	for (unsigned int k = 0; k < n; k++) {
+		const struct gpumon_budget_row *row = &view->budget[k];
+
+		gpumon_table_ns(table, gpumon_value_of(row->wall_ns));
+		for (size_t i = 0; i < SPENT_COLUMNS; i++) {
+			if (has_spent(view, &spent_columns[i], wide))
+				gpumon_table_percent(table, spent_of(row, &spent_columns[i], wide),
+						     row->wall_ns);
+		}
+		gpumon_table_text(table, gpumon_view_thread(text, sizeof(text), view, row));
+		if (*blocked_text(text, sizeof(text), row))
+			gpumon_table_below(table, text);
+	}
+	ret = gpumon_table_print(table, summary->out);
+	print_more(summary, n, view->budget_count);
+	if (*gpumon_view_budget_note(text, sizeof(text), view))
+		print_sentence(summary, gpumon_term_dim(summary->term), GPUMON_TABLE_INDENT,
+			       GPUMON_TABLE_INDENT, text);
+	return ret;
+}
+
+static int print_wall(const struct summary *summary)
+{
+	uint64_t all = gpumon_tree_sum(summary->view->root, GPUMON_WEIGHT_WALL_NS);
+
+	if (!all)
+		return 0;
+	return print_paths_by(summary, GPUMON_WEIGHT_WALL_NS, all, "Wall time",
+			      summary->view->budget_count > 1 ?
+				      "of these threads by call path, outermost caller first" :
+				      "of this thread by call path, outermost caller first");
+}
+
+/* What the threads that launched next did while a GPU was idle. */
+static int print_idle(const struct summary *summary)
+{
+	const struct gpumon_view *view = summary->view;
+	uint64_t all = summary->idle_ns;
+	char what[256], number[GPUMON_FORMAT_LEN];
+
+	if (!all)
+		return 0;
+	snprintf(what, sizeof(what), "%s%s by what the thread that launched next did meanwhile",
+		 gpumon_format_ns(number, sizeof(number), gpumon_value_of(all)),
+		 gpumon_view_has_windows(view) ? " within the windows," : ",");
+	return print_paths_by(summary, GPUMON_WEIGHT_IDLE_NS, all, "Idle GPU", what);
+}
+
+/* --- devices */
 
 /* Whose times those of a GPU are, where there are several processes: " of PID", " of PID on HOST". */
 static const char *owner_text(char *buf, size_t len, const struct gpumon_view *view,
@@ -327,32 +515,43 @@ static int print_devices(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	struct gpumon_table *table;
+	char what[192];
 
 	if (!view->device_count)
 		return 0;
-	print_heading(summary, "GPUs",
-		      gpumon_view_has_windows(view) ?
-			      "busy: something ran on it, % of the time of the windows" :
-			      "busy: something ran on it, % of the time recorded");
+	snprintf(what, sizeof(what), "busy: something ran on it, %% of the time %s%s",
+		 gpumon_view_has_windows(view) ? "of the windows" : "recorded",
+		 view->idle_count ?
+			 "; in use: from its first to its last operation, without start-up" :
+			 "");
+	print_heading(summary, "GPUs", what);
 	table = gpumon_table_new(summary->term);
 	gpumon_table_column(table, "BUSY", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
+	if (view->idle_count)
+		gpumon_table_column(table, "% IN USE", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "LONGEST IDLE", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_PHRASE);
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
-		char name[512];
+		char name[512], waiting[128];
 
 		gpumon_table_ns(table, gpumon_value_of(row->busy_ns));
 		gpumon_table_percent(table, row->busy_ns,
 				     gpumon_view_elapsed(row, &summary->totals));
+		if (view->idle_count && gpumon_view_is_gpu(row))
+			gpumon_table_percent(table, row->busy_ns, gpumon_view_in_use(view, row));
+		else if (view->idle_count)
+			gpumon_table_text(table, "");
 		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns));
 		gpumon_table_count(table, row->count);
 		gpumon_table_ns(table, gpumon_value_of(row->idle_longest_ns));
 		device_name(view, row, name, sizeof(name));
 		gpumon_table_text(table, name);
+		if (*gpumon_ranks_of_device(waiting, sizeof(waiting), view, row))
+			gpumon_table_below(table, waiting);
 	}
 	return gpumon_table_print(table, summary->out);
 }
@@ -428,7 +627,9 @@ static const char *doing_text(char *buf, size_t len, const struct gpumon_view *v
 static int print_gaps(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
-	unsigned int n = view->gap_count < summary->rows ? view->gap_count : summary->rows;
+	bool by_path = summary->idle_ns;
+	unsigned int rows = by_path && summary->rows > GAP_ROWS ? GAP_ROWS : summary->rows;
+	unsigned int n = view->gap_count < rows ? view->gap_count : rows;
 	struct gpumon_table *table;
 	char what[128], owner[256];
 
@@ -436,7 +637,7 @@ static int print_gaps(const struct summary *summary)
 		return 0;
 	snprintf(what, sizeof(what), "the longest times in which a GPU did nothing%s",
 		 gpumon_view_has_windows(view) ? ", within the windows" : "");
-	print_heading(summary, "Idle", what);
+	print_heading(summary, by_path ? "Longest idle" : "Idle", what);
 	table = gpumon_table_new(summary->term);
 	gpumon_table_column(table, "IDLE", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "AT", GPUMON_COLUMN_RIGHT);
@@ -450,7 +651,7 @@ static int print_gaps(const struct summary *summary)
 
 		gpumon_table_ns(table, gpumon_value_of(gap->end_ns - gap->start_ns));
 		gpumon_format_ns(text + 1, sizeof(text) - 1,
-				 gpumon_value_of(gap->start_ns - view->first_ns));
+				 gpumon_value_of(gap->start_ns - gpumon_view_began(view)));
 		gpumon_table_text(table, text);
 		snprintf(device, sizeof(device), "%s%s", strncmp(gpu, "GPU", 3) ? gpu : gpu + 3,
 			 owner_text(owner, sizeof(owner), view, gap->process));
@@ -542,16 +743,16 @@ static void print_missing(const struct summary *summary)
 }
 
 /* What programs in kernels have gathered, of each capture. */
-static int print_sheets(const struct summary *summary)
+static int print_findings(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	char what[128];
 	int ret = 0;
 
-	for (unsigned int i = 0; i < view->sheet_count && !ret; i++) {
+	for (unsigned int i = 0; i < view->findings_count && !ret; i++) {
 		print_heading(summary, "In kernels",
-			      gpumon_view_sheet(what, sizeof(what), view, i));
-		ret = gpumon_sheet_print(view->sheets[i], summary->term, summary->out);
+			      gpumon_view_findings_name(what, sizeof(what), view, i));
+		ret = gpumon_findings_print(view->findings[i], summary->term, summary->out);
 	}
 	return ret;
 }
@@ -569,13 +770,21 @@ int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struc
 
 	if (summary.rows > GPUMON_SUMMARY_ROWS_MAX)
 		summary.rows = GPUMON_SUMMARY_ROWS_MAX;
+	summary.idle_ns = gpumon_tree_sum(view->root, GPUMON_WEIGHT_IDLE_NS);
+	summary.time_rows = options && options->rows ? summary.rows : TIME_ROWS;
 	gpumon_view_totals(view, &summary.totals);
 	print_about(&summary);
-	if (print_kernels(&summary) || print_paths(&summary) || print_sheets(&summary) ||
-	    print_devices(&summary))
+	gpumon_verdict_print(out, summary.term, view);
+	if (print_threads(&summary) || print_wall(&summary) || print_kernels(&summary) ||
+	    print_paths(&summary) ||
+	    gpumon_stalls_print(out, summary.term, view, summary.time_rows) ||
+	    print_findings(&summary) || print_devices(&summary) ||
+	    gpumon_metrics_print(out, summary.term, view) ||
+	    gpumon_ranks_print(out, summary.term, view))
 		goto no_memory;
 	print_latency(&summary);
-	if (print_gaps(&summary) || print_ranges(&summary) || print_unified(&summary))
+	if (print_idle(&summary) || print_gaps(&summary) || print_ranges(&summary) ||
+	    print_unified(&summary))
 		goto no_memory;
 	print_missing(&summary);
 	return ferror(out) ? -1 : 0;

@@ -13,13 +13,11 @@
 #include "lib/array.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "path_text.h"
 #include "profile_internal.h"
+#include "timeline_metrics.h"
+#include "timeline_paths.h"
 #include "timeline_rows.h"
 #include "view.h"
-
-/* Width of a call path's line in an event's arguments. */
-#define LINE_COLUMNS 200
 
 /* Maximum number of operations that wait for earlier ones, so that a row's slices are in order. */
 #define WORKS_MAX (1u << 15)
@@ -49,21 +47,22 @@ struct open_range {
 
 /**
  * struct timeline - what is known while captures are read
- * @tree: call paths by line, without levels for processes and threads, which are rows
- * @lines: from a node of @tree to its line
+ * @paths: call paths, and what threads did outside of calls
+ * @metrics: metrics of GPUs
  * @kernels: from the name of a kernel to its demangled one
  * @functions: from the name of an API function to that without version and variant
  * @waiting: a heap, the earliest first
  * @open_ranges: from process and id to index + 1 in @ranges
  * @ends: by capture: the latest time in it
  * @last_ns: of the capture that is being read first
+ * @range: the part that is asked for
  */
 struct timeline {
 	const struct gpumon_track_sink *sink;
 	struct gpumon_pool pool;
 	struct gpumon_captures captures;
-	struct gpumon_tree tree;
-	struct gpumon_map lines;
+	struct gpumon_track_paths paths;
+	struct gpumon_track_metrics metrics;
 	struct gpumon_map kernels;
 	struct gpumon_map functions;
 	struct gpumon_track_rows rows;
@@ -77,6 +76,7 @@ struct timeline {
 	uint64_t *ends;
 	uint64_t first_ns;
 	uint64_t last_ns;
+	struct gpumon_time_range range;
 };
 
 /* Links a launch to its operations: a correlation id is of one process and one API. */
@@ -169,6 +169,24 @@ static void put_event(struct timeline *timeline, struct gpumon_track_event *even
 
 /* --- events but operations */
 
+static bool is_shown(const struct timeline *timeline, uint64_t time_ns)
+{
+	return gpumon_time_within(timeline->rows.from_ns, timeline->rows.until_ns, time_ns);
+}
+
+/* A slice from a beginning to an end, which may be unknown: its part that is shown. False if nothing is. */
+static bool set_times(const struct timeline *timeline, struct gpumon_track_event *event,
+		      uint64_t start_ns, uint64_t end_ns)
+{
+	bool begins = is_shown(timeline, start_ns);
+
+	event->start_ns = start_ns;
+	event->end_ns = end_ns > start_ns ? end_ns : start_ns;
+	return gpumon_time_clip(timeline->rows.from_ns, timeline->rows.until_ns, &event->start_ns,
+				&event->end_ns) ||
+	       begins;
+}
+
 static void put_launch(struct timeline *timeline, uint32_t process,
 		       const struct gpumon_record *record)
 {
@@ -179,12 +197,11 @@ static void put_launch(struct timeline *timeline, uint32_t process,
 	gpumon_record_copy(&launch, sizeof(launch), record);
 	thread = gpumon_rows_thread(&timeline->rows, process, launch.tid);
 	event.name = function_name(timeline, process, launch.function);
-	if (!launch.start_ns)
+	if (!launch.start_ns || !set_times(timeline, &event, launch.start_ns, launch.end_ns))
 		return;
+	gpumon_rows_show_pushed(&timeline->rows, thread);
 	event.track = thread->track;
 	event.type = GPUMON_TRACK_SLICE;
-	event.start_ns = launch.start_ns;
-	event.end_ns = launch.end_ns > launch.start_ns ? launch.end_ns : launch.start_ns;
 	/* If every call is recorded, the launch is one of them. */
 	if (thread->call == launch.correlation && launch.correlation &&
 	    thread->call_function == event.name)
@@ -210,8 +227,9 @@ static void put_call(struct timeline *timeline, uint32_t process,
 
 	gpumon_record_copy(&call, sizeof(call), record);
 	thread = gpumon_rows_thread(&timeline->rows, process, call.tid);
-	if (!call.start_ns)
+	if (!call.start_ns || !set_times(timeline, &event, call.start_ns, call.end_ns))
 		return;
+	gpumon_rows_show_pushed(&timeline->rows, thread);
 	event.name = function_name(timeline, process, call.function);
 	if (thread->launch == call.correlation && call.correlation &&
 	    thread->launch_function == event.name)
@@ -219,8 +237,6 @@ static void put_call(struct timeline *timeline, uint32_t process,
 	thread->call = call.correlation;
 	thread->call_function = event.name;
 	event.track = thread->track;
-	event.start_ns = call.start_ns;
-	event.end_ns = call.end_ns > call.start_ns ? call.end_ns : call.start_ns;
 	event.flow = flow_of(process, call.context, call.correlation);
 	add_value(&event, "correlation", call.correlation);
 	if (call.head.flags & GPUMON_CALL_BLOCKING)
@@ -236,12 +252,12 @@ static void put_hit(struct timeline *timeline, uint32_t process, const struct gp
 
 	gpumon_record_copy(&hit, sizeof(hit), record);
 	if (!hit.time_ns || process >= timeline->captures.tables.used ||
-	    timeline->captures.tables.processes[process].has_launches)
+	    timeline->captures.tables.processes[process].has_launches ||
+	    !set_times(timeline, &event, hit.time_ns,
+		       gpumon_add_saturated(hit.time_ns, hit.duration_ns)))
 		return;
 	event.track = gpumon_rows_thread(&timeline->rows, process, hit.tid)->track;
 	event.name = function_name(timeline, process, hit.function);
-	event.start_ns = hit.time_ns;
-	event.end_ns = gpumon_add_saturated(hit.time_ns, hit.duration_ns);
 	event.type = hit.duration_ns ? GPUMON_TRACK_SLICE : GPUMON_TRACK_INSTANT;
 	if (hit.duration_ns)
 		event.category = GPUMON_CATEGORY_WAIT;
@@ -253,13 +269,14 @@ static void put_open_range(struct timeline *timeline, size_t place, uint64_t end
 {
 	struct open_range *range = &timeline->ranges[place];
 	struct gpumon_track_event event = { .category = GPUMON_CATEGORY_RANGE };
-	struct gpumon_lanes *lanes = gpumon_rows_other(&timeline->rows, range->process, 0);
 
 	event.name = range->name;
-	event.start_ns = range->start_ns;
-	event.end_ns = end_ns > range->start_ns ? end_ns : range->start_ns;
-	event.track = gpumon_rows_lane(&timeline->rows, lanes, event.start_ns, event.end_ns);
-	put_event(timeline, &event);
+	if (set_times(timeline, &event, range->start_ns, end_ns)) {
+		event.track = gpumon_rows_lane(
+			&timeline->rows, gpumon_rows_other(&timeline->rows, range->process, 0),
+			event.start_ns, event.end_ns);
+		put_event(timeline, &event);
+	}
 	range->start_ns = 0;
 	range->next_free = timeline->free_range;
 	timeline->free_range = (uint32_t)place + 1;
@@ -311,17 +328,18 @@ static void put_range(struct timeline *timeline, uint32_t process,
 	case GPUMON_RANGE_PUSH:
 		thread = gpumon_rows_thread(&timeline->rows, process, range.tid);
 		event.type = GPUMON_TRACK_BEGIN;
-		thread->depth++;
+		if (!gpumon_rows_push(&timeline->rows, thread, &event))
+			return;
 		break;
 	case GPUMON_RANGE_POP:
 		thread = gpumon_rows_thread(&timeline->rows, process, range.tid);
 		event.type = GPUMON_TRACK_END;
-		/* The range began before the recording. */
-		if (!thread->depth)
+		if (!gpumon_rows_pop(&timeline->rows, thread, &event))
 			return;
-		thread->depth--;
 		break;
 	case GPUMON_RANGE_MARK:
+		if (!is_shown(timeline, range.time_ns))
+			return;
 		thread = gpumon_rows_thread(&timeline->rows, process, range.tid);
 		event.type = GPUMON_TRACK_INSTANT;
 		break;
@@ -334,6 +352,8 @@ static void put_range(struct timeline *timeline, uint32_t process,
 
 static void flush_ranges(struct timeline *timeline)
 {
+	for (size_t i = 0; i < timeline->rows.thread_count; i++)
+		gpumon_rows_show_pushed(&timeline->rows, &timeline->rows.threads[i]);
 	for (size_t i = 0; i < timeline->range_count; i++) {
 		if (timeline->ranges[i].start_ns)
 			put_open_range(timeline, i, end_of(timeline, timeline->ranges[i].process));
@@ -344,14 +364,13 @@ static void put_sync(struct timeline *timeline, uint32_t process,
 		     const struct gpumon_record *record)
 {
 	struct gpumon_track_event event = { .category = GPUMON_CATEGORY_WAIT };
-	struct gpumon_lanes *lanes = gpumon_rows_other(&timeline->rows, process, 1);
 	struct gpumon_record_sync sync;
+	struct gpumon_lanes *lanes;
 
 	gpumon_record_copy(&sync, sizeof(sync), record);
-	if (!sync.start_ns)
+	if (!sync.start_ns || !set_times(timeline, &event, sync.start_ns, sync.end_ns))
 		return;
-	event.start_ns = sync.start_ns;
-	event.end_ns = sync.end_ns > sync.start_ns ? sync.end_ns : sync.start_ns;
+	lanes = gpumon_rows_other(&timeline->rows, process, 1);
 	event.name = name_of(timeline,
 			     sync.stream == ~0u ? "wait for the context" : "wait for a stream");
 	event.track = gpumon_rows_lane(&timeline->rows, lanes, event.start_ns, event.end_ns);
@@ -367,10 +386,13 @@ static void put_memory(struct timeline *timeline, uint32_t process,
 {
 	struct gpumon_track_event event = { .type = GPUMON_TRACK_INSTANT,
 					    .category = GPUMON_CATEGORY_MEMORY };
-	struct gpumon_lanes *lanes = gpumon_rows_other(&timeline->rows, process, 2);
 	struct gpumon_record_memory memory;
+	struct gpumon_lanes *lanes;
 
 	gpumon_record_copy(&memory, sizeof(memory), record);
+	if (!is_shown(timeline, memory.time_ns))
+		return;
+	lanes = gpumon_rows_other(&timeline->rows, process, 2);
 	event.start_ns = memory.time_ns;
 	event.name =
 		name_of(timeline, memory.head.flags & GPUMON_MEMORY_FREED ? "free" : "allocate");
@@ -384,8 +406,8 @@ static void put_unified(struct timeline *timeline, uint32_t process,
 			const struct gpumon_record *record)
 {
 	struct gpumon_track_event event = { .category = GPUMON_CATEGORY_MEMORY };
-	struct gpumon_lanes *lanes = gpumon_rows_other(&timeline->rows, process, 3);
 	struct gpumon_record_unified_memory unified;
+	struct gpumon_lanes *lanes;
 	enum gpumon_unified_kind kind;
 
 	gpumon_record_copy(&unified, sizeof(unified), record);
@@ -394,8 +416,9 @@ static void put_unified(struct timeline *timeline, uint32_t process,
 		return;
 	if (!gpumon_unified_has_end(kind))
 		unified.end_ns = 0;
-	event.start_ns = unified.start_ns;
-	event.end_ns = unified.end_ns > unified.start_ns ? unified.end_ns : unified.start_ns;
+	if (!set_times(timeline, &event, unified.start_ns, unified.end_ns))
+		return;
+	lanes = gpumon_rows_other(&timeline->rows, process, 3);
 	event.type = unified.end_ns > unified.start_ns ? GPUMON_TRACK_SLICE : GPUMON_TRACK_INSTANT;
 	event.name = name_of(timeline, gpumon_unified_text(kind));
 	event.track = gpumon_rows_lane(&timeline->rows, lanes, event.start_ns, event.end_ns);
@@ -443,7 +466,8 @@ static void put_driver(struct timeline *timeline, uint32_t process,
 		return;
 	size = size < head.event_size ? size : head.event_size;
 	memcpy(&of, (const uint8_t *)record + sizeof(head), size < sizeof(of) ? size : sizeof(of));
-	if (of.event >= __GPUMON_EVENT_TYPE_MAX || !event_names[of.event] || !of.time_ns)
+	if (of.event >= __GPUMON_EVENT_TYPE_MAX || !event_names[of.event] || !of.time_ns ||
+	    !is_shown(timeline, of.time_ns))
 		return;
 	row = string_of(timeline, process, head.row, "events");
 	event.track = gpumon_rows_driver(&timeline->rows, row);
@@ -481,6 +505,8 @@ static void put_alert(struct timeline *timeline, uint32_t process,
 	char name[32];
 
 	gpumon_record_copy(&alert, sizeof(alert), record);
+	if (!is_shown(timeline, alert.time_ns))
+		return;
 	message = string_of(timeline, process, alert.message, "");
 	/* Only the message says what kind of an alert it is. */
 	if (!strncmp(message, "reset: ", strlen("reset: ")))
@@ -509,7 +535,7 @@ static void put_window(struct timeline *timeline, uint32_t process,
 	struct gpumon_record_window window;
 
 	gpumon_record_copy(&window, sizeof(window), record);
-	if (gpumon_captures_is_driver(process))
+	if (gpumon_captures_is_driver(process) || !is_shown(timeline, window.time_ns))
 		return;
 	event.track = gpumon_rows_of_process(&timeline->rows, process);
 	event.start_ns = window.time_ns;
@@ -557,40 +583,6 @@ static void put_record(struct timeline *timeline, uint32_t process,
 	default:
 		break;
 	}
-}
-
-/* --- call paths */
-
-/* The node of an operation's API call. NULL if there is none. */
-static const struct gpumon_node *find_path(struct timeline *timeline,
-					   const struct gpumon_work *work, uint64_t start_ns)
-{
-	if (work->match != GPUMON_MATCH_STACK && work->match != GPUMON_MATCH_GRAPH_NODE)
-		return NULL;
-	return gpumon_tree_work(&timeline->tree, work, start_ns);
-}
-
-/* The line that "correlate" shows for an operation of that name. */
-static const char *find_line(struct timeline *timeline, const struct gpumon_node *path,
-			     const char *name)
-{
-	const char *line =
-		(const char *)(uintptr_t)gpumon_map_get(&timeline->lines, (uintptr_t)path);
-	const struct gpumon_node work = {
-		.name = name,
-		.kind = GPUMON_NODE_KERNEL,
-		.parent = (struct gpumon_node *)path,
-	};
-	const struct gpumon_node *row = &work;
-	char *text;
-
-	if (line)
-		return line;
-	gpumon_path_texts(&row, 1, LINE_COLUMNS, &text);
-	line = name_of(timeline, text);
-	free(text);
-	gpumon_map_set(&timeline->lines, (uintptr_t)path, (uintptr_t)line);
-	return line;
 }
 
 /* --- operations */
@@ -653,7 +645,7 @@ static void put_work(struct timeline *timeline, const struct waiting_work *waiti
 {
 	const struct gpumon_work *work = &waiting->work;
 	uint16_t flags = waiting->kernel.head.flags;
-	struct gpumon_track_event event = { .type = GPUMON_TRACK_SLICE };
+	struct gpumon_track_event event = { .type = GPUMON_TRACK_SLICE }, launch;
 	struct gpumon_work_fields fields;
 	struct gpumon_lanes *lanes;
 	char grid[GPUMON_GRAPH_NAME], block[40];
@@ -694,18 +686,21 @@ static void put_work(struct timeline *timeline, const struct waiting_work *waiti
 	if (match_name(work->match))
 		add_text(&event, "no_call_path", match_name(work->match));
 	if (work->launch_ns && work->tid) {
-		event.from = gpumon_rows_thread(&timeline->rows, work->process, work->tid)->track;
-		event.flow = flow_of(work->process, fields.context, fields.correlation);
-		event.from_ns = work->launch_ns;
+		if (set_times(timeline, &launch, work->launch_ns, work->launch_end_ns)) {
+			event.from =
+				gpumon_rows_thread(&timeline->rows, work->process, work->tid)->track;
+			event.flow = flow_of(work->process, fields.context, fields.correlation);
+			event.from_ns = launch.start_ns;
+		}
 		if (fields.start_ns)
 			add_value(&event, "latency_ns",
 				  event.start_ns > work->launch_ns ?
 					  event.start_ns - work->launch_ns :
 					  0);
 	}
-	event.path = find_path(timeline, work, event.start_ns);
+	event.path = gpumon_track_path(&timeline->paths, work, event.start_ns);
 	if (event.path)
-		event.path_line = find_line(timeline, event.path, event.name);
+		event.path_line = gpumon_track_path_line(&timeline->paths, event.path, event.name);
 	timeline->sink->event(timeline->sink->data, &event);
 }
 
@@ -770,7 +765,8 @@ static void on_work(void *data, const struct gpumon_work *work)
 	if (!waiting->start_ns)
 		waiting->start_ns = work->launch_end_ns ? work->launch_end_ns : work->launch_ns;
 	/* That of an operation without a launch is counted, but it has no place on a timeline. */
-	if (!waiting->start_ns)
+	if (!waiting->start_ns ||
+	    !is_shown(timeline, fields.start_ns ? fields.start_ns : work->launch_ns))
 		return;
 	/* These pointers become invalid when the callback returns. */
 	waiting->work.kernel = NULL;
@@ -792,20 +788,6 @@ static void flush_works(struct timeline *timeline)
 
 /* --- passes */
 
-const char *gpumon_track_category_name(enum gpumon_track_category category)
-{
-	static const char *const names[GPUMON_CATEGORIES] = {
-		[GPUMON_CATEGORY_API] = "api",	     [GPUMON_CATEGORY_KERNEL] = "kernel",
-		[GPUMON_CATEGORY_COPY] = "copy",     [GPUMON_CATEGORY_SET] = "set",
-		[GPUMON_CATEGORY_RANGE] = "nvtx",    [GPUMON_CATEGORY_WAIT] = "wait",
-		[GPUMON_CATEGORY_MEMORY] = "memory", [GPUMON_CATEGORY_DRIVER] = "driver",
-		[GPUMON_CATEGORY_ALERT] = "alert",   [GPUMON_CATEGORY_RECORDING] = "recording",
-		[GPUMON_CATEGORY_GRAPH] = "graph",
-	};
-
-	return names[category];
-}
-
 /* The time of a record that appears on a timeline, 0 for others. */
 static uint64_t time_of(const struct gpumon_record *record, uint64_t *end_ns)
 {
@@ -825,7 +807,8 @@ static uint64_t time_of(const struct gpumon_record *record, uint64_t *end_ns)
 		gpumon_record_copy(&launch, sizeof(launch), record);
 		*end_ns = launch.end_ns;
 		return launch.start_ns;
-	/* And these have only a time. */
+	/* And of these the first time counts. */
+	case GPUMON_RECORD_METRIC_SAMPLE:
 	case GPUMON_RECORD_UNIFIED_MEMORY:
 	case GPUMON_RECORD_HIT:
 	case GPUMON_RECORD_RANGE:
@@ -850,6 +833,12 @@ static void on_definition(void *data, uint32_t process, const struct gpumon_reco
 	struct gpumon_record_device device;
 	uint64_t begin, end;
 
+	if (!gpumon_captures_is_driver(process) && gpumon_activity_times(record, &begin, &end)) {
+		if (begin && (!timeline->range.began_ns || begin < timeline->range.began_ns))
+			timeline->range.began_ns = begin;
+		if (end > timeline->range.ended_ns)
+			timeline->range.ended_ns = end;
+	}
 	switch (record->type) {
 	case GPUMON_RECORD_PROCESS:
 	case GPUMON_RECORD_LAUNCH:
@@ -866,8 +855,15 @@ static void on_definition(void *data, uint32_t process, const struct gpumon_reco
 		break;
 	}
 	begin = time_of(record, &end);
+	if (!gpumon_captures_is_driver(process)) {
+		gpumon_track_paths_look(&timeline->paths, process, record);
+		gpumon_track_metrics_look(&timeline->metrics, process, record);
+	}
 	if (begin && begin < timeline->first_ns)
 		timeline->first_ns = begin;
+	/* Samples go on when the program has ended. */
+	if (record->type == GPUMON_RECORD_METRIC_SAMPLE)
+		return;
 	if (begin > timeline->last_ns)
 		timeline->last_ns = begin;
 	if (end > timeline->last_ns)
@@ -888,8 +884,11 @@ static void on_event(void *data, uint32_t process, const struct gpumon_record *r
 	struct timeline *timeline = data;
 
 	put_record(timeline, process, record);
-	if (!gpumon_captures_is_driver(process))
-		gpumon_correlate_record(timeline->correlate, process, record);
+	if (gpumon_captures_is_driver(process))
+		return;
+	gpumon_track_paths_add(&timeline->paths, process, record);
+	gpumon_track_metrics_add(&timeline->metrics, process, record);
+	gpumon_correlate_record(timeline->correlate, process, record);
 }
 
 static void end_events(void *data, unsigned int capture)
@@ -916,18 +915,37 @@ static void find_hosts(struct timeline *timeline)
 	}
 }
 
+static int find_part(struct timeline *timeline, const struct gpumon_asked_range *asked)
+{
+	struct gpumon_time_range *range = &timeline->range;
+
+	if (!gpumon_range_is_asked(asked))
+		return 0;
+	if (gpumon_time_range_find(&timeline->captures, asked, range))
+		return -1;
+	timeline->rows.from_ns = range->from_ns > range->began_ns ? range->from_ns : 0;
+	timeline->rows.until_ns = range->until_ns < range->ended_ns ? range->until_ns : 0;
+	timeline->paths.budget.from_ns = timeline->rows.from_ns;
+	timeline->paths.budget.until_ns = timeline->rows.until_ns;
+	return 0;
+}
+
 static void begin_sink(struct timeline *timeline)
 {
 	const struct gpumon_capture_info *info =
 		timeline->captures.count ? gpumon_capture_info(timeline->captures.at[0]) : NULL;
+	char range[512] = "";
 
 	if (timeline->first_ns == UINT64_MAX)
 		timeline->first_ns = 0;
+	if (timeline->range.until_ns)
+		gpumon_time_range_text(range, sizeof(range), &timeline->range);
 	timeline->sink->begin(timeline->sink->data, timeline->first_ns,
-			      info && info->command ? info->command : "");
+			      info && info->command ? info->command : "", range);
 }
 
-static int read_all(struct timeline *timeline, const char *const *paths, unsigned int count)
+static int read_all(struct timeline *timeline, const char *const *paths, unsigned int count,
+		    const struct gpumon_asked_range *asked)
 {
 	const struct gpumon_captures_pass definitions = { .record = on_definition,
 							  .end = end_definitions,
@@ -938,16 +956,20 @@ static int read_all(struct timeline *timeline, const char *const *paths, unsigne
 	struct gpumon_captures *captures = &timeline->captures;
 
 	if (gpumon_captures_open(captures, paths, count, &timeline->pool) ||
-	    gpumon_captures_define(captures, &definitions))
+	    gpumon_captures_define(captures, &definitions) || find_part(timeline, asked))
 		return -1;
 	find_hosts(timeline);
 	begin_sink(timeline);
 	gpumon_captures_find_symbols(captures);
 	gpumon_captures_expect(captures, timeline->correlate);
+	gpumon_track_paths_turn(&timeline->paths);
+	gpumon_track_metrics_turn(&timeline->metrics);
 	if (gpumon_captures_read(captures, &events))
 		return -1;
+	gpumon_track_paths_end(&timeline->paths);
 	flush_works(timeline);
 	flush_ranges(timeline);
+	gpumon_track_metrics_end(&timeline->metrics);
 	if (timeline->sink->end)
 		timeline->sink->end(timeline->sink->data);
 	return 0;
@@ -962,27 +984,26 @@ int gpumon_tracks_read(const char *const *paths, unsigned int count,
 		.first_ns = UINT64_MAX,
 		.ends = gpumon_calloc((size_t)count + 1, sizeof(*timeline.ends)),
 		.rows.sink = sink,
+		.paths = { .sink = sink, .rows = &timeline.rows, .pool = &timeline.pool },
+		.metrics = { .sink = sink, .rows = &timeline.rows, .pool = &timeline.pool },
 	};
 	const struct gpumon_correlate_output output = { .work = on_work, .data = &timeline };
 	int ret;
 
 	timeline.rows.tables = &timeline.captures.tables;
 	timeline.captures.tables.symbol_root = options->symbol_root;
-	timeline.tree.pool = &timeline.pool;
-	timeline.tree.tables = &timeline.captures.tables;
-	timeline.tree.options.no_inline = options->no_inline;
-	timeline.tree.options.interpreter = options->interpreter;
-	gpumon_tree_begin(&timeline.tree);
+	gpumon_track_paths_begin(&timeline.paths, &timeline.captures.tables, options);
 	timeline.correlate = gpumon_correlate_new(&output);
-	ret = read_all(&timeline, paths, count);
+	ret = read_all(&timeline, paths, count, &options->asked);
 	/* The reason is in gpumon_capture_error(). */
 	if (ret)
 		errno = 0;
 	gpumon_correlate_free(timeline.correlate);
+	gpumon_track_paths_clear(&timeline.paths);
+	gpumon_track_metrics_clear(&timeline.metrics);
 	gpumon_rows_clear(&timeline.rows);
-	gpumon_tree_clear(&timeline.tree);
 	gpumon_captures_close(&timeline.captures);
-	gpumon_map_clear(&timeline.lines);
+	gpumon_time_range_clear(&timeline.range);
 	gpumon_map_clear(&timeline.kernels);
 	gpumon_map_clear(&timeline.functions);
 	gpumon_map_clear(&timeline.open_ranges);

@@ -16,7 +16,8 @@ enum gpumon_track_kind {
 	GPUMON_TRACK_GPU,     /* no parent */
 	GPUMON_TRACK_DRIVER,  /* no parent */
 	GPUMON_TRACK_THREAD,
-	GPUMON_TRACK_ROW, /* a stream of a GPU, a row of the driver, or a row without a thread */
+	GPUMON_TRACK_METRIC, /* counters of a GPU, which is its parent */
+	GPUMON_TRACK_ROW, /* a stream of a GPU, a row of the driver, states of a thread, or no thread's */
 };
 
 /**
@@ -40,6 +41,7 @@ enum gpumon_track_type {
 	GPUMON_TRACK_BEGIN, /* of a slice whose end comes later; nested ones end in reverse order */
 	GPUMON_TRACK_END,
 	GPUMON_TRACK_INSTANT,
+	GPUMON_TRACK_COUNTER, /* the value from then on */
 };
 
 enum gpumon_track_category {
@@ -54,6 +56,8 @@ enum gpumon_track_category {
 	GPUMON_CATEGORY_ALERT,
 	GPUMON_CATEGORY_RECORDING,
 	GPUMON_CATEGORY_GRAPH,
+	GPUMON_CATEGORY_METRIC,
+	GPUMON_CATEGORY_STATE, /* what a thread did outside of calls */
 	GPUMON_CATEGORIES
 };
 
@@ -73,8 +77,10 @@ struct gpumon_track_argument {
  * @flow: connects a launch with its GPU operations, 0 for none
  * @from: for an operation with @flow: the launching thread; NULL for the launch itself
  * @from_ns: time of the launch
- * @path: for an operation: the node of its API call, may be NULL; the root is not part of the path
+ * @path: for an operation: the node of its API call; for a state: its function. It may be NULL. The root
+ *        is not part of the path
  * @path_line: @path as a line
+ * @number: of a counter: its value
  */
 struct gpumon_track_event {
 	const struct gpumon_track *track;
@@ -90,18 +96,19 @@ struct gpumon_track_event {
 	const char *path_line;
 	struct gpumon_track_argument arguments[GPUMON_TRACK_ARGUMENTS];
 	unsigned int argument_count;
+	double number;
 };
 
 /**
  * struct gpumon_track_sink - a writer of a timeline
- * @begin: called first, with the time of the first event
+ * @begin: called first, with the time of the first event; @range: which part of the time it has, "" for all
  * @track: called with a row before its events
  * @end: called last, while paths still exist; may be NULL
  * @event: called with an event, roughly in order of time; the slices of each row are exactly in
  * order
  */
 struct gpumon_track_sink {
-	void (*begin)(void *data, uint64_t first_ns, const char *command);
+	void (*begin)(void *data, uint64_t first_ns, const char *command, const char *range);
 	void (*track)(void *data, const struct gpumon_track *track);
 	void (*event)(void *data, const struct gpumon_track_event *event);
 	void (*end)(void *data);
@@ -112,7 +119,7 @@ struct gpumon_track_sink {
  * gpumon_tracks_read - read captures as a timeline
  * @paths: directories
  * @count: number of @paths
- * @options: options of call paths: @symbol_root, @no_inline, @interpreter
+ * @options: options of call paths: @symbol_root, @no_inline, @interpreter; and @asked
  * @sink: writer
  *
  * Return: 0, or -1 with errno, which is 0 if the reason is in gpumon_capture_error().

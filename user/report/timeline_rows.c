@@ -147,6 +147,20 @@ struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, u
 	return thread;
 }
 
+const struct gpumon_track *gpumon_rows_states(struct gpumon_track_rows *rows, uint32_t process,
+					      uint32_t tid)
+{
+	struct gpumon_track_thread *thread = gpumon_rows_thread(rows, process, tid);
+	char name[160];
+
+	if (thread->states)
+		return thread->states;
+	snprintf(name, sizeof(name), "%.100s outside of calls", thread->track->name);
+	thread->states = new_track(rows, GPUMON_TRACK_ROW, thread->track->parent,
+				   (uint32_t)rows->track_count, name);
+	return thread->states;
+}
+
 static struct gpumon_gpu identity_of(const struct gpumon_track_rows *rows,
 				     const struct gpumon_track_device *device)
 {
@@ -211,6 +225,14 @@ static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_
 	device->track = new_track(rows, GPUMON_TRACK_GPU, NULL,
 				  GPUMON_API_OF(id) * API_NUMBERS + GPUMON_NUMBER_OF(id), text);
 	return device->track;
+}
+
+const struct gpumon_track *gpumon_rows_counter(struct gpumon_track_rows *rows, uint32_t process,
+					       uint32_t device, const char *name)
+{
+	(void)find_process(rows, process);
+	return new_track(rows, GPUMON_TRACK_METRIC, gpu_of(rows, process, device),
+			 (uint32_t)rows->track_count, name);
 }
 
 static struct gpumon_lanes *new_lanes(struct gpumon_track_rows *rows,
@@ -313,6 +335,78 @@ const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
 	return lanes->rows[lane];
 }
 
+const char *gpumon_track_category_name(enum gpumon_track_category category)
+{
+	static const char *const names[GPUMON_CATEGORIES] = {
+		[GPUMON_CATEGORY_API] = "api",	     [GPUMON_CATEGORY_KERNEL] = "kernel",
+		[GPUMON_CATEGORY_COPY] = "copy",     [GPUMON_CATEGORY_SET] = "set",
+		[GPUMON_CATEGORY_RANGE] = "nvtx",    [GPUMON_CATEGORY_WAIT] = "wait",
+		[GPUMON_CATEGORY_MEMORY] = "memory", [GPUMON_CATEGORY_DRIVER] = "driver",
+		[GPUMON_CATEGORY_ALERT] = "alert",   [GPUMON_CATEGORY_RECORDING] = "recording",
+		[GPUMON_CATEGORY_GRAPH] = "graph",   [GPUMON_CATEGORY_STATE] = "state",
+		[GPUMON_CATEGORY_METRIC] = "metric",
+	};
+
+	return names[category];
+}
+
+/* --- pushed ranges */
+
+void gpumon_rows_show_pushed(struct gpumon_track_rows *rows, struct gpumon_track_thread *thread)
+{
+	for (uint32_t i = 0; i < thread->depth; i++) {
+		struct gpumon_track_pushed *pushed = &thread->pushed[i];
+		struct gpumon_track_event event = {
+			.track = thread->track,
+			.type = GPUMON_TRACK_BEGIN,
+			.category = GPUMON_CATEGORY_RANGE,
+			.name = pushed->name,
+			.start_ns = rows->from_ns,
+		};
+
+		if (!pushed->before)
+			continue;
+		pushed->before = false;
+		pushed->shown = true;
+		if (pushed->domain)
+			event.arguments[event.argument_count++] =
+				(struct gpumon_track_argument){ "domain", pushed->domain, 0 };
+		rows->sink->event(rows->sink->data, &event);
+	}
+}
+
+bool gpumon_rows_push(struct gpumon_track_rows *rows, struct gpumon_track_thread *thread,
+		      const struct gpumon_track_event *event)
+{
+	struct gpumon_track_pushed *pushed;
+
+	if (event->start_ns >= rows->from_ns)
+		gpumon_rows_show_pushed(rows, thread);
+	pushed = GPUMON_ARRAY_ADD(thread->pushed, thread->depth, thread->room);
+	*pushed = (struct gpumon_track_pushed){
+		.name = event->name ? event->name : "[unknown]",
+		.domain = event->argument_count ? event->arguments[0].text : NULL,
+		.before = event->start_ns < rows->from_ns,
+		.shown = gpumon_time_within(rows->from_ns, rows->until_ns, event->start_ns),
+	};
+	return pushed->shown;
+}
+
+bool gpumon_rows_pop(struct gpumon_track_rows *rows, struct gpumon_track_thread *thread,
+		     struct gpumon_track_event *event)
+{
+	/* The range began before the recording. */
+	if (!thread->depth)
+		return false;
+	if (event->start_ns > rows->from_ns)
+		gpumon_rows_show_pushed(rows, thread);
+	if (rows->until_ns && event->start_ns > rows->until_ns)
+		event->start_ns = rows->until_ns;
+	return thread->pushed[--thread->depth].shown;
+}
+
+/* --- the end */
+
 void gpumon_rows_clear(struct gpumon_track_rows *rows)
 {
 	for (size_t i = 0; i < rows->track_count; i++) {
@@ -321,6 +415,8 @@ void gpumon_rows_clear(struct gpumon_track_rows *rows)
 	}
 	for (size_t i = 0; i < rows->lane_count; i++)
 		free(rows->lanes[i]);
+	for (size_t i = 0; i < rows->thread_count; i++)
+		free(rows->threads[i].pushed);
 	free(rows->tracks);
 	free(rows->lanes);
 	free(rows->processes);

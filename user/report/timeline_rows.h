@@ -30,15 +30,28 @@ struct gpumon_lanes {
 	unsigned int n;
 };
 
+/* A pushed range. @before: it began before the part of the time that is shown; @shown: it has an event. */
+struct gpumon_track_pushed {
+	const char *name;
+	const char *domain;
+	bool before;
+	bool shown;
+};
+
 /**
  * struct gpumon_track_thread - the row of a thread, with its open slices
- * @depth: number of pushed ranges
+ * @states: row of what it did outside of calls, NULL until it is used
+ * @pushed: pushed ranges
+ * @depth: number of them
  * @launch: correlation id of the last launch, with the name of its function
  * @call: the same of the last call
  */
 struct gpumon_track_thread {
 	struct gpumon_track *track;
-	unsigned int depth;
+	struct gpumon_track *states;
+	struct gpumon_track_pushed *pushed;
+	uint32_t depth;
+	uint32_t room;
 	uint32_t launch;
 	const char *launch_function;
 	uint32_t call;
@@ -58,9 +71,18 @@ struct gpumon_track_device {
 	struct gpumon_track *track;
 };
 
+/**
+ * struct gpumon_track_rows - the rows; the rest is not for others
+ * @sink: gets them
+ * @tables: definitions of the captures
+ * @from_ns: operations that began since then are shown, and the time since then
+ * @until_ns: and before then; 0: no limit
+ */
 struct gpumon_track_rows {
 	const struct gpumon_track_sink *sink;
 	const struct gpumon_tables *tables;
+	uint64_t from_ns;
+	uint64_t until_ns;
 	struct gpumon_track_process *processes;
 	size_t process_count;
 	struct gpumon_track_device *devices;
@@ -92,6 +114,9 @@ void gpumon_rows_define_device(struct gpumon_track_rows *rows, uint32_t process,
 const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows, uint32_t number);
 struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, uint32_t process,
 					       uint32_t tid);
+/* The row below that of a thread. */
+const struct gpumon_track *gpumon_rows_states(struct gpumon_track_rows *rows, uint32_t process,
+					      uint32_t tid);
 struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t process,
 					uint32_t device, uint32_t context, uint32_t stream);
 /* Rows for slices without a thread: kind 0 ranges, 1 waits, 2 memory, 3 unified memory. */
@@ -99,10 +124,23 @@ struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t 
 				       unsigned int kind);
 const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, const char *name);
 
+/* A new row of counters of a GPU. */
+const struct gpumon_track *gpumon_rows_counter(struct gpumon_track_rows *rows, uint32_t process,
+					       uint32_t device, const char *name);
+
 /* The row in which the slice overlaps nothing. It is occupied from then on. */
 const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
 					    struct gpumon_lanes *lanes, uint64_t start_ns,
 					    uint64_t end_ns);
+
+/* Ranges that began before the part of the time that is shown, once something on the thread is in it. */
+void gpumon_rows_show_pushed(struct gpumon_track_rows *rows, struct gpumon_track_thread *thread);
+/* The beginning of a range. False if it has no event, now or at all. */
+bool gpumon_rows_push(struct gpumon_track_rows *rows, struct gpumon_track_thread *thread,
+		      const struct gpumon_track_event *event);
+/* Its end, which may be cut. False if it has none. */
+bool gpumon_rows_pop(struct gpumon_track_rows *rows, struct gpumon_track_thread *thread,
+		     struct gpumon_track_event *event);
 void gpumon_rows_clear(struct gpumon_track_rows *rows);
 
 #endif /* GPUMON_REPORT_TIMELINE_ROWS_H */

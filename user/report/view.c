@@ -15,37 +15,45 @@ void gpumon_view_of(const struct gpumon_profile *profile, struct gpumon_view *vi
 	view->kernels = gpumon_profile_kernels(profile, &view->kernel_count);
 	view->devices = gpumon_profile_devices(profile, &view->device_count);
 	view->ranges = gpumon_profile_ranges(profile, &view->range_count);
+	view->budget = gpumon_profile_budget(profile, &view->budget_count);
+	view->idle = gpumon_profile_idle(profile, &view->idle_count);
+	view->copies = gpumon_profile_copies(profile);
+	view->stalls = gpumon_profile_stalls(profile);
+	view->ranks = gpumon_profile_ranks(profile, &view->rank_count);
 	view->gaps = gpumon_profile_gaps(profile, &view->gap_count);
+	view->operations = gpumon_profile_operations(profile, &view->operation_count);
 	view->latency = gpumon_profile_latency(profile);
 	view->sampling = gpumon_profile_sampling(profile);
 	if (!view->sampling->windows && !view->sampling->unsampled)
 		view->sampling = NULL;
 	view->counts = gpumon_profile_counts(profile);
 	view->hits = gpumon_profile_hits(profile);
+	view->metrics = gpumon_profile_metrics(profile);
 	view->losses = gpumon_profile_losses(profile);
 	view->damage = gpumon_profile_damage(profile);
 	view->cut_paths = gpumon_profile_cut_paths(profile);
 	view->cut_stacks = gpumon_profile_cut_stacks(profile);
 	gpumon_profile_times(profile, &view->first_ns, &view->last_ns);
+	view->range = gpumon_profile_range(profile);
 	view->scan = gpumon_profile_scan(profile);
 }
 
-const char *gpumon_view_sheet(char *buf, size_t len, const struct gpumon_view *view,
-			      unsigned int sheet)
+const char *gpumon_view_findings_name(char *buf, size_t len, const struct gpumon_view *view,
+				      unsigned int number)
 {
-	const char *tool = gpumon_sheet_tool(view->sheets[sheet]);
+	const char *tool = view->findings[number]->tool;
 	int at = snprintf(buf, len, "%s", tool ? tool : "");
 
-	if (view->sheet_count > 1 && at >= 0 && (size_t)at < len)
-		snprintf(buf + at, len - (size_t)at, ", %u of %u captures", sheet + 1,
-			 view->sheet_count);
+	if (view->findings_count > 1 && at >= 0 && (size_t)at < len)
+		snprintf(buf + at, len - (size_t)at, ", %u of %u captures", number + 1,
+			 view->findings_count);
 	return buf;
 }
 
 unsigned int gpumon_view_figures(const struct gpumon_view *view,
-				 struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES])
+				 struct gpumon_figure figures[GPUMON_FIGURES])
 {
-	return view->sheet_count == 1 ? gpumon_sheet_figures(view->sheets[0], figures) : 0;
+	return view->findings_count == 1 ? gpumon_findings_figures(view->findings[0], figures) : 0;
 }
 
 void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_totals *totals)
@@ -83,6 +91,15 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 	totals->wall_ns = view->last_ns > view->first_ns ? view->last_ns - view->first_ns : 0;
 }
 
+uint64_t gpumon_tree_sum(const struct gpumon_node *root, enum gpumon_weight weight)
+{
+	uint64_t sum = 0;
+
+	for (const struct gpumon_node *node = root; node; node = gpumon_tree_next(node, root))
+		sum = gpumon_add_saturated(sum, gpumon_tree_weight(node, weight));
+	return sum;
+}
+
 enum gpumon_weight gpumon_view_weight(const struct gpumon_view *view)
 {
 	struct gpumon_view_totals totals;
@@ -109,15 +126,116 @@ const char *gpumon_view_command(const struct gpumon_view *view)
 	return "";
 }
 
-uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process)
+const struct gpumon_scan_process *gpumon_view_process(const struct gpumon_view *view,
+						      uint32_t number)
 {
 	const struct gpumon_scan *scan = view->scan;
 
 	for (unsigned int i = 0; scan && i < scan->process_count; i++) {
-		const struct gpumon_scan_process *of = &scan->processes[i];
+		if (scan->processes[i].number == number)
+			return &scan->processes[i];
+	}
+	return NULL;
+}
 
-		if (of->number == process)
-			return gpumon_scan_pid(of);
+uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process)
+{
+	const struct gpumon_scan_process *of = gpumon_view_process(view, process);
+
+	return of ? gpumon_scan_pid(of) : 0;
+}
+
+const char *gpumon_view_thread(char *buf, size_t len, const struct gpumon_view *view,
+			       const struct gpumon_budget_row *row)
+{
+	const struct gpumon_scan_process *process = gpumon_view_process(view, row->process);
+	const struct gpumon_scan *scan = view->scan;
+	bool hosts = false;
+	size_t at;
+
+	for (unsigned int i = 1; scan && i < scan->process_count; i++)
+		hosts |= strcmp(scan->processes[i].host ? scan->processes[i].host : "",
+				scan->processes[0].host ? scan->processes[0].host : "") != 0;
+	snprintf(buf, len, "%.64s %u", *row->name ? row->name : "thread", row->tid);
+	at = strlen(buf);
+	if (process && scan->process_count > 1 && process->pid != row->tid)
+		snprintf(buf + at, len - at, " of %u", gpumon_scan_pid(process));
+	at = strlen(buf);
+	if (process && hosts && process->host)
+		snprintf(buf + at, len - at, " on %.64s", process->host);
+	return buf;
+}
+
+const char *gpumon_view_budget_note(char *buf, size_t len, const struct gpumon_view *view)
+{
+	char number[GPUMON_TEXT_NUMBER], time[GPUMON_FORMAT_LEN];
+	uint64_t looks = 0, unsampled_ns = 0, slowest = 0, fastest = 0;
+	bool untimed = false;
+	int at = 0;
+
+	for (unsigned int i = 0; i < view->budget_count; i++) {
+		const struct gpumon_budget_row *row = &view->budget[i];
+		uint64_t hz = (uint64_t)(row->looks_hz + 0.5);
+
+		looks = gpumon_add_saturated(looks, row->looks);
+		unsampled_ns = gpumon_add_saturated(unsampled_ns, row->unsampled_ns);
+		untimed |= row->untimed;
+		if (row->looks && (!slowest || hz < slowest))
+			slowest = hz;
+		if (row->looks && hz > fastest)
+			fastest = hz;
+	}
+	buf[0] = '\0';
+	if (!view->budget_count)
+		return buf;
+	if (!looks)
+		at = snprintf(
+			buf, len,
+			"Nothing looked at threads between their calls: whether they ran or waited is not known.");
+	else if (slowest < fastest)
+		at = snprintf(
+			buf, len,
+			"Whether a thread ran or was blocked between calls is from %s looks, %llu to %llu a second.",
+			gpumon_text_count(number, sizeof(number), looks),
+			(unsigned long long)slowest, (unsigned long long)fastest);
+	else
+		at = snprintf(
+			buf, len,
+			"Whether a thread ran or was blocked between calls is from %s looks, %llu a second.",
+			gpumon_text_count(number, sizeof(number), looks),
+			(unsigned long long)fastest);
+	if (untimed && at >= 0 && (size_t)at < len)
+		at += snprintf(
+			buf + at, len - (size_t)at,
+			" uprobes see no ends of launch calls: their time counts as between calls.");
+	if (unsampled_ns && at >= 0 && (size_t)at < len)
+		snprintf(
+			buf + at, len - (size_t)at,
+			" %s between calls is next to launches without a stack (--sample): its functions are estimated.",
+			gpumon_format_ns(time, sizeof(time), gpumon_value_of(unsampled_ns)));
+	return buf;
+}
+
+/* Time in which the API did something for itself. Where a queue is full, the GPU has work. */
+static uint64_t start_up_ns(const struct gpumon_idle_row *row)
+{
+	uint64_t ns = 0;
+
+	for (unsigned int kind = 0; kind < GPUMON_OVERHEAD_KINDS; kind++) {
+		if (kind != GPUMON_OVERHEAD_QUEUE_FULL)
+			ns = gpumon_add_saturated(ns, row->overhead_ns[kind]);
+	}
+	return ns < row->between_ns ? ns : row->between_ns;
+}
+
+uint64_t gpumon_view_in_use(const struct gpumon_view *view, const struct gpumon_device_row *row)
+{
+	for (unsigned int i = 0; i < view->idle_count; i++) {
+		const struct gpumon_idle_row *idle = &view->idle[i];
+
+		if (idle->gpu == row->gpu)
+			return gpumon_add_saturated(row->busy_ns,
+						    idle->between_ns - start_up_ns(idle));
 	}
 	return 0;
 }
@@ -233,10 +351,26 @@ const char *gpumon_view_complete(const struct gpumon_view *view)
 	return "no record was lost, but only windows were recorded";
 }
 
+const char *gpumon_view_range(char *buf, size_t len, const struct gpumon_view *view)
+{
+	struct gpumon_missing missing;
+	char part[512];
+
+	buf[0] = '\0';
+	if (!view->range)
+		return buf;
+	gpumon_missing_of(view, &missing);
+	snprintf(buf, len, "%s%s%s%s%s", gpumon_time_range_text(part, sizeof(part), view->range),
+		 missing.lost || view->findings_count ? "; of all the recording: " : "",
+		 missing.lost ? "losses" : "", missing.lost && view->findings_count ? ", " : "",
+		 view->findings_count ? "what programs in kernels gathered" : "");
+	return buf;
+}
+
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view)
 {
 	char wall[GPUMON_TEXT_NUMBER], gpu[GPUMON_TEXT_NUMBER], count[GPUMON_TEXT_NUMBER];
-	char command[160] = "", work[2 * GPUMON_TEXT_NUMBER + 64];
+	char command[160] = "", work[2 * GPUMON_TEXT_NUMBER + 64], range[512];
 	const char *host = view->scan && view->scan->host ? view->scan->host : "";
 	struct gpumon_view_totals totals;
 	const char *mark;
@@ -255,8 +389,10 @@ const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view
 			 gpumon_text_ns(gpu, sizeof(gpu), totals.gpu_ns), mark,
 			 gpumon_text_count(count, sizeof(count), totals.count));
 	cut_command(command, sizeof(command), gpumon_view_command(view), 60);
-	snprintf(buf, len, "%s%s%s%s%s recorded · %s", command, *command ? " · " : "", host,
-		 *host ? " · " : "", gpumon_text_ns(wall, sizeof(wall), totals.wall_ns), work);
+	gpumon_view_range(range, sizeof(range), view);
+	snprintf(buf, len, "%s%s%s%s%s recorded%s%s · %s", command, *command ? " · " : "", host,
+		 *host ? " · " : "", gpumon_text_ns(wall, sizeof(wall), totals.wall_ns),
+		 *range ? ", " : "", range, work);
 	return buf;
 }
 
@@ -281,6 +417,7 @@ const char *gpumon_node_kind_name(enum gpumon_node_kind kind)
 		[GPUMON_NODE_GRAPH] = "graph",	 [GPUMON_NODE_KERNEL] = "kernel",
 		[GPUMON_NODE_COPY] = "copy",	 [GPUMON_NODE_SET] = "set",
 		[GPUMON_NODE_REASON] = "reason", [GPUMON_NODE_WHOLE_GRAPH] = "whole_graph",
+		[GPUMON_NODE_STATE] = "state",	 [GPUMON_NODE_STALL] = "stall",
 	};
 
 	return (unsigned int)kind < GPUMON_NODE_KINDS && names[kind] ? names[kind] : "unknown";
@@ -295,6 +432,10 @@ const char *gpumon_weight_key(enum gpumon_weight weight)
 		return "cpu_ns";
 	case GPUMON_WEIGHT_UNTIMED:
 		return "count";
+	case GPUMON_WEIGHT_WALL_NS:
+		return "wall_ns";
+	case GPUMON_WEIGHT_IDLE_NS:
+		return "idle_ns";
 	case GPUMON_WEIGHT_GPU_NS:
 		break;
 	}
@@ -343,6 +484,9 @@ static const struct {
 					   "" },
 	[GPUMON_LOSS_MAX_SIZE] = { "max_size", "records beyond the largest size of the capture",
 				   "raise --max-size" },
+	[GPUMON_LOSS_METRIC_SAMPLES] = { "metric_samples",
+					 "samples of GPU metrics that were not decoded in time",
+					 "ask for fewer samples a second" },
 	[GPUMON_LOSS_ACROSS_WINDOWS] = { "across_windows", "nodes of graphs at the ends of windows",
 					 "" },
 };
@@ -461,7 +605,7 @@ static bool is_empty(const struct gpumon_view *view)
 {
 	const struct gpumon_correlate_counts *counts = view->counts;
 
-	if (view->kernel_count || view->range_count || view->sheet_count || view->hits ||
+	if (view->kernel_count || view->range_count || view->findings_count || view->hits ||
 	    (counts && counts->launches))
 		return false;
 	for (unsigned int end = 0; counts && end < GPUMON_LAUNCH_ENDS; end++) {
@@ -525,6 +669,9 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 	}
 	missing->cut_paths = view->cut_paths;
 	missing->cut_stacks = view->cut_stacks;
+	for (unsigned int i = 0; i < view->idle_count; i++)
+		missing->forgotten =
+			gpumon_add_saturated(missing->forgotten, view->idle[i].forgotten);
 	if (damage) {
 		const uint64_t counted[] = {
 			damage->truncated_bytes, damage->broken_chunks, damage->broken_records,
@@ -545,6 +692,19 @@ static const char *cut_paths_text(char *buf, size_t len)
 
 	snprintf(buf, len, "call paths beyond the limit of %s nodes",
 		 gpumon_text_count(number, sizeof(number), GPUMON_TREE_NODES_MAX));
+	return buf;
+}
+
+/* "idle times ... : the last 131,072 calls of a thread are kept" */
+static const char *forgotten_text(char *buf, size_t len)
+{
+	char of_thread[GPUMON_TEXT_NUMBER], of_all[GPUMON_TEXT_NUMBER];
+
+	snprintf(
+		buf, len,
+		"idle times of GPUs that are \"launch not known\": the last %s calls of a thread are kept, %s of all",
+		gpumon_text_count(of_thread, sizeof(of_thread), GPUMON_BUDGET_CALLS_MAX),
+		gpumon_text_count(of_all, sizeof(of_all), GPUMON_BUDGET_CALLS_ALL));
 	return buf;
 }
 
@@ -595,6 +755,10 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 	if (missing->cut_paths)
 		APPEND("%s %s", gpumon_text_count(number, sizeof(number), missing->cut_paths),
 		       cut_paths_text(limit, sizeof(limit)));
+	if (missing->forgotten)
+		APPEND("the launches behind %s idle %s",
+		       gpumon_text_count(number, sizeof(number), missing->forgotten),
+		       missing->forgotten == 1 ? "time" : "times");
 	if (missing->damaged)
 		APPEND("the capture is damaged");
 	if (missing->cut_off)
@@ -673,7 +837,8 @@ void gpumon_missing_causes(const struct gpumon_view *view,
 			   void *data)
 {
 	const struct telling all = { tell_cause, data }, *telling = &all;
-	char what[128];
+	struct gpumon_missing sums;
+	char what[256];
 
 	for (unsigned int i = 1; i < GPUMON_LOSS_CAUSES; i++)
 		tell(telling, (struct gpumon_cause){ gpumon_view_lost(view, i), 0, loss_text(i),
@@ -685,6 +850,8 @@ void gpumon_missing_causes(const struct gpumon_view *view,
 			      "call paths without their outermost callers: the stack was cut off",
 			      "record with a larger --stack-depth, up to 512", true, false });
 	TELL(view->cut_paths, true, cut_paths_text(what, sizeof(what)));
+	gpumon_missing_of(view, &sums);
+	TELL(sums.forgotten, true, forgotten_text(what, sizeof(what)));
 	if (view->damage)
 		tell_damage(telling, view->damage);
 }

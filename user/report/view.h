@@ -3,7 +3,7 @@
 #ifndef GPUMON_REPORT_VIEW_H
 #define GPUMON_REPORT_VIEW_H
 
-#include "lib/figure.h"
+#include "capture/findings.h"
 #include "lib/text.h"
 #include "output.h"
 
@@ -30,16 +30,31 @@ static inline uint64_t gpumon_tree_weight(const struct gpumon_node *node, enum g
 		return node->cpu_ns;
 	case GPUMON_WEIGHT_UNTIMED:
 		return node->gpu_ns || node->cpu_ns || node->left_ns ? 0 : node->count;
+	case GPUMON_WEIGHT_WALL_NS:
+		return gpumon_add_saturated(node->wall_ns, node->wall_left_ns);
+	case GPUMON_WEIGHT_IDLE_NS:
+		return node->idle_ns;
 	case GPUMON_WEIGHT_GPU_NS:
 		break;
 	}
 	return gpumon_add_saturated(node->gpu_ns, node->left_ns);
 }
 
+/* The sum over all nodes. */
+uint64_t gpumon_tree_sum(const struct gpumon_node *root, enum gpumon_weight weight);
+
 /* Whether its weight is partly an estimate. */
 static inline bool gpumon_tree_is_estimate(const struct gpumon_node *node)
 {
-	return node->left_count || node->left_ns;
+	return node->left_count || node->left_ns || node->wall_left_ns;
+}
+
+/* Whether this weight is. */
+static inline bool gpumon_tree_is_scaled(const struct gpumon_node *node, enum gpumon_weight weight)
+{
+	return weight == GPUMON_WEIGHT_WALL_NS ? node->wall_left_ns != 0 :
+	       weight == GPUMON_WEIGHT_IDLE_NS ? false :
+						 node->left_count || node->left_ns;
 }
 
 /* "libfoo.so+0x123": only the address of the function is known. */
@@ -65,6 +80,7 @@ const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
  * @unmatched_launches: launches without GPU operations
  * @cut_paths: call paths that did not fit the tree
  * @cut_stacks: operations, or calls, whose path lacks the outermost callers
+ * @forgotten: idle times of GPUs whose launch is no longer kept
  * @damaged: bytes or chunks that could not be read
  * @notes: number of notes that say why something is not recorded
  * @no_gpu: for at least one process, the GPU is not recorded
@@ -79,6 +95,7 @@ struct gpumon_missing {
 	uint64_t unmatched_launches;
 	uint64_t cut_paths;
 	uint64_t cut_stacks;
+	uint64_t forgotten;
 	uint64_t damaged;
 	unsigned int notes;
 	bool no_gpu;
@@ -146,7 +163,10 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 /* The recorded command, "" if unknown. */
 const char *gpumon_view_command(const struct gpumon_view *view);
 
-/* The pid of a process by its number, 0 if unknown. */
+/* A process by its number, NULL if unknown. */
+const struct gpumon_scan_process *gpumon_view_process(const struct gpumon_view *view,
+						      uint32_t number);
+/* Its pid, 0 if unknown. */
 uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process);
 
 /* What is estimated, and from how many samples; "" if nothing is. */
@@ -190,16 +210,37 @@ const char *gpumon_view_gap(char text[GPUMON_DEVICE_TEXT], const struct gpumon_v
 const char *gpumon_view_part(char text[GPUMON_DEVICE_TEXT], const struct gpumon_view *view,
 			     const struct gpumon_device_row *row);
 
-/* Which of the sheets it is: its tool, and of several captures the number. */
-const char *gpumon_view_sheet(char *buf, size_t len, const struct gpumon_view *view,
-			      unsigned int sheet);
+/* The name of findings: their tool, and of several captures the number. */
+const char *gpumon_view_findings_name(char *buf, size_t len, const struct gpumon_view *view,
+				      unsigned int number);
 
 /*
  * What programs in kernels have found out of each kernel. Of several captures nothing: their kernels are
  * one row. Returns how many.
  */
 unsigned int gpumon_view_figures(const struct gpumon_view *view,
-				 struct gpumon_sheet_figure figures[GPUMON_SHEET_FIGURES]);
+				 struct gpumon_figure figures[GPUMON_FIGURES]);
+
+/* "python3 4711", with its process and host where there are several. */
+const char *gpumon_view_thread(char *buf, size_t len, const struct gpumon_view *view,
+			       const struct gpumon_budget_row *row);
+
+/* What is to be known of the budget of wall time, in sentences; "" if nothing is. */
+const char *gpumon_view_budget_note(char *buf, size_t len, const struct gpumon_view *view);
+
+/* The time in which a GPU is in use: from its first to its last operation, without start-up; 0 if unknown. */
+uint64_t gpumon_view_in_use(const struct gpumon_view *view, const struct gpumon_device_row *row);
+
+/* Beginning of the recording, from which times are counted. */
+static inline uint64_t gpumon_view_began(const struct gpumon_view *view)
+{
+	return view->range ? view->range->began_ns : view->first_ns;
+}
+
+/*
+ * "only 125ms to 174ms of 275ms: range step:3", and what is of all the recording nevertheless; "" if all is shown.
+ */
+const char *gpumon_view_range(char *buf, size_t len, const struct gpumon_view *view);
 
 /* The title of a flame graph, NULL for the one that is usual for this weight. */
 static inline const char *gpumon_view_title(const struct gpumon_view *view,

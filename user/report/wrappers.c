@@ -109,10 +109,19 @@ static char *short_name(const char *name)
 	return copy;
 }
 
-/* fnmatch() converts both texts from the locale's encoding: most names differ before the first star. */
+/*
+ * fnmatch() converts both texts from the locale's encoding: most names differ before the first star, and
+ * most patterns end with it.
+ */
 static bool is_match(const char *pattern, const char *name)
 {
-	return !strncmp(pattern, name, strcspn(pattern, "*")) && !fnmatch(pattern, name, 0);
+	size_t at = 0;
+
+	while (pattern[at] && pattern[at] != '*' && pattern[at] == name[at])
+		at++;
+	if (pattern[at] != '*')
+		return pattern[at] == name[at];
+	return !pattern[at + 1] || !fnmatch(pattern + at, name + at, 0);
 }
 
 enum gpumon_frame_role gpumon_frame_role(const struct gpumon_node *node)

@@ -111,6 +111,7 @@ static void *map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 	command.kept.copy_kind = GPUMON_COPY_MAP;
 	if (command.is_recorded && pointer)
 		inject_opencl_mapped_add(pointer, size);
+	command.waits = blocking;
 	inject_opencl_command_end(&command, of_ours);
 	if (blocking && pointer)
 		inject_opencl_command_waited(&command, queue);
@@ -278,6 +279,7 @@ static void *map_image(cl_command_queue queue, cl_mem image, cl_bool blocking, c
 	command.kept.copy_kind = GPUMON_COPY_MAP;
 	if (command.is_recorded && pointer)
 		inject_opencl_mapped_add(pointer, bytes);
+	command.waits = blocking;
 	inject_opencl_command_end(&command, of_ours);
 	if (blocking && pointer)
 		inject_opencl_command_waited(&command, queue);
@@ -326,6 +328,7 @@ static cl_int svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags fla
 	command.kept.copy_kind = GPUMON_COPY_MAP;
 	if (command.is_recorded && result == CL_SUCCESS)
 		inject_opencl_mapped_add(pointer, size);
+	command.waits = blocking;
 	inject_opencl_command_end(&command, result);
 	if (blocking && result == CL_SUCCESS)
 		inject_opencl_command_waited(&command, queue);

@@ -35,6 +35,7 @@ void inject_opencl_wrap_extensions(struct _cl_icd_dispatch *layer);
 		inject_opencl_command_begin(&command, queue, event, INJECT_##name); \
 		result = inject_opencl.name call;                                   \
 		describe;                                                           \
+		command.waits = (blocks);                                           \
 		inject_opencl_command_end(&command, result);                        \
 		if ((blocks) && result == CL_SUCCESS)                               \
 			inject_opencl_command_waited(&command, queue);              \

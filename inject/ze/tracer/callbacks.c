@@ -251,7 +251,7 @@ AFTER(Execute, command_queue_execute_command_lists)
 BEFORE(QueueSynchronize, command_queue_synchronize)
 {
 	UNUSED();
-	inject_ze_other_begin(INJECT_zeCommandQueueSynchronize, mine);
+	inject_ze_wait_begin(INJECT_zeCommandQueueSynchronize, *p->ptimeout, mine);
 }
 
 AFTER(QueueSynchronize, command_queue_synchronize)
@@ -265,7 +265,7 @@ AFTER(QueueSynchronize, command_queue_synchronize)
 BEFORE(FenceSynchronize, fence_host_synchronize)
 {
 	UNUSED();
-	inject_ze_other_begin(INJECT_zeFenceHostSynchronize, mine);
+	inject_ze_wait_begin(INJECT_zeFenceHostSynchronize, *p->ptimeout, mine);
 }
 
 AFTER(FenceSynchronize, fence_host_synchronize)
@@ -279,7 +279,7 @@ AFTER(FenceSynchronize, fence_host_synchronize)
 BEFORE(EventSynchronize, event_host_synchronize)
 {
 	UNUSED();
-	inject_ze_other_begin(INJECT_zeEventHostSynchronize, mine);
+	inject_ze_wait_begin(INJECT_zeEventHostSynchronize, *p->ptimeout, mine);
 }
 
 AFTER(EventSynchronize, event_host_synchronize)
@@ -305,26 +305,42 @@ AFTER(FenceQueryStatus, fence_query_status)
 		inject_ze_completion_after_wait(NULL);
 }
 
-/*
- * Of loaders that are newer than the headers may be, for immediate lists. Its parameters are the list and the
- * time to wait. As a call it is none of the functions that are recorded.
- */
-static void after_ListSynchronize(void *p, ze_result_t result, void *tracer, void **mine)
+/* Parameters of a function of loaders that may be newer than the headers, for immediate lists. */
+struct list_synchronize {
+	ze_command_list_handle_t *list;
+	uint64_t *timeout;
+};
+
+typedef void list_synchronize_fn(struct list_synchronize *p, ze_result_t result, void *tracer,
+				 void **mine);
+
+static void before_ListSynchronize(struct list_synchronize *p, ze_result_t result, void *tracer,
+				   void **mine)
 {
 	UNUSED();
+	inject_ze_wait_begin(INJECT_zeCommandListHostSynchronize, *p->timeout, mine);
+}
+
+static void after_ListSynchronize(struct list_synchronize *p, ze_result_t result, void *tracer,
+				  void **mine)
+{
+	UNUSED();
+	inject_ze_other_end(*mine);
 	if (result == ZE_RESULT_SUCCESS)
 		inject_ze_completion_after_wait(NULL);
 }
 
 static void register_waits(zel_tracer_handle_t tracer, void *(*find)(const char *name))
 {
+	void *found = find("zelTracerCommandListHostSynchronizeRegisterCallback");
 	ze_result_t (*add)(zel_tracer_handle_t tracer, zel_tracer_reg_t what,
-			   void (*callback)(void *p, ze_result_t result, void *tracer,
-					    void **mine)) = __extension__(void *)
-		find("zelTracerCommandListHostSynchronizeRegisterCallback");
+			   list_synchronize_fn *callback);
 
-	if (add)
-		add(tracer, ZEL_REGISTER_EPILOGUE, after_ListSynchronize);
+	if (!found)
+		return;
+	memcpy(&add, &found, sizeof(add));
+	add(tracer, ZEL_REGISTER_PROLOGUE, before_ListSynchronize);
+	add(tracer, ZEL_REGISTER_EPILOGUE, after_ListSynchronize);
 }
 
 #define OTHER(name, what)                                                \
@@ -429,8 +445,8 @@ static void describe_copy(struct inject_ze_command *command, uint8_t from, uint8
 }
 
 /*
- * Both callbacks of a function. @describe is done where it is recorded, after the call succeeded: what
- * the arguments point to may be wrong before.
+ * Defines both callbacks of a function. @describe runs where the call is recorded, after it
+ * succeeded: before, the arguments may point to wrong memory.
  */
 #define APPEND(name, what, describe)                                                         \
 	BEFORE(name, what)                                                                   \
@@ -462,7 +478,7 @@ APPEND(AppendLaunchCooperativeKernel, command_list_append_launch_cooperative_ker
 /* How many groups is in memory of the device. */
 APPEND(AppendLaunchKernelIndirect, command_list_append_launch_kernel_indirect,
        describe_kernel(&command, *p->phKernel, NULL))
-/* One command for several kernels: its time is that of all of them. */
+/* Several kernels are one command, whose time is that of all of them. */
 APPEND(AppendLaunchMultipleKernelsIndirect, command_list_append_launch_multiple_kernels_indirect,
        describe_kernel(&command, (*p->pphKernels)[0], NULL))
 

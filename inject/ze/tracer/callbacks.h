@@ -8,7 +8,10 @@
 /* Sets the callbacks of all functions that the first version of the API has. */
 void inject_ze_callbacks_set(zel_core_callbacks_t *before, zel_core_callbacks_t *after);
 
-/* Those of newer functions, which are registered one by one. @find: the loader's function with a name, or NULL */
+/*
+ * Callbacks of newer functions, which are registered one by one. @find: returns the loader's
+ * function with a name, or NULL
+ */
 void inject_ze_callbacks_register(zel_tracer_handle_t tracer, void *(*find)(const char *name));
 
 #endif /* GPUMON_INJECT_ZE_TRACER_CALLBACKS_H */

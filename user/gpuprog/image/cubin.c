@@ -6,7 +6,7 @@
 #include "cubin.h"
 #include "fatbin.h"
 
-/* In st_other of a symbol: it is the entry of a kernel. */
+/* Bit of st_other of a symbol: it is the entry of a kernel. */
 #define GPUMON_CUBIN_ENTRY 0x10
 
 static inline bool gpumon_cubin_is_kernel(const GElf_Sym *symbol)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What an image is, and the containers that stand one behind the other. */
+/* Finds out what an image is, and reads its containers, which stand one behind the other. */
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -481,7 +481,7 @@ static int exchange_text(struct gpumon_exchange *exchange, const char *image, si
 	return result;
 }
 
-/* All containers, up to one that is none, or damaged. */
+/* Edits all containers, up to one that is none, or damaged. */
 static void edit_containers(struct gpumon_exchange *exchange, const uint8_t *image, size_t size,
 			    struct images *images)
 {

@@ -58,7 +58,7 @@ enum gpumon_fatbin_form {
 enum gpumon_fatbin_kind {
 	GPUMON_FATBIN_PTX = 1,
 	GPUMON_FATBIN_ELF = 2,
-	/* Others, like what is still to be compiled by the driver, stay as they are. */
+	/* Other entries, such as PTX that the driver is still to compile, stay as they are. */
 };
 
 enum gpumon_fatbin_packing {

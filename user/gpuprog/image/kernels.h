@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What is known of the kernels that programs were put into, over all images of a run: programs see
- * numbers, people see names. One thread at a time uses it.
+ * Kernels that programs were put into, over all images of a run: programs see numbers, people see
+ * names. One thread at a time uses this.
  */
 #ifndef GPUMON_GPUPROG_IMAGE_KERNELS_H
 #define GPUMON_GPUPROG_IMAGE_KERNELS_H
@@ -13,7 +13,7 @@
 #include "lib/map.h"
 #include "gpuprog/ptx/edit.h"
 
-/* What became of a kernel that was asked for. */
+/* State of a kernel that was asked for. */
 #define GPUMON_GPUPROG_WAYS(X)                                                                    \
 	X(PTX, "ptx", "programs put into its PTX")                                                \
 	X(SASS, "sass", "programs called by its patched machine code (SASS)")                     \
@@ -30,7 +30,7 @@ enum gpumon_gpuprog_way {
 	GPUMON_GPUPROG_WAYS_N
 };
 
-/* For programs: "no_ptx". */
+/* Word of a way, for programs that read JSON: "no_ptx". */
 const char *gpumon_gpuprog_way_word(enum gpumon_gpuprog_way way);
 
 /* Whether a kernel has programs in it. */
@@ -122,7 +122,7 @@ struct gpumon_gpuprog_run {
 	struct gpumon_gpuprog_near near[GPUMON_GPUPROG_NEAR];
 };
 
-/* What became of a kernel and why, for a person. */
+/* State of a kernel and the reason, for a person. */
 const char *gpumon_gpuprog_kernel_why(const struct gpumon_gpuprog_kernel *kernel);
 
 #define GPUMON_GPUPROG_NO_NUMBER GPUMON_KEY_NONE

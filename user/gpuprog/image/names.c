@@ -38,7 +38,10 @@ unsigned int gpumon_name_distance(const char *one, size_t n, const char *other, 
 
 bool gpumon_exchange_owner(const char *file, char *why, size_t size)
 {
-	/* What their names begin with. NCCL, CUTLASS and RAPIDS are open. */
+	/*
+	 * Beginnings of the file names of NVIDIA's closed libraries; NCCL, CUTLASS and RAPIDS are
+	 * open.
+	 */
 	static const char *const libraries[] = {
 		"libcublas",	 "libcuda.",	"libcudadevrt", "libcudart",   "libcudnn",
 		"libcudss",	 "libcufft",	"libcurand",	"libcusolver", "libcusparse",
@@ -58,7 +61,7 @@ bool gpumon_exchange_owner(const char *file, char *why, size_t size)
 /* Makes the key of a device function differ from that of a kernel with the same name. */
 #define FUNCTION 0x46ull
 
-/* In objects that share maps with the kernel, bpftime puts this before the GPU's kernels. */
+/* bpftime's prefix of the GPU's kernels in objects that share maps with the kernel. */
 #define PREFIX	      "cuda_"
 #define BESIDE_KERNEL PREFIX "_Z"
 

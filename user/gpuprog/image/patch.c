@@ -4,7 +4,10 @@
 #include "patch.h"
 #include "abi/wire.h"
 
-/* What the sanitizer says of an access: reads and writes are as in struct gpumon_gpuprog_context. */
+/*
+ * Flags of an access as the sanitizer gives them: reads and writes are as in struct
+ * gpumon_gpuprog_context.
+ */
 #define READS_AND_WRITES (GPUMON_GPUPROG_READ | GPUMON_GPUPROG_WRITE)
 #define PREFETCH	 8u
 

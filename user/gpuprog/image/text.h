@@ -6,7 +6,7 @@
 #include "gpuprog/ptx/translate.h"
 #include "names.h"
 
-/* What becomes of a function. */
+/* Treatment of a function. */
 struct gpumon_exchange_function {
 	uint32_t number; /* of the kernel in the run, or GPUMON_GPUPROG_NO_NUMBER: not asked for */
 	uint32_t programs; /* that it gets, a bit each; 0: it is refused, or not asked for */

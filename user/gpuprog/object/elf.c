@@ -179,7 +179,7 @@ static int read_symbol(struct gpumon_gpuprog_image *image, Elf_Data *data, uint3
 	symbol->size = sym.st_size;
 	symbol->type = GELF_ST_TYPE(sym.st_info);
 	symbol->local = GELF_ST_BIND(sym.st_info) == STB_LOCAL;
-	/* Others, such as SHN_ABS and SHN_COMMON, are in no section. */
+	/* Symbols with other numbers, such as SHN_ABS and SHN_COMMON, are in no section. */
 	symbol->section = sym.st_shndx < image->sections_n ? sym.st_shndx : 0;
 	return 0;
 }

@@ -97,7 +97,7 @@ static int check_wide_constant(struct flattener *flattener, uint32_t at)
 	return 0;
 }
 
-/* Each instruction by itself; where functions begin. */
+/* Checks each instruction by itself, and finds the beginnings of functions. */
 static int check_instructions(struct flattener *flattener)
 {
 	for (uint32_t at = 0; at < flattener->code_n; at++) {
@@ -191,7 +191,7 @@ static int count_call(struct flattener *flattener, uint32_t at, struct place *ca
 	return 0;
 }
 
-/* At most GPUMON_GPUPROG_MAX_DEPTH calls of itself deep; each function is counted once. */
+/* Recursion is at most GPUMON_GPUPROG_MAX_DEPTH deep; each function is counted once. */
 static int count_steps(struct flattener *flattener, uint32_t start, unsigned int frame)
 {
 	struct place *function = &flattener->places[start];

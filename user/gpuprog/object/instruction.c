@@ -143,7 +143,7 @@ static const char *check_move(const struct bpf_insn *insn)
 
 static const char *check_byte_order(const struct bpf_insn *insn)
 {
-	/* With 64 bits the source bit has no meaning: it is bswap. */
+	/* An instruction of 64 bits is bswap, and its source bit has no meaning. */
 	if ((BPF_CLASS(insn->code) == BPF_ALU64 && BPF_SRC(insn->code)) || !KNOWN_SIZES(insn->imm))
 		return unknown;
 	return check_fields(insn, DST | IMM);

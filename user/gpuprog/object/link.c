@@ -470,7 +470,10 @@ static int relocate(struct link *link, uint32_t at,
 			link->program, at, link->err,
 			"it calls %.60s, which is not in this object: define it, or link the objects with bpftool gen object",
 			symbol->name);
-	/* Of a static function the place is in the instruction, of others in the symbol, beside -1. */
+	/*
+	 * The place of a static function is in the instruction; for others the instruction has -1
+	 * and the symbol the place.
+	 */
 	return call_function(link, at, symbol->section,
 			     symbol->value + (uint64_t)((int64_t)insn->imm + 1) * INSN);
 }

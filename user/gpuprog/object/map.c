@@ -89,7 +89,7 @@ static bool walk_struct(struct walk *walk, const struct btf_type *type, uint64_t
 		own = btf__name_by_offset(walk->btf, member[i].name_off);
 		if (!own || bits % 8 || btf_member_bitfield_size(type, i))
 			return false;
-		/* What is within one without a name belongs to this one. */
+		/* Members of an anonymous struct count as members of the struct around it. */
 		if ((size_t)snprintf(inner, sizeof(inner), "%s%s%s", name, *name && *own ? "." : "",
 				     own) >= sizeof(inner) ||
 		    !walk_type(walk, member[i].type, offset + bits / 8, inner, depth))
@@ -171,7 +171,7 @@ void gpumon_gpuprog_fields_of_data(const struct gpumon_gpuprog_image *image, con
 	const struct gpumon_gpuprog_symbol *symbol;
 	uint32_t looked = 0, most = btf ? MAX_COMPARED / btf__type_cnt(btf) : 0;
 
-	/* Each look at a name takes a search of all types. */
+	/* Names are looked up once, since each look-up searches all types. */
 	if (most > MAX_STEPS)
 		most = MAX_STEPS;
 	walk.size = (uint32_t)image->sections[section].size;
@@ -192,7 +192,7 @@ void gpumon_gpuprog_fields_of_data(const struct gpumon_gpuprog_image *image, con
 #define MAX_MODIFIERS	 32 /* typedef, const and so on above a type */
 #define HARMLESS_FLAGS	 (BPF_F_NO_PREALLOC | BPF_F_MMAPABLE)
 
-/* What the object says beside what is in the map. */
+/* Attributes of a map that the object states outside of the map itself. */
 struct definition {
 	struct gpumon_gpuprog_map *map;
 	uint32_t map_flags;

@@ -34,7 +34,7 @@ int gpumon_gpuprog_map_define(const struct gpumon_gpuprog_image *image, const st
 			      const char *name, struct gpumon_gpuprog_map *map,
 			      struct gpumon_error *err);
 
-/* What a type of map, the kernel's, bpftime's or gpumon's, is on a GPU; false: nothing. */
+/* Kind on the GPU of a map type of the kernel, bpftime or gpumon. Returns false if it has none. */
 bool gpumon_gpuprog_map_kind(uint32_t type, enum gpumon_gpuprog_map_kind *kind);
 
 /* Whether a section is .rodata, .data or .bss, also with something behind it: .rodata.str1.1. */

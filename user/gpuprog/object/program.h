@@ -93,7 +93,7 @@ static inline uint32_t gpumon_gpuprog_value_max(const struct gpumon_gpuprog_map 
 		       GPUMON_GPUPROG_MAX_VALUE_SIZE;
 }
 
-/* Where a program runs. */
+/* Place at which a program runs. */
 enum gpumon_gpuprog_point {
 	GPUMON_GPUPROG_ENTRY,	       /* first instruction of a kernel, in each thread */
 	GPUMON_GPUPROG_EXIT,	       /* before each exit of a kernel */
@@ -107,8 +107,8 @@ enum gpumon_gpuprog_point {
 };
 
 /*
- * What R1 points to at MEMORY, ATOMIC and BARRIER; elsewhere R1 is the number 0. It is no memory:
- * each field will be a register.
+ * Context that R1 points to at MEMORY, ATOMIC and BARRIER; elsewhere R1 is the number 0. The
+ * context is no memory: each field will be a register.
  */
 struct gpumon_gpuprog_context {
 	uint64_t address; /* as the kernel has it: generic or in its state space */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What an instruction does to memory, where its address stands, and the widths of registers. */
+/*
+ * Accesses of memory by an instruction, the operand with its address, and the widths of registers.
+ */
 #ifndef GPUMON_GPUPROG_PTX_ACCESS_H
 #define GPUMON_GPUPROG_PTX_ACCESS_H
 

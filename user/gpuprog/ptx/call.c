@@ -75,7 +75,9 @@ static uint32_t word_address(struct text *text, const struct place *place, uint3
 	return address;
 }
 
-/* What a place says of its thread, as new %gd. */
+/*
+ * Value that a slot's first words have while they belong to this thread and launch, as a new %gd.
+ */
 static uint32_t tag(struct text *text, uint32_t word)
 {
 	uint32_t value;

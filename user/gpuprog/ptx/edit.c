@@ -422,7 +422,7 @@ static uint64_t line_number(struct body *body)
 	return number;
 }
 
-/* One more block of a point: its text, or the function that has it. */
+/* Adds a block to a point: its text, or a call of the function that has it. */
 static void add_block(struct body *body, struct gpumon_ptx_point *point,
 		      const struct gpumon_edit_plan *plan, const char *block)
 {
@@ -462,7 +462,7 @@ static void write_plain(struct body *body, const struct gpumon_edit_plan *plan,
 	plan->counts->points[kind]++;
 }
 
-/* Before an access or a barrier. */
+/* Puts blocks before an access or a barrier. */
 static int write_access(struct body *body, const struct gpumon_ptx_access *access, uint32_t points)
 {
 	struct gpumon_ptx_point point = {
@@ -643,7 +643,9 @@ static int write_statement(struct body *body)
 	case GPUMON_PTX_DIRECTIVE:
 		break;
 	}
-	/* Some are about the very next instruction: blocks come before them. */
+	/*
+	 * Some directives belong to the very next instruction: blocks come before the directives.
+	 */
 	body->pragma = statement->kind == GPUMON_PTX_DIRECTIVE &&
 				       gpumon_ptx_same(statement->name, ".pragma") ?
 			       begin_of(body) :
@@ -923,7 +925,7 @@ static void count_left(struct edit *edit, size_t kernel, const struct gpumon_edi
 	}
 }
 
-/* Each block as a function of its own. */
+/* Writes each block as a function of its own. */
 static void write_called(struct edit *edit)
 {
 	struct gpumon_ptx_writer *writer = &edit->writer;

@@ -39,7 +39,7 @@ enum gpumon_edit_cause {
 	GPUMON_EDIT_CAUSES_N
 };
 
-/* For people: "texture or surface". */
+/* Name of a reason for people: "texture or surface". */
 const char *gpumon_edit_cause_text(enum gpumon_edit_cause cause);
 
 /**

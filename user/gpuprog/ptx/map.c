@@ -10,7 +10,10 @@
 #define TEXT_EEXIST 17
 #define TEXT_EINVAL 22
 
-/* What of a key or a value a helper takes into registers: words of 8 bytes, the last one shorter. */
+/*
+ * Part of a key or a value that a helper takes into registers: words of 8 bytes, the last one
+ * shorter.
+ */
 #define TEXT_MAX_WORDS (GPUMON_GPUPROG_MAX_RECORD_SIZE / 8)
 
 struct text_words {
@@ -43,7 +46,7 @@ static void text_words_load(struct text *text, unsigned int argument, uint32_t s
 			text_place_load(text, &place, 8 * i, size - 8 * i < 8 ? size - 8 * i : 8);
 }
 
-/* What lies behind the last byte belongs to the same multiple of 8 bytes: a whole word is stored. */
+/* A whole word is stored: the bytes behind the last one belong to the same multiple of 8 bytes. */
 static void text_words_store(struct text *text, const struct text_words *words,
 			     const struct text_place *place)
 {
@@ -356,7 +359,7 @@ void text_hash_delete(struct text *text)
 
 /* Rings: where the records of a warp go, and their writing. */
 
-/* What the records of a warp have in common, and what of it is this lane's. */
+/* Reserves room for the records of a warp at once, and finds this lane's part. */
 struct append {
 	struct gpumon_gpuprog_ring layout;
 	uint32_t part;	/* %gd, address of the part */
@@ -397,7 +400,7 @@ static uint32_t claim_records(struct text *text, const struct append *append, ui
 	return old;
 }
 
-/* Each lane for itself, on targets without shfl.sync. */
+/* Reserves room for each lane by itself, on targets without shfl.sync. */
 static void take_alone(struct text *text, struct append *append)
 {
 	uint32_t group = text_word(text), bit = text_word(text), one = text_word(text), old;
@@ -555,7 +558,7 @@ void text_ring_output(struct text *text, unsigned int memory, int result)
 	append_record(text, ring, text_map_address(text, text->map), &record, result);
 }
 
-/* Where the text is, for struct gpumon_gpuprog_print: map and offset. */
+/* Place of the text, map and offset, for struct gpumon_gpuprog_print. */
 static uint32_t text_reference(struct text *text, const struct gpumon_gpuprog_operand *operand)
 {
 	uint32_t reference = text_wide(text), base;
@@ -587,7 +590,7 @@ void text_ring_print(struct text *text)
 	record.reg[0] = text_reference(text, &fact->arguments[0]);
 	for (i = 0; i < 3; i++) {
 		record.reg[i + 1] = text_wide(text);
-		/* Not an address, and not what was never set. */
+		/* An argument must be neither an address nor a register that was never set. */
 		if (takes && fact->arguments[2 + i].kind == GPUMON_GPUPROG_SCALAR)
 			text_emit(text, "mov.b64 $d, $d", record.reg[i + 1], 3 + i);
 		else

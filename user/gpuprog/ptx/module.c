@@ -28,7 +28,10 @@ static size_t offset(const struct scan *scan)
 	return (size_t)(scan->lexer.token.at - scan->inner->text.at);
 }
 
-/* From an opening sign behind its closing one. Strings and comments do not count. */
+/*
+ * Moves from an opening bracket behind its closing one. Brackets in strings and comments do not
+ * count.
+ */
 static int skip_brackets(struct scan *scan, char open, char close)
 {
 	uint32_t line = scan->lexer.token_line;
@@ -161,7 +164,7 @@ static void add_function(struct scan *scan, const struct gpumon_edit_function *f
 	*to_place = *place;
 }
 
-/* What is between the name and the body, or the semicolon of a declaration. */
+/* Reads from the name of a function to its body, or to the semicolon of a declaration. */
 static int skip_header(struct scan *scan)
 {
 	for (;;) {
@@ -485,7 +488,7 @@ static void turn_round(const struct gpumon_ptx_calls *calls, size_t functions_n,
 		first[i + 1] += first[i];
 	for (size_t i = calls->calls_n; i > 0; i--)
 		from[first[calls->calls[i - 1].to]++] = calls->calls[i - 1].from;
-	/* Each has moved on to the beginning of the next. */
+	/* Each step has moved on to the beginning of the next statement. */
 	memmove(first + 1, first, functions_n * sizeof(*first));
 	first[0] = 0;
 }

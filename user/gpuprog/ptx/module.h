@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Where things are in a PTX text: its version and target, functions, source files; which function calls which. */
+/*
+ * Structure of a PTX text: its version and target, functions, source files; which function calls
+ * which.
+ */
 #ifndef GPUMON_GPUPROG_PTX_MODULE_H
 #define GPUMON_GPUPROG_PTX_MODULE_H
 

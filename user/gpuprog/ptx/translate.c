@@ -23,8 +23,8 @@ uint32_t gpumon_gpuprog_isa(uint32_t sm)
 }
 
 /*
- * Where eBPF and PTX differ: eBPF masks shifts, and PTX clamps them; x / 0 is 0 and x % 0 is x; the
- * least number divided by -1 is itself; each operation of 32 bits clears the upper half.
+ * eBPF and PTX differ: eBPF masks shifts, and PTX clamps them; x / 0 is 0 and x % 0 is x; the least
+ * number divided by -1 is itself; each operation of 32 bits clears the upper half.
  */
 
 /* A source of an operation: a register, or a constant. */
@@ -298,7 +298,7 @@ uint32_t text_condition(struct text *text, const struct gpumon_gpuprog_step *ste
 	struct source source = take_source(text, step, wide);
 	char place[32], type[2] = { compare[BPF_OP(step->code) >> 4].type };
 
-	/* Of a constant index it is known, of an address it is not. */
+	/* For a constant index the place is known, for an address it is not. */
 	if (asks_for_element(text, step)) {
 		if (BPF_OP(step->code) == BPF_JNE)
 			return text->exists;
@@ -540,7 +540,7 @@ static void follow_lookup(struct text *text, const struct gpumon_gpuprog_step *s
 	}
 }
 
-/* Where runs end that are counted as lost. */
+/* Label at which runs end that are counted as lost. */
 static void write_lost_end(struct text *text, uint32_t label, enum gpumon_gpuprog_loss loss)
 {
 	end_run(text);

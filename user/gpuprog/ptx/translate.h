@@ -24,7 +24,10 @@
  *			.reg .b64 %gpumon_address, %gpumon_line; .reg .b32 %gpumon_size, %gpumon_flags
  */
 #define GPUMON_GPUPROG_TABLE "gpumon_probe_table"
-/* Of a patch instead of the table: .reg .b64, the address of the same table in global memory. */
+/*
+ * Register (.reg .b64) with the address of the table in global memory, which a patch has instead of
+ * the table.
+ */
 #define GPUMON_GPUPROG_TABLE_REG  "%gpumon_table"
 #define GPUMON_GPUPROG_KEPT_REG	  "%gpumon_kept"
 #define GPUMON_GPUPROG_KERNEL_REG "%gpumon_kernel"

@@ -285,9 +285,9 @@ static uint32_t same_in_warp(struct text *text, uint32_t mask, uint32_t value)
 }
 
 /*
- * Where each lane's address less that of its place in the piece is the same, the warp accesses one
- * piece. Addresses of GPUs have fewer than 58 bits, so the size fits above: lanes of different sizes
- * differ. What the size alone decides costs nothing where it is a constant.
+ * If each lane's address less its offset in the piece is the same, the warp accesses one piece.
+ * Addresses of GPUs have fewer than 58 bits, so the size fits above them: lanes of different sizes
+ * differ. A condition on the size alone costs nothing where the size is a constant.
  */
 uint32_t text_contiguous(struct text *text, uint32_t address, uint32_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the lanes of a warp do together, and where a thread is. */
+/* Helpers that the lanes of a warp run together, and the place of a thread. */
 #ifndef GPUMON_GPUPROG_PTX_WARP_H
 #define GPUMON_GPUPROG_PTX_WARP_H
 

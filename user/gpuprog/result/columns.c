@@ -135,11 +135,11 @@ static bool ends_with(const char *name, const char *end)
 	       (n == e || name[n - e - 1] == '_' || name[n - e - 1] == '.');
 }
 
-enum gpumon_sheet_kind gpumon_gpuprog_kind_of(const char *name)
+enum gpumon_cell_kind gpumon_gpuprog_kind_of(const char *name)
 {
 	if (ends_with(name, "ns"))
-		return GPUMON_SHEET_NS;
-	return ends_with(name, "bytes") ? GPUMON_SHEET_BYTES : GPUMON_SHEET_COUNT;
+		return GPUMON_CELL_NS;
+	return ends_with(name, "bytes") ? GPUMON_CELL_BYTES : GPUMON_CELL_COUNT;
 }
 
 void gpumon_gpuprog_words_of(const char *map, struct gpumon_gpuprog_words *words)
@@ -171,7 +171,7 @@ static const char *name_of(const struct gpumon_gpuprog_columns *columns, uint32_
 	return *name ? name : columns->name;
 }
 
-/* One number, or numbers of 64 bits; what is neither stays without fields. */
+/* A type without fields is one number, or numbers of 64 bits; other types have no columns. */
 static void make_fields(struct gpumon_gpuprog_columns *columns)
 {
 	static const char *const numbers[GPUMON_GPUPROG_OWN_FIELDS] = {
@@ -215,29 +215,28 @@ void gpumon_gpuprog_columns_index(struct gpumon_gpuprog_columns *columns, const 
 	gpumon_gpuprog_columns_init(columns, &none, sizeof(uint32_t), name, true);
 }
 
-enum gpumon_sheet_kind gpumon_gpuprog_kind_of_all(const struct gpumon_gpuprog_fields *fields)
+enum gpumon_cell_kind gpumon_gpuprog_kind_of_all(const struct gpumon_gpuprog_fields *fields)
 {
 	for (uint32_t i = 0; i < fields->n; i++)
 		if (fields->fields[i].is_signed)
-			return GPUMON_SHEET_SIGNED;
-	return GPUMON_SHEET_COUNT;
+			return GPUMON_CELL_SIGNED;
+	return GPUMON_CELL_COUNT;
 }
 
-static enum gpumon_sheet_kind kind_of_field(const struct gpumon_gpuprog_columns *columns,
-					    uint32_t i)
+static enum gpumon_cell_kind kind_of_field(const struct gpumon_gpuprog_columns *columns, uint32_t i)
 {
-	enum gpumon_sheet_kind kind = gpumon_gpuprog_kind_of(name_of(columns, i));
+	enum gpumon_cell_kind kind = gpumon_gpuprog_kind_of(name_of(columns, i));
 
-	if (kind != GPUMON_SHEET_COUNT)
+	if (kind != GPUMON_CELL_COUNT)
 		return kind;
 	if (columns->fields.fields[i].is_signed)
-		return GPUMON_SHEET_SIGNED;
-	return columns->is_key ? GPUMON_SHEET_NUMBER : GPUMON_SHEET_COUNT;
+		return GPUMON_CELL_SIGNED;
+	return columns->is_key ? GPUMON_CELL_NUMBER : GPUMON_CELL_COUNT;
 }
 
 void gpumon_gpuprog_columns_add(const struct gpumon_gpuprog_columns *columns,
 				const struct gpumon_gpuprog_names *names,
-				struct gpumon_sheet *sheet)
+				struct gpumon_table *table)
 {
 	const char *hex = columns->is_key ? "key_hex" : "value_hex", *before;
 	char title[GPUMON_TITLE_LEN], json[JSON_NAME_BYTES], name_key[JSON_NAME_BYTES + 8];
@@ -246,22 +245,21 @@ void gpumon_gpuprog_columns_add(const struct gpumon_gpuprog_columns *columns,
 		const char *name = name_of(columns, i);
 		enum meaning meaning = meaning_of(name, names);
 
-		before = !gpumon_sheet_has_column(sheet, name) ? "" :
-			 columns->is_key		       ? "key." :
-								 "value.";
+		before = gpumon_table_find(table, name) == table->n_columns ? "" :
+			 columns->is_key				    ? "key." :
+									      "value.";
 		snprintf(json, sizeof(json), "%s%s", before, name);
 		gpumon_format_title(title, name, "");
 		if (meaning == NUMBER) {
-			gpumon_sheet_column(sheet, title, json, kind_of_field(columns, i));
+			gpumon_table_typed(table, title, json, kind_of_field(columns, i));
 			continue;
 		}
 		snprintf(name_key, sizeof(name_key), "%s_name", json);
-		gpumon_sheet_column(sheet, NULL, json, GPUMON_SHEET_NUMBER);
-		gpumon_sheet_column(sheet, title, name_key, GPUMON_SHEET_TEXT);
+		gpumon_table_typed(table, NULL, json, GPUMON_CELL_NUMBER);
+		gpumon_table_typed(table, title, name_key, GPUMON_CELL_TEXT);
 	}
 	if (!columns->fields.n)
-		gpumon_sheet_column(sheet, columns->is_key ? "KEY" : "VALUE", hex,
-				    GPUMON_SHEET_TEXT);
+		gpumon_table_typed(table, columns->is_key ? "KEY" : "VALUE", hex, GPUMON_CELL_TEXT);
 }
 
 uint64_t gpumon_gpuprog_field_value(const struct gpumon_gpuprog_field *field, const void *value)
@@ -275,7 +273,7 @@ uint64_t gpumon_gpuprog_field_value(const struct gpumon_gpuprog_field *field, co
 	return number;
 }
 
-static void add_hex(struct gpumon_sheet *sheet, const uint8_t *value, uint32_t size)
+static void add_hex(struct gpumon_table *table, const uint8_t *value, uint32_t size)
 {
 	char text[HEX_BYTES * 2 + 8];
 	uint32_t i;
@@ -285,35 +283,35 @@ static void add_hex(struct gpumon_sheet *sheet, const uint8_t *value, uint32_t s
 		snprintf(text + i * 2, sizeof(text) - i * 2, "%02x", value[i]);
 	if (i < size)
 		strcat(text, "…");
-	gpumon_sheet_text(sheet, text);
+	gpumon_table_text(table, text);
 }
 
 static void add_cell(const struct gpumon_gpuprog_columns *columns, uint32_t i,
-		     struct gpumon_gpuprog_names *names, struct gpumon_sheet *sheet,
+		     struct gpumon_gpuprog_names *names, struct gpumon_table *table,
 		     uint64_t number)
 {
 	enum meaning meaning = meaning_of(name_of(columns, i), names);
 
-	gpumon_sheet_number(sheet, number);
+	gpumon_table_number(table, number);
 	if (meaning == KERNEL)
-		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_short(names, number));
+		gpumon_table_text(table, gpumon_gpuprog_kernel_short(names, number));
 	else if (meaning == LINE)
-		gpumon_sheet_text(sheet, gpumon_gpuprog_line_name(names, number));
+		gpumon_table_text(table, gpumon_gpuprog_line_name(names, number));
 }
 
 void gpumon_gpuprog_columns_cells(const struct gpumon_gpuprog_columns *columns,
-				  struct gpumon_gpuprog_names *names, struct gpumon_sheet *sheet,
+				  struct gpumon_gpuprog_names *names, struct gpumon_table *table,
 				  const void *value, uint32_t size)
 {
 	const struct gpumon_gpuprog_field *field;
 
 	for (uint32_t i = 0; i < columns->fields.n; i++) {
 		field = &columns->fields.fields[i];
-		add_cell(columns, i, names, sheet,
+		add_cell(columns, i, names, table,
 			 field->offset + field->size <= size ?
 				 gpumon_gpuprog_field_value(field, value) :
 				 0);
 	}
 	if (!columns->fields.n)
-		add_hex(sheet, value, size < columns->size ? size : columns->size);
+		add_hex(table, value, size < columns->size ? size : columns->size);
 }

@@ -8,7 +8,7 @@
 #define GPUMON_GPUPROG_RESULT_COLUMNS_H
 
 #include "lib/map.h"
-#include "lib/sheet.h"
+#include "lib/table.h"
 #include "result.h"
 
 /**
@@ -28,7 +28,7 @@ void gpumon_gpuprog_names_init(struct gpumon_gpuprog_names *names,
 			       const struct gpumon_gpuprog_result *result);
 void gpumon_gpuprog_names_clear(struct gpumon_gpuprog_names *names);
 
-/* As it is in the PTX, or NULL: there is no kernel with this number. */
+/* Name of a kernel as it is in the PTX, NULL if there is no kernel with this number. */
 const char *gpumon_gpuprog_kernel_mangled(const struct gpumon_gpuprog_names *names,
 					  uint64_t kernel);
 /* "void scale<float>(float*, int)", or "kernel 7" if there is none with this number. */
@@ -73,9 +73,9 @@ struct gpumon_gpuprog_words {
 
 void gpumon_gpuprog_words_of(const char *map, struct gpumon_gpuprog_words *words);
 /* NS, BYTES, or COUNT. */
-enum gpumon_sheet_kind gpumon_gpuprog_kind_of(const char *name);
+enum gpumon_cell_kind gpumon_gpuprog_kind_of(const char *name);
 /* The kind of a column with all of these numbers: SIGNED or COUNT. */
-enum gpumon_sheet_kind gpumon_gpuprog_kind_of_all(const struct gpumon_gpuprog_fields *fields);
+enum gpumon_cell_kind gpumon_gpuprog_kind_of_all(const struct gpumon_gpuprog_fields *fields);
 
 /* @columns must not be copied afterwards. */
 void gpumon_gpuprog_columns_init(struct gpumon_gpuprog_columns *columns,
@@ -86,10 +86,10 @@ void gpumon_gpuprog_columns_index(struct gpumon_gpuprog_columns *columns, const 
 /* A name that the table already has in JSON gets "key." or "value." before it. */
 void gpumon_gpuprog_columns_add(const struct gpumon_gpuprog_columns *columns,
 				const struct gpumon_gpuprog_names *names,
-				struct gpumon_sheet *sheet);
+				struct gpumon_table *table);
 /* Add the cells of a value; bytes beyond @size are taken as zero. */
 void gpumon_gpuprog_columns_cells(const struct gpumon_gpuprog_columns *columns,
-				  struct gpumon_gpuprog_names *names, struct gpumon_sheet *sheet,
+				  struct gpumon_gpuprog_names *names, struct gpumon_table *table,
 				  const void *value, uint32_t size);
 
 /* The number at a field. */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What is not in the numbers: kernels and places without a program, losses, modules and how long they took. */
+/*
+ * Coverage of the numbers: kernels and places without a program, losses, modules and how long they
+ * took.
+ */
 #ifndef GPUMON_GPUPROG_RESULT_COVERAGE_H
 #define GPUMON_GPUPROG_RESULT_COVERAGE_H
 
-#include "lib/sheet.h"
+#include "capture/findings.h"
 #include "lib/value.h"
 #include "columns.h"
 #include "result.h"
 
 /* Add the table "ran", if there were such kernels. */
-void gpumon_gpuprog_show_own_kernels(struct gpumon_sheet *sheet,
+void gpumon_gpuprog_show_own_kernels(struct gpumon_findings *findings,
 				     const struct gpumon_gpuprog_result *result);
 
-/* Others are counted, and their times added up. */
+/* Further modules are counted, and their times added up. */
 #define GPUMON_GPUPROG_MAX_MODULES 256
 #define GPUMON_GPUPROG_MAX_TARGETS 8
 
@@ -103,16 +106,17 @@ void gpumon_gpuprog_modules_loaded(struct gpumon_gpuprog_modules *modules, uint3
 				   uint32_t process, bool patched, uint64_t took_ns);
 
 /* Add tables "modules" and "patches", for programs only, and notes for all. */
-void gpumon_gpuprog_show_modules(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names);
+void gpumon_gpuprog_show_modules(struct gpumon_findings *findings,
+				 struct gpumon_gpuprog_names *names);
 
 /*
  * Add tables "kernels" and "lost", and notes. People get a table of kernels only if there is one that
  * has no programs.
  */
-void gpumon_gpuprog_coverage(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names);
+void gpumon_gpuprog_coverage(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names);
 
 /* Say so if there are more kernels than a tool counts by themselves: @kernels, the last one with others. */
-void gpumon_gpuprog_note_kernels(struct gpumon_sheet *sheet,
+void gpumon_gpuprog_note_kernels(struct gpumon_findings *findings,
 				 const struct gpumon_gpuprog_names *names, uint32_t kernels);
 
 #endif /* GPUMON_GPUPROG_RESULT_COVERAGE_H */

@@ -66,38 +66,39 @@ static double sum_ns(const struct kernel *kernels, uint32_t n)
 	return sum;
 }
 
-static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void show_kernels(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 			 const struct kernel *kernels, uint32_t n)
 {
+	struct gpumon_table *table =
+		gpumon_findings_table(findings, "by_kernel", "Time of warps, by kernel");
 	double sum = sum_ns(kernels, n);
 
-	gpumon_sheet_table(sheet, "by_kernel", "Time of warps, by kernel");
-	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
-	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, "SHARE", "share_percent", GPUMON_SHEET_PERCENT);
-	gpumon_sheet_column(sheet, "TIME", "warp_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "CALLS", "calls", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "WARPS", "warps", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "OF A WARP", "mean_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_figure(sheet, "A WARP");
-	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
-	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
+	gpumon_table_typed(table, NULL, "kernel", GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, "SHARE", "share_percent", GPUMON_CELL_PERCENT);
+	gpumon_table_typed(table, "TIME", "warp_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "CALLS", "calls", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "WARPS", "warps", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "OF A WARP", "mean_ns", GPUMON_CELL_NS);
+	gpumon_table_figure(table, "A WARP");
+	gpumon_table_typed(table, "", NULL, GPUMON_CELL_BAR);
+	gpumon_table_typed(table, "KERNEL", "kernel_name", GPUMON_CELL_NAME);
 	for (uint32_t i = 0; i < n; i++) {
-		gpumon_sheet_number(sheet, kernels[i].number);
-		gpumon_sheet_ratio(sheet, sum > 0 ? (double)kernels[i].ns * 100 / sum : 0);
-		gpumon_sheet_number(sheet, kernels[i].ns);
-		gpumon_sheet_number(sheet, kernels[i].calls);
-		gpumon_sheet_number(sheet, kernels[i].warps);
-		gpumon_sheet_value(
-			sheet, (struct gpumon_value){
+		gpumon_table_number(table, kernels[i].number);
+		gpumon_table_ratio(table, sum > 0 ? (double)kernels[i].ns * 100 / sum : 0);
+		gpumon_table_number(table, kernels[i].ns);
+		gpumon_table_number(table, kernels[i].calls);
+		gpumon_table_number(table, kernels[i].warps);
+		gpumon_table_value(
+			table, (struct gpumon_value){
 				       .v = kernels[i].warps ? kernels[i].ns / kernels[i].warps : 0,
 				       .known = kernels[i].warps });
-		gpumon_sheet_number(sheet, kernels[i].ns);
-		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(names, kernels[i].number));
+		gpumon_table_number(table, kernels[i].ns);
+		gpumon_table_text(table, gpumon_gpuprog_kernel_name(names, kernels[i].number));
 	}
 }
 
-static void say_kernel(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void say_kernel(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 		       const struct kernel *kernels, uint32_t n)
 {
 	double sum = sum_ns(kernels, n), share;
@@ -106,10 +107,10 @@ static void say_kernel(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *
 		return;
 	share = (double)kernels[0].ns * 100 / sum;
 	if (share >= MAIN_SHARE)
-		gpumon_sheet_found(sheet, "%s takes %.0f %% of the time of all warps",
-				   gpumon_gpuprog_kernel_short(names, kernels[0].number), share);
+		gpumon_findings_say(findings, "%s takes %.0f %% of the time of all warps",
+				    gpumon_gpuprog_kernel_short(names, kernels[0].number), share);
 	else
-		gpumon_sheet_found(sheet, "No kernel takes half of the time of all warps");
+		gpumon_findings_say(findings, "No kernel takes half of the time of all warps");
 }
 
 /**
@@ -150,59 +151,65 @@ static void find_spread(const uint64_t *numbers, uint32_t n, struct spread *spre
 	free(used);
 }
 
-/* One row of the table of spreads, of the first @n numbers of a map, and what of it stands out. */
-static void show_spread(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result,
-			const struct gpumon_gpuprog_map *map, uint32_t n, const char *word,
-			bool *found)
+/*
+ * Writes a row of the table of spreads, of the first @n numbers of a map, and names its outliers.
+ */
+static bool show_spread(struct gpumon_findings *findings, struct gpumon_table *table,
+			const struct gpumon_gpuprog_result *result,
+			const struct gpumon_gpuprog_map *map, uint32_t n, const char *word)
 {
 	uint64_t *numbers = gpumon_calloc(n, sizeof(*numbers));
 	char factor[GPUMON_GPUPROG_FACTOR_BYTES];
 	struct spread spread;
+	bool found;
 
 	for (uint32_t i = 0; i < n; i++)
 		numbers[i] = gpumon_gpuprog_number(result, map, i);
 	find_spread(numbers, n, &spread);
-	gpumon_sheet_text(sheet, word);
-	gpumon_sheet_number(sheet, spread.n);
-	gpumon_sheet_number(sheet, spread.least);
-	gpumon_sheet_number(sheet, spread.median);
-	gpumon_sheet_number(sheet, spread.most);
-	gpumon_sheet_number(sheet, spread.most_at);
-	if (spread.n > 2 && (double)spread.most >= FAR * (double)spread.median) {
-		gpumon_sheet_found(
-			sheet, "The time of %s %" PRIu32 " is %s that of the median %s", word,
+	gpumon_table_text(table, word);
+	gpumon_table_number(table, spread.n);
+	gpumon_table_number(table, spread.least);
+	gpumon_table_number(table, spread.median);
+	gpumon_table_number(table, spread.most);
+	gpumon_table_number(table, spread.most_at);
+	found = spread.n > 2 && (double)spread.most >= FAR * (double)spread.median;
+	if (found)
+		gpumon_findings_say(
+			findings, "The time of %s %" PRIu32 " is %s that of the median %s", word,
 			spread.most_at,
 			gpumon_gpuprog_factor(factor, (double)spread.most / (double)spread.median),
 			word);
-		*found = true;
-	}
 	free(numbers);
+	return found;
 }
 
-static void show_spreads(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
+static void show_spreads(struct gpumon_findings *findings,
+			 const struct gpumon_gpuprog_result *result)
 {
+	struct gpumon_table *table = gpumon_findings_table(
+		findings, "spread", "How the time is spread, all kernels together");
 	const struct gpumon_gpuprog_map *sms = gpumon_gpuprog_result_map(result, "warp_ns_by_sm");
 	const struct gpumon_gpuprog_map *blocks =
 		gpumon_gpuprog_result_map(result, "warp_ns_by_block");
-	bool found = false;
+	bool found;
 
-	gpumon_sheet_table(sheet, "spread", "How the time is spread, all kernels together");
-	gpumon_sheet_column(sheet, "OVER", "over", GPUMON_SHEET_TEXT);
-	gpumon_sheet_column(sheet, "USED", "used", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "LEAST", "least_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "MEDIAN", "median_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "MOST", "most_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "WHICH", "most_at", GPUMON_SHEET_NUMBER);
-	show_spread(sheet, result, sms, sms->max_entries, "SM", &found);
-	show_spread(sheet, result, blocks, blocks->max_entries - 1, "block", &found);
+	gpumon_table_typed(table, "OVER", "over", GPUMON_CELL_TEXT);
+	gpumon_table_typed(table, "USED", "used", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "LEAST", "least_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "MEDIAN", "median_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "MOST", "most_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "WHICH", "most_at", GPUMON_CELL_NUMBER);
+	found = show_spread(findings, table, result, sms, sms->max_entries, "SM");
+	found |= show_spread(findings, table, result, blocks, blocks->max_entries - 1, "block");
 	if (!found)
-		gpumon_sheet_found(
-			sheet,
+		gpumon_findings_say(
+			findings,
 			"No SM and no block stands out: none has 1.5 times the time of the median one");
 }
 
 /* On a terminal: how many blocks have how much time. */
-static void show_blocks(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
+static void show_blocks(struct gpumon_findings *findings,
+			const struct gpumon_gpuprog_result *result)
 {
 	const struct gpumon_gpuprog_map *map =
 		gpumon_gpuprog_result_map(result, "warp_ns_by_block");
@@ -214,11 +221,11 @@ static void show_blocks(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_
 		if (ns)
 			gpumon_gpuprog_buckets_add(&buckets, ns);
 	}
-	gpumon_gpuprog_generic_bars(sheet, "Blocks by their time, each number over all calls", "ns",
-				    &buckets);
+	gpumon_gpuprog_generic_bars(findings, "Blocks by their time, each number over all calls",
+				    "ns", &buckets);
 }
 
-static void note_last(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
+static void note_last(struct gpumon_findings *findings, const struct gpumon_gpuprog_result *result)
 {
 	const struct gpumon_gpuprog_map *map =
 		gpumon_gpuprog_result_map(result, "warp_ns_by_block");
@@ -227,30 +234,31 @@ static void note_last(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_re
 	char time[GPUMON_FORMAT_LEN];
 
 	if (ns)
-		gpumon_sheet_note(sheet,
-				  "%s is of blocks from number %" PRIu32
-				  " on, which are counted together",
-				  gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)), last);
+		gpumon_findings_note(findings,
+				     "%s is of blocks from number %" PRIu32
+				     " on, which are counted together",
+				     gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)),
+				     last);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
+static void show(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names)
 {
 	const struct gpumon_gpuprog_result *result = names->result;
 	uint32_t n;
 	struct kernel *kernels = read_kernels(result, &n);
 
-	show_blocks(sheet, result);
+	show_blocks(findings, result);
 	if (n)
-		show_spreads(sheet, result);
-	show_kernels(sheet, names, kernels, n);
-	say_kernel(sheet, names, kernels, n);
-	gpumon_gpuprog_generic_map(sheet, names, gpumon_gpuprog_result_map(result, "warp_ns_by_sm"),
-				   false);
-	gpumon_gpuprog_generic_map(sheet, names,
+		show_spreads(findings, result);
+	show_kernels(findings, names, kernels, n);
+	say_kernel(findings, names, kernels, n);
+	gpumon_gpuprog_generic_map(findings, names,
+				   gpumon_gpuprog_result_map(result, "warp_ns_by_sm"), false);
+	gpumon_gpuprog_generic_map(findings, names,
 				   gpumon_gpuprog_result_map(result, "warp_ns_by_block"), false);
-	note_last(sheet, result);
+	note_last(findings, result);
 	gpumon_gpuprog_note_kernels(
-		sheet, names, gpumon_gpuprog_result_map(result, "calls_by_kernel")->max_entries);
+		findings, names, gpumon_gpuprog_result_map(result, "calls_by_kernel")->max_entries);
 	free(kernels);
 }
 

@@ -60,30 +60,31 @@ static uint64_t count_products(const struct arrays *arrays)
 	return right;
 }
 
-static void say_device(struct gpumon_sheet *sheet, const struct arrays *arrays)
+static void say_device(struct gpumon_findings *findings, const struct arrays *arrays)
 {
 	uint64_t sums = count_sums(arrays), products;
 
 	if (arrays->n == sums) {
-		gpumon_sheet_found(sheet, "All %" PRIu64 " values of the result are left + right",
-				   arrays->n);
+		gpumon_findings_say(findings,
+				    "All %" PRIu64 " values of the result are left + right",
+				    arrays->n);
 		return;
 	}
 	products = count_products(arrays);
 	if (arrays->n <= MOST_ROWS && products == arrays->n * arrays->n)
-		gpumon_sheet_found(sheet,
-				   "The result is the product of left and right, of %" PRIu64
-				   " x %" PRIu64 " values",
-				   arrays->n, arrays->n);
+		gpumon_findings_say(findings,
+				    "The result is the product of left and right, of %" PRIu64
+				    " x %" PRIu64 " values",
+				    arrays->n, arrays->n);
 	else
-		gpumon_sheet_found(
-			sheet,
+		gpumon_findings_say(
+			findings,
 			"The result is neither the sum nor the product of left and right: %" PRIu64
 			" of %" PRIu64 " sums are right, and %" PRIu64 " products",
 			sums, arrays->n, products);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
+static void show(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names)
 {
 	const struct gpumon_gpuprog_result *result = names->result;
 	const struct gpumon_gpuprog_map *sizes = gpumon_gpuprog_result_map(result, "sizes");
@@ -92,17 +93,17 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 				 .right = gpumon_gpuprog_result_map(result, "right"),
 				 .made = gpumon_gpuprog_result_map(result, "result") };
 
-	gpumon_gpuprog_generic_map(sheet, names, sizes, true);
-	gpumon_gpuprog_generic_map(sheet, names, arrays.left, false);
-	gpumon_gpuprog_generic_map(sheet, names, arrays.right, false);
-	gpumon_gpuprog_generic_map(sheet, names, arrays.made, true);
+	gpumon_gpuprog_generic_map(findings, names, sizes, true);
+	gpumon_gpuprog_generic_map(findings, names, arrays.left, false);
+	gpumon_gpuprog_generic_map(findings, names, arrays.right, false);
+	gpumon_gpuprog_generic_map(findings, names, arrays.made, true);
 	for (; arrays.device < result->devices_n; arrays.device++) {
 		arrays.n = number_at(&arrays, sizes, 0);
 		if (arrays.n)
-			say_device(sheet, &arrays);
+			say_device(findings, &arrays);
 		else
-			gpumon_sheet_found(sheet,
-					   "Nothing was worked on: the size in sizes[0] is 0");
+			gpumon_findings_say(findings,
+					    "Nothing was worked on: the size in sizes[0] is 0");
 	}
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* When each thread leaves a kernel, by its place in the warp. */
+/* Times at which threads leave a kernel, by their place in the warp. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,79 +81,82 @@ static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, u
 	return kernels;
 }
 
-static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void show_kernels(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 			 const struct kernel *kernels, uint32_t n)
 {
-	gpumon_sheet_table(sheet, "by_kernel",
-			   "Time of a thread from its first instruction to its exit");
-	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
-	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, "EXITS", "exits", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, NULL, "sum_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "MEAN", "mean_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_figure(sheet, "TO EXIT");
-	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
+	struct gpumon_table *table = gpumon_findings_table(
+		findings, "by_kernel", "Time of a thread from its first instruction to its exit");
+
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
+	gpumon_table_typed(table, NULL, "kernel", GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, "EXITS", "exits", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, NULL, "sum_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "MEAN", "mean_ns", GPUMON_CELL_NS);
+	gpumon_table_figure(table, "TO EXIT");
+	gpumon_table_typed(table, "KERNEL", "kernel_name", GPUMON_CELL_NAME);
 	for (uint32_t i = 0; i < n; i++) {
-		gpumon_sheet_number(sheet, kernels[i].number);
-		gpumon_sheet_number(sheet, kernels[i].exits);
-		gpumon_sheet_number(sheet, kernels[i].ns);
-		gpumon_sheet_number(sheet, (uint64_t)mean_of(kernels[i].ns, kernels[i].exits));
-		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(names, kernels[i].number));
+		gpumon_table_number(table, kernels[i].number);
+		gpumon_table_number(table, kernels[i].exits);
+		gpumon_table_number(table, kernels[i].ns);
+		gpumon_table_number(table, (uint64_t)mean_of(kernels[i].ns, kernels[i].exits));
+		gpumon_table_text(table, gpumon_gpuprog_kernel_name(names, kernels[i].number));
 	}
 }
 
-static void list_lanes(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void list_lanes(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 		       const struct kernel *kernels, uint32_t n)
 {
-	gpumon_sheet_table(sheet, "lanes", NULL);
-	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, NULL, "kernel_name", GPUMON_SHEET_TEXT);
-	gpumon_sheet_column(sheet, NULL, "lane", GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, NULL, "exits", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, NULL, "sum_ns", GPUMON_SHEET_NS);
+	struct gpumon_table *table = gpumon_findings_table(findings, "lanes", NULL);
+
+	gpumon_table_typed(table, NULL, "kernel", GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, NULL, "kernel_name", GPUMON_CELL_TEXT);
+	gpumon_table_typed(table, NULL, "lane", GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, NULL, "exits", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, NULL, "sum_ns", GPUMON_CELL_NS);
 	for (uint32_t i = 0; i < n * LANES; i++) {
 		const struct lane *lane = &kernels[i / LANES].lanes[i % LANES];
 
-		gpumon_sheet_number(sheet, kernels[i / LANES].number);
-		gpumon_sheet_text(sheet,
+		gpumon_table_number(table, kernels[i / LANES].number);
+		gpumon_table_text(table,
 				  gpumon_gpuprog_kernel_name(names, kernels[i / LANES].number));
-		gpumon_sheet_number(sheet, i % LANES);
-		gpumon_sheet_number(sheet, lane->exits);
-		gpumon_sheet_number(sheet, lane->ns);
+		gpumon_table_number(table, i % LANES);
+		gpumon_table_number(table, lane->exits);
+		gpumon_table_number(table, lane->ns);
 	}
 }
 
 /* Bars begin at the first one that leaves, so that differences are seen. */
-static void show_lanes(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void show_lanes(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 		       const struct kernel *kernel)
 {
 	double first = kernel->means[0];
 	char title[TITLE_BYTES];
 	uint32_t i;
+	struct gpumon_table *table;
 
 	for (i = 1; i < kernel->means_n; i++)
 		first = kernel->means[i] < first ? kernel->means[i] : first;
 	snprintf(title, sizeof(title), "Threads of each warp of %s",
 		 gpumon_gpuprog_kernel_short(names, kernel->number));
-	gpumon_sheet_table(sheet, NULL, title);
-	gpumon_sheet_column(sheet, "THREAD", NULL, GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, "EXITS", NULL, GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "MEAN", NULL, GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "AFTER FIRST", NULL, GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
+	table = gpumon_findings_table(findings, NULL, title);
+	gpumon_table_typed(table, "THREAD", NULL, GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, "EXITS", NULL, GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "MEAN", NULL, GPUMON_CELL_NS);
+	gpumon_table_typed(table, "AFTER FIRST", NULL, GPUMON_CELL_NS);
+	gpumon_table_typed(table, "", NULL, GPUMON_CELL_BAR);
 	for (i = 0; i < kernel->means_n; i++) {
 		uint64_t after = (uint64_t)(kernel->means[i] - first + 0.5);
 
-		gpumon_sheet_number(sheet, kernel->which[i]);
-		gpumon_sheet_number(sheet, kernel->lanes[kernel->which[i]].exits);
-		gpumon_sheet_number(sheet, (uint64_t)kernel->means[i]);
-		gpumon_sheet_number(sheet, after);
-		gpumon_sheet_number(sheet, after);
+		gpumon_table_number(table, kernel->which[i]);
+		gpumon_table_number(table, kernel->lanes[kernel->which[i]].exits);
+		gpumon_table_number(table, (uint64_t)kernel->means[i]);
+		gpumon_table_number(table, after);
+		gpumon_table_number(table, after);
 	}
 }
 
 /* Returns whether something stands out. */
-static bool say_lanes(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static bool say_lanes(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 		      const struct kernel *kernel)
 {
 	struct gpumon_gpuprog_outliers outliers;
@@ -171,16 +174,16 @@ static bool say_lanes(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *n
 				 gpumon_value_of((uint64_t)((late ? outliers.mean - outliers.rest :
 								    outliers.rest - outliers.mean) +
 							    0.5)));
-		gpumon_sheet_found(sheet, "%s of each warp leave%s %s %s %s the others", list,
-				   outliers.n == 1 ? "s" : "",
-				   gpumon_gpuprog_kernel_short(names, kernel->number), time,
-				   late ? "after" : "before");
+		gpumon_findings_say(findings, "%s of each warp leave%s %s %s %s the others", list,
+				    outliers.n == 1 ? "s" : "",
+				    gpumon_gpuprog_kernel_short(names, kernel->number), time,
+				    late ? "after" : "before");
 	}
 	free(outliers.which);
 	return found;
 }
 
-static void show_histogram(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
+static void show_histogram(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names)
 {
 	const struct gpumon_gpuprog_map *map =
 		gpumon_gpuprog_result_map(names->result, "times_ns_by_lane");
@@ -191,30 +194,30 @@ static void show_histogram(struct gpumon_sheet *sheet, struct gpumon_gpuprog_nam
 		for (uint32_t bucket = 0; bucket < GPUMON_GPUPROG_BUCKETS; bucket++)
 			all.counts[bucket] += lane.counts[bucket];
 	}
-	gpumon_gpuprog_generic_bars(sheet, "Times of all threads", "ns", &all);
-	gpumon_gpuprog_generic_map(sheet, names, map, false);
+	gpumon_gpuprog_generic_bars(findings, "Times of all threads", "ns", &all);
+	gpumon_gpuprog_generic_map(findings, names, map, false);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
+static void show(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names)
 {
 	const struct gpumon_gpuprog_map *ring = gpumon_gpuprog_result_map(names->result, "exits");
 	bool found = false;
 	uint32_t n, i;
 	struct kernel *kernels = read_kernels(names->result, &n);
 
-	list_lanes(sheet, names, kernels, n);
+	list_lanes(findings, names, kernels, n);
 	for (i = 0; i < n && i < SHOWN_KERNELS; i++)
-		show_lanes(sheet, names, &kernels[i]);
-	show_kernels(sheet, names, kernels, n);
-	show_histogram(sheet, names);
-	gpumon_gpuprog_generic_map(sheet, names, ring, false);
+		show_lanes(findings, names, &kernels[i]);
+	show_kernels(findings, names, kernels, n);
+	show_histogram(findings, names);
+	gpumon_gpuprog_generic_map(findings, names, ring, false);
 	for (i = 0; i < n; i++)
-		found |= say_lanes(sheet, names, &kernels[i]);
+		found |= say_lanes(findings, names, &kernels[i]);
 	if (n && !found)
-		gpumon_sheet_found(
-			sheet,
+		gpumon_findings_say(
+			findings,
 			"No thread stands out: the mean time of none is 100 ns and 1 %% of it away from the median of the threads of a warp");
-	gpumon_gpuprog_note_kernels(sheet, names,
+	gpumon_gpuprog_note_kernels(findings, names,
 				    gpumon_gpuprog_result_map(names->result, "lanes")->max_entries /
 					    LANES);
 	free(kernels);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * When kernels began: after their launch on the CPU, if launches are known, and after the kernel before.
+ * Starts of kernels: after their launch on the CPU, if launches are known, and after the kernel
+ * before.
  *
- * Starts and launches of a kernel are compared in their order. Where kernels overtake each other that
- * is the wrong launch for a single start, but sums and means are right all the same.
+ * Starts and launches of a kernel are compared in their order. Where kernels overtake each other
+ * that is the wrong launch for a single start, but sums and means are right all the same.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ struct start {
 	uint64_t device;
 };
 
-/* What is known of one kernel in one context. */
+/* Starts of one kernel in one context. */
 struct row {
 	uint32_t kernel;
 	uint32_t device;
@@ -35,7 +36,7 @@ struct row {
 };
 
 struct late {
-	struct gpumon_sheet *sheet;
+	struct gpumon_findings *findings;
 	struct gpumon_gpuprog_names *names;
 	const struct gpumon_gpuprog_result *result;
 	struct start *starts; /* by device and time */
@@ -96,21 +97,21 @@ static void read_starts(struct late *late)
 	qsort(late->starts, late->starts_n, sizeof(*late->starts), compare_time);
 }
 
-/* From the first start of a context, and from the start before. */
+/* Times from the first start of a context, and from the start before. */
 static void show_starts(struct late *late)
 {
-	struct gpumon_sheet *sheet = late->sheet;
+	struct gpumon_table *table =
+		gpumon_findings_table(late->findings, "starts", "Starts, from the first one on");
 	uint64_t first = 0, before = 0;
 
-	gpumon_sheet_table(sheet, "starts", "Starts, from the first one on");
-	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
 	if (late->result->devices_n > 1)
-		gpumon_sheet_column(sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
-	gpumon_sheet_column(sheet, "AT", "since_first_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "AFTER", "since_previous_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, NULL, "gpu_clock_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
+		gpumon_table_typed(table, "GPU", "gpu", GPUMON_CELL_TEXT);
+	gpumon_table_typed(table, "AT", "since_first_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "AFTER", "since_previous_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, NULL, "gpu_clock_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, NULL, "kernel", GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, "KERNEL", "kernel_name", GPUMON_CELL_NAME);
 	for (uint64_t i = 0; i < late->starts_n; i++) {
 		const struct start *start = &late->starts[i];
 		bool is_first = !i || start[-1].device != start->device;
@@ -118,18 +119,18 @@ static void show_starts(struct late *late)
 		first = is_first ? start->ns : first;
 		before = is_first ? start->ns : start[-1].ns;
 		if (i >= GPUMON_GPUPROG_JSON_ROWS) {
-			gpumon_sheet_left_out(sheet, 1);
+			table->left_out++;
 			continue;
 		}
 		if (late->result->devices_n > 1)
-			gpumon_sheet_text(sheet, gpumon_gpuprog_device_name(
+			gpumon_table_text(table, gpumon_gpuprog_device_name(
 							 late->names, (uint32_t)start->device));
-		gpumon_sheet_number(sheet, start->ns - first);
-		gpumon_sheet_value(sheet, (struct gpumon_value){ .v = start->ns - before,
+		gpumon_table_number(table, start->ns - first);
+		gpumon_table_value(table, (struct gpumon_value){ .v = start->ns - before,
 								 .known = !is_first });
-		gpumon_sheet_number(sheet, start->ns);
-		gpumon_sheet_number(sheet, start->kernel);
-		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(late->names, start->kernel));
+		gpumon_table_number(table, start->ns);
+		gpumon_table_number(table, start->kernel);
+		gpumon_table_text(table, gpumon_gpuprog_kernel_name(late->names, start->kernel));
 	}
 }
 
@@ -139,22 +140,23 @@ static void show_buckets(struct late *late, const char *key, const char *title, 
 {
 	char time[GPUMON_FORMAT_LEN];
 	uint64_t reached, ns = gpumon_gpuprog_buckets_reached(buckets, 50, &reached);
+	struct gpumon_table *table;
 
-	gpumon_gpuprog_generic_bars(late->sheet, title, "ns", buckets);
-	gpumon_sheet_table(late->sheet, key, NULL);
-	gpumon_gpuprog_generic_buckets(late->sheet, "ns");
+	gpumon_gpuprog_generic_bars(late->findings, title, "ns", buckets);
+	table = gpumon_findings_table(late->findings, key, NULL);
+	gpumon_gpuprog_generic_buckets(table, "ns");
 	for (uint32_t i = 0; i < GPUMON_GPUPROG_BUCKETS; i++)
 		if (buckets->counts[i])
-			gpumon_gpuprog_generic_bucket(late->sheet, i, buckets->counts[i]);
+			gpumon_gpuprog_generic_bucket(table, i, buckets->counts[i]);
 	if (reached)
-		gpumon_sheet_found(late->sheet,
-				   "%" PRIu64 " of %" PRIu64 " kernels start %s or more after %s",
-				   reached, gpumon_gpuprog_buckets_total(buckets),
-				   gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)),
-				   after);
+		gpumon_findings_say(late->findings,
+				    "%" PRIu64 " of %" PRIu64 " kernels start %s or more after %s",
+				    reached, gpumon_gpuprog_buckets_total(buckets),
+				    gpumon_format_ns(time, sizeof(time), gpumon_value_of(ns)),
+				    after);
 }
 
-/* Without launches: how far apart starts are. */
+/* Writes the intervals between starts, if launches are not known. */
 static void show_distances(struct late *late)
 {
 	struct gpumon_gpuprog_buckets buckets = { 0 };
@@ -165,8 +167,8 @@ static void show_distances(struct late *late)
 						   late->starts[i].ns - late->starts[i - 1].ns);
 	show_buckets(late, "distances", "From one start to the next", "the one before", &buckets);
 	if (late->result->launches_why)
-		gpumon_sheet_note(late->sheet, "Starts are not compared with launches: %s",
-				  late->result->launches_why);
+		gpumon_findings_note(late->findings, "Starts are not compared with launches: %s",
+				     late->result->launches_why);
 }
 
 /* Launches of this kernel. The kernels come in the order of the launches. */
@@ -229,43 +231,43 @@ static void make_rows(struct late *late)
 	}
 }
 
-static void add_time(struct gpumon_sheet *sheet, const struct row *row, uint64_t ns)
+static void add_time(struct gpumon_table *table, const struct row *row, uint64_t ns)
 {
-	gpumon_sheet_value(sheet, (struct gpumon_value){ .v = row->compared ? ns : 0,
+	gpumon_table_value(table, (struct gpumon_value){ .v = row->compared ? ns : 0,
 							 .known = row->compared });
 }
 
 static void show_rows(struct late *late)
 {
-	struct gpumon_sheet *sheet = late->sheet;
+	struct gpumon_table *table = gpumon_findings_table(
+		late->findings, "by_kernel", "From the launch to the first instruction");
 
-	gpumon_sheet_table(sheet, "by_kernel", "From the launch to the first instruction");
-	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
 	if (late->result->devices_n > 1)
-		gpumon_sheet_column(sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
-	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, "STARTS", "starts", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, NULL, "launches", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, NULL, "sum_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "LEAST", "least_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "MEAN", "mean_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_figure(sheet, "TO START");
-	gpumon_sheet_column(sheet, "MOST", "most_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
+		gpumon_table_typed(table, "GPU", "gpu", GPUMON_CELL_TEXT);
+	gpumon_table_typed(table, NULL, "kernel", GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, "STARTS", "starts", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, NULL, "launches", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, NULL, "sum_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "LEAST", "least_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "MEAN", "mean_ns", GPUMON_CELL_NS);
+	gpumon_table_figure(table, "TO START");
+	gpumon_table_typed(table, "MOST", "most_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "KERNEL", "kernel_name", GPUMON_CELL_NAME);
 	for (uint32_t i = 0; i < late->rows_n; i++) {
 		const struct row *row = &late->rows[i];
 
 		if (late->result->devices_n > 1)
-			gpumon_sheet_text(sheet,
+			gpumon_table_text(table,
 					  gpumon_gpuprog_device_name(late->names, row->device));
-		gpumon_sheet_number(sheet, row->kernel);
-		gpumon_sheet_number(sheet, row->starts);
-		gpumon_sheet_number(sheet, row->launches);
-		add_time(sheet, row, row->late_ns);
-		add_time(sheet, row, row->least_ns);
-		add_time(sheet, row, row->late_ns / row->starts);
-		add_time(sheet, row, row->most_ns);
-		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(late->names, row->kernel));
+		gpumon_table_number(table, row->kernel);
+		gpumon_table_number(table, row->starts);
+		gpumon_table_number(table, row->launches);
+		add_time(table, row, row->late_ns);
+		add_time(table, row, row->least_ns);
+		add_time(table, row, row->late_ns / row->starts);
+		add_time(table, row, row->most_ns);
+		gpumon_table_text(table, gpumon_gpuprog_kernel_name(late->names, row->kernel));
 	}
 }
 
@@ -284,27 +286,27 @@ static void note_rows(struct late *late)
 		error = clock->known && clock->error_ns > error ? clock->error_ns : error;
 	}
 	if (unknown)
-		gpumon_sheet_note(
-			late->sheet,
+		gpumon_findings_note(
+			late->findings,
 			"Starts are not compared with launches: the clock of the GPU is not known");
 	if (late->result->launchers_left_out)
-		gpumon_sheet_note(
-			late->sheet,
+		gpumon_findings_note(
+			late->findings,
 			"Launches of %" PRIu32
 			" processes are not known, and their kernels are not compared: there were too many at a time, or there was no memory. Start fewer processes at a time",
 			late->result->launchers_left_out);
 	if (odd)
-		gpumon_sheet_note(
-			late->sheet,
+		gpumon_findings_note(
+			late->findings,
 			"%" PRIu64 " of %" PRIu32
 			" kernels are not compared: they have not as many starts as launches (records were lost, a launch failed, or the process was killed)",
 			odd, late->rows_n);
 	if (!unknown)
-		gpumon_sheet_note(late->sheet, "The GPU's clock is known to within %s",
-				  gpumon_format_ns(time, sizeof(time), gpumon_value_of(error)));
+		gpumon_findings_note(late->findings, "The GPU's clock is known to within %s",
+				     gpumon_format_ns(time, sizeof(time), gpumon_value_of(error)));
 	if (late->before)
-		gpumon_sheet_note(
-			late->sheet,
+		gpumon_findings_note(
+			late->findings,
 			"%" PRIu64
 			" starts seem to be before their launch and count as 0: the clocks have drifted",
 			late->before);
@@ -322,9 +324,9 @@ static void show_late(struct late *late)
 	note_rows(late);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
+static void show(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names)
 {
-	struct late late = { .sheet = sheet, .names = names, .result = names->result };
+	struct late late = { .findings = findings, .names = names, .result = names->result };
 
 	read_starts(&late);
 	show_starts(&late);

@@ -11,8 +11,8 @@
 
 #define TABLE_KEY_BYTES 16 /* "map.kernels" */
 /* A map's table in JSON. Names of tables that each document may have are not taken from them. */
-static void generic_table(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_map *map,
-			  const char *title)
+static struct gpumon_table *generic_table(struct gpumon_findings *findings,
+					  const struct gpumon_gpuprog_map *map, const char *title)
 {
 	static const char *const taken[] = { "kernels", "lost",	   "modules",
 					     "patches", "printed", "ran" };
@@ -24,7 +24,7 @@ static void generic_table(struct gpumon_sheet *sheet, const struct gpumon_gpupro
 			snprintf(other, sizeof(other), "map.%s", map->name);
 			key = other;
 		}
-	gpumon_sheet_table(sheet, key, title);
+	return gpumon_findings_table(findings, key, title);
 }
 
 /* Global variables. Those without a known type are words of 8 bytes at an offset. */
@@ -33,7 +33,7 @@ static void generic_table(struct gpumon_sheet *sheet, const struct gpumon_gpupro
 #define OFFSET_SIZE 24
 
 struct data {
-	struct gpumon_sheet *sheet;
+	struct gpumon_table *table;
 	struct gpumon_gpuprog_names *names;
 	const struct gpumon_gpuprog_map *map;
 	bool by_device;
@@ -42,10 +42,12 @@ struct data {
 
 static void add_variable(struct data *data, uint32_t device, const char *name, uint64_t value)
 {
+	struct gpumon_table *table = data->table;
+
 	if (data->by_device)
-		gpumon_sheet_text(data->sheet, gpumon_gpuprog_device_name(data->names, device));
-	gpumon_sheet_text(data->sheet, name);
-	gpumon_sheet_number(data->sheet, value);
+		gpumon_table_text(table, gpumon_gpuprog_device_name(data->names, device));
+	gpumon_table_text(table, name);
+	gpumon_table_number(table, value);
 }
 
 static void add_variables(struct data *data, uint32_t device)
@@ -77,33 +79,31 @@ static void add_rest(struct data *data, uint32_t device, uint64_t size)
 	}
 }
 
-static void begin_variables(struct data *data, bool people)
+static void begin_variables(struct data *data)
 {
-	const struct gpumon_gpuprog_map *map = data->map;
+	struct gpumon_table *table = data->table;
 
-	generic_table(data->sheet, map, people ? map->name : NULL);
-	gpumon_sheet_limit(data->sheet, GPUMON_GPUPROG_SHOWN_ROWS);
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
 	if (data->by_device)
-		gpumon_sheet_column(data->sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
-	gpumon_sheet_column(data->sheet, "VARIABLE", "variable", GPUMON_SHEET_TEXT);
-	gpumon_sheet_column(data->sheet, "VALUE", "value",
-			    gpumon_gpuprog_kind_of_all(&map->value_fields));
+		gpumon_table_typed(table, "GPU", "gpu", GPUMON_CELL_TEXT);
+	gpumon_table_typed(table, "VARIABLE", "variable", GPUMON_CELL_TEXT);
+	gpumon_table_typed(table, "VALUE", "value",
+			   gpumon_gpuprog_kind_of_all(&data->map->value_fields));
 }
 
 /* Global variables that are not 0. */
-static void generic_data(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void generic_data(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 			 const struct gpumon_gpuprog_map *map, bool people)
 {
 	const struct gpumon_gpuprog_result *result = names->result;
-	struct data data = {
-		.sheet = sheet, .names = names, .map = map, .by_device = result->devices_n > 1
-	};
+	struct data data = { .names = names, .map = map, .by_device = result->devices_n > 1 };
 	uint64_t size = gpumon_gpuprog_value_bytes(map);
 	const void *image;
 
 	if (map->read_only)
 		return;
-	begin_variables(&data, people);
+	data.table = generic_table(findings, map, people ? map->name : NULL);
+	begin_variables(&data);
 	data.rest = gpumon_malloc(size);
 	for (uint32_t device = 0; device < result->devices_n; device++) {
 		image = gpumon_gpuprog_image_of(result, device, map);
@@ -133,51 +133,52 @@ static void find_range(const struct gpumon_gpuprog_buckets *buckets, uint32_t *f
 	}
 }
 
-void gpumon_gpuprog_generic_bars(struct gpumon_sheet *sheet, const char *title, const char *unit,
-				 const struct gpumon_gpuprog_buckets *buckets)
+void gpumon_gpuprog_generic_bars(struct gpumon_findings *findings, const char *title,
+				 const char *unit, const struct gpumon_gpuprog_buckets *buckets)
 {
-	enum gpumon_sheet_kind kind = gpumon_gpuprog_kind_of(unit);
+	enum gpumon_cell_kind kind = gpumon_gpuprog_kind_of(unit);
 	uint64_t total = gpumon_gpuprog_buckets_total(buckets);
 	uint32_t first, end;
+	struct gpumon_table *table;
 
 	find_range(buckets, &first, &end);
 	if (!total)
 		return;
-	gpumon_sheet_table(sheet, NULL, title);
-	gpumon_sheet_column(sheet, "FROM", NULL, kind);
-	gpumon_sheet_column(sheet, "TO", NULL, kind);
-	gpumon_sheet_column(sheet, "COUNT", NULL, GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "SHARE", NULL, GPUMON_SHEET_PERCENT);
-	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
+	table = gpumon_findings_table(findings, NULL, title);
+	gpumon_table_typed(table, "FROM", NULL, kind);
+	gpumon_table_typed(table, "TO", NULL, kind);
+	gpumon_table_typed(table, "COUNT", NULL, GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "SHARE", NULL, GPUMON_CELL_PERCENT);
+	gpumon_table_typed(table, "", NULL, GPUMON_CELL_BAR);
 	for (uint32_t i = first; i < end; i++) {
-		gpumon_sheet_number(sheet, gpumon_gpuprog_bucket_from(i));
-		gpumon_sheet_number(sheet, gpumon_gpuprog_bucket_to(i));
-		gpumon_sheet_number(sheet, buckets->counts[i]);
-		gpumon_sheet_ratio(sheet, (double)buckets->counts[i] * 100 / (double)total);
-		gpumon_sheet_number(sheet, buckets->counts[i]);
+		gpumon_table_number(table, gpumon_gpuprog_bucket_from(i));
+		gpumon_table_number(table, gpumon_gpuprog_bucket_to(i));
+		gpumon_table_number(table, buckets->counts[i]);
+		gpumon_table_ratio(table, (double)buckets->counts[i] * 100 / (double)total);
+		gpumon_table_number(table, buckets->counts[i]);
 	}
 }
 
-void gpumon_gpuprog_generic_buckets(struct gpumon_sheet *sheet, const char *unit)
+void gpumon_gpuprog_generic_buckets(struct gpumon_table *table, const char *unit)
 {
-	enum gpumon_sheet_kind kind = gpumon_gpuprog_kind_of(unit);
-	const char *ending = kind == GPUMON_SHEET_NS	? "_ns" :
-			     kind == GPUMON_SHEET_BYTES ? "_bytes" :
-							  "";
+	enum gpumon_cell_kind kind = gpumon_gpuprog_kind_of(unit);
+	const char *ending = kind == GPUMON_CELL_NS    ? "_ns" :
+			     kind == GPUMON_CELL_BYTES ? "_bytes" :
+							 "";
 	char from[16], to[16];
 
 	snprintf(from, sizeof(from), "from%s", ending);
 	snprintf(to, sizeof(to), "to%s", ending);
-	gpumon_sheet_column(sheet, NULL, from, kind);
-	gpumon_sheet_column(sheet, NULL, to, kind);
-	gpumon_sheet_column(sheet, NULL, "count", GPUMON_SHEET_COUNT);
+	gpumon_table_typed(table, NULL, from, kind);
+	gpumon_table_typed(table, NULL, to, kind);
+	gpumon_table_typed(table, NULL, "count", GPUMON_CELL_COUNT);
 }
 
-void gpumon_gpuprog_generic_bucket(struct gpumon_sheet *sheet, uint32_t bucket, uint64_t count)
+void gpumon_gpuprog_generic_bucket(struct gpumon_table *table, uint32_t bucket, uint64_t count)
 {
-	gpumon_sheet_number(sheet, gpumon_gpuprog_bucket_from(bucket));
-	gpumon_sheet_number(sheet, gpumon_gpuprog_bucket_to(bucket));
-	gpumon_sheet_number(sheet, count);
+	gpumon_table_number(table, gpumon_gpuprog_bucket_from(bucket));
+	gpumon_table_number(table, gpumon_gpuprog_bucket_to(bucket));
+	gpumon_table_number(table, count);
 }
 
 /* "wait_ns of reduce", "wait_ns, lane 3", "wait_ns[3]" */
@@ -195,43 +196,44 @@ static void make_title(char *title, struct gpumon_gpuprog_names *names, const ch
 		snprintf(title, TITLE_BYTES, "%s", map);
 }
 
-static void add_histogram_rows(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void add_histogram_rows(struct gpumon_table *table, struct gpumon_gpuprog_names *names,
 			       const struct gpumon_gpuprog_columns *key, uint32_t index,
 			       const struct gpumon_gpuprog_buckets *buckets)
 {
 	for (uint32_t i = 0; i < GPUMON_GPUPROG_BUCKETS; i++) {
 		if (!buckets->counts[i])
 			continue;
-		gpumon_gpuprog_columns_cells(key, names, sheet, &index, sizeof(index));
-		gpumon_gpuprog_generic_bucket(sheet, i, buckets->counts[i]);
+		gpumon_gpuprog_columns_cells(key, names, table, &index, sizeof(index));
+		gpumon_gpuprog_generic_bucket(table, i, buckets->counts[i]);
 	}
 }
 
-/* In JSON one table for all indexes, for people one for each that has counts. */
-static void generic_histogram(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+/* JSON gets one table for all indexes, people one for each index that has counts. */
+static void generic_histogram(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 			      const struct gpumon_gpuprog_map *map, bool people)
 {
 	struct gpumon_gpuprog_buckets buckets;
 	struct gpumon_gpuprog_columns key;
 	struct gpumon_gpuprog_words words;
+	struct gpumon_table *table;
 	char title[TITLE_BYTES];
 	uint32_t shown = 0;
 
 	gpumon_gpuprog_words_of(map->name, &words);
 	gpumon_gpuprog_columns_index(&key, *words.index ? words.index : "index");
-	generic_table(sheet, map, NULL);
-	gpumon_gpuprog_columns_add(&key, names, sheet);
-	gpumon_gpuprog_generic_buckets(sheet, words.value);
+	table = generic_table(findings, map, NULL);
+	gpumon_gpuprog_columns_add(&key, names, table);
+	gpumon_gpuprog_generic_buckets(table, words.value);
 	for (uint32_t i = 0; i < map->max_entries; i++) {
 		buckets = gpumon_gpuprog_histogram(names->result, map, i);
-		add_histogram_rows(sheet, names, &key, i, &buckets);
+		add_histogram_rows(table, names, &key, i, &buckets);
 	}
 	for (uint32_t i = 0; people && i < map->max_entries && shown < SHOWN_HISTOGRAMS; i++) {
 		buckets = gpumon_gpuprog_histogram(names->result, map, i);
 		if (!gpumon_gpuprog_buckets_total(&buckets))
 			continue;
 		make_title(title, names, map->name, &words, i, map->max_entries);
-		gpumon_gpuprog_generic_bars(sheet, title, words.value, &buckets);
+		gpumon_gpuprog_generic_bars(findings, title, words.value, &buckets);
 		shown++;
 	}
 }
@@ -240,7 +242,7 @@ static void generic_histogram(struct gpumon_sheet *sheet, struct gpumon_gpuprog_
 
 #define KEY_BYTES 128
 
-/* Of one number of the values that are not 0. */
+/* Spread of one number, over the values that are not 0. */
 struct summary {
 	uint64_t threads;
 	uint64_t sum;
@@ -251,7 +253,7 @@ struct summary {
 static void summarise(struct summary *summary, const struct gpumon_gpuprog_field *field,
 		      uint64_t number)
 {
-	/* With the sign's bit turned round, numbers with a sign have the order of those without. */
+	/* If the bit of the sign is inverted, signed numbers have the order of unsigned ones. */
 	uint64_t sign = field->is_signed ? 1ull << 63 : 0;
 
 	if (!number)
@@ -279,57 +281,59 @@ static void add_device(const struct gpumon_gpuprog_result *result, uint32_t devi
 	}
 }
 
-static void add_summary_rows(struct gpumon_sheet *sheet,
+static void add_summary_rows(struct gpumon_table *table,
 			     const struct gpumon_gpuprog_columns *columns,
 			     const struct summary *summaries)
 {
 	for (uint32_t i = 0; i < columns->fields.n; i++) {
 		const char *name = columns->fields.fields[i].name;
 
-		gpumon_sheet_text(sheet, *name ? name : columns->name);
-		gpumon_sheet_number(sheet, summaries[i].threads);
-		gpumon_sheet_number(sheet, summaries[i].sum);
-		gpumon_sheet_number(sheet, summaries[i].least);
-		gpumon_sheet_number(sheet, summaries[i].most);
+		gpumon_table_text(table, *name ? name : columns->name);
+		gpumon_table_number(table, summaries[i].threads);
+		gpumon_table_number(table, summaries[i].sum);
+		gpumon_table_number(table, summaries[i].least);
+		gpumon_table_number(table, summaries[i].most);
 	}
 }
 
-static void add_columns(struct gpumon_sheet *sheet, enum gpumon_sheet_kind kind)
+static void add_columns(struct gpumon_table *table, enum gpumon_cell_kind kind)
 {
-	gpumon_sheet_column(sheet, "OF", "of", GPUMON_SHEET_TEXT);
-	gpumon_sheet_column(sheet, "THREADS", "threads", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "SUM", "sum", kind);
-	gpumon_sheet_column(sheet, "LEAST", "least", kind);
-	gpumon_sheet_column(sheet, "MOST", "most", kind);
+	gpumon_table_typed(table, "OF", "of", GPUMON_CELL_TEXT);
+	gpumon_table_typed(table, "THREADS", "threads", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "SUM", "sum", kind);
+	gpumon_table_typed(table, "LEAST", "least", kind);
+	gpumon_table_typed(table, "MOST", "most", kind);
 }
 
-/* What the values of all threads come to, for each number. */
-static void generic_threads(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+/* Sums over the values of all threads, for each number. */
+static void generic_threads(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 			    const struct gpumon_gpuprog_map *map)
 {
 	const struct gpumon_gpuprog_result *result = names->result;
 	struct gpumon_gpuprog_columns columns;
 	struct summary *summaries;
+	struct gpumon_table *table;
 	char key[KEY_BYTES];
 	void *value;
 
 	gpumon_gpuprog_columns_init(&columns, &map->value_fields, map->value_size, map->name,
 				    false);
 	snprintf(key, sizeof(key), "%s_summary", map->name);
-	gpumon_sheet_table(sheet, key, map->name);
-	add_columns(sheet, gpumon_gpuprog_kind_of_all(&columns.fields));
+	table = gpumon_findings_table(findings, key, map->name);
+	add_columns(table, gpumon_gpuprog_kind_of_all(&columns.fields));
 	summaries = gpumon_calloc(columns.fields.n + 1, sizeof(*summaries));
 	value = gpumon_malloc(map->value_size);
 	for (uint32_t device = 0; device < result->devices_n; device++)
 		add_device(result, device, map, &columns, summaries, value);
-	add_summary_rows(sheet, &columns, summaries);
+	add_summary_rows(table, &columns, summaries);
 	free(summaries);
 	free(value);
 }
 
 /* A map whose rows are being added. */
 struct rows {
-	struct gpumon_sheet *sheet;
+	struct gpumon_findings *findings;
+	struct gpumon_table *table;
 	struct gpumon_gpuprog_names *names;
 	const struct gpumon_gpuprog_map *map;
 	struct gpumon_gpuprog_words words;
@@ -348,31 +352,34 @@ static bool adds_up(const struct gpumon_gpuprog_map *map)
 
 static void begin_table(struct rows *rows)
 {
-	generic_table(rows->sheet, rows->map, rows->people ? rows->map->name : NULL);
-	gpumon_sheet_limit(rows->sheet, GPUMON_GPUPROG_SHOWN_ROWS);
+	struct gpumon_table *table =
+		generic_table(rows->findings, rows->map, rows->people ? rows->map->name : NULL);
+
+	rows->table = table;
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
 	rows->by_device = !adds_up(rows->map) && rows->names->result->devices_n > 1;
 	if (rows->by_device)
-		gpumon_sheet_column(rows->sheet, "GPU", "gpu", GPUMON_SHEET_TEXT);
+		gpumon_table_typed(table, "GPU", "gpu", GPUMON_CELL_TEXT);
 	if (rows->key.size)
-		gpumon_gpuprog_columns_add(&rows->key, rows->names, rows->sheet);
-	gpumon_gpuprog_columns_add(&rows->value, rows->names, rows->sheet);
+		gpumon_gpuprog_columns_add(&rows->key, rows->names, table);
+	gpumon_gpuprog_columns_add(&rows->value, rows->names, table);
 	if (!rows->by_device && !strcmp(rows->words.index, "kernel"))
-		gpumon_sheet_figure(rows->sheet, NULL);
+		gpumon_table_figure(table, NULL);
 }
 
 static void add_row(struct rows *rows, uint32_t device, const void *key, const void *value,
 		    uint32_t size)
 {
 	if (rows->n++ >= GPUMON_GPUPROG_JSON_ROWS) {
-		gpumon_sheet_left_out(rows->sheet, 1);
+		rows->table->left_out++;
 		return;
 	}
 	if (rows->by_device)
-		gpumon_sheet_text(rows->sheet, gpumon_gpuprog_device_name(rows->names, device));
+		gpumon_table_text(rows->table, gpumon_gpuprog_device_name(rows->names, device));
 	if (rows->key.size)
-		gpumon_gpuprog_columns_cells(&rows->key, rows->names, rows->sheet, key,
+		gpumon_gpuprog_columns_cells(&rows->key, rows->names, rows->table, key,
 					     rows->key.size);
-	gpumon_gpuprog_columns_cells(&rows->value, rows->names, rows->sheet, value, size);
+	gpumon_gpuprog_columns_cells(&rows->value, rows->names, rows->table, value, size);
 }
 
 static bool is_zero(const uint8_t *value, uint32_t size)
@@ -455,23 +462,24 @@ static void show_ring(struct rows *rows)
 	struct gpumon_gpuprog_record record;
 
 	if (records->added && rows->people)
-		gpumon_sheet_note(rows->sheet, "%s: %llu records, the newest first%s",
-				  rows->map->name, (unsigned long long)records->added,
-				  kept < records->added ? "; older ones were not kept" : "");
+		gpumon_findings_note(rows->findings, "%s: %llu records, the newest first%s",
+				     rows->map->name, (unsigned long long)records->added,
+				     kept < records->added ? "; older ones were not kept" : "");
 	begin_table(rows);
 	for (i = kept; i-- > 0 && kept - i <= GPUMON_GPUPROG_JSON_ROWS;) {
 		record = gpumon_gpuprog_records_at(records, i);
 		add_row(rows, record.device, NULL, record.data, record.size);
 	}
-	gpumon_sheet_left_out(rows->sheet, records->added - (kept < GPUMON_GPUPROG_JSON_ROWS ?
-								     kept :
-								     GPUMON_GPUPROG_JSON_ROWS));
+	rows->table->left_out +=
+		records->added -
+		(kept < GPUMON_GPUPROG_JSON_ROWS ? kept : GPUMON_GPUPROG_JSON_ROWS);
 }
 
-void gpumon_gpuprog_generic_map(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+void gpumon_gpuprog_generic_map(struct gpumon_findings *findings,
+				struct gpumon_gpuprog_names *names,
 				const struct gpumon_gpuprog_map *map, bool people)
 {
-	struct rows rows = { .sheet = sheet, .names = names, .map = map, .people = people };
+	struct rows rows = { .findings = findings, .names = names, .map = map, .people = people };
 
 	gpumon_gpuprog_words_of(map->name, &rows.words);
 	gpumon_gpuprog_columns_init(&rows.value, &map->value_fields, map->value_size,
@@ -481,16 +489,16 @@ void gpumon_gpuprog_generic_map(struct gpumon_sheet *sheet, struct gpumon_gpupro
 		show_hash(&rows);
 		break;
 	case GPUMON_GPUPROG_MAP_HISTOGRAM:
-		generic_histogram(sheet, names, map, people);
+		generic_histogram(findings, names, map, people);
 		break;
 	case GPUMON_GPUPROG_MAP_RING:
 		show_ring(&rows);
 		break;
 	case GPUMON_GPUPROG_MAP_DATA:
-		generic_data(sheet, names, map, people);
+		generic_data(findings, names, map, people);
 		break;
 	case GPUMON_GPUPROG_MAP_THREAD_ARRAY:
-		generic_threads(sheet, names, map);
+		generic_threads(findings, names, map);
 		show_array(&rows);
 		break;
 	default:
@@ -498,10 +506,10 @@ void gpumon_gpuprog_generic_map(struct gpumon_sheet *sheet, struct gpumon_gpupro
 	}
 }
 
-void gpumon_gpuprog_generic(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
+void gpumon_gpuprog_generic(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names)
 {
 	const struct gpumon_gpuprog_object *object = names->result->object;
 
 	for (uint32_t i = 0; i < object->maps_n; i++)
-		gpumon_gpuprog_generic_map(sheet, names, &object->maps[i], true);
+		gpumon_gpuprog_generic_map(findings, names, &object->maps[i], true);
 }

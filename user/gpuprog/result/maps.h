@@ -3,7 +3,7 @@
 #ifndef GPUMON_GPUPROG_RESULT_MAPS_H
 #define GPUMON_GPUPROG_RESULT_MAPS_H
 
-#include "lib/sheet.h"
+#include "capture/findings.h"
 #include "columns.h"
 #include "result.h"
 
@@ -14,19 +14,20 @@
  * Add a table for each map, named as the map. What adds up (arrays by SM, histograms) is the sum of all
  * contexts, other maps have rows for each context. Values that are all zero are left out.
  */
-void gpumon_gpuprog_generic(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names);
+void gpumon_gpuprog_generic(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names);
 
 /* Add the table of one map; without @people it is only in JSON. */
-void gpumon_gpuprog_generic_map(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+void gpumon_gpuprog_generic_map(struct gpumon_findings *findings,
+				struct gpumon_gpuprog_names *names,
 				const struct gpumon_gpuprog_map *map, bool people);
 
 /*
  * Add a table of a histogram for people, with bars. @unit: a name that ends as the unit does, "wait_ns".
  */
-void gpumon_gpuprog_generic_bars(struct gpumon_sheet *sheet, const char *title, const char *unit,
-				 const struct gpumon_gpuprog_buckets *buckets);
+void gpumon_gpuprog_generic_bars(struct gpumon_findings *findings, const char *title,
+				 const char *unit, const struct gpumon_gpuprog_buckets *buckets);
 /* Columns of a histogram in JSON, in a table that is only there, and the rows of one. */
-void gpumon_gpuprog_generic_buckets(struct gpumon_sheet *sheet, const char *unit);
-void gpumon_gpuprog_generic_bucket(struct gpumon_sheet *sheet, uint32_t bucket, uint64_t count);
+void gpumon_gpuprog_generic_buckets(struct gpumon_table *table, const char *unit);
+void gpumon_gpuprog_generic_bucket(struct gpumon_table *table, uint32_t bucket, uint64_t count);
 
 #endif /* GPUMON_GPUPROG_RESULT_MAPS_H */

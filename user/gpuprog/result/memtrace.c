@@ -25,7 +25,7 @@
 
 #define SEVERAL UINT32_MAX /* instead of a kernel: all that have no place of their own */
 
-/* Where an access was. */
+/* Place of an access. */
 struct place {
 	uint64_t line;
 	uint32_t kernel;
@@ -222,57 +222,61 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? (double)part * 100 / (double)whole : 0;
 }
 
-static void add_columns(struct gpumon_sheet *sheet)
+static struct gpumon_table *new_table(struct gpumon_findings *findings)
 {
-	gpumon_sheet_table(sheet, "lines", "Global memory, by line; accesses are those of warps");
-	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
-	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, "SHARE", "sectors_percent", GPUMON_SHEET_PERCENT);
-	gpumon_sheet_column(sheet, "BYTES", "bytes", GPUMON_SHEET_BYTES);
-	gpumon_sheet_column(sheet, "ACCESSES", "accesses", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, NULL, "sectors", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "SECTORS", "sectors_per_access", GPUMON_SHEET_RATIO);
-	gpumon_sheet_column(sheet, "NEEDED", "sectors_needed_per_access", GPUMON_SHEET_RATIO);
-	gpumon_sheet_column(sheet, "DOES", "direction", GPUMON_SHEET_TEXT);
-	gpumon_sheet_column(sheet, NULL, "asynchronous", GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, "LINE", "line", GPUMON_SHEET_TEXT);
-	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
-	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
+	struct gpumon_table *table = gpumon_findings_table(
+		findings, "lines", "Global memory, by line; accesses are those of warps");
+
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
+	gpumon_table_typed(table, NULL, "kernel", GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, "SHARE", "sectors_percent", GPUMON_CELL_PERCENT);
+	gpumon_table_typed(table, "BYTES", "bytes", GPUMON_CELL_BYTES);
+	gpumon_table_typed(table, "ACCESSES", "accesses", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, NULL, "sectors", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "SECTORS", "sectors_per_access", GPUMON_CELL_RATIO);
+	gpumon_table_typed(table, "NEEDED", "sectors_needed_per_access", GPUMON_CELL_RATIO);
+	gpumon_table_typed(table, "DOES", "direction", GPUMON_CELL_TEXT);
+	gpumon_table_typed(table, NULL, "asynchronous", GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, "LINE", "line", GPUMON_CELL_TEXT);
+	gpumon_table_typed(table, "", NULL, GPUMON_CELL_BAR);
+	gpumon_table_typed(table, "KERNEL", "kernel_name", GPUMON_CELL_NAME);
+	return table;
 }
 
-static void show_rows(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void show_rows(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 		      const struct rows *rows)
 {
-	add_columns(sheet);
+	struct gpumon_table *table = new_table(findings);
+
 	for (uint32_t i = 0; i < rows->keys.used; i++) {
 		const struct row *row = &rows->rows[i];
 
-		gpumon_sheet_value(sheet, (struct gpumon_value){ .v = row->kernel,
+		gpumon_table_value(table, (struct gpumon_value){ .v = row->kernel,
 								 .known = row->kernel != SEVERAL });
-		gpumon_sheet_ratio(sheet, percent(row->traffic.sectors, rows->sectors));
-		gpumon_sheet_number(sheet, row->traffic.bytes);
-		gpumon_sheet_number(sheet, row->traffic.accesses);
-		gpumon_sheet_number(sheet, row->traffic.sectors);
-		gpumon_sheet_ratio(sheet, per_access(row->traffic.sectors, &row->traffic));
-		gpumon_sheet_ratio(sheet, sectors_needed(&row->traffic));
-		gpumon_sheet_text(sheet, direction(row->flags));
-		gpumon_sheet_number(sheet, (row->flags & GPUMON_GPUPROG_ASYNC) != 0);
-		gpumon_sheet_text(sheet, gpumon_gpuprog_line_name(names, row->line));
-		gpumon_sheet_number(sheet, row->traffic.sectors);
-		gpumon_sheet_text(sheet, row->kernel == SEVERAL ?
+		gpumon_table_ratio(table, percent(row->traffic.sectors, rows->sectors));
+		gpumon_table_number(table, row->traffic.bytes);
+		gpumon_table_number(table, row->traffic.accesses);
+		gpumon_table_number(table, row->traffic.sectors);
+		gpumon_table_ratio(table, per_access(row->traffic.sectors, &row->traffic));
+		gpumon_table_ratio(table, sectors_needed(&row->traffic));
+		gpumon_table_text(table, direction(row->flags));
+		gpumon_table_number(table, (row->flags & GPUMON_GPUPROG_ASYNC) != 0);
+		gpumon_table_text(table, gpumon_gpuprog_line_name(names, row->line));
+		gpumon_table_number(table, row->traffic.sectors);
+		gpumon_table_text(table, row->kernel == SEVERAL ?
 						 several :
 						 gpumon_gpuprog_kernel_name(names, row->kernel));
 	}
 }
 
-static void say_row(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void say_row(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 		    const struct row *row)
 {
 	const char *line = gpumon_gpuprog_line_name(names, row->line);
 	char factor[GPUMON_GPUPROG_FACTOR_BYTES];
 
-	gpumon_sheet_found(
-		sheet,
+	gpumon_findings_say(
+		findings,
 		"%s of %s, %s: %.1f sectors for %.0f bytes of a warp: %s what coalesced access needs",
 		line ? line : "Accesses without a line",
 		row->kernel == SEVERAL ? several : gpumon_gpuprog_kernel_short(names, row->kernel),
@@ -281,7 +285,7 @@ static void say_row(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *nam
 		gpumon_gpuprog_factor(factor, times_needed(&row->traffic)));
 }
 
-static void say_rows(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void say_rows(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 		     const struct rows *rows)
 {
 	uint32_t said = 0;
@@ -292,22 +296,22 @@ static void say_rows(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *na
 		if (times_needed(&row->traffic) < FAR ||
 		    percent(row->traffic.sectors, rows->sectors) < FAR_SHARE)
 			continue;
-		say_row(sheet, names, row);
+		say_row(findings, names, row);
 		said++;
 	}
 	if (rows->keys.used && !said)
-		gpumon_sheet_found(
-			sheet,
+		gpumon_findings_say(
+			findings,
 			"No line stands out: none with 5 %% of the sectors takes twice what coalesced access needs");
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
+static void show(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names)
 {
 	struct rows rows = { 0 };
 
 	read_rows(names->result, &rows);
-	show_rows(sheet, names, &rows);
-	say_rows(sheet, names, &rows);
+	show_rows(findings, names, &rows);
+	say_rows(findings, names, &rows);
 	gpumon_keys_clear(&rows.keys);
 	free(rows.rows);
 }

@@ -136,7 +136,7 @@ const char *gpumon_gpuprog_print_text(const struct gpumon_gpuprog_object *object
 }
 
 /* Rows of the newest lines, from the record with this index on. */
-static void add_rows(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result,
+static void add_rows(struct gpumon_table *table, const struct gpumon_gpuprog_result *result,
 		     uint64_t index)
 {
 	char line[GPUMON_GPUPROG_LINE_BYTES], before[GPUMON_GPUPROG_LINE_BYTES];
@@ -150,42 +150,46 @@ static void add_rows(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_res
 		memcpy(&print, record.data, sizeof(print));
 		gpumon_gpuprog_print_text(result->object, &print, line);
 		if (same && strcmp(line, before) != 0) {
-			gpumon_sheet_number(sheet, same);
-			gpumon_sheet_text(sheet, before);
+			gpumon_table_number(table, same);
+			gpumon_table_text(table, before);
 			same = 0;
 		}
 		same++;
 		strcpy(before, line);
 	}
 	if (same) {
-		gpumon_sheet_number(sheet, same);
-		gpumon_sheet_text(sheet, before);
+		gpumon_table_number(table, same);
+		gpumon_table_text(table, before);
 	}
 }
 
-static void begin_table(struct gpumon_sheet *sheet, const char *key, const char *title)
+static struct gpumon_table *new_table(struct gpumon_findings *findings, const char *key,
+				      const char *title)
 {
-	gpumon_sheet_table(sheet, key, title);
-	gpumon_sheet_column(sheet, "TIMES", "times", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "TEXT", "text", GPUMON_SHEET_TEXT);
+	struct gpumon_table *table = gpumon_findings_table(findings, key, title);
+
+	gpumon_table_typed(table, "TIMES", "times", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "TEXT", "text", GPUMON_CELL_TEXT);
+	return table;
 }
 
-void gpumon_gpuprog_show_prints(struct gpumon_sheet *sheet,
+void gpumon_gpuprog_show_prints(struct gpumon_findings *findings,
 				const struct gpumon_gpuprog_result *result)
 {
 	uint64_t kept = result->prints ? gpumon_gpuprog_records_kept(result->prints) : 0, first;
+	struct gpumon_table *table;
 	char title[TITLE_BYTES];
 
 	if (!kept)
 		return;
 	first = kept > GPUMON_GPUPROG_JSON_ROWS ? kept - GPUMON_GPUPROG_JSON_ROWS : 0;
-	begin_table(sheet, "printed", NULL);
-	gpumon_sheet_left_out(sheet, result->prints->added - kept + first);
-	add_rows(sheet, result, first);
+	table = new_table(findings, "printed", NULL);
+	table->left_out = result->prints->added - kept + first;
+	add_rows(table, result, first);
 	snprintf(title, sizeof(title), "Printed: the newest of %" PRIu64 " lines",
 		 result->prints->added);
-	begin_table(sheet, NULL, title);
-	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
+	table = new_table(findings, NULL, title);
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
 	first = kept > GPUMON_GPUPROG_SHOWN_ROWS ? kept - GPUMON_GPUPROG_SHOWN_ROWS : 0;
-	add_rows(sheet, result, first);
+	add_rows(table, result, first);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What programs have printed. */
+/* Output that programs have printed. */
 #ifndef GPUMON_GPUPROG_RESULT_PRINTED_H
 #define GPUMON_GPUPROG_RESULT_PRINTED_H
 
 #include "result.h"
-#include "lib/sheet.h"
+#include "capture/findings.h"
 
 #define GPUMON_GPUPROG_LINE_BYTES 256
 
@@ -26,7 +26,7 @@ const char *gpumon_gpuprog_print_text(const struct gpumon_gpuprog_object *object
  * Add the table "printed", if something was. Lines that are the same and follow each other are one row,
  * with their number. People see the newest ones.
  */
-void gpumon_gpuprog_show_prints(struct gpumon_sheet *sheet,
+void gpumon_gpuprog_show_prints(struct gpumon_findings *findings,
 				const struct gpumon_gpuprog_result *result);
 
 #endif /* GPUMON_GPUPROG_RESULT_PRINTED_H */

@@ -25,7 +25,7 @@ void gpumon_gpuprog_records_clear(struct gpumon_gpuprog_records *records)
 	memset(records, 0, sizeof(*records));
 }
 
-/* There is always room for the next one, or what is there is full and is used in a circle. */
+/* There is room for the next text; if the memory is full, it is used in a circle. */
 static void make_room(struct gpumon_gpuprog_records *records)
 {
 	uint64_t room = records->room ? records->room * 2 : FIRST_ROOM;

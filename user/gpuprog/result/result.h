@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What programs have gathered on the GPUs, and sums of it over all GPUs. */
+/* Contents of maps that programs have filled on the GPUs, and their sums over all GPUs. */
 #ifndef GPUMON_GPUPROG_RESULT_RESULT_H
 #define GPUMON_GPUPROG_RESULT_RESULT_H
 

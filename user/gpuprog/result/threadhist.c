@@ -38,28 +38,29 @@ static void read_threads(const struct gpumon_gpuprog_result *result, struct thre
 }
 
 /* Threads that follow each other and ran equally often. Returns how many such ranges there are. */
-static uint32_t show_ranges(struct gpumon_sheet *sheet, const struct threads *threads)
+static uint32_t show_ranges(struct gpumon_findings *findings, const struct threads *threads)
 {
+	struct gpumon_table *table =
+		gpumon_findings_table(findings, "threads", "Runs of each thread");
 	uint32_t ranges = 0, end;
 
-	gpumon_sheet_table(sheet, "threads", "Runs of each thread");
-	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
-	gpumon_sheet_column(sheet, "THREADS FROM", "from_thread", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "TO", "to_thread", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "RUNS", "runs_of_each", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
+	gpumon_table_typed(table, "THREADS FROM", "from_thread", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "TO", "to_thread", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "RUNS", "runs_of_each", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "", NULL, GPUMON_CELL_BAR);
 	for (uint32_t i = 0; i < threads->n; i = end, ranges++) {
 		end = i + 1;
 		while (end < threads->n && threads->runs[end] == threads->runs[i])
 			end++;
 		if (ranges >= GPUMON_GPUPROG_JSON_ROWS) {
-			gpumon_sheet_left_out(sheet, 1);
+			table->left_out++;
 			continue;
 		}
-		gpumon_sheet_number(sheet, i);
-		gpumon_sheet_number(sheet, end - 1);
-		gpumon_sheet_number(sheet, threads->runs[i]);
-		gpumon_sheet_number(sheet, threads->runs[i]);
+		gpumon_table_number(table, i);
+		gpumon_table_number(table, end - 1);
+		gpumon_table_number(table, threads->runs[i]);
+		gpumon_table_number(table, threads->runs[i]);
 	}
 	return ranges;
 }
@@ -73,29 +74,30 @@ static uint64_t sum_of(const struct threads *threads, uint64_t from, uint64_t en
 	return sum;
 }
 
-/* Where there are too many ranges: means of whole warps that follow each other. */
-static void show_bins(struct gpumon_sheet *sheet, const struct threads *threads)
+/* If there are too many ranges, means of whole warps that follow each other are shown. */
+static void show_bins(struct gpumon_findings *findings, const struct threads *threads)
 {
 	uint64_t bin = LANES, end, mean;
+	struct gpumon_table *table;
 
 	while (bin * SHOWN_BINS < threads->n)
 		bin *= 2;
-	gpumon_sheet_table(sheet, NULL, "Runs of each thread, on average");
-	gpumon_sheet_column(sheet, "THREADS FROM", NULL, GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "TO", NULL, GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "RUNS", NULL, GPUMON_SHEET_RATIO);
-	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
+	table = gpumon_findings_table(findings, NULL, "Runs of each thread, on average");
+	gpumon_table_typed(table, "THREADS FROM", NULL, GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "TO", NULL, GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "RUNS", NULL, GPUMON_CELL_RATIO);
+	gpumon_table_typed(table, "", NULL, GPUMON_CELL_BAR);
 	for (uint64_t i = 0; i < threads->n; i = end) {
 		end = i + bin < threads->n ? i + bin : threads->n;
 		mean = sum_of(threads, i, end);
-		gpumon_sheet_number(sheet, i);
-		gpumon_sheet_number(sheet, end - 1);
-		gpumon_sheet_ratio(sheet, (double)mean / (double)(end - i));
-		gpumon_sheet_number(sheet, mean / (end - i));
+		gpumon_table_number(table, i);
+		gpumon_table_number(table, end - 1);
+		gpumon_table_ratio(table, (double)mean / (double)(end - i));
+		gpumon_table_number(table, mean / (end - i));
 	}
 }
 
-static void say_warps(struct gpumon_sheet *sheet, const struct threads *threads,
+static void say_warps(struct gpumon_findings *findings, const struct threads *threads,
 		      const struct gpumon_gpuprog_outliers *outliers, const char *of)
 {
 	char list[LIST_BYTES], range[LIST_BYTES] = "", factor[GPUMON_GPUPROG_FACTOR_BYTES];
@@ -107,16 +109,17 @@ static void say_warps(struct gpumon_sheet *sheet, const struct threads *threads,
 		snprintf(range, sizeof(range), " (threads %" PRIu32 " to %" PRIu64 ")",
 			 which[0] * LANES, last < threads->n ? last : threads->n - 1);
 	if (outliers->rest > 0)
-		gpumon_sheet_found(sheet, "%s of %s%s run%s %s as often as the rest", list, of,
-				   range, outliers->n == 1 ? "s" : "",
-				   gpumon_gpuprog_factor(factor, outliers->mean / outliers->rest));
+		gpumon_findings_say(findings, "%s of %s%s run%s %s as often as the rest", list, of,
+				    range, outliers->n == 1 ? "s" : "",
+				    gpumon_gpuprog_factor(factor, outliers->mean / outliers->rest));
 	else
-		gpumon_sheet_found(sheet, "%s of %s%s ran to an exit, no other did", list, of,
-				   range);
+		gpumon_findings_say(findings, "%s of %s%s ran to an exit, no other did", list, of,
+				    range);
 }
 
 /* Returns whether something stands out. */
-static bool find_warps(struct gpumon_sheet *sheet, const struct threads *threads, const char *of)
+static bool find_warps(struct gpumon_findings *findings, const struct threads *threads,
+		       const char *of)
 {
 	uint32_t n = (threads->n + LANES - 1) / LANES;
 	double *means = gpumon_calloc(n, sizeof(*means));
@@ -130,13 +133,14 @@ static bool find_warps(struct gpumon_sheet *sheet, const struct threads *threads
 	}
 	gpumon_gpuprog_find_outliers(means, n, &warps_far, &outliers);
 	if (outliers.n)
-		say_warps(sheet, threads, &outliers, of);
+		say_warps(findings, threads, &outliers, of);
 	free(outliers.which);
 	free(means);
 	return outliers.n;
 }
 
-static bool find_lanes(struct gpumon_sheet *sheet, const struct threads *threads, const char *of)
+static bool find_lanes(struct gpumon_findings *findings, const struct threads *threads,
+		       const char *of)
 {
 	struct gpumon_gpuprog_outliers outliers;
 	double sums[LANES] = { 0 };
@@ -150,15 +154,16 @@ static bool find_lanes(struct gpumon_sheet *sheet, const struct threads *threads
 	found = outliers.n && outliers.rest > 0;
 	if (found) {
 		gpumon_gpuprog_list(list, sizeof(list), "Thread", outliers.which, outliers.n);
-		gpumon_sheet_found(sheet, "%s of each warp of %s run%s %s as often as the others",
-				   list, of, outliers.n == 1 ? "s" : "",
-				   gpumon_gpuprog_factor(factor, outliers.mean / outliers.rest));
+		gpumon_findings_say(findings,
+				    "%s of each warp of %s run%s %s as often as the others", list,
+				    of, outliers.n == 1 ? "s" : "",
+				    gpumon_gpuprog_factor(factor, outliers.mean / outliers.rest));
 	}
 	free(outliers.which);
 	return found;
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
+static void show(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names)
 {
 	const char *of = gpumon_gpuprog_only_kernel(names);
 	struct threads threads;
@@ -167,15 +172,15 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
 	read_threads(names->result, &threads);
 	if (!of)
 		of = "all kernels together";
-	if (show_ranges(sheet, &threads) > GPUMON_GPUPROG_SHOWN_ROWS)
-		show_bins(sheet, &threads);
+	if (show_ranges(findings, &threads) > GPUMON_GPUPROG_SHOWN_ROWS)
+		show_bins(findings, &threads);
 	if (threads.n) {
-		found = find_warps(sheet, &threads, of);
-		found |= find_lanes(sheet, &threads, of);
+		found = find_warps(findings, &threads, of);
+		found |= find_lanes(findings, &threads, of);
 	}
 	if (threads.n && !found)
-		gpumon_sheet_found(
-			sheet,
+		gpumon_findings_say(
+			findings,
 			"No thread stands out: no warp runs 1.5 times as often as the median one, or half as often, and no thread of each warp differs by a tenth");
 	free(threads.runs);
 }

@@ -4,7 +4,7 @@
 #define GPUMON_GPUPROG_RESULT_TOOL_VIEWS_H
 
 #include "columns.h"
-#include "lib/sheet.h"
+#include "capture/findings.h"
 
 #define GPUMON_GPUPROG_VIEW_MAPS 8
 
@@ -24,7 +24,7 @@ struct gpumon_gpuprog_view_map {
 struct gpumon_gpuprog_view {
 	const char *tool;
 	struct gpumon_gpuprog_view_map maps[GPUMON_GPUPROG_VIEW_MAPS];
-	void (*show)(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names);
+	void (*show)(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names);
 };
 
 extern const struct gpumon_gpuprog_view gpumon_gpuprog_view_kernelretsnoop;

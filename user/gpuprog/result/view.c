@@ -39,22 +39,22 @@ static const struct gpumon_gpuprog_view *find_view(const struct gpumon_gpuprog_r
 	return NULL;
 }
 
-struct gpumon_sheet *gpumon_gpuprog_view_sheet(const struct gpumon_gpuprog_result *result)
+struct gpumon_findings *gpumon_gpuprog_findings(const struct gpumon_gpuprog_result *result)
 {
 	const struct gpumon_gpuprog_view *view = find_view(result);
-	struct gpumon_sheet *sheet = gpumon_sheet_new();
+	struct gpumon_findings *findings = gpumon_findings_new();
 	struct gpumon_gpuprog_names names;
 
-	gpumon_sheet_set_tool(sheet, result->tool);
+	gpumon_findings_set_tool(findings, result->tool);
 	gpumon_gpuprog_names_init(&names, result);
-	gpumon_gpuprog_show_own_kernels(sheet, result);
+	gpumon_gpuprog_show_own_kernels(findings, result);
 	if (view)
-		view->show(sheet, &names);
+		view->show(findings, &names);
 	else
-		gpumon_gpuprog_generic(sheet, &names);
-	gpumon_gpuprog_show_prints(sheet, result);
-	gpumon_gpuprog_coverage(sheet, &names);
-	gpumon_gpuprog_show_modules(sheet, &names);
+		gpumon_gpuprog_generic(findings, &names);
+	gpumon_gpuprog_show_prints(findings, result);
+	gpumon_gpuprog_coverage(findings, &names);
+	gpumon_gpuprog_show_modules(findings, &names);
 	gpumon_gpuprog_names_clear(&names);
-	return sheet;
+	return findings;
 }

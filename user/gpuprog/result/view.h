@@ -7,12 +7,12 @@
 #define GPUMON_GPUPROG_RESULT_VIEW_H
 
 #include "result.h"
-#include "lib/sheet.h"
+#include "capture/findings.h"
 
 /*
  * Tables, what they say in sentences, kernels without programs, losses. As JSON it has the tables "kernels"
  * and "lost" at least. To be freed; NULL without memory.
  */
-struct gpumon_sheet *gpumon_gpuprog_view_sheet(const struct gpumon_gpuprog_result *result);
+struct gpumon_findings *gpumon_gpuprog_findings(const struct gpumon_gpuprog_result *result);
 
 #endif /* GPUMON_GPUPROG_RESULT_VIEW_H */

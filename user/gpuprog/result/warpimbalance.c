@@ -87,51 +87,54 @@ static struct kernel *read_kernels(const struct gpumon_gpuprog_result *result, u
 	return kernels;
 }
 
-static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void show_kernels(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 			 const struct kernel *kernels, uint32_t n)
 {
-	gpumon_sheet_table(sheet, "by_kernel",
-			   "How long blocks wait for their last warp, at least (powers of two)");
-	gpumon_sheet_limit(sheet, GPUMON_GPUPROG_SHOWN_ROWS);
-	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, "BLOCKS", "blocks", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "HALF WAIT", "half_wait_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_figure(sheet, NULL);
-	gpumon_sheet_column(sheet, "A TENTH", "tenth_wait_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "WARPS", "warps", GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "HALF TAKE", "half_warp_ns", GPUMON_SHEET_NS);
-	gpumon_sheet_column(sheet, "KERNEL", "kernel_name", GPUMON_SHEET_NAME);
+	struct gpumon_table *table = gpumon_findings_table(
+		findings, "by_kernel",
+		"How long blocks wait for their last warp, at least (powers of two)");
+
+	table->limit = GPUMON_GPUPROG_SHOWN_ROWS;
+	gpumon_table_typed(table, NULL, "kernel", GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, "BLOCKS", "blocks", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "HALF WAIT", "half_wait_ns", GPUMON_CELL_NS);
+	gpumon_table_figure(table, NULL);
+	gpumon_table_typed(table, "A TENTH", "tenth_wait_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "WARPS", "warps", GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "HALF TAKE", "half_warp_ns", GPUMON_CELL_NS);
+	gpumon_table_typed(table, "KERNEL", "kernel_name", GPUMON_CELL_NAME);
 	for (uint32_t i = 0; i < n; i++) {
-		gpumon_sheet_number(sheet, kernels[i].number);
-		gpumon_sheet_number(sheet, kernels[i].blocks);
-		gpumon_sheet_number(sheet, kernels[i].half_wait);
-		gpumon_sheet_number(sheet, kernels[i].tenth_wait);
-		gpumon_sheet_number(sheet, kernels[i].warps);
-		gpumon_sheet_number(sheet, kernels[i].half_time);
-		gpumon_sheet_text(sheet, gpumon_gpuprog_kernel_name(names, kernels[i].number));
+		gpumon_table_number(table, kernels[i].number);
+		gpumon_table_number(table, kernels[i].blocks);
+		gpumon_table_number(table, kernels[i].half_wait);
+		gpumon_table_number(table, kernels[i].tenth_wait);
+		gpumon_table_number(table, kernels[i].warps);
+		gpumon_table_number(table, kernels[i].half_time);
+		gpumon_table_text(table, gpumon_gpuprog_kernel_name(names, kernels[i].number));
 	}
 }
 
 /* Bars of the waits of a kernel, and of which warp is last. */
-static void show_kernel(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void show_kernel(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 			const struct kernel *kernel)
 {
 	const char *name = gpumon_gpuprog_kernel_short(names, kernel->number);
 	char title[TITLE_BYTES];
+	struct gpumon_table *table;
 
 	snprintf(title, sizeof(title), "Blocks of %s by their wait for the last warp", name);
-	gpumon_gpuprog_generic_bars(sheet, title, "ns", &kernel->wait);
+	gpumon_gpuprog_generic_bars(findings, title, "ns", &kernel->wait);
 	snprintf(title, sizeof(title), "Which warp of a block of %s is the last one", name);
-	gpumon_sheet_table(sheet, NULL, title);
-	gpumon_sheet_column(sheet, "WARP", NULL, GPUMON_SHEET_NUMBER);
-	gpumon_sheet_column(sheet, "BLOCKS", NULL, GPUMON_SHEET_COUNT);
-	gpumon_sheet_column(sheet, "", NULL, GPUMON_SHEET_BAR);
+	table = gpumon_findings_table(findings, NULL, title);
+	gpumon_table_typed(table, "WARP", NULL, GPUMON_CELL_NUMBER);
+	gpumon_table_typed(table, "BLOCKS", NULL, GPUMON_CELL_COUNT);
+	gpumon_table_typed(table, "", NULL, GPUMON_CELL_BAR);
 	for (uint32_t i = 0; i < WARPS; i++) {
 		if (!kernel->last[i])
 			continue;
-		gpumon_sheet_number(sheet, i);
-		gpumon_sheet_number(sheet, kernel->last[i]);
-		gpumon_sheet_number(sheet, kernel->last[i]);
+		gpumon_table_number(table, i);
+		gpumon_table_number(table, kernel->last[i]);
+		gpumon_table_number(table, kernel->last[i]);
 	}
 }
 
@@ -146,7 +149,7 @@ static bool tenth_waits(const struct kernel *kernel)
 	return kernel->tenth_wait >= LEAST_WAIT_NS && kernel->tenth_wait >= kernel->half_time;
 }
 
-static void say_wait(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void say_wait(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 		     const struct kernel *kernel)
 {
 	bool half = half_waits(kernel);
@@ -155,8 +158,8 @@ static void say_wait(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *na
 	gpumon_format_ns(wait, sizeof(wait),
 			 gpumon_value_of(half ? kernel->half_wait : kernel->tenth_wait));
 	gpumon_format_ns(time, sizeof(time), gpumon_value_of(kernel->half_time));
-	gpumon_sheet_found(
-		sheet,
+	gpumon_findings_say(
+		findings,
 		"%" PRIu64 " of %" PRIu64
 		" blocks of %s wait %s or more for their last warp; half of its warps take %s or more",
 		half ? kernel->half_reached : kernel->tenth_reached, kernel->blocks,
@@ -164,7 +167,7 @@ static void say_wait(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *na
 }
 
 /* A warp that is last twice as often as if all were equal. */
-static void say_last(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void say_last(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 		     const struct kernel *kernel)
 {
 	uint32_t most = 0, warps = 2;
@@ -176,14 +179,14 @@ static void say_last(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *na
 		warps = kernel->last[i] && i + 1 > warps ? i + 1 : warps;
 	}
 	if (sum && (double)kernel->last[most] * warps >= 2 * (double)sum)
-		gpumon_sheet_found(sheet,
-				   "Warp %" PRIu32
-				   " of a block of %s is the last one in %.0f %% of them",
-				   most, gpumon_gpuprog_kernel_short(names, kernel->number),
-				   (double)kernel->last[most] * 100 / (double)sum);
+		gpumon_findings_say(findings,
+				    "Warp %" PRIu32
+				    " of a block of %s is the last one in %.0f %% of them",
+				    most, gpumon_gpuprog_kernel_short(names, kernel->number),
+				    (double)kernel->last[most] * 100 / (double)sum);
 }
 
-static void say_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names,
+static void say_kernels(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names,
 			const struct kernel *kernels, uint32_t n)
 {
 	uint32_t said = 0;
@@ -191,47 +194,51 @@ static void say_kernels(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names 
 	for (uint32_t i = 0; i < n && said < SAID_KERNELS; i++) {
 		if (!half_waits(&kernels[i]) && !tenth_waits(&kernels[i]))
 			continue;
-		say_wait(sheet, names, &kernels[i]);
-		say_last(sheet, names, &kernels[i]);
+		say_wait(findings, names, &kernels[i]);
+		say_last(findings, names, &kernels[i]);
 		said++;
 	}
 	if (n && !said)
-		gpumon_sheet_found(
-			sheet,
+		gpumon_findings_say(
+			findings,
 			"No kernel stands out: in none do half of the blocks wait a quarter of a warp's time for their last warp, or a tenth of them all of it, and 100 ns");
 }
 
-static void note_crowded(struct gpumon_sheet *sheet, const struct gpumon_gpuprog_result *result)
+static void note_crowded(struct gpumon_findings *findings,
+			 const struct gpumon_gpuprog_result *result)
 {
 	uint64_t crowded =
 		gpumon_gpuprog_number(result, gpumon_gpuprog_result_map(result, "crowded"), 0);
 
 	if (crowded)
-		gpumon_sheet_note(
-			sheet,
+		gpumon_findings_note(
+			findings,
 			"%" PRIu64
 			" exits of warps are not in the waits: another block had their block's place",
 			crowded);
 }
 
-static void show(struct gpumon_sheet *sheet, struct gpumon_gpuprog_names *names)
+static void show(struct gpumon_findings *findings, struct gpumon_gpuprog_names *names)
 {
 	const struct gpumon_gpuprog_result *result = names->result;
 	uint32_t n, i;
 	struct kernel *kernels = read_kernels(result, &n);
 
 	for (i = 0; i < n && i < SHOWN_KERNELS; i++)
-		show_kernel(sheet, names, &kernels[i]);
-	show_kernels(sheet, names, kernels, n);
-	gpumon_gpuprog_generic_map(
-		sheet, names, gpumon_gpuprog_result_map(result, "straggling_ns_by_kernel"), false);
-	gpumon_gpuprog_generic_map(sheet, names,
+		show_kernel(findings, names, &kernels[i]);
+	show_kernels(findings, names, kernels, n);
+	gpumon_gpuprog_generic_map(findings, names,
+				   gpumon_gpuprog_result_map(result, "straggling_ns_by_kernel"),
+				   false);
+	gpumon_gpuprog_generic_map(findings, names,
 				   gpumon_gpuprog_result_map(result, "warp_ns_by_kernel"), false);
-	gpumon_gpuprog_generic_map(sheet, names, gpumon_gpuprog_result_map(result, "lasts"), false);
-	say_kernels(sheet, names, kernels, n);
-	note_crowded(sheet, result);
+	gpumon_gpuprog_generic_map(findings, names, gpumon_gpuprog_result_map(result, "lasts"),
+				   false);
+	say_kernels(findings, names, kernels, n);
+	note_crowded(findings, result);
 	gpumon_gpuprog_note_kernels(
-		sheet, names, gpumon_gpuprog_result_map(result, "warp_ns_by_kernel")->max_entries);
+		findings, names,
+		gpumon_gpuprog_result_map(result, "warp_ns_by_kernel")->max_entries);
 	free(kernels);
 }
 

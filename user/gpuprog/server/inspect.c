@@ -31,7 +31,7 @@ int gpumon_gpuprog_print_ptx(const struct gpumon_gpuprog_check *check, uint32_t 
 
 #define IMAGE_MAX (1u << 30)
 
-/* To be freed in both cases. */
+/* Reads a file. The caller frees @image, also after an error. */
 static int read_image(const char *path, char **image, size_t *size, struct gpumon_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error;
@@ -91,7 +91,7 @@ static const char *const kinds[] = {
 	[GPUMON_GPUPROG_MAP_RING] = "ring",
 	[GPUMON_GPUPROG_MAP_DATA] = "data",
 };
-/* Where a program runs, for people and JSON: "entry". */
+/* Name of a program's place, for people and JSON: "entry". */
 static const char *point_word(enum gpumon_gpuprog_point point)
 {
 	return point_words[point];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What becomes of an object without a GPU: verdicts as tables or JSON, PTX, images with programs in them. */
+/*
+ * Results for an object without a GPU: verdicts as tables or JSON, PTX, images with programs in
+ * them.
+ */
 #ifndef GPUMON_GPUPROG_SERVER_INSPECT_H
 #define GPUMON_GPUPROG_SERVER_INSPECT_H
 

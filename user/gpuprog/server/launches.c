@@ -12,7 +12,7 @@
 #include "memory.h"
 
 #define NAMES_MAX 1000000
-/* As many as the processes of a time may have. */
+/* Memory for the launches of all processes that live at a time. */
 #define ENDED_MAX ((uint64_t)GPUMON_GPUPROG_MAX_PROCESSES * GPUMON_WIRE_LAUNCHES_MAX)
 
 int gpumon_gpuprog_launches_add(struct gpumon_gpuprog_processes *processes, uint32_t pid,
@@ -148,7 +148,10 @@ void gpumon_gpuprog_launches_drop_ended(struct gpumon_gpuprog_processes *process
 			clear_process(process);
 			continue;
 		}
-		/* Its last requests may not be answered yet: the process is dropped at the next call. */
+		/*
+		 * The last requests of the process may not be answered yet: it is dropped at the
+		 * next call.
+		 */
 		process->has_ended = process->is_here && kill((pid_t)process->pid, 0) &&
 				     errno == ESRCH;
 		processes->processes[left++] = *process;

@@ -15,7 +15,7 @@
 
 /*
  * Name in C, name, and what it finds out, in a line. A new tool is a file bpf/gpu/NAME.bpf.c, a line
- * here, and a view (view/) if it is to say more than what is in its maps.
+ * here, and a view (result/) if it is to say more than what is in its maps.
  */
 #define GPUMON_GPUPROG_TOOLS(X)                                                                 \
 	X(cuda_counter, "cuda-counter", "calls and time by kernel, block and SM")               \

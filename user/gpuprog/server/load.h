@@ -26,7 +26,7 @@ struct gpumon_gpuprog_tool {
 	const uint8_t *end;
 };
 
-/* By name; the number of tools in *@n. */
+/* Tools by name; *@n: set to their number. */
 const struct gpumon_gpuprog_tool *gpumon_gpuprog_tools(size_t *n);
 
 /* Whether there is a tool with this name, in any build. */

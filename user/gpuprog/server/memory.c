@@ -45,7 +45,7 @@ void *gpumon_gpuprog_shared_read(int fd, size_t size)
 	return NULL;
 }
 
-/* As the allocator of CUDA does. */
+/* Alignment of CUDA's allocator. */
 #define ALIGN 256u
 
 _Static_assert(GPUMON_WIRE_KEPT_THREADS == GPUMON_GPUPROG_KEPT_WARPS * GPUMON_GPUPROG_KEPT_LANES,
@@ -130,7 +130,7 @@ int gpumon_gpuprog_layout_make(const struct gpumon_gpuprog_object *object, uint3
 		       (shared >> i & 1 ||
 			!write_content(layout, &object->maps[i], settings->places[1 + i])))
 			i++;
-		/* All processes get it. */
+		/* All processes get this content. */
 		if (i == object->maps_n &&
 		    !fcntl(layout->content, F_ADD_SEALS,
 			   F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
@@ -149,7 +149,10 @@ void gpumon_gpuprog_layout_clear(struct gpumon_gpuprog_layout *layout)
 	layout->content = -1;
 }
 
-/* For a key: many keys without room would take for ever if each looked at all slots. */
+/*
+ * Slots that are tried for a key: many keys without room would take for ever if each looked at all
+ * slots.
+ */
 #define TRIED_SLOTS 256
 
 static void fold_values(const struct gpumon_gpuprog_map *map, uint32_t shards, uint8_t *to,
@@ -164,7 +167,7 @@ static void fold_values(const struct gpumon_gpuprog_map *map, uint32_t shards, u
 						 from + shard * shard_step + i * step);
 }
 
-/* What was added to the first content. */
+/* Adds to @to what programs have added to the first content of a map. */
 static void fold_content(const struct gpumon_gpuprog_map *map, uint8_t *to, const uint8_t *from)
 {
 	uint64_t step = gpumon_gpuprog_value_bytes(map);

@@ -168,7 +168,7 @@ void gpumon_gpuprog_contexts_clock(struct gpumon_gpuprog_contexts *contexts, uin
 void gpumon_gpuprog_contexts_share(struct gpumon_gpuprog_contexts *contexts, uint32_t map,
 				   const void *memory);
 
-/* All contexts, as gpumon_gpuprog_result's @devices, to be freed. */
+/* All contexts, for @devices of gpumon_gpuprog_result; the caller frees the array. */
 struct gpumon_gpuprog_device *
 gpumon_gpuprog_contexts_devices(const struct gpumon_gpuprog_contexts *contexts);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What a user asks for when programs are put into kernels. */
+/* Options of a user who puts programs into kernels. */
 #ifndef GPUMON_GPUPROG_SERVER_OPTIONS_H
 #define GPUMON_GPUPROG_SERVER_OPTIONS_H
 

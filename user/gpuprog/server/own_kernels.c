@@ -153,7 +153,7 @@ static int refuse(const struct cuda_gpu *gpu, int error, const char *what, struc
 	return refuse_with(gpu, GPUMON_EXIT_FAILED, error, what, err);
 }
 
-/* This machine is why. */
+/* The reason is this machine, not the program. */
 static int refuse_machine(const struct cuda_gpu *gpu, int error, struct gpumon_error *err)
 {
 	return refuse_with(gpu, GPUMON_EXIT_IMPOSSIBLE, error, "no GPU can be used", err);
@@ -493,7 +493,7 @@ static int show_gathered(struct gpumon_context *context, const struct launcher *
 		.ran = launcher->ran,
 		.ran_n = launcher->ran_n,
 	};
-	int ret = gpumon_gpuprog_show_sheet(context, gpumon_gpuprog_view_sheet(&result), err);
+	int ret = gpumon_gpuprog_show_findings(context, gpumon_gpuprog_findings(&result), err);
 
 	free(devices);
 	return ret;

@@ -318,7 +318,7 @@ int gpumon_gpuprog_find_sanitizer(const char *given, char *path, size_t room,
 		LIBRARY);
 }
 
-/* In the wheels below a Python's folder, such as /usr/local. */
+/* Looks in the wheels below a Python's folder, such as /usr/local. */
 static bool find_in_wheels(const char *prefix, char path[PATH_MAX])
 {
 	static const char *const places[] = { "torch/bin/ptxas",
@@ -471,7 +471,7 @@ static int assemble(const char *ptxas, unsigned int sm, const char *folder, cons
 	return *code ? 0 : -1;
 }
 
-/* All that the code depends on. Another version of the assembler is another file. */
+/* Hash of everything that the code depends on. Another version of the assembler is another file. */
 static char *make_key(const char *ptxas, unsigned int sm, const char *text, size_t size,
 		      size_t *key_size)
 {
@@ -523,7 +523,7 @@ static int read_or_assemble(const char *ptxas, unsigned int sm, const char *fold
 	return ret;
 }
 
-/* For a look at the programs before a GPU is known. */
+/* Targets for a look at the programs before a GPU is known. */
 #define SM_ANY 90
 
 static int write_text(const struct gpumon_gpuprog_patches *patches, uint32_t sm, char **text,

@@ -66,7 +66,10 @@ static bool receive_request(int socket, struct gpumon_wire_request *request, int
 		struct cmsghdr align;
 	} control;
 	struct iovec vector = { .iov_base = request, .iov_len = sizeof(*request) };
-	/* Without the padding, which a second descriptor would fit into: the kernel closes others. */
+	/*
+	 * Size without the padding, into which a second descriptor would fit: so the kernel closes
+	 * further descriptors.
+	 */
 	struct msghdr header = { .msg_iov = &vector,
 				 .msg_iovlen = 1,
 				 .msg_control = control.room,
@@ -249,7 +252,7 @@ static void send_kernels(const struct gpumon_gpuprog_run *run, int socket)
 				    run->kernels[i].counted.waits ? GPUMON_WIRE_WAITS : 0,
 				    run->kernels[i].name);
 	gpumon_memstream_close(listed.out);
-	/* There may be no kernel. */
+	/* There may be no kernel that runs. */
 	answer.size = size + 1;
 	fd = share_copy("gpumon-kernels", text, answer.size);
 	send_answer(socket, &answer, sizeof(answer), fd);

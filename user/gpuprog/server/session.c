@@ -13,18 +13,18 @@
 #include "gpuprog/result/view.h"
 #include "session.h"
 
-int gpumon_gpuprog_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
-			      struct gpumon_error *err)
+int gpumon_gpuprog_show_findings(struct gpumon_context *context, struct gpumon_findings *findings,
+				 struct gpumon_error *err)
 {
 	struct gpumon_term term;
 	int ret;
 
 	gpumon_term_get(&term, context->out);
 	if (context->json)
-		ret = gpumon_json_print(gpumon_sheet_json(sheet), !term.tty, context->out);
+		ret = gpumon_json_print(gpumon_findings_json(findings), !term.tty, context->out);
 	else
-		ret = gpumon_sheet_print(sheet, &term, context->out);
-	gpumon_sheet_free(sheet);
+		ret = gpumon_findings_print(findings, &term, context->out);
+	gpumon_findings_free(findings);
 	if (!ret)
 		return 0;
 	return gpumon_error_output(err);
@@ -151,12 +151,12 @@ static void take_assemblies(const struct gpumon_gpuprog_patches *patches,
 			modules->assemblies[modules->assemblies_n++] = patches->codes[i].made;
 }
 
-struct gpumon_sheet *gpumon_gpuprog_service_sheet(struct gpumon_gpuprog_service *service)
+struct gpumon_findings *gpumon_gpuprog_service_findings(struct gpumon_gpuprog_service *service)
 {
 	struct gpumon_gpuprog_server *server = &service->server;
 	struct gpumon_gpuprog_device *devices;
 	struct gpumon_gpuprog_launch *launches;
-	struct gpumon_sheet *sheet = NULL;
+	struct gpumon_findings *findings = NULL;
 	const char *launches_why = NULL;
 	uint64_t launches_n = 0;
 
@@ -182,11 +182,11 @@ struct gpumon_sheet *gpumon_gpuprog_service_sheet(struct gpumon_gpuprog_service 
 			.launchers_left_out = server->launchers.left_out,
 		};
 
-		sheet = gpumon_gpuprog_view_sheet(&result);
+		findings = gpumon_gpuprog_findings(&result);
 	}
 	free(launches);
 	free(devices);
-	return sheet;
+	return findings;
 }
 
 struct sayer {
@@ -369,7 +369,7 @@ static int show(struct gpumon_context *context, struct gpumon_gpuprog_service *s
 	int ret;
 
 	gpumon_gpuprog_service_missing(service, gpumon_gpuprog_show_line, context->err);
-	ret = gpumon_gpuprog_show_sheet(context, gpumon_gpuprog_service_sheet(service), err);
+	ret = gpumon_gpuprog_show_findings(context, gpumon_gpuprog_service_findings(service), err);
 	gpumon_gpuprog_service_notes(service, gpumon_gpuprog_show_line, context->err);
 	if (service->server.unable && !*status)
 		*status = GPUMON_EXIT_IMPOSSIBLE;

@@ -7,15 +7,15 @@
 #define GPUMON_GPUPROG_SERVER_SESSION_H
 
 #include "lib/options.h"
-#include "lib/sheet.h"
+#include "capture/findings.h"
 #include "options.h"
 #include "server.h"
 
 /*
- * Tables, or JSON with --json. Frees @sheet; NULL: there was no memory for it. 0, or -1 with @err.
+ * Tables, or JSON with --json. Frees @findings; NULL: there was no memory for it. 0, or -1 with @err.
  */
-int gpumon_gpuprog_show_sheet(struct gpumon_context *context, struct gpumon_sheet *sheet,
-			      struct gpumon_error *err);
+int gpumon_gpuprog_show_findings(struct gpumon_context *context, struct gpumon_findings *findings,
+				 struct gpumon_error *err);
 
 /* A line on @stream, a FILE. Control characters of a program's text do not reach the terminal. */
 void gpumon_gpuprog_show_line(void *stream, const char *text);
@@ -61,7 +61,7 @@ int gpumon_gpuprog_service_open(const struct gpumon_gpuprog_check *check,
 void gpumon_gpuprog_service_close(struct gpumon_gpuprog_service *service);
 
 /* Processes have ended: what was gathered, to be freed; NULL without memory. */
-struct gpumon_sheet *gpumon_gpuprog_service_sheet(struct gpumon_gpuprog_service *service);
+struct gpumon_findings *gpumon_gpuprog_service_findings(struct gpumon_gpuprog_service *service);
 
 /*
  * Call @say with each sentence about what is missing in that, and why: first that of the maps, then what

@@ -43,7 +43,7 @@ struct gpumon_bounds gpumon_bounds_constant(uint64_t value)
 				       .smax32 = (int32_t)value };
 }
 
-/* All from @min to @max. */
+/* All numbers from @min to @max. */
 static struct gpumon_bounds bounds_range(uint64_t min, uint64_t max)
 {
 	struct gpumon_bounds number = gpumon_bounds_any();
@@ -101,7 +101,10 @@ static void bounds_across_sign(struct gpumon_bounds *n)
 	}
 }
 
-/* Where the upper half is the same for all, or only the sign's, both sizes have the same bounds. */
+/*
+ * If the upper half is the same for all numbers, or only extends the sign, both sizes have the same
+ * bounds.
+ */
 static void bounds_across_size(struct gpumon_bounds *n)
 {
 	uint64_t upper = n->umin & ~LOWER;
@@ -142,7 +145,7 @@ static bool bits_from_bounds(struct gpumon_bounds *n, uint64_t min, uint64_t max
 
 bool gpumon_bounds_sync(struct gpumon_bounds *number)
 {
-	/* One form of bounds may narrow a second one, and that a third. */
+	/* One form of bounds may narrow a second one, and the second a third. */
 	for (int round = 0; round < 2; round++) {
 		bounds_from_bits(number);
 		bounds_across_sign(number);
@@ -243,7 +246,10 @@ static int64_t next_below(const struct gpumon_thresholds *thresholds, int64_t va
 	return otherwise;
 }
 
-/* Where a bound pauses that moved from @value on, at a number with the known lowest bits. */
+/*
+ * Next pause (widening threshold) of a bound that moved from @value on: a number with the known
+ * lowest bits.
+ */
 static int64_t widen_to_above(const struct gpumon_bounds *n,
 			      const struct gpumon_thresholds *thresholds, int64_t value,
 			      int64_t otherwise)
@@ -272,12 +278,14 @@ struct gpumon_bounds gpumon_bounds_widen(const struct gpumon_bounds *old,
 {
 	struct gpumon_bounds wide = *joined;
 
-	/* Only the lowest known bits, an alignment, are worth keeping. */
+	/* Of the known bits only the lowest, an alignment, are kept. */
 	if (wide.tnum.mask != old->tnum.mask) {
 		wide.tnum.mask |= -(wide.tnum.mask & -wide.tnum.mask);
 		wide.tnum.value &= ~wide.tnum.mask;
 	}
-	/* Without a sign there are pauses only from 0 on, where they are the same with a sign. */
+	/*
+	 * Unsigned bounds have pauses only from 0 on, where they are the same as for signed ones.
+	 */
 	if (wide.umin != old->umin) {
 		int64_t value = (int64_t)wide.umin;
 		int64_t pause = value < 0 ? 0 : widen_to_below(&wide, thresholds, value, 0);
@@ -627,7 +635,7 @@ static bool assume_equal(bool wide, struct gpumon_bounds *a, struct gpumon_bound
 	return true;
 }
 
-/* All numbers have the same lowest bits, so the next one is @step away. */
+/* All numbers have the same lowest bits, so the next number is @step away. */
 #define LEAVE_OUT(least, greatest, value, step)                                  \
 	do {                                                                     \
 		if ((least) != (value) && (greatest) != (value))                 \
@@ -645,7 +653,10 @@ static bool assume_not(bool wide, struct gpumon_bounds *a, const struct gpumon_b
 	uint64_t unknown = wide ? a->tnum.mask : a->tnum.mask & LOWER;
 	uint64_t step = unknown ? unknown & -unknown : 1;
 
-	/* Not one number, or one that @a cannot be; and with the highest bit there is no step. */
+	/*
+	 * @b is not one number, or one that @a cannot be; or it has the highest bit, and there is
+	 * no step.
+	 */
 	if ((wide ? b->tnum.mask : b->tnum.mask & LOWER) ||
 	    (a->tnum.value ^ b->tnum.value) & (step - 1) || step > INT32_MAX)
 		return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What is known of a 64-bit number: which bits (a tnum), and bounds of it and of its lower half. */
+/* Knowledge of a 64-bit number: its known bits (a tnum), and bounds of it and of its lower half. */
 #ifndef GPUMON_GPUPROG_VERIFY_BOUNDS_H
 #define GPUMON_GPUPROG_VERIFY_BOUNDS_H
 

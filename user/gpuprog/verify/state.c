@@ -68,7 +68,7 @@ static struct gpumon_reg_state join_kinds(const struct gpumon_reg_state *a,
 	return joined;
 }
 
-/* What is known where both are possible. @id is left to the caller: 0. */
+/* State that holds for either of two registers. @id is 0: the caller sets it. */
 static struct gpumon_reg_state reg_join(const struct gpumon_reg_state *a,
 					const struct gpumon_reg_state *b,
 					const struct gpumon_widening *widening)
@@ -550,6 +550,6 @@ void gpumon_state_unpack(const struct gpumon_packed_state *packed, struct gpumon
 		for (uint64_t left = frame->has.tracked; left; left &= left - 1)
 			frame->slots[__builtin_ctzll(left)] = *reg++;
 	}
-	/* Behind the registers and slots; copied back only. */
+	/* Part of the state behind the registers and slots, which is only copied back. */
 	copy_known(state, (uint8_t *)reg, true);
 }

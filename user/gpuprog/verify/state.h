@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What is known of all registers and of the stack before a step, and what is known where paths join. */
+/*
+ * State of all registers and of the stack before a step, and the state that holds where paths join.
+ */
 #ifndef GPUMON_GPUPROG_VERIFY_STATE_H
 #define GPUMON_GPUPROG_VERIFY_STATE_H
 
@@ -98,7 +100,7 @@ struct gpumon_state {
 	struct gpumon_func_state frames[GPUMON_GPUPROG_MAX_DEPTH];
 };
 
-/* At the first step of a program. */
+/* State at the first step of a program. */
 void gpumon_state_begin(struct gpumon_state *state, const struct gpumon_gpuprog *program);
 void gpumon_state_copy(struct gpumon_state *to, const struct gpumon_state *from);
 
@@ -114,7 +116,7 @@ struct gpumon_reg_state gpumon_state_share(struct gpumon_state *state, struct gp
 					   uint32_t id);
 /* Registers and slots that had this id are no longer known to be equal. */
 void gpumon_state_forget(struct gpumon_state *state, uint32_t id);
-/* All registers and slots with this id, which is not 0, become @reg. */
+/* Sets all registers and slots with this id, which is not 0, to @reg. */
 void gpumon_state_refine(struct gpumon_state *state, uint32_t id,
 			 const struct gpumon_reg_state *reg);
 
@@ -131,7 +133,7 @@ enum gpumon_stack_content {
 	GPUMON_STACK_UNSET,
 };
 
-/* What all bytes of a range have in common: numbers, or the worst that is there. */
+/* Kind that all bytes of a range have: numbers, or else the worst kind among them. */
 enum gpumon_stack_content gpumon_stack_content(const struct gpumon_func_state *frame,
 					       const struct gpumon_stack_range *range);
 

@@ -288,7 +288,7 @@ static int resolve(struct gpumon_verifier *verifier, unsigned int number,
 	if (gpumon_verifier_read(verifier, number, &access->address) ||
 	    gpumon_access_resolve(verifier, access))
 		return -1;
-	/* So that a slot of the stack can be a register on the GPU. */
+	/* Accesses are aligned, so that a slot of the stack can be a register on the GPU. */
 	if (access->address.kind == GPUMON_GPUPROG_STACK && access->operand->align < access->size)
 		return GPUMON_REFUSE(verifier,
 				     "%u bytes of the stack are accessed through %s at an address "
@@ -346,7 +346,7 @@ static void load_value(const struct gpumon_verifier *verifier, const struct gpum
 	*reg = gpumon_reg_scalar(number);
 }
 
-/* Each field is a register: an access must stay within one. */
+/* Each field is a register: an access must stay within one field. */
 static int check_context(struct gpumon_verifier *verifier, const struct gpumon_access *access)
 {
 	static const struct {

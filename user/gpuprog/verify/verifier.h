@@ -53,7 +53,7 @@ static inline uint32_t gpumon_verifier_id(const struct gpumon_verifier *verifier
 
 /* "" or the name of a map of the program. */
 const char *gpumon_verifier_map_name(const struct gpumon_verifier *verifier, uint32_t map);
-/* What a register is, for messages: "a number", "an address of the stack". */
+/* Kind of a register, for messages: "a number", "an address of the stack". */
 const char *gpumon_verifier_kind_text(const struct gpumon_reg_state *reg);
 
 /**
@@ -127,7 +127,7 @@ int gpumon_access_resolve(struct gpumon_verifier *verifier, struct gpumon_access
 bool gpumon_access_read_only(const struct gpumon_verifier *verifier,
 			     const struct gpumon_reg_state *address, uint32_t *map);
 
-/* All bytes of an access of the stack must be numbers. */
+/* Checks that all bytes of an access of the stack are numbers. */
 int gpumon_access_check_scalars(struct gpumon_verifier *verifier,
 				const struct gpumon_access *access);
 

@@ -348,7 +348,7 @@ static int compare_with_null(struct gpumon_verifier *verifier, struct gpumon_sta
 	const struct gpumon_gpuprog_step *step = gpumon_verifier_step(verifier);
 	bool equal = BPF_OP(step->code) == BPF_JEQ;
 
-	/* So far away from its object, an address may be any number. */
+	/* An address so far away from its object may be any number. */
 	if (address->bounds.smin < INT32_MIN || address->bounds.smax > INT32_MAX)
 		return 0;
 	if (number == 10) {
@@ -586,7 +586,7 @@ static int walk_step(struct walk *walk, bool *falls_through)
 	}
 }
 
-/* From a join point to the next one, or to where it ends. */
+/* Walks from a join point to the next one, or to the end of the path. */
 static int walk_from(struct walk *walk, uint32_t from)
 {
 	struct gpumon_verifier *verifier = walk->verifier;

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * SQLite opens files by name. The output has none until it is complete, so SQLite is given the open
+ * descriptor by a VFS of its own. Only one process uses it, so that it needs no locks.
+ */
+#ifdef GPUMON_SQLITE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/memory.h"
+#include "sqlite_file.h"
+
+/* Rows that are added at once, in a cache of the processor. */
+#define ROWS 512
+
+/* An open file of the VFS. */
+struct file {
+	sqlite3_file base;
+	struct gpumon_sql *sql;
+};
+
+static struct gpumon_sql *sql_of(sqlite3_file *file)
+{
+	return ((struct file *)file)->sql;
+}
+
+static void keep(struct gpumon_sql *sql, int result)
+{
+	if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_ROW && !sql->failed)
+		sql->failed = result;
+}
+
+/* --- the file */
+
+static int file_close(sqlite3_file *file)
+{
+	(void)file;
+	return SQLITE_OK;
+}
+
+static int file_read(sqlite3_file *file, void *to, int size, sqlite3_int64 at)
+{
+	int done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(sql_of(file)->fd, (char *)to + done, (size_t)(size - done),
+				  (off_t)at + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return SQLITE_IOERR_READ;
+		if (!n)
+			break;
+		done += (int)n;
+	}
+	if (done == size)
+		return SQLITE_OK;
+	memset((char *)to + done, 0, (size_t)size - (size_t)done);
+	return SQLITE_IOERR_SHORT_READ;
+}
+
+static int file_write(sqlite3_file *file, const void *from, int size, sqlite3_int64 at)
+{
+	struct gpumon_sql *sql = sql_of(file);
+	int done = 0;
+
+	while (done < size) {
+		ssize_t n = pwrite(sql->fd, (const char *)from + done, (size_t)(size - done),
+				   (off_t)at + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			if (!sql->error)
+				sql->error = n ? errno : ENOSPC;
+			return SQLITE_IOERR_WRITE;
+		}
+		done += (int)n;
+	}
+	return SQLITE_OK;
+}
+
+static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+	return ftruncate(sql_of(file)->fd, size) ? SQLITE_IOERR_TRUNCATE : SQLITE_OK;
+}
+
+static int file_sync(sqlite3_file *file, int flags)
+{
+	(void)file;
+	(void)flags;
+	return SQLITE_OK;
+}
+
+static int file_size(sqlite3_file *file, sqlite3_int64 *size)
+{
+	struct stat status;
+
+	if (fstat(sql_of(file)->fd, &status))
+		return SQLITE_IOERR_FSTAT;
+	*size = status.st_size;
+	return SQLITE_OK;
+}
+
+static int file_lock(sqlite3_file *file, int level)
+{
+	(void)file;
+	(void)level;
+	return SQLITE_OK;
+}
+
+static int file_is_reserved(sqlite3_file *file, int *result)
+{
+	(void)file;
+	*result = 0;
+	return SQLITE_OK;
+}
+
+static int file_control(sqlite3_file *file, int what, void *argument)
+{
+	(void)file;
+	(void)what;
+	(void)argument;
+	return SQLITE_NOTFOUND;
+}
+
+static int file_sector(sqlite3_file *file)
+{
+	(void)file;
+	return 4096;
+}
+
+static int file_traits(sqlite3_file *file)
+{
+	(void)file;
+	return 0;
+}
+
+static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
+		    int *out_flags)
+{
+	static const sqlite3_io_methods methods = {
+		.iVersion = 1,
+		.xClose = file_close,
+		.xRead = file_read,
+		.xWrite = file_write,
+		.xTruncate = file_truncate,
+		.xSync = file_sync,
+		.xFileSize = file_size,
+		.xLock = file_lock,
+		.xUnlock = file_lock,
+		.xCheckReservedLock = file_is_reserved,
+		.xFileControl = file_control,
+		.xSectorSize = file_sector,
+		.xDeviceCharacteristics = file_traits,
+	};
+	struct file *opened = (struct file *)file;
+
+	(void)name;
+	file->pMethods = NULL;
+	/* There is no journal, and no index that is sorted in a file. */
+	if (!(flags & SQLITE_OPEN_MAIN_DB))
+		return SQLITE_CANTOPEN;
+	opened->sql = vfs->pAppData;
+	file->pMethods = &methods;
+	if (out_flags)
+		*out_flags = flags;
+	return SQLITE_OK;
+}
+
+static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync)
+{
+	(void)vfs;
+	(void)name;
+	(void)sync;
+	return SQLITE_OK;
+}
+
+static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *result)
+{
+	(void)vfs;
+	(void)name;
+	(void)flags;
+	*result = 0;
+	return SQLITE_OK;
+}
+
+static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int room, char *full)
+{
+	(void)vfs;
+	snprintf(full, (size_t)room, "%s", name);
+	return SQLITE_OK;
+}
+
+/* --- the database */
+
+void gpumon_sql_open(struct gpumon_sql *sql, int fd)
+{
+	const sqlite3_vfs *usual;
+
+	*sql = (struct gpumon_sql){ .fd = fd };
+	keep(sql, sqlite3_initialize());
+	usual = sqlite3_vfs_find(NULL);
+	if (!usual) {
+		keep(sql, SQLITE_ERROR);
+		return;
+	}
+	/* Of the usual one it keeps random numbers and the clock. */
+	sql->vfs = *usual;
+	sql->vfs.iVersion = 1;
+	sql->vfs.szOsFile = sizeof(struct file);
+	sql->vfs.pNext = NULL;
+	sql->vfs.zName = "gpumon";
+	sql->vfs.pAppData = sql;
+	sql->vfs.xOpen = vfs_open;
+	sql->vfs.xDelete = vfs_delete;
+	sql->vfs.xAccess = vfs_access;
+	sql->vfs.xFullPathname = vfs_full_name;
+	keep(sql, sqlite3_vfs_register(&sql->vfs, 0));
+	keep(sql, sqlite3_open_v2("output", &sql->db,
+				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+				  sql->vfs.zName));
+	gpumon_sql_run(
+		sql,
+		"PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+		"PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000;"
+		"BEGIN");
+}
+
+void gpumon_sql_run(struct gpumon_sql *sql, const char *text)
+{
+	if (!sql->failed)
+		keep(sql, sqlite3_exec(sql->db, text, NULL, NULL, NULL));
+}
+
+void gpumon_sql_put(struct gpumon_sql *sql, const char *table, const char *types, ...)
+{
+	sqlite3_stmt *statement = NULL;
+	int width = (int)strlen(types);
+	va_list values;
+	char *text, marks[64] = "?";
+
+	if (sql->failed)
+		return;
+	for (int i = 1; i < width; i++)
+		strcat(marks, ",?");
+	text = sqlite3_mprintf("INSERT INTO \"%w\" VALUES (%s)", table, marks);
+	keep(sql, text ? sqlite3_prepare_v2(sql->db, text, -1, &statement, NULL) : SQLITE_NOMEM);
+	sqlite3_free(text);
+	va_start(values, types);
+	for (int i = 0; i < width && statement; i++) {
+		if (types[i] == 's') {
+			const char *value = va_arg(values, const char *);
+
+			if (value)
+				keep(sql, sqlite3_bind_text(statement, i + 1, value, -1,
+							    SQLITE_TRANSIENT));
+		} else {
+			int64_t value = va_arg(values, int64_t);
+
+			if (value != GPUMON_SQL_NULL)
+				keep(sql, sqlite3_bind_int64(statement, i + 1, value));
+		}
+	}
+	va_end(values);
+	if (statement)
+		keep(sql, sqlite3_step(statement));
+	sqlite3_finalize(statement);
+}
+
+int gpumon_sql_close(struct gpumon_sql *sql)
+{
+	gpumon_sql_run(sql, "COMMIT");
+	keep(sql, sqlite3_close(sql->db));
+	sqlite3_vfs_unregister(&sql->vfs);
+	if (!sql->failed && !sql->error)
+		return 0;
+	errno = sql->error ? sql->error : sql->failed == SQLITE_NOMEM ? ENOMEM : EIO;
+	return -1;
+}
+
+/* --- tables of many rows: SQLite reads them from a virtual table, which is twice as fast as binding */
+
+struct rows_cursor {
+	sqlite3_vtab_cursor base;
+	const struct gpumon_sql_table *table;
+	unsigned int at;
+};
+
+struct rows_table {
+	sqlite3_vtab base;
+	struct gpumon_sql_table *table;
+};
+
+static int rows_connect(sqlite3 *db, void *data, int count, const char *const *arguments,
+			sqlite3_vtab **result, char **error)
+{
+	struct gpumon_sql_table *table = data;
+	struct rows_table *rows;
+	char *text = sqlite3_mprintf("CREATE TABLE x(%s)", table->columns);
+	int ret = text ? sqlite3_declare_vtab(db, text) : SQLITE_NOMEM;
+
+	(void)count;
+	(void)arguments;
+	(void)error;
+	sqlite3_free(text);
+	if (ret != SQLITE_OK)
+		return ret;
+	rows = gpumon_calloc(1, sizeof(*rows));
+	rows->table = table;
+	*result = &rows->base;
+	return SQLITE_OK;
+}
+
+static int rows_disconnect(sqlite3_vtab *table)
+{
+	free(table);
+	return SQLITE_OK;
+}
+
+static int rows_best(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+	(void)table;
+	info->estimatedCost = ROWS;
+	return SQLITE_OK;
+}
+
+static int rows_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result)
+{
+	struct rows_cursor *cursor = gpumon_calloc(1, sizeof(*cursor));
+
+	cursor->table = ((struct rows_table *)table)->table;
+	*result = &cursor->base;
+	return SQLITE_OK;
+}
+
+static int rows_close(sqlite3_vtab_cursor *cursor)
+{
+	free(cursor);
+	return SQLITE_OK;
+}
+
+static int rows_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int count,
+		       sqlite3_value **values)
+{
+	(void)number;
+	(void)text;
+	(void)count;
+	(void)values;
+	((struct rows_cursor *)cursor)->at = 0;
+	return SQLITE_OK;
+}
+
+static int rows_next(sqlite3_vtab_cursor *cursor)
+{
+	((struct rows_cursor *)cursor)->at++;
+	return SQLITE_OK;
+}
+
+static int rows_eof(sqlite3_vtab_cursor *cursor)
+{
+	const struct rows_cursor *rows = (struct rows_cursor *)cursor;
+
+	return rows->at >= rows->table->used;
+}
+
+static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column)
+{
+	const struct rows_cursor *rows = (struct rows_cursor *)cursor;
+	int64_t value = rows->table->rows[rows->at * rows->table->width + (unsigned int)column];
+
+	if (value == GPUMON_SQL_NULL)
+		return SQLITE_OK;
+	if (rows->table->reals >> column & 1) {
+		double real;
+
+		memcpy(&real, &value, sizeof(real));
+		sqlite3_result_double(context, real);
+	} else {
+		sqlite3_result_int64(context, value);
+	}
+	return SQLITE_OK;
+}
+
+static int rows_id(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
+{
+	*id = ((struct rows_cursor *)cursor)->at;
+	return SQLITE_OK;
+}
+
+void gpumon_sql_table_begin(struct gpumon_sql *sql, struct gpumon_sql_table *table)
+{
+	static const sqlite3_module module = {
+		.xConnect = rows_connect,
+		.xBestIndex = rows_best,
+		.xDisconnect = rows_disconnect,
+		.xOpen = rows_open,
+		.xClose = rows_close,
+		.xFilter = rows_filter,
+		.xNext = rows_next,
+		.xEof = rows_eof,
+		.xColumn = rows_column,
+		.xRowid = rows_id,
+	};
+	char *source = sqlite3_mprintf("rows_of_%s", table->name), *text;
+
+	text = sqlite3_mprintf("INSERT INTO \"%w\"(%s) SELECT %s FROM %s", table->name,
+			       table->columns, table->columns, source);
+	table->sql = sql;
+	table->rows = gpumon_calloc((size_t)ROWS * table->width, sizeof(*table->rows));
+	table->next = 1;
+	if (!source || !text)
+		keep(sql, SQLITE_NOMEM);
+	if (!sql->failed)
+		keep(sql, sqlite3_create_module(sql->db, source, &module, table));
+	if (!sql->failed)
+		keep(sql, sqlite3_prepare_v3(sql->db, text, -1, SQLITE_PREPARE_PERSISTENT,
+					     &table->insert, NULL));
+	sqlite3_free(source);
+	sqlite3_free(text);
+}
+
+static void write_rows(struct gpumon_sql_table *table)
+{
+	if (table->used && !table->sql->failed) {
+		keep(table->sql, sqlite3_step(table->insert));
+		sqlite3_reset(table->insert);
+	}
+	table->used = 0;
+}
+
+int64_t *gpumon_sql_row(struct gpumon_sql_table *table)
+{
+	if (table->used == ROWS)
+		write_rows(table);
+	table->next++;
+	return table->rows + (size_t)table->used++ * table->width;
+}
+
+void gpumon_sql_table_end(struct gpumon_sql_table *table)
+{
+	write_rows(table);
+	sqlite3_finalize(table->insert);
+	free(table->rows);
+	table->insert = NULL;
+	table->rows = NULL;
+}
+#endif /* GPUMON_SQLITE */

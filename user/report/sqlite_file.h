@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * An SQLite database in an open file, and rows of it: the file has no name until it is complete.
+ */
+#ifndef GPUMON_REPORT_SQLITE_FILE_H
+#define GPUMON_REPORT_SQLITE_FILE_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+/* A column that is not known. */
+#define GPUMON_SQL_NULL INT64_MIN
+
+/**
+ * struct gpumon_sql - a database that is written
+ * @fd: its file, which can be read
+ * @error: errno of the first write that failed; 0: none did
+ * @failed: result code of SQLite of the first failure
+ */
+struct gpumon_sql {
+	sqlite3 *db;
+	sqlite3_vfs vfs;
+	int fd;
+	int error;
+	int failed;
+};
+
+/**
+ * gpumon_sql_open - make a database in an empty file
+ * @sql: out
+ * @fd: file, which the caller closes afterwards
+ *
+ * Failures of this and of later functions are kept: gpumon_sql_close() tells.
+ */
+void gpumon_sql_open(struct gpumon_sql *sql, int fd);
+
+/* Run statements without results. */
+void gpumon_sql_run(struct gpumon_sql *sql, const char *text);
+
+/**
+ * gpumon_sql_put - add a row
+ * @sql: database
+ * @table: its name
+ * @types: of each column 's' (a text or NULL, const char *) or 'i' (int64_t)
+ */
+void gpumon_sql_put(struct gpumon_sql *sql, const char *table, const char *types, ...);
+
+/**
+ * gpumon_sql_close - write what is left
+ * @sql: database
+ *
+ * Return: 0, or -1 with errno.
+ */
+int gpumon_sql_close(struct gpumon_sql *sql);
+
+/**
+ * struct gpumon_sql_table - a table that gets many rows of numbers
+ * @name: its name
+ * @columns: names of columns
+ * @width: number of @columns
+ * @reals: bits of those that hold a double, as its bits
+ * @rows: rows that wait
+ * @used: number of @rows
+ * @next: id of the next row, of a table whose ids SQLite counts
+ */
+struct gpumon_sql_table {
+	const char *name;
+	const char *columns;
+	unsigned int width;
+	unsigned int reals;
+	struct gpumon_sql *sql;
+	sqlite3_stmt *insert;
+	int64_t *rows;
+	unsigned int used;
+	uint64_t next;
+};
+
+/* @table has its first members. */
+void gpumon_sql_table_begin(struct gpumon_sql *sql, struct gpumon_sql_table *table);
+/* A row to be filled in, all of it, before the next call of this header. */
+int64_t *gpumon_sql_row(struct gpumon_sql_table *table);
+void gpumon_sql_table_end(struct gpumon_sql_table *table);
+
+#endif /* GPUMON_REPORT_SQLITE_FILE_H */
