@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Figures of gpumon-user's JSON, in the form in which reference.py has them."""
+import collections
+
+import metric_means
 import reference
+import stalls
 
 # Below the calls of launches without work.
 ENDS = {"[unmatched launch]", "[failed call]", "[captured into graph]"}
@@ -13,16 +17,9 @@ def works(document):
 
 def paths(document, mangled):
     """Count and GPU time by path, time in calls by call; process nodes and the root are left out."""
-    nodes, ways, found, calls = document["nodes"], [], {}, {}
-    for node in nodes:
-        name = node["name"]
-        if node["kind"] == "kernel":
-            name = mangled.get(name, name)
-        elif node["line"]:
-            name = reference.at_line(name, *node["line"].rpartition(":")[::2])
-        above = ways[node["parent"]] if node["parent"] is not None else []
-        way = above if node["kind"] in ("root", "process") else above + [name]
-        ways.append(way)
+    found, calls = {}, {}
+    for way, node in zip(names_of(document, mangled), document["nodes"]):
+        name = way[-1] if way else ""
         if node["count"] or node["gpu_ns"]:
             entry = found.setdefault(";".join(way), [0, 0])
             entry[0] += node["count"]
@@ -32,6 +29,50 @@ def paths(document, mangled):
             call = reference.of_call(way[:-1] if leaf else way)
             calls[call] = calls.get(call, 0) + node["cpu_ns"]
     return dict(sorted(found.items())), dict(sorted(calls.items()))
+
+
+def names_of(document, mangled):
+    """The path of each node, without processes and the root."""
+    ways = []
+    for node in document["nodes"]:
+        name = node["name"]
+        if node["kind"] == "kernel":
+            name = mangled.get(name, name)
+        elif node["line"]:
+            name = reference.at_line(name, *node["line"].rpartition(":")[::2])
+        above = ways[node["parent"]] if node["parent"] is not None else []
+        ways.append(above if node["kind"] in ("root", "process") else above + [name])
+    return ways
+
+
+def budget(document, mangled):
+    """Wall time by thread, idle time by GPU, and both by call path."""
+    found = {key: collections.Counter() for key in ("wall", "wall_estimated", "idle")}
+    for way, node in zip(names_of(document, mangled), document["nodes"]):
+        path, estimated = ";".join(way), node.get("wall_estimated_ns", 0)
+        found["wall"][path] += node.get("wall_ns", 0) - estimated
+        found["wall_estimated"][path] += estimated
+        found["idle"][path] += node.get("idle_ns", 0)
+    pids = {process["process"]: process["pid"] for process in document["recording"]["processes"]}
+    rows = [[pids.get(row["process"], 0), row["tid"], row["wall_ns"], plain(row["spent_ns"]), plain(row["blocked_ns"]), row["gaps"],
+             row["gap_longest_ns"], row["unsampled_ns"]] for row in document["budget"]]
+    for row in rows:
+        assert sum(row[3].values()) == row[2], f"thread {row[1]}: {row[3]} is not {row[2]} together"
+    assert sum(row[2] for row in rows) == sum(node.get("wall_ns", 0) for node in document["nodes"]), "wall time of paths"
+    parts = [plain({key: row[f"{key}_ns"] for key in ("before_first", "after_last", "between", "queued", "unknown")})
+             for row in document["idle"]]
+    assert sum(sum(part.get(key, 0) for key in ("before_first", "after_last", "between")) for part in parts) == \
+        sum(found["idle"].values()), "idle time of paths"
+    return {
+        "budget": sorted(rows, key=repr),
+        **{key: {path: ns for path, ns in sorted(sums.items()) if ns} for key, sums in found.items()},
+        "idle_gpus": sorted([[part, plain(row["overhead_ns"]), row["gaps"], row["gap_longest_ns"]]
+                             for part, row in zip(parts, document["idle"])], key=repr),
+    }
+
+
+def plain(counts):
+    return {key: n for key, n in sorted(counts.items()) if n}
 
 
 def streams(document):
@@ -105,6 +146,9 @@ def figures(document):
         "latency": [latency["count"], latency["sum_ns"], latency["min_ns"], latency["max_ns"]],
         "paths": by_path,
         "calls": calls,
+        **budget(document, mangled),
+        "stalls": stalls.of_document(document),
+        **metric_means.of_document(document),
     }
 
 
@@ -140,4 +184,4 @@ def text(found):
     lines += [f"{' '.join(map(str, row))} {path}" for path, row in found["paths"].items()]
     lines.append("\n# calls: ns in them")
     lines += [f"{ns} {path}" for path, ns in found["calls"].items()]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + stalls.text(found["stalls"])) + "\n"

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ElementTree
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "output"))
-import go_pprof  # noqa: E402,F401
+import go_pprof  # noqa: E402
 import pprof_reader  # noqa: E402
 from check import Message  # noqa: E402,F401
 
@@ -43,6 +43,19 @@ def folded(text, document):
     assert 0 not in weights, "folded stacks without weight"
     # Calls in different lines are different rows.
     assert len(set(path for path, _ in rows)) == len(rows), "folded stacks: a path twice"
+
+
+def folded_stalls(text, document):
+    """Below a kernel with one call path, what its warps did; nothing below others."""
+    got, want = collections.Counter(), collections.Counter()
+    for path, ns in (line.rsplit(" ", 1) for line in text.decode("utf-8").splitlines()):
+        if ";[samples: " in path:
+            above, _, leaf = path.rpartition(";[samples: ")
+            got[above.rpartition(";")[2].lstrip("~"), leaf[:-1]] += int(ns)
+    for node in document["nodes"]:
+        for part in node.get("stalls", []):
+            want[node["name"].replace(";", ":"), part["text"]] += part["scaled_gpu_ns"]
+    assert +got == +want, f"folded stacks: {got} is not {want}"
 
 
 def picture(text, total):
@@ -85,19 +98,51 @@ def report(text, document):
     assert not page.problems and not page.open, (page.problems[:3], page.open[:3])
     if not document["recording"]["scaled_gpu_ns"]:
         return
-    found = re.search(r'<section id="paths">(.*?)</section>', text.decode("utf-8"), re.DOTALL)[1]
-    functions = [tuple(map(html.unescape, pair)) for pair in re.findall('<i title="([^"]*)">(.*?)</i>\n', found)]
-    rows = re.findall('<tr data-frame="([1-9][0-9]*)" .*?data-path="([^"]*)"><td class="n" data-v="([0-9]+)"', found)
-    got = {tuple(functions[int(number)] for number in path.split(" ")): int(ns) for _, path, ns in rows}
+    page = text.decode("utf-8")
+    found = re.search('<table class="sortable" id="paths-gpu">(.*?)</table>', page, re.DOTALL)[1]
+    functions, lines = (html.unescape(re.search(f'<pre id="{part}">(.*?)</pre>', page, re.DOTALL)[1]).split("\n")
+                        for part in ("functions", "lines"))
+    functions = [[*function.split("\t"), "", "", ""] for function in functions]
+
+    def place(at):
+        """A function, and the line or else the module, of "5:1" or "5"."""
+        number, _, line = at.partition(":")
+        return lines[int(line) - 1] if line else functions[int(number)][3], short(functions[int(number)][1])
+
+    def short(name):
+        """The page cuts off the rest of a very long one."""
+        return (name or "[unknown]")[:400]
+
+    rows = re.findall('<tr data-frame="([1-9][0-9]*)" data-path="([^"]*)"><td class="n" data-v="([0-9]+)"', found)
+    got = {tuple(place(at) for at in path.split(" ")): int(ns) for _, path, ns in rows}
     assert len(got) == len(rows), "a call path twice"
     ways, want = [], {}
     for node in document["nodes"]:
         above = () if node["parent"] is None else ways[node["parent"]]
         ways.append(above if node["parent"] is None else
-                    (*above, (node["line"] or node["module"] or "", node["name"] or "[unknown]")))
+                    (*above, (node["line"] or node["module"] or "", short(node["name"]))))
         if node["scaled_gpu_ns"]:
             want[ways[-1]] = node["scaled_gpu_ns"]
     assert len(want) <= 1000 and got == want, f"report: {len(got)} call paths, not {len(want)}"
+
+
+def report_stalls(text, document):
+    """A part of the page for each kernel that was sampled, with its reasons and its lines or instructions."""
+    page = text.decode("utf-8")
+    kernels = (document["stalls"] or {"kernels": []})["kernels"]
+    found = re.findall(r'<details class="kernel".*?</details>', page, re.DOTALL)
+    assert len(found) == len(kernels), f"report: {len(found)} kernels with samples, not {len(kernels)}"
+    for part, kernel in zip(found, kernels):
+        assert html.unescape(re.search(r'<code title="([^"]*)"', part)[1]) == kernel["name"], "another kernel"
+        for key, rows in (("reasons", kernel["reasons"]), ("places", kernel["places"])):
+            table = re.search(rf'id="stalls-[0-9]+-{key}">(.*?)</table>', part, re.DOTALL)[1]
+            got = [int(n) for n in re.findall(r'<td class="n share" data-v="([0-9]+)"', table)]
+            assert got == [row["samples"] for row in rows], f"report: {key} of {kernel['name']}: {got}"
+        launch = kernel["launch"]
+        grid = launch and "Grid " + " × ".join(map(str, launch["grid"]))
+        assert (grid or "No launch of it") in part, f"report: how {kernel['name']} was launched"
+        occupancy = launch and launch["warps_resident"]
+        assert ("theoretical occupancy" in part) == (occupancy is not None), f"report: occupancy of {kernel['name']}"
 
 
 def chrome(text, document):
@@ -145,8 +190,19 @@ def pprof(data, document):
         line = (node["line"] or "").rpartition(":")[2]
         here = (node["name"] or "[unknown]", int(line) if line.isdigit() else 0)
         paths.append(above if node["parent"] is None else (*above, here))
-        values = [node[key] for key in ("scaled_gpu_ns", "scaled_count", "cpu_ns")]
+        values = [node.get(key, 0) for key in go_pprof.INDEX]
         if paths[-1] and any(values):
-            found[paths[-1]] = [a + b for a, b in zip(values, found.get(paths[-1], [0, 0, 0]))]
-    samples = pprof_reader.parse(data, has_lines=True).samples
-    assert {path: values for (path, _), values in samples.items()} == found, "pprof: other paths"
+            found[paths[-1]] = [a + b for a, b in zip(values, found.get(paths[-1], [0] * len(values)))]
+    got, samples = {}, pprof_reader.parse(data, has_lines=True).samples
+    for (path, _), values in samples.items():
+        got[path] = [a + b for a, b in zip(values, got.get(path, [0] * len(values)))]
+    assert got == found, "pprof: other paths"
+    stalls = collections.Counter()
+    for (path, labels), values in samples.items():
+        for key, text in labels:
+            stalls[path[-1][0], text] += values[0] * (key == "stall")
+    want = collections.Counter()
+    for node in document["nodes"]:
+        for part in node.get("stalls", []):
+            want[node["name"], part["text"]] += part["scaled_gpu_ns"]
+    assert +stalls == +want, "pprof: other stalls"

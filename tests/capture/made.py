@@ -5,6 +5,8 @@ folder, with what is expected of it.
 """
 import struct
 
+import made_metrics
+import made_stalls
 import writer
 
 UUID = bytes(range(0x10, 0x20))
@@ -371,5 +373,5 @@ def processes(path):
     writer.write(path, files)
 
 
-CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl, "made-pauses": pauses, "made-processes": processes,
-            "made-sampled": sampled}
+CAPTURES = {"made-everything": everything, "made-live": live, "made-metrics": made_metrics.metrics, "made-opencl": opencl,
+            "made-pauses": pauses, "made-processes": processes, "made-sampled": sampled, "made-stalls": made_stalls.stalls}

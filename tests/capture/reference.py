@@ -20,9 +20,13 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "suite/lib"))
 from chunks import chunk_at, records_in  # noqa: E402
 
+import budget as of_budget  # noqa: E402
+import metric_means  # noqa: E402
+import stalls as of_stalls  # noqa: E402
+
 PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
 LAUNCH, HIT, NODE, KERNEL, COPY, SET, WHOLE, LOSS, WINDOW = 20, 22, 24, 40, 41, 42, 46, 80, 81
-KNOWN = set(range(13)) | {20, 21, 22, 23, 24} | set(range(40, 47)) | {60, 61, 80, 81, 82, 83}
+KNOWN = set(range(13)) | set(range(20, 26)) | set(range(40, 52)) | {60, 61, 80, 81, 82, 83}
 UNSAMPLED = "[stack not sampled]"
 # What else has a time at 8: calls, ranges, waits; ends at 16 but for ranges.
 CALL, RANGE, SYNC = 21, 23, 43
@@ -32,7 +36,7 @@ FRAME_ID = 1 << 63
 LOSSES = ["", "channel_full", "api_dropped", "withheld", "no_timestamp", "stack_table",
           "string_table", "uprobe_ring", "uprobe_stack", "driver_ring", "unknown_record", "recorder",
           "interrupted", "broken", "too_long", "uprobe_undecided",
-          "across_windows", "max_size"]
+          "across_windows", "max_size", "metric_samples"]
 COPIES = {1: "map", 2: "unmap", 3: "migrate"}
 PLACES = {1: "H", 2: "H", 3: "D", 4: "A", 5: "M", 6: "P"}
 
@@ -90,6 +94,12 @@ def read_names(path):
     return names
 
 
+def whole(start, end):
+    """A call that had not returned has no end."""
+    return start, max(start, end)
+
+
+
 class Process:
     """One file of records, all of it in memory."""
 
@@ -99,6 +109,8 @@ class Process:
         self.mappings, self.launches, self.works, self.hits = [], [], [], []
         self.losses = collections.Counter()
         self.changes, self.times, self.beginnings = [], [], 0
+        self.beside = of_budget.Records()
+        self.beside_metrics = metric_means.Records()
         self.names = read_names(path.with_suffix(".symbols"))
         for _, records in chunks(path.read_bytes(), damage):
             self.chunks += 1
@@ -107,6 +119,8 @@ class Process:
         self.mappings.sort(key=lambda mapping: mapping[0])
 
     def take(self, kind, flags, record, damage):
+        self.beside.take(kind, flags, record)
+        self.beside_metrics.take(kind, flags, record)
         if kind == STRING:
             number, length = struct.unpack_from("<II", record, 8)
             self.strings[number] = record[16:16 + length].decode("utf-8", "replace")
@@ -118,9 +132,9 @@ class Process:
             self.frames[number] = frame
         elif kind == LAUNCH:
             self.launches.append((flags, *struct.unpack_from("<QQIIIIIiI", padded(record, 56), 8)))
-            self.times.append(self.launches[-1][1:3])
+            self.times.append(whole(*self.launches[-1][1:3]))
         elif kind in (CALL, SYNC):
-            self.times.append(struct.unpack_from("<QQ", padded(record, 24), 8))
+            self.times.append(whole(*struct.unpack_from("<QQ", padded(record, 24), 8)))
         elif kind == RANGE:
             self.times.append(struct.unpack_from("<Q", padded(record, 16), 8) * 2)
         elif kind == WINDOW:
@@ -178,14 +192,7 @@ class Process:
         """(start, end) of those in which operations were recorded; None if that was all the time."""
         if self.beginnings < 2 and not any(sampled for _, _, sampled in self.changes):
             return None
-        found, since = [], None
-        for time, begins, _ in sorted(self.changes):
-            if begins and since is None:
-                since = time
-            elif not begins and since is not None:
-                found.append((since, time))
-                since = None
-        return found + ([(since, 1 << 64)] if since is not None else [])
+        return of_budget.open_spans((time, begins) for time, begins, _ in self.changes)
 
     def group(self, launch):
         """Launches that do the same: of one graph, or of one stack and function."""
@@ -373,7 +380,8 @@ def figures(directories):
     gpus = collections.defaultdict(lambda: [0, 0, []])
     latency, graphs, estimate = [], False, Estimate()
     sampled, spans, idle, paused = [], [], [], False
-    untimed = collections.Counter()
+    untimed, budget = collections.Counter(), of_budget.Budget(directories)
+    metrics = metric_means.Metrics()
 
     def add(path, leaf, gpu_ns, cpu_ns):
         entry = paths[";".join(path + leaf)]
@@ -481,16 +489,18 @@ def figures(directories):
                 launches["left_out"] += 1
                 estimate.left[file, process.group(launch)] += 1
                 estimate.calls[(file, process.group(launch)), ";".join(way)] += 1
-                calls[of_call(way)] += end - start
+                calls[of_call(way)] += max(0, end - start)
                 continue
             key, reason = (("captured_into_graph", "[captured into graph]") if flags & 1 else
                            ("refused", "[failed call]") if flags & 16 else
                            ("without_work", "[unmatched launch]"))
             launches[key] += 1
-            add(way, [reason], 0, end - start)
-        spans += process.times
-        spans += [(work[2], work[3] if work[3] >= work[2] and not work[1] & 9 else work[2])
-                  for work in process.works if work[2]]
+            add(way, [reason], 0, max(0, end - start))
+        its_spans = process.times + [(work[2], work[3] if work[3] >= work[2] and not work[1] & 9 else work[2])
+                                     for work in process.works if work[2]]
+        spans += its_spans
+        budget.add_process(file, process, its_spans, path_of, windows)
+        metrics.add_process(process, windows)
         if windows is not None:
             sampled.append(windows)
             paused |= process.beginnings > 1
@@ -539,6 +549,9 @@ def figures(directories):
                     max(latency, default=None)],
         "paths": {path: sums for path, sums in sorted(paths.items()) if any(sums) or path not in moved},
         "calls": {key: ns for key, ns in sorted(calls.items()) if ns},
+        **budget.figures(),
+        "stalls": of_stalls.figures(directories),
+        **metrics.figures(),
         # The operation that is read first gets a graph's latency.
         "graphs": graphs,
     }

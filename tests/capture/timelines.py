@@ -5,10 +5,12 @@ has, and a flow from the slice of its launch.
 """
 import collections
 import json
+import math
 import pathlib
 import struct
 from decimal import Decimal
 
+import metric_means
 import reference
 from formats import WORK, Message
 
@@ -75,6 +77,47 @@ def profiled(document):
     return found
 
 
+def states(text):
+    """Time by path and state, of what threads did outside of their calls."""
+    document, found = json.loads(text, parse_float=Decimal), collections.Counter()
+    for event in document["traceEvents"]:
+        if event.get("cat") != "state":
+            continue
+        path, frame = [], event.get("sf")
+        while frame:
+            path.append(document["stackFrames"][frame]["name"])
+            frame = document["stackFrames"][frame].get("parent")
+        # "[between calls] in step": the function is the innermost one of the path that says something.
+        state, _, function = event["name"].partition("] in ")
+        assert not function or path, f"{event['name']}: no path"
+        found[";".join(reversed(path)), state.rstrip("]") + "]"] += int(event["dur"] * 1000)
+    return found
+
+
+def spent(document):
+    """The same of the profile's tree."""
+    nodes, found = document["nodes"], collections.Counter()
+    for node in nodes:
+        path, at = [], node["parent"]
+        if node["kind"] != "state" or not node.get("wall_ns"):
+            continue
+        if nodes[at]["kind"] == "api":
+            continue
+        while nodes[at]["kind"] not in ("root", "process"):
+            path.append(nodes[at]["name"])
+            at = nodes[at]["parent"]
+        found[";".join(reversed(path)), node["name"]] += node["wall_ns"]
+    return found
+
+
+def check_states(text, document):
+    # Without stacks the profile estimates where the thread was, and a timeline does not.
+    if any(row["unsampled_ns"] for row in document["budget"]):
+        return
+    got, want = states(text), spent(document)
+    assert got == want, f"states differ: {list((got - want) + (want - got))[:3]}"
+
+
 def chrome(text):
     document = json.loads(text, parse_float=Decimal)
     frames, start = document["stackFrames"], int(document["otherData"]["start_ns"])
@@ -120,6 +163,8 @@ def perfetto(data):
                     table[entry.one(1)] = entry.text(2)
         for event in packet.messages(11):
             time, track = packet.one(8), event.one(11)
+            if event.one(9) == 4:
+                continue
             if event.one(9) == 2:
                 operation = open_slices[track].pop()
                 operation.dur = time - operation.start
@@ -141,6 +186,40 @@ def perfetto(data):
         operation.launch = flows.get(operation.flow)
         assert operation.flow is None or operation.launch, f"{operation.name}: a flow from nowhere"
         yield operation
+
+
+def sampled(directory):
+    """(time, value) of all values of metrics but 0, which is also where there is none; what was counted as a rate."""
+    found = collections.Counter()
+    for file in pathlib.Path(directory).glob("[!.]*.records"):
+        process = reference.Process(file, collections.Counter())
+        of = process.beside_metrics
+        for sample in of.samples:
+            numbers = of.sets.get((sample.device, sample.number), ()) if sample.end > sample.start else ()
+            for number, value in zip(numbers, sample.values):
+                if process.strings.get(number) in metric_means.COUNTED:
+                    value = value * 1e9 / (sample.end - sample.start)
+                if value and math.isfinite(value):
+                    found[sample.start, f"{value:.9g}"] += 1
+    return found
+
+
+def check_counters(text, data, directory):
+    """Each sample of metrics is a counter of both formats, at its time."""
+    want, document = sampled(directory), json.loads(text, parse_float=Decimal)
+    start, tracks = int(document["otherData"]["start_ns"]), set()
+    got = collections.Counter((int(event["ts"] * 1000) + start, f"{float(event['args']['value']):.9g}")
+                              for event in document["traceEvents"] if event["ph"] == "C" and event["args"]["value"])
+    assert got == want, f"chrome: counters differ: {list((got - want) + (want - got))[:3]}"
+    got = collections.Counter()
+    for packet in Message(data).messages(1):
+        tracks.update(descriptor.one(1) for descriptor in packet.messages(60) if descriptor.all(8))
+        for event in packet.messages(11):
+            if event.one(9) == 4:
+                value = struct.unpack("<d", struct.pack("<Q", event.one(44)))[0]
+                assert event.one(11) in tracks, "a counter on another track"
+                got[packet.one(8), f"{value:.9g}"] += bool(value)
+    assert +got == want, f"perfetto: counters differ: {list((got - want) + (want - got))[:3]}"
 
 
 def check(what, operations, directory, document):

@@ -13,12 +13,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "suite/l
 from chunks import plain_chunk  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "Documentation/reference/capture-format.md"
-CODES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "i64": "q"}
+CODES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "i64": "q", "f64": "d"}
 
 
 def code(kind):
     """The code for struct and the number of values; None if the record has the length."""
-    match = re.fullmatch(r"(u8|u16|u32|u64|i32|i64|char)\[(\d*)\]", kind)
+    match = re.fullmatch(r"(u8|u16|u32|u64|i32|i64|f64|char)\[(\d*)\]", kind)
     if not match:
         return CODES[kind], 1
     if not match[2]:
@@ -33,7 +33,7 @@ def layouts():
         if match := re.fullmatch(r"### ([a-z-]+) \((\d+)\)", line):
             table = []
             found[match[1]] = [int(match[2]), table, None]
-        elif match := re.match(r"\| (\d+) \| ([a-z0-9\[\]]+) \| `([a-z_]+)` \|", line):
+        elif match := re.match(r"\| (\d+) \| ([a-z0-9\[\]]+) \| `([a-z_0-9]+)` \|", line):
             if table is None:
                 continue
             at, (kind, values) = int(match[1]), code(match[2])

@@ -11,14 +11,14 @@ import sys
 import threading
 import time
 
-from programs import GPUMON, SCRATCH, TOP, environment, program
+from programs import GPUMON, LIBRARY, SCRATCH, TOP, environment, program
 
 sys.path.insert(0, os.path.join(TOP, "tests/capture"))
 import reference  # noqa: E402
 
 # Bytes at the beginning of a capture with new stacks and functions.
 LOOKED_AT = 8 << 20
-FRAME, STACK = 6, 7
+FRAME, STACK, WAIT = 6, 7, 25
 
 
 class Subject:
@@ -95,14 +95,25 @@ def cpu_ns(path):
     return (user + system) * 1000000000 // os.sysconf("SC_CLK_TCK")
 
 
+def thread_ns(pid, tid):
+    """Processor time of a thread: exactly, where the kernel says so."""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="utf-8") as file:
+            return int(file.read().split()[0])
+    except (FileNotFoundError, IndexError):
+        return cpu_ns(f"{pid}/task/{tid}")
+
+
 def library_ns(pid):
-    """Processor time of the library's threads in a process: they pass on what CUPTI delivers."""
+    """Processor time of the library's threads in a process: they pass on what CUPTI delivers, and look at
+    threads that wait.
+    """
     total = 0
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
             with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as file:
                 if file.read() == "gpumon\n":
-                    total += cpu_ns(f"{pid}/task/{tid}")
+                    total += thread_ns(pid, tid)
         except (FileNotFoundError, ProcessLookupError):
             pass
     return total
@@ -116,7 +127,7 @@ class Recorder:
         self.folder = os.path.join(SCRATCH, f"bench-{pid}")
         self.process = None
         self.counts = collections.Counter()
-        self.has_stacks = self.has_python = False
+        self.has_stacks = self.has_python = self.has_waits = False
         self.errors = []
         self.bytes = self.cpu_ns = self.library_ns = 0
 
@@ -141,7 +152,7 @@ class Recorder:
         self.process = subprocess.Popen(
             [GPUMON, "record", "-o", self.folder, "--no-driver", "--no-names", *self.options,
              "-p", str(self.pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, env=environment(False))
+            stderr=subprocess.PIPE, text=True, env=environment(False, GPUMON_INJECT=LIBRARY))
         until = time.monotonic() + 30
         while not self.channels() - before:
             if self.process.poll() is not None or time.monotonic() > until:
@@ -183,6 +194,7 @@ class Recorder:
             for kind, _, _ in reference.all_records(data):
                 self.has_stacks |= kind == STACK
                 self.has_python |= kind == FRAME
+                self.has_waits |= kind == WAIT
 
     def costs(self):
         """What a launch costs besides the time of the program's threads: room on disk, and time."""

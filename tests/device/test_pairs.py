@@ -4,9 +4,11 @@
 changes.
 """
 import argparse
+import contextlib
 import glob
 import importlib.machinery
 import importlib.util
+import io
 import os
 import shutil
 import struct
@@ -16,9 +18,11 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import attach  # noqa: E402
+import checks_cost  # noqa: E402
 import chunks  # noqa: E402
 import pairs  # noqa: E402
 import programs  # noqa: E402
+import steps  # noqa: E402
 import verdict  # noqa: E402
 
 
@@ -69,6 +73,15 @@ class Order(unittest.TestCase):
             self.assertEqual(one["recorded_first"], first)
             self.assertEqual(one["recorded"], 2 * at + (1 if first else 2))
             self.assertEqual(one["bare"], 2 * at + (2 if first else 1))
+
+
+    def test_enough(self):
+        """Pairs end with a group, so that each order is as frequent."""
+        for least, count in ((1, 4), (4, 4), (5, 8), (9, 12), (40, 13)):
+            measured = pairs.measure(lambda _: 1, 13, 1, lambda done, least=least: done >= least)
+            self.assertEqual(len(measured), count)
+            if count < 13:
+                self.assertEqual(sum(pair["recorded_first"] for pair in measured), count // 2)
 
 
 class Statistics(unittest.TestCase):
@@ -275,12 +288,86 @@ class Recorded(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             one = attach.Recorder(1, [])
             one.folder = folder
-            for kind, stacks, python in ((20, False, False), (7, True, False), (6, True, True)):
+            for kind, stacks, python, waits in ((20, False, False, False), (7, True, False, False),
+                                                (6, True, True, False), (25, True, True, True)):
                 records = struct.pack("<HHIQ", kind, 0, 16, 0)
                 with open(os.path.join(folder, "process-1-1.records"), "ab") as file:
                     file.write(chunks.plain_chunk(records))
                 one.look()
-                self.assertEqual((one.has_stacks, one.has_python), (stacks, python))
+                self.assertEqual((one.has_stacks, one.has_python, one.has_waits), (stacks, python, waits))
+
+
+class Looks(unittest.TestCase):
+    """What looks at waiting threads cost, with a program and recorders in place of the real ones."""
+
+    class Recorder(checks_cost.Recorder):
+        def __init__(self, looks_hz, subject):
+            super().__init__(1, looks_hz)
+            self.subject, self.looks_hz = subject, looks_hz
+            self.has_stacks = self.has_python = True
+
+        def __enter__(self):
+            self.subject.recorded_with.append(self.looks_hz)
+            self.seconds += 2
+
+        def __exit__(self, *_):
+            self.take("gpumon-user: 1 process, 400 launches, 390 kernels, 9 copies and sets\n")
+            self.has_waits |= self.looks_hz > 0
+            self.library_ns += 20000000 if self.looks_hz else 10000000
+
+    class Subject:
+        def __init__(self):
+            self.recorded_with = []
+
+        def segment(self, window, steps=None):
+            """The first of a capture, and the first captures, are slow."""
+            slow = 50 if steps or len(self.recorded_with) < 3 else 1
+            return slow * (1020000 if self.recorded_with[-1] else 1000000)
+
+    def run_all(self):
+        subject = self.Subject()
+        recorders = {True: self.Recorder(50, subject), False: self.Recorder(0, subject)}
+        return subject, recorders, checks_cost.measure(subject, recorders, 0)
+
+    def test_known(self):
+        subject, recorders, measured = self.run_all()
+        s = pairs.summary(measured)
+        self.assertEqual((s["pairs"], s["median"], s["q1"], s["q3"]), (8, 1.02, 1.02, 1.02))
+        self.assertEqual(len(subject.recorded_with), 2 * 8 + 2)
+        self.assertEqual((recorders[True].share(), recorders[False].share()), (1, 0.5))
+        self.assertEqual([one.wrong(looks) for looks, one in recorders.items()], [[], []])
+        self.assertTrue(pairs.goal_line("decode", "looks", s, None).endswith("MISSED"))
+
+    def test_wrong(self):
+        """A figure of captures that are not what they should be is none."""
+        def changed(**values):
+            recorder = self.run_all()[1][True]
+            vars(recorder).update(values)
+            return recorder
+        self.assertEqual(changed().wrong(True), [])
+        for wrong in (changed(has_waits=False), changed(has_python=False), changed(has_stacks=False),
+                      changed(errors=["lost: 3 launches"]), changed(counts={}),
+                      changed(counts={(400, 390, 9): 8, (400, 0, 9): 1})):
+            self.assertEqual(len(wrong.wrong(True)), 1)
+        self.assertEqual(len(changed().wrong(False)), 1)
+
+    def test_text(self):
+        """What is printed has the median, the quartiles and the range of the median."""
+        _, recorders, measured = self.run_all()
+        with tempfile.TemporaryDirectory() as folder:
+            before, steps.OUT = steps.OUT, folder
+            said = len(steps.lines)
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    checks_cost.report(measured, recorders)
+            finally:
+                steps.OUT = before
+        text = "\n".join(steps.lines[said:])
+        for part in ("50 looks a second : none: median 1.020, quartiles 1.020 to 1.020, 95 % 1.020 to 1.020",
+                     "8 pairs; a step 1.000 ms without, added 0.020 ms",
+                     "threads of the library: 1.00 % of a processor with looks, 0.50 % without",
+                     "not ok goal decode looks: 1.020, at most 1.01: MISSED"):
+            self.assertIn(part, text)
 
 
 class Modes(unittest.TestCase):

@@ -176,7 +176,7 @@ def segment(workload, window, steps):
     return taken
 
 
-def serve(name):
+def run_segments(name):
     # The learned weights are not used: an inference tensor has no graph that would keep it.
     with torch.set_grad_enabled(name.startswith("train")):
         workload = WORKLOADS[name]()
@@ -187,4 +187,4 @@ def serve(name):
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    run_segments(sys.argv[1])

@@ -253,6 +253,8 @@ static void use(unsigned int flags, bool changed)
 		fuzz_check_pictures(&view, flags);
 		break;
 	case 4:
+		fuzz_check_sqlite(paths, 1);
+		break;
 	case 5:
 		fuzz_check_chrome(paths, 1);
 		break;

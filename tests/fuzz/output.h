@@ -35,6 +35,7 @@ void fuzz_check_diff(const struct gpumon_view *before, const struct gpumon_view 
 /* For captures. */
 void fuzz_check_chrome(const char *const *paths, unsigned int count);
 void fuzz_check_perfetto(const char *const *paths, unsigned int count);
+void fuzz_check_sqlite(const char *const *paths, unsigned int count);
 
 /* Is @to equal to @from, except for replaced characters, and ';' with @semicolon? */
 bool fuzz_same_name(const char *from, const char *to, size_t size, char semicolon);

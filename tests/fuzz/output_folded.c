@@ -31,13 +31,13 @@ bool fuzz_same_name(const char *from, const char *to, size_t size, char semicolo
 
 /* Compare the line's frames, from the last one on, with a node and those above it. */
 static void check_path(const char *line, const char *end, const struct gpumon_node *node,
-		       const struct gpumon_node *root)
+		       const struct gpumon_node *root, enum gpumon_weight weight)
 {
 	for (;; node = node->parent) {
 		const char *from = memrchr(line, ';', (size_t)(end - line));
 		const char *begin = from ? from + 1 : line;
 
-		if (gpumon_tree_is_estimate(node))
+		if (gpumon_tree_is_scaled(node, weight))
 			MUST(*begin++ == '~');
 		MUST(fuzz_same_name(*node->name ? node->name : "[unknown]", begin,
 				    (size_t)(end - begin), ':'));
@@ -52,7 +52,8 @@ static void check_path(const char *line, const char *end, const struct gpumon_no
 
 void fuzz_check_folded(const struct gpumon_view *view)
 {
-	for (unsigned int weight = GPUMON_WEIGHT_GPU_NS; weight <= GPUMON_WEIGHT_CPU_NS; weight++) {
+	for (unsigned int weight = GPUMON_WEIGHT_GPU_NS; weight <= GPUMON_WEIGHT_IDLE_NS;
+	     weight++) {
 		const struct gpumon_node *node = view->root;
 		struct fuzz_stream stream;
 		const char *line, *end;
@@ -75,7 +76,7 @@ void fuzz_check_folded(const struct gpumon_view *view)
 				 gpumon_tree_weight(node, weight));
 			MUST(blank && (size_t)(end - blank - 1) == strlen(number) &&
 			     !memcmp(blank + 1, number, strlen(number)));
-			check_path(line, blank, node, view->root);
+			check_path(line, blank, node, view->root, weight);
 			line = end + 1;
 		}
 		MUST(!*line);

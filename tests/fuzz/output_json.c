@@ -46,6 +46,13 @@ static void check_nodes(struct json_object *nodes, const struct gpumon_node *roo
 			    gpumon_tree_weight(node, GPUMON_WEIGHT_GPU_NS));
 		same_number(object, "scaled_count", gpumon_tree_weight(node, GPUMON_WEIGHT_COUNT));
 		same_number(object, "cpu_ns", node->cpu_ns);
+		if (node->wall_ns)
+			same_number(object, "wall_ns",
+				    gpumon_tree_weight(node, GPUMON_WEIGHT_WALL_NS));
+		if (node->wall_left_ns)
+			same_number(object, "wall_estimated_ns", node->wall_left_ns);
+		if (node->idle_ns)
+			same_number(object, "idle_ns", node->idle_ns);
 		if (node != root) {
 			uint64_t parent = json_object_get_uint64(fuzz_json_get(object, "parent"));
 
@@ -93,6 +100,21 @@ static void check_tables(struct json_object *document, const struct gpumon_view 
 	MUST(json_object_array_length(array) == view->gap_count);
 	for (unsigned int i = 0; i < view->gap_count; i++)
 		same_text(json_object_array_get_idx(array, i), "doing", view->gaps[i].doing, true);
+	array = fuzz_json_get(document, "budget");
+	MUST(json_object_array_length(array) == view->budget_count);
+	for (unsigned int i = 0; i < view->budget_count; i++) {
+		struct json_object *object = json_object_array_get_idx(array, i);
+
+		same_text(object, "name", view->budget[i].name, true);
+		same_number(object, "wall_ns", view->budget[i].wall_ns);
+		same_number(fuzz_json_get(object, "spent_ns"), "blocked",
+			    view->budget[i].spent_ns[GPUMON_SPENT_BLOCKED]);
+	}
+	array = fuzz_json_get(document, "idle");
+	MUST(json_object_array_length(array) == view->idle_count);
+	for (unsigned int i = 0; i < view->idle_count; i++)
+		same_number(json_object_array_get_idx(array, i), "between_ns",
+			    view->idle[i].between_ns);
 	if (!view->scan)
 		return;
 	array = fuzz_json_get(fuzz_json_get(document, "recording"), "notes");

@@ -58,6 +58,13 @@ static void make_tree(struct gpumon_view *view, struct fuzz_input *input)
 			at->count = number(input);
 			at->cpu_ns = number(input);
 		}
+		if (order & 32) {
+			at->wall_ns = number(input);
+			at->wall_left_ns = number(input);
+			at->idle_ns = number(input);
+			at->idle_count = number(input);
+			at->idle_longest_ns = number(input);
+		}
 		at->module = fuzz_text(input);
 		at->line = fuzz_text(input);
 		depth++;
@@ -166,6 +173,42 @@ static void make_tables(struct gpumon_view *view, struct fuzz_input *input)
 	view->devices = devices;
 	view->ranges = ranges;
 	view->gaps = gaps;
+}
+
+/* Where wall time and idle time went. Times are not those of the tree, as in a broken capture. */
+static void make_budget(struct gpumon_view *view, struct fuzz_input *input)
+{
+	struct gpumon_budget_row *budget = room(view->budget_count = rows(input), sizeof(*budget));
+	struct gpumon_idle_row *idle = room(view->idle_count = rows(input), sizeof(*idle));
+
+	for (unsigned int i = 0; i < view->budget_count; i++) {
+		budget[i].process = fuzz_u8(input) % 4;
+		budget[i].tid = fuzz_u32(input);
+		budget[i].name = fuzz_text(input);
+		budget[i].wall_ns = number(input);
+		for (unsigned int spent = 0; spent < GPUMON_SPENTS; spent++)
+			budget[i].spent_ns[spent] = number(input);
+		for (unsigned int kind = 0; kind < GPUMON_WAIT_KINDS; kind++)
+			budget[i].blocked_ns[kind] = number(input);
+		budget[i].launches = number(input);
+		budget[i].unsampled_ns = number(input);
+		budget[i].looks = number(input);
+		budget[i].looks_hz = fuzz_u8(input);
+		budget[i].untimed = fuzz_u8(input) % 2;
+	}
+	for (unsigned int i = 0; i < view->idle_count; i++) {
+		idle[i].gpu = i;
+		idle[i].before_ns = number(input);
+		idle[i].after_ns = number(input);
+		idle[i].between_ns = number(input);
+		for (unsigned int kind = 0; kind < GPUMON_OVERHEAD_KINDS; kind++)
+			idle[i].overhead_ns[kind] = number(input);
+		idle[i].queued_ns = number(input);
+		idle[i].gaps = number(input);
+		idle[i].longest_ns = number(input);
+	}
+	view->budget = budget;
+	view->idle = idle;
 }
 
 static struct gpumon_scan *make_scan(struct fuzz_input *input)
@@ -299,6 +342,8 @@ void fuzz_profile_make(struct fuzz_profile *profile, struct fuzz_input *input)
 	if (flags & 16)
 		view->scan = make_scan(input);
 	make_tree(view, input);
+	if (flags & 64)
+		make_budget(view, input);
 	if (flags & 32)
 		make_sampling(profile, input);
 }
@@ -323,6 +368,10 @@ void fuzz_profile_free(struct fuzz_profile *profile)
 	}
 	for (unsigned int i = 0; i < view->gap_count; i++)
 		free((char *)view->gaps[i].doing);
+	for (unsigned int i = 0; i < view->budget_count; i++)
+		free((char *)view->budget[i].name);
+	free((void *)(uintptr_t)view->budget);
+	free((void *)(uintptr_t)view->idle);
 	free((void *)(uintptr_t)view->kernels);
 	free((void *)(uintptr_t)view->devices);
 	free((void *)(uintptr_t)view->ranges);

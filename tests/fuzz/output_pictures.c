@@ -11,11 +11,12 @@ static unsigned int scripts;
 static void look_at(const char *name, const char **attributes)
 {
 	static const char *const known[] = {
-		"svg",	 "g",	 "rect",   "text",    "title",	 "style",    "script",	"html",
-		"head",	 "body", "main",   "header",  "section", "h1",	     "h2",	"p",
-		"div",	 "span", "b",	   "i",	      "small",	 "table",    "thead",	"tbody",
-		"tr",	 "th",	 "td",	   "details", "summary", "em",	     "line",	"path",
-		"label", "u",	 "button", "a",	      "tspan",	 "polyline", "polygon", "circle",
+		"svg",	   "g",	    "rect",	"text",	   "title",  "style",	"script",
+		"html",	   "head",  "body",	"main",	   "header", "section", "h1",
+		"h2",	   "p",	    "div",	"span",	   "b",	     "i",	"small",
+		"table",   "thead", "tbody",	"tr",	   "th",     "td",	"details",
+		"summary", "em",    "line",	"path",	   "label",  "u",	"button",
+		"a",	   "tspan", "polyline", "polygon", "circle", "pre",	"noscript",
 	};
 	bool found = false;
 
@@ -60,16 +61,16 @@ static void check_html(struct fuzz_stream *stream)
 
 void fuzz_check_pictures(const struct gpumon_view *view, unsigned int which)
 {
-	unsigned int weight = which % (GPUMON_WEIGHT_CPU_NS + 2);
+	unsigned int weight = which % (GPUMON_WEIGHT_IDLE_NS + 2);
 	struct fuzz_stream stream;
 
 	fuzz_stream_begin(&stream);
-	if (weight <= GPUMON_WEIGHT_CPU_NS)
+	if (weight <= GPUMON_WEIGHT_IDLE_NS)
 		MUST(!gpumon_output_flamegraph_view(stream.stream, view, weight, which & 128));
 	else
 		MUST(!gpumon_output_report(stream.stream, view));
 	fuzz_stream_end(&stream);
-	if (weight <= GPUMON_WEIGHT_CPU_NS)
+	if (weight <= GPUMON_WEIGHT_IDLE_NS)
 		check_svg(&stream);
 	else
 		check_html(&stream);

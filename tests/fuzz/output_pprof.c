@@ -95,6 +95,9 @@ static void check_sample(const struct profile *profile, const struct fuzz_field 
 			MUST(fuzz_protobuf_varint(&in, in_end) ==
 			     limited(gpumon_tree_weight(of, GPUMON_WEIGHT_COUNT)));
 			MUST(fuzz_protobuf_varint(&in, in_end) == limited(of->cpu_ns));
+			MUST(fuzz_protobuf_varint(&in, in_end) ==
+			     limited(gpumon_tree_weight(of, GPUMON_WEIGHT_WALL_NS)));
+			MUST(fuzz_protobuf_varint(&in, in_end) == limited(of->idle_ns));
 			MUST(in == in_end);
 			continue;
 		}
@@ -141,7 +144,8 @@ static void read_tables(struct profile *profile, const uint8_t *data, const uint
 
 static bool has_weight(const struct gpumon_node *node)
 {
-	return node->gpu_ns || node->count || node->cpu_ns || gpumon_tree_is_estimate(node);
+	return node->gpu_ns || node->count || node->cpu_ns || node->wall_ns || node->idle_ns ||
+	       gpumon_tree_is_estimate(node);
 }
 
 void fuzz_check_pprof(const struct gpumon_view *view)

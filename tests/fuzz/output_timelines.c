@@ -48,6 +48,15 @@ void fuzz_check_chrome(const char *const *paths, unsigned int count)
 	fuzz_stream_free(&stream);
 }
 
+void fuzz_check_sqlite(const char *const *paths, unsigned int count)
+{
+	FILE *file = tmpfile();
+
+	MUST(file);
+	MUST(!gpumon_output_has_sqlite() || !gpumon_output_sqlite(file, paths, count, &no_options));
+	fclose(file);
+}
+
 /* Names, tracks and numbers that a packet uses must have been defined before. */
 struct perfetto {
 	bool tracks[TRACKS_MAX];

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import capture
-from capture import LAUNCH_FAILED, check, contains, equal
+from capture import LAUNCH_FAILED, LAUNCH_WAITS, check, contains, equal
 from recorded import Recorded, bare, variables
 
 
@@ -34,9 +34,28 @@ def test_versions():
         contains(run.summary(), "HIP is not recorded", "summary")
 
 
+def test_waits():
+    """calls that wait are recorded as launches are, unless --no-blocking; a copy that waits says so"""
+    run = Recorded("calls", 2).equals_account()
+    equal(collections.Counter(run.text(call.function) for call in run["call"]),
+          {"hipStreamSynchronize": 2, "hipDeviceSynchronize": 1}, "waits")
+    for call in run["call"]:
+        check(call.stack and call.flags == 1 and 0 < call.start_ns <= call.end_ns, f"call {call}")
+    flags = {run.text(launch.function): launch.flags & LAUNCH_WAITS for launch in run["launch"]}
+    equal({function for function, waits in flags.items() if waits}, {"hipMemcpy"}, "launches that wait")
+    equal(Recorded("calls", 2, options=["--no-blocking"]).equals_account()["call"], [], "waits with --no-blocking")
+
+
+def test_no_stalls():
+    """--stalls: a note says that HIP has none, and all else is recorded"""
+    run = Recorded("calls", 2, options=["--stalls"]).equals_account()
+    note, = [note for note in run["note"] if "stalls" in run.text(note.text)]
+    contains(run.text(note.text), "this one uses HIP", "note")
+
+
 def test_other_calls():
-    """--api and --sync: waits and all other calls of the program, and none of this library"""
-    run = Recorded("calls", 2, options=["--api", "--sync"])
+    """--api: waits and all other calls of the program, and none of this library"""
+    run = Recorded("calls", 2, options=["--api"])
     calls = collections.Counter(run.text(call.function) for call in run["call"])
     equal(calls, {"hipStreamSynchronize": 2, "hipDeviceSynchronize": 1, "hipStreamCreate": 1, "hipGetDeviceCount": 1}, "calls")
     check(all(call.stack for call in run["call"] if "Synchronize" in run.text(call.function)), "a wait without a stack")

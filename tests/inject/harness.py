@@ -10,17 +10,24 @@ import tempfile
 import recorder as rec
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from verdict import SLOWER, Failure, Skip, check, equal, need, until  # noqa: E402,F401
+from verdict import SLOWER, Failure, Skip, busier, check, communicate, equal, need, until  # noqa: E402,F401
 
 (LAUNCH, CAPTURED, KERNEL, COPY, SET, DROPPED, NO_TIME, NODE, CLONE, CALL, UNFINISHED,
- BROKEN, LOADED, DETACHED, GRAPH, BUFFER) = range(1, 17)
+ BROKEN, LOADED, DETACHED, GRAPH, BUFFER, SAMPLE, SAMPLING, STALLS, SAMPLED) = range(1, 21)
 ENTRY = struct.Struct("<4I5Q2I")
 Entry = collections.namedtuple(
     "Entry", "type pid tid correlation address start end node other result window")
 RULES = {1: "called CUPTI in a buffer callback", 2: "set the clock twice",
          3: "set the clock after a kind was enabled", 4: "called CUPTI before cuptiSubscribe",
          5: "gave a buffer that is not zero", 6: "gave a subscriber that is not its own",
-         7: "detached outside of the exit of a call"}
+         7: "detached outside of the exit of a call", 8: "added metrics to a host object that has some",
+         9: "detached while a GPU is sampled", 10: "went on sampling a context that is destroyed",
+         11: "detached while a context was sampled", 12: "switched sampling on twice",
+         13: "read or switched off a context that is not sampled",
+         14: "read samples in a thread of the program", 15: "gave too little room for samples"}
+
+# The record of what a look at a thread found.
+WAIT = 25
 
 objects = None
 
@@ -73,12 +80,12 @@ class Run:
 
     def wait(self, seconds=LIMIT):
         try:
-            self.output, self.errors = self.process.communicate(timeout=seconds)
+            self.output, self.errors = communicate(self.process, seconds)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise Failure("the program hangs") from None
         if self.recorder:
-            self.recorder.wait(LIMIT)
+            self.recorder.wait(LIMIT * busier())
             self.recorder.close()
         self.check_sanitizer()
         return self

@@ -32,6 +32,10 @@ enum mock_account_type {
 	MOCK_DETACHED = 14, /* cuptiFinalize() */
 	MOCK_GRAPH = 15,    /* a launch of a graph, reported as one operation */
 	MOCK_BUFFER = 16,   /* the library gave one; @other: its size */
+	MOCK_SAMPLE = 17,   /* of the GPU's performance monitors; @other: its number */
+	MOCK_SAMPLING = 18, /* it begins or ends (@other) at @start */
+	MOCK_STALLS = 19,   /* @other: whether CUPTI samples a context from now on */
+	MOCK_SAMPLED = 20,  /* a kernel was sampled; @other: the last letter of its name, 0 for a */
 };
 
 /* A record of the account. The file is named by MOCK_ACCOUNT. */
@@ -56,6 +60,13 @@ enum mock_work {
 	MOCK_WORK_SET,
 };
 
+/* A cubin: an ELF file whose sections are enough for the library. */
+struct mock_image {
+	const void *cubin;
+	size_t size;
+	bool has_lines;
+};
+
 /* Callbacks from libcuda to libcupti. */
 struct mock_hooks {
 	void (*api)(unsigned int domain, unsigned int id, bool is_exit, const char *name,
@@ -68,6 +79,7 @@ struct mock_hooks {
 	void (*wait)(uint32_t correlation, CUstream stream);
 	void (*stream)(uint32_t id);
 	void (*allocate)(uint32_t correlation, uint64_t address, uint64_t bytes);
+	void (*module)(const struct mock_image *module, bool ends);
 };
 
 struct mock_node {
@@ -123,6 +135,7 @@ void mock_stream_made(uint32_t id);
 void mock_allocate(uint64_t address, uint64_t bytes);
 
 /* Exported by the stand-in for libcuda. */
+void mock_load_modules(bool ends);
 void mock_set_hooks(const struct mock_hooks *hooks);
 struct mock_account *mock_account(enum mock_account_type type);
 uint64_t mock_monotonic(void);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Stand-in for libcuda.so.1: see mock.h. */
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,6 +333,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **ker
 				   true, __builtin_return_address(0), &p, launch_kernel_ex);
 }
 
+void mock_wait(CUstream stream)
+{
+	if (hooks)
+		hooks->wait(correlation, stream);
+}
+
 static int memcpy_async(const void *parameters)
 {
 	const cuMemcpyAsync_params *p = parameters;
@@ -346,6 +354,32 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstr
 	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
 				   CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync, "cuMemcpyAsync", true,
 				   __builtin_return_address(0), &p, memcpy_async);
+}
+
+/* The copies of both directions, which wait. */
+static int memcpy_and_wait(const void *parameters)
+{
+	do_work(MOCK_WORK_COPY, "", NULL, *(const size_t *)parameters);
+	mock_wait(NULL);
+	return 0;
+}
+
+CUresult cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
+{
+	(void)dstHost;
+	(void)srcDevice;
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2, "cuMemcpyDtoH_v2", true,
+				   __builtin_return_address(0), &ByteCount, memcpy_and_wait);
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
+{
+	(void)dstDevice;
+	(void)srcHost;
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2, "cuMemcpyHtoD_v2", true,
+				   __builtin_return_address(0), &ByteCount, memcpy_and_wait);
 }
 
 static int memset_async(const void *parameters)
@@ -455,11 +489,6 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 }
 
 /* For the stand-ins for the runtime and NVTX. */
-void mock_wait(CUstream stream)
-{
-	if (hooks)
-		hooks->wait(correlation, stream);
-}
 
 void mock_work_copy(CUstream stream, uint64_t bytes)
 {
@@ -511,4 +540,55 @@ void mock_context(bool ends)
 		hooks->resource(ends ? CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING :
 				       CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
 				(CUcontext)1, NULL, NULL, NULL);
+}
+
+/* The context goes, and another one comes. */
+void mock_next_context(void)
+{
+	static uintptr_t current = 1;
+
+	if (!hooks)
+		return;
+	hooks->resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, (CUcontext)current++, NULL,
+			NULL, NULL);
+	hooks->resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, (CUcontext)current, NULL, NULL, NULL);
+}
+
+#define SECTION(number, names, text, bytes) \
+	[number] = { .sh_name = names, .sh_offset = offsetof(struct cubin, text), .sh_size = bytes }
+
+/* An ELF file of a table of sections alone: as much as the library looks at. */
+struct cubin {
+	Elf64_Ehdr head;
+	Elf64_Shdr sections[3];
+	char names[32];
+};
+
+static const struct cubin cubin_with_lines = {
+	.head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		  .e_shoff = offsetof(struct cubin, sections),
+		  .e_shentsize = sizeof(Elf64_Shdr),
+		  .e_shnum = 3,
+		  .e_shstrndx = 1 },
+	.sections = { SECTION(1, 1, names, 32), SECTION(2, 11, names, 1) },
+	.names = "\0.shstrtab\0.debug_line",
+};
+static const struct cubin cubin_without_lines = {
+	.head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		  .e_shoff = offsetof(struct cubin, sections),
+		  .e_shentsize = sizeof(Elf64_Shdr),
+		  .e_shnum = 3,
+		  .e_shstrndx = 1 },
+	.sections = { SECTION(1, 1, names, 32), SECTION(2, 11, names, 1) },
+	.names = "\0.shstrtab\0.text.kernel_d",
+};
+static const struct mock_image modules[] = {
+	{ &cubin_with_lines, sizeof(cubin_with_lines), true },
+	{ &cubin_without_lines, sizeof(cubin_without_lines), false },
+};
+
+void mock_load_modules(bool ends)
+{
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]) && hooks; i++)
+		hooks->module(&modules[i], ends);
 }

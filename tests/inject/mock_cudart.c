@@ -13,6 +13,7 @@ static void initialise(void)
 {
 	cuInit(0);
 	mock_context(false);
+	mock_load_modules(false);
 }
 
 /* Other threads wait until it is done, as with the real one. */
@@ -77,6 +78,23 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
 
 	begin();
 	return RUNTIME(cudaMemcpyAsync, 3020, true, &p, copy_async);
+}
+
+static int copy_and_wait(const void *parameters)
+{
+	const cudaMemcpy_v3020_params *p = parameters;
+
+	if (p->kind == cudaMemcpyDeviceToHost)
+		return (int)cuMemcpyDtoH(p->dst, (CUdeviceptr)p->src, p->count);
+	return (int)cuMemcpyHtoD((CUdeviceptr)p->dst, p->src, p->count);
+}
+
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
+{
+	const cudaMemcpy_v3020_params p = { dst, src, count, kind };
+
+	begin();
+	return RUNTIME(cudaMemcpy, 3020, true, &p, copy_and_wait);
 }
 
 static int set_async(const void *parameters)

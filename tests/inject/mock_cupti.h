@@ -35,6 +35,19 @@ typedef CUpti_ActivityUnifiedMemoryCounter2 mock_unified;
 #endif
 #define MOCK_CUPTI_VERSION (MOCK_GENERATION == 13 ? 130001 : 24)
 
+/* MOCK_CUPTI_VERSION, or that of MOCK_VERSION. */
+uint32_t mock_version(void);
+
+/* As CUPTI 12.4 has it. 12.0 has it without what comes after @base, 12.2 without @data. */
+struct mock_overhead {
+	CUpti_ActivityOverhead base;
+	uint32_t correlation;
+	uint32_t reserved;
+	void *data;
+};
+
+size_t mock_overhead_size(void);
+
 /*
  * The failure of a function from MOCK_FAIL: "cuptiActivityEnable:8" or "cuptiActivityEnable@10:8".
  */
@@ -51,6 +64,14 @@ enum {
 	MOCK_RULE_NOT_ZEROED = 5,
 	MOCK_RULE_FOREIGN_SUBSCRIBER = 6,
 	MOCK_RULE_FINALIZE_OUTSIDE = 7, /* not at the exit of a call */
+	MOCK_RULE_METRICS_TWICE = 8,	/* added to a host object that has some */
+	MOCK_RULE_FINALIZE_SAMPLES = 9, /* while a GPU's performance monitors are sampled */
+	MOCK_RULE_SAMPLED_CONTEXT = 10, /* a context goes that is still sampled */
+	MOCK_RULE_SAMPLED_DETACH = 11,	/* cuptiFinalize() with one */
+	MOCK_RULE_SAMPLED_TWICE = 12,
+	MOCK_RULE_NOT_SAMPLED = 13,
+	MOCK_RULE_SAMPLES_IN_PROGRAM = 14, /* read in a thread of the program's */
+	MOCK_RULE_SAMPLING_ROOM = 15,	   /* no room for the reasons of an instruction */
 };
 
 extern _Atomic bool mock_is_subscribed;
@@ -79,5 +100,15 @@ void mock_put_stream(uint32_t id);
 void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes);
 void mock_prepare_for_fork(void);
 void mock_forget_activity(void);
+
+/* Samples of performance monitors, which older generations lack. */
+bool mock_pm_is_enabled(void) __attribute__((weak));
+
+/* sampling. Called under the lock: a kernel runs. */
+void mock_sample_kernel(const char *name);
+void mock_module_loaded(const struct mock_image *module);
+
+/* Add a broken rule if a context is still sampled. */
+void mock_sampling_ends(unsigned int rule);
 
 #endif /* GPUMON_TESTS_INJECT_MOCK_CUPTI_H */

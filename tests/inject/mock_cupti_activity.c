@@ -50,7 +50,7 @@ static struct mock_buffer buffers[BUFFERS];
 static struct task *first_task, **last_task = &first_task;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
-static CUpti_TimestampCallbackFunc clock_function;
+static _Atomic(CUpti_TimestampCallbackFunc) clock_function;
 static _Atomic bool is_enabled[CUPTI_ACTIVITY_KIND_COUNT];
 static bool was_enabled;
 static size_t dropped;
@@ -108,6 +108,8 @@ static size_t record_size(CUpti_ActivityKind kind)
 		return sizeof(mock_unified);
 	case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
 		return sizeof(CUpti_ActivityAPI);
+	case CUPTI_ACTIVITY_KIND_OVERHEAD:
+		return mock_overhead_size();
 	default:
 		return 64; /* MOCK_UNKNOWN */
 	}

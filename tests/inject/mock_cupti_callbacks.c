@@ -89,6 +89,27 @@ static void on_resource(unsigned int id, CUcontext context, CUgraph graph, CUgra
 		mock_put_context();
 	if (mock_is_subscribed && atomic_load(&is_enabled[CUPTI_CB_DOMAIN_RESOURCE][id]))
 		callback(callback_user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+	if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
+		mock_sampling_ends(MOCK_RULE_SAMPLED_CONTEXT);
+}
+
+static void on_module(const struct mock_image *module, bool ends)
+{
+	const unsigned int id = ends ? CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING :
+				       CUPTI_CBID_RESOURCE_MODULE_LOADED;
+	CUpti_ModuleResourceData module_data = {
+		.moduleId = 1 + module->has_lines,
+		.cubinSize = module->size,
+		.pCubin = module->cubin,
+	};
+	CUpti_ResourceData data = {
+		.context = (CUcontext)1,
+		.resourceDescriptor = &module_data,
+	};
+
+	mock_module_loaded(module);
+	if (mock_is_subscribed && atomic_load(&is_enabled[CUPTI_CB_DOMAIN_RESOURCE][id]))
+		callback(callback_user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
 static void on_nvtx(unsigned int id, const char *name, const void *parameters, const void *result)
@@ -111,6 +132,7 @@ static const struct mock_hooks hooks = {
 	.wait = mock_wait_for_gpu,
 	.stream = mock_put_stream,
 	.allocate = mock_allocate_memory,
+	.module = on_module,
 };
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc function,
@@ -159,6 +181,9 @@ CUptiResult cuptiFinalize(void)
 		mock_broken(MOCK_RULE_FINALIZE_OUTSIDE);
 	if (result != CUPTI_SUCCESS)
 		return result;
+	if (mock_pm_is_enabled && mock_pm_is_enabled())
+		mock_broken(MOCK_RULE_FINALIZE_SAMPLES);
+	mock_sampling_ends(MOCK_RULE_SAMPLED_DETACH);
 	mock_forget_activity();
 	cuptiUnsubscribe((CUpti_SubscriberHandle)&mock_is_subscribed);
 	mock_account(MOCK_DETACHED);
@@ -189,12 +214,17 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiGetVersion(uint32_t *version)
+uint32_t mock_version(void)
 {
 	const char *text = getenv("MOCK_VERSION");
 
+	return text ? (uint32_t)atoi(text) : MOCK_CUPTI_VERSION;
+}
+
+CUptiResult cuptiGetVersion(uint32_t *version)
+{
 	mock_failure("cuptiGetVersion", 0);
-	*version = text ? (uint32_t)atoi(text) : MOCK_CUPTI_VERSION;
+	*version = mock_version();
 	return CUPTI_SUCCESS;
 }
 
@@ -204,11 +234,11 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 	[CUPTI_RUNTIME_TRACE_CBID_##function##_v##version] = #function "_v" #version
 #define DRIVER(function) [CUPTI_DRIVER_TRACE_CBID_##function] = #function
 	static const char *const runtime[IDS] = {
-		RUNTIME(cudaLaunchKernel, 7000),      RUNTIME(cudaLaunchKernelExC, 11060),
-		RUNTIME(cudaMemcpyAsync, 3020),	      RUNTIME(cudaMemsetAsync, 3020),
-		RUNTIME(cudaDeviceSynchronize, 3020), RUNTIME(cudaMalloc, 3020),
-		RUNTIME(cudaProfilerStart, 4000),     RUNTIME(cudaProfilerStop, 4000),
-		RUNTIME(cudaGraphLaunch, 10000),
+		RUNTIME(cudaLaunchKernel, 7000), RUNTIME(cudaLaunchKernelExC, 11060),
+		RUNTIME(cudaMemcpy, 3020),	 RUNTIME(cudaMemcpyAsync, 3020),
+		RUNTIME(cudaMemsetAsync, 3020),	 RUNTIME(cudaDeviceSynchronize, 3020),
+		RUNTIME(cudaMalloc, 3020),	 RUNTIME(cudaProfilerStart, 4000),
+		RUNTIME(cudaProfilerStop, 4000), RUNTIME(cudaGraphLaunch, 10000),
 	};
 	static const char *const driver[IDS] = {
 		DRIVER(cuLaunchKernel),
@@ -216,6 +246,8 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 		DRIVER(cuLaunchCooperativeKernel),
 		DRIVER(cuMemcpyAsync),
 		DRIVER(cuMemsetD8Async),
+		DRIVER(cuMemcpyHtoD_v2),
+		DRIVER(cuMemcpyDtoH_v2),
 		DRIVER(cuMemcpyHtoDAsync_v2),
 		DRIVER(cuMemcpyDtoHAsync_v2),
 		DRIVER(cuMemAlloc_v2),
@@ -271,8 +303,8 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
 
 CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
 {
-	(void)context;
-	*id = 1;
+	/* The contexts of tests/probe/cuda are pointers, and all records are of the first one. */
+	*id = (uintptr_t)context < 4096 ? (uint32_t)(uintptr_t)context : 1;
 	return CUPTI_SUCCESS;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Stand-in for libcupti: the contents of activity records. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "mock_cupti.h"
 
@@ -72,6 +75,51 @@ static void put_graph(uint32_t correlation, uint32_t stream, uint32_t graph)
 	mock_add_task(buffer, MOCK_GRAPH, &record->start, &record->end, correlation, 0, false);
 }
 
+size_t mock_overhead_size(void)
+{
+	return mock_version() < 20 ? offsetof(struct mock_overhead, correlation) :
+	       mock_version() < 22 ? offsetof(struct mock_overhead, data) :
+				     sizeof(struct mock_overhead);
+}
+
+/* @kind: CUPTI's, of which older headers lack some. Without a correlation id it is of no thread. */
+static void put_overhead(uint32_t kind, uint32_t correlation, uint64_t start, uint64_t end)
+{
+	struct mock_buffer *buffer;
+	struct mock_overhead *overhead = mock_put(CUPTI_ACTIVITY_KIND_OVERHEAD, &buffer);
+
+	if (!overhead)
+		return;
+	overhead->base.overheadKind = (CUpti_ActivityOverheadKind)kind;
+	overhead->base.objectKind = correlation ? CUPTI_ACTIVITY_OBJECT_THREAD :
+						  CUPTI_ACTIVITY_OBJECT_CONTEXT;
+	overhead->base.objectId.pt.processId = correlation ? (uint32_t)getpid() : 0;
+	overhead->base.objectId.pt.threadId = correlation ? (uint32_t)syscall(SYS_gettid) : 1;
+	overhead->base.start = start;
+	overhead->base.end = end;
+	if (mock_version() >= 20)
+		overhead->correlation = correlation;
+	/* The reader's to free. */
+	if (mock_version() >= 22 && kind == 6u << 16)
+		overhead->data = calloc(3, sizeof(uint32_t));
+}
+
+/* One of each kind in the first operation, where CUDA is lazy. */
+static void put_overheads(uint32_t correlation)
+{
+	static bool is_done;
+	uint64_t now = mock_now();
+	uint32_t kind;
+
+	if (is_done || !mock_kind_enabled(CUPTI_ACTIVITY_KIND_OVERHEAD))
+		return;
+	is_done = true;
+	put_overhead(1, correlation, now, now + 1);
+	for (kind = 1; kind <= 9; kind++)
+		put_overhead(kind << 16, kind < 7 ? correlation : 0, now, now + kind);
+	put_overhead(1, correlation, 0, 0);
+}
+
 void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
 		  uint64_t node, uint32_t graph, uint64_t bytes)
 {
@@ -87,6 +135,9 @@ void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, C
 	/* As CUPTI 12.4 beside a driver of CUDA 13. */
 	if (MOCK_GENERATION < 13 && mock_kind_enabled(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API))
 		mock_put(CUPTI_ACTIVITY_KIND_DRIVER, &buffer);
+	put_overheads(correlation);
+	if (work == MOCK_WORK_KERNEL)
+		mock_sample_kernel(name);
 	if (node && mock_kind_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) {
 		put_graph(correlation, stream_id, graph);
 	} else if (work == MOCK_WORK_KERNEL &&

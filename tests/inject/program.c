@@ -29,6 +29,8 @@
 void mock_launch_per_thread(const char *kernel);
 void mock_nvtx(unsigned int id, const char *name, const void *parameters, const void *result);
 void mock_context(bool ends);
+void mock_next_context(void);
+void mock_load_modules(bool ends);
 void mock_change_nodes(CUgraphExec exec, bool alone);
 
 static const dim3 one = { 1, 1, 1 };
@@ -79,6 +81,12 @@ PLACE static void fail_here(void)
 PLACE static void copy_here(size_t bytes)
 {
 	cudaMemcpyAsync((void *)0x1000, (void *)0x2000, bytes, cudaMemcpyHostToDevice, NULL);
+	__asm__ volatile("");
+}
+
+PLACE static void copy_and_wait(size_t bytes, enum cudaMemcpyKind kind)
+{
+	cudaMemcpy((void *)0x1000, (void *)0x2000, bytes, kind);
 	__asm__ volatile("");
 }
 
@@ -134,6 +142,12 @@ static void wait_for_test(void)
 
 	while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
 		;
+}
+
+static void launch_kernels(const char *kernel, unsigned int count)
+{
+	while (count-- > 0)
+		launch_here(kernel, NULL);
 }
 
 static unsigned int per_thread;
@@ -289,6 +303,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "two-lines") == 0) {
 		prctl(PR_SET_NAME, "two\nlines\n", 0, 0, 0);
 		mixed(0);
+		wait_for_test();
 	} else if (strcmp(what, "threads") == 0) {
 		waits_for_names = argc > 4;
 		run_threads(more, count);
@@ -347,6 +362,17 @@ int main(int argc, char **argv)
 		check_errno();
 		for (i = 0; i < count; i++)
 			launch_here("outside", NULL);
+	} else if (strcmp(what, "windows") == 0) {
+		/* Each window lasts until the test has seen what it waits for, and each pause, too. */
+		for (i = 0; i < count; i++) {
+			launch_here("outside", NULL);
+			wait_for_test();
+			cudaProfilerStart();
+			launch_there("inside", NULL);
+			wait_for_test();
+			cudaProfilerStop();
+		}
+		wait_for_test();
 	} else if (strcmp(what, "nvtx") == 0) {
 		run_nvtx(count);
 	} else if (strcmp(what, "calls") == 0) {
@@ -354,6 +380,12 @@ int main(int argc, char **argv)
 			cudaMalloc(&memory, 100);
 			launch_here("kernel_a", NULL);
 			cudaDeviceSynchronize();
+		}
+	} else if (strcmp(what, "copies") == 0) {
+		for (i = 0; i < count; i++) {
+			copy_here(i);
+			copy_and_wait(i, cudaMemcpyDeviceToHost);
+			copy_and_wait(i, cudaMemcpyHostToDevice);
 		}
 	} else if (strcmp(what, "odd") == 0) {
 		for (i = 0; i < count; i++) {
@@ -403,6 +435,28 @@ int main(int argc, char **argv)
 			mock_context(true);
 		}
 		mock_context(false);
+	} else if (strcmp(what, "new-contexts") == 0) {
+		for (i = 0; i < count; i++) {
+			for (unsigned int j = 0; j < more; j++)
+				mixed(j);
+			mock_next_context();
+		}
+	} else if (strcmp(what, "modules") == 0) {
+		for (i = 0; i < count; i++) {
+			for (unsigned int j = 0; j < more; j++)
+				mixed(j);
+			mock_load_modules(true);
+			mock_load_modules(false);
+		}
+	} else if (strcmp(what, "three") == 0) {
+		/* Before, within and after what cudaProfilerStart() begins. */
+		launch_kernels("kernel_a", count);
+		cudaProfilerStart();
+		wait_for_test();
+		launch_kernels("kernel_b", count);
+		cudaProfilerStop();
+		wait_for_test();
+		launch_kernels("kernel_c", count);
 	} else if (strcmp(what, "cancelled") == 0) {
 		run_cancelled(more, count);
 	} else if (strcmp(what, "clone") == 0) {

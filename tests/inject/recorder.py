@@ -30,13 +30,13 @@ RECORDER_GONE = 0x40000000
 
 KERNELS, COPIES, STACKS, SYNC, ALLOCATIONS, UNIFIED, RANGES, ALL_CALLS, LATENCY, PYTHON = (
     1 << i for i in range(10))
-YIELD = 1 << 11
-DEFAULT = KERNELS | COPIES | STACKS | PYTHON
+YIELD, BLOCKING = 1 << 11, 1 << 12
+DEFAULT = KERNELS | COPIES | STACKS | PYTHON | BLOCKING
 ALWAYS, PROFILER, RANGE = range(3)
 
 CAUSES = {1: "channel full", 2: "API dropped", 3: "withheld", 4: "no timestamp",
           5: "stack table", 6: "string table", 10: "unknown record", 12: "interrupted",
-          14: "too long"}
+          14: "too long", 18: "metric samples"}
 
 RECORDS = {
     1: ("process", "pid parent host_pid rank start_ns pid_namespace boot_id host executable command "
@@ -67,11 +67,13 @@ RECORDS = {
     44: ("memory", "time_ns address bytes correlation device context place", "<3Q3IH"),
     45: ("unified", "start_ns end_ns value address kind from_device to_device", "<4Q3I"),
     46: ("graph", "start_ns end_ns correlation device context stream graph", "<2Q5I"),
+    47: ("overhead", "start_ns end_ns correlation tid kind", "<2Q3I"),
+    49: ("stall_totals", "time_ns device context samples dropped other period reserved", "<Q2I3Q2I"),
     81: ("window", "time_ns reason", "<QI"),
     82: ("note", "time_ns text", "<QI"),
 }
-LAUNCH_CAPTURED, LAUNCH_GRAPH, LAUNCH_COPY, LAUNCH_SET, LAUNCH_FAILED, UNSAMPLED = (
-    1 << i for i in range(6))
+LAUNCH_CAPTURED, LAUNCH_GRAPH, LAUNCH_COPY, LAUNCH_SET, LAUNCH_FAILED, UNSAMPLED, LAUNCH_WAITS = (
+    1 << i for i in range(7))
 NODES, WINDOWS, WHOLE = range(3)
 WINDOW_END, WINDOW_OPERATIONS = 1, 2
 UNFINISHED, INTERNAL, PAGEABLE = 1, 2, 4
@@ -91,6 +93,19 @@ class Record:
 
 LAYOUTS = {number: (name, fields.split(), struct.Struct(layout))
            for number, (name, fields, layout) in RECORDS.items()}
+
+
+STALLS = struct.Struct("<2Q8I")
+
+
+def stalls_of(body):
+    """A record of an instruction's samples, with the string ids of their reasons."""
+    names = "time_ns module device context name offset file line count reserved".split()
+    record = Record("stalls", 0, names, STALLS.unpack_from(body))
+    words = struct.unpack_from(f"<{2 * record.count}I", body, STALLS.size)
+    record.__dict__["stall"] = dict(zip(words[::2], words[1::2]))
+    assert len(body) == STALLS.size + 8 * record.count, (len(body), record)
+    return record
 
 
 class Target:
@@ -200,7 +215,7 @@ class Target:
     def stop(self):
         self.words[3] = STOP
 
-    def serve(self, interval):
+    def record(self, interval):
         try:
             if not self.greet():
                 return
@@ -222,7 +237,8 @@ class Target:
     def records(self):
         """All records, by type; strings and stacks as dictionaries."""
         result = {name: [] for name, _, _ in LAYOUTS.values()}
-        result.update(strings={}, stacks={}, unknown=[], truncated=set(), doubles=0, writers={})
+        result.update(stalls=[], strings={}, stacks={}, unknown=[], truncated=set(), doubles=0, writers={},
+                      metric_sets=[], metric_samples=[])
         for tid, _, data in self.chunks:
             at = 0
             while at < len(data):
@@ -240,6 +256,15 @@ class Target:
                     result["stacks"][number] = struct.unpack_from(f"<{count}Q", body, 8)
                     if flags & 1:
                         result["truncated"].add(number)
+                elif kind == 48:
+                    result["stalls"].append(stalls_of(body))
+                elif kind == 50:
+                    interval, device, number, count = struct.unpack_from("<Q3I", body)
+                    result["metric_sets"].append((device, number, interval, struct.unpack_from(f"<{count}I", body, 24)))
+                elif kind == 51:
+                    start, end, device, number, count = struct.unpack_from("<2Q3I", body)
+                    result["metric_samples"].append(
+                        (start, end, device, number, struct.unpack_from(f"<{count}d", body, 32)))
                 elif kind in LAYOUTS:
                     name, fields, layout = LAYOUTS[kind]
                     record = Record(name, flags, fields, layout.unpack_from(body.ljust(layout.size, b"\0")))
@@ -264,9 +289,11 @@ class Target:
 
 
 def make_settings(record=DEFAULT, window=ALWAYS, flush_ms=50, depth=128, mib=16, name="",
-                  sample=1, graphs=NODES, operations_sampled=0, window_ms=0, period_ms=0, kib=0):
-    return struct.pack("<8I128s5I", SETTINGS, VERSION, record, window, flush_ms, depth, mib, sample,
-                       name.encode(), graphs, operations_sampled, window_ms, period_ms, kib)
+                  sample=1, graphs=NODES, operations_sampled=0, window_ms=0, period_ms=0, kib=0,
+                  wait_hz=0, metrics_ns=0, stalls=0):
+    return struct.pack("<8I128s6Iq2I", SETTINGS, VERSION, record, window, flush_ms, depth, mib, sample,
+                       name.encode(), graphs, operations_sampled, window_ms, period_ms, kib, wait_hz, 0,
+                       metrics_ns, stalls)
 
 
 class Recorder:
@@ -297,7 +324,7 @@ class Recorder:
     def take(self, connection):
         target = Target(connection, self.settings, self.blocks, self.held)
         self.targets.append(target)
-        threading.Thread(target=target.serve, args=(self.interval,), daemon=True).start()
+        threading.Thread(target=target.record, args=(self.interval,), daemon=True).start()
         return target
 
     def wait(self, seconds=120):
@@ -324,7 +351,7 @@ def attach(address, blocks=512, interval=0.005, **settings):
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.connect(address)
     target = Target(connection, make_settings(**settings), blocks)
-    threading.Thread(target=target.serve, args=(interval,), daemon=True).start()
+    threading.Thread(target=target.record, args=(interval,), daemon=True).start()
     return target
 
 

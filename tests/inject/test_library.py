@@ -9,7 +9,7 @@ import tempfile
 
 import harness
 import recorder as rec
-from harness import LIMIT, SANITIZED, Run, Skip, check, equal, need
+from harness import LIMIT, SANITIZED, WAIT, Run, Skip, check, equal, need
 
 
 def test_symbols():
@@ -30,7 +30,7 @@ def test_symbols():
     exported = {s[7].split("@")[0] for s in symbols
                 if len(s) > 7 and s[4] in ("GLOBAL", "WEAK") and s[6] not in ("UND", "ABS")}
     equal(exported, {"InitializeInjection", "InitializeInjectionNvtx2", "clGetLayerInfo", "clInitLayer",
-                     "gpumon_enter_hip", "gpumon_enter_ze"}, "exported symbols")
+                     "gpumon_enter_hip", "gpumon_enter_late", "gpumon_enter_ze"}, "exported symbols")
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", read("-d")))
     check(needed <= {"libc.so.6", "libpthread.so.0", "libdl.so.2",
                       "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, f"needs {needed}")
@@ -112,18 +112,31 @@ def test_cost():
     check(with_stacks < 4000, f"{with_stacks:.0f} instructions with a stack: more than 4000")
 
 
-def instructions(launches, stacks):
+def test_cost_of_looks():
+    """looks at waiting threads, by a thread of the library, add no instructions to a launch"""
+    if SANITIZED:
+        raise Skip("no figures from a sanitizer's build")
+    need("valgrind")
+    without, with_looks = ((instructions(450, True, looks) - instructions(50, True, looks)) / 400
+                           for looks in (0, 50))
+    print(f"# {without:.0f} instructions for a launch's callbacks without looks, {with_looks:.0f} with them", flush=True)
+    check(abs(with_looks / without - 1) < 0.01, f"{with_looks:.0f} instructions, {without:.0f} without looks")
+
+
+def instructions(launches, stacks, looks=0):
     """Instructions of the library's functions in the program's thread."""
     record = rec.DEFAULT if stacks else rec.KERNELS | rec.COPIES
     run = Run("quiet", wait=False)
     run.process.communicate()
     run.recorder.close()
     out = os.path.join(run.folder, "callgrind")
-    recorder = rec.Recorder(os.path.join(run.folder, "socket"), record=record, blocks=2048)
+    recorder = rec.Recorder(os.path.join(run.folder, "socket"), record=record, blocks=2048,
+                            wait_hz=looks)
     subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
                     "--toggle-collect=inject_callback", f"{harness.objects}/program", "loop",
                     str(launches)], env=run.environment, capture_output=True, check=True)
     recorder.wait(LIMIT)
     recorder.close()
+    equal(WAIT in recorder.targets[0].records()["unknown"], looks > 0, "looks at threads")
     total = re.search(r"^(?:summary|totals): (\d+)", open(out).read(), re.MULTILINE)
     return int(total.group(1))

@@ -12,7 +12,7 @@ import time
 
 import harness
 import recorder as rec
-from harness import LIMIT, SANITIZED, Run, Skip, check, compare_all, compare_launches, equal, notes, until
+from harness import LIMIT, SANITIZED, Run, Skip, busier, check, compare_all, compare_launches, equal, notes, until
 from test_records import run_plugins
 
 # System call number, the same on all machines.
@@ -145,7 +145,8 @@ def test_handler():
         run = Run("handler", 3, environment=environment)
         equal(run.status, 0, "exit status")
         totals = run.only().totals()
-        equal(totals["lost"], {12: 1} if environment else {}, f"losses with {environment}")
+        # In a launch, and in the wait at the end.
+        equal(totals["lost"], {12: 2} if environment else {}, f"losses with {environment}")
         equal((len(run.only().records()["launch"]), totals["launches"]), (4, 4 + sum(totals["lost"].values())),
               f"launches with {environment}")
 
@@ -291,7 +292,7 @@ def test_bad_recorder():
         run.wait()
         equal(run.status, 0, "exit status")
         equal((run.output, run.errors), ("", ""), "what it printed")
-        check(time.monotonic() - begin < 60, "it took too long")
+        check(time.monotonic() - begin < 60 * busier(), "it took too long")
         connection.close()
         server.close()
         os.unlink(path)
@@ -334,7 +335,7 @@ def test_hangs():
               environment={"MOCK_FLUSH_HANGS": "1", "MOCK_IMPATIENT": "1"})
     run.wait()
     equal(run.status, 0, "exit status")
-    check(time.monotonic() - begin < 60, "it took too long")
+    check(time.monotonic() - begin < 60 * busier(), "it took too long")
     compare_launches(run, run.only().records(), run.only())
 
 

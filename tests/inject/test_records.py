@@ -41,7 +41,9 @@ def test_threads():
 
 def test_thread_with_two_lines():
     """a name with ends of lines in it stays whole when it is read again"""
-    records = Run("two-lines").only().records()
+    run = Run("two-lines", stdin=subprocess.PIPE, wait=False)
+    until(lambda: run.targets() and any(run.only().names.values()), "the thread is named")
+    records = run.wait().only().records()
     equal([records["strings"][t.name] for t in records["thread"]], ["two\nlines\n"], "names")
 
 
@@ -481,11 +483,59 @@ def test_all_calls():
     ids = {c.correlation: c for c in records["call"]}
     for entry in run.account(harness.CALL):
         call = ids[entry.correlation]
+        equal(call.flags, int("Synchronize" in records["strings"][call.function]), "flags")
         if call.flags:
             check(entry.address in records["stacks"][call.stack], "stack of a blocking call")
-    run = Run("calls", 30, record=rec.DEFAULT | rec.SYNC)
-    records = compare_all(run, run.only())
-    equal(len(records["call"]), 31, "blocking calls alone")
+
+
+def test_blocking_calls():
+    """calls that wait are there without being asked for, with their times and stacks; no other call is"""
+    for generation in (12, 13):
+        run = Run("calls", 30, generation=generation)
+        records = compare_all(run, run.only())
+        ids = {call.correlation: call for call in records["call"]}
+        waits = [entry for entry in run.account(harness.CALL) if entry.correlation in ids]
+        equal((len(waits), len(records["call"]), records["sync"]), (31, 31, []), "blocking calls")
+        for entry in waits:
+            call = ids[entry.correlation]
+            equal((call.tid, call.flags), (entry.tid, 1), "thread and flags")
+            equal(records["strings"][call.function], "cudaDeviceSynchronize_v3020", "function")
+            check(entry.start <= call.start_ns <= call.end_ns <= entry.end, "times")
+            check(entry.address in records["stacks"][call.stack], "stack")
+    for without in (rec.BLOCKING, rec.STACKS):
+        run = Run("calls", 30, record=rec.DEFAULT & ~without)
+        records = run.only().records()
+        equal([call.stack for call in records["call"]], [0] * 31 if without == rec.STACKS else [], "stacks of calls")
+
+
+def test_copies_that_wait():
+    """a copy that the host waits for says so, by the driver's functions and the runtime's"""
+    for environment, names in (({}, ("cuMemcpyAsync", "cuMemcpyDtoH_v2", "cuMemcpyHtoD_v2")),
+                               ({"GPUMON_LAUNCHES": "all"}, ("cudaMemcpyAsync_v3020", "cudaMemcpy_v3020"))):
+        run = Run("copies", 20, environment=environment)
+        records = compare_all(run, run.only())
+        waits = {records["strings"][launch.function]: launch.flags for launch in records["launch"]}
+        equal(waits, {name: rec.LAUNCH_COPY | rec.LAUNCH_WAITS * ("Async" not in name) for name in names}, "flags")
+
+
+def test_overhead():
+    """what CUDA and CUPTI take for themselves, by their kinds, whatever CUPTI's record of it has"""
+    kinds = [1, 2, 3, 4, 5, 5, 5, 5, 6, 0]
+    for version, has_correlation in ((130001, True), (24, True), (21, True), (19, False)):
+        run = Run("calls", 3, generation=12 if version < 1000 else 13, environment={"MOCK_VERSION": str(version)})
+        records = compare_all(run, run.only())
+        first, = [entry for entry in run.account(harness.LAUNCH)][:1]
+        told = records["overhead"]
+        equal(sorted(overhead.kind for overhead in told), sorted(kinds), f"kinds of {version}")
+        for overhead in told:
+            check(first.start <= overhead.start_ns < overhead.end_ns <= first.start + 10**9, "times")
+            check(overhead.end_ns - overhead.start_ns < 10, "duration")
+            of_thread = overhead.tid == first.tid
+            equal((overhead.tid, overhead.correlation),
+                  (first.tid, first.correlation * has_correlation) if of_thread else (0, 0), "of which call")
+        equal(sum(overhead.tid == first.tid for overhead in told), 7, "of a thread")
+    run = Run("calls", 3, record=rec.DEFAULT & ~rec.BLOCKING)
+    equal(run.only().records()["overhead"], [], "overhead that is not asked for")
 
 
 def test_by_choice():

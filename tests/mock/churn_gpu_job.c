@@ -28,7 +28,7 @@
 
 static struct fire_target churn_target[CHURN_EVENTS];
 
-/* The two generations of names. */
+/* Names of the tracepoints in two generations of kernels. */
 static const char *const churn_names[CHURN_EVENTS][2] = {
 	[CHURN_QUEUE] = { "drm_sched_job_queue", "drm_sched_job" },
 	[CHURN_RUN] = { "drm_sched_job_run", "drm_run_job" },
@@ -40,7 +40,9 @@ static const char *const churn_names[CHURN_EVENTS][2] = {
 static struct platform_device *churn_pdev;
 static struct device *churn_device;
 
-/* The device is a driver's: rings that end are those of queues, unless the driver goes. */
+/*
+ * The device is bound to a driver. So a ring that ends is that of a queue, unless the driver goes.
+ */
 static int churn_probe(struct platform_device *pdev)
 {
 	return 0;
@@ -110,7 +112,7 @@ static void churn_fire(struct churn *churn, struct churn_ring *ring, enum churn_
 static void churn_ring_begin(struct churn *churn, struct churn_ring *ring)
 {
 	memset(ring, 0, sizeof(*ring));
-	/* Without a number at the end each is a ring of its own. */
+	/* A name without a number at its end stands for a ring of its own. */
 	snprintf(ring->name, sizeof(ring->name), churn->plan.numbered ? "queue-%d-1-0" : "ring%dx",
 		 atomic_inc_return(&churn_ring_numbers));
 	ring->sched.name = ring->name;
@@ -279,7 +281,10 @@ int churn_some(struct churn *churn, u64 jobs)
 		if (plan->pid_jobs && !(churn->queued % plan->pid_jobs))
 			churn->first_pid++;
 		if (plan->ring_jobs && !(churn->queued % plan->ring_jobs)) {
-			/* It creates threads and work queues, which needs the task's own ids. */
+			/*
+			 * drm_sched_init() creates threads and work queues, which needs the task's
+			 * own ids.
+			 */
 			current->tgid = tgid;
 			current->start_time = start_time;
 			ret = churn_replace_ring(churn);

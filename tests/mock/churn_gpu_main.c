@@ -24,7 +24,7 @@ static DEFINE_MUTEX(churn_lock);
 /* The last storm, kept so that its rings still exist. */
 static struct churn *churns[CHURN_MAX_THREADS];
 static unsigned int churn_count;
-/* Counts of all storms before that. */
+/* Counts of all storms before the last one. */
 static u64 churn_past[CHURN_EVENTS], churn_past_begun, churn_past_ended;
 static bool churn_stop;
 

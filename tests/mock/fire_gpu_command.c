@@ -217,9 +217,9 @@ static const struct fire_verb {
 	int (*act)(struct fire_file *file, int words, char **word);
 	/* The last word is the rest of the line. */
 	int most;
-	/* Does not touch the objects. */
+	/* The command does not touch the objects. */
 	bool shared;
-	/* Prints more than "ok". */
+	/* The command prints more than "ok". */
 	bool says;
 } fire_verbs[] = {
 	{ "object", fire_do_object, FIRE_MAX_WORDS },

@@ -98,7 +98,7 @@ int fire_object_add(const char *name, size_t size, size_t readable)
 	if (!object)
 		return -ENOMEM;
 	if (readable < size) {
-		/* Its readable part ends at the guard page. */
+		/* The readable part of the object ends at the guard page. */
 		object->memory = vzalloc(PAGE_ALIGN(readable));
 		object->address = object->memory + PAGE_ALIGN(readable) - readable;
 	} else {

@@ -41,7 +41,7 @@ struct fire_calls {
 	struct completion done;
 };
 
-/* Make some calls. True if there are more. */
+/* Makes some calls. Returns true if more are to be made. */
 static bool fire_some(struct fire_calls *calls, unsigned int most)
 {
 	struct fire_point *point = calls->run->target.point;

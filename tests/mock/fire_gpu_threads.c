@@ -26,7 +26,7 @@ static int fire_thread(void *data)
 	wait_for_completion(thread->start);
 	thread->ret = thread->work->run(thread->work->data, thread->index);
 	complete(&thread->done);
-	/* Until kthread_stop(), which waits for the end of this function. */
+	/* Waits for kthread_stop(), which waits for the end of this function. */
 	while (!kthread_should_stop()) {
 		set_current_state(TASK_IDLE);
 		if (!kthread_should_stop())

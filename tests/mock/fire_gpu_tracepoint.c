@@ -28,7 +28,7 @@ struct fire_search {
 	struct tracepoint *found;
 };
 
-/* Protects the modules with tracepoints, and the account. Also taken in the notifier. */
+/* Protects the list of modules with tracepoints, and the account. Also taken in the notifier. */
 static DEFINE_MUTEX(fire_lock);
 static LIST_HEAD(fire_modules);
 static LIST_HEAD(fire_points);
@@ -71,7 +71,7 @@ static void fire_match(struct tracepoint *tp, void *data)
 		search->found = tp;
 }
 
-/* Holds its module, if it has one. */
+/* Takes a reference on the module of a tracepoint, if it has one. */
 static struct tracepoint *fire_find(const char *module, const char *name, struct module **owner)
 {
 	struct fire_search search = { .name = name };
@@ -246,7 +246,7 @@ void fire_tracepoint_exit(void)
 {
 	struct fire_point *point, *next;
 
-	/* This reports every module as going, which empties the list. */
+	/* The notifier is called with GOING for every module, which empties the list. */
 	unregister_tracepoint_module_notifier(&fire_module_nb);
 	list_for_each_entry_safe(point, next, &fire_points, node)
 		kfree(point);

@@ -34,7 +34,7 @@ static __nocfi __always_inline bool fire_call(struct tracepoint *tp, const unsig
 	return true;
 }
 
-/* As trace_X(): nothing unless the tracepoint is enabled, otherwise as in tracepoint.h. */
+/* Does as trace_X() in tracepoint.h: nothing unless the tracepoint is enabled. */
 static __nocfi __always_inline bool fire_trace(struct tracepoint *tp, const unsigned long *a)
 {
 	bool probed;

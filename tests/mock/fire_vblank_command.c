@@ -81,7 +81,7 @@ static int fire_do_drop(struct fire_crtc *crtc, u64 unused, u64 unused2)
 	return 0;
 }
 
-/* For the next "hold": hardware whose interrupt comes as early as possible, on another CPU. */
+/* At the next "hold" the interrupt comes as early as possible, on another CPU. */
 static int fire_do_meet(struct fire_crtc *crtc, u64 unused, u64 unused2)
 {
 	if (!crtc->running || crtc->held)

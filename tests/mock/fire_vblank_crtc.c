@@ -71,7 +71,7 @@ static void fire_meet(struct fire_crtc *crtc)
 
 	while (!READ_ONCE(crtc->coming) && --left)
 		udelay(10);
-	/* From @coming to the lock. */
+	/* Lets the interrupt get from @coming to the lock. */
 	udelay(500);
 	crtc->meet = false;
 	crtc->account.met += left != 0;
@@ -165,7 +165,7 @@ void fire_crtc_frame(struct fire_crtc *crtc, unsigned int frames, ktime_t frame)
 		crtc->skip--;
 	raw_spin_unlock_irqrestore(&crtc->lock, flags);
 
-	/* Takes it if the interrupt is still enabled. */
+	/* drm_handle_vblank() takes the interrupt if it is still enabled. */
 	WRITE_ONCE(crtc->coming, interrupt);
 	if (interrupt)
 		taken = drm_crtc_handle_vblank(&crtc->base);

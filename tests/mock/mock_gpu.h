@@ -33,7 +33,7 @@ enum mock_gpu_fail {
 #define MOCK_GPU_SUBMIT_WAIT	(1U << 0)
 /* Each job waits for the last job this file pushed to dep_device, dep_ring. */
 #define MOCK_GPU_SUBMIT_DEPEND	(1U << 1)
-/* Complete inside run_job(), or by the timer, whatever the module's default. */
+/* The jobs complete inside run_job(), or by the timer, whatever the module's default is. */
 #define MOCK_GPU_SUBMIT_INLINE	(1U << 2)
 #define MOCK_GPU_SUBMIT_TIMER	(1U << 3)
 

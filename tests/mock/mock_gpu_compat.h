@@ -68,7 +68,7 @@ static inline int mock_compat_job_init(struct drm_sched_job *job, struct drm_sch
 				       void *owner)
 {
 #if defined(MOCK_HAVE_JOB_INIT_CLIENT_ID)
-	/* The tests know it again. */
+	/* A client id that the tests find again. */
 	return drm_sched_job_init(job, entity, 1, owner, task_tgid_nr(current) + (1ULL << 40));
 #elif defined(MOCK_HAVE_JOB_INIT_CREDITS)
 	return drm_sched_job_init(job, entity, 1, owner);

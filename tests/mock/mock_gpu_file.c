@@ -135,7 +135,7 @@ static int mock_push(struct mock_file *file, struct mock_entity *entity,
 	job = kzalloc(sizeof(*job), GFP_KERNEL);
 	if (!job)
 		goto err_dep;
-	/* Allocate here, since run_job() may not wait for memory. */
+	/* The fence is allocated here, since run_job() may not wait for memory. */
 	job->fence = kzalloc(sizeof(*job->fence), GFP_KERNEL);
 	if (!job->fence)
 		goto err_job;
@@ -212,7 +212,9 @@ static int mock_submit(struct mock_file *file, struct mock_gpu_submit *args)
 		if (IS_ERR(dep_entity))
 			return PTR_ERR(dep_entity);
 	}
-	/* Do this first, so that no job is pushed that could not be counted. */
+	/*
+	 * The entry of the process is made first, so that no job is pushed that cannot be counted.
+	 */
 	ret = mock_account_process(0);
 	if (ret)
 		return ret;
@@ -322,7 +324,8 @@ static long mock_entity_flush(struct mock_entity *entity, long timeout)
 	if (!(current->flags & PF_EXITING) || current->exit_code != SIGKILL)
 		return drm_sched_entity_flush(&entity->base, timeout);
 	/*
-	 * The flush would wait for the ring and then kill the rest, so only stop the ring for that.
+	 * A flush would wait for the ring and then kill the rest, so the ring is only stopped for
+	 * that.
 	 */
 	if (timeout)
 		timeout = wait_event_timeout(ring->sched.job_scheduled,
@@ -357,9 +360,9 @@ static int mock_release(struct inode *inode, struct file *filp)
 			mock_ring_hold(entity->ring, false);
 	}
 	/*
-	 * Flush all of them at once. On 6.1 an entity whose jobs are killed waits for their
-	 * dependencies, which may be jobs killed with another entity of this file. One after the
-	 * other, they would wait for ever.
+	 * All entities are flushed at once. On 6.1 an entity whose jobs are killed waits for their
+	 * dependencies, which may be jobs killed with another entity of this file. Flushed one
+	 * after the other, they would wait for ever.
 	 */
 	xa_for_each(&file->entities, index, entity) {
 		INIT_WORK(&entity->fini, mock_entity_fini);

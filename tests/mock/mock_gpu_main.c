@@ -117,7 +117,7 @@ static int __init mock_parameters(void)
 
 static const struct platform_device_id mock_ids[] = { { .name = "mock_gpu" }, {} };
 
-/* What the devices are bound to, of which nothing but the name is looked at. */
+/* Driver that the devices are bound to; only its name is used. */
 static struct platform_driver mock_driver = {
 	.id_table = mock_ids,
 };

@@ -36,7 +36,9 @@ static u64 mock_negative_log(u64 x)
 	u64 fraction = 0;
 	int bit;
 
-	/* m is in [1, 2) with 31 fractional bits. Squaring it yields one more bit. */
+	/*
+	 * m is in [1, 2) with 31 fractional bits. Each square yields one more bit of the logarithm.
+	 */
 	for (bit = 15; bit >= 0; bit--) {
 		m = (m * m) >> 31;
 		if (m >> 32) {
@@ -264,7 +266,7 @@ static enum drm_gpu_sched_stat mock_timedout_job(struct drm_sched_job *base)
 	unsigned long flags;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	/* It may have just ended by itself. */
+	/* The job may have just ended by itself. */
 	if (!list_empty(&job->node))
 		fence = mock_ring_retire(ring, job, -ETIMEDOUT);
 	spin_unlock_irqrestore(&ring->lock, flags);
@@ -320,7 +322,7 @@ static const struct drm_sched_backend_ops mock_sched_ops = {
  * mock_ring_init() - initialise a ring
  * @ring: zeroed memory
  * @pdev: its device
- * @dev: what its scheduler is told for that
+ * @dev: device that its scheduler names, whose name gpumon shows: that of @pdev, or a twin of the first
  * @index: its index in the device
  * @seed: seed of its service times
  *
@@ -338,7 +340,7 @@ int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, struct 
 	ring->pdev = pdev;
 	ring->sched_list[0] = &ring->sched;
 	if (!mock_gpu.driver)
-		/* More than 16 numbers would be those of queues. */
+		/* Ring names with more than 16 numbers would be taken for those of queues. */
 		snprintf(ring->name, sizeof(ring->name), index < 16 ? "ring%u" : "ring%ux", index);
 	else if (!strcmp(mock_gpu.driver, "xe"))
 		snprintf(ring->name, sizeof(ring->name), "%s%u",

@@ -133,7 +133,10 @@ static int do_xid_irq(char *rest)
 	return report(rest, true);
 }
 
-/* Many of one GPU, and then one of another, with nothing of this CPU in between. */
+/*
+ * Fires many interrupts of one GPU, and then one of another, with no other event of this CPU in
+ * between.
+ */
 static int do_xid_burst(char *rest)
 {
 	u64 code, count, codes, other_code;
@@ -304,7 +307,7 @@ static int do_fail_opens(char *rest)
 
 static atomic_t mock_spin;
 
-/* As a probe's body that takes long: no grace period ends meanwhile. */
+/* Takes as long as a slow body of a probe, during which no grace period ends. */
 static int do_spin(char *rest)
 {
 	u64 until, ns;

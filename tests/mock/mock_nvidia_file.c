@@ -82,7 +82,7 @@ static const struct {
 };
 
 /* The driver copies the argument before it looks at the number, and ignores the type. */
-static int serve_real(unsigned int cmd, void __user *at)
+static int run_real_command(unsigned int cmd, void __user *at)
 {
 	unsigned int i;
 	void *argument = memdup_user(at, _IOC_SIZE(cmd));
@@ -108,14 +108,14 @@ static int serve_real(unsigned int cmd, void __user *at)
 	return ret;
 }
 
-static int serve(struct file *file, unsigned int cmd, unsigned long i_arg)
+static int run_command(struct file *file, unsigned int cmd, unsigned long i_arg)
 {
 	void __user *at = (void __user *)i_arg;
 	nv_linux_file_private_t *nvlfp = file->private_data;
 	struct mock_nvidia_args args;
 
 	if (mock_real_commands)
-		return serve_real(cmd, at);
+		return run_real_command(cmd, at);
 	if (_IOC_TYPE(cmd) != 'F' || _IOC_SIZE(cmd) != sizeof(args))
 		return -EINVAL;
 	if (copy_from_user(&args, at, sizeof(args)))
@@ -132,7 +132,7 @@ static __always_inline int count_ioctl(struct file *file, unsigned int cmd, unsi
 	u64 start = ktime_get_ns();
 	pid_t tgid = mock_tgid();
 	u64 both = (u64)tgid << 32 | cmd;
-	int ret = serve(file, cmd, i_arg);
+	int ret = run_command(file, cmd, i_arg);
 	u64 ns = ktime_get_ns() - start;
 
 	mock_count_all(gpu_of_file(file), tgid, MOCK_IOCTLS, 1);

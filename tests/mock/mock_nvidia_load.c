@@ -213,7 +213,7 @@ static void run_ioctl(const struct handle *h, unsigned int command, uint64_t ns,
 	own->sleep_ns += ns;
 }
 
-/* As a 32-bit program would do it. */
+/* Makes the ioctl as a 32-bit program does. */
 static void run_compat_ioctl(const struct handle *h, unsigned int command)
 {
 #ifdef __x86_64__
@@ -286,7 +286,9 @@ static void run_mmaps(const struct handle *h)
 				unmap(h, at, 1, 1);
 				continue;
 			}
-			/* A hole splits a mapping into three and removes the middle one. */
+			/*
+			 * munmap() of the middle splits a mapping into three parts and removes one.
+			 */
 			count(h, VMA_OPENS, 2);
 			unmap(h, at + page, 1, 1);
 			unmap(h, at, sizes[i], 2);
@@ -388,7 +390,7 @@ static void run_process(unsigned int index, int ready, int go)
 	touch(&second, left, 2);
 	run_child(&second, left);
 
-	/* The exit closes the rest. */
+	/* The exit of the process closes the other descriptors. */
 	if (write(ready, "", 1) != 1)
 		die("write");
 	if (go >= 0 && read(go, &byte, 1) < 0)

@@ -12,7 +12,7 @@
 
 #define MOCK_P2P_PAGE 0x10000ULL
 
-/* The driver's data about a page table, and how often it is mapped. */
+/* The driver's data of a page table, with the number of its mappings. */
 struct mock_table {
 	struct nvidia_p2p_page_table base;
 	u64 va;
@@ -23,7 +23,7 @@ struct mock_table {
 	void *data;
 };
 
-/* What mock_p2p_put_reused() gets while a put has freed its table and has not returned. */
+/* The get of mock_p2p_put_reused(), made after a put has freed its table and before it returns. */
 struct mock_reuse {
 	u64 id;
 	u64 va;
@@ -32,7 +32,7 @@ struct mock_reuse {
 };
 
 static struct mock_reuse *mock_reuse;
-/* The table that was freed, for the next get. */
+/* Table that was freed and that the next get will return. */
 static struct mock_table *mock_spare;
 
 static int get_new(u64 id, u64 va, u64 length, bool persistent);
@@ -266,7 +266,7 @@ mock_probed int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_m
 }
 EXPORT_SYMBOL(nvidia_p2p_free_dma_mapping);
 
-/* --- the other module */
+/* --- the module that gets the pages */
 
 /**
  * struct mock_p2p - pages held by the other module

@@ -68,7 +68,7 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where, int s
 	return PCIBIOS_SUCCESSFUL;
 }
 
-/* There are no base addresses: their size reads as 0. */
+/* The device has no base addresses: their size reads as 0. */
 static int config_write(struct pci_bus *bus, unsigned int devfn, int where, int size, u32 value)
 {
 	struct mock_bus *mock = to_mock_bus(bus);

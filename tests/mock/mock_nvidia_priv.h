@@ -28,7 +28,7 @@
 #define MOCK_GPUS_MAX	 8
 #define MOCK_VECTORS_MAX 16
 
-/* The driver's own names, so that the mock has the same BTF as the driver. */
+/* These types have the driver's names, so that the mock has the same BTF as the driver. */
 typedef u8 NvBool;
 typedef u32 NvU32;
 typedef u32 NV_STATUS;
@@ -120,7 +120,7 @@ enum mock_kind {
 	MOCK_GPU_CODE,
 };
 
-/* Used instead of a GPU's index. */
+/* Stands for the index of a GPU where there is none. */
 #define MOCK_CTL    MOCK_GPUS_MAX
 #define MOCK_NO_GPU (MOCK_GPUS_MAX + 1)
 

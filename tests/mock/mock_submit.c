@@ -278,7 +278,7 @@ static bool wait_ring(struct worker *w, unsigned int device, unsigned int ring)
 	return true;
 }
 
-/* Make one system call. Returns whether to continue. */
+/* Makes one system call. Returns true to continue. */
 static bool push(struct worker *w, struct mock_gpu_submit *submit)
 {
 	int ret;

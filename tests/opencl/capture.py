@@ -16,11 +16,11 @@ for folder in ("../lib", "../suite/lib", "../capture"):
 import chunks  # noqa: E402
 import writer  # noqa: E402
 from listening import wait_listening  # noqa: E402
-from verdict import SLOWER, Skip, check, contains, equal, need, until, within  # noqa: E402,F401
+from verdict import SLOWER, Failure, Skip, check, communicate, contains, equal, need, until, within  # noqa: E402,F401
 
 LIMIT = 120 * SLOWER
 UNFINISHED, FAILED, UNTIMED, BAD_TIMES = 1, 8, 16, 32
-LAUNCH_FAILED = 16
+LAUNCH_FAILED, LAUNCH_WAITS = 16, 64
 NAMES = {number: name for name, (number, _, _) in writer.LAYOUTS.items()}
 
 objects = None
@@ -70,25 +70,29 @@ class Record:
 
 
 class Capture:
-    """A run of a program, recorded. Of a running one, pid, until there are so many launches."""
+    """A run of a program, recorded. Of a running one, pid, until there are so many launches; if it is without
+    the library, begun() is called when it is recorded. @prefix: of the recorder's command."""
 
-    def __init__(self, *words, program=None, pid=None, launches=0, options=(), status=0, expect=1, limit=LIMIT,
-                 **variables):
+    def __init__(self, *words, program=None, pid=None, begun=None, launches=0, options=(), status=0, expect=1,
+                 limit=LIMIT, prefix=(), **variables):
         self.folder = tempfile.mkdtemp(prefix="gpumon-opencl-", dir=objects)
         self.path = os.path.join(self.folder, "capture")
         preloaded = [variables["LD_PRELOAD"]] if "LD_PRELOAD" in variables else []
         command = sanitised(program, *preloaded) if program else [os.path.join(objects, "program")]
-        if pid:
+        if pid and not begun:
             wait_listening(pid)
         target = ["-p", str(pid)] if pid else ["--", *command, *map(str, words)]
-        with subprocess.Popen([tool, "record", "-o", self.path, "--no-driver", *options, *target],
+        with subprocess.Popen([*prefix, tool, "record", "-o", self.path, "--no-driver", *options, *target],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
                               env=environment(**variables)) as recorder:
             try:
+                if begun:
+                    until(lambda: recorder.poll() is not None or self.files(), "the process is recorded")
+                    begun()
                 if launches:
                     until(lambda: recorder.poll() is not None or self.has_launches(launches), f"{launches} launches")
                     recorder.send_signal(signal.SIGINT)
-                self.output, errors = recorder.communicate(timeout=limit)
+                self.output, errors = communicate(recorder, limit)
             finally:
                 recorder.kill()
         self.done = subprocess.CompletedProcess(recorder.args, recorder.returncode, self.output, errors)
@@ -151,8 +155,8 @@ class Capture:
                               timeout=LIMIT, env=environment())
         return json.loads(done.stdout)
 
-    def summary(self):
-        return subprocess.run([tool, "correlate", self.path], stdout=subprocess.PIPE, check=True,
+    def summary(self, *options):
+        return subprocess.run([tool, "correlate", *options, self.path], stdout=subprocess.PIPE, check=True,
                               timeout=LIMIT, env=environment(), text=True).stdout
 
     def equals_account(self):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What is recorded, against what the program counted itself."""
 import collections
+import json
 import os
 import subprocess
 import time
 
 import capture
-from capture import FAILED, LAUNCH_FAILED, UNFINISHED, UNTIMED, Capture, Skip, check, equal, need, within
+from capture import FAILED, LAUNCH_FAILED, LAUNCH_WAITS, UNFINISHED, UNTIMED, Capture, Skip, check, equal, need, within
 
 
 def test_every_command():
@@ -32,6 +33,47 @@ def test_every_command():
         equal(kinds[function], expected, function)
     fill = next(fill for fill in run["set"] if functions[fill.correlation] == "clEnqueueFillBuffer")
     equal(fill.value, 0x01020304, "value of a fill")
+
+
+def test_calls_that_wait():
+    """calls that wait are recorded as launches are, unless --no-blocking; a command that is waited for says so"""
+    run = Capture("commands").equals_account()
+    waits = collections.defaultdict(set)
+    for launch in run["launch"]:
+        waits[run.text(launch.function)].add(launch.flags & LAUNCH_WAITS)
+    both = {"clEnqueueWriteBuffer"}
+    always = {"clEnqueueReadBuffer", "clEnqueueWriteBufferRect", "clEnqueueReadBufferRect", "clEnqueueMapBuffer",
+              "clEnqueueWriteImage", "clEnqueueReadImage", "clEnqueueMapImage", "clEnqueueSVMMemcpy", "clEnqueueSVMMap"}
+    equal(waits, {name: {0, LAUNCH_WAITS} if name in both else {LAUNCH_WAITS} if name in always else {0}
+                  for name in waits}, "launches that wait")
+    for mode, number, function, count in (("known", 2, "clFinish", 5), ("ends", "event", "clWaitForEvents", 1)):
+        words = (mode, number, *(["_exit"] if mode == "ends" else []))
+        run = Capture(*words)
+        equal([run.text(call.function) for call in run["call"]], [function] * count, "waits")
+        for call in run["call"]:
+            check(call.stack and call.flags == 1, f"call {call}")
+        for call, (begun, _, spun, done) in zip(run["call"], (map(int, times) for times in run.said("spun"))):
+            check(begun <= call.start_ns <= call.end_ns <= done and spun <= call.end_ns, f"times {call}")
+        check(function in run.summary() or mode != "known", "a wait in the summary")
+        equal(Capture(*words, options=["--no-blocking"])["call"], [], "waits with --no-blocking")
+
+
+def test_planted():
+    """waits for the GPU take as long as the program's own account of them has it, and end after what they wait for"""
+    run = Capture(5, program=[f"{capture.objects}/planted"])
+    account = json.loads(run.output)["functions"]
+    first, *waits = sorted(run["call"], key=lambda call: call.start_ns)
+    reads = [launch for launch in run["launch"] if launch.flags & LAUNCH_WAITS]
+    kernels = sorted((kernel for kernel in run["kernel"] if run.text(kernel.name) == "[native kernel]"),
+                     key=lambda kernel: kernel.start_ns)
+    equal((len(waits), len(reads), len(kernels)), (5, 5, 10), "waits, blocking reads, long kernels")
+    check(first.end_ns <= waits[0].start_ns, "a wait before the loop")
+    for name, calls, waited in (("finish", waits, kernels[::2]), ("blocking_read", reads, kernels[1::2])):
+        equal(account[name]["count"], len(calls), name)
+        check(0 < sum(call.end_ns - call.start_ns for call in calls) <= account[name]["ns"], f"time of {name}")
+        error = run.clock().error_ns + 1000
+        for call, kernel in zip(sorted(calls, key=lambda call: call.start_ns), waited):
+            check(kernel.end_ns <= call.end_ns + error, f"{name} ends before the kernel: {call} {kernel}")
 
 
 def test_who_and_where():

@@ -7,7 +7,8 @@ import subprocess
 
 from check import Skip
 
-INDEX = {"scaled_gpu_ns": "gpu_nanoseconds", "scaled_count": "count", "cpu_ns": "cpu_nanoseconds"}
+INDEX = {"scaled_gpu_ns": "gpu_nanoseconds", "scaled_count": "count", "cpu_ns": "cpu_nanoseconds",
+         "wall_ns": "wall_nanoseconds", "idle_ns": "idle_nanoseconds"}
 ROW = re.compile(r"\s*(-?\d+)(?:ns)?\s+\S+%\s+\S+%\s+(-?\d+)(?:ns)?\s+\S+%\s{2}(.*)")
 
 
@@ -48,8 +49,11 @@ def totals(path):
     types = [part.split("/")[0] for part in lines[begin + 1].replace("[dflt]", "").split()]
     for line in lines[begin + 2:]:
         sample = re.fullmatch(r"\s*((?:-?\d+\s+)+-?\d+): [\d ]*", line)
-        if not sample:
+        if line == "Locations":
             break
+        # Below a sample are its labels.
+        if not sample:
+            continue
         for name, value in zip(types, sample[1].split()):
             sums[name] += int(value)
     return types, sums
@@ -63,9 +67,9 @@ def of_tree(nodes, key):
         while at["parent"] is not None:
             names.add(at["name"])
             at = nodes[at["parent"]]
-        own[node["name"]] += node[key]
+        own[node["name"]] += node.get(key, 0)
         for name in names:
-            below[name] += node[key]
+            below[name] += node.get(key, 0)
     return {name: (own[name], below[name]) for name in below if below[name]}
 
 
@@ -75,7 +79,7 @@ def agrees(path, document):
     types, sums = totals(path)
     assert types == list(INDEX.values()), types
     for key, name in INDEX.items():
-        assert sums[name] == sum(node[key] for node in nodes), f"{name}: {sums[name]}"
+        assert sums[name] == sum(node.get(key, 0) for node in nodes), f"{name}: {sums[name]}"
         text, got = top(path, key)
         got = {name: values for name, values in got.items() if any(values)}
         want = of_tree(nodes, key)

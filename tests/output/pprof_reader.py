@@ -44,12 +44,16 @@ def fields(data):
 
 
 def numbers(parts):
-    """Repeated numbers, packed."""
-    found, at = [], 0
-    data = b"".join(parts)
-    while at < len(data):
-        value, at = varint(data, at)
-        found.append(value)
+    """Repeated numbers, packed or, as Go writes one or two of them, one by one."""
+    found = []
+    for part in parts:
+        if isinstance(part, int):
+            found.append(part)
+            continue
+        at = 0
+        while at < len(part):
+            value, at = varint(part, at)
+            found.append(value)
     return found
 
 
@@ -121,7 +125,7 @@ def parse(data, has_time=True, has_lines=False):
     if has_time:
         check(time > YEAR_1971, "time")
         check(top[10][0] or not samples, "without a duration Parca takes it for a state")
-    return Profile(types, dict(samples), time, top[10][0], [texts[i] for i in top[13]],
+    return Profile(types, dict(samples), time, top[10][0], [texts[i] for i in numbers(top[13])],
                    value_type(top[11][0], texts))
 
 

@@ -44,7 +44,7 @@ static void close_file(FILE *file, const char *name, int ret)
 
 static void produce_view(const char *prefix, const struct gpumon_view *view)
 {
-	static const struct gpumon_term term = { .columns = 80 };
+	static const struct gpumon_term term = { .columns = 80 }, wide = { .columns = 110 };
 	char name[128];
 
 #define NAMED(suffix) (snprintf(name, sizeof(name), "%s%s", prefix, suffix), name)
@@ -54,10 +54,19 @@ static void produce_view(const char *prefix, const struct gpumon_view *view)
 		gpumon_output_flamegraph_view(out, view, GPUMON_WEIGHT_COUNT, true));
 	PRODUCE(NAMED(".folded"),
 		gpumon_output_folded(out, view->root, GPUMON_WEIGHT_GPU_NS, true));
+	PRODUCE(NAMED(".wall.svg"),
+		gpumon_output_flamegraph_view(out, view, GPUMON_WEIGHT_WALL_NS, false));
+	PRODUCE(NAMED(".idle.svg"),
+		gpumon_output_flamegraph_view(out, view, GPUMON_WEIGHT_IDLE_NS, false));
+	PRODUCE(NAMED(".wall.folded"),
+		gpumon_output_folded(out, view->root, GPUMON_WEIGHT_WALL_NS, true));
+	PRODUCE(NAMED(".idle.folded"),
+		gpumon_output_folded(out, view->root, GPUMON_WEIGHT_IDLE_NS, true));
 	PRODUCE(NAMED(".json"), gpumon_output_json(out, view));
 	PRODUCE(NAMED(".pb.gz"), gpumon_output_pprof(out, view));
 	PRODUCE(NAMED(".html"), gpumon_output_report(out, view));
 	PRODUCE(NAMED(".txt"), gpumon_output_summary(out, &term, view, NULL));
+	PRODUCE(NAMED(".wide.txt"), gpumon_output_summary(out, &wide, view, NULL));
 #undef NAMED
 }
 
@@ -333,6 +342,52 @@ static void produce_windows(void)
 	capture_maker_free(maker);
 }
 
+/* Steps of 1 ms: a launch of 80 us, a wait of 300 us, and in what is between calls a sleep of 200 us. */
+static void produce_budget(void)
+{
+	const uint64_t us = 1000, step = 1000 * us, begin = 1000000 * us;
+	const struct gpumon_profile_options options = { .bins = 4000 };
+	struct capture_maker *maker = capture_maker_new();
+	uint32_t kernel = make_string(maker, "step_kernel");
+	uint32_t launch = make_string(maker, "cudaLaunchKernel");
+	uint32_t wait = make_string(maker, "cudaStreamSynchronize");
+	uint32_t stack = make_stack(maker, 0x401000, 0x402000);
+	uint32_t sleep = make_stack(maker, 0x403000, 0x402000);
+	struct gpumon_profile *profile;
+	struct gpumon_view view;
+	const char *paths[1];
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/budget", directory);
+	paths[0] = path;
+	make_process(maker, .pid = 100, .rank = ~0u);
+	make_thread(maker, .tid = 100, .name = make_string(maker, "loader"));
+	for (uint32_t i = 0; i < 40; i++) {
+		uint64_t at = begin + i * step;
+
+		make_launch(maker, .start_ns = at, .end_ns = at + 80 * us, .tid = 100,
+			    .correlation = 2 * i + 1, .function = launch, .context = 1,
+			    .stack = stack);
+		make_kernel(maker, .start_ns = at + 10 * us, .end_ns = at + 410 * us,
+			    .correlation = 2 * i + 1, .name = kernel, .context = 1, .stream = 7);
+		make_call(maker, .head.flags = GPUMON_CALL_BLOCKING, .start_ns = at + 80 * us,
+			  .end_ns = at + 380 * us, .tid = 100, .correlation = 2 * i + 2,
+			  .function = wait, .stack = stack);
+		make_wait(maker, .start_ns = at + 800 * us, .end_ns = at + 1000 * us, .tid = 100,
+			  .stack = sleep, .kind = GPUMON_WAIT_SLEEP, .looks = 1);
+	}
+	/* The recording ends with the last step. */
+	make_range(maker, .time_ns = begin + 40 * step, .tid = 100, .kind = GPUMON_RANGE_MARK,
+		   .text = make_string(maker, "end"));
+	capture_maker_save(maker, path, "process-100-1", 0);
+	if (gpumon_profile_load(paths, 1, &options, &profile))
+		exit(1);
+	gpumon_view_of(profile, &view);
+	produce_view("budget", &view);
+	gpumon_profile_free(profile);
+	capture_maker_free(maker);
+}
+
 int main(int argc, char **argv)
 {
 	struct gpumon_view view;
@@ -352,5 +407,6 @@ int main(int argc, char **argv)
 	produce_diff();
 	produce_timelines();
 	produce_windows();
+	produce_budget();
 	return 0;
 }

@@ -236,10 +236,10 @@ def report():
 var table = document.querySelector("#kernels table"), heads = table.tHead.rows[0].cells;
 function column(i) { return Array.from(table.tBodies[0].rows).map(function (row) {
 	return row.cells[i].getAttribute("data-v") || row.cells[i].textContent; }); }
-var r = { first: column(2) };
-click(heads[2]); r.down = column(2); r.sort = heads[2].getAttribute("aria-sort");
-click(heads[2]); r.up = column(2);
-click(heads[9]); r.names = column(9);
+var r = { first: column(3) };
+click(heads[3]); r.down = column(3); r.sort = heads[3].getAttribute("aria-sort");
+click(heads[3]); r.up = column(3);
+click(heads[0]); r.names = column(0);
 click(named("train_step").g); r.zoomed = width(named("train_step")) === width(all()[0]);
 var area = document.querySelector(".area"), box = area.getBoundingClientRect();
 area.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: box.left + box.width / 2, clientY: box.top + 5 }));
@@ -277,16 +277,16 @@ r.way = way(leaf).slice(1); r.marked = marked().length; r.selected = row.getAttr
 r.zoom = all().every(seen); r.dim = getComputedStyle(all().filter(function (f) { return !f.g.classList.contains("picked"); })[0].g).opacity;
 click(paths.rows[0]); r.other = texts(row).length; r.one = paths.querySelectorAll("[aria-selected=true]").length;
 click(paths.rows[0]); r.none = marked().length + document.querySelectorAll("ol.stack").length;
-var gemm = Array.from(kernels.rows).filter(function (k) { return /sm90_xmma/.test(k.lastElementChild.title); })[0];
+var gemm = Array.from(kernels.rows).filter(function (k) { return /sm90_xmma/.test(k.cells[0].title); })[0];
 click(gemm);
 r.callers = rows().map(function (row) { return [row.cells[3].title, Number(row.cells[0].getAttribute("data-v"))]; });
-r.gemm = [gemm.lastElementChild.title, Number(gemm.cells[0].getAttribute("data-v"))];
+r.gemm = [gemm.cells[0].title, Number(gemm.cells[1].getAttribute("data-v"))];
 r.leaves = marked().filter(function (f) { return !f.children.length; }).map(function (f) { return f.name; });
 r.status = document.querySelector("#paths .picked").firstChild.textContent;
 r.focus = document.activeElement === rows()[0];
 click(rows()[0]); r.within = marked().filter(function (f) { return !f.children.length; }).length;
 click(document.querySelector("#paths .picked button"));
-r.all = rows().length; r.end = marked().length; r.hints = Array.from(document.querySelectorAll("#paths small, #kernels small")).map(function (s) { return s.textContent; });
+r.all = rows().length; r.end = marked().length; r.hints = Array.from(document.querySelectorAll("#paths .what, #kernels small")).map(function (s) { return s.textContent; });
 return r;""")
     equal(answer["sum"], answer["whole"], "GPU time of all paths")
     equal(answer["stack"], answer["way"], "the path in the flame graph")
@@ -341,12 +341,12 @@ Object.defineProperty(HTMLElement.prototype, "hidden",
 function visible() { return Array.from(paths.rows).filter(function (row) { return !row.hidden; }); }
 function then(element) { set = 0; click(element); r.changes.push(watch.takeRecords().length + set); }
 function kernel(number) { return Array.from(kernels.rows).filter(function (k) {
-	return k.lastElementChild.title === "kernel_" + number; })[0]; }
+	return k.cells[0].title === "kernel_" + number; })[0]; }
 function said() { return section.querySelector(".picked").firstChild.textContent; }
 r.said = Array.from(section.querySelectorAll("p")).map(function (p) { return p.textContent; }).join(" ");
 r.shown = visible().length;
 then(section.querySelector(".scroll + button")); r.unfolded = visible().length;
-then(visible()[999]); r.stack = section.querySelectorAll("ol.stack li").length;
+then(visible()[300]); r.stack = section.querySelectorAll("ol.stack li").length;
 then(section.querySelectorAll("th")[4]); then(section.querySelectorAll("th")[0]);
 then(kernel(39)); r.rare = visible().map(function (row) { return row.lastElementChild.textContent; });
 r.status = said();
@@ -355,9 +355,9 @@ then(kernel(99)); r.left_out = visible().length; r.status_of_left_out = said();
 then(kernels.rows[0]); r.callers = visible().length; then(section.querySelector(".scroll + button"));
 r.caller_rows = visible().length; r.status_of_first = said();
 return r;""")
-    # Of the 65 deep paths, 59 are rows: 60,000 frames hold 59 of 1,000, and the 4 of kernel_39. Those of equal
-    # weight come in the order of their names.
-    rows = 1001 + 59
+    # 200,000 bytes are for the heaviest, each of 500 and of 8 for each of its four functions, and 80,000 for those
+    # of kernels: kernel_39 and 9 of the 65 deep ones. Those of equal weight come in the order of their names.
+    rows = 375 + 1 + 9
     equal((answer["rows"], answer["shown"], answer["unfolded"]), (rows, 15, rows))
     assert f"and {10065 - rows:,} more call paths, which took less" in answer["said"], answer["said"]
     equal(answer["stack"], 4, "functions of a path")
@@ -367,35 +367,53 @@ return r;""")
     equal((answer["deep"], answer["status_of_deep"]), (1, "1 call path launches kernel_104"))
     equal((answer["left_out"], answer["status_of_left_out"]),
           (0, "This page has room for the heaviest call paths only: none of them launches kernel_99"))
-    equal((answer["callers"], answer["caller_rows"]), (15, 26), "callers of a kernel")
-    assert re.match(r"26 call paths launch kernel_0: 19\.\d% of its GPU time", answer["status_of_first"]), answer
-    # A click changes each row a few times, not once per other row.
-    assert all(0 < changes < 10 * rows for changes in answer["changes"]), answer["changes"]
+    equal((answer["callers"], answer["caller_rows"]), (10, 10), "callers of a kernel")
+    assert re.match(r"10 call paths launch kernel_0: 7\.\d+% of its GPU time", answer["status_of_first"]), answer
+    # A click changes each row and each of 2,000 frames a few times, not once per other row.
+    assert all(0 < changes < 3 * (rows + 2000) for changes in answer["changes"]), answer["changes"]
+
+
+# Of the timeline: what is shown of it, in ns; and a drag over a part of a row.
+TIMELINE = """
+var area = document.querySelector(".area[data-busy]"), box = area.getBoundingClientRect(), svg = area.querySelector("svg");
+var element = document.querySelector(".timeline");
+function shown() { return element.getAttribute("data-shown").split(" ").map(Number); }
+function pointer(kind, part, on) { (on || area).dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1,
+	clientX: box.left + part * box.width, clientY: box.top + 5 })); }
+function drag(from, to) { pointer("pointerdown", from); pointer("pointerup", to); }
+function tip(part, on) { (on || area).dispatchEvent(new MouseEvent("mousemove", { bubbles: true,
+	clientX: box.left + part * box.width, clientY: box.top + 5 })); return document.querySelector("div.tip").textContent; }
+"""
 
 
 @test
 def timeline():
     """Dragging over a part of the report's timeline shows that part; then all of it again"""
-    answer = run("training.html", """
-var area = document.querySelector(".area"), box = area.getBoundingClientRect(), svg = area.querySelector("svg");
-var all = svg.getAttribute("viewBox"), ticks = document.querySelector(".axis div").innerHTML;
-function pointer(kind, part) { area.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1,
-	clientX: box.left + part * box.width, clientY: box.top + 5 })); }
-function tip(part) { area.dispatchEvent(new MouseEvent("mousemove", { bubbles: true,
-	clientX: box.left + part * box.width, clientY: box.top + 5 })); return document.querySelector("div.tip").textContent; }
-var r = { before: tip(0.75) };
-pointer("pointerdown", 0.5); pointer("pointerup", 0.75);
-r.part = svg.getAttribute("viewBox").split(" ").map(Number); r.all = all.split(" ").map(Number);
+    answer = run("training.html", TIMELINE + """
+var all = svg.outerHTML, ticks = document.querySelector(".axis div").innerHTML;
+var r = { all: shown(), before: tip(0.75) };
+drag(0.5, 0.75);
+r.part = shown();
 r.after = tip(0.999); r.labels = Array.from(document.querySelectorAll(".axis i")).map(function (i) { return i.textContent; });
 r.left = Array.from(document.querySelectorAll(".axis i")).map(function (i) { return parseFloat(i.style.left); });
-pointer("pointerdown", 0.5); pointer("pointerup", 0.5); r.click = svg.getAttribute("viewBox").split(" ").map(Number);
+drag(0.5, 0.5); r.click = shown();
 area.dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
-r.back = svg.getAttribute("viewBox") === all && document.querySelector(".axis div").innerHTML === ticks;
+r.back = svg.outerHTML === all && document.querySelector(".axis div").innerHTML === ticks;
+press("+", element); r.plus = shown(); press("ArrowRight", element); r.right = shown();
+press("-", element); press("Escape", element); r.escape = shown();
+for (var i = 0; i < 80; i++) press("+", element);
+r.deepest = shown(); r.deep_labels = Array.from(document.querySelectorAll(".axis i")).map(function (i) { return i.textContent; });
 return r;""")
-    bins = answer["all"][2]
-    assert abs(answer["part"][0] - bins / 2) <= 1 and abs(answer["part"][2] - bins / 4) <= 2, answer
+    length = answer["all"][1]
+    equal(answer["all"][0], 0)
+    assert abs(answer["part"][0] - length / 2) < length / 200 and abs(answer["part"][1] - length * 0.75) < length / 200, answer
     equal(answer["click"], answer["part"], "a click is no drag")
     assert answer["back"], "all of it is not as it was"
+    equal(answer["plus"], [length / 4, length * 3 / 4])
+    equal(answer["right"], [length * 3 / 8, length * 7 / 8])
+    equal(answer["escape"], [0, length])
+    assert answer["deepest"][1] - answer["deepest"][0] <= 21, answer["deepest"]
+    equal(len(set(answer["deep_labels"])), len(answer["deep_labels"]), "labels of different times")
     assert 3 <= len(answer["labels"]) <= 8 and all(0 <= x <= 100 for x in answer["left"]), answer
     # The right end shows the time that was at three quarters.
     before, after = (float(answer[key].split()[1]) for key in ("before", "after"))
@@ -405,17 +423,16 @@ return r;""")
 @test
 def axis_labels_are_within():
     """The labels of the timeline's axis are within its section, also one at the very end"""
-    for size in ["1400,900", "480,800"]:
-        answer = run("training.html", """
-var area = document.querySelector(".area"), box = area.getBoundingClientRect();
-function pointer(kind, part) { area.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1,
-	clientX: box.left + part * box.width, clientY: box.top + 5 })); }
-pointer("pointerdown", 0.001); pointer("pointerup", 57.5 / 240);
+    for size in ["1400,900", "600,800"]:
+        answer = run("training.html", TIMELINE + """
+drag(0.001, 57.5 / 240);
 var section = document.querySelector("#timeline").getBoundingClientRect();
-return Array.from(document.querySelectorAll(".axis i")).map(function (i) {
-	return [i.textContent, parseFloat(i.style.left), section.right - i.getBoundingClientRect().right]; });""", size)
-        assert answer[-1][1] > 98, answer
-        assert all(room > 8 for _, _, room in answer), answer
+return Array.from(document.querySelectorAll(".axis i")).filter(function (i) { return i.offsetWidth; }).map(function (i) {
+	return [i.textContent, parseFloat(i.style.left), section.right - i.getBoundingClientRect().right,
+		i.getBoundingClientRect().left, i.getBoundingClientRect().right]; });""", size)
+        assert all(room > 8 for _, _, room, _, _ in answer), answer
+        for one, other in zip(answer, answer[1:]):
+            assert one[4] <= other[3], f"{one[0]} lies on {other[0]} at {size}"
 
 
 @test
@@ -431,9 +448,125 @@ function shaded(part) { var point = area.querySelector("svg").createSVGPoint();
 var length = 4 * 60 + 20;
 return { color: getComputedStyle(shade).fill, within: [10, 70, 250].map(function (ms) { return shaded(ms / length); }),
 	outside: [40, 100, 220].map(function (ms) { return shaded(ms / length); }),
-	tips: [tip(10 / length), tip(40 / length)], what: document.querySelector("#timeline small").textContent };""")
+	tips: [tip(10 / length), tip(40 / length)], what: document.querySelector("#timeline .what").textContent };""")
     equal((answer["within"], answer["outside"]), ([False] * 3, [True] * 3), "what is shaded")
     assert answer["color"] not in ("none", "rgb(0, 0, 0)"), answer["color"]
     assert "not recorded" not in answer["tips"][0], answer["tips"]
     assert answer["tips"][1].endswith(": 0% busy, 100% not recorded"), answer["tips"]
     assert "grey" in answer["what"], answer["what"]
+
+
+@test
+def weights():
+    """The flame graph switches between GPU time, wall time and idle time, and so do its call paths"""
+    answer = run("budget.html", """
+var tabs = Array.from(document.querySelectorAll(".tabs button"));
+function visible(selector) { return Array.from(document.querySelectorAll(selector)).filter(function (e) { return e.getBoundingClientRect().width; }); }
+function state() {
+	var svg = visible("svg.gpumon-flame"), table = visible("#paths table")[0], sum = 0;
+	Array.from(table.tBodies[0].rows).forEach(function (row) { sum += Number(row.cells[0].getAttribute("data-v")); });
+	return { graphs: svg.length, tables: visible("#paths table").length, title: svg[0].querySelector(".title").textContent,
+		total: Number(svg[0].getAttribute("data-total")), sum: sum, head: table.tHead.rows[0].cells[0].textContent,
+		names: Array.from(svg[0].querySelectorAll("g.f")).map(function (g) { return g.frame.name; }),
+		wide: svg[0].getBoundingClientRect().width, chosen: tabs.map(function (t) { return t.getAttribute("aria-selected"); }).join() };
+}
+var r = { tabs: tabs.map(function (t) { return t.firstChild.textContent.trim(); }), gpu: state() };
+click(tabs[1]); r.wall = state();
+var row = visible("#paths tbody tr")[0]; click(row);
+r.stack = row.querySelectorAll("ol.stack li").length; r.marked = visible("svg.gpumon-flame")[0].querySelectorAll(".picked").length;
+press("ArrowRight", tabs[1]); r.idle = state(); r.focus = document.activeElement === tabs[2];
+click(document.querySelector("#kernels tbody tr")); r.back = state();
+return r;""")
+    equal(answer["tabs"], ["GPU time", "Wall time", "Idle GPU"])
+    for key, head, chosen in [("gpu", "GPU time", "true,false,false"), ("wall", "wall time", "false,true,false"),
+                              ("idle", "idle", "false,false,true")]:
+        state = answer[key]
+        equal((state["graphs"], state["tables"], state["head"], state["chosen"]), (1, 1, head, chosen), key)
+        equal(state["sum"], state["total"], f"all of {key} is in call paths")
+        assert state["wide"] > 1000, f"{key} has no width"
+    # 40 steps of 1 ms: 80 us in the launch, 300 us in the wait, a sleep of 200 us that looks found.
+    equal(answer["gpu"]["total"], 40 * 400000)
+    equal(answer["wall"]["total"], 40 * 1000000)
+    assert "[sleep]" in answer["wall"]["names"] and "[between calls]" in answer["wall"]["names"], answer["wall"]
+    assert "[sleep]" in answer["idle"]["names"], answer["idle"]
+    equal(answer["stack"], answer["marked"] - 1, "a path is marked, with the root")
+    assert answer["focus"], "the key leads to the next one"
+    equal(answer["back"]["chosen"], "true,false,false", "callers of a kernel are paths by GPU time")
+
+
+@test
+def states():
+    """Threads have a row of states above the GPUs' rows, and a zoom shows operations by name"""
+    answer = run("budget.html", TIMELINE + """
+var rows = Array.from(element.querySelectorAll(".row")), thread = rows[0].querySelector(".area");
+var r = { kinds: rows.map(function (row) { return row.className; }), label: rows[0].querySelector("b").textContent };
+r.legend = Array.from(document.querySelectorAll(".states span")).map(function (s) { return s.textContent; });
+r.drawn = Array.from(thread.querySelectorAll("path")).map(function (p) { return [p.getAttribute("class"), getComputedStyle(p).fill]; });
+r.names = element.querySelectorAll(".op").length;
+var step = 1 / 40;
+drag(10 * step, 11 * step);
+r.tips = [0.02, 0.2, 0.5, 0.9].map(function (part) { return tip(part, thread); });
+var op = element.querySelector(".op");
+r.op = op.textContent; r.width = op.offsetWidth / box.width;
+op.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: op.getBoundingClientRect().left + 3, clientY: 5 }));
+r.op_tip = document.querySelector("div.tip").textContent;
+return r;""")
+    equal(answer["kinds"], ["row thread", "row device", "row stream", "row axis"])
+    equal(answer["label"], "loader")
+    equal(answer["legend"], ["in launch calls", "in calls that wait for the GPU", "between calls", "blocked between calls"])
+    equal(sorted(kind for kind, _ in answer["drawn"]), ["state-b", "state-k", "state-l", "state-w"])
+    equal(len({colour for _, colour in answer["drawn"]}), 4, "colours")
+    assert answer["names"] == 0 or answer["width"] > 0
+    equal([tip.split(": ", 1)[1] for tip in answer["tips"]],
+          ["100% in launch calls", "100% in calls that wait for the GPU", "100% between calls", "100% blocked between calls"])
+    equal((answer["op"], round(answer["width"], 1)), ("step_kernel", 0.4))
+    assert re.fullmatch(r"step_kernel: 400\.0\u00a0\u00b5s at 10\.01\u00a0ms", answer["op_tip"]), answer["op_tip"]
+
+
+@test
+def names_of_threads():
+    """Names of threads are whole beside the timeline: where there is little room, the rest is broken"""
+    for size in ["1280,900", "800,900"]:
+        answer = run("budget.html", """
+return Array.from(document.querySelectorAll(".row.thread > span")).map(function (span) {
+	var name = span.querySelector("b");
+	name.textContent = "pt_autograd_0";
+	name.insertAdjacentHTML("afterend", "<em>pid 12345</em>");
+	return [name.scrollWidth - name.clientWidth, span.scrollWidth - span.clientWidth];
+});""", size)
+        equal(answer, [[0, 0]], size)
+
+
+@test
+def opens_fast():
+    """A page with ten thousand call paths is ready within a second"""
+    answer = run("paths.html", """
+var at = performance.now();
+click(document.querySelector("#paths tbody tr")); document.body.offsetHeight;
+return [performance.now() - at, document.querySelectorAll("g.f").length];""")
+    assert answer[0] < 1000 and answer[1] > 100, answer
+
+
+@test
+def narrow():
+    """Nothing is wider than a narrow screen, and each number of a table has its title in front"""
+    for name in ["training.html", "budget.html", "hostile.html"]:
+        answer = run(name, """
+document.body.style.width = "400px";
+window.dispatchEvent(new Event("resize"));
+var bad = [], tabs = document.querySelectorAll(".tabs button");
+function check(what) {
+	document.querySelectorAll("header *, main *").forEach(function (e) {
+		if (e.ownerSVGElement || e.closest(".area, pre"))
+			return;
+		var box = e.getBoundingClientRect();
+		if (box.width && box.right > 401)
+			bad.push(what + ": " + e.tagName + "." + e.className + " ends at " + box.right);
+	});
+}
+check("first");
+for (var i = 1; i < tabs.length; i++) { click(tabs[i]); check("tab " + i); }
+var cells = document.querySelector("#kernels tbody tr").cells;
+return { bad: bad.slice(0, 5), label: getComputedStyle(cells[1], "::before").content,
+	first: cells[0].getBoundingClientRect().top < cells[1].getBoundingClientRect().top };""", "500,900")
+        equal(answer, {"bad": [], "label": '"GPU time "', "first": True}, name)

@@ -148,15 +148,24 @@ def pages_are_whole():
 
 @test
 def report_has_all():
-    """The report has every part, and what is missing comes first"""
+    """The report has every part in its order: the verdict, what is missing, and so on"""
     checker = Checker()
     checker.feed((files / "training.html").read_text(encoding="utf-8"))
-    equal(checker.ids, ["missing", "timeline", "flame", "paths", "kernels", "latency", "gaps", "ranges",
-                        "devices", "processes"])
+    equal([part for part in checker.ids if not part.endswith("-table")],
+          ["verdict", "missing", "timeline", "threads", "flame", "paths", "paths-gpu", "paths-wall", "paths-idle",
+           "kernels", "latency", "ranges", "gaps", "devices", "processes", "functions", "lines"])
     text = "".join(checker.text)
     for part in ["python3 train.py", "Missing: 44 records lost", "the channel to the recorder was full", "79.4%", "stream 13",
                  "cudaStreamSynchronize", 'load <batch> & "go"', "p99"]:
         assert part in text, part
+
+
+@test
+def report_is_small():
+    """A report stays below a megabyte, whatever the number of its paths, kernels and threads"""
+    for name in PAGES:
+        size = (files / name).stat().st_size
+        assert size < 1000000, f"{name}: {size} bytes"
 
 
 @test

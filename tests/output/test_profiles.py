@@ -42,7 +42,8 @@ def json_is_whole():
         equal(document["schema"], "gpumon-profile")
         equal(document["schema_version"], 1)
         equal(document["nodes"][0]["parent"], None, name)
-        for key in ["recording", "missing", "latency", "kernels", "devices", "ranges", "gaps"]:
+        for key in ["recording", "missing", "latency", "budget", "idle", "kernels", "devices", "ranges",
+                    "gaps"]:
             assert key in document, f"{name}: no {key}"
         total = sum(node["gpu_ns"] for node in document["nodes"])
         equal(document["recording"]["gpu_ns"], min(total, 2**64 - 1), name)
@@ -70,7 +71,8 @@ def json_keys_have_units():
     def walk(value, key):
         if isinstance(value, dict):
             for inner_key, inner in value.items():
-                walk(inner, inner_key)
+                # Of a time by what it was spent on, the unit is in the key of the whole.
+                walk(inner, key if key.endswith("_ns") else inner_key)
         elif isinstance(value, list):
             for inner in value:
                 walk(inner, key)
@@ -80,10 +82,40 @@ def json_keys_have_units():
 
 
 @test
+def json_budget():
+    """The wall time of threads is divided without rest, and so is the idle time of a GPU"""
+    document = profile("training")
+    for row in document["budget"]:
+        equal(sum(row["spent_ns"].values()), row["wall_ns"], row["name"])
+        equal(sum(row["blocked_ns"].values()), row["spent_ns"]["blocked"], row["name"])
+    equal([(row["pid"], row["tid"], row["name"], row["untimed"]) for row in document["budget"]],
+          [(4242, 4242, "python3", False), (4242, 4250, "pt_autograd_0", False)])
+    equal([row["looks_per_s"] for row in document["budget"]], [50.2, None])
+    equal(list(document["budget"][0]["spent_ns"]),
+          ["before_first_call", "launch_calls", "gpu_wait_calls", "other_calls", "between_calls",
+           "running", "blocked", "unrecorded", "after_last_call"])
+    equal(document["budget"][0]["blocked_ns"], {"read": 50000000, "sleep": 9000000})
+    equal(document["idle"][0]["overhead_ns"], {"module_loading": 6000000})
+    equal([(gpu["busy_ns"], gpu["in_use_ns"]) for gpu in document["gpus"]], [(331000000, 406000000)])
+    nodes = document["nodes"]
+    equal(sum(node.get("wall_ns", 0) for node in nodes), sum(row["wall_ns"] for row in document["budget"]))
+    idle = document["idle"][0]
+    equal(sum(node.get("idle_ns", 0) for node in nodes),
+          sum(idle[key] for key in ("before_first_ns", "between_ns", "after_last_ns")))
+    equal({node["name"] for node in nodes if node["kind"] == "state" and "wall_ns" in node},
+          {"[between calls]", "[running]", "[read of a file]", "[sleep]", "[module loading]",
+           "[before the first call]", "[after the last call]"})
+    for name in ["empty", "hostile"]:
+        equal((profile(name)["budget"], profile(name)["idle"]), ([], []), name)
+        assert not any("wall_ns" in node or "idle_ns" in node for node in profile(name)["nodes"]), name
+
+
+@test
 def folded_agrees():
     """Folded stacks have the paths and times of the tree"""
-    for name in NAMES:
-        text = (files / f"{name}.folded").read_text(encoding="utf-8")
+    for name, weight, key in [(name, weight, key) for name in NAMES for weight, key in
+                              [("", "gpu_ns"), (".wall", "wall_ns"), (".idle", "idle_ns")]]:
+        text = (files / f"{name}{weight}.folded").read_text(encoding="utf-8")
         got = {}
         for line in text.splitlines():
             path, weight = line.rsplit(" ", 1)
@@ -91,14 +123,14 @@ def folded_agrees():
             got[path] = int(weight)
         want = {}
         for path, node in paths(profile(name), lines=True):
-            if node["gpu_ns"]:
+            if node.get(key, 0):
                 clean = [(part or "[unknown]").replace(";", ":") for part in path]
                 # JSON keeps control characters and invalid bytes, which folded stacks cannot
                 # contain.
                 clean = ["".join("?" if unicodedata.category(c) in ("Cc", "Cf") or c == "\ufffd"
                                  else c for c in part) for part in clean]
-                want[";".join(clean)] = node["gpu_ns"]
-        equal(got, want, name)
+                want[";".join(clean)] = node[key]
+        equal(got, want, f"{name} {key}")
 
 
 def pprof(name):
@@ -123,22 +155,24 @@ def pprof(name):
     return top, strings, types, samples
 
 
+PPROF = {"gpu_nanoseconds": "gpu_ns", "count": "count", "cpu_nanoseconds": "cpu_ns",
+         "wall_nanoseconds": "wall_ns", "idle_nanoseconds": "idle_ns"}
+
+
 @test
 def pprof_agrees():
     """pprof's profile read by another implementation has the tree's paths and sums"""
     for name in NAMES:
         _, _, types, samples = pprof(name)
-        equal(types, [("gpu_nanoseconds", "nanoseconds"), ("count", "count"),
-                      ("cpu_nanoseconds", "nanoseconds")])
-        nodes = [node for path, node in paths(profile(name))
-                 if path and (node["gpu_ns"] or node["count"] or node["cpu_ns"])]
-        equal(len(samples), len(nodes), name)
+        equal(types, [(one, "count" if one == "count" else "nanoseconds") for one in PPROF])
+        found = [(path, node) for path, node in paths(profile(name))
+                 if path and any(node.get(key, 0) for key in PPROF.values())]
+        equal(len(samples), len(found), name)
         limit = 2**63 - 1
-        for index, key in enumerate(["gpu_ns", "count", "cpu_ns"]):
+        for index, key in enumerate(PPROF.values()):
             equal(sum(values[index] for _, values in samples),
-                  sum(min(node[key], limit) for node in nodes), f"{name} {key}")
-        for (way, _), (path, node) in zip(samples, [p for p in paths(profile(name)) if p[0] and (
-                p[1]["gpu_ns"] or p[1]["count"] or p[1]["cpu_ns"])]):
+                  sum(min(node.get(key, 0), limit) for _, node in found), f"{name} {key}")
+        for (way, _), (path, node) in zip(samples, found):
             equal(len(way), len(path), f"{name}: depth of {node['name']}")
 
 
@@ -167,8 +201,8 @@ def pprof_lines():
 @test
 def text_fits():
     """The summary's lines are at most 80 columns wide, also with long and odd names"""
-    for name in NAMES + ["diff"]:
-        room = 100 if name == "diff" else 80
+    for name in NAMES + ["diff"] + [f"{name}.wide" for name in NAMES]:
+        room = 100 if name == "diff" else 110 if name.endswith(".wide") else 80
         for line in (files / f"{name}.txt").read_text(encoding="utf-8").splitlines():
             width = sum(0 if unicodedata.combining(c) else
                         2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
@@ -187,6 +221,47 @@ def text_says():
     text = (files / "empty.txt").read_text(encoding="utf-8")
     assert "nothing was recorded" in text and "Nothing was recorded  no process used" in text, text
     assert "Nothing is missing" not in text and "0ns" not in text, text
+
+
+def table(name, title):
+    """The lines below a title, up to an empty one."""
+    lines = (files / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith(f"{title}  "))
+    return lines[begin:lines.index("", begin)]
+
+
+@test
+def text_of_time():
+    """The summary says where wall time went, by thread and by call path, and why a GPU was idle"""
+    rows = [line.split() for line in table("training.wide", "Threads")][1:]
+    equal(rows[1], ["TIME", "LAUNCHING", "GPU", "WAIT", "BETWEEN", "CALLS", "RUNNING", "BLOCKED",
+                    "BEFORE", "AFTER", "THREAD"])
+    equal(rows[2], ["417ms", "24.0%", "2.88%", "48.0%", "9.59%", "14.1%", "1.20%", "0.24%",
+                    "python3", "4242"])
+    equal(rows[3], ["blocked:", "12.0%", "read,", "2.16%", "sleep"])
+    equal(rows[4][:4] + rows[4][-2:], ["417ms", "21.6%", "0.00%", "71.9%", "pt_autograd_0", "4250"])
+    text = " ".join(" ".join(table("training.wide", "Threads")).split())
+    for part in ["from 21 looks, 50 a second.", "4.00ms between calls is next to launches without a stack"]:
+        assert part in text, (part, text)
+    # Narrow, what was before and after is one.
+    rows = [line.split() for line in table("training", "Threads") if "%" in line]
+    assert ["417ms", "24.0%", "2.88%", "48.0%", "9.59%", "14.1%", "1.44%", "python3", "4242"] in rows, rows
+    rows = [line.split() for line in table("training", "Wall time")]
+    equal(rows[1], ["WALL", "TIME", "%", "WHAT"])
+    equal(rows[2], ["300ms", "36.0%", "[between", "calls]"])
+    equal(rows[4], ["200ms", "24.0%", "[between", "calls]"])
+    assert "train_step" in rows[5], rows[5]
+    equal(rows[-1], ["and", "9", "more"])
+    rows = [line.split() for line in table("training", "Idle GPU")]
+    equal(rows[1], ["IDLE", "%", "TIMES", "LONGEST", "WHAT"])
+    equal(rows[2], ["40.0ms", "46.5%", "200", "4.50ms", "[between", "calls]"])
+    equal(rows[4], ["20.0ms", "23.3%", "20", "8.12ms", "[read", "of", "a", "file]"])
+    # Busy is shown of the time recorded, and without start-up: 331 of 417, and of 331 + 81 - 6 ms.
+    row = next(line.split() for line in table("training.wide", "GPUs") if "GPU0" in line)
+    equal(row[:3], ["331ms", "79.4%", "81.5%"])
+    text = (files / "empty.txt").read_text(encoding="utf-8")
+    for part in ["Threads", "Wall time", "Idle GPU"]:
+        assert part not in text, part
 
 
 @test

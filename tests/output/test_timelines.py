@@ -159,12 +159,29 @@ def call_paths():
         _, slices = perfetto(name)
         for slice_ in slices:
             path = slice_.arguments.get("call_stack")
-            equal(bool(path), slice_.category in ("kernel", "copy", "set") and
-                  "no_call_path" not in slice_.arguments, slice_.name)
+            # Before, between and after calls that have no function in common there is no path.
+            if slice_.category != "state":
+                equal(bool(path), slice_.category in ("kernel", "copy", "set") and
+                      "no_call_path" not in slice_.arguments, slice_.name)
             assert not path or len(slice_.arguments["call_path"]) <= 200
     _, slices = perfetto("timeline")
     equal({s.arguments["call_stack"] for s in slices if s.category == "kernel"},
           {"[unknown]+0x401000;cudaLaunchKernel"})
+
+
+@test
+def states():
+    """What a thread did outside of its calls is in a row of its own, without gaps but for the calls"""
+    events, names = chrome("timeline")
+    found = [e for e in events if e.get("cat") == "state"]
+    equal({names[e["pid"], e["tid"]] for e in found}, {"main outside of calls"})
+    calls = [e for e in events if e.get("cat") in ("api", "wait") and e["ph"] == "X" and
+             names[e["pid"], e["tid"]] == "main"]
+    ends = [(e["ns"], e["ns"] + e["dur_ns"]) for e in found + calls]
+    for (_, end), (begin, _) in zip(sorted(ends), sorted(ends)[1:]):
+        equal(begin, end, "a time of the thread that is in no row")
+    equal([e["name"] for e in found if e["ns"] < calls[0]["ns"]], ["[before the first call]"])
+    equal({e["name"] for e in found[1:-1]}, {"[between calls]"})
 
 
 @test
@@ -195,6 +212,9 @@ def chrome_ranges_and_events():
 def hits_alone():
     """A process seen only by uprobes has its calls, and how long it waited"""
     events, names = chrome("hits")
+    states = [e for e in events if e.get("cat") == "state"]
+    events = [e for e in events if e.get("cat") != "state"]
+    equal([(e["name"], e["ns"], e["dur_ns"]) for e in states], [("[between calls]", 5000000100, 100)])
     equal([(e["ph"], e["name"], e["ns"], e.get("dur_ns")) for e in events],
           [("i", "cudaLaunchKernel", 5000000100, None),
            ("X", "cudaStreamSynchronize", 5000000200, 54321)])

@@ -111,7 +111,9 @@ def the_end_of_much_is_kept(kit):
     contains(" ".join(dropped), f"{500000 - number} launches", "notes")
     text = kit.run("correlate", found).stdout.decode()
     contains(text, "player_kernel", "names")
-    contains(text, "Nothing is missing", "losses")
+    # Two connections have the GPU: its idle times are divided last, when not all of their launches are kept any more.
+    missing = text.partition("\nMissing  ")[2]
+    equal(bool(missing) and not missing.startswith("the launches behind "), False, f"losses: {missing}")
 
 
 @test

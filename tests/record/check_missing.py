@@ -97,6 +97,11 @@ def not_recorded(kit):
             contains(kit.run("correlate", name).stdout.decode(), "has loaded libcuda.so", "note")
         if name == "exec":
             contains(done.stderr.decode(), "no process was recorded, and 1 of those", "summary")
+    # A fork has the libraries, too, and connects when it uses the API.
+    kit.call("gcc", "-shared", "-fPIC", "-o", "libgpumon-inject.so", source)
+    silent = LOADER.replace("time.sleep", "ctypes.CDLL('./libgpumon-inject.so'); os.fork(); time.sleep")
+    done = kit.run("record", "-o", "silent", "--", sys.executable, "-c", silent.replace("import", "import os,", 1))
+    equal(done.stderr.decode().count("did not connect"), 1, f"the parent alone: {done.stderr}")
     # gpumon has not set LD_PRELOAD where there is no driver, so nobody took it away.
     kit.call("gcc", "-shared", "-fPIC", "-o", "libze_loader.so.1", source)
     loader = LOADER.replace("libcuda.so.1", "libze_loader.so.1")

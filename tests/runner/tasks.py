@@ -209,7 +209,7 @@ class Plan:
                      lambda tests: suite(name, tests=tests))
             return
         task = self.add_if_changed(f"suite-{name}", "prepare/7",
-                                   lambda: prepare(name) and build(name, *steps.ORDINARY) and steps.suite_part(name, part),
+                                   lambda: prepare(name) and build(name) and steps.suite_part(name, part),
                                    Inputs(f"suite-{name}", NEWEST, *SUITE, *USER_FOR_KERNELS))
         task.select = lambda tests: prepare(name) and build(name) and suite(name, tests=tests)
         # Such a kernel takes up to 20 minutes to build.
@@ -227,6 +227,8 @@ class Plan:
         self.add("inject", "", *inject("inject", *[] if full else ["OLDER=1"]))
         self.add("inject-sanitised", "~inject", *inject("inject-sanitised", SANITIZE))
         self.add("record", "program", *words("record"))
+        # It builds the objects of tests/inject in a folder of its own. In full each is attached to 200 times.
+        self.add("attach", "program", *words("attach", *["TIMES=200"] if full else []))
         self.add("programs", "program", *words("programs"))
         self.add("style", "", style, lambda tests: passes("tests/style/run", *tests, GPUMON_NO_DEPS="1"))
         self.add_if_changed("dkms/7", "prepare/7", lambda: passes("tests/build/dkms", "7"), Inputs("dkms-7", NEWEST, *MODULE))

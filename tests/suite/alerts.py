@@ -234,6 +234,9 @@ for device in first, second:
     lab.equal(numbers, sorted(set(numbers)), "each once, in order")
 
 lab.step("a burst of one leaves room for any other, and the counts are those of stat")
+# The new socket is not in the group of alerts: on a busy machine unread alerts fill a member's.
+g.close()
+g = Gpumon()
 
 
 def counted(code):

@@ -65,9 +65,24 @@ def test_many_threads():
         check(work.flags in (0, capture.UNFINISHED), f"flags {work.flags}")
 
 
+def test_waits():
+    """calls that wait are recorded as launches are, unless --no-blocking; what asks without waiting is not"""
+    for words, expected in ((("commands", 2), {"zeEventHostSynchronize": 2}),
+                            (("lists", 4), {"zeFenceHostSynchronize": 2, "zeCommandQueueSynchronize": 3}),
+                            (("polled", 4), {})):
+        run = Recorded(*words)
+        calls = [call for call in run["call"] if run.text(call.function) in expected or not expected]
+        equal(collections.Counter(run.text(call.function) for call in calls), expected, "waits")
+        for call in run["call"]:
+            check(call.stack and call.flags == 1 and 0 < call.start_ns <= call.end_ns, f"call {call}")
+        equal(Recorded(*words, options=["--no-blocking"])["call"], [], "waits with --no-blocking")
+    for wait, flags in ((0, {0}), (2, {capture.LAUNCH_WAITS})):
+        equal({launch.flags for launch in Recorded("ends", wait)["launch"]}, flags, "launches into a synchronous list")
+
+
 def test_calls():
     """barriers and waits are calls that give a device nothing to do"""
-    run = Recorded("commands", 2, options=["--api", "--sync"]).equals_account()
+    run = Recorded("commands", 2, options=["--api"]).equals_account()
     calls = collections.Counter(run.text(call.function) for call in run["call"])
     equal(calls["zeCommandListAppendBarrier"], 4, "barriers")
     equal(calls["zeEventHostSynchronize"], 2, "waits")

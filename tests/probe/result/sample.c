@@ -214,25 +214,25 @@ void sample_launch(struct sample *sample, uint32_t device, uint32_t kernel, uint
 const char *sample_print(struct sample *sample, bool tty)
 {
 	struct gpumon_term term = { .tty = tty, .columns = tty ? 100 : 0 };
-	struct gpumon_sheet *sheet = gpumon_gpuprog_view_sheet(&sample->result);
+	struct gpumon_findings *findings = gpumon_gpuprog_findings(&sample->result);
 	size_t size;
 	FILE *out;
 
 	free(sample->text);
 	out = open_memstream(&sample->text, &size);
 	assert_non_null(out);
-	assert_int_equal(gpumon_sheet_print(sheet, &term, out), 0);
-	gpumon_sheet_free(sheet);
+	assert_int_equal(gpumon_findings_print(findings, &term, out), 0);
+	gpumon_findings_free(findings);
 	fclose(out);
 	return sample->text;
 }
 
 struct json_object *sample_json(struct sample *sample)
 {
-	struct gpumon_sheet *sheet = gpumon_gpuprog_view_sheet(&sample->result);
-	struct json_object *document = gpumon_sheet_json(sheet);
+	struct gpumon_findings *findings = gpumon_gpuprog_findings(&sample->result);
+	struct json_object *document = gpumon_findings_json(findings);
 
-	gpumon_sheet_free(sheet);
+	gpumon_findings_free(findings);
 	assert_non_null(document);
 	json_object_put(sample->document);
 	sample->document = json_tokener_parse(json_object_to_json_string(document));

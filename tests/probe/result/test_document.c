@@ -10,7 +10,7 @@
 #include "gpuprog/server/inspect.h"
 #include "gpuprog/server/load.h"
 #include "sample.h"
-#include "lib/sheet_inner.h"
+#include "capture/findings.h"
 
 #define KEYS 128
 
@@ -108,16 +108,19 @@ static void read_keys(const char *heading, struct keys *keys)
 	free(begin);
 }
 
-static void add_sheet(struct keys *keys, struct sample *sample)
+static void add_findings(struct keys *keys, struct sample *sample)
 {
-	struct gpumon_sheet *sheet = gpumon_gpuprog_view_sheet(&sample->result);
+	struct gpumon_findings *findings = gpumon_gpuprog_findings(&sample->result);
 
-	assert_non_null(sheet);
-	for (uint32_t i = 0; i < sheet->tables_n; i++)
-		for (uint32_t j = 0; j < sheet->tables[i].columns_n; j++)
-			if (sheet->tables[i].key && sheet->tables[i].columns[j].key)
-				add(keys, sheet->tables[i].key, sheet->tables[i].columns[j].key);
-	gpumon_sheet_free(sheet);
+	assert_non_null(findings);
+	for (size_t i = 0; i < findings->n_tables; i++) {
+		const struct gpumon_table *table = findings->tables[i];
+
+		for (size_t k = 0; k < table->n_columns; k++)
+			if (table->key && table->columns[k].key)
+				add(keys, table->key, table->columns[k].key);
+	}
+	gpumon_findings_free(findings);
 }
 
 /* All that every result may have. */
@@ -145,7 +148,7 @@ static void tables_of_all_results(void **state)
 	sample_init(&sample);
 	sample_device(&sample, 1);
 	fill_common(&sample, &prints);
-	add_sheet(&printed, &sample);
+	add_findings(&printed, &sample);
 	read_keys("### Tables of all results", &documented);
 	assert_same(&printed, &documented, "all results");
 	gpumon_gpuprog_records_clear(&prints);
@@ -176,11 +179,11 @@ static void add_tool(struct keys *keys, const char *tool, const struct keys *com
 
 	sample_begin(&sample, tool);
 	fill_tool(&sample, tool);
-	add_sheet(&all, &sample);
+	add_findings(&all, &sample);
 	sample_device(&sample, 4);
-	add_sheet(&all, &sample);
+	add_findings(&all, &sample);
 	sample_launch(&sample, 0, 0, 50);
-	add_sheet(&all, &sample);
+	add_findings(&all, &sample);
 	sample_clear(&sample);
 	for (size_t i = 0; i < all.n; i++) {
 		char *dot = strchr(all.keys[i], '.');

@@ -185,7 +185,8 @@ class Short(Storm):
     least = {"turns": 6, "not loaded": 1, "no memory": 1, "groups": 1}
     LARGE = {"max_rings": 1024, "max_processes": 16384, "max_jobs": 524288}
     SAYS = "no memory"
-    LARGEST = 65536
+    # KiB for each of two CPUs: less than an eighth of the VM's memory, which is the most that a ring may have.
+    LARGEST = 49152
 
     def begin(self):
         self.kinds = []

@@ -198,6 +198,16 @@ uint32_t capture_maker_stack(struct capture_maker *maker, const uint64_t *frames
 	return record.id;
 }
 
+void capture_maker_stalls(struct capture_maker *maker, const struct gpumon_record_stalls *record,
+			  const struct gpumon_stall *stalls, uint32_t count)
+{
+	struct gpumon_record_stalls head = *record;
+
+	head.count = count;
+	put_long(maker, GPUMON_RECORD_STALLS, &head.head, sizeof(head), stalls,
+		 count * sizeof(*stalls));
+}
+
 void make_driver_event(struct capture_maker *maker, const char *row, const void *event,
 		       uint32_t size)
 {

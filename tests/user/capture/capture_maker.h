@@ -66,15 +66,17 @@ uint32_t capture_maker_stack(struct capture_maker *maker, const uint64_t *frames
 #define make_mapping(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_MAPPING, mapping, __VA_ARGS__)
 #define make_unmapping(maker, ...) \
 	MAKE_RECORD(maker, GPUMON_RECORD_UNMAPPING, unmapping, __VA_ARGS__)
-#define make_device(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_DEVICE, device, __VA_ARGS__)
-#define make_context(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_CONTEXT, context, __VA_ARGS__)
-#define make_stream(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_STREAM, stream, __VA_ARGS__)
-#define make_api(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_API, api, __VA_ARGS__)
-#define make_clock(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_CLOCK, clock, __VA_ARGS__)
-#define make_launch(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_LAUNCH, launch, __VA_ARGS__)
-#define make_call(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_CALL, call, __VA_ARGS__)
-#define make_hit(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_HIT, hit, __VA_ARGS__)
-#define make_range(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_RANGE, range, __VA_ARGS__)
+#define make_device(maker, ...)	  MAKE_RECORD(maker, GPUMON_RECORD_DEVICE, device, __VA_ARGS__)
+#define make_context(maker, ...)  MAKE_RECORD(maker, GPUMON_RECORD_CONTEXT, context, __VA_ARGS__)
+#define make_stream(maker, ...)	  MAKE_RECORD(maker, GPUMON_RECORD_STREAM, stream, __VA_ARGS__)
+#define make_api(maker, ...)	  MAKE_RECORD(maker, GPUMON_RECORD_API, api, __VA_ARGS__)
+#define make_clock(maker, ...)	  MAKE_RECORD(maker, GPUMON_RECORD_CLOCK, clock, __VA_ARGS__)
+#define make_launch(maker, ...)	  MAKE_RECORD(maker, GPUMON_RECORD_LAUNCH, launch, __VA_ARGS__)
+#define make_call(maker, ...)	  MAKE_RECORD(maker, GPUMON_RECORD_CALL, call, __VA_ARGS__)
+#define make_hit(maker, ...)	  MAKE_RECORD(maker, GPUMON_RECORD_HIT, hit, __VA_ARGS__)
+#define make_range(maker, ...)	  MAKE_RECORD(maker, GPUMON_RECORD_RANGE, range, __VA_ARGS__)
+#define make_wait(maker, ...)	  MAKE_RECORD(maker, GPUMON_RECORD_WAIT, wait, __VA_ARGS__)
+#define make_overhead(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_OVERHEAD, overhead, __VA_ARGS__)
 #define make_graph_node(maker, ...) \
 	MAKE_RECORD(maker, GPUMON_RECORD_GRAPH_NODE, graph_node, __VA_ARGS__)
 #define make_kernel(maker, ...)	     MAKE_RECORD(maker, GPUMON_RECORD_KERNEL, kernel, __VA_ARGS__)
@@ -91,6 +93,11 @@ uint32_t capture_maker_stack(struct capture_maker *maker, const uint64_t *frames
 #define make_note(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_NOTE, note, __VA_ARGS__)
 #define make_dropped(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_DROPPED, dropped, __VA_ARGS__)
 #define make_totals(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_TOTALS, totals, __VA_ARGS__)
+#define make_stall_totals(maker, ...) \
+	MAKE_RECORD(maker, GPUMON_RECORD_STALL_TOTALS, stall_totals, __VA_ARGS__)
+/* Samples of an instruction: @record without its head and count, then pairs of a reason and samples. */
+void capture_maker_stalls(struct capture_maker *maker, const struct gpumon_record_stalls *record,
+			  const struct gpumon_stall *stalls, uint32_t count);
 void make_driver_event(struct capture_maker *maker, const char *row, const void *event,
 		       uint32_t size);
 

@@ -135,6 +135,11 @@ static void the_rest(struct capture_maker *maker, uint64_t start_ns, uint32_t va
 		    .context = 1, .place = GPUMON_PLACE_DEVICE);
 	make_unified_memory(maker, .start_ns = start_ns + 60, .end_ns = start_ns + 70,
 			    .value = 65536, .address = 0x7ffe00000000, .kind = 1);
+	make_overhead(maker, .start_ns = start_ns + 9200, .end_ns = start_ns + 9300,
+		      .tid = 100 + variant, .kind = GPUMON_OVERHEAD_PROFILER);
+	make_wait(maker, .start_ns = start_ns + 9400, .end_ns = start_ns + 9900, .period_ns = 250,
+		  .tid = 100 + variant, .stack = stack, .looks = 3, .kind = GPUMON_WAIT_SLEEP,
+		  .call = 230);
 	make_range(maker, .time_ns = start_ns + 10000, .tid = 100 + variant,
 		   .kind = GPUMON_RANGE_POP);
 	make_loss(maker, .time_ns = start_ns + 10100, .count = 3,

@@ -88,6 +88,11 @@ static void the_example_has_every_type(void **state)
 	make_whole_graph(maker, .graph = 1);
 	make_dropped(maker, .records = 1);
 	make_driver_event(maker, "row", "12345678", 8);
+	capture_maker_stalls(maker, &(struct gpumon_record_stalls){ .offset = 16 },
+			     &(struct gpumon_stall){ .samples = 1 }, 1);
+	make_stall_totals(maker, .samples = 1);
+	MAKE_RECORD(maker, GPUMON_RECORD_METRIC_SET, metric_set, .set = 1);
+	MAKE_RECORD(maker, GPUMON_RECORD_METRIC_SAMPLE, metric_sample, .set = 1);
 	for (const struct gpumon_record *record = NULL;
 	     (record = capture_maker_next(maker, record));) {
 		assert_int_equal(gpumon_record_check(record, record->size), GPUMON_RECORD_GOOD);

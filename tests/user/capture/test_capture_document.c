@@ -254,6 +254,42 @@ static const struct field fields[] = {
 	FIELD(gpumon_record_graph, stream),
 	FIELD(gpumon_record_graph, graph),
 	FIELD(gpumon_record_graph, reserved),
+	STRUCT(gpumon_record_stalls, "### stalls ("),
+	FIELD(gpumon_record_stalls, time_ns),
+	FIELD(gpumon_record_stalls, module),
+	FIELD(gpumon_record_stalls, device),
+	FIELD(gpumon_record_stalls, context),
+	FIELD(gpumon_record_stalls, name),
+	FIELD(gpumon_record_stalls, offset),
+	FIELD(gpumon_record_stalls, file),
+	FIELD(gpumon_record_stalls, line),
+	FIELD(gpumon_record_stalls, count),
+	FIELD(gpumon_record_stalls, reserved),
+	LIST(gpumon_record_stalls, stall),
+	STRUCT(gpumon_record_stall_totals, "### stall-totals ("),
+	FIELD(gpumon_record_stall_totals, time_ns),
+	FIELD(gpumon_record_stall_totals, device),
+	FIELD(gpumon_record_stall_totals, context),
+	FIELD(gpumon_record_stall_totals, samples),
+	FIELD(gpumon_record_stall_totals, dropped),
+	FIELD(gpumon_record_stall_totals, other),
+	FIELD(gpumon_record_stall_totals, period_log2),
+	FIELD(gpumon_record_stall_totals, reserved),
+	STRUCT(gpumon_record_metric_set, "### metric-set ("),
+	FIELD(gpumon_record_metric_set, interval_ns),
+	FIELD(gpumon_record_metric_set, device),
+	FIELD(gpumon_record_metric_set, set),
+	FIELD(gpumon_record_metric_set, count),
+	FIELD(gpumon_record_metric_set, reserved),
+	LIST(gpumon_record_metric_set, metric),
+	STRUCT(gpumon_record_metric_sample, "### metric-sample ("),
+	FIELD(gpumon_record_metric_sample, start_ns),
+	FIELD(gpumon_record_metric_sample, end_ns),
+	FIELD(gpumon_record_metric_sample, device),
+	FIELD(gpumon_record_metric_sample, set),
+	FIELD(gpumon_record_metric_sample, count),
+	FIELD(gpumon_record_metric_sample, reserved),
+	LIST(gpumon_record_metric_sample, value),
 	STRUCT(gpumon_record_driver_event, "### driver-event ("),
 	FIELD(gpumon_record_driver_event, event_size),
 	FIELD(gpumon_record_driver_event, row),
@@ -341,7 +377,7 @@ static size_t size_of_type(const char *type)
 		const char *name;
 		size_t size;
 	} types[] = { { "u8", 1 },  { "u16", 2 }, { "u32", 4 }, { "i32", 4 },
-		      { "i64", 8 }, { "u64", 8 }, { "char", 1 } };
+		      { "i64", 8 }, { "u64", 8 }, { "f64", 8 }, { "char", 1 } };
 	const char *array = strchr(type, '[');
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -362,7 +398,7 @@ static const char *next_field(const char *from, size_t *at, size_t *size, char *
 		char type[32];
 		int used = 0;
 
-		if (sscanf(from, "\n| %zu | %31[^ ] | `%63[a-z_]` |%n", at, type, name, &used) ==
+		if (sscanf(from, "\n| %zu | %31[^ ] | `%63[a-z_0-9]` |%n", at, type, name, &used) ==
 			    3 &&
 		    used) {
 			*size = size_of_type(type);

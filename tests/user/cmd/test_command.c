@@ -258,6 +258,13 @@ static void durations(void **state)
 		assert_int_equal(gpumon_argument_duration(&context, "x", cases[i].text, &ns), 0);
 		assert_int_equal(ns, cases[i].ns);
 	}
+	/* A moment is a time since a beginning, also as it is printed. */
+	assert_int_equal(gpumon_argument_moment(&context, "x", "+125ms", &ns), 0);
+	assert_int_equal(ns, 125000000);
+	assert_int_equal(gpumon_argument_moment(&context, "x", "0", &ns), 0);
+	assert_int_equal(ns, 0);
+	assert_int_equal(gpumon_argument_moment(&context, "x", "12345678901ns", &ns), 0);
+	assert_int_equal(ns, 12345678901);
 }
 
 static void another_schema(void **state)

@@ -115,7 +115,31 @@ static void cupti(void **state)
 	machine_expect("cupti", GPUMON_DOCTOR_WARN, "/opt/libcupti.so, which is not there");
 	machine_put("/opt/libcupti.so", "");
 	machine_expect("cupti", GPUMON_DOCTOR_OK, "GPUMON_CUPTI");
+	machine_expect("gpu-metrics", GPUMON_DOCTOR_WARN, "beside /opt/libcupti.so");
+	machine_put("/opt/libnvperf_host.so", "");
+	machine_expect("gpu-metrics", GPUMON_DOCTOR_OK, "/opt/libnvperf_host.so");
 	unsetenv("GPUMON_CUPTI");
+}
+
+#define PARAMS "/proc/driver/nvidia/params"
+
+static void who_may_sample(void **state)
+{
+	struct gpumon_doctor doctor;
+
+	(void)state;
+	put_driver("580.65.06");
+	machine_put(CUDA, "");
+	doctor = machine_look();
+	assert_null(machine_find_if_there(&doctor, "counters"));
+	gpumon_doctor_free(&doctor);
+	machine_put(PARAMS, "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 0\n");
+	machine_expect("counters", GPUMON_DOCTOR_OK, "all users");
+	machine_put(PARAMS, "RmProfilingAdminOnly: 1\nDmaRemapPeerMmio: 1\n");
+	machine_put("/proc/self/status", "CapEff:\t0000000000000000\n");
+	machine_expect("counters", GPUMON_DOCTOR_WARN, "only root");
+	machine_put("/proc/self/status", "CapEff:\t0000000000200000\n");
+	machine_expect("counters", GPUMON_DOCTOR_OK, "--run-as root");
 }
 
 static void opencl(void **state)
@@ -223,11 +247,17 @@ static void all_by_bpf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(no_driver),    TEST(drivers),
-		TEST(other_places), TEST(windows_has_the_driver),
-		TEST(cupti),	    TEST(opencl),
-		TEST(level_zero),   TEST(hip),
-		TEST(ptrace_scope), TEST(all_by_bpf),
+		TEST(no_driver),
+		TEST(drivers),
+		TEST(other_places),
+		TEST(windows_has_the_driver),
+		TEST(cupti),
+		TEST(opencl),
+		TEST(who_may_sample),
+		TEST(level_zero),
+		TEST(hip),
+		TEST(ptrace_scope),
+		TEST(all_by_bpf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

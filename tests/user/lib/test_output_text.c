@@ -407,6 +407,7 @@ static void sentences(void **state)
 		{ 20, 18, 2, "one two", "\n  one two\n" },
 		{ 20, 0, 2, "a-word-that-is-longer-than-a-line it", "a-word-that-is-lo…\n  it\n" },
 		{ 200, 0, 0, "one two", "one two\n" },
+		{ 20, 0, 2, "a share of all 1234 % of it", "a share of all\n  1234 % of it\n" },
 		{ 20, 3, 0, "", "\n" },
 	};
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "record/driver.h"
 #include "record/session_summary.h"
@@ -164,7 +165,7 @@ static void write_file(const char *name, bool force, bool good, int status)
 {
 	struct gpumon_output_file file;
 	struct gpumon_error err;
-	int ret = gpumon_output_file_open(&file, name, force, true, stdout, &err);
+	int ret = gpumon_output_file_open(&file, name, force, GPUMON_OUTPUT_TEXT, stdout, &err);
 
 	if (!ret) {
 		fputs("new\n", file.stream);
@@ -226,7 +227,8 @@ static void output_came_in_between(void **state)
 	struct gpumon_error err;
 
 	(void)state;
-	assert_int_equal(gpumon_output_file_open(&file, path("race"), false, true, stdout, &err),
+	assert_int_equal(gpumon_output_file_open(&file, path("race"), false, GPUMON_OUTPUT_TEXT,
+						 stdout, &err),
 			 0);
 	fputs("ours\n", file.stream);
 	put("race", "theirs\n", 7);
@@ -236,27 +238,63 @@ static void output_came_in_between(void **state)
 	assert_int_equal(access(file.temporary, F_OK), -1);
 }
 
-/* It is a failed write, and programs that are started have the signal as it was. */
-static void file_at_its_limit(void **state)
+static void write_large(const char *name)
 {
 	const struct rlimit small = { .rlim_cur = 10, .rlim_max = RLIM_INFINITY };
 	struct gpumon_output_file file;
 	struct gpumon_error err;
 	struct rlimit old;
-	int status;
 
-	(void)state;
-	signal(SIGXFSZ, SIG_DFL);
-	assert_int_equal(gpumon_output_file_open(&file, path("large"), false, true, stdout, &err),
-			 0);
+	assert_int_equal(
+		gpumon_output_file_open(&file, name, false, GPUMON_OUTPUT_TEXT, stdout, &err), 0);
 	fputs("more than ten bytes\n", file.stream);
 	getrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	assert_int_equal(gpumon_output_file_close(&file, true, &err), -1);
 	setrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(err.sys, -EFBIG);
+	assert_int_equal(access(name, F_OK), -1);
+}
+
+/* It is a failed write, and programs that are started have the signal as it was. */
+static void file_at_its_limit(void **state)
+{
+	int status;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_DFL);
+	write_large(path("large"));
+	write_large(path("large.gz"));
 	status = system("ulimit -c 0; kill -XFSZ $$");
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+}
+
+/* A name that ends in .gz: what gunzip makes of it is what was written. */
+static void compressed_files(void **state)
+{
+	const char *name = path("result.gz");
+	struct gpumon_output_file file;
+	struct gpumon_error err;
+	char text[64] = "";
+	gzFile packed;
+
+	(void)state;
+	for (int force = 0; force <= 1; force++) {
+		write_file(name, force, true, 0);
+		packed = gzopen(name, "r");
+		assert_int_equal(gzread(packed, text, sizeof(text)), 4);
+		assert_int_equal(gzdirect(packed), 0);
+		assert_int_equal(gzclose(packed), Z_OK);
+		assert_memory_equal(text, "new\n", 4);
+	}
+	write_file(name, false, true, GPUMON_EXIT_FAILED);
+	/* What is compressed already stays as it is. */
+	assert_int_equal(gpumon_output_file_open(&file, path("packed.gz"), false,
+						 GPUMON_OUTPUT_GZIP, stdout, &err),
+			 0);
+	fputs("packed\n", file.stream);
+	assert_int_equal(gpumon_output_file_close(&file, true, &err), 0);
+	assert_true(holds(path("packed.gz"), "packed\n"));
 }
 
 static void full_disk(void **state)
@@ -469,6 +507,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(output_files, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(output_came_in_between, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(file_at_its_limit, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(compressed_files, make_folder, remove_folder),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test_setup_teardown(remove_capture, make_folder, remove_folder),
 		cmocka_unit_test(driver_events),

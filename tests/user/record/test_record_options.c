@@ -110,6 +110,15 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("17179869184G\" is not a size from 1M to 1048576G", "record", "--max-size",
 		    "17179869184G", "true");
 	CHECK_USAGE("--stack-depth: \"513\"", "record", "--stack-depth", "513", "true");
+	CHECK_USAGE("--wait-samples: \"1001\"", "record", "--wait-samples", "1001", "true");
+	CHECK_USAGE("--gpu-metrics: a time from 100us to 1s: decoding", "record",
+		    "--gpu-metrics=99us", "true");
+	CHECK_USAGE("--gpu-metrics: a time from 100us to 1s", "record", "--gpu-metrics=2s", "true");
+	CHECK_USAGE("--gpu-metrics: \"fast\"", "record", "--gpu-metrics=fast", "true");
+	CHECK_USAGE("--stalls: \"4\" is not a whole number from 5 to 31", "record", "--stalls=4",
+		    "true");
+	CHECK_USAGE("--stalls: \"32\"", "record", "--stalls=32", "true");
+	CHECK_USAGE("--stalls: \"\"", "record", "--stalls=", "true");
 	CHECK_USAGE("\"8K\" is not a size from 16K to 16M", "record", "--cupti-buffer", "256M/8K",
 		    "true");
 	CHECK_USAGE("--cupti-buffer: 4M has to be 4 to 8192 times 2M", "record", "--cupti-buffer",
@@ -190,6 +199,10 @@ static void options_that_do_nothing(void **state)
 	CHECK_USAGE("--force replaces a file", "correlate", "--force", "-o", "x", "--", "true");
 	CHECK_USAGE("timelines have all rows", "export", "--chrome", "--threads", "x");
 	CHECK_USAGE("timelines have all rows", "export", "--perfetto", "--cpu-only", "x");
+	CHECK_USAGE("different times: leave one out", "flamegraph", "--wall", "--idle", "x");
+	CHECK_USAGE("a time with --idle: leave one out", "flamegraph", "--idle", "--count", "x");
+	CHECK_USAGE("too: leave out --gpu-only", "flamegraph", "--wall", "--gpu-only", "x");
+	CHECK_USAGE("number at the end of a line", "export", "--json", "--wall", "x");
 	CHECK_USAGE("one of --check, --ptx and --into", "probe", "--check", "--ptx", "x");
 	CHECK_USAGE("--force goes with --into", "probe", "--force", "x", "--", "true");
 	CHECK_USAGE("--gpu and --times go without", "probe", "--gpu", "1", "x", "--", "true");
@@ -246,6 +259,7 @@ static void what_is_recorded(void **state)
 		{ "no-times", GPUMON_RECORD_NO_TIMES, 0 },
 		{ "no-stacks", 0, GPUMON_RECORD_STACKS | GPUMON_RECORD_PYTHON },
 		{ "no-python", 0, GPUMON_RECORD_PYTHON },
+		{ "no-blocking", 0, GPUMON_RECORD_BLOCKING },
 	};
 	struct gpumon_session_options session;
 
@@ -272,6 +286,19 @@ static void what_is_recorded(void **state)
 	assert_int_equal(session.recorder.settings.buffer_kib, 64);
 	assert_int_equal(parse("flush", "1s").recorder.settings.flush_ms, 1000);
 	assert_int_equal(parse("stack-depth", "512").recorder.settings.stack_depth, 512);
+	assert_int_equal(parse("stack-depth", "512").recorder.settings.wait_hz, 50);
+	assert_int_equal(parse("wait-samples", "0").recorder.settings.wait_hz, 0);
+	assert_int_equal(parse("wait-samples", "1000").recorder.settings.wait_hz, 1000);
+	assert_int_equal(parse("wait-samples", "1").recorder.settings.metrics_interval_ns, 0);
+	assert_int_equal(parse("gpu-metrics", NULL).recorder.settings.metrics_interval_ns, 1000000);
+	assert_int_equal(parse("gpu-metrics=250us", NULL).recorder.settings.metrics_interval_ns,
+			 250000);
+	assert_int_equal(parse("gpu-metrics=1s", NULL).recorder.settings.metrics_interval_ns,
+			 1000000000);
+	assert_int_equal(parse("wait-samples", "0").recorder.settings.stalls_period, 0);
+	assert_int_equal(parse("stalls", NULL).recorder.settings.stalls_period, 16);
+	assert_int_equal(parse("stalls=5", NULL).recorder.settings.stalls_period, 5);
+	assert_int_equal(parse("stalls=31", NULL).recorder.settings.stalls_period, 31);
 	assert_int_equal(parse("duration", "1.5").duration_ns, 1500000000);
 	assert_false(parse("no-driver", NULL).recorder.driver);
 	session = parse("pid", "42");

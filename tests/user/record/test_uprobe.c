@@ -13,14 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "abi/look.h"
 #include "record/uprobe_function.h"
 #include "record/uprobe_internal.h"
 #include "record/uprobe_process.h"
 #include "record/uprobe_rule.h"
+#include "record/uprobe_stack.h"
 #include "record/uprobe.h"
 
 static void kinds(void **state)
@@ -508,6 +512,113 @@ static void refusals(void **state)
 	gpumon_uprobes_detach(NULL, NULL, NULL);
 }
 
+/* --- stacks of another process */
+
+#define BLOCKED_MAX 64
+
+/* The child of a test that hangs ends by itself, and the test then fails. */
+#define CHILD_SECONDS 60
+
+/* What a child says of its own stack before it is blocked. Its call is none that a sanitizer puts frames into. */
+struct blocked {
+	int report;
+	int input;
+	int count;
+	void *frames[BLOCKED_MAX];
+	void *caller;
+};
+
+static __attribute__((noinline)) void block(struct blocked *blocked)
+{
+	char byte;
+
+	blocked->caller = __builtin_return_address(0);
+	blocked->count = backtrace(blocked->frames, BLOCKED_MAX);
+	if (write(blocked->report, blocked, sizeof(*blocked)) != sizeof(*blocked) ||
+	    syscall(SYS_read, blocked->input, &byte, 1) != 1)
+		_exit(1);
+	__asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) void call_block(struct blocked *blocked, int depth)
+{
+	if (depth)
+		call_block(blocked, depth - 1);
+	else
+		block(blocked);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void wait_blocked(pid_t child, struct gpumon_look *look)
+{
+	struct gpumon_look_files files;
+	char folder[GPUMON_LOOK_PATH];
+
+	snprintf(folder, sizeof(folder), "/proc/%d/task", (int)child);
+	assert_int_equal(gpumon_look_open(&files, folder, (uint32_t)child), 0);
+	do {
+		assert_int_equal(gpumon_look(&files, look), 0);
+	} while (!look->is_blocked || look->call != SYS_read);
+	gpumon_look_close(&files);
+}
+
+/* A walk from outside has the frames that the thread itself has. */
+static void stack_of_a_blocked_process(void **state)
+{
+	static struct gpumon_uprobe_walker walker;
+	static struct uprobe_stack stack;
+	struct gpumon_uprobe_process process = { .root = "" };
+	struct blocked blocked;
+	struct gpumon_look look;
+	struct gpumon_error err;
+	int report[2], input[2];
+	unsigned int at = 0, own = 0;
+
+	(void)state;
+	if (access("/proc/self/syscall", R_OK))
+		skip();
+	assert_int_equal(pipe(report) || pipe(input), 0);
+	process.pid = fork();
+	if (!process.pid) {
+		alarm(CHILD_SECONDS);
+		blocked.report = report[1];
+		blocked.input = input[0];
+		call_block(&blocked, 5);
+		_exit(0);
+	}
+	close(report[1]);
+	assert_int_equal(read(report[0], &blocked, sizeof(blocked)), sizeof(blocked));
+	wait_blocked(process.pid, &look);
+	assert_int_equal(gpumon_uprobe_process_scan(&process, &err), 0);
+	walker.process = &process;
+	assert_true(gpumon_uprobe_walk(&walker, look.code, look.stack, UPROBE_DEPTH, &stack));
+	assert_int_equal(stack.frames[0], look.code);
+	/* Inward of that, either is at another call, or in a sanitizer. */
+	while (at < stack.count && stack.frames[at] != (uintptr_t)blocked.caller)
+		at++;
+	while (own < (unsigned int)blocked.count && blocked.frames[own] != blocked.caller)
+		own++;
+	assert_int_not_equal(at, stack.count);
+	assert_int_equal(stack.count - at, blocked.count - own);
+	for (; at < stack.count; at++, own++)
+		assert_int_equal(stack.frames[at], (uintptr_t)blocked.frames[own]);
+	assert_int_equal(stack.flags & UPROBE_TRUNCATED, 0);
+	/* As many as are wanted, and no more. */
+	assert_true(gpumon_uprobe_walk(&walker, look.code, look.stack, 3, &stack));
+	assert_int_equal(stack.count, 3);
+	assert_int_equal(stack.flags & UPROBE_TRUNCATED, UPROBE_TRUNCATED);
+	/* Nothing is there. */
+	assert_false(gpumon_uprobe_walk(&walker, look.code, 8, UPROBE_DEPTH, &stack));
+	assert_int_equal(walker.refused, 0);
+	assert_int_equal(write(input[1], "", 1), 1);
+	assert_int_equal(waitpid(process.pid, NULL, 0), process.pid);
+	assert_false(gpumon_uprobe_walk(&walker, look.code, look.stack, UPROBE_DEPTH, &stack));
+	gpumon_uprobe_process_free(&process);
+	close(report[0]);
+	close(input[0]);
+	close(input[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,7 +627,7 @@ int main(void)
 		cmocka_unit_test(interning),	   cmocka_unit_test(own_mappings),
 		cmocka_unit_test(few_descriptors), cmocka_unit_test(stacks),
 		cmocka_unit_test(nested_calls),	   cmocka_unit_test(process_that_has_ended),
-		cmocka_unit_test(refusals),
+		cmocka_unit_test(refusals),	   cmocka_unit_test(stack_of_a_blocked_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,18 @@ static struct gpumon_node *at_line(struct gpumon_node *node, const char *module,
 	return node;
 }
 
+/* What a thread did outside of calls, and how long a GPU was idle meanwhile. */
+static void made_state(struct gpumon_node *parent, const char *name, uint64_t wall_ns,
+		       uint64_t idle_ns, uint64_t idle_count, uint64_t idle_longest_ns)
+{
+	struct gpumon_node *node = made_node(parent, GPUMON_NODE_STATE, name, 0, 0, 0);
+
+	node->wall_ns = wall_ns;
+	node->idle_ns = idle_ns;
+	node->idle_count = idle_count;
+	node->idle_longest_ns = idle_longest_ns;
+}
+
 static const char add_kernel[] =
 	"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)";
 static const char gelu_kernel[] =
@@ -94,6 +106,11 @@ static void layer(struct gpumon_node *forward, const char *call, unsigned int nu
 	node = at_line(made_node(node, GPUMON_NODE_FUNCTION, "cublasLtMatmul", 0, 0, 0),
 		       "libcublasLt.so.13", "");
 	node = made_node(node, GPUMON_NODE_API, "cudaLaunchKernelExC", 0, 0, 0);
+	node->wall_ns = 30000000;
+	node->idle_ns = 5500000;
+	node->idle_count = 50;
+	node->idle_longest_ns = 1000000;
+	made_state(node, "[queued]", 0, 2000000, 25, 90000);
 	made_node(node, GPUMON_NODE_KERNEL, gemm_kernel, 4 * steps, 4 * steps * (41250 + number),
 		  4 * steps * 2900);
 	node = at_line(made_node(block, GPUMON_NODE_PYTHON, "LayerNorm.forward", 0, 0, 0),
@@ -136,22 +153,36 @@ static struct gpumon_node *training_tree(void)
 		       "model.py", "model.py:120");
 	layer(node, "Block.forward", 0);
 	layer(node, "CrossBlock.forward", 7);
+	made_state(node, "[running]", 40000000, 0, 0, 0);
+	made_state(step, "[between calls]", 200000000, 40000000, 200, 4500000);
+	made_node(step, GPUMON_NODE_API, "cudaStreamSynchronize", 0, 0, 0)->wall_ns = 12000000;
 	node = at_line(made_node(step, GPUMON_NODE_PYTHON, "zero_grad", 0, 0, 0), "optimizer.py",
 		       "torch/optim/optimizer.py:1012");
 	node = made_node(node, GPUMON_NODE_API, "cudaMemsetAsync", 0, 0, 0);
+	node->wall_ns = 25000000;
 	made_node(node, GPUMON_NODE_SET, "[set]", 2400, 2400 * 1510, 2400 * 1800);
 	node = at_line(made_node(module, GPUMON_NODE_PYTHON, "load_batch", 0, 0, 0), "data.py",
 		       "data.py:33");
+	made_state(node, "[read of a file]", 50000000, 20000000, 20, 8123456);
+	made_state(node, "[sleep]", 9000000, 0, 0, 0);
 	node = made_node(node, GPUMON_NODE_API, "cudaMemcpyAsync", 0, 0, 0);
+	node->wall_ns = 9000000;
+	made_state(node, "[module loading]", 6000000, 6000000, 1, 6000000);
 	made_node(node, GPUMON_NODE_COPY, "[copy pinned to device]", 400, 400 * 81000, 400 * 4100);
 	node = at_line(made_node(root, GPUMON_NODE_FUNCTION, "torch::autograd::Engine::thread_main",
 				 0, 0, 0),
 		       "libtorch_cpu.so", "");
+	made_state(node, "[between calls]", 300000000, 0, 0, 0);
 	node = at_line(made_node(node, GPUMON_NODE_FUNCTION,
 				 "torch::autograd::generated::AddmmBackward0::apply", 0, 0, 0),
 		       "libtorch_cpu.so", "");
 	node = made_node(node, GPUMON_NODE_API, "cudaLaunchKernelExC", 0, 0, 0);
+	node->wall_ns = 90000000;
 	made_node(node, GPUMON_NODE_KERNEL, gemm_kernel, 3200, 3200ULL * 43900, 3200 * 2950);
+	made_state(root, "[before the first call]", 22000000, 0, 0, 0);
+	made_state(root, "[after the last call]", 11000000, 0, 0, 0);
+	made_state(root, "[before the first operation]", 0, 2000000, 1, 2000000);
+	made_state(root, "[after the last operation]", 0, 3000000, 1, 3000000);
 	node = made_node(root, GPUMON_NODE_REASON, "[kernel without stack]", 0, 0, 0);
 	made_node(node, GPUMON_NODE_KERNEL, norm_kernel, 12, 12 * 6100, 0);
 	node = made_node(root, GPUMON_NODE_REASON, "[launched by CUDA]", 0, 0, 0);
@@ -164,12 +195,15 @@ static struct gpumon_node *training_tree(void)
 #define RANGES	3
 #define GAPS	3
 #define NOTES	1
+#define THREADS 2
 
 struct training {
 	struct gpumon_kernel_row kernels[KERNELS];
 	struct gpumon_device_row devices[DEVICES];
 	struct gpumon_range_row ranges[RANGES];
 	struct gpumon_gap gaps[GAPS];
+	struct gpumon_budget_row budget[THREADS];
+	struct gpumon_idle_row idle;
 	struct gpumon_distribution durations[KERNELS];
 	struct gpumon_distribution latencies[KERNELS];
 	struct gpumon_distribution latency;
@@ -271,6 +305,52 @@ static void training_devices(struct training *training)
 	}
 }
 
+/* As the states and calls of the tree. */
+static void training_budget(struct training *training)
+{
+	training->budget[0] = (struct gpumon_budget_row){
+		.tid = 4242,
+		.name = "python3",
+		.wall_ns = 417000000,
+		.spent_ns = { [GPUMON_SPENT_BEFORE] = 5000000,
+			      [GPUMON_SPENT_LAUNCH] = 100000000,
+			      [GPUMON_SPENT_GPU_WAIT] = 12000000,
+			      [GPUMON_SPENT_BETWEEN] = 200000000,
+			      [GPUMON_SPENT_RUNNING] = 40000000,
+			      [GPUMON_SPENT_BLOCKED] = 59000000,
+			      [GPUMON_SPENT_AFTER] = 1000000 },
+		.blocked_ns = { [GPUMON_WAIT_READ] = 50000000, [GPUMON_WAIT_SLEEP] = 9000000 },
+		.launches = 6800,
+		.gpu_waits = 200,
+		.gaps = 6999,
+		.gap_longest_ns = 8900000,
+		.looks = 21,
+		.looks_hz = 50.2,
+	};
+	training->budget[1] = (struct gpumon_budget_row){
+		.tid = 4250,
+		.name = "pt_autograd_0",
+		.wall_ns = 417000000,
+		.spent_ns = { [GPUMON_SPENT_BEFORE] = 17000000,
+			      [GPUMON_SPENT_LAUNCH] = 90000000,
+			      [GPUMON_SPENT_BETWEEN] = 300000000,
+			      [GPUMON_SPENT_AFTER] = 10000000 },
+		.launches = 3200,
+		.gaps = 3199,
+		.gap_longest_ns = 1200000,
+		.unsampled_ns = 4000000,
+	};
+	training->idle = (struct gpumon_idle_row){
+		.before_ns = 2000000,
+		.after_ns = 3000000,
+		.between_ns = 81000000,
+		.overhead_ns = { [GPUMON_OVERHEAD_MODULE_LOADING] = 6000000 },
+		.queued_ns = 4000000,
+		.gaps = 371,
+		.longest_ns = 8123456,
+	};
+}
+
 void made_training(struct gpumon_view *view)
 {
 	struct training *training = calloc(1, sizeof(*training));
@@ -279,6 +359,7 @@ void made_training(struct gpumon_view *view)
 		abort();
 	training_kernels(training);
 	training_devices(training);
+	training_budget(training);
 	training->ranges[0] =
 		(struct gpumon_range_row){ "", "step", 200, 398000000, 9100, 330000000, 0, 0 };
 	training->ranges[1] =
@@ -339,6 +420,10 @@ void made_training(struct gpumon_view *view)
 		.range_count = RANGES,
 		.gaps = training->gaps,
 		.gap_count = GAPS,
+		.budget = training->budget,
+		.budget_count = THREADS,
+		.idle = &training->idle,
+		.idle_count = 1,
 		.latency = &training->latency,
 		.counts = &training->counts,
 		.losses = training->losses,

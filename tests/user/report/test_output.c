@@ -142,7 +142,7 @@ static void lines_of_a_frame(void **state)
 	for (size_t i = 0; i < flame.n; i++)
 		assert_string_equal(gpumon_flame_shown(&flame.frames[i])->name,
 				    flame.frames[i].node->name);
-	WRITTEN(text, gpumon_flame_write(out, &flame, &options, true));
+	WRITTEN(text, gpumon_flame_write(out, &flame, &options, NULL));
 	assert_non_null(strstr(text, "<title>main\ntrain\n90.0% in src/main.cc:1\n"
 				     "10.0% in src/main.cc:2\n"));
 	assert_non_null(strstr(text, "<title>step\ntrain\n70.0% in src/train.cc:20\n"
@@ -211,7 +211,7 @@ static void unnamed(void **state)
 	assert_int_equal(frame->child->self, 7);
 	assert_string_equal(frame->child->child->name, "libb.so+0x40");
 	assert_string_equal(frame->child->next->name, "libb.so+0x20");
-	WRITTEN(text, gpumon_flame_write(out, &flame, &options, true));
+	WRITTEN(text, gpumon_flame_write(out, &flame, &options, NULL));
 	assert_non_null(strstr(text, "<title>liba.so+0x10 … +0x30\n3 functions without a name\n"));
 	assert_non_null(strstr(text, ">liba.so, 3 functions</text>"));
 	free(text);
@@ -257,6 +257,16 @@ static void picture_of_launches(void **state)
 	made_free(root);
 }
 
+/* Cut what is between two marks, and these. */
+static void cut_out(char *text, const char *from, const char *until)
+{
+	char *begin = strstr(text, from), *end = begin ? strstr(begin, until) : NULL;
+
+	assert_non_null(end);
+	end += strlen(until);
+	memmove(begin, end, strlen(end) + 1);
+}
+
 /* A small picture except its style and script, so that changes are noticed. */
 static void golden(void **state)
 {
@@ -273,7 +283,10 @@ static void golden(void **state)
 	made_node(made_node(root, GPUMON_NODE_FUNCTION, "main", 0, 0, 0), GPUMON_NODE_KERNEL,
 		  "k<&>", 2, 2500, 7);
 	gpumon_flame_of(&flame, root, GPUMON_WEIGHT_GPU_NS);
-	WRITTEN(text, gpumon_flame_write(out, &flame, &options, true));
+	WRITTEN(text, gpumon_flame_write(out, &flame, &options, NULL));
+	cut_out(text, "<?xml", "?>\n");
+	cut_out(text, "<style>", "</style>\n");
+	cut_out(text, "<script>", "</script>\n");
 	assert_string_equal(
 		text,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"gpumon-flame\" width=\"1200\" height=\"180\" viewBox=\"0 0 1200 180\" data-total=\"2500\" data-weight=\"gpu_ns\" data-icicle=\"0\">\n"
@@ -320,6 +333,115 @@ static void picture_edges(void **state)
 	assert_non_null(strstr(text, "huge"));
 	assert_null(strstr(text, "tiny"));
 	assert_non_null(strstr(text, "1 frame too narrow to draw"));
+	free(text);
+	made_free(root);
+}
+
+/* Widths are wall time, or idle time of a GPU, also where the leaves have GPU time. */
+static void pictures_of_time(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node, *call;
+	struct gpumon_view view = { .root = root };
+	char *text;
+
+	(void)state;
+	node = made_node(root, GPUMON_NODE_FUNCTION, "step", 0, 0, 0);
+	call = made_node(node, GPUMON_NODE_API, "cudaLaunchKernel", 0, 0, 0);
+	made_node(call, GPUMON_NODE_KERNEL, "gemm", 7, 900, 300);
+	WRITTEN(text, gpumon_output_flamegraph_view(out, &view, GPUMON_WEIGHT_WALL_NS, false));
+	assert_non_null(strstr(text, "Nothing to show: no thread that calls a GPU API in it."));
+	free(text);
+	call->wall_ns = 400;
+	call->idle_ns = 100;
+	call->idle_count = 2;
+	node = made_node(node, GPUMON_NODE_STATE, "[between calls]", 0, 0, 0);
+	node->wall_ns = 1600;
+	WRITTEN(text, gpumon_output_flamegraph_view(out, &view, GPUMON_WEIGHT_WALL_NS, false));
+	assert_non_null(strstr(text, "data-total=\"2000\" data-weight=\"wall_ns\""));
+	assert_non_null(strstr(text, "Wall time of threads that use a GPU, by call path"));
+	assert_non_null(strstr(text,
+			       "<title>[between calls]\n1.60\u00a0µs of wall time · 80.0% of all"
+			       "</title>"));
+	assert_non_null(strstr(text,
+			       "<title>cudaLaunchKernel\n400\u00a0ns of wall time · 20.0% of all"
+			       "</title>"));
+	assert_non_null(strstr(text, ">outside of calls<"));
+	assert_null(strstr(text, "gemm"));
+	free(text);
+	WRITTEN(text, gpumon_output_flamegraph_view(out, &view, GPUMON_WEIGHT_IDLE_NS, false));
+	assert_non_null(strstr(text, "<title>cudaLaunchKernel\n100\u00a0ns of idle GPU time · "
+				     "100.0% of all · 2 times</title>"));
+	assert_null(strstr(text, "between calls"));
+	free(text);
+	WRITTEN(text, gpumon_output_flamegraph_view(out, &view, GPUMON_WEIGHT_GPU_NS, false));
+	assert_null(strstr(text, "between calls"));
+	free(text);
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_WALL_NS, true));
+	assert_string_equal(text, "step;[between calls] 1600\nstep;cudaLaunchKernel 400\n");
+	free(text);
+	/* An estimate of work does not make the time in its call one. */
+	call->left_count = 3;
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_IDLE_NS, true));
+	assert_string_equal(text, "step;cudaLaunchKernel 100\n");
+	free(text);
+	made_free(root);
+}
+
+/* Columns in which every thread has 0 are left out, and what is not known is said below. */
+static void threads_of_processes(void **state)
+{
+	struct gpumon_scan_process processes[] = {
+		{ .number = 0, .pid = 42, .rank = ~0u, .host = (char *)"a" },
+		{ .number = 1, .pid = 43, .host_pid = 4300, .rank = ~0u, .host = (char *)"a" },
+	};
+	struct gpumon_scan scan = { .processes = processes, .process_count = 2, .ended = true };
+	struct gpumon_budget_row budget[] = {
+		{ .tid = 42,
+		  .name = "serve",
+		  .wall_ns = 1000,
+		  .spent_ns = { [GPUMON_SPENT_BETWEEN] = 600, [GPUMON_SPENT_GPU_WAIT] = 400 },
+		  .untimed = true },
+		{ .process = 1,
+		  .tid = 77,
+		  .name = "",
+		  .wall_ns = 500,
+		  .spent_ns = { [GPUMON_SPENT_BETWEEN] = 500 } },
+	};
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	struct gpumon_view view = { .root = root,
+				    .budget = budget,
+				    .budget_count = 2,
+				    .scan = &scan,
+				    .first_ns = 100,
+				    .last_ns = 1100 };
+	const struct gpumon_term term = { .columns = 100 };
+	const struct gpumon_summary_options one = { .rows = 1 };
+	char *text;
+
+	(void)state;
+	root->count = 1;
+	WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
+	assert_non_null(strstr(text, "    TIME  GPU WAIT  BETWEEN CALLS  THREAD\n"
+				     "  1.00us     40.0%          60.0%  serve 42\n"
+				     "   500ns     0.00%         100.0%  thread 77 of 4300\n"));
+	assert_non_null(strstr(text, "Nothing looked at threads between their calls"));
+	assert_non_null(strstr(text, "uprobes"));
+	free(text);
+	processes[1].host = (char *)"b";
+	budget[0].untimed = false;
+	budget[0].looks = 50;
+	budget[0].looks_hz = 49.7;
+	budget[1].looks = 5;
+	budget[1].looks_hz = 5;
+	budget[1].unsampled_ns = 200;
+	WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
+	assert_non_null(strstr(text, "  thread 77 of 4300 on b\n"));
+	assert_non_null(strstr(text, "from 55 looks, 5 to 50 a second."));
+	assert_non_null(strstr(text, "(--sample)"));
+	assert_null(strstr(text, "uprobes"));
+	free(text);
+	WRITTEN(text, gpumon_output_summary(out, &term, &view, &one));
+	assert_non_null(strstr(text, "  serve 42 on a\n  and 1 more\n"));
 	free(text);
 	made_free(root);
 }
@@ -656,6 +778,8 @@ int main(void)
 		cmocka_unit_test(layout),
 		cmocka_unit_test(golden),
 		cmocka_unit_test(picture_edges),
+		cmocka_unit_test(pictures_of_time),
+		cmocka_unit_test(threads_of_processes),
 		cmocka_unit_test(summary_widths),
 		cmocka_unit_test(summary_in_a_pipe),
 		cmocka_unit_test(summary_of_launches),

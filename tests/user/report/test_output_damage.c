@@ -44,6 +44,17 @@ static void save_changed(const char *path, uint64_t *seed)
 	capture_maker_free(changed);
 }
 
+/* It is written in several places, and read back. */
+static void check_sqlite(const char *const *paths)
+{
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	if (gpumon_output_has_sqlite())
+		assert_int_equal(gpumon_output_sqlite(file, paths, 1, &no_options), 0);
+	assert_int_equal(fclose(file), 0);
+}
+
 static void changed_bytes(void **state)
 {
 	static const struct gpumon_term term = { .columns = 80 };
@@ -66,6 +77,7 @@ static void changed_bytes(void **state)
 		save_changed(path, &seed);
 		assert_int_equal(gpumon_output_chrome(out, paths, 1, &no_options), 0);
 		assert_int_equal(gpumon_output_perfetto(out, paths, 1, &no_options), 0);
+		check_sqlite(paths);
 		assert_int_equal(gpumon_profile_load(paths, 1, &options, &profile), 0);
 		gpumon_view_of(profile, &view);
 		assert_int_equal(gpumon_output_report(out, &view), 0);
@@ -80,7 +92,7 @@ static void changed_bytes(void **state)
 }
 
 /* What programs in kernels gathered is a part of the capture: without it something is missing. */
-static void unreadable_sheet(void **state)
+static void unreadable_findings(void **state)
 {
 	struct capture_maker *maker = capture_maker_new();
 	char *directory = capture_maker_directory(), *path = NULL, *file = NULL;
@@ -101,7 +113,7 @@ static void unreadable_sheet(void **state)
 		gpumon_missing_of(&load.view, &missing);
 		assert_int_equal(missing.damaged, i);
 		assert_int_equal(load.view.damage->unreadable_files, i);
-		assert_int_equal(load.view.sheet_count, i);
+		assert_int_equal(load.view.findings_count, i);
 		gpumon_load_free(&load);
 		out = fopen(file, "w");
 		assert_non_null(out);
@@ -119,7 +131,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changed_bytes),
-		cmocka_unit_test(unreadable_sheet),
+		cmocka_unit_test(unreadable_findings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

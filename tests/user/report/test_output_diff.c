@@ -424,10 +424,13 @@ static void nothing_is_missing_or_it_is(void **state)
 	struct gpumon_correlate_counts counts = { 0 };
 	uint64_t losses[GPUMON_LOSS_CAUSES] = { 0 };
 	struct gpumon_scan scan = { .ended = true, .host = "", .command = "" };
+	struct gpumon_idle_row idle = { 0 };
 	struct gpumon_view view;
 
 	(void)state;
 	made_training(&view);
+	view.idle = &idle;
+	view.idle_count = 1;
 	view.damage = &damage;
 	view.losses = losses;
 	view.counts = &counts;
@@ -464,6 +467,7 @@ static void nothing_is_missing_or_it_is(void **state)
 	WITH(counts.unmatched_launches[GPUMON_LAUNCH_UNMATCHED], 1);
 	WITH(view.cut_paths, 1);
 	WITH(view.cut_stacks, 1);
+	WITH(idle.forgotten, 1);
 	WITH(scan.missing_notes, 1);
 	WITH(scan.no_gpu, true);
 	WITH(scan.lost_records, 1);

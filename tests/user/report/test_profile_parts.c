@@ -86,16 +86,18 @@ struct gaps {
 	unsigned int room;
 };
 
-static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns)
+static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns, uint64_t origin)
 {
 	struct gaps *gaps = data;
+
+	(void)origin;
 
 	if (gaps->count == gaps->room) {
 		gaps->room = gaps->room ? gaps->room * 2 : 64;
 		gaps->at = realloc(gaps->at, gaps->room * sizeof(*gaps->at));
 		assert_non_null(gaps->at);
 	}
-	gaps->at[gaps->count++] = (struct gpumon_interval){ start_ns, end_ns };
+	gaps->at[gaps->count++] = (struct gpumon_interval){ start_ns, end_ns, 0 };
 }
 
 static void run_busy(struct gpumon_busy *busy, const struct gpumon_interval *intervals,
@@ -103,10 +105,10 @@ static void run_busy(struct gpumon_busy *busy, const struct gpumon_interval *int
 {
 	memset(busy, 0, sizeof(*busy));
 	for (unsigned int i = 0; i < count; i++)
-		gpumon_busy_look(busy, intervals[i].start_ns, intervals[i].end_ns);
+		gpumon_busy_look(busy, &intervals[i]);
 	gpumon_busy_turn(busy, 0);
 	for (unsigned int i = 0; i < count; i++)
-		gpumon_busy_add(busy, intervals[i].start_ns, intervals[i].end_ns, on_gap, gaps);
+		gpumon_busy_add(busy, &intervals[i], on_gap, gaps);
 	gpumon_busy_end(busy, 0, on_gap, gaps);
 }
 
