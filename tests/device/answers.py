@@ -13,6 +13,7 @@ PLACES = {
     "kernel<7>": {"place<7>"}, "kernel<8>": {"captured_place", "capture_all"}, "kernel<9>": {"add_node"},
     "kernel<10>": {"place<10>"}, "spin<11>": {"spin_place<11>"}, "spin<12>": {"spin_place<12>"},
     "spin<13>": {"spin_place<13>"}, "spin<14>": {"spin_place<14>"},
+    "answer_kernel": {"answer_on_gpu"},
     "driver_add": {"place_add"}, "driver_scale": {"place_scale", "place_captured"},
     **{name: {f"launch_{name}"} for name in (
         "fill", "embed", "rmsnorm", "matmul", "rotary", "attention", "residual", "gate",

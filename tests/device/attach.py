@@ -18,7 +18,8 @@ import reference  # noqa: E402
 
 # Bytes at the beginning of a capture with new stacks and functions.
 LOOKED_AT = 8 << 20
-FRAME, STACK, WAIT = 6, 7, 25
+# Kinds of records (user/abi/format.h).
+FRAME, STACK, WAIT, STALLS, SAMPLES = 6, 7, 25, 48, 51
 
 
 class Subject:
@@ -127,7 +128,7 @@ class Recorder:
         self.folder = os.path.join(SCRATCH, f"bench-{pid}")
         self.process = None
         self.counts = collections.Counter()
-        self.has_stacks = self.has_python = self.has_waits = False
+        self.kinds = set()
         self.errors = []
         self.bytes = self.cpu_ns = self.library_ns = 0
 
@@ -191,10 +192,7 @@ class Recorder:
         for path in self.written():
             with open(path, "rb") as file:
                 data = file.read(LOOKED_AT)
-            for kind, _, _ in reference.all_records(data):
-                self.has_stacks |= kind == STACK
-                self.has_python |= kind == FRAME
-                self.has_waits |= kind == WAIT
+            self.kinds |= {kind for kind, _, _ in reference.all_records(data)}
 
     def costs(self):
         """What a launch costs besides the time of the program's threads: room on disk, and time."""
@@ -216,9 +214,9 @@ class Recorder:
             if not launches or not kernels or exact and not alike and launches != kernels + copies:
                 wrong.append(f"{launches} launches, {kernels} kernels, {copies} copies and sets in "
                              f"{segments} segments")
-        if self.has_stacks != stacks:
+        if (STACK in self.kinds) != stacks:
             wrong.append(f"{'no ' if stacks else ''}stacks")
-        if python is not None and self.has_python != python:
+        if python is not None and (FRAME in self.kinds) != python:
             wrong.append(f"{'no ' if python else ''}functions of Python")
         # What runs behind the end of a window is counted as lost, as it has to be.
         return wrong + [text for text in self.errors if exact or "at the end of a window" not in text]

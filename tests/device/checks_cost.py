@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What looks at waiting threads add to recording: a program that decodes and never pauses, recorded with and
-without looks in turns, in one process.
+"""What an option adds to recording: a program that never pauses, recorded with it and without in turns, in one
+process.
 """
+import functools
 import os
 import time
+from typing import NamedTuple
 
 import attach
 import pairs
@@ -12,19 +14,30 @@ from programs import HERE, PYTHON
 from checks_torch import torch_version
 from steps import check, figure, note, say
 
-WORKLOAD = "decode"
-# The rate with which it is recorded by default.
-LOOKS_HZ = 50
 SEGMENT_S, MEASURED_S = 0.3, 36
 LEAST, MOST = 8, 40
 SEED = 51
 
 
-class Recorder(attach.Recorder):
-    """With this many looks a second, and how long it recorded."""
+class Addition(NamedTuple):
+    """Options of `record` that are measured, those of the recording beside it, and records that only the first has."""
+    name: str
+    options: list
+    without: list
+    kinds: set
 
-    def __init__(self, pid, looks_hz):
-        super().__init__(pid, ["--window", "profiler", "--wait-samples", str(looks_hz)])
+
+# The rate with which threads are looked at by default.
+LOOKS = Addition("looks", ["--wait-samples", "50"], ["--wait-samples", "0"], {attach.WAIT})
+EVERYTHING = Addition("everything", ["--stalls", "--gpu-metrics"], [], {attach.STALLS, attach.SAMPLES})
+
+
+class Recorder(attach.Recorder):
+    """With the addition or without, and how long it recorded."""
+
+    def __init__(self, pid, addition, is_with):
+        super().__init__(pid, ["--window", "profiler", *(addition.options if is_with else addition.without)])
+        self.addition, self.is_with = addition, is_with
         self.seconds = 0
 
     def __enter__(self):
@@ -35,15 +48,15 @@ class Recorder(attach.Recorder):
         self.seconds += time.monotonic()
         super().__exit__(*exception)
 
-    def wrong(self, has_waits):
+    def wrong(self):
         """Unlike complaints(), captures need not be alike: each has what its program did meanwhile."""
         wrong = list(self.errors)
         if not self.counts or any(not launches or not kernels for launches, kernels, _ in self.counts):
             wrong.append(f"captures have {dict(self.counts)} launches, kernels, copies")
-        if not self.has_stacks or not self.has_python:
+        if not {attach.STACK, attach.FRAME} <= self.kinds:
             wrong.append("no stacks, or no functions of Python")
-        if self.has_waits != has_waits:
-            wrong.append(f"{'' if self.has_waits else 'no '}looks at threads")
+        if self.kinds & self.addition.kinds != (self.addition.kinds if self.is_with else set()):
+            wrong.append(f"records of {self.addition.name}: {sorted(self.kinds & self.addition.kinds)}")
         return wrong
 
     def share(self):
@@ -52,9 +65,9 @@ class Recorder(attach.Recorder):
 
 
 def measure(subject, recorders, seconds):
-    """Pairs in which "recorded" is with looks, and "bare" without."""
-    def segment(has_looks):
-        with recorders[has_looks]:
+    """Pairs in which "recorded" is with the addition, and "bare" without."""
+    def segment(is_with):
+        with recorders[is_with]:
             # What a capture does once.
             subject.segment(window=True, steps=4)
             return subject.segment(window=True)
@@ -66,32 +79,33 @@ def measure(subject, recorders, seconds):
                          lambda count: count >= LEAST and time.monotonic() >= until)
 
 
-def report(measured, recorders):
-    for has_looks, recorder in recorders.items():
-        wrong = recorder.wrong(has_looks)
-        check(not wrong, f"{WORKLOAD} {'with' if has_looks else 'without'} looks: what was recorded",
+def report(workload, addition, measured, recorders):
+    for is_with, recorder in recorders.items():
+        wrong = recorder.wrong()
+        check(not wrong, f"{workload} {'with' if is_with else 'without'} {addition.name}: what was recorded",
               "; ".join(wrong))
     s = pairs.summary(measured)
-    shares = {name: recorders[has_looks].share() for name, has_looks in (("with", True), ("without", False))}
-    say(f"{WORKLOAD}, {LOOKS_HZ} looks a second : none: median {s['median']:.3f}, quartiles {s['q1']:.3f} to "
+    shares = {"with": recorders[True].share(), "without": recorders[False].share()}
+    say(f"{workload}, with {addition.name} : without: median {s['median']:.3f}, quartiles {s['q1']:.3f} to "
         f"{s['q3']:.3f}, 95 % {pairs.sure_text(s)}, best : best {s['best']:.3f}, {s['pairs']} pairs; a step "
         f"{pairs.time_text(s['bare'], s['bare'])} without, added {pairs.time_text(s['added'], s['bare'])}")
-    note(f"threads of the library: {shares['with']:.2f} % of a processor with looks, {shares['without']:.2f} % "
-         "without")
-    goal = pairs.goal_line(WORKLOAD, "looks", s, None)
+    note(f"threads of the library: {shares['with']:.2f} % of a processor with {addition.name}, "
+         f"{shares['without']:.2f} % without")
+    goal = pairs.goal_line(workload, addition.name, s, None)
     check(not goal.endswith("MISSED"), goal)
-    figure(f"slow-cost.{WORKLOAD}", {"summary": s, "library_percent": shares, "pairs": measured})
+    figure(f"cost.{addition.name}.{workload}", {"summary": s, "library_percent": shares, "pairs": measured})
 
 
-def step():
+def step(workload, addition):
     torch_version()
-    words = [PYTHON, os.path.join(HERE, "workloads.py"), WORKLOAD]
+    words = [PYTHON, os.path.join(HERE, "workloads.py"), workload]
     with attach.Subject(words, False, CUDA_INJECTION64_PATH=programs.LIBRARY) as subject:
         subject.calibrate(SEGMENT_S)
-        recorders = {has_looks: Recorder(subject.pid, LOOKS_HZ if has_looks else 0)
-                     for has_looks in (True, False)}
+        recorders = {is_with: Recorder(subject.pid, addition, is_with) for is_with in (True, False)}
         measured = measure(subject, recorders, MEASURED_S)
-    report(measured, recorders)
+    report(workload, addition, measured, recorders)
 
 
-STEPS = [(f"slow-cost-{WORKLOAD}", step, 120)]
+STEPS = [("slow-cost-decode", functools.partial(step, "decode", LOOKS), 120)]
+EVERYTHING_STEPS = [(f"everything-cost-{workload}", functools.partial(step, workload, EVERYTHING), 150)
+                    for workload in ("train", "decode")]

@@ -157,7 +157,7 @@ def check_values(capture, phases):
 
 
 def step_values():
-    run = Recorded("metrics", [program("metrics"), "phases"], ["--gpu-metrics=500us"], keep=True, timeout=60)
+    run = Recorded("metrics", [program("metrics"), "phases"], ["--gpu-metrics=1ms"], keep=True, timeout=60)
     with open(os.path.join(OUT, "metrics.txt"), "w", encoding="utf-8") as file:
         file.write(run.result.stdout + run.result.stderr)
     equal(run.result.returncode, 0, "exit status")

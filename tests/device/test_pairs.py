@@ -263,7 +263,7 @@ class Recorded(unittest.TestCase):
         one = attach.Recorder(1, [])
         for text in said:
             one.take(f"gpumon-user: 1 process, {text}, 0 copies and sets, 2KiB in it\n")
-        one.has_stacks, one.has_python = stacks, python
+        one.kinds = {kind for kind, there in ((attach.STACK, stacks), (attach.FRAME, python)) if there}
         return one
 
     def test_right(self):
@@ -288,32 +288,32 @@ class Recorded(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             one = attach.Recorder(1, [])
             one.folder = folder
-            for kind, stacks, python, waits in ((20, False, False, False), (7, True, False, False),
-                                                (6, True, True, False), (25, True, True, True)):
+            for count, kind in enumerate((20, attach.STACK, attach.FRAME, attach.WAIT), 1):
                 records = struct.pack("<HHIQ", kind, 0, 16, 0)
                 with open(os.path.join(folder, "process-1-1.records"), "ab") as file:
                     file.write(chunks.plain_chunk(records))
                 one.look()
-                self.assertEqual((one.has_stacks, one.has_python, one.has_waits), (stacks, python, waits))
+                self.assertEqual((len(one.kinds), kind in one.kinds), (count, True))
 
 
-class Looks(unittest.TestCase):
-    """What looks at waiting threads cost, with a program and recorders in place of the real ones."""
+class Addition(unittest.TestCase):
+    """What an addition to recording costs, with a program and recorders in place of the real ones."""
 
     class Recorder(checks_cost.Recorder):
-        def __init__(self, looks_hz, subject):
-            super().__init__(1, looks_hz)
-            self.subject, self.looks_hz = subject, looks_hz
-            self.has_stacks = self.has_python = True
+        def __init__(self, is_with, subject):
+            super().__init__(1, checks_cost.LOOKS, is_with)
+            self.subject = subject
+            self.kinds = {attach.STACK, attach.FRAME}
 
         def __enter__(self):
-            self.subject.recorded_with.append(self.looks_hz)
+            self.subject.recorded_with.append(self.is_with)
             self.seconds += 2
 
         def __exit__(self, *_):
             self.take("gpumon-user: 1 process, 400 launches, 390 kernels, 9 copies and sets\n")
-            self.has_waits |= self.looks_hz > 0
-            self.library_ns += 20000000 if self.looks_hz else 10000000
+            if self.is_with:
+                self.kinds |= checks_cost.LOOKS.kinds
+            self.library_ns += 20000000 if self.is_with else 10000000
 
     class Subject:
         def __init__(self):
@@ -326,7 +326,7 @@ class Looks(unittest.TestCase):
 
     def run_all(self):
         subject = self.Subject()
-        recorders = {True: self.Recorder(50, subject), False: self.Recorder(0, subject)}
+        recorders = {is_with: self.Recorder(is_with, subject) for is_with in (True, False)}
         return subject, recorders, checks_cost.measure(subject, recorders, 0)
 
     def test_known(self):
@@ -335,7 +335,7 @@ class Looks(unittest.TestCase):
         self.assertEqual((s["pairs"], s["median"], s["q1"], s["q3"]), (8, 1.02, 1.02, 1.02))
         self.assertEqual(len(subject.recorded_with), 2 * 8 + 2)
         self.assertEqual((recorders[True].share(), recorders[False].share()), (1, 0.5))
-        self.assertEqual([one.wrong(looks) for looks, one in recorders.items()], [[], []])
+        self.assertEqual([one.wrong() for one in recorders.values()], [[], []])
         self.assertTrue(pairs.goal_line("decode", "looks", s, None).endswith("MISSED"))
 
     def test_wrong(self):
@@ -344,12 +344,12 @@ class Looks(unittest.TestCase):
             recorder = self.run_all()[1][True]
             vars(recorder).update(values)
             return recorder
-        self.assertEqual(changed().wrong(True), [])
-        for wrong in (changed(has_waits=False), changed(has_python=False), changed(has_stacks=False),
+        kinds = {attach.STACK, attach.FRAME, attach.WAIT}
+        self.assertEqual(changed().wrong(), [])
+        for wrong in (*(changed(kinds=kinds - {kind}) for kind in kinds), changed(is_with=False),
                       changed(errors=["lost: 3 launches"]), changed(counts={}),
                       changed(counts={(400, 390, 9): 8, (400, 0, 9): 1})):
-            self.assertEqual(len(wrong.wrong(True)), 1)
-        self.assertEqual(len(changed().wrong(False)), 1)
+            self.assertEqual(len(wrong.wrong()), 1)
 
     def test_text(self):
         """What is printed has the median, the quartiles and the range of the median."""
@@ -359,11 +359,11 @@ class Looks(unittest.TestCase):
             said = len(steps.lines)
             try:
                 with contextlib.redirect_stdout(io.StringIO()):
-                    checks_cost.report(measured, recorders)
+                    checks_cost.report("decode", checks_cost.LOOKS, measured, recorders)
             finally:
                 steps.OUT = before
         text = "\n".join(steps.lines[said:])
-        for part in ("50 looks a second : none: median 1.020, quartiles 1.020 to 1.020, 95 % 1.020 to 1.020",
+        for part in ("decode, with looks : without: median 1.020, quartiles 1.020 to 1.020, 95 % 1.020 to 1.020",
                      "8 pairs; a step 1.000 ms without, added 0.020 ms",
                      "threads of the library: 1.00 % of a processor with looks, 0.50 % without",
                      "not ok goal decode looks: 1.020, at most 1.01: MISSED"):
