@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -62,6 +64,36 @@ void inject_threads_forked(void)
 {
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		atomic_store(&ours[i], 0);
+}
+
+/* The kernel's struct linux_dirent64. */
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
+void inject_threads_for_each(void (*see)(uint32_t tid, void *data), void *data)
+{
+	long length, folder = syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
+				      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_Alignas(8) char part[4096];
+	const struct entry *entry;
+	uint32_t tid;
+
+	if (folder < 0)
+		return;
+	while ((length = syscall(SYS_getdents64, folder, part, sizeof(part))) > 0) {
+		for (long at = 0; at < length; at += entry->length) {
+			entry = (const struct entry *)(const void *)(part + at);
+			tid = (uint32_t)strtoul(entry->name, NULL, 10);
+			if (tid)
+				see(tid, data);
+		}
+	}
+	syscall(SYS_close, folder);
 }
 
 /*

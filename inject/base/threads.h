@@ -82,6 +82,15 @@ bool inject_threads_is_ours(uint32_t tid);
 void inject_threads_forked(void);
 
 /**
+ * inject_threads_for_each - the threads that the process has just now
+ * @see: called with the number of each, in the calling thread's pid namespace
+ * @data: for it
+ *
+ * Without malloc(), which is the program's. Context: a thread with descriptors of its own.
+ */
+void inject_threads_for_each(void (*see)(uint32_t tid, void *data), void *data);
+
+/**
  * inject_threads_unshare_descriptors - the calling thread no longer shares descriptors with the program
  * @first: lower descriptors are copied, and stay open here when the program closes its own
  *

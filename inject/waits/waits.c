@@ -171,52 +171,41 @@ static bool is_other(uint32_t tid, uint32_t generation)
 	return true;
 }
 
-/* The kernel's struct linux_dirent64. */
-struct entry {
-	uint64_t inode;
-	int64_t offset;
-	uint16_t length;
-	uint8_t type;
-	char name[];
+/**
+ * struct others - threads that it is the turn of
+ * @generation: of the session
+ * @from: those before were looked at in the last rounds
+ * @seen: all of them
+ */
+struct others {
+	uint32_t generation;
+	unsigned int from;
+	unsigned int seen;
+	unsigned int count;
+	uint32_t tids[OTHERS_MAX];
 };
 
-/* Numbers of the threads that a part of the folder names, from @from on; how many. */
-static unsigned int take_tids(const char *part, long length, uint32_t generation, unsigned int from,
-			      unsigned int *seen, uint32_t *tids)
+static void see_thread(uint32_t tid, void *data)
 {
-	unsigned int count = 0;
-	uint32_t tid;
+	struct others *others = data;
 
-	for (long at = 0; at < length;
-	     at += ((const struct entry *)(const void *)(part + at))->length) {
-		tid = (uint32_t)strtoul(((const struct entry *)(const void *)(part + at))->name,
-					NULL, 10);
-		if (!tid || !is_other(tid, generation))
-			continue;
-		if ((*seen)++ >= from && *seen - from <= OTHERS_MAX)
-			tids[count++] = tid;
-	}
-	return count;
+	if (is_other(tid, others->generation) && others->seen++ >= others->from &&
+	    others->count < OTHERS_MAX)
+		others->tids[others->count++] = tid;
 }
 
 static void look_at_others(struct sampler *sampler)
 {
-	static _Alignas(8) char part[16384];
-	uint32_t tids[OTHERS_MAX];
-	unsigned int count = 0, seen = 0, turns;
-	long length, folder = syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
-				      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct others others = { .generation = sampler->generation, .from = sampler->others_at };
+	unsigned int turns;
 
-	if (folder < 0)
-		return;
-	while ((length = syscall(SYS_getdents64, folder, part, sizeof(part))) > 0)
-		count += take_tids(part, length, sampler->generation, sampler->others_at, &seen,
-				   tids + count);
-	syscall(SYS_close, folder);
-	sampler->others_at = sampler->others_at + count < seen ? sampler->others_at + count : 0;
-	turns = (seen + OTHERS_MAX - 1) / OTHERS_MAX;
-	for (unsigned int i = 0; i < count; i++)
-		inject_watch_look(&sampler->watcher, tids[i], NULL, turns * SECOND_NS);
+	inject_threads_for_each(see_thread, &others);
+	sampler->others_at += others.count;
+	if (sampler->others_at >= others.seen)
+		sampler->others_at = 0;
+	turns = (others.seen + OTHERS_MAX - 1) / OTHERS_MAX;
+	for (unsigned int i = 0; i < others.count; i++)
+		inject_watch_look(&sampler->watcher, others.tids[i], NULL, turns * SECOND_NS);
 }
 
 /* Stacks of running threads become rarer before looks do. False where they are no part of the cost. */
