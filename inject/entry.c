@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/affinity.h"
 #include "base/prepared.h"
 #include "base/seccomp.h"
 #include "base/threads.h"
@@ -48,6 +49,7 @@ static void forget_in_child(void)
 	pthread_mutex_init(&entering, NULL);
 	inject_fork_child();
 	inject_threads_forked();
+	inject_affinity_forked();
 	inject_session_forked();
 	inject_worker_forked();
 	inject_recorder_forked();

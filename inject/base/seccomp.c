@@ -97,6 +97,11 @@ static const int sample_calls[] = {
 	SYS_perf_event_open, SYS_ioctl, SYS_mmap, SYS_munmap, -1,
 };
 
+/* Those that move threads to another processor. */
+static const int move_calls[] = {
+	SYS_openat, SYS_getdents64, SYS_sched_setaffinity, -1,
+};
+
 /* Those that the other process makes, the last one -1. */
 static const int *calls;
 
@@ -203,6 +208,11 @@ bool inject_seccomp_may_sample(void)
 	return may_make(sample_calls);
 }
 
+bool inject_seccomp_may_move(void)
+{
+	return may_make(move_calls);
+}
+
 #else
 
 bool inject_seccomp_may_begin(void)
@@ -216,6 +226,11 @@ bool inject_seccomp_may_look(void)
 }
 
 bool inject_seccomp_may_sample(void)
+{
+	return true;
+}
+
+bool inject_seccomp_may_move(void)
 {
 	return true;
 }

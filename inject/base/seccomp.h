@@ -30,4 +30,7 @@ bool inject_seccomp_may_look(void);
 /* Likewise, for stacks of running threads. */
 bool inject_seccomp_may_sample(void);
 
+/* Likewise, to move threads to another processor. */
+bool inject_seccomp_may_move(void);
+
 #endif /* GPUMON_INJECT_BASE_SECCOMP_H */

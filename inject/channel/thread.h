@@ -36,6 +36,7 @@ struct inject_code {
  * @code: not the program's: stacks leave out innermost frames in it. Behind the last is one with all
  *        addresses. An API that joins a capture adds to it while others read
  * @has_python: there is an interpreter, and stacks are to show its functions
+ * @at_start: the first API was being initialised when it began, else the program used it already
  */
 struct inject_session {
 	_Atomic bool recording;
@@ -49,6 +50,7 @@ struct inject_session {
 	struct gpumon_message_settings settings;
 	struct inject_code code[INJECT_CODE_MAX + 1];
 	_Atomic bool has_python;
+	bool at_start;
 };
 
 extern struct inject_session inject_session INJECT_HIDDEN;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "activity.h"
+#include "base/affinity.h"
 #include "callbacks.h"
 #include "channel/thread.h"
 #include "graphs.h"
@@ -97,14 +98,26 @@ static void classify_all(void)
 	is_classified = true;
 }
 
+/* Milliseconds for which the program's threads were kept on one processor, so that CUPTI could begin. */
+static unsigned int gathered_ms;
+
+static void subscribe_to_cupti(void *result)
+{
+	*(CUptiResult *)result = inject_cupti.cuptiSubscribe(&subscriber, inject_callback, NULL);
+}
+
 /* For the recording and the client, which never begin at the same time. */
-static CUptiResult hold_cupti(void)
+static CUptiResult hold_cupti(bool at_start)
 {
 	CUptiResult result;
 
 	if (subscriber)
 		return CUPTI_SUCCESS;
-	result = inject_cupti.cuptiSubscribe(&subscriber, inject_callback, NULL);
+	/* Where CUDA is being initialised, no thread uses it yet. */
+	if (at_start)
+		subscribe_to_cupti(&result);
+	else
+		gathered_ms = inject_affinity_run(subscribe_to_cupti, &result);
 	if (result != CUPTI_SUCCESS)
 		subscriber = NULL;
 	return result;
@@ -117,7 +130,7 @@ bool inject_cupti_client_join(const struct inject_cupti_client *client, const ch
 	if (!inject_cupti_load(why))
 		return false;
 	inject_cupti_client = client;
-	result = hold_cupti();
+	result = hold_cupti(true);
 	if (result == CUPTI_SUCCESS)
 		return true;
 	inject_cupti_client = NULL;
@@ -141,7 +154,7 @@ bool inject_subscribe(const char **why)
 
 	if (!inject_cupti_load(why))
 		return false;
-	result = hold_cupti();
+	result = hold_cupti(inject_session.at_start);
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
 		*why = "another profiler holds CUPTI, which serves one at a time: nothing of the GPU is recorded. Run the program without it (in PyTorch: without torch.profiler)";
 		return false;
@@ -187,6 +200,12 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 	uint8_t one = 1;
 	size_t size = sizeof(one);
 
+	if (gathered_ms)
+		inject_session_note(
+			thread, 0,
+			"the program's threads were kept on one processor for %u ms: their calls of CUDA left CUPTI no moment to begin",
+			gathered_ms);
+	gathered_ms = 0;
 	expect_success(thread,
 		       inject_cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
 		       "the system's thread ids");

@@ -326,6 +326,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	gpumon_channel_unmap(&last_map);
 	atomic_store(&inject_clock_ns, settings->clock_ns);
 	inject_session.settings = *settings;
+	inject_session.at_start = at_start;
 	inject_session.record = settings->record;
 	inject_session.stack_depth = settings->stack_depth;
 	inject_session.stack_room = settings->stack_depth + 16 < GPUMON_STACK_DEPTH_MAX ?

@@ -2,11 +2,13 @@
 /* Stand-in for libcupti: subscriber, callbacks and everything else except activity. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mock_cupti.h"
 
@@ -135,6 +137,22 @@ static const struct mock_hooks hooks = {
 	.module = on_module,
 };
 
+/*
+ * MOCK_BUSY: a lock that the program's threads do not leave while they run beside each other. Returns false if
+ * they never stop to.
+ */
+static bool wait_for_lock(void)
+{
+	cpu_set_t cpus;
+
+	for (int i = 0; getenv("MOCK_BUSY") && i < 60000; i++) {
+		if (sched_getaffinity(getpid(), sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1)
+			return true;
+		usleep(1000);
+	}
+	return !getenv("MOCK_BUSY");
+}
+
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc function,
 			   void *user)
 {
@@ -144,6 +162,8 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 
 	if (result != CUPTI_SUCCESS)
 		return result;
+	if (!wait_for_lock())
+		return CUPTI_ERROR_UNKNOWN;
 	if (mock_is_subscribed)
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
