@@ -627,6 +627,7 @@ void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 	for (unsigned int i = 0; i < recorder->count; i++) {
 		add_counts(&counts->targets, recorder->targets[i]);
 		counts->live += gpumon_target_state(recorder->targets[i]) == GPUMON_TARGET_RUNNING;
+		counts->beginning += gpumon_target_is_beginning(recorder->targets[i]);
 		counts->without_gpu += gpumon_target_without_gpu(recorder->targets[i]);
 	}
 	add_probed(recorder, counts);

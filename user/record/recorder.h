@@ -46,6 +46,7 @@ struct gpumon_recorder_options {
  * @processes: processes that sent a hello
  * @probed: processes of which only the CPU side is recorded
  * @live: how many of both have not ended
+ * @beginning: how many of @live are not recorded yet, because their library is getting ready
  * @without_gpu: how many of @processes have a library that cannot record the GPU
  * @refused: processes that could not be recorded
  * @refusal: reason of the last refusal, or ""
@@ -58,6 +59,7 @@ struct gpumon_recorder_counts {
 	unsigned int processes;
 	unsigned int probed;
 	unsigned int live;
+	unsigned int beginning;
 	unsigned int without_gpu;
 	unsigned int refused;
 	char refusal[256];

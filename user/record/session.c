@@ -26,6 +26,8 @@
 
 /* How long live processes may take at the end to send their data. */
 #define STOP_MS 3000
+/* How long a duration waits for the libraries of live processes: they load what they record with. */
+#define BEGIN_NS 5000000000ull
 /* How long a library that was brought into a process may take to listen, and how often it is tried. */
 #define LISTEN_NS	3000000000ULL
 #define LISTEN_AGAIN_NS 2000000
@@ -433,9 +435,11 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 			until = gpumon_group_next_ns(session->groups[i]);
 	if (session->continuous && gpumon_continuous_next_ns(session->continuous) < until)
 		until = gpumon_continuous_next_ns(session->continuous);
-	if (session->options->duration_ns && !session->stopped &&
-	    session->began_ns + session->options->duration_ns < until)
-		until = session->began_ns + session->options->duration_ns;
+	if (session->until_ns && !session->stopped && session->until_ns < until)
+		until = session->until_ns;
+	else if (session->options->duration_ns && !session->until_ns &&
+		 session->began_ns + BEGIN_NS < until)
+		until = session->began_ns + BEGIN_NS;
 	if (until == UINT64_MAX)
 		return timeout;
 	until = until > now ? (until - now + 999999) / 1000000 : 0;
@@ -462,6 +466,20 @@ static void step_beside(const struct session *session)
 
 	if (beside->variable)
 		beside->step(beside->data);
+}
+
+/* The duration begins when all processes are recorded. */
+static void look_at_begin(struct session *session, uint64_t now)
+{
+	struct gpumon_recorder_counts counts;
+
+	if (!session->options->duration_ns || session->until_ns)
+		return;
+	gpumon_recorder_get_counts(session->recorder, &counts);
+	if (session->options->argv || now >= session->began_ns + BEGIN_NS ||
+	    (!counts.beginning &&
+	     counts.processes + counts.probed + counts.refused >= session->options->pid_count))
+		session->until_ns = now + session->options->duration_ns;
 }
 
 static void session_wait(struct session *session)
@@ -494,8 +512,8 @@ static void session_wait(struct session *session)
 		if (session->continuous)
 			write_captures(session);
 		now = gpumon_monotonic_ns();
-		if (session->options->duration_ns && !session->stopped &&
-		    now >= session->began_ns + session->options->duration_ns) {
+		look_at_begin(session, now);
+		if (session->until_ns && !session->stopped && now >= session->until_ns) {
 			gpumon_recorder_end(session->recorder, STOP_MS);
 			session->stopped = true;
 		}

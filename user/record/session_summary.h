@@ -35,6 +35,7 @@ void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES],
  * @made: we created the directory
  * @gone: somebody removed it
  * @began_ns: time of its beginning
+ * @until_ns: time of its end, 0 where there is none, or the libraries of live processes are not ready yet
  * @stopped: it ended before the program did
  * @ended_ns: time when the program ended, 0 while it runs
  * @left: processes that it left running, at the last look
@@ -60,6 +61,7 @@ struct session {
 	struct gpumon_library_notes notes;
 	struct gpumon_error trouble;
 	uint64_t began_ns;
+	uint64_t until_ns;
 	bool made;
 	bool gone;
 	bool stopped;

@@ -80,6 +80,7 @@ struct gpumon_target {
 	bool described;
 	bool strings;
 	bool is_cut;
+	bool has_begun;
 	uint64_t launched;
 	uint64_t reported;
 	char *unlayered;
@@ -256,6 +257,9 @@ static void count_record(struct gpumon_target *target, const struct gpumon_recor
 	case GPUMON_RECORD_SET:
 		target->reported += record->size >= sizeof(struct gpumon_record_set) &&
 				    !((const struct gpumon_record_set *)record)->graph;
+		break;
+	case GPUMON_RECORD_WINDOW:
+		target->has_begun = true;
 		break;
 	default:
 		break;
@@ -679,6 +683,12 @@ const char *gpumon_target_silence(const struct gpumon_target *target, const char
 bool gpumon_target_accepted(const struct gpumon_target *target)
 {
 	return target->accepted;
+}
+
+bool gpumon_target_is_beginning(const struct gpumon_target *target)
+{
+	return target->state == GPUMON_TARGET_RUNNING && !target->has_begun &&
+	       target->options->settings.window == GPUMON_WINDOW_ALWAYS;
 }
 
 bool gpumon_target_without_gpu(const struct gpumon_target *target)

@@ -135,6 +135,8 @@ bool gpumon_target_without_gpu(const struct gpumon_target *target);
  */
 bool gpumon_target_news(struct gpumon_target *target, uint16_t *flags, char *text, size_t room);
 
+/* True until the library records: it looks for its API first, which takes some tenths of a second. */
+bool gpumon_target_is_beginning(const struct gpumon_target *target);
 /* True if the other end of the socket is closed, and the recording goes on. */
 bool gpumon_target_is_deaf(const struct gpumon_target *target);
 /* If readable, call gpumon_target_receive(). */
