@@ -420,9 +420,22 @@ static uint64_t samples_between(const struct inject_pm_device *device, uint64_t 
 
 static void count_gap(struct inject_pm_device *device, uint32_t generation, uint64_t to_ns)
 {
-	if (device->has_gap)
-		lose(device, generation, samples_between(device, device->last_end_ns, to_ns));
+	lose(device, generation, samples_between(device, device->last_end_ns, to_ns));
 	device->has_gap = false;
+}
+
+/* In percent. Counters are not read at the very same time: 103 % was seen, and is one. */
+#define SHARE_MAX 120.
+
+/* Some few shares are what none can be: 5,053 % on an H200, of tensor pipes. They are no values. */
+static void leave_out_impossible(struct inject_pm_device *device, double *values)
+{
+	for (unsigned int i = 0; i < device->choice.count; i++) {
+		if (!(values[i] > SHARE_MAX) || !strstr(device->choice.names[i], ".pct_of_peak"))
+			continue;
+		device->impossible++;
+		values[i] = NAN;
+	}
 }
 
 static bool write_sample(struct inject_pm_device *device, uint32_t generation, uint64_t start_ns,
@@ -463,7 +476,7 @@ static void take_sample(struct inject_pm_device *device, uint32_t generation, si
 
 	device->is_first = false;
 	if (!read_times(device, sample, &start_ns, &end_ns)) {
-		lose(device, generation, 1);
+		device->has_gap = true;
 		return;
 	}
 	/*
@@ -471,16 +484,22 @@ static void take_sample(struct inject_pm_device *device, uint32_t generation, si
 	 * before that on an H200, with values that no time fits.
 	 */
 	if (is_first && start_ns < device->started_ns) {
-		count_gap(device, generation, end_ns);
+		if (device->has_gap)
+			count_gap(device, generation, end_ns);
 		device->last_end_ns = end_ns;
 		return;
 	}
-	count_gap(device, generation, start_ns);
+	if (!is_first || device->has_gap)
+		count_gap(device, generation, start_ns);
 	device->last_end_ns = end_ns;
 	device->length_ns = end_ns - start_ns;
 	device->samples++;
-	if (is_dropped || !compute_values(device, sample, values) ||
-	    !write_sample(device, generation, start_ns, end_ns, values))
+	if (is_dropped || !compute_values(device, sample, values)) {
+		lose(device, generation, 1);
+		return;
+	}
+	leave_out_impossible(device, values);
+	if (!write_sample(device, generation, start_ns, end_ns, values))
 		lose(device, generation, 1);
 }
 
@@ -548,7 +567,6 @@ bool inject_pm_device_decode(struct inject_pm_device *device, uint32_t generatio
 
 void inject_pm_device_finish(struct inject_pm_device *device, uint32_t generation, bool is_complete)
 {
-	if (!is_complete)
-		device->has_gap = true;
-	count_gap(device, generation, device->stopped_ns);
+	if (!is_complete || device->has_gap)
+		count_gap(device, generation, device->stopped_ns);
 }

@@ -30,9 +30,10 @@
  * @stopped_ns: when it ended
  * @last_end_ns: end of the last sample
  * @length_ns: of the last sample
- * @has_gap: samples behind @last_end_ns were lost, in a number that the next one tells
+ * @has_gap: samples behind @last_end_ns were lost, also if none follows
  * @samples: that were decoded in this session
  * @lost: that were not
+ * @impossible: values that were left out
  * @cost_ns: time that decoding has taken
  */
 struct inject_pm_device {
@@ -58,6 +59,7 @@ struct inject_pm_device {
 	bool has_gap;
 	uint64_t samples;
 	uint64_t lost;
+	uint64_t impossible;
 	uint64_t cost_ns;
 };
 

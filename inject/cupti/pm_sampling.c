@@ -165,6 +165,19 @@ static void stop_devices(uint64_t until_ns)
 			stop_device(devices[id], until_ns);
 }
 
+static void say_impossible(const struct inject_pm_device *device)
+{
+	char text[200];
+
+	if (!device->impossible)
+		return;
+	snprintf(
+		text, sizeof(text),
+		"%llu values of metrics of GPU %u were left out: shares of far more than 100 %%, which CUPTI gives now and then",
+		(unsigned long long)device->impossible, device->device);
+	write_note(0, text);
+}
+
 static void say_cost(const struct inject_pm_device *device)
 {
 	char text[400];
@@ -186,6 +199,7 @@ static void end_devices(void)
 		if (!devices[id])
 			continue;
 		say_cost(devices[id]);
+		say_impossible(devices[id]);
 		inject_locks_begin();
 		inject_pm_device_end(devices[id]);
 		inject_locks_end();

@@ -57,6 +57,14 @@ static unsigned long number_of(const char *name, unsigned long otherwise)
 	return text ? strtoul(text, NULL, 10) : otherwise;
 }
 
+/* As it happens on real GPUs: to the last of each so many samples. */
+static bool is_one_of(const char *name, uint64_t number)
+{
+	unsigned long each = number_of(name, 0);
+
+	return each && number % each == each - 1;
+}
+
 static void spend(const char *name, size_t times)
 {
 	unsigned long us = number_of(name, 0);
@@ -207,16 +215,18 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(struct inject_pm_values *argume
 {
 	const struct image *image = (const void *)arguments->image;
 	const struct host *host = arguments->host;
+	uint64_t number;
 
 	spend("MOCK_PM_VALUES_US", 1);
 	if (image->magic != MAGIC || arguments->sample >= image->count || !host->is_scheduled ||
 	    host->count != arguments->count)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	for (size_t i = 0; i < arguments->count; i++)
-		arguments->values[i] =
-			i + 1 < arguments->count ?
-				(double)image->samples[arguments->sample].number + (double)i / 16 :
-				NAN;
+	number = image->samples[arguments->sample].number;
+	for (size_t i = 0; i + 1 < arguments->count; i++)
+		arguments->values[i] = (double)(number % 64) + (double)i / 16;
+	arguments->values[arguments->count - 1] = NAN;
+	if (is_one_of("MOCK_PM_WILD", number) && arguments->count > 3)
+		arguments->values[2] = 5053;
 	return CUPTI_SUCCESS;
 }
 
@@ -331,9 +341,10 @@ CUptiResult cuptiPmSamplingDecodeData(struct inject_pm_decode *arguments)
 		arguments->overflow = 1;
 		return CUPTI_ERROR_OUT_OF_MEMORY;
 	}
-	while (first_kept < next_number && image->count < image->room)
-		image->samples[image->count++] =
-			kept[first_kept++ % (sizeof(kept) / sizeof(kept[0]))];
+	for (; first_kept < next_number && image->count < image->room; first_kept++)
+		if (!is_one_of("MOCK_PM_SKIPS", first_kept))
+			image->samples[image->count++] =
+				kept[first_kept % (sizeof(kept) / sizeof(kept[0]))];
 	arguments->reason = first_kept < next_number ? INJECT_PM_IMAGE_FULL : 2;
 	pthread_mutex_unlock(&lock);
 	spend("MOCK_PM_DECODE_US", image->count);

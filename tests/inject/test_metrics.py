@@ -48,7 +48,7 @@ class Steady:
 
 def values_of(number, count):
     """As the stand-in has them: the last metric has no value."""
-    return tuple(number + i / 16 for i in range(count - 1))
+    return tuple(number % 64 + i / 16 for i in range(count - 1))
 
 
 def known(records):
@@ -200,6 +200,22 @@ def test_metrics_lost():
           f"{len(told)} recorded, {lost[LOST]} lost, {made} made, {begins} begins, {pauses} ns between them")
     check(len(told) > 100, f"{len(told)} samples are recorded")
     check(any("samples of metrics of GPU 0 were lost" in text for text in notes(records)), notes(records))
+
+
+def test_metrics_missing_and_impossible():
+    """a sample that CUPTI does not have is counted as lost, a share of 5,053 % is no value"""
+    steady = Steady(environment={"MOCK_PM_SKIPS": "50", "MOCK_PM_WILD": "70"})
+    steady.sees(400)
+    records = steady.finish()
+    samples = records["metric_samples"]
+    unknown = [values for *_, values in samples if math.isnan(values[2])]
+    gaps = sum(after[0] - before[1] > MS / 2 for before, after in zip(samples, samples[1:]))
+    check(len(samples) // 90 <= len(unknown) <= len(samples) // 60, f"{len(unknown)} of {len(samples)} were impossible")
+    check(not any(value > 100 for *_, values in samples for value in values[:5]), "impossible values are recorded")
+    equal(sum(math.isnan(value) for values in unknown for value in values), 2 * len(unknown), "other values are there")
+    equal(steady.target.totals()["lost"].get(LOST, 0), gaps, "lost samples, and gaps")
+    check(gaps > 5, f"{gaps} gaps")
+    check(any(f"{len(unknown)} values of metrics" in text for text in notes(records)), notes(records))
 
 
 def test_metrics_after_refused_restart():
