@@ -3,7 +3,7 @@
  * A server with a thread and a stream for each connection, and a client that keeps it busy and checks its answers:
  *
  *     server serve                          prints "ready PID PORT"; ends with its standard input
- *     server load PORT SECONDS THREADS      prints a line of JSON: answers in each tenth of a second, and how many of
+ *     server load PORT SECONDS THREADS      prints a line of JSON: answers in each 20 ms, and how many of
  *                                           them were wrong
  *
  * A request is a number of 4 bytes, its answer a sum of 8 bytes that a kernel makes of it.
@@ -143,7 +143,7 @@ static double seconds(void)
 
 static int load(uint16_t port, double how_long, unsigned int threads)
 {
-	std::vector<std::atomic<uint64_t>> answers((size_t)(how_long * 10) + 1);
+	std::vector<std::atomic<uint64_t>> answers((size_t)(how_long * 50) + 1);
 	std::atomic<uint64_t> wrong(0), ended(0);
 	std::vector<std::thread> all;
 	double begin = seconds();
@@ -169,7 +169,7 @@ static int load(uint16_t port, double how_long, unsigned int threads)
 					break;
 				}
 				wrong += answer != answer_of(seed);
-				answers[(size_t)(now * 10)]++;
+				answers[(size_t)(now * 50)]++;
 			}
 			close(fd);
 		});
