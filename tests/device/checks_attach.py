@@ -222,4 +222,4 @@ def step_attach_server():
     attach_container()
 
 
-STEPS = [("attach-live", step_attach_live, 240), ("attach-server", step_attach_server, 120)]
+STEPS = [("attach-live", step_attach_live, 300), ("attach-server", step_attach_server, 120)]
