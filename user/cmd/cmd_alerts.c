@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "driver/alert_listener.h"
+#include "driver/alert_sources.h"
 #include "driver/client.h"
 #include "commands.h"
 #include "lib/wait.h"
@@ -22,8 +22,8 @@
 
 /* How often signals are checked. */
 #define POLL_MS 200
-/* Kinds, devices and codes whose counts are tracked. The module keeps fewer. */
-#define FOLLOWED_MAX 256
+/* Kinds, devices and codes whose counts are tracked. All sources together keep fewer. */
+#define FOLLOWED_MAX 1024
 
 /**
  * struct alerts_run - state of the command
@@ -35,6 +35,7 @@
  * @shown: alerts printed
  * @seen: the last alert of each kind, device and code; only its count is used
  * @lost: alerts that the module could neither keep nor send, as last reported
+ * @losses: records of the log that were not seen, as last reported
  */
 struct alerts_run {
 	struct gpumon_context *context;
@@ -47,6 +48,7 @@ struct alerts_run {
 	uint64_t shown;
 	struct gpumon_model seen;
 	uint64_t lost;
+	struct gpumon_log_losses losses;
 };
 
 static const char *text_of(const char *text)
@@ -54,17 +56,40 @@ static const char *text_of(const char *text)
 	return text && *text ? text : "-";
 }
 
+static bool is_of(const struct gpumon_alert *alert, const char *source)
+{
+	return alert->source && !strcmp(alert->source, source);
+}
+
+static const char *counted_since(const struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	if (is_of(alert, GPUMON_ALERT_SOURCE_RAS))
+		return "counted by the driver";
+	if (is_of(alert, GPUMON_ALERT_SOURCE_LOG))
+		return run->last ? "in the log" : "since the start";
+	return "since load";
+}
+
 static void print_alert(struct alerts_run *run, const struct gpumon_alert *alert)
 {
-	char time[GPUMON_FORMAT_LEN], device[128], message[700];
+	char time[GPUMON_FORMAT_LEN], device[128], kind[128], process[64], message[2048];
 	FILE *out = run->context->out;
 
 	gpumon_format_time(time, sizeof(time), alert->time_ns.v);
 	gpumon_format_name(device, sizeof(device), alert->device);
+	gpumon_format_name(kind, sizeof(kind), alert->kind);
 	gpumon_format_name(message, sizeof(message), alert->message);
-	fprintf(out, "%s  %s  %s%s %" PRIu64 "%s  %s  (%" PRIu64 " since load)\n", time, device,
-		gpumon_term_red(&run->term), text_of(alert->kind), alert->code.v,
-		gpumon_term_reset(&run->term), message, alert->count.v);
+	fprintf(out, "%s  %s  %s%s", time, device, gpumon_term_red(&run->term), kind);
+	if (alert->code.known)
+		fprintf(out, " %" PRIu64, alert->code.v);
+	if (alert->meaning)
+		fprintf(out, " (%s)", alert->meaning);
+	fprintf(out, "%s  ", gpumon_term_reset(&run->term));
+	/* Most messages name it. */
+	if (alert->process && !strstr(text_of(alert->message), alert->process))
+		fprintf(out, "%s[%" PRIu64 "]  ",
+			gpumon_format_name(process, sizeof(process), alert->process), alert->pid.v);
+	fprintf(out, "%s  (%" PRIu64 " %s)\n", message, alert->count.v, counted_since(run, alert));
 }
 
 static int print_json(struct alerts_run *run, const struct gpumon_alert *alert)
@@ -79,11 +104,15 @@ static void set_environment(const struct gpumon_alert *alert)
 {
 	char number[24];
 
+	setenv("GPUMON_ALERT_SOURCE", alert->source ? alert->source : "kmod", 1);
+	setenv("GPUMON_ALERT_PROCESS", text_of(alert->process), 1);
+	gpumon_format_count(number, sizeof(number), alert->pid);
+	setenv("GPUMON_ALERT_PID", number, 1);
 	setenv("GPUMON_ALERT_GROUP", text_of(alert->group), 1);
 	setenv("GPUMON_ALERT_KIND", text_of(alert->kind), 1);
 	setenv("GPUMON_ALERT_DEVICE", text_of(alert->device), 1);
 	setenv("GPUMON_ALERT_MESSAGE", text_of(alert->message), 1);
-	snprintf(number, sizeof(number), "%" PRIu64, alert->code.v);
+	gpumon_format_count(number, sizeof(number), alert->code);
 	setenv("GPUMON_ALERT_CODE", number, 1);
 	snprintf(number, sizeof(number), "%" PRIu64, alert->time_ns.v);
 	setenv("GPUMON_ALERT_TIME_NS", number, 1);
@@ -91,7 +120,7 @@ static void set_environment(const struct gpumon_alert *alert)
 	setenv("GPUMON_ALERT_COUNT", number, 1);
 }
 
-/* Commands run one after the other. New alerts wait in the socket. */
+/* Commands run one after the other. New alerts wait in the sockets and in the log. */
 static void run_command(struct alerts_run *run, const struct gpumon_alert *alert)
 {
 	extern char **environ;
@@ -154,8 +183,8 @@ static void remember_alert(struct alerts_run *run, const struct gpumon_alert *al
 }
 
 /*
- * Report alerts that were not shown one by one. Of a burst the module sends a few of each device and
- * code, and the others as one; a socket that overflows leaves a gap in the counts, too, and so does
+ * Report alerts that were not shown one by one. Of a burst a few of each device and code are sent, and
+ * the others as one; a socket that overflows leaves a gap in the counts, too, and so does
  * the module if it has no memory to send. Alerts that it could not even keep are in no count; it
  * reports their number itself.
  */
@@ -165,6 +194,9 @@ static void tell_losses(struct alerts_run *run, const struct gpumon_alert *alert
 	uint64_t before = seen ? seen->count.v : 0;
 	uint64_t behind = alert->count.v > before ? alert->count.v - before - 1 : 0;
 
+	/* The driver's counter began long before. */
+	if (!seen && is_of(alert, GPUMON_ALERT_SOURCE_RAS))
+		behind = 0;
 	if (!seen)
 		remember_alert(run, alert);
 	else if (alert->count.v > before)
@@ -215,66 +247,176 @@ static int show_alerts(struct alerts_run *run, const struct gpumon_model *model)
 	return ferror(run->context->out) ? -1 : 0;
 }
 
-static int read_kept(struct gpumon_model *model, struct gpumon_error *err)
+static int tell_loss(struct alerts_run *run, const char *cause, uint64_t now, uint64_t *before,
+		     const char *words)
 {
-	struct gpumon_client *client;
-	int ret;
+	struct json_object *loss, *line;
+	uint64_t records = now - *before;
 
-	if (gpumon_client_open(&client, err))
-		return -1;
-	ret = gpumon_client_read(client, GPUMON_PART_ALERTS, 0, model, err);
-	gpumon_client_close(client);
-	return ret;
+	*before = now;
+	if (!records)
+		return 0;
+	fprintf(run->context->err, "gpumon-user: %" PRIu64 " records of the kernel's log %s\n",
+		records, words);
+	if (!run->context->json)
+		return 0;
+	loss = gpumon_json_object();
+	gpumon_json_add_string(loss, "source", GPUMON_ALERT_SOURCE_LOG);
+	gpumon_json_add_string(loss, "cause", cause);
+	gpumon_json_add_u64(loss, "records", records);
+	line = gpumon_json_object();
+	gpumon_json_add(line, "loss", loss);
+	return gpumon_json_print(line, true, run->context->out);
+}
+
+static int tell_log_losses(struct alerts_run *run, struct gpumon_log_losses losses)
+{
+	return tell_loss(run, "overwritten", losses.overwritten, &run->losses.overwritten,
+			 "were overwritten before they were read: alerts may be missing") ||
+	       tell_loss(run, "unreadable", losses.unreadable, &run->losses.unreadable,
+			 "could not be read: alerts may be missing");
 }
 
 static int show_last(struct alerts_run *run, struct gpumon_error *err)
 {
+	struct gpumon_log_losses losses;
 	struct gpumon_model model = { 0 };
-	int ret = read_kept(&model, err);
+	uint64_t forgotten = 0;
+	int ret = gpumon_alert_sources_last(run->context->root, &model, &losses, err);
 
-	if (!ret && show_alerts(run, &model))
+	if (show_alerts(run, &model) || (!ret && tell_log_losses(run, losses)))
 		ret = gpumon_error_output(err);
-	if (!ret && model.n_alerts && model.alerts[0].forgotten.v)
+	for (size_t i = 0; i < model.n_alerts; i++)
+		if (model.alerts[i].forgotten.v > forgotten)
+			forgotten = model.alerts[i].forgotten.v;
+	if (!ret && forgotten)
 		fprintf(run->context->err,
 			"gpumon-user: %" PRIu64
 			" older alerts of other devices and codes are not kept any more\n",
-			model.alerts[0].forgotten.v);
+			forgotten);
 	gpumon_model_free(&model);
 	return ret;
 }
 
-static int follow_alerts(struct alerts_run *run, struct gpumon_alert_listener *listener,
-			 struct gpumon_error *err)
+/* A reason without its remedy, which would be longer than the line. */
+static int reason_length(const struct gpumon_alert_source *source, bool is_module)
 {
-	/* Read this after joining. An alert in between is then in both, and does not look lost. */
-	if (read_kept(&run->seen, err))
-		return -1;
+	const char *end = is_module ? strstr(source->why.message, ": ") : NULL;
+
+	return end ? (int)(end - source->why.message) : (int)strlen(source->why.message);
+}
+
+static void print_sources(struct alerts_run *run, struct gpumon_alert_sources *sources)
+{
+	FILE *err = run->context->err;
+	const char *before = "";
+
+	fprintf(err, "gpumon-user: alerts come from ");
+	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++) {
+		const char *share = gpumon_alert_source_share(sources, i);
+
+		if (!sources->at[i].state)
+			continue;
+		fprintf(err, "%s%s", before, gpumon_alert_source_title(&sources->at[i]));
+		if (share)
+			fprintf(err, " (%s)", share);
+		before = ", ";
+	}
+	before = "; not from ";
+	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++) {
+		const struct gpumon_alert_source *source = &sources->at[i];
+
+		if (source->state)
+			continue;
+		fprintf(err, "%s%s (%.*s)", before, gpumon_alert_source_title(source),
+			reason_length(source, i == GPUMON_ALERTS_OF_MODULE), source->why.message);
+		before = ", ";
+	}
+	fprintf(err, "\n");
+}
+
+static int print_sources_json(struct alerts_run *run, struct gpumon_alert_sources *sources)
+{
+	struct json_object *line = gpumon_json_object(), *array = gpumon_json_array();
+
+	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++) {
+		const struct gpumon_alert_source *source = &sources->at[i];
+		struct json_object *object = gpumon_json_object();
+
+		gpumon_json_add_string(object, "source", gpumon_alert_source_word(source));
+		gpumon_json_add_bool(object, "open", source->state);
+		gpumon_json_add_string(object, "takes", gpumon_alert_source_share(sources, i));
+		gpumon_json_add_string(object, "reason",
+				       source->state ? NULL : source->why.message);
+		gpumon_json_append(array, object);
+	}
+	gpumon_json_add(line, "sources", array);
+	return gpumon_json_print(line, true, run->context->out);
+}
+
+static int say_sources(struct alerts_run *run, struct gpumon_alert_sources *sources)
+{
+	print_sources(run, sources);
+	return run->context->json ? print_sources_json(run, sources) : 0;
+}
+
+/*
+ * What the module has kept so far. Read after joining: an alert in between is then in both, and does
+ * not look lost.
+ */
+static int read_kept(struct alerts_run *run, const struct gpumon_alert_sources *sources,
+		     struct gpumon_error *err)
+{
+	int ret;
+
+	if (!sources->client)
+		return 0;
+	ret = gpumon_client_read(sources->client, GPUMON_PART_ALERTS, 0, &run->seen, err);
 	for (size_t i = 0; i < run->seen.n_alerts; i++)
 		if (run->seen.alerts[i].lost.v > run->lost)
 			run->lost = run->seen.alerts[i].lost.v;
+	return ret;
+}
 
-	while (!gpumon_signals_caught() && !alerts_enough(run)) {
-		/* A command is run for alerts even if nobody reads them. */
-		struct pollfd fds[] = {
-			{ .fd = gpumon_alert_listener_fd(listener), .events = POLLIN },
-			{ .fd = run->exec ? -1 : fileno(run->context->out) },
-		};
+/* Milliseconds until signals, the end, or a source needs attention. */
+static int poll_timeout(const struct alerts_run *run, const struct gpumon_alert_sources *sources)
+{
+	uint64_t now = gpumon_monotonic_ns(), next = gpumon_alert_sources_next_ns(sources);
+
+	next = run->end_ns < next ? run->end_ns : next;
+	if (next <= now)
+		return 0;
+	return next - now < POLL_MS * 1000000ULL ? (int)((next - now) / 1000000) + 1 : POLL_MS;
+}
+
+static int follow_alerts(struct alerts_run *run, struct gpumon_alert_sources *sources,
+			 struct gpumon_error *err)
+{
+	struct pollfd fds[GPUMON_ALERT_ORIGINS + 1];
+
+	if (read_kept(run, sources, err))
+		return -1;
+	if (say_sources(run, sources))
+		return gpumon_error_output(err);
+	while (!gpumon_signals_caught() && !alerts_enough(run) &&
+	       gpumon_monotonic_ns() < run->end_ns && gpumon_alert_sources_alive(sources)) {
+		struct pollfd *out = &fds[GPUMON_ALERT_ORIGINS];
 		struct gpumon_model model = { 0 };
-		uint64_t now = gpumon_monotonic_ns();
-		uint64_t left_ms = now < run->end_ns ? (run->end_ns - now) / 1000000 + 1 : 0;
 		int ret;
 
-		if (!left_ms)
-			break;
-		if (poll(fds, 2, left_ms < POLL_MS ? (int)left_ms : POLL_MS) <= 0)
+		gpumon_alert_sources_poll(sources, fds);
+		/* A command is run for alerts even if nobody reads them. */
+		*out = (struct pollfd){ .fd = run->exec ? -1 : fileno(run->context->out) };
+		if (poll(fds, GPUMON_ALERT_ORIGINS + 1, poll_timeout(run, sources)) < 0)
 			continue;
-		if (fds[1].revents) {
-			errno = fds[1].revents & POLLHUP ? EIO : EPIPE;
+		if (out->fd >= 0 && out->revents) {
+			errno = out->revents & POLLHUP ? EIO : EPIPE;
 			return gpumon_error_output(err);
 		}
-		ret = gpumon_alert_listener_read(listener, &model, err);
+		ret = gpumon_alert_sources_read(sources, &model, err);
 		/* Also print the alerts that arrived before the failure. */
-		if (show_alerts(run, &model))
+		if (show_alerts(run, &model) ||
+		    tell_log_losses(run, gpumon_alert_sources_losses(sources)))
 			ret = gpumon_error_output(err);
 		gpumon_model_free(&model);
 		if (ret)
@@ -285,7 +427,7 @@ static int follow_alerts(struct alerts_run *run, struct gpumon_alert_listener *l
 
 static int alerts_run(struct alerts_run *run)
 {
-	struct gpumon_alert_listener *listener;
+	struct gpumon_alert_sources sources;
 	struct gpumon_error err;
 	int ret;
 
@@ -294,10 +436,10 @@ static int alerts_run(struct alerts_run *run)
 	if (run->last) {
 		ret = show_last(run, &err);
 	} else {
-		ret = gpumon_alert_listener_open(&listener, &err);
+		ret = gpumon_alert_sources_open(&sources, run->context->root, &err);
 		if (!ret)
-			ret = follow_alerts(run, listener, &err);
-		gpumon_alert_listener_close(listener);
+			ret = follow_alerts(run, &sources, &err);
+		gpumon_alert_sources_close(&sources);
 		gpumon_model_free(&run->seen);
 	}
 	return ret ? gpumon_report(run->context, &err) : GPUMON_EXIT_OK;
@@ -326,28 +468,31 @@ static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 		/* This command makes no files itself. */
 		gpumon_privileges_restore_umask();
 	else
-		gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE);
+		gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_LOG);
 	return alerts_run(&run);
 }
 
 const struct gpumon_command gpumon_command_alerts = {
 	.name = "alerts",
-	.summary = "Follow Xid errors and the like, run a command on each",
+	.summary = "Follow Xid errors, hangs and resets, run a command on each",
 	.usage = "[--json] [--exec COMMAND] [--duration TIME] [--count N] | --last [--json]",
 	.help = "Prints each alert as the driver reports it, on a line of its own: time (seconds of the\n"
 		"monotonic clock), device, kind and code, the driver's words, and how many of this kind,\n"
-		"device and code there were since the module was loaded.\n"
+		"device and code there were. It hears the module, the kernel's log (without the module, too)\n"
+		"and the kernel's drm-ras, says first which of them it has, and tells nothing twice.\n"
 		"\n"
 		"Options:\n"
 		"      --json             JSON lines\n"
 		"  -x, --exec COMMAND     run a shell command on each, with GPUMON_ALERT_KIND, _CODE,\n"
-		"                         _DEVICE, _MESSAGE, _GROUP, _TIME_NS and _COUNT in its environment\n"
+		"                         _DEVICE, _MESSAGE, _GROUP, _PROCESS, _PID, _SOURCE, _TIME_NS and\n"
+		"                         _COUNT in its environment\n"
 		"  -d, --duration TIME    stop after that time (seconds, or 500ms, 2m, ...)\n"
 		"  -n, --count N          stop after N alerts\n"
-		"  -l, --last             print the last of each kind, device and code, and end\n"
+		"  -l, --last             print the last of each kind, device and code that the module and\n"
+		"                         the log have, and end\n"
 		"\n"
 		"Example:\n"
 		"  gpumon-user alerts --exec 'logger \"$GPUMON_ALERT_DEVICE: $GPUMON_ALERT_MESSAGE\"'\n",
-	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_PROGRAM,
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_LOG | GPUMON_PRIVILEGE_PROGRAM,
 	.run = command_alerts,
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../kmod/uapi/gpumon_nvidia_commands.h"
-#include "../kmod/uapi/gpumon_xid.h"
+#include "alert_message.h"
 #include "bpf_fill.h"
 
 #define MINOR_MODESET 254
@@ -240,32 +240,15 @@ int gpumon_source_command(struct gpumon_model *model, unsigned int id,
 				       command->duration.max, command->duration.not_min);
 }
 
-static const struct {
-	unsigned int code;
-	const char *meaning;
-} meanings[] = {
-#define MEANING(code, meaning) { code, meaning },
-	GPUMON_XIDS(MEANING)
-#undef MEANING
-};
-
-static const char *meaning_of(unsigned int code)
-{
-	for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
-		if (meanings[i].code == code)
-			return meanings[i].meaning;
-	}
-	return "-";
-}
-
 int gpumon_source_xid(struct gpumon_model *model, unsigned int id, const struct source_xid *xid)
 {
 	struct gpumon_row *row = add_row(model, "nvidia", "xids", id);
+	const char *meaning = gpumon_xid_meaning(xid->code);
 	struct gpumon_alert *alert;
 
 	if (!row || add_label(row, "device", xid->device, false) ||
 	    add_number(row, "code", xid->code) ||
-	    add_label(row, "meaning", meaning_of(xid->code), false) ||
+	    add_label(row, "meaning", meaning ? meaning : "-", false) ||
 	    add_counter(row, "xids", xid->count))
 		return -1;
 	alert = gpumon_model_add_alert(model);
@@ -279,5 +262,9 @@ int gpumon_source_xid(struct gpumon_model *model, unsigned int id, const struct 
 	alert->kind = strdup("xid");
 	alert->device = strndup(xid->device, sizeof(xid->device));
 	alert->message = strndup(xid->message, sizeof(xid->message));
-	return alert->group && alert->kind && alert->device && alert->message ? 0 : -1;
+	alert->source = GPUMON_ALERT_SOURCE_BPF;
+	if (!alert->group || !alert->kind || !alert->device || !alert->message)
+		return -1;
+	gpumon_alert_complete(alert);
+	return 0;
 }

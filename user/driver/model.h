@@ -188,13 +188,22 @@ struct gpumon_layout {
 	struct gpumon_value size;
 };
 
-/* The last alert of a kind, device and code. */
+/* The source of an alert, as in JSON. */
+#define GPUMON_ALERT_SOURCE_BPF "bpf"
+#define GPUMON_ALERT_SOURCE_LOG "log"
+#define GPUMON_ALERT_SOURCE_RAS "drm-ras"
+
+/* An alert, or the last one of a kind, device and code. */
 struct gpumon_alert {
+	const char *source; /* GPUMON_ALERT_SOURCE_*, NULL is the module */
 	struct gpumon_value time_ns;
 	char *group;
 	char *kind;
 	char *device;
 	struct gpumon_value code;
+	const char *meaning; /* of a well-known code, or NULL */
+	char *process;	     /* the message names it, or NULL */
+	struct gpumon_value pid;
 	char *message;
 	struct gpumon_value count;
 	struct gpumon_value lost;      /* alerts of all kinds that are in no count */

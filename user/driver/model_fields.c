@@ -158,10 +158,14 @@ static const struct gpumon_field alert_fields[] = {
 	COLUMN("KIND", kind, GPUMON_A_ALERT_KIND, STRING, PLAIN),
 	COLUMN("DEVICE", device, GPUMON_A_ALERT_DEVICE, STRING, DEVICE),
 	COLUMN("CODE", code, GPUMON_A_ALERT_CODE, U32, PLAIN),
+	FIELD(meaning, 0, CONSTANT, PLAIN),
+	FIELD(process, 0, STRING, PLAIN),
+	FIELD(pid, 0, U64, PLAIN),
 	FIELD(message, GPUMON_A_ALERT_MESSAGE, STRING, PLAIN),
 	FIELD(count, GPUMON_A_ALERT_COUNT, U64, PLAIN),
 	FIELD(lost, GPUMON_A_ALERT_LOST, U64, PLAIN),
 	FIELD(forgotten, GPUMON_A_ALERT_FORGOTTEN, U64, PLAIN),
+	FIELD(source, 0, CONSTANT, SOURCE),
 };
 #undef STRUCT
 const struct gpumon_fields gpumon_alert_fields = FIELDS(alert_fields);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alert_message.h"
 #include "lib/memory.h"
 #include "model_fields.h"
 #include "parse.h"
@@ -310,9 +311,51 @@ int gpumon_parse_alert(const struct nlmsghdr *message, size_t len, int command,
 	struct gpumon_alert new = { 0 };
 	int ret = parse_flat(message, len, command, &gpumon_alert_fields, &new, sizeof(new));
 
-	if (!ret)
+	if (!ret) {
+		gpumon_alert_complete(&new);
 		*gpumon_model_add_alert(model) = new;
+	}
 	return ret;
+}
+
+/* drm_ras' attributes of an event, as in the kernel's drm_ras.yaml. */
+enum {
+	RAS_DEVICE_NAME = 1,
+	RAS_NODE_ID,
+	RAS_NODE_NAME,
+	RAS_ERROR_ID,
+	RAS_ERROR_NAME,
+	RAS_ERROR_VALUE,
+};
+
+/*
+ * The number of the command is not checked: it was another one in versions before Linux 7.4, and the
+ * group has nothing but events.
+ */
+int gpumon_parse_ras_event(const struct nlmsghdr *message, size_t len, struct gpumon_model *model)
+{
+	static const struct gpumon_field fields[] = {
+		FIELD(RAS_DEVICE_NAME, STRING, struct gpumon_alert, device),
+		FIELD(RAS_NODE_NAME, STRING, struct gpumon_alert, kind),
+		FIELD(RAS_ERROR_ID, U32, struct gpumon_alert, code),
+		FIELD(RAS_ERROR_NAME, STRING, struct gpumon_alert, message),
+		FIELD(RAS_ERROR_VALUE, U32, struct gpumon_alert, count),
+	};
+	struct gpumon_alert new = { 0 };
+	struct genlmsghdr genl = { 0 };
+	int ret;
+
+	if (len >= NLMSG_HDRLEN + GENL_HDRLEN)
+		memcpy(&genl, (const char *)message + NLMSG_HDRLEN, sizeof(genl));
+	ret = parse_flat(message, len, genl.cmd, FIELDS(fields), &new, sizeof(new));
+	if (ret)
+		return ret;
+	new.source = GPUMON_ALERT_SOURCE_RAS;
+	new.group = gpumon_strdup("drm_ras");
+	if (!new.kind)
+		new.kind = gpumon_strdup("error");
+	*gpumon_model_add_alert(model) = new;
+	return 0;
 }
 
 int gpumon_parse_event_ring(const struct nlmsghdr *message, size_t len,

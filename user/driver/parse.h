@@ -32,6 +32,11 @@ int gpumon_parse_layout(const struct nlmsghdr *message, size_t len, struct gpumo
 /* @command: GPUMON_CMD_ALERT_GET, or GPUMON_CMD_ALERT_NTF for a notification. */
 int gpumon_parse_alert(const struct nlmsghdr *message, size_t len, int command,
 		       struct gpumon_model *model);
+/*
+ * An error event of the kernel's drm_ras, as an alert without a time: its kind is the node's name, its
+ * code the error's number, its count the error's counter.
+ */
+int gpumon_parse_ras_event(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 int gpumon_parse_event_ring(const struct nlmsghdr *message, size_t len,
 			    struct gpumon_event_ring *ring);
 int gpumon_parse_period(const struct nlmsghdr *message, size_t len, struct gpumon_period *period);

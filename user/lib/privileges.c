@@ -48,6 +48,7 @@ static uint64_t capabilities_of(unsigned int needs)
 		BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_ADMIN),
 		/* Signals are passed on to the program, whichever user it has become. */
 		BIT(CAP_KILL),
+		BIT(CAP_SYSLOG),
 	};
 	uint64_t set = 0;
 

@@ -20,6 +20,7 @@ enum gpumon_privilege {
 	GPUMON_PRIVILEGE_PROCESSES =
 		1 << 4, /* other users' processes: CAP_SYS_PTRACE; CAP_SYS_ADMIN for setns() */
 	GPUMON_PRIVILEGE_PROGRAM = 1 << 5, /* start a program with all our capabilities */
+	GPUMON_PRIVILEGE_LOG = 1 << 6,	   /* read the kernel's log: CAP_SYSLOG */
 };
 
 /**
