@@ -17,12 +17,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import lab
 import nvidia
 from faults import DEBUG_MODULE, parameter
-from gpumon_netlink import Gpumon
+from gpumon_netlink import Gpumon, sent
 
 TOOL = lab.BUILD + "/gpumon-user"
 NOBODY = 65534
 BEHIND = re.compile(r"gpumon-user: (\d+) alerts are only in the count: "
                     r"they came faster than they were handled\n")
+START = re.compile("gpumon-user: alerts come from [^\n]*\n")
+COMM = lab.read("/proc/self/comm").strip()
+# As a program that may not read the kernel's log.
+NO_LOG = ["setpriv", "--bounding-set=-syslog", "--inh-caps=-syslog"]
 # Contents of a message that a shell or a terminal must not interpret.
 TRAP = """it's "gone"; touch ran1 $(touch ran2) `touch ran3` | touch ran4 & \x1b[2J > ran5 %s \\n *"""
 
@@ -44,25 +48,31 @@ def listening(pid, group):
 class Follower:
     """gpumon-user alerts, that listens already."""
 
-    def __init__(self, *arguments, cwd=None):
+    def __init__(self, *arguments, cwd=None, before=(), module=True):
         self.out = tempfile.TemporaryFile("w+")
         self.err = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([TOOL, "alerts", *map(str, arguments)], cwd=cwd,
+        self.process = subprocess.Popen([*before, TOOL, "alerts", *map(str, arguments)], cwd=cwd,
                                         stdin=subprocess.DEVNULL, stdout=self.out,
                                         stderr=self.err)
-        lab.until(lambda: listening(self.process.pid, g.groups_of["alerts"]), "it listens",
-                  pause=0.02)
+        if module:
+            lab.until(lambda: listening(self.process.pid, g.groups_of["alerts"]), "it listens",
+                      pause=0.02)
+        else:
+            lab.until(lambda: os.fstat(self.err.fileno()).st_size, "it has begun", pause=0.02)
 
     def said(self):
         # Not with seek(), since the process writes at the current position.
-        return os.pread(self.out.fileno(), 1 << 24, 0).decode()
+        text = os.pread(self.out.fileno(), 1 << 24, 0).decode()
+        return text.partition("\n")[2] if text.startswith('{"sources":') else text
 
     def end(self, how=None, status=0, timeout=60):
         """(output, standard error) once it has ended, by itself or by a signal."""
         if how:
             self.process.send_signal(how)
         lab.equal(self.process.wait(timeout * lab.SLOWER), status, "exit status of alerts")
-        return self.said(), os.pread(self.err.fileno(), 1 << 20, 0).decode()
+        err = os.pread(self.err.fileno(), 1 << 20, 0).decode()
+        lab.check(START.match(err), "it does not begin with its sources: %r" % err)
+        return self.said(), START.sub("", err)
 
 
 def documents(text):
@@ -83,6 +93,8 @@ def ask(*arguments, **options):
     return lab.run(TOOL, "alerts", *map(str, arguments), check_=False, **options)
 
 
+with open("/proc/sys/kernel/dmesg_restrict", "w", encoding="utf-8") as restricted:
+    restricted.write("1")
 nvidia.load("580")
 lab.load_gpumon()
 first, second = (gpu[0] for gpu in nvidia.devices())
@@ -103,7 +115,9 @@ nvidia.control("xid", 1, 13, "four")
 out, err = follower.end()
 lab.equal(err, "", "standard error")
 found = documents(out)
-lab.equal(found, [g.alert() for _ in range(4)], "alerts, against netlink")
+lab.equal([sent(a) for a in found], [g.alert() for _ in range(4)], "alerts, against netlink")
+lab.equal((found[0]["source"], found[0]["process"], found[0]["pid"]), ("kmod", COMM, os.getpid()),
+          "source, process")
 lab.equal([(a["group"], a["kind"], a["device"], a["code"], a["count"], a["lost"],
             a["message"].rpartition(", ")[2]) for a in found],
           [("nvidia", "xid", first, 79, 1, 0, "one"), ("nvidia", "xid", second, 79, 1, 0, "two"),
@@ -117,7 +131,8 @@ out, err = follower.end()
 message = g.alert()["message"]
 lab.check(message.endswith(TRAP), "message %r" % message)
 lab.equal((out.count("\n"), err), (1, ""), "lines, standard error")
-lab.check("  %s  xid 79  %s  (3 since load)\n" % (first, message.replace("\x1b", "?")) in out,
+lab.check("  %s  xid 79 (GPU fell off the bus)  %s  (3 since load)\n" %
+          (first, message.replace("\x1b", "?")) in out,
           "line %r" % out)
 
 lab.step("a command gets it in its environment, and none of it is executed")
@@ -153,16 +168,18 @@ kept = g.alerts()
 lab.equal(sorted((a["device"], a["code"], a["count"]) for a in kept),
           sorted([(first, 79, 4), (second, 79, 1), (second, 13, 1), (second, 31, 1),
                   (first, 41, 1), (first, 42, 1), (first, 43, 1), (first, 44, 1)]), "kept")
-lab.equal(documents(ask("--last", "--json").stdout), kept, "--last --json")
+lab.equal([sent(a) for a in documents(ask("--last", "--json").stdout)], kept, "--last --json")
 text = ask("--last").stdout
 lab.equal(text.count("\n"), len(kept), "lines of --last")
-lab.check("  %s  xid 13  " % second in text and "(4 since load)" in text, text)
-lab.equal(documents(ask("--last", "--json", "--count", 2).stdout), kept[:2], "--last --count 2")
+lab.check("  %s  xid 13 (graphics engine exception)  " % second in text and "(4 since load)" in text, text)
+lab.equal([sent(a) for a in documents(ask("--last", "--json", "--count", 2).stdout)], kept[:2],
+          "--last --count 2")
 
 lab.step("it ends in time, whether alerts come or not, and whatever still waits for a command")
 begin = time.monotonic()
 done = ask("--duration", "300ms")
-lab.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "nothing happened")
+lab.equal((done.returncode, done.stdout, START.sub("", done.stderr)), (0, "", ""),
+          "nothing happened")
 lab.within(time.monotonic() - begin, 0.3, 10, "seconds for --duration 300ms")
 for how, arguments in (None, ["--duration", 2]), (signal.SIGTERM, []):
     follower = Follower("--exec", "sleep 1", *arguments)
@@ -282,21 +299,26 @@ for arguments in ["--exec", ""], ["--last", "--exec", "true"], ["--count", "0"],
 lab.step("of no device: unknown")
 nvidia.unload()
 nvidia.load("580-untraced")
-follower = Follower("--json", "--count", 1)
+follower = Follower("--json", "--count", 1, before=NO_LOG)
 nvidia.control("xid", "-", 31, "of no device")
 out, err = follower.end()
 lab.equal([(a["device"], a["code"], a["count"]) for a in documents(out)], [(None, 31, 1)], "alert")
-lab.check("  -  xid 31  " in ask("--last").stdout, "no line of it in --last")
+done = lab.run(*NO_LOG, TOOL, "alerts", "--last")
+lab.check("  -  xid 31 (GPU memory page fault)  " in done.stdout, "no line of it in --last")
 
 lab.step("the module goes, and comes again without them")
-follower = Follower("--json")
+follower = Follower("--json", before=NO_LOG)
 g.close()
 xids(0, 45)
 lab.rmmod("gpumon")
 out, err = follower.end(status=1)
 lab.equal([a.get("code") for a in documents(out)][0], 45, "what came before that")
 lab.equal(err, "gpumon-user: the module gpumon was unloaded\n", "standard error")
-one_line(ask(), 77, "without the module")
+one_line(lab.run(*NO_LOG, TOOL, "alerts", check_=False), 77, "with neither module nor log")
+done = ask("--duration", "100ms")
+lab.equal((done.returncode, done.stdout), (0, ""), "without the module")
+lab.check("from the kernel's log; not from the module (module gpumon is not loaded)" in done.stderr,
+          done.stderr)
 lab.load_gpumon()
 lab.equal(ask("--last").stdout, "", "kept by a new module")
 lab.rmmod("gpumon")
@@ -344,5 +366,40 @@ lab.equal(([(a["count"], a["lost"]) for a in documents(out)], BEHIND.findall(err
           ([(1, 0), (3, 0)], ["1"]), "counts, lost, and what is said of it")
 g.close()
 lab.rmmod("gpumon")
+nvidia.unload()
+
+lab.step("what the module and the log both have is told once")
+lab.load_gpumon()
+g = Gpumon()
+for generation, source in ("580", "kmod"), ("580-untraced", "log"):
+    nvidia.load(generation)
+    follower = Follower("--json")
+    # The mock writes such ones into the log, too, as the driver does with all.
+    nvidia.control("xid", 0, 79, "logged, " + generation)
+    lab.until(follower.said, "the alert")
+    time.sleep(1)
+    out, err = follower.end(signal.SIGINT)
+    lab.equal(err, "", "standard error")
+    lab.equal([(a["source"], a["device"], a["code"], a["process"], a["pid"],
+                a["message"].partition("logged")[2]) for a in documents(out)],
+              [(source, first, 79, COMM, os.getpid(), ", " + generation)], "alerts")
+    if source == "log":
+        break
+    nvidia.unload()
+g.close()
+lab.rmmod("gpumon")
+
+lab.step("without the module: from the log, and never what a process writes there")
+follower = Follower("--json", "--count", 1, module=False)
+with open("/dev/kmsg", "w", encoding="utf-8") as log:
+    log.write("<3>NVRM: Xid (PCI:0000:01:00): 79, pid=1, name=x, written by a process")
+nvidia.control("xid", 1, 31, "logged alone")
+out, err = follower.end()
+lab.equal([(a["source"], a["device"], a["code"], a["count"]) for a in documents(out)],
+          [("log", second, 31, 1)], "alerts")
+last = documents(ask("--last", "--json").stdout)
+lab.equal([(a["code"], a["count"]) for a in last if a["device"] == second], [(31, 1)],
+          "the last of this device")
+lab.check(not any("by a process" in a["message"] for a in last), "a process wrote %r" % last)
 nvidia.unload()
 lab.step("done")

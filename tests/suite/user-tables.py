@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import lab
 import nvidia
 import vblank
-from gpumon_netlink import RINGS, Gpumon
+from gpumon_netlink import RINGS, Gpumon, sent
 
 TOOL = lab.BUILD + "/gpumon-user"
 CGROUP = "/sys/fs/cgroup"
@@ -120,7 +120,7 @@ for name in tables:
     title = "DRM SCHEDULER RINGS " if name == RINGS else name + "\n"
     lab.check("\n" + title in text, "no table %s in:\n%s" % (name, text))
 alert, = g.alerts()
-lab.equal(document["alerts"], [alert], "alerts")
+lab.equal([sent(a) for a in document["alerts"]], [alert], "alerts")
 lab.check("\nALERTS" in text and "it is gone" in text, "no alert in:\n" + text)
 for probe in document["groups"][0]["probes"]:
     lab.equal(probe["seen"], probe["recorded"] + sum(probe["dropped"].values()), probe["name"])

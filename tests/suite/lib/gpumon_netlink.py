@@ -302,6 +302,12 @@ def histograms_of_row(row):
                "bucket": h["buckets"]}
 
 
+def sent(alert):
+    """An alert in JSON without what gpumon-user adds to what the module has sent."""
+    added = ("meaning", "process", "pid", "source")
+    return {key: value for key, value in alert.items() if key not in added}
+
+
 class Gpumon(Socket):
     """The family gpumon. Answers are dictionaries without the attributes that were not sent."""
 
