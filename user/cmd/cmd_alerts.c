@@ -272,7 +272,9 @@ static int tell_loss(struct alerts_run *run, const char *cause, uint64_t now, ui
 static int tell_log_losses(struct alerts_run *run, struct gpumon_log_losses losses)
 {
 	return tell_loss(run, "overwritten", losses.overwritten, &run->losses.overwritten,
-			 "were overwritten before they were read: alerts may be missing") ||
+			 run->last ?
+				 "are not in it any more: newer ones took their place" :
+				 "were overwritten before they were read: alerts may be missing") ||
 	       tell_loss(run, "unreadable", losses.unreadable, &run->losses.unreadable,
 			 "could not be read: alerts may be missing");
 }
