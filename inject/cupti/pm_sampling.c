@@ -299,6 +299,9 @@ void inject_pm_begin(struct inject_thread *thread)
 		return;
 	if (atomic_load(&inject_is_sandboxed))
 		why = "the program forbids itself system calls (seccomp)";
+	/* CUPTI 13.0 refuses them on an H200, and crashes when it is asked again in a later session. */
+	else if (inject_session.settings.stalls_period)
+		why = "CUPTI does not sample them beside stalls (--stalls): record once with each";
 	else if (atomic_load(&command) != RESTS)
 		why = "CUPTI still holds up their end in the recording before";
 	else if (!start_thread())

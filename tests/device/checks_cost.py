@@ -29,7 +29,9 @@ class Addition(NamedTuple):
 
 # The rate with which threads are looked at by default.
 LOOKS = Addition("looks", ["--wait-samples", "50"], ["--wait-samples", "0"], {attach.WAIT})
-EVERYTHING = Addition("everything", ["--stalls", "--gpu-metrics"], [], {attach.STALLS, attach.SAMPLES})
+# CUPTI does one of them at a time.
+SAMPLED = (Addition("stalls", ["--stalls"], [], {attach.STALLS}),
+           Addition("metrics", ["--gpu-metrics"], [], {attach.SAMPLES}))
 
 
 class Recorder(attach.Recorder):
@@ -107,5 +109,5 @@ def step(workload, addition):
 
 
 STEPS = [("slow-cost-decode", functools.partial(step, "decode", LOOKS), 120)]
-EVERYTHING_STEPS = [(f"everything-cost-{workload}", functools.partial(step, workload, EVERYTHING), 150)
-                    for workload in ("train", "decode")]
+SAMPLED_STEPS = [(f"sampled-cost-{addition.name}-{workload}", functools.partial(step, workload, addition), 150)
+                 for workload in ("train", "decode") for addition in SAMPLED]

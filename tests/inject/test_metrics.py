@@ -123,6 +123,15 @@ def test_metrics_not_wanted():
     check(not any("nvperf" in name for name in names), "libnvperf_host is loaded")
 
 
+def test_metrics_beside_stalls():
+    """CUPTI does one at a time, and crashes where it is asked for both again and again: metrics are left out"""
+    run = Run("loop", 50, metrics_ns=MS, stalls=5)
+    records = run.only().records()
+    equal((run.status, run.account(harness.SAMPLING), records["metric_samples"]), (0, [], []), "nothing is asked of CUPTI")
+    check(records["stalls"], "stalls are there")
+    check(any("does not sample them beside stalls" in text for text in notes(records)), notes(records))
+
+
 def test_metrics_in_windows():
     """samples are taken in windows only, kernels of all windows are there"""
     run = Run("windows", 3, window=rec.PROFILER, wait=False, metrics_ns=MS, stdin=subprocess.PIPE)

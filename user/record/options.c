@@ -335,6 +335,10 @@ int gpumon_record_options_check(struct gpumon_context *context,
 		return gpumon_usage(context, "--run-as goes with a program");
 	if (options->recorder.driver_wanted && !options->recorder.driver)
 		return gpumon_usage(context, "either --driver or --no-driver, not both");
+	if (settings->stalls_period && settings->metrics_interval_ns)
+		return gpumon_usage(
+			context,
+			"either --stalls or --gpu-metrics: CUPTI does one of them at a time, so record once with each");
 	if (settings->period_ms && !settings->operations_sampled &&
 	    settings->graphs != GPUMON_GRAPHS_WINDOWS)
 		return gpumon_usage(
