@@ -123,7 +123,7 @@ void inject_affinity_forked(void)
 }
 
 static _Atomic uint32_t calls;
-static unsigned int gathered_ms;
+static unsigned int kept_ms;
 
 static void wait_for_call(unsigned int ms)
 {
@@ -143,17 +143,16 @@ static void *help_call(void *unused)
 		begin = inject_now();
 		wait_for_call(gather_ms[i]);
 		restore_threads();
-		gathered_ms += (unsigned int)((inject_now() - begin + 999999) / 1000000);
+		kept_ms += (unsigned int)((inject_now() - begin + 999999) / 1000000);
 	}
 	return NULL;
 }
 
-unsigned int inject_affinity_run(void (*call)(void *data), void *data)
+void inject_affinity_run(void (*call)(void *data), void *data)
 {
 	pthread_t helper;
 	bool is_helped;
 
-	gathered_ms = 0;
 	atomic_store(&calls, 1);
 	is_helped = inject_threads_start(&helper, help_call, NULL);
 	call(data);
@@ -161,5 +160,12 @@ unsigned int inject_affinity_run(void (*call)(void *data), void *data)
 	inject_futex_wake(&calls);
 	if (is_helped)
 		pthread_join(helper, NULL);
-	return gathered_ms;
+}
+
+unsigned int inject_affinity_kept_ms(void)
+{
+	unsigned int ms = kept_ms;
+
+	kept_ms = 0;
+	return ms;
 }

@@ -14,10 +14,12 @@
  * were busy). Afterwards they have the processors that they had. A process that the program starts meanwhile,
  * other than by fork(), is left with that one.
  *
- * Context: a thread of the library, one at a time.
- * Return: milliseconds that the threads were kept on one processor, mostly 0.
+ * Context: one thread at a time.
  */
-unsigned int inject_affinity_run(void (*call)(void *data), void *data);
+void inject_affinity_run(void (*call)(void *data), void *data);
+
+/* Milliseconds for which threads were kept on one processor since this was last asked. Context: likewise. */
+unsigned int inject_affinity_kept_ms(void);
 
 /* In a child after fork. */
 void inject_affinity_forked(void);

@@ -5,6 +5,7 @@
 
 #include "activity.h"
 #include "backend.h"
+#include "base/affinity.h"
 #include "base/threads.h"
 #include "convert.h"
 #include "graphs.h"
@@ -20,14 +21,61 @@
 
 struct inject_cupti_state inject_cupti_state;
 
+/**
+ * struct start - arguments of calls with which CUPTI begins
+ * @is_configured: out
+ */
+struct start {
+	struct inject_thread *thread;
+	bool at_start;
+	bool is_configured;
+};
+
+static void configure(void *data)
+{
+	struct start *start = data;
+
+	start->is_configured = inject_subscribe_configure(start->thread, start->at_start);
+}
+
+static void enable_always(void *data)
+{
+	const struct start *start = data;
+
+	inject_subscribe_always(start->thread, start->at_start);
+}
+
+/* The program may use CUDA meanwhile, with each of its threads. */
+static void begin_with(void (*call)(void *data), struct start *start)
+{
+	if (start->at_start)
+		call(start);
+	else
+		inject_affinity_run(call, start);
+}
+
+static void say_affinity(struct inject_thread *thread)
+{
+	unsigned int ms = inject_affinity_kept_ms();
+
+	if (ms)
+		inject_session_note(
+			thread, 0,
+			"the program's threads were kept on one processor for %u ms: their calls of CUDA left CUPTI no moment to begin",
+			ms);
+}
+
 static bool start_cupti(struct inject_thread *thread, bool at_start, const char **why)
 {
+	struct start start = { .thread = thread, .at_start = at_start };
+
 	inject_convert_reset();
 	inject_activity_waits_begin();
 	inject_cupti_state.from_start = at_start;
 	atomic_store(&inject_cupti_state.launches_graphs, false);
 	inject_graphs_begin();
-	if (!inject_subscribe_configure(thread, at_start)) {
+	begin_with(configure, &start);
+	if (!start.is_configured) {
 		*why = "nothing of the GPU is recorded: CUPTI takes no buffers";
 		inject_unsubscribe(false);
 		return false;
@@ -38,7 +86,8 @@ static bool start_cupti(struct inject_thread *thread, bool at_start, const char 
 			"CUPTI's buffers are those of the capture before, of which it has not given all back");
 	inject_pm_begin(thread);
 	inject_stalls_begin(thread, at_start);
-	inject_subscribe_always(thread, at_start);
+	begin_with(enable_always, &start);
+	say_affinity(thread);
 	inject_other_profiler_look();
 	if (inject_session.settings.graphs == GPUMON_GRAPHS_WHOLE && !at_start)
 		inject_session_note(

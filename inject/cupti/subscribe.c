@@ -98,9 +98,6 @@ static void classify_all(void)
 	is_classified = true;
 }
 
-/* Milliseconds for which the program's threads were kept on one processor, so that CUPTI could begin. */
-static unsigned int gathered_ms;
-
 static void subscribe_to_cupti(void *result)
 {
 	*(CUptiResult *)result = inject_cupti.cuptiSubscribe(&subscriber, inject_callback, NULL);
@@ -117,7 +114,7 @@ static CUptiResult hold_cupti(bool at_start)
 	if (at_start)
 		subscribe_to_cupti(&result);
 	else
-		gathered_ms = inject_affinity_run(subscribe_to_cupti, &result);
+		inject_affinity_run(subscribe_to_cupti, &result);
 	if (result != CUPTI_SUCCESS)
 		subscriber = NULL;
 	return result;
@@ -200,12 +197,6 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 	uint8_t one = 1;
 	size_t size = sizeof(one);
 
-	if (gathered_ms)
-		inject_session_note(
-			thread, 0,
-			"the program's threads were kept on one processor for %u ms: their calls of CUDA left CUPTI no moment to begin",
-			gathered_ms);
-	gathered_ms = 0;
 	expect_success(thread,
 		       inject_cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
 		       "the system's thread ids");
