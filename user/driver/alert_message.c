@@ -157,6 +157,8 @@ static const struct message_form {
 	{ "xe", "reset done", "reset", PROCESS_NONE },
 	{ "xe", "reset failed", "reset", PROCESS_NONE },
 	{ "xe", "Fault response: Unsuccessful", "fault", PROCESS_NONE },
+	{ "xe", "Engine memory CAT error", "fault", PROCESS_NONE },
+	{ "xe", "Engine memory cat error", "fault", PROCESS_NONE },
 	{ "xe", "CRITICAL: Xe has declared device ", "wedged", PROCESS_NONE },
 	{ "xe", "device wedged", NULL, PROCESS_NONE },
 	{ "nouveau", "fifo: fault # [", "fault", PROCESS_BRACKET },

@@ -96,6 +96,8 @@ static const struct {
 	  "timeout", "0000:3d:00.0", NULL, 0, -1, "Timedout job: seqno=7" },
 	{ "6,1,2,-;xe 0000:3d:00.0: [drm] Tile0: GT0: Engine reset: engine_class=ccs, logical_mask: 0x1, guc_id=9, state=0x29",
 	  "xe", "engine_reset", "0000:3d:00.0", NULL, 0, -1, "Engine reset: engine_class=ccs" },
+	{ "3,1,2,-;xe 0000:43:00.0: [drm] *ERROR* Tile0: GT0: Engine memory CAT error [18]: class=bcs, logical_mask: 0x2, guc_id=0",
+	  "xe", "fault", "0000:43:00.0", NULL, 0, -1, "Engine memory CAT error [18]" },
 	{ "3,1,2,-;xe 0000:03:00.0: [drm] *ERROR* CRITICAL: Xe has declared device 0000:03:00.0 as wedged.\\x0aIOCTLs and executions are blocked.",
 	  "xe", "wedged", "0000:03:00.0", NULL, 0, -1,
 	  "CRITICAL: Xe has declared device 0000:03:00.0 as wedged.\nIOCTLs" },
