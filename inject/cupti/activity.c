@@ -5,6 +5,7 @@
 #include "activity.h"
 #include "base/threads.h"
 #include "convert.h"
+#include "generation.h"
 #include "subscribe.h"
 
 #define NONE UINT32_MAX
@@ -159,8 +160,7 @@ void inject_activity_drain(struct inject_thread *thread)
 		atomic_fetch_add_explicit(&at_home, 1, memory_order_relaxed);
 	}
 	if (thread && inject_subscribed() &&
-	    inject_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS &&
-	    dropped)
+	    inject_generation->dropped(&dropped) == CUPTI_SUCCESS && dropped)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, dropped);
 }
 

@@ -141,8 +141,17 @@ static void wait_for_buffers(struct inject_thread *thread, unsigned int settle_m
 static void collect_records(struct inject_thread *thread, unsigned int settle_ms)
 {
 	wait_for_buffers(thread, settle_ms);
-	inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	if (inject_subscribe_ends_alone()) {
+		inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+		inject_activity_drain(thread);
+		return;
+	}
+	inject_cupti.cuptiActivityFlushAll(0);
 	inject_activity_drain(thread);
+	if (!inject_activity_is_home())
+		inject_session_note(
+			thread, GPUMON_NOTE_MISSING,
+			"operations that had not ended when recording did are missing, with what is in a buffer with them: another profiler shares CUPTI, and gpumon cannot have these buffers without those of that profiler");
 }
 
 static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms)

@@ -10,6 +10,7 @@
 #include "channel/call.h"
 #include "channel/intern.h"
 #include "graphs.h"
+#include "hw_trace.h"
 #include "nvtx.h"
 #include "session/session.h"
 #include "session/window.h"
@@ -188,6 +189,8 @@ void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 		inject_cupti_nvtx(id, data);
 		break;
 	default:
+		if ((unsigned int)domain == INJECT_DOMAIN_STATE)
+			inject_hw_trace_state(data);
 		break;
 	}
 }

@@ -10,6 +10,8 @@
 #include "channel/intern.h"
 #include "channel/operation.h"
 #include "convert.h"
+#include "generation.h"
+#include "hw_trace.h"
 #include "pm_sampling.h"
 #include "session/session.h"
 #include "subscribe.h"
@@ -422,6 +424,7 @@ static void convert_device(struct inject_thread *thread, const device_record *de
 	if (device->isMigEnabled)
 		memcpy(record.mig_uuid, &device->migUuid, sizeof(record.mig_uuid));
 	inject_append(thread, &record);
+	inject_hw_trace_device(thread, device->name, record.compute_major, record.compute_minor);
 }
 
 static void convert_context(struct inject_thread *thread, const context_record *context)
@@ -649,7 +652,7 @@ static void find_internal_launches(uint8_t *buffer, size_t valid)
 	CUpti_Activity *activity = NULL;
 	uint32_t id;
 
-	while (inject_cupti.cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS) {
+	while (inject_generation->next(buffer, valid, &activity) == CUPTI_SUCCESS) {
 		if (activity->kind != CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API)
 			continue;
 		id = ((const api_record *)(const void *)activity)->correlationId;
@@ -664,7 +667,7 @@ void inject_convert(struct inject_thread *thread, uint8_t *buffer, size_t valid)
 
 	latest = inject_now() + INJECT_CONVERT_AHEAD_NS;
 	find_internal_launches(buffer, valid);
-	while (inject_cupti.cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
+	while (inject_generation->next(buffer, valid, &activity) == CUPTI_SUCCESS)
 		convert_one(thread, activity, &lot);
 	inject_totals_add(&lot.totals);
 	if (INJECT_UNLIKELY(is_of_program))

@@ -69,8 +69,7 @@ void *inject_cuda_symbol(const char *name)
 	return handle ? dlsym(handle, name) : NULL;
 }
 
-/* As cuDriverGetVersion, 0 where it cannot be asked. */
-static uint32_t driver_version(void)
+uint32_t inject_cupti_driver(void)
 {
 	__typeof__(&cuDriverGetVersion) get_version = inject_cuda_symbol("cuDriverGetVersion");
 	int version = 0;
@@ -159,7 +158,7 @@ static bool open_cupti_major(unsigned int major)
 static bool find_cupti(void)
 {
 	/* CUPTI 13 does not work with an older driver. */
-	uint32_t version = runtime_version(), driver = driver_version();
+	uint32_t version = runtime_version(), driver = inject_cupti_driver();
 	unsigned int first = (version ? version : driver) / 1000 < 13 ? 12 : 13,
 		     second = 25 - first;
 	const char *named = inject_cupti_environment.path;
@@ -188,7 +187,7 @@ bool inject_cupti_load(const char **why)
 	if (inject_cupti.handle)
 		return true;
 	if (!find_cupti()) {
-		uint32_t driver = driver_version();
+		uint32_t driver = inject_cupti_driver();
 
 		snprintf(
 			text, sizeof(text),
@@ -235,7 +234,7 @@ unsigned int inject_cupti_code(struct inject_code *code, unsigned int room)
 
 void inject_cupti_describe(char *text, size_t size)
 {
-	uint32_t driver = driver_version();
+	uint32_t driver = inject_cupti_driver();
 	struct search library;
 	const char *path = find_loaded(&library, "libcupti") ? library.path : "CUPTI";
 
@@ -249,13 +248,13 @@ void inject_cupti_describe(char *text, size_t size)
 void inject_cupti_versions(struct inject_versions *versions)
 {
 	versions->tracing = inject_cupti.version;
-	versions->driver = driver_version();
+	versions->driver = inject_cupti_driver();
 	versions->runtime = runtime_version();
 }
 
 void inject_cupti_write_api(struct inject_thread *thread)
 {
-	uint32_t driver = driver_version(), runtime = runtime_version();
+	uint32_t driver = inject_cupti_driver(), runtime = runtime_version();
 	char text[96];
 	size_t at;
 

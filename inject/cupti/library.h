@@ -99,6 +99,9 @@ void inject_cupti_read_environment(void);
  */
 bool inject_cupti_load(const char **why);
 
+/* As cuDriverGetVersion(), 0 where it cannot be asked. */
+uint32_t inject_cupti_driver(void);
+
 /* Which CUPTI was loaded and which CUDA the driver is for, for messages about a mismatch. */
 void inject_cupti_describe(char *text, size_t size);
 

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/imports.h"
+#include "generation.h"
 #include "other_profiler.h"
 #include "session/session.h"
 #include "session/window.h"
+#include "sharing.h"
 #include "subscribe.h"
 
 /*
@@ -62,33 +64,75 @@ static void note_profiler(const char *name, bool yielded, CUptiResult result)
 	else if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		inject_session_note(
 			thread, 0,
-			"%s wanted CUPTI for its own profiler and did not get it, because CUPTI serves one at a time: that profiler lacks the GPU",
-			name);
+			"%s wanted CUPTI for its own profiler and did not get it, because %s: that profiler lacks the GPU",
+			name,
+			inject_generation->shares ? "it does not ask to share it" :
+						    "CUPTI serves one at a time");
 	inject_thread_leave(thread);
+}
+
+/* Before the program subscribes. Returns whether gpumon let go of CUPTI. */
+static bool let_program_go_first(void)
+{
+	return atomic_load(&inject_session.is_open) &&
+	       (inject_session.record & GPUMON_RECORD_YIELD) && inject_window_yield();
+}
+
+/* After it. @caller: in the program's library, whose file's name is @name */
+static void program_subscribed(const void *caller, const char *name, bool yielded,
+			       CUptiResult result)
+{
+	CUpti_TimestampCallbackFunc clock =
+		result == CUPTI_SUCCESS ? atomic_exchange(&kept_clock, NULL) : NULL;
+
+	if (yielded || clock)
+		inject_subscribe_clock_lost();
+	if (clock)
+		find_set_clock(caller)(clock);
+	if (atomic_load(&inject_session.is_open))
+		note_profiler(name, yielded, result);
 }
 
 /* In place of cuptiSubscribe(), in the program's libraries. */
 static CUptiResult subscribe_for_program(CUpti_SubscriberHandle *subscriber,
 					 CUpti_CallbackFunc callback, void *argument)
 {
-	bool is_open = atomic_load(&inject_session.is_open), yielded = false;
-	CUpti_TimestampCallbackFunc clock;
-	CUptiResult result;
-	const char *name;
 	const void *caller = __builtin_return_address(0);
+	bool yielded = let_program_go_first();
+	const char *name;
 	__typeof__(&cuptiSubscribe) original =
 		find_original("cuptiSubscribe", (void *)inject_cupti.cuptiSubscribe, caller, &name);
+	CUptiResult result = original(subscriber, callback, argument);
 
-	if (is_open && (inject_session.record & GPUMON_RECORD_YIELD))
-		yielded = inject_window_yield();
-	result = original(subscriber, callback, argument);
-	clock = result == CUPTI_SUCCESS ? atomic_exchange(&kept_clock, NULL) : NULL;
-	if (yielded || clock)
-		inject_subscribe_clock_lost();
-	if (clock)
-		find_set_clock(caller)(clock);
-	if (is_open)
-		note_profiler(name, yielded, result);
+	program_subscribed(caller, name, yielded, result);
+	return result;
+}
+
+/* Whether the program's profiler and gpumon can have CUPTI at the same time. */
+static bool shares_with_program(const struct inject_subscriber_params *params)
+{
+	return params && params->size > offsetof(struct inject_subscriber_params, shares) &&
+	       params->shares == 1 && inject_generation_may_share() &&
+	       (!inject_subscribed() || inject_generation->shares);
+}
+
+/* In place of cuptiSubscribe_v2(), likewise. */
+static CUptiResult subscribe_v2_for_program(CUpti_SubscriberHandle *subscriber,
+					    CUpti_CallbackFunc callback, void *argument,
+					    struct inject_subscriber_params *params)
+{
+	const void *caller = __builtin_return_address(0);
+	bool shares = shares_with_program(params), yielded = !shares && let_program_go_first();
+	const char *name;
+	CUptiResult result;
+	CUptiResult (*original)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *,
+				struct inject_subscriber_params *) =
+		find_original("cuptiSubscribe_v2", dlsym(inject_cupti.handle, "cuptiSubscribe_v2"),
+			      caller, &name);
+
+	result = original(subscriber, callback, argument, params);
+	if (!shares)
+		program_subscribed(caller, name, yielded, result);
 	return result;
 }
 
@@ -105,6 +149,7 @@ static CUptiResult set_clock_for_program(CUpti_TimestampCallbackFunc clock)
 
 static const struct inject_import imports[] = {
 	{ "cuptiSubscribe", (void *)subscribe_for_program },
+	{ "cuptiSubscribe_v2", (void *)subscribe_v2_for_program },
 	{ "cuptiActivityRegisterTimestampCallback", (void *)set_clock_for_program },
 	{ NULL, NULL },
 };

@@ -7,7 +7,9 @@
 #include "base/affinity.h"
 #include "callbacks.h"
 #include "channel/thread.h"
+#include "generation.h"
 #include "graphs.h"
+#include "hw_trace.h"
 #include "nvtx/range.h"
 #include "session/session.h"
 #include "stalls.h"
@@ -20,8 +22,6 @@ uint16_t inject_class[2][INJECT_FUNCTIONS];
 
 const struct inject_cupti_client *inject_cupti_client;
 
-/* The subscription of the recording and of the client, which may be there alone. */
-static CUpti_SubscriberHandle subscriber;
 /* The recording uses the subscription. */
 static _Atomic bool is_subscribed;
 static bool is_classified;
@@ -100,7 +100,7 @@ static void classify_all(void)
 
 static void subscribe_to_cupti(void *result)
 {
-	*(CUptiResult *)result = inject_cupti.cuptiSubscribe(&subscriber, inject_callback, NULL);
+	*(CUptiResult *)result = inject_generation_subscribe();
 }
 
 /* For the recording and the client, which never begin at the same time. */
@@ -108,15 +108,16 @@ static CUptiResult hold_cupti(bool at_start)
 {
 	CUptiResult result;
 
-	if (subscriber)
+	if (inject_subscriber)
 		return CUPTI_SUCCESS;
 	/* Where CUDA is being initialised, no thread uses it yet. */
 	if (at_start)
 		subscribe_to_cupti(&result);
 	else
 		inject_affinity_run(subscribe_to_cupti, &result);
-	if (result != CUPTI_SUCCESS)
-		subscriber = NULL;
+	/* The clock of a subscriber that shares is its own. */
+	if (result == CUPTI_SUCCESS && inject_generation->shares)
+		has_clock = true;
 	return result;
 }
 
@@ -132,14 +133,14 @@ bool inject_cupti_client_join(const struct inject_cupti_client *client, const ch
 		return true;
 	inject_cupti_client = NULL;
 	*why = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ?
-		       "another profiler holds CUPTI, which serves one at a time: run the program without it" :
+		       "another profiler holds CUPTI, which --probe does not share: run the program without it" :
 		       inject_cupti_result(result);
 	return false;
 }
 
 void inject_cupti_client_enable(CUpti_CallbackId id)
 {
-	inject_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+	inject_cupti.cuptiEnableCallback(1, inject_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
 	is_clients[id] = true;
 }
 
@@ -153,7 +154,11 @@ bool inject_subscribe(const char **why)
 		return false;
 	result = hold_cupti(inject_session.at_start);
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		*why = "another profiler holds CUPTI, which serves one at a time: nothing of the GPU is recorded. Run the program without it (in PyTorch: without torch.profiler)";
+		snprintf(
+			text, sizeof(text),
+			"%s: nothing of the GPU is recorded. Run the program without it (in PyTorch: without torch.profiler)",
+			inject_generation_refused());
+		*why = text;
 		return false;
 	}
 	if (result != CUPTI_SUCCESS) {
@@ -166,7 +171,6 @@ bool inject_subscribe(const char **why)
 		return false;
 	}
 	is_subscribed = true;
-	inject_cupti.cuptiGetVersion(&inject_cupti.version);
 	if (!is_classified)
 		classify_all();
 	return true;
@@ -186,8 +190,7 @@ static size_t get_activity_attribute(CUpti_ActivityAttribute attribute)
 {
 	size_t value = 0, size = sizeof(value);
 
-	if (!inject_cupti.cuptiActivityGetAttribute ||
-	    inject_cupti.cuptiActivityGetAttribute(attribute, &size, &value) != CUPTI_SUCCESS)
+	if (inject_generation->get(attribute, &size, &value) != CUPTI_SUCCESS)
 		return 0;
 	return value;
 }
@@ -197,24 +200,17 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 	uint8_t one = 1;
 	size_t size = sizeof(one);
 
-	expect_success(thread,
-		       inject_cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
-		       "the system's thread ids");
+	expect_success(thread, inject_generation->set_thread_ids(), "the system's thread ids");
 	/* Registering it twice spoils the first records of a capture. */
 	if (!has_clock)
-		has_clock = expect_success(
-			thread, inject_cupti.cuptiActivityRegisterTimestampCallback(inject_now),
-			"CLOCK_MONOTONIC");
+		has_clock =
+			expect_success(thread, inject_generation->set_clock(), "CLOCK_MONOTONIC");
 	/* The worker zeroes buffers: CUPTI would do that in the program's threads. */
-	if (inject_cupti.cuptiActivitySetAttribute)
-		inject_cupti.cuptiActivitySetAttribute(
-			CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &one);
+	inject_generation->set(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &one);
 	inject_cupti_state.context_bytes =
 		get_activity_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE) *
 		get_activity_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE);
-	if (!expect_success(thread,
-			    inject_cupti.cuptiActivityRegisterCallbacks(inject_activity_request,
-									inject_activity_complete),
+	if (!expect_success(thread, inject_generation->take_buffers(),
 			    "buffers, so that nothing of the GPU is recorded"))
 		return false;
 	if (inject_session.record & GPUMON_RECORD_LATENCY) {
@@ -222,10 +218,15 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 			inject_session_note(
 				thread, GPUMON_NOTE_MISSING,
 				"no queued and submitted times: they have to be asked for before CUDA is initialised");
-		else if (inject_cupti.cuptiActivityEnableLatencyTimestamps)
-			expect_success(thread, inject_cupti.cuptiActivityEnableLatencyTimestamps(1),
+		else
+			expect_success(thread, inject_generation->set_latency(),
 				       "queued and submitted times");
 	}
+	inject_hw_trace_begin(thread);
+	if (inject_generation_graphs_are_whole())
+		inject_session_note(
+			thread, GPUMON_NOTE_MISSING,
+			"another profiler has CUPTI record graphs as a whole, for all that share it: operations in graphs are missing");
 	return true;
 }
 
@@ -233,16 +234,15 @@ static bool enable_kind(struct inject_thread *thread, CUpti_ActivityKind kind, b
 			const char *what)
 {
 	if (!on)
-		return inject_cupti.cuptiActivityDisable(kind) == CUPTI_SUCCESS;
-	return expect_success(thread, inject_cupti.cuptiActivityEnable(kind), what);
+		return inject_generation->disable(kind) == CUPTI_SUCCESS;
+	return expect_success(thread, inject_generation->enable(kind), what);
 }
 
 /* Records of those that exist already, too. */
 static void enable_and_dump(struct inject_thread *thread, CUpti_ActivityKind kind, bool at_start,
 			    const char *what)
 {
-	if (!at_start && inject_cupti.cuptiActivityEnableAndDump &&
-	    inject_cupti.cuptiActivityEnableAndDump(kind) == CUPTI_SUCCESS)
+	if (!at_start && inject_generation->dump(kind) == CUPTI_SUCCESS)
 		return;
 	enable_kind(thread, kind, true, what);
 }
@@ -251,7 +251,7 @@ static void enable_and_dump(struct inject_thread *thread, CUpti_ActivityKind kin
 static void enable_resource(struct inject_thread *thread, CUpti_CallbackId id, const char *what)
 {
 	CUptiResult result =
-		inject_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
+		inject_cupti.cuptiEnableCallback(1, inject_subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
 
 	if (what)
 		expect_success(thread, result, what);
@@ -277,7 +277,7 @@ static void enable_classes(struct inject_thread *thread, uint16_t classes, bool 
 			if (!on && !domain && is_clients[id])
 				continue;
 			result = inject_cupti.cuptiEnableCallback(
-				on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API + domain, id);
+				on, inject_subscriber, CUPTI_CB_DOMAIN_DRIVER_API + domain, id);
 			if (on && !failed)
 				failed = !expect_success(thread, result, "a callback of the API");
 		}
@@ -313,8 +313,12 @@ void inject_subscribe_always(struct inject_thread *thread, bool at_start)
 	}
 	if (inject_nvtx_wanted())
 		expect_success(thread,
-			       inject_cupti.cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_NVTX),
+			       inject_cupti.cuptiEnableDomain(1, inject_subscriber,
+							      CUPTI_CB_DOMAIN_NVTX),
 			       "NVTX ranges");
+	if (inject_hw_trace_is_on())
+		inject_cupti.cuptiEnableDomain(1, inject_subscriber,
+					       (CUpti_CallbackDomain)INJECT_DOMAIN_STATE);
 }
 
 /* Needs an initialised driver. */
@@ -403,11 +407,11 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on)
 		if (!on && inject_cupti_client)
 			return;
 		expect_success(thread,
-			       inject_cupti.cuptiEnableDomain(on, subscriber,
+			       inject_cupti.cuptiEnableDomain(on, inject_subscriber,
 							      CUPTI_CB_DOMAIN_RUNTIME_API),
 			       "all calls of the runtime");
 		expect_success(thread,
-			       inject_cupti.cuptiEnableDomain(on, subscriber,
+			       inject_cupti.cuptiEnableDomain(on, inject_subscriber,
 							      CUPTI_CB_DOMAIN_DRIVER_API),
 			       "all calls of the driver");
 		if (!on)
@@ -433,32 +437,47 @@ void inject_subscribe_clock_lost(void)
 void inject_subscribe_clock_again(void)
 {
 	if (is_subscribed)
-		inject_cupti.cuptiActivityRegisterTimestampCallback(inject_now);
+		inject_generation->set_clock();
+}
+
+static void disable_always(void)
+{
+	inject_generation->disable(CUPTI_ACTIVITY_KIND_DEVICE);
+	inject_generation->disable(CUPTI_ACTIVITY_KIND_CONTEXT);
+	inject_generation->disable(CUPTI_ACTIVITY_KIND_STREAM);
+}
+
+bool inject_subscribe_ends_alone(void)
+{
+	if (!inject_generation->shares)
+		return true;
+	disable_always();
+	return inject_generation_is_idle();
 }
 
 void inject_unsubscribe(bool program_goes_on)
 {
 	if (!is_subscribed)
 		return;
-	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DEVICE);
-	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONTEXT);
-	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_STREAM);
+	disable_always();
 	if (inject_cupti_client) {
 		is_subscribed = false;
 		return;
 	}
-	if (program_goes_on && inject_detach(subscriber))
-		has_clock = false;
+	if (!program_goes_on || !inject_detach(inject_subscriber))
+		inject_cupti.cuptiUnsubscribe(inject_subscriber);
 	else
-		inject_cupti.cuptiUnsubscribe(subscriber);
-	subscriber = NULL;
+		has_clock = false;
+	if (inject_generation->shares)
+		has_clock = false;
+	inject_subscriber = NULL;
 	is_subscribed = false;
 }
 
 void inject_subscribe_forked(void)
 {
 	inject_cupti_client = NULL;
-	subscriber = NULL;
+	inject_subscriber = NULL;
 	is_subscribed = false;
 }
 
@@ -469,14 +488,18 @@ void inject_subscribe_forked(void)
 static enum {
 	NOT_WANTED,
 	WANTED,
-	DETACHED
+	DETACHED,
+	ASKED,
 } state;
 
 void inject_detach_in_call(void)
 {
-	if (inject_self && inject_self->ours && state == WANTED &&
-	    inject_cupti.cuptiFinalize() == CUPTI_SUCCESS)
+	if (!inject_self || !inject_self->ours)
+		return;
+	if (state == WANTED && inject_cupti.cuptiFinalize() == CUPTI_SUCCESS)
 		state = DETACHED;
+	else if (state == ASKED)
+		state = NOT_WANTED;
 }
 
 bool inject_detach(CUpti_SubscriberHandle ours)
@@ -486,6 +509,7 @@ bool inject_detach(CUpti_SubscriberHandle ours)
 	int version;
 
 	if (atomic_load(&inject_cupti_state.has_graphs) || !inject_cupti.cuptiFinalize ||
+	    inject_hw_trace_is_on() ||
 	    inject_cupti.version < CUPTI_VERSION_12_6 || !get_version ||
 	    inject_cupti.cuptiEnableCallback(1, ours, CUPTI_CB_DOMAIN_DRIVER_API,
 					     CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) !=
@@ -493,7 +517,14 @@ bool inject_detach(CUpti_SubscriberHandle ours)
 		return false;
 	state = WANTED;
 	get_version(&version);
-	detached = state == DETACHED;
+	/* It does nothing while there is another subscriber: then this one is still called. */
+	if (state == DETACHED && inject_generation->shares) {
+		state = ASKED;
+		get_version(&version);
+		detached = state == ASKED;
+	} else {
+		detached = state == DETACHED;
+	}
 	state = NOT_WANTED;
 	return detached;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Being CUPTI's subscriber. It has one at a time. */
+/* Being CUPTI's subscriber: the only one, or one of those that share it (generation.h). */
 #ifndef GPUMON_INJECT_CUPTI_SUBSCRIBE_H
 #define GPUMON_INJECT_CUPTI_SUBSCRIBE_H
 
@@ -52,6 +52,12 @@ void inject_subscribe_clock_lost(void);
 
 /* The program has set another clock while gpumon has CUPTI. */
 void inject_subscribe_clock_again(void);
+
+/*
+ * What is on for a whole session goes off. Returns whether CUPTI has records for nobody else, see
+ * inject_generation_is_idle(). Before inject_unsubscribe().
+ */
+bool inject_subscribe_ends_alone(void);
 
 /*
  * @program_goes_on: from then on CUPTI costs it nothing, where that is possible, see inject_detach(). With a client,

@@ -102,6 +102,10 @@ int gpumon_gpuprog_within_check(struct gpumon_context *context,
 		return gpumon_usage(
 			context,
 			"--yield lets go of CUPTI, which --probe needs all the time: leave one out");
+	if (session->recorder.settings.record & GPUMON_RECORD_HW_TRACE)
+		return gpumon_usage(
+			context,
+			"--hw-trace has to be the first that CUPTI is told, and with --probe it is not: leave one out");
 	return 0;
 }
 

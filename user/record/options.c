@@ -339,6 +339,11 @@ int gpumon_record_options_check(struct gpumon_context *context,
 		return gpumon_usage(
 			context,
 			"either --stalls or --gpu-metrics: CUPTI does one of them at a time, so record once with each");
+	if ((settings->record & GPUMON_RECORD_HW_TRACE) &&
+	    (settings->record & GPUMON_RECORD_LATENCY))
+		return gpumon_usage(
+			context,
+			"--hw-trace or --latency, not both: the GPU's own trace has no queued and submitted times");
 	if (settings->period_ms && !settings->operations_sampled &&
 	    settings->graphs != GPUMON_GRAPHS_WINDOWS)
 		return gpumon_usage(

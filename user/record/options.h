@@ -30,6 +30,8 @@
 		GPUMON_RECORD_BITS(session, "nvtx", GPUMON_OPTION_BITS, GPUMON_RECORD_RANGES),     \
 		GPUMON_RECORD_BITS(session, "api", GPUMON_OPTION_BITS, GPUMON_RECORD_ALL_CALLS),   \
 		GPUMON_RECORD_BITS(session, "latency", GPUMON_OPTION_BITS, GPUMON_RECORD_LATENCY), \
+		GPUMON_RECORD_BITS(session, "hw-trace", GPUMON_OPTION_BITS,                        \
+				   GPUMON_RECORD_HW_TRACE),                                        \
 		GPUMON_OPTION_CALL("gpu-metrics", 0, &(session)->recorder.settings,                \
 				   gpumon_record_take_gpu_metrics),                                \
 		GPUMON_OPTION_RANGE("gpu-metrics", 0, GPUMON_OPTION_SET,                           \
@@ -107,8 +109,8 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 	"                         (all, the default), or when the program has ended (first)\n"            \
 	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n"        \
 	"                         while an NVTX range is open (range:NAME)\n"                             \
-	"      --yield            let the program's own profiler (torch.profiler) have CUPTI; the\n"      \
-	"                         capture has a gap in that time\n"                                       \
+	"      --yield            let the program's own profiler (torch.profiler) have CUPTI, if it\n"    \
+	"                         does not share it; the capture has a gap in that time\n"                \
 	"      --no-blocking      no calls that wait for the GPU, and no overhead of the API\n"           \
 	"      --sync             also record what CUPTI itself says about waits for the GPU\n"           \
 	"      --memory           also record allocations\n"                                              \
@@ -116,6 +118,8 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 	"      --nvtx             also record NVTX ranges\n"                                              \
 	"      --api              also record all other API calls (high overhead)\n"                      \
 	"      --latency          also record when work was queued and submitted\n"                       \
+	"      --hw-trace         have the GPU itself note when kernels begin and end; CUDA 13.5,\n"      \
+	"                         Blackwell\n"                                                            \
 	"      --gpu-metrics[=TIME]  also sample what the whole GPU does (SMs, tensor pipes, memory,\n"   \
 	"                         PCIe, NVLink), once in 100us to 1s (1ms); CUDA 12.6\n"                  \
 	"      --stalls[=N]       also sample what each instruction of a kernel waits for, once in 2^N\n" \
