@@ -42,7 +42,6 @@ struct inject_session {
 	_Atomic bool recording;
 	_Atomic bool ends;
 	_Atomic bool is_open;
-	bool at_start;
 	_Atomic uint32_t generation;
 	uint32_t record;
 	uint32_t stack_depth;
@@ -51,6 +50,7 @@ struct inject_session {
 	struct gpumon_message_settings settings;
 	struct inject_code code[INJECT_CODE_MAX + 1];
 	_Atomic bool has_python;
+	bool at_start;
 };
 
 extern struct inject_session inject_session INJECT_HIDDEN;

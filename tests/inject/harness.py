@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from verdict import SLOWER, Failure, Skip, busier, check, communicate, equal, need, until  # noqa: E402,F401
 
 (LAUNCH, CAPTURED, KERNEL, COPY, SET, DROPPED, NO_TIME, NODE, CLONE, CALL, UNFINISHED,
- BROKEN, LOADED, DETACHED, GRAPH, BUFFER, SAMPLE, SAMPLING, STALLS, SAMPLED) = range(1, 21)
+ BROKEN, LOADED, DETACHED, GRAPH, BUFFER, SAMPLE, SAMPLING, STALLS, SAMPLED, HW_TRACE) = range(1, 22)
 ENTRY = struct.Struct("<4I5Q2I")
 Entry = collections.namedtuple(
     "Entry", "type pid tid correlation address start end node other result window")
@@ -24,7 +24,10 @@ RULES = {1: "called CUPTI in a buffer callback", 2: "set the clock twice",
          9: "detached while a GPU is sampled", 10: "went on sampling a context that is destroyed",
          11: "detached while a context was sampled", 12: "switched sampling on twice",
          13: "read or switched off a context that is not sampled",
-         14: "read samples in a thread of the program", 15: "gave too little room for samples"}
+         14: "read samples in a thread of the program", 15: "gave too little room for samples",
+         16: "called a function for one subscriber beside those that share CUPTI",
+         17: "forced a flush while another subscriber gets records",
+         18: "asked for the hardware's trace when there was a subscriber"}
 
 # The record of what a look at a thread found.
 WAIT = 25

@@ -36,6 +36,7 @@ enum mock_account_type {
 	MOCK_SAMPLING = 18, /* it begins or ends (@other) at @start */
 	MOCK_STALLS = 19,   /* @other: whether CUPTI samples a context from now on */
 	MOCK_SAMPLED = 20,  /* a kernel was sampled; @other: the last letter of its name, 0 for a */
+	MOCK_HW_TRACE = 21, /* the hardware's trace is on */
 };
 
 /* A record of the account. The file is named by MOCK_ACCOUNT. */

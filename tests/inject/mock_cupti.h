@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Stand-in for libcupti, in two generations built from the same files. 12 writes records of
+ * Stand-in for libcupti, in generations built from the same files. 12 writes records of
  * CUpti_ActivityKernel9 and Memcpy5 into one buffer for all threads, 13 those of Kernel10 and
- * Memcpy6 into a buffer per thread. If the headers lack a record, the newest available one is used.
+ * Memcpy6 into a buffer per thread. If the headers lack a record, the newest available one is used. With
+ * MOCK_SHARES, 13 is that of CUDA 13.5: subscribers can share it.
  */
 #ifndef GPUMON_TESTS_INJECT_MOCK_CUPTI_H
 #define GPUMON_TESTS_INJECT_MOCK_CUPTI_H
@@ -33,7 +34,11 @@ typedef CUpti_ActivitySynchronization mock_sync;
 typedef CUpti_ActivityMemory3 mock_memory;
 typedef CUpti_ActivityUnifiedMemoryCounter2 mock_unified;
 #endif
+#ifdef MOCK_SHARES
+#define MOCK_CUPTI_VERSION 130500
+#else
 #define MOCK_CUPTI_VERSION (MOCK_GENERATION == 13 ? 130001 : 24)
+#endif
 
 /* MOCK_CUPTI_VERSION, or that of MOCK_VERSION. */
 uint32_t mock_version(void);
@@ -72,9 +77,70 @@ enum {
 	MOCK_RULE_NOT_SAMPLED = 13,
 	MOCK_RULE_SAMPLES_IN_PROGRAM = 14, /* read in a thread of the program's */
 	MOCK_RULE_SAMPLING_ROOM = 15,	   /* no room for the reasons of an instruction */
+	MOCK_RULE_MIXED = 16, /* a function of the older set beside a subscriber of the newer */
+	MOCK_RULE_FORCED_OTHERS = 17, /* a forced flush while another subscriber gets records */
+	MOCK_RULE_HW_TRACE_LATE = 18, /* asked for when there was a subscriber */
 };
 
-extern _Atomic bool mock_is_subscribed;
+#define MOCK_SUBSCRIBERS 4
+#define MOCK_IDS	 2048
+
+/**
+ * struct mock_subscriber - who is served: the first is that of the older set of functions
+ * @is_there: it has subscribed
+ * @is_told: the account is of its records
+ * @name: what it calls itself
+ * @callback: with @user
+ * @calls: callbacks that are on
+ * @kinds: of records that are on
+ * @was_enabled: one was on
+ * @request, @complete: give and take buffers, of the older set
+ * @request_v2, @complete_v2: of the newer one
+ * @clock: NULL: CUPTI's own
+ * @dropped: records without a buffer
+ */
+struct mock_subscriber {
+	_Atomic bool is_there;
+	bool is_told;
+	char name[64];
+	CUpti_CallbackFunc callback;
+	void *user;
+	_Atomic bool calls[CUPTI_CB_DOMAIN_SIZE][MOCK_IDS];
+	_Atomic bool kinds[CUPTI_ACTIVITY_KIND_COUNT];
+	bool was_enabled;
+	CUpti_BuffersCallbackRequestFunc request;
+	CUpti_BuffersCallbackCompleteFunc complete;
+	void (*request_v2)(uint8_t **buffer, size_t *size, size_t *records, void *info);
+	void (*complete_v2)(uint8_t *buffer, size_t size, size_t valid, void *info);
+	_Atomic(CUpti_TimestampCallbackFunc) clock;
+	size_t dropped;
+};
+
+extern struct mock_subscriber mock_subscribers[MOCK_SUBSCRIBERS];
+
+/* Whose records are written and whose clock is read, in this thread. */
+extern __thread struct mock_subscriber *mock_served;
+
+/* Serve the @i-th from now on: the first always, others if they are there. False behind the last. */
+bool mock_serve(unsigned int *i);
+
+/* mock_account() if the served one's records are told of. */
+struct mock_account *mock_tell(enum mock_account_type type);
+
+bool mock_is_subscribed(void);
+unsigned int mock_subscribed_n(void);
+
+/* As cuptiSubscribe(), into that place. */
+CUptiResult mock_join(struct mock_subscriber *subscriber, CUpti_CallbackFunc callback, void *user);
+
+/* For the functions of either set: for the served one. */
+CUptiResult mock_enable(const char *function, CUpti_ActivityKind kind);
+CUptiResult mock_set_clock(CUptiResult result, CUpti_TimestampCallbackFunc function);
+void mock_next(uint8_t *buffer, size_t valid, CUpti_Activity **record, CUptiResult *result);
+size_t mock_take_dropped(void);
+
+/* Its buffers are lost, if CUPTI still has some. */
+void mock_leave(struct mock_subscriber *subscriber);
 
 /* activity */
 struct mock_buffer;
@@ -91,6 +157,7 @@ void mock_add_task(struct mock_buffer *buffer, enum mock_account_type type, uint
 		   uint64_t *end, uint32_t correlation, uint64_t node, bool is_stuck);
 void mock_put_device(void);
 bool mock_kind_enabled(CUpti_ActivityKind kind);
+bool mock_any_enabled(CUpti_ActivityKind kind); /* for any subscriber */
 void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
 		  uint64_t node, uint32_t graph, uint64_t bytes);
 void mock_put_context(void);

@@ -16,8 +16,9 @@
 #define BUFFERS 512
 
 /**
- * struct mock_buffer - a buffer of the library
+ * struct mock_buffer - a buffer of a subscriber
  * @data: NULL if there is none
+ * @served: whose
  * @pending: number of incomplete records in it
  * @owner: thread, in generation 13
  */
@@ -28,6 +29,7 @@ struct mock_buffer {
 	unsigned int pending;
 	bool is_full;
 	pthread_t owner;
+	struct mock_subscriber *served;
 };
 
 /* A record whose operation is running. */
@@ -41,6 +43,7 @@ struct task {
 	uint64_t generation;
 	enum mock_account_type type;
 	bool is_stuck;
+	struct mock_subscriber *served;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -48,12 +51,6 @@ static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static struct mock_buffer buffers[BUFFERS];
 static struct task *first_task, **last_task = &first_task;
-static CUpti_BuffersCallbackRequestFunc request;
-static CUpti_BuffersCallbackCompleteFunc complete;
-static _Atomic(CUpti_TimestampCallbackFunc) clock_function;
-static _Atomic bool is_enabled[CUPTI_ACTIVITY_KIND_COUNT];
-static bool was_enabled;
-static size_t dropped;
 static __thread bool in_buffer_callback;
 
 bool mock_in_buffer_callback(void)
@@ -63,20 +60,28 @@ bool mock_in_buffer_callback(void)
 
 bool mock_kind_enabled(CUpti_ActivityKind kind)
 {
-	return atomic_load(&is_enabled[kind]);
+	return atomic_load(&mock_served->kinds[kind]);
+}
+
+bool mock_any_enabled(CUpti_ActivityKind kind)
+{
+	for (unsigned int i = 0; i < MOCK_SUBSCRIBERS; i++)
+		if (mock_subscribers[i].kinds[kind])
+			return true;
+	return false;
 }
 
 CUpti_TimestampCallbackFunc mock_clock(void)
 {
-	return clock_function;
+	return mock_subscribers[0].clock;
 }
 
 uint64_t mock_now(void)
 {
 	struct timespec real;
 
-	if (clock_function && !getenv("MOCK_REALTIME"))
-		return clock_function();
+	if (mock_served->clock && !getenv("MOCK_REALTIME"))
+		return mock_served->clock();
 	clock_gettime(CLOCK_REALTIME, &real);
 	return (uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec;
 }
@@ -118,25 +123,31 @@ static size_t record_size(CUpti_ActivityKind kind)
 /* Called under the lock, like every change of buffers. */
 static void deliver(struct mock_buffer *buffer)
 {
+	struct mock_subscriber *served = mock_served;
 	struct mock_buffer copy = *buffer;
 	struct task *task;
 
+	mock_served = copy.served;
 	for (task = first_task; task; task = task->next) {
 		if (task->buffer != buffer)
 			continue;
 		task->buffer = NULL;
 		if (!*task->start)
-			mock_account(MOCK_NO_TIME)->correlation = task->correlation;
+			mock_tell(MOCK_NO_TIME)->correlation = task->correlation;
 	}
 	memset(buffer, 0, sizeof(*buffer));
 	in_buffer_callback = true;
-	complete(NULL, 0, copy.data, copy.size, copy.used);
+	if (copy.served->complete_v2)
+		copy.served->complete_v2(copy.data, copy.size, copy.used, NULL);
+	else
+		copy.served->complete(NULL, 0, copy.data, copy.size, copy.used);
 	in_buffer_callback = false;
+	mock_served = served;
 }
 
 static bool is_ours(const struct mock_buffer *buffer)
 {
-	return buffer->data && !buffer->is_full &&
+	return buffer->data && !buffer->is_full && buffer->served == mock_served &&
 	       (MOCK_GENERATION < 13 || pthread_equal(buffer->owner, pthread_self()));
 }
 
@@ -151,13 +162,17 @@ static struct mock_buffer *new_buffer(void)
 	if (!buffer)
 		return NULL;
 	in_buffer_callback = true;
-	request(&buffer->data, &buffer->size, &records);
+	if (mock_served->request_v2)
+		mock_served->request_v2(&buffer->data, &buffer->size, &records, NULL);
+	else
+		mock_served->request(&buffer->data, &buffer->size, &records);
 	in_buffer_callback = false;
 	for (i = 0; buffer->data && i < buffer->size; i += 4096)
 		if (buffer->data[i])
 			mock_broken(MOCK_RULE_NOT_ZEROED);
 	buffer->owner = pthread_self();
-	mock_account(MOCK_BUFFER)->other = buffer->size;
+	buffer->served = mock_served;
+	mock_tell(MOCK_BUFFER)->other = buffer->size;
 	return buffer->data ? buffer : NULL;
 }
 
@@ -179,8 +194,8 @@ void *mock_put(CUpti_ActivityKind kind, struct mock_buffer **in)
 	if (!buffer)
 		buffer = new_buffer();
 	if (!buffer) {
-		dropped++;
-		mock_account(MOCK_DROPPED);
+		mock_served->dropped++;
+		mock_tell(MOCK_DROPPED);
 		return NULL;
 	}
 	record = (void *)(buffer->data + buffer->used);
@@ -196,9 +211,10 @@ static void finish_task(struct task *task)
 
 	if (!task->buffer)
 		return;
+	mock_served = task->served;
 	*task->start = mock_now();
 	*task->end = mock_now() + 1;
-	account = mock_account(task->type);
+	account = mock_tell(task->type);
 	account->correlation = task->correlation;
 	account->node = task->node;
 	account->start = *task->start;
@@ -237,9 +253,11 @@ void mock_wait_for_gpu(uint32_t correlation, CUstream stream)
 {
 	CUpti_ActivitySynchronization *sync;
 	const struct task *task;
-	uint64_t start = mock_now();
+	uint64_t starts[MOCK_SUBSCRIBERS];
 	struct mock_buffer *buffer;
 
+	for (unsigned int i = 0; mock_serve(&i); i++)
+		starts[i] = mock_now();
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		for (task = first_task; task && task->is_stuck; task = task->next)
@@ -248,14 +266,16 @@ void mock_wait_for_gpu(uint32_t correlation, CUstream stream)
 			break;
 		pthread_cond_wait(&done, &lock);
 	}
-	if (is_enabled[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION]) {
+	for (unsigned int i = 0; mock_serve(&i); i++) {
+		if (!mock_kind_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
+			continue;
 		sync = mock_put(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, &buffer);
 		if (sync) {
 			sync->type =
 				(uintptr_t)stream > 2 ?
 					CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE :
 					CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
-			sync->start = start;
+			sync->start = starts[i];
 			sync->end = mock_now();
 			sync->correlationId = correlation;
 			sync->contextId = 1;
@@ -281,13 +301,15 @@ void mock_unlock(void)
 /* What cuptiFinalize() does. */
 void mock_forget_activity(void)
 {
-	unsigned int i;
+	unsigned int s, i;
 
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < CUPTI_ACTIVITY_KIND_COUNT; i++)
-		atomic_store(&is_enabled[i], false);
-	clock_function = NULL;
-	was_enabled = false;
+	for (s = 0; s < MOCK_SUBSCRIBERS; s++) {
+		for (i = 0; i < CUPTI_ACTIVITY_KIND_COUNT; i++)
+			atomic_store(&mock_subscribers[s].kinds[i], false);
+		mock_subscribers[s].clock = NULL;
+		mock_subscribers[s].was_enabled = false;
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -309,7 +331,7 @@ void mock_add_task(struct mock_buffer *buffer, enum mock_account_type type, uint
 
 	if (is_stuck) {
 		*start = mock_now();
-		account = mock_account(MOCK_UNFINISHED);
+		account = mock_tell(MOCK_UNFINISHED);
 		account->correlation = correlation;
 	}
 	*task = (struct task){ .buffer = buffer,
@@ -318,7 +340,8 @@ void mock_add_task(struct mock_buffer *buffer, enum mock_account_type type, uint
 			       .correlation = correlation,
 			       .node = node,
 			       .type = type,
-			       .is_stuck = is_stuck };
+			       .is_stuck = is_stuck,
+			       .served = mock_served };
 	buffer->pending++;
 	*last_task = task;
 	last_task = &task->next;
@@ -327,21 +350,26 @@ void mock_add_task(struct mock_buffer *buffer, enum mock_account_type type, uint
 	pthread_cond_signal(&more);
 }
 
-CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+CUptiResult mock_enable(const char *function, CUpti_ActivityKind kind)
 {
-	CUptiResult result = mock_failure("cuptiActivityEnable", (int)kind);
+	CUptiResult result = mock_failure(function, (int)kind);
 	const char *pause_us = getenv("MOCK_ENABLE_US");
 
 	if (result != CUPTI_SUCCESS)
 		return result;
-	was_enabled = true;
-	atomic_store(&is_enabled[kind], true);
+	mock_served->was_enabled = true;
+	atomic_store(&mock_served->kinds[kind], true);
 	if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
 		mock_put_device();
 	/* In a live process this takes some time, during which the program continues. */
 	if (pause_us)
 		usleep((useconds_t)atoi(pause_us));
 	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	return mock_enable("cuptiActivityEnable", kind);
 }
 
 CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
@@ -356,7 +384,7 @@ CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
 	mock_failure("cuptiActivityDisable", (int)kind);
-	atomic_store(&is_enabled[kind], false);
+	atomic_store(&mock_subscribers[0].kinds[kind], false);
 	return CUPTI_SUCCESS;
 }
 
@@ -367,23 +395,34 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc new_
 
 	if (result != CUPTI_SUCCESS)
 		return result;
-	request = new_request;
-	complete = new_complete;
+	mock_subscribers[0].request = new_request;
+	mock_subscribers[0].complete = new_complete;
 	return CUPTI_SUCCESS;
+}
+
+CUptiResult mock_set_clock(CUptiResult result, CUpti_TimestampCallbackFunc function)
+{
+	/* After another profiler's clock, its own again. */
+	if (mock_served->clock == function)
+		mock_broken(MOCK_RULE_CLOCK_TWICE);
+	if (mock_served->was_enabled && !mock_served->clock)
+		mock_broken(MOCK_RULE_CLOCK_AFTER_ENABLE);
+	if (result == CUPTI_SUCCESS)
+		mock_served->clock = function;
+	return result;
 }
 
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc function)
 {
-	CUptiResult result = mock_failure("cuptiActivityRegisterTimestampCallback", 0);
+	return mock_set_clock(mock_failure("cuptiActivityRegisterTimestampCallback", 0), function);
+}
 
-	/* After another profiler's clock, its own again. */
-	if (clock_function == function)
-		mock_broken(MOCK_RULE_CLOCK_TWICE);
-	if (was_enabled && !clock_function)
-		mock_broken(MOCK_RULE_CLOCK_AFTER_ENABLE);
-	if (result == CUPTI_SUCCESS)
-		clock_function = function;
-	return result;
+static bool gets_records(const struct mock_subscriber *subscriber)
+{
+	for (unsigned int kind = 0; kind < CUPTI_ACTIVITY_KIND_COUNT; kind++)
+		if (subscriber->is_there && subscriber->kinds[kind])
+			return true;
+	return false;
 }
 
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
@@ -400,6 +439,9 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 		usleep((useconds_t)atoi(takes) * 1000);
 	if (result != CUPTI_SUCCESS)
 		return result;
+	for (i = 1; flag && i < MOCK_SUBSCRIBERS; i++)
+		if (gets_records(&mock_subscribers[i]))
+			mock_broken(MOCK_RULE_FORCED_OTHERS);
 	pthread_mutex_lock(&lock);
 	for (i = keeps ? (unsigned int)atoi(keeps) : 0; i < BUFFERS; i++)
 		if (buffers[i].data && buffers[i].used &&
@@ -409,17 +451,58 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+void mock_next(uint8_t *buffer, size_t valid, CUpti_Activity **record, CUptiResult *result)
 {
 	uint8_t *at = (uint8_t *)*record;
 
 	if (in_buffer_callback)
 		mock_broken(MOCK_RULE_CALL_IN_BUFFER_CALLBACK);
 	at = at ? at + record_size((*record)->kind) : buffer;
-	if (at >= buffer + valid)
-		return CUPTI_ERROR_MAX_LIMIT_REACHED;
-	*record = (void *)at;
-	return CUPTI_SUCCESS;
+	*result = at < buffer + valid ? CUPTI_SUCCESS : CUPTI_ERROR_MAX_LIMIT_REACHED;
+	if (*result == CUPTI_SUCCESS)
+		*record = (void *)at;
+}
+
+CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+	CUptiResult result;
+
+	/* Also of a subscriber that has left. */
+	if (mock_subscribed_n() > mock_subscribers[0].is_there)
+		mock_broken(MOCK_RULE_MIXED);
+	mock_next(buffer, valid, record, &result);
+	return result;
+}
+
+size_t mock_take_dropped(void)
+{
+	size_t count;
+
+	pthread_mutex_lock(&lock);
+	count = mock_served->dropped;
+	mock_served->dropped = 0;
+	pthread_mutex_unlock(&lock);
+	return count;
+}
+
+void mock_leave(struct mock_subscriber *subscriber)
+{
+	struct task *task;
+	unsigned int i;
+
+	pthread_mutex_lock(&lock);
+	for (task = first_task; task; task = task->next)
+		if (task->served == subscriber)
+			task->buffer = NULL;
+	for (i = 0; i < BUFFERS; i++)
+		if (buffers[i].served == subscriber)
+			memset(&buffers[i], 0, sizeof(buffers[i]));
+	for (i = 0; i < CUPTI_ACTIVITY_KIND_COUNT; i++)
+		atomic_store(&subscriber->kinds[i], false);
+	subscriber->clock = NULL;
+	subscriber->was_enabled = false;
+	subscriber->dropped = 0;
+	pthread_mutex_unlock(&lock);
 }
 
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *count)
@@ -427,10 +510,7 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 	(void)context;
 	(void)stream;
 	mock_failure("cuptiActivityGetNumDroppedRecords", 0);
-	pthread_mutex_lock(&lock);
-	*count = dropped;
-	dropped = 0;
-	pthread_mutex_unlock(&lock);
+	*count = mock_take_dropped();
 	return CUPTI_SUCCESS;
 }
 

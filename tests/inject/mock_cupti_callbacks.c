@@ -12,14 +12,73 @@
 
 #include "mock_cupti.h"
 
-#define IDS 2048
+struct mock_subscriber mock_subscribers[MOCK_SUBSCRIBERS] = { { .is_told = true } };
+__thread struct mock_subscriber *mock_served = mock_subscribers;
 
-_Atomic bool mock_is_subscribed;
-
-static CUpti_CallbackFunc callback;
-static void *callback_user;
 static __thread bool in_exit, in_entry;
-static _Atomic bool is_enabled[CUPTI_CB_DOMAIN_SIZE][IDS];
+
+bool mock_serve(unsigned int *i)
+{
+	while (*i > 0 && *i < MOCK_SUBSCRIBERS && !mock_subscribers[*i].is_there)
+		++*i;
+	mock_served = &mock_subscribers[*i < MOCK_SUBSCRIBERS ? *i : 0];
+	return *i < MOCK_SUBSCRIBERS;
+}
+
+unsigned int mock_subscribed_n(void)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < MOCK_SUBSCRIBERS; i++)
+		count += mock_subscribers[i].is_there;
+	return count;
+}
+
+bool mock_is_subscribed(void)
+{
+	return mock_subscribed_n();
+}
+
+struct mock_account *mock_tell(enum mock_account_type type)
+{
+	static struct mock_account none;
+
+	return mock_served->is_told ? mock_account(type) : &none;
+}
+
+/* Whether there is one of the same name for a single subscriber and for several. */
+static bool has_v2(const char *function)
+{
+	static const char *const names[] = {
+		"cuptiSubscribe",
+		"cuptiActivityEnable",
+		"cuptiActivityDisable",
+		"cuptiActivityRegisterCallbacks",
+		"cuptiActivityRegisterTimestampCallback",
+		"cuptiActivityGetNumDroppedRecords",
+		"cuptiActivityGetAttribute",
+		"cuptiActivitySetAttribute",
+		"cuptiActivityEnableLatencyTimestamps",
+		"cuptiActivityEnableHWTrace",
+		"cuptiSetThreadIdType",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(function, names[i]))
+			return true;
+	return false;
+}
+
+/* What may be asked before there is a subscriber, where they share. */
+static bool is_before(const char *function)
+{
+#ifdef MOCK_SHARES
+	return strstr(function, "_v2") || !strcmp(function, "cuptiGetVersion");
+#else
+	(void)function;
+	return false;
+#endif
+}
 
 CUptiResult mock_failure(const char *function, int argument)
 {
@@ -30,9 +89,14 @@ CUptiResult mock_failure(const char *function, int argument)
 	errno = EAGAIN;
 	if (mock_in_buffer_callback())
 		mock_broken(MOCK_RULE_CALL_IN_BUFFER_CALLBACK);
-	if (!mock_is_subscribed && strcmp(function, "cuptiSubscribe") != 0 &&
-	    strcmp(function, "cuptiActivityDisable") != 0)
+	if (!mock_is_subscribed() && strcmp(function, "cuptiSubscribe") != 0 &&
+	    strcmp(function, "cuptiActivityDisable") != 0 && !is_before(function))
 		mock_broken(MOCK_RULE_BEFORE_SUBSCRIBE);
+	if (has_v2(function) && mock_subscribed_n() > mock_subscribers[0].is_there) {
+		if (strcmp(function, "cuptiSubscribe") != 0)
+			mock_broken(MOCK_RULE_MIXED);
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	}
 	if (!text)
 		return CUPTI_SUCCESS;
 	snprintf(key, sizeof(key), "%s@%d:", function, argument);
@@ -52,7 +116,8 @@ void mock_broken(unsigned int rule)
 static void on_api(unsigned int domain, unsigned int id, bool is_exit, const char *name,
 		   const void *parameters, int *result, uint32_t correlation)
 {
-	static __thread uint64_t data[CUPTI_CB_DOMAIN_SIZE][4];
+	static __thread uint64_t data[MOCK_SUBSCRIBERS][CUPTI_CB_DOMAIN_SIZE][4];
+	struct mock_subscriber *subscriber;
 	CUpti_CallbackData callback_data = {
 		.callbackSite = is_exit ? CUPTI_API_EXIT : CUPTI_API_ENTER,
 		.functionName = name,
@@ -61,15 +126,29 @@ static void on_api(unsigned int domain, unsigned int id, bool is_exit, const cha
 		.symbolName = "a_kernel",
 		.context = (CUcontext)1,
 		.contextUid = 1,
-		.correlationData = data[domain],
 		.correlationId = correlation,
 	};
 
-	if (mock_is_subscribed && atomic_load(&is_enabled[domain][id])) {
+	for (unsigned int i = 0; i < MOCK_SUBSCRIBERS; i++) {
+		subscriber = &mock_subscribers[i];
+		if (!subscriber->is_there || !atomic_load(&subscriber->calls[domain][id]))
+			continue;
+		callback_data.correlationData = data[i][domain];
 		in_exit = is_exit;
 		in_entry = !is_exit;
-		callback(callback_user, domain, id, &callback_data);
+		subscriber->callback(subscriber->user, domain, id, &callback_data);
 		in_exit = in_entry = false;
+	}
+}
+
+static void call_all(CUpti_CallbackDomain domain, unsigned int id, const void *data)
+{
+	struct mock_subscriber *subscriber;
+
+	for (unsigned int i = 0; i < MOCK_SUBSCRIBERS; i++) {
+		subscriber = &mock_subscribers[i];
+		if (subscriber->is_there && atomic_load(&subscriber->calls[domain][id]))
+			subscriber->callback(subscriber->user, domain, id, data);
 	}
 }
 
@@ -87,10 +166,9 @@ static void on_resource(unsigned int id, CUcontext context, CUgraph graph, CUgra
 		.resourceDescriptor = graph ? &graph_data : NULL,
 	};
 
-	if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+	for (unsigned int i = 0; id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED && mock_serve(&i); i++)
 		mock_put_context();
-	if (mock_is_subscribed && atomic_load(&is_enabled[CUPTI_CB_DOMAIN_RESOURCE][id]))
-		callback(callback_user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+	call_all(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 	if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
 		mock_sampling_ends(MOCK_RULE_SAMPLED_CONTEXT);
 }
@@ -110,8 +188,7 @@ static void on_module(const struct mock_image *module, bool ends)
 	};
 
 	mock_module_loaded(module);
-	if (mock_is_subscribed && atomic_load(&is_enabled[CUPTI_CB_DOMAIN_RESOURCE][id]))
-		callback(callback_user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+	call_all(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
 static void on_nvtx(unsigned int id, const char *name, const void *parameters, const void *result)
@@ -122,8 +199,7 @@ static void on_nvtx(unsigned int id, const char *name, const void *parameters, c
 		.functionReturnValue = result,
 	};
 
-	if (mock_is_subscribed && atomic_load(&is_enabled[CUPTI_CB_DOMAIN_NVTX][id]))
-		callback(callback_user, CUPTI_CB_DOMAIN_NVTX, id, &data);
+	call_all(CUPTI_CB_DOMAIN_NVTX, id, &data);
 }
 
 static const struct mock_hooks hooks = {
@@ -153,43 +229,62 @@ static bool wait_for_lock(void)
 	return !getenv("MOCK_BUSY");
 }
 
-CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc function,
-			   void *user)
+CUptiResult mock_join(struct mock_subscriber *subscriber, CUpti_CallbackFunc callback, void *user)
 {
-	CUptiResult result = mock_failure("cuptiSubscribe", 0);
 	void (*set_hooks)(const struct mock_hooks *hooks);
-	void *cuda;
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 
-	if (result != CUPTI_SUCCESS)
-		return result;
 	if (!wait_for_lock())
 		return CUPTI_ERROR_UNKNOWN;
-	if (mock_is_subscribed)
-		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-	cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	set_hooks = cuda ? (void (*)(const struct mock_hooks *))dlsym(cuda, "mock_set_hooks") :
 			   NULL;
 	if (!set_hooks)
 		return CUPTI_ERROR_NOT_INITIALIZED;
-	callback = function;
-	callback_user = user;
-	mock_is_subscribed = true;
+	subscriber->callback = callback;
+	subscriber->user = user;
+	subscriber->is_there = true;
 	mock_prepare_for_fork();
 	set_hooks(&hooks);
-	*subscriber = (CUpti_SubscriberHandle)&mock_is_subscribed;
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc function,
+			   void *user)
 {
+	CUptiResult result = mock_failure("cuptiSubscribe", 0);
+
+	if (result != CUPTI_SUCCESS)
+		return result;
+	if (mock_is_subscribed())
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	result = mock_join(mock_subscribers, function, user);
+	if (result == CUPTI_SUCCESS)
+		*subscriber = (CUpti_SubscriberHandle)mock_subscribers;
+	return result;
+}
+
+/* The one of a handle; rule: it is there. */
+static struct mock_subscriber *find(CUpti_SubscriberHandle handle)
+{
+	for (unsigned int i = 0; i < MOCK_SUBSCRIBERS; i++)
+		if (handle == (CUpti_SubscriberHandle)&mock_subscribers[i])
+			return &mock_subscribers[i];
+	mock_broken(MOCK_RULE_FOREIGN_SUBSCRIBER);
+	return mock_subscribers;
+}
+
+CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle)
+{
+	struct mock_subscriber *subscriber = find(handle);
 	unsigned int domain, id;
 
-	if (subscriber != (CUpti_SubscriberHandle)&mock_is_subscribed)
-		mock_broken(MOCK_RULE_FOREIGN_SUBSCRIBER);
-	mock_is_subscribed = false;
+	subscriber->is_there = false;
 	for (domain = 0; domain < CUPTI_CB_DOMAIN_SIZE; domain++)
-		for (id = 0; id < IDS; id++)
-			atomic_store_explicit(&is_enabled[domain][id], false, memory_order_relaxed);
+		for (id = 0; id < MOCK_IDS; id++)
+			atomic_store_explicit(&subscriber->calls[domain][id], false,
+					      memory_order_relaxed);
+	if (subscriber != mock_subscribers)
+		mock_leave(subscriber);
 	return CUPTI_SUCCESS;
 }
 
@@ -199,28 +294,30 @@ CUptiResult cuptiFinalize(void)
 
 	if (!in_exit)
 		mock_broken(MOCK_RULE_FINALIZE_OUTSIDE);
-	if (result != CUPTI_SUCCESS)
+	/* As the real one, which says nothing about it. */
+	if (result != CUPTI_SUCCESS || mock_subscribed_n() > 1)
 		return result;
 	if (mock_pm_is_enabled && mock_pm_is_enabled())
 		mock_broken(MOCK_RULE_FINALIZE_SAMPLES);
 	mock_sampling_ends(MOCK_RULE_SAMPLED_DETACH);
 	mock_forget_activity();
-	cuptiUnsubscribe((CUpti_SubscriberHandle)&mock_is_subscribed);
+	for (unsigned int i = 0; i < MOCK_SUBSCRIBERS; i++)
+		if (mock_subscribers[i].is_there)
+			cuptiUnsubscribe((CUpti_SubscriberHandle)&mock_subscribers[i]);
 	mock_account(MOCK_DETACHED);
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
+CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
 				CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
 	CUptiResult result = mock_failure("cuptiEnableCallback", (int)domain);
 
-	(void)subscriber;
 	if (result != CUPTI_SUCCESS)
 		return result;
-	if (domain >= CUPTI_CB_DOMAIN_SIZE || id >= IDS)
+	if (domain >= CUPTI_CB_DOMAIN_SIZE || id >= MOCK_IDS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	atomic_store(&is_enabled[domain][id], enable);
+	atomic_store(&find(handle)->calls[domain][id], enable);
 	return CUPTI_SUCCESS;
 }
 
@@ -229,7 +326,7 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber
 {
 	unsigned int id;
 
-	for (id = 1; id < IDS; id++)
+	for (id = 1; id < MOCK_IDS; id++)
 		cuptiEnableCallback(enable, subscriber, domain, id);
 	return CUPTI_SUCCESS;
 }
@@ -253,14 +350,14 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 #define RUNTIME(function, version) \
 	[CUPTI_RUNTIME_TRACE_CBID_##function##_v##version] = #function "_v" #version
 #define DRIVER(function) [CUPTI_DRIVER_TRACE_CBID_##function] = #function
-	static const char *const runtime[IDS] = {
+	static const char *const runtime[MOCK_IDS] = {
 		RUNTIME(cudaLaunchKernel, 7000), RUNTIME(cudaLaunchKernelExC, 11060),
 		RUNTIME(cudaMemcpy, 3020),	 RUNTIME(cudaMemcpyAsync, 3020),
 		RUNTIME(cudaMemsetAsync, 3020),	 RUNTIME(cudaDeviceSynchronize, 3020),
 		RUNTIME(cudaMalloc, 3020),	 RUNTIME(cudaProfilerStart, 4000),
 		RUNTIME(cudaProfilerStop, 4000), RUNTIME(cudaGraphLaunch, 10000),
 	};
-	static const char *const driver[IDS] = {
+	static const char *const driver[MOCK_IDS] = {
 		DRIVER(cuLaunchKernel),
 		DRIVER(cuLaunchKernelEx),
 		DRIVER(cuLaunchCooperativeKernel),

@@ -250,7 +250,7 @@ CUptiResult cuptiPmSamplingDisable(struct inject_pm_object *arguments)
 	if (arguments->sampling != &is_enabled)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	is_enabled = false;
-	if (mock_is_subscribed)
+	if (mock_is_subscribed())
 		mock_forget_activity();
 	return CUPTI_SUCCESS;
 }

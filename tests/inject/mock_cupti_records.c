@@ -40,7 +40,7 @@ static void put_kernel(const char *name, uint32_t correlation, uint32_t stream, 
 	kernel->graphNodeId = node;
 	kernel->graphId = graph;
 	if (every && ++work_count % (unsigned int)atoi(every) == 0) {
-		account = mock_account(MOCK_NO_TIME);
+		account = mock_tell(MOCK_NO_TIME);
 		account->correlation = correlation;
 	} else {
 		mock_add_task(buffer, MOCK_KERNEL, &kernel->start, &kernel->end, correlation, node,
@@ -120,8 +120,9 @@ static void put_overheads(uint32_t correlation)
 	put_overhead(1, correlation, 0, 0);
 }
 
-void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
-		  uint64_t node, uint32_t graph, uint64_t bytes)
+/* Its records for the served subscriber. */
+static void put_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
+		     uint64_t node, uint32_t graph, uint64_t bytes)
 {
 	const struct mock_stream *mock = (const void *)stream;
 	uint32_t stream_id = (uintptr_t)stream > 2 ? mock->id : 7;
@@ -129,15 +130,12 @@ void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, C
 	struct mock_buffer *buffer;
 	mock_copy *copy;
 
-	mock_lock();
 	if (getenv("MOCK_UNKNOWN"))
 		mock_put(CUPTI_ACTIVITY_KIND_ENVIRONMENT, &buffer);
 	/* As CUPTI 12.4 beside a driver of CUDA 13. */
 	if (MOCK_GENERATION < 13 && mock_kind_enabled(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API))
 		mock_put(CUPTI_ACTIVITY_KIND_DRIVER, &buffer);
 	put_overheads(correlation);
-	if (work == MOCK_WORK_KERNEL)
-		mock_sample_kernel(name);
 	if (node && mock_kind_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) {
 		put_graph(correlation, stream_id, graph);
 	} else if (work == MOCK_WORK_KERNEL &&
@@ -175,6 +173,16 @@ void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, C
 				      false);
 		}
 	}
+}
+
+void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
+		  uint64_t node, uint32_t graph, uint64_t bytes)
+{
+	mock_lock();
+	if (work == MOCK_WORK_KERNEL)
+		mock_sample_kernel(name);
+	for (unsigned int i = 0; mock_serve(&i); i++)
+		put_work(work, name, correlation, stream, node, graph, bytes);
 	mock_unlock();
 }
 
@@ -182,6 +190,7 @@ void mock_put_device(void)
 {
 	struct mock_buffer *buffer;
 	mock_device *device;
+	const char *compute = getenv("MOCK_COMPUTE");
 	unsigned int i;
 
 	mock_lock();
@@ -194,7 +203,7 @@ void mock_put_device(void)
 	device->name = "Stand-in H100";
 	device->globalMemorySize = 85899345920;
 	device->numMultiprocessors = 132;
-	device->computeCapabilityMajor = 9;
+	device->computeCapabilityMajor = compute ? atoi(compute) : 9;
 	device->isMigEnabled = getenv("MOCK_MIG") != NULL;
 	for (i = 0; i < 16; i++) {
 		((uint8_t *)&device->uuid)[i] = (uint8_t)(i + 1);
@@ -209,7 +218,9 @@ void mock_put_stream(uint32_t id)
 	struct mock_buffer *buffer;
 
 	mock_lock();
-	if (mock_kind_enabled(CUPTI_ACTIVITY_KIND_STREAM)) {
+	for (unsigned int i = 0; mock_serve(&i); i++) {
+		if (!mock_kind_enabled(CUPTI_ACTIVITY_KIND_STREAM))
+			continue;
 		stream = mock_put(CUPTI_ACTIVITY_KIND_STREAM, &buffer);
 		if (stream) {
 			stream->contextId = 1;
@@ -235,13 +246,12 @@ void mock_put_context(void)
 }
 
 /* An allocation, and a fault of managed memory at the same address. */
-void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes)
+static void put_allocation(uint32_t correlation, uint64_t address, uint64_t bytes)
 {
 	CUpti_ActivityUnifiedMemoryCounter2 *fault;
 	CUpti_ActivityMemory3 *memory;
 	struct mock_buffer *buffer;
 
-	mock_lock();
 	memory = mock_kind_enabled(CUPTI_ACTIVITY_KIND_MEMORY2) ?
 			 mock_put(CUPTI_ACTIVITY_KIND_MEMORY2, &buffer) :
 			 NULL;
@@ -265,5 +275,12 @@ void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes
 		fault->address = address;
 		fault->dstId = 2;
 	}
+}
+
+void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes)
+{
+	mock_lock();
+	for (unsigned int i = 0; mock_serve(&i); i++)
+		put_allocation(correlation, address, bytes);
 	mock_unlock();
 }

@@ -258,6 +258,7 @@ static void what_is_recorded(void **state)
 		{ "nvtx", GPUMON_RECORD_RANGES, 0 },
 		{ "api", GPUMON_RECORD_ALL_CALLS, 0 },
 		{ "latency", GPUMON_RECORD_LATENCY, 0 },
+		{ "hw-trace", GPUMON_RECORD_HW_TRACE, 0 },
 		{ "no-times", GPUMON_RECORD_NO_TIMES, 0 },
 		{ "no-stacks", 0, GPUMON_RECORD_STACKS | GPUMON_RECORD_PYTHON },
 		{ "no-python", 0, GPUMON_RECORD_PYTHON },
