@@ -101,13 +101,13 @@ enum {
  */
 struct mock_subscriber {
 	_Atomic bool is_there;
-	bool is_told;
+	_Atomic bool is_told;
 	char name[64];
 	CUpti_CallbackFunc callback;
 	void *user;
 	_Atomic bool calls[CUPTI_CB_DOMAIN_SIZE][MOCK_IDS];
 	_Atomic bool kinds[CUPTI_ACTIVITY_KIND_COUNT];
-	bool was_enabled;
+	_Atomic bool was_enabled;
 	CUpti_BuffersCallbackRequestFunc request;
 	CUpti_BuffersCallbackCompleteFunc complete;
 	void (*request_v2)(uint8_t **buffer, size_t *size, size_t *records, void *info);

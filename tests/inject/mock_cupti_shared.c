@@ -14,10 +14,10 @@
 #include "mock_cupti.h"
 
 /* What the first subscriber said; of the others, that they are there. */
-static bool is_shared;
+static _Atomic bool is_shared;
 
 /* Attributes of all subscribers. */
-static uint8_t has_hw_trace, has_whole_graphs;
+static _Atomic uint8_t has_hw_trace, has_whole_graphs;
 
 /* Its subscriber, which is then served; NULL: there is none. */
 static struct mock_subscriber *serve(CUpti_SubscriberHandle handle)
@@ -127,8 +127,10 @@ CUptiResult cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHandle subscriber,
 	if (!of)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (result == CUPTI_SUCCESS) {
+		mock_lock();
 		of->request_v2 = request;
 		of->complete_v2 = complete;
+		mock_unlock();
 	}
 	return served(result);
 }
@@ -152,15 +154,18 @@ CUptiResult cuptiActivityGetAttribute_v2(CUpti_SubscriberHandle subscriber,
 	struct mock_subscriber *of = serve(subscriber);
 	const size_t buffer = attribute == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE ? 3200000 : 3;
 	CUpti_TimestampCallbackFunc clock = of ? of->clock : NULL;
+	uint8_t flag;
 
 	served(CUPTI_SUCCESS);
 	switch ((int)attribute) {
 	case INJECT_SHARED_STATE:
 		return get_value(value, size, &state, sizeof(state));
 	case INJECT_SHARED_HW_TRACE:
-		return get_value(value, size, &has_hw_trace, sizeof(has_hw_trace));
+		flag = has_hw_trace;
+		return get_value(value, size, &flag, sizeof(flag));
 	case INJECT_SHARED_WHOLE_GRAPHS:
-		return get_value(value, size, &has_whole_graphs, sizeof(has_whole_graphs));
+		flag = has_whole_graphs;
+		return get_value(value, size, &flag, sizeof(flag));
 	case INJECT_SHARED_CLOCK:
 		/* As if that number were of another attribute. */
 		if (getenv("MOCK_OTHER_ATTRIBUTES"))
@@ -199,6 +204,8 @@ CUptiResult cuptiActivitySetAttribute_v2(CUpti_SubscriberHandle subscriber,
 	}
 	if (!serve(subscriber))
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (attribute == (CUpti_ActivityAttribute)INJECT_SHARED_WHOLE_GRAPHS)
+		has_whole_graphs = *(const uint8_t *)value;
 	if (attribute != (CUpti_ActivityAttribute)INJECT_SHARED_CLOCK)
 		return served(result);
 	if (*size != sizeof(clock))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * A program's own profiler, as rival.c, of CUPTI's newer functions. RIVAL=share: it asks to share CUPTI;
- * otherwise it does not.
+ * otherwise it does not. RIVAL_GRAPHS: it has CUPTI record graphs as a whole.
  */
 #include "mock_shared.h"
 
@@ -86,6 +86,7 @@ int rival_begin(bool with_clock)
 	};
 	CUpti_TimestampCallbackFunc clock = rival_clock;
 	size_t size = sizeof(clock);
+	uint8_t one = 1;
 	int result =
 		(int)cuptiSubscribe_v2(&subscriber, (CUpti_CallbackFunc)count_call, NULL, &params);
 
@@ -94,6 +95,11 @@ int rival_begin(bool with_clock)
 		return result;
 	cuptiActivitySetAttribute_v2(subscriber, (CUpti_ActivityAttribute)INJECT_SHARED_CLOCK,
 				     &size, &clock);
+	size = sizeof(one);
+	if (getenv("RIVAL_GRAPHS"))
+		cuptiActivitySetAttribute_v2(subscriber,
+					     (CUpti_ActivityAttribute)INJECT_SHARED_WHOLE_GRAPHS,
+					     &size, &one);
 	cuptiActivityRegisterCallbacks_v2(subscriber, give, take);
 	cuptiActivityEnable_v2(subscriber, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, NULL);
 	cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
