@@ -462,7 +462,7 @@ def figures(directories):
                     latency.append(start - launch[1])
                 had_work.add(key)
             way = path_of(stack, launch[6] if launch else 0, launch[1] if launch else start)
-            add(reason + way, [text], gpu_ns, launch[2] - launch[1] if first else 0)
+            add(reason + way, [text], gpu_ns, max(0, launch[2] - launch[1]) if first else 0)
             row, path = f"{KINDS[kind]} {text}", ";".join(reason + way + [text])
             if windows is not None and launch and launch[1]:
                 group = file, process.group(launch)

@@ -158,7 +158,7 @@ def check_values(capture, phases):
 
 
 def step_values():
-    run = Recorded("metrics", [program("metrics"), "phases"], ["--gpu-metrics=1ms"], keep=True, timeout=60)
+    run = Recorded("metrics-values", [program("metrics"), "phases"], ["--gpu-metrics=1ms"], timeout=60)
     with open(os.path.join(OUT, "metrics.txt"), "w", encoding="utf-8") as file:
         file.write(run.result.stdout + run.result.stderr)
     equal(run.result.returncode, 0, "exit status")
@@ -173,6 +173,12 @@ def step_values():
     check_stream(capture)
     check_pattern(capture, phases["pattern"])
     check_values(capture, phases)
+
+
+def step_capture():
+    """A small one, to be kept."""
+    run = Recorded("metrics", [program("metrics"), "phases"], ["--gpu-metrics=16ms"], keep=True, timeout=60)
+    check(run.result.returncode == 0, "metrics: a capture of samples of 16 ms", run.result.stderr[-300:])
 
 
 def seconds_of(words, options):
@@ -192,4 +198,4 @@ def step_cost():
         figure(f"metrics.cost.{what}", figures)
 
 
-STEPS = [("metrics-values", step_values, 60), ("metrics-cost", step_cost, 60)]
+STEPS = [("metrics-values", step_values, 60), ("metrics-capture", step_capture, 60), ("metrics-cost", step_cost, 60)]
