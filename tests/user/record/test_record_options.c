@@ -94,8 +94,10 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("no program to run, and no --pid", "record", "--");
 	CHECK_USAGE("option -o needs an argument", "record", "-o");
 	CHECK_USAGE("either a program or --pid", "record", "-p", "1", "--", "true");
-	CHECK_USAGE("either --stalls or --gpu-metrics", "record", "--stalls", "--gpu-metrics=2ms", "--",
+	CHECK_USAGE("--hw-trace or --latency, not both", "record", "--latency", "--hw-trace", "--",
 		    "true");
+	CHECK_USAGE("either --stalls or --gpu-metrics", "record", "--stalls", "--gpu-metrics=2ms",
+		    "--", "true");
 	CHECK_USAGE("unexpected", "record", "-p", "1", "--window", "unexpected");
 	CHECK_USAGE("--pid: \"0\"", "record", "-p", "0");
 	CHECK_USAGE("--pid: \"x\"", "record", "-p", "x");
