@@ -201,21 +201,20 @@ class Process:
 
     def place(self, address, time):
         """Modules and names, innermost first: the names kept in the capture, or else the place in
-        the last mapping that covers the address at that time.
+        the last mapping that covers the address at that time; or the next one: code may run before it is seen.
         """
         unmapped = sum(path is None and since <= time for since, _, _, _, path in self.mappings)
         if (address, unmapped) in self.names:
             return self.names[address, unmapped]
-        found = ("[unknown]", *[f"[unknown]+0x{address:x}"] * 2)
-        for since, start, end, offset, path in self.mappings:
-            if start <= address < end and (not time or since <= time):
-                if path is None:
-                    found = ("[unknown]", *[f"[unknown]+0x{address:x}"] * 2)
-                    continue
+        mapped = [mapping for mapping in self.mappings if mapping[1] <= address < mapping[2]]
+        before = [mapping for mapping in mapped if not time or mapping[0] <= time]
+        after = [mapping for mapping in mapped if time and mapping[0] > time]
+        for *_, start, _, offset, path in before[-1:] + after[:1]:
+            if path is not None:
                 name = self.strings.get(path, "")
                 name = name.removesuffix(" (deleted)").rsplit("/", 1)[-1] or "[unknown]"
-                found = (name, *[f"{name}+0x{address - start + offset:x}"] * 2)
-        return [found]
+                return [(name, *[f"{name}+0x{address - start + offset:x}"] * 2)]
+        return [("[unknown]", *[f"[unknown]+0x{address:x}"] * 2)]
 
     def path(self, stack, function, time):
         """The callers, outermost first: machine code, Python functions, the API call."""
