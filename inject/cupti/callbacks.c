@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "activity.h"
+#include "base/threads.h"
 #include "callbacks.h"
 #include "channel/call.h"
 #include "channel/intern.h"
@@ -119,11 +120,42 @@ static inline void handle_call(unsigned int which, CUpti_CallbackId id, uint16_t
 	inject_thread_leave(thread);
 }
 
+/* Threads in callbacks that may wait for the library's own thread. */
+static _Atomic uint32_t waiting;
+
+/* How long a thread may take from the library's code back to the program, through CUPTI's. */
+#define RETURN_NS 20000000ull
+#define STEP_NS	  1000000ull
+
+static bool is_any_inside(void)
+{
+	const struct inject_thread *thread;
+
+	if (atomic_load(&waiting))
+		return true;
+	for (thread = inject_thread_first(); thread; thread = thread->next)
+		if (!thread->ours && atomic_load(&thread->inside))
+			return true;
+	return false;
+}
+
+bool inject_callbacks_are_over(uint64_t until_ns)
+{
+	while (is_any_inside()) {
+		if (inject_now() >= until_ns)
+			return false;
+		inject_wake_answer(inject_wake_asked());
+		inject_sleep(STEP_NS);
+	}
+	inject_sleep(RETURN_NS);
+	return true;
+}
+
 static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 				       const CUpti_CallbackData *data)
 {
 	unsigned int which = domain - CUPTI_CB_DOMAIN_DRIVER_API;
-	bool is_exit = data->callbackSite == CUPTI_API_EXIT;
+	bool is_exit = data->callbackSite == CUPTI_API_EXIT, may_wait;
 	uint16_t class;
 	int kept;
 
@@ -133,12 +165,17 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 	if (INJECT_LIKELY(!(class & CONTROL)) &&
 	    inject_call_is_nested(data->correlationId, class, is_exit))
 		return;
+	may_wait = class & (CONTROL | (is_exit ? INJECT_CLASS_ENDED : 0));
+	if (INJECT_UNLIKELY(may_wait))
+		atomic_fetch_add(&waiting, 1);
 	/* What the program sees of its errno is its own. */
 	kept = errno;
 	handle_call(which, id, class, is_exit, data);
 	if (INJECT_UNLIKELY(class & INJECT_CLASS_ENDED) && is_exit)
 		inject_activity_waited();
 	errno = kept;
+	if (INJECT_UNLIKELY(may_wait))
+		atomic_fetch_sub(&waiting, 1);
 }
 
 /* What the client does before and after a call is not part of its recorded time. */

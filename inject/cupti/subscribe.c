@@ -455,6 +455,9 @@ bool inject_subscribe_ends_alone(void)
 	return inject_generation_is_idle();
 }
 
+/* How long the program's threads may take to come back from callbacks; else CUPTI stays. */
+#define CALLBACKS_NS (INJECT_PATIENCE(500) * 1000000ull)
+
 void inject_unsubscribe(bool program_goes_on)
 {
 	if (!is_subscribed)
@@ -464,7 +467,8 @@ void inject_unsubscribe(bool program_goes_on)
 		is_subscribed = false;
 		return;
 	}
-	if (!program_goes_on || !inject_detach(inject_subscriber))
+	if (!program_goes_on || !inject_callbacks_are_over(inject_now() + CALLBACKS_NS) ||
+	    !inject_detach(inject_subscriber))
 		inject_cupti.cuptiUnsubscribe(inject_subscriber);
 	else
 		has_clock = false;

@@ -80,6 +80,7 @@ enum {
 	MOCK_RULE_MIXED = 16, /* a function of the older set beside a subscriber of the newer */
 	MOCK_RULE_FORCED_OTHERS = 17, /* a forced flush while another subscriber gets records */
 	MOCK_RULE_HW_TRACE_LATE = 18, /* asked for when there was a subscriber */
+	MOCK_RULE_FINALIZE_CALLBACKS = 19, /* while another thread is in a callback */
 };
 
 #define MOCK_SUBSCRIBERS 4

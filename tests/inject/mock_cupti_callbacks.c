@@ -113,6 +113,9 @@ void mock_broken(unsigned int rule)
 	mock_account(MOCK_BROKEN)->other = rule;
 }
 
+/* Threads in callbacks of the API, of any subscriber. */
+static _Atomic int in_callbacks;
+
 static void on_api(unsigned int domain, unsigned int id, bool is_exit, const char *name,
 		   const void *parameters, int *result, uint32_t correlation)
 {
@@ -136,7 +139,9 @@ static void on_api(unsigned int domain, unsigned int id, bool is_exit, const cha
 		callback_data.correlationData = data[i][domain];
 		in_exit = is_exit;
 		in_entry = !is_exit;
+		atomic_fetch_add(&in_callbacks, 1);
 		subscriber->callback(subscriber->user, domain, id, &callback_data);
+		atomic_fetch_sub(&in_callbacks, 1);
 		in_exit = in_entry = false;
 	}
 }
@@ -294,6 +299,9 @@ CUptiResult cuptiFinalize(void)
 
 	if (!in_exit)
 		mock_broken(MOCK_RULE_FINALIZE_OUTSIDE);
+	/* This one is in a callback itself. */
+	else if (atomic_load(&in_callbacks) > 1)
+		mock_broken(MOCK_RULE_FINALIZE_CALLBACKS);
 	/* As the real one, which says nothing about it. */
 	if (result != CUPTI_SUCCESS || mock_subscribed_n() > 1)
 		return result;

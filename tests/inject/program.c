@@ -289,6 +289,33 @@ static void *load(const char *path, unsigned int count)
 	return handle;
 }
 
+static void *launch_and_wait(void *unused)
+{
+	(void)unused;
+	while (!is_enough) {
+		mixed(0);
+		wait_for_gpu();
+		/* The account has room for some 100,000 launches. */
+		usleep(500);
+	}
+	return NULL;
+}
+
+/* Until the test has seen enough. */
+static void run_waiting_threads(unsigned int count)
+{
+	pthread_t thread[16];
+
+	signal(SIGUSR1, see_enough);
+	cuInit(0);
+	printf("ready\n");
+	fflush(stdout);
+	for (unsigned int i = 0; i < count; i++)
+		pthread_create(&thread[i], NULL, launch_and_wait, NULL);
+	for (unsigned int i = 0; i < count; i++)
+		pthread_join(thread[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "loop";
@@ -333,6 +360,8 @@ int main(int argc, char **argv)
 		if (what[0] == 'q')
 			quick_exit(3);
 		_exit(3);
+	} else if (strcmp(what, "waiting-threads") == 0) {
+		run_waiting_threads(count);
 	} else if (strncmp(what, "steady", 6) == 0) {
 		/* For recorders that come and go meanwhile; with "steady-graph" also a graph each time. */
 		signal(SIGUSR1, see_enough);

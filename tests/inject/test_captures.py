@@ -125,6 +125,20 @@ def test_dormant():
         equal(target.totals()["launches"], len(launched), "launches in all")
 
 
+def test_left_with_waiting_threads():
+    """CUPTI is left while threads come back from synchronisations: none of them is in a callback then"""
+    run = Run("waiting-threads", 4, recorded=False, wait=False)
+    equal(run.process.stdout.readline(), "ready\n", "first line")
+    for count in range(1, 7):
+        target = attach(run.process)
+        until(lambda target=target: target.totals()["launches"] > 300, "launches are recorded")
+        stop(target)
+        equal(len(run.account(harness.DETACHED)), count, "captures that left CUPTI")
+    run.process.send_signal(signal.SIGUSR1)
+    equal((run.process.communicate(timeout=LIMIT)[1], run.process.returncode), ("", 0), "the program's errors and status")
+    run.check_rules()
+
+
 def buffer_sizes(run):
     """In KiB, as they change."""
     sizes = [entry.other >> 10 for entry in run.account(harness.BUFFER)]
