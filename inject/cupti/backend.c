@@ -7,6 +7,7 @@
 #include "backend.h"
 #include "base/affinity.h"
 #include "base/threads.h"
+#include "callbacks.h"
 #include "convert.h"
 #include "graphs.h"
 #include "nvtx.h"
@@ -18,6 +19,9 @@
 
 /* Time for kernels that still run at the end of a window, before CUPTI leaves until the next. */
 #define REST_MS INJECT_PATIENCE(200)
+
+/* How long the end of a capture waits for a moment without calls that wait for the GPU. */
+#define CALLS_MS INJECT_PATIENCE(200)
 
 struct inject_cupti_state inject_cupti_state;
 
@@ -154,6 +158,15 @@ static void collect_records(struct inject_thread *thread, unsigned int settle_ms
 			"operations that had not ended when recording did are missing, with what is in a buffer with them: another profiler shares CUPTI, and gpumon cannot have these buffers without those of that profiler");
 }
 
+/* For a moment in which no thread is in a call that waits: only then can CUPTI be left, see inject_detach(). */
+static void wait_for_calls(void)
+{
+	uint64_t until = inject_now() + CALLS_MS * 1000000ull;
+
+	while (inject_callbacks_left_calls() && inject_now() < until)
+		inject_sleep(50000);
+}
+
 static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms)
 {
 	bool is_over;
@@ -168,6 +181,8 @@ static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigne
 	inject_activity_drain(recorder_lives ? thread : NULL);
 	if (atomic_load(&inject_session.recording)) {
 		inject_subscribe_kinds(thread, false);
+		if (settle_ms)
+			wait_for_calls();
 		inject_subscribe_calls(thread, false);
 	}
 	if (recorder_lives)

@@ -139,6 +139,19 @@ static bool is_any_inside(void)
 	return false;
 }
 
+bool inject_callbacks_left_calls(void)
+{
+	const uint16_t long_ones = INJECT_CLASS_BLOCKING | INJECT_CLASS_ENDED | INJECT_CLASS_WAITS;
+	const struct inject_thread *thread;
+
+	for (thread = inject_thread_first(); thread; thread = thread->next)
+		if (!thread->ours && atomic_load(&thread->taken) &&
+		    __atomic_load_n(&thread->call.open, __ATOMIC_RELAXED) &&
+		    __atomic_load_n(&thread->call.class, __ATOMIC_RELAXED) & long_ones)
+			return true;
+	return false;
+}
+
 bool inject_callbacks_are_over(uint64_t until_ns)
 {
 	while (is_any_inside()) {

@@ -10,6 +10,13 @@ void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 			      const void *data);
 
 /**
+ * inject_callbacks_left_calls - is a thread of the program in a call that may take long, and that had a callback
+ *
+ * Where its other callback is disabled meanwhile, nothing tells its end. Context: any.
+ */
+bool inject_callbacks_left_calls(void);
+
+/**
  * inject_callbacks_are_over - wait until no thread of the program is in a callback
  * @until_ns: so long at most, by inject_now()
  *

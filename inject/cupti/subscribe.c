@@ -395,7 +395,7 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 	}
 }
 
-void inject_subscribe_calls(struct inject_thread *thread, bool on)
+static void switch_calls(struct inject_thread *thread, bool on)
 {
 	uint32_t record = inject_session.record;
 	uint16_t classes = 0;
@@ -427,6 +427,18 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on)
 	if (classes && !inject_cupti_environment.late)
 		classes |= INJECT_CLASS_ENDED;
 	enable_classes(thread, classes, on);
+}
+
+/*
+ * When callbacks were disabled, a thread was in a call that had one: CUPTI has something of it until the call
+ * ends, which nothing tells.
+ */
+static bool has_left_calls;
+
+void inject_subscribe_calls(struct inject_thread *thread, bool on)
+{
+	switch_calls(thread, on);
+	has_left_calls = !on && inject_callbacks_left_calls();
 }
 
 void inject_subscribe_clock_lost(void)
@@ -467,7 +479,8 @@ void inject_unsubscribe(bool program_goes_on)
 		is_subscribed = false;
 		return;
 	}
-	if (!program_goes_on || !inject_callbacks_are_over(inject_now() + CALLBACKS_NS) ||
+	if (!program_goes_on || has_left_calls ||
+	    !inject_callbacks_are_over(inject_now() + CALLBACKS_NS) ||
 	    !inject_detach(inject_subscriber))
 		inject_cupti.cuptiUnsubscribe(inject_subscriber);
 	else

@@ -254,13 +254,19 @@ int mock_work_kernel(CUfunction function, unsigned int blocks, unsigned int thre
 	return result;
 }
 
-/* MOCK_LAUNCH_US: duration of a launch before its kernel is queued, and again afterwards. */
-static void take_time(void)
+/* How long something takes, as a variable says. */
+static void take_time_of(const char *variable)
 {
-	const char *text = getenv("MOCK_LAUNCH_US");
+	const char *text = getenv(variable);
 
 	if (text)
 		usleep((useconds_t)atoi(text));
+}
+
+/* MOCK_LAUNCH_US: duration of a launch before its kernel is queued, and again afterwards. */
+static void take_time(void)
+{
+	take_time_of("MOCK_LAUNCH_US");
 }
 
 static int launch_kernel(const void *parameters)
@@ -337,6 +343,7 @@ void mock_wait(CUstream stream)
 {
 	if (hooks)
 		hooks->wait(correlation, stream);
+	take_time_of("MOCK_WAIT_US");
 }
 
 static int memcpy_async(const void *parameters)

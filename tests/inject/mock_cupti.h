@@ -81,6 +81,7 @@ enum {
 	MOCK_RULE_FORCED_OTHERS = 17, /* a forced flush while another subscriber gets records */
 	MOCK_RULE_HW_TRACE_LATE = 18, /* asked for when there was a subscriber */
 	MOCK_RULE_FINALIZE_CALLBACKS = 19, /* while another thread is in a callback */
+	MOCK_RULE_FINALIZE_CALLS = 20, /* while one is in a synchronisation that had a callback */
 };
 
 #define MOCK_SUBSCRIBERS 4

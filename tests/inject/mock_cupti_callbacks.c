@@ -116,6 +116,10 @@ void mock_broken(unsigned int rule)
 /* Threads in callbacks of the API, of any subscriber. */
 static _Atomic int in_callbacks;
 
+/* Threads in synchronisations whose entry had a callback. */
+static _Atomic int synchronising;
+static __thread bool is_synchronising;
+
 static void on_api(unsigned int domain, unsigned int id, bool is_exit, const char *name,
 		   const void *parameters, int *result, uint32_t correlation)
 {
@@ -132,10 +136,18 @@ static void on_api(unsigned int domain, unsigned int id, bool is_exit, const cha
 		.correlationId = correlation,
 	};
 
+	if (is_exit && is_synchronising)
+		atomic_fetch_sub(&synchronising, 1);
+	if (is_exit)
+		is_synchronising = false;
 	for (unsigned int i = 0; i < MOCK_SUBSCRIBERS; i++) {
 		subscriber = &mock_subscribers[i];
 		if (!subscriber->is_there || !atomic_load(&subscriber->calls[domain][id]))
 			continue;
+		if (!is_exit && !is_synchronising && strstr(name, "Synchronize")) {
+			is_synchronising = true;
+			atomic_fetch_add(&synchronising, 1);
+		}
 		callback_data.correlationData = data[i][domain];
 		in_exit = is_exit;
 		in_entry = !is_exit;
@@ -302,6 +314,8 @@ CUptiResult cuptiFinalize(void)
 	/* This one is in a callback itself. */
 	else if (atomic_load(&in_callbacks) > 1)
 		mock_broken(MOCK_RULE_FINALIZE_CALLBACKS);
+	else if (atomic_load(&synchronising))
+		mock_broken(MOCK_RULE_FINALIZE_CALLS);
 	/* As the real one, which says nothing about it. */
 	if (result != CUPTI_SUCCESS || mock_subscribed_n() > 1)
 		return result;

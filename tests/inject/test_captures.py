@@ -139,6 +139,21 @@ def test_left_with_waiting_threads():
     run.check_rules()
 
 
+def test_stays_with_long_synchronisations():
+    """CUPTI is not left while a thread is in a call that had a callback; the program and later captures go on"""
+    run = Run("waiting-threads", 4, recorded=False, wait=False,
+              environment={"MOCK_WAIT_US": "700000", "MOCK_IMPATIENT": "1"})
+    equal(run.process.stdout.readline(), "ready\n", "first line")
+    for _ in range(3):
+        target = attach(run.process)
+        until(lambda target=target: target.totals()["launches"] > 2, "launches are recorded")
+        stop(target)
+    run.process.send_signal(signal.SIGUSR1)
+    equal((run.process.communicate(timeout=LIMIT)[1], run.process.returncode), ("", 0), "the program's errors and status")
+    run.check_rules()
+    check(len(run.account(harness.DETACHED)) < 3, "CUPTI was left each time, with four threads that wait nearly always")
+
+
 def buffer_sizes(run):
     """In KiB, as they change."""
     sizes = [entry.other >> 10 for entry in run.account(harness.BUFFER)]
