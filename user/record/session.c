@@ -27,7 +27,10 @@
 /* How long live processes may take at the end to send their data. */
 #define STOP_MS 3000
 /* How long a duration waits for the libraries of live processes: they load what they record with. */
-#define BEGIN_NS 5000000000ull
+#define BEGIN_NS      5000000000ull
+#define BEGIN_LOOK_NS 20000000ull
+/* And for their first word. */
+#define HELLO_NS 1000000000ull
 /* How long a library that was brought into a process may take to listen, and how often it is tried. */
 #define LISTEN_NS	3000000000ULL
 #define LISTEN_AGAIN_NS 2000000
@@ -437,9 +440,8 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 		until = gpumon_continuous_next_ns(session->continuous);
 	if (session->until_ns && !session->stopped && session->until_ns < until)
 		until = session->until_ns;
-	else if (session->options->duration_ns && !session->until_ns &&
-		 session->began_ns + BEGIN_NS < until)
-		until = session->began_ns + BEGIN_NS;
+	else if (session->options->duration_ns && !session->until_ns && now + BEGIN_LOOK_NS < until)
+		until = now + BEGIN_LOOK_NS;
 	if (until == UINT64_MAX)
 		return timeout;
 	until = until > now ? (until - now + 999999) / 1000000 : 0;
@@ -472,13 +474,15 @@ static void step_beside(const struct session *session)
 static void look_at_begin(struct session *session, uint64_t now)
 {
 	struct gpumon_recorder_counts counts;
+	unsigned int said;
 
 	if (!session->options->duration_ns || session->until_ns)
 		return;
 	gpumon_recorder_get_counts(session->recorder, &counts);
-	if (session->options->argv || now >= session->began_ns + BEGIN_NS ||
-	    (!counts.beginning &&
-	     counts.processes + counts.probed + counts.refused >= session->options->pid_count))
+	said = counts.processes + counts.probed + counts.refused;
+	if (session->options->argv ||
+	    (!(counts.beginning && now < session->began_ns + BEGIN_NS) &&
+	     !(said < session->options->pid_count && now < session->began_ns + HELLO_NS)))
 		session->until_ns = now + session->options->duration_ns;
 }
 
