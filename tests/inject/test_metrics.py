@@ -222,8 +222,12 @@ def test_metrics_missing_and_impossible():
     check(len(samples) // 90 <= len(unknown) <= len(samples) // 60, f"{len(unknown)} of {len(samples)} were impossible")
     check(not any(value > 100 for *_, values in samples for value in values[:5]), "impossible values are recorded")
     equal(sum(math.isnan(value) for values in unknown for value in values), 2 * len(unknown), "other values are there")
-    equal(steady.target.totals()["lost"].get(LOST, 0), gaps, "lost samples, and gaps")
     check(gaps > 5, f"{gaps} gaps")
+    # Where the machine is busy, the end is not decoded, and counted by the time. The last one may be one that is skipped.
+    lost, made = steady.target.totals()["lost"].get(LOST, 0), len(steady.run.account(harness.SAMPLE))
+    after = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - steady.run.account(harness.SAMPLING)[-1].start
+    check(made - len(samples) - 1 <= lost <= made - len(samples) + after // MS + 1,
+          f"{made} samples were made, {len(samples)} recorded, {lost} lost")
     check(any(f"{len(unknown)} values of metrics" in text for text in notes(records)), notes(records))
 
 
