@@ -52,7 +52,7 @@ static void note_affinity(uint32_t tid, void *data)
 		gathered[count++].tid = tid;
 }
 
-/* The last processor that most threads may use: the first ones often have interrupts to serve. */
+/* The last processor that the first thread may use: the first processors often serve interrupts. */
 static bool choose_processor(void)
 {
 	const uint64_t *bits = gathered[0].before.bits;

@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct state_data) == sizeof(CUpti_StateData) &&
 	       "state_data");
 #endif
 
-/* The answer, in the process: CUPTI is told once. Changed by the thread that begins a session. */
+/* CUPTI's answer. It is asked once in a process, by the thread that begins a session. */
 static bool is_asked;
 static CUptiResult answer;
 

@@ -290,6 +290,7 @@ void inject_pm_device_begin(struct inject_pm_device *device, uint64_t interval_n
 	device->restarts = 0;
 	device->samples = 0;
 	device->lost = 0;
+	device->impossible = 0;
 	device->cost_ns = 0;
 }
 

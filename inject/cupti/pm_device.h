@@ -91,7 +91,7 @@ bool inject_pm_device_start(struct inject_pm_device *device, uint32_t generation
  * @generation: of the session
  * @until_ns: no image is decoded after that
  *
- * After an overflow of the hardware's buffer it begins anew, and what was lost is counted.
+ * If the hardware's buffer has overflowed, sampling begins again, and the samples that were lost are counted.
  *
  * Return: whether all were decoded.
  */

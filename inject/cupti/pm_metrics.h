@@ -8,7 +8,7 @@
 #include "../user/abi/gpu_metrics.h"
 #include "pm_library.h"
 
-/* Room for what the hardware is told; 6 KB of it were used on an H100. */
+/* Room for the configuration of the hardware's counters, in bytes; 6 KB were used on an H100. */
 #define INJECT_PM_CONFIG_ROOM 65536
 
 /**

@@ -467,9 +467,6 @@ bool inject_subscribe_ends_alone(void)
 	return inject_generation_is_idle();
 }
 
-/* How long the program's threads may take to come back from callbacks; else CUPTI stays. */
-#define CALLBACKS_NS (INJECT_PATIENCE(500) * 1000000ull)
-
 void inject_unsubscribe(bool program_goes_on)
 {
 	if (!is_subscribed)
@@ -479,9 +476,7 @@ void inject_unsubscribe(bool program_goes_on)
 		is_subscribed = false;
 		return;
 	}
-	if (!program_goes_on || has_left_calls ||
-	    !inject_callbacks_are_over(inject_now() + CALLBACKS_NS) ||
-	    !inject_detach(inject_subscriber))
+	if (!program_goes_on || !inject_detach(inject_subscriber))
 		inject_cupti.cuptiUnsubscribe(inject_subscriber);
 	else
 		has_clock = false;
@@ -519,6 +514,9 @@ void inject_detach_in_call(void)
 		state = NOT_WANTED;
 }
 
+/* How long the program's threads may take to come back from callbacks; else CUPTI stays. */
+#define CALLBACKS_NS (INJECT_PATIENCE(500) * 1000000ull)
+
 bool inject_detach(CUpti_SubscriberHandle ours)
 {
 	__typeof__(&cuDriverGetVersion) get_version = inject_cuda_symbol("cuDriverGetVersion");
@@ -527,7 +525,8 @@ bool inject_detach(CUpti_SubscriberHandle ours)
 
 	if (atomic_load(&inject_cupti_state.has_graphs) || !inject_cupti.cuptiFinalize ||
 	    inject_hw_trace_is_on() ||
-	    inject_cupti.version < CUPTI_VERSION_12_6 || !get_version ||
+	    inject_cupti.version < CUPTI_VERSION_12_6 || !get_version || has_left_calls ||
+	    !inject_callbacks_are_over(inject_now() + CALLBACKS_NS) ||
 	    inject_cupti.cuptiEnableCallback(1, ours, CUPTI_CB_DOMAIN_DRIVER_API,
 					     CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion) !=
 		    CUPTI_SUCCESS)
