@@ -226,8 +226,8 @@ static noinline void *begin_more(struct gpumon_track *track, u32 first_home, u64
  * A key is in a later part only if the first had no room for it, which is counted: without such a key
  * in the neighbourhood, the first part alone is searched. The count is never less than the keys
  * that it stands for. It is raised before such a key gets a slot and lowered after it has lost it; and
- * begin and end of one object never run at once, so whoever begins with a key sees what its previous
- * begin has counted. A count that is too high costs a search.
+ * begin and end of one object never run at once, so a begin sees what the previous begin with
+ * its key has counted. A count that is too high costs a search.
  *
  * Context: any, preemption off, takes no lock; begin and end of one object never
  * run at once.

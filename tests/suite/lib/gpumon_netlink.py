@@ -303,7 +303,7 @@ def histograms_of_row(row):
 
 
 def sent(alert):
-    """An alert in JSON without what gpumon-user adds to what the module has sent."""
+    """An alert in JSON without what the tool adds to what the module has sent."""
     added = ("meaning", "process", "pid", "source")
     return {key: value for key, value in alert.items() if key not in added}
 
