@@ -53,11 +53,21 @@ INLINE void observe_latency(__u64 *words, __u64 ns, __u32 first, __u32 sum, __u3
 	raise_to(&words[max + 1], ~ns);
 }
 
-INLINE void observe_depth(__u64 *words, __u32 depth, __u32 first, __u32 sum, __u32 max)
+/* A job reaches the hardware of a ring. */
+INLINE void hw_enter(__u32 ring, __u64 *words, __u64 now)
 {
-	add(&words[first + bucket_of(depth, SOURCE_DEPTH_BUCKETS)], 1);
-	add(&words[sum], depth);
-	raise_to(&words[max], depth);
+	__u32 before = __sync_fetch_and_add(&rings[ring].running, 1);
+
+	if (!before)
+		add(&words[SOURCE_RING_BUSY], -(now | SOURCE_EPOCH));
+	raise_to(&words[SOURCE_RING_HW_DEPTH_MAX], before + 1);
+}
+
+/* A job has left the hardware of a ring. */
+INLINE void hw_leave(__u32 ring, __u64 *words, __u64 now)
+{
+	if (__sync_fetch_and_add(&rings[ring].running, -1) == 1)
+		add(&words[SOURCE_RING_BUSY], now | SOURCE_EPOCH);
 }
 
 /* --- jobs in flight */
@@ -251,8 +261,7 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin, bool with_
 			bpf_get_current_comm(job->comm, sizeof(job->comm));
 		levels->begun = 1;
 		depth = __sync_fetch_and_add(&levels->queued, 1) + 1;
-		observe_depth(words, depth, SOURCE_RING_QUEUE_DEPTH, SOURCE_RING_QUEUE_DEPTH_SUM,
-			      SOURCE_RING_QUEUE_DEPTH_MAX);
+		raise_to(&words[SOURCE_RING_QUEUE_DEPTH_MAX], depth);
 	} else {
 		add(&words[SOURCE_RING_JOBS_TABLE_FULL], 1);
 	}
@@ -312,7 +321,7 @@ INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	struct drm_sched_fence *s_fence = BPF_CORE_READ(sched_job, s_fence);
 	__u64 key = job_key(s_fence), *words;
 	struct source_job *job = job_find(key);
-	__u32 ring, depth;
+	__u32 ring;
 
 	if (twin && job && job->state != SOURCE_JOB_QUEUED) {
 		if (job->state == SOURCE_JOB_UNTRACKED)
@@ -335,9 +344,7 @@ INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		observe_latency(words, elapsed, SOURCE_RING_QUEUE_NS, SOURCE_RING_QUEUE_NS_SUM,
 				SOURCE_RING_QUEUE_NS_MAX);
 		__sync_fetch_and_add(&rings[ring].queued, -1);
-		depth = __sync_fetch_and_add(&rings[ring].running, 1) + 1;
-		observe_depth(words, depth, SOURCE_RING_HW_DEPTH, SOURCE_RING_HW_DEPTH_SUM,
-			      SOURCE_RING_HW_DEPTH_MAX);
+		hw_enter(ring, words, now);
 	} else {
 		add(&words[SOURCE_RING_UNTRACKED], 1);
 	}
@@ -391,7 +398,7 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		elapsed = job_elapsed(job, now, words);
 		observe_latency(words, elapsed, SOURCE_RING_RUN_NS, SOURCE_RING_RUN_NS_SUM,
 				SOURCE_RING_RUN_NS_MAX);
-		__sync_fetch_and_add(&rings[ring].running, -1);
+		hw_leave(ring, words, now);
 	} else {
 		add(&words[SOURCE_RING_UNTRACKED], 1);
 	}
@@ -502,7 +509,7 @@ static __noinline int job_failed(__u64 address, int error)
 			add(&words[SOURCE_RING_KILLED], 1);
 			__sync_fetch_and_add(&rings[ring].queued, -1);
 		} else {
-			__sync_fetch_and_add(&rings[ring].running, -1);
+			hw_leave(ring, words, now);
 		}
 	}
 	add(&probes[SOURCE_SCHED_RESULT].recorded, 1);
@@ -553,8 +560,8 @@ int fini(struct pt_regs *ctx)
 static long job_abandon(__u32 i, __u32 *ended)
 {
 	struct source_job *job;
+	__u64 key, *words;
 	__u32 ring;
-	__u64 key;
 
 	if (i >= SOURCE_JOBS)
 		return 1;
@@ -566,9 +573,14 @@ static long job_abandon(__u32 i, __u32 *ended)
 	ring = job->ring;
 	if (ring <= SOURCE_RING_OTHER) {
 		TESTED(ring);
-		__sync_fetch_and_add(job->state == SOURCE_JOB_RUNNING ? &rings[ring].running :
-									&rings[ring].queued,
-				     -1);
+		words = words_of(ring);
+		if (!words)
+			return 0;
+		add(&words[SOURCE_RING_ABANDONED], 1);
+		if (job->state == SOURCE_JOB_RUNNING)
+			hw_leave(ring, words, bpf_ktime_get_ns());
+		else
+			__sync_fetch_and_add(&rings[ring].queued, -1);
 	}
 	job_release(job, key);
 	return 0;

@@ -18,7 +18,6 @@
 #define SOURCE_BUCKETS(bits) (((bits)-SOURCE_SUB_BITS + 1) << SOURCE_SUB_BITS)
 /* Up to 2^42 ns and 4096 jobs, as in the module. */
 #define SOURCE_LATENCY_BUCKETS SOURCE_BUCKETS(42)
-#define SOURCE_DEPTH_BUCKETS   SOURCE_BUCKETS(12)
 
 /* Number of slots in which a key may be. */
 #define SOURCE_WAYS 16
@@ -113,6 +112,12 @@ struct source_process {
 
 /* --- the DRM scheduler */
 
+/*
+ * Added to each time in SOURCE_RING_BUSY. It is more than any time, so that the sum over the CPUs
+ * shows how many busy times have not ended: 0 or 1.
+ */
+#define SOURCE_EPOCH (1ULL << 60)
+
 /* Words of a ring for one CPU, in the order of kmod/drivers/drm_sched/ring.h. */
 enum {
 	SOURCE_RING_QUEUED,
@@ -124,16 +129,15 @@ enum {
 	SOURCE_RING_UNTRACKED,
 	SOURCE_RING_JOBS_TABLE_FULL,
 	SOURCE_RING_BACKWARDS,
+	SOURCE_RING_ABANDONED,
 	SOURCE_RING_UNATTRIBUTED,
+	/* Ends of busy times less their begins, see SOURCE_EPOCH. */
+	SOURCE_RING_BUSY,
 	SOURCE_RING_QUEUE_NS_SUM,
 	SOURCE_RING_RUN_NS_SUM,
-	SOURCE_RING_QUEUE_DEPTH_SUM,
-	SOURCE_RING_HW_DEPTH_SUM,
 	SOURCE_RING_QUEUE_NS,
 	SOURCE_RING_RUN_NS = SOURCE_RING_QUEUE_NS + SOURCE_LATENCY_BUCKETS,
-	SOURCE_RING_QUEUE_DEPTH = SOURCE_RING_RUN_NS + SOURCE_LATENCY_BUCKETS,
-	SOURCE_RING_HW_DEPTH = SOURCE_RING_QUEUE_DEPTH + SOURCE_DEPTH_BUCKETS,
-	SOURCE_RING_SUMS = SOURCE_RING_HW_DEPTH + SOURCE_DEPTH_BUCKETS,
+	SOURCE_RING_SUMS = SOURCE_RING_RUN_NS + SOURCE_LATENCY_BUCKETS,
 
 	/* From here on, use the maximum of all CPUs. Minima are stored as complements. */
 	SOURCE_RING_QUEUE_NS_MAX = SOURCE_RING_SUMS,

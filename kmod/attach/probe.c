@@ -422,6 +422,9 @@ void gpumon_probe_change_clock(void)
 	for_each_group(group, g)
 		gpumon_group_detach(group);
 	tracepoint_synchronize_unregister();
+	/* Sums of times end while the clock that they are of can still be read. */
+	for_each_group(group, g)
+		gpumon_group_forget(group);
 	gpumon_clock_select();
 	for_each_group(group, g)
 		gpumon_group_attach(group);

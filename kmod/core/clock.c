@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The clock that durations are measured with. */
+#include <linux/log2.h>
+
 #include "clock.h"
 #include "compat/timekeeping.h"
 
@@ -67,4 +69,24 @@ void gpumon_clock_select(void)
 		static_branch_disable(&gpumon_clock_tsc);
 	}
 #endif
+}
+
+/**
+ * gpumon_interval_sum - length of all intervals
+ * @words: sum of the words of all CPUs, see gpumon_interval_begin()
+ *
+ * One that has not ended counts until now. The words are not read at one moment: if an interval ends
+ * meanwhile, its begin or its end may be missing in @words, which then differ from the truth by no
+ * more than the time that the reading took.
+ *
+ * Context: any.
+ * Return: nanoseconds.
+ */
+u64 gpumon_interval_sum(u64 words)
+{
+	/* Without preemption the present time is read at once behind the words. */
+	const s64 ended = (s64)(words + GPUMON_CLOCK_EPOCH / 2) >> ilog2(GPUMON_CLOCK_EPOCH);
+	const u64 ticks = words - ended * (gpumon_clock() | GPUMON_CLOCK_EPOCH);
+
+	return (s64)ticks < 0 ? 0 : gpumon_clock_ns(ticks);
 }

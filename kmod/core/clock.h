@@ -10,8 +10,10 @@
 #ifndef GPUMON_CLOCK_H
 #define GPUMON_CLOCK_H
 
+#include <linux/bits.h>
 #include <linux/jump_label.h>
 #include <linux/ktime.h>
+#include <asm/local64.h>
 #ifdef CONFIG_X86_64
 #include <asm/tsc.h>
 #endif
@@ -90,5 +92,25 @@ static __always_inline bool gpumon_clock_elapsed(u64 since, u64 now, u64 *ns)
 	*ns = forwards ? gpumon_clock_ns(ticks) : 0;
 	return forwards;
 }
+
+/*
+ * A sum of intervals of which each ends once and begins once, maybe on another CPU: the sum of the
+ * times at which they ended, less those at which they began. Each CPU adds to a word of its own, in
+ * any order. GPUMON_CLOCK_EPOCH is more than any time, so that a sum of such words also shows how
+ * many intervals have not ended.
+ */
+#define GPUMON_CLOCK_EPOCH BIT_ULL(60)
+
+static __always_inline void gpumon_interval_begin(local64_t *word, u64 now)
+{
+	local64_sub(now | GPUMON_CLOCK_EPOCH, word);
+}
+
+static __always_inline void gpumon_interval_end(local64_t *word, u64 now)
+{
+	local64_add(now | GPUMON_CLOCK_EPOCH, word);
+}
+
+u64 gpumon_interval_sum(u64 words);
 
 #endif /* GPUMON_CLOCK_H */

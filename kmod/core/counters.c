@@ -12,6 +12,7 @@
 #include <linux/topology.h>
 #include <linux/vmalloc.h>
 
+#include "clock.h"
 #include "counters.h"
 #include "fault.h"
 #include "gpumon.h"
@@ -243,6 +244,11 @@ int gpumon_counters_init(struct gpumon_counters *counters, u32 slots, u32 stride
 		counters->cpu[nr_cpu_ids] = counters->others;
 	if (counters->wide)
 		ret = shared_init(counters);
+	if (counters->interval && !ret) {
+		counters->settled = gpumon_memory_zalloc(slots, sizeof(*counters->settled),
+							 NUMA_NO_NODE);
+		ret = counters->settled ? 0 : -ENOMEM;
+	}
 	mutex_lock(&counters_lock);
 	for_each_cpu(cpu, counters_cpus)
 		if (!ret && !copy_allocate(counters, cpu))
@@ -291,12 +297,14 @@ void gpumon_counters_free(struct gpumon_counters *counters)
 	kvfree(counters->kept);
 	kvfree(counters->shared);
 	kvfree(counters->early);
+	kvfree(counters->settled);
 	kfree(counters->spare);
 	counters->cpu = NULL;
 	for_each_possible_cpu(cpu)
 		copy_point(counters, cpu);
 	counters->others = NULL;
 	counters->kept = NULL;
+	counters->settled = NULL;
 	counters->shared = NULL;
 	counters->early = NULL;
 	counters->spare = NULL;
@@ -470,6 +478,8 @@ size_t gpumon_counters_bytes(const struct gpumon_counters *counters)
 		gpumon_memory_held(counters->kept, counters->slots * sizeof(*counters->kept)) +
 		gpumon_memory_held(counters->shared, counters->slots * sizeof(*counters->shared)) +
 		gpumon_memory_held(counters->early, EARLY * sizeof(*counters->early)) +
+		gpumon_memory_held(counters->settled,
+				   counters->slots * sizeof(*counters->settled)) +
 		gpumon_memory_held(counters->spare, counters->spares * sizeof(*counters->spare));
 	if (counters->others && !counters->others_count)
 		bytes += PAGE_SIZE;
@@ -540,6 +550,35 @@ u64 gpumon_counters_one(const struct gpumon_counters *counters, u32 slot, bool c
 	return gpumon_counters_total(counters, slot, word) - (kept ? kept[word] : 0);
 }
 
+/* The length of an object's intervals since it exists; @words: sum of their words. */
+static u64 interval_total(const struct gpumon_counters *counters, u32 slot, u64 words)
+{
+	return counters->settled[slot] + gpumon_interval_sum(words);
+}
+
+/**
+ * gpumon_counters_settle - end the intervals that have not ended
+ * @counters: counters
+ *
+ * Context: may sleep, gpumon_period_lock held, no probe counts here; before the clock changes.
+ */
+void gpumon_counters_settle(struct gpumon_counters *counters)
+{
+	const u32 word = counters->interval - 1;
+	local64_t *copy;
+	u32 slot;
+	int cpu;
+
+	if (!counters->settled)
+		return;
+	for (slot = 0; slot < counters->slots; slot++) {
+		counters->settled[slot] = interval_total(counters, slot,
+							 gpumon_counters_total(counters, slot, word));
+		for_each_copy(counters, cpu, copy)
+			local64_set(&copy[(size_t)slot * counters->stride + word], 0);
+	}
+}
+
 /**
  * gpumon_counters_read - everything of one object in one period
  * @counters: counters
@@ -552,6 +591,7 @@ u64 gpumon_counters_one(const struct gpumon_counters *counters, u32 slot, bool c
 void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool closed, u64 *words)
 {
 	u32 count = counters->sums + counters->extremes, own = gpumon_counters_own_sums(counters);
+	const u32 interval = counters->interval - 1;
 	const u64 *kept = counters->kept[slot];
 	const atomic64_t *shared = NULL;
 	const local64_t *from;
@@ -577,8 +617,13 @@ void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool
 		words[i] = atomic64_read(&shared[i - own]);
 	if (counters->early)
 		early_read(counters, slot, words + own);
+	if (counters->settled)
+		words[interval] = interval_total(counters, slot, words[interval]);
 	for (i = 0; kept && i < counters->sums; i++)
 		words[i] -= kept[i];
+	/* What the last reset read may have been a little too much. */
+	if (counters->settled && (s64)words[interval] < 0)
+		words[interval] = 0;
 }
 
 /**
@@ -663,6 +708,8 @@ void gpumon_counters_zero(struct gpumon_counters *counters, u32 slot)
 		atomic64_set(&counters->shared[slot][i], 0);
 	if (counters->early)
 		early_zero(counters, slot);
+	if (counters->settled)
+		counters->settled[slot] = 0;
 	kfree(counters->kept[slot]);
 	counters->kept[slot] = NULL;
 }

@@ -28,6 +28,8 @@
  * @sums: counters of an object
  * @extremes: highest values of an object, behind its counters
  * @wide: so many of the last counters are shared by all CPUs, 0 for none
+ * @interval: 1 + the counter that is a sum of intervals, in ns for readers, see
+ *            gpumon_interval_begin(); 0 for none
  * @stride: words from one object to the next in a CPU's copy: counters but the shared ones,
  *          extremes, with shared words that come later the address of these
  * @anchor: offset in struct gpumon_cpu where a CPU finds its copy, 0 for nowhere
@@ -44,6 +46,7 @@
  *         where there is none. Probes add, readers count them, and they move to the words when there
  *         are some: with gpumon_period_lock held
  * @early_next: where a probe looks for a free place
+ * @settled: by object: ns of intervals before gpumon_counters_settle()
  * @shared_held: bytes that the shared words of an object take
  * @kept: by object, NULL if no reset has found it: where its counters stood at the last one, and
  *        behind them what counters and extremes came to in the period before that
@@ -54,6 +57,7 @@ struct gpumon_counters {
 	u32 sums;
 	u32 extremes;
 	u32 wide;
+	u32 interval;
 	u32 stride;
 	u16 anchor;
 	bool others_count;
@@ -66,6 +70,7 @@ struct gpumon_counters {
 	struct llist_head surplus;
 	u32 *early;
 	atomic_t early_next;
+	u64 *settled;
 	size_t shared_held;
 	u64 **kept;
 	struct list_head list;
@@ -86,6 +91,7 @@ void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool
 			  u64 *words);
 int gpumon_counters_keep(struct gpumon_counters *counters, const u64 *keys, u32 keyed);
 void gpumon_counters_close(struct gpumon_counters *counters);
+void gpumon_counters_settle(struct gpumon_counters *counters);
 void gpumon_counters_zero(struct gpumon_counters *counters, u32 slot);
 size_t gpumon_counters_bytes(const struct gpumon_counters *counters);
 void gpumon_counters_raise_slow(local64_t *extreme, u64 value);

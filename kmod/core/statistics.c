@@ -17,7 +17,7 @@ static u32 most_words, most_columns;
 
 static bool column_has_max(const struct gpumon_column *column)
 {
-	return column->kind != GPUMON_COLUMN_KIND_COUNTER && !column->of_gauge;
+	return column->kind != GPUMON_COLUMN_KIND_COUNTER;
 }
 
 /**
@@ -41,6 +41,8 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 	for (i = 0; i < statistics->column_count; i++) {
 		column = &statistics->columns[i];
 		place = &statistics->places[i];
+		if (column->interval)
+			statistics->counters.interval = i + 1;
 		if (column->kind != GPUMON_COLUMN_KIND_HISTOGRAM)
 			continue;
 		place->bucket = words;
@@ -52,10 +54,6 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 	for (i = 0; i < statistics->column_count; i++) {
 		column = &statistics->columns[i];
 		place = &statistics->places[i];
-		if (column->of_gauge)
-			*place = (struct gpumon_place){ place->bucket, place->buckets,
-							place[-1].extreme,
-							place[-1].own_extreme };
 		if (!column_has_max(column))
 			continue;
 		place->extreme = words++;
@@ -245,7 +243,9 @@ void gpumon_row_release(struct gpumon_statistics *statistics, u32 row)
  * gpumon_statistics_forget_levels - what was begun is not followed any more
  * @statistics: table
  *
- * Context: no probe of its group runs.
+ * Intervals end.
+ *
+ * Context: gpumon_period_lock held, no probe of its group runs.
  */
 void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics)
 {
@@ -255,6 +255,7 @@ void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics)
 		atomic64_set(&statistics->gauges[i].now, 0);
 		WRITE_ONCE(statistics->gauges[i].begun, false);
 	}
+	gpumon_counters_settle(&statistics->counters);
 }
 
 /**
@@ -388,10 +389,8 @@ void gpumon_row_distribution(const struct gpumon_statistics *statistics, u32 col
 			     struct gpumon_distribution *distribution)
 {
 	const struct gpumon_place *place = &statistics->places[column];
-	u64 not_min = statistics->columns[column].of_gauge ? ~0ULL :
-							     view->words[place->extreme + 1];
 
 	gpumon_histogram_distribution(view->words + place->bucket, place->buckets,
-				      view->words[column], view->words[place->extreme], not_min,
-				      distribution);
+				      view->words[column], view->words[place->extreme],
+				      view->words[place->extreme + 1], distribution);
 }

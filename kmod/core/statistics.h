@@ -34,8 +34,8 @@ struct gpumon_group;
  * @name: name with the unit at its end: "bytes", "latency_ns"; counts have none
  * @kind: counter, gauge or histogram
  * @bits: of a histogram: the last bucket holds what is 2^bits and more, 0 is 42 (73 minutes in ns)
- * @of_gauge: a histogram of the levels of the gauge that is the column before it: both have the
- *            same highest value, the lowest is that of the lowest bucket
+ * @interval: a counter of the nanoseconds in which something was so, one of a table at most:
+ *            gpumon_interval_begin() and gpumon_interval_end() on its word
  * @needs: the column is unknown while this field of a private type is not
  *         resolved, NULL if it needs none
  * @roles: bits of the roles of its group's probes that count it: it is unknown where one of
@@ -47,7 +47,7 @@ struct gpumon_column {
 	const char *name;
 	enum gpumon_column_kind kind;
 	u8 bits;
-	bool of_gauge;
+	bool interval;
 	const struct gpumon_field *needs;
 	u64 roles;
 	bool (*known)(const struct gpumon_group *group, u32 row);
@@ -96,7 +96,7 @@ struct gpumon_row {
  * @bucket: a histogram's first bucket
  * @buckets: number of its buckets
  * @extreme: highest value of a histogram or gauge; that of the complement of a
- *           histogram's lowest follows, unless it is of a gauge
+ *           histogram's lowest follows
  * @own_extreme: where that is in a CPU's copy of the row
  */
 struct gpumon_place {

@@ -64,7 +64,8 @@ void mock_account_run(struct mock_ring *ring, struct mock_job *job)
 
 	acct->run++;
 	acct->queue_depth--;
-	acct->hw_depth++;
+	if (!acct->hw_depth++)
+		acct->busy_since = job->run_at;
 	acct->hw_depth_max = max(acct->hw_depth_max, acct->hw_depth);
 	acct->dependencies_run += job->dependencies;
 	acct->queue_ns_sum += waited;
@@ -82,13 +83,15 @@ void mock_account_run(struct mock_ring *ring, struct mock_job *job)
 void mock_account_done(struct mock_ring *ring, struct mock_job *job, int error)
 {
 	struct mock_account *acct = &ring->acct;
+	ktime_t now = ktime_get();
 	u64 served;
 
 	lockdep_assert_held(&ring->lock);
-	served = ktime_to_ns(ktime_sub(ktime_get(), job->run_at));
+	served = ktime_to_ns(ktime_sub(now, job->run_at));
 
 	acct->done++;
-	acct->hw_depth--;
+	if (!--acct->hw_depth)
+		acct->busy_ns += ktime_to_ns(ktime_sub(now, acct->busy_since));
 	acct->run_ns_sum += served;
 	acct->run_ns_max = max(acct->run_ns_max, served);
 	if (!error)
@@ -172,7 +175,7 @@ static int account_show(struct seq_file *m, void *unused)
 	seq_puts(m, "device ring queued run done errors killed dependencies");
 	seq_puts(m, " queue_depth hw_depth queue_depth_max hw_depth_max");
 	seq_puts(m, " queue_ns_sum run_ns_sum alive run_errors hw_errors timeouts");
-	seq_puts(m, " dependencies_run queue_ns_max run_ns_max\n");
+	seq_puts(m, " dependencies_run queue_ns_max run_ns_max busy_ns\n");
 
 	for (i = 0; i < mock_gpu.devices * mock_gpu.rings; i++) {
 		ring = &mock_gpu.ring[i];
@@ -188,8 +191,8 @@ static int account_show(struct seq_file *m, void *unused)
 			   acct.queue_depth_max, acct.hw_depth_max);
 		seq_printf(m, " %llu %llu %llu %llu %llu %llu", acct.queue_ns_sum, acct.run_ns_sum,
 			   acct.alive, acct.run_errors, acct.hw_errors, acct.timeouts);
-		seq_printf(m, " %llu %llu %llu\n", acct.dependencies_run, acct.queue_ns_max,
-			   acct.run_ns_max);
+		seq_printf(m, " %llu %llu %llu %llu\n", acct.dependencies_run, acct.queue_ns_max,
+			   acct.run_ns_max, acct.busy_ns);
 	}
 	return 0;
 }

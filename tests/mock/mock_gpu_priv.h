@@ -54,6 +54,8 @@ enum mock_distribution {
  * @queue_ns_max: longest of them
  * @run_ns_sum: time from run to done of the jobs of @done
  * @run_ns_max: longest of them
+ * @busy_ns: time with at least one job of @hw_depth, up to the last end of such a time
+ * @busy_since: begin of the present one
  */
 struct mock_account {
 	u64 queued;
@@ -75,6 +77,8 @@ struct mock_account {
 	u64 queue_ns_max;
 	u64 run_ns_sum;
 	u64 run_ns_max;
+	u64 busy_ns;
+	ktime_t busy_since;
 };
 
 /**

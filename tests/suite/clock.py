@@ -35,6 +35,8 @@ def latencies(g, clock):
         lab.within(h["sum"], total - JOBS * SLACK, total + JOBS * SLACK,
                    "sum of %s by %s" % (h["name"], clock))
     row = lab.rings()["mock_gpu.0", "ring0"]
+    busy = mock["busy_ns"] - before["busy_ns"]
+    lab.within(row["busy_ns"], busy - JOBS * SLACK, busy + JOBS * SLACK, "busy_ns by %s" % clock)
     lab.equal((row["clock_backwards"], row["queue_depth"], row["hw_depth"]), (0, 0, 0),
               "clock_backwards, depths")
 

@@ -24,13 +24,13 @@ def check_netlink(ours):
     for key, row in ours.items():
         for column in ("queued", "run", "done", "errors", "killed", "dependency_waits",
                        "untracked", "queue_depth", "queue_depth_max", "hw_depth",
-                       "hw_depth_max", "jobs_table_full", "clock_backwards", "live"):
+                       "hw_depth_max", "busy_ns", "jobs_table_full", "clock_backwards", "abandoned",
+                       "live"):
             lab.equal(told[key][column], row[column], "%s of %s in netlink" % (column, key))
     names = {r["id"]: key for key, r in told.items()}
     for h in histograms:
         row = ours[names[h["ring_id"]]]
-        should = {"queue_ns": row["run"], "run_ns": row["done"], "queue_depth": row["queued"],
-                  "hw_depth": row["run"]}[h["name"]]
+        should = {"queue_ns": row["run"], "run_ns": row["done"]}[h["name"]]
         lab.equal(h["count"], should, "%s of %s" % (h["name"], names[h["ring_id"]]))
         lab.equal(sum(b["count"] for b in h["bucket"]), h["count"], "buckets of " + h["name"])
 

@@ -115,7 +115,7 @@ equal([t for t in tables if t.split(".")[0] not in groups], [], "tables that are
 equal(len(sections["drm_sched.rings"]), 32, "rings")
 heads = re.findall(r"(?m)^drm_sched.rings (\S+) (\S+) (\S+): count (\d+), sum \d+, min \d+, max \d+$",
                    read(DIRECTORY + "/histograms"))
-equal(len(heads), 32 * 4, "histograms drawn")
+equal(len(heads), 32 * 2, "histograms drawn")
 drawn = {(d, r, n): int(c) for d, r, n, c in heads}
 for row in sections["drm_sched.rings"]:
     equal(drawn[row["device"], row["ring"], "run_ns"], row["done"], "count of run_ns")

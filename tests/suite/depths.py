@@ -1,12 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel
-"""Depths equal the mock's while its rings are held, and go back to 0."""
+"""Depths and busy time equal the mock's, also while its rings are held; depths go back to 0."""
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
+from gpumon_netlink import Gpumon
+
+# Of one busy time, in nanoseconds: the CPU may be taken away between the two clock readings.
+SLACK = 20000000
 
 lab.load(devices=1, rings=2, hw_limit=4, service_ns=50000, timeout_ms=0)
 
@@ -54,3 +59,33 @@ for key in first, second:
     is_ = depths(ours[key])
     lab.equal((is_[0], is_[2], is_[3]), (0, 0, 4), "depths of %s at the end" % (key,))
     lab.within(is_[1], 26, 30, "queue_depth_max of %s at the end" % (key,))
+
+
+def busy(key):
+    return lab.rings()[key]["busy_ns"]
+
+
+lab.step("busy time of jobs that overlap, on two rings")
+for key in first, second:
+    should = mock[key]["busy_ns"]
+    lab.within(busy(key), should - SLACK, should + SLACK, "busy_ns of %s" % (key,))
+
+lab.step("busy time goes on while a job runs, also over a reset; an idle ring has none")
+idle = busy(second)
+with Gpumon() as g:
+    process = lab.held("-r", 0, "-n", 3, "-b", 3)
+    lab.until(lambda: lab.rings()[first]["hw_depth"] == 3, "3 on the hardware")
+    before, begin = busy(first), time.monotonic_ns()
+    lab.until(lambda: time.monotonic_ns() - begin > 5 * SLACK, "some time has passed")
+    passed, more = time.monotonic_ns() - begin, busy(first) - before
+    lab.within(more, passed - SLACK, time.monotonic_ns() - begin + SLACK, "busy_ns of a held ring")
+    lab.equal(busy(second), idle, "busy_ns of an idle ring")
+    period = g.reset()["closed"]
+    closed = {(r["device"], r["name"]): r for r in g.rings(period)}[first]["busy_ns"]
+    lab.check(busy(first) < 10 * SLACK and closed >= before + more, "a reset divides the busy time")
+    lab.release(process)
+    mock = lab.wait_idle()
+    should = mock[first]["busy_ns"]
+    lab.within(busy(first) + closed, should - 3 * SLACK, should + 3 * SLACK, "both periods")
+    after = busy(first)
+lab.equal(busy(first), after, "busy_ns of a ring that has become idle")

@@ -81,7 +81,7 @@ with Gpumon() as g:
             equal((ours[key][column], by_netlink[key][column]), (should, should),
                   "%s of %s" % (column, key))
         equal((ours[key]["queue_depth"], ours[key]["hw_depth"]), (0, 0), "depths of %s" % (key,))
-    equal(len(g.histograms()), (32 + bool(other)) * 4, "histograms")
+    equal(len(g.histograms()), (32 + bool(other)) * 2, "histograms")
     check_sums()
     equal(g.info()["max_rings"], 32, "max_rings")
 step("done")

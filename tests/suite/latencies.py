@@ -61,6 +61,9 @@ with Gpumon() as g:
     print("per job: queue %+d ns, run %+d ns" %
           ((hs["queue_ns"]["sum"] - mock["queue_ns_sum"]) // JOBS,
            (hs["run_ns"]["sum"] - mock["run_ns_sum"]) // JOBS))
+    # Of one job after the other, to the nanosecond that each sum is rounded by.
+    lab.within(lab.rings()["mock_gpu.0", "ring0"]["busy_ns"], hs["run_ns"]["sum"],
+               hs["run_ns"]["sum"] + JOBS, "busy_ns against run_ns")
 
     lab.step("percentiles lie where the values do")
     row = lab.rings()["mock_gpu.0", "ring0"]

@@ -111,7 +111,7 @@ equal(len(set(ids)), 4, "ids of the rings")
 
 histograms = g.histograms()
 equal(sorted((h["ring_id"], h["name"]) for h in histograms),
-      sorted((i, n) for i in ids for n in ("queue_ns", "run_ns", "queue_depth", "hw_depth")),
+      sorted((i, n) for i in ids for n in ("queue_ns", "run_ns")),
       "histograms: four for each ring")
 for h in histograms:
     buckets = h["bucket"]

@@ -87,8 +87,7 @@ with Gpumon() as g:
         for column, theirs in lab.COUNTERS.items():
             lab.equal(is_[column], row[theirs], "%s of %s" % (column, key))
         lab.equal((is_["untracked"], is_["jobs_table_full"]), (0, 0), "untracked of %s" % (key,))
-        for name, count in (("queue_ns", row["run"]), ("run_ns", row["done"]),
-                            ("queue_depth", row["queued"]), ("hw_depth", row["run"])):
+        for name, count in (("queue_ns", row["run"]), ("run_ns", row["done"])):
             lab.equal(total.histograms[key + (name,)][0], count, "%s of %s" % (name, key))
     lab.equal({pid: j[0] for pid, j in total.processes.items() if j[0]},
               {pid: p[0] for pid, p in lab.mock_processes().items()}, "jobs of the processes")

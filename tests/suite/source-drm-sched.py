@@ -33,10 +33,10 @@ def agree(bpf, module):
         for latency in ("queue_ns", "run_ns"):
             source_bpf.near(row[latency], theirs[key][latency],
                             "%s of %s/%s" % (latency, *key))
+        source_bpf.near_sums(row["busy_ns"], theirs[key]["busy_ns"], row["run"],
+                             "busy_ns of %s/%s" % key)
         for depth in ("queue_depth", "hw_depth"):
             lab.equal(row[depth]["now"], theirs[key][depth]["now"], "%s of %s" % (depth, key))
-            lab.equal(row[depth]["histogram"]["count"], theirs[key][depth]["histogram"]["count"],
-                      "count of %s of %s" % (depth, key))
     source_bpf.same_keys(bpf["gpumon"], module["gpumon"], "gpumon")
     jobs = [{p["pid"]: (p["jobs"], p["start_ns"], p["comm"], p["alive"], p["cgroup_id"])
              for p in d["processes"] if p["jobs"]} for d in (bpf, module)]

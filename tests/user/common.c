@@ -187,7 +187,7 @@ static void add_probe(struct gpumon_group *group, const char *name, const char *
 
 void test_model(struct gpumon_model *model)
 {
-	static const char *const histograms[] = { "queue_ns", "run_ns", "queue_depth", "hw_depth" };
+	static const char *const histograms[] = { "queue_ns", "run_ns" };
 	struct gpumon_group *group;
 	struct gpumon_process *process;
 
@@ -246,6 +246,8 @@ void test_model(struct gpumon_model *model)
 		ring->dependency_waits = gpumon_value_of(77);
 		ring->untracked = gpumon_value_of(0);
 		ring->clock_backwards = gpumon_value_of(0);
+		ring->abandoned = gpumon_value_of(0);
+		ring->busy_ns = gpumon_value_of(3700000000 * i);
 		/* The last one existed before the module was loaded, so its depths are unknown. */
 		if (i < 2) {
 			ring->queue_depth = gpumon_value_of(10);
@@ -253,7 +255,7 @@ void test_model(struct gpumon_model *model)
 			ring->hw_depth = gpumon_value_of(3);
 			ring->hw_depth_max = gpumon_value_of(4);
 		}
-		for (size_t k = 0; k < 4; k++)
+		for (size_t k = 0; k < 2; k++)
 			add_histogram(model, i, histograms[k], i ? 100 * i : 0);
 	}
 

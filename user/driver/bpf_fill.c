@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/wait.h"
 #include "model.h"
 #include "bpf_fill.h"
 
@@ -88,6 +89,15 @@ static uint64_t at_least(uint64_t value, uint64_t other)
 	return value > other ? value : other;
 }
 
+uint64_t gpumon_source_busy_ns(uint64_t words, uint64_t now_ns)
+{
+	/* As gpumon_interval_sum() in kmod/core/clock.c. */
+	int64_t ended = (int64_t)(words + SOURCE_EPOCH / 2) >> 60;
+	uint64_t sum = words - (uint64_t)ended * (now_ns | SOURCE_EPOCH);
+
+	return (int64_t)sum < 0 ? 0 : sum;
+}
+
 int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct source_ring *from,
 		       const struct source_ring_words *words, uint64_t live, unsigned int attached)
 {
@@ -111,6 +121,10 @@ int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct
 	ring->untracked = gpumon_value_of(w[SOURCE_RING_UNTRACKED]);
 	ring->jobs_table_full = gpumon_value_of(w[SOURCE_RING_JOBS_TABLE_FULL]);
 	ring->clock_backwards = gpumon_value_of(w[SOURCE_RING_BACKWARDS]);
+	ring->abandoned =
+		gpumon_value_if(attached & 1U << SOURCE_SCHED_FINI, w[SOURCE_RING_ABANDONED]);
+	ring->busy_ns = gpumon_value_of(
+		gpumon_source_busy_ns(w[SOURCE_RING_BUSY], gpumon_monotonic_ns()));
 	if (from->begun) {
 		ring->queue_depth = gpumon_value_of(from->queued);
 		ring->queue_depth_max =
@@ -125,12 +139,7 @@ int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct
 			   SOURCE_RING_QUEUE_NS_MIN) ||
 	    ring_histogram(model, id, "run_ns", w, SOURCE_RING_RUN_NS, SOURCE_LATENCY_BUCKETS,
 			   SOURCE_RING_RUN_NS_SUM, SOURCE_RING_RUN_NS_MAX,
-			   SOURCE_RING_RUN_NS_MIN) ||
-	    ring_histogram(model, id, "queue_depth", w, SOURCE_RING_QUEUE_DEPTH,
-			   SOURCE_DEPTH_BUCKETS, SOURCE_RING_QUEUE_DEPTH_SUM,
-			   SOURCE_RING_QUEUE_DEPTH_MAX, 0) ||
-	    ring_histogram(model, id, "hw_depth", w, SOURCE_RING_HW_DEPTH, SOURCE_DEPTH_BUCKETS,
-			   SOURCE_RING_HW_DEPTH_SUM, SOURCE_RING_HW_DEPTH_MAX, 0))
+			   SOURCE_RING_RUN_NS_MIN))
 		return -1;
 	return 0;
 }

@@ -32,8 +32,11 @@ uint64_t gpumon_source_bucket_upper(size_t bucket, size_t n);
 /* Add the words of one CPU: counts are summed, extremes are the highest. */
 void gpumon_source_add_words(struct source_ring_words *sum, const struct source_ring_words *words);
 
+/* Length of all busy times, from the sum of the words SOURCE_RING_BUSY of all CPUs; CLOCK_MONOTONIC. */
+uint64_t gpumon_source_busy_ns(uint64_t words, uint64_t now_ns);
+
 /**
- * gpumon_source_ring() - add a row of drm_sched.rings with its four histograms
+ * gpumon_source_ring() - add a row of drm_sched.rings with its two histograms
  * @model: model
  * @id: its index in the table
  * @ring: names and levels

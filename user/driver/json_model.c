@@ -141,14 +141,12 @@ struct json_object *gpumon_json_group(const struct gpumon_group *group)
 	return object;
 }
 
-static struct json_object *json_depth(struct gpumon_value now, struct gpumon_value max,
-				      const struct gpumon_histogram *histogram)
+static struct json_object *json_depth(struct gpumon_value now, struct gpumon_value max)
 {
 	struct json_object *object = gpumon_json_object();
 
 	gpumon_json_add_value(object, "now", now);
 	gpumon_json_add_value(object, "max", max);
-	gpumon_json_add(object, "histogram", json_histogram(histogram));
 	return object;
 }
 
@@ -159,11 +157,8 @@ static struct json_object *json_ring(const struct gpumon_model *model,
 	uint64_t id = ring->id.known ? ring->id.v : UINT64_MAX;
 
 	gpumon_json_add(object, "queue_depth",
-			json_depth(ring->queue_depth, ring->queue_depth_max,
-				   gpumon_model_histogram(model, id, "queue_depth")));
-	gpumon_json_add(object, "hw_depth",
-			json_depth(ring->hw_depth, ring->hw_depth_max,
-				   gpumon_model_histogram(model, id, "hw_depth")));
+			json_depth(ring->queue_depth, ring->queue_depth_max));
+	gpumon_json_add(object, "hw_depth", json_depth(ring->hw_depth, ring->hw_depth_max));
 	gpumon_json_add(object, "queue_ns",
 			json_histogram(gpumon_model_histogram(model, id, "queue_ns")));
 	gpumon_json_add(object, "run_ns",

@@ -113,6 +113,8 @@ struct gpumon_ring {
 	struct gpumon_value untracked;
 	struct gpumon_value jobs_table_full;
 	struct gpumon_value clock_backwards;
+	struct gpumon_value abandoned;
+	struct gpumon_value busy_ns;
 	struct gpumon_value queue_depth;
 	struct gpumon_value queue_depth_max;
 	struct gpumon_value hw_depth;
@@ -128,7 +130,7 @@ struct gpumon_bucket {
 struct gpumon_histogram {
 	char *group; /* "drm_sched" */
 	struct gpumon_value ring_id;
-	char *name; /* "queue_ns", "run_ns", "queue_depth", "hw_depth" */
+	char *name; /* "queue_ns", "run_ns" */
 	struct gpumon_value count;
 	struct gpumon_value sum;
 	struct gpumon_value min; /* unknown when count is 0, and in a difference */

@@ -98,6 +98,7 @@ static const struct gpumon_field ring_fields[] = {
 	COLUMN("DEVICE", device, 0, STRING, PLAIN),
 	FIELD_AS("ring", name, 0, STRING, PLAIN, "RING", NULL),
 	FIELD(live, 0, U64, PLAIN),
+	COLUMN("BUSY", busy_ns, 0, U64, SHARE),
 	COLUMN("QUEUED", queued, 0, U64, RATE),
 	COLUMN("RUN", run, 0, U64, RATE),
 	COLUMN("DONE", done, 0, U64, RATE),
@@ -107,6 +108,7 @@ static const struct gpumon_field ring_fields[] = {
 	COLUMN("UNTRACKED", untracked, 0, U64, COUNTER),
 	FIELD(jobs_table_full, 0, U64, COUNTER),
 	FIELD(clock_backwards, 0, U64, COUNTER),
+	FIELD(abandoned, 0, U64, COUNTER),
 };
 #undef STRUCT
 const struct gpumon_fields gpumon_ring_fields = FIELDS(ring_fields);

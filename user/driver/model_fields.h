@@ -22,6 +22,7 @@ enum gpumon_field_meaning {
 	GPUMON_FIELD_PLAIN,	 /* a name, a time, a level, a limit */
 	GPUMON_FIELD_COUNTER,	 /* a difference subtracts it */
 	GPUMON_FIELD_RATE,	 /* the same, which people see per second in a difference */
+	GPUMON_FIELD_SHARE,	 /* the same, in ns, which people see in percent of the time */
 	GPUMON_FIELD_BOOLEAN,	 /* true and false in JSON */
 	GPUMON_FIELD_STATE,	 /* enum gpumon_attach_state, by name in JSON */
 	GPUMON_FIELD_PROBE_KIND, /* enum gpumon_probe_kind, by name in JSON */
@@ -53,7 +54,8 @@ struct gpumon_field {
 /* A difference subtracts it. */
 static inline bool gpumon_field_counts(const struct gpumon_field *field)
 {
-	return field->meaning == GPUMON_FIELD_COUNTER || field->meaning == GPUMON_FIELD_RATE;
+	return field->meaning == GPUMON_FIELD_COUNTER || field->meaning == GPUMON_FIELD_RATE ||
+	       field->meaning == GPUMON_FIELD_SHARE;
 }
 
 /* In the order of JSON, and of columns. */
@@ -93,6 +95,18 @@ static inline struct gpumon_value gpumon_value_subtract(struct gpumon_value afte
 	if (!after.known || !before.known)
 		return (struct gpumon_value){ 0 };
 	return gpumon_value_of(after.v >= before.v ? after.v - before.v : after.v);
+}
+
+/* How long what a reading or a difference counts took, ns; 0 if that is unknown. */
+static inline uint64_t gpumon_model_length_ns(const struct gpumon_model *model)
+{
+	const struct gpumon_info *info = &model->info;
+
+	if (model->interval_ns)
+		return model->interval_ns;
+	return info->now_ns.known && info->since_ns.known && info->now_ns.v > info->since_ns.v ?
+		       info->now_ns.v - info->since_ns.v :
+		       0;
 }
 
 /* Free the strings of a structure. */

@@ -529,15 +529,7 @@ int gpumon_parse_statistic(const struct nlmsghdr *message, size_t len, struct gp
  * Rings and their histograms, from the table drm_sched.rings. The module describes them like any
  * other table, and BPF programs use them as well.
  */
-static const struct {
-	const char *column;
-	const char *name;
-} ring_histograms[] = {
-	{ "queue_ns", "queue_ns" },
-	{ "run_ns", "run_ns" },
-	{ "queue_depths", "queue_depth" },
-	{ "hw_depths", "hw_depth" },
-};
+static const char *const ring_histograms[] = { "queue_ns", "run_ns" };
 
 static void take_gauge(const struct gpumon_row *row, const char *name, struct gpumon_value *now,
 		       struct gpumon_value *highest)
@@ -555,7 +547,7 @@ static void take_gauge(const struct gpumon_row *row, const char *name, struct gp
 /* Strings and buckets are moved, not copied. */
 static void take_histogram(struct gpumon_model *model, struct gpumon_row *row, size_t i)
 {
-	struct gpumon_column *column = gpumon_row_column(row, ring_histograms[i].column);
+	struct gpumon_column *column = gpumon_row_column(row, ring_histograms[i]);
 	struct gpumon_histogram *histogram;
 
 	if (!column)
@@ -565,7 +557,7 @@ static void take_histogram(struct gpumon_model *model, struct gpumon_row *row, s
 	memset(&column->histogram, 0, sizeof(column->histogram));
 	histogram->ring_id = row->number;
 	histogram->group = gpumon_strdup("drm_sched");
-	histogram->name = gpumon_strdup(ring_histograms[i].name);
+	histogram->name = gpumon_strdup(ring_histograms[i]);
 }
 
 static void take_row(struct gpumon_model *model, struct gpumon_row *row)

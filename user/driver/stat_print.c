@@ -100,6 +100,15 @@ static void add_columns(const struct stat_page *stat, struct gpumon_table *table
 	}
 }
 
+static void add_share(const struct stat_page *stat, struct gpumon_table *table,
+		      struct gpumon_value ns)
+{
+	char text[GPUMON_FORMAT_LEN];
+
+	gpumon_format_share(text, sizeof(text), ns, gpumon_model_length_ns(stat->model));
+	gpumon_table_text(table, text);
+}
+
 /* A number in the unit that ends @name. @rate: per second in a difference */
 static void add_number(const struct stat_page *stat, struct gpumon_table *table, const char *name,
 		       struct gpumon_value value, bool rate)
@@ -130,6 +139,8 @@ static void add_cells(const struct stat_page *stat, struct gpumon_table *table,
 			gpumon_table_text(table, gpumon_attach_state_name(*value));
 		else if (field->meaning == GPUMON_FIELD_PROBE_KIND)
 			gpumon_table_text(table, gpumon_probe_kind_name(*value));
+		else if (field->meaning == GPUMON_FIELD_SHARE)
+			add_share(stat, table, *value);
 		else
 			add_number(stat, table, field->name, *value,
 				   field->meaning == GPUMON_FIELD_RATE);
@@ -209,7 +220,7 @@ static void print_rings(const struct stat_page *stat)
 
 	print_heading(
 		stat,
-		"DRM SCHEDULER RINGS (QUEUE and HW: jobs waiting and jobs on the hardware now)");
+		"DRM SCHEDULER RINGS (BUSY: part of the time with a job on the hardware; QUEUE and HW: jobs waiting and on it now)");
 	if (!model->n_rings) {
 		fputs("no ring has been seen: no job was submitted since the group is on\n",
 		      stat->stream);

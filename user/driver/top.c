@@ -38,6 +38,9 @@ static int compare_rings(const void *a, const void *b, void *data)
 	int order = 0;
 
 	switch (*(const enum gpumon_top_sort *)data) {
+	case GPUMON_TOP_BUSY:
+		order = x->busy > y->busy ? -1 : x->busy < y->busy;
+		break;
 	case GPUMON_TOP_LOAD:
 		order = x->load > y->load ? -1 : x->load < y->load;
 		break;
@@ -125,7 +128,7 @@ static void ring_history(const struct gpumon_top *top, struct gpumon_top_ring *r
 		memcpy(ring->history, old->history + drop,
 		       ring->n_history * sizeof(*ring->history));
 	}
-	ring->history[ring->n_history++] = ring->load;
+	ring->history[ring->n_history++] = ring->busy;
 }
 
 static void fill_ring(const struct gpumon_top *top, const struct gpumon_model *diff,
@@ -138,6 +141,12 @@ static void fill_ring(const struct gpumon_top *top, const struct gpumon_model *d
 	ring->device = gpumon_strdup(from->device ? from->device : "-");
 	ring->name = gpumon_strdup(from->name ? from->name : "-");
 
+	ring->busy = -1;
+	if (from->busy_ns.known && diff->interval_ns)
+		ring->busy = (double)from->busy_ns.v / (double)diff->interval_ns;
+	/* The time of the reading and the busy time are not read at one moment. */
+	if (ring->busy > 1)
+		ring->busy = 1;
 	ring->load = -1;
 	if (run && run->sum.known && diff->interval_ns)
 		ring->load = (double)run->sum.v / (double)diff->interval_ns;

@@ -15,10 +15,11 @@
 #include "lib/format.h"
 #include "model.h"
 
-/* Number of intervals in the load history. */
+/* Number of intervals in the history of a ring. */
 #define GPUMON_TOP_HISTORY 60
 
 enum gpumon_top_sort {
+	GPUMON_TOP_BUSY,
 	GPUMON_TOP_LOAD,
 	GPUMON_TOP_JOBS,
 	GPUMON_TOP_QUEUED,
@@ -34,6 +35,7 @@ enum gpumon_top_sort {
  * @id: number of the ring
  * @device: its device
  * @name: its name
+ * @busy: part of the interval in which a job was on the hardware, 0 to 1; negative if unknown
  * @load: mean number of jobs on the hardware, negative if unknown: the total run time of the jobs
  *	  that ended in the interval, divided by the interval (Little's law). A job counts when it
  *	  ends, so a job longer than the interval shows late and all at once.
@@ -47,13 +49,14 @@ enum gpumon_top_sort {
  * @queue_p99: the same
  * @run_p50: time on the hardware of the jobs that ended in the interval, ns
  * @run_p99: the same
- * @history: @load of the last intervals, oldest first
+ * @history: @busy of the last intervals, oldest first
  * @n_history: number of intervals in @history
  */
 struct gpumon_top_ring {
 	uint64_t id;
 	char *device;
 	char *name;
+	double busy;
 	double load;
 	struct gpumon_value done;
 	struct gpumon_value errors;

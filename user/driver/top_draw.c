@@ -100,17 +100,17 @@ static const struct {
 	char key;
 	const char *name;
 } sorts[GPUMON_TOP_SORTS] = {
-	[GPUMON_TOP_LOAD] = { 'l', "load" },	[GPUMON_TOP_JOBS] = { 'j', "jobs" },
-	[GPUMON_TOP_QUEUED] = { 'd', "depth" }, [GPUMON_TOP_QUEUE_TIME] = { 'w', "wait" },
-	[GPUMON_TOP_RUN_TIME] = { 'r', "run" }, [GPUMON_TOP_ERRORS] = { 'e', "err" },
-	[GPUMON_TOP_NAME] = { 'n', "name" },
+	[GPUMON_TOP_BUSY] = { 'b', "busy" },	[GPUMON_TOP_LOAD] = { 'l', "load" },
+	[GPUMON_TOP_JOBS] = { 'j', "jobs" },	[GPUMON_TOP_QUEUED] = { 'd', "depth" },
+	[GPUMON_TOP_QUEUE_TIME] = { 'w', "wait" }, [GPUMON_TOP_RUN_TIME] = { 'r', "run" },
+	[GPUMON_TOP_ERRORS] = { 'e', "err" },	[GPUMON_TOP_NAME] = { 'n', "name" },
 };
 
 enum gpumon_top_sort gpumon_top_key(int key)
 {
 	enum gpumon_top_sort sort;
 
-	for (sort = GPUMON_TOP_LOAD; sort < GPUMON_TOP_SORTS; sort++) {
+	for (sort = 0; sort < GPUMON_TOP_SORTS; sort++) {
 		if (sorts[sort].key == key)
 			break;
 	}
@@ -378,7 +378,7 @@ static void draw_keys(struct gpumon_page *page, bool sort)
 	gpumon_page_colour(page, bold(page), "p");
 	gpumon_page_put(page, view->paused ? " go on  " : " pause  ");
 	/* On a narrow terminal, the sort keys are the most important ones. */
-	if (page->columns >= 96) {
+	if (page->columns >= 104) {
 		gpumon_page_colour(page, bold(page), "+ -");
 		gpumon_format_ns(interval, sizeof(interval), gpumon_value_of(view->interval_ns));
 		snprintf(text, sizeof(text), " every %s  ", interval);

@@ -14,8 +14,9 @@
 /* Columns of the ring table, from left to right. */
 enum column {
 	COL_RING,
-	COL_LOAD,
+	COL_BUSY,
 	COL_SPARK,
+	COL_LOAD,
 	COL_JOBS,
 	COL_QUEUED,
 	COL_QUEUED_MAX,
@@ -41,8 +42,9 @@ static const struct {
 	enum gpumon_top_sort sort;
 } cols[COLS] = {
 	[COL_RING] = { "", "RING", 0, 0, GPUMON_TOP_NAME },
-	[COL_LOAD] = { "", "LOAD", 6, 0, GPUMON_TOP_LOAD },
+	[COL_BUSY] = { "", "BUSY", 6, 0, GPUMON_TOP_BUSY },
 	[COL_SPARK] = { "", "", 0, 9, GPUMON_TOP_SORTS },
+	[COL_LOAD] = { "", "LOAD", 6, 6, GPUMON_TOP_LOAD },
 	[COL_JOBS] = { "", "JOBS/S", 7, 0, GPUMON_TOP_JOBS },
 	[COL_QUEUED] = { "QUEUED", "now", 6, 1, GPUMON_TOP_QUEUED },
 	[COL_QUEUED_MAX] = { "QUEUED", "max", 6, 7, GPUMON_TOP_SORTS },
@@ -117,27 +119,9 @@ static void choose_columns(const struct gpumon_page *page, unsigned int *widths)
 	}
 }
 
-/* A full bar is a load of one job, or the highest load on the page if that is more. */
-static double spark_scale(const struct gpumon_top *top, unsigned int width)
-{
-	double scale = 1;
-
-	for (size_t i = 0; i < top->n_rings; i++) {
-		const struct gpumon_top_ring *ring = &top->rings[i];
-		size_t from = ring->n_history > width ? ring->n_history - width : 0;
-
-		for (size_t k = from; k < ring->n_history; k++) {
-			if (ring->history[k] > scale)
-				scale = ring->history[k];
-		}
-	}
-	return scale;
-}
-
-static void draw_ring_header(struct gpumon_page *page, const unsigned int *widths, double scale)
+static void draw_ring_header(struct gpumon_page *page, const unsigned int *widths)
 {
 	unsigned int blanks = 0;
-	char title[64];
 	bool first = true;
 
 	for (size_t i = 0; i < COLS;) {
@@ -166,17 +150,13 @@ static void draw_ring_header(struct gpumon_page *page, const unsigned int *width
 
 	first = true;
 	for (size_t i = 0; i < COLS; i++) {
-		const char *text = cols[i].title;
+		const char *text = i == COL_SPARK ? "0..100 %" : cols[i].title;
 		const char *colour;
 
 		if (!widths[i])
 			continue;
 		gpumon_page_blanks(page, first ? 0 : 2);
 		first = false;
-		if (i == COL_SPARK) {
-			snprintf(title, sizeof(title), "0..%.3g", scale);
-			text = title;
-		}
 		colour = cols[i].sort == page->view->sort ? gpumon_term_green(&page->view->term) :
 							    bold(page);
 		if (i == COL_RING || i == COL_SPARK)
@@ -201,7 +181,7 @@ static void draw_value(struct gpumon_page *page, unsigned int width, struct gpum
 }
 
 static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ring,
-		      const unsigned int *widths, double scale)
+		      const unsigned int *widths)
 {
 	const struct gpumon_term *term = &page->view->term;
 	char spark[GPUMON_TOP_HISTORY * GPUMON_SPARKLINE_GLYPH + 1];
@@ -232,18 +212,25 @@ static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ri
 				gpumon_page_left(page, width, "", text);
 			}
 			break;
+		case COL_BUSY:
+			if (ring->busy < 0)
+				strcpy(text, "-");
+			else
+				snprintf(text, sizeof(text), "%.1f%%", 100 * ring->busy);
+			gpumon_page_right(page, width, ring->busy > 0 ? bold(page) : dim(page),
+					  text);
+			break;
 		case COL_LOAD:
 			if (ring->load < 0)
 				strcpy(text, "-");
 			else
 				snprintf(text, sizeof(text), ring->load < 999.5 ? "%.2f" : "%.0f",
 					 ring->load);
-			gpumon_page_right(page, width, ring->load > 0 ? bold(page) : dim(page),
-					  text);
+			gpumon_page_right(page, width, ring->load > 0 ? "" : dim(page), text);
 			break;
 		case COL_SPARK:
 			gpumon_sparkline(spark, sizeof(spark), ring->history, ring->n_history,
-					 width, scale, page->view->utf8);
+					 width, 1, page->view->utf8);
 			gpumon_page_left(page, width, gpumon_term_green(term), spark);
 			break;
 		case COL_JOBS:
@@ -291,7 +278,6 @@ void gpumon_top_draw_rings(struct gpumon_page *page, unsigned int reserved)
 {
 	const struct gpumon_top *top = page->top;
 	unsigned int widths[COLS];
-	double scale;
 
 	if (!top->n_rings) {
 		gpumon_page_put(page, "No ring has had a job yet.");
@@ -299,8 +285,7 @@ void gpumon_top_draw_rings(struct gpumon_page *page, unsigned int reserved)
 		return;
 	}
 	choose_columns(page, widths);
-	scale = spark_scale(top, widths[COL_SPARK]);
-	draw_ring_header(page, widths, scale);
+	draw_ring_header(page, widths);
 	for (size_t i = 0; i < top->n_rings; i++) {
 		bool last = i + 1 == top->n_rings;
 
@@ -309,6 +294,6 @@ void gpumon_top_draw_rings(struct gpumon_page *page, unsigned int reserved)
 				gpumon_page_more(page, top->n_rings - i, "rings");
 			return;
 		}
-		draw_ring(page, &top->rings[i], widths, scale);
+		draw_ring(page, &top->rings[i], widths);
 	}
 }

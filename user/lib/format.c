@@ -101,6 +101,16 @@ const char *gpumon_format_rate(char *buf, size_t len, struct gpumon_value count,
 	return buf;
 }
 
+const char *gpumon_format_share(char *buf, size_t len, struct gpumon_value ns, uint64_t of_ns)
+{
+	/* What is read a little later than the whole may be more than that. */
+	if (ns.known && of_ns)
+		snprintf(buf, len, "%.1f%%", ns.v < of_ns ? 100. * (double)ns.v / (double)of_ns : 100.);
+	else
+		snprintf(buf, len, "-");
+	return buf;
+}
+
 const char *gpumon_format_bytes(char *buf, size_t len, struct gpumon_value bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

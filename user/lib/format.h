@@ -24,6 +24,8 @@ const char *gpumon_format_short(char *buf, size_t len, struct gpumon_value value
 /* Events per second: "0" "0.25" "12.5" "123" "1.23k"; "-" if the count or the time is unknown. */
 const char *gpumon_format_rate(char *buf, size_t len, struct gpumon_value count,
 			       uint64_t interval_ns);
+/* Part of a time: "37.2%", at most "100.0%"; "-" if either is unknown. */
+const char *gpumon_format_share(char *buf, size_t len, struct gpumon_value ns, uint64_t of_ns);
 /* "512B" "1.50KiB" "3.00MiB"; "-" unknown. */
 const char *gpumon_format_bytes(char *buf, size_t len, struct gpumon_value bytes);
 /* Seconds with nine decimals: "12.000000345". */

@@ -186,8 +186,6 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	if (job) {
 		job_begins(job, now, place, process & ~GPUMON_JOB_RUNNING, thread);
 		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
-		gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH_BUCKETS,
-				  GPUMON_RING_QUEUE_DEPTHS);
 		gpumon_counters_raise(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	} else {
 		local64_inc(&words[GPUMON_RING_JOBS_TABLE_FULL]);
@@ -227,7 +225,6 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 	local64_inc(gpumon_process_words(cpu, process) + GPUMON_PROCESS_JOBS);
 	gpumon_leaf_recorded(data);
 	depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
-	gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH_BUCKETS, GPUMON_RING_QUEUE_DEPTHS);
 	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
 		return leaf_raise_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
@@ -261,10 +258,8 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 		job->process |= GPUMON_JOB_RUNNING;
 		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_QUEUE_NS, elapsed);
 		/* In this order for ring_idle(). */
-		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+		depth = gpumon_ring_hw_enter(ring, words, now);
 		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
-		gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH_BUCKETS,
-				  GPUMON_RING_HW_DEPTHS);
 		gpumon_counters_raise(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	}
 	local64_inc(&words[GPUMON_RING_RUN]);
@@ -305,9 +300,8 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	gpumon_leaf_recorded(data);
 	gauges = gpumon_ring_gauges(ring);
 	/* In this order for ring_idle(). */
-	depth = atomic64_inc_return(&gauges[GPUMON_RING_HW_DEPTH].now);
+	depth = gpumon_ring_hw_enter(ring, words, now);
 	atomic64_dec(&gauges[GPUMON_RING_QUEUE_DEPTH].now);
-	gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTHS);
 	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_HW_DEPTH_MAX])))
 		return leaf_raise_extreme(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
@@ -340,7 +334,7 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_RUN_NS, elapsed);
-		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+		gpumon_ring_hw_leave(ring, words, now);
 	}
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_probe_recorded(&ctx);
@@ -375,7 +369,7 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_RUN_NS_BUCKETS, GPUMON_RING_RUN_NS);
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_leaf_recorded(data);
-	atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+	gpumon_ring_hw_leave(ring, words, now);
 	gpumon_job_release(job);
 	gpumon_leaf_leave();
 }
@@ -419,7 +413,7 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 			local64_inc(&words[GPUMON_RING_KILLED]);
 			atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 		} else {
-			atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+			gpumon_ring_hw_leave(ring, words, now);
 		}
 	}
 	gpumon_probe_recorded(&ctx);

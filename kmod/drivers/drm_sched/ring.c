@@ -47,15 +47,14 @@ static const struct gpumon_column ring_columns[GPUMON_RING_COLUMNS] = {
 	[GPUMON_RING_WAITS] = GPUMON_COUNTER("dependency_waits", .roles = BIT(SCHED_ROLE_WAIT)),
 	[GPUMON_RING_UNTRACKED] = GPUMON_COUNTER("untracked"),
 	[GPUMON_RING_QUEUE_DEPTH] = GPUMON_GAUGE("queue_depth"),
-	[GPUMON_RING_QUEUE_DEPTHS] = GPUMON_HISTOGRAM("queue_depths", .bits = GPUMON_DEPTH_BITS,
-						      .of_gauge = true),
 	[GPUMON_RING_HW_DEPTH] = GPUMON_GAUGE("hw_depth"),
-	[GPUMON_RING_HW_DEPTHS] = GPUMON_HISTOGRAM("hw_depths", .bits = GPUMON_DEPTH_BITS,
-						   .of_gauge = true),
+	/* At least one job is on the hardware. */
+	[GPUMON_RING_BUSY] = GPUMON_COUNTER("busy_ns", .interval = true),
 	[GPUMON_RING_QUEUE_NS] = GPUMON_HISTOGRAM("queue_ns", .bits = GPUMON_LATENCY_BITS),
 	[GPUMON_RING_RUN_NS] = GPUMON_HISTOGRAM("run_ns", .bits = GPUMON_LATENCY_BITS),
 	[GPUMON_RING_JOBS_TABLE_FULL] = GPUMON_COUNTER("jobs_table_full"),
 	[GPUMON_RING_BACKWARDS] = GPUMON_COUNTER("clock_backwards"),
+	[GPUMON_RING_ABANDONED] = GPUMON_COUNTER("abandoned", .roles = BIT(SCHED_ROLE_FINI)),
 	/* If the end of schedulers is not seen, the level would only grow. */
 	[GPUMON_RING_LIVE] = GPUMON_GAUGE("live", .roles = BIT(SCHED_ROLE_FINI)),
 };
@@ -111,10 +110,7 @@ static bool ring_layout_known(void)
 		u16 extreme;
 	} wanted[] = {
 		{ GPUMON_RING_QUEUE_DEPTH, 0, GPUMON_RING_QUEUE_DEPTH_MAX },
-		{ GPUMON_RING_QUEUE_DEPTHS, GPUMON_RING_QUEUE_DEPTH_BUCKETS,
-		  GPUMON_RING_QUEUE_DEPTH_MAX },
 		{ GPUMON_RING_HW_DEPTH, 0, GPUMON_RING_HW_DEPTH_MAX },
-		{ GPUMON_RING_HW_DEPTHS, GPUMON_RING_HW_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTH_MAX },
 		{ GPUMON_RING_QUEUE_NS, GPUMON_RING_QUEUE_NS_BUCKETS, GPUMON_RING_QUEUE_NS_MAX },
 		{ GPUMON_RING_RUN_NS, GPUMON_RING_RUN_NS_BUCKETS, GPUMON_RING_RUN_NS_MAX },
 		{ GPUMON_RING_LIVE, 0, GPUMON_RING_LIVE_MAX },
@@ -546,12 +542,17 @@ noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_s
 	return place;
 }
 
-/* Takes an abandoned job out of the depth that it was counted in. */
+/* Takes a job of a scheduler that has ended out of the depth that it was counted in. */
 static void job_leaves(const struct gpumon_job *job)
 {
-	atomic64_dec(gpumon_ring_gauge(gpumon_job_ring(job), gpumon_job_running(job) ?
-								     GPUMON_RING_HW_DEPTH :
-								     GPUMON_RING_QUEUE_DEPTH));
+	const u32 ring = gpumon_job_ring(job);
+	local64_t *words = gpumon_row_words(&gpumon_ring_statistics, ring);
+
+	local64_inc(&words[GPUMON_RING_ABANDONED]);
+	if (gpumon_job_running(job))
+		gpumon_ring_hw_leave(ring, words, gpumon_clock());
+	else
+		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 }
 
 static bool ring_has_jobs(u32 ring)

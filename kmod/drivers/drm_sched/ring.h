@@ -13,15 +13,14 @@
 
 #include <linux/cache.h>
 
+#include "core/clock.h"
 #include "core/statistics.h"
 
 struct drm_gpu_scheduler;
 
-/* Latencies up to 2^42 ns, 73 minutes; depths up to 4096 jobs. */
+/* Latencies up to 2^42 ns, 73 minutes. */
 #define GPUMON_LATENCY_BITS    42
 #define GPUMON_LATENCY_BUCKETS GPUMON_HISTOGRAM_BUCKETS(GPUMON_LATENCY_BITS)
-#define GPUMON_DEPTH_BITS      12
-#define GPUMON_DEPTH_BUCKETS   GPUMON_HISTOGRAM_BUCKETS(GPUMON_DEPTH_BITS)
 
 /* Purpose of a probe. */
 enum {
@@ -43,22 +42,20 @@ enum {
 	GPUMON_RING_WAITS,
 	GPUMON_RING_UNTRACKED,
 	GPUMON_RING_QUEUE_DEPTH,
-	GPUMON_RING_QUEUE_DEPTHS,
 	GPUMON_RING_HW_DEPTH,
-	GPUMON_RING_HW_DEPTHS,
+	GPUMON_RING_BUSY,
 	GPUMON_RING_QUEUE_NS,
 	GPUMON_RING_RUN_NS,
 	GPUMON_RING_JOBS_TABLE_FULL,
 	GPUMON_RING_BACKWARDS,
+	GPUMON_RING_ABANDONED,
 	GPUMON_RING_LIVE,
 	GPUMON_RING_COLUMNS
 };
 
 /* The words of a row behind them: first the histograms, then the extremes, in the same order. */
 enum {
-	GPUMON_RING_QUEUE_DEPTH_BUCKETS = GPUMON_RING_COLUMNS,
-	GPUMON_RING_HW_DEPTH_BUCKETS = GPUMON_RING_QUEUE_DEPTH_BUCKETS + GPUMON_DEPTH_BUCKETS,
-	GPUMON_RING_QUEUE_NS_BUCKETS = GPUMON_RING_HW_DEPTH_BUCKETS + GPUMON_DEPTH_BUCKETS,
+	GPUMON_RING_QUEUE_NS_BUCKETS = GPUMON_RING_COLUMNS,
 	GPUMON_RING_RUN_NS_BUCKETS = GPUMON_RING_QUEUE_NS_BUCKETS + GPUMON_LATENCY_BUCKETS,
 
 	/* The lowest values are kept as the highest complement, 0 is "none yet". */
@@ -115,6 +112,23 @@ static __always_inline atomic64_t *gpumon_ring_gauge(u32 ring, unsigned int colu
 	return &gpumon_ring_gauges(ring)[column].now;
 }
 
+/* A job reaches the hardware of a ring. Returns the depth with it. Preemption off. */
+static __always_inline u64 gpumon_ring_hw_enter(u32 ring, local64_t *words, u64 now)
+{
+	u64 depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+
+	if (depth == 1)
+		gpumon_interval_begin(&words[GPUMON_RING_BUSY], now);
+	return depth;
+}
+
+/* A job has left the hardware of a ring. Preemption off. */
+static __always_inline void gpumon_ring_hw_leave(u32 ring, local64_t *words, u64 now)
+{
+	if (atomic64_dec_and_test(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH)))
+		gpumon_interval_end(&words[GPUMON_RING_BUSY], now);
+}
+
 /*
  * Is a latency only to be counted? Not if it is an extreme, or beyond the range of the histogram,
  * as a "negative" one is after the clock stepped back. @max: word of the highest value; that of the
@@ -134,19 +148,6 @@ static __always_inline void gpumon_ring_latency_count(local64_t *words, u64 ns, 
 {
 	local64_inc(&words[bucket + gpumon_histogram_index(ns)]);
 	local64_add(ns, &words[column]);
-}
-
-/* Counts a depth, but for its extreme. */
-static __always_inline void gpumon_ring_depth(local64_t *words, u64 depth, unsigned int bucket,
-					      unsigned int column)
-{
-	unsigned long index = depth;
-
-	/* Small depths, which are nearly all, have a bucket each. */
-	if (unlikely(depth >= GPUMON_HISTOGRAM_LINEAR))
-		index = min(gpumon_histogram_index(depth), GPUMON_DEPTH_BUCKETS - 1);
-	local64_inc(&words[bucket + index]);
-	local64_add(depth, &words[column]);
 }
 
 #endif /* GPUMON_RING_H */

@@ -258,8 +258,7 @@ def column_value(column):
 
 
 RINGS = "drm_sched.rings"
-HISTOGRAMS = {"queue_ns": "queue_ns", "run_ns": "run_ns", "queue_depths": "queue_depth",
-              "hw_depths": "hw_depth"}
+HISTOGRAMS = "queue_ns", "run_ns"
 
 
 def tables_of(messages):
@@ -295,8 +294,8 @@ def ring_of_row(row):
 
 
 def histograms_of_row(row):
-    for column, name in HISTOGRAMS.items():
-        h = row[column]
+    for name in HISTOGRAMS:
+        h = row[name]
         yield {"group": "drm_sched", "ring_id": row["row"], "name": name, "count": h["count"],
                "sum": h["sum"], "min_value": h["min"], "max_value": h["max"],
                "bucket": h["buckets"]}

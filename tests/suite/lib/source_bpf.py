@@ -162,6 +162,12 @@ def bucket_of(histogram, rank):
     return bucket
 
 
+def near_sums(ours, theirs, count, what):
+    """Compare two sums of as many times, each between two events."""
+    lab.within(ours, theirs - count * NEAR_ON_AVERAGE_NS - AWAY_NS,
+               theirs + count * NEAR_ON_AVERAGE_NS + AWAY_NS, what)
+
+
 def near(ours, theirs, what):
     """Compare two histograms of the same values: equal counts, and nearly equal values."""
     lab.equal(ours["count"], theirs["count"], "count of " + what)
@@ -173,7 +179,7 @@ def near(ours, theirs, what):
     apart = ours["sum"] - theirs["sum"]
     print("    %s: %d values, mean %.1f us, %.1f us apart" %
           (what, ours["count"], ours["sum"] / ours["count"] / 1e3, apart / ours["count"] / 1e3))
-    lab.within(abs(apart), 0, ours["count"] * NEAR_ON_AVERAGE_NS + AWAY_NS, "sums apart, of " + what)
+    near_sums(ours["sum"], theirs["sum"], ours["count"], "sum of " + what)
     away = max(1, int(ours["count"] * AWAY_PART))
     middle = -(-ours["count"] // 2)
     for rank in -(-ours["count"] // 4), middle, -(-ours["count"] * 3 // 4):

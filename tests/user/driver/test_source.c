@@ -15,9 +15,12 @@
 #include "cmd/doctor.h"
 #include "driver/source.h"
 
+/* Of a histogram of values up to 4096. */
+#define BUCKETS SOURCE_BUCKETS(12)
+
 static void buckets_cover_every_value(void **state)
 {
-	static const size_t sizes[] = { SOURCE_LATENCY_BUCKETS, SOURCE_DEPTH_BUCKETS };
+	static const size_t sizes[] = { SOURCE_LATENCY_BUCKETS, BUCKETS };
 
 	(void)state;
 	for (size_t s = 0; s < 2; s++) {
@@ -41,14 +44,14 @@ static void buckets_cover_every_value(void **state)
 
 static void histogram_in_numbers(void **state)
 {
-	uint64_t buckets[SOURCE_DEPTH_BUCKETS] = {
-		[3] = 2, [9] = 5, [SOURCE_DEPTH_BUCKETS - 1] = 1
+	uint64_t buckets[BUCKETS] = {
+		[3] = 2, [9] = 5, [BUCKETS - 1] = 1
 	};
 	struct gpumon_model model = { 0 };
 	struct gpumon_histogram *histogram = gpumon_model_add_histogram(&model);
 
 	(void)state;
-	assert_int_equal(gpumon_source_histogram(histogram, buckets, SOURCE_DEPTH_BUCKETS, 9999,
+	assert_int_equal(gpumon_source_histogram(histogram, buckets, BUCKETS, 9999,
 						 9000, ~3ULL),
 			 0);
 	assert_int_equal(histogram->n_buckets, 3);
@@ -62,13 +65,13 @@ static void histogram_in_numbers(void **state)
 
 	/* Extremes that were read before their values are clamped to the buckets. */
 	histogram = gpumon_model_add_histogram(&model);
-	gpumon_source_histogram(histogram, buckets, SOURCE_DEPTH_BUCKETS, 0, 1, ~100ULL);
+	gpumon_source_histogram(histogram, buckets, BUCKETS, 0, 1, ~100ULL);
 	assert_int_equal(histogram->min.v, 3);
-	assert_int_equal(histogram->max.v, gpumon_source_bucket_lower(SOURCE_DEPTH_BUCKETS - 1));
+	assert_int_equal(histogram->max.v, gpumon_source_bucket_lower(BUCKETS - 1));
 
 	memset(buckets, 0, sizeof(buckets));
 	histogram = gpumon_model_add_histogram(&model);
-	gpumon_source_histogram(histogram, buckets, SOURCE_DEPTH_BUCKETS, 77, 1, 0);
+	gpumon_source_histogram(histogram, buckets, BUCKETS, 77, 1, 0);
 	assert_true(histogram->count.known && !histogram->count.v && !histogram->sum.v);
 	assert_false(histogram->min.known || histogram->max.known);
 	gpumon_model_free(&model);
@@ -111,7 +114,7 @@ static void ring_of_words(void **state)
 	assert_int_equal(gpumon_model_histogram(&model, 7, "queue_ns")->count.v, 7);
 	assert_int_equal(gpumon_model_histogram(&model, 7, "queue_ns")->min.v, 8);
 	assert_int_equal(gpumon_model_histogram(&model, 7, "queue_ns")->max.v, 11);
-	assert_non_null(gpumon_model_histogram(&model, 7, "hw_depth"));
+	assert_non_null(gpumon_model_histogram(&model, 7, "run_ns"));
 
 	/* Nothing tracked, and no results seen: unknown, not 0. */
 	from.begun = 0;
@@ -123,6 +126,22 @@ static void ring_of_words(void **state)
 	assert_false(ring->queue_depth.known || ring->queue_depth_max.known ||
 		     ring->hw_depth.known || ring->hw_depth_max.known);
 	gpumon_model_free(&model);
+}
+
+static void busy_times_are_summed(void **state)
+{
+	const uint64_t e = SOURCE_EPOCH, hour = 3600000000000ULL;
+
+	(void)state;
+	assert_int_equal(gpumon_source_busy_ns(0, hour), 0);
+	/* From 100 to 150, and from 170 to 200. */
+	assert_int_equal(gpumon_source_busy_ns((150 | e) - (100 | e) + (200 | e) - (170 | e), hour), 80);
+	/* The second one has not ended. It began at once at boot, or just now. */
+	assert_int_equal(gpumon_source_busy_ns((150 | e) - (100 | e) - (170 | e), hour), 50 + hour - 170);
+	assert_int_equal(gpumon_source_busy_ns((hour - 5) - (hour - 9) - (hour | e), hour), 4);
+	/* One ended while the words were read, which lack its begin; or has begun a little later. */
+	assert_int_equal(gpumon_source_busy_ns(50 + (hour | e), hour), 50);
+	assert_int_equal(gpumon_source_busy_ns(-((hour + 3) | e), hour), 0);
 }
 
 /* --- rings that leave the table */
@@ -556,6 +575,7 @@ int main(void)
 		cmocka_unit_test(buckets_cover_every_value),
 		cmocka_unit_test(histogram_in_numbers),
 		cmocka_unit_test(ring_of_words),
+		cmocka_unit_test(busy_times_are_summed),
 		cmocka_unit_test(the_oldest_ring_leaves),
 		cmocka_unit_test(rings_in_use_stay),
 		cmocka_unit_test(others_are_learned_again),

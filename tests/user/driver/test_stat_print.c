@@ -60,10 +60,10 @@ static void tables(void **state)
 	row(text, "drm_run_job", "drm_run_job gpu_sched tracepoint attached 1000 993 7 0 - - - -");
 	row(text, "drm_sched_job_run",
 	    "drm_sched_job_run gpu_sched tracepoint missing 0 0 0 0 - - - not in this kernel");
-	row(text, "0000:03:00.0 sdma0 2", "0000:03:00.0 sdma0 2000 1980 1960 1 1 77 0 10 20 3 4");
+	row(text, "0000:03:00.0 sdma0 3", "0000:03:00.0 sdma0 37.0% 2000 1980 1960 1 1 77 0 10 20 3 4");
 	/* Unknown is not 0. */
-	row(text, "0000:0a:00.0 gfx_0.0.0 3",
-	    "0000:0a:00.0 gfx_0.0.0 3000 2970 2940 2 2 77 0 - - - -");
+	row(text, "0000:0a:00.0 gfx_0.0.0 7",
+	    "0000:0a:00.0 gfx_0.0.0 74.0% 3000 2970 2940 2 2 77 0 - - - -");
 	row(text, "0000:03:00.0 gfx_0.0.0 queue-run",
 	    "0000:03:00.0 gfx_0.0.0 queue-run 0 - - - - - -");
 	row(text, "0000:03:00.0 sdma0 run-done",
@@ -95,7 +95,7 @@ static void rates_of_a_difference(void **state)
 	model.info.since_ns.v = model.info.now_ns.v - model.interval_ns;
 	text = print(&model, NULL, &pipe_term);
 	row(text, "gpumon 0.2.0", "gpumon 0.2.0, schema 2, period 3, change over 2.00s");
-	row(text, "0000:03:00.0 sdma0 1.", "0000:03:00.0 sdma0 1.00k 990 980 1 1 77 0 10 20 3 4");
+	row(text, "0000:03:00.0 sdma0 100", "0000:03:00.0 sdma0 100.0% 1.00k 990 980 1 1 77 0 10 20 3 4");
 	row(text, "4242", "4242 2.95k yes glxgears");
 	assert_non_null(strstr(text, "QUEUED/s"));
 	free(text);

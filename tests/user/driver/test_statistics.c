@@ -350,11 +350,13 @@ static void rings_of_their_table(void **state)
 	message_nest_end(&message, column(&message, "hw_depth", GPUMON_COLUMN_KIND_GAUGE));
 	message_nest_end(&message, column(&message, "queue_ns", GPUMON_COLUMN_KIND_HISTOGRAM));
 	counter(&message, "clock_backwards", 9);
+	counter(&message, "busy_ns", 12);
+	counter(&message, "abandoned", 13);
 	counter(&message, "of_a_newer_module", 1);
 	gauge(&message, "live", -1, 1);
 	assert_int_equal(take(&model, &message), 0);
 	ring_message(&message);
-	nest = column(&message, "queue_depths", GPUMON_COLUMN_KIND_HISTOGRAM);
+	nest = column(&message, "run_ns", GPUMON_COLUMN_KIND_HISTOGRAM);
 	histogram_values(&message, 30);
 	bucket(&message, 1024, 1280, 20);
 	bucket(&message, 1280, 1536, 10);
@@ -379,6 +381,8 @@ static void rings_of_their_table(void **state)
 	assert_int_equal(ring->dependency_waits.v, 6);
 	assert_int_equal(ring->untracked.v, 8);
 	assert_int_equal(ring->clock_backwards.v, 9);
+	assert_int_equal(ring->busy_ns.v, 12);
+	assert_int_equal(ring->abandoned.v, 13);
 	assert_false(ring->jobs_table_full.known);
 	assert_int_equal(ring->queue_depth.v, 10);
 	assert_int_equal(ring->queue_depth_max.v, 11);
@@ -389,9 +393,8 @@ static void rings_of_their_table(void **state)
 
 	assert_int_equal(model.n_histograms, 2);
 	assert_false(gpumon_model_histogram(&model, 7, "queue_ns")->count.known);
-	assert_null(gpumon_model_histogram(&model, 7, "run_ns"));
-	assert_null(gpumon_model_histogram(&model, 8, "queue_depth"));
-	histogram = gpumon_model_histogram(&model, 7, "queue_depth");
+	assert_null(gpumon_model_histogram(&model, 8, "run_ns"));
+	histogram = gpumon_model_histogram(&model, 7, "run_ns");
 	assert_non_null(histogram);
 	assert_string_equal(histogram->group, "drm_sched");
 	assert_int_equal(histogram->count.v, 30);

@@ -43,6 +43,8 @@ static void add_ring(struct gpumon_model *model, uint64_t id, const char *device
 	ring->queued = ring->run = ring->done = gpumon_value_of(done);
 	ring->errors = gpumon_value_of(0);
 	ring->killed = gpumon_value_of(0);
+	/* One job after the other. */
+	ring->busy_ns = gpumon_value_of(done * run_ns_each);
 	ring->queue_depth = gpumon_value_of(id + 2);
 	ring->queue_depth_max = gpumon_value_of(17);
 	ring->hw_depth = gpumon_value_of(1);
@@ -157,6 +159,7 @@ static void second_reading_is_the_difference(void **state)
 
 	/* 600 jobs of 1 ms in 2 s. */
 	assert_true(top.rings[0].load > 0.2999 && top.rings[0].load < 0.3001);
+	assert_true(top.rings[0].busy > 0.2999 && top.rings[0].busy < 0.3001);
 	assert_int_equal(top.rings[0].done.v, 600);
 	assert_int_equal(top.rings[0].run_p99.v, 1000000);
 	assert_int_equal(top.rings[0].queue_p50.v, 100000);
@@ -292,6 +295,7 @@ static void sorting(void **state)
 static void keys_are_those_of_the_help_line(void **state)
 {
 	(void)state;
+	assert_int_equal(gpumon_top_key('b'), GPUMON_TOP_BUSY);
 	assert_int_equal(gpumon_top_key('l'), GPUMON_TOP_LOAD);
 	assert_int_equal(gpumon_top_key('n'), GPUMON_TOP_NAME);
 	assert_int_equal(gpumon_top_key('q'), GPUMON_TOP_SORTS);
@@ -310,7 +314,7 @@ static void page_has_what_matters(void **state)
 
 	(void)state;
 	busy(&top, 30, 3);
-	gpumon_top_sort(&top, GPUMON_TOP_LOAD);
+	gpumon_top_sort(&top, GPUMON_TOP_BUSY);
 	text = top_page_draw(&top, &view);
 	assert_non_null(strstr(text, "0000:03:00.0/gfx_0.0.0"));
 	assert_non_null(strstr(text, "TIME QUEUED"));
@@ -320,7 +324,7 @@ static void page_has_what_matters(void **state)
 	assert_non_null(strstr(text, "Lost: 32 table full (+1)"));
 	assert_non_null(strstr(text, "blender"));
 	assert_non_null(strstr(text, "python3 (exited)"));
-	assert_non_null(strstr(text, "[l load]"));
+	assert_non_null(strstr(text, "[b busy]"));
 	assert_non_null(strstr(text, "12:34:56"));
 	/* No colour was asked for. */
 	assert_null(strchr(text, '\033'));
@@ -575,7 +579,7 @@ static int show(int argc, char **argv)
 	struct gpumon_top top = { 0 };
 
 	busy(&top, 40, argc > 4 ? (unsigned int)atoi(argv[4]) : 5);
-	gpumon_top_sort(&top, GPUMON_TOP_LOAD);
+	gpumon_top_sort(&top, GPUMON_TOP_BUSY);
 	top_page_show(&top, "", argc - 2, argv + 2);
 	return 0;
 }
