@@ -14,6 +14,7 @@
 #include "core/period.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
+#include "drivers/drm_sched/usage.h"
 #include "drivers/groups.h"
 #include "interface/debugfs.h"
 #include "interface/netlink.h"
@@ -89,7 +90,8 @@ static void housekeeping(struct work_struct *work)
 	gpumon_ring_schedulers_unknown();
 	mutex_lock(&gpumon_period_lock);
 	held = gpumon_process_refresh_all();
-	idle &= !gpumon_process_age();
+	idle &= !gpumon_usage_age();
+	idle &= !gpumon_process_age(&gpumon_usage_of_processes);
 	/*
 	 * While the group is off, no ring comes that would need room, and all rings would seem to
 	 * be gone.
@@ -136,6 +138,8 @@ static int init_tables(void)
 	if (!ret)
 		ret = GPUMON_REGISTER("gpumon_process_init", NULL, gpumon_process_init());
 	if (!ret)
+		ret = GPUMON_REGISTER("gpumon_usage_init", NULL, gpumon_usage_init());
+	if (!ret)
 		ret = GPUMON_REGISTER("gpumon_job_init", NULL, gpumon_job_init());
 	return ret;
 }
@@ -144,6 +148,7 @@ static int init_tables(void)
 static void free_tables(void)
 {
 	gpumon_job_exit();
+	gpumon_usage_exit();
 	gpumon_process_exit();
 	gpumon_probe_exit();
 	gpumon_groups_exit();

@@ -39,6 +39,8 @@ struct gpumon_counters gpumon_process_counters = {
  */
 atomic_t gpumon_process_generation = ATOMIC_INIT(1);
 
+static atomic64_t process_ids = ATOMIC64_INIT(0);
+
 /* How many processes may be in the table, and how many are. */
 unsigned int gpumon_process_max = 1024;
 static atomic_t process_count;
@@ -124,6 +126,12 @@ static u64 current_cgroup_id(void)
 	return id;
 }
 
+/* A reused pid has another start time; the pid tells processes apart that start at once. */
+static u64 process_key(u64 start_ns, u32 pid)
+{
+	return gpumon_key_mix(start_ns, pid);
+}
+
 /* New slot for the current process, GPUMON_NONE if the table is full. */
 static u32 process_learn(u64 key)
 {
@@ -143,6 +151,7 @@ static u32 process_learn(u64 key)
 		return slot;
 	}
 	process = &gpumon_processes[slot];
+	process->id = atomic64_inc_return(&process_ids);
 	process->pid = current->tgid;
 	process->start_ns = leader->start_time;
 	process->task = get_task_struct(leader);
@@ -158,11 +167,7 @@ static u32 process_learn(u64 key)
 /* gpumon_process_slot() of a process that is not the last one that this CPU looked up. */
 noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
 {
-	const struct task_struct *leader = current->group_leader;
-	/*
-	 * A reused pid has another start time; the pid distinguishes processes that start at once.
-	 */
-	u64 key = gpumon_key_mix(leader->start_time, current->tgid);
+	u64 key = process_key(current->group_leader->start_time, current->tgid);
 	u32 slot;
 
 	/* The idle task is no process. */
@@ -299,6 +304,7 @@ static void process_fold(u32 slot)
 
 /**
  * gpumon_process_age - make room: fold exited processes into their sum
+ * @user: what else counts for them
  *
  * Nothing happens while there is room, so that a short-lived process is still in the table when it
  * is read. No probe counts for a process that is gone, but for the close of a file that it had
@@ -307,7 +313,7 @@ static void process_fold(u32 slot)
  * Context: may sleep, gpumon_period_lock held.
  * Return: false while there is room.
  */
-bool gpumon_process_age(void)
+bool gpumon_process_age(const struct gpumon_process_user *user)
 {
 	struct gpumon_table *table = &gpumon_process_table;
 	bool hidden = false;
@@ -326,10 +332,16 @@ bool gpumon_process_age(void)
 	if (!hidden)
 		return true;
 	synchronize_rcu();
+	user->look();
 	for (slot = 0; slot < table->slots; slot++) {
 		cond_resched();
-		if (READ_ONCE(table->keys[slot]) == GPUMON_TABLE_RECYCLING)
+		if (READ_ONCE(table->keys[slot]) != GPUMON_TABLE_RECYCLING)
+			continue;
+		if (user->leave(slot))
 			process_fold(slot);
+		else
+			WRITE_ONCE(table->keys[slot], process_key(gpumon_processes[slot].start_ns,
+								  gpumon_processes[slot].pid));
 	}
 	return true;
 }

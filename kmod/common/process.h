@@ -37,6 +37,7 @@ enum gpumon_process_word {
 
 /**
  * struct gpumon_process - the process of a slot
+ * @id: number that no other process has had
  * @pid: process id (thread group) in the initial pid namespace
  * @ready: set when the other fields are
  * @start_ns: when it started, CLOCK_MONOTONIC, distinguishes two users of a pid
@@ -51,6 +52,7 @@ enum gpumon_process_word {
  * after the end of the process its last ones.
  */
 struct gpumon_process {
+	u64 id;
 	u32 pid;
 	bool ready;
 	u64 start_ns;
@@ -72,6 +74,17 @@ struct gpumon_process_totals {
 	u64 words[GPUMON_PROCESS_WORDS];
 };
 
+/**
+ * struct gpumon_process_user - what else counts by slots of processes
+ * @look: called once before @leave
+ * @leave: called for each process that is gone, before its slot is freed; returns false if the slot is
+ *         still needed
+ */
+struct gpumon_process_user {
+	void (*look)(void);
+	bool (*leave)(u32 slot);
+};
+
 extern struct gpumon_table gpumon_process_table;
 extern struct gpumon_process *gpumon_processes;
 extern struct gpumon_counters gpumon_process_counters;
@@ -83,7 +96,7 @@ int gpumon_process_init(void);
 void gpumon_process_exit(void);
 int gpumon_process_keep(void);
 void gpumon_process_close(void);
-bool gpumon_process_age(void);
+bool gpumon_process_age(const struct gpumon_process_user *user);
 void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals);
 u64 gpumon_process_unattributed(bool closed, enum gpumon_process_word word);
 bool gpumon_process_refresh(u32 slot);

@@ -627,6 +627,33 @@ void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool
 }
 
 /**
+ * gpumon_counters_fold - add the counts of an object to those of another one
+ * @counters: counters without extremes and shared words
+ * @from: object that no probe counts for
+ * @to: object that stays
+ *
+ * Both periods stay right; what @from has counted in earlier ones can be read in none.
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: 0, or -ENOMEM: nothing was added.
+ */
+int gpumon_counters_fold(struct gpumon_counters *counters, u32 from, u32 to)
+{
+	u64 *kept = counters->kept[to] ?: kzalloc(kept_bytes(counters), GFP_KERNEL);
+	u32 word;
+
+	if (!kept)
+		return -ENOMEM;
+	counters->kept[to] = kept;
+	for (word = 0; word < counters->sums; word++) {
+		/* Only probes write to the words: the begin of the period is moved instead. */
+		kept[word] -= gpumon_counters_one(counters, from, false, word);
+		kept[counters->sums + word] += gpumon_counters_one(counters, from, true, word);
+	}
+	return 0;
+}
+
+/**
  * gpumon_counters_keep - get memory for the end of a period
  * @counters: counters
  * @keys: of each object a number that is 0 if there is no such object

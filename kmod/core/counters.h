@@ -91,6 +91,7 @@ void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool
 			  u64 *words);
 int gpumon_counters_keep(struct gpumon_counters *counters, const u64 *keys, u32 keyed);
 void gpumon_counters_close(struct gpumon_counters *counters);
+int gpumon_counters_fold(struct gpumon_counters *counters, u32 from, u32 to);
 void gpumon_counters_settle(struct gpumon_counters *counters);
 void gpumon_counters_zero(struct gpumon_counters *counters, u32 slot);
 size_t gpumon_counters_bytes(const struct gpumon_counters *counters);

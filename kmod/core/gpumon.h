@@ -48,21 +48,34 @@ enum {
 	GPUMON_PROBE_STRIDE = 8
 };
 
-/* Applications use two or three rings in turns: for graphics, computing and copies. */
-#define GPUMON_CPU_SCHEDULERS 4
+/*
+ * Applications use two or three rings in turns: for graphics, computing and copies; and one CPU may
+ * serve two applications.
+ */
+#define GPUMON_CPU_QUEUES 4
 
 /**
- * struct gpumon_cpu_scheduler - a scheduler that a CPU remembers
- * @scheduler: its address
- * @words: this CPU's counters of its ring
- * @generation: gpumon_scheduler_generation when it was looked up
- * @place: its ring and slot, see drivers/drm_sched/job.h
+ * struct gpumon_cpu_queue - a task that queues jobs to a scheduler, as a CPU remembers it
+ * @scheduler: the scheduler's address
+ * @task: the task
+ * @task_start_ns: when it started, distinguishes two users of a task_struct
+ * @client: DRM client of its last job, 0 before Linux 6.17
+ * @words: this CPU's counters of the ring
+ * @generation: gpumon_scheduler_generation when the scheduler was looked up
+ * @place: ring and slot of the scheduler, see drivers/drm_sched/job.h
+ * @process: slot of the task's process, GPUMON_NONE if it has none
+ * @usage: row for the jobs of this process on this ring, see drivers/drm_sched/usage.h
  */
-struct gpumon_cpu_scheduler {
+struct gpumon_cpu_queue {
 	const void *scheduler;
+	const struct task_struct *task;
+	u64 task_start_ns;
+	u64 client;
 	local64_t *words;
 	int generation;
 	u32 place;
+	u32 process;
+	u32 usage;
 };
 
 /**
@@ -74,24 +87,26 @@ struct gpumon_cpu_scheduler {
  * @probes: counters of the probes, GPUMON_PROBE_STRIDE each
  * @rings: counters of the rings, see drivers/drm_sched/ring.h
  * @processes: counters of the processes, see common/process.h
+ * @usage: counters of processes on rings, see drivers/drm_sched/usage.h
  * @task: the task that asked last for its process's slot
  * @task_start_ns: when it started, distinguishes two users of a task_struct
  * @task_process: slot of the process of @task
- * @schedulers: schedulers that jobs were last queued to
- * @schedulers_next: which of them gives way to another one
+ * @queues: tasks and schedulers that they queued their last jobs to
+ * @queues_next: which of them gives way to another one
  */
 struct gpumon_cpu {
 	unsigned long active;
 	local64_t *probes;
 	local64_t *rings;
 	local64_t *processes;
+	local64_t *usage;
 
 	const struct task_struct *task;
 	u64 task_start_ns;
 	u32 task_process;
 
-	u32 schedulers_next;
-	struct gpumon_cpu_scheduler schedulers[GPUMON_CPU_SCHEDULERS];
+	u32 queues_next;
+	struct gpumon_cpu_queue queues[GPUMON_CPU_QUEUES];
 };
 
 /* Above all context levels. */

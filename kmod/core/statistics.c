@@ -15,6 +15,16 @@
 /* Words and columns of the longest row of all tables, for readers' buffers. */
 static u32 most_words, most_columns;
 
+static bool has_gauges(const struct gpumon_statistics *statistics)
+{
+	u32 i;
+
+	for (i = 0; i < statistics->column_count; i++)
+		if (statistics->columns[i].kind == GPUMON_COLUMN_KIND_GAUGE)
+			return true;
+	return false;
+}
+
 static bool column_has_max(const struct gpumon_column *column)
 {
 	return column->kind != GPUMON_COLUMN_KIND_COUNTER;
@@ -34,6 +44,10 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 	u32 words = statistics->column_count, wide, i;
 
 	atomic_set(&statistics->generation, 1);
+	statistics->label_count = 0;
+	while (statistics->label_count < GPUMON_LABELS &&
+	       statistics->labels[statistics->label_count])
+		statistics->label_count++;
 	statistics->places =
 		kcalloc(statistics->column_count, sizeof(*statistics->places), GFP_KERNEL);
 	if (!statistics->places)
@@ -91,13 +105,19 @@ int gpumon_statistics_allocate(struct gpumon_statistics *statistics)
 	if (statistics->exact)
 		gpumon_table_claim(&statistics->table, GPUMON_ROW_OTHER, &created);
 	rows = statistics->table.slots;
-	statistics->rows = gpumon_memory_zalloc(rows, sizeof(*statistics->rows), NUMA_NO_NODE);
-	statistics->gauges = gpumon_memory_zalloc((size_t)rows * statistics->column_count,
-						  sizeof(*statistics->gauges), NUMA_NO_NODE);
-	statistics->bounds = gpumon_memory_zalloc((size_t)rows * statistics->column_count,
-						  sizeof(*statistics->bounds), NUMA_NO_NODE);
-	if (!statistics->rows || !statistics->gauges || !statistics->bounds)
+	statistics->ready = gpumon_memory_zalloc(rows, sizeof(*statistics->ready), NUMA_NO_NODE);
+	statistics->text = gpumon_memory_zalloc((size_t)rows * statistics->label_count,
+						sizeof(*statistics->text), NUMA_NO_NODE);
+	if (!statistics->ready || !statistics->text)
 		return -ENOMEM;
+	if (has_gauges(statistics)) {
+		statistics->gauges = gpumon_memory_zalloc((size_t)rows * statistics->column_count,
+							  sizeof(*statistics->gauges), NUMA_NO_NODE);
+		statistics->bounds = gpumon_memory_zalloc((size_t)rows * statistics->column_count,
+							  sizeof(*statistics->bounds), NUMA_NO_NODE);
+		if (!statistics->gauges || !statistics->bounds)
+			return -ENOMEM;
+	}
 	return gpumon_counters_init(&statistics->counters, rows,
 				    statistics->own_histograms ?
 					    round_up(statistics->words, SMP_CACHE_BYTES / sizeof(u64)) :
@@ -115,10 +135,12 @@ void gpumon_statistics_free(struct gpumon_statistics *statistics)
 	gpumon_counters_free(&statistics->counters);
 	kvfree(statistics->bounds);
 	kvfree(statistics->gauges);
-	kvfree(statistics->rows);
+	kvfree(statistics->text);
+	kvfree(statistics->ready);
 	statistics->bounds = NULL;
 	statistics->gauges = NULL;
-	statistics->rows = NULL;
+	statistics->text = NULL;
+	statistics->ready = NULL;
 	gpumon_table_free(&statistics->table);
 	atomic_add(2, &statistics->generation);
 }
@@ -149,15 +171,25 @@ size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics)
 	       gpumon_counters_bytes(&statistics->counters) +
 	       gpumon_memory_held(statistics->places,
 				  statistics->column_count * sizeof(*statistics->places)) +
-	       gpumon_memory_held(statistics->rows, rows * sizeof(*statistics->rows)) +
+	       gpumon_memory_held(statistics->ready, rows * sizeof(*statistics->ready)) +
+	       gpumon_memory_held(statistics->text,
+				  rows * statistics->label_count * sizeof(*statistics->text)) +
 	       gpumon_memory_held(statistics->gauges, cells * sizeof(*statistics->gauges)) +
 	       gpumon_memory_held(statistics->bounds, cells * sizeof(*statistics->bounds));
 }
 
-static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
-		     const char *const label[GPUMON_LABELS])
+/**
+ * gpumon_row_learn_labels - row of a key that has none yet
+ * @statistics: table
+ * @key: key
+ * @label: as many labels as the table has, NULL for an empty one
+ *
+ * Context: any, preemption off, takes no lock.
+ * Return: the row, GPUMON_NONE if the table is full: GPUMON_DROP_TABLE_FULL.
+ */
+noinline u32 gpumon_row_learn_labels(struct gpumon_statistics *statistics, u64 key,
+				     const char *const label[GPUMON_LABELS])
 {
-	struct gpumon_row *row;
 	bool created;
 	u32 slot;
 	int i;
@@ -165,20 +197,20 @@ static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
 	slot = gpumon_table_claim(&statistics->table, key, &created);
 	if (slot == GPUMON_NONE)
 		return slot;
-	row = &statistics->rows[slot];
 	/* Two CPUs that learn a row at once write the same. */
-	if (!smp_load_acquire(&row->ready)) {
-		for (i = 0; i < GPUMON_LABELS; i++)
-			strscpy(row->label[i], label[i] ?: "", GPUMON_LABEL_LEN);
+	if (!smp_load_acquire(&statistics->ready[slot])) {
+		for (i = 0; i < statistics->label_count; i++)
+			strscpy(gpumon_row_label(statistics, slot, i), label[i] ?: "",
+				GPUMON_LABEL_LEN);
 		/* Pairs with gpumon_row_read(). */
-		smp_store_release(&row->ready, true);
+		smp_store_release(&statistics->ready[slot], true);
 		atomic_add(2, &statistics->generation);
 	}
 	return slot;
 }
 
 /**
- * gpumon_row_learn - row of a key that has none yet
+ * gpumon_row_learn - as gpumon_row_learn_labels(), with up to three labels
  * @statistics: table
  * @key: key
  * @label0: first label
@@ -186,14 +218,14 @@ static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
  * @label2: third label, NULL if there is none
  *
  * Context: any, preemption off, takes no lock.
- * Return: the row, GPUMON_NONE if the table is full: GPUMON_DROP_TABLE_FULL.
+ * Return: the row, GPUMON_NONE if the table is full.
  */
 noinline u32 gpumon_row_learn(struct gpumon_statistics *statistics, u64 key, const char *label0,
 			      const char *label1, const char *label2)
 {
 	const char *const label[GPUMON_LABELS] = { label0, label1, label2 };
 
-	return row_learn(statistics, key, label);
+	return gpumon_row_learn_labels(statistics, key, label);
 }
 
 /**
@@ -214,7 +246,7 @@ noinline u32 gpumon_row_learn_number(struct gpumon_statistics *statistics, u64 k
 	const char *const label[GPUMON_LABELS] = { label0, number, label2 };
 
 	snprintf(number, sizeof(number), "%llu", label1);
-	return row_learn(statistics, key, label);
+	return gpumon_row_learn_labels(statistics, key, label);
 }
 
 /**
@@ -231,12 +263,34 @@ void gpumon_row_release(struct gpumon_statistics *statistics, u32 row)
 	const size_t columns = statistics->column_count, first = row * columns;
 
 	lockdep_assert_held(&gpumon_period_lock);
-	WRITE_ONCE(statistics->rows[row].ready, false);
+	WRITE_ONCE(statistics->ready[row], false);
 	gpumon_counters_zero(&statistics->counters, row);
-	memset(statistics->gauges + first, 0, columns * sizeof(*statistics->gauges));
-	memset(statistics->bounds + first, 0, columns * sizeof(*statistics->bounds));
+	if (statistics->gauges) {
+		memset(statistics->gauges + first, 0, columns * sizeof(*statistics->gauges));
+		memset(statistics->bounds + first, 0, columns * sizeof(*statistics->bounds));
+	}
 	gpumon_table_release(&statistics->table, row);
 	atomic_add(2, &statistics->generation);
+}
+
+/**
+ * gpumon_row_fold - add the counts of a row to those of another one
+ * @statistics: table of counters only
+ * @from: row that no probe uses, which is freed
+ * @to: another row
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: 0, or -ENOMEM: both rows are as they were.
+ */
+int gpumon_row_fold(struct gpumon_statistics *statistics, u32 from, u32 to)
+{
+	int ret;
+
+	lockdep_assert_held(&gpumon_period_lock);
+	ret = gpumon_counters_fold(&statistics->counters, from, to);
+	if (!ret)
+		gpumon_row_release(statistics, from);
+	return ret;
 }
 
 /**
@@ -251,7 +305,8 @@ void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics)
 {
 	size_t i;
 
-	for (i = 0; i < (size_t)statistics->table.slots * statistics->column_count; i++) {
+	for (i = 0; statistics->gauges && i < (size_t)statistics->table.slots * statistics->column_count;
+	     i++) {
 		atomic64_set(&statistics->gauges[i].now, 0);
 		WRITE_ONCE(statistics->gauges[i].begun, false);
 	}
@@ -297,7 +352,7 @@ void gpumon_statistics_close(struct gpumon_statistics *statistics)
 	u32 row;
 
 	lockdep_assert_held(&gpumon_period_lock);
-	for (row = 0; row < statistics->table.slots; row++) {
+	for (row = 0; statistics->gauges && row < statistics->table.slots; row++) {
 		if (!READ_ONCE(statistics->table.keys[row]))
 			continue;
 		for (i = (size_t)row * columns; i < (size_t)(row + 1) * columns; i++) {
@@ -345,8 +400,8 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 	const struct gpumon_bounds *bounds = statistics->bounds + first;
 	u32 i, max;
 
-	/* Pairs with row_learn(): the labels are complete. */
-	if (!smp_load_acquire(&statistics->rows[row].ready))
+	/* Pairs with gpumon_row_learn_labels(): the labels are complete. */
+	if (!smp_load_acquire(&statistics->ready[row]))
 		return false;
 	gpumon_counters_read(&statistics->counters, row, closed, view->words);
 	for (i = 0; i < statistics->column_count; i++) {

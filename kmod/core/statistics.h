@@ -19,7 +19,7 @@
 
 struct gpumon_group;
 
-#define GPUMON_LABELS	 3
+#define GPUMON_LABELS	 5
 #define GPUMON_LABEL_LEN 32
 
 /* Key and row of all keys without a row of their own; gpumon_row_learn() never fails for it. */
@@ -82,16 +82,6 @@ struct gpumon_bounds {
 };
 
 /**
- * struct gpumon_row - what a slot stands for
- * @label: what it is known by, as text
- * @ready: set when the labels are
- */
-struct gpumon_row {
-	char label[GPUMON_LABELS][GPUMON_LABEL_LEN];
-	bool ready;
-};
-
-/**
  * struct gpumon_place - where the words of a column lie in a row
  * @bucket: a histogram's first bucket
  * @buckets: number of its buckets
@@ -119,11 +109,13 @@ struct gpumon_place {
  * @exact: so many fit however their keys are spread, and a row for all others, GPUMON_ROW_OTHER;
  *         then gpumon_row_find() is not for it, and gpumon_row_learn() searches all rows
  * @table: the keys, the rest is filled in at load
- * @rows: what the slots stand for
+ * @ready: by slot: its labels are written
+ * @text: label_count labels for each slot, see gpumon_row_label()
+ * @label_count: labels of a row
  * @counters: words: one for each column (counter, or sum of a histogram), the
  *            buckets of the histograms, then the extremes; all but the buckets are first in a
  *            CPU's copy if it does not have these
- * @gauges: column_count for each row
+ * @gauges: column_count for each row; NULL in a table without gauges
  * @bounds: their levels at the bounds of the closed period
  * @places: where the words of the columns lie
  * @sums: words of a row that are sums
@@ -141,7 +133,9 @@ struct gpumon_statistics {
 	bool exact;
 
 	struct gpumon_table table;
-	struct gpumon_row *rows;
+	bool *ready;
+	char (*text)[GPUMON_LABEL_LEN];
+	u8 label_count;
 	struct gpumon_counters counters;
 	struct gpumon_gauge *gauges;
 	struct gpumon_bounds *bounds;
@@ -188,6 +182,9 @@ u32 gpumon_row_learn(struct gpumon_statistics *statistics, u64 key, const char *
 		     const char *label1, const char *label2);
 u32 gpumon_row_learn_number(struct gpumon_statistics *statistics, u64 key, const char *label0,
 			    u64 label1, const char *label2);
+u32 gpumon_row_learn_labels(struct gpumon_statistics *statistics, u64 key,
+			    const char *const label[GPUMON_LABELS]);
+int gpumon_row_fold(struct gpumon_statistics *statistics, u32 from, u32 to);
 
 /**
  * gpumon_row_find - row of a key
@@ -201,6 +198,13 @@ static __always_inline u32 gpumon_row_find(const struct gpumon_statistics *stati
 {
 	return gpumon_table_find(&statistics->table, gpumon_table_home(&statistics->table, key),
 				 key, GPUMON_TABLE_WAYS);
+}
+
+/* What a row is known by, as text. */
+static inline char *gpumon_row_label(const struct gpumon_statistics *statistics, u32 row,
+				     unsigned int label)
+{
+	return statistics->text[row * statistics->label_count + label];
 }
 
 /* This CPU's words of a row; the first of them are by column. Preemption off. */

@@ -8,6 +8,7 @@
 #include "common/process.h"
 #include "core/period.h"
 #include "drivers/drm_sched/job.h"
+#include "drivers/drm_sched/usage.h"
 
 /* Parts that hold memory from load on; the groups' tables come with their drivers. */
 static const struct {
@@ -17,6 +18,7 @@ static const struct {
 	{ "probes", gpumon_probe_bytes },
 	{ "processes", gpumon_process_bytes },
 	{ "jobs", gpumon_job_bytes },
+	{ "usage", gpumon_usage_bytes },
 };
 
 /*

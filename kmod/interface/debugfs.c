@@ -126,7 +126,7 @@ static void show_processes(struct seq_file *m)
 	bool alive;
 	int i;
 
-	seq_puts(m, "# processes\npid");
+	seq_puts(m, "# processes\npid id");
 	for (i = 0; i < GPUMON_PROCESS_WORDS; i++)
 		seq_printf(m, " %s", names[i]);
 	seq_puts(m, " cgroup_id alive comm\n");
@@ -137,7 +137,7 @@ static void show_processes(struct seq_file *m)
 		alive = gpumon_process_refresh(slot);
 		if (!alive && !memchr_inv(words, 0, sizeof(words)))
 			continue;
-		seq_printf(m, "%u", gpumon_processes[slot].pid);
+		seq_printf(m, "%u %llu", gpumon_processes[slot].pid, gpumon_processes[slot].id);
 		for (i = 0; i < GPUMON_PROCESS_WORDS; i++)
 			gpumon_debugfs_show_u64(m, words[i],
 						i == GPUMON_PROCESS_JOBS ||

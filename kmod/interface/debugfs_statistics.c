@@ -121,7 +121,7 @@ static void show_labels(struct seq_file *m, const struct gpumon_statistics *stat
 	for (i = 0; i < GPUMON_LABELS && statistics->labels[i]; i++) {
 		if (i)
 			seq_putc(m, ' ');
-		gpumon_debugfs_show_name(m, statistics->rows[row].label[i]);
+		gpumon_debugfs_show_name(m, gpumon_row_label(statistics, row, i));
 	}
 }
 

@@ -108,6 +108,7 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 	if (nla_put_u32(skb, GPUMON_A_PROCESS_PID, process->pid) ||
 	    nla_put_u64_64bit(skb, GPUMON_A_PROCESS_START_NS, process->start_ns,
 			      GPUMON_A_PROCESS_PAD) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_PROCESS_ID, process->id, GPUMON_A_PROCESS_PAD) ||
 	    nla_put_string(skb, GPUMON_A_PROCESS_COMM, process->comm) ||
 	    nla_put_u32(skb, GPUMON_A_PROCESS_ALIVE, alive) ||
 	    gpumon_netlink_put_process_words(skb, words))

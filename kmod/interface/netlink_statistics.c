@@ -19,7 +19,7 @@ static int put_labels(struct sk_buff *skb, const struct gpumon_statistics *stati
 	for (i = 0; i < GPUMON_LABELS && statistics->labels[i]; i++) {
 		nest = nla_nest_start(skb, GPUMON_A_STATISTIC_LABEL);
 		if (!nest || nla_put_string(skb, GPUMON_A_LABEL_NAME, statistics->labels[i]) ||
-		    nla_put_string(skb, GPUMON_A_LABEL_VALUE, statistics->rows[row].label[i]) ||
+		    nla_put_string(skb, GPUMON_A_LABEL_VALUE, gpumon_row_label(statistics, row, i)) ||
 		    (statistics->numbers & BIT(i) && nla_put_flag(skb, GPUMON_A_LABEL_NUMBER)))
 			return -EMSGSIZE;
 		nla_nest_end(skb, nest);

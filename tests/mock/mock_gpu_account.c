@@ -20,6 +20,8 @@ struct mock_process {
 };
 
 static DEFINE_XARRAY(mock_processes);
+/* By process and ring, see usage_index(). */
+static DEFINE_XARRAY(mock_usages);
 static DEFINE_MUTEX(mock_processes_lock);
 static struct dentry *mock_debugfs;
 
@@ -68,6 +70,7 @@ void mock_account_run(struct mock_ring *ring, struct mock_job *job)
 		acct->busy_since = job->run_at;
 	acct->hw_depth_max = max(acct->hw_depth_max, acct->hw_depth);
 	acct->dependencies_run += job->dependencies;
+	job->usage->queue_ns += waited;
 	acct->queue_ns_sum += waited;
 	acct->queue_ns_max = max(acct->queue_ns_max, waited);
 }
@@ -92,10 +95,14 @@ void mock_account_done(struct mock_ring *ring, struct mock_job *job, int error)
 	acct->done++;
 	if (!--acct->hw_depth)
 		acct->busy_ns += ktime_to_ns(ktime_sub(now, acct->busy_since));
+	job->usage->jobs++;
+	job->usage->gpu_ns += ktime_to_ns(ktime_sub(now, max(job->run_at, acct->last_done)));
+	acct->last_done = now;
 	acct->run_ns_sum += served;
 	acct->run_ns_max = max(acct->run_ns_max, served);
 	if (!error)
 		return;
+	job->usage->errors++;
 	acct->errors++;
 	if (error == -ETIMEDOUT)
 		acct->timeouts++;
@@ -103,6 +110,20 @@ void mock_account_done(struct mock_ring *ring, struct mock_job *job, int error)
 		acct->run_errors++;
 	else
 		acct->hw_errors++;
+}
+
+/**
+ * mock_account_killed() - count a job that is freed without having run, before mock_account_freed()
+ * @ring: its ring
+ * @job: the job
+ */
+void mock_account_killed(struct mock_ring *ring, const struct mock_job *job)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	job->usage->errors++;
+	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
 /**
@@ -165,6 +186,36 @@ out:
 	return ret;
 }
 
+/* Index of a process and a ring in mock_usages. */
+static unsigned long usage_index(unsigned long pid, unsigned int ring)
+{
+	return pid * mock_gpu.devices * mock_gpu.rings + ring;
+}
+
+/**
+ * mock_account_usage() - what the current process uses of a ring
+ * @ring: the ring
+ *
+ * Return: its counts, which live as long as the module; NULL without memory.
+ */
+struct mock_usage *mock_account_usage(const struct mock_ring *ring)
+{
+	unsigned long index = usage_index(current->tgid, ring - mock_gpu.ring);
+	struct mock_usage *usage;
+
+	mutex_lock(&mock_processes_lock);
+	usage = xa_load(&mock_usages, index);
+	if (!usage) {
+		usage = kzalloc(sizeof(*usage), GFP_KERNEL);
+		if (usage && xa_err(xa_store(&mock_usages, index, usage, GFP_KERNEL))) {
+			kfree(usage);
+			usage = NULL;
+		}
+	}
+	mutex_unlock(&mock_processes_lock);
+	return usage;
+}
+
 static int account_show(struct seq_file *m, void *unused)
 {
 	struct mock_account acct;
@@ -213,6 +264,29 @@ static int processes_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(processes);
 
+static int usage_show(struct seq_file *m, void *unused)
+{
+	const unsigned int rings = mock_gpu.devices * mock_gpu.rings;
+	struct mock_usage *usage, now;
+	struct mock_ring *ring;
+	unsigned long index, flags;
+
+	seq_puts(m, "pid device ring jobs gpu_ns queue_ns errors\n");
+	mutex_lock(&mock_processes_lock);
+	xa_for_each(&mock_usages, index, usage) {
+		ring = &mock_gpu.ring[index % rings];
+		spin_lock_irqsave(&ring->lock, flags);
+		now = *usage;
+		spin_unlock_irqrestore(&ring->lock, flags);
+		seq_printf(m, "%lu %s %s %llu %llu %llu %llu\n", index / rings,
+			   dev_name(&ring->pdev->dev), ring->name, now.jobs, now.gpu_ns, now.queue_ns,
+			   now.errors);
+	}
+	mutex_unlock(&mock_processes_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(usage);
+
 /**
  * mock_account_init() - create the files in debugfs
  *
@@ -228,6 +302,8 @@ int mock_account_init(void)
 	file = debugfs_create_file("account", 0400, mock_debugfs, NULL, &account_fops);
 	if (!IS_ERR(file))
 		file = debugfs_create_file("processes", 0400, mock_debugfs, NULL, &processes_fops);
+	if (!IS_ERR(file))
+		file = debugfs_create_file("usage", 0400, mock_debugfs, NULL, &usage_fops);
 	if (IS_ERR(file)) {
 		debugfs_remove(mock_debugfs);
 		return PTR_ERR(file);
@@ -241,10 +317,14 @@ int mock_account_init(void)
 void mock_account_exit(void)
 {
 	struct mock_process *process;
-	unsigned long pid;
+	struct mock_usage *usage;
+	unsigned long pid, index;
 
 	debugfs_remove(mock_debugfs);
 	xa_for_each(&mock_processes, pid, process)
 		kfree(process);
 	xa_destroy(&mock_processes);
+	xa_for_each(&mock_usages, index, usage)
+		kfree(usage);
+	xa_destroy(&mock_usages);
 }

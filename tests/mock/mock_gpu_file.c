@@ -137,8 +137,9 @@ static int mock_push(struct mock_file *file, struct mock_entity *entity,
 		goto err_dep;
 	/* The fence is allocated here, since run_job() may not wait for memory. */
 	job->fence = kzalloc(sizeof(*job->fence), GFP_KERNEL);
-	if (!job->fence)
-		goto err_job;
+	job->usage = mock_account_usage(ring);
+	if (!job->fence || !job->usage)
+		goto err_fence;
 	job->fence->ring = ring;
 	job->entity = entity;
 	job->fail = args->fail;
@@ -170,8 +171,8 @@ err_cleanup:
 	drm_sched_job_cleanup(&job->base);
 err_unlock:
 	mutex_unlock(&entity->lock);
+err_fence:
 	kfree(job->fence);
-err_job:
 	kfree(job);
 err_dep:
 	dma_fence_put(dep);

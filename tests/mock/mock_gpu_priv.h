@@ -56,6 +56,7 @@ enum mock_distribution {
  * @run_ns_max: longest of them
  * @busy_ns: time with at least one job of @hw_depth, up to the last end of such a time
  * @busy_since: begin of the present one
+ * @last_done: the last end of a job
  */
 struct mock_account {
 	u64 queued;
@@ -79,6 +80,21 @@ struct mock_account {
 	u64 run_ns_max;
 	u64 busy_ns;
 	ktime_t busy_since;
+	ktime_t last_done;
+};
+
+/**
+ * struct mock_usage - what a process used of a ring, under the ring's lock
+ * @jobs: its jobs of mock_account.done
+ * @gpu_ns: of each of them the time from the later of its run and the end before it, to its end
+ * @queue_ns: time from push to run of its jobs
+ * @errors: its jobs of mock_account.errors
+ */
+struct mock_usage {
+	u64 jobs;
+	u64 gpu_ns;
+	u64 queue_ns;
+	u64 errors;
 };
 
 /**
@@ -162,6 +178,7 @@ struct mock_fence {
  * @due: end of service, 0 until service has begun
  * @pushed_at: time of the push
  * @run_at: time of run_job()
+ * @usage: what it counts for
  * @ran: run_job() was called
  * @has_fence: @fence was initialised
  */
@@ -176,6 +193,7 @@ struct mock_job {
 	ktime_t due;
 	ktime_t pushed_at;
 	ktime_t run_at;
+	struct mock_usage *usage;
 	bool ran;
 	bool has_fence;
 };
@@ -241,7 +259,9 @@ void mock_account_exit(void);
 void mock_account_pushed(struct mock_ring *ring, struct mock_job *job);
 void mock_account_run(struct mock_ring *ring, struct mock_job *job);
 void mock_account_done(struct mock_ring *ring, struct mock_job *job, int error);
+void mock_account_killed(struct mock_ring *ring, const struct mock_job *job);
 void mock_account_freed(struct mock_ring *ring, bool ran);
+struct mock_usage *mock_account_usage(const struct mock_ring *ring);
 int mock_account_process(u64 jobs);
 
 static inline struct mock_job *to_mock_job(struct drm_sched_job *base)

@@ -299,6 +299,8 @@ void mock_job_free(struct drm_sched_job *base)
 	struct mock_ring *ring = entity->ring;
 	bool ran = job->ran;
 
+	if (!ran)
+		mock_account_killed(ring, job);
 	drm_sched_job_cleanup(base);
 	if (job->has_fence)
 		dma_fence_put(&job->fence->base);

@@ -26,6 +26,7 @@
 #include "job.h"
 #include "job_event.h"
 #include "ring.h"
+#include "usage.h"
 
 /*
  * The ops of the scheduler's finished fences, taken from the first job seen. Before it, an address
@@ -57,36 +58,67 @@ static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 	return cpu->rings + ring * GPUMON_RING_STRIDE;
 }
 
-/* ring_words() for this CPU, on a fast path. */
-static __always_inline local64_t *leaf_ring_words(u32 ring)
-{
-	return raw_cpu_read(gpumon_cpu.rings) + ring * GPUMON_RING_STRIDE;
-}
-
 /* The address of a scheduler identifies it only if its end would be seen. */
 static bool ends_are_seen(void);
 
-/* A CPU mostly queues to one of few schedulers again. @known is set if it remembers this one. */
-static __always_inline bool scheduler_remembered(const struct gpumon_cpu *cpu,
-						 const struct drm_gpu_scheduler *sched,
-						 const struct gpumon_cpu_scheduler **known)
+static __always_inline bool queue_is(const struct gpumon_cpu_queue *queue,
+				     const struct drm_gpu_scheduler *sched)
 {
-	static_assert(GPUMON_CPU_SCHEDULERS == 4);
-	*known = cpu->schedulers;
-	if ((*known)->scheduler != sched && (++*known)->scheduler != sched &&
-	    (++*known)->scheduler != sched && (++*known)->scheduler != sched)
-		return false;
-	return (*known)->generation == atomic_read(&gpumon_scheduler_generation);
+	return queue->scheduler == sched && queue->task == current;
+}
+
+/*
+ * A CPU mostly runs one of few tasks again that queue to few schedulers. Returns what it remembers of
+ * this one, NULL if that is nothing or may be outdated. The slot of a process is its own as long as a
+ * task of it lives.
+ */
+static __always_inline const struct gpumon_cpu_queue *
+queue_remembered(const struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched,
+		 const struct dma_fence *finished)
+{
+	const struct gpumon_cpu_queue *queue = cpu->queues;
+
+	static_assert(GPUMON_CPU_QUEUES == 4);
+	if (!queue_is(queue, sched) && !queue_is(++queue, sched) && !queue_is(++queue, sched) &&
+	    !queue_is(++queue, sched))
+		return NULL;
+	return queue->generation == atomic_read(&gpumon_scheduler_generation) &&
+			       queue->task_start_ns == current->start_time &&
+			       queue->client == gpumon_compat_drm_client(finished) ?
+		       queue :
+		       NULL;
+}
+
+/*
+ * Remembers how the current task queues to a scheduler. @found: what was found, with the generation
+ * from before the scheduler was looked up: if that ends meanwhile, the result counts as outdated.
+ */
+static void queue_remember(struct gpumon_cpu *cpu, const struct gpumon_cpu_queue *found)
+{
+	unsigned long flags;
+	u32 i;
+
+	for (i = 0; i < GPUMON_CPU_QUEUES; i++)
+		if (queue_is(&cpu->queues[i], found->scheduler))
+			break;
+	if (i == GPUMON_CPU_QUEUES)
+		i = cpu->queues_next++ % GPUMON_CPU_QUEUES;
+	/* An interrupt must not see half of the entry. */
+	local_irq_save(flags);
+	cpu->queues[i] = *found;
+	local_irq_restore(flags);
 }
 
 /* Ring of a scheduler, for events without a job entry. */
 static u32 sched_ring_of(const struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
 {
-	const struct gpumon_cpu_scheduler *known;
+	const struct gpumon_cpu_queue *queue;
 
-	return gpumon_place_ring(scheduler_remembered(cpu, sched, &known) ?
-					 known->place :
-					 gpumon_ring_find(sched));
+	for (queue = cpu->queues; queue < cpu->queues + GPUMON_CPU_QUEUES; queue++)
+		if (queue->scheduler == sched &&
+		    queue->generation == atomic_read(&gpumon_scheduler_generation))
+			return gpumon_place_ring(queue->place);
+	return gpumon_place_ring(gpumon_ring_find(sched));
 }
 
 /*
@@ -106,11 +138,11 @@ static u32 sched_ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sche
  * Fills the entry of a job that is queued; it has no GPUMON_JOB_RUNNING. @thread:
  * gpumon_job_thread(), 0 if no task queues it.
  */
-static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 place, u32 process,
+static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 place, u32 usage,
 				       u64 thread)
 {
 	job->since = now;
-	job->process = process;
+	job->state = usage;
 	job->thread = thread;
 	WRITE_ONCE(job->place, place);
 }
@@ -149,42 +181,65 @@ static noinline void leaf_raise_extreme(local64_t *extreme, u64 value)
  * first place, no latency is an extreme, the event ring is off. Otherwise it has counted nothing
  * yet and falls back to the slow path, passing the timestamp already taken.
  */
+/* Looks up where a job is queued, and by what; of the current task only if that queues it. */
+static void queue_find(struct gpumon_event_context *ctx, const struct drm_sched_job *sched_job,
+		       struct gpumon_cpu_queue *found)
+{
+	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	u32 ring;
+
+	found->scheduler = sched_job->sched;
+	found->task = current;
+	found->task_start_ns = current->start_time;
+	found->client = gpumon_compat_drm_client(finished);
+	/* Read before the look-up, see queue_remember(). */
+	found->generation = atomic_read_acquire(&gpumon_scheduler_generation);
+	found->place = gpumon_ring_find(sched_job->sched);
+	ring = gpumon_place_ring(found->place);
+	found->words = ring_words(ctx->cpu, ring);
+	found->process = in_task() ? gpumon_process_slot(ctx->cpu) : GPUMON_NONE;
+	found->usage = gpumon_usage_find(found->process, ring,
+					 gpumon_job_event_clients ? found->client : 0);
+}
+
 static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_job, u64 now)
 {
 	u64 time_ns;
 	const struct dma_fence *finished = &sched_job->s_fence->finished;
 	struct gpumon_event_context ctx;
-	const struct gpumon_cpu_scheduler *known;
+	const struct gpumon_cpu_queue *queue = NULL;
+	struct gpumon_cpu_queue found;
 	struct gpumon_job *job;
-	u32 ring, place, process = GPUMON_NONE;
 	u64 depth, thread = 0;
 	local64_t *words;
+	u32 ring;
 
 	now = now ?: gpumon_clock();
 	time_ns = gpumon_event_ring_time();
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	learn_ops(finished);
-	if (scheduler_remembered(ctx.cpu, sched_job->sched, &known))
-		place = known->place;
-	else if (ends_are_seen())
-		place = gpumon_ring_remember(ctx.cpu, sched_job->sched);
-	else
-		place = gpumon_ring_find(sched_job->sched);
-	ring = gpumon_place_ring(place);
-	words = ring_words(ctx.cpu, ring);
-	local64_inc(&words[GPUMON_RING_QUEUED]);
 	/* In an interrupt the current task has nothing to do with the job. */
 	if (likely(in_task())) {
-		process = gpumon_process_slot(ctx.cpu);
+		queue = queue_remembered(ctx.cpu, sched_job->sched, finished);
 		thread = gpumon_job_thread();
 	}
-	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_JOBS, 1);
+	if (queue) {
+		found = *queue;
+	} else {
+		queue_find(&ctx, sched_job, &found);
+		if (likely(in_task()) && ends_are_seen())
+			queue_remember(ctx.cpu, &found);
+	}
+	ring = gpumon_place_ring(found.place);
+	words = found.words;
+	local64_inc(&words[GPUMON_RING_QUEUED]);
+	gpumon_process_add(ctx.cpu, found.process, GPUMON_PROCESS_JOBS, 1);
 
 	job = gpumon_job_insert(finished);
 	ring_depths_begin(ring);
 	if (job) {
-		job_begins(job, now, place, process & ~GPUMON_JOB_RUNNING, thread);
+		job_begins(job, now, found.place, found.usage, thread);
 		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 		gpumon_counters_raise(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	} else {
@@ -199,30 +254,29 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 static void probe_queue(void *data, struct drm_sched_job *sched_job,
 			struct drm_sched_entity *entity)
 {
-	const struct gpumon_cpu_scheduler *known;
 	const struct dma_fence *finished;
+	const struct gpumon_cpu_queue *queue;
 	struct gpumon_cpu *cpu;
 	struct gpumon_job *job;
-	u32 ring, process;
 	local64_t *words;
 	u64 now, depth;
+	u32 ring;
 
 	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
 		return probe_queue_slow(data, sched_job, now);
-	cpu = gpumon_leaf_enter();
-	if (unlikely(!scheduler_remembered(cpu, sched_job->sched, &known) || !in_task() ||
-		     !gpumon_process_remembered(cpu)))
-		goto slow;
 	finished = &sched_job->s_fence->finished;
+	cpu = gpumon_leaf_enter();
+	queue = queue_remembered(cpu, sched_job->sched, finished);
+	if (unlikely(!queue || !in_task() || queue->process == GPUMON_NONE))
+		goto slow;
 	job = gpumon_job_entry(finished, 0);
 	if (unlikely(!gpumon_job_take(job, finished)))
 		goto slow;
-	ring = gpumon_place_ring(known->place);
-	process = cpu->task_process;
-	words = known->words;
-	job_begins(job, now, known->place, process, gpumon_job_thread());
+	ring = gpumon_place_ring(queue->place);
+	words = queue->words;
+	job_begins(job, now, queue->place, queue->usage, gpumon_job_thread());
 	local64_inc(&words[GPUMON_RING_QUEUED]);
-	local64_inc(gpumon_process_words(cpu, process) + GPUMON_PROCESS_JOBS);
+	local64_inc(gpumon_process_words(cpu, queue->process) + GPUMON_PROCESS_JOBS);
 	gpumon_leaf_recorded(data);
 	depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
@@ -255,7 +309,9 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		job->since = now;
-		job->process |= GPUMON_JOB_RUNNING;
+		local64_add(elapsed, &gpumon_usage_words(ctx.cpu, gpumon_job_usage(job))
+					      [GPUMON_USAGE_QUEUE_NS]);
+		job->state |= GPUMON_JOB_RUNNING;
 		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_QUEUE_NS, elapsed);
 		/* In this order for ring_idle(). */
 		depth = gpumon_ring_hw_enter(ring, words, now);
@@ -276,6 +332,7 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	struct gpumon_gauge *gauges;
 	struct gpumon_job *job;
 	u64 now, elapsed, depth;
+	struct gpumon_cpu *cpu;
 	local64_t *words;
 	u32 ring;
 
@@ -286,14 +343,15 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 		return probe_run_slow(data, sched_job, now);
 	elapsed = gpumon_clock_ns(now - job->since);
 	ring = gpumon_job_ring(job);
-	gpumon_leaf_enter();
-	words = leaf_ring_words(ring);
+	cpu = gpumon_leaf_enter();
+	words = ring_words(cpu, ring);
 	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_QUEUE_NS_MAX))) {
 		gpumon_leaf_leave();
 		return probe_run_slow(data, sched_job, now);
 	}
 	job->since = now;
-	job->process |= GPUMON_JOB_RUNNING;
+	local64_add(elapsed, &gpumon_usage_words(cpu, job->state)[GPUMON_USAGE_QUEUE_NS]);
+	job->state |= GPUMON_JOB_RUNNING;
 	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_QUEUE_NS_BUCKETS,
 				  GPUMON_RING_QUEUE_NS);
 	local64_inc(&words[GPUMON_RING_RUN]);
@@ -306,6 +364,39 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 		return leaf_raise_extreme(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
 }
+
+/* Counts what a job that is done has used of its ring's hardware, for its process. */
+static __always_inline void job_used_gpu(struct gpumon_cpu *cpu, const struct gpumon_job *job,
+					 u64 now, u64 elapsed)
+{
+	local64_t *usage = gpumon_usage_words(cpu, gpumon_job_usage(job));
+	u64 last = gpumon_ring_last_done(gpumon_job_ring(job), now);
+
+	/* The job before it was on the hardware for a part of that time. */
+	if ((s64)(last - job->since) > 0)
+		gpumon_clock_elapsed(last, now, &elapsed);
+	local64_inc(&usage[GPUMON_USAGE_JOBS]);
+	local64_add(elapsed, &usage[GPUMON_USAGE_GPU_NS]);
+}
+
+/*
+ * At the end of a job: may its fence get an error? The result is stored after this tracepoint: it is the
+ * hardware fence's, or that of a run that gave no such fence. @layout_known: are members where the
+ * headers have them?
+ */
+static __always_inline bool job_may_have_failed(const struct drm_sched_fence *s_fence,
+						bool layout_known)
+{
+	const struct dma_fence *parent;
+
+	if (!layout_known)
+		return true;
+	parent = s_fence->parent;
+	return !parent || parent->error || s_fence->finished.error;
+}
+
+/* Will probe_signaled() see the jobs that may have failed? */
+static bool results_are_seen(void);
 
 static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence, u64 now)
 {
@@ -334,6 +425,7 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_RUN_NS, elapsed);
+		job_used_gpu(ctx.cpu, job, now, elapsed);
 		gpumon_ring_hw_leave(ring, words, now);
 	}
 	local64_inc(&words[GPUMON_RING_DONE]);
@@ -341,7 +433,9 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	if (time_ns)
 		gpumon_job_event_step(GPUMON_EVENT_DONE, time_ns, ring, job, elapsed,
 				      &s_fence->finished, 0);
-	if (job)
+	if (job && results_are_seen() && job_may_have_failed(s_fence, gpumon_job_event_clients))
+		job->state |= GPUMON_JOB_DONE;
+	else if (job)
 		gpumon_job_release(job);
 	gpumon_probe_leave(&ctx);
 }
@@ -349,6 +443,7 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 static void probe_done(void *data, struct drm_sched_fence *s_fence)
 {
 	struct gpumon_job *job;
+	struct gpumon_cpu *cpu;
 	u64 now, elapsed;
 	local64_t *words;
 	u32 ring;
@@ -356,12 +451,13 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
 		return probe_done_slow(data, s_fence, now);
 	job = gpumon_job_entry(&s_fence->finished, 0);
-	if (unlikely(!gpumon_job_is(job, &s_fence->finished) || !gpumon_job_running(job)))
+	if (unlikely(!gpumon_job_is(job, &s_fence->finished) || !gpumon_job_running(job) ||
+		     job_may_have_failed(s_fence, true)))
 		return probe_done_slow(data, s_fence, now);
 	elapsed = gpumon_clock_ns(now - job->since);
 	ring = gpumon_job_ring(job);
-	gpumon_leaf_enter();
-	words = leaf_ring_words(ring);
+	cpu = gpumon_leaf_enter();
+	words = ring_words(cpu, ring);
 	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_RUN_NS_MAX))) {
 		gpumon_leaf_leave();
 		return probe_done_slow(data, s_fence, now);
@@ -369,6 +465,7 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_RUN_NS_BUCKETS, GPUMON_RING_RUN_NS);
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_leaf_recorded(data);
+	job_used_gpu(cpu, job, now, elapsed);
 	gpumon_ring_hw_leave(ring, words, now);
 	gpumon_job_release(job);
 	gpumon_leaf_leave();
@@ -395,6 +492,7 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	struct gpumon_job *job;
 	u64 now, time_ns, elapsed = 0;
 	local64_t *words;
+	bool done;
 	u32 ring;
 
 	if (!gpumon_probe_enter(&ctx, data))
@@ -404,9 +502,14 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	job = gpumon_job_find(finished);
 	ring = job ? gpumon_job_ring(job) : sched_ring_of(ctx.cpu, s_fence->sched);
 	words = ring_words(ctx.cpu, ring);
-	if (error)
+	if (error) {
 		local64_inc(&words[GPUMON_RING_ERRORS]);
-	if (job) {
+		if (job)
+			local64_inc(&gpumon_usage_words(ctx.cpu, gpumon_job_usage(job))
+					     [GPUMON_USAGE_ERRORS]);
+	}
+	done = job && job->state & GPUMON_JOB_DONE;
+	if (job && !done) {
 		elapsed = job_elapsed(job, now, words);
 		if (!gpumon_job_running(job)) {
 			event = GPUMON_EVENT_KILLED;
@@ -417,8 +520,9 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 		}
 	}
 	gpumon_probe_recorded(&ctx);
-	if (time_ns && (error || job))
-		gpumon_job_event_step(event, time_ns, ring, job, elapsed, finished, error);
+	if (time_ns && (error || (job && !done)))
+		gpumon_job_event_step(event, time_ns, ring, done ? NULL : job, elapsed, finished,
+				      error);
 	if (job)
 		gpumon_job_release(job);
 	gpumon_probe_leave(&ctx);
@@ -532,7 +636,7 @@ static void probe_run_unchecked(void *data, struct drm_sched_job *sched_job,
 static void probe_done_unchecked(void *data, struct drm_sched_fence *s_fence)
 {
 	if (role_checked(data, SCHED_ROLE_DONE, s_fence))
-		probe_done(data, s_fence);
+		probe_done_slow(data, s_fence, 0);
 }
 
 static void probe_wait_unchecked(void *data, struct drm_sched_job *sched_job,
@@ -559,6 +663,7 @@ static void sched_track_start(void)
 	gpumon_job_event_clients = gpumon_drm_sched.layout_known;
 	gpumon_job_clear();
 	gpumon_ring_start();
+	gpumon_usage_start();
 }
 
 static void scheduler_gone(void)
@@ -567,8 +672,9 @@ static void scheduler_gone(void)
 	sched_track_start();
 }
 
-/* Place of drm_sched_fini in the table: behind all others. */
-#define PROBE_FINI 9
+/* Places in the table; that of drm_sched_fini is behind all others. */
+#define PROBE_SIGNALED 8
+#define PROBE_FINI     9
 
 #define SCHED_TRACEPOINT(...) GPUMON_TRACEPOINT_AT("gpu_sched", __VA_ARGS__)
 #define JOB_AND_ENTITY "*drm_sched_job *drm_sched_entity"
@@ -596,9 +702,11 @@ static struct gpumon_probe drm_sched_probes[] = {
 	SCHED_TRACEPOINT("drm_sched_job_unschedulable", SCHED_ROLE_WAIT, probe_wait, JOB_AND_FENCE,
 			 .unchecked = probe_wait_unchecked,
 			 .optional = true, .without = "dependency waits are not counted"),
-	GPUMON_TRACEPOINT_AT(NULL, "dma_fence_signaled", SCHED_ROLE_RESULT, probe_signaled,
-			     "*dma_fence", .unchecked = probe_signaled_unchecked, .with = "gpu_sched",
-			     .without = "errors and killed jobs are not seen"),
+	[PROBE_SIGNALED] = GPUMON_TRACEPOINT_AT(NULL, "dma_fence_signaled", SCHED_ROLE_RESULT,
+						probe_signaled, "*dma_fence",
+						.unchecked = probe_signaled_unchecked,
+						.with = "gpu_sched",
+						.without = "errors and killed jobs are not seen"),
 	[PROBE_FINI] = GPUMON_CALL_AT("gpu_sched", "drm_sched_fini", SCHED_ROLE_FINI, probe_fini,
 				      "*drm_gpu_scheduler", "void", .maxactive = 64,
 				      .optional = true,
@@ -622,12 +730,18 @@ static struct gpumon_field drm_sched_fields[] = {
 	GPUMON_FIELD_BUILT("gpu_sched", drm_gpu_scheduler, dev),
 };
 
+static bool results_are_seen(void)
+{
+	return READ_ONCE(drm_sched_probes[PROBE_SIGNALED].state) == GPUMON_ATTACH_STATE_ATTACHED;
+}
+
 static bool ends_are_seen(void)
 {
 	return READ_ONCE(drm_sched_probes[PROBE_FINI].state) == GPUMON_ATTACH_STATE_ATTACHED;
 }
 
-static struct gpumon_statistics *const drm_sched_tables[] = { &gpumon_ring_statistics };
+static struct gpumon_statistics *const drm_sched_tables[] = { &gpumon_ring_statistics,
+							      &gpumon_usage_statistics };
 static struct gpumon_track *const drm_sched_tracks[] = { &gpumon_ring_schedulers,
 							 &gpumon_ring_names };
 

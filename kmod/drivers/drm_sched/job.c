@@ -73,6 +73,25 @@ void gpumon_job_abandon(u32 scheduler, void (*leave)(const struct gpumon_job *jo
 	}
 }
 
+/*
+ * Sets the bits of the rows that jobs in flight count for, of gpumon_usage_statistics. No process that
+ * has such a row and is gone queues another job meanwhile.
+ */
+void gpumon_job_mark_usage(unsigned long *rows, u32 count)
+{
+	const struct gpumon_job *job;
+	u32 row;
+
+	for (job = gpumon_jobs; job < gpumon_jobs + job_entries(); job++) {
+		if (!READ_ONCE(job->key))
+			continue;
+		/* An entry that is being taken may have the row of the job before. */
+		row = READ_ONCE(job->state) & ~(GPUMON_JOB_RUNNING | GPUMON_JOB_DONE);
+		if (row < count)
+			__set_bit(row, rows);
+	}
+}
+
 /**
  * gpumon_job_bytes - memory of the table of jobs in flight
  *

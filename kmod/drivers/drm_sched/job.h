@@ -17,8 +17,9 @@
 
 #include "core/gpumon.h"
 
-/* Bit of gpumon_job.process: the job has been run, not only queued. */
+/* Bits of gpumon_job.state: the job has been run, not only queued; it is done, and its error to come. */
 #define GPUMON_JOB_RUNNING BIT(31)
+#define GPUMON_JOB_DONE	   BIT(30)
 
 /*
  * Place of a job: its ring in the low half; in the high half the slot of its scheduler in
@@ -43,16 +44,16 @@ static __always_inline u32 gpumon_place_ring(u32 place)
  * struct gpumon_job - a job in flight
  * @key: what names it, 0 if the entry is free
  * @since: when it got into its state, gpumon_clock()
- * @process: slot of the process that queued it, all ones if it had none; GPUMON_JOB_RUNNING
+ * @state: its row in gpumon_usage_statistics; GPUMON_JOB_RUNNING, GPUMON_JOB_DONE
  * @place: its ring and scheduler, gpumon_place(); of a free entry, GPUMON_NONE
  * @tid: thread that queued it
- * @pid: its pid, shows whether the slot is still the same process's
+ * @pid: its pid
  * @thread: both of them, as gpumon_job_thread() has them
  */
 struct gpumon_job {
 	u64 key;
 	u64 since;
-	u32 process;
+	u32 state;
 	u32 place;
 	union {
 		struct {
@@ -81,15 +82,13 @@ static __always_inline u32 gpumon_job_ring(const struct gpumon_job *job)
 
 static __always_inline bool gpumon_job_running(const struct gpumon_job *job)
 {
-	return job->process & GPUMON_JOB_RUNNING;
+	return job->state & GPUMON_JOB_RUNNING;
 }
 
-/* Slot of the process that queued it, GPUMON_NONE if it had none. */
-static __always_inline u32 gpumon_job_process(const struct gpumon_job *job)
+/* Row of its process and ring in gpumon_usage_statistics. */
+static __always_inline u32 gpumon_job_usage(const struct gpumon_job *job)
 {
-	u32 process = job->process & ~GPUMON_JOB_RUNNING;
-
-	return process == (GPUMON_NONE & ~GPUMON_JOB_RUNNING) ? GPUMON_NONE : process;
+	return job->state & ~(GPUMON_JOB_RUNNING | GPUMON_JOB_DONE);
 }
 
 /* Module parameter. */
@@ -141,6 +140,7 @@ static __always_inline bool gpumon_job_take(struct gpumon_job *job,
 	return !cmpxchg64(&job->key, 0, gpumon_job_key(finished));
 }
 
+void gpumon_job_mark_usage(unsigned long *rows, u32 count);
 void gpumon_job_abandon(u32 scheduler, void (*leave)(const struct gpumon_job *job));
 struct gpumon_job *gpumon_job_find(const struct dma_fence *finished);
 struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished);

@@ -9,6 +9,7 @@
 #include "job.h"
 #include "job_event.h"
 #include "ring.h"
+#include "usage.h"
 
 bool gpumon_job_event_clients;
 
@@ -77,7 +78,7 @@ noinline void gpumon_job_event_step(enum gpumon_event_type event, u64 now, u32 r
 		record->flags = GPUMON_EVENT_F_LATENCY | (job->pid ? GPUMON_EVENT_F_SUBMITTER : 0);
 		record->pid = job->pid;
 		record->tid = job->tid;
-		submitter = gpumon_job_process(job);
+		submitter = gpumon_usage_process(gpumon_job_usage(job));
 		if (submitter != GPUMON_NONE && gpumon_process_ready(submitter)) {
 			process = &gpumon_processes[submitter];
 			if (process->pid == job->pid)

@@ -17,6 +17,7 @@
 #include "core/track.h"
 #include "job.h"
 #include "ring.h"
+#include "usage.h"
 
 /* Schedulers that are remembered for each ring: some drivers have one for each queue. */
 #define SCHEDULERS_PER_RING 16
@@ -297,15 +298,16 @@ static void class_join(u64 key)
 /* Number of rings with names of a class; @one: set to the row of one of them. */
 static u32 class_rings(const struct ring_names *class, size_t length, u32 *one)
 {
-	const struct gpumon_row *row;
+	const char *name;
 	u32 slot, count = 0;
 	u64 highest;
 
 	for (slot = 0; slot < gpumon_ring_statistics.table.slots; slot++) {
-		row = &gpumon_ring_statistics.rows[slot];
-		if (!READ_ONCE(row->ready) || strcmp(row->label[0], class->device) ||
-		    strncmp(row->label[1], class->name, length) || !row->label[1][length] ||
-		    class_length(row->label[1], &highest) != length)
+		name = gpumon_row_label(&gpumon_ring_statistics, slot, 1);
+		if (!READ_ONCE(gpumon_ring_statistics.ready[slot]) ||
+		    strcmp(gpumon_row_label(&gpumon_ring_statistics, slot, 0), class->device) ||
+		    strncmp(name, class->name, length) || !name[length] ||
+		    class_length(name, &highest) != length)
 			continue;
 		*one = slot;
 		count++;
@@ -338,7 +340,7 @@ static void class_gather(u64 key, u32 ring)
  */
 static void class_take(u64 key, u32 ring)
 {
-	struct gpumon_row *row = &gpumon_ring_statistics.rows[ring];
+	char *name = gpumon_row_label(&gpumon_ring_statistics, ring, 1);
 	struct tracked_ring *own = gpumon_track_find(&gpumon_ring_names, key);
 	u64 highest, old;
 
@@ -357,7 +359,8 @@ static void class_take(u64 key, u32 ring)
 	ring_index(key, ring);
 	class_join(key);
 	/* A reader sees the name with or without its numbers. */
-	WRITE_ONCE(row->label[1][class_length(row->label[1], &highest)], '\0');
+	WRITE_ONCE(name[class_length(name, &highest)], '\0');
+	gpumon_usage_ring_renamed(old, key, ring);
 	atomic_add(2, &gpumon_ring_statistics.generation);
 	class_gather(key, ring);
 }
@@ -507,47 +510,14 @@ noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 	return likely(ring != GPUMON_NONE) ? scheduler_place(known, ring) : scheduler_learn(sched);
 }
 
-/*
- * gpumon_ring_find() of a scheduler that a job is queued to; this CPU remembers the result. Every
- * end of a scheduler is reported by gpumon_ring_scheduler_ends().
- */
-noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
-{
-	/*
-	 * Read before the look-up: if the scheduler ends meanwhile, the result counts as outdated.
-	 */
-	int generation = atomic_read_acquire(&gpumon_scheduler_generation);
-	u32 place = gpumon_ring_find(sched), i;
-	struct gpumon_cpu_scheduler *known;
-	unsigned long flags;
-
-	/*
-	 * An interrupt does not change what is remembered: it may come between a probe's check of
-	 * the scheduler and its use of the ring.
-	 */
-	if (!in_task())
-		return place;
-	for (i = 0; i < GPUMON_CPU_SCHEDULERS && cpu->schedulers[i].scheduler != sched; i++)
-		;
-	if (i == GPUMON_CPU_SCHEDULERS)
-		i = cpu->schedulers_next++ % GPUMON_CPU_SCHEDULERS;
-	known = &cpu->schedulers[i];
-	/* An interrupt must not see half of the entry either. */
-	local_irq_save(flags);
-	known->scheduler = sched;
-	known->generation = generation;
-	known->place = place;
-	known->words = cpu->rings + gpumon_place_ring(place) * GPUMON_RING_STRIDE;
-	local_irq_restore(flags);
-	return place;
-}
-
 /* Takes a job of a scheduler that has ended out of the depth that it was counted in. */
 static void job_leaves(const struct gpumon_job *job)
 {
 	const u32 ring = gpumon_job_ring(job);
 	local64_t *words = gpumon_row_words(&gpumon_ring_statistics, ring);
 
+	if (job->state & GPUMON_JOB_DONE)
+		return;
 	local64_inc(&words[GPUMON_RING_ABANDONED]);
 	if (gpumon_job_running(job))
 		gpumon_ring_hw_leave(ring, words, gpumon_clock());
@@ -605,7 +575,7 @@ static u32 ring_oldest(void)
 	u32 row, oldest = GPUMON_NONE;
 
 	for (row = GPUMON_ROW_OTHER_SLOT + 1; row < table->slots; row++) {
-		if (!READ_ONCE(gpumon_ring_statistics.rows[row].ready))
+		if (!READ_ONCE(gpumon_ring_statistics.ready[row]))
 			continue;
 		known = gpumon_track_find(&gpumon_ring_names, table->keys[row]);
 		if (known && !ring_idle(row))
@@ -685,7 +655,7 @@ bool gpumon_ring_recycle(void)
 	WRITE_ONCE(ring_wanted, false);
 	key = table->keys[oldest];
 	WRITE_ONCE(table->keys[oldest], GPUMON_TABLE_RECYCLING);
-	/* Pairs with gpumon_ring_remember(). */
+	/* Pairs with queue_remember(). */
 	(void)atomic_inc_return_release(&gpumon_scheduler_generation);
 	tracepoint_synchronize_unregister();
 	known = gpumon_track_find(&gpumon_ring_names, key);

@@ -78,6 +78,8 @@ enum {
 #define GPUMON_RING_GAUGE_LINE(column) ((column) * sizeof(struct gpumon_gauge) / 64)
 static_assert(GPUMON_RING_GAUGE_LINE(GPUMON_RING_QUEUE_DEPTH) !=
 	      GPUMON_RING_GAUGE_LINE(GPUMON_RING_HW_DEPTH));
+static_assert(GPUMON_RING_GAUGE_LINE(GPUMON_RING_BUSY) ==
+	      GPUMON_RING_GAUGE_LINE(GPUMON_RING_HW_DEPTH));
 static_assert(GPUMON_RING_COLUMNS * sizeof(struct gpumon_gauge) % 64 == 0);
 
 /* Module parameter. */
@@ -94,7 +96,6 @@ void gpumon_ring_schedulers_unknown(void);
 bool gpumon_ring_recycle(void);
 u32 gpumon_ring_count(void);
 u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched);
-u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched);
 void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched);
 
 /* Gauges of a ring, by column. */
@@ -110,6 +111,20 @@ static __always_inline struct gpumon_gauge *gpumon_ring_gauges(u32 ring)
 static __always_inline atomic64_t *gpumon_ring_gauge(u32 ring, unsigned int column)
 {
 	return &gpumon_ring_gauges(ring)[column].now;
+}
+
+/*
+ * When a job was last done on a ring; it is now. Ends on one ring follow each other, or the sum of the
+ * processes' GPU time may be off by the time between two reads of the clock.
+ */
+static __always_inline u64 gpumon_ring_last_done(u32 ring, u64 now)
+{
+	/* The column has no gauge. It is in the cache line of the depth on the hardware. */
+	atomic64_t *last = gpumon_ring_gauge(ring, GPUMON_RING_BUSY);
+	u64 before = atomic64_read(last);
+
+	atomic64_set(last, now);
+	return before;
 }
 
 /* A job reaches the hardware of a ring. Returns the depth with it. Preemption off. */

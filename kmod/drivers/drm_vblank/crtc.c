@@ -29,7 +29,7 @@
 
 static bool row_is_unknown(u32 row)
 {
-	return !strcmp(gpumon_vblank_crtcs.rows[row].label[0], GPUMON_DEVICE_UNKNOWN);
+	return !strcmp(gpumon_row_label(&gpumon_vblank_crtcs, row, 0), GPUMON_DEVICE_UNKNOWN);
 }
 
 /* Vblanks whose device is unknown have their own row. */

@@ -170,6 +170,24 @@ def mock_processes():
     return rows
 
 
+def mock_usage():
+    """{(pid, device, ring): {"jobs", "gpu_ns", "queue_ns", "errors"}} by the mock itself."""
+    lines = read(DEBUGFS + "/mock_gpu/usage").splitlines()
+    columns = lines[0].split()[3:]
+    rows = {}
+    for line in lines[1:]:
+        pid, device, ring, *values = line.split()
+        rows[int(pid), device, ring] = dict(zip(columns, map(int, values)))
+    return rows
+
+
+def usage(sections=None):
+    """[row of stats' drm_sched.usage], each with the pid of its process, 0 for none."""
+    sections = sections or stats()
+    pids = {p["id"]: p["pid"] for p in sections["processes"]}
+    return [dict(row, pid=pids.get(row["process"], 0)) for row in sections["drm_sched.usage"]]
+
+
 def wait_idle(timeout=60):
     """Wait until every job was freed: all tracepoints have fired then. Returns the account."""
     def idle():
