@@ -257,7 +257,7 @@ static void check_tables(struct json_object *document, const struct gpumon_model
 		const struct gpumon_statistics *table = &model->statistics[i];
 		static const char *const own[] = { "gpumon",	"groups",  "drm_sched",
 						   "processes", "layouts", "event_ring",
-						   "alerts" };
+						   "alerts",	"cgroups", "devices" };
 		bool taken = strcmp(table->group, "") == 0;
 		struct json_object *group, *rows;
 
@@ -328,7 +328,9 @@ static void print(const struct gpumon_model *model)
 
 	for (size_t i = 0; i < 2; i++) {
 		fuzz_stream_begin(&stream);
-		MUST(!gpumon_stat_print(model, i ? "drm_sched" : NULL, &terms[i], stream.stream));
+		MUST(!gpumon_stat_print(model, i ? "drm_sched" : NULL,
+					i ? GPUMON_STAT_BY_CGROUP : GPUMON_STAT_BY_PROCESS,
+					&terms[i], stream.stream));
 		fuzz_stream_end(&stream);
 		/* No name can send commands to a terminal. */
 		fuzz_is_text(stream.data, stream.size, "\n");

@@ -393,6 +393,51 @@ void test_tables(struct gpumon_model *model)
 	}
 }
 
+static void add_text_label(struct gpumon_row *row, const char *name, const char *value)
+{
+	struct gpumon_label *label = gpumon_row_add_label(row);
+
+	label->name = copy(name);
+	label->value = copy(value);
+}
+
+static void add_number_label(struct gpumon_row *row, const char *name, uint64_t number)
+{
+	struct gpumon_label *label = gpumon_row_add_label(row);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	label->name = copy(name);
+	label->value = copy(text);
+	label->number = true;
+}
+
+void test_usage_row(struct gpumon_model *model, uint64_t number, struct test_usage usage)
+{
+	struct gpumon_statistics *table = gpumon_model_statistics(model, "drm_sched", "usage");
+	struct gpumon_row *row;
+
+	if (!table) {
+		table = gpumon_model_add_statistics(model);
+		table->group = copy("drm_sched");
+		table->table = copy("usage");
+	}
+	row = gpumon_statistics_add_row(table);
+	row->number = gpumon_value_of(number);
+	add_text_label(row, "device", usage.device);
+	add_text_label(row, "ring", usage.ring);
+	add_number_label(row, "process", usage.process);
+	add_number_label(row, "client", usage.client);
+	add_number_label(row, "cgroup", usage.cgroup);
+	add_column(row, "jobs", GPUMON_COLUMN_KIND_COUNTER)->value = gpumon_value_of(usage.jobs);
+	add_column(row, "gpu_ns", GPUMON_COLUMN_KIND_COUNTER)->value =
+		gpumon_value_of(usage.gpu_ns);
+	add_column(row, "queue_ns", GPUMON_COLUMN_KIND_COUNTER)->value =
+		gpumon_value_of(usage.queue_ns);
+	add_column(row, "errors", GPUMON_COLUMN_KIND_COUNTER)->value =
+		gpumon_value_of(usage.errors);
+}
+
 struct captured capture(const char *root, ...)
 {
 	char *argv[32] = { "gpumon-user" };

@@ -62,6 +62,22 @@ void test_model(struct gpumon_model *model);
  */
 void test_tables(struct gpumon_model *model);
 
+/* A row of drm_sched.usage: who, where, and how much. */
+struct test_usage {
+	const char *device;
+	const char *ring;
+	uint64_t process;
+	uint64_t client;
+	uint64_t cgroup;
+	uint64_t jobs;
+	uint64_t gpu_ns;
+	uint64_t queue_ns;
+	uint64_t errors;
+};
+
+/* @number: of the row */
+void test_usage_row(struct gpumon_model *model, uint64_t number, struct test_usage usage);
+
 /* The output of a command line. Free it with captured_free(). */
 struct captured {
 	int status;

@@ -8,6 +8,7 @@
 #include "lib/wait.h"
 #include "driver/bpf_source.h"
 #include "driver/container.h"
+#include "driver/device.h"
 #include "lib/format.h"
 #include "lib/launch.h"
 #include "driver/json_model.h"
@@ -151,6 +152,7 @@ static int stat_window_status(const struct stat_window *window)
 /**
  * struct settings - options of the command
  * @group: only this group, NULL for all
+ * @by_cgroup: containers and cgroups in place of processes
  * @interval_ns: 0: print once
  * @count: 0: print until stopped
  * @duration_ns: 0: until stopped, or no time at all
@@ -162,9 +164,11 @@ static int stat_window_status(const struct stat_window *window)
  * @out: stream of @output
  * @file: file of @output
  * @containers: names of containers
+ * @devices: names of GPUs
  */
 struct settings {
 	const char *group;
+	bool by_cgroup;
 	uint64_t interval_ns;
 	uint64_t count;
 	uint64_t duration_ns;
@@ -176,6 +180,7 @@ struct settings {
 	FILE *out;
 	struct gpumon_output_file file;
 	struct gpumon_containers *containers;
+	struct gpumon_devices *devices;
 };
 
 static int parse_options(struct gpumon_context *context, int argc, char **argv,
@@ -187,6 +192,7 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv,
 		GPUMON_OPTION_RANGE("count", 'n', GPUMON_OPTION_U64, &settings->count, 1,
 				    UINT32_MAX),
 		GPUMON_OPTION("group", 'g', GPUMON_OPTION_TEXT, &settings->group),
+		GPUMON_OPTION("cgroup", 0, GPUMON_OPTION_FLAG, &settings->by_cgroup),
 		GPUMON_OPTION("reset", 0, GPUMON_OPTION_FLAG, &settings->reset),
 		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &settings->duration_ns),
 		GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &settings->output),
@@ -223,7 +229,10 @@ static int show_model(struct gpumon_context *context, const struct settings *set
 		ret = gpumon_json_print(gpumon_json_model(model, settings->group),
 					settings->interval_ns || !term->tty, settings->out);
 	else
-		ret = gpumon_stat_print(model, settings->group, term, settings->out);
+		ret = gpumon_stat_print(model, settings->group,
+					settings->by_cgroup ? GPUMON_STAT_BY_CGROUP :
+							      GPUMON_STAT_BY_PROCESS,
+					term, settings->out);
 	if (!ret && settings->interval_ns && !context->json)
 		fputc('\n', settings->out);
 	if (!ret)
@@ -250,6 +259,7 @@ static int read_model(struct gpumon_source *source, const struct settings *setti
 	if (settings->reset)
 		gpumon_stat_close(model, &period);
 	gpumon_containers_resolve(settings->containers, model);
+	gpumon_devices_resolve(settings->devices, model);
 	return 0;
 }
 
@@ -450,6 +460,7 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 		return ret;
 	/* Without memory the containers are unknown, but the rest is shown. */
 	settings.containers = gpumon_containers_new(context->root);
+	settings.devices = gpumon_devices_new(context->root);
 
 	ret = give_up_privileges(&settings, &err);
 	if (!ret)
@@ -466,6 +477,7 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 		ret = -1;
 	gpumon_source_close(&source);
 	gpumon_containers_free(settings.containers);
+	gpumon_devices_free(settings.devices);
 	if (ret)
 		return gpumon_report(context, &err);
 	return settings.program ? stat_window_status(&window) : GPUMON_EXIT_OK;
@@ -475,13 +487,16 @@ const struct gpumon_command gpumon_command_stat = {
 	.name = "stat",
 	.summary = "Show what was counted: probes, rings, tables of the drivers, processes, losses",
 	.usage =
-		"[--json] [--interval TIME [--count N]] [--duration TIME] [--group NAME] [--reset]\n"
-		"                        [--source SOURCE] [--output FILE] [--run-as USER] [-- COMMAND [ARGUMENT]…]",
+		"[--json] [--interval TIME [--count N]] [--duration TIME] [--group NAME] [--cgroup]\n"
+		"                        [--reset] [--source SOURCE] [--output FILE] [--run-as USER] [-- COMMAND [ARGUMENT]…]",
 	.help = "Tables of a driver are named GROUP.TABLE. A histogram has columns for the number of values\n"
 		"(-N), percentiles and the highest value; a level has its value now, and its maximum (-MAX).\n"
 		"\"-\" is unknown. Probes of groups that are off or wait for their module are shown only with\n"
 		"--group. CONTAINER is the beginning of a container's id or its name, and outside of\n"
 		"containers the path of the cgroup; IN-CONTAINER is the pid in the container.\n"
+		"GPU is the part of the time in which jobs of a process were on the device that it used most,\n"
+		"all rings of that device added: two rings are up to 200 %. GPU-TIME is that of all devices,\n"
+		"WAIT/JOB the mean time of a job in the queue. A job counts when it ends.\n"
 		"\n"
 		"Where no module can be loaded, BPF programs count, from the beginning of this command to its\n"
 		"end: when TIME is over, when COMMAND ends, or at Ctrl-C; where the output is not a terminal\n"
@@ -493,6 +508,7 @@ const struct gpumon_command gpumon_command_stat = {
 		"  -i, --interval TIME    what changed in each TIME (1, 0.5, 200ms), until stopped\n"
 		"  -n, --count N          stop after N intervals\n"
 		"  -g, --group NAME       only this group\n"
+		"      --cgroup           containers and cgroups in place of processes\n"
 		"      --reset            begin a new period and show the one that ended, exactly\n"
 		"  -d, --duration TIME    what happens in that time from now on\n"
 		"  -o, --output FILE      write to FILE; a file of that name that is yours is replaced\n"

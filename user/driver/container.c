@@ -153,6 +153,31 @@ static int open_hierarchy(const struct gpumon_containers *containers)
 	return -1;
 }
 
+static struct known *add_known(struct gpumon_containers *containers, uint64_t id)
+{
+	struct known *known = GPUMON_GROW(containers->known, containers->n_known);
+
+	known->id = id;
+	return known;
+}
+
+/* Paths that the module sent: nobody finds that of a cgroup that has been removed. */
+static void remember(struct gpumon_containers *containers, const struct gpumon_model *model)
+{
+	for (size_t i = 0; i < model->n_processes; i++) {
+		const struct gpumon_process *process = &model->processes[i];
+		struct known *known;
+
+		if (!process->cgroup_id.known || !process->cgroup)
+			continue;
+		known = find_cgroup(containers, process->cgroup_id.v);
+		if (!known)
+			known = add_known(containers, process->cgroup_id.v);
+		if (!known->path)
+			known->path = gpumon_strdup(process->cgroup);
+	}
+}
+
 /* All new ids are looked up in one walk. */
 static void look_up(struct gpumon_containers *containers, const struct gpumon_model *model)
 {
@@ -162,17 +187,20 @@ static void look_up(struct gpumon_containers *containers, const struct gpumon_mo
 
 	if (containers->n_known > KNOWN_MAX)
 		forget_cgroups(containers);
+	remember(containers, model);
 	first = containers->n_known;
 	for (size_t i = 0; i < model->n_processes; i++) {
 		struct gpumon_value id = model->processes[i].cgroup_id;
-		struct known *known;
 
 		if (!id.known || model->processes[i].cgroup || find_cgroup(containers, id.v))
 			continue;
-		known = GPUMON_GROW(containers->known, containers->n_known);
-		if (!known)
-			break;
-		known->id = id.v;
+		add_known(containers, id.v);
+		left++;
+	}
+	for (size_t i = 0; i < model->n_cgroups; i++) {
+		if (find_cgroup(containers, model->cgroups[i].id.v))
+			continue;
+		add_known(containers, model->cgroups[i].id.v);
 		left++;
 	}
 	if (!left)
@@ -249,32 +277,72 @@ static struct gpumon_value read_container_pid(const struct gpumon_containers *co
 	return (struct gpumon_value){ (uint64_t)pid, pid > 0 };
 }
 
+static bool has_cgroup(const struct gpumon_model *model, uint64_t id)
+{
+	for (size_t i = 0; i < model->n_cgroups; i++) {
+		if (model->cgroups[i].id.v == id)
+			return true;
+	}
+	return false;
+}
+
+/* The cgroups whose removed processes are summed up in a row. */
+static void add_cgroups(struct gpumon_model *model)
+{
+	const struct gpumon_statistics *usage =
+		gpumon_model_statistics(model, "drm_sched", "usage");
+
+	for (size_t i = 0; usage && i < usage->n_rows; i++) {
+		uint64_t id = gpumon_row_number(&usage->rows[i], "cgroup");
+
+		if (id && !has_cgroup(model, id))
+			gpumon_model_add_cgroup(model)->id = gpumon_value_of(id);
+	}
+}
+
+/* @path: in and out, @container: out */
+static void name_container(const struct gpumon_containers *containers, char **path,
+			   char **container)
+{
+	char name[256];
+
+	/* It may be anywhere in the other hierarchies. */
+	if (containers->version_1 && !strcmp(*path, "/")) {
+		free(*path);
+		*path = NULL;
+		return;
+	}
+	gpumon_container_name(*path, name, sizeof(name));
+	free(*container);
+	*container = *name ? gpumon_strdup(name) : NULL;
+}
+
 void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpumon_model *model)
 {
 	if (!containers)
 		return;
+	add_cgroups(model);
 	look_up(containers, model);
 	for (size_t i = 0; i < model->n_processes; i++) {
 		struct gpumon_process *process = &model->processes[i];
 		const struct known *known = process->cgroup_id.known ?
 						    find_cgroup(containers, process->cgroup_id.v) :
 						    NULL;
-		char name[256];
 
 		process->container_pid = read_container_pid(containers, process);
 		/* The module knows it, also of a cgroup that was removed. */
 		if (!process->cgroup && known && known->path)
 			process->cgroup = gpumon_strdup(known->path);
-		if (!process->cgroup)
+		if (process->cgroup)
+			name_container(containers, &process->cgroup, &process->container);
+	}
+	for (size_t i = 0; i < model->n_cgroups; i++) {
+		struct gpumon_cgroup *cgroup = &model->cgroups[i];
+		const struct known *known = find_cgroup(containers, cgroup->id.v);
+
+		if (cgroup->path || !known || !known->path)
 			continue;
-		/* It may be anywhere in the other hierarchies. */
-		if (containers->version_1 && !strcmp(process->cgroup, "/")) {
-			free(process->cgroup);
-			process->cgroup = NULL;
-			continue;
-		}
-		gpumon_container_name(process->cgroup, name, sizeof(name));
-		free(process->container);
-		process->container = *name ? gpumon_strdup(name) : NULL;
+		cgroup->path = gpumon_strdup(known->path);
+		name_container(containers, &cgroup->path, &cgroup->container);
 	}
 }

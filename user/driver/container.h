@@ -24,10 +24,11 @@ void gpumon_containers_free(struct gpumon_containers *containers);
 /**
  * gpumon_containers_resolve() - fill in container, cgroup and container_pid of the processes
  * @containers: cache
- * @model: a reading
+ * @model: a reading; its cgroups are filled in, too: those of removed processes in drm_sched.usage
  *
  * These stay unknown if the cgroup is gone, without cgroup version 2, and outside the initial pid
- * namespace. The cgroup hierarchy is walked at most once per reading, and only for new ids.
+ * namespace. The cgroup hierarchy is walked at most once per reading, and only for new ids. A path
+ * that the module knew of a process is remembered for the time after the process and its cgroup.
  */
 void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpumon_model *model);
 

@@ -7,6 +7,7 @@
 #include "json_model.h"
 #include "lib/utf8.h"
 #include "model_fields.h"
+#include "usage.h"
 
 static void add_string_field(struct json_object *object, const struct gpumon_field *field,
 			     const char *text)
@@ -150,12 +151,14 @@ static struct json_object *json_depth(struct gpumon_value now, struct gpumon_val
 	return object;
 }
 
+/* @parallel: it runs several jobs at once */
 static struct json_object *json_ring(const struct gpumon_model *model,
-				     const struct gpumon_ring *ring)
+				     const struct gpumon_ring *ring, bool parallel)
 {
 	struct json_object *object = json_fields(&gpumon_ring_fields, ring);
 	uint64_t id = ring->id.known ? ring->id.v : UINT64_MAX;
 
+	gpumon_json_add_bool(object, "parallel", parallel);
 	gpumon_json_add(object, "queue_depth",
 			json_depth(ring->queue_depth, ring->queue_depth_max));
 	gpumon_json_add(object, "hw_depth", json_depth(ring->hw_depth, ring->hw_depth_max));
@@ -166,13 +169,14 @@ static struct json_object *json_ring(const struct gpumon_model *model,
 	return object;
 }
 
-static void add_drm_sched(struct json_object *document, const struct gpumon_model *model)
+static void add_drm_sched(struct json_object *document, const struct gpumon_model *model,
+			  const struct gpumon_usage *usage)
 {
 	struct json_object *drm_sched = gpumon_json_object();
 	struct json_object *rings = gpumon_json_array();
 
 	for (size_t i = 0; i < model->n_rings; i++)
-		gpumon_json_append(rings, json_ring(model, &model->rings[i]));
+		gpumon_json_append(rings, json_ring(model, &model->rings[i], usage->parallel[i]));
 	gpumon_json_add(drm_sched, "rings", rings);
 	gpumon_json_add(document, "drm_sched", drm_sched);
 }
@@ -319,6 +323,57 @@ static void add_layouts_and_alerts(struct json_object *document, const struct gp
 	gpumon_json_add(document, "alerts", alerts);
 }
 
+/* @sum of rows of drm_sched.usage */
+static void add_usage(struct json_object *object, const struct gpumon_usage_sum *sum)
+{
+	gpumon_json_add_value(object, "gpu_ns", sum->gpu_ns);
+	gpumon_json_add_value(object, "queue_ns", sum->queue_ns);
+	gpumon_json_add_value(object, "errors", sum->errors);
+}
+
+static void add_processes(struct json_object *document, const struct gpumon_model *model,
+			  const struct gpumon_usage *usage)
+{
+	struct json_object *processes = gpumon_json_array();
+
+	for (size_t i = 0; i < model->n_processes; i++) {
+		struct json_object *object =
+			json_fields(&gpumon_process_fields, &model->processes[i]);
+
+		add_usage(object, &usage->processes[i].sum);
+		gpumon_json_append(processes, object);
+	}
+	gpumon_json_add(document, "processes", processes);
+}
+
+static void add_cgroups(struct json_object *document, const struct gpumon_usage *usage)
+{
+	struct json_object *cgroups = gpumon_json_array();
+
+	for (size_t i = 0; i < usage->n_groups; i++) {
+		const struct gpumon_usage_group *group = &usage->groups[i];
+		struct json_object *object = gpumon_json_object();
+
+		gpumon_json_add_string(object, "container", group->container);
+		gpumon_json_add_string(object, "cgroup", group->path);
+		gpumon_json_add_value(object, "cgroup_id", group->cgroup_id);
+		gpumon_json_add_u64(object, "processes", group->processes);
+		gpumon_json_add_value(object, "jobs", group->total.sum.jobs);
+		add_usage(object, &group->total.sum);
+		gpumon_json_append(cgroups, object);
+	}
+	gpumon_json_add(document, "cgroups", cgroups);
+}
+
+static void add_devices(struct json_object *document, const struct gpumon_model *model)
+{
+	struct json_object *devices = gpumon_json_array();
+
+	for (size_t i = 0; i < model->n_devices; i++)
+		gpumon_json_append(devices, json_fields(&gpumon_device_fields, &model->devices[i]));
+	gpumon_json_add(document, "devices", devices);
+}
+
 struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring)
 {
 	return json_fields(&gpumon_event_ring_fields, ring);
@@ -328,22 +383,23 @@ struct json_object *gpumon_json_model(const struct gpumon_model *model, const ch
 {
 	struct json_object *document = gpumon_json_object();
 	struct json_object *groups = gpumon_json_array();
-	struct json_object *processes = gpumon_json_array();
+	struct gpumon_usage usage;
 
+	gpumon_usage_init(&usage, model);
 	for (size_t i = 0; i < model->n_groups; i++)
 		if (!group || same_text(model->groups[i].name, group))
 			gpumon_json_append(groups, gpumon_json_group(&model->groups[i]));
 	gpumon_json_add(document, "gpumon", json_info(model));
 	gpumon_json_add(document, "groups", groups);
 	if (!group || !strcmp(group, "drm_sched"))
-		add_drm_sched(document, model);
+		add_drm_sched(document, model, &usage);
 	add_tables(document, model, group);
 	add_layouts_and_alerts(document, model, group);
 	/* Processes belong to no single group. */
-	for (size_t i = 0; i < model->n_processes; i++)
-		gpumon_json_append(processes,
-				   json_fields(&gpumon_process_fields, &model->processes[i]));
-	gpumon_json_add(document, "processes", processes);
+	add_processes(document, model, &usage);
+	add_cgroups(document, &usage);
+	add_devices(document, model);
 	gpumon_json_add(document, "event_ring", gpumon_json_event_ring(&model->event_ring));
+	gpumon_usage_clear(&usage);
 	return document;
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +60,16 @@ struct gpumon_layout *gpumon_model_add_layout(struct gpumon_model *model)
 struct gpumon_alert *gpumon_model_add_alert(struct gpumon_model *model)
 {
 	return GPUMON_GROW(model->alerts, model->n_alerts);
+}
+
+struct gpumon_cgroup *gpumon_model_add_cgroup(struct gpumon_model *model)
+{
+	return GPUMON_GROW(model->cgroups, model->n_cgroups);
+}
+
+struct gpumon_device *gpumon_model_add_device(struct gpumon_model *model)
+{
+	return GPUMON_GROW(model->devices, model->n_devices);
 }
 
 void gpumon_histogram_clear(struct gpumon_histogram *histogram)
@@ -141,6 +153,9 @@ void gpumon_model_clear(struct gpumon_model *model, unsigned int parts)
 		for (size_t i = 0; i < model->n_rings; i++)
 			gpumon_fields_free(&gpumon_ring_fields, &model->rings[i]);
 		FREE_ARRAY(model->rings, model->n_rings);
+		for (size_t i = 0; i < model->n_devices; i++)
+			gpumon_fields_free(&gpumon_device_fields, &model->devices[i]);
+		FREE_ARRAY(model->devices, model->n_devices);
 	}
 	if (parts & GPUMON_PART_HISTOGRAMS) {
 		for (size_t i = 0; i < model->n_histograms; i++)
@@ -151,6 +166,9 @@ void gpumon_model_clear(struct gpumon_model *model, unsigned int parts)
 		for (size_t i = 0; i < model->n_processes; i++)
 			gpumon_fields_free(&gpumon_process_fields, &model->processes[i]);
 		FREE_ARRAY(model->processes, model->n_processes);
+		for (size_t i = 0; i < model->n_cgroups; i++)
+			gpumon_fields_free(&gpumon_cgroup_fields, &model->cgroups[i]);
+		FREE_ARRAY(model->cgroups, model->n_cgroups);
 	}
 	if (parts & GPUMON_PART_STATISTICS) {
 		for (size_t i = 0; i < model->n_statistics; i++)
@@ -268,6 +286,25 @@ const char *gpumon_row_label(const struct gpumon_row *row, const char *name)
 			return row->labels[i].value;
 	}
 	return NULL;
+}
+
+uint64_t gpumon_row_number(const struct gpumon_row *row, const char *name)
+{
+	const char *text = gpumon_row_label(row, name);
+	unsigned long long number;
+	char *end;
+
+	if (!text || !isdigit((unsigned char)*text))
+		return 0;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	return errno || *end ? 0 : number;
+}
+
+bool gpumon_is_usage(const struct gpumon_statistics *statistics)
+{
+	return same_string(statistics->group, "drm_sched") &&
+	       same_string(statistics->table, "usage");
 }
 
 const char *gpumon_attach_state_name(struct gpumon_value state)

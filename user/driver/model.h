@@ -18,6 +18,7 @@
 
 /**
  * struct gpumon_process - a process that used a driver
+ * @id: the module's number for it, which rows of drm_sched.usage refer to; unknown by BPF
  * @open_handles: currently open handles, of those seen to be opened; unknown before the first
  * @container: name of its container, NULL if it is in none; set with @cgroup and @container_pid by
  *             gpumon_containers_resolve(), not by the kernel
@@ -27,6 +28,7 @@
  * Counters other than @jobs are unknown if no attached group counts them.
  */
 struct gpumon_process {
+	struct gpumon_value id;
 	struct gpumon_value pid;
 	struct gpumon_value start_ns;
 	char *comm;
@@ -104,6 +106,7 @@ struct gpumon_ring {
 	char *device;
 	char *name;
 	struct gpumon_value live;
+	struct gpumon_value live_max;
 	struct gpumon_value queued;
 	struct gpumon_value run;
 	struct gpumon_value done;
@@ -212,6 +215,34 @@ struct gpumon_alert {
 	struct gpumon_value forgotten; /* alerts of all kinds that are not kept any more */
 };
 
+/**
+ * struct gpumon_cgroup - a cgroup that rows of drm_sched.usage name
+ * @id: its id
+ * @path: its path, NULL if it is not known
+ * @container: name of its container, NULL if it is in none
+ */
+struct gpumon_cgroup {
+	struct gpumon_value id;
+	char *path;
+	char *container;
+};
+
+/**
+ * struct gpumon_device - a GPU or accelerator of this machine
+ * @address: PCI address, as in the label "device" of tables
+ * @model: what it is called, NULL if nothing says it
+ * @uuid: its UUID, or the id that its driver gives, NULL if there is none
+ * @vendor_id: PCI vendor
+ * @device_id: PCI device
+ */
+struct gpumon_device {
+	char *address;
+	char *model;
+	char *uuid;
+	struct gpumon_value vendor_id;
+	struct gpumon_value device_id;
+};
+
 struct gpumon_event_ring {
 	struct gpumon_value enabled;
 	struct gpumon_value size_kib;
@@ -271,6 +302,10 @@ struct gpumon_model {
 	size_t n_layouts;
 	struct gpumon_alert *alerts;
 	size_t n_alerts;
+	struct gpumon_cgroup *cgroups; /* set by gpumon_containers_resolve() */
+	size_t n_cgroups;
+	struct gpumon_device *devices; /* set by gpumon_devices_resolve() */
+	size_t n_devices;
 };
 
 void gpumon_model_free(struct gpumon_model *model);
@@ -300,6 +335,8 @@ struct gpumon_label *gpumon_row_add_label(struct gpumon_row *row);
 struct gpumon_column *gpumon_row_add_column(struct gpumon_row *row);
 struct gpumon_layout *gpumon_model_add_layout(struct gpumon_model *model);
 struct gpumon_alert *gpumon_model_add_alert(struct gpumon_model *model);
+struct gpumon_cgroup *gpumon_model_add_cgroup(struct gpumon_model *model);
+struct gpumon_device *gpumon_model_add_device(struct gpumon_model *model);
 
 /* NULL if there is no such group. */
 const struct gpumon_group *gpumon_model_group(const struct gpumon_model *model, const char *name);
@@ -322,6 +359,10 @@ struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char
 int gpumon_row_compare(const void *a, const void *b);
 /* The text of a label, or NULL if the row has no such label. */
 const char *gpumon_row_label(const struct gpumon_row *row, const char *name);
+/* The number of a label, or 0 if the row has no such label, or it is none. */
+uint64_t gpumon_row_number(const struct gpumon_row *row, const char *name);
+/* True of drm_sched.usage: the time of jobs by process. */
+bool gpumon_is_usage(const struct gpumon_statistics *statistics);
 
 /**
  * gpumon_model_diff() - the difference of two readings
@@ -332,7 +373,8 @@ const char *gpumon_row_label(const struct gpumon_row *row, const char *name);
  * Counters and buckets are subtracted. States, depths, limits and names are those of @after. min
  * and max of a histogram are unknown. Rings match by id, device and name, rows by number and
  * labels. A ring, histogram, row or process that @before does not have counts from its own
- * beginning. If the period changed in between, @after is used as it is.
+ * beginning. Counts of removed processes, which a row of drm_sched.usage sums up, do not count again.
+ * If the period changed in between, @after is used as it is.
  */
 void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *before,
 		       const struct gpumon_model *after);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* The difference of two readings, see gpumon_model_diff(). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/memory.h"
@@ -141,7 +142,7 @@ static const struct gpumon_process *find_process(const struct gpumon_model *mode
 		size_t at = (*next + i) % model->n_processes;
 		const struct gpumon_process *process = &model->processes[at];
 
-		if (!same_value(process->pid, like->pid) ||
+		if (!same_value(process->pid, like->pid) || !same_value(process->id, like->id) ||
 		    !same_value(process->start_ns, like->start_ns))
 			continue;
 		*next = at + 1;
@@ -205,8 +206,6 @@ static void diff_row(struct gpumon_statistics *statistics, const struct gpumon_r
 		label->value = copy_string(after->labels[i].value);
 		label->number = after->labels[i].number;
 	}
-	if (before && !same_labels(before, after))
-		before = NULL;
 	for (size_t i = 0; i < after->n_columns; i++) {
 		const struct gpumon_column *column = &after->columns[i], *old = NULL;
 
@@ -216,20 +215,128 @@ static void diff_row(struct gpumon_statistics *statistics, const struct gpumon_r
 	}
 }
 
-static void diff_table(struct gpumon_model *diff, const struct gpumon_statistics *before,
+/*
+ * The number of the row with the number and the labels of @like, or that of all rows. The search
+ * begins at @next, as that of processes.
+ */
+static size_t find_row(const struct gpumon_statistics *statistics, const struct gpumon_row *like,
+		       size_t *next)
+{
+	for (size_t i = 0; i < statistics->n_rows; i++) {
+		size_t at = (*next + i) % statistics->n_rows;
+		const struct gpumon_row *row = &statistics->rows[at];
+
+		if (!row->number.known || !same_value(row->number, like->number))
+			continue;
+		*next = at + 1;
+		return same_labels(row, like) ? at : statistics->n_rows;
+	}
+	return statistics->n_rows;
+}
+
+/* Take what a row had before out of one that sums up removed processes, as far as it is in there. */
+static void take_out(struct gpumon_row *sums, const struct gpumon_row *removed, uint64_t *left)
+{
+	for (size_t i = 0; i < removed->n_columns; i++) {
+		struct gpumon_column *column =
+			removed->columns[i].name ?
+				gpumon_row_column(sums, removed->columns[i].name) :
+				NULL;
+		uint64_t part;
+
+		if (!column || !column->value.known)
+			continue;
+		part = left[i] < column->value.v ? left[i] : column->value.v;
+		column->value.v -= part;
+		left[i] -= part;
+	}
+}
+
+static bool same_ring(const struct gpumon_row *a, const struct gpumon_row *b)
+{
+	return same_string(gpumon_row_label(a, "device"), gpumon_row_label(b, "device")) &&
+	       same_string(gpumon_row_label(a, "ring"), gpumon_row_label(b, "ring"));
+}
+
+/* A row that sums up removed processes: of which cgroup, 0: of none that is known. */
+struct sum_row {
+	struct gpumon_row *row;
+	uint64_t cgroup;
+};
+
+/*
+ * A row of a removed process: its counts went to the row of the cgroup that the process had at the
+ * end, mostly the one that it had in @before. If that row has not grown by as much, the process had
+ * moved, and the rest is in the row of another cgroup.
+ */
+static void diff_removed(const struct sum_row *sums, size_t n, const struct gpumon_model *before,
+			 const struct gpumon_row *removed)
+{
+	uint64_t id = gpumon_row_number(removed, "process"), cgroup = 0;
+	uint64_t *left = gpumon_calloc(removed->n_columns, sizeof(*left));
+	bool known = false;
+
+	for (size_t i = 0; i < removed->n_columns; i++)
+		left[i] = removed->columns[i].value.v;
+	for (size_t i = 0; i < before->n_processes && !known; i++) {
+		known = before->processes[i].id.known && before->processes[i].id.v == id;
+		cgroup = known ? before->processes[i].cgroup_id.v : 0;
+	}
+	/* Last the row of no process, most of which is not of removed ones. */
+	for (unsigned int pass = !known; pass < 3; pass++) {
+		for (size_t i = 0; i < n; i++) {
+			bool now = pass == 0 ? sums[i].cgroup == cgroup :
+				   pass == 1 ? sums[i].cgroup != 0 :
+					       true;
+
+			if (now && same_ring(sums[i].row, removed))
+				take_out(sums[i].row, removed, left);
+		}
+	}
+	free(left);
+}
+
+/* The difference of the table drm_sched.usage, in which rows of removed processes become one. */
+static void diff_usage(struct gpumon_statistics *diff, const struct gpumon_model *before,
+		       const struct gpumon_statistics *table, const bool *found)
+{
+	struct sum_row *sums = gpumon_calloc(diff->n_rows, sizeof(*sums));
+	size_t n = 0;
+
+	for (size_t i = 0; i < diff->n_rows; i++) {
+		struct gpumon_row *row = &diff->rows[i];
+
+		if (!gpumon_row_number(row, "process"))
+			sums[n++] = (struct sum_row){ row, gpumon_row_number(row, "cgroup") };
+	}
+	for (size_t i = 0; i < table->n_rows; i++) {
+		if (!found[i] && gpumon_row_number(&table->rows[i], "process"))
+			diff_removed(sums, n, before, &table->rows[i]);
+	}
+	free(sums);
+}
+
+static void diff_table(struct gpumon_model *diff, const struct gpumon_model *before_model,
 		       const struct gpumon_statistics *after)
 {
+	const struct gpumon_statistics *before =
+		gpumon_model_statistics(before_model, after->group, after->table);
 	struct gpumon_statistics *statistics = gpumon_model_add_statistics(diff);
+	bool *found = gpumon_calloc(before ? before->n_rows + 1 : 1, sizeof(*found));
+	size_t next = 0;
 
 	statistics->group = copy_string(after->group);
 	statistics->table = copy_string(after->table);
 	for (size_t i = 0; i < after->n_rows; i++) {
-		const struct gpumon_row *row = &after->rows[i], *old = NULL;
+		size_t at = before ? find_row(before, &after->rows[i], &next) : 0;
+		bool old = before && at < before->n_rows;
 
-		if (before && row->number.known)
-			old = gpumon_statistics_row(before, row->number.v);
-		diff_row(statistics, old, row);
+		found[old ? at : 0] |= old;
+		diff_row(statistics, old ? &before->rows[at] : NULL, &after->rows[i]);
 	}
+	if (before && gpumon_is_usage(after))
+		diff_usage(statistics, before_model, before, found);
+	free(found);
 }
 
 static void diff_info(struct gpumon_model *diff, const struct gpumon_info *before)
@@ -277,11 +384,21 @@ void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *bef
 		diff_process(diff, find_process(base, process, &next), process);
 	}
 	for (size_t i = 0; i < after->n_statistics; i++) {
-		const struct gpumon_statistics *table = &after->statistics[i];
-
-		diff_table(diff, gpumon_model_statistics(base, table->group, table->table), table);
+		diff_table(diff, base, &after->statistics[i]);
 	}
-	/* Layouts and alerts are no counts. */
+	/* The others are no counts. */
+	for (size_t i = 0; i < after->n_cgroups; i++) {
+		struct gpumon_cgroup *cgroup = gpumon_model_add_cgroup(diff);
+
+		*cgroup = after->cgroups[i];
+		gpumon_fields_copy(&gpumon_cgroup_fields, cgroup);
+	}
+	for (size_t i = 0; i < after->n_devices; i++) {
+		struct gpumon_device *device = gpumon_model_add_device(diff);
+
+		*device = after->devices[i];
+		gpumon_fields_copy(&gpumon_device_fields, device);
+	}
 	for (size_t i = 0; i < after->n_layouts; i++) {
 		struct gpumon_layout *layout = gpumon_model_add_layout(diff);
 

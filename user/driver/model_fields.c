@@ -98,6 +98,7 @@ static const struct gpumon_field ring_fields[] = {
 	COLUMN("DEVICE", device, 0, STRING, PLAIN),
 	FIELD_AS("ring", name, 0, STRING, PLAIN, "RING", NULL),
 	FIELD(live, 0, U64, PLAIN),
+	FIELD(live_max, 0, U64, PLAIN),
 	COLUMN("BUSY", busy_ns, 0, U64, SHARE),
 	COLUMN("QUEUED", queued, 0, U64, RATE),
 	COLUMN("RUN", run, 0, U64, RATE),
@@ -116,11 +117,12 @@ const struct gpumon_fields gpumon_ring_fields = FIELDS(ring_fields);
 #define STRUCT				 struct gpumon_process
 #define COUNT(member, attr, title, noun) FIELD_AS(#member, member, attr, U64, RATE, title, noun)
 static const struct gpumon_field process_fields[] = {
+	FIELD(id, GPUMON_A_PROCESS_ID, U64, PLAIN),
 	FIELD(pid, GPUMON_A_PROCESS_PID, U32, PLAIN),
 	FIELD(comm, GPUMON_A_PROCESS_COMM, STRING, PLAIN),
 	FIELD(start_ns, GPUMON_A_PROCESS_START_NS, U64, PLAIN),
 	FIELD(alive, GPUMON_A_PROCESS_ALIVE, U32, BOOLEAN),
-#define FIRST_COUNT 4
+#define FIRST_COUNT 5
 	COUNT(jobs, GPUMON_A_PROCESS_JOBS, "JOBS", "jobs"),
 	COUNT(submissions, GPUMON_A_PROCESS_SUBMISSIONS, "SUBMISSIONS", "submissions"),
 	COUNT(allocated_bytes, GPUMON_A_PROCESS_ALLOCATED_BYTES, "ALLOCATED", "allocated"),
@@ -171,6 +173,26 @@ static const struct gpumon_field alert_fields[] = {
 };
 #undef STRUCT
 const struct gpumon_fields gpumon_alert_fields = FIELDS(alert_fields);
+
+#define STRUCT struct gpumon_cgroup
+static const struct gpumon_field cgroup_fields[] = {
+	FIELD_AS("cgroup_id", id, 0, U64, PLAIN, NULL, NULL),
+	FIELD_AS("cgroup", path, 0, STRING, PLAIN, NULL, NULL),
+	FIELD(container, 0, STRING, PLAIN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_cgroup_fields = FIELDS(cgroup_fields);
+
+#define STRUCT struct gpumon_device
+static const struct gpumon_field device_fields[] = {
+	COLUMN("DEVICE", address, 0, STRING, PLAIN),
+	COLUMN("MODEL", model, 0, STRING, PLAIN),
+	COLUMN("UUID", uuid, 0, STRING, PLAIN),
+	FIELD(vendor_id, 0, U32, PLAIN),
+	FIELD(device_id, 0, U32, PLAIN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_device_fields = FIELDS(device_fields);
 
 void gpumon_fields_free(const struct gpumon_fields *fields, void *of)
 {

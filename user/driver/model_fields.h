@@ -73,6 +73,8 @@ extern const struct gpumon_fields gpumon_ring_fields;
 extern const struct gpumon_fields gpumon_process_fields;
 extern const struct gpumon_fields gpumon_layout_fields;
 extern const struct gpumon_fields gpumon_alert_fields;
+extern const struct gpumon_fields gpumon_cgroup_fields;
+extern const struct gpumon_fields gpumon_device_fields;
 
 /* The counters of a process. */
 #define GPUMON_PROCESS_COUNTS 7

@@ -540,8 +540,7 @@ static void take_gauge(const struct gpumon_row *row, const char *name, struct gp
 		return;
 	/* Two CPUs that change it at once may make it negative for a moment. */
 	*now = gpumon_value_of(column->level.v > 0 ? (uint64_t)column->level.v : 0);
-	if (highest)
-		*highest = column->highest;
+	*highest = column->highest;
 }
 
 /* Strings and buckets are moved, not copied. */
@@ -581,7 +580,7 @@ static void take_row(struct gpumon_model *model, struct gpumon_row *row)
 	}
 	take_gauge(row, "queue_depth", &ring->queue_depth, &ring->queue_depth_max);
 	take_gauge(row, "hw_depth", &ring->hw_depth, &ring->hw_depth_max);
-	take_gauge(row, "live", &ring->live, NULL);
+	take_gauge(row, "live", &ring->live, &ring->live_max);
 	for (size_t i = 0; i < sizeof(ring_histograms) / sizeof(ring_histograms[0]); i++)
 		take_histogram(model, row, i);
 }

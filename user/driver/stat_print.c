@@ -7,22 +7,14 @@
 #include "lib/table.h"
 #include "model_fields.h"
 #include "source.h"
-#include "stat_print.h"
-
-/* What to print, where, and of which group (NULL: all). */
-struct stat_page {
-	const struct gpumon_model *model;
-	const char *group;
-	const struct gpumon_term *term;
-	FILE *stream;
-};
+#include "stat_page.h"
 
 static bool wanted(const struct stat_page *stat, const char *group)
 {
 	return !stat->group || (group && !strcmp(group, stat->group));
 }
 
-static void print_heading(const struct stat_page *stat, const char *text)
+void gpumon_stat_heading(const struct stat_page *stat, const char *text)
 {
 	char safe[256];
 
@@ -157,7 +149,7 @@ static void print_groups(const struct stat_page *stat)
 	const struct gpumon_model *model = stat->model;
 	struct gpumon_table *table = gpumon_table_new(stat->term);
 
-	print_heading(stat, "GROUPS");
+	gpumon_stat_heading(stat, "GROUPS");
 	add_columns(stat, table, &gpumon_group_fields, 0);
 	gpumon_table_column(table, "REASON", 0);
 	for (size_t i = 0; i < model->n_groups; i++) {
@@ -190,7 +182,7 @@ static void print_probes(const struct stat_page *stat)
 	if (!any)
 		return;
 	table = gpumon_table_new(stat->term);
-	print_heading(stat, "PROBES (seen = recorded + the five causes of loss behind it)");
+	gpumon_stat_heading(stat, "PROBES (seen = recorded + the five causes of loss behind it)");
 	add_columns(stat, table, &gpumon_probe_fields, 0);
 	add_columns(stat, table, &gpumon_drops_fields, 0);
 	gpumon_table_column(table, "REASON", 0);
@@ -218,7 +210,7 @@ static void print_rings(const struct stat_page *stat)
 	const struct gpumon_model *model = stat->model;
 	struct gpumon_table *table;
 
-	print_heading(
+	gpumon_stat_heading(
 		stat,
 		"DRM SCHEDULER RINGS (BUSY: part of the time with a job on the hardware; QUEUE and HW: jobs waiting and on it now)");
 	if (!model->n_rings) {
@@ -270,6 +262,20 @@ static void latency_row(struct gpumon_table *table, const struct gpumon_model *m
 	gpumon_table_ns(table, histogram->max);
 }
 
+static void print_devices(const struct stat_page *stat)
+{
+	struct gpumon_table *table;
+
+	if (!stat->model->n_devices)
+		return;
+	gpumon_stat_heading(stat, "GPUS");
+	table = gpumon_table_new(stat->term);
+	add_columns(stat, table, &gpumon_device_fields, GPUMON_COLUMN_OPTIONAL);
+	for (size_t i = 0; i < stat->model->n_devices; i++)
+		add_cells(stat, table, &gpumon_device_fields, &stat->model->devices[i]);
+	gpumon_table_print(table, stat->stream);
+}
+
 static void print_latencies(const struct stat_page *stat)
 {
 	static const char *const names[] = { "COUNT", "MIN", "MEAN", "P50", "P90", "P99", "MAX" };
@@ -278,7 +284,7 @@ static void print_latencies(const struct stat_page *stat)
 
 	if (!model->n_rings)
 		return;
-	print_heading(stat, "LATENCIES");
+	gpumon_stat_heading(stat, "LATENCIES");
 	table = gpumon_table_new(stat->term);
 	gpumon_table_column(table, "DEVICE", 0);
 	gpumon_table_column(table, "RING", 0);
@@ -374,11 +380,13 @@ static void print_statistics(const struct stat_page *stat)
 		const struct gpumon_statistics *statistics = &stat->model->statistics[i];
 		char title[2 * GPUMON_TITLE_LEN];
 
+		/* Who used the GPUs has tables of its own. */
 		if (!wanted(stat, statistics->group) || !statistics->n_rows ||
+		    gpumon_is_usage(statistics) ||
 		    !(statistics->rows[0].n_labels + statistics->rows[0].n_columns))
 			continue;
 		snprintf(title, sizeof(title), "%s.%s", statistics->group, statistics->table);
-		print_heading(stat, title);
+		gpumon_stat_heading(stat, title);
 		print_table(stat, statistics);
 	}
 }
@@ -403,7 +411,8 @@ static void print_layouts(const struct stat_page *stat)
 		    !in_use(stat, layout->group))
 			continue;
 		if (!table) {
-			print_heading(stat, "FIELDS NOT FOUND (what needs them is unknown: -)");
+			gpumon_stat_heading(stat,
+					    "FIELDS NOT FOUND (what needs them is unknown: -)");
 			table = gpumon_table_new(stat->term);
 			add_columns(stat, table, &gpumon_layout_fields, 0);
 			gpumon_table_column(table, "FIELD", 0);
@@ -434,8 +443,8 @@ static void print_alerts(const struct stat_page *stat)
 		if (!wanted(stat, alert->group))
 			continue;
 		if (!table) {
-			print_heading(stat,
-				      "ALERTS (the last of each kind, device and code since load)");
+			gpumon_stat_heading(
+				stat, "ALERTS (the last of each kind, device and code since load)");
 			table = gpumon_table_new(stat->term);
 			add_columns(stat, table, &gpumon_alert_fields, GPUMON_COLUMN_KEY);
 			gpumon_table_column(table, "COUNT",
@@ -468,6 +477,7 @@ static void add_process_columns(const struct stat_page *stat, struct gpumon_tabl
 	gpumon_table_column(table, "PID", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "IN-CONTAINER",
 			    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
+	gpumon_stat_usage_columns(table);
 	/* Jobs are always counted, other columns only if a driver counts them. */
 	add_columns(stat, table, &jobs, GPUMON_COLUMN_BELOW);
 	add_columns(stat, table, &others, GPUMON_COLUMN_BELOW | GPUMON_COLUMN_OPTIONAL);
@@ -487,6 +497,8 @@ static void add_process(const struct stat_page *stat, struct gpumon_table *table
 	/* Do not repeat the same pid. */
 	inside.known = inside.known && inside.v != process->pid.v;
 	gpumon_table_value(table, inside);
+	gpumon_stat_usage_cells(stat, table,
+				&stat->usage->processes[process - stat->model->processes]);
 	add_cells(stat, table, &gpumon_process_counts, process);
 	gpumon_table_value(table, process->open_handles);
 	gpumon_table_text(table, !process->alive.known ? NULL : process->alive.v ? "yes" : "no");
@@ -518,6 +530,36 @@ static void print_exited(const struct stat_page *stat)
 	fputc('\n', stat->stream);
 }
 
+/* A process and its time on the GPU. */
+struct ordered {
+	const struct gpumon_process *process;
+	struct gpumon_value gpu_ns;
+};
+
+/* Longest time first; otherwise as they are in the model. */
+static int compare_ordered(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+
+	if (x->gpu_ns.v != y->gpu_ns.v)
+		return x->gpu_ns.v > y->gpu_ns.v ? -1 : 1;
+	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static void add_processes(const struct stat_page *stat, struct gpumon_table *table)
+{
+	const struct gpumon_model *model = stat->model;
+	struct ordered *order = gpumon_calloc(model->n_processes, sizeof(*order));
+
+	for (size_t i = 0; i < model->n_processes; i++)
+		order[i] = (struct ordered){ &model->processes[i],
+					     stat->usage->processes[i].sum.gpu_ns };
+	qsort(order, model->n_processes, sizeof(*order), compare_ordered);
+	for (size_t i = 0; i < model->n_processes; i++)
+		add_process(stat, table, order[i].process);
+	free(order);
+}
+
 static void print_processes(const struct stat_page *stat)
 {
 	const struct gpumon_model *model = stat->model;
@@ -525,15 +567,19 @@ static void print_processes(const struct stat_page *stat)
 
 	if (!model->n_processes && !model->info.processes_exited.v)
 		return;
-	print_heading(stat, "PROCESSES");
+	gpumon_stat_heading(
+		stat,
+		stat->usage->known ?
+			"PROCESSES (GPU: part of the time, of the device used most, all of its rings added)" :
+			"PROCESSES");
 	if (model->n_processes) {
 		table = gpumon_table_new(stat->term);
 		add_process_columns(stat, table);
-		for (size_t i = 0; i < model->n_processes; i++)
-			add_process(stat, table, &model->processes[i]);
+		add_processes(stat, table);
 		gpumon_table_print(table, stat->stream);
 	}
 	print_exited(stat);
+	gpumon_stat_print_share(stat);
 }
 
 /* Losses that no table has: those of the probes are in their table. */
@@ -550,7 +596,7 @@ static void print_losses(const struct stat_page *stat)
 		table_full.known |= model->rings[i].jobs_table_full.known;
 		table_full.v += model->rings[i].jobs_table_full.v;
 	}
-	print_heading(stat, "LOSSES AND EVENT RING");
+	gpumon_stat_heading(stat, "LOSSES AND EVENT RING");
 	fprintf(stat->stream,
 		"rings recycled with their counts: %s; latencies below 0, counted as 0: %s\n",
 		gpumon_format_count(n[0], sizeof(n[0]), model->info.rings_retired),
@@ -573,18 +619,22 @@ static void print_losses(const struct stat_page *stat)
 		gpumon_format_count(n[5], sizeof(n[5]), ring->dropped));
 }
 
-int gpumon_stat_print(const struct gpumon_model *model, const char *group,
+int gpumon_stat_print(const struct gpumon_model *model, const char *group, enum gpumon_stat_by by,
 		      const struct gpumon_term *term, FILE *stream)
 {
+	struct gpumon_usage usage;
 	const struct stat_page stat = {
 		.model = model,
+		.usage = &usage,
 		.group = group,
 		.term = term,
 		.stream = stream,
 	};
 	bool rings = wanted(&stat, "drm_sched");
 
+	gpumon_usage_init(&usage, model);
 	print_info(&stat);
+	print_devices(&stat);
 	print_groups(&stat);
 	print_alerts(&stat);
 	print_probes(&stat);
@@ -592,10 +642,16 @@ int gpumon_stat_print(const struct gpumon_model *model, const char *group,
 	if (rings) {
 		print_rings(&stat);
 		print_latencies(&stat);
+		gpumon_stat_print_usage(&stat);
+		gpumon_stat_print_clients(&stat);
 	}
 	print_statistics(&stat);
-	print_processes(&stat);
+	if (by == GPUMON_STAT_BY_CGROUP)
+		gpumon_stat_print_cgroups(&stat);
+	else
+		print_processes(&stat);
 	print_losses(&stat);
+	gpumon_usage_clear(&usage);
 	if (rings)
 		fprintf(stream, "\nnot covered: %s\n", GPUMON_NOT_COVERED);
 	/* An error in between empties the buffer, so that the last flush succeeds. */

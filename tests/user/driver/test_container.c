@@ -192,6 +192,56 @@ static void processes_in_a_tree(void **state)
 	gpumon_model_free(&model);
 }
 
+static const struct gpumon_cgroup *cgroup_of(const struct gpumon_model *model, uint64_t id)
+{
+	for (size_t i = 0; i < model->n_cgroups; i++) {
+		if (model->cgroups[i].id.v == id)
+			return &model->cgroups[i];
+	}
+	fail_msg("no cgroup %d", (int)id);
+	return NULL;
+}
+
+static void add_removed(struct gpumon_model *model, uint64_t cgroup)
+{
+	test_usage_row(model, cgroup,
+		       (struct test_usage){ "0000:03:00.0", "gfx", 0, 0, cgroup, 1, 1, 1, 0 });
+}
+
+/* Cgroups whose processes were removed from the module's table, with only their ids left. */
+static void cgroups_of_removed_processes(void **state)
+{
+	const char *root = *state;
+	struct gpumon_containers *containers;
+	struct gpumon_model model = { 0 };
+	uint64_t docker;
+
+	initial_namespace(root, "pid:[4026531836]");
+	docker = make_folder(root, "sys/fs/cgroup/system.slice/docker-" ID ".scope");
+	make_file(root, "sys/fs/cgroup/cgroup.procs", "");
+	containers = gpumon_containers_new(root);
+	/* The module knew the path of this one, which has no folder any more. */
+	add(&model, 100, 1ULL << 60)->cgroup = strdup("/lxc.payload.web");
+	gpumon_containers_resolve(containers, &model);
+	assert_int_equal(model.n_cgroups, 0);
+	gpumon_model_free(&model);
+
+	add_removed(&model, 1ULL << 60);
+	add_removed(&model, docker);
+	add_removed(&model, docker);
+	add_removed(&model, 1ULL << 61);
+	for (int again = 0; again < 2; again++) {
+		gpumon_containers_resolve(containers, &model);
+		assert_int_equal(model.n_cgroups, 3);
+		assert_string_equal(cgroup_of(&model, 1ULL << 60)->container, "web");
+		assert_string_equal(cgroup_of(&model, 1ULL << 60)->path, "/lxc.payload.web");
+		assert_string_equal(cgroup_of(&model, docker)->container, "0123456789ab");
+		assert_null(cgroup_of(&model, 1ULL << 61)->path);
+	}
+	gpumon_containers_free(containers);
+	gpumon_model_free(&model);
+}
+
 /* Version 2 beside version 1: in the hierarchies of version 1 these inodes mean nothing. */
 static void beside_version_1(void **state)
 {
@@ -242,6 +292,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_containers),
 		cmocka_unit_test_setup_teardown(processes_in_a_tree, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(cgroups_of_removed_processes, make_root,
+						remove_root),
 		cmocka_unit_test_setup_teardown(beside_version_1, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(not_the_initial_namespace, make_root, remove_root),
 	};

@@ -208,6 +208,80 @@ static void tables_under_their_groups(void **state)
 	gpumon_model_free(&model);
 }
 
+/* Who used the GPUs: rows as the kernel has them, and sums of processes and containers. */
+static void usage_and_its_sums(void **state)
+{
+	struct json_object *document, *ignored;
+	struct gpumon_device *device;
+	struct gpumon_model model;
+
+	(void)state;
+	test_model(&model);
+	model.rings[0].live_max = gpumon_value_of(3);
+	model.processes[0].id = gpumon_value_of(17);
+	model.processes[0].container = strdup("web");
+	model.processes[0].cgroup = strdup("/docker/web");
+	model.processes[0].cgroup_id = gpumon_value_of(71);
+	test_usage_row(&model, 4,
+		       (struct test_usage){ "0000:03:00.0", "gfx_0.0.0", 17, 8, 0, 100, 7000, 300,
+					    2 });
+	test_usage_row(&model, 5,
+		       (struct test_usage){ "0000:03:00.0", "sdma0", 17, 8, 0, 1, 50, 20, 0 });
+	test_usage_row(&model, 6,
+		       (struct test_usage){ "0000:03:00.0", "gfx_0.0.0", 0, 0, 71, 10, 900, 5, 1 });
+	device = gpumon_model_add_device(&model);
+	device->address = strdup("0000:03:00.0");
+	device->model = strdup("Radeon RX 7900 XT");
+	device->vendor_id = gpumon_value_of(0x1002);
+	document = round_trip(gpumon_json_model(&model, NULL), true);
+
+	text(document, "drm_sched.usage.0.device", "0000:03:00.0");
+	text(document, "drm_sched.usage.0.ring", "gfx_0.0.0");
+	number(document, "drm_sched.usage.0.process", 17);
+	number(document, "drm_sched.usage.0.client", 8);
+	number(document, "drm_sched.usage.0.cgroup", 0);
+	number(document, "drm_sched.usage.0.jobs", 100);
+	number(document, "drm_sched.usage.0.gpu_ns", 7000);
+	number(document, "drm_sched.usage.0.queue_ns", 300);
+	number(document, "drm_sched.usage.0.errors", 2);
+	number(document, "drm_sched.usage.2.cgroup", 71);
+	assert_int_equal(json_object_array_length(at(document, "drm_sched.usage")), 3);
+	number(document, "drm_sched.rings.0.live_max", 3);
+	assert_true(json_object_get_boolean(at(document, "drm_sched.rings.0.parallel")));
+	assert_false(json_object_get_boolean(at(document, "drm_sched.rings.2.parallel")));
+
+	number(document, "processes.0.id", 17);
+	number(document, "processes.0.gpu_ns", 7050);
+	number(document, "processes.0.queue_ns", 320);
+	number(document, "processes.0.errors", 2);
+	/* A process whose number is not known. */
+	assert_null(at(document, "processes.1.id"));
+	assert_null(at(document, "processes.1.gpu_ns"));
+
+	text(document, "cgroups.0.container", "web");
+	text(document, "cgroups.0.cgroup", "/docker/web");
+	number(document, "cgroups.0.cgroup_id", 71);
+	number(document, "cgroups.0.processes", 1);
+	number(document, "cgroups.0.jobs", 111);
+	number(document, "cgroups.0.gpu_ns", 7950);
+	number(document, "cgroups.0.queue_ns", 325);
+	number(document, "cgroups.0.errors", 3);
+	assert_null(at(document, "cgroups.1.cgroup"));
+
+	text(document, "devices.0.address", "0000:03:00.0");
+	text(document, "devices.0.model", "Radeon RX 7900 XT");
+	number(document, "devices.0.vendor_id", 0x1002);
+	assert_null(at(document, "devices.0.uuid"));
+	json_object_put(document);
+
+	/* Of another group there is no such table; processes belong to all. */
+	document = round_trip(gpumon_json_model(&model, "other"), true);
+	assert_false(json_object_object_get_ex(document, "drm_sched", &ignored));
+	number(document, "processes.0.gpu_ns", 7050);
+	json_object_put(document);
+	gpumon_model_free(&model);
+}
+
 /* A label marked as a number may not fit one. */
 static void labels_that_are_no_numbers(void **state)
 {
@@ -383,15 +457,11 @@ static void error_shape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(json_has_the_shape),
-		cmocka_unit_test(tables_under_their_groups),
-		cmocka_unit_test(labels_that_are_no_numbers),
-		cmocka_unit_test(unknown_is_null),
-		cmocka_unit_test(large_numbers_stay_whole),
-		cmocka_unit_test(one_group),
-		cmocka_unit_test(strings_are_valid_utf8),
-		cmocka_unit_test(difference_says_so),
-		cmocka_unit_test(error_shape),
+		cmocka_unit_test(json_has_the_shape), cmocka_unit_test(tables_under_their_groups),
+		cmocka_unit_test(usage_and_its_sums), cmocka_unit_test(labels_that_are_no_numbers),
+		cmocka_unit_test(unknown_is_null),    cmocka_unit_test(large_numbers_stay_whole),
+		cmocka_unit_test(one_group),	      cmocka_unit_test(strings_are_valid_utf8),
+		cmocka_unit_test(difference_says_so), cmocka_unit_test(error_shape),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

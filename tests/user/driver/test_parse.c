@@ -37,6 +37,7 @@ static void group_message(struct message *message)
 static void process_message(struct message *message)
 {
 	message_begin(message, GPUMON_CMD_PROCESS_GET);
+	message_u64(message, GPUMON_A_PROCESS_ID, 1ULL << 40);
 	message_u32(message, GPUMON_A_PROCESS_PID, 4242);
 	message_u64(message, GPUMON_A_PROCESS_START_NS, 99);
 	message_string(message, GPUMON_A_PROCESS_COMM, "glxgears");
@@ -91,6 +92,7 @@ static void parse_the_others(void **state)
 	(void)state;
 	process_message(&message);
 	assert_int_equal(gpumon_parse_process(message_header(&message), message.len, &model), 0);
+	assert_int_equal(model.processes[0].id.v, 1ULL << 40);
 	assert_int_equal(model.processes[0].pid.v, 4242);
 	assert_string_equal(model.processes[0].comm, "glxgears");
 	assert_true(model.processes[0].alive.known);

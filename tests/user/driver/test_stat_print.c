@@ -7,16 +7,22 @@
 
 #include "driver/stat_print.h"
 
-static char *print(const struct gpumon_model *model, const char *group,
-		   const struct gpumon_term *term)
+static char *print_by(const struct gpumon_model *model, const char *group, enum gpumon_stat_by by,
+		      const struct gpumon_term *term)
 {
 	char *text;
 	size_t len;
 	FILE *stream = open_memstream(&text, &len);
 
-	assert_int_equal(gpumon_stat_print(model, group, term, stream), 0);
+	assert_int_equal(gpumon_stat_print(model, group, by, term, stream), 0);
 	fclose(stream);
 	return text;
+}
+
+static char *print(const struct gpumon_model *model, const char *group,
+		   const struct gpumon_term *term)
+{
+	return print_by(model, group, GPUMON_STAT_BY_PROCESS, term);
 }
 
 static const struct gpumon_term pipe_term;
@@ -60,7 +66,8 @@ static void tables(void **state)
 	row(text, "drm_run_job", "drm_run_job gpu_sched tracepoint attached 1000 993 7 0 - - - -");
 	row(text, "drm_sched_job_run",
 	    "drm_sched_job_run gpu_sched tracepoint missing 0 0 0 0 - - - not in this kernel");
-	row(text, "0000:03:00.0 sdma0 3", "0000:03:00.0 sdma0 37.0% 2000 1980 1960 1 1 77 0 10 20 3 4");
+	row(text, "0000:03:00.0 sdma0 3",
+	    "0000:03:00.0 sdma0 37.0% 2000 1980 1960 1 1 77 0 10 20 3 4");
 	/* Unknown is not 0. */
 	row(text, "0000:0a:00.0 gfx_0.0.0 7",
 	    "0000:0a:00.0 gfx_0.0.0 74.0% 3000 2970 2940 2 2 77 0 - - - -");
@@ -95,7 +102,8 @@ static void rates_of_a_difference(void **state)
 	model.info.since_ns.v = model.info.now_ns.v - model.interval_ns;
 	text = print(&model, NULL, &pipe_term);
 	row(text, "gpumon 0.2.0", "gpumon 0.2.0, schema 2, period 3, change over 2.00s");
-	row(text, "0000:03:00.0 sdma0 100", "0000:03:00.0 sdma0 100.0% 1.00k 990 980 1 1 77 0 10 20 3 4");
+	row(text, "0000:03:00.0 sdma0 100",
+	    "0000:03:00.0 sdma0 100.0% 1.00k 990 980 1 1 77 0 10 20 3 4");
 	row(text, "4242", "4242 2.95k yes glxgears");
 	assert_non_null(strstr(text, "QUEUED/s"));
 	free(text);
@@ -289,6 +297,167 @@ static void processes_of_every_group(void **state)
 	gpumon_model_free(&model);
 }
 
+/* The second process used more than the first, on both GPUs; rows of no process, and of the full table. */
+static void usage_model(struct gpumon_model *model)
+{
+	test_model(model);
+	/* The first ring of the second GPU runs several jobs at once: 7.4 s busy, 5 s of jobs. */
+	model->rings[2].hw_depth = gpumon_value_of(0);
+	model->rings[0].busy_ns = gpumon_value_of(1000000000);
+	for (size_t i = 0; i < 2; i++) {
+		model->processes[i].id = gpumon_value_of(i + 1);
+		model->processes[i].container = strdup(i ? "web" : "0123456789ab");
+		model->processes[i].cgroup_id = gpumon_value_of(70 + i);
+	}
+	test_usage_row(model, 1,
+		       (struct test_usage){ "0000:03:00.0", "gfx_0.0.0", 1, 0, 0, 100, 1000000000,
+					    1200000000, 0 });
+	test_usage_row(model, 2,
+		       (struct test_usage){ "0000:03:00.0", "sdma0", 2, 9, 0, 10, 3700000000, 50000,
+					    2 });
+	test_usage_row(model, 3,
+		       (struct test_usage){ "0000:0a:00.0", "gfx_0.0.0", 2, 10, 0, 10, 5000000000,
+					    50000, 0 });
+	test_usage_row(model, 4,
+		       (struct test_usage){ "0000:03:00.0", "gfx_0.0.0", 0, 0, 71, 5, 250000, 0,
+					    0 });
+	test_usage_row(model, 5, (struct test_usage){ "-", "other", 0, 0, 0, 3, 1000, 0, 0 });
+	test_usage_row(model, 6,
+		       (struct test_usage){ "0000:03:00.0", "sdma0", 1, 0, 0, 0, 0, 0, 0 });
+}
+
+static void who_used_the_gpus(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	usage_model(&model);
+	text = print(&model, NULL, &pipe_term);
+	row(text, "PID", "PID GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS JOBS ALIVE CONTAINER COMM");
+	/* The longest GPU time comes first. */
+	row(text, "4243", "4243 ~50.0% 0000:0a:00.0 +1 ~8.70s 5.00us 2 100 no web ?[31m?");
+	row(text, "4242", "4242 10.0% 0000:03:00.0 1.00s 12.0ms 0 5900 yes 0123456789ab glxgears");
+	assert_true(strstr(text, "\n4243") < strstr(text, "\n4242"));
+	row(text, "DEVICE RING PID",
+	    "DEVICE RING PID CLIENT JOBS GPU GPU-TIME WAIT/JOB ERRORS CONTAINER COMM");
+	row(text, "0000:0a:00.0 gfx_0.0.0 4243",
+	    "0000:0a:00.0 gfx_0.0.0 4243 10 10 ~50.0% ~5.00s 5.00us 0 web ?[31m?");
+	row(text, "0000:03:00.0 gfx_0.0.0 -",
+	    "0000:03:00.0 gfx_0.0.0 - - 5 0.0% 250us 0ns 0 web (removed processes)");
+	row(text, "- other", "- other - - 3 0.0% 1.00us 0ns 0 - (no room in the table)");
+	row(text, "CLIENT JOBS", "CLIENT JOBS GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS PID COMM");
+	row(text, "10 10", "10 10 ~50.0% 0000:0a:00.0 ~5.00s 5.00us 0 4243 ?[31m?");
+	row(text, "9 10", "9 10 37.0% 0000:03:00.0 3.70s 5.00us 2 4243 ?[31m?");
+	assert_non_null(strstr(text, "~ is a share: "));
+	/* Who did nothing there, and the table as the kernel has it, are left out. */
+	assert_null(strstr(text, "sdma0 4242"));
+	assert_null(strstr(text, "drm_sched.usage"));
+	free(text);
+
+	text = print(&model, "other", &pipe_term);
+	assert_null(strstr(text, "GPU TIME BY"));
+	free(text);
+	gpumon_model_free(&model);
+}
+
+/* A client of its own for each process: a table of them would repeat that of the processes. */
+static void clients_that_say_no_more(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	model.rings[1].busy_ns = gpumon_value_of(2000);
+	for (size_t i = 0; i < 2; i++) {
+		model.processes[i].id = gpumon_value_of(i + 1);
+		test_usage_row(&model, i,
+			       (struct test_usage){ "0000:03:00.0", "sdma0", i + 1, 20 + i, 0, 10,
+						    1000, 1000, 0 });
+	}
+	text = print(&model, NULL, &pipe_term);
+	assert_null(strstr(text, "DRM CLIENTS"));
+	row(text, "0000:03:00.0 sdma0 4243",
+	    "0000:03:00.0 sdma0 4243 21 10 0.0% 1.00us 100ns 0 ?[31m?");
+	/* Another process has the file open, too. */
+	test_usage_row(&model, 7,
+		       (struct test_usage){ "0000:03:00.0", "sdma0", 2, 20, 0, 1, 1, 1, 0 });
+	free(text);
+	text = print(&model, NULL, &pipe_term);
+	row(text, "20 11", "20 11 0.0% 0000:03:00.0 1.00us 91ns 0 4242 glxgears");
+	free(text);
+	gpumon_model_free(&model);
+}
+
+static void containers_in_place_of_processes(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	usage_model(&model);
+	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
+	row(text, "PROCESSES ALIVE",
+	    "PROCESSES ALIVE JOBS GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS CONTAINER");
+	row(text, "1 0", "1 0 25 ~50.0% 0000:0a:00.0 +1 ~8.70s 4.00us 2 web");
+	row(text, "1 1", "1 1 100 10.0% 0000:03:00.0 1.00s 12.0ms 0 0123456789ab");
+	assert_null(strstr(text, "IN-CONTAINER"));
+	assert_null(strstr(text, "\n4242"));
+	free(text);
+	gpumon_model_free(&model);
+
+	/* What BPF counts: jobs of the processes. */
+	test_model(&model);
+	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
+	row(text, "PROCESSES ALIVE", "PROCESSES ALIVE JOBS CONTAINER");
+	row(text, "2 1", "2 1 6000 (no cgroup)");
+	free(text);
+	gpumon_model_free(&model);
+}
+
+static void usage_of_an_interval(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	usage_model(&model);
+	model.interval_ns = 5000000000;
+	text = print(&model, NULL, &pipe_term);
+	/* Jobs a second, and the part of the interval. */
+	row(text, "0000:03:00.0 gfx_0.0.0 4242",
+	    "0000:03:00.0 gfx_0.0.0 4242 - 20.0 20.0% 1.00s 12.0ms 0 0123456789ab glxgears");
+	row(text, "4242", "4242 20.0% 0000:03:00.0 1.00s 12.0ms 0 1.18k yes 0123456789ab glxgears");
+	free(text);
+	gpumon_model_free(&model);
+}
+
+static void names_of_gpus(void **state)
+{
+	struct gpumon_device *device;
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	text = print(&model, NULL, &pipe_term);
+	assert_null(strstr(text, "\nGPUS\n"));
+	free(text);
+	device = gpumon_model_add_device(&model);
+	device->address = strdup("0000:03:00.0");
+	device->model = strdup("Radeon RX 7900 XT");
+	device = gpumon_model_add_device(&model);
+	device->address = strdup("0000:0a:00.0");
+	device->model = strdup("\033[31mH200");
+	device->uuid = strdup("GPU-8c0f");
+	text = print(&model, NULL, &pipe_term);
+	row(text, "0000:03:00.0 Radeon", "0000:03:00.0 Radeon RX 7900 XT -");
+	row(text, "0000:0a:00.0 ?[31mH200", "0000:0a:00.0 ?[31mH200 GPU-8c0f");
+	free(text);
+	gpumon_model_free(&model);
+}
+
 /* Dozens of probes for absent drivers would only hide the others. */
 static void probes_of_idle_groups_are_left_out(void **state)
 {
@@ -321,6 +490,11 @@ int main(void)
 		cmocka_unit_test(tables_of_a_difference),
 		cmocka_unit_test(narrow_terminals),
 		cmocka_unit_test(processes_of_every_group),
+		cmocka_unit_test(who_used_the_gpus),
+		cmocka_unit_test(clients_that_say_no_more),
+		cmocka_unit_test(containers_in_place_of_processes),
+		cmocka_unit_test(usage_of_an_interval),
+		cmocka_unit_test(names_of_gpus),
 		cmocka_unit_test(probes_of_idle_groups_are_left_out),
 	};
 

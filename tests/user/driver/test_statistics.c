@@ -353,7 +353,7 @@ static void rings_of_their_table(void **state)
 	counter(&message, "busy_ns", 12);
 	counter(&message, "abandoned", 13);
 	counter(&message, "of_a_newer_module", 1);
-	gauge(&message, "live", -1, 1);
+	gauge(&message, "live", -1, 2);
 	assert_int_equal(take(&model, &message), 0);
 	ring_message(&message);
 	nest = column(&message, "run_ns", GPUMON_COLUMN_KIND_HISTOGRAM);
@@ -390,6 +390,7 @@ static void rings_of_their_table(void **state)
 	assert_false(ring->hw_depth_max.known);
 	assert_true(ring->live.known);
 	assert_int_equal(ring->live.v, 0);
+	assert_int_equal(ring->live_max.v, 2);
 
 	assert_int_equal(model.n_histograms, 2);
 	assert_false(gpumon_model_histogram(&model, 7, "queue_ns")->count.known);

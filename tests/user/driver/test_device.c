@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Names of GPUs, from a test's own /proc, /sys and list of PCI ids. */
+#include "common.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "driver/device.h"
+
+#define PCI    "sys/bus/pci/devices/"
+#define NVIDIA "proc/driver/nvidia/gpus/"
+
+static char root[PATH_MAX];
+
+static void put(const char *name, const char *text)
+{
+	char path[2 * PATH_MAX];
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+	stream = fopen(path, "w");
+	assert_non_null(stream);
+	fputs(text, stream);
+	fclose(stream);
+}
+
+static void function(const char *address, const char *class, const char *vendor, const char *device)
+{
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), PCI "%s/class", address);
+	put(name, class);
+	snprintf(name, sizeof(name), PCI "%s/vendor", address);
+	put(name, vendor);
+	snprintf(name, sizeof(name), PCI "%s/device", address);
+	put(name, device);
+}
+
+static int make_root(void **state)
+{
+	(void)state;
+	strcpy(root, "/tmp/gpumon-device-XXXXXX");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char command[PATH_MAX + 16];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	return system(command);
+}
+
+static void removed(const char *name)
+{
+	char command[PATH_MAX + 64];
+
+	snprintf(command, sizeof(command), "rm -rf '%s/%s'", root, name);
+	assert_int_equal(system(command), 0);
+}
+
+static void text_is(const char *text, const char *want)
+{
+	if (want)
+		assert_string_equal(text, want);
+	else
+		assert_null(text);
+}
+
+static void device_is(const struct gpumon_model *model, const char *address, const char *name,
+		      const char *uuid)
+{
+	const struct gpumon_device *device = gpumon_model_device(model, address);
+
+	assert_non_null(device);
+	text_is(device->model, name);
+	text_is(device->uuid, uuid);
+}
+
+static void names_of_each_vendor(void **state)
+{
+	struct gpumon_devices *devices;
+	struct gpumon_model model = { 0 };
+
+	(void)state;
+	function("0000:01:00.0", "0x030200\n", "0x10de\n", "0x2335\n");
+	put(NVIDIA "0000:01:00.0/information",
+	    "Model: \t\t NVIDIA H200\nIRQ:   \t\t 44\nGPU UUID: \t GPU-8c0f1b2a-0000\nBus Type: \t PCIe\n");
+	function("0000:03:00.0", "0x030000\n", "0x1002\n", "0x744c\n");
+	put(PCI "0000:03:00.0/unique_id", "1a2b3c4d5e6f7081\n");
+	put(PCI "0000:03:00.0/product_name", "Radeon PRO W7900\n");
+	/* A driver that has no name, in the list of ids. */
+	function("0000:00:02.0", "0x030000\n", "0x8086\n", "0x4680\n");
+	/* None that is in the list, an accelerator; and what is no GPU. */
+	function("0000:04:00.0", "0x120000\n", "0x1022\n", "0x17f0\n");
+	function("0000:05:00.0", "0x010802\n", "0x144d\n", "0xa808\n");
+	put("usr/share/misc/pci.ids",
+	    "# comment\n1002  Advanced Micro Devices\n\t744c  Navi 31\n\t\t1002 0e3b  Subsystem\n"
+	    "8086  Intel Corporation\n\t0046  Core\n\t\t8086 4680  not this one\n"
+	    "\t4680  AlderLake-S GT1\n9999  Others\n\t17f0  wrong vendor\nC 03  Display\n");
+
+	devices = gpumon_devices_new(root);
+	gpumon_devices_resolve(devices, &model);
+	assert_int_equal(model.n_devices, 4);
+	/* By address. */
+	assert_string_equal(model.devices[0].address, "0000:00:02.0");
+	device_is(&model, "0000:01:00.0", "NVIDIA H200", "GPU-8c0f1b2a-0000");
+	device_is(&model, "0000:03:00.0", "Radeon PRO W7900", "1a2b3c4d5e6f7081");
+	device_is(&model, "0000:00:02.0", "AlderLake-S GT1", NULL);
+	device_is(&model, "0000:04:00.0", NULL, NULL);
+	assert_int_equal(gpumon_model_device(&model, "0000:04:00.0")->vendor_id.v, 0x1022);
+	assert_int_equal(gpumon_model_device(&model, "0000:04:00.0")->device_id.v, 0x17f0);
+	assert_null(gpumon_model_device(&model, "0000:05:00.0"));
+	assert_null(gpumon_model_device(&model, NULL));
+	gpumon_model_free(&model);
+	gpumon_devices_free(devices);
+}
+
+/* Before the driver has initialised a GPU, its file has question marks. */
+static void nothing_is_guessed(void **state)
+{
+	struct gpumon_devices *devices;
+	struct gpumon_model model = { 0 };
+
+	(void)state;
+	/* Sysfs is hidden from this container. */
+	put(NVIDIA "0000:02:00.0/information",
+	    "Model: \t\t Unknown\nGPU UUID: \t GPU-\?\?\?\?\?\?\?\?-\?\?\?\?-\?\?\?\?-\?\?\?\?-\?\?\?\?\?\?\?\?\?\?\?\?\n");
+	/* Files with nothing in them, or with nonsense. */
+	function("0000:06:00.0", "0x030000\n", "", "0xzz\n");
+	put(PCI "0000:06:00.0/product_name", "\n");
+	devices = gpumon_devices_new(root);
+	gpumon_devices_resolve(devices, &model);
+	device_is(&model, "0000:02:00.0", NULL, NULL);
+	device_is(&model, "0000:06:00.0", NULL, NULL);
+	assert_false(gpumon_model_device(&model, "0000:06:00.0")->vendor_id.known);
+	assert_false(gpumon_model_device(&model, "0000:06:00.0")->device_id.known);
+	gpumon_model_free(&model);
+	gpumon_devices_free(devices);
+
+	gpumon_devices_resolve(NULL, &model);
+	assert_int_equal(model.n_devices, 0);
+	gpumon_devices_free(NULL);
+}
+
+/* A GPU that went and came is another one. */
+static void gpus_come_and_go(void **state)
+{
+	struct gpumon_devices *devices = gpumon_devices_new(root);
+	struct gpumon_model model = { 0 };
+
+	(void)state;
+	function("0000:07:00.0", "0x030000\n", "0x1002\n", "0x0001\n");
+	put(PCI "0000:07:00.0/product_name", "first\n");
+	gpumon_devices_resolve(devices, &model);
+	device_is(&model, "0000:07:00.0", "first", NULL);
+	gpumon_model_free(&model);
+
+	removed(PCI "0000:07:00.0");
+	gpumon_devices_resolve(devices, &model);
+	assert_null(gpumon_model_device(&model, "0000:07:00.0"));
+	gpumon_model_free(&model);
+
+	function("0000:07:00.0", "0x030000\n", "0x1002\n", "0x0002\n");
+	put(PCI "0000:07:00.0/product_name", "second\n");
+	gpumon_devices_resolve(devices, &model);
+	device_is(&model, "0000:07:00.0", "second", NULL);
+	gpumon_model_free(&model);
+	gpumon_devices_free(devices);
+}
+
+static void a_machine_without_pci(void **state)
+{
+	struct gpumon_devices *devices = gpumon_devices_new("/nonexistent");
+	struct gpumon_model model = { 0 };
+
+	(void)state;
+	gpumon_devices_resolve(devices, &model);
+	assert_int_equal(model.n_devices, 0);
+	gpumon_model_free(&model);
+	gpumon_devices_free(devices);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_each_vendor),
+		cmocka_unit_test(nothing_is_guessed),
+		cmocka_unit_test(gpus_come_and_go),
+		cmocka_unit_test(a_machine_without_pci),
+	};
+
+	return cmocka_run_group_tests(tests, make_root, remove_root);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The tables of "stat" about who used the GPUs. */
+#include <string.h>
+
+#include "model_fields.h"
+#include "stat_page.h"
+
+#define NUMBER	 (GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT)
+#define OPTIONAL GPUMON_COLUMN_OPTIONAL
+
+void gpumon_stat_usage_columns(struct gpumon_table *table)
+{
+	gpumon_table_column(table, "GPU", NUMBER | OPTIONAL);
+	gpumon_table_column(table, "OF-DEVICE", GPUMON_COLUMN_BELOW | OPTIONAL);
+	gpumon_table_column(table, "GPU-TIME", NUMBER | OPTIONAL);
+	gpumon_table_column(table, "WAIT/JOB", NUMBER | OPTIONAL);
+	gpumon_table_column(table, "ERRORS", NUMBER | OPTIONAL);
+}
+
+static void add_time(struct gpumon_table *table, const struct gpumon_usage_sum *sum)
+{
+	char text[GPUMON_FORMAT_LEN];
+
+	gpumon_table_text(table, gpumon_usage_format_time(text, sum));
+	gpumon_table_ns(table, gpumon_usage_wait(sum));
+	gpumon_table_value(table, sum->errors);
+}
+
+static void add_part(const struct stat_page *stat, struct gpumon_table *table,
+		     const struct gpumon_usage_total *total)
+{
+	char text[GPUMON_FORMAT_LEN];
+
+	gpumon_table_text(table, gpumon_usage_format_part(text, total,
+							  gpumon_model_length_ns(stat->model)));
+}
+
+void gpumon_stat_usage_cells(const struct stat_page *stat, struct gpumon_table *table,
+			     const struct gpumon_usage_total *total)
+{
+	char text[GPUMON_USAGE_NAME_LEN];
+
+	add_part(stat, table, total);
+	gpumon_table_text(table, gpumon_usage_format_device(text, sizeof(text), total));
+	add_time(table, &total->sum);
+}
+
+/* Jobs, or in a difference jobs a second. */
+static void add_jobs(const struct stat_page *stat, struct gpumon_table *table,
+		     struct gpumon_value jobs)
+{
+	if (stat->model->interval_ns)
+		gpumon_table_rate(table, jobs, stat->model->interval_ns);
+	else
+		gpumon_table_value(table, jobs);
+}
+
+static const char *jobs_title(const struct stat_page *stat)
+{
+	return stat->model->interval_ns ? "JOBS/s" : "JOBS";
+}
+
+static bool is_idle(const struct gpumon_usage_sum *sum)
+{
+	return !sum->jobs.v && !sum->gpu_ns.v && !sum->queue_ns.v && !sum->errors.v;
+}
+
+static struct gpumon_value number_or_none(uint64_t number)
+{
+	return gpumon_value_if(number != 0, number);
+}
+
+static void add_usage_row(const struct stat_page *stat, struct gpumon_table *table,
+			  const struct gpumon_usage_row *row)
+{
+	const struct gpumon_usage_total total = gpumon_usage_total_of(row);
+	char text[GPUMON_USAGE_NAME_LEN];
+
+	gpumon_table_text(table, row->device);
+	gpumon_table_text(table, row->name);
+	gpumon_table_value(table, row->process ? row->process->pid : (struct gpumon_value){ 0 });
+	gpumon_table_value(table, number_or_none(row->client));
+	add_jobs(stat, table, row->sum.jobs);
+	add_part(stat, table, &total);
+	add_time(table, &row->sum);
+	gpumon_table_text(table, row->container ? row->container : row->path);
+	gpumon_table_text(table, gpumon_usage_format_owner(text, sizeof(text), row));
+}
+
+static bool is_any(const struct stat_page *stat)
+{
+	for (size_t i = 0; i < stat->usage->n_rows; i++) {
+		if (!is_idle(&stat->usage->rows[i].sum))
+			return true;
+	}
+	return false;
+}
+
+void gpumon_stat_print_usage(const struct stat_page *stat)
+{
+	const struct gpumon_usage *usage = stat->usage;
+	struct gpumon_table *table;
+
+	if (!is_any(stat))
+		return;
+	gpumon_stat_heading(
+		stat,
+		"GPU TIME BY PROCESS AND RING (GPU: part of the time; WAIT/JOB: mean time of a job in the queue)");
+	table = gpumon_table_new(stat->term);
+	gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_KEY);
+	gpumon_table_column(table, "RING", GPUMON_COLUMN_KEY);
+	gpumon_table_column(table, "PID", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "CLIENT", NUMBER | OPTIONAL);
+	gpumon_table_column(table, jobs_title(stat), NUMBER);
+	gpumon_table_column(table, "GPU", NUMBER);
+	gpumon_table_column(table, "GPU-TIME", NUMBER);
+	gpumon_table_column(table, "WAIT/JOB", NUMBER);
+	gpumon_table_column(table, "ERRORS", NUMBER);
+	gpumon_table_column(table, "CONTAINER", GPUMON_COLUMN_BELOW | OPTIONAL);
+	gpumon_table_column(table, "COMM", GPUMON_COLUMN_BELOW);
+	for (size_t i = 0; i < usage->n_rows; i++) {
+		/* Those that did nothing would hide the others. */
+		if (!is_idle(&usage->rows[i].sum))
+			add_usage_row(stat, table, &usage->rows[i]);
+	}
+	gpumon_table_print(table, stat->stream);
+	gpumon_stat_print_share(stat);
+}
+
+void gpumon_stat_print_share(const struct stat_page *stat)
+{
+	if (!stat->usage->share)
+		return;
+	if (stat->term->columns)
+		gpumon_sentence_print(stat->stream, stat->term, "", 0, 0, GPUMON_USAGE_SHARE);
+	else
+		fprintf(stat->stream, "%s\n", GPUMON_USAGE_SHARE);
+}
+
+static void add_group(const struct stat_page *stat, struct gpumon_table *table,
+		      const struct gpumon_usage_group *group)
+{
+	const struct gpumon_value jobs = group->total.sum.jobs;
+	char text[GPUMON_USAGE_NAME_LEN];
+
+	gpumon_table_number(table, group->processes);
+	gpumon_table_number(table, group->alive);
+	/* By BPF only what living processes have queued is known. */
+	add_jobs(stat, table, jobs.known ? jobs : group->queued);
+	gpumon_stat_usage_cells(stat, table, &group->total);
+	gpumon_table_text(table, gpumon_usage_format_group(text, sizeof(text), group));
+}
+
+void gpumon_stat_print_cgroups(const struct stat_page *stat)
+{
+	const struct gpumon_usage *usage = stat->usage;
+	struct gpumon_table *table;
+
+	if (!usage->n_groups)
+		return;
+	gpumon_stat_heading(
+		stat,
+		"CONTAINERS AND CGROUPS (GPU: part of the time, of the device used most, all of its rings added)");
+	table = gpumon_table_new(stat->term);
+	gpumon_table_column(table, "PROCESSES", NUMBER);
+	gpumon_table_column(table, "ALIVE", NUMBER);
+	gpumon_table_column(table, jobs_title(stat), NUMBER);
+	gpumon_stat_usage_columns(table);
+	gpumon_table_column(table, "CONTAINER", GPUMON_COLUMN_BELOW);
+	for (size_t i = 0; i < usage->n_groups; i++)
+		add_group(stat, table, &usage->groups[i]);
+	gpumon_table_print(table, stat->stream);
+	gpumon_stat_print_share(stat);
+}
+
+/* Where each process has one client, and no client several processes, they say the same. */
+static bool clients_say_more(const struct stat_page *stat)
+{
+	const struct gpumon_usage *usage = stat->usage;
+
+	for (size_t i = 0; i < usage->n_clients; i++) {
+		const struct gpumon_usage_client *client = &usage->clients[i];
+		const struct gpumon_usage_sum *sum = &client->total.sum;
+		size_t process;
+
+		if (is_idle(sum))
+			continue;
+		if (!client->process)
+			return true;
+		process = (size_t)(client->process - stat->model->processes);
+		if (usage->processes[process].sum.jobs.v != sum->jobs.v ||
+		    usage->processes[process].sum.gpu_ns.v != sum->gpu_ns.v)
+			return true;
+	}
+	return false;
+}
+
+void gpumon_stat_print_clients(const struct stat_page *stat)
+{
+	const struct gpumon_usage *usage = stat->usage;
+	struct gpumon_table *table;
+
+	if (!clients_say_more(stat))
+		return;
+	gpumon_stat_heading(stat, "DRM CLIENTS (drm-client-id in the fdinfo of a process)");
+	table = gpumon_table_new(stat->term);
+	gpumon_table_column(table, "CLIENT", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, jobs_title(stat), NUMBER);
+	gpumon_stat_usage_columns(table);
+	gpumon_table_column(table, "PID", NUMBER);
+	gpumon_table_column(table, "COMM", GPUMON_COLUMN_BELOW);
+	for (size_t i = 0; i < usage->n_clients; i++) {
+		const struct gpumon_usage_client *client = &usage->clients[i];
+
+		if (is_idle(&client->total.sum))
+			continue;
+		gpumon_table_number(table, client->id);
+		add_jobs(stat, table, client->total.sum.jobs);
+		gpumon_stat_usage_cells(stat, table, &client->total);
+		gpumon_table_value(table, client->process ? client->process->pid :
+							    (struct gpumon_value){ 0 });
+		gpumon_table_text(table, client->process ? client->process->comm : NULL);
+	}
+	gpumon_table_print(table, stat->stream);
+}
