@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "lib/wait.h"
 #include "driver/container.h"
+#include "driver/device.h"
 #include "lib/options.h"
 #include "lib/privileges.h"
 #include "driver/source.h"
@@ -41,6 +42,7 @@ struct top_run {
 	struct gpumon_source source;
 	enum gpumon_source_choice choice;
 	struct gpumon_containers *containers;
+	struct gpumon_devices *devices;
 	struct gpumon_top top;
 	struct gpumon_top_view view;
 	uint64_t count;
@@ -115,6 +117,7 @@ static int update_top(struct top_run *run, struct gpumon_error *err)
 		return -1;
 	}
 	gpumon_containers_resolve(run->containers, &reading);
+	gpumon_devices_resolve(run->devices, &reading);
 	gpumon_top_update(&run->top, &reading);
 	return 0;
 }
@@ -210,6 +213,9 @@ static bool handle_keys(struct top_run *run)
 		case 'p':
 		case ' ':
 			run->view.paused = !run->view.paused;
+			break;
+		case 'c':
+			run->view.by_cgroup = !run->view.by_cgroup;
 			break;
 		case '+':
 		case '=':
@@ -416,6 +422,7 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION_RANGE("count", 'n', GPUMON_OPTION_U64, &run.count, 1, UINT64_MAX),
 		GPUMON_OPTION("batch", 'b', GPUMON_OPTION_FLAG, &run.batch),
 		GPUMON_OPTION_CALL("page", 'P', &run.view, take_page),
+		GPUMON_OPTION("cgroup", 0, GPUMON_OPTION_FLAG, &run.view.by_cgroup),
 		GPUMON_SOURCE_OPTION(&run.choice),
 		{ 0 },
 	};
@@ -435,9 +442,11 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 		run.view.term.rows = 0;
 
 	run.containers = gpumon_containers_new(context->root);
+	run.devices = gpumon_devices_new(context->root);
 	status = run_top(&run);
 	gpumon_top_free(&run.top);
 	gpumon_containers_free(run.containers);
+	gpumon_devices_free(run.devices);
 	gpumon_source_close(&run.source);
 	return status;
 }
@@ -445,8 +454,9 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 const struct gpumon_command gpumon_command_top = {
 	.name = "top",
 	.summary = "Watch rings, the tables of the drivers and processes live",
-	.usage = "[--interval TIME] [--count N] [--page NAME] [--batch] [--source SOURCE]",
-	.help = "Rings by load and processes by jobs, of the last interval. The first page has the\n"
+	.usage =
+		"[--interval TIME] [--count N] [--page NAME] [--cgroup] [--batch] [--source SOURCE]",
+	.help = "Rings by busy time and processes by GPU time, of the last interval. The first page has the\n"
 		"mean since the counters began.\n"
 		"\n"
 		"  LOAD         mean number of jobs on the hardware: the run times of the jobs that ended\n"
@@ -458,18 +468,24 @@ const struct gpumon_command gpumon_command_top = {
 		"  TIME QUEUED  from queue to run: 50 % (p50) and 99 % (p99) of the jobs took no longer\n"
 		"  TIME RUN     from run to done, likewise\n"
 		"  ERR          jobs that ended with an error, including killed ones\n"
+		"  GPU          time in which jobs of a process were on the device that it used most; all rings\n"
+		"               of that device are added, so that two rings are up to 200 %. ~ is a share: the\n"
+		"               ring runs several jobs at once, and its time is divided among them.\n"
+		"  WAIT/JOB     mean time of a job in the queue\n"
 		"\n"
 		"Each driver that has counted something has a further page with its tables: counters per\n"
 		"second (/S), levels as they are now, and the 99th percentile of histograms (-P99) in the\n"
 		"interval. The busiest rows come first.\n"
 		"\n"
 		"Keys: q quit, p pause, + - interval; tab, arrows or the number of a page show that page;\n"
+		"c shows containers and cgroups in place of processes, and back;\n"
 		"sort by l load, j jobs, d queue depth, w time queued (wait), r time run, e errors, n name.\n"
 		"\n"
 		"Options:\n"
 		"  -i, --interval TIME    between readings (seconds, or 500ms, ...), default 1\n"
 		"  -n, --count N          stop after N pages\n"
 		"  -P, --page NAME        begin with this page: rings, processes, or a group\n"
+		"      --cgroup           begin with containers and cgroups in place of processes\n"
 		"  -b, --batch            print pages one below the other, as is done without a terminal and\n"
 		"                         with TERM=dumb; the first comes after one interval\n" GPUMON_SOURCE_HELP,
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,

@@ -71,8 +71,11 @@ static int compare_processes(const void *a, const void *b)
 {
 	const struct gpumon_top_process *x = a;
 	const struct gpumon_top_process *y = b;
-	int order = compare_values(x->jobs, y->jobs);
+	uint64_t left = x->usage->sum.gpu_ns.v, right = y->usage->sum.gpu_ns.v;
+	int order = left > right ? -1 : left < right;
 
+	if (!order)
+		order = compare_values(x->jobs, y->jobs);
 	if (!order)
 		order = x->exited - y->exited;
 	if (!order)
@@ -99,6 +102,7 @@ void gpumon_top_free(struct gpumon_top *top)
 {
 	rings_free(top->rings, top->n_rings);
 	free(top->processes);
+	gpumon_usage_clear(&top->usage);
 	gpumon_model_free(&top->last);
 	gpumon_model_free(&top->diff);
 	memset(top, 0, sizeof(*top));
@@ -207,21 +211,27 @@ void gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading)
 	struct gpumon_top_process *processes;
 	struct gpumon_top_ring *rings;
 	struct gpumon_model diff = { 0 };
+	struct gpumon_usage usage;
 
 	gpumon_model_diff(&diff, top->readings ? &top->last : &nothing, reading);
+	gpumon_usage_init(&usage, &diff);
 	rings = gpumon_calloc(diff.n_rings, sizeof(*rings));
 	processes = gpumon_calloc(diff.n_processes, sizeof(*processes));
 	for (size_t i = 0; i < diff.n_rings; i++)
 		fill_ring(top, &diff, &diff.rings[i], &rings[i]);
 	/* A difference has the processes of the reading, in its order. */
-	for (size_t i = 0; i < diff.n_processes; i++)
+	for (size_t i = 0; i < diff.n_processes; i++) {
 		fill_process(&reading->processes[i], &diff.processes[i], &processes[i]);
+		processes[i].usage = &usage.processes[i];
+	}
 	qsort(processes, diff.n_processes, sizeof(*processes), compare_processes);
 
 	rings_free(top->rings, top->n_rings);
 	free(top->processes);
+	gpumon_usage_clear(&top->usage);
 	gpumon_model_free(&top->last);
 	gpumon_model_free(&top->diff);
+	top->usage = usage;
 	top->rings = rings;
 	top->n_rings = diff.n_rings;
 	top->processes = processes;

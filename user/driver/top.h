@@ -14,6 +14,7 @@
 
 #include "lib/format.h"
 #include "model.h"
+#include "usage.h"
 
 /* Number of intervals in the history of a ring. */
 #define GPUMON_TOP_HISTORY 60
@@ -72,13 +73,14 @@ struct gpumon_top_ring {
 	size_t n_history;
 };
 
-/* A row of the process table. @jobs in the interval, @total since the period began. */
+/* A row of the process table. @jobs and @usage in the interval, @total since the period began. */
 struct gpumon_top_process {
 	struct gpumon_value pid;
 	const char *comm;
 	bool exited;
 	struct gpumon_value jobs;
 	struct gpumon_value total;
+	const struct gpumon_usage_total *usage;
 };
 
 /**
@@ -87,7 +89,9 @@ struct gpumon_top_process {
  * @diff: difference to the reading before
  * @readings: number of readings; after the first, @diff covers the whole period
  * @rings: sorted
- * @processes: sorted by jobs in the interval, exited ones last among equals; comm points into @last
+ * @processes: sorted by GPU time, then by jobs in the interval, exited ones last among equals; comm
+ *	       points into @last
+ * @usage: who used the GPUs in the interval, points into @diff
  * @lost: events not recorded since the period began, by cause
  * @lost_now: the same in the interval
  */
@@ -99,6 +103,7 @@ struct gpumon_top {
 	size_t n_rings;
 	struct gpumon_top_process *processes;
 	size_t n_processes;
+	struct gpumon_usage usage;
 	struct gpumon_drops lost;
 	struct gpumon_drops lost_now;
 };
@@ -131,6 +136,7 @@ const char *gpumon_top_shown(const struct gpumon_top *top, const char *wanted);
  * @clear: clear what another page left behind the text of each line
  * @paused: readings are paused
  * @sort: sort order of the rings
+ * @by_cgroup: containers and cgroups in place of processes
  * @page: name of the wanted page, "" for the first one with data
  * @interval_ns: interval for the line of keys
  * @clock: time of day, may be NULL
@@ -143,6 +149,7 @@ struct gpumon_top_view {
 	bool clear;
 	bool paused;
 	enum gpumon_top_sort sort;
+	bool by_cgroup;
 	char page[GPUMON_TOP_PAGE_LEN];
 	uint64_t interval_ns;
 	const char *clock;

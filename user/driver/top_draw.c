@@ -100,10 +100,10 @@ static const struct {
 	char key;
 	const char *name;
 } sorts[GPUMON_TOP_SORTS] = {
-	[GPUMON_TOP_BUSY] = { 'b', "busy" },	[GPUMON_TOP_LOAD] = { 'l', "load" },
-	[GPUMON_TOP_JOBS] = { 'j', "jobs" },	[GPUMON_TOP_QUEUED] = { 'd', "depth" },
+	[GPUMON_TOP_BUSY] = { 'b', "busy" },	   [GPUMON_TOP_LOAD] = { 'l', "load" },
+	[GPUMON_TOP_JOBS] = { 'j', "jobs" },	   [GPUMON_TOP_QUEUED] = { 'd', "depth" },
 	[GPUMON_TOP_QUEUE_TIME] = { 'w', "wait" }, [GPUMON_TOP_RUN_TIME] = { 'r', "run" },
-	[GPUMON_TOP_ERRORS] = { 'e', "err" },	[GPUMON_TOP_NAME] = { 'n', "name" },
+	[GPUMON_TOP_ERRORS] = { 'e', "err" },	   [GPUMON_TOP_NAME] = { 'n', "name" },
 };
 
 enum gpumon_top_sort gpumon_top_key(int key)
@@ -271,65 +271,6 @@ static void draw_losses(struct gpumon_page *page)
 	gpumon_page_end_line(page);
 }
 
-static void draw_process(struct gpumon_page *page, const struct gpumon_top_process *process)
-{
-	const char *colour = process->exited || !process->jobs.v ? dim(page) : "";
-	char text[GPUMON_FORMAT_LEN];
-	char comm[160];
-
-	gpumon_page_right(page, 8, colour, gpumon_format_count(text, sizeof(text), process->pid));
-	gpumon_page_right(page, 10, colour,
-			  gpumon_format_rate(text, sizeof(text), process->jobs,
-					     page->top->diff.interval_ns));
-	gpumon_page_right(page, 10, colour,
-			  gpumon_format_short(text, sizeof(text), process->total));
-	gpumon_page_blanks(page, 2);
-	gpumon_page_colour(page, colour, gpumon_format_name(comm, sizeof(comm), process->comm));
-	if (process->exited)
-		gpumon_page_colour(page, colour, " (exited)");
-	gpumon_page_end_line(page);
-}
-
-static void draw_processes(struct gpumon_page *page, unsigned int reserved)
-{
-	const struct gpumon_top *top = page->top;
-	size_t shown = 0;
-
-	/* Exited processes without jobs in the interval come last and are only counted. */
-	while (shown < top->n_processes &&
-	       !(top->processes[shown].exited && !top->processes[shown].jobs.v))
-		shown++;
-	if (!top->n_processes || !gpumon_page_room(page, 3 + reserved))
-		return;
-
-	gpumon_page_end_line(page);
-	gpumon_page_right(page, 8, bold(page), "PID");
-	gpumon_page_right(page, 10, bold(page), "JOBS/S");
-	gpumon_page_right(page, 10, bold(page), "JOBS");
-	gpumon_page_blanks(page, 2);
-	gpumon_page_colour(page, bold(page), "PROCESS");
-	gpumon_page_end_line(page);
-
-	for (size_t i = 0; i < shown; i++) {
-		bool last = i + 1 == top->n_processes;
-
-		if (!gpumon_page_room(page, (last ? 1 : 2) + reserved)) {
-			if (gpumon_page_room(page, 1 + reserved))
-				gpumon_page_more(page, top->n_processes - i, "processes");
-			return;
-		}
-		draw_process(page, &top->processes[i]);
-	}
-	if (shown < top->n_processes && gpumon_page_room(page, 1 + reserved)) {
-		char text[64];
-
-		snprintf(text, sizeof(text), "%s%zu that exited", shown ? "and " : "",
-			 top->n_processes - shown);
-		gpumon_page_colour(page, dim(page), text);
-		gpumon_page_end_line(page);
-	}
-}
-
 /* The pages and their keys. Only the shown page if not all fit. */
 static void draw_pages(struct gpumon_page *page, const char *shown)
 {
@@ -378,11 +319,15 @@ static void draw_keys(struct gpumon_page *page, bool sort)
 	gpumon_page_colour(page, bold(page), "p");
 	gpumon_page_put(page, view->paused ? " go on  " : " pause  ");
 	/* On a narrow terminal, the sort keys are the most important ones. */
-	if (page->columns >= 104) {
+	if (page->columns >= 118) {
 		gpumon_page_colour(page, bold(page), "+ -");
 		gpumon_format_ns(interval, sizeof(interval), gpumon_value_of(view->interval_ns));
 		snprintf(text, sizeof(text), " every %s  ", interval);
 		gpumon_page_put(page, text);
+	}
+	if (page->columns >= 100) {
+		gpumon_page_colour(page, bold(page), "c");
+		gpumon_page_put(page, view->by_cgroup ? " processes  " : " cgroups  ");
 	}
 	gpumon_page_put(page, sort ? "sort" : "");
 	for (size_t i = 0; sort && i < GPUMON_TOP_SORTS; i++) {
@@ -401,17 +346,16 @@ static void draw_keys(struct gpumon_page *page, bool sort)
 
 static void draw_rings_page(struct gpumon_page *page, unsigned int keys)
 {
-	const struct gpumon_top *top = page->top;
+	size_t owners = gpumon_top_owners(page->top, page->view);
 	unsigned int below;
 
 	/* Reserve a few lines for processes, however many rings there are. */
-	below = (unsigned int)(top->n_processes < PROCESS_ROWS_MIN ? top->n_processes :
-								     PROCESS_ROWS_MIN);
+	below = (unsigned int)(owners < PROCESS_ROWS_MIN ? owners : PROCESS_ROWS_MIN);
 	below = below ? below + 2 + keys : keys;
 	if (!gpumon_page_room(page, below + 6))
 		below = keys;
 	gpumon_top_draw_rings(page, below);
-	draw_processes(page, keys);
+	gpumon_top_draw_owners(page, keys);
 }
 
 /* Lines at the bottom: keys, and pages if there are several and room for them. */
@@ -439,6 +383,8 @@ void gpumon_top_draw(const struct gpumon_top *top, const struct gpumon_top_view 
 	draw_title(&page);
 	if (gpumon_page_room(&page, 1 + keys))
 		draw_losses(&page);
+	if (gpumon_page_room(&page, 1 + keys))
+		gpumon_top_draw_devices(&page, keys);
 	draw_groups(&page, rings || !strcmp(shown, GPUMON_TOP_PROCESSES) ? NULL : shown, keys);
 	if (view->note && gpumon_page_room(&page, 1 + keys)) {
 		gpumon_page_colour(&page, gpumon_term_red(&view->term), view->note);

@@ -30,6 +30,21 @@ bool gpumon_page_room(const struct gpumon_page *page, unsigned int lines);
 /* "and N more WHAT" */
 void gpumon_page_more(struct gpumon_page *page, size_t n, const char *what);
 
+struct gpumon_table;
+
+/* Draw a table with its name above it, but leave this number of lines free. The table is freed. */
+void gpumon_page_table(struct gpumon_page *page, struct gpumon_table *table, const char *name,
+		       unsigned int reserved);
+
+/* Names of the GPUs, where there is room. */
+void gpumon_top_draw_devices(struct gpumon_page *page, unsigned int reserved);
+/* Processes, or containers and cgroups; and how many there are. */
+void gpumon_top_draw_owners(struct gpumon_page *page, unsigned int reserved);
+size_t gpumon_top_owners(const struct gpumon_top *top, const struct gpumon_top_view *view);
+void gpumon_top_draw_groups(struct gpumon_page *page, unsigned int reserved);
+/* Who was on which ring. */
+void gpumon_top_draw_usage(struct gpumon_page *page, unsigned int reserved);
+
 /* Draw the tables of a page, but leave this number of lines free. */
 void gpumon_top_draw_rings(struct gpumon_page *page, unsigned int reserved);
 void gpumon_top_draw_tables(struct gpumon_page *page, const char *group, unsigned int reserved);

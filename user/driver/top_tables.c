@@ -107,9 +107,8 @@ static void draw_rows(struct gpumon_page *page, const struct gpumon_table_layout
 	}
 }
 
-/* Draws and frees. */
-static void draw(struct gpumon_page *page, struct gpumon_table *table, const char *name,
-		 unsigned int reserved)
+void gpumon_page_table(struct gpumon_page *page, struct gpumon_table *table, const char *name,
+		       unsigned int reserved)
 {
 	const struct gpumon_term *term = &page->view->term;
 	struct gpumon_table_layout layout;
@@ -222,7 +221,7 @@ static void draw_table(struct gpumon_page *page, const struct gpumon_statistics 
 	}
 	free(rows);
 	snprintf(name, sizeof(name), "%s.%s", statistics->group, statistics->table);
-	draw(page, table, gpumon_format_name(safe, sizeof(safe), name), reserved);
+	gpumon_page_table(page, table, gpumon_format_name(safe, sizeof(safe), name), reserved);
 }
 
 /* A column is only shown if something counts it. */
@@ -240,12 +239,23 @@ static bool is_alive(const struct gpumon_process *process)
 	return !process->alive.known || process->alive.v;
 }
 
-/* Compare by one counter after the other, since a sum of different units means little. */
+/* A process and what it used. */
+struct owner {
+	const struct gpumon_process *process;
+	const struct gpumon_usage_total *usage;
+};
+
+/*
+ * Longest GPU time first. Then compare by one counter after the other, since a sum of different
+ * units means little.
+ */
 static int compare_processes(const void *a, const void *b)
 {
-	const struct gpumon_process *x = *(const struct gpumon_process *const *)a;
-	const struct gpumon_process *y = *(const struct gpumon_process *const *)b;
+	const struct owner *left = a, *right = b;
+	const struct gpumon_process *x = left->process, *y = right->process;
 
+	if (left->usage->sum.gpu_ns.v != right->usage->sum.gpu_ns.v)
+		return left->usage->sum.gpu_ns.v > right->usage->sum.gpu_ns.v ? -1 : 1;
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 		if (gpumon_process_count_of(x, i).v != gpumon_process_count_of(y, i).v)
 			return gpumon_process_count_of(x, i).v > gpumon_process_count_of(y, i).v ?
@@ -264,6 +274,10 @@ static struct gpumon_table *process_table(const struct gpumon_page *page)
 
 	gpumon_table_column(table, "PID", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "PROCESS", GPUMON_COLUMN_KEY);
+	if (page->top->usage.known) {
+		gpumon_table_column(table, "GPU", GPUMON_COLUMN_RIGHT);
+		gpumon_table_column(table, "WAIT/JOB", GPUMON_COLUMN_RIGHT);
+	}
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 		snprintf(title, sizeof(title), "%s/S", gpumon_process_counts.at[i].title);
 		if (is_counted(&page->top->diff, i))
@@ -275,13 +289,19 @@ static struct gpumon_table *process_table(const struct gpumon_page *page)
 }
 
 static void add_process(const struct gpumon_page *page, struct gpumon_table *table,
-			const struct gpumon_process *process)
+			const struct owner *owner)
 {
+	const struct gpumon_process *process = owner->process;
 	const char *place = process->container ? process->container : process->cgroup;
 	char text[GPUMON_FORMAT_LEN];
 
 	gpumon_table_value(table, process->pid);
 	add_name(table, process->comm);
+	if (page->top->usage.known) {
+		gpumon_table_text(table, gpumon_usage_format_part(text, owner->usage,
+								  page->top->diff.interval_ns));
+		gpumon_table_ns(table, gpumon_usage_wait(&owner->usage->sum));
+	}
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 		gpumon_format_rate_by_name(text, gpumon_process_counts.at[i].name,
 					   gpumon_process_count_of(process, i),
@@ -299,17 +319,17 @@ static void add_process(const struct gpumon_page *page, struct gpumon_table *tab
 static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 {
 	const struct gpumon_model *diff = &page->top->diff;
-	const struct gpumon_process **processes =
-		gpumon_calloc(diff->n_processes, sizeof(*processes));
+	struct owner *processes = gpumon_calloc(diff->n_processes, sizeof(*processes));
 	struct gpumon_table *table = process_table(page);
 
 	for (size_t i = 0; i < diff->n_processes; i++)
-		processes[i] = &diff->processes[i];
+		processes[i] =
+			(struct owner){ &diff->processes[i], &page->top->usage.processes[i] };
 	qsort(processes, diff->n_processes, sizeof(*processes), compare_processes);
 	for (size_t i = 0; i < diff->n_processes; i++)
-		add_process(page, table, processes[i]);
+		add_process(page, table, &processes[i]);
 	free(processes);
-	draw(page, table, GPUMON_TOP_PROCESSES, reserved);
+	gpumon_page_table(page, table, GPUMON_TOP_PROCESSES, reserved);
 }
 
 static bool of_group(const struct gpumon_statistics *statistics, const char *group)
@@ -325,7 +345,10 @@ void gpumon_top_draw_tables(struct gpumon_page *page, const char *group, unsigne
 	bool first = true;
 
 	if (!strcmp(group, GPUMON_TOP_PROCESSES)) {
-		draw_processes(page, reserved);
+		if (page->view->by_cgroup)
+			gpumon_top_draw_groups(page, reserved);
+		else
+			draw_processes(page, reserved);
 		return;
 	}
 	for (size_t i = 0; i < diff->n_statistics; i++)
@@ -348,7 +371,10 @@ void gpumon_top_draw_tables(struct gpumon_page *page, const char *group, unsigne
 		later = (unsigned int)left * (TABLE_LINES + 1) + reserved;
 		if (!gpumon_page_room(page, TABLE_LINES + later))
 			later = left ? 1 + reserved : reserved;
-		draw_table(page, &diff->statistics[i], later);
+		if (gpumon_is_usage(&diff->statistics[i]))
+			gpumon_top_draw_usage(page, later);
+		else
+			draw_table(page, &diff->statistics[i], later);
 	}
 }
 

@@ -3,16 +3,12 @@
  * "top" from constructed readings. With the argument "show [COLUMNS ROWS]" it prints a page in
  * colour to look at.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "lib/format.h"
 #include "driver/top.h"
@@ -70,6 +66,7 @@ static void add_process(struct gpumon_model *model, uint64_t pid, const char *co
 	struct gpumon_process *process = gpumon_model_add_process(model);
 
 	assert_non_null(process);
+	process->id = gpumon_value_of(pid);
 	process->pid = gpumon_value_of(pid);
 	process->start_ns = gpumon_value_of(pid * 1000);
 	process->comm = strdup(comm);
