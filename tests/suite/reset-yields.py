@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=full kernels=6.1,6.12 append=preempt=voluntary
+# vm: class=full kernels=6.1,6.12 icount cpus=2 append=preempt=voluntary
 """A reset of large tables lets a task that wakes up on its processor run before it is over.
 
 Newer kernels preempt by themselves.
