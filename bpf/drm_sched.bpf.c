@@ -7,6 +7,7 @@
 #include "source_job.bpf.h"
 #include "source_process.bpf.h"
 #include "source_ring.bpf.h"
+#include "source_usage.bpf.h"
 
 #include <linux/ptrace.h>
 #include <bpf/bpf_tracing.h>
@@ -159,6 +160,16 @@ struct drm_sched_fence___client {
 	__u64 drm_client_id;
 } __attribute__((preserve_access_index));
 
+/* DRM client of a job, 0 where the kernel does not have it. */
+INLINE __u64 drm_client(struct drm_sched_fence *s_fence)
+{
+	struct drm_sched_fence___client *client = (void *)s_fence;
+
+	return bpf_core_field_exists(client->drm_client_id) ?
+		       BPF_CORE_READ(client, drm_client_id) :
+		       0;
+}
+
 /* The depths after the event. */
 INLINE void event_depths(struct gpumon_event *event, __u32 ring)
 {
@@ -171,7 +182,6 @@ INLINE void event_depths(struct gpumon_event *event, __u32 ring)
 INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job *job,
 		      __u64 elapsed, struct drm_sched_fence *s_fence, int error, bool by_task)
 {
-	struct drm_sched_fence___client *client = (void *)s_fence;
 	struct gpumon_event *event;
 
 	if (!with_events)
@@ -191,8 +201,7 @@ INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job
 		__builtin_memcpy(event->comm, job->comm, sizeof(event->comm));
 	}
 	if (type == GPUMON_EVENT_QUEUE) {
-		if (bpf_core_field_exists(client->drm_client_id))
-			event->arg = BPF_CORE_READ(client, drm_client_id);
+		event->arg = drm_client(s_fence);
 		if (by_task)
 			event_submitter(event);
 	}
@@ -252,6 +261,7 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin, bool with_
 		add(&words[SOURCE_RING_UNATTRIBUTED], 1);
 	if (job) {
 		job->ring = ring;
+		job->usage = usage_of(ring, process, drm_client(s_fence));
 		job->state = SOURCE_JOB_QUEUED;
 		job->waited = 0;
 		job->scheduler = scheduler;
@@ -341,6 +351,7 @@ INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		elapsed = job_elapsed(job, now, words);
 		job->time_ns = now;
 		job->state = SOURCE_JOB_RUNNING;
+		usage_add(job->usage, SOURCE_USAGE_QUEUE_NS, elapsed);
 		observe_latency(words, elapsed, SOURCE_RING_QUEUE_NS, SOURCE_RING_QUEUE_NS_SUM,
 				SOURCE_RING_QUEUE_NS_MAX);
 		__sync_fetch_and_add(&rings[ring].queued, -1);
@@ -367,6 +378,28 @@ int run_twin(struct bpf_raw_tracepoint_args *ctx)
 	return job_run(ctx, true);
 }
 
+/* Counts what a job that is done has used of its ring's hardware, for its process. */
+INLINE void job_used_gpu(const struct source_job *job, __u32 ring, __u64 now)
+{
+	__u64 last = rings[ring].done_ns, since = job->time_ns;
+
+	/* The job before it was on the hardware for a part of the time. */
+	if ((__s64)(last - since) > 0)
+		since = last;
+	rings[ring].done_ns = now;
+	usage_add(job->usage, SOURCE_USAGE_JOBS, 1);
+	if ((__s64)(now - since) > 0)
+		usage_add(job->usage, SOURCE_USAGE_GPU_NS, now - since);
+}
+
+/* As in kmod/drivers/drm_sched/drm_sched.c: the result is stored after the end. */
+INLINE bool job_may_have_failed(struct drm_sched_fence *s_fence)
+{
+	struct dma_fence *parent = BPF_CORE_READ(s_fence, parent);
+
+	return !parent || BPF_CORE_READ(parent, error) || BPF_CORE_READ(s_fence, finished.error);
+}
+
 INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
 	__u64 now = bpf_ktime_get_ns(), elapsed = 0;
@@ -376,7 +409,8 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	__u32 ring;
 
 	if (twin && job && job->state >= SOURCE_JOB_UNTRACKED) {
-		job_release(job, key);
+		if (job->state != SOURCE_JOB_DONE || !job_may_have_failed(s_fence))
+			job_release(job, key);
 		return 0;
 	}
 	if (!job && untracked_was_counted(key, now, twin))
@@ -398,6 +432,7 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		elapsed = job_elapsed(job, now, words);
 		observe_latency(words, elapsed, SOURCE_RING_RUN_NS, SOURCE_RING_RUN_NS_SUM,
 				SOURCE_RING_RUN_NS_MAX);
+		job_used_gpu(job, ring, now);
 		hw_leave(ring, words, now);
 	} else {
 		add(&words[SOURCE_RING_UNTRACKED], 1);
@@ -405,7 +440,7 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	add(&words[SOURCE_RING_DONE], 1);
 	add(&probes[SOURCE_SCHED_DONE].recorded, 1);
 	event_job(GPUMON_EVENT_DONE, now, ring, job, elapsed, s_fence, 0, false);
-	if (entry && twins && !twin) {
+	if (entry && ((twins && !twin) || (job && job_may_have_failed(s_fence)))) {
 		entry->time_ns = now;
 		entry->state = SOURCE_JOB_DONE;
 	} else if (entry) {
@@ -489,6 +524,8 @@ static __noinline int job_failed(__u64 address, int error)
 	__u32 ring;
 
 	if (job && job->state >= SOURCE_JOB_UNTRACKED) {
+		if (error && job->state == SOURCE_JOB_DONE)
+			usage_add(job->usage, SOURCE_USAGE_ERRORS, 1);
 		job_release(job, key);
 		job = NULL;
 	}
@@ -502,6 +539,8 @@ static __noinline int job_failed(__u64 address, int error)
 		return drop(SOURCE_SCHED_RESULT, false);
 	if (error)
 		add(&words[SOURCE_RING_ERRORS], 1);
+	if (error && job)
+		usage_add(job->usage, SOURCE_USAGE_ERRORS, 1);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		if (job->state == SOURCE_JOB_QUEUED) {

@@ -33,6 +33,9 @@
 #define SOURCE_SCHEDULERS 512
 #define SOURCE_JOBS	  16384
 #define SOURCE_PROCESSES  2048
+#define SOURCE_USAGES	  2048
+/* Slot behind the others, for all that found no place. */
+#define SOURCE_USAGE_OTHER SOURCE_USAGES
 #define SOURCE_CRTCS	  64
 #define SOURCE_DEVICES	  128
 #define SOURCE_COMMANDS	  512
@@ -172,6 +175,7 @@ enum source_ring_leaving {
  * @leaving: enum source_ring_leaving
  * @class: slot + 1 of the class that it is one ring of, 0: none
  * @used_ns: when it was in use, as far as was noticed
+ * @done_ns: when a job of it was last done
  * @device: name of the scheduler's device, or "-"
  * @name: name of the scheduler
  */
@@ -184,8 +188,39 @@ struct source_ring {
 	__u32 leaving;
 	__u32 class;
 	__u64 used_ns;
+	__u64 done_ns;
 	char device[SOURCE_NAME_LEN];
 	char name[SOURCE_NAME_LEN];
+};
+
+enum source_usage_word {
+	SOURCE_USAGE_JOBS,
+	SOURCE_USAGE_GPU_NS,
+	SOURCE_USAGE_QUEUE_NS,
+	SOURCE_USAGE_ERRORS,
+	SOURCE_USAGE_WORDS
+};
+
+/**
+ * struct source_usage - what a process uses of a ring
+ * @key: hash of the following, 0: free
+ * @ready: the following are valid
+ * @process: slot + 1 of the process, 0: none
+ * @client: DRM client, 0 where the kernel has none
+ * @ring_key: key of the ring, whose name may change
+ * @device: name of the ring's device
+ * @ring: name of the ring
+ * @words: by enum source_usage_word
+ */
+struct source_usage {
+	__u64 key;
+	__u32 ready;
+	__u32 process;
+	__u64 client;
+	__u64 ring_key;
+	char device[SOURCE_NAME_LEN];
+	char ring[SOURCE_NAME_LEN];
+	__u64 words[SOURCE_USAGE_WORDS];
 };
 
 /* The scheduler at an address; @ring and @class are slots + 1. */
@@ -215,8 +250,9 @@ struct source_class {
 enum source_job_state {
 	SOURCE_JOB_QUEUED,
 	SOURCE_JOB_RUNNING,
-	/* Messages from a program to its twin: the queueing was not seen, and the job is over. */
+	/* A message from a program to its twin: the queueing was not seen. */
 	SOURCE_JOB_UNTRACKED,
+	/* The job is over: for the twin, or its error is to come. */
 	SOURCE_JOB_DONE,
 };
 
@@ -231,6 +267,9 @@ struct source_job {
 	__u32 waited;
 	/* Slot + 1 of the job's scheduler, 0 if it has none. */
 	__u32 scheduler;
+	/* Slot of what its process uses of the ring. */
+	__u32 usage;
+	__u32 reserved;
 	char comm[GPUMON_COMM_LEN];
 };
 

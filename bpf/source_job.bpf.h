@@ -50,10 +50,10 @@ __noinline __u32 job_claim(__u64 key, __u64 now)
 		}
 	}
 	/*
-	 * Slots of finished jobs whose twin was skipped are reused; a late twin still needs its
-	 * slot.
+	 * Slots of finished jobs whose twin was skipped, or whose error nobody told, are reused; a
+	 * late twin still needs its slot.
 	 */
-	for (__u32 way = 0; way < SOURCE_WAYS && twins; way++) {
+	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
 		__u32 place = job_place(key, way);
 		struct source_job *job = &jobs[place];
 		__u64 old = *(volatile __u64 *)&job->key;

@@ -23,7 +23,29 @@ COUNTERS = ("live", "queued", "run", "done", "errors", "killed", "dependency_wai
             "jobs_table_full")
 
 
+def usage(document):
+    """{(pid, device, ring): [jobs, errors, gpu_ns, queue_ns]}, without rows that nothing was counted in"""
+    pids = {p["id"]: p["pid"] for p in document["processes"] if p["id"]}
+    found = {}
+    for row in document["drm_sched"]["usage"]:
+        into = found.setdefault((pids.get(row["process"], 0), row["device"], row["ring"]), [0] * 4)
+        for i, column in enumerate(("jobs", "errors", "gpu_ns", "queue_ns")):
+            into[i] += row[column]
+    return {key: row for key, row in found.items() if any(row)}
+
+
+def agree_on_usage(bpf, module):
+    ours, theirs = usage(bpf), usage(module)
+    lab.equal(sorted(ours), sorted(theirs), "processes and rings")
+    for key, row in ours.items():
+        lab.equal(row[:2], theirs[key][:2], "jobs and errors of %d on %s/%s" % key)
+        for i, column in (2, "gpu_ns"), (3, "queue_ns"):
+            source_bpf.near_sums(row[i], theirs[key][i], 2 * (row[0] + row[1]),
+                                 "%s of %d on %s/%s" % (column, *key))
+
+
 def agree(bpf, module):
+    agree_on_usage(bpf, module)
     ours, theirs = source_bpf.rings(bpf), source_bpf.rings(module)
     lab.equal(sorted(ours), sorted(theirs), "rings")
     for key, row in ours.items():

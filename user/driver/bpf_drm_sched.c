@@ -179,6 +179,19 @@ static int fill_rings(struct source_group *group, struct gpumon_model *model)
 	return ret;
 }
 
+static int fill_usage(struct source_group *group, struct gpumon_model *model)
+{
+	const struct drm_sched_bpf *bpf = group->skeleton;
+	const unsigned int attached = attached_counters(group);
+
+	for (unsigned int i = 0; i <= SOURCE_USAGE_OTHER; i++) {
+		if ((bpf->bss->usages[i].ready || i == SOURCE_USAGE_OTHER) &&
+		    gpumon_source_usage(model, i, &bpf->bss->usages[i], bpf->bss->rings, attached))
+			return -1;
+	}
+	return 0;
+}
+
 static int clear_ring(void *data, unsigned int slot)
 {
 	size_t processors = (size_t)gpumon_source_processors();
@@ -220,6 +233,8 @@ static int fill_drm_sched(struct source_group *group, unsigned int parts,
 
 	if (parts & GPUMON_PART_PROCESSES &&
 	    gpumon_source_processes(model, bpf->bss->processes, 1U << SOURCE_PROCESS_JOBS))
+		return -1;
+	if (parts & GPUMON_PART_STATISTICS && fill_usage(group, model))
 		return -1;
 	if (parts & (GPUMON_PART_RINGS | GPUMON_PART_HISTOGRAMS))
 		return fill_rings(group, model);

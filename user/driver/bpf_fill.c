@@ -154,7 +154,7 @@ static void add_word(struct gpumon_value *value, const struct source_process *pr
 }
 
 int gpumon_source_process(struct gpumon_model *model, const struct source_process *from,
-			  unsigned int known)
+			  uint64_t id, unsigned int known)
 {
 	struct gpumon_process *process = NULL;
 
@@ -174,6 +174,8 @@ int gpumon_source_process(struct gpumon_model *model, const struct source_proces
 		if (!process->comm)
 			return -1;
 	}
+	if (id)
+		process->id = gpumon_value_of(id);
 	add_word(&process->jobs, from, SOURCE_PROCESS_JOBS, known);
 	add_word(&process->ioctls, from, SOURCE_PROCESS_IOCTLS, known);
 	add_word(&process->mapped_bytes, from, SOURCE_PROCESS_MAPPED_BYTES, known);

@@ -89,10 +89,22 @@ int gpumon_source_xid(struct gpumon_model *model, unsigned int id, const struct 
  * gpumon_source_process() - add counts of a process to those already known
  * @model: model
  * @process: entry of one program's table, since programs count different things
+ * @id: its number for rows of drm_sched.usage, 0: it has none
  * @known: bits of enum source_process_word that this program counts
  */
 int gpumon_source_process(struct gpumon_model *model, const struct source_process *process,
-			  unsigned int known);
+			  uint64_t id, unsigned int known);
+
+/**
+ * gpumon_source_usage() - add a row of drm_sched.usage
+ * @model: model
+ * @id: its index in the table
+ * @usage: what a process used of a ring
+ * @rings: SOURCE_RINGS + 1 rings, of which it may be one
+ * @attached: a bit for each enum source_drm_sched_probe; what the others count is unknown
+ */
+int gpumon_source_usage(struct gpumon_model *model, unsigned int id, const struct source_usage *usage,
+			const struct source_ring *rings, unsigned int attached);
 
 /*
  * Set which processes still exist, and their current names. Does nothing if /proc belongs to

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The tables of drm_vblank, nvidia and nvidia_uvm, with the module's columns in its order. Columns
+ * The tables of drm_vblank, nvidia and nvidia_uvm, and drm_sched.usage, with the module's columns in its order. Columns
  * that system calls and tracepoints cannot provide are present, but unknown.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,13 @@ static const struct column device_columns[] = {
 	UNKNOWN("polls", COUNTER),
 };
 
+static const struct column usage_columns[] = {
+	COUNTER("jobs", SOURCE_USAGE_JOBS),
+	COUNTER("gpu_ns", SOURCE_USAGE_GPU_NS),
+	COUNTER("queue_ns", SOURCE_USAGE_QUEUE_NS),
+	COUNTER("errors", SOURCE_USAGE_ERRORS),
+};
+
 static const char *const family_groups[] = {
 	[SOURCE_NVIDIA] = "nvidia",
 	[SOURCE_NVIDIA_UVM] = "nvidia_uvm",
@@ -110,11 +118,11 @@ static int add_label(struct gpumon_row *row, const char *name, const char *value
 	return label->name && label->value ? 0 : -1;
 }
 
-static int add_number(struct gpumon_row *row, const char *name, unsigned int number)
+static int add_number(struct gpumon_row *row, const char *name, uint64_t number)
 {
-	char text[16];
+	char text[24];
 
-	snprintf(text, sizeof(text), "%u", number);
+	snprintf(text, sizeof(text), "%" PRIu64, number);
 	return add_label(row, name, text, true);
 }
 
@@ -170,6 +178,34 @@ int gpumon_source_crtc(struct gpumon_model *model, unsigned int id, const struct
 		gpumon_row_column(row, "vblanks")->value.known = false;
 		gpumon_row_column(row, "high_precision")->value.known = false;
 	}
+	return 0;
+}
+
+int gpumon_source_usage(struct gpumon_model *model, unsigned int id, const struct source_usage *usage,
+			const struct source_ring *rings, unsigned int attached)
+{
+	struct gpumon_row *row = add_row(model, "drm_sched", "usage", id);
+	const char *device = usage->device, *name = usage->ring;
+	char text[2][SOURCE_NAME_LEN + 1];
+
+	/* A ring may have become that of its class since. */
+	for (size_t i = 0; i < SOURCE_RINGS && usage->ring_key; i++) {
+		if (rings[i].ready && rings[i].key == usage->ring_key)
+			name = rings[i].name;
+	}
+	if (id == SOURCE_USAGE_OTHER) {
+		device = "-";
+		name = "other";
+	}
+	snprintf(text[0], sizeof(text[0]), "%.*s", SOURCE_NAME_LEN, device);
+	snprintf(text[1], sizeof(text[1]), "%.*s", SOURCE_NAME_LEN, name);
+	if (!row || add_label(row, "device", text[0], false) ||
+	    add_label(row, "ring", text[1], false) || add_number(row, "process", usage->process) ||
+	    add_number(row, "client", usage->client) || add_number(row, "cgroup", 0) ||
+	    add_columns(row, COLUMNS(usage_columns), usage->words))
+		return -1;
+	if (!(attached & 1U << SOURCE_SCHED_RESULT))
+		gpumon_row_column(row, "errors")->value.known = false;
 	return 0;
 }
 

@@ -101,8 +101,12 @@ bool gpumon_source_preempted(void)
 int gpumon_source_processes(struct gpumon_model *model, const struct source_process *processes,
 			    unsigned int known)
 {
+	/* Only the table of the DRM scheduler counts jobs. Rows of drm_sched.usage have its slots. */
+	bool numbered = known & 1U << SOURCE_PROCESS_JOBS;
+
 	for (size_t i = 0; i < SOURCE_PROCESSES; i++) {
-		if (processes[i].ready && gpumon_source_process(model, &processes[i], known))
+		if (processes[i].ready &&
+		    gpumon_source_process(model, &processes[i], numbered ? i + 1 : 0, known))
 			return -1;
 	}
 	gpumon_source_alive(model, "", processes, SOURCE_PROCESSES);

@@ -18,7 +18,7 @@
 
 /**
  * struct gpumon_process - a process that used a driver
- * @id: the module's number for it, which rows of drm_sched.usage refer to; unknown by BPF
+ * @id: number for it, which rows of drm_sched.usage refer to
  * @open_handles: currently open handles, of those seen to be opened; unknown before the first
  * @container: name of its container, NULL if it is in none; set with @cgroup and @container_pid by
  *             gpumon_containers_resolve(), not by the kernel

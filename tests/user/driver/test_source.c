@@ -259,13 +259,13 @@ static void processes_are_joined(void **state)
 	struct gpumon_model model = { 0 };
 
 	(void)state;
-	assert_int_equal(gpumon_source_process(&model, &from, 1U << SOURCE_PROCESS_JOBS), 0);
+	assert_int_equal(gpumon_source_process(&model, &from, 7, 1U << SOURCE_PROCESS_JOBS), 0);
 	assert_int_equal(model.n_processes, 1);
 	assert_int_equal(model.processes[0].jobs.v, 1);
 	assert_false(model.processes[0].ioctls.known || model.processes[0].opens.known);
 	assert_false(model.processes[0].faults.known || model.processes[0].open_handles.known);
 	/* The table of the other program. */
-	gpumon_source_process(&model, &from,
+	gpumon_source_process(&model, &from, 0,
 			      1U << SOURCE_PROCESS_IOCTLS | 1U << SOURCE_PROCESS_OPENS);
 	assert_int_equal(model.n_processes, 1);
 	assert_int_equal(model.processes[0].ioctls.v, 2);
@@ -274,7 +274,7 @@ static void processes_are_joined(void **state)
 	assert_false(model.processes[0].mapped_bytes.known);
 	/* The same pid with another start time is another process. */
 	from.start_ns = 6;
-	gpumon_source_process(&model, &from, 1U << SOURCE_PROCESS_JOBS);
+	gpumon_source_process(&model, &from, 8, 1U << SOURCE_PROCESS_JOBS);
 	assert_int_equal(model.n_processes, 2);
 	assert_int_equal(model.processes[1].cgroup_id.v, 3);
 	gpumon_model_free(&model);
@@ -421,7 +421,7 @@ static void proc_is_read(void **state)
 	assert_string_equal(gpus.name[0], "");
 
 	for (size_t i = 0; i < 3; i++)
-		gpumon_source_process(&model, &processes[i], 1);
+		gpumon_source_process(&model, &processes[i], i + 1, 1);
 	put("/proc/41/stat", "41 (a) b (c) S 1 41 41 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 1234 0 0\n");
 	put("/proc/41/comm", "new name\n");
 	/* Pids of another namespace mean nothing. */
