@@ -247,7 +247,8 @@ dumps = {"statistic-get": before_rows, "group-get": before_groups, "process-get"
 def strip(rows):
     """Without the current values, and without rows that came later."""
     return [{k: v for k, v in r.items() if k != "alive"} for r in rows
-            if r.get("jobs", 1)]
+            if r.get("jobs", 1) and
+            (r.get("table") != "usage" or any(c["value"] for c in r["column"]))]
 
 
 for op, should in dumps.items():

@@ -44,7 +44,8 @@ for turn, (devices, count) in enumerate(SHAPES):
     # processes.
     held = parts()
     grown = {name: held[name] - parts_before[name] for name in held}
-    within(grown.pop("drm_sched"), 0, (ROOM + 1) * 2 * mmap.PAGESIZE, "bytes for rings")
+    # Of each ring, and of each process on each ring.
+    within(grown.pop("drm_sched"), 0, (ROOM + 1) * 3 * mmap.PAGESIZE, "bytes for rings")
     within(grown.pop("probes"), 0, 4 * mmap.PAGESIZE, "bytes for probes")
     within(grown.pop("processes"), 0, 256 * info["processes"], "bytes for processes")
     equal(set(grown.values()), {0}, "growth of the other parts")

@@ -236,6 +236,10 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	local64_inc(&words[GPUMON_RING_QUEUED]);
 	gpumon_process_add(ctx.cpu, found.process, GPUMON_PROCESS_JOBS, 1);
 
+	/* A job that was done without a result, with a number that its entity gives again. */
+	job = gpumon_job_entry(finished, 0);
+	if (unlikely(gpumon_job_is(job, finished) && job->state & GPUMON_JOB_DONE))
+		gpumon_job_release(job);
 	job = gpumon_job_insert(finished);
 	ring_depths_begin(ring);
 	if (job) {
@@ -306,7 +310,8 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 	job = gpumon_job_find(&s_fence->finished);
 	ring = job ? gpumon_job_ring(job) : sched_ring_of_untracked(ctx.cpu, s_fence);
 	words = ring_words(ctx.cpu, ring);
-	if (job) {
+	/* A job that is run again, after a reset of the GPU, is on the hardware already. */
+	if (job && !gpumon_job_running(job)) {
 		elapsed = job_elapsed(job, now, words);
 		job->since = now;
 		local64_add(elapsed, &gpumon_usage_words(ctx.cpu, gpumon_job_usage(job))
@@ -339,7 +344,7 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
 		return probe_run_slow(data, sched_job, now);
 	job = gpumon_job_entry(finished, 0);
-	if (unlikely(!gpumon_job_is(job, finished)))
+	if (unlikely(!gpumon_job_is(job, finished) || gpumon_job_running(job)))
 		return probe_run_slow(data, sched_job, now);
 	elapsed = gpumon_clock_ns(now - job->since);
 	ring = gpumon_job_ring(job);
@@ -381,22 +386,18 @@ static __always_inline void job_used_gpu(struct gpumon_cpu *cpu, const struct gp
 
 /*
  * At the end of a job: may its fence get an error? The result is stored after this tracepoint: it is the
- * hardware fence's, or that of a run that gave no such fence. @layout_known: are members where the
- * headers have them?
+ * hardware fence's, or that of a run that gave no such fence.
  */
-static __always_inline bool job_may_have_failed(const struct drm_sched_fence *s_fence,
-						bool layout_known)
+static __always_inline bool job_may_have_failed(const struct drm_sched_fence *s_fence)
 {
-	const struct dma_fence *parent;
+	const struct dma_fence *parent = s_fence->parent;
 
-	if (!layout_known)
-		return true;
-	parent = s_fence->parent;
 	return !parent || parent->error || s_fence->finished.error;
 }
 
 /* Will probe_signaled() see the jobs that may have failed? */
 static bool results_are_seen(void);
+static bool drm_sched_layout_known(void);
 
 static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence, u64 now)
 {
@@ -433,7 +434,7 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	if (time_ns)
 		gpumon_job_event_step(GPUMON_EVENT_DONE, time_ns, ring, job, elapsed,
 				      &s_fence->finished, 0);
-	if (job && results_are_seen() && job_may_have_failed(s_fence, gpumon_job_event_clients))
+	if (job && results_are_seen() && drm_sched_layout_known() && job_may_have_failed(s_fence))
 		job->state |= GPUMON_JOB_DONE;
 	else if (job)
 		gpumon_job_release(job);
@@ -452,7 +453,7 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 		return probe_done_slow(data, s_fence, now);
 	job = gpumon_job_entry(&s_fence->finished, 0);
 	if (unlikely(!gpumon_job_is(job, &s_fence->finished) || !gpumon_job_running(job) ||
-		     job_may_have_failed(s_fence, true)))
+		     job_may_have_failed(s_fence)))
 		return probe_done_slow(data, s_fence, now);
 	elapsed = gpumon_clock_ns(now - job->since);
 	ring = gpumon_job_ring(job);
@@ -729,6 +730,11 @@ static struct gpumon_field drm_sched_fields[] = {
 	GPUMON_FIELD_BUILT("gpu_sched", drm_gpu_scheduler, name),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_gpu_scheduler, dev),
 };
+
+static bool drm_sched_layout_known(void)
+{
+	return gpumon_drm_sched.layout_known;
+}
 
 static bool results_are_seen(void)
 {

@@ -86,7 +86,15 @@ size_t gpumon_usage_bytes(void)
 	       gpumon_memory_held(rows_in_use, BITS_TO_LONGS(rows_most) * sizeof(*rows_in_use));
 }
 
-/* Row for a key, with these labels; the row of all others if there is no room. */
+/* The row of all that found no place. It shows from then on. */
+static u32 usage_other(void)
+{
+	static const char *const label[GPUMON_LABELS] = { GPUMON_DEVICE_UNKNOWN, "other", "0", "0", "0" };
+
+	return gpumon_row_learn_labels(&gpumon_usage_statistics, GPUMON_ROW_OTHER, label);
+}
+
+/* Row for a key, with these labels; that of all others if there is no room. */
 static u32 usage_learn(u64 key, const char *device, const char *ring, u64 process, u64 client,
 		       u64 cgroup)
 {
@@ -98,7 +106,7 @@ static u32 usage_learn(u64 key, const char *device, const char *ring, u64 proces
 	snprintf(text[1], sizeof(text[1]), "%llu", client);
 	snprintf(text[2], sizeof(text[2]), "%llu", cgroup);
 	row = gpumon_row_learn_labels(&gpumon_usage_statistics, key, label);
-	return row == GPUMON_NONE ? other_row : row;
+	return row == GPUMON_NONE ? usage_other() : row;
 }
 
 /**
@@ -117,7 +125,7 @@ noinline u32 gpumon_usage_find(u32 process, u32 ring, u64 client)
 	u32 row;
 
 	if (of_ring == GPUMON_TABLE_RECYCLING)
-		return other_row;
+		return usage_other();
 	key = gpumon_key_mix(gpumon_key_mix(of_ring, id), client);
 	row = gpumon_row_find(&gpumon_usage_statistics, key);
 	if (likely(row != GPUMON_NONE))
@@ -140,17 +148,16 @@ u32 gpumon_usage_process(u32 row)
 /* Starts to count; no probe runs. */
 void gpumon_usage_start(void)
 {
-	static const char *const label[] = { GPUMON_DEVICE_UNKNOWN, "other", "0", "0", "0" };
+	bool created;
 
 	/* Without a module of the group there is no memory yet. */
 	if (!gpumon_usage_statistics.table.keys)
 		return;
 	WARN_ON(gpumon_usage_statistics.table.slots > rows_most);
-	preempt_disable();
 	if (!gpumon_table_used(&gpumon_usage_statistics.table))
 		memset(owners, 0, rows_most * sizeof(*owners));
-	other_row = gpumon_row_learn_labels(&gpumon_usage_statistics, GPUMON_ROW_OTHER, label);
-	preempt_enable();
+	/* There is room for it now. */
+	other_row = gpumon_table_claim(&gpumon_usage_statistics.table, GPUMON_ROW_OTHER, &created);
 }
 
 /* A ring has got the name and the key of its class. */
