@@ -639,18 +639,27 @@ void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool
  */
 int gpumon_counters_fold(struct gpumon_counters *counters, u32 from, u32 to)
 {
-	u64 *kept = counters->kept[to] ?: kzalloc(kept_bytes(counters), GFP_KERNEL);
+	local64_t *words;
+	u64 *kept;
 	u32 word;
 
-	if (!kept)
-		return -ENOMEM;
-	counters->kept[to] = kept;
-	for (word = 0; word < counters->sums; word++) {
-		/* Only probes write to the words: the begin of the period is moved instead. */
-		kept[word] -= gpumon_counters_one(counters, from, false, word);
-		kept[counters->sums + word] += gpumon_counters_one(counters, from, true, word);
+	/* What a reset has taken for @from is freed with it. */
+	if (counters->kept[from] && !counters->kept[to]) {
+		counters->kept[to] = kzalloc(kept_bytes(counters), GFP_KERNEL);
+		if (!counters->kept[to])
+			return -ENOMEM;
 	}
-	return 0;
+	kept = counters->kept[to];
+	preempt_disable();
+	words = counters->cpu[smp_processor_id()];
+	for (word = 0; words && word < counters->sums; word++) {
+		local64_add(gpumon_counters_one(counters, from, false, word),
+			    &words[(size_t)to * counters->stride + word]);
+		if (kept)
+			kept[counters->sums + word] += gpumon_counters_one(counters, from, true, word);
+	}
+	preempt_enable();
+	return words ? 0 : -ENOMEM;
 }
 
 /**

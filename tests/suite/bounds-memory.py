@@ -15,7 +15,7 @@ import nvidia
 from gpumon_netlink import Gpumon
 from lab import (check, equal, insmod, load_gpumon, load_scheduler, rmmod, stats, step,
                  until, within)
-from memory import PARTS, SMALL
+from memory import PARAMETERS, SMALL
 
 CASES = ({}, {"max_rings": 1024}, {"max_rings": 100}, {"max_processes": 65536},
          {"max_processes": 3000}, {"max_jobs": 1048576},
@@ -32,8 +32,8 @@ print("    memory_bytes %d, grown by %d KiB with the module's code and data" % (
 step("more rings, processes, jobs: both grow by the same")
 measured = {}
 for parameters in CASES:
-    held, grown, by_part = memory.load(parameters)
-    measured[tuple(parameters.items())] = by_part
+    held, grown, _ = memory.load(parameters)
+    measured[tuple(parameters.items())] = held
     memory.compare(", ".join("%s=%d" % p for p in parameters.items()) or "as it is by default",
                    held - least, grown - least_grown)
 
@@ -109,5 +109,6 @@ print("    %d KiB after unload" % left)
 within(left, -OTHERS_KIB, OTHERS_KIB, "KiB in no account after unload")
 
 step("the figures of Documentation/reference/memory.md")
-memory.compare_figures({name: measured[(name, most),] for name, (_, most) in PARTS.items()})
+memory.compare_figures(measured[()],
+                       {name: measured[(name, most),] for name, (_, most) in PARAMETERS.items()})
 step("done")

@@ -72,7 +72,7 @@ UNASKED = ("dma_fence", "mock_gpu") + (() if DEEP else ("drm", "vmlinux"))
 TABLES = re.compile("statistics_allocate|gpumon_counters_copy")
 
 # The message for each failure. None: gpumon is loaded all the same, see reduced().
-REFUSED = [(r"gpumon_(probe|ring|process|job|groups)_init|gpumon_counters_copy",
+REFUSED = [(r"gpumon_(probe|ring|process|usage|job|groups)_init|gpumon_counters_copy",
             "no memory for the statistics, choose"),
            (r"cpuhp_setup_state", r"cannot follow CPUs, cpuhp_setup_state\(\) failed with error -12"),
            (r"genl_register_family", "cannot register the generic netlink family, error -12"),

@@ -47,14 +47,14 @@ static u32 rows_most;
 static u32 other_row;
 
 /**
- * gpumon_usage_init - size the table for as many rows as there may be processes
+ * gpumon_usage_init - size the table by the processes that there may be
  *
  * Context: may sleep; the table is laid out and has no memory yet.
  * Return: 0 or -ENOMEM, then gpumon_usage_exit() frees what was allocated.
  */
 int gpumon_usage_init(void)
 {
-	gpumon_usage_statistics.capacity = max(gpumon_process_max, 64U);
+	gpumon_usage_statistics.capacity = max(gpumon_process_max, 128U);
 	rows_most = roundup_pow_of_two(gpumon_usage_statistics.capacity) + GPUMON_TABLE_WAYS;
 	owners = gpumon_memory_zalloc(rows_most, sizeof(*owners), NUMA_NO_NODE);
 	rows_in_use = gpumon_memory_zalloc(BITS_TO_LONGS(rows_most), sizeof(*rows_in_use),
@@ -230,7 +230,7 @@ const struct gpumon_process_user gpumon_usage_of_processes = {
 /**
  * gpumon_usage_age - make room: sum up what processes have used that are gone
  *
- * Nothing happens while there is room.
+ * Nothing happens while there is room, so that a table of which half is used finds a place for each.
  *
  * Context: may sleep, gpumon_period_lock held, gpumon_process_refresh_all() was called.
  * Return: false while there is room.
@@ -242,7 +242,7 @@ bool gpumon_usage_age(void)
 
 	lockdep_assert_held(&gpumon_period_lock);
 	if (!gpumon_usage_statistics.table.keys ||
-	    gpumon_table_used(&gpumon_usage_statistics.table) < capacity - capacity / 4)
+	    gpumon_table_used(&gpumon_usage_statistics.table) < capacity / 8 * 3)
 		return false;
 	usage_look();
 	for (row = 0; row < gpumon_usage_statistics.table.slots; row++) {

@@ -12,8 +12,8 @@ NOISE_KIB = 192
 TOLERANCE = 0.02
 SMALL = {"max_rings": 1, "max_processes": 8, "max_jobs": 8}
 # The part whose size a parameter sets, and its largest value.
-PARTS = {"max_rings": ("drm_sched", 1024), "max_processes": ("processes", 65536),
-         "max_jobs": ("jobs", 1048576)}
+# The default and the largest value of each parameter.
+PARAMETERS = {"max_rings": (64, 1024), "max_processes": (1024, 65536), "max_jobs": (8192, 1048576)}
 
 
 def meminfo():
@@ -101,18 +101,18 @@ def compare(what, held, grown):
            "KiB that the kernel's accounts grew by, %s" % what)
 
 
-def compare_figures(measured):
-    """{parameter: parts of a module that was loaded with its largest value}, against the table."""
+def compare_figures(default, measured):
+    """{parameter: bytes of a module that was loaded with its largest value}, against the table."""
     cpus = os.sysconf("SC_NPROCESSORS_ONLN")
     figures = {name: (int(once.replace(",", "")), int(each.replace(",", "")))
                for name, once, each in
                re.findall(r"(?m)^\| `(max_\w+)` \|[^|]*\| ([\d,]+) \| ([\d,]+) \|",
                           read(BUILD + "/Documentation/reference/memory.md"))}
-    equal(sorted(figures), sorted(PARTS), "parameters in the table")
+    equal(sorted(figures), sorted(PARAMETERS), "parameters in the table")
     check(measured, "nothing is measured")
-    for name, by_part in measured.items():
-        part, most = PARTS[name]
-        each = by_part[part] / most
+    for name, held in measured.items():
+        few, most = PARAMETERS[name]
+        each = (held - default) / (most - few)
         once, percpu = figures[name]
         said = once + percpu * cpus
         print("    %s: %.0f bytes each with %d CPUs, the table says %d" % (name, each, cpus, said))
