@@ -23,6 +23,9 @@ void gpumon_stat_usage_columns(struct gpumon_table *table);
 void gpumon_stat_usage_cells(const struct stat_page *stat, struct gpumon_table *table,
 			     const struct gpumon_usage_total *total);
 
+/* One line: which ring was busiest, and which process used most GPU time. Nothing where no job ended. */
+void gpumon_stat_print_answer(const struct stat_page *stat);
+
 /* GPU time by process and ring, by container and cgroup, and by DRM client. */
 void gpumon_stat_print_usage(const struct stat_page *stat);
 void gpumon_stat_print_cgroups(const struct stat_page *stat);

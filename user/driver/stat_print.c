@@ -634,6 +634,8 @@ int gpumon_stat_print(const struct gpumon_model *model, const char *group, enum 
 
 	gpumon_usage_init(&usage, model);
 	print_info(&stat);
+	if (rings)
+		gpumon_stat_print_answer(&stat);
 	print_devices(&stat);
 	print_groups(&stat);
 	print_alerts(&stat);

@@ -8,6 +8,49 @@
 #define NUMBER	 (GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT)
 #define OPTIONAL GPUMON_COLUMN_OPTIONAL
 
+static void print_busiest_ring(const struct stat_page *stat)
+{
+	const struct gpumon_model *model = stat->model;
+	const struct gpumon_ring *busiest = NULL;
+	char device[GPUMON_USAGE_NAME_LEN], name[GPUMON_USAGE_NAME_LEN], part[GPUMON_FORMAT_LEN];
+
+	for (size_t i = 0; i < model->n_rings; i++) {
+		if (model->rings[i].busy_ns.v > (busiest ? busiest->busy_ns.v : 0))
+			busiest = &model->rings[i];
+	}
+	if (!busiest)
+		return;
+	gpumon_format_share(part, sizeof(part), busiest->busy_ns, gpumon_model_length_ns(model));
+	fprintf(stat->stream, "busiest ring: %s %s, busy %s of the time",
+		gpumon_format_name(device, sizeof(device), busiest->device),
+		gpumon_format_name(name, sizeof(name), busiest->name), part);
+}
+
+void gpumon_stat_print_answer(const struct stat_page *stat)
+{
+	const struct gpumon_usage *usage = stat->usage;
+	const struct gpumon_usage_total *most = NULL;
+	const struct gpumon_process *process;
+	char name[GPUMON_USAGE_NAME_LEN], device[GPUMON_USAGE_NAME_LEN], pid[GPUMON_FORMAT_LEN],
+		part[GPUMON_FORMAT_LEN], wait[GPUMON_FORMAT_LEN];
+
+	for (size_t i = 0; i < usage->n_processes; i++) {
+		if (usage->processes[i].device_ns > (most ? most->device_ns : 0))
+			most = &usage->processes[i];
+	}
+	if (!most)
+		return;
+	print_busiest_ring(stat);
+	process = &stat->model->processes[most - usage->processes];
+	gpumon_format_ns(wait, sizeof(wait), gpumon_usage_wait(&most->sum));
+	fprintf(stat->stream,
+		"; most GPU time: %s (%s), %s of %s, its jobs waited %s each\n",
+		gpumon_format_name(name, sizeof(name), process->comm),
+		gpumon_format_count(pid, sizeof(pid), process->pid),
+		gpumon_usage_format_part(part, most, gpumon_model_length_ns(stat->model)),
+		gpumon_format_name(device, sizeof(device), most->device), wait);
+}
+
 void gpumon_stat_usage_columns(struct gpumon_table *table)
 {
 	gpumon_table_column(table, "GPU", NUMBER | OPTIONAL);
