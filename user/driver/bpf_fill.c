@@ -123,8 +123,8 @@ int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct
 	ring->clock_backwards = gpumon_value_of(w[SOURCE_RING_BACKWARDS]);
 	ring->abandoned =
 		gpumon_value_if(attached & 1U << SOURCE_SCHED_FINI, w[SOURCE_RING_ABANDONED]);
-	ring->busy_ns = gpumon_value_of(
-		gpumon_source_busy_ns(w[SOURCE_RING_BUSY], gpumon_monotonic_ns()));
+	ring->busy_ns =
+		gpumon_value_of(gpumon_source_busy_ns(w[SOURCE_RING_BUSY], gpumon_monotonic_ns()));
 	if (from->begun) {
 		ring->queue_depth = gpumon_value_of(from->queued);
 		ring->queue_depth_max =
@@ -138,8 +138,7 @@ int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct
 			   SOURCE_RING_QUEUE_NS_SUM, SOURCE_RING_QUEUE_NS_MAX,
 			   SOURCE_RING_QUEUE_NS_MIN) ||
 	    ring_histogram(model, id, "run_ns", w, SOURCE_RING_RUN_NS, SOURCE_LATENCY_BUCKETS,
-			   SOURCE_RING_RUN_NS_SUM, SOURCE_RING_RUN_NS_MAX,
-			   SOURCE_RING_RUN_NS_MIN))
+			   SOURCE_RING_RUN_NS_SUM, SOURCE_RING_RUN_NS_MAX, SOURCE_RING_RUN_NS_MIN))
 		return -1;
 	return 0;
 }

@@ -103,8 +103,9 @@ int gpumon_source_process(struct gpumon_model *model, const struct source_proces
  * @rings: SOURCE_RINGS + 1 rings, of which it may be one
  * @attached: a bit for each enum source_drm_sched_probe; what the others count is unknown
  */
-int gpumon_source_usage(struct gpumon_model *model, unsigned int id, const struct source_usage *usage,
-			const struct source_ring *rings, unsigned int attached);
+int gpumon_source_usage(struct gpumon_model *model, unsigned int id,
+			const struct source_usage *usage, const struct source_ring *rings,
+			unsigned int attached);
 
 /*
  * Set which processes still exist, and their current names. Does nothing if /proc belongs to

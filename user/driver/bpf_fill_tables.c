@@ -181,8 +181,9 @@ int gpumon_source_crtc(struct gpumon_model *model, unsigned int id, const struct
 	return 0;
 }
 
-int gpumon_source_usage(struct gpumon_model *model, unsigned int id, const struct source_usage *usage,
-			const struct source_ring *rings, unsigned int attached)
+int gpumon_source_usage(struct gpumon_model *model, unsigned int id,
+			const struct source_usage *usage, const struct source_ring *rings,
+			unsigned int attached)
 {
 	struct gpumon_row *row = add_row(model, "drm_sched", "usage", id);
 	const char *device = usage->device, *name = usage->ring;

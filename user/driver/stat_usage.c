@@ -43,8 +43,7 @@ void gpumon_stat_print_answer(const struct stat_page *stat)
 	print_busiest_ring(stat);
 	process = &stat->model->processes[most - usage->processes];
 	gpumon_format_ns(wait, sizeof(wait), gpumon_usage_wait(&most->sum));
-	fprintf(stat->stream,
-		"; most GPU time: %s (%s), %s of %s, its jobs waited %s each\n",
+	fprintf(stat->stream, "; most GPU time: %s (%s), %s of %s, its jobs waited %s each\n",
 		gpumon_format_name(name, sizeof(name), process->comm),
 		gpumon_format_count(pid, sizeof(pid), process->pid),
 		gpumon_usage_format_part(part, most, gpumon_model_length_ns(stat->model)),

@@ -105,7 +105,8 @@ const char *gpumon_format_share(char *buf, size_t len, struct gpumon_value ns, u
 {
 	/* What is read a little later than the whole may be more than that. */
 	if (ns.known && of_ns)
-		snprintf(buf, len, "%.1f%%", ns.v < of_ns ? 100. * (double)ns.v / (double)of_ns : 100.);
+		snprintf(buf, len, "%.1f%%",
+			 ns.v < of_ns ? 100. * (double)ns.v / (double)of_ns : 100.);
 	else
 		snprintf(buf, len, "-");
 	return buf;

@@ -44,15 +44,12 @@ static void buckets_cover_every_value(void **state)
 
 static void histogram_in_numbers(void **state)
 {
-	uint64_t buckets[BUCKETS] = {
-		[3] = 2, [9] = 5, [BUCKETS - 1] = 1
-	};
+	uint64_t buckets[BUCKETS] = { [3] = 2, [9] = 5, [BUCKETS - 1] = 1 };
 	struct gpumon_model model = { 0 };
 	struct gpumon_histogram *histogram = gpumon_model_add_histogram(&model);
 
 	(void)state;
-	assert_int_equal(gpumon_source_histogram(histogram, buckets, BUCKETS, 9999,
-						 9000, ~3ULL),
+	assert_int_equal(gpumon_source_histogram(histogram, buckets, BUCKETS, 9999, 9000, ~3ULL),
 			 0);
 	assert_int_equal(histogram->n_buckets, 3);
 	assert_int_equal(histogram->count.v, 8);
@@ -135,9 +132,11 @@ static void busy_times_are_summed(void **state)
 	(void)state;
 	assert_int_equal(gpumon_source_busy_ns(0, hour), 0);
 	/* From 100 to 150, and from 170 to 200. */
-	assert_int_equal(gpumon_source_busy_ns((150 | e) - (100 | e) + (200 | e) - (170 | e), hour), 80);
+	assert_int_equal(gpumon_source_busy_ns((150 | e) - (100 | e) + (200 | e) - (170 | e), hour),
+			 80);
 	/* The second one has not ended. It began at once at boot, or just now. */
-	assert_int_equal(gpumon_source_busy_ns((150 | e) - (100 | e) - (170 | e), hour), 50 + hour - 170);
+	assert_int_equal(gpumon_source_busy_ns((150 | e) - (100 | e) - (170 | e), hour),
+			 50 + hour - 170);
 	assert_int_equal(gpumon_source_busy_ns((hour - 5) - (hour - 9) - (hour | e), hour), 4);
 	/* One ended while the words were read, which lack its begin; or has begun a little later. */
 	assert_int_equal(gpumon_source_busy_ns(50 + (hour | e), hour), 50);
