@@ -174,13 +174,6 @@ static noinline void leaf_raise_extreme(local64_t *extreme, u64 value)
 	gpumon_leaf_leave();
 }
 
-/*
- * The three probes of a job are the hot path, and each has two versions. The slow path, *_slow(),
- * handles every case. The fast path calls nothing, so that no register has to be saved, and handles
- * the usual case: the ring and the process are those that this CPU remembers, the job is in its
- * first place, no latency is an extreme, the event ring is off. Otherwise it has counted nothing
- * yet and falls back to the slow path, passing the timestamp already taken.
- */
 /* Looks up where a job is queued, and by what; of the current task only if that queues it. */
 static void queue_find(struct gpumon_event_context *ctx, const struct drm_sched_job *sched_job,
 		       struct gpumon_cpu_queue *found)
@@ -202,6 +195,13 @@ static void queue_find(struct gpumon_event_context *ctx, const struct drm_sched_
 					 gpumon_job_event_clients ? found->client : 0);
 }
 
+/*
+ * The three probes of a job are the hot path, and each has two versions. The slow path, *_slow(),
+ * handles every case. The fast path calls nothing, so that no register has to be saved, and handles
+ * the usual case: the ring and the process are those that this CPU remembers, the job is in its
+ * first place, no latency is an extreme, the event ring is off. Otherwise it has counted nothing
+ * yet and falls back to the slow path, passing the timestamp already taken.
+ */
 static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_job, u64 now)
 {
 	u64 time_ns;
@@ -413,6 +413,10 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	job = gpumon_job_find(&s_fence->finished);
+	if (job && job->state & GPUMON_JOB_DONE) {
+		gpumon_job_release(job);
+		job = NULL;
+	}
 	if (job && !gpumon_job_running(job)) {
 		/*
 		 * The run was not seen: the probe was detached meanwhile, or has dropped the event.
