@@ -84,7 +84,9 @@ document = stat()
 lab.equal([name for name in document if "." in name], [], "keys")
 groups = [row["name"] for row in document["groups"]]
 for name in groups:
-    lab.equal([t for t in document[name] if document[name][t]], [], "tables of " + name)
+    # The row of what finds no row in drm_sched.usage is there from the start.
+    lab.equal([t for t in document[name] if any(row.get("jobs") != 0 for row in document[name][t])],
+              [], "tables of " + name)
 lab.equal(document["alerts"], [], "alerts")
 lab.equal(len(document["layouts"]), len(g.layouts()), "fields of private types")
 text = tool("stat")
@@ -117,6 +119,17 @@ for p in g.processes():
         lab.equal(mine[key], p.get(key), "%s of %s" % (key, p["comm"]))
 lab.check(any(p["ioctls"] for p in ours.values()), "nobody's ioctls")
 lab.check(any(p["jobs"] for p in ours.values()), "nobody's jobs")
+usage = tables["drm_sched.usage"]
+lab.equal(sum(row["jobs"] for row in usage), 30, "jobs that have a row")
+for p in document["processes"]:
+    for column in "gpu_ns", "queue_ns", "errors":
+        lab.equal(p[column], sum(row[column] for row in usage if row["process"] == p["id"]),
+                  "%s of %s" % (column, p["comm"]))
+lab.equal(sum(c["gpu_ns"] for c in document["cgroups"]), sum(row["gpu_ns"] for row in usage),
+          "GPU time of all cgroups")
+lab.check(sum(row["gpu_ns"] for row in usage) > 0, "no GPU time")
+text = tool("stat", "--cgroup")
+lab.check("\nCONTAINERS AND CGROUPS " in text and "\nPROCESSES (" not in text, text)
 text = tool("stat")
 for name in tables:
     title = TITLES.get(name, name + "\n")
@@ -153,7 +166,7 @@ same_rows(stat("--reset"), now)
 lab.check(all(not r["vblanks"] for r in stat()["drm_vblank"]["crtcs"]), "vblanks after a reset")
 
 lab.step("pages of top")
-for page in ("rings", "drm_vblank", "nvidia", "processes"):
+for page in ("rings", "drm_sched", "drm_vblank", "nvidia", "processes"):
     text = tool("top", "--batch", "--interval", "0.2", "--count", 1, "--page", page)
     lab.check("There is no page" not in text, text)
     wanted = {"rings": "JOBS/S", "processes": "OPEN-NOW"}.get(page, page + ".")

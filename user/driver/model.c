@@ -301,6 +301,12 @@ uint64_t gpumon_row_number(const struct gpumon_row *row, const char *name)
 	return errno || *end ? 0 : number;
 }
 
+bool gpumon_is_other(const struct gpumon_row *row)
+{
+	return same_string(gpumon_row_label(row, "device"), "-") &&
+	       same_string(gpumon_row_label(row, "ring"), "other");
+}
+
 bool gpumon_is_usage(const struct gpumon_statistics *statistics)
 {
 	return same_string(statistics->group, "drm_sched") &&

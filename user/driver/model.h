@@ -361,6 +361,8 @@ int gpumon_row_compare(const void *a, const void *b);
 const char *gpumon_row_label(const struct gpumon_row *row, const char *name);
 /* The number of a label, or 0 if the row has no such label, or it is none. */
 uint64_t gpumon_row_number(const struct gpumon_row *row, const char *name);
+/* True of the row of all that found no row of a ring, or of usage. */
+bool gpumon_is_other(const struct gpumon_row *row);
 /* True of drm_sched.usage: the time of jobs by process. */
 bool gpumon_is_usage(const struct gpumon_statistics *statistics);
 

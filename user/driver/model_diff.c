@@ -162,13 +162,24 @@ static void diff_process(struct gpumon_model *diff, const struct gpumon_process 
 		gpumon_fields_subtract(&gpumon_process_fields, process, before);
 }
 
-static bool same_labels(const struct gpumon_row *a, const struct gpumon_row *b)
+/*
+ * @renamed: a ring may have got the name of its class since, which is the beginning of its own, and the
+ * row is the same all the same
+ */
+static bool same_labels(const struct gpumon_row *before, const struct gpumon_row *after,
+			bool renamed)
 {
-	if (a->n_labels != b->n_labels)
+	if (before->n_labels != after->n_labels)
 		return false;
-	for (size_t i = 0; i < a->n_labels; i++) {
-		if (!same_string(a->labels[i].name, b->labels[i].name) ||
-		    !same_string(a->labels[i].value, b->labels[i].value))
+	for (size_t i = 0; i < before->n_labels; i++) {
+		const struct gpumon_label *x = &before->labels[i], *y = &after->labels[i];
+
+		if (!same_string(x->name, y->name))
+			return false;
+		if (same_string(x->value, y->value))
+			continue;
+		if (!renamed || !same_string(x->name, "ring") || !x->value || !y->value ||
+		    strncmp(x->value, y->value, strlen(y->value)))
 			return false;
 	}
 	return true;
@@ -222,6 +233,8 @@ static void diff_row(struct gpumon_statistics *statistics, const struct gpumon_r
 static size_t find_row(const struct gpumon_statistics *statistics, const struct gpumon_row *like,
 		       size_t *next)
 {
+	bool renamed = gpumon_is_usage(statistics);
+
 	for (size_t i = 0; i < statistics->n_rows; i++) {
 		size_t at = (*next + i) % statistics->n_rows;
 		const struct gpumon_row *row = &statistics->rows[at];
@@ -229,7 +242,7 @@ static size_t find_row(const struct gpumon_statistics *statistics, const struct 
 		if (!row->number.known || !same_value(row->number, like->number))
 			continue;
 		*next = at + 1;
-		return same_labels(row, like) ? at : statistics->n_rows;
+		return same_labels(row, like, renamed) ? at : statistics->n_rows;
 	}
 	return statistics->n_rows;
 }
@@ -258,11 +271,41 @@ static bool same_ring(const struct gpumon_row *a, const struct gpumon_row *b)
 	       same_string(gpumon_row_label(a, "ring"), gpumon_row_label(b, "ring"));
 }
 
-/* A row that sums up removed processes: of which cgroup, 0: of none that is known. */
+/*
+ * A row that sums up removed processes: of which cgroup, 0: of none that is known. @other: that of all
+ * that found no row, on any ring.
+ */
 struct sum_row {
 	struct gpumon_row *row;
 	uint64_t cgroup;
+	bool other;
 };
+
+/* Where the counts of a removed process may have gone, the likeliest first. */
+enum sum_kind {
+	SUM_OF_CGROUP,	  /* which it had in the earlier reading */
+	SUM_OF_OTHERS,	  /* a process had moved */
+	SUM_OF_NO_CGROUP, /* most of that row is work of no process */
+	SUM_WITHOUT_ROW,
+	SUM_KINDS
+};
+
+static bool is_of_kind(const struct sum_row *sum, enum sum_kind kind, uint64_t cgroup,
+		       const struct gpumon_row *removed)
+{
+	if (kind == SUM_WITHOUT_ROW || sum->other)
+		return kind == SUM_WITHOUT_ROW && sum->other;
+	if (!same_ring(sum->row, removed))
+		return false;
+	switch (kind) {
+	case SUM_OF_CGROUP:
+		return sum->cgroup == cgroup;
+	case SUM_OF_OTHERS:
+		return sum->cgroup != 0;
+	default:
+		return true;
+	}
+}
 
 /*
  * A row of a removed process: its counts went to the row of the cgroup that the process had at the
@@ -282,14 +325,9 @@ static void diff_removed(const struct sum_row *sums, size_t n, const struct gpum
 		known = before->processes[i].id.known && before->processes[i].id.v == id;
 		cgroup = known ? before->processes[i].cgroup_id.v : 0;
 	}
-	/* Last the row of no process, most of which is not of removed ones. */
-	for (unsigned int pass = !known; pass < 3; pass++) {
+	for (enum sum_kind kind = known ? SUM_OF_CGROUP : SUM_OF_OTHERS; kind < SUM_KINDS; kind++) {
 		for (size_t i = 0; i < n; i++) {
-			bool now = pass == 0 ? sums[i].cgroup == cgroup :
-				   pass == 1 ? sums[i].cgroup != 0 :
-					       true;
-
-			if (now && same_ring(sums[i].row, removed))
+			if (is_of_kind(&sums[i], kind, cgroup, removed))
 				take_out(sums[i].row, removed, left);
 		}
 	}
@@ -306,8 +344,13 @@ static void diff_usage(struct gpumon_statistics *diff, const struct gpumon_model
 	for (size_t i = 0; i < diff->n_rows; i++) {
 		struct gpumon_row *row = &diff->rows[i];
 
-		if (!gpumon_row_number(row, "process"))
-			sums[n++] = (struct sum_row){ row, gpumon_row_number(row, "cgroup") };
+		if (gpumon_row_number(row, "process") || gpumon_row_number(row, "client"))
+			continue;
+		sums[n++] = (struct sum_row){
+			.row = row,
+			.cgroup = gpumon_row_number(row, "cgroup"),
+			.other = gpumon_is_other(row),
+		};
 	}
 	for (size_t i = 0; i < table->n_rows; i++) {
 		if (!found[i] && gpumon_row_number(&table->rows[i], "process"))

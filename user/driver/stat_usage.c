@@ -138,6 +138,15 @@ static bool is_any(const struct stat_page *stat)
 	return false;
 }
 
+static bool is_full(const struct gpumon_usage *usage)
+{
+	for (size_t i = 0; i < usage->n_rows; i++) {
+		if (usage->rows[i].other && !is_idle(&usage->rows[i].sum))
+			return true;
+	}
+	return false;
+}
+
 void gpumon_stat_print_usage(const struct stat_page *stat)
 {
 	const struct gpumon_usage *usage = stat->usage;
@@ -166,6 +175,9 @@ void gpumon_stat_print_usage(const struct stat_page *stat)
 			add_usage_row(stat, table, &usage->rows[i]);
 	}
 	gpumon_table_print(table, stat->stream);
+	if (is_full(usage))
+		fputs("what found no room: load gpumon with a larger max_processes\n",
+		      stat->stream);
 	gpumon_stat_print_share(stat);
 }
 

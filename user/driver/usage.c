@@ -66,8 +66,7 @@ static void fill_row(struct gpumon_usage_row *row, const struct gpumon_row *from
 	row->process_id = gpumon_row_number(from, "process");
 	row->client = gpumon_row_number(from, "client");
 	row->cgroup_id = gpumon_row_number(from, "cgroup");
-	row->other = row->device && row->name && !strcmp(row->device, "-") &&
-		     !strcmp(row->name, "other");
+	row->other = gpumon_is_other(from);
 	row->sum.jobs = counter(from, "jobs");
 	row->sum.gpu_ns = counter(from, "gpu_ns");
 	row->sum.queue_ns = counter(from, "queue_ns");
@@ -260,7 +259,19 @@ static struct gpumon_usage_total *client_total(struct gpumon_usage *usage, size_
 	return &usage->clients[owner].total;
 }
 
-/* A process without a row had no job, unless the table was full. */
+static bool is_full(const struct gpumon_usage *usage)
+{
+	for (size_t i = 0; i < usage->n_rows; i++) {
+		if (usage->rows[i].other && usage->rows[i].sum.jobs.v)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A process without a row had no job done, unless the table was full, or the process has ended and is
+ * summed up in the row of its cgroup.
+ */
 static void add_idle(struct gpumon_usage *usage, const struct gpumon_model *model)
 {
 	static const struct gpumon_usage_sum nothing = {
@@ -269,13 +280,15 @@ static void add_idle(struct gpumon_usage *usage, const struct gpumon_model *mode
 		.queue_ns = { .known = true },
 		.errors = { .known = true },
 	};
+	bool full = is_full(usage);
 
-	for (size_t i = 0; i < usage->n_rows; i++) {
-		if (usage->rows[i].other && usage->rows[i].sum.jobs.v)
-			return;
-	}
 	for (size_t i = 0; i < model->n_processes; i++) {
-		if (model->processes[i].id.known && !usage->processes[i].sum.jobs.known)
+		const struct gpumon_process *process = &model->processes[i];
+		bool none = process->jobs.known && !process->jobs.v;
+
+		if (!process->id.known || usage->processes[i].sum.jobs.known)
+			continue;
+		if (none || (!full && (!process->alive.known || process->alive.v)))
 			usage->processes[i].sum = nothing;
 	}
 }

@@ -351,6 +351,7 @@ static void who_used_the_gpus(void **state)
 	row(text, "CLIENT JOBS", "CLIENT JOBS GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS PID COMM");
 	row(text, "10 10", "10 10 ~50.0% 0000:0a:00.0 ~5.00s 5.00us 0 4243 ?[31m?");
 	row(text, "9 10", "9 10 37.0% 0000:03:00.0 3.70s 5.00us 2 4243 ?[31m?");
+	row(text, "what found", "what found no room: load gpumon with a larger max_processes");
 	assert_non_null(strstr(text, "~ is a share: "));
 	/* Who did nothing there, and the table as the kernel has it, are left out. */
 	assert_null(strstr(text, "sdma0 4242"));

@@ -542,6 +542,91 @@ static void removed_in_the_interval(void **state)
 	gpumon_model_free(&after);
 }
 
+/* The module may sum up an ended process that still is in its table: its time is that of its cgroup. */
+static void summed_up_before_it_was_removed(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_usage usage;
+
+	(void)state;
+	add_ring(&model, GPU0, "gfx", 9 * SECOND);
+	add_process(&model, 1, 10, "ended", 71)->jobs = gpumon_value_of(60);
+	model.processes[0].alive = gpumon_value_of(0);
+	add_process(&model, 2, 20, "idle", 71)->jobs = gpumon_value_of(0);
+	model.processes[1].alive = gpumon_value_of(0);
+	add_process(&model, 3, 30, "waits", 71)->jobs = gpumon_value_of(1);
+	row(&model, 1, GPU0, "gfx", 0, 0, 71, 60, 6 * SECOND);
+	gpumon_usage_init(&usage, &model);
+	assert_false(usage.processes[0].sum.gpu_ns.known);
+	assert_true(usage.processes[1].sum.gpu_ns.known);
+	/* Its row would be there if one of its jobs were done. */
+	assert_true(usage.processes[2].sum.gpu_ns.known);
+	assert_int_equal(usage.n_groups, 1);
+	assert_int_equal(usage.groups[0].total.sum.gpu_ns.v, 6 * SECOND);
+	gpumon_usage_clear(&usage);
+	gpumon_model_free(&model);
+}
+
+static void two_readings(struct gpumon_model *before, struct gpumon_model *after)
+{
+	memset(before, 0, sizeof(*before));
+	memset(after, 0, sizeof(*after));
+	before->info.now_ns = gpumon_value_of(SECOND);
+	after->info.now_ns = gpumon_value_of(2 * SECOND);
+	before->info.period = after->info.period = gpumon_value_of(1);
+}
+
+/* Without a row for the cgroup, the counts of a removed process went to the row of all others. */
+static void removed_without_room(void **state)
+{
+	struct gpumon_model before, after, diff = { 0 };
+	struct gpumon_usage usage;
+
+	(void)state;
+	two_readings(&before, &after);
+	add_process(&before, 1, 10, "gone", 71);
+	row(&before, 1, GPU0, "gfx", 1, 0, 0, 60, 60 * SECOND);
+	row(&before, 2, "-", "other", 0, 0, 0, 5, 5 * SECOND);
+	/* Of the same process number 0, and of another client: no row of removed ones. */
+	row(&before, 3, GPU0, "gfx", 0, 9, 0, 1, 1 * SECOND);
+	row(&after, 2, "-", "other", 0, 0, 0, 66, 65500000000);
+	row(&after, 3, GPU0, "gfx", 0, 9, 0, 2, 1500000000);
+	gpumon_model_diff(&diff, &before, &after);
+	gpumon_usage_init(&usage, &diff);
+	assert_int_equal(usage.n_rows, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(usage.rows[i].sum.jobs.v, 1);
+		assert_int_equal(usage.rows[i].sum.gpu_ns.v, SECOND / 2);
+	}
+	gpumon_usage_clear(&usage);
+	gpumon_model_free(&diff);
+	gpumon_model_free(&before);
+	gpumon_model_free(&after);
+}
+
+/* Numbered queues become one ring, whose name is theirs without the number: rows stay. */
+static void a_ring_gets_the_name_of_its_class(void **state)
+{
+	struct gpumon_model before, after, diff = { 0 };
+	struct gpumon_usage usage;
+
+	(void)state;
+	two_readings(&before, &after);
+	add_process(&before, 1, 10, "app", 71);
+	add_process(&after, 1, 10, "app", 71);
+	row(&before, 1, GPU0, "rcs17", 1, 0, 0, 60, 60 * SECOND);
+	row(&after, 1, GPU0, "rcs", 1, 0, 0, 61, 60500000000);
+	gpumon_model_diff(&diff, &before, &after);
+	gpumon_usage_init(&usage, &diff);
+	assert_int_equal(usage.rows[0].sum.jobs.v, 1);
+	assert_int_equal(usage.processes[0].sum.gpu_ns.v, SECOND / 2);
+	assert_string_equal(usage.rows[0].name, "rcs");
+	gpumon_usage_clear(&usage);
+	gpumon_model_free(&diff);
+	gpumon_model_free(&before);
+	gpumon_model_free(&after);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -555,6 +640,9 @@ int main(void)
 		cmocka_unit_test(not_counted),
 		cmocka_unit_test(sums_are_those_of_the_events),
 		cmocka_unit_test(removed_in_the_interval),
+		cmocka_unit_test(summed_up_before_it_was_removed),
+		cmocka_unit_test(removed_without_room),
+		cmocka_unit_test(a_ring_gets_the_name_of_its_class),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
