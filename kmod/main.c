@@ -12,6 +12,7 @@
 #include "core/fault.h"
 #include "core/memory.h"
 #include "core/period.h"
+#include "drivers/drm_sched/hang.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
 #include "drivers/drm_sched/usage.h"
@@ -67,12 +68,9 @@ static void schedule_housekeeping(unsigned int ms)
 
 static bool housekeeping_slow;
 
-/*
- * Called when memory that was kept ready is used, or when an event comes after a while without any.
- */
-static void memory_supply(void)
+/* It looks soon, also if nothing has happened for long. */
+static void housekeeping_wake(void)
 {
-	gpumon_groups_supply();
 	if (READ_ONCE(housekeeping_slow)) {
 		WRITE_ONCE(housekeeping_slow, false);
 		cancel_delayed_work(&housekeeping_work);
@@ -80,10 +78,19 @@ static void memory_supply(void)
 	schedule_housekeeping(HOUSEKEEPING_MS);
 }
 
+/*
+ * Called when memory that was kept ready is used, or when an event comes after a while without any.
+ */
+static void memory_supply(void)
+{
+	gpumon_groups_supply();
+	housekeeping_wake();
+}
+
 static void housekeeping(struct work_struct *work)
 {
 	static unsigned int idle_seconds;
-	bool idle = gpumon_cpus_slept(), held;
+	bool idle = gpumon_cpus_slept(), held, watched;
 	unsigned int i;
 
 	gpumon_cpus_sleep();
@@ -104,9 +111,11 @@ static void housekeeping(struct work_struct *work)
 			all_groups[i]->refresh();
 	if (gpumon_clock_changed())
 		gpumon_probe_change_clock();
-	if (idle && !held)
+	/* A job that hangs makes no event. */
+	watched = gpumon_hang_look();
+	if (idle && !held && !watched)
 		return;
-	idle_seconds = idle ? idle_seconds + 1 : 0;
+	idle_seconds = idle && !watched ? idle_seconds + 1 : 0;
 	WRITE_ONCE(housekeeping_slow, idle_seconds > IDLE_SECONDS);
 	schedule_housekeeping(idle_seconds > IDLE_SECONDS ? IDLE_MS : HOUSEKEEPING_MS);
 }
@@ -177,6 +186,7 @@ static int __init gpumon_init(void)
 	gpumon_event_ring_init();
 	gpumon_alert_init(gpumon_netlink_alert_send);
 	gpumon_period_start();
+	gpumon_hang_start(housekeeping_wake);
 #define GROUP_ENABLE(_name, _on) gpumon_##_name.enabled = enable_##_name;
 	GPUMON_GROUPS(GROUP_ENABLE)
 	/* Registered before the probes, so that their first alerts find the family. */
@@ -194,6 +204,7 @@ static int __init gpumon_init(void)
 	return 0;
 
 err_probes:
+	gpumon_hang_stop();
 	gpumon_memory_stop();
 	cancel_delayed_work_sync(&housekeeping_work);
 	gpumon_alert_exit();
@@ -212,6 +223,7 @@ static void __exit gpumon_exit(void)
 	 * the first two cannot attach anything.
 	 */
 	gpumon_debugfs_exit();
+	gpumon_hang_stop();
 	gpumon_probe_stop();
 	gpumon_memory_stop();
 	gpumon_alert_exit();

@@ -7,10 +7,14 @@
 #include "attach/probe.h"
 #include "common/process.h"
 #include "core/period.h"
+#include "drivers/drm_sched/hang.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/usage.h"
 
-/* Parts that hold memory from load on; the groups' tables come with their drivers. */
+/*
+ * Parts that hold memory from load on, or while they are switched on; the groups' tables come with their
+ * drivers.
+ */
 static const struct {
 	const char *name;
 	size_t (*bytes)(void);
@@ -19,6 +23,7 @@ static const struct {
 	{ "processes", gpumon_process_bytes },
 	{ "jobs", gpumon_job_bytes },
 	{ "usage", gpumon_usage_bytes },
+	{ "hanging_jobs", gpumon_hang_bytes },
 };
 
 /*

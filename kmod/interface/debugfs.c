@@ -14,6 +14,7 @@
 #include "core/period.h"
 #include "core/statistics.h"
 #include "debugfs.h"
+#include "drivers/drm_sched/hang.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
 
@@ -22,8 +23,10 @@ static struct dentry *directory;
 static void show_module(struct seq_file *m)
 {
 	struct gpumon_process_totals totals;
+	struct gpumon_hang_limits limits;
 
 	gpumon_process_totals(false, &totals);
+	gpumon_hang_limits(&limits);
 	seq_puts(m, "# gpumon\nkey value\n");
 	seq_printf(m, "version %s\nschema %d\nclock monotonic\n", GPUMON_VERSION, GPUMON_SCHEMA);
 	seq_printf(m, "duration_clock %s\n",
@@ -39,6 +42,8 @@ static void show_module(struct seq_file *m)
 	seq_printf(m, "max_jobs %u\njobs_unattributed %llu\nmemory_bytes %zu\n", gpumon_job_max,
 		   gpumon_process_unattributed(false, GPUMON_PROCESS_JOBS),
 		   gpumon_account_bytes());
+	seq_printf(m, "hang_limit_ms %u\nstarved_limit_ms %u\n", limits.hang_ms,
+		   limits.starved_ms);
 	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues\n");
 }
 

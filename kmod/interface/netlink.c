@@ -14,6 +14,7 @@
 #include "common/process.h"
 #include "core/fault.h"
 #include "core/period.h"
+#include "drivers/drm_sched/hang.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
 #include "netlink.h"
@@ -47,6 +48,16 @@ static struct netlink_range_validation event_ring_size_range = {
 static const struct nla_policy event_ring_set_policy[GPUMON_A_EVENT_RING_MAX + 1] = {
 	[GPUMON_A_EVENT_RING_ENABLED] = NLA_POLICY_MAX(NLA_U32, 1),
 	[GPUMON_A_EVENT_RING_SIZE_KIB] = NLA_POLICY_FULL_RANGE(NLA_U32, &event_ring_size_range),
+};
+
+static struct netlink_range_validation limit_range = {
+	.min = 0,
+	.max = GPUMON_HANG_LIMIT_MAX_MS,
+};
+
+static const struct nla_policy limit_set_policy[GPUMON_A_LIMIT_MAX + 1] = {
+	[GPUMON_A_LIMIT_HANG_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &limit_range),
+	[GPUMON_A_LIMIT_STARVED_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &limit_range),
 };
 
 /* Room for the answer to a do request. */
@@ -330,6 +341,39 @@ static int event_ring_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return gpumon_event_ring_set(enabled ? &on : NULL, size ? &size_kib : NULL, info->extack);
 }
 
+static int fill_limits(struct sk_buff *skb, void *unused)
+{
+	struct gpumon_hang_limits limits;
+
+	mutex_lock(&gpumon_period_lock);
+	gpumon_hang_limits(&limits);
+	mutex_unlock(&gpumon_period_lock);
+	if (nla_put_u32(skb, GPUMON_A_LIMIT_HANG_MS, limits.hang_ms) ||
+	    nla_put_u32(skb, GPUMON_A_LIMIT_STARVED_MS, limits.starved_ms))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int limit_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return reply_with(info, NLMSG_GOODSIZE, fill_limits, NULL);
+}
+
+static int limit_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *hang = info->attrs[GPUMON_A_LIMIT_HANG_MS];
+	struct nlattr *starved = info->attrs[GPUMON_A_LIMIT_STARVED_MS];
+	u32 hang_ms = hang ? nla_get_u32(hang) : 0;
+	u32 starved_ms = starved ? nla_get_u32(starved) : 0;
+
+	if (!hang && !starved) {
+		GENL_SET_ERR_MSG(info, "hang-ms or starved-ms is needed, 0 is off");
+		return -EINVAL;
+	}
+	return gpumon_hang_limits_set(hang ? &hang_ms : NULL, starved ? &starved_ms : NULL,
+				      info->extack);
+}
+
 static int fill_period(struct sk_buff *skb, void *unused)
 {
 	if (nla_put_u32(skb, GPUMON_A_PERIOD_CLOSED, gpumon_period.number - 1) ||
@@ -382,6 +426,8 @@ static const struct genl_ops gpumon_ops[] = {
 	  .start = gpumon_netlink_statistic_start, .dumpit = gpumon_netlink_statistic_get },
 	{ OPERATION(LAYOUT_GET), .dumpit = gpumon_netlink_layout_get },
 	{ OPERATION(ALERT_GET), .dumpit = gpumon_netlink_alert_get },
+	{ OPERATION(LIMIT_GET), .doit = limit_get_doit },
+	{ OPERATION(LIMIT_SET), POLICY(limit_set, LIMIT), .doit = limit_set_doit },
 };
 /* clang-format on */
 

@@ -306,7 +306,8 @@ def late_check(name, refusal):
         row = faults.check_told("drm_sched", said[0][1], when, DEEP or len(told) == 1)
         if row["state"] == "failed":
             lab.check(group_state("drm_sched") == ("failed", row["reason"]) or
-                      row["probe"] in ("drm_sched_fini", "dma_fence_signaled") or
+                      row["probe"] in ("drm_sched_fini", "drm_sched_job_timedout",
+                                       "dma_fence_signaled") or
                       row["probe"] in lab.GENERATIONS["wait"],
                       "the group is %r %s" % (group_state("drm_sched"), when))
     if not first_of_kind("driver comes", name):

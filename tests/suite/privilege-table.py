@@ -31,7 +31,8 @@ READERS = "correlate flamegraph report export diff, own captures"
 REQUESTS = {"group-get do": lambda n: string(n["GPUMON_A_GROUP_NAME"], "drm_sched"),
             "group-set do": lambda n: string(n["GPUMON_A_GROUP_NAME"], "drm_sched") +
             u32(n["GPUMON_A_GROUP_ENABLED"], 1),
-            "event-ring-set do": lambda n: u32(n["GPUMON_A_EVENT_RING_SIZE_KIB"], 512)}
+            "event-ring-set do": lambda n: u32(n["GPUMON_A_EVENT_RING_SIZE_KIB"], 512),
+            "limit-set do": lambda n: u32(n["GPUMON_A_LIMIT_HANG_MS"], 0)}
 
 
 def tables():

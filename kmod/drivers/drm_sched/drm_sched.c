@@ -23,6 +23,7 @@
 #include "core/field.h"
 #include "core/track.h"
 #include "drivers/groups.h"
+#include "hang.h"
 #include "job.h"
 #include "job_event.h"
 #include "ring.h"
@@ -679,7 +680,7 @@ static void scheduler_gone(void)
 
 /* Places in the table; that of drm_sched_fini is behind all others. */
 #define PROBE_SIGNALED 8
-#define PROBE_FINI     9
+#define PROBE_FINI     10
 
 #define SCHED_TRACEPOINT(...) GPUMON_TRACEPOINT_AT("gpu_sched", __VA_ARGS__)
 #define JOB_AND_ENTITY "*drm_sched_job *drm_sched_entity"
@@ -712,6 +713,9 @@ static struct gpumon_probe drm_sched_probes[] = {
 						.unchecked = probe_signaled_unchecked,
 						.with = "gpu_sched",
 						.without = "errors and killed jobs are not seen"),
+	GPUMON_KPROBE_AT("gpu_sched", "drm_sched_job_timedout", SCHED_ROLE_TIMEOUT,
+			 gpumon_sched_timeout, "*work_struct", "void", .optional = true,
+			 .without = "there is no alert for the scheduler's timeout"),
 	[PROBE_FINI] = GPUMON_CALL_AT("gpu_sched", "drm_sched_fini", SCHED_ROLE_FINI, probe_fini,
 				      "*drm_gpu_scheduler", "void", .maxactive = 64,
 				      .optional = true,
@@ -725,6 +729,7 @@ static_assert(ARRAY_SIZE(drm_sched_probes) == PROBE_FINI + 1);
  * is refused.
  */
 static struct gpumon_field drm_sched_fields[] = {
+	GPUMON_TIMEOUT_FIELDS,
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, s_fence),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, sched),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, finished),

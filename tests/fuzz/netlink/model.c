@@ -194,6 +194,24 @@ static void judge_event_ring(const struct spec_op *op, int kind, const struct re
 		model.ring_enabled = enabled;
 }
 
+static void judge_limit(const struct spec_op *op, int kind, const struct request *request,
+			struct verdict *verdict)
+{
+	if (!asked(op, kind, request, "hang-ms", NULL) &&
+	    !asked(op, kind, request, "starved-ms", NULL))
+		refuse(verdict, EINVAL, true);
+	else if (!model.exact)
+		/* There may be no memory to remember jobs that were said. Then nothing has changed. */
+		verdict->errors[verdict->error_count++] = ENOMEM;
+}
+
+/* Requests that set something have no period. */
+static bool sets_something(const struct spec_op *op)
+{
+	return !strcmp(op->name, "group-set") || !strcmp(op->name, "event-ring-set") ||
+	       !strcmp(op->name, "limit-set");
+}
+
 /* How the module handles a request that passes the netlink layer. */
 static void judge_meaning(const struct spec_op *op, int kind, const struct request *request,
 			  struct verdict *verdict)
@@ -204,10 +222,11 @@ static void judge_meaning(const struct spec_op *op, int kind, const struct reque
 		judge_group(op, kind, request, verdict);
 	if (!strcmp(op->name, "event-ring-set"))
 		judge_event_ring(op, kind, request, verdict);
+	if (!strcmp(op->name, "limit-set"))
+		judge_limit(op, kind, request, verdict);
 	if (!strcmp(op->name, "reset"))
 		model.period++;
-	else if (op->kinds[kind].request && strcmp(op->name, "group-set") &&
-		 strcmp(op->name, "event-ring-set"))
+	else if (op->kinds[kind].request && !sets_something(op))
 		verdict->has_period = asked(op, kind, request, "period", &verdict->period);
 	if (!verdict->has_period || verdict->error_count)
 		return;

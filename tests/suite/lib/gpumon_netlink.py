@@ -238,7 +238,8 @@ NESTS = {("GROUP", "probe"): ("PROBE", True), ("PROBE", "dropped"): ("DROPS", Fa
          ("INFO", "exited"): ("PROCESS", False),
          ("STATISTIC", "label"): ("LABEL", True), ("STATISTIC", "column"): ("COLUMN", True),
          ("COLUMN", "bucket"): ("BUCKET", True)}
-SETS = ("INFO", "DROPS", "PROBE", "GROUP", "BUCKET", "PROCESS", "EVENT_RING", "PERIOD", "LABEL", "COLUMN", "STATISTIC", "LAYOUT", "ALERT")
+SETS = ("INFO", "DROPS", "PROBE", "GROUP", "BUCKET", "PROCESS", "EVENT_RING", "PERIOD", "LABEL", "COLUMN", "STATISTIC", "LAYOUT", "ALERT",
+        "LIMIT")
 # Kinds of columns, by number.
 COUNTER, GAUGE, HISTOGRAM = range(3)
 
@@ -434,6 +435,18 @@ class Gpumon(Socket):
                 if m.kind == self.id and m.payload[0] == self.command("ALERT_NTF"):
                     self.waiting.append(self.decode("ALERT", m.payload[4:]))
         return self.waiting.pop(0)
+
+    def limits(self):
+        """Of jobs that hang or starve, in milliseconds; 0 is off."""
+        return self.do("LIMIT_GET", "LIMIT")
+
+    def limits_set(self, hang_ms=None, starved_ms=None):
+        attrs = b""
+        if hang_ms is not None:
+            attrs += u32(self.a("LIMIT_HANG_MS"), hang_ms)
+        if starved_ms is not None:
+            attrs += u32(self.a("LIMIT_STARVED_MS"), starved_ms)
+        self.do("LIMIT_SET", "LIMIT", attrs)
 
     def event_ring(self):
         return self.do("EVENT_RING_GET", "EVENT_RING")
