@@ -29,6 +29,7 @@ static void parse(const struct nlmsghdr *message, size_t size, struct gpumon_mod
 		  uint8_t command)
 {
 	struct gpumon_model before = *model;
+	struct gpumon_limits limits;
 	struct gpumon_period period = { 0 };
 	int ret;
 
@@ -59,6 +60,9 @@ static void parse(const struct nlmsghdr *message, size_t size, struct gpumon_mod
 		break;
 	case GPUMON_CMD_EVENT_RING_GET:
 		ret = gpumon_parse_event_ring(message, size, &model->event_ring);
+		break;
+	case GPUMON_CMD_LIMIT_GET:
+		ret = gpumon_parse_limits(message, size, &limits);
 		break;
 	default:
 		ret = gpumon_parse_period(message, size, &period);

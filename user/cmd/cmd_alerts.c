@@ -24,6 +24,8 @@
 #define POLL_MS 200
 /* Kinds, devices and codes whose counts are tracked. All sources together keep fewer. */
 #define FOLLOWED_MAX 1024
+/* The module takes no more. */
+#define LIMIT_MAX_NS (86400 * 1000000000ULL)
 
 /**
  * struct alerts_run - state of the command
@@ -31,6 +33,7 @@
  * @count: stop after this number, 0 for no end
  * @duration_ns: stop after that time, 0 for no end
  * @end_ns: time to stop, UINT64_MAX for no end
+ * @limits: of jobs that hang or starve
  * @last: print the last of each kind, and do not wait
  * @shown: alerts printed
  * @seen: the last alert of each kind, device and code; only its count is used
@@ -44,6 +47,7 @@ struct alerts_run {
 	uint64_t count;
 	uint64_t duration_ns;
 	uint64_t end_ns;
+	struct gpumon_job_limits limits;
 	bool last;
 	uint64_t shown;
 	struct gpumon_model seen;
@@ -65,6 +69,8 @@ static const char *counted_since(const struct alerts_run *run, const struct gpum
 {
 	if (is_of(alert, GPUMON_ALERT_SOURCE_RAS))
 		return "counted by the driver";
+	if (is_of(alert, GPUMON_ALERT_SOURCE_BPF))
+		return "since the start";
 	if (is_of(alert, GPUMON_ALERT_SOURCE_LOG))
 		return run->last ? "in the log" : "since the start";
 	return "since load";
@@ -80,7 +86,8 @@ static void print_alert(struct alerts_run *run, const struct gpumon_alert *alert
 	gpumon_format_name(kind, sizeof(kind), alert->kind);
 	gpumon_format_name(message, sizeof(message), alert->message);
 	fprintf(out, "%s  %s  %s%s", time, device, gpumon_term_red(&run->term), kind);
-	if (alert->code.known)
+	/* The message has the name of the ring, whose number is the code. */
+	if (alert->code.known && strcmp(text_of(alert->group), "drm_sched") != 0)
 		fprintf(out, " %" PRIu64, alert->code.v);
 	if (alert->meaning)
 		fprintf(out, " (%s)", alert->meaning);
@@ -328,7 +335,7 @@ static void print_sources(struct alerts_run *run, struct gpumon_alert_sources *s
 	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++) {
 		const struct gpumon_alert_source *source = &sources->at[i];
 
-		if (source->state)
+		if (source->state || source->left_out)
 			continue;
 		fprintf(err, "%s%s (%.*s)", before, gpumon_alert_source_title(source),
 			reason_length(source, i == GPUMON_ALERTS_OF_MODULE), source->why.message);
@@ -343,8 +350,11 @@ static int print_sources_json(struct alerts_run *run, struct gpumon_alert_source
 
 	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++) {
 		const struct gpumon_alert_source *source = &sources->at[i];
-		struct json_object *object = gpumon_json_object();
+		struct json_object *object;
 
+		if (source->left_out)
+			continue;
+		object = gpumon_json_object();
 		gpumon_json_add_string(object, "source", gpumon_alert_source_word(source));
 		gpumon_json_add_bool(object, "open", source->state);
 		gpumon_json_add_string(object, "takes", gpumon_alert_source_share(sources, i));
@@ -438,7 +448,7 @@ static int alerts_run(struct alerts_run *run)
 	if (run->last) {
 		ret = show_last(run, &err);
 	} else {
-		ret = gpumon_alert_sources_open(&sources, run->context->root, &err);
+		ret = gpumon_alert_sources_open(&sources, run->context->root, run->limits, &err);
 		if (!ret)
 			ret = follow_alerts(run, &sources, &err);
 		gpumon_alert_sources_close(&sources);
@@ -455,6 +465,8 @@ static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION("exec", 'x', GPUMON_OPTION_TEXT, &run.exec),
 		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &run.duration_ns),
 		GPUMON_OPTION_RANGE("count", 'n', GPUMON_OPTION_U64, &run.count, 1, UINT64_MAX),
+		GPUMON_OPTION("hang", 0, GPUMON_OPTION_TIME, &run.limits.hang_ns),
+		GPUMON_OPTION("starved", 0, GPUMON_OPTION_TIME, &run.limits.starved_ns),
 		GPUMON_OPTION("last", 'l', GPUMON_OPTION_FLAG, &run.last),
 		{ 0 },
 	};
@@ -465,19 +477,28 @@ static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 	if (run.last && (run.exec || run.duration_ns))
 		return gpumon_usage(context,
 				    "--last waits for nothing: leave out --exec and --duration");
+	if (run.last && (run.limits.hang_ns || run.limits.starved_ns))
+		return gpumon_usage(context,
+				    "--last waits for nothing: leave out --hang and --starved");
+	if (run.limits.hang_ns > LIMIT_MAX_NS || run.limits.starved_ns > LIMIT_MAX_NS)
+		return gpumon_usage(context, "--hang and --starved are at most 24h");
 	gpumon_term_get(&run.term, context->out);
 	if (run.exec)
 		/* This command makes no files itself. */
 		gpumon_privileges_restore_umask();
 	else
-		gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_LOG);
+		gpumon_privileges_keep(
+			GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_LOG |
+			(run.limits.hang_ns || run.limits.starved_ns ? GPUMON_PRIVILEGE_BPF : 0));
 	return alerts_run(&run);
 }
 
 const struct gpumon_command gpumon_command_alerts = {
 	.name = "alerts",
 	.summary = "Follow Xid errors, hangs and resets, run a command on each",
-	.usage = "[--json] [--exec COMMAND] [--duration TIME] [--count N] | --last [--json]",
+	.usage =
+		"[--json] [--exec COMMAND] [--hang TIME] [--starved TIME] [--duration TIME] [--count N] | "
+		"--last [--json]",
 	.help = "Prints each alert as the driver reports it, on a line of its own: time (seconds of the\n"
 		"monotonic clock), device, kind and code, the driver's words, and how many of this kind,\n"
 		"device and code there were. It hears the module, the kernel's log (without the module, too)\n"
@@ -488,6 +509,9 @@ const struct gpumon_command gpumon_command_alerts = {
 		"  -x, --exec COMMAND     run a shell command on each, with GPUMON_ALERT_KIND, _CODE,\n"
 		"                         _DEVICE, _MESSAGE, _GROUP, _PROCESS, _PID, _SOURCE, _TIME_NS and\n"
 		"                         _COUNT in its environment\n"
+		"      --hang TIME        also tell of each job that is on the hardware for longer (5s,\n"
+		"                         500ms), by the module or else by BPF\n"
+		"      --starved TIME     also of each that waits in its queue for longer\n"
 		"  -d, --duration TIME    stop after that time (seconds, or 500ms, 2m, ...)\n"
 		"  -n, --count N          stop after N alerts\n"
 		"  -l, --last             print the last of each kind, device and code that the module and\n"
@@ -495,6 +519,7 @@ const struct gpumon_command gpumon_command_alerts = {
 		"\n"
 		"Example:\n"
 		"  gpumon-user alerts --exec 'logger \"$GPUMON_ALERT_DEVICE: $GPUMON_ALERT_MESSAGE\"'\n",
-	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_LOG | GPUMON_PRIVILEGE_PROGRAM,
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_LOG | GPUMON_PRIVILEGE_BPF |
+		      GPUMON_PRIVILEGE_PROGRAM,
 	.run = command_alerts,
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 #define EVENT_RING_KIB_MIN 8
 #define EVENT_RING_KIB_MAX 65536
 
+#define LIMIT_MS_MAX 86400000
+#define NS_PER_MS    1000000
+
 #define MAX_GROUPS 32
 
 struct settings {
@@ -24,6 +28,7 @@ struct settings {
 	size_t n_groups;
 	int event_ring;	   /* 1, 0, or -1: not given */
 	uint64_t size_kib; /* 0: not given */
+	struct gpumon_limits limits;
 };
 
 static int parse_on_off(const char *text)
@@ -33,15 +38,43 @@ static int parse_on_off(const char *text)
 	return strcmp(text, "off") ? -1 : 0;
 }
 
+/* The limit that an operand names, or NULL. */
+static struct gpumon_value *limit_of(struct gpumon_limits *limits, const char *name)
+{
+	if (!strcmp(name, "hang"))
+		return &limits->hang_ms;
+	return strcmp(name, "starved") != 0 ? NULL : &limits->starved_ms;
+}
+
+/* "hang 5s", "starved off" */
+static int parse_limit(struct gpumon_context *context, const char *name, const char *text,
+		       struct gpumon_value *limit)
+{
+	uint64_t ns = 0;
+
+	if (strcmp(text, "off") != 0 && gpumon_argument_duration(context, name, text, &ns))
+		return -1;
+	if (ns / NS_PER_MS > LIMIT_MS_MAX)
+		return gpumon_usage(context, "%s: at most 24h", name);
+	*limit = gpumon_value_of((ns + NS_PER_MS - 1) / NS_PER_MS);
+	return 0;
+}
+
 static int parse_operands(struct gpumon_context *context, int n, char **operands,
 			  struct settings *settings)
 {
 	for (int i = 0; i < n; i += 2) {
 		int on = i + 1 < n ? parse_on_off(operands[i + 1]) : -1;
+		struct gpumon_value *limit = limit_of(&settings->limits, operands[i]);
 
 		if (i + 1 == n)
-			return gpumon_usage(context, "\"%s\" wants on or off after it",
-					    operands[i]);
+			return gpumon_usage(context, "\"%s\" wants %s or off after it", operands[i],
+					    limit ? "a time" : "on");
+		if (limit) {
+			if (parse_limit(context, operands[i], operands[i + 1], limit))
+				return -1;
+			continue;
+		}
 		if (on < 0)
 			return gpumon_usage(context, "\"%s\" after \"%s\" is neither on nor off",
 					    operands[i + 1], operands[i]);
@@ -110,10 +143,18 @@ static void undo_settings(struct gpumon_client *client, const struct settings *s
 	}
 }
 
+static bool has_limits(const struct settings *settings)
+{
+	return settings->limits.hang_ms.known || settings->limits.starved_ms.known;
+}
+
 static int apply_settings(struct gpumon_client *client, const struct settings *settings,
 			  struct gpumon_error *err)
 {
 	struct gpumon_model before = { 0 };
+	struct gpumon_error ignored;
+	struct gpumon_limits limits;
+	bool limited = false;
 	size_t done = 0;
 	int ret;
 
@@ -126,9 +167,17 @@ static int apply_settings(struct gpumon_client *client, const struct settings *s
 		if (!ret)
 			done++;
 	}
+	if (!ret && has_limits(settings)) {
+		ret = gpumon_client_limits_get(client, &limits, err);
+		if (!ret)
+			ret = gpumon_client_limits_set(client, &settings->limits, err);
+		limited = !ret;
+	}
 	if (!ret && settings->event_ring >= 0)
 		ret = gpumon_client_event_ring_set(client, settings->event_ring,
 						   (uint32_t)settings->size_kib, err);
+	if (ret && limited)
+		(void)gpumon_client_limits_set(client, &limits, &ignored);
 	if (ret)
 		undo_settings(client, settings, done, &before);
 	gpumon_model_free(&before);
@@ -136,7 +185,7 @@ static int apply_settings(struct gpumon_client *client, const struct settings *s
 }
 
 static int show_json(struct gpumon_context *context, const struct settings *settings,
-		     const struct gpumon_model *model)
+		     const struct gpumon_model *model, const struct gpumon_limits *limits)
 {
 	struct json_object *document = gpumon_json_object();
 	struct json_object *groups = gpumon_json_array();
@@ -150,11 +199,23 @@ static int show_json(struct gpumon_context *context, const struct settings *sett
 	}
 	gpumon_json_add(document, "groups", groups);
 	gpumon_json_add(document, "event_ring", gpumon_json_event_ring(&model->event_ring));
+	gpumon_json_add(document, "limits", gpumon_json_limits(limits));
 	return gpumon_json_print(document, true, context->out);
 }
 
+static void show_limit(struct gpumon_context *context, const char *name, bool asked,
+		       struct gpumon_value limit)
+{
+	if (!asked)
+		return;
+	if (limit.known && !limit.v)
+		fprintf(context->out, "%s: off\n", name);
+	else
+		fprintf(context->out, "%s: %" PRIu64 " ms\n", name, limit.v);
+}
+
 static void show_text(struct gpumon_context *context, const struct settings *settings,
-		      const struct gpumon_model *model)
+		      const struct gpumon_model *model, const struct gpumon_limits *limits)
 {
 	char name[64], reason[256], size[GPUMON_FORMAT_LEN];
 
@@ -177,6 +238,8 @@ static void show_text(struct gpumon_context *context, const struct settings *set
 			model->event_ring.enabled.v	 ? "on" :
 							   "off",
 			gpumon_format_count(size, sizeof(size), model->event_ring.size_kib));
+	show_limit(context, "hang", settings->limits.hang_ms.known, limits->hang_ms);
+	show_limit(context, "starved", settings->limits.starved_ms.known, limits->starved_ms);
 }
 
 static int set_run(struct gpumon_context *context, int argc, char **argv)
@@ -185,6 +248,7 @@ static int set_run(struct gpumon_context *context, int argc, char **argv)
 	struct gpumon_client *client;
 	struct gpumon_model model = { 0 };
 	struct gpumon_error err = { 0 };
+	struct gpumon_limits limits = { 0 };
 	int ret = parse_options(context, argc, argv, &settings);
 
 	if (ret != GPUMON_OPTIONS_GO_ON)
@@ -197,9 +261,11 @@ static int set_run(struct gpumon_context *context, int argc, char **argv)
 	if (!ret)
 		ret = gpumon_client_read(client, GPUMON_PART_GROUPS | GPUMON_PART_EVENT_RING, 0,
 					 &model, &err);
+	if (!ret)
+		ret = gpumon_client_limits_get(client, &limits, &err);
 	if (!ret && !context->json)
-		show_text(context, &settings, &model);
-	else if (!ret && show_json(context, &settings, &model))
+		show_text(context, &settings, &model, &limits);
+	else if (!ret && show_json(context, &settings, &model, &limits))
 		ret = gpumon_error_output(&err);
 	gpumon_model_free(&model);
 	gpumon_client_close(client);
@@ -208,9 +274,10 @@ static int set_run(struct gpumon_context *context, int argc, char **argv)
 
 const struct gpumon_command gpumon_command_set = {
 	.name = "set",
-	.summary = "Switch groups of probes and the event ring on and off",
-	.usage = "[--json] {GROUP|event-ring} {on|off}… [--size KIB]",
-	.help = "All of it is done, or nothing.\n\n"
+	.summary = "Switch groups of probes, the event ring, and alerts for jobs that hang",
+	.usage = "[--json] {{GROUP|event-ring} {on|off} | {hang|starved} {TIME|off}}… [--size KIB]",
+	.help = "All of it is done, or nothing. \"hang\" and \"starved\" are limits: there is an alert for each\n"
+		"job that is on the hardware, or waits in its queue, for longer (5s, 500ms, ...).\n\n"
 		"Options:\n"
 		"      --json             the new state as JSON\n"
 		"  -s, --size KIB         size of the event ring for each CPU, 8 to 65536;\n"

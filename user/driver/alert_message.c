@@ -512,8 +512,34 @@ const char *gpumon_xid_meaning(uint64_t code)
 	return NULL;
 }
 
+/*
+ * gpumon's own words: "ring0: job on the hardware for 5012 ms, in python3 [123]". A name may have any
+ * characters; "-" is an unknown one.
+ */
+static void process_of_job(struct gpumon_alert *alert)
+{
+	static const char before[] = " ms, in ";
+	const char *name = strstr(alert->message, before), *open, *digits;
+	uint64_t pid;
+
+	open = name ? strrchr(name, '[') : NULL;
+	if (!open)
+		return;
+	name += strlen(before);
+	digits = open + 1;
+	if (!skip_number(&digits, &pid) || strcmp(digits, "]") != 0 || open - name < 2)
+		return;
+	set_process(alert, name, (size_t)(open - name - 1), pid);
+	if (alert->process && !strcmp(alert->process, "-")) {
+		free(alert->process);
+		alert->process = NULL;
+	}
+}
+
 void gpumon_alert_complete(struct gpumon_alert *alert)
 {
+	if (alert->group && !strcmp(alert->group, "drm_sched") && alert->message)
+		process_of_job(alert);
 	if (!alert->kind || strcmp(alert->kind, "xid") != 0)
 		return;
 	alert->meaning = gpumon_xid_meaning(alert->code.v);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "alert_jobs.h"
 #include "alert_listener.h"
 #include "alert_sources.h"
 #include "client.h"
@@ -9,13 +11,14 @@
 #include "model_fields.h"
 
 /* How long an answer of the module to which probes it has is good. */
-#define ASK_NS 1000000000ULL
+#define ASK_NS	  1000000000ULL
+#define NS_PER_MS 1000000ULL
 
 /**
  * struct gpumon_alert_source_type - what a source does
  * @word: its name in JSON
  * @title: its name for people
- * @open: sets *state; 0, or -1 with *err
+ * @open: sets *state; 0, or -1 with *err; NULL: open_jobs() opens it
  * @fd: for poll(), -1 if nothing more will come
  * @next_ns: when it has to be read also if nothing arrives; NULL: never
  * @read: adds what has arrived to a model; 0, or -1 with *err
@@ -108,6 +111,30 @@ static void log_close(void *state)
 	gpumon_alert_log_close(state);
 }
 
+/* --- jobs by BPF */
+
+/* It has nothing to wait for. */
+static int jobs_fd(const void *state)
+{
+	(void)state;
+	return -1;
+}
+
+static uint64_t jobs_next_ns(const void *state)
+{
+	return gpumon_alert_jobs_next_ns(state);
+}
+
+static int jobs_read(void *state, struct gpumon_model *model, struct gpumon_error *err)
+{
+	return gpumon_alert_jobs_read(state, model, err);
+}
+
+static void jobs_close(void *state)
+{
+	gpumon_alert_jobs_close(state);
+}
+
 static const struct gpumon_alert_source_type types[GPUMON_ALERT_ORIGINS] = {
 	[GPUMON_ALERTS_OF_MODULE] = { "kmod", "the module", module_open, listener_fd, NULL,
 				      listener_read, listener_close },
@@ -115,6 +142,8 @@ static const struct gpumon_alert_source_type types[GPUMON_ALERT_ORIGINS] = {
 				   log_next_ns, log_read, log_close },
 	[GPUMON_ALERTS_OF_RAS] = { GPUMON_ALERT_SOURCE_RAS, "drm-ras", ras_open, listener_fd, NULL,
 				   listener_read, listener_close },
+	[GPUMON_ALERTS_OF_BPF] = { GPUMON_ALERT_SOURCE_BPF, "BPF", NULL, jobs_fd, jobs_next_ns,
+				   jobs_read, jobs_close },
 };
 
 const char *gpumon_alert_source_word(const struct gpumon_alert_source *source)
@@ -129,10 +158,16 @@ const char *gpumon_alert_source_title(const struct gpumon_alert_source *source)
 
 /* --- who tells what */
 
-/* Kinds that the module and the log both have. */
+/*
+ * Kinds that the module and the log both have, and what else the module has now. Of the timeouts of a
+ * scheduler the log has those of some drivers, see driver_tells().
+ */
 enum alert_kind {
 	KIND_XID = 1 << 0,
 	KIND_AMDGPU_RESET = 1 << 1,
+	KIND_BOTH = KIND_XID | KIND_AMDGPU_RESET,
+	KIND_JOB_TIMEOUT = 1 << 2,
+	KIND_STALLED_JOB = 1 << 3,
 };
 
 static unsigned int kind_of(const struct gpumon_alert *alert)
@@ -174,6 +209,9 @@ static unsigned int kinds_of_module(struct gpumon_client *client, unsigned int b
 		kinds |= is_attached(&model, "amdgpu", "amdgpu_device_gpu_recover") ?
 				 KIND_AMDGPU_RESET :
 				 0;
+		kinds |= is_attached(&model, "drm_sched", "drm_sched_job_timedout") ?
+				 KIND_JOB_TIMEOUT :
+				 0;
 	}
 	gpumon_model_free(&model);
 	return kinds;
@@ -196,17 +234,84 @@ static bool is_open(const struct gpumon_alert_sources *sources, enum gpumon_aler
 	return sources->at[origin].state != NULL;
 }
 
+/* "Xids, amdgpu's resets and timeouts of jobs" */
+static const char *share_of_module(struct gpumon_alert_sources *sources)
+{
+	static const char *const names[] = { "Xids", "amdgpu's resets", "timeouts of jobs",
+					     "jobs that hang" };
+	unsigned int kinds = owned_by_module(sources);
+	size_t length = 0;
+
+	if (sources->limits_set.hang_ms.known || sources->limits_set.starved_ms.known)
+		kinds |= KIND_STALLED_JOB;
+	snprintf(sources->share, sizeof(sources->share), "nothing now");
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		unsigned int left = kinds >> (i + 1);
+
+		if (!(kinds & 1U << i))
+			continue;
+		length += (size_t)snprintf(sources->share + length, sizeof(sources->share) - length,
+					   "%s%s", names[i],
+					   !left	     ? "" :
+					   left & (left - 1) ? ", " :
+							       " and ");
+	}
+	return sources->share;
+}
+
 const char *gpumon_alert_source_share(struct gpumon_alert_sources *sources,
 				      enum gpumon_alert_origin origin)
 {
-	static const char *const of_module[] = { "nothing now", "Xids", "amdgpu's resets",
-						 "Xids and amdgpu's resets" };
-
+	if (origin == GPUMON_ALERTS_OF_BPF && is_open(sources, origin))
+		return "jobs that hang";
 	if (!is_open(sources, GPUMON_ALERTS_OF_MODULE) || !is_open(sources, GPUMON_ALERTS_OF_LOG))
 		return NULL;
 	if (origin == GPUMON_ALERTS_OF_MODULE)
-		return of_module[owned_by_module(sources)];
+		return share_of_module(sources);
 	return origin == GPUMON_ALERTS_OF_LOG ? "all else" : NULL;
+}
+
+/*
+ * Does the driver of a device write a line of its own when the scheduler's timeout has come? It has
+ * more to say than the module.
+ */
+static bool driver_tells(const struct gpumon_alert_sources *sources, const char *device)
+{
+	char path[256], driver[256];
+	const char *name;
+	ssize_t n;
+
+	if (!device)
+		return false;
+	snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/driver", sources->root, device);
+	n = readlink(path, driver, sizeof(driver) - 1);
+	if (n <= 0)
+		return false;
+	driver[n] = '\0';
+	name = strrchr(driver, '/');
+	name = name ? name + 1 : driver;
+	return !strcmp(name, "amdgpu") || !strcmp(name, "xe");
+}
+
+static bool is_job_timeout(const struct gpumon_alert *alert)
+{
+	return alert->group && alert->kind && !strcmp(alert->group, "drm_sched") &&
+	       !strcmp(alert->kind, "timeout");
+}
+
+/* Is an alert to be taken, though the module and the log are both open? */
+static bool is_taken(struct gpumon_alert_sources *sources, enum gpumon_alert_origin origin,
+		     const struct gpumon_alert *alert)
+{
+	unsigned int kind = kind_of(alert);
+	bool of_module;
+
+	if (origin == GPUMON_ALERTS_OF_MODULE && is_job_timeout(alert))
+		return !driver_tells(sources, alert->device);
+	if (!kind || (origin != GPUMON_ALERTS_OF_MODULE && origin != GPUMON_ALERTS_OF_LOG))
+		return true;
+	of_module = (kind & owned_by_module(sources)) != 0;
+	return of_module == (origin == GPUMON_ALERTS_OF_MODULE);
 }
 
 /* Leaves those out that another open source tells. */
@@ -218,11 +323,8 @@ static void take_alerts(struct gpumon_alert_sources *sources, enum gpumon_alert_
 
 	for (size_t i = 0; i < from->n_alerts; i++) {
 		struct gpumon_alert *alert = &from->alerts[i];
-		unsigned int kind = both ? kind_of(alert) : 0;
-		bool of_module = kind & (kind ? owned_by_module(sources) : 0);
 
-		if (!kind || origin == GPUMON_ALERTS_OF_RAS ||
-		    of_module == (origin == GPUMON_ALERTS_OF_MODULE)) {
+		if (!both || is_taken(sources, origin, alert)) {
 			*gpumon_model_add_alert(model) = *alert;
 			memset(alert, 0, sizeof(*alert));
 		}
@@ -258,18 +360,88 @@ static void close_source(struct gpumon_alert_source *source)
 	source->state = NULL;
 }
 
-int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *root,
-			      struct gpumon_error *err)
+static struct gpumon_value ms_of(uint64_t ns)
 {
-	struct gpumon_alert_source *module = &sources->at[GPUMON_ALERTS_OF_MODULE];
+	return gpumon_value_if(ns > 0, (ns + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+/* The module gets the limits; what it had is restored at the end. */
+static int set_limits(struct gpumon_alert_sources *sources, struct gpumon_error *err)
+{
+	struct gpumon_limits limits = {
+		.hang_ms = ms_of(sources->limits.hang_ns),
+		.starved_ms = ms_of(sources->limits.starved_ns),
+	};
+
+	if (gpumon_client_limits_get(sources->client, &sources->limits_before, err) ||
+	    gpumon_client_limits_set(sources->client, &limits, err))
+		return -1;
+	sources->limits_set = limits;
+	return 0;
+}
+
+/* A limit that somebody else has changed meanwhile stays. */
+static struct gpumon_value restored(struct gpumon_value set, struct gpumon_value now,
+				    struct gpumon_value before)
+{
+	return gpumon_value_if(set.known && before.known && now.known && now.v == set.v, before.v);
+}
+
+static void restore_limits(struct gpumon_alert_sources *sources)
+{
+	const struct gpumon_limits *set = &sources->limits_set, *before = &sources->limits_before;
+	struct gpumon_limits now, old;
+	struct gpumon_error ignored;
+
+	if (!sources->client || (!set->hang_ms.known && !set->starved_ms.known))
+		return;
+	/* The module may be gone. */
+	if (gpumon_client_limits_get(sources->client, &now, &ignored))
+		return;
+	old.hang_ms = restored(set->hang_ms, now.hang_ms, before->hang_ms);
+	old.starved_ms = restored(set->starved_ms, now.starved_ms, before->starved_ms);
+	if (old.hang_ms.known || old.starved_ms.known)
+		(void)gpumon_client_limits_set(sources->client, &old, &ignored);
+}
+
+/* Without the module BPF looks at jobs. */
+static int open_jobs(struct gpumon_alert_sources *sources, struct gpumon_error *err)
+{
+	struct gpumon_alert_source *bpf = &sources->at[GPUMON_ALERTS_OF_BPF];
+	const struct gpumon_error *module = &sources->at[GPUMON_ALERTS_OF_MODULE].why;
+	struct gpumon_alert_jobs *jobs;
+
+	if (*sources->root)
+		gpumon_error_set(&bpf->why, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_UNSUPPORTED,
+				 "below another root there is no BPF");
+	else if (!gpumon_alert_jobs_open(&jobs, sources->limits, &bpf->why))
+		bpf->state = jobs;
+	if (bpf->state)
+		return 0;
+	return gpumon_error_set(err, bpf->why.status, bpf->why.sys, bpf->why.code,
+				"jobs that hang are seen by the module or by BPF: %.220s; %.200s",
+				module->message, bpf->why.message);
+}
+
+int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *root,
+			      struct gpumon_job_limits limits, struct gpumon_error *err)
+{
+	struct gpumon_alert_source *module = &sources->at[GPUMON_ALERTS_OF_MODULE],
+				   *bpf = &sources->at[GPUMON_ALERTS_OF_BPF];
+	bool limited = limits.hang_ns || limits.starved_ns;
 
 	memset(sources, 0, sizeof(*sources));
 	sources->root = root;
-	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++)
+	sources->limits = limits;
+	for (unsigned int i = 0; i < GPUMON_ALERTS_OF_BPF; i++)
 		open_source(sources, i);
 	/* A module of another version is none. */
 	if (module->state && gpumon_client_open(&sources->client, &module->why))
 		close_source(module);
+	bpf->type = &types[GPUMON_ALERTS_OF_BPF];
+	bpf->left_out = !limited || sources->client;
+	if (limited)
+		return sources->client ? set_limits(sources, err) : open_jobs(sources, err);
 	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++)
 		if (is_open(sources, i))
 			return 0;
@@ -281,6 +453,7 @@ void gpumon_alert_sources_close(struct gpumon_alert_sources *sources)
 {
 	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++)
 		close_source(&sources->at[i]);
+	restore_limits(sources);
 	gpumon_client_close(sources->client);
 	sources->client = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * All sources of alerts: the module, the kernel's log, and drm_ras. What two of them tell is taken from
- * one: from the module where it has its message whole, else from the log.
+ * All sources of alerts: the module, the kernel's log, drm_ras, and BPF for jobs that hang. What two of
+ * them tell is taken from one: from the module where it has its message whole, else from the log.
  */
 #ifndef GPUMON_DRIVER_ALERT_SOURCES_H
 #define GPUMON_DRIVER_ALERT_SOURCES_H
@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include "alert_log.h"
+#include "job_watch.h"
 #include "lib/error.h"
 #include "model.h"
 
@@ -16,6 +17,7 @@ enum gpumon_alert_origin {
 	GPUMON_ALERTS_OF_MODULE,
 	GPUMON_ALERTS_OF_LOG,
 	GPUMON_ALERTS_OF_RAS,
+	GPUMON_ALERTS_OF_BPF,
 	GPUMON_ALERT_ORIGINS,
 };
 
@@ -24,11 +26,13 @@ enum gpumon_alert_origin {
  * @type: what it is
  * @state: NULL if it is not open
  * @why: why it is not open
+ * @left_out: nobody asked for it
  */
 struct gpumon_alert_source {
 	const struct gpumon_alert_source_type *type;
 	void *state;
 	struct gpumon_error why;
+	bool left_out;
 };
 
 /**
@@ -37,6 +41,10 @@ struct gpumon_alert_source {
  * @client: of the module, NULL without it
  * @owned: bits of enum alert_kind that the module tells, as last asked
  * @asked_ns: when that was, CLOCK_MONOTONIC
+ * @limits: of jobs, as asked for
+ * @limits_set: the module has them now
+ * @limits_before: what it had before
+ * @share: text of gpumon_alert_source_share()
  */
 struct gpumon_alert_sources {
 	struct gpumon_alert_source at[GPUMON_ALERT_ORIGINS];
@@ -44,26 +52,32 @@ struct gpumon_alert_sources {
 	struct gpumon_client *client;
 	unsigned int owned;
 	uint64_t asked_ns;
+	struct gpumon_job_limits limits;
+	struct gpumon_limits limits_set;
+	struct gpumon_limits limits_before;
+	char share[96];
 };
 
 /**
  * gpumon_alert_sources_open() - open all that can be
  * @sources: out; closed with gpumon_alert_sources_close() also on failure
  * @root: prefix of /dev and /sys: "", or a test's own tree, which has no netlink
+ * @limits: of jobs that hang or starve: the module is given them, until the sources are closed; without
+ *	it BPF looks at jobs
  * @err: out: what is wrong with each
  *
- * Return: 0, or -1 with @err if there is none.
+ * Return: 0, or -1 with @err if there is none, or none that looks at jobs though there is a limit.
  */
 int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *root,
-			      struct gpumon_error *err);
+			      struct gpumon_job_limits limits, struct gpumon_error *err);
 void gpumon_alert_sources_close(struct gpumon_alert_sources *sources);
 
 /* Name of a source in JSON, and its name for people. */
 const char *gpumon_alert_source_word(const struct gpumon_alert_source *source);
 const char *gpumon_alert_source_title(const struct gpumon_alert_source *source);
 /*
- * What is taken from a source while all that can be are open, for people: "Xids and amdgpu's resets".
- * NULL: nothing is taken from two.
+ * What is taken from a source while all that can be are open, for people: "Xids and amdgpu's resets";
+ * valid until the next call. NULL: all that it has.
  */
 const char *gpumon_alert_source_share(struct gpumon_alert_sources *sources,
 				      enum gpumon_alert_origin origin);

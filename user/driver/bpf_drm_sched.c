@@ -241,6 +241,35 @@ static int fill_drm_sched(struct source_group *group, unsigned int parts,
 	return 0;
 }
 
+static int completed_jobs(void *data, unsigned int ring, uint64_t *run, uint64_t *done)
+{
+	const struct source_group *group = data;
+	struct source_ring_words *words, sum;
+	int ret = -1;
+
+	words = calloc((size_t)gpumon_source_processors(), sizeof(*words));
+	if (words && !sum_words(group->skeleton, ring, words, &sum)) {
+		*run = sum.word[SOURCE_RING_RUN];
+		*done = sum.word[SOURCE_RING_DONE];
+		ret = 0;
+	}
+	free(words);
+	return ret;
+}
+
+static void jobs_drm_sched(struct source_group *group, struct gpumon_job_tables *tables)
+{
+	struct drm_sched_bpf *bpf = group->skeleton;
+
+	*tables = (struct gpumon_job_tables){
+		.jobs = bpf->bss->jobs,
+		.rings = bpf->bss->rings,
+		.processes = bpf->bss->processes,
+		.completed = completed_jobs,
+		.data = group,
+	};
+}
+
 const struct source_group_type gpumon_source_drm_sched = {
 	.name = "drm_sched",
 	.module = "gpu_sched",
@@ -250,6 +279,7 @@ const struct source_group_type gpumon_source_drm_sched = {
 	.unload = unload_drm_sched,
 	.fill = fill_drm_sched,
 	.age = age_drm_sched,
+	.jobs = jobs_drm_sched,
 };
 
 #endif /* GPUMON_BPF */

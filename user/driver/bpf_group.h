@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf_fill.h"
+#include "job_watch.h"
 
 #define GROUP_PROBES_MAX 10
 
@@ -59,6 +60,7 @@ struct source_group;
  * @unload: undoes @load
  * @fill: adds statistics and processes to a model; -1 without memory
  * @age: called once a second to make room in its tables; may be NULL
+ * @jobs: sets its tables of jobs in flight; NULL if it has none
  */
 struct source_group_type {
 	const char *name;
@@ -70,11 +72,13 @@ struct source_group_type {
 	void (*unload)(struct source_group *group);
 	int (*fill)(struct source_group *group, unsigned int parts, struct gpumon_model *model);
 	void (*age)(struct source_group *group, uint64_t now_ns);
+	void (*jobs)(struct source_group *group, struct gpumon_job_tables *tables);
 };
 
 /**
  * struct source_group - the state of a group
  * @type: its type
+ * @left_out: nobody asked for it
  * @built_in: its driver is part of the kernel
  * @interrupt_bits: bits of the kernel's preempt_count() that are set in interrupts
  * @hooks: its probes
@@ -92,6 +96,7 @@ struct source_group_type {
  */
 struct source_group {
 	const struct source_group_type *type;
+	bool left_out;
 	bool built_in;
 	uint32_t interrupt_bits;
 	struct source_hook hooks[GROUP_PROBES_MAX];

@@ -245,7 +245,8 @@ static void look_at(struct source_group *group)
 	int ret;
 
 	/* Its counts stay, and continue when the driver is loaded again. */
-	if (group->skeleton || (group->state == GPUMON_ATTACH_STATE_FAILED && there))
+	if (group->left_out || group->skeleton ||
+	    (group->state == GPUMON_ATTACH_STATE_FAILED && there))
 		return;
 	if (!there) {
 		say(group, GPUMON_ATTACH_STATE_WAITING, "module %s is not loaded", type->module);
@@ -317,7 +318,9 @@ static int open_events(struct gpumon_bpf_source *source, struct gpumon_error *er
 	return 0;
 }
 
-int gpumon_bpf_source_open(struct gpumon_bpf_source **to, bool events, struct gpumon_error *err)
+/* @only: the one group that is wanted, NULL for all. */
+static int open_source(struct gpumon_bpf_source **to, bool events,
+		       const struct source_group_type *only, struct gpumon_error *err)
 {
 	struct gpumon_bpf_source *source;
 	libbpf_print_fn_t before;
@@ -338,6 +341,7 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **to, bool events, struct gp
 		struct source_group *group = &source->group[i];
 
 		group->type = types[i];
+		group->left_out = only && types[i] != only;
 		group->with_events = events;
 		group->events_fd = source->events_fd;
 		for (size_t k = 0; k < types[i]->n_hooks; k++) {
@@ -354,6 +358,16 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **to, bool events, struct gp
 	source->since_ns = gpumon_monotonic_ns();
 	*to = source;
 	return 0;
+}
+
+int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events, struct gpumon_error *err)
+{
+	return open_source(source, events, NULL, err);
+}
+
+int gpumon_bpf_source_open_jobs(struct gpumon_bpf_source **source, struct gpumon_error *err)
+{
+	return open_source(source, false, &gpumon_source_drm_sched, err);
 }
 
 void gpumon_bpf_source_close(struct gpumon_bpf_source *source)
@@ -508,6 +522,25 @@ int gpumon_bpf_source_read(struct gpumon_bpf_source *source, unsigned int parts,
 	return 0;
 }
 
+int gpumon_bpf_source_job_tables(struct gpumon_bpf_source *source, struct gpumon_job_tables *tables,
+				 struct gpumon_error *err)
+{
+	for (size_t i = 0; i < GROUPS; i++) {
+		struct source_group *group = &source->group[i];
+
+		if (!group->type->jobs || group->left_out)
+			continue;
+		if (group->state == GPUMON_ATTACH_STATE_WAITING && !group->skeleton)
+			return 0;
+		if (group->state != GPUMON_ATTACH_STATE_ATTACHED)
+			return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_KERNEL,
+						"%s", group->reason);
+		group->type->jobs(group, tables);
+		return 1;
+	}
+	return 0;
+}
+
 /* --- events */
 
 /* Events that no program could send, if the number is exact, which it is not for system calls. */
@@ -575,6 +608,17 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events, struc
 {
 	*source = NULL;
 	return gpumon_bpf_source_possible(err);
+}
+
+int gpumon_bpf_source_open_jobs(struct gpumon_bpf_source **source, struct gpumon_error *err)
+{
+	return gpumon_bpf_source_open(source, false, err);
+}
+
+int gpumon_bpf_source_job_tables(struct gpumon_bpf_source *source, struct gpumon_job_tables *tables,
+				 struct gpumon_error *err)
+{
+	return -1;
 }
 
 void gpumon_bpf_source_close(struct gpumon_bpf_source *source)

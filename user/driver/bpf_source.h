@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "../kmod/uapi/gpumon_event.h"
+#include "job_watch.h"
 #include "lib/error.h"
 #include "model.h"
 
@@ -35,6 +36,21 @@ int gpumon_bpf_source_possible(struct gpumon_error *err);
 int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events,
 			   struct gpumon_error *err);
 void gpumon_bpf_source_close(struct gpumon_bpf_source *source);
+
+/* gpumon_bpf_source_open() with the programs of the DRM scheduler alone, for its jobs in flight. */
+int gpumon_bpf_source_open_jobs(struct gpumon_bpf_source **source, struct gpumon_error *err);
+
+/**
+ * gpumon_bpf_source_job_tables() - the jobs in flight
+ * @source: the source
+ * @tables: out, valid until the source is closed
+ * @err: out
+ *
+ * Return: 1 with @tables; 0 if the scheduler's module has not been loaded so far; -1 with @err if its
+ * programs were refused, or could not be attached.
+ */
+int gpumon_bpf_source_job_tables(struct gpumon_bpf_source *source, struct gpumon_job_tables *tables,
+				 struct gpumon_error *err);
 
 /* Load the programs of drivers that were loaded since. Reading does this, too. */
 void gpumon_bpf_source_look(struct gpumon_bpf_source *source);

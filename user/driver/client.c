@@ -226,6 +226,11 @@ static int take_event_ring(const struct nlmsghdr *message, size_t len, void *arg
 	return gpumon_parse_event_ring(message, len, argument);
 }
 
+static int take_limits(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_limits(message, len, argument);
+}
+
 static int take_period(const struct nlmsghdr *message, size_t len, void *argument)
 {
 	return gpumon_parse_period(message, len, argument);
@@ -446,6 +451,30 @@ int gpumon_client_event_ring_set(struct gpumon_client *client, int enabled, uint
 		request = NULL;
 	}
 	return client_transact(client, request, "event ring", NULL, NULL, NULL, err);
+}
+
+int gpumon_client_limits_get(struct gpumon_client *client, struct gpumon_limits *limits,
+			     struct gpumon_error *err)
+{
+	memset(limits, 0, sizeof(*limits));
+	return client_transact(client, request_new(client, GPUMON_CMD_LIMIT_GET, 0),
+			       "limits of jobs", take_limits, limits, NULL, err);
+}
+
+int gpumon_client_limits_set(struct gpumon_client *client, const struct gpumon_limits *limits,
+			     struct gpumon_error *err)
+{
+	struct nl_msg *request = request_new(client, GPUMON_CMD_LIMIT_SET, 0);
+
+	if (request &&
+	    ((limits->hang_ms.known &&
+	      nla_put_u32(request, GPUMON_A_LIMIT_HANG_MS, (uint32_t)limits->hang_ms.v)) ||
+	     (limits->starved_ms.known &&
+	      nla_put_u32(request, GPUMON_A_LIMIT_STARVED_MS, (uint32_t)limits->starved_ms.v)))) {
+		nlmsg_free(request);
+		request = NULL;
+	}
+	return client_transact(client, request, "limits of jobs", NULL, NULL, NULL, err);
 }
 
 int gpumon_client_reset(struct gpumon_client *client, struct gpumon_period *closed,

@@ -52,6 +52,13 @@ int gpumon_client_event_ring_get(struct gpumon_client *client, struct gpumon_eve
 int gpumon_client_event_ring_set(struct gpumon_client *client, int enabled, uint32_t size_kib,
 				 struct gpumon_error *err);
 
+int gpumon_client_limits_get(struct gpumon_client *client, struct gpumon_limits *limits,
+			     struct gpumon_error *err);
+
+/* One that is not known is not changed. */
+int gpumon_client_limits_set(struct gpumon_client *client, const struct gpumon_limits *limits,
+			     struct gpumon_error *err);
+
 int gpumon_client_reset(struct gpumon_client *client, struct gpumon_period *closed,
 			struct gpumon_error *err);
 

@@ -374,6 +374,11 @@ static void add_devices(struct json_object *document, const struct gpumon_model 
 	gpumon_json_add(document, "devices", devices);
 }
 
+struct json_object *gpumon_json_limits(const struct gpumon_limits *limits)
+{
+	return json_fields(&gpumon_limits_fields, limits);
+}
+
 struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring)
 {
 	return json_fields(&gpumon_event_ring_fields, ring);

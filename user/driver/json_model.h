@@ -7,6 +7,7 @@
 #include "model.h"
 
 struct json_object *gpumon_json_group(const struct gpumon_group *group);
+struct json_object *gpumon_json_limits(const struct gpumon_limits *limits);
 struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring);
 struct json_object *gpumon_json_alert(const struct gpumon_alert *alert);
 /* The document of "stat --json". @group: only this group, or NULL for all. */

@@ -253,6 +253,12 @@ struct gpumon_event_ring {
 	struct gpumon_value dropped;
 };
 
+/* Of jobs that hang or starve, 0 is off. */
+struct gpumon_limits {
+	struct gpumon_value hang_ms;
+	struct gpumon_value starved_ms;
+};
+
 /* The reply to a reset. */
 struct gpumon_period {
 	struct gpumon_value closed;

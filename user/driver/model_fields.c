@@ -57,6 +57,14 @@ static const struct gpumon_field event_ring_fields[] = {
 #undef STRUCT
 const struct gpumon_fields gpumon_event_ring_fields = FIELDS(event_ring_fields);
 
+#define STRUCT struct gpumon_limits
+static const struct gpumon_field limits_fields[] = {
+	FIELD(hang_ms, GPUMON_A_LIMIT_HANG_MS, U32, PLAIN),
+	FIELD(starved_ms, GPUMON_A_LIMIT_STARVED_MS, U32, PLAIN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_limits_fields = FIELDS(limits_fields);
+
 #define STRUCT struct gpumon_group
 static const struct gpumon_field group_fields[] = {
 	COLUMN("GROUP", name, GPUMON_A_GROUP_NAME, STRING, PLAIN),

@@ -66,6 +66,7 @@ struct gpumon_fields {
 
 extern const struct gpumon_fields gpumon_info_fields;
 extern const struct gpumon_fields gpumon_event_ring_fields;
+extern const struct gpumon_fields gpumon_limits_fields;
 extern const struct gpumon_fields gpumon_group_fields;
 extern const struct gpumon_fields gpumon_probe_fields;
 extern const struct gpumon_fields gpumon_drops_fields;

@@ -370,6 +370,17 @@ int gpumon_parse_event_ring(const struct nlmsghdr *message, size_t len,
 	return ret;
 }
 
+int gpumon_parse_limits(const struct nlmsghdr *message, size_t len, struct gpumon_limits *limits)
+{
+	struct gpumon_limits new = { 0 };
+	int ret = parse_flat(message, len, GPUMON_CMD_LIMIT_GET, &gpumon_limits_fields, &new,
+			     sizeof(new));
+
+	if (!ret)
+		*limits = new;
+	return ret;
+}
+
 int gpumon_parse_period(const struct nlmsghdr *message, size_t len, struct gpumon_period *period)
 {
 	static const struct gpumon_field fields[] = {

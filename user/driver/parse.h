@@ -39,6 +39,7 @@ int gpumon_parse_alert(const struct nlmsghdr *message, size_t len, int command,
 int gpumon_parse_ras_event(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 int gpumon_parse_event_ring(const struct nlmsghdr *message, size_t len,
 			    struct gpumon_event_ring *ring);
+int gpumon_parse_limits(const struct nlmsghdr *message, size_t len, struct gpumon_limits *limits);
 int gpumon_parse_period(const struct nlmsghdr *message, size_t len, struct gpumon_period *period);
 
 /**

@@ -306,6 +306,39 @@ static void known_xids(void **state)
 	gpumon_fields_free(&gpumon_alert_fields, &alert);
 }
 
+static void processes_of_jobs(void **state)
+{
+	static const struct {
+		const char *message, *process;
+		uint64_t pid;
+	} cases[] = {
+		{ "gfx: job on the hardware for 5012 ms, in python3 [123]", "python3", 123 },
+		{ "gfx: job in its queue for 1 ms, in a [1] ms, in b [123]", "a [1] ms, in b",
+		  123 },
+		{ "gfx: job in its queue for 1 ms, in - [123]", NULL, 123 },
+		{ "gfx: job on the hardware for 5012 ms", NULL, 0 },
+		{ "gfx [1]: the scheduler's timeout has come", NULL, 0 },
+		{ "gfx: job on the hardware for 5012 ms, in python3 [12", NULL, 0 },
+		{ "gfx: job on the hardware for 5012 ms, in [12]", NULL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gpumon_alert alert = { .group = strdup("drm_sched"),
+					      .kind = strdup("hang"),
+					      .message = strdup(cases[i].message) };
+
+		gpumon_alert_complete(&alert);
+		if (cases[i].process)
+			assert_string_equal(alert.process, cases[i].process);
+		else
+			assert_null(alert.process);
+		assert_int_equal(alert.pid.known, cases[i].pid != 0);
+		assert_int_equal(alert.pid.v, cases[i].pid);
+		gpumon_fields_free(&gpumon_alert_fields, &alert);
+	}
+}
+
 /* The event of the kernel's patch: drm_ras.yaml, "error-event". */
 static void ras_message(struct message *message)
 {
@@ -364,6 +397,7 @@ int main(void)
 		cmocka_unit_test(fields_of_a_record),
 		cmocka_unit_test(process_on_its_own_line),
 		cmocka_unit_test(known_xids),
+		cmocka_unit_test(processes_of_jobs),
 		cmocka_unit_test(events_of_ras),
 	};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Several sources of alerts at once, which are made up here: each tells an Xid, a reset and a timeout,
- * and what two of them tell is taken from one.
+ * and what two of them tell is taken from one. Limits of jobs go to the module, or else to BPF.
  */
 #include "common.h"
 
@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "driver/alert_jobs.h"
 #include "driver/alert_listener.h"
 #include "driver/alert_sources.h"
 #include "driver/client.h"
@@ -37,15 +39,30 @@ int __wrap_gpumon_alert_log_read(struct gpumon_alert_log *log, struct gpumon_mod
 int __wrap_gpumon_alert_log_last(struct gpumon_alert_log *log, struct gpumon_model *model,
 				 struct gpumon_error *err);
 struct gpumon_log_losses __wrap_gpumon_alert_log_losses(const struct gpumon_alert_log *log);
+int __wrap_gpumon_client_limits_get(struct gpumon_client *client, struct gpumon_limits *limits,
+				    struct gpumon_error *err);
+int __wrap_gpumon_client_limits_set(struct gpumon_client *client,
+				    const struct gpumon_limits *limits, struct gpumon_error *err);
+int __wrap_gpumon_alert_jobs_open(struct gpumon_alert_jobs **jobs, struct gpumon_job_limits limits,
+				  struct gpumon_error *err);
+void __wrap_gpumon_alert_jobs_close(struct gpumon_alert_jobs *jobs);
+uint64_t __wrap_gpumon_alert_jobs_next_ns(const struct gpumon_alert_jobs *jobs);
+int __wrap_gpumon_alert_jobs_read(struct gpumon_alert_jobs *jobs, struct gpumon_model *model,
+				  struct gpumon_error *err);
+ssize_t __wrap_readlink(const char *path, char *to, size_t size);
 
 /* What this machine has. Addresses of these stand for what is open. */
 static struct machine {
 	bool module, log, ras;
 	bool old_module; /* of another version */
-	bool xid_traced, xid_reported, reset;
+	bool xid_traced, xid_reported, reset, timeout;
 	bool unloaded;
+	bool bpf;
+	bool no_memory;	    /* of the module for limits */
+	const char *driver; /* of the device whose scheduler has a timeout */
 } machine;
-static int module_mark, ras_mark, client_mark, log_mark;
+static int module_mark, ras_mark, client_mark, log_mark, jobs_mark;
+static struct gpumon_limits limits_of_module;
 static int opened;
 
 static int no_such(struct gpumon_error *err, const char *what)
@@ -146,6 +163,70 @@ static void add_alerts(struct gpumon_model *model, const char *source)
 	add_alert(model, source, "amdgpu", "timeout");
 }
 
+/* The scheduler's timeout, of a device that has a driver. */
+static void add_timeout(struct gpumon_model *model)
+{
+	add_alert(model, NULL, "drm_sched", "timeout");
+	model->alerts[model->n_alerts - 1].device = strdup("0000:03:00.0");
+}
+
+ssize_t __wrap_readlink(const char *path, char *to, size_t size)
+{
+	assert_string_equal(path, "/sys/bus/pci/devices/0000:03:00.0/driver");
+	return machine.driver ?
+		       snprintf(to, size, "../../../../bus/pci/drivers/%s", machine.driver) :
+		       -1;
+}
+
+int __wrap_gpumon_client_limits_get(struct gpumon_client *client, struct gpumon_limits *limits,
+				    struct gpumon_error *err)
+{
+	assert_ptr_equal(client, &client_mark);
+	*limits = limits_of_module;
+	return machine.unloaded ? no_such(err, "module any more") : 0;
+}
+
+int __wrap_gpumon_client_limits_set(struct gpumon_client *client,
+				    const struct gpumon_limits *limits, struct gpumon_error *err)
+{
+	assert_ptr_equal(client, &client_mark);
+	if (machine.no_memory)
+		return no_such(err, "memory for limits");
+	if (limits->hang_ms.known)
+		limits_of_module.hang_ms = limits->hang_ms;
+	if (limits->starved_ms.known)
+		limits_of_module.starved_ms = limits->starved_ms;
+	return 0;
+}
+
+int __wrap_gpumon_alert_jobs_open(struct gpumon_alert_jobs **jobs, struct gpumon_job_limits limits,
+				  struct gpumon_error *err)
+{
+	assert_int_equal(limits.hang_ns, 1500000000);
+	assert_int_equal(limits.starved_ns, 0);
+	return open_it((void **)jobs, machine.bpf, &jobs_mark, "BPF", err);
+}
+
+void __wrap_gpumon_alert_jobs_close(struct gpumon_alert_jobs *jobs)
+{
+	opened -= jobs != NULL;
+}
+
+uint64_t __wrap_gpumon_alert_jobs_next_ns(const struct gpumon_alert_jobs *jobs)
+{
+	(void)jobs;
+	return 4;
+}
+
+int __wrap_gpumon_alert_jobs_read(struct gpumon_alert_jobs *jobs, struct gpumon_model *model,
+				  struct gpumon_error *err)
+{
+	(void)jobs;
+	(void)err;
+	add_alert(model, GPUMON_ALERT_SOURCE_BPF, "drm_sched", "hang");
+	return 0;
+}
+
 int __wrap_gpumon_alert_listener_read(struct gpumon_alert_listener *listener,
 				      struct gpumon_model *model, struct gpumon_error *err)
 {
@@ -154,6 +235,8 @@ int __wrap_gpumon_alert_listener_read(struct gpumon_alert_listener *listener,
 		return 0;
 	}
 	add_alerts(model, NULL);
+	if (machine.timeout)
+		add_timeout(model);
 	return machine.unloaded ? no_such(err, "module any more") : 0;
 }
 
@@ -201,6 +284,9 @@ int __wrap_gpumon_client_read(struct gpumon_client *client, unsigned int parts, 
 	group = gpumon_model_add_group(model);
 	group->name = strdup("amdgpu");
 	add_probe(group, "amdgpu_device_gpu_recover", machine.reset);
+	group = gpumon_model_add_group(model);
+	group->name = strdup("drm_sched");
+	add_probe(group, "drm_sched_job_timedout", machine.timeout);
 	return 0;
 }
 
@@ -226,6 +312,8 @@ static const char *or_dash(const char *text)
 	return text ? text : "-";
 }
 
+#define NO_LIMIT ((struct gpumon_job_limits){ 0 })
+
 static void nothing_is_told_twice(void **state)
 {
 	static const struct {
@@ -246,6 +334,25 @@ static void nothing_is_told_twice(void **state)
 		{ { .module = true, .log = true },
 		  "kmod nouveau/xid, kmod amdgpu/timeout, " ALL_OF("log"),
 		  "nothing now" },
+		/* amdgpu and xe have more to say of a timeout than the module. */
+		{ { .module = true, .log = true, .timeout = true, .driver = "amdgpu" },
+		  "kmod nouveau/xid, kmod amdgpu/timeout, " ALL_OF("log"),
+		  "timeouts of jobs" },
+		{ { .module = true,
+		    .log = true,
+		    .timeout = true,
+		    .xid_traced = true,
+		    .reset = true,
+		    .driver = "panfrost" },
+		  "kmod nvidia/xid, kmod nouveau/xid, kmod amdgpu/reset, kmod amdgpu/timeout, "
+		  "kmod drm_sched/timeout, log nouveau/xid, log amdgpu/timeout",
+		  "Xids, amdgpu's resets and timeouts of jobs" },
+		{ { .module = true, .log = true, .timeout = true },
+		  "kmod nouveau/xid, kmod amdgpu/timeout, kmod drm_sched/timeout, " ALL_OF("log"),
+		  "timeouts of jobs" },
+		{ { .module = true, .timeout = true, .driver = "xe" },
+		  ALL_OF("kmod") ", kmod drm_sched/timeout",
+		  NULL },
 		/* A module of another version is none. */
 		{ { .module = true, .old_module = true, .log = true }, ALL_OF("log"), NULL },
 		{ { .ras = true }, "drm-ras drm_ras/correctable-errors", NULL },
@@ -262,7 +369,7 @@ static void nothing_is_told_twice(void **state)
 		const char *share;
 
 		machine = cases[i].machine;
-		assert_int_equal(gpumon_alert_sources_open(&sources, "", &err), 0);
+		assert_int_equal(gpumon_alert_sources_open(&sources, "", NO_LIMIT, &err), 0);
 		assert_int_equal(gpumon_alert_sources_read(&sources, &model, &err), 0);
 		assert_string_equal(words(&model), cases[i].alerts);
 		share = gpumon_alert_source_share(&sources, GPUMON_ALERTS_OF_MODULE);
@@ -294,7 +401,7 @@ static void the_module_goes(void **state)
 
 	(void)state;
 	machine = (struct machine){ .module = true, .log = true, .xid_traced = true };
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", NO_LIMIT, &err), 0);
 	machine.unloaded = true;
 	assert_int_equal(gpumon_alert_sources_read(&sources, &model, &err), -1);
 	assert_string_equal(err.message, "no module any more");
@@ -328,12 +435,81 @@ static void the_last_ones(void **state)
 	assert_int_equal(opened, 0);
 }
 
+#define SOME_LIMIT ((struct gpumon_job_limits){ .hang_ns = 1500000000 })
+
+static void the_module_gets_the_limits(void **state)
+{
+	struct gpumon_alert_sources sources;
+	struct gpumon_error err;
+
+	(void)state;
+	machine = (struct machine){ .module = true, .log = true, .xid_traced = true, .bpf = true };
+	limits_of_module = (struct gpumon_limits){ .hang_ms = gpumon_value_of(0),
+						   .starved_ms = gpumon_value_of(7000) };
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), 0);
+	assert_int_equal(limits_of_module.hang_ms.v, 1500);
+	assert_int_equal(limits_of_module.starved_ms.v, 7000);
+	assert_string_equal(gpumon_alert_source_share(&sources, GPUMON_ALERTS_OF_MODULE),
+			    "Xids and jobs that hang");
+	assert_true(sources.at[GPUMON_ALERTS_OF_BPF].left_out);
+	gpumon_alert_sources_close(&sources);
+	assert_int_equal(limits_of_module.hang_ms.v, 0);
+
+	/* Somebody has set another one meanwhile, which stays. */
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), 0);
+	limits_of_module.hang_ms = gpumon_value_of(9000);
+	gpumon_alert_sources_close(&sources);
+	assert_int_equal(limits_of_module.hang_ms.v, 9000);
+
+	/* It cannot have them. */
+	machine.no_memory = true;
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), -1);
+	assert_string_equal(err.message, "no memory for limits");
+	gpumon_alert_sources_close(&sources);
+	machine.no_memory = false;
+
+	/* It goes. */
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), 0);
+	machine.unloaded = true;
+	gpumon_alert_sources_close(&sources);
+	assert_int_equal(opened, 0);
+}
+
+static void without_the_module_bpf_has_the_limits(void **state)
+{
+	struct gpumon_alert_sources sources;
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err;
+
+	(void)state;
+	machine = (struct machine){ .log = true, .bpf = true };
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), 0);
+	assert_int_equal(gpumon_alert_sources_next_ns(&sources), 4);
+	assert_string_equal(gpumon_alert_source_share(&sources, GPUMON_ALERTS_OF_BPF),
+			    "jobs that hang");
+	assert_int_equal(gpumon_alert_sources_read(&sources, &model, &err), 0);
+	assert_string_equal(words(&model), ALL_OF("log") ", bpf drm_sched/hang");
+	gpumon_model_free(&model);
+	gpumon_alert_sources_close(&sources);
+
+	/* Nobody else could tell of them: the log alone is not what was asked for. */
+	machine.bpf = false;
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), -1);
+	assert_string_equal(err.message,
+			    "jobs that hang are seen by the module or by BPF: no module; no BPF");
+	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
+	gpumon_alert_sources_close(&sources);
+	assert_int_equal(opened, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_told_twice),
 		cmocka_unit_test(the_module_goes),
 		cmocka_unit_test(the_last_ones),
+		cmocka_unit_test(the_module_gets_the_limits),
+		cmocka_unit_test(without_the_module_bpf_has_the_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,7 @@ static void parse_a_group(void **state)
 static void parse_the_others(void **state)
 {
 	struct gpumon_model model = { 0 };
+	struct gpumon_limits limits;
 	struct gpumon_period period = { 0 };
 	struct message message;
 
@@ -120,6 +121,13 @@ static void parse_the_others(void **state)
 	assert_int_equal(model.event_ring.enabled.v, 1);
 	assert_int_equal(model.event_ring.overwritten.v, 9);
 	assert_false(model.event_ring.written.known);
+	message_free(&message);
+
+	message_begin(&message, GPUMON_CMD_LIMIT_GET);
+	message_u32(&message, GPUMON_A_LIMIT_STARVED_MS, 5000);
+	assert_int_equal(gpumon_parse_limits(message_header(&message), message.len, &limits), 0);
+	assert_false(limits.hang_ms.known);
+	assert_int_equal(limits.starved_ms.v, 5000);
 	message_free(&message);
 
 	message_begin(&message, GPUMON_CMD_RESET);
