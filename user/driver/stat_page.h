@@ -23,7 +23,7 @@ void gpumon_stat_usage_columns(struct gpumon_table *table);
 void gpumon_stat_usage_cells(const struct stat_page *stat, struct gpumon_table *table,
 			     const struct gpumon_usage_total *total);
 
-/* One line: which ring was busiest, and which process used most GPU time. Nothing where no job ended. */
+/* Which ring was busiest, and which process used most GPU time. Nothing where no job ended. */
 void gpumon_stat_print_answer(const struct stat_page *stat);
 
 /* GPU time by process and ring, by container and cgroup, and by DRM client. */

@@ -21,7 +21,7 @@ static void print_busiest_ring(const struct stat_page *stat)
 	if (!busiest)
 		return;
 	gpumon_format_share(part, sizeof(part), busiest->busy_ns, gpumon_model_length_ns(model));
-	fprintf(stat->stream, "busiest ring: %s %s, busy %s of the time",
+	fprintf(stat->stream, "busiest ring: %s %s, busy %s of the time\n",
 		gpumon_format_name(device, sizeof(device), busiest->device),
 		gpumon_format_name(name, sizeof(name), busiest->name), part);
 }
@@ -38,12 +38,12 @@ void gpumon_stat_print_answer(const struct stat_page *stat)
 		if (usage->processes[i].device_ns > (most ? most->device_ns : 0))
 			most = &usage->processes[i];
 	}
+	print_busiest_ring(stat);
 	if (!most)
 		return;
-	print_busiest_ring(stat);
 	process = &stat->model->processes[most - usage->processes];
 	gpumon_format_ns(wait, sizeof(wait), gpumon_usage_wait(&most->sum));
-	fprintf(stat->stream, "; most GPU time: %s (%s), %s of %s, its jobs waited %s each\n",
+	fprintf(stat->stream, "most GPU time: %s (%s), %s of %s, its jobs waited %s each\n",
 		gpumon_format_name(name, sizeof(name), process->comm),
 		gpumon_format_count(pid, sizeof(pid), process->pid),
 		gpumon_usage_format_part(part, most, gpumon_model_length_ns(stat->model)),
