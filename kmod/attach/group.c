@@ -301,3 +301,30 @@ bool gpumon_group_counts_of_processes(unsigned int word)
 	}
 	return known;
 }
+
+/**
+ * gpumon_group_keeps_level_of_processes - is a level of processes kept up to date
+ * @level: which, a bit of process_levels
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: whether all probes that change it are attached, and their group, of which there is one, knows
+ * the level.
+ */
+bool gpumon_group_keeps_level_of_processes(unsigned int level)
+{
+	const struct gpumon_group *group;
+	const struct gpumon_probe *probe;
+	bool kept = false;
+	unsigned int g;
+
+	for_each_group(group, g) {
+		for_each_probe(group, probe) {
+			if (!(probe->process_levels & BIT(level)))
+				continue;
+			if (probe->state != GPUMON_ATTACH_STATE_ATTACHED)
+				return false;
+			kept = !group->level_known || group->level_known();
+		}
+	}
+	return kept;
+}

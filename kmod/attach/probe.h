@@ -54,6 +54,8 @@ struct tracepoint;
  *            are there, and one event would be counted twice
  * @without: says what is wrong or missing while it is not attached
  * @process_words: its counts of processes, bits of enum gpumon_process_word
+ * @process_levels: levels of processes that it changes, bits of enum gpumon_process_level: they are
+ *                  known only while all probes of such a level are attached
  * @process_needs: field of a private type without which it does not know these, NULL for none
  * @number: slot of its counters, given at load
  * @state: whether it is attached, and if not in which way
@@ -89,6 +91,7 @@ struct gpumon_probe {
 	bool fallback;
 	const char *without;
 	u8 process_words;
+	u8 process_levels;
 	const struct gpumon_field *process_needs;
 
 	u32 number;
@@ -156,6 +159,8 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @module_gone: called when a module of the group is gone and no probe of it runs; @start follows,
  *               at once or when the group is switched on
  * @refresh: called once in a while, without a lock
+ * @level_known: asked whether the level of processes is known that its probes keep, once all of them
+ *               are attached; NULL for always
  */
 struct gpumon_group {
 	const char *name;
@@ -174,6 +179,7 @@ struct gpumon_group {
 	void (*start)(void);
 	void (*module_gone)(void);
 	void (*refresh)(void);
+	bool (*level_known)(void);
 };
 
 /**
@@ -314,6 +320,7 @@ bool gpumon_group_trusts(const struct gpumon_group *group, unsigned int role);
 bool gpumon_group_column_known(const struct gpumon_group *group,
 			       const struct gpumon_statistics *statistics, u32 row, u32 column);
 bool gpumon_group_counts_of_processes(unsigned int word);
+bool gpumon_group_keeps_level_of_processes(unsigned int level);
 enum gpumon_attach_state gpumon_group_state(const struct gpumon_group *group, const char **reason);
 
 int gpumon_probe_keep(void);

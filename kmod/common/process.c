@@ -132,6 +132,15 @@ static u64 process_key(u64 start_ns, u32 pid)
 	return gpumon_key_mix(start_ns, pid);
 }
 
+/* Gives the process of a slot its id, whichever of its threads comes first. Returns the id. */
+noinline u64 gpumon_process_number(u32 slot)
+{
+	u64 *id = &gpumon_processes[slot].id;
+
+	cmpxchg64(id, 0, atomic64_inc_return(&process_ids));
+	return READ_ONCE(*id);
+}
+
 /* New slot for the current process, GPUMON_NONE if the table is full. */
 static u32 process_learn(u64 key)
 {
@@ -151,7 +160,7 @@ static u32 process_learn(u64 key)
 		return slot;
 	}
 	process = &gpumon_processes[slot];
-	process->id = atomic64_inc_return(&process_ids);
+	gpumon_process_id(slot);
 	process->pid = current->tgid;
 	process->start_ns = leader->start_time;
 	process->task = get_task_struct(leader);
@@ -280,10 +289,13 @@ bool gpumon_process_refresh_all(void)
 	return held;
 }
 
-/* Folds a process into the sum, and frees its slot. */
+/*
+ * Folds a process into the sum, and frees its slot. What it has created and what still lives is in no
+ * level from now on.
+ */
 static void process_fold(u32 slot)
 {
-	u32 word;
+	u32 word, which;
 
 	process_total.exited++;
 	for (word = 0; word < GPUMON_PROCESS_WORDS; word++) {
@@ -297,6 +309,10 @@ static void process_fold(u32 slot)
 	process_forget(&gpumon_processes[slot]);
 	gpumon_processes[slot].opens_before = 0;
 	gpumon_processes[slot].closes_before = 0;
+	for (which = 0; which < GPUMON_PROCESS_LEVELS; which++) {
+		atomic64_set(&gpumon_processes[slot].level[which], 0);
+		WRITE_ONCE(gpumon_processes[slot].begun[which], false);
+	}
 	WRITE_ONCE(gpumon_processes[slot].ready, false);
 	gpumon_table_release(&gpumon_process_table, slot);
 	atomic_dec(&process_count);
@@ -307,8 +323,10 @@ static void process_fold(u32 slot)
  * @user: what else counts for them
  *
  * Nothing happens while there is room, so that a short-lived process is still in the table when it
- * is read. No probe counts for a process that is gone, but for the close of a file that it had
- * opened: they are hidden first, and folded when no probe can still have found one.
+ * is read. No probe counts for a process that is gone, but for the end of what it had begun: the close
+ * of a file, the end of a buffer. So they are hidden first, by their key, for closes; those that can go
+ * then lose their id, for levels; and they are folded when no probe can still have found one. One that
+ * stays keeps its id all the time, so that its levels miss nothing.
  *
  * Context: may sleep, gpumon_period_lock held.
  * Return: false while there is room.
@@ -316,7 +334,7 @@ static void process_fold(u32 slot)
 bool gpumon_process_age(const struct gpumon_process_user *user)
 {
 	struct gpumon_table *table = &gpumon_process_table;
-	bool hidden = false;
+	bool hidden = false, leaves = false;
 	u32 slot;
 
 	lockdep_assert_held(&gpumon_period_lock);
@@ -337,11 +355,21 @@ bool gpumon_process_age(const struct gpumon_process_user *user)
 		cond_resched();
 		if (READ_ONCE(table->keys[slot]) != GPUMON_TABLE_RECYCLING)
 			continue;
-		if (user->leave(slot))
-			process_fold(slot);
-		else
+		if (user->leave(slot)) {
+			WRITE_ONCE(gpumon_processes[slot].id, 0);
+			leaves = true;
+		} else {
 			WRITE_ONCE(table->keys[slot], process_key(gpumon_processes[slot].start_ns,
 								  gpumon_processes[slot].pid));
+		}
+	}
+	if (!leaves)
+		return true;
+	synchronize_rcu();
+	for (slot = 0; slot < table->slots; slot++) {
+		cond_resched();
+		if (READ_ONCE(table->keys[slot]) == GPUMON_TABLE_RECYCLING)
+			process_fold(slot);
 	}
 	return true;
 }
@@ -386,6 +414,45 @@ void gpumon_process_forget_handles(void)
 							      GPUMON_PROCESS_OPENS);
 		process->closes_before = gpumon_counters_total(&gpumon_process_counters, slot,
 							       GPUMON_PROCESS_CLOSES);
+	}
+	mutex_unlock(&gpumon_period_lock);
+}
+
+/**
+ * gpumon_process_level - a level of a process, over all periods
+ * @slot: slot with a ready process
+ * @which: the level
+ * @value: filled in
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: false if nothing of it was seen to begin since levels started over: then it is not known.
+ */
+bool gpumon_process_level(u32 slot, enum gpumon_process_level which, u64 *value)
+{
+	const struct gpumon_process *process = &gpumon_processes[slot];
+
+	/* Less than 0 for a moment, where an end overtakes its beginning on another CPU. */
+	*value = max_t(s64, atomic64_read(&process->level[which]), 0);
+	return READ_ONCE(process->begun[which]);
+}
+
+/**
+ * gpumon_process_forget_level - the ends of what has begun will not be seen
+ * @which: the level
+ *
+ * Context: may sleep, no probe of the group that keeps the level runs.
+ */
+void gpumon_process_forget_level(enum gpumon_process_level which)
+{
+	struct gpumon_process *process;
+	u32 slot;
+
+	/* Slots are recycled under this lock. */
+	mutex_lock(&gpumon_period_lock);
+	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
+		process = &gpumon_processes[slot];
+		atomic64_set(&process->level[which], 0);
+		WRITE_ONCE(process->begun[which], false);
 	}
 	mutex_unlock(&gpumon_period_lock);
 }

@@ -36,16 +36,30 @@ enum gpumon_process_word {
 };
 
 /**
+ * enum gpumon_process_level - what a process has now, of what was seen to begin since its group started
+ * @GPUMON_PROCESS_VRAM_BYTES: bytes of the buffers of amdgpu that it created and that are in VRAM
+ * @GPUMON_PROCESS_LIVE_OBJECT_BYTES: bytes of the objects of i915 that it created and that live
+ * @GPUMON_PROCESS_LEVELS: number of these
+ */
+enum gpumon_process_level {
+	GPUMON_PROCESS_VRAM_BYTES,
+	GPUMON_PROCESS_LIVE_OBJECT_BYTES,
+	GPUMON_PROCESS_LEVELS
+};
+
+/**
  * struct gpumon_process - the process of a slot
- * @id: number that no other process has had
+ * @id: number that no other process has had, 0 while the slot is free, see gpumon_process_id()
  * @pid: process id (thread group) in the initial pid namespace
  * @ready: set when the other fields are
+ * @begun: by level: something was seen to begin, else the level is unknown
  * @start_ns: when it started, CLOCK_MONOTONIC, distinguishes two users of a pid
  * @task: its first thread, also after its end, until that was noticed; NULL then
  * @cgroup_id: id of its cgroup (version 2), 0 if there is none
  * @cgroup: path of its cgroup; NULL until gpumon_process_refresh() was called, or without memory
  * @opens_before: its count of opens when levels last started over
  * @closes_before: its count of closes at that time
+ * @level: its levels, by enum gpumon_process_level
  * @comm: its name
  *
  * Name and cgroup are those at the last gpumon_process_refresh(); before it those at the first event;
@@ -55,12 +69,14 @@ struct gpumon_process {
 	u64 id;
 	u32 pid;
 	bool ready;
+	bool begun[GPUMON_PROCESS_LEVELS];
 	u64 start_ns;
 	struct task_struct *task;
 	u64 cgroup_id;
 	char *cgroup;
 	u64 opens_before;
 	u64 closes_before;
+	atomic64_t level[GPUMON_PROCESS_LEVELS];
 	char comm[TASK_COMM_LEN];
 };
 
@@ -103,8 +119,11 @@ bool gpumon_process_refresh(u32 slot);
 bool gpumon_process_refresh_all(void);
 bool gpumon_process_open_handles(u32 slot, u64 *handles);
 void gpumon_process_forget_handles(void);
+bool gpumon_process_level(u32 slot, enum gpumon_process_level which, u64 *value);
+void gpumon_process_forget_level(enum gpumon_process_level which);
 size_t gpumon_process_bytes(void);
 u32 gpumon_process_find(struct gpumon_cpu *cpu);
+u64 gpumon_process_number(u32 slot);
 
 /* Is a process in this slot, and can its fields be read? */
 static inline bool gpumon_process_ready(u32 slot)
@@ -157,6 +176,45 @@ static __always_inline void gpumon_process_count(struct gpumon_cpu *cpu,
 						 enum gpumon_process_word word, u64 n)
 {
 	gpumon_process_add(cpu, likely(in_task()) ? gpumon_process_slot(cpu) : GPUMON_NONE, word, n);
+}
+
+/*
+ * The id of the current process, whose slot is @slot. Another thread of it may have claimed the slot
+ * just now and not have given it an id yet.
+ */
+static __always_inline u64 gpumon_process_id(u32 slot)
+{
+	u64 id = READ_ONCE(gpumon_processes[slot].id);
+
+	return likely(id) ? id : gpumon_process_number(slot);
+}
+
+/*
+ * Something begins of the current process, whose slot is @slot, that adds to a level. Its end, or a
+ * change, goes to gpumon_process_change().
+ */
+static __always_inline void gpumon_process_begin(u32 slot, enum gpumon_process_level which,
+						 u64 value)
+{
+	struct gpumon_process *process = &gpumon_processes[slot];
+
+	if (unlikely(!READ_ONCE(process->begun[which])))
+		WRITE_ONCE(process->begun[which], true);
+	atomic64_add(value, &process->level[which]);
+}
+
+/*
+ * Changes a level of the process that had @slot and @id when something began. The slot may be another
+ * process's by now, or free: then nothing happens. Preemption off: the slot is given away only when
+ * no probe can still have found this id, see gpumon_process_age().
+ */
+static __always_inline void gpumon_process_change(u32 slot, u64 id, enum gpumon_process_level which,
+						  s64 change)
+{
+	struct gpumon_process *process = &gpumon_processes[slot];
+
+	if (likely(READ_ONCE(process->id) == id))
+		atomic64_add(change, &process->level[which]);
 }
 
 #endif /* GPUMON_PROCESS_H */

@@ -126,7 +126,12 @@ static void show_processes(struct seq_file *m)
 		[GPUMON_PROCESS_OPENS] = "opens",
 		[GPUMON_PROCESS_CLOSES] = "closes",
 	};
-	u64 words[GPUMON_PROCESS_WORDS];
+	static const char *const level_names[GPUMON_PROCESS_LEVELS] = {
+		[GPUMON_PROCESS_VRAM_BYTES] = "vram_bytes",
+		[GPUMON_PROCESS_LIVE_OBJECT_BYTES] = "live_object_bytes",
+	};
+	u64 words[GPUMON_PROCESS_WORDS], level[GPUMON_PROCESS_LEVELS];
+	bool known[GPUMON_PROCESS_LEVELS], has_level;
 	u32 slot;
 	bool alive;
 	int i;
@@ -134,19 +139,28 @@ static void show_processes(struct seq_file *m)
 	seq_puts(m, "# processes\npid id");
 	for (i = 0; i < GPUMON_PROCESS_WORDS; i++)
 		seq_printf(m, " %s", names[i]);
+	for (i = 0; i < GPUMON_PROCESS_LEVELS; i++)
+		seq_printf(m, " %s", level_names[i]);
 	seq_puts(m, " cgroup_id alive comm\n");
 	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
 		if (!gpumon_process_ready(slot))
 			continue;
 		gpumon_counters_read(&gpumon_process_counters, slot, false, words);
 		alive = gpumon_process_refresh(slot);
-		if (!alive && !memchr_inv(words, 0, sizeof(words)))
+		for (i = 0, has_level = false; i < GPUMON_PROCESS_LEVELS; i++) {
+			known[i] = gpumon_process_level(slot, i, &level[i]) &&
+				   gpumon_group_keeps_level_of_processes(i);
+			has_level |= known[i] && level[i];
+		}
+		if (!alive && !has_level && !memchr_inv(words, 0, sizeof(words)))
 			continue;
 		seq_printf(m, "%u %llu", gpumon_processes[slot].pid, gpumon_processes[slot].id);
 		for (i = 0; i < GPUMON_PROCESS_WORDS; i++)
 			gpumon_debugfs_show_u64(m, words[i],
 						i == GPUMON_PROCESS_JOBS ||
 							gpumon_group_counts_of_processes(i));
+		for (i = 0; i < GPUMON_PROCESS_LEVELS; i++)
+			gpumon_debugfs_show_u64(m, level[i], known[i]);
 		gpumon_debugfs_show_u64(m, gpumon_processes[slot].cgroup_id,
 					gpumon_processes[slot].cgroup_id);
 		seq_printf(m, " %d ", alive);

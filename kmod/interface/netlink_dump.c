@@ -97,6 +97,24 @@ int gpumon_netlink_put_process_words(struct sk_buff *skb, const u64 *words)
 	return 0;
 }
 
+/* Sends the levels of a process that are known. Both locks held. */
+static int put_process_levels(struct sk_buff *skb, u32 slot)
+{
+	static const u8 attr[GPUMON_PROCESS_LEVELS] = {
+		[GPUMON_PROCESS_VRAM_BYTES] = GPUMON_A_PROCESS_VRAM_BYTES,
+		[GPUMON_PROCESS_LIVE_OBJECT_BYTES] = GPUMON_A_PROCESS_LIVE_OBJECT_BYTES,
+	};
+	u64 value;
+	int which;
+
+	for (which = 0; which < GPUMON_PROCESS_LEVELS; which++)
+		if (gpumon_group_keeps_level_of_processes(which) &&
+		    gpumon_process_level(slot, which, &value) &&
+		    nla_put_u64_64bit(skb, attr[which], value, GPUMON_A_PROCESS_PAD))
+			return -EMSGSIZE;
+	return 0;
+}
+
 static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 {
 	const struct gpumon_process *process = &gpumon_processes[slot];
@@ -117,6 +135,8 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 	    gpumon_group_counts_of_processes(GPUMON_PROCESS_CLOSES) &&
 	    gpumon_process_open_handles(slot, &handles) &&
 	    nla_put_u64_64bit(skb, GPUMON_A_PROCESS_OPEN_HANDLES, handles, GPUMON_A_PROCESS_PAD))
+		return -EMSGSIZE;
+	if (put_process_levels(skb, slot))
 		return -EMSGSIZE;
 	if (process->cgroup_id && nla_put_u64_64bit(skb, GPUMON_A_PROCESS_CGROUP_ID,
 						    process->cgroup_id, GPUMON_A_PROCESS_PAD))

@@ -178,10 +178,14 @@ def cause_list(code):
 
 def process_list(code):
     for text in code.values():
-        names = re.findall(r'\[GPUMON_PROCESS_\w+\]\s*=\s*{?[^"}]*"(\w+)"', text)
+        names, levels = [], []
+        for match in re.finditer(r"\w*names\[GPUMON_PROCESS_(WORDS|LEVELS)\]\s*=\s*{", text):
+            (names if match[1] == "WORDS" else levels).extend(
+                re.findall(r'"(\w+)"', body(text, match.start())))
         if names:
             return (("name", "kind, unit", "meaning"),
-                    [(name, kind_and_unit(name, "counter")) for name in names])
+                    [(name, kind_and_unit(name, "gauge" if name in levels else "counter"))
+                     for name in names + levels])
     raise Bad("no names of the columns of processes")
 
 

@@ -13,7 +13,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import amdgpu
 import fire
 import lab
-from fire import PL_NONE, PL_VRAM
+import process_levels
+from fire import GTT, PL_NONE, PL_TT, PL_VRAM
 from gpumon_netlink import Gpumon
 
 GPU = "0000:03:00.0"
@@ -134,6 +135,83 @@ lab.load_gpumon(amdgpu_registers=1)
 lab.equal((amdgpu.state(), amdgpu.state("amdgpu_registers")), ("attached",) * 2, "both")
 f.amdgpu_bo_create(buffer, times=2)
 amdgpu.check_all(amdgpu.tables()["domains"], {(GPU, "vram"): dict(created=2)})
+
+lab.step("VRAM by process: what it created and where that is now, whoever moves it")
+lab.rmmod("gpumon")
+lab.load_gpumon(max_processes=process_levels.ROOM)
+
+
+def in_vram():
+    return process_levels.rows("vram_bytes")
+
+
+def place(*placements, of):
+    for to in placements:
+        f.amdgpu_bo_move(of, to=to, from_=PL_VRAM)
+
+
+def ends(of):
+    place(PL_NONE, of=of)
+
+
+me = os.getpid()
+# As many as a table begins with, and more, in VRAM and not.
+a, b = amdgpu.buffer(f, gpu, size=4096), amdgpu.buffer(f, gpu, size=8192)
+outside = amdgpu.buffer(f, gpu, size=1 << 30, domain=GTT)
+f.amdgpu_bo_create(a)
+lab.equal(in_vram()[me], None, "before a buffer was seen to end")
+ends(buffer)
+lab.equal(in_vram()[me], 4096, "of the one buffer that was seen to be created")
+f.amdgpu_bo_create(outside)
+lab.equal(in_vram()[me], 4096, "a buffer elsewhere")
+place(PL_VRAM, of=outside)
+lab.equal(in_vram()[me], 4096 + (1 << 30), "that comes to VRAM")
+place(PL_VRAM, PL_TT, PL_TT, of=outside)
+lab.equal(in_vram()[me], 4096, "and leaves it")
+place(PL_VRAM, PL_NONE, PL_NONE, of=outside)
+lab.equal(in_vram()[me], 4096, "and ends")
+children = process_levels.of_processes(f, [lambda: f.amdgpu_bo_create(b),
+                                           lambda: ends(a), lambda: None])
+first, second, _ = children
+lab.equal((in_vram().get(me), in_vram()[first], in_vram().get(second)), (0, 8192, None),
+          "of two processes, one of which ended the other's buffer")
+process_levels.end(children)
+lab.equal(in_vram()[first], 8192, "of a process that has ended and whose buffer lives")
+place(PL_TT, of=b)
+lab.equal(in_vram().get(first), 0, "when that leaves VRAM")
+place(PL_VRAM, of=b)
+lab.equal(in_vram()[first], 8192, "when it comes back")
+# The end was not seen.
+f.amdgpu_bo_create(b)
+lab.equal((in_vram().get(first), in_vram()[me]), (0, 8192), "another buffer at the same address")
+with Gpumon() as g:
+    g.reset()
+    lab.equal(in_vram()[me], 8192, "in the next period")
+    g.group_set("amdgpu", 0)
+    lab.equal(in_vram().get(me), None, "while the group is off")
+    g.group_set("amdgpu", 1)
+    ends(b)
+    lab.equal(in_vram().get(me), None, "when a buffer of before has ended")
+sizes = range(4096, 4096 * 9, 4096)
+process_levels.check_reuse(f, "vram_bytes", [(amdgpu.buffer(f, gpu, size=size), size)
+                                             for size in sizes], f.amdgpu_bo_create, ends)
+
+lab.step("more buffers than fit: counted, and no level goes astray")
+# One buffer at each word of a memory in which all words are a size. There is room for 16384 buffers at
+# least, and for as many as there are slots.
+SLOTS, MANY = 2 * 16384, 40000
+words = f.memory(8 * MANY + 4096)
+for at in range(0, words.size, 8):
+    f.later("set %s %d 8 4096" % (words.name, at))
+each = fire.Step(words.at(), 8)
+f.fire("amdgpu", "amdgpu_bo_create", each, times=MANY)
+f.fire("amdgpu", "amdgpu_bo_move", each, PL_VRAM, PL_TT, times=MANY)
+full = sum(row["buffers_table_full"] for row in amdgpu.tables()["domains"].values())
+print("%d of %d found no room" % (full, MANY))
+lab.check(MANY - SLOTS <= full < MANY, "found no room: %d" % full)
+lab.equal(in_vram()[me], 4096 * (MANY - full), "bytes of those that did")
+f.fire("amdgpu", "amdgpu_bo_move", each, PL_NONE, PL_VRAM, times=MANY)
+lab.equal(in_vram()[me], 0, "bytes when all have ended")
 f.close()
 fire.unload_drivers("amdgpu")
 lab.equal(amdgpu.state(), "waiting", "at the end")

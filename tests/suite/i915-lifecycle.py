@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import fire
 import i915_rows
 import lab
+import process_levels
 from gpumon_netlink import Gpumon
 
 DEVICE = "0000:00:02.0"
@@ -164,6 +165,46 @@ with Gpumon() as g:
         end()
         i915_rows.check("memory", DEVICE, {"destroyed": 50, "untracked": 50,
                                            "live_objects": None})
+lab.step("bytes of objects by process, also of one that has ended and whose slot is another's")
+lab.rmmod("gpumon")
+lab.load_gpumon(max_processes=process_levels.ROOM)
+
+
+def of_objects():
+    return process_levels.rows("live_object_bytes")
+
+
+me = os.getpid()
+one, other = f.i915_object(8 * KIB, device), f.i915_object(64 * KIB, device)
+f.i915_gem_object_destroy(one)
+lab.equal(of_objects().get(me), None, "before this process has created an object")
+f.i915_gem_object_create(one)
+children = process_levels.of_processes(f, [lambda: f.i915_gem_object_create(other),
+                                           lambda: f.i915_gem_object_destroy(one)])
+first, second = children
+lab.equal((of_objects()[me], of_objects()[first], of_objects().get(second)), (0, 64 * KIB, None),
+          "of processes, one of which ended the other's object")
+process_levels.end(children)
+lab.equal(of_objects()[first], 64 * KIB, "of a process that has ended and whose object lives")
+f.i915_gem_object_create(other)
+lab.equal((of_objects().get(first, 0), of_objects()[me]), (0, 64 * KIB),
+          "another object at the same address")
+f.i915_gem_object_create(one, irq=True)
+lab.equal(of_objects()[me], 64 * KIB, "after one that no process created")
+f.i915_gem_object_destroy(one)
+with Gpumon() as g:
+    g.reset()
+    lab.equal(of_objects()[me], 64 * KIB, "in the next period")
+    g.group_set("i915", 0)
+    lab.equal(of_objects().get(me), None, "while the group is off")
+    g.group_set("i915", 1)
+    f.i915_gem_object_destroy(other)
+    lab.equal(of_objects().get(me), None, "when an object of before has ended")
+process_levels.check_reuse(f, "live_object_bytes",
+                           [(f.i915_object(size * KIB, device), size * KIB)
+                            for size in range(4, 4 * 9, 4)],
+                           f.i915_gem_object_create, f.i915_gem_object_destroy)
+
 lab.step("off at load")
 lab.rmmod("gpumon")
 lab.load_gpumon(i915=0)

@@ -22,7 +22,8 @@ from netlink_spec import Spec
 
 # Left out of an answer if they are empty.
 OPTIONAL = {"process": {"submissions", "allocated-bytes", "mapped-bytes", "ioctls", "faults",
-                        "opens", "open-handles", "cgroup-id", "cgroup"},
+                        "opens", "open-handles", "vram-bytes", "live-object-bytes",
+                        "cgroup-id", "cgroup"},
             "statistic": {"label", "column"},
             "layout": {"offset", "size"}}
 

@@ -25,9 +25,10 @@ static struct gpumon_probe amdgpu_probes[] = {
 	/* In the order in which they are detached: the beginning of an object before its end. */
 	TRACEPOINT("amdgpu_bo_create", AMDGPU_ROLE_BO_CREATE, gpumon_amdgpu_bo_create,
 		   "*amdgpu_bo", .process_words = BIT(GPUMON_PROCESS_ALLOCATED_BYTES),
+		   .process_levels = BIT(GPUMON_PROCESS_VRAM_BYTES),
 		   .process_needs = AMDGPU_FIELD(BO_SIZE)),
 	TRACEPOINT("amdgpu_bo_move", AMDGPU_ROLE_BO_MOVE, gpumon_amdgpu_bo_move,
-		   "*amdgpu_bo u32 u32"),
+		   "*amdgpu_bo u32 u32", .process_levels = BIT(GPUMON_PROCESS_VRAM_BYTES)),
 	TRACEPOINT("amdgpu_vm_bo_map", AMDGPU_ROLE_VM_MAP, gpumon_amdgpu_vm_map,
 		   "*amdgpu_bo_va *amdgpu_bo_va_mapping",
 		   .process_words = BIT(GPUMON_PROCESS_MAPPED_BYTES),
@@ -73,7 +74,14 @@ static struct gpumon_track *const amdgpu_tracks[] = {
 	&gpumon_amdgpu_devices,
 	&gpumon_amdgpu_schedulers,
 	&gpumon_amdgpu_jobs,
+	&gpumon_amdgpu_buffers,
 };
+
+static void amdgpu_start(void)
+{
+	gpumon_amdgpu_irq_forget();
+	gpumon_amdgpu_memory_start();
+}
 
 struct gpumon_group gpumon_amdgpu = {
 	.name = "amdgpu",
@@ -81,5 +89,6 @@ struct gpumon_group gpumon_amdgpu = {
 	GPUMON_FIELDS(gpumon_amdgpu_fields),
 	GPUMON_TABLES(amdgpu_statistics),
 	GPUMON_TRACKS(amdgpu_tracks),
-	.start = gpumon_amdgpu_irq_forget,
+	.start = amdgpu_start,
+	.level_known = gpumon_amdgpu_ends_seen,
 };

@@ -31,6 +31,8 @@ struct dma_fence;
 	X(BO_DOMAINS, "amdgpu_bo", "preferred_domains", 4)             \
 	X(BO_FLAGS, "amdgpu_bo", "flags", 8)                           \
 	X(BO_DRM, "amdgpu_bo", "tbo.base.dev", sizeof(void *))         \
+	X(BO_RESOURCE, "amdgpu_bo", "tbo.resource", sizeof(void *))    \
+	X(RESOURCE_PLACEMENT, "ttm_resource", "mem_type", 4)           \
 	X(VA_BO, "amdgpu_bo_va", "base.bo", sizeof(void *))            \
 	X(MAPPING_START, "amdgpu_bo_va_mapping", "start", 8)           \
 	X(MAPPING_LAST, "amdgpu_bo_va_mapping", "last", 8)             \
@@ -108,6 +110,7 @@ extern struct gpumon_statistics gpumon_amdgpu_resets;
 extern struct gpumon_track gpumon_amdgpu_devices;
 extern struct gpumon_track gpumon_amdgpu_schedulers;
 extern struct gpumon_track gpumon_amdgpu_jobs;
+extern struct gpumon_track gpumon_amdgpu_buffers;
 
 /* device.c */
 u64 gpumon_amdgpu_device_learn(const struct device *dev, const char *name);
@@ -123,6 +126,8 @@ void gpumon_amdgpu_vm_unmap(void *data, struct amdgpu_bo_va *bo_va,
 			    struct amdgpu_bo_va_mapping *mapping);
 void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int vmid,
 			    u64 page_directory);
+void gpumon_amdgpu_memory_start(void);
+bool gpumon_amdgpu_ends_seen(void);
 
 /* job.c */
 void gpumon_amdgpu_cs(void *data, struct amdgpu_cs_parser *parser, struct amdgpu_job *job,

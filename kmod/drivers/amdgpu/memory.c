@@ -23,6 +23,19 @@ static bool visible_bytes_known(const struct gpumon_group *group, u32 row)
 	       gpumon_field_known(AMDGPU_FIELD(BO_FLAGS));
 }
 
+/* Without one of these fields no buffer is tracked, and no process has a level. */
+static __always_inline bool buffers_tracked(void)
+{
+	return gpumon_field_known(AMDGPU_FIELD(BO_SIZE)) &&
+	       gpumon_field_known(AMDGPU_FIELD(BO_RESOURCE)) &&
+	       gpumon_field_known(AMDGPU_FIELD(RESOURCE_PLACEMENT));
+}
+
+static bool vram_known(const struct gpumon_group *group, u32 row)
+{
+	return buffers_tracked();
+}
+
 static bool mapping_known(void)
 {
 	return gpumon_field_known(AMDGPU_FIELD(MAPPING_START)) &&
@@ -45,7 +58,8 @@ enum {
 	DOMAIN_CREATED,
 	DOMAIN_BYTES,
 	DOMAIN_VISIBLE,
-	DOMAIN_VISIBLE_BYTES
+	DOMAIN_VISIBLE_BYTES,
+	DOMAIN_TABLE_FULL
 };
 
 static const struct gpumon_column domain_columns[] = {
@@ -53,6 +67,7 @@ static const struct gpumon_column domain_columns[] = {
 	[DOMAIN_BYTES] = GPUMON_COUNTER("bytes", .needs = AMDGPU_FIELD(BO_SIZE)),
 	[DOMAIN_VISIBLE] = GPUMON_COUNTER("visible", .needs = AMDGPU_FIELD(BO_FLAGS)),
 	[DOMAIN_VISIBLE_BYTES] = GPUMON_COUNTER("visible_bytes", .known = visible_bytes_known),
+	[DOMAIN_TABLE_FULL] = GPUMON_COUNTER("buffers_table_full", .known = vram_known),
 };
 
 struct gpumon_statistics gpumon_amdgpu_domains = {
@@ -116,6 +131,138 @@ struct gpumon_statistics gpumon_amdgpu_flushes = {
 	GPUMON_COLUMNS(flush_columns),
 	.capacity = 1024,
 };
+
+/**
+ * struct tracked_buffer - a buffer that was seen to be created
+ * @state: OWNER() of the process that created it, with BUFFER_IN_VRAM: then its bytes are in the
+ *         process's level; 0 for a process without a slot, and while the other members change
+ * @size: its bytes
+ * @process: slot that the process had
+ *
+ * Moves and the end of a buffer follow one another, as the driver holds the buffer's lock. But the
+ * creation is told when the driver has released that lock already: another CPU may just be moving the
+ * buffer away. So @state changes atomically, and whoever changes it changes the level, too.
+ */
+struct tracked_buffer {
+	u64 state;
+	u64 size;
+	u32 process;
+};
+GPUMON_TRACKED_TYPE(struct tracked_buffer);
+
+#define BUFFER_IN_VRAM BIT_ULL(0)
+#define OWNER(_id)     ((_id) << 1)
+
+/* Buffers by their address. */
+struct gpumon_track gpumon_amdgpu_buffers = {
+	.capacity = 16384,
+};
+
+/*
+ * A buffer was seen to end. Drivers before Linux 6.9, without a later fix, do not tell it: then the
+ * levels would only rise, and are unknown.
+ */
+static bool ends_seen;
+
+/* No probe of the group runs. */
+void gpumon_amdgpu_memory_start(void)
+{
+	ends_seen = false;
+	gpumon_process_forget_level(GPUMON_PROCESS_VRAM_BYTES);
+}
+
+bool gpumon_amdgpu_ends_seen(void)
+{
+	return READ_ONCE(ends_seen);
+}
+
+static __always_inline void change_level(const struct tracked_buffer *buffer, u64 state, s64 change)
+{
+	gpumon_process_change(buffer->process, state >> 1, GPUMON_PROCESS_VRAM_BYTES, change);
+}
+
+/* Takes a buffer out of its process's level; its entry has no owner any more. */
+static __always_inline void buffer_leaves(struct tracked_buffer *buffer)
+{
+	u64 state = xchg(&buffer->state, 0);
+
+	if (state & BUFFER_IN_VRAM)
+		change_level(buffer, state, -(s64)buffer->size);
+}
+
+static __always_inline void buffer_moves(struct tracked_buffer *buffer, bool to_vram)
+{
+	/* Pairs with buffer_begins(): the other members belong to this owner. */
+	u64 state = smp_load_acquire(&buffer->state), old;
+
+	for (; state >> 1 && !!(state & BUFFER_IN_VRAM) != to_vram; state = old) {
+		old = cmpxchg(&buffer->state, state, state ^ BUFFER_IN_VRAM);
+		if (likely(old == state)) {
+			change_level(buffer, state, to_vram ? buffer->size : -(s64)buffer->size);
+			return;
+		}
+	}
+}
+
+/* Is a buffer in VRAM? Not if that cannot be read. */
+static __always_inline bool is_in_vram(const void *bo)
+{
+	const void *resource = gpumon_field_pointer(AMDGPU_FIELD(BO_RESOURCE), bo);
+	const u32 *from = gpumon_field_address(AMDGPU_FIELD(RESOURCE_PLACEMENT), resource);
+	u32 placement;
+
+	return from && gpumon_read_nofault(&placement, from, sizeof(placement)) &&
+	       placement == TTM_PL_VRAM;
+}
+
+/* The current process has created a buffer. Returns false if there is no room for it. */
+static __always_inline bool buffer_begins(struct gpumon_event_context *ctx, const void *bo,
+					  u64 size)
+{
+	struct tracked_buffer *buffer;
+	bool known, in_vram;
+	u32 process;
+	u64 owner;
+
+	if (unlikely(!buffers_tracked() || !bo))
+		return true;
+	buffer = gpumon_track_begin(&gpumon_amdgpu_buffers, (unsigned long)bo, &known);
+	if (unlikely(!buffer))
+		return false;
+	/* The end of the buffer that had the address was not seen. */
+	if (unlikely(known))
+		buffer_leaves(buffer);
+	process = likely(in_task()) ? gpumon_process_slot(ctx->cpu) : GPUMON_NONE;
+	if (unlikely(process == GPUMON_NONE))
+		return true;
+	in_vram = is_in_vram(bo);
+	buffer->size = size;
+	buffer->process = process;
+	owner = OWNER(gpumon_process_id(process));
+	/* Before a move or an end can take it out again. */
+	gpumon_process_begin(process, GPUMON_PROCESS_VRAM_BYTES, in_vram ? size : 0);
+	/* Pairs with buffer_moves(). */
+	smp_store_release(&buffer->state, owner | (in_vram ? BUFFER_IN_VRAM : 0));
+	return true;
+}
+
+/* A buffer moves to a placement, or ends. */
+static __always_inline void buffer_placed(const void *bo, u32 to)
+{
+	struct tracked_buffer *buffer;
+
+	if (unlikely(to == PLACEMENT_NONE && !READ_ONCE(ends_seen)))
+		WRITE_ONCE(ends_seen, true);
+	buffer = bo ? gpumon_track_find(&gpumon_amdgpu_buffers, (unsigned long)bo) : NULL;
+	if (!buffer)
+		return;
+	if (to != PLACEMENT_NONE) {
+		buffer_moves(buffer, to == TTM_PL_VRAM);
+		return;
+	}
+	buffer_leaves(buffer);
+	gpumon_track_end(&gpumon_amdgpu_buffers, buffer);
+}
 
 /* Device of a buffer, NULL if it cannot be read. */
 static __always_inline const struct device *bo_device(const void *bo)
@@ -185,6 +332,8 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_bo_create, struct amdgpu_bo *, bo)
 		gpumon_row_add(words, DOMAIN_VISIBLE, 1);
 		gpumon_row_add(words, DOMAIN_VISIBLE_BYTES, size);
 	}
+	if (unlikely(!buffer_begins(ctx, bo, size)))
+		gpumon_row_add(words, DOMAIN_TABLE_FULL, 1);
 	gpumon_process_count(ctx->cpu, GPUMON_PROCESS_ALLOCATED_BYTES, size);
 	gpumon_event_ring_now(GPUMON_EVENT_BO_CREATE, row,
 			      gpumon_field_word(AMDGPU_FIELD(BO_SIZE), size),
@@ -231,6 +380,7 @@ GPUMON_TRACEPOINT_BODY(3, gpumon_amdgpu_bo_move, struct amdgpu_bo *, bo, u32, to
 
 	if (!gpumon_probe_readable(ctx, gpumon_field_get(AMDGPU_FIELD(BO_SIZE), bo, &size)))
 		return;
+	buffer_placed(bo, to);
 	dev = bo_device(bo);
 	key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), (u64)from << 32 | to);
 	row = gpumon_row_find(&gpumon_amdgpu_moves, key);

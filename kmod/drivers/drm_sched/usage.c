@@ -121,7 +121,7 @@ static u32 usage_learn(u64 key, const char *device, const char *ring, u64 proces
 noinline u32 gpumon_usage_find(u32 process, u32 ring, u64 client)
 {
 	const u64 of_ring = READ_ONCE(gpumon_ring_statistics.table.keys[ring]);
-	u64 id = process == GPUMON_NONE ? 0 : gpumon_processes[process].id, key;
+	u64 id = process == GPUMON_NONE ? 0 : gpumon_process_id(process), key;
 	u32 row;
 
 	if (of_ring == GPUMON_TABLE_RECYCLING)

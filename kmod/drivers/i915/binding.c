@@ -132,7 +132,7 @@ static noinline struct gpumon_i915_object *object_meet(const void *object, u32 d
 	}
 	/* The bindings of one object are unbound under its lock: there is no other writer. */
 	if (!known) {
-		entry->created = 0;
+		entry->created = false;
 		entry->size = 0;
 		entry->unbound = 0;
 		entry->device = device;

@@ -29,6 +29,7 @@ static void i915_start(void)
 {
 	unsigned int i;
 
+	gpumon_process_forget_level(GPUMON_PROCESS_LIVE_OBJECT_BYTES);
 	for (i = 0; i < GPUMON_I915_DEVICES; i++)
 		memset(gpumon_i915_devices[i].row, 0, sizeof(gpumon_i915_devices[i].row));
 }
@@ -43,13 +44,15 @@ static struct gpumon_probe i915_probes[] = {
 	I915_TRACEPOINT(CREATE, "i915_gem_object_create", gpumon_i915_create,
 			"*drm_i915_gem_object",
 			.process_words = BIT(GPUMON_PROCESS_ALLOCATED_BYTES),
+			.process_levels = BIT(GPUMON_PROCESS_LIVE_OBJECT_BYTES),
 			.process_needs = I915_FIELD(OBJECT_SIZE)),
 	I915_TRACEPOINT(BIND, "i915_vma_bind", gpumon_i915_bind, "*i915_vma u32",
 			WITHOUT("bindings are not counted")),
 	I915_TRACEPOINT(UNBIND, "i915_vma_unbind", gpumon_i915_unbind, "*i915_vma",
 			WITHOUT("rebinds are not seen")),
 	I915_TRACEPOINT(DESTROY, "i915_gem_object_destroy", gpumon_i915_destroy,
-			"*drm_i915_gem_object"),
+			"*drm_i915_gem_object",
+			.process_levels = BIT(GPUMON_PROCESS_LIVE_OBJECT_BYTES)),
 	I915_TRACEPOINT(SHRINK, "i915_gem_shrink", gpumon_i915_shrink,
 			"*drm_i915_private u64 u32", WITHOUT("shrinks are not counted")),
 	I915_TRACEPOINT(EVICT, "i915_gem_evict", gpumon_i915_evict,

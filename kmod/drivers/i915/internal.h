@@ -91,16 +91,20 @@ struct gpumon_i915_device {
 
 /**
  * struct gpumon_i915_object - an object of which an event was seen
- * @created: when it was created, gpumon_clock(); 0 if that was not seen: then it is in no gauge
  * @size: its bytes, if its creation was seen
  * @unbound: a bit for each of its bindings that was unbound, see vma_bit()
+ * @process_id: id of the process that created it, for gpumon_process_change()
+ * @process: slot that this process had, GPUMON_NONE if it had none
  * @device: index of its device in gpumon_i915_devices[]
+ * @created: its creation was seen, else it is in no gauge and in no level
  */
 struct gpumon_i915_object {
-	u64 created;
 	u64 size;
 	unsigned long unbound;
-	u32 device;
+	u64 process_id;
+	u32 process;
+	u16 device;
+	bool created;
 };
 GPUMON_TRACKED_TYPE(struct gpumon_i915_object);
 

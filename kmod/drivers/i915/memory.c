@@ -12,7 +12,6 @@
 #include "attach/probe.h"
 #include "common/event_ring.h"
 #include "common/process.h"
-#include "core/clock.h"
 #include "internal.h"
 
 enum {
@@ -84,11 +83,26 @@ static __always_inline u32 object_device(const struct gpumon_i915_object *entry,
 	return likely(entry) ? entry->device : gpumon_i915_device_unseen(object);
 }
 
+/* Puts an object of the current process into the process's level. */
+static __always_inline void enter_process(struct gpumon_event_context *ctx,
+					  struct gpumon_i915_object *entry)
+{
+	entry->process = likely(in_task()) ? gpumon_process_slot(ctx->cpu) : GPUMON_NONE;
+	if (unlikely(entry->process == GPUMON_NONE))
+		return;
+	entry->process_id = gpumon_process_id(entry->process);
+	if (likely(gpumon_field_known(I915_FIELD(OBJECT_SIZE))))
+		gpumon_process_begin(entry->process, GPUMON_PROCESS_LIVE_OBJECT_BYTES, entry->size);
+}
+
 /* Takes an object out of the levels. */
 static __always_inline void leave_levels(const struct gpumon_i915_object *entry)
 {
 	u32 row = gpumon_i915_row_of(&gpumon_i915_memory, GPUMON_I915_MEMORY, entry->device);
 
+	if (likely(entry->process != GPUMON_NONE))
+		gpumon_process_change(entry->process, entry->process_id,
+				      GPUMON_PROCESS_LIVE_OBJECT_BYTES, -(s64)entry->size);
 	if (unlikely(row == GPUMON_NONE))
 		return;
 	gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE, -1);
@@ -115,12 +129,13 @@ GPUMON_TRACEPOINT_BODY(1, gpumon_i915_create, struct drm_i915_gem_object *, obje
 		/* The destruction of the object that had the address was not seen. */
 		if (unlikely(known && entry->created))
 			leave_levels(entry);
-		entry->created = gpumon_clock();
+		entry->created = true;
 		entry->size = size;
 		entry->unbound = 0;
 		entry->device = device;
 		gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE, 1);
 		gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE_BYTES, size);
+		enter_process(ctx, entry);
 	} else {
 		gpumon_row_add(words, MEMORY_TABLE_FULL, 1);
 	}
