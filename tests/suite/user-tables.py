@@ -115,7 +115,7 @@ ours = {p["pid"]: p for p in document["processes"]}
 for p in g.processes():
     mine = ours[p["pid"]]
     for key in ("jobs", "submissions", "allocated_bytes", "mapped_bytes", "ioctls", "faults",
-                "opens", "open_handles", "cgroup_id"):
+                "opens", "open_handles", "vram_bytes", "live_object_bytes", "cgroup_id"):
         lab.equal(mine[key], p.get(key), "%s of %s" % (key, p["comm"]))
 lab.check(any(p["ioctls"] for p in ours.values()), "nobody's ioctls")
 lab.check(any(p["jobs"] for p in ours.values()), "nobody's jobs")

@@ -389,6 +389,8 @@ void test_tables(struct gpumon_model *model)
 		process->ioctls = gpumon_value_of(40 * i + 2);
 		process->allocated_bytes = gpumon_value_of(3 << 20);
 		process->open_handles = gpumon_value_of(i);
+		if (!i)
+			process->vram_bytes = gpumon_value_of(5 << 20);
 		process->cgroup_id = gpumon_value_of(77 + i);
 	}
 }

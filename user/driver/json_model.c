@@ -359,6 +359,8 @@ static void add_cgroups(struct json_object *document, const struct gpumon_usage 
 		gpumon_json_add_value(object, "cgroup_id", group->cgroup_id);
 		gpumon_json_add_u64(object, "processes", group->processes);
 		gpumon_json_add_value(object, "jobs", group->total.sum.jobs);
+		gpumon_json_add_value(object, "vram_bytes", group->vram_bytes);
+		gpumon_json_add_value(object, "live_object_bytes", group->live_object_bytes);
 		add_usage(object, &group->total.sum);
 		gpumon_json_append(cgroups, object);
 	}

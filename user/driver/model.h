@@ -20,6 +20,9 @@
  * struct gpumon_process - a process that used a driver
  * @id: number for it, which rows of drm_sched.usage refer to
  * @open_handles: currently open handles, of those seen to be opened; unknown before the first
+ * @vram_bytes: bytes of the buffers that it created and that are in VRAM now (amdgpu); unknown before
+ *              the first, and where that is not counted
+ * @live_object_bytes: bytes of the objects that it created and that live now (i915), likewise
  * @container: name of its container, NULL if it is in none; set with @cgroup and @container_pid by
  *             gpumon_containers_resolve(), not by the kernel
  * @cgroup: path of its cgroup
@@ -41,6 +44,8 @@ struct gpumon_process {
 	struct gpumon_value faults;
 	struct gpumon_value opens;
 	struct gpumon_value open_handles;
+	struct gpumon_value vram_bytes;
+	struct gpumon_value live_object_bytes;
 	struct gpumon_value cgroup_id;
 	char *container;
 	char *cgroup;

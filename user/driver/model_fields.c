@@ -139,6 +139,8 @@ static const struct gpumon_field process_fields[] = {
 	COUNT(faults, GPUMON_A_PROCESS_FAULTS, "FAULTS", "faults"),
 	COUNT(opens, GPUMON_A_PROCESS_OPENS, "OPENS", "opens"),
 	FIELD(open_handles, GPUMON_A_PROCESS_OPEN_HANDLES, U64, PLAIN),
+	FIELD(vram_bytes, GPUMON_A_PROCESS_VRAM_BYTES, U64, PLAIN),
+	FIELD(live_object_bytes, GPUMON_A_PROCESS_LIVE_OBJECT_BYTES, U64, PLAIN),
 	FIELD(cgroup_id, GPUMON_A_PROCESS_CGROUP_ID, U64, PLAIN),
 	FIELD(cgroup, GPUMON_A_PROCESS_CGROUP, STRING, PLAIN),
 	FIELD(container, 0, STRING, PLAIN),

@@ -26,6 +26,11 @@ void gpumon_stat_usage_cells(const struct stat_page *stat, struct gpumon_table *
 /* Which ring was busiest, and which process used most GPU time. Nothing where no job ended. */
 void gpumon_stat_print_answer(const struct stat_page *stat);
 
+/* Columns of what processes have now, and their cells. Nothing is printed of what is not counted. */
+void gpumon_stat_memory_columns(struct gpumon_table *table);
+void gpumon_stat_memory_cells(struct gpumon_table *table, struct gpumon_value vram_bytes,
+			      struct gpumon_value live_object_bytes);
+
 /* GPU time by process and ring, by container and cgroup, and by DRM client. */
 void gpumon_stat_print_usage(const struct stat_page *stat);
 void gpumon_stat_print_cgroups(const struct stat_page *stat);

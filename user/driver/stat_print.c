@@ -483,6 +483,7 @@ static void add_process_columns(const struct stat_page *stat, struct gpumon_tabl
 	add_columns(stat, table, &others, GPUMON_COLUMN_BELOW | GPUMON_COLUMN_OPTIONAL);
 	gpumon_table_column(table, "OPEN-NOW",
 			    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
+	gpumon_stat_memory_columns(table);
 	gpumon_table_column(table, "ALIVE", GPUMON_COLUMN_BELOW);
 	gpumon_table_column(table, "CONTAINER", GPUMON_COLUMN_BELOW | GPUMON_COLUMN_OPTIONAL);
 	gpumon_table_column(table, "COMM", GPUMON_COLUMN_BELOW);
@@ -501,6 +502,7 @@ static void add_process(const struct stat_page *stat, struct gpumon_table *table
 				&stat->usage->processes[process - stat->model->processes]);
 	add_cells(stat, table, &gpumon_process_counts, process);
 	gpumon_table_value(table, process->open_handles);
+	gpumon_stat_memory_cells(table, process->vram_bytes, process->live_object_bytes);
 	gpumon_table_text(table, !process->alive.known ? NULL : process->alive.v ? "yes" : "no");
 	gpumon_table_text(table, process->container ? process->container : process->cgroup);
 	gpumon_table_text(table, process->comm);

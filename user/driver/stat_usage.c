@@ -87,6 +87,21 @@ void gpumon_stat_usage_cells(const struct stat_page *stat, struct gpumon_table *
 	add_time(table, &total->sum);
 }
 
+void gpumon_stat_memory_columns(struct gpumon_table *table)
+{
+	gpumon_table_column(table, "VRAM-NOW", NUMBER | OPTIONAL);
+	gpumon_table_column(table, "OBJECTS-NOW", NUMBER | OPTIONAL);
+}
+
+void gpumon_stat_memory_cells(struct gpumon_table *table, struct gpumon_value vram_bytes,
+			      struct gpumon_value live_object_bytes)
+{
+	char text[GPUMON_FORMAT_LEN];
+
+	gpumon_table_text(table, gpumon_format_bytes(text, sizeof(text), vram_bytes));
+	gpumon_table_text(table, gpumon_format_bytes(text, sizeof(text), live_object_bytes));
+}
+
 /* Jobs, or in a difference jobs a second. */
 static void add_jobs(const struct stat_page *stat, struct gpumon_table *table,
 		     struct gpumon_value jobs)
@@ -202,6 +217,7 @@ static void add_group(const struct stat_page *stat, struct gpumon_table *table,
 	/* By BPF only what living processes have queued is known. */
 	add_jobs(stat, table, jobs.known ? jobs : group->queued);
 	gpumon_stat_usage_cells(stat, table, &group->total);
+	gpumon_stat_memory_cells(table, group->vram_bytes, group->live_object_bytes);
 	gpumon_table_text(table, gpumon_usage_format_group(text, sizeof(text), group));
 }
 
@@ -220,6 +236,7 @@ void gpumon_stat_print_cgroups(const struct stat_page *stat)
 	gpumon_table_column(table, "ALIVE", NUMBER);
 	gpumon_table_column(table, jobs_title(stat), NUMBER);
 	gpumon_stat_usage_columns(table);
+	gpumon_stat_memory_columns(table);
 	gpumon_table_column(table, "CONTAINER", GPUMON_COLUMN_BELOW);
 	for (size_t i = 0; i < usage->n_groups; i++)
 		add_group(stat, table, &usage->groups[i]);

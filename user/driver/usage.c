@@ -337,6 +337,8 @@ static void group_processes(struct gpumon_usage *usage, const struct gpumon_mode
 		group->processes++;
 		group->alive += !process->alive.known || process->alive.v;
 		add_value(&group->queued, process->jobs);
+		add_value(&group->vram_bytes, process->vram_bytes);
+		add_value(&group->live_object_bytes, process->live_object_bytes);
 		if (usage->processes[i].sum.jobs.known)
 			add_sum(&group->total.sum,
 				&(const struct gpumon_usage_sum){ .jobs = { .known = true },

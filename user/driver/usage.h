@@ -81,6 +81,8 @@ struct gpumon_usage_total {
  * @processes: processes of it in the table
  * @alive: those of them that exist
  * @queued: jobs that these have queued
+ * @vram_bytes: sum of those of the processes in the table, of which it is known; unknown if of none
+ * @live_object_bytes: likewise
  * @total: of these and of the processes that were removed
  */
 struct gpumon_usage_group {
@@ -90,6 +92,8 @@ struct gpumon_usage_group {
 	uint64_t processes;
 	uint64_t alive;
 	struct gpumon_value queued;
+	struct gpumon_value vram_bytes;
+	struct gpumon_value live_object_bytes;
 	struct gpumon_usage_total total;
 };
 

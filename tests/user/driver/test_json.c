@@ -187,6 +187,9 @@ static void tables_under_their_groups(void **state)
 	number(document, "processes.0.ioctls", 2);
 	number(document, "processes.0.allocated_bytes", 3 << 20);
 	number(document, "processes.1.open_handles", 1);
+	number(document, "processes.0.vram_bytes", 5 << 20);
+	assert_null(at(document, "processes.1.vram_bytes"));
+	assert_null(at(document, "processes.0.live_object_bytes"));
 	number(document, "processes.0.cgroup_id", 77);
 	text(document, "processes.0.container", "0123456789ab");
 	text(document, "processes.0.cgroup", "/docker/x");

@@ -263,6 +263,8 @@ static void processes_are_joined(void **state)
 	assert_int_equal(model.processes[0].jobs.v, 1);
 	assert_false(model.processes[0].ioctls.known || model.processes[0].opens.known);
 	assert_false(model.processes[0].faults.known || model.processes[0].open_handles.known);
+	assert_false(model.processes[0].vram_bytes.known ||
+		     model.processes[0].live_object_bytes.known);
 	/* The table of the other program. */
 	gpumon_source_process(&model, &from, 0,
 			      1U << SOURCE_PROCESS_IOCTLS | 1U << SOURCE_PROCESS_OPENS);

@@ -288,9 +288,10 @@ static void processes_of_every_group(void **state)
 	model.info.exited.mapped_bytes = gpumon_value_of(2048);
 	text = print(&model, NULL, &pipe_term);
 	/* Submissions, mapped bytes, faults and opens are not counted: no such columns. */
-	row(text, "PID", "PID IN-CONTAINER JOBS ALLOCATED IOCTLS OPEN-NOW ALIVE CONTAINER COMM");
-	row(text, "4242", "4242 7 5900 3.00MiB 2 0 yes 0123456789ab glxgears");
-	row(text, "4243", "4243 - 100 3.00MiB 42 1 no /user.slice ?[31m?");
+	row(text, "PID",
+	    "PID IN-CONTAINER JOBS ALLOCATED IOCTLS OPEN-NOW VRAM-NOW ALIVE CONTAINER COMM");
+	row(text, "4242", "4242 7 5900 3.00MiB 2 0 5.00MiB yes 0123456789ab glxgears");
+	row(text, "4243", "4243 - 100 3.00MiB 42 1 - no /user.slice ?[31m?");
 	row(text, "and 5",
 	    "and 5 that exited and made room, with 50 jobs, 2.00KiB mapped, 12 ioctls");
 	free(text);
@@ -414,6 +415,15 @@ static void containers_in_place_of_processes(void **state)
 
 	/* What BPF counts: jobs of the processes. */
 	test_model(&model);
+	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
+	assert_null(strstr(text, "VRAM-NOW"));
+	free(text);
+	model.processes[0].vram_bytes = gpumon_value_of(5 << 20);
+	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
+	row(text, "PROCESSES ALIVE", "PROCESSES ALIVE JOBS VRAM-NOW CONTAINER");
+	row(text, "2 1", "2 1 6000 5.00MiB (no cgroup)");
+	free(text);
+	model.processes[0].vram_bytes = (struct gpumon_value){ 0 };
 	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
 	row(text, "PROCESSES ALIVE", "PROCESSES ALIVE JOBS CONTAINER");
 	row(text, "2 1", "2 1 6000 (no cgroup)");

@@ -460,6 +460,7 @@ static void more_of_a_process(void **state)
 	message_u64(&message, GPUMON_A_PROCESS_FAULTS, 6);
 	message_u64(&message, GPUMON_A_PROCESS_OPEN_HANDLES, 8);
 	message_u64(&message, GPUMON_A_PROCESS_CGROUP_ID, 9);
+	message_u64(&message, GPUMON_A_PROCESS_VRAM_BYTES, 0);
 	assert_int_equal(gpumon_parse_process(message_header(&message), message.len, &model), 0);
 	message_free(&message);
 	assert_int_equal(model.processes[0].submissions.v, 2);
@@ -470,6 +471,8 @@ static void more_of_a_process(void **state)
 	assert_false(model.processes[0].opens.known);
 	assert_int_equal(model.processes[0].open_handles.v, 8);
 	assert_int_equal(model.processes[0].cgroup_id.v, 9);
+	assert_true(model.processes[0].vram_bytes.known && !model.processes[0].vram_bytes.v);
+	assert_false(model.processes[0].live_object_bytes.known);
 
 	message_begin(&message, GPUMON_CMD_INFO_GET);
 	nest = message_nest(&message, GPUMON_A_INFO_EXITED);

@@ -324,6 +324,27 @@ static void not_counted(void **state)
 	gpumon_model_free(&model);
 }
 
+/* A cgroup has what those of its processes have of which it is known. */
+static void memory_of_a_cgroup(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_usage usage;
+
+	(void)state;
+	add_process(&model, 1, 10, "a", 70)->vram_bytes = gpumon_value_of(4096);
+	add_process(&model, 2, 20, "b", 70)->vram_bytes = gpumon_value_of(8192);
+	add_process(&model, 3, 30, "c", 70)->live_object_bytes = gpumon_value_of(0);
+	add_process(&model, 4, 40, "d", 71);
+	gpumon_usage_init(&usage, &model);
+	assert_int_equal(usage.n_groups, 2);
+	assert_int_equal(usage.groups[0].vram_bytes.v, 12288);
+	assert_true(usage.groups[0].live_object_bytes.known);
+	assert_int_equal(usage.groups[0].live_object_bytes.v, 0);
+	assert_false(usage.groups[1].vram_bytes.known || usage.groups[1].live_object_bytes.known);
+	gpumon_usage_clear(&usage);
+	gpumon_model_free(&model);
+}
+
 /*
  * A module in small. Its rows are kept as the interface says; what each cgroup used in an interval is
  * counted beside it, from the events alone.
@@ -638,6 +659,7 @@ int main(void)
 		cmocka_unit_test(the_table_is_full),
 		cmocka_unit_test(shares),
 		cmocka_unit_test(not_counted),
+		cmocka_unit_test(memory_of_a_cgroup),
 		cmocka_unit_test(sums_are_those_of_the_events),
 		cmocka_unit_test(removed_in_the_interval),
 		cmocka_unit_test(summed_up_before_it_was_removed),
