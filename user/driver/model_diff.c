@@ -426,9 +426,8 @@ void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *bef
 
 		diff_process(diff, find_process(base, process, &next), process);
 	}
-	for (size_t i = 0; i < after->n_statistics; i++) {
+	for (size_t i = 0; i < after->n_statistics; i++)
 		diff_table(diff, base, &after->statistics[i]);
-	}
 	/* The others are no counts. */
 	for (size_t i = 0; i < after->n_cgroups; i++) {
 		struct gpumon_cgroup *cgroup = gpumon_model_add_cgroup(diff);
