@@ -470,3 +470,26 @@ void captured_free(struct captured *captured)
 	free(captured->out);
 	free(captured->err);
 }
+
+void test_line(const char *text, const char *begin, const char *want)
+{
+	char line[512];
+
+	for (const char *at = text; at && *at;
+	     at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+		size_t out = 0, len = strcspn(at, "\n");
+
+		for (size_t i = 0; i < len && out < sizeof(line) - 1; i++) {
+			if (at[i] != ' ' || (out && line[out - 1] != ' '))
+				line[out++] = at[i];
+		}
+		while (out && line[out - 1] == ' ')
+			out--;
+		line[out] = '\0';
+		if (strncmp(line, begin, strlen(begin)))
+			continue;
+		assert_string_equal(line, want);
+		return;
+	}
+	fail_msg("no line begins with \"%s\" in:\n%s", begin, text);
+}

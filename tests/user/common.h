@@ -52,6 +52,9 @@ struct message message_twist(const struct message *message, size_t way, uint64_t
 /* Deterministic random numbers. */
 uint64_t test_random(uint64_t *state);
 
+/* The words of the first line of a text that begins with @begin after blanks, separated by single blanks, are @want. */
+void test_line(const char *text, const char *begin, const char *want);
+
 /* Two groups, three rings (two with the same name on two devices), histograms, two processes. */
 void test_model(struct gpumon_model *model);
 

@@ -27,30 +27,6 @@ static char *print(const struct gpumon_model *model, const char *group,
 
 static const struct gpumon_term pipe_term;
 
-/* The words of the first line that begins with @begin after blanks, separated by single blanks. */
-static void row(const char *text, const char *begin, const char *want)
-{
-	char line[512];
-
-	for (const char *at = text; at && *at;
-	     at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
-		size_t out = 0, len = strcspn(at, "\n");
-
-		for (size_t i = 0; i < len && out < sizeof(line) - 1; i++) {
-			if (at[i] != ' ' || (out && line[out - 1] != ' '))
-				line[out++] = at[i];
-		}
-		while (out && line[out - 1] == ' ')
-			out--;
-		line[out] = '\0';
-		if (strncmp(line, begin, strlen(begin)))
-			continue;
-		assert_string_equal(line, want);
-		return;
-	}
-	fail_msg("no line begins with \"%s\" in:\n%s", begin, text);
-}
-
 static void tables(void **state)
 {
 	struct gpumon_model model;
@@ -59,29 +35,32 @@ static void tables(void **state)
 	(void)state;
 	test_model(&model);
 	text = print(&model, NULL, &pipe_term);
-	row(text, "gpumon 0.2.0", "gpumon 0.2.0, schema 2, period 3, counting for 10.0s");
-	row(text, "3 of 64", "3 of 64 rings, 2 of 1024 processes, 3.00MiB of memory");
-	row(text, "drm_sched ", "drm_sched attached -");
-	row(text, "other ", "other off switched off");
-	row(text, "drm_run_job", "drm_run_job gpu_sched tracepoint attached 1000 993 7 0 - - - -");
-	row(text, "drm_sched_job_run",
-	    "drm_sched_job_run gpu_sched tracepoint missing 0 0 0 0 - - - not in this kernel");
-	row(text, "0000:03:00.0 sdma0 3",
-	    "0000:03:00.0 sdma0 37.0% 2000 1980 1960 1 1 77 0 10 20 3 4");
+	test_line(text, "gpumon 0.2.0", "gpumon 0.2.0, schema 2, period 3, counting for 10.0s");
+	test_line(text, "3 of 64", "3 of 64 rings, 2 of 1024 processes, 3.00MiB of memory");
+	test_line(text, "drm_sched ", "drm_sched attached -");
+	test_line(text, "other ", "other off switched off");
+	test_line(text, "drm_run_job",
+		  "drm_run_job gpu_sched tracepoint attached 1000 993 7 0 - - - -");
+	test_line(
+		text, "drm_sched_job_run",
+		"drm_sched_job_run gpu_sched tracepoint missing 0 0 0 0 - - - not in this kernel");
+	test_line(text, "0000:03:00.0 sdma0 3",
+		  "0000:03:00.0 sdma0 37.0% 2000 1980 1960 1 1 77 0 10 20 3 4");
 	/* Unknown is not 0. */
-	row(text, "0000:0a:00.0 gfx_0.0.0 7",
-	    "0000:0a:00.0 gfx_0.0.0 74.0% 3000 2970 2940 2 2 77 0 - - - -");
-	row(text, "0000:03:00.0 gfx_0.0.0 queue-run",
-	    "0000:03:00.0 gfx_0.0.0 queue-run 0 - - - - - -");
-	row(text, "0000:03:00.0 sdma0 run-done",
-	    "0000:03:00.0 sdma0 run-done 100 1.02us 1.10us 1.15us 1.25us 1.28us 2.00us");
-	row(text, "4242", "4242 5900 yes glxgears");
-	row(text, "4243", "4243 100 no ?[31m?");
-	row(text, "and 5 that exited", "and 5 that exited and made room, with 50 jobs");
-	row(text, "rings recycled",
-	    "rings recycled with their counts: 1; latencies below 0, counted as 0: 0");
-	row(text, "event ring:",
-	    "event ring: off, 64 KiB a CPU; since it was switched on: written 500, delivered 479, overwritten 21, dropped 0");
+	test_line(text, "0000:0a:00.0 gfx_0.0.0 7",
+		  "0000:0a:00.0 gfx_0.0.0 74.0% 3000 2970 2940 2 2 77 0 - - - -");
+	test_line(text, "0000:03:00.0 gfx_0.0.0 queue-run",
+		  "0000:03:00.0 gfx_0.0.0 queue-run 0 - - - - - -");
+	test_line(text, "0000:03:00.0 sdma0 run-done",
+		  "0000:03:00.0 sdma0 run-done 100 1.02us 1.10us 1.15us 1.25us 1.28us 2.00us");
+	test_line(text, "4242", "4242 5900 yes glxgears");
+	test_line(text, "4243", "4243 100 no ?[31m?");
+	test_line(text, "and 5 that exited", "and 5 that exited and made room, with 50 jobs");
+	test_line(text, "rings recycled",
+		  "rings recycled with their counts: 1; latencies below 0, counted as 0: 0");
+	test_line(
+		text, "event ring:",
+		"event ring: off, 64 KiB a CPU; since it was switched on: written 500, delivered 479, overwritten 21, dropped 0");
 	assert_non_null(strstr(text, "not covered: ROCm/KFD compute"));
 	assert_null(strchr(text, '\033'));
 	/* States come first, counts after them. */
@@ -101,10 +80,10 @@ static void rates_of_a_difference(void **state)
 	model.interval_ns = 2000000000;
 	model.info.since_ns.v = model.info.now_ns.v - model.interval_ns;
 	text = print(&model, NULL, &pipe_term);
-	row(text, "gpumon 0.2.0", "gpumon 0.2.0, schema 2, period 3, change over 2.00s");
-	row(text, "0000:03:00.0 sdma0 100",
-	    "0000:03:00.0 sdma0 100.0% 1.00k 990 980 1 1 77 0 10 20 3 4");
-	row(text, "4242", "4242 2.95k yes glxgears");
+	test_line(text, "gpumon 0.2.0", "gpumon 0.2.0, schema 2, period 3, change over 2.00s");
+	test_line(text, "0000:03:00.0 sdma0 100",
+		  "0000:03:00.0 sdma0 100.0% 1.00k 990 980 1 1 77 0 10 20 3 4");
+	test_line(text, "4242", "4242 2.95k yes glxgears");
 	assert_non_null(strstr(text, "QUEUED/s"));
 	free(text);
 	gpumon_model_free(&model);
@@ -120,7 +99,7 @@ static void one_group(void **state)
 	text = print(&model, "other", &pipe_term);
 	assert_null(strstr(text, "drm_run_job"));
 	assert_null(strstr(text, "LATENCIES"));
-	row(text, "other ", "other off switched off");
+	test_line(text, "other ", "other off switched off");
 	free(text);
 	gpumon_model_free(&model);
 }
@@ -147,7 +126,7 @@ static void nothing_known(void **state)
 	char *text = print(&model, NULL, &pipe_term);
 
 	(void)state;
-	row(text, "gpumon -", "gpumon -, schema -, period -, counting for -");
+	test_line(text, "gpumon -", "gpumon -, schema -, period -, counting for -");
 	assert_non_null(strstr(text, "no ring has been seen"));
 	assert_non_null(strstr(text, "event ring: unknown"));
 	free(text);
@@ -179,17 +158,19 @@ static void tables_that_describe_themselves(void **state)
 	test_tables(&model);
 	text = print(&model, NULL, &pipe_term);
 	assert_non_null(strstr(text, "\ndrm_vblank.crtcs\n"));
-	row(text, "DEVICE CRTC",
-	    "DEVICE CRTC VBLANKS MOVED-BYTES PENDING PENDING-MAX INTERVAL-N INTERVAL-P50 INTERVAL-P99 INTERVAL-MAX LATE");
-	row(text, "0000:03:00.0 10", "0000:03:00.0 10 600 600KiB -2 9 600 16.5ms 17.0ms 17.0ms -");
+	test_line(
+		text, "DEVICE CRTC",
+		"DEVICE CRTC VBLANKS MOVED-BYTES PENDING PENDING-MAX INTERVAL-N INTERVAL-P50 INTERVAL-P99 INTERVAL-MAX LATE");
+	test_line(text, "0000:03:00.0 10",
+		  "0000:03:00.0 10 600 600KiB -2 9 600 16.5ms 17.0ms 17.0ms -");
 	/* A count without events is 0, an unknown one is a dash. */
-	row(text, "- 9", "- 9 0 0B - - 0 - - - -");
-	row(text, "GROUP MODULE FIELD", "GROUP MODULE FIELD REASON");
-	row(text, "drm_vblank drm drm_file.minor",
-	    "drm_vblank drm drm_file.minor no BTF of module drm");
+	test_line(text, "- 9", "- 9 0 0B - - 0 - - - -");
+	test_line(text, "GROUP MODULE FIELD", "GROUP MODULE FIELD REASON");
+	test_line(text, "drm_vblank drm drm_file.minor",
+		  "drm_vblank drm drm_file.minor no BTF of module drm");
 	assert_null(strstr(text, "drm_file.pid"));
-	row(text, "drm_vblank xid",
-	    "drm_vblank xid 0000:65:00.0 79 3 1.00s GPU has fallen off the bus.?[2J");
+	test_line(text, "drm_vblank xid",
+		  "drm_vblank xid 0000:65:00.0 79 3 1.00s GPU has fallen off the bus.?[2J");
 	free(text);
 
 	/* Only of the other group. */
@@ -221,9 +202,11 @@ static void tables_of_a_difference(void **state)
 	test_tables(&model);
 	model.interval_ns = 2000000000;
 	text = print(&model, NULL, &pipe_term);
-	row(text, "DEVICE CRTC",
-	    "DEVICE CRTC VBLANKS/s MOVED-BYTES/s PENDING PENDING-MAX INTERVAL-N INTERVAL-P50 INTERVAL-P99 INTERVAL-MAX LATE/s");
-	row(text, "0000:03:00.0 10", "0000:03:00.0 10 300 300KiB -2 9 600 16.5ms 17.0ms 17.0ms -");
+	test_line(
+		text, "DEVICE CRTC",
+		"DEVICE CRTC VBLANKS/s MOVED-BYTES/s PENDING PENDING-MAX INTERVAL-N INTERVAL-P50 INTERVAL-P99 INTERVAL-MAX LATE/s");
+	test_line(text, "0000:03:00.0 10",
+		  "0000:03:00.0 10 300 300KiB -2 9 600 16.5ms 17.0ms 17.0ms -");
 	free(text);
 	gpumon_model_free(&model);
 }
@@ -288,12 +271,12 @@ static void processes_of_every_group(void **state)
 	model.info.exited.mapped_bytes = gpumon_value_of(2048);
 	text = print(&model, NULL, &pipe_term);
 	/* Submissions, mapped bytes, faults and opens are not counted: no such columns. */
-	row(text, "PID",
-	    "PID IN-CONTAINER JOBS ALLOCATED IOCTLS OPEN-NOW VRAM-NOW ALIVE CONTAINER COMM");
-	row(text, "4242", "4242 7 5900 3.00MiB 2 0 5.00MiB yes 0123456789ab glxgears");
-	row(text, "4243", "4243 - 100 3.00MiB 42 1 - no /user.slice ?[31m?");
-	row(text, "and 5",
-	    "and 5 that exited and made room, with 50 jobs, 2.00KiB mapped, 12 ioctls");
+	test_line(text, "PID",
+		  "PID IN-CONTAINER JOBS ALLOCATED IOCTLS OPEN-NOW VRAM-NOW ALIVE CONTAINER COMM");
+	test_line(text, "4242", "4242 7 5900 3.00MiB 2 0 5.00MiB yes 0123456789ab glxgears");
+	test_line(text, "4243", "4243 - 100 3.00MiB 42 1 - no /user.slice ?[31m?");
+	test_line(text, "and 5",
+		  "and 5 that exited and made room, with 50 jobs, 2.00KiB mapped, 12 ioctls");
 	free(text);
 	gpumon_model_free(&model);
 }
@@ -335,25 +318,31 @@ static void who_used_the_gpus(void **state)
 	(void)state;
 	usage_model(&model);
 	text = print(&model, NULL, &pipe_term);
-	row(text, "PID", "PID GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS JOBS ALIVE CONTAINER COMM");
-	row(text, "busiest ring:", "busiest ring: 0000:0a:00.0 gfx_0.0.0, busy 74.0% of the time");
-	row(text, "most GPU time:",
-	    "most GPU time: ?[31m? (4243), ~50.0% of 0000:0a:00.0, its jobs waited 5.00us each");
+	test_line(text, "PID",
+		  "PID GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS JOBS ALIVE CONTAINER COMM");
+	test_line(text,
+		  "busiest ring:", "busiest ring: 0000:0a:00.0 gfx_0.0.0, busy 74.0% of the time");
+	test_line(
+		text, "most GPU time:",
+		"most GPU time: ?[31m? (4243), ~50.0% of 0000:0a:00.0, its jobs waited 5.00us each");
 	/* The longest GPU time comes first. */
-	row(text, "4243", "4243 ~50.0% 0000:0a:00.0 +1 ~8.70s 5.00us 2 100 no web ?[31m?");
-	row(text, "4242", "4242 10.0% 0000:03:00.0 1.00s 12.0ms 0 5900 yes 0123456789ab glxgears");
+	test_line(text, "4243", "4243 ~50.0% 0000:0a:00.0 +1 ~8.70s 5.00us 2 100 no web ?[31m?");
+	test_line(text, "4242",
+		  "4242 10.0% 0000:03:00.0 1.00s 12.0ms 0 5900 yes 0123456789ab glxgears");
 	assert_true(strstr(text, "\n4243") < strstr(text, "\n4242"));
-	row(text, "DEVICE RING PID",
-	    "DEVICE RING PID CLIENT JOBS GPU GPU-TIME WAIT/JOB ERRORS CONTAINER COMM");
-	row(text, "0000:0a:00.0 gfx_0.0.0 4243",
-	    "0000:0a:00.0 gfx_0.0.0 4243 10 10 ~50.0% ~5.00s 5.00us 0 web ?[31m?");
-	row(text, "0000:03:00.0 gfx_0.0.0 -",
-	    "0000:03:00.0 gfx_0.0.0 - - 5 0.0% 250us 0ns 0 web (removed processes)");
-	row(text, "- other", "- other - - 3 0.0% 1.00us 0ns 0 - (no room in the table)");
-	row(text, "CLIENT JOBS", "CLIENT JOBS GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS PID COMM");
-	row(text, "10 10", "10 10 ~50.0% 0000:0a:00.0 ~5.00s 5.00us 0 4243 ?[31m?");
-	row(text, "9 10", "9 10 37.0% 0000:03:00.0 3.70s 5.00us 2 4243 ?[31m?");
-	row(text, "what found", "what found no room: load gpumon with a larger max_processes");
+	test_line(text, "DEVICE RING PID",
+		  "DEVICE RING PID CLIENT JOBS GPU GPU-TIME WAIT/JOB ERRORS CONTAINER COMM");
+	test_line(text, "0000:0a:00.0 gfx_0.0.0 4243",
+		  "0000:0a:00.0 gfx_0.0.0 4243 10 10 ~50.0% ~5.00s 5.00us 0 web ?[31m?");
+	test_line(text, "0000:03:00.0 gfx_0.0.0 -",
+		  "0000:03:00.0 gfx_0.0.0 - - 5 0.0% 250us 0ns 0 web (removed processes)");
+	test_line(text, "- other", "- other - - 3 0.0% 1.00us 0ns 0 - (no room in the table)");
+	test_line(text, "CLIENT JOBS",
+		  "CLIENT JOBS GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS PID COMM");
+	test_line(text, "10 10", "10 10 ~50.0% 0000:0a:00.0 ~5.00s 5.00us 0 4243 ?[31m?");
+	test_line(text, "9 10", "9 10 37.0% 0000:03:00.0 3.70s 5.00us 2 4243 ?[31m?");
+	test_line(text, "what found",
+		  "what found no room: load gpumon with a larger max_processes");
 	assert_non_null(strstr(text, "~ is a share: "));
 	/* Who did nothing there, and the table as the kernel has it, are left out. */
 	assert_null(strstr(text, "sdma0 4242"));
@@ -384,14 +373,14 @@ static void clients_that_say_no_more(void **state)
 	}
 	text = print(&model, NULL, &pipe_term);
 	assert_null(strstr(text, "DRM CLIENTS"));
-	row(text, "0000:03:00.0 sdma0 4243",
-	    "0000:03:00.0 sdma0 4243 21 10 0.0% 1.00us 100ns 0 ?[31m?");
+	test_line(text, "0000:03:00.0 sdma0 4243",
+		  "0000:03:00.0 sdma0 4243 21 10 0.0% 1.00us 100ns 0 ?[31m?");
 	/* Another process has the file open, too. */
 	test_usage_row(&model, 7,
 		       (struct test_usage){ "0000:03:00.0", "sdma0", 2, 20, 0, 1, 1, 1, 0 });
 	free(text);
 	text = print(&model, NULL, &pipe_term);
-	row(text, "20 11", "20 11 0.0% 0000:03:00.0 1.00us 91ns 0 4242 glxgears");
+	test_line(text, "20 11", "20 11 0.0% 0000:03:00.0 1.00us 91ns 0 4242 glxgears");
 	free(text);
 	gpumon_model_free(&model);
 }
@@ -404,10 +393,10 @@ static void containers_in_place_of_processes(void **state)
 	(void)state;
 	usage_model(&model);
 	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
-	row(text, "PROCESSES ALIVE",
-	    "PROCESSES ALIVE JOBS GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS CONTAINER");
-	row(text, "1 0", "1 0 25 ~50.0% 0000:0a:00.0 +1 ~8.70s 4.00us 2 web");
-	row(text, "1 1", "1 1 100 10.0% 0000:03:00.0 1.00s 12.0ms 0 0123456789ab");
+	test_line(text, "PROCESSES ALIVE",
+		  "PROCESSES ALIVE JOBS GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS CONTAINER");
+	test_line(text, "1 0", "1 0 25 ~50.0% 0000:0a:00.0 +1 ~8.70s 4.00us 2 web");
+	test_line(text, "1 1", "1 1 100 10.0% 0000:03:00.0 1.00s 12.0ms 0 0123456789ab");
 	assert_null(strstr(text, "IN-CONTAINER"));
 	assert_null(strstr(text, "\n4242"));
 	free(text);
@@ -420,13 +409,13 @@ static void containers_in_place_of_processes(void **state)
 	free(text);
 	model.processes[0].vram_bytes = gpumon_value_of(5 << 20);
 	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
-	row(text, "PROCESSES ALIVE", "PROCESSES ALIVE JOBS VRAM-NOW CONTAINER");
-	row(text, "2 1", "2 1 6000 5.00MiB (no cgroup)");
+	test_line(text, "PROCESSES ALIVE", "PROCESSES ALIVE JOBS VRAM-NOW CONTAINER");
+	test_line(text, "2 1", "2 1 6000 5.00MiB (no cgroup)");
 	free(text);
 	model.processes[0].vram_bytes = (struct gpumon_value){ 0 };
 	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
-	row(text, "PROCESSES ALIVE", "PROCESSES ALIVE JOBS CONTAINER");
-	row(text, "2 1", "2 1 6000 (no cgroup)");
+	test_line(text, "PROCESSES ALIVE", "PROCESSES ALIVE JOBS CONTAINER");
+	test_line(text, "2 1", "2 1 6000 (no cgroup)");
 	free(text);
 	gpumon_model_free(&model);
 }
@@ -441,9 +430,10 @@ static void usage_of_an_interval(void **state)
 	model.interval_ns = 5000000000;
 	text = print(&model, NULL, &pipe_term);
 	/* Jobs a second, and the part of the interval. */
-	row(text, "0000:03:00.0 gfx_0.0.0 4242",
-	    "0000:03:00.0 gfx_0.0.0 4242 - 20.0 20.0% 1.00s 12.0ms 0 0123456789ab glxgears");
-	row(text, "4242", "4242 20.0% 0000:03:00.0 1.00s 12.0ms 0 1.18k yes 0123456789ab glxgears");
+	test_line(text, "0000:03:00.0 gfx_0.0.0 4242",
+		  "0000:03:00.0 gfx_0.0.0 4242 - 20.0 20.0% 1.00s 12.0ms 0 0123456789ab glxgears");
+	test_line(text, "4242",
+		  "4242 20.0% 0000:03:00.0 1.00s 12.0ms 0 1.18k yes 0123456789ab glxgears");
 	free(text);
 	gpumon_model_free(&model);
 }
@@ -467,8 +457,8 @@ static void names_of_gpus(void **state)
 	device->model = strdup("\033[31mH200");
 	device->uuid = strdup("GPU-8c0f");
 	text = print(&model, NULL, &pipe_term);
-	row(text, "0000:03:00.0 Radeon", "0000:03:00.0 Radeon RX 7900 XT -");
-	row(text, "0000:0a:00.0 ?[31mH200", "0000:0a:00.0 ?[31mH200 GPU-8c0f");
+	test_line(text, "0000:03:00.0 Radeon", "0000:03:00.0 Radeon RX 7900 XT -");
+	test_line(text, "0000:0a:00.0 ?[31mH200", "0000:0a:00.0 ?[31mH200 GPU-8c0f");
 	free(text);
 	gpumon_model_free(&model);
 }

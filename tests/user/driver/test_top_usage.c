@@ -91,30 +91,6 @@ static void readings(struct gpumon_top *top, uint64_t n)
 	}
 }
 
-/* The line with this beginning, with single blanks. */
-static void line_is(const char *text, const char *begin, const char *want)
-{
-	char line[256];
-
-	for (const char *at = text; at && *at;
-	     at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
-		size_t out = 0, len = strcspn(at, "\n");
-
-		for (size_t i = 0; i < len && out < sizeof(line) - 1; i++) {
-			if (at[i] != ' ' || (out && line[out - 1] != ' '))
-				line[out++] = at[i];
-		}
-		while (out && line[out - 1] == ' ')
-			out--;
-		line[out] = '\0';
-		if (strncmp(line, begin, strlen(begin)))
-			continue;
-		assert_string_equal(line, want);
-		return;
-	}
-	fail_msg("no line begins with \"%s\" in:\n%s", begin, text);
-}
-
 static void processes_by_gpu_time(void **state)
 {
 	struct gpumon_top_view view = { .term = { .columns = 120 } };
@@ -128,20 +104,20 @@ static void processes_by_gpu_time(void **state)
 	assert_string_equal(top.processes[2].comm, "ended");
 	assert_string_equal(top.processes[3].comm, "python3");
 	text = top_page_draw(&top, &view);
-	line_is(text, "PID", "PID GPU WAIT/JOB JOBS/S JOBS OF DEVICE PROCESS");
+	test_line(text, "PID", "PID GPU WAIT/JOB JOBS/S JOBS OF DEVICE PROCESS");
 	/* The other device's ring is the one whose time is divided. */
-	line_is(text, "4711", "4711 62.0% 11.8ms 50.0 50 0000:03:00.0 +1 blender");
-	line_is(text, "4712", "4712 25.0% 10.0us 900 900 0000:03:00.0 chrome");
+	test_line(text, "4711", "4711 62.0% 11.8ms 50.0 50 0000:03:00.0 +1 blender");
+	test_line(text, "4712", "4712 25.0% 10.0us 900 900 0000:03:00.0 chrome");
 	/* It queued nothing in this second, but a job of it was done. */
-	line_is(text, "4713", "4713 0.1% 0ns 0 5 0000:03:00.0 ended (exited)");
-	line_is(text, "4714", "4714 0.0% - 5.00k 5.00k - python3");
+	test_line(text, "4713", "4713 0.1% 0ns 0 5 0000:03:00.0 ended (exited)");
+	test_line(text, "4714", "4714 0.0% - 5.00k 5.00k - python3");
 	assert_null(strchr(text, '~'));
 	free(text);
 
 	/* Where there is no room, the name stays. */
 	view.term.columns = 80;
 	text = top_page_draw(&top, &view);
-	line_is(text, "4711", "4711 62.0% 11.8ms 50.0 50 blender");
+	test_line(text, "4711", "4711 62.0% 11.8ms 50.0 50 blender");
 	free(text);
 	gpumon_top_free(&top);
 }
@@ -164,14 +140,14 @@ static void by_jobs_without_times(void **state)
 	view.page[0] = '\0';
 	strcpy(view.page, GPUMON_TOP_RINGS);
 	text = top_page_draw(&top, &view);
-	line_is(text, "PID", "PID JOBS/S JOBS PROCESS");
+	test_line(text, "PID", "PID JOBS/S JOBS PROCESS");
 	assert_true(strstr(text, "many") < strstr(text, "few"));
 	free(text);
 	view.by_cgroup = true;
 	text = top_page_draw(&top, &view);
-	line_is(text, "PROCESSES", "PROCESSES JOBS/S CONTAINER OR CGROUP");
-	line_is(text, "1 10.0", "1 10.0 /user.slice");
-	line_is(text, "1 1.00", "1 1.00 web");
+	test_line(text, "PROCESSES", "PROCESSES JOBS/S CONTAINER OR CGROUP");
+	test_line(text, "1 10.0", "1 10.0 /user.slice");
+	test_line(text, "1 1.00", "1 1.00 web");
 	free(text);
 	gpumon_top_free(&top);
 }
@@ -189,21 +165,21 @@ static void containers_and_back(void **state)
 	free(text);
 	view.by_cgroup = true;
 	text = top_page_draw(&top, &view);
-	line_is(text, "PROCESSES", "PROCESSES GPU WAIT/JOB JOBS/S OF DEVICE CONTAINER OR CGROUP");
-	line_is(text, "2 ", "2 62.1% 10.7ms 56.0 0000:03:00.0 +1 web");
-	line_is(text, "3 ", "3 25.0% 10.0us 900 0000:03:00.0 /user.slice");
+	test_line(text, "PROCESSES", "PROCESSES GPU WAIT/JOB JOBS/S OF DEVICE CONTAINER OR CGROUP");
+	test_line(text, "2 ", "2 62.1% 10.7ms 56.0 0000:03:00.0 +1 web");
+	test_line(text, "3 ", "3 25.0% 10.0us 900 0000:03:00.0 /user.slice");
 	assert_null(strstr(text, "blender"));
 	assert_non_null(strstr(text, "c processes"));
 	free(text);
 	/* The page of processes, too. */
 	strcpy(view.page, GPUMON_TOP_PROCESSES);
 	text = top_page_draw(&top, &view);
-	line_is(text, "2 ", "2 62.1% 10.7ms 56.0 0000:03:00.0 +1 web");
+	test_line(text, "2 ", "2 62.1% 10.7ms 56.0 0000:03:00.0 +1 web");
 	free(text);
 	view.by_cgroup = false;
 	text = top_page_draw(&top, &view);
-	line_is(text, "PID", "PID PROCESS GPU WAIT/JOB JOBS/S IOCTLS/S OPEN-NOW CONTAINER");
-	line_is(text, "4711", "4711 blender 62.0% 11.8ms 50.0 0 - web");
+	test_line(text, "PID", "PID PROCESS GPU WAIT/JOB JOBS/S IOCTLS/S OPEN-NOW CONTAINER");
+	test_line(text, "4711", "4711 blender 62.0% 11.8ms 50.0 0 - web");
 	assert_true(strstr(text, "chrome") < strstr(text, "python3"));
 	free(text);
 	gpumon_top_free(&top);
@@ -218,12 +194,12 @@ static void page_of_rings_and_processes(void **state)
 	(void)state;
 	readings(&top, 2);
 	text = top_page_draw(&top, &view);
-	line_is(text, "DEVICE",
-		"DEVICE RING PID PROCESS GPU WAIT/JOB JOBS/S ERRORS CLIENT CONTAINER");
-	line_is(text, GPU0 " gfx 4711", GPU0 " gfx 4711 blender 62.0% 12.0ms 50.0 0 - web");
+	test_line(text, "DEVICE",
+		  "DEVICE RING PID PROCESS GPU WAIT/JOB JOBS/S ERRORS CLIENT CONTAINER");
+	test_line(text, GPU0 " gfx 4711", GPU0 " gfx 4711 blender 62.0% 12.0ms 50.0 0 - web");
 	/* That ring lacks nearly all of its busy time: it runs several jobs at once. */
 	assert_non_null(strstr(text, "~ share: "));
-	line_is(text, GPU1 " compute 4711", GPU1 " compute 4711 blender ~10.0% 0ns 1.00 0 - web");
+	test_line(text, GPU1 " compute 4711", GPU1 " compute 4711 blender ~10.0% 0ns 1.00 0 - web");
 	free(text);
 	gpumon_top_free(&top);
 }
