@@ -45,7 +45,8 @@ def attempts(family, group):
     attrs = {"GROUP_GET": string(number["GPUMON_A_GROUP_NAME"], "drm_sched"),
              "GROUP_SET": string(number["GPUMON_A_GROUP_NAME"], "drm_sched") +
              u32(number["GPUMON_A_GROUP_ENABLED"], 1),
-             "EVENT_RING_SET": u32(number["GPUMON_A_EVENT_RING_SIZE_KIB"], 512)}
+             "EVENT_RING_SET": u32(number["GPUMON_A_EVENT_RING_SIZE_KIB"], 512),
+             "LIMIT_SET": u32(number["GPUMON_A_LIMIT_HANG_MS"], 0)}
     out = {}
     with Socket() as s:
         out["look-up"] = outcome(s.family, "gpumon")

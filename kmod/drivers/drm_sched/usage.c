@@ -46,6 +46,9 @@ static u32 rows_most;
 /* The row of all that found no place. */
 static u32 other_row;
 
+/* A row found no place, and none was looked for since. It is cleared once a second. */
+static bool usage_full;
+
 /**
  * gpumon_usage_init - size the table by the processes that there may be
  *
@@ -130,12 +133,16 @@ noinline u32 gpumon_usage_find(u32 process, u32 ring, u64 client)
 	row = gpumon_row_find(&gpumon_usage_statistics, key);
 	if (likely(row != GPUMON_NONE))
 		return row;
+	if (READ_ONCE(usage_full))
+		return usage_other();
 	row = usage_learn(key, gpumon_row_label(&gpumon_ring_statistics, ring, 0),
 			  gpumon_row_label(&gpumon_ring_statistics, ring, 1), id, client, 0);
-	if (row != other_row) {
-		WRITE_ONCE(owners[row].ring, of_ring);
-		WRITE_ONCE(owners[row].process, process == GPUMON_NONE ? 0 : process + 1);
+	if (row == other_row) {
+		WRITE_ONCE(usage_full, true);
+		return row;
 	}
+	WRITE_ONCE(owners[row].ring, of_ring);
+	WRITE_ONCE(owners[row].process, process == GPUMON_NONE ? 0 : process + 1);
 	return row;
 }
 
@@ -241,6 +248,7 @@ bool gpumon_usage_age(void)
 	u32 row, process;
 
 	lockdep_assert_held(&gpumon_period_lock);
+	WRITE_ONCE(usage_full, false);
 	if (!gpumon_usage_statistics.table.keys ||
 	    gpumon_table_used(&gpumon_usage_statistics.table) < capacity / 8 * 3)
 		return false;
