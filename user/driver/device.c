@@ -22,7 +22,7 @@
 
 /**
  * struct function - a PCI function that was looked at
- * @device: what it is called; without an address if it is none of ours
+ * @device: what it is called; the address is NULL if it is neither a display nor an accelerator
  * @seen: number of the reading that had it last
  */
 struct function {

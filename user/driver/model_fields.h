@@ -100,6 +100,13 @@ static inline struct gpumon_value gpumon_value_subtract(struct gpumon_value afte
 	return gpumon_value_of(after.v >= before.v ? after.v - before.v : after.v);
 }
 
+/* A sum is known if any of its parts is. */
+static inline void gpumon_value_add(struct gpumon_value *sum, struct gpumon_value value)
+{
+	sum->v += value.v;
+	sum->known |= value.known;
+}
+
 /* How long what a reading or a difference counts took, ns; 0 if that is unknown. */
 static inline uint64_t gpumon_model_length_ns(const struct gpumon_model *model)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/memory.h"
+#include "model_fields.h"
 #include "top.h"
 
 static int compare_text(const char *a, const char *b)
@@ -178,12 +179,6 @@ static void fill_process(const struct gpumon_process *now, const struct gpumon_p
 	process->total = now->jobs;
 }
 
-static void add_value(struct gpumon_value *sum, struct gpumon_value value)
-{
-	sum->v += value.v;
-	sum->known |= value.known;
-}
-
 static struct gpumon_drops sum_drops(const struct gpumon_model *model)
 {
 	struct gpumon_drops sum = { 0 };
@@ -194,11 +189,11 @@ static struct gpumon_drops sum_drops(const struct gpumon_model *model)
 		for (size_t k = 0; k < group->n_probes; k++) {
 			const struct gpumon_drops *dropped = &group->probes[k].dropped;
 
-			add_value(&sum.table_full, dropped->table_full);
-			add_value(&sum.recursion, dropped->recursion);
-			add_value(&sum.unreadable, dropped->unreadable);
-			add_value(&sum.missed, dropped->missed);
-			add_value(&sum.no_memory, dropped->no_memory);
+			gpumon_value_add(&sum.table_full, dropped->table_full);
+			gpumon_value_add(&sum.recursion, dropped->recursion);
+			gpumon_value_add(&sum.unreadable, dropped->unreadable);
+			gpumon_value_add(&sum.missed, dropped->missed);
+			gpumon_value_add(&sum.no_memory, dropped->no_memory);
 		}
 	}
 	return sum;

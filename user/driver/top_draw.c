@@ -117,16 +117,6 @@ enum gpumon_top_sort gpumon_top_key(int key)
 	return sort;
 }
 
-static const char *dim(const struct gpumon_page *page)
-{
-	return gpumon_term_dim(&page->view->term);
-}
-
-static const char *bold(const struct gpumon_page *page)
-{
-	return gpumon_term_bold(&page->view->term);
-}
-
 static void draw_title(struct gpumon_page *page)
 {
 	const struct gpumon_top *top = page->top;
@@ -141,7 +131,7 @@ static void draw_title(struct gpumon_page *page)
 	gpumon_format_rate(rate, sizeof(rate), done, top->diff.interval_ns);
 	gpumon_format_ns(interval, sizeof(interval), gpumon_value_of(top->diff.interval_ns));
 
-	gpumon_page_colour(page, bold(page), "gpumon top");
+	gpumon_page_colour(page, gpumon_page_bold(page), "gpumon top");
 	snprintf(text, sizeof(text), "  %zu ring%s  %zu process%s  %s jobs/s", top->n_rings,
 		 top->n_rings == 1 ? "" : "s", top->n_processes, top->n_processes == 1 ? "" : "es",
 		 rate);
@@ -155,14 +145,14 @@ static void draw_title(struct gpumon_page *page)
 	gpumon_page_colour(page,
 			   top->readings == 1 || top->diff.reset_between ?
 				   gpumon_term_yellow(&page->view->term) :
-				   dim(page),
+				   gpumon_page_dim(page),
 			   text);
 	if (page->view->paused)
 		gpumon_page_colour(page, gpumon_term_yellow(&page->view->term), "  PAUSED");
 	clock = page->view->clock ? gpumon_text_columns(page->view->clock) : 0;
 	if (clock && page->at + clock + 2 <= page->columns) {
 		gpumon_page_blanks(page, page->columns - page->at - clock);
-		gpumon_page_colour(page, dim(page), page->view->clock);
+		gpumon_page_colour(page, gpumon_page_dim(page), page->view->clock);
 	}
 	gpumon_page_end_line(page);
 }
@@ -171,7 +161,7 @@ static void draw_group(struct gpumon_page *page, const struct gpumon_group *grou
 {
 	char text[512];
 
-	gpumon_page_colour(page, bold(page), group->name ? group->name : "-");
+	gpumon_page_colour(page, gpumon_page_bold(page), group->name ? group->name : "-");
 	snprintf(text, sizeof(text), " is %s", gpumon_attach_state_name(group->state));
 	gpumon_page_colour(page, gpumon_term_yellow(&page->view->term), text);
 	if (group->reason && *group->reason) {
@@ -196,7 +186,7 @@ static void draw_idle(struct gpumon_page *page)
 		snprintf(text, sizeof(text), "%s%s %s", first ? "" : ", ",
 			 gpumon_format_name(name, sizeof(name), group->name),
 			 gpumon_attach_state_name(group->state));
-		gpumon_page_colour(page, dim(page), text);
+		gpumon_page_colour(page, gpumon_page_dim(page), text);
 		first = false;
 	}
 	gpumon_page_end_line(page);
@@ -264,7 +254,7 @@ static void draw_losses(struct gpumon_page *page)
 		draw_loss(page, &any, "trace events dropped", events->dropped.v, 0);
 	}
 	if (!any)
-		gpumon_page_colour(page, dim(page), "Nothing lost");
+		gpumon_page_colour(page, gpumon_page_dim(page), "Nothing lost");
 	if (top->last.inconsistent)
 		gpumon_page_colour(page, gpumon_term_yellow(&page->view->term),
 				   "  The tables kept changing while they were read");
@@ -286,21 +276,21 @@ static void draw_pages(struct gpumon_page *page, const char *shown)
 		if (!strcmp(names[i], shown))
 			chosen = i;
 	}
-	gpumon_page_colour(page, bold(page), "tab");
+	gpumon_page_colour(page, gpumon_page_bold(page), "tab");
 	gpumon_page_put(page, " page");
 	if (page->at + width > page->columns) {
 		snprintf(text, sizeof(text), " [%s]",
 			 gpumon_format_name(name, sizeof(name), shown));
 		gpumon_page_colour(page, green, text);
 		snprintf(text, sizeof(text), " %zu of %zu", chosen + 1, n);
-		gpumon_page_colour(page, dim(page), text);
+		gpumon_page_colour(page, gpumon_page_dim(page), text);
 		n = 0;
 	}
 	for (size_t i = 0; i < n; i++) {
 		snprintf(text, sizeof(text), "%zu ", i + 1);
 		gpumon_page_put(page, i == chosen ? " [" : "  ");
-		gpumon_page_colour(page, bold(page), i < 9 ? text : "");
-		gpumon_page_colour(page, i == chosen ? green : dim(page),
+		gpumon_page_colour(page, gpumon_page_bold(page), i < 9 ? text : "");
+		gpumon_page_colour(page, i == chosen ? green : gpumon_page_dim(page),
 				   gpumon_format_name(name, sizeof(name), names[i]));
 		gpumon_page_put(page, i == chosen ? "]" : "");
 	}
@@ -314,19 +304,19 @@ static void draw_keys(struct gpumon_page *page, bool sort)
 	char interval[GPUMON_FORMAT_LEN];
 	char text[96];
 
-	gpumon_page_colour(page, bold(page), "q");
+	gpumon_page_colour(page, gpumon_page_bold(page), "q");
 	gpumon_page_put(page, " quit  ");
-	gpumon_page_colour(page, bold(page), "p");
+	gpumon_page_colour(page, gpumon_page_bold(page), "p");
 	gpumon_page_put(page, view->paused ? " go on  " : " pause  ");
 	/* On a narrow terminal, the sort keys are the most important ones. */
 	if (page->columns >= 118) {
-		gpumon_page_colour(page, bold(page), "+ -");
+		gpumon_page_colour(page, gpumon_page_bold(page), "+ -");
 		gpumon_format_ns(interval, sizeof(interval), gpumon_value_of(view->interval_ns));
 		snprintf(text, sizeof(text), " every %s  ", interval);
 		gpumon_page_put(page, text);
 	}
 	if (page->columns >= 100) {
-		gpumon_page_colour(page, bold(page), "c");
+		gpumon_page_colour(page, gpumon_page_bold(page), "c");
 		gpumon_page_put(page, view->by_cgroup ? " processes  " : " cgroups  ");
 	}
 	gpumon_page_put(page, sort ? "sort" : "");
@@ -335,9 +325,10 @@ static void draw_keys(struct gpumon_page *page, bool sort)
 		bool chosen = i == view->sort;
 
 		gpumon_page_put(page, chosen ? " [" : "  ");
-		gpumon_page_colour(page, bold(page), key);
+		gpumon_page_colour(page, gpumon_page_bold(page), key);
 		gpumon_page_put(page, " ");
-		gpumon_page_colour(page, chosen ? gpumon_term_green(&view->term) : dim(page),
+		gpumon_page_colour(page,
+				   chosen ? gpumon_term_green(&view->term) : gpumon_page_dim(page),
 				   sorts[i].name);
 		gpumon_page_put(page, chosen ? "]" : "");
 	}

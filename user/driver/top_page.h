@@ -15,6 +15,16 @@ struct gpumon_page {
 	unsigned int lines;
 };
 
+static inline const char *gpumon_page_dim(const struct gpumon_page *page)
+{
+	return gpumon_term_dim(&page->view->term);
+}
+
+static inline const char *gpumon_page_bold(const struct gpumon_page *page)
+{
+	return gpumon_term_bold(&page->view->term);
+}
+
 /* Write as much of a text as fits: plain, coloured, or padded to a width. */
 void gpumon_page_put(struct gpumon_page *page, const char *text);
 void gpumon_page_colour(struct gpumon_page *page, const char *colour, const char *text);

@@ -57,16 +57,6 @@ static const struct {
 	[COL_ERRORS] = { "", "ERR", 5, 1, GPUMON_TOP_ERRORS },
 };
 
-static const char *dim(const struct gpumon_page *page)
-{
-	return gpumon_term_dim(&page->view->term);
-}
-
-static const char *bold(const struct gpumon_page *page)
-{
-	return gpumon_term_bold(&page->view->term);
-}
-
 static void ring_name(const struct gpumon_top_ring *ring, char *buf, size_t len)
 {
 	char device[160];
@@ -140,7 +130,7 @@ static void draw_ring_header(struct gpumon_page *page, const unsigned int *width
 			first = false;
 			if (text) {
 				gpumon_page_blanks(page, blanks);
-				gpumon_page_colour(page, dim(page), cols[i].over);
+				gpumon_page_colour(page, gpumon_page_dim(page), cols[i].over);
 				blanks = 0;
 			}
 		}
@@ -158,7 +148,7 @@ static void draw_ring_header(struct gpumon_page *page, const unsigned int *width
 		gpumon_page_blanks(page, first ? 0 : 2);
 		first = false;
 		colour = cols[i].sort == page->view->sort ? gpumon_term_green(&page->view->term) :
-							    bold(page);
+							    gpumon_page_bold(page);
 		if (i == COL_RING || i == COL_SPARK)
 			gpumon_page_left(page, widths[i], colour, text);
 		else
@@ -177,7 +167,7 @@ static void draw_value(struct gpumon_page *page, unsigned int width, struct gpum
 	else
 		gpumon_format_short(text, sizeof(text), value);
 	/* Dim values that are zero or unknown. */
-	gpumon_page_right(page, width, value.v ? "" : dim(page), text);
+	gpumon_page_right(page, width, value.v ? "" : gpumon_page_dim(page), text);
 }
 
 static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ring,
@@ -217,7 +207,9 @@ static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ri
 				strcpy(text, "-");
 			else
 				snprintf(text, sizeof(text), "%.1f%%", 100 * ring->busy);
-			gpumon_page_right(page, width, ring->busy > 0 ? bold(page) : dim(page),
+			gpumon_page_right(page, width,
+					  ring->busy > 0 ? gpumon_page_bold(page) :
+							   gpumon_page_dim(page),
 					  text);
 			break;
 		case COL_LOAD:
@@ -226,7 +218,8 @@ static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ri
 			else
 				snprintf(text, sizeof(text), ring->load < 999.5 ? "%.2f" : "%.0f",
 					 ring->load);
-			gpumon_page_right(page, width, ring->load > 0 ? "" : dim(page), text);
+			gpumon_page_right(page, width, ring->load > 0 ? "" : gpumon_page_dim(page),
+					  text);
 			break;
 		case COL_SPARK:
 			gpumon_sparkline(spark, sizeof(spark), ring->history, ring->n_history,
@@ -236,7 +229,8 @@ static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ri
 		case COL_JOBS:
 			gpumon_format_rate(text, sizeof(text), ring->done,
 					   page->top->diff.interval_ns);
-			gpumon_page_right(page, width, ring->done.v ? "" : dim(page), text);
+			gpumon_page_right(page, width, ring->done.v ? "" : gpumon_page_dim(page),
+					  text);
 			break;
 		case COL_QUEUED:
 			draw_value(page, width, ring->queue_depth, false);
@@ -265,7 +259,9 @@ static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ri
 		case COL_ERRORS:
 			gpumon_format_short(text, sizeof(text), ring->errors);
 			gpumon_page_right(page, width,
-					  ring->errors.v ? gpumon_term_red(term) : dim(page), text);
+					  ring->errors.v ? gpumon_term_red(term) :
+							   gpumon_page_dim(page),
+					  text);
 			break;
 		case COLS:
 			break;

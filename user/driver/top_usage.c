@@ -16,16 +16,6 @@
 #define GPU_LINES     3
 #define GPU_ROWS_FROM 16
 
-static const char *dim(const struct gpumon_page *page)
-{
-	return gpumon_term_dim(&page->view->term);
-}
-
-static const char *bold(const struct gpumon_page *page)
-{
-	return gpumon_term_bold(&page->view->term);
-}
-
 static bool has_device_column(const struct gpumon_page *page)
 {
 	return page->top->usage.known && page->columns >= DEVICE_FROM;
@@ -67,7 +57,7 @@ void gpumon_top_draw_devices(struct gpumon_page *page, unsigned int reserved)
 			}
 		}
 		gpumon_page_blanks(page, page->at ? 3 : 0);
-		gpumon_page_colour(page, dim(page), text);
+		gpumon_page_colour(page, gpumon_page_dim(page), text);
 	}
 	if (page->at)
 		gpumon_page_end_line(page);
@@ -91,8 +81,8 @@ static void draw_usage_titles(struct gpumon_page *page)
 {
 	if (!page->top->usage.known)
 		return;
-	gpumon_page_right(page, 9, bold(page), "GPU");
-	gpumon_page_right(page, 10, bold(page), "WAIT/JOB");
+	gpumon_page_right(page, 9, gpumon_page_bold(page), "GPU");
+	gpumon_page_right(page, 10, gpumon_page_bold(page), "WAIT/JOB");
 }
 
 static void draw_device(struct gpumon_page *page, const char *colour,
@@ -113,13 +103,13 @@ static void draw_device_title(struct gpumon_page *page)
 	gpumon_page_blanks(page, 2);
 	if (!has_device_column(page))
 		return;
-	gpumon_page_left(page, DEVICE_COLUMNS, bold(page), "OF DEVICE");
+	gpumon_page_left(page, DEVICE_COLUMNS, gpumon_page_bold(page), "OF DEVICE");
 	gpumon_page_blanks(page, 2);
 }
 
 static void draw_process(struct gpumon_page *page, const struct gpumon_top_process *process)
 {
-	const char *colour = process->exited || !process->jobs.v ? dim(page) : "";
+	const char *colour = process->exited || !process->jobs.v ? gpumon_page_dim(page) : "";
 	char text[GPUMON_FORMAT_LEN];
 	char comm[160];
 
@@ -145,7 +135,7 @@ static void draw_share(struct gpumon_page *page, bool share, unsigned int reserv
 	if (!share || !gpumon_page_room(page, 1 + reserved))
 		return;
 	gpumon_page_colour(
-		page, dim(page),
+		page, gpumon_page_dim(page),
 		"~ share: the ring runs several jobs at once, its time is divided among them");
 	gpumon_page_end_line(page);
 }
@@ -169,12 +159,12 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 		return;
 
 	gpumon_page_end_line(page);
-	gpumon_page_right(page, 8, bold(page), "PID");
+	gpumon_page_right(page, 8, gpumon_page_bold(page), "PID");
 	draw_usage_titles(page);
-	gpumon_page_right(page, 10, bold(page), "JOBS/S");
-	gpumon_page_right(page, 10, bold(page), "JOBS");
+	gpumon_page_right(page, 10, gpumon_page_bold(page), "JOBS/S");
+	gpumon_page_right(page, 10, gpumon_page_bold(page), "JOBS");
 	draw_device_title(page);
-	gpumon_page_colour(page, bold(page), "PROCESS");
+	gpumon_page_colour(page, gpumon_page_bold(page), "PROCESS");
 	gpumon_page_end_line(page);
 
 	for (size_t i = 0; i < shown; i++) {
@@ -193,7 +183,7 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 
 		snprintf(text, sizeof(text), "%s%zu that exited", shown ? "and " : "",
 			 top->n_processes - shown);
-		gpumon_page_colour(page, dim(page), text);
+		gpumon_page_colour(page, gpumon_page_dim(page), text);
 		gpumon_page_end_line(page);
 	}
 	draw_share(page, share, reserved);
@@ -203,7 +193,7 @@ static void draw_group(struct gpumon_page *page, const struct gpumon_usage_group
 {
 	const struct gpumon_value jobs = group->total.sum.jobs;
 	const struct gpumon_value done = jobs.known ? jobs : group->queued;
-	const char *colour = done.v || group->total.sum.gpu_ns.v ? "" : dim(page);
+	const char *colour = done.v || group->total.sum.gpu_ns.v ? "" : gpumon_page_dim(page);
 	char text[GPUMON_FORMAT_LEN], name[GPUMON_USAGE_NAME_LEN], safe[GPUMON_USAGE_NAME_LEN];
 
 	gpumon_page_right(page, 9, colour,
@@ -227,11 +217,11 @@ void gpumon_top_draw_groups(struct gpumon_page *page, unsigned int reserved)
 	if (!usage->n_groups || !gpumon_page_room(page, 3 + reserved))
 		return;
 	gpumon_page_end_line(page);
-	gpumon_page_right(page, 9, bold(page), "PROCESSES");
+	gpumon_page_right(page, 9, gpumon_page_bold(page), "PROCESSES");
 	draw_usage_titles(page);
-	gpumon_page_right(page, 10, bold(page), "JOBS/S");
+	gpumon_page_right(page, 10, gpumon_page_bold(page), "JOBS/S");
 	draw_device_title(page);
-	gpumon_page_colour(page, bold(page), "CONTAINER OR CGROUP");
+	gpumon_page_colour(page, gpumon_page_bold(page), "CONTAINER OR CGROUP");
 	gpumon_page_end_line(page);
 	for (size_t i = 0; i < usage->n_groups; i++) {
 		bool last = i + 1 == usage->n_groups;

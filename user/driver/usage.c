@@ -6,6 +6,7 @@
 #include "lib/array.h"
 #include "lib/map.h"
 #include "lib/memory.h"
+#include "model_fields.h"
 #include "usage.h"
 
 /* The names of a ring or device as a number: names of the model, from 1 on. */
@@ -30,18 +31,12 @@ struct part {
 
 #define NO_OWNER SIZE_MAX
 
-static void add_value(struct gpumon_value *sum, struct gpumon_value value)
-{
-	sum->v += value.v;
-	sum->known |= value.known;
-}
-
 static void add_sum(struct gpumon_usage_sum *to, const struct gpumon_usage_sum *sum)
 {
-	add_value(&to->jobs, sum->jobs);
-	add_value(&to->gpu_ns, sum->gpu_ns);
-	add_value(&to->queue_ns, sum->queue_ns);
-	add_value(&to->errors, sum->errors);
+	gpumon_value_add(&to->jobs, sum->jobs);
+	gpumon_value_add(&to->gpu_ns, sum->gpu_ns);
+	gpumon_value_add(&to->queue_ns, sum->queue_ns);
+	gpumon_value_add(&to->errors, sum->errors);
 	to->share |= sum->share && sum->gpu_ns.v;
 }
 
@@ -336,9 +331,9 @@ static void group_processes(struct gpumon_usage *usage, const struct gpumon_mode
 		group = &usage->groups[of_process[i]];
 		group->processes++;
 		group->alive += !process->alive.known || process->alive.v;
-		add_value(&group->queued, process->jobs);
-		add_value(&group->vram_bytes, process->vram_bytes);
-		add_value(&group->live_object_bytes, process->live_object_bytes);
+		gpumon_value_add(&group->queued, process->jobs);
+		gpumon_value_add(&group->vram_bytes, process->vram_bytes);
+		gpumon_value_add(&group->live_object_bytes, process->live_object_bytes);
 		if (usage->processes[i].sum.jobs.known)
 			add_sum(&group->total.sum,
 				&(const struct gpumon_usage_sum){ .jobs = { .known = true },
