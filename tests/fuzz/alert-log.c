@@ -51,7 +51,7 @@ static unsigned int take(const uint8_t *data, size_t size, bool *parsed)
 	*parsed = !ret;
 	found = !ret && gpumon_log_alert(&record, &alert);
 	if (found) {
-		MUST(!record.facility && !record.fragment);
+		MUST(!record.facility);
 		check(&alert);
 		if (gpumon_log_alert_waits(&alert))
 			(void)gpumon_log_alert_process(&record, &alert);

@@ -101,8 +101,10 @@ int gpumon_log_record_parse(char *text, size_t size, struct gpumon_log_record *r
 		return -EBADMSG;
 	record->facility = (unsigned int)priority >> 3;
 	record->level = (unsigned int)priority & 7;
-	/* More fields may follow, such as "caller=T123". */
-	record->fragment = *at == 'c' || *at == '+';
+	/*
+	 * A flag follows, and maybe "caller=T123". The flag 'c', the rest of a line, does not tell: NVIDIA's
+	 * driver writes whole lines with it (580 on an H200).
+	 */
 	message = memchr(at, ';', (size_t)(end - at));
 	if (!message || memchr(at, '\n', (size_t)(message - at)))
 		return -EBADMSG;
@@ -446,7 +448,7 @@ bool gpumon_log_alert(const struct gpumon_log_record *record, struct gpumon_aler
 	struct head head;
 
 	/* Processes can write records of any other facility, with any text. */
-	if (record->facility || record->fragment)
+	if (record->facility)
 		return false;
 	if (!is_nvidia(record->message, alert)) {
 		head = take_head(record->message);
@@ -479,7 +481,7 @@ bool gpumon_log_alert_process(const struct gpumon_log_record *record, struct gpu
 {
 	struct head head;
 
-	if (record->facility || record->fragment || !gpumon_log_alert_waits(alert))
+	if (record->facility || !gpumon_log_alert_waits(alert))
 		return false;
 	head = take_head(record->message);
 	while (*head.text == ' ')

@@ -17,7 +17,6 @@
  * @level: 0 (emergency) to 7 (debug)
  * @sequence: number of the record since boot; none is left out
  * @time_us: the kernel's local clock, which begins at boot, in microseconds
- * @fragment: the rest of a line that another record began
  * @message: text without its escapes, which may have any byte but 0; lives as long as the bytes
  * @device: name of the device that the driver named with it, NULL for none; as @message
  */
@@ -26,7 +25,6 @@ struct gpumon_log_record {
 	unsigned int level;
 	uint64_t sequence;
 	uint64_t time_us;
-	bool fragment;
 	const char *message;
 	const char *device;
 };
