@@ -514,6 +514,17 @@ void inject_detach_in_call(void)
 		state = NOT_WANTED;
 }
 
+/* Threads that have not ended and called the API, or NVTX, while something was recorded. */
+static bool is_one_thread(void)
+{
+	const struct inject_thread *thread;
+	unsigned int count = 0;
+
+	for (thread = inject_thread_first(); thread; thread = thread->next)
+		count += !thread->ours && atomic_load(&thread->taken);
+	return count <= 1;
+}
+
 /* How long the program's threads may take to come back from callbacks; else CUPTI stays. */
 #define CALLBACKS_NS (INJECT_PATIENCE(500) * 1000000ull)
 
@@ -524,7 +535,7 @@ bool inject_detach(CUpti_SubscriberHandle ours)
 	int version;
 
 	if (atomic_load(&inject_cupti_state.has_graphs) || !inject_cupti.cuptiFinalize ||
-	    inject_hw_trace_is_on() ||
+	    inject_hw_trace_is_on() || !is_one_thread() ||
 	    inject_cupti.version < CUPTI_VERSION_12_6 || !get_version || has_left_calls ||
 	    !inject_callbacks_are_over(inject_now() + CALLBACKS_NS) ||
 	    inject_cupti.cuptiEnableCallback(1, ours, CUPTI_CB_DOMAIN_DRIVER_API,
