@@ -148,7 +148,8 @@ static void look_at_callers(struct sampler *sampler)
 
 	for (thread = inject_thread_first(); thread; thread = thread->next)
 		count += is_caller(thread, sampler->generation);
-	turns = (count + CALLERS_MAX - 1) / CALLERS_MAX;
+	/* The first one may come between the two loops. */
+	turns = count ? (count + CALLERS_MAX - 1) / CALLERS_MAX : 1;
 	for (thread = inject_thread_first(); thread; thread = thread->next) {
 		if (!is_caller(thread, sampler->generation) ||
 		    i++ % turns != sampler->round % turns)
