@@ -262,8 +262,12 @@ class Process:
             if call[1]:
                 by_thread[call[0]].append(call)
         self.threads = {tid: Thread(self, records, tid, calls, path_of, has_name) for tid, calls in by_thread.items()}
-        self.launches = {(call.api, call.correlation): (thread, number) for thread in self.threads.values()
-                         for number, call in enumerate(thread.calls)}
+        self.launches = {}
+        for thread in self.threads.values():
+            for number, call in enumerate(thread.calls):
+                # Of several calls with one id none is known.
+                key = call.api, call.correlation
+                self.launches[key] = None if key in self.launches else (thread, number)
 
 
 class Gpu:

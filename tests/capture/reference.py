@@ -406,13 +406,15 @@ def figures(directories):
                 cache[key] = process.path(stack, function, time)
             return cache[key]
 
-        by_id = {}
+        by_id, shared = {}, set()
         for launch in process.launches:
             # Id 0 is not an id, and captured launches have no operations.
             if launch[4] and not launch[0] & 1:
                 key = api_of(launch[7]), launch[4]
-                assert key not in by_id, "ids went round: not what this reader is for"
-                by_id[key] = launch
+                # The API gave all launches of a thread one id.
+                if by_id.setdefault(key, launch) is not launch:
+                    assert by_id[key][3] == launch[3], "ids went round: not what this reader is for"
+                    shared.add(key)
         had_work = set()
         for kind, flags, start, end, node, correlation, name, device, context, stream, _ in \
                 sorted(process.works, key=lambda work: work[2]):
@@ -423,6 +425,8 @@ def figures(directories):
                 match, launch = "internal", None
             elif stack:
                 match = "graph_node"
+            elif key in shared:
+                match, launch = "ambiguous", None
             elif not launch:
                 match = "no_launch"
             else:
@@ -453,7 +457,8 @@ def figures(directories):
                 elif start and flags & 9 == 1:
                     streams[row][3].append(start)
             reason = {"no_stack": ["[kernel without stack]"], "no_launch": ["[kernel without launch]"],
-                      "internal": ["[launched by CUDA]"], "unsampled": [UNSAMPLED]}.get(match, [])
+                      "internal": ["[launched by CUDA]"], "unsampled": [UNSAMPLED],
+                      "ambiguous": ["[launch ambiguous]"]}.get(match, [])
             first = launch and key not in had_work
             if launch:
                 graphs |= bool(launch[0] & 2)

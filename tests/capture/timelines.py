@@ -14,7 +14,7 @@ import metric_means
 import reference
 from formats import WORK, Message
 
-NO_PATH = {"[kernel without stack]", "[kernel without launch]", "[launched by CUDA]", "[ambiguous]",
+NO_PATH = {"[kernel without stack]", "[kernel without launch]", "[launched by CUDA]", "[launch ambiguous]",
            "[stack not sampled]"}
 CAPTURED, INTERNAL, UNFINISHED = 1, 2, 1
 
@@ -35,7 +35,8 @@ def recorded(directory):
             if kind == reference.LAUNCH and not flags & CAPTURED:
                 start, end, tid, correlation = struct.unpack_from("<QQII", record, 8)
                 api = reference.api_of(struct.unpack_from("<I", reference.padded(record, 48), 40)[0])
-                launches[api, correlation] = (tid, start, end)
+                # Of several launches with one id none is that of an operation.
+                launches[api, correlation] = None if (api, correlation) in launches else (tid, start, end)
             elif kind == reference.KERNEL:
                 correlation, _, _, context = struct.unpack_from("<4I", record, 48)
                 works.append((flags, struct.unpack_from("<QQ", record, 8), correlation,
@@ -50,7 +51,7 @@ def recorded(directory):
             launch = None if flags & INTERNAL or not correlation else \
                 launches.get((reference.api_of(context), correlation))
             # Without times it is where its call returned.
-            start = times[0] or launch[2]
+            start = times[0] or (launch[2] if launch else 0)
             found[start, correlation].append((size and [" ".join(map(str, size[:3])),
                                                         " ".join(map(str, size[3:]))],
                                               launch and launch[:2],

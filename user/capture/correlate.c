@@ -24,6 +24,9 @@
 /* Maximum number of known graph nodes per process. Beyond it, operations have the launch's stack. */
 #define NODES_MAX (1u << 22)
 
+/* Maximum number of threads whose first launches are told from others. */
+#define THREADS_MAX (1u << 20)
+
 /* Clones of clones. A longer chain is a cycle, which only a broken capture has. */
 #define CLONES_MAX 64
 
@@ -39,6 +42,7 @@
  * @turn: how often the ids had wrapped around
  * @flags: GPUMON_LAUNCH_*
  * @gone: delivered, and its entry is free
+ * @first: it is the first one of its thread
  */
 struct launch {
 	uint64_t start_ns;
@@ -57,7 +61,8 @@ struct launch {
 	uint32_t works;
 	uint32_t turn;
 	uint16_t flags;
-	uint16_t gone;
+	bool gone;
+	bool first;
 };
 
 /**
@@ -85,6 +90,9 @@ struct work {
 	};
 };
 
+/* Of a thread, in struct join. */
+#define MORE_LAUNCHES (1ull << 33)
+
 /* Open addressing from a correlation id to the index of its last entry in an array. */
 struct index {
 	uint32_t *slots; /* index + 1 */
@@ -107,6 +115,8 @@ struct join {
 	uint32_t works_sweep; /* record number at which to look for old ones */
 	struct index work_index;
 	uint32_t new_nodes; /* since the last search for operations that wait for them */
+	struct gpumon_map threads; /* by tid: correlation id + 1 of its only launch, MORE_LAUNCHES */
+	uint32_t last_tid;	   /* has more launches */
 };
 
 struct node {
@@ -420,10 +430,12 @@ static bool too_old(const struct join *join, const struct launch *launch)
 
 /*
  * Find the launch of an operation by id and time: the last one before it, or otherwise the first
- * one shortly after it.
+ * one shortly after it. @ambiguous: set where launches with that id have different stacks. CUPTI 13.0 gives all
+ * launches of a thread one id once it was switched on just while the thread was in a call.
  */
-static struct launch *find_launch(struct join *join, const struct work_view *work)
+static struct launch *find_launch(struct join *join, const struct work_view *work, bool *ambiguous)
 {
+	const struct launch *newest = NULL;
 	uint64_t start = work->start_ns;
 	struct launch *found = NULL;
 
@@ -435,6 +447,9 @@ static struct launch *find_launch(struct join *join, const struct work_view *wor
 
 		if (launch->gone || too_old(join, launch))
 			continue;
+		if (!newest)
+			newest = launch;
+		*ambiguous |= launch->stack != newest->stack && launch->turn == newest->turn;
 		/*
 		 * An operation of another turn of the ids, or of a much later time: the id was used
 		 * again.
@@ -462,6 +477,7 @@ static bool decide_match(struct gpumon_correlate *correlate, struct process *pro
 	struct work_view work = view_work(kind, record);
 	enum gpumon_match match;
 	struct launch *launch;
+	bool ambiguous = false;
 	uint32_t stack = 0;
 
 	work.turn = turn;
@@ -472,12 +488,19 @@ static bool decide_match(struct gpumon_correlate *correlate, struct process *pro
 	if (work.node && !find_node_stack(&process->nodes, work.node, &stack) && !last &&
 	    !process->no_nodes)
 		return false;
-	launch = find_launch(&process->join, &work);
-	if (!launch && work.correlation && !last)
+	launch = find_launch(&process->join, &work, &ambiguous);
+	if (!launch && !ambiguous && work.correlation && !last)
+		return false;
+	/* The next launch of the thread shows whether each has an id of its own. */
+	if (launch && launch->first && !last &&
+	    gpumon_map_get(&process->join.threads, launch->tid) != MORE_LAUNCHES)
 		return false;
 
 	if (stack) {
 		match = GPUMON_MATCH_GRAPH_NODE;
+	} else if (ambiguous) {
+		launch = NULL;
+		match = GPUMON_MATCH_AMBIGUOUS;
 	} else if (!launch) {
 		match = GPUMON_MATCH_NO_LAUNCH;
 	} else {
@@ -676,6 +699,31 @@ static uint32_t take_id(struct join *join, uint32_t correlation)
 	return (uint32_t)(id >> 32);
 }
 
+/* Is it the first launch of its thread? With the second one, operations of the first are decided. */
+static bool is_first_of_thread(struct gpumon_correlate *correlate, struct process *process,
+			       const struct launch *launch)
+{
+	struct join *join = &process->join;
+	uint64_t known;
+
+	if (launch->tid == join->last_tid || !launch->correlation)
+		return false;
+	known = gpumon_map_get(&join->threads, launch->tid);
+	if (!known && join->threads.used == THREADS_MAX)
+		return false;
+	if (!known) {
+		gpumon_map_set(&join->threads, launch->tid, 1ull + launch->correlation);
+		return true;
+	}
+	join->last_tid = launch->tid;
+	if (known == MORE_LAUNCHES)
+		return false;
+	gpumon_map_set(&join->threads, launch->tid, MORE_LAUNCHES);
+	if ((uint32_t)(known - 1) != launch->correlation)
+		wake_works(correlate, process, (uint32_t)(known - 1));
+	return false;
+}
+
 static void join_launch(struct gpumon_correlate *correlate, struct process *process,
 			const struct gpumon_record_launch *record)
 {
@@ -704,6 +752,7 @@ static void join_launch(struct gpumon_correlate *correlate, struct process *proc
 	make_launches_room(correlate, process);
 	if (launch.correlation)
 		launch.turn = take_id(join, launch.correlation);
+	launch.first = is_first_of_thread(correlate, process, &launch);
 	join->launches[join->launches_used] = launch;
 	index_launch(join, join->launches_used++);
 	join->launches_waiting++;
@@ -894,6 +943,7 @@ static void finish_process(struct gpumon_correlate *correlate, struct process *p
 	free(join->launch_index.slots);
 	free(join->works);
 	free(join->work_index.slots);
+	gpumon_map_clear(&join->threads);
 	gpumon_map_clear(&process->nodes.by_id);
 	free(process->nodes.nodes);
 	correlate->processes[(size_t)process->number * GPUMON_APIS + process->api] = NULL;
@@ -931,7 +981,8 @@ size_t gpumon_correlate_memory(const struct gpumon_correlate *correlate)
 				 (sizeof(struct launch) + 2 * sizeof(uint32_t)) +
 			 process->join.works_room * (sizeof(struct work) + 2 * sizeof(uint32_t)) +
 			 process->nodes.room * sizeof(struct node) +
-			 gpumon_map_bytes(&process->nodes.by_id);
+			 gpumon_map_bytes(&process->nodes.by_id) +
+			 gpumon_map_bytes(&process->join.threads);
 	}
 	return bytes;
 }

@@ -719,7 +719,22 @@ static struct gpumon_idle_row *idle_row(struct gpumon_budget *budget, uint32_t g
 	return &budget->idle[gpu];
 }
 
-/* The kept call of a thread by its id. */
+/* CUPTI may give all calls of a thread one id, see find_launch() in correlate.c. */
+static bool has_own_id(const struct gpumon_budget_thread *thread, uint64_t number)
+{
+	const struct gpumon_budget_call *call = call_at(thread, number), *other;
+
+	for (uint64_t i = number ? number - 1 : 1; i <= number + 1; i += 2) {
+		if (i < thread->call_first || i >= thread->call_next)
+			continue;
+		other = call_at(thread, i);
+		if (other->correlation == call->correlation && other->api == call->api)
+			return false;
+	}
+	return true;
+}
+
+/* The kept call of a thread by its id; false also where others have it, too. */
 static bool find_call(struct gpumon_budget_thread *thread, uint8_t api, uint32_t correlation,
 		      uint64_t *number)
 {
@@ -735,7 +750,7 @@ static bool find_call(struct gpumon_budget_thread *thread, uint8_t api, uint32_t
 
 		if (!before && call->api == api) {
 			*number = thread->found = i;
-			return true;
+			return has_own_id(thread, i);
 		}
 		if (!thread->unordered && before > 0 && i > thread->found)
 			return false;
@@ -751,7 +766,7 @@ static bool find_call(struct gpumon_budget_thread *thread, uint8_t api, uint32_t
 
 		if (!before && call->api == api) {
 			*number = thread->found = middle;
-			return true;
+			return has_own_id(thread, middle);
 		}
 		if (!thread->unordered && before < 0)
 			low = middle + 1;

@@ -80,6 +80,7 @@ static const char *const match_reasons[GPUMON_MATCH_KINDS] = {
 	[GPUMON_MATCH_NO_LAUNCH] = "[kernel without launch]",
 	[GPUMON_MATCH_INTERNAL] = "[launched by CUDA]",
 	[GPUMON_MATCH_UNSAMPLED] = "[stack not sampled]",
+	[GPUMON_MATCH_AMBIGUOUS] = "[launch ambiguous]",
 };
 
 const char *gpumon_match_reason(enum gpumon_match match)

@@ -459,7 +459,6 @@ static struct json_object *by_kind_json(const uint64_t by[GPUMON_WORK_KINDS])
 
 static struct json_object *matches_json(const struct gpumon_correlate_counts *counts)
 {
-	static const uint64_t none[GPUMON_WORK_KINDS];
 	struct json_object *object = gpumon_json_object();
 
 	for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++) {
@@ -467,9 +466,6 @@ static struct json_object *matches_json(const struct gpumon_correlate_counts *co
 
 		for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
 			by[kind] = counts->works[kind][match];
-		/* Of earlier versions, which gave stacks of uprobe hits to launches. */
-		if (match == GPUMON_MATCH_UNSAMPLED)
-			gpumon_json_add(object, "ambiguous", by_kind_json(none));
 		gpumon_json_add(object, gpumon_match_key(match), by_kind_json(by));
 	}
 	return object;

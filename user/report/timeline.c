@@ -193,6 +193,7 @@ static void put_launch(struct timeline *timeline, uint32_t process,
 	struct gpumon_track_event event = { .category = GPUMON_CATEGORY_API };
 	struct gpumon_track_thread *thread;
 	struct gpumon_record_launch launch;
+	bool has_own_id;
 
 	gpumon_record_copy(&launch, sizeof(launch), record);
 	thread = gpumon_rows_thread(&timeline->rows, process, launch.tid);
@@ -206,12 +207,14 @@ static void put_launch(struct timeline *timeline, uint32_t process,
 	if (thread->call == launch.correlation && launch.correlation &&
 	    thread->call_function == event.name)
 		return;
+	/* CUPTI may give all launches of a thread one id. */
+	has_own_id = thread->launch != launch.correlation;
 	thread->launch = launch.correlation;
 	thread->launch_function = event.name;
 	add_value(&event, "correlation", launch.correlation);
 	if (launch.head.flags & GPUMON_LAUNCH_CAPTURED)
 		add_text(&event, "captured", "into a graph");
-	else
+	else if (has_own_id)
 		event.flow = flow_of(process, launch.context, launch.correlation);
 	if (launch.head.flags & GPUMON_LAUNCH_FAILED)
 		add_value(&event, "result", (uint64_t)(int64_t)launch.result);
@@ -237,7 +240,8 @@ static void put_call(struct timeline *timeline, uint32_t process,
 	thread->call = call.correlation;
 	thread->call_function = event.name;
 	event.track = thread->track;
-	event.flow = flow_of(process, call.context, call.correlation);
+	if (thread->launch != call.correlation)
+		event.flow = flow_of(process, call.context, call.correlation);
 	add_value(&event, "correlation", call.correlation);
 	if (call.head.flags & GPUMON_CALL_BLOCKING)
 		event.category = GPUMON_CATEGORY_WAIT;
@@ -636,6 +640,8 @@ static const char *match_name(enum gpumon_match match)
 		return "launched by CUDA";
 	case GPUMON_MATCH_UNSAMPLED:
 		return "stack not sampled";
+	case GPUMON_MATCH_AMBIGUOUS:
+		return "launch ambiguous";
 	default:
 		return "kernel without launch";
 	}

@@ -520,6 +520,7 @@ const char *gpumon_match_key(enum gpumon_match match)
 		[GPUMON_MATCH_STACK] = "stack",	      [GPUMON_MATCH_GRAPH_NODE] = "graph_node",
 		[GPUMON_MATCH_NO_STACK] = "no_stack", [GPUMON_MATCH_NO_LAUNCH] = "no_launch",
 		[GPUMON_MATCH_INTERNAL] = "internal", [GPUMON_MATCH_UNSAMPLED] = "unsampled",
+		[GPUMON_MATCH_AMBIGUOUS] = "ambiguous",
 	};
 
 	return (unsigned int)match < GPUMON_MATCH_KINDS ? keys[match] : "unknown";
@@ -534,6 +535,7 @@ static const char *match_text(enum gpumon_match match)
 		[GPUMON_MATCH_NO_LAUNCH] = "launch was not recorded",
 		[GPUMON_MATCH_INTERNAL] = "launched by CUDA itself",
 		[GPUMON_MATCH_UNSAMPLED] = "call path left out by --sample, estimated from others",
+		[GPUMON_MATCH_AMBIGUOUS] = "one of several launches to which CUPTI gave the same number",
 	};
 
 	return (unsigned int)match < GPUMON_MATCH_KINDS ? texts[match] : "unknown";
@@ -654,7 +656,8 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 	for (unsigned int kind = 0; counts && kind < GPUMON_WORK_KINDS; kind++) {
 		const uint64_t *by = counts->works[kind];
 
-		missing->unmatched += by[GPUMON_MATCH_NO_STACK] + by[GPUMON_MATCH_NO_LAUNCH];
+		missing->unmatched += by[GPUMON_MATCH_NO_STACK] + by[GPUMON_MATCH_NO_LAUNCH] +
+				      by[GPUMON_MATCH_AMBIGUOUS];
 		for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++)
 			missing->work += by[match];
 	}

@@ -81,28 +81,38 @@ static void assert_none(const struct rules *rules, uint32_t id, enum gpumon_matc
 }
 
 /* Each has a stack of its own. The kernel's time decides which one a kernel of that id gets. */
-static void an_id_that_was_used_again(void **state)
+/* As CUPTI gives them to all launches of a thread: their operations have a stack only where all have the same. */
+static void an_id_that_several_launches_have(void **state)
 {
 	static const uint64_t starts[] = { 1000, 9000000, 5000000 };
 	/*
 	 * Without a time; after the first and the third; early by the clocks' error, and by more.
 	 */
 	static const uint64_t kernels[] = { 0, 2000, 6000000, 1000, 900, 10000000 };
-	static const uint32_t right[] = { 1, 0, 2, 0, 0, 1 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+	for (size_t i = 0; i < 3 * sizeof(kernels) / sizeof(kernels[0]); i++) {
+		/* The kernel comes before the launches, between them, and after them. */
+		size_t after = i % 3 * 3 / 2;
+		bool same = i & 1;
 		struct rules rules;
 
 		rules_begin(&rules);
-		for (uint32_t j = 0; j < 3; j++)
-			make_launch(rules.maker, .tid = TID, .correlation = 1, .stack = 50 + j,
-				    .start_ns = starts[j], .end_ns = starts[j] + 10);
-		make_kernel(rules.maker, .correlation = 1, .start_ns = kernels[i],
-			    .end_ns = kernels[i] + 1);
-		rules.launches_left_expected = 2;
+		for (uint32_t j = 0; j <= 3; j++) {
+			if (j == after)
+				make_kernel(rules.maker, .correlation = 1,
+					    .start_ns = kernels[i / 3], .end_ns = kernels[i / 3] + 1);
+			if (j < 3)
+				make_launch(rules.maker, .tid = TID, .correlation = 1,
+					    .stack = same ? 50 : 50 + j, .start_ns = starts[j],
+					    .end_ns = starts[j] + 10);
+		}
+		rules.launches_left_expected = same ? 2 : 3;
 		rules_end(&rules);
-		assert_stack(&rules, 1, 50 + right[i]);
+		if (same)
+			assert_stack(&rules, 1, 50);
+		else
+			assert_none(&rules, 1, GPUMON_MATCH_AMBIGUOUS);
 	}
 	for (unsigned int late = 0; late < 2; late++) {
 		struct rules rules;
@@ -192,7 +202,7 @@ static void launches_are_kept_for_more_work(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_id_that_was_used_again),
+		cmocka_unit_test(an_id_that_several_launches_have),
 		cmocka_unit_test(launches_are_kept_for_more_work),
 	};
 
