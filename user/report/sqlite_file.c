@@ -198,6 +198,82 @@ static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int room, char *ful
 	return SQLITE_OK;
 }
 
+/* --- the thread that adds rows: most of the time of an export is SQLite's */
+
+static void add_rows(struct gpumon_sql_table *table)
+{
+	if (table->sql->failed)
+		return;
+	keep(table->sql, sqlite3_step(table->insert));
+	sqlite3_reset(table->insert);
+}
+
+static void *run_writer(void *data)
+{
+	struct gpumon_sql *sql = data;
+
+	pthread_mutex_lock(&sql->lock);
+	while (sql->full || !sql->ending) {
+		if (!sql->full) {
+			pthread_cond_wait(&sql->changed, &sql->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&sql->lock);
+		add_rows(sql->full);
+		pthread_mutex_lock(&sql->lock);
+		sql->full = NULL;
+		pthread_cond_broadcast(&sql->changed);
+	}
+	pthread_mutex_unlock(&sql->lock);
+	return NULL;
+}
+
+/* Waits until the database is the caller's. */
+static void wait_for_writer(struct gpumon_sql *sql)
+{
+	if (!sql->has_writer)
+		return;
+	pthread_mutex_lock(&sql->lock);
+	while (sql->full)
+		pthread_cond_wait(&sql->changed, &sql->lock);
+	pthread_mutex_unlock(&sql->lock);
+}
+
+static void give_to_writer(struct gpumon_sql_table *table)
+{
+	struct gpumon_sql *sql = table->sql;
+
+	if (!sql->has_writer) {
+		add_rows(table);
+		return;
+	}
+	pthread_mutex_lock(&sql->lock);
+	sql->full = table;
+	pthread_cond_broadcast(&sql->changed);
+	pthread_mutex_unlock(&sql->lock);
+}
+
+/* Without the thread, the caller adds the rows. */
+static void begin_writer(struct gpumon_sql *sql)
+{
+	pthread_mutex_init(&sql->lock, NULL);
+	pthread_cond_init(&sql->changed, NULL);
+	sql->has_writer = !pthread_create(&sql->writer, NULL, run_writer, sql);
+}
+
+static void end_writer(struct gpumon_sql *sql)
+{
+	if (sql->has_writer) {
+		pthread_mutex_lock(&sql->lock);
+		sql->ending = true;
+		pthread_cond_broadcast(&sql->changed);
+		pthread_mutex_unlock(&sql->lock);
+		pthread_join(sql->writer, NULL);
+	}
+	pthread_cond_destroy(&sql->changed);
+	pthread_mutex_destroy(&sql->lock);
+}
+
 /* --- the database */
 
 void gpumon_sql_open(struct gpumon_sql *sql, int fd)
@@ -205,6 +281,7 @@ void gpumon_sql_open(struct gpumon_sql *sql, int fd)
 	const sqlite3_vfs *usual;
 
 	*sql = (struct gpumon_sql){ .fd = fd };
+	begin_writer(sql);
 	keep(sql, sqlite3_initialize());
 	usual = sqlite3_vfs_find(NULL);
 	if (!usual) {
@@ -235,6 +312,7 @@ void gpumon_sql_open(struct gpumon_sql *sql, int fd)
 
 void gpumon_sql_run(struct gpumon_sql *sql, const char *text)
 {
+	wait_for_writer(sql);
 	if (!sql->failed)
 		keep(sql, sqlite3_exec(sql->db, text, NULL, NULL, NULL));
 }
@@ -246,6 +324,7 @@ void gpumon_sql_put(struct gpumon_sql *sql, const char *table, const char *types
 	va_list values;
 	char *text, marks[64] = "?";
 
+	wait_for_writer(sql);
 	if (sql->failed)
 		return;
 	for (int i = 1; i < width; i++)
@@ -277,6 +356,7 @@ void gpumon_sql_put(struct gpumon_sql *sql, const char *table, const char *types
 int gpumon_sql_close(struct gpumon_sql *sql)
 {
 	gpumon_sql_run(sql, "COMMIT");
+	end_writer(sql);
 	keep(sql, sqlite3_close(sql->db));
 	sqlite3_vfs_unregister(&sql->vfs);
 	if (!sql->failed && !sql->error)
@@ -367,13 +447,13 @@ static int rows_eof(sqlite3_vtab_cursor *cursor)
 {
 	const struct rows_cursor *rows = (struct rows_cursor *)cursor;
 
-	return rows->at >= rows->table->used;
+	return rows->at >= rows->table->given_used;
 }
 
 static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column)
 {
 	const struct rows_cursor *rows = (struct rows_cursor *)cursor;
-	int64_t value = rows->table->rows[rows->at * rows->table->width + (unsigned int)column];
+	int64_t value = rows->table->given[rows->at * rows->table->width + (unsigned int)column];
 
 	if (value == GPUMON_SQL_NULL)
 		return SQLITE_OK;
@@ -414,6 +494,7 @@ void gpumon_sql_table_begin(struct gpumon_sql *sql, struct gpumon_sql_table *tab
 			       table->columns, table->columns, source);
 	table->sql = sql;
 	table->rows = gpumon_calloc((size_t)ROWS * table->width, sizeof(*table->rows));
+	table->given = gpumon_calloc((size_t)ROWS * table->width, sizeof(*table->given));
 	table->next = 1;
 	if (!source || !text)
 		keep(sql, SQLITE_NOMEM);
@@ -428,11 +509,16 @@ void gpumon_sql_table_begin(struct gpumon_sql *sql, struct gpumon_sql_table *tab
 
 static void write_rows(struct gpumon_sql_table *table)
 {
-	if (table->used && !table->sql->failed) {
-		keep(table->sql, sqlite3_step(table->insert));
-		sqlite3_reset(table->insert);
-	}
+	int64_t *rows = table->rows;
+
+	if (!table->used)
+		return;
+	wait_for_writer(table->sql);
+	table->rows = table->given;
+	table->given = rows;
+	table->given_used = table->used;
 	table->used = 0;
+	give_to_writer(table);
 }
 
 int64_t *gpumon_sql_row(struct gpumon_sql_table *table)
@@ -446,9 +532,12 @@ int64_t *gpumon_sql_row(struct gpumon_sql_table *table)
 void gpumon_sql_table_end(struct gpumon_sql_table *table)
 {
 	write_rows(table);
+	wait_for_writer(table->sql);
 	sqlite3_finalize(table->insert);
 	free(table->rows);
+	free(table->given);
 	table->insert = NULL;
 	table->rows = NULL;
+	table->given = NULL;
 }
 #endif /* GPUMON_SQLITE */

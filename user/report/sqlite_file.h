@@ -5,7 +5,9 @@
 #ifndef GPUMON_REPORT_SQLITE_FILE_H
 #define GPUMON_REPORT_SQLITE_FILE_H
 
+#include <pthread.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A column that is not known. */
@@ -16,6 +18,9 @@
  * @fd: its file, which can be read
  * @error: errno of the first write that failed; 0: none did
  * @failed: result code of SQLite of the first failure
+ * @writer: thread that adds rows while the caller makes the next ones, if @has_writer
+ * @lock: of @full and @ending
+ * @full: the table whose rows it adds; the database is the caller's while there is none
  */
 struct gpumon_sql {
 	sqlite3 *db;
@@ -23,6 +28,12 @@ struct gpumon_sql {
 	int fd;
 	int error;
 	int failed;
+	bool has_writer;
+	bool ending;
+	pthread_t writer;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct gpumon_sql_table *full;
 };
 
 /**
@@ -61,6 +72,8 @@ int gpumon_sql_close(struct gpumon_sql *sql);
  * @reals: bits of those that hold a double, as its bits
  * @rows: rows that wait
  * @used: number of @rows
+ * @given: rows that are being added
+ * @given_used: number of @given
  * @next: id of the next row, of a table whose ids SQLite counts
  */
 struct gpumon_sql_table {
@@ -71,7 +84,9 @@ struct gpumon_sql_table {
 	struct gpumon_sql *sql;
 	sqlite3_stmt *insert;
 	int64_t *rows;
+	int64_t *given;
 	unsigned int used;
+	unsigned int given_used;
 	uint64_t next;
 };
 
