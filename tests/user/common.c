@@ -298,12 +298,12 @@ static struct gpumon_column *add_column(struct gpumon_row *row, const char *name
 static void add_row(struct gpumon_statistics *statistics, uint64_t number, const char *device,
 		    const char *crtc, uint64_t count, struct gpumon_level level)
 {
-	struct gpumon_row *row = gpumon_statistics_add_row(statistics);
+	struct gpumon_row *row =
+		gpumon_statistics_add_row(statistics, gpumon_value_of(number));
 	struct gpumon_label *label;
 	struct gpumon_column *column;
 
 	assert_non_null(row);
-	row->number = gpumon_value_of(number);
 	label = gpumon_row_add_label(row);
 	assert_non_null(label);
 	label->name = copy("device");
@@ -424,8 +424,7 @@ void test_usage_row(struct gpumon_model *model, uint64_t number, struct test_usa
 		table->group = copy("drm_sched");
 		table->table = copy("usage");
 	}
-	row = gpumon_statistics_add_row(table);
-	row->number = gpumon_value_of(number);
+	row = gpumon_statistics_add_row(table, gpumon_value_of(number));
 	add_text_label(row, "device", usage.device);
 	add_text_label(row, "ring", usage.ring);
 	add_number_label(row, "process", usage.process);

@@ -99,18 +99,9 @@ static const char *row_text(struct trace_names *names, const struct gpumon_row *
 static const struct gpumon_row *model_row(const struct gpumon_model *model, const char *group,
 					  const char *table, unsigned int number)
 {
-	for (size_t i = 0; i < model->n_statistics; i++) {
-		const struct gpumon_statistics *statistics = &model->statistics[i];
+	const struct gpumon_statistics *statistics = gpumon_model_statistics(model, group, table);
 
-		if (!statistics->group || strcmp(statistics->group, group) != 0 ||
-		    !statistics->table || strcmp(statistics->table, table) != 0)
-			continue;
-		for (size_t r = 0; r < statistics->n_rows; r++)
-			if (statistics->rows[r].number.known &&
-			    statistics->rows[r].number.v == number)
-				return &statistics->rows[r];
-	}
-	return NULL;
+	return statistics ? gpumon_statistics_row(statistics, number) : NULL;
 }
 
 static const char *find_row(void *data, const char *group, const char *table, unsigned int number)

@@ -89,7 +89,6 @@ static struct gpumon_row *add_row(struct gpumon_model *model, const char *group,
 				  unsigned int id)
 {
 	struct gpumon_statistics *statistics = gpumon_model_statistics(model, group, table);
-	struct gpumon_row *row;
 
 	if (!statistics) {
 		statistics = gpumon_model_add_statistics(model);
@@ -100,10 +99,7 @@ static struct gpumon_row *add_row(struct gpumon_model *model, const char *group,
 		if (!statistics->group || !statistics->table)
 			return NULL;
 	}
-	row = gpumon_statistics_add_row(statistics);
-	if (row)
-		row->number = gpumon_value_of(id);
-	return row;
+	return gpumon_statistics_add_row(statistics, gpumon_value_of(id));
 }
 
 static int add_label(struct gpumon_row *row, const char *name, const char *value, bool number)

@@ -37,9 +37,15 @@ struct gpumon_statistics *gpumon_model_add_statistics(struct gpumon_model *model
 	return GPUMON_GROW(model->statistics, model->n_statistics);
 }
 
-struct gpumon_row *gpumon_statistics_add_row(struct gpumon_statistics *statistics)
+struct gpumon_row *gpumon_statistics_add_row(struct gpumon_statistics *statistics,
+					     struct gpumon_value number)
 {
-	return GPUMON_GROW(statistics->rows, statistics->n_rows);
+	struct gpumon_row *row = GPUMON_GROW(statistics->rows, statistics->n_rows);
+
+	row->number = number;
+	if (number.known)
+		gpumon_map_set(&statistics->by_number, number.v, statistics->n_rows);
+	return row;
 }
 
 struct gpumon_label *gpumon_row_add_label(struct gpumon_row *row)
@@ -116,6 +122,7 @@ static void clear_table(struct gpumon_statistics *statistics)
 	for (size_t k = 0; k < statistics->n_rows; k++)
 		gpumon_row_clear(&statistics->rows[k]);
 	free(statistics->rows);
+	gpumon_map_clear(&statistics->by_number);
 	free(statistics->group);
 	free(statistics->table);
 }
@@ -247,11 +254,9 @@ struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *mod
 struct gpumon_row *gpumon_statistics_row(const struct gpumon_statistics *statistics,
 					 uint64_t number)
 {
-	for (size_t i = statistics->n_rows; i-- > 0;) {
-		if (statistics->rows[i].number.known && statistics->rows[i].number.v == number)
-			return &statistics->rows[i];
-	}
-	return NULL;
+	uint64_t at = gpumon_map_get(&statistics->by_number, number);
+
+	return at ? &statistics->rows[at - 1] : NULL;
 }
 
 struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char *name)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "../kmod/uapi/gpumon_netlink.h"
+#include "lib/map.h"
 #include "lib/value.h"
 
 /* Strings are allocated; NULL if the kernel sent none. */
@@ -179,12 +180,18 @@ struct gpumon_row {
 	size_t n_columns;
 };
 
-/* A table of a group, as the kernel describes it. Tables without rows are not sent. */
+/**
+ * struct gpumon_statistics - a table of a group, as the kernel describes it
+ * @by_number: index of a row plus 1, by its number
+ *
+ * Tables without rows are not sent.
+ */
 struct gpumon_statistics {
 	char *group;
 	char *table;
 	struct gpumon_row *rows;
 	size_t n_rows;
+	struct gpumon_map by_number;
 };
 
 /* A field of a private type. Offset and size are unknown until it is found in BTF. */
@@ -341,7 +348,8 @@ struct gpumon_process *gpumon_model_add_process(struct gpumon_model *model);
 struct gpumon_statistics *gpumon_model_add_statistics(struct gpumon_model *model);
 void gpumon_model_remove_statistics(struct gpumon_model *model,
 				    struct gpumon_statistics *statistics);
-struct gpumon_row *gpumon_statistics_add_row(struct gpumon_statistics *statistics);
+struct gpumon_row *gpumon_statistics_add_row(struct gpumon_statistics *statistics,
+					     struct gpumon_value number);
 struct gpumon_label *gpumon_row_add_label(struct gpumon_row *row);
 struct gpumon_column *gpumon_row_add_column(struct gpumon_row *row);
 struct gpumon_layout *gpumon_model_add_layout(struct gpumon_model *model);
@@ -363,6 +371,7 @@ const struct gpumon_histogram *gpumon_model_histogram(const struct gpumon_model 
 						      uint64_t ring_id, const char *name);
 struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *model,
 						  const char *group, const char *table);
+/* The row with this number, or NULL. */
 struct gpumon_row *gpumon_statistics_row(const struct gpumon_statistics *statistics,
 					 uint64_t number);
 struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char *name);

@@ -207,9 +207,8 @@ static void diff_column(struct gpumon_row *row, const struct gpumon_column *befo
 static void diff_row(struct gpumon_statistics *statistics, const struct gpumon_row *before,
 		     const struct gpumon_row *after)
 {
-	struct gpumon_row *row = gpumon_statistics_add_row(statistics);
+	struct gpumon_row *row = gpumon_statistics_add_row(statistics, after->number);
 
-	row->number = after->number;
 	for (size_t i = 0; i < after->n_labels; i++) {
 		struct gpumon_label *label = gpumon_row_add_label(row);
 
@@ -226,25 +225,14 @@ static void diff_row(struct gpumon_statistics *statistics, const struct gpumon_r
 	}
 }
 
-/*
- * The number of the row with the number and the labels of @like, or that of all rows. The search
- * begins at @next, as that of processes.
- */
-static size_t find_row(const struct gpumon_statistics *statistics, const struct gpumon_row *like,
-		       size_t *next)
+/* The row with the number and the labels of @like, or NULL. */
+static const struct gpumon_row *find_row(const struct gpumon_statistics *statistics,
+					 const struct gpumon_row *like)
 {
-	bool renamed = gpumon_is_usage(statistics);
+	const struct gpumon_row *row =
+		like->number.known ? gpumon_statistics_row(statistics, like->number.v) : NULL;
 
-	for (size_t i = 0; i < statistics->n_rows; i++) {
-		size_t at = (*next + i) % statistics->n_rows;
-		const struct gpumon_row *row = &statistics->rows[at];
-
-		if (!row->number.known || !same_value(row->number, like->number))
-			continue;
-		*next = at + 1;
-		return same_labels(row, like, renamed) ? at : statistics->n_rows;
-	}
-	return statistics->n_rows;
+	return row && same_labels(row, like, gpumon_is_usage(statistics)) ? row : NULL;
 }
 
 /* Take what a row had before out of one that sums up removed processes, as far as it is in there. */
@@ -365,17 +353,16 @@ static void diff_table(struct gpumon_model *diff, const struct gpumon_model *bef
 	const struct gpumon_statistics *before =
 		gpumon_model_statistics(before_model, after->group, after->table);
 	struct gpumon_statistics *statistics = gpumon_model_add_statistics(diff);
-	bool *found = gpumon_calloc(before ? before->n_rows + 1 : 1, sizeof(*found));
-	size_t next = 0;
+	bool *found = gpumon_calloc(before ? before->n_rows : 0, sizeof(*found));
 
 	statistics->group = copy_string(after->group);
 	statistics->table = copy_string(after->table);
 	for (size_t i = 0; i < after->n_rows; i++) {
-		size_t at = before ? find_row(before, &after->rows[i], &next) : 0;
-		bool old = before && at < before->n_rows;
+		const struct gpumon_row *old = before ? find_row(before, &after->rows[i]) : NULL;
 
-		found[old ? at : 0] |= old;
-		diff_row(statistics, old ? &before->rows[at] : NULL, &after->rows[i]);
+		if (old)
+			found[old - before->rows] = true;
+		diff_row(statistics, old, &after->rows[i]);
 	}
 	if (before && gpumon_is_usage(after))
 		diff_usage(statistics, before_model, before, found);

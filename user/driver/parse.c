@@ -514,10 +514,8 @@ static void store_statistic(struct gpumon_model *model, struct statistic *statis
 		statistic->table = NULL;
 	}
 	row = gpumon_statistics_row(table, statistic->row.number.v);
-	if (!row) {
-		row = gpumon_statistics_add_row(table);
-		row->number = statistic->row.number;
-	}
+	if (!row)
+		row = gpumon_statistics_add_row(table, statistic->row.number);
 	merge_row(row, &statistic->row);
 }
 

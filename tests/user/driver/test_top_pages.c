@@ -170,10 +170,10 @@ static void crowd(struct gpumon_top *top)
 		model.statistics[i].table = strdup(i == 1 ? "clients" : "others");
 	}
 	for (uint64_t i = 0; i < 50; i++) {
-		struct gpumon_row *row = gpumon_statistics_add_row(&model.statistics[0]);
+		struct gpumon_row *row = gpumon_statistics_add_row(&model.statistics[0],
+								   gpumon_value_of(100 + i));
 		struct gpumon_label *label = gpumon_row_add_label(row);
 
-		row->number = gpumon_value_of(100 + i);
 		label->name = strdup("device");
 		label->value = strdup("of a row that lacks all the others have");
 	}
