@@ -298,8 +298,7 @@ static struct gpumon_column *add_column(struct gpumon_row *row, const char *name
 static void add_row(struct gpumon_statistics *statistics, uint64_t number, const char *device,
 		    const char *crtc, uint64_t count, struct gpumon_level level)
 {
-	struct gpumon_row *row =
-		gpumon_statistics_add_row(statistics, gpumon_value_of(number));
+	struct gpumon_row *row = gpumon_statistics_add_row(statistics, gpumon_value_of(number));
 	struct gpumon_label *label;
 	struct gpumon_column *column;
 
@@ -412,6 +411,19 @@ static void add_number_label(struct gpumon_row *row, const char *name, uint64_t 
 	label->name = copy(name);
 	label->value = copy(text);
 	label->number = true;
+}
+
+void test_dmem(struct gpumon_model *model, const char *container, const char *cgroup,
+	       const char *region, struct gpumon_value bytes)
+{
+	struct gpumon_dmem *dmem = gpumon_model_add_dmem(model);
+
+	dmem->container = container ? copy(container) : NULL;
+	dmem->cgroup = copy(cgroup);
+	dmem->region = copy(region);
+	dmem->device = copy("0000:03:00.0");
+	dmem->bytes = bytes;
+	dmem->capacity_bytes = gpumon_value_of(16ULL << 30);
 }
 
 void test_usage_row(struct gpumon_model *model, uint64_t number, struct test_usage usage)

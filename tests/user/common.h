@@ -81,6 +81,10 @@ struct test_usage {
 /* @number: of the row */
 void test_usage_row(struct gpumon_model *model, uint64_t number, struct test_usage usage);
 
+/* Device memory that the kernel charges to a container (or NULL) by its cgroup. */
+void test_dmem(struct gpumon_model *model, const char *container, const char *cgroup,
+	       const char *region, struct gpumon_value bytes);
+
 /* The output of a command line. Free it with captured_free(). */
 struct captured {
 	int status;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "container.h"
+#include "dmem.h"
 #include "lib/memory.h"
 #include "lib/process_info.h"
 #include "lib/array.h"
@@ -247,7 +248,7 @@ static bool copy_between(const char *component, size_t length, const char *begin
 	return true;
 }
 
-void gpumon_container_name(const char *path, char *name, size_t len)
+size_t gpumon_container_name(const char *path, char *name, size_t len)
 {
 	const char *end = path + strlen(path);
 
@@ -261,9 +262,10 @@ void gpumon_container_name(const char *path, char *name, size_t len)
 		    copy_between(component, length, "lxc.payload.", "", name, len) ||
 		    copy_between(component, length, "systemd-nspawn@", ".service", name, len) ||
 		    copy_between(component, length, "machine-", ".scope", name, len))
-			return;
+			return (size_t)(component - path) + length;
 		end = begin ? begin : path;
 	}
+	return 0;
 }
 
 static struct gpumon_value read_container_pid(const struct gpumon_containers *containers,
@@ -319,6 +321,8 @@ static void name_container(const struct gpumon_containers *containers, char **pa
 
 void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpumon_model *model)
 {
+	int fd;
+
 	if (!containers)
 		return;
 	add_cgroups(model);
@@ -344,5 +348,10 @@ void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpum
 			continue;
 		cgroup->path = gpumon_strdup(known->path);
 		name_container(containers, &cgroup->path, &cgroup->container);
+	}
+	fd = open_hierarchy(containers);
+	if (fd >= 0) {
+		gpumon_dmem_resolve(model, fd);
+		close(fd);
 	}
 }

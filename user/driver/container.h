@@ -24,7 +24,8 @@ void gpumon_containers_free(struct gpumon_containers *containers);
 /**
  * gpumon_containers_resolve() - fill in container, cgroup and container_pid of the processes
  * @containers: cache
- * @model: a reading; its cgroups are filled in, too: those of removed processes in drm_sched.usage
+ * @model: a reading; its cgroups are filled in, too: those of removed processes in drm_sched.usage;
+ *	   and the device memory of all
  *
  * These stay unknown if the cgroup is gone, without cgroup version 2, and outside the initial pid
  * namespace. The cgroup hierarchy is walked at most once per reading, and only for new ids. A path
@@ -40,7 +41,9 @@ void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpum
  * @len: size of @name
  *
  * Of nested containers, the innermost is used.
+ *
+ * Return: the part of @path that is the container's own cgroup, in bytes; 0 if there is none.
  */
-void gpumon_container_name(const char *path, char *name, size_t len);
+size_t gpumon_container_name(const char *path, char *name, size_t len);
 
 #endif /* GPUMON_DRIVER_CONTAINER_H */

@@ -361,10 +361,20 @@ static void add_cgroups(struct json_object *document, const struct gpumon_usage 
 		gpumon_json_add_value(object, "jobs", group->total.sum.jobs);
 		gpumon_json_add_value(object, "vram_bytes", group->vram_bytes);
 		gpumon_json_add_value(object, "live_object_bytes", group->live_object_bytes);
+		gpumon_json_add_value(object, "dmem_bytes", group->dmem_bytes);
 		add_usage(object, &group->total.sum);
 		gpumon_json_append(cgroups, object);
 	}
 	gpumon_json_add(document, "cgroups", cgroups);
+}
+
+static void add_dmem(struct json_object *document, const struct gpumon_model *model)
+{
+	struct json_object *dmem = gpumon_json_array();
+
+	for (size_t i = 0; i < model->n_dmem; i++)
+		gpumon_json_append(dmem, json_fields(&gpumon_dmem_fields, &model->dmem[i]));
+	gpumon_json_add(document, "dmem", dmem);
 }
 
 static void add_devices(struct json_object *document, const struct gpumon_model *model)
@@ -405,6 +415,7 @@ struct json_object *gpumon_json_model(const struct gpumon_model *model, const ch
 	/* Processes belong to no single group. */
 	add_processes(document, model, &usage);
 	add_cgroups(document, &usage);
+	add_dmem(document, model);
 	add_devices(document, model);
 	gpumon_json_add(document, "event_ring", gpumon_json_event_ring(&model->event_ring));
 	gpumon_usage_clear(&usage);

@@ -73,6 +73,11 @@ struct gpumon_cgroup *gpumon_model_add_cgroup(struct gpumon_model *model)
 	return GPUMON_GROW(model->cgroups, model->n_cgroups);
 }
 
+struct gpumon_dmem *gpumon_model_add_dmem(struct gpumon_model *model)
+{
+	return GPUMON_GROW(model->dmem, model->n_dmem);
+}
+
 struct gpumon_device *gpumon_model_add_device(struct gpumon_model *model)
 {
 	return GPUMON_GROW(model->devices, model->n_devices);
@@ -145,6 +150,13 @@ void gpumon_model_remove_statistics(struct gpumon_model *model,
 		(n) = 0;        \
 	} while (0)
 
+void gpumon_model_clear_dmem(struct gpumon_model *model)
+{
+	for (size_t i = 0; i < model->n_dmem; i++)
+		gpumon_fields_free(&gpumon_dmem_fields, &model->dmem[i]);
+	FREE_ARRAY(model->dmem, model->n_dmem);
+}
+
 void gpumon_model_clear(struct gpumon_model *model, unsigned int parts)
 {
 	if (parts & GPUMON_PART_INFO)
@@ -176,6 +188,7 @@ void gpumon_model_clear(struct gpumon_model *model, unsigned int parts)
 		for (size_t i = 0; i < model->n_cgroups; i++)
 			gpumon_fields_free(&gpumon_cgroup_fields, &model->cgroups[i]);
 		FREE_ARRAY(model->cgroups, model->n_cgroups);
+		gpumon_model_clear_dmem(model);
 	}
 	if (parts & GPUMON_PART_STATISTICS) {
 		for (size_t i = 0; i < model->n_statistics; i++)

@@ -255,6 +255,24 @@ struct gpumon_device {
 	struct gpumon_value device_id;
 };
 
+/**
+ * struct gpumon_dmem - memory of a device that the kernel charges to a cgroup
+ * @container: name of the container whose own cgroup it is, or NULL
+ * @cgroup: path of the cgroup; what is charged to those below it is included
+ * @region: what the kernel calls the memory: "drm/0000:03:00.0/vram0"
+ * @device: the device in that name, as in the label "device" of tables; NULL if it is another name
+ * @bytes: charged now
+ * @capacity_bytes: size of the region, unknown where the root of the hierarchy is not visible
+ */
+struct gpumon_dmem {
+	char *container;
+	char *cgroup;
+	char *region;
+	char *device;
+	struct gpumon_value bytes;
+	struct gpumon_value capacity_bytes;
+};
+
 struct gpumon_event_ring {
 	struct gpumon_value enabled;
 	struct gpumon_value size_kib;
@@ -322,6 +340,8 @@ struct gpumon_model {
 	size_t n_alerts;
 	struct gpumon_cgroup *cgroups; /* set by gpumon_containers_resolve() */
 	size_t n_cgroups;
+	struct gpumon_dmem *dmem; /* likewise; those of a container or cgroup come together */
+	size_t n_dmem;
 	struct gpumon_device *devices; /* set by gpumon_devices_resolve() */
 	size_t n_devices;
 };
@@ -330,6 +350,8 @@ void gpumon_model_free(struct gpumon_model *model);
 
 /* Clear one part (GPUMON_PART_*), for a dump that has to restart. */
 void gpumon_model_clear(struct gpumon_model *model, unsigned int parts);
+
+void gpumon_model_clear_dmem(struct gpumon_model *model);
 
 /* Free the contents and zero it. */
 void gpumon_info_clear(struct gpumon_info *info);
@@ -355,6 +377,7 @@ struct gpumon_column *gpumon_row_add_column(struct gpumon_row *row);
 struct gpumon_layout *gpumon_model_add_layout(struct gpumon_model *model);
 struct gpumon_alert *gpumon_model_add_alert(struct gpumon_model *model);
 struct gpumon_cgroup *gpumon_model_add_cgroup(struct gpumon_model *model);
+struct gpumon_dmem *gpumon_model_add_dmem(struct gpumon_model *model);
 struct gpumon_device *gpumon_model_add_device(struct gpumon_model *model);
 
 /* NULL if there is no such group. */

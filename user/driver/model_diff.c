@@ -422,6 +422,12 @@ void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *bef
 		*cgroup = after->cgroups[i];
 		gpumon_fields_copy(&gpumon_cgroup_fields, cgroup);
 	}
+	for (size_t i = 0; i < after->n_dmem; i++) {
+		struct gpumon_dmem *dmem = gpumon_model_add_dmem(diff);
+
+		*dmem = after->dmem[i];
+		gpumon_fields_copy(&gpumon_dmem_fields, dmem);
+	}
 	for (size_t i = 0; i < after->n_devices; i++) {
 		struct gpumon_device *device = gpumon_model_add_device(diff);
 

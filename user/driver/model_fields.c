@@ -193,6 +193,15 @@ static const struct gpumon_field cgroup_fields[] = {
 #undef STRUCT
 const struct gpumon_fields gpumon_cgroup_fields = FIELDS(cgroup_fields);
 
+#define STRUCT struct gpumon_dmem
+static const struct gpumon_field dmem_fields[] = {
+	FIELD(container, 0, STRING, PLAIN), FIELD(cgroup, 0, STRING, PLAIN),
+	FIELD(region, 0, STRING, PLAIN),    FIELD(device, 0, STRING, PLAIN),
+	FIELD(bytes, 0, U64, PLAIN),	    FIELD(capacity_bytes, 0, U64, PLAIN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_dmem_fields = FIELDS(dmem_fields);
+
 #define STRUCT struct gpumon_device
 static const struct gpumon_field device_fields[] = {
 	COLUMN("DEVICE", address, 0, STRING, PLAIN),

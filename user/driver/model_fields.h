@@ -75,6 +75,7 @@ extern const struct gpumon_fields gpumon_process_fields;
 extern const struct gpumon_fields gpumon_layout_fields;
 extern const struct gpumon_fields gpumon_alert_fields;
 extern const struct gpumon_fields gpumon_cgroup_fields;
+extern const struct gpumon_fields gpumon_dmem_fields;
 extern const struct gpumon_fields gpumon_device_fields;
 
 /* The counters of a process. */

@@ -36,6 +36,9 @@ void gpumon_stat_print_usage(const struct stat_page *stat);
 void gpumon_stat_print_cgroups(const struct stat_page *stat);
 void gpumon_stat_print_clients(const struct stat_page *stat);
 
+/* Device memory by container or cgroup and by region, where the kernel charges it. */
+void gpumon_stat_print_dmem(const struct stat_page *stat);
+
 /* What the mark of shares means, if there was one. */
 void gpumon_stat_print_share(const struct stat_page *stat);
 

@@ -654,6 +654,7 @@ int gpumon_stat_print(const struct gpumon_model *model, const char *group, enum 
 		gpumon_stat_print_cgroups(&stat);
 	else
 		print_processes(&stat);
+	gpumon_stat_print_dmem(&stat);
 	print_losses(&stat);
 	gpumon_usage_clear(&usage);
 	if (rings)

@@ -218,6 +218,7 @@ static void add_group(const struct stat_page *stat, struct gpumon_table *table,
 	add_jobs(stat, table, jobs.known ? jobs : group->queued);
 	gpumon_stat_usage_cells(stat, table, &group->total);
 	gpumon_stat_memory_cells(table, group->vram_bytes, group->live_object_bytes);
+	gpumon_table_text(table, gpumon_format_bytes(text, GPUMON_FORMAT_LEN, group->dmem_bytes));
 	gpumon_table_text(table, gpumon_usage_format_group(text, sizeof(text), group));
 }
 
@@ -237,11 +238,44 @@ void gpumon_stat_print_cgroups(const struct stat_page *stat)
 	gpumon_table_column(table, jobs_title(stat), NUMBER);
 	gpumon_stat_usage_columns(table);
 	gpumon_stat_memory_columns(table);
+	gpumon_table_column(table, "DMEM-NOW", NUMBER | OPTIONAL);
 	gpumon_table_column(table, "CONTAINER", GPUMON_COLUMN_BELOW);
 	for (size_t i = 0; i < usage->n_groups; i++)
 		add_group(stat, table, &usage->groups[i]);
 	gpumon_table_print(table, stat->stream);
 	gpumon_stat_print_share(stat);
+}
+
+void gpumon_stat_print_dmem(const struct stat_page *stat)
+{
+	const struct gpumon_model *model = stat->model;
+	struct gpumon_table *table = NULL;
+	char text[GPUMON_FORMAT_LEN];
+
+	for (size_t i = 0; i < model->n_dmem; i++) {
+		const struct gpumon_dmem *dmem = &model->dmem[i];
+
+		/* The kernel names each region for each cgroup. */
+		if (dmem->bytes.known && !dmem->bytes.v)
+			continue;
+		if (!table) {
+			gpumon_stat_heading(
+				stat,
+				"GPU MEMORY BY CGROUP (what the kernel charges to it and to those below it now)");
+			table = gpumon_table_new(stat->term);
+			gpumon_table_column(table, "REGION", GPUMON_COLUMN_KEY);
+			gpumon_table_column(table, "NOW", NUMBER);
+			gpumon_table_column(table, "CAPACITY", NUMBER | OPTIONAL);
+			gpumon_table_column(table, "CONTAINER", GPUMON_COLUMN_BELOW);
+		}
+		gpumon_table_text(table, dmem->region);
+		gpumon_table_text(table, gpumon_format_bytes(text, sizeof(text), dmem->bytes));
+		gpumon_table_text(table,
+				  gpumon_format_bytes(text, sizeof(text), dmem->capacity_bytes));
+		gpumon_table_text(table, dmem->container ? dmem->container : dmem->cgroup);
+	}
+	if (table)
+		gpumon_table_print(table, stat->stream);
 }
 
 /* Where each process has one client, and no client several processes, they say the same. */

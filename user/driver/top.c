@@ -177,6 +177,8 @@ static void fill_process(const struct gpumon_process *now, const struct gpumon_p
 	process->exited = from->alive.known && !from->alive.v;
 	process->jobs = from->jobs;
 	process->total = now->jobs;
+	process->vram_bytes = now->vram_bytes;
+	process->live_object_bytes = now->live_object_bytes;
 }
 
 static struct gpumon_drops sum_drops(const struct gpumon_model *model)

@@ -73,13 +73,18 @@ struct gpumon_top_ring {
 	size_t n_history;
 };
 
-/* A row of the process table. @jobs and @usage in the interval, @total since the period began. */
+/*
+ * A row of the process table. @jobs and @usage in the interval, @total since the period began, and
+ * what it has now of what it created.
+ */
 struct gpumon_top_process {
 	struct gpumon_value pid;
 	const char *comm;
 	bool exited;
 	struct gpumon_value jobs;
 	struct gpumon_value total;
+	struct gpumon_value vram_bytes;
+	struct gpumon_value live_object_bytes;
 	const struct gpumon_usage_total *usage;
 };
 

@@ -44,16 +44,19 @@ static bool is_idle(const struct gpumon_table_layout *layout, size_t row)
 }
 
 /*
- * Drop columns until the rest fits, quiet ones first, from the right, and no keys: their width becomes
- * 0. Returns their number.
+ * Drop optional columns without a value, then others until the rest fits, quiet ones first, from the
+ * right, and no keys: their width becomes 0. Returns the number of the others.
  */
 static size_t fit_columns(struct gpumon_table_layout *layout, unsigned int columns)
 {
 	unsigned int used = 0;
 	size_t left_out = 0;
 
-	for (size_t i = 0; i < layout->n_columns; i++)
-		used += layout->widths[i] + (i ? 2 : 0);
+	for (size_t i = 0; i < layout->n_columns; i++) {
+		if (layout->columns[i]->flags & GPUMON_COLUMN_OPTIONAL && !layout->used[i])
+			layout->widths[i] = 0;
+		used += layout->widths[i] ? layout->widths[i] + (i ? 2 : 0) : 0;
+	}
 	for (int quiet = 1; quiet >= 0; quiet--) {
 		for (size_t i = layout->n_columns; i-- > 0 && used > columns;) {
 			if (layout->columns[i]->flags & GPUMON_COLUMN_KEY || !layout->widths[i] ||
@@ -284,6 +287,8 @@ static struct gpumon_table *process_table(const struct gpumon_page *page)
 			gpumon_table_column(table, title, GPUMON_COLUMN_RIGHT);
 	}
 	gpumon_table_column(table, "OPEN-NOW", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "VRAM-NOW", GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
+	gpumon_table_column(table, "OBJECTS-NOW", GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
 	gpumon_table_column(table, "CONTAINER", 0);
 	return table;
 }
@@ -310,6 +315,9 @@ static void add_process(const struct gpumon_page *page, struct gpumon_table *tab
 			gpumon_table_text(table, text);
 	}
 	gpumon_table_value(table, process->open_handles);
+	gpumon_table_text(table, gpumon_format_bytes(text, sizeof(text), process->vram_bytes));
+	gpumon_table_text(table,
+			  gpumon_format_bytes(text, sizeof(text), process->live_object_bytes));
 	/* The end of a long path is more useful. */
 	if (place && strlen(place) > 24)
 		place += strlen(place) - 24;

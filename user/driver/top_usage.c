@@ -9,16 +9,74 @@
 #include "top.h"
 #include "top_page.h"
 
-/* From this width on, the device of a process has a column. */
+/* From this width on, memory has columns, and the device of a process has one. */
+#define MEMORY_FROM    69
 #define DEVICE_FROM    90
 #define DEVICE_COLUMNS 16
 /* Lines with names of GPUs, on a terminal with so many lines. */
 #define GPU_LINES     3
 #define GPU_ROWS_FROM 16
 
-static bool has_device_column(const struct gpumon_page *page)
+/* What processes, or containers and cgroups, have now. */
+enum memory {
+	MEMORY_VRAM,
+	MEMORY_OBJECTS,
+	MEMORY_DMEM,
+	MEMORIES
+};
+
+static const struct {
+	const char *title;
+	unsigned int width;
+} memories[MEMORIES] = {
+	[MEMORY_VRAM] = { "VRAM-NOW", 10 },
+	[MEMORY_OBJECTS] = { "OBJECTS-NOW", 13 },
+	[MEMORY_DMEM] = { "DMEM-NOW", 10 },
+};
+
+/**
+ * struct owners - how a list of processes, or of containers and cgroups, is drawn
+ * @memory: by enum memory: it has a column; one that nobody counts has none
+ * @device: the device has a column
+ */
+struct owners {
+	bool memory[MEMORIES];
+	bool device;
+};
+
+static void memory_of_process(const struct gpumon_top_process *process,
+			      struct gpumon_value memory[MEMORIES])
 {
-	return page->top->usage.known && page->columns >= DEVICE_FROM;
+	memory[MEMORY_VRAM] = process->vram_bytes;
+	memory[MEMORY_OBJECTS] = process->live_object_bytes;
+	/* The kernel charges cgroups. */
+	memory[MEMORY_DMEM] = (struct gpumon_value){ 0 };
+}
+
+static void memory_of_group(const struct gpumon_usage_group *group,
+			    struct gpumon_value memory[MEMORIES])
+{
+	memory[MEMORY_VRAM] = group->vram_bytes;
+	memory[MEMORY_OBJECTS] = group->live_object_bytes;
+	memory[MEMORY_DMEM] = group->dmem_bytes;
+}
+
+static void note_memory(struct owners *owners, const struct gpumon_value memory[MEMORIES])
+{
+	for (size_t i = 0; i < MEMORIES; i++)
+		owners->memory[i] |= memory[i].known;
+}
+
+/* Leave the columns out for which there is no room. */
+static void fit_owners(const struct gpumon_page *page, struct owners *owners)
+{
+	unsigned int width = 0;
+
+	for (size_t i = 0; i < MEMORIES; i++) {
+		owners->memory[i] &= MEMORY_FROM + width + memories[i].width <= page->columns;
+		width += owners->memory[i] ? memories[i].width : 0;
+	}
+	owners->device = page->top->usage.known && DEVICE_FROM + width <= page->columns;
 }
 
 /* "0000:03:00.0 Radeon RX 7900 XT GPU-1234"; "" if nothing is known of it. */
@@ -85,31 +143,54 @@ static void draw_usage_titles(struct gpumon_page *page)
 	gpumon_page_right(page, 10, gpumon_page_bold(page), "WAIT/JOB");
 }
 
-static void draw_device(struct gpumon_page *page, const char *colour,
+static void draw_memory(struct gpumon_page *page, const struct owners *owners, const char *colour,
+			const struct gpumon_value memory[MEMORIES])
+{
+	char text[GPUMON_FORMAT_LEN];
+
+	for (size_t i = 0; i < MEMORIES; i++) {
+		if (owners->memory[i])
+			gpumon_page_right(page, memories[i].width, colour,
+					  gpumon_format_bytes(text, sizeof(text), memory[i]));
+	}
+}
+
+static void draw_device(struct gpumon_page *page, const struct owners *owners, const char *colour,
 			const struct gpumon_usage_total *total)
 {
 	char text[GPUMON_USAGE_NAME_LEN];
 
 	gpumon_page_blanks(page, 2);
-	if (!has_device_column(page))
+	if (!owners->device)
 		return;
 	gpumon_usage_format_device(text, sizeof(text), total);
 	gpumon_page_left(page, DEVICE_COLUMNS, colour, text);
 	gpumon_page_blanks(page, 2);
 }
 
-static void draw_device_title(struct gpumon_page *page)
+/* Those of the last columns. @name: that of the last one */
+static void draw_owner_titles(struct gpumon_page *page, const struct owners *owners,
+			      const char *name)
 {
+	for (size_t i = 0; i < MEMORIES; i++) {
+		if (owners->memory[i])
+			gpumon_page_right(page, memories[i].width, gpumon_page_bold(page),
+					  memories[i].title);
+	}
 	gpumon_page_blanks(page, 2);
-	if (!has_device_column(page))
-		return;
-	gpumon_page_left(page, DEVICE_COLUMNS, gpumon_page_bold(page), "OF DEVICE");
-	gpumon_page_blanks(page, 2);
+	if (owners->device) {
+		gpumon_page_left(page, DEVICE_COLUMNS, gpumon_page_bold(page), "OF DEVICE");
+		gpumon_page_blanks(page, 2);
+	}
+	gpumon_page_colour(page, gpumon_page_bold(page), name);
+	gpumon_page_end_line(page);
 }
 
-static void draw_process(struct gpumon_page *page, const struct gpumon_top_process *process)
+static void draw_process(struct gpumon_page *page, const struct owners *owners,
+			 const struct gpumon_top_process *process)
 {
 	const char *colour = process->exited || !process->jobs.v ? gpumon_page_dim(page) : "";
+	struct gpumon_value memory[MEMORIES];
 	char text[GPUMON_FORMAT_LEN];
 	char comm[160];
 
@@ -122,7 +203,9 @@ static void draw_process(struct gpumon_page *page, const struct gpumon_top_proce
 					     page->top->diff.interval_ns));
 	gpumon_page_right(page, 10, colour,
 			  gpumon_format_short(text, sizeof(text), process->total));
-	draw_device(page, colour, process->usage);
+	memory_of_process(process, memory);
+	draw_memory(page, owners, colour, memory);
+	draw_device(page, owners, colour, process->usage);
 	gpumon_page_colour(page, colour, gpumon_format_name(comm, sizeof(comm), process->comm));
 	if (process->exited)
 		gpumon_page_colour(page, colour, " (exited)");
@@ -149,6 +232,8 @@ static bool has_gone(const struct gpumon_top_process *process)
 static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 {
 	const struct gpumon_top *top = page->top;
+	struct gpumon_value memory[MEMORIES];
+	struct owners owners = { 0 };
 	bool share = false;
 	size_t shown = 0;
 
@@ -158,14 +243,17 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 	if (!top->n_processes || !gpumon_page_room(page, 3 + reserved))
 		return;
 
+	for (size_t i = 0; i < top->n_processes; i++) {
+		memory_of_process(&top->processes[i], memory);
+		note_memory(&owners, memory);
+	}
+	fit_owners(page, &owners);
 	gpumon_page_end_line(page);
 	gpumon_page_right(page, 8, gpumon_page_bold(page), "PID");
 	draw_usage_titles(page);
 	gpumon_page_right(page, 10, gpumon_page_bold(page), "JOBS/S");
 	gpumon_page_right(page, 10, gpumon_page_bold(page), "JOBS");
-	draw_device_title(page);
-	gpumon_page_colour(page, gpumon_page_bold(page), "PROCESS");
-	gpumon_page_end_line(page);
+	draw_owner_titles(page, &owners, "PROCESS");
 
 	for (size_t i = 0; i < shown; i++) {
 		bool last = i + 1 == top->n_processes;
@@ -175,7 +263,7 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 				gpumon_page_more(page, top->n_processes - i, "processes");
 			return;
 		}
-		draw_process(page, &top->processes[i]);
+		draw_process(page, &owners, &top->processes[i]);
 		share |= top->processes[i].usage->device_share;
 	}
 	if (shown < top->n_processes && gpumon_page_room(page, 1 + reserved)) {
@@ -189,8 +277,10 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 	draw_share(page, share, reserved);
 }
 
-static void draw_group(struct gpumon_page *page, const struct gpumon_usage_group *group)
+static void draw_group(struct gpumon_page *page, const struct owners *owners,
+		       const struct gpumon_usage_group *group)
 {
+	struct gpumon_value memory[MEMORIES];
 	const struct gpumon_value jobs = group->total.sum.jobs;
 	const struct gpumon_value done = jobs.known ? jobs : group->queued;
 	const char *colour = done.v || group->total.sum.gpu_ns.v ? "" : gpumon_page_dim(page);
@@ -203,7 +293,9 @@ static void draw_group(struct gpumon_page *page, const struct gpumon_usage_group
 	gpumon_page_right(page, 10, colour,
 			  gpumon_format_rate(text, sizeof(text), done,
 					     page->top->diff.interval_ns));
-	draw_device(page, colour, &group->total);
+	memory_of_group(group, memory);
+	draw_memory(page, owners, colour, memory);
+	draw_device(page, owners, colour, &group->total);
 	gpumon_usage_format_group(name, sizeof(name), group);
 	gpumon_page_colour(page, colour, gpumon_format_name(safe, sizeof(safe), name));
 	gpumon_page_end_line(page);
@@ -212,17 +304,22 @@ static void draw_group(struct gpumon_page *page, const struct gpumon_usage_group
 void gpumon_top_draw_groups(struct gpumon_page *page, unsigned int reserved)
 {
 	const struct gpumon_usage *usage = &page->top->usage;
+	struct gpumon_value memory[MEMORIES];
+	struct owners owners = { 0 };
 	bool share = false;
 
 	if (!usage->n_groups || !gpumon_page_room(page, 3 + reserved))
 		return;
+	for (size_t i = 0; i < usage->n_groups; i++) {
+		memory_of_group(&usage->groups[i], memory);
+		note_memory(&owners, memory);
+	}
+	fit_owners(page, &owners);
 	gpumon_page_end_line(page);
 	gpumon_page_right(page, 9, gpumon_page_bold(page), "PROCESSES");
 	draw_usage_titles(page);
 	gpumon_page_right(page, 10, gpumon_page_bold(page), "JOBS/S");
-	draw_device_title(page);
-	gpumon_page_colour(page, gpumon_page_bold(page), "CONTAINER OR CGROUP");
-	gpumon_page_end_line(page);
+	draw_owner_titles(page, &owners, "CONTAINER OR CGROUP");
 	for (size_t i = 0; i < usage->n_groups; i++) {
 		bool last = i + 1 == usage->n_groups;
 
@@ -232,7 +329,7 @@ void gpumon_top_draw_groups(struct gpumon_page *page, unsigned int reserved)
 						 "containers and cgroups");
 			return;
 		}
-		draw_group(page, &usage->groups[i]);
+		draw_group(page, &owners, &usage->groups[i]);
 		share |= usage->groups[i].total.device_share;
 	}
 	draw_share(page, share, reserved);

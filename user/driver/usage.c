@@ -343,6 +343,18 @@ static void group_processes(struct gpumon_usage *usage, const struct gpumon_mode
 	}
 }
 
+static void group_dmem(struct gpumon_usage *usage, const struct gpumon_model *model,
+		       struct gpumon_intern *names)
+{
+	for (size_t i = 0; i < model->n_dmem; i++) {
+		const struct gpumon_dmem *dmem = &model->dmem[i];
+		size_t group = find_group(usage, names, dmem->container, dmem->cgroup,
+					  (struct gpumon_value){ 0 });
+
+		gpumon_value_add(&usage->groups[group].dmem_bytes, dmem->bytes);
+	}
+}
+
 static size_t group_of_row(struct gpumon_usage *usage, struct gpumon_intern *names,
 			   const struct gpumon_model *model, const struct gpumon_usage_row *row,
 			   const size_t *of_process)
@@ -402,6 +414,7 @@ static void add_totals(struct gpumon_usage *usage, const struct gpumon_model *mo
 	group_processes(usage, model, &names, of_process);
 	for (size_t i = 0; i < usage->n_rows; i++)
 		by_group[i].owner = group_of_row(usage, &names, model, by_group[i].row, of_process);
+	group_dmem(usage, model, &names);
 	add_parts(usage, by_group, usage->n_rows, group_total);
 	free(by_process);
 	free(by_group);

@@ -83,6 +83,7 @@ struct gpumon_usage_total {
  * @queued: jobs that these have queued
  * @vram_bytes: sum of those of the processes in the table, of which it is known; unknown if of none
  * @live_object_bytes: likewise
+ * @dmem_bytes: what the kernel charges to it, of all regions; unknown if it does not
  * @total: of these and of the processes that were removed
  */
 struct gpumon_usage_group {
@@ -94,6 +95,7 @@ struct gpumon_usage_group {
 	struct gpumon_value queued;
 	struct gpumon_value vram_bytes;
 	struct gpumon_value live_object_bytes;
+	struct gpumon_value dmem_bytes;
 	struct gpumon_usage_total total;
 };
 

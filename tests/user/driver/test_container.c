@@ -53,9 +53,12 @@ static void names_of_containers(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char name[64] = "not written";
+		size_t own = gpumon_container_name(cases[i].path, name, sizeof(name));
 
-		gpumon_container_name(cases[i].path, name, sizeof(name));
 		assert_string_equal(name, cases[i].name);
+		/* Its own cgroup ends with a part of the path. */
+		assert_int_equal(own != 0, *name != '\0');
+		assert_true(!own || cases[i].path[own] == '/' || !cases[i].path[own]);
 		/* Never write beyond the buffer. */
 		gpumon_container_name(cases[i].path, name, 4);
 		assert_true(strlen(name) < 4);
@@ -242,6 +245,138 @@ static void cgroups_of_removed_processes(void **state)
 	gpumon_model_free(&model);
 }
 
+static const struct gpumon_dmem *dmem_of(const struct gpumon_model *model, const char *cgroup,
+					 const char *region)
+{
+	for (size_t i = 0; i < model->n_dmem; i++) {
+		if (!strcmp(model->dmem[i].cgroup, cgroup) &&
+		    !strcmp(model->dmem[i].region, region))
+			return &model->dmem[i];
+	}
+	fail_msg("no memory of %s in %s", region, cgroup);
+	return NULL;
+}
+
+#define DOCKER "/system.slice/docker-" ID ".scope"
+#define VRAM   "drm/0000:03:00.0/vram0"
+
+/* A container has what its own cgroup is charged, however deep its processes are in it. */
+static void device_memory_of_cgroups(void **state)
+{
+	const char *root = *state;
+	struct gpumon_containers *containers;
+	struct gpumon_model model = { 0 };
+	const struct gpumon_dmem *dmem;
+
+	initial_namespace(root, "pid:[4026531836]");
+	add(&model, 100, make_folder(root, "sys/fs/cgroup" DOCKER "/web"));
+	make_file(root, "sys/fs/cgroup/cgroup.procs", "");
+	add(&model, 101, make_folder(root, "sys/fs/cgroup" DOCKER "/jobs"));
+	add(&model, 102, make_folder(root, "sys/fs/cgroup/user.slice"));
+	add(&model, 103, make_folder(root, "sys/fs/cgroup/without.slice"));
+	/* Another cgroup has this path by now. */
+	add(&model, 104, 1ULL << 60)->cgroup = strdup("/again.slice");
+	make_folder(root, "sys/fs/cgroup/again.slice");
+	make_file(root, "sys/fs/cgroup" DOCKER "/dmem.current",
+		  VRAM " 1048576\ndrm/0000:83:00.0/vram0 0\n");
+	make_file(root, "sys/fs/cgroup" DOCKER "/web/dmem.current", VRAM " 4096\n");
+	make_file(root, "sys/fs/cgroup/user.slice/dmem.current", VRAM " 8192\n");
+	make_file(root, "sys/fs/cgroup/again.slice/dmem.current", VRAM " 1\n");
+
+	/* A kernel without the controller has no such file anywhere. */
+	containers = gpumon_containers_new(root);
+	gpumon_containers_resolve(containers, &model);
+	assert_int_equal(model.n_dmem, 0);
+
+	make_file(root, "sys/fs/cgroup/dmem.current", VRAM " 99999999\n");
+	for (int again = 0; again < 2; again++) {
+		gpumon_containers_resolve(containers, &model);
+		assert_int_equal(model.n_dmem, 3);
+		dmem = dmem_of(&model, DOCKER, VRAM);
+		assert_string_equal(dmem->container, "0123456789ab");
+		assert_string_equal(dmem->device, "0000:03:00.0");
+		assert_int_equal(dmem->bytes.v, 1048576);
+		/* Only the root of the machine has this file. */
+		assert_false(dmem->capacity_bytes.known);
+		dmem = dmem_of(&model, DOCKER, "drm/0000:83:00.0/vram0");
+		assert_true(dmem->bytes.known);
+		assert_int_equal(dmem->bytes.v, 0);
+		dmem = dmem_of(&model, "/user.slice", VRAM);
+		assert_null(dmem->container);
+		assert_int_equal(dmem->bytes.v, 8192);
+	}
+	make_file(root, "sys/fs/cgroup/dmem.capacity",
+		  "drm/0000:03:00.0/vram 5\n" VRAM " 17163091968\n");
+	gpumon_containers_resolve(containers, &model);
+	assert_int_equal(dmem_of(&model, DOCKER, VRAM)->capacity_bytes.v, 17163091968);
+	assert_false(dmem_of(&model, DOCKER, "drm/0000:83:00.0/vram0")->capacity_bytes.known);
+	gpumon_containers_free(containers);
+	gpumon_model_free(&model);
+}
+
+/* What is no number is unknown, and what is no line of a region is left out. */
+static void device_memory_that_is_none(void **state)
+{
+	static const struct {
+		const char *region;
+		struct gpumon_value bytes;
+		const char *device;
+	} want[] = {
+		{ "drm/a/max", { 0 }, "a" },	       { "drm/b/negative", { 0 }, "b" },
+		{ "drm/c/huge", { 0 }, "c" },	       { "drm/d/hex", { 0 }, "d" },
+		{ "drm//nothing", { 3, true }, NULL }, { "drm/none", { 4, true }, NULL },
+		{ "other/e/f", { 5, true }, NULL },    { "two words", { 6, true }, NULL },
+		{ "\033[2J", { 7, true }, NULL },      { "drm/g/last", { UINT64_MAX, true }, "g" },
+	};
+	static const char text[] =
+		"drm/a/max max\ndrm/b/negative -1\ndrm/c/huge 18446744073709551616\n"
+		"drm/d/hex 0x10\ndrm//nothing 3\ndrm/none 4\nother/e/f 5\ntwo words 6\n"
+		"\033[2J 7\n\n\n 8\nnumberless\ndrm/g/last 18446744073709551615";
+	const char *root = *state;
+	struct gpumon_containers *containers;
+	struct gpumon_model model = { 0 };
+	char path[PATH_MAX], *large;
+
+	add(&model, 1, make_folder(root, "sys/fs/cgroup/a.slice"));
+	make_file(root, "sys/fs/cgroup/cgroup.procs", "");
+	make_file(root, "sys/fs/cgroup/dmem.current", "");
+	make_file(root, "sys/fs/cgroup/a.slice/dmem.current", text);
+	containers = gpumon_containers_new(root);
+	gpumon_containers_resolve(containers, &model);
+	assert_int_equal(model.n_dmem, sizeof(want) / sizeof(want[0]));
+	for (size_t i = 0; i < model.n_dmem; i++) {
+		const struct gpumon_dmem *dmem = &model.dmem[i];
+
+		assert_string_equal(dmem->region, want[i].region);
+		assert_int_equal(dmem->bytes.known, want[i].bytes.known);
+		assert_int_equal(dmem->bytes.v, want[i].bytes.v);
+		assert_int_equal(!dmem->device, !want[i].device);
+		if (dmem->device)
+			assert_string_equal(dmem->device, want[i].device);
+	}
+
+	/* Longer than any kernel writes; a link; a folder; a pipe without a writer. */
+	large = calloc(1, 300000);
+	for (size_t i = 0; i < 299999; i++)
+		large[i] = i % 10 == 8 ? ' ' : i % 10 == 9 ? '\n' : '1';
+	make_file(root, "sys/fs/cgroup/a.slice/dmem.current", large);
+	free(large);
+	gpumon_containers_resolve(containers, &model);
+	assert_int_equal(model.n_dmem, 0);
+	join(path, root, "sys/fs/cgroup/a.slice/dmem.current");
+	for (int kind = 0; kind < 3; kind++) {
+		remove(path);
+		assert_int_equal(kind == 0 ? symlink("../dmem.current", path) :
+				 kind == 1 ? mkdir(path, 0755) :
+					     mkfifo(path, 0600),
+				 0);
+		gpumon_containers_resolve(containers, &model);
+		assert_int_equal(model.n_dmem, 0);
+	}
+	gpumon_containers_free(containers);
+	gpumon_model_free(&model);
+}
+
 /* Version 2 beside version 1: in the hierarchies of version 1 these inodes mean nothing. */
 static void beside_version_1(void **state)
 {
@@ -294,6 +429,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(processes_in_a_tree, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(cgroups_of_removed_processes, make_root,
 						remove_root),
+		cmocka_unit_test_setup_teardown(device_memory_of_cgroups, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(device_memory_that_is_none, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(beside_version_1, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(not_the_initial_namespace, make_root, remove_root),
 	};

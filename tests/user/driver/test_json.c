@@ -236,6 +236,7 @@ static void usage_and_its_sums(void **state)
 	device->address = strdup("0000:03:00.0");
 	device->model = strdup("Radeon RX 7900 XT");
 	device->vendor_id = gpumon_value_of(0x1002);
+	test_dmem(&model, "web", "/docker/web", "drm/0000:03:00.0/vram0", gpumon_value_of(4096));
 	document = round_trip(gpumon_json_model(&model, NULL), true);
 
 	text(document, "drm_sched.usage.0.device", "0000:03:00.0");
@@ -269,7 +270,16 @@ static void usage_and_its_sums(void **state)
 	number(document, "cgroups.0.gpu_ns", 7950);
 	number(document, "cgroups.0.queue_ns", 325);
 	number(document, "cgroups.0.errors", 3);
+	number(document, "cgroups.0.dmem_bytes", 4096);
 	assert_null(at(document, "cgroups.1.cgroup"));
+	assert_null(at(document, "cgroups.1.dmem_bytes"));
+
+	text(document, "dmem.0.container", "web");
+	text(document, "dmem.0.cgroup", "/docker/web");
+	text(document, "dmem.0.region", "drm/0000:03:00.0/vram0");
+	text(document, "dmem.0.device", "0000:03:00.0");
+	number(document, "dmem.0.bytes", 4096);
+	number(document, "dmem.0.capacity_bytes", 16ULL << 30);
 
 	text(document, "devices.0.address", "0000:03:00.0");
 	text(document, "devices.0.model", "Radeon RX 7900 XT");

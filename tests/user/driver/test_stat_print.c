@@ -420,6 +420,40 @@ static void containers_in_place_of_processes(void **state)
 	gpumon_model_free(&model);
 }
 
+/* What the kernel charges to cgroups, by region; nothing where it does not. */
+static void device_memory_of_containers(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	usage_model(&model);
+	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
+	assert_null(strstr(text, "DMEM-NOW"));
+	assert_null(strstr(text, "GPU MEMORY BY CGROUP"));
+	free(text);
+	test_dmem(&model, "web", "/docker/web", "drm/0000:03:00.0/vram0", gpumon_value_of(3 << 20));
+	test_dmem(&model, "web", "/docker/web", "drm/0000:83:00.0/vram0", gpumon_value_of(0));
+	test_dmem(&model, "web", "/docker/web", "drm/0000:83:00.0/stolen",
+		  (struct gpumon_value){ 0 });
+	text = print_by(&model, NULL, GPUMON_STAT_BY_CGROUP, &pipe_term);
+	test_line(text, "PROCESSES ALIVE",
+		  "PROCESSES ALIVE JOBS GPU OF-DEVICE GPU-TIME WAIT/JOB ERRORS DMEM-NOW CONTAINER");
+	test_line(text, "1 0", "1 0 25 ~50.0% 0000:0a:00.0 +1 ~8.70s 4.00us 2 3.00MiB web");
+	test_line(text, "1 1", "1 1 100 10.0% 0000:03:00.0 1.00s 12.0ms 0 - 0123456789ab");
+	test_line(text, "REGION", "REGION NOW CAPACITY CONTAINER");
+	test_line(text, "drm/0000:03:00.0/vram0", "drm/0000:03:00.0/vram0 3.00MiB 16.0GiB web");
+	/* Nothing is charged to it there; what is not known is no 0. */
+	assert_null(strstr(text, "drm/0000:83:00.0/vram0"));
+	test_line(text, "drm/0000:83:00.0/stolen", "drm/0000:83:00.0/stolen - 16.0GiB web");
+	free(text);
+	/* Beside processes, too. */
+	text = print_by(&model, NULL, GPUMON_STAT_BY_PROCESS, &pipe_term);
+	test_line(text, "drm/0000:03:00.0/vram0", "drm/0000:03:00.0/vram0 3.00MiB 16.0GiB web");
+	free(text);
+	gpumon_model_free(&model);
+}
+
 static void usage_of_an_interval(void **state)
 {
 	struct gpumon_model model;
@@ -498,6 +532,7 @@ int main(void)
 		cmocka_unit_test(who_used_the_gpus),
 		cmocka_unit_test(clients_that_say_no_more),
 		cmocka_unit_test(containers_in_place_of_processes),
+		cmocka_unit_test(device_memory_of_containers),
 		cmocka_unit_test(usage_of_an_interval),
 		cmocka_unit_test(names_of_gpus),
 		cmocka_unit_test(probes_of_idle_groups_are_left_out),

@@ -149,9 +149,9 @@ static void page_of_processes(void **state)
 	(void)state;
 	two_readings(&top);
 	text = top_page_draw(&top, &view);
-	line_is(text, "PID", "PID PROCESS JOBS/S ALLOCATED/S IOCTLS/S OPEN-NOW CONTAINER");
-	line_is(text, "4243", "4243 ?[31m? 0 0B 25.0 1 -");
-	line_is(text, "4242", "4242 glxgears 0 0B 0 0 0123456789ab");
+	line_is(text, "PID", "PID PROCESS JOBS/S ALLOCATED/S IOCTLS/S OPEN-NOW VRAM-NOW CONTAINER");
+	line_is(text, "4243", "4243 ?[31m? 0 0B 25.0 1 - -");
+	line_is(text, "4242", "4242 glxgears 0 0B 0 0 5.00MiB 0123456789ab");
 	assert_true(strstr(text, "4243") < strstr(text, "4242"));
 	free(text);
 	gpumon_top_free(&top);
@@ -170,8 +170,8 @@ static void crowd(struct gpumon_top *top)
 		model.statistics[i].table = strdup(i == 1 ? "clients" : "others");
 	}
 	for (uint64_t i = 0; i < 50; i++) {
-		struct gpumon_row *row = gpumon_statistics_add_row(&model.statistics[0],
-								   gpumon_value_of(100 + i));
+		struct gpumon_row *row =
+			gpumon_statistics_add_row(&model.statistics[0], gpumon_value_of(100 + i));
 		struct gpumon_label *label = gpumon_row_add_label(row);
 
 		label->name = strdup("device");

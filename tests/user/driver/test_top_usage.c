@@ -185,6 +185,57 @@ static void containers_and_back(void **state)
 	gpumon_top_free(&top);
 }
 
+/* Columns of what somebody counts, where there is room. */
+static void memory_of_processes_and_containers(void **state)
+{
+	struct gpumon_top_view view = { .term = { .columns = 132 } };
+	struct gpumon_model next = { .parts = GPUMON_PART_ALL };
+	struct gpumon_top top = { 0 };
+	char *text;
+
+	(void)state;
+	next.info.now_ns = gpumon_value_of(100 * SECOND);
+	next.info.since_ns = gpumon_value_of(90 * SECOND);
+	next.info.period = gpumon_value_of(1);
+	add_process(&next, 1, 4711, "blender", 50, "web");
+	add_process(&next, 2, 4712, "chrome", 90, NULL);
+	next.processes[0].vram_bytes = gpumon_value_of(5 << 20);
+	test_usage_row(&next, 1, (struct test_usage){ GPU0, "gfx", 1, 0, 0, 50, SECOND, 0, 0 });
+	test_dmem(&next, "web", "/docker/web", "drm/0000:03:00.0/vram0", gpumon_value_of(7 << 20));
+	test_dmem(&next, "web", "/docker/web", "drm/0000:83:00.0/vram0", gpumon_value_of(1 << 20));
+	gpumon_top_update(&top, &next);
+	strcpy(view.page, GPUMON_TOP_RINGS);
+	text = top_page_draw(&top, &view);
+	test_line(text, "PID", "PID GPU WAIT/JOB JOBS/S JOBS VRAM-NOW OF DEVICE PROCESS");
+	test_line(text, "4711", "4711 10.0% 0ns 5.00 50 5.00MiB 0000:03:00.0 blender");
+	test_line(text, "4712", "4712 0.0% - 9.00 90 - - chrome");
+	free(text);
+	view.by_cgroup = true;
+	text = top_page_draw(&top, &view);
+	test_line(text, "PROCESSES",
+		  "PROCESSES GPU WAIT/JOB JOBS/S VRAM-NOW DMEM-NOW OF DEVICE CONTAINER OR CGROUP");
+	test_line(text, "1 10.0%", "1 10.0% 0ns 5.00 5.00MiB 8.00MiB 0000:03:00.0 web");
+	test_line(text, "1 0.0%", "1 0.0% - 0 - - - /user.slice");
+	free(text);
+	view.by_cgroup = false;
+	view.term.columns = 80;
+	text = top_page_draw(&top, &view);
+	test_line(text, "4711", "4711 10.0% 0ns 5.00 50 5.00MiB blender");
+	free(text);
+	view.term.columns = 70;
+	text = top_page_draw(&top, &view);
+	test_line(text, "4711", "4711 10.0% 0ns 5.00 50 blender");
+	free(text);
+	view.term.columns = 132;
+	strcpy(view.page, GPUMON_TOP_PROCESSES);
+	text = top_page_draw(&top, &view);
+	test_line(text, "PID",
+		  "PID PROCESS GPU WAIT/JOB JOBS/S IOCTLS/S OPEN-NOW VRAM-NOW CONTAINER");
+	test_line(text, "4711", "4711 blender 10.0% 0ns 5.00 0 - 5.00MiB web");
+	free(text);
+	gpumon_top_free(&top);
+}
+
 static void page_of_rings_and_processes(void **state)
 {
 	struct gpumon_top_view view = { .page = "drm_sched", .term = { .columns = 132 } };
@@ -304,6 +355,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(processes_by_gpu_time),
 		cmocka_unit_test(by_jobs_without_times),
 		cmocka_unit_test(containers_and_back),
+		cmocka_unit_test(memory_of_processes_and_containers),
 		cmocka_unit_test(page_of_rings_and_processes),
 		cmocka_unit_test(names_of_gpus),
 		cmocka_unit_test(pages_never_exceed_the_terminal),
