@@ -15,6 +15,7 @@
 
 #define PCI    "/sys/bus/pci/devices"
 #define NVIDIA "/proc/driver/nvidia/gpus"
+#define POLICY "/sys/module/gpu_sched/parameters/sched_policy"
 
 /* Classes of PCI functions, the highest byte. */
 #define CLASS_DISPLAY	  0x03
@@ -254,6 +255,22 @@ static void add_folder(struct gpumon_devices *devices, struct gpumon_model *mode
 		free(entries);
 }
 
+/*
+ * Kernels without the parameter are not all of one policy: before 6.2 there was nothing to choose, and
+ * later ones may have nothing again.
+ */
+static struct gpumon_value read_policy(const char *root)
+{
+	struct gpumon_value policy = { 0 };
+	char text[32], *end;
+
+	if (!gpumon_read_short(root, POLICY, text, sizeof(text)) || !isdigit((unsigned char)*text))
+		return policy;
+	policy.v = strtoul(text, &end, 10);
+	policy.known = !strcmp(end, "\n") || !*end;
+	return policy.known && policy.v <= INT_MAX ? policy : (struct gpumon_value){ 0 };
+}
+
 static int compare_devices(const void *a, const void *b)
 {
 	const struct gpumon_device *x = a, *y = b;
@@ -266,19 +283,10 @@ void gpumon_devices_resolve(struct gpumon_devices *devices, struct gpumon_model 
 	if (!devices)
 		return;
 	devices->readings++;
+	model->sched_policy = read_policy(devices->root);
 	/* A container may see NVIDIA's files without the whole of sysfs. */
 	add_folder(devices, model, NVIDIA, true);
 	add_folder(devices, model, PCI, false);
 	if (model->n_devices)
 		qsort(model->devices, model->n_devices, sizeof(*model->devices), compare_devices);
-}
-
-const struct gpumon_device *gpumon_model_device(const struct gpumon_model *model,
-						const char *address)
-{
-	for (size_t i = 0; i < model->n_devices; i++) {
-		if (address && !strcmp(model->devices[i].address, address))
-			return &model->devices[i];
-	}
-	return NULL;
 }

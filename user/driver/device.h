@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the GPUs of this machine are called, beside the PCI addresses that tables have. Names come
- * from the driver, or from the list of PCI ids where it is installed. Nothing is guessed: what
- * nothing says is left out.
+ * What this machine's files say about its GPUs: what they are called, beside the PCI addresses that
+ * tables have, and the policy of the scheduler that they share. Names come from the driver, or from the
+ * list of PCI ids where it is installed. Nothing is guessed: what nothing says is left out.
  */
 #ifndef GPUMON_DRIVER_DEVICE_H
 #define GPUMON_DRIVER_DEVICE_H
@@ -16,7 +16,7 @@ struct gpumon_devices *gpumon_devices_new(const char *root);
 void gpumon_devices_free(struct gpumon_devices *devices);
 
 /**
- * gpumon_devices_resolve() - fill in the devices of a reading
+ * gpumon_devices_resolve() - fill in the devices of a reading, and the scheduler's policy
  * @devices: cache; NULL: there are none
  * @model: a reading
  *
@@ -24,9 +24,5 @@ void gpumon_devices_free(struct gpumon_devices *devices);
  * driver has. A function is looked at once, as long as it stays.
  */
 void gpumon_devices_resolve(struct gpumon_devices *devices, struct gpumon_model *model);
-
-/* The device with this address, or NULL. */
-const struct gpumon_device *gpumon_model_device(const struct gpumon_model *model,
-						const char *address);
 
 #endif /* GPUMON_DRIVER_DEVICE_H */

@@ -118,6 +118,9 @@ static struct json_object *json_info(const struct gpumon_model *model)
 
 	gpumon_json_add(object, "exited", json_fields(&gpumon_process_counts, &model->info.exited));
 	gpumon_json_add(object, "inconsistent", json_parts(model->inconsistent));
+	gpumon_json_add_value(object, "sched_policy", model->sched_policy);
+	gpumon_json_add_string(object, "sched_policy_name",
+			       gpumon_sched_policy_name(model->sched_policy));
 	/* Only a difference has these keys: they show that the counts are differences. */
 	if (model->interval_ns) {
 		gpumon_json_add_u64(object, "interval_ns", model->interval_ns);

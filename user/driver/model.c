@@ -175,6 +175,7 @@ void gpumon_model_clear(struct gpumon_model *model, unsigned int parts)
 		for (size_t i = 0; i < model->n_devices; i++)
 			gpumon_fields_free(&gpumon_device_fields, &model->devices[i]);
 		FREE_ARRAY(model->devices, model->n_devices);
+		model->sched_policy = (struct gpumon_value){ 0 };
 	}
 	if (parts & GPUMON_PART_HISTOGRAMS) {
 		for (size_t i = 0; i < model->n_histograms; i++)
@@ -345,6 +346,13 @@ const char *gpumon_attach_state_name(struct gpumon_value state)
 	if (!state.known || state.v >= sizeof(names) / sizeof(names[0]))
 		return "unknown";
 	return names[state.v];
+}
+
+const char *gpumon_sched_policy_name(struct gpumon_value policy)
+{
+	static const char *const names[] = { "RR", "FIFO", "FAIR" };
+
+	return policy.known && policy.v < sizeof(names) / sizeof(names[0]) ? names[policy.v] : NULL;
 }
 
 const char *gpumon_probe_kind_name(struct gpumon_value kind)

@@ -344,6 +344,7 @@ struct gpumon_model {
 	size_t n_dmem;
 	struct gpumon_device *devices; /* set by gpumon_devices_resolve() */
 	size_t n_devices;
+	struct gpumon_value sched_policy; /* likewise: gpumon_sched_policy_name() */
 };
 
 void gpumon_model_free(struct gpumon_model *model);
@@ -440,6 +441,11 @@ struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *h
 
 /* "off", "waiting", "attached", …; "unknown" for a state that this program does not know. */
 const char *gpumon_attach_state_name(struct gpumon_value state);
+/*
+ * By which rule the DRM scheduler picks the next job, a number of the kernel's: "RR", "FIFO", "FAIR";
+ * NULL if it is unknown, or newer than this program.
+ */
+const char *gpumon_sched_policy_name(struct gpumon_value policy);
 /* "tracepoint", "kprobe", "kretprobe", "unknown". */
 const char *gpumon_probe_kind_name(struct gpumon_value kind);
 

@@ -416,6 +416,7 @@ void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *bef
 	for (size_t i = 0; i < after->n_statistics; i++)
 		diff_table(diff, base, &after->statistics[i]);
 	/* The others are no counts. */
+	diff->sched_policy = after->sched_policy;
 	for (size_t i = 0; i < after->n_cgroups; i++) {
 		struct gpumon_cgroup *cgroup = gpumon_model_add_cgroup(diff);
 

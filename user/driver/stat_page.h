@@ -17,6 +17,8 @@ struct stat_page {
 };
 
 void gpumon_stat_heading(const struct stat_page *stat, const char *text);
+/* A sentence on lines of its own, broken at the edge of a terminal. */
+void gpumon_stat_sentence(const struct stat_page *stat, const char *text);
 
 /* Columns of times and waits, and their cells. Nothing is printed of what the source does not count. */
 void gpumon_stat_usage_columns(struct gpumon_table *table);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,14 @@ void gpumon_stat_heading(const struct stat_page *stat, const char *text)
 
 	fprintf(stat->stream, "\n%s%s%s\n", gpumon_term_bold(stat->term),
 		gpumon_format_name(safe, sizeof(safe), text), gpumon_term_reset(stat->term));
+}
+
+void gpumon_stat_sentence(const struct stat_page *stat, const char *text)
+{
+	if (stat->term->columns)
+		gpumon_sentence_print(stat->stream, stat->term, "", 0, 0, text);
+	else
+		fprintf(stat->stream, "%s\n", text);
 }
 
 static void print_info(const struct stat_page *stat)
@@ -276,6 +285,31 @@ static void print_devices(const struct stat_page *stat)
 	gpumon_table_print(table, stat->stream);
 }
 
+/* What a time in the queue means. */
+static void print_policy(const struct stat_page *stat)
+{
+	static const char *const meanings[] = {
+		"queues take turns: a wait is mostly behind jobs of the same queue",
+		"the job that was queued first is next: a wait is behind the earlier jobs of all",
+		"the queue that has used least GPU time is next: who has used much waits long",
+	};
+	const struct gpumon_value policy = stat->model->sched_policy;
+	const char *name = gpumon_sched_policy_name(policy);
+	char text[160];
+
+	if (!policy.known)
+		return;
+	if (name && policy.v < sizeof(meanings) / sizeof(meanings[0]))
+		snprintf(text, sizeof(text), "The scheduler's policy is %s, %s.", name,
+			 meanings[policy.v]);
+	else
+		snprintf(text, sizeof(text),
+			 "The scheduler's policy is number %" PRIu64
+			 ", which is newer than this gpumon-user.",
+			 policy.v);
+	gpumon_stat_sentence(stat, text);
+}
+
 static void print_latencies(const struct stat_page *stat)
 {
 	static const char *const names[] = { "COUNT", "MIN", "MEAN", "P50", "P90", "P99", "MAX" };
@@ -296,6 +330,7 @@ static void print_latencies(const struct stat_page *stat)
 		latency_row(table, model, &model->rings[i], "run-done", "run_ns");
 	}
 	gpumon_table_print(table, stat->stream);
+	print_policy(stat);
 }
 
 static void add_titles(const struct stat_page *stat, struct gpumon_table *table,

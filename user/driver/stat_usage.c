@@ -198,12 +198,8 @@ void gpumon_stat_print_usage(const struct stat_page *stat)
 
 void gpumon_stat_print_share(const struct stat_page *stat)
 {
-	if (!stat->usage->share)
-		return;
-	if (stat->term->columns)
-		gpumon_sentence_print(stat->stream, stat->term, "", 0, 0, GPUMON_USAGE_SHARE);
-	else
-		fprintf(stat->stream, "%s\n", GPUMON_USAGE_SHARE);
+	if (stat->usage->share)
+		gpumon_stat_sentence(stat, GPUMON_USAGE_SHARE);
 }
 
 static void add_group(const struct stat_page *stat, struct gpumon_table *table,

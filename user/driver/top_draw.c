@@ -117,6 +117,22 @@ enum gpumon_top_sort gpumon_top_key(int key)
 	return sort;
 }
 
+/* By which rule jobs wait. The clock at the end of the line is more useful. */
+static void draw_policy(struct gpumon_page *page)
+{
+	const struct gpumon_value policy = page->top->last.sched_policy;
+	const char *clock = page->view->clock ? page->view->clock : "";
+	char number[GPUMON_FORMAT_LEN], text[48];
+	const char *name = gpumon_sched_policy_name(policy);
+
+	if (!policy.known)
+		return;
+	snprintf(text, sizeof(text), "  policy %s",
+		 name ? name : gpumon_format_count(number, sizeof(number), policy));
+	if (page->at + gpumon_text_columns(text) + 2 + gpumon_text_columns(clock) <= page->columns)
+		gpumon_page_colour(page, gpumon_page_dim(page), text);
+}
+
 static void draw_title(struct gpumon_page *page)
 {
 	const struct gpumon_top *top = page->top;
@@ -149,6 +165,7 @@ static void draw_title(struct gpumon_page *page)
 			   text);
 	if (page->view->paused)
 		gpumon_page_colour(page, gpumon_term_yellow(&page->view->term), "  PAUSED");
+	draw_policy(page);
 	clock = page->view->clock ? gpumon_text_columns(page->view->clock) : 0;
 	if (clock && page->at + clock + 2 <= page->columns) {
 		gpumon_page_blanks(page, page->columns - page->at - clock);

@@ -77,10 +77,19 @@ static void text_is(const char *text, const char *want)
 		assert_null(text);
 }
 
+static const struct gpumon_device *device_at(const struct gpumon_model *model, const char *address)
+{
+	for (size_t i = 0; i < model->n_devices; i++) {
+		if (!strcmp(model->devices[i].address, address))
+			return &model->devices[i];
+	}
+	return NULL;
+}
+
 static void device_is(const struct gpumon_model *model, const char *address, const char *name,
 		      const char *uuid)
 {
-	const struct gpumon_device *device = gpumon_model_device(model, address);
+	const struct gpumon_device *device = device_at(model, address);
 
 	assert_non_null(device);
 	text_is(device->model, name);
@@ -118,10 +127,9 @@ static void names_of_each_vendor(void **state)
 	device_is(&model, "0000:03:00.0", "Radeon PRO W7900", "1a2b3c4d5e6f7081");
 	device_is(&model, "0000:00:02.0", "AlderLake-S GT1", NULL);
 	device_is(&model, "0000:04:00.0", NULL, NULL);
-	assert_int_equal(gpumon_model_device(&model, "0000:04:00.0")->vendor_id.v, 0x1022);
-	assert_int_equal(gpumon_model_device(&model, "0000:04:00.0")->device_id.v, 0x17f0);
-	assert_null(gpumon_model_device(&model, "0000:05:00.0"));
-	assert_null(gpumon_model_device(&model, NULL));
+	assert_int_equal(device_at(&model, "0000:04:00.0")->vendor_id.v, 0x1022);
+	assert_int_equal(device_at(&model, "0000:04:00.0")->device_id.v, 0x17f0);
+	assert_null(device_at(&model, "0000:05:00.0"));
 	gpumon_model_free(&model);
 	gpumon_devices_free(devices);
 }
@@ -143,8 +151,8 @@ static void nothing_is_guessed(void **state)
 	gpumon_devices_resolve(devices, &model);
 	device_is(&model, "0000:02:00.0", NULL, NULL);
 	device_is(&model, "0000:06:00.0", NULL, NULL);
-	assert_false(gpumon_model_device(&model, "0000:06:00.0")->vendor_id.known);
-	assert_false(gpumon_model_device(&model, "0000:06:00.0")->device_id.known);
+	assert_false(device_at(&model, "0000:06:00.0")->vendor_id.known);
+	assert_false(device_at(&model, "0000:06:00.0")->device_id.known);
 	gpumon_model_free(&model);
 	gpumon_devices_free(devices);
 
@@ -168,7 +176,7 @@ static void gpus_come_and_go(void **state)
 
 	removed(PCI "0000:07:00.0");
 	gpumon_devices_resolve(devices, &model);
-	assert_null(gpumon_model_device(&model, "0000:07:00.0"));
+	assert_null(device_at(&model, "0000:07:00.0"));
 	gpumon_model_free(&model);
 
 	function("0000:07:00.0", "0x030000\n", "0x1002\n", "0x0002\n");
@@ -191,12 +199,52 @@ static void a_machine_without_pci(void **state)
 	gpumon_devices_free(devices);
 }
 
+/* The scheduler's module says how it picks jobs; what is no policy is unknown. */
+static void policy_of_the_scheduler(void **state)
+{
+	static const struct {
+		const char *text;
+		struct gpumon_value policy;
+		const char *name;
+	} cases[] = {
+		{ "0\n", { 0, true }, "RR" },
+		{ "1\n", { 1, true }, "FIFO" },
+		{ "2\n", { 2, true }, "FAIR" },
+		{ "7\n", { 7, true }, NULL },
+		{ "-1\n", { 0 }, NULL },
+		{ "", { 0 }, NULL },
+		{ "fifo\n", { 0 }, NULL },
+		{ "1 2\n", { 0 }, NULL },
+		{ "99999999999999999999\n", { 0 }, NULL },
+	};
+	struct gpumon_devices *devices = gpumon_devices_new(root);
+	struct gpumon_model model = { 0 }, diff = { 0 };
+
+	(void)state;
+	/* Not loaded, or a kernel without the parameter: Linux 6.1. */
+	gpumon_devices_resolve(devices, &model);
+	assert_false(model.sched_policy.known);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		put("sys/module/gpu_sched/parameters/sched_policy", cases[i].text);
+		gpumon_devices_resolve(devices, &model);
+		assert_int_equal(model.sched_policy.known, cases[i].policy.known);
+		assert_int_equal(model.sched_policy.v, cases[i].policy.v);
+		text_is(gpumon_sched_policy_name(model.sched_policy), cases[i].name);
+	}
+	put("sys/module/gpu_sched/parameters/sched_policy", "2\n");
+	gpumon_devices_resolve(devices, &model);
+	gpumon_model_diff(&diff, &(const struct gpumon_model){ 0 }, &model);
+	assert_int_equal(diff.sched_policy.v, 2);
+	gpumon_model_free(&diff);
+	gpumon_devices_free(devices);
+	gpumon_model_free(&model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_each_vendor),
-		cmocka_unit_test(nothing_is_guessed),
-		cmocka_unit_test(gpus_come_and_go),
+		cmocka_unit_test(names_of_each_vendor),	 cmocka_unit_test(nothing_is_guessed),
+		cmocka_unit_test(gpus_come_and_go),	 cmocka_unit_test(policy_of_the_scheduler),
 		cmocka_unit_test(a_machine_without_pci),
 	};
 

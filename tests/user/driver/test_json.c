@@ -237,8 +237,11 @@ static void usage_and_its_sums(void **state)
 	device->model = strdup("Radeon RX 7900 XT");
 	device->vendor_id = gpumon_value_of(0x1002);
 	test_dmem(&model, "web", "/docker/web", "drm/0000:03:00.0/vram0", gpumon_value_of(4096));
+	model.sched_policy = gpumon_value_of(1);
 	document = round_trip(gpumon_json_model(&model, NULL), true);
 
+	number(document, "gpumon.sched_policy", 1);
+	text(document, "gpumon.sched_policy_name", "FIFO");
 	text(document, "drm_sched.usage.0.device", "0000:03:00.0");
 	text(document, "drm_sched.usage.0.ring", "gfx_0.0.0");
 	number(document, "drm_sched.usage.0.process", 17);

@@ -420,6 +420,40 @@ static void containers_in_place_of_processes(void **state)
 	gpumon_model_free(&model);
 }
 
+/* What a wait means, where the kernel says it. */
+static void policy_of_the_scheduler(void **state)
+{
+	static const struct {
+		uint64_t policy;
+		const char *want;
+	} cases[] = {
+		{ 0,
+		  "policy is RR, queues take turns: a wait is mostly behind jobs of the same queue." },
+		{ 1, "policy is FIFO, the job that was queued first is next: a wait is behind" },
+		{ 2, "policy is FAIR, the queue that has used least GPU time is next: who" },
+		{ 3, "policy is number 3, which is newer than this gpumon-user." },
+	};
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	text = print(&model, NULL, &pipe_term);
+	assert_null(strstr(text, "policy"));
+	free(text);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		model.sched_policy = gpumon_value_of(cases[i].policy);
+		text = print(&model, NULL, &pipe_term);
+		assert_non_null(strstr(text, cases[i].want));
+		free(text);
+	}
+	/* It is about rings. */
+	text = print(&model, "drm_vblank", &pipe_term);
+	assert_null(strstr(text, "policy"));
+	free(text);
+	gpumon_model_free(&model);
+}
+
 /* What the kernel charges to cgroups, by region; nothing where it does not. */
 static void device_memory_of_containers(void **state)
 {
@@ -532,6 +566,7 @@ int main(void)
 		cmocka_unit_test(who_used_the_gpus),
 		cmocka_unit_test(clients_that_say_no_more),
 		cmocka_unit_test(containers_in_place_of_processes),
+		cmocka_unit_test(policy_of_the_scheduler),
 		cmocka_unit_test(device_memory_of_containers),
 		cmocka_unit_test(usage_of_an_interval),
 		cmocka_unit_test(names_of_gpus),

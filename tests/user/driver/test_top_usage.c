@@ -255,6 +255,34 @@ static void page_of_rings_and_processes(void **state)
 	gpumon_top_free(&top);
 }
 
+/* Where there is room beside the clock. */
+static void policy_of_the_scheduler(void **state)
+{
+	struct gpumon_top_view view = { .term = { .columns = 80 }, .clock = "12:34:56" };
+	struct gpumon_top top = { 0 };
+	char *text;
+
+	(void)state;
+	readings(&top, 2);
+	text = top_page_draw(&top, &view);
+	assert_null(strstr(text, "policy"));
+	free(text);
+	top.last.sched_policy = gpumon_value_of(2);
+	text = top_page_draw(&top, &view);
+	assert_non_null(strstr(text, "in 1.00s  policy FAIR "));
+	free(text);
+	top.last.sched_policy = gpumon_value_of(9);
+	text = top_page_draw(&top, &view);
+	assert_non_null(strstr(text, "policy 9 "));
+	free(text);
+	view.term.columns = 70;
+	text = top_page_draw(&top, &view);
+	assert_null(strstr(text, "policy"));
+	assert_non_null(strstr(text, "12:34:56\n"));
+	free(text);
+	gpumon_top_free(&top);
+}
+
 static void names_of_gpus(void **state)
 {
 	struct gpumon_top_view view = { .term = { .columns = 80, .rows = 40 } };
@@ -357,6 +385,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(containers_and_back),
 		cmocka_unit_test(memory_of_processes_and_containers),
 		cmocka_unit_test(page_of_rings_and_processes),
+		cmocka_unit_test(policy_of_the_scheduler),
 		cmocka_unit_test(names_of_gpus),
 		cmocka_unit_test(pages_never_exceed_the_terminal),
 		cmocka_unit_test(names_cannot_drive_the_terminal),
