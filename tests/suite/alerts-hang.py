@@ -82,6 +82,39 @@ def hang_and_starve(follower, source):
     return [a["message"].partition(" for ")[0] for a in follower.end()]
 
 
+def trace(source):
+    """Between which events "trace" has the alert of a job that hangs."""
+    out = tempfile.TemporaryFile("w+")
+    process = subprocess.Popen([TOOL, "trace", "--json", "--source=" + source, OPTIONS[0]],
+                               stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
+
+    def lines():
+        text = os.pread(out.fileno(), 1 << 24, 0).decode()
+        return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+
+    def of_ring(event):
+        return [line for line in lines() if line["event"] == event and line.get("ring") == "ring0"]
+
+    busy = go_on(2)
+    lab.until(lines, "events of a ring that goes on", timeout=60)
+    job, since = stand(0)
+    alert = lab.until(lambda: of_ring("alert"), "the alert", timeout=60)[0]
+    lab.equal(said(alert)[0], ("hang", "ring0", COMM, job.pid), "what hangs")
+    in_time(alert, HANG_MS, since)
+    lab.release(job)
+    lab.until(lambda: of_ring("done"), "the end of the job", timeout=60)
+    busy.kill()
+    busy.wait(60)
+    process.send_signal(signal.SIGTERM)
+    lab.equal(process.wait(60 * lab.SLOWER), 0, "exit status of trace")
+    lab.equal([line["event"] for line in lines() if line.get("ring") == "ring0"],
+              ["queue", "run", "alert", "done"], "what is said of the ring")
+    times = [line["time_ns"] for line in lines()]
+    lab.equal(times, sorted(times), "order")
+    lab.wait_idle()
+    return alert["source"]
+
+
 def ask(*arguments, status=0, **options):
     done = lab.run(TOOL, *arguments, check_=False, **options)
     lab.equal(done.returncode, status, "exit status of %s: %s" % (arguments, done.stderr))
@@ -110,6 +143,10 @@ lab.check("jobs that hang" in follower.sources["kmod"]["takes"], "%s" % follower
 of_module = hang_and_starve(follower, "kmod")
 lab.equal(g.limits(), {"hang_ms": 60000, "starved_ms": 250}, "limits afterwards")
 
+lab.step("trace has it between the events, and the limit as long as it runs")
+lab.equal(trace("module"), "kmod", "source")
+lab.equal(g.limits(), {"hang_ms": 60000, "starved_ms": 250}, "limits after trace")
+
 lab.step("without options no BPF, and no limit")
 follower = Follower()
 lab.equal(("bpf" in follower.sources, g.limits()["hang_ms"]), (False, 60000), "sources, limit")
@@ -127,6 +164,9 @@ follower = Follower(*OPTIONS)
 lab.equal((follower.sources["kmod"]["open"], follower.sources["bpf"]["open"]), (False, True),
           "sources")
 lab.equal(hang_and_starve(follower, "bpf"), of_module, "messages, against the module's")
+
+lab.step("trace by BPF, with the programs that it has anyway")
+lab.equal(trace("bpf"), "bpf", "source")
 
 lab.step("the driver comes later, and goes while a job hangs")
 lab.rmmod("mock_gpu")

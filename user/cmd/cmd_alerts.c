@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "driver/alert_message.h"
 #include "driver/alert_sources.h"
 #include "driver/client.h"
 #include "commands.h"
@@ -24,8 +25,6 @@
 #define POLL_MS 200
 /* Kinds, devices and codes whose counts are tracked. All sources together keep fewer. */
 #define FOLLOWED_MAX 1024
-/* The module takes no more. */
-#define LIMIT_MAX_NS (86400 * 1000000000ULL)
 
 /**
  * struct alerts_run - state of the command
@@ -78,25 +77,14 @@ static const char *counted_since(const struct alerts_run *run, const struct gpum
 
 static void print_alert(struct alerts_run *run, const struct gpumon_alert *alert)
 {
-	char time[GPUMON_FORMAT_LEN], device[128], kind[128], process[64], message[2048];
+	char time[GPUMON_FORMAT_LEN], device[128];
 	FILE *out = run->context->out;
 
 	gpumon_format_time(time, sizeof(time), alert->time_ns.v);
 	gpumon_format_name(device, sizeof(device), alert->device);
-	gpumon_format_name(kind, sizeof(kind), alert->kind);
-	gpumon_format_name(message, sizeof(message), alert->message);
-	fprintf(out, "%s  %s  %s%s", time, device, gpumon_term_red(&run->term), kind);
-	/* The message has the name of the ring, whose number is the code. */
-	if (alert->code.known && strcmp(text_of(alert->group), "drm_sched") != 0)
-		fprintf(out, " %" PRIu64, alert->code.v);
-	if (alert->meaning)
-		fprintf(out, " (%s)", alert->meaning);
-	fprintf(out, "%s  ", gpumon_term_reset(&run->term));
-	/* Most messages name it. */
-	if (alert->process && !strstr(text_of(alert->message), alert->process))
-		fprintf(out, "%s[%" PRIu64 "]  ",
-			gpumon_format_name(process, sizeof(process), alert->process), alert->pid.v);
-	fprintf(out, "%s  (%" PRIu64 " %s)\n", message, alert->count.v, counted_since(run, alert));
+	fprintf(out, "%s  %s  ", time, device);
+	gpumon_alert_print_words(alert, &run->term, out);
+	fprintf(out, "  (%" PRIu64 " %s)\n", alert->count.v, counted_since(run, alert));
 }
 
 static int print_json(struct alerts_run *run, const struct gpumon_alert *alert)
@@ -448,7 +436,8 @@ static int alerts_run(struct alerts_run *run)
 	if (run->last) {
 		ret = show_last(run, &err);
 	} else {
-		ret = gpumon_alert_sources_open(&sources, run->context->root, run->limits, &err);
+		ret = gpumon_alert_sources_open(&sources, run->context->root, run->limits, NULL,
+						&err);
 		if (!ret)
 			ret = follow_alerts(run, &sources, &err);
 		gpumon_alert_sources_close(&sources);
@@ -480,7 +469,8 @@ static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 	if (run.last && (run.limits.hang_ns || run.limits.starved_ns))
 		return gpumon_usage(context,
 				    "--last waits for nothing: leave out --hang and --starved");
-	if (run.limits.hang_ns > LIMIT_MAX_NS || run.limits.starved_ns > LIMIT_MAX_NS)
+	if (run.limits.hang_ns > GPUMON_JOB_LIMIT_MAX_NS ||
+	    run.limits.starved_ns > GPUMON_JOB_LIMIT_MAX_NS)
 		return gpumon_usage(context, "--hang and --starved are at most 24h");
 	gpumon_term_get(&run.term, context->out);
 	if (run.exec)

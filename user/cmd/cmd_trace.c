@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user trace: the event ring as a stream of lines. */
+/* gpumon-user trace: the event ring as a stream of lines, with the alerts between them. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "driver/alert_sources.h"
 #include "driver/bpf_source.h"
 #include "commands.h"
 #include "lib/wait.h"
@@ -127,6 +128,8 @@ static const char *find_row(void *data, const char *group, const char *table, un
 /**
  * struct trace_run - state that must be restored at the end
  * @source: the module, or BPF, which has a ring of its own
+ * @alerts: sources of alerts; not open if there is none
+ * @limits: of jobs that hang or starve, as asked for
  * @reader: reader of the module's ring
  * @switched_on: the ring was off and must be switched off again
  * @pipe_broken: the reader of the output pipe is gone
@@ -139,6 +142,9 @@ struct trace_run {
 	struct gpumon_context *context;
 	struct gpumon_source source;
 	enum gpumon_source_choice choice;
+	struct gpumon_alert_sources alerts;
+	bool with_alerts;
+	struct gpumon_job_limits limits;
 	struct gpumon_event_reader reader;
 	struct gpumon_trace *trace;
 	struct gpumon_trace_options options;
@@ -215,6 +221,43 @@ static int read_available(struct trace_run *run, struct gpumon_error *err)
 	return READ_SOME;
 }
 
+/* Without alerts there still are events. */
+static void no_alerts(struct trace_run *run, const char *what, const struct gpumon_error *err)
+{
+	gpumon_alert_sources_close(&run->alerts);
+	run->with_alerts = false;
+	fprintf(run->context->err, "gpumon-user: %s between the events: %s\n", what, err->message);
+}
+
+static void read_alerts(struct trace_run *run)
+{
+	struct gpumon_model alerts = { 0 };
+	struct gpumon_error err;
+
+	if (!run->with_alerts)
+		return;
+	if (gpumon_alert_sources_read(&run->alerts, &alerts, &err))
+		no_alerts(run, "no more alerts", &err);
+	gpumon_trace_feed_alerts(run->trace, &alerts);
+}
+
+/* Who asked for limits wants these alerts; else what there is will do. */
+static int open_alerts(struct trace_run *run, struct gpumon_error *err)
+{
+	struct gpumon_error why;
+
+	run->with_alerts = true;
+	if (!gpumon_alert_sources_open(&run->alerts, run->context->root, run->limits,
+				       run->source.bpf, &why))
+		return 0;
+	if (run->limits.hang_ns || run->limits.starved_ns) {
+		*err = why;
+		return -1;
+	}
+	no_alerts(run, "no alerts", &why);
+	return 0;
+}
+
 /*
  * Read, and print some records. 1 if the stream goes on, 0 at its end, -1 on failure; *again if
  * more can be done at once.
@@ -226,6 +269,8 @@ static int read_and_print(struct trace_run *run, bool *again, struct gpumon_erro
 
 	if (got < 0)
 		return -1;
+	/* After the events: an alert that is earlier than one of them has arrived, too. */
+	read_alerts(run);
 	more = gpumon_trace_print(run->trace, PRINTED_AT_ONCE);
 	*again = more || got == READ_SOME;
 	return more || got != READ_TO_END;
@@ -313,13 +358,16 @@ static uint64_t counted_since(struct gpumon_value before, struct gpumon_value af
 
 static void print_totals(struct trace_run *run)
 {
+	struct gpumon_log_losses losses = { 0 };
 	struct gpumon_trace_totals totals;
 	struct gpumon_event_ring after;
 	struct gpumon_error err;
 	FILE *out = run->context->err;
 
 	gpumon_trace_get_totals(run->trace, &totals);
-	fprintf(out, "%llu events", (unsigned long long)totals.printed);
+	fprintf(out, "%llu events", (unsigned long long)(totals.printed - totals.alerts));
+	if (totals.alerts)
+		fprintf(out, ", %llu alerts", (unsigned long long)totals.alerts);
 	if (totals.hidden)
 		fprintf(out, ", %llu not shown", (unsigned long long)totals.hidden);
 	if (!gpumon_source_event_ring_get(&run->source, &after, &err))
@@ -333,6 +381,11 @@ static void print_totals(struct trace_run *run)
 		run->reader.cut, (unsigned long long)totals.join.unmatched);
 	if (totals.join.evicted)
 		fprintf(out, " (%llu jobs forgotten)", (unsigned long long)totals.join.evicted);
+	losses = run->with_alerts ? gpumon_alert_sources_losses(&run->alerts) : losses;
+	if (losses.overwritten || losses.unreadable)
+		fprintf(out,
+			"; %llu records of the kernel's log were not seen, alerts may be missing",
+			(unsigned long long)(losses.overwritten + losses.unreadable));
 	fputc('\n', out);
 	if (run->ended_by_others)
 		fputs("The event ring was switched off by another program.\n", out);
@@ -393,7 +446,7 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 			run->options.ring_width = (unsigned int)width;
 	}
 
-	if (open_events(run, err))
+	if (open_events(run, err) || open_alerts(run, err))
 		return -1;
 
 	run->options.source = run->source.bpf ? "bpf" : NULL;
@@ -485,6 +538,8 @@ static int parse_options(struct trace_run *run, int argc, char **argv)
 		GPUMON_OPTION("group", 'g', GPUMON_OPTION_TEXT, &run->options.group),
 		GPUMON_OPTION("ring", 'r', GPUMON_OPTION_TEXT, &run->options.ring),
 		GPUMON_OPTION_RANGE("pid", 'p', GPUMON_OPTION_U32, &run->options.pid, 1, INT32_MAX),
+		GPUMON_OPTION("hang", 0, GPUMON_OPTION_TIME, &run->limits.hang_ns),
+		GPUMON_OPTION("starved", 0, GPUMON_OPTION_TIME, &run->limits.starved_ns),
 		GPUMON_OPTION("no-enable", 0, GPUMON_OPTION_FLAG, &run->no_enable),
 		GPUMON_SOURCE_OPTION(&run->choice),
 		{ 0 },
@@ -492,7 +547,12 @@ static int parse_options(struct trace_run *run, int argc, char **argv)
 	int status =
 		gpumon_options_parse(run->context, &argc, &argv, options, GPUMON_OPERANDS_NONE);
 
-	if (status != GPUMON_OPTIONS_GO_ON || !run->no_enable)
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
+	if (run->limits.hang_ns > GPUMON_JOB_LIMIT_MAX_NS ||
+	    run->limits.starved_ns > GPUMON_JOB_LIMIT_MAX_NS)
+		return gpumon_usage(run->context, "--hang and --starved are at most 24h");
+	if (!run->no_enable)
 		return status;
 	if (run->choice == GPUMON_SOURCE_BPF)
 		return gpumon_usage(
@@ -521,6 +581,8 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 		gpumon_term_get(&run->options.term, context->out);
 		status = trace_run(run);
 	}
+	if (run->with_alerts)
+		gpumon_alert_sources_close(&run->alerts);
 	gpumon_trace_free(run->trace);
 	gpumon_event_reader_close(&run->reader);
 	gpumon_model_free(&run->names.model);
@@ -533,7 +595,8 @@ const struct gpumon_command gpumon_command_trace = {
 	.name = "trace",
 	.summary = "Print jobs and what else the drivers do, as it happens",
 	.usage =
-		"[--json] [--duration TIME] [--count N] [--group GROUP] [--ring [DEVICE/]NAME] [--pid PID] [--no-enable] [--source SOURCE]",
+		"[--json] [--duration TIME] [--count N] [--group GROUP] [--ring [DEVICE/]NAME] [--pid PID]\n"
+		"                         [--hang TIME] [--starved TIME] [--no-enable] [--source SOURCE]",
 	.help = "Switches the module's event ring on, if it is off, and off again at the end; where no\n"
 		"module can be loaded, events come from BPF programs and their own ring. Events of all\n"
 		"CPUs are sorted by time; RUN is joined to COMPLETE. Losses are printed where they\n"
@@ -545,6 +608,7 @@ const struct gpumon_command gpumon_command_trace = {
 		"  DETAILS    QUEUE: the submitter; RUN: time queued; COMPLETE: time run;\n"
 		"             WAIT_DEP: the job waited for\n"
 		"\n"
+		"ALERT is what gpumon-user alerts tells: jobs that hang (see --hang), timeouts, Xids, resets.\n"
 		"Events of other groups have what they are about (device, crtc, ...) in place of the ring,\n"
 		"and their numbers in DETAILS.\n"
 		"\n"
@@ -555,7 +619,10 @@ const struct gpumon_command gpumon_command_trace = {
 		"  -g, --group GROUP      only events of this group, for example nvidia\n"
 		"  -r, --ring NAME        only this ring, NAME or DEVICE/NAME, or events with this label\n"
 		"  -p, --pid PID          only what this process submitted or did\n"
+		"      --hang TIME        an alert for each job that is on the hardware for longer (5s, 500ms)\n"
+		"      --starved TIME     an alert for each that waits in its queue for longer\n"
 		"      --no-enable        do not switch the ring on, print what is in it\n" GPUMON_SOURCE_HELP,
-	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS |
+		      GPUMON_PRIVILEGE_LOG,
 	.run = command_trace,
 };

@@ -9,28 +9,38 @@
 
 #define LOOK_NS 1000000000ULL
 
+/**
+ * struct gpumon_alert_jobs - a watch of the programs' tables
+ * @source: the programs
+ * @own: @source is closed with it
+ * @watch: what was seen so far
+ * @next_ns: when the next look is due
+ */
 struct gpumon_alert_jobs {
 	struct gpumon_bpf_source *source;
+	bool own;
 	struct gpumon_job_watch *watch;
 	uint64_t next_ns;
 };
 
 int gpumon_alert_jobs_open(struct gpumon_alert_jobs **jobs, struct gpumon_job_limits limits,
-			   struct gpumon_error *err)
+			   struct gpumon_bpf_source *source, struct gpumon_error *err)
 {
 	struct gpumon_alert_jobs *new;
-	struct gpumon_bpf_source *source;
 	struct gpumon_job_tables tables;
+	bool own = !source;
 
 	*jobs = NULL;
-	if (gpumon_bpf_source_open_jobs(&source, err))
+	if (own && gpumon_bpf_source_open_jobs(&source, err))
 		return -1;
 	if (gpumon_bpf_source_job_tables(source, &tables, err) < 0) {
-		gpumon_bpf_source_close(source);
+		if (own)
+			gpumon_bpf_source_close(source);
 		return -1;
 	}
 	new = gpumon_calloc(1, sizeof(*new));
 	new->source = source;
+	new->own = own;
 	new->watch = gpumon_job_watch_new(limits);
 	new->next_ns = gpumon_monotonic_ns();
 	*jobs = new;
@@ -41,7 +51,8 @@ void gpumon_alert_jobs_close(struct gpumon_alert_jobs *jobs)
 {
 	if (!jobs)
 		return;
-	gpumon_bpf_source_close(jobs->source);
+	if (jobs->own)
+		gpumon_bpf_source_close(jobs->source);
 	gpumon_job_watch_free(jobs->watch);
 	free(jobs);
 }

@@ -8,16 +8,19 @@
 
 struct gpumon_alert_jobs;
 
+struct gpumon_bpf_source;
+
 /**
  * gpumon_alert_jobs_open() - load the programs
  * @jobs: out, NULL on failure
  * @limits: limits of jobs that are queued from now on
+ * @source: programs that are loaded already, which must outlive @jobs; NULL: load some
  * @err: out
  *
  * Return: 0, or -1 with @err. It is no failure if the scheduler's module is not loaded yet.
  */
 int gpumon_alert_jobs_open(struct gpumon_alert_jobs **jobs, struct gpumon_job_limits limits,
-			   struct gpumon_error *err);
+			   struct gpumon_bpf_source *source, struct gpumon_error *err);
 void gpumon_alert_jobs_close(struct gpumon_alert_jobs *jobs);
 
 /* When the next look is due, CLOCK_MONOTONIC. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -547,4 +548,25 @@ void gpumon_alert_complete(struct gpumon_alert *alert)
 	alert->meaning = gpumon_xid_meaning(alert->code.v);
 	if (alert->message && !alert->pid.known)
 		process_of_fields(alert, alert->message);
+}
+
+void gpumon_alert_print_words(const struct gpumon_alert *alert, const struct gpumon_term *term,
+			      FILE *out)
+{
+	char kind[128], process[64], message[2048];
+	bool of_ring = alert->group && !strcmp(alert->group, "drm_sched");
+
+	fprintf(out, "%s%s", gpumon_term_red(term),
+		gpumon_format_name(kind, sizeof(kind), alert->kind));
+	/* The message has the name of the ring, whose number is the code. */
+	if (alert->code.known && !of_ring)
+		fprintf(out, " %" PRIu64, alert->code.v);
+	if (alert->meaning)
+		fprintf(out, " (%s)", alert->meaning);
+	fprintf(out, "%s  ", gpumon_term_reset(term));
+	/* Most messages name it. */
+	if (alert->process && !(alert->message && strstr(alert->message, alert->process)))
+		fprintf(out, "%s[%" PRIu64 "]  ",
+			gpumon_format_name(process, sizeof(process), alert->process), alert->pid.v);
+	fputs(gpumon_format_name(message, sizeof(message), alert->message), out);
 }

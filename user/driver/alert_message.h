@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * What drivers of GPUs write into the kernel's log when something is wrong: from the bytes of a
- * record to an alert. Functions of bytes only: no file, no clock.
+ * record to an alert; and the words of an alert for people. No file is opened, and no clock read.
  */
 #ifndef GPUMON_DRIVER_ALERT_MESSAGE_H
 #define GPUMON_DRIVER_ALERT_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
+#include "lib/format.h"
 #include "model.h"
 
 /**
@@ -61,6 +63,13 @@ bool gpumon_log_alert_process(const struct gpumon_log_record *record, struct gpu
 
 /* Fill in what an alert's kind, code and message tell: meaning, process and pid. */
 void gpumon_alert_complete(struct gpumon_alert *alert);
+
+/*
+ * What happened, in words for people, without the time and the device: kind and code with its meaning,
+ * process, message.
+ */
+void gpumon_alert_print_words(const struct gpumon_alert *alert, const struct gpumon_term *term,
+			      FILE *out);
 
 /* A well-known Xid in short words, or NULL. */
 const char *gpumon_xid_meaning(uint64_t code);

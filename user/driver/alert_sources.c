@@ -405,7 +405,8 @@ static void restore_limits(struct gpumon_alert_sources *sources)
 }
 
 /* Without the module BPF looks at jobs. */
-static int open_jobs(struct gpumon_alert_sources *sources, struct gpumon_error *err)
+static int open_jobs(struct gpumon_alert_sources *sources, struct gpumon_bpf_source *programs,
+		     struct gpumon_error *err)
 {
 	struct gpumon_alert_source *bpf = &sources->at[GPUMON_ALERTS_OF_BPF];
 	const struct gpumon_error *module = &sources->at[GPUMON_ALERTS_OF_MODULE].why;
@@ -414,7 +415,7 @@ static int open_jobs(struct gpumon_alert_sources *sources, struct gpumon_error *
 	if (*sources->root)
 		gpumon_error_set(&bpf->why, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_UNSUPPORTED,
 				 "below another root there is no BPF");
-	else if (!gpumon_alert_jobs_open(&jobs, sources->limits, &bpf->why))
+	else if (!gpumon_alert_jobs_open(&jobs, sources->limits, programs, &bpf->why))
 		bpf->state = jobs;
 	if (bpf->state)
 		return 0;
@@ -424,7 +425,8 @@ static int open_jobs(struct gpumon_alert_sources *sources, struct gpumon_error *
 }
 
 int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *root,
-			      struct gpumon_job_limits limits, struct gpumon_error *err)
+			      struct gpumon_job_limits limits, struct gpumon_bpf_source *programs,
+			      struct gpumon_error *err)
 {
 	struct gpumon_alert_source *module = &sources->at[GPUMON_ALERTS_OF_MODULE],
 				   *bpf = &sources->at[GPUMON_ALERTS_OF_BPF];
@@ -441,7 +443,8 @@ int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *
 	bpf->type = &types[GPUMON_ALERTS_OF_BPF];
 	bpf->left_out = !limited || sources->client;
 	if (limited)
-		return sources->client ? set_limits(sources, err) : open_jobs(sources, err);
+		return sources->client ? set_limits(sources, err) :
+					 open_jobs(sources, programs, err);
 	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++)
 		if (is_open(sources, i))
 			return 0;

@@ -13,6 +13,11 @@
 #include "lib/error.h"
 #include "model.h"
 
+/* The longest limit of jobs: the module takes no more. */
+#define GPUMON_JOB_LIMIT_MAX_NS (86400 * 1000000000ULL)
+
+struct gpumon_bpf_source;
+
 enum gpumon_alert_origin {
 	GPUMON_ALERTS_OF_MODULE,
 	GPUMON_ALERTS_OF_LOG,
@@ -64,12 +69,14 @@ struct gpumon_alert_sources {
  * @root: prefix of /dev and /sys: "", or a test's own tree, which has no netlink
  * @limits: of jobs that hang or starve: the module is given them, until the sources are closed; without
  *	it BPF looks at jobs
+ * @bpf: programs that are loaded already and outlive the sources, or NULL: they are loaded if needed
  * @err: out: what is wrong with each
  *
  * Return: 0, or -1 with @err if there is none, or none that looks at jobs though there is a limit.
  */
 int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *root,
-			      struct gpumon_job_limits limits, struct gpumon_error *err);
+			      struct gpumon_job_limits limits, struct gpumon_bpf_source *bpf,
+			      struct gpumon_error *err);
 void gpumon_alert_sources_close(struct gpumon_alert_sources *sources);
 
 /* Name of a source in JSON, and its name for people. */

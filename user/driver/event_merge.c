@@ -179,8 +179,7 @@ void gpumon_event_merge_drained(struct gpumon_event_merge *merge, uint64_t time_
 		merge->drained_ns = time_ns;
 }
 
-/* No record before this time can still arrive. */
-static uint64_t merge_mark(const struct gpumon_event_merge *merge)
+uint64_t gpumon_event_merge_complete_ns(const struct gpumon_event_merge *merge)
 {
 	uint64_t mark = merge->drained_ns;
 
@@ -198,7 +197,8 @@ bool gpumon_event_merge_pop(struct gpumon_event_merge *merge, struct gpumon_even
 
 	if (!merge->stats.held)
 		return false;
-	if (merge->heap[0].time_ns >= merge_mark(merge) && merge->drained_ns != UINT64_MAX) {
+	if (merge->heap[0].time_ns >= gpumon_event_merge_complete_ns(merge) &&
+	    merge->drained_ns != UINT64_MAX) {
 		if (!full)
 			return false;
 		merge->stats.forced++;

@@ -81,6 +81,9 @@ void gpumon_event_merge_drained(struct gpumon_event_merge *merge, uint64_t time_
  */
 bool gpumon_event_merge_pop(struct gpumon_event_merge *merge, struct gpumon_event *event);
 
+/* No record before this time will be returned any more, once gpumon_event_merge_pop() returned false. */
+uint64_t gpumon_event_merge_complete_ns(const struct gpumon_event_merge *merge);
+
 void gpumon_event_merge_get_stats(const struct gpumon_event_merge *merge,
 				  struct gpumon_event_merge_stats *stats);
 

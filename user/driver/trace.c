@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alert_message.h"
 #include "lib/memory.h"
 #include "json_model.h"
+#include "model_fields.h"
 #include "trace.h"
 #include "trace_words.h"
 
@@ -18,7 +20,9 @@ struct gpumon_trace {
 	FILE *out;
 	struct gpumon_event_merge *merge;
 	struct gpumon_event_join *join;
+	struct gpumon_model alerts; /* not printed so far, by time */
 	uint64_t printed;
+	uint64_t alerts_printed;
 	uint64_t hidden;
 	uint64_t overwritten;
 	bool past_end;
@@ -60,6 +64,7 @@ void gpumon_trace_free(struct gpumon_trace *trace)
 		return;
 	gpumon_event_merge_free(trace->merge);
 	gpumon_event_join_free(trace->join);
+	gpumon_model_free(&trace->alerts);
 	free(trace);
 }
 
@@ -256,6 +261,29 @@ static void print_words_line(struct gpumon_trace *trace, const struct gpumon_eve
 	fputc('\n', out);
 }
 
+/* Milliseconds since the start. Records can be older if the ring was already on. */
+static void format_time(const struct gpumon_trace *trace, uint64_t time_ns, char *text, size_t len)
+{
+	bool negative = time_ns < trace->options.start_ns;
+	uint64_t us =
+		(negative ? trace->options.start_ns - time_ns : time_ns - trace->options.start_ns) /
+		1000;
+
+	snprintf(text, len, "%s%" PRIu64 ".%03u", negative ? "-" : "", us / 1000,
+		 (unsigned int)(us % 1000));
+}
+
+/* "DEVICE/NAME" */
+static const char *format_ring(const struct gpumon_ring *ring, char *text, size_t len)
+{
+	char device[256], name[256];
+
+	gpumon_format_name(device, sizeof(device), ring->device);
+	gpumon_format_name(name, sizeof(name), ring->name);
+	snprintf(text, len, "%s/%s", device, name);
+	return text;
+}
+
 static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
 		       const struct gpumon_ring *ring, const char *row)
 {
@@ -263,17 +291,10 @@ static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joi
 	const struct gpumon_term *term = &trace->options.term;
 	const char *colour = event_colour(term, event->event);
 	const char *label = event->event < __GPUMON_EVENT_TYPE_MAX ? labels[event->event] : NULL;
-	bool negative = event->time_ns < trace->options.start_ns;
-	uint64_t us = (negative ? trace->options.start_ns - event->time_ns :
-				  event->time_ns - trace->options.start_ns) /
-		      1000;
-	char time[32];
-	char unknown[16], job[48] = "-", device[256], name[256], full[520] = "-";
+	char time[32], unknown[16], job[48] = "-", full[520] = "-";
 	FILE *out = trace->out;
 
-	/* Records can be older than the start if the ring was already on. */
-	snprintf(time, sizeof(time), "%s%" PRIu64 ".%03u", negative ? "-" : "", us / 1000,
-		 (unsigned int)(us % 1000));
+	format_time(trace, event->time_ns, time, sizeof(time));
 	if (gpumon_trace_has_words(event->event)) {
 		print_words_line(trace, joined, time, row);
 		return;
@@ -286,11 +307,8 @@ static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joi
 		snprintf(job, sizeof(job), "%llu:%llu", event->context, event->seqno);
 		snprintf(full, sizeof(full), "#%u", event->ring);
 	}
-	if (ring) {
-		gpumon_format_name(device, sizeof(device), ring->device);
-		gpumon_format_name(name, sizeof(name), ring->name);
-		snprintf(full, sizeof(full), "%s/%s", device, name);
-	}
+	if (ring)
+		format_ring(ring, full, sizeof(full));
 
 	fprintf(out, "%12s  %s%-8s%s  %-14s  %-*s  ", time, colour, label,
 		*colour ? gpumon_term_reset(term) : "", job, (int)trace->options.ring_width, full);
@@ -410,13 +428,123 @@ static void trace_emit(struct gpumon_trace *trace, const struct gpumon_event *ev
 		print_line(trace, &joined, ring, row);
 }
 
+/*
+ * The ring of an alert about a job, whose code is the ring's number. The module and BPF number rings
+ * each for itself, and events by BPF come with alerts by the module where that is loaded.
+ */
+static const struct gpumon_ring *alert_ring(const struct gpumon_trace *trace,
+					    const struct gpumon_alert *alert)
+{
+	if (!alert->group || strcmp(alert->group, "drm_sched") != 0 || !alert->code.known ||
+	    !alert->source != !trace->options.source)
+		return NULL;
+	return trace_ring(trace, (unsigned int)alert->code.v);
+}
+
+static bool alert_wanted(const struct gpumon_trace *trace, const struct gpumon_alert *alert,
+			 const struct gpumon_ring *ring)
+{
+	const struct gpumon_trace_options *options = &trace->options;
+
+	if (options->group && (!alert->group || strcmp(alert->group, options->group) != 0))
+		return false;
+	if (options->ring && !ring_matches(ring, options->ring) &&
+	    !row_matches(alert->device, options->ring))
+		return false;
+	return !options->pid || (alert->pid.known && alert->pid.v == options->pid);
+}
+
+static void print_alert(struct gpumon_trace *trace, const struct gpumon_alert *alert,
+			const struct gpumon_ring *ring)
+{
+	const struct gpumon_term *term = &trace->options.term;
+	char time[32], about[520];
+	FILE *out = trace->out;
+
+	format_time(trace, alert->time_ns.v, time, sizeof(time));
+	if (ring)
+		format_ring(ring, about, sizeof(about));
+	else
+		gpumon_format_name(about, sizeof(about), alert->device);
+	fprintf(out, "%12s  %s%-24s%s  %-*s  %9s  ", time, gpumon_term_red(term), "ALERT",
+		gpumon_term_reset(term), (int)trace->options.ring_width, about, "-");
+	gpumon_alert_print_words(alert, term, out);
+	fputc('\n', out);
+}
+
+/* The object of "alerts --json", and what it is among the lines of "trace". */
+static void print_json_alert(struct gpumon_trace *trace, const struct gpumon_alert *alert,
+			     const struct gpumon_ring *ring)
+{
+	struct json_object *object = gpumon_json_alert(alert);
+
+	gpumon_json_add_string(object, "event", "alert");
+	gpumon_json_add_string(object, "ring", ring ? ring->name : NULL);
+	fputs(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN), trace->out);
+	fputc('\n', trace->out);
+	json_object_put(object);
+}
+
+static void emit_alert(struct gpumon_trace *trace, const struct gpumon_alert *alert)
+{
+	const struct gpumon_trace_options *options = &trace->options;
+	const struct gpumon_ring *ring = alert_ring(trace, alert);
+
+	if (options->end_ns && alert->time_ns.v > options->end_ns)
+		trace->past_end = true;
+	if (gpumon_trace_finished(trace) || !alert_wanted(trace, alert, ring)) {
+		trace->hidden++;
+		return;
+	}
+	trace->printed++;
+	trace->alerts_printed++;
+	if (options->json)
+		print_json_alert(trace, alert, ring);
+	else
+		print_alert(trace, alert, ring);
+}
+
+/* Those up to this time. */
+static void emit_alerts(struct gpumon_trace *trace, uint64_t until_ns)
+{
+	struct gpumon_model *alerts = &trace->alerts;
+	size_t n = 0;
+
+	while (n < alerts->n_alerts && alerts->alerts[n].time_ns.v <= until_ns)
+		emit_alert(trace, &alerts->alerts[n++]);
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++)
+		gpumon_fields_free(&gpumon_alert_fields, &alerts->alerts[i]);
+	alerts->n_alerts -= n;
+	memmove(alerts->alerts, alerts->alerts + n, alerts->n_alerts * sizeof(*alerts->alerts));
+}
+
+void gpumon_trace_feed_alerts(struct gpumon_trace *trace, struct gpumon_model *alerts)
+{
+	for (size_t i = 0; i < alerts->n_alerts; i++) {
+		struct gpumon_alert *alert = gpumon_model_add_alert(&trace->alerts);
+		const struct gpumon_alert *first = trace->alerts.alerts;
+
+		/* Those of one time stay in their order. */
+		for (; alert > first && alert[-1].time_ns.v > alerts->alerts[i].time_ns.v; alert--)
+			*alert = alert[-1];
+		*alert = alerts->alerts[i];
+		memset(&alerts->alerts[i], 0, sizeof(alerts->alerts[i]));
+	}
+	gpumon_model_clear(alerts, GPUMON_PART_ALERTS);
+}
+
 bool gpumon_trace_print(struct gpumon_trace *trace, size_t most)
 {
 	struct gpumon_event event;
 
 	for (size_t i = 0; i < most; i++) {
-		if (!gpumon_event_merge_pop(trace->merge, &event))
+		if (!gpumon_event_merge_pop(trace->merge, &event)) {
+			emit_alerts(trace, gpumon_event_merge_complete_ns(trace->merge));
 			return false;
+		}
+		emit_alerts(trace, event.time_ns);
 		trace_emit(trace, &event);
 	}
 	return true;
@@ -446,6 +574,7 @@ bool gpumon_trace_finished(const struct gpumon_trace *trace)
 void gpumon_trace_get_totals(const struct gpumon_trace *trace, struct gpumon_trace_totals *totals)
 {
 	totals->printed = trace->printed;
+	totals->alerts = trace->alerts_printed;
 	totals->hidden = trace->hidden;
 	totals->overwritten = trace->overwritten;
 	gpumon_event_merge_get_stats(trace->merge, &totals->merge);

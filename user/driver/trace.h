@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The part of "trace" between reading and printing: merge records by time, join them by job, filter
- * them, write lines. Nothing here uses files or netlink, so that tests can feed it.
+ * The part of "trace" between reading and printing: merge records by time, join them by job, put
+ * alerts between them, filter, write lines. Nothing here uses files or netlink, so that tests can feed
+ * it.
  */
 #ifndef GPUMON_DRIVER_TRACE_H
 #define GPUMON_DRIVER_TRACE_H
@@ -22,7 +23,7 @@
  * @term: colours of the table
  * @ring: only this ring, "NAME" or "DEVICE/NAME", or rows with this label; NULL for all
  * @group: only events of this group, NULL for all
- * @pid: only events of this process, 0 for all
+ * @pid: only events and alerts of this process, 0 for all
  * @count: stop after this number of lines, 0 for no end
  * @start_ns: time 0 of the table
  * @end_ns: later records are not printed, 0 for no end
@@ -59,6 +60,7 @@ struct gpumon_trace_options {
 /**
  * struct gpumon_trace_totals - counts of records
  * @printed: lines written, without those about losses
+ * @alerts: those of them that are alerts
  * @hidden: records not printed because of the filters, the end or the count
  * @overwritten: sum of the losses that records report
  * @merge: see struct gpumon_event_merge_stats
@@ -66,6 +68,7 @@ struct gpumon_trace_options {
  */
 struct gpumon_trace_totals {
 	uint64_t printed;
+	uint64_t alerts;
 	uint64_t hidden;
 	uint64_t overwritten;
 	struct gpumon_event_merge_stats merge;
@@ -90,6 +93,16 @@ void gpumon_trace_header(struct gpumon_trace *trace);
 void gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *events, size_t n);
 
 /**
+ * gpumon_trace_feed_alerts() - add alerts that were read
+ * @trace: prints each where its time is between records; one that comes later than records of its time
+ *	   were printed follows these
+ * @alerts: a model whose alerts are taken out
+ *
+ * To be called before gpumon_trace_print() prints the records that were read meanwhile.
+ */
+void gpumon_trace_feed_alerts(struct gpumon_trace *trace, struct gpumon_model *alerts);
+
+/**
  * gpumon_trace_print() - print the records whose order is certain
  * @trace: trace with records
  * @most: maximum number of records, since the ring fills up meanwhile
@@ -98,7 +111,7 @@ void gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *ev
  */
 bool gpumon_trace_print(struct gpumon_trace *trace, size_t most);
 
-/* See gpumon_event_merge_drained(). */
+/* See gpumon_event_merge_drained(). Of the alerts, too, all were fed that are earlier. */
 void gpumon_trace_drained(struct gpumon_trace *trace, uint64_t time_ns);
 
 /*

@@ -44,7 +44,7 @@ int __wrap_gpumon_client_limits_get(struct gpumon_client *client, struct gpumon_
 int __wrap_gpumon_client_limits_set(struct gpumon_client *client,
 				    const struct gpumon_limits *limits, struct gpumon_error *err);
 int __wrap_gpumon_alert_jobs_open(struct gpumon_alert_jobs **jobs, struct gpumon_job_limits limits,
-				  struct gpumon_error *err);
+				  struct gpumon_bpf_source *source, struct gpumon_error *err);
 void __wrap_gpumon_alert_jobs_close(struct gpumon_alert_jobs *jobs);
 uint64_t __wrap_gpumon_alert_jobs_next_ns(const struct gpumon_alert_jobs *jobs);
 int __wrap_gpumon_alert_jobs_read(struct gpumon_alert_jobs *jobs, struct gpumon_model *model,
@@ -64,6 +64,7 @@ static struct machine {
 static int module_mark, ras_mark, client_mark, log_mark, jobs_mark;
 static struct gpumon_limits limits_of_module;
 static int opened;
+static struct gpumon_bpf_source *programs; /* that the caller has loaded */
 
 static int no_such(struct gpumon_error *err, const char *what)
 {
@@ -200,10 +201,11 @@ int __wrap_gpumon_client_limits_set(struct gpumon_client *client,
 }
 
 int __wrap_gpumon_alert_jobs_open(struct gpumon_alert_jobs **jobs, struct gpumon_job_limits limits,
-				  struct gpumon_error *err)
+				  struct gpumon_bpf_source *source, struct gpumon_error *err)
 {
 	assert_int_equal(limits.hang_ns, 1500000000);
 	assert_int_equal(limits.starved_ns, 0);
+	assert_ptr_equal(source, programs);
 	return open_it((void **)jobs, machine.bpf, &jobs_mark, "BPF", err);
 }
 
@@ -369,7 +371,7 @@ static void nothing_is_told_twice(void **state)
 		const char *share;
 
 		machine = cases[i].machine;
-		assert_int_equal(gpumon_alert_sources_open(&sources, "", NO_LIMIT, &err), 0);
+		assert_int_equal(gpumon_alert_sources_open(&sources, "", NO_LIMIT, NULL, &err), 0);
 		assert_int_equal(gpumon_alert_sources_read(&sources, &model, &err), 0);
 		assert_string_equal(words(&model), cases[i].alerts);
 		share = gpumon_alert_source_share(&sources, GPUMON_ALERTS_OF_MODULE);
@@ -401,7 +403,7 @@ static void the_module_goes(void **state)
 
 	(void)state;
 	machine = (struct machine){ .module = true, .log = true, .xid_traced = true };
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", NO_LIMIT, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", NO_LIMIT, NULL, &err), 0);
 	machine.unloaded = true;
 	assert_int_equal(gpumon_alert_sources_read(&sources, &model, &err), -1);
 	assert_string_equal(err.message, "no module any more");
@@ -446,7 +448,7 @@ static void the_module_gets_the_limits(void **state)
 	machine = (struct machine){ .module = true, .log = true, .xid_traced = true, .bpf = true };
 	limits_of_module = (struct gpumon_limits){ .hang_ms = gpumon_value_of(0),
 						   .starved_ms = gpumon_value_of(7000) };
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, NULL, &err), 0);
 	assert_int_equal(limits_of_module.hang_ms.v, 1500);
 	assert_int_equal(limits_of_module.starved_ms.v, 7000);
 	assert_string_equal(gpumon_alert_source_share(&sources, GPUMON_ALERTS_OF_MODULE),
@@ -456,20 +458,20 @@ static void the_module_gets_the_limits(void **state)
 	assert_int_equal(limits_of_module.hang_ms.v, 0);
 
 	/* Somebody has set another one meanwhile, which stays. */
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, NULL, &err), 0);
 	limits_of_module.hang_ms = gpumon_value_of(9000);
 	gpumon_alert_sources_close(&sources);
 	assert_int_equal(limits_of_module.hang_ms.v, 9000);
 
 	/* It cannot have them. */
 	machine.no_memory = true;
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), -1);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, NULL, &err), -1);
 	assert_string_equal(err.message, "no memory for limits");
 	gpumon_alert_sources_close(&sources);
 	machine.no_memory = false;
 
 	/* It goes. */
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, NULL, &err), 0);
 	machine.unloaded = true;
 	gpumon_alert_sources_close(&sources);
 	assert_int_equal(opened, 0);
@@ -483,7 +485,7 @@ static void without_the_module_bpf_has_the_limits(void **state)
 
 	(void)state;
 	machine = (struct machine){ .log = true, .bpf = true };
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, NULL, &err), 0);
 	assert_int_equal(gpumon_alert_sources_next_ns(&sources), 4);
 	assert_string_equal(gpumon_alert_source_share(&sources, GPUMON_ALERTS_OF_BPF),
 			    "jobs that hang");
@@ -492,9 +494,15 @@ static void without_the_module_bpf_has_the_limits(void **state)
 	gpumon_model_free(&model);
 	gpumon_alert_sources_close(&sources);
 
+	/* Who has loaded the programs already does not load them twice. */
+	programs = (void *)&jobs_mark;
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, programs, &err), 0);
+	gpumon_alert_sources_close(&sources);
+	programs = NULL;
+
 	/* Nobody else could tell of them: the log alone is not what was asked for. */
 	machine.bpf = false;
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, &err), -1);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", SOME_LIMIT, NULL, &err), -1);
 	assert_string_equal(err.message,
 			    "jobs that hang are seen by the module or by BPF: no module; no BPF");
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <json.h>
 
+#include "driver/alert_message.h"
 #include "driver/trace.h"
 
 #define MS    1000000ULL
@@ -90,24 +91,33 @@ static size_t story(struct gpumon_event *events)
 	return n;
 }
 
+static struct gpumon_trace *trace_new(struct gpumon_trace_options options, char **text,
+				      size_t *size, FILE **out)
+{
+	struct gpumon_trace *trace;
+
+	*out = open_memstream(text, size);
+	options.start_ns = START;
+	options.cpus = 2;
+	options.held_max = 100;
+	options.jobs_max = 100;
+	options.find_ring = find_ring;
+	trace = gpumon_trace_new(&options, *out);
+	assert_non_null(trace);
+	return trace;
+}
+
 static char *trace_story(struct gpumon_trace_options options, struct gpumon_trace_totals *totals)
 {
 	struct gpumon_event events[16];
 	struct gpumon_trace *trace;
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	size_t n = story(events);
+	FILE *out;
 
-	options.start_ns = START;
-	options.cpus = 2;
-	options.held_max = 100;
-	options.jobs_max = 100;
-	options.find_ring = find_ring;
-	trace = gpumon_trace_new(&options, out);
-	assert_non_null(trace);
+	trace = trace_new(options, &text, &size, &out);
 	gpumon_trace_header(trace);
-	gpumon_trace_feed(trace, events, n);
+	gpumon_trace_feed(trace, events, story(events));
 	gpumon_trace_drained(trace, UINT64_MAX);
 	assert_int_equal(gpumon_trace_print(trace, SIZE_MAX), 0);
 	gpumon_trace_get_totals(trace, totals);
@@ -214,6 +224,210 @@ static void json_lines(void **state)
 		json_object_put(object);
 	}
 	assert_int_equal(n, 11);
+	free(text);
+}
+
+/* In the module's words. */
+static void add_alert(struct gpumon_model *model, uint64_t us, const char *kind, uint64_t ring,
+		      const char *message)
+{
+	struct gpumon_alert *alert = gpumon_model_add_alert(model);
+
+	alert->time_ns = gpumon_value_of(START + us * 1000);
+	alert->group = strdup("drm_sched");
+	alert->kind = strdup(kind);
+	alert->device = strdup(ring ? "mock_gpu.1" : "mock_gpu.0");
+	alert->code = gpumon_value_of(ring);
+	alert->message = strdup(message);
+	alert->count = gpumon_value_of(1);
+	gpumon_alert_complete(alert);
+}
+
+/* Not in the order of their times: two sources told them. */
+static void add_alerts(struct gpumon_model *model)
+{
+	struct gpumon_alert *alert;
+
+	add_alert(model, 1400, "starved", 1,
+		  "ring0: job in its queue for 1200 ms, in blender [102]");
+	add_alert(model, 220, "hang", 0,
+		  "ring0: job on the hardware for 5240 ms, in blender [101]");
+	alert = gpumon_model_add_alert(model);
+	alert->source = GPUMON_ALERT_SOURCE_LOG;
+	alert->time_ns = gpumon_value_of(START + 9 * MS);
+	alert->group = strdup("nvidia");
+	alert->kind = strdup("xid");
+	alert->device = strdup("0000:01:00.0");
+	alert->code = gpumon_value_of(79);
+	alert->message = strdup("pid=7, name=Xorg, GPU has \033[2Jfallen");
+	alert->count = gpumon_value_of(1);
+	gpumon_alert_complete(alert);
+}
+
+/* The story, with alerts. */
+static char *trace_alerts(struct gpumon_trace_options options, struct gpumon_trace_totals *totals)
+{
+	struct gpumon_event events[16];
+	struct gpumon_model alerts = { 0 };
+	struct gpumon_trace *trace;
+	char *text;
+	size_t size;
+	FILE *out;
+
+	trace = trace_new(options, &text, &size, &out);
+	gpumon_trace_feed(trace, events, story(events));
+	add_alerts(&alerts);
+	gpumon_trace_feed_alerts(trace, &alerts);
+	assert_int_equal(alerts.n_alerts, 0);
+	gpumon_trace_drained(trace, UINT64_MAX);
+	assert_false(gpumon_trace_print(trace, SIZE_MAX));
+	gpumon_trace_get_totals(trace, totals);
+	gpumon_trace_free(trace);
+	fclose(out);
+	return text;
+}
+
+/* Each where its time is, with the ring that its code is the number of. */
+static void alerts_between_the_events(void **state)
+{
+	static const char *const wanted[] = {
+		"       0.200  QUEUE     12:2            mock_gpu.1/ring0              3/1    by blender[102] thread 103\n"
+		"       0.220  ALERT                     mock_gpu.0/ring0                  -  hang  ring0: job on the hardware for 5240 ms, in blender [101]\n"
+		"       0.250  WAIT_DEP  12:2 ",
+		"       1.350  COMPLETE  12:1            mock_gpu.0/ring0              3/1    ran 1.20ms\n"
+		"       1.400  ALERT                     mock_gpu.1/ring0                  -  starved  ring0: job in its queue for 1200 ms, in blender [102]\n"
+		"       1.400  LOST ",
+		"       1.700  COMPLETE  12:99           #7                            3/1    ran -\n"
+		"       9.000  ALERT                     0000:01:00.0                      -  xid 79 (GPU fell off the bus)  pid=7, name=Xorg, GPU has ?[2Jfallen\n",
+	};
+	struct gpumon_trace_totals totals;
+	char *text = trace_alerts((struct gpumon_trace_options){ 0 }, &totals);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (!strstr(text, wanted[i]))
+			fail_msg("not there:\n%s\nin:\n%s", wanted[i], text);
+	}
+	assert_int_equal(totals.printed, 13);
+	assert_int_equal(totals.alerts, 3);
+	free(text);
+}
+
+static const char *string_of(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	assert_true(json_object_object_get_ex(object, key, &value));
+	return json_object_get_string(value);
+}
+
+static void alerts_in_json(void **state)
+{
+	struct gpumon_trace_totals totals;
+	char *text = trace_alerts((struct gpumon_trace_options){ .json = true }, &totals);
+	static const char *const kinds[] = { "hang", "starved", "xid" };
+	static const char *const sources[] = { "kmod", "kmod", "log" };
+	uint64_t before = 0;
+	size_t n = 0;
+
+	(void)state;
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		struct json_object *object = json_tokener_parse(line), *time;
+
+		assert_non_null(object);
+		assert_true(json_object_object_get_ex(object, "time_ns", &time));
+		assert_true(json_object_get_uint64(time) >= before);
+		before = json_object_get_uint64(time);
+		if (!strcmp(string_of(object, "event"), "alert")) {
+			assert_true(n < 3);
+			assert_string_equal(string_of(object, "kind"), kinds[n]);
+			assert_string_equal(string_of(object, "source"), sources[n]);
+			if (n < 2) {
+				assert_string_equal(string_of(object, "ring"), "ring0");
+				assert_string_equal(string_of(object, "process"), "blender");
+				assert_int_equal(atoi(string_of(object, "pid")), 101 + n);
+			} else {
+				assert_null(string_of(object, "ring"));
+				assert_int_equal(atoi(string_of(object, "code")), 79);
+			}
+			n++;
+		}
+		json_object_put(object);
+	}
+	assert_int_equal(n, 3);
+	free(text);
+}
+
+/* The filters of events are those of alerts. */
+static void wanted_alerts(void **state)
+{
+	static const struct {
+		struct gpumon_trace_options options;
+		uint64_t alerts;
+		const char *kind;
+	} cases[] = {
+		{ { .group = "nvidia" }, 1, "xid 79" },
+		{ { .group = "drm_sched" }, 2, "hang" },
+		{ { .ring = "mock_gpu.1/ring0" }, 1, "starved" },
+		{ { .ring = "ring0" }, 2, "hang" },
+		{ { .ring = "0000:01:00.0" }, 1, "xid 79" },
+		{ { .pid = 102 }, 1, "starved" },
+		{ { .pid = 7 }, 1, "xid 79" },
+		{ { .count = 4 }, 1, "hang" },
+		{ { .end_ns = START + 5 * MS }, 2, "starved" },
+		/* By BPF rings have other numbers than in the module. */
+		{ { .source = "bpf", .ring = "mock_gpu.1/ring0" }, 0, NULL },
+		{ { .source = "bpf", .ring = "mock_gpu.1" }, 1, "starved" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gpumon_trace_totals totals;
+		char *text = trace_alerts(cases[i].options, &totals);
+
+		assert_int_equal(totals.alerts, cases[i].alerts);
+		if (cases[i].kind)
+			assert_non_null(strstr(text, cases[i].kind));
+		assert_int_equal(totals.printed + totals.hidden, 13);
+		free(text);
+	}
+}
+
+/* Nothing is printed before what may still be earlier; what is late is printed all the same. */
+static void alerts_wait_for_earlier_events(void **state)
+{
+	struct gpumon_model alerts = { 0 };
+	struct gpumon_event event;
+	struct gpumon_trace *trace;
+	char *text;
+	size_t size;
+	FILE *out;
+
+	(void)state;
+	trace = trace_new((struct gpumon_trace_options){ 0 }, &text, &size, &out);
+	add_alert(&alerts, 500, "hang", 0, "ring0: job on the hardware for 1 ms");
+	gpumon_trace_feed_alerts(trace, &alerts);
+	gpumon_trace_drained(trace, START + 400 * 1000);
+	assert_false(gpumon_trace_print(trace, SIZE_MAX));
+	fflush(out);
+	assert_int_equal(size, 0);
+	event = event_at(450, GPUMON_EVENT_QUEUE, 0, 1);
+	gpumon_trace_feed(trace, &event, 1);
+	gpumon_trace_drained(trace, START + 600 * 1000);
+	assert_false(gpumon_trace_print(trace, SIZE_MAX));
+	fflush(out);
+	assert_non_null(strstr(text, "0.450  QUEUE"));
+	assert_true(strstr(text, "0.450  QUEUE") < strstr(text, "0.500  ALERT"));
+	add_alert(&alerts, 300, "starved", 0, "ring0: job in its queue for 1 ms");
+	gpumon_trace_feed_alerts(trace, &alerts);
+	assert_false(gpumon_trace_print(trace, SIZE_MAX));
+	fflush(out);
+	assert_true(strstr(text, "0.500  ALERT") < strstr(text, "0.300  ALERT"));
+	/* One that nothing follows is not lost, and none leaks. */
+	add_alert(&alerts, 900, "hang", 0, "ring0: job on the hardware for 2 ms");
+	gpumon_trace_feed_alerts(trace, &alerts);
+	gpumon_trace_free(trace);
+	fclose(out);
 	free(text);
 }
 
@@ -358,6 +572,10 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(table),
 		cmocka_unit_test(json_lines),
+		cmocka_unit_test(alerts_between_the_events),
+		cmocka_unit_test(alerts_in_json),
+		cmocka_unit_test(wanted_alerts),
+		cmocka_unit_test(alerts_wait_for_earlier_events),
 		cmocka_unit_test(filters),
 		cmocka_unit_test(count_and_end),
 		cmocka_unit_test(before_the_start),
