@@ -441,6 +441,13 @@ static const struct gpumon_ring *alert_ring(const struct gpumon_trace *trace,
 	return trace_ring(trace, (unsigned int)alert->code.v);
 }
 
+/* The module's alert of an Xid comes with an event, which is a line already. */
+static bool is_event(const struct gpumon_trace *trace, const struct gpumon_alert *alert)
+{
+	return !trace->options.source && !alert->source && alert->group && alert->kind &&
+	       !strcmp(alert->group, "nvidia") && !strcmp(alert->kind, "xid");
+}
+
 static bool alert_wanted(const struct gpumon_trace *trace, const struct gpumon_alert *alert,
 			 const struct gpumon_ring *ring)
 {
@@ -490,6 +497,8 @@ static void emit_alert(struct gpumon_trace *trace, const struct gpumon_alert *al
 	const struct gpumon_trace_options *options = &trace->options;
 	const struct gpumon_ring *ring = alert_ring(trace, alert);
 
+	if (is_event(trace, alert))
+		return;
 	if (options->end_ns && alert->time_ns.v > options->end_ns)
 		trace->past_end = true;
 	if (gpumon_trace_finished(trace) || !alert_wanted(trace, alert, ring)) {

@@ -393,6 +393,34 @@ static void wanted_alerts(void **state)
 	}
 }
 
+/* The module tells of an Xid by an event, too; by BPF there may be only the alert. */
+static void no_xid_twice(void **state)
+{
+	(void)state;
+	for (int by_bpf = 0; by_bpf < 2; by_bpf++) {
+		struct gpumon_trace_options options = { .source = by_bpf ? "bpf" : NULL };
+		struct gpumon_trace_totals totals;
+		struct gpumon_model alerts = { 0 };
+		struct gpumon_trace *trace;
+		char *text;
+		size_t size;
+		FILE *out;
+
+		trace = trace_new(options, &text, &size, &out);
+		add_alert(&alerts, 1, "xid", 79, "GPU has fallen off the bus.");
+		strcpy(alerts.alerts[0].group, "nvidia");
+		gpumon_trace_feed_alerts(trace, &alerts);
+		gpumon_trace_drained(trace, UINT64_MAX);
+		gpumon_trace_print(trace, SIZE_MAX);
+		gpumon_trace_get_totals(trace, &totals);
+		assert_int_equal(totals.alerts, by_bpf);
+		assert_int_equal(totals.hidden, 0);
+		gpumon_trace_free(trace);
+		fclose(out);
+		free(text);
+	}
+}
+
 /* Nothing is printed before what may still be earlier; what is late is printed all the same. */
 static void alerts_wait_for_earlier_events(void **state)
 {
@@ -575,6 +603,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(alerts_between_the_events),
 		cmocka_unit_test(alerts_in_json),
 		cmocka_unit_test(wanted_alerts),
+		cmocka_unit_test(no_xid_twice),
 		cmocka_unit_test(alerts_wait_for_earlier_events),
 		cmocka_unit_test(filters),
 		cmocka_unit_test(count_and_end),
