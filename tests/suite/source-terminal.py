@@ -1,16 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once tool
-"""stat by BPF without an end shows its counts so far on a terminal, and counts for a second elsewhere. Who
-prints until stopped ends with the terminal, also if hangups are ignored, and stat with its module."""
+"""stat by BPF without an end is a snapshot of a second, on a terminal and elsewhere. Who prints until stopped
+ends with the terminal, also if hangups are ignored, and stat with its module."""
 import json
 import os
 import pty
-import select
+import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
@@ -18,38 +17,39 @@ import source_bpf
 
 source_bpf.need()
 
-ours, theirs = pty.openpty()
-process = subprocess.Popen([source_bpf.TOOL, "stat", "--source=bpf"], stdout=theirs, stderr=theirs,
-                           env=dict(os.environ, TERM="xterm"))
-os.close(theirs)
-text, tables = b"", 0
-until = time.monotonic() + 120 * lab.SLOWER
-while text.count(b"drm_sched") < 2:
-    lab.check(time.monotonic() < until, "a second table: %r" % text)
-    if select.select([ours], [], [], 1)[0]:
-        text += os.read(ours, 65536)
-    if not tables and b"drm_sched" in text:
-        # Meant for recorders.
-        process.send_signal(signal.SIGUSR1)
-        tables = 1
-lab.check(process.poll() is None, "it goes on")
-process.send_signal(signal.SIGINT)
-while True:
-    try:
-        part = os.read(ours, 65536)
-    except OSError:
-        break
-    if not part:
-        break
-    text += part
-lab.equal(process.wait(timeout=120 * lab.SLOWER), 0, "exit status")
-lab.check(b"counting by BPF" in text, "what it does: %r" % text)
+def on_terminal(*arguments):
+    """What stat by BPF prints on a terminal until it ends by itself."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([source_bpf.TOOL, "stat", "--source=bpf", *arguments], stdout=theirs,
+                               stderr=theirs, env=dict(os.environ, TERM="xterm"))
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        if b"counting by BPF" in text + part and b"counting by BPF" not in text:
+            # Meant for recorders.
+            process.send_signal(signal.SIGUSR1)
+        text += part
+    lab.equal(process.wait(timeout=120 * lab.SLOWER), 0, "exit status")
+    os.close(ours)
+    return text
 
-lab.step("no terminal")
+
+text = on_terminal()
+lab.check(b"counting by BPF for 1 s" in text, "what it does: %r" % text)
+lab.check(re.search(rb"Counted for 1\.\d+s by BPF, since this command began", text), "since when: %r" % text)
+lab.equal(text.count(b"GROUPS"), 1, "tables")
+
+lab.step("no terminal: the same")
 done = lab.run(source_bpf.TOOL, "stat", "--source=bpf", "--json", timeout=120)
 info = json.loads(done.stdout)["gpumon"]
 lab.check(info["now_ns"] - info["since_ns"] >= 10**9, "it counts for a second: %r" % info)
-lab.check("not a terminal" in done.stderr, "it says why: %r" % done.stderr)
+lab.check("counting by BPF for 1 s" in done.stderr, "it says so: %r" % done.stderr)
 
 lab.step("a terminal without escape sequences")
 for kind in "dumb", "":
@@ -82,8 +82,8 @@ def hang_up(*arguments, after=b""):
 
 hang_up("stat", "--source=bpf", "-i", "0.2", after=b"drm_sched")
 hang_up("stat", "--source=bpf", "-i", "9999")
-hang_up("stat", "--source=bpf", "--json", after=b"counting by BPF")
-hang_up("stat", "--source=bpf", after=b"counting by BPF")
+hang_up("stat", "--source=bpf", "--json", "-d", "9999")
+hang_up("stat", "--source=bpf", "-d", "9999")
 hang_up("stat", "--source=module", "-i", "0.2", after=b"drm_sched")
 hang_up("top", "--source=module", after=b"drm_sched")
 hang_up("top", "--source=module", "--batch", "-i", "200ms", after=b"drm_sched")

@@ -329,30 +329,8 @@ static int stat_repeat(struct gpumon_context *context, struct gpumon_source *sou
 	return ret;
 }
 
-/* By BPF, without a terminal and a given end, counting ends after this time. */
+/* By BPF without a given end: long enough for what goes on all the time, and soon over. */
 #define BRIEFLY_NS 1000000000ULL
-
-/* On a terminal and without a given end, intermediate results are shown this often. */
-#define SO_FAR_NS 5000000000ULL
-
-/* Wait until the user stops it, and show intermediate results on a terminal. */
-static int wait_and_show(struct gpumon_context *context, struct gpumon_source *source,
-			 const struct settings *settings, const struct gpumon_term *term,
-			 struct stat_window *window, struct gpumon_error *err)
-{
-	int ret = 0;
-
-	if (!term->tty || context->json || window->duration_ns || window->program) {
-		stat_window_wait(window, UINT64_MAX);
-		return 0;
-	}
-	while (!ret && stat_window_wait(window, gpumon_monotonic_ns() + SO_FAR_NS)) {
-		ret = stat_once(context, source, settings, term, err);
-		fputc('\n', settings->out);
-		fflush(settings->out);
-	}
-	return ret;
-}
 
 /* Count from now until the time is over, the command ends or the user stops it. */
 static int stat_for(struct gpumon_context *context, struct gpumon_source *source,
@@ -367,13 +345,9 @@ static int stat_for(struct gpumon_context *context, struct gpumon_source *source
 		ret = read_model(source, settings, &before, err);
 	if (!ret)
 		ret = stat_window_start(window, err);
-	/* From here on, a signal only ends the counting. */
-	if (!ret && !window->duration_ns && !window->program)
-		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
-		      context->err);
-	if (!ret)
-		ret = wait_and_show(context, source, settings, term, window, err);
 	if (!ret) {
+		/* From here on, a signal only ends the counting. */
+		stat_window_wait(window, UINT64_MAX);
 		ret = source->bpf ? stat_once(context, source, settings, term, err) :
 				    stat_step(context, source, settings, term, &before, err);
 	}
@@ -405,10 +379,10 @@ static int stat_source(struct gpumon_context *context, struct gpumon_source *sou
 		return gpumon_source_reset(source, NULL, err);
 	if (settings->interval_ns)
 		return stat_repeat(context, source, settings, &term, window, err);
-	/* Nobody presses Ctrl-C in cron. */
-	if (source->bpf && !windowed && !term.tty) {
+	/* The module has counted before; BPF has nothing to show yet. */
+	if (source->bpf && !windowed) {
 		window->duration_ns = BRIEFLY_NS;
-		fputs("gpumon-user: counting by BPF for 1 s, as the output is not a terminal (--duration TIME, or -- COMMAND, count longer)\n",
+		fputs("gpumon-user: counting by BPF for 1 s (--duration TIME, or -- COMMAND, count longer)\n",
 		      context->err);
 	}
 	if (windowed || source->bpf)
@@ -499,9 +473,9 @@ const struct gpumon_command gpumon_command_stat = {
 		"WAIT/JOB the mean time of a job in the queue. A job counts when it ends.\n"
 		"\n"
 		"Where no module can be loaded, BPF programs count, from the beginning of this command to its\n"
-		"end: when TIME is over, when COMMAND ends, or at Ctrl-C; where the output is not a terminal\n"
-		"and neither is given, after one second. With a COMMAND the numbers go to standard error,\n"
-		"and the exit status is that of the command.\n"
+		"end: when TIME is over, when COMMAND ends, or at Ctrl-C; if neither is given, after one\n"
+		"second. With a COMMAND the numbers go to standard error, and the exit status is that of the\n"
+		"command.\n"
 		"\n"
 		"Options:\n"
 		"      --json             one JSON document (a line each with --interval)\n"

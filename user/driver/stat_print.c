@@ -36,11 +36,19 @@ static void print_info(const struct stat_page *stat)
 	const struct gpumon_info *info = &stat->model->info;
 	char version[64], time[GPUMON_FORMAT_LEN], n[7][GPUMON_FORMAT_LEN];
 	struct gpumon_value elapsed = { 0 };
+	char text[128];
 
 	if (info->now_ns.known && info->since_ns.known && info->now_ns.v >= info->since_ns.v)
 		elapsed = gpumon_value_of(info->now_ns.v - info->since_ns.v);
 	gpumon_format_ns(time, sizeof(time), elapsed);
 
+	if (info->source && !stat->model->interval_ns) {
+		snprintf(
+			text, sizeof(text),
+			"Counted for %s by BPF, since this command began: what was before is not known.",
+			time);
+		gpumon_stat_sentence(stat, text);
+	}
 	fprintf(stat->stream, "gpumon %s, schema %s, period %s, %s %s\n",
 		gpumon_format_name(version, sizeof(version), info->version),
 		gpumon_format_count(n[0], sizeof(n[0]), info->schema),

@@ -420,6 +420,33 @@ static void containers_in_place_of_processes(void **state)
 	gpumon_model_free(&model);
 }
 
+/* BPF has counted since the command began, and says that first; a difference says its length. */
+static void since_when_bpf_counts(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	model.info.since_ns = gpumon_value_of(5000000000);
+	model.info.now_ns = gpumon_value_of(6020000000);
+	text = print(&model, NULL, &pipe_term);
+	assert_null(strstr(text, "BPF"));
+	free(text);
+	model.info.source = "bpf";
+	text = print(&model, NULL, &pipe_term);
+	assert_true(!strncmp(
+		text,
+		"Counted for 1.02s by BPF, since this command began: what was before is not known.\n",
+		strlen("Counted for 1.02s by BPF")));
+	free(text);
+	model.interval_ns = 1000000000;
+	text = print(&model, NULL, &pipe_term);
+	assert_null(strstr(text, "BPF"));
+	free(text);
+	gpumon_model_free(&model);
+}
+
 /* What a wait means, where the kernel says it. */
 static void policy_of_the_scheduler(void **state)
 {
@@ -566,6 +593,7 @@ int main(void)
 		cmocka_unit_test(who_used_the_gpus),
 		cmocka_unit_test(clients_that_say_no_more),
 		cmocka_unit_test(containers_in_place_of_processes),
+		cmocka_unit_test(since_when_bpf_counts),
 		cmocka_unit_test(policy_of_the_scheduler),
 		cmocka_unit_test(device_memory_of_containers),
 		cmocka_unit_test(usage_of_an_interval),
