@@ -172,11 +172,9 @@ enum alert_kind {
 
 static unsigned int kind_of(const struct gpumon_alert *alert)
 {
-	if (!alert->group || !alert->kind)
-		return 0;
-	if (!strcmp(alert->group, "nvidia") && !strcmp(alert->kind, "xid"))
+	if (gpumon_same_text(alert->group, "nvidia") && gpumon_same_text(alert->kind, "xid"))
 		return KIND_XID;
-	if (!strcmp(alert->group, "amdgpu") && !strcmp(alert->kind, "reset"))
+	if (gpumon_same_text(alert->group, "amdgpu") && gpumon_same_text(alert->kind, "reset"))
 		return KIND_AMDGPU_RESET;
 	return 0;
 }
@@ -295,8 +293,8 @@ static bool driver_tells(const struct gpumon_alert_sources *sources, const char 
 
 static bool is_job_timeout(const struct gpumon_alert *alert)
 {
-	return alert->group && alert->kind && !strcmp(alert->group, "drm_sched") &&
-	       !strcmp(alert->kind, "timeout");
+	return gpumon_same_text(alert->group, "drm_sched") &&
+	       gpumon_same_text(alert->kind, "timeout");
 }
 
 /* Is an alert to be taken, though the module and the log are both open? */

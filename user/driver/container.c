@@ -13,6 +13,7 @@
 #include "lib/memory.h"
 #include "lib/process_info.h"
 #include "lib/array.h"
+#include "lib/map.h"
 
 #define CGROUPS	  "/sys/fs/cgroup"
 #define ID_DIGITS 64 /* of an id as runtimes write it */
@@ -30,8 +31,9 @@ struct gpumon_containers {
 	const char *root;
 	struct known *known;
 	size_t n_known;
-	bool initial_pids; /* /proc belongs to the initial pid namespace */
-	bool version_1;	   /* a hierarchy of cgroups, version 1, is mounted */
+	struct gpumon_map by_id; /* index in @known, plus 1 */
+	bool initial_pids;	 /* /proc belongs to the initial pid namespace */
+	bool version_1;		 /* a hierarchy of cgroups, version 1, is mounted */
 };
 
 static bool version_1_is_mounted(const char *root)
@@ -66,6 +68,7 @@ static void forget_cgroups(struct gpumon_containers *containers)
 	free(containers->known);
 	containers->known = NULL;
 	containers->n_known = 0;
+	gpumon_map_clear(&containers->by_id);
 }
 
 void gpumon_containers_free(struct gpumon_containers *containers)
@@ -78,11 +81,9 @@ void gpumon_containers_free(struct gpumon_containers *containers)
 
 static struct known *find_cgroup(const struct gpumon_containers *containers, uint64_t id)
 {
-	for (size_t i = 0; i < containers->n_known; i++) {
-		if (containers->known[i].id == id)
-			return &containers->known[i];
-	}
-	return NULL;
+	uint64_t at = gpumon_map_get(&containers->by_id, id);
+
+	return at ? &containers->known[at - 1] : NULL;
 }
 
 /* Check for a directory among the new cgroups, from @first on, and keep its path. */
@@ -159,6 +160,7 @@ static struct known *add_known(struct gpumon_containers *containers, uint64_t id
 	struct known *known = GPUMON_GROW(containers->known, containers->n_known);
 
 	known->id = id;
+	gpumon_map_set(&containers->by_id, id, containers->n_known);
 	return known;
 }
 

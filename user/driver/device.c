@@ -217,6 +217,31 @@ static int is_entry(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
+/* Once a reading, though two folders may have it. */
+static void add_function(struct gpumon_devices *devices, struct gpumon_model *model,
+			 const char *address, bool driver)
+{
+	bool added;
+	uint32_t number = gpumon_intern(&devices->addresses, address, &added);
+	struct gpumon_device *device;
+	struct function *function;
+
+	if (added)
+		GPUMON_GROW(devices->functions, devices->n_functions);
+	function = &devices->functions[number - 1];
+	if (function->seen == devices->readings)
+		return;
+	/* One that was away may be another. */
+	if (added || function->seen + 1 != devices->readings)
+		look_at(devices, &function->device, address, driver);
+	function->seen = devices->readings;
+	if (!function->device.address)
+		return;
+	device = gpumon_model_add_device(model);
+	*device = function->device;
+	gpumon_fields_copy(&gpumon_device_fields, device);
+}
+
 static void add_folder(struct gpumon_devices *devices, struct gpumon_model *model,
 		       const char *folder, bool driver)
 {
@@ -227,28 +252,7 @@ static void add_folder(struct gpumon_devices *devices, struct gpumon_model *mode
 	snprintf(path, sizeof(path), "%s%s", devices->root, folder);
 	n = scandir(path, &entries, is_entry, alphasort);
 	for (int i = 0; i < n; i++) {
-		const char *address = entries[i]->d_name;
-		struct function *function;
-		bool added;
-		uint32_t number = gpumon_intern(&devices->addresses, address, &added);
-
-		if (added)
-			GPUMON_GROW(devices->functions, devices->n_functions);
-		function = &devices->functions[number - 1];
-		if (function->seen == devices->readings) {
-			free(entries[i]);
-			continue;
-		}
-		/* One that was away may be another. */
-		if (added || function->seen + 1 != devices->readings)
-			look_at(devices, &function->device, address, driver);
-		function->seen = devices->readings;
-		if (function->device.address) {
-			struct gpumon_device *device = gpumon_model_add_device(model);
-
-			*device = function->device;
-			gpumon_fields_copy(&gpumon_device_fields, device);
-		}
+		add_function(devices, model, entries[i]->d_name, driver);
 		free(entries[i]);
 	}
 	if (n >= 0)

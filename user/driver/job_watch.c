@@ -32,9 +32,10 @@ static const struct {
 
 /**
  * struct watched_ring - a ring at the last look
- * @completed: by step: jobs that had left it, plus 1; 0 if it had none in it
- * @stalled: bits of the steps in which it had jobs, and none had left since the look before
- * @alerts: by step: how many there were
+ * @completed: by step: how many jobs had left the step so far, plus 1; 0 if no job was in it, or the
+ *	       number could not be read
+ * @stalled: FOUND() of the steps in which there were jobs, none of which had left since the look before
+ * @alerts: by step: how many alerts there were
  */
 struct watched_ring {
 	uint64_t completed[STEPS];
@@ -153,7 +154,7 @@ bool gpumon_job_watch_look(struct gpumon_job_watch *watch, const struct gpumon_j
 	return found;
 }
 
-/* Name of a process, from its last job; of two with this pid, that of the one that came later. */
+/* The name that a process had at its last job. Of two with this pid, the one that began later. */
 static char *name_of(const struct gpumon_job_tables *tables, uint32_t pid)
 {
 	const struct source_process *found = NULL;

@@ -202,11 +202,6 @@ static void add_named_value(struct json_object *object, const char *name, struct
 	free(key);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b && !strcmp(a, b);
-}
-
 /* A number if the label is one, otherwise the text. */
 static void add_label(struct json_object *object, const struct gpumon_label *label)
 {
@@ -287,7 +282,7 @@ static void add_tables(struct json_object *document, const struct gpumon_model *
 	for (size_t i = 0; i < model->n_groups; i++) {
 		const char *name = model->groups[i].name;
 
-		if (name && (!group || same_text(name, group)))
+		if (name && (!group || gpumon_same_text(name, group)))
 			group_object(document, name);
 	}
 	for (size_t i = 0; i < model->n_statistics; i++) {
@@ -295,7 +290,7 @@ static void add_tables(struct json_object *document, const struct gpumon_model *
 		struct json_object *rows;
 
 		if (!statistics->group || !statistics->table ||
-		    (group && !same_text(statistics->group, group)))
+		    (group && !gpumon_same_text(statistics->group, group)))
 			continue;
 		rows = gpumon_json_array();
 		for (size_t k = 0; k < statistics->n_rows; k++)
@@ -316,11 +311,11 @@ static void add_layouts_and_alerts(struct json_object *document, const struct gp
 	struct json_object *alerts = gpumon_json_array();
 
 	for (size_t i = 0; i < model->n_layouts; i++)
-		if (!group || same_text(model->layouts[i].group, group))
+		if (!group || gpumon_same_text(model->layouts[i].group, group))
 			gpumon_json_append(layouts,
 					   json_fields(&gpumon_layout_fields, &model->layouts[i]));
 	for (size_t i = 0; i < model->n_alerts; i++)
-		if (!group || same_text(model->alerts[i].group, group))
+		if (!group || gpumon_same_text(model->alerts[i].group, group))
 			gpumon_json_append(alerts, gpumon_json_alert(&model->alerts[i]));
 	gpumon_json_add(document, "layouts", layouts);
 	gpumon_json_add(document, "alerts", alerts);
@@ -407,7 +402,7 @@ struct json_object *gpumon_json_model(const struct gpumon_model *model, const ch
 
 	gpumon_usage_init(&usage, model);
 	for (size_t i = 0; i < model->n_groups; i++)
-		if (!group || same_text(model->groups[i].name, group))
+		if (!group || gpumon_same_text(model->groups[i].name, group))
 			gpumon_json_append(groups, gpumon_json_group(&model->groups[i]));
 	gpumon_json_add(document, "gpumon", json_info(model));
 	gpumon_json_add(document, "groups", groups);

@@ -247,11 +247,6 @@ const struct gpumon_histogram *gpumon_model_histogram(const struct gpumon_model 
 	return NULL;
 }
 
-static bool same_string(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *model,
 						  const char *group, const char *table)
 {
@@ -259,7 +254,8 @@ struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *mod
 	for (size_t i = model->n_statistics; i-- > 0;) {
 		struct gpumon_statistics *statistics = &model->statistics[i];
 
-		if (same_string(statistics->table, table) && same_string(statistics->group, group))
+		if (gpumon_same_text(statistics->table, table) &&
+		    gpumon_same_text(statistics->group, group))
 			return statistics;
 	}
 	return NULL;
@@ -276,7 +272,7 @@ struct gpumon_row *gpumon_statistics_row(const struct gpumon_statistics *statist
 struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char *name)
 {
 	for (size_t i = 0; i < row->n_columns; i++) {
-		if (same_string(row->columns[i].name, name))
+		if (gpumon_same_text(row->columns[i].name, name))
 			return &row->columns[i];
 	}
 	return NULL;
@@ -322,14 +318,14 @@ uint64_t gpumon_row_number(const struct gpumon_row *row, const char *name)
 
 bool gpumon_is_other(const struct gpumon_row *row)
 {
-	return same_string(gpumon_row_label(row, "device"), "-") &&
-	       same_string(gpumon_row_label(row, "ring"), "other");
+	return gpumon_same_text(gpumon_row_label(row, "device"), "-") &&
+	       gpumon_same_text(gpumon_row_label(row, "ring"), "other");
 }
 
 bool gpumon_is_usage(const struct gpumon_statistics *statistics)
 {
-	return same_string(statistics->group, "drm_sched") &&
-	       same_string(statistics->table, "usage");
+	return gpumon_same_text(statistics->group, "drm_sched") &&
+	       gpumon_same_text(statistics->table, "usage");
 }
 
 const char *gpumon_attach_state_name(struct gpumon_value state)

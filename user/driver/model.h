@@ -10,12 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../kmod/uapi/gpumon_netlink.h"
 #include "lib/map.h"
 #include "lib/value.h"
 
 /* Strings are allocated; NULL if the kernel sent none. */
+static inline bool gpumon_same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
 
 /**
  * struct gpumon_process - a process that used a driver

@@ -3,19 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/memory.h"
 #include "model_fields.h"
 
-/* From nothing: what came since the earlier reading counts from its own beginning. */
+/* An empty one: what has come since the earlier reading counts from its own beginning. */
 static const struct gpumon_histogram no_histogram = {
 	.count = { .known = true },
 	.sum = { .known = true },
 };
-
-static bool same_string(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
 
 static bool same_value(struct gpumon_value a, struct gpumon_value b)
 {
@@ -52,8 +48,8 @@ static const struct gpumon_probe *find_probe(const struct gpumon_group *group,
 					     const struct gpumon_probe *like)
 {
 	for (size_t i = 0; group && i < group->n_probes; i++) {
-		if (same_string(group->probes[i].name, like->name) &&
-		    same_string(group->probes[i].module, like->module) &&
+		if (gpumon_same_text(group->probes[i].name, like->name) &&
+		    gpumon_same_text(group->probes[i].module, like->module) &&
 		    same_value(group->probes[i].kind, like->kind))
 			return &group->probes[i];
 	}
@@ -89,8 +85,9 @@ static const struct gpumon_ring *find_ring(const struct gpumon_model *model,
 	for (size_t i = 0; i < model->n_rings; i++) {
 		const struct gpumon_ring *ring = &model->rings[i];
 
-		if (same_value(ring->id, like->id) && same_string(ring->device, like->device) &&
-		    same_string(ring->name, like->name))
+		if (same_value(ring->id, like->id) &&
+		    gpumon_same_text(ring->device, like->device) &&
+		    gpumon_same_text(ring->name, like->name))
 			return ring;
 	}
 	return NULL;
@@ -163,8 +160,8 @@ static void diff_process(struct gpumon_model *diff, const struct gpumon_process 
 }
 
 /*
- * @renamed: a ring may have got the name of its class since, which is the beginning of its own, and the
- * row is the same all the same
+ * @renamed: names of rings may differ. Numbered rings of a device ("rcs17") become one row at some time,
+ * whose name is the beginning of theirs ("rcs"), and which counts on.
  */
 static bool same_labels(const struct gpumon_row *before, const struct gpumon_row *after,
 			bool renamed)
@@ -174,11 +171,11 @@ static bool same_labels(const struct gpumon_row *before, const struct gpumon_row
 	for (size_t i = 0; i < before->n_labels; i++) {
 		const struct gpumon_label *x = &before->labels[i], *y = &after->labels[i];
 
-		if (!same_string(x->name, y->name))
+		if (!gpumon_same_text(x->name, y->name))
 			return false;
-		if (same_string(x->value, y->value))
+		if (gpumon_same_text(x->value, y->value))
 			continue;
-		if (!renamed || !same_string(x->name, "ring") || !x->value || !y->value ||
+		if (!renamed || !gpumon_same_text(x->name, "ring") || !x->value || !y->value ||
 		    strncmp(x->value, y->value, strlen(y->value)))
 			return false;
 	}
@@ -235,7 +232,10 @@ static const struct gpumon_row *find_row(const struct gpumon_statistics *statist
 	return row && same_labels(row, like, gpumon_is_usage(statistics)) ? row : NULL;
 }
 
-/* Take what a row had before out of one that sums up removed processes, as far as it is in there. */
+/*
+ * Subtract what a removed process had in the earlier reading from a row that may have its counts now.
+ * @left: by column, what was in no row so far
+ */
 static void take_out(struct gpumon_row *sums, const struct gpumon_row *removed, uint64_t *left)
 {
 	for (size_t i = 0; i < removed->n_columns; i++) {
@@ -255,13 +255,15 @@ static void take_out(struct gpumon_row *sums, const struct gpumon_row *removed, 
 
 static bool same_ring(const struct gpumon_row *a, const struct gpumon_row *b)
 {
-	return same_string(gpumon_row_label(a, "device"), gpumon_row_label(b, "device")) &&
-	       same_string(gpumon_row_label(a, "ring"), gpumon_row_label(b, "ring"));
+	return gpumon_same_text(gpumon_row_label(a, "device"), gpumon_row_label(b, "device")) &&
+	       gpumon_same_text(gpumon_row_label(a, "ring"), gpumon_row_label(b, "ring"));
 }
 
-/*
- * A row that sums up removed processes: of which cgroup, 0: of none that is known. @other: that of all
- * that found no row, on any ring.
+/**
+ * struct sum_row - a row that sums up removed processes
+ * @row: the row, of a ring
+ * @cgroup: of which cgroup they were; 0: none is known
+ * @other: the row of all that found no room, of whatever ring
  */
 struct sum_row {
 	struct gpumon_row *row;
@@ -271,10 +273,10 @@ struct sum_row {
 
 /* Where the counts of a removed process may have gone, the likeliest first. */
 enum sum_kind {
-	SUM_OF_CGROUP,	  /* which it had in the earlier reading */
-	SUM_OF_OTHERS,	  /* a process had moved */
-	SUM_OF_NO_CGROUP, /* most of that row is work of no process */
-	SUM_WITHOUT_ROW,
+	SUM_OF_CGROUP,	  /* the row of the cgroup that it had in the earlier reading */
+	SUM_OF_OTHERS,	  /* of another cgroup, to which it had moved */
+	SUM_OF_NO_CGROUP, /* of no cgroup, though most of that row is work of no process */
+	SUM_WITHOUT_ROW,  /* of all that found no room */
 	SUM_KINDS
 };
 
@@ -369,6 +371,14 @@ static void diff_table(struct gpumon_model *diff, const struct gpumon_model *bef
 	free(found);
 }
 
+/* Copies an array of structures with their strings. */
+#define COPY_ALL(diff, after, array, n, fields)                                   \
+	for (size_t i = 0; i < (after)->n; i++) {                                 \
+		memcpy(GPUMON_GROW((diff)->array, (diff)->n), &(after)->array[i], \
+		       sizeof(*(after)->array));                                  \
+		gpumon_fields_copy(fields, &(diff)->array[i]);                    \
+	}
+
 static void diff_info(struct gpumon_model *diff, const struct gpumon_info *before)
 {
 	gpumon_fields_subtract(&gpumon_info_fields, &diff->info, before);
@@ -415,36 +425,11 @@ void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *bef
 	}
 	for (size_t i = 0; i < after->n_statistics; i++)
 		diff_table(diff, base, &after->statistics[i]);
-	/* The others are no counts. */
+	/* What follows is no count. */
 	diff->sched_policy = after->sched_policy;
-	for (size_t i = 0; i < after->n_cgroups; i++) {
-		struct gpumon_cgroup *cgroup = gpumon_model_add_cgroup(diff);
-
-		*cgroup = after->cgroups[i];
-		gpumon_fields_copy(&gpumon_cgroup_fields, cgroup);
-	}
-	for (size_t i = 0; i < after->n_dmem; i++) {
-		struct gpumon_dmem *dmem = gpumon_model_add_dmem(diff);
-
-		*dmem = after->dmem[i];
-		gpumon_fields_copy(&gpumon_dmem_fields, dmem);
-	}
-	for (size_t i = 0; i < after->n_devices; i++) {
-		struct gpumon_device *device = gpumon_model_add_device(diff);
-
-		*device = after->devices[i];
-		gpumon_fields_copy(&gpumon_device_fields, device);
-	}
-	for (size_t i = 0; i < after->n_layouts; i++) {
-		struct gpumon_layout *layout = gpumon_model_add_layout(diff);
-
-		*layout = after->layouts[i];
-		gpumon_fields_copy(&gpumon_layout_fields, layout);
-	}
-	for (size_t i = 0; i < after->n_alerts; i++) {
-		struct gpumon_alert *alert = gpumon_model_add_alert(diff);
-
-		*alert = after->alerts[i];
-		gpumon_fields_copy(&gpumon_alert_fields, alert);
-	}
+	COPY_ALL(diff, after, cgroups, n_cgroups, &gpumon_cgroup_fields);
+	COPY_ALL(diff, after, dmem, n_dmem, &gpumon_dmem_fields);
+	COPY_ALL(diff, after, devices, n_devices, &gpumon_device_fields);
+	COPY_ALL(diff, after, layouts, n_layouts, &gpumon_layout_fields);
+	COPY_ALL(diff, after, alerts, n_alerts, &gpumon_alert_fields);
 }

@@ -117,11 +117,6 @@ static const char *jobs_title(const struct stat_page *stat)
 	return stat->model->interval_ns ? "JOBS/s" : "JOBS";
 }
 
-static bool is_idle(const struct gpumon_usage_sum *sum)
-{
-	return !sum->jobs.v && !sum->gpu_ns.v && !sum->queue_ns.v && !sum->errors.v;
-}
-
 static struct gpumon_value number_or_none(uint64_t number)
 {
 	return gpumon_value_if(number != 0, number);
@@ -147,16 +142,7 @@ static void add_usage_row(const struct stat_page *stat, struct gpumon_table *tab
 static bool is_any(const struct stat_page *stat)
 {
 	for (size_t i = 0; i < stat->usage->n_rows; i++) {
-		if (!is_idle(&stat->usage->rows[i].sum))
-			return true;
-	}
-	return false;
-}
-
-static bool is_full(const struct gpumon_usage *usage)
-{
-	for (size_t i = 0; i < usage->n_rows; i++) {
-		if (usage->rows[i].other && !is_idle(&usage->rows[i].sum))
+		if (!gpumon_usage_is_idle(&stat->usage->rows[i].sum))
 			return true;
 	}
 	return false;
@@ -186,11 +172,11 @@ void gpumon_stat_print_usage(const struct stat_page *stat)
 	gpumon_table_column(table, "COMM", GPUMON_COLUMN_BELOW);
 	for (size_t i = 0; i < usage->n_rows; i++) {
 		/* Those that did nothing would hide the others. */
-		if (!is_idle(&usage->rows[i].sum))
+		if (!gpumon_usage_is_idle(&usage->rows[i].sum))
 			add_usage_row(stat, table, &usage->rows[i]);
 	}
 	gpumon_table_print(table, stat->stream);
-	if (is_full(usage))
+	if (usage->full)
 		fputs("what found no room: load gpumon with a larger max_processes\n",
 		      stat->stream);
 	gpumon_stat_print_share(stat);
@@ -284,7 +270,7 @@ static bool clients_say_more(const struct stat_page *stat)
 		const struct gpumon_usage_sum *sum = &client->total.sum;
 		size_t process;
 
-		if (is_idle(sum))
+		if (gpumon_usage_is_idle(sum))
 			continue;
 		if (!client->process)
 			return true;
@@ -313,7 +299,7 @@ void gpumon_stat_print_clients(const struct stat_page *stat)
 	for (size_t i = 0; i < usage->n_clients; i++) {
 		const struct gpumon_usage_client *client = &usage->clients[i];
 
-		if (is_idle(&client->total.sum))
+		if (gpumon_usage_is_idle(&client->total.sum))
 			continue;
 		gpumon_table_number(table, client->id);
 		add_jobs(stat, table, client->total.sum.jobs);

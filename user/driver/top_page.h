@@ -46,6 +46,9 @@ struct gpumon_table;
 void gpumon_page_table(struct gpumon_page *page, struct gpumon_table *table, const char *name,
 		       unsigned int reserved);
 
+/* A cell with the end of a container's name, or of a cgroup's path, which tells most. */
+void gpumon_page_place(struct gpumon_table *table, const char *container, const char *cgroup);
+
 /* Names of the GPUs, where there is room. */
 void gpumon_top_draw_devices(struct gpumon_page *page, unsigned int reserved);
 /* Processes, or containers and cgroups; and how many there are. */

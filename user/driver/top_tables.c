@@ -14,6 +14,7 @@
 /* Lines that a table needs at least: name, heading, one row, and the count of the other rows. */
 #define TABLE_LINES 4
 #define CELL_LEN    64
+#define PLACE_LEN   24
 
 static bool is_nothing(const char *text)
 {
@@ -139,6 +140,14 @@ static void add_name(struct gpumon_table *table, const char *name)
 	char text[CELL_LEN];
 
 	gpumon_table_text(table, gpumon_format_name(text, sizeof(text), name));
+}
+
+void gpumon_page_place(struct gpumon_table *table, const char *container, const char *cgroup)
+{
+	const char *place = container ? container : cgroup;
+	size_t length = place ? strlen(place) : 0;
+
+	add_name(table, length > PLACE_LEN ? place + length - PLACE_LEN : place);
 }
 
 static void add_value(const struct gpumon_page *page, struct gpumon_table *table,
@@ -297,7 +306,6 @@ static void add_process(const struct gpumon_page *page, struct gpumon_table *tab
 			const struct owner *owner)
 {
 	const struct gpumon_process *process = owner->process;
-	const char *place = process->container ? process->container : process->cgroup;
 	char text[GPUMON_FORMAT_LEN];
 
 	gpumon_table_value(table, process->pid);
@@ -318,10 +326,7 @@ static void add_process(const struct gpumon_page *page, struct gpumon_table *tab
 	gpumon_table_text(table, gpumon_format_bytes(text, sizeof(text), process->vram_bytes));
 	gpumon_table_text(table,
 			  gpumon_format_bytes(text, sizeof(text), process->live_object_bytes));
-	/* The end of a long path is more useful. */
-	if (place && strlen(place) > 24)
-		place += strlen(place) - 24;
-	add_name(table, place);
+	gpumon_page_place(table, process->container, process->cgroup);
 }
 
 static void draw_processes(struct gpumon_page *page, unsigned int reserved)

@@ -223,7 +223,7 @@ static void draw_share(struct gpumon_page *page, bool share, unsigned int reserv
 	gpumon_page_end_line(page);
 }
 
-/* It was there before the interval, and did nothing in it. */
+/* It has ended, and did nothing in the interval. */
 static bool has_gone(const struct gpumon_top_process *process)
 {
 	return process->exited && !process->jobs.v && !process->usage->sum.gpu_ns.v;
@@ -353,7 +353,6 @@ static void add_row(const struct gpumon_page *page, struct gpumon_table *table,
 		    const struct gpumon_usage_row *row)
 {
 	const struct gpumon_usage_total total = gpumon_usage_total_of(row);
-	const char *place = row->container ? row->container : row->path;
 	char text[GPUMON_USAGE_NAME_LEN], safe[64];
 	uint64_t interval_ns = page->top->diff.interval_ns;
 
@@ -367,10 +366,7 @@ static void add_row(const struct gpumon_page *page, struct gpumon_table *table,
 	gpumon_table_rate(table, row->sum.jobs, interval_ns);
 	gpumon_table_value(table, row->sum.errors);
 	gpumon_table_value(table, gpumon_value_if(row->client != 0, row->client));
-	/* The end of a long path is more useful. */
-	if (place && strlen(place) > 24)
-		place += strlen(place) - 24;
-	gpumon_table_text(table, gpumon_format_name(safe, sizeof(safe), place));
+	gpumon_page_place(table, row->container, row->path);
 }
 
 void gpumon_top_draw_usage(struct gpumon_page *page, unsigned int reserved)

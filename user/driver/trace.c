@@ -122,7 +122,7 @@ static bool trace_wanted(const struct gpumon_trace *trace, const struct gpumon_e
 	const struct gpumon_trace_options *options = &trace->options;
 	const char *group = gpumon_trace_event_group(joined->event.event);
 
-	if (options->group && (!group || strcmp(group, options->group) != 0))
+	if (options->group && !gpumon_same_text(group, options->group))
 		return false;
 	if (options->ring && !ring_matches(ring, options->ring) && !row_matches(row, options->ring))
 		return false;
@@ -435,7 +435,7 @@ static void trace_emit(struct gpumon_trace *trace, const struct gpumon_event *ev
 static const struct gpumon_ring *alert_ring(const struct gpumon_trace *trace,
 					    const struct gpumon_alert *alert)
 {
-	if (!alert->group || strcmp(alert->group, "drm_sched") != 0 || !alert->code.known ||
+	if (!gpumon_same_text(alert->group, "drm_sched") || !alert->code.known ||
 	    !alert->source != !trace->options.source)
 		return NULL;
 	return trace_ring(trace, (unsigned int)alert->code.v);
@@ -444,8 +444,8 @@ static const struct gpumon_ring *alert_ring(const struct gpumon_trace *trace,
 /* The module's alert of an Xid comes with an event, which is a line already. */
 static bool is_event(const struct gpumon_trace *trace, const struct gpumon_alert *alert)
 {
-	return !trace->options.source && !alert->source && alert->group && alert->kind &&
-	       !strcmp(alert->group, "nvidia") && !strcmp(alert->kind, "xid");
+	return !trace->options.source && !alert->source &&
+	       gpumon_same_text(alert->group, "nvidia") && gpumon_same_text(alert->kind, "xid");
 }
 
 static bool alert_wanted(const struct gpumon_trace *trace, const struct gpumon_alert *alert,
@@ -453,7 +453,7 @@ static bool alert_wanted(const struct gpumon_trace *trace, const struct gpumon_a
 {
 	const struct gpumon_trace_options *options = &trace->options;
 
-	if (options->group && (!alert->group || strcmp(alert->group, options->group) != 0))
+	if (options->group && !gpumon_same_text(alert->group, options->group))
 		return false;
 	if (options->ring && !ring_matches(ring, options->ring) &&
 	    !row_matches(alert->device, options->ring))

@@ -254,13 +254,9 @@ static struct gpumon_usage_total *client_total(struct gpumon_usage *usage, size_
 	return &usage->clients[owner].total;
 }
 
-static bool is_full(const struct gpumon_usage *usage)
+bool gpumon_usage_is_idle(const struct gpumon_usage_sum *sum)
 {
-	for (size_t i = 0; i < usage->n_rows; i++) {
-		if (usage->rows[i].other && usage->rows[i].sum.jobs.v)
-			return true;
-	}
-	return false;
+	return !sum->jobs.v && !sum->gpu_ns.v && !sum->queue_ns.v && !sum->errors.v;
 }
 
 /*
@@ -275,7 +271,6 @@ static void add_idle(struct gpumon_usage *usage, const struct gpumon_model *mode
 		.queue_ns = { .known = true },
 		.errors = { .known = true },
 	};
-	bool full = is_full(usage);
 
 	for (size_t i = 0; i < model->n_processes; i++) {
 		const struct gpumon_process *process = &model->processes[i];
@@ -283,7 +278,7 @@ static void add_idle(struct gpumon_usage *usage, const struct gpumon_model *mode
 
 		if (!process->id.known || usage->processes[i].sum.jobs.known)
 			continue;
-		if (none || (!full && (!process->alive.known || process->alive.v)))
+		if (none || (!usage->full && (!process->alive.known || process->alive.v)))
 			usage->processes[i].sum = nothing;
 	}
 }
@@ -502,6 +497,8 @@ void gpumon_usage_init(struct gpumon_usage *usage, const struct gpumon_model *mo
 	usage->parallel = gpumon_calloc(usage->n_rings + 1, sizeof(*usage->parallel));
 	for (size_t i = 0; i < usage->n_rows; i++)
 		fill_row(&usage->rows[i], &table->rows[i]);
+	for (size_t i = 0; i < usage->n_rows; i++)
+		usage->full |= usage->rows[i].other && !gpumon_usage_is_idle(&usage->rows[i].sum);
 	join_rows(usage, model, &places);
 	find_parallel(usage, model);
 	/* The process of a client is that of its first row here. */

@@ -115,6 +115,7 @@ struct gpumon_usage_client {
  * struct gpumon_usage - all of it
  * @known: the source counts by process, and there was a job
  * @share: @sum.share of some row
+ * @full: some work found no room in the table, and is of no process
  * @rows: longest time on the GPU first
  * @processes: by the index of the process in the model
  * @groups: longest time on the GPU first
@@ -124,6 +125,7 @@ struct gpumon_usage_client {
 struct gpumon_usage {
 	bool known;
 	bool share;
+	bool full;
 	struct gpumon_usage_row *rows;
 	size_t n_rows;
 	struct gpumon_usage_total *processes;
@@ -156,6 +158,9 @@ void gpumon_usage_clear(struct gpumon_usage *usage);
  * Return: negative if it is unknown.
  */
 double gpumon_usage_part(const struct gpumon_usage_total *total, uint64_t length_ns);
+
+/* True if nothing was done, and nothing waited. */
+bool gpumon_usage_is_idle(const struct gpumon_usage_sum *sum);
 
 /* Mean time of a job in the queue, ns; unknown without jobs. */
 struct gpumon_value gpumon_usage_wait(const struct gpumon_usage_sum *sum);
