@@ -13,8 +13,8 @@
 #include "lib/files.h"
 #include "lib/memory.h"
 
-/* A kernel with a thousand regions fills this. Of a larger file nothing is taken. */
-#define FILE_MOST (128 << 10)
+/* Enough for a thousand regions. Of a larger file nothing is taken. */
+#define FILE_MOST (64 << 10)
 
 /**
  * struct place - a cgroup of the reading
