@@ -128,6 +128,12 @@ for p in document["processes"]:
 lab.equal(sum(c["gpu_ns"] for c in document["cgroups"]), sum(row["gpu_ns"] for row in usage),
           "GPU time of all cgroups")
 lab.check(sum(row["gpu_ns"] for row in usage) > 0, "no GPU time")
+# Linux 6.1 has no such parameter, and nothing is guessed.
+POLICY = "/sys/module/gpu_sched/parameters/sched_policy"
+policy = int(lab.read(POLICY)) if os.path.exists(POLICY) else None
+lab.equal((document["gpumon"]["sched_policy"], document["gpumon"]["sched_policy_name"]),
+          (policy, {None: None, 0: "RR", 1: "FIFO", 2: "FAIR"}[policy]), "the scheduler's policy")
+lab.equal("The scheduler's policy is " in tool("stat"), policy is not None, "it is said")
 text = tool("stat", "--cgroup")
 lab.check("\nCONTAINERS AND CGROUPS " in text and "\nPROCESSES (" not in text, text)
 text = tool("stat")
