@@ -241,7 +241,7 @@ static void read_alerts(struct trace_run *run)
 	gpumon_trace_feed_alerts(run->trace, &alerts);
 }
 
-/* Who asked for limits wants these alerts; else what there is will do. */
+/* Fails only where limits are given: then these alerts are what is asked for. */
 static int open_alerts(struct trace_run *run, struct gpumon_error *err)
 {
 	struct gpumon_error why;
