@@ -193,7 +193,7 @@ static void put_launch(struct timeline *timeline, uint32_t process,
 	struct gpumon_track_event event = { .category = GPUMON_CATEGORY_API };
 	struct gpumon_track_thread *thread;
 	struct gpumon_record_launch launch;
-	bool has_own_id;
+	uint64_t flow;
 
 	gpumon_record_copy(&launch, sizeof(launch), record);
 	thread = gpumon_rows_thread(&timeline->rows, process, launch.tid);
@@ -207,15 +207,15 @@ static void put_launch(struct timeline *timeline, uint32_t process,
 	if (thread->call == launch.correlation && launch.correlation &&
 	    thread->call_function == event.name)
 		return;
-	/* CUPTI may give all launches of a thread one id. */
-	has_own_id = thread->launch != launch.correlation;
 	thread->launch = launch.correlation;
 	thread->launch_function = event.name;
+	flow = flow_of(process, launch.context, launch.correlation);
 	add_value(&event, "correlation", launch.correlation);
 	if (launch.head.flags & GPUMON_LAUNCH_CAPTURED)
 		add_text(&event, "captured", "into a graph");
-	else if (has_own_id)
-		event.flow = flow_of(process, launch.context, launch.correlation);
+	/* CUPTI may give all launches of a thread one id. */
+	else if (thread->flow != flow)
+		event.flow = thread->flow = flow;
 	if (launch.head.flags & GPUMON_LAUNCH_FAILED)
 		add_value(&event, "result", (uint64_t)(int64_t)launch.result);
 	put_event(timeline, &event);
@@ -227,6 +227,7 @@ static void put_call(struct timeline *timeline, uint32_t process,
 	struct gpumon_track_event event = { .category = GPUMON_CATEGORY_API };
 	struct gpumon_track_thread *thread;
 	struct gpumon_record_call call;
+	uint64_t flow;
 
 	gpumon_record_copy(&call, sizeof(call), record);
 	thread = gpumon_rows_thread(&timeline->rows, process, call.tid);
@@ -240,8 +241,9 @@ static void put_call(struct timeline *timeline, uint32_t process,
 	thread->call = call.correlation;
 	thread->call_function = event.name;
 	event.track = thread->track;
-	if (thread->launch != call.correlation)
-		event.flow = flow_of(process, call.context, call.correlation);
+	flow = flow_of(process, call.context, call.correlation);
+	if (thread->flow != flow)
+		event.flow = thread->flow = flow;
 	add_value(&event, "correlation", call.correlation);
 	if (call.head.flags & GPUMON_CALL_BLOCKING)
 		event.category = GPUMON_CATEGORY_WAIT;

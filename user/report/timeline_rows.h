@@ -45,6 +45,7 @@ struct gpumon_track_pushed {
  * @depth: number of them
  * @launch: correlation id of the last launch, with the name of its function
  * @call: the same of the last call
+ * @flow: of the last launch or call
  */
 struct gpumon_track_thread {
 	struct gpumon_track *track;
@@ -56,6 +57,7 @@ struct gpumon_track_thread {
 	const char *launch_function;
 	uint32_t call;
 	const char *call_function;
+	uint64_t flow;
 };
 
 /* The row of a process. */
