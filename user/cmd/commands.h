@@ -15,6 +15,7 @@
 	X(top)             \
 	X(trace)           \
 	X(alerts)          \
+	X(metrics)         \
 	X(record)          \
 	X(correlate)       \
 	X(flamegraph)      \
