@@ -13,6 +13,8 @@
 #include "metrics_model.h"
 
 #define NS_PER_MS 1000000ULL
+/* Of the exporter itself, which have room in any case. */
+#define OWN_LINES 50
 
 /**
  * struct gpumon_exporter - an exporter
@@ -230,6 +232,7 @@ static void put_own(struct gpumon_exporter *exporter, bool good)
 	uint64_t folded = gpumon_sums_folded(sums);
 	uint64_t cpu_ns = gpumon_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
+	gpumon_sums_leave(sums, -OWN_LINES);
 	put(sums, "source_up", GPUMON_METRIC_GAUGE,
 	    "1: the source was read; 0: neither the module nor BPF could be", good);
 	put(sums, "log_readable", GPUMON_METRIC_GAUGE,
@@ -250,6 +253,7 @@ static void put_own(struct gpumon_exporter *exporter, bool good)
 	    "Lines that the text may have (--max-series)", exporter->settings.limits.series);
 	put(sums, "exporter_series", GPUMON_METRIC_GAUGE, "Lines that it has",
 	    gpumon_sums_series(sums));
+	gpumon_sums_leave(sums, 0);
 }
 
 int gpumon_exporter_read(struct gpumon_exporter *exporter, struct gpumon_error *err)

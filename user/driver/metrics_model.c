@@ -18,9 +18,20 @@
 #include "usage.h"
 
 #define NVIDIA_VENDOR 0x10de
-/* Counters of a source that no period has; each is remembered by a text. */
+/* Counters of a source that no period has. There are more kinds of alerts than any driver has codes. */
 #define FOLLOWED_MAX 8192
 #define UNDESCRIBED  "Not described in Documentation/reference"
+
+/**
+ * struct followed - counters that are followed, each named by a text
+ * @keys: their numbers, plus 1
+ * @last: what they were last
+ */
+struct followed {
+	struct gpumon_intern keys;
+	uint64_t *last;
+	size_t n;
+};
 
 /**
  * struct gpumon_readings - sums, and what they are made with
@@ -30,10 +41,10 @@
  * @containers: names of containers
  * @devices: names of GPUs
  * @pods: what Kubernetes calls containers
- * @keys: numbers of counters that are followed, plus 1
- * @followed: what they were last
+ * @of_source: counters of the source that no period has
+ * @of_log: counts of the log, which begin with the exporter
  * @labels: those of the next sample
- * @inconsistent: readings that kept changing
+ * @left: lines that containers leave for all else
  */
 struct gpumon_readings {
 	struct gpumon_sums *sums;
@@ -42,11 +53,10 @@ struct gpumon_readings {
 	struct gpumon_containers *containers;
 	struct gpumon_devices *devices;
 	struct gpumon_pods *pods;
-	struct gpumon_intern keys;
-	uint64_t *followed;
-	size_t n_followed;
+	struct followed of_source;
+	struct followed of_log;
 	struct gpumon_labels labels;
-	uint64_t inconsistent;
+	int64_t left;
 };
 
 struct gpumon_readings *gpumon_readings_new(const char *root, struct gpumon_sums_limits limits)
@@ -54,18 +64,18 @@ struct gpumon_readings *gpumon_readings_new(const char *root, struct gpumon_sums
 	struct gpumon_readings *readings = gpumon_calloc(1, sizeof(*readings));
 
 	readings->sums = gpumon_sums_new(limits);
+	readings->left = (int64_t)(limits.series / 10);
 	readings->containers = gpumon_containers_new(root);
 	readings->devices = gpumon_devices_new(root);
 	readings->pods = gpumon_pods_new(root);
 	return readings;
 }
 
-static void forget_followed(struct gpumon_readings *readings)
+static void forget(struct followed *followed)
 {
-	gpumon_intern_clear(&readings->keys);
-	free(readings->followed);
-	readings->followed = NULL;
-	readings->n_followed = 0;
+	gpumon_intern_clear(&followed->keys);
+	free(followed->last);
+	memset(followed, 0, sizeof(*followed));
 }
 
 void gpumon_readings_free(struct gpumon_readings *readings)
@@ -78,7 +88,8 @@ void gpumon_readings_free(struct gpumon_readings *readings)
 	gpumon_devices_free(readings->devices);
 	gpumon_pods_free(readings->pods);
 	gpumon_labels_clear(&readings->labels);
-	forget_followed(readings);
+	forget(&readings->of_source);
+	forget(&readings->of_log);
 	free(readings);
 }
 
@@ -219,25 +230,24 @@ static void put_own(struct gpumon_readings *readings, const char *name,
 }
 
 /*
- * What a counter of the source has got since the reading before. One that has fallen began again.
+ * What a counter has got since the reading before. One that has fallen began again.
  * @key: says which one it is
  */
-static struct gpumon_value follow(struct gpumon_readings *readings, const char *key,
+static struct gpumon_value follow(struct followed *followed, const char *key,
 				  struct gpumon_value now)
 {
 	uint64_t before;
 	uint32_t number;
 	bool added;
 
-	if (!now.known)
-		return now;
-	if (readings->n_followed > FOLLOWED_MAX)
-		forget_followed(readings);
-	number = gpumon_intern(&readings->keys, key, &added);
+	if (!now.known ||
+	    (followed->n >= FOLLOWED_MAX && !gpumon_intern_find(&followed->keys, key)))
+		return (struct gpumon_value){ 0 };
+	number = gpumon_intern(&followed->keys, key, &added);
 	if (added)
-		GPUMON_GROW(readings->followed, readings->n_followed);
-	before = readings->followed[number - 1];
-	readings->followed[number - 1] = now.v;
+		GPUMON_GROW(followed->last, followed->n);
+	before = followed->last[number - 1];
+	followed->last[number - 1] = now.v;
 	return gpumon_value_of(now.v >= before ? now.v - before : now.v);
 }
 
@@ -292,7 +302,7 @@ static void put_info(struct gpumon_readings *readings, const struct gpumon_model
 		   &since->info);
 	if (now->info.rings_retired.known)
 		put_count(readings, "gpumon_source", "rings_retired", place,
-			  follow(readings, "rings_retired", now->info.rings_retired));
+			  follow(&readings->of_source, "rings_retired", now->info.rings_retired));
 	gpumon_labels_add(labels, "version", GPUMON_VERSION);
 	put_own(readings, "build", GPUMON_METRIC_INFO, "This program", gpumon_value_of(1));
 	gpumon_labels_cut(labels, 0);
@@ -566,7 +576,7 @@ static void put_event_ring(struct gpumon_readings *readings, const struct gpumon
 		snprintf(key, sizeof(key), "event ring %s", counts[i].name);
 		if (counts[i].value.known)
 			put_count(readings, "gpumon_event_ring", counts[i].name, place,
-				  follow(readings, key, counts[i].value));
+				  follow(&readings->of_source, key, counts[i].value));
 	}
 }
 
@@ -635,7 +645,7 @@ static void put_alert(struct gpumon_readings *readings, const struct gpumon_mode
 			      alert->device ? alert->device : "", code);
 	put_own(readings, "alerts", GPUMON_METRIC_COUNTER,
 		"Alerts of the driver: Xids, resets, jobs that hang; each counts, also a repeated one",
-		follow(readings, key, alert->count));
+		follow(alert->source ? &readings->of_log : &readings->of_source, key, alert->count));
 	free(key);
 }
 
@@ -659,11 +669,11 @@ static void put_alerts(struct gpumon_readings *readings, const struct gpumon_mod
 	gpumon_labels_cut(&readings->labels, 0);
 	if (lost.known)
 		put_own(readings, "alerts_lost", GPUMON_METRIC_COUNTER,
-			"Alerts that the module could not tell", follow(readings, "lost", lost));
+			"Alerts that the module could not tell", follow(&readings->of_source, "lost", lost));
 	if (forgotten.known)
 		put_own(readings, "alerts_forgotten", GPUMON_METRIC_COUNTER,
 			"Alerts whose kind, device and code the module does not keep any more",
-			follow(readings, "forgotten", forgotten));
+			follow(&readings->of_source, "forgotten", forgotten));
 }
 
 void gpumon_readings_log_losses(struct gpumon_readings *readings,
@@ -685,7 +695,7 @@ void gpumon_readings_log_losses(struct gpumon_readings *readings,
 		gpumon_labels_add(&readings->labels, "cause", causes[i].cause);
 		put_own(readings, "log_records_lost", GPUMON_METRIC_COUNTER,
 			"Records of the kernel's log that were not seen, by cause",
-			follow(readings, key, gpumon_value_of(causes[i].count)));
+			follow(&readings->of_log, key, gpumon_value_of(causes[i].count)));
 	}
 }
 
@@ -696,6 +706,15 @@ static bool goes_on(const struct gpumon_info *before, const struct gpumon_info *
 {
 	return before->source == now->source && before->since_ns.known == now->since_ns.known &&
 	       before->since_ns.v == now->since_ns.v && before->period.v == now->period.v;
+}
+
+/* What no period has begins again with the source, and not with a reset. */
+static bool is_new_source(const struct gpumon_readings *readings, const struct gpumon_info *now)
+{
+	const struct gpumon_info *before = &readings->before.info;
+
+	return readings->any && !goes_on(before, now) &&
+	       (before->source != now->source || now->period.v <= before->period.v);
 }
 
 uint32_t gpumon_readings_closed(const struct gpumon_readings *readings,
@@ -732,7 +751,9 @@ static void put_counts(struct gpumon_readings *readings, const struct gpumon_mod
 	put_rings(readings, now, since, usage);
 	put_tables(readings, now, since);
 	gpumon_usage_init(&used, since);
+	gpumon_sums_leave(readings->sums, readings->left);
 	put_usage(readings, now, &used);
+	gpumon_sums_leave(readings->sums, 0);
 	gpumon_usage_clear(&used);
 }
 
@@ -767,13 +788,17 @@ void gpumon_readings_add(struct gpumon_readings *readings, struct gpumon_model *
 	struct gpumon_model since = { 0 };
 	struct gpumon_usage usage;
 
+	if (is_new_source(readings, &model->info))
+		forget(&readings->of_source);
 	gpumon_containers_resolve(readings->containers, model);
 	gpumon_devices_resolve(readings->devices, model);
 	difference(readings, &since, model, same);
 	gpumon_usage_init(&usage, model);
 	put_counts(readings, model, &since, &usage);
 	put_devices(readings, model);
+	gpumon_sums_leave(readings->sums, readings->left);
 	put_container_memory(readings, &usage);
+	gpumon_sums_leave(readings->sums, 0);
 	put_event_ring(readings, &model->event_ring);
 	put_alerts(readings, model, logged);
 	gpumon_usage_clear(&usage);

@@ -60,6 +60,7 @@ struct family {
  * @names: numbers of families, plus 1
  * @keys: numbers of series, plus 1
  * @lines: that they take
+ * @left: lines that new ones leave
  */
 struct gpumon_sums {
 	struct gpumon_sums_limits limits;
@@ -70,6 +71,7 @@ struct gpumon_sums {
 	struct series *series;
 	size_t n_series;
 	uint64_t lines;
+	int64_t left;
 	uint64_t folded;
 	uint64_t reading;
 	uint64_t now_ns;
@@ -169,6 +171,12 @@ static struct series *add_series(struct gpumon_sums *sums, uint32_t family, char
 	return series;
 }
 
+static bool has_room(const struct gpumon_sums *sums, const struct family *family)
+{
+	return (int64_t)(sums->lines + lines_of(family)) + sums->left <=
+	       (int64_t)sums->limits.series;
+}
+
 static struct series *others_of(struct gpumon_sums *sums, uint32_t family)
 {
 	char *key = gpumon_asprintf("%s\n" OTHERS, sums->families[family].name);
@@ -188,7 +196,7 @@ static struct series *take_series(struct gpumon_sums *sums, uint32_t family,
 	char *key = gpumon_asprintf("%s\n%s", of->name, labels);
 	struct series *series = find_series(sums, key);
 
-	if (series || sums->lines + lines_of(of) > sums->limits.series) {
+	if (series || !has_room(sums, of)) {
 		free(key);
 		key = NULL;
 	}
@@ -309,6 +317,11 @@ void gpumon_sums_end(struct gpumon_sums *sums)
 	}
 	free(over);
 	free(before);
+}
+
+void gpumon_sums_leave(struct gpumon_sums *sums, int64_t lines)
+{
+	sums->left = lines;
 }
 
 static int compare_series(const void *a, const void *b)

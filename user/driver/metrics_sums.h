@@ -66,6 +66,12 @@ void gpumon_sums_add(struct gpumon_sums *sums, uint32_t family, const char *labe
 void gpumon_sums_add_histogram(struct gpumon_sums *sums, uint32_t family,
 				  const char *labels, const struct gpumon_histogram *histogram);
 
+/*
+ * New series leave room for that many lines from now on; a negative number is room beyond the limit. So
+ * containers, of which there may be any number, take none from what there is little of.
+ */
+void gpumon_sums_leave(struct gpumon_sums *sums, int64_t lines);
+
 /* Write all of it, without the end of the text. */
 void gpumon_sums_write(const struct gpumon_sums *sums,
 			  const struct gpumon_exposition *exposition);
