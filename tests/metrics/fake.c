@@ -229,6 +229,7 @@ static void add_alert(struct gpumon_model *model, const char *group, const char 
 	alert->device = gpumon_strdup("0000:01:00.0");
 	alert->code = gpumon_value_of(code);
 	alert->count = gpumon_value_of(count);
+	alert->time_ns = gpumon_value_of(gpumon_monotonic_ns());
 	alert->lost = alert->forgotten = gpumon_value_of(0);
 }
 

@@ -455,6 +455,8 @@ static void put_tables(struct gpumon_readings *readings, const struct gpumon_mod
 {
 	struct gpumon_labels *labels = &readings->labels;
 
+	/* Some have a row for each command of a driver. */
+	gpumon_sums_leave(readings->sums, readings->left * 5);
 	for (size_t t = 0; t < now->n_statistics; t++) {
 		const struct gpumon_statistics *table = &now->statistics[t];
 		char *prefix, *group, *place;
@@ -491,6 +493,7 @@ static void put_tables(struct gpumon_readings *readings, const struct gpumon_mod
 		free(group);
 		free(place);
 	}
+	gpumon_sums_leave(readings->sums, 0);
 }
 
 /* @now: has what GPUs are called */
@@ -617,6 +620,15 @@ static bool is_of_ring(const struct gpumon_alert *alert)
 	       is_kind(alert, "drm_sched", "timeout");
 }
 
+/* The time of CLOCK_MONOTONIC in whole seconds since 1970. */
+static struct gpumon_level seconds_of(uint64_t monotonic_ns)
+{
+	uint64_t now = gpumon_monotonic_ns(), wall = gpumon_clock_ns(CLOCK_REALTIME);
+	uint64_t ago = now > monotonic_ns ? now - monotonic_ns : 0;
+
+	return gpumon_level_of((int64_t)((wall > ago ? wall - ago : 0) / 1000000000));
+}
+
 static void put_alert(struct gpumon_readings *readings, const struct gpumon_model *now,
 		      const struct gpumon_alert *alert)
 {
@@ -647,6 +659,13 @@ static void put_alert(struct gpumon_readings *readings, const struct gpumon_mode
 		"Alerts of the driver: Xids, resets, jobs that hang; each counts, also a repeated one",
 		follow(alert->source ? &readings->of_log : &readings->of_source, key, alert->count));
 	free(key);
+	if (alert->time_ns.known)
+		gpumon_sums_note(readings->sums,
+				 gpumon_sums_family(readings->sums, "gpumon",
+						    "alert_last_timestamp_seconds",
+						    GPUMON_METRIC_GAUGE,
+						    "When the last alert of this kind came, in seconds since 1970"),
+				 labels_of(readings), seconds_of(alert->time_ns.v));
 }
 
 static void put_alerts(struct gpumon_readings *readings, const struct gpumon_model *now,

@@ -23,6 +23,7 @@
  * @reading: number of the reading that had it last
  * @seen_ns: when that was
  * @again: that reading had it twice
+ * @stays: a level that stays as it is
  * @negative: @number is below 0
  * @number: its value; of a histogram the sum
  * @counts: of a histogram: values of each bucket, and behind them those above the last bound
@@ -34,6 +35,7 @@ struct series {
 	uint64_t reading;
 	uint64_t seen_ns;
 	bool again;
+	bool stays;
 	bool negative;
 	uint64_t number;
 	uint64_t *counts;
@@ -233,6 +235,17 @@ void gpumon_sums_set(struct gpumon_sums *sums, uint32_t family, const char *labe
 	series->number = level.v < 0 ? 0 - (uint64_t)level.v : (uint64_t)level.v;
 }
 
+void gpumon_sums_note(struct gpumon_sums *sums, uint32_t family, const char *labels,
+		      struct gpumon_level level)
+{
+	struct series *series = level.known ? take_series(sums, family, labels) : NULL;
+
+	if (!series)
+		return;
+	series->stays = true;
+	series->number = (uint64_t)level.v;
+}
+
 void gpumon_sums_add(struct gpumon_sums *sums, uint32_t family, const char *labels,
 			struct gpumon_value level)
 {
@@ -268,7 +281,7 @@ void gpumon_sums_add_histogram(struct gpumon_sums *sums, uint32_t family,
 
 static bool is_over(const struct gpumon_sums *sums, const struct series *series)
 {
-	if (!is_sum(&sums->families[series->family]))
+	if (!is_sum(&sums->families[series->family]) && !series->stays)
 		return series->reading != sums->reading;
 	return sums->now_ns - series->seen_ns > sums->limits.forget_ns &&
 	       strcmp(series->labels, OTHERS) != 0;

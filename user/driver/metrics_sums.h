@@ -59,7 +59,10 @@ void gpumon_sums_count(struct gpumon_sums *sums, uint32_t family, const char *la
 /* Set a gauge, or that of an info. Nothing is done if it is unknown. */
 void gpumon_sums_set(struct gpumon_sums *sums, uint32_t family, const char *labels,
 			struct gpumon_level level);
-/* The same, but what this reading has set it to before is added. */
+/* The same of one that stays as it is while no reading sets it. */
+void gpumon_sums_note(struct gpumon_sums *sums, uint32_t family, const char *labels,
+		      struct gpumon_level level);
+/* The same as the first, but what this reading has set it to before is added. */
 void gpumon_sums_add(struct gpumon_sums *sums, uint32_t family, const char *labels,
 			struct gpumon_value level);
 /* Add the values of a histogram of nanoseconds. */

@@ -88,8 +88,8 @@ static bool ends_with(const char *text, const char *ending)
 /* The endings that the format itself gives to samples. A column of such a name gets one more word. */
 static bool is_reserved(const char *name)
 {
-	static const char *const endings[] = { "_total", "_created", "_count", "_sum",
-					       "_bucket", "_info", "_gcount", "_gsum" };
+	static const char *const endings[] = { "_total",  "_count", "_sum", "_bucket",
+					       "_info",	  "_gcount", "_gsum" };
 
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		if (ends_with(name, endings[i]))
@@ -112,7 +112,9 @@ char *gpumon_openmetrics_name(const char *prefix, const char *column, const char
 	};
 	char *name = gpumon_asprintf("%s_%s", prefix, column), *whole;
 
-	*unit = ends_with(name, "_bytes") ? "bytes" : "";
+	*unit = ends_with(name, "_bytes")   ? "bytes" :
+		ends_with(name, "_seconds") ? "seconds" :
+					      "";
 	*digits = 0;
 	for (char *c = name; *c; c++)
 		*c = name_byte(*c, c == name);

@@ -14,6 +14,7 @@
 #include "driver/metrics_meaning.h"
 #include "driver/metrics_model.h"
 #include "lib/memory.h"
+#include "lib/wait.h"
 
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID "11111111-2222-3333-4444-555555555555"
@@ -379,9 +380,19 @@ static void add_alert(struct gpumon_model *model, const char *source, const char
 	alert->device = strdup("0000:03:00.0");
 	alert->code = gpumon_value_of(code);
 	alert->count = gpumon_value_of(count);
+	alert->time_ns = gpumon_value_of(5000000000);
 }
 
-#define XID79 "gpumon_alerts_total{group=\"nvidia\",kind=\"xid\",code=\"79\"," GPU "}"
+#define XID79_LABELS "{group=\"nvidia\",kind=\"xid\",code=\"79\"," GPU "}"
+#define XID79	     "gpumon_alerts_total" XID79_LABELS
+
+/* The wall clock is 1000 s before the monotonic one. */
+uint64_t __wrap_gpumon_clock_ns(clockid_t clock);
+uint64_t __wrap_gpumon_clock_ns(clockid_t clock)
+{
+	(void)clock;
+	return gpumon_monotonic_ns() + 1000000000000 - 5000000000;
+}
 
 static void repeated_alerts_count(void **state)
 {
@@ -401,12 +412,14 @@ static void repeated_alerts_count(void **state)
 	add_alert(&logged, GPUMON_ALERT_SOURCE_LOG, "nvidia", "xid", 79, 40);
 	read_at(readings, &model, &logged);
 	is(readings, XID79, "40");
+	is(readings, "gpumon_alert_last_timestamp_seconds" XID79_LABELS, "1000");
 	/* The module does not tell the hang any more; it stays counted. */
 	is(readings, "gpumon_alerts_total{group=\"drm_sched\",kind=\"hang\",ring=\"sdma0\"," GPU "}", "2");
 	gpumon_model_free(&logged);
 	make(&model, 1, 2, 1);
 	read_at(readings, &model, &none);
 	is(readings, XID79, "40");
+	is(readings, "gpumon_alert_last_timestamp_seconds" XID79_LABELS, "1000");
 	gpumon_readings_free(readings);
 }
 
