@@ -253,6 +253,7 @@ class Plan:
         self.add("device", "", lambda: make_check("device"))
         # It uses the objects of the task "user".
         self.add("output", "~user", *words("output", f"OBJ={tree()}/tests/user/obj"))
+        self.add("metrics", "program ~user", *words("metrics"))
         self.add("capture", "program", *words("capture"))
         self.add("bench", "", lambda: passes("tests/bench/check"))
         self.add("build/cross", "", lambda: passes("tests/build/cross"))

@@ -154,6 +154,7 @@ def commands(mine, other, pid):
         "trace --source=module": ["trace", "--source=module", "--duration", "10ms"],
         "alerts": ["alerts", "--duration", "10ms"],
         "alerts --last": ["alerts", "--last"],
+        "metrics --source=module": ["metrics", "--source=module"],
         "set": ["set", "drm_sched", "on"],
         "doctor": ["doctor"],
         "record, an own program": ["record", "-o", own, "--", "true"],
