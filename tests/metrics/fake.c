@@ -164,12 +164,12 @@ static void add_tables(struct gpumon_model *model, uint64_t scale)
 static void add_containers(struct gpumon_model *model, uint64_t containers, uint64_t first,
 			   uint64_t rings, uint64_t scale)
 {
-	struct gpumon_statistics *usage = containers ? add_table(model, "drm_sched", "usage") : NULL;
+	struct gpumon_statistics *usage = containers ? add_table(model, "drm_sched", "usage") :
+						       NULL;
 
 	for (uint64_t i = 0; i < containers; i++) {
 		struct gpumon_process *process = gpumon_model_add_process(model);
-		struct gpumon_row *row =
-			i ? gpumon_statistics_add_row(usage) : &usage->rows[0];
+		struct gpumon_row *row = i ? gpumon_statistics_add_row(usage) : &usage->rows[0];
 		char device[32], ring[32], number[32];
 
 		process->id = process->pid = gpumon_value_of(first + i + 1);
@@ -177,13 +177,14 @@ static void add_containers(struct gpumon_model *model, uint64_t containers, uint
 		process->comm = gpumon_strdup("train");
 		process->alive = gpumon_value_of(1);
 		process->cgroup_id = gpumon_value_of(1000 + first + i);
-		process->cgroup = gpumon_asprintf(
-			"/kubepods/burstable/pod11111111-2222-3333-4444-%012" PRIx64
-			"/%016llx%048d",
-			first + i, (first + i + 1) * 0x9e3779b97f4a7c15ULL, 0);
+		process->cgroup =
+			gpumon_asprintf("/kubepods/burstable/pod11111111-2222-3333-4444-%012" PRIx64
+					"/%016llx%048d",
+					first + i, (first + i + 1) * 0x9e3779b97f4a7c15ULL, 0);
 		process->vram_bytes = gpumon_value_of(4096);
 		row->number = gpumon_value_of(first + i + 1);
-		snprintf(device, sizeof(device), "0000:%02x:00.0", (unsigned int)(i % rings / 8 + 1));
+		snprintf(device, sizeof(device), "0000:%02x:00.0",
+			 (unsigned int)(i % rings / 8 + 1));
 		snprintf(ring, sizeof(ring), "ring%" PRIu64, i % rings % 8);
 		snprintf(number, sizeof(number), "%" PRIu64, first + i + 1);
 		add_label(row, "device", device, false);
@@ -217,7 +218,8 @@ static void add_group(struct gpumon_model *model, const char *name, const char *
 	of->dropped.missed = of->dropped.no_memory = gpumon_value_of(0);
 }
 
-static void add_alert(struct gpumon_model *model, const char *group, const char *kind, uint64_t code)
+static void add_alert(struct gpumon_model *model, const char *group, const char *kind,
+		      uint64_t code)
 {
 	uint64_t count = setting(kind);
 	struct gpumon_alert *alert = count ? gpumon_model_add_alert(model) : NULL;

@@ -26,7 +26,11 @@
 #define SERIES_MIN  100
 #define SERIES_MAX  1000000
 
-enum format { FORMAT_DEFAULT, FORMAT_OPENMETRICS, FORMAT_TEXT };
+enum format {
+	FORMAT_DEFAULT,
+	FORMAT_OPENMETRICS,
+	FORMAT_TEXT
+};
 
 /**
  * struct metrics - the command
@@ -90,7 +94,8 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv,
 	if (status != GPUMON_OPTIONS_GO_ON)
 		return status;
 	if (metrics->listen && metrics->output)
-		return gpumon_usage(context, "--listen and --output are two ways: give one of them");
+		return gpumon_usage(context,
+				    "--listen and --output are two ways: give one of them");
 	if (metrics->listen && metrics->format != FORMAT_DEFAULT)
 		return gpumon_usage(context, "--format: with --listen the client says which");
 	if (metrics->web_config && !metrics->listen)
@@ -122,9 +127,10 @@ static int give_up_root(const struct metrics *metrics, struct gpumon_error *err)
 
 	if (!geteuid() || metrics->run_as) {
 		if (!getpwnam(name))
-			return gpumon_error_set(
-				err, GPUMON_EXIT_FAILED, -ENOENT, GPUMON_ERROR_USAGE,
-				"--run-as: there is no user \"%.32s\" to serve as", name);
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOENT,
+						GPUMON_ERROR_USAGE,
+						"--run-as: there is no user \"%.32s\" to serve as",
+						name);
 		ret = gpumon_privileges_become(name, needs, 0, err);
 	}
 	gpumon_privileges_keep(needs);
@@ -278,7 +284,8 @@ static int run_opened(struct gpumon_context *context, struct metrics *metrics,
 	const struct gpumon_web_config *config = metrics->web_config ? &metrics->config : NULL;
 	int fd = -1, ret = -1;
 
-	if (metrics->web_config && gpumon_web_config_read(&metrics->config, metrics->web_config, err))
+	if (metrics->web_config &&
+	    gpumon_web_config_read(&metrics->config, metrics->web_config, err))
 		return -1;
 	if (metrics->listen && gpumon_http_listen(metrics->listen, PORT, config, &fd, err))
 		return -1;
@@ -318,9 +325,10 @@ static int metrics_run(struct gpumon_context *context, int argc, char **argv)
 const struct gpumon_command gpumon_command_metrics = {
 	.name = "metrics",
 	.summary = "Export the statistics to Prometheus: served, or as a file",
-	.usage = "[--listen ADDRESS [--web-config FILE] [--run-as USER] | --output FILE]\n"
-		 "                           [--interval TIME] [--hang TIME] [--starved TIME] [--max-series N]\n"
-		 "                           [--format FORMAT] [--source SOURCE]",
+	.usage =
+		"[--listen ADDRESS [--web-config FILE] [--run-as USER] | --output FILE]\n"
+		"                           [--interval TIME] [--hang TIME] [--starved TIME] [--max-series N]\n"
+		"                           [--format FORMAT] [--source SOURCE]",
 	.help = "Without --listen and --output one text goes to standard output. The counters of a server and of\n"
 		"a repeated file keep growing when statistics are reset or the module is loaded again. What is\n"
 		"unknown is absent, never 0. No metric names a process.\n"
@@ -331,7 +339,8 @@ const struct gpumon_command gpumon_command_metrics = {
 		"Options:\n"
 		"      --listen ADDRESS   serve http://ADDRESS:9839/metrics until stopped\n"
 		"      --web-config FILE  Prometheus' web configuration file: TLS, and who may read\n"
-		"      --run-as USER      serve as this user, not as root; default: " SERVER_USER "\n"
+		"      --run-as USER      serve as this user, not as root; default: " SERVER_USER
+		"\n"
 		"  -o, --output FILE      write FILE for node_exporter's textfile collector\n"
 		"  -i, --interval TIME    write FILE again and again; read at least so often for --listen\n"
 		"      --hang TIME        count jobs that are on the hardware for longer\n"

@@ -155,8 +155,7 @@ static void read_logged(struct gpumon_exporter *exporter)
 {
 	struct gpumon_error ignored;
 
-	if (exporter->log &&
-	    gpumon_alert_log_read(exporter->log, &exporter->logged, &ignored)) {
+	if (exporter->log && gpumon_alert_log_read(exporter->log, &exporter->logged, &ignored)) {
 		gpumon_alert_log_close(exporter->log);
 		exporter->log = NULL;
 	}
@@ -235,13 +234,13 @@ static void put_own(struct gpumon_exporter *exporter, bool good)
 	gpumon_sums_leave(sums, -OWN_LINES);
 	put(sums, "source_up", GPUMON_METRIC_GAUGE,
 	    "1: the source was read; 0: neither the module nor BPF could be", good);
-	put(sums, "log_readable", GPUMON_METRIC_GAUGE,
-	    "1: alerts of the kernel's log count, too", exporter->log != NULL);
+	put(sums, "log_readable", GPUMON_METRIC_GAUGE, "1: alerts of the kernel's log count, too",
+	    exporter->log != NULL);
 	put(sums, "exporter_readings", GPUMON_METRIC_COUNTER, "Readings of the source", 1);
-	put(sums, "exporter_readings_failed", GPUMON_METRIC_COUNTER,
-	    "Of these, those that failed", !good);
-	put(sums, "exporter_reading_ns", GPUMON_METRIC_GAUGE,
-	    "How long the last reading took", exporter->read_ns);
+	put(sums, "exporter_readings_failed", GPUMON_METRIC_COUNTER, "Of these, those that failed",
+	    !good);
+	put(sums, "exporter_reading_ns", GPUMON_METRIC_GAUGE, "How long the last reading took",
+	    exporter->read_ns);
 	put(sums, "exporter_cpu_ns", GPUMON_METRIC_COUNTER,
 	    "Processor time that the exporter has used", cpu_ns - exporter->cpu_ns);
 	exporter->cpu_ns = cpu_ns;

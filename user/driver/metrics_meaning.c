@@ -114,8 +114,7 @@ static bool is_end(const char *line, size_t left)
 char *gpumon_meaning(const char *place, const char *name)
 {
 	const char *end = gpumon_pages_end;
-	const char *line =
-		memmem(gpumon_pages, (size_t)(end - gpumon_pages), place, strlen(place));
+	const char *line = memmem(gpumon_pages, (size_t)(end - gpumon_pages), place, strlen(place));
 	char *meaning = NULL;
 
 	while (line && !meaning) {

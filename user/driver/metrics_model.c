@@ -188,7 +188,7 @@ static uint32_t family_of(struct gpumon_readings *readings, const char *prefix, 
 		free(level);
 	}
 	family = gpumon_sums_family(readings->sums, prefix, column, type,
-				       help && *help ? help : UNDESCRIBED);
+				    help && *help ? help : UNDESCRIBED);
 	free(help);
 	return family;
 }
@@ -197,8 +197,8 @@ static void put_count(struct gpumon_readings *readings, const char *prefix, cons
 		      const char *place, struct gpumon_value more)
 {
 	gpumon_sums_count(readings->sums,
-			     family_of(readings, prefix, column, GPUMON_METRIC_COUNTER, place),
-			     labels_of(readings), more);
+			  family_of(readings, prefix, column, GPUMON_METRIC_COUNTER, place),
+			  labels_of(readings), more);
 }
 
 static struct gpumon_level level_of(struct gpumon_value value)
@@ -212,8 +212,8 @@ static void put_level(struct gpumon_readings *readings, const char *prefix, cons
 	if (!level.known)
 		return;
 	gpumon_sums_set(readings->sums,
-			   family_of(readings, prefix, column, GPUMON_METRIC_GAUGE, place),
-			   labels_of(readings), level);
+			family_of(readings, prefix, column, GPUMON_METRIC_GAUGE, place),
+			labels_of(readings), level);
 }
 
 /* The same for metrics that are no statistic of the pages. */
@@ -225,8 +225,7 @@ static void put_own(struct gpumon_readings *readings, const char *name,
 	if (type == GPUMON_METRIC_COUNTER)
 		gpumon_sums_count(readings->sums, family, labels_of(readings), value);
 	else
-		gpumon_sums_set(readings->sums, family, labels_of(readings),
-				   level_of(value));
+		gpumon_sums_set(readings->sums, family, labels_of(readings), level_of(value));
 }
 
 /*
@@ -254,8 +253,8 @@ static struct gpumon_value follow(struct followed *followed, const char *key,
 /* Numbers that say nothing over time, and those that have a place elsewhere. */
 static bool is_left_out(const struct gpumon_field *field)
 {
-	static const char *const names[] = { "id",	 "schema",  "now_ns",	    "since_ns",
-					     "period",	 "enabled", "rings_retired" };
+	static const char *const names[] = { "id",     "schema",  "now_ns",	  "since_ns",
+					     "period", "enabled", "rings_retired" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(field->name, names[i]))
@@ -298,8 +297,7 @@ static void put_info(struct gpumon_readings *readings, const struct gpumon_model
 	char text[32];
 
 	gpumon_labels_cut(labels, 0);
-	put_fields(readings, "gpumon_source", place, &gpumon_info_fields, &now->info,
-		   &since->info);
+	put_fields(readings, "gpumon_source", place, &gpumon_info_fields, &now->info, &since->info);
 	if (now->info.rings_retired.known)
 		put_count(readings, "gpumon_source", "rings_retired", place,
 			  follow(&readings->of_source, "rings_retired", now->info.rings_retired));
@@ -349,8 +347,10 @@ static void put_drops(struct gpumon_readings *readings, const struct gpumon_drop
 
 	for (size_t i = 0; i < gpumon_drops_fields.n; i++) {
 		const struct gpumon_field *field = &gpumon_drops_fields.at[i];
-		const struct gpumon_value *more = (const void *)((const char *)since + field->offset);
-		const struct gpumon_value *known = (const void *)((const char *)now + field->offset);
+		const struct gpumon_value *more =
+			(const void *)((const char *)since + field->offset);
+		const struct gpumon_value *known =
+			(const void *)((const char *)now + field->offset);
 
 		if (!known->known)
 			continue;
@@ -415,17 +415,17 @@ static void put_rings(struct gpumon_readings *readings, const struct gpumon_mode
 	}
 	for (size_t i = 0; i < now->n_histograms; i++) {
 		const struct gpumon_histogram *histogram = &now->histograms[i];
-		const struct gpumon_ring *ring = histogram->ring_id.known ?
-							 gpumon_model_ring(now, histogram->ring_id.v) :
-							 NULL;
+		const struct gpumon_ring *ring =
+			histogram->ring_id.known ? gpumon_model_ring(now, histogram->ring_id.v) :
+						   NULL;
 
 		if (!ring || !histogram->name || !strstr(histogram->name, "_ns"))
 			continue;
 		label_ring(readings, now, ring);
 		gpumon_sums_add_histogram(readings->sums,
-					     family_of(readings, prefix, histogram->name,
-						       GPUMON_METRIC_HISTOGRAM, place),
-					     labels_of(readings), &since->histograms[i]);
+					  family_of(readings, prefix, histogram->name,
+						    GPUMON_METRIC_HISTOGRAM, place),
+					  labels_of(readings), &since->histograms[i]);
 	}
 }
 
@@ -439,9 +439,9 @@ static void put_column(struct gpumon_readings *readings, const char *prefix, con
 	case GPUMON_COLUMN_KIND_HISTOGRAM:
 		if (now->histogram.count.known && strstr(now->name, "_ns"))
 			gpumon_sums_add_histogram(readings->sums,
-						     family_of(readings, prefix, now->name,
-							       GPUMON_METRIC_HISTOGRAM, place),
-						     labels_of(readings), &since->histogram);
+						  family_of(readings, prefix, now->name,
+							    GPUMON_METRIC_HISTOGRAM, place),
+						  labels_of(readings), &since->histogram);
 		break;
 	default:
 		if (now->value.known)
@@ -476,7 +476,8 @@ static void put_tables(struct gpumon_readings *readings, const struct gpumon_mod
 
 				if (label->name && !strcmp(label->name, "device"))
 					label_device(readings, now, label->value);
-				else if (label->name && label->value && strcmp(label->value, "-") != 0)
+				else if (label->name && label->value &&
+					 strcmp(label->value, "-") != 0)
 					gpumon_labels_add(labels, label->name, label->value);
 			}
 			for (size_t k = 0; k < row->n_columns; k++) {
@@ -485,7 +486,8 @@ static void put_tables(struct gpumon_readings *readings, const struct gpumon_mod
 				/* "xids" of the table "xids". */
 				if (column->name)
 					put_column(readings,
-						   strcmp(column->name, table->table) ? prefix : group,
+						   strcmp(column->name, table->table) ? prefix :
+											group,
 						   place, column, &row_since->columns[k]);
 			}
 		}
@@ -528,8 +530,7 @@ static void put_usage(struct gpumon_readings *readings, const struct gpumon_mode
 	}
 }
 
-static void put_container_memory(struct gpumon_readings *readings,
-				 const struct gpumon_usage *usage)
+static void put_container_memory(struct gpumon_readings *readings, const struct gpumon_usage *usage)
 {
 	static const char place[] = "<!-- processes -->";
 
@@ -549,10 +550,10 @@ static void put_container_memory(struct gpumon_readings *readings,
 		for (size_t k = 0; k < sizeof(levels) / sizeof(levels[0]); k++)
 			if (levels[k].value.known)
 				gpumon_sums_add(readings->sums,
-						   family_of(readings, "gpumon_container",
-							     levels[k].name, GPUMON_METRIC_GAUGE,
-							     place),
-						   labels_of(readings), levels[k].value);
+						family_of(readings, "gpumon_container",
+							  levels[k].name, GPUMON_METRIC_GAUGE,
+							  place),
+						labels_of(readings), levels[k].value);
 	}
 }
 
@@ -657,15 +658,17 @@ static void put_alert(struct gpumon_readings *readings, const struct gpumon_mode
 			      alert->device ? alert->device : "", code);
 	put_own(readings, "alerts", GPUMON_METRIC_COUNTER,
 		"Alerts of the driver: Xids, resets, jobs that hang; each counts, also a repeated one",
-		follow(alert->source ? &readings->of_log : &readings->of_source, key, alert->count));
+		follow(alert->source ? &readings->of_log : &readings->of_source, key,
+		       alert->count));
 	free(key);
 	if (alert->time_ns.known)
-		gpumon_sums_note(readings->sums,
-				 gpumon_sums_family(readings->sums, "gpumon",
-						    "alert_last_timestamp_seconds",
-						    GPUMON_METRIC_GAUGE,
-						    "When the last alert of this kind came, in seconds since 1970"),
-				 labels_of(readings), seconds_of(alert->time_ns.v));
+		gpumon_sums_note(
+			readings->sums,
+			gpumon_sums_family(
+				readings->sums, "gpumon", "alert_last_timestamp_seconds",
+				GPUMON_METRIC_GAUGE,
+				"When the last alert of this kind came, in seconds since 1970"),
+			labels_of(readings), seconds_of(alert->time_ns.v));
 }
 
 static void put_alerts(struct gpumon_readings *readings, const struct gpumon_model *now,
@@ -688,7 +691,8 @@ static void put_alerts(struct gpumon_readings *readings, const struct gpumon_mod
 	gpumon_labels_cut(&readings->labels, 0);
 	if (lost.known)
 		put_own(readings, "alerts_lost", GPUMON_METRIC_COUNTER,
-			"Alerts that the module could not tell", follow(&readings->of_source, "lost", lost));
+			"Alerts that the module could not tell",
+			follow(&readings->of_source, "lost", lost));
 	if (forgotten.known)
 		put_own(readings, "alerts_forgotten", GPUMON_METRIC_COUNTER,
 			"Alerts whose kind, device and code the module does not keep any more",

@@ -14,8 +14,7 @@
 struct gpumon_readings;
 
 /* @root: prefix of /sys, /proc and /var: "", or a test's own tree; must outlive it. */
-struct gpumon_readings *gpumon_readings_new(const char *root,
-					    struct gpumon_sums_limits limits);
+struct gpumon_readings *gpumon_readings_new(const char *root, struct gpumon_sums_limits limits);
 void gpumon_readings_free(struct gpumon_readings *readings);
 
 /* The sums, for metrics that come from elsewhere. */

@@ -116,8 +116,8 @@ void gpumon_sums_begin(struct gpumon_sums *sums, uint64_t now_ns)
 	sums->now_ns = now_ns;
 }
 
-uint32_t gpumon_sums_family(struct gpumon_sums *sums, const char *prefix,
-			       const char *column, enum gpumon_metric_type type, const char *help)
+uint32_t gpumon_sums_family(struct gpumon_sums *sums, const char *prefix, const char *column,
+			    enum gpumon_metric_type type, const char *help)
 {
 	struct family *family;
 	const char *unit;
@@ -167,8 +167,7 @@ static struct series *add_series(struct gpumon_sums *sums, uint32_t family, char
 	series->key = key;
 	series->labels = key + strlen(of->name) + 1;
 	if (of->type == GPUMON_METRIC_HISTOGRAM)
-		series->counts =
-			gpumon_calloc(GPUMON_METRIC_BOUNDS + 1, sizeof(*series->counts));
+		series->counts = gpumon_calloc(GPUMON_METRIC_BOUNDS + 1, sizeof(*series->counts));
 	sums->lines += lines_of(of);
 	return series;
 }
@@ -191,8 +190,7 @@ static struct series *others_of(struct gpumon_sums *sums, uint32_t family)
 }
 
 /* The series; where there is no room for it that of the others, or NULL of a gauge. */
-static struct series *take_series(struct gpumon_sums *sums, uint32_t family,
-				  const char *labels)
+static struct series *take_series(struct gpumon_sums *sums, uint32_t family, const char *labels)
 {
 	const struct family *of = &sums->families[family];
 	char *key = gpumon_asprintf("%s\n%s", of->name, labels);
@@ -217,7 +215,7 @@ static struct series *take_series(struct gpumon_sums *sums, uint32_t family,
 }
 
 void gpumon_sums_count(struct gpumon_sums *sums, uint32_t family, const char *labels,
-			  struct gpumon_value more)
+		       struct gpumon_value more)
 {
 	struct series *series = take_series(sums, family, labels);
 
@@ -225,7 +223,7 @@ void gpumon_sums_count(struct gpumon_sums *sums, uint32_t family, const char *la
 }
 
 void gpumon_sums_set(struct gpumon_sums *sums, uint32_t family, const char *labels,
-			struct gpumon_level level)
+		     struct gpumon_level level)
 {
 	struct series *series = level.known ? take_series(sums, family, labels) : NULL;
 
@@ -247,7 +245,7 @@ void gpumon_sums_note(struct gpumon_sums *sums, uint32_t family, const char *lab
 }
 
 void gpumon_sums_add(struct gpumon_sums *sums, uint32_t family, const char *labels,
-			struct gpumon_value level)
+		     struct gpumon_value level)
 {
 	struct series *series = level.known ? take_series(sums, family, labels) : NULL;
 
@@ -269,8 +267,8 @@ static unsigned int bound_of(const struct gpumon_bucket *bucket)
 	return bound;
 }
 
-void gpumon_sums_add_histogram(struct gpumon_sums *sums, uint32_t family,
-				  const char *labels, const struct gpumon_histogram *histogram)
+void gpumon_sums_add_histogram(struct gpumon_sums *sums, uint32_t family, const char *labels,
+			       const struct gpumon_histogram *histogram)
 {
 	struct series *series = take_series(sums, family, labels);
 
@@ -381,8 +379,7 @@ static void write_histogram(const struct gpumon_exposition *exposition, const st
 				 count, 0);
 }
 
-void gpumon_sums_write(const struct gpumon_sums *sums,
-			  const struct gpumon_exposition *exposition)
+void gpumon_sums_write(const struct gpumon_sums *sums, const struct gpumon_exposition *exposition)
 {
 	static const char *const endings[] = {
 		[GPUMON_METRIC_COUNTER] = "_total",

@@ -29,7 +29,7 @@ struct gpumon_sums_limits {
 	uint64_t forget_ns;
 };
 
-#define GPUMON_SUMS_SERIES	 20000
+#define GPUMON_SUMS_SERIES    20000
 #define GPUMON_SUMS_FORGET_NS (3600 * 1000000000ULL)
 
 struct gpumon_sums *gpumon_sums_new(struct gpumon_sums_limits limits);
@@ -50,24 +50,24 @@ void gpumon_sums_end(struct gpumon_sums *sums);
  *
  * Return: number of the family.
  */
-uint32_t gpumon_sums_family(struct gpumon_sums *sums, const char *prefix,
-			       const char *column, enum gpumon_metric_type type, const char *help);
+uint32_t gpumon_sums_family(struct gpumon_sums *sums, const char *prefix, const char *column,
+			    enum gpumon_metric_type type, const char *help);
 
 /* Add to a counter. With @more unknown nothing is added, but the series is there. */
 void gpumon_sums_count(struct gpumon_sums *sums, uint32_t family, const char *labels,
-			  struct gpumon_value more);
+		       struct gpumon_value more);
 /* Set a gauge, or that of an info. Nothing is done if it is unknown. */
 void gpumon_sums_set(struct gpumon_sums *sums, uint32_t family, const char *labels,
-			struct gpumon_level level);
+		     struct gpumon_level level);
 /* The same of one that stays as it is while no reading sets it. */
 void gpumon_sums_note(struct gpumon_sums *sums, uint32_t family, const char *labels,
 		      struct gpumon_level level);
 /* The same as the first, but what this reading has set it to before is added. */
 void gpumon_sums_add(struct gpumon_sums *sums, uint32_t family, const char *labels,
-			struct gpumon_value level);
+		     struct gpumon_value level);
 /* Add the values of a histogram of nanoseconds. */
-void gpumon_sums_add_histogram(struct gpumon_sums *sums, uint32_t family,
-				  const char *labels, const struct gpumon_histogram *histogram);
+void gpumon_sums_add_histogram(struct gpumon_sums *sums, uint32_t family, const char *labels,
+			       const struct gpumon_histogram *histogram);
 
 /*
  * New series leave room for that many lines from now on; a negative number is room beyond the limit. So
@@ -76,8 +76,7 @@ void gpumon_sums_add_histogram(struct gpumon_sums *sums, uint32_t family,
 void gpumon_sums_leave(struct gpumon_sums *sums, int64_t lines);
 
 /* Write all of it, without the end of the text. */
-void gpumon_sums_write(const struct gpumon_sums *sums,
-			  const struct gpumon_exposition *exposition);
+void gpumon_sums_write(const struct gpumon_sums *sums, const struct gpumon_exposition *exposition);
 
 /* Lines that there are, and label sets without a series of their own, counted in each reading. */
 uint64_t gpumon_sums_series(const struct gpumon_sums *sums);

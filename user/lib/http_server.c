@@ -118,13 +118,14 @@ static struct addrinfo *parse_address(const char *text, uint16_t port, struct gp
 			snprintf(host, sizeof(host), "127.0.0.1");
 		if (*behind == ':')
 			snprintf(service, sizeof(service), "%.7s", behind + 1);
-		error = *service ? getaddrinfo(*host ? host : NULL, service, &hints, &found) : error;
+		error = *service ? getaddrinfo(*host ? host : NULL, service, &hints, &found) :
+				   error;
 	}
 	if (!error)
 		return found;
-	gpumon_error_set(err, GPUMON_EXIT_USAGE, 0, GPUMON_ERROR_USAGE,
-			 "--listen: \"%.100s\" is no address: 127.0.0.1, 127.0.0.1:9839, [::1]:9839",
-			 text);
+	gpumon_error_set(
+		err, GPUMON_EXIT_USAGE, 0, GPUMON_ERROR_USAGE,
+		"--listen: \"%.100s\" is no address: 127.0.0.1, 127.0.0.1:9839, [::1]:9839", text);
 	return NULL;
 }
 
@@ -235,8 +236,8 @@ static unsigned int status_of(struct gpumon_http_server *server, struct MHD_Conn
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status,
 			      const char *text)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result ret;
 
 	if (!response)
@@ -341,12 +342,15 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 		return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD.\n");
 	status = status_of(server, connection);
 	if (status == MHD_HTTP_TOO_MANY_REQUESTS)
-		return answer(connection, status, "Too many passwords were tried. Try again in a second.\n");
+		return answer(connection, status,
+			      "Too many passwords were tried. Try again in a second.\n");
 	if (status != MHD_HTTP_OK)
-		return answer(connection, status, "A user of basic_auth_users, and the password.\n");
+		return answer(connection, status,
+			      "A user of basic_auth_users, and the password.\n");
 	if (!strcmp(url, "/"))
-		return answer(connection, MHD_HTTP_OK,
-			      "<!DOCTYPE html><title>gpumon</title><p>gpumon: <a href=\"metrics\">metrics</a>\n");
+		return answer(
+			connection, MHD_HTTP_OK,
+			"<!DOCTYPE html><title>gpumon</title><p>gpumon: <a href=\"metrics\">metrics</a>\n");
 	if (strcmp(url, "/metrics") != 0)
 		return answer(connection, MHD_HTTP_NOT_FOUND, "The numbers are at /metrics.\n");
 	accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
@@ -392,8 +396,7 @@ static void end_late(struct gpumon_http_server *server)
 	uint64_t now = gpumon_monotonic_ns();
 
 	for (struct connection *client = server->connections; client; client = client->next) {
-		if (client->fd < 0 ||
-		    now - client->since_ns < GPUMON_HTTP_SECONDS * 1000000000ULL)
+		if (client->fd < 0 || now - client->since_ns < GPUMON_HTTP_SECONDS * 1000000000ULL)
 			continue;
 		(void)shutdown(client->fd, SHUT_RDWR);
 		client->fd = -1;

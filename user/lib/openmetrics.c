@@ -88,8 +88,8 @@ static bool ends_with(const char *text, const char *ending)
 /* The endings that the format itself gives to samples. A column of such a name gets one more word. */
 static bool is_reserved(const char *name)
 {
-	static const char *const endings[] = { "_total",  "_count", "_sum", "_bucket",
-					       "_info",	  "_gcount", "_gsum" };
+	static const char *const endings[] = { "_total", "_count",  "_sum", "_bucket",
+					       "_info",	 "_gcount", "_gsum" };
 
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		if (ends_with(name, endings[i]))
@@ -99,7 +99,7 @@ static bool is_reserved(const char *name)
 }
 
 char *gpumon_openmetrics_name(const char *prefix, const char *column, const char **unit,
-			 unsigned int *digits)
+			      unsigned int *digits)
 {
 	static const struct {
 		const char *ending;
@@ -112,9 +112,7 @@ char *gpumon_openmetrics_name(const char *prefix, const char *column, const char
 	};
 	char *name = gpumon_asprintf("%s_%s", prefix, column), *whole;
 
-	*unit = ends_with(name, "_bytes")   ? "bytes" :
-		ends_with(name, "_seconds") ? "seconds" :
-					      "";
+	*unit = ends_with(name, "_bytes") ? "bytes" : ends_with(name, "_seconds") ? "seconds" : "";
 	*digits = 0;
 	for (char *c = name; *c; c++)
 		*c = name_byte(*c, c == name);
@@ -162,15 +160,15 @@ void gpumon_exposition_family(const struct gpumon_exposition *exposition, const 
 {
 	static const char *const types[] = { "counter", "gauge", "histogram", "info" };
 	static const char *const endings[] = { "_total", "", "", "_info" };
-	bool new = exposition->openmetrics;
-	const char *ending = new ? "" : endings[type];
-	const char *word = !new && type == GPUMON_METRIC_INFO ? "gauge" : types[type];
+	bool is_new = exposition->openmetrics;
+	const char *ending = is_new ? "" : endings[type];
+	const char *word = !new &&type == GPUMON_METRIC_INFO ? "gauge" : types[type];
 	FILE *stream = exposition->stream;
 
 	fprintf(stream, "# HELP %s%s ", name, ending);
-	put_help(stream, help, new);
+	put_help(stream, help, is_new);
 	fprintf(stream, "\n# TYPE %s%s %s\n", name, ending, word);
-	if (new && *unit)
+	if (new &&*unit)
 		fprintf(stream, "# UNIT %s %s\n", name, unit);
 }
 

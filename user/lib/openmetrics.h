@@ -51,7 +51,7 @@ const char *gpumon_labels_text(const struct gpumon_labels *labels);
  * Return: the name, to be freed, without the "_total" of a counter.
  */
 char *gpumon_openmetrics_name(const char *prefix, const char *column, const char **unit,
-			 unsigned int *digits);
+			      unsigned int *digits);
 
 /**
  * struct gpumon_exposition - a text that is being written

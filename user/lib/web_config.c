@@ -23,7 +23,11 @@
 /* Of a user who does not exist, so that the time does not tell that. */
 #define NOBODYS_HASH "$2b$10$abcdefghijklmnopqrstuuJG4AVSa5PnRh1tdTy5mvj8XL3lIGCbO"
 
-enum section { SECTION_NONE, SECTION_TLS, SECTION_USERS };
+enum section {
+	SECTION_NONE,
+	SECTION_TLS,
+	SECTION_USERS
+};
 
 /**
  * struct reader - a file that is being read
@@ -117,7 +121,9 @@ static int split(const struct reader *reader, char *at, char **key, char **value
 	}
 	cut_comment(at);
 	if (*at && strchr("[{&*!|>%@`", *at))
-		return refuse(reader, *key, ": this form of YAML is not read: write a plain text, or one in quotes");
+		return refuse(
+			reader, *key,
+			": this form of YAML is not read: write a plain text, or one in quotes");
 	return 0;
 }
 
@@ -130,8 +136,11 @@ static int take_section(struct reader *reader, const char *key, const char *valu
 	else if (!strcmp(key, "basic_auth_users"))
 		reader->section = SECTION_USERS;
 	else
-		return refuse(reader, key, " is not supported; tls_server_config and basic_auth_users are");
-	return *value ? refuse(reader, key, ": what belongs to it is expected in lines of its own") : 0;
+		return refuse(reader, key,
+			      " is not supported; tls_server_config and basic_auth_users are");
+	return *value ?
+		       refuse(reader, key, ": what belongs to it is expected in lines of its own") :
+		       0;
 }
 
 static int take_tls(struct reader *reader, const char *key, const char *value)
@@ -162,11 +171,13 @@ static int take_user(struct reader *reader, const char *name, const char *hash)
 
 	if (strlen(hash) != 60 || hash[0] != '$' || hash[1] != '2' || !strchr("aby", hash[2]) ||
 	    hash[3] != '$' || hash[6] != '$')
-		return refuse(reader, name, ": its password is no bcrypt hash (htpasswd -nBC 10 makes one)");
+		return refuse(reader, name,
+			      ": its password is no bcrypt hash (htpasswd -nBC 10 makes one)");
 	cost = strtol(hash + 4, NULL, 10);
 	if (cost < 4 || cost > COST_MAX)
-		return refuse(reader, name,
-			      ": the cost of its bcrypt hash is above 12, which would keep others waiting (htpasswd -nBC 10)");
+		return refuse(
+			reader, name,
+			": the cost of its bcrypt hash is above 12, which would keep others waiting (htpasswd -nBC 10)");
 	if (!*name || strchr(name, ':'))
 		return refuse(reader, name, ": no name of a user may be empty or have a colon");
 	user = GPUMON_GROW(reader->config->users, reader->config->n_users);
@@ -221,8 +232,7 @@ static int read_pair(struct reader *reader)
 	if (!reader->cert_file != !reader->key_file)
 		return gpumon_error_set(reader->err, GPUMON_EXIT_FAILED, -EINVAL,
 					GPUMON_ERROR_UNSUPPORTED,
-					"%.200s: cert_file and key_file go together",
-					reader->path);
+					"%.200s: cert_file and key_file go together", reader->path);
 	if (!reader->cert_file)
 		return 0;
 	reader->config->certificate = read_named(reader, reader->cert_file, "cert_file");

@@ -18,7 +18,9 @@
 
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID "11111111-2222-3333-4444-555555555555"
-#define POD "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod11111111_2222_3333_4444_555555555555.slice/cri-containerd-" ID ".scope"
+#define POD                                                                                                                            \
+	"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod11111111_2222_3333_4444_555555555555.slice/cri-containerd-" ID \
+	".scope"
 #define GPU "device=\"0000:03:00.0\",pci_bus_id=\"00000000:03:00.0\""
 
 static char root[] = "/tmp/gpumon-metrics-XXXXXX";
@@ -127,23 +129,29 @@ static void reading_is_exported(void **state)
 	is(readings, "gpumon_ring_run_seconds_count{" GPU ",ring=\"sdma0\"}", "100");
 	is(readings, "gpumon_ring_run_seconds_sum{" GPU ",ring=\"sdma0\"}", "0.00011");
 	/* 2^11 - 1 ns: all values of a bucket below 2^11 ns are at most that. */
-	is(readings, "gpumon_ring_run_seconds_bucket{" GPU ",ring=\"sdma0\",le=\"1.023e-06\"}", "0");
-	is(readings, "gpumon_ring_run_seconds_bucket{" GPU ",ring=\"sdma0\",le=\"2.047e-06\"}", "100");
+	is(readings, "gpumon_ring_run_seconds_bucket{" GPU ",ring=\"sdma0\",le=\"1.023e-06\"}",
+	   "0");
+	is(readings, "gpumon_ring_run_seconds_bucket{" GPU ",ring=\"sdma0\",le=\"2.047e-06\"}",
+	   "100");
 	is(readings, "gpumon_ring_run_seconds_bucket{" GPU ",ring=\"sdma0\",le=\"+Inf\"}", "100");
-	is(readings, "gpumon_probe_lost_total{group=\"drm_sched\",probe=\"drm_run_job\",module=\"gpu_sched\",kind=\"tracepoint\",cause=\"table_full\"}",
+	is(readings,
+	   "gpumon_probe_lost_total{group=\"drm_sched\",probe=\"drm_run_job\",module=\"gpu_sched\",kind=\"tracepoint\",cause=\"table_full\"}",
 	   "7");
-	is(readings, "gpumon_probe_attached{group=\"drm_sched\",probe=\"drm_run_job\",module=\"gpu_sched\",kind=\"tracepoint\"}",
+	is(readings,
+	   "gpumon_probe_attached{group=\"drm_sched\",probe=\"drm_run_job\",module=\"gpu_sched\",kind=\"tracepoint\"}",
 	   "1");
 	is(readings, "gpumon_group_attached{group=\"other\"}", "0");
 	is(readings, "gpumon_drm_vblank_crtcs_moved_bytes_total{" GPU ",crtc=\"10\"}", "614400");
 	is(readings, "gpumon_drm_vblank_crtcs_pending{" GPU ",crtc=\"10\"}", "-2");
 	is(readings, "gpumon_drm_vblank_crtcs_interval_seconds_count{" GPU ",crtc=\"10\"}", "600");
-	is(readings, "gpumon_alerts_total{group=\"drm_vblank\",kind=\"xid\",code=\"79\",device=\"0000:65:00.0\",pci_bus_id=\"00000000:65:00.0\"}",
+	is(readings,
+	   "gpumon_alerts_total{group=\"drm_vblank\",kind=\"xid\",code=\"79\",device=\"0000:65:00.0\",pci_bus_id=\"00000000:65:00.0\"}",
 	   "3");
 	is(readings, "gpumon_source_info{source=\"kmod\",version=\"0.2.0\",schema=\"2\"}", "1");
 	is(readings, "gpumon_event_ring_overwritten_total", "21");
 	/* Unknown is absent. */
-	is(readings, "gpumon_ring_queue_depth{device=\"0000:0a:00.0\",pci_bus_id=\"00000000:0A:00.0\",ring=\"gfx_0.0.0\"}",
+	is(readings,
+	   "gpumon_ring_queue_depth{device=\"0000:0a:00.0\",pci_bus_id=\"00000000:0A:00.0\",ring=\"gfx_0.0.0\"}",
 	   NULL);
 	is(readings, "gpumon_drm_vblank_crtcs_pending{crtc=\"9\"}", NULL);
 	is(readings, "gpumon_drm_vblank_crtcs_vblanks_total{crtc=\"9\"}", "0");
@@ -164,8 +172,10 @@ static void devices_join_with_others(void **state)
 	struct gpumon_model model;
 
 	(void)state;
-	put("proc/driver/nvidia/gpus/0000:02:00.0/information", "Model: NVIDIA H100\nGPU UUID: GPU-1\n");
-	put("proc/driver/nvidia/gpus/0000:03:00.0/information", "Model: NVIDIA H100\nGPU UUID: GPU-2\n");
+	put("proc/driver/nvidia/gpus/0000:02:00.0/information",
+	    "Model: NVIDIA H100\nGPU UUID: GPU-1\n");
+	put("proc/driver/nvidia/gpus/0000:03:00.0/information",
+	    "Model: NVIDIA H100\nGPU UUID: GPU-2\n");
 	put("sys/bus/pci/devices/0000:02:00.0/class", "0x030000\n");
 	put("sys/bus/pci/devices/0000:02:00.0/vendor", "0x10de\n");
 	put("sys/bus/pci/devices/0000:03:00.0/class", "0x030000\n");
@@ -300,11 +310,13 @@ static void containers_have_names(void **state)
 	put("var/log/containers/train-0_team-a_pytorch-" ID ".log", "");
 	put("var/log/containers/no-id_team-a_pytorch.log", "");
 	put("var/log/containers/one-" ID ".log", "");
-	labels_are("0123456789ab", POD,
-		   "namespace=\"team-a\",pod=\"train-0\",container=\"pytorch\",container_id=\"0123456789ab\",pod_uid=\"" UID
-		   "\"");
+	labels_are(
+		"0123456789ab", POD,
+		"namespace=\"team-a\",pod=\"train-0\",container=\"pytorch\",container_id=\"0123456789ab\",pod_uid=\"" UID
+		"\"");
 	/* Another id that begins alike is another container. */
-	labels_are("0123456789ab", "/docker/0123456789abffff0123456789abcdef0123456789abcdef0123456789abcdef",
+	labels_are("0123456789ab",
+		   "/docker/0123456789abffff0123456789abcdef0123456789abcdef0123456789abcdef",
 		   "container=\"0123456789ab\"");
 	labels_are(NULL, "/system.slice/gdm.service", "cgroup=\"/system.slice/gdm.service\"");
 	labels_are(NULL, "/user.slice/user-1000.slice/session-3.scope",
@@ -326,21 +338,26 @@ static void make_usage(struct gpumon_model *model, uint64_t first_ns, uint64_t s
 	for (size_t i = 0; i < model->n_processes; i++) {
 		model->processes[i].id = gpumon_value_of(i + 1);
 		model->processes[i].cgroup_id = gpumon_value_of(77 + i);
-		model->processes[i].cgroup = strdup(i ? "/user.slice/user-5.slice/session-1.scope" : POD);
+		model->processes[i].cgroup =
+			strdup(i ? "/user.slice/user-5.slice/session-1.scope" : POD);
 		model->processes[i].vram_bytes = gpumon_value_of(1000);
 		model->processes[i].alive = gpumon_value_of(1);
 	}
 	if (first_ns)
-		test_usage_row(model, 1, (struct test_usage){ "0000:03:00.0", "gfx_0.0.0", 1, 0, 0, 1,
-							      first_ns, 50, 0 });
-	test_usage_row(model, 2, (struct test_usage){ "0000:03:00.0", "sdma0", 2, 0, 0, 1, second_ns,
-						      0, 0 });
+		test_usage_row(model, 1,
+			       (struct test_usage){ "0000:03:00.0", "gfx_0.0.0", 1, 0, 0, 1,
+						    first_ns, 50, 0 });
+	test_usage_row(model, 2,
+		       (struct test_usage){ "0000:03:00.0", "sdma0", 2, 0, 0, 1, second_ns, 0, 0 });
 	if (removed_ns)
-		test_usage_row(model, 3, (struct test_usage){ "0000:03:00.0", "gfx_0.0.0", 0, 0, 77,
-							      1, removed_ns, 50, 0 });
+		test_usage_row(model, 3,
+			       (struct test_usage){ "0000:03:00.0", "gfx_0.0.0", 0, 0, 77, 1,
+						    removed_ns, 50, 0 });
 }
 
-#define IN_POD ",namespace=\"team-a\",pod=\"train-0\",container=\"pytorch\",container_id=\"0123456789ab\",pod_uid=\"" UID "\"}"
+#define IN_POD                                                                                                     \
+	",namespace=\"team-a\",pod=\"train-0\",container=\"pytorch\",container_id=\"0123456789ab\",pod_uid=\"" UID \
+	"\"}"
 
 static void containers_have_sums(void **state)
 {
@@ -353,7 +370,8 @@ static void containers_have_sums(void **state)
 	is(readings, "gpumon_container_gpu_seconds_total{" GPU IN_POD, "1");
 	is(readings, "gpumon_container_jobs_total{" GPU IN_POD, "1");
 	is(readings, "gpumon_container_queue_seconds_total{" GPU IN_POD, "0.00000005");
-	is(readings, "gpumon_container_gpu_seconds_total{" GPU ",cgroup=\"/user.slice/user-5.slice\"}", "2");
+	is(readings,
+	   "gpumon_container_gpu_seconds_total{" GPU ",cgroup=\"/user.slice/user-5.slice\"}", "2");
 	is(readings, "gpumon_container_vram_bytes{cgroup=\"/user.slice/user-5.slice\"}", "1000");
 	/* The process has ended and was removed, with a half more: its cgroup's row has all of it. */
 	make_usage(&model, 0, 2000000000, 1500000000);
@@ -363,7 +381,8 @@ static void containers_have_sums(void **state)
 	model.n_processes = 1;
 	read_at(readings, &model, &none);
 	is(readings, "gpumon_container_gpu_seconds_total{" GPU IN_POD, "1.5");
-	is(readings, "gpumon_container_gpu_seconds_total{" GPU ",cgroup=\"/user.slice/user-5.slice\"}", "2");
+	is(readings,
+	   "gpumon_container_gpu_seconds_total{" GPU ",cgroup=\"/user.slice/user-5.slice\"}", "2");
 	gpumon_readings_free(readings);
 }
 
@@ -404,7 +423,8 @@ static void repeated_alerts_count(void **state)
 	add_alert(&model, NULL, "drm_sched", "hang", 1, 2);
 	read_at(readings, &model, &none);
 	/* The code is the number of a ring. */
-	is(readings, "gpumon_alerts_total{group=\"drm_sched\",kind=\"hang\",ring=\"sdma0\"," GPU "}", "2");
+	is(readings,
+	   "gpumon_alerts_total{group=\"drm_sched\",kind=\"hang\",ring=\"sdma0\"," GPU "}", "2");
 	/* From the log: of a burst the first ones, and the last one. */
 	make(&model, 1, 2, 1);
 	add_alert(&logged, GPUMON_ALERT_SOURCE_LOG, "nvidia", "xid", 79, 1);
@@ -414,7 +434,8 @@ static void repeated_alerts_count(void **state)
 	is(readings, XID79, "40");
 	is(readings, "gpumon_alert_last_timestamp_seconds" XID79_LABELS, "1000");
 	/* The module does not tell the hang any more; it stays counted. */
-	is(readings, "gpumon_alerts_total{group=\"drm_sched\",kind=\"hang\",ring=\"sdma0\"," GPU "}", "2");
+	is(readings,
+	   "gpumon_alerts_total{group=\"drm_sched\",kind=\"hang\",ring=\"sdma0\"," GPU "}", "2");
 	gpumon_model_free(&logged);
 	make(&model, 1, 2, 1);
 	read_at(readings, &model, &none);
@@ -438,7 +459,8 @@ static void alerts_count_once(void **state)
 	add_alert(&logged, GPUMON_ALERT_SOURCE_LOG, "amdgpu", "reset", 0, 3);
 	read_at(readings, &model, &logged);
 	is(readings, XID79, "5");
-	is(readings, "gpumon_alerts_total{group=\"amdgpu\",kind=\"reset\",code=\"0\"," GPU "}", "3");
+	is(readings, "gpumon_alerts_total{group=\"amdgpu\",kind=\"reset\",code=\"0\"," GPU "}",
+	   "3");
 	gpumon_model_free(&logged);
 	/* Loaded again: one more. */
 	make(&model, 1, 8, 1);

@@ -86,7 +86,8 @@ static void names_have_base_units(void **state)
 	name_is("gpumon_x", "a-b", "gpumon_x_a_b", "", 0);
 }
 
-static void text_is(bool openmetrics, void (*make)(const struct gpumon_exposition *), const char *want)
+static void text_is(bool openmetrics, void (*make)(const struct gpumon_exposition *),
+		    const char *want)
 {
 	struct gpumon_exposition exposition = { .openmetrics = openmetrics };
 	char *text;
@@ -141,11 +142,13 @@ static void both_formats(void **state)
 		"# HELP gpumon_busy_seconds_total A \"b\" \\\\\\nc\n"
 		"# TYPE gpumon_busy_seconds_total counter\n"
 		"gpumon_busy_seconds_total{a=\"1\"} 12.5\n");
-	snprintf(want, sizeof(want), "%s%s", others,
-		 "# HELP gpumon_build Build\n# TYPE gpumon_build info\ngpumon_build_info{v=\"1\"} 1\n");
+	snprintf(
+		want, sizeof(want), "%s%s", others,
+		"# HELP gpumon_build Build\n# TYPE gpumon_build info\ngpumon_build_info{v=\"1\"} 1\n");
 	text_is(true, make_others, want);
-	snprintf(want, sizeof(want), "%s%s", others,
-		 "# HELP gpumon_build_info Build\n# TYPE gpumon_build_info gauge\ngpumon_build_info{v=\"1\"} 1\n");
+	snprintf(
+		want, sizeof(want), "%s%s", others,
+		"# HELP gpumon_build_info Build\n# TYPE gpumon_build_info gauge\ngpumon_build_info{v=\"1\"} 1\n");
 	text_is(false, make_others, want);
 }
 
@@ -163,7 +166,8 @@ static void clients_choose(void **state)
 	assert_false(gpumon_http_accepts_openmetrics("text/plain;version=0.0.4"));
 	assert_false(gpumon_http_accepts_openmetrics("application/openmetrics-text;version=2.0.0"));
 	assert_false(gpumon_http_accepts_openmetrics("application/openmetrics-text;q=0"));
-	assert_false(gpumon_http_accepts_openmetrics("application/openmetrics-text;q=0.5, text/plain"));
+	assert_false(
+		gpumon_http_accepts_openmetrics("application/openmetrics-text;q=0.5, text/plain"));
 	assert_false(gpumon_http_accepts_openmetrics("application/openmetrics-textual"));
 	assert_false(gpumon_http_accepts_openmetrics(",,;q=;;,"));
 }
@@ -208,18 +212,17 @@ static void config_is_read(void **state)
 	(void)state;
 	put("a.crt", "CERTIFICATE");
 	put("a key", "KEY");
-	assert_int_equal(
-		gpumon_web_config_read(&config,
-				       put("web.yml",
-					   "---\n# comment\n\ntls_server_config:\n"
-					   "  cert_file: a.crt # beside it\n"
-					   "  key_file: 'a key'\n"
-					   "  min_version: TLS13\r\n"
-					   "basic_auth_users:\n"
-					   "    \"it's \\\"me\\\"\": " SECRET "\n"
-					   "    prometheus: '" SECRET "'\n"),
-				       &err),
-		0);
+	assert_int_equal(gpumon_web_config_read(&config,
+						put("web.yml",
+						    "---\n# comment\n\ntls_server_config:\n"
+						    "  cert_file: a.crt # beside it\n"
+						    "  key_file: 'a key'\n"
+						    "  min_version: TLS13\r\n"
+						    "basic_auth_users:\n"
+						    "    \"it's \\\"me\\\"\": " SECRET "\n"
+						    "    prometheus: '" SECRET "'\n"),
+						&err),
+			 0);
 	assert_string_equal(config.certificate, "CERTIFICATE");
 	assert_string_equal(config.key, "KEY");
 	assert_true(config.tls_13);
@@ -245,8 +248,10 @@ static void refused(const char *text, const char *want)
 static void rest_is_refused(void **state)
 {
 	(void)state;
-	refused("http_server_config:\n  http2: false\n", "line 1: http_server_config is not supported");
-	refused("tls_server_config:\n  client_ca_file: x\n", "line 2: client_ca_file is not supported");
+	refused("http_server_config:\n  http2: false\n",
+		"line 1: http_server_config is not supported");
+	refused("tls_server_config:\n  client_ca_file: x\n",
+		"line 2: client_ca_file is not supported");
 	refused("tls_server_config:\n  client_auth_type: RequireAnyClientCert\n",
 		"client_auth_type is not supported");
 	refused("tls_server_config:\n  cipher_suites:\n", "cipher_suites is not supported");
@@ -287,7 +292,9 @@ static void passwords_are_compared(void **state)
 	skip();
 #endif
 	/* Whatever the library makes of it. */
-	made = popen("python3 -W ignore -c 'import crypt; print(crypt.crypt(\"secret\", \"$2b$04$abcdefghijklmnopqrstuu\"), end=\"\")'", "r");
+	made = popen(
+		"python3 -W ignore -c 'import crypt; print(crypt.crypt(\"secret\", \"$2b$04$abcdefghijklmnopqrstuu\"), end=\"\")'",
+		"r");
 	if (!made || !fgets(hash, sizeof(hash), made) || strlen(hash) != 60) {
 		if (made)
 			pclose(made);
